@@ -1,0 +1,77 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Problem is one thing wrong with a configuration: the dotted key, the value
+// found there and what would be right.
+type Problem struct {
+	Key   string
+	Value any
+	Want  string
+}
+
+// Error says key, value and remedy: `faults.drop_probability = 1.4: must be in [0, 1]`.
+func (p Problem) Error() string {
+	if p.Value == nil {
+		return fmt.Sprintf("%s: %s", p.Key, p.Want)
+	}
+	if s, ok := p.Value.(string); ok {
+		return fmt.Sprintf("%s = %q: %s", p.Key, s, p.Want)
+	}
+	return fmt.Sprintf("%s = %v: %s", p.Key, p.Value, p.Want)
+}
+
+// Checker collects everything that is wrong with a configuration. Packages
+// check their own struct through it; the caller says under which key the
+// struct lies.
+type Checker struct {
+	prefix string
+	found  *[]Problem
+}
+
+// NewChecker returns a checker at the root of a configuration.
+func NewChecker() *Checker { return &Checker{found: new([]Problem)} }
+
+// In returns a checker for the table at key below c, reporting into the same list.
+func (c *Checker) In(key string) *Checker {
+	return &Checker{prefix: c.path(key), found: c.found}
+}
+
+// Require reports a problem unless ok: want says what would be right
+// ("must be in [0, 1]").
+func (c *Checker) Require(ok bool, key string, value any, want string) {
+	if !ok {
+		*c.found = append(*c.found, Problem{Key: c.path(key), Value: value, Want: want})
+	}
+}
+
+// OneOf requires value to be one of the names, and suggests the nearest.
+func (c *Checker) OneOf(key, value string, names ...string) {
+	for _, n := range names {
+		if n == value {
+			return
+		}
+	}
+	want := "must be one of " + strings.Join(names, ", ")
+	if near := Nearest(value, names); near != "" {
+		want += fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	c.Require(false, key, value, want)
+}
+
+// Problems returns what was reported, in order.
+func (c *Checker) Problems() []Problem { return *c.found }
+
+func (c *Checker) path(key string) string {
+	switch {
+	case c.prefix == "":
+		return key
+	case key == "":
+		return c.prefix
+	default:
+		return c.prefix + "." + key
+	}
+}

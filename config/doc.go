@@ -1,0 +1,12 @@
+// Package config is what every configuration table of fedsim has in common:
+// strict decoding of TOML into structs that carry their documented defaults,
+// errors with file, line and column, suggestions for misspelt names, and the
+// reference of all keys that the documentation is generated from.
+//
+// A configuration struct has fields tagged `toml:"key" doc:"what it is"` (and
+// `unit:"s"` where a unit is not in the key's name), a constructor that
+// returns it with every default filled in, and a method
+// Validate(*Checker) that reports everything wrong at once.
+//
+// It must not know which tables exist: scenarios composes them.
+package config

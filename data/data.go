@@ -1,0 +1,56 @@
+// Package data holds federated data sets: one task per device, each with its
+// own rows. It owns the formats, the importers, the generators, the split into
+// training and test rows and the preparation of features.
+//
+// It must not know of losses, models, devices, links or time.
+package data
+
+// Lane is the padding unit of a row: strides are multiples of it, so that every
+// row starts on a 64-byte boundary of its arena and kernels may read whole
+// vectors past the last feature (the padding is zero).
+const Lane = 8
+
+// Matrix is a dense matrix of Rows rows of Cols features, stored row by row in
+// one arena. Row i starts at Data[i*Stride]; the Stride-Cols values behind a
+// row are zero.
+type Matrix struct {
+	Rows, Cols, Stride int
+	Data               []float64
+}
+
+// NewMatrix returns a zero matrix with a padded stride.
+func NewMatrix(rows, cols int) Matrix {
+	stride := (cols + Lane - 1) / Lane * Lane
+	return Matrix{Rows: rows, Cols: cols, Stride: stride, Data: make([]float64, rows*stride)}
+}
+
+// Row returns row i, of length Cols; it shares the arena.
+func (m *Matrix) Row(i int) []float64 {
+	return m.Data[i*m.Stride : i*m.Stride+m.Cols : (i+1)*m.Stride]
+}
+
+// Task is the data of one device: X has one row per example, Y its label
+// (-1 or +1 for classification).
+type Task struct {
+	Name string
+	X    Matrix
+	Y    []float64
+}
+
+// Set is a federated data set. Every task has the same number of features.
+type Set struct {
+	Name         string
+	Features     int
+	FeatureNames []string // empty when the source names none
+	Tasks        []Task
+	Generated    bool // made by a generator, not measured
+}
+
+// Rows returns the number of examples over all tasks.
+func (s *Set) Rows() int {
+	n := 0
+	for t := range s.Tasks {
+		n += s.Tasks[t].X.Rows
+	}
+	return n
+}

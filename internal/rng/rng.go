@@ -1,0 +1,100 @@
+// Package rng derives independent random streams from (seed, purpose, device,
+// round) by hashing, so that no generator state is ever stored: adding an
+// algorithm, a device or a metric shifts no other draw, and every method that
+// asks for the same tuple faces the same stragglers (common random numbers).
+//
+// It must not know what its numbers are used for beyond the purpose's name.
+package rng
+
+import (
+	"math"
+	"math/bits"
+	"math/rand/v2"
+)
+
+// Purpose separates streams that share seed, device and round.
+type Purpose uint64
+
+// The purposes a stream is drawn for. Values are part of the definition of a
+// run's result: append, never reorder.
+const (
+	Solve       Purpose = iota + 1 // coordinates and mini-batches of a local solve
+	Drop                           // whether and where a device drops in a round
+	Work                           // how many steps a device is given in a round
+	Downlink                       // jitter and loss of a download
+	Uplink                         // jitter and loss of an upload
+	Spread                         // a device's speed within its fleet
+	Battery                        // a device's charge at the start
+	Split                          // train/test split of a task
+	Skew                           // which training rows a skewed data set keeps
+	Synthetic                      // generated data
+	Charging                       // when a flat device is charged
+	Reference                      // the central solver of the reference optimum
+	ClientSplit                    // cross-validation folds
+)
+
+// Stream is a PCG generator that lives on the caller's stack. The zero value
+// is not seeded; use New.
+type Stream struct{ pcg rand.PCG }
+
+// New returns the stream of (seed, purpose, device, round). Device and round
+// may be any integers; by convention -1 stands for the server.
+func New(seed uint64, purpose Purpose, device, round int) Stream {
+	h := mix(seed + 0x9e3779b97f4a7c15)
+	h = mix(h ^ uint64(purpose)*0xd6e8feb86659fd93)
+	h = mix(h ^ uint64(int64(device))*0xa0761d6478bd642f)
+	h = mix(h ^ uint64(int64(round))*0xe7037ed1a0b428db)
+	var s Stream
+	s.pcg.Seed(h, mix(h+0x9e3779b97f4a7c15))
+	return s
+}
+
+// mix is the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+func mix(z uint64) uint64 {
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// Uint64 returns 64 random bits.
+func (s *Stream) Uint64() uint64 { return s.pcg.Uint64() }
+
+// Float64 returns a uniform number in [0, 1) with 53 random bits.
+func (s *Stream) Float64() float64 { return float64(s.pcg.Uint64()>>11) * 0x1p-53 }
+
+// IntN returns a uniform integer in [0, n); n must be positive. It rejects the
+// few values that would bias the result (Lemire, ACM TOMACS 2019).
+func (s *Stream) IntN(n int) int {
+	if n <= 0 {
+		panic("rng: IntN needs a positive bound")
+	}
+	bound := uint64(n)
+	hi, lo := bits.Mul64(s.pcg.Uint64(), bound)
+	if lo < bound {
+		threshold := -bound % bound
+		for lo < threshold {
+			hi, lo = bits.Mul64(s.pcg.Uint64(), bound)
+		}
+	}
+	return int(hi)
+}
+
+// Normal returns a standard normal number by Marsaglia's polar method.
+func (s *Stream) Normal() float64 {
+	for {
+		u := 2*s.Float64() - 1
+		v := 2*s.Float64() - 1
+		q := float64(u*u) + float64(v*v)
+		if q > 0 && q < 1 {
+			return u * math.Sqrt(-2*math.Log(q)/q)
+		}
+	}
+}
+
+// Shuffle permutes p in place (Fisher and Yates).
+func (s *Stream) Shuffle(p []int32) {
+	for i := len(p) - 1; i > 0; i-- {
+		j := s.IntN(i + 1)
+		p[i], p[j] = p[j], p[i]
+	}
+}

@@ -1,0 +1,102 @@
+// Package results owns the run directory: what a run leaves behind, how it is
+// written so that nothing half-written survives, and how it is read back.
+//
+// It must not know how the numbers came about, nor how they are drawn.
+package results
+
+import "math"
+
+// Setting is one swept key of a run with the value the run has for it, in the
+// order in which the experiment sweeps.
+type Setting struct {
+	Key   string // dotted key, or the name of an axis
+	Value string // as written in the scenario, or the label of a point of an axis
+}
+
+// Status of a run.
+type Status string
+
+const (
+	Done        Status = "done"        // ran to its last round or its stopping rule
+	Stalled     Status = "stalled"     // no device can ever answer again
+	Interrupted Status = "interrupted" // stopped by the user; its finished rounds are kept
+)
+
+// Run is one method at one point of an experiment under one seed.
+type Run struct {
+	ID         string // unique in the directory: experiment/method/point/seed
+	Experiment string
+	Method     string // the method's label in the scenario
+	Algorithm  string // the registered name
+	Point      []Setting
+	Seed       uint64
+	Status     Status
+	Reason     string  // why it stalled, empty otherwise
+	Optimum    float64 // the reference optimum P*; NaN when it was not computed
+	OptimumGap float64 // certified relative gap of the optimum; NaN likewise
+	EventHash  uint64  // of the stream of events
+	ModelHash  uint64  // of the bits of the final W
+	WallS      float64 // seconds of the real clock
+	Rounds     []Round
+}
+
+// Round is the state after one round. The row of round 0 is the state before
+// the first one. Figures that a method does not have (the dual of a primal
+// method) and those not evaluated in this round are NaN.
+type Round struct {
+	Outer         int     // coupling updates made so far
+	Round         int     // rounds made so far, over all outer iterations
+	TimeS         float64 // virtual time at the end of the round, seconds
+	Primal        float64 // P(W)
+	Dual          float64 // D(alpha)
+	Gap           float64 // P + D
+	Suboptimality float64 // (P - P*) / |P*|
+	TrainError    float64 // mean over tasks of the share of wrong signs
+	TestError     float64
+	Participants  int     // devices whose update the server took
+	Dropped       int     // devices that dropped or died
+	Late          int     // devices that missed the deadline
+	FLOPs         float64 // on all devices, this round
+	BytesDown     float64 // this round
+	BytesUp       float64
+	EnergyJ       float64 // all devices, this round
+}
+
+// Reached returns the first round whose sub-optimality is at most target, or
+// ok = false when the run never got there.
+func (r *Run) Reached(target float64) (round Round, ok bool) {
+	for _, x := range r.Rounds {
+		if x.Suboptimality <= target {
+			return x, true
+		}
+	}
+	return Round{}, false
+}
+
+// Last returns the last round that was evaluated (its primal is a number).
+func (r *Run) Last() (round Round, ok bool) {
+	for i := len(r.Rounds) - 1; i >= 0; i-- {
+		if !math.IsNaN(r.Rounds[i].Primal) {
+			return r.Rounds[i], true
+		}
+	}
+	return Round{}, false
+}
+
+// Figure says how an experiment's runs are drawn: one panel per value of Panel,
+// one line per value of Series, the mean over seeds with a band from the lowest
+// to the highest.
+type Figure struct {
+	File     string  `toml:"file" doc:"file name without extension"`
+	Title    string  `toml:"title" doc:"title above the panels"`
+	Panel    string  `toml:"panel" doc:"swept key or axis with one panel per value; empty: one panel"`
+	Series   string  `toml:"series" doc:"swept key or axis with one line per value, or \"method\""`
+	X        string  `toml:"x" doc:"horizontal axis: time_s, round, flops, bytes_up or energy_j (the last three cumulated)"`
+	Y        string  `toml:"y" doc:"vertical axis: suboptimality, primal, gap, train_error or test_error"`
+	XScale   string  `toml:"x_scale" doc:"linear or log"`
+	YScale   string  `toml:"y_scale" doc:"linear or log"`
+	XMax     float64 `toml:"x_max" doc:"right end of the horizontal axis; 0: all of it"`
+	YMin     float64 `toml:"y_min" doc:"lower end of the vertical axis; 0: chosen from the data"`
+	YMax     float64 `toml:"y_max" doc:"upper end of the vertical axis; 0: chosen from the data"`
+	Emphasis string  `toml:"emphasis" doc:"value of the series drawn as a dotted line in its own colour, such as a device that never answers; empty: none"`
+}
