@@ -1,0 +1,73 @@
+package mtl
+
+import "fedsim/config"
+
+// The names a problem is configured with.
+const (
+	Sum  = "sum"  // c_t = 1, as in eq. (1)
+	Mean = "mean" // c_t = 1/n_t, as in the authors' released code
+
+	RegIndependent   = "independent"
+	RegMean          = "mean"
+	RegProbabilistic = "probabilistic"
+
+	ConventionPaper   = "paper"
+	ConventionAuthors = "authors"
+
+	SigmaLemma9   = "lemma9"
+	SigmaSpectral = "spectral"
+)
+
+// Config is the table [problem] of a scenario: loss, regulariser and the
+// constants of the dual method.
+type Config struct {
+	Loss           string  `toml:"loss" doc:"loss of one row: \"hinge\""`
+	LossScaling    string  `toml:"loss_scaling" doc:"weight c_t of a task's loss: \"mean\" (1/n_t, the authors' code) or \"sum\" (1, eq. 1)"`
+	Regularizer    string  `toml:"regularizer" doc:"how tasks are tied together: \"independent\", \"mean\" or \"probabilistic\""`
+	Convention     string  `toml:"convention" doc:"constants of the probabilistic regulariser: \"authors\" (M = Omega/lambda, the published lambda grid) or \"paper\" (eq. prob)"`
+	Lambda         float64 `toml:"lambda" doc:"regularisation strength lambda of \"independent\" and \"probabilistic\""`
+	Lambda1        float64 `toml:"lambda1" doc:"strength lambda_1 of the coupling term of \"mean\" (eq. fixed_cluster)"`
+	Lambda2        float64 `toml:"lambda2" doc:"strength lambda_2 of the Frobenius term of \"mean\" (eq. fixed_cluster)"`
+	PriorPrecision float64 `toml:"prior_precision" doc:"1/sigma^2 of \"probabilistic\" in the paper's convention (eq. prob)"`
+	SigmaPrime     string  `toml:"sigma_prime" doc:"rule for sigma': \"spectral\" (largest eigenvalue, the smallest safe value) or \"lemma9\""`
+	OmegaFloor     float64 `toml:"omega_floor" doc:"share of I/m mixed into Omega after every update, which keeps it positive definite"`
+	WarmOmega      int     `toml:"warm_omega" doc:"central outer iterations that learn the coupling before the run, at no virtual time; the run starts from alpha = 0 under it"`
+	WarmFloor      float64 `toml:"warm_floor" doc:"share of I/m mixed into the Omega learnt by warm_omega"`
+	OptimumGap     float64 `toml:"optimum_gap" doc:"relative duality gap to which the reference optimum P* is certified"`
+	OptimumSweeps  int     `toml:"optimum_sweeps" doc:"most passes over all tasks the reference optimum may take; 0: no reference, no sub-optimality"`
+}
+
+// Defaults returns the table's defaults.
+func Defaults() Config {
+	return Config{
+		Loss: "hinge", LossScaling: Mean, Regularizer: RegProbabilistic, Convention: ConventionAuthors,
+		Lambda: 1e-2, Lambda1: 1e-2, Lambda2: 1e-2, SigmaPrime: SigmaSpectral,
+		OmegaFloor: 1e-6, WarmFloor: 0.1, OptimumGap: 1e-6, OptimumSweeps: 5000,
+	}
+}
+
+// Validate reports everything wrong with the table.
+func (p *Config) Validate(c *config.Checker) {
+	positive := func(key string, v float64) {
+		c.Require(v >= 1e-12 && v <= 1e12, key, v, "must be in [1e-12, 1e12]")
+	}
+	share := func(key string, v float64) {
+		c.Require(v >= 0 && v <= 1, key, v, "must be in [0, 1]")
+	}
+	c.OneOf("loss", p.Loss, "hinge")
+	c.OneOf("loss_scaling", p.LossScaling, Mean, Sum)
+	c.OneOf("regularizer", p.Regularizer, RegIndependent, RegMean, RegProbabilistic)
+	c.OneOf("convention", p.Convention, ConventionAuthors, ConventionPaper)
+	c.OneOf("sigma_prime", p.SigmaPrime, SigmaSpectral, SigmaLemma9)
+	positive("lambda", p.Lambda)
+	positive("lambda1", p.Lambda1)
+	positive("lambda2", p.Lambda2)
+	c.Require(p.PriorPrecision >= 0 && p.PriorPrecision <= 1e12, "prior_precision", p.PriorPrecision, "must be in [0, 1e12]")
+	c.Require(p.PriorPrecision == 0 || p.Convention == ConventionPaper, "prior_precision", p.PriorPrecision, "must be 0 under convention \"authors\", which has no such term")
+	c.Require(p.OmegaFloor > 0 && p.OmegaFloor <= 1, "omega_floor", p.OmegaFloor, "must be in (0, 1]")
+	share("warm_floor", p.WarmFloor)
+	c.Require(p.WarmOmega >= 0 && p.WarmOmega <= 1000, "warm_omega", p.WarmOmega, "must be in [0, 1000]")
+	c.Require(p.WarmOmega == 0 || p.Regularizer == RegProbabilistic, "warm_omega", p.WarmOmega, "must be 0: only regularizer \"probabilistic\" learns its coupling")
+	c.Require(p.OptimumGap >= 1e-12 && p.OptimumGap <= 1, "optimum_gap", p.OptimumGap, "must be in [1e-12, 1]")
+	c.Require(p.OptimumSweeps >= 0, "optimum_sweeps", p.OptimumSweeps, "must not be negative")
+}
