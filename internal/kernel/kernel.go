@@ -3,14 +3,10 @@
 // vectors mean.
 package kernel
 
-import "gonum.org/v1/gonum/blas/blas64"
+import "gonum.org/v1/gonum/floats"
 
-// Dot returns the sum over i of x[i]*y[i]; the lengths must agree.
-func Dot(x, y []float64) float64 {
-	return blas64.Implementation().Ddot(len(x), x, 1, y, 1)
-}
+// Dot returns the sum over i of x[i]*y[i]; it panics when the lengths differ.
+func Dot(x, y []float64) float64 { return floats.Dot(x, y) }
 
-// Axpy adds a*x to y; the lengths must agree.
-func Axpy(a float64, x, y []float64) {
-	blas64.Implementation().Daxpy(len(x), a, x, 1, y, 1)
-}
+// Axpy adds a*x to y; it panics when the lengths differ.
+func Axpy(a float64, x, y []float64) { floats.AddScaled(y, a, x) }

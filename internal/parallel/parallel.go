@@ -1,0 +1,81 @@
+// Package parallel spreads independent pieces of work over the cores. Every
+// piece writes to a place of its own, so results do not depend on how many
+// workers there are or which of them does what.
+//
+// It must not know what the pieces are.
+package parallel
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// Pool is a budget of workers shared by everything that computes: several runs
+// at once, and the local solves within each. Whoever calls For works itself and
+// borrows the workers that are idle at that moment, so nested loops neither
+// deadlock nor start more workers than the pool has.
+type Pool struct {
+	size int
+	idle chan struct{} // one token per worker beyond the first
+}
+
+// NewPool returns a pool of n workers; n <= 0 means one per core.
+func NewPool(n int) *Pool {
+	if n <= 0 {
+		n = runtime.GOMAXPROCS(0)
+	}
+	p := &Pool{size: n, idle: make(chan struct{}, n)}
+	for range n - 1 {
+		p.idle <- struct{}{}
+	}
+	return p
+}
+
+// Size returns the number of workers. A worker index passed by For is below it.
+func (p *Pool) Size() int { return p.size }
+
+// For calls f(i, worker) once for every i in [0, n) and returns when all calls
+// have. The calls of one For that run at the same time have different worker
+// indices, so scratch space may be kept by worker. A panic in f reaches the
+// caller.
+func (p *Pool) For(n int, f func(i, worker int)) {
+	if n <= 0 {
+		return
+	}
+	var next atomic.Int64
+	var failure atomic.Pointer[any]
+	work := func(worker int) {
+		defer func() {
+			if r := recover(); r != nil {
+				failure.CompareAndSwap(nil, &r)
+				next.Store(int64(n))
+			}
+		}()
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= n {
+				return
+			}
+			f(i, worker)
+		}
+	}
+	var helpers sync.WaitGroup
+	for worker := 1; worker < min(p.size, n); worker++ {
+		select {
+		case <-p.idle:
+			helpers.Go(func() {
+				defer func() { p.idle <- struct{}{} }()
+				work(worker)
+			})
+			continue
+		default:
+		}
+		break
+	}
+	work(0)
+	helpers.Wait()
+	if r := failure.Load(); r != nil {
+		panic(*r)
+	}
+}

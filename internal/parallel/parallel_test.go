@@ -1,0 +1,68 @@
+package parallel
+
+import (
+	"sync/atomic"
+	"testing"
+)
+
+func TestForCallsEachOnceWithDistinctWorkers(t *testing.T) {
+	for _, size := range []int{1, 2, 8} {
+		pool := NewPool(size)
+		const n = 1000
+		var calls [n]atomic.Int32
+		busy := make([]atomic.Bool, size)
+		pool.For(n, func(i, worker int) {
+			if busy[worker].Swap(true) {
+				t.Errorf("worker %d used twice at once", worker)
+			}
+			calls[i].Add(1)
+			busy[worker].Store(false)
+		})
+		for i := range calls {
+			if c := calls[i].Load(); c != 1 {
+				t.Fatalf("size %d: piece %d ran %d times", size, i, c)
+			}
+		}
+	}
+}
+
+func TestNestedForEndsAndKeepsToItsBudget(t *testing.T) {
+	pool := NewPool(3)
+	var running, most, sum atomic.Int64
+	pool.For(10, func(int, int) {
+		pool.For(10, func(i, _ int) {
+			now := running.Add(1)
+			for {
+				m := most.Load()
+				if now <= m || most.CompareAndSwap(m, now) {
+					break
+				}
+			}
+			sum.Add(int64(i))
+			running.Add(-1)
+		})
+	})
+	if sum.Load() != 450 {
+		t.Errorf("sum = %d, want 450", sum.Load())
+	}
+	if most.Load() > 3 {
+		t.Errorf("%d pieces ran at once on 3 workers", most.Load())
+	}
+	if len(pool.idle) != 2 {
+		t.Errorf("%d idle tokens after the loops, want 2", len(pool.idle))
+	}
+}
+
+func TestPanicReachesTheCaller(t *testing.T) {
+	defer func() {
+		if r := recover(); r != "boom" {
+			t.Errorf("recovered %v, want boom", r)
+		}
+	}()
+	NewPool(2).For(8, func(i, _ int) {
+		if i == 3 {
+			panic("boom")
+		}
+	})
+	t.Error("For returned after a panic")
+}
