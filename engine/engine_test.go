@@ -1,0 +1,282 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func mustPanic(t *testing.T, want string, f func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		if r := recover(); r == nil || !strings.Contains(fmt.Sprint(r), want) {
+			t.Errorf("panic is %v, want one with %q", r, want)
+		}
+	}()
+	f()
+}
+
+// record returns a handler and the list it fills.
+func record() (func(Event), *[]string) {
+	var got []string
+	return func(ev Event) { got = append(got, describe(ev)) }, &got
+}
+
+func describe(ev Event) string {
+	return fmt.Sprintf("at %d kind %d device %d seq %d", int64(ev.At), ev.Kind, ev.Device, ev.Seq)
+}
+
+func TestEventIsSmall(t *testing.T) {
+	if size := unsafe.Sizeof(Event{}); size != 24 {
+		t.Errorf("an event has %d bytes, want 24", size)
+	}
+}
+
+func TestTiesFireByKindDeviceCounter(t *testing.T) {
+	e := New(3, Options{})
+	e.Schedule(5, 1, 0)
+	e.Schedule(5, 0, 2)
+	e.Schedule(5, 0, Server)
+	e.Schedule(5, 0, 2)
+	e.Schedule(4, 9, 2)
+	e.Schedule(5, 0, 1)
+	fn, got := record()
+	e.Run(fn)
+	want := []string{
+		"at 4 kind 9 device 2 seq 3",
+		"at 5 kind 0 device -1 seq 1",
+		"at 5 kind 0 device 1 seq 1",
+		"at 5 kind 0 device 2 seq 1",
+		"at 5 kind 0 device 2 seq 2",
+		"at 5 kind 1 device 0 seq 1",
+	}
+	if d := cmp.Diff(want, *got); d != "" {
+		t.Error(d)
+	}
+	if e.Now() != 5 || e.Pending() != 0 || e.Fired() != 6 {
+		t.Errorf("now %d, pending %d, fired %d; want 5, 0, 6", e.Now(), e.Pending(), e.Fired())
+	}
+}
+
+func TestHandlerSchedulesAtTheSameInstant(t *testing.T) {
+	e := New(2, Options{})
+	e.Schedule(7, 3, 0)
+	e.Schedule(7, 5, 0)
+	fn, got := record()
+	e.Run(func(ev Event) {
+		fn(ev)
+		if ev.Kind == 3 {
+			e.Schedule(7, 4, 1) // before the pending kind 5
+			e.Schedule(7, 0, 1) // a lower kind than the one being handled, next all the same
+		}
+	})
+	want := []string{
+		"at 7 kind 3 device 0 seq 1",
+		"at 7 kind 0 device 1 seq 2",
+		"at 7 kind 4 device 1 seq 1",
+		"at 7 kind 5 device 0 seq 2",
+	}
+	if d := cmp.Diff(want, *got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestStaleHandles(t *testing.T) {
+	e := New(1, Options{})
+	ignore := func(Event) {}
+	if e.Cancel(Handle{}) {
+		t.Error("the zero handle cancels something")
+	}
+	fired := e.Schedule(1, 0, 0)
+	e.Step(func(Event) {
+		if e.Cancel(fired) {
+			t.Error("an event cancels itself while it fires")
+		}
+	})
+	cancelled := e.Schedule(2, 0, 0)
+	if !e.Cancel(cancelled) || e.Cancel(cancelled) {
+		t.Error("an event must be cancelled once")
+	}
+	old := e.Schedule(3, 0, 0)
+	moved, ok := e.Reschedule(old, 4)
+	if !ok {
+		t.Fatal("a pending event cannot be moved")
+	}
+	// The slots of all of these are in use again by now.
+	for name, h := range map[string]Handle{"fired": fired, "cancelled": cancelled, "moved": old} {
+		if e.Cancel(h) {
+			t.Errorf("the handle of an event that was %s cancels another", name)
+		}
+		if _, ok := e.Reschedule(h, 9); ok {
+			t.Errorf("the handle of an event that was %s moves another", name)
+		}
+	}
+	if e.Pending() != 1 || !e.Cancel(moved) || e.Step(ignore) {
+		t.Error("exactly the moved event must have been pending")
+	}
+}
+
+func TestRunUntil(t *testing.T) {
+	e := New(1, Options{})
+	for _, at := range []Time{10, 20, 20, 21} {
+		e.Schedule(at, 0, 0)
+	}
+	fired := 0
+	e.RunUntil(20, func(Event) { fired++ })
+	if fired != 3 || e.Now() != 20 || e.Pending() != 1 {
+		t.Errorf("until 20: fired %d, now %d, pending %d; want 3, 20, 1", fired, e.Now(), e.Pending())
+	}
+	e.RunUntil(20, func(Event) { fired++ })
+	e.RunUntil(100, func(Event) { fired++ })
+	if fired != 4 || e.Now() != 100 {
+		t.Errorf("until 100: fired %d, now %d; want 4, 100", fired, e.Now())
+	}
+	mustPanic(t, "it is 100ns (100 ns) already", func() { e.RunUntil(99, func(Event) {}) })
+}
+
+func TestStop(t *testing.T) {
+	e := New(1, Options{})
+	e.Schedule(1, 0, 0)
+	e.Schedule(2, 0, 0)
+	e.Schedule(3, 0, 0)
+	stopAt := func(at Time) func(Event) {
+		return func(ev Event) {
+			if ev.At == at {
+				e.Stop()
+			}
+		}
+	}
+	e.RunUntil(50, stopAt(1))
+	if e.Now() != 1 || e.Pending() != 2 {
+		t.Errorf("stopped at %d with %d pending, want 1 with 2", e.Now(), e.Pending())
+	}
+	e.Run(stopAt(2))
+	if e.Now() != 2 || e.Pending() != 1 {
+		t.Errorf("stopped at %d with %d pending, want 2 with 1", e.Now(), e.Pending())
+	}
+	e.Run(stopAt(0))
+	if e.Now() != 3 || e.Pending() != 0 {
+		t.Errorf("ended at %d with %d pending, want 3 with 0", e.Now(), e.Pending())
+	}
+}
+
+func TestNeverDoesNotFire(t *testing.T) {
+	for _, queue := range Queues() {
+		e := New(1, Options{Queue: queue})
+		h := e.Schedule(Never, 0, 0)
+		fail := func(ev Event) { t.Errorf("%s: fired %s", queue, describe(ev)) }
+		e.Run(fail)
+		e.RunUntil(Never, fail)
+		if e.Step(fail) || e.Now() != 0 || e.Pending() != 1 {
+			t.Errorf("%s: now %d, pending %d; want 0, 1", queue, e.Now(), e.Pending())
+		}
+		if _, ok := e.Reschedule(h, 8); !ok || !e.Step(func(Event) {}) || e.Now() != 8 {
+			t.Errorf("%s: an event at Never cannot be moved to 8", queue)
+		}
+	}
+}
+
+func TestMisuseIsToldApart(t *testing.T) {
+	e := New(2, Options{})
+	e.Schedule(10, 0, 0)
+	e.Step(func(Event) {})
+	h := e.Schedule(20, 0, 0)
+	mustPanic(t, "event of kind 3 for device 1 at 9ns (9 ns): it is 10ns", func() { e.Schedule(9, 3, 1) })
+	mustPanic(t, "it is 10ns", func() { e.Reschedule(h, 9) })
+	mustPanic(t, "event for device 2: must be in -1..1", func() { e.Schedule(10, 0, 2) })
+	mustPanic(t, "event for device -2: must be in -1..1", func() { e.Schedule(10, 0, -2) })
+	mustPanic(t, `no queue is named "fifo": must be one of heap4, sorted`, func() { New(1, Options{Queue: "fifo"}) })
+	e.counters[1] = 1<<32 - 1
+	mustPanic(t, "given 2^32 events", func() { e.Schedule(10, 0, 0) })
+}
+
+// Moving an event to the past must leave it where it was: the panic may be
+// recovered by a test harness that looks at the engine afterwards.
+func TestRescheduleToThePastKeepsTheEvent(t *testing.T) {
+	e := New(1, Options{})
+	e.RunUntil(10, func(Event) {})
+	h := e.Schedule(20, 0, 0)
+	mustPanic(t, "it is 10ns", func() { e.Reschedule(h, 9) })
+	if !e.Cancel(h) {
+		t.Error("the event is gone")
+	}
+}
+
+func TestHooksSeeEverything(t *testing.T) {
+	var log []string
+	note := func(what string) func(Event) {
+		return func(ev Event) { log = append(log, what+" "+describe(ev)) }
+	}
+	hooks := Tee(
+		Tee(nil, &Hooks{Scheduled: note("scheduled"), Fired: note("fired"), Cancelled: note("cancelled")}),
+		Tee(&Hooks{Fired: note("again")}, nil))
+	e := New(1, Options{Hooks: hooks})
+	a := e.Schedule(1, 2, 0)
+	e.Reschedule(a, 3)
+	e.Run(func(ev Event) { log = append(log, "handled") })
+	want := []string{
+		"scheduled at 1 kind 2 device 0 seq 1",
+		"cancelled at 1 kind 2 device 0 seq 1",
+		"scheduled at 3 kind 2 device 0 seq 2",
+		"fired at 3 kind 2 device 0 seq 2",
+		"again at 3 kind 2 device 0 seq 2",
+		"handled",
+	}
+	if d := cmp.Diff(want, log); d != "" {
+		t.Error(d)
+	}
+}
+
+// Any difference in what fired, or in its order, must show in the digest.
+func TestDigestTellsEventsApart(t *testing.T) {
+	base := []Event{{At: 1, Device: 0, Seq: 1}, {At: 2, Device: 1, Seq: 1, Kind: 1}}
+	hash := func(events ...Event) (d digest) {
+		for _, ev := range events {
+			d = d.add(ev)
+		}
+		return d
+	}
+	seen := map[digest]string{hash(base...): "base"}
+	for name, events := range map[string][]Event{
+		"swapped":      {base[1], base[0]},
+		"one missing":  {base[0]},
+		"other time":   {base[0], {At: 3, Device: 1, Seq: 1, Kind: 1}},
+		"other kind":   {base[0], {At: 2, Device: 1, Seq: 1, Kind: 2}},
+		"other device": {base[0], {At: 2, Device: Server, Seq: 1, Kind: 1}},
+		"other seq":    {base[0], {At: 2, Device: 1, Seq: 2, Kind: 1}},
+	} {
+		d := hash(events...)
+		if other, ok := seen[d]; ok {
+			t.Errorf("%s and %s have the digest %x", name, other, d)
+		}
+		seen[d] = name
+	}
+	if hash(Event{At: 1, Seq: 1, slot: 0}) != hash(Event{At: 1, Seq: 1, slot: 7}) {
+		t.Error("the digest depends on where the engine keeps an event")
+	}
+}
+
+// Cancelling nearly everything, for ever, must not grow the queue.
+func TestTombstonesAreBounded(t *testing.T) {
+	for _, queue := range Queues() {
+		e := New(1, Options{Queue: queue})
+		const pending = 100
+		handles := make([]Handle, pending)
+		for i := range handles {
+			handles[i] = e.Schedule(Time(1000+i), 0, 0)
+		}
+		for i := range 10_000 {
+			handles[i%pending], _ = e.Reschedule(handles[i%pending], Time(1000+i))
+			if n := e.queue.Len(); n > 2*pending+2 {
+				t.Fatalf("%s: %d events in the queue for %d pending", queue, n, e.Pending())
+			}
+		}
+		if e.Pending() != pending || len(e.slots) > pending+1 {
+			t.Errorf("%s: %d pending in %d slots, want %d", queue, e.Pending(), len(e.slots), pending)
+		}
+	}
+}

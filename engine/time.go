@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// Time is an instant in nanoseconds of virtual time since the start of the
+// simulation, or the length of a span of it.
+type Time int64
+
+// Never is the end of time: an event scheduled there stays pending and does not
+// fire.
+const Never Time = math.MaxInt64
+
+const nanosecondsPerSecond = 1e9
+
+// FromSeconds returns s seconds rounded to the nearest nanosecond, Never when
+// that lies beyond the range of Time (292 years). It panics on NaN and on
+// negative s.
+func FromSeconds(s float64) Time { return fromNanoseconds(math.Round(s * nanosecondsPerSecond)) }
+
+// CeilSeconds is FromSeconds rounding up: the first instant at which something
+// that takes s seconds is over.
+func CeilSeconds(s float64) Time { return fromNanoseconds(math.Ceil(s * nanosecondsPerSecond)) }
+
+func fromNanoseconds(ns float64) Time {
+	if !(ns >= 0) {
+		panic(fmt.Sprintf("engine: a span of %g ns: must be a number, not negative", ns))
+	}
+	if ns >= 0x1p63 {
+		return Never
+	}
+	return Time(ns)
+}
+
+// Seconds returns t in seconds, +Inf for Never.
+func (t Time) Seconds() float64 {
+	if t == Never {
+		return math.Inf(1)
+	}
+	return float64(t) / nanosecondsPerSecond
+}
+
+// Add returns t + span, Never when the sum lies beyond it. Neither may be
+// negative.
+func (t Time) Add(span Time) Time {
+	if span > Never-t {
+		return Never
+	}
+	return t + span
+}
+
+// String returns t as a span of hours, minutes and seconds, such as "1m2.5s".
+func (t Time) String() string {
+	if t == Never {
+		return "never"
+	}
+	return time.Duration(t).String()
+}

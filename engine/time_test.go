@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestFromSecondsRounds(t *testing.T) {
+	for _, c := range []struct {
+		seconds     float64
+		round, ceil Time
+	}{
+		{0, 0, 0},
+		{math.Copysign(0, -1), 0, 0},
+		{1.4e-9, 1, 2},
+		{1.6e-9, 2, 2},
+		{1e-30, 0, 1},
+		{0.25, 250_000_000, 250_000_000},
+		{9.3e9, Never, Never}, // 2^63 ns are 9.22e9 s
+		{math.Inf(1), Never, Never},
+		{math.MaxFloat64, Never, Never},
+	} {
+		if got := FromSeconds(c.seconds); got != c.round {
+			t.Errorf("FromSeconds(%g) = %d, want %d", c.seconds, got, c.round)
+		}
+		if got := CeilSeconds(c.seconds); got != c.ceil {
+			t.Errorf("CeilSeconds(%g) = %d, want %d", c.seconds, got, c.ceil)
+		}
+	}
+}
+
+func TestFromSecondsPanics(t *testing.T) {
+	for _, s := range []float64{math.NaN(), -1, math.Inf(-1)} {
+		mustPanic(t, "must be a number, not negative", func() { FromSeconds(s) })
+		mustPanic(t, "must be a number, not negative", func() { CeilSeconds(s) })
+	}
+}
+
+// Two roundings of half a unit in the last place each stay below half a
+// nanosecond up to 2^51 ns, 26 days.
+func TestSecondsRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := Time(rapid.Int64Range(0, 1<<51).Draw(t, "ns"))
+		if got := FromSeconds(want.Seconds()); got != want {
+			t.Fatalf("FromSeconds(%d ns in seconds) = %d", want, got)
+		}
+	})
+	if got := FromSeconds(Never.Seconds()); got != Never {
+		t.Errorf("FromSeconds(Never.Seconds()) = %d, want Never", got)
+	}
+}
+
+func TestAddSaturates(t *testing.T) {
+	for _, c := range []struct{ a, b, want Time }{
+		{1, 2, 3}, {Never, 0, Never}, {0, Never, Never}, {Never, Never, Never}, {Never - 1, 1, Never}, {Never - 2, 1, Never - 1},
+	} {
+		if got := c.a.Add(c.b); got != c.want {
+			t.Errorf("%d + %d = %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func TestTimeString(t *testing.T) {
+	if got := Time(62_500_000_000).String(); got != "1m2.5s" {
+		t.Errorf("62.5 s prints as %q", got)
+	}
+	if got := Never.String(); got != "never" {
+		t.Errorf("Never prints as %q", got)
+	}
+}

@@ -1,0 +1,296 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// naive is what an engine does, written as its definition: a list of events,
+// searched for the least by comparing all four keys.
+type naive struct {
+	now      Time
+	pending  []Event
+	counters map[int]uint32
+}
+
+func (n *naive) schedule(at Time, k Kind, device int) Event {
+	n.counters[device]++
+	ev := Event{At: at, Kind: k, Device: int32(device), Seq: n.counters[device]}
+	n.pending = append(n.pending, ev)
+	return ev
+}
+
+func (n *naive) cancel(target Event) bool {
+	for i, ev := range n.pending {
+		if ev == target {
+			n.pending = append(n.pending[:i], n.pending[i+1:]...)
+			return true
+		}
+	}
+	return false
+}
+
+func (n *naive) step(fn func(Event)) bool {
+	if len(n.pending) == 0 {
+		return false
+	}
+	keys := func(ev Event) [4]int64 {
+		return [4]int64{int64(ev.At), int64(ev.Kind), int64(ev.Device), int64(ev.Seq)}
+	}
+	least := n.pending[0]
+	for _, ev := range n.pending {
+		a, b := keys(ev), keys(least)
+		for i := range a {
+			if a[i] != b[i] {
+				if a[i] < b[i] {
+					least = ev
+				}
+				break
+			}
+		}
+	}
+	n.cancel(least)
+	n.now = least.At
+	fn(least)
+	return true
+}
+
+// world drives an engine of every queue and the naive one through the same
+// operations. Handles and events with the same index belong together.
+type world struct {
+	t       *rapid.T
+	engines []*Engine
+	handles [][]Handle
+	naive   naive
+	events  []Event
+}
+
+func newWorld(t *rapid.T, devices int) *world {
+	w := &world{t: t, naive: naive{counters: map[int]uint32{}}}
+	for _, queue := range Queues() {
+		w.engines = append(w.engines, New(devices, Options{Queue: queue}))
+	}
+	w.handles = make([][]Handle, len(w.engines))
+	return w
+}
+
+func (w *world) schedule(span Time, k Kind, device int) {
+	for i, e := range w.engines {
+		w.handles[i] = append(w.handles[i], e.Schedule(e.Now()+span, k, device))
+	}
+	w.events = append(w.events, w.naive.schedule(w.naive.now+span, k, device))
+}
+
+func (w *world) cancel(which int) {
+	want := w.naive.cancel(w.events[which])
+	for i, e := range w.engines {
+		if got := e.Cancel(w.handles[i][which]); got != want {
+			w.t.Fatalf("%s: cancelling event %d gives %v, want %v", Queues()[i], which, got, want)
+		}
+	}
+}
+
+func (w *world) reschedule(which int, span Time) {
+	ev := w.events[which]
+	want := w.naive.cancel(ev)
+	if want {
+		w.events[which] = w.naive.schedule(w.naive.now+span, ev.Kind, int(ev.Device))
+	}
+	for i, e := range w.engines {
+		h, got := e.Reschedule(w.handles[i][which], e.Now()+span)
+		if got != want {
+			w.t.Fatalf("%s: moving event %d gives %v, want %v", Queues()[i], which, got, want)
+		}
+		if got {
+			w.handles[i][which] = h
+		}
+	}
+}
+
+// step fires one event everywhere. Its handler schedules up to two more, chosen
+// by the event alone, many of them at the same instant.
+func (w *world) step(more bool) {
+	var fired Event
+	chosen := func(ev Event, schedule func(span Time, k Kind, device int)) {
+		r := rand.New(rand.NewPCG(uint64(ev.At), uint64(ev.Device)<<32|uint64(ev.Seq)))
+		for range r.IntN(3) {
+			schedule(Time(r.IntN(3)), Kind(r.IntN(3)), r.IntN(4)-1)
+		}
+	}
+	want := w.naive.step(func(ev Event) {
+		fired = ev
+		if more {
+			chosen(ev, func(span Time, k Kind, device int) {
+				w.events = append(w.events, w.naive.schedule(w.naive.now+span, k, device))
+			})
+		}
+	})
+	for i, e := range w.engines {
+		before := e.Now()
+		got := e.Step(func(ev Event) {
+			ev.slot = 0
+			if ev != fired || e.Now() != ev.At || ev.At < before {
+				w.t.Fatalf("%s: fired %s at %d, want %s", Queues()[i], describe(ev), e.Now(), describe(fired))
+			}
+			if more {
+				chosen(ev, func(span Time, k Kind, device int) {
+					w.handles[i] = append(w.handles[i], e.Schedule(e.Now()+span, k, device))
+				})
+			}
+		})
+		if got != want {
+			w.t.Fatalf("%s: step gives %v, want %v", Queues()[i], got, want)
+		}
+	}
+}
+
+func (w *world) compare() {
+	for i, e := range w.engines {
+		if e.Pending() != len(w.naive.pending) {
+			w.t.Fatalf("%s: %d pending, want %d", Queues()[i], e.Pending(), len(w.naive.pending))
+		}
+		if e.Digest() != w.engines[0].Digest() {
+			w.t.Fatalf("%s: digest %x, want %x", Queues()[i], e.Digest(), w.engines[0].Digest())
+		}
+	}
+}
+
+func TestQueuesAgainstTheDefinition(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const devices = 3
+		w := newWorld(t, devices)
+		span := rapid.Custom(func(t *rapid.T) Time {
+			return Time(rapid.OneOf(rapid.Int64Range(0, 2), rapid.Int64Range(0, 1000)).Draw(t, "span"))
+		})
+		some := func() int { return rapid.IntRange(0, len(w.events)-1).Draw(t, "which") }
+		for range rapid.IntRange(1, 200).Draw(t, "operations") {
+			op := rapid.IntRange(0, 9).Draw(t, "operation")
+			switch {
+			case op <= 3 || len(w.events) == 0:
+				w.schedule(span.Draw(t, "span"), Kind(rapid.IntRange(0, 2).Draw(t, "kind")), rapid.IntRange(-1, devices-1).Draw(t, "device"))
+			case op <= 5:
+				w.cancel(some())
+			case op <= 7:
+				w.reschedule(some(), span.Draw(t, "span"))
+			default:
+				w.step(true)
+			}
+			w.compare()
+		}
+		for len(w.naive.pending) > 0 {
+			w.step(false)
+		}
+		w.step(false)
+		w.compare()
+	})
+}
+
+// A heap of many levels, which the small cases above do not reach.
+func TestHeapSortsManyEvents(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var heap heap4
+	var twin sorted
+	const n = 3000
+	for i := range n {
+		ev := Event{At: Time(r.IntN(300)), Kind: Kind(r.IntN(3)), Device: int32(r.IntN(3)), Seq: uint32(i)}
+		heap.Push(ev)
+		twin.Push(ev)
+	}
+	third := func(ev Event) bool { return ev.Seq%3 == 0 }
+	heap.Compact(third)
+	twin.Compact(third)
+	if heap.Len() != n/3 || twin.Len() != n/3 {
+		t.Fatalf("%d and %d events are left after compaction, want %d", heap.Len(), twin.Len(), n/3)
+	}
+	for {
+		got, ok := heap.Pop()
+		want, more := twin.Pop()
+		if got != want || ok != more {
+			t.Fatalf("popped %s, want %s", describe(got), describe(want))
+		}
+		if !ok {
+			return
+		}
+	}
+}
+
+// Each device's own order is kept, that between devices is shuffled: the same
+// events must fire in the same order.
+func TestOrderDoesNotDependOnInterleaving(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const devices = 4
+		type plan struct {
+			at   Time
+			kind Kind
+		}
+		plans := make([][]plan, devices)
+		var turns []int
+		for d := range plans {
+			for range rapid.IntRange(0, 6).Draw(t, "events") {
+				plans[d] = append(plans[d], plan{Time(rapid.IntRange(0, 3).Draw(t, "at")), Kind(rapid.IntRange(0, 1).Draw(t, "kind"))})
+				turns = append(turns, d)
+			}
+		}
+		run := func(turns []int) ([]string, uint64) {
+			e := New(devices, Options{})
+			next := make([]int, devices)
+			for _, d := range turns {
+				p := plans[d][next[d]]
+				next[d]++
+				e.Schedule(p.at, p.kind, d)
+			}
+			fn, got := record()
+			e.Run(fn)
+			return *got, e.Digest()
+		}
+		want, wantDigest := run(turns)
+		got, digest := run(rapid.Permutation(turns).Draw(t, "turns"))
+		if d := cmp.Diff(want, got); d != "" || digest != wantDigest {
+			t.Fatalf("digest %x, want %x; order differs:\n%s", digest, wantDigest, d)
+		}
+	})
+}
+
+// churn is a simulation in miniature: every event puts off or cancels another
+// and schedules the next.
+func churn(o Options) *Engine {
+	const devices = 50
+	e := New(devices, o)
+	r := rand.New(rand.NewPCG(3, 4))
+	handles := make([]Handle, devices)
+	for d := range handles {
+		handles[d] = e.Schedule(Time(r.IntN(10)), 0, d)
+	}
+	e.Run(func(ev Event) {
+		if e.Fired() > 5000 {
+			e.Stop()
+		}
+		handles[ev.Device] = e.Schedule(e.Now()+Time(r.IntN(10)), Kind(r.IntN(3)), int(ev.Device))
+		other := r.IntN(devices)
+		if h, ok := e.Reschedule(handles[other], e.Now()+Time(r.IntN(10))); ok {
+			handles[other] = h
+		}
+	})
+	return e
+}
+
+func TestDigestIgnoresHooksAndQueue(t *testing.T) {
+	want := churn(Options{})
+	var scheduled, fired, cancelled int
+	count := func(n *int) func(Event) { return func(Event) { *n++ } }
+	for _, queue := range Queues() {
+		for _, hooks := range []*Hooks{nil, {}, {Scheduled: count(&scheduled), Fired: count(&fired), Cancelled: count(&cancelled)}} {
+			got := churn(Options{Queue: queue, Hooks: hooks})
+			if got.Digest() != want.Digest() || got.Now() != want.Now() {
+				t.Errorf("%s with hooks %v: digest %x at %d, want %x at %d", queue, hooks != nil, got.Digest(), got.Now(), want.Digest(), want.Now())
+			}
+		}
+	}
+	n := len(Queues())
+	if fired != n*int(want.Fired()) || scheduled != fired+cancelled+n*want.Pending() {
+		t.Errorf("hooks saw %d scheduled, %d fired, %d cancelled; %d are pending", scheduled, fired, cancelled, n*want.Pending())
+	}
+}
