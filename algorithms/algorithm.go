@@ -1,0 +1,85 @@
+package algorithms
+
+import (
+	"math"
+
+	"fedsim/data"
+	"fedsim/internal/rng"
+	"fedsim/mtl"
+)
+
+// NoLimit as the number of steps of a request leaves the amount of work to the
+// algorithm.
+const NoLimit = math.MaxInt
+
+// Stream is a source of random numbers for one device in one round. Methods
+// under the same seed are given the same streams.
+type Stream = rng.Stream
+
+// Request asks a device for its local work in the open round.
+type Request struct {
+	Device int
+	Steps  int    // most coordinate steps (or rows) it may take; NoLimit, or at least 1
+	Stream Stream // the device's randomness in this round
+	Worker int    // index of the worker that computes, below Setup.Workers: for scratch space
+}
+
+// Work is a device's answer: what the local work took and what it sends.
+type Work struct {
+	Steps  int     // coordinate steps or rows
+	FLOPs  float64 // one multiply or one add is one
+	Values int     // numbers the device must upload
+}
+
+// Model is what a run is evaluated on. Rows of W and Z are tasks.
+type Model struct {
+	W     *data.Matrix // the tasks' weights
+	Z     *data.Matrix // W M^-1, the gradient of R at W; V for a dual method
+	Duals [][]float64  // the dual variables, nil for a primal method
+}
+
+// Needs are the demands a method makes on the round protocol.
+type Needs struct {
+	Everyone bool // every device must answer in every round: it cannot tolerate drops
+	Budget   bool // the protocol must limit the steps: the method has no amount of its own
+}
+
+// Algorithm is one run of a method: the state of its server and of all its
+// devices. A round is Begin, then Solve for devices that work, then Commit or
+// Discard for each of those, then End.
+type Algorithm interface {
+	// Needs returns what the method demands of the round protocol.
+	Needs() Needs
+	// StepFLOPs returns the most FLOPs one step can take on a device; device
+	// controllers plan with it.
+	StepFLOPs() float64
+	// Begin opens a round and returns how many numbers the server sends to each
+	// device.
+	Begin() (values int)
+	// Solve does a device's local work. It is called from several goroutines at
+	// once, for different devices, and may read what Begin has fixed and the
+	// device's own state. Its result is tentative: nothing that another call can
+	// see changes before Commit.
+	Solve(Request) Work
+	// Commit makes the device's work of this round final, on the device and on
+	// the server. Calls come in device order.
+	Commit(device int)
+	// Discard forgets the device's work of this round: on both sides it never
+	// happened.
+	Discard(device int)
+	// End closes the round: the server takes its step on what was committed. It
+	// returns the FLOPs of that step.
+	End() (flops float64)
+	// Model returns the present model; it is valid until the next End or
+	// Recouple.
+	Model() Model
+	// Recouple continues under another coupling, after an Omega update.
+	Recouple(mtl.Coupling)
+}
+
+// Setup is what an algorithm is built on.
+type Setup struct {
+	Problem  *mtl.Problem
+	Coupling mtl.Coupling
+	Workers  int // most concurrent calls of Solve
+}

@@ -1,0 +1,84 @@
+package algorithms
+
+import (
+	"fedsim/config"
+	"fedsim/internal/kernel"
+)
+
+// MbSDCAOptions are the settings of mini-batch SDCA.
+type MbSDCAOptions struct {
+	Batch int     `toml:"batch" doc:"rows b of a device's mini-batch (at most its rows); 0: as many as the protocol allows"`
+	Beta  float64 `toml:"beta" doc:"updates are scaled by beta/b: 1 is safe on any data, b is no scaling at all"`
+}
+
+// Validate reports everything wrong with the options.
+func (o *MbSDCAOptions) Validate(c *config.Checker) {
+	c.Require(o.Batch >= 0, "batch", o.Batch, "must not be negative")
+	c.Require(o.Beta >= 1 && (o.Batch == 0 || o.Beta <= float64(o.Batch)), "beta", o.Beta, "must be in [1, batch]")
+}
+
+// MbSDCA is mini-batch stochastic dual coordinate ascent (appendix,
+// "Implementation Details"): b coordinates per device are solved at the same w
+// and their updates scaled by beta/b. Conflicts between tasks are covered by
+// sigma' in the curvature, as in the subproblems of the other dual methods.
+type MbSDCA struct {
+	Dual
+	opts MbSDCAOptions
+}
+
+var _ Algorithm = (*MbSDCA)(nil)
+
+func init() {
+	Register(Factory{
+		Name:      "mb-sdca",
+		Summary:   "mini-batch dual coordinate ascent: b coordinates at the same w, scaled by beta/b",
+		Reference: "Takac, Bijral, Richtarik, Srebro: Mini-Batch Primal and Dual Methods for SVMs, ICML 2013",
+		Options:   func() Options { return &MbSDCAOptions{Batch: 32, Beta: 1} },
+		New: func(s Setup, o Options) (Algorithm, error) {
+			return &MbSDCA{Dual: NewDual(s), opts: *o.(*MbSDCAOptions)}, nil
+		},
+	})
+}
+
+// Needs returns that steps must be limited when no batch size is set.
+func (m *MbSDCA) Needs() Needs { return Needs{Budget: m.opts.Batch == 0} }
+
+// StepFLOPs returns the cost of one coordinate.
+func (m *MbSDCA) StepFLOPs() float64 { return m.Problem.StepFLOPs() }
+
+// Solve computes the scaled updates of a mini-batch drawn without replacement.
+func (m *MbSDCA) Solve(r Request) Work {
+	t := r.Device
+	p := m.Problem
+	task := &p.Train.Tasks[t]
+	s := m.start(r)
+	b := batchSize(m.opts.Batch, r.Steps, task.X.Rows)
+	share := min(1, m.opts.Beta/float64(b))
+	next, w, dv := m.Next[t], m.W.Row(t), m.Delta.Row(t)
+	clear(dv)
+	curvature := m.Curvature(t) * p.Scale[t]
+	for range b {
+		i := s.order.Next()
+		norm := p.Norms[t][i]
+		if norm == 0 {
+			continue
+		}
+		x := task.X.Row(i)
+		old := next[i]
+		best := p.Loss.Step(old, task.Y[i], kernel.Dot(x, w), curvature*norm)
+		// A convex combination stays in the domain of the conjugate, rounding included.
+		next[i] = float64((1-share)*old) + float64(share*best)
+		kernel.Axpy(p.Scale[t]*(next[i]-old), x, dv)
+	}
+	return Work{Steps: b, FLOPs: float64(b) * p.StepFLOPs(), Values: p.Features()}
+}
+
+// batchSize is the configured size (0: no size of its own), at most the steps
+// allowed and the rows there are.
+func batchSize(configured, allowed, rows int) int {
+	b := min(allowed, rows)
+	if configured > 0 {
+		b = min(b, configured)
+	}
+	return b
+}

@@ -1,0 +1,160 @@
+package algorithms
+
+import (
+	"math"
+
+	"fedsim/config"
+	"fedsim/data"
+	"fedsim/internal/kernel"
+	"fedsim/mtl"
+)
+
+// MbSGDOptions are the settings of mini-batch SGD.
+type MbSGDOptions struct {
+	Batch   int     `toml:"batch" doc:"rows b of a device's mini-batch (at most its rows); 0: as many as the protocol allows"`
+	Step    float64 `toml:"step" doc:"first step size eta_0; 0: the inverse of the strong convexity of R, the classical choice"`
+	Delay   float64 `toml:"delay" doc:"round h takes the step eta_0/(1 + h/delay): 1 is the classical 1/(1+h), larger decays later"`
+	Project bool    `toml:"project" doc:"scale W back whenever R(W) exceeds P(0), which the optimum never does"`
+}
+
+// Validate reports everything wrong with the options.
+func (o *MbSGDOptions) Validate(c *config.Checker) {
+	c.Require(o.Batch >= 0, "batch", o.Batch, "must not be negative")
+	c.Require(o.Step >= 0 && o.Step <= 1e12, "step", o.Step, "must be in [0, 1e12]")
+	c.Require(o.Delay > 0 && o.Delay <= 1e12, "delay", o.Delay, "must be in (0, 1e12]")
+}
+
+// MbSGD is mini-batch stochastic sub-gradient descent on P: devices send the
+// sub-gradient of their loss on a mini-batch, the server adds the gradient
+// W M^-1 of the regulariser and takes a step. The task of a device that did not
+// answer keeps its weights, regulariser included: an update that is lost never
+// happened.
+type MbSGD struct {
+	problem  *mtl.Problem
+	coupling mtl.Coupling
+	opts     MbSGDOptions
+	step     float64 // eta_0
+	round    int
+	w, z     data.Matrix // W and W M^-1
+	gradient data.Matrix // of the loss, one row a device
+	arrived  []bool
+	orders   []mtl.Order // by worker
+	most     float64     // P(0), an upper bound on R at the optimum
+}
+
+var _ Algorithm = (*MbSGD)(nil)
+
+func init() {
+	Register(Factory{
+		Name:      "mb-sgd",
+		Summary:   "mini-batch stochastic sub-gradient descent on the primal, step eta_0/(1+h)",
+		Reference: "Shalev-Shwartz, Singer, Srebro: Pegasos, ICML 2007",
+		Options:   func() Options { return &MbSGDOptions{Batch: 32, Delay: 1, Project: true} },
+		New: func(s Setup, o Options) (Algorithm, error) {
+			p := s.Problem
+			m := &MbSGD{
+				problem: p, opts: *o.(*MbSGDOptions),
+				w: p.NewWeights(), z: p.NewWeights(), gradient: p.NewWeights(),
+				arrived: make([]bool, p.Tasks()), orders: make([]mtl.Order, s.Workers),
+			}
+			for t := range p.Train.Tasks {
+				sum := 0.0
+				for _, y := range p.Train.Tasks[t].Y {
+					sum += p.Loss.Value(0, y)
+				}
+				m.most += p.Scale[t] * sum
+			}
+			m.Recouple(s.Coupling)
+			return m, nil
+		},
+	})
+}
+
+// Needs returns that steps must be limited when no batch size is set.
+func (m *MbSGD) Needs() Needs { return Needs{Budget: m.opts.Batch == 0} }
+
+// StepFLOPs returns the cost of one row: a dot product and an axpy.
+func (m *MbSGD) StepFLOPs() float64 { return 4 * float64(m.problem.Features()) }
+
+// Begin opens a round: each device is sent its w_t.
+func (m *MbSGD) Begin() int {
+	clear(m.arrived)
+	return m.problem.Features()
+}
+
+// Solve computes the sub-gradient of c_t sum_i loss on a mini-batch drawn
+// without replacement, scaled up to all rows.
+func (m *MbSGD) Solve(r Request) Work {
+	p, t := m.problem, r.Device
+	task := &p.Train.Tasks[t]
+	n := task.X.Rows
+	b := batchSize(m.opts.Batch, r.Steps, n)
+	order := &m.orders[r.Worker]
+	order.Reset(n, r.Stream)
+	g, w := m.gradient.Row(t), m.w.Row(t)
+	clear(g)
+	scale := p.Scale[t] * float64(n) / float64(b)
+	for range b {
+		i := order.Next()
+		x := task.X.Row(i)
+		if s := p.Loss.Subgradient(kernel.Dot(x, w), task.Y[i]); s != 0 {
+			kernel.Axpy(scale*s, x, g)
+		}
+	}
+	return Work{Steps: b, FLOPs: float64(b) * m.StepFLOPs(), Values: p.Features()}
+}
+
+// Commit takes note that the device's gradient has arrived.
+func (m *MbSGD) Commit(device int) { m.arrived[device] = true }
+
+// Discard leaves the device's gradient out of the step.
+func (m *MbSGD) Discard(device int) { m.arrived[device] = false }
+
+// End takes the step on the tasks whose gradients arrived.
+func (m *MbSGD) End() float64 {
+	eta := m.step / (1 + float64(m.round)/m.opts.Delay)
+	m.round++
+	for t, ok := range m.arrived {
+		if ok {
+			kernel.Axpy(-eta, m.gradient.Row(t), m.w.Row(t))
+			kernel.Axpy(-eta, m.z.Row(t), m.w.Row(t))
+		}
+	}
+	m.coupling.Solve(&m.z, &m.w)
+	if m.opts.Project {
+		m.project()
+	}
+	return m.coupling.FLOPs(m.problem.Features())
+}
+
+// project scales W onto the ball R(W) <= P(0), which holds the optimum since
+// R(W*) <= P(W*) <= P(0).
+func (m *MbSGD) project() {
+	r := 0.0
+	for t := range m.w.Rows {
+		r += 0.5 * kernel.Dot(m.w.Row(t), m.z.Row(t))
+	}
+	if r <= m.most {
+		return
+	}
+	shrink := math.Sqrt(m.most / r)
+	for i := range m.w.Data {
+		m.w.Data[i] *= shrink
+		m.z.Data[i] *= shrink
+	}
+}
+
+// Model returns W and W M^-1; there are no dual variables.
+func (m *MbSGD) Model() Model { return Model{W: &m.w, Z: &m.z} }
+
+// Recouple keeps W and continues under another coupling, with the step sizes
+// starting over: it is another problem.
+func (m *MbSGD) Recouple(c mtl.Coupling) {
+	m.coupling = c
+	m.round = 0
+	m.step = m.opts.Step
+	if m.step == 0 {
+		m.step = 1 / c.Convexity()
+	}
+	c.Solve(&m.z, &m.w)
+}

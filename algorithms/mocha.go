@@ -1,0 +1,57 @@
+package algorithms
+
+import (
+	"math"
+
+	"fedsim/config"
+)
+
+// MOCHAOptions are the settings of MOCHA.
+type MOCHAOptions struct {
+	Epochs float64 `toml:"epochs" doc:"local passes over a device's rows per round; 0: as many steps as the protocol allows"`
+}
+
+// Validate reports everything wrong with the options.
+func (o *MOCHAOptions) Validate(c *config.Checker) {
+	c.Require(o.Epochs >= 0 && o.Epochs <= 1e6, "epochs", o.Epochs, "must be in [0, 1e6]")
+}
+
+// MOCHA is Algorithm 1 of the paper for one W update: every device improves its
+// subproblem by as many coordinate steps as it can afford, which is its
+// theta_t^h, and devices that drop (theta = 1) are tolerated.
+type MOCHA struct {
+	Dual
+	opts MOCHAOptions
+}
+
+var _ Algorithm = (*MOCHA)(nil)
+
+func init() {
+	Register(Factory{
+		Name:      "mocha",
+		Summary:   "coordinate ascent on every device for as long as it can afford, drops tolerated",
+		Reference: "Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, Algorithm 1",
+		Options:   func() Options { return &MOCHAOptions{Epochs: 1} },
+		New: func(s Setup, o Options) (Algorithm, error) {
+			return &MOCHA{Dual: NewDual(s), opts: *o.(*MOCHAOptions)}, nil
+		},
+	})
+}
+
+// Needs returns that steps must be limited when no number of epochs is set.
+func (m *MOCHA) Needs() Needs { return Needs{Budget: m.opts.Epochs == 0} }
+
+// StepFLOPs returns the cost of a coordinate step that moves.
+func (m *MOCHA) StepFLOPs() float64 { return m.Problem.StepFLOPs() }
+
+// Solve runs SDCA for the fewer of its epochs and the steps allowed.
+func (m *MOCHA) Solve(r Request) Work {
+	steps := r.Steps
+	if m.opts.Epochs > 0 {
+		steps = min(steps, int(math.Ceil(m.opts.Epochs*float64(len(m.Next[r.Device])))))
+	}
+	s := m.start(r)
+	flops := m.sdca(r, s, steps)
+	m.finish(r, s)
+	return Work{Steps: steps, FLOPs: flops, Values: m.Problem.Features()}
+}

@@ -1,0 +1,260 @@
+package mtl
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"fedsim/data"
+)
+
+// matrixOf reads a coupling out through MultiplyTask on unit vectors.
+func matrixOf(c Coupling) *mat.SymDense {
+	m := c.Tasks()
+	v := data.NewMatrix(m, m)
+	for i := range m {
+		v.Row(i)[i] = 1
+	}
+	M := mat.NewSymDense(m, nil)
+	row := make([]float64, m)
+	for i := range m {
+		c.MultiplyTask(row, &v, i)
+		for j := i; j < m; j++ {
+			M.SetSym(i, j, row[j])
+		}
+	}
+	return M
+}
+
+func couplings(t *testing.T) map[string]Coupling {
+	w := randomMatrix(3, 6, 10)
+	learnt, err := Probabilistic{Lambda: 0.1}.Update(&w, 1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide := randomMatrix(4, 6, 3) // fewer features than tasks: Omega is singular without its floor
+	low, err := Probabilistic{Lambda: 0.1, Paper: true, PriorPrecision: 2}.Update(&wide, 1e-3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean, err := MeanRegularized{0.5, 0.1}.Start(6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]Coupling{
+		"identity": Identity{M: 6, Scale: 0.7}, "learnt": learnt, "singular": low, "mean": mean,
+	}
+}
+
+func TestCouplingProductsAgree(t *testing.T) {
+	v := randomMatrix(1, 6, 13)
+	for name, c := range couplings(t) {
+		M := matrixOf(c)
+		w, z := data.NewMatrix(6, 13), data.NewMatrix(6, 13)
+		c.Multiply(&w, &v)
+		c.Solve(&z, &w)
+		row := make([]float64, 13)
+		for s := range 6 {
+			c.MultiplyTask(row, &v, s)
+			for j := range 13 {
+				want := 0.0
+				for r := range 6 {
+					want += M.At(s, r) * v.Row(r)[j]
+				}
+				if !near(w.Row(s)[j], want, 1e-12) || !near(row[j], want, 1e-12) {
+					t.Fatalf("%s: (V M)[%d][%d] = %g by Multiply, %g by MultiplyTask, want %g", name, s, j, w.Row(s)[j], row[j], want)
+				}
+				if !near(z.Row(s)[j], v.Row(s)[j], 1e-8) {
+					t.Fatalf("%s: Solve(Multiply(V)) = %g, want %g", name, z.Row(s)[j], v.Row(s)[j])
+				}
+			}
+			if !near(c.Diag(s), M.At(s, s), 1e-14) {
+				t.Errorf("%s: Diag(%d) = %g, want %g", name, s, c.Diag(s), M.At(s, s))
+			}
+		}
+	}
+}
+
+// sigma' diag(M) - M must be positive semidefinite (eq. sigmaPrimeSafeDefinition),
+// and the spectral rule must be the smallest value for which it is.
+func TestSigmaPrimeIsSafeAndSpectralIsTight(t *testing.T) {
+	for name, c := range couplings(t) {
+		M := matrixOf(c)
+		lowest := func(sigma float64) float64 {
+			var e mat.EigenSym
+			d := mat.NewSymDense(6, nil)
+			for i := range 6 {
+				for j := i; j < 6; j++ {
+					x := -M.At(i, j)
+					if i == j {
+						x += sigma * M.At(i, i)
+					}
+					d.SetSym(i, j, x/math.Sqrt(M.At(i, i)*M.At(j, j)))
+				}
+			}
+			if !e.Factorize(d, false) {
+				t.Fatal("no eigenvalues")
+			}
+			return e.Values(nil)[0]
+		}
+		lemma, spectral := c.SigmaPrime(SigmaLemma9), c.SigmaPrime(SigmaSpectral)
+		if l := lowest(lemma); l < -1e-12 {
+			t.Errorf("%s: Lemma 9's sigma' = %g is not safe: lowest eigenvalue %g", name, lemma, l)
+		}
+		if l := lowest(spectral); l < -1e-12 || l > 1e-8 {
+			t.Errorf("%s: spectral sigma' = %g leaves the lowest eigenvalue at %g, want 0", name, spectral, l)
+		}
+		if spectral > lemma*(1+1e-9) {
+			t.Errorf("%s: spectral sigma' %g exceeds Lemma 9's %g", name, spectral, lemma)
+		}
+	}
+}
+
+// MeanRegularized's closed form against the inverse of its definition.
+func TestMeanCouplingInvertsItsDefinition(t *testing.T) {
+	const m, l1, l2 = 5, 0.3, 0.2
+	c, err := MeanRegularized{l1, l2}.Start(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	centre := mat.NewDense(m, m, nil)
+	for i := range m {
+		for j := range m {
+			centre.Set(i, j, -1.0/m)
+		}
+		centre.Set(i, i, 1-1.0/m)
+	}
+	var omega, product mat.Dense
+	omega.Mul(centre, centre)
+	definition := mat.NewDense(m, m, nil)
+	for i := range m {
+		for j := range m {
+			x := l1 * omega.At(i, j)
+			if i == j {
+				x += l2
+			}
+			definition.Set(i, j, 2*x)
+		}
+	}
+	product.Mul(definition, matrixOf(c))
+	for i := range m {
+		for j := range m {
+			want := 0.0
+			if i == j {
+				want = 1
+			}
+			if !near(product.At(i, j), want, 1e-13) {
+				t.Errorf("(2(l1 Omega + l2 I) M)[%d][%d] = %g, want %g", i, j, product.At(i, j), want)
+			}
+		}
+	}
+}
+
+// (W^T W)^1/2 / tr is the minimiser of tr(W Omega^-1 W^T) over tr Omega = 1
+// (Zhang and Yeung): its value is (tr (W^T W)^1/2)^2, and no other Omega of
+// trace one has a lower one.
+func TestProbabilisticUpdateMinimises(t *testing.T) {
+	const m = 5
+	w := randomMatrix(7, m, 9)
+	value := func(c Coupling) float64 { // tr(W M^-1 W^T) with M = Omega
+		z := data.NewMatrix(m, 9)
+		c.Solve(&z, &w)
+		sum := 0.0
+		for i := range w.Data {
+			sum += z.Data[i] * w.Data[i]
+		}
+		return sum
+	}
+	best, err := Probabilistic{Lambda: 1}.Update(&w, 1e-12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trace := 0.0
+	for i := range m {
+		trace += best.Diag(i)
+	}
+	if !near(trace, 1, 1e-12) {
+		t.Errorf("tr Omega = %g, want 1", trace)
+	}
+	var svd mat.SVD
+	if !svd.Factorize(mat.NewDense(m, w.Stride, w.Data), mat.SVDNone) {
+		t.Fatal("no singular values")
+	}
+	nuclear := 0.0
+	for _, s := range svd.Values(nil) {
+		nuclear += s
+	}
+	if got := value(best); !near(got, nuclear*nuclear, 1e-9) {
+		t.Errorf("value at the update = %g, want the squared nuclear norm %g", got, nuclear*nuclear)
+	}
+	for seed := range uint64(50) {
+		g := randomMatrix(100+seed, m, m)
+		omega := mat.NewSymDense(m, nil)
+		tr := 0.0
+		for i := range m {
+			for j := i; j < m; j++ {
+				x := 0.05 * best.(*Dense).At(i, j)
+				for k := range m {
+					x += 1e-3 * g.Row(i)[k] * g.Row(j)[k]
+				}
+				x += best.(*Dense).At(i, j)
+				omega.SetSym(i, j, x)
+			}
+			tr += omega.At(i, i)
+		}
+		omega.ScaleSym(1/tr, omega)
+		other, err := NewDense(omega)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if value(other) < value(best)*(1-1e-10) {
+			t.Errorf("another Omega of trace one has the lower value %g < %g", value(other), value(best))
+		}
+	}
+}
+
+func TestConventionsOfTheProbabilisticRegulariser(t *testing.T) {
+	w := randomMatrix(9, 4, 6)
+	authors, err := Probabilistic{Lambda: 0.2}.Update(&w, 1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// lambda/2 in place of lambda and no 1/s2 makes the paper's convention the authors'.
+	paper, err := Probabilistic{Lambda: 0.1, Paper: true}.Update(&w, 1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := matrixOf(authors), matrixOf(paper)
+	for i := range 4 {
+		for j := range 4 {
+			if !near(a.At(i, j), b.At(i, j), 1e-12) {
+				t.Errorf("M[%d][%d] = %g under authors, %g under paper with lambda/2", i, j, a.At(i, j), b.At(i, j))
+			}
+		}
+	}
+	if c, err := (Probabilistic{Lambda: 2, Paper: true, PriorPrecision: 3}).Start(4); err != nil || !near(c.Diag(0), 1/(2*2*(3+4.0)), 1e-15) {
+		t.Errorf("start of the paper's convention: M_tt = %g (%v), want 1/(2 lambda (1/s2 + m))", c.Diag(0), err)
+	}
+}
+
+func TestFixedRegularisersRefuseToLearn(t *testing.T) {
+	w := randomMatrix(1, 3, 3)
+	for _, r := range []Regularizer{Independent{1}, MeanRegularized{1, 1}} {
+		if _, err := r.Update(&w, 1e-6); !errors.Is(err, ErrFixed) {
+			t.Errorf("%T.Update: %v, want ErrFixed", r, err)
+		}
+	}
+	zero := data.NewMatrix(3, 3)
+	c, err := Probabilistic{Lambda: 1}.Update(&zero, 1e-6)
+	if err != nil || !near(c.Diag(0), 1.0/3, 1e-15) {
+		t.Errorf("W = 0 gives M_00 = %v, %v; want that of Omega = I/m", c, err)
+	}
+}
+
+func TestIndefiniteCouplingIsRefused(t *testing.T) {
+	if _, err := NewDense(mat.NewSymDense(2, []float64{1, 2, 2, 1})); err == nil {
+		t.Error("an indefinite matrix was taken as a coupling")
+	}
+}

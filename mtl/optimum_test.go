@@ -1,0 +1,127 @@
+package mtl
+
+import (
+	"math"
+	"testing"
+
+	"fedsim/data"
+)
+
+// Weak duality and the certificate, for every regulariser and both scalings.
+func TestOptimizeCertifiesItsOptimum(t *testing.T) {
+	split := randomSplit(11, 6, 20, 35, 12)
+	for _, reg := range []string{RegIndependent, RegMean, RegProbabilistic} {
+		for _, scaling := range []string{Mean, Sum} {
+			cfg := Defaults()
+			cfg.Regularizer, cfg.LossScaling, cfg.Lambda = reg, scaling, 0.05
+			p := mustProblem(t, cfg, split)
+			c, err := p.LearnCoupling(testPool, 3, 0.1, 1e-6, 2000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := p.Optimize(testPool, c, nil, 1e-8, 20000)
+			if o.RelativeGap > 1e-8 || o.Gap < -1e-12 {
+				t.Errorf("%s/%s: relative gap %g after %d sweeps", reg, scaling, o.RelativeGap, o.Sweeps)
+			}
+			// No nearby W may have a lower objective: P is convex.
+			z := p.NewWeights()
+			for seed := range uint64(20) {
+				w := randomMatrix(seed, 3, 6)
+				for i := range w.Data {
+					w.Data[i] = o.W.Data[i] + 1e-2*w.Data[i]
+				}
+				c.Solve(&z, &w)
+				if other := p.Evaluate(testPool, &w, &z, nil); other.Primal < o.Lower() {
+					t.Errorf("%s/%s: P = %g below the certified bound %g", reg, scaling, other.Primal, o.Lower())
+				}
+			}
+		}
+	}
+}
+
+// The objective against sums written out.
+func TestEvaluateAgainstDefinition(t *testing.T) {
+	cfg := Defaults()
+	p := mustProblem(t, cfg, randomSplit(2, 5, 8, 6))
+	c, err := p.LearnCoupling(testPool, 2, 0.1, 1e-4, 500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := p.Optimize(testPool, c, nil, 1e-3, 50)
+	z := p.NewWeights()
+	c.Solve(&z, &o.W)
+	var primal, dual, wrong float64
+	for s := range p.Train.Tasks {
+		task := &p.Train.Tasks[s]
+		bad := 0.0
+		for i := range task.X.Rows {
+			score := 0.0
+			for j, x := range task.X.Row(i) {
+				score += x * o.W.Row(s)[j]
+			}
+			primal += math.Max(0, 1-score*task.Y[i]) / float64(task.X.Rows)
+			dual += -task.Y[i] * o.Duals.Alpha[s][i] / float64(task.X.Rows)
+			if score*task.Y[i] <= 0 {
+				bad++
+			}
+		}
+		wrong += bad / float64(task.X.Rows) / 2
+		for j := range 5 {
+			primal += 0.5 * o.W.Row(s)[j] * z.Row(s)[j]
+			dual += 0.5 * o.Duals.V.Row(s)[j] * o.W.Row(s)[j]
+		}
+	}
+	if !near(o.Primal, primal, 1e-10) || !near(o.Dual, dual, 1e-12) || !near(o.Gap, primal+dual, 1e-9) || !near(o.TrainError, wrong, 1e-15) {
+		t.Errorf("P, D, gap, error = %g, %g, %g, %g; want %g, %g, %g, %g", o.Primal, o.Dual, o.Gap, o.TrainError, primal, dual, primal+dual, wrong)
+	}
+}
+
+// With one class everywhere there is nothing to learn; within one task it is fine.
+func TestNewProblemRefusesUnlearnableData(t *testing.T) {
+	split := randomSplit(1, 3, 5, 5)
+	for i := range split.Train.Tasks[0].Y {
+		split.Train.Tasks[0].Y[i] = 1
+	}
+	split.Train.Tasks[1].Y[0] = -1
+	if _, err := NewProblem(Defaults(), split); err != nil {
+		t.Errorf("one class within a task was refused: %v", err)
+	}
+	for i := range split.Train.Tasks[1].Y {
+		split.Train.Tasks[1].Y[i] = 1
+	}
+	if _, err := NewProblem(Defaults(), split); err == nil {
+		t.Error("labels of one class over all tasks were taken")
+	}
+	if _, err := NewProblem(Defaults(), data.Split{Train: &data.Set{}, Test: &data.Set{}}); err == nil {
+		t.Error("a set without tasks was taken")
+	}
+}
+
+// Permuting the tasks permutes the solution.
+func TestPermutingTasksPermutesTheOptimum(t *testing.T) {
+	split := randomSplit(13, 6, 15, 20, 25)
+	flip := data.Split{Train: &data.Set{Features: 6}, Test: &data.Set{Features: 6}}
+	for t := 2; t >= 0; t-- {
+		flip.Train.Tasks = append(flip.Train.Tasks, split.Train.Tasks[t])
+		flip.Test.Tasks = append(flip.Test.Tasks, split.Test.Tasks[t])
+	}
+	var optima []*Optimum
+	for _, s := range []data.Split{split, flip} {
+		p := mustProblem(t, Defaults(), s)
+		c, err := p.LearnCoupling(testPool, 2, 0.1, 1e-10, 20000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		optima = append(optima, p.Optimize(testPool, c, nil, 1e-10, 20000))
+	}
+	if !near(optima[0].Primal, optima[1].Primal, 1e-7) {
+		t.Errorf("P* = %.12g, but %.12g with the tasks reversed", optima[0].Primal, optima[1].Primal)
+	}
+	for s := range 3 {
+		for j := range 6 {
+			if a, b := optima[0].W.Row(s)[j], optima[1].W.Row(2 - s)[j]; !near(a, b, 1e-3) {
+				t.Errorf("w_%d[%d] = %g, reversed %g", s, j, a, b)
+			}
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package mtl
+
+import (
+	"fedsim/internal/kernel"
+	"fedsim/internal/rng"
+)
+
+// Order visits the rows of a task in random permutations, one after the other,
+// drawn as they are needed: k visits cost k draws.
+type Order struct {
+	rows   []int32
+	next   int
+	stream rng.Stream
+}
+
+// Reset starts anew on n rows with draws from s. It allocates only when n is
+// larger than ever before.
+func (o *Order) Reset(n int, s rng.Stream) {
+	if cap(o.rows) < n {
+		o.rows = make([]int32, n)
+	}
+	o.rows = o.rows[:n]
+	for i := range o.rows {
+		o.rows[i] = int32(i)
+	}
+	o.next, o.stream = 0, s
+}
+
+// Next returns the next row.
+func (o *Order) Next() int {
+	j := o.next + o.stream.IntN(len(o.rows)-o.next)
+	row := o.rows[j]
+	o.rows[j] = o.rows[o.next]
+	o.rows[o.next] = row
+	if o.next++; o.next == len(o.rows) {
+		o.next = 0
+	}
+	return int(row)
+}
+
+// SDCA takes steps coordinate steps on the subproblem of task t (eq.
+// subproblem),
+//
+//	min over da of c sum_i loss*(-a_i - da_i) + <w_t, dv> + curvature/2 |dv|^2,  dv = c X^T da
+//
+// where curvature = sigma' M_tt. It changes a in place to a + da, and u, which
+// holds w_t + curvature dv, along with it: one dot product and one axpy a step.
+// It returns how many steps moved their coordinate, and allocates nothing.
+func (p *Problem) SDCA(t int, a, u []float64, curvature float64, order *Order, steps int) (moved int) {
+	task := &p.Train.Tasks[t]
+	norms := p.Norms[t]
+	scale := float64(curvature * p.Scale[t])
+	for range steps {
+		i := order.Next()
+		norm := norms[i]
+		if norm == 0 {
+			continue
+		}
+		x := task.X.Row(i)
+		old := a[i]
+		b := p.Loss.Step(old, task.Y[i], kernel.Dot(x, u), float64(scale*norm))
+		if b != old {
+			kernel.Axpy(scale*(b-old), x, u)
+			a[i] = b
+			moved++
+		}
+	}
+	return moved
+}
+
+// Subproblem describes how good a + da is for the subproblem of task t.
+type Subproblem struct {
+	Value float64 // objective of the subproblem without its constant c(alpha)
+	Gap   float64 // its duality gap: an upper bound on Value minus the minimum
+}
+
+// Measure evaluates the subproblem of task t at a + da (as SDCA leaves a and u,
+// started at w). By Fenchel and Young the gap is the sum over rows of
+// loss(x.u) + loss*(-a) + a x.u, each term of which is at least zero. dv is
+// scratch space of d values.
+func (p *Problem) Measure(t int, a, u, w, dv []float64, curvature float64) Subproblem {
+	task := &p.Train.Tasks[t]
+	var s Subproblem
+	for i, ai := range a {
+		y := task.Y[i]
+		z := kernel.Dot(task.X.Row(i), u)
+		conjugate := p.Loss.Conjugate(ai, y)
+		s.Value += conjugate
+		s.Gap += p.Loss.Value(z, y) + conjugate + float64(ai*z)
+	}
+	s.Value *= p.Scale[t]
+	s.Gap *= p.Scale[t]
+	Change(dv, u, w, curvature)
+	s.Value += kernel.Dot(w, dv) + 0.5*curvature*kernel.Dot(dv, dv)
+	return s
+}
+
+// Change sets dv = (u - w)/curvature: the change of v_t that u = w + curvature
+// dv stands for.
+func Change(dv, u, w []float64, curvature float64) {
+	for j := range dv {
+		dv[j] = (u[j] - w[j]) / curvature
+	}
+}

@@ -1,0 +1,155 @@
+package mtl
+
+import (
+	"math"
+	"testing"
+
+	"fedsim/data"
+	"fedsim/internal/rng"
+)
+
+// TestSDCAAgainstSlowTwin replays the same coordinates with every quantity
+// computed from scratch.
+func TestSDCAAgainstSlowTwin(t *testing.T) {
+	cfg := Defaults()
+	p := mustProblem(t, cfg, randomSplit(5, 11, 17, 9))
+	const curvature = 0.8
+	for task := range 2 {
+		n := p.Train.Tasks[task].X.Rows
+		w := randomMatrix(8, 2, 11)
+		fast := make([]float64, n)
+		u := append([]float64(nil), w.Row(task)...)
+		var order, twin Order
+		order.Reset(n, rng.New(1, rng.Solve, task, 0))
+		twin.Reset(n, rng.New(1, rng.Solve, task, 0))
+		const steps = 60
+		p.SDCA(task, fast, u, curvature, &order, steps)
+
+		slow := make([]float64, n)
+		dv := make([]float64, 11)
+		for range steps {
+			i := twin.Next()
+			p.Image(task, dv, slow)
+			x, y := p.Train.Tasks[task].X.Row(i), p.Train.Tasks[task].Y[i]
+			z, norm := 0.0, 0.0
+			for j := range x {
+				z += x[j] * (w.Row(task)[j] + curvature*dv[j])
+				norm += x[j] * x[j]
+			}
+			slow[i] = y * math.Min(1, math.Max(0, y*slow[i]+(1-y*z)/(curvature*p.Scale[task]*norm)))
+		}
+		for i := range fast {
+			if !near(fast[i], slow[i], 1e-11) {
+				t.Fatalf("task %d: a[%d] = %g, twin has %g", task, i, fast[i], slow[i])
+			}
+		}
+		p.Image(task, dv, slow)
+		for j := range u {
+			if want := w.Row(task)[j] + curvature*dv[j]; !near(u[j], want, 1e-11) {
+				t.Fatalf("task %d: u[%d] = %g, want w + curvature dv = %g", task, j, u[j], want)
+			}
+		}
+	}
+}
+
+// Each step must lower the subproblem, and the gap must bound what is left.
+func TestMeasureBoundsTheSubproblem(t *testing.T) {
+	p := mustProblem(t, Defaults(), randomSplit(6, 7, 25))
+	const curvature = 1.5
+	w := randomMatrix(2, 1, 7)
+	u, dv := append([]float64(nil), w.Row(0)...), make([]float64, 7)
+	a := make([]float64, 25)
+	var order Order
+	order.Reset(25, rng.New(1, rng.Solve, 0, 0))
+	var trail []Subproblem
+	for range 400 {
+		trail = append(trail, p.Measure(0, a, u, w.Row(0), dv, curvature))
+		p.SDCA(0, a, u, curvature, &order, 25)
+	}
+	least := trail[len(trail)-1].Value
+	for k, s := range trail {
+		if s.Gap < -1e-12 {
+			t.Errorf("pass %d: negative gap %g", k, s.Gap)
+		}
+		if s.Value-least > s.Gap+1e-12 {
+			t.Errorf("pass %d: %g above the minimum, but the gap is only %g", k, s.Value-least, s.Gap)
+		}
+		if k > 0 && s.Value > trail[k-1].Value+1e-12 {
+			t.Errorf("pass %d raised the subproblem from %g to %g", k, trail[k-1].Value, s.Value)
+		}
+	}
+	if last := trail[len(trail)-1].Gap; last > 1e-9 {
+		t.Errorf("the gap is still %g after 400 passes", last)
+	}
+}
+
+func TestOrderVisitsEveryRowOncePerPass(t *testing.T) {
+	var o Order
+	for _, n := range []int{1, 2, 7, 100} {
+		o.Reset(n, rng.New(3, rng.Solve, n, 0))
+		var first []int
+		for pass := range 3 {
+			seen := make([]bool, n)
+			var visits []int
+			for range n {
+				i := o.Next()
+				if seen[i] {
+					t.Fatalf("n = %d, pass %d: row %d twice", n, pass, i)
+				}
+				seen[i] = true
+				visits = append(visits, i)
+			}
+			if pass == 0 {
+				first = visits
+			} else if n == 100 && equal(first, visits) {
+				t.Errorf("pass %d repeats the first permutation", pass)
+			}
+		}
+	}
+}
+
+func equal(a, b []int) bool {
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func TestSDCASkipsEmptyRowsAndAllocatesNothing(t *testing.T) {
+	split := randomSplit(6, 8, 30)
+	clear(split.Train.Tasks[0].X.Row(4))
+	p := mustProblem(t, Defaults(), split)
+	a, u := make([]float64, 30), make([]float64, 8)
+	var order Order
+	allocs := testing.AllocsPerRun(20, func() {
+		order.Reset(30, rng.New(1, rng.Solve, 0, 0))
+		p.SDCA(0, a, u, 1, &order, 90)
+	})
+	if allocs != 0 {
+		t.Errorf("%g allocations a solve, want 0", allocs)
+	}
+	if a[4] != 0 {
+		t.Errorf("the row of zeros moved its dual variable to %g", a[4])
+	}
+}
+
+func BenchmarkSDCA(b *testing.B) {
+	for _, size := range []struct {
+		name       string
+		rows, cols int
+	}{{"340x561", 340, 561}, {"1400x100", 1400, 100}, {"50x9", 50, 9}} {
+		b.Run(size.name, func(b *testing.B) {
+			split := randomSplit(1, size.cols, size.rows)
+			split.Test = &data.Set{Tasks: make([]data.Task, 1)}
+			p := mustProblem(b, Defaults(), split)
+			a, u := make([]float64, size.rows), make([]float64, size.cols)
+			var order Order
+			order.Reset(size.rows, rng.New(1, rng.Solve, 0, 0))
+			b.ResetTimer()
+			p.SDCA(0, a, u, 0.05, &order, b.N)
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N), "ns/step")
+		})
+	}
+}
