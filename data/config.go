@@ -1,0 +1,182 @@
+package data
+
+import (
+	"fmt"
+	"math"
+
+	"fedsim/config"
+)
+
+// The sources a set can come from.
+const (
+	SourceSynthetic = "synthetic"
+	SourceHAR       = "uci-har"
+	SourceCSV       = "csv"
+)
+
+// Config is the table [data] of a scenario: where the set comes from and how
+// it is split and prepared. Keys that belong to another source must be left at
+// their defaults.
+type Config struct {
+	Source        string  `toml:"source" doc:"synthetic (generated), uci-har (the UCI archive, packed or unpacked) or csv (one file with a header)"`
+	Path          string  `toml:"path" doc:"the zip or folder of uci-har, the file of csv; empty for synthetic"`
+	Preset        string  `toml:"preset" doc:"human-activity, google-glass or vehicle-sensor: a generated set with the sizes of the paper's Table 3; empty: a small set, changed by [data.synthetic]"`
+	TestFraction  float64 `toml:"test_fraction" doc:"share of each task's rows held out, in [0, 1); 0 holds out none"`
+	Seed          uint64  `toml:"seed" doc:"of generation, split and skew; apart from the seed of a run, so that runs share their data"`
+	Standardize   bool    `toml:"standardize" doc:"give each feature mean 0 and variance 1 over the training rows of all tasks"`
+	Bias          bool    `toml:"bias" doc:"append a feature that is always 1"`
+	Skew          bool    `toml:"skew" doc:"thin out the training rows so that task sizes differ widely (the paper's Table 4): the largest task is kept, the others get log-uniform sizes from skew_min to their own"`
+	SkewMin       int     `toml:"skew_min" doc:"training rows of the smallest task of a skewed set"`
+	PositiveClass string  `toml:"positive_class" doc:"uci-har: the activity whose label is +1; all others are -1"`
+	TaskColumn    string  `toml:"task_column" doc:"csv: name of the column that names the task"`
+	LabelColumn   string  `toml:"label_column" doc:"csv: name of the column of labels, -1 and +1 or 0 and 1"`
+
+	Synthetic SyntheticConfig `toml:"synthetic" doc:"what the generator makes; see the preset for the values that are not set"`
+}
+
+// SyntheticConfig is the table [data.synthetic]: the sizes of a generated set
+// and the shape of its problem. Sizes that are 0 and shapes that are negative
+// are taken from the preset (Config.Preset; without one, from a small set).
+type SyntheticConfig struct {
+	Tasks         int     `toml:"tasks" doc:"number of tasks m; 0: the preset's"`
+	Features      int     `toml:"features" doc:"number of features d, without the bias; 0: the preset's"`
+	RowsMin       int     `toml:"rows_min" doc:"training rows of the smallest task after a split with test_fraction 0.25 (the task has a third more in all); 0: the preset's"`
+	RowsMax       int     `toml:"rows_max" doc:"training rows of the largest task, likewise; 0: the preset's"`
+	RowsDeviation float64 `toml:"rows_deviation" doc:"sample standard deviation of the training rows over tasks; 0: the preset's, or that of uniformly spread sizes when rows_min or rows_max is set"`
+	Clusters      int     `toml:"clusters" doc:"number of clusters of related tasks; task t belongs to cluster t mod clusters; 0: the preset's"`
+	Factors       int     `toml:"factors" doc:"number of latent factors that the features are made of; 0: the preset's"`
+
+	PositiveShare    float64 `toml:"positive_share" doc:"share of rows with label +1, in (0, 1); negative: the preset's"`
+	ClusterSpread    float64 `toml:"cluster_spread" doc:"length of a cluster's deviation from the direction common to all tasks, which has length 1; negative: the preset's"`
+	TaskSpread       float64 `toml:"task_spread" doc:"length of a task's deviation from its cluster's direction; negative: the preset's"`
+	Shift            float64 `toml:"shift" doc:"standard deviation of a task's own offset of each feature; negative: the preset's"`
+	Margin           float64 `toml:"margin" doc:"half the width of the gap between the classes, in standard deviations of the latent score; negative: the preset's"`
+	DifficultySpread float64 `toml:"difficulty_spread" doc:"standard deviation over tasks of the logarithm of the margin; negative: the preset's"`
+	Noise            float64 `toml:"noise" doc:"share of labels flipped at random, in [0, 0.5); negative: the preset's"`
+}
+
+// Defaults returns the configuration of a small generated set: 20 tasks in 3
+// clusters, 40 features, 60 to 180 training rows, a quarter of the rows held out.
+func Defaults() Config {
+	return Config{
+		Source:        SourceSynthetic,
+		TestFraction:  defaultTestFraction,
+		Seed:          1,
+		SkewMin:       3, // the smallest task of HA-Skew, Table 4
+		PositiveClass: "SITTING",
+		TaskColumn:    "task",
+		LabelColumn:   "label",
+		Synthetic: SyntheticConfig{
+			PositiveShare: -1, ClusterSpread: -1, TaskSpread: -1, Shift: -1,
+			Margin: -1, DifficultySpread: -1, Noise: -1,
+		},
+	}
+}
+
+// Resolve returns the configuration with every value that is taken from a
+// preset written out; it yields the same set. A preset without a name or a
+// source other than synthetic changes nothing but that.
+func (c Config) Resolve() Config {
+	if c.Source == SourceSynthetic {
+		c.Synthetic = c.Synthetic.over(preset(c.Preset))
+	}
+	return c
+}
+
+// Validate reports everything that is wrong with the configuration. Files are
+// not looked at.
+func (c Config) Validate(check *config.Checker) {
+	check.OneOf("source", c.Source, SourceSynthetic, SourceHAR, SourceCSV)
+	check.Require(c.TestFraction >= 0 && c.TestFraction < 1, "test_fraction", c.TestFraction, "must be in [0, 1)")
+	check.Require(c.SkewMin >= 1, "skew_min", c.SkewMin, "must be at least 1")
+	switch c.Source {
+	case SourceSynthetic:
+		check.Require(c.Path == "", "path", c.Path, `must be empty when source is "synthetic"; set source to "uci-har" or "csv" to read a file`)
+	case SourceHAR:
+		check.Require(c.Path != "", "path", c.Path, "must name the zip or folder of the UCI HAR data set")
+		check.Require(c.PositiveClass != "", "positive_class", c.PositiveClass, "must name an activity, such as SITTING")
+	case SourceCSV:
+		check.Require(c.Path != "", "path", c.Path, "must name the csv file")
+		check.Require(c.TaskColumn != "", "task_column", c.TaskColumn, "must name a column")
+		check.Require(c.LabelColumn != "", "label_column", c.LabelColumn, "must name a column")
+		check.Require(c.LabelColumn != c.TaskColumn, "label_column", c.LabelColumn, "must differ from task_column")
+	default:
+		return // which keys belong to the source cannot be said
+	}
+	c.validateForeign(check)
+	if c.Source == SourceSynthetic {
+		names := presetNames()
+		if c.Preset != "" {
+			check.OneOf("preset", c.Preset, names...)
+			if preset(c.Preset) == nil {
+				return
+			}
+		}
+		c.Resolve().Synthetic.validate(check.In("synthetic"))
+	}
+}
+
+// validateForeign reports keys that are set but belong to another source.
+func (c Config) validateForeign(check *config.Checker) {
+	standard := Defaults()
+	belongs := func(source, key string, value any, untouched bool) {
+		check.Require(c.Source == source || untouched, key, value,
+			fmt.Sprintf("has no effect when source is %q; it belongs to source %q", c.Source, source))
+	}
+	belongs(SourceHAR, "positive_class", c.PositiveClass, c.PositiveClass == standard.PositiveClass)
+	belongs(SourceCSV, "task_column", c.TaskColumn, c.TaskColumn == standard.TaskColumn)
+	belongs(SourceCSV, "label_column", c.LabelColumn, c.LabelColumn == standard.LabelColumn)
+	belongs(SourceSynthetic, "preset", c.Preset, c.Preset == "")
+	belongs(SourceSynthetic, "synthetic", nil, c.Synthetic == standard.Synthetic)
+}
+
+// maxCells bounds the number of values of a generated set (8 GiB of float64).
+const maxCells = 1 << 30
+
+// validate checks a table in which every value is written out.
+func (s SyntheticConfig) validate(check *config.Checker) {
+	sizes := true
+	positive := func(key string, value int) {
+		ok := value >= 1 && value <= maxCells
+		check.Require(ok, key, value, fmt.Sprintf("must be in [1, %d]", maxCells))
+		sizes = sizes && ok
+	}
+	positive("tasks", s.Tasks)
+	positive("features", s.Features)
+	positive("rows_min", s.RowsMin)
+	positive("rows_max", s.RowsMax)
+	positive("clusters", s.Clusters)
+	positive("factors", s.Factors)
+	if sizes {
+		s.validateSizes(check)
+	}
+	within := func(key string, value, low, high float64, open bool, want string) {
+		ok := value >= low && value <= high && !(open && (value == low || value == high))
+		check.Require(ok, key, value, want)
+	}
+	within("positive_share", s.PositiveShare, 0, 1, true, "must be in (0, 1)")
+	within("cluster_spread", s.ClusterSpread, 0, 1e3, false, "must be in [0, 1000]")
+	within("task_spread", s.TaskSpread, 0, 1e3, false, "must be in [0, 1000]")
+	within("shift", s.Shift, 0, 1e3, false, "must be in [0, 1000]")
+	within("margin", s.Margin, 0, 1e3, false, "must be in [0, 1000]")
+	within("difficulty_spread", s.DifficultySpread, 0, 5, false, "must be in [0, 5]")
+	check.Require(s.Noise >= 0 && s.Noise < 0.5, "noise", s.Noise, "must be in [0, 0.5)")
+}
+
+// validateSizes checks how sizes, each of them sensible, go together.
+func (s SyntheticConfig) validateSizes(check *config.Checker) {
+	check.Require(s.Clusters <= s.Tasks, "clusters", s.Clusters, fmt.Sprintf("must be at most tasks = %d", s.Tasks))
+	check.Require(s.Factors <= s.Features, "factors", s.Factors, fmt.Sprintf("must be at most features = %d", s.Features))
+	check.Require(s.RowsMin <= s.RowsMax, "rows_min", s.RowsMin, fmt.Sprintf("must be at most rows_max = %d", s.RowsMax))
+	if s.RowsMin <= s.RowsMax {
+		low, high := attainableDeviation(s.Tasks, s.RowsMin, s.RowsMax)
+		const slack = 1e-9 // the bounds are rounded, and so are deviations set to them
+		check.Require(s.RowsDeviation >= low*(1-slack) && s.RowsDeviation <= high*(1+slack),
+			"rows_deviation", s.RowsDeviation,
+			fmt.Sprintf("must be in [%.4g, %.4g]: with %d tasks of %d to %d rows no other is possible",
+				math.Floor(low*100)/100, math.Ceil(high*100)/100, s.Tasks, s.RowsMin, s.RowsMax))
+	}
+	cells := float64(s.Tasks) * float64(s.RowsMax) * float64(s.Features)
+	check.Require(cells <= maxCells, "tasks", s.Tasks,
+		fmt.Sprintf("tasks x rows_max x features must be at most %d values, it is %.4g", maxCells, cells))
+}

@@ -1,0 +1,149 @@
+package data
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"text/tabwriter"
+)
+
+// Description is a set in figures, those of the paper's Table 3 among them.
+// Shares and means of a set without rows are NaN.
+type Description struct {
+	Name      string
+	Generated bool
+	Tasks     int // m
+	Features  int // d
+	Rows      int // over all tasks
+
+	RowsMin, RowsMax int     // of a task
+	RowsMean         float64 // over tasks
+	RowsDeviation    float64 // sample standard deviation over tasks; 0 for a single task
+
+	PositiveShare            float64 // of all rows
+	PositiveMin, PositiveMax float64 // over tasks with rows
+	OneClassTasks            int     // tasks with rows of one class alone
+
+	ZeroFeatures     int // 0 in every row
+	ConstantFeatures int // the same value other than 0 in every row, such as a bias
+}
+
+// Describe counts what a set holds.
+func Describe(set *Set) Description {
+	d := Description{
+		Name: set.Name, Generated: set.Generated,
+		Tasks: len(set.Tasks), Features: set.Features, Rows: set.Rows(),
+		PositiveMin: math.NaN(), PositiveMax: math.NaN(),
+	}
+	d.describeSizes(set)
+	d.describeLabels(set)
+	d.describeFeatures(set)
+	return d
+}
+
+func (d *Description) describeSizes(set *Set) {
+	d.RowsMean = float64(d.Rows) / float64(d.Tasks)
+	squares := 0.0
+	for t := range set.Tasks {
+		n := set.Tasks[t].X.Rows
+		if t == 0 {
+			d.RowsMin = n
+		}
+		d.RowsMin, d.RowsMax = min(d.RowsMin, n), max(d.RowsMax, n)
+		squares += (float64(n) - d.RowsMean) * (float64(n) - d.RowsMean)
+	}
+	if d.Tasks > 1 {
+		d.RowsDeviation = math.Sqrt(squares / float64(d.Tasks-1))
+	}
+}
+
+func (d *Description) describeLabels(set *Set) {
+	positives := 0
+	for t := range set.Tasks {
+		y := set.Tasks[t].Y
+		if len(y) == 0 {
+			continue
+		}
+		n := 0
+		for _, label := range y {
+			if label > 0 {
+				n++
+			}
+		}
+		positives += n
+		if n == 0 || n == len(y) {
+			d.OneClassTasks++
+		}
+		share := float64(n) / float64(len(y))
+		if math.IsNaN(d.PositiveMin) {
+			d.PositiveMin, d.PositiveMax = share, share
+		}
+		d.PositiveMin, d.PositiveMax = min(d.PositiveMin, share), max(d.PositiveMax, share)
+	}
+	d.PositiveShare = float64(positives) / float64(d.Rows)
+}
+
+func (d *Description) describeFeatures(set *Set) {
+	if d.Rows == 0 {
+		return
+	}
+	var first []float64
+	varies := make([]bool, set.Features)
+	set.eachRow(func(x []float64) {
+		if first == nil {
+			first = x
+		}
+		for j, v := range x {
+			varies[j] = varies[j] || v != first[j]
+		}
+	})
+	for j := range varies {
+		switch {
+		case varies[j]:
+		case first[j] == 0:
+			d.ZeroFeatures++
+		default:
+			d.ConstantFeatures++
+		}
+	}
+}
+
+// WriteTo writes the description as an aligned table of two columns.
+func (d Description) WriteTo(w io.Writer) (int64, error) {
+	source := "measured"
+	if d.Generated {
+		source = "generated"
+	}
+	var text bytes.Buffer
+	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	for _, line := range []struct{ what, figure string }{
+		{"data set", d.Name},
+		{"source", source},
+		{"tasks m", fmt.Sprint(d.Tasks)},
+		{"features d", fmt.Sprint(d.Features)},
+		{"rows", fmt.Sprint(d.Rows)},
+		{"rows per task", fmt.Sprintf("%d to %d, mean %.1f, standard deviation %.2f", d.RowsMin, d.RowsMax, d.RowsMean, d.RowsDeviation)},
+		{"positive labels", fmt.Sprintf("%.1f %%, by task %.1f to %.1f %%", 100*d.PositiveShare, 100*d.PositiveMin, 100*d.PositiveMax)},
+		{"tasks of one class", fmt.Sprint(d.OneClassTasks)},
+		{"zero features", fmt.Sprint(d.ZeroFeatures)},
+		{"constant features", fmt.Sprint(d.ConstantFeatures)},
+	} {
+		if _, err := fmt.Fprintf(table, "%s\t%s\n", line.what, line.figure); err != nil {
+			return 0, err
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return 0, err
+	}
+	return text.WriteTo(w)
+}
+
+// String returns the table that WriteTo writes.
+func (d Description) String() string {
+	var text bytes.Buffer
+	if _, err := d.WriteTo(&text); err != nil { // a buffer does not fail
+		panic(err)
+	}
+	return text.String()
+}

@@ -1,0 +1,327 @@
+package data
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"fedsim/config"
+)
+
+// Limits on what a HAR archive may hold; the real one has 561 features and
+// about ten thousand rows.
+const (
+	maxHARFeatures = 1 << 16
+	maxHARText     = 1 << 26 // bytes of features.txt, y_*.txt and so on
+	maxHARField    = 32      // bytes of one value and the blanks before it, on average
+)
+
+// harHalves are the two parts that UCI publishes; they are merged in this order.
+var harHalves = [2]string{"train", "test"}
+
+// ReadHAR reads "Human Activity Recognition Using Smartphones" (Anguita et
+// al., ESANN 2013) as UCI publishes it: path is the zip as downloaded, the
+// unpacked folder or its parent. UCI's train and test parts are merged. There
+// is one task per subject, in the order of the subjects' numbers, with the
+// subject's rows in file order, train before test. The label is +1 for the
+// named activity and -1 for the others. Features that UCI gives the same name
+// are told apart by "#2", "#3". Faults in a file are a *ParseError that names
+// the file in the archive, the line and the column.
+func ReadHAR(path, positiveClass string) (*Set, error) {
+	folder, closer, err := openHAR(path)
+	if err != nil {
+		return nil, err
+	}
+	set, err := readHARFolder(folder, positiveClass)
+	if err = errors.Join(err, closer.Close()); err != nil {
+		return nil, err
+	}
+	return set, nil
+}
+
+// readHARFolder reads names, labels and subjects first: they say where each
+// row of features goes, so that both large files are read side by side straight
+// into the tasks.
+func readHARFolder(folder *harFolder, positiveClass string) (*Set, error) {
+	features, err := readHARNames(folder, "features.txt")
+	if err != nil {
+		return nil, err
+	}
+	activities, err := readHARNames(folder, "activity_labels.txt")
+	if err != nil {
+		return nil, err
+	}
+	positive, err := activities.number(positiveClass)
+	if err != nil {
+		return nil, err
+	}
+	if len(features.names) > maxHARFeatures {
+		return nil, &ParseError{File: folder.path("features.txt"), Problem: fmt.Sprintf("names %d features, at most %d are allowed", len(features.names), maxHARFeatures)}
+	}
+	var halves [2]harHalf
+	for h, half := range harHalves {
+		if halves[h], err = readHARHalf(folder, half, activities, len(features.names)); err != nil {
+			return nil, err
+		}
+	}
+	set := &Set{
+		Name:         fmt.Sprintf("uci-har (%s against the rest)", positiveClass),
+		Features:     len(features.names),
+		FeatureNames: uniqueNames(features.names),
+	}
+	set.Tasks = allotHAR(halves[:], positive, set.Features)
+	if err := set.requireTwoClasses(); err != nil {
+		return nil, &ParseError{File: folder.path("train/y_train.txt"), Problem: fmt.Sprintf("with %s as the positive class there is nothing to tell apart", positiveClass), Err: err}
+	}
+	var failed [2]error
+	var readers sync.WaitGroup
+	for h := range halves {
+		readers.Go(func() { failed[h] = halves[h].readFeatures(folder, set) })
+	}
+	readers.Wait()
+	for _, err := range failed { // the train file's fault first, whichever was found first
+		if err != nil {
+			return nil, err
+		}
+	}
+	return set, nil
+}
+
+// harNames is a file of lines "number name".
+type harNames struct {
+	file    string
+	numbers []int
+	names   []string
+}
+
+// readHARNames reads a file of numbered names.
+func readHARNames(folder *harFolder, file string) (*harNames, error) {
+	n := &harNames{file: folder.path(file)}
+	err := eachHARLine(folder, file, func(line int, text string) error {
+		number, name, found := strings.Cut(text, " ")
+		value, err := strconv.Atoi(number)
+		name = strings.TrimSpace(name)
+		if err != nil || !found || name == "" {
+			return &ParseError{File: n.file, Line: line, Problem: fmt.Sprintf("%s must be a number, a blank and a name", quote(text))}
+		}
+		n.numbers = append(n.numbers, value)
+		n.names = append(n.names, name)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(n.names) == 0 {
+		return nil, &ParseError{File: n.file, Problem: "the file is empty, it must have lines of a number and a name"}
+	}
+	return n, nil
+}
+
+// number returns the number of a name, or an error with the nearest name.
+func (n *harNames) number(name string) (int, error) {
+	if i := slices.Index(n.names, name); i >= 0 {
+		return n.numbers[i], nil
+	}
+	problem := fmt.Sprintf("has no activity %s, it has %s", quote(name), strings.Join(n.names, ", "))
+	if near := config.Nearest(name, n.names); near != "" {
+		problem += fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return 0, &ParseError{File: n.file, Problem: problem}
+}
+
+// harHalf is UCI's train or test part: the activity and the subject of each
+// row, and where the row goes.
+type harHalf struct {
+	name      string
+	activity  []int
+	subject   []int
+	task, row []int32
+}
+
+// readHARHalf reads the labels and subjects of one part and checks that they
+// go together, and that the file of features is large enough for them.
+func readHARHalf(folder *harFolder, half string, activities *harNames, features int) (harHalf, error) {
+	h := harHalf{name: half}
+	labelFile, subjectFile := half+"/y_"+half+".txt", half+"/subject_"+half+".txt"
+	var err error
+	if h.activity, err = readHARNumbers(folder, labelFile, func(v int) string {
+		if !slices.Contains(activities.numbers, v) {
+			return fmt.Sprintf("activity %d is not in activity_labels.txt", v)
+		}
+		return ""
+	}); err != nil {
+		return h, err
+	}
+	if h.subject, err = readHARNumbers(folder, subjectFile, func(v int) string {
+		if v < 0 {
+			return fmt.Sprintf("subject %d must not be negative", v)
+		}
+		return ""
+	}); err != nil {
+		return h, err
+	}
+	if len(h.activity) != len(h.subject) {
+		return h, &ParseError{File: folder.path(subjectFile), Problem: fmt.Sprintf("has %d rows, y_%s.txt has %d", len(h.subject), half, len(h.activity))}
+	}
+	featureFile := h.featureFile()
+	bound, err := folder.sizeBound(featureFile)
+	if err != nil {
+		return h, err
+	}
+	// A value takes a digit and a blank or line end: this bounds the memory
+	// that a small archive with large claims can ask for.
+	if need := 2*int64(len(h.activity))*int64(features) - 1; bound < need {
+		return h, &ParseError{File: folder.path(featureFile), Problem: fmt.Sprintf("is too short to have %d rows of %d values", len(h.activity), features)}
+	}
+	return h, nil
+}
+
+func (h *harHalf) featureFile() string { return h.name + "/X_" + h.name + ".txt" }
+
+// readHARNumbers reads a file with one whole number a line; refuse says what is
+// wrong with a number, or "".
+func readHARNumbers(folder *harFolder, file string, refuse func(v int) string) ([]int, error) {
+	var values []int
+	err := eachHARLine(folder, file, func(line int, text string) error {
+		v, err := strconv.Atoi(text)
+		if err != nil {
+			return &ParseError{File: folder.path(file), Line: line, Column: 1, Problem: fmt.Sprintf("%s is not a whole number", quote(text))}
+		}
+		if problem := refuse(v); problem != "" {
+			return &ParseError{File: folder.path(file), Line: line, Column: 1, Problem: problem}
+		}
+		values = append(values, v)
+		return nil
+	})
+	return values, err
+}
+
+// eachHARLine calls visit for each line that is not blank, trimmed.
+func eachHARLine(folder *harFolder, file string, visit func(line int, text string) error) error {
+	if _, err := folder.sizeBound(file); err != nil {
+		return err
+	}
+	content, err := readWhole(folder.files, file, folder.path(file), maxHARText)
+	if err != nil {
+		return err
+	}
+	line := 0
+	for text := range strings.Lines(string(content)) {
+		line++
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		if err := visit(line, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allotHAR makes one task per subject and notes in each half where its rows go.
+func allotHAR(halves []harHalf, positive, features int) []Task {
+	var subjects []int
+	for h := range halves {
+		subjects = append(subjects, halves[h].subject...)
+	}
+	slices.Sort(subjects)
+	subjects = slices.Compact(subjects)
+	counts := make([]int, len(subjects))
+	for h := range halves {
+		half := &halves[h]
+		half.task = make([]int32, len(half.subject))
+		half.row = make([]int32, len(half.subject))
+		for i, subject := range half.subject {
+			t, _ := slices.BinarySearch(subjects, subject)
+			half.task[i], half.row[i] = int32(t), int32(counts[t])
+			counts[t]++
+		}
+	}
+	tasks := make([]Task, len(subjects))
+	for t := range tasks {
+		tasks[t] = Task{Name: strconv.Itoa(subjects[t]), X: NewMatrix(counts[t], features), Y: make([]float64, counts[t])}
+	}
+	for h := range halves {
+		for i, activity := range halves[h].activity {
+			y := -1.0
+			if activity == positive {
+				y = 1
+			}
+			tasks[halves[h].task[i]].Y[halves[h].row[i]] = y
+		}
+	}
+	return tasks
+}
+
+// readFeatures reads the half's file of features into the tasks.
+func (h *harHalf) readFeatures(folder *harFolder, set *Set) (err error) {
+	name := folder.path(h.featureFile())
+	file, err := folder.open(h.featureFile())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	lines := bufio.NewReaderSize(file, max(1<<16, maxHARField*set.Features))
+	row := 0
+	for number := 1; ; number++ {
+		line, err := lines.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			return &ParseError{File: name, Line: number, Problem: fmt.Sprintf("the line is too long for %d values", set.Features)}
+		}
+		if err != nil && err != io.EOF {
+			return &ParseError{File: name, Line: number, Problem: "cannot be read, the download may be damaged", Err: err}
+		}
+		if len(bytes.TrimSpace(line)) > 0 {
+			if row == len(h.task) {
+				return &ParseError{File: name, Line: number, Problem: fmt.Sprintf("has more rows than the %d of y_%s.txt", row, h.name)}
+			}
+			x := set.Tasks[h.task[row]].X.Row(int(h.row[row]))
+			if column, problem := parseHARRow(line, x); problem != "" {
+				return &ParseError{File: name, Line: number, Column: column, Problem: problem}
+			}
+			row++
+		}
+		if err == io.EOF {
+			break
+		}
+	}
+	if row < len(h.task) {
+		return &ParseError{File: name, Problem: fmt.Sprintf("has %d rows, y_%s.txt has %d", row, h.name, len(h.task))}
+	}
+	return nil
+}
+
+// parseHARRow reads exactly len(x) numbers between blanks. It returns the
+// column of a fault, from 1, and what is wrong; 0 stands for the whole line.
+func parseHARRow(line []byte, x []float64) (column int, problem string) {
+	j, i := 0, 0
+	for {
+		for i < len(line) && line[i] <= ' ' {
+			i++
+		}
+		if i == len(line) {
+			break
+		}
+		start := i
+		for i < len(line) && line[i] > ' ' {
+			i++
+		}
+		if j == len(x) {
+			return start + 1, fmt.Sprintf("has more than the %d values that features.txt names", len(x))
+		}
+		if x[j], problem = parseFeature(string(line[start:i])); problem != "" {
+			return start + 1, problem
+		}
+		j++
+	}
+	if j < len(x) {
+		return 0, fmt.Sprintf("has %d values, features.txt names %d", j, len(x))
+	}
+	return 0, ""
+}

@@ -1,0 +1,154 @@
+package data
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// The file that tells the folder of the data set from any other.
+const harMarker = "train/X_train.txt"
+
+// maxInnerZip bounds an archive within the archive, which is read into memory
+// (UCI's is 61 MB).
+const maxInnerZip = 1 << 28
+
+// harFolder is the folder of the data set, on disk or in an archive.
+type harFolder struct {
+	files fs.FS
+	name  string // of the folder, for messages
+}
+
+// openHAR finds the data set at a path: a folder, its parent, or a zip of
+// either, which may lie in another zip as in UCI's present download.
+func openHAR(name string) (folder *harFolder, closer io.Closer, err error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read UCI HAR data: %w", err)
+	}
+	if info.IsDir() {
+		folder, err = findHAR(os.DirFS(name), name)
+		return folder, io.NopCloser(nil), err
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read UCI HAR data: %w", err)
+	}
+	folder, err = openHARZip(file, info.Size(), name)
+	if err != nil {
+		return nil, nil, errors.Join(err, file.Close())
+	}
+	return folder, file, nil
+}
+
+// openHARZip finds the data set in a zip, or in the one zip within it.
+func openHARZip(r io.ReaderAt, size int64, name string) (*harFolder, error) {
+	archive, err := zip.NewReader(r, size)
+	if err != nil {
+		return nil, &ParseError{File: name, Problem: "not a whole zip file, the download may be cut short", Err: err}
+	}
+	folder, err := findHAR(archive, name)
+	if err == nil {
+		return folder, nil
+	}
+	for _, inner := range archive.File {
+		if path.Base(inner.Name) != "UCI HAR Dataset.zip" || strings.HasPrefix(inner.Name, "__MACOSX/") {
+			continue
+		}
+		innerName := name + "/" + inner.Name
+		content, err := readWhole(archive, inner.Name, innerName, maxInnerZip)
+		if err != nil {
+			return nil, err
+		}
+		nested, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
+		if err != nil {
+			return nil, &ParseError{File: innerName, Problem: "not a whole zip file, the download may be cut short", Err: err}
+		}
+		return findHAR(nested, innerName)
+	}
+	return nil, err
+}
+
+// findHAR finds the one folder with the data set: the root or one beneath it.
+func findHAR(files fs.FS, name string) (*harFolder, error) {
+	if _, err := fs.Stat(files, harMarker); err == nil {
+		return &harFolder{files, name}, nil
+	}
+	found, err := fs.Glob(files, "*/"+harMarker)
+	if err != nil {
+		return nil, fmt.Errorf("read UCI HAR data: %w", err)
+	}
+	switch len(found) {
+	case 0:
+		return nil, &ParseError{File: name, Problem: fmt.Sprintf("holds no %s, neither itself nor in a folder: not the UCI HAR data set", harMarker)}
+	case 1:
+		root := strings.TrimSuffix(found[0], "/"+harMarker)
+		sub, err := fs.Sub(files, root)
+		if err != nil {
+			return nil, fmt.Errorf("read UCI HAR data: %w", err)
+		}
+		return &harFolder{sub, name + "/" + root}, nil
+	default:
+		return nil, &ParseError{File: name, Problem: fmt.Sprintf("holds %d data sets (%s); name the folder of one", len(found), strings.Join(found, ", "))}
+	}
+}
+
+// path returns a file's name for messages.
+func (f *harFolder) path(file string) string { return filepath.ToSlash(f.name) + "/" + file }
+
+// open opens a file of the data set for reading.
+func (f *harFolder) open(file string) (fs.File, error) {
+	opened, err := f.files.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &ParseError{File: f.path(file), Problem: "the file is missing", Err: fs.ErrNotExist}
+	}
+	if err != nil {
+		return nil, &ParseError{File: f.path(file), Problem: "cannot be opened", Err: err}
+	}
+	return opened, nil
+}
+
+// maxDeflate is the largest ratio by which deflate can shrink.
+const maxDeflate = 1032
+
+// sizeBound returns a number of bytes that the file cannot exceed, whatever an
+// archive's directory claims.
+func (f *harFolder) sizeBound(file string) (int64, error) {
+	info, err := fs.Stat(f.files, file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, &ParseError{File: f.path(file), Problem: "the file is missing", Err: fs.ErrNotExist}
+	}
+	if err != nil {
+		return 0, &ParseError{File: f.path(file), Problem: "cannot be opened", Err: err}
+	}
+	bound := info.Size()
+	if header, ok := info.Sys().(*zip.FileHeader); ok {
+		packed := min(header.CompressedSize64, 1<<40) // claims may be absurd, the product must not overflow
+		bound = min(bound, int64(packed)*maxDeflate)
+	}
+	return bound, nil
+}
+
+// readWhole reads a file of at most limit bytes.
+func readWhole(files fs.FS, file, shownName string, limit int64) (content []byte, err error) {
+	opened, err := files.Open(file)
+	if err != nil {
+		return nil, &ParseError{File: shownName, Problem: "cannot be opened", Err: err}
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	content, err = io.ReadAll(io.LimitReader(opened, limit+1))
+	if err != nil {
+		return nil, &ParseError{File: shownName, Problem: "cannot be read", Err: err}
+	}
+	if int64(len(content)) > limit {
+		return nil, &ParseError{File: shownName, Problem: fmt.Sprintf("has more than %d bytes", limit)}
+	}
+	return content, nil
+}

@@ -1,0 +1,75 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+
+	"fedsim/config"
+)
+
+// ErrOneClass says that all labels of a set are the same, so that there is
+// nothing to learn.
+var ErrOneClass = errors.New("all labels are of one class")
+
+// Load reads or generates the whole set that the configuration names, before
+// any split or preparation. Faults in a file are a *ParseError; errors of the
+// file system are wrapped.
+func Load(cfg Config) (*Set, error) {
+	check := config.NewChecker()
+	cfg.Validate(check)
+	if problems := check.Problems(); len(problems) > 0 {
+		return nil, fmt.Errorf("load data: %w", problems[0])
+	}
+	switch cfg.Source {
+	case SourceHAR:
+		return ReadHAR(cfg.Path, cfg.PositiveClass)
+	case SourceCSV:
+		return ReadCSVFile(cfg.Path, cfg.TaskColumn, cfg.LabelColumn)
+	default:
+		return generate(cfg), nil
+	}
+}
+
+// Prepare loads the set and makes of it what a run works on: split, then skew
+// of the training rows, then scaling fitted to the training rows alone, then
+// the bias.
+func Prepare(cfg Config) (*Split, error) {
+	set, err := Load(cfg)
+	if err != nil {
+		return nil, err
+	}
+	split, err := SplitSet(set, cfg.TestFraction, cfg.Seed)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Skew {
+		if split.Train, err = Skew(split.Train, cfg.SkewMin, cfg.Seed); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.Standardize {
+		scaling := FitScaling(split.Train)
+		scaling.Apply(split.Train)
+		scaling.Apply(split.Test)
+	}
+	if cfg.Bias {
+		AppendBias(split.Train)
+		AppendBias(split.Test)
+	}
+	return split, nil
+}
+
+// requireTwoClasses returns ErrOneClass unless the set has labels of both signs.
+func (s *Set) requireTwoClasses() error {
+	positive, negative := false, false
+	for t := range s.Tasks {
+		for _, y := range s.Tasks[t].Y {
+			positive = positive || y > 0
+			negative = negative || y <= 0
+		}
+	}
+	if positive && negative {
+		return nil
+	}
+	return ErrOneClass
+}

@@ -1,0 +1,54 @@
+package data
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// maxMagnitude bounds feature values, so that squared lengths of rows do not
+// overflow.
+const maxMagnitude = 1e100
+
+// parseFeature reads one feature value; problem is empty when it is a finite
+// number of sensible size.
+func parseFeature(field string) (value float64, problem string) {
+	value, err := strconv.ParseFloat(field, 64)
+	switch {
+	case math.IsNaN(value) || math.IsInf(value, 0):
+		return 0, fmt.Sprintf("%s is not a finite number", quote(field))
+	case err != nil:
+		return 0, fmt.Sprintf("%s is not a number", quote(field))
+	case math.Abs(value) > maxMagnitude:
+		return 0, fmt.Sprintf("%s is too large, values must be at most 1e100 in size", quote(field))
+	}
+	return value, ""
+}
+
+// quote quotes a field for a message, shortened when it is long.
+func quote(field string) string {
+	const longest = 40
+	if len(field) > longest {
+		return strconv.Quote(strings.ToValidUTF8(field[:longest], "?") + "...")
+	}
+	return strconv.Quote(field)
+}
+
+// uniqueNames returns the names with "#2", "#3" and so on appended to those
+// that came before, so that no two are equal.
+func uniqueNames(names []string) []string {
+	taken := make(map[string]bool, len(names))
+	next := make(map[string]int, len(names))
+	unique := make([]string, len(names))
+	for j, name := range names {
+		candidate := name
+		for taken[candidate] {
+			next[name] = max(next[name], 1) + 1
+			candidate = fmt.Sprintf("%s#%d", name, next[name])
+		}
+		taken[candidate] = true
+		unique[j] = candidate
+	}
+	return unique
+}

@@ -1,0 +1,106 @@
+package data
+
+import "math"
+
+// defaultTestFraction is the paper's: 75 % of each task's rows train, 25 %
+// test (section 5.2).
+const defaultTestFraction = 0.25
+
+// small is the generated set when no preset is named: it takes milliseconds.
+var small = SyntheticConfig{
+	Tasks: 20, Features: 40, RowsMin: 60, RowsMax: 180, RowsDeviation: 35, Clusters: 3, Factors: 12,
+	PositiveShare: 0.3, ClusterSpread: 0.6, TaskSpread: 0.3, Shift: 0.3,
+	Margin: 0.3, DifficultySpread: 0.3, Noise: 0.01,
+}
+
+// presets have the sizes of the paper's Table 3 ("Federated Datasets for
+// Empirical Study"). Their shapes are ours, found by trial so that a global, a
+// local and a multi-task model come out in the order and near the errors of
+// Table 1. Shares of positive rows: SITTING is 1801 of 10411 windows of the
+// real set; eating against the rest (Google Glass) and AAV against DW (vehicle
+// sensor) are not published, a quarter and a half are assumed.
+var presets = []struct {
+	name string
+	SyntheticConfig
+}{
+	{"human-activity", SyntheticConfig{
+		Tasks: 30, Features: 561, RowsMin: 210, RowsMax: 306, RowsDeviation: 26.75, Clusters: 3, Factors: 40,
+		PositiveShare: 0.173, ClusterSpread: 0.6, TaskSpread: 0.3, Shift: 0.3,
+		Margin: 0.3, DifficultySpread: 0.3, Noise: 0,
+	}},
+	{"google-glass", SyntheticConfig{
+		Tasks: 38, Features: 180, RowsMin: 524, RowsMax: 581, RowsDeviation: 11.07, Clusters: 4, Factors: 60,
+		PositiveShare: 0.25, ClusterSpread: 0.4, TaskSpread: 0.2, Shift: 0.2,
+		Margin: 0.3, DifficultySpread: 0.3, Noise: 0.01,
+	}},
+	{"vehicle-sensor", SyntheticConfig{
+		Tasks: 23, Features: 100, RowsMin: 872, RowsMax: 1933, RowsDeviation: 267.47, Clusters: 3, Factors: 50,
+		PositiveShare: 0.5, ClusterSpread: 0.6, TaskSpread: 0.2, Shift: 0.2,
+		Margin: 0.3, DifficultySpread: 0.3, Noise: 0.05,
+	}},
+}
+
+// preset returns the named preset, the small set for "", or nil.
+func preset(name string) *SyntheticConfig {
+	if name == "" {
+		return &small
+	}
+	for i := range presets {
+		if presets[i].name == name {
+			return &presets[i].SyntheticConfig
+		}
+	}
+	return nil
+}
+
+// presetNames lists the presets in the order of the paper's tables.
+func presetNames() []string {
+	names := make([]string, len(presets))
+	for i := range presets {
+		names[i] = presets[i].name
+	}
+	return names
+}
+
+// over returns s with what is unset taken from base; nil changes nothing.
+func (s SyntheticConfig) over(base *SyntheticConfig) SyntheticConfig {
+	if base == nil {
+		return s
+	}
+	sizesSet := s.RowsMin != 0 || s.RowsMax != 0
+	deviationSet := s.RowsDeviation != 0
+	size := func(value *int, preset int) {
+		if *value == 0 {
+			*value = preset
+		}
+	}
+	shape := func(value *float64, preset float64) {
+		if *value < 0 {
+			*value = preset
+		}
+	}
+	size(&s.Tasks, base.Tasks)
+	size(&s.Features, base.Features)
+	size(&s.RowsMin, base.RowsMin)
+	size(&s.RowsMax, base.RowsMax)
+	size(&s.Clusters, min(base.Clusters, max(s.Tasks, 1)))
+	size(&s.Factors, min(base.Factors, max(s.Features, 1)))
+	shape(&s.PositiveShare, base.PositiveShare)
+	shape(&s.ClusterSpread, base.ClusterSpread)
+	shape(&s.TaskSpread, base.TaskSpread)
+	shape(&s.Shift, base.Shift)
+	shape(&s.Margin, base.Margin)
+	shape(&s.DifficultySpread, base.DifficultySpread)
+	shape(&s.Noise, base.Noise)
+	if !deviationSet {
+		s.RowsDeviation = base.RowsDeviation
+		if sizesSet {
+			s.RowsDeviation = float64(s.RowsMax-s.RowsMin) / math.Sqrt(12) // of a uniform distribution
+		}
+		if s.Tasks >= 1 && s.RowsMin <= s.RowsMax {
+			low, high := attainableDeviation(s.Tasks, s.RowsMin, s.RowsMax)
+			s.RowsDeviation = min(max(s.RowsDeviation, low), high)
+		}
+	}
+	return s
+}

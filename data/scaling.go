@@ -1,0 +1,73 @@
+package data
+
+import (
+	"fmt"
+	"math"
+)
+
+// Scaling brings features to mean 0 and variance 1: x_j becomes
+// (x_j - Mean[j]) / Deviation[j]. The deviation of a feature that never varies
+// is given as 1, so that it becomes 0.
+type Scaling struct{ Mean, Deviation []float64 }
+
+// FitScaling computes the scaling from the rows of all tasks together
+// (population variance), in task and row order. Without rows it changes nothing.
+func FitScaling(set *Set) Scaling {
+	d := set.Features
+	s := Scaling{Mean: make([]float64, d), Deviation: make([]float64, d)}
+	low, high := make([]float64, d), make([]float64, d)
+	for j := range d {
+		s.Deviation[j], low[j], high[j] = 1, math.Inf(1), math.Inf(-1)
+	}
+	n := float64(set.Rows())
+	if n == 0 {
+		return s
+	}
+	set.eachRow(func(x []float64) {
+		for j, v := range x {
+			s.Mean[j] += v
+			low[j], high[j] = min(low[j], v), max(high[j], v)
+		}
+	})
+	for j := range s.Mean {
+		s.Mean[j] /= n
+	}
+	squares := make([]float64, d)
+	set.eachRow(func(x []float64) {
+		for j, v := range x {
+			squares[j] += float64((v - s.Mean[j]) * (v - s.Mean[j]))
+		}
+	})
+	for j := range squares {
+		if low[j] == high[j] { // its computed variance is rounding, not zero
+			s.Mean[j] = low[j]
+			continue
+		}
+		if deviation := math.Sqrt(squares[j] / n); deviation > 0 { // squares of tiny numbers underflow
+			s.Deviation[j] = deviation
+		}
+	}
+	return s
+}
+
+// Apply scales the features of the set in place. It panics when the number of
+// features is not the one the scaling was fitted to.
+func (s Scaling) Apply(set *Set) {
+	if len(s.Mean) != set.Features {
+		panic(fmt.Sprintf("data: a scaling of %d features applied to a set of %d", len(s.Mean), set.Features))
+	}
+	set.eachRow(func(x []float64) {
+		for j := range x {
+			x[j] = (x[j] - s.Mean[j]) / s.Deviation[j]
+		}
+	})
+}
+
+// eachRow calls visit for each row of each task, in order.
+func (s *Set) eachRow(visit func(x []float64)) {
+	for t := range s.Tasks {
+		for i := range s.Tasks[t].X.Rows {
+			visit(s.Tasks[t].X.Row(i))
+		}
+	}
+}

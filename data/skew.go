@@ -1,0 +1,70 @@
+package data
+
+import (
+	"fmt"
+	"math"
+
+	"fedsim/internal/rng"
+)
+
+// Skew returns a copy of the set with rows left out so that task sizes differ
+// widely, as in the paper's appendix ("Multi-Task Learning with Highly Skewed
+// Data", Table 4: 3 to 306 rows for human activity). The largest task (the
+// first of equals) is kept whole. Each other one keeps a number of rows that
+// is log-uniform between smallest and its own size; the one that comes out
+// smallest keeps exactly smallest rows, or all it has. Sizes and rows are
+// drawn from (seed, Skew, task, 0). It fails when no task has more rows than
+// smallest, or smallest is not positive. With Table 3's sizes and the table's
+// smallest task sizes differ by two orders of magnitude.
+func Skew(set *Set, smallest int, seed uint64) (*Set, error) {
+	if smallest < 1 {
+		return nil, fmt.Errorf("skew of %s: the smallest size %d must be at least 1", set.Name, smallest)
+	}
+	largest := 0
+	for t := range set.Tasks {
+		if set.Tasks[t].X.Rows > set.Tasks[largest].X.Rows {
+			largest = t
+		}
+	}
+	if len(set.Tasks) == 0 || set.Tasks[largest].X.Rows <= smallest {
+		return nil, fmt.Errorf("skew of %s: the smallest size %d must be below the size of the largest task", set.Name, smallest)
+	}
+
+	streams := make([]rng.Stream, len(set.Tasks))
+	sizes := make([]int, len(set.Tasks))
+	least := -1
+	for t := range set.Tasks {
+		n := set.Tasks[t].X.Rows
+		streams[t] = rng.New(seed, rng.Skew, t, 0)
+		sizes[t] = logUniform(min(smallest, n), n, streams[t].Float64())
+		if t == largest {
+			sizes[t] = n
+		} else if least < 0 || sizes[t] < sizes[least] {
+			least = t
+		}
+	}
+	if least >= 0 {
+		sizes[least] = min(smallest, set.Tasks[least].X.Rows)
+	}
+
+	skewed := set.empty()
+	for t := range set.Tasks {
+		rows := make([]int32, set.Tasks[t].X.Rows)
+		for i := range rows {
+			rows[i] = int32(i)
+		}
+		streams[t].Shuffle(rows)
+		skewed.Tasks[t] = set.Tasks[t].pick(rows[:sizes[t]])
+	}
+	return skewed, nil
+}
+
+// logUniform maps u in [0, 1) to an integer from low to high whose logarithm
+// is spread evenly.
+func logUniform(low, high int, u float64) int {
+	if high <= low {
+		return high
+	}
+	v := math.Exp(math.Log(float64(low)) + float64(u*math.Log(float64(high)/float64(low))))
+	return min(max(int(math.Round(v)), low), high)
+}

@@ -1,0 +1,196 @@
+package data
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"fedsim/internal/rng"
+)
+
+// The streams of a generated set. What belongs to a task is drawn from
+// (seed, Synthetic, task, one of these), what belongs to a cluster from
+// (seed, Synthetic, cluster, drawCluster), what all tasks share from device -1;
+// so tasks may be generated in any order.
+const (
+	drawSizes = iota
+	drawFeatures
+	drawCommon
+	drawCluster
+	drawTask
+	drawRows
+)
+
+const (
+	featureNoise = 0.3 // standard deviation of a feature's own noise, beside factors of total variance 1
+	offsetSpread = 0.5 // standard deviation over features of their mean, so that a linear model needs no bias
+	shareSpread  = 0.2 // standard deviation over tasks of the log odds of the positive share
+)
+
+// generator holds what all tasks of a generated set share. A row is made from
+// k latent factors z:
+//
+//	z    ~ N(0, I),  y = +1 if u.z > threshold, else -1,  z += y margin u
+//	x_j  = squash(offset_j + shift_j + loading_j . z + N(0, featureNoise^2))
+//	u    = unit(common + ClusterSpread cluster + TaskSpread own)
+//
+// and y is flipped with probability Noise. Factor f has the weight
+// 1/sqrt(f+1), so features are correlated and the problem is not trivially
+// conditioned; squash keeps them in (-1, 1), the range of the HAR features.
+type generator struct {
+	SyntheticConfig
+	seed     uint64
+	sizes    []int       // training rows per task under the default split
+	offset   []float64   // d
+	loading  []float64   // d x k, row by row
+	common   []float64   // k
+	clusters [][]float64 // k each
+}
+
+// Generate makes the set that a configuration with source "synthetic"
+// describes. Its bits depend on the configuration alone, not on the number of
+// processors it is made on.
+func generate(cfg Config) *Set {
+	resolved := cfg.Resolve().Synthetic
+	g := newGenerator(resolved, cfg.Seed)
+	set := &Set{
+		Name:      "synthetic (generated)",
+		Features:  resolved.Features,
+		Tasks:     make([]Task, resolved.Tasks),
+		Generated: true,
+	}
+	if cfg.Preset != "" {
+		set.Name = cfg.Preset + " (generated)"
+	}
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), resolved.Tasks) {
+		workers.Go(func() {
+			for t := next.Add(1) - 1; t < int64(resolved.Tasks); t = next.Add(1) - 1 {
+				set.Tasks[t] = g.task(int(t))
+			}
+		})
+	}
+	workers.Wait()
+	return set
+}
+
+// newGenerator draws what all tasks share.
+func newGenerator(s SyntheticConfig, seed uint64) *generator {
+	g := &generator{SyntheticConfig: s, seed: seed}
+	sizes := rng.New(seed, rng.Synthetic, -1, drawSizes)
+	g.sizes = taskSizes(s.Tasks, s.RowsMin, s.RowsMax, s.RowsDeviation, &sizes)
+
+	features := rng.New(seed, rng.Synthetic, -1, drawFeatures)
+	total := 0.0
+	for f := range s.Factors {
+		total += 1 / float64(f+1)
+	}
+	g.offset = make([]float64, s.Features)
+	g.loading = make([]float64, s.Features*s.Factors)
+	for j := range g.offset {
+		g.offset[j] = offsetSpread * features.Normal()
+		row := g.loading[j*s.Factors : (j+1)*s.Factors]
+		for f := range row {
+			row[f] = features.Normal() / math.Sqrt(float64(f+1)*total)
+		}
+	}
+
+	common := rng.New(seed, rng.Synthetic, -1, drawCommon)
+	g.common = direction(&common, s.Factors)
+	g.clusters = make([][]float64, s.Clusters)
+	for c := range g.clusters {
+		stream := rng.New(seed, rng.Synthetic, c, drawCluster)
+		g.clusters[c] = direction(&stream, s.Factors)
+	}
+	return g
+}
+
+// task generates task t with all its rows.
+func (g *generator) task(t int) Task {
+	stream := rng.New(g.seed, rng.Synthetic, t, drawTask)
+	u := direction(&stream, g.Factors)
+	cluster := g.clusters[t%g.Clusters]
+	for f := range u {
+		u[f] = g.common[f] + float64(g.ClusterSpread*cluster[f]) + float64(g.TaskSpread*u[f])
+	}
+	normalise(u)
+	odds := math.Log(g.PositiveShare/(1-g.PositiveShare)) + float64(shareSpread*stream.Normal())
+	threshold := math.Sqrt2 * math.Erfinv(1-2/(1+math.Exp(-odds))) // the score's quantile
+	margin := g.Margin * math.Exp(float64(g.DifficultySpread*stream.Normal()))
+	base := make([]float64, g.Features)
+	for j := range base {
+		base[j] = g.offset[j] + float64(g.Shift*stream.Normal())
+	}
+
+	rows := totalRows(g.sizes[t])
+	task := Task{Name: fmt.Sprint(t + 1), X: NewMatrix(rows, g.Features), Y: make([]float64, rows)}
+	draw := rng.New(g.seed, rng.Synthetic, t, drawRows)
+	z := make([]float64, g.Factors)
+	for i := range rows {
+		score := 0.0
+		for f := range z {
+			z[f] = draw.Normal()
+			score += float64(u[f] * z[f])
+		}
+		y := -1.0
+		if score > threshold {
+			y = 1
+		}
+		for f := range z {
+			z[f] += float64(y * margin * u[f])
+		}
+		g.row(task.X.Row(i), base, z, &draw)
+		if draw.Float64() < g.Noise {
+			y = -y
+		}
+		task.Y[i] = y
+	}
+	return task
+}
+
+// row fills x with the features of the latent factors z.
+func (g *generator) row(x, base, z []float64, draw *rng.Stream) {
+	for j := range x {
+		v := base[j] + float64(featureNoise*draw.Normal())
+		for f, l := range g.loading[j*g.Factors : (j+1)*g.Factors] {
+			v += float64(l * z[f])
+		}
+		x[j] = v / math.Sqrt(1+float64(v*v)) // squash
+	}
+}
+
+// totalRows returns the fewest rows of which the default split trains on n.
+func totalRows(n int) int {
+	total := n
+	for trainingRows(total, defaultTestFraction) < n {
+		total++
+	}
+	return total
+}
+
+// direction returns a random unit vector.
+func direction(stream *rng.Stream, k int) []float64 {
+	u := make([]float64, k)
+	for f := range u {
+		u[f] = stream.Normal()
+	}
+	normalise(u)
+	return u
+}
+
+// normalise scales u to length 1; a zero vector stays.
+func normalise(u []float64) {
+	sum := 0.0
+	for _, x := range u {
+		sum += float64(x * x)
+	}
+	if sum == 0 {
+		return
+	}
+	for f := range u {
+		u[f] /= math.Sqrt(sum)
+	}
+}

@@ -1,0 +1,68 @@
+package data
+
+import (
+	"math"
+
+	"fedsim/internal/rng"
+)
+
+// attainableDeviation returns the smallest and the largest sample standard
+// deviation that taskSizes reaches for m sizes from low to high: all but two
+// in the middle, and all at the ends (an odd one in the middle).
+func attainableDeviation(m, low, high int) (smallest, largest float64) {
+	if m < 2 {
+		return 0, 0
+	}
+	spread := float64(high - low)
+	smallest = spread / math.Sqrt(2*float64(m-1))
+	largest = spread / 2 * math.Sqrt(float64(m-m%2)/float64(m-1))
+	return smallest, max(smallest, largest)
+}
+
+// taskSizes returns m sizes, the smallest low, the largest high, with the
+// given sample standard deviation up to rounding. They are the quantiles of a
+// normal distribution about the middle, cut off at both ends; its width is
+// searched for so that the deviation is met. A single task has high rows. The
+// stream decides which task gets which size.
+func taskSizes(m, low, high int, deviation float64, stream *rng.Stream) []int {
+	if m == 1 {
+		return []int{high}
+	}
+	middle, half := float64(low+high)/2, float64(high-low)/2
+	offsets := make([]float64, m)
+	fill := func(width float64) float64 {
+		sum := 0.0
+		for i := range offsets {
+			z := math.Sqrt2 * math.Erfinv((2*float64(i)+1)/float64(m)-1)
+			offsets[i] = min(max(float64(width*z), -half), half)
+			if i == 0 {
+				offsets[i] = -half
+			}
+			if i == m-1 {
+				offsets[i] = half
+			}
+			sum += float64(offsets[i] * offsets[i])
+		}
+		return math.Sqrt(sum / float64(m-1)) // the offsets are symmetric, their mean is 0
+	}
+	narrow, wide := 0.0, half*float64(m)*float64(m)
+	for range 100 { // bisection far below rounding: the deviation grows with the width
+		width := (narrow + wide) / 2
+		if fill(width) < deviation {
+			narrow = width
+		} else {
+			wide = width
+		}
+	}
+	fill(wide)
+	order := make([]int32, m)
+	for i := range order {
+		order[i] = int32(i)
+	}
+	stream.Shuffle(order)
+	sizes := make([]int, m)
+	for i, t := range order {
+		sizes[t] = int(math.Round(middle + offsets[i]))
+	}
+	return sizes
+}
