@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 )
 
@@ -15,13 +16,16 @@ type Problem struct {
 
 // Error says key, value and remedy: `faults.drop_probability = 1.4: must be in [0, 1]`.
 func (p Problem) Error() string {
-	if p.Value == nil {
+	switch v := reflect.ValueOf(p.Value); v.Kind() {
+	case reflect.Invalid:
 		return fmt.Sprintf("%s: %s", p.Key, p.Want)
+	case reflect.String:
+		return fmt.Sprintf("%s = %q: %s", p.Key, v.String(), p.Want)
+	case reflect.Slice:
+		return fmt.Sprintf("%s = %s: %s", p.Key, Literal(p.Value), p.Want)
+	default:
+		return fmt.Sprintf("%s = %v: %s", p.Key, p.Value, p.Want)
 	}
-	if s, ok := p.Value.(string); ok {
-		return fmt.Sprintf("%s = %q: %s", p.Key, s, p.Want)
-	}
-	return fmt.Sprintf("%s = %v: %s", p.Key, p.Value, p.Want)
 }
 
 // Checker collects everything that is wrong with a configuration. Packages

@@ -1,0 +1,67 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// ParseOverride reads the argument of --set: a dotted key, an equals sign and a
+// value in TOML. A value that is not TOML and does not open like a string, list
+// or table is taken as a string, so that --set network.profile=3g needs no
+// quotes within quotes.
+func ParseOverride(argument string) (Assignment, error) {
+	at := Place{Override: argument}
+	fail := func(format string, args ...any) (Assignment, error) {
+		return Assignment{}, Errors{{Place: at, Text: fmt.Sprintf(format, args...)}}
+	}
+	s := scanner{source: argument}
+	path, err := s.path(isBareByte)
+	if err != nil {
+		return fail("%v: must be key=value", err)
+	}
+	if s.peek() != '=' {
+		return fail("must be key=value")
+	}
+	text := strings.TrimSpace(argument[s.offset+1:])
+	if text == "" {
+		return fail(`has no value: write %s='""' for an empty string`, path)
+	}
+
+	document := "value = " + text
+	root, err := Parse("", []byte(document))
+	if err == nil && len(root.keys) == 1 && !strings.Contains(text, "\n") {
+		value := root.Child("value")
+		value.relocate(at)
+		return Assignment{Path: path, Value: value}, nil
+	}
+	if strings.ContainsAny(text[:1], `"'[{`) || strings.ContainsAny(text, "\n\r") {
+		return fail("%s is not a TOML value%s", text, hint(text, document))
+	}
+	return Assignment{Path: path, Value: NewScalar(text, at)}, nil
+}
+
+// hint says what is wrong with a value that is not TOML.
+func hint(text, document string) string {
+	var discard any
+	_, err := toml.Decode(document, &discard)
+	if strings.HasPrefix(text, "[") {
+		return `: strings within a list need quotes, ["a", "b"]`
+	}
+	if err == nil {
+		return ": it must be on one line"
+	}
+	return ": " + syntaxError("", err).Text
+}
+
+// relocate gives every value of the tree the same place.
+func (n *Node) relocate(at Place) {
+	n.Place, n.Key = at, at
+	for _, child := range n.table {
+		child.relocate(at)
+	}
+	for _, item := range n.items {
+		item.relocate(at)
+	}
+}

@@ -1,0 +1,132 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/BurntSushi/toml"
+)
+
+// Parse reads a TOML document. The file's name only serves the places; syntax
+// errors, duplicate keys among them, come back as Errors with theirs.
+func Parse(file string, source []byte) (root *Node, err error) {
+	text := strings.TrimPrefix(string(source), "\ufeff")
+	whole := Place{File: file}
+	if strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") {
+		return nil, Errors{{Place: whole, Text: "is written in UTF-16: TOML files must be UTF-8"}}
+	}
+	var values map[string]any
+	if _, err := toml.Decode(text, &values); err != nil {
+		return nil, Errors{syntaxError(file, err)}
+	}
+
+	lines := lineStarts(text)
+	s := scanner{source: text, place: func(offset int) Place {
+		line := lines.of(offset)
+		return Place{File: file, Line: line + 1, Column: offset - lines[line] + 1}
+	}}
+	root = NewTable(whole)
+	if err := s.document(root); err != nil {
+		var located Errors
+		if errors.As(err, &located) {
+			return nil, located
+		}
+		return nil, Errors{{Place: whole, Text: fmt.Sprintf("cannot be understood: %v", err)}}
+	}
+	if err := root.fill(values, nil); err != nil {
+		return nil, Errors{{Place: whole, Text: fmt.Sprintf("cannot be understood: %v", err)}}
+	}
+	return root, nil
+}
+
+// fill puts the values of the library's tree into the skeleton of the scanner.
+func (n *Node) fill(value any, at Path) error {
+	differ := func() error { return fmt.Errorf("key %s is written in a way this program does not know", at) }
+	switch value := value.(type) {
+	case map[string]any:
+		if n.kind != tableNode || len(n.table) != len(value) {
+			return differ()
+		}
+		for _, key := range n.keys {
+			v, ok := value[key]
+			if !ok {
+				return differ()
+			}
+			if err := n.table[key].fill(v, append(at[:len(at):len(at)], key)); err != nil {
+				return err
+			}
+		}
+	case []map[string]any:
+		if n.kind != listNode || len(n.items) != len(value) {
+			return differ()
+		}
+		for i, v := range value {
+			if err := n.items[i].fill(v, at); err != nil {
+				return err
+			}
+		}
+	case []any:
+		if n.kind != listNode || len(n.items) != len(value) {
+			return differ()
+		}
+		for i, v := range value {
+			if err := n.items[i].fill(v, at); err != nil {
+				return err
+			}
+		}
+	default:
+		if n.kind != scalarNode {
+			return differ()
+		}
+		n.scalar = value
+	}
+	return nil
+}
+
+// syntaxError turns an error of the TOML library into one of ours.
+func syntaxError(file string, err error) Located {
+	place := Place{File: file}
+	text := err.Error()
+	var parse toml.ParseError
+	if errors.As(err, &parse) {
+		place.Line, place.Column = parse.Position.Line, max(parse.Position.Col, 1)
+		text = parse.Message
+	}
+	return Located{Place: place, Text: sentence(text)}
+}
+
+// sentence writes a message as our errors are written: lower case, no full stop.
+func sentence(text string) string {
+	text = strings.TrimSuffix(strings.TrimPrefix(text, "toml: "), ".")
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToLower(first)) + text[size:]
+}
+
+// lineOffsets holds the offset of the first byte of every line.
+type lineOffsets []int
+
+func lineStarts(text string) lineOffsets {
+	starts := lineOffsets{0}
+	for i := range len(text) {
+		if text[i] == '\n' {
+			starts = append(starts, i+1)
+		}
+	}
+	return starts
+}
+
+// of returns the line of an offset, from 0.
+func (l lineOffsets) of(offset int) int {
+	low, high := 0, len(l)
+	for high-low > 1 {
+		if mid := (low + high) / 2; l[mid] <= offset {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return low
+}
