@@ -1,0 +1,294 @@
+package devices
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"fedsim/engine"
+
+	"pgregory.net/rapid"
+)
+
+const second = engine.Time(1e9)
+
+func mustPanic(t *testing.T, want string, f func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		if r := recover(); r == nil || !strings.Contains(fmt.Sprint(r), want) {
+			t.Errorf("panic is %v, want one with %q", r, want)
+		}
+	}()
+	f()
+}
+
+// phone returns a table whose battery holds 3600 J.
+func phone() Config {
+	cfg := Defaults()
+	cfg.BatteryWh = 1
+	return cfg
+}
+
+func TestABatteryRunsDownAndIsCharged(t *testing.T) {
+	cfg := phone()
+	cfg.InitialCharge, cfg.ChargeW, cfg.ChargeDelayS, cfg.ReturnLevel = 0.5, 10, 60, 0.25
+	b := NewBatteries(cfg, 2, 1)
+	if at, ok := b.EmptyAt(0); ok {
+		t.Errorf("a device that draws nothing is empty at %v", at)
+	}
+	b.SetPower(0, 0, 2)
+	b.SetPower(0, 100*second, 4) // 200 J of 1800 J are gone: 400 s are left
+	at, ok := b.EmptyAt(0)
+	if !ok || at != 500*second {
+		t.Fatalf("empty at %v, want 500 s", at)
+	}
+	if _, ok := b.ReturnAt(0); ok || b.Flat(0) {
+		t.Error("the device comes back before it is gone")
+	}
+	b.Die(0, at)
+	if b.Level(0) != 0 || b.Spent(0) != 1800 || !b.Flat(0) {
+		t.Errorf("dead: level %g, spent %g J", b.Level(0), b.Spent(0))
+	}
+	if at, ok := b.EmptyAt(0); ok {
+		t.Errorf("a flat battery is empty again at %v", at)
+	}
+	back, ok := b.ReturnAt(0) // 60 s, then 900 J at 10 W
+	if !ok || back != 650*second {
+		t.Fatalf("back at %v, want 650 s", back)
+	}
+	b.Drain(560 * second)
+	if b.Level(0) != 0 {
+		t.Errorf("level %g when the charger is plugged in", b.Level(0))
+	}
+	b.Revive(0, back)
+	if b.Level(0) != 0.25 || b.Flat(0) || b.Spent(0) != 1800 {
+		t.Errorf("revived: level %g, spent %g J", b.Level(0), b.Spent(0))
+	}
+	b.SetPower(0, back, 9)
+	if at, _ := b.EmptyAt(0); at != 750*second {
+		t.Errorf("empty again at %v, want 750 s", at)
+	}
+	b.Drain(700 * second)
+	if got, want := b.Total(), (Energy{InitialJ: 3600, ChargedJ: 900, DrainedJ: 2250, LeftJ: 2250}); got != want {
+		t.Errorf("total %+v, want %+v", got, want)
+	}
+}
+
+// Whoever revives late finds a fuller battery, but never more than full.
+func TestALateRevivalFindsMore(t *testing.T) {
+	for _, c := range []struct {
+		wait  engine.Time
+		level float64
+	}{{0, 0.2}, {36 * second, 0.3}, {1e6 * second, 1}} {
+		cfg := phone()
+		cfg.ChargeW = 10
+		b := NewBatteries(cfg, 1, 1)
+		b.SetPower(0, 0, 3600)
+		b.Die(0, second)
+		at, _ := b.ReturnAt(0)
+		b.Revive(0, at+c.wait)
+		if math.Abs(b.Level(0)-c.level) > 1e-12 {
+			t.Errorf("revived %v late: level %g, want %g", c.wait, b.Level(0), c.level)
+		}
+	}
+}
+
+func TestWithoutAChargerADeviceStaysGone(t *testing.T) {
+	b := NewBatteries(phone(), 1, 1)
+	b.SetPower(0, 0, 1)
+	at, _ := b.EmptyAt(0)
+	b.Die(0, at)
+	if at, ok := b.ReturnAt(0); ok {
+		t.Errorf("back at %v", at)
+	}
+	b.Drain(at + second)
+	if b.Level(0) != 0 || b.Total().ChargedJ != 0 {
+		t.Errorf("level %g without a charger", b.Level(0))
+	}
+}
+
+func TestMainsNeverEnd(t *testing.T) {
+	cfg := Defaults()
+	cfg.Profile = "raspberry-pi-4"
+	b := NewBatteries(cfg, 1, 1)
+	b.SetPower(0, 0, 7)
+	b.Drain(1e9 * second)
+	if at, ok := b.EmptyAt(0); ok {
+		t.Errorf("mains are empty at %v", at)
+	}
+	if b.Spent(0) != 7e9 || b.Level(0) != 1 {
+		t.Errorf("spent %g J, level %g; want 7e9, 1", b.Spent(0), b.Level(0))
+	}
+	if got, want := b.Total(), (Energy{ChargedJ: 7e9, DrainedJ: 7e9}); got != want {
+		t.Errorf("total %+v, want %+v", got, want)
+	}
+}
+
+func TestAnEmptyStart(t *testing.T) {
+	cfg := phone()
+	cfg.InitialCharge, cfg.ChargeW = 0, 720
+	b := NewBatteries(cfg, 1, 1)
+	if at, ok := b.EmptyAt(0); !ok || at != 0 {
+		t.Fatalf("empty at %v, want the start", at)
+	}
+	b.Die(0, 0)
+	if at, ok := b.ReturnAt(0); !ok || at != second { // 0.2 of 3600 J at 720 W
+		t.Errorf("back at %v, want 1 s", at)
+	}
+}
+
+func TestInitialChargeSpreads(t *testing.T) {
+	cfg := phone()
+	cfg.InitialCharge, cfg.InitialChargeSpread = 0.6, 0.3
+	const n = 10_000
+	b := NewBatteries(cfg, n, 3)
+	sum := 0.0
+	for d := range n {
+		level := b.Level(d)
+		if level < 0.3 || level > 0.9 {
+			t.Fatalf("device %d starts at %g", d, level)
+		}
+		sum += level
+	}
+	if mean := sum / n; math.Abs(mean-0.6) > 4*0.3/math.Sqrt(3*n) { // four standard errors
+		t.Errorf("mean initial charge %g, want 0.6", mean)
+	}
+	if b.Level(1) == b.Level(2) {
+		t.Error("two devices start with the same charge")
+	}
+}
+
+// Accounting in between, as at the end of each round, must not move the instant
+// at which a battery is empty: the caller has an event there.
+func TestAccountingDoesNotMoveTheEnd(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := NewBatteries(phone(), 1, 1)
+		b.SetPower(0, 0, rapid.Float64Range(0.01, 1e4).Draw(t, "watts"))
+		end, _ := b.EmptyAt(0)
+		now := engine.Time(0)
+		for range rapid.IntRange(0, 30).Draw(t, "accounts") {
+			now = engine.Time(rapid.Int64Range(int64(now), int64(end)).Draw(t, "now"))
+			b.Drain(now)
+			if at, _ := b.EmptyAt(0); at != end {
+				t.Fatalf("empty at %d ns, was %d ns", at, end)
+			}
+		}
+		b.Die(0, end)
+		if b.Level(0) != 0 || math.Abs(b.Spent(0)/3600-1) > 1e-12 {
+			t.Fatalf("level %g, spent %g J at the end, want 0, 3600", b.Level(0), b.Spent(0))
+		}
+	})
+}
+
+// Nothing is left at EmptyAt, and something is a nanosecond before.
+func TestEmptyAtIsTheFirstEmptyNanosecond(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		// Below 1e6 s a nanosecond is well above the rounding of a float64.
+		watts := rapid.Float64Range(0.01, 1e6).Draw(t, "watts")
+		b := NewBatteries(phone(), 1, 1)
+		b.SetPower(0, 0, watts)
+		end, _ := b.EmptyAt(0)
+		if watts*end.Seconds() < 3600*(1-1e-15) {
+			t.Fatalf("%g W empty 3600 J in %d ns: %g J", watts, end, watts*end.Seconds())
+		}
+		b.Drain(end - 1)
+		if watts*(end-1).Seconds() < 3600*(1-1e-15) && b.Level(0) <= 0 {
+			t.Fatalf("nothing is left a nanosecond before %d ns", end)
+		}
+	})
+}
+
+// Random histories of power, deaths and revivals: energy is conserved, never
+// negative and never above the capacity.
+func TestEnergyIsConserved(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := Defaults()
+		cfg.BatteryWh = rapid.SampledFrom([]float64{Mains, 1e-6, 0.1, 11}).Draw(t, "battery_wh")
+		cfg.InitialCharge = rapid.Float64Range(0, 1).Draw(t, "initial_charge")
+		cfg.ChargeW = rapid.SampledFrom([]float64{0, 1e-3, 10}).Draw(t, "charge_w")
+		cfg.ChargeDelayS = rapid.Float64Range(0, 100).Draw(t, "charge_delay_s")
+		cfg.ReturnLevel = rapid.Float64Range(0.01, 1).Draw(t, "return_level")
+		const n = 3
+		b := NewBatteries(cfg, n, 1)
+		now := engine.Time(0)
+		check := func() {
+			for d := range n {
+				if l := b.Level(d); !(l >= 0 && l <= 1) || b.Spent(d) < 0 {
+					t.Fatalf("device %d: level %g, spent %g J", d, l, b.Spent(d))
+				}
+			}
+			e := b.Total()
+			if in, out := e.InitialJ+e.ChargedJ, e.DrainedJ+e.LeftJ; math.Abs(in-out) > 1e-9*in {
+				t.Fatalf("%+v: %g J came in, %g J went out or are left", e, in, out)
+			}
+		}
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			next := now + engine.Time(rapid.Int64Range(0, int64(200*second)).Draw(t, "span"))
+			// Fire the deaths that are due until then, and the revivals the
+			// history does not put off.
+			for d := range n {
+				for {
+					if at, ok := b.EmptyAt(d); ok && at <= next {
+						b.Die(d, at)
+					} else if at, ok := b.ReturnAt(d); ok && at <= next && rapid.Bool().Draw(t, "revive") {
+						b.Revive(d, max(at, now))
+						// As federation does: a device that is back draws idle
+						// power, so that a tiny battery dies again at once.
+						b.SetPower(d, max(at, now), 0)
+					} else {
+						break
+					}
+				}
+			}
+			now = next
+			d := rapid.IntRange(0, n-1).Draw(t, "device")
+			if !b.Flat(d) {
+				b.SetPower(d, now, rapid.SampledFrom([]float64{0, 1e-9, 0.3, 1.95, 1e4}).Draw(t, "watts"))
+			}
+			if rapid.Bool().Draw(t, "account") {
+				for d := range n {
+					if at, ok := b.EmptyAt(d); ok && at <= now {
+						b.Die(d, at)
+					}
+				}
+				b.Drain(now)
+			}
+			check()
+		}
+	})
+}
+
+func TestMisuseOfBatteries(t *testing.T) {
+	fresh := func() *Batteries {
+		b := NewBatteries(phone(), 1, 1)
+		b.SetPower(0, 0, 3600)
+		return b
+	}
+	mustPanic(t, "device 0 draws -1 W: must be a number, not negative", func() { fresh().SetPower(0, 0, -1) })
+	mustPanic(t, "device 0 draws NaN W", func() { fresh().SetPower(0, 0, math.NaN()) })
+	mustPanic(t, "device 0 is up at 1.000000001s: its battery was empty at 1s", func() { fresh().SetPower(0, second+1, 1) })
+	mustPanic(t, "device 0 is up at 2s", func() { fresh().Drain(2 * second) })
+	mustPanic(t, "device 0 dies at 999.999999ms: its battery is empty at 1s", func() { fresh().Die(0, second-1) })
+	mustPanic(t, "device 0 is revived at 1s: it may come back at never", func() { fresh().Revive(0, second) })
+	b := fresh()
+	b.Die(0, second)
+	mustPanic(t, "device 0 draws power at 1s: it is flat", func() { b.SetPower(0, second, 1) })
+	mustPanic(t, "its energy is accounted up to 1s already", func() { b.Drain(second - 1) })
+}
+
+func TestAccountingAllocatesNothing(t *testing.T) {
+	b := NewBatteries(Defaults(), 100, 1)
+	now := engine.Time(0)
+	if n := testing.AllocsPerRun(100, func() {
+		now += 1000
+		for d := range 100 {
+			b.SetPower(d, now, 1.95)
+			b.EmptyAt(d)
+		}
+		b.Drain(now)
+	}); n != 0 {
+		t.Errorf("accounting allocates %v times", n)
+	}
+}

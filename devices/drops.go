@@ -1,0 +1,127 @@
+package devices
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"fedsim/config"
+	"fedsim/internal/rng"
+)
+
+// Phase is a part of a device's round.
+type Phase uint8
+
+const (
+	Start    Phase = iota // before the round's work
+	Compute               // the computation
+	Upload                // the upload
+	Anywhere              // the whole round trip: download, computation and upload
+)
+
+// String returns the phase's name in the key strike.
+func (p Phase) String() string {
+	if int(p) < len(strikes) {
+		return strikes[p]
+	}
+	return fmt.Sprintf("Phase(%d)", uint8(p))
+}
+
+var strikes = [...]string{Start: AtStart, Compute: AtCompute, Upload: AtUpload, Anywhere: AtRandom}
+
+// Drop is whether, and where, a device drops in a round.
+type Drop struct {
+	Happens bool
+	Phase   Phase   // where it strikes
+	At      float64 // which share of the phase has passed then, in [0, 1); 0 in Start
+}
+
+// Drops is the fault model: theta_t^h = 1 with probability p_t^h, independently
+// over devices, rounds and attempts (paper, definition 1 and section 3.2).
+//
+// Whether a device drops is decided by u < p with a uniform u in [0, 1) that
+// depends on seed, device, round and attempt alone. So those that drop at one
+// p also drop at every higher p, none drops at 0 and all do at 1.
+type Drops struct {
+	seed      uint64
+	phase     Phase
+	perDevice []float64 // empty, or one for each device
+	byRound   []float64 // not empty: one value is for all rounds
+	never     []bool
+}
+
+// NewDrops returns the fault model of a valid table for n devices. The error
+// joins a config.Problem for everything in the table that does not fit n.
+func NewDrops(cfg Faults, n int, seed uint64) (*Drops, error) {
+	c := config.NewChecker().In("faults")
+	c.Require(len(cfg.DropProbabilityPerDevice) == 0 || len(cfg.DropProbabilityPerDevice) == n,
+		"drop_probability_per_device", cfg.DropProbabilityPerDevice,
+		fmt.Sprintf("must have one value for each of the %d devices, has %d", n, len(cfg.DropProbabilityPerDevice)))
+	d := &Drops{
+		seed:      seed,
+		perDevice: slices.Clone(cfg.DropProbabilityPerDevice),
+		byRound:   slices.Clone(cfg.DropProbabilityByRound),
+		never:     make([]bool, n),
+	}
+	if len(d.byRound) == 0 {
+		d.byRound = []float64{cfg.DropProbability}
+	}
+	for i, t := range cfg.Never {
+		ok := t >= 0 && t < n
+		c.Require(ok, fmt.Sprintf("never[%d]", i), t, fmt.Sprintf("must be the number of a device, in 0..%d", n-1))
+		if ok {
+			d.never[t] = true
+		}
+	}
+	for phase, name := range strikes {
+		if name == cfg.Strike {
+			d.phase = Phase(phase)
+		}
+	}
+	c.OneOf("strike", cfg.Strike, strikes[:]...)
+
+	var problems []error
+	for _, p := range c.Problems() {
+		problems = append(problems, p)
+	}
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	return d, nil
+}
+
+// Never reports whether a device is one of those that never answer.
+func (d *Drops) Never(device int) bool { return d.never[device] }
+
+// Probability returns p_t^h of a device t in a round h, counted from 0; 1 for a
+// device that never answers.
+func (d *Drops) Probability(device, round int) float64 {
+	if d.never[device] {
+		return 1
+	}
+	if len(d.perDevice) > 0 {
+		return d.perDevice[device]
+	}
+	return d.byRound[min(round, len(d.byRound)-1)]
+}
+
+// Draw returns whether and where a device drops at the attempt-th time, from 0
+// up, that it is asked in a round, counted from 0.
+//
+// Attempt k reads the numbers 2k and 2k+1 of the stream (seed, rng.Drop, device,
+// round), so that no two attempts of a run share a number.
+func (d *Drops) Draw(device, round, attempt int) Drop {
+	p := d.Probability(device, round)
+	if p == 0 {
+		return Drop{Phase: d.phase}
+	}
+	s := rng.New(d.seed, rng.Drop, device, round)
+	for range 2 * attempt {
+		s.Uint64()
+	}
+	drop := Drop{Happens: s.Float64() < p, Phase: d.phase}
+	if at := s.Float64(); d.phase != Start {
+		drop.At = at
+	}
+	return drop
+}

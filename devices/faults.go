@@ -1,0 +1,58 @@
+package devices
+
+import (
+	"fmt"
+
+	"fedsim/config"
+)
+
+// Where in a round a drop strikes.
+const (
+	AtStart   = "start"   // before the device has done anything
+	AtCompute = "compute" // at a random point of the computation
+	AtUpload  = "upload"  // at a random point of the upload
+	AtRandom  = "uniform" // at a random point of the whole round trip
+)
+
+// Faults is the table [faults] of a scenario: the probabilities p_t^h with which
+// device t drops in round h (paper, section 3.2 and definition 1). At most one
+// of the three probability keys may be set.
+type Faults struct {
+	DropProbability          float64   `toml:"drop_probability" doc:"probability that a device drops in a round"`
+	DropProbabilityPerDevice []float64 `toml:"drop_probability_per_device" doc:"that probability for each device, as many as there are devices; empty: drop_probability for all"`
+	DropProbabilityByRound   []float64 `toml:"drop_probability_by_round" doc:"that probability for each round from the first; the last value holds on afterwards; empty: drop_probability in all"`
+	Never                    []int     `toml:"never" doc:"devices, counted from 0, that never answer: they drop in every round"`
+	Strike                   string    `toml:"strike" doc:"where in a round a drop strikes: \"start\", \"compute\", \"upload\" (at a random point of it) or \"uniform\" (at a random point of the whole round trip)"`
+}
+
+// DefaultFaults returns the table's defaults: no device ever drops.
+func DefaultFaults() Faults { return Faults{Strike: AtStart} }
+
+// Validate reports everything wrong with the table that can be told without
+// knowing how many devices there are; NewDrops tells the rest.
+func (f *Faults) Validate(c *config.Checker) {
+	probability := func(key string, p float64) {
+		c.Require(p >= 0 && p <= 1, key, p, "must be in [0, 1]")
+	}
+	probability("drop_probability", f.DropProbability)
+	for t, p := range f.DropProbabilityPerDevice {
+		probability(fmt.Sprintf("drop_probability_per_device[%d]", t), p)
+	}
+	for h, p := range f.DropProbabilityByRound {
+		probability(fmt.Sprintf("drop_probability_by_round[%d]", h), p)
+	}
+	list := func(key string, p []float64, ok bool) {
+		c.Require(ok || len(p) == 0, key, p, "must be left out: set one of drop_probability, drop_probability_per_device and drop_probability_by_round")
+	}
+	list("drop_probability_per_device", f.DropProbabilityPerDevice, f.DropProbability == 0)
+	list("drop_probability_by_round", f.DropProbabilityByRound, f.DropProbability == 0 && len(f.DropProbabilityPerDevice) == 0)
+
+	seen := make(map[int]bool, len(f.Never))
+	for i, t := range f.Never {
+		key := fmt.Sprintf("never[%d]", i)
+		c.Require(t >= 0, key, t, "must be the number of a device, from 0 up")
+		c.Require(!seen[t], key, t, "must not be listed twice")
+		seen[t] = true
+	}
+	c.OneOf("strike", f.Strike, AtStart, AtCompute, AtUpload, AtRandom)
+}

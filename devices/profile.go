@@ -1,0 +1,58 @@
+package devices
+
+import "slices"
+
+// Profile is what a device is. It does not change.
+type Profile struct {
+	Name          string
+	ClockGHz      float64
+	FlopsPerCycle float64
+	IdleW         float64 // power when neither computing nor sending, watts
+	ComputeW      float64 // power when computing, watts
+	BatteryWh     float64 // 0: runs on mains
+	Source        string
+}
+
+// Rate returns the speed in FLOP/s.
+func (p Profile) Rate() float64 { return p.ClockGHz * 1e9 * p.FlopsPerCycle }
+
+var profiles = [...]Profile{
+	{
+		Name: "phone-2010", ClockGHz: 1, FlopsPerCycle: 0.5, IdleW: 0.27, ComputeW: 1, BatteryWh: 5,
+		Source: "idle power: Carroll and Heiser, USENIX ATC 2010; clock and FLOP per cycle: our choice",
+	},
+	{
+		Name: "phone-2017", ClockGHz: 2, FlopsPerCycle: 3, IdleW: 0.3, ComputeW: 1.95, BatteryWh: 11,
+		Source: "on-device training at 6 to 30 GFLOP/s and 1.95 W: MNN measurements; battery: AOSP capacities of 2915 to 4000 mAh",
+	},
+	{
+		Name: "phone-2020", ClockGHz: 2.4, FlopsPerCycle: 6, IdleW: 0.3, ComputeW: 2.5, BatteryWh: 17,
+		Source: "our choice, within the ranges of phone-2017's sources",
+	},
+	{
+		Name: "raspberry-pi-4", ClockGHz: 1.5, FlopsPerCycle: 4, IdleW: 2.89, ComputeW: 7.28, BatteryWh: 0,
+		Source: "powers: the platform file of the simulator Falafels, which gives 14.4 GFLOP/s of single precision a core at the peak; FLOP per cycle: our choice below it",
+	},
+}
+
+// Profiles returns the known profiles.
+func Profiles() []Profile { return slices.Clone(profiles[:]) }
+
+// ProfileNames returns the names of the known profiles, in the order of Profiles.
+func ProfileNames() []string {
+	names := make([]string, len(profiles))
+	for i := range profiles {
+		names[i] = profiles[i].Name
+	}
+	return names
+}
+
+// Lookup returns the profile of that name; ok is false when there is none.
+func Lookup(name string) (p Profile, ok bool) {
+	for _, p := range profiles {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return Profile{}, false
+}

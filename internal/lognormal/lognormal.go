@@ -1,0 +1,20 @@
+// Package lognormal is the multiplier by which rates and durations vary: a
+// log-normal number of mean one with a given coefficient of variation.
+//
+// It must not know what is multiplied.
+package lognormal
+
+import "math"
+
+// Multiplier is the distribution exp(sigma z - sigma^2/2), z standard normal. Its
+// mean is 1 and its coefficient of variation sqrt(exp(sigma^2) - 1). The zero
+// value is the constant 1.
+type Multiplier struct{ sigma float64 }
+
+// Of returns the multiplier with the coefficient of variation cv (standard
+// deviation over mean), which must not be negative.
+func Of(cv float64) Multiplier { return Multiplier{sigma: math.Sqrt(math.Log1p(cv * cv))} }
+
+// At returns the multiplier's value at the standard normal number z, exactly 1
+// when the coefficient of variation is 0.
+func (m Multiplier) At(z float64) float64 { return math.Exp(m.sigma * (z - m.sigma/2)) }
