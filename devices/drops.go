@@ -108,17 +108,15 @@ func (d *Drops) Probability(device, round int) float64 {
 // Draw returns whether and where a device drops at the attempt-th time, from 0
 // up, that it is asked in a round, counted from 0.
 //
-// Attempt k reads the numbers 2k and 2k+1 of the stream (seed, rng.Drop, device,
-// round), so that no two attempts of a run share a number.
+// The numbers are the first two of the stream (seed, rng.Drop, device, round +
+// 2^32 attempt): no two draws of a run share one, and a late attempt costs no
+// more than the first.
 func (d *Drops) Draw(device, round, attempt int) Drop {
 	p := d.Probability(device, round)
 	if p == 0 {
 		return Drop{Phase: d.phase}
 	}
-	s := rng.New(d.seed, rng.Drop, device, round)
-	for range 2 * attempt {
-		s.Uint64()
-	}
+	s := rng.New(d.seed, rng.Drop, device, attempt<<32|round)
 	drop := Drop{Happens: s.Float64() < p, Phase: d.phase}
 	if at := s.Float64(); d.phase != Start {
 		drop.At = at
