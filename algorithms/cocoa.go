@@ -33,10 +33,11 @@ var _ Algorithm = (*CoCoA)(nil)
 
 func init() {
 	Register(Factory{
-		Name:      "cocoa",
-		Summary:   "coordinate ascent until every device's subproblem is solved to the same accuracy theta; waits for all",
-		Reference: "Ma, Smith, Jaggi, Jordan, Richtarik, Takac: Adding vs. Averaging in Distributed Primal-Dual Optimization, ICML 2015",
-		Options:   func() Options { return &CoCoAOptions{Theta: 0.7, CheckEvery: 1, MaxEpochs: 100} },
+		Name:        "cocoa",
+		Summary:     "coordinate ascent until every device's subproblem is solved to the same accuracy theta; waits for all",
+		Reference:   "Ma, Smith, Jaggi, Jordan, Richtarik, Takac: Adding vs. Averaging in Distributed Primal-Dual Optimization, ICML 2015",
+		Options:     func() Options { return &CoCoAOptions{Theta: 0.7, CheckEvery: 1, MaxEpochs: 100} },
+		AuthorUnits: 8,
 		New: func(s Setup, o Options) (Algorithm, error) {
 			return &CoCoA{Dual: NewDual(s), opts: *o.(*CoCoAOptions)}, nil
 		},

@@ -30,10 +30,11 @@ var _ Algorithm = (*MbSDCA)(nil)
 
 func init() {
 	Register(Factory{
-		Name:      "mb-sdca",
-		Summary:   "mini-batch dual coordinate ascent: b coordinates at the same w, scaled by beta/b",
-		Reference: "Takac, Bijral, Richtarik, Srebro: Mini-Batch Primal and Dual Methods for SVMs, ICML 2013",
-		Options:   func() Options { return &MbSDCAOptions{Batch: 32, Beta: 1} },
+		Name:        "mb-sdca",
+		Summary:     "mini-batch dual coordinate ascent: b coordinates at the same w, scaled by beta/b",
+		Reference:   "Takac, Bijral, Richtarik, Srebro: Mini-Batch Primal and Dual Methods for SVMs, ICML 2013",
+		Options:     func() Options { return &MbSDCAOptions{Batch: 32, Beta: 1} },
+		AuthorUnits: 6,
 		New: func(s Setup, o Options) (Algorithm, error) {
 			return &MbSDCA{Dual: NewDual(s), opts: *o.(*MbSDCAOptions)}, nil
 		},

@@ -46,10 +46,11 @@ var _ Algorithm = (*MbSGD)(nil)
 
 func init() {
 	Register(Factory{
-		Name:      "mb-sgd",
-		Summary:   "mini-batch stochastic sub-gradient descent on the primal, step eta_0/(1+h)",
-		Reference: "Shalev-Shwartz, Singer, Srebro: Pegasos, ICML 2007",
-		Options:   func() Options { return &MbSGDOptions{Batch: 32, Delay: 1, Project: true} },
+		Name:        "mb-sgd",
+		Summary:     "mini-batch stochastic sub-gradient descent on the primal, step eta_0/(1+h)",
+		Reference:   "Shalev-Shwartz, Singer, Srebro: Pegasos, ICML 2007",
+		Options:     func() Options { return &MbSGDOptions{Batch: 32, Delay: 1, Project: true} },
+		AuthorUnits: 4,
 		New: func(s Setup, o Options) (Algorithm, error) {
 			p := s.Problem
 			m := &MbSGD{

@@ -28,10 +28,11 @@ var _ Algorithm = (*MOCHA)(nil)
 
 func init() {
 	Register(Factory{
-		Name:      "mocha",
-		Summary:   "coordinate ascent on every device for as long as it can afford, drops tolerated",
-		Reference: "Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, Algorithm 1",
-		Options:   func() Options { return &MOCHAOptions{Epochs: 1} },
+		Name:        "mocha",
+		Summary:     "coordinate ascent on every device for as long as it can afford, drops tolerated",
+		Reference:   "Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, Algorithm 1",
+		Options:     func() Options { return &MOCHAOptions{Epochs: 1} },
+		AuthorUnits: 8,
 		New: func(s Setup, o Options) (Algorithm, error) {
 			return &MOCHA{Dual: NewDual(s), opts: *o.(*MOCHAOptions)}, nil
 		},

@@ -20,6 +20,9 @@ type Factory struct {
 	Summary   string         // one line for listings
 	Reference string         // where the method comes from
 	Options   func() Options // a new struct holding the defaults
+	// AuthorUnits is what one step costs in the units of the authors' released
+	// drivers; 0: the drivers do not have the method.
+	AuthorUnits float64
 	// New starts a run; the options are what Options returned, decoded and valid.
 	New func(Setup, Options) (Algorithm, error)
 }

@@ -1,0 +1,174 @@
+package algorithms
+
+import (
+	"encoding/csv"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"fedsim/config"
+	"fedsim/data"
+	"fedsim/internal/parallel"
+	"fedsim/internal/rng"
+	"fedsim/mtl"
+)
+
+var testPool = parallel.NewPool(2)
+
+// start builds a run of a registered method; set changes its options.
+func start(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, set func(Options)) Algorithm {
+	t.Helper()
+	f, ok := Lookup(name)
+	if !ok {
+		t.Fatalf("%q is not registered", name)
+	}
+	o := f.Options()
+	if set != nil {
+		set(o)
+	}
+	check := config.NewChecker()
+	o.Validate(check)
+	if problems := check.Problems(); len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	a, err := f.New(Setup{Problem: p, Coupling: c, Workers: testPool.Size()}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// round runs one round in which the devices for which takesPart is true answer;
+// nil means all.
+func round(a Algorithm, p *mtl.Problem, h, steps int, takesPart func(device int) bool) {
+	a.Begin()
+	testPool.For(p.Tasks(), func(t, worker int) {
+		a.Solve(Request{Device: t, Steps: steps, Worker: worker, Stream: rng.New(1, rng.Solve, t, h)})
+	})
+	for t := range p.Tasks() {
+		if takesPart == nil || takesPart(t) {
+			a.Commit(t)
+		} else {
+			a.Discard(t)
+		}
+	}
+	a.End()
+}
+
+func evaluate(a Algorithm, p *mtl.Problem) mtl.Objective {
+	m := a.Model()
+	return p.Evaluate(testPool, m.W, m.Z, m.Duals)
+}
+
+// dataPath finds a file of real data, or skips the test.
+func dataPath(t testing.TB, name string) string {
+	t.Helper()
+	dir := os.Getenv("FEDSIM_DATA")
+	if dir == "" {
+		dir = "../../shared/data"
+	}
+	path := filepath.Join(dir, name)
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("%s is not there: set FEDSIM_DATA to the folder that holds it", name)
+	}
+	return path
+}
+
+// oracle is a row of testdata/optima.csv: an optimum computed by another program.
+type oracle struct {
+	data, scaling, regularizer string
+	lambda, optimum, gap       float64
+}
+
+func oracles(t testing.TB) []oracle {
+	t.Helper()
+	f, err := os.Open("testdata/optima.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r := csv.NewReader(f)
+	r.Comment = '#'
+	rows, err := r.ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []oracle
+	for _, row := range rows[1:] {
+		number := func(i int) float64 {
+			x, err := strconv.ParseFloat(row[i], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return x
+		}
+		all = append(all, oracle{row[0], row[3], row[4], number(6), number(7), number(8)})
+	}
+	return all
+}
+
+func (o oracle) problem(t testing.TB) (*mtl.Problem, mtl.Coupling) {
+	t.Helper()
+	cfg := data.Defaults()
+	cfg.Path, cfg.TestFraction = dataPath(t, o.data), 0
+	cfg.Source = map[string]string{"landmine.csv": "csv", "har.zip": "uci-har"}[o.data]
+	split, err := data.Prepare(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	problem := mtl.Defaults()
+	problem.LossScaling, problem.Regularizer, problem.Lambda = o.scaling, o.regularizer, o.lambda
+	p, err := mtl.NewProblem(problem, *split)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := p.Regularizer.Start(p.Tasks())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, c
+}
+
+// TestOptima runs every method on every problem whose optimum another program
+// has certified. The dual methods must come within 1e-5, the mini-batch methods
+// within 1e-2, relative.
+func TestOptima(t *testing.T) {
+	methods := []struct {
+		name      string
+		set       func(Options)
+		rounds    int // on landmine
+		tolerance float64
+	}{
+		{"mocha", func(o Options) { o.(*MOCHAOptions).Epochs = 10 }, 4000, 1e-5},
+		{"cocoa", func(o Options) { o.(*CoCoAOptions).Theta = 0.1 }, 4000, 1e-5},
+		{"mb-sdca", func(o Options) { *o.(*MbSDCAOptions) = MbSDCAOptions{Batch: 128, Beta: 32} }, 20000, 1e-2},
+		// The step 1/(mu (h+1)) with mu = lambda m is the default step.
+		{"mb-sgd", func(o Options) { o.(*MbSGDOptions).Batch = 64 }, 20000, 1e-2},
+	}
+	for _, o := range oracles(t) {
+		for _, m := range methods {
+			t.Run(fmt.Sprintf("%s/%g/%s", o.data, o.lambda, m.name), func(t *testing.T) {
+				p, c := o.problem(t)
+				a := start(t, m.name, p, c, m.set)
+				best := math.Inf(1)
+				for h := range m.rounds {
+					round(a, p, h, NoLimit, nil)
+					if h%50 == 49 {
+						v := evaluate(a, p)
+						if v.Gap < -1e-9*math.Abs(v.Primal) {
+							t.Fatalf("round %d: duality gap %g", h, v.Gap)
+						}
+						if best = math.Abs(v.Primal-o.optimum) / o.optimum; best <= m.tolerance {
+							t.Logf("within %.2g after %d rounds", best, h+1)
+							return
+						}
+					}
+				}
+				t.Errorf("P is %.3g away from %g (relative) after %d rounds, want %g", best, o.optimum, m.rounds, m.tolerance)
+			})
+		}
+	}
+}

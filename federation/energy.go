@@ -1,0 +1,100 @@
+package federation
+
+import (
+	"fmt"
+
+	"fedsim/devices"
+	"fedsim/engine"
+)
+
+// power returns what device t draws in a phase, in watts: the processor's power
+// while it computes, and that of the radio on top of idling while it transfers.
+func (f *Federation) power(t int, p phase) float64 {
+	switch p {
+	case download:
+		return f.fleet.IdlePower(t) + f.links.DownlinkPower(t)
+	case compute:
+		return f.fleet.ComputePower(t)
+	case upload:
+		return f.fleet.IdlePower(t) + f.links.UplinkPower(t)
+	default:
+		return f.fleet.IdlePower(t)
+	}
+}
+
+// draw sets the power that device t draws from now on, and sees to it that its
+// battery is looked at no later than it can be empty. A look that turns out to
+// be early is renewed by checkBattery, so that most changes of power schedule
+// nothing.
+func (f *Federation) draw(t int, watts float64) {
+	d := &f.devices[t]
+	f.batteries.SetPower(t, f.clock.Now(), watts)
+	if at, ok := f.batteries.EmptyAt(t); ok && (d.look == 0 || at < d.look) {
+		f.clock.Cancel(d.battery)
+		f.lookAt(t, at)
+	}
+}
+
+func (f *Federation) lookAt(t int, at engine.Time) {
+	d := &f.devices[t]
+	d.battery, d.look = f.clock.Schedule(at, batteryEmpty, t), at
+}
+
+// checkBattery lets device t die when its battery is empty now.
+func (f *Federation) checkBattery(t int) {
+	d, now := &f.devices[t], f.clock.Now()
+	d.look = 0
+	at, ok := f.batteries.EmptyAt(t)
+	if !ok {
+		return
+	}
+	if at > now {
+		f.lookAt(t, at)
+		return
+	}
+	f.leave(t, false)
+	f.clock.Cancel(d.drop)
+	f.batteries.Die(t, now)
+	d.phase = flat
+	if !d.answered {
+		f.markDropped(d)
+	}
+	if at, ok := f.batteries.ReturnAt(t); ok {
+		f.clock.Schedule(at, returned, t)
+	} else if f.setup.Config.Protocol == WaitForAll && !d.answered {
+		f.stall(t, "has an empty battery and is never charged")
+	}
+}
+
+// comeBack brings device t up again. Under wait-for-all it is asked at once for
+// the answer that it owes.
+func (f *Federation) comeBack(t int) {
+	d := &f.devices[t]
+	f.batteries.Revive(t, f.clock.Now())
+	d.phase = idle
+	f.draw(t, f.fleet.IdlePower(t))
+	if f.setup.Config.Protocol == WaitForAll && !d.answered {
+		f.retry(t)
+	}
+}
+
+// stall ends the run: the round can never be completed.
+func (f *Federation) stall(t int, why string) {
+	f.stalled = fmt.Sprintf("device %d %s, and protocol %q waits for it", t, why, WaitForAll)
+	f.clock.Stop()
+}
+
+// strikeAt returns how long after the start of its attempt a drop strikes.
+func strikeAt(drop devices.Drop, d *device) engine.Time {
+	share := func(length engine.Time) engine.Time { return engine.Time(drop.At * float64(length)) }
+	switch drop.Phase {
+	case devices.Compute:
+		return d.down + share(d.compute)
+	case devices.Upload:
+		return d.down + d.compute + share(d.up)
+	case devices.Anywhere:
+		return share(d.down + d.compute + d.up)
+	default:
+		return 0
+	}
+}

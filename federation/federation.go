@@ -1,0 +1,240 @@
+package federation
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"fedsim/algorithms"
+	"fedsim/config"
+	"fedsim/devices"
+	"fedsim/engine"
+	"fedsim/internal/parallel"
+	"fedsim/mtl"
+	"fedsim/network"
+	"fedsim/results"
+)
+
+// Setup is what a federation is made of. Every table must have passed its
+// Validate.
+type Setup struct {
+	Config  Config
+	Devices devices.Config
+	Network network.Config
+	Faults  devices.Faults
+	Plan    Plan
+
+	Problem  *mtl.Problem
+	Coupling mtl.Coupling // of the first outer iteration
+	Factory  algorithms.Factory
+	Options  algorithms.Options
+
+	Seed  uint64
+	Pool  *parallel.Pool
+	Queue string        // event queue, by name; empty: the engine's default
+	Hooks *engine.Hooks // nil: none
+}
+
+// Plan says how long a run goes on.
+type Plan struct {
+	Outer     int     // W updates, with an Omega update between two of them
+	Rounds    int     // rounds of a W update
+	EvalEvery int     // rounds from one evaluation to the next
+	MaxTime   float64 // virtual seconds after which no round begins; 0: none
+	StopAt    float64 // sub-optimality at which the run ends; 0: none
+	Optimum   float64 // P*; NaN when it is not known
+}
+
+// Outcome is what a run leaves.
+type Outcome struct {
+	Rounds    []results.Round
+	Status    results.Status
+	Reason    string
+	EventHash uint64
+	ModelHash uint64
+	Events    int64
+	Steps     int64 // coordinate steps and rows, of lost updates too
+}
+
+// Federation is one run: a server, its devices and the method they execute.
+type Federation struct {
+	setup     Setup
+	method    algorithms.Algorithm
+	clock     *engine.Engine
+	fleet     *devices.Fleet
+	batteries *devices.Batteries
+	drops     *devices.Drops
+	links     *network.Links
+	cost      cost
+
+	devices []device
+	works   []algorithms.Work
+	asked   []int32 // devices solving in this round, in order
+	tally   tally
+	round   int // rounds begun, over all outer iterations
+	outer   int
+	waiting int // wait-for-all: devices whose answer is missing
+	stalled string
+	steps   int64
+	bytes   struct{ down, up float64 } // of one message
+}
+
+// tally counts what happens in a round.
+type tally struct {
+	flops, down, up float64
+	dropped         int
+}
+
+// New prepares a run. The error joins a config.Problem for each setting that
+// does not go with the others or with the number of devices.
+func New(s Setup) (*Federation, error) {
+	n := s.Problem.Tasks()
+	drops, err := devices.NewDrops(s.Faults, n, s.Seed)
+	if err != nil {
+		return nil, err
+	}
+	method, err := s.Factory.New(algorithms.Setup{Problem: s.Problem, Coupling: s.Coupling, Workers: s.Pool.Size()}, s.Options)
+	if err != nil {
+		return nil, fmt.Errorf("starting %s: %w", s.Factory.Name, err)
+	}
+	f := &Federation{
+		setup: s, method: method, drops: drops,
+		clock:     engine.New(n, engine.Options{Queue: s.Queue, Hooks: s.Hooks}),
+		fleet:     devices.NewFleet(s.Devices, n, s.Seed),
+		batteries: devices.NewBatteries(s.Devices, n, s.Seed),
+		links:     network.NewLinks(s.Network, n, s.Seed),
+		devices:   make([]device, n),
+		works:     make([]algorithms.Work, n),
+	}
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	f.cost = newCost(f)
+	return f, nil
+}
+
+// check finds protocols that the method or the faults cannot live with.
+func (f *Federation) check() error {
+	needs, protocol := f.method.Needs(), f.setup.Config.Protocol
+	name := f.setup.Factory.Name
+	c := config.NewChecker()
+	c.Require(!needs.Everyone || protocol == WaitForAll, "federation.protocol", protocol,
+		fmt.Sprintf("must be %q: %s cannot do without any device's answer", WaitForAll, name))
+	c.Require(!needs.Budget || protocol != WaitForAll, "federation.protocol", protocol,
+		fmt.Sprintf("must be %q or %q: %s was given no amount of local work of its own", Deadline, Charged, name))
+	c.Require(f.setup.Config.Cost != Authors || f.setup.Factory.AuthorUnits > 0, "federation.cost", f.setup.Config.Cost,
+		fmt.Sprintf("must be %q or %q: the authors' drivers have no cost for %s", Physical, Relative, name))
+	c.Require(f.setup.Config.Cost != Authors || protocol != Deadline, "federation.cost", f.setup.Config.Cost,
+		"must be \"physical\" or \"relative\" under protocol \"deadline\": the authors' drivers have no clock cycle")
+	if protocol == WaitForAll {
+		for t := range f.devices {
+			if f.drops.Never(t) {
+				c.Require(false, "faults.never", t, fmt.Sprintf("must be empty under protocol %q, which would wait for ever", WaitForAll))
+				break
+			}
+		}
+		all := append([]float64{f.setup.Faults.DropProbability}, f.setup.Faults.DropProbabilityPerDevice...)
+		for _, p := range append(all, f.setup.Faults.DropProbabilityByRound...) {
+			if p >= 1 {
+				c.Require(false, "faults.drop_probability", p, fmt.Sprintf("must be below 1 under protocol %q, which would wait for ever", WaitForAll))
+				break
+			}
+		}
+	}
+	if problems := c.Problems(); len(problems) > 0 {
+		return problems[0]
+	}
+	return nil
+}
+
+// Run goes through the rounds of the plan and calls observe, which may be nil,
+// after each that was evaluated; round 0 is the state before the first. When ctx
+// ends it stops after the round under way.
+func (f *Federation) Run(ctx context.Context, observe func(results.Round)) (*Outcome, error) {
+	out := &Outcome{Status: results.Done}
+	for t := range f.devices {
+		f.draw(t, f.fleet.IdlePower(t))
+	}
+	record := func(r results.Round) {
+		out.Rounds = append(out.Rounds, r)
+		if observe != nil {
+			observe(r)
+		}
+	}
+	record(f.evaluate(results.Round{}))
+	plan := f.setup.Plan
+loop:
+	for f.outer = range plan.Outer {
+		if f.outer > 0 {
+			if err := f.recouple(); err != nil {
+				return nil, err
+			}
+		}
+		for h := range plan.Rounds {
+			if ctx.Err() != nil {
+				out.Status = results.Interrupted
+				break loop
+			}
+			r := f.runRound()
+			if f.stalled != "" {
+				out.Status, out.Reason = results.Stalled, f.stalled
+				break loop
+			}
+			last := h == plan.Rounds-1 && f.outer == plan.Outer-1
+			over := plan.MaxTime > 0 && r.TimeS >= plan.MaxTime
+			if f.round%plan.EvalEvery == 0 || last || over {
+				r = f.evaluate(r)
+				record(r)
+			} else {
+				out.Rounds = append(out.Rounds, unevaluated(r))
+			}
+			if over || plan.StopAt > 0 && r.Suboptimality <= plan.StopAt && f.outer == plan.Outer-1 {
+				break loop
+			}
+		}
+	}
+	out.EventHash, out.Events, out.Steps = f.clock.Digest(), f.clock.Fired(), f.steps
+	out.ModelHash = hashWeights(f.method.Model().W)
+	return out, nil
+}
+
+// recouple updates Omega from the present W and continues under the new
+// coupling. A regulariser that learns nothing keeps its coupling.
+func (f *Federation) recouple() error {
+	next, err := f.setup.Problem.Regularizer.Update(f.method.Model().W, f.setup.Problem.Config.OmegaFloor)
+	if err == mtl.ErrFixed {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("updating Omega after round %d: %w", f.round, err)
+	}
+	f.method.Recouple(next)
+	d, m := float64(f.setup.Problem.Features()), float64(f.setup.Problem.Tasks())
+	// W^T W, its decomposition and the product that makes M: about 2 m^2 d + 10 m^3.
+	f.serverWork(2*m*m*d + 10*m*m*m)
+	return nil
+}
+
+// serverWork lets the server compute for as long as the work takes it.
+func (f *Federation) serverWork(flops float64) {
+	if speed := f.setup.Config.ServerGFLOPS * 1e9; speed > 0 {
+		f.clock.RunUntil(f.clock.Now().Add(engine.FromSeconds(flops/speed)), f.handle)
+	}
+}
+
+// evaluate fills in the objective; it costs no virtual time.
+func (f *Federation) evaluate(r results.Round) results.Round {
+	model := f.method.Model()
+	o := f.setup.Problem.Evaluate(f.setup.Pool, model.W, model.Z, model.Duals)
+	r.Primal, r.Dual, r.Gap = o.Primal, o.Dual, o.Gap
+	r.TrainError, r.TestError = o.TrainError, o.TestError
+	r.Suboptimality = (o.Primal - f.setup.Plan.Optimum) / math.Abs(f.setup.Plan.Optimum)
+	return r
+}
+
+// unevaluated marks the figures of a round that was not evaluated.
+func unevaluated(r results.Round) results.Round {
+	nan := math.NaN()
+	r.Primal, r.Dual, r.Gap, r.Suboptimality, r.TrainError, r.TestError = nan, nan, nan, nan, nan, nan
+	return r
+}

@@ -1,0 +1,24 @@
+package federation
+
+import (
+	"math"
+
+	"fedsim/data"
+)
+
+// hashWeights returns the 64-bit FNV-1a hash of the bits of W, row by row
+// without padding.
+func hashWeights(w *data.Matrix) uint64 {
+	const offset, prime = 14695981039346656037, 1099511628211
+	h := uint64(offset)
+	for t := range w.Rows {
+		for _, x := range w.Row(t) {
+			bits := math.Float64bits(x)
+			for range 8 {
+				h = (h ^ bits&0xff) * prime
+				bits >>= 8
+			}
+		}
+	}
+	return h
+}

@@ -1,0 +1,361 @@
+package federation
+
+import (
+	"fedsim/algorithms"
+	"fedsim/devices"
+	"fedsim/engine"
+	"fedsim/internal/rng"
+	"fedsim/results"
+)
+
+// phase is where a device stands in the open round.
+type phase uint8
+
+const (
+	idle     phase = iota // waits for the next round
+	download              // receives the server's message
+	compute               // works
+	upload                // sends its answer
+	lost                  // dropped in this attempt, or its message was lost
+	flat                  // its battery is empty
+)
+
+// The kinds of events, in the order in which simultaneous ones happen: an
+// answer that arrives at the deadline is in time, and a battery that empties
+// with the last bit of an answer has sent it.
+const (
+	returned     engine.Kind = iota // a flat device comes back
+	downloadDone                    // the server's message has arrived
+	computeDone                     // the local work is finished
+	uploadDone                      // the answer has arrived
+	strike                          // the device drops
+	batteryEmpty                    // check whether the battery is empty
+	askAgain                        // the server asks again for an answer that was due
+	roundEnd                        // the clock cycle is over
+)
+
+// device is the state of a device, flat and without pointers.
+type device struct {
+	next    engine.Handle // the event that ends its phase
+	drop    engine.Handle // the event at which it drops
+	battery engine.Handle // the next look at its battery
+	look    engine.Time   // when that is; 0: none pending
+
+	began              engine.Time // start of the phase
+	down, compute, up  engine.Time // lengths of the attempt's phases
+	due                engine.Time // when the attempt's answer is expected
+	budget             int         // steps it may take
+	attempt            int32
+	phase              phase
+	solved             bool // its local work of this round is done, tentatively
+	answered           bool // the server has its answer of this round
+	dropped            bool // it has dropped in this round
+	downLost, lostOnUp bool // the attempt's transfers fail
+}
+
+// runRound runs one round and returns its figures, objective aside.
+func (f *Federation) runRound() results.Round {
+	f.tally = tally{}
+	spent := f.batteries.Total().DrainedJ
+	f.bytes.down = f.links.Bytes(f.method.Begin())
+	for !f.open() {
+		// Every battery is empty: the server waits for the first to come back.
+		if !f.clock.Step(f.handle) {
+			f.stalled = "every device's battery is empty and none is ever charged"
+			return results.Round{}
+		}
+	}
+	if f.stalled == "" {
+		f.clock.Run(f.handle)
+	}
+	if f.stalled != "" {
+		return results.Round{}
+	}
+	taken, late := f.close()
+	f.round++
+	f.serverWork(f.method.End())
+	now := f.clock.Now()
+	f.batteries.Drain(now)
+	return results.Round{
+		Outer: f.outer, Round: f.round, TimeS: now.Seconds(),
+		Participants: taken, Dropped: f.tally.dropped, Late: late,
+		FLOPs: f.tally.flops, BytesDown: f.tally.down, BytesUp: f.tally.up,
+		EnergyJ: f.batteries.Total().DrainedJ - spent,
+	}
+}
+
+// open plans the round for every device that is up, lets them solve, and sends
+// the server's message. It returns false when no device is up to take part.
+func (f *Federation) open() bool {
+	f.asked = f.asked[:0]
+	f.waiting = len(f.devices)
+	waits := f.setup.Config.Protocol == WaitForAll
+	up := 0
+	for t := range f.devices {
+		d := &f.devices[t]
+		d.attempt, d.budget = 0, algorithms.NoLimit
+		d.solved, d.answered, d.dropped = false, false, d.phase == flat
+		if d.phase != flat {
+			d.phase = idle
+			up++
+		} else if _, comes := f.batteries.ReturnAt(t); !comes && waits {
+			f.stall(t, "has an empty battery and is never charged")
+			return true
+		}
+	}
+	if up == 0 && !waits {
+		return false
+	}
+	f.tally.dropped = len(f.devices) - up
+	for t := range f.devices {
+		f.plan(t)
+		if f.mustSolve(t) {
+			f.asked = append(f.asked, int32(t))
+		}
+	}
+	f.solve()
+	f.cost.worked(f)
+	var end engine.Time
+	for t := range f.devices {
+		if d := &f.devices[t]; d.phase != flat {
+			f.dispatch(t)
+			end = max(end, d.due)
+		}
+	}
+	switch f.setup.Config.Protocol {
+	case Deadline:
+		f.clock.Schedule(f.clock.Now().Add(engine.FromSeconds(f.setup.Config.DeadlineS)), roundEnd, engine.Server)
+	case Charged:
+		f.clock.Schedule(end, roundEnd, engine.Server)
+	}
+	return true
+}
+
+// plan decides how many steps device t may take in this round.
+func (f *Federation) plan(t int) {
+	d, cfg := &f.devices[t], &f.setup.Config
+	switch cfg.Protocol {
+	case Deadline:
+		// The device's controller: what the message took, what its own link needs
+		// for the answer, and its clock decide how many steps fit (paper, section
+		// 3.4). It knows its link's usual speed, not the next transfer's.
+		up := f.cost.expectedUp(t, f.links.Bytes(f.setup.Problem.Features())).Seconds() * (1 + cfg.Margin)
+		down := f.cost.down(t, f.round, 0, f.bytes.down).Duration.Seconds()
+		d.budget = f.cost.steps(t, cfg.DeadlineS-down-up)
+	case Charged:
+		s := rng.New(f.setup.Seed, rng.Work, t, f.round)
+		share := cfg.StepsLow + s.Float64()*(cfg.StepsHigh-cfg.StepsLow)
+		d.budget = max(1, int(share*float64(f.setup.Problem.MinRows())))
+	}
+}
+
+// mustSolve reports whether device t will compute in this round. Under
+// wait-for-all everyone will in the end.
+func (f *Federation) mustSolve(t int) bool {
+	d := &f.devices[t]
+	if f.setup.Config.Protocol == WaitForAll {
+		return true
+	}
+	drop := f.drops.Draw(t, f.round, 0)
+	return d.phase != flat && d.budget > 0 && !(drop.Happens && drop.Phase == devices.Start)
+}
+
+// solve does the local work of all asked devices, on all cores. The work
+// depends on the state at the start of the round alone, so that it can be done
+// before its virtual time has come.
+func (f *Federation) solve() {
+	f.setup.Pool.For(len(f.asked), func(i, worker int) {
+		t := int(f.asked[i])
+		f.works[t] = f.method.Solve(algorithms.Request{
+			Device: t, Steps: f.devices[t].budget, Worker: worker,
+			Stream: rng.New(f.setup.Seed, rng.Solve, t, f.round),
+		})
+	})
+	for _, t := range f.asked {
+		f.devices[t].solved = true
+		f.steps += int64(f.works[t].Steps)
+	}
+}
+
+// dispatch sends the server's message to device t: the first phase of an
+// attempt. All that will befall the attempt is drawn here.
+func (f *Federation) dispatch(t int) {
+	d, now := &f.devices[t], f.clock.Now()
+	down := f.cost.down(t, f.round, int(d.attempt), f.bytes.down)
+	up := f.cost.up(t, f.round, int(d.attempt), f.uploadBytes(t))
+	d.down, d.downLost = down.Duration, down.Lost
+	d.up, d.lostOnUp = up.Duration, up.Lost
+	d.compute = f.cost.compute(t, f.flops(t))
+	d.due = now.Add(d.down).Add(d.compute).Add(d.up)
+	d.phase = idle
+	if drop := f.drops.Draw(t, f.round, int(d.attempt)); drop.Happens {
+		at := strikeAt(drop, d)
+		if at == 0 {
+			f.lose(t)
+			return
+		}
+		d.drop = f.clock.Schedule(now.Add(at), strike, t)
+	}
+	f.enter(t, download, d.down, downloadDone)
+}
+
+// enter begins a phase of device t.
+func (f *Federation) enter(t int, p phase, length engine.Time, end engine.Kind) {
+	d := &f.devices[t]
+	d.phase, d.began = p, f.clock.Now()
+	d.next = f.clock.Schedule(d.began.Add(length), end, t)
+	f.draw(t, f.power(t, p))
+}
+
+// leave ends the phase of device t and books what it has used up: all of it
+// when the phase is complete, the share that has passed otherwise.
+func (f *Federation) leave(t int, complete bool) {
+	d := &f.devices[t]
+	share := func(length engine.Time) float64 {
+		if complete || length == 0 {
+			return 1
+		}
+		return float64(f.clock.Now()-d.began) / float64(length)
+	}
+	switch d.phase {
+	case download:
+		f.tally.down += f.bytes.down * share(d.down)
+	case compute:
+		f.tally.flops += f.works[t].FLOPs * share(d.compute)
+	case upload:
+		f.tally.up += f.uploadBytes(t) * share(d.up)
+	}
+	if !complete {
+		f.clock.Cancel(d.next)
+	}
+}
+
+// lose ends the attempt of device t without an answer.
+func (f *Federation) lose(t int) {
+	d := &f.devices[t]
+	f.clock.Cancel(d.drop)
+	d.phase = lost
+	f.markDropped(d)
+	f.draw(t, f.fleet.IdlePower(t))
+	if f.setup.Config.Protocol == WaitForAll {
+		// The server cannot know before the answer is due.
+		d.next = f.clock.Schedule(max(d.due, f.clock.Now()), askAgain, t)
+	}
+}
+
+// markDropped counts a device that drops for the first time in this round.
+func (f *Federation) markDropped(d *device) {
+	if !d.dropped {
+		d.dropped = true
+		f.tally.dropped++
+	}
+}
+
+// handle is the engine's handler: what an event does to its device.
+func (f *Federation) handle(e engine.Event) {
+	if e.Kind == roundEnd {
+		f.clock.Stop()
+		return
+	}
+	t := int(e.Device)
+	d := &f.devices[t]
+	switch e.Kind {
+	case downloadDone:
+		f.leave(t, true)
+		switch {
+		case d.downLost:
+			f.lose(t)
+		case d.budget == 0:
+			// Nothing can be done in what is left of the clock cycle.
+			d.phase = idle
+			f.draw(t, f.fleet.IdlePower(t))
+		default:
+			f.enter(t, compute, d.compute, computeDone)
+		}
+	case computeDone:
+		f.leave(t, true)
+		f.enter(t, upload, d.up, uploadDone)
+	case uploadDone:
+		f.leave(t, true)
+		if d.lostOnUp {
+			f.lose(t)
+			return
+		}
+		f.clock.Cancel(d.drop)
+		d.phase, d.answered = idle, true
+		f.draw(t, f.fleet.IdlePower(t))
+		f.waiting--
+		if f.setup.Config.Protocol == WaitForAll && f.waiting == 0 {
+			f.clock.Stop()
+		}
+	case strike:
+		f.leave(t, false)
+		f.lose(t)
+	case askAgain:
+		f.retry(t)
+	case batteryEmpty:
+		f.checkBattery(t)
+	case returned:
+		f.comeBack(t)
+	}
+}
+
+// retry asks device t again, under wait-for-all.
+func (f *Federation) retry(t int) {
+	const most = 100_000
+	d := &f.devices[t]
+	if d.attempt++; d.attempt == most {
+		f.stall(t, "has been asked 100000 times in one round and never answered")
+		return
+	}
+	f.dispatch(t)
+}
+
+// close ends the round: the server takes the updates it has received, in device
+// order, and everything else is forgotten on both sides.
+func (f *Federation) close() (taken, late int) {
+	for t := range f.devices {
+		d := &f.devices[t]
+		if d.answered {
+			f.method.Commit(t)
+			taken++
+			continue
+		}
+		if d.solved {
+			f.method.Discard(t)
+		}
+		if d.dropped {
+			continue
+		}
+		late++
+		if d.phase != idle {
+			f.leave(t, false)
+			f.clock.Cancel(d.drop)
+			d.phase = idle
+			f.draw(t, f.fleet.IdlePower(t))
+		}
+	}
+	return taken, late
+}
+
+// flops returns the work of device t in this round; what it would be charged
+// for if it does not compute.
+func (f *Federation) flops(t int) float64 {
+	flops := 0.0
+	if f.devices[t].solved {
+		flops = f.works[t].FLOPs
+	}
+	if f.setup.Config.Protocol == Charged {
+		steps := f.setup.Config.StepsHigh * float64(f.setup.Problem.MinRows())
+		flops = max(flops, steps*f.method.StepFLOPs())
+	}
+	return flops
+}
+
+// uploadBytes returns the size of the answer of device t.
+func (f *Federation) uploadBytes(t int) float64 {
+	if f.devices[t].solved {
+		return f.links.Bytes(f.works[t].Values)
+	}
+	return f.links.Bytes(f.setup.Problem.Features())
+}
