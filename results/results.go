@@ -1,5 +1,19 @@
 // Package results owns the run directory: what a run leaves behind, how it is
-// written so that nothing half-written survives, and how it is read back.
+// written so that nothing half-written survives, how it is read back, and the
+// table that sums it up.
+//
+//	DIR/manifest.json   what was run, where, with which seeds; hashes; one entry per run; the clock apart
+//	DIR/scenario.toml   the resolved scenario: running it gives the same results
+//	DIR/rounds.csv      one row per run and round
+//	DIR/runs.csv        one row per run: where it ended, and when it reached each target
+//	DIR/figures/        pictures
+//
+// A [Writer] gathers finished runs in DIR/.unfinished, which is a run directory
+// itself, and moves everything to its place at the end; the manifest comes last,
+// so a directory with a manifest is whole. [Read] checks all files against each
+// other. Numbers are written so that they read back to the same bits, an empty
+// cell is NaN, and apart from the manifest's clock and the column wall_s the
+// same results make the same bytes.
 //
 // It must not know how the numbers came about, nor how they are drawn.
 package results
@@ -9,8 +23,8 @@ import "math"
 // Setting is one swept key of a run with the value the run has for it, in the
 // order in which the experiment sweeps.
 type Setting struct {
-	Key   string // dotted key, or the name of an axis
-	Value string // as written in the scenario, or the label of a point of an axis
+	Key   string `json:"key"`   // dotted key, or the name of an axis
+	Value string `json:"value"` // as written in the scenario, or the label of a point of an axis
 }
 
 // Status of a run.
@@ -29,6 +43,7 @@ type Run struct {
 	Method     string // the method's label in the scenario
 	Algorithm  string // the registered name
 	Point      []Setting
+	Tuned      []Setting // what tuning chose for this run; empty when nothing was tuned
 	Seed       uint64
 	Status     Status
 	Reason     string  // why it stalled, empty otherwise
@@ -95,7 +110,7 @@ type Figure struct {
 	Y        string  `toml:"y" doc:"vertical axis: suboptimality, primal, gap, train_error or test_error"`
 	XScale   string  `toml:"x_scale" doc:"linear or log"`
 	YScale   string  `toml:"y_scale" doc:"linear or log"`
-	XMax     float64 `toml:"x_max" doc:"right end of the horizontal axis; 0: all of it"`
+	XMax     float64 `toml:"x_max" doc:"right end of the horizontal axis; 0: chosen from the data"`
 	YMin     float64 `toml:"y_min" doc:"lower end of the vertical axis; 0: chosen from the data"`
 	YMax     float64 `toml:"y_max" doc:"upper end of the vertical axis; 0: chosen from the data"`
 	Emphasis string  `toml:"emphasis" doc:"value of the series drawn as a dotted line in its own colour, such as a device that never answers; empty: none"`

@@ -1,0 +1,172 @@
+package results
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// roundColumn is one figure of a round as a column of rounds.csv.
+type roundColumn struct {
+	name   string
+	format func(*Round) string
+	parse  func(*Round, string) error
+}
+
+// roundColumns are the columns of rounds.csv behind those that say which run
+// a row belongs to. The first stateColumns of them describe the model after
+// the round, the others what the round took.
+var roundColumns = []roundColumn{
+	count("outer", func(r *Round) *int { return &r.Outer }),
+	count("round", func(r *Round) *int { return &r.Round }),
+	number("time_s", func(r *Round) *float64 { return &r.TimeS }, formatDecimal),
+	number("primal", func(r *Round) *float64 { return &r.Primal }, formatNumber),
+	number("dual", func(r *Round) *float64 { return &r.Dual }, formatNumber),
+	number("gap", func(r *Round) *float64 { return &r.Gap }, formatNumber),
+	number("suboptimality", func(r *Round) *float64 { return &r.Suboptimality }, formatNumber),
+	number("train_error", func(r *Round) *float64 { return &r.TrainError }, formatNumber),
+	number("test_error", func(r *Round) *float64 { return &r.TestError }, formatNumber),
+	count("participants", func(r *Round) *int { return &r.Participants }),
+	count("dropped", func(r *Round) *int { return &r.Dropped }),
+	count("late", func(r *Round) *int { return &r.Late }),
+	number("flops", func(r *Round) *float64 { return &r.FLOPs }, formatNumber),
+	number("bytes_down", func(r *Round) *float64 { return &r.BytesDown }, formatNumber),
+	number("bytes_up", func(r *Round) *float64 { return &r.BytesUp }, formatNumber),
+	number("energy_j", func(r *Round) *float64 { return &r.EnergyJ }, formatNumber),
+}
+
+// stateColumns counts the columns of the state: outer to test_error.
+const stateColumns = 9
+
+func count(name string, field func(*Round) *int) roundColumn {
+	return roundColumn{
+		name:   name,
+		format: func(r *Round) string { return strconv.Itoa(*field(r)) },
+		parse: func(r *Round, cell string) (err error) {
+			n, err := strconv.Atoi(cell)
+			if err != nil || n < 0 {
+				return fmt.Errorf("must be a count")
+			}
+			*field(r) = n
+			return nil
+		},
+	}
+}
+
+func number(name string, field func(*Round) *float64, format func(float64) string) roundColumn {
+	return roundColumn{
+		name:   name,
+		format: func(r *Round) string { return format(*field(r)) },
+		parse:  func(r *Round, cell string) (err error) { *field(r), err = parseNumber(cell); return err },
+	}
+}
+
+// formatNumber writes the shortest digits that read back to the same bits; NaN
+// is an empty cell.
+func formatNumber(v float64) string {
+	if math.IsNaN(v) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// formatDecimal is formatNumber without an exponent, for seconds.
+func formatDecimal(v float64) string {
+	if math.IsNaN(v) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}
+
+// parseNumber reads what formatNumber and formatDecimal write.
+func parseNumber(cell string) (float64, error) {
+	if cell == "" {
+		return math.NaN(), nil
+	}
+	v, err := strconv.ParseFloat(cell, 64)
+	if err != nil || math.IsNaN(v) {
+		return 0, fmt.Errorf("must be a number, or empty for one that is not known")
+	}
+	return v, nil
+}
+
+// target writes a target sub-optimality as column names and table heads do: 1e-03.
+func target(t float64) string { return strconv.FormatFloat(t, 'e', -1, 64) }
+
+// Names of the columns that say which run a row belongs to.
+var (
+	identityHead = []string{"run", "experiment", "method", "algorithm"} // before the swept keys
+	identityTail = []string{"seed"}                                     // behind them
+)
+
+// Reserved reports whether name is that of a column of rounds.csv or runs.csv,
+// so that no swept key or axis may have it.
+func Reserved(name string) bool {
+	for _, fixed := range [][]string{identityHead, identityTail, runHead, runTail} {
+		for _, c := range fixed {
+			if name == c {
+				return true
+			}
+		}
+	}
+	for _, c := range roundColumns {
+		if name == c.name || name == totalPrefix+c.name {
+			return true
+		}
+	}
+	for _, p := range []string{roundsToPrefix, timeToPrefix, tunedPrefix} {
+		if strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// sweptKeys returns the keys that settings of the runs have, in the order of
+// their first appearance.
+func sweptKeys(runs []Run, settings func(*Run) []Setting) []string {
+	var keys []string
+	seen := make(map[string]bool)
+	for i := range runs {
+		for _, s := range settings(&runs[i]) {
+			if !seen[s.Key] {
+				seen[s.Key] = true
+				keys = append(keys, s.Key)
+			}
+		}
+	}
+	return keys
+}
+
+func pointOf(r *Run) []Setting { return r.Point }
+func tunedOf(r *Run) []Setting { return r.Tuned }
+
+// Value returns the value that the run has for a swept key, and whether it has one.
+func (r *Run) Value(key string) (value string, ok bool) { return lookup(r.Point, key) }
+
+func lookup(settings []Setting, key string) (string, bool) {
+	for _, s := range settings {
+		if s.Key == key {
+			return s.Value, true
+		}
+	}
+	return "", false
+}
+
+// identityColumns returns the names of the columns that say which run a row
+// belongs to, given the swept keys of all runs.
+func identityColumns(keys []string) []string {
+	return append(append(append([]string(nil), identityHead...), keys...), identityTail...)
+}
+
+// appendIdentity appends the cells under identityColumns. A key that the run's
+// experiment does not sweep has an empty cell.
+func appendIdentity(row []string, r *Run, keys []string) []string {
+	row = append(row, r.ID, r.Experiment, r.Method, r.Algorithm)
+	for _, k := range keys {
+		v, _ := r.Value(k)
+		row = append(row, v)
+	}
+	return append(row, strconv.FormatUint(r.Seed, 10))
+}

@@ -1,0 +1,249 @@
+package results
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math"
+	"runtime"
+	"strconv"
+	"time"
+)
+
+// manifestFormat is the version of the layout of a run directory.
+const manifestFormat = 1
+
+// State says how much of a scenario a run directory holds.
+type State string
+
+const (
+	Complete   State = "complete"   // every run of the scenario
+	Incomplete State = "incomplete" // the runs that were finished when it was stopped
+	Running    State = "running"    // the runs that were finished at a checkpoint
+)
+
+// Hash is a 64-bit hash, 16 hexadecimal digits in text.
+type Hash uint64
+
+// String returns the 16 digits.
+func (h Hash) String() string { return fmt.Sprintf("%016x", uint64(h)) }
+
+// MarshalText returns the 16 digits.
+func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// UnmarshalText reads 16 hexadecimal digits.
+func (h *Hash) UnmarshalText(text []byte) error {
+	v, err := strconv.ParseUint(string(text), 16, 64)
+	if err != nil || len(text) != 16 {
+		return fmt.Errorf("hash %q: must be 16 hexadecimal digits", text)
+	}
+	*h = Hash(v)
+	return nil
+}
+
+// Manifest is the content of manifest.json: what was run, where and how it
+// ended. All that depends on the real clock is in Clock.
+type Manifest struct {
+	Format     int        `json:"format"`
+	Version    string     `json:"fedsim"` // version of fedsim
+	Go         string     `json:"go"`     // version of Go
+	Platform   Platform   `json:"platform"`
+	Command    []string   `json:"command"`
+	Seeds      []uint64   `json:"seeds"`
+	Data       string     `json:"data"` // one line that describes the data
+	Targets    []float64  `json:"targets"`
+	State      State      `json:"state"`
+	ResultHash Hash       `json:"result_hash"` // over the hashes of all runs, in order
+	Figures    []string   `json:"figures"`     // names of the files in figures/
+	Runs       []RunEntry `json:"runs"`
+	Clock      *Clock     `json:"clock,omitempty"`
+}
+
+// Platform is the machine a run was made on.
+type Platform struct {
+	OS   string `json:"os"`
+	Arch string `json:"arch"`
+	CPUs int    `json:"cpus"`
+}
+
+// RunEntry is a run in the manifest: all of [Run] but its numbers.
+type RunEntry struct {
+	ID         string    `json:"id"`
+	Experiment string    `json:"experiment"`
+	Method     string    `json:"method"`
+	Algorithm  string    `json:"algorithm"`
+	Point      []Setting `json:"point,omitempty"`
+	Tuned      []Setting `json:"tuned,omitempty"`
+	Seed       uint64    `json:"seed"`
+	Status     Status    `json:"status"`
+	Reason     string    `json:"reason,omitempty"`
+	EventHash  Hash      `json:"event_hash"`
+	ModelHash  Hash      `json:"model_hash"`
+}
+
+// Clock is the part of a manifest that differs between two runs of the same thing.
+type Clock struct {
+	Started  time.Time  `json:"started"`
+	Finished *time.Time `json:"finished,omitempty"` // absent at a checkpoint
+	RunWallS []*float64 `json:"run_wall_s"`         // seconds per run, in order; null when not measured
+}
+
+// WithoutClock returns the manifest without what depends on the real clock, to
+// compare it with another.
+func (m Manifest) WithoutClock() Manifest {
+	m.Clock = nil
+	return m
+}
+
+// newManifest describes runs made with this binary on this machine.
+func newManifest(about About, state State, runs []Run, figures []string, finished *time.Time) Manifest {
+	m := Manifest{
+		Format:   manifestFormat,
+		Version:  about.Version,
+		Go:       runtime.Version(),
+		Platform: Platform{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()},
+		Command:  orEmpty(about.Command),
+		Seeds:    orEmpty(about.Seeds),
+		Data:     about.Data,
+		Targets:  orEmpty(about.Targets),
+		State:    state,
+		Figures:  orEmpty(figures),
+		Runs:     []RunEntry{},
+		Clock:    &Clock{Started: about.Started, Finished: finished, RunWallS: []*float64{}},
+	}
+	for i := range runs {
+		r := &runs[i]
+		m.Runs = append(m.Runs, RunEntry{
+			ID: r.ID, Experiment: r.Experiment, Method: r.Method, Algorithm: r.Algorithm,
+			Point: r.Point, Tuned: r.Tuned, Seed: r.Seed, Status: r.Status, Reason: r.Reason,
+			EventHash: Hash(r.EventHash), ModelHash: Hash(r.ModelHash),
+		})
+		var wall *float64
+		if !math.IsNaN(r.WallS) {
+			wall = &r.WallS
+		}
+		m.Clock.RunWallS = append(m.Clock.RunWallS, wall)
+	}
+	m.ResultHash = resultHash(m.Runs)
+	return m
+}
+
+// orEmpty makes a missing list an empty one, which JSON writes as [].
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// resultHash is FNV-1a over the event and the model hash of each run, in
+// order, as big-endian words.
+func resultHash(runs []RunEntry) Hash {
+	h := fnv.New64a()
+	var word [8]byte
+	for i := range runs {
+		for _, x := range []Hash{runs[i].EventHash, runs[i].ModelHash} {
+			binary.BigEndian.PutUint64(word[:], uint64(x))
+			h.Write(word[:])
+		}
+	}
+	return Hash(h.Sum64())
+}
+
+// runs returns the runs of the manifest, without their numbers.
+func (m *Manifest) runs() []Run {
+	runs := make([]Run, len(m.Runs))
+	for i, e := range m.Runs {
+		runs[i] = Run{
+			ID: e.ID, Experiment: e.Experiment, Method: e.Method, Algorithm: e.Algorithm,
+			Point: e.Point, Tuned: e.Tuned, Seed: e.Seed, Status: e.Status, Reason: e.Reason,
+			Optimum: math.NaN(), OptimumGap: math.NaN(), WallS: math.NaN(),
+			EventHash: uint64(e.EventHash), ModelHash: uint64(e.ModelHash),
+		}
+	}
+	return runs
+}
+
+func (m *Manifest) write(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(m)
+}
+
+// decodeManifest reads manifest.json strictly: no unknown field, one value.
+func decodeManifest(path string, text []byte) (*Manifest, error) {
+	// The version is looked at first: the fields of another one are unknown.
+	var version struct {
+		Format int `json:"format"`
+	}
+	if json.Unmarshal(text, &version) == nil && version.Format != manifestFormat {
+		return nil, fmt.Errorf("%s: format = %d: must be %d, the one this version of fedsim reads", path, version.Format, manifestFormat)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	var m Manifest
+	if err := d.Decode(&m); err != nil {
+		return nil, fmt.Errorf("%s:%d: %w", path, jsonLine(text, d, err), err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, fmt.Errorf("%s:%d: must end behind the first value", path, lineAt(text, d.InputOffset()))
+	}
+	if err := m.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &m, nil
+}
+
+// check reports what cannot be in a manifest that a Writer made.
+func (m *Manifest) check() error {
+	switch m.State {
+	case Complete, Incomplete, Running:
+	default:
+		return fmt.Errorf("state = %q: must be one of %s, %s, %s", m.State, Complete, Incomplete, Running)
+	}
+	runs := m.runs()
+	seen := make(map[string]bool)
+	for i := range runs {
+		if err := checkRun(&runs[i]); err != nil {
+			return err
+		}
+		if seen[runs[i].ID] {
+			return fmt.Errorf("run %q: must be there once", runs[i].ID)
+		}
+		seen[runs[i].ID] = true
+	}
+	for _, name := range m.Figures {
+		if !isFileName(name) {
+			return fmt.Errorf("figure %q: must be the name of a file without a folder", name)
+		}
+	}
+	if want := resultHash(m.Runs); m.ResultHash != want {
+		return fmt.Errorf("result_hash = %s: must be %s, as the hashes of the runs say", m.ResultHash, want)
+	}
+	return nil
+}
+
+// jsonLine finds the line of a decoding error.
+func jsonLine(text []byte, d *json.Decoder, err error) int {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return lineAt(text, syntax.Offset)
+	case errors.As(err, &kind):
+		return lineAt(text, kind.Offset)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return lineAt(text, int64(len(text)))
+	default:
+		return lineAt(text, d.InputOffset())
+	}
+}
+
+func lineAt(text []byte, offset int64) int {
+	return 1 + bytes.Count(text[:min(max(offset, 0), int64(len(text)))], []byte("\n"))
+}

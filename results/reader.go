@@ -1,0 +1,68 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Results is what a run directory holds.
+type Results struct {
+	Manifest Manifest
+	Scenario []byte // scenario.toml
+	Runs     []Run  // in the order of the scenario
+}
+
+// Read reads a run directory back, to the bit. It is strict: the files must
+// agree with each other in every cell. Errors begin with file and line.
+func Read(dir string) (*Results, error) {
+	path := filepath.Join(dir, manifestFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, missing(dir, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := decodeManifest(path, text)
+	if err != nil {
+		return nil, err
+	}
+	res := &Results{Manifest: *m, Runs: m.runs()}
+	if res.Scenario, err = os.ReadFile(filepath.Join(dir, scenarioFile)); err != nil {
+		return nil, err
+	}
+	err = readTable(filepath.Join(dir, roundsFile), func(path string, r io.Reader) error {
+		return readRounds(path, r, res.Runs)
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = readTable(filepath.Join(dir, runsFile), func(path string, r io.Reader) error {
+		return readRuns(path, r, res.Runs, m.Targets)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// missing explains why there is no manifest in dir.
+func missing(dir string, err error) error {
+	stage := filepath.Join(dir, stageDir)
+	if _, e := os.Stat(filepath.Join(stage, manifestFile)); e == nil {
+		return fmt.Errorf("%s: its run did not come to an end; the runs finished until then are in %s: %w", dir, stage, err)
+	}
+	return fmt.Errorf("%s: %w: %w", dir, ErrForeign, err)
+}
+
+func readTable(path string, read func(path string, r io.Reader) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(read(path, f), f.Close())
+}

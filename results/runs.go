@@ -1,0 +1,161 @@
+package results
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// Names and prefixes of the columns of runs.csv beside those of rounds.csv.
+const (
+	totalPrefix    = "total_"
+	roundsToPrefix = "rounds_to_"
+	timeToPrefix   = "time_s_to_"
+	tunedPrefix    = "tuned:"
+)
+
+var (
+	runHead = []string{"status", "reason", "optimum", "optimum_gap"} // behind the identity
+	runTail = []string{"wall_s"}                                     // the last column
+)
+
+// runTable is what the columns of runs.csv depend on.
+type runTable struct {
+	keys, tuned []string
+	targets     []float64
+}
+
+func newRunTable(runs []Run, targets []float64) runTable {
+	return runTable{keys: sweptKeys(runs, pointOf), tuned: sweptKeys(runs, tunedOf), targets: targets}
+}
+
+// header names the columns: which run it is, how it ended, the state in its
+// last evaluated round, totals over all its rounds, when it reached each
+// target, what tuning chose, and the seconds of the real clock.
+func (t runTable) header() []string {
+	header := append(identityColumns(t.keys), runHead...)
+	for i, c := range roundColumns {
+		if i < stateColumns {
+			header = append(header, c.name)
+		} else {
+			header = append(header, totalPrefix+c.name)
+		}
+	}
+	for _, x := range t.targets {
+		header = append(header, roundsToPrefix+target(x), timeToPrefix+target(x))
+	}
+	for _, k := range t.tuned {
+		header = append(header, tunedPrefix+k)
+	}
+	return append(header, runTail...)
+}
+
+// appendRow appends the cells under header. What a run never reached, or never
+// evaluated, is an empty cell.
+func (t runTable) appendRow(row []string, r *Run) []string {
+	row = appendIdentity(row, r, t.keys)
+	row = append(row, string(r.Status), r.Reason, formatNumber(r.Optimum), formatNumber(r.OptimumGap))
+	last, evaluated := r.Last()
+	for _, c := range roundColumns[:stateColumns] {
+		if evaluated {
+			row = append(row, c.format(&last))
+		} else {
+			row = append(row, "")
+		}
+	}
+	total := r.Total()
+	for _, c := range roundColumns[stateColumns:] {
+		row = append(row, c.format(&total))
+	}
+	for _, x := range t.targets {
+		if round, ok := r.Reached(x); ok {
+			row = append(row, strconv.Itoa(round.Round), formatDecimal(round.TimeS))
+		} else {
+			row = append(row, "", "")
+		}
+	}
+	for _, k := range t.tuned {
+		v, _ := lookup(r.Tuned, k)
+		row = append(row, v)
+	}
+	return append(row, formatNumber(r.WallS))
+}
+
+// Total returns what all rounds of the run took together: its Participants,
+// Dropped, Late, FLOPs, BytesDown, BytesUp and EnergyJ. The other fields are zero.
+func (r *Run) Total() Round {
+	var sum Round
+	for i := range r.Rounds {
+		x := &r.Rounds[i]
+		sum.Participants += x.Participants
+		sum.Dropped += x.Dropped
+		sum.Late += x.Late
+		sum.FLOPs += x.FLOPs
+		sum.BytesDown += x.BytesDown
+		sum.BytesUp += x.BytesUp
+		sum.EnergyJ += x.EnergyJ
+	}
+	return sum
+}
+
+// writeRuns writes runs.csv.
+func writeRuns(w io.Writer, runs []Run, targets []float64) error {
+	t := newRunTable(runs, targets)
+	out := csv.NewWriter(w)
+	row := t.header()
+	if err := out.Write(row); err != nil {
+		return err
+	}
+	for i := range runs {
+		row = t.appendRow(row[:0], &runs[i])
+		if err := out.Write(row); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// readRuns reads what runs.csv alone knows (Optimum, OptimumGap, WallS) into
+// runs that have everything else, and requires the rest of the file to be what
+// follows from that.
+func readRuns(path string, r io.Reader, runs []Run, targets []float64) error {
+	table := newRunTable(runs, targets)
+	t, err := newTableReader(path, r, table.header())
+	if err != nil {
+		return err
+	}
+	optimum := len(identityColumns(table.keys)) + len(runHead) - 2
+	var want []string
+	for i := range runs {
+		run := &runs[i]
+		err := t.next()
+		if err == io.EOF {
+			return fmt.Errorf("%s: has %d rows: must have one for each of the %d runs of the manifest", path, i, len(runs))
+		}
+		if err != nil {
+			return err
+		}
+		for _, own := range []struct {
+			column int
+			field  *float64
+		}{{optimum, &run.Optimum}, {optimum + 1, &run.OptimumGap}, {len(t.row) - 1, &run.WallS}} {
+			if *own.field, err = parseNumber(t.row[own.column]); err != nil {
+				return t.wrong(own.column, err.Error())
+			}
+		}
+		want = table.appendRow(want[:0], run)
+		if err := t.require(0, want, "as manifest.json and rounds.csv say"); err != nil {
+			return err
+		}
+	}
+	switch err := t.next(); err {
+	case io.EOF:
+		return nil
+	case nil:
+		return t.wrong(0, fmt.Sprintf("must not be here: the manifest has %d runs", len(runs)))
+	default:
+		return err
+	}
+}

@@ -1,0 +1,180 @@
+package results
+
+import "math"
+
+// Table is what a scenario came to: for each experiment and point, and each
+// method there, the rounds and the virtual time to each target sub-optimality.
+type Table struct {
+	Targets     []float64
+	Experiments []ExperimentTable
+}
+
+// ExperimentTable is the part of one experiment.
+type ExperimentTable struct {
+	Experiment string
+	RowKey     string // what the rows differ in: "method", or the swept key of a single method
+	Seeds      int    // most runs behind a row
+	Blocks     []Block
+}
+
+// Block holds the rows that are compared with each other.
+type Block struct {
+	Point []Setting // what the rows have in common; empty without a sweep
+	Rows  []Row
+}
+
+// Row is the mean over the seeds of one method at one point.
+type Row struct {
+	Label       string // method, or value of the swept key
+	Algorithm   string
+	Seeds       int     // runs behind the row
+	Cells       []Cell  // one per target
+	Last        float64 // sub-optimality at the end, mean over seeds; NaN when not known
+	Stalled     int     // runs that stalled
+	Interrupted int     // runs that were interrupted
+}
+
+// Cell is the way to one target.
+type Cell struct {
+	Reached bool    // by every seed; the figures are NaN otherwise
+	Rounds  float64 // mean over seeds
+	TimeS   float64 // virtual seconds, mean over seeds
+	Ratio   float64 // of TimeS to that of the row compared with; NaN when one of both is missing or zero
+}
+
+// Summary sums up runs for the targets, in the order given. The rows of a
+// block are the methods at one point and are compared with the one whose
+// algorithm is "mocha", or else the first. An experiment with one method that
+// sweeps something has a row per value of the key with the most values
+// instead, compared with the first.
+func Summary(runs []Run, targets []float64) Table {
+	t := Table{Targets: targets}
+	for _, group := range groupBy(runs, func(r *Run) string { return r.Experiment }) {
+		t.Experiments = append(t.Experiments, summarise(group, targets))
+	}
+	return t
+}
+
+func summarise(runs []Run, targets []float64) ExperimentTable {
+	e := ExperimentTable{Experiment: runs[0].Experiment, RowKey: rowKey(runs)}
+	label := func(r *Run) string { return r.Method }
+	if e.RowKey != "method" {
+		label = func(r *Run) string { v, _ := r.Value(e.RowKey); return v }
+	}
+	for _, block := range groupBy(runs, func(r *Run) string { return pointText(without(r.Point, e.RowKey)) }) {
+		b := Block{Point: without(block[0].Point, e.RowKey)}
+		for _, seeds := range groupBy(block, label) {
+			row := newRow(label(&seeds[0]), seeds, targets)
+			e.Seeds = max(e.Seeds, row.Seeds)
+			b.Rows = append(b.Rows, row)
+		}
+		b.compare()
+		e.Blocks = append(e.Blocks, b)
+	}
+	return e
+}
+
+// rowKey returns what the rows of an experiment differ in.
+func rowKey(runs []Run) string {
+	if len(groupBy(runs, func(r *Run) string { return r.Method })) > 1 {
+		return "method"
+	}
+	best, most := "method", 1
+	for _, key := range sweptKeys(runs, pointOf) {
+		n := len(groupBy(runs, func(r *Run) string { v, _ := r.Value(key); return v }))
+		if n > most {
+			best, most = key, n
+		}
+	}
+	return best
+}
+
+// groupBy splits runs by a text, groups in the order of first appearance.
+func groupBy(runs []Run, text func(*Run) string) [][]Run {
+	var groups [][]Run
+	place := make(map[string]int)
+	for i := range runs {
+		k := text(&runs[i])
+		at, ok := place[k]
+		if !ok {
+			at = len(groups)
+			place[k] = at
+			groups = append(groups, nil)
+		}
+		groups[at] = append(groups[at], runs[i])
+	}
+	return groups
+}
+
+func without(point []Setting, key string) []Setting {
+	var rest []Setting
+	for _, s := range point {
+		if s.Key != key {
+			rest = append(rest, s)
+		}
+	}
+	return rest
+}
+
+// pointText writes settings as "key = value, key = value".
+func pointText(point []Setting) string {
+	text := ""
+	for i, s := range point {
+		if i > 0 {
+			text += ", "
+		}
+		text += s.Key + " = " + s.Value
+	}
+	return text
+}
+
+func newRow(label string, seeds []Run, targets []float64) Row {
+	row := Row{Label: label, Algorithm: seeds[0].Algorithm, Seeds: len(seeds)}
+	n := float64(len(seeds))
+	for i := range seeds {
+		last, ok := seeds[i].Last()
+		if !ok {
+			last.Suboptimality = math.NaN()
+		}
+		row.Last += last.Suboptimality / n
+		switch seeds[i].Status {
+		case Stalled:
+			row.Stalled++
+		case Interrupted:
+			row.Interrupted++
+		}
+	}
+	for _, x := range targets {
+		cell := Cell{Reached: true, Ratio: math.NaN()}
+		for i := range seeds {
+			round, ok := seeds[i].Reached(x)
+			if !ok {
+				cell = Cell{Rounds: math.NaN(), TimeS: math.NaN(), Ratio: math.NaN()}
+				break
+			}
+			cell.Rounds += float64(round.Round) / n
+			cell.TimeS += round.TimeS / n
+		}
+		row.Cells = append(row.Cells, cell)
+	}
+	return row
+}
+
+// compare fills in the ratios.
+func (b *Block) compare() {
+	base := 0
+	for i := range b.Rows {
+		if b.Rows[i].Algorithm == "mocha" {
+			base = i
+			break
+		}
+	}
+	for i := range b.Rows {
+		for j := range b.Rows[i].Cells {
+			cell, with := &b.Rows[i].Cells[j], b.Rows[base].Cells[j]
+			if cell.Reached && with.Reached && with.TimeS > 0 {
+				cell.Ratio = cell.TimeS / with.TimeS
+			}
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package results
+
+import (
+	"math"
+	"os"
+	"strings"
+	"testing"
+)
+
+// path is a run that reaches sub-optimality 10^-k in round rounds[k] at one
+// virtual second per round and given pace.
+func path(experiment, method, algorithm string, seed uint64, pace float64, rounds []int, point ...Setting) Run {
+	r := Run{Experiment: experiment, Method: method, Algorithm: algorithm, Seed: seed, Point: point, Status: Done}
+	for k, h := range rounds {
+		r.Rounds = append(r.Rounds, Round{Round: h, TimeS: pace * float64(h), Primal: 1, Suboptimality: math.Pow10(-k)})
+	}
+	return r
+}
+
+func exampleRuns() []Run {
+	lte, wifi := Setting{"network", "lte"}, Setting{"network", "wifi"}
+	p := func(v string) Setting { return Setting{"faults.drop_probability", v} }
+	runs := []Run{
+		path("methods", "CoCoA", "cocoa", 1, 60, []int{0, 20, 40, 60}, lte),
+		path("methods", "CoCoA", "cocoa", 2, 60, []int{0, 22, 42, 63}, lte),
+		path("methods", "MOCHA", "mocha", 1, 6, []int{0, 10, 20, 30}, lte),
+		path("methods", "MOCHA", "mocha", 2, 6, []int{0, 11, 20, 32}, lte),
+		path("methods", "Mb-SGD", "mb-sgd", 1, 6, []int{0, 100, 900}, lte),
+		path("methods", "Mb-SGD", "mb-sgd", 2, 6, []int{0, 110}, lte),
+		path("methods", "CoCoA", "cocoa", 1, 0.5, []int{0, 20, 40, 60}, wifi),
+		path("methods", "MOCHA", "mocha", 1, 0.05, []int{0, 10, 20, 30}, wifi),
+		path("faults", "MOCHA", "mocha", 1, 3600, []int{0, 10, 20, 30}, Setting{"rounds", "1"}, p("0")),
+		path("faults", "MOCHA", "mocha", 1, 3600, []int{0, 100, 200, 300}, Setting{"rounds", "1"}, p("0.9")),
+		path("faults", "MOCHA", "mocha", 1, 3600, []int{0, 11, 22}, Setting{"rounds", "1"}, p("never")),
+	}
+	runs[5].Status = Interrupted
+	runs[10].Status = Stalled
+	return runs
+}
+
+func ExampleTable_WriteText() {
+	if err := Summary(exampleRuns(), []float64{1e-1, 1e-3}).WriteText(os.Stdout); err != nil {
+		panic(err)
+	}
+	// Output:
+	// methods: virtual time to a relative sub-optimality, mean over 2 seeds
+	//
+	//   network = lte                1e-01                      1e-03
+	//   method            rounds      time  ratio    rounds      time  ratio     at end
+	//   -------------------------------------------------------------------------------
+	//   CoCoA                 21  21.0 min  20.0x      61.5  61.5 min  19.8x    1.0e-03
+	//   MOCHA               10.5    63.0 s  1.00x        31  3.10 min  1.00x    1.0e-03
+	//   Mb-SGD               105  10.5 min  10.0x         -         -      -    5.5e-02  1 of 2 interrupted
+	//
+	//   network = wifi               1e-01                      1e-03
+	//   method            rounds      time  ratio    rounds      time  ratio     at end
+	//   -------------------------------------------------------------------------------
+	//   CoCoA                 20    10.0 s  20.0x        60    30.0 s  20.0x    1.0e-03
+	//   MOCHA                 10    500 ms  1.00x        30    1.50 s  1.00x    1.0e-03
+	//
+	// faults: virtual time to a relative sub-optimality
+	//
+	//   rounds = 1                          1e-01                    1e-03
+	//   faults.drop_probability    rounds    time  ratio    rounds    time  ratio     at end
+	//   ------------------------------------------------------------------------------------
+	//   0                              10  10.0 h  1.00x        30  30.0 h  1.00x    1.0e-03
+	//   0.9                           100  4.17 d  10.0x       300  12.5 d  10.0x    1.0e-03
+	//   never                          11  11.0 h  1.10x         -       -      -    1.0e-02  stalled
+}
+
+func ExampleTable_WriteMarkdown() {
+	if err := Summary(exampleRuns()[8:], []float64{1e-2}).WriteMarkdown(os.Stdout); err != nil {
+		panic(err)
+	}
+	// Output:
+	// ### faults: virtual time to a relative sub-optimality
+	//
+	// **rounds = 1**
+	//
+	// | faults.drop\_probability | rounds to 1e-02 | time | ratio | at end | |
+	// | :-- | --: | --: | --: | --: | :-- |
+	// | 0 | 20 | 20.0 h | 1.00x | 1.0e-03 |  |
+	// | 0.9 | 200 | 8.33 d | 10.0x | 1.0e-03 |  |
+	// | never | 22 | 22.0 h | 1.10x | 1.0e-02 | stalled |
+}
+
+func TestSummaryRatios(t *testing.T) {
+	s := Summary(exampleRuns(), []float64{1e-1, 1e-2, 1e-3})
+	if len(s.Experiments) != 2 || len(s.Experiments[0].Blocks) != 2 || len(s.Experiments[1].Blocks) != 1 {
+		t.Fatalf("table %+v", s)
+	}
+	lte := s.Experiments[0].Blocks[0].Rows
+	// MOCHA is compared with although it is not the first: 42 rounds of a minute over 20 of 6 s.
+	if got, want := lte[0].Cells[1], (Cell{true, 41, 2460, 20.5}); got != want {
+		t.Errorf("CoCoA %+v, want %+v", got, want)
+	}
+	if got := lte[1].Cells[1].Ratio; got != 1 {
+		t.Errorf("MOCHA over MOCHA = %v", got)
+	}
+	// One of two seeds got to 1e-2: that is not reached.
+	if c := lte[2].Cells[1]; c.Reached || !math.IsNaN(c.TimeS) || !math.IsNaN(c.Ratio) {
+		t.Errorf("Mb-SGD %+v", c)
+	}
+	if got := lte[2].Last; math.Abs(got-0.055) > 1e-15 { // mean of 0.1 and 0.01
+		t.Errorf("Mb-SGD at the end %v", got)
+	}
+	faults := s.Experiments[1]
+	if faults.RowKey != "faults.drop_probability" || faults.Blocks[0].Rows[1].Label != "0.9" || faults.Blocks[0].Rows[1].Cells[2].Ratio != 10 {
+		t.Errorf("faults %+v", faults)
+	}
+}
+
+func TestSummaryOfNothing(t *testing.T) {
+	var b strings.Builder
+	nan := math.NaN()
+	for _, runs := range [][]Run{
+		nil,
+		{{Experiment: "x", Method: "m", Status: Done}}, // no rounds
+		{{Experiment: "", Method: "m", Status: Interrupted, Rounds: []Round{{Primal: 1, Suboptimality: nan}}}}, // no optimum
+		{path("x", "at once", "mocha", 1, 0, []int{0, 0, 0})},                                                  // in no time
+	} {
+		b.Reset()
+		if err := Summary(runs, testTargets).WriteText(&b); err != nil {
+			t.Fatal(err)
+		}
+		if err := Summary(runs, nil).WriteMarkdown(&b); err != nil {
+			t.Fatal(err)
+		}
+		if s := b.String(); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") || runs == nil && s != "" {
+			t.Errorf("%+v: %s", runs, s)
+		}
+	}
+}
+
+func TestHumanTime(t *testing.T) {
+	for s, want := range map[float64]string{
+		0: "0.00 µs", 1.234e-6: "1.23 µs", 0.9996e-3: "1.00 ms", 0.0123: "12.3 ms", 0.9994: "999 ms", 0.9995: "1.00 s",
+		1: "1.00 s", 9.994: "9.99 s", 9.996: "10.0 s", 99.94: "99.9 s", 99.96: "1.67 min", 3600: "60.0 min",
+		99.94 * 60: "99.9 min", 6000: "1.67 h", 47.9 * 3600: "47.9 h", 48 * 3600: "2.00 d", 86400 * 1234: "1234 d",
+		math.Inf(1): "+Inf s",
+	} {
+		if got := HumanTime(s); got != want {
+			t.Errorf("HumanTime(%v) = %q, want %q", s, got, want)
+		}
+	}
+	if got := HumanTime(math.NaN()); got != "NaN s" {
+		t.Errorf("HumanTime(NaN) = %q", got)
+	}
+}

@@ -1,0 +1,242 @@
+package results
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// WriteText writes the table as aligned text: one group per experiment, one
+// block per point.
+func (t Table) WriteText(w io.Writer) error {
+	var b strings.Builder
+	for i, e := range t.Experiments {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s\n", e.caption())
+		e.text(&b, t.Targets)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// caption says which experiment it is and what the figures are.
+func (e *ExperimentTable) caption() string {
+	text := "virtual time to a relative sub-optimality"
+	if e.Seeds > 1 {
+		text += fmt.Sprintf(", mean over %d seeds", e.Seeds)
+	}
+	if e.Experiment == "" {
+		return text
+	}
+	return e.Experiment + ": " + text
+}
+
+// text writes the blocks of an experiment, with the same columns throughout.
+func (e *ExperimentTable) text(b *strings.Builder, targets []float64) {
+	var width []int
+	var blocks [][][]string
+	for i := range e.Blocks {
+		cells := e.cells(&e.Blocks[i], targets)
+		blocks = append(blocks, cells)
+		for _, row := range cells {
+			for j, cell := range row {
+				if j == len(width) {
+					width = append(width, 0)
+				}
+				width[j] = max(width[j], utf8.RuneCountInString(cell))
+			}
+		}
+	}
+	for _, cells := range blocks {
+		b.WriteByte('\n')
+		for i, row := range cells {
+			b.WriteString(textLine(row, width) + "\n")
+			if i == 1 {
+				b.WriteString(textRule(width) + "\n")
+			}
+		}
+	}
+}
+
+// cells returns two rows of heads and the rows of a block. The columns are the
+// label, three for each target (rounds, time, ratio), the end and a note.
+func (e *ExperimentTable) cells(block *Block, targets []float64) [][]string {
+	above, head := []string{pointText(block.Point)}, []string{e.RowKey}
+	for _, x := range targets {
+		above = append(above, "", target(x), "")
+		head = append(head, "rounds", "time", "ratio")
+	}
+	rows := [][]string{append(above, "", ""), append(head, "at end", "")}
+	for i := range block.Rows {
+		r := &block.Rows[i]
+		row := []string{r.Label}
+		for _, c := range r.Cells {
+			row = append(row, c.rounds(), c.time(), c.ratio())
+		}
+		rows = append(rows, append(row, r.last(), r.note()))
+	}
+	return rows
+}
+
+// columnGap returns the blanks before a column: targets are set apart.
+func columnGap(column int) string {
+	if column%3 == 1 {
+		return "    "
+	}
+	return "  "
+}
+
+// textLine sets label and note to the left, figures to the right.
+func textLine(row []string, width []int) string {
+	text := ""
+	for i, cell := range row {
+		pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
+		switch i {
+		case 0:
+			text += columnGap(i) + cell + pad
+		case len(row) - 1:
+			text += "  " + cell
+		default:
+			text += columnGap(i) + pad + cell
+		}
+	}
+	return strings.TrimRight(text, " ")
+}
+
+// textRule underlines all columns but the note.
+func textRule(width []int) string {
+	n := 0
+	for i, w := range width[:len(width)-1] {
+		n += len(columnGap(i)) + w
+	}
+	return "  " + strings.Repeat("-", n-2)
+}
+
+// WriteMarkdown writes the table as Markdown, a heading per experiment and a
+// table per point.
+func (t Table) WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	for i, e := range t.Experiments {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "### %s\n", markdown(e.caption()))
+		for _, block := range e.Blocks {
+			b.WriteByte('\n')
+			if len(block.Point) > 0 {
+				fmt.Fprintf(&b, "**%s**\n\n", markdown(pointText(block.Point)))
+			}
+			t.markdownBlock(&b, &e, &block)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (t *Table) markdownBlock(b *strings.Builder, e *ExperimentTable, block *Block) {
+	fmt.Fprintf(b, "| %s |", markdown(e.RowKey))
+	rule := "| :-- |"
+	for _, x := range t.Targets {
+		fmt.Fprintf(b, " rounds to %s | time | ratio |", target(x))
+		rule += " --: | --: | --: |"
+	}
+	fmt.Fprintf(b, " at end | |\n%s --: | :-- |\n", rule)
+	for _, r := range block.Rows {
+		fmt.Fprintf(b, "| %s |", markdown(r.Label))
+		for _, c := range r.Cells {
+			fmt.Fprintf(b, " %s | %s | %s |", c.rounds(), c.time(), c.ratio())
+		}
+		fmt.Fprintf(b, " %s | %s |\n", r.last(), r.note())
+	}
+}
+
+// markdown escapes what would be mark-up within a table.
+func markdown(text string) string {
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", `\<`).Replace(text)
+}
+
+const none = "-"
+
+func (c Cell) rounds() string {
+	if !c.Reached {
+		return none
+	}
+	if c.Rounds == math.Trunc(c.Rounds) || c.Rounds >= 100 {
+		return strconv.FormatFloat(c.Rounds, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(c.Rounds, 'f', 1, 64)
+}
+
+func (c Cell) time() string {
+	if !c.Reached {
+		return none
+	}
+	return HumanTime(c.TimeS)
+}
+
+func (c Cell) ratio() string {
+	if math.IsNaN(c.Ratio) {
+		return none
+	}
+	return significant(c.Ratio) + "x"
+}
+
+func (r *Row) last() string {
+	if math.IsNaN(r.Last) {
+		return none
+	}
+	return strconv.FormatFloat(r.Last, 'e', 1, 64)
+}
+
+// note says which runs of the row did not end by themselves.
+func (r *Row) note() string {
+	var notes []string
+	for _, n := range []struct {
+		count int
+		text  string
+	}{{r.Stalled, "stalled"}, {r.Interrupted, "interrupted"}} {
+		switch {
+		case n.count == 0:
+		case r.Seeds == 1:
+			notes = append(notes, n.text)
+		default:
+			notes = append(notes, fmt.Sprintf("%d of %d %s", n.count, r.Seeds, n.text))
+		}
+	}
+	return strings.Join(notes, ", ")
+}
+
+// HumanTime writes seconds with three digits in the unit that suits: µs,
+// ms, s, min, h or d.
+func HumanTime(s float64) string {
+	for _, u := range []struct {
+		below, size float64
+		name        string
+	}{
+		{0.9995e-3, 1e-6, "µs"},
+		{0.9995, 1e-3, "ms"},
+		{99.95, 1, "s"},
+		{99.95 * 60, 60, "min"},
+		{48 * 3600, 3600, "h"},
+		{math.Inf(1), 86400, "d"},
+	} {
+		if math.Abs(s) < u.below {
+			return significant(s/u.size) + " " + u.name
+		}
+	}
+	return strconv.FormatFloat(s, 'g', 3, 64) + " s" // infinite or not a number
+}
+
+// significant writes three digits, and all of those before the point.
+func significant(v float64) string {
+	decimals := 2
+	for limit := 9.995; decimals > 0 && math.Abs(v) >= limit; limit *= 10 {
+		decimals--
+	}
+	return strconv.FormatFloat(v, 'f', decimals, 64)
+}

@@ -1,0 +1,383 @@
+package results
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"fedsim/internal/atomicfile"
+)
+
+// Names in a run directory.
+const (
+	manifestFile = "manifest.json"
+	scenarioFile = "scenario.toml"
+	roundsFile   = "rounds.csv"
+	runsFile     = "runs.csv"
+	figuresDir   = "figures"
+	stageDir     = ".unfinished"
+)
+
+var (
+	// ErrExists is wrapped by the error of Create for a directory that holds a
+	// complete run and was not to be overwritten.
+	ErrExists = errors.New("holds a complete run")
+
+	// ErrForeign is wrapped by the error of Create for a path that is not a run
+	// directory and not empty; it is never overwritten.
+	ErrForeign = errors.New("is not a run directory")
+)
+
+// About is what a run directory records beside the runs.
+type About struct {
+	Version  string    // of fedsim
+	Command  []string  // the command line
+	Seeds    []uint64  // of the scenario
+	Data     string    // one line that describes the data
+	Scenario []byte    // the resolved scenario, stored as it is
+	Targets  []float64 // sub-optimalities that runs.csv reports the time to
+	Started  time.Time
+}
+
+// Writer gathers the finished runs of a scenario and leaves a run directory.
+// Until Finish everything lies in DIR/.unfinished, and an older run in DIR
+// stays as it was. Its methods may be called from several goroutines.
+type Writer struct {
+	dir     string
+	about   About
+	created []string // directories that Create made, outermost first
+
+	mu    sync.Mutex
+	runs  []Run
+	index []int // of runs[i] in the order of the scenario; increasing
+	done  bool  // installed, or nothing may be removed any more
+}
+
+// Create prepares a run directory at dir, which is made if need be. A directory
+// that holds a complete run is refused without force (ErrExists); one that
+// holds anything but a run is refused always (ErrForeign). What an interrupted
+// or crashed run left is overwritten.
+//
+// The caller defers Discard, which does nothing after Finish.
+func Create(dir string, force bool, about About) (*Writer, error) {
+	old, err := inspect(dir)
+	if err != nil {
+		return nil, err
+	}
+	if old != nil && old.State == Complete && !force {
+		return nil, fmt.Errorf("%s: %w: use --force to overwrite it, or --out for another directory", dir, ErrExists)
+	}
+	w := &Writer{dir: dir, about: about}
+	w.created, err = makeDirs(dir)
+	if err == nil {
+		err = os.RemoveAll(w.stage())
+	}
+	if err == nil {
+		err = os.Mkdir(w.stage(), 0o777)
+	}
+	if err != nil {
+		w.removeCreated()
+		return nil, err
+	}
+	return w, nil
+}
+
+// inspect returns the manifest in dir, or nil when dir does not exist, is
+// empty, or holds no more than an unfinished run.
+func inspect(dir string) (*Manifest, error) {
+	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	const remedy = "choose another directory with --out"
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s: %w but a file: %s", dir, ErrForeign, remedy)
+	}
+	path := filepath.Join(dir, manifestFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, requireEmpty(dir, remedy)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := decodeManifest(path, text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w of this version (%w): %s", dir, ErrForeign, err, remedy)
+	}
+	for _, name := range []string{roundsFile, runsFile, scenarioFile} {
+		if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s: %w: %s in it is not a file: %s", dir, ErrForeign, name, remedy)
+		}
+	}
+	return m, nil
+}
+
+// requireEmpty accepts a directory without a manifest only when it is empty but
+// for what a crashed run left: the stage, and files whose manifest still lies
+// in the stage.
+func requireEmpty(dir, remedy string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	staged := false
+	for _, e := range entries {
+		staged = staged || e.Name() == stageDir && e.IsDir()
+	}
+	for _, e := range entries {
+		switch e.Name() {
+		case stageDir:
+			continue
+		case roundsFile, runsFile, scenarioFile, figuresDir:
+			if staged {
+				continue
+			}
+		}
+		return fmt.Errorf("%s: %w: it holds %s and no %s: %s", dir, ErrForeign, e.Name(), manifestFile, remedy)
+	}
+	return nil
+}
+
+// makeDirs is os.MkdirAll that tells which directories it made.
+func makeDirs(dir string) (made []string, err error) {
+	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
+		if _, err := os.Stat(d); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		made = append([]string{d}, made...)
+	}
+	return made, os.MkdirAll(dir, 0o777)
+}
+
+// removeCreated removes the directories that Create made, as far as they are empty.
+func (w *Writer) removeCreated() {
+	for i := len(w.created) - 1; i >= 0; i-- {
+		if os.Remove(w.created[i]) != nil {
+			return // someone else put something there
+		}
+	}
+}
+
+func (w *Writer) stage() string { return filepath.Join(w.dir, stageDir) }
+
+// Dir returns the run directory.
+func (w *Writer) Dir() string { return w.dir }
+
+// FiguresDir returns the directory to draw figures into before Finish, which
+// moves them to DIR/figures and lists them in the manifest. It is made here.
+func (w *Writer) FiguresDir() (string, error) {
+	dir := filepath.Join(w.stage(), figuresDir)
+	return dir, os.MkdirAll(dir, 0o777)
+}
+
+// Add takes a run that will not change any more. The index is its place in the
+// order of the scenario; runs may come in any order. At 1, 2, 4, 8, ... runs a
+// checkpoint is written to DIR/.unfinished, itself a run directory that Read
+// accepts, so that a crash loses at most half of the finished runs and all
+// checkpoints together cost no more than the final write.
+func (w *Writer) Add(index int, run Run) error {
+	if err := checkRun(&run); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at := sort.SearchInts(w.index, index)
+	if at < len(w.index) && w.index[at] == index {
+		return fmt.Errorf("run %q: place %d is taken by run %q", run.ID, index, w.runs[at].ID)
+	}
+	for i := range w.runs {
+		if w.runs[i].ID == run.ID {
+			return fmt.Errorf("run %q: must be there once", run.ID)
+		}
+	}
+	w.index = append(w.index, 0)
+	copy(w.index[at+1:], w.index[at:])
+	w.index[at] = index
+	w.runs = append(w.runs, Run{})
+	copy(w.runs[at+1:], w.runs[at:])
+	w.runs[at] = run
+	if n := len(w.runs); n&(n-1) == 0 {
+		return w.writeStage(Running, nil, nil)
+	}
+	return nil
+}
+
+// Runs returns the runs added so far, in the order of the scenario.
+func (w *Writer) Runs() []Run {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]Run(nil), w.runs...)
+}
+
+// checkRun reports what would not survive a round trip through the files.
+func checkRun(r *Run) error {
+	texts := []string{r.ID, r.Experiment, r.Method, r.Algorithm, r.Reason}
+	for _, settings := range [][]Setting{r.Point, r.Tuned} {
+		seen := make(map[string]bool)
+		for _, s := range settings {
+			texts = append(texts, s.Key, s.Value)
+			if seen[s.Key] {
+				return fmt.Errorf("run %q: key %q: must be there once", r.ID, s.Key)
+			}
+			seen[s.Key] = true
+		}
+	}
+	for _, s := range r.Point {
+		if Reserved(s.Key) {
+			return fmt.Errorf("run %q: key %q: must not be the name of a column of %s or %s", r.ID, s.Key, roundsFile, runsFile)
+		}
+	}
+	for _, s := range texts {
+		if !utf8.ValidString(s) || strings.IndexFunc(s, unicode.IsControl) >= 0 {
+			return fmt.Errorf("run %q: text %q: must be without line breaks and control characters", r.ID, s)
+		}
+	}
+	switch r.Status {
+	case Done, Stalled, Interrupted:
+		return nil
+	default:
+		return fmt.Errorf("run %q: status = %q: must be one of %s, %s, %s", r.ID, r.Status, Done, Stalled, Interrupted)
+	}
+}
+
+// writeStage writes the stage: its manifest comes last, so that it never names
+// more than there is.
+func (w *Writer) writeStage(state State, figures []string, finished *time.Time) error {
+	m := newManifest(w.about, state, w.runs, figures, finished)
+	for _, f := range []struct {
+		name string
+		fill func(io.Writer) error
+	}{
+		{scenarioFile, func(out io.Writer) error { _, err := io.Copy(out, bytes.NewReader(w.about.Scenario)); return err }},
+		{roundsFile, func(out io.Writer) error { return writeRounds(out, w.runs) }},
+		{runsFile, func(out io.Writer) error { return writeRuns(out, w.runs, w.about.Targets) }},
+		{manifestFile, m.write},
+	} {
+		if err := atomicfile.Write(filepath.Join(w.stage(), f.name), f.fill); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Finish writes the run directory: state is Complete when every run of the
+// scenario was added, else Incomplete. What an older run left in the directory
+// is replaced, its figures too; files that no run put there stay.
+func (w *Writer) Finish(state State, finished time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	figures, err := listFigures(filepath.Join(w.stage(), figuresDir))
+	if err != nil {
+		return err
+	}
+	if err := w.writeStage(state, figures, &finished); err != nil {
+		return err
+	}
+	return w.install(figures)
+}
+
+// install moves the stage into the directory. The old manifest goes first and
+// the new one comes last: in between, the directory is no run directory, and
+// says so, but for its stage.
+func (w *Writer) install(figures []string) error {
+	old, err := inspect(w.dir)
+	if err != nil {
+		return err
+	}
+	w.done = true // from here on Discard would lose results
+	if old != nil {
+		if err := w.removeOld(old); err != nil {
+			return err
+		}
+	}
+	files := []string{scenarioFile, roundsFile, runsFile}
+	if len(figures) > 0 {
+		dir := filepath.Join(w.dir, figuresDir)
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return err
+		}
+		for _, name := range figures {
+			files = append(files, filepath.Join(figuresDir, name))
+		}
+	}
+	for _, name := range append(files, manifestFile) {
+		if err := os.Rename(filepath.Join(w.stage(), name), filepath.Join(w.dir, name)); err != nil {
+			return err
+		}
+	}
+	if len(figures) > 0 {
+		if err := atomicfile.SyncDir(filepath.Join(w.dir, figuresDir)); err != nil {
+			return err
+		}
+	}
+	if err := os.RemoveAll(w.stage()); err != nil {
+		return err
+	}
+	return atomicfile.SyncDir(w.dir)
+}
+
+// removeOld removes the manifest of an older run and the figures it lists.
+func (w *Writer) removeOld(old *Manifest) error {
+	if err := os.Remove(filepath.Join(w.dir, manifestFile)); err != nil {
+		return err
+	}
+	dir := filepath.Join(w.dir, figuresDir)
+	for _, name := range old.Figures {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if len(old.Figures) > 0 {
+		_ = os.Remove(dir) // stays when a user put something there, or it is gone already
+	}
+	return nil
+}
+
+// listFigures returns the names of the files in dir, sorted.
+func listFigures(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names, nil
+}
+
+// isFileName reports whether name can only mean an entry of the directory it
+// is joined to.
+func isFileName(name string) bool {
+	return filepath.IsLocal(name) && filepath.Base(name) == name && name != "."
+}
+
+// Discard gives up: it removes what this writer put on disk, and leaves what
+// was there before. After Finish it does nothing.
+func (w *Writer) Discard() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.done {
+		return nil
+	}
+	w.done = true
+	if err := os.RemoveAll(w.stage()); err != nil {
+		return err
+	}
+	w.removeCreated()
+	return nil
+}
