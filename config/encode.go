@@ -3,18 +3,20 @@ package config
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 
 	"github.com/BurntSushi/toml"
 )
 
-// Encode writes a configuration struct as TOML with every key.
+// Encode writes a configuration struct as TOML with every key, those of empty
+// lists too.
 func Encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := toml.NewEncoder(&b)
 	encoder.Indent = ""
-	if err := encoder.Encode(v); err != nil {
+	if err := encoder.Encode(withLists(reflect.ValueOf(v)).Interface()); err != nil {
 		return nil, fmt.Errorf("encoding the configuration: %w", err)
 	}
 	return b.Bytes(), nil
@@ -60,4 +62,41 @@ func (t InlineTable) MarshalTOML() ([]byte, error) {
 	}
 	b.WriteString(" }")
 	return []byte(b.String()), nil
+}
+
+// withLists returns a copy of v in which lists that are nil are empty, since
+// the library leaves nil ones out and every key is to be written.
+func withLists(v reflect.Value) reflect.Value {
+	out := reflect.New(v.Type()).Elem()
+	out.Set(v)
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				out.Field(i).Set(withLists(v.Field(i)))
+			}
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			out.Set(reflect.New(v.Type().Elem()))
+			out.Elem().Set(withLists(v.Elem()))
+		}
+	case reflect.Interface:
+		if !v.IsNil() {
+			out.Set(withLists(v.Elem()))
+		}
+	case reflect.Map:
+		if !v.IsNil() {
+			out.Set(reflect.MakeMap(v.Type()))
+			for _, key := range v.MapKeys() {
+				out.SetMapIndex(key, withLists(v.MapIndex(key)))
+			}
+		}
+	case reflect.Slice:
+		out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+		for i := range v.Len() {
+			out.Index(i).Set(withLists(v.Index(i)))
+		}
+	}
+	return out
 }

@@ -187,3 +187,8 @@ func (n *Node) PlaceOf(key string) Place {
 	}
 	return place
 }
+
+// NewList returns a list at a place.
+func NewList(items []*Node, at Place) *Node {
+	return &Node{Place: at, Key: at, kind: listNode, items: items}
+}

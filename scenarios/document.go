@@ -1,0 +1,53 @@
+package scenarios
+
+import (
+	"fedsim/config"
+)
+
+// document is a scenario file as it is written: what names it, the base
+// settings, and the experiments.
+type document struct {
+	Name        string `toml:"name" doc:"name of the scenario: letters, digits, - and _; the file's name when absent"`
+	Description string `toml:"description" doc:"what the scenario shows"`
+	Settings
+	Sweep      *config.Node      `toml:"sweep" doc:"lists of values by settings key; every experiment that neither sweeps nor sets the key itself runs with each value"`
+	Experiment []experimentTable `toml:"experiment" doc:"the experiments; without any, the base settings are the only one, named as the scenario"`
+}
+
+// experimentTable is one [[experiment]].
+type experimentTable struct {
+	Name        string                  `toml:"name" doc:"name of the experiment: letters, digits, - and _; required"`
+	Description string                  `toml:"description" doc:"what the experiment shows"`
+	Methods     []string                `toml:"methods" doc:"labels of the methods that run, in this order; all in the order of the file when absent"`
+	Set         *config.Node            `toml:"set" doc:"settings of this experiment, over those of the file; keys are dotted keys in quotes, or nested tables"`
+	Sweep       *config.Node            `toml:"sweep" doc:"lists of values by settings key; the experiment runs on the grid of all of them"`
+	Axis        []axisTable             `toml:"axis" doc:"named axes of the grid, whose points set several keys at once"`
+	Tune        map[string]*config.Node `toml:"tune" doc:"by method label, lists of values by option key (\"options.epochs\"); on the first seed all combinations run, and the one with the least virtual time to the target serves for all seeds"`
+	Tuning      *Tuning                 `toml:"tuning" doc:"how tuned methods are compared"`
+	Figure      *config.Node            `toml:"figure" doc:"how the experiment is drawn; not drawn when absent"`
+}
+
+// axisTable is one [[experiment.axis]].
+type axisTable struct {
+	Name   string       `toml:"name" doc:"name of the axis: letters, digits, - and _; required"`
+	Points []pointTable `toml:"points" doc:"the points of the axis, in the order of figures"`
+}
+
+// pointTable is one point of an axis.
+type pointTable struct {
+	Label string       `toml:"label" doc:"name of the point; required"`
+	Set   *config.Node `toml:"set" doc:"settings at this point; keys are dotted keys in quotes, or nested tables"`
+}
+
+// Tuning says how the candidates of a tuned method are compared.
+type Tuning struct {
+	Target float64 `toml:"target" doc:"relative sub-optimality to which the candidates' virtual time is compared"`
+}
+
+// DefaultTuning returns the defaults of [experiment.tuning].
+func DefaultTuning() Tuning { return Tuning{Target: 1e-3} }
+
+// Validate reports everything wrong with the table.
+func (t *Tuning) Validate(c *config.Checker) {
+	c.Require(t.Target > 0 && t.Target <= 1, "target", t.Target, "must be in (0, 1]")
+}

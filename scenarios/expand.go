@@ -1,0 +1,132 @@
+package scenarios
+
+import (
+	"fmt"
+
+	"fedsim/config"
+	"fedsim/results"
+)
+
+// maxRuns bounds the combinations of one experiment, seeds not counted: more is
+// a slip in a sweep, not an experiment.
+const maxRuns = 10_000
+
+// expand makes the runs of the experiment over the base settings and checks all
+// of them. Precedence: defaults < base < set < axes and sweeps < tuning grid;
+// overrides have been folded into all of these.
+func (p *plan) expand(base *config.Node) (Experiment, config.Errors) {
+	e := Experiment{
+		Name: p.name, Description: p.description, Methods: p.methods,
+		Tuning: p.tuning, Figure: p.figure,
+	}
+	for i := range p.axes {
+		e.Axes = append(e.Axes, Axis{Name: p.axes[i].name, Labels: p.axes[i].labels()})
+	}
+	var problems config.Errors
+	if !p.bounded() {
+		problems.Add(p.at, fmt.Sprintf("experiment %s has more than %d combinations of points, methods and tuned options", p.name, maxRuns))
+		return e, problems
+	}
+	tree := base.Clone()
+	assign(tree, p.set, &problems)
+	combinations(p.axes, func(at []results.Setting, set []config.Assignment) {
+		point := tree.Clone()
+		assign(point, set, &problems)
+		for _, method := range p.methods {
+			var job Job
+			combinations(p.grid(method), func(tuned []results.Setting, options []config.Assignment) {
+				run, wrong := p.run(point, method, options)
+				problems.Merge(wrong)
+				run.Point, run.Tuned = at, tuned
+				job.Seeds = run.Settings.Run.Seeds
+				if len(job.Seeds) > 0 {
+					run = run.WithSeed(job.Seeds[0])
+				}
+				job.Candidates = append(job.Candidates, run)
+			})
+			e.Jobs = append(e.Jobs, job)
+		}
+	})
+	return e, problems
+}
+
+// run makes the run of a method with some of its options over the settings of a
+// point; its place and seed are still to be filled in.
+func (p *plan) run(point *config.Node, label string, options []config.Assignment) (Run, config.Errors) {
+	tree := point.Clone()
+	var problems config.Errors
+	under := tree.Child("methods").Child(label)
+	assign(under, options, &problems)
+	if own := under.Child("protocol"); own != nil && own.Value() != "" {
+		assign(tree, []config.Assignment{{Path: config.Path{"federation", "protocol"}, Value: own}}, &problems)
+	}
+	settings, wrong := decodeSettings(tree)
+	problems.Merge(wrong)
+	if len(problems) > 0 {
+		return Run{}, problems
+	}
+	problems.Merge(settings.validate(tree, label))
+	method := settings.Methods[label]
+	return Run{
+		Experiment: p.name, Method: label, Label: method.Label,
+		Algorithm: method.Algorithm, Options: method.options(),
+		Protocol: settings.Federation.Protocol, Settings: settings,
+	}, problems
+}
+
+// assign lays the assignments over a tree.
+func assign(tree *config.Node, assignments []config.Assignment, problems *config.Errors) {
+	for _, a := range assignments {
+		if err := tree.Set(a.Path, a.Value); err != nil {
+			problems.Add(a.Value.Place, err.Error())
+		}
+	}
+}
+
+// bounded reports whether the experiment has at most maxRuns combinations.
+func (p *plan) bounded() bool {
+	candidates := 0
+	for _, method := range p.methods {
+		candidates += size(p.grid(method))
+		if candidates > maxRuns {
+			return false
+		}
+	}
+	return size(p.axes)*candidates <= maxRuns
+}
+
+// size returns the number of points of the grid, at most maxRuns + 1.
+func size(axes []axis) int {
+	n := 1
+	for i := range axes {
+		n = min(n*len(axes[i].points), maxRuns+1)
+	}
+	return n
+}
+
+// combinations calls visit for every point of the grid of the axes, the first
+// axis slowest, with where the point is and what it sets. Both slices are the
+// visitor's to keep.
+func combinations(axes []axis, visit func(at []results.Setting, set []config.Assignment)) {
+	digits := make([]int, len(axes))
+	for {
+		var at []results.Setting
+		var set []config.Assignment
+		for i, digit := range digits {
+			point := axes[i].points[digit]
+			at = append(at, results.Setting{Key: axes[i].name, Value: point.label})
+			set = append(set, point.set...)
+		}
+		visit(at, set)
+		i := len(digits) - 1
+		for ; i >= 0; i-- {
+			if digits[i]++; digits[i] < len(axes[i].points) {
+				break
+			}
+			digits[i] = 0
+		}
+		if i < 0 {
+			return
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"fedsim/config"
+)
+
+// Scenario is a scenario that is known to be right: every run of every
+// experiment has passed the checks of every table.
+type Scenario struct {
+	Name        string
+	Description string
+	File        string   // where it was read from
+	Settings    Settings // the base settings, overrides included
+	Experiments []Experiment
+
+	plans []plan
+}
+
+// Load reads a scenario from a file, or, given a bare name without a folder or
+// the ending .toml, one of those that are shipped, and lays the overrides
+// ("key=value", see config.ParseOverride) over it. Everything wrong comes back
+// at once as config.Errors.
+func Load(name string, overrides []string) (*Scenario, error) {
+	if !isFile(name) {
+		source, ok := Source(name)
+		if !ok {
+			return nil, config.Errors{{Place: config.Place{File: name},
+				Text: config.UnknownName("scenario", name, name, shippedNames()) + " (the name of a file ends in .toml)"}}
+		}
+		return Parse(name+ending, source, overrides)
+	}
+	source, err := os.ReadFile(name)
+	if err != nil {
+		return nil, config.Errors{{Place: config.Place{File: name}, Text: unreadable(name, err)}}
+	}
+	return Parse(name, source, overrides)
+}
+
+// ending is that of a scenario file.
+const ending = ".toml"
+
+// isFile reports whether a name is that of a file and not of a shipped scenario.
+func isFile(name string) bool {
+	return strings.HasSuffix(name, ending) || strings.ContainsAny(name, `/\`)
+}
+
+// unreadable says why a file cannot be read and what may have been meant.
+func unreadable(name string, err error) string {
+	if !errors.Is(err, fs.ErrNotExist) {
+		var path *fs.PathError
+		if errors.As(err, &path) {
+			err = path.Err
+		}
+		return fmt.Sprintf("cannot be read: %v", err)
+	}
+	bare := strings.TrimSuffix(filepath.Base(name), ending)
+	if near := config.Nearest(bare, shippedNames()); near != "" {
+		return fmt.Sprintf("no such file: did you mean the shipped scenario %s? It goes by its name alone, without folder and %s", near, ending)
+	}
+	return fmt.Sprintf("no such file; shipped scenarios go by their name alone: %s", strings.Join(shippedNames(), ", "))
+}
+
+// Parse reads a scenario from its source; the file's name serves the messages,
+// and the scenario's name when the source has none.
+func Parse(file string, source []byte, arguments []string) (*Scenario, error) {
+	root, err := config.Parse(file, source)
+	if err != nil {
+		return nil, err
+	}
+	var problems config.Errors
+	if err := nameExperiments(root, file); err != nil {
+		return nil, err
+	}
+	over := applyOverrides(root, arguments, &problems)
+
+	doc := document{Settings: Defaults()}
+	problems.Merge(config.Decode(root, "", &doc))
+	problems.Merge(doc.resolveMethods(root))
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	s := &Scenario{Name: doc.Name, Description: doc.Description, File: file, Settings: doc.Settings}
+	if !config.IsBare(s.Name) {
+		problems.AddProblem(root.PlaceOf("name"), config.Problem{Key: "name", Value: s.Name,
+			Want: "must consist of letters, digits, - and _ (it is the file's name unless it is set)"})
+	}
+	s.plans = makePlans(&doc, root, &over, &problems)
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	for _, key := range []string{"name", "description", "sweep", "experiment"} {
+		root.Delete(key)
+	}
+	for i := range s.plans {
+		experiment, wrong := s.plans[i].expand(root)
+		s.Experiments = append(s.Experiments, experiment)
+		problems.Merge(wrong)
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return s, nil
+}
+
+// nameExperiments gives the document a name, and an experiment when it has
+// none, so that overrides can reach both.
+func nameExperiments(root *config.Node, file string) error {
+	at := config.Place{File: file}
+	if root.Child("name") == nil {
+		name := config.NewScalar(strings.TrimSuffix(filepath.Base(file), ending), at)
+		if err := root.Set(config.Path{"name"}, name); err != nil {
+			return err
+		}
+	}
+	if root.Child("experiment") != nil {
+		return nil
+	}
+	only := config.NewTable(at)
+	if err := only.Set(config.Path{"name"}, root.Child("name")); err != nil {
+		return err
+	}
+	return root.Set(config.Path{"experiment"}, config.NewList([]*config.Node{only}, at))
+}
+
+// makePlans reads the experiments and lays the overrides over them.
+func makePlans(doc *document, root *config.Node, over *overrides, problems *config.Errors) []plan {
+	methods := root.Child("methods")
+	if methods == nil || len(methods.Keys()) == 0 {
+		problems.Add(config.Place{File: root.Place.File}, "there is no method to run: add a table such as [methods.mocha]")
+		return nil
+	}
+	if len(doc.Experiment) == 0 {
+		problems.Add(root.PlaceOf("experiment"), "experiment must hold at least one experiment; without the key the base settings are one")
+	}
+	sweeps := sweepAxes(doc.Sweep, problems)
+	var plans []plan
+	names, files := map[string]bool{}, map[string]bool{}
+	for i, table := range doc.Experiment {
+		node := root.Child("experiment").Items()[i]
+		p := newPlan(table, node, methods.Keys(), problems)
+		if names[p.name] {
+			problems.Add(node.PlaceOf("name"), fmt.Sprintf("two experiments are named %s", p.name))
+		}
+		names[p.name] = true
+		p.inherit(sweeps)
+		p.checkNames(problems)
+		p.checkFigure(node.Child("figure"), problems)
+		if p.figure != nil {
+			if files[p.figure.File] {
+				problems.Add(node.PlaceOf("figure.file"), fmt.Sprintf("two figures go to the file %s", p.figure.File))
+			}
+			files[p.figure.File] = true
+		}
+		over.fold(&p, problems)
+		plans = append(plans, p)
+	}
+	return plans
+}

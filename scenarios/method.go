@@ -1,0 +1,63 @@
+package scenarios
+
+import (
+	"fedsim/algorithms"
+	"fedsim/config"
+	"fedsim/federation"
+)
+
+// Method is a table [methods.<label>] of a scenario: an algorithm with its
+// options under a label of its own.
+type Method struct {
+	Algorithm string `toml:"algorithm" doc:"registered name of the algorithm; the label when absent"`
+	Label     string `toml:"label" doc:"name shown in figures; the table's label when absent"`
+	Protocol  string `toml:"protocol" doc:"round protocol of this method; empty: that of [federation]"`
+	// Options is a pointer to the options struct of the algorithm.
+	Options any `toml:"options" doc:"the algorithm's own options"`
+}
+
+// resolve fills in what depends on the label and the algorithm: the names, and
+// the options, decoded strictly over the algorithm's defaults. The node is the
+// method's table in the tree of settings.
+func (m *Method) resolve(label string, node, tree *config.Node) config.Errors {
+	var problems config.Errors
+	key := "methods." + config.Path{label}.String()
+	if !config.IsBare(label) {
+		problems.Add(node.Key, key+": a method's label must consist of letters, digits, - and _")
+	}
+	if m.Algorithm == "" {
+		m.Algorithm = label
+	}
+	if m.Label == "" {
+		m.Label = label
+	}
+	factory, ok := algorithms.Lookup(m.Algorithm)
+	if !ok {
+		c := config.NewChecker()
+		c.In(key).OneOf("algorithm", m.Algorithm, algorithms.Names()...)
+		problems.AddFound(tree, c)
+		m.Options = nil
+		return problems
+	}
+	options := factory.Options()
+	if given := node.Child("options"); given != nil {
+		problems.Merge(config.Decode(given, key+".options", options))
+	}
+	m.Options = options
+	return problems
+}
+
+// options returns the decoded options.
+func (m *Method) options() algorithms.Options { return m.Options.(algorithms.Options) }
+
+// validateProtocol reports a protocol that does not exist.
+func (m *Method) validateProtocol(f federation.Config, c *config.Checker) {
+	scratch := config.NewChecker()
+	f.Protocol = m.Protocol
+	f.Validate(scratch)
+	for _, p := range scratch.Problems() {
+		if p.Key == "protocol" {
+			c.Require(false, "protocol", m.Protocol, p.Want)
+		}
+	}
+}

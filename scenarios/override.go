@@ -1,0 +1,175 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+
+	"fedsim/config"
+)
+
+// overrides are the arguments of --set, sorted by what they reach.
+type overrides struct {
+	settings []config.Assignment // over the base and every experiment
+	chosen   []choice            // points of named axes
+}
+
+// choice leaves an axis of an experiment with some of its points.
+type choice struct {
+	experiment, axis string
+	labels           []*config.Node
+	at               config.Place
+}
+
+// applyOverrides lays the overrides over the document and returns those that
+// must also be laid over its experiments. A table as a value stands for its
+// single keys.
+func applyOverrides(root *config.Node, arguments []string, problems *config.Errors) overrides {
+	var o overrides
+	for _, argument := range arguments {
+		a, err := config.ParseOverride(argument)
+		if err != nil {
+			problems.Merge(err.(config.Errors))
+			continue
+		}
+		for _, single := range singleKeys(a, problems) {
+			o.apply(root, single, problems)
+		}
+	}
+	return o
+}
+
+// singleKeys flattens an override whose value is a table.
+func singleKeys(a config.Assignment, problems *config.Errors) []config.Assignment {
+	if !a.Value.IsTable() {
+		return []config.Assignment{a}
+	}
+	inner := assignmentsOf(a.Value, problems)
+	if len(inner) == 0 {
+		problems.Add(a.Value.Place, "an empty table sets nothing")
+	}
+	for i := range inner {
+		inner[i].Path = slices.Concat(a.Path, inner[i].Path)
+	}
+	return inner
+}
+
+// apply lays one override over the document.
+func (o *overrides) apply(root *config.Node, a config.Assignment, problems *config.Errors) {
+	at := a.Value.Place
+	table, path := root, a.Path
+	switch path[0] {
+	case "experiment":
+		if table, path = findExperiment(root, a, problems); table == nil {
+			return
+		}
+		if path[0] == "axis" {
+			o.choose(a, path, problems)
+			return
+		}
+	case "name", "description", "sweep":
+	default:
+		o.settings = slices.DeleteFunc(o.settings, func(b config.Assignment) bool { return b.Path.Equal(a.Path) })
+		o.settings = append(o.settings, a)
+	}
+	if err := table.Set(path, a.Value); err != nil {
+		problems.Add(at, err.Error())
+	}
+}
+
+// findExperiment returns the table of the experiment that the override names
+// and what is left of the key, nil when there is anything wrong with it.
+func findExperiment(root *config.Node, a config.Assignment, problems *config.Errors) (*config.Node, config.Path) {
+	if len(a.Path) < 3 {
+		problems.Add(a.Value.Place, "must name an experiment and one of its keys: experiment.<name>.<key>=value")
+		return nil, nil
+	}
+	var names []string
+	for _, node := range root.Child("experiment").Items() {
+		name := node.Child("name")
+		if name == nil {
+			continue
+		}
+		if name.Value() == a.Path[1] {
+			return node, a.Path[2:]
+		}
+		names = append(names, config.Label(name.Value()))
+	}
+	problems.Add(a.Value.Place, config.UnknownName("experiment", a.Path[1], a.Path[1], names))
+	return nil, nil
+}
+
+// choose notes which points of an axis shall stay: experiment.<name>.axis.<axis>
+// with a label or a list of labels.
+func (o *overrides) choose(a config.Assignment, path config.Path, problems *config.Errors) {
+	c := choice{experiment: a.Path[1], at: a.Value.Place, labels: a.Value.Items()}
+	if !a.Value.IsList() {
+		c.labels = []*config.Node{a.Value}
+	}
+	if len(path) != 2 || len(c.labels) == 0 {
+		problems.Add(c.at, "must name an axis and the labels of the points to keep: experiment.<name>.axis.<axis>=[\"label\"]")
+		return
+	}
+	c.axis = path[1]
+	o.chosen = append(o.chosen, c)
+}
+
+// fold lays the overrides over an experiment, so that nothing in it stands above
+// them: what it sets is dropped, what it sweeps or tunes collapses to the value.
+func (o *overrides) fold(p *plan, problems *config.Errors) {
+	for _, c := range o.chosen {
+		if c.experiment == p.name {
+			c.fold(p, problems)
+		}
+	}
+	for _, a := range o.settings {
+		p.set = without(p.set, a.Path)
+		for i := range p.axes {
+			axis := &p.axes[i]
+			switch {
+			case !axis.sets(a.Path):
+			case axis.alone(a.Path):
+				axis.collapse(a)
+			default:
+				problems.Add(a.Value.Place, fmt.Sprintf(
+					"axis %s of experiment %s sets %s along with other keys: choose among its points with --set experiment.%s.axis.%s='[\"label\"]'",
+					axis.name, p.name, a.Path, p.name, axis.name))
+			}
+		}
+		for i := range p.tuned {
+			if k := p.tuned[i].find(a.Path); k >= 0 {
+				axis := &p.tuned[i].axes[k]
+				axis.collapse(config.Assignment{Path: axis.swept, Value: a.Value})
+			}
+		}
+	}
+	if p.figure != nil && !slices.Contains(p.seriesLabels(), p.figure.Emphasis) {
+		p.figure.Emphasis = "" // the value to emphasise has been overridden away
+	}
+}
+
+// fold leaves the axis of an experiment with the points that were chosen.
+func (c *choice) fold(p *plan, problems *config.Errors) {
+	var names []string
+	for i := range p.axes {
+		axis := &p.axes[i]
+		if axis.swept != nil {
+			continue
+		}
+		names = append(names, axis.name)
+		if axis.name != c.axis {
+			continue
+		}
+		var labels []string
+		for _, node := range c.labels {
+			label := config.Label(node.Value())
+			if axis.find(label) < 0 {
+				problems.Add(c.at, config.UnknownName("point", label, label, axis.labels()))
+				return
+			}
+			labels = append(labels, label)
+		}
+		axis.choose(labels)
+		return
+	}
+	problems.Add(c.at, config.UnknownName("axis", c.axis, c.axis, names))
+}

@@ -1,0 +1,242 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+
+	"fedsim/config"
+	"fedsim/results"
+)
+
+// plan is an experiment before its expansion: what it sets over the base
+// settings, its grid and what it tunes.
+type plan struct {
+	name, description string
+	at                config.Place
+	methods           []string
+	set               []config.Assignment
+	axes              []axis // named axes, then sweeps
+	tuned             []tuned
+	tuning            Tuning
+	figure            *results.Figure
+}
+
+// tuned is the tuning grid of one method.
+type tuned struct {
+	method string
+	axes   []axis // by option key, relative to the method's table
+}
+
+// find returns the index of the axis of a settings key, -1 when the key is not
+// tuned.
+func (t *tuned) find(key config.Path) int {
+	return slices.IndexFunc(t.axes, func(a axis) bool { return key.Equal(t.path(a.swept)) })
+}
+
+// path returns the settings key of one of the method's options.
+func (t *tuned) path(option config.Path) config.Path {
+	return slices.Concat(config.Path{"methods", t.method}, option)
+}
+
+// newPlan reads an experiment from its table, whose node is given for the
+// places; all lists the methods of the scenario in the order of the file.
+func newPlan(table experimentTable, node *config.Node, all []string, problems *config.Errors) plan {
+	p := plan{
+		name: table.Name, description: table.Description, at: node.Place,
+		methods: table.Methods, tuning: DefaultTuning(),
+	}
+	if !config.IsBare(p.name) {
+		problems.AddProblem(node.PlaceOf("name"), config.Problem{Key: "experiment.name", Value: p.name, Want: "must consist of letters, digits, - and _"})
+	}
+	p.planMethods(node, all, problems)
+	p.set = assignmentsOf(table.Set, problems)
+	for i, a := range table.Axis {
+		p.axes = append(p.axes, namedAxis(a, node.PlaceOf(fmt.Sprintf("axis[%d]", i)), problems))
+	}
+	p.axes = append(p.axes, sweepAxes(table.Sweep, problems)...)
+	p.planTuning(table, node, problems)
+	p.planFigure(table, problems)
+	p.checkNames(problems)
+	p.checkOwners(problems)
+	return p
+}
+
+// planMethods checks the labels that the experiment lists.
+func (p *plan) planMethods(node *config.Node, all []string, problems *config.Errors) {
+	listed := node.Child("methods")
+	if listed == nil {
+		p.methods = all
+		return
+	}
+	if len(p.methods) == 0 {
+		problems.Add(listed.Place, fmt.Sprintf("experiment %s: methods must name at least one method", p.name))
+	}
+	for i, label := range p.methods {
+		at := node.PlaceOf(fmt.Sprintf("methods[%d]", i))
+		if !slices.Contains(all, label) {
+			problems.Add(at, config.UnknownName("method", label, label, all))
+		}
+		if slices.Contains(p.methods[:i], label) {
+			problems.Add(at, fmt.Sprintf("experiment %s: method %s is listed twice", p.name, label))
+		}
+	}
+}
+
+// planTuning reads the tuning grids, in the order of the experiment's methods.
+func (p *plan) planTuning(table experimentTable, node *config.Node, problems *config.Errors) {
+	if table.Tuning != nil {
+		p.tuning = DefaultTuning()
+		problems.Merge(config.Decode(node.Child("tuning"), "experiment.tuning", &p.tuning))
+		c := config.NewChecker()
+		p.tuning.Validate(c)
+		for _, wrong := range c.Problems() {
+			at := node.Child("tuning").PlaceOf(wrong.Key)
+			wrong.Key = "experiment.tuning." + wrong.Key
+			problems.AddProblem(at, wrong)
+		}
+		if len(table.Tune) == 0 {
+			problems.Add(node.PlaceOf("tuning"), fmt.Sprintf("experiment %s: tuning has no effect without [experiment.tune.<method>]", p.name))
+		}
+	}
+	tune := node.Child("tune")
+	if tune == nil {
+		return
+	}
+	for _, label := range tune.Keys() {
+		if !slices.Contains(p.methods, label) {
+			problems.Add(tune.Child(label).Key, config.UnknownName("method", label, label, p.methods))
+		}
+	}
+	for _, label := range p.methods {
+		grid := table.Tune[label]
+		if grid == nil {
+			continue
+		}
+		axes := sweepAxes(grid, problems)
+		for _, a := range axes {
+			if a.swept[0] != "options" || len(a.swept) < 2 {
+				problems.Add(a.points[0].set[0].Value.Place, fmt.Sprintf("experiment %s: only options of a method are tuned: %s must be options.<name>", p.name, a.name))
+			}
+		}
+		if len(axes) > 0 {
+			p.tuned = append(p.tuned, tuned{method: label, axes: axes})
+		}
+	}
+}
+
+// grid returns the tuning grid of a method, nil when it is not tuned.
+func (p *plan) grid(method string) []axis {
+	for _, t := range p.tuned {
+		if t.method == method {
+			return t.axes
+		}
+	}
+	return nil
+}
+
+// planFigure reads how the experiment is drawn.
+func (p *plan) planFigure(table experimentTable, problems *config.Errors) {
+	if table.Figure == nil {
+		return
+	}
+	p.figure = &results.Figure{File: p.name}
+	problems.Merge(config.Decode(table.Figure, "experiment.figure", p.figure))
+}
+
+// checkFigure checks the names in the figure that are those of the experiment:
+// panel, series and the emphasised value of the series. The figure's node gives
+// the places.
+func (p *plan) checkFigure(node *config.Node, problems *config.Errors) {
+	if p.figure == nil {
+		return
+	}
+	names := []string{"method"}
+	for _, a := range p.axes {
+		names = append(names, a.name)
+	}
+	for _, c := range []struct{ key, name string }{{"panel", p.figure.Panel}, {"series", p.figure.Series}} {
+		if c.name != "" && !slices.Contains(names, c.name) {
+			checker := config.NewChecker()
+			checker.In("experiment.figure").OneOf(c.key, c.name, names...)
+			problems.AddProblem(node.PlaceOf(c.key), checker.Problems()[0])
+		}
+	}
+	if p.figure.Emphasis == "" {
+		return
+	}
+	checker := config.NewChecker()
+	checker.In("experiment.figure").OneOf("emphasis", p.figure.Emphasis, p.seriesLabels()...)
+	for _, wrong := range checker.Problems() {
+		problems.AddProblem(node.PlaceOf("emphasis"), wrong)
+	}
+}
+
+// seriesLabels returns the values that the figure's series goes through.
+func (p *plan) seriesLabels() []string {
+	for i := range p.axes {
+		if p.axes[i].name == p.figure.Series {
+			return p.axes[i].labels()
+		}
+	}
+	return p.methods
+}
+
+// checkNames reports axes that share a name.
+func (p *plan) checkNames(problems *config.Errors) {
+	seen := map[string]bool{}
+	for _, a := range p.axes {
+		if seen[a.name] {
+			problems.Add(p.at, fmt.Sprintf("experiment %s: two axes are named %s", p.name, a.name))
+		}
+		seen[a.name] = true
+	}
+}
+
+// checkOwners reports keys that more than one part of the experiment sets, since
+// one of them would be without effect, and keys that no experiment may set.
+func (p *plan) checkOwners(problems *config.Errors) {
+	owner := map[string]string{}
+	claim := func(path config.Path, by string, at config.Place) {
+		key := path.String()
+		if len(path) == 3 && path[0] == "methods" && path[2] == "algorithm" {
+			problems.Add(at, fmt.Sprintf("experiment %s: %s cannot change from run to run: add another method", p.name, key))
+		}
+		if other, ok := owner[key]; ok && other != by {
+			problems.Add(at, fmt.Sprintf("experiment %s: %s is set by %s and by %s", p.name, key, other, by))
+			return
+		}
+		owner[key] = by
+	}
+	for _, a := range p.set {
+		claim(a.Path, "set", a.Value.Key)
+	}
+	for _, a := range p.axes {
+		by := "axis " + a.name
+		if a.swept != nil {
+			by = "sweep"
+		}
+		for _, point := range a.points {
+			for _, s := range point.set {
+				claim(s.Path, by, s.Value.Place)
+			}
+		}
+	}
+	for _, t := range p.tuned {
+		for _, a := range t.axes {
+			claim(t.path(a.swept), "tune."+t.method, a.points[0].set[0].Value.Place)
+		}
+	}
+}
+
+// inherit appends the sweeps of the whole scenario that the experiment leaves
+// open.
+func (p *plan) inherit(sweeps []axis) {
+	for _, sweep := range sweeps {
+		taken := index(p.set, sweep.swept) >= 0 ||
+			slices.ContainsFunc(p.axes, func(a axis) bool { return a.sets(sweep.swept) }) ||
+			slices.ContainsFunc(p.tuned, func(t tuned) bool { return t.find(sweep.swept) >= 0 })
+		if !taken {
+			p.axes = append(p.axes, sweep)
+		}
+	}
+}

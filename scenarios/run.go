@@ -1,0 +1,79 @@
+package scenarios
+
+import (
+	"fmt"
+	"strings"
+
+	"fedsim/algorithms"
+	"fedsim/results"
+)
+
+// Experiment is a grid of runs that belong together, expanded: the points of
+// the axes, the first axis slowest, and at each point the methods in order.
+type Experiment struct {
+	Name        string
+	Description string
+	Axes        []Axis   // in the order of the scenario: named axes, then swept keys
+	Methods     []string // labels in the order of the figures
+	Tuning      Tuning
+	Figure      *results.Figure // nil: not drawn
+	Jobs        []Job
+}
+
+// Job is one method at one point of an experiment, to be run under every seed.
+type Job struct {
+	// Candidates are the runs to choose from, under the first seed, in the order
+	// of the tuning grid, the first key slowest. A method that is not tuned has
+	// one.
+	Candidates []Run
+	// Seeds are those of the repetitions; Candidates[i].WithSeed makes them.
+	Seeds []uint64
+}
+
+// Run is one concrete run: a method at a point of an experiment under a seed.
+type Run struct {
+	ID         string // unique in the scenario: experiment/method/key=value/.../seed=n
+	Experiment string
+	Method     string // the method's label in the scenario
+	Label      string // the method's name in figures
+	Algorithm  string
+	Options    algorithms.Options // the method's own, decoded and valid
+	Protocol   string             // also in Settings.Federation.Protocol
+	Point      []results.Setting  // where on the experiment's axes
+	Tuned      []results.Setting  // where on the tuning grid; empty when the method is not tuned
+	Seed       uint64
+	Settings   Settings
+}
+
+// WithSeed returns the same run under another seed. Settings and options are
+// shared.
+func (r Run) WithSeed(seed uint64) Run {
+	r.Seed = seed
+	r.ID = r.id()
+	return r
+}
+
+// id renders the run's name. Values are escaped where they would be taken for
+// the structure of the name, so that names are as distinct as what they name.
+func (r *Run) id() string {
+	parts := []string{r.Experiment, r.Method}
+	for _, settings := range [][]results.Setting{r.Point, r.Tuned} {
+		for _, s := range settings {
+			parts = append(parts, s.Key+"="+escape(s.Value))
+		}
+	}
+	return strings.Join(append(parts, fmt.Sprintf("seed=%d", r.Seed)), "/")
+}
+
+// escape writes slashes, percent signs and control characters as %XX.
+func escape(value string) string {
+	var b strings.Builder
+	for i := range len(value) {
+		if c := value[i]; c == '/' || c == '%' || c < ' ' || c == 0x7f {
+			fmt.Fprintf(&b, "%%%02X", c)
+			continue
+		}
+		b.WriteByte(value[i])
+	}
+	return b.String()
+}

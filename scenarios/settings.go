@@ -1,0 +1,94 @@
+package scenarios
+
+import (
+	"slices"
+
+	"fedsim/config"
+	"fedsim/data"
+	"fedsim/devices"
+	"fedsim/federation"
+	"fedsim/mtl"
+	"fedsim/network"
+)
+
+// Settings is everything that determines a run but its seed: one table per
+// package.
+type Settings struct {
+	Data       data.Config       `toml:"data" doc:"the federated data set"`
+	Problem    mtl.Config        `toml:"problem" doc:"the learning problem"`
+	Devices    devices.Config    `toml:"devices" doc:"what the devices are"`
+	Network    network.Config    `toml:"network" doc:"the links between server and devices"`
+	Faults     devices.Faults    `toml:"faults" doc:"which devices drop, and when"`
+	Federation federation.Config `toml:"federation" doc:"the server's protocol and what work costs"`
+	Run        RunConfig         `toml:"run" doc:"how long a run takes and what is measured"`
+	Methods    map[string]Method `toml:"methods" doc:"the methods to run, each under a label of letters, digits, - and _"`
+}
+
+// Defaults returns the settings with every default filled in and no methods.
+func Defaults() Settings {
+	return Settings{
+		Data:       data.Defaults(),
+		Problem:    mtl.Defaults(),
+		Devices:    devices.Defaults(),
+		Network:    network.Defaults(),
+		Faults:     devices.DefaultFaults(),
+		Federation: federation.Defaults(),
+		Run:        defaultRun(),
+	}
+}
+
+// decodeSettings decodes a tree of settings strictly, each method's options
+// into the struct of its algorithm.
+func decodeSettings(tree *config.Node) (Settings, config.Errors) {
+	settings := Defaults()
+	problems := config.Decode(tree, "", &settings)
+	problems.Merge(settings.resolveMethods(tree))
+	return settings, problems
+}
+
+// resolveMethods completes methods that were decoded from the tree.
+func (s *Settings) resolveMethods(tree *config.Node) config.Errors {
+	var problems config.Errors
+	for _, label := range s.labels() {
+		method := s.Methods[label]
+		problems.Merge(method.resolve(label, tree.Child("methods").Child(label), tree))
+		s.Methods[label] = method
+	}
+	return problems
+}
+
+// validate checks every table of settings that were decoded from the tree.
+// Running names the method whose protocol is in force in [federation], where it
+// is checked with everything that goes with it; the protocols of the others are
+// checked by themselves.
+func (s *Settings) validate(tree *config.Node, running string) config.Errors {
+	c := config.NewChecker()
+	s.Data.Validate(c.In("data"))
+	s.Problem.Validate(c.In("problem"))
+	s.Devices.Validate(c.In("devices"))
+	s.Network.Validate(c.In("network"))
+	s.Faults.Validate(c.In("faults"))
+	s.Federation.Validate(c.In("federation"))
+	s.Run.Validate(c.In("run"))
+	for _, label := range s.labels() {
+		method := s.Methods[label]
+		in := c.In("methods").In(label)
+		method.options().Validate(in.In("options"))
+		if method.Protocol != "" && label != running {
+			method.validateProtocol(s.Federation, in)
+		}
+	}
+	var problems config.Errors
+	problems.AddFound(tree, c)
+	return problems
+}
+
+// labels returns the labels of the methods in alphabetical order.
+func (s *Settings) labels() []string {
+	labels := make([]string, 0, len(s.Methods))
+	for label := range s.Methods {
+		labels = append(labels, label)
+	}
+	slices.Sort(labels)
+	return labels
+}
