@@ -37,7 +37,7 @@ type Drop struct {
 }
 
 // Drops is the fault model: theta_t^h = 1 with probability p_t^h, independently
-// over devices, rounds and attempts (paper, definition 1 and section 3.2).
+// over devices, rounds and attempts (paper, assumption 2 and section 5.4).
 //
 // Whether a device drops is decided by u < p with a uniform u in [0, 1) that
 // depends on seed, device, round and attempt alone. So those that drop at one

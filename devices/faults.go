@@ -15,7 +15,7 @@ const (
 )
 
 // Faults is the table [faults] of a scenario: the probabilities p_t^h with which
-// device t drops in round h (paper, section 3.2 and definition 1). At most one
+// device t drops in round h (paper, assumption 2 and section 5.4). At most one
 // of the three probability keys may be set.
 type Faults struct {
 	DropProbability          float64   `toml:"drop_probability" doc:"probability that a device drops in a round"`

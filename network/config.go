@@ -1,0 +1,71 @@
+package network
+
+import (
+	"fmt"
+
+	"fedsim/config"
+)
+
+// Unset, in the overrides of a Config, stands for the profile's figure. It is
+// not 0, so that a link without bandwidth is an error and none without latency is.
+const Unset = -1
+
+// Config is the table [network] of a scenario.
+type Config struct {
+	Profile      string  `toml:"profile" doc:"what the links are: \"wifi\", \"wifi-2012\", \"lte\", \"3g\" or \"ethernet\""`
+	DownlinkMbps float64 `toml:"downlink_mbps" doc:"rate from the server to a device, in 10^6 bit/s; -1: the profile's"`
+	UplinkMbps   float64 `toml:"uplink_mbps" doc:"rate from a device to the server, in 10^6 bit/s; -1: the profile's"`
+	RTTms        float64 `toml:"rtt_ms" doc:"round trip time in milliseconds, half of it each way; -1: the profile's"`
+
+	RateSpread      float64 `toml:"rate_spread" doc:"how the devices' rates differ: sigma/mu of the log-normal number of mean 1 that both rates of a device are multiplied by"`
+	Jitter          float64 `toml:"jitter" doc:"how transfers differ: sigma/mu of the log-normal number of mean 1 that the duration of each is multiplied by"`
+	LossProbability float64 `toml:"loss_probability" doc:"probability that a transfer, whole, does not arrive"`
+
+	HeaderBytes          int `toml:"header_bytes" doc:"bytes of a message besides its values"`
+	PayloadBytesPerValue int `toml:"payload_bytes_per_value" doc:"bytes of a value in a message: 4 or 8"`
+}
+
+// Defaults returns the table's defaults.
+func Defaults() Config {
+	return Config{
+		Profile: "lte", DownlinkMbps: Unset, UplinkMbps: Unset, RTTms: Unset,
+		HeaderBytes: 64, PayloadBytesPerValue: 8,
+	}
+}
+
+// Validate reports everything wrong with the table.
+func (n *Config) Validate(c *config.Checker) {
+	c.OneOf("profile", n.Profile, ProfileNames()...)
+	rate := func(key string, mbps float64) {
+		c.Require(mbps > 0 && mbps <= 1e9 || mbps == Unset, key, mbps, "must be positive and at most 1e+09, or -1 for the profile's")
+	}
+	rate("downlink_mbps", n.DownlinkMbps)
+	rate("uplink_mbps", n.UplinkMbps)
+	c.Require(n.RTTms >= 0 && n.RTTms <= 1e9 || n.RTTms == Unset, "rtt_ms", n.RTTms, "must be in [0, 1e+09], or -1 for the profile's")
+	variation := func(key string, cv float64) {
+		c.Require(cv >= 0 && cv <= 100, key, cv, "must be in [0, 100]")
+	}
+	variation("rate_spread", n.RateSpread)
+	variation("jitter", n.Jitter)
+	c.Require(n.LossProbability >= 0 && n.LossProbability <= 1, "loss_probability", n.LossProbability, "must be in [0, 1]")
+	c.Require(n.HeaderBytes >= 0 && n.HeaderBytes <= 1<<30, "header_bytes", n.HeaderBytes, fmt.Sprintf("must be in [0, %d]", 1<<30))
+	c.Require(n.PayloadBytesPerValue == 4 || n.PayloadBytesPerValue == 8, "payload_bytes_per_value", n.PayloadBytesPerValue, "must be 4 or 8")
+}
+
+// Link returns the profile with the table's overrides in its place. The table
+// must be valid.
+func (n *Config) Link() Profile {
+	p, ok := Lookup(n.Profile)
+	if !ok {
+		panic(fmt.Sprintf("network: no profile is named %q", n.Profile))
+	}
+	override := func(of *float64, x float64) {
+		if x != Unset {
+			*of = x
+		}
+	}
+	override(&p.DownlinkMbps, n.DownlinkMbps)
+	override(&p.UplinkMbps, n.UplinkMbps)
+	override(&p.RTTms, n.RTTms)
+	return p
+}

@@ -1,0 +1,129 @@
+package network
+
+import (
+	"fedsim/engine"
+	"fedsim/internal/lognormal"
+	"fedsim/internal/rng"
+)
+
+// Transfer is what becomes of one message on its way.
+type Transfer struct {
+	Duration engine.Time // from the first bit sent to the last one received
+	Lost     bool        // it did not arrive; who sends knows only when the answer does not come
+}
+
+// Links is the links of a federation: one profile, and each device's own rates.
+// It does not change.
+type Links struct {
+	seed    uint64
+	profile Profile
+	header  int
+	payload int // bytes of a value
+	latency float64
+	jitter  lognormal.Multiplier
+	steady  bool // neither jitter nor losses: nothing is drawn
+	loss    float64
+	rates   []rate
+}
+
+// rate is that of one device, in Mbps.
+type rate struct{ down, up float64 }
+
+// NewLinks returns the links of n devices of a valid configuration. Their rates
+// depend on the seed and on nothing else: device t of a larger federation has
+// the same.
+func NewLinks(cfg Config, n int, seed uint64) *Links {
+	p := cfg.Link()
+	l := &Links{
+		seed:    seed,
+		profile: p,
+		header:  cfg.HeaderBytes,
+		payload: cfg.PayloadBytesPerValue,
+		latency: p.RTTms / 1e3 / 2,
+		jitter:  lognormal.Of(cfg.Jitter),
+		steady:  cfg.Jitter == 0 && cfg.LossProbability == 0,
+		loss:    cfg.LossProbability,
+		rates:   make([]rate, n),
+	}
+	spread := lognormal.Of(cfg.RateSpread)
+	for t := range l.rates {
+		// Round 0 of this purpose is the speed of the device's processor.
+		s := rng.New(seed, rng.Spread, t, 1)
+		factor := spread.At(s.Normal())
+		l.rates[t] = rate{down: p.DownlinkMbps * factor, up: p.UplinkMbps * factor}
+	}
+	return l
+}
+
+// Profile returns what the links are, before the devices differ in their rates.
+func (l *Links) Profile() Profile { return l.profile }
+
+// Bytes returns the size of a message that carries that many values.
+func (l *Links) Bytes(values int) float64 {
+	return float64(l.header) + float64(values)*float64(l.payload)
+}
+
+// DownlinkMbps returns the rate of device t from the server, in 10^6 bit/s.
+func (l *Links) DownlinkMbps(t int) float64 { return l.rates[t].down }
+
+// UplinkMbps returns the rate of device t to the server, in 10^6 bit/s.
+func (l *Links) UplinkMbps(t int) float64 { return l.rates[t].up }
+
+// ExpectedDownlink returns how long a message of that many bytes takes to
+// device t without jitter: half the round trip + 8 bytes / bandwidth. It is
+// what the device can know beforehand.
+func (l *Links) ExpectedDownlink(t int, bytes float64) engine.Time {
+	return engine.FromSeconds(l.seconds(l.rates[t].down, bytes))
+}
+
+// ExpectedUplink is ExpectedDownlink for a message from device t.
+func (l *Links) ExpectedUplink(t int, bytes float64) engine.Time {
+	return engine.FromSeconds(l.seconds(l.rates[t].up, bytes))
+}
+
+// Downlink sends a message of that many bytes to device t: the attempt-th, from
+// 0 up, in a round.
+//
+// Loss and jitter are the first numbers of the stream (seed, rng.Downlink, t,
+// round + 2^32 attempt). A transfer is lost when u < loss_probability with the
+// same u for every probability, and its jitter does not depend on its bytes, so
+// that algorithms are compared on the same links.
+func (l *Links) Downlink(t, round, attempt int, bytes float64) Transfer {
+	return l.transfer(rng.Downlink, l.rates[t].down, t, round, attempt, bytes)
+}
+
+// Uplink is Downlink for a message from device t, with draws of its own.
+func (l *Links) Uplink(t, round, attempt int, bytes float64) Transfer {
+	return l.transfer(rng.Uplink, l.rates[t].up, t, round, attempt, bytes)
+}
+
+// DownlinkPower returns the power in watts of the radio of device t while it
+// receives.
+func (l *Links) DownlinkPower(t int) float64 {
+	return radioPower(l.profile.RadioDown, l.rates[t].down, l.profile.RadioBase)
+}
+
+// UplinkPower returns the power in watts of the radio of device t while it
+// sends.
+func (l *Links) UplinkPower(t int) float64 {
+	return radioPower(l.profile.RadioUp, l.rates[t].up, l.profile.RadioBase)
+}
+
+func radioPower(perMbps, mbps, base float64) float64 {
+	return (float64(perMbps*mbps) + base) / 1e3
+}
+
+// seconds returns how long that many bytes take, without jitter.
+func (l *Links) seconds(mbps, bytes float64) float64 {
+	return l.latency + float64(bytes*8/(mbps*1e6))
+}
+
+func (l *Links) transfer(way rng.Purpose, mbps float64, t, round, attempt int, bytes float64) Transfer {
+	seconds := l.seconds(mbps, bytes)
+	if l.steady {
+		return Transfer{Duration: engine.FromSeconds(seconds)}
+	}
+	s := rng.New(l.seed, way, t, attempt<<32|round)
+	lost := s.Float64() < l.loss
+	return Transfer{Duration: engine.FromSeconds(seconds * l.jitter.At(s.Normal())), Lost: lost}
+}

@@ -1,0 +1,217 @@
+package network
+
+import (
+	"math"
+	"testing"
+
+	"fedsim/engine"
+)
+
+func links(t *testing.T, n int, change func(*Config)) *Links {
+	t.Helper()
+	cfg := Defaults()
+	change(&cfg)
+	if got := problems(cfg); got != nil {
+		t.Fatal(got)
+	}
+	return NewLinks(cfg, n, 21)
+}
+
+// 1000 bytes are 8000 bits: at 2 Mbps 4 ms, at 0.5 Mbps 16 ms; 10 ms of latency
+// each way.
+func TestClosedForm(t *testing.T) {
+	l := links(t, 2, func(n *Config) { n.DownlinkMbps, n.UplinkMbps, n.RTTms = 2, 0.5, 20 })
+	const ms = engine.Time(1e6)
+	for device := range 2 {
+		if got := l.Downlink(device, 3, 1, 1000); got != (Transfer{Duration: 14 * ms}) {
+			t.Errorf("downlink: %+v, want 14 ms", got)
+		}
+		if got := l.Uplink(device, 3, 1, 1000); got != (Transfer{Duration: 26 * ms}) {
+			t.Errorf("uplink: %+v, want 26 ms", got)
+		}
+		if l.ExpectedDownlink(device, 1000) != 14*ms || l.ExpectedUplink(device, 1000) != 26*ms {
+			t.Errorf("expected %v and %v, want 14 ms and 26 ms", l.ExpectedDownlink(device, 1000), l.ExpectedUplink(device, 1000))
+		}
+		if got := l.Uplink(device, 0, 0, 0).Duration; got != 10*ms {
+			t.Errorf("nothing takes %v, want half the round trip", got)
+		}
+	}
+}
+
+func TestBytes(t *testing.T) {
+	if got := links(t, 1, func(*Config) {}).Bytes(561); got != 64+561*8 {
+		t.Errorf("561 values of 8 bytes and a header are %g bytes", got)
+	}
+	if got := links(t, 1, func(n *Config) { n.PayloadBytesPerValue, n.HeaderBytes = 4, 0 }).Bytes(561); got != 561*4 {
+		t.Errorf("561 values of 4 bytes are %g bytes", got)
+	}
+}
+
+// Huang et al.'s model at the profile's rates: LTE 438.39 x 5.6 + 1288.04 mW up,
+// 51.97 x 12.7 + 1288.04 mW down.
+func TestRadioPower(t *testing.T) {
+	l := links(t, 1, func(*Config) {})
+	if got := l.UplinkPower(0); math.Abs(got-3.743024) > 1e-12 {
+		t.Errorf("%v W up, want 3.743024", got)
+	}
+	if got := l.DownlinkPower(0); math.Abs(got-1.948059) > 1e-12 {
+		t.Errorf("%v W down, want 1.948059", got)
+	}
+	wire := links(t, 1, func(n *Config) { n.Profile = "ethernet" })
+	if wire.UplinkPower(0) != 0 || wire.DownlinkPower(0) != 0 {
+		t.Error("a wire has a radio")
+	}
+}
+
+// Halving every rate doubles the part of each transfer that grows with its
+// bytes, jitter or not; the latency is set to nothing to see that part alone.
+func TestHalvedRatesDoubleTheTime(t *testing.T) {
+	for _, jitter := range []float64{0, 0.45} {
+		set := func(down, up float64) *Links {
+			return links(t, 10, func(n *Config) {
+				n.DownlinkMbps, n.UplinkMbps, n.RTTms, n.RateSpread, n.Jitter = down, up, 0, 0.3, jitter
+			})
+		}
+		fast, slow := set(8, 4), set(4, 2)
+		for device := range 10 {
+			for round := range 20 {
+				for name, pair := range map[string][2]engine.Time{
+					"down":          {fast.Downlink(device, round, 0, 1e6).Duration, slow.Downlink(device, round, 0, 1e6).Duration},
+					"up":            {fast.Uplink(device, round, 0, 1e6).Duration, slow.Uplink(device, round, 0, 1e6).Duration},
+					"expected down": {fast.ExpectedDownlink(device, 1e6), slow.ExpectedDownlink(device, 1e6)},
+					"expected up":   {fast.ExpectedUplink(device, 1e6), slow.ExpectedUplink(device, 1e6)},
+				} {
+					if diff := pair[1] - 2*pair[0]; diff < -1 || diff > 1 { // each is rounded to a nanosecond
+						t.Fatalf("%s, device %d, round %d: %d ns, %d ns at half the rate", name, device, round, pair[0], pair[1])
+					}
+				}
+			}
+		}
+	}
+}
+
+// Mean within four standard errors of the expected duration, coefficient of
+// variation within 5 %, latency included in both.
+func TestJitterKeepsTheMean(t *testing.T) {
+	const n, cv = 40_000, 0.45
+	l := links(t, 1, func(n *Config) { n.Jitter = cv })
+	for name, send := range map[string]func(round int) Transfer{
+		"down": func(round int) Transfer { return l.Downlink(0, round, 0, 5000) },
+		"up":   func(round int) Transfer { return l.Uplink(0, round, 0, 5000) },
+	} {
+		expected := l.ExpectedDownlink(0, 5000).Seconds()
+		if name == "up" {
+			expected = l.ExpectedUplink(0, 5000).Seconds()
+		}
+		var sum, squares float64
+		for round := range n {
+			x := send(round).Duration.Seconds() / expected
+			sum += x
+			squares += (x - 1) * (x - 1)
+		}
+		if mean := sum / n; math.Abs(mean-1) > 4*cv/math.Sqrt(n) {
+			t.Errorf("%s: mean %g of what is expected", name, mean)
+		}
+		if sd := math.Sqrt(squares / n); math.Abs(sd/cv-1) > 0.05 {
+			t.Errorf("%s: sigma/mu %g, want %g", name, sd, cv)
+		}
+	}
+}
+
+func TestRateSpread(t *testing.T) {
+	const n, cv = 20_000, 0.45
+	l := links(t, n, func(n *Config) { n.RateSpread = cv })
+	p := l.Profile()
+	var sum, squares float64
+	for d := range n {
+		x := l.DownlinkMbps(d) / p.DownlinkMbps
+		if up := l.UplinkMbps(d) / p.UplinkMbps; math.Abs(up/x-1) > 1e-12 {
+			t.Fatalf("device %d: %g times the rate down, %g times up", d, x, up)
+		}
+		sum += x
+		squares += (x - 1) * (x - 1)
+	}
+	if mean := sum / n; math.Abs(mean-1) > 4*cv/math.Sqrt(n) {
+		t.Errorf("mean %g, want 1", mean)
+	}
+	if sd := math.Sqrt(squares / n); math.Abs(sd/cv-1) > 0.1 {
+		t.Errorf("sigma/mu %g, want %g", sd, cv)
+	}
+	small := links(t, 5, func(n *Config) { n.RateSpread = cv })
+	for d := range 5 {
+		if small.UplinkMbps(d) != l.UplinkMbps(d) {
+			t.Errorf("device %d is another one in a smaller federation", d)
+		}
+	}
+}
+
+// Losses are binomial: within 4 sigma of n p; who is lost at one probability is
+// lost at every higher one, and jitter has no say in it.
+func TestLosses(t *testing.T) {
+	const devices, rounds = 50, 100
+	ways := map[string]func(l *Links, device, round, attempt int) Transfer{
+		"down": func(l *Links, d, h, a int) Transfer { return l.Downlink(d, h, a, 100) },
+		"up":   func(l *Links, d, h, a int) Transfer { return l.Uplink(d, h, a, 100) },
+	}
+	var before *Links
+	for _, p := range []float64{0, 0.05, 0.3, 1} {
+		l := links(t, devices, func(n *Config) { n.LossProbability = p })
+		jittery := links(t, devices, func(n *Config) { n.LossProbability, n.Jitter = p, 0.5 })
+		for name, send := range ways {
+			lost := 0
+			for device := range devices {
+				for round := range rounds {
+					for attempt := range 2 {
+						got := send(l, device, round, attempt)
+						if got.Lost {
+							lost++
+						}
+						if got.Lost != send(jittery, device, round, attempt).Lost {
+							t.Fatalf("%s: jitter changes what is lost", name)
+						}
+						if before != nil && send(before, device, round, attempt).Lost && !got.Lost {
+							t.Fatalf("%s: lost at a lower probability than %g only", name, p)
+						}
+					}
+				}
+			}
+			n := float64(2 * devices * rounds)
+			if math.Abs(float64(lost)-n*p) > 4*math.Sqrt(n*p*(1-p)) {
+				t.Errorf("%s, p = %g: %d of %g are lost", name, p, lost, n)
+			}
+		}
+		before = l
+	}
+}
+
+// Jitter is a matter of seed, device, round, attempt and way, each of which
+// must matter, and of nothing else.
+func TestTransfersDiffer(t *testing.T) {
+	jitter := func(n *Config) { n.Jitter, n.DownlinkMbps, n.UplinkMbps = 0.3, 10, 10 }
+	l := links(t, 4, jitter)
+	cfg := Defaults()
+	jitter(&cfg)
+	other := NewLinks(cfg, 4, 22)
+	base := l.Downlink(1, 2, 0, 1000)
+	if again := links(t, 9, jitter).Downlink(1, 2, 0, 1000); again != base {
+		t.Errorf("asked again: %+v, was %+v", again, base)
+	}
+	for name, got := range map[string]Transfer{
+		"seed":    other.Downlink(1, 2, 0, 1000),
+		"device":  l.Downlink(2, 2, 0, 1000),
+		"round":   l.Downlink(1, 3, 0, 1000),
+		"attempt": l.Downlink(1, 2, 1, 1000),
+		"way":     l.Uplink(1, 2, 0, 1000),
+	} {
+		if got == base {
+			t.Errorf("another %s makes no difference", name)
+		}
+	}
+}
+
+func TestTransferAllocatesNothing(t *testing.T) {
+	l := links(t, 3, func(n *Config) { n.Jitter, n.LossProbability = 0.4, 0.1 })
+	if n := testing.AllocsPerRun(100, func() { l.Downlink(1, 2, 0, 1e4); l.Uplink(1, 2, 3, 1e4) }); n != 0 {
+		t.Errorf("a transfer allocates %v times", n)
+	}
+}
