@@ -97,3 +97,35 @@ func (p *Problem) LearnCoupling(pool *parallel.Pool, outer int, floor, gap float
 	}
 	return c, nil
 }
+
+// AlternatingOptimum approaches a stationary point of P(W, Omega), which for the
+// jointly convex "probabilistic" regulariser is the optimum, by outer central W
+// and Omega steps from coupling c; it ends early when a W step gains less than
+// gap relative to P. It returns the last W step, whose primal objective is the
+// lowest of all, with RelativeGap set to the last gain: alternation has no
+// certificate.
+func (p *Problem) AlternatingOptimum(pool *parallel.Pool, c Coupling, outer int, gap float64, sweeps int) (*Optimum, error) {
+	var last *Optimum
+	for {
+		var start *Duals
+		if last != nil {
+			start = last.Duals
+		}
+		o := p.Optimize(pool, c, start, gap, sweeps)
+		if last != nil {
+			o.RelativeGap = (last.Primal - o.Primal) / math.Abs(o.Primal)
+		}
+		if outer--; outer <= 0 || last != nil && o.RelativeGap <= gap {
+			return o, nil
+		}
+		last = o
+		next, err := p.Regularizer.Update(&o.W, p.Config.OmegaFloor)
+		if errors.Is(err, ErrFixed) {
+			return o, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		c = next
+	}
+}

@@ -1,0 +1,250 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"fedsim/algorithms"
+	"fedsim/federation"
+	"fedsim/internal/parallel"
+	"fedsim/results"
+	"fedsim/scenarios"
+)
+
+// Options say how a scenario is run; none of them changes its results.
+type Options struct {
+	Workers  int                                    // 0: one per core
+	Queue    string                                 // the engine's event queue; empty: the default
+	Progress func(Progress)                         // nil: none; calls do not overlap
+	Finished func(index int, run results.Run) error // receives each finished run, in any order; calls do not overlap
+	Clock    func() time.Time                       // the real clock, for wall times
+}
+
+// Progress is how far a scenario has come.
+type Progress struct {
+	Done, Total int     // runs, candidates of the tuning included
+	Share       float64 // of all rounds, in [0, 1]
+	Run         string  // the run that has just moved
+	TimeS       float64 // its virtual time
+	Phase       string  // "preparing", "tuning" or "running"
+}
+
+// Total returns how many runs a scenario leaves.
+func Total(experiments []scenarios.Experiment) int {
+	n := 0
+	for _, e := range experiments {
+		for _, j := range e.Jobs {
+			n += len(j.Seeds)
+		}
+	}
+	return n
+}
+
+// Run runs expanded experiments. Run index counts jobs in their order, and the
+// seeds of each. When ctx ends, runs stop after their round and are handed on as
+// interrupted; the error then wraps ctx's. An error of a run ends all.
+func Run(ctx context.Context, experiments []scenarios.Experiment, o Options) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r := &runner{
+		options: o, pool: parallel.NewPool(o.Workers), ctx: ctx, cancel: cancel,
+	}
+	r.prepare.pool = r.pool
+	var jobs []job
+	index := 0
+	for i := range experiments {
+		e := &experiments[i]
+		for k := range e.Jobs {
+			jobs = append(jobs, job{Job: &e.Jobs[k], target: e.Tuning.Target, first: index})
+			index += len(e.Jobs[k].Seeds)
+		}
+	}
+	for _, j := range jobs {
+		r.total += len(j.Seeds)
+		if len(j.Candidates) > 1 {
+			r.total += len(j.Candidates)
+		}
+	}
+	// First what all runs need, then the winners of the tuning, then the runs:
+	// each step is spread over the workers by itself.
+	r.pool.For(len(jobs), func(i, _ int) { r.ready(&jobs[i]) })
+	r.pool.For(len(jobs), func(i, _ int) { r.tune(&jobs[i]) })
+	var seeds []repetition
+	for i := range jobs {
+		for k := range jobs[i].Seeds {
+			seeds = append(seeds, repetition{&jobs[i], k})
+		}
+	}
+	r.pool.For(len(seeds), func(i, _ int) { r.repeat(seeds[i]) })
+	return context.Cause(ctx)
+}
+
+// job is a method at a point: candidates to tune over, then seeds to repeat.
+type job struct {
+	*scenarios.Job
+	target float64
+	first  int // index of its first run
+	winner int
+}
+
+type repetition struct {
+	job  *job
+	seed int // index into its seeds
+}
+
+type runner struct {
+	options Options
+	pool    *parallel.Pool
+	prepare preparer
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+
+	mu    sync.Mutex
+	done  int
+	total int
+	share float64
+}
+
+// ready prepares what a job's runs share.
+func (r *runner) ready(j *job) {
+	for i := range j.Candidates {
+		if r.ctx.Err() != nil {
+			return
+		}
+		r.report(j.Candidates[i].ID, "preparing", 0, 0, 0)
+		if _, err := r.prepare.prepare(&j.Candidates[i].Settings); err != nil {
+			r.cancel(err)
+		}
+	}
+}
+
+// tune picks the candidate that reaches the target first in virtual time. When
+// none does, it is the one with the lowest sub-optimality at the end. All
+// candidates have the same budget; one that is slower than the best so far is
+// not followed further, since it cannot win.
+func (r *runner) tune(j *job) {
+	if len(j.Candidates) == 1 {
+		return
+	}
+	best, lowest := math.Inf(1), math.Inf(1)
+	for i := range j.Candidates {
+		run := j.Candidates[i]
+		plan := plan(&run)
+		plan.StopAt = j.target
+		if !math.IsInf(best, 1) && (plan.MaxTime == 0 || best < plan.MaxTime) {
+			plan.MaxTime = best
+		}
+		out, err := r.execute(&run, plan, "tuning")
+		if err != nil || r.ctx.Err() != nil {
+			return
+		}
+		x := results.Run{Rounds: out.Rounds}
+		if hit, ok := x.Reached(j.target); ok {
+			if hit.TimeS < best {
+				best, j.winner = hit.TimeS, i
+			}
+			continue
+		}
+		if last, ok := x.Last(); ok && math.IsInf(best, 1) && last.Suboptimality < lowest {
+			lowest, j.winner = last.Suboptimality, i
+		}
+	}
+}
+
+// repeat runs the winner of a job under one of its seeds.
+func (r *runner) repeat(rep repetition) {
+	if r.ctx.Err() != nil {
+		return
+	}
+	run := rep.job.Candidates[rep.job.winner].WithSeed(rep.job.Seeds[rep.seed])
+	start := r.options.Clock()
+	out, err := r.execute(&run, plan(&run), "running")
+	if err != nil {
+		return
+	}
+	p, err := r.prepare.prepare(&run.Settings)
+	if err != nil {
+		r.cancel(err)
+		return
+	}
+	result := results.Run{
+		ID: run.ID, Experiment: run.Experiment, Method: run.Label, Algorithm: run.Algorithm,
+		Point: run.Point, Tuned: run.Tuned, Seed: run.Seed,
+		Status: out.Status, Reason: out.Reason,
+		Optimum: p.optimum, OptimumGap: p.optimumGap,
+		EventHash: out.EventHash, ModelHash: out.ModelHash,
+		WallS: r.options.Clock().Sub(start).Seconds(), Rounds: out.Rounds,
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.options.Finished(rep.job.first+rep.seed, result); err != nil {
+		r.cancel(err)
+	}
+}
+
+// plan is how long a run goes on by its settings.
+func plan(run *scenarios.Run) federation.Plan {
+	s := &run.Settings.Run
+	return federation.Plan{
+		Outer: s.Outer, Rounds: s.Rounds, EvalEvery: s.EvalEvery,
+		MaxTime: s.MaxTimeS, StopAt: s.StopAt,
+	}
+}
+
+// execute runs one run; an error ends all others.
+func (r *runner) execute(run *scenarios.Run, plan federation.Plan, phase string) (*federation.Outcome, error) {
+	out, err := r.run(run, plan, phase)
+	if err != nil {
+		err = fmt.Errorf("run %s: %w", run.ID, err)
+		r.cancel(err)
+	}
+	return out, err
+}
+
+func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string) (*federation.Outcome, error) {
+	s := &run.Settings
+	p, err := r.prepare.prepare(s)
+	if err != nil {
+		return nil, err
+	}
+	factory, ok := algorithms.Lookup(run.Algorithm)
+	if !ok {
+		return nil, fmt.Errorf("algorithm %q is not registered", run.Algorithm)
+	}
+	plan.Optimum = p.optimum
+	f, err := federation.New(federation.Setup{
+		Config: s.Federation, Devices: s.Devices, Network: s.Network, Faults: s.Faults, Plan: plan,
+		Problem: p.problem, Coupling: p.coupling, Factory: factory, Options: run.Options,
+		Seed: run.Seed, Pool: r.pool, Queue: r.options.Queue,
+	})
+	if err != nil {
+		return nil, err
+	}
+	done, all := 0.0, float64(plan.Outer*plan.Rounds)
+	out, err := f.Run(r.ctx, func(x results.Round) {
+		step := float64(x.Round)/all - done
+		done += step
+		r.report(run.ID, phase, x.TimeS, step, 0)
+	})
+	r.report(run.ID, phase, math.NaN(), 1-done, 1)
+	return out, err
+}
+
+// report passes progress on.
+func (r *runner) report(id, phase string, timeS, step float64, finished int) {
+	if r.options.Progress == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.done += finished
+	r.share += step / float64(r.total)
+	r.options.Progress(Progress{Done: r.done, Total: r.total, Share: r.share, Run: id, TimeS: timeS, Phase: phase})
+}
+
+// Interrupted reports whether an error of Run says that the user stopped it.
+func Interrupted(err error) bool { return errors.Is(err, context.Canceled) }
