@@ -26,7 +26,7 @@ func Encode(v any) ([]byte, error) {
 // panics for what TOML cannot hold.
 func Literal(v any) string {
 	var b bytes.Buffer
-	if err := toml.NewEncoder(&b).Encode(map[string]any{"v": []any{[]any{v}}}); err != nil {
+	if err := toml.NewEncoder(&b).Encode(map[string]any{"v": []any{[]any{withLists(reflect.ValueOf(v)).Interface()}}}); err != nil {
 		panic(fmt.Sprintf("config: %v has no place in TOML: %v", v, err))
 	}
 	text := strings.TrimSpace(b.String())
