@@ -111,7 +111,7 @@ func (b *Batteries) Die(t int, now engine.Time) {
 	c.plugged, c.due = engine.Never, engine.Never
 	if b.charger > 0 {
 		c.plugged = now.Add(b.delay)
-		c.due = c.plugged.Add(engine.CeilSeconds((b.comeback - c.left) / b.charger))
+		c.due = c.plugged.Add(engine.CeilSeconds(b.comeback / b.charger))
 	}
 }
 

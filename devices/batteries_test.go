@@ -62,7 +62,15 @@ func TestABatteryRunsDownAndIsCharged(t *testing.T) {
 	if b.Level(0) != 0 {
 		t.Errorf("level %g when the charger is plugged in", b.Level(0))
 	}
+	b.Drain(590 * second) // 30 s of charging, then 10 s more: none is counted twice
+	b.Drain(600 * second)
+	if math.Abs(b.Level(0)-400./3600) > 1e-12 {
+		t.Errorf("level %g after 40 s of charging, want 400 J of 3600 J", b.Level(0))
+	}
 	b.Revive(0, back)
+	if at, ok := b.EmptyAt(0); ok {
+		t.Errorf("a revived device draws nothing yet, and is empty at %v", at)
+	}
 	if b.Level(0) != 0.25 || b.Flat(0) || b.Spent(0) != 1800 {
 		t.Errorf("revived: level %g, spent %g J", b.Level(0), b.Spent(0))
 	}

@@ -1,0 +1,31 @@
+package engine_test
+
+import (
+	"fmt"
+
+	"fedsim/engine"
+)
+
+// A server gives two devices until 300 ms to answer. Kinds are in the order in
+// which simultaneous events are to fire: an answer at the deadline is in time.
+func Example() {
+	const (
+		answer engine.Kind = iota
+		deadline
+	)
+	e := engine.New(2, engine.Options{})
+	e.Schedule(engine.FromSeconds(0.3), deadline, engine.Server)
+	e.Schedule(engine.FromSeconds(0.3), answer, 0)
+	late := e.Schedule(engine.FromSeconds(0.5), answer, 1)
+	e.Run(func(ev engine.Event) {
+		switch ev.Kind {
+		case answer:
+			fmt.Println(e.Now(), "device", ev.Device, "answers")
+		case deadline:
+			fmt.Println(e.Now(), "deadline; device 1 was late:", e.Cancel(late))
+		}
+	})
+	// Output:
+	// 300ms device 0 answers
+	// 300ms deadline; device 1 was late: true
+}
