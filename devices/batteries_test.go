@@ -232,7 +232,7 @@ func TestEnergyIsConserved(t *testing.T) {
 				t.Fatalf("%+v: %g J came in, %g J went out or are left", e, in, out)
 			}
 		}
-		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+		for range rapid.IntRange(20, 80).Draw(t, "steps") {
 			next := now + engine.Time(rapid.Int64Range(0, int64(200*second)).Draw(t, "span"))
 			// Fire the deaths that are due until then, and the revivals the
 			// history does not put off.
