@@ -101,7 +101,8 @@ func (n *Node) Set(path Path, value *Node) error {
 	for i, key := range path[:len(path)-1] {
 		next := table.table[key]
 		if next == nil {
-			next = NewTable(value.Key)
+			next = NewTable(value.Place)
+			next.Key = value.Key
 			table.add(key, next)
 		}
 		if next.kind != tableNode {

@@ -3,8 +3,6 @@ package config
 import (
 	"fmt"
 	"strings"
-
-	"github.com/BurntSushi/toml"
 )
 
 // ParseOverride reads the argument of --set: a dotted key, an equals sign and a
@@ -29,30 +27,21 @@ func ParseOverride(argument string) (Assignment, error) {
 		return fail(`has no value: write %s='""' for an empty string`, path)
 	}
 
-	document := "value = " + text
-	root, err := Parse("", []byte(document))
+	root, err := Parse("", []byte("value = "+text))
 	if err == nil && len(root.keys) == 1 && !strings.Contains(text, "\n") {
 		value := root.Child("value")
 		value.relocate(at)
 		return Assignment{Path: path, Value: value}, nil
 	}
-	if strings.ContainsAny(text[:1], `"'[{`) || strings.ContainsAny(text, "\n\r") {
-		return fail("%s is not a TOML value%s", text, hint(text, document))
+	switch {
+	case strings.Contains(text, "\n"):
+		return fail("the value must be on one line")
+	case text[0] == '[':
+		return fail(`%s is not a TOML value: strings within a list need quotes, ["a", "b"]`, text)
+	case strings.ContainsAny(text[:1], `"'{`):
+		return fail("%s is not a TOML value: %s", text, err.(Errors)[0].Text)
 	}
 	return Assignment{Path: path, Value: NewScalar(text, at)}, nil
-}
-
-// hint says what is wrong with a value that is not TOML.
-func hint(text, document string) string {
-	var discard any
-	_, err := toml.Decode(document, &discard)
-	if strings.HasPrefix(text, "[") {
-		return `: strings within a list need quotes, ["a", "b"]`
-	}
-	if err == nil {
-		return ": it must be on one line"
-	}
-	return ": " + syntaxError("", err).Text
 }
 
 // relocate gives every value of the tree the same place.

@@ -18,23 +18,23 @@ func Parse(file string, source []byte) (root *Node, err error) {
 	if strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") {
 		return nil, Errors{{Place: whole, Text: "is written in UTF-16: TOML files must be UTF-8"}}
 	}
-	var values map[string]any
-	if _, err := toml.Decode(text, &values); err != nil {
-		return nil, Errors{syntaxError(file, err)}
-	}
-
 	lines := lineStarts(text)
 	s := scanner{source: text, place: func(offset int) Place {
 		line := lines.of(offset)
 		return Place{File: file, Line: line + 1, Column: offset - lines[line] + 1}
 	}}
 	root = NewTable(whole)
-	if err := s.document(root); err != nil {
-		var located Errors
-		if errors.As(err, &located) {
-			return nil, located
-		}
-		return nil, Errors{{Place: whole, Text: fmt.Sprintf("cannot be understood: %v", err)}}
+	var values map[string]any
+	_, syntax := toml.Decode(text, &values)
+	structure := s.document(root)
+	var twice Errors
+	switch {
+	case errors.As(structure, &twice) && (syntax == nil || strings.Contains(syntax.Error(), "already")):
+		return nil, twice // the library is vague about where, and misses some
+	case syntax != nil:
+		return nil, Errors{syntaxError(syntax, s.place, len(text))}
+	case structure != nil:
+		return nil, Errors{{Place: whole, Text: fmt.Sprintf("cannot be understood: %v", structure)}}
 	}
 	if err := root.fill(values, nil); err != nil {
 		return nil, Errors{{Place: whole, Text: fmt.Sprintf("cannot be understood: %v", err)}}
@@ -86,16 +86,15 @@ func (n *Node) fill(value any, at Path) error {
 	return nil
 }
 
-// syntaxError turns an error of the TOML library into one of ours.
-func syntaxError(file string, err error) Located {
-	place := Place{File: file}
-	text := err.Error()
+// syntaxError turns an error of the TOML library into one of ours. Of the
+// library's position only the offset can be relied on: at the end of a line its
+// line and column speak of different ones.
+func syntaxError(err error, place func(offset int) Place, length int) Located {
 	var parse toml.ParseError
-	if errors.As(err, &parse) {
-		place.Line, place.Column = parse.Position.Line, max(parse.Position.Col, 1)
-		text = parse.Message
+	if !errors.As(err, &parse) {
+		return Located{Text: sentence(err.Error())}
 	}
-	return Located{Place: place, Text: sentence(text)}
+	return Located{Place: place(min(parse.Position.Start, length)), Text: sentence(parse.Message)}
 }
 
 // sentence writes a message as our errors are written: lower case, no full stop.

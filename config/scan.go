@@ -7,14 +7,15 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// scanner walks the source of a document that the TOML library has accepted
-// and notes where every key and value stands and in which order keys come. The
+// scanner walks the source of a document and notes where every key and value stands and in which order keys come. The
 // library tells neither for the elements of lists: in its metadata all tables
 // of an [[array]] share one key.
 //
-// Having valid TOML in front of it, it need only know where things end. The one
-// fault it finds by itself is a key that is set twice: the library overlooks
-// some of those and drops a value in silence ("a.b = 1" followed by "a = 2").
+// Only valid TOML gets past the library, so that the scanner need but know where
+// things end; on anything else it may say what it likes, but must come to an
+// end. The one fault that is its own to find is a key that is set twice: the
+// library overlooks some of those and drops a value in silence ("a.b = 1"
+// followed by "a = 2").
 type scanner struct {
 	source string
 	offset int
@@ -96,7 +97,10 @@ func (s *scanner) keyValue(table *Node) error {
 	}
 	at := s.place(start)
 	s.skip(isBlank)
-	s.offset++ // the equals sign
+	if s.peek() != '=' {
+		return fmt.Errorf("no value for %s", path)
+	}
+	s.offset++
 	s.skip(isBlank)
 	value, err := s.value()
 	if err != nil {

@@ -65,7 +65,7 @@ func (p *plan) run(point *config.Node, label string, options []config.Assignment
 	if len(problems) > 0 {
 		return Run{}, problems
 	}
-	problems.Merge(settings.validate(tree, label))
+	problems.Merge(settings.validate(tree))
 	method := settings.Methods[label]
 	return Run{
 		Experiment: p.name, Method: label, Label: method.Label,

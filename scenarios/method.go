@@ -50,14 +50,18 @@ func (m *Method) resolve(label string, node, tree *config.Node) config.Errors {
 // options returns the decoded options.
 func (m *Method) options() algorithms.Options { return m.Options.(algorithms.Options) }
 
-// validateProtocol reports a protocol that does not exist.
-func (m *Method) validateProtocol(f federation.Config, c *config.Checker) {
+// checkProtocol reports a protocol of the method's own that does not exist.
+// What goes with a protocol is checked run by run, when it is in force.
+func (m Method) checkProtocol(f federation.Config, c *config.Checker) {
+	if m.Protocol == "" {
+		return
+	}
 	scratch := config.NewChecker()
 	f.Protocol = m.Protocol
 	f.Validate(scratch)
 	for _, p := range scratch.Problems() {
 		if p.Key == "protocol" {
-			c.Require(false, "protocol", m.Protocol, p.Want)
+			c.Require(false, p.Key, m.Protocol, p.Want)
 		}
 	}
 }

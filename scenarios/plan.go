@@ -198,10 +198,13 @@ func (p *plan) checkOwners(problems *config.Errors) {
 	owner := map[string]string{}
 	claim := func(path config.Path, by string, at config.Place) {
 		key := path.String()
+		if owner[key] == by {
+			return
+		}
 		if len(path) == 3 && path[0] == "methods" && path[2] == "algorithm" {
 			problems.Add(at, fmt.Sprintf("experiment %s: %s cannot change from run to run: add another method", p.name, key))
 		}
-		if other, ok := owner[key]; ok && other != by {
+		if other, ok := owner[key]; ok {
 			problems.Add(at, fmt.Sprintf("experiment %s: %s is set by %s and by %s", p.name, key, other, by))
 			return
 		}

@@ -54,14 +54,16 @@ func (s *Settings) resolveMethods(tree *config.Node) config.Errors {
 		problems.Merge(method.resolve(label, tree.Child("methods").Child(label), tree))
 		s.Methods[label] = method
 	}
+	c := config.NewChecker()
+	for _, label := range s.labels() {
+		s.Methods[label].checkProtocol(s.Federation, c.In("methods").In(label))
+	}
+	problems.AddFound(tree, c)
 	return problems
 }
 
 // validate checks every table of settings that were decoded from the tree.
-// Running names the method whose protocol is in force in [federation], where it
-// is checked with everything that goes with it; the protocols of the others are
-// checked by themselves.
-func (s *Settings) validate(tree *config.Node, running string) config.Errors {
+func (s *Settings) validate(tree *config.Node) config.Errors {
 	c := config.NewChecker()
 	s.Data.Validate(c.In("data"))
 	s.Problem.Validate(c.In("problem"))
@@ -72,11 +74,7 @@ func (s *Settings) validate(tree *config.Node, running string) config.Errors {
 	s.Run.Validate(c.In("run"))
 	for _, label := range s.labels() {
 		method := s.Methods[label]
-		in := c.In("methods").In(label)
-		method.options().Validate(in.In("options"))
-		if method.Protocol != "" && label != running {
-			method.validateProtocol(s.Federation, in)
-		}
+		method.options().Validate(c.In("methods").In(label).In("options"))
 	}
 	var problems config.Errors
 	problems.AddFound(tree, c)

@@ -1,0 +1,224 @@
+package scenarios
+
+import (
+	"strings"
+	"testing"
+)
+
+// mocha is the least a scenario needs.
+const mocha = "[methods.mocha]\n"
+
+// Every kind of mistake, with the whole text of the message.
+func TestErrors(t *testing.T) {
+	for _, test := range []struct {
+		name, source string
+		set          []string
+		want         string
+	}{
+		{"value out of range", "[faults]\ndrop_probability = 1.4\n" + mocha, nil,
+			"x.toml:2:20: faults.drop_probability = 1.4: must be in [0, 1]"},
+		{"value out of range by override", mocha, []string{"faults.drop_probability=1.4"},
+			"--set faults.drop_probability=1.4: must be in [0, 1]"},
+		{"unknown key", "[faults]\n  drop_probabilty = 0.1\n" + mocha, nil,
+			"x.toml:2:3: unknown key faults.drop_probabilty: did you mean drop_probability?"},
+		{"unknown key by override", mocha, []string{"faults.drop_probabilty=0.1"},
+			"--set faults.drop_probabilty=0.1: unknown key faults.drop_probabilty: did you mean drop_probability?"},
+		{"key in another case", "[faults]\nNever = [0]\n" + mocha, nil,
+			"x.toml:2:1: unknown key faults.Never: did you mean never?"},
+		{"unknown table", "[fault]\nnever = [0]\n" + mocha, nil,
+			"x.toml:1:1: unknown key fault: did you mean faults?"},
+		{"unknown key of a nested table", "[data.synthetic]\ntask = 3\n" + mocha, nil,
+			"x.toml:2:1: unknown key data.synthetic.task: did you mean tasks?"},
+		{"unknown key of a method", "[methods.mocha]\nalgoritm = \"mocha\"\n", nil,
+			"x.toml:2:1: unknown key methods.mocha.algoritm: did you mean algorithm?"},
+		{"unknown option", "[methods.mocha]\noptions.epoch = 1\n", nil,
+			"x.toml:2:1: unknown key methods.mocha.options.epoch: did you mean epochs?"},
+		{"unknown key of an experiment", mocha + "[[experiment]]\nname = \"a\"\nsweeps = {}\n", nil,
+			"x.toml:4:1: unknown key experiment[0].sweeps: did you mean sweep?"},
+		{"unknown key of an axis", mocha + "[[experiment]]\nname = \"a\"\n[[experiment.axis]]\nname = \"b\"\npoint = []\n", nil,
+			"x.toml:6:1: unknown key experiment[0].axis[0].point: did you mean points?"},
+		{"unknown key of a figure", mocha + "[[experiment]]\nname = \"a\"\n[experiment.figure]\npannel = \"method\"\n", nil,
+			"x.toml:5:1: unknown key experiment.figure.pannel: did you mean panel?"},
+		{"unknown key in set", mocha + "[[experiment]]\nname = \"a\"\nset = { \"run.round\" = 3 }\n", nil,
+			"x.toml:4:9: unknown key run.round: did you mean rounds?"},
+		{"unknown key in sweep", mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"run.round\" = [3] }\n", nil,
+			"x.toml:4:26: unknown key run.round: did you mean rounds?"},
+		{"nothing near", "[network]\nzebra = 1\n" + mocha, nil,
+			"x.toml:2:1: unknown key network.zebra: known are profile, downlink_mbps, uplink_mbps, rtt_ms, rate_spread, jitter, loss_probability, header_bytes, payload_bytes_per_value"},
+		{"wrong type", "[run]\nrounds = \"many\"\nseeds = [1, \"x\", -1]\n[problem]\nlambda = true\n[data]\nsource = 1\nskew = \"yes\"\n" + mocha, nil,
+			`x.toml:2:10: run.rounds = "many": must be an integer
+x.toml:3:13: run.seeds[1] = "x": must be an integer
+x.toml:3:18: run.seeds[2] = -1: must be a whole number of 64 bits, not negative
+x.toml:5:10: problem.lambda = true: must be a number
+x.toml:7:10: data.source = 1: must be a string
+x.toml:8:8: data.skew = "yes": must be true or false`},
+		{"fraction for an integer", "[run]\nrounds = 1.5\n" + mocha, nil, "x.toml:2:10: run.rounds = 1.5: must be an integer"},
+		{"not finite", "[problem]\nlambda = nan\n" + mocha, nil, "x.toml:2:10: problem.lambda = NaN: must be a finite number"},
+		{"table for a value", "[run.rounds]\n" + mocha, nil, "x.toml:1:1: run.rounds: is a table: must be an integer"},
+		{"value for a table", "run = 5\n" + mocha, nil, "x.toml:1:7: run = 5: must be a table"},
+		{"list for a value", mocha, []string{"run.rounds=[1,2]"}, "--set run.rounds=[1,2]: run.rounds: is a list: must be an integer"},
+		{"two mistakes in two places", "[run]\nrounds = 0\n[network]\nprofile = \"5g\"\n" + mocha, nil,
+			"x.toml:4:11: network.profile = \"5g\": must be one of wifi, wifi-2012, lte, 3g, ethernet (did you mean \"3g\"?)\nx.toml:2:10: run.rounds = 0: must be at least 1"},
+		{"default at fault through another key", "[federation]\nprotocol = \"deadline\"\n" + mocha, nil,
+			"x.toml:1:1: federation.deadline_s = 0: must be positive: protocol \"deadline\" needs the length of its clock cycle"},
+		{"default at fault through an override", mocha, []string{"federation.protocol=deadline"},
+			"--set federation.protocol=deadline: federation.deadline_s = 0: must be positive: protocol \"deadline\" needs the length of its clock cycle"},
+		{"seeds", "[run]\nseeds = []\ntargets = [0]\n" + mocha, nil,
+			"x.toml:2:9: run.seeds = []: must hold at least one seed\nx.toml:3:11: run.targets = [0.0]: must be positive"},
+		{"seed twice", mocha, []string{"run.seeds=[1,1]"}, "--set run.seeds=[1,1]: must hold every seed once"},
+
+		{"no method", "[run]\nrounds = 5\n", nil, "x.toml: there is no method to run: add a table such as [methods.mocha]"},
+		{"unknown algorithm", "[methods.moca]\n", nil,
+			"x.toml:1:1: methods.moca.algorithm = \"moca\": must be one of cocoa, mb-sdca, mb-sgd, mocha (did you mean \"mocha\"?)"},
+		{"unknown algorithm by key", "[methods.a]\nalgorithm = \"moca\"\n", nil,
+			"x.toml:2:13: methods.a.algorithm = \"moca\": must be one of cocoa, mb-sdca, mb-sgd, mocha (did you mean \"mocha\"?)"},
+		{"label of a method", "[methods.\"a b\"]\nalgorithm = \"mocha\"\n", nil,
+			"x.toml:1:1: methods.\"a b\": a method's label must consist of letters, digits, - and _"},
+		{"option out of range", "[methods.mocha]\noptions = { epochs = -1 }\n", nil,
+			"x.toml:2:22: methods.mocha.options.epochs = -1: must be in [0, 1e6]"},
+		{"protocol of a method", "[methods.mocha]\nprotocol = \"dedline\"\n", nil,
+			"x.toml:2:12: methods.mocha.protocol = \"dedline\": must be one of wait-for-all, deadline, charged (did you mean \"deadline\"?)"},
+		{"protocol of a method without what goes with it", "[methods.mocha]\nprotocol = \"deadline\"\n", nil,
+			"x.toml:2:12: federation.deadline_s = 0: must be positive: protocol \"deadline\" needs the length of its clock cycle"},
+
+		{"name of the scenario", "name = \"a b\"\n" + mocha, nil,
+			"x.toml:1:8: name = \"a b\": must consist of letters, digits, - and _ (it is the file's name unless it is set)\n" +
+				"x.toml:1:8: experiment.name = \"a b\": must consist of letters, digits, - and _"},
+		{"name of an experiment", mocha + "[[experiment]]\nset = {}\n", nil,
+			"x.toml:2:1: experiment.name = \"\": must consist of letters, digits, - and _"},
+		{"experiment twice", mocha + "[[experiment]]\nname = \"a\"\n[[experiment]]\nname = \"a\"\n", nil,
+			"x.toml:5:8: two experiments are named a"},
+		{"no experiments", "experiment = []\n" + mocha, nil,
+			"x.toml:1:14: experiment must hold at least one experiment; without the key the base settings are one"},
+		{"unknown method", mocha + "[methods.cocoa]\n[[experiment]]\nname = \"a\"\nmethods = [\"mocha\", \"coca\"]\n", nil,
+			"x.toml:5:21: unknown method coca: did you mean cocoa?"},
+		{"method twice", mocha + "[[experiment]]\nname = \"a\"\nmethods = [\"mocha\", \"mocha\"]\n", nil,
+			"x.toml:4:21: experiment a: method mocha is listed twice"},
+		{"no methods listed", mocha + "[[experiment]]\nname = \"a\"\nmethods = []\n", nil,
+			"x.toml:4:11: experiment a: methods must name at least one method"},
+
+		{"sweep of no list", mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"run.rounds\" = 3 }\n", nil,
+			"x.toml:4:26: run.rounds: must be a list of the values to run with"},
+		{"value twice", mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"problem.lambda\" = [0.10, 1, 0.1] }\n", nil,
+			"x.toml:4:40: problem.lambda: the value 0.1 occurs twice"},
+		{"sweep of a table", mocha + "[[experiment]]\nname = \"a\"\nsweep = { network = [{ profile = \"3g\" }] }\n", nil,
+			"x.toml:4:22: network: a value must not be a table: name the single keys, or use an [[experiment.axis]]"},
+		{"swept value", mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"network.profile\" = [\"lte\", \"5g\"] }\n", nil,
+			"x.toml:4:39: network.profile = \"5g\": must be one of wifi, wifi-2012, lte, 3g, ethernet (did you mean \"3g\"?)"},
+		{"swept and set", mocha + "[[experiment]]\nname = \"a\"\nset.run.rounds = 3\nsweep = { \"run.rounds\" = [3] }\n", nil,
+			"x.toml:5:27: experiment a: run.rounds is set by set and by sweep"},
+		{"swept twice", mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"run.rounds\" = [3], run = { rounds = [4] } }\n", nil,
+			"x.toml:4:39: key run.rounds is set twice"},
+		{"key that is none", mocha + "[[experiment]]\nname = \"a\"\nset = { \"run..rounds\" = 3 }\n", nil,
+			"x.toml:4:9: key \"run..rounds\": a name is missing at column 5 (a name that is not made of letters, digits, - and _ needs quotes)"},
+		{"way through a value", mocha + "[[experiment]]\nname = \"a\"\nset = { \"run.rounds.x\" = 3 }\n[run]\nrounds = 3\n", nil,
+			"x.toml:4:26: run.rounds is not a table: set the whole of it"},
+		{"algorithm per run", mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"methods.mocha.algorithm\" = [\"mocha\", \"cocoa\"] }\n", nil,
+			"x.toml:4:40: experiment a: methods.mocha.algorithm cannot change from run to run: add another method"},
+		{"too much", mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"run.rounds\" = [" + numbers(101) + "], \"run.outer\" = [" + numbers(100) + "] }\n", nil,
+			"x.toml:2:1: experiment a has more than 10000 combinations of points, methods and tuned options"},
+
+		{"axis without points", mocha + "[[experiment]]\nname = \"a\"\n[[experiment.axis]]\nname = \"b\"\n", nil,
+			"x.toml:4:1: axis b has no points"},
+		{"axis named like a column", mocha + "[[experiment]]\nname = \"a\"\n[[experiment.axis]]\nname = \"seed\"\npoints = [{ label = \"c\" }]\n", nil,
+			"x.toml:4:1: axis name \"seed\" is that of a column of the results: choose another"},
+		{"axis named badly", mocha + "[[experiment]]\nname = \"a\"\n[[experiment.axis]]\nname = \"b c\"\npoints = [{ label = \"c\" }]\n", nil,
+			"x.toml:4:1: axis name \"b c\" must consist of letters, digits, - and _"},
+		{"points of an axis", mocha + "[[experiment]]\nname = \"a\"\n[[experiment.axis]]\nname = \"b\"\npoints = [{ label = \"c\" }, { label = \"c\" }, {}]\n", nil,
+			"x.toml:4:1: axis b has two points labelled \"c\"\nx.toml:4:1: axis b has a point without a label"},
+		{"axis twice", mocha + "[[experiment]]\nname = \"a\"\n[[experiment.axis]]\nname = \"b\"\npoints = [{ label = \"c\" }]\n[[experiment.axis]]\nname = \"b\"\npoints = [{ label = \"c\" }]\n", nil,
+			"x.toml:2:1: experiment a: two axes are named b"},
+		{"point of an axis", mocha + "[[experiment]]\nname = \"a\"\n[[experiment.axis]]\nname = \"b\"\npoints = [\n  { label = \"c\", set = { \"faults.drop_probability\" = 2 } },\n]\n", nil,
+			"x.toml:7:54: faults.drop_probability = 2: must be in [0, 1]"},
+		{"key on two axes", mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"run.rounds\" = [3] }\n[[experiment.axis]]\nname = \"b\"\npoints = [{ label = \"c\", set.run.rounds = 2 }]\n", nil,
+			"x.toml:4:27: experiment a: run.rounds is set by axis b and by sweep"},
+
+		{"tuned method", mocha + "[[experiment]]\nname = \"a\"\n[experiment.tune.moca]\n\"options.epochs\" = [1]\n", nil,
+			"x.toml:4:1: unknown method moca: did you mean mocha?"},
+		{"tuned key", mocha + "[[experiment]]\nname = \"a\"\n[experiment.tune.mocha]\nepochs = [1]\n", nil,
+			"x.toml:5:11: experiment a: only options of a method are tuned: epochs must be options.<name>"},
+		{"tuned option", mocha + "[[experiment]]\nname = \"a\"\n[experiment.tune.mocha]\n\"options.epoch\" = [1]\n", nil,
+			"x.toml:5:20: unknown key methods.mocha.options.epoch: did you mean epochs?"},
+		{"tuned and swept", mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"methods.mocha.options.epochs\" = [1] }\n[experiment.tune.mocha]\n\"options.epochs\" = [1]\n", nil,
+			"x.toml:6:21: experiment a: methods.mocha.options.epochs is set by sweep and by tune.mocha"},
+		{"tuning of nothing", mocha + "[[experiment]]\nname = \"a\"\n[experiment.tuning]\ntarget = 2\n", nil,
+			"x.toml:5:10: experiment.tuning.target = 2: must be in (0, 1]\nx.toml:4:1: experiment a: tuning has no effect without [experiment.tune.<method>]"},
+
+		{"panel", mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"network.profile\" = [\"3g\"] }\n[experiment.figure]\npanel = \"network.profil\"\nseries = \"methods\"\n", nil,
+			"x.toml:6:9: experiment.figure.panel = \"network.profil\": must be one of method, network.profile (did you mean \"network.profile\"?)\n" +
+				"x.toml:7:10: experiment.figure.series = \"methods\": must be one of method, network.profile (did you mean \"method\"?)"},
+		{"emphasis", mocha + "[[experiment]]\nname = \"a\"\n[experiment.figure]\nemphasis = \"moca\"\n", nil,
+			"x.toml:5:12: experiment.figure.emphasis = \"moca\": must be one of mocha (did you mean \"mocha\"?)"},
+		{"figure twice", mocha + "[[experiment]]\nname = \"a\"\n[experiment.figure]\n[[experiment]]\nname = \"b\"\n[experiment.figure]\nfile = \"a\"\n", nil,
+			"x.toml:8:8: two figures go to the file a"},
+
+		{"override without a value", mocha, []string{"run.rounds"}, "--set run.rounds: must be key=value"},
+		{"override with an empty value", mocha, []string{"data.path="}, "--set data.path=: has no value: write data.path='\"\"' for an empty string"},
+		{"override without a key", mocha, []string{"=3"}, "--set =3: a name is missing at column 1 (a name that is not made of letters, digits, - and _ needs quotes): must be key=value"},
+		{"override that is no TOML", mocha, []string{"run.seeds=[1,"}, "--set run.seeds=[1,: [1, is not a TOML value: strings within a list need quotes, [\"a\", \"b\"]"},
+		{"override through a value", "[run]\nrounds = 3\n" + mocha, []string{"run.rounds.x=3"}, "--set run.rounds.x=3: run.rounds is not a table: set the whole of it"},
+		{"override of an empty table", mocha, []string{"run={}"}, "--set run={}: an empty table sets nothing"},
+		{"override of no experiment", mocha, []string{"experiment.y.methods=[\"mocha\"]"}, "--set experiment.y.methods=[\"mocha\"]: unknown experiment y: known are x"},
+		{"override of an experiment's nothing", mocha, []string{"experiment.x=3"},
+			"--set experiment.x=3: must name an experiment and one of its keys: experiment.<name>.<key>=value"},
+		{"override of an axis' key", drops, []string{"faults.drop_probability=0.5"},
+			"--set faults.drop_probability=0.5: axis drops of experiment a sets faults.drop_probability along with other keys: choose among its points with --set experiment.a.axis.drops='[\"label\"]'"},
+		{"unknown point", drops, []string{"experiment.a.axis.drops=nevr"}, "--set experiment.a.axis.drops=nevr: unknown point nevr: did you mean never?"},
+		{"unknown axis", drops, []string{"experiment.a.axis.drop=never"}, "--set experiment.a.axis.drop=never: unknown axis drop: did you mean drops?"},
+		{"two bad overrides", mocha, []string{"a", "b"}, "--set a: must be key=value\n--set b: must be key=value"},
+
+		{"duplicate key", "[run]\nrounds = 1\nrounds = 2\n" + mocha, nil, "x.toml:3:1: key rounds is set twice"},
+		{"no TOML", "[run\n", nil, "x.toml:1:5: expected '.' or ']' to end table name, but got '\\n' instead"},
+		{"garbage", "\xfe\x80\x00", nil, "x.toml:1:3: files cannot contain NULL bytes; probably using UTF-16; TOML files must be UTF-8"},
+		{"invalid UTF-8", "name = \"\xc3\x28\"\n", nil, "x.toml:1:8: invalid UTF-8 byte: 0xc3"},
+		{"empty file", "", nil, "x.toml: there is no method to run: add a table such as [methods.mocha]"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := Parse("x.toml", []byte(test.source), test.set)
+			if err == nil {
+				t.Fatalf("no error, want\n%s", test.want)
+			}
+			if err.Error() != test.want {
+				t.Errorf("got\n%s\nwant\n%s", err, test.want)
+			}
+		})
+	}
+}
+
+// drops is a scenario with a named axis whose points set different keys.
+const drops = mocha + `
+[[experiment]]
+name = "a"
+[[experiment.axis]]
+name = "drops"
+points = [
+  { label = "p = 0", set = { "faults.drop_probability" = 0 } },
+  { label = "never", set = { "faults.never" = [0], "run.rounds" = 7 } },
+]
+`
+
+// numbers lists 1 to n.
+func numbers(n int) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(",")
+		for _, digit := range []int{(i + 1) / 100, (i + 1) / 10 % 10, (i + 1) % 10} {
+			if digit > 0 || b.String()[b.Len()-1] != ',' {
+				b.WriteByte(byte('0' + digit))
+			}
+		}
+	}
+	return b.String()[1:]
+}
+
+func TestLoadErrors(t *testing.T) {
+	for _, test := range []struct{ name, want string }{
+		{"quickstrat", "quickstrat: unknown scenario quickstrat: did you mean quickstart? (the name of a file ends in .toml)"},
+		{"no/such/quickstart.toml", "no/such/quickstart.toml: no such file: did you mean the shipped scenario quickstart? It goes by its name alone, without folder and .toml"},
+		{"./", "./: cannot be read: is a directory"},
+	} {
+		if _, err := Load(test.name, nil); err == nil || err.Error() != test.want {
+			t.Errorf("%s: got %v, want %s", test.name, err, test.want)
+		}
+	}
+}
