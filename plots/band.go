@@ -1,0 +1,95 @@
+package plots
+
+import (
+	"math"
+	"sort"
+)
+
+// maxPlaces is how many places a line is drawn through at most: about one per
+// pixel of a panel.
+const maxPlaces = 600
+
+// band is the mean of curves and the range they cover, in axis space.
+type band struct {
+	x, mean, low, high []float64
+}
+
+// newBand combines the curves of one line up to the place end. Values below
+// floor count as floor, so that one seed that is done does not draw the mean
+// of the others out of the picture.
+func newBand(curves []curve, end, floor float64) band {
+	if len(curves) == 0 {
+		return band{}
+	}
+	first, last := math.Inf(-1), math.Inf(-1)
+	for _, c := range curves {
+		first = math.Max(first, c.x[0])
+		last = math.Max(last, c.x[len(c.x)-1])
+	}
+	for _, c := range curves {
+		if c.interrupted {
+			last = math.Min(last, c.x[len(c.x)-1])
+		}
+	}
+	if last < first {
+		return band{} // no place that all curves have
+	}
+	b := band{x: places(curves, first, math.Min(last, math.Max(end, first)))}
+	n := len(b.x)
+	b.mean, b.low, b.high = make([]float64, n), make([]float64, n), make([]float64, n)
+	for i, x := range b.x {
+		b.low[i], b.high[i] = math.Inf(1), math.Inf(-1)
+		for _, c := range curves {
+			y := c.at(x, floor)
+			b.mean[i] += y / float64(len(curves))
+			b.low[i] = math.Min(b.low[i], y)
+			b.high[i] = math.Max(b.high[i], y)
+		}
+	}
+	return b
+}
+
+// places returns where the curves have points between first and last, and both
+// of these; when that is too many, evenly spread ones.
+func places(curves []curve, first, last float64) []float64 {
+	xs := []float64{first, last}
+	for _, c := range curves {
+		for _, x := range c.x {
+			if x > first && x < last {
+				xs = append(xs, x)
+			}
+		}
+	}
+	sort.Float64s(xs)
+	n := 0
+	for i, x := range xs {
+		if i == 0 || x != xs[n-1] {
+			xs[n] = x
+			n++
+		}
+	}
+	xs = xs[:n]
+	if n <= maxPlaces {
+		return xs
+	}
+	xs = xs[:maxPlaces]
+	for i := range xs {
+		xs[i] = first + (last-first)*(float64(i)/(maxPlaces-1))
+	}
+	return xs
+}
+
+// at returns the value at x, linearly interpolated in axis space, and the last
+// one behind the end. x must not lie before the first point.
+func (c *curve) at(x, floor float64) float64 {
+	i := sort.SearchFloat64s(c.x, x)
+	if i == len(c.x) {
+		return math.Max(c.y[i-1], floor)
+	}
+	y := math.Max(c.y[i], floor)
+	if c.x[i] == x {
+		return y
+	}
+	before := math.Max(c.y[i-1], floor)
+	return before + (y-before)*((x-c.x[i-1])/(c.x[i]-c.x[i-1]))
+}

@@ -1,0 +1,158 @@
+package plots
+
+import (
+	"bytes"
+	"image/color"
+	"image/png"
+	"io"
+	"path/filepath"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"fedsim/internal/atomicfile"
+	"fedsim/results"
+)
+
+// DPI is the resolution of the PNG files: three panels are 1980 pixels wide.
+const DPI = 300
+
+// Picture is a figure that is ready to be written, in any format.
+type Picture struct {
+	width, height vg.Length
+	title         string
+	legend        legend
+	plots         [][]*plot.Plot // rows of panels; nil where the last row ends early
+}
+
+// Draw lays out fig with the runs of its experiment. It is an error when fig
+// names an unknown axis, or a key that no run has, or when there are no runs;
+// panels without values say so in the picture.
+func Draw(fig results.Figure, runs []results.Run) (*Picture, error) {
+	m, err := newModel(fig, runs)
+	if err != nil {
+		return nil, err
+	}
+	y, ok := m.yLimits()
+	if !ok {
+		y = interval{0, 1}
+	}
+	cols, size := arrangement(len(m.panels))
+	rows := (len(m.panels) + cols - 1) / cols
+	f := &Picture{width: yAxisWidth + vg.Length(cols)*size.X}
+	f.title = fit(fig.Title, textStyle(titleSize, true), f.width-2*margin, 2)
+	styles := m.lineStyles()
+	f.legend = m.newLegend(styles, f.width-2*margin)
+	f.plots = make([][]*plot.Plot, rows)
+	for r := range f.plots {
+		f.plots[r] = make([]*plot.Plot, cols)
+		for c := range f.plots[r] {
+			if i := r*cols + c; i < len(m.panels) {
+				f.plots[r][c] = m.newPlot(&m.panels[i], styles, y, size.X-panelGap, c == 0)
+			}
+		}
+	}
+	f.height = f.titleHeight() + vg.Length(rows)*size.Y + legendGap + f.legend.height() + 2*margin
+	return f, nil
+}
+
+// Lengths of the layout, in points.
+const (
+	margin     = vg.Length(6)
+	yAxisWidth = vg.Length(42)
+	panelGap   = vg.Length(8)
+	legendGap  = vg.Length(5)
+)
+
+// arrangement returns how many panels stand side by side, and the size of one
+// with its axes. Three are as wide as the text of a paper.
+func arrangement(panels int) (cols int, size vg.Point) {
+	switch {
+	case panels <= 1:
+		return 1, vg.Point{X: 280, Y: 200}
+	case panels == 2, panels == 4:
+		return 2, vg.Point{X: 190, Y: 165}
+	default:
+		return 3, vg.Point{X: 144, Y: 150}
+	}
+}
+
+func (f *Picture) titleHeight() vg.Length {
+	if f.title == "" {
+		return 0
+	}
+	return textStyle(titleSize, true).Height(f.title) + 5
+}
+
+// draw draws the figure: title, panels, legend.
+func (f *Picture) draw(canvas vg.CanvasSizer) {
+	c := draw.New(canvas)
+	c.SetColor(color.White)
+	c.Fill(c.Rectangle.Path())
+	c = draw.Crop(c, margin, -margin, margin, -margin)
+	if f.title != "" {
+		sty := textStyle(titleSize, true)
+		sty.YAlign = draw.YTop
+		c.FillText(sty, vg.Point{X: c.Center().X, Y: c.Max.Y}, f.title)
+		c.Max.Y -= f.titleHeight()
+	}
+	f.legend.draw(draw.Crop(c, 0, 0, 0, f.legend.height()-c.Size().Y))
+	c.Min.Y += f.legend.height() + legendGap
+	tiles := draw.Tiles{Rows: len(f.plots), Cols: len(f.plots[0]), PadX: panelGap, PadY: panelGap}
+	for r, row := range plot.Align(f.plots, tiles, c) {
+		for i, tile := range row {
+			if p := f.plots[r][i]; p != nil {
+				p.Draw(tile)
+			}
+		}
+	}
+}
+
+// WritePNG writes the figure as a picture of DPI dots per inch.
+func (f *Picture) WritePNG(w io.Writer) error { return f.writePNG(w, DPI) }
+
+func (f *Picture) writePNG(w io.Writer, dpi int) error {
+	c := vgimg.NewWith(vgimg.UseWH(f.width, f.height), vgimg.UseDPI(dpi))
+	f.draw(c)
+	e := png.Encoder{CompressionLevel: png.BestCompression}
+	return e.Encode(w, c.Image())
+}
+
+// WriteSVG writes the figure as vectors. The font is named, not embedded;
+// where it is missing, Arial has the same widths.
+func (f *Picture) WriteSVG(w io.Writer) error {
+	c := vgsvg.New(f.width, f.height)
+	f.draw(c)
+	var b bytes.Buffer
+	if _, err := c.WriteTo(&b); err != nil {
+		return err
+	}
+	_, err := w.Write(bytes.ReplaceAll(b.Bytes(),
+		[]byte("font-family:Liberation Sans;"),
+		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")))
+	return err
+}
+
+// Save draws fig and writes File.png and File.svg into dir, which must exist.
+// It returns the names of the files.
+func Save(dir string, fig results.Figure, runs []results.Run) ([]string, error) {
+	f, err := Draw(fig, runs)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, format := range []struct {
+		extension string
+		write     func(io.Writer) error
+	}{{".png", f.WritePNG}, {".svg", f.WriteSVG}} {
+		name := fig.File + format.extension
+		if err := atomicfile.Write(filepath.Join(dir, name), format.write); err != nil {
+			return names, err
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}

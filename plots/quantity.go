@@ -1,0 +1,98 @@
+package plots
+
+import (
+	"math"
+	"sort"
+
+	"fedsim/results"
+)
+
+// quantity is what an axis can show.
+type quantity struct {
+	label string
+	of    func(*results.Round) float64
+	total bool   // summed up over the rounds so far
+	units []unit // smallest first; nil when the numbers have none
+	floor float64
+}
+
+// unit is a name and how many base units it has.
+type unit struct {
+	name string
+	size float64
+}
+
+var (
+	timeUnits   = []unit{{"µs", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}}
+	flopUnits   = []unit{{"FLOP", 1}, {"kFLOP", 1e3}, {"MFLOP", 1e6}, {"GFLOP", 1e9}, {"TFLOP", 1e12}, {"PFLOP", 1e15}}
+	byteUnits   = []unit{{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}}
+	energyUnits = []unit{{"mJ", 1e-3}, {"J", 1}, {"kJ", 1e3}, {"MJ", 1e6}, {"GJ", 1e9}}
+)
+
+// quantities are the values of x and y in a figure.
+var quantities = map[string]quantity{
+	"time_s":   {label: "estimated time", of: func(r *results.Round) float64 { return r.TimeS }, units: timeUnits},
+	"round":    {label: "rounds", of: func(r *results.Round) float64 { return float64(r.Round) }},
+	"flops":    {label: "work of all devices", of: func(r *results.Round) float64 { return r.FLOPs }, total: true, units: flopUnits},
+	"bytes_up": {label: "data sent to the server", of: func(r *results.Round) float64 { return r.BytesUp }, total: true, units: byteUnits},
+	"energy_j": {label: "energy of all devices", of: func(r *results.Round) float64 { return r.EnergyJ }, total: true, units: energyUnits},
+
+	"suboptimality": {label: "primal sub-optimality", of: func(r *results.Round) float64 { return r.Suboptimality }, floor: 1e-6},
+	"primal":        {label: "primal objective", of: func(r *results.Round) float64 { return r.Primal }},
+	"gap":           {label: "duality gap", of: func(r *results.Round) float64 { return r.Gap }},
+	"train_error":   {label: "training error", of: func(r *results.Round) float64 { return r.TrainError }},
+	"test_error":    {label: "test error", of: func(r *results.Round) float64 { return r.TestError }},
+}
+
+// The names an axis may have, in the order in which errors list them.
+var (
+	xNames = []string{"time_s", "round", "flops", "bytes_up", "energy_j"}
+	yNames = []string{"suboptimality", "primal", "gap", "train_error", "test_error"}
+)
+
+// unitFor returns the largest unit of which most is at least one and a half.
+func (q quantity) unitFor(most float64) unit {
+	if q.units == nil {
+		return unit{size: 1}
+	}
+	i := sort.Search(len(q.units), func(i int) bool { return q.units[i].size*1.5 > most })
+	return q.units[max(i-1, 0)]
+}
+
+// labelIn returns the label with its unit.
+func (q quantity) labelIn(u unit) string {
+	if u.name == "" {
+		return q.label
+	}
+	return q.label + " (" + u.name + ")"
+}
+
+// scale maps values to places on an axis, "axis space": the value itself or
+// its decimal logarithm.
+type scale int
+
+const (
+	linear scale = iota
+	logarithmic
+)
+
+// place returns where v lies. On a logarithmic axis everything up to zero lies
+// infinitely far below.
+func (s scale) place(v float64) float64 {
+	switch {
+	case s == linear:
+		return v
+	case v <= 0:
+		return math.Inf(-1)
+	default:
+		return math.Log10(v)
+	}
+}
+
+// value is the inverse of place.
+func (s scale) value(place float64) float64 {
+	if s == linear {
+		return place
+	}
+	return math.Pow(10, place)
+}

@@ -1,0 +1,161 @@
+package plots
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot"
+)
+
+// ticks are the marks of an axis, in axis space. Those without a label are minor.
+type ticks []plot.Tick
+
+// Ticks returns the marks whatever the limits; it makes ticks a plot.Ticker.
+func (t ticks) Ticks(min, max float64) []plot.Tick { return t }
+
+// unlabelled returns the same marks for an axis that shares the labels of its
+// neighbour. A blank label keeps a major mark major.
+func (t ticks) unlabelled() ticks {
+	bare := append(ticks(nil), t...)
+	for i := range bare {
+		if bare[i].Label != "" {
+			bare[i].Label = " "
+		}
+	}
+	return bare
+}
+
+// slack widens the limits for marks that lie on them.
+const slack = 1e-9
+
+func (r interval) holds(place float64) bool {
+	margin := slack * r.length()
+	return place >= r.min-margin && place <= r.max+margin
+}
+
+// linearTicks marks multiples of 1, 2 or 5 times a power of ten, at most most
+// of them, and minor ones in between. Values are counted in units.
+func linearTicks(r interval, u unit, most int) ticks {
+	lo, hi := r.min/u.size, r.max/u.size
+	step, minor := niceStep((hi - lo) / float64(most))
+	decimals := max(0, -int(math.Floor(math.Log10(step)+slack)))
+	var t ticks
+	for k := math.Ceil(lo/step - slack); k*step <= hi+slack*(hi-lo); k++ {
+		t = append(t, plot.Tick{Value: k * step * u.size, Label: numberText(k*step, decimals)})
+	}
+	for k := math.Ceil(lo/minor - slack); k*minor <= hi+slack*(hi-lo); k++ {
+		if on := k * minor / step; math.Abs(on-math.Round(on)) > 0.01 {
+			t = append(t, plot.Tick{Value: k * minor * u.size})
+		}
+	}
+	return t
+}
+
+// niceStep returns the smallest 1, 2 or 5 times a power of ten that is at least
+// the wanted step, and the step of minor marks that goes with it.
+func niceStep(want float64) (step, minor float64) {
+	power := math.Pow(10, math.Floor(math.Log10(want)))
+	for _, s := range []struct{ step, minor float64 }{{1, 0.2}, {2, 0.5}, {5, 1}} {
+		if s.step*power >= want*(1-slack) {
+			return s.step * power, s.minor * power
+		}
+	}
+	return 10 * power, 2 * power
+}
+
+// logTicks marks decades, at most most of them with a label, or 1, 2 and 5
+// times decades where the axis holds less than two, or multiples of a step
+// where it holds hardly any of those.
+func logTicks(r interval, u unit, most int, powers bool) ticks {
+	shift := math.Log10(u.size)
+	in := interval{r.min - shift, r.max - shift}
+	label := func(mantissa, decade int) string { return decadeText(mantissa, decade, powers) }
+	first, last := int(math.Ceil(in.min-slack)), int(math.Floor(in.max+slack))
+	var t ticks
+	if last-first >= 1 {
+		stride := (last-first)/most + 1
+		for d := first - 1; d <= last; d++ {
+			for k := 1; k <= 9; k++ {
+				place := float64(d) + math.Log10(float64(k))
+				if !in.holds(place) || k > 1 && stride > 1 {
+					continue
+				}
+				tick := plot.Tick{Value: place + shift}
+				if k == 1 && mod(d, stride) == 0 {
+					tick.Label = label(1, d)
+				}
+				t = append(t, tick)
+			}
+		}
+		return t
+	}
+	labelled := 0
+	for d := first - 1; d <= last; d++ {
+		for k := 1; k <= 9; k++ {
+			place := float64(d) + math.Log10(float64(k))
+			if !in.holds(place) {
+				continue
+			}
+			tick := plot.Tick{Value: place + shift}
+			if k == 1 || k == 2 || k == 5 {
+				tick.Label = label(k, d)
+				labelled++
+			}
+			t = append(t, tick)
+		}
+	}
+	if labelled >= 2 {
+		return t
+	}
+	t = linearTicks(interval{math.Pow(10, in.min), math.Pow(10, in.max)}, unit{size: 1}, most)
+	for i := range t {
+		t[i].Value = math.Log10(t[i].Value) + shift
+	}
+	return t
+}
+
+// mod is the remainder that is never negative.
+func mod(a, b int) int { return ((a % b) + b) % b }
+
+// decadeText writes mantissa times ten to the decade; "^" begins an exponent.
+// Without powers, numbers near one are written out.
+func decadeText(mantissa, decade int, powers bool) string {
+	if !powers && decade >= -3 && decade <= 4 {
+		return numberText(float64(mantissa)*math.Pow10(decade), max(0, -decade))
+	}
+	text := "10^" + minus(strconv.Itoa(decade))
+	if mantissa != 1 {
+		text = strconv.Itoa(mantissa) + "·" + text
+	}
+	return text
+}
+
+// numberText writes a number with the given decimals and groups of thousands;
+// very large and very small ones with a power of ten.
+func numberText(v float64, decimals int) string {
+	if v != 0 && (math.Abs(v) >= 1e7 || decimals > 5) {
+		mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', 3, 64), "e")
+		n, err := strconv.Atoi(exponent)
+		if err != nil {
+			return strconv.FormatFloat(v, 'g', 4, 64) // infinite
+		}
+		mantissa = strings.TrimRight(strings.TrimRight(mantissa, "0"), ".")
+		return minus(mantissa + "·10^" + strconv.Itoa(n))
+	}
+	text := strconv.FormatFloat(v, 'f', decimals, 64)
+	if strings.Trim(text, "-0.") == "" {
+		text = strings.TrimPrefix(text, "-")
+	}
+	whole, fraction, _ := strings.Cut(text, ".")
+	for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if fraction != "" {
+		whole += "." + fraction
+	}
+	return minus(whole)
+}
+
+// minus sets the sign that is as wide as a digit.
+func minus(text string) string { return strings.ReplaceAll(text, "-", "−") }
