@@ -10,6 +10,9 @@ import (
 // or table is taken as a string, so that --set network.profile=3g needs no
 // quotes within quotes.
 func ParseOverride(argument string) (Assignment, error) {
+	if strings.TrimSpace(argument) == "" {
+		return Assignment{}, Errors{{Text: "--set: must be key=value"}}
+	}
 	at := Place{Override: argument}
 	fail := func(format string, args ...any) (Assignment, error) {
 		return Assignment{}, Errors{{Place: at, Text: fmt.Sprintf(format, args...)}}

@@ -1,0 +1,103 @@
+package config
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func table(t *testing.T, file, source string) *Node {
+	t.Helper()
+	root, err := Parse(file, []byte(source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+// A tree laid over another keeps its places, and the one below keeps its values.
+func TestSetKeepsPlaces(t *testing.T) {
+	base := table(t, "base.toml", "[run]\nrounds = 1\nouter = 2\n")
+	top := table(t, "top.toml", "\n\"run.rounds\" = 3\n[network]\nprofile = \"lte\"\n")
+	merged := base.Clone()
+	assignments, problems := top.Assignments()
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	for _, a := range assignments {
+		if err := merged.Set(a.Path, a.Value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	override, err := ParseOverride("faults.never=[1,2]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := merged.Set(override.Path, override.Value); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"run":     map[string]any{"rounds": int64(3), "outer": int64(2)},
+		"network": map[string]any{"profile": "lte"},
+		"faults":  map[string]any{"never": []any{int64(1), int64(2)}},
+	}
+	if diff := cmp.Diff(want, merged.Value()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for key, want := range map[string]string{
+		"run.rounds": "top.toml:2:16", "run.outer": "base.toml:3:9", "run.seeds": "base.toml:1:1",
+		"network.profile": "top.toml:4:11", "faults.never[1]": "--set faults.never=[1,2]", "faults.strike": "--set faults.never=[1,2]",
+	} {
+		if got := merged.PlaceOf(key).String(); got != want {
+			t.Errorf("%s comes from %s, want %s", key, got, want)
+		}
+	}
+	if diff := cmp.Diff(map[string]any{"run": map[string]any{"rounds": int64(1), "outer": int64(2)}}, base.Value()); diff != "" {
+		t.Errorf("the tree below has changed (-want +got):\n%s", diff)
+	}
+	if err := merged.Set(Path{"run", "rounds", "x"}, override.Value); err == nil || err.Error() != "run.rounds is not a table: set the whole of it" {
+		t.Errorf("a way through a value: %v", err)
+	}
+	merged.Delete("run")
+	if merged.Child("run") != nil || cmp.Equal(merged.Keys()[0], "run") {
+		t.Error("a deleted key is still there")
+	}
+}
+
+func TestProblems(t *testing.T) {
+	root := table(t, "x.toml", "[faults]\ndrop_probability = 1.4\nnever = [-1]\n")
+	override, err := ParseOverride("network.profile=5g")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := root.Set(override.Path, override.Value); err != nil {
+		t.Fatal(err)
+	}
+	c := NewChecker()
+	faults := c.In("faults")
+	faults.Require(false, "drop_probability", 1.4, "must be in [0, 1]")
+	faults.Require(false, "drop_probability", 1.4, "must be in [0, 1]") // said once
+	faults.Require(false, "never", []int{-1}, "must not be negative")
+	faults.Require(false, "strike", "", "must be given")
+	faults.Require(true, "strike", "", "is right")
+	c.In("network").OneOf("profile", "5g", "wifi", "3g")
+	c.In("network").Require(false, "rtt_ms", nil, "must be given")
+	c.Require(false, "elsewhere", 1, "must not be")
+	var problems Errors
+	problems.AddFound(root, c)
+	const want = `x.toml:2:20: faults.drop_probability = 1.4: must be in [0, 1]
+x.toml:3:9: faults.never = [-1]: must not be negative
+x.toml:1:1: faults.strike = "": must be given
+--set network.profile=5g: must be one of wifi, 3g (did you mean "3g"?)
+--set network.profile=5g: network.rtt_ms: must be given
+x.toml: elsewhere = 1: must not be`
+	if got := problems.Err().Error(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if err := (Errors{}).Err(); err != nil {
+		t.Errorf("no problems are the error %v", err)
+	}
+	if got := (Located{Text: "nowhere"}).Error(); got != "nowhere" {
+		t.Errorf("a problem without a place reads %q", got)
+	}
+}

@@ -1,0 +1,92 @@
+package config
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseOverride(t *testing.T) {
+	for _, test := range []struct {
+		argument string
+		path     Path
+		value    any
+	}{
+		{"network.profile=3g", Path{"network", "profile"}, "3g"},
+		{"data.source=uci-har", Path{"data", "source"}, "uci-har"},
+		{"data.path=../shared/data/har.zip", Path{"data", "path"}, "../shared/data/har.zip"},
+		{`data.path=C:\data\har.zip`, Path{"data", "path"}, `C:\data\har.zip`},
+		{"a=b=c", Path{"a"}, "b=c"},
+		{`a . "b.c" = 'x'`, Path{"a", "b.c"}, "x"},
+		{"a=0.5", Path{"a"}, 0.5},
+		{"a=1e-3", Path{"a"}, 1e-3},
+		{"a= 7 ", Path{"a"}, int64(7)},
+		{"a=true", Path{"a"}, true},
+		{`a="1"`, Path{"a"}, "1"},
+		{`a=""`, Path{"a"}, ""},
+		{"a=[0,0.5]", Path{"a"}, []any{int64(0), 0.5}},
+		{"a={b=1,c.d=[2]}", Path{"a"}, map[string]any{"b": int64(1), "c": map[string]any{"d": []any{int64(2)}}}},
+	} {
+		got, err := ParseOverride(test.argument)
+		if err != nil {
+			t.Errorf("%s: %v", test.argument, err)
+			continue
+		}
+		if diff := cmp.Diff(test.value, got.Value.Value()); diff != "" || !got.Path.Equal(test.path) {
+			t.Errorf("%s: key %s, value (-want +got):\n%s", test.argument, got.Path, diff)
+		}
+		if place := got.Value.Place.String(); place != "--set "+test.argument {
+			t.Errorf("%s: its place is %s", test.argument, place)
+		}
+	}
+}
+
+func TestParseOverrideErrors(t *testing.T) {
+	for _, test := range []struct{ argument, want string }{
+		{"", "--set: must be key=value"},
+		{"a", "--set a: must be key=value"},
+		{"a b=1", "--set a b=1: must be key=value"},
+		{"a.=1", "--set a.=1: a name is missing at column 3 (a name that is not made of letters, digits, - and _ needs quotes): must be key=value"},
+		{`"a=1`, `--set "a=1: the quoted part at column 1 is not a TOML string: must be key=value`},
+		{"a=", `--set a=: has no value: write a='""' for an empty string`},
+		{"a=[b]", `--set a=[b]: [b] is not a TOML value: strings within a list need quotes, ["a", "b"]`},
+		{`a="b`, `--set a="b: "b is not a TOML value: unexpected EOF; expected '"'`},
+		{"a=1\nb=2", "--set a=1\nb=2: the value must be on one line"},
+	} {
+		if _, err := ParseOverride(test.argument); err == nil || err.Error() != test.want {
+			t.Errorf("%q: got %v, want %s", test.argument, err, test.want)
+		}
+	}
+}
+
+func TestPathRoundTrip(t *testing.T) {
+	for _, path := range []Path{{"a"}, {"a", "b-c_1"}, {"a b", "", `"`, "c.d", "é"}, {`a\n`, "never[2]"}} {
+		got, err := ParsePath(path.String())
+		if err != nil || !got.Equal(path) {
+			t.Errorf("%q is written %s and read %q (%v)", []string(path), path, []string(got), err)
+		}
+	}
+	for _, key := range []string{"", ".", "a.", "a b", "a..b", "a/b", "'a"} {
+		if path, err := ParsePath(key); err == nil {
+			t.Errorf("ParsePath(%q) = %q, want an error", key, []string(path))
+		}
+	}
+}
+
+func FuzzParseOverride(f *testing.F) {
+	f.Add("a.b=[1]")
+	f.Add(`"a".'b' = {c = "d"}`)
+	f.Fuzz(func(t *testing.T, argument string) {
+		a, err := ParseOverride(argument)
+		if err != nil {
+			return
+		}
+		if len(a.Path) == 0 || a.Value == nil {
+			t.Errorf("%q gives %+v", argument, a)
+		}
+		again, err := ParsePath(a.Path.String())
+		if err != nil || !again.Equal(a.Path) {
+			t.Errorf("%q: the key %q is written %s", argument, []string(a.Path), a.Path)
+		}
+	})
+}
