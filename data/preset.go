@@ -9,8 +9,8 @@ const defaultTestFraction = 0.25
 // small is the generated set when no preset is named: it takes milliseconds.
 var small = SyntheticConfig{
 	Tasks: 20, Features: 40, RowsMin: 60, RowsMax: 180, RowsDeviation: 35, Clusters: 3, Factors: 12,
-	PositiveShare: 0.3, ClusterSpread: 0.6, TaskSpread: 0.3, Shift: 0.3,
-	Margin: 0.3, DifficultySpread: 0.3, Noise: 0.01,
+	PositiveShare: 0.3, ClusterSpread: 0.6, TaskSpread: 0.2, Shift: 0.1,
+	Margin: 0.5, DifficultySpread: 0.3, Noise: 0.01,
 }
 
 // presets have the sizes of the paper's Table 3 ("Federated Datasets for
@@ -24,19 +24,19 @@ var presets = []struct {
 	SyntheticConfig
 }{
 	{"human-activity", SyntheticConfig{
-		Tasks: 30, Features: 561, RowsMin: 210, RowsMax: 306, RowsDeviation: 26.75, Clusters: 3, Factors: 40,
-		PositiveShare: 0.173, ClusterSpread: 0.6, TaskSpread: 0.3, Shift: 0.3,
-		Margin: 0.3, DifficultySpread: 0.3, Noise: 0,
+		Tasks: 30, Features: 561, RowsMin: 210, RowsMax: 306, RowsDeviation: 26.75, Clusters: 3, Factors: 26,
+		PositiveShare: 0.173, ClusterSpread: 0.45, TaskSpread: 0.15, Shift: 0.1,
+		Margin: 0.5, DifficultySpread: 0.3, Noise: 0.001,
 	}},
 	{"google-glass", SyntheticConfig{
 		Tasks: 38, Features: 180, RowsMin: 524, RowsMax: 581, RowsDeviation: 11.07, Clusters: 4, Factors: 60,
-		PositiveShare: 0.25, ClusterSpread: 0.4, TaskSpread: 0.2, Shift: 0.2,
-		Margin: 0.3, DifficultySpread: 0.3, Noise: 0.01,
+		PositiveShare: 0.25, ClusterSpread: 0.45, TaskSpread: 0.2, Shift: 0.1,
+		Margin: 0.75, DifficultySpread: 0.3, Noise: 0.005,
 	}},
 	{"vehicle-sensor", SyntheticConfig{
 		Tasks: 23, Features: 100, RowsMin: 872, RowsMax: 1933, RowsDeviation: 267.47, Clusters: 3, Factors: 50,
-		PositiveShare: 0.5, ClusterSpread: 0.6, TaskSpread: 0.2, Shift: 0.2,
-		Margin: 0.3, DifficultySpread: 0.3, Noise: 0.05,
+		PositiveShare: 0.5, ClusterSpread: 0.7, TaskSpread: 0.2, Shift: 0.1,
+		Margin: 0.9, DifficultySpread: 0.3, Noise: 0.045,
 	}},
 }
 

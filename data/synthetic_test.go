@@ -1,0 +1,208 @@
+package data
+
+import (
+	"hash/fnv"
+	"math"
+	"runtime"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fedsim/internal/rng"
+)
+
+// fingerprint hashes the bits of every value, padding included.
+func fingerprint(set *Set) uint64 {
+	h := fnv.New64a()
+	word := func(x uint64) {
+		var b [8]byte
+		for i := range b {
+			b[i] = byte(x >> (8 * i))
+		}
+		h.Write(b[:])
+	}
+	for t := range set.Tasks {
+		task := &set.Tasks[t]
+		word(uint64(task.X.Rows))
+		h.Write([]byte(task.Name))
+		for _, x := range task.X.Data {
+			word(math.Float64bits(x))
+		}
+		for _, y := range task.Y {
+			word(math.Float64bits(y))
+		}
+	}
+	return h.Sum64()
+}
+
+// checkShape fails unless all tasks have the set's features, a label per row
+// and zeros in the padding.
+func checkShape(t *testing.T, set *Set) {
+	t.Helper()
+	for k := range set.Tasks {
+		task := &set.Tasks[k]
+		if task.X.Cols != set.Features || len(task.Y) != task.X.Rows || len(task.X.Data) != task.X.Rows*task.X.Stride || task.X.Stride%Lane != 0 {
+			t.Fatalf("task %d: %d rows, %d cols, stride %d, %d values, %d labels in a set of %d features",
+				k, task.X.Rows, task.X.Cols, task.X.Stride, len(task.X.Data), len(task.Y), set.Features)
+		}
+		for i := range task.X.Rows {
+			for _, pad := range task.X.Data[i*task.X.Stride+task.X.Cols : (i+1)*task.X.Stride] {
+				if pad != 0 {
+					t.Fatalf("task %d row %d: the padding is not zero", k, i)
+				}
+			}
+		}
+	}
+}
+
+// The paper's Table 3 gives m, d, and the smallest, largest and standard
+// deviation of n_t, the rows trained on after the 75/25 split.
+func TestPresetsMatchTable3(t *testing.T) {
+	for _, c := range []struct {
+		preset           string
+		m, d, low, high  int
+		deviation        float64
+		positive, within float64
+	}{
+		{"human-activity", 30, 561, 210, 306, 26.75, 0.173, 0.03},
+		{"google-glass", 38, 180, 524, 581, 11.07, 0.25, 0.03},
+		{"vehicle-sensor", 23, 100, 872, 1933, 267.47, 0.5, 0.03},
+	} {
+		cfg := Defaults()
+		cfg.Preset = c.preset
+		split, err := Prepare(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkShape(t, split.Train)
+		checkShape(t, split.Test)
+		d := Describe(split.Train)
+		if d.Name != c.preset+" (generated)" || !d.Generated {
+			t.Errorf("%s: named %q, generated %v", c.preset, d.Name, d.Generated)
+		}
+		if d.Tasks != c.m || d.Features != c.d || d.RowsMin != c.low || d.RowsMax != c.high {
+			t.Errorf("%s: m %d d %d n %d to %d, want %d %d %d to %d", c.preset, d.Tasks, d.Features, d.RowsMin, d.RowsMax, c.m, c.d, c.low, c.high)
+		}
+		// Rounding to whole rows moves the deviation by less than half a row.
+		if math.Abs(d.RowsDeviation-c.deviation) > 0.5 {
+			t.Errorf("%s: standard deviation %.2f, want %.2f", c.preset, d.RowsDeviation, c.deviation)
+		}
+		if math.Abs(d.PositiveShare-c.positive) > c.within {
+			t.Errorf("%s: positive share %.3f, want %.3f", c.preset, d.PositiveShare, c.positive)
+		}
+		if d.OneClassTasks != 0 || d.ZeroFeatures != 0 || d.ConstantFeatures != 0 {
+			t.Errorf("%s: %d tasks of one class, %d zero and %d constant features", c.preset, d.OneClassTasks, d.ZeroFeatures, d.ConstantFeatures)
+		}
+		split.Train.eachRow(func(x []float64) {
+			for _, v := range x {
+				if !(v > -1 && v < 1) {
+					t.Fatalf("%s: feature value %v outside (-1, 1)", c.preset, v)
+				}
+			}
+		})
+	}
+}
+
+func TestGenerateIsDeterministic(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	cfg := Defaults()
+	var want uint64
+	for _, workers := range []int{1, 2, 8} {
+		runtime.GOMAXPROCS(workers)
+		got := fingerprint(generate(cfg))
+		if want == 0 {
+			want = got
+		}
+		if got != want {
+			t.Errorf("GOMAXPROCS %d: other bits than with 1", workers)
+		}
+	}
+	cfg.Seed++
+	if fingerprint(generate(cfg)) == want {
+		t.Error("another seed gives the same set")
+	}
+}
+
+// A task's rows depend on its own streams: more tasks change none of them.
+func TestTaskDoesNotDependOnOthers(t *testing.T) {
+	cfg := Defaults()
+	cfg.Synthetic.Tasks, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 5, 50, 50
+	few := generate(cfg)
+	cfg.Synthetic.Tasks = 9
+	many := generate(cfg)
+	many.Tasks = many.Tasks[:5]
+	if fingerprint(few) != fingerprint(many) {
+		t.Error("the first five tasks of nine differ from those of five")
+	}
+}
+
+// Without noise a row's label is the side of its task's boundary on which its
+// factors lie, with noise the share of flipped labels is as asked for.
+func TestLabelNoise(t *testing.T) {
+	cfg := Defaults()
+	cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 2000, 2000
+	cfg.Synthetic.Noise = 0
+	clean := generate(cfg)
+	cfg.Synthetic.Noise = 0.2
+	noisy := generate(cfg)
+	flipped := 0
+	for k := range clean.Tasks {
+		for i, y := range clean.Tasks[k].Y {
+			if noisy.Tasks[k].Y[i] != y {
+				flipped++
+			}
+		}
+	}
+	// 53340 rows: five standard deviations are 0.009.
+	if share := float64(flipped) / float64(clean.Rows()); math.Abs(share-0.2) > 0.009 {
+		t.Errorf("share of flipped labels %.4f, want 0.2", share)
+	}
+}
+
+func TestTaskSizes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := rapid.IntRange(1, 60).Draw(t, "m")
+		low := rapid.IntRange(1, 500).Draw(t, "low")
+		high := low + rapid.IntRange(0, 2000).Draw(t, "range")
+		smallest, largest := attainableDeviation(m, low, high)
+		deviation := smallest + rapid.Float64Range(0, 1).Draw(t, "where")*(largest-smallest)
+		stream := rng.New(7, rng.Synthetic, -1, drawSizes)
+		set := &Set{Features: 1}
+		for _, n := range taskSizes(m, low, high, deviation, &stream) {
+			set.Tasks = append(set.Tasks, Task{X: Matrix{Rows: n}})
+		}
+		d := Description{Tasks: m, Rows: set.Rows()}
+		d.describeSizes(set)
+		if m == 1 {
+			low = high
+		}
+		if d.RowsMin != low || d.RowsMax != high {
+			t.Fatalf("sizes %d to %d, want %d to %d", d.RowsMin, d.RowsMax, low, high)
+		}
+		// Each size is rounded by at most a half, so the deviation moves by at
+		// most that much times sqrt(m/(m-1)) <= sqrt 2.
+		if math.Abs(d.RowsDeviation-deviation) > 0.75 {
+			t.Fatalf("deviation %v, want %v", d.RowsDeviation, deviation)
+		}
+	})
+}
+
+func TestResolve(t *testing.T) {
+	cfg := Defaults()
+	cfg.Preset = "vehicle-sensor"
+	cfg.Synthetic.Tasks, cfg.Synthetic.Features, cfg.Synthetic.Noise = 2, 10, 0
+	got := cfg.Resolve()
+	if s := got.Synthetic; s.Tasks != 2 || s.Features != 10 || s.Noise != 0 || s.Clusters != 2 || s.Factors != 10 || s.RowsMax != 1933 || s.Margin != 0.9 {
+		t.Errorf("resolved to %+v", s)
+	}
+	if again := got.Resolve(); again != got {
+		t.Errorf("resolved again to %+v", again)
+	}
+	if fingerprint(generate(cfg)) != fingerprint(generate(got)) {
+		t.Error("the resolved configuration gives another set")
+	}
+	har := Config{Source: SourceHAR}
+	if har.Resolve() != har {
+		t.Error("a configuration without a preset changed")
+	}
+}
