@@ -1,0 +1,124 @@
+package command
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"fedsim/config"
+	"fedsim/data"
+	"fedsim/internal/atomicfile"
+	"fedsim/scenarios"
+)
+
+func newData() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "data",
+		Short: "Describe and generate federated data sets",
+		Example: `  fedsim data describe --set data.source=uci-har --set data.path=har.zip
+  fedsim data generate --set data.preset=vehicle-sensor -o vehicles.csv`,
+	}
+	cmd.AddCommand(newDataDescribe(), newDataGenerate())
+	asGroup(cmd)
+	return cmd
+}
+
+func newDataDescribe() *cobra.Command {
+	var sets []string
+	cmd := &cobra.Command{
+		Use:   "describe [SCENARIO]",
+		Short: "Print tasks, features, rows and class balance of a data set",
+		Long: `Print tasks, features, rows and class balance of the data set of a scenario, as it
+is loaded and as it is trained on. Without a scenario the defaults of [data] hold.`,
+		Example: `  fedsim data describe quickstart
+  fedsim data describe --set data.source=uci-har --set data.path=har.zip
+  fedsim data describe --set data.source=csv --set data.path=mine.csv --set data.task_column=device`,
+		Args: takes(0, 1, "at most one scenario"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := dataConfig(args, sets)
+			if err != nil {
+				return err
+			}
+			return describe(cmd.OutOrStdout(), cfg)
+		},
+	}
+	addSet(cmd, &sets)
+	return cmd
+}
+
+func describe(w io.Writer, cfg data.Config) error {
+	set, err := data.Load(cfg)
+	if err != nil {
+		return err
+	}
+	split, err := data.Prepare(cfg)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "as loaded\n\n%s\nas trained on\n\n%s", data.Describe(set), data.Describe(split.Train))
+	return err
+}
+
+func newDataGenerate() *cobra.Command {
+	var sets []string
+	var out string
+	cmd := &cobra.Command{
+		Use:   "generate [SCENARIO]",
+		Short: "Write a generated data set as csv",
+		Long: `Write the generated data set of a scenario as csv, with the columns task, label and
+the features, before any split or scaling. Without a scenario the defaults of
+[data] hold.`,
+		Example: `  fedsim data generate --set data.preset=vehicle-sensor -o vehicles.csv
+  fedsim data generate --set data.synthetic.tasks=5 --set data.seed=7 > small.csv`,
+		Args: takes(0, 1, "at most one scenario"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := dataConfig(args, sets)
+			if err != nil {
+				return err
+			}
+			if cfg.Source != data.SourceSynthetic {
+				return config.Problem{Key: "data.source", Value: cfg.Source, Want: fmt.Sprintf("must be %q to generate data", data.SourceSynthetic)}
+			}
+			set, err := data.Load(cfg)
+			if err != nil {
+				return err
+			}
+			write := func(w io.Writer) error { return data.WriteCSV(w, set) }
+			if out == "" {
+				return write(cmd.OutOrStdout())
+			}
+			return atomicfile.Write(out, write)
+		},
+	}
+	addSet(cmd, &sets)
+	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write (default standard output)")
+	return cmd
+}
+
+// dataConfig returns the table [data] of the scenario that args name, or the
+// defaults, with the overrides laid over it.
+func dataConfig(args, sets []string) (data.Config, error) {
+	for _, set := range sets {
+		a, err := config.ParseOverride(set)
+		if err != nil {
+			return data.Config{}, err
+		}
+		if a.Path[0] != "data" {
+			return data.Config{}, config.Errors{{Place: a.Value.Place, Text: "must be a key of the table data"}}
+		}
+	}
+	if len(args) == 0 {
+		// A scenario needs a method to be one.
+		s, err := scenarios.Parse("defaults.toml", []byte("[methods.mocha]\n"), sets)
+		if err != nil {
+			return data.Config{}, err
+		}
+		return s.Settings.Data, nil
+	}
+	s, err := scenarios.Load(args[0], sets)
+	if err != nil {
+		return data.Config{}, err
+	}
+	return s.Settings.Data, nil
+}

@@ -1,0 +1,91 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+
+	"fedsim/experiment"
+)
+
+// How progress is shown.
+const (
+	progressAuto  = "auto"  // redrawn on a terminal, plain otherwise
+	progressPlain = "plain" // a line every five seconds
+	progressNone  = "none"
+)
+
+var progressNames = []string{progressAuto, progressPlain, progressNone}
+
+// progress shows how far a scenario has come: on a terminal in one line that is
+// drawn anew, elsewhere in lines of their own.
+type progress struct {
+	out         io.Writer
+	width       func() int // of the terminal; nil: there is none
+	now         func() time.Time
+	every       time.Duration // between two lines
+	start, last time.Time
+}
+
+// newProgress returns the display of the kind, one of progressNames, on out.
+func newProgress(out io.Writer, kind string, now func() time.Time) *progress {
+	p := &progress{out: out, now: now, every: 5 * time.Second, start: now()}
+	p.last = p.start
+	if kind == progressNone {
+		p.out = nil
+	}
+	if f, ok := out.(*os.File); ok && kind == progressAuto && term.IsTerminal(int(f.Fd())) {
+		p.every = 100 * time.Millisecond
+		p.width = func() int {
+			if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+				return width
+			}
+			return 80 // a terminal that does not know
+		}
+	}
+	return p
+}
+
+// update shows x unless the last line is too young.
+func (p *progress) update(x experiment.Progress) {
+	now := p.now()
+	if p.out == nil || now.Sub(p.last) < p.every {
+		return
+	}
+	p.last = now
+	text := fmt.Sprintf("%d/%d runs, %.0f %%, %s, %s", x.Done, x.Total, 100*x.Share, now.Sub(p.start).Round(time.Second), x.Phase)
+	// Progress that cannot be shown is no reason to stop computing.
+	if p.width == nil {
+		_, _ = fmt.Fprintf(p.out, "%s %s\n", text, x.Run)
+		return
+	}
+	_, _ = fmt.Fprintf(p.out, "\r%s\x1b[K", fit(text, x.Run, p.width()-1))
+}
+
+// end clears the line on a terminal.
+func (p *progress) end() {
+	if p.out != nil && p.width != nil {
+		_, _ = fmt.Fprint(p.out, "\r\x1b[K")
+	}
+}
+
+// fit joins text and the name of a run in at most width columns. Of a name that
+// is too long the end stays, which tells runs apart.
+func fit(text, name string, width int) string {
+	if n := utf8.RuneCountInString(text); n >= width {
+		return string([]rune(text)[:max(width, 0)])
+	}
+	room := width - utf8.RuneCountInString(text) - 1
+	runes := []rune(name)
+	if len(runes) <= room {
+		return text + " " + name
+	}
+	if room < 2 {
+		return text
+	}
+	return text + " …" + string(runes[len(runes)-room+1:])
+}

@@ -1,0 +1,235 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fedsim/data"
+	"fedsim/engine"
+	"fedsim/experiment"
+	"fedsim/plots"
+	"fedsim/results"
+	"fedsim/scenarios"
+)
+
+// runFlags are the flags of fedsim run.
+type runFlags struct {
+	line     []string // the command line they are from
+	set      []string
+	seed     uint64
+	out      string
+	workers  int
+	force    bool
+	queue    string
+	progress string
+}
+
+// newRun returns the command; line is the command line, for the manifest.
+func newRun(line []string) *cobra.Command {
+	f := runFlags{line: line}
+	cmd := &cobra.Command{
+		Use:   "run SCENARIO",
+		Short: "Run a scenario: simulate, draw its figures, print its table",
+		Long: `Run a scenario: simulate, draw its figures, print its table.
+
+SCENARIO is a file, or the bare name of a scenario that is shipped (see
+"fedsim scenarios list"). What comes of it goes to a directory of its own:
+manifest.json, scenario.toml, rounds.csv, runs.csv and figures. The first
+interrupt (Ctrl-C) ends the runs after their round and keeps them.`,
+		Example: `  fedsim run quickstart
+  fedsim run scenarios/lte-high-var.toml --out runs/tonight
+  fedsim run fig1-statistical --set data.source=uci-har --set data.path=har.zip
+  fedsim run quickstart --set network.profile=3g --set 'run.seeds=[1, 2, 3]' --force`,
+		Args: takes(1, 1, "one scenario, a file or the name of a shipped one"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			sets := f.set
+			if cmd.Flags().Changed("seed") {
+				sets = append(slices.Clone(sets), fmt.Sprintf("run.seeds=[%d]", f.seed))
+			}
+			return f.run(cmd, args[0], sets)
+		},
+	}
+	addSet(cmd, &f.set)
+	flags := cmd.Flags()
+	flags.Uint64Var(&f.seed, "seed", 0, "run with this seed alone: short for --set run.seeds=[N]")
+	flags.StringVar(&f.out, "out", "", "directory for the results (default runs/<scenario name>)")
+	flags.IntVar(&f.workers, "workers", 0, "how many cores to use; 0: all; changes no result")
+	flags.BoolVar(&f.force, "force", false, "overwrite a complete run")
+	flags.StringVar(&f.queue, "queue", engine.DefaultQueue, "event queue: "+strings.Join(engine.Queues(), " or ")+"; changes no result")
+	flags.StringVar(&f.progress, "progress", progressAuto, "progress on standard error: "+strings.Join(progressNames, ", "))
+	return cmd
+}
+
+// addSet gives cmd the flag --set.
+func addSet(cmd *cobra.Command, into *[]string) {
+	cmd.Flags().StringArrayVar(into, "set", nil, "set a key of the scenario, as in --set network.profile=3g; repeatable, the last one counts")
+}
+
+// check reports flags with values that mean nothing.
+func (f *runFlags) check() error {
+	switch {
+	case f.workers < 0:
+		return usagef("--workers=%d: must not be negative; 0 is one per core", f.workers)
+	case !slices.Contains(engine.Queues(), f.queue):
+		return usagef("--queue=%s: must be one of %s", f.queue, strings.Join(engine.Queues(), ", "))
+	case !slices.Contains(progressNames, f.progress):
+		return usagef("--progress=%s: must be one of %s", f.progress, strings.Join(progressNames, ", "))
+	default:
+		return nil
+	}
+}
+
+// run does everything: all that can be refused is, before anything is computed.
+func (f *runFlags) run(cmd *cobra.Command, name string, sets []string) (err error) {
+	if err := f.check(); err != nil {
+		return err
+	}
+	scenario, err := scenarios.Load(name, sets)
+	if err != nil {
+		return err
+	}
+	w, err := f.create(scenario)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Discard()) }()
+
+	p := newProgress(cmd.ErrOrStderr(), f.progress, time.Now)
+	err = experiment.Run(cmd.Context(), scenario.Experiments, experiment.Options{
+		Workers: f.workers, Queue: f.queue,
+		Progress: p.update, Finished: w.Add, Clock: time.Now,
+	})
+	p.end()
+	if err != nil {
+		if experiment.Interrupted(err) {
+			return keep(cmd, w, scenario, err)
+		}
+		return err
+	}
+	figures, drawn := draw(w, scenario)
+	// What was computed is kept even when it could not be drawn.
+	if err := w.Finish(results.Complete, time.Now()); err != nil {
+		return errors.Join(drawn, err)
+	}
+	return errors.Join(drawn, summarise(cmd, w, scenario, figures))
+}
+
+// create makes the run directory.
+func (f *runFlags) create(s *scenarios.Scenario) (*results.Writer, error) {
+	resolved, err := s.Resolved()
+	if err != nil {
+		return nil, err
+	}
+	dir := f.out
+	if dir == "" {
+		dir = filepath.Join("runs", s.Name)
+	}
+	return results.Create(dir, f.force, results.About{
+		Version:  readVersion().String(),
+		Command:  f.line,
+		Seeds:    s.Settings.Run.Seeds,
+		Data:     sources(s),
+		Scenario: resolved,
+		Targets:  s.Settings.Run.Targets,
+		Started:  time.Now(),
+	})
+}
+
+// keep writes what was finished when the user stopped the run.
+func keep(cmd *cobra.Command, w *results.Writer, s *scenarios.Scenario, interrupt error) error {
+	if len(w.Runs()) == 0 {
+		return fmt.Errorf("interrupted before the first run, nothing is kept: %w", interrupt)
+	}
+	if err := w.Finish(results.Incomplete, time.Now()); err != nil {
+		return err
+	}
+	if err := summarise(cmd, w, s, nil); err != nil {
+		return err
+	}
+	finished := 0
+	for _, r := range w.Runs() {
+		if r.Status != results.Interrupted {
+			finished++
+		}
+	}
+	return fmt.Errorf("interrupted with %d of %d runs finished, which %s keeps: %w",
+		finished, experiment.Total(s.Experiments), w.Dir(), interrupt)
+}
+
+// draw draws the figure of each experiment from its runs.
+func draw(w *results.Writer, s *scenarios.Scenario) (files []string, err error) {
+	dir, err := w.FiguresDir()
+	if err != nil {
+		return nil, err
+	}
+	return drawInto(dir, s, w.Runs())
+}
+
+// drawInto draws all figures that can be drawn; the error tells of the others.
+func drawInto(dir string, s *scenarios.Scenario, runs []results.Run) (files []string, err error) {
+	for _, e := range s.Experiments {
+		if e.Figure == nil {
+			continue
+		}
+		var own []results.Run
+		for _, r := range runs {
+			if r.Experiment == e.Name {
+				own = append(own, r)
+			}
+		}
+		names, failed := plots.Save(dir, *e.Figure, own)
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("figure of experiment %s: %w", e.Name, failed))
+			continue
+		}
+		files = append(files, names...)
+	}
+	return files, err
+}
+
+// summarise prints the table and where everything is.
+func summarise(cmd *cobra.Command, w *results.Writer, s *scenarios.Scenario, figures []string) error {
+	out := cmd.OutOrStdout()
+	if err := results.Summary(w.Runs(), s.Settings.Run.Targets).WriteText(out); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(out, "\nresults: %s\n", w.Dir()); err != nil {
+		return err
+	}
+	for _, name := range figures {
+		if _, err := fmt.Fprintf(out, "figure:  %s\n", filepath.Join(w.Dir(), "figures", name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sources says in one line where the data of all runs come from.
+func sources(s *scenarios.Scenario) string {
+	var all []string
+	for _, e := range s.Experiments {
+		for _, j := range e.Jobs {
+			if text := source(j.Candidates[0].Settings.Data); !slices.Contains(all, text) {
+				all = append(all, text)
+			}
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+func source(c data.Config) string {
+	switch {
+	case c.Source != data.SourceSynthetic:
+		return c.Source + " " + c.Path
+	case c.Preset != "":
+		return "generated, with the sizes of " + c.Preset
+	default:
+		return "generated"
+	}
+}

@@ -1,0 +1,102 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"fedsim/config"
+	"fedsim/experiment"
+	"fedsim/scenarios"
+)
+
+func newScenarios() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "scenarios",
+		Short: "List, show and check scenarios",
+		Example: `  fedsim scenarios list
+  fedsim scenarios show quickstart > mine.toml
+  fedsim scenarios validate mine.toml`,
+	}
+	cmd.AddCommand(newScenariosList(), newScenariosShow(), newScenariosValidate())
+	asGroup(cmd)
+	return cmd
+}
+
+func newScenariosList() *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List the scenarios that are shipped within the program",
+		Example: "  fedsim scenarios list",
+		Args:    takes(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			for _, s := range scenarios.Shipped() {
+				if _, err := fmt.Fprintf(table, "%s\t%s\n", s.Name, s.Description); err != nil {
+					return err
+				}
+			}
+			return table.Flush()
+		},
+	}
+}
+
+func newScenariosShow() *cobra.Command {
+	return &cobra.Command{
+		Use:     "show NAME",
+		Short:   "Print a shipped scenario, to start one's own from",
+		Example: "  fedsim scenarios show quickstart > mine.toml",
+		Args:    takes(1, 1, "the name of one shipped scenario"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, ok := scenarios.Source(args[0])
+			if !ok {
+				var names []string
+				for _, s := range scenarios.Shipped() {
+					names = append(names, s.Name)
+				}
+				return usagef("%s; see fedsim scenarios list", config.UnknownName("scenario", args[0], args[0], names))
+			}
+			_, err := cmd.OutOrStdout().Write(text)
+			return err
+		},
+	}
+}
+
+func newScenariosValidate() *cobra.Command {
+	return &cobra.Command{
+		Use:   "validate FILE...",
+		Short: "Check scenarios and say what they run",
+		Long: `Check scenarios and say what they run. Everything that is wrong is reported, each
+with file, line and column. Data files are not opened.`,
+		Example: "  fedsim scenarios validate mine.toml scenarios/*.toml",
+		Args:    takes(1, math.MaxInt, "scenarios, files or names of shipped ones"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var wrong config.Errors
+			for _, name := range args {
+				s, err := scenarios.Load(name, nil)
+				if problems, ok := errors.AsType[config.Errors](err); ok {
+					wrong.Merge(problems)
+					continue
+				}
+				if err != nil {
+					return err
+				}
+				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %s\n", name,
+					count(len(s.Experiments), "experiment"), count(experiment.Total(s.Experiments), "run")); err != nil {
+					return err
+				}
+			}
+			return wrong.Err()
+		},
+	}
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

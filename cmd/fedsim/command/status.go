@@ -1,0 +1,76 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"fedsim/config"
+	"fedsim/data"
+	"fedsim/experiment"
+	"fedsim/results"
+)
+
+// The statuses to exit with.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2  // usage or configuration
+	exitInterrupted = 75 // EX_TEMPFAIL of sysexits.h: run it again
+)
+
+// status returns what to exit with after err.
+func status(err error) int {
+	if err == nil {
+		return exitDone
+	}
+	if experiment.Interrupted(err) {
+		return exitInterrupted
+	}
+	if isUsage(err) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// isUsage reports whether the user has to change the command line or the
+// scenario.
+func isUsage(err error) bool {
+	if _, ok := errors.AsType[usageError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[config.Errors](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[config.Problem](err); ok {
+		return true
+	}
+	return errors.Is(err, results.ErrExists) || errors.Is(err, results.ErrForeign)
+}
+
+// report writes an error, one line for each thing that is wrong. A line that
+// does not open with the place it is about names the program.
+func report(w io.Writer, err error) {
+	if err == nil {
+		return
+	}
+	if list, ok := errors.AsType[config.Errors](err); ok {
+		for _, located := range list {
+			line(w, located.Error(), located.Place != config.Place{})
+		}
+		return
+	}
+	parse, ok := errors.AsType[*data.ParseError](err)
+	for text := range strings.SplitSeq(err.Error(), "\n") {
+		line(w, text, ok && strings.HasPrefix(text, parse.File))
+	}
+}
+
+func line(w io.Writer, text string, placed bool) {
+	if !placed {
+		text = "fedsim: " + text
+	}
+	// There is nobody left to tell when standard error cannot be written.
+	_, _ = fmt.Fprintln(w, text)
+}

@@ -1,0 +1,65 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"fedsim/config"
+)
+
+// usageError is a command line that cannot be understood.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, arguments ...any) error {
+	return usageError{fmt.Errorf(format, arguments...)}
+}
+
+// flagError explains a flag that cannot be taken, and which one may have been
+// meant.
+func flagError(cmd *cobra.Command, err error) error {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok || unknown.GetSpecifiedShortnames() != "" {
+		return usagef("%w; see %s --help", err, cmd.CommandPath())
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	text := fmt.Sprintf("unknown flag --%s", unknown.GetSpecifiedName())
+	if near := config.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+		text += fmt.Sprintf(": did you mean --%s?", near)
+	}
+	return usagef("%s; see %s --help", text, cmd.CommandPath())
+}
+
+// asGroup makes cmd a command that only holds others: alone it shows its help.
+func asGroup(cmd *cobra.Command) {
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		var names []string
+		for _, c := range cmd.Commands() {
+			names = append(names, c.Name())
+		}
+		return usagef("%s; see %s --help", config.UnknownName("command", args[0], args[0], names), cmd.CommandPath())
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+}
+
+// takes makes cmd take from least to most arguments, which what describes.
+func takes(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return usagef("%s needs %s; see %s --help", cmd.CommandPath(), what, cmd.CommandPath())
+		case len(args) > most:
+			return usagef("%s takes %s: %q is too many; see %s --help", cmd.CommandPath(), what, args[most], cmd.CommandPath())
+		default:
+			return nil
+		}
+	}
+}
