@@ -24,7 +24,7 @@ type Hinge struct{}
 var _ Loss = Hinge{}
 
 // Value returns max(0, 1 - y z).
-func (Hinge) Value(z, y float64) float64 { return math.Max(0, 1-float64(y*z)) }
+func (Hinge) Value(z, y float64) float64 { return max(0, 1-float64(y*z)) }
 
 // Subgradient returns -y where the margin is violated, 0 elsewhere.
 func (Hinge) Subgradient(z, y float64) float64 {
@@ -46,7 +46,7 @@ func (Hinge) Conjugate(a, y float64) float64 {
 // Step returns y clip(y a + (1 - y z)/q, 0, 1).
 func (Hinge) Step(a, y, z, q float64) float64 {
 	b := float64(y*a) + (1-float64(y*z))/q
-	return y * math.Min(1, math.Max(0, b))
+	return y * min(1, max(0, b))
 }
 
 // lossByName returns the loss a configuration names; Validate has checked it.
