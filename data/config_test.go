@@ -1,0 +1,120 @@
+package data
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fedsim/config"
+)
+
+// problems returns what Validate says, in order.
+func problems(cfg Config) []string {
+	check := config.NewChecker()
+	cfg.Validate(check.In("data"))
+	var said []string
+	for _, p := range check.Problems() {
+		said = append(said, p.Error())
+	}
+	return said
+}
+
+func TestValidConfigurations(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"defaults":       func(*Config) {},
+		"human activity": func(c *Config) { c.Preset = "human-activity" },
+		"google glass":   func(c *Config) { c.Preset = "google-glass" },
+		"vehicle sensor": func(c *Config) { c.Preset = "vehicle-sensor" },
+		"few tasks":      func(c *Config) { c.Preset, c.Synthetic.Tasks = "google-glass", 2 },
+		"one task":       func(c *Config) { c.Synthetic.Tasks = 1 },
+		"equal sizes":    func(c *Config) { c.Synthetic.RowsMin, c.Synthetic.RowsMax = 50, 50 },
+		"few features":   func(c *Config) { c.Preset, c.Synthetic.Features = "human-activity", 3 },
+		"no noise":       func(c *Config) { c.Synthetic.Noise, c.Synthetic.Shift, c.Synthetic.Margin = 0, 0, 0 },
+		"all rows train": func(c *Config) { c.TestFraction = 0 },
+		"har":            func(c *Config) { c.Source, c.Path, c.PositiveClass = SourceHAR, "har.zip", "LAYING" },
+		"csv":            func(c *Config) { c.Source, c.Path, c.TaskColumn = SourceCSV, "x.csv", "device" },
+	} {
+		cfg := Defaults()
+		change(&cfg)
+		if said := problems(cfg); said != nil {
+			t.Errorf("%s: %v", name, said)
+		}
+	}
+}
+
+func TestInvalidConfigurations(t *testing.T) {
+	for _, c := range []struct {
+		change func(*Config)
+		want   []string
+	}{
+		{func(c *Config) { c.Source = "uci_har" }, []string{
+			`data.source = "uci_har": must be one of synthetic, uci-har, csv (did you mean "uci-har"?)`}},
+		{func(c *Config) { c.TestFraction, c.SkewMin, c.Path = math.NaN(), 0, "x" }, []string{
+			`data.test_fraction = NaN: must be in [0, 1)`,
+			`data.skew_min = 0: must be at least 1`,
+			`data.path = "x": must be empty when source is "synthetic"; set source to "uci-har" or "csv" to read a file`}},
+		{func(c *Config) { c.Preset = "human-activty" }, []string{
+			`data.preset = "human-activty": must be one of human-activity, google-glass, vehicle-sensor (did you mean "human-activity"?)`}},
+		{func(c *Config) { c.Source, c.PositiveClass = SourceHAR, "" }, []string{
+			`data.path = "": must name the zip or folder of the UCI HAR data set`,
+			`data.positive_class = "": must name an activity, such as SITTING`}},
+		{func(c *Config) { c.Source, c.TaskColumn, c.LabelColumn = SourceCSV, "", "" }, []string{
+			`data.path = "": must name the csv file`,
+			`data.task_column = "": must name a column`,
+			`data.label_column = "": must name a column`,
+			`data.label_column = "": must differ from task_column`}},
+		{func(c *Config) { c.TaskColumn, c.LabelColumn, c.PositiveClass = "t", "l", "p" }, []string{
+			`data.positive_class = "p": has no effect when source is "synthetic"; it belongs to source "uci-har"`,
+			`data.task_column = "t": has no effect when source is "synthetic"; it belongs to source "csv"`,
+			`data.label_column = "l": has no effect when source is "synthetic"; it belongs to source "csv"`}},
+		{func(c *Config) {
+			c.Source, c.Path, c.Preset, c.Synthetic.Tasks = SourceCSV, "x", "google-glass", 3
+		}, []string{
+			`data.preset = "google-glass": has no effect when source is "csv"; it belongs to source "synthetic"`,
+			`data.synthetic: has no effect when source is "csv"; it belongs to source "synthetic"`}},
+		{func(c *Config) {
+			c.Synthetic = SyntheticConfig{Tasks: -1, Features: -2, RowsMin: -3, RowsMax: -4, Clusters: -5, Factors: -6,
+				PositiveShare: 1, ClusterSpread: math.Inf(1), TaskSpread: math.NaN(), Shift: 2000, Margin: 1e9, DifficultySpread: 6, Noise: 0.5}
+		}, []string{
+			`data.synthetic.tasks = -1: must be in [1, 1073741824]`,
+			`data.synthetic.features = -2: must be in [1, 1073741824]`,
+			`data.synthetic.rows_min = -3: must be in [1, 1073741824]`,
+			`data.synthetic.rows_max = -4: must be in [1, 1073741824]`,
+			`data.synthetic.clusters = -5: must be in [1, 1073741824]`,
+			`data.synthetic.factors = -6: must be in [1, 1073741824]`,
+			`data.synthetic.positive_share = 1: must be in (0, 1)`,
+			`data.synthetic.cluster_spread = +Inf: must be in [0, 1000]`,
+			`data.synthetic.task_spread = NaN: must be in [0, 1000]`,
+			`data.synthetic.shift = 2000: must be in [0, 1000]`,
+			`data.synthetic.margin = 1e+09: must be in [0, 1000]`,
+			`data.synthetic.difficulty_spread = 6: must be in [0, 5]`,
+			`data.synthetic.noise = 0.5: must be in [0, 0.5)`}},
+		{func(c *Config) { c.Synthetic.Clusters, c.Synthetic.Factors = 21, 41 }, []string{
+			`data.synthetic.clusters = 21: must be at most tasks = 20`,
+			`data.synthetic.factors = 41: must be at most features = 40`}},
+		{func(c *Config) { c.Synthetic.RowsMin = 181 }, []string{
+			`data.synthetic.rows_min = 181: must be at most rows_max = 180`}},
+		// Two of 20 sizes 60 away from the middle: 120/sqrt(38) = 19.47; all of
+		// them: 60 sqrt(20/19) = 61.56.
+		{func(c *Config) { c.Synthetic.RowsDeviation = 10 }, []string{
+			`data.synthetic.rows_deviation = 10: must be in [19.46, 61.56]: with 20 tasks of 60 to 180 rows no other is possible`}},
+		{func(c *Config) { c.Synthetic.RowsDeviation = math.NaN() }, []string{
+			`data.synthetic.rows_deviation = NaN: must be in [19.46, 61.56]: with 20 tasks of 60 to 180 rows no other is possible`}},
+		{func(c *Config) { c.Preset, c.Synthetic.Tasks = "human-activity", 1000000 }, []string{
+			`data.synthetic.tasks = 1000000: tasks x rows_max x features must be at most 1073741824 values, it is 1.717e+11`}},
+	} {
+		cfg := Defaults()
+		c.change(&cfg)
+		if diff := cmp.Diff(c.want, problems(cfg)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestUniqueNames(t *testing.T) {
+	got := uniqueNames([]string{"a", "a#2", "a", "b", "a", "b"})
+	if diff := cmp.Diff([]string{"a", "a#2", "a#3", "b", "a#4", "b#2"}, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,286 @@
+package data
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func readCSV(text string) (*Set, error) {
+	return ReadCSV(strings.NewReader(text), "in.csv", "task", "label")
+}
+
+func TestReadCSV(t *testing.T) {
+	set, err := readCSV("\ufeffheight, label ,task,weight\n1.5,1,b,-2\n0x1p-2, -1 ,a,3e2\r\n\n-0, +1.0 , b ,4\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkShape(t, set)
+	if diff := cmp.Diff([]string{"height", "weight"}, set.FeatureNames); diff != "" || set.Features != 2 || set.Name != "in.csv" {
+		t.Errorf("set %q with %d features: %s", set.Name, set.Features, diff)
+	}
+	b, a := &set.Tasks[0], &set.Tasks[1] // names are no numbers: by first appearance
+	if b.Name != "b" || a.Name != "a" || len(set.Tasks) != 2 {
+		t.Fatalf("tasks %+v", set.Tasks)
+	}
+	if diff := cmp.Diff([]float64{1, 1}, b.Y); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]float64{0.25, 300}, a.X.Row(0)); diff != "" {
+		t.Error(diff)
+	}
+	if x := b.X.Row(1); x[1] != 4 || !math.Signbit(x[0]) {
+		t.Errorf("row %v, want -0, 4", x)
+	}
+}
+
+func TestReadCSVOrdersTasks(t *testing.T) {
+	for _, c := range []struct{ file, want string }{
+		{"10 9 -1 2", "-1 2 9 10"},
+		{"10 9 x 2", "10 9 x 2"},
+		{"10 9 2.5", "10 9 2.5"},
+		{"01 1 0", "0 01 1"}, // equal numbers in order of appearance
+		{"10 99999999999999999999 9", "10 99999999999999999999 9"},
+	} {
+		text := "task,label,x\n"
+		for i, name := range strings.Fields(c.file) {
+			text += name + []string{",1,0\n", ",-1,0\n"}[i%2]
+		}
+		set, err := readCSV(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for k := range set.Tasks {
+			names = append(names, set.Tasks[k].Name)
+		}
+		if got := strings.Join(names, " "); got != c.want {
+			t.Errorf("tasks %s are put in the order %s, want %s", c.file, got, c.want)
+		}
+	}
+}
+
+func TestReadCSVZeroOneLabels(t *testing.T) {
+	set, err := readCSV("task,label,x\n1,0,5\n1,1,6\n2,0,7\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]float64{-1, 1}, set.Tasks[0].Y); diff != "" {
+		t.Error(diff)
+	}
+	if d := Describe(set); d.OneClassTasks != 1 {
+		t.Errorf("%d tasks of one class, want 1: they are allowed", d.OneClassTasks)
+	}
+}
+
+func TestReadCSVErrors(t *testing.T) {
+	for _, c := range []struct{ what, text, want string }{
+		{"empty", "", `in.csv: the file is empty, it must have a header with the columns "task", "label" and the features`},
+		{"header alone", "task,label,x\n", `in.csv: has a header but no rows`},
+		{"no task column", "tusk,label,x\n1,1,1\n", `in.csv:1: the header has no column "task" (task_column); did you mean "tusk"?`},
+		{"no label column", "task,y,x\n1,1,1\n", `in.csv:1: the header has no column "label" (label_column)`},
+		{"no feature", "task,label\n1,1\n", `in.csv:1: the header names no feature: there must be a column beside task and label`},
+		{"duplicate column", "task,label,x, x\n", `in.csv:1:14: the columns 3 and 4 have the same name "x"`},
+		{"unnamed column", "task,label,,x\n", `in.csv:1:12: the column's name is empty`},
+		{"control character", "task,label,\"a\nb\"\n", `in.csv:1:12: the column's name "a\nb" must be text without control characters`},
+		{"short row", "task,label,x,y\n1,1,2,3\n1,-1,2\n", `in.csv:3:1: the row has 3 fields, the header has 4`},
+		{"long row", "task,label,x\n1,1,2,3\n", `in.csv:2:1: the row has 4 fields, the header has 3`},
+		{"not a number", "task,label,x,y\n1,1,2,three\n", `in.csv:2:7: "three" is not a number`},
+		{"empty field", "task,label,x,y\n1,1,,2\n", `in.csv:2:5: "" is not a number`},
+		{"nan", "task,label,x\n1,1,2\n1,-1,NaN\n", `in.csv:3:6: "NaN" is not a finite number`},
+		{"inf", "task,label,x\n1,1,-Inf\n", `in.csv:2:5: "-Inf" is not a finite number`},
+		{"overflow", "task,label,x\n1,1,1e999\n", `in.csv:2:5: "1e999" is not a finite number`},
+		{"too large", "task,label,x\n1,1,1e101\n", `in.csv:2:5: "1e101" is too large, values must be at most 1e100 in size`},
+		{"long field", "task,label,x\n1,1," + strings.Repeat("z", 99) + "\n", `in.csv:2:5: "` + strings.Repeat("z", 40) + `..." is not a number`},
+		{"label 2", "task,label,x\n1,1,1\n1,2,1\n", `in.csv:3:3: the label "2" must be -1 or +1 (or 0 and 1)`},
+		{"label nan", "task,label,x\n1,nan,1\n", `in.csv:2:3: the label "nan" must be -1 or +1 (or 0 and 1)`},
+		{"label text", "task,label,x\n1,yes,1\n", `in.csv:2:3: the label "yes" must be -1 or +1 (or 0 and 1)`},
+		{"0 and -1", "task,label,x\n1,0,1\n1,1,1\n1,-1,1\n", `in.csv:4:3: the label is -1, but line 2 has 0: labels must be -1 and +1, or 0 and 1`},
+		{"-1 and 0", "task,label,x\n1,1,1\n1,-1,1\n1,0,1\n", `in.csv:4:3: the label is 0, but line 3 has -1: labels must be -1 and +1, or 0 and 1`},
+		{"one class", "task,label,x\n1,1,1\n2,1,1\n", `in.csv: the column "label": all labels are of one class`},
+		{"unnamed task", "task,label,x\n ,1,1\n", `in.csv:2:1: the task's name is empty`},
+		{"bare quote", "task,label,x\n1,1,2\"3\n", `in.csv:2:6: not comma-separated values: bare " in non-quoted-field`},
+		{"open quote", "task,label,x\n1,1,\"3\n", `in.csv:2:8: not comma-separated values: extraneous or missing " in quoted-field`},
+	} {
+		_, err := readCSV(c.text)
+		if err == nil {
+			t.Errorf("%s: no error, want %s", c.what, c.want)
+			continue
+		}
+		if _, ok := errors.AsType[*ParseError](err); !ok {
+			t.Errorf("%s: %T is not a *ParseError", c.what, err)
+		}
+		if err.Error() != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.what, err, c.want)
+		}
+	}
+	if _, err := readCSV("task,label,x\n1,1,1\n2,1,1\n"); !errors.Is(err, ErrOneClass) {
+		t.Errorf("%v is not ErrOneClass", err)
+	}
+	broken := errors.New("disk on fire")
+	if _, err := ReadCSV(iotest.ErrReader(broken), "in.csv", "task", "label"); !errors.Is(err, broken) {
+		t.Errorf("%v does not wrap the reader's error", err)
+	}
+}
+
+func TestReadCSVFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "Mine.v2.csv")
+	if err := os.WriteFile(path, []byte("device,y,x\n1,1,1\n2,-1,1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg := Defaults()
+	cfg.Source, cfg.Path, cfg.TaskColumn, cfg.LabelColumn = SourceCSV, path, "device", "y"
+	set, err := Load(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if set.Name != "Mine.v2" || set.Generated || len(set.Tasks) != 2 {
+		t.Errorf("set %+v", set)
+	}
+	if _, err := ReadCSVFile(path+"x", "task", "label"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("missing file: %v", err)
+	}
+	if _, err := ReadCSVFile(path, "task", "label"); err == nil || !strings.HasPrefix(err.Error(), path+":1: ") {
+		t.Errorf("the error %v does not name the file", err)
+	}
+}
+
+// requireSameBits fails unless b has what a has, bit for bit.
+func requireSameBits(t *testing.T, a, b *Set) {
+	t.Helper()
+	if a.Features != b.Features || len(a.Tasks) != len(b.Tasks) || fingerprint(a) != fingerprint(b) {
+		t.Error("the set read back has other bits")
+	}
+}
+
+func TestCSVRoundTrip(t *testing.T) {
+	cfg := Defaults()
+	cfg.Bias = true
+	split, err := Prepare(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := split.Train
+	var file bytes.Buffer
+	if err := WriteCSV(&file, set); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(file.String(), "task,label,x1,x2,") {
+		t.Errorf("header %.40s", file.String())
+	}
+	back, err := ReadCSV(&file, "back", "task", "label")
+	if err != nil {
+		t.Fatal(err)
+	}
+	requireSameBits(t, set, back)
+}
+
+// Any finite value of sensible size survives, as do names with commas and quotes.
+func TestCSVRoundTripOfAnyValue(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		d := rapid.IntRange(1, 20).Draw(r, "d")
+		set := &Set{Features: d}
+		for j := range d {
+			set.FeatureNames = append(set.FeatureNames, "feature, \"quoted\" "+string(rune('a'+j)))
+		}
+		for _, name := range []string{"a, b", `"c"`, `\.`, "é"} {
+			n := rapid.IntRange(2, 5).Draw(r, "n")
+			task := Task{Name: name, X: NewMatrix(n, d), Y: make([]float64, n)}
+			for i := range n {
+				task.Y[i] = float64(1 - 2*(i%2))
+				for j := range d {
+					task.X.Row(i)[j] = rapid.Float64Range(-maxMagnitude, maxMagnitude).Draw(r, "x")
+				}
+			}
+			set.Tasks = append(set.Tasks, task)
+		}
+		var file bytes.Buffer
+		if err := WriteCSV(&file, set); err != nil {
+			r.Fatal(err)
+		}
+		back, err := ReadCSV(&file, "back", "task", "label")
+		if err != nil {
+			r.Fatal(err)
+		}
+		requireSameBits(t, set, back)
+		if diff := cmp.Diff(set.FeatureNames, back.FeatureNames); diff != "" {
+			r.Fatal(diff)
+		}
+	})
+}
+
+// failing is a writer that takes a number of bytes and then fails.
+type failing int
+
+var errFull = errors.New("no space left")
+
+func (f *failing) Write(p []byte) (int, error) {
+	if *f -= failing(len(p)); *f < 0 {
+		return 0, errFull
+	}
+	return len(p), nil
+}
+
+func TestWriteCSVErrors(t *testing.T) {
+	for _, c := range []struct {
+		names []string
+		want  string
+	}{
+		{[]string{"a", "a"}, `write numbered as csv: feature 2 is named "a", which another column has`},
+		{[]string{"task", "a"}, `write numbered as csv: feature 1 is named "task", which another column has`},
+		{[]string{"a", ""}, `write numbered as csv: the name of feature 2 is empty`},
+	} {
+		set := numbered(2)
+		set.FeatureNames = c.names
+		if err := WriteCSV(new(bytes.Buffer), set); err == nil || err.Error() != c.want {
+			t.Errorf("error %v, want %s", err, c.want)
+		}
+	}
+	set := numbered(2000)
+	set.FeatureNames = []string{"a", "b"}
+	for _, room := range []failing{0, 5000} {
+		if err := WriteCSV(&room, set); !errors.Is(err, errFull) {
+			t.Errorf("a full disk gives %v", err)
+		}
+	}
+}
+
+// FuzzCSV looks for text that makes the reader panic, break a set's invariants
+// or read what it cannot write and read again.
+func FuzzCSV(f *testing.F) {
+	for _, seed := range []string{
+		"task,label,x\n1,1,2\n2,-1,3\n",
+		"task,label,x,y\n1,0,2,1e-300\n1,1,3,-0\n",
+		"\ufefflabel, task ,\"a,b\"\r\n1,\"x\"\"y\",0x1p-3\r\n-1,z, 5 \r\n",
+		"task,label,x\n1,1,NaN\n", "task,label,x\n1,1\n", "task,label\n", "", "\n\n", "\"", "task,task,label\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		set, err := ReadCSV(bytes.NewReader(text), "in.csv", "task", "label")
+		if err != nil {
+			if _, ok := errors.AsType[*ParseError](err); !ok {
+				t.Fatalf("%T %v is not a *ParseError", err, err)
+			}
+			return
+		}
+		checkShape(t, set)
+		var file bytes.Buffer
+		if err := WriteCSV(&file, set); err != nil {
+			t.Fatal(err)
+		}
+		back, err := ReadCSV(&file, "back", "task", "label")
+		if err != nil {
+			t.Fatal(err)
+		}
+		requireSameBits(t, set, back)
+	})
+}

@@ -1,0 +1,60 @@
+package data
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDescribe(t *testing.T) {
+	set := numbered(1, 3, 5, 0)
+	set.Generated = true
+	AppendBias(set)
+	set.Features++ // a feature of zeros in the padding
+	for k := range set.Tasks {
+		set.Tasks[k].X.Cols++
+	}
+	got := Describe(set)
+	want := Description{
+		Name: "numbered", Generated: true, Tasks: 4, Features: 4, Rows: 9,
+		RowsMin: 0, RowsMax: 5, RowsMean: 2.25,
+		// squares about 2.25: 1.5625 + 0.5625 + 7.5625 + 5.0625 = 14.75
+		RowsDeviation: math.Sqrt(14.75 / 3),
+		PositiveShare: 6.0 / 9, PositiveMin: 0.6, PositiveMax: 1,
+		OneClassTasks: 1, ZeroFeatures: 1, ConstantFeatures: 1,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	const table = `data set            numbered
+source              generated
+tasks m             4
+features d          4
+rows                9
+rows per task       0 to 5, mean 2.2, standard deviation 2.22
+positive labels     66.7 %, by task 60.0 to 100.0 %
+tasks of one class  1
+zero features       1
+constant features   1
+`
+	if diff := cmp.Diff(table, got.String()); diff != "" {
+		t.Error(diff)
+	}
+	var out bytes.Buffer
+	if n, err := got.WriteTo(&out); err != nil || n != int64(out.Len()) || out.String() != table {
+		t.Errorf("wrote %d bytes, error %v:\n%s", n, err, out.String())
+	}
+	if _, err := got.WriteTo(new(failing)); !errors.Is(err, errFull) {
+		t.Errorf("a full disk gives %v", err)
+	}
+}
+
+func TestDescribeNothing(t *testing.T) {
+	d := Describe(&Set{Features: 3})
+	if d.Tasks != 0 || d.RowsDeviation != 0 || !math.IsNaN(d.PositiveShare) || !math.IsNaN(d.RowsMean) || d.ZeroFeatures != 0 {
+		t.Errorf("%+v", d)
+	}
+}
