@@ -74,8 +74,8 @@ func Defaults() Config {
 }
 
 // Resolve returns the configuration with every value that is taken from a
-// preset written out; it yields the same set. A preset without a name or a
-// source other than synthetic changes nothing but that.
+// preset written out; it yields the same set. With another source than
+// synthetic, or an unknown preset, nothing changes.
 func (c Config) Resolve() Config {
 	if c.Source == SourceSynthetic {
 		c.Synthetic = c.Synthetic.over(preset(c.Preset))

@@ -1,0 +1,55 @@
+package data
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// WriteCSV writes the set in the form that ReadCSV reads with the columns
+// "task" and "label": numbers in the shortest form that reads back to the same
+// bits, features under their names or, without names, x1, x2 and so on. It
+// fails when a name cannot stand in the header: "task", "label" or a name used
+// twice.
+func WriteCSV(w io.Writer, set *Set) error {
+	out := csv.NewWriter(w)
+	record := make([]string, 2+set.Features)
+	copy(record, []string{"task", "label"})
+	taken := map[string]bool{"task": true, "label": true}
+	for j := range set.Features {
+		name := fmt.Sprintf("x%d", j+1)
+		if len(set.FeatureNames) > 0 {
+			name = set.FeatureNames[j]
+		}
+		if problem := refuseName(name); problem != "" {
+			return fmt.Errorf("write %s as csv: the name of feature %d %s", set.Name, j+1, problem)
+		}
+		if taken[name] {
+			return fmt.Errorf("write %s as csv: feature %d is named %q, which another column has", set.Name, j+1, name)
+		}
+		taken[name] = true
+		record[2+j] = name
+	}
+	if err := out.Write(record); err != nil {
+		return fmt.Errorf("write %s as csv: %w", set.Name, err)
+	}
+	for t := range set.Tasks {
+		task := &set.Tasks[t]
+		record[0] = task.Name
+		for i := range task.X.Rows {
+			record[1] = strconv.FormatFloat(task.Y[i], 'g', -1, 64)
+			for j, value := range task.X.Row(i) {
+				record[2+j] = strconv.FormatFloat(value, 'g', -1, 64)
+			}
+			if err := out.Write(record); err != nil {
+				return fmt.Errorf("write %s as csv: %w", set.Name, err)
+			}
+		}
+	}
+	out.Flush()
+	if err := out.Error(); err != nil {
+		return fmt.Errorf("write %s as csv: %w", set.Name, err)
+	}
+	return nil
+}
