@@ -15,6 +15,7 @@ type exponents struct{ text.Plain }
 const (
 	exponentSize = 0.72 // of the font
 	exponentRise = 0.42 // of the font's size, above the base line
+	centreShift  = 0.1  // of the font's size: the middle of a digit lies that much above that of its line
 )
 
 // parts splits txt and measures both parts.
@@ -44,6 +45,9 @@ func (h exponents) Draw(c vg.Canvas, txt string, sty text.Style, at vg.Point) {
 	c.SetColor(sty.Color)
 	at.X += vg.Length(sty.XAlign) * (w + v)
 	at.Y += vg.Length(sty.YAlign)*sty.Height(txt) - e.Ascent + sty.Font.Size
+	if sty.YAlign == text.YCenter {
+		at.Y -= centreShift * sty.Font.Size
+	}
 	c.FillString(h.Fonts.Lookup(sty.Font, sty.Font.Size), at, base)
 	if exponent != "" {
 		at = at.Add(vg.Point{X: w, Y: exponentRise * sty.Font.Size})

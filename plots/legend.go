@@ -10,9 +10,9 @@ import (
 
 // Lengths within the legend, in points.
 const (
-	sampleWidth = vg.Length(24) // the piece of line
+	sampleWidth = vg.Length(21) // the piece of line
 	sampleGap   = vg.Length(4)  // between it and its text
-	entryGap    = vg.Length(14)
+	entryGap    = vg.Length(12)
 	legendRow   = vg.Length(13) // height
 )
 
@@ -30,34 +30,66 @@ type legendEntry struct {
 	width vg.Length
 }
 
-// newLegend breaks the entries into rows of at most the width. Every row but
-// the last is as full as it gets.
+// newLegend sets the entries in one row, or where that is too long for the
+// width, in columns. What the entries are values of stands before them, or in
+// a row of its own.
 func (m *model) newLegend(styles []lineStyle, width vg.Length) legend {
 	sty := textStyle(legendSize, false)
 	sty.XAlign, sty.YAlign = draw.XLeft, draw.YCenter
 	l := legend{style: sty}
-	var row []legendEntry
-	var used vg.Length
-	add := func(e legendEntry) {
-		if len(row) > 0 && used+entryGap+e.width > width {
-			l.rows = append(l.rows, row)
-			row, used = nil, 0
-		}
-		if len(row) > 0 {
-			used += entryGap
-		}
-		row, used = append(row, e), used+e.width
-	}
-	if m.legend != "" {
-		name := fit(m.legend+":", sty, width, 1)
-		add(legendEntry{text: name, width: sty.Width(name)})
-	}
+	var entries []legendEntry
 	for i, s := range m.series {
 		name := fit(s.label, sty, width-sampleWidth-sampleGap, 1)
-		add(legendEntry{text: name, line: &styles[i], width: sampleWidth + sampleGap + sty.Width(name)})
+		entries = append(entries, legendEntry{text: name, line: &styles[i], width: sampleWidth + sampleGap + sty.Width(name)})
 	}
-	l.rows = append(l.rows, row)
+	if m.legend != "" {
+		head := legendEntry{text: m.legend + ":", width: sty.Width(m.legend + ":")}
+		if together := append([]legendEntry{head}, entries...); rowWidth(together) <= width {
+			entries = together
+		} else {
+			name := fit(m.legend, sty, width, 1)
+			l.rows = append(l.rows, []legendEntry{{text: name, width: sty.Width(name)}})
+		}
+	}
+	if rowWidth(entries) <= width {
+		l.rows = append(l.rows, entries)
+	} else {
+		l.rows = append(l.rows, inColumns(entries, width)...)
+	}
 	return l
+}
+
+// rowWidth is the width of the entries side by side.
+func rowWidth(row []legendEntry) vg.Length {
+	total := entryGap * vg.Length(len(row)-1)
+	for _, e := range row {
+		total += e.width
+	}
+	return total
+}
+
+// inColumns breaks entries into as few rows as the width allows, in columns of
+// one width; the last row is filled up with empty entries.
+func inColumns(entries []legendEntry, width vg.Length) (rows [][]legendEntry) {
+	var widest vg.Length
+	for _, e := range entries {
+		widest = max(widest, e.width)
+	}
+	columns := max(1, int((width+entryGap)/(widest+entryGap)))
+	n := (len(entries) + columns - 1) / columns
+	columns = (len(entries) + n - 1) / n
+	for i := range n * columns {
+		if i%columns == 0 {
+			rows = append(rows, nil)
+		}
+		var e legendEntry
+		if i < len(entries) {
+			e = entries[i]
+		}
+		e.width = widest
+		rows[i/columns] = append(rows[i/columns], e)
+	}
+	return rows
 }
 
 func (l *legend) height() vg.Length { return legendRow * vg.Length(len(l.rows)) }
@@ -66,11 +98,7 @@ func (l *legend) height() vg.Length { return legendRow * vg.Length(len(l.rows)) 
 func (l *legend) draw(c draw.Canvas) {
 	y := c.Max.Y - legendRow/2
 	for _, row := range l.rows {
-		total := entryGap * vg.Length(len(row)-1)
-		for _, e := range row {
-			total += e.width
-		}
-		x := c.Center().X - total/2
+		x := c.Center().X - rowWidth(row)/2
 		for _, e := range row {
 			start := x
 			if e.line != nil {
@@ -78,7 +106,7 @@ func (l *legend) draw(c draw.Canvas) {
 				e.line.mark.draw(&c, vg.Point{X: x + sampleWidth/2, Y: y}, e.line.line.Color)
 				x += sampleWidth + sampleGap
 			}
-			c.FillText(l.style, vg.Point{X: x, Y: y}, e.text)
+			c.FillText(l.style, vg.Point{X: x, Y: y + centreShift*legendSize}, e.text)
 			x = start + e.width + entryGap
 		}
 		y -= legendRow

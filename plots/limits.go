@@ -24,7 +24,7 @@ func (r *interval) cover(v float64) {
 // nothing covers no value.
 func nothing() interval { return interval{math.Inf(1), math.Inf(-1)} }
 
-// curves calls f for each curve of the panel.
+// each calls f for each curve of the panel.
 func (p *panel) each(f func(curve)) {
 	for _, seeds := range p.curves {
 		for _, c := range seeds {
@@ -93,8 +93,11 @@ func (m *model) xLimits(p *panel, y interval) (limits interval, ok bool) {
 	if data.max < data.min {
 		return interval{}, false
 	}
-	if m.xScale == linear && data.min > 0 {
-		data.min = 0
+	if m.xScale == linear {
+		data.min = math.Min(data.min, 0)
+		if data.max <= 0 {
+			data.max = 1 // nothing but the start
+		}
 	}
 	if m.fig.XMax > 0 {
 		limits = interval{data.min, m.xScale.place(m.fig.XMax)}
@@ -131,7 +134,7 @@ func (p *panel) end(y interval) float64 {
 			low, at := c.lowest(y.min, done)
 			lowest, slowest = math.Max(lowest, low), math.Max(slowest, at)
 		}
-		if len(seeds) > 0 && lowest <= bottom+near {
+		if lowest <= bottom+near && slowest > 0 { // one that is there from the start has no pace
 			reach.cover(slowest)
 		}
 	}

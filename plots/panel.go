@@ -22,24 +22,20 @@ const (
 
 // newPlot makes the plot of a panel. Only a panel in the first column has
 // labels at the vertical axis.
-func (m *model) newPlot(p *panel, styles []lineStyle, y interval, width vg.Length, first bool) *plot.Plot {
+func (m *model) newPlot(p *panel, title string, styles []lineStyle, y interval, width vg.Length, first bool) *plot.Plot {
 	out := plot.New()
 	out.BackgroundColor = nil
-	out.Title.Text = p.title
-	out.Title.TextStyle = textStyle(panelSize, false)
-	out.Title.TextStyle.YAlign = draw.YTop
-	out.Title.Text = fit(p.title, out.Title.TextStyle, width, 2)
-	out.Title.Padding = 3
-
 	x, hasX := m.xLimits(p, y)
 	if !hasX {
 		x = interval{0, 1}
 	}
 	u := m.x.unitFor(m.xScale.value(x.max))
-	out.X.Label.Text = m.x.labelIn(u)
+	if hasX {
+		out.X.Label.Text = m.x.labelIn(u)
+	}
 	out.X.Min, out.X.Max = x.min, x.max
 	out.Y.Min, out.Y.Max = y.min, y.max
-	xTicks, yTicks := m.xTicks(x, u, hasX), m.yTicks(y)
+	xTicks, yTicks := m.xTicks(x, u, hasX, width), m.yTicks(y)
 	if first {
 		out.Y.Label.Text = m.y.label
 		out.Y.Tick.Marker = yTicks
@@ -58,7 +54,7 @@ func (m *model) newPlot(p *panel, styles []lineStyle, y interval, width vg.Lengt
 		axis.Label.TextStyle = textStyle(labelSize, false)
 		axis.Label.Padding = 2
 	}
-	d := &drawing{x: xTicks, y: yTicks, styles: styles}
+	d := &drawing{title: title, x: xTicks, y: yTicks, styles: styles}
 	for _, seeds := range p.curves {
 		// A little below the panel, so that lines leave it through the floor.
 		d.bands = append(d.bands, newBand(seeds, x.max+0.05*x.length(), y.min-0.05*y.length()))
@@ -67,15 +63,24 @@ func (m *model) newPlot(p *panel, styles []lineStyle, y interval, width vg.Lengt
 	return out
 }
 
-func (m *model) xTicks(x interval, u unit, hasX bool) ticks {
-	switch {
-	case !hasX:
+// xTicks marks as many places as have room for their labels.
+func (m *model) xTicks(x interval, u unit, hasX bool, width vg.Length) (t ticks) {
+	if !hasX {
 		return nil
-	case m.xScale == logarithmic:
-		return logTicks(x, u, 5, false)
-	default:
-		return linearTicks(x, u, 5)
 	}
+	sty := textStyle(tickSize, false)
+	sty.Handler = exponents{text.Plain{Fonts: font.DefaultCache}}
+	for most := 7; most > 1; most-- {
+		if m.xScale == logarithmic {
+			t = logTicks(x, u, most, false)
+		} else {
+			t = linearTicks(x, u, most)
+		}
+		if t.room(x, width) > t.widest(sty)+2*tickSize {
+			break
+		}
+	}
+	return t
 }
 
 func (m *model) yTicks(y interval) ticks {
@@ -85,9 +90,11 @@ func (m *model) yTicks(y interval) ticks {
 	return linearTicks(y, unit{size: 1}, 6)
 }
 
-// drawing is what lies within the axes of a panel: grid, bands, lines. Its
-// places are in axis space.
+// drawing is what lies within the axes of a panel (grid, bands, lines) and its
+// title, which gonum/plot would centre over the axis labels as well. Its places
+// are in axis space.
 type drawing struct {
+	title  string
 	x, y   ticks
 	bands  []band
 	styles []lineStyle
@@ -96,13 +103,14 @@ type drawing struct {
 // Plot draws the grid first and the lines last, so that no band covers a line.
 func (d *drawing) Plot(c draw.Canvas, p *plot.Plot) {
 	toX, toY := p.Transforms(&c)
+	c.FillText(textStyle(panelSize, false), vg.Point{X: c.Center().X, Y: c.Max.Y + titleGap}, d.title)
 	d.grid(&c, toX, toY)
 	lines := make([][]vg.Point, len(d.bands))
 	for i, b := range d.bands {
 		lines[i] = points(b.x, b.mean, toX, toY)
 		low, high := points(b.x, b.low, toX, toY), points(b.x, b.high, toX, toY)
 		if !same(b.low, b.high) {
-			c.FillPolygon(d.styles[i].band, c.ClipPolygonXY(append(low, reversed(high)...)))
+			c.FillPolygon(d.styles[i].band, c.ClipPolygonXY(append(simplified(low), reversed(simplified(high))...)))
 		}
 	}
 	empty := true
@@ -118,14 +126,16 @@ func (d *drawing) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
+// grid draws a line at each label but those that would lie on an axis.
 func (d *drawing) grid(c *draw.Canvas, toX, toY func(float64) vg.Length) {
+	const apart = 0.5
 	for _, t := range d.x {
-		if x := toX(t.Value); t.Label != "" && c.ContainsX(x) {
+		if x := toX(t.Value); t.Label != "" && c.ContainsX(x) && x > c.Min.X+apart {
 			c.StrokeLine2(gridLine, x, c.Min.Y, x, c.Max.Y)
 		}
 	}
 	for _, t := range d.y {
-		if y := toY(t.Value); t.Label != "" && c.ContainsY(y) {
+		if y := toY(t.Value); t.Label != "" && c.ContainsY(y) && y > c.Min.Y+apart {
 			c.StrokeLine2(gridLine, c.Min.X, y, c.Max.X, y)
 		}
 	}
@@ -145,7 +155,9 @@ func (d *drawing) line(c *draw.Canvas, line []vg.Point, i int) {
 		return
 	}
 	parts := c.ClipLinesXY(line)
-	c.StrokeLines(s.line, parts...)
+	for _, part := range parts {
+		c.StrokeLines(s.line, simplified(part))
+	}
 	phase := (float64(i) + 0.5) / float64(len(d.styles))
 	for _, part := range parts {
 		for _, at := range spread(part, phase) {
@@ -154,24 +166,62 @@ func (d *drawing) line(c *draw.Canvas, line []vg.Point, i int) {
 	}
 }
 
-// markGap is the length of line between two markers, in points.
+// markGap is the distance between two markers, in points.
 const markGap = vg.Length(34)
 
-// spread returns points on a line at even distances, the first one after a
-// share phase of a distance. A line too short for one gets none.
+// spread returns points on a line, each markGap from the one before as the crow
+// flies, so that a noisy line gets no more than a smooth one. The phase, a
+// share of the gap, keeps the markers of different lines apart.
 func spread(line []vg.Point, phase float64) []vg.Point {
+	const stride = 1 // points; how finely the line is walked along
 	var at []vg.Point
-	next := vg.Length(phase) * markGap
+	last, need := line[0], vg.Length(0.3+0.7*phase)*markGap
 	for i := 1; i < len(line); i++ {
 		step := line[i].Sub(line[i-1])
-		length := vg.Length(math.Hypot(float64(step.X), float64(step.Y)))
-		for next <= length && length > 0 {
-			at = append(at, line[i-1].Add(step.Scale(next/length)))
-			next += markGap
+		n := math.Ceil(distance(line[i], line[i-1]) / stride)
+		for k := 1.0; k <= n; k++ {
+			p := line[i-1].Add(step.Scale(vg.Length(k / n)))
+			if distance(p, last) >= float64(need) {
+				at = append(at, p)
+				last, need = p, markGap
+			}
 		}
-		next -= length
 	}
 	return at
+}
+
+func distance(a, b vg.Point) float64 { return math.Hypot(float64(a.X-b.X), float64(a.Y-b.Y)) }
+
+// simplified drops the points of a line that lie within a twentieth of a point
+// of the rest (Ramer 1972, Douglas and Peucker 1973): nobody sees them, but
+// they make an SVG large.
+func simplified(line []vg.Point) []vg.Point {
+	if len(line) < 3 {
+		return line
+	}
+	first, last := line[0], line[len(line)-1]
+	farthest, at := 0.05, 0
+	for i := 1; i < len(line)-1; i++ {
+		if d := offset(line[i], first, last); d > farthest {
+			farthest, at = d, i
+		}
+	}
+	if at == 0 {
+		return []vg.Point{first, last}
+	}
+	head, tail := simplified(line[:at+1]), simplified(line[at:])
+	return append(append([]vg.Point(nil), head...), tail[1:]...)
+}
+
+// offset is the distance of p from the piece of line between a and b.
+func offset(p, a, b vg.Point) float64 {
+	ab, ap := b.Sub(a), p.Sub(a)
+	length := ab.Dot(ab)
+	if length == 0 {
+		return distance(p, a)
+	}
+	t := min(max(ap.Dot(ab)/length, 0), 1)
+	return distance(p, a.Add(ab.Scale(t)))
 }
 
 func points(x, y []float64, toX, toY func(float64) vg.Length) []vg.Point {

@@ -24,6 +24,7 @@ const DPI = 300
 type Picture struct {
 	width, height vg.Length
 	title         string
+	panelTitles   vg.Length // height of the tallest
 	legend        legend
 	plots         [][]*plot.Plot // rows of panels; nil where the last row ends early
 }
@@ -51,11 +52,15 @@ func Draw(fig results.Figure, runs []results.Run) (*Picture, error) {
 		f.plots[r] = make([]*plot.Plot, cols)
 		for c := range f.plots[r] {
 			if i := r*cols + c; i < len(m.panels) {
-				f.plots[r][c] = m.newPlot(&m.panels[i], styles, y, size.X-panelGap, c == 0)
+				title := fit(m.panels[i].title, textStyle(panelSize, false), size.X-panelGap, 2)
+				if title != "" {
+					f.panelTitles = max(f.panelTitles, textStyle(panelSize, false).Height(title)+titleGap)
+				}
+				f.plots[r][c] = m.newPlot(&m.panels[i], title, styles, y, size.X-panelGap, c == 0)
 			}
 		}
 	}
-	f.height = f.titleHeight() + vg.Length(rows)*size.Y + legendGap + f.legend.height() + 2*margin
+	f.height = f.titleHeight() + vg.Length(rows)*(size.Y+f.panelTitles) + legendGap + f.legend.height() + 2*margin
 	return f, nil
 }
 
@@ -64,6 +69,7 @@ const (
 	margin     = vg.Length(6)
 	yAxisWidth = vg.Length(42)
 	panelGap   = vg.Length(8)
+	titleGap   = vg.Length(3) // between a panel and its title
 	legendGap  = vg.Length(5)
 )
 
@@ -101,7 +107,7 @@ func (f *Picture) draw(canvas vg.CanvasSizer) {
 	}
 	f.legend.draw(draw.Crop(c, 0, 0, 0, f.legend.height()-c.Size().Y))
 	c.Min.Y += f.legend.height() + legendGap
-	tiles := draw.Tiles{Rows: len(f.plots), Cols: len(f.plots[0]), PadX: panelGap, PadY: panelGap}
+	tiles := draw.Tiles{Rows: len(f.plots), Cols: len(f.plots[0]), PadX: panelGap, PadY: panelGap + f.panelTitles, PadTop: f.panelTitles}
 	for r, row := range plot.Align(f.plots, tiles, c) {
 		for i, tile := range row {
 			if p := f.plots[r][i]; p != nil {

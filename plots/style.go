@@ -50,7 +50,7 @@ var categoryDashes = [][]vg.Length{
 }
 
 var (
-	emphasisDashes = []vg.Length{1.3, 1.9}
+	emphasisDashes = [][]vg.Length{{1.3, 1.9}, {3, 1.9}, {1.3, 1.9, 3, 1.9}} // one but for other keys
 	categoryMarks  = []mark{disc, square, triangle, diamond, pentagon, flipped, star}
 )
 
@@ -78,7 +78,7 @@ func (m *model) lineStyles() []lineStyle {
 		case m.series[i].emphasis:
 			c = emphasisColor
 			s.line.Width = 1.6
-			s.line.Dashes = emphasisDashes
+			s.line.Dashes = emphasisDashes[(i-plain)%len(emphasisDashes)]
 		case m.ordered:
 			c = ramp(float64(i) / float64(max(plain-1, 1)))
 			s.mark = categoryMarks[i%len(categoryMarks)]

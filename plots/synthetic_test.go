@@ -27,7 +27,7 @@ func (r race) run(seed uint64, comm float64, point ...results.Setting) results.R
 	}
 	s := rng.New(seed, rng.Synthetic, len(r.method), int(1e3*comm))
 	t, level := 0.0, 1.5*math.Exp(0.2*s.Normal())
-	rate := r.rate * math.Exp(0.15*s.Normal())
+	rate := r.rate * math.Exp(0.05*s.Normal())
 	for h := 0; h <= r.rounds; h++ {
 		sub := (level + r.floor) * math.Exp(r.noise*s.Normal())
 		out.Rounds = append(out.Rounds, results.Round{

@@ -2,10 +2,13 @@ package plots
 
 import (
 	"math"
+	"sort"
 	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
 )
 
 // ticks are the marks of an axis, in axis space. Those without a label are minor.
@@ -26,6 +29,30 @@ func (t ticks) unlabelled() ticks {
 	return bare
 }
 
+// room returns the least distance between two labels on an axis of a length.
+func (t ticks) room(r interval, length vg.Length) vg.Length {
+	var places []float64
+	for _, tick := range t {
+		if tick.Label != "" {
+			places = append(places, tick.Value)
+		}
+	}
+	sort.Float64s(places)
+	least := r.length()
+	for i := 1; i < len(places); i++ {
+		least = math.Min(least, places[i]-places[i-1])
+	}
+	return vg.Length(least/r.length()) * length
+}
+
+// widest returns the width of the widest label.
+func (t ticks) widest(sty text.Style) (width vg.Length) {
+	for _, tick := range t {
+		width = max(width, sty.Width(tick.Label))
+	}
+	return width
+}
+
 // slack widens the limits for marks that lie on them.
 const slack = 1e-9
 
@@ -34,15 +61,18 @@ func (r interval) holds(place float64) bool {
 	return place >= r.min-margin && place <= r.max+margin
 }
 
-// linearTicks marks multiples of 1, 2 or 5 times a power of ten, at most most
-// of them, and minor ones in between. Values are counted in units.
+// linearTicks marks multiples of 1, 2 or 5 times a power of ten, about most of
+// them but not fewer than two, and minor ones in between. Values are counted
+// in units.
 func linearTicks(r interval, u unit, most int) ticks {
 	lo, hi := r.min/u.size, r.max/u.size
 	step, minor := niceStep((hi - lo) / float64(most))
-	decimals := max(0, -int(math.Floor(math.Log10(step)+slack)))
 	var t ticks
 	for k := math.Ceil(lo/step - slack); k*step <= hi+slack*(hi-lo); k++ {
-		t = append(t, plot.Tick{Value: k * step * u.size, Label: numberText(k*step, decimals)})
+		t = append(t, plot.Tick{Value: k * step * u.size, Label: numberText(k*step, step)})
+	}
+	if len(t) < 2 {
+		return linearTicks(r, u, most+1)
 	}
 	for k := math.Ceil(lo/minor - slack); k*minor <= hi+slack*(hi-lo); k++ {
 		if on := k * minor / step; math.Abs(on-math.Round(on)) > 0.01 {
@@ -74,7 +104,10 @@ func logTicks(r interval, u unit, most int, powers bool) ticks {
 	first, last := int(math.Ceil(in.min-slack)), int(math.Floor(in.max+slack))
 	var t ticks
 	if last-first >= 1 {
-		stride := (last-first)/most + 1
+		stride, anchor := (last-first)/most+1, 0
+		if first+mod(-first, stride)+stride > last {
+			anchor = last // multiples of the stride would be less than two labels
+		}
 		for d := first - 1; d <= last; d++ {
 			for k := 1; k <= 9; k++ {
 				place := float64(d) + math.Log10(float64(k))
@@ -82,7 +115,7 @@ func logTicks(r interval, u unit, most int, powers bool) ticks {
 					continue
 				}
 				tick := plot.Tick{Value: place + shift}
-				if k == 1 && mod(d, stride) == 0 {
+				if k == 1 && mod(d-anchor, stride) == 0 {
 					tick.Label = label(1, d)
 				}
 				t = append(t, tick)
@@ -122,7 +155,7 @@ func mod(a, b int) int { return ((a % b) + b) % b }
 // Without powers, numbers near one are written out.
 func decadeText(mantissa, decade int, powers bool) string {
 	if !powers && decade >= -3 && decade <= 4 {
-		return numberText(float64(mantissa)*math.Pow10(decade), max(0, -decade))
+		return numberText(float64(mantissa)*math.Pow10(decade), math.Pow10(decade))
 	}
 	text := "10^" + minus(strconv.Itoa(decade))
 	if mantissa != 1 {
@@ -131,17 +164,22 @@ func decadeText(mantissa, decade int, powers bool) string {
 	return text
 }
 
-// numberText writes a number with the given decimals and groups of thousands;
-// very large and very small ones with a power of ten.
-func numberText(v float64, decimals int) string {
-	if v != 0 && (math.Abs(v) >= 1e7 || decimals > 5) {
-		mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', 3, 64), "e")
-		n, err := strconv.Atoi(exponent)
-		if err != nil {
-			return strconv.FormatFloat(v, 'g', 4, 64) // infinite
+// numberText writes a multiple of a step with the decimals that the step needs
+// and groups of thousands; very large and very small ones, when few digits are
+// enough, with a power of ten.
+func numberText(v, step float64) string {
+	last := int(math.Floor(math.Log10(step) + slack)) // power of ten of the last digit
+	decimals := max(0, -last)
+	if v == 0 {
+		if decimals > 5 {
+			decimals = 0
 		}
-		mantissa = strings.TrimRight(strings.TrimRight(mantissa, "0"), ".")
-		return minus(mantissa + "·10^" + strconv.Itoa(n))
+	} else if first := int(math.Floor(math.Log10(math.Abs(v)) + slack)); first-last <= 3 && (first >= 7 || decimals > 5) {
+		mantissa := strconv.FormatFloat(v/math.Pow10(first), 'f', max(0, first-last), 64)
+		if strings.Contains(mantissa, ".") {
+			mantissa = strings.TrimRight(strings.TrimRight(mantissa, "0"), ".")
+		}
+		return minus(mantissa + "·10^" + strconv.Itoa(first))
 	}
 	text := strconv.FormatFloat(v, 'f', decimals, 64)
 	if strings.Trim(text, "-0.") == "" {

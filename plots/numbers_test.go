@@ -1,0 +1,455 @@
+package plots
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"fedsim/results"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/plot/vg"
+	"pgregory.net/rapid"
+)
+
+func TestBandOfTwoSeeds(t *testing.T) {
+	b := newBand([]curve{
+		{x: []float64{0, 2, 4}, y: []float64{4, 2, 0}},
+		{x: []float64{0, 4, 8}, y: []float64{8, 4, -90}},
+	}, math.Inf(1), -2)
+	want := band{
+		// The first seed keeps its 0 behind 4; the -90 of the second counts as the floor.
+		x:    []float64{0, 2, 4, 8},
+		mean: []float64{6, 4, 2, -1},
+		low:  []float64{4, 2, 0, -2},
+		high: []float64{8, 6, 4, 0},
+	}
+	if d := cmp.Diff(want, b, cmp.AllowUnexported(band{})); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestBandEnds(t *testing.T) {
+	long := curve{x: []float64{0, 10}, y: []float64{1, 0}}
+	short := curve{x: []float64{0, 4}, y: []float64{1, 0}}
+	cut := short
+	cut.interrupted = true
+	late := curve{x: []float64{6, 7}, y: []float64{1, 0}}
+	for _, c := range []struct {
+		name        string
+		curves      []curve
+		end         float64
+		first, last float64
+	}{
+		{"the slowest counts", []curve{long, short}, 99, 0, 10},
+		{"an interrupted run cuts", []curve{long, cut}, 99, 0, 4},
+		{"the axis ends", []curve{long, short}, 3, 0, 3},
+		{"all must have begun", []curve{long, late}, 99, 6, 10},
+	} {
+		b := newBand(c.curves, c.end, -9)
+		if n := len(b.x); n == 0 || b.x[0] != c.first || b.x[n-1] != c.last {
+			t.Errorf("%s: places %v", c.name, b.x)
+		}
+	}
+	if b := newBand([]curve{cut, late}, 99, -9); len(b.x) != 0 {
+		t.Errorf("nothing in common, but %v", b.x)
+	}
+	if b := newBand(nil, 99, -9); len(b.x) != 0 {
+		t.Errorf("no seed, but %v", b.x)
+	}
+}
+
+// TestBandAgainstSlowTwin checks every place of a band by a walk through all
+// points of all curves.
+func TestBandAgainstSlowTwin(t *testing.T) {
+	const floor = -5
+	slow := func(c curve, x float64) float64 {
+		y := math.Max(c.y[len(c.y)-1], floor)
+		for i := len(c.x) - 2; i >= 0; i-- {
+			if x <= c.x[i+1] {
+				share := (x - c.x[i]) / (c.x[i+1] - c.x[i])
+				y = (1-share)*math.Max(c.y[i], floor) + share*math.Max(c.y[i+1], floor)
+			}
+		}
+		return y
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		curves := make([]curve, rapid.IntRange(1, 4).Draw(t, "seeds"))
+		for i := range curves {
+			x := 0.0
+			for range rapid.IntRange(1, 500).Draw(t, "points") {
+				curves[i].x = append(curves[i].x, x)
+				curves[i].y = append(curves[i].y, rapid.Float64Range(-10, 10).Draw(t, "y"))
+				x += rapid.Float64Range(0.01, 1).Draw(t, "step")
+			}
+		}
+		b := newBand(curves, math.Inf(1), floor)
+		if len(b.x) > maxPlaces {
+			t.Fatalf("%d places", len(b.x))
+		}
+		for i, x := range b.x {
+			if i > 0 && x <= b.x[i-1] {
+				t.Fatalf("places %v and %v", b.x[i-1], x)
+			}
+			low, high, sum := math.Inf(1), math.Inf(-1), 0.0
+			for _, c := range curves {
+				y := slow(c, x)
+				low, high, sum = math.Min(low, y), math.Max(high, y), sum+y
+			}
+			// Values up to 10, steps down to 0.01: 1e-12 leaves four digits of room.
+			for _, pair := range [][2]float64{{b.low[i], low}, {b.high[i], high}, {b.mean[i], sum / float64(len(curves))}} {
+				if math.Abs(pair[0]-pair[1]) > 1e-12 {
+					t.Fatalf("at %v: %v, want %v", x, pair[0], pair[1])
+				}
+			}
+		}
+	})
+}
+
+// TestGeometricMean says in numbers what the package comment says in words.
+func TestGeometricMean(t *testing.T) {
+	run := func(seed uint64, sub float64) results.Run {
+		return results.Run{Method: "m", Seed: seed, Status: results.Done,
+			Rounds: []results.Round{{Suboptimality: 1}, {Round: 1, TimeS: 1, Suboptimality: sub}}}
+	}
+	m, err := newModel(results.Figure{YScale: "log"}, []results.Run{run(1, 1e-1), run(2, 1e-3)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBand(m.panels[0].curves[0], 1, -6)
+	if got := b.mean[len(b.mean)-1]; math.Abs(got+2) > 1e-15 { // sqrt(1e-1 1e-3) = 1e-2
+		t.Errorf("mean 10^%v, want 1e-2", got)
+	}
+}
+
+func TestCurve(t *testing.T) {
+	nan := math.NaN()
+	r := results.Run{Method: "m", Rounds: []results.Round{
+		{TimeS: 0, Suboptimality: 1, BytesUp: 0},
+		{TimeS: 1, Suboptimality: nan, BytesUp: 10},
+		{TimeS: 2, Suboptimality: 0.1, BytesUp: 10},
+		{TimeS: 2, Suboptimality: 0.01, BytesUp: 0}, // no time passed: the later counts
+		{TimeS: 1.5, Suboptimality: 7, BytesUp: 5},  // a step back in time, not in bytes
+		{TimeS: 3, Suboptimality: 0, BytesUp: 10},
+		{TimeS: 4, Suboptimality: math.Inf(1), BytesUp: 10},
+	}}
+	for _, c := range []struct {
+		name string
+		fig  results.Figure
+		want curve
+	}{
+		{"log", results.Figure{YScale: "log"}, curve{x: []float64{0, 2, 3}, y: []float64{0, -2, math.Inf(-1)}}},
+		{"linear", results.Figure{}, curve{x: []float64{0, 2, 3}, y: []float64{1, 0.01, 0}}},
+		{"no time 0 on a log axis", results.Figure{XScale: "log"}, curve{x: []float64{math.Log10(2), math.Log10(3)}, y: []float64{0.01, 0}}},
+		{"summed up", results.Figure{X: "bytes_up"}, curve{x: []float64{0, 20, 25, 35}, y: []float64{1, 0.01, 7, 0}}},
+	} {
+		m, err := newModel(c.fig, []results.Run{r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(c.want, m.panels[0].curves[0][0], cmp.AllowUnexported(curve{})); d != "" {
+			t.Errorf("%s: %s", c.name, d)
+		}
+	}
+}
+
+// straight is a line in axis space from (0, from) to (end, to).
+func straight(end, from, to float64) []curve {
+	return []curve{{x: []float64{0, end}, y: []float64{from, to}}}
+}
+
+// TestEnd is the rule for the end of a linear axis, in units of the time that
+// the fastest line needs to get down to within two hundredths.
+func TestEnd(t *testing.T) {
+	y := interval{-3, 0}
+	down := func(end float64) []curve { return straight(end, 0, -3) } // is at its end when it is at its lowest
+	for _, c := range []struct {
+		name  string
+		lines [][]curve
+		want  float64
+	}{
+		{"one", [][]curve{down(1)}, 3},
+		{"two of a kind", [][]curve{down(1), down(4)}, 4 * 1.08},
+		{"one is much slower", [][]curve{down(1), down(50)}, 10},
+		{"the others never get there", [][]curve{down(1), straight(50, 0, -1), straight(60, 0, -0.5)}, 3},
+		{"one is there from the start", [][]curve{down(1), straight(50, -3, -3)}, 3},
+		{"all are there from the start", [][]curve{straight(50, -3, -3)}, math.Inf(1)},
+		{"a method without runs", [][]curve{nil, down(1)}, 3},
+		{"all seeds must get there", [][]curve{down(1), append(down(2), straight(9, 0, -1)...)}, 3},
+	} {
+		p := panel{curves: c.lines}
+		if got := p.end(y); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	runs := methodRuns(1)
+	m, err := newModel(results.Figure{YScale: "log", YMin: 1e-2, YMax: 10, XMax: 5}, runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, ok := m.yLimits()
+	if x, okX := m.xLimits(&m.panels[0], y); !ok || !okX || (y != interval{-2, 1}) || (x != interval{0, 5}) {
+		t.Errorf("limits of the figure: x %v, y %v", x, y)
+	}
+	// Below 1e-6 a sub-optimality is not worth a picture; 0.04 of the length is margin.
+	for i := range runs[0].Rounds {
+		runs[0].Rounds[i].Suboptimality = math.Pow(10, -float64(i)/10)
+	}
+	m, err = newModel(results.Figure{YScale: "log"}, runs[:1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if y, _ := m.yLimits(); math.Abs(y.min+6.24) > 1e-9 || math.Abs(y.max-0.24) > 1e-9 {
+		t.Errorf("limits %v, want -6.24 to 0.24", y)
+	}
+	// Errors begin at zero.
+	m, err = newModel(results.Figure{Y: "test_error"}, methodRuns(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if y, _ := m.yLimits(); y.min != 0 {
+		t.Errorf("limits %v", y)
+	}
+	// A limit beyond all data must not turn the axis around.
+	for _, fig := range []results.Figure{{YScale: "log", YMin: 1e6}, {YScale: "log", YMax: 1e-9}, {YMax: -4}, {XScale: "log", XMax: 1e-9}} {
+		if m, err = newModel(fig, methodRuns(1)); err != nil {
+			t.Fatal(err)
+		}
+		y, _ := m.yLimits()
+		x, _ := m.xLimits(&m.panels[0], y)
+		if y.max <= y.min || x.max <= x.min {
+			t.Errorf("%+v: x %v, y %v", fig, x, y)
+		}
+		if _, err := Draw(fig, methodRuns(1)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// labels joins the labels of ticks.
+func labels(t ticks) string {
+	var s []string
+	for _, x := range t {
+		if x.Label != "" {
+			s = append(s, x.Label)
+		}
+	}
+	return strings.Join(s, " ")
+}
+
+func TestTicks(t *testing.T) {
+	one := unit{size: 1}
+	lin := func(lo, hi float64, u unit) string { return labels(linearTicks(interval{lo, hi}, u, 5)) }
+	log := func(lo, hi float64, powers bool) string {
+		return labels(logTicks(interval{math.Log10(lo), math.Log10(hi)}, one, 7, powers))
+	}
+	for _, c := range []struct{ got, want string }{
+		{lin(0, 1, one), "0.0 0.2 0.4 0.6 0.8 1.0"},
+		{lin(0, 27, one), "0 10 20"},
+		{lin(0, 25000, one), "0 5,000 10,000 15,000 20,000 25,000"},
+		{lin(0, 7200, unit{"h", 3600}), "0.0 0.5 1.0 1.5 2.0"},
+		{lin(-0.3, 0.3, one), "−0.2 0.0 0.2"},
+		{lin(0, 3e9, one), "0 1·10^9 2·10^9 3·10^9"},
+		{lin(0, 2e-8, one), "0 5·10^−9 1·10^−8 1.5·10^−8 2·10^−8"},
+		{log(1e-3, 2, true), "10^−3 10^−2 10^−1 10^0"},
+		{log(1e-9, 1e6, true), "10^−9 10^−6 10^−3 10^0 10^3 10^6"},
+		{log(0.05, 30, false), "0.1 1 10"},
+		{log(100, 2e5, false), "100 1,000 10,000 10^5"},
+		{log(0.15, 0.9, true), "2·10^−1 5·10^−1"},
+		{log(1.1, 8, false), "2 5"},
+		{log(2.1, 2.9, false), "2.2 2.4 2.6 2.8"},
+	} {
+		if c.got != c.want {
+			t.Errorf("labels %q, want %q", c.got, c.want)
+		}
+	}
+}
+
+// TestTicksOfAnyAxis: at most as many labels as asked for, within the limits,
+// none twice, and at least two.
+func TestTicksOfAnyAxis(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		lo := rapid.Float64Range(-1e9, 1e9).Draw(t, "lo")
+		r := interval{lo, lo + math.Pow(10, rapid.Float64Range(-3, 9).Draw(t, "length"))}
+		most := rapid.IntRange(2, 9).Draw(t, "most")
+		check := func(t *rapid.T, r interval, marks ticks, most int) {
+			n := 0
+			seen := map[string]bool{}
+			for _, m := range marks {
+				if !r.holds(m.Value) {
+					t.Fatalf("%v outside %v", m, r)
+				}
+				if m.Label != "" {
+					n++
+					if seen[m.Label] {
+						t.Fatalf("label %q twice", m.Label)
+					}
+					seen[m.Label] = true
+				}
+			}
+			if n < 2 || n > most {
+				t.Fatalf("%d labels in %v: want 2 to %d", n, r, most)
+			}
+			if len(marks) > 120 {
+				t.Fatalf("%d marks", len(marks))
+			}
+		}
+		if math.Abs(lo) < 1e6 || r.length() > 1e3 { // else neighbours agree in all digits shown
+			check(t, r, linearTicks(r, unit{size: 1}, most), max(most+1, 5)) // one multiple of 5 within: up to five of 2
+		}
+		decades := rapid.Float64Range(0.01, 12).Draw(t, "decades")
+		at := rapid.Float64Range(-9, 9).Draw(t, "at")
+		r = interval{at, at + decades}
+		check(t, r, logTicks(r, unit{size: 1}, most, true), max(most+1, 6))
+	})
+}
+
+func TestNumberText(t *testing.T) {
+	for _, c := range []struct {
+		v, step float64
+		want    string
+	}{
+		{0, 1, "0"}, {-0.0001, 0.01, "0.00"}, {1234567, 1, "1,234,567"}, {-1234.5, 0.5, "−1,234.5"}, {123, 1, "123"},
+		{-123, 1, "−123"}, {2.5e7, 5e6, "2.5·10^7"}, {20000001, 1, "20,000,001"}, {-3e-7, 1e-7, "−3·10^−7"}, {3e8, 1e8, "3·10^8"},
+		{1.0000002, 1e-7, "1.0000002"}, {0, 1e-7, "0"},
+	} {
+		if got := numberText(c.v, c.step); got != c.want {
+			t.Errorf("%v in steps of %v: %q, want %q", c.v, c.step, got, c.want)
+		}
+	}
+}
+
+func TestUnits(t *testing.T) {
+	for _, c := range []struct {
+		axis, want string
+		most       float64
+	}{
+		{"time_s", "estimated time (µs)", 1e-9}, {"time_s", "estimated time (ms)", 0.9}, {"time_s", "estimated time (s)", 80},
+		{"time_s", "estimated time (min)", 91}, {"time_s", "estimated time (h)", 3600 * 30}, {"time_s", "estimated time (d)", 86400 * 3},
+		{"round", "rounds", 1e6}, {"flops", "work of all devices (GFLOP)", 5e9}, {"bytes_up", "data sent to the server (MB)", 4e6},
+		{"energy_j", "energy of all devices (kJ)", 2e3},
+	} {
+		q := quantities[c.axis]
+		if got := q.labelIn(q.unitFor(c.most)); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestPanelTitle(t *testing.T) {
+	for _, c := range []struct{ key, value, want string }{
+		{"network", "3g", "3G"}, {"network.profile", "lte", "LTE"}, {"network", "wifi", "WiFi"},
+		{"variability", "high", "high"}, {"faults.drop_probability", "0.5", "drop probability = 0.5"},
+		{"solver.kind", "exact", "kind = exact"}, {"tasks", "30", "tasks = 30"}, {"method", "MOCHA", "MOCHA"}, {"", "", ""},
+	} {
+		if got := panelTitle(c.key, c.value); got != c.want {
+			t.Errorf("%s, %s: %q, want %q", c.key, c.value, got, c.want)
+		}
+	}
+}
+
+// TestSeries: numbers are sorted, the emphasised comes last, methods keep the
+// order of the scenario, and looks do not depend on the panel.
+func TestSeries(t *testing.T) {
+	point := func(method string, settings ...results.Setting) results.Run {
+		return results.Run{Method: method, Point: settings, Rounds: []results.Round{{Suboptimality: 1}}}
+	}
+	p := func(v string) results.Setting { return results.Setting{Key: "a.p", Value: v} }
+	step := func(v string) results.Setting { return results.Setting{Key: "b.step", Value: v} }
+	for _, c := range []struct {
+		name, series, want string
+		runs               []results.Run
+		ordered            bool
+	}{
+		{"numbers", "a.p", "0.1 0.25 1 never", []results.Run{point("m", p("1")), point("m", p("never")), point("m", p("0.25")), point("m", p("0.1"))}, true},
+		{"words", "a.p", "low high never", []results.Run{point("m", p("low")), point("m", p("never")), point("m", p("high"))}, false},
+		{"methods", "method", "B A", []results.Run{point("B", p("1")), point("A", p("1"))}, false},
+		{"one more key", "a.p", "1, step = x|1, step = y", []results.Run{point("m", p("1"), step("x")), point("m", p("1"), step("y"))}, false},
+		{"and methods", "a.p", "1, B|1, A", []results.Run{point("B", p("1")), point("A", p("1"))}, false},
+	} {
+		m, err := newModel(results.Figure{Series: c.series, Emphasis: "never"}, c.runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range m.series {
+			got = append(got, s.label)
+		}
+		sep := " "
+		if strings.Contains(c.want, "|") {
+			sep = "|"
+		}
+		if strings.Join(got, sep) != c.want || m.ordered != c.ordered {
+			t.Errorf("%s: %q, ordered %v", c.name, got, m.ordered)
+		}
+		for i, s := range m.series {
+			if n := len(m.panels[0].curves[i]); n != 1 {
+				t.Errorf("%s: %s has %d runs", c.name, s.label, n)
+			}
+		}
+	}
+}
+
+// TestLooksDiffer: no two of the first 42 methods look the same, and shades of
+// numbers get lighter throughout, so that greyscale keeps their order.
+func TestLooksDiffer(t *testing.T) {
+	m := &model{series: make([]series, 42)}
+	type look struct{ colour, dash int }
+	seen := map[look]int{}
+	for i, s := range m.lineStyles() {
+		l := look{-1, -1}
+		for k, c := range categoryColors {
+			if c == s.line.Color {
+				l.colour = k
+			}
+		}
+		for k, d := range categoryDashes {
+			if cmp.Equal(d, s.line.Dashes) {
+				l.dash = k
+			}
+		}
+		if j, ok := seen[l]; ok {
+			t.Errorf("series %d looks like series %d", i, j)
+		}
+		seen[l] = i
+	}
+	m = &model{series: make([]series, 9), ordered: true}
+	before := -1.0
+	for i, s := range m.lineStyles() {
+		r, g, b, _ := s.line.Color.RGBA()
+		lightness := 0.299*float64(r) + 0.587*float64(g) + 0.114*float64(b) // ITU-R BT.601
+		if lightness <= before {
+			t.Errorf("series %d is not lighter than the one before", i)
+		}
+		before = lightness
+	}
+}
+
+func TestSimplified(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := band{}
+		for i := range rapid.IntRange(1, 200).Draw(t, "points") {
+			b.x = append(b.x, float64(i))
+			b.mean = append(b.mean, rapid.Float64Range(-1, 1).Draw(t, "y"))
+		}
+		line := points(b.x, b.mean, inPoints, inPoints)
+		short := simplified(line)
+		if len(short) > len(line) || short[0] != line[0] || short[len(short)-1] != line[len(line)-1] {
+			t.Fatalf("%d points of %d", len(short), len(line))
+		}
+		for _, p := range line {
+			near := math.Inf(1)
+			for i := range short {
+				near = math.Min(near, offset(p, short[max(i-1, 0)], short[i]))
+			}
+			if near > 0.05+1e-9 {
+				t.Fatalf("%v is %v off", p, near)
+			}
+		}
+	})
+}
+
+func inPoints(v float64) vg.Length { return vg.Length(v) }

@@ -1,0 +1,225 @@
+package plots
+
+import (
+	"bytes"
+	"encoding/xml"
+	"flag"
+	"image"
+	"image/png"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fedsim/results"
+)
+
+var regenerate = flag.Bool("regenerate", false, "write the pictures in testdata anew instead of comparing with them")
+
+// goldenDPI keeps the pictures in testdata small.
+const goldenDPI = 72
+
+// TestPictures compares with pictures that a person has looked at. Other
+// processors round differently in the last bit, which moves an edge by a
+// fraction of a grey level: a pixel differs when a channel does by more than a
+// tenth of its range, and one in a thousand may.
+func TestPictures(t *testing.T) {
+	for _, c := range cases() {
+		t.Run(c.fig.File, func(t *testing.T) {
+			p, err := Draw(c.fig, c.runs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got bytes.Buffer
+			if err := p.writePNG(&got, goldenDPI); err != nil {
+				t.Fatal(err)
+			}
+			golden := filepath.Join("testdata", c.fig.File+"_golden.png")
+			if *regenerate {
+				if err := os.WriteFile(golden, got.Bytes(), 0o666); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			text, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(text) > 60_000 {
+				t.Errorf("%s has %d bytes: too large for the repository", golden, len(text))
+			}
+			want, err := png.Decode(bytes.NewReader(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			have, err := png.Decode(&got)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if share := differing(have, want); share > 1e-3 {
+				name := filepath.Join(os.TempDir(), c.fig.File+"_failed.png")
+				_ = os.WriteFile(name, encoded(t, have), 0o666)
+				t.Errorf("%.2g of the pixels differ from %s; see %s, and -regenerate if it is right", share, golden, name)
+			}
+		})
+	}
+}
+
+func encoded(t *testing.T, m image.Image) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// differing returns the share of pixels in which two pictures differ.
+func differing(a, b image.Image) float64 {
+	if a.Bounds() != b.Bounds() {
+		return 1
+	}
+	n := 0
+	r := a.Bounds()
+	for y := r.Min.Y; y < r.Max.Y; y++ {
+		for x := r.Min.X; x < r.Max.X; x++ {
+			r1, g1, b1, _ := a.At(x, y).RGBA()
+			r2, g2, b2, _ := b.At(x, y).RGBA()
+			if far(r1, r2) || far(g1, g2) || far(b1, b2) {
+				n++
+			}
+		}
+	}
+	return float64(n) / float64(r.Dx()*r.Dy())
+}
+
+func far(a, b uint32) bool { return max(a, b)-min(a, b) > 0xffff/10 }
+
+// TestDifferingSees makes sure that the comparison can fail.
+func TestDifferingSees(t *testing.T) {
+	fig, runs := faultFigure(), faultRuns(1)
+	picture := func(runs []results.Run) image.Image {
+		p, err := Draw(fig, runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := p.writePNG(&b, goldenDPI); err != nil {
+			t.Fatal(err)
+		}
+		m, err := png.Decode(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	whole := picture(runs)
+	if d := differing(whole, whole); d != 0 {
+		t.Errorf("a picture differs from itself by %v", d)
+	}
+	for i := range runs {
+		if v, _ := runs[i].Value("faults.drop_probability"); v == "0.5" {
+			runs[i].Rounds = nil
+		}
+	}
+	if d := differing(whole, picture(runs)); d < 1e-3 {
+		t.Errorf("a missing line differs by %v", d)
+	}
+}
+
+// TestSameBytes draws twice, the second time with the runs handed over anew.
+func TestSameBytes(t *testing.T) {
+	for _, format := range []func(*Picture, io.Writer) error{
+		func(p *Picture, w io.Writer) error { return p.writePNG(w, goldenDPI) }, (*Picture).WriteSVG,
+	} {
+		var first, second bytes.Buffer
+		for _, b := range []*bytes.Buffer{&first, &second} {
+			p, err := Draw(methodFigure(), methodRuns(3))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := format(p, b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if first.Len() == 0 || !bytes.Equal(first.Bytes(), second.Bytes()) {
+			t.Error("the same results made different bytes")
+		}
+	}
+}
+
+func TestSave(t *testing.T) {
+	dir := t.TempDir()
+	names, err := Save(dir, methodFigure(), methodRuns(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, _ := os.ReadDir(dir)
+	if len(names) != 2 || len(entries) != 2 || names[0] != "methods.png" || names[1] != "methods.svg" {
+		t.Fatalf("files %v, directory %v", names, entries)
+	}
+	f, err := os.Open(filepath.Join(dir, names[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	c, err := png.DecodeConfig(f)
+	if err != nil || c.Width < 1600 || c.Width > 2000 {
+		t.Errorf("three panels are %d pixels wide, %v: want 1600 to 2000", c.Width, err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, names[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for d := xml.NewDecoder(bytes.NewReader(text)); ; {
+		if _, err := d.Token(); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{">3G<", ">LTE<", ">WiFi<", ">MOCHA<", ">estimated time (min)<", ">primal sub-optimality<", "Arial"} {
+		if n := strings.Count(string(text), want); n == 0 {
+			t.Errorf("the SVG has no %s", want)
+		}
+	}
+	// The vertical axis is shared: its label stands once.
+	if n := strings.Count(string(text), ">primal sub-optimality<"); n != 1 {
+		t.Errorf("the label of the vertical axis is there %d times", n)
+	}
+}
+
+func TestSaveLeavesNothingBehind(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "methods.png", "in the way"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Save(dir, methodFigure(), methodRuns(1)[:4]); err == nil {
+		t.Fatal("a folder was replaced by a picture")
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+		t.Errorf("left: %v", entries)
+	}
+}
+
+func TestDrawRefuses(t *testing.T) {
+	for _, c := range []struct {
+		change func(*results.Figure)
+		runs   []results.Run
+		want   string
+	}{
+		{func(f *results.Figure) { f.X = "tiem" }, methodRuns(1), `figure "methods": x = "tiem": must be one of time_s, round, flops, bytes_up, energy_j`},
+		{func(f *results.Figure) { f.Y = "time_s" }, methodRuns(1), `y = "time_s": must be one of suboptimality, primal`},
+		{func(f *results.Figure) { f.YScale = "logarithmic" }, methodRuns(1), `y_scale = "logarithmic": must be one of linear, log`},
+		{func(f *results.Figure) { f.Panel = "net" }, methodRuns(1), `panel = "net": no run has it: must be one of method, network`},
+		{func(f *results.Figure) { f.Series = "p" }, methodRuns(1), `series = "p": no run has it`},
+		{func(f *results.Figure) {}, nil, "has no runs to draw"},
+	} {
+		fig := methodFigure()
+		c.change(&fig)
+		if _, err := Draw(fig, c.runs); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want %s", err, c.want)
+		}
+	}
+}
