@@ -28,3 +28,13 @@ func untilInterrupted(parent context.Context) (ctx context.Context, stop func())
 	}()
 	return ctx, stop
 }
+
+// interrupted says what became of a run that the user stopped.
+type interrupted struct {
+	outcome string
+	cause   error
+}
+
+func (e interrupted) Error() string { return e.outcome }
+
+func (e interrupted) Unwrap() error { return e.cause }

@@ -144,7 +144,7 @@ func (f *runFlags) create(s *scenarios.Scenario) (*results.Writer, error) {
 // keep writes what was finished when the user stopped the run.
 func keep(cmd *cobra.Command, w *results.Writer, s *scenarios.Scenario, interrupt error) error {
 	if len(w.Runs()) == 0 {
-		return fmt.Errorf("interrupted before the first run, nothing is kept: %w", interrupt)
+		return interrupted{"interrupted before the first run, nothing is kept", interrupt}
 	}
 	if err := w.Finish(results.Incomplete, time.Now()); err != nil {
 		return err
@@ -158,8 +158,8 @@ func keep(cmd *cobra.Command, w *results.Writer, s *scenarios.Scenario, interrup
 			finished++
 		}
 	}
-	return fmt.Errorf("interrupted with %d of %d runs finished, which %s keeps: %w",
-		finished, experiment.Total(s.Experiments), w.Dir(), interrupt)
+	return interrupted{fmt.Sprintf("interrupted with %d of %d runs finished, which %s keeps",
+		finished, experiment.Total(s.Experiments), w.Dir()), interrupt}
 }
 
 // draw draws the figure of each experiment from its runs.

@@ -19,9 +19,19 @@ func usagef(format string, arguments ...any) error {
 	return usageError{fmt.Errorf(format, arguments...)}
 }
 
+// wanted says what a flag takes, by the type of its value.
+var wanted = map[string]string{
+	"bool": "true or false", "int": "a whole number", "uint64": "a whole number that is not negative",
+}
+
 // flagError explains a flag that cannot be taken, and which one may have been
 // meant.
 func flagError(cmd *cobra.Command, err error) error {
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		if want, ok := wanted[invalid.GetFlag().Value.Type()]; ok {
+			return usagef("--%s=%s: must be %s", invalid.GetFlag().Name, invalid.GetValue(), want)
+		}
+	}
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok || unknown.GetSpecifiedShortnames() != "" {
 		return usagef("%w; see %s --help", err, cmd.CommandPath())

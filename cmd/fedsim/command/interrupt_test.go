@@ -1,0 +1,69 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// interruptAt runs a command, interrupts it as soon as a file is there, and
+// exits as it does: interrupt-at FILE COMMAND...
+func interruptAt() {
+	cmd := exec.Command(os.Args[2], os.Args[3:]...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		fail(err)
+	}
+	for range 3000 {
+		if _, err := os.Stat(os.Args[1]); err == nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		fail(err)
+	}
+	err := cmd.Wait()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		os.Exit(exit.ExitCode())
+	}
+	if err != nil {
+		fail(err)
+	}
+}
+
+// interruptItself sends itself one signal after the other.
+func interruptItself() {
+	ctx, stop := untilInterrupted(context.Background())
+	defer stop()
+	send := func() {
+		if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+			fail(err)
+		}
+	}
+	send()
+	<-ctx.Done()
+	fmt.Println("first:", context.Cause(ctx))
+	send()
+	time.Sleep(time.Minute)
+}
+
+func TestSecondInterruptKills(t *testing.T) {
+	cmd := exec.Command("interrupt-itself")
+	out, err := cmd.Output()
+	if string(out) != "first: context canceled\n" {
+		t.Errorf("got %q", out)
+	}
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		t.Fatalf("it lived on: %v", err)
+	}
+	if s := exit.Sys().(syscall.WaitStatus); !s.Signaled() || s.Signal() != syscall.SIGINT {
+		t.Errorf("it ended with %v, must be killed by the signal", exit)
+	}
+}

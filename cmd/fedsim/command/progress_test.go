@@ -1,0 +1,97 @@
+package command
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"fedsim/experiment"
+)
+
+// fakeClock is moved by hand.
+type fakeClock struct{ at time.Time }
+
+func (c *fakeClock) now() time.Time { return c.at }
+
+func step(done int, share float64, phase, run string) experiment.Progress {
+	return experiment.Progress{Done: done, Total: 30, Share: share, Phase: phase, Run: run}
+}
+
+func TestPlainProgressIsALineEveryFiveSeconds(t *testing.T) {
+	clock := &fakeClock{at: time.Unix(1e9, 0)}
+	var out bytes.Buffer
+	p := newProgress(&out, progressAuto, clock.now)
+	for i := range 13 { // 0 to 12 s
+		p.update(step(i, float64(i)/30, "running", "e/mocha/seed=1"))
+		clock.at = clock.at.Add(time.Second)
+	}
+	p.end()
+	want := "5/30 runs, 17 %, 5s, running e/mocha/seed=1\n" +
+		"10/30 runs, 33 %, 10s, running e/mocha/seed=1\n"
+	if out.String() != want {
+		t.Errorf("got\n%swant\n%s", out.String(), want)
+	}
+}
+
+func TestTerminalProgressIsOneLine(t *testing.T) {
+	clock := &fakeClock{at: time.Unix(1e9, 0)}
+	var out bytes.Buffer
+	p := newProgress(&out, progressAuto, clock.now)
+	p.width, p.every = func() int { return 60 }, 100*time.Millisecond
+	for i := range 4 { // 0, 80, 160, 240 ms: drawn at the third
+		p.update(step(i, 0.1, "tuning", "fig1-statistical/mocha/network.profile=3g/seed=1"))
+		clock.at = clock.at.Add(80 * time.Millisecond)
+	}
+	p.end()
+	want := "\r2/30 runs, 10 %, 0s, tuning …ocha/network.profile=3g/seed=1\x1b[K" + "\r\x1b[K"
+	if out.String() != want {
+		t.Errorf("got  %q\nwant %q", out.String(), want)
+	}
+}
+
+func TestNoProgress(t *testing.T) {
+	clock := &fakeClock{at: time.Unix(1e9, 0)}
+	var out bytes.Buffer
+	p := newProgress(&out, progressNone, clock.now)
+	clock.at = clock.at.Add(time.Hour)
+	p.update(step(1, 1, "running", "x"))
+	p.end()
+	if out.Len() > 0 {
+		t.Errorf("got %q", out.String())
+	}
+}
+
+func TestFit(t *testing.T) {
+	for _, c := range []struct {
+		width int
+		want  string
+	}{
+		{12, "text abcdefg"}, {11, "text …cdefg"}, {7, "text …g"}, {6, "text"}, {5, "text"}, {4, "text"}, {2, "te"}, {0, ""}, {-1, ""},
+	} {
+		if got := fit("text", "abcdefg", c.width); got != c.want {
+			t.Errorf("fit in %d: got %q, want %q", c.width, got, c.want)
+		}
+	}
+}
+
+// A line that is too wide would scroll the terminal instead of being redrawn.
+func TestFitNeverExceedsTheWidth(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text, name := rapid.String().Draw(t, "text"), rapid.String().Draw(t, "name")
+		width := rapid.IntRange(0, 40).Draw(t, "width")
+		got := fit(text, name, width)
+		if n := utf8.RuneCountInString(got); n > width {
+			t.Fatalf("%q has %d columns, must be at most %d", got, n, width)
+		}
+		if whole := text + " " + name; utf8.RuneCountInString(whole) <= width && got != whole {
+			t.Fatalf("%q fits but became %q", whole, got)
+		}
+		if !strings.HasPrefix(got, text) && !strings.HasPrefix(text, got) {
+			t.Fatalf("%q lost the start of %q", got, text)
+		}
+	})
+}

@@ -1,0 +1,113 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"fedsim/results"
+)
+
+// TestMain makes the programs of the scripts: fedsim itself, and what looks at
+// it from outside.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"fedsim":           func() { os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr)) },
+		"small-disk":       smallDisk,
+		"interrupt-at":     interruptAt,
+		"interrupt-itself": interruptItself,
+		"files":            files,
+		"what":             what,
+		"truncated-zip":    truncatedZip,
+	})
+}
+
+// TestScripts runs testdata/script, one archive per behaviour.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits,
+		},
+	})
+}
+
+// exits runs a command, which must end with the status that the first argument
+// says: exits 2 fedsim run.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits STATUS COMMAND...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("%v: status %d, must be %d", args[1:], got, want)
+	}
+}
+
+// files prints the files and empty directories below a directory, hidden ones
+// too.
+func files() {
+	var dirs, all []string
+	err := filepath.WalkDir(os.Args[1], func(path string, d fs.DirEntry, err error) error {
+		if d.Name() == ".tmp" { // of testscript
+			return fs.SkipDir
+		}
+		if err == nil && d.IsDir() {
+			dirs = append(dirs, path)
+		} else if err == nil {
+			all = append(all, path)
+		}
+		return err
+	})
+	if err != nil {
+		fail(err)
+	}
+	for _, dir := range dirs {
+		if inside, err := os.ReadDir(dir); err == nil && len(inside) == 0 {
+			all = append(all, dir+"/")
+		}
+	}
+	for _, name := range all {
+		fmt.Println(name)
+	}
+}
+
+// what prints the manifest of a run directory without what may differ between
+// two runs of the same thing: the clock and the command line. It fails unless
+// the whole directory can be read.
+func what() {
+	r, err := results.Read(os.Args[1])
+	if err != nil {
+		fail(err)
+	}
+	m := r.Manifest.WithoutClock()
+	m.Command = nil
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		fail(err)
+	}
+	fmt.Println(string(text))
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
