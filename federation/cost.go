@@ -73,13 +73,20 @@ type scaled struct {
 	each float64 // seconds
 }
 
-func (c *scaled) down(t, round, attempt int, bytes float64) network.Transfer {
+func (c *scaled) down(t, round, attempt int, _ float64) network.Transfer {
+	bytes := aSecond(c.links.DownlinkMbps(t))
 	return c.like(c.links.Downlink(t, round, attempt, bytes), c.links.ExpectedDownlink(t, bytes))
 }
 
-func (c *scaled) up(t, round, attempt int, bytes float64) network.Transfer {
+func (c *scaled) up(t, round, attempt int, _ float64) network.Transfer {
+	bytes := aSecond(c.links.UplinkMbps(t))
 	return c.like(c.links.Uplink(t, round, attempt, bytes), c.links.ExpectedUplink(t, bytes))
 }
+
+// aSecond returns the bytes that a link carries in a second. Jitter does not
+// depend on a message's size, and the real one may be over before the clock
+// can measure how much it was stretched.
+func aSecond(mbps float64) float64 { return mbps * 1e6 / 8 }
 
 func (c *scaled) like(actual network.Transfer, expected engine.Time) network.Transfer {
 	factor := float64(actual.Duration) / float64(expected)

@@ -186,7 +186,8 @@ loop:
 				r = f.evaluate(r)
 				record(r)
 			} else {
-				out.Rounds = append(out.Rounds, unevaluated(r))
+				r = unevaluated(r)
+				out.Rounds = append(out.Rounds, r)
 			}
 			if over || plan.StopAt > 0 && r.Suboptimality <= plan.StopAt && f.outer == plan.Outer-1 {
 				break loop

@@ -1,0 +1,271 @@
+package federation
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"testing"
+
+	"fedsim/algorithms"
+	"fedsim/config"
+	"fedsim/data"
+	"fedsim/devices"
+	"fedsim/engine"
+	"fedsim/internal/parallel"
+	"fedsim/internal/rng"
+	"fedsim/mtl"
+	"fedsim/network"
+	"fedsim/results"
+)
+
+// randomProblem makes a small classification problem whose tasks are tied to
+// their mean, with the given numbers of rows: labels follow a direction that is
+// partly shared, one in ten is flipped.
+func randomProblem(t testing.TB, features int, sizes ...int) *mtl.Problem {
+	t.Helper()
+	train := &data.Set{Name: "random", Features: features, Generated: true}
+	test := &data.Set{Name: "random", Features: features, Generated: true}
+	shared := rng.New(1, rng.Skew, -1, 0)
+	common := make([]float64, features)
+	for j := range common {
+		common[j] = shared.Normal()
+	}
+	for k, n := range sizes {
+		own := rng.New(1, rng.Skew, k, 0)
+		w := make([]float64, features)
+		for j := range w {
+			w[j] = common[j] + own.Normal()
+		}
+		draw := rng.New(1, rng.Synthetic, k, 0)
+		make := func(n int) data.Task {
+			task := data.Task{Name: fmt.Sprint(k), X: data.NewMatrix(n, features), Y: make([]float64, n)}
+			for i := range n {
+				z := 0.0
+				for j, x := 0, task.X.Row(i); j < features; j++ {
+					x[j] = draw.Normal()
+					z += x[j] * w[j]
+				}
+				task.Y[i] = math.Copysign(1, z)
+				if draw.Float64() < 0.1 {
+					task.Y[i] = -task.Y[i]
+				}
+			}
+			return task
+		}
+		train.Tasks = append(train.Tasks, make(n))
+		test.Tasks = append(test.Tasks, make(4))
+	}
+	cfg := mtl.Defaults()
+	cfg.Regularizer, cfg.Lambda1, cfg.Lambda2 = mtl.RegMean, 0.1, 0.02
+	p, err := mtl.NewProblem(cfg, data.Split{Train: train, Test: test})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// The figures of the world of the tests. A device does 1000 FLOP/s, so that one
+// coordinate step, 4 d + 8 = 32 FLOPs at d = 6, takes 32 ms; a message of
+// 64 + 6 x 8 = 112 bytes takes 5 ms + 0.896 ms each way.
+const (
+	features    = 6
+	stepFLOPs   = 4*features + 8
+	rate        = 1000.0
+	message     = 64 + 8*features
+	transferS   = 0.005 + 8*message/1e6
+	idleW       = 0.5
+	computeW    = 2.0
+	testSeed    = 3
+	noDevice    = -1
+	manyEvents  = 1 << 20
+	batteryNone = devices.Mains
+)
+
+var sizes = []int{12, 31, 8, 20, 9, 40, 15}
+
+// world returns the setup of a method under a protocol in which nothing fails;
+// change may be nil.
+func world(t testing.TB, method, protocol string, change func(*Setup)) Setup {
+	t.Helper()
+	factory, ok := algorithms.Lookup(method)
+	if !ok {
+		t.Fatalf("%q is not registered", method)
+	}
+	s := Setup{
+		Config: Defaults(), Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(),
+		Plan:    Plan{Outer: 1, Rounds: 10, EvalEvery: 1, Optimum: math.NaN()},
+		Factory: factory, Options: factory.Options(), Seed: testSeed, Pool: parallel.NewPool(2),
+	}
+	s.Config.Protocol = protocol
+	if protocol == Deadline {
+		s.Config.DeadlineS = 0.5
+	}
+	d := &s.Devices
+	d.ClockGHz, d.FlopsPerCycle, d.IdleW, d.ComputeW, d.BatteryWh = 1e-6, 1, idleW, computeW, batteryNone
+	n := &s.Network
+	n.DownlinkMbps, n.UplinkMbps, n.RTTms = 1, 1, 10
+	if protocol != WaitForAll {
+		// The amount of work is the protocol's.
+		switch o := s.Options.(type) {
+		case *algorithms.MOCHAOptions:
+			o.Epochs = 0
+		case *algorithms.MbSDCAOptions:
+			o.Batch = 0
+		case *algorithms.MbSGDOptions:
+			o.Batch = 0
+		}
+	}
+	if change != nil {
+		change(&s)
+	}
+	if s.Problem == nil {
+		s.Problem = randomProblem(t, features, sizes...)
+	}
+	if s.Coupling == nil {
+		c, err := s.Problem.Regularizer.Start(s.Problem.Tasks())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Coupling = c
+	}
+	check := config.NewChecker()
+	s.Config.Validate(check.In("federation"))
+	s.Devices.Validate(check.In("devices"))
+	s.Network.Validate(check.In("network"))
+	s.Faults.Validate(check.In("faults"))
+	s.Options.Validate(check.In("options"))
+	if problems := check.Problems(); len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	return s
+}
+
+func start(t testing.TB, s Setup) *Federation {
+	t.Helper()
+	f, err := New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// run goes through the whole plan.
+func run(t testing.TB, s Setup) *Outcome {
+	t.Helper()
+	out, err := start(t, s).Run(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// onset does what Run does before its first round.
+func (f *Federation) onset() {
+	for t := range f.devices {
+		f.draw(t, f.fleet.IdlePower(t))
+	}
+}
+
+// sameRounds compares rounds bit by bit, so that NaN equals NaN and 0 is not -0.
+func sameRounds(a, b []results.Round) error {
+	if len(a) != len(b) {
+		return fmt.Errorf("%d rounds against %d", len(a), len(b))
+	}
+	for h := range a {
+		x, y := reflect.ValueOf(a[h]), reflect.ValueOf(b[h])
+		for i := range x.NumField() {
+			same := x.Field(i).Interface() == y.Field(i).Interface()
+			if x.Field(i).Kind() == reflect.Float64 {
+				same = math.Float64bits(x.Field(i).Float()) == math.Float64bits(y.Field(i).Float())
+			}
+			if !same {
+				return fmt.Errorf("row %d: %s is %v against %v", h, x.Type().Field(i).Name, x.Field(i), y.Field(i))
+			}
+		}
+	}
+	return nil
+}
+
+// sameOutcome compares everything that runs leave.
+func sameOutcome(a, b *Outcome) error {
+	if err := sameRounds(a.Rounds, b.Rounds); err != nil {
+		return err
+	}
+	x, y := *a, *b
+	x.Rounds, y.Rounds = nil, nil
+	if !reflect.DeepEqual(x, y) {
+		return fmt.Errorf("%+v against %+v", x, y)
+	}
+	return nil
+}
+
+// sameModel compares weights, their image and dual variables bit by bit.
+func sameModel(a, b algorithms.Model) error {
+	same := func(what string, x, y []float64) error {
+		if len(x) != len(y) {
+			return fmt.Errorf("%s: %d values against %d", what, len(x), len(y))
+		}
+		for i := range x {
+			if math.Float64bits(x[i]) != math.Float64bits(y[i]) {
+				return fmt.Errorf("%s[%d]: %v against %v", what, i, x[i], y[i])
+			}
+		}
+		return nil
+	}
+	for t := range a.W.Rows {
+		if err := same(fmt.Sprintf("w_%d", t), a.W.Row(t), b.W.Row(t)); err != nil {
+			return err
+		}
+		if err := same(fmt.Sprintf("z_%d", t), a.Z.Row(t), b.Z.Row(t)); err != nil {
+			return err
+		}
+	}
+	if len(a.Duals) != len(b.Duals) {
+		return fmt.Errorf("%d blocks of dual variables against %d", len(a.Duals), len(b.Duals))
+	}
+	for t := range a.Duals {
+		if err := same(fmt.Sprintf("alpha_%d", t), a.Duals[t], b.Duals[t]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func near(got, want, tolerance float64) bool {
+	return math.Abs(got-want) <= tolerance*math.Max(1, math.Abs(want))
+}
+
+// nanosecond is the resolution of the clock: each length of a phase is rounded
+// to it.
+const nanosecond = 1e-9
+
+// witness returns hooks that call seen before each event is handled, with the
+// phase its device is in then; f is set once the federation is there.
+func witness(f **Federation, seen func(e engine.Event, d *device)) *engine.Hooks {
+	return &engine.Hooks{Fired: func(e engine.Event) {
+		if e.Device >= 0 {
+			seen(e, &(*f).devices[e.Device])
+		}
+	}}
+}
+
+// learning returns a problem whose coupling is learnt, starting at the identity.
+func learning(t testing.TB) *mtl.Problem {
+	t.Helper()
+	p := randomProblem(t, features, sizes...)
+	p, err := mtl.NewProblem(mtl.Defaults(), data.Split{Train: p.Train, Test: p.Test})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// replay takes round h of a method, everyone answering, without a federation.
+func replay(a algorithms.Algorithm, s Setup, h int) {
+	a.Begin()
+	for k := range s.Problem.Tasks() {
+		a.Solve(algorithms.Request{Device: k, Steps: algorithms.NoLimit, Stream: rng.New(s.Seed, rng.Solve, k, h)})
+		a.Commit(k)
+	}
+	a.End()
+}

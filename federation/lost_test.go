@@ -1,0 +1,207 @@
+package federation
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"fedsim/algorithms"
+	"fedsim/devices"
+	"fedsim/engine"
+	"fedsim/internal/rng"
+)
+
+// sighting is what befell a device: an event in a phase.
+type sighting string
+
+const (
+	struckAtStart    sighting = "dropped before the round's work"
+	struckDownload   sighting = "dropped in the download"
+	struckCompute    sighting = "dropped in the computation"
+	struckUpload     sighting = "dropped in the upload"
+	downloadLost     sighting = "download lost"
+	uploadLost       sighting = "upload lost"
+	diedDownloading  sighting = "battery empty in the download"
+	diedComputing    sighting = "battery empty in the computation"
+	diedUploading    sighting = "battery empty in the upload"
+	cameBack         sighting = "came back"
+	missedTheEnd     sighting = "late"
+	askedOnceMore    sighting = "asked again"
+	neverAnswers     sighting = "never answers"
+	answeredAnything sighting = "answered"
+)
+
+// look counts what happens to devices.
+func look(f **Federation, seen map[sighting]int) *engine.Hooks {
+	return witness(f, func(e engine.Event, d *device) {
+		switch {
+		case e.Kind == strike && d.phase == download:
+			seen[struckDownload]++
+		case e.Kind == strike && d.phase == compute:
+			seen[struckCompute]++
+		case e.Kind == strike && d.phase == upload:
+			seen[struckUpload]++
+		case e.Kind == downloadDone && d.downLost:
+			seen[downloadLost]++
+		case e.Kind == uploadDone && d.lostOnUp:
+			seen[uploadLost]++
+		case e.Kind == uploadDone:
+			seen[answeredAnything]++
+		case e.Kind == askAgain:
+			seen[askedOnceMore]++
+		case e.Kind == returned:
+			seen[cameBack]++
+		case e.Kind == batteryEmpty:
+			if at, ok := (*f).batteries.EmptyAt(int(e.Device)); !ok || at > e.At {
+				return // only a look
+			}
+			switch d.phase {
+			case download:
+				seen[diedDownloading]++
+			case compute:
+				seen[diedComputing]++
+			case upload:
+				seen[diedUploading]++
+			}
+		}
+	})
+}
+
+// way is one in which an update gets lost.
+type way struct {
+	name   string
+	change func(*Setup)
+	must   []sighting // what it must have led to
+	only   string     // the protocol in which it exists; empty: in all that tolerate it
+}
+
+var ways = []way{
+	{name: "none", change: func(*Setup) {}, must: []sighting{answeredAnything}},
+	{name: "never", change: func(s *Setup) { s.Faults.Never = []int{0, 3} }, must: []sighting{neverAnswers}},
+	{name: "never in the upload", change: func(s *Setup) {
+		s.Faults.Never, s.Faults.Strike = []int{5}, devices.AtUpload
+	}, must: []sighting{neverAnswers, struckUpload}},
+	{name: "start", change: func(s *Setup) { s.Faults.DropProbability = 0.4 }, must: []sighting{struckAtStart}},
+	{name: "compute", change: func(s *Setup) {
+		s.Faults.DropProbability, s.Faults.Strike = 0.4, devices.AtCompute
+	}, must: []sighting{struckCompute}},
+	{name: "upload", change: func(s *Setup) {
+		s.Faults.DropProbability, s.Faults.Strike = 0.4, devices.AtUpload
+	}, must: []sighting{struckUpload}},
+	{name: "uniform", change: func(s *Setup) {
+		s.Faults.DropProbability, s.Faults.Strike = 0.5, devices.AtRandom
+		s.Network.RTTms = 400 // so that it strikes in the transfers too
+	}, must: []sighting{struckDownload, struckCompute, struckUpload}},
+	{name: "lost transfers", change: func(s *Setup) { s.Network.LossProbability = 0.3 },
+		must: []sighting{downloadLost, uploadLost}},
+	{name: "late", only: Deadline, change: func(s *Setup) { s.Network.Jitter = 1; s.Network.RTTms = 100 },
+		must: []sighting{missedTheEnd}},
+	{name: "battery", change: func(s *Setup) {
+		// Some rounds' worth of energy, charged in a few rounds' time; transfers
+		// are long enough to die in.
+		s.Devices.BatteryWh, s.Devices.ChargeW, s.Devices.ReturnLevel = 5.0/3600, 2, 0.5
+		s.Devices.InitialCharge, s.Devices.InitialChargeSpread = 0.7, 0.3
+		s.Network.RTTms = 350
+	}, must: []sighting{diedDownloading, diedComputing, diedUploading, cameBack}},
+	{name: "everything", change: func(s *Setup) {
+		s.Devices.BatteryWh, s.Devices.ChargeW, s.Devices.ReturnLevel = 2.0/3600, 1, 0.5
+		s.Devices.InitialCharge, s.Devices.InitialChargeSpread = 0.7, 0.3
+		s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 0.5
+		s.Network.RTTms, s.Network.RateSpread, s.Network.Jitter, s.Network.LossProbability = 100, 0.5, 0.5, 0.1
+		s.Faults.DropProbability, s.Faults.Strike = 0.2, devices.AtRandom
+	}, must: []sighting{downloadLost, uploadLost, diedComputing, struckCompute, cameBack}},
+}
+
+// "A lost update never happened": whatever keeps an answer from the server, the
+// run goes on exactly as one in which the device was not asked. The same rounds
+// are replayed on a second instance of the method, in which only the devices
+// that answered work, and every bit of both sides is compared.
+func TestLostUpdateNeverHappened(t *testing.T) {
+	const rounds = 40
+	for _, way := range ways {
+		for _, protocol := range []string{Deadline, Charged} {
+			if way.only != "" && way.only != protocol {
+				continue
+			}
+			for _, method := range []string{"mocha", "mb-sdca", "mb-sgd"} {
+				t.Run(fmt.Sprintf("%s/%s/%s", way.name, protocol, method), func(t *testing.T) {
+					var f *Federation
+					seen := map[sighting]int{}
+					s := world(t, method, protocol, func(s *Setup) {
+						way.change(s)
+						s.Hooks = look(&f, seen)
+					})
+					f = start(t, s)
+					twin, err := s.Factory.New(algorithms.Setup{Problem: s.Problem, Coupling: s.Coupling, Workers: 1}, s.Options)
+					if err != nil {
+						t.Fatal(err)
+					}
+					f.onset()
+					took := 0
+					for h := range rounds {
+						r := f.runRound()
+						if f.stalled != "" {
+							t.Fatalf("round %d: stalled: %s", h, f.stalled)
+						}
+						twin.Begin()
+						answers := 0
+						for k := range f.devices {
+							d := &f.devices[k]
+							if d.answered && d.dropped {
+								t.Errorf("round %d: device %d has answered and dropped", h, k)
+							}
+							if !d.answered {
+								continue
+							}
+							answers++
+							twin.Solve(algorithms.Request{Device: k, Steps: d.budget, Stream: rng.New(s.Seed, rng.Solve, k, h)})
+							twin.Commit(k)
+						}
+						twin.End()
+						if err := sameModel(f.method.Model(), twin.Model()); err != nil {
+							t.Fatalf("round %d: after %d answers: %v", h, answers, err)
+						}
+						if r.Participants != answers || r.Participants+r.Dropped+r.Late != len(f.devices) {
+							t.Fatalf("round %d: %d took part, %d dropped, %d late of %d devices, %d of which answered",
+								h, r.Participants, r.Dropped, r.Late, len(f.devices), answers)
+						}
+						if protocol == Charged && r.Late != 0 {
+							t.Errorf("round %d: %d devices are late, but protocol %q has no deadline", h, r.Late, Charged)
+						}
+						r = f.evaluate(r)
+						if r.Gap < -1e-9*math.Abs(r.Primal) {
+							t.Errorf("round %d: duality gap %g at P = %g", h, r.Gap, r.Primal)
+						}
+						if method == "mb-sgd" != math.IsNaN(r.Gap) {
+							t.Errorf("round %d: duality gap %g", h, r.Gap)
+						}
+						took += answers
+						seen[missedTheEnd] += r.Late
+						if s.Faults.Strike == devices.AtStart && s.Network.LossProbability == 0 && s.Devices.BatteryWh == devices.Mains {
+							seen[struckAtStart] += r.Dropped
+						}
+						for _, k := range s.Faults.Never {
+							if f.devices[k].dropped {
+								seen[neverAnswers]++
+							}
+						}
+					}
+					for _, m := range way.must {
+						if seen[m] == 0 {
+							t.Errorf("%q has not occurred; seen: %v", m, seen)
+						}
+					}
+					if n := rounds * len(s.Faults.Never); seen[neverAnswers] != n {
+						t.Errorf("devices that never answer have dropped %d times, want %d", seen[neverAnswers], n)
+					}
+					if way.name == "none" != (took == rounds*len(f.devices)) {
+						t.Errorf("the server took %d answers of %d", took, rounds*len(f.devices))
+					}
+					if took == 0 {
+						t.Error("no answer ever arrived: nothing was compared")
+					}
+				})
+			}
+		}
+	}
+}

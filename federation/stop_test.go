@@ -1,0 +1,196 @@
+package federation
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"fedsim/algorithms"
+	"fedsim/results"
+)
+
+// optimum returns a certified lower bound on the minimum of a setup's problem.
+func optimum(s Setup) float64 {
+	return s.Problem.Optimize(s.Pool, s.Coupling, nil, 1e-8, 10_000).Lower()
+}
+
+// A run ends at the first evaluated round that is good enough; rounds that were
+// not evaluated say nothing.
+func TestStopAtSuboptimality(t *testing.T) {
+	const target = 0.05
+	base := world(t, "mocha", WaitForAll, func(s *Setup) { s.Plan.Rounds = 400 })
+	base.Plan.Optimum = optimum(base)
+	whole := run(t, base)
+	first := 0
+	for whole.Rounds[first].Suboptimality > target {
+		first++
+	}
+	if first < 8 {
+		t.Fatalf("the target is reached after %d rounds: too few to test", first)
+	}
+	for _, every := range []int{1, 3, 10} {
+		s := base
+		s.Plan.EvalEvery, s.Plan.StopAt = every, target
+		out := run(t, s)
+		want := (first + every - 1) / every * every
+		last := out.Rounds[len(out.Rounds)-1]
+		if last.Round != want || out.Status != results.Done {
+			t.Errorf("evaluated every %d rounds, the run ends after round %d as %s; want %d: round %d is the first within %g",
+				every, last.Round, out.Status, want, first, target)
+			continue
+		}
+		for h, r := range out.Rounds {
+			if evaluated := h%every == 0; evaluated == math.IsNaN(r.Primal) {
+				t.Errorf("round %d: P = %g when every %d rounds are evaluated", h, r.Primal, every)
+			} else if evaluated && r.Primal != whole.Rounds[h].Primal {
+				t.Errorf("round %d: P = %g, want %g", h, r.Primal, whole.Rounds[h].Primal)
+			}
+		}
+	}
+}
+
+// A target that is met before the last W update does not end the run: what is
+// measured is the whole method.
+func TestStopAtWaitsForTheLastOuterIteration(t *testing.T) {
+	out := run(t, world(t, "mocha", WaitForAll, func(s *Setup) {
+		s.Problem = learning(t)
+		s.Plan = Plan{Outer: 3, Rounds: 5, EvalEvery: 1, StopAt: 1e9, Optimum: 1}
+	}))
+	last := out.Rounds[len(out.Rounds)-1]
+	if last.Round != 11 || last.Outer != 2 {
+		t.Errorf("the run ends after round %d in outer iteration %d, want 11 and 2", last.Round, last.Outer)
+	}
+}
+
+// No round begins once the time is over, and the last one is evaluated.
+func TestMaxTime(t *testing.T) {
+	for _, c := range []struct {
+		most float64
+		want int
+	}{{1.2, 3}, {1.5, 3}, {1.6, 4}, {0.001, 1}, {0, 10}} {
+		s := world(t, "mocha", Deadline, func(s *Setup) { s.Plan.MaxTime, s.Plan.EvalEvery = c.most, 100 })
+		out := run(t, s)
+		last := out.Rounds[len(out.Rounds)-1]
+		if last.Round != c.want || math.IsNaN(last.Primal) || out.Status != results.Done {
+			t.Errorf("at most %g s in rounds of 0.5 s: %d rounds, P = %g, %s; want %d, evaluated", c.most, last.Round, last.Primal, out.Status, c.want)
+		}
+	}
+}
+
+// Rounds are evaluated every so often, the first state and the last round
+// always; what is not evaluated is NaN, and time, bytes and energy are known of
+// every round.
+func TestEvalEvery(t *testing.T) {
+	s := world(t, "mocha", WaitForAll, nil)
+	all := run(t, s)
+	s.Plan.EvalEvery = 4
+	some := run(t, s)
+	if some.ModelHash != all.ModelHash || some.EventHash != all.EventHash {
+		t.Error("evaluating less often has changed the run")
+	}
+	if len(some.Rounds) != 11 {
+		t.Fatalf("%d rows, want 11", len(some.Rounds))
+	}
+	for h, r := range some.Rounds {
+		want := all.Rounds[h]
+		if h%4 != 0 && h != 10 {
+			want = unevaluated(want)
+			for _, x := range []float64{want.Primal, want.Dual, want.Gap, want.Suboptimality, want.TrainError, want.TestError} {
+				if !math.IsNaN(x) {
+					t.Fatalf("round %d: %+v", h, want)
+				}
+			}
+		}
+		if err := sameRounds([]results.Round{r}, []results.Round{want}); err != nil {
+			t.Errorf("round %d: %v", h, err)
+		}
+	}
+}
+
+// When the context ends, the round under way is finished, and what was done so
+// far is the beginning of the whole run.
+func TestInterruption(t *testing.T) {
+	s := world(t, "mocha", WaitForAll, nil)
+	whole := run(t, s)
+	for _, after := range []int{0, 1, 7, 10} {
+		ctx, cancel := context.WithCancel(t.Context())
+		if after == 0 {
+			cancel()
+		}
+		var seen []results.Round
+		out, err := start(t, s).Run(ctx, func(r results.Round) {
+			seen = append(seen, r)
+			if r.Round == after {
+				cancel()
+			}
+		})
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := results.Interrupted
+		if after == s.Plan.Rounds {
+			want = results.Done
+		}
+		if out.Status != want || out.Reason != "" {
+			t.Errorf("after round %d: status %s (%s), want %s", after, out.Status, out.Reason, want)
+		}
+		if err := sameRounds(out.Rounds, whole.Rounds[:after+1]); err != nil {
+			t.Errorf("after round %d: %v", after, err)
+		}
+		if err := sameRounds(seen, out.Rounds); err != nil {
+			t.Errorf("after round %d, what was observed: %v", after, err)
+		}
+	}
+}
+
+// An Omega update between outer iterations: rounds count on, the new coupling
+// is that of W before, and a fixed Omega changes nothing.
+func TestOuterIterations(t *testing.T) {
+	plan := Plan{Outer: 3, Rounds: 4, EvalEvery: 1, Optimum: math.NaN()}
+	s := world(t, "mocha", WaitForAll, func(s *Setup) { s.Problem, s.Plan = learning(t), plan })
+	f := start(t, s)
+	out, err := f.Run(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	twin, err := s.Factory.New(algorithms.Setup{Problem: s.Problem, Coupling: s.Coupling, Workers: 1}, s.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := 0
+	for outer := range 3 {
+		if outer > 0 {
+			c, err := s.Problem.Regularizer.Update(twin.Model().W, s.Problem.Config.OmegaFloor)
+			if err != nil {
+				t.Fatal(err)
+			}
+			twin.Recouple(c)
+		}
+		for range 4 {
+			replay(twin, s, h)
+			h++
+			r := out.Rounds[h]
+			if r.Round != h || r.Outer != outer {
+				t.Errorf("row %d is round %d of outer iteration %d, want %d", h, r.Round, r.Outer, outer)
+			}
+			m := twin.Model()
+			if want := s.Problem.Evaluate(s.Pool, m.W, m.Z, m.Duals).Primal; r.Primal != want {
+				t.Errorf("round %d: P = %v, want %v", h, r.Primal, want)
+			}
+		}
+	}
+	if err := sameModel(f.method.Model(), twin.Model()); err != nil {
+		t.Error(err)
+	}
+
+	fixed := world(t, "mocha", WaitForAll, func(s *Setup) { s.Plan = plan })
+	one := world(t, "mocha", WaitForAll, func(s *Setup) { s.Plan = Plan{Outer: 1, Rounds: 12, EvalEvery: 1, Optimum: math.NaN()} })
+	a, b := run(t, fixed), run(t, one)
+	for h := range a.Rounds {
+		a.Rounds[h].Outer = 0
+	}
+	if err := sameOutcome(a, b); err != nil {
+		t.Errorf("three outer iterations under a fixed Omega against one: %v", err)
+	}
+}
