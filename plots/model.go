@@ -103,7 +103,7 @@ func (m *model) axes() error {
 		key, name, otherwise string
 		names                []string
 		to                   *quantity
-	}{{"x", m.fig.X, "time_s", xNames, &m.x}, {"y", m.fig.Y, "suboptimality", yNames, &m.y}} {
+	}{{"x", m.fig.X, "time_s", results.XNames, &m.x}, {"y", m.fig.Y, "suboptimality", results.YNames, &m.y}} {
 		name := a.name
 		if name == "" {
 			name = a.otherwise

@@ -44,12 +44,6 @@ var quantities = map[string]quantity{
 	"test_error":    {label: "test error", of: func(r *results.Round) float64 { return r.TestError }},
 }
 
-// The names an axis may have, in the order in which errors list them.
-var (
-	xNames = []string{"time_s", "round", "flops", "bytes_up", "energy_j"}
-	yNames = []string{"suboptimality", "primal", "gap", "train_error", "test_error"}
-)
-
 // unitFor returns the largest unit of which most is at least one and a half.
 func (q quantity) unitFor(most float64) unit {
 	if q.units == nil {

@@ -97,21 +97,3 @@ func (r *Run) Last() (round Round, ok bool) {
 	}
 	return Round{}, false
 }
-
-// Figure says how an experiment's runs are drawn: one panel per value of Panel,
-// one line per value of Series, the mean over seeds with a band from the lowest
-// to the highest.
-type Figure struct {
-	File     string  `toml:"file" doc:"file name without extension"`
-	Title    string  `toml:"title" doc:"title above the panels"`
-	Panel    string  `toml:"panel" doc:"swept key or axis with one panel per value; empty: one panel"`
-	Series   string  `toml:"series" doc:"swept key or axis with one line per value, or \"method\""`
-	X        string  `toml:"x" doc:"horizontal axis: time_s, round, flops, bytes_up or energy_j (the last three cumulated)"`
-	Y        string  `toml:"y" doc:"vertical axis: suboptimality, primal, gap, train_error or test_error"`
-	XScale   string  `toml:"x_scale" doc:"linear or log"`
-	YScale   string  `toml:"y_scale" doc:"linear or log"`
-	XMax     float64 `toml:"x_max" doc:"right end of the horizontal axis; 0: chosen from the data"`
-	YMin     float64 `toml:"y_min" doc:"lower end of the vertical axis; 0: chosen from the data"`
-	YMax     float64 `toml:"y_max" doc:"upper end of the vertical axis; 0: chosen from the data"`
-	Emphasis string  `toml:"emphasis" doc:"value of the series drawn as a dotted line in its own colour, such as a device that never answers; empty: none"`
-}

@@ -115,7 +115,7 @@ func TestSummaryOfNothing(t *testing.T) {
 	nan := math.NaN()
 	for _, runs := range [][]Run{
 		nil,
-		{{Experiment: "x", Method: "m", Status: Done}}, // no rounds
+		{{Experiment: "x", Method: "m", Status: Done}},                                                         // no rounds
 		{{Experiment: "", Method: "m", Status: Interrupted, Rounds: []Round{{Primal: 1, Suboptimality: nan}}}}, // no optimum
 		{path("x", "at once", "mocha", 1, 0, []int{0, 0, 0})},                                                  // in no time
 	} {

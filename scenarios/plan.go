@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"fedsim/config"
 	"fedsim/results"
@@ -139,7 +140,9 @@ func (p *plan) planFigure(table experimentTable, problems *config.Errors) {
 	if table.Figure == nil {
 		return
 	}
-	p.figure = &results.Figure{File: p.name}
+	figure := results.DefaultFigure()
+	figure.File = p.name
+	p.figure = &figure
 	problems.Merge(config.Decode(table.Figure, "experiment.figure", p.figure))
 }
 
@@ -149,6 +152,11 @@ func (p *plan) planFigure(table experimentTable, problems *config.Errors) {
 func (p *plan) checkFigure(node *config.Node, problems *config.Errors) {
 	if p.figure == nil {
 		return
+	}
+	own := config.NewChecker()
+	p.figure.Validate(own.In("experiment.figure"))
+	for _, wrong := range own.Problems() {
+		problems.AddProblem(node.PlaceOf(strings.TrimPrefix(wrong.Key, "experiment.figure.")), wrong)
 	}
 	names := []string{"method"}
 	for _, a := range p.axes {

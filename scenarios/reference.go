@@ -31,6 +31,7 @@ func Reference() []config.Field {
 
 // sections groups the reference by table.
 func sections() []section {
+	figure := results.DefaultFigure()
 	var list []section
 	top := section{heading: "At the top of the file"}
 	for _, f := range config.Fields(&document{Settings: Defaults()}) {
@@ -58,7 +59,7 @@ func sections() []section {
 		fieldsUnder("[[experiment]]", "a grid of runs; without any, the base settings are the only experiment, named as the scenario", "experiment", &experimentTable{}),
 		fieldsUnder("[[experiment.axis]]", "a named axis of the grid", "experiment.axis", &axisTable{}),
 		fieldsUnder("[experiment.tuning]", "how tuned methods are compared", "experiment.tuning", &tuning),
-		fieldsUnder("[experiment.figure]", "how the experiment is drawn; panel and series are names of axes, swept keys or \"method\"; file is the experiment's name when absent", "experiment.figure", &results.Figure{}),
+		fieldsUnder("[experiment.figure]", "how the experiment is drawn; panel and series are names of axes, swept keys or \"method\"; file is the experiment's name when absent", "experiment.figure", &figure),
 	)
 }
 

@@ -1,0 +1,53 @@
+package results
+
+import (
+	"math"
+
+	"fedsim/config"
+)
+
+// Figure says how an experiment's runs are drawn: one panel per value of Panel,
+// one line per value of Series, the mean over seeds with a band from the lowest
+// to the highest.
+type Figure struct {
+	File     string  `toml:"file" doc:"file name without extension; empty: the experiment's name"`
+	Title    string  `toml:"title" doc:"title above the panels"`
+	Panel    string  `toml:"panel" doc:"swept key or axis with one panel per value; empty: one panel"`
+	Series   string  `toml:"series" doc:"swept key or axis with one line per value, or \"method\""`
+	X        string  `toml:"x" doc:"horizontal axis: time_s, round, flops, bytes_up or energy_j (the last three cumulated)"`
+	Y        string  `toml:"y" doc:"vertical axis: suboptimality, primal, gap, train_error or test_error"`
+	XScale   string  `toml:"x_scale" doc:"linear or log"`
+	YScale   string  `toml:"y_scale" doc:"linear or log"`
+	XMax     float64 `toml:"x_max" doc:"right end of the horizontal axis; 0: chosen from the data"`
+	YMin     float64 `toml:"y_min" doc:"lower end of the vertical axis; 0: chosen from the data"`
+	YMax     float64 `toml:"y_max" doc:"upper end of the vertical axis; 0: chosen from the data"`
+	Emphasis string  `toml:"emphasis" doc:"value of the series drawn as a dotted line in its own colour, such as a device that never answers; empty: none"`
+}
+
+// DefaultFigure returns sub-optimality on a log axis against time, a line per
+// method.
+func DefaultFigure() Figure {
+	return Figure{Series: "method", X: "time_s", Y: "suboptimality", XScale: "linear", YScale: "log"}
+}
+
+// XNames and YNames are what the axes of a figure can show.
+var (
+	XNames = []string{"time_s", "round", "flops", "bytes_up", "energy_j"}
+	YNames = []string{"suboptimality", "primal", "gap", "train_error", "test_error"}
+)
+
+// Validate reports everything wrong with a figure, the names of its panel,
+// series and emphasis aside, which only an experiment knows.
+func (f *Figure) Validate(c *config.Checker) {
+	c.OneOf("x", f.X, XNames...)
+	c.OneOf("y", f.Y, YNames...)
+	c.OneOf("x_scale", f.XScale, "linear", "log")
+	c.OneOf("y_scale", f.YScale, "linear", "log")
+	for _, end := range []struct {
+		key   string
+		value float64
+	}{{"x_max", f.XMax}, {"y_min", f.YMin}, {"y_max", f.YMax}} {
+		c.Require(end.value >= 0 && !math.IsInf(end.value, 0), end.key, end.value, "must be a number that is not negative")
+	}
+	c.Require(f.YMin == 0 || f.YMax == 0 || f.YMin < f.YMax, "y_min", f.YMin, "must be below y_max")
+}
