@@ -116,7 +116,9 @@ func (c Config) Validate(check *config.Checker) {
 	}
 }
 
-// validateForeign reports keys that are set but belong to another source.
+// validateForeign reports keys that are set but belong to another source. What
+// the generator would make may stand beside a file: a scenario on generated data
+// is run on real data by setting source and path alone.
 func (c Config) validateForeign(check *config.Checker) {
 	standard := Defaults()
 	belongs := func(source, key string, value any, untouched bool) {
@@ -126,8 +128,6 @@ func (c Config) validateForeign(check *config.Checker) {
 	belongs(SourceHAR, "positive_class", c.PositiveClass, c.PositiveClass == standard.PositiveClass)
 	belongs(SourceCSV, "task_column", c.TaskColumn, c.TaskColumn == standard.TaskColumn)
 	belongs(SourceCSV, "label_column", c.LabelColumn, c.LabelColumn == standard.LabelColumn)
-	belongs(SourceSynthetic, "preset", c.Preset, c.Preset == "")
-	belongs(SourceSynthetic, "synthetic", nil, c.Synthetic == standard.Synthetic)
 }
 
 // maxCells bounds the number of values of a generated set (8 GiB of float64).
