@@ -1,0 +1,43 @@
+GO ?= go
+FUZZTIME ?= 10s
+
+# Packages with goroutines of their own, or that hand work to them.
+CONCURRENT = ./internal/parallel ./algorithms ./data ./experiment ./federation ./results ./cmd/...
+# Packages that check invariants when they are built with the tag.
+CORE = ./engine ./devices ./mtl ./federation ./algorithms ./experiment
+
+.PHONY: build test check race invariants bench fuzz generate clean
+
+build:
+	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
+
+test:
+	$(GO) test ./...
+
+check:
+	@files=$$(gofmt -l .); if [ -n "$$files" ]; then echo "not formatted by gofmt:" $$files; exit 1; fi
+	$(GO) vet ./...
+	$(GO) tool -modfile=tools/go.mod staticcheck ./...
+
+race:
+	$(GO) test -race -short $(CONCURRENT)
+
+invariants:
+	$(GO) test -tags invariants $(CORE)
+
+bench:
+	$(GO) test -run='^$$' -bench=. -benchmem ./...
+
+# Every fuzz target in turn, each for FUZZTIME.
+fuzz:
+	@grep -ro --include='*_test.go' '^func Fuzz[A-Za-z0-9]*' . | while IFS=: read -r file target; do \
+		echo "$$(dirname $$file) $${target#func }"; \
+		$(GO) test -run='^$$' -fuzz="^$${target#func }\$$" -fuzztime=$(FUZZTIME) "$$(dirname $$file)" || exit 1; \
+	done
+
+# docs/scenarios.md, from the schema.
+generate:
+	$(GO) test ./scenarios -run TestReferenceIsUpToDate -update
+
+clean:
+	rm -rf bin

@@ -1,0 +1,61 @@
+package command
+
+import (
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// layers says which packages of fedsim each package may import, docs/architecture.md
+// why.
+var layers = map[string]string{
+	"internal/atomicfile": "",
+	"internal/invariants": "",
+	"internal/kernel":     "",
+	"internal/lognormal":  "",
+	"internal/parallel":   "",
+	"internal/rng":        "",
+	"config":              "",
+	"engine":              "internal/invariants",
+	"devices":             "config engine internal/invariants internal/lognormal internal/rng",
+	"network":             "config engine internal/lognormal internal/rng",
+	"data":                "config internal/rng",
+	"mtl":                 "config data internal/invariants internal/kernel internal/parallel internal/rng",
+	"algorithms":          "config data mtl internal/kernel internal/rng",
+	"results":             "config internal/atomicfile",
+	"plots":               "results internal/atomicfile",
+	"federation":          "algorithms config data devices engine mtl network results internal/parallel internal/rng",
+	"scenarios":           "algorithms config data devices federation mtl network results",
+	"experiment":          "algorithms data federation mtl results scenarios internal/parallel",
+}
+
+func TestImportsRunDownwards(t *testing.T) {
+	for name, allowed := range layers {
+		files, err := filepath.Glob(filepath.Join(root, name, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Errorf("package %s has no files (%v)", name, err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, i := range parsed.Imports {
+				path, err := strconv.Unquote(i.Path.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ours, ok := strings.CutPrefix(path, "fedsim/")
+				if ok && !strings.Contains(" "+allowed+" ", " "+ours+" ") {
+					t.Errorf("%s imports %s: %s may import %q", file, ours, name, allowed)
+				}
+			}
+		}
+	}
+}
