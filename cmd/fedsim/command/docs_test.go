@@ -107,7 +107,7 @@ func TestPluginsPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What go mod tidy would find without asking the network.
-	requires := regexp.MustCompile(`(?ms)^require \(.*?^\)`).FindString(read(t, "go.mod"))
+	requires := strings.Join(regexp.MustCompile(`(?ms)^require \(.*?^\)`).FindAllString(read(t, "go.mod"), -1), "\n")
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"steady/steady.go": code[0],
