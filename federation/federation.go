@@ -2,6 +2,7 @@ package federation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -73,9 +74,11 @@ type Federation struct {
 	tally   tally
 	round   int // rounds begun, over all outer iterations
 	outer   int
-	waiting int // wait-for-all: devices whose answer is missing
+	waiting int  // wait-for-all: devices whose answer is missing
+	ended   bool // the open round is over
 	stalled string
 	steps   int64
+	spent   float64                    // joules that the rounds so far have taken
 	bytes   struct{ down, up float64 } // of one message
 }
 
@@ -127,24 +130,34 @@ func (f *Federation) check() error {
 	c.Require(f.setup.Config.Cost != Authors || protocol != Deadline, "federation.cost", f.setup.Config.Cost,
 		"must be \"physical\" or \"relative\" under protocol \"deadline\": the authors' drivers have no clock cycle")
 	if protocol == WaitForAll {
-		for t := range f.devices {
-			if f.drops.Never(t) {
-				c.Require(false, "faults.never", t, fmt.Sprintf("must be empty under protocol %q, which would wait for ever", WaitForAll))
-				break
-			}
-		}
-		all := append([]float64{f.setup.Faults.DropProbability}, f.setup.Faults.DropProbabilityPerDevice...)
-		for _, p := range append(all, f.setup.Faults.DropProbabilityByRound...) {
-			if p >= 1 {
-				c.Require(false, "faults.drop_probability", p, fmt.Sprintf("must be below 1 under protocol %q, which would wait for ever", WaitForAll))
-				break
-			}
+		f.checkForEver(c)
+	}
+	var problems []error
+	for _, p := range c.Problems() {
+		problems = append(problems, p)
+	}
+	return errors.Join(problems...)
+}
+
+// checkForEver finds faults for which wait-for-all would wait without end.
+func (f *Federation) checkForEver(c *config.Checker) {
+	why := fmt.Sprintf(" under protocol %q, which would wait for ever", WaitForAll)
+	for t := range f.devices {
+		if f.drops.Never(t) {
+			c.Require(false, "faults.never", t, "must be empty"+why)
+			break
 		}
 	}
-	if problems := c.Problems(); len(problems) > 0 {
-		return problems[0]
+	faults := &f.setup.Faults
+	certain := func(key string, p float64) { c.Require(p < 1, key, p, "must be below 1"+why) }
+	certain("faults.drop_probability", faults.DropProbability)
+	for t, p := range faults.DropProbabilityPerDevice {
+		certain(fmt.Sprintf("faults.drop_probability_per_device[%d]", t), p)
 	}
-	return nil
+	for h, p := range faults.DropProbabilityByRound {
+		certain(fmt.Sprintf("faults.drop_probability_by_round[%d]", h), p)
+	}
+	certain("network.loss_probability", f.setup.Network.LossProbability)
 }
 
 // Run goes through the rounds of the plan and calls observe, which may be nil,

@@ -109,6 +109,7 @@ var ways = []way{
 		s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 0.5
 		s.Network.RTTms, s.Network.RateSpread, s.Network.Jitter, s.Network.LossProbability = 100, 0.5, 0.5, 0.1
 		s.Faults.DropProbability, s.Faults.Strike = 0.2, devices.AtRandom
+		s.Config.ServerGFLOPS = 1e-6 // so that devices die while the server works
 	}, must: []sighting{downloadLost, uploadLost, diedComputing, struckCompute, cameBack}},
 }
 

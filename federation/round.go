@@ -1,6 +1,8 @@
 package federation
 
 import (
+	"fmt"
+
 	"fedsim/algorithms"
 	"fedsim/devices"
 	"fedsim/engine"
@@ -56,7 +58,6 @@ type device struct {
 // runRound runs one round and returns its figures, objective aside.
 func (f *Federation) runRound() results.Round {
 	f.tally = tally{}
-	spent := f.batteries.Total().DrainedJ
 	f.bytes.down = f.links.Bytes(f.method.Begin())
 	for !f.open() {
 		// Every battery is empty: the server waits for the first to come back.
@@ -68,26 +69,33 @@ func (f *Federation) runRound() results.Round {
 	if f.stalled == "" {
 		f.clock.Run(f.handle)
 	}
+	if f.stalled == "" && !f.ended {
+		f.stalled = fmt.Sprintf("round %d would end after more than 292 years, where virtual time ends", f.round+1)
+	}
 	if f.stalled != "" {
 		return results.Round{}
 	}
 	taken, late := f.close()
 	f.round++
-	f.serverWork(f.method.End())
-	now := f.clock.Now()
-	f.batteries.Drain(now)
-	return results.Round{
-		Outer: f.outer, Round: f.round, TimeS: now.Seconds(),
+	r := results.Round{
+		Outer: f.outer, Round: f.round,
 		Participants: taken, Dropped: f.tally.dropped, Late: late,
 		FLOPs: f.tally.flops, BytesDown: f.tally.down, BytesUp: f.tally.up,
-		EnergyJ: f.batteries.Total().DrainedJ - spent,
 	}
+	f.serverWork(f.method.End())
+	f.batteries.Drain(f.clock.Now())
+	// Also what was spent between the last round and this one.
+	spent := f.batteries.Total().DrainedJ
+	r.TimeS, r.EnergyJ = f.clock.Now().Seconds(), spent-f.spent
+	f.spent = spent
+	return r
 }
 
 // open plans the round for every device that is up, lets them solve, and sends
 // the server's message. It returns false when no device is up to take part.
 func (f *Federation) open() bool {
 	f.asked = f.asked[:0]
+	f.ended = false
 	f.waiting = len(f.devices)
 	waits := f.setup.Config.Protocol == WaitForAll
 	up := 0
@@ -254,7 +262,7 @@ func (f *Federation) markDropped(d *device) {
 // handle is the engine's handler: what an event does to its device.
 func (f *Federation) handle(e engine.Event) {
 	if e.Kind == roundEnd {
-		f.clock.Stop()
+		f.end()
 		return
 	}
 	t := int(e.Device)
@@ -266,7 +274,9 @@ func (f *Federation) handle(e engine.Event) {
 		case d.downLost:
 			f.lose(t)
 		case d.budget == 0:
-			// Nothing can be done in what is left of the clock cycle.
+			// Nothing can be done in what is left of the clock cycle, and what
+			// was to strike later on finds nothing to strike.
+			f.clock.Cancel(d.drop)
 			d.phase = idle
 			f.draw(t, f.fleet.IdlePower(t))
 		default:
@@ -286,7 +296,7 @@ func (f *Federation) handle(e engine.Event) {
 		f.draw(t, f.fleet.IdlePower(t))
 		f.waiting--
 		if f.setup.Config.Protocol == WaitForAll && f.waiting == 0 {
-			f.clock.Stop()
+			f.end()
 		}
 	case strike:
 		f.leave(t, false)
@@ -298,6 +308,12 @@ func (f *Federation) handle(e engine.Event) {
 	case returned:
 		f.comeBack(t)
 	}
+}
+
+// end ends the open round.
+func (f *Federation) end() {
+	f.ended = true
+	f.clock.Stop()
 }
 
 // retry asks device t again, under wait-for-all.

@@ -1,0 +1,85 @@
+package federation
+
+import (
+	"errors"
+	"testing"
+
+	"fedsim/algorithms"
+	"fedsim/config"
+)
+
+// What does not go together is refused before anything runs, all of it at once,
+// with the keys of the scenario.
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct {
+		name, method, protocol string
+		change                 func(*Setup)
+		want                   string
+	}{
+		{"cocoa with a deadline", "cocoa", Deadline, nil,
+			`federation.protocol = "deadline": must be "wait-for-all": cocoa cannot do without any device's answer`},
+		{"cocoa charged", "cocoa", Charged, nil,
+			`federation.protocol = "charged": must be "wait-for-all": cocoa cannot do without any device's answer`},
+		{"no amount of work", "mocha", WaitForAll, func(s *Setup) { s.Options.(*algorithms.MOCHAOptions).Epochs = 0 },
+			`federation.protocol = "wait-for-all": must be "deadline" or "charged": mocha was given no amount of local work of its own`},
+		{"no batch", "mb-sgd", WaitForAll, func(s *Setup) { s.Options.(*algorithms.MbSGDOptions).Batch = 0 },
+			`federation.protocol = "wait-for-all": must be "deadline" or "charged": mb-sgd was given no amount of local work of its own`},
+		{"authors with a deadline", "mocha", Deadline, func(s *Setup) { s.Config.Cost = Authors },
+			`federation.cost = "authors": must be "physical" or "relative" under protocol "deadline": the authors' drivers have no clock cycle`},
+		{"a method that the authors do not have", "mocha", WaitForAll, func(s *Setup) { s.Config.Cost, s.Factory.AuthorUnits = Authors, 0 },
+			`federation.cost = "authors": must be "physical" or "relative": the authors' drivers have no cost for mocha`},
+		{"never", "mocha", WaitForAll, func(s *Setup) { s.Faults.Never = []int{4, 2} },
+			`faults.never = 2: must be empty under protocol "wait-for-all", which would wait for ever`},
+		{"p = 1", "mocha", WaitForAll, func(s *Setup) { s.Faults.DropProbability = 1 },
+			`faults.drop_probability = 1: must be below 1 under protocol "wait-for-all", which would wait for ever`},
+		{"p_t = 1", "mocha", WaitForAll, func(s *Setup) { s.Faults.DropProbabilityPerDevice = []float64{0, 0, 1, 0, 0, 0, 0} },
+			`faults.drop_probability_per_device[2] = 1: must be below 1 under protocol "wait-for-all", which would wait for ever`},
+		{"p^h = 1", "mocha", WaitForAll, func(s *Setup) { s.Faults.DropProbabilityByRound = []float64{0.5, 1} },
+			`faults.drop_probability_by_round[1] = 1: must be below 1 under protocol "wait-for-all", which would wait for ever`},
+		{"nothing arrives", "mocha", WaitForAll, func(s *Setup) { s.Network.LossProbability = 1 },
+			`network.loss_probability = 1: must be below 1 under protocol "wait-for-all", which would wait for ever`},
+		{"no such device", "mocha", Deadline, func(s *Setup) { s.Faults.Never = []int{1, 7} },
+			`faults.never[1] = 7: must be the number of a device, in 0..6`},
+		{"another number of devices", "mocha", Deadline, func(s *Setup) { s.Faults.DropProbabilityPerDevice = []float64{0, 0.5} },
+			`faults.drop_probability_per_device = [0.0, 0.5]: must have one value for each of the 7 devices, has 2`},
+		{"two at once", "cocoa", Deadline, func(s *Setup) { s.Config.Cost = Authors },
+			`federation.protocol = "deadline": must be "wait-for-all": cocoa cannot do without any device's answer` + "\n" +
+				`federation.cost = "authors": must be "physical" or "relative" under protocol "deadline": the authors' drivers have no clock cycle`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f, err := New(world(t, c.method, c.protocol, c.change))
+			if f != nil || err == nil || err.Error() != c.want {
+				t.Fatalf("got  %v\nwant %s", err, c.want)
+			}
+			var problem config.Problem
+			if !errors.As(err, &problem) || problem.Key == "" {
+				t.Errorf("%v is not made of problems with keys", err)
+			}
+		})
+	}
+}
+
+// Faults that wait-for-all can live with, and those that a deadline can.
+func TestAccepted(t *testing.T) {
+	for _, s := range []Setup{
+		world(t, "cocoa", WaitForAll, func(s *Setup) { s.Faults.DropProbability = 0.999 }),
+		world(t, "mocha", Deadline, func(s *Setup) { s.Faults.DropProbability, s.Faults.Never = 1, []int{0} }),
+		world(t, "mb-sdca", Charged, func(s *Setup) { s.Network.LossProbability = 1 }),
+		world(t, "mb-sgd", Charged, func(s *Setup) { s.Config.Cost = Authors }),
+	} {
+		if _, err := New(s); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A method that cannot be built says which one it is.
+func TestMethodThatCannotStart(t *testing.T) {
+	broken := errors.New("no room")
+	_, err := New(world(t, "mocha", WaitForAll, func(s *Setup) {
+		s.Factory.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) { return nil, broken }
+	}))
+	if !errors.Is(err, broken) || err.Error() != "starting mocha: no room" {
+		t.Errorf("got %v", err)
+	}
+}
