@@ -269,3 +269,23 @@ func replay(a algorithms.Algorithm, s Setup, h int) {
 	}
 	a.End()
 }
+
+// withConfig returns the problem under another configuration.
+func withConfig(t testing.TB, p *mtl.Problem, cfg mtl.Config) *mtl.Problem {
+	t.Helper()
+	q, err := mtl.NewProblem(cfg, data.Split{Train: p.Train, Test: p.Test})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// fixedScale is a regulariser whose coupling does not depend on the number of
+// tasks.
+type fixedScale struct{ scale float64 }
+
+func (r fixedScale) Start(m int) (mtl.Coupling, error) {
+	return mtl.Identity{M: m, Scale: r.scale}, nil
+}
+
+func (fixedScale) Update(*data.Matrix, float64) (mtl.Coupling, error) { return nil, mtl.ErrFixed }
