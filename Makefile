@@ -2,7 +2,7 @@ GO ?= go
 FUZZTIME ?= 10s
 
 # Packages with goroutines of their own, or that hand work to them.
-CONCURRENT = ./internal/parallel ./algorithms ./data ./experiment ./federation ./results ./cmd/...
+CONCURRENT = ./internal/parallel ./mtl ./data ./federation ./experiment ./results ./cmd/...
 # Packages that check invariants when they are built with the tag.
 CORE = ./engine ./devices ./mtl ./federation ./algorithms ./experiment
 

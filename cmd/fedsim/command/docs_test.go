@@ -48,6 +48,10 @@ func blocks(page, language string) []string {
 // main scenario takes a minute and is left to .ci/run; what needs the HAR
 // archive is checked up to its data.
 func TestReadmeCommands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("draws five times")
+	}
+	t.Parallel()
 	dir := t.TempDir()
 	ran := 0
 	for _, block := range blocks(read(t, "README.md"), "sh")[1:] {
@@ -97,6 +101,7 @@ func TestPluginsPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("links a binary")
 	}
+	t.Parallel()
 	page := read(t, "docs/plugins.md")
 	code, module, scenario := blocks(page, "go"), blocks(page, ""), blocks(page, "toml")
 	if len(code) != 2 || len(module) != 1 || len(scenario) != 1 {
