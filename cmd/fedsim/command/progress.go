@@ -73,8 +73,9 @@ func (p *progress) end() {
 	}
 }
 
-// fit joins text and the name of a run in at most width columns. Of a name that
-// is too long the end stays, which tells runs apart.
+// fit joins text and the name of a run in at most width columns. A name that is
+// too long loses its middle: its start says what it is about, its end tells runs
+// apart.
 func fit(text, name string, width int) string {
 	if n := utf8.RuneCountInString(text); n >= width {
 		return string([]rune(text)[:max(width, 0)])
@@ -84,8 +85,9 @@ func fit(text, name string, width int) string {
 	if len(runes) <= room {
 		return text + " " + name
 	}
-	if room < 2 {
+	if room < 3 {
 		return text
 	}
-	return text + " …" + string(runes[len(runes)-room+1:])
+	head := (room - 1) / 2
+	return text + " " + string(runes[:head]) + "…" + string(runes[len(runes)-(room-1-head):])
 }

@@ -47,7 +47,7 @@ func TestTerminalProgressIsOneLine(t *testing.T) {
 		clock.at = clock.at.Add(80 * time.Millisecond)
 	}
 	p.end()
-	want := "\r2/30 runs, 10 %, 0s, tuning …ocha/network.profile=3g/seed=1\x1b[K" + "\r\x1b[K"
+	want := "\r2/30 runs, 10 %, 0s, tuning fig1-statistica…ofile=3g/seed=1\x1b[K" + "\r\x1b[K"
 	if out.String() != want {
 		t.Errorf("got  %q\nwant %q", out.String(), want)
 	}
@@ -70,7 +70,7 @@ func TestFit(t *testing.T) {
 		width int
 		want  string
 	}{
-		{12, "text abcdefg"}, {11, "text …cdefg"}, {7, "text …g"}, {6, "text"}, {5, "text"}, {4, "text"}, {2, "te"}, {0, ""}, {-1, ""},
+		{12, "text abcdefg"}, {11, "text ab…efg"}, {8, "text a…g"}, {7, "text"}, {6, "text"}, {5, "text"}, {4, "text"}, {2, "te"}, {0, ""}, {-1, ""},
 	} {
 		if got := fit("text", "abcdefg", c.width); got != c.want {
 			t.Errorf("fit in %d: got %q, want %q", c.width, got, c.want)
