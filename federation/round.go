@@ -24,13 +24,14 @@ const (
 
 // The kinds of events, in the order in which simultaneous ones happen: an
 // answer that arrives at the deadline is in time, and a battery that empties
-// with the last bit of an answer has sent it.
+// with the last bit of an answer has sent it. A drop strikes before the end of
+// its phase, also of one that takes no time.
 const (
 	returned     engine.Kind = iota // a flat device comes back
+	strike                          // the device drops
 	downloadDone                    // the server's message has arrived
 	computeDone                     // the local work is finished
 	uploadDone                      // the answer has arrived
-	strike                          // the device drops
 	batteryEmpty                    // check whether the battery is empty
 	askAgain                        // the server asks again for an answer that was due
 	roundEnd                        // the clock cycle is over
