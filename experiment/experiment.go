@@ -71,7 +71,7 @@ func Run(ctx context.Context, experiments []scenarios.Experiment, o Options) err
 	}
 	// First what all runs need, then the winners of the tuning, then the runs:
 	// each step is spread over the workers by itself.
-	r.pool.For(len(jobs), func(i, _ int) { r.ready(&jobs[i]) })
+	r.ready(jobs)
 	r.pool.For(len(jobs), func(i, _ int) { r.tune(&jobs[i]) })
 	var seeds []repetition
 	for i := range jobs {
@@ -109,17 +109,28 @@ type runner struct {
 	share float64
 }
 
-// ready prepares what a job's runs share.
-func (r *runner) ready(j *job) {
-	for i := range j.Candidates {
+// ready prepares what the runs start from, each problem once.
+func (r *runner) ready(jobs []job) {
+	var distinct []*scenarios.Run
+	seen := map[problemKey]bool{}
+	for i := range jobs {
+		for k := range jobs[i].Candidates {
+			run := &jobs[i].Candidates[k]
+			if key := keyOf(&run.Settings); !seen[key] {
+				seen[key] = true
+				distinct = append(distinct, run)
+			}
+		}
+	}
+	r.pool.For(len(distinct), func(i, _ int) {
 		if r.ctx.Err() != nil {
 			return
 		}
-		r.report(j.Candidates[i].ID, "preparing", 0, 0, 0)
-		if _, err := r.prepare.prepare(&j.Candidates[i].Settings); err != nil {
+		r.report(distinct[i].ID, "preparing", 0, 0, 0)
+		if _, err := r.prepare.prepare(&distinct[i].Settings); err != nil {
 			r.cancel(err)
 		}
-	}
+	})
 }
 
 // tune picks the candidate that reaches the target first in virtual time. When

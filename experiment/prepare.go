@@ -33,9 +33,14 @@ type problemKey struct {
 	outer   int // outer iterations: the optimum of more than one is another
 }
 
+// keyOf returns what a run's problem depends on.
+func keyOf(s *scenarios.Settings) problemKey {
+	return problemKey{s.Data, s.Problem, s.Run.Outer}
+}
+
 // prepare returns the problem of a run.
 func (p *preparer) prepare(s *scenarios.Settings) (*prepared, error) {
-	key := problemKey{s.Data, s.Problem, s.Run.Outer}
+	key := keyOf(s)
 	return p.problems.get(key, func() (*prepared, error) {
 		split, err := p.splits.get(s.Data, func() (*data.Split, error) { return data.Prepare(s.Data) })
 		if err != nil {
@@ -48,6 +53,10 @@ func (p *preparer) prepare(s *scenarios.Settings) (*prepared, error) {
 // warmGap is the relative gap of the W steps that learn a coupling beforehand:
 // ten times below it moves the coupling of HAR by less than 1e-3.
 const warmGap = 1e-4
+
+// alternatingGap is the least gain of an outer iteration, relative to P, for
+// which the reference of the whole method goes on: far below what is plotted.
+const alternatingGap = 1e-5
 
 func (p *preparer) solve(key problemKey, split *data.Split) (*prepared, error) {
 	cfg := key.problem
@@ -69,7 +78,7 @@ func (p *preparer) solve(key problemKey, split *data.Split) (*prepared, error) {
 	}
 	// The whole method is measured against where alternation leads: several
 	// times as many outer iterations, each solved centrally.
-	o, err := problem.AlternatingOptimum(p.pool, out.coupling, 5*key.outer, cfg.OptimumGap, cfg.OptimumSweeps)
+	o, err := problem.AlternatingOptimum(p.pool, out.coupling, 5*key.outer, max(cfg.OptimumGap, alternatingGap), cfg.OptimumSweeps)
 	if err != nil {
 		return nil, fmt.Errorf("computing the reference optimum: %w", err)
 	}

@@ -27,8 +27,11 @@ func (o *Optimum) Lower() float64 { return -o.Dual }
 // Optimize solves the problem centrally, with all data at hand and no clock: it
 // visits the tasks in turn, brings w_t = (V M)_t up to date and takes an exact
 // local step (sigma' = 1 suffices when tasks move one at a time), until the
-// duality gap is at most gap |P| or after so many sweeps. start may hold dual
-// variables to start from, or be nil.
+// duality gap is at most gap |P| or after so many sweeps over all rows. start may
+// hold dual variables to start from, or be nil.
+//
+// Between two sweeps over all rows it makes several over those rows alone that
+// moved in the last: with a hinge most rows sit at a bound and stay there.
 func (p *Problem) Optimize(pool *parallel.Pool, c Coupling, start *Duals, gap float64, sweeps int) *Optimum {
 	o := &Optimum{Duals: p.NewDuals(), W: p.NewWeights()}
 	if start != nil {
@@ -37,16 +40,12 @@ func (p *Problem) Optimize(pool *parallel.Pool, c Coupling, start *Duals, gap fl
 		}
 		p.Recompute(o.Duals)
 	}
-	u := make([]float64, p.Features())
-	w := make([]float64, p.Features())
-	dv := make([]float64, p.Features())
-	var order Order
-	const localEpochs = 2 // measured on HAR: fewest passes to a gap of 1e-6
+	s := newSweeper(p, c, o.Duals)
 	check := 1
 	for {
 		if o.Sweeps == check || o.Sweeps >= sweeps {
-			// A check costs about half a pass: look often at first, every tenth
-			// pass later.
+			// A check costs about half a sweep over all rows, or a sixth of all that
+			// belongs to one: look often at first, every other time later.
 			p.Recompute(o.Duals)
 			c.Multiply(&o.W, &o.Duals.V)
 			o.Objective = p.Evaluate(pool, &o.W, &o.Duals.V, o.Duals.Alpha)
@@ -54,19 +53,79 @@ func (p *Problem) Optimize(pool *parallel.Pool, c Coupling, start *Duals, gap fl
 			if o.RelativeGap <= gap || o.Sweeps >= sweeps {
 				return o
 			}
-			check = max(check+1, min(2*check, check+10))
+			check += 2
 		}
-		for t := range p.Tasks() {
-			c.MultiplyTask(w, &o.Duals.V, t)
-			copy(u, w)
-			n := p.Train.Tasks[t].X.Rows
-			order.Reset(n, rng.New(0, rng.Reference, t, o.Sweeps))
-			p.SDCA(t, o.Duals.Alpha[t], u, c.Diag(t), &order, localEpochs*n)
-			Change(dv, u, w, c.Diag(t))
-			kernel.Axpy(1, dv, o.Duals.V.Row(t))
+		s.all()
+		const between = 10
+		for range between {
+			s.moving()
 		}
 		o.Sweeps++
 	}
+}
+
+// sweeper makes the sweeps of Optimize.
+type sweeper struct {
+	p        *Problem
+	c        Coupling
+	duals    *Duals
+	active   [][]int32 // by device: the rows that moved in the last sweep over all
+	order    Order
+	w, u, dv []float64
+	count    int // sweeps of both kinds so far
+}
+
+func newSweeper(p *Problem, c Coupling, duals *Duals) *sweeper {
+	d := p.Features()
+	s := &sweeper{p: p, c: c, duals: duals, active: make([][]int32, len(duals.Alpha)),
+		w: make([]float64, d), u: make([]float64, d), dv: make([]float64, d)}
+	for k := range s.active {
+		s.active[k] = make([]int32, 0, len(duals.Alpha[k]))
+	}
+	return s
+}
+
+// all visits every row of every device once and notes which move.
+func (s *sweeper) all() {
+	for k := range s.active {
+		n := len(s.duals.Alpha[k])
+		s.begin(k, n)
+		s.active[k] = s.active[k][:0]
+		for range n {
+			if i := s.order.Next(); s.p.SDCAStep(k, s.duals.Alpha[k], s.u, s.c.Diag(k), i) {
+				s.active[k] = append(s.active[k], int32(i))
+			}
+		}
+		s.end(k)
+	}
+}
+
+// moving visits the rows that moved, twice.
+func (s *sweeper) moving() {
+	for k, rows := range s.active {
+		if len(rows) == 0 {
+			continue
+		}
+		s.begin(k, len(rows))
+		for range 2 * len(rows) {
+			s.p.SDCAStep(k, s.duals.Alpha[k], s.u, s.c.Diag(k), int(rows[s.order.Next()]))
+		}
+		s.end(k)
+	}
+}
+
+// begin brings w of the device's task up to date.
+func (s *sweeper) begin(k, rows int) {
+	s.c.MultiplyTask(s.w, &s.duals.V, k)
+	copy(s.u, s.w)
+	s.order.Reset(rows, rng.New(0, rng.Reference, k, s.count))
+	s.count++
+}
+
+// end adds what the visits have changed to V.
+func (s *sweeper) end(k int) {
+	Change(s.dv, s.u, s.w, s.c.Diag(k))
+	kernel.Axpy(1, s.dv, s.duals.V.Row(k))
 }
 
 // LearnCoupling alternates W and Omega steps centrally, outer times from
@@ -100,25 +159,27 @@ func (p *Problem) LearnCoupling(pool *parallel.Pool, outer int, floor, gap float
 
 // AlternatingOptimum approaches a stationary point of P(W, Omega), which for the
 // jointly convex "probabilistic" regulariser is the optimum, by outer central W
-// and Omega steps from coupling c; it ends early when a W step gains less than
-// gap relative to P. It returns the last W step, whose primal objective is the
-// lowest of all, with RelativeGap set to the last gain: alternation has no
+// and Omega steps from coupling c; it ends early when one of them gains less than
+// gap relative to P. A W step is solved to a tenth of what the one before it has
+// gained, the last one to gap. It returns the last W step, whose primal objective
+// is the lowest of all, with RelativeGap set to the last gain: alternation has no
 // certificate.
 func (p *Problem) AlternatingOptimum(pool *parallel.Pool, c Coupling, outer int, gap float64, sweeps int) (*Optimum, error) {
-	var last *Optimum
-	for {
-		var start *Duals
-		if last != nil {
-			start = last.Duals
+	var start *Duals
+	before, gain := math.Inf(1), math.Inf(1)
+	for i := 1; ; i++ {
+		accuracy := max(gap, min(1e-3, gain/10))
+		if i == outer {
+			accuracy = gap
 		}
-		o := p.Optimize(pool, c, start, gap, sweeps)
-		if last != nil {
-			o.RelativeGap = (last.Primal - o.Primal) / math.Abs(o.Primal)
-		}
-		if outer--; outer <= 0 || last != nil && o.RelativeGap <= gap {
+		o := p.Optimize(pool, c, start, accuracy, sweeps)
+		gain = (before - o.Primal) / math.Abs(o.Primal)
+		before, start = o.Primal, o.Duals
+		if i >= outer || gain <= gap {
+			o = p.Optimize(pool, c, start, gap, sweeps)
+			o.RelativeGap = gain
 			return o, nil
 		}
-		last = o
 		next, err := p.Regularizer.Update(&o.W, p.Config.OmegaFloor)
 		if errors.Is(err, ErrFixed) {
 			return o, nil

@@ -47,25 +47,31 @@ func (o *Order) Next() int {
 // holds w_t + curvature dv, along with it: one dot product and one axpy a step.
 // It returns how many steps moved their coordinate, and allocates nothing.
 func (p *Problem) SDCA(t int, a, u []float64, curvature float64, order *Order, steps int) (moved int) {
-	task := &p.Train.Tasks[t]
-	norms := p.Norms[t]
-	scale := float64(curvature * p.Scale[t])
 	for range steps {
-		i := order.Next()
-		norm := norms[i]
-		if norm == 0 {
-			continue
-		}
-		x := task.X.Row(i)
-		old := a[i]
-		b := p.Loss.Step(old, task.Y[i], kernel.Dot(x, u), float64(scale*norm))
-		if b != old {
-			kernel.Axpy(scale*(b-old), x, u)
-			a[i] = b
+		if p.SDCAStep(t, a, u, curvature, order.Next()) {
 			moved++
 		}
 	}
 	return moved
+}
+
+// SDCAStep takes one coordinate step of SDCA, on row i, and reports whether it
+// moved the coordinate.
+func (p *Problem) SDCAStep(t int, a, u []float64, curvature float64, i int) bool {
+	norm := p.Norms[t][i]
+	if norm == 0 {
+		return false
+	}
+	task := &p.Train.Tasks[t]
+	scale := float64(curvature * p.Scale[t])
+	x := task.X.Row(i)
+	b := p.Loss.Step(a[i], task.Y[i], kernel.Dot(x, u), float64(scale*norm))
+	if b == a[i] {
+		return false
+	}
+	kernel.Axpy(scale*(b-a[i]), x, u)
+	a[i] = b
+	return true
 }
 
 // Subproblem describes how good a + da is for the subproblem of task t.
