@@ -31,17 +31,18 @@ type Work struct {
 	Values int     // numbers the device must upload
 }
 
-// Model is what a run is evaluated on. Rows of W and Z are tasks.
+// Model is what a run is evaluated on. Rows of W and V are tasks.
 type Model struct {
 	W     *data.Matrix // the tasks' weights
-	Z     *data.Matrix // W M^-1, the gradient of R at W; V for a dual method
-	Duals [][]float64  // the dual variables, nil for a primal method
+	V     *data.Matrix // what W = grad R*(V) comes from; nil for a primal method
+	Duals [][]float64  // the dual variables by device; nil for a primal method
 }
 
 // Needs are the demands a method makes on the round protocol.
 type Needs struct {
 	Everyone bool // every device must answer in every round: it cannot tolerate drops
 	Budget   bool // the protocol must limit the steps: the method has no amount of its own
+	Smooth   bool // the loss must be smooth
 }
 
 // Algorithm is one run of a method: the state of its server and of all its

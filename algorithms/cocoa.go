@@ -59,7 +59,7 @@ func (c *CoCoA) StepFLOPs() float64 { return c.Problem.StepFLOPs() }
 func (c *CoCoA) Solve(r Request) Work {
 	t := r.Device
 	n := float64(len(c.Next[t]))
-	w, dv := c.W.Row(t), c.Delta.Row(t)
+	w, dv := c.Weights(t), c.Delta.Row(t)
 	chunk := max(1, int(math.Ceil(c.opts.CheckEvery*n)))
 	most := min(r.Steps, int(math.Ceil(c.opts.MaxEpochs*n)))
 	s := c.start(r)

@@ -14,12 +14,11 @@ type Dual struct {
 	Problem  *mtl.Problem
 	Coupling mtl.Coupling
 	Duals    *mtl.Duals  // what both sides have agreed on
-	W        data.Matrix // V M, broadcast at Begin
+	W        data.Matrix // grad R*(V), broadcast at Begin
 	Next     [][]float64 // tentative dual variables, by device
-	Delta    data.Matrix // tentative change of V, one row a device
+	Delta    data.Matrix // tentative change of its task's row of V, one row a device
 
-	rule       string
-	sigmaPrime float64
+	sigmaPrime []float64 // by task
 	scratch    []scratch
 }
 
@@ -33,9 +32,9 @@ type scratch struct {
 func NewDual(s Setup) Dual {
 	d := Dual{
 		Problem: s.Problem, Coupling: s.Coupling, Duals: s.Problem.NewDuals(),
-		W: s.Problem.NewWeights(), Next: s.Problem.NewBlocks(), Delta: s.Problem.NewWeights(),
-		rule:       s.Problem.Config.SigmaPrime,
-		sigmaPrime: s.Coupling.SigmaPrime(s.Problem.Config.SigmaPrime),
+		W: s.Problem.NewWeights(), Next: s.Problem.NewBlocks(),
+		Delta:      data.NewMatrix(s.Problem.Devices(), s.Problem.Features()),
+		sigmaPrime: s.Problem.SigmaPrime(s.Coupling),
 		scratch:    make([]scratch, s.Workers),
 	}
 	for i := range d.scratch {
@@ -44,39 +43,56 @@ func NewDual(s Setup) Dual {
 	return d
 }
 
-// Curvature returns sigma' M_tt, the quadratic term of the device's subproblem.
-func (d *Dual) Curvature(device int) float64 { return d.sigmaPrime * d.Coupling.Diag(device) }
+// Curvature returns sigma'_t M_tt of the device's task t, the quadratic term of
+// its subproblem.
+func (d *Dual) Curvature(device int) float64 {
+	t := d.Problem.TaskOf(device)
+	return d.sigmaPrime[t] * d.Coupling.Diag(t)
+}
+
+// Weights returns w_t of the device's task, as Begin has broadcast it.
+func (d *Dual) Weights(device int) []float64 { return d.W.Row(d.Problem.TaskOf(device)) }
 
 // Begin opens a round: each device is sent its w_t.
 func (d *Dual) Begin() int { return d.Problem.Features() }
 
-// Commit makes the device's tentative dual variables and its change of V final.
+// Commit makes the device's tentative dual variables and its change of V final,
+// both scaled by the aggregation parameter gamma. Devices that share a task add
+// to the same row (remark 4).
 func (d *Dual) Commit(device int) {
-	copy(d.Duals.Alpha[device], d.Next[device])
-	kernel.Axpy(1, d.Delta.Row(device), d.Duals.V.Row(device))
+	gamma := d.Problem.Config.Gamma
+	if gamma == 1 {
+		copy(d.Duals.Alpha[device], d.Next[device])
+	} else {
+		alpha := d.Duals.Alpha[device]
+		for i, next := range d.Next[device] {
+			alpha[i] = float64((1-gamma)*alpha[i]) + float64(gamma*next)
+		}
+	}
+	kernel.Axpy(gamma, d.Delta.Row(device), d.Duals.V.Row(d.Problem.TaskOf(device)))
 }
 
 // Discard leaves both sides as they were; the tentative work is overwritten by
 // the device's next solve.
 func (d *Dual) Discard(int) {}
 
-// End brings W = V M up to date.
+// End brings W = grad R*(V) up to date.
 func (d *Dual) End() float64 {
-	d.Coupling.Multiply(&d.W, &d.Duals.V)
+	d.Coupling.Primal(&d.W, &d.Duals.V)
 	return d.Coupling.FLOPs(d.Problem.Features())
 }
 
 // Model returns W, V and the dual variables.
-func (d *Dual) Model() Model { return Model{W: &d.W, Z: &d.Duals.V, Duals: d.Duals.Alpha} }
+func (d *Dual) Model() Model { return Model{W: &d.W, V: &d.Duals.V, Duals: d.Duals.Alpha} }
 
-// Recouple keeps the dual variables and recomputes V and W = V M from them: w is
+// Recouple keeps the dual variables and recomputes V and W = grad R*(V) from them: w is
 // a function of alpha, and the W of the old coupling is not a point of the new
 // problem.
 func (d *Dual) Recouple(c mtl.Coupling) {
 	d.Coupling = c
-	d.sigmaPrime = c.SigmaPrime(d.rule)
+	d.sigmaPrime = d.Problem.SigmaPrime(c)
 	d.Problem.Recompute(d.Duals)
-	c.Multiply(&d.W, &d.Duals.V)
+	c.Primal(&d.W, &d.Duals.V)
 }
 
 // start copies the device's dual variables to Next and returns the scratch
@@ -84,14 +100,14 @@ func (d *Dual) Recouple(c mtl.Coupling) {
 func (d *Dual) start(r Request) *scratch {
 	s := &d.scratch[r.Worker]
 	copy(d.Next[r.Device], d.Duals.Alpha[r.Device])
-	copy(s.u, d.W.Row(r.Device))
+	copy(s.u, d.Weights(r.Device))
 	s.order.Reset(len(d.Next[r.Device]), r.Stream)
 	return s
 }
 
 // finish derives the tentative change of V from u = w_t + curvature dv.
 func (d *Dual) finish(r Request, s *scratch) {
-	mtl.Change(d.Delta.Row(r.Device), s.u, d.W.Row(r.Device), d.Curvature(r.Device))
+	mtl.Change(d.Delta.Row(r.Device), s.u, d.Weights(r.Device), d.Curvature(r.Device))
 }
 
 // sdca takes steps of SDCA on the device's subproblem and returns their FLOPs.

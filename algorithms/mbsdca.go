@@ -55,7 +55,7 @@ func (m *MbSDCA) Solve(r Request) Work {
 	s := m.start(r)
 	b := batchSize(m.opts.Batch, r.Steps, task.X.Rows)
 	share := min(1, m.opts.Beta/float64(b))
-	next, w, dv := m.Next[t], m.W.Row(t), m.Delta.Row(t)
+	next, w, dv := m.Next[t], m.Weights(t), m.Delta.Row(t)
 	clear(dv)
 	curvature := m.Curvature(t) * p.Scale[t]
 	for range b {

@@ -25,8 +25,8 @@ func (o *MbSGDOptions) Validate(c *config.Checker) {
 }
 
 // MbSGD is mini-batch stochastic sub-gradient descent on P: devices send the
-// sub-gradient of their loss on a mini-batch, the server adds the gradient
-// W M^-1 of the regulariser and takes a step. The task of a device that did not
+// sub-gradient of their loss on a mini-batch, the server adds the gradient of
+// the regulariser and takes a step. The task of a device that did not
 // answer keeps its weights, regulariser included: an update that is lost never
 // happened.
 type MbSGD struct {
@@ -35,9 +35,10 @@ type MbSGD struct {
 	opts     MbSGDOptions
 	step     float64 // eta_0
 	round    int
-	w, z     data.Matrix // W and W M^-1
+	w, z     data.Matrix // W and the gradient of R there
 	gradient data.Matrix // of the loss, one row a device
-	arrived  []bool
+	arrived  []bool      // by device
+	heard    []bool      // by task: some device of it answered
 	orders   []mtl.Order // by worker
 	most     float64     // P(0), an upper bound on R at the optimum
 }
@@ -55,8 +56,9 @@ func init() {
 			p := s.Problem
 			m := &MbSGD{
 				problem: p, opts: *o.(*MbSGDOptions),
-				w: p.NewWeights(), z: p.NewWeights(), gradient: p.NewWeights(),
-				arrived: make([]bool, p.Tasks()), orders: make([]mtl.Order, s.Workers),
+				w: p.NewWeights(), z: p.NewWeights(),
+				gradient: data.NewMatrix(p.Devices(), p.Features()), arrived: make([]bool, p.Devices()),
+				heard: make([]bool, p.Tasks()), orders: make([]mtl.Order, s.Workers),
 			}
 			for t := range p.Train.Tasks {
 				sum := 0.0
@@ -92,7 +94,7 @@ func (m *MbSGD) Solve(r Request) Work {
 	b := batchSize(m.opts.Batch, r.Steps, n)
 	order := &m.orders[r.Worker]
 	order.Reset(n, r.Stream)
-	g, w := m.gradient.Row(t), m.w.Row(t)
+	g, w := m.gradient.Row(t), m.w.Row(p.TaskOf(t))
 	clear(g)
 	scale := p.Scale[t] * float64(n) / float64(b)
 	for range b {
@@ -115,13 +117,20 @@ func (m *MbSGD) Discard(device int) { m.arrived[device] = false }
 func (m *MbSGD) End() float64 {
 	eta := m.step / (1 + float64(m.round)/m.opts.Delay)
 	m.round++
-	for t, ok := range m.arrived {
+	clear(m.heard)
+	for k, ok := range m.arrived {
 		if ok {
-			kernel.Axpy(-eta, m.gradient.Row(t), m.w.Row(t))
+			t := m.problem.TaskOf(k)
+			m.heard[t] = true
+			kernel.Axpy(-eta, m.gradient.Row(k), m.w.Row(t))
+		}
+	}
+	for t, ok := range m.heard {
+		if ok {
 			kernel.Axpy(-eta, m.z.Row(t), m.w.Row(t))
 		}
 	}
-	m.coupling.Solve(&m.z, &m.w)
+	m.coupling.Gradient(&m.z, &m.w)
 	if m.opts.Project {
 		m.project()
 	}
@@ -129,7 +138,7 @@ func (m *MbSGD) End() float64 {
 }
 
 // project scales W onto the ball R(W) <= P(0), which holds the optimum since
-// R(W*) <= P(W*) <= P(0).
+// R(W*) <= P(W*) <= P(0). The quadratic part of R stands for R.
 func (m *MbSGD) project() {
 	r := 0.0
 	for t := range m.w.Rows {
@@ -141,12 +150,12 @@ func (m *MbSGD) project() {
 	shrink := math.Sqrt(m.most / r)
 	for i := range m.w.Data {
 		m.w.Data[i] *= shrink
-		m.z.Data[i] *= shrink
 	}
+	m.coupling.Gradient(&m.z, &m.w)
 }
 
-// Model returns W and W M^-1; there are no dual variables.
-func (m *MbSGD) Model() Model { return Model{W: &m.w, Z: &m.z} }
+// Model returns W; there are no dual variables.
+func (m *MbSGD) Model() Model { return Model{W: &m.w} }
 
 // Recouple keeps W and continues under another coupling, with the step sizes
 // starting over: it is another problem.
@@ -157,5 +166,5 @@ func (m *MbSGD) Recouple(c mtl.Coupling) {
 	if m.step == 0 {
 		m.step = 1 / c.Convexity()
 	}
-	c.Solve(&m.z, &m.w)
+	c.Gradient(&m.z, &m.w)
 }

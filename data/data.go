@@ -29,8 +29,8 @@ func (m *Matrix) Row(i int) []float64 {
 	return m.Data[i*m.Stride : i*m.Stride+m.Cols : (i+1)*m.Stride]
 }
 
-// Task is the data of one device: X has one row per example, Y its label
-// (-1 or +1 for classification).
+// Task is the data of one device: X has one row per example, Y its label (-1 or
+// +1) or its real target.
 type Task struct {
 	Name string
 	X    Matrix
@@ -42,8 +42,21 @@ type Set struct {
 	Name         string
 	Features     int
 	FeatureNames []string // empty when the source names none
-	Tasks        []Task
-	Generated    bool // made by a generator, not measured
+	Tasks        []Task   // one for each device; several may belong to one task, see Owner
+	// Owner is the task that each element of Tasks belongs to when several
+	// devices share tasks (paper, remark 4): numbers from 0 up without a gap. It
+	// is nil when every device has a task of its own.
+	Owner     []int
+	Real      bool // targets are real numbers, not classes
+	Generated bool // made by a generator, not measured
+}
+
+// TaskOf returns the task of a device.
+func (s *Set) TaskOf(device int) int {
+	if s.Owner == nil {
+		return device
+	}
+	return s.Owner[device]
 }
 
 // Rows returns the number of examples over all tasks.

@@ -61,6 +61,7 @@ type Outcome struct {
 type Federation struct {
 	setup     Setup
 	method    algorithms.Algorithm
+	coupling  mtl.Coupling // the present one
 	clock     *engine.Engine
 	fleet     *devices.Fleet
 	batteries *devices.Batteries
@@ -91,7 +92,7 @@ type tally struct {
 // New prepares a run. The error joins a config.Problem for each setting that
 // does not go with the others or with the number of devices.
 func New(s Setup) (*Federation, error) {
-	n := s.Problem.Tasks()
+	n := s.Problem.Devices()
 	drops, err := devices.NewDrops(s.Faults, n, s.Seed)
 	if err != nil {
 		return nil, err
@@ -101,7 +102,7 @@ func New(s Setup) (*Federation, error) {
 		return nil, fmt.Errorf("starting %s: %w", s.Factory.Name, err)
 	}
 	f := &Federation{
-		setup: s, method: method, drops: drops,
+		setup: s, method: method, coupling: s.Coupling, drops: drops,
 		clock:     engine.New(n, engine.Options{Queue: s.Queue, Hooks: s.Hooks}),
 		fleet:     devices.NewFleet(s.Devices, n, s.Seed),
 		batteries: devices.NewBatteries(s.Devices, n, s.Seed),
@@ -123,6 +124,8 @@ func (f *Federation) check() error {
 	c := config.NewChecker()
 	c.Require(!needs.Everyone || protocol == WaitForAll, "federation.protocol", protocol,
 		fmt.Sprintf("must be %q: %s cannot do without any device's answer", WaitForAll, name))
+	c.Require(!needs.Smooth || f.setup.Problem.Loss.Smoothness() > 0, "problem.loss", f.setup.Problem.Config.Loss,
+		fmt.Sprintf("must be smooth for %s: use \"smoothed-hinge\", \"logistic\" or \"squared\"", name))
 	c.Require(!needs.Budget || protocol != WaitForAll, "federation.protocol", protocol,
 		fmt.Sprintf("must be %q or %q: %s was given no amount of local work of its own", Deadline, Charged, name))
 	c.Require(f.setup.Config.Cost != Authors || f.setup.Factory.AuthorUnits > 0, "federation.cost", f.setup.Config.Cost,
@@ -223,6 +226,7 @@ func (f *Federation) recouple() error {
 		return fmt.Errorf("updating Omega after round %d: %w", f.round, err)
 	}
 	f.method.Recouple(next)
+	f.coupling = next
 	d, m := float64(f.setup.Problem.Features()), float64(f.setup.Problem.Tasks())
 	// W^T W, its decomposition and the product that makes M: about 2 m^2 d + 10 m^3.
 	f.serverWork(2*m*m*d + 10*m*m*m)
@@ -239,7 +243,7 @@ func (f *Federation) serverWork(flops float64) {
 // evaluate fills in the objective; it costs no virtual time.
 func (f *Federation) evaluate(r results.Round) results.Round {
 	model := f.method.Model()
-	o := f.setup.Problem.Evaluate(f.setup.Pool, model.W, model.Z, model.Duals)
+	o := f.setup.Problem.Evaluate(f.setup.Pool, f.coupling, model.W, model.V, model.Duals)
 	r.Primal, r.Dual, r.Gap = o.Primal, o.Dual, o.Gap
 	r.TrainError, r.TestError = o.TrainError, o.TestError
 	r.Suboptimality = (o.Primal - f.setup.Plan.Optimum) / math.Abs(f.setup.Plan.Optimum)

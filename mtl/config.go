@@ -16,6 +16,7 @@ const (
 
 	SigmaLemma9   = "lemma9"
 	SigmaSpectral = "spectral"
+	SigmaPerTask  = "per-task"
 )
 
 // Config is the table [problem] of a scenario: loss, regulariser and the
@@ -29,7 +30,8 @@ type Config struct {
 	Lambda1        float64 `toml:"lambda1" doc:"strength lambda_1 of the coupling term of \"mean\" (eq. fixed_cluster)"`
 	Lambda2        float64 `toml:"lambda2" doc:"strength lambda_2 of the Frobenius term of \"mean\" (eq. fixed_cluster)"`
 	PriorPrecision float64 `toml:"prior_precision" doc:"1/sigma^2 of \"probabilistic\" in the paper's convention (eq. prob)"`
-	SigmaPrime     string  `toml:"sigma_prime" doc:"rule for sigma': \"spectral\" (largest eigenvalue, the smallest safe value) or \"lemma9\""`
+	SigmaPrime     string  `toml:"sigma_prime" doc:"rule for sigma': \"spectral\" (largest eigenvalue, the smallest safe value for all tasks), \"lemma9\" or \"per-task\" (remark 5)"`
+	Gamma          float64 `toml:"gamma" doc:"aggregation parameter gamma in (0, 1]: updates are scaled by gamma, and sigma' with them"`
 	OmegaFloor     float64 `toml:"omega_floor" doc:"share of I/m mixed into Omega after every update, which keeps it positive definite"`
 	WarmOmega      int     `toml:"warm_omega" doc:"central outer iterations that learn the coupling before the run, at no virtual time; the run starts from alpha = 0 under it"`
 	WarmFloor      float64 `toml:"warm_floor" doc:"share of I/m mixed into the Omega learnt by warm_omega"`
@@ -40,8 +42,8 @@ type Config struct {
 // Defaults returns the table's defaults.
 func Defaults() Config {
 	return Config{
-		Loss: "hinge", LossScaling: Mean, Regularizer: RegProbabilistic, Convention: ConventionAuthors,
-		Lambda: 1e-2, Lambda1: 1e-2, Lambda2: 1e-2, SigmaPrime: SigmaSpectral,
+		Loss: LossHinge, LossScaling: Mean, Regularizer: RegProbabilistic, Convention: ConventionAuthors,
+		Lambda: 1e-2, Lambda1: 1e-2, Lambda2: 1e-2, SigmaPrime: SigmaSpectral, Gamma: 1,
 		OmegaFloor: 1e-6, WarmFloor: 0.1, OptimumGap: 1e-6, OptimumSweeps: 5000,
 	}
 }
@@ -54,16 +56,17 @@ func (p *Config) Validate(c *config.Checker) {
 	share := func(key string, v float64) {
 		c.Require(v >= 0 && v <= 1, key, v, "must be in [0, 1]")
 	}
-	c.OneOf("loss", p.Loss, "hinge")
+	c.OneOf("loss", p.Loss, LossNames()...)
 	c.OneOf("loss_scaling", p.LossScaling, Mean, Sum)
 	c.OneOf("regularizer", p.Regularizer, RegIndependent, RegMean, RegProbabilistic)
 	c.OneOf("convention", p.Convention, ConventionAuthors, ConventionPaper)
-	c.OneOf("sigma_prime", p.SigmaPrime, SigmaSpectral, SigmaLemma9)
+	c.OneOf("sigma_prime", p.SigmaPrime, SigmaSpectral, SigmaLemma9, SigmaPerTask)
 	positive("lambda", p.Lambda)
 	positive("lambda1", p.Lambda1)
 	positive("lambda2", p.Lambda2)
 	c.Require(p.PriorPrecision >= 0 && p.PriorPrecision <= 1e12, "prior_precision", p.PriorPrecision, "must be in [0, 1e12]")
 	c.Require(p.PriorPrecision == 0 || p.Convention == ConventionPaper, "prior_precision", p.PriorPrecision, "must be 0 under convention \"authors\", which has no such term")
+	c.Require(p.Gamma > 0 && p.Gamma <= 1, "gamma", p.Gamma, "must be in (0, 1]")
 	c.Require(p.OmegaFloor > 0 && p.OmegaFloor <= 1, "omega_floor", p.OmegaFloor, "must be in (0, 1]")
 	share("warm_floor", p.WarmFloor)
 	c.Require(p.WarmOmega >= 0 && p.WarmOmega <= 1000, "warm_omega", p.WarmOmega, "must be in [0, 1000]")

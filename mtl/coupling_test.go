@@ -10,7 +10,7 @@ import (
 	"fedsim/data"
 )
 
-// matrixOf reads a coupling out through MultiplyTask on unit vectors.
+// matrixOf reads a coupling out through PrimalTask on unit vectors.
 func matrixOf(c Coupling) *mat.SymDense {
 	m := c.Tasks()
 	v := data.NewMatrix(m, m)
@@ -20,7 +20,7 @@ func matrixOf(c Coupling) *mat.SymDense {
 	M := mat.NewSymDense(m, nil)
 	row := make([]float64, m)
 	for i := range m {
-		c.MultiplyTask(row, &v, i)
+		c.PrimalTask(row, &v, i)
 		for j := i; j < m; j++ {
 			M.SetSym(i, j, row[j])
 		}
@@ -53,21 +53,21 @@ func TestCouplingProductsAgree(t *testing.T) {
 	for name, c := range couplings(t) {
 		M := matrixOf(c)
 		w, z := data.NewMatrix(6, 13), data.NewMatrix(6, 13)
-		c.Multiply(&w, &v)
-		c.Solve(&z, &w)
+		c.Primal(&w, &v)
+		c.Gradient(&z, &w)
 		row := make([]float64, 13)
 		for s := range 6 {
-			c.MultiplyTask(row, &v, s)
+			c.PrimalTask(row, &v, s)
 			for j := range 13 {
 				want := 0.0
 				for r := range 6 {
 					want += M.At(s, r) * v.Row(r)[j]
 				}
 				if !near(w.Row(s)[j], want, 1e-12) || !near(row[j], want, 1e-12) {
-					t.Fatalf("%s: (V M)[%d][%d] = %g by Multiply, %g by MultiplyTask, want %g", name, s, j, w.Row(s)[j], row[j], want)
+					t.Fatalf("%s: (V M)[%d][%d] = %g by Primal, %g by PrimalTask, want %g", name, s, j, w.Row(s)[j], row[j], want)
 				}
 				if !near(z.Row(s)[j], v.Row(s)[j], 1e-8) {
-					t.Fatalf("%s: Solve(Multiply(V)) = %g, want %g", name, z.Row(s)[j], v.Row(s)[j])
+					t.Fatalf("%s: Gradient(Primal(V)) = %g, want %g", name, z.Row(s)[j], v.Row(s)[j])
 				}
 			}
 			if !near(c.Diag(s), M.At(s, s), 1e-14) {
@@ -99,7 +99,7 @@ func TestSigmaPrimeIsSafeAndSpectralIsTight(t *testing.T) {
 			}
 			return e.Values(nil)[0]
 		}
-		lemma, spectral := c.SigmaPrime(SigmaLemma9), c.SigmaPrime(SigmaSpectral)
+		lemma, spectral := c.SigmaPrime(SigmaLemma9, nil)[0], c.SigmaPrime(SigmaSpectral, nil)[0]
 		if l := lowest(lemma); l < -1e-12 {
 			t.Errorf("%s: Lemma 9's sigma' = %g is not safe: lowest eigenvalue %g", name, lemma, l)
 		}
@@ -160,7 +160,7 @@ func TestProbabilisticUpdateMinimises(t *testing.T) {
 	w := randomMatrix(7, m, 9)
 	value := func(c Coupling) float64 { // tr(W M^-1 W^T) with M = Omega
 		z := data.NewMatrix(m, 9)
-		c.Solve(&z, &w)
+		c.Gradient(&z, &w)
 		sum := 0.0
 		for i := range w.Data {
 			sum += z.Data[i] * w.Data[i]

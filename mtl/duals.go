@@ -5,8 +5,9 @@ import (
 	"fedsim/internal/kernel"
 )
 
-// Duals are the dual variables of a problem, one block per task, and their
-// image V: v_t = c_t X_t^T a_t. Blocks and rows live in one arena each.
+// Duals are the dual variables of a problem, one block per device, and their
+// image V, one row per task: v_t is the sum of c X^T a over the devices of task
+// t. Blocks and rows live in one arena each.
 type Duals struct {
 	Alpha [][]float64
 	V     data.Matrix
@@ -17,24 +18,24 @@ func (p *Problem) NewDuals() *Duals {
 	return &Duals{Alpha: p.NewBlocks(), V: p.NewWeights()}
 }
 
-// NewBlocks returns a zero vector of n_t values for each task, in one arena.
+// NewBlocks returns a zero vector of as many values as it has rows for each
+// device, in one arena.
 func (p *Problem) NewBlocks() [][]float64 {
-	blocks := make([][]float64, p.Tasks())
+	blocks := make([][]float64, p.Devices())
 	arena := make([]float64, p.Train.Rows())
-	for t := range blocks {
-		n := p.Train.Tasks[t].X.Rows
-		blocks[t], arena = arena[:n:n], arena[n:]
+	for k := range blocks {
+		n := p.Train.Tasks[k].X.Rows
+		blocks[k], arena = arena[:n:n], arena[n:]
 	}
 	return blocks
 }
 
-// Image sets dst = c_t X_t^T a.
-func (p *Problem) Image(t int, dst, a []float64) {
-	clear(dst)
-	x := &p.Train.Tasks[t].X
+// AddImage adds c X^T a of a device to dst.
+func (p *Problem) AddImage(device int, dst, a []float64) {
+	x := &p.Train.Tasks[device].X
 	for i, ai := range a {
 		if ai != 0 {
-			kernel.Axpy(p.Scale[t]*ai, x.Row(i), dst)
+			kernel.Axpy(p.Scale[device]*ai, x.Row(i), dst)
 		}
 	}
 }
@@ -42,7 +43,8 @@ func (p *Problem) Image(t int, dst, a []float64) {
 // Recompute sets V from the dual variables, which takes out the rounding that
 // many small updates have left in it.
 func (p *Problem) Recompute(d *Duals) {
-	for t := range d.Alpha {
-		p.Image(t, d.V.Row(t), d.Alpha[t])
+	clear(d.V.Data)
+	for k := range d.Alpha {
+		p.AddImage(k, d.V.Row(p.TaskOf(k)), d.Alpha[k])
 	}
 }

@@ -1,7 +1,5 @@
 package mtl
 
-import "math"
-
 // Loss is a convex loss of one row, with what a dual method needs of it. The
 // dual variable a belongs to the row's example (x, y); z = w . x.
 type Loss interface {
@@ -14,46 +12,26 @@ type Loss interface {
 	// Step returns the minimiser b of loss*(-b) + (b-a) z + q/2 (b-a)^2 with
 	// q > 0: the exact coordinate step of SDCA.
 	Step(a, y, z, q float64) float64
+	// Smoothness returns mu: the loss is (1/mu)-smooth in z; 0 when it is not
+	// smooth.
+	Smoothness() float64
+	// Lipschitz returns L: the loss is L-Lipschitz in z; +Inf when it is not.
+	Lipschitz() float64
+	// Regression reports whether the loss takes real targets.
+	Regression() bool
 }
 
-// Hinge is the loss of the support vector machine, max(0, 1 - y z), with labels
-// -1 and +1. Its conjugate is loss*(-a) = -y a on 0 <= y a <= 1 (Shalev-Shwartz
-// and Zhang, JMLR 14, 2013, section 6.2).
-type Hinge struct{}
+// The names of the losses.
+const LossHinge = "hinge"
 
-var _ Loss = Hinge{}
+// LossNames returns the names a configuration may give.
+func LossNames() []string { return []string{LossHinge} }
 
-// Value returns max(0, 1 - y z).
-func (Hinge) Value(z, y float64) float64 { return max(0, 1-float64(y*z)) }
-
-// Subgradient returns -y where the margin is violated, 0 elsewhere.
-func (Hinge) Subgradient(z, y float64) float64 {
-	if float64(y*z) < 1 {
-		return -y
-	}
-	return 0
-}
-
-// Conjugate returns -y a, or +Inf outside 0 <= y a <= 1.
-func (Hinge) Conjugate(a, y float64) float64 {
-	ya := y * a
-	if ya < 0 || ya > 1 {
-		return math.Inf(1)
-	}
-	return -ya
-}
-
-// Step returns y clip(y a + (1 - y z)/q, 0, 1).
-func (Hinge) Step(a, y, z, q float64) float64 {
-	b := float64(y*a) + (1-float64(y*z))/q
-	return y * min(1, max(0, b))
-}
-
-// lossByName returns the loss a configuration names; Validate has checked it.
-func lossByName(name string) Loss {
-	switch name {
-	case "hinge":
+// lossOf returns the loss of a validated configuration.
+func lossOf(cfg Config) Loss {
+	switch cfg.Loss {
+	case LossHinge:
 		return Hinge{}
 	}
-	panic("mtl: loss " + name + " passed validation but is not known")
+	panic("mtl: loss " + cfg.Loss + " passed validation but is not known")
 }

@@ -10,51 +10,46 @@ import (
 )
 
 // Objective is the value of a problem at one point. Dual and Gap are NaN for a
-// point without dual variables.
+// point without dual variables. The errors are means over tasks: of the share of
+// wrong signs, or of the root mean square error when targets are real; NaN
+// without rows.
 type Objective struct {
 	Primal, Dual, Gap     float64
-	TrainError, TestError float64 // mean over tasks of the share of wrong signs; NaN without rows
+	TrainError, TestError float64
 }
 
-// Evaluate returns P(W), D(a), their gap and the errors. z holds Z = W M^-1 (for
-// a dual method that is V itself), so that R(W) = 1/2 <Z, W>; duals is nil for a
-// primal method. Tasks are evaluated in parallel and summed in task order.
-func (p *Problem) Evaluate(pool *parallel.Pool, w, z *data.Matrix, duals [][]float64) Objective {
-	type part struct{ loss, conjugate, reg, train, test float64 }
-	parts := make([]part, p.Tasks())
-	pool.For(p.Tasks(), func(t, _ int) {
-		q := &parts[t]
-		task := &p.Train.Tasks[t]
-		q.loss, q.train = p.losses(task, w.Row(t))
-		q.loss *= p.Scale[t]
-		q.reg = 0.5 * kernel.Dot(w.Row(t), z.Row(t))
-		_, q.test = p.losses(&p.Test.Tasks[t], w.Row(t))
+// Evaluate returns P(W), D(a), their gap and the errors under a coupling. v and
+// duals belong to W = grad R*(V) of a dual method and are nil for a primal one.
+// Devices are evaluated in parallel and summed in order.
+func (p *Problem) Evaluate(pool *parallel.Pool, c Coupling, w, v *data.Matrix, duals [][]float64) Objective {
+	devices := p.Devices()
+	parts := make([]fit, devices+len(p.Test.Tasks))
+	pool.For(len(parts), func(i, _ int) {
+		if i >= devices {
+			t := i - devices
+			parts[i] = p.fit(&p.Test.Tasks[t], w.Row(t), nil)
+			return
+		}
+		var a []float64
 		if duals != nil {
-			sum := 0.0
-			for i, a := range duals[t] {
-				sum += p.Loss.Conjugate(a, task.Y[i])
-			}
-			q.conjugate = p.Scale[t] * sum
+			a = duals[i]
 		}
+		parts[i] = p.fit(&p.Train.Tasks[i], w.Row(p.TaskOf(i)), a)
 	})
-	var o Objective
-	var loss, conjugate, reg float64
-	tested := 0
-	for t := range parts {
-		loss += parts[t].loss
-		conjugate += parts[t].conjugate
-		reg += parts[t].reg
-		o.TrainError += parts[t].train / float64(p.Tasks())
-		if !math.IsNaN(parts[t].test) {
-			o.TestError += parts[t].test
-			tested++
-		}
+	var loss, conjugate float64
+	for k := range devices {
+		loss += p.Scale[k] * parts[k].loss
+		conjugate += p.Scale[k] * parts[k].conjugate
 	}
-	o.TestError /= float64(tested) // NaN when no task has a held-out row
-	o.Primal = loss + reg
-	o.Dual, o.Gap = math.NaN(), math.NaN()
+	reg := c.Value(w, v)
+	o := Objective{
+		Primal: loss + reg, Dual: math.NaN(), Gap: math.NaN(),
+		TrainError: p.meanError(parts[:devices], p.TaskOf),
+		TestError:  p.meanError(parts[devices:], func(t int) int { return t }),
+	}
 	if duals != nil {
-		o.Dual = conjugate + reg
+		// R*(V) = <V, W> - R(W) at W = grad R*(V).
+		o.Dual = conjugate + dot(v, w) - reg
 		o.Gap = o.Primal + o.Dual
 		if invariants.Enabled && o.Gap < -1e-9*math.Abs(o.Primal) {
 			panic("mtl: weak duality is broken: the gap is negative")
@@ -63,16 +58,50 @@ func (p *Problem) Evaluate(pool *parallel.Pool, w, z *data.Matrix, duals [][]flo
 	return o
 }
 
-// losses returns the sum of losses over a task's rows and the share of rows
-// whose sign is wrong (a score of zero is), NaN for a task without rows.
-func (p *Problem) losses(task *data.Task, w []float64) (sum, wrong float64) {
+// fit is how well weights fit some rows.
+type fit struct {
+	loss, conjugate float64 // sums over the rows
+	miss            float64 // wrong signs (a score of zero is), or the sum of squared errors
+	rows            int
+}
+
+// fit sums over a task's rows; a holds their dual variables or is nil.
+func (p *Problem) fit(task *data.Task, w, a []float64) fit {
+	f := fit{rows: task.X.Rows}
 	for i := range task.X.Rows {
-		z := kernel.Dot(task.X.Row(i), w)
-		y := task.Y[i]
-		sum += p.Loss.Value(z, y)
-		if z*y <= 0 {
-			wrong++
+		z, y := kernel.Dot(task.X.Row(i), w), task.Y[i]
+		f.loss += p.Loss.Value(z, y)
+		switch {
+		case p.Train.Real:
+			f.miss += float64((z - y) * (z - y))
+		case z*y <= 0:
+			f.miss++
 		}
 	}
-	return sum, wrong / float64(task.X.Rows)
+	for i, ai := range a {
+		f.conjugate += p.Loss.Conjugate(ai, task.Y[i])
+	}
+	return f
+}
+
+// meanError returns the mean over tasks of the error of their rows together.
+func (p *Problem) meanError(parts []fit, taskOf func(int) int) float64 {
+	miss, rows := make([]float64, p.tasks), make([]int, p.tasks)
+	for i := range parts {
+		miss[taskOf(i)] += parts[i].miss
+		rows[taskOf(i)] += parts[i].rows
+	}
+	sum, tasks := 0.0, 0
+	for t, n := range rows {
+		if n == 0 {
+			continue
+		}
+		e := miss[t] / float64(n)
+		if p.Train.Real {
+			e = math.Sqrt(e)
+		}
+		sum += e
+		tasks++
+	}
+	return sum / float64(tasks) // NaN when no task has rows
 }

@@ -25,8 +25,8 @@ type Optimum struct {
 func (o *Optimum) Lower() float64 { return -o.Dual }
 
 // Optimize solves the problem centrally, with all data at hand and no clock: it
-// visits the tasks in turn, brings w_t = (V M)_t up to date and takes an exact
-// local step (sigma' = 1 suffices when tasks move one at a time), until the
+// visits the devices in turn, brings its task's w_t up to date and takes an exact
+// local step (sigma' = 1 suffices when devices move one at a time), until the
 // duality gap is at most gap |P| or after so many sweeps over all rows. start may
 // hold dual variables to start from, or be nil.
 //
@@ -35,8 +35,8 @@ func (o *Optimum) Lower() float64 { return -o.Dual }
 func (p *Problem) Optimize(pool *parallel.Pool, c Coupling, start *Duals, gap float64, sweeps int) *Optimum {
 	o := &Optimum{Duals: p.NewDuals(), W: p.NewWeights()}
 	if start != nil {
-		for t := range start.Alpha {
-			copy(o.Duals.Alpha[t], start.Alpha[t])
+		for k := range start.Alpha {
+			copy(o.Duals.Alpha[k], start.Alpha[k])
 		}
 		p.Recompute(o.Duals)
 	}
@@ -47,8 +47,8 @@ func (p *Problem) Optimize(pool *parallel.Pool, c Coupling, start *Duals, gap fl
 			// A check costs about half a sweep over all rows, or a sixth of all that
 			// belongs to one: look often at first, every other time later.
 			p.Recompute(o.Duals)
-			c.Multiply(&o.W, &o.Duals.V)
-			o.Objective = p.Evaluate(pool, &o.W, &o.Duals.V, o.Duals.Alpha)
+			c.Primal(&o.W, &o.Duals.V)
+			o.Objective = p.Evaluate(pool, c, &o.W, &o.Duals.V, o.Duals.Alpha)
 			o.RelativeGap = o.Gap / math.Max(math.Abs(o.Primal), math.SmallestNonzeroFloat64)
 			if o.RelativeGap <= gap || o.Sweeps >= sweeps {
 				return o
@@ -66,13 +66,14 @@ func (p *Problem) Optimize(pool *parallel.Pool, c Coupling, start *Duals, gap fl
 
 // sweeper makes the sweeps of Optimize.
 type sweeper struct {
-	p        *Problem
-	c        Coupling
-	duals    *Duals
-	active   [][]int32 // by device: the rows that moved in the last sweep over all
-	order    Order
-	w, u, dv []float64
-	count    int // sweeps of both kinds so far
+	p         *Problem
+	c         Coupling
+	duals     *Duals
+	active    [][]int32 // by device: the rows that moved in the last sweep over all
+	order     Order
+	w, u, dv  []float64
+	curvature float64 // of the device under way
+	count     int     // sweeps of both kinds so far
 }
 
 func newSweeper(p *Problem, c Coupling, duals *Duals) *sweeper {
@@ -92,7 +93,7 @@ func (s *sweeper) all() {
 		s.begin(k, n)
 		s.active[k] = s.active[k][:0]
 		for range n {
-			if i := s.order.Next(); s.p.SDCAStep(k, s.duals.Alpha[k], s.u, s.c.Diag(k), i) {
+			if i := s.order.Next(); s.p.SDCAStep(k, s.duals.Alpha[k], s.u, s.curvature, i) {
 				s.active[k] = append(s.active[k], int32(i))
 			}
 		}
@@ -108,7 +109,7 @@ func (s *sweeper) moving() {
 		}
 		s.begin(k, len(rows))
 		for range 2 * len(rows) {
-			s.p.SDCAStep(k, s.duals.Alpha[k], s.u, s.c.Diag(k), int(rows[s.order.Next()]))
+			s.p.SDCAStep(k, s.duals.Alpha[k], s.u, s.curvature, int(rows[s.order.Next()]))
 		}
 		s.end(k)
 	}
@@ -116,7 +117,8 @@ func (s *sweeper) moving() {
 
 // begin brings w of the device's task up to date.
 func (s *sweeper) begin(k, rows int) {
-	s.c.MultiplyTask(s.w, &s.duals.V, k)
+	s.curvature = s.c.Diag(s.p.TaskOf(k))
+	s.c.PrimalTask(s.w, &s.duals.V, s.p.TaskOf(k))
 	copy(s.u, s.w)
 	s.order.Reset(rows, rng.New(0, rng.Reference, k, s.count))
 	s.count++
@@ -124,8 +126,8 @@ func (s *sweeper) begin(k, rows int) {
 
 // end adds what the visits have changed to V.
 func (s *sweeper) end(k int) {
-	Change(s.dv, s.u, s.w, s.c.Diag(k))
-	kernel.Axpy(1, s.dv, s.duals.V.Row(k))
+	Change(s.dv, s.u, s.w, s.curvature)
+	kernel.Axpy(1, s.dv, s.duals.V.Row(s.p.TaskOf(k)))
 }
 
 // LearnCoupling alternates W and Omega steps centrally, outer times from

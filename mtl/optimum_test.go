@@ -24,14 +24,12 @@ func TestOptimizeCertifiesItsOptimum(t *testing.T) {
 				t.Errorf("%s/%s: relative gap %g after %d sweeps", reg, scaling, o.RelativeGap, o.Sweeps)
 			}
 			// No nearby W may have a lower objective: P is convex.
-			z := p.NewWeights()
 			for seed := range uint64(20) {
 				w := randomMatrix(seed, 3, 6)
 				for i := range w.Data {
 					w.Data[i] = o.W.Data[i] + 1e-2*w.Data[i]
 				}
-				c.Solve(&z, &w)
-				if other := p.Evaluate(testPool, &w, &z, nil); other.Primal < o.Lower() {
+				if other := p.Evaluate(testPool, c, &w, nil, nil); other.Primal < o.Lower() {
 					t.Errorf("%s/%s: P = %g below the certified bound %g", reg, scaling, other.Primal, o.Lower())
 				}
 			}
@@ -49,7 +47,7 @@ func TestEvaluateAgainstDefinition(t *testing.T) {
 	}
 	o := p.Optimize(testPool, c, nil, 1e-3, 50)
 	z := p.NewWeights()
-	c.Solve(&z, &o.W)
+	c.Gradient(&z, &o.W)
 	var primal, dual, wrong float64
 	for s := range p.Train.Tasks {
 		task := &p.Train.Tasks[s]

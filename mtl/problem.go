@@ -8,67 +8,123 @@ import (
 )
 
 // Problem is the learning problem of a federation: data, loss, regulariser and
-// what is precomputed of them. It is never changed after NewProblem, so that
+// what is precomputed of them. Rows lie on devices; each device belongs to one
+// task, mostly to one of its own. It is never changed after NewProblem, so that
 // any number of runs may share it.
 type Problem struct {
 	Config      Config
-	Train, Test *data.Set
+	Train       *data.Set // one element for each device
+	Test        *data.Set // one element for each task
 	Loss        Loss
 	Regularizer Regularizer
-	Scale       []float64   // c_t: 1, or 1/n_t
-	Norms       [][]float64 // |x_ti|^2, one arena
+	Scale       []float64   // c of each device's rows: 1, or 1/n_t with n_t the rows of its task
+	Norms       [][]float64 // |x|^2 of each device's rows, one arena
+	tasks       int
+	sharing     []int // devices of each task; nil when every device has its own
 }
 
 // NewProblem prepares the problem of a validated configuration. It fails on
-// data that cannot be learnt from: no task, a task without rows, labels of one
-// class over all tasks.
+// data that cannot be learnt from: no task, a device without rows, targets that
+// the loss does not take, labels of one class over all tasks.
 func NewProblem(cfg Config, split data.Split) (*Problem, error) {
 	train := split.Train
 	if len(train.Tasks) == 0 {
 		return nil, fmt.Errorf("data set %q has no task: a federation needs at least one device", train.Name)
 	}
+	loss := lossOf(cfg)
+	if train.Real && !loss.Regression() {
+		return nil, fmt.Errorf("loss %q needs the labels -1 and +1, and data set %q has real targets: use \"squared\" or \"absolute\"", cfg.Loss, train.Name)
+	}
+	regularizer, err := regularizerOf(cfg)
+	if err != nil {
+		return nil, err
+	}
 	p := &Problem{
-		Config: cfg, Train: train, Test: split.Test,
-		Loss: lossByName(cfg.Loss), Regularizer: regularizerOf(cfg),
+		Config: cfg, Train: train, Test: split.Test, Loss: loss, Regularizer: regularizer,
 		Scale: make([]float64, len(train.Tasks)), Norms: make([][]float64, len(train.Tasks)),
+		tasks: len(train.Tasks),
 	}
-	arena := make([]float64, train.Rows())
-	var positive, negative bool
-	for t := range train.Tasks {
-		task := &train.Tasks[t]
-		n := task.X.Rows
-		if n == 0 {
-			return nil, fmt.Errorf("task %q of data set %q has no training row", task.Name, train.Name)
-		}
-		p.Scale[t] = 1
-		if cfg.LossScaling == Mean {
-			p.Scale[t] = 1 / float64(n)
-		}
-		p.Norms[t], arena = arena[:n:n], arena[n:]
-		for i := range n {
-			x := task.X.Row(i)
-			p.Norms[t][i] = kernel.Dot(x, x)
-			positive = positive || task.Y[i] > 0
-			negative = negative || task.Y[i] < 0
-		}
-	}
-	if !positive || !negative {
-		return nil, fmt.Errorf("data set %q has labels of one class only: a classifier needs both", train.Name)
+	p.countTasks()
+	if err := p.countRows(); err != nil {
+		return nil, err
 	}
 	return p, nil
 }
 
+// countTasks finds how many tasks there are and how many devices each has.
+func (p *Problem) countTasks() {
+	if p.Train.Owner == nil {
+		return
+	}
+	p.tasks = 0
+	for _, t := range p.Train.Owner {
+		p.tasks = max(p.tasks, t+1)
+	}
+	p.sharing = make([]int, p.tasks)
+	for _, t := range p.Train.Owner {
+		p.sharing[t]++
+	}
+}
+
+// countRows precomputes norms and scales, and checks the rows.
+func (p *Problem) countRows() error {
+	rows := make([]int, p.tasks)
+	arena := make([]float64, p.Train.Rows())
+	var positive, negative bool
+	for k := range p.Train.Tasks {
+		task := &p.Train.Tasks[k]
+		n := task.X.Rows
+		if n == 0 {
+			return fmt.Errorf("task %q of data set %q has no training row", task.Name, p.Train.Name)
+		}
+		rows[p.TaskOf(k)] += n
+		p.Norms[k], arena = arena[:n:n], arena[n:]
+		for i := range n {
+			x := task.X.Row(i)
+			p.Norms[k][i] = kernel.Dot(x, x)
+			positive = positive || task.Y[i] > 0
+			negative = negative || task.Y[i] < 0
+		}
+	}
+	if !p.Train.Real && (!positive || !negative) {
+		return fmt.Errorf("data set %q has labels of one class only: a classifier needs both", p.Train.Name)
+	}
+	for k := range p.Scale {
+		p.Scale[k] = 1
+		if p.Config.LossScaling == Mean {
+			p.Scale[k] = 1 / float64(rows[p.TaskOf(k)])
+		}
+	}
+	return nil
+}
+
+// Devices returns the number of devices.
+func (p *Problem) Devices() int { return len(p.Train.Tasks) }
+
 // Tasks returns m.
-func (p *Problem) Tasks() int { return len(p.Train.Tasks) }
+func (p *Problem) Tasks() int { return p.tasks }
+
+// TaskOf returns the task of a device.
+func (p *Problem) TaskOf(device int) int { return p.Train.TaskOf(device) }
 
 // Features returns d.
 func (p *Problem) Features() int { return p.Train.Features }
 
-// MinRows returns n_min, the number of training rows of the smallest task.
+// SigmaPrime returns sigma'_t of each task under a coupling by the configured
+// rule, gamma included (eq. sigmaPrimeSafeDefinition).
+func (p *Problem) SigmaPrime(c Coupling) []float64 {
+	sigma := c.SigmaPrime(p.Config.SigmaPrime, p.sharing)
+	for t := range sigma {
+		sigma[t] *= p.Config.Gamma
+	}
+	return sigma
+}
+
+// MinRows returns n_min, the number of training rows of the smallest device.
 func (p *Problem) MinRows() int {
 	n := p.Train.Tasks[0].X.Rows
-	for t := range p.Train.Tasks {
-		n = min(n, p.Train.Tasks[t].X.Rows)
+	for k := range p.Train.Tasks {
+		n = min(n, p.Train.Tasks[k].X.Rows)
 	}
 	return n
 }

@@ -126,16 +126,16 @@ func (r Probabilistic) Update(w *data.Matrix, floor float64) (Coupling, error) {
 	return NewDense(M)
 }
 
-// regularizerOf returns the regulariser a configuration names; Validate has
-// checked it.
-func regularizerOf(cfg Config) Regularizer {
+// regularizerOf returns the regulariser of a validated configuration. It fails
+// when a file it needs cannot be read.
+func regularizerOf(cfg Config) (Regularizer, error) {
 	switch cfg.Regularizer {
 	case RegIndependent:
-		return Independent{cfg.Lambda}
+		return Independent{cfg.Lambda}, nil
 	case RegMean:
-		return MeanRegularized{cfg.Lambda1, cfg.Lambda2}
+		return MeanRegularized{cfg.Lambda1, cfg.Lambda2}, nil
 	case RegProbabilistic:
-		return Probabilistic{cfg.Lambda, cfg.PriorPrecision, cfg.Convention == ConventionPaper}
+		return Probabilistic{cfg.Lambda, cfg.PriorPrecision, cfg.Convention == ConventionPaper}, nil
 	}
 	panic("mtl: regulariser " + cfg.Regularizer + " passed validation but is not known")
 }

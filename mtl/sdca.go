@@ -38,17 +38,17 @@ func (o *Order) Next() int {
 	return int(row)
 }
 
-// SDCA takes steps coordinate steps on the subproblem of task t (eq.
+// SDCA takes steps coordinate steps on the subproblem of a device k (eq.
 // subproblem),
 //
 //	min over da of c sum_i loss*(-a_i - da_i) + <w_t, dv> + curvature/2 |dv|^2,  dv = c X^T da
 //
-// where curvature = sigma' M_tt. It changes a in place to a + da, and u, which
+// where curvature = sigma' M_tt of its task t. It changes a in place to a + da, and u, which
 // holds w_t + curvature dv, along with it: one dot product and one axpy a step.
 // It returns how many steps moved their coordinate, and allocates nothing.
-func (p *Problem) SDCA(t int, a, u []float64, curvature float64, order *Order, steps int) (moved int) {
+func (p *Problem) SDCA(k int, a, u []float64, curvature float64, order *Order, steps int) (moved int) {
 	for range steps {
-		if p.SDCAStep(t, a, u, curvature, order.Next()) {
+		if p.SDCAStep(k, a, u, curvature, order.Next()) {
 			moved++
 		}
 	}
@@ -57,13 +57,13 @@ func (p *Problem) SDCA(t int, a, u []float64, curvature float64, order *Order, s
 
 // SDCAStep takes one coordinate step of SDCA, on row i, and reports whether it
 // moved the coordinate.
-func (p *Problem) SDCAStep(t int, a, u []float64, curvature float64, i int) bool {
-	norm := p.Norms[t][i]
+func (p *Problem) SDCAStep(k int, a, u []float64, curvature float64, i int) bool {
+	norm := p.Norms[k][i]
 	if norm == 0 {
 		return false
 	}
-	task := &p.Train.Tasks[t]
-	scale := float64(curvature * p.Scale[t])
+	task := &p.Train.Tasks[k]
+	scale := float64(curvature * p.Scale[k])
 	x := task.X.Row(i)
 	b := p.Loss.Step(a[i], task.Y[i], kernel.Dot(x, u), float64(scale*norm))
 	if b == a[i] {
@@ -74,18 +74,18 @@ func (p *Problem) SDCAStep(t int, a, u []float64, curvature float64, i int) bool
 	return true
 }
 
-// Subproblem describes how good a + da is for the subproblem of task t.
+// Subproblem describes how good a + da is for the subproblem of a device.
 type Subproblem struct {
 	Value float64 // objective of the subproblem without its constant c(alpha)
 	Gap   float64 // its duality gap: an upper bound on Value minus the minimum
 }
 
-// Measure evaluates the subproblem of task t at a + da (as SDCA leaves a and u,
+// Measure evaluates the subproblem of device k at a + da (as SDCA leaves a and u,
 // started at w). By Fenchel and Young the gap is the sum over rows of
 // loss(x.u) + loss*(-a) + a x.u, each term of which is at least zero. dv is
 // scratch space of d values.
-func (p *Problem) Measure(t int, a, u, w, dv []float64, curvature float64) Subproblem {
-	task := &p.Train.Tasks[t]
+func (p *Problem) Measure(k int, a, u, w, dv []float64, curvature float64) Subproblem {
+	task := &p.Train.Tasks[k]
 	var s Subproblem
 	for i, ai := range a {
 		y := task.Y[i]
@@ -94,8 +94,8 @@ func (p *Problem) Measure(t int, a, u, w, dv []float64, curvature float64) Subpr
 		s.Value += conjugate
 		s.Gap += p.Loss.Value(z, y) + conjugate + float64(ai*z)
 	}
-	s.Value *= p.Scale[t]
-	s.Gap *= p.Scale[t]
+	s.Value *= p.Scale[k]
+	s.Gap *= p.Scale[k]
 	Change(dv, u, w, curvature)
 	s.Value += kernel.Dot(w, dv) + 0.5*curvature*kernel.Dot(dv, dv)
 	return s

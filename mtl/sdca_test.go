@@ -29,7 +29,8 @@ func TestSDCAAgainstSlowTwin(t *testing.T) {
 		dv := make([]float64, 11)
 		for range steps {
 			i := twin.Next()
-			p.Image(task, dv, slow)
+			clear(dv)
+			p.AddImage(task, dv, slow)
 			x, y := p.Train.Tasks[task].X.Row(i), p.Train.Tasks[task].Y[i]
 			z, norm := 0.0, 0.0
 			for j := range x {
@@ -43,7 +44,8 @@ func TestSDCAAgainstSlowTwin(t *testing.T) {
 				t.Fatalf("task %d: a[%d] = %g, twin has %g", task, i, fast[i], slow[i])
 			}
 		}
-		p.Image(task, dv, slow)
+		clear(dv)
+		p.AddImage(task, dv, slow)
 		for j := range u {
 			if want := w.Row(task)[j] + curvature*dv[j]; !near(u[j], want, 1e-11) {
 				t.Fatalf("task %d: u[%d] = %g, want w + curvature dv = %g", task, j, u[j], want)

@@ -1,0 +1,148 @@
+package mtl
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/mat"
+
+	"fedsim/data"
+	"fedsim/internal/kernel"
+)
+
+// Dense is a coupling held as a full m x m matrix with its Cholesky factor.
+type Dense struct {
+	m    blas64.Symmetric // row-major, both triangles filled
+	chol mat.Cholesky
+	high float64 // largest eigenvalue of M
+}
+
+var _ Coupling = (*Dense)(nil)
+
+// NewDense returns the coupling M. It fails when M is not positive definite.
+func NewDense(m *mat.SymDense) (*Dense, error) {
+	n := m.SymmetricDim()
+	c := &Dense{m: blas64.Symmetric{N: n, Stride: n, Uplo: blas.Upper, Data: make([]float64, n*n)}}
+	for i := range n {
+		for j := range n {
+			x := m.At(i, j)
+			c.m.Data[i*n+j] = x
+		}
+	}
+	if !c.chol.Factorize(m) {
+		return nil, fmt.Errorf("the %d x %d coupling is not positive definite: raise problem.omega_floor or problem.warm_floor", n, n)
+	}
+	values, err := eigenvalues(m)
+	if err != nil {
+		return nil, err
+	}
+	c.high = values[n-1]
+	return c, nil
+}
+
+// eigenvalues returns the eigenvalues of a symmetric matrix in ascending order.
+func eigenvalues(m *mat.SymDense) ([]float64, error) {
+	var e mat.EigenSym
+	if !e.Factorize(m, false) {
+		return nil, fmt.Errorf("the eigenvalues of a %d x %d matrix were not found", m.SymmetricDim(), m.SymmetricDim())
+	}
+	return e.Values(nil), nil
+}
+
+// Tasks returns m.
+func (c *Dense) Tasks() int { return c.m.N }
+
+// Diag returns M_tt.
+func (c *Dense) Diag(t int) float64 { return c.m.Data[t*c.m.N+t] }
+
+// At returns M_st.
+func (c *Dense) At(s, t int) float64 { return c.m.Data[s*c.m.N+t] }
+
+// Primal sets W = V M.
+func (c *Dense) Primal(w, v *data.Matrix) {
+	n := c.m.N
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1,
+		blas64.General{Rows: n, Cols: n, Stride: n, Data: c.m.Data}, general(v), 0, general(w))
+}
+
+// PrimalTask sets dst = sum_s M_ts v_s, summed in task order.
+func (c *Dense) PrimalTask(dst []float64, v *data.Matrix, t int) {
+	clear(dst)
+	for s := range c.m.N {
+		kernel.Axpy(c.At(t, s), v.Row(s), dst)
+	}
+}
+
+// Gradient sets Z = W M^-1 through the Cholesky factor.
+func (c *Dense) Gradient(z, w *data.Matrix) {
+	src := mat.NewDense(w.Rows, w.Stride, w.Data)
+	dst := mat.NewDense(z.Rows, z.Stride, z.Data)
+	if err := c.chol.SolveTo(dst, src); err != nil {
+		// Only an ill-conditioned M reports an error here, and the solution is
+		// still the best there is; NewDense has refused indefinite ones.
+		var ill mat.Condition
+		if !asCondition(err, &ill) {
+			panic(fmt.Sprintf("mtl: solving with the coupling: %v", err))
+		}
+	}
+}
+
+func asCondition(err error, target *mat.Condition) bool {
+	c, ok := err.(mat.Condition)
+	if ok {
+		*target = c
+	}
+	return ok
+}
+
+// Value returns 1/2 tr(W M^-1 W^T).
+func (c *Dense) Value(w, v *data.Matrix) float64 { return half(c, w, v) }
+
+// SigmaPrime applies the rules to M with the row and column of a task repeated
+// for each of its devices: Lemma 9's max_t sum_s |M_ts|/M_tt, its terms task by
+// task (Remark 5), or the largest eigenvalue of D^-1/2 M D^-1/2 with
+// D = diag(M), which is the smallest safe value for all tasks, raised by 1e-10
+// against rounding.
+func (c *Dense) SigmaPrime(rule string, devices []int) []float64 {
+	n := c.m.N
+	sigma := make([]float64, n)
+	if rule == SigmaSpectral {
+		scaled := mat.NewSymDense(n, nil)
+		for i := range n {
+			for j := i; j < n; j++ {
+				scaled.SetSym(i, j, c.At(i, j)*math.Sqrt(load(devices, i)*load(devices, j)/float64(c.Diag(i)*c.Diag(j))))
+			}
+		}
+		values, err := eigenvalues(scaled)
+		if err != nil {
+			panic(fmt.Sprintf("mtl: sigma': %v", err)) // M was decomposed when it was made
+		}
+		fill(sigma, values[n-1]*(1+1e-10))
+		return sigma
+	}
+	most := 0.0
+	for t := range n {
+		for s := range n {
+			sigma[t] += load(devices, s) * math.Abs(c.At(t, s)) / c.Diag(t)
+		}
+		most = max(most, sigma[t])
+	}
+	if rule == SigmaLemma9 {
+		fill(sigma, most)
+	}
+	return sigma
+}
+
+// Convexity returns the inverse of the largest eigenvalue of M.
+func (c *Dense) Convexity() float64 { return 1 / c.high }
+
+// FLOPs returns 2 m^2 d.
+func (c *Dense) FLOPs(d int) float64 { return 2 * float64(c.m.N) * float64(c.m.N) * float64(d) }
+
+// general views a matrix as BLAS does, padding included: padding columns are
+// zero on both sides of every product.
+func general(m *data.Matrix) blas64.General {
+	return blas64.General{Rows: m.Rows, Cols: m.Stride, Stride: m.Stride, Data: m.Data}
+}

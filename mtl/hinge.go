@@ -1,0 +1,45 @@
+package mtl
+
+import "math"
+
+// Hinge is the loss of the support vector machine, max(0, 1 - y z), with labels
+// -1 and +1. Its conjugate is loss*(-a) = -y a on 0 <= y a <= 1 (Shalev-Shwartz
+// and Zhang, JMLR 14, 2013, section 6.2).
+type Hinge struct{}
+
+var _ Loss = Hinge{}
+
+// Value returns max(0, 1 - y z).
+func (Hinge) Value(z, y float64) float64 { return max(0, 1-float64(y*z)) }
+
+// Subgradient returns -y where the margin is violated, 0 elsewhere.
+func (Hinge) Subgradient(z, y float64) float64 {
+	if float64(y*z) < 1 {
+		return -y
+	}
+	return 0
+}
+
+// Conjugate returns -y a, or +Inf outside 0 <= y a <= 1.
+func (Hinge) Conjugate(a, y float64) float64 {
+	ya := y * a
+	if ya < 0 || ya > 1 {
+		return math.Inf(1)
+	}
+	return -ya
+}
+
+// Step returns y clip(y a + (1 - y z)/q, 0, 1).
+func (Hinge) Step(a, y, z, q float64) float64 {
+	b := float64(y*a) + (1-float64(y*z))/q
+	return y * min(1, max(0, b))
+}
+
+// Smoothness returns 0: the hinge has a kink.
+func (Hinge) Smoothness() float64 { return 0 }
+
+// Lipschitz returns 1.
+func (Hinge) Lipschitz() float64 { return 1 }
+
+// Regression returns false.
+func (Hinge) Regression() bool { return false }
