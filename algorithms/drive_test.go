@@ -58,9 +58,9 @@ func round(a Algorithm, p *mtl.Problem, h, steps int, takesPart func(device int)
 	a.End()
 }
 
-func evaluate(a Algorithm, p *mtl.Problem) mtl.Objective {
+func evaluate(a Algorithm, p *mtl.Problem, c mtl.Coupling) mtl.Objective {
 	m := a.Model()
-	return p.Evaluate(testPool, m.W, m.Z, m.Duals)
+	return p.Evaluate(testPool, c, m.W, m.V, m.Duals)
 }
 
 // dataPath finds a file of real data, or skips the test.
@@ -157,7 +157,7 @@ func TestOptima(t *testing.T) {
 				for h := range m.rounds {
 					round(a, p, h, NoLimit, nil)
 					if h%50 == 49 {
-						v := evaluate(a, p)
+						v := evaluate(a, p, c)
 						if v.Gap < -1e-9*math.Abs(v.Primal) {
 							t.Fatalf("round %d: duality gap %g", h, v.Gap)
 						}

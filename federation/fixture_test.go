@@ -216,7 +216,10 @@ func sameModel(a, b algorithms.Model) error {
 		if err := same(fmt.Sprintf("w_%d", t), a.W.Row(t), b.W.Row(t)); err != nil {
 			return err
 		}
-		if err := same(fmt.Sprintf("z_%d", t), a.Z.Row(t), b.Z.Row(t)); err != nil {
+		if a.V == nil {
+			continue
+		}
+		if err := same(fmt.Sprintf("v_%d", t), a.V.Row(t), b.V.Row(t)); err != nil {
 			return err
 		}
 	}

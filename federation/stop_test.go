@@ -175,7 +175,7 @@ func TestOuterIterations(t *testing.T) {
 				t.Errorf("row %d is round %d of outer iteration %d, want %d", h, r.Round, r.Outer, outer)
 			}
 			m := twin.Model()
-			if want := s.Problem.Evaluate(s.Pool, m.W, m.Z, m.Duals).Primal; r.Primal != want {
+			if want := s.Problem.Evaluate(s.Pool, s.Coupling, m.W, m.V, m.Duals).Primal; r.Primal != want {
 				t.Errorf("round %d: P = %v, want %v", h, r.Primal, want)
 			}
 		}
