@@ -149,14 +149,18 @@ func TestOptima(t *testing.T) {
 		{"mb-sgd", func(o Options) { o.(*MbSGDOptions).Batch = 64 }, 20000, 1e-2},
 	}
 	for _, o := range oracles(t) {
+		var p *mtl.Problem
+		var c mtl.Coupling
 		for _, m := range methods {
 			t.Run(fmt.Sprintf("%s/%g/%s", o.data, o.lambda, m.name), func(t *testing.T) {
-				p, c := o.problem(t)
+				if p == nil {
+					p, c = o.problem(t)
+				}
 				a := start(t, m.name, p, c, m.set)
 				best := math.Inf(1)
 				for h := range m.rounds {
 					round(a, p, h, NoLimit, nil)
-					if h%50 == 49 {
+					if h&(h+1) == 0 || h%50 == 49 {
 						v := evaluate(a, p, c)
 						if v.Gap < -1e-9*math.Abs(v.Primal) {
 							t.Fatalf("round %d: duality gap %g", h, v.Gap)
