@@ -45,10 +45,10 @@ func start(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, set func(O
 // nil means all.
 func round(a Algorithm, p *mtl.Problem, h, steps int, takesPart func(device int) bool) {
 	a.Begin()
-	testPool.For(p.Tasks(), func(t, worker int) {
+	testPool.For(p.Devices(), func(t, worker int) {
 		a.Solve(Request{Device: t, Steps: steps, Worker: worker, Stream: rng.New(1, rng.Solve, t, h)})
 	})
-	for t := range p.Tasks() {
+	for t := range p.Devices() {
 		if takesPart == nil || takesPart(t) {
 			a.Commit(t)
 		} else {

@@ -1,0 +1,349 @@
+package algorithms
+
+import (
+	"math"
+	"testing"
+
+	"fedsim/data"
+	"fedsim/internal/rng"
+	"fedsim/mtl"
+)
+
+// smaller makes methods' batches fit the small tasks of the tests.
+func smaller(o Options) {
+	switch o := o.(type) {
+	case *MbSDCAOptions:
+		*o = MbSDCAOptions{Batch: 6, Beta: 2}
+	case *MbSGDOptions:
+		o.Batch = 6
+	}
+}
+
+// Every registered method is held to the contract of Algorithm.
+func everyMethod(t *testing.T, f func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling)) {
+	for _, name := range Names() {
+		t.Run(name, func(t *testing.T) {
+			problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) { f(t, name, p, c) })
+		})
+	}
+}
+
+// chance is a reproducible coin: does device k take part in round h?
+func chance(k, h int, p float64) bool {
+	s := rng.New(9, rng.Drop, k, h)
+	return s.Float64() < p
+}
+
+// A discarded solve leaves no trace: the run is, bit for bit, one in which the
+// device was never asked.
+func TestDiscardLeavesNoTrace(t *testing.T) {
+	everyMethod(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
+		a, never := start(t, name, p, c, smaller), start(t, name, p, c, smaller)
+		discarded := 0
+		for h := range 25 {
+			round(a, p, h, NoLimit, func(k int) bool { return chance(k, h, 0.5) })
+			never.Begin()
+			for k := range p.Devices() {
+				if chance(k, h, 0.5) {
+					never.Solve(request(k, h, NoLimit, 0))
+					never.Commit(k)
+				} else {
+					discarded++
+				}
+			}
+			never.End()
+			if err := same(snapshot(a), snapshot(never)); err != nil {
+				t.Fatalf("round %d: discarded against never asked: %v", h, err)
+			}
+		}
+		if discarded == 0 {
+			t.Error("nothing was discarded")
+		}
+		// A round in which nobody answers changes nothing.
+		before := snapshot(a)
+		round(a, p, 99, NoLimit, func(int) bool { return false })
+		if err := same(snapshot(a), before); err != nil {
+			t.Errorf("after a round in which nobody answered: %v", err)
+		}
+	})
+}
+
+// What Solve does is tentative until it is committed, also for the weights.
+func TestSolveIsTentative(t *testing.T) {
+	everyMethod(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
+		a := start(t, name, p, c, smaller)
+		round(a, p, 0, NoLimit, nil)
+		before := snapshot(a)
+		a.Begin()
+		for k := range p.Devices() {
+			a.Solve(request(k, 1, NoLimit, 0))
+			if err := same(snapshot(a), before); err != nil {
+				t.Fatalf("device %d has solved: %v", k, err)
+			}
+		}
+		for k := range p.Devices() {
+			a.Commit(k)
+		}
+		a.End()
+		if same(snapshot(a), before) == nil {
+			t.Error("a round in which all answered has changed nothing")
+		}
+	})
+}
+
+// The result depends neither on the order in which devices are solved, nor on
+// who computes them, nor on solves that were done before.
+func TestSolveOrderDoesNotMatter(t *testing.T) {
+	everyMethod(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
+		a, b := start(t, name, p, c, smaller), start(t, name, p, c, smaller)
+		for h := range 10 {
+			round(a, p, h, NoLimit, nil)
+			b.Begin()
+			for k := p.Devices() - 1; k >= 0; k-- {
+				if k%2 == 0 {
+					b.Solve(request(k, h+1000, 3, 1)) // overwritten by the next
+				}
+				b.Solve(request(k, h, NoLimit, k%testPool.Size()))
+			}
+			for k := range p.Devices() {
+				b.Commit(k)
+			}
+			b.End()
+			if err := same(snapshot(a), snapshot(b)); err != nil {
+				t.Fatalf("round %d: %v", h, err)
+			}
+		}
+	})
+}
+
+// Over many rounds of random budgets and answers: the limit on steps is kept,
+// no step costs more than it may, dual variables stay where their conjugate is
+// finite, V stays their image and W = V M, and weak duality holds. The dual
+// objective never gets worse: sigma' is safe for any set of answers.
+func TestInvariantsOverManyRounds(t *testing.T) {
+	everyMethod(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
+		a := start(t, name, p, c, func(o Options) {
+			smaller(o)
+			if o, ok := o.(*MbSDCAOptions); ok {
+				o.Beta = 1 // safe on any data
+			}
+		})
+		if a.StepFLOPs() <= 0 {
+			t.Fatalf("a step takes %g FLOPs", a.StepFLOPs())
+		}
+		works := make([]Work, p.Devices())
+		dual := math.Inf(1)
+		for h := range 300 {
+			if values := a.Begin(); values != p.Features() {
+				t.Fatalf("round %d: the server sends %d values, want %d", h, values, p.Features())
+			}
+			for k := range p.Devices() {
+				s := rng.New(5, rng.Work, k, h)
+				steps := 1 + s.IntN(40)
+				works[k] = a.Solve(request(k, h, steps, k%testPool.Size()))
+				n := p.Train.Tasks[k].X.Rows
+				w := works[k]
+				most := float64(w.Steps) * a.StepFLOPs()
+				if name == "cocoa" {
+					// The accuracy is measured after every pass.
+					most += float64((w.Steps+n-1)/n) * 2 * float64(p.Features()) * float64(n)
+				}
+				if w.Steps < 1 || w.Steps > steps || w.FLOPs <= 0 || w.FLOPs > most || w.Values != p.Features() {
+					t.Fatalf("round %d: device %d, asked for at most %d steps on %d rows: %+v", h, k, steps, n, w)
+				}
+				if (name == "mb-sdca" || name == "mb-sgd") && w.Steps != min(steps, n, 6) {
+					t.Fatalf("round %d: device %d: a batch of %d rows of %d, at most %d allowed", h, k, w.Steps, n, steps)
+				}
+				if chance(k, h, 0.8) {
+					a.Commit(k)
+				} else {
+					a.Discard(k)
+				}
+			}
+			if flops := a.End(); flops != c.FLOPs(p.Features()) {
+				t.Fatalf("round %d: the server's step takes %g FLOPs, want %g", h, flops, c.FLOPs(p.Features()))
+			}
+			m := a.Model()
+			v := evaluate(a, p, c)
+			if math.IsNaN(v.Primal) || math.IsInf(v.Primal, 0) {
+				t.Fatalf("round %d: P = %g", h, v.Primal)
+			}
+			if m.Duals == nil {
+				if !math.IsNaN(v.Dual) {
+					t.Fatalf("round %d: D = %g without dual variables", h, v.Dual)
+				}
+				continue
+			}
+			for k := range m.Duals {
+				for i, x := range m.Duals[k] {
+					if y := p.Loss.Conjugate(x, p.Train.Tasks[k].Y[i]); math.IsInf(y, 0) || math.IsNaN(y) {
+						t.Fatalf("round %d: alpha_%d[%d] = %v is outside the domain", h, k, i, x)
+					}
+				}
+			}
+			if v.Gap < -1e-9*math.Abs(v.Primal) {
+				t.Fatalf("round %d: duality gap %g at P = %g", h, v.Gap, v.Primal)
+			}
+			if v.Dual > dual+1e-12*math.Abs(dual) && h > 0 {
+				t.Fatalf("round %d: the dual objective rises from %v to %v", h, dual, v.Dual)
+			}
+			dual = v.Dual
+		}
+		m := a.Model()
+		if m.Duals == nil {
+			if m.V != nil {
+				t.Error("a primal method has V")
+			}
+			return
+		}
+		image := imageOf(p, m.Duals)
+		w := p.NewWeights()
+		c.Primal(&w, &image)
+		nearMatrix(t, "V against the image of alpha", m.V, &image, 1e-12)
+		nearMatrix(t, "W against V M", m.W, &w, 1e-12)
+	})
+}
+
+// imageOf computes V from the dual variables, row by row and number by number.
+func imageOf(p *mtl.Problem, duals [][]float64) data.Matrix {
+	image := p.NewWeights()
+	for k, a := range duals {
+		row := image.Row(p.TaskOf(k))
+		for i, x := range a {
+			for j, feature := range p.Train.Tasks[k].X.Row(i) {
+				row[j] += p.Scale[k] * x * feature
+			}
+		}
+	}
+	return image
+}
+
+func nearMatrix(t *testing.T, what string, got, want *data.Matrix, tolerance float64) {
+	t.Helper()
+	most := 0.0
+	for _, x := range want.Data {
+		most = math.Max(most, math.Abs(x))
+	}
+	if most == 0 {
+		t.Errorf("%s: all zero", what)
+	}
+	for i := range want.Data {
+		if math.Abs(got.Data[i]-want.Data[i]) > tolerance*math.Max(1, most) {
+			t.Fatalf("%s: element %d is %v, want %v", what, i, got.Data[i], want.Data[i])
+		}
+	}
+}
+
+// A round allocates nothing once a worker has seen the largest task.
+func TestRoundsAllocateNothing(t *testing.T) {
+	for _, name := range Names() {
+		p, c := randomProblem(t, untied, nil, 9, 14, 5, 30)
+		a := start(t, name, p, c, smaller)
+		h := 0
+		allocs := testing.AllocsPerRun(20, func() {
+			a.Begin()
+			for k := range p.Devices() {
+				a.Solve(request(k, h, NoLimit, 0))
+				if k == 1 {
+					a.Discard(k)
+				} else {
+					a.Commit(k)
+				}
+			}
+			a.End()
+			a.Model()
+			h++
+		})
+		if allocs != 0 {
+			t.Errorf("%s: %g allocations a round, want 0", name, allocs)
+		}
+	}
+	// A dense coupling's product allocates within gonum, the solves do not.
+	for _, name := range Names() {
+		p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
+		a := start(t, name, p, c, smaller)
+		a.Begin()
+		allocs := testing.AllocsPerRun(20, func() {
+			for k := range p.Devices() {
+				a.Solve(request(k, 0, NoLimit, 1))
+			}
+		})
+		if allocs != 0 {
+			t.Errorf("%s: %g allocations in the solves of a round, want 0", name, allocs)
+		}
+	}
+}
+
+// After an Omega update a method goes on with what it has under the new
+// coupling: the dual variables for a dual method, W for a primal one.
+func TestRecouple(t *testing.T) {
+	for _, name := range Names() {
+		t.Run(name, func(t *testing.T) {
+			p, c := randomProblem(t, learnt, nil, 9, 14, 5, 30, 8, 21)
+			a := start(t, name, p, c, smaller)
+			for h := range 30 {
+				round(a, p, h, NoLimit, nil)
+			}
+			before := snapshot(a)
+			next, err := p.Regularizer.Update(a.Model().W, 1e-3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.Recouple(next)
+			after := snapshot(a)
+			m := a.Model()
+			if m.Duals == nil {
+				if err := same(after, before); err != nil {
+					t.Errorf("W has changed: %v", err)
+				}
+			} else {
+				if err := same(state{duals: after.duals}, state{duals: before.duals}); err != nil {
+					t.Errorf("the dual variables have changed: %v", err)
+				}
+				image, want := imageOf(p, m.Duals), p.NewWeights()
+				next.Primal(&want, &image)
+				nearMatrix(t, "V from the dual variables alone", m.V, &image, 1e-14)
+				nearMatrix(t, "W = V M under the new coupling", m.W, &want, 1e-13)
+				if same(state{w: after.w}, state{w: before.w}) == nil {
+					t.Error("W is that of the old coupling")
+				}
+			}
+			// It still finds the optimum, of the new problem.
+			best := evaluate(a, p, next).Primal
+			optimum := p.Optimize(testPool, next, nil, 1e-10, 100_000).Primal
+			for h := range 3000 {
+				round(a, p, 30+h, NoLimit, nil)
+				best = math.Min(best, evaluate(a, p, next).Primal)
+			}
+			if gap := best/optimum - 1; gap < -1e-9 || gap > 0.02 {
+				t.Errorf("P = %v after the update, the optimum is %v", best, optimum)
+			}
+		})
+	}
+}
+
+// Every method that converges finds the optimum of coupled tasks, also when
+// devices drop half of the time (the paper's theorems ask for no more than that
+// each takes part now and then).
+func TestCoupledOptimum(t *testing.T) {
+	everyMethod(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
+		optimum := p.Optimize(testPool, c, nil, 1e-10, 100_000).Primal
+		a := start(t, name, p, c, func(o Options) {
+			switch o := o.(type) {
+			case *MbSDCAOptions:
+				*o = MbSDCAOptions{Batch: 30, Beta: 3}
+			case *MbSGDOptions:
+				o.Batch = 30
+			}
+		})
+		tolerance := map[string]float64{"mocha": 1e-4, "cocoa": 1e-4, "mb-sdca": 0.02, "mb-sgd": 0.05}[name]
+		best := math.Inf(1)
+		for h := range 1500 {
+			round(a, p, h, NoLimit, func(k int) bool { return chance(k, h, 0.5) })
+			best = math.Min(best, evaluate(a, p, c).Primal)
+		}
+		if gap := best/optimum - 1; gap < -1e-9 || gap > tolerance {
+			t.Errorf("P = %v, the optimum is %v: %.2g off, want %g", best, optimum, gap, tolerance)
+		}
+	})
+}
