@@ -48,10 +48,14 @@ func Total(experiments []scenarios.Experiment) int {
 // seeds of each. When ctx ends, runs stop after their round and are handed on as
 // interrupted; the error then wraps ctx's. An error of a run ends all.
 func Run(ctx context.Context, experiments []scenarios.Experiment, o Options) error {
+	return run(ctx, experiments, o, mostRecorded)
+}
+
+func run(ctx context.Context, experiments []scenarios.Experiment, o Options, mostRecorded int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := &runner{
-		options: o, pool: parallel.NewPool(o.Workers), ctx: ctx, cancel: cancel,
+		options: o, pool: parallel.NewPool(o.Workers), ctx: ctx, cancel: cancel, mostRecorded: mostRecorded,
 	}
 	r.prepare.pool = r.pool
 	var jobs []job
@@ -102,6 +106,9 @@ type runner struct {
 	prepare preparer
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
+
+	recordings   memo[recordingKey, *recording]
+	mostRecorded int
 
 	mu    sync.Mutex
 	done  int
@@ -225,6 +232,15 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string) (*f
 	factory, ok := algorithms.Lookup(run.Algorithm)
 	if !ok {
 		return nil, fmt.Errorf("algorithm %q is not registered", run.Algorithm)
+	}
+	if r.recordable(run, p.problem.Devices()) {
+		rec, err := r.record(run, p, factory)
+		if err != nil {
+			return nil, err
+		}
+		factory.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
+			return &replay{recording: rec}, nil
+		}
 	}
 	plan.Optimum = p.optimum
 	f, err := federation.New(federation.Setup{

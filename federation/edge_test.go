@@ -42,7 +42,7 @@ func TestDeadlineTooShort(t *testing.T) {
 						s.Config.DeadlineS = 10*8*stepFLOPs/rate + 0.99*stepFLOPs/rate
 					}
 					f := start(t, s)
-					before := hashWeights(f.method.Model().W)
+					before := HashWeights(f.method.Model().W)
 					out, err := f.Run(t.Context(), nil)
 					if err != nil {
 						t.Fatal(err)

@@ -6,9 +6,9 @@ import (
 	"fedsim/data"
 )
 
-// hashWeights returns the 64-bit FNV-1a hash of the bits of W, row by row
+// HashWeights returns the 64-bit FNV-1a hash of the bits of W, row by row
 // without padding.
-func hashWeights(w *data.Matrix) uint64 {
+func HashWeights(w *data.Matrix) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
 	h := uint64(offset)
 	for t := range w.Rows {

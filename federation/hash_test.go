@@ -28,16 +28,16 @@ func TestHashWeightsIsFNV(t *testing.T) {
 	}
 	slow := fnv.New64a()
 	slow.Write(b.Bytes())
-	if got, want := hashWeights(&w), slow.Sum64(); got != want {
+	if got, want := HashWeights(&w), slow.Sum64(); got != want {
 		t.Errorf("got %x, want %x", got, want)
 	}
-	before := hashWeights(&w)
+	before := HashWeights(&w)
 	w.Data[5] = 1 // padding
-	if hashWeights(&w) != before {
+	if HashWeights(&w) != before {
 		t.Error("padding is hashed")
 	}
 	w.Row(2)[4] = 0
-	if hashWeights(&w) == before {
+	if HashWeights(&w) == before {
 		t.Error("0 and -0 have the same hash")
 	}
 }

@@ -1,0 +1,169 @@
+package experiment
+
+import (
+	"fmt"
+	"sync"
+
+	"fedsim/algorithms"
+	"fedsim/federation"
+	"fedsim/internal/parallel"
+	"fedsim/internal/rng"
+	"fedsim/mtl"
+	"fedsim/scenarios"
+)
+
+// recording is the mathematics of all runs that differ in time alone. A server
+// that waits for everyone takes every update of every round, so that what is
+// computed does not depend on links, clocks, drops or batteries: the first run
+// that comes to a round computes it, the others read what it took and what came
+// of it. It relies on mathematics never seeing time.
+type recording struct {
+	method   algorithms.Algorithm
+	problem  *mtl.Problem
+	coupling mtl.Coupling
+	pool     *parallel.Pool
+	seed     uint64
+
+	mu     sync.Mutex
+	states []state     // before the first round and after each
+	rounds []*recorded // round h leads from state h to state h+1
+}
+
+// recorded is what a round took.
+type recorded struct {
+	works  []algorithms.Work // by device
+	values int               // numbers the server sends to each device
+	flops  float64           // of the server
+}
+
+// state is what is known of a model.
+type state struct {
+	objective mtl.Objective
+	hash      uint64
+}
+
+// recordingKey is what the mathematics of a run depends on.
+type recordingKey struct {
+	problem            problemKey
+	algorithm, options string
+	seed               uint64
+}
+
+// mostRecorded bounds the devices times rounds of a recording: 24 bytes each.
+const mostRecorded = 4_000_000
+
+// recordable reports whether a run's mathematics is independent of time, and
+// worth keeping. Rounds are evaluated one by one, and the coupling is fixed.
+func (r *runner) recordable(run *scenarios.Run, devices int) bool {
+	s := &run.Settings.Run
+	return run.Settings.Federation.Protocol == federation.WaitForAll &&
+		s.Outer == 1 && s.EvalEvery == 1 && devices*s.Rounds <= r.mostRecorded
+}
+
+// record returns the recording of a run, a new one for the first that asks.
+func (r *runner) record(run *scenarios.Run, p *prepared, factory algorithms.Factory) (*recording, error) {
+	key := recordingKey{keyOf(&run.Settings), run.Algorithm, fmt.Sprintf("%+v", run.Options), run.Seed}
+	return r.recordings.get(key, func() (*recording, error) {
+		method, err := factory.New(algorithms.Setup{Problem: p.problem, Coupling: p.coupling, Workers: r.pool.Size()}, run.Options)
+		if err != nil {
+			return nil, err
+		}
+		rec := &recording{method: method, problem: p.problem, coupling: p.coupling, pool: r.pool, seed: run.Seed}
+		rec.look()
+		return rec, nil
+	})
+}
+
+// round returns round h, computing what is missing before it.
+func (r *recording) round(h int) *recorded {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.rounds) <= h {
+		r.compute()
+	}
+	return r.rounds[h]
+}
+
+// compute runs the next round with every device.
+func (r *recording) compute() {
+	h := len(r.rounds)
+	now := &recorded{works: make([]algorithms.Work, r.problem.Devices())}
+	now.values = r.method.Begin()
+	r.pool.For(len(now.works), func(k, worker int) {
+		now.works[k] = r.method.Solve(algorithms.Request{
+			Device: k, Steps: algorithms.NoLimit, Worker: worker, Stream: rng.New(r.seed, rng.Solve, k, h),
+		})
+	})
+	for k := range now.works {
+		r.method.Commit(k)
+	}
+	now.flops = r.method.End()
+	r.rounds = append(r.rounds, now)
+	r.look()
+}
+
+// look evaluates the present model.
+func (r *recording) look() {
+	m := r.method.Model()
+	r.states = append(r.states, state{
+		objective: r.problem.Evaluate(r.pool, r.coupling, m.W, m.V, m.Duals),
+		hash:      federation.HashWeights(m.W),
+	})
+}
+
+// state returns what came of h rounds, which have been asked for.
+func (r *recording) state(h int) state {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.states[h]
+}
+
+// replay is one run over a recording, as an algorithm.
+type replay struct {
+	*recording
+	done int // rounds
+	now  *recorded
+}
+
+var (
+	_ algorithms.Algorithm = (*replay)(nil)
+	_ federation.Evaluated = (*replay)(nil)
+)
+
+func (r *replay) Needs() algorithms.Needs { return r.method.Needs() }
+
+func (r *replay) StepFLOPs() float64 { return r.method.StepFLOPs() }
+
+func (r *replay) Begin() int {
+	r.now = r.round(r.done)
+	return r.now.values
+}
+
+func (r *replay) Solve(q algorithms.Request) algorithms.Work { return r.now.works[q.Device] }
+
+func (r *replay) Commit(int) {}
+
+// Discard cannot happen to a run that is recorded but at its very end, when it
+// stalls in the middle of a round.
+func (r *replay) Discard(int) {}
+
+func (r *replay) End() float64 {
+	r.done++
+	return r.now.flops
+}
+
+// Objective returns the objective after the rounds so far.
+func (r *replay) Objective() mtl.Objective { return r.state(r.done).objective }
+
+// Hash returns the hash of the weights after the rounds so far.
+func (r *replay) Hash() uint64 { return r.state(r.done).hash }
+
+// Model is the recording's, which may be rounds ahead: a run over a recording is
+// evaluated by Evaluate.
+func (r *replay) Model() algorithms.Model {
+	panic("experiment: a recorded run was asked for its model")
+}
+
+func (r *replay) Recouple(mtl.Coupling) {
+	panic("experiment: a recorded run was given another coupling")
+}

@@ -1,0 +1,100 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"fedsim/results"
+	"fedsim/scenarios"
+)
+
+// Three links, retries after drops, two methods that wait for everyone, two
+// seeds and a tuning grid: what is shared must not be seen in any bit.
+const shared = `
+[data.synthetic]
+tasks = 5
+features = 6
+[run]
+rounds = 25
+seeds = [1, 2]
+[problem]
+warm_omega = 1
+[methods.mocha]
+[methods.cocoa]
+[methods.mb-sgd]
+[[experiment]]
+name = "links"
+sweep = { "network.profile" = ["3g", "wifi"], "faults.drop_probability" = [0, 0.3] }
+[experiment.tune.mocha]
+"options.epochs" = [1, 3]
+`
+
+func TestRecordedRunsEqualComputedOnes(t *testing.T) {
+	s, err := scenarios.Parse("shared.toml", []byte(shared), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	collect := func(workers, most int) []results.Run {
+		runs := make([]results.Run, Total(s.Experiments))
+		o := Options{Workers: workers, Clock: time.Now, Finished: func(i int, r results.Run) error {
+			r.WallS = 0
+			runs[i] = r
+			return nil
+		}}
+		if err := run(context.Background(), s.Experiments, o, most); err != nil {
+			t.Fatal(err)
+		}
+		return runs
+	}
+	want := collect(1, 0)
+	if len(want) != 24 || len(want[0].Rounds) != 26 {
+		t.Fatalf("%d runs, the first with %d rounds; want 24 with 26", len(want), len(want[0].Rounds))
+	}
+	for _, workers := range []int{1, 2, 8} {
+		got := collect(workers, mostRecorded)
+		for i := range want {
+			if a, b := text(got[i]), text(want[i]); a != b {
+				t.Fatalf("%d workers: run %s differs:\n%s\nwant\n%s", workers, want[i].ID, a, b)
+			}
+		}
+	}
+}
+
+// text shows every bit of a run: %x tells all floats apart, NaN included.
+func text(r results.Run) string {
+	s := fmt.Sprintf("%s %s %v %v %d %s %x %x %016x %016x\n", r.ID, r.Method, r.Point, r.Tuned, r.Seed, r.Status,
+		math.Float64bits(r.Optimum), math.Float64bits(r.OptimumGap), r.EventHash, r.ModelHash)
+	for _, x := range r.Rounds {
+		s += fmt.Sprintf("%x\n", x)
+	}
+	return s
+}
+
+// A recording is made once for all runs that differ in time alone.
+func TestRunsThatDifferInTimeShareARecording(t *testing.T) {
+	s, err := scenarios.Parse("shared.toml", []byte(shared), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := map[recordingKey]int{}
+	for _, j := range s.Experiments[0].Jobs {
+		for _, c := range j.Candidates {
+			for _, seed := range j.Seeds {
+				x := c.WithSeed(seed)
+				keys[recordingKey{keyOf(&x.Settings), x.Algorithm, fmt.Sprintf("%+v", x.Options), x.Seed}]++
+			}
+		}
+	}
+	// mocha with two options, cocoa, mb-sgd; two seeds each; four points.
+	if len(keys) != 8 {
+		t.Errorf("%d recordings, want 8", len(keys))
+	}
+	for key, n := range keys {
+		if n != 4 {
+			t.Errorf("%v serves %d runs, want 4", key, n)
+		}
+	}
+}
