@@ -18,18 +18,19 @@ const (
 // it is split and prepared. Keys that belong to another source must be left at
 // their defaults.
 type Config struct {
-	Source        string  `toml:"source" doc:"synthetic (generated), uci-har (the UCI archive, packed or unpacked) or csv (one file with a header)"`
-	Path          string  `toml:"path" doc:"the zip or folder of uci-har, the file of csv; empty for synthetic"`
-	Preset        string  `toml:"preset" doc:"human-activity, google-glass or vehicle-sensor: a generated set with the sizes of the paper's Table 3; empty: a small set, changed by [data.synthetic]"`
-	TestFraction  float64 `toml:"test_fraction" doc:"share of each task's rows held out, in [0, 1); 0 holds out none"`
-	Seed          uint64  `toml:"seed" doc:"of generation, split and skew; apart from the seed of a run, so that runs share their data"`
-	Standardize   bool    `toml:"standardize" doc:"give each feature mean 0 and variance 1 over the training rows of all tasks"`
-	Bias          bool    `toml:"bias" doc:"append a feature that is always 1"`
-	Skew          bool    `toml:"skew" doc:"thin out the training rows so that task sizes differ widely (the paper's Table 4): the largest task is kept, the others get log-uniform sizes from skew_min to their own"`
-	SkewMin       int     `toml:"skew_min" doc:"training rows of the smallest task of a skewed set"`
-	PositiveClass string  `toml:"positive_class" doc:"uci-har: the activity whose label is +1; all others are -1"`
-	TaskColumn    string  `toml:"task_column" doc:"csv: name of the column that names the task"`
-	LabelColumn   string  `toml:"label_column" doc:"csv: name of the column of labels, -1 and +1 or 0 and 1"`
+	Source         string  `toml:"source" doc:"synthetic (generated), uci-har (the UCI archive, packed or unpacked) or csv (one file with a header)"`
+	Path           string  `toml:"path" doc:"the zip or folder of uci-har, the file of csv; empty for synthetic"`
+	Preset         string  `toml:"preset" doc:"human-activity, google-glass or vehicle-sensor: a generated set with the sizes of the paper's Table 3; empty: a small set, changed by [data.synthetic]"`
+	TestFraction   float64 `toml:"test_fraction" doc:"share of each task's rows held out, in [0, 1); 0 holds out none"`
+	Seed           uint64  `toml:"seed" doc:"of generation, split and skew; apart from the seed of a run, so that runs share their data"`
+	Standardize    bool    `toml:"standardize" doc:"give each feature mean 0 and variance 1 over the training rows of all tasks"`
+	Bias           bool    `toml:"bias" doc:"append a feature that is always 1"`
+	Skew           bool    `toml:"skew" doc:"thin out the training rows so that task sizes differ widely (the paper's Table 4): the largest task is kept, the others get log-uniform sizes from skew_min to their own"`
+	SkewMin        int     `toml:"skew_min" doc:"training rows of the smallest task of a skewed set"`
+	DevicesPerTask int     `toml:"devices_per_task" doc:"devices that the training rows of every task are dealt out to (paper, remark 4)"`
+	PositiveClass  string  `toml:"positive_class" doc:"uci-har: the activity whose label is +1; all others are -1"`
+	TaskColumn     string  `toml:"task_column" doc:"csv: name of the column that names the task"`
+	LabelColumn    string  `toml:"label_column" doc:"csv: name of the column of labels, -1 and +1 or 0 and 1"`
 
 	Synthetic SyntheticConfig `toml:"synthetic" doc:"what the generator makes; see the preset for the values that are not set"`
 }
@@ -59,13 +60,14 @@ type SyntheticConfig struct {
 // clusters, 40 features, 60 to 180 training rows, a quarter of the rows held out.
 func Defaults() Config {
 	return Config{
-		Source:        SourceSynthetic,
-		TestFraction:  defaultTestFraction,
-		Seed:          1,
-		SkewMin:       3, // the smallest task of HA-Skew, Table 4
-		PositiveClass: "SITTING",
-		TaskColumn:    "task",
-		LabelColumn:   "label",
+		Source:         SourceSynthetic,
+		TestFraction:   defaultTestFraction,
+		Seed:           1,
+		DevicesPerTask: 1,
+		SkewMin:        3, // the smallest task of HA-Skew, Table 4
+		PositiveClass:  "SITTING",
+		TaskColumn:     "task",
+		LabelColumn:    "label",
 		Synthetic: SyntheticConfig{
 			PositiveShare: -1, ClusterSpread: -1, TaskSpread: -1, Shift: -1,
 			Margin: -1, DifficultySpread: -1, Noise: -1,
@@ -89,6 +91,7 @@ func (c Config) Validate(check *config.Checker) {
 	check.OneOf("source", c.Source, SourceSynthetic, SourceHAR, SourceCSV)
 	check.Require(c.TestFraction >= 0 && c.TestFraction < 1, "test_fraction", c.TestFraction, "must be in [0, 1)")
 	check.Require(c.SkewMin >= 1, "skew_min", c.SkewMin, "must be at least 1")
+	check.Require(c.DevicesPerTask >= 1, "devices_per_task", c.DevicesPerTask, "must be at least 1")
 	switch c.Source {
 	case SourceSynthetic:
 		check.Require(c.Path == "", "path", c.Path, `must be empty when source is "synthetic"; set source to "uci-har" or "csv" to read a file`)

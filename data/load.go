@@ -32,7 +32,8 @@ func Load(cfg Config) (*Set, error) {
 
 // Prepare loads the set and makes of it what a run works on: split, then skew
 // of the training rows, then scaling fitted to the training rows alone, then
-// the bias.
+// the bias, then the sharing of tasks among devices. The test set has one element
+// for each task.
 func Prepare(cfg Config) (*Split, error) {
 	set, err := Load(cfg)
 	if err != nil {
@@ -55,6 +56,9 @@ func Prepare(cfg Config) (*Split, error) {
 	if cfg.Bias {
 		AppendBias(split.Train)
 		AppendBias(split.Test)
+	}
+	if split.Train, err = Share(split.Train, cfg.DevicesPerTask, cfg.Seed); err != nil {
+		return nil, err
 	}
 	return split, nil
 }

@@ -31,6 +31,7 @@ const (
 	Charging                       // when a flat device is charged
 	Reference                      // the central solver of the reference optimum
 	ClientSplit                    // cross-validation folds
+	Share                          // which of a task's devices holds a row
 )
 
 // Stream is a PCG generator that lives on the caller's stack. The zero value

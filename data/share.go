@@ -1,0 +1,35 @@
+package data
+
+import (
+	"fmt"
+
+	"fedsim/internal/rng"
+)
+
+// Share deals the rows of every task out to devices of its own, as evenly as
+// can be and at random by the seed: several devices then hold data of one task
+// (paper, remark 4). The devices of task t follow each other, named
+// "task/1", "task/2", ...; Owner tells their task. It fails for a task with
+// fewer rows than devices. One device per task returns the set itself.
+func Share(set *Set, devices int, seed uint64) (*Set, error) {
+	if devices == 1 {
+		return set, nil
+	}
+	shared := set.empty()
+	shared.Owner = make([]int, 0, devices*len(set.Tasks))
+	for t := range set.Tasks {
+		task := &set.Tasks[t]
+		n := task.X.Rows
+		if n < devices {
+			return nil, fmt.Errorf("task %q of data set %q has %d training rows: they cannot be shared by %d devices", task.Name, set.Name, n, devices)
+		}
+		rows := permutation(n, seed, rng.Share, t)
+		for k := range devices {
+			part := task.pick(rows[n*k/devices : n*(k+1)/devices])
+			part.Name = fmt.Sprintf("%s/%d", task.Name, k+1)
+			shared.Tasks = append(shared.Tasks, part)
+			shared.Owner = append(shared.Owner, t)
+		}
+	}
+	return shared, nil
+}

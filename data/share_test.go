@@ -1,0 +1,51 @@
+package data
+
+import (
+	"sort"
+	"testing"
+)
+
+func TestShareDealsEveryRowOutOnce(t *testing.T) {
+	cfg := Defaults()
+	set, err := Load(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const devices = 3
+	shared, err := Share(set, devices, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(shared.Tasks) != devices*len(set.Tasks) || shared.Features != set.Features {
+		t.Fatalf("%d devices of %d features, want %d of %d", len(shared.Tasks), shared.Features, devices*len(set.Tasks), set.Features)
+	}
+	for task := range set.Tasks {
+		var got, want []float64
+		for i := range set.Tasks[task].X.Rows {
+			want = append(want, set.Tasks[task].X.Row(i)[0])
+		}
+		for k := range devices {
+			device := devices*task + k
+			if shared.TaskOf(device) != task {
+				t.Errorf("device %d belongs to task %d, want %d", device, shared.TaskOf(device), task)
+			}
+			x := &shared.Tasks[device].X
+			if n := set.Tasks[task].X.Rows; x.Rows < n/devices || x.Rows > n/devices+1 {
+				t.Errorf("device %d holds %d of %d rows", device, x.Rows, n)
+			}
+			for i := range x.Rows {
+				got = append(got, x.Row(i)[0])
+			}
+		}
+		sort.Float64s(got)
+		sort.Float64s(want)
+		for i := range want {
+			if got[i] != want[i] {
+				t.Fatalf("task %d: the rows dealt out are not the task's", task)
+			}
+		}
+	}
+	if _, err := Share(set, set.Tasks[0].X.Rows+1, 7); err == nil {
+		t.Error("a task was shared by more devices than it has rows")
+	}
+}
