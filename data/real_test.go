@@ -50,7 +50,7 @@ func TestRealHAR(t *testing.T) {
 
 // Tasks 6 and 8 of the authors' example set have no positive row.
 func TestRealLandmine(t *testing.T) {
-	set, err := Load(Config{Source: SourceCSV, Path: realFile(t, "landmine.csv"), SkewMin: 1,
+	set, err := Load(Config{Source: SourceCSV, DevicesPerTask: 1, Path: realFile(t, "landmine.csv"), SkewMin: 1,
 		PositiveClass: "SITTING", TaskColumn: "task", LabelColumn: "label", Synthetic: Defaults().Synthetic})
 	if err != nil {
 		t.Fatal(err)

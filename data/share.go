@@ -16,6 +16,7 @@ func Share(set *Set, devices int, seed uint64) (*Set, error) {
 		return set, nil
 	}
 	shared := set.empty()
+	shared.Tasks = shared.Tasks[:0]
 	shared.Owner = make([]int, 0, devices*len(set.Tasks))
 	for t := range set.Tasks {
 		task := &set.Tasks[t]
