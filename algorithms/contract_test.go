@@ -310,10 +310,12 @@ func TestRecouple(t *testing.T) {
 			}
 			// It still finds the optimum, of the new problem.
 			best := evaluate(a, p, next).Primal
-			optimum := p.Optimize(testPool, next, nil, 1e-10, 100_000).Primal
-			for h := range 3000 {
+			optimum := p.Optimize(testPool, next, nil, 1e-6, 10_000).Lower()
+			for h := range 1000 {
 				round(a, p, 30+h, NoLimit, nil)
-				best = math.Min(best, evaluate(a, p, next).Primal)
+				if h%10 == 9 {
+					best = math.Min(best, evaluate(a, p, next).Primal)
+				}
 			}
 			if gap := best/optimum - 1; gap < -1e-9 || gap > 0.02 {
 				t.Errorf("P = %v after the update, the optimum is %v", best, optimum)
@@ -327,7 +329,7 @@ func TestRecouple(t *testing.T) {
 // each takes part now and then).
 func TestCoupledOptimum(t *testing.T) {
 	everyMethod(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
-		optimum := p.Optimize(testPool, c, nil, 1e-10, 100_000).Primal
+		optimum := p.Optimize(testPool, c, nil, 1e-6, 10_000).Lower()
 		a := start(t, name, p, c, func(o Options) {
 			switch o := o.(type) {
 			case *MbSDCAOptions:
@@ -336,13 +338,18 @@ func TestCoupledOptimum(t *testing.T) {
 				o.Batch = 30
 			}
 		})
-		tolerance := map[string]float64{"mocha": 1e-4, "cocoa": 1e-4, "mb-sdca": 0.02, "mb-sgd": 0.05}[name]
+		tolerance := map[string]float64{"mocha": 1e-4, "cocoa": 1e-4, "mb-sdca": 0.05, "mb-sgd": 0.05}[name]
 		best := math.Inf(1)
-		for h := range 1500 {
+		gap := math.Inf(1)
+		for h := 0; h < 4000 && gap > tolerance; h++ {
 			round(a, p, h, NoLimit, func(k int) bool { return chance(k, h, 0.5) })
-			best = math.Min(best, evaluate(a, p, c).Primal)
+			if h%20 == 19 {
+				best = math.Min(best, evaluate(a, p, c).Primal)
+				gap = best/optimum - 1
+			}
 		}
-		if gap := best/optimum - 1; gap < -1e-9 || gap > tolerance {
+		t.Logf("within %.2g", gap)
+		if gap < -1e-9 || gap > tolerance {
 			t.Errorf("P = %v, the optimum is %v: %.2g off, want %g", best, optimum, gap, tolerance)
 		}
 	})

@@ -13,8 +13,8 @@ import (
 
 // randomProblem makes a small classification problem of devices with the given
 // numbers of rows, each with a task of its own unless owner says otherwise:
-// labels follow a direction that all share in part, one in ten is flipped, and
-// the third row of every device is empty. change may be nil.
+// labels follow a direction that all share in part, one in ten is flipped. change
+// may be nil.
 func randomProblem(t testing.TB, change func(*mtl.Config), owner []int, features int, sizes ...int) (*mtl.Problem, mtl.Coupling) {
 	t.Helper()
 	train := &data.Set{Name: "random", Features: features, Generated: true}
@@ -35,9 +35,7 @@ func randomProblem(t testing.TB, change func(*mtl.Config), owner []int, features
 		for i := range n {
 			z := 0.0
 			for j, x := 0, task.X.Row(i); j < features; j++ {
-				if i != 2 {
-					x[j] = draw.Normal()
-				}
+				x[j] = draw.Normal()
 				z += x[j] * w[j]
 			}
 			task.Y[i] = math.Copysign(1, z)

@@ -1,0 +1,112 @@
+package algorithms
+
+import (
+	"reflect"
+	"regexp"
+	"slices"
+	"testing"
+
+	"fedsim/config"
+)
+
+func TestRegistry(t *testing.T) {
+	names := Names()
+	if !slices.IsSorted(names) {
+		t.Errorf("%v are not in order", names)
+	}
+	for _, name := range []string{"cocoa", "mb-sdca", "mb-sgd", "mocha"} {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s is not registered", name)
+		}
+	}
+	if _, ok := Lookup("Mocha"); ok {
+		t.Error("names are found in another case")
+	}
+	valid := regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+	for _, name := range names {
+		f, ok := Lookup(name)
+		if !ok || f.Name != name || f.Summary == "" || f.Reference == "" || !valid.MatchString(name) {
+			t.Errorf("%s: %+v", name, f)
+		}
+		o := f.Options()
+		c := config.NewChecker()
+		o.Validate(c)
+		if problems := c.Problems(); len(problems) > 0 {
+			t.Errorf("%s: its defaults are refused: %v", name, problems)
+		}
+		if f.Options() == o {
+			t.Errorf("%s: two runs would share their options", name)
+		}
+		v := reflect.TypeOf(o).Elem()
+		for i := range v.NumField() {
+			if tag := v.Field(i).Tag; tag.Get("toml") == "" || tag.Get("doc") == "" {
+				t.Errorf("%s: option %s lacks a key or a description", name, v.Field(i).Name)
+			}
+		}
+	}
+}
+
+// Factories are registered from init functions: a wrong one must not go
+// unnoticed.
+func TestRegisterPanics(t *testing.T) {
+	options := func() Options { return &MOCHAOptions{} }
+	build := func(Setup, Options) (Algorithm, error) { return nil, nil }
+	for want, f := range map[string]Factory{
+		`algorithms: "mocha" is registered twice`:                            {Name: "mocha", Options: options, New: build},
+		`algorithms: factory "" needs a name, options and a constructor`:     {Options: options, New: build},
+		`algorithms: factory "x" needs a name, options and a constructor`:    {Name: "x", New: build},
+		`algorithms: factory "idle" needs a name, options and a constructor`: {Name: "idle", Options: options},
+	} {
+		func() {
+			defer func() {
+				if got := recover(); got != want {
+					t.Errorf("panic %v, want %s", got, want)
+				}
+			}()
+			Register(f)
+		}()
+		if _, ok := Lookup(f.Name); ok && f.Name != "mocha" {
+			t.Errorf("%q is registered", f.Name)
+		}
+	}
+}
+
+func TestOptionsValidate(t *testing.T) {
+	for _, c := range []struct {
+		options Options
+		want    []string
+	}{
+		{&MOCHAOptions{Epochs: -1}, []string{"o.epochs = -1: must be in [0, 1e6]"}},
+		{&MOCHAOptions{Epochs: 1e7}, []string{"o.epochs = 1e+07: must be in [0, 1e6]"}},
+		{&MOCHAOptions{Epochs: nan()}, []string{"o.epochs = NaN: must be in [0, 1e6]"}},
+		{&CoCoAOptions{}, []string{
+			"o.theta = 0: must be in (0, 1)", "o.check_every = 0: must be in (0, 1000]", "o.max_epochs = 0: must be in (0, 1e6]"}},
+		{&CoCoAOptions{Theta: 1, CheckEvery: 1001, MaxEpochs: 1e7}, []string{
+			"o.theta = 1: must be in (0, 1)", "o.check_every = 1001: must be in (0, 1000]", "o.max_epochs = 1e+07: must be in (0, 1e6]"}},
+		{&CoCoAOptions{Theta: nan(), CheckEvery: nan(), MaxEpochs: nan()}, []string{
+			"o.theta = NaN: must be in (0, 1)", "o.check_every = NaN: must be in (0, 1000]", "o.max_epochs = NaN: must be in (0, 1e6]"}},
+		{&MbSDCAOptions{Batch: -1, Beta: 0.5}, []string{"o.batch = -1: must not be negative", "o.beta = 0.5: must be in [1, batch]"}},
+		{&MbSDCAOptions{Batch: 4, Beta: 5}, []string{"o.beta = 5: must be in [1, batch]"}},
+		{&MbSDCAOptions{Batch: 0, Beta: 5}, nil},
+		{&MbSDCAOptions{Batch: 4, Beta: nan()}, []string{"o.beta = NaN: must be in [1, batch]"}},
+		{&MbSGDOptions{Batch: -1, Step: -1, Delay: 0}, []string{
+			"o.batch = -1: must not be negative", "o.step = -1: must be in [0, 1e12]", "o.delay = 0: must be in (0, 1e12]"}},
+		{&MbSGDOptions{Batch: 1, Step: nan(), Delay: nan()}, []string{"o.step = NaN: must be in [0, 1e12]", "o.delay = NaN: must be in (0, 1e12]"}},
+		{&MbSGDOptions{Batch: 1, Step: 0, Delay: 1e12}, nil},
+	} {
+		check := config.NewChecker()
+		c.options.Validate(check.In("o"))
+		var got []string
+		for _, p := range check.Problems() {
+			got = append(got, p.Error())
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%+v:\ngot  %q\nwant %q", c.options, got, c.want)
+		}
+	}
+}
+
+func nan() float64 {
+	zero := 0.0
+	return zero / zero
+}
