@@ -54,29 +54,9 @@ func Run(ctx context.Context, experiments []scenarios.Experiment, o Options) err
 func run(ctx context.Context, experiments []scenarios.Experiment, o Options, mostRecorded int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &runner{
-		options: o, pool: parallel.NewPool(o.Workers), ctx: ctx, cancel: cancel, mostRecorded: mostRecorded,
-	}
-	r.prepare.pool = r.pool
-	var jobs []job
-	index := 0
-	for i := range experiments {
-		e := &experiments[i]
-		for k := range e.Jobs {
-			jobs = append(jobs, job{Job: &e.Jobs[k], target: e.Tuning.Target, first: index})
-			index += len(e.Jobs[k].Seeds)
-		}
-	}
-	for _, j := range jobs {
-		r.total += len(j.Seeds)
-		if len(j.Candidates) > 1 {
-			r.total += len(j.Candidates)
-		}
-	}
-	// First what all runs need, then the winners of the tuning, then the runs:
-	// each step is spread over the workers by itself.
-	r.ready(jobs)
-	r.pool.For(len(jobs), func(i, _ int) { r.tune(&jobs[i]) })
+	r := newRunner(ctx, cancel, o, mostRecorded)
+	jobs := r.jobs(experiments)
+	r.choose(jobs)
 	var seeds []repetition
 	for i := range jobs {
 		for k := range jobs[i].Seeds {
@@ -85,14 +65,6 @@ func run(ctx context.Context, experiments []scenarios.Experiment, o Options, mos
 	}
 	r.pool.For(len(seeds), func(i, _ int) { r.repeat(seeds[i]) })
 	return context.Cause(ctx)
-}
-
-// job is a method at a point: candidates to tune over, then seeds to repeat.
-type job struct {
-	*scenarios.Job
-	target float64
-	first  int // index of its first run
-	winner int
 }
 
 type repetition struct {
@@ -114,6 +86,12 @@ type runner struct {
 	done  int
 	total int
 	share float64
+}
+
+func newRunner(ctx context.Context, cancel context.CancelCauseFunc, o Options, mostRecorded int) *runner {
+	r := &runner{options: o, pool: parallel.NewPool(o.Workers), ctx: ctx, cancel: cancel, mostRecorded: mostRecorded}
+	r.prepare.pool = r.pool
+	return r
 }
 
 // ready prepares what the runs start from, each problem once.
@@ -140,45 +118,12 @@ func (r *runner) ready(jobs []job) {
 	})
 }
 
-// tune picks the candidate that reaches the target first in virtual time. When
-// none does, it is the one with the lowest sub-optimality at the end. All
-// candidates have the same budget; one that is slower than the best so far is
-// not followed further, since it cannot win.
-func (r *runner) tune(j *job) {
-	if len(j.Candidates) == 1 {
-		return
-	}
-	best, lowest := math.Inf(1), math.Inf(1)
-	for i := range j.Candidates {
-		run := j.Candidates[i]
-		plan := plan(&run)
-		plan.StopAt = j.target
-		if !math.IsInf(best, 1) && (plan.MaxTime == 0 || best < plan.MaxTime) {
-			plan.MaxTime = best
-		}
-		out, err := r.execute(&run, plan, "tuning")
-		if err != nil || r.ctx.Err() != nil {
-			return
-		}
-		x := results.Run{Rounds: out.Rounds}
-		if hit, ok := x.Reached(j.target); ok {
-			if hit.TimeS < best {
-				best, j.winner = hit.TimeS, i
-			}
-			continue
-		}
-		if last, ok := x.Last(); ok && math.IsInf(best, 1) && last.Suboptimality < lowest {
-			lowest, j.winner = last.Suboptimality, i
-		}
-	}
-}
-
 // repeat runs the winner of a job under one of its seeds.
 func (r *runner) repeat(rep repetition) {
 	if r.ctx.Err() != nil {
 		return
 	}
-	run := rep.job.Candidates[rep.job.winner].WithSeed(rep.job.Seeds[rep.seed])
+	run := rep.job.Candidates[rep.job.Winner].WithSeed(rep.job.Seeds[rep.seed])
 	start := r.options.Clock()
 	out, err := r.execute(&run, plan(&run), "running")
 	if err != nil {

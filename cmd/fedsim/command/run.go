@@ -59,11 +59,17 @@ interrupt (Ctrl-C) ends the runs after their round and keeps them.`,
 	flags := cmd.Flags()
 	flags.Uint64Var(&f.seed, "seed", 0, "run with this seed alone: short for --set run.seeds=[N]")
 	flags.StringVar(&f.out, "out", "", "directory for the results (default runs/<scenario name>)")
-	flags.IntVar(&f.workers, "workers", 0, "how many cores to use; 0: all; changes no result")
 	flags.BoolVar(&f.force, "force", false, "overwrite a complete run")
+	f.addComputing(cmd)
+	return cmd
+}
+
+// addComputing gives cmd the flags that say how, not what, is computed.
+func (f *runFlags) addComputing(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.IntVar(&f.workers, "workers", 0, "how many cores to use; 0: all; changes no result")
 	flags.StringVar(&f.queue, "queue", engine.DefaultQueue, "event queue: "+strings.Join(engine.Queues(), " or ")+"; changes no result")
 	flags.StringVar(&f.progress, "progress", progressAuto, "progress on standard error: "+strings.Join(progressNames, ", "))
-	return cmd
 }
 
 // addSet gives cmd the flag --set.

@@ -1,0 +1,113 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fedsim/experiment"
+	"fedsim/results"
+	"fedsim/scenarios"
+)
+
+// newTune returns the command that shows how the methods of a scenario are tuned.
+func newTune() *cobra.Command {
+	f := runFlags{}
+	cmd := &cobra.Command{
+		Use:   "tune SCENARIO",
+		Short: "Run the tuning grids of a scenario and print them with their winners",
+		Long: `Run the tuning grids of a scenario and print them with their winners.
+
+Every candidate of [experiment.tune.<method>] runs under the first seed with the
+same budget of rounds. The winner, marked with a star, is the one that reaches
+the target of [experiment.tuning] in the least virtual time, or else the one that
+ends at the lowest sub-optimality. A candidate that is slower than the best before
+it is given up there. "fedsim run" does the same before it runs the winners.`,
+		Example: `  fedsim tune fig1-statistical
+  fedsim tune fig1-statistical --set 'experiment.fig1-statistical.tune.mocha."options.epochs"=[1, 20]'`,
+		Args: takes(1, 1, "one scenario, a file or the name of a shipped one"),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.tune(cmd, args[0]) },
+	}
+	addSet(cmd, &f.set)
+	f.addComputing(cmd)
+	return cmd
+}
+
+func (f *runFlags) tune(cmd *cobra.Command, name string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	scenario, err := scenarios.Load(name, f.set)
+	if err != nil {
+		return err
+	}
+	p := newProgress(cmd.ErrOrStderr(), f.progress, time.Now)
+	grids, err := experiment.Tune(cmd.Context(), scenario.Experiments, experiment.Options{
+		Workers: f.workers, Queue: f.queue, Progress: p.update, Clock: time.Now,
+	})
+	p.end()
+	if err != nil {
+		if experiment.Interrupted(err) {
+			return interrupted{"interrupted while tuning, nothing is kept", err}
+		}
+		return err
+	}
+	if len(grids) == 0 {
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "scenario %s tunes nothing: it has no [experiment.tune.<method>]\n", scenario.Name)
+		return err
+	}
+	return writeGrids(cmd.OutOrStdout(), grids)
+}
+
+// writeGrids prints the grids, a block for each.
+func writeGrids(w io.Writer, grids []experiment.Grid) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for i, g := range grids {
+		if i > 0 {
+			fmt.Fprintln(t)
+		}
+		fmt.Fprintf(t, "%s, %s%s: virtual time to a relative sub-optimality of %.0e\n", g.Experiment, g.Method, at(g.Point), g.Target)
+		for k, trial := range g.Trials {
+			mark := " "
+			if k == g.Winner {
+				mark = "*"
+			}
+			fmt.Fprintf(t, "  %s %s\t%s\n", mark, settings(trial.Options), outcome(trial))
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("write the grids: %w", err)
+	}
+	return nil
+}
+
+// outcome says how a candidate did.
+func outcome(t experiment.Trial) string {
+	switch {
+	case t.Reached:
+		return fmt.Sprintf("%s\t%d rounds", results.HumanTime(t.TimeS), t.Rounds)
+	case t.GivenUp:
+		return fmt.Sprintf("over %s\tgiven up at %.1e after %d rounds", results.HumanTime(t.TimeS), t.Last, t.Rounds)
+	default:
+		return fmt.Sprintf("not reached\tends at %.1e after %d rounds", t.Last, t.Rounds)
+	}
+}
+
+func at(point []results.Setting) string {
+	if len(point) == 0 {
+		return ""
+	}
+	return ", " + settings(point)
+}
+
+func settings(list []results.Setting) string {
+	parts := make([]string, len(list))
+	for i, s := range list {
+		parts[i] = strings.TrimPrefix(s.Key, "options.") + " = " + s.Value
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,132 @@
+package experiment
+
+import (
+	"context"
+	"math"
+
+	"fedsim/results"
+	"fedsim/scenarios"
+)
+
+// Grid is the tuning of a method at a point of an experiment: all candidates
+// under the first seed, with the same budget of rounds.
+type Grid struct {
+	Experiment, Method string
+	Point              []results.Setting
+	Target             float64 // relative sub-optimality that is to be reached
+	Trials             []Trial // in the order of the grid
+	Winner             int     // index into Trials
+}
+
+// Trial is how a candidate did.
+type Trial struct {
+	Options []results.Setting
+	Reached bool    // the target, before it was given up
+	Rounds  int     // to the target, or to where it ended
+	TimeS   float64 // virtual seconds likewise
+	Last    float64 // sub-optimality at the end
+	GivenUp bool    // it was slower than the best before it, and not followed further
+}
+
+// Tune runs the tuning of expanded experiments and nothing else. Methods without
+// a grid are left out.
+func Tune(ctx context.Context, experiments []scenarios.Experiment, o Options) ([]Grid, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r := newRunner(ctx, cancel, o, mostRecorded)
+	var tuned []job
+	for _, j := range r.jobs(experiments) {
+		if len(j.Candidates) > 1 {
+			tuned = append(tuned, j)
+		}
+	}
+	r.total = 0
+	for _, j := range tuned {
+		r.total += len(j.Candidates)
+	}
+	r.choose(tuned)
+	grids := make([]Grid, len(tuned))
+	for i := range tuned {
+		grids[i] = tuned[i].Grid
+	}
+	return grids, context.Cause(ctx)
+}
+
+// job is a method at a point: candidates to tune over, then seeds to repeat.
+type job struct {
+	*scenarios.Job
+	Grid
+	first int // index of its first run
+}
+
+// jobs lists the jobs of experiments and counts their runs.
+func (r *runner) jobs(experiments []scenarios.Experiment) []job {
+	var jobs []job
+	index := 0
+	for i := range experiments {
+		e := &experiments[i]
+		for k := range e.Jobs {
+			j := job{Job: &e.Jobs[k], first: index}
+			one := &j.Candidates[0]
+			j.Grid = Grid{
+				Experiment: e.Name, Method: one.Label, Point: one.Point, Target: e.Tuning.Target,
+				Trials: make([]Trial, len(j.Candidates)),
+			}
+			jobs = append(jobs, j)
+			index += len(j.Seeds)
+			r.total += len(j.Seeds)
+			if len(j.Candidates) > 1 {
+				r.total += len(j.Candidates)
+			}
+		}
+	}
+	return jobs
+}
+
+// choose prepares what the jobs' runs start from, then picks the winner of each.
+func (r *runner) choose(jobs []job) {
+	r.ready(jobs)
+	r.pool.For(len(jobs), func(i, _ int) { r.tune(&jobs[i]) })
+}
+
+// tune picks the candidate that reaches the target first in virtual time. When
+// none does, it is the one with the lowest sub-optimality at the end. All
+// candidates have the same budget; one that is slower than the best so far is
+// not followed further, since it cannot win.
+func (r *runner) tune(j *job) {
+	if len(j.Candidates) == 1 {
+		return
+	}
+	best, lowest := math.Inf(1), math.Inf(1)
+	for i := range j.Candidates {
+		run := j.Candidates[i]
+		plan := plan(&run)
+		plan.StopAt = j.Target
+		limited := !math.IsInf(best, 1) && (plan.MaxTime == 0 || best < plan.MaxTime)
+		if limited {
+			plan.MaxTime = best
+		}
+		out, err := r.execute(&run, plan, "tuning")
+		if err != nil || r.ctx.Err() != nil {
+			return
+		}
+		trial := &j.Trials[i]
+		trial.Options = run.Tuned
+		x := results.Run{Rounds: out.Rounds}
+		if last, ok := x.Last(); ok {
+			trial.Rounds, trial.TimeS, trial.Last = last.Round, last.TimeS, last.Suboptimality
+		}
+		hit, ok := x.Reached(j.Target)
+		switch {
+		case ok:
+			trial.Reached, trial.Rounds, trial.TimeS = true, hit.Round, hit.TimeS
+			if hit.TimeS < best {
+				best, j.Winner = hit.TimeS, i
+			}
+		case limited && trial.TimeS >= best:
+			trial.GivenUp = true
+		case math.IsInf(best, 1) && trial.Last < lowest:
+			lowest, j.Winner = trial.Last, i
+		}
+	}
+}
