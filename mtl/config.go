@@ -22,7 +22,8 @@ const (
 // Config is the table [problem] of a scenario: loss, regulariser and the
 // constants of the dual method.
 type Config struct {
-	Loss           string  `toml:"loss" doc:"loss of one row: \"hinge\""`
+	Loss           string  `toml:"loss" doc:"loss of one row: \"hinge\", \"smoothed-hinge\", \"squared-hinge\" or \"logistic\" (labels -1 and +1), \"squared\" or \"absolute\" (real targets, or labels)"`
+	Smoothing      float64 `toml:"smoothing" doc:"gamma of \"smoothed-hinge\": the width of margins over which its kink is rounded off; the loss is (1/gamma)-smooth"`
 	LossScaling    string  `toml:"loss_scaling" doc:"weight c_t of a task's loss: \"mean\" (1/n_t, the authors' code) or \"sum\" (1, eq. 1)"`
 	Regularizer    string  `toml:"regularizer" doc:"how tasks are tied together: \"independent\", \"mean\" or \"probabilistic\""`
 	Convention     string  `toml:"convention" doc:"constants of the probabilistic regulariser: \"authors\" (M = Omega/lambda, the published lambda grid) or \"paper\" (eq. prob)"`
@@ -42,7 +43,7 @@ type Config struct {
 // Defaults returns the table's defaults.
 func Defaults() Config {
 	return Config{
-		Loss: LossHinge, LossScaling: Mean, Regularizer: RegProbabilistic, Convention: ConventionAuthors,
+		Loss: LossHinge, Smoothing: 0.5, LossScaling: Mean, Regularizer: RegProbabilistic, Convention: ConventionAuthors,
 		Lambda: 1e-2, Lambda1: 1e-2, Lambda2: 1e-2, SigmaPrime: SigmaSpectral, Gamma: 1,
 		OmegaFloor: 1e-6, WarmFloor: 0.1, OptimumGap: 1e-6, OptimumSweeps: 5000,
 	}
@@ -57,6 +58,7 @@ func (p *Config) Validate(c *config.Checker) {
 		c.Require(v >= 0 && v <= 1, key, v, "must be in [0, 1]")
 	}
 	c.OneOf("loss", p.Loss, LossNames()...)
+	c.Require(p.Smoothing >= 1e-6 && p.Smoothing <= 1e6, "smoothing", p.Smoothing, "must be in [1e-6, 1e6]")
 	c.OneOf("loss_scaling", p.LossScaling, Mean, Sum)
 	c.OneOf("regularizer", p.Regularizer, RegIndependent, RegMean, RegProbabilistic)
 	c.OneOf("convention", p.Convention, ConventionAuthors, ConventionPaper)

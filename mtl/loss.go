@@ -2,6 +2,8 @@ package mtl
 
 // Loss is a convex loss of one row, with what a dual method needs of it. The
 // dual variable a belongs to the row's example (x, y); z = w . x.
+//
+// Methods start from a = 0, where every conjugate is finite.
 type Loss interface {
 	// Value returns loss(z, y).
 	Value(z, y float64) float64
@@ -10,28 +12,52 @@ type Loss interface {
 	// Conjugate returns loss*(-a), +Inf where a is outside the conjugate's domain.
 	Conjugate(a, y float64) float64
 	// Step returns the minimiser b of loss*(-b) + (b-a) z + q/2 (b-a)^2 with
-	// q > 0: the exact coordinate step of SDCA.
+	// q > 0: the exact coordinate step of SDCA. b lies in the conjugate's domain,
+	// rounding included.
 	Step(a, y, z, q float64) float64
 	// Smoothness returns mu: the loss is (1/mu)-smooth in z; 0 when it is not
 	// smooth.
 	Smoothness() float64
 	// Lipschitz returns L: the loss is L-Lipschitz in z; +Inf when it is not.
 	Lipschitz() float64
-	// Regression reports whether the loss takes real targets.
+	// Regression reports whether the loss takes real targets. One that does also
+	// takes the labels -1 and +1, as targets like any others.
 	Regression() bool
 }
 
 // The names of the losses.
-const LossHinge = "hinge"
+const (
+	LossHinge         = "hinge"
+	LossSmoothedHinge = "smoothed-hinge"
+	LossSquaredHinge  = "squared-hinge"
+	LossLogistic      = "logistic"
+	LossSquared       = "squared"
+	LossAbsolute      = "absolute"
+)
 
 // LossNames returns the names a configuration may give.
-func LossNames() []string { return []string{LossHinge} }
+func LossNames() []string {
+	return []string{LossHinge, LossSmoothedHinge, LossSquaredHinge, LossLogistic, LossSquared, LossAbsolute}
+}
+
+// RegressionLosses returns the names of the losses that take real targets.
+func RegressionLosses() []string { return []string{LossSquared, LossAbsolute} }
 
 // lossOf returns the loss of a validated configuration.
 func lossOf(cfg Config) Loss {
 	switch cfg.Loss {
 	case LossHinge:
 		return Hinge{}
+	case LossSmoothedHinge:
+		return SmoothedHinge{Smoothing: cfg.Smoothing}
+	case LossSquaredHinge:
+		return SquaredHinge{}
+	case LossLogistic:
+		return Logistic{}
+	case LossSquared:
+		return Squared{}
+	case LossAbsolute:
+		return Absolute{}
 	}
 	panic("mtl: loss " + cfg.Loss + " passed validation but is not known")
 }

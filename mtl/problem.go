@@ -2,7 +2,9 @@ package mtl
 
 import (
 	"fmt"
+	"strings"
 
+	"fedsim/config"
 	"fedsim/data"
 	"fedsim/internal/kernel"
 )
@@ -24,8 +26,9 @@ type Problem struct {
 }
 
 // NewProblem prepares the problem of a validated configuration. It fails on
-// data that cannot be learnt from: no task, a device without rows, targets that
-// the loss does not take, labels of one class over all tasks.
+// data that cannot be learnt from: no task, a device without rows, labels of one
+// class over all tasks, or, with a config.Problem, targets that the loss does not
+// take.
 func NewProblem(cfg Config, split data.Split) (*Problem, error) {
 	train := split.Train
 	if len(train.Tasks) == 0 {
@@ -33,7 +36,8 @@ func NewProblem(cfg Config, split data.Split) (*Problem, error) {
 	}
 	loss := lossOf(cfg)
 	if train.Real && !loss.Regression() {
-		return nil, fmt.Errorf("loss %q needs the labels -1 and +1, and data set %q has real targets: use \"squared\" or \"absolute\"", cfg.Loss, train.Name)
+		return nil, config.Problem{Key: "problem.loss", Value: cfg.Loss, Want: fmt.Sprintf(
+			"must be one of %s: data set %q has real targets, not the labels -1 and +1", strings.Join(RegressionLosses(), ", "), train.Name)}
 	}
 	regularizer, err := regularizerOf(cfg)
 	if err != nil {

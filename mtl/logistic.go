@@ -1,0 +1,107 @@
+package mtl
+
+import "math"
+
+// Logistic is log(1 + exp(-y z)), with labels -1 and +1. With s = y a its
+// conjugate is loss*(-a) = s log s + (1-s) log(1-s) on 0 <= s <= 1
+// (Shalev-Shwartz and Zhang, JMLR 14, 2013, section 6.2).
+type Logistic struct{}
+
+var _ Loss = Logistic{}
+
+// Value returns log(1 + exp(-y z)) without overflow.
+func (Logistic) Value(z, y float64) float64 {
+	margin := y * z
+	if margin < 0 {
+		return -margin + math.Log1p(math.Exp(margin))
+	}
+	return math.Log1p(math.Exp(-margin))
+}
+
+// Subgradient returns the derivative, -y sigma(-y z).
+func (Logistic) Subgradient(z, y float64) float64 { return -y * sigmoid(-y*z) }
+
+// Conjugate returns s log s + (1-s) log(1-s) with s = y a, which is 0 at both
+// ends, or +Inf outside 0 <= s <= 1.
+func (Logistic) Conjugate(a, y float64) float64 {
+	s := y * a
+	switch {
+	case s < 0 || s > 1:
+		return math.Inf(1)
+	case s == 0 || s == 1:
+		return 0
+	default:
+		return float64(s*math.Log(s)) + float64((1-s)*math.Log1p(-s))
+	}
+}
+
+// The dual variables that a step may return: it stays off the ends, where the
+// conjugate has no derivative.
+const (
+	logisticLeast = 0x1p-1022
+	logisticMost  = 1 - 0x1p-53
+)
+
+// Step returns the root of the derivative, which has no closed form. With
+// s = sigma(t) it is that of the increasing function
+//
+//	g(t) = t + m + q (sigma(t) - y a),   m = y z,
+//
+// between -m - q (1 - y a) and -m + q y a. Newton's method finds it to rounding,
+// mostly in two to five iterations; a bisection takes the place of a Newton step
+// that leaves the bracket or is not half as long as the one before, so that
+// there cannot be many.
+func (Logistic) Step(a, y, z, q float64) float64 {
+	s0, m := y*a, y*z
+	low, high := -m-float64(q*(1-s0)), -m+float64(q*s0)
+	t := -m
+	if s0 > 0 && s0 < 1 {
+		t = min(high, max(low, math.Log(s0)-math.Log1p(-s0)))
+	}
+	last := high - low
+	// Each iteration halves the bracket or the step; brackets are narrower than
+	// q <= 2^100, and 2^-52 is the finest there is to find.
+	const most = 2 * (100 + 52)
+	for range most {
+		s := sigmoid(t)
+		g := t + m + float64(q*(s-s0))
+		const rounding = 0x1p-52
+		if math.Abs(g) <= rounding*(math.Abs(t)+math.Abs(m)+float64(q*max(s, s0))) {
+			break
+		}
+		if g > 0 {
+			high = t
+		} else {
+			low = t
+		}
+		next := t - g/(1+float64(q*s*(1-s)))
+		if !(next > low && next < high) || math.Abs(next-t) > last/2 {
+			next = low + (high-low)/2
+		}
+		if next == t {
+			break
+		}
+		last = math.Abs(next - t)
+		t = next
+	}
+	return y * min(logisticMost, max(logisticLeast, sigmoid(t)))
+}
+
+// sigmoid returns 1/(1 + exp(-t)) without overflow, with full relative precision
+// for small values.
+func sigmoid(t float64) float64 {
+	if t < 0 {
+		e := math.Exp(t)
+		return e / (1 + e)
+	}
+	return 1 / (1 + math.Exp(-t))
+}
+
+// Smoothness returns 4: the second derivative is at most 1/4.
+func (Logistic) Smoothness() float64 { return 4 }
+
+// Lipschitz returns 1.
+func (Logistic) Lipschitz() float64 { return 1 }
+
+// Regression returns false.
+func (Logistic) Regression() bool { return false }

@@ -1,0 +1,55 @@
+package mtl
+
+import "math"
+
+// SmoothedHinge is the hinge with its kink rounded off over a width of gamma =
+// Smoothing > 0: with the margin m = y z it is 0 for m >= 1, 1 - m - gamma/2 for
+// m <= 1 - gamma and (1-m)^2/(2 gamma) in between. Its conjugate is
+// loss*(-a) = -y a + gamma/2 (y a)^2 on 0 <= y a <= 1 (Shalev-Shwartz and Zhang,
+// JMLR 14, 2013, section 6.2). It is at most gamma/2 below the hinge.
+type SmoothedHinge struct{ Smoothing float64 }
+
+var _ Loss = SmoothedHinge{}
+
+// Value returns the loss of the margin y z.
+func (l SmoothedHinge) Value(z, y float64) float64 {
+	short := 1 - float64(y*z)
+	switch {
+	case short <= 0:
+		return 0
+	case short >= l.Smoothing:
+		return short - l.Smoothing/2
+	default:
+		return short * short / (2 * l.Smoothing)
+	}
+}
+
+// Subgradient returns the derivative, -y clip((1 - y z)/gamma, 0, 1).
+func (l SmoothedHinge) Subgradient(z, y float64) float64 {
+	return -y * min(1, max(0, (1-float64(y*z))/l.Smoothing))
+}
+
+// Conjugate returns -y a + gamma/2 (y a)^2, or +Inf outside 0 <= y a <= 1.
+func (l SmoothedHinge) Conjugate(a, y float64) float64 {
+	ya := y * a
+	if ya < 0 || ya > 1 {
+		return math.Inf(1)
+	}
+	return -ya + float64(l.Smoothing/2*ya*ya)
+}
+
+// Step returns y clip(y a + (1 - y z - gamma y a)/(q + gamma), 0, 1).
+func (l SmoothedHinge) Step(a, y, z, q float64) float64 {
+	ya := y * a
+	b := ya + (1-float64(y*z)-float64(l.Smoothing*ya))/(q+l.Smoothing)
+	return y * min(1, max(0, b))
+}
+
+// Smoothness returns gamma.
+func (l SmoothedHinge) Smoothness() float64 { return l.Smoothing }
+
+// Lipschitz returns 1.
+func (SmoothedHinge) Lipschitz() float64 { return 1 }
+
+// Regression returns false.
+func (SmoothedHinge) Regression() bool { return false }
