@@ -159,7 +159,7 @@ func TestMbSGDStepsStartOver(t *testing.T) {
 // at the same w, moved a share beta/b of the way.
 func TestMbSDCAAgainstSlowTwin(t *testing.T) {
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
-		for _, o := range []MbSDCAOptions{{1, 1}, {4, 1}, {4, 3}, {4, 4}, {100, 2}} {
+		for _, o := range []MbSDCAOptions{{1, 1}, {4, 1}, {4, 3}, {4, 4}, {100, 2}, {100, 50}} {
 			a := start(t, "mb-sdca", p, c, func(x Options) { *x.(*MbSDCAOptions) = o }).(*MbSDCA)
 			for h := range 5 {
 				a.Begin()
