@@ -21,6 +21,7 @@ type Config struct {
 	Source         string  `toml:"source" doc:"synthetic (generated), uci-har (the UCI archive, packed or unpacked) or csv (one file with a header)"`
 	Path           string  `toml:"path" doc:"the zip or folder of uci-har, the file of csv; empty for synthetic"`
 	Preset         string  `toml:"preset" doc:"human-activity, google-glass or vehicle-sensor: a generated set with the sizes of the paper's Table 3; empty: a small set, changed by [data.synthetic]"`
+	Target         string  `toml:"target" doc:"what is predicted: class (labels -1 and +1, the error is the share of wrong signs) or real (any number, the error is the root mean square error; csv and synthetic, with the losses squared and absolute)"`
 	TestFraction   float64 `toml:"test_fraction" doc:"share of each task's rows held out, in [0, 1); 0 holds out none"`
 	Seed           uint64  `toml:"seed" doc:"of generation, split and skew; apart from the seed of a run, so that runs share their data"`
 	Standardize    bool    `toml:"standardize" doc:"give each feature mean 0 and variance 1 over the training rows of all tasks"`
@@ -30,7 +31,7 @@ type Config struct {
 	DevicesPerTask int     `toml:"devices_per_task" doc:"devices that the training rows of every task are dealt out to (paper, remark 4)"`
 	PositiveClass  string  `toml:"positive_class" doc:"uci-har: the activity whose label is +1; all others are -1"`
 	TaskColumn     string  `toml:"task_column" doc:"csv: name of the column that names the task"`
-	LabelColumn    string  `toml:"label_column" doc:"csv: name of the column of labels, -1 and +1 or 0 and 1"`
+	LabelColumn    string  `toml:"label_column" doc:"csv: name of the column of labels, -1 and +1 or 0 and 1, or of real targets"`
 
 	Synthetic SyntheticConfig `toml:"synthetic" doc:"what the generator makes; see the preset for the values that are not set"`
 }
@@ -47,13 +48,14 @@ type SyntheticConfig struct {
 	Clusters      int     `toml:"clusters" doc:"number of clusters of related tasks; task t belongs to cluster t mod clusters; 0: the preset's"`
 	Factors       int     `toml:"factors" doc:"number of latent factors that the features are made of; 0: the preset's"`
 
-	PositiveShare    float64 `toml:"positive_share" doc:"share of rows with label +1, in (0, 1); negative: the preset's"`
+	PositiveShare    float64 `toml:"positive_share" doc:"share of rows with label +1, in (0, 1); negative: the preset's; not for real targets"`
 	ClusterSpread    float64 `toml:"cluster_spread" doc:"length of a cluster's deviation from the direction common to all tasks, which has length 1; negative: the preset's"`
 	TaskSpread       float64 `toml:"task_spread" doc:"length of a task's deviation from its cluster's direction; negative: the preset's"`
 	Shift            float64 `toml:"shift" doc:"standard deviation of a task's own offset of each feature; negative: the preset's"`
-	Margin           float64 `toml:"margin" doc:"half the width of the gap between the classes, in standard deviations of the latent score; negative: the preset's"`
-	DifficultySpread float64 `toml:"difficulty_spread" doc:"standard deviation over tasks of the logarithm of the margin; negative: the preset's"`
-	Noise            float64 `toml:"noise" doc:"share of labels flipped at random, in [0, 0.5); negative: the preset's"`
+	Margin           float64 `toml:"margin" doc:"half the width of the gap between the classes, in standard deviations of the latent score; negative: the preset's; not for real targets"`
+	DifficultySpread float64 `toml:"difficulty_spread" doc:"standard deviation over tasks of the logarithm of the margin, or of that of target_noise; negative: the preset's"`
+	Noise            float64 `toml:"noise" doc:"share of labels flipped at random, in [0, 0.5); negative: the preset's; not for real targets"`
+	TargetNoise      float64 `toml:"target_noise" doc:"real targets only: standard deviation of the noise added to the latent score, a target without noise, which has mean 0 and standard deviation 1; negative: the preset's"`
 }
 
 // Defaults returns the configuration of a small generated set: 20 tasks in 3
@@ -61,6 +63,7 @@ type SyntheticConfig struct {
 func Defaults() Config {
 	return Config{
 		Source:         SourceSynthetic,
+		Target:         TargetClass,
 		TestFraction:   defaultTestFraction,
 		Seed:           1,
 		DevicesPerTask: 1,
@@ -70,17 +73,18 @@ func Defaults() Config {
 		LabelColumn:    "label",
 		Synthetic: SyntheticConfig{
 			PositiveShare: -1, ClusterSpread: -1, TaskSpread: -1, Shift: -1,
-			Margin: -1, DifficultySpread: -1, Noise: -1,
+			Margin: -1, DifficultySpread: -1, Noise: -1, TargetNoise: -1,
 		},
 	}
 }
 
 // Resolve returns the configuration with every value that is taken from a
-// preset written out; it yields the same set. With another source than
-// synthetic, or an unknown preset, nothing changes.
+// preset written out; it yields the same set. Shapes that have no effect on the
+// kind of target stay as they are. With another source than synthetic, or an
+// unknown preset, nothing changes.
 func (c Config) Resolve() Config {
 	if c.Source == SourceSynthetic {
-		c.Synthetic = c.Synthetic.over(preset(c.Preset))
+		c.Synthetic = c.Synthetic.over(preset(c.Preset), c.Target)
 	}
 	return c
 }
@@ -89,6 +93,7 @@ func (c Config) Resolve() Config {
 // not looked at.
 func (c Config) Validate(check *config.Checker) {
 	check.OneOf("source", c.Source, SourceSynthetic, SourceHAR, SourceCSV)
+	check.OneOf("target", c.Target, TargetClass, TargetReal)
 	check.Require(c.TestFraction >= 0 && c.TestFraction < 1, "test_fraction", c.TestFraction, "must be in [0, 1)")
 	check.Require(c.SkewMin >= 1, "skew_min", c.SkewMin, "must be at least 1")
 	check.Require(c.DevicesPerTask >= 1, "devices_per_task", c.DevicesPerTask, "must be at least 1")
@@ -96,6 +101,7 @@ func (c Config) Validate(check *config.Checker) {
 	case SourceSynthetic:
 		check.Require(c.Path == "", "path", c.Path, `must be empty when source is "synthetic"; set source to "uci-har" or "csv" to read a file`)
 	case SourceHAR:
+		check.Require(c.Target != TargetReal, "target", c.Target, "must be \"class\" when source is \"uci-har\": its labels are activities")
 		check.Require(c.Path != "", "path", c.Path, "must name the zip or folder of the UCI HAR data set")
 		check.Require(c.PositiveClass != "", "positive_class", c.PositiveClass, "must name an activity, such as SITTING")
 	case SourceCSV:
@@ -115,7 +121,7 @@ func (c Config) Validate(check *config.Checker) {
 				return
 			}
 		}
-		c.Resolve().Synthetic.validate(check.In("synthetic"))
+		c.Resolve().Synthetic.validate(check.In("synthetic"), c.Target)
 	}
 }
 
@@ -136,8 +142,9 @@ func (c Config) validateForeign(check *config.Checker) {
 // maxCells bounds the number of values of a generated set (8 GiB of float64).
 const maxCells = 1 << 30
 
-// validate checks a table in which every value is written out.
-func (s SyntheticConfig) validate(check *config.Checker) {
+// validate checks a table in which every value is written out that has an effect
+// on the kind of target, and that no other is set.
+func (s SyntheticConfig) validate(check *config.Checker, target string) {
 	sizes := true
 	positive := func(key string, value int) {
 		ok := value >= 1 && value <= maxCells
@@ -157,13 +164,25 @@ func (s SyntheticConfig) validate(check *config.Checker) {
 		ok := value >= low && value <= high && !(open && (value == low || value == high))
 		check.Require(ok, key, value, want)
 	}
-	within("positive_share", s.PositiveShare, 0, 1, true, "must be in (0, 1)")
 	within("cluster_spread", s.ClusterSpread, 0, 1e3, false, "must be in [0, 1000]")
 	within("task_spread", s.TaskSpread, 0, 1e3, false, "must be in [0, 1000]")
 	within("shift", s.Shift, 0, 1e3, false, "must be in [0, 1000]")
-	within("margin", s.Margin, 0, 1e3, false, "must be in [0, 1000]")
 	within("difficulty_spread", s.DifficultySpread, 0, 5, false, "must be in [0, 5]")
-	check.Require(s.Noise >= 0 && s.Noise < 0.5, "noise", s.Noise, "must be in [0, 0.5)")
+	foreign := func(key string, value float64) {
+		check.Require(value < 0, key, value, fmt.Sprintf("has no effect when target is %q", target))
+	}
+	switch target {
+	case TargetClass:
+		within("positive_share", s.PositiveShare, 0, 1, true, "must be in (0, 1)")
+		within("margin", s.Margin, 0, 1e3, false, "must be in [0, 1000]")
+		check.Require(s.Noise >= 0 && s.Noise < 0.5, "noise", s.Noise, "must be in [0, 0.5)")
+		foreign("target_noise", s.TargetNoise)
+	case TargetReal:
+		within("target_noise", s.TargetNoise, 0, 1e3, false, "must be in [0, 1000]")
+		foreign("positive_share", s.PositiveShare)
+		foreign("margin", s.Margin)
+		foreign("noise", s.Noise)
+	}
 }
 
 // validateSizes checks how sizes, each of them sensible, go together.

@@ -33,6 +33,8 @@ func TestValidConfigurations(t *testing.T) {
 		"no noise":       func(c *Config) { c.Synthetic.Noise, c.Synthetic.Shift, c.Synthetic.Margin = 0, 0, 0 },
 		"all rows train": func(c *Config) { c.TestFraction = 0 },
 		"har":            func(c *Config) { c.Source, c.Path, c.PositiveClass = SourceHAR, "har.zip", "LAYING" },
+		"real targets":   func(c *Config) { c.Target, c.Synthetic.TargetNoise = TargetReal, 0 },
+		"real csv":       func(c *Config) { c.Source, c.Path, c.Target = SourceCSV, "x.csv", TargetReal },
 		"csv":            func(c *Config) { c.Source, c.Path, c.TaskColumn = SourceCSV, "x.csv", "device" },
 	} {
 		cfg := Defaults()
@@ -68,13 +70,25 @@ func TestInvalidConfigurations(t *testing.T) {
 			`data.positive_class = "p": has no effect when source is "synthetic"; it belongs to source "uci-har"`,
 			`data.task_column = "t": has no effect when source is "synthetic"; it belongs to source "csv"`,
 			`data.label_column = "l": has no effect when source is "synthetic"; it belongs to source "csv"`}},
+		{func(c *Config) { c.Target = "reel" }, []string{
+			`data.target = "reel": must be one of class, real (did you mean "real"?)`}},
+		{func(c *Config) { c.Target, c.Source, c.Path = TargetReal, SourceHAR, "har.zip" }, []string{
+			`data.target = "real": must be "class" when source is "uci-har": its labels are activities`}},
+		{func(c *Config) {
+			c.Target = TargetReal
+			c.Synthetic.PositiveShare, c.Synthetic.Margin, c.Synthetic.Noise, c.Synthetic.TargetNoise = 0.5, 1, 0.1, 2000
+		}, []string{
+			`data.synthetic.target_noise = 2000: must be in [0, 1000]`,
+			`data.synthetic.positive_share = 0.5: has no effect when target is "real"`,
+			`data.synthetic.margin = 1: has no effect when target is "real"`,
+			`data.synthetic.noise = 0.1: has no effect when target is "real"`}},
 		// What the generator would make may stand beside a file.
 		{func(c *Config) {
 			c.Source, c.Path, c.Preset, c.Synthetic.Tasks = SourceCSV, "x", "google-glass", 3
 		}, nil},
 		{func(c *Config) {
 			c.Synthetic = SyntheticConfig{Tasks: -1, Features: -2, RowsMin: -3, RowsMax: -4, Clusters: -5, Factors: -6,
-				PositiveShare: 1, ClusterSpread: math.Inf(1), TaskSpread: math.NaN(), Shift: 2000, Margin: 1e9, DifficultySpread: 6, Noise: 0.5}
+				PositiveShare: 1, ClusterSpread: math.Inf(1), TaskSpread: math.NaN(), Shift: 2000, Margin: 1e9, DifficultySpread: 6, Noise: 0.5, TargetNoise: 0}
 		}, []string{
 			`data.synthetic.tasks = -1: must be in [1, 1073741824]`,
 			`data.synthetic.features = -2: must be in [1, 1073741824]`,
@@ -82,13 +96,14 @@ func TestInvalidConfigurations(t *testing.T) {
 			`data.synthetic.rows_max = -4: must be in [1, 1073741824]`,
 			`data.synthetic.clusters = -5: must be in [1, 1073741824]`,
 			`data.synthetic.factors = -6: must be in [1, 1073741824]`,
-			`data.synthetic.positive_share = 1: must be in (0, 1)`,
 			`data.synthetic.cluster_spread = +Inf: must be in [0, 1000]`,
 			`data.synthetic.task_spread = NaN: must be in [0, 1000]`,
 			`data.synthetic.shift = 2000: must be in [0, 1000]`,
-			`data.synthetic.margin = 1e+09: must be in [0, 1000]`,
 			`data.synthetic.difficulty_spread = 6: must be in [0, 5]`,
-			`data.synthetic.noise = 0.5: must be in [0, 0.5)`}},
+			`data.synthetic.positive_share = 1: must be in (0, 1)`,
+			`data.synthetic.margin = 1e+09: must be in [0, 1000]`,
+			`data.synthetic.noise = 0.5: must be in [0, 0.5)`,
+			`data.synthetic.target_noise = 0: has no effect when target is "class"`}},
 		{func(c *Config) { c.Synthetic.Clusters, c.Synthetic.Factors = 21, 41 }, []string{
 			`data.synthetic.clusters = 21: must be at most tasks = 20`,
 			`data.synthetic.factors = 41: must be at most features = 40`}},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,12 +20,12 @@ import (
 
 // ReadCSVFile reads the file at path as ReadCSV does; the set is named after
 // the file.
-func ReadCSVFile(path, taskColumn, labelColumn string) (*Set, error) {
+func ReadCSVFile(path, taskColumn, labelColumn, target string) (*Set, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read csv data: %w", err)
 	}
-	set, err := ReadCSV(file, path, taskColumn, labelColumn)
+	set, err := ReadCSV(file, path, taskColumn, labelColumn, target)
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, err
 	}
@@ -33,24 +34,27 @@ func ReadCSVFile(path, taskColumn, labelColumn string) (*Set, error) {
 }
 
 // ReadCSV reads a set from comma-separated values with a header: one row per
-// example, the column taskColumn names its task, labelColumn has its label and
-// all other columns are features, in their order. Name is for messages and the
-// set's name.
+// example, the column taskColumn names its task, labelColumn has its label or
+// real target and all other columns are features, in their order. Name is for
+// messages and the set's name.
 //
-// Labels are -1 and +1, or 0 and 1, in which case 0 becomes -1. Tasks are in
+// With target TargetClass labels are -1 and +1, or 0 and 1, in which case 0
+// becomes -1; with TargetReal they are finite numbers of any size up to 1e100.
+// Tasks are in
 // numerical order when all their names are whole numbers, else in the order in
 // which they first appear; their rows are in file order and need not be next
 // to each other. Blanks around fields are ignored. Faults are a *ParseError
 // with line and column. A set with labels of one class alone is refused with
-// ErrOneClass; a single task may have one class.
-func ReadCSV(r io.Reader, name, taskColumn, labelColumn string) (*Set, error) {
+// ErrOneClass, one whose real targets are all equal with ErrOneTarget; within a
+// single task they may be.
+func ReadCSV(r io.Reader, name, taskColumn, labelColumn, target string) (*Set, error) {
 	buffered := bufio.NewReaderSize(r, 1<<16)
 	if mark, err := buffered.Peek(3); err == nil && string(mark) == "\ufeff" {
 		if _, err := buffered.Discard(3); err != nil { // spreadsheets write a byte-order mark
 			return nil, &ParseError{File: name, Problem: "cannot be read", Err: err}
 		}
 	}
-	p := &csvParser{name: name, records: csv.NewReader(buffered), index: map[string]int{}}
+	p := &csvParser{name: name, real: target == TargetReal, records: csv.NewReader(buffered), index: map[string]int{}}
 	p.records.ReuseRecord = true
 	p.records.FieldsPerRecord = -1 // counted here, for a message with both numbers
 	if err := p.header(taskColumn, labelColumn); err != nil {
@@ -71,12 +75,12 @@ func ReadCSV(r io.Reader, name, taskColumn, labelColumn string) (*Set, error) {
 	if len(p.tasks) == 0 {
 		return nil, &ParseError{File: name, Problem: "has a header but no rows"}
 	}
-	set := &Set{Name: name, Features: len(p.features), FeatureNames: p.features, Tasks: p.tasks}
+	set := &Set{Name: name, Features: len(p.features), FeatureNames: p.features, Tasks: p.tasks, Real: p.real}
 	for t := range set.Tasks {
 		set.Tasks[t].X.Data = slices.Clip(set.Tasks[t].X.Data)
 	}
 	set.orderTasks()
-	if err := set.requireTwoClasses(); err != nil {
+	if err := set.requireVariety(); err != nil {
 		return nil, &ParseError{File: name, Problem: fmt.Sprintf("the column %s", quote(labelColumn)), Err: err}
 	}
 	return set, nil
@@ -85,6 +89,7 @@ func ReadCSV(r io.Reader, name, taskColumn, labelColumn string) (*Set, error) {
 // csvParser holds what is known while the rows stream by.
 type csvParser struct {
 	name          string
+	real          bool // targets are real numbers
 	records       *csv.Reader
 	columns       int // of every row
 	task, label   int // their columns
@@ -165,7 +170,7 @@ func (p *csvParser) row(record []string) error {
 		p.index[name] = t
 		p.tasks = append(p.tasks, Task{Name: name, X: NewMatrix(0, len(p.features))})
 	}
-	y, problem := p.parseLabel(strings.TrimSpace(record[p.label]))
+	y, problem := p.parseTarget(strings.TrimSpace(record[p.label]))
 	if problem != "" {
 		return p.at(p.label, problem)
 	}
@@ -173,7 +178,7 @@ func (p *csvParser) row(record []string) error {
 	start := len(task.X.Data)
 	task.X.Data = append(task.X.Data, make([]float64, p.stride)...)
 	for j, column := range p.featureColumn {
-		value, problem := parseFeature(strings.TrimSpace(record[column]))
+		value, problem := parseValue(strings.TrimSpace(record[column]))
 		if problem != "" {
 			return p.at(column, problem)
 		}
@@ -182,6 +187,17 @@ func (p *csvParser) row(record []string) error {
 	task.X.Rows++
 	task.Y = append(task.Y, y)
 	return nil
+}
+
+// parseTarget reads a label or a real target.
+func (p *csvParser) parseTarget(field string) (y float64, problem string) {
+	if !p.real {
+		return p.parseLabel(field)
+	}
+	if y, problem = parseValue(field); problem != "" {
+		problem = "the target " + problem
+	}
+	return y, problem
 }
 
 // parseLabel maps a label to -1 or +1 and sees to it that 0 and -1 do not mix.
@@ -205,6 +221,8 @@ func (p *csvParser) parseLabel(field string) (y float64, problem string) {
 		return 0, fmt.Sprintf("the label is 0, but line %d has -1: labels must be -1 and +1, or 0 and 1", p.negativeLine)
 	case err == nil && value == -1:
 		return 0, fmt.Sprintf("the label is -1, but line %d has 0: labels must be -1 and +1, or 0 and 1", p.zeroLine)
+	case err == nil && !math.IsNaN(value) && !math.IsInf(value, 0):
+		return 0, fmt.Sprintf("the label %s must be -1 or +1 (or 0 and 1); with target \"real\" it may be any number", quote(field))
 	default:
 		return 0, fmt.Sprintf("the label %s must be -1 or +1 (or 0 and 1)", quote(field))
 	}

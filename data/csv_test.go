@@ -15,7 +15,7 @@ import (
 )
 
 func readCSV(text string) (*Set, error) {
-	return ReadCSV(strings.NewReader(text), "in.csv", "task", "label")
+	return ReadCSV(strings.NewReader(text), "in.csv", "task", "label", TargetClass)
 }
 
 func TestReadCSV(t *testing.T) {
@@ -100,7 +100,7 @@ func TestReadCSVErrors(t *testing.T) {
 		{"overflow", "task,label,x\n1,1,1e999\n", `in.csv:2:5: "1e999" is not a finite number`},
 		{"too large", "task,label,x\n1,1,1e101\n", `in.csv:2:5: "1e101" is too large, values must be at most 1e100 in size`},
 		{"long field", "task,label,x\n1,1," + strings.Repeat("z", 99) + "\n", `in.csv:2:5: "` + strings.Repeat("z", 40) + `..." is not a number`},
-		{"label 2", "task,label,x\n1,1,1\n1,2,1\n", `in.csv:3:3: the label "2" must be -1 or +1 (or 0 and 1)`},
+		{"label 2", "task,label,x\n1,1,1\n1,2,1\n", `in.csv:3:3: the label "2" must be -1 or +1 (or 0 and 1); with target "real" it may be any number`},
 		{"label nan", "task,label,x\n1,nan,1\n", `in.csv:2:3: the label "nan" must be -1 or +1 (or 0 and 1)`},
 		{"label text", "task,label,x\n1,yes,1\n", `in.csv:2:3: the label "yes" must be -1 or +1 (or 0 and 1)`},
 		{"0 and -1", "task,label,x\n1,0,1\n1,1,1\n1,-1,1\n", `in.csv:4:3: the label is -1, but line 2 has 0: labels must be -1 and +1, or 0 and 1`},
@@ -126,7 +126,7 @@ func TestReadCSVErrors(t *testing.T) {
 		t.Errorf("%v is not ErrOneClass", err)
 	}
 	broken := errors.New("disk on fire")
-	if _, err := ReadCSV(iotest.ErrReader(broken), "in.csv", "task", "label"); !errors.Is(err, broken) {
+	if _, err := ReadCSV(iotest.ErrReader(broken), "in.csv", "task", "label", TargetClass); !errors.Is(err, broken) {
 		t.Errorf("%v does not wrap the reader's error", err)
 	}
 }
@@ -145,10 +145,10 @@ func TestReadCSVFile(t *testing.T) {
 	if set.Name != "Mine.v2" || set.Generated || len(set.Tasks) != 2 {
 		t.Errorf("set %+v", set)
 	}
-	if _, err := ReadCSVFile(path+"x", "task", "label"); !errors.Is(err, os.ErrNotExist) {
+	if _, err := ReadCSVFile(path+"x", "task", "label", TargetClass); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing file: %v", err)
 	}
-	if _, err := ReadCSVFile(path, "task", "label"); err == nil || !strings.HasPrefix(err.Error(), path+":1: ") {
+	if _, err := ReadCSVFile(path, "task", "label", TargetClass); err == nil || !strings.HasPrefix(err.Error(), path+":1: ") {
 		t.Errorf("the error %v does not name the file", err)
 	}
 }
@@ -176,7 +176,7 @@ func TestCSVRoundTrip(t *testing.T) {
 	if !strings.HasPrefix(file.String(), "task,label,x1,x2,") {
 		t.Errorf("header %.40s", file.String())
 	}
-	back, err := ReadCSV(&file, "back", "task", "label")
+	back, err := ReadCSV(&file, "back", "task", "label", TargetClass)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestCSVRoundTripOfAnyValue(t *testing.T) {
 		if err := WriteCSV(&file, set); err != nil {
 			r.Fatal(err)
 		}
-		back, err := ReadCSV(&file, "back", "task", "label")
+		back, err := ReadCSV(&file, "back", "task", "label", TargetClass)
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -260,27 +260,30 @@ func FuzzCSV(f *testing.F) {
 		"task,label,x\n1,1,2\n2,-1,3\n",
 		"task,label,x,y\n1,0,2,1e-300\n1,1,3,-0\n",
 		"\ufefflabel, task ,\"a,b\"\r\n1,\"x\"\"y\",0x1p-3\r\n-1,z, 5 \r\n",
+		"task,label,x\n1,2.5,1\n1,-3e-7,0\n",
 		"task,label,x\n1,1,NaN\n", "task,label,x\n1,1\n", "task,label\n", "", "\n\n", "\"", "task,task,label\n",
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		set, err := ReadCSV(bytes.NewReader(text), "in.csv", "task", "label")
-		if err != nil {
-			if _, ok := errors.AsType[*ParseError](err); !ok {
-				t.Fatalf("%T %v is not a *ParseError", err, err)
+		for _, target := range []string{TargetClass, TargetReal} {
+			set, err := ReadCSV(bytes.NewReader(text), "in.csv", "task", "label", target)
+			if err != nil {
+				if _, ok := errors.AsType[*ParseError](err); !ok {
+					t.Fatalf("%T %v is not a *ParseError", err, err)
+				}
+				continue
 			}
-			return
+			checkShape(t, set)
+			var file bytes.Buffer
+			if err := WriteCSV(&file, set); err != nil {
+				t.Fatal(err)
+			}
+			back, err := ReadCSV(&file, "back", "task", "label", target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			requireSameBits(t, set, back)
 		}
-		checkShape(t, set)
-		var file bytes.Buffer
-		if err := WriteCSV(&file, set); err != nil {
-			t.Fatal(err)
-		}
-		back, err := ReadCSV(&file, "back", "task", "label")
-		if err != nil {
-			t.Fatal(err)
-		}
-		requireSameBits(t, set, back)
 	})
 }

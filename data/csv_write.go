@@ -8,7 +8,7 @@ import (
 )
 
 // WriteCSV writes the set in the form that ReadCSV reads with the columns
-// "task" and "label": numbers in the shortest form that reads back to the same
+// "task" and "label", which has the labels or the real targets: numbers in the shortest form that reads back to the same
 // bits, features under their names or, without names, x1, x2 and so on. It
 // fails when a name cannot stand in the header: "task", "label" or a name used
 // twice.

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"text/tabwriter"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 // Description is a set in figures, those of the paper's Table 3 among them.
@@ -21,6 +24,12 @@ type Description struct {
 	RowsMean         float64 // over tasks
 	RowsDeviation    float64 // sample standard deviation over tasks; 0 for a single task
 
+	Real bool // targets are real numbers: the next figures are of the one kind or the other
+
+	TargetMean, TargetDeviation  float64 // of all rows; population standard deviation
+	TargetMin, TargetMax         float64 // of all rows
+	TargetMeanMin, TargetMeanMax float64 // of the means of tasks with rows
+
 	PositiveShare            float64 // of all rows
 	PositiveMin, PositiveMax float64 // over tasks with rows
 	OneClassTasks            int     // tasks with rows of one class alone
@@ -32,12 +41,15 @@ type Description struct {
 // Describe counts what a set holds.
 func Describe(set *Set) Description {
 	d := Description{
-		Name: set.Name, Generated: set.Generated,
+		Name: set.Name, Generated: set.Generated, Real: set.Real,
 		Tasks: len(set.Tasks), Features: set.Features, Rows: set.Rows(),
-		PositiveMin: math.NaN(), PositiveMax: math.NaN(),
 	}
 	d.describeSizes(set)
-	d.describeLabels(set)
+	if set.Real {
+		d.describeTargets(set)
+	} else {
+		d.describeLabels(set)
+	}
 	d.describeFeatures(set)
 	return d
 }
@@ -58,7 +70,27 @@ func (d *Description) describeSizes(set *Set) {
 	}
 }
 
+func (d *Description) describeTargets(set *Set) {
+	var all, means []float64
+	for t := range set.Tasks {
+		if y := set.Tasks[t].Y; len(y) > 0 {
+			all = append(all, y...)
+			means = append(means, stat.Mean(y, nil))
+		}
+	}
+	if len(all) == 0 {
+		nan := math.NaN()
+		d.TargetMean, d.TargetDeviation, d.TargetMin, d.TargetMax = nan, nan, nan, nan
+		d.TargetMeanMin, d.TargetMeanMax = nan, nan
+		return
+	}
+	d.TargetMean, d.TargetDeviation = stat.PopMeanStdDev(all, nil)
+	d.TargetMin, d.TargetMax = slices.Min(all), slices.Max(all)
+	d.TargetMeanMin, d.TargetMeanMax = slices.Min(means), slices.Max(means)
+}
+
 func (d *Description) describeLabels(set *Set) {
+	d.PositiveMin, d.PositiveMax = math.NaN(), math.NaN()
 	positives := 0
 	for t := range set.Tasks {
 		y := set.Tasks[t].Y
@@ -115,20 +147,30 @@ func (d Description) WriteTo(w io.Writer) (int64, error) {
 	if d.Generated {
 		source = "generated"
 	}
-	var text bytes.Buffer
-	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	for _, line := range []struct{ what, figure string }{
+	type line struct{ what, figure string }
+	lines := []line{
 		{"data set", d.Name},
 		{"source", source},
 		{"tasks m", fmt.Sprint(d.Tasks)},
 		{"features d", fmt.Sprint(d.Features)},
 		{"rows", fmt.Sprint(d.Rows)},
 		{"rows per task", fmt.Sprintf("%d to %d, mean %.1f, standard deviation %.2f", d.RowsMin, d.RowsMax, d.RowsMean, d.RowsDeviation)},
-		{"positive labels", fmt.Sprintf("%.1f %%, by task %.1f to %.1f %%", 100*d.PositiveShare, 100*d.PositiveMin, 100*d.PositiveMax)},
-		{"tasks of one class", fmt.Sprint(d.OneClassTasks)},
-		{"zero features", fmt.Sprint(d.ZeroFeatures)},
-		{"constant features", fmt.Sprint(d.ConstantFeatures)},
-	} {
+	}
+	if d.Real {
+		lines = append(lines,
+			line{"real targets", fmt.Sprintf("%.4g to %.4g, standard deviation %.4g", d.TargetMin, d.TargetMax, d.TargetDeviation)},
+			line{"mean target", fmt.Sprintf("%.4g, by task %.4g to %.4g", d.TargetMean, d.TargetMeanMin, d.TargetMeanMax)})
+	} else {
+		lines = append(lines,
+			line{"positive labels", fmt.Sprintf("%.1f %%, by task %.1f to %.1f %%", 100*d.PositiveShare, 100*d.PositiveMin, 100*d.PositiveMax)},
+			line{"tasks of one class", fmt.Sprint(d.OneClassTasks)})
+	}
+	lines = append(lines,
+		line{"zero features", fmt.Sprint(d.ZeroFeatures)},
+		line{"constant features", fmt.Sprint(d.ConstantFeatures)})
+	var text bytes.Buffer
+	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	for _, line := range lines {
 		if _, err := fmt.Fprintf(table, "%s\t%s\n", line.what, line.figure); err != nil {
 			return 0, err
 		}

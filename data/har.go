@@ -76,7 +76,7 @@ func readHARFolder(folder *harFolder, positiveClass string) (*Set, error) {
 		FeatureNames: uniqueNames(features.names),
 	}
 	set.Tasks = allotHAR(halves[:], positive, set.Features)
-	if err := set.requireTwoClasses(); err != nil {
+	if err := set.requireVariety(); err != nil {
 		return nil, &ParseError{File: folder.path("train/y_train.txt"), Problem: fmt.Sprintf("with %s as the positive class there is nothing to tell apart", positiveClass), Err: err}
 	}
 	var failed [2]error
@@ -315,7 +315,7 @@ func parseHARRow(line []byte, x []float64) (column int, problem string) {
 		if j == len(x) {
 			return start + 1, fmt.Sprintf("has more than the %d values that features.txt names", len(x))
 		}
-		if x[j], problem = parseFeature(string(line[start:i])); problem != "" {
+		if x[j], problem = parseValue(string(line[start:i])); problem != "" {
 			return start + 1, problem
 		}
 		j++

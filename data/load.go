@@ -1,15 +1,10 @@
 package data
 
 import (
-	"errors"
 	"fmt"
 
 	"fedsim/config"
 )
-
-// ErrOneClass says that all labels of a set are the same, so that there is
-// nothing to learn.
-var ErrOneClass = errors.New("all labels are of one class")
 
 // Load reads or generates the whole set that the configuration names, before
 // any split or preparation. Faults in a file are a *ParseError; errors of the
@@ -24,7 +19,7 @@ func Load(cfg Config) (*Set, error) {
 	case SourceHAR:
 		return ReadHAR(cfg.Path, cfg.PositiveClass)
 	case SourceCSV:
-		return ReadCSVFile(cfg.Path, cfg.TaskColumn, cfg.LabelColumn)
+		return ReadCSVFile(cfg.Path, cfg.TaskColumn, cfg.LabelColumn, cfg.Target)
 	default:
 		return generate(cfg), nil
 	}
@@ -61,19 +56,4 @@ func Prepare(cfg Config) (*Split, error) {
 		return nil, err
 	}
 	return split, nil
-}
-
-// requireTwoClasses returns ErrOneClass unless the set has labels of both signs.
-func (s *Set) requireTwoClasses() error {
-	positive, negative := false, false
-	for t := range s.Tasks {
-		for _, y := range s.Tasks[t].Y {
-			positive = positive || y > 0
-			negative = negative || y <= 0
-		}
-	}
-	if positive && negative {
-		return nil
-	}
-	return ErrOneClass
 }

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// maxMagnitude bounds feature values, so that squared lengths of rows do not
-// overflow.
+// maxMagnitude bounds features and targets, so that squared lengths of rows and
+// squared errors do not overflow.
 const maxMagnitude = 1e100
 
-// parseFeature reads one feature value; problem is empty when it is a finite
+// parseValue reads a feature or a real target; problem is empty when it is a finite
 // number of sensible size.
-func parseFeature(field string) (value float64, problem string) {
+func parseValue(field string) (value float64, problem string) {
 	value, err := strconv.ParseFloat(field, 64)
 	switch {
 	case math.IsNaN(value) || math.IsInf(value, 0):

@@ -41,12 +41,18 @@ const (
 //	x_j  = squash(offset_j + shift_j + loading_j.z + N(0, featureNoise^2))
 //	u    = unit(common + ClusterSpread cluster + TaskSpread own)
 //
-// and y is flipped with probability Noise. Loadings fall off from factor to
+// and y is flipped with probability Noise. Real targets are instead the score with
+// noise, and z stays:
+//
+//	y = u.z + N(0, (TargetNoise difficulty)^2)
+//
+// Loadings fall off from factor to
 // factor (factorWeights), so features are correlated and the problem is as
 // badly conditioned as a real one; squash keeps features in (-1, 1), the range
 // of HAR's.
 type generator struct {
 	SyntheticConfig
+	real     bool // targets are real numbers
 	seed     uint64
 	sizes    []int       // training rows per task under the default split
 	offset   []float64   // d
@@ -61,11 +67,13 @@ type generator struct {
 func generate(cfg Config) *Set {
 	resolved := cfg.Resolve().Synthetic
 	g := newGenerator(resolved, cfg.Seed)
+	g.real = cfg.Target == TargetReal
 	set := &Set{
 		Name:      "synthetic (generated)",
 		Features:  resolved.Features,
 		Tasks:     make([]Task, resolved.Tasks),
 		Generated: true,
+		Real:      g.real,
 	}
 	if cfg.Preset != "" {
 		set.Name = cfg.Preset + " (generated)"
@@ -138,9 +146,8 @@ func (g *generator) task(t int) Task {
 		u[f] = g.common[f] + float64(g.ClusterSpread*cluster[f]) + float64(g.TaskSpread*u[f])
 	}
 	normalise(u)
-	odds := math.Log(g.PositiveShare/(1-g.PositiveShare)) + float64(shareSpread*stream.Normal())
-	threshold := math.Sqrt2 * math.Erfinv(1-2/(1+math.Exp(-odds))) // the score's quantile
-	margin := g.Margin * math.Exp(float64(g.DifficultySpread*stream.Normal()))
+	lean := float64(shareSpread * stream.Normal())
+	difficulty := math.Exp(float64(g.DifficultySpread * stream.Normal()))
 	base := make([]float64, g.Features)
 	for j := range base {
 		base[j] = g.offset[j] + float64(g.Shift*stream.Normal())
@@ -149,27 +156,53 @@ func (g *generator) task(t int) Task {
 	rows := totalRows(g.sizes[t])
 	task := Task{Name: fmt.Sprint(t + 1), X: NewMatrix(rows, g.Features), Y: make([]float64, rows)}
 	draw := rng.New(g.seed, rng.Synthetic, t, drawRows)
+	if g.real {
+		g.realRows(&task, u, base, g.TargetNoise*difficulty, &draw)
+		return task
+	}
+	odds := math.Log(g.PositiveShare/(1-g.PositiveShare)) + lean
+	threshold := math.Sqrt2 * math.Erfinv(1-2/(1+math.Exp(-odds))) // the score's quantile
+	g.classRows(&task, u, base, threshold, g.Margin*difficulty, &draw)
+	return task
+}
+
+// classRows fills a task with rows and labels.
+func (g *generator) classRows(task *Task, u, base []float64, threshold, margin float64, draw *rng.Stream) {
 	z := make([]float64, g.Factors)
-	for i := range rows {
-		score := 0.0
-		for f := range z {
-			z[f] = draw.Normal()
-			score += float64(u[f] * z[f])
-		}
+	for i := range task.Y {
 		y := -1.0
-		if score > threshold {
+		if latent(z, u, draw) > threshold {
 			y = 1
 		}
 		for f := range z {
 			z[f] += float64(y * margin * u[f])
 		}
-		g.row(task.X.Row(i), base, z, &draw)
+		g.row(task.X.Row(i), base, z, draw)
 		if draw.Float64() < g.Noise {
 			y = -y
 		}
 		task.Y[i] = y
 	}
-	return task
+}
+
+// realRows fills a task with rows and real targets.
+func (g *generator) realRows(task *Task, u, base []float64, noise float64, draw *rng.Stream) {
+	z := make([]float64, g.Factors)
+	for i := range task.Y {
+		score := latent(z, u, draw)
+		g.row(task.X.Row(i), base, z, draw)
+		task.Y[i] = score + float64(noise*draw.Normal())
+	}
+}
+
+// latent draws the factors z and returns the score u.z, a standard normal number.
+func latent(z, u []float64, draw *rng.Stream) float64 {
+	score := 0.0
+	for f := range z {
+		z[f] = draw.Normal()
+		score += float64(u[f] * z[f])
+	}
+	return score
 }
 
 // row fills x with the features of the latent factors z.

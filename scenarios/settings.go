@@ -1,7 +1,9 @@
 package scenarios
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"fedsim/config"
 	"fedsim/data"
@@ -72,6 +74,7 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	s.Faults.Validate(c.In("faults"))
 	s.Federation.Validate(c.In("federation"))
 	s.Run.Validate(c.In("run"))
+	s.checkTarget(c)
 	for _, label := range s.labels() {
 		method := s.Methods[label]
 		method.options().Validate(c.In("methods").In(label).In("options"))
@@ -79,6 +82,16 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	var problems config.Errors
 	problems.AddFound(tree, c)
 	return problems
+}
+
+// checkTarget reports a loss that does not take the targets of the data.
+func (s *Settings) checkTarget(c *config.Checker) {
+	loss := s.Problem.Loss
+	if s.Data.Target != data.TargetReal || !slices.Contains(mtl.LossNames(), loss) {
+		return
+	}
+	c.Require(slices.Contains(mtl.RegressionLosses(), loss), "data.target", s.Data.Target,
+		fmt.Sprintf("needs a problem.loss for real targets (%s): %q takes the labels -1 and +1", strings.Join(mtl.RegressionLosses(), ", "), loss))
 }
 
 // labels returns the labels of the methods in alphabetical order.

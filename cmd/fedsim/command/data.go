@@ -28,12 +28,13 @@ func newDataDescribe() *cobra.Command {
 	var sets []string
 	cmd := &cobra.Command{
 		Use:   "describe [SCENARIO]",
-		Short: "Print tasks, features, rows and class balance of a data set",
-		Long: `Print tasks, features, rows and class balance of the data set of a scenario, as it
-is loaded and as it is trained on. Without a scenario the defaults of [data] hold.`,
+		Short: "Print tasks, features, rows and targets of a data set",
+		Long: `Print tasks, features, rows and targets (class balance, or mean and deviation) of
+the data set of a scenario, as it is loaded and as it is trained on. Without a scenario the defaults of [data] hold.`,
 		Example: `  fedsim data describe quickstart
   fedsim data describe --set data.source=uci-har --set data.path=har.zip
-  fedsim data describe --set data.source=csv --set data.path=mine.csv --set data.task_column=device`,
+  fedsim data describe --set data.source=csv --set data.path=mine.csv --set data.task_column=device
+  fedsim data describe --set data.target=real`,
 		Args: takes(0, 1, "at most one scenario"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := dataConfig(args, sets)
@@ -109,8 +110,8 @@ func dataConfig(args, sets []string) (data.Config, error) {
 		}
 	}
 	if len(args) == 0 {
-		// A scenario needs a method to be one.
-		s, err := scenarios.Parse("defaults.toml", []byte("[methods.mocha]\n"), sets)
+		// A scenario needs a method to be one, and a loss that takes any targets.
+		s, err := scenarios.Parse("defaults.toml", []byte("[methods.mocha]\n[problem]\nloss = \"squared\"\n"), sets)
 		if err != nil {
 			return data.Config{}, err
 		}

@@ -230,12 +230,15 @@ func sources(s *scenarios.Scenario) string {
 }
 
 func source(c data.Config) string {
+	text := "generated"
 	switch {
 	case c.Source != data.SourceSynthetic:
-		return c.Source + " " + c.Path
+		text = c.Source + " " + c.Path
 	case c.Preset != "":
-		return "generated, with the sizes of " + c.Preset
-	default:
-		return "generated"
+		text += ", with the sizes of " + c.Preset
 	}
+	if c.Target == data.TargetReal {
+		text += ", real targets"
+	}
+	return text
 }
