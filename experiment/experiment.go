@@ -136,7 +136,7 @@ func (r *runner) repeat(rep repetition) {
 	}
 	result := results.Run{
 		ID: run.ID, Experiment: run.Experiment, Method: run.Label, Algorithm: run.Algorithm,
-		Point: run.Point, Tuned: run.Tuned, Seed: run.Seed,
+		Point: run.Point, Tuned: run.Tuned, Seed: run.Seed, Real: p.problem.Train.Real,
 		Status: out.Status, Reason: out.Reason,
 		Optimum: p.optimum, OptimumGap: p.optimumGap,
 		EventHash: out.EventHash, ModelHash: out.ModelHash,

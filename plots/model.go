@@ -51,6 +51,7 @@ func newModel(fig results.Figure, runs []results.Run) (*model, error) {
 	if len(runs) == 0 {
 		return nil, m.errorf("has no runs to draw")
 	}
+	m.y = m.y.on(runs)
 	if fig.Series == "" {
 		m.fig.Series = "method"
 	}

@@ -453,3 +453,32 @@ func TestSimplified(t *testing.T) {
 }
 
 func inPoints(v float64) vg.Length { return vg.Length(v) }
+
+// The axis of an error says which error it is.
+func TestErrorAxisSaysWhichError(t *testing.T) {
+	for _, c := range []struct {
+		y    string
+		real []bool
+		want string
+	}{
+		{"test_error", []bool{false, false}, "test error"},
+		{"test_error", []bool{true, true}, "root mean square test error"},
+		{"test_error", []bool{false, true}, "test error or root mean square test error"},
+		{"train_error", []bool{true}, "root mean square error in training"},
+		{"suboptimality", []bool{true}, "primal sub-optimality"},
+	} {
+		var runs []results.Run
+		for i, real := range c.real {
+			r := methods[i].run(1, 0.5)
+			r.Real = real
+			runs = append(runs, r)
+		}
+		m, err := newModel(results.Figure{File: "x", Y: c.y}, runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.y.label != c.want {
+			t.Errorf("%s on %v: labelled %q, want %q", c.y, c.real, m.y.label, c.want)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 // quantity is what an axis can show.
 type quantity struct {
 	label string
+	real  string // the label for runs on real targets; empty: the same
 	of    func(*results.Round) float64
 	total bool   // summed up over the rounds so far
 	units []unit // smallest first; nil when the numbers have none
@@ -40,8 +41,30 @@ var quantities = map[string]quantity{
 	"suboptimality": {label: "primal sub-optimality", of: func(r *results.Round) float64 { return r.Suboptimality }, floor: 1e-6},
 	"primal":        {label: "primal objective", of: func(r *results.Round) float64 { return r.Primal }},
 	"gap":           {label: "duality gap", of: func(r *results.Round) float64 { return r.Gap }},
-	"train_error":   {label: "training error", of: func(r *results.Round) float64 { return r.TrainError }},
-	"test_error":    {label: "test error", of: func(r *results.Round) float64 { return r.TestError }},
+	"train_error":   {label: "training error", real: "root mean square error in training", of: func(r *results.Round) float64 { return r.TrainError }},
+	"test_error":    {label: "test error", real: "root mean square test error", of: func(r *results.Round) float64 { return r.TestError }},
+}
+
+// on returns the quantity labelled for what it is on the runs: an error is that
+// of classes or of real targets.
+func (q quantity) on(runs []results.Run) quantity {
+	if q.real == "" {
+		return q
+	}
+	real := 0
+	for i := range runs {
+		if runs[i].Real {
+			real++
+		}
+	}
+	switch real {
+	case 0:
+	case len(runs):
+		q.label = q.real
+	default:
+		q.label += " or " + q.real
+	}
+	return q
 }
 
 // unitFor returns the largest unit of which most is at least one and a half.

@@ -79,6 +79,7 @@ type RunEntry struct {
 	Point      []Setting `json:"point,omitempty"`
 	Tuned      []Setting `json:"tuned,omitempty"`
 	Seed       uint64    `json:"seed"`
+	Real       bool      `json:"real,omitempty"` // train_error and test_error are root mean square errors
 	Status     Status    `json:"status"`
 	Reason     string    `json:"reason,omitempty"`
 	EventHash  Hash      `json:"event_hash"`
@@ -119,7 +120,7 @@ func newManifest(about About, state State, runs []Run, figures []string, finishe
 		r := &runs[i]
 		m.Runs = append(m.Runs, RunEntry{
 			ID: r.ID, Experiment: r.Experiment, Method: r.Method, Algorithm: r.Algorithm,
-			Point: r.Point, Tuned: r.Tuned, Seed: r.Seed, Status: r.Status, Reason: r.Reason,
+			Point: r.Point, Tuned: r.Tuned, Seed: r.Seed, Real: r.Real, Status: r.Status, Reason: r.Reason,
 			EventHash: Hash(r.EventHash), ModelHash: Hash(r.ModelHash),
 		})
 		var wall *float64
@@ -160,7 +161,7 @@ func (m *Manifest) runs() []Run {
 	for i, e := range m.Runs {
 		runs[i] = Run{
 			ID: e.ID, Experiment: e.Experiment, Method: e.Method, Algorithm: e.Algorithm,
-			Point: e.Point, Tuned: e.Tuned, Seed: e.Seed, Status: e.Status, Reason: e.Reason,
+			Point: e.Point, Tuned: e.Tuned, Seed: e.Seed, Real: e.Real, Status: e.Status, Reason: e.Reason,
 			Optimum: math.NaN(), OptimumGap: math.NaN(), WallS: math.NaN(),
 			EventHash: uint64(e.EventHash), ModelHash: uint64(e.ModelHash),
 		}

@@ -45,6 +45,7 @@ type Run struct {
 	Point      []Setting
 	Tuned      []Setting // what tuning chose for this run; empty when nothing was tuned
 	Seed       uint64
+	Real       bool // targets are real numbers: errors are root mean square errors
 	Status     Status
 	Reason     string  // why it stalled, empty otherwise
 	Optimum    float64 // the reference optimum P*; NaN when it was not computed
@@ -66,7 +67,7 @@ type Round struct {
 	Dual          float64 // D(alpha)
 	Gap           float64 // P + D
 	Suboptimality float64 // (P - P*) / |P*|
-	TrainError    float64 // mean over tasks of the share of wrong signs
+	TrainError    float64 // mean over tasks of the share of wrong signs, or of the root mean square error when Run.Real
 	TestError     float64
 	Participants  int     // devices whose update the server took
 	Dropped       int     // devices that dropped or died

@@ -61,7 +61,7 @@ func syntheticRuns() []Run {
 	}
 	for _, p := range []string{"0", "0.5", "0.9", "never"} {
 		r := Run{Experiment: "fig3", Method: "MOCHA", Algorithm: "mocha", Seed: 18446744073709551615,
-			Point: []Setting{{"faults.drop_probability", p}}}
+			Point: []Setting{{"faults.drop_probability", p}}, Real: true}
 		rate, floor := 0.4, 0.0
 		switch p {
 		case "0.5":
