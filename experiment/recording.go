@@ -66,7 +66,7 @@ func (r *runner) record(run *scenarios.Run, p *prepared, factory algorithms.Fact
 	return r.recordings.get(key, func() (*recording, error) {
 		method, err := factory.New(algorithms.Setup{Problem: p.problem, Coupling: p.coupling, Workers: r.pool.Size()}, run.Options)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("starting %s: %w", factory.Name, err)
 		}
 		rec := &recording{method: method, problem: p.problem, coupling: p.coupling, pool: r.pool, seed: run.Seed}
 		rec.look()

@@ -2,8 +2,10 @@ package experiment
 
 import (
 	"context"
+	"fmt"
 	"math"
 
+	"fedsim/config"
 	"fedsim/results"
 	"fedsim/scenarios"
 )
@@ -85,8 +87,26 @@ func (r *runner) jobs(experiments []scenarios.Experiment) []job {
 
 // choose prepares what the jobs' runs start from, then picks the winner of each.
 func (r *runner) choose(jobs []job) {
+	for i := range jobs {
+		if err := jobs[i].tunable(); err != nil {
+			r.cancel(err)
+			return
+		}
+	}
 	r.ready(jobs)
 	r.pool.For(len(jobs), func(i, _ int) { r.tune(&jobs[i]) })
+}
+
+// tunable reports, as a config.Problem, candidates that cannot be compared.
+func (j *job) tunable() error {
+	sweeps := j.Candidates[0].Settings.Problem.OptimumSweeps
+	if len(j.Candidates) == 1 || sweeps > 0 {
+		return nil
+	}
+	return fmt.Errorf("tuning %s in experiment %s: %w", j.Method, j.Experiment, config.Problem{
+		Key: "problem.optimum_sweeps", Value: sweeps,
+		Want: "must be positive: candidates are compared by their time to a sub-optimality, which needs the reference optimum",
+	})
 }
 
 // tune picks the candidate that reaches the target first in virtual time. When
@@ -99,6 +119,9 @@ func (r *runner) tune(j *job) {
 	}
 	best, lowest := math.Inf(1), math.Inf(1)
 	for i := range j.Candidates {
+		if r.ctx.Err() != nil {
+			return
+		}
 		run := j.Candidates[i]
 		plan := plan(&run)
 		plan.StopAt = j.Target

@@ -1,0 +1,387 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"fedsim/config"
+	"fedsim/results"
+)
+
+const several = `
+seeds = [5, 2, 9]
+[methods.mocha]
+label = "MOCHA"
+[methods.cocoa]
+[methods.mb-sgd]
+[[experiment]]
+name = "first"
+methods = ["cocoa", "mocha"]
+sweep = { "faults.drop_probability" = [0, 0.3] }
+[[experiment]]
+name = "second"
+methods = ["mb-sgd"]
+sweep = { "network.profile" = ["lte", "wifi"] }
+`
+
+// Runs are numbered as the scenario lists them: experiments, points, methods,
+// seeds; each is handed on once, under its number, with its own place and bits.
+func TestRunsCarryTheirIndex(t *testing.T) {
+	e := parse(t, several)
+	want := expected(e)
+	if len(want) != 18 || Total(e) != 18 {
+		t.Fatalf("%d runs, Total %d, want 18", len(want), Total(e))
+	}
+	first := mustGather(t, e, Options{Workers: 1})
+	for _, workers := range []int{1, 2, 8} {
+		runs := mustGather(t, e, Options{Workers: workers})
+		for i, id := range want {
+			r, ok := runs[i]
+			if !ok || r.ID != id || r.Status != results.Done || len(r.Rounds) != 31 || r.WallS < 0 {
+				t.Errorf("%d workers: run %d is %s (%s, %d rows), want %s", workers, i, r.ID, r.Status, len(r.Rounds), id)
+			}
+			if text(r) != text(first[i]) {
+				t.Errorf("%d workers: run %s has other bits", workers, id)
+			}
+		}
+	}
+	r := first[4]
+	if r.Experiment != "first" || r.Method != "MOCHA" || r.Algorithm != "mocha" || r.Seed != 2 ||
+		len(r.Point) != 1 || r.Point[0] != (results.Setting{Key: "faults.drop_probability", Value: "0"}) || r.Tuned != nil {
+		t.Errorf("run 4: %+v", r)
+	}
+}
+
+// An error of one run ends all, and is the error of the whole.
+func TestAnErrorEndsAll(t *testing.T) {
+	e := parse(t, `
+[methods.mocha]
+[methods.probe]
+[[experiment]]
+name = "x"
+sweep = { "methods.probe.options.fail" = [false, true], "problem.lambda" = [0.1, 0.2, 0.3] }
+`)
+	for _, protocol := range []string{"wait-for-all", "deadline"} {
+		for i := range e[0].Jobs {
+			f := &e[0].Jobs[i].Candidates[0].Settings.Federation
+			f.Protocol, f.DeadlineS = protocol, 10
+		}
+		for _, workers := range []int{1, 4} {
+			runs, err := gather(t.Context(), e, Options{Workers: workers})
+			if !errors.Is(err, errProbe) || Interrupted(err) {
+				t.Fatalf("%s, %d workers: error %v", protocol, workers, err)
+			}
+			if want := `: starting probe: the probe refuses`; !strings.HasPrefix(err.Error(), "run x/probe/methods.probe.options.fail=true/") || !strings.HasSuffix(err.Error(), want) {
+				t.Errorf("%s, %d workers: %q does not name the run and what has failed", protocol, workers, err)
+			}
+			if workers == 1 && len(runs) != 7 {
+				t.Errorf("%s: %d runs were handed on, want the 7 before the error", protocol, len(runs))
+			}
+			for i, r := range runs {
+				if r.Algorithm == "probe" && e[0].Jobs[i].Candidates[0].Options.(*probeOptions).Fail {
+					t.Errorf("%s: run %s was handed on", protocol, r.ID)
+				}
+			}
+		}
+	}
+}
+
+// Settings that do not go together are found by the federation, and are told as
+// such through all that is wrapped around.
+func TestARefusalNamesTheRun(t *testing.T) {
+	e := parse(t, `
+[methods.cocoa]
+[federation]
+protocol = "deadline"
+deadline_s = 1
+`)
+	_, err := gather(t.Context(), e, Options{})
+	var p config.Problem
+	if !errors.As(err, &p) || p.Key != "federation.protocol" || !strings.HasPrefix(err.Error(), "run small/cocoa/seed=1: federation.protocol") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What receives the runs may fail, as a disk does: that ends all.
+func TestAnErrorOfTheReceiverEndsAll(t *testing.T) {
+	e := parse(t, several)
+	full := errors.New("the disk is full")
+	count := 0
+	err := Run(t.Context(), e, Options{Workers: 1, Clock: time.Now, Finished: func(int, results.Run) error {
+		count++
+		if count == 3 {
+			return full
+		}
+		return nil
+	}})
+	if !errors.Is(err, full) || count != 3 {
+		t.Errorf("error %v after %d runs, want %v after 3", err, count, full)
+	}
+}
+
+// When the context ends, runs under way stop after their round and are handed
+// on as far as they have come; others are not.
+func TestCancellation(t *testing.T) {
+	e := parse(t, several)
+	whole := mustGather(t, e, Options{})
+	for _, workers := range []int{1, 2, 8} {
+		ctx, cancel := context.WithCancel(t.Context())
+		var moved atomic.Int64
+		runs, err := gather(ctx, e, Options{Workers: workers, Progress: func(p Progress) {
+			if p.Phase == "running" && moved.Add(1) == 100 {
+				cancel()
+			}
+		}})
+		cancel()
+		if !errors.Is(err, context.Canceled) || !Interrupted(err) {
+			t.Fatalf("%d workers: error %v", workers, err)
+		}
+		if len(runs) == 0 || len(runs) == Total(e) {
+			t.Fatalf("%d workers: %d runs were handed on", workers, len(runs))
+		}
+		stopped := 0
+		for i, r := range runs {
+			if r.ID != whole[i].ID {
+				t.Errorf("run %d is %s, want %s", i, r.ID, whole[i].ID)
+			}
+			if r.Status == results.Interrupted {
+				stopped++
+				cut := whole[i]
+				cut.Status, cut.Rounds = results.Interrupted, cut.Rounds[:len(r.Rounds)]
+				cut.EventHash, cut.ModelHash = r.EventHash, r.ModelHash
+				if text(r) != text(cut) || len(r.Rounds) == len(whole[i].Rounds) {
+					t.Errorf("run %s is not the beginning of the whole", r.ID)
+				}
+			} else if text(r) != text(whole[i]) {
+				t.Errorf("run %s was finished and differs from the whole", r.ID)
+			}
+		}
+		if stopped == 0 {
+			t.Errorf("%d workers: no run was interrupted", workers)
+		}
+	}
+	// Before anything has begun, nothing is done.
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	before := probes.Load()
+	runs, err := gather(ctx, parse(t, "[methods.probe]"), Options{})
+	if len(runs) != 0 || !Interrupted(err) || probes.Load() != before {
+		t.Errorf("%d runs, error %v", len(runs), err)
+	}
+	if Interrupted(nil) || Interrupted(errProbe) {
+		t.Error("other errors are taken for an interruption")
+	}
+}
+
+// A run that stalls is handed on with the reason, and the others go on.
+func TestStalledRunsAreHandedOn(t *testing.T) {
+	runs := mustGather(t, parse(t, `
+[methods.mocha]
+[[experiment]]
+name = "x"
+sweep = { "devices.battery_wh" = [1e-7, -1] }
+`), Options{})
+	if r := runs[0]; r.Status != results.Stalled || !strings.Contains(r.Reason, "empty battery") || len(r.Rounds) >= 31 {
+		t.Errorf("%s (%s) after %d rows", r.Status, r.Reason, len(r.Rounds))
+	}
+	if r := runs[1]; r.Status != results.Done || r.Reason != "" || len(r.Rounds) != 31 {
+		t.Errorf("%s (%s) after %d rows", r.Status, r.Reason, len(r.Rounds))
+	}
+}
+
+// Data are read once and a problem is prepared once, whoever asks, and however
+// many at a time.
+func TestPreparesOnce(t *testing.T) {
+	e := parse(t, `
+seeds = [1, 2]
+[methods.mocha]
+[methods.mb-sgd]
+[[experiment]]
+name = "x"
+sweep = { "problem.lambda" = [0.1, 0.2], "network.profile" = ["lte", "wifi"], "run.outer" = [1, 2] }
+[[experiment]]
+name = "y"
+sweep = { "data.seed" = [1, 2] }
+`)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	r := newRunner(ctx, cancel, Options{Workers: 8}, 0)
+	jobs := r.jobs(e)
+	r.ready(jobs)
+	if err := context.Cause(ctx); err != nil {
+		t.Fatal(err)
+	}
+	// Two lambdas by two numbers of outer iterations, one or two of them with the
+	// data of another seed.
+	if n := len(r.prepare.problems.known); n != 2*2+2 {
+		t.Errorf("%d problems, want 6", n)
+	}
+	if n := len(r.prepare.splits.known); n != 2 {
+		t.Errorf("%d splits, want 2", n)
+	}
+	seen := map[*prepared]int{}
+	for _, j := range jobs {
+		for _, run := range j.Candidates {
+			p, err := r.prepare.prepare(&run.Settings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen[p]++
+			first, err := r.prepare.prepare(&e[0].Jobs[0].Candidates[0].Settings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if same := run.Settings.Data.Seed == 1; same != (p.problem.Train == first.problem.Train) {
+				t.Errorf("run %s shares the data of the first: %v", run.ID, !same)
+			}
+		}
+	}
+	if len(seen) != 6 || len(r.prepare.problems.known) != 6 {
+		t.Errorf("%d problems serve the runs, want 6", len(seen))
+	}
+}
+
+// A file of data may be gone once it was read; one that cannot be read is an
+// error, which is found once and ends all.
+func TestDataAreReadOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data.csv")
+	var text strings.Builder
+	text.WriteString("task,a,b,label\n")
+	for i := range 48 {
+		a, b := math.Sin(float64(i)), math.Cos(float64(3*i))
+		label := "1"
+		if a+b/2 < 0 {
+			label = "-1"
+		}
+		text.WriteString([]string{"x", "y", "z"}[i%3] + "," + formatted(a) + "," + formatted(b) + "," + label + "\n")
+	}
+	if err := os.WriteFile(path, []byte(text.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	e := parse(t, `
+[methods.mocha]
+[methods.mb-sgd]
+[[experiment]]
+name = "x"
+[experiment.set]
+"data.synthetic" = { tasks = 0, features = 0, rows_min = 0, rows_max = 0 }
+"data.source" = "csv"
+"data.path" = "`+filepath.ToSlash(path)+`"
+`)
+	removed := false
+	runs, err := gather(t.Context(), e, Options{Workers: 1, Progress: func(p Progress) {
+		if p.Phase == "running" && !removed {
+			removed = true
+			if err := os.Remove(path); err != nil {
+				t.Error(err)
+			}
+		}
+	}})
+	if err != nil || len(runs) != 2 || !removed {
+		t.Fatalf("%d runs, error %v", len(runs), err)
+	}
+	runs, err = gather(t.Context(), e, Options{Workers: 2})
+	if !errors.Is(err, fs.ErrNotExist) || len(runs) != 0 || Interrupted(err) {
+		t.Errorf("%d runs, error %v: want one of the file system", len(runs), err)
+	}
+}
+
+// The reference optimum belongs to the problem: one W update is measured against
+// a certified bound, the whole method against where alternation leads.
+func TestOptimum(t *testing.T) {
+	runs := mustGather(t, parse(t, `
+[methods.mocha]
+options.epochs = 5
+[[experiment]]
+name = "x"
+sweep = { "run.outer" = [1, 4] }
+`, "run.rounds=400", "problem.warm_omega=0"), Options{})
+	for i, r := range runs {
+		last, _ := r.Last()
+		// Of alternation, the gain of its last step is all that is known.
+		if math.IsNaN(r.Optimum) || r.OptimumGap > []float64{1e-6, 1e-3}[i] || r.OptimumGap < 0 {
+			t.Errorf("run %s: optimum %g within %g", r.ID, r.Optimum, r.OptimumGap)
+		}
+		for _, x := range r.Rounds {
+			if want := (x.Primal - r.Optimum) / r.Optimum; math.Abs(x.Suboptimality-want) > 1e-12 {
+				t.Fatalf("run %s, round %d: sub-optimality %g, want %g", r.ID, x.Round, x.Suboptimality, want)
+			}
+			// Under a fixed coupling the reference is a lower bound.
+			if i == 0 && x.Suboptimality < -1e-12 {
+				t.Errorf("round %d is better than the optimum by %g", x.Round, x.Suboptimality)
+			}
+		}
+		if last.Suboptimality > 0.02 {
+			t.Errorf("run %s ends at %g", r.ID, last.Suboptimality)
+		}
+	}
+	if runs[1].Optimum >= runs[0].Optimum {
+		t.Errorf("with a learnt coupling the optimum is %g, with the first one %g", runs[1].Optimum, runs[0].Optimum)
+	}
+}
+
+// Runs end where the scenario says.
+func TestRunsEndAsTheScenarioSays(t *testing.T) {
+	e := func(set ...string) results.Run {
+		return mustGather(t, parse(t, "[methods.mocha]\n", set...), Options{})[0]
+	}
+	whole := e()
+	target := whole.Rounds[12].Suboptimality
+	hit, _ := whole.Reached(target)
+	if r := e("run.stop_at=" + fmt.Sprint(target)); len(r.Rounds) != hit.Round+1 {
+		t.Errorf("stop_at = %g: %d rounds, want %d", target, len(r.Rounds)-1, hit.Round)
+	}
+	if r := e("run.max_time_s=" + fmt.Sprint(whole.Rounds[7].TimeS)); len(r.Rounds) != 8 {
+		t.Errorf("max_time_s = %g: %d rounds, want 7", whole.Rounds[7].TimeS, len(r.Rounds)-1)
+	}
+	if r := e("run.eval_every=4"); len(r.Rounds) != 31 || !math.IsNaN(r.Rounds[3].Primal) || r.Rounds[4].Primal != whole.Rounds[4].Primal {
+		t.Errorf("eval_every = 4: %+v", r.Rounds[:5])
+	}
+}
+
+// Progress only grows, ends with everything done, and its calls do not overlap.
+func TestProgress(t *testing.T) {
+	e := parse(t, several+`
+[experiment.tune.mb-sgd]
+"options.batch" = [2, 4]
+`)
+	for i := range e[1].Jobs {
+		for k := range e[1].Jobs[i].Candidates { // these end early
+			e[1].Jobs[i].Candidates[k].Settings.Run.MaxTimeS = 1e-3
+		}
+	}
+	for _, workers := range []int{1, 8} {
+		var inside atomic.Int64
+		var last Progress
+		phases := map[string]int{}
+		mustGather(t, e, Options{Workers: workers, Progress: func(p Progress) {
+			if inside.Add(1) != 1 {
+				t.Error("calls overlap")
+			}
+			phases[p.Phase]++
+			if p.Share < last.Share-1e-12 || p.Done < last.Done || p.Share > 1+1e-9 || p.Done > p.Total || p.Run == "" {
+				t.Errorf("%+v after %+v", p, last)
+			}
+			if p.Total != 18+2*2 { // two points with two candidates
+				t.Errorf("%d runs in all, want 22", p.Total)
+			}
+			last = p
+			inside.Add(-1)
+		}})
+		if last.Done != last.Total || math.Abs(last.Share-1) > 1e-9 {
+			t.Errorf("%d workers: ends with %+v", workers, last)
+		}
+		if phases["preparing"] == 0 || phases["tuning"] == 0 || phases["running"] == 0 || len(phases) != 3 {
+			t.Errorf("%d workers: phases %v", workers, phases)
+		}
+	}
+}

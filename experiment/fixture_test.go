@@ -1,0 +1,136 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"fedsim/algorithms"
+	"fedsim/config"
+	"fedsim/results"
+	"fedsim/scenarios"
+)
+
+// probe is mocha that can be told to fail, and counts how often it is built.
+type probeOptions struct {
+	Epochs float64 `toml:"epochs" doc:"local passes"`
+	Fail   bool    `toml:"fail" doc:"refuse to start"`
+}
+
+func (o *probeOptions) Validate(*config.Checker) {}
+
+var (
+	errProbe = errors.New("the probe refuses")
+	probes   atomic.Int64
+)
+
+func init() {
+	mocha, _ := algorithms.Lookup("mocha")
+	algorithms.Register(algorithms.Factory{
+		Name: "probe", Summary: "mocha that can be told to fail", Reference: "none",
+		Options: func() algorithms.Options { return &probeOptions{Epochs: 1} },
+		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
+			probes.Add(1)
+			p := o.(*probeOptions)
+			if p.Fail {
+				return nil, errProbe
+			}
+			return mocha.New(s, &algorithms.MOCHAOptions{Epochs: p.Epochs})
+		},
+	})
+}
+
+// small is the head of the scenarios of these tests.
+const small = `
+[data.synthetic]
+tasks = 5
+features = 6
+rows_min = 10
+rows_max = 30
+[problem]
+warm_omega = 1
+[run]
+rounds = 30
+`
+
+func parse(t testing.TB, source string, set ...string) []scenarios.Experiment {
+	t.Helper()
+	s, err := scenarios.Parse("small.toml", []byte(small+source), set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Experiments
+}
+
+// gather runs experiments and returns what was handed on, by index.
+func gather(ctx context.Context, experiments []scenarios.Experiment, o Options) (map[int]results.Run, error) {
+	runs := map[int]results.Run{}
+	var twice []int
+	o.Clock = time.Now
+	o.Finished = func(i int, r results.Run) error {
+		if _, ok := runs[i]; ok {
+			twice = append(twice, i)
+		}
+		runs[i] = r
+		return nil
+	}
+	err := Run(ctx, experiments, o)
+	if len(twice) > 0 {
+		return runs, fmt.Errorf("runs %v were handed on twice", twice)
+	}
+	return runs, err
+}
+
+func mustGather(t testing.TB, experiments []scenarios.Experiment, o Options) map[int]results.Run {
+	t.Helper()
+	runs, err := gather(t.Context(), experiments, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(runs) != Total(experiments) {
+		t.Fatalf("%d runs were handed on, want %d", len(runs), Total(experiments))
+	}
+	return runs
+}
+
+// expected lists the names of the runs in the order of the scenario, with the
+// candidate that tuning chose replaced by a question mark.
+func expected(experiments []scenarios.Experiment) []string {
+	var ids []string
+	for _, e := range experiments {
+		for _, j := range e.Jobs {
+			for _, seed := range j.Seeds {
+				ids = append(ids, j.Candidates[0].WithSeed(seed).ID)
+			}
+		}
+	}
+	return ids
+}
+
+// alone returns each candidate of the first experiment's jobs as a job without
+// a grid, under its first seed.
+func alone(e scenarios.Experiment) []scenarios.Experiment {
+	one := e
+	one.Jobs = nil
+	for _, j := range e.Jobs {
+		for _, c := range j.Candidates {
+			one.Jobs = append(one.Jobs, scenarios.Job{Candidates: []scenarios.Run{c}, Seeds: j.Seeds[:1]})
+		}
+	}
+	return []scenarios.Experiment{one}
+}
+
+func tunedTo(r results.Run) string {
+	var s []string
+	for _, x := range r.Tuned {
+		s = append(s, x.Key+"="+x.Value)
+	}
+	slices.Sort(s)
+	return fmt.Sprint(s)
+}
+
+func formatted(x float64) string { return fmt.Sprintf("%.6f", x) }

@@ -1,0 +1,268 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fedsim/engine"
+	"fedsim/results"
+)
+
+const tuned = `
+seeds = [3, 1]
+[devices]
+clock_ghz = 0.001
+[methods.mocha]
+[methods.mb-sgd]
+[methods.cocoa]
+[[experiment]]
+name = "tuned"
+sweep = { "network.profile" = ["wifi", "3g"] }
+[experiment.tuning]
+target = 0.05
+[experiment.tune.mocha]
+"options.epochs" = [20, 1, 0.2, 5]
+[experiment.tune.mb-sgd]
+"options.step" = [1e-6, 1e-5]
+"options.batch" = [2, 8]
+`
+
+// Tuning picks the candidate with the least virtual time to the target under
+// the first seed, or, when none gets there, the one that ends lowest; it is
+// compared with running each of them to its end.
+func TestTuningPicksTheFastest(t *testing.T) {
+	e := parse(t, tuned)
+	all := mustGather(t, alone(e[0]), Options{})
+	target := e[0].Tuning.Target
+	var want []int // winner of each job
+	i, hits, misses := 0, 0, 0
+	for _, j := range e[0].Jobs {
+		best, winner := math.Inf(1), 0
+		low, lowest := math.Inf(1), 0
+		for k := range j.Candidates {
+			r := all[i]
+			i++
+			if hit, ok := r.Reached(target); ok && hit.TimeS < best {
+				best, winner = hit.TimeS, k
+			}
+			if last, _ := r.Last(); last.Suboptimality < low {
+				low, lowest = last.Suboptimality, k
+			}
+		}
+		if math.IsInf(best, 1) {
+			winner = lowest
+			misses++
+		} else {
+			hits++
+		}
+		want = append(want, winner)
+	}
+	if hits == 0 || misses == 0 {
+		t.Fatalf("%d jobs reach the target, %d do not: both are to be tested", hits, misses)
+	}
+	if slices.Max(want) == 0 {
+		t.Fatal("the first candidate always wins: nothing is tested")
+	}
+	var first map[int]results.Run
+	for _, workers := range []int{1, 2, 8} {
+		for _, queue := range engine.Queues() {
+			runs := mustGather(t, e, Options{Workers: workers, Queue: queue})
+			index := 0
+			for k, j := range e[0].Jobs {
+				for _, seed := range j.Seeds {
+					id := j.Candidates[want[k]].WithSeed(seed).ID
+					if r := runs[index]; r.ID != id || r.Seed != seed || tunedTo(r) != tunedTo(results.Run{Tuned: j.Candidates[want[k]].Tuned}) {
+						t.Errorf("%d workers: run %d is %s (seed %d, tuned to %v), want %s", workers, index, r.ID, r.Seed, r.Tuned, id)
+					}
+					index++
+				}
+			}
+			if first == nil {
+				first = runs
+			}
+			for i, r := range runs {
+				if a, b := text(r), text(first[i]); a != b {
+					t.Errorf("%d workers, queue %s: run %d differs", workers, queue, i)
+				}
+			}
+		}
+	}
+	// The winner under the first seed is the candidate's own run, bit for bit:
+	// neither stopping at the target nor giving up has changed it.
+	i, index := 0, 0
+	for k, j := range e[0].Jobs {
+		if a, b := text(first[index]), text(all[i+want[k]]); a != b {
+			t.Errorf("run %s differs from the candidate on its own", first[index].ID)
+		}
+		i += len(j.Candidates)
+		index += len(j.Seeds)
+	}
+}
+
+// Tune reports the same winners, and of each trial what it has done: those that
+// reached the target when, and those that were given up.
+func TestTuneShowsItsTrials(t *testing.T) {
+	e := parse(t, tuned)
+	runs := mustGather(t, e, Options{})
+	all := mustGather(t, alone(e[0]), Options{})
+	var first []Grid
+	for _, workers := range []int{1, 2, 8} {
+		grids, err := Tune(t.Context(), e, Options{Workers: workers, Clock: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = grids
+		}
+		if !reflect.DeepEqual(grids, first) {
+			t.Errorf("%d workers: other trials", workers)
+		}
+		if len(grids) != 4 { // cocoa is not tuned
+			t.Fatalf("%d grids, want 4", len(grids))
+		}
+		i, index, g, given := 0, 0, 0, 0
+		for _, j := range e[0].Jobs {
+			if len(j.Candidates) > 1 {
+				grid := grids[g]
+				g++
+				if grid.Experiment != "tuned" || grid.Target != 0.05 || grid.Method != j.Candidates[0].Label || len(grid.Trials) != len(j.Candidates) {
+					t.Fatalf("%+v", grid)
+				}
+				if win := grid.Trials[grid.Winner]; tunedTo(results.Run{Tuned: win.Options}) != tunedTo(runs[index]) {
+					t.Errorf("%s: Tune chooses %v, Run %v", grid.Method, win.Options, runs[index].Tuned)
+				}
+				for k, trial := range grid.Trials {
+					r := all[i+k]
+					hit, ok := r.Reached(0.05)
+					last, _ := r.Last()
+					switch {
+					case trial.GivenUp:
+						given++
+						if trial.Reached || trial.TimeS < grid.Trials[grid.Winner].TimeS || ok && hit.TimeS < grid.Trials[grid.Winner].TimeS {
+							t.Errorf("%s %v was given up: %+v; on its own it reaches the target at %g s", grid.Method, trial.Options, trial, hit.TimeS)
+						}
+					case trial.Reached:
+						if !ok || trial.Rounds != hit.Round || trial.TimeS != hit.TimeS {
+							t.Errorf("%s: %+v, want the target in round %d at %g s", grid.Method, trial, hit.Round, hit.TimeS)
+						}
+					default:
+						if trial.Rounds != last.Round || trial.TimeS != last.TimeS || trial.Last != last.Suboptimality {
+							t.Errorf("%s: %+v, want %g after round %d", grid.Method, trial, last.Suboptimality, last.Round)
+						}
+					}
+				}
+			}
+			i += len(j.Candidates)
+			index += len(j.Seeds)
+		}
+		if given == 0 {
+			t.Error("no trial was given up")
+		}
+	}
+}
+
+// Without a reference optimum there is nothing to tune by.
+func TestTuningNeedsAnOptimum(t *testing.T) {
+	e := parse(t, tuned, "problem.optimum_sweeps=0")
+	runs, err := gather(t.Context(), e, Options{})
+	if err == nil || len(runs) != 0 {
+		t.Fatalf("%d runs, error %v", len(runs), err)
+	}
+	if !strings.Contains(err.Error(), "problem.optimum_sweeps = 0: must be positive") || Interrupted(err) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Tune(t.Context(), e, Options{Clock: time.Now}); err == nil {
+		t.Error("Tune did without")
+	}
+	// A scenario that tunes nothing does without.
+	for _, r := range mustGather(t, parse(t, "[methods.mocha]"), Options{}) {
+		if math.IsNaN(r.Optimum) || math.IsNaN(r.Rounds[3].Suboptimality) {
+			t.Errorf("%+v", r)
+		}
+	}
+	for _, r := range mustGather(t, parse(t, "[methods.mocha]", "problem.optimum_sweeps=0"), Options{}) {
+		if !math.IsNaN(r.Optimum) || !math.IsNaN(r.OptimumGap) || !math.IsNaN(r.Rounds[3].Suboptimality) || math.IsNaN(r.Rounds[3].Primal) {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// Once the user has stopped it, nothing more is prepared, least of all for
+// candidates that will never run.
+func TestTuningPreparesNothingAfterTheEnd(t *testing.T) {
+	e := parse(t, `
+[methods.mocha]
+[[experiment]]
+name = "x"
+sweep = { "problem.lambda" = [0.1, 0.2, 0.3, 0.4] }
+[experiment.tune.mocha]
+"options.epochs" = [1, 2]
+`)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	r := newRunner(ctx, cancel, Options{Workers: 1, Clock: time.Now, Progress: func(p Progress) {
+		if p.Phase == "preparing" {
+			cancel(context.Canceled)
+		}
+	}}, mostRecorded)
+	r.choose(r.jobs(e))
+	if n := len(r.prepare.problems.known); n != 1 {
+		t.Errorf("%d problems were prepared, the user stopped during the first", n)
+	}
+	if !errors.Is(context.Cause(ctx), context.Canceled) {
+		t.Error(context.Cause(ctx))
+	}
+}
+
+// Of two candidates that do the same the first wins: 0.999 epochs of up to 30
+// rows are rounded up to one.
+func TestTiesGoToTheFirst(t *testing.T) {
+	for _, grid := range []string{"[1, 0.999, 5]", "[0.999, 1, 5]"} {
+		grids, err := Tune(t.Context(), parse(t, `
+[methods.mocha]
+[devices]
+clock_ghz = 1e-6
+[[experiment]]
+name = "x"
+tuning.target = 0.2
+[experiment.tune.mocha]
+"options.epochs" = `+grid), Options{Clock: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, second := grids[0].Trials[0], grids[0].Trials[1]
+		if !first.Reached || !second.Reached || first.TimeS != second.TimeS || grids[0].Winner != 0 {
+			t.Errorf("%s: %+v", grid, grids[0])
+		}
+	}
+}
+
+// A candidate that has reached the target is not beaten by one that ends its
+// rounds earlier without.
+func TestReachingTheTargetComesFirst(t *testing.T) {
+	for _, grid := range []string{"[20, 0.01]", "[0.01, 20]"} {
+		grids, err := Tune(t.Context(), parse(t, `
+[methods.mocha]
+[devices]
+clock_ghz = 1e-6
+[[experiment]]
+name = "x"
+tuning.target = 0.2
+[experiment.tune.mocha]
+"options.epochs" = `+grid), Options{Clock: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := grids[0]
+		fast, slow := g.Trials[1-g.Winner], g.Trials[g.Winner]
+		if !slow.Reached || fast.Reached || fast.GivenUp || fast.Rounds != 30 || fast.TimeS >= slow.TimeS {
+			t.Errorf("%s: %+v", grid, g)
+		}
+	}
+}
