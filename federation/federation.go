@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"fedsim/algorithms"
 	"fedsim/config"
@@ -125,7 +126,7 @@ func (f *Federation) check() error {
 	c.Require(!needs.Everyone || protocol == WaitForAll, "federation.protocol", protocol,
 		fmt.Sprintf("must be %q: %s cannot do without any device's answer", WaitForAll, name))
 	c.Require(!needs.Smooth || f.setup.Problem.Loss.Smoothness() > 0, "problem.loss", f.setup.Problem.Config.Loss,
-		fmt.Sprintf("must be smooth for %s: use \"smoothed-hinge\", \"logistic\" or \"squared\"", name))
+		fmt.Sprintf("must be one of %s: %s needs a smooth loss", strings.Join(mtl.SmoothLosses(), ", "), name))
 	c.Require(!needs.Budget || protocol != WaitForAll, "federation.protocol", protocol,
 		fmt.Sprintf("must be %q or %q: %s was given no amount of local work of its own", Deadline, Charged, name))
 	c.Require(f.setup.Config.Cost != Authors || f.setup.Factory.AuthorUnits > 0, "federation.cost", f.setup.Config.Cost,

@@ -41,7 +41,23 @@ func LossNames() []string {
 }
 
 // RegressionLosses returns the names of the losses that take real targets.
-func RegressionLosses() []string { return []string{LossSquared, LossAbsolute} }
+func RegressionLosses() []string { return lossesThat(Loss.Regression) }
+
+// SmoothLosses returns the names of the smooth losses.
+func SmoothLosses() []string {
+	return lossesThat(func(l Loss) bool { return l.Smoothness() > 0 })
+}
+
+func lossesThat(hold func(Loss) bool) []string {
+	cfg := Defaults()
+	var names []string
+	for _, cfg.Loss = range LossNames() {
+		if hold(lossOf(cfg)) {
+			names = append(names, cfg.Loss)
+		}
+	}
+	return names
+}
 
 // lossOf returns the loss of a validated configuration.
 func lossOf(cfg Config) Loss {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -312,17 +313,16 @@ func TestSmoothnessAndLipschitzConstants(t *testing.T) {
 // The losses of a configuration are those it names, and those of a regression
 // are listed as such.
 func TestLossNames(t *testing.T) {
-	regression := map[string]bool{}
-	for _, name := range RegressionLosses() {
-		regression[name] = true
+	if diff := cmp.Diff([]string{"squared", "absolute"}, RegressionLosses()); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"smoothed-hinge", "squared-hinge", "logistic", "squared"}, SmoothLosses()); diff != "" {
+		t.Error(diff)
 	}
 	for _, name := range LossNames() {
 		cfg := Defaults()
 		cfg.Loss = name
 		loss := lossOf(cfg)
-		if loss.Regression() != regression[name] {
-			t.Errorf("%s: Regression() = %t, want %t", name, loss.Regression(), regression[name])
-		}
 		if name == LossSmoothedHinge {
 			cfg.Smoothing = 0.125
 			if mu := lossOf(cfg).Smoothness(); mu != 0.125 {
