@@ -273,6 +273,23 @@ func replay(a algorithms.Algorithm, s Setup, h int) {
 	a.End()
 }
 
+// sharing returns a problem of three tasks whose rows lie on the seven devices,
+// with updates that are scaled by gamma.
+func sharing(t testing.TB) *mtl.Problem {
+	t.Helper()
+	p := randomProblem(t, features, sizes...)
+	train, test := *p.Train, *p.Test
+	train.Owner = []int{0, 1, 0, 2, 1, 0, 2}
+	test.Tasks = test.Tasks[:3]
+	cfg := p.Config
+	cfg.Gamma = 0.7
+	q, err := mtl.NewProblem(cfg, data.Split{Train: &train, Test: &test})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
 // withConfig returns the problem under another configuration.
 func withConfig(t testing.TB, p *mtl.Problem, cfg mtl.Config) *mtl.Problem {
 	t.Helper()

@@ -9,6 +9,7 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/internal/rng"
+	"fedsim/mtl"
 )
 
 // sighting is what befell a device: an event in a phase.
@@ -124,11 +125,16 @@ func TestLostUpdateNeverHappened(t *testing.T) {
 			if way.only != "" && way.only != protocol {
 				continue
 			}
-			for _, method := range []string{"mocha", "mb-sdca", "mb-sgd"} {
+			for _, method := range []string{"mocha", "mb-sdca", "mb-sgd", "shared tasks"} {
 				t.Run(fmt.Sprintf("%s/%s/%s", way.name, protocol, method), func(t *testing.T) {
 					var f *Federation
 					seen := map[sighting]int{}
+					var problem *mtl.Problem
+					if method == "shared tasks" {
+						method, problem = "mocha", sharing(t)
+					}
 					s := world(t, method, protocol, func(s *Setup) {
+						s.Problem = problem
 						way.change(s)
 						s.Hooks = look(&f, seen)
 					})
