@@ -19,11 +19,18 @@ func smaller(o Options) {
 	}
 }
 
-// Every registered method is held to the contract of Algorithm.
+// everyMethod holds every registered method, on every kind of problem and with
+// every loss, to the contract of Algorithm.
 func everyMethod(t *testing.T, f func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling)) {
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
 			problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) { f(t, name, p, c) })
+			for _, loss := range mtl.LossNames() {
+				t.Run(loss, func(t *testing.T) {
+					p, c := randomProblem(t, func(c *mtl.Config) { tiedToMean(c); c.Loss = loss }, nil, 9, 14, 5, 30, 8, 21)
+					f(t, name, p, c)
+				})
+			}
 		})
 	}
 }
