@@ -77,7 +77,6 @@ const (
 	computeW    = 2.0
 	testSeed    = 3
 	noDevice    = -1
-	manyEvents  = 1 << 20
 	batteryNone = devices.Mains
 )
 
