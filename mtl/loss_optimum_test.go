@@ -1,0 +1,191 @@
+package mtl
+
+import (
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"fedsim/data"
+	"fedsim/internal/rng"
+)
+
+// With every loss, on labels and, where it takes them, on real targets, SDCA
+// closes the duality gap, which is never negative on the way, and the dual
+// variables stay where their conjugates are finite.
+func TestSDCAClosesTheGapOfEveryLoss(t *testing.T) {
+	for _, name := range LossNames() {
+		for _, real := range []bool{false, true} {
+			cfg := Defaults()
+			cfg.Loss, cfg.Regularizer, cfg.Lambda1, cfg.Lambda2 = name, RegMean, 0.1, 0.02
+			split := randomSplit(21, 7, 20, 35, 12)
+			if real {
+				if !lossOf(cfg).Regression() {
+					continue
+				}
+				split = realTargets(split)
+			}
+			p := mustProblem(t, cfg, split)
+			c := mustStart(t, p)
+			for _, sweeps := range []int{0, 1, 2, 3, 10} {
+				o := p.Optimize(testPool, c, nil, 0, sweeps)
+				if !(o.Gap >= -1e-12*o.Primal) || math.IsInf(o.Gap, 0) {
+					t.Errorf("%s, real %t: gap %g after %d sweeps", name, real, o.Gap, sweeps)
+				}
+			}
+			o := p.Optimize(testPool, c, nil, 1e-8, 2000)
+			if o.RelativeGap > 1e-8 {
+				t.Errorf("%s, real %t: relative gap %g after %d sweeps, want 1e-8", name, real, o.RelativeGap, o.Sweeps)
+			}
+		}
+	}
+}
+
+// Each step of SDCA lowers the subproblem of a device, and Measure's gap bounds
+// what is left, with every loss and curvatures far from 1.
+func TestMeasureBoundsTheSubproblemOfEveryLoss(t *testing.T) {
+	split := randomSplit(6, 7, 25)
+	for _, name := range LossNames() {
+		for _, curvature := range []float64{0.05, 1.5, 40} {
+			cfg := Defaults()
+			cfg.Loss = name
+			p := mustProblem(t, cfg, split)
+			w := randomMatrix(2, 1, 7)
+			u, dv := append([]float64(nil), w.Row(0)...), make([]float64, 7)
+			a := make([]float64, 25)
+			var order Order
+			order.Reset(25, rng.New(1, rng.Solve, 0, 0))
+			var trail []Subproblem
+			for range 1200 {
+				trail = append(trail, p.Measure(0, a, u, w.Row(0), dv, curvature))
+				p.SDCA(0, a, u, curvature, &order, 25)
+			}
+			last := trail[len(trail)-1]
+			size := 1 + math.Abs(trail[0].Value) + trail[0].Gap
+			for k, s := range trail {
+				if s.Gap < -1e-12*size {
+					t.Errorf("%s, pass %d: negative gap %g", name, k, s.Gap)
+				}
+				if s.Value-last.Value > s.Gap+1e-12*size {
+					t.Errorf("%s, pass %d: %g above the minimum, but the gap is only %g", name, k, s.Value-last.Value, s.Gap)
+				}
+				if k > 0 && s.Value > trail[k-1].Value+1e-12*size {
+					t.Errorf("%s, pass %d raised the subproblem from %g to %g", name, k, trail[k-1].Value, s.Value)
+				}
+			}
+			if last.Gap > 1e-8*size {
+				t.Errorf("%s, curvature %g: the gap is still %g", name, curvature, last.Gap)
+			}
+		}
+	}
+}
+
+// The squared loss under "independent" is ridge regression, task by task:
+// (c_t X_t^T X_t + lambda m I) w_t = c_t X_t^T y_t.
+func TestSquaredLossIsRidgeRegression(t *testing.T) {
+	const lambda = 0.03
+	for _, scaling := range []string{Mean, Sum} {
+		for _, real := range []bool{false, true} {
+			split := randomSplit(31, 6, 25, 4, 40) // also with fewer rows than features
+			if real {
+				split = realTargets(split)
+			}
+			cfg := Defaults()
+			cfg.Loss, cfg.Regularizer, cfg.Lambda, cfg.LossScaling = LossSquared, RegIndependent, lambda, scaling
+			p := mustProblem(t, cfg, split)
+			o := p.Optimize(testPool, mustStart(t, p), nil, 0, 300)
+			want := 0.0 // P of the closed form
+			for k := range split.Train.Tasks {
+				task := &split.Train.Tasks[k]
+				c := 1.0
+				if scaling == Mean {
+					c = 1 / float64(task.X.Rows)
+				}
+				x := mat.NewDense(task.X.Rows, 6, nil)
+				for i := range task.X.Rows {
+					x.SetRow(i, task.X.Row(i))
+				}
+				y := mat.NewVecDense(len(task.Y), task.Y)
+				var gram mat.SymDense
+				gram.SymOuterK(c, x.T())
+				for j := range 6 {
+					gram.SetSym(j, j, gram.At(j, j)+lambda*3)
+				}
+				var rhs, w, residual mat.VecDense
+				rhs.MulVec(x.T(), y)
+				rhs.ScaleVec(c, &rhs)
+				var chol mat.Cholesky
+				if !chol.Factorize(&gram) {
+					t.Fatal("not positive definite")
+				}
+				if err := chol.SolveVecTo(&w, &rhs); err != nil {
+					t.Fatal(err)
+				}
+				for j := range 6 {
+					if got := o.W.Row(k)[j]; !near(got, w.AtVec(j), 1e-8) {
+						t.Errorf("%s, real %t: w_%d[%d] = %.12g, ridge regression gives %.12g", scaling, real, k, j, got, w.AtVec(j))
+					}
+				}
+				residual.MulVec(x, &w)
+				residual.SubVec(&residual, y)
+				want += c/2*mat.Dot(&residual, &residual) + lambda*3/2*mat.Dot(&w, &w)
+			}
+			if !near(o.Primal, want, 1e-12) {
+				t.Errorf("%s, real %t: P = %.15g, ridge regression gives %.15g", scaling, real, o.Primal, want)
+			}
+		}
+	}
+}
+
+// Errors are the share of wrong signs on labels, whatever the loss, and the root
+// mean square error on real targets, both averaged over tasks.
+func TestErrorsOfLabelsAndRealTargets(t *testing.T) {
+	task := func(y ...float64) data.Task {
+		x := data.NewMatrix(len(y), 1)
+		for i := range y {
+			x.Row(i)[0] = float64(i) - 1 // scores -1, 0, 1, ... under w = 1
+		}
+		return data.Task{X: x, Y: y}
+	}
+	cfg := Defaults()
+	cfg.Loss, cfg.Regularizer = LossSquared, RegIndependent
+	for _, c := range []struct {
+		real        bool
+		a, b        data.Task
+		train, test float64
+	}{
+		// Wrong: the score 0 of the first task's second row; both of the second's.
+		{false, task(-1, 1, 1), task(1, 1), (1.0/3 + 1) / 2, 1},
+		{true, task(-1, 3, 1), task(1, 1), (math.Sqrt(3) + math.Sqrt(2.5)) / 2, math.Sqrt(2.5)},
+	} {
+		train := &data.Set{Features: 1, Tasks: []data.Task{c.a, c.b}, Real: c.real}
+		test := &data.Set{Features: 1, Tasks: []data.Task{task(), c.b}, Real: c.real} // no row of the first task
+		p := mustProblem(t, cfg, data.Split{Train: train, Test: test})
+		w := p.NewWeights()
+		w.Row(0)[0], w.Row(1)[0] = 1, 1
+		o := p.Evaluate(testPool, mustStart(t, p), &w, nil, nil)
+		if !near(o.TrainError, c.train, 1e-15) || !near(o.TestError, c.test, 1e-15) {
+			t.Errorf("real %t: errors %g and %g, want %g and %g", c.real, o.TrainError, o.TestError, c.train, c.test)
+		}
+	}
+}
+
+// A loss for labels does not take real targets, and says which do.
+func TestRealTargetsNeedALossForThem(t *testing.T) {
+	split := realTargets(randomSplit(1, 3, 5, 5))
+	for _, name := range LossNames() {
+		cfg := Defaults()
+		cfg.Loss = name
+		_, err := NewProblem(cfg, split)
+		if lossOf(cfg).Regression() {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		want := `problem.loss = "` + name + `": must be one of squared, absolute: data set "random" has real targets, not the labels -1 and +1`
+		if err == nil || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}
