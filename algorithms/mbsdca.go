@@ -57,16 +57,12 @@ func (m *MbSDCA) Solve(r Request) Work {
 	share := min(1, m.opts.Beta/float64(b))
 	next, w, dv := m.Next[t], m.Weights(t), m.Delta.Row(t)
 	clear(dv)
-	curvature := m.Curvature(t) * p.Scale[t]
+	curvature := m.Curvature(t)
 	for range b {
 		i := s.order.Next()
-		norm := p.Norms[t][i]
-		if norm == 0 {
-			continue
-		}
 		x := task.X.Row(i)
 		old := next[i]
-		best := p.Loss.Step(old, task.Y[i], kernel.Dot(x, w), curvature*norm)
+		best := p.CoordinateStep(t, i, old, kernel.Dot(x, w), curvature)
 		// A convex combination stays in the domain of the conjugate, rounding included.
 		next[i] = float64((1-share)*old) + float64(share*best)
 		kernel.Axpy(p.Scale[t]*(next[i]-old), x, dv)

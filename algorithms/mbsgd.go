@@ -28,7 +28,7 @@ func (o *MbSGDOptions) Validate(c *config.Checker) {
 // sub-gradient of their loss on a mini-batch, the server adds the gradient of
 // the regulariser and takes a step. The task of a device that did not
 // answer keeps its weights, regulariser included: an update that is lost never
-// happened.
+// happened. The projection, where it applies, scales the weights of all tasks.
 type MbSGD struct {
 	problem  *mtl.Problem
 	coupling mtl.Coupling

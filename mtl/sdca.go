@@ -55,24 +55,30 @@ func (p *Problem) SDCA(k int, a, u []float64, curvature float64, order *Order, s
 	return moved
 }
 
+// CoordinateStep returns the exact minimiser b of coordinate i of a device's
+// subproblem, its dual variable being a and x_i . u being z.
+func (p *Problem) CoordinateStep(k, i int, a, z, curvature float64) float64 {
+	q := float64(float64(curvature*p.Scale[k]) * p.Norms[k][i])
+	return p.Loss.Step(a, p.Train.Tasks[k].Y[i], z, max(q, leastCurvature))
+}
+
 // SDCAStep takes one coordinate step of SDCA, on row i, and reports whether it
 // moved the coordinate.
 func (p *Problem) SDCAStep(k int, a, u []float64, curvature float64, i int) bool {
-	norm := p.Norms[k][i]
-	if norm == 0 {
-		return false
-	}
-	task := &p.Train.Tasks[k]
-	scale := float64(curvature * p.Scale[k])
-	x := task.X.Row(i)
-	b := p.Loss.Step(a[i], task.Y[i], kernel.Dot(x, u), float64(scale*norm))
+	x := p.Train.Tasks[k].X.Row(i)
+	b := p.CoordinateStep(k, i, a[i], kernel.Dot(x, u), curvature)
 	if b == a[i] {
 		return false
 	}
-	kernel.Axpy(scale*(b-a[i]), x, u)
+	kernel.Axpy(float64(curvature*p.Scale[k])*(b-a[i]), x, u)
 	a[i] = b
 	return true
 }
+
+// leastCurvature stands for the curvature of a row of zeros. Such a row has no say
+// in w, but its dual variable has a value at the optimum, without which the
+// duality gap never closes.
+const leastCurvature = 1e-300
 
 // Subproblem describes how good a + da is for the subproblem of a device.
 type Subproblem struct {
