@@ -78,6 +78,16 @@ type Algorithm interface {
 	Recouple(mtl.Coupling)
 }
 
+// Measurer is an Algorithm that can say how well a device has solved its
+// subproblem. Every method built on Dual can.
+type Measurer interface {
+	// Theta returns theta_t^h of the device's work of this round (eq.
+	// localSolutionQuality2a): 0 exact, 1 no progress. It is valid between the
+	// device's Solve and its Commit or Discard, changes nothing, and may be called
+	// for several devices at once.
+	Theta(device int) float64
+}
+
 // Setup is what an algorithm is built on.
 type Setup struct {
 	Problem  *mtl.Problem

@@ -28,6 +28,8 @@ type scratch struct {
 	u     []float64
 }
 
+var _ Measurer = (*Dual)(nil)
+
 // NewDual returns the state at alpha = 0.
 func NewDual(s Setup) Dual {
 	d := Dual{
@@ -55,6 +57,11 @@ func (d *Dual) Weights(device int) []float64 { return d.W.Row(d.Problem.TaskOf(d
 
 // Begin opens a round: each device is sent its w_t.
 func (d *Dual) Begin() int { return d.Problem.Features() }
+
+// Theta returns theta_t^h of the device's tentative work, before gamma scales it.
+func (d *Dual) Theta(device int) float64 {
+	return d.Problem.Theta(device, d.Duals.Alpha[device], d.Next[device], d.Weights(device), d.Curvature(device))
+}
 
 // Commit makes the device's tentative dual variables and its change of V final,
 // both scaled by the aggregation parameter gamma. Devices that share a task add

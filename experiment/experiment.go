@@ -154,7 +154,7 @@ func plan(run *scenarios.Run) federation.Plan {
 	s := &run.Settings.Run
 	return federation.Plan{
 		Outer: s.Outer, Rounds: s.Rounds, EvalEvery: s.EvalEvery,
-		MaxTime: s.MaxTimeS, StopAt: s.StopAt,
+		MaxTime: s.MaxTimeS, StopAt: s.StopAt, ThetaEvery: s.ThetaEvery,
 	}
 }
 

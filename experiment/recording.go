@@ -53,11 +53,12 @@ type recordingKey struct {
 const mostRecorded = 4_000_000
 
 // recordable reports whether a run's mathematics is independent of time, and
-// worth keeping. Rounds are evaluated one by one, and the coupling is fixed.
+// worth keeping. Rounds are evaluated one by one, the coupling is fixed, and no
+// theta is measured, which takes a round's open state.
 func (r *runner) recordable(run *scenarios.Run, devices int) bool {
 	s := &run.Settings.Run
 	return run.Settings.Federation.Protocol == federation.WaitForAll &&
-		s.Outer == 1 && s.EvalEvery == 1 && devices*s.Rounds <= r.mostRecorded
+		s.Outer == 1 && s.EvalEvery == 1 && s.ThetaEvery == 0 && devices*s.Rounds <= r.mostRecorded
 }
 
 // record returns the recording of a run, a new one for the first that asks.

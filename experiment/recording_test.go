@@ -63,12 +63,12 @@ func TestRecordedRunsEqualComputedOnes(t *testing.T) {
 	}
 }
 
-// text shows every bit of a run: %x tells all floats apart, NaN included.
+// text shows every bit of a run: %v tells all floats apart but NaNs from each other.
 func text(r results.Run) string {
 	s := fmt.Sprintf("%s %s %v %v %d %s %x %x %016x %016x\n", r.ID, r.Method, r.Point, r.Tuned, r.Seed, r.Status,
 		math.Float64bits(r.Optimum), math.Float64bits(r.OptimumGap), r.EventHash, r.ModelHash)
 	for _, x := range r.Rounds {
-		s += fmt.Sprintf("%x\n", x)
+		s += fmt.Sprintf("%v\n", x)
 	}
 	return s
 }

@@ -125,6 +125,7 @@ func (r *runner) tune(j *job) {
 		run := j.Candidates[i]
 		plan := plan(&run)
 		plan.StopAt = j.Target
+		plan.ThetaEvery = 0
 		limited := !math.IsInf(best, 1) && (plan.MaxTime == 0 || best < plan.MaxTime)
 		if limited {
 			plan.MaxTime = best

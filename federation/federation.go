@@ -39,12 +39,13 @@ type Setup struct {
 
 // Plan says how long a run goes on.
 type Plan struct {
-	Outer     int     // W updates, with an Omega update between two of them
-	Rounds    int     // rounds of a W update
-	EvalEvery int     // rounds from one evaluation to the next
-	MaxTime   float64 // virtual seconds after which no round begins; 0: none
-	StopAt    float64 // sub-optimality at which the run ends; 0: none
-	Optimum   float64 // P*; NaN when it is not known
+	Outer      int     // W updates, with an Omega update between two of them
+	Rounds     int     // rounds of a W update
+	EvalEvery  int     // rounds from one evaluation to the next
+	ThetaEvery int     // rounds from one measurement of all theta_t^h to the next; 0: none
+	MaxTime    float64 // virtual seconds after which no round begins; 0: none
+	StopAt     float64 // sub-optimality at which the run ends; 0: none
+	Optimum    float64 // P*; NaN when it is not known
 }
 
 // Outcome is what a run leaves.

@@ -173,7 +173,7 @@ func sameRounds(a, b []results.Round) error {
 	for h := range a {
 		x, y := reflect.ValueOf(a[h]), reflect.ValueOf(b[h])
 		for i := range x.NumField() {
-			same := x.Field(i).Interface() == y.Field(i).Interface()
+			same := reflect.DeepEqual(x.Field(i).Interface(), y.Field(i).Interface())
 			if x.Field(i).Kind() == reflect.Float64 {
 				same = math.Float64bits(x.Field(i).Float()) == math.Float64bits(y.Field(i).Float())
 			}

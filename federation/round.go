@@ -76,12 +76,14 @@ func (f *Federation) runRound() results.Round {
 	if f.stalled != "" {
 		return results.Round{}
 	}
+	thetas := f.thetas()
 	taken, late := f.close()
 	f.round++
 	r := results.Round{
 		Outer: f.outer, Round: f.round,
 		Participants: taken, Dropped: f.tally.dropped, Late: late,
 		FLOPs: f.tally.flops, BytesDown: f.tally.down, BytesUp: f.tally.up,
+		Thetas: thetas,
 	}
 	f.serverWork(f.method.End())
 	f.batteries.Drain(f.clock.Now())

@@ -103,7 +103,7 @@ var (
 // Reserved reports whether name is that of a column of rounds.csv or runs.csv,
 // so that no swept key or axis may have it.
 func Reserved(name string) bool {
-	for _, fixed := range [][]string{identityHead, identityTail, runHead, runTail} {
+	for _, fixed := range [][]string{identityHead, identityTail, runHead, stragglerColumns, runTail} {
 		for _, c := range fixed {
 			if name == c {
 				return true

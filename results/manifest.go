@@ -57,8 +57,9 @@ type Manifest struct {
 	Data       string     `json:"data"` // one line that describes the data
 	Targets    []float64  `json:"targets"`
 	State      State      `json:"state"`
-	ResultHash Hash       `json:"result_hash"` // over the hashes of all runs, in order
-	Figures    []string   `json:"figures"`     // names of the files in figures/
+	ResultHash Hash       `json:"result_hash"`      // over the hashes of all runs, in order
+	Figures    []string   `json:"figures"`          // names of the files in figures/
+	Thetas     bool       `json:"thetas,omitempty"` // there is a thetas.csv
 	Runs       []RunEntry `json:"runs"`
 	Clock      *Clock     `json:"clock,omitempty"`
 }
@@ -113,6 +114,7 @@ func newManifest(about About, state State, runs []Run, figures []string, finishe
 		Targets:  orEmpty(about.Targets),
 		State:    state,
 		Figures:  orEmpty(figures),
+		Thetas:   measured(runs),
 		Runs:     []RunEntry{},
 		Clock:    &Clock{Started: about.Started, Finished: finished, RunWallS: []*float64{}},
 	}

@@ -6,6 +6,7 @@
 //	DIR/scenario.toml   the resolved scenario: running it gives the same results
 //	DIR/rounds.csv      one row per run and round
 //	DIR/runs.csv        one row per run: where it ended, and when it reached each target
+//	DIR/thetas.csv      one row per device of each round in which theta was measured; absent without
 //	DIR/figures/        pictures
 //
 // A [Writer] gathers finished runs in DIR/.unfinished, which is a run directory
@@ -76,6 +77,7 @@ type Round struct {
 	BytesDown     float64 // this round
 	BytesUp       float64
 	EnergyJ       float64 // all devices, this round
+	Thetas        []Theta // by device; nil when not measured
 }
 
 // Reached returns the first round whose sub-optimality is at most target, or

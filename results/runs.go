@@ -17,22 +17,25 @@ const (
 
 var (
 	runHead = []string{"status", "reason", "optimum", "optimum_gap"} // behind the identity
-	runTail = []string{"wall_s"}                                     // the last column
+	// What Stragglers returns; only there when theta was measured.
+	stragglerColumns = []string{"p_max", "theta_max"}
+	runTail          = []string{"wall_s"} // the last column
 )
 
 // runTable is what the columns of runs.csv depend on.
 type runTable struct {
 	keys, tuned []string
 	targets     []float64
+	measured    bool
 }
 
 func newRunTable(runs []Run, targets []float64) runTable {
-	return runTable{keys: sweptKeys(runs, pointOf), tuned: sweptKeys(runs, tunedOf), targets: targets}
+	return runTable{keys: sweptKeys(runs, pointOf), tuned: sweptKeys(runs, tunedOf), targets: targets, measured: measured(runs)}
 }
 
 // header names the columns: which run it is, how it ended, the state in its
 // last evaluated round, totals over all its rounds, when it reached each
-// target, what tuning chose, and the seconds of the real clock.
+// target, how its devices straggled, what tuning chose, and the seconds of the real clock.
 func (t runTable) header() []string {
 	header := append(identityColumns(t.keys), runHead...)
 	for i, c := range roundColumns {
@@ -44,6 +47,9 @@ func (t runTable) header() []string {
 	}
 	for _, x := range t.targets {
 		header = append(header, roundsToPrefix+target(x), timeToPrefix+target(x))
+	}
+	if t.measured {
+		header = append(header, stragglerColumns...)
 	}
 	for _, k := range t.tuned {
 		header = append(header, tunedPrefix+k)
@@ -74,6 +80,10 @@ func (t runTable) appendRow(row []string, r *Run) []string {
 		} else {
 			row = append(row, "", "")
 		}
+	}
+	if t.measured {
+		pMax, thetaMax := Stragglers(r)
+		row = append(row, formatNumber(pMax), formatNumber(thetaMax))
 	}
 	for _, k := range t.tuned {
 		v, _ := lookup(r.Tuned, k)

@@ -24,6 +24,7 @@ const (
 	scenarioFile = "scenario.toml"
 	roundsFile   = "rounds.csv"
 	runsFile     = "runs.csv"
+	thetasFile   = "thetas.csv"
 	figuresDir   = "figures"
 	stageDir     = ".unfinished"
 )
@@ -118,7 +119,7 @@ func inspect(dir string) (*Manifest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w of this version (%w): %s", dir, ErrForeign, err, remedy)
 	}
-	for _, name := range []string{roundsFile, runsFile, scenarioFile} {
+	for _, name := range []string{roundsFile, runsFile, thetasFile, scenarioFile} {
 		if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && !info.Mode().IsRegular() {
 			return nil, fmt.Errorf("%s: %w: %s in it is not a file: %s", dir, ErrForeign, name, remedy)
 		}
@@ -142,7 +143,7 @@ func requireEmpty(dir, remedy string) error {
 		switch e.Name() {
 		case stageDir:
 			continue
-		case roundsFile, runsFile, scenarioFile, figuresDir:
+		case roundsFile, runsFile, thetasFile, scenarioFile, figuresDir:
 			if staged {
 				continue
 			}
@@ -258,15 +259,19 @@ func checkRun(r *Run) error {
 // more than there is.
 func (w *Writer) writeStage(state State, figures []string, finished *time.Time) error {
 	m := newManifest(w.about, state, w.runs, figures, finished)
-	for _, f := range []struct {
+	type file struct {
 		name string
 		fill func(io.Writer) error
-	}{
+	}
+	files := []file{
 		{scenarioFile, func(out io.Writer) error { _, err := io.Copy(out, bytes.NewReader(w.about.Scenario)); return err }},
 		{roundsFile, func(out io.Writer) error { return writeRounds(out, w.runs) }},
 		{runsFile, func(out io.Writer) error { return writeRuns(out, w.runs, w.about.Targets) }},
-		{manifestFile, m.write},
-	} {
+	}
+	if m.Thetas {
+		files = append(files, file{thetasFile, func(out io.Writer) error { return writeThetas(out, w.runs) }})
+	}
+	for _, f := range append(files, file{manifestFile, m.write}) {
 		if err := atomicfile.Write(filepath.Join(w.stage(), f.name), f.fill); err != nil {
 			return err
 		}
@@ -305,6 +310,9 @@ func (w *Writer) install(figures []string) error {
 		}
 	}
 	files := []string{scenarioFile, roundsFile, runsFile}
+	if measured(w.runs) {
+		files = append(files, thetasFile)
+	}
 	if len(figures) > 0 {
 		dir := filepath.Join(w.dir, figuresDir)
 		if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -330,10 +338,16 @@ func (w *Writer) install(figures []string) error {
 	return atomicfile.SyncDir(w.dir)
 }
 
-// removeOld removes the manifest of an older run and the figures it lists.
+// removeOld removes the manifest of an older run, its thetas and the figures it
+// lists.
 func (w *Writer) removeOld(old *Manifest) error {
 	if err := os.Remove(filepath.Join(w.dir, manifestFile)); err != nil {
 		return err
+	}
+	if old.Thetas {
+		if err := os.Remove(filepath.Join(w.dir, thetasFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	dir := filepath.Join(w.dir, figuresDir)
 	for _, name := range old.Figures {

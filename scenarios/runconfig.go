@@ -4,13 +4,14 @@ import "fedsim/config"
 
 // RunConfig is the table [run] of a scenario.
 type RunConfig struct {
-	Rounds    int       `toml:"rounds" doc:"rounds of a W update, that is, per outer iteration"`
-	Outer     int       `toml:"outer" doc:"outer iterations; between two of them the coupling is updated, so that 1 is a single W update"`
-	EvalEvery int       `toml:"eval_every" doc:"rounds between two evaluations of objective and errors, which cost no virtual time; the last round is always evaluated"`
-	StopAt    float64   `toml:"stop_at" doc:"relative sub-optimality at which a run ends; 0: runs all its rounds"`
-	MaxTimeS  float64   `toml:"max_time_s" doc:"virtual seconds after which no further round begins; 0: no limit"`
-	Seeds     []uint64  `toml:"seeds" doc:"seeds of the repetitions of every run; methods are tuned on the first"`
-	Targets   []float64 `toml:"targets" doc:"relative sub-optimalities for which rounds and time are reported"`
+	Rounds     int       `toml:"rounds" doc:"rounds of a W update, that is, per outer iteration"`
+	Outer      int       `toml:"outer" doc:"outer iterations; between two of them the coupling is updated, so that 1 is a single W update"`
+	EvalEvery  int       `toml:"eval_every" doc:"rounds between two evaluations of objective and errors, which cost no virtual time; the last round is always evaluated"`
+	ThetaEvery int       `toml:"theta_every" doc:"rounds between two measurements of the accuracy theta_t^h of every device's local solve (eq. localSolutionQuality2a), which cost no virtual time but an exact local solve each; written to thetas.csv. Methods without dual variables have none. 0: never"`
+	StopAt     float64   `toml:"stop_at" doc:"relative sub-optimality at which a run ends; 0: runs all its rounds"`
+	MaxTimeS   float64   `toml:"max_time_s" doc:"virtual seconds after which no further round begins; 0: no limit"`
+	Seeds      []uint64  `toml:"seeds" doc:"seeds of the repetitions of every run; methods are tuned on the first"`
+	Targets    []float64 `toml:"targets" doc:"relative sub-optimalities for which rounds and time are reported"`
 }
 
 func defaultRun() RunConfig {
@@ -26,6 +27,7 @@ func (r *RunConfig) Validate(c *config.Checker) {
 	c.Require(r.Rounds >= 1, "rounds", r.Rounds, "must be at least 1")
 	c.Require(r.Outer >= 1, "outer", r.Outer, "must be at least 1")
 	c.Require(r.EvalEvery >= 1, "eval_every", r.EvalEvery, "must be at least 1")
+	c.Require(r.ThetaEvery >= 0, "theta_every", r.ThetaEvery, "must not be negative")
 	c.Require(r.StopAt >= 0, "stop_at", r.StopAt, "must not be negative")
 	c.Require(r.MaxTimeS >= 0 && r.MaxTimeS <= 1e9, "max_time_s", r.MaxTimeS, "must be in [0, 1e9] seconds")
 	c.Require(len(r.Seeds) > 0, "seeds", r.Seeds, "must hold at least one seed")

@@ -1,0 +1,101 @@
+package federation
+
+import (
+	"math"
+	"testing"
+
+	"fedsim/algorithms"
+	"fedsim/mtl"
+)
+
+// Theta costs no virtual time and changes nothing: the same run without it is
+// the same to the bit.
+func TestThetaChangesNothing(t *testing.T) {
+	for _, method := range []string{"mocha", "cocoa", "mb-sdca", "mb-sgd"} {
+		for _, protocol := range []string{WaitForAll, Deadline, Charged} {
+			if method == "cocoa" && protocol != WaitForAll {
+				continue
+			}
+			setup := func(every int) Setup {
+				return world(t, method, protocol, func(s *Setup) {
+					s.Faults.DropProbability = 0.3
+					s.Plan.ThetaEvery = every
+				})
+			}
+			plain, measured := run(t, setup(0)), run(t, setup(3))
+			for h := range measured.Rounds {
+				x := &measured.Rounds[h]
+				if want := method != "mb-sgd" && x.Round > 0 && x.Round%3 == 0; (x.Thetas != nil) != want {
+					t.Errorf("%s, %s: round %d has thetas: %v, want %v", method, protocol, x.Round, x.Thetas != nil, want)
+				}
+				x.Thetas = nil
+			}
+			if err := sameOutcome(plain, measured); err != nil {
+				t.Errorf("%s, %s: %v", method, protocol, err)
+			}
+		}
+	}
+}
+
+// Devices that have not answered have theta = 1 (section 3.4: a dropped node),
+// as many as the round says have been taken answered, and some progress was made.
+func TestThetaOfDroppedDevicesIsOne(t *testing.T) {
+	out := run(t, world(t, "mocha", Charged, func(s *Setup) {
+		s.Faults.DropProbability = 0.4
+		s.Plan.Rounds, s.Plan.ThetaEvery = 40, 1
+	}))
+	dropped := 0
+	for _, r := range out.Rounds[1:] {
+		if len(r.Thetas) != len(sizes) {
+			t.Fatalf("round %d has %d thetas, want one for each of %d devices", r.Round, len(r.Thetas), len(sizes))
+		}
+		answered := 0
+		for k, theta := range r.Thetas {
+			switch {
+			case !theta.Answered:
+				dropped++
+				if theta.Value != 1 {
+					t.Errorf("round %d: device %d dropped and has theta %g, want 1", r.Round, k, theta.Value)
+				}
+			case theta.Value < 0 || theta.Value > 1:
+				t.Errorf("round %d: theta of device %d = %g, want it in [0, 1]", r.Round, k, theta.Value)
+			case theta.Value < 1:
+				answered++
+			}
+		}
+		if answered > r.Participants {
+			t.Errorf("round %d: %d devices made progress, the server took %d", r.Round, answered, r.Participants)
+		}
+	}
+	if dropped == 0 {
+		t.Error("nobody dropped: the test shows nothing")
+	}
+}
+
+// CoCoA stops when theta is certain: measured, it is below its option on every
+// device and in every round.
+func TestCoCoAKeepsItsTheta(t *testing.T) {
+	for _, theta := range []float64{0.9, 0.5, 0.1, 0.01} {
+		for _, rule := range []string{mtl.SigmaSpectral, mtl.SigmaPerTask} {
+			out := run(t, world(t, "cocoa", WaitForAll, func(s *Setup) {
+				s.Problem = randomProblem(t, features, sizes...)
+				s.Problem.Config.SigmaPrime = rule
+				s.Plan.Rounds, s.Plan.ThetaEvery = 60, 1
+				o := s.Options.(*algorithms.CoCoAOptions)
+				o.Theta, o.CheckEvery, o.MaxEpochs = theta, 0.1, 1e4
+			}))
+			largest := 0.0
+			for _, r := range out.Rounds[1:] {
+				for k, x := range r.Thetas {
+					largest = math.Max(largest, x.Value)
+					if !x.Answered || x.Value > theta {
+						t.Errorf("round %d: device %d has theta %g, want at most %g", r.Round, k, x.Value, theta)
+					}
+				}
+			}
+			if largest == 0 {
+				t.Error("every theta is 0: the test shows nothing")
+			}
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package mtl
+
+import (
+	"math"
+	"testing"
+
+	"fedsim/internal/rng"
+)
+
+// lossProblem is a problem with a loss by name.
+func lossProblem(t *testing.T, loss, scaling string, seed uint64, features int, sizes ...int) *Problem {
+	t.Helper()
+	cfg := Defaults()
+	cfg.Loss, cfg.LossScaling = loss, scaling
+	return mustProblem(t, cfg, randomSplit(seed, features, sizes...))
+}
+
+// With a single row and the hinge, G is the parabola c^2 curvature/2 |x|^2 (b - b*)^2
+// around its minimiser, as long as that is inside [0, 1]: theta of a step that
+// goes a share r of the way is (1-r)^2. The squared loss adds to the parabola's
+// width only.
+func TestThetaOfASingleRowInClosedForm(t *testing.T) {
+	for _, loss := range []string{LossHinge, LossSquared} {
+		split := randomSplit(4, 5, 1, 1)
+		split.Train.Tasks[0].Y[0], split.Train.Tasks[1].Y[0] = 1, -1
+		cfg := Defaults()
+		cfg.Loss = loss
+		p := mustProblem(t, cfg, split)
+		for k := range 2 {
+			w := make([]float64, 5)
+			curvature := 4 / p.Norms[k][0] // the hinge's minimiser is y/4
+			before := []float64{0}
+			minimiser := append([]float64(nil), before...)
+			u := append([]float64(nil), w...)
+			p.SDCAStep(k, minimiser, u, curvature, 0)
+			if loss == LossHinge && !near(minimiser[0], p.Train.Tasks[k].Y[0]/4, 1e-12) {
+				t.Fatalf("the minimiser is %g, want y/4", minimiser[0])
+			}
+			for _, r := range []float64{0, 0.1, 0.5, 0.9, 1, 1.5, 2, 3} {
+				after := []float64{r * minimiser[0]}
+				if got, want := p.Theta(k, before, after, w, curvature), (1-r)*(1-r); !near(got, want, 1e-12) {
+					t.Errorf("%s: theta at %g of the way = %.15g, want (1-r)^2 = %g", loss, r, got, want)
+				}
+			}
+		}
+	}
+}
+
+// definition evaluates G as eq. subproblem has it, without c(alpha).
+func definition(p *Problem, k int, before, b, w []float64, curvature float64) float64 {
+	task := &p.Train.Tasks[k]
+	dv := make([]float64, len(w))
+	sum := 0.0
+	for i := range b {
+		sum += p.Scale[k] * p.Loss.Conjugate(b[i], task.Y[i])
+		for j, x := range task.X.Row(i) {
+			dv[j] += p.Scale[k] * x * (b[i] - before[i])
+		}
+	}
+	for j := range dv {
+		sum += w[j]*dv[j] + curvature/2*dv[j]*dv[j]
+	}
+	return sum
+}
+
+// bruteForce minimises G over one coordinate at a time by golden section on its
+// definition, which knows neither steps nor gaps.
+func bruteForce(p *Problem, k int, before, w []float64, curvature float64, low, high float64) []float64 {
+	b := append([]float64(nil), before...)
+	ratio := (math.Sqrt(5) - 1) / 2
+	for range 600 {
+		for i := range b {
+			y := p.Train.Tasks[k].Y[i]
+			lo, hi := low, high // of y b
+			at := func(v float64) float64 {
+				b[i] = y * v
+				return definition(p, k, before, b, w, curvature)
+			}
+			for range 60 {
+				left, right := hi-ratio*(hi-lo), lo+ratio*(hi-lo)
+				if at(left) < at(right) {
+					hi = right
+				} else {
+					lo = left
+				}
+			}
+			best, value := (lo+hi)/2, at((lo+hi)/2)
+			for _, end := range []float64{low, high} {
+				if v := at(end); v < value {
+					best, value = end, v
+				}
+			}
+			b[i] = y * best
+		}
+	}
+	return b
+}
+
+func TestThetaOfOneStepByBruteForce(t *testing.T) {
+	for _, loss := range LossNames() {
+		for seed := range uint64(3) {
+			p := lossProblem(t, loss, []string{Mean, Sum}[seed%2], 20+seed, 3, 4, 4)
+			k := int(seed % 2)
+			w := randomRow(seed, 3)
+			curvature := 0.7 + float64(seed)
+			before := make([]float64, 4)
+			u := append([]float64(nil), w...)
+			var order Order
+			order.Reset(4, rng.New(seed, rng.Solve, k, 0))
+			p.SDCA(k, before, append([]float64(nil), w...), curvature, &order, 2) // somewhere feasible
+			after := append([]float64(nil), before...)
+			p.SDCA(k, after, u, curvature, &order, 1)
+			low, high := 0.0, 1.0
+			switch loss {
+			case LossSquaredHinge:
+				high = 20
+			case LossSquared:
+				low, high = -20, 20
+			case LossAbsolute:
+				low = -1
+			case LossLogistic:
+				low, high = 1e-12, 1-1e-12
+			}
+			best := bruteForce(p, k, before, w, curvature, low, high)
+			least := definition(p, k, before, best, w, curvature)
+			want := (definition(p, k, before, after, w, curvature) - least) / (definition(p, k, before, before, w, curvature) - least)
+			if got := p.Theta(k, before, after, w, curvature); math.Abs(got-want) > 1e-6 {
+				t.Errorf("%s, seed %d: theta = %.9f, by brute force %.9f", loss, seed, got, want)
+			}
+		}
+	}
+}
+
+func TestThetaDecreasesWithSteps(t *testing.T) {
+	for _, loss := range LossNames() {
+		for _, curvature := range []float64{0.1, 3, 60} {
+			p := lossProblem(t, loss, Mean, 7, 8, 30, 30)
+			w := randomRow(3, 8)
+			u := append([]float64(nil), w...)
+			before, b := make([]float64, 30), make([]float64, 30)
+			var order Order
+			order.Reset(30, rng.New(1, rng.Solve, 0, 0))
+			last := 1.0
+			if got := p.Theta(0, before, b, w, curvature); got != 1 {
+				t.Fatalf("%s: theta without a step = %g, want 1", loss, got)
+			}
+			for pass := range 20 {
+				p.SDCA(0, b, u, curvature, &order, 10)
+				theta := p.Theta(0, before, b, w, curvature)
+				// The minimiser is known to a 1e-10th of the denominator.
+				if theta > last+1e-9 || theta < 0 {
+					t.Fatalf("%s, curvature %g: theta rose from %g to %g in pass %d", loss, curvature, last, theta, pass)
+				}
+				last = theta
+			}
+			if last > 0.9 {
+				t.Errorf("%s, curvature %g: theta is still %g", loss, curvature, last)
+			}
+		}
+	}
+}
+
+// Measure's duality gap is an upper bound of the numerator: theta must stay
+// below what CoCoA makes of it (see CoCoA.Solve).
+func TestThetaIsBelowItsCertificate(t *testing.T) {
+	for _, loss := range LossNames() {
+		p := lossProblem(t, loss, Mean, 9, 6, 25, 25)
+		w := randomRow(5, 6)
+		u, dv := append([]float64(nil), w...), make([]float64, 6)
+		before, b := make([]float64, 25), make([]float64, 25)
+		start := p.Measure(0, before, u, w, dv, 5)
+		var order Order
+		order.Reset(25, rng.New(1, rng.Solve, 0, 0))
+		for range 8 {
+			p.SDCA(0, b, u, 5, &order, 25)
+			now := p.Measure(0, b, u, w, dv, 5)
+			if theta, most := p.Theta(0, before, b, w, 5), now.Gap/(now.Gap+start.Value-now.Value); theta > most+1e-9 {
+				t.Errorf("%s: theta = %g exceeds the certificate %g", loss, theta, most)
+			}
+		}
+	}
+}
+
+func TestThetaOfASolvedSubproblemIsZero(t *testing.T) {
+	for _, loss := range LossNames() {
+		p := lossProblem(t, loss, Mean, 7, 12, 20, 20)
+		w := make([]float64, 12)
+		b := make([]float64, 20)
+		s := &subproblem{p: p, k: 0, before: b, w: w, curvature: 0.3}
+		best := s.minimize(b, 1e-16)
+		// Around the minimiser, with u in place of w, the subproblem is solved at 0.
+		u := append([]float64(nil), w...)
+		for j, x := range s.change(best, b) {
+			u[j] += 0.3 * x
+		}
+		if got := p.Theta(0, best, best, u, 0.3); got != 0 {
+			t.Errorf("%s: theta of a solved subproblem = %g, want 0", loss, got)
+		}
+	}
+	// Rows of zeros leave the hinge's dual variables a linear term alone, which
+	// SDCA does not touch: no step has anything to do.
+	split := randomSplit(7, 4, 3, 3)
+	clear(split.Train.Tasks[0].X.Data)
+	p := mustProblem(t, Defaults(), split)
+	if got := p.Theta(0, make([]float64, 3), make([]float64, 3), make([]float64, 4), 1); got != 0 {
+		t.Errorf("theta without any feature = %g, want 0", got)
+	}
+}
+
+// randomRow returns n standard normal numbers.
+func randomRow(seed uint64, n int) []float64 {
+	m := randomMatrix(seed, 1, n)
+	return m.Row(0)
+}
