@@ -21,6 +21,8 @@ func TestErrors(t *testing.T) {
 			"--set faults.drop_probability=1.4: must be in [0, 1]"},
 		{"unknown key", "[faults]\n  drop_probabilty = 0.1\n" + mocha, nil,
 			"x.toml:2:3: unknown key faults.drop_probabilty: did you mean drop_probability?"},
+		{"nothing to stop at", "[run]\nstop_at = 0.1\n[problem]\noptimum_sweeps = 0\n" + mocha, nil,
+			"x.toml:2:11: run.stop_at = 0.1: must be 0 when problem.optimum_sweeps is: without a reference optimum there is no sub-optimality to stop at"},
 		{"unknown key by override", mocha, []string{"faults.drop_probabilty=0.1"},
 			"--set faults.drop_probabilty=0.1: unknown key faults.drop_probabilty: did you mean drop_probability?"},
 		{"key in another case", "[faults]\nNever = [0]\n" + mocha, nil,

@@ -75,6 +75,8 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	s.Federation.Validate(c.In("federation"))
 	s.Run.Validate(c.In("run"))
 	s.checkTarget(c)
+	c.Require(s.Run.StopAt == 0 || s.Problem.OptimumSweeps > 0, "run.stop_at", s.Run.StopAt,
+		"must be 0 when problem.optimum_sweeps is: without a reference optimum there is no sub-optimality to stop at")
 	for _, label := range s.labels() {
 		method := s.Methods[label]
 		method.options().Validate(c.In("methods").In(label).In("options"))
