@@ -1,0 +1,658 @@
+package mtl
+
+// The paper's sentences as tests, one for each that can be checked: Smith,
+// Chiang, Sanjabi and Talwalkar, "Federated Multi-Task Learning", NIPS 2017.
+// Each is named after its claim and says where it stands; eq. labels are those
+// of the paper's source. docs/paper.md lists what is shown where.
+//
+// This file: section 3 and appendix B. The convergence analysis and sigma' are
+// in paper_convergence_test.go.
+
+import (
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"fedsim/data"
+	"fedsim/internal/kernel"
+	"fedsim/internal/rng"
+)
+
+// formulation is a regulariser with a coupling of four tasks, learnt from
+// random weights when it learns.
+type formulation struct {
+	name string
+	reg  Regularizer
+	c    Coupling
+	// inverse is M^-1 read off the formula of R in section 3.1 or appendix B.1:
+	// R(W) = 1/2 tr(W M^-1 W^T).
+	inverse *mat.SymDense
+}
+
+const (
+	paperTasks    = 4
+	paperFeatures = 5
+)
+
+// formulations are those of appendix B.1 with the constants of each drawn apart.
+func formulations(t testing.TB) []formulation {
+	t.Helper()
+	const lambda, lambda1, lambda2, prior, floor = 0.3, 0.4, 0.15, 0.7, 1e-3
+	w := randomMatrix(21, paperTasks, paperFeatures)
+	omega := covarianceOf(t, &w, floor)
+	eye := identity(paperTasks)
+	centre := mat.NewDense(paperTasks, paperTasks, nil)
+	for i := range paperTasks {
+		for j := range paperTasks {
+			centre.Set(i, j, eye.At(i, j)-1.0/paperTasks)
+		}
+	}
+	var square mat.Dense // Omega = (I - 11^T/m)^2, known a priori
+	square.Mul(centre, centre)
+	all := []formulation{
+		{name: "independent", reg: Independent{Lambda: lambda}, inverse: combine(lambda*paperTasks, eye, 0, eye)},
+		{name: "mean", reg: MeanRegularized{Lambda1: lambda1, Lambda2: lambda2}, inverse: combine(2*lambda1, &square, 2*lambda2, eye)},
+		{name: "probabilistic, paper", reg: Probabilistic{Lambda: lambda, PriorPrecision: prior, Paper: true},
+			inverse: combine(2*lambda, inverseOf(t, omega), 2*lambda*prior, eye)},
+		{name: "probabilistic, authors", reg: Probabilistic{Lambda: lambda}, inverse: combine(lambda, inverseOf(t, omega), 0, eye)},
+	}
+	for i := range all {
+		f := &all[i]
+		c, err := f.reg.Update(&w, floor)
+		if err == ErrFixed {
+			c, err = f.reg.Start(paperTasks)
+		}
+		if err != nil {
+			t.Fatal(f.name, err)
+		}
+		f.c = c
+	}
+	return all
+}
+
+// covarianceOf returns (1-floor) (W^T W)^1/2/tr + floor I/m by eigenvalues of
+// W^T W, as appendix B.3 has it.
+func covarianceOf(t testing.TB, w *data.Matrix, floor float64) *mat.SymDense {
+	t.Helper()
+	m := w.Rows
+	gram := mat.NewSymDense(m, nil)
+	for i := range m {
+		for j := i; j < m; j++ {
+			gram.SetSym(i, j, kernel.Dot(w.Row(i), w.Row(j)))
+		}
+	}
+	var e mat.EigenSym
+	if !e.Factorize(gram, true) {
+		t.Fatal("no eigenvalues")
+	}
+	var u, root mat.Dense
+	e.VectorsTo(&u)
+	values := e.Values(nil)
+	trace := 0.0
+	for i := range values {
+		values[i] = math.Sqrt(math.Max(0, values[i]))
+		trace += values[i]
+	}
+	root.Mul(&u, mat.NewDiagDense(m, values))
+	root.Mul(&root, u.T())
+	return combine((1-floor)/trace, &root, floor/float64(m), identity(m))
+}
+
+func identity(m int) *mat.SymDense {
+	eye := mat.NewSymDense(m, nil)
+	for i := range m {
+		eye.SetSym(i, i, 1)
+	}
+	return eye
+}
+
+// combine returns a A + b B.
+func combine(a float64, A mat.Matrix, b float64, B mat.Matrix) *mat.SymDense {
+	m, _ := A.Dims()
+	sum := mat.NewSymDense(m, nil)
+	for i := range m {
+		for j := i; j < m; j++ {
+			sum.SetSym(i, j, a*(A.At(i, j)+A.At(j, i))/2+b*(B.At(i, j)+B.At(j, i))/2)
+		}
+	}
+	return sum
+}
+
+func inverseOf(t testing.TB, a mat.Symmetric) *mat.SymDense {
+	t.Helper()
+	var inverse mat.Dense
+	if err := inverse.Inverse(a); err != nil {
+		t.Fatal(err)
+	}
+	return combine(0.5, &inverse, 0.5, inverse.T())
+}
+
+// quadratic returns tr(W A W^T), W one task to a row.
+func quadratic(a mat.Matrix, w *data.Matrix) float64 {
+	sum := 0.0
+	for s := range w.Rows {
+		for t := range w.Rows {
+			sum += a.At(s, t) * kernel.Dot(w.Row(s), w.Row(t))
+		}
+	}
+	return sum
+}
+
+// weightsAt returns grad R*(V).
+func weightsAt(c Coupling, v *data.Matrix) data.Matrix {
+	w := data.NewMatrix(v.Rows, v.Cols)
+	c.Primal(&w, v)
+	return w
+}
+
+// conjugateAt returns R*(V) = <V, W> - R(W) at W = grad R*(V).
+func conjugateAt(c Coupling, v *data.Matrix) float64 {
+	w := weightsAt(c, v)
+	return dot(v, &w) - c.Value(&w, nil)
+}
+
+func plus(a *data.Matrix, scale float64, b *data.Matrix) data.Matrix {
+	sum := data.NewMatrix(a.Rows, a.Cols)
+	for i := range a.Data {
+		sum.Data[i] = a.Data[i] + scale*b.Data[i]
+	}
+	return sum
+}
+
+// paperProblem is a small problem of four tasks as in eq. obj, where c_t = 1.
+func paperProblem(t testing.TB, change func(*Config)) *Problem {
+	cfg := Defaults()
+	cfg.LossScaling = Sum
+	if change != nil {
+		change(&cfg)
+	}
+	return mustProblem(t, cfg, randomSplit(31, paperFeatures, 8, 12, 6, 9))
+}
+
+// feasible draws dual variables at which every conjugate is finite: where a
+// coordinate step from 0 leads for a random score and curvature.
+func feasible(p *Problem, seed uint64) *Duals {
+	d := p.NewDuals()
+	for k := range d.Alpha {
+		s := rng.New(seed, rng.Synthetic, k, 2)
+		for i := range d.Alpha[k] {
+			d.Alpha[k][i] = p.Loss.Step(0, p.Train.Tasks[k].Y[i], s.Normal(), 0.2+s.Float64())
+		}
+	}
+	p.Recompute(d)
+	return d
+}
+
+// dualAt returns D(alpha) by eq. objDual.
+func dualAt(p *Problem, c Coupling, d *Duals) float64 {
+	sum := conjugateAt(c, &d.V)
+	for k, a := range d.Alpha {
+		for i, x := range a {
+			sum += p.Scale[k] * p.Loss.Conjugate(x, p.Train.Tasks[k].Y[i])
+		}
+	}
+	return sum
+}
+
+// primalAt returns P(W) by eq. obj.
+func primalAt(p *Problem, c Coupling, w *data.Matrix) float64 {
+	sum := c.Value(w, nil)
+	for k := range p.Train.Tasks {
+		task := &p.Train.Tasks[k]
+		for i, y := range task.Y {
+			sum += p.Scale[k] * p.Loss.Value(kernel.Dot(task.X.Row(i), w.Row(p.TaskOf(k))), y)
+		}
+	}
+	return sum
+}
+
+// subproblemAt returns G_t of eq. subproblem with its constant c(alpha) at da,
+// the difference of two vectors of dual variables of device k.
+func subproblemAt(p *Problem, c Coupling, d *Duals, sigma []float64, k int, next []float64) float64 {
+	t := p.TaskOf(k)
+	w := weightsAt(c, &d.V)
+	dv := data.NewMatrix(1, p.Features())
+	change := make([]float64, len(next))
+	value := conjugateAt(c, &d.V) / float64(p.Devices())
+	for i := range next {
+		change[i] = next[i] - d.Alpha[k][i]
+		value += p.Scale[k] * p.Loss.Conjugate(next[i], p.Train.Tasks[k].Y[i])
+	}
+	p.AddImage(k, dv.Row(0), change)
+	norm := c.Diag(t) * kernel.Dot(dv.Row(0), dv.Row(0)) // |X_t da|^2 in the norm of M_t
+	return value + kernel.Dot(w.Row(t), dv.Row(0)) + sigma[t]/2*norm
+}
+
+// eachLoss runs f with a problem for every loss there is.
+func eachLoss(t *testing.T, f func(t *testing.T, p *Problem)) {
+	for _, name := range LossNames() {
+		t.Run(name, func(t *testing.T) {
+			f(t, paperProblem(t, func(c *Config) { c.Loss = name }))
+		})
+	}
+}
+
+// Section 3.1, eq. obj: the objective is the sum of the losses of all rows of
+// all tasks plus R(W, Omega), for "arbitrary convex loss functions".
+func TestObjectiveIsSumOfLossesPlusRegulariser(t *testing.T) {
+	w := randomMatrix(1, paperTasks, paperFeatures)
+	eachLoss(t, func(t *testing.T, p *Problem) {
+		for _, f := range formulations(t) {
+			want := quadratic(f.inverse, &w) / 2
+			for k := range p.Train.Tasks {
+				task := &p.Train.Tasks[k]
+				for i, y := range task.Y {
+					z := 0.0
+					for j, x := range task.X.Row(i) {
+						z += x * w.Row(k)[j]
+					}
+					want += p.Loss.Value(z, y)
+				}
+			}
+			if got := p.Evaluate(testPool, f.c, &w, nil, nil).Primal; !near(got, want, 1e-10) {
+				t.Errorf("%s: P(W) = %v, by eq. obj %v", f.name, got, want)
+			}
+		}
+	})
+}
+
+// Section 3.1, eq. fixed_cluster (again eq. fixed_cluster_app), and appendix
+// B.1, eq. prob: R(W, Omega) in the paper's own letters.
+func TestRegularisersFollowTheirEquations(t *testing.T) {
+	for _, f := range formulations(t) {
+		for seed := range uint64(5) {
+			w := randomMatrix(40+seed, paperTasks, paperFeatures)
+			if got, want := f.c.Value(&w, nil), quadratic(f.inverse, &w)/2; !near(got, want, 1e-10) {
+				t.Errorf("%s: R(W) = %v, by its equation %v", f.name, got, want)
+			}
+		}
+	}
+}
+
+// Section 3.2, observation 1: "not jointly convex in W and Omega" in general,
+// such as eq. fixed_cluster; eq. prob is (appendix B.1, "a jointly convex
+// formulation").
+func TestObservation1OnlySomeAreJointlyConvex(t *testing.T) {
+	// W = 0 under Omega = b against W under Omega = a: half way, W/2 is charged
+	// for (a+b)/2.
+	random := func(seed uint64) *mat.SymDense { // of trace one
+		g := randomMatrix(seed, paperTasks, paperTasks)
+		omega, trace := mat.NewSymDense(paperTasks, nil), 0.0
+		for i := range paperTasks {
+			for j := i; j < paperTasks; j++ {
+				omega.SetSym(i, j, kernel.Dot(g.Row(i), g.Row(j)))
+			}
+			trace += omega.At(i, i)
+		}
+		omega.ScaleSym(1/trace, omega)
+		return combine(0.95, omega, 0.05/paperTasks, identity(paperTasks))
+	}
+	value := func(omega *mat.SymDense, precision bool, w *data.Matrix) float64 {
+		m := omega
+		if precision { // lambda_1 = 1, lambda_2 = 0 in eq. fixed_cluster
+			m = inverseOf(t, omega)
+		}
+		c, err := NewDense(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Value(w, nil)
+	}
+	violated := map[bool]int{}
+	for seed := range uint64(30) {
+		a, b := random(500+seed), random(600+seed)
+		w, u := randomMatrix(700+seed, paperTasks, 3), randomMatrix(800+seed, paperTasks, 3)
+		mean := plus(&w, 1, &u)
+		for i := range mean.Data {
+			mean.Data[i] /= 2
+		}
+		between := combine(0.5, a, 0.5, b)
+		for _, precision := range []bool{true, false} {
+			chord := (value(a, precision, &w) + value(b, precision, &u)) / 2
+			if value(between, precision, &mean) > chord*(1+1e-12) {
+				violated[precision]++
+			}
+		}
+		// The precision of the heavier weights is the lower one: the chord is cheap.
+		for i := range u.Data {
+			u.Data[i] *= 1e-2
+			mean.Data[i] = (w.Data[i] + u.Data[i]) / 2
+		}
+		small, large := combine(0.01, a, 0, a), a
+		chord := (value(small, true, &w) + value(large, true, &u)) / 2
+		if value(combine(0.5, small, 0.5, large), true, &mean) > chord*(1+1e-12) {
+			violated[true]++
+		}
+	}
+	if violated[true] == 0 {
+		t.Error("eq. fixed_cluster was never found not to be jointly convex")
+	}
+	if violated[false] != 0 {
+		t.Errorf("eq. prob was not jointly convex on %d segments", violated[false])
+	}
+}
+
+// Section 3.2, observation 2: for fixed Omega the W update depends "on both the
+// data X ... and the structure Omega".
+func TestObservation2WStepDependsOnDataAndStructure(t *testing.T) {
+	p := paperProblem(t, nil)
+	other := mustProblem(t, p.Config, randomSplit(32, paperFeatures, 8, 12, 6, 9))
+	all := formulations(t)
+	first := p.Optimize(testPool, all[1].c, nil, 1e-6, 5000)
+	for what, o := range map[string]*Optimum{
+		"other data":  other.Optimize(testPool, all[1].c, nil, 1e-6, 5000),
+		"other Omega": p.Optimize(testPool, all[2].c, nil, 1e-6, 5000),
+	} {
+		distance := plus(&o.W, -1, &first.W)
+		if d := dot(&distance, &distance); d < 1e-4*dot(&first.W, &first.W) {
+			t.Errorf("%s: W has moved by %g only", what, math.Sqrt(d))
+		}
+	}
+}
+
+// Section 3.2, observation 3: for fixed W, "optimizing for Omega only depends on
+// W and not on the data X".
+func TestObservation3OmegaStepDependsOnWAlone(t *testing.T) {
+	p := paperProblem(t, nil)
+	other := mustProblem(t, p.Config, randomSplit(99, paperFeatures, 30, 3, 17, 4))
+	w := randomMatrix(5, paperTasks, paperFeatures)
+	a, err := p.Regularizer.Update(&w, 1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := other.Regularizer.Update(&w, 1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scaled := plus(&w, 1, &randomMatrixOnce)
+	c, err := p.Regularizer.Update(&scaled, 1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same, moved := true, false
+	A, B, C := matrixOf(a), matrixOf(b), matrixOf(c)
+	for i := range paperTasks {
+		for j := range paperTasks {
+			same = same && math.Float64bits(A.At(i, j)) == math.Float64bits(B.At(i, j))
+			moved = moved || math.Abs(A.At(i, j)-C.At(i, j)) > 1e-3
+		}
+	}
+	if !same {
+		t.Error("Omega differs between problems of the same W and different data")
+	}
+	if !moved {
+		t.Error("Omega is the same for different W")
+	}
+}
+
+var randomMatrixOnce = randomMatrix(6, paperTasks, paperFeatures)
+
+// Section 3.3, eq. objDual: D holds the conjugates of the losses and of R, R*(V)
+// = sup over W of <V, W> - R(W), attained at W = grad R*(V).
+func TestDualHoldsTheConjugateOfTheRegulariser(t *testing.T) {
+	for _, f := range formulations(t) {
+		v := randomMatrix(3, paperTasks, paperFeatures)
+		top, best := conjugateAt(f.c, &v), weightsAt(f.c, &v)
+		for seed := range uint64(50) {
+			step := randomMatrix(900+seed, paperTasks, paperFeatures)
+			for _, size := range []float64{1e-3, 0.1, 3} {
+				w := plus(&best, size, &step)
+				if value := dot(&v, &w) - f.c.Value(&w, nil); value > top+1e-9*math.Abs(top) {
+					t.Fatalf("%s: <V,W> - R(W) = %v exceeds R*(V) = %v", f.name, value, top)
+				}
+			}
+		}
+	}
+}
+
+// Section 3.3, eq. objDual as Evaluate computes it.
+func TestDualFollowsItsEquation(t *testing.T) {
+	eachLoss(t, func(t *testing.T, p *Problem) {
+		for _, f := range formulations(t) {
+			d := feasible(p, 4)
+			w := weightsAt(f.c, &d.V)
+			if got, want := p.Evaluate(testPool, f.c, &w, &d.V, d.Alpha).Dual, dualAt(p, f.c, d); !near(got, want, 1e-10) {
+				t.Errorf("%s: D(alpha) = %v, by eq. objDual %v", f.name, got, want)
+			}
+		}
+	})
+}
+
+// Section 3.3: eq. objDual "is the dual of problem eq. obj". Weak duality: -D
+// at any alpha is below P at any W.
+func TestDualBoundsThePrimal(t *testing.T) {
+	eachLoss(t, func(t *testing.T, p *Problem) {
+		for _, f := range formulations(t) {
+			for seed := range uint64(8) {
+				d := feasible(p, seed)
+				for _, size := range []float64{0, 0.1, 1, 5} {
+					w := randomMatrix(seed+50, paperTasks, paperFeatures)
+					for i := range w.Data {
+						w.Data[i] *= size
+					}
+					if gap := primalAt(p, f.c, &w) + dualAt(p, f.c, d); gap < -1e-10 {
+						t.Fatalf("%s: P(W) + D(alpha) = %g", f.name, gap)
+					}
+				}
+			}
+		}
+	})
+}
+
+// Strong duality: at the optimum the two meet, and w(alpha*) solves eq. obj.
+func TestDualMeetsThePrimalAtTheOptimum(t *testing.T) {
+	eachLoss(t, func(t *testing.T, p *Problem) {
+		for _, f := range formulations(t) {
+			o := p.Optimize(testPool, f.c, nil, 1e-9, 20_000)
+			if gap := primalAt(p, f.c, &o.W) + dualAt(p, f.c, o.Duals); gap > 1e-8*math.Abs(o.Primal) || gap < -1e-10 {
+				t.Errorf("%s: P + D = %g at P = %g", f.name, gap, o.Primal)
+			}
+		}
+	})
+}
+
+// Section 3.3: "primal variables can be found via w(alpha) = grad R*(X alpha)";
+// the gradient by central differences.
+func TestPrimalVariablesAreTheGradientOfTheConjugate(t *testing.T) {
+	for _, f := range formulations(t) {
+		v, direction := randomMatrix(8, paperTasks, paperFeatures), randomMatrix(9, paperTasks, paperFeatures)
+		const h = 1e-4
+		up, down := plus(&v, h, &direction), plus(&v, -h, &direction)
+		slope := (conjugateAt(f.c, &up) - conjugateAt(f.c, &down)) / (2 * h)
+		w := weightsAt(f.c, &v)
+		if want := dot(&w, &direction); !near(slope, want, 1e-6) {
+			t.Errorf("%s: R* changes at the rate %v, <w(alpha), direction> = %v", f.name, slope, want)
+		}
+	}
+}
+
+// Assumption 1 and appendix B.2 with definitions 2 to 4: R is 1-strongly convex
+// with respect to M^-1, "this corresponds to assuming that R* will be smooth
+// with respect to M".
+func TestAssumption1StrongConvexityAndSmoothness(t *testing.T) {
+	for _, f := range formulations(t) {
+		m := inverseOf(t, f.inverse)
+		for seed := range uint64(20) {
+			w, d := randomMatrix(seed, paperTasks, paperFeatures), randomMatrix(seed+70, paperTasks, paperFeatures)
+			z := data.NewMatrix(paperTasks, paperFeatures)
+			f.c.Gradient(&z, &w)
+			moved := plus(&w, 1, &d)
+			left := f.c.Value(&moved, nil)
+			right := f.c.Value(&w, nil) + dot(&z, &d) + quadratic(f.inverse, &d)/2
+			if left < right-1e-9*math.Abs(right) {
+				t.Fatalf("%s: R(W+D) = %v < %v, the bound of strong convexity", f.name, left, right)
+			}
+			u := weightsAt(f.c, &w) // w in the place of V
+			left = conjugateAt(f.c, &moved)
+			right = conjugateAt(f.c, &w) + dot(&u, &d) + quadratic(m, &d)/2
+			if left > right+1e-9*math.Abs(right) {
+				t.Fatalf("%s: R*(V+D) = %v > %v, the bound of smoothness", f.name, left, right)
+			}
+		}
+	}
+}
+
+// Appendix B.2 gives M^-1 as lambda_1 Omega + lambda_2 I for eq. fixed_cluster
+// and lambda (I/sigma^2 + Omega^-1) for eq. prob. R = w^T A w is strongly convex
+// with respect to A as the paper has it, and even to 2 A, which is what the
+// code takes: then R is nothing but 1/2 |w|^2 in that norm, and R* is exact.
+func TestAppendixB2StrongConvexityHoldsTwice(t *testing.T) {
+	for _, f := range formulations(t) {
+		for seed := range uint64(10) {
+			w, d := randomMatrix(seed, paperTasks, paperFeatures), randomMatrix(seed+30, paperTasks, paperFeatures)
+			z := data.NewMatrix(paperTasks, paperFeatures)
+			f.c.Gradient(&z, &w)
+			moved := plus(&w, 1, &d)
+			rest := f.c.Value(&moved, nil) - f.c.Value(&w, nil) - dot(&z, &d)
+			ours, theirs := quadratic(f.inverse, &d)/2, quadratic(f.inverse, &d)/4
+			if !near(rest, ours, 1e-8) || rest < theirs {
+				t.Errorf("%s: R(W+D) - R(W) - <Z,D> = %v, want %v, at least %v", f.name, rest, ours, theirs)
+			}
+		}
+	}
+}
+
+// Remark 1: with w the columns of W and Omega-bar = Omega x I_d (Kronecker),
+// R(W, Omega) = w^T (lambda_1 Omega-bar + lambda_2 I) w.
+func TestRemark1VectorisedForm(t *testing.T) {
+	for _, f := range formulations(t) {
+		w := randomMatrix(12, paperTasks, paperFeatures)
+		vector := mat.NewVecDense(paperTasks*paperFeatures, nil)
+		for s := range paperTasks {
+			for j, x := range w.Row(s) {
+				vector.SetVec(s*paperFeatures+j, x)
+			}
+		}
+		var big mat.Dense
+		big.Kronecker(f.inverse, identity(paperFeatures))
+		if got, want := mat.Inner(vector, &big, vector)/2, f.c.Value(&w, nil); !near(got, want, 1e-10) {
+			t.Errorf("%s: %v in vectors, %v in matrices", f.name, got, want)
+		}
+	}
+}
+
+// Section 3.3, eq. subproblem: as measured, G_t at 0 is its constant-free part,
+// and after coordinate steps it is what the equation says.
+func TestSubproblemFollowsItsEquation(t *testing.T) {
+	eachLoss(t, func(t *testing.T, p *Problem) {
+		for _, f := range formulations(t) {
+			d := feasible(p, 6)
+			sigma := p.SigmaPrime(f.c)
+			w := weightsAt(f.c, &d.V)
+			constant := conjugateAt(f.c, &d.V) / float64(p.Devices())
+			for k := range d.Alpha {
+				curvature := sigma[k] * f.c.Diag(k)
+				a, u, dv := append([]float64(nil), d.Alpha[k]...), append([]float64(nil), w.Row(k)...), make([]float64, paperFeatures)
+				atZero := 0.0
+				for i, x := range a {
+					atZero += p.Loss.Conjugate(x, p.Train.Tasks[k].Y[i])
+				}
+				if got := p.Measure(k, a, u, w.Row(k), dv, curvature).Value; !near(got, atZero, 1e-12) {
+					t.Errorf("%s: G_%d(0) = %v, want %v", f.name, k, got, atZero)
+				}
+				var order Order
+				order.Reset(len(a), rng.New(1, rng.Solve, k, 0))
+				p.SDCA(k, a, u, curvature, &order, 2*len(a))
+				got, want := p.Measure(k, a, u, w.Row(k), dv, curvature).Value, subproblemAt(p, f.c, d, sigma, k, a)-constant
+				if !near(got, want, 1e-9) {
+					t.Errorf("%s: G_%d(da) = %v, by eq. subproblem %v", f.name, k, got, want)
+				}
+			}
+		}
+	})
+}
+
+// Section 3.3: subproblems "only require accessing data which is available
+// locally": the solution of device 0 is the same bits whatever the others hold.
+func TestSubproblemIsDataLocal(t *testing.T) {
+	solve := func(change bool) []float64 {
+		split := randomSplit(31, paperFeatures, 8, 12, 6, 9)
+		if change {
+			for k := 1; k < paperTasks; k++ {
+				clear(split.Train.Tasks[k].X.Data)
+			}
+		}
+		p := mustProblem(t, Defaults(), split)
+		a, u := make([]float64, 8), append([]float64(nil), randomMatrixOnce.Row(0)...)
+		var order Order
+		order.Reset(8, rng.New(1, rng.Solve, 0, 0))
+		p.SDCA(0, a, u, 0.7, &order, 50)
+		return append(a, u...)
+	}
+	a, b := solve(false), solve(true)
+	moved := false
+	for i := range a {
+		moved = moved || a[i] != 0
+		if math.Float64bits(a[i]) != math.Float64bits(b[i]) {
+			t.Fatalf("element %d is %v, with other data elsewhere %v", i, a[i], b[i])
+		}
+	}
+	if !moved {
+		t.Error("nothing was solved")
+	}
+}
+
+// Appendix B.1: unlike clusters, eq. prob "can model both positive and negative
+// relationships among the tasks".
+func TestProbabilisticModelsNegativeRelationships(t *testing.T) {
+	w := randomMatrix(2, 3, paperFeatures)
+	for j := range paperFeatures {
+		w.Row(1)[j] = -w.Row(0)[j] + 0.1*w.Row(1)[j]
+	}
+	c, err := Probabilistic{Lambda: 1}.Update(&w, 1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if M := matrixOf(c); M.At(0, 1) > -0.5*math.Sqrt(M.At(0, 0)*M.At(1, 1)) {
+		t.Errorf("opposite tasks have M_01 = %g beside M_00 = %g", M.At(0, 1), M.At(0, 0))
+	}
+	mean, err := MeanRegularized{Lambda1: 1, Lambda2: 0.1}.Start(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s := range 3 {
+		for r := range 3 {
+			if x := matrixOf(mean).At(s, r); x < 0 {
+				t.Errorf("a cluster has M_%d%d = %g", s, r, x)
+			}
+		}
+	}
+}
+
+// Appendix B.3: the Omega update of eq. prob is (W^T W)^1/2, here of trace one
+// as its constraint has it.
+func TestProbabilisticUpdateIsTheRootOfTheGramMatrix(t *testing.T) {
+	for _, shape := range [][2]int{{4, 9}, {7, 3}} { // more features than tasks, and fewer
+		w := randomMatrix(77, shape[0], shape[1])
+		c, err := Probabilistic{Lambda: 1}.Update(&w, 1e-9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := matrixOf(c), covarianceOf(t, &w, 1e-9)
+		trace := 0.0
+		for i := range shape[0] {
+			trace += got.At(i, i)
+			for j := range shape[0] {
+				// The root of a rounded eigenvalue 0 is about 1e-8.
+				if math.Abs(got.At(i, j)-want.At(i, j)) > 1e-7 {
+					t.Errorf("%v: Omega[%d][%d] = %v, want %v", shape, i, j, got.At(i, j), want.At(i, j))
+				}
+			}
+		}
+		if !near(trace, 1, 1e-12) {
+			t.Errorf("%v: tr Omega = %v", shape, trace)
+		}
+	}
+}
+
+// Appendix B.3: eq. fixed_cluster "does not require any updates to Omega, as it
+// is assumed to be fixed".
+func TestFixedOmegaIsNeverUpdated(t *testing.T) {
+	w := randomMatrix(1, paperTasks, paperFeatures)
+	for _, r := range []Regularizer{Independent{Lambda: 1}, MeanRegularized{Lambda1: 1, Lambda2: 1}} {
+		if c, err := r.Update(&w, 1e-6); c != nil || err != ErrFixed {
+			t.Errorf("%T: %v, %v", r, c, err)
+		}
+	}
+}
