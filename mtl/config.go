@@ -1,6 +1,10 @@
 package mtl
 
-import "fedsim/config"
+import (
+	"fmt"
+
+	"fedsim/config"
+)
 
 // The names a problem is configured with.
 const (
@@ -9,7 +13,9 @@ const (
 
 	RegIndependent   = "independent"
 	RegMean          = "mean"
+	RegClustered     = "clustered"
 	RegProbabilistic = "probabilistic"
+	RegGraphical     = "graphical"
 
 	ConventionPaper   = "paper"
 	ConventionAuthors = "authors"
@@ -25,17 +31,21 @@ type Config struct {
 	Loss           string  `toml:"loss" doc:"loss of one row: \"hinge\", \"smoothed-hinge\", \"squared-hinge\" or \"logistic\" (labels -1 and +1), \"squared\" or \"absolute\" (real targets, or labels)"`
 	Smoothing      float64 `toml:"smoothing" doc:"gamma of \"smoothed-hinge\": the width of margins over which its kink is rounded off; the loss is (1/gamma)-smooth"`
 	LossScaling    string  `toml:"loss_scaling" doc:"weight c_t of a task's loss: \"mean\" (1/n_t, the authors' code) or \"sum\" (1, eq. 1)"`
-	Regularizer    string  `toml:"regularizer" doc:"how tasks are tied together: \"independent\", \"mean\" or \"probabilistic\""`
-	Convention     string  `toml:"convention" doc:"constants of the probabilistic regulariser: \"authors\" (M = Omega/lambda, the published lambda grid) or \"paper\" (eq. prob)"`
-	Lambda         float64 `toml:"lambda" doc:"regularisation strength lambda of \"independent\" and \"probabilistic\""`
-	Lambda1        float64 `toml:"lambda1" doc:"strength lambda_1 of the coupling term of \"mean\" (eq. fixed_cluster)"`
-	Lambda2        float64 `toml:"lambda2" doc:"strength lambda_2 of the Frobenius term of \"mean\" (eq. fixed_cluster)"`
-	PriorPrecision float64 `toml:"prior_precision" doc:"1/sigma^2 of \"probabilistic\" in the paper's convention (eq. prob)"`
+	Regularizer    string  `toml:"regularizer" doc:"how tasks are tied together: \"independent\" (not at all), \"mean\" (by a known Omega), \"clustered\", \"probabilistic\" or \"graphical\" (which learn Omega)"`
+	Convention     string  `toml:"convention" doc:"constants of \"probabilistic\": \"authors\" (M = Omega/lambda, the published lambda grid) or \"paper\" (eq. prob)"`
+	Lambda         float64 `toml:"lambda" doc:"regularisation strength lambda of all but \"mean\""`
+	Lambda1        float64 `toml:"lambda1" doc:"lambda_1: strength of the coupling term of \"mean\" (eq. fixed_cluster); of |W|_1 in \"graphical\" (eq. graph1), where 0 leaves it out"`
+	Lambda2        float64 `toml:"lambda2" doc:"lambda_2: strength of the Frobenius term of \"mean\" (eq. fixed_cluster); of |Omega|_1 in \"graphical\" (eq. graph1), where 0 needs a W of full rank"`
+	OmegaFile      string  `toml:"omega_file" doc:"csv file with the known Omega of \"mean\", a row of m numbers for each task and no header; symmetric, positive semidefinite; empty: that of clusters"`
+	Clusters       string  `toml:"clusters" doc:"number of the cluster of each task, whose mean \"mean\" draws it to: \"0,0,1,1\"; empty: one cluster of all"`
+	Eta            float64 `toml:"eta" doc:"eta of \"clustered\" (eq. cluster): the smaller, the more Omega decides"`
+	ClusterCount   float64 `toml:"cluster_count" doc:"k of \"clustered\" (eq. cluster): the number of clusters, tr Omega; above 0 and below the number of tasks"`
+	PriorPrecision float64 `toml:"prior_precision" doc:"1/sigma^2 of \"probabilistic\" in the paper's convention (eq. prob) and of \"graphical\" (eq. graph1)"`
 	SigmaPrime     string  `toml:"sigma_prime" doc:"rule for sigma': \"spectral\" (largest eigenvalue, the smallest safe value for all tasks), \"lemma9\" or \"per-task\" (remark 5)"`
 	Gamma          float64 `toml:"gamma" doc:"aggregation parameter gamma in (0, 1]: updates are scaled by gamma, and sigma' with them"`
-	OmegaFloor     float64 `toml:"omega_floor" doc:"share of I/m mixed into Omega after every update, which keeps it positive definite"`
+	OmegaFloor     float64 `toml:"omega_floor" doc:"share of (tr Omega/m) I mixed into Omega after every update, which keeps it positive definite and its trace"`
 	WarmOmega      int     `toml:"warm_omega" doc:"central outer iterations that learn the coupling before the run, at no virtual time; the run starts from alpha = 0 under it"`
-	WarmFloor      float64 `toml:"warm_floor" doc:"share of I/m mixed into the Omega learnt by warm_omega"`
+	WarmFloor      float64 `toml:"warm_floor" doc:"share of (tr Omega/m) I mixed into the Omega learnt by warm_omega"`
 	OptimumGap     float64 `toml:"optimum_gap" doc:"relative duality gap to which the reference optimum P* is certified"`
 	OptimumSweeps  int     `toml:"optimum_sweeps" doc:"most passes over all tasks the reference optimum may take; 0: no reference, no sub-optimality"`
 }
@@ -44,7 +54,7 @@ type Config struct {
 func Defaults() Config {
 	return Config{
 		Loss: LossHinge, Smoothing: 0.5, LossScaling: Mean, Regularizer: RegProbabilistic, Convention: ConventionAuthors,
-		Lambda: 1e-2, Lambda1: 1e-2, Lambda2: 1e-2, SigmaPrime: SigmaSpectral, Gamma: 1,
+		Lambda: 1e-2, Lambda1: 1e-2, Lambda2: 1e-2, Eta: 0.1, ClusterCount: 2, SigmaPrime: SigmaSpectral, Gamma: 1,
 		OmegaFloor: 1e-6, WarmFloor: 0.1, OptimumGap: 1e-6, OptimumSweeps: 5000,
 	}
 }
@@ -60,19 +70,31 @@ func (p *Config) Validate(c *config.Checker) {
 	c.OneOf("loss", p.Loss, LossNames()...)
 	c.Require(p.Smoothing >= 1e-6 && p.Smoothing <= 1e6, "smoothing", p.Smoothing, "must be in [1e-6, 1e6]")
 	c.OneOf("loss_scaling", p.LossScaling, Mean, Sum)
-	c.OneOf("regularizer", p.Regularizer, RegIndependent, RegMean, RegProbabilistic)
+	c.OneOf("regularizer", p.Regularizer, RegIndependent, RegMean, RegClustered, RegProbabilistic, RegGraphical)
 	c.OneOf("convention", p.Convention, ConventionAuthors, ConventionPaper)
 	c.OneOf("sigma_prime", p.SigmaPrime, SigmaSpectral, SigmaLemma9, SigmaPerTask)
 	positive("lambda", p.Lambda)
-	positive("lambda1", p.Lambda1)
-	positive("lambda2", p.Lambda2)
+	if p.Regularizer == RegGraphical {
+		c.Require(p.Lambda1 >= 0 && p.Lambda1 <= 1e12, "lambda1", p.Lambda1, "must be in [0, 1e12]")
+		c.Require(p.Lambda2 >= 0 && p.Lambda2 <= 1e12, "lambda2", p.Lambda2, "must be in [0, 1e12]")
+	} else {
+		positive("lambda1", p.Lambda1)
+		positive("lambda2", p.Lambda2)
+	}
+	if _, err := parseClusters(p.Clusters); err != nil {
+		c.Require(false, "clusters", p.Clusters, err.Error())
+	}
+	c.Require(p.OmegaFile == "" || p.Clusters == "", "omega_file", p.OmegaFile, "must be empty when clusters are given: they are another Omega")
+	positive("eta", p.Eta)
+	c.Require(p.ClusterCount > 0 && p.ClusterCount <= 1e6, "cluster_count", p.ClusterCount, "must be in (0, 1e6]")
 	c.Require(p.PriorPrecision >= 0 && p.PriorPrecision <= 1e12, "prior_precision", p.PriorPrecision, "must be in [0, 1e12]")
-	c.Require(p.PriorPrecision == 0 || p.Convention == ConventionPaper, "prior_precision", p.PriorPrecision, "must be 0 under convention \"authors\", which has no such term")
+	c.Require(p.PriorPrecision == 0 || p.Regularizer != RegProbabilistic || p.Convention == ConventionPaper, "prior_precision", p.PriorPrecision, "must be 0 for \"probabilistic\" under convention \"authors\", which has no such term")
 	c.Require(p.Gamma > 0 && p.Gamma <= 1, "gamma", p.Gamma, "must be in (0, 1]")
 	c.Require(p.OmegaFloor > 0 && p.OmegaFloor <= 1, "omega_floor", p.OmegaFloor, "must be in (0, 1]")
 	share("warm_floor", p.WarmFloor)
 	c.Require(p.WarmOmega >= 0 && p.WarmOmega <= 1000, "warm_omega", p.WarmOmega, "must be in [0, 1000]")
-	c.Require(p.WarmOmega == 0 || p.Regularizer == RegProbabilistic, "warm_omega", p.WarmOmega, "must be 0: only regularizer \"probabilistic\" learns its coupling")
+	learns := p.Regularizer != RegIndependent && p.Regularizer != RegMean
+	c.Require(p.WarmOmega == 0 || learns, "warm_omega", p.WarmOmega, fmt.Sprintf("must be 0: regularizer %q does not learn its coupling", p.Regularizer))
 	c.Require(p.OptimumGap >= 1e-12 && p.OptimumGap <= 1, "optimum_gap", p.OptimumGap, "must be in [1e-12, 1]")
 	c.Require(p.OptimumSweeps >= 0, "optimum_sweeps", p.OptimumSweeps, "must not be negative")
 }

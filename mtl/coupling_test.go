@@ -39,7 +39,7 @@ func couplings(t *testing.T) map[string]Coupling {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mean, err := MeanRegularized{0.5, 0.1}.Start(6)
+	mean, err := MeanRegularized{Lambda1: 0.5, Lambda2: 0.1}.Start(6)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestSigmaPrimeIsSafeAndSpectralIsTight(t *testing.T) {
 // MeanRegularized's closed form against the inverse of its definition.
 func TestMeanCouplingInvertsItsDefinition(t *testing.T) {
 	const m, l1, l2 = 5, 0.3, 0.2
-	c, err := MeanRegularized{l1, l2}.Start(m)
+	c, err := MeanRegularized{Lambda1: l1, Lambda2: l2}.Start(m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestConventionsOfTheProbabilisticRegulariser(t *testing.T) {
 
 func TestFixedRegularisersRefuseToLearn(t *testing.T) {
 	w := randomMatrix(1, 3, 3)
-	for _, r := range []Regularizer{Independent{1}, MeanRegularized{1, 1}} {
+	for _, r := range []Regularizer{Independent{1}, MeanRegularized{Lambda1: 1, Lambda2: 1}} {
 		if _, err := r.Update(&w, 1e-6); !errors.Is(err, ErrFixed) {
 			t.Errorf("%T.Update: %v, want ErrFixed", r, err)
 		}

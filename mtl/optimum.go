@@ -14,10 +14,11 @@ import (
 // duality gap: the minimum of P lies in [Primal - Gap, Primal].
 type Optimum struct {
 	Objective
-	RelativeGap float64 // Gap / |Primal|
+	RelativeGap float64 // Gap / |Primal - R(0)|: R(0) are the terms in Omega alone, mostly none
 	Sweeps      int
 	Duals       *Duals
 	W           data.Matrix
+	scale       float64 // |Primal - R(0)|
 }
 
 // Lower returns -D(a), the certified lower bound on the minimum of P. Measured
@@ -27,8 +28,9 @@ func (o *Optimum) Lower() float64 { return -o.Dual }
 // Optimize solves the problem centrally, with all data at hand and no clock: it
 // visits the devices in turn, brings its task's w_t up to date and takes an exact
 // local step (sigma' = 1 suffices when devices move one at a time), until the
-// duality gap is at most gap |P| or after so many sweeps over all rows. start may
-// hold dual variables to start from, or be nil.
+// duality gap is at most gap |P| or after so many sweeps over all rows, where P is
+// counted without the terms in Omega alone. start may hold dual variables to
+// start from, or be nil.
 //
 // Between two sweeps over all rows it makes several over those rows alone that
 // moved in the last: with a hinge most rows sit at a bound and stay there.
@@ -41,6 +43,7 @@ func (p *Problem) Optimize(pool *parallel.Pool, c Coupling, start *Duals, gap fl
 		p.Recompute(o.Duals)
 	}
 	s := newSweeper(p, c, o.Duals)
+	constant := c.Value(&o.W, nil) // W is still 0
 	check := 1
 	for {
 		if o.Sweeps == check || o.Sweeps >= sweeps {
@@ -49,7 +52,8 @@ func (p *Problem) Optimize(pool *parallel.Pool, c Coupling, start *Duals, gap fl
 			p.Recompute(o.Duals)
 			c.Primal(&o.W, &o.Duals.V)
 			o.Objective = p.Evaluate(pool, c, &o.W, &o.Duals.V, o.Duals.Alpha)
-			o.RelativeGap = o.Gap / math.Max(math.Abs(o.Primal), math.SmallestNonzeroFloat64)
+			o.scale = math.Max(math.Abs(o.Primal-constant), math.SmallestNonzeroFloat64)
+			o.RelativeGap = o.Gap / o.scale
 			if o.RelativeGap <= gap || o.Sweeps >= sweeps {
 				return o
 			}
@@ -162,7 +166,7 @@ func (p *Problem) LearnCoupling(pool *parallel.Pool, outer int, floor, gap float
 // AlternatingOptimum approaches a stationary point of P(W, Omega), which for the
 // jointly convex "probabilistic" regulariser is the optimum, by outer central W
 // and Omega steps from coupling c; it ends early when one of them gains less than
-// gap relative to P. A W step is solved to a tenth of what the one before it has
+// gap relative to P, counted as in Optimize. A W step is solved to a tenth of what the one before it has
 // gained, the last one to gap. It returns the last W step, whose primal objective
 // is the lowest of all, with RelativeGap set to the last gain: alternation has no
 // certificate.
@@ -175,7 +179,7 @@ func (p *Problem) AlternatingOptimum(pool *parallel.Pool, c Coupling, outer int,
 			accuracy = gap
 		}
 		o := p.Optimize(pool, c, start, accuracy, sweeps)
-		gain = (before - o.Primal) / math.Abs(o.Primal)
+		gain = (before - o.Primal) / o.scale
 		before, start = o.Primal, o.Duals
 		if i >= outer || gain <= gap {
 			o = p.Optimize(pool, c, start, gap, sweeps)

@@ -39,17 +39,17 @@ func NewProblem(cfg Config, split data.Split) (*Problem, error) {
 		return nil, config.Problem{Key: "problem.loss", Value: cfg.Loss, Want: fmt.Sprintf(
 			"must be one of %s: data set %q has real targets, not the labels -1 and +1", strings.Join(RegressionLosses(), ", "), train.Name)}
 	}
-	regularizer, err := regularizerOf(cfg)
-	if err != nil {
-		return nil, err
-	}
 	p := &Problem{
-		Config: cfg, Train: train, Test: split.Test, Loss: loss, Regularizer: regularizer,
+		Config: cfg, Train: train, Test: split.Test, Loss: loss,
 		Scale: make([]float64, len(train.Tasks)), Norms: make([][]float64, len(train.Tasks)),
 		tasks: len(train.Tasks),
 	}
 	p.countTasks()
 	if err := p.countRows(); err != nil {
+		return nil, err
+	}
+	var err error
+	if p.Regularizer, err = regularizerOf(cfg, p.tasks, p.Features()); err != nil {
 		return nil, err
 	}
 	return p, nil

@@ -1,0 +1,107 @@
+package mtl
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+
+	"fedsim/data"
+)
+
+// Clustered is eq. cluster, the convex relaxation of learning which tasks
+// belong together (Jacob, Bach and Vert, NIPS 2008; Zhou, Chen and Ye, NIPS
+// 2011):
+//
+//	R(W, Omega) = lambda tr(W (eta I + Omega)^-1 W^T),  0 <= Omega <= I,  tr Omega = k
+//
+// hence M = (eta I + Omega)/(2 lambda). It is jointly convex in W and Omega.
+type Clustered struct {
+	Lambda, Eta float64
+	Count       float64 // k, in (0, m)
+}
+
+var _ Regularizer = Clustered{}
+
+// Start returns the coupling of Omega = (k/m) I. It fails unless 0 < k < m.
+func (r Clustered) Start(m int) (Coupling, error) {
+	if !(r.Count > 0 && r.Count < float64(m)) {
+		return nil, fmt.Errorf("%g clusters of %d tasks: the number of clusters must be above 0 and below that of the tasks", r.Count, m)
+	}
+	return Identity{M: m, Scale: r.coupling(r.Count / float64(m))}, nil
+}
+
+// coupling maps an eigenvalue of Omega to the eigenvalue of M.
+func (r Clustered) coupling(omega float64) float64 { return (r.Eta + omega) / (2 * r.Lambda) }
+
+// Update returns the coupling of (1-floor) Omega + floor (k/m) I, which keeps
+// 0 <= Omega <= I and the trace. Omega has the eigenvectors of W^T W (appendix
+// B.3). W = 0 says nothing of the tasks: the coupling is then that of Start.
+func (r Clustered) Update(w *data.Matrix, floor float64) (Coupling, error) {
+	start, err := r.Start(w.Rows)
+	if err != nil {
+		return nil, err
+	}
+	s, err := spectrumOf(w)
+	if err != nil {
+		return nil, err
+	}
+	rank := s.rank()
+	if rank == 0 {
+		return start, nil
+	}
+	base := floor * r.Count / float64(w.Rows)
+	omega, off := waterFill(s.values[:rank], w.Rows, r.Eta, r.Count)
+	for i := range omega {
+		omega[i] = r.coupling((1-floor)*omega[i] + base)
+	}
+	return NewDense(s.matrix(omega, r.coupling((1-floor)*off+base)))
+}
+
+// waterFill returns the minimiser of sum_i s_i^2/(eta + o_i) subject to
+// sum_i o_i = k and 0 <= o_i <= 1 over m eigenvalues o: those that belong to
+// the positive values s, and the one that all others share. At the optimum
+// s_i/(eta + o_i) is the same for all 0 < o_i < 1, hence
+// o_i = clip(s_i/level - eta, 0, 1), and the sum is piecewise linear in
+// 1/level: the piece it reaches k on is found among its sorted ends, the point
+// on it is exact. When the positive values cannot hold k, the others share the
+// rest alike; they do not enter the objective.
+func waterFill(s []float64, m int, eta, k float64) (omega []float64, off float64) {
+	omega = make([]float64, len(s))
+	if k >= float64(len(s)) {
+		fill(omega, 1)
+		return omega, (k - float64(len(s))) / float64(m-len(s))
+	}
+	ends := make([]float64, 0, 2*len(s)) // of 1/level: where some o_i leaves 0, and where it reaches 1
+	for _, x := range s {
+		ends = append(ends, eta/x, (eta+1)/x)
+	}
+	slices.Sort(ends)
+	share := func(i int, inverse float64) float64 { return min(1, max(0, float64(s[i]*inverse)-eta)) }
+	total := func(inverse float64) float64 {
+		sum := 0.0
+		for i := range s {
+			sum += share(i, inverse)
+		}
+		return sum
+	}
+	// At the first end all are 0, at the last all are 1 and the sum is above k.
+	high := max(1, sort.Search(len(ends)-1, func(e int) bool { return total(ends[e]) >= k }))
+	inverse := ends[high]
+	rest, slope := k, 0.0
+	for _, x := range s {
+		switch {
+		case (eta+1)/x <= ends[high-1]:
+			rest--
+		case eta/x <= ends[high-1]:
+			rest += eta
+			slope += x
+		}
+	}
+	if slope > 0 {
+		inverse = rest / slope
+	}
+	for i := range omega {
+		omega[i] = share(i, inverse)
+	}
+	return omega, 0
+}

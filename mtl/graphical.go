@@ -1,0 +1,120 @@
+package mtl
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"fedsim/data"
+)
+
+// Graphical is eq. graph1, tasks whose relationship is a sparse graphical model
+// with the precision matrix Omega (Goncalves, Von Zuben and Banerjee, JMLR 17,
+// 2016):
+//
+//	R(W, Omega) = lambda (1/s2 |W|^2 + tr(W Omega W^T) - d log det Omega) + l1 |W|_1 + l2 |Omega|_1
+//
+// hence M = 1/(2 lambda) (I/s2 + Omega)^-1, with the term in |W|_1 beside it.
+// |Omega|_1 is the sum over all entries, the diagonal among them. R is convex in
+// W and in Omega, not jointly: alternation ends in a point that neither step
+// improves. The terms in Omega alone are part of the coupling's Value.
+type Graphical struct {
+	Lambda         float64
+	PriorPrecision float64 // 1/s2
+	L1, L2         float64
+	Features       int // d
+}
+
+var _ Regularizer = Graphical{}
+
+// Start returns the coupling of Omega = I.
+func (r Graphical) Start(m int) (Coupling, error) {
+	omega := mat.NewSymDense(m, nil)
+	for t := range m {
+		omega.SetSym(t, t, 1)
+	}
+	return r.coupling(omega)
+}
+
+// Update returns the coupling of the graphical lasso's solution (appendix B.3)
+//
+//	Omega = argmin tr(W^T W/d Omega) - log det Omega + l2/(lambda d) |Omega|_1
+//
+// with floor (tr Omega/m) I mixed in, which keeps its zeros. For l2 > 0 it exists
+// for every W; for l2 = 0 it is d (W^T W)^-1, and a W without full rank is refused:
+// the minimum is then unbounded.
+func (r Graphical) Update(w *data.Matrix, floor float64) (Coupling, error) {
+	omega, err := r.omega(w)
+	if err != nil {
+		return nil, err
+	}
+	m := w.Rows
+	base := floor * mat.Trace(omega) / float64(m)
+	for s := range m {
+		for t := s; t < m; t++ {
+			x := (1 - floor) * omega.At(s, t)
+			if s == t {
+				x += base
+			}
+			omega.SetSym(s, t, x)
+		}
+	}
+	return r.coupling(omega)
+}
+
+// omega returns the Omega that minimises R(W, .).
+func (r Graphical) omega(w *data.Matrix) (*mat.SymDense, error) {
+	gram := mat.NewSymDense(w.Rows, nil)
+	gram.SymOuterK(1/float64(r.Features), mat.NewDense(w.Rows, w.Stride, w.Data))
+	return graphicalLasso(gram, r.L2/(r.Lambda*float64(r.Features)))
+}
+
+// coupling returns the coupling of an Omega.
+func (r Graphical) coupling(omega *mat.SymDense) (Coupling, error) {
+	m := omega.SymmetricDim()
+	var chol mat.Cholesky
+	if !chol.Factorize(omega) {
+		return nil, fmt.Errorf("the %d x %d precision matrix Omega is not positive definite to working precision: raise problem.lambda2 or problem.omega_floor", m, m)
+	}
+	constant := -r.Lambda * float64(r.Features) * chol.LogDet()
+	precision := mat.NewSymDense(m, nil)
+	for s := range m {
+		for t := s; t < m; t++ {
+			x := omega.At(s, t)
+			if s == t {
+				constant += r.L2 * math.Abs(x)
+				x += r.PriorPrecision
+			} else {
+				constant += 2 * r.L2 * math.Abs(x)
+			}
+			precision.SetSym(s, t, 2*r.Lambda*x)
+		}
+	}
+	if r.L1 > 0 {
+		c, err := NewSparse(precision, r.L1)
+		if err != nil {
+			return nil, err
+		}
+		return Shifted{c, constant}, nil
+	}
+	c, err := inverseCoupling(precision)
+	if err != nil {
+		return nil, err
+	}
+	return Shifted{c, constant}, nil
+}
+
+// inverseCoupling returns the coupling M with the given M^-1.
+func inverseCoupling(precision *mat.SymDense) (*Dense, error) {
+	n := precision.SymmetricDim()
+	var chol mat.Cholesky
+	M := mat.NewSymDense(n, nil)
+	if !chol.Factorize(precision) {
+		return nil, fmt.Errorf("the %d x %d matrix M^-1 is not positive definite", n, n)
+	}
+	if err := chol.InverseTo(M); err != nil {
+		return nil, fmt.Errorf("inverting the %d x %d matrix M^-1: %w", n, n, err)
+	}
+	return NewDense(M)
+}

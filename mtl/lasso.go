@@ -1,0 +1,179 @@
+package mtl
+
+import "math"
+
+// lasso solves min over w of 1/2 w A w^T - v w + l1 |w|_1 for a positive
+// definite m x m matrix A, exactly up to rounding: passes of coordinate descent
+// find which entries are not zero and their signs, and what the others leave is
+// a linear system. It allocates nothing after it is made.
+type lasso struct {
+	a        []float64 // A, row by row
+	l1       float64
+	v, w, aw []float64 // aw = A w
+	support  []int     // where w is not zero
+	sign     []float64 // of w on the support
+	root     []float64 // Cholesky factor of A on the support, row by row
+	full     []float64 // the solution of the linear system
+	pattern  []int8    // signs of w when polish was last done with
+}
+
+func (c *Sparse) newLasso() *lasso {
+	m := c.Tasks()
+	arena := make([]float64, m*m+5*m)
+	l := &lasso{a: c.precision, l1: c.l1, support: make([]int, 0, m), pattern: make([]int8, m)}
+	for _, part := range []*[]float64{&l.v, &l.w, &l.aw, &l.full, &l.sign} {
+		*part, arena = arena[:m:m], arena[m:]
+	}
+	l.root = arena
+	return l
+}
+
+// solve leaves in l.w the solution for the v whose entries are every stride-th
+// of the column.
+//
+// A pass of coordinate descent lowers the objective unless all conditions of
+// optimality hold; then the minimiser for the signs it has found is taken, or
+// approached until an entry becomes zero. Once the minimiser for a set of signs
+// was reached, the set comes back only when it was the last: the loop ends, in
+// practice after a few passes.
+func (l *lasso) solve(column []float64, stride int) {
+	most := 0.0
+	for t := range l.v {
+		l.v[t] = column[t*stride]
+		most = math.Max(most, math.Abs(l.v[t]))
+	}
+	clear(l.w)
+	if most <= l.l1 {
+		return
+	}
+	clear(l.aw)
+	clear(l.pattern)
+	tolerance := 1e-15 * (most + l.l1)
+	const limit = 1000 // for values that are not finite
+	for range limit {
+		if l.pass() <= tolerance {
+			return
+		}
+		for l.polish() {
+		}
+		if l.settled() {
+			return
+		}
+		l.multiply()
+	}
+}
+
+// settled reports whether w has the signs of the last call, and so is the same.
+func (l *lasso) settled() bool {
+	same := true
+	for i, x := range l.w {
+		var sign int8
+		switch {
+		case x > 0:
+			sign = 1
+		case x < 0:
+			sign = -1
+		}
+		same = same && sign == l.pattern[i]
+		l.pattern[i] = sign
+	}
+	return same
+}
+
+// pass makes one pass of coordinate descent and returns the largest violation
+// of an optimality condition that it met.
+func (l *lasso) pass() (violation float64) {
+	m := len(l.w)
+	for i, old := range l.w {
+		row := l.a[i*m : (i+1)*m]
+		next := softThreshold(l.v[i]-l.aw[i]+float64(row[i]*old), l.l1) / row[i]
+		change := next - old
+		if change == 0 {
+			continue
+		}
+		violation = math.Max(violation, math.Abs(change)*row[i])
+		l.w[i] = next
+		for k, a := range row {
+			l.aw[k] += float64(a * change)
+		}
+	}
+	return violation
+}
+
+// multiply sets aw = A w.
+func (l *lasso) multiply() {
+	m := len(l.w)
+	clear(l.aw)
+	for _, i := range l.support {
+		for k, a := range l.a[i*m : (i+1)*m] {
+			l.aw[k] += float64(a * l.w[i])
+		}
+	}
+}
+
+// polish moves w to the minimiser among all w with its signs, or towards it
+// until an entry becomes zero, which it reports by true.
+func (l *lasso) polish() bool {
+	l.support = l.support[:0]
+	for i, x := range l.w {
+		if x != 0 {
+			l.sign[len(l.support)] = math.Copysign(1, x)
+			l.support = append(l.support, i)
+		}
+	}
+	l.factorize()
+	// A_SS full = v_S - l1 sign, forward and back.
+	n := len(l.support)
+	for r, i := range l.support {
+		x := l.v[i] - float64(l.l1*l.sign[r])
+		for c := range r {
+			x -= float64(l.root[r*n+c] * l.full[c])
+		}
+		l.full[r] = x / l.root[r*n+r]
+	}
+	for r := n - 1; r >= 0; r-- {
+		x := l.full[r]
+		for c := r + 1; c < n; c++ {
+			x -= float64(l.root[c*n+r] * l.full[c])
+		}
+		l.full[r] = x / l.root[r*n+r]
+	}
+	length, crossed := 1.0, -1
+	for r, i := range l.support {
+		if l.full[r]*l.sign[r] > 0 {
+			continue
+		}
+		if to := l.w[i] / (l.w[i] - l.full[r]); to < length || crossed < 0 {
+			length, crossed = to, i
+		}
+	}
+	for r, i := range l.support {
+		if crossed < 0 {
+			l.w[i] = l.full[r]
+			continue
+		}
+		l.w[i] += float64(length * (l.full[r] - l.w[i]))
+		if i == crossed || l.w[i]*l.sign[r] < 0 { // others may cross with it by rounding
+			l.w[i] = 0
+		}
+	}
+	return crossed >= 0
+}
+
+// factorize sets root to the Cholesky factor of A on the support.
+func (l *lasso) factorize() {
+	m, n := len(l.w), len(l.support)
+	for r, i := range l.support {
+		for c, j := range l.support[:r+1] {
+			x := l.a[i*m+j]
+			for k := range c {
+				x -= float64(l.root[r*n+k] * l.root[c*n+k])
+			}
+			if r == c {
+				l.root[r*n+r] = math.Sqrt(x)
+			} else {
+				l.root[r*n+c] = x / l.root[c*n+c]
+			}
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package mtl
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"fedsim/data"
+)
+
+// omegaSymmetry is how far entries on both sides of the diagonal may differ,
+// relative to the largest: what a file with seven digits makes of them. The
+// mean of both is taken.
+const omegaSymmetry = 1e-6
+
+// readOmega reads the known m x m matrix Omega from a csv file without a header.
+// Faults are a *data.ParseError with line and column.
+func readOmega(path string, m int) (*mat.SymDense, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read omega: %w", err)
+	}
+	omega, err := parseOmega(file, path, m)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, err
+	}
+	return omega, nil
+}
+
+// parseOmega reads Omega; name is for messages.
+func parseOmega(r io.Reader, name string, m int) (*mat.SymDense, error) {
+	records := csv.NewReader(r)
+	records.FieldsPerRecord = -1 // counted here, for a message with both numbers
+	fault := func(line, column int, format string, args ...any) error {
+		return &data.ParseError{File: name, Line: line, Column: column, Problem: fmt.Sprintf(format, args...)}
+	}
+	type place struct{ line, column int }
+	values, places := mat.NewDense(m, m, nil), make([]place, m*m)
+	rows, most := 0, 0.0
+	for ; ; rows++ {
+		record, err := records.Read()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			if parse, ok := errors.AsType[*csv.ParseError](err); ok {
+				return nil, &data.ParseError{File: name, Line: parse.Line, Column: parse.Column, Problem: "not comma-separated values", Err: parse.Err}
+			}
+			return nil, &data.ParseError{File: name, Problem: "cannot be read", Err: err}
+		}
+		line, _ := records.FieldPos(0)
+		if rows == m {
+			return nil, fault(line, 0, "omega has more than %d rows: it must have one for each task", m)
+		}
+		if len(record) != m {
+			return nil, fault(line, 0, "the row has %d numbers: it must have one for each of the %d tasks", len(record), m)
+		}
+		for t, field := range record {
+			line, column := records.FieldPos(t)
+			x, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
+			if err != nil || math.IsNaN(x) || math.Abs(x) > 1e100 {
+				return nil, fault(line, column, "%q must be a number of at most 1e100 in size", strings.TrimSpace(field))
+			}
+			values.Set(rows, t, x)
+			places[rows*m+t] = place{line, column}
+			most = math.Max(most, math.Abs(x))
+		}
+	}
+	if rows != m {
+		return nil, fault(0, 0, "omega has %d rows: it must have one for each of the %d tasks", rows, m)
+	}
+	omega := mat.NewSymDense(m, nil)
+	for s := range m {
+		for t := range s + 1 {
+			x, y := values.At(s, t), values.At(t, s)
+			if math.Abs(x-y) > omegaSymmetry*most {
+				at := places[s*m+t]
+				return nil, fault(at.line, at.column, "omega must be symmetric: this is %g, and %g in row %d, column %d", x, y, t+1, s+1)
+			}
+			omega.SetSym(t, s, (x+y)/2)
+		}
+	}
+	// Eigenvalues that are zero come out as what the digits of the file are worth.
+	eigen, err := eigenvalues(omega)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if eigen[0] < -omegaSymmetry*most {
+		return nil, fault(0, 0, "omega has the eigenvalue %.3g: it must be positive semidefinite", eigen[0])
+	}
+	return omega, nil
+}

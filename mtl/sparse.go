@@ -1,0 +1,111 @@
+package mtl
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/mat"
+
+	"fedsim/data"
+)
+
+// Sparse is a dense coupling with an l1 term, the part in W of eq. graph1:
+// R(W) = 1/2 tr(W M^-1 W^T) + l1 |W|_1. It is strongly convex with respect to
+// M^-1 as without the term, so that sigma' and step sizes are those of M.
+//
+// grad R*(V) = argmax_W <V, W> - R(W) falls apart into one lasso of m variables
+// for each feature, min 1/2 w M^-1 w^T - v w + l1 |w|_1, which the centre solves
+// exactly, from w = 0 every time: the result depends on V alone.
+type Sparse struct {
+	*Dense
+	precision []float64 // M^-1, row by row
+	l1        float64
+}
+
+var _ Coupling = (*Sparse)(nil)
+
+// NewSparse returns the coupling with the given M^-1, which must be positive
+// definite, and l1 >= 0.
+func NewSparse(precision *mat.SymDense, l1 float64) (*Sparse, error) {
+	M, err := inverseCoupling(precision)
+	if err != nil {
+		return nil, err
+	}
+	m := M.Tasks()
+	c := &Sparse{Dense: M, precision: make([]float64, m*m), l1: l1}
+	for i := range m {
+		for j := range m {
+			c.precision[i*m+j] = precision.At(i, j)
+		}
+	}
+	return c, nil
+}
+
+// Primal sets W = grad R*(V).
+func (c *Sparse) Primal(w, v *data.Matrix) {
+	l := c.newLasso()
+	for j := range v.Cols {
+		l.solve(v.Data[j:], v.Stride)
+		for t, x := range l.w {
+			w.Data[t*w.Stride+j] = x
+		}
+	}
+}
+
+// PrimalTask sets dst to row t of grad R*(V), which takes as much work as all of
+// it: the features of a task depend on those of the others.
+func (c *Sparse) PrimalTask(dst []float64, v *data.Matrix, t int) {
+	l := c.newLasso()
+	for j := range dst {
+		l.solve(v.Data[j:], v.Stride)
+		dst[j] = l.w[t]
+	}
+}
+
+// Gradient sets Z = W M^-1 + l1 sign(W), with sign(0) = 0.
+func (c *Sparse) Gradient(z, w *data.Matrix) {
+	c.quadratic(z, w)
+	for i, x := range w.Data {
+		if x != 0 {
+			z.Data[i] += math.Copysign(c.l1, x)
+		}
+	}
+}
+
+// quadratic sets Z = W M^-1.
+func (c *Sparse) quadratic(z, w *data.Matrix) {
+	m := c.Tasks()
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1,
+		blas64.General{Rows: m, Cols: m, Stride: m, Data: c.precision}, general(w), 0, general(z))
+}
+
+// Value returns 1/2 tr(W M^-1 W^T) + l1 |W|_1.
+func (c *Sparse) Value(w, _ *data.Matrix) float64 {
+	z := data.NewMatrix(w.Rows, w.Cols)
+	c.quadratic(&z, w)
+	size := 0.0
+	for _, x := range w.Data {
+		size += math.Abs(x)
+	}
+	return 0.5*dot(&z, w) + c.l1*size
+}
+
+// FLOPs returns 20 m^2 d, as if every lasso took ten passes of 2 m^2: how many
+// it takes depends on V.
+func (c *Sparse) FLOPs(d int) float64 {
+	return 20 * float64(c.Tasks()) * float64(c.Tasks()) * float64(d)
+}
+
+// Shifted is a coupling whose R has a constant added: the terms of a
+// regulariser in Omega alone, which the objectives of different Omega are
+// compared with. Value at W = 0 is the constant.
+type Shifted struct {
+	Coupling
+	Constant float64
+}
+
+var _ Coupling = Shifted{}
+
+// Value returns R(W) with the constant.
+func (c Shifted) Value(w, v *data.Matrix) float64 { return c.Coupling.Value(w, v) + c.Constant }
