@@ -267,7 +267,7 @@ var penalties = []penalty{
 		learnt:    true,
 		// lambda/2 tr(W Omega^-1 W^T)
 		plain: func(m int) (*mat.SymDense, float64, float64) {
-			inverse := inverseOf(covariance(m))
+			inverse := inverted(covariance(m))
 			return symmetric(m, func(s, t int) float64 { return 0.1 * inverse.At(s, t) }), 0, 0
 		},
 	},
@@ -279,7 +279,7 @@ var penalties = []penalty{
 		learnt: true,
 		// lambda (1/s2 |W|^2 + tr(W Omega^-1 W^T))
 		plain: func(m int) (*mat.SymDense, float64, float64) {
-			inverse := inverseOf(covariance(m))
+			inverse := inverted(covariance(m))
 			return symmetric(m, func(s, t int) float64 { return 2 * 0.03 * (2*delta(s, t) + inverse.At(s, t)) }), 0, 0
 		},
 	},
@@ -302,7 +302,7 @@ func symmetric(m int, at func(s, t int) float64) *mat.SymDense {
 	return a
 }
 
-func inverseOf(a *mat.SymDense) *mat.SymDense {
+func inverted(a *mat.SymDense) *mat.SymDense {
 	var chol mat.Cholesky
 	var inverse mat.SymDense
 	if !chol.Factorize(a) {
