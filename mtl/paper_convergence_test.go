@@ -324,7 +324,7 @@ func TestLemma9Formula(t *testing.T) {
 	for _, gamma := range []float64{1, 0.4} {
 		p := paperProblem(t, func(c *Config) { c.SigmaPrime, c.Gamma = SigmaLemma9, gamma })
 		for _, f := range formulations(t) {
-			m := inverseOf(t, f.inverse)
+			m := invert(t, f.inverse)
 			want := 0.0
 			for s := range paperTasks {
 				sum := 0.0
@@ -347,7 +347,7 @@ func TestLemma9Formula(t *testing.T) {
 func TestSigmaPrimeSatisfiesItsDefinition(t *testing.T) {
 	rules(t, LossSquared, func(t *testing.T, p *Problem) { // its dual variables are any numbers
 		for _, f := range formulations(t) {
-			m, sigma := inverseOf(t, f.inverse), p.SigmaPrime(f.c)
+			m, sigma := invert(t, f.inverse), p.SigmaPrime(f.c)
 			tightest := math.Inf(1)
 			for seed := range uint64(200) {
 				d := p.NewDuals()

@@ -54,8 +54,8 @@ func formulations(t testing.TB) []formulation {
 		{name: "independent", reg: Independent{Lambda: lambda}, inverse: combine(lambda*paperTasks, eye, 0, eye)},
 		{name: "mean", reg: MeanRegularized{Lambda1: lambda1, Lambda2: lambda2}, inverse: combine(2*lambda1, &square, 2*lambda2, eye)},
 		{name: "probabilistic, paper", reg: Probabilistic{Lambda: lambda, PriorPrecision: prior, Paper: true},
-			inverse: combine(2*lambda, inverseOf(t, omega), 2*lambda*prior, eye)},
-		{name: "probabilistic, authors", reg: Probabilistic{Lambda: lambda}, inverse: combine(lambda, inverseOf(t, omega), 0, eye)},
+			inverse: combine(2*lambda, invert(t, omega), 2*lambda*prior, eye)},
+		{name: "probabilistic, authors", reg: Probabilistic{Lambda: lambda}, inverse: combine(lambda, invert(t, omega), 0, eye)},
 	}
 	for i := range all {
 		f := &all[i]
@@ -119,7 +119,7 @@ func combine(a float64, A mat.Matrix, b float64, B mat.Matrix) *mat.SymDense {
 	return sum
 }
 
-func inverseOf(t testing.TB, a mat.Symmetric) *mat.SymDense {
+func invert(t testing.TB, a mat.Symmetric) *mat.SymDense {
 	t.Helper()
 	var inverse mat.Dense
 	if err := inverse.Inverse(a); err != nil {
@@ -291,7 +291,7 @@ func TestObservation1OnlySomeAreJointlyConvex(t *testing.T) {
 	value := func(omega *mat.SymDense, precision bool, w *data.Matrix) float64 {
 		m := omega
 		if precision { // lambda_1 = 1, lambda_2 = 0 in eq. fixed_cluster
-			m = inverseOf(t, omega)
+			m = invert(t, omega)
 		}
 		c, err := NewDense(m)
 		if err != nil {
@@ -472,7 +472,7 @@ func TestPrimalVariablesAreTheGradientOfTheConjugate(t *testing.T) {
 // with respect to M".
 func TestAssumption1StrongConvexityAndSmoothness(t *testing.T) {
 	for _, f := range formulations(t) {
-		m := inverseOf(t, f.inverse)
+		m := invert(t, f.inverse)
 		for seed := range uint64(20) {
 			w, d := randomMatrix(seed, paperTasks, paperFeatures), randomMatrix(seed+70, paperTasks, paperFeatures)
 			z := data.NewMatrix(paperTasks, paperFeatures)
