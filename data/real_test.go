@@ -50,8 +50,9 @@ func TestRealHAR(t *testing.T) {
 
 // Tasks 6 and 8 of the authors' example set have no positive row.
 func TestRealLandmine(t *testing.T) {
-	set, err := Load(Config{Source: SourceCSV, DevicesPerTask: 1, Path: realFile(t, "landmine.csv"), SkewMin: 1,
-		PositiveClass: "SITTING", TaskColumn: "task", LabelColumn: "label", Synthetic: Defaults().Synthetic})
+	cfg := Defaults()
+	cfg.Source, cfg.Path = SourceCSV, realFile(t, "landmine.csv")
+	set, err := Load(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -197,13 +197,16 @@ func TestThetaOfASolvedSubproblemIsZero(t *testing.T) {
 			t.Errorf("%s: theta of a solved subproblem = %g, want 0", loss, got)
 		}
 	}
-	// Rows of zeros leave the hinge's dual variables a linear term alone, which
-	// SDCA does not touch: no step has anything to do.
+	// A row of zeros has no say in w, but its dual variable is to reach its optimum.
 	split := randomSplit(7, 4, 3, 3)
 	clear(split.Train.Tasks[0].X.Data)
 	p := mustProblem(t, Defaults(), split)
-	if got := p.Theta(0, make([]float64, 3), make([]float64, 3), make([]float64, 4), 1); got != 0 {
-		t.Errorf("theta without any feature = %g, want 0", got)
+	zero, y := make([]float64, 3), split.Train.Tasks[0].Y
+	if got := p.Theta(0, zero, zero, make([]float64, 4), 1); got != 1 {
+		t.Errorf("theta without progress on rows of zeros = %g, want 1", got)
+	}
+	if got := p.Theta(0, zero, y, make([]float64, 4), 1); got != 0 {
+		t.Errorf("theta with the hinge's duals at y, where they belong = %g, want 0", got)
 	}
 }
 
