@@ -189,3 +189,22 @@ func TestRealTargetsNeedALossForThem(t *testing.T) {
 		}
 	}
 }
+
+// realTargets returns the split with real numbers in place of labels: the label
+// times a number that varies from row to row.
+func realTargets(split data.Split) data.Split {
+	replace := func(set *data.Set) *data.Set {
+		r := *set
+		r.Real = true
+		r.Tasks = append([]data.Task(nil), set.Tasks...)
+		for t := range r.Tasks {
+			y := make([]float64, len(set.Tasks[t].Y))
+			for i, label := range set.Tasks[t].Y {
+				y[i] = label*(0.5+math.Abs(set.Tasks[t].X.Row(i)[0])) + set.Tasks[t].X.Row(i)[1]
+			}
+			r.Tasks[t].Y = y
+		}
+		return &r
+	}
+	return data.Split{Train: replace(split.Train), Test: replace(split.Test)}
+}
