@@ -34,26 +34,42 @@ func Prepare(cfg Config) (*Split, error) {
 	if err != nil {
 		return nil, err
 	}
-	split, err := SplitSet(set, cfg.TestFraction, cfg.Seed)
+	split, err := cfg.Divide(set, cfg.Seed)
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Skew {
-		if split.Train, err = Skew(split.Train, cfg.SkewMin, cfg.Seed); err != nil {
-			return nil, err
-		}
-	}
-	if cfg.Standardize {
-		scaling := FitScaling(split.Train)
-		scaling.Apply(split.Train)
-		scaling.Apply(split.Test)
-	}
-	if cfg.Bias {
-		AppendBias(split.Train)
-		AppendBias(split.Test)
-	}
+	cfg.Transform(split)
 	if split.Train, err = Share(split.Train, cfg.DevicesPerTask, cfg.Seed); err != nil {
 		return nil, err
 	}
 	return split, nil
+}
+
+// Divide splits a set that was loaded as the configuration says, by a seed, and
+// thins out the training rows when they are to be skewed.
+func (c Config) Divide(set *Set, seed uint64) (*Split, error) {
+	split, err := SplitSet(set, c.TestFraction, seed)
+	if err != nil {
+		return nil, err
+	}
+	if c.Skew {
+		if split.Train, err = Skew(split.Train, c.SkewMin, seed); err != nil {
+			return nil, err
+		}
+	}
+	return split, nil
+}
+
+// Transform gives both halves of a split, in place, the features that the
+// configuration asks for: scaling fitted to the training rows, then the bias.
+func (c Config) Transform(split *Split) {
+	if c.Standardize {
+		scaling := FitScaling(split.Train)
+		scaling.Apply(split.Train)
+		scaling.Apply(split.Test)
+	}
+	if c.Bias {
+		AppendBias(split.Train)
+		AppendBias(split.Test)
+	}
 }
