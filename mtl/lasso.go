@@ -17,15 +17,26 @@ type lasso struct {
 	pattern  []int8    // signs of w when polish was last done with
 }
 
-func (c *Sparse) newLasso() *lasso {
-	m := c.Tasks()
+// newLasso returns the solver for A, given row by row, of m variables.
+func newLasso(a []float64, m int, l1 float64) *lasso {
 	arena := make([]float64, m*m+5*m)
-	l := &lasso{a: c.precision, l1: c.l1, support: make([]int, 0, m), pattern: make([]int8, m)}
+	l := &lasso{a: a, l1: l1, support: make([]int, 0, m), pattern: make([]int8, m)}
 	for _, part := range []*[]float64{&l.v, &l.w, &l.aw, &l.full, &l.sign} {
 		*part, arena = arena[:m:m], arena[m:]
 	}
 	l.root = arena
 	return l
+}
+
+// softThreshold returns the minimiser b of 1/2 (b-x)^2 + t |b|.
+func softThreshold(x, t float64) float64 {
+	switch {
+	case x > t:
+		return x - t
+	case x < -t:
+		return x + t
+	}
+	return 0
 }
 
 // solve leaves in l.w the solution for the v whose entries are every stride-th
@@ -43,6 +54,7 @@ func (l *lasso) solve(column []float64, stride int) {
 		most = math.Max(most, math.Abs(l.v[t]))
 	}
 	clear(l.w)
+	l.support = l.support[:0]
 	if most <= l.l1 {
 		return
 	}
@@ -51,7 +63,7 @@ func (l *lasso) solve(column []float64, stride int) {
 	tolerance := 1e-15 * (most + l.l1)
 	const limit = 1000 // for values that are not finite
 	for range limit {
-		if l.pass() <= tolerance {
+		if !l.pass(tolerance) {
 			return
 		}
 		for l.polish() {
@@ -80,27 +92,28 @@ func (l *lasso) settled() bool {
 	return same
 }
 
-// pass makes one pass of coordinate descent and returns the largest violation
-// of an optimality condition that it met.
-func (l *lasso) pass() (violation float64) {
+// pass makes one pass of coordinate descent over the entries whose optimality
+// condition is violated by more than the tolerance, and reports whether there
+// was any.
+func (l *lasso) pass(tolerance float64) (moved bool) {
 	m := len(l.w)
 	for i, old := range l.w {
 		row := l.a[i*m : (i+1)*m]
 		next := softThreshold(l.v[i]-l.aw[i]+float64(row[i]*old), l.l1) / row[i]
 		change := next - old
-		if change == 0 {
+		if math.Abs(change)*row[i] <= tolerance {
 			continue
 		}
-		violation = math.Max(violation, math.Abs(change)*row[i])
+		moved = true
 		l.w[i] = next
 		for k, a := range row {
 			l.aw[k] += float64(a * change)
 		}
 	}
-	return violation
+	return moved
 }
 
-// multiply sets aw = A w.
+// multiply sets aw = A w, given the support.
 func (l *lasso) multiply() {
 	m := len(l.w)
 	clear(l.aw)

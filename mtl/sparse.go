@@ -44,7 +44,7 @@ func NewSparse(precision *mat.SymDense, l1 float64) (*Sparse, error) {
 
 // Primal sets W = grad R*(V).
 func (c *Sparse) Primal(w, v *data.Matrix) {
-	l := c.newLasso()
+	l := newLasso(c.precision, c.Tasks(), c.l1)
 	for j := range v.Cols {
 		l.solve(v.Data[j:], v.Stride)
 		for t, x := range l.w {
@@ -56,7 +56,7 @@ func (c *Sparse) Primal(w, v *data.Matrix) {
 // PrimalTask sets dst to row t of grad R*(V), which takes as much work as all of
 // it: the features of a task depend on those of the others.
 func (c *Sparse) PrimalTask(dst []float64, v *data.Matrix, t int) {
-	l := c.newLasso()
+	l := newLasso(c.precision, c.Tasks(), c.l1)
 	for j := range dst {
 		l.solve(v.Data[j:], v.Stride)
 		dst[j] = l.w[t]

@@ -2,6 +2,7 @@ package mtl
 
 import (
 	"fmt"
+	"math"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -19,9 +20,14 @@ type spectrum struct {
 
 // spectrumOf decomposes W, which holds one task to a row.
 func spectrumOf(w *data.Matrix) (*spectrum, error) {
+	for _, x := range w.Data {
+		if math.IsNaN(x) || math.IsInf(x, 0) { // the decomposition would not end
+			return nil, fmt.Errorf("the singular values of W (%d x %d) do not exist: it holds %g", w.Cols, w.Rows, x)
+		}
+	}
 	var svd mat.SVD
 	if !svd.Factorize(mat.NewDense(w.Rows, w.Stride, w.Data), mat.SVDThin) {
-		return nil, fmt.Errorf("the singular values of W (%d x %d) were not found: it holds values that are not finite", w.Cols, w.Rows)
+		return nil, fmt.Errorf("the singular values of W (%d x %d) were not found", w.Cols, w.Rows)
 	}
 	s := &spectrum{values: svd.Values(nil)}
 	svd.UTo(&s.vectors)

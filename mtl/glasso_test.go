@@ -1,0 +1,201 @@
+package mtl
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// optimality returns by how much the conditions of the graphical lasso are
+// violated at X: S - X^-1 + rho sign(X) = 0 where X is not zero, and at most rho in
+// size where it is.
+func optimality(s, x *mat.SymDense, rho float64) (violation float64, zeros int) {
+	n := s.SymmetricDim()
+	w := inverted(x)
+	for i := range n {
+		for j := i; j < n; j++ {
+			g := s.At(i, j) - w.At(i, j)
+			if v := x.At(i, j); v == 0 {
+				zeros++
+				violation = math.Max(violation, math.Abs(g)-rho)
+			} else {
+				violation = math.Max(violation, math.Abs(g+math.Copysign(rho, v)))
+			}
+		}
+	}
+	return violation, zeros
+}
+
+// gram returns W^T W/d of random weights, singular when d < m.
+func gram(seed uint64, m, d int) *mat.SymDense {
+	w := randomMatrix(seed, m, d)
+	s := mat.NewSymDense(m, nil)
+	s.SymOuterK(1/float64(d), mat.NewDense(m, w.Stride, w.Data))
+	return s
+}
+
+// For S of full rank and not, and for penalties from almost none to one that
+// leaves the diagonal alone: the conditions of optimality hold to 1e-8, as
+// the issue asks for 1e-6, the zeros are exact and grow with the penalty.
+func TestGraphicalLassoIsOptimal(t *testing.T) {
+	for _, size := range []struct{ m, d int }{{1, 3}, {2, 5}, {5, 2}, {8, 30}, {12, 1}, {25, 10}, {30, 300}} {
+		s := gram(uint64(size.m), size.m, size.d)
+		pairs := size.m * (size.m - 1) / 2
+		before := -1
+		for _, rho := range []float64{1e-3, 1e-2, 0.1, 0.3, 1, 30} {
+			t.Run(fmt.Sprintf("%dx%d/%g", size.m, size.d, rho), func(t *testing.T) {
+				x, err := graphicalLasso(s, rho)
+				if err != nil {
+					t.Fatal(err)
+				}
+				violation, zeros := optimality(s, x, rho)
+				if violation > 1e-8 {
+					t.Errorf("the conditions of optimality are violated by %g", violation)
+				}
+				if rho == 30 && zeros != pairs {
+					t.Errorf("%d of %d entries are zero under a penalty that exceeds all of S", zeros, pairs)
+				}
+				if rho == 1e-3 && size.d >= size.m && zeros == pairs && pairs > 0 {
+					t.Error("all entries are zero under hardly any penalty")
+				}
+				if zeros+2 < before { // the path need not be monotone entry by entry
+					t.Errorf("%d zeros, %d under a smaller penalty", zeros, before)
+				}
+				before = zeros
+			})
+		}
+	}
+}
+
+// Scaling S and the penalty by a scales the solution by 1/a, also far from 1:
+// weights of any size have a solution.
+func TestGraphicalLassoScales(t *testing.T) {
+	s := gram(3, 6, 9)
+	want, err := graphicalLasso(s, 0.1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range []float64{1e-12, 1e-5, 1e4, 1e10} {
+		scaled := mat.NewSymDense(6, nil)
+		scaled.ScaleSym(a, s)
+		got, err := graphicalLasso(scaled, 0.1*a)
+		if err != nil {
+			t.Errorf("scale %g: %v", a, err)
+			continue
+		}
+		for i := range 6 {
+			for j := range 6 {
+				if x := got.At(i, j) * a; math.Abs(x-want.At(i, j)) > 1e-8 || (x == 0) != (want.At(i, j) == 0) {
+					t.Errorf("scale %g: X[%d][%d] = %g, want %g", a, i, j, x, want.At(i, j))
+				}
+			}
+		}
+	}
+	// Tasks whose weights differ by orders of magnitude.
+	w := randomMatrix(5, 5, 8)
+	for j := range w.Row(0) {
+		w.Row(0)[j] *= 1e4
+		w.Row(4)[j] *= 1e-4
+	}
+	uneven := mat.NewSymDense(5, nil)
+	uneven.SymOuterK(1.0/8, mat.NewDense(5, w.Stride, w.Data))
+	x, err := graphicalLasso(uneven, 1e-3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	violation, _ := optimality(uneven, x, 1e-3)
+	if violation > 1e-6*uneven.At(0, 0) {
+		t.Errorf("uneven tasks: the conditions of optimality are violated by %g", violation)
+	}
+}
+
+// Two tasks have a solution by hand: W_12 = S_12 shrunk by rho, W_ii = S_ii + rho.
+func TestGraphicalLassoOfTwoTasks(t *testing.T) {
+	for _, s12 := range []float64{0.6, -0.6, 0.05} {
+		const rho = 0.1
+		x, err := graphicalLasso(mat.NewSymDense(2, []float64{1, s12, s12, 2}), rho)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := inverted(mat.NewSymDense(2, []float64{1 + rho, softThreshold(s12, rho), softThreshold(s12, rho), 2 + rho}))
+		for i := range 2 {
+			for j := range 2 {
+				if !near(x.At(i, j), want.At(i, j), 1e-11) {
+					t.Errorf("S_12 = %g: X[%d][%d] = %g, want %g", s12, i, j, x.At(i, j), want.At(i, j))
+				}
+			}
+		}
+	}
+}
+
+// Without a penalty Omega is d (W^T W)^-1; where that does not exist there is no
+// minimum, and the error says which key helps.
+func TestGraphicalWithoutPenalty(t *testing.T) {
+	w := randomMatrix(8, 4, 6)
+	c, err := Graphical{Lambda: 0.5, Features: 6}.Update(&w, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	M := quadraticPart(c) // 1/(2 lambda) Omega^-1 = W^T W/d
+	s := gram(8, 4, 6)
+	for i := range 4 {
+		for j := range 4 {
+			if !near(M.At(i, j), s.At(i, j), 1e-10) {
+				t.Errorf("M[%d][%d] = %g, want %g", i, j, M.At(i, j), s.At(i, j))
+			}
+		}
+	}
+	narrow := randomMatrix(8, 4, 3)
+	_, err = Graphical{Lambda: 0.5, Features: 3}.Update(&narrow, 0.1)
+	if err == nil || !strings.Contains(err.Error(), "problem.lambda2 must be positive") {
+		t.Errorf("a singular W^T W without a penalty: %v", err)
+	}
+}
+
+// A chain of tasks, each tied to the next alone: the pattern of Omega is found
+// from many features.
+func TestGraphicalFindsTheGraph(t *testing.T) {
+	const m, d = 6, 4000
+	precision := symmetric(m, func(s, t int) float64 {
+		switch {
+		case s == t:
+			return 2
+		case t == s+1:
+			return -0.6
+		}
+		return 0
+	})
+	var chol mat.Cholesky
+	if !chol.Factorize(inverted(precision)) {
+		t.Fatal("the chain is not positive definite")
+	}
+	var l mat.TriDense
+	chol.LTo(&l)
+	noise := randomMatrix(4, m, d)
+	w := randomMatrix(4, m, d)
+	product := mat.NewDense(m, w.Stride, w.Data)
+	product.Mul(&l, mat.NewDense(m, noise.Stride, noise.Data))
+	omega, err := Graphical{Lambda: 1, L2: 0.08 * d, Features: d}.omega(&w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s := range m {
+		for u := s + 1; u < m; u++ {
+			if (omega.At(s, u) != 0) != (u == s+1) {
+				t.Errorf("Omega[%d][%d] = %g, the tasks are a chain", s, u, omega.At(s, u))
+			}
+		}
+	}
+}
+
+func BenchmarkGraphicalLasso(b *testing.B) {
+	s := gram(1, 30, 50)
+	for b.Loop() {
+		if _, err := graphicalLasso(s, 0.1); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package mtl
+
+import (
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
+
+	"fedsim/data"
+)
+
+// enumerated solves the lasso by trying all signs: the slow twin.
+func enumerated(a *mat.SymDense, v []float64, l1 float64) []float64 {
+	m := len(v)
+	best, value := make([]float64, m), 0.0
+	signs := make([]int, m)
+	for code := range int(math.Pow(3, float64(m))) {
+		var support []int
+		for i := range m {
+			signs[i] = code%3 - 1
+			if code /= 3; signs[i] != 0 {
+				support = append(support, i)
+			}
+		}
+		if len(support) == 0 {
+			continue
+		}
+		n := len(support)
+		sub, rhs := mat.NewDense(n, n, nil), mat.NewVecDense(n, nil)
+		for r, i := range support {
+			rhs.SetVec(r, v[i]-l1*float64(signs[i]))
+			for c, j := range support {
+				sub.Set(r, c, a.At(i, j))
+			}
+		}
+		x := mat.NewVecDense(n, nil)
+		if err := x.SolveVec(sub, rhs); err != nil {
+			continue
+		}
+		w := make([]float64, m)
+		for r, i := range support {
+			w[i] = x.AtVec(r)
+		}
+		if f := lassoValue(a, w, v, l1); f < value {
+			best, value = w, f
+		}
+	}
+	return best
+}
+
+func lassoValue(a *mat.SymDense, w, v []float64, l1 float64) float64 {
+	sum := 0.0
+	for i := range w {
+		sum += l1*math.Abs(w[i]) - v[i]*w[i]
+		for j := range w {
+			sum += a.At(i, j) / 2 * w[i] * w[j]
+		}
+	}
+	return sum
+}
+
+func TestLassoAgainstAllSigns(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := rapid.IntRange(1, 5).Draw(t, "m")
+		g := randomMatrix(rapid.Uint64().Draw(t, "seed"), m, m)
+		ridge := math.Exp(rapid.Float64Range(-12, 3).Draw(t, "log ridge"))
+		a := symmetric(m, func(s, t int) float64 {
+			return ridge*delta(s, t) + mat.Dot(mat.NewVecDense(m, g.Row(s)), mat.NewVecDense(m, g.Row(t)))
+		})
+		v := rapid.SliceOfN(rapid.Float64Range(-3, 3), m, m).Draw(t, "v")
+		l1 := rapid.SampledFrom([]float64{0, 1e-6, 0.1, 1, 2.9}).Draw(t, "l1")
+		c, err := NewSparse(a, l1)
+		if err != nil {
+			t.Skip(err)
+		}
+		l := newLasso(c.precision, c.Tasks(), c.l1)
+		l.solve(v, 1)
+		want := enumerated(a, v, l1)
+		f, best := lassoValue(a, l.w, v, l1), lassoValue(a, want, v, l1)
+		if f > best+1e-10*(1+math.Abs(best)) {
+			t.Fatalf("A = %v, v = %v, l1 = %g: w = %v has %.15g, %v has %.15g", mat.Formatted(a), v, l1, l.w, f, want, best)
+		}
+		// The conditions of optimality, to the accuracy that A's own entries have.
+		for i := range m {
+			slack, size := v[i], math.Abs(v[i])+l1
+			for j := range m {
+				slack -= a.At(i, j) * l.w[j]
+				size += math.Abs(a.At(i, j) * l.w[j])
+			}
+			violation := math.Abs(slack) - l1
+			if l.w[i] != 0 {
+				violation = math.Abs(slack - math.Copysign(l1, l.w[i]))
+			}
+			if violation > 1e-13*size {
+				t.Fatalf("A = %v, v = %v, l1 = %g: w = %v violates condition %d by %g", mat.Formatted(a), v, l1, l.w, i, violation)
+			}
+		}
+	})
+}
+
+// Entries whose condition holds with equality at zero neither stop the solver
+// nor keep it going.
+func TestLassoOnItsEdges(t *testing.T) {
+	a := mat.NewSymDense(3, []float64{2, 1, 0, 1, 2, 1, 0, 1, 2})
+	c, err := NewSparse(a, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLasso(c.precision, c.Tasks(), c.l1)
+	for _, test := range []struct{ v, want []float64 }{
+		{[]float64{1, -1, 1}, []float64{0, 0, 0}},
+		{[]float64{3, 2, 1}, []float64{1, 0, 0}}, // 2 - A_21 = 1 and 1 = l1
+		{[]float64{0, 5, 0}, []float64{-1, 3, -1}},
+		{[]float64{-3, 0, 3}, []float64{-1, 0, 1}},
+	} {
+		l.solve(test.v, 1)
+		for i := range l.w {
+			if math.Abs(l.w[i]-test.want[i]) > 2e-15 {
+				t.Errorf("v = %v: w = %v, want %v", test.v, l.w, test.want)
+				break
+			}
+		}
+	}
+	l.solve([]float64{math.NaN(), 1, 1}, 1) // ends
+}
+
+// Sparse with an exact number of zeros costs nothing per feature but time.
+func TestLassoAllocatesNothing(t *testing.T) {
+	c, err := NewSparse(symmetric(20, func(s, t int) float64 { return delta(s, t) + 1/float64(1+s+t) }), 0.2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := randomMatrix(1, 20, 30)
+	l := newLasso(c.precision, c.Tasks(), c.l1)
+	if n := testing.AllocsPerRun(10, func() {
+		for j := range v.Cols {
+			l.solve(v.Data[j:], v.Stride)
+		}
+	}); n != 0 {
+		t.Errorf("%g allocations, want 0", n)
+	}
+}
+
+// The order of features and earlier solutions make no difference to the bits.
+func TestSparsePrimalHasNoMemory(t *testing.T) {
+	c, err := NewSparse(symmetric(6, func(s, t int) float64 { return delta(s, t) + 0.4 }), 0.3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, other := randomMatrix(1, 6, 9), randomMatrix(2, 6, 9)
+	first, second := data.NewMatrix(6, 9), data.NewMatrix(6, 9)
+	c.Primal(&first, &v)
+	c.Primal(&second, &other)
+	c.Primal(&second, &v)
+	for i := range first.Data {
+		if first.Data[i] != second.Data[i] {
+			t.Fatal("the same V gave two W")
+		}
+	}
+}
+
+func BenchmarkSparsePrimal(b *testing.B) {
+	c, err := NewSparse(symmetric(30, func(s, t int) float64 { return delta(s, t) + 1/float64(1+s+t) }), 0.3)
+	if err != nil {
+		b.Fatal(err)
+	}
+	v, w := randomMatrix(1, 30, 100), data.NewMatrix(30, 100)
+	for b.Loop() {
+		c.Primal(&w, &v)
+	}
+}
