@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -308,6 +309,7 @@ func TestForceReplacesAtTheEnd(t *testing.T) {
 	w := create(t, dir, false)
 	addAll(t, w, syntheticRuns())
 	drawFigures(t, w, "fig1.png", "fig2.png")
+	addTable(t, w, "old.csv")
 	finish(t, w, Complete)
 	os.WriteFile(filepath.Join(dir, "notes.txt"), []byte("mine"), 0o666)
 	os.WriteFile(filepath.Join(dir, figuresDir, "mine.png"), []byte("mine"), 0o666)
@@ -329,13 +331,17 @@ func TestForceReplacesAtTheEnd(t *testing.T) {
 	w = create(t, dir, true)
 	addAll(t, w, syntheticRuns()[:1])
 	drawFigures(t, w, "fig1.png", "fig3.png")
+	addTable(t, w, "new.csv")
 	finish(t, w, Complete)
 	got, err := Read(dir)
 	if err != nil || len(got.Runs) != 1 || !cmp.Equal(got.Manifest.Figures, []string{"fig1.png", "fig3.png"}) {
 		t.Fatalf("the new run is not there: %v", err)
 	}
+	if !cmp.Equal(got.Manifest.Tables, []string{"new.csv"}) {
+		t.Errorf("tables in the manifest: %v, want new.csv", got.Manifest.Tables)
+	}
 	after := tree(t, dir)
-	for name, want := range map[string]string{"notes.txt": "mine", "figures/mine.png": "mine", "figures/fig1.png": "fig1.png", "figures/fig2.png": "", stageDir: ""} {
+	for name, want := range map[string]string{"notes.txt": "mine", "figures/mine.png": "mine", "figures/fig1.png": "fig1.png", "figures/fig2.png": "", "tables/old.csv": "", "tables/new.csv": "new.csv", stageDir: ""} {
 		if after[name] != want {
 			t.Errorf("%s = %q, want %q", name, after[name], want)
 		}
@@ -345,6 +351,13 @@ func TestForceReplacesAtTheEnd(t *testing.T) {
 	}
 	if d := cmp.Diff(after, tree(t, dir)); d != "" {
 		t.Errorf("Discard after Finish did something: %s", d)
+	}
+}
+
+func addTable(t *testing.T, w *Writer, name string) {
+	t.Helper()
+	if err := w.AddTable(name, func(out io.Writer) error { _, err := io.WriteString(out, name); return err }); err != nil {
+		t.Fatal(err)
 	}
 }
 

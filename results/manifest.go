@@ -59,6 +59,7 @@ type Manifest struct {
 	State      State      `json:"state"`
 	ResultHash Hash       `json:"result_hash"`      // over the hashes of all runs, in order
 	Figures    []string   `json:"figures"`          // names of the files in figures/
+	Tables     []string   `json:"tables,omitempty"` // names of the files in tables/
 	Thetas     bool       `json:"thetas,omitempty"` // there is a thetas.csv
 	Runs       []RunEntry `json:"runs"`
 	Clock      *Clock     `json:"clock,omitempty"`
@@ -102,7 +103,7 @@ func (m Manifest) WithoutClock() Manifest {
 }
 
 // newManifest describes runs made with this binary on this machine.
-func newManifest(about About, state State, runs []Run, figures []string, finished *time.Time) Manifest {
+func newManifest(about About, state State, runs []Run, extra attached, finished *time.Time) Manifest {
 	m := Manifest{
 		Format:   manifestFormat,
 		Version:  about.Version,
@@ -113,7 +114,8 @@ func newManifest(about About, state State, runs []Run, figures []string, finishe
 		Data:     about.Data,
 		Targets:  orEmpty(about.Targets),
 		State:    state,
-		Figures:  orEmpty(figures),
+		Figures:  orEmpty(extra.figures),
+		Tables:   extra.tables,
 		Thetas:   measured(runs),
 		Runs:     []RunEntry{},
 		Clock:    &Clock{Started: about.Started, Finished: finished, RunWallS: []*float64{}},
@@ -223,6 +225,11 @@ func (m *Manifest) check() error {
 	for _, name := range m.Figures {
 		if !isFileName(name) {
 			return fmt.Errorf("figure %q: must be the name of a file without a folder", name)
+		}
+	}
+	for _, name := range m.Tables {
+		if !isFileName(name) {
+			return fmt.Errorf("table %q: must be the name of a file without a folder", name)
 		}
 	}
 	if want := resultHash(m.Runs); m.ResultHash != want {

@@ -33,6 +33,7 @@ func TestReadNamesThePlace(t *testing.T) {
 		{"short hash", manifestFile, `"event_hash": "9e`, `"event_hash": "e`, `must be 16 hexadecimal digits`},
 		{"state", manifestFile, `"complete"`, `"fine"`, `manifest.json: state = "fine": must be one of complete, incomplete, running`},
 		{"version", manifestFile, `"format": 1`, `"format": 2`, `manifest.json: format = 2: must be 1`},
+		{"table elsewhere", manifestFile, `"figures": []`, `"figures": [], "tables": ["../x"]`, `table "../x": must be the name of a file`},
 		{"figure elsewhere", manifestFile, `"figures": []`, `"figures": ["../../x"]`, `figure "../../x": must be the name of a file`},
 		{"trailing", manifestFile, "\n}\n", "\n}\n{}\n", "must end behind the first value"},
 		{"no scenario", scenarioFile, "remove", "", "scenario.toml"},
@@ -110,7 +111,7 @@ func FuzzRounds(f *testing.F) {
 // FuzzManifest feeds the manifest's reader anything.
 func FuzzManifest(f *testing.F) {
 	runs := syntheticRuns()[:1]
-	m := newManifest(testAbout(), Complete, runs, []string{"a.png"}, &testFinished)
+	m := newManifest(testAbout(), Complete, runs, attached{figures: []string{"a.png"}, tables: []string{"t.csv"}}, &testFinished)
 	var seed bytes.Buffer
 	if err := m.write(&seed); err != nil {
 		f.Fatal(err)

@@ -8,6 +8,7 @@
 //	DIR/runs.csv        one row per run: where it ended, and when it reached each target
 //	DIR/thetas.csv      one row per device of each round in which theta was measured; absent without
 //	DIR/figures/        pictures
+//	DIR/tables/         tables of prediction errors; absent without
 //
 // A [Writer] gathers finished runs in DIR/.unfinished, which is a run directory
 // itself, and moves everything to its place at the end; the manifest comes last,

@@ -26,6 +26,7 @@ const (
 	runsFile     = "runs.csv"
 	thetasFile   = "thetas.csv"
 	figuresDir   = "figures"
+	tablesDir    = "tables"
 	stageDir     = ".unfinished"
 )
 
@@ -143,7 +144,7 @@ func requireEmpty(dir, remedy string) error {
 		switch e.Name() {
 		case stageDir:
 			continue
-		case roundsFile, runsFile, thetasFile, scenarioFile, figuresDir:
+		case roundsFile, runsFile, thetasFile, scenarioFile, figuresDir, tablesDir:
 			if staged {
 				continue
 			}
@@ -185,6 +186,39 @@ func (w *Writer) FiguresDir() (string, error) {
 	return dir, os.MkdirAll(dir, 0o777)
 }
 
+// AddTable writes a file of a table, which Finish moves to DIR/tables and lists
+// in the manifest.
+func (w *Writer) AddTable(name string, fill func(io.Writer) error) error {
+	dir := filepath.Join(w.stage(), tablesDir)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(dir, name), fill)
+}
+
+// attached are the files in the folders of a run directory, by their names.
+type attached struct{ figures, tables []string }
+
+// folder is one of the folders of a run directory with the files that a run put
+// there.
+type folder struct {
+	name  string
+	files []string
+}
+
+func (a attached) folders() []folder {
+	return []folder{{figuresDir, a.figures}, {tablesDir, a.tables}}
+}
+
+// attached lists what lies in the folders of the stage.
+func (w *Writer) attached() (a attached, err error) {
+	if a.figures, err = list(filepath.Join(w.stage(), figuresDir)); err != nil {
+		return a, err
+	}
+	a.tables, err = list(filepath.Join(w.stage(), tablesDir))
+	return a, err
+}
+
 // Add takes a run that will not change any more. The index is its place in the
 // order of the scenario; runs may come in any order. At 1, 2, 4, 8, ... runs a
 // checkpoint is written to DIR/.unfinished, itself a run directory that Read
@@ -212,7 +246,7 @@ func (w *Writer) Add(index int, run Run) error {
 	copy(w.runs[at+1:], w.runs[at:])
 	w.runs[at] = run
 	if n := len(w.runs); n&(n-1) == 0 {
-		return w.writeStage(Running, nil, nil)
+		return w.writeStage(Running, attached{}, nil)
 	}
 	return nil
 }
@@ -257,8 +291,8 @@ func checkRun(r *Run) error {
 
 // writeStage writes the stage: its manifest comes last, so that it never names
 // more than there is.
-func (w *Writer) writeStage(state State, figures []string, finished *time.Time) error {
-	m := newManifest(w.about, state, w.runs, figures, finished)
+func (w *Writer) writeStage(state State, extra attached, finished *time.Time) error {
+	m := newManifest(w.about, state, w.runs, extra, finished)
 	type file struct {
 		name string
 		fill func(io.Writer) error
@@ -281,24 +315,24 @@ func (w *Writer) writeStage(state State, figures []string, finished *time.Time) 
 
 // Finish writes the run directory: state is Complete when every run of the
 // scenario was added, else Incomplete. What an older run left in the directory
-// is replaced, its figures too; files that no run put there stay.
+// is replaced, its figures and tables too; files that no run put there stay.
 func (w *Writer) Finish(state State, finished time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	figures, err := listFigures(filepath.Join(w.stage(), figuresDir))
+	extra, err := w.attached()
 	if err != nil {
 		return err
 	}
-	if err := w.writeStage(state, figures, &finished); err != nil {
+	if err := w.writeStage(state, extra, &finished); err != nil {
 		return err
 	}
-	return w.install(figures)
+	return w.install(extra)
 }
 
 // install moves the stage into the directory. The old manifest goes first and
 // the new one comes last: in between, the directory is no run directory, and
 // says so, but for its stage.
-func (w *Writer) install(figures []string) error {
+func (w *Writer) install(extra attached) error {
 	old, err := inspect(w.dir)
 	if err != nil {
 		return err
@@ -313,13 +347,15 @@ func (w *Writer) install(figures []string) error {
 	if measured(w.runs) {
 		files = append(files, thetasFile)
 	}
-	if len(figures) > 0 {
-		dir := filepath.Join(w.dir, figuresDir)
-		if err := os.MkdirAll(dir, 0o777); err != nil {
+	for _, f := range extra.folders() {
+		if len(f.files) == 0 {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Join(w.dir, f.name), 0o777); err != nil {
 			return err
 		}
-		for _, name := range figures {
-			files = append(files, filepath.Join(figuresDir, name))
+		for _, name := range f.files {
+			files = append(files, filepath.Join(f.name, name))
 		}
 	}
 	for _, name := range append(files, manifestFile) {
@@ -327,8 +363,11 @@ func (w *Writer) install(figures []string) error {
 			return err
 		}
 	}
-	if len(figures) > 0 {
-		if err := atomicfile.SyncDir(filepath.Join(w.dir, figuresDir)); err != nil {
+	for _, f := range extra.folders() {
+		if len(f.files) == 0 {
+			continue
+		}
+		if err := atomicfile.SyncDir(filepath.Join(w.dir, f.name)); err != nil {
 			return err
 		}
 	}
@@ -338,8 +377,8 @@ func (w *Writer) install(figures []string) error {
 	return atomicfile.SyncDir(w.dir)
 }
 
-// removeOld removes the manifest of an older run, its thetas and the figures it
-// lists.
+// removeOld removes the manifest of an older run, its thetas, and the
+// figures and tables it lists.
 func (w *Writer) removeOld(old *Manifest) error {
 	if err := os.Remove(filepath.Join(w.dir, manifestFile)); err != nil {
 		return err
@@ -349,20 +388,22 @@ func (w *Writer) removeOld(old *Manifest) error {
 			return err
 		}
 	}
-	dir := filepath.Join(w.dir, figuresDir)
-	for _, name := range old.Figures {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+	for _, f := range (attached{old.Figures, old.Tables}).folders() {
+		dir := filepath.Join(w.dir, f.name)
+		for _, name := range f.files {
+			if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
 		}
-	}
-	if len(old.Figures) > 0 {
-		_ = os.Remove(dir) // stays when a user put something there, or it is gone already
+		if len(f.files) > 0 {
+			_ = os.Remove(dir) // stays when a user put something there, or it is gone already
+		}
 	}
 	return nil
 }
 
-// listFigures returns the names of the files in dir, sorted.
-func listFigures(dir string) ([]string, error) {
+// list returns the names of the files in dir, sorted; none when there is no dir.
+func list(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
