@@ -1,0 +1,371 @@
+package algorithms
+
+// The paper's sentences on methods as tests, as in mtl/paper_test.go: Algorithm
+// 1 line by line, theta, and what section 4 and the appendix say of CoCoA and of
+// the mini-batch methods. docs/paper.md lists what is shown where.
+
+import (
+	"math"
+	"testing"
+
+	"fedsim/config"
+	"fedsim/mtl"
+)
+
+// dualMethods are those that Algorithm 1's state belongs to.
+var dualMethods = []string{"mocha", "cocoa", "mb-sdca"}
+
+// Algorithm 1, line 2: "starting point alpha := 0, v := 0".
+func TestAlgorithm1StartsAtZero(t *testing.T) {
+	for _, name := range dualMethods {
+		p, c := randomProblem(t, learnt, nil, 6, 9, 14)
+		d := dualOf(start(t, name, p, c, smaller))
+		for _, block := range append([][]float64{d.Duals.V.Data, d.W.Data}, d.Duals.Alpha...) {
+			for _, x := range block {
+				if x != 0 {
+					t.Fatalf("%s: starts from %g", name, x)
+				}
+			}
+		}
+	}
+}
+
+// Algorithm 1, lines 7 to 10: the local solver returns da_t; alpha_t <- alpha_t
+// + da_t; dv_t = X_t da_t is sent; v_t <- v_t + dv_t.
+func TestAlgorithm1UpdatesAlphaAndV(t *testing.T) {
+	for _, name := range dualMethods {
+		problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
+			a := start(t, name, p, c, smaller)
+			d := dualOf(a)
+			gamma := p.Config.Gamma // 1 in Algorithm 1; appendix C's notation has it general
+			for h := range 4 {
+				before := snapshot(a)
+				a.Begin()
+				v := append([]float64(nil), before.v...)
+				for k := range p.Devices() {
+					a.Solve(request(k, h, NoLimit, 0))
+					dv := make([]float64, p.Features())
+					for i, next := range d.Next[k] {
+						for j, x := range p.Train.Tasks[k].X.Row(i) {
+							dv[j] += p.Scale[k] * (next - before.duals[k][i]) * x
+						}
+					}
+					for j := range dv {
+						if sent := d.Delta.Row(k)[j]; !near(sent, dv[j], 1e-10) {
+							t.Fatalf("%s: device %d sends dv[%d] = %v, X_t da_t = %v", name, k, j, sent, dv[j])
+						}
+						v[p.TaskOf(k)*d.Duals.V.Stride+j] += gamma * dv[j]
+					}
+				}
+				for k := range p.Devices() {
+					a.Commit(k)
+				}
+				a.End()
+				for k, block := range d.Duals.Alpha {
+					for i, x := range block {
+						if want := before.duals[k][i] + gamma*(d.Next[k][i]-before.duals[k][i]); !near(x, want, 1e-14) {
+							t.Fatalf("%s: alpha_%d[%d] = %v, want %v", name, k, i, x, want)
+						}
+					}
+				}
+				for i, x := range d.Duals.V.Data {
+					if !near(x, v[i], 1e-10) {
+						t.Fatalf("%s: V[%d] = %v, want %v", name, i, x, v[i])
+					}
+				}
+			}
+		})
+	}
+}
+
+// Algorithm 1, lines 11 to 13: Omega is updated from w(alpha) "for latest
+// alpha", which stays, and W is w(alpha) under the new Omega: a function of
+// alpha alone.
+func TestAlgorithm1KeepsAlphaAcrossOmegaUpdates(t *testing.T) {
+	for _, name := range dualMethods {
+		p, c := randomProblem(t, learnt, nil, 9, 14, 5, 30)
+		a := start(t, name, p, c, smaller)
+		for h := range 10 {
+			round(a, p, h, NoLimit, nil)
+		}
+		before := snapshot(a)
+		next, err := p.Regularizer.Update(a.Model().W, 1e-6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Recouple(next)
+		after := snapshot(a)
+		if err := same(state{duals: before.duals}, state{duals: after.duals}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		fresh, want := imageOf(p, after.duals), p.NewWeights()
+		next.Primal(&want, &fresh)
+		nearMatrix(t, name+": W against w(alpha)", a.Model().W, &want, 1e-11)
+	}
+}
+
+// Section 3.3: v_t "is the only information that must be communicated between
+// nodes at each iteration", d numbers each way, and appendix E: "all methods ...
+// communicate the same size vector at each iteration".
+func TestOnlyDNumbersAreCommunicated(t *testing.T) {
+	for _, name := range Names() {
+		for _, d := range []int{3, 11} {
+			for _, sizes := range [][]int{{9, 14}, {9, 40, 14, 5, 6, 8}} {
+				p, c := randomProblem(t, tiedToMean, nil, d, sizes...)
+				a := start(t, name, p, c, smaller)
+				if down := a.Begin(); down != d {
+					t.Errorf("%s: %d numbers to each device, want d = %d", name, down, d)
+				}
+				for k := range p.Devices() {
+					if up := a.Solve(request(k, 0, NoLimit, 0)).Values; up != d {
+						t.Errorf("%s: device %d with %d rows of %d devices sends %d numbers, want d = %d", name, k, sizes[k], len(sizes), up, d)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Section 3.4 and definition 1: theta_t^h "ranges from zero to one"; 0 "indicates
+// an exact solution", 1 "that node t made no progress".
+func TestThetaRangesFromExactToNoProgress(t *testing.T) {
+	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
+		a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 }).(*MOCHA)
+		round(a, p, 0, 3, nil)
+		a.Begin()
+		for k := range p.Devices() {
+			last := 1.0
+			copy(a.Next[k], a.Duals.Alpha[k]) // it has done nothing yet
+			if theta := a.Theta(k); theta != 1 {
+				t.Errorf("device %d without work: theta = %v", k, theta)
+			}
+			n := len(a.Next[k])
+			for _, steps := range []int{1, n, 5 * n, 5000 * n} { // the same order of rows: each goes on where the last has stopped
+				a.Solve(request(k, 1, steps, 0))
+				theta := a.Theta(k)
+				if theta < 0 || theta > last+1e-9 {
+					t.Errorf("device %d after %d steps: theta = %v, %v after fewer", k, steps, theta, last)
+				}
+				last = theta
+			}
+			if last > 1e-6 {
+				t.Errorf("device %d after 5000 passes: theta = %v", k, last)
+			}
+		}
+	})
+}
+
+// Section 3.4: a node that performs no local updates has theta_t^h := 1, "a
+// dropped node": neither side changes for it, while the others' updates count.
+func TestDroppedNodeLeavesItsBlockUnchanged(t *testing.T) {
+	for _, name := range dualMethods {
+		p, c := randomProblem(t, learnt, nil, 6, 9, 14, 20)
+		a := start(t, name, p, c, smaller)
+		round(a, p, 0, NoLimit, nil)
+		before := snapshot(a)
+		round(a, p, 1, NoLimit, func(k int) bool { return k != 1 })
+		after, stride := snapshot(a), a.Model().V.Stride
+		if err := same(state{duals: before.duals[1:2], v: before.v[stride : 2*stride]}, state{duals: after.duals[1:2], v: after.v[stride : 2*stride]}); err != nil {
+			t.Errorf("%s: device 1 has dropped: %v", name, err)
+		}
+		for _, k := range []int{0, 2} {
+			if same(state{duals: before.duals[k : k+1]}, state{duals: after.duals[k : k+1]}) == nil {
+				t.Errorf("%s: device %d has answered, and its dual variables are the same", name, k)
+			}
+		}
+	}
+}
+
+// Assumption 2 asks for no more than p < 1 and a mean theta < 1; lemma
+// RelationOfDTOSubproblems then says for any answers: D never rises.
+func TestDualNeverRisesWhoeverAnswers(t *testing.T) {
+	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
+		a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 })
+		last := evaluate(a, p, c).Dual
+		for h := range 60 {
+			round(a, p, h, 1+h%7, func(k int) bool { return chance(k, h, 0.4) })
+			v := evaluate(a, p, c)
+			if v.Dual > last+1e-12*(1+math.Abs(last)) {
+				t.Fatalf("round %d: D rises from %v to %v", h, last, v.Dual)
+			}
+			last = v.Dual
+		}
+	})
+}
+
+// Section 4, remark 2: "in the limiting case that all theta_t^h are identical,
+// our results extend the results of CoCoA": MOCHA whose devices take the steps
+// that the common theta needs is CoCoA, bit for bit.
+func TestRemark2CoCoAIsMOCHAOfOneTheta(t *testing.T) {
+	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
+		cocoa := start(t, "cocoa", p, c, func(o Options) {
+			*o.(*CoCoAOptions) = CoCoAOptions{Theta: 0.4, CheckEvery: 0.3, MaxEpochs: 1e4}
+		}).(*CoCoA)
+		mocha := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 }).(*MOCHA)
+		different := false
+		for h := range 6 {
+			cocoa.Begin()
+			mocha.Begin()
+			for k := range p.Devices() {
+				steps := cocoa.Solve(request(k, h, NoLimit, 0)).Steps
+				different = different || float64(steps) != math.Ceil(0.3*float64(len(cocoa.Next[k])))
+				mocha.Solve(request(k, h, steps, 0))
+				zero := make([]float64, p.Features())
+				gain := value(cocoa, k, cocoa.Duals.Alpha[k], zero) - value(cocoa, k, cocoa.Next[k], cocoa.Delta.Row(k))
+				if theta := certified(cocoa, k); gain > 1e-9 && theta > 0.4 {
+					t.Errorf("round %d: device %d is certain of theta = %v, want 0.4", h, k, theta)
+				}
+			}
+			for k := range p.Devices() {
+				cocoa.Commit(k)
+				mocha.Commit(k)
+			}
+			cocoa.End()
+			mocha.End()
+			if err := same(snapshot(cocoa), snapshot(mocha)); err != nil {
+				t.Fatalf("round %d: %v", h, err)
+			}
+		}
+		if !different {
+			t.Error("a single chunk has always been enough")
+		}
+	})
+}
+
+// Section 4, remark 3: gamma := 1 "has been shown to have the best performance"
+// (again appendix D.1, "in most practical scenarios"). Here it is as good as the
+// best, to a tenth, and better than averaging, gamma = 1/m.
+func TestRemark3GammaOneIsBest(t *testing.T) {
+	rounds := func(epochs, gamma float64) int {
+		p, c := randomProblem(t, func(c *mtl.Config) { learnt(c); c.Gamma = gamma }, nil, 9, 14, 5, 30, 8, 21)
+		optimum := p.Optimize(testPool, c, nil, 1e-7, 10_000).Lower()
+		a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = epochs })
+		for h := range 3000 {
+			round(a, p, h, NoLimit, nil)
+			if evaluate(a, p, c).Primal <= optimum*(1+1e-3) {
+				return h + 1
+			}
+		}
+		t.Fatalf("gamma = %g: not there after 3000 rounds", gamma)
+		return 0
+	}
+	for _, epochs := range []float64{1, 10} {
+		one, averaged := rounds(epochs, 1), rounds(epochs, 1.0/5)
+		if one > averaged {
+			t.Errorf("%g epochs: %d rounds with gamma = 1, %d with 1/m", epochs, one, averaged)
+		}
+		for _, gamma := range []float64{0.75, 0.5} {
+			if other := rounds(epochs, gamma); float64(one) > 1.1*float64(other) {
+				t.Errorf("%g epochs: %d rounds with gamma = 1, %d with %g", epochs, one, other, gamma)
+			}
+		}
+	}
+}
+
+// Appendix E, "Methods": Mb-SDCA scales the updates "by beta/b for mini-batch
+// size b and beta in [1, b]". For the same mini-batch they are proportional to
+// beta, and beta = b is no scaling: each coordinate goes all the way.
+func TestMbSDCAScalesUpdatesByBetaOverB(t *testing.T) {
+	const b = 5
+	p, c := randomProblem(t, learnt, nil, 6, 9, 14)
+	update := func(beta float64) [][]float64 {
+		a := start(t, "mb-sdca", p, c, func(o Options) { *o.(*MbSDCAOptions) = MbSDCAOptions{Batch: b, Beta: beta} }).(*MbSDCA)
+		a.Begin()
+		for k := range p.Devices() {
+			a.Solve(request(k, 0, NoLimit, 0))
+		}
+		return a.Next // from alpha = 0
+	}
+	full := update(b)
+	moved := 0
+	for _, beta := range []float64{1, 2, 3.5, b} {
+		for k, block := range update(beta) {
+			for i, x := range block {
+				if want := beta / b * full[k][i]; !near(x, want, 1e-14) {
+					t.Errorf("beta = %g: alpha_%d[%d] = %v, want beta/b of %v", beta, k, i, x, full[k][i])
+				}
+				if full[k][i] != 0 {
+					moved++
+				}
+			}
+		}
+	}
+	if moved == 0 || moved > 4*2*b {
+		t.Errorf("%d coordinates have moved in 8 mini-batches of %d", moved, b)
+	}
+	for _, beta := range []float64{0.9, b + 0.1} {
+		if n := len(problemsOf(&MbSDCAOptions{Batch: b, Beta: beta})); n != 1 {
+			t.Errorf("beta = %g is outside [1, b]: %d problems", beta, n)
+		}
+	}
+}
+
+// problemsOf returns what is wrong with options.
+func problemsOf(o Options) []config.Problem {
+	check := config.NewChecker()
+	o.Validate(check)
+	return check.Problems()
+}
+
+// Appendix E, "Methods": CoCoA's theta is "between [0, 1)", one for all tasks and
+// rounds. 0 is left out: no finite number of coordinate steps is exact for sure.
+func TestCoCoAHasOneThetaBelowOne(t *testing.T) {
+	for theta, want := range map[float64]int{0: 1, 1: 1, 1e-9: 0, 0.999: 0} {
+		if n := len(problemsOf(&CoCoAOptions{Theta: theta, CheckEvery: 1, MaxEpochs: 1})); n != want {
+			t.Errorf("theta = %g: %d problems, want %d", theta, n, want)
+		}
+	}
+	p, c := randomProblem(t, learnt, nil, 6, 9, 14)
+	if !start(t, "cocoa", p, c, nil).Needs().Everyone {
+		t.Error("cocoa does without some devices' answers")
+	}
+}
+
+// Appendix E, "Computation and Communication Complexities": MOCHA's update "can be
+// based on a single data point per iteration", or "completely solve the
+// subproblems on each machine".
+func TestMOCHASpansOneDataPointToExactSolutions(t *testing.T) {
+	p, c := randomProblem(t, learnt, nil, 6, 9, 14)
+	a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 }).(*MOCHA)
+	a.Begin()
+	for k := range p.Devices() {
+		a.Solve(request(k, 0, 1, 0))
+		moved := 0
+		for _, x := range a.Next[k] {
+			if x != 0 {
+				moved++
+			}
+		}
+		if moved != 1 {
+			t.Errorf("device %d: one step has moved %d coordinates", k, moved)
+		}
+		a.Solve(request(k, 0, 4000*len(a.Next[k]), 0))
+		if theta := a.Theta(k); theta > 1e-6 {
+			t.Errorf("device %d: theta = %v after 4000 passes", k, theta)
+		}
+	}
+}
+
+// Appendix E, "Statistical Heterogeneity": for one theta "the number of local
+// iterations needed for theta varies significantly across nodes".
+func TestOneThetaNeedsDifferentWorkOnEachNode(t *testing.T) {
+	p, c := randomProblem(t, learnt, nil, 9, 14, 5, 30, 8, 21)
+	a := start(t, "cocoa", p, c, func(o Options) {
+		*o.(*CoCoAOptions) = CoCoAOptions{Theta: 0.1, CheckEvery: 0.1, MaxEpochs: 1e4}
+	})
+	fewest, most := math.MaxInt, 0
+	for h := range 20 {
+		a.Begin()
+		for k := range p.Devices() {
+			steps := a.Solve(request(k, h, NoLimit, 0)).Steps
+			fewest, most = min(fewest, steps), max(most, steps)
+		}
+		for k := range p.Devices() {
+			a.Commit(k)
+		}
+		a.End()
+	}
+	if most < 5*fewest {
+		t.Errorf("%d to %d steps", fewest, most)
+	}
+}
