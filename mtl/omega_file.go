@@ -64,6 +64,9 @@ func parseOmega(r io.Reader, name string, m int) (*mat.SymDense, error) {
 		}
 		for t, field := range record {
 			line, column := records.FieldPos(t)
+			if rows == 0 && t == 0 {
+				field = strings.TrimPrefix(field, "\ufeff") // spreadsheets write a byte-order mark
+			}
 			x, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
 			if err != nil || math.IsNaN(x) || math.Abs(x) > 1e100 {
 				return nil, fault(line, column, "%q must be a number of at most 1e100 in size", strings.TrimSpace(field))
