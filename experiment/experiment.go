@@ -55,7 +55,12 @@ func run(ctx context.Context, experiments []scenarios.Experiment, o Options, mos
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := newRunner(ctx, cancel, o, mostRecorded)
-	jobs := r.jobs(experiments)
+	r.simulate(r.jobs(experiments))
+	return context.Cause(ctx)
+}
+
+// simulate tunes the jobs and runs the winners under every seed.
+func (r *runner) simulate(jobs []job) {
 	r.choose(jobs)
 	var seeds []repetition
 	for i := range jobs {
@@ -64,7 +69,6 @@ func run(ctx context.Context, experiments []scenarios.Experiment, o Options, mos
 		}
 	}
 	r.pool.For(len(seeds), func(i, _ int) { r.repeat(seeds[i]) })
-	return context.Cause(ctx)
 }
 
 type repetition struct {

@@ -20,7 +20,6 @@ import (
 // G(0) - G(da*), or as near as rounding lets it, from the better of before and
 // after. A subproblem that before solves, G(0) - G(da*) being at most a 1e-12th
 // of its terms and so beyond measure, leaves nothing to do: theta is 0 then.
-// Rows of zeros, which no solver here touches, count as solved.
 func (p *Problem) Theta(k int, before, after, w []float64, curvature float64) float64 {
 	s := &subproblem{p: p, k: k, before: before, w: w, curvature: curvature}
 	s.scores(w)

@@ -9,15 +9,25 @@ import (
 // pixel of a panel.
 const maxPlaces = 600
 
-// band is the mean of curves and the range they cover, in axis space.
+// band is a line and how curves are spread around it, in axis space.
 type band struct {
 	x, mean, low, high []float64
+	lower, upper       []float64 // an inner band; nil for none
 }
+
+// showing says what a band shows of its curves.
+type showing int
+
+const (
+	ofMean      showing = iota // the mean, the lowest and the highest
+	ofQuantiles                // the median, 5 and 95 %, within them the quartiles
+	ofThree                    // three curves that are low, middle and high; or the middle alone
+)
 
 // newBand combines the curves of one line up to the place end. Values below
 // floor count as floor, so that one seed that is done does not draw the mean
 // of the others out of the picture.
-func newBand(curves []curve, end, floor float64) band {
+func newBand(curves []curve, end, floor float64, shows showing) band {
 	if len(curves) == 0 {
 		return band{}
 	}
@@ -37,16 +47,35 @@ func newBand(curves []curve, end, floor float64) band {
 	b := band{x: places(curves, first, math.Min(last, math.Max(end, first)))}
 	n := len(b.x)
 	b.mean, b.low, b.high = make([]float64, n), make([]float64, n), make([]float64, n)
+	if shows == ofQuantiles {
+		b.lower, b.upper = make([]float64, n), make([]float64, n)
+	}
+	values := make([]float64, len(curves))
 	for i, x := range b.x {
-		b.low[i], b.high[i] = math.Inf(1), math.Inf(-1)
-		for _, c := range curves {
-			y := c.at(x, floor)
-			b.mean[i] += y / float64(len(curves))
-			b.low[i] = math.Min(b.low[i], y)
-			b.high[i] = math.Max(b.high[i], y)
+		for k := range curves {
+			values[k] = curves[k].at(x, floor)
+			b.mean[i] += values[k] / float64(len(curves))
+		}
+		sort.Float64s(values)
+		b.low[i], b.high[i] = values[0], values[len(values)-1]
+		if shows != ofMean {
+			b.mean[i] = quantile(values, 0.5)
+		}
+		if shows == ofQuantiles {
+			b.low[i], b.lower[i] = quantile(values, 0.05), quantile(values, 0.25)
+			b.upper[i], b.high[i] = quantile(values, 0.75), quantile(values, 0.95)
 		}
 	}
 	return b
+}
+
+// quantile returns the value below which a share of sorted values lies,
+// interpolated between the two next to it.
+func quantile(sorted []float64, share float64) float64 {
+	at := share * float64(len(sorted)-1)
+	i := min(int(at), len(sorted)-1)
+	j := min(i+1, len(sorted)-1)
+	return sorted[i] + (at-float64(i))*(sorted[j]-sorted[i])
 }
 
 // places returns where the curves have points between first and last, and both

@@ -13,6 +13,10 @@
 // that were not evaluated are skipped. On a logarithmic axis, values of zero
 // and below leave the panel through its floor.
 //
+// A quantity that every device has is drawn as a distribution: the line is the
+// median over devices and seeds, the inner band reaches from quartile to quartile,
+// the outer one from 5 to 95 %. In a Chart, lines and bands are given.
+//
 // # What the axes show
 //
 // All panels share the vertical axis. Without limits in the figure it holds

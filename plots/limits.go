@@ -106,7 +106,7 @@ func (m *model) xLimits(p *panel, y interval) (limits interval, ok bool) {
 		}
 		return limits, true
 	}
-	if m.xScale == linear {
+	if m.xScale == linear && m.shows == ofMean {
 		data.max = math.Min(data.max, p.end(y))
 	}
 	data = data.widened()

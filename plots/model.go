@@ -19,6 +19,7 @@ type model struct {
 	ordered        bool   // the series are numbers, sorted
 	series         []series
 	panels         []panel
+	shows          showing // of the curves of a line
 }
 
 // series is an entry of the legend: one line in each panel.
@@ -30,7 +31,7 @@ type series struct {
 // panel is one picture beside others.
 type panel struct {
 	title  string
-	curves [][]curve // by series, one curve per seed
+	curves [][]curve // by series, one curve per seed, or per seed and device
 }
 
 // curve is a run in axis space, x increasing. On a logarithmic axis y may be
@@ -50,6 +51,9 @@ func newModel(fig results.Figure, runs []results.Run) (*model, error) {
 	}
 	if len(runs) == 0 {
 		return nil, m.errorf("has no runs to draw")
+	}
+	if m.y.each != nil {
+		m.shows = ofQuantiles
 	}
 	m.y = m.y.on(runs)
 	if fig.Series == "" {
@@ -85,8 +89,10 @@ func newModel(fig results.Figure, runs []results.Run) (*model, error) {
 	for i := range runs {
 		p := &m.panels[panelOf[panelValue(&runs[i], fig.Panel)]]
 		s := seriesOf[seriesLabel(&runs[i], m.fig.Series, extra)]
-		if c := m.curve(&runs[i]); len(c.x) > 0 {
-			p.curves[s] = append(p.curves[s], c)
+		for _, c := range m.curvesOf(&runs[i]) {
+			if len(c.x) > 0 {
+				p.curves[s] = append(p.curves[s], c)
+			}
 		}
 	}
 	return m, nil
@@ -114,7 +120,7 @@ func (m *model) axes() error {
 				*a.to = quantities[name]
 			}
 		}
-		if a.to.of == nil {
+		if a.to.label == "" {
 			return m.errorf("%s = %q: must be one of %s", a.key, name, strings.Join(a.names, ", "))
 		}
 	}
@@ -239,9 +245,30 @@ func (m *model) order(values []string, seriesOf map[string]int, alone bool) {
 	m.series = sorted
 }
 
+// curvesOf returns the curve of a run, or one for each device.
+func (m *model) curvesOf(r *results.Run) []curve {
+	if m.y.of != nil {
+		return []curve{m.curve(r, m.y.of)}
+	}
+	devices := 0
+	for i := range r.Rounds {
+		devices = max(devices, len(m.y.each(&r.Rounds[i])))
+	}
+	curves := make([]curve, devices)
+	for t := range curves {
+		curves[t] = m.curve(r, func(x *results.Round) float64 {
+			if values := m.y.each(x); t < len(values) {
+				return values[t].Value
+			}
+			return math.NaN()
+		})
+	}
+	return curves
+}
+
 // curve returns the evaluated rounds of a run in axis space. A place that does
 // not exist (time 0 on a logarithmic axis) is skipped, and so is a step back.
-func (m *model) curve(r *results.Run) curve {
+func (m *model) curve(r *results.Run, y func(*results.Round) float64) curve {
 	c := curve{interrupted: r.Status == results.Interrupted}
 	var sum float64
 	for i := range r.Rounds {
@@ -252,7 +279,7 @@ func (m *model) curve(r *results.Run) curve {
 			}
 			x = sum
 		}
-		px, py := m.xScale.place(x), m.yScale.place(m.y.of(&r.Rounds[i]))
+		px, py := m.xScale.place(x), m.yScale.place(y(&r.Rounds[i]))
 		if math.IsNaN(px) || math.IsInf(px, 0) || math.IsNaN(py) || math.IsInf(py, 1) || py < -math.MaxFloat64 && m.yScale == linear {
 			continue
 		}

@@ -16,7 +16,7 @@ func TestBandOfTwoSeeds(t *testing.T) {
 	b := newBand([]curve{
 		{x: []float64{0, 2, 4}, y: []float64{4, 2, 0}},
 		{x: []float64{0, 4, 8}, y: []float64{8, 4, -90}},
-	}, math.Inf(1), -2)
+	}, math.Inf(1), -2, ofMean)
 	want := band{
 		// The first seed keeps its 0 behind 4; the -90 of the second counts as the floor.
 		x:    []float64{0, 2, 4, 8},
@@ -46,15 +46,15 @@ func TestBandEnds(t *testing.T) {
 		{"the axis ends", []curve{long, short}, 3, 0, 3},
 		{"all must have begun", []curve{long, late}, 99, 6, 10},
 	} {
-		b := newBand(c.curves, c.end, -9)
+		b := newBand(c.curves, c.end, -9, ofMean)
 		if n := len(b.x); n == 0 || b.x[0] != c.first || b.x[n-1] != c.last {
 			t.Errorf("%s: places %v", c.name, b.x)
 		}
 	}
-	if b := newBand([]curve{cut, late}, 99, -9); len(b.x) != 0 {
+	if b := newBand([]curve{cut, late}, 99, -9, ofMean); len(b.x) != 0 {
 		t.Errorf("nothing in common, but %v", b.x)
 	}
-	if b := newBand(nil, 99, -9); len(b.x) != 0 {
+	if b := newBand(nil, 99, -9, ofMean); len(b.x) != 0 {
 		t.Errorf("no seed, but %v", b.x)
 	}
 }
@@ -83,7 +83,7 @@ func TestBandAgainstSlowTwin(t *testing.T) {
 				x += rapid.Float64Range(0.01, 1).Draw(t, "step")
 			}
 		}
-		b := newBand(curves, math.Inf(1), floor)
+		b := newBand(curves, math.Inf(1), floor, ofMean)
 		if len(b.x) > maxPlaces {
 			t.Fatalf("%d places", len(b.x))
 		}
@@ -116,7 +116,7 @@ func TestGeometricMean(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBand(m.panels[0].curves[0], 1, -6)
+	b := newBand(m.panels[0].curves[0], 1, -6, ofMean)
 	if got := b.mean[len(b.mean)-1]; math.Abs(got+2) > 1e-15 { // sqrt(1e-1 1e-3) = 1e-2
 		t.Errorf("mean 10^%v, want 1e-2", got)
 	}

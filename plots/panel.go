@@ -57,7 +57,7 @@ func (m *model) newPlot(p *panel, title string, styles []lineStyle, y interval, 
 	d := &drawing{title: title, x: xTicks, y: yTicks, styles: styles}
 	for _, seeds := range p.curves {
 		// A little below the panel, so that lines leave it through the floor.
-		d.bands = append(d.bands, newBand(seeds, x.max+0.05*x.length(), y.min-0.05*y.length()))
+		d.bands = append(d.bands, newBand(seeds, x.max+0.05*x.length(), y.min-0.05*y.length(), m.shows))
 	}
 	out.Add(d)
 	return out
@@ -108,10 +108,14 @@ func (d *drawing) Plot(c draw.Canvas, p *plot.Plot) {
 	lines := make([][]vg.Point, len(d.bands))
 	for i, b := range d.bands {
 		lines[i] = points(b.x, b.mean, toX, toY)
-		low, high := points(b.x, b.low, toX, toY), points(b.x, b.high, toX, toY)
-		if !same(b.low, b.high) {
-			c.FillPolygon(d.styles[i].band, c.ClipPolygonXY(append(simplified(low), reversed(simplified(high))...)))
+		fill := func(below, above []float64) {
+			if !same(below, above) {
+				low, high := points(b.x, below, toX, toY), points(b.x, above, toX, toY)
+				c.FillPolygon(d.styles[i].band, c.ClipPolygonXY(append(simplified(low), reversed(simplified(high))...)))
+			}
 		}
+		fill(b.low, b.high)
+		fill(b.lower, b.upper)
 	}
 	empty := true
 	for i, line := range lines {

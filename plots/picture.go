@@ -37,6 +37,11 @@ func Draw(fig results.Figure, runs []results.Run) (*Picture, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.layOut(), nil
+}
+
+// layOut arranges the panels.
+func (m *model) layOut() *Picture {
 	y, ok := m.yLimits()
 	if !ok {
 		y = interval{0, 1}
@@ -44,7 +49,7 @@ func Draw(fig results.Figure, runs []results.Run) (*Picture, error) {
 	cols, size := arrangement(len(m.panels))
 	rows := (len(m.panels) + cols - 1) / cols
 	f := &Picture{width: yAxisWidth + vg.Length(cols)*size.X}
-	f.title = fit(fig.Title, textStyle(titleSize, true), f.width-2*margin, 2)
+	f.title = fit(m.fig.Title, textStyle(titleSize, true), f.width-2*margin, 2)
 	styles := m.lineStyles()
 	f.legend = m.newLegend(styles, f.width-2*margin)
 	f.plots = make([][]*plot.Plot, rows)
@@ -61,7 +66,7 @@ func Draw(fig results.Figure, runs []results.Run) (*Picture, error) {
 		}
 	}
 	f.height = f.titleHeight() + vg.Length(rows)*(size.Y+f.panelTitles) + legendGap + f.legend.height() + 2*margin
-	return f, nil
+	return f
 }
 
 // Lengths of the layout, in points.
@@ -149,12 +154,17 @@ func Save(dir string, fig results.Figure, runs []results.Run) ([]string, error) 
 	if err != nil {
 		return nil, err
 	}
+	return f.save(dir, fig.File)
+}
+
+// save writes name.png and name.svg into dir.
+func (f *Picture) save(dir, file string) ([]string, error) {
 	var names []string
 	for _, format := range []struct {
 		extension string
 		write     func(io.Writer) error
 	}{{".png", f.WritePNG}, {".svg", f.WriteSVG}} {
-		name := fig.File + format.extension
+		name := file + format.extension
 		if err := atomicfile.Write(filepath.Join(dir, name), format.write); err != nil {
 			return names, err
 		}

@@ -12,7 +12,10 @@ type quantity struct {
 	label string
 	real  string // the label for runs on real targets; empty: the same
 	of    func(*results.Round) float64
-	total bool   // summed up over the rounds so far
+	total bool // summed up over the rounds so far
+	// each returns the values by device of a quantity that devices have; of is nil
+	// then. Lines show how it is distributed.
+	each  func(*results.Round) []results.Theta
 	units []unit // smallest first; nil when the numbers have none
 	floor float64
 }
@@ -43,6 +46,7 @@ var quantities = map[string]quantity{
 	"gap":           {label: "duality gap", of: func(r *results.Round) float64 { return r.Gap }},
 	"train_error":   {label: "training error", real: "root mean square error in training", of: func(r *results.Round) float64 { return r.TrainError }},
 	"test_error":    {label: "test error", real: "root mean square test error", of: func(r *results.Round) float64 { return r.TestError }},
+	"theta":         {label: "θ of local solves", each: func(r *results.Round) []results.Theta { return r.Thetas }},
 }
 
 // on returns the quantity labelled for what it is on the runs: an error is that

@@ -29,7 +29,8 @@ var layers = map[string]string{
 	"plots":               "results internal/atomicfile",
 	"federation":          "algorithms config data devices engine mtl network results internal/parallel internal/rng",
 	"scenarios":           "algorithms config data devices federation mtl network results",
-	"experiment":          "algorithms config data federation mtl results scenarios internal/parallel internal/rng",
+	"theory":              "mtl internal/kernel",
+	"experiment":          "theory algorithms config data federation mtl results scenarios internal/parallel internal/rng",
 }
 
 func TestImportsRunDownwards(t *testing.T) {

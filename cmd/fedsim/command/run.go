@@ -3,6 +3,7 @@ package command
 import (
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -205,6 +206,11 @@ func summarise(cmd *cobra.Command, w *results.Writer, s *scenarios.Scenario, fig
 	if err := results.Summary(w.Runs(), s.Settings.Run.Targets).WriteText(out); err != nil {
 		return err
 	}
+	return located(out, w, figures)
+}
+
+// located prints where the results and figures are.
+func located(out io.Writer, w *results.Writer, figures []string) error {
 	if _, err := fmt.Fprintf(out, "\nresults: %s\n", w.Dir()); err != nil {
 		return err
 	}

@@ -1,0 +1,149 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"fedsim/config"
+	"fedsim/results"
+	"fedsim/scenarios"
+	"fedsim/theory"
+)
+
+// Comparison is a method at a point of an experiment, over its seeds, against the
+// theorem that holds for it.
+type Comparison struct {
+	Experiment, Method string
+	Point              []results.Setting
+	theory.Study
+	// The corollary's limits superior, as far as the later half of the rounds shows
+	// them: what Assumption 2's constants are there.
+	LaterPMax, LaterThetaMax float64
+}
+
+// errSingleUpdate are the settings without which there is nothing to compare.
+const errSingleUpdate = "the theorems are about a single W update that is measured in every round"
+
+// Theory runs expanded experiments and compares each of their jobs with Theorem
+// 1 or 2 for the target epsilon_D; target 0 is a thousandth of n. It needs
+// run.outer = 1, theta and objectives measured in every round, methods with dual
+// variables, and a reference optimum that is certified to a hundredth of the
+// target; what is not certified is added to the measured D - D*.
+func Theory(ctx context.Context, experiments []scenarios.Experiment, target float64, o Options) ([]Comparison, error) {
+	if err := checkTheory(experiments); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r := newRunner(ctx, cancel, o, 0)
+	jobs := r.jobs(experiments)
+	runs := make([]results.Run, Total(experiments))
+	r.options.Finished = func(index int, run results.Run) error {
+		runs[index] = run
+		if o.Finished == nil {
+			return nil
+		}
+		return o.Finished(index, run)
+	}
+	r.simulate(jobs)
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	comparisons := make([]Comparison, len(jobs))
+	for i := range jobs {
+		j := &jobs[i]
+		c, err := r.compare(j, runs[j.first:j.first+len(j.Seeds)], target)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", runs[j.first].ID, err)
+		}
+		comparisons[i] = *c
+	}
+	return comparisons, nil
+}
+
+// checkTheory reports settings that the theorems do not cover.
+func checkTheory(experiments []scenarios.Experiment) error {
+	c := config.NewChecker()
+	for _, e := range experiments {
+		for _, j := range e.Jobs {
+			s := &j.Candidates[0].Settings
+			c.Require(s.Run.Outer == 1, "run.outer", s.Run.Outer, "must be 1: "+errSingleUpdate)
+			c.Require(s.Run.ThetaEvery == 1, "run.theta_every", s.Run.ThetaEvery, "must be 1: "+errSingleUpdate)
+			c.Require(s.Run.EvalEvery == 1, "run.eval_every", s.Run.EvalEvery, "must be 1: "+errSingleUpdate)
+			c.Require(s.Problem.OptimumSweeps > 0, "problem.optimum_sweeps", s.Problem.OptimumSweeps, "must be positive: the bounds are about the distance from the optimum")
+		}
+	}
+	var problems []error
+	for _, p := range c.Problems() {
+		problems = append(problems, p)
+	}
+	return errors.Join(problems...)
+}
+
+// compare compares the runs of a job under its seeds with the bound.
+func (r *runner) compare(j *job, runs []results.Run, target float64) (*Comparison, error) {
+	p, err := r.prepare.prepare(&j.Candidates[j.Winner].Settings)
+	if err != nil {
+		return nil, err
+	}
+	constants, err := theory.Of(p.problem, p.coupling)
+	if err != nil {
+		return nil, err
+	}
+	if target == 0 {
+		target = constants.N / 1000
+	}
+	// P* lies within optimumGap |P| above optimum = -D(a) of the central solver.
+	open := math.Abs(p.optimum) * p.optimumGap / (1 - p.optimumGap)
+	if !(open <= target/100) {
+		return nil, config.Problem{Key: "problem.optimum_gap", Value: p.problem.Config.OptimumGap,
+			Want: fmt.Sprintf("must be smaller, or problem.optimum_sweeps larger: D* is known to %.2g, and a target of %.2g needs %.2g", open, target, target/100)}
+	}
+	samples := make([]theory.Sample, len(runs))
+	all, later := make([]*results.Run, len(runs)), make([]*results.Run, len(runs))
+	for i := range runs {
+		if samples[i], err = sample(&runs[i], p.optimum+open); err != nil {
+			return nil, err
+		}
+		half := runs[i]
+		half.Rounds = half.Rounds[1+len(half.Rounds)/2:]
+		all[i], later[i] = &runs[i], &half
+	}
+	pMax, thetaMax := results.Stragglers(all...)
+	study, err := constants.Study(samples, pMax, thetaMax, target)
+	if err != nil {
+		return nil, err
+	}
+	c := &Comparison{Experiment: j.Experiment, Method: j.Method, Point: j.Point, Study: *study}
+	c.LaterPMax, c.LaterThetaMax = results.Stragglers(later...)
+	return c, nil
+}
+
+// sample reads D - D* and theta from a run; minusLeast is -D*, from above.
+func sample(run *results.Run, minusLeast float64) (theory.Sample, error) {
+	var s theory.Sample
+	for i := range run.Rounds {
+		x := &run.Rounds[i]
+		if math.IsNaN(x.Dual) {
+			return s, fmt.Errorf("method %q has no dual variables, which the theorems are about", run.Algorithm)
+		}
+		s.Gaps = append(s.Gaps, x.Dual+minusLeast)
+		if i == 0 {
+			continue
+		}
+		if x.Thetas == nil {
+			return s, fmt.Errorf("method %q cannot tell its theta, which the theorems are about", run.Algorithm)
+		}
+		values := make([]float64, len(x.Thetas))
+		for t := range values {
+			values[t] = x.Thetas[t].Value
+		}
+		s.Thetas = append(s.Thetas, values)
+	}
+	if len(s.Thetas) == 0 {
+		return s, fmt.Errorf("it %s before its first round (%s)", run.Status, run.Reason)
+	}
+	return s, nil
+}

@@ -1,0 +1,106 @@
+package theory
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"fedsim/internal/kernel"
+	"fedsim/mtl"
+)
+
+// Constants are the constants of the analysis for a problem under a coupling.
+type Constants struct {
+	Sigma      []float64 // sigma_t by device (eq. definitionOfSigmaK), from above
+	SigmaMax   float64   // the largest
+	SigmaPrime []float64 // sigma'_t by device, gamma included
+	Gamma      float64
+	Mu         float64 // losses are (1/mu)-smooth; 0: they are not smooth
+	L          float64 // losses are L-Lipschitz; +Inf: they are not
+	N          float64 // sum_t c_t n_t: the paper's n
+	Start      float64 // upper bound of D(0) - D*
+	// Spread is sum_t sigma'_t sigma_t c_t n_t: the paper's sigma' sigma.
+	Spread float64
+	S      float64 // s of Theorem 1 in (0, 1]; 0 when the losses are not smooth
+}
+
+// Of returns the constants. It fails when a device's rows are not finite.
+func Of(p *mtl.Problem, c mtl.Coupling) (*Constants, error) {
+	k := &Constants{
+		Gamma: p.Config.Gamma, Mu: p.Loss.Smoothness(), L: p.Loss.Lipschitz(),
+		Sigma: make([]float64, p.Devices()), SigmaPrime: make([]float64, p.Devices()),
+	}
+	sigmaPrime := p.SigmaPrime(c)
+	steepest := 0.0 // max_t sigma'_t sigma_t
+	initial := 0.0
+	for device := range k.Sigma {
+		t := p.TaskOf(device)
+		high, err := largestEigenvalue(p, device)
+		if err != nil {
+			return nil, err
+		}
+		weight := p.Scale[device] * float64(p.Train.Tasks[device].X.Rows)
+		k.Sigma[device], k.SigmaPrime[device] = p.Scale[device]*c.Diag(t)*high, sigmaPrime[t]
+		k.SigmaMax = max(k.SigmaMax, k.Sigma[device])
+		steepest = max(steepest, sigmaPrime[t]*k.Sigma[device])
+		k.N += weight
+		k.Spread += sigmaPrime[t] * k.Sigma[device] * weight
+		for _, y := range p.Train.Tasks[device].Y {
+			initial += p.Scale[device] * (p.Loss.Value(0, y) + p.Loss.Conjugate(0, y))
+		}
+	}
+	// The duality gap at alpha = 0 bounds D(0) - D*. It is at most n for a loss
+	// that is at most 1 at 0 and goes down to 0, which is the lemma the paper
+	// cites (Smith et al. 2016, lemma 10); squares of large targets are larger.
+	k.Start = max(k.N, initial)
+	if k.Mu > 0 {
+		k.S = k.Mu / (k.Mu + steepest)
+	}
+	return k, nil
+}
+
+// largestEigenvalue returns an upper bound of lambda_max(X X^T) of a device, from
+// the eigenvalues of the smaller of X X^T and X^T X.
+//
+// With p the size of that matrix and q the length of its dot products, rounding
+// perturbs the matrix by at most q eps sum |x|^2 <= q p eps lambda_max and the
+// computed eigenvalue by a small multiple of p eps lambda_max; both are added.
+func largestEigenvalue(p *mtl.Problem, device int) (float64, error) {
+	x := &p.Train.Tasks[device].X
+	size, length := x.Rows, x.Cols
+	gram := mat.NewSymDense(min(size, length), nil)
+	if size <= length {
+		for i := range size {
+			for j := i; j < size; j++ {
+				gram.SetSym(i, j, kernel.Dot(x.Row(i), x.Row(j)))
+			}
+		}
+	} else {
+		size, length = length, size
+		for row := range x.Rows {
+			r := x.Row(row)
+			for i, xi := range r {
+				for j := i; j < len(r); j++ {
+					gram.SetSym(i, j, gram.At(i, j)+float64(xi*r[j]))
+				}
+			}
+		}
+	}
+	var e mat.EigenSym
+	if !e.Factorize(gram, false) {
+		return 0, fmt.Errorf("the singular values of the rows of device %d were not found: they must be finite", device)
+	}
+	values := e.Values(nil)
+	high := values[len(values)-1]
+	if math.IsNaN(high) || math.IsInf(high, 0) {
+		return 0, fmt.Errorf("the rows of device %d must be finite", device)
+	}
+	margin := float64(size) * float64(length+10) * 0x1p-52
+	return max(0, high*(1+margin)), nil
+}
+
+// ThetaBar returns Theta-bar = p_max + (1 - p_max) Theta_max (lemma ThetaBound).
+func ThetaBar(pMax, thetaMax float64) float64 {
+	return pMax + float64((1-pMax)*thetaMax)
+}
