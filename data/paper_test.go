@@ -1,0 +1,133 @@
+package data
+
+// The paper's sentences on data as tests, as in mtl/paper_test.go. The sizes of
+// Table 3 are shown by TestPresetsMatchTable3 and TestSplitSizes, the first row
+// of Table 4 by TestSkewMatchesTable4.
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// skewed returns the sizes of a preset after skew, for some seeds.
+func skewed(t *testing.T, preset string, smallest int) []Description {
+	t.Helper()
+	var all []Description
+	for seed := uint64(1); seed <= 5; seed++ {
+		cfg := Defaults()
+		cfg.Preset, cfg.Skew, cfg.SkewMin, cfg.Seed = preset, true, smallest, seed
+		cfg.Synthetic.Features = 8 // sizes do not depend on it
+		cfg.Synthetic.Factors = 4
+		split, err := Prepare(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, Describe(split.Train))
+	}
+	return all
+}
+
+// Appendix E, Table 4: the smallest and the largest task of HA-Skew, GG-Skew and
+// VS-Skew, "sampled from the original training datasets so that the task dataset
+// sizes differ by at least two orders of magnitude". 581 over 6, which the paper
+// counts among them, is 97.
+func TestTable4SmallestAndLargestTask(t *testing.T) {
+	for _, c := range []struct {
+		preset           string
+		tasks, low, high int
+		deviation        float64 // the table's
+	}{
+		{"human-activity", 30, 3, 306, 84.41},
+		{"google-glass", 38, 6, 581, 111.79},
+		{"vehicle-sensor", 23, 19, 1933, 486.08},
+	} {
+		for _, d := range skewed(t, c.preset, c.low) {
+			if d.Tasks != c.tasks || d.RowsMin != c.low || d.RowsMax != c.high {
+				t.Errorf("%s: %d tasks of %d to %d rows, want %d of %d to %d", c.preset, d.Tasks, d.RowsMin, d.RowsMax, c.tasks, c.low, c.high)
+			}
+			if ratio := float64(d.RowsMax) / float64(d.RowsMin); math.Round(ratio/10) < 10 {
+				t.Errorf("%s: sizes differ by a factor of %g", c.preset, ratio)
+			}
+			// How sizes lie between the two is not published; ours are log-uniform.
+			if math.Abs(d.RowsDeviation-c.deviation) > c.deviation/2 {
+				t.Errorf("%s: standard deviation %.2f, the table's is %.2f", c.preset, d.RowsDeviation, c.deviation)
+			}
+			t.Logf("%s: standard deviation %.2f, Table 4 has %.2f", c.preset, d.RowsDeviation, c.deviation)
+		}
+	}
+}
+
+// Section 5.2: "we randomly split the data into 75% training and 25% testing",
+// here task by task, and by another draw for every seed.
+func TestSplitIsThreeQuartersOfEachTask(t *testing.T) {
+	set := numbered(40, 200, 81)
+	cfg := Defaults()
+	if cfg.TestFraction != 0.25 {
+		t.Errorf("the default test fraction is %g", cfg.TestFraction)
+	}
+	var first *Split
+	for seed := range uint64(3) {
+		split, err := SplitSet(set, cfg.TestFraction, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, want := range []int{30, 150, 60} {
+			if n := split.Train.Tasks[k].X.Rows; n != want {
+				t.Errorf("task %d: %d of %d rows to train on, want %d", k, n, set.Tasks[k].X.Rows, want)
+			}
+		}
+		requirePartition(t, set, split)
+		if first == nil {
+			first = split
+		} else if slices.Equal(rowsOf(t, &first.Train.Tasks[1]), rowsOf(t, &split.Train.Tasks[1])) {
+			t.Errorf("seed %d splits as seed 0", seed)
+		}
+	}
+}
+
+// Section 5.2: "5-fold cross-validation", on the training rows: every row is
+// tested on once.
+func TestFiveFoldsTestEveryRowOnce(t *testing.T) {
+	set := numbered(43, 20)
+	seen := []map[int]int{{}, {}}
+	for fold := range 5 {
+		split, err := Fold(set, 5, fold, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		requirePartition(t, set, split)
+		for k := range split.Test.Tasks {
+			for _, row := range rowsOf(t, &split.Test.Tasks[k]) {
+				seen[k][row]++
+			}
+		}
+	}
+	for k, rows := range seen {
+		if len(rows) != set.Tasks[k].X.Rows {
+			t.Errorf("task %d: %d of %d rows were tested on", k, len(rows), set.Tasks[k].X.Rows)
+		}
+		for row, times := range rows {
+			if times != 1 {
+				t.Errorf("task %d: row %v was tested on %d times", k, row, times)
+			}
+		}
+	}
+}
+
+// Section 5.1: in the Human Activity data "we model each individual as a separate
+// task and predict between sitting and the other activities", with 561 features.
+func TestHumanActivityPredictsSittingPerPerson(t *testing.T) {
+	cfg := Defaults()
+	cfg.Source, cfg.Path = SourceHAR, realFile(t, "har.zip")
+	if cfg.PositiveClass != "SITTING" {
+		t.Errorf("the default positive class is %q", cfg.PositiveClass)
+	}
+	set, err := Load(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := Describe(set); d.Tasks != 30 || d.Features != 561 || d.OneClassTasks != 0 {
+		t.Errorf("%d tasks, %d features, %d tasks of one class", d.Tasks, d.Features, d.OneClassTasks)
+	}
+}
