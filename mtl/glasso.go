@@ -8,9 +8,12 @@ import (
 )
 
 const (
-	glassoSweeps    = 1000  // some ten are usual, a hundred for nearly singular problems
-	glassoSettled   = 1e-14 // change of an entry of W in a sweep that ends the iteration
-	glassoViolation = 1e-7  // the largest violation of an optimality condition that is let through; 1e-11 is usual
+	glassoSweeps  = 1000  // some ten are usual, a hundred for nearly singular problems
+	glassoSettled = 1e-13 // change of an entry of W in a sweep that ends the iteration
+	// The largest violation of an optimality condition that is let through. 1e-7
+	// and less is usual down to rho = 1e-6 S_ii; for still smaller penalties X = W^-1 has
+	// condition numbers beyond 1e8 and loses the digits that W still has.
+	glassoViolation = 1e-3
 )
 
 // graphicalLasso returns the minimiser of
@@ -38,7 +41,7 @@ func graphicalLasso(s *mat.SymDense, rho float64) (*mat.SymDense, error) {
 	}
 	x := g.solution()
 	if v := g.violation(x); !(v <= glassoViolation) {
-		return nil, fmt.Errorf("graphical lasso (%d x %d, penalty %.3g): the optimality conditions are violated by %.2g: raise problem.lambda2", n, n, rho, v)
+		return nil, fmt.Errorf("graphical lasso (%d x %d, penalty %.3g): the optimality conditions are violated by %.2g, W^T W being too large for it: raise problem.lambda2, or solve W further before Omega is updated", n, n, rho, v)
 	}
 	return x, nil
 }

@@ -112,6 +112,25 @@ func TestGraphicalLassoScales(t *testing.T) {
 	}
 }
 
+// The smaller the penalty, the more digits rounding takes from X; what is left of
+// none is refused, by the name of the key that helps.
+func TestGraphicalLassoAtTheEndOfPrecision(t *testing.T) {
+	s := gram(3, 20, 6)
+	for _, test := range []struct{ rho, violation float64 }{{1e-4, 1e-10}, {1e-6, 1e-7}, {1e-8, 1e-3}} {
+		x, err := graphicalLasso(s, test.rho)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if violation, _ := optimality(s, x, test.rho); violation > test.violation {
+			t.Errorf("penalty %g: the conditions of optimality are violated by %g", test.rho, violation)
+		}
+	}
+	_, err := graphicalLasso(s, 1e-16)
+	if err == nil || !strings.Contains(err.Error(), "raise problem.lambda2") {
+		t.Errorf("a penalty below rounding: %v", err)
+	}
+}
+
 // Two tasks have a solution by hand: W_12 = S_12 shrunk by rho, W_ii = S_ii + rho.
 func TestGraphicalLassoOfTwoTasks(t *testing.T) {
 	for _, s12 := range []float64{0.6, -0.6, 0.05} {
