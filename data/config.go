@@ -78,6 +78,11 @@ func Defaults() Config {
 	}
 }
 
+// FileKeys lists the keys of the table that say which file is read, and how.
+func FileKeys() []string {
+	return []string{"source", "path", "positive_class", "task_column", "label_column"}
+}
+
 // Resolve returns the configuration with every value that is taken from a
 // preset written out; it yields the same set. Shapes that have no effect on the
 // kind of target stay as they are. With another source than synthetic, or an

@@ -11,7 +11,8 @@ type document struct {
 	Description string `toml:"description" doc:"what the scenario shows"`
 	Settings
 	Sweep      *config.Node      `toml:"sweep" doc:"lists of values by settings key; every experiment that neither sweeps nor sets the key itself runs with each value"`
-	Experiment []experimentTable `toml:"experiment" doc:"the experiments; without any, the base settings are the only one, named as the scenario"`
+	Experiment []experimentTable `toml:"experiment" doc:"the experiments; without any, the base settings are the only one, named as the scenario, unless there are tables and no methods"`
+	Table      []*config.Node    `toml:"table" doc:"tables of prediction errors by cross-validation, made beside the runs of the experiments"`
 }
 
 // experimentTable is one [[experiment]].

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"fedsim/config"
+	"fedsim/tables"
 )
 
 // Scenario is a scenario that is known to be right: every run of every
@@ -19,8 +20,10 @@ type Scenario struct {
 	File        string   // where it was read from
 	Settings    Settings // the base settings, overrides included
 	Experiments []Experiment
+	Tables      []tables.Table
 
-	plans []plan
+	plans      []plan
+	tablePlans []tablePlan
 }
 
 // Load reads a scenario from a file, or, given a bare name without a folder or
@@ -91,16 +94,26 @@ func Parse(file string, source []byte, arguments []string) (*Scenario, error) {
 		problems.AddProblem(root.PlaceOf("name"), config.Problem{Key: "name", Value: s.Name,
 			Want: "must consist of letters, digits, - and _ (it is the file's name unless it is set)"})
 	}
-	s.plans = makePlans(&doc, root, &over, &problems)
+	s.tablePlans = makeTables(doc.Table, &over, &problems)
+	if runsNothing(root) {
+		requireNoSweep(root, &problems)
+	} else {
+		s.plans = makePlans(&doc, root, &over, &problems)
+	}
 	if len(problems) > 0 {
 		return nil, problems
 	}
-	for _, key := range []string{"name", "description", "sweep", "experiment"} {
+	for _, key := range []string{"name", "description", "sweep", "experiment", "table"} {
 		root.Delete(key)
 	}
 	for i := range s.plans {
 		experiment, wrong := s.plans[i].expand(root)
 		s.Experiments = append(s.Experiments, experiment)
+		problems.Merge(wrong)
+	}
+	for i := range s.tablePlans {
+		table, wrong := s.tablePlans[i].expand(root)
+		s.Tables = append(s.Tables, table)
 		problems.Merge(wrong)
 	}
 	if len(problems) > 0 {
@@ -109,8 +122,21 @@ func Parse(file string, source []byte, arguments []string) (*Scenario, error) {
 	return s, nil
 }
 
+// runsNothing reports whether the document has tables alone: no method and no
+// experiment.
+func runsNothing(root *config.Node) bool {
+	return root.Child("table") != nil && root.Child("methods") == nil && root.Child("experiment") == nil
+}
+
+// requireNoSweep reports a sweep over runs that there are none of.
+func requireNoSweep(root *config.Node, problems *config.Errors) {
+	if sweep := root.Child("sweep"); sweep != nil {
+		problems.Add(sweep.Key, "sweep has no effect without methods: tables are not swept")
+	}
+}
+
 // nameExperiments gives the document a name, and an experiment when it has
-// none, so that overrides can reach both.
+// none but something to run, so that overrides can reach both.
 func nameExperiments(root *config.Node, file string) error {
 	at := config.Place{File: file}
 	if root.Child("name") == nil {
@@ -119,7 +145,7 @@ func nameExperiments(root *config.Node, file string) error {
 			return err
 		}
 	}
-	if root.Child("experiment") != nil {
+	if root.Child("experiment") != nil || runsNothing(root) {
 		return nil
 	}
 	only := config.NewTable(at)

@@ -59,11 +59,19 @@ func (o *overrides) apply(root *config.Node, a config.Assignment, problems *conf
 	table, path := root, a.Path
 	switch path[0] {
 	case "experiment":
-		if table, path = findExperiment(root, a, problems); table == nil {
+		if table, path = findNamed(root, a, problems); table == nil {
 			return
 		}
 		if path[0] == "axis" {
 			o.choose(a, path, problems)
+			return
+		}
+	case "table":
+		if table, path = findNamed(root, a, problems); table == nil {
+			return
+		}
+		if path[0] == "set" {
+			chooseSets(table, a, path, problems)
 			return
 		}
 	case "name", "description", "sweep":
@@ -76,26 +84,70 @@ func (o *overrides) apply(root *config.Node, a config.Assignment, problems *conf
 	}
 }
 
-// findExperiment returns the table of the experiment that the override names
-// and what is left of the key, nil when there is anything wrong with it.
-func findExperiment(root *config.Node, a config.Assignment, problems *config.Errors) (*config.Node, config.Path) {
+// findNamed returns the table of the experiment, or of the table of errors, that
+// the override names and what is left of the key, nil when there is anything
+// wrong with it.
+func findNamed(root *config.Node, a config.Assignment, problems *config.Errors) (*config.Node, config.Path) {
+	kind := a.Path[0]
 	if len(a.Path) < 3 {
-		problems.Add(a.Value.Place, "must name an experiment and one of its keys: experiment.<name>.<key>=value")
+		problems.Add(a.Value.Place, fmt.Sprintf("must name %s and one of its keys: %s.<name>.<key>=value", map[string]string{"experiment": "an experiment", "table": "a table"}[kind], kind))
 		return nil, nil
 	}
 	var names []string
-	for _, node := range root.Child("experiment").Items() {
-		name := node.Child("name")
-		if name == nil {
+	if list := root.Child(kind); list != nil {
+		for _, node := range list.Items() {
+			name := node.Child("name")
+			if name == nil {
+				continue
+			}
+			if name.Value() == a.Path[1] {
+				return node, a.Path[2:]
+			}
+			names = append(names, config.Label(name.Value()))
+		}
+	}
+	problems.Add(a.Value.Place, config.UnknownName(kind, a.Path[1], a.Path[1], names))
+	return nil, nil
+}
+
+// chooseSets leaves a table of errors with the sets of the given labels, in the
+// order of the file: table.<name>.set with a label or a list of labels.
+func chooseSets(table *config.Node, a config.Assignment, path config.Path, problems *config.Errors) {
+	chosen := a.Value.Items()
+	if !a.Value.IsList() {
+		chosen = []*config.Node{a.Value}
+	}
+	sets := table.Child("set")
+	if len(path) != 1 || len(chosen) == 0 || sets == nil {
+		problems.Add(a.Value.Place, "must hold the labels of the data sets to keep: table.<name>.set=[\"label\"]")
+		return
+	}
+	var labels []string
+	kept := map[string]bool{}
+	for _, node := range chosen {
+		kept[config.Label(node.Value())] = true
+	}
+	var items []*config.Node
+	for _, set := range sets.Items() {
+		label := set.Child("label")
+		if label == nil {
 			continue
 		}
-		if name.Value() == a.Path[1] {
-			return node, a.Path[2:]
+		name := config.Label(label.Value())
+		labels = append(labels, name)
+		if kept[name] {
+			items = append(items, set)
 		}
-		names = append(names, config.Label(name.Value()))
 	}
-	problems.Add(a.Value.Place, config.UnknownName("experiment", a.Path[1], a.Path[1], names))
-	return nil, nil
+	for _, node := range chosen {
+		if name := config.Label(node.Value()); !slices.Contains(labels, name) {
+			problems.Add(a.Value.Place, config.UnknownName("data set", name, name, labels))
+			return
+		}
+	}
+	if err := table.Set(path, config.NewList(items, sets.Place)); err != nil {
+		problems.Add(a.Value.Place, err.Error())
+	}
 }
 
 // choose notes which points of an axis shall stay: experiment.<name>.axis.<axis>

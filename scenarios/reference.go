@@ -9,6 +9,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/results"
+	"fedsim/tables"
 )
 
 // section is a table of a scenario file in the reference.
@@ -37,7 +38,7 @@ func sections() []section {
 	for _, f := range config.Fields(&document{Settings: Defaults()}) {
 		table, _, within := strings.Cut(f.Key, ".")
 		switch {
-		case strings.HasPrefix(table, "experiment") || table == "methods":
+		case strings.HasPrefix(table, "experiment") || table == "methods" || table == "table":
 			// These have sections of their own, below.
 		case within:
 			last := &list[len(list)-1]
@@ -60,6 +61,7 @@ func sections() []section {
 		fieldsUnder("[[experiment.axis]]", "a named axis of the grid", "experiment.axis", &axisTable{}),
 		fieldsUnder("[experiment.tuning]", "how tuned methods are compared", "experiment.tuning", &tuning),
 		fieldsUnder("[experiment.figure]", "how the experiment is drawn; panel and series are names of axes, swept keys or \"method\"; file is the experiment's name when absent", "experiment.figure", &figure),
+		fieldsUnder("[[table]]", "a table of prediction errors, cross-validated and solved centrally; the problem is that of [problem], lambda aside", "table", &tableTable{Config: tables.Defaults()}),
 	)
 }
 
@@ -118,6 +120,24 @@ methods, then the seeds. A later one of these overrides an earlier one: defaults
 file, ` + "`set`" + `, the point of the grid, the tuned options, ` + "`--set`" + `. An override of a swept or tuned key
 leaves it with that value alone. ` + "`--set experiment.<name>.<key>=value`" + ` reaches the keys of an experiment,
 ` + "`--set 'experiment.<name>.axis.<axis>=[\"label\"]'`" + ` picks points of an axis.
+
+A scenario may also make tables of prediction errors, of a global, a local and a multi-task model, with
+or without experiments beside them:
+
+` + "```toml" + `
+[[table]]
+name = "errors"
+shuffles = 3
+
+[[table.set]]
+label = "Human Activity"
+data = { source = "uci-har", path = "har.zip" }     # as it is, or in the folder that FEDSIM_DATA names
+otherwise = { preset = "human-activity" }           # generated, and called so, when the file is nowhere
+paper = { mtl = [0.46, 0.11] }                      # published mean and standard error
+` + "```" + `
+
+` + "`--set table.<name>.<key>=value`" + ` reaches the keys of a table, ` + "`--set 'table.<name>.set=[\"label\"]'`" + ` picks
+data sets of it.
 `
 
 // WriteReference writes the page of the documentation that describes every key.

@@ -13,7 +13,8 @@ type resolved struct {
 	Name        string `toml:"name"`
 	Description string `toml:"description"`
 	Settings
-	Experiment []resolvedExperiment `toml:"experiment"`
+	Experiment []resolvedExperiment `toml:"experiment,omitempty"`
+	Table      []resolvedTable      `toml:"table,omitempty"`
 }
 
 type resolvedExperiment struct {
@@ -44,6 +45,9 @@ func (s *Scenario) Resolved() ([]byte, error) {
 	doc := resolved{Name: s.Name, Description: s.Description, Settings: s.Settings}
 	for i := range s.plans {
 		doc.Experiment = append(doc.Experiment, s.plans[i].resolved())
+	}
+	for i := range s.tablePlans {
+		doc.Table = append(doc.Table, s.tablePlans[i].resolved())
 	}
 	text, err := config.Encode(doc)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"fedsim/config"
+	"fedsim/data"
 	"fedsim/mtl"
 )
 
@@ -76,6 +77,13 @@ func (t *Config) ValidateProblem(p *mtl.Config, c *config.Checker) {
 		c.Require(p.Regularizer != mtl.RegIndependent && p.Regularizer != mtl.RegMean, "regularizer", p.Regularizer,
 			"must be one that ties tasks together with a strength lambda, such as \"probabilistic\", for the model \"mtl\" of a table")
 	}
+}
+
+// ValidateData reports data that no table can be made of. The checker is that of
+// the data's own table.
+func ValidateData(d *data.Config, c *config.Checker) {
+	c.Require(d.TestFraction > 0, "test_fraction", d.TestFraction, "must be above 0 in a table, whose figures are those of held-out rows")
+	c.Require(d.DevicesPerTask == 1, "devices_per_task", d.DevicesPerTask, "must be 1 in a table, which knows tasks and no devices")
 }
 
 // distinct reports whether no value occurs twice.

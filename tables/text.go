@@ -119,47 +119,31 @@ func title(model string) string {
 
 // WriteText writes the table as aligned text.
 func (r *Result) WriteText(w io.Writer) error {
-	above, head := []string{""}, []string{"model"}
-	for i := range r.Columns {
-		above = append(above, r.Columns[i].head(), "")
-		head = append(head, "here", "paper")
+	rows := [][]string{{"model"}}
+	for range r.Columns {
+		rows[0] = append(rows[0], "here", "paper")
 	}
-	rows := append([][]string{head}, r.cells()...)
-	width := make([]int, len(head))
+	rows = append(rows, r.cells()...)
+	width := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
 			width[i] = max(width[i], utf8.RuneCountInString(cell))
 		}
 	}
-	for i := 1; i < len(above); i += 2 { // a head stands above two columns
-		width[i+1] = max(width[i+1], utf8.RuneCountInString(above[i])-width[i]-2)
+	above := pad("", width[0])
+	for k := range r.Columns { // a head stands above both columns of its set
+		head := r.Columns[k].head()
+		width[2+2*k] = max(width[2+2*k], utf8.RuneCountInString(head)-width[1+2*k]-2)
+		above += "    " + pad(head, width[1+2*k]+2+width[2+2*k])
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n%s\n\n", r.heading(), r.caption())
-	line := func(cells []string, spans bool) {
-		text := ""
-		for i, cell := range cells {
-			room := width[i]
-			switch {
-			case i > 0 && spans && i%2 == 0:
-				continue
-			case i > 0 && spans:
-				room += 2 + width[i+1]
-			}
-			gap := "  "
-			if i%2 == 1 {
-				gap = "    "
-			}
-			if i == 0 {
-				gap = "  "
-			}
-			text += gap + cell + strings.Repeat(" ", room-utf8.RuneCountInString(cell))
-		}
-		b.WriteString(strings.TrimRight(text, " ") + "\n")
-	}
-	line(above, true)
+	fmt.Fprintf(&b, "%s\n%s\n\n  %s\n", r.heading(), r.caption(), strings.TrimRight(above, " "))
 	for _, row := range rows {
-		line(row, false)
+		line := pad(row[0], width[0])
+		for k := range r.Columns {
+			line += "    " + pad(row[1+2*k], width[1+2*k]) + "  " + pad(row[2+2*k], width[2+2*k])
+		}
+		fmt.Fprintf(&b, "  %s\n", strings.TrimRight(line, " "))
 	}
 	b.WriteByte('\n')
 	for i := range r.Columns {
@@ -167,6 +151,11 @@ func (r *Result) WriteText(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// pad fills text up with blanks.
+func pad(text string, width int) string {
+	return text + strings.Repeat(" ", width-utf8.RuneCountInString(text))
 }
 
 // WriteMarkdown writes the table as Markdown, the lowest error of each column in

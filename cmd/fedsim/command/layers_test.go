@@ -24,11 +24,12 @@ var layers = map[string]string{
 	"network":             "config engine internal/lognormal internal/rng",
 	"data":                "config internal/rng",
 	"mtl":                 "config data internal/invariants internal/kernel internal/parallel internal/rng",
+	"tables":              "config data mtl internal/kernel internal/parallel",
 	"algorithms":          "config data mtl internal/kernel internal/rng",
 	"results":             "config internal/atomicfile",
 	"plots":               "results internal/atomicfile",
 	"federation":          "algorithms config data devices engine mtl network results internal/parallel internal/rng",
-	"scenarios":           "algorithms config data devices federation mtl network results",
+	"scenarios":           "algorithms config data devices federation mtl network results tables",
 	"theory":              "mtl internal/kernel",
 	"experiment":          "theory algorithms config data federation mtl results scenarios internal/parallel internal/rng",
 }

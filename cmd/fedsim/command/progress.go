@@ -10,6 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"fedsim/experiment"
+	"fedsim/tables"
 )
 
 // How progress is shown.
@@ -52,18 +53,27 @@ func newProgress(out io.Writer, kind string, now func() time.Time) *progress {
 
 // update shows x unless the last line is too young.
 func (p *progress) update(x experiment.Progress) {
+	p.show(x.Done, x.Total, "runs", x.Share, x.Phase, x.Run)
+}
+
+// table shows how far a table is, likewise.
+func (p *progress) table(x tables.Progress) {
+	p.show(x.Done, x.Total, "fits", float64(x.Done)/float64(x.Total), "cross-validating", x.Set+", "+x.Model)
+}
+
+func (p *progress) show(done, total int, what string, share float64, phase, name string) {
 	now := p.now()
 	if p.out == nil || now.Sub(p.last) < p.every {
 		return
 	}
 	p.last = now
-	text := fmt.Sprintf("%d/%d runs, %.0f %%, %s, %s", x.Done, x.Total, 100*x.Share, now.Sub(p.start).Round(time.Second), x.Phase)
+	text := fmt.Sprintf("%d/%d %s, %.0f %%, %s, %s", done, total, what, 100*share, now.Sub(p.start).Round(time.Second), phase)
 	// Progress that cannot be shown is no reason to stop computing.
 	if p.width == nil {
-		_, _ = fmt.Fprintf(p.out, "%s %s\n", text, x.Run)
+		_, _ = fmt.Fprintf(p.out, "%s %s\n", text, name)
 		return
 	}
-	_, _ = fmt.Fprintf(p.out, "\r%s\x1b[K", fit(text, x.Run, p.width()-1))
+	_, _ = fmt.Fprintf(p.out, "\r%s\x1b[K", fit(text, name, p.width()-1))
 }
 
 // end clears the line on a terminal.

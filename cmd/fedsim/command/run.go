@@ -17,6 +17,7 @@ import (
 	"fedsim/plots"
 	"fedsim/results"
 	"fedsim/scenarios"
+	"fedsim/tables"
 )
 
 // runFlags are the flags of fedsim run.
@@ -41,7 +42,7 @@ func newRun(line []string) *cobra.Command {
 
 SCENARIO is a file, or the bare name of a scenario that is shipped (see
 "fedsim scenarios list"). What comes of it goes to a directory of its own:
-manifest.json, scenario.toml, rounds.csv, runs.csv and figures. The first
+manifest.json, scenario.toml, rounds.csv, runs.csv, figures and tables. The first
 interrupt (Ctrl-C) ends the runs after their round and keeps them.`,
 		Example: `  fedsim run quickstart
   fedsim run scenarios/lte-high-var.toml --out runs/tonight
@@ -112,10 +113,14 @@ func (f *runFlags) run(cmd *cobra.Command, name string, sets []string) (err erro
 		Workers: f.workers, Queue: f.queue,
 		Progress: p.update, Finished: w.Add, Clock: time.Now,
 	})
+	var made []*tables.Result
+	if err == nil {
+		made, err = f.makeTables(cmd.Context(), w, scenario, p)
+	}
 	p.end()
 	if err != nil {
 		if experiment.Interrupted(err) {
-			return keep(cmd, w, scenario, err)
+			return keep(cmd, w, scenario, made, err)
 		}
 		return err
 	}
@@ -124,12 +129,16 @@ func (f *runFlags) run(cmd *cobra.Command, name string, sets []string) (err erro
 	if err := w.Finish(results.Complete, time.Now()); err != nil {
 		return errors.Join(drawn, err)
 	}
-	return errors.Join(drawn, summarise(cmd, w, scenario, figures))
+	return errors.Join(drawn, summarise(cmd, w, scenario, made, figures))
 }
 
 // create makes the run directory.
 func (f *runFlags) create(s *scenarios.Scenario) (*results.Writer, error) {
 	resolved, err := s.Resolved()
+	if err != nil {
+		return nil, err
+	}
+	from, err := sources(s)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +150,7 @@ func (f *runFlags) create(s *scenarios.Scenario) (*results.Writer, error) {
 		Version:  readVersion().String(),
 		Command:  f.line,
 		Seeds:    s.Settings.Run.Seeds,
-		Data:     sources(s),
+		Data:     from,
 		Scenario: resolved,
 		Targets:  s.Settings.Run.Targets,
 		Started:  time.Now(),
@@ -149,14 +158,18 @@ func (f *runFlags) create(s *scenarios.Scenario) (*results.Writer, error) {
 }
 
 // keep writes what was finished when the user stopped the run.
-func keep(cmd *cobra.Command, w *results.Writer, s *scenarios.Scenario, interrupt error) error {
-	if len(w.Runs()) == 0 {
-		return interrupted{"interrupted before the first run, nothing is kept", interrupt}
+func keep(cmd *cobra.Command, w *results.Writer, s *scenarios.Scenario, made []*tables.Result, interrupt error) error {
+	if len(w.Runs()) == 0 && len(made) == 0 {
+		first := "run"
+		if len(s.Experiments) == 0 {
+			first = "table"
+		}
+		return interrupted{fmt.Sprintf("interrupted before the first %s, nothing is kept", first), interrupt}
 	}
 	if err := w.Finish(results.Incomplete, time.Now()); err != nil {
 		return err
 	}
-	if err := summarise(cmd, w, s, nil); err != nil {
+	if err := summarise(cmd, w, s, made, nil); err != nil {
 		return err
 	}
 	finished := 0
@@ -165,8 +178,11 @@ func keep(cmd *cobra.Command, w *results.Writer, s *scenarios.Scenario, interrup
 			finished++
 		}
 	}
-	return interrupted{fmt.Sprintf("interrupted with %d of %d runs finished, which %s keeps",
-		finished, experiment.Total(s.Experiments), w.Dir()), interrupt}
+	progress := fmt.Sprintf("%d of %d runs", finished, experiment.Total(s.Experiments))
+	if len(s.Tables) > 0 {
+		progress += fmt.Sprintf(" and %d of %d tables", len(made), len(s.Tables))
+	}
+	return interrupted{fmt.Sprintf("interrupted with %s finished, which %s keeps", progress, w.Dir()), interrupt}
 }
 
 // draw draws the figure of each experiment from its runs.
@@ -200,13 +216,16 @@ func drawInto(dir string, s *scenarios.Scenario, runs []results.Run) (files []st
 	return files, err
 }
 
-// summarise prints the table and where everything is.
-func summarise(cmd *cobra.Command, w *results.Writer, s *scenarios.Scenario, figures []string) error {
+// summarise prints the tables and where everything is.
+func summarise(cmd *cobra.Command, w *results.Writer, s *scenarios.Scenario, made []*tables.Result, figures []string) error {
 	out := cmd.OutOrStdout()
 	if err := results.Summary(w.Runs(), s.Settings.Run.Targets).WriteText(out); err != nil {
 		return err
 	}
-	return located(out, w, figures)
+	if err := printTables(out, made, len(w.Runs()) > 0); err != nil {
+		return err
+	}
+	return errors.Join(located(out, w, figures), locatedTables(out, w, made))
 }
 
 // located prints where the results and figures are.
@@ -222,8 +241,8 @@ func located(out io.Writer, w *results.Writer, figures []string) error {
 	return nil
 }
 
-// sources says in one line where the data of all runs come from.
-func sources(s *scenarios.Scenario) string {
+// sources says in one line where the data of all runs and tables come from.
+func sources(s *scenarios.Scenario) (string, error) {
 	var all []string
 	for _, e := range s.Experiments {
 		for _, j := range e.Jobs {
@@ -232,7 +251,8 @@ func sources(s *scenarios.Scenario) string {
 			}
 		}
 	}
-	return strings.Join(all, "; ")
+	of, err := tableSources(s)
+	return strings.Join(append(all, of...), "; "), err
 }
 
 func source(c data.Config) string {

@@ -84,8 +84,11 @@ with file, line and column. Data files are not opened.`,
 				if err != nil {
 					return err
 				}
-				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %s\n", name,
-					count(len(s.Experiments), "experiment"), count(experiment.Total(s.Experiments), "run")); err != nil {
+				text := fmt.Sprintf("%s, %s", count(len(s.Experiments), "experiment"), count(experiment.Total(s.Experiments), "run"))
+				if len(s.Tables) > 0 {
+					text += ", " + count(len(s.Tables), "table")
+				}
+				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", name, text); err != nil {
 					return err
 				}
 			}

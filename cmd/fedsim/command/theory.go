@@ -98,6 +98,9 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 	if err != nil {
 		return err
 	}
+	if len(scenario.Experiments) == 0 {
+		return usagef("scenario %s makes tables alone: there is no run to hold against the theory", scenario.Name)
+	}
 	for _, e := range scenario.Experiments {
 		if e.Figure != nil && e.Figure.File == chartFile {
 			return usagef("experiment %s: figure.file = %q: must not be the name of the figure of the bounds", e.Name, chartFile)
@@ -119,7 +122,7 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 	p.end()
 	if err != nil {
 		if experiment.Interrupted(err) {
-			return keep(cmd, w, scenario, err)
+			return keep(cmd, w, scenario, nil, err)
 		}
 		return err
 	}

@@ -1,0 +1,83 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"fedsim/results"
+	"fedsim/scenarios"
+	"fedsim/tables"
+)
+
+// dataFolder is the environment variable with the folder where the files of
+// tables are looked for.
+const dataFolder = "FEDSIM_DATA"
+
+// makeTables makes the tables of a scenario, one after the other, and hands each
+// to the run directory when it is done. Those that are done come back with an
+// error, too.
+func (f *runFlags) makeTables(ctx context.Context, w *results.Writer, s *scenarios.Scenario, p *progress) ([]*tables.Result, error) {
+	var made []*tables.Result
+	for i := range s.Tables {
+		r, err := s.Tables[i].Run(ctx, s.Settings.Problem, tables.Options{
+			Workers: f.workers, Folder: os.Getenv(dataFolder), Progress: p.table,
+		})
+		if err != nil {
+			return made, err
+		}
+		for _, file := range r.Files() {
+			if err := w.AddTable(file.Name, file.Write); err != nil {
+				return made, err
+			}
+		}
+		made = append(made, r)
+	}
+	return made, nil
+}
+
+// printTables prints tables.
+func printTables(out io.Writer, made []*tables.Result, below bool) error {
+	for _, r := range made {
+		if below {
+			if _, err := fmt.Fprintln(out); err != nil {
+				return err
+			}
+		}
+		if err := r.WriteText(out); err != nil {
+			return err
+		}
+		below = true
+	}
+	return nil
+}
+
+// locatedTables prints where tables are.
+func locatedTables(out io.Writer, w *results.Writer, made []*tables.Result) error {
+	for _, r := range made {
+		for _, file := range r.Files() {
+			if _, err := fmt.Fprintf(out, "table:   %s\n", filepath.Join(w.Dir(), "tables", file.Name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tableSources says where the data of the tables come from.
+func tableSources(s *scenarios.Scenario) ([]string, error) {
+	var all []string
+	for i := range s.Tables {
+		for k := range s.Tables[i].Sets {
+			set := &s.Tables[i].Sets[k]
+			from, err := set.Locate(os.Getenv(dataFolder))
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, fmt.Sprintf("%s: %s", set.Label, from.Text))
+		}
+	}
+	return all, nil
+}
