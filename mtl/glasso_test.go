@@ -116,7 +116,7 @@ func TestGraphicalLassoScales(t *testing.T) {
 // none is refused, by the name of the key that helps.
 func TestGraphicalLassoAtTheEndOfPrecision(t *testing.T) {
 	s := gram(3, 20, 6)
-	for _, test := range []struct{ rho, violation float64 }{{1e-4, 1e-10}, {1e-6, 1e-7}, {1e-8, 1e-3}} {
+	for _, test := range []struct{ rho, violation float64 }{{1e-4, 1e-9}, {1e-6, 1e-7}, {1e-8, 1e-3}} {
 		x, err := graphicalLasso(s, test.rho)
 		if err != nil {
 			t.Fatal(err)
