@@ -94,7 +94,7 @@ func Parse(file string, source []byte, arguments []string) (*Scenario, error) {
 		problems.AddProblem(root.PlaceOf("name"), config.Problem{Key: "name", Value: s.Name,
 			Want: "must consist of letters, digits, - and _ (it is the file's name unless it is set)"})
 	}
-	s.tablePlans = makeTables(doc.Table, &over, &problems)
+	s.tablePlans = makeTables(doc.Table, root, &over, &problems)
 	if runsNothing(root) {
 		requireNoSweep(root, &problems)
 	} else {

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"fedsim/config"
@@ -28,62 +29,64 @@ type setTable struct {
 type tablePlan struct {
 	name   string
 	config tables.Config
-	node   *config.Node
 	sets   []setPlan
 }
 
 // setPlan is a set of a table with what it lays over [data].
 type setPlan struct {
 	label           string
-	node            *config.Node
 	data, otherwise []config.Assignment // by key of [data]
 	standIn         bool                // there is a table otherwise, which may be empty
 	paper           map[string][]float64
 }
 
 // makeTables reads the tables and lays the overrides over them.
-func makeTables(nodes []*config.Node, over *overrides, problems *config.Errors) []tablePlan {
+func makeTables(nodes []*config.Node, root *config.Node, over *overrides, problems *config.Errors) []tablePlan {
 	var plans []tablePlan
 	seen := map[string]bool{}
-	for _, node := range nodes {
+	for i, node := range nodes {
+		key := fmt.Sprintf("table[%d]", i)
 		table := tableTable{Config: tables.Defaults()}
-		if wrong := config.Decode(node, "table", &table); len(wrong) > 0 {
+		if wrong := config.Decode(node, key, &table); len(wrong) > 0 {
 			problems.Merge(wrong)
 			continue
 		}
-		p := tablePlan{name: table.Name, config: table.Config, node: node}
-		p.check(problems)
-		if seen[p.name] {
-			problems.Add(node.PlaceOf("name"), fmt.Sprintf("two tables are named %s", p.name))
+		p := tablePlan{name: table.Name, config: table.Config}
+		for k := range table.Set {
+			p.sets = append(p.sets, newSetPlan(table.Set[k], over, problems))
 		}
+		c := config.NewChecker()
+		p.check(c.In(key))
+		c.In(key).Require(!seen[p.name], "name", p.name, "must name every table once")
+		problems.AddFound(root, c)
 		seen[p.name] = true
-		for i, set := range table.Set {
-			p.sets = append(p.sets, newSetPlan(set, node.Child("set").Items()[i], over, problems))
-		}
-		p.checkSets(problems)
 		plans = append(plans, p)
 	}
 	return plans
 }
 
-// check checks what the sets have in common.
-func (p *tablePlan) check(problems *config.Errors) {
-	c := config.NewChecker()
-	under := c.In("table")
-	under.Require(config.IsBare(p.name), "name", p.name, "must consist of letters, digits, - and _")
-	p.config.Validate(under)
-	addRelative(p.node, "table.", c, problems)
-}
-
-// addRelative reports what was found in a table under the place of its node.
-func addRelative(node *config.Node, prefix string, c *config.Checker, problems *config.Errors) {
-	for _, wrong := range c.Problems() {
-		problems.AddProblem(node.PlaceOf(wrong.Key[len(prefix):]), wrong)
+// check reports what is wrong with the table but for the data of its sets.
+func (p *tablePlan) check(c *config.Checker) {
+	c.Require(config.IsBare(p.name), "name", p.name, "must consist of letters, digits, - and _")
+	p.config.Validate(c)
+	c.Require(len(p.sets) > 0, "set", nil, "must hold at least one data set: [[table.set]]")
+	seen := map[string]bool{}
+	for i := range p.sets {
+		s := &p.sets[i]
+		c := c.In(fmt.Sprintf("set[%d]", i))
+		c.Require(s.label != "", "label", s.label, "must name the data set")
+		c.Require(!seen[s.label], "label", s.label, "must name every data set of a table once")
+		seen[s.label] = true
+		for _, model := range slices.Sorted(maps.Keys(s.paper)) {
+			c.OneOf("paper", model, tables.Models()...)
+			c.Require(len(s.paper[model]) == 2, "paper."+model, s.paper[model], "must be a mean and its standard error")
+		}
 	}
 }
 
-func newSetPlan(table setTable, node *config.Node, over *overrides, problems *config.Errors) setPlan {
-	s := setPlan{label: table.Label, node: node, standIn: table.Otherwise != nil, paper: table.Paper}
+// newSetPlan reads a set, without the keys that overrides stand above.
+func newSetPlan(table setTable, over *overrides, problems *config.Errors) setPlan {
+	s := setPlan{label: table.Label, standIn: table.Otherwise != nil, paper: table.Paper}
 	s.data = assignmentsOf(table.Data, problems)
 	s.otherwise = assignmentsOf(table.Otherwise, problems)
 	for _, a := range over.settings {
@@ -92,27 +95,6 @@ func newSetPlan(table setTable, node *config.Node, over *overrides, problems *co
 		}
 	}
 	return s
-}
-
-// checkSets checks the sets' labels and published figures.
-func (p *tablePlan) checkSets(problems *config.Errors) {
-	if len(p.sets) == 0 {
-		problems.Add(p.node.Place, fmt.Sprintf("table %s has no data set: add a [[table.set]]", p.name))
-	}
-	for i := range p.sets {
-		s := &p.sets[i]
-		c := config.NewChecker()
-		under := c.In("table.set")
-		under.Require(s.label != "", "label", s.label, "must name the data set")
-		under.Require(!slices.ContainsFunc(p.sets[:i], func(other setPlan) bool { return other.label == s.label }), "label", s.label, "must name every data set of a table once")
-		if paper := s.node.Child("paper"); paper != nil {
-			for _, model := range paper.Keys() {
-				under.In("paper").Require(slices.Contains(tables.Models(), model), model, s.paper[model], fmt.Sprintf("is of no model: models are %q", tables.Models()))
-				under.In("paper").Require(len(s.paper[model]) == 2, model, s.paper[model], "must be a mean and its standard error")
-			}
-		}
-		addRelative(s.node, "table.set.", c, problems)
-	}
 }
 
 // expand makes the table over the base settings and checks all of its sets.
