@@ -144,7 +144,7 @@ func (s *subproblem) minimize(start []float64, least float64) []float64 {
 			return b
 		}
 		order.Reset(len(b), rng.New(0, rng.Reference, s.k, check))
-		for range min(1<<check, 64) {
+		for range 1 << min(check, 6) {
 			passes++
 			if settled = s.p.SDCA(s.k, b, u, s.curvature, &order, len(b)) == 0; settled {
 				break

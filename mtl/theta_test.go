@@ -215,3 +215,32 @@ func randomRow(seed uint64, n int) []float64 {
 	m := randomMatrix(seed, 1, n)
 	return m.Row(0)
 }
+
+// A subproblem that takes thousands of passes: more rows than features and a
+// large curvature.
+func TestThetaOfASlowSubproblem(t *testing.T) {
+	slowest := 0
+	for seed := range uint64(8) {
+		p := lossProblem(t, LossHinge, Mean, seed, 4, 40, 40)
+		w := randomRow(seed, 4)
+		u := append([]float64(nil), w...)
+		before, b := make([]float64, 40), make([]float64, 40)
+		var order Order
+		order.Reset(40, rng.New(1, rng.Solve, 0, 0))
+		p.SDCA(0, b, u, 300, &order, 4000)
+		s := &subproblem{p: p, k: 0, before: before, w: w, curvature: 300}
+		best := s.minimize(b, 1e-14)
+		gap := s.gap(best)
+		if most := 1e-10*s.excess(before, best) + 1e-12*s.size(before); gap > most {
+			t.Errorf("seed %d: a gap of %g is left, want at most %g", seed, gap, most)
+		}
+		if theta := p.Theta(0, before, b, w, 300); theta < 0 || theta > 0.2 {
+			t.Errorf("seed %d: theta after 100 passes = %g", seed, theta)
+		} else if theta > 1e-6 {
+			slowest++
+		}
+	}
+	if slowest == 0 {
+		t.Error("100 passes solve every one of them: the test shows nothing")
+	}
+}
