@@ -126,7 +126,7 @@ func (s *subproblem) excess(b, best []float64) float64 {
 // or at most least, when a pass moves no row, or when it has not halved during
 // half of all passes: what is left of it is rounding then.
 func (s *subproblem) minimize(start []float64, least float64) []float64 {
-	const patience = 256 // passes that are too few to tell
+	const patience = 4096 // passes that are too few to tell
 	b := append([]float64(nil), start...)
 	u := make([]float64, len(s.w))
 	var order Order
