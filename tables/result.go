@@ -14,7 +14,6 @@ type Column struct {
 	Label     string
 	Source    string // where the rows come from, in one line
 	Generated bool   // the rows are generated, not measured
-	StandIn   bool   // the file that was asked for was not found
 	Tasks     int
 	Real      bool    // errors are root mean square errors, not percent
 	Models    []Model // in the order of the table

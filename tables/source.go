@@ -32,10 +32,9 @@ type Reference struct{ Mean, StandardError float64 }
 
 // Source is where the rows of a set come from in the end.
 type Source struct {
-	Config   data.Config
-	StandIn  bool   // Otherwise was taken
-	Generate bool   // the rows are generated, not measured
-	Text     string // one line that says so
+	Config    data.Config
+	Generated bool   // the rows are generated, not measured
+	Text      string // one line that says so
 }
 
 // Locate finds the data of the set: a file is looked for under its path as it is
@@ -64,7 +63,6 @@ func (s *Set) Locate(folder string) (Source, error) {
 		return Source{}, fmt.Errorf("data set %q: there is no %s, as it is or in the folder that FEDSIM_DATA names", s.Label, cfg.Path)
 	}
 	other := source(*s.Otherwise)
-	other.StandIn = true
 	other.Text += fmt.Sprintf(", in place of %s %s, which was not found", cfg.Source, cfg.Path)
 	return other, nil
 }
@@ -75,8 +73,8 @@ func source(cfg data.Config) Source {
 	case cfg.Source != data.SourceSynthetic:
 		return Source{Config: cfg, Text: cfg.Source + " " + cfg.Path}
 	case cfg.Preset != "":
-		return Source{Config: cfg, Generate: true, Text: "generated, with the sizes of " + cfg.Preset}
+		return Source{Config: cfg, Generated: true, Text: "generated, with the sizes of " + cfg.Preset}
 	default:
-		return Source{Config: cfg, Generate: true, Text: "generated"}
+		return Source{Config: cfg, Generated: true, Text: "generated"}
 	}
 }
