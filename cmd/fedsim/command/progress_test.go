@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/experiment"
+	"fedsim/tables"
 )
 
 // fakeClock is moved by hand.
@@ -34,6 +35,17 @@ func TestPlainProgressIsALineEveryFiveSeconds(t *testing.T) {
 		"10/30 runs, 33 %, 10s, running e/mocha/seed=1\n"
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", out.String(), want)
+	}
+}
+
+func TestProgressOfATable(t *testing.T) {
+	clock := &fakeClock{at: time.Unix(1e9, 0)}
+	var out bytes.Buffer
+	p := newProgress(&out, progressPlain, clock.now)
+	clock.at = clock.at.Add(6 * time.Second)
+	p.table(tables.Progress{Done: 45, Total: 180, Set: "Human Activity", Model: "mtl"})
+	if want := "45/180 fits, 25 %, 6s, cross-validating Human Activity, mtl\n"; out.String() != want {
+		t.Errorf("got  %q\nwant %q", out.String(), want)
 	}
 }
 
