@@ -1,8 +1,8 @@
 package data
 
 // The paper's sentences on data as tests, as in mtl/paper_test.go. The sizes of
-// Table 3 are shown by TestPresetsMatchTable3 and TestSplitSizes, the first row
-// of Table 4 by TestSkewMatchesTable4.
+// table:data are shown by TestPresetsMatchTable3 and TestSplitSizes, the first row
+// of table:dataskew by TestSkewMatchesTable4 (both count the tables from one more).
 
 import (
 	"math"
@@ -28,11 +28,11 @@ func skewed(t *testing.T, preset string, smallest int) []Description {
 	return all
 }
 
-// Appendix E, Table 4: the smallest and the largest task of HA-Skew, GG-Skew and
+// Appendix E, table:dataskew: the smallest and the largest task of HA-Skew, GG-Skew and
 // VS-Skew, "sampled from the original training datasets so that the task dataset
 // sizes differ by at least two orders of magnitude". 581 over 6, which the paper
 // counts among them, is 97.
-func TestTable4SmallestAndLargestTask(t *testing.T) {
+func TestSkewedSetsSmallestAndLargestTask(t *testing.T) {
 	for _, c := range []struct {
 		preset           string
 		tasks, low, high int
@@ -53,7 +53,7 @@ func TestTable4SmallestAndLargestTask(t *testing.T) {
 			if math.Abs(d.RowsDeviation-c.deviation) > c.deviation/2 {
 				t.Errorf("%s: standard deviation %.2f, the table's is %.2f", c.preset, d.RowsDeviation, c.deviation)
 			}
-			t.Logf("%s: standard deviation %.2f, Table 4 has %.2f", c.preset, d.RowsDeviation, c.deviation)
+			t.Logf("%s: standard deviation %.2f, the table has %.2f", c.preset, d.RowsDeviation, c.deviation)
 		}
 	}
 }
