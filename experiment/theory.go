@@ -18,9 +18,6 @@ type Comparison struct {
 	Experiment, Method string
 	Point              []results.Setting
 	theory.Study
-	// The corollary's limits superior, as far as the later half of the rounds shows
-	// them: what Assumption 2's constants are there.
-	LaterPMax, LaterThetaMax float64
 }
 
 // errSingleUpdate are the settings without which there is nothing to compare.
@@ -102,23 +99,17 @@ func (r *runner) compare(j *job, runs []results.Run, target float64) (*Compariso
 			Want: fmt.Sprintf("must be smaller, or problem.optimum_sweeps larger: D* is known to %.2g, and a target of %.2g needs %.2g", open, target, target/100)}
 	}
 	samples := make([]theory.Sample, len(runs))
-	all, later := make([]*results.Run, len(runs)), make([]*results.Run, len(runs))
 	for i := range runs {
 		if samples[i], err = sample(&runs[i], p.optimum+open); err != nil {
 			return nil, err
 		}
-		half := runs[i]
-		half.Rounds = half.Rounds[1+len(half.Rounds)/2:]
-		all[i], later[i] = &runs[i], &half
 	}
-	pMax, thetaMax := results.Stragglers(all...)
-	study, err := constants.Study(samples, pMax, thetaMax, target)
+	const rounding = 1e-13 // of the sums that D is made of
+	study, err := constants.Study(samples, target, open+rounding*(constants.N+math.Abs(p.optimum)))
 	if err != nil {
 		return nil, err
 	}
-	c := &Comparison{Experiment: j.Experiment, Method: j.Method, Point: j.Point, Study: *study}
-	c.LaterPMax, c.LaterThetaMax = results.Stragglers(later...)
-	return c, nil
+	return &Comparison{Experiment: j.Experiment, Method: j.Method, Point: j.Point, Study: *study}, nil
 }
 
 // sample reads D - D* and theta from a run; minusLeast is -D*, from above.

@@ -16,45 +16,38 @@ type Theta struct {
 	Answered bool // the server took the device's update; Value is 1 otherwise
 }
 
-// Stragglers returns the empirical constants of Assumption 2 over runs of the
-// same devices, which differ in their seeds: pMax, the largest share over the
-// devices of their rounds with theta = 1 (or more), and thetaMax, the largest
-// mean over the devices of the theta of their other rounds. Rounds that were not
-// measured are left out. Both are NaN without measurements, thetaMax also when
-// no device ever made progress.
-func Stragglers(runs ...*Run) (pMax, thetaMax float64) {
+// Stragglers returns the empirical constants of Assumption 2 over a run: pMax,
+// the largest share over the devices of their rounds with theta = 1 (or more),
+// and thetaMax, the largest mean over the devices of the theta of their other
+// rounds. Rounds that were not measured are left out. Both are NaN without
+// measurements, thetaMax also when no device ever made progress.
+func Stragglers(run *Run) (pMax, thetaMax float64) {
 	type device struct {
 		rounds, stuck int
 		sum           float64
 	}
 	var devices []device
-	for _, r := range runs {
-		for i := range r.Rounds {
-			for t, theta := range r.Rounds[i].Thetas {
-				if t == len(devices) {
-					devices = append(devices, device{})
-				}
-				d := &devices[t]
-				d.rounds++
-				if theta.Value >= 1 {
-					d.stuck++
-				} else {
-					d.sum += theta.Value
-				}
+	for i := range run.Rounds {
+		for t, theta := range run.Rounds[i].Thetas {
+			if t == len(devices) {
+				devices = append(devices, device{})
+			}
+			d := &devices[t]
+			d.rounds++
+			if theta.Value >= 1 {
+				d.stuck++
+			} else {
+				d.sum += theta.Value
 			}
 		}
 	}
 	pMax, thetaMax = math.NaN(), math.NaN()
-	larger := func(old, x float64) float64 {
-		if old >= x {
-			return old
-		}
-		return x // also in place of NaN
-	}
 	for _, d := range devices {
-		pMax = larger(pMax, float64(d.stuck)/float64(d.rounds))
-		if n := d.rounds - d.stuck; n > 0 {
-			thetaMax = larger(thetaMax, d.sum/float64(n))
+		if share := float64(d.stuck) / float64(d.rounds); !(pMax >= share) {
+			pMax = share
+		}
+		if moved := d.rounds - d.stuck; moved > 0 && !(thetaMax >= d.sum/float64(moved)) {
+			thetaMax = d.sum / float64(moved)
 		}
 	}
 	return pMax, thetaMax

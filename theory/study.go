@@ -14,14 +14,19 @@ type Sample struct {
 // Study compares runs that differ in their seeds with a theorem.
 type Study struct {
 	*Constants
-	PMax, ThetaMax float64 // of Assumption 2, measured
-	ThetaBar       float64
-	Target         float64 // epsilon_D
-	Bound          Bound   // Theorem 1's when the losses are smooth, else Theorem 2's
-	H              float64 // rounds that the theorem asks for
-	Measured       int     // first round whose mean D - D* is at most Target; -1: none is
+	// Of Assumption 2, measured in the rounds that begin above the target: theta
+	// says nothing of the way there once subproblems are solved.
+	PMax, ThetaMax, ThetaBar float64
+	// The same in the later half of those rounds: what stands for the limits
+	// superior of corollary asym.
+	LaterPMax, LaterThetaMax float64
+	Target                   float64 // epsilon_D
+	Bound                    Bound   // Theorem 1's when the losses are smooth, else Theorem 2's
+	H                        float64 // rounds that the theorem asks for
+	Measured                 int     // first round whose mean D - D* is at most Target; -1: none is
 	// By round, as far as all runs go:
 	Mean, Low, High []float64 // D - D* over the runs
+	Slack           float64   // how much of that need not be the runs'
 	Curve           []float64 // of Bound
 	// Corollary is the curve of Asymptotic for the largest mean theta over the
 	// devices of each round; nil when the losses are not smooth.
@@ -29,17 +34,23 @@ type Study struct {
 }
 
 // Study compares samples with Theorem 1, or Theorem 2 for losses that are not
-// smooth. pMax and thetaMax are the constants of Assumption 2. It fails when the
-// losses are neither, or when there is no sample.
-func (k *Constants) Study(samples []Sample, pMax, thetaMax, target float64) (*Study, error) {
+// smooth. Of the samples' gaps, up to slack may come from what is not known of D*
+// and from rounding. It fails when the losses are neither, or when there is no
+// sample.
+func (k *Constants) Study(samples []Sample, target, slack float64) (*Study, error) {
 	if len(samples) == 0 {
 		return nil, fmt.Errorf("there is no run to compare with the bound")
 	}
-	s := &Study{
-		Constants: k, PMax: pMax, ThetaMax: thetaMax, ThetaBar: ThetaBar(pMax, thetaMax),
-		Target: target, Measured: -1,
+	s := &Study{Constants: k, Target: target, Slack: slack, Measured: -1}
+	s.measure(samples)
+	rounds := len(s.Mean) - 1
+	if s.Measured >= 0 {
+		rounds = s.Measured
 	}
-	if math.IsNaN(thetaMax) { // nobody ever made progress
+	s.PMax, s.ThetaMax = Stragglers(samples, 0, rounds)
+	s.LaterPMax, s.LaterThetaMax = Stragglers(samples, rounds/2, rounds)
+	s.ThetaBar = ThetaBar(s.PMax, s.ThetaMax)
+	if math.IsNaN(s.ThetaBar) { // nobody made progress, or there was no round to make it in
 		s.ThetaBar = 1
 	}
 	switch {
@@ -51,12 +62,43 @@ func (k *Constants) Study(samples []Sample, pMax, thetaMax, target float64) (*St
 		return nil, fmt.Errorf("the losses are neither smooth nor Lipschitz: no theorem holds for them")
 	}
 	s.H = s.Bound.Rounds(target)
-	s.measure(samples)
 	s.Curve = s.Bound.Curve(len(s.Mean) - 1)
 	if k.Mu > 0 {
 		s.Corollary = k.Asymptotic(worst(samples, len(s.Mean)-1))
 	}
 	return s, nil
+}
+
+// Stragglers returns the empirical constants of Assumption 2 in the rounds from,
+// ..., to-1 of samples: pMax, the largest share over the devices of rounds with
+// theta = 1 (or more), and thetaMax, the largest mean over the devices of the
+// theta of their other rounds. Both are NaN without rounds, thetaMax also when
+// no device ever made progress.
+func Stragglers(samples []Sample, from, to int) (pMax, thetaMax float64) {
+	pMax, thetaMax = math.NaN(), math.NaN()
+	if to <= from {
+		return pMax, thetaMax
+	}
+	for t := range samples[0].Thetas[from] {
+		stuck, moved, sum := 0.0, 0.0, 0.0
+		for _, s := range samples {
+			for _, thetas := range s.Thetas[from:to] {
+				if thetas[t] >= 1 {
+					stuck++
+				} else {
+					moved++
+					sum += thetas[t]
+				}
+			}
+		}
+		if share := stuck / (stuck + moved); !(pMax >= share) {
+			pMax = share
+		}
+		if mean := sum / moved; moved > 0 && !(thetaMax >= mean) {
+			thetaMax = mean
+		}
+	}
+	return pMax, thetaMax
 }
 
 // measure fills in what the samples have in common.
@@ -103,13 +145,18 @@ func (s *Study) Ratio() float64 {
 	return float64(s.Measured) / s.H
 }
 
-// Broken returns the first round in which the measured mean is above the curve
-// of the bound, or ok = true when there is none.
-func (s *Study) Broken() (round int, ok bool) {
+// Broken returns the first round in which the measured mean, even less its slack,
+// is above the bound's curve or the corollary's, and that bound; ok is true when
+// there is none.
+func (s *Study) Broken() (round int, bound float64, ok bool) {
 	for h, mean := range s.Mean {
-		if mean > s.Curve[h] {
-			return h, false
+		bound := s.Curve[h]
+		if s.Corollary != nil {
+			bound = math.Min(bound, s.Corollary[h])
+		}
+		if mean-s.Slack > bound {
+			return h, bound, false
 		}
 	}
-	return 0, true
+	return 0, 0, true
 }
