@@ -3,6 +3,7 @@ package plots
 import (
 	"math"
 
+	"fedsim/internal/rng"
 	"fedsim/results"
 )
 
@@ -22,6 +23,7 @@ func cases() []example {
 		odd(),
 		long(),
 		many(),
+		thetas(),
 	}
 }
 
@@ -109,4 +111,37 @@ func many() example {
 		}
 	}
 	return example{results.Figure{File: "many", Title: "Two keys", Series: "method", X: "energy_j", Y: "gap", YScale: "log", XMax: 1500, YMin: 1e-2, YMax: 10, Emphasis: "H"}, runs}
+}
+
+// thetas is a distribution over devices and seeds: MOCHA's is wide and has
+// devices that drop, CoCoA's is narrow. It is measured in every second round.
+func thetas() example {
+	var runs []results.Run
+	for _, p := range []string{"0", "0.25"} {
+		for _, m := range []race{methods[0], methods[1]} {
+			for seed := uint64(1); seed <= 3; seed++ {
+				r := m.run(seed, 0.6, results.Setting{Key: "faults.drop_probability", Value: p})
+				r.Rounds = r.Rounds[:40]
+				for h := range r.Rounds {
+					if h == 0 || h%2 == 1 {
+						continue
+					}
+					s := rng.New(seed, rng.Synthetic, len(m.method), h)
+					for range 20 {
+						x := results.Theta{Value: 0.3 + 0.1*s.Float64(), Answered: true}
+						if m.method == "MOCHA" {
+							x.Value = math.Min(0.9, (0.2+0.8*s.Float64())*(0.4+float64(h)/60))
+							if s.Float64() < 0.25 && p != "0" {
+								x = results.Theta{Value: 1}
+							}
+						}
+						r.Rounds[h].Thetas = append(r.Rounds[h].Thetas, x)
+					}
+				}
+				runs = append(runs, r)
+			}
+		}
+	}
+	return example{results.Figure{File: "thetas", Title: "Accuracy of local solves", Panel: "faults.drop_probability", Series: "method",
+		X: "round", Y: "theta"}, runs}
 }

@@ -17,6 +17,10 @@ func TestErrors(t *testing.T) {
 	}{
 		{"value out of range", "[faults]\ndrop_probability = 1.4\n" + mocha, nil,
 			"x.toml:2:20: faults.drop_probability = 1.4: must be in [0, 1]"},
+		{"nothing measured to draw", mocha + "[[experiment]]\nname = \"a\"\n[experiment.figure]\ny = \"theta\"\n", nil,
+			"x.toml:2:1: experiment a: figure.y = \"theta\" has nothing to show: run.theta_every must be at least 1"},
+		{"theta never", "[run]\ntheta_every = -1\n" + mocha, nil,
+			"x.toml:2:15: run.theta_every = -1: must not be negative"},
 		{"value out of range by override", mocha, []string{"faults.drop_probability=1.4"},
 			"--set faults.drop_probability=1.4: must be in [0, 1]"},
 		{"unknown key", "[faults]\n  drop_probabilty = 0.1\n" + mocha, nil,

@@ -47,7 +47,20 @@ func (p *plan) expand(base *config.Node) (Experiment, config.Errors) {
 			e.Jobs = append(e.Jobs, job)
 		}
 	})
+	if len(problems) == 0 && p.figure != nil && p.figure.Y == "theta" && !e.measured() {
+		problems.Add(p.at, fmt.Sprintf("experiment %s: figure.y = \"theta\" has nothing to show: run.theta_every must be at least 1", p.name))
+	}
 	return e, problems
+}
+
+// measured reports whether any run measures theta.
+func (e *Experiment) measured() bool {
+	for i := range e.Jobs {
+		if e.Jobs[i].Candidates[0].Settings.Run.ThetaEvery > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // run makes the run of a method with some of its options over the settings of a

@@ -1,0 +1,161 @@
+package plots
+
+import (
+	"bytes"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// bounds is a chart of two panels: a line, a line that one panel lacks, and a
+// line with a band.
+func bounds() Chart {
+	c := Chart{File: "chart", Title: "Bound and measurement", XLabel: "rounds", YLabel: "distance",
+		Lines: []string{"bound", "other bound", "measured"}}
+	for i, rate := range []float64{0.2, 0.05} {
+		var x, bound, other, y, low, high []float64
+		for h := range 61 {
+			f := float64(h)
+			x = append(x, f)
+			bound, other = append(bound, 10*math.Exp(-rate/4*f)), append(other, 12*math.Exp(-rate/8*f))
+			y = append(y, 3*math.Exp(-rate*f))
+			low, high = append(low, y[h]*0.7), append(high, y[h]*(1+f/30))
+		}
+		p := ChartPanel{Title: []string{"fast", "slow"}[i], Lines: []ChartLine{{X: x, Y: bound}, {X: x, Y: other}, {X: x, Y: y, Low: low, High: high}}}
+		if i == 1 {
+			p.Lines[1] = ChartLine{}
+		}
+		c.Panels = append(c.Panels, p)
+	}
+	return c
+}
+
+func TestChartPicture(t *testing.T) {
+	p, err := DrawChart(bounds())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if err := p.writePNG(&got, goldenDPI); err != nil {
+		t.Fatal(err)
+	}
+	golden := filepath.Join("testdata", "chart_golden.png")
+	if *regenerate {
+		if err := os.WriteFile(golden, got.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	text, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := png.Decode(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, err := png.Decode(&got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if share := differing(have, want); share > 1e-3 {
+		t.Errorf("%.2g of the pixels differ from %s; -regenerate if it is right", share, golden)
+	}
+}
+
+// The line of a chart is the given one, not a mean of its band, and the band is
+// what was given.
+func TestChartDrawsWhatItIsGiven(t *testing.T) {
+	three := []curve{
+		{x: []float64{0, 1}, y: []float64{0, -1}}, {x: []float64{0, 1}, y: []float64{2, 0.5}}, {x: []float64{0, 1}, y: []float64{2.5, 4}},
+	}
+	b := newBand(three, 9, -9, ofThree)
+	want := band{x: []float64{0, 1}, mean: []float64{2, 0.5}, low: []float64{0, -1}, high: []float64{2.5, 4}}
+	if d := cmp.Diff(want, b, cmp.AllowUnexported(band{})); d != "" {
+		t.Error(d)
+	}
+	dir := t.TempDir()
+	names, err := SaveChart(dir, bounds())
+	if err != nil || len(names) != 2 || names[0] != "chart.png" || names[1] != "chart.svg" {
+		t.Fatalf("files %v, %v", names, err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "chart.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{">bound<", ">other bound<", ">measured<", ">rounds<", ">distance<", ">fast<", ">slow<"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the SVG has no %s", want)
+		}
+	}
+}
+
+func TestChartRefuses(t *testing.T) {
+	for _, c := range []struct {
+		change func(*Chart)
+		want   string
+	}{
+		{func(c *Chart) { c.Panels[1].Lines = c.Panels[1].Lines[:2] }, `chart "chart": panel 2 has 2 lines: must have 3`},
+		{func(c *Chart) { c.Panels[0].Lines[0].Y = c.Panels[0].Lines[0].Y[:5] }, `line "bound" has 5 values: must have one for each of 61 places`},
+		{func(c *Chart) { c.Panels[0].Lines[2].Low = nil }, `line "measured" has 0 values`},
+		{func(c *Chart) { c.Panels[0].Lines[0].Y[3] = math.NaN() }, `line "bound" is NaN at place 3: must be a number`},
+		{func(c *Chart) { c.Panels[0].Lines[0].Y[3] = math.Inf(1) }, `line "bound" is +Inf at place 3: must be a number`},
+		{func(c *Chart) { c.Panels = nil }, `chart "chart": has no panel`},
+	} {
+		chart := bounds()
+		c.change(&chart)
+		if _, err := DrawChart(chart); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want %s", err, c.want)
+		}
+		if _, err := SaveChart(t.TempDir(), chart); err == nil {
+			t.Error("it was drawn all the same")
+		}
+	}
+}
+
+// A distribution: median, quartiles, 5 and 95 % of 0, 1, ..., 20, and between
+// values where there is none.
+func TestBandOfADistribution(t *testing.T) {
+	var curves []curve
+	for i := 20; i >= 0; i-- {
+		curves = append(curves, curve{x: []float64{0, 1}, y: []float64{float64(i), 0}})
+	}
+	b := newBand(curves, 9, -9, ofQuantiles)
+	if b.low[0] != 1 || b.lower[0] != 5 || b.mean[0] != 10 || b.upper[0] != 15 || b.high[0] != 19 {
+		t.Errorf("5, 25, 50, 75, 95 %% are %g, %g, %g, %g, %g; want 1, 5, 10, 15, 19", b.low[0], b.lower[0], b.mean[0], b.upper[0], b.high[0])
+	}
+	for _, c := range []struct {
+		values      []float64
+		share, want float64
+	}{{[]float64{3}, 0.95, 3}, {[]float64{1, 2}, 0.25, 1.25}, {[]float64{1, 2, 4}, 1, 4}, {[]float64{1, 2, 4}, 0, 1}, {[]float64{1, 2, 4}, 0.75, 3}} {
+		if got := quantile(c.values, c.share); got != c.want {
+			t.Errorf("%g of %v is %g, want %g", c.share, c.values, got, c.want)
+		}
+	}
+}
+
+// Each device has a curve of its own; rounds that were not measured are skipped,
+// and all that were are shown.
+func TestThetasOfDevices(t *testing.T) {
+	e := thetas()
+	m, err := newModel(e.fig, e.runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(m.panels) != 2 || len(m.panels[0].curves[0]) != 60 {
+		t.Fatalf("%d panels, %d curves; want 2 and 20 devices under 3 seeds", len(m.panels), len(m.panels[0].curves[0]))
+	}
+	c := m.panels[0].curves[0][0]
+	if len(c.x) != 19 || c.x[0] != 2 || c.x[18] != 38 || c.y[0] != e.runs[0].Rounds[2].Thetas[0].Value {
+		t.Errorf("the first device's curve is %v %v", c.x, c.y)
+	}
+	y, _ := m.yLimits()
+	if x, ok := m.xLimits(&m.panels[0], y); !ok || x.max < 38 {
+		t.Errorf("the horizontal axis ends at %g, want all 38 rounds", x.max)
+	}
+}
