@@ -51,7 +51,7 @@ The run directory holds figures/theory-bound.png and .svg, the measured D(alpha)
 below the curve of the bound, beside all that "fedsim run" leaves; thetas.csv has
 theta of every device and round. The command fails when a curve is crossed.`,
 		Example: `  fedsim theory theory
-  fedsim theory theory --target 0.01 --seeds 20 --set faults.drop_at=upload
+  fedsim theory theory --target 0.01 --seeds 20 --set faults.strike=upload
   fedsim theory my.toml --set problem.loss=logistic --out runs/logistic-theory`,
 		Args: takes(1, 1, "one scenario, a file or the name of a shipped one"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
