@@ -20,13 +20,13 @@ const (
 type Config struct {
 	Source         string  `toml:"source" doc:"synthetic (generated), uci-har (the UCI archive, packed or unpacked) or csv (one file with a header)"`
 	Path           string  `toml:"path" doc:"the zip or folder of uci-har, the file of csv; empty for synthetic"`
-	Preset         string  `toml:"preset" doc:"human-activity, google-glass or vehicle-sensor: a generated set with the sizes of the paper's Table 3; empty: a small set, changed by [data.synthetic]"`
+	Preset         string  `toml:"preset" doc:"human-activity, google-glass or vehicle-sensor: a generated set with the sizes of the paper's Table 2; empty: a small set, changed by [data.synthetic]"`
 	Target         string  `toml:"target" doc:"what is predicted: class (labels -1 and +1, the error is the share of wrong signs) or real (any number, the error is the root mean square error; csv and synthetic, with the losses squared and absolute)"`
 	TestFraction   float64 `toml:"test_fraction" doc:"share of each task's rows held out, in [0, 1); 0 holds out none"`
 	Seed           uint64  `toml:"seed" doc:"of generation, split and skew; apart from the seed of a run, so that runs share their data"`
 	Standardize    bool    `toml:"standardize" doc:"give each feature mean 0 and variance 1 over the training rows of all tasks"`
 	Bias           bool    `toml:"bias" doc:"append a feature that is always 1"`
-	Skew           bool    `toml:"skew" doc:"thin out the training rows so that task sizes differ widely (the paper's Table 4): the largest task is kept, the others get log-uniform sizes from skew_min to their own"`
+	Skew           bool    `toml:"skew" doc:"thin out the training rows so that task sizes differ widely (the paper's Table 3): the largest task is kept, the others get log-uniform sizes from skew_min to their own"`
 	SkewMin        int     `toml:"skew_min" doc:"training rows of the smallest task of a skewed set"`
 	DevicesPerTask int     `toml:"devices_per_task" doc:"devices that the training rows of every task are dealt out to (paper, remark 4)"`
 	PositiveClass  string  `toml:"positive_class" doc:"uci-har: the activity whose label is +1; all others are -1"`
@@ -67,7 +67,7 @@ func Defaults() Config {
 		TestFraction:   defaultTestFraction,
 		Seed:           1,
 		DevicesPerTask: 1,
-		SkewMin:        3, // the smallest task of HA-Skew, Table 4
+		SkewMin:        3, // the smallest task of HA-Skew, Table 3
 		PositiveClass:  "SITTING",
 		TaskColumn:     "task",
 		LabelColumn:    "label",

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Description is a set in figures, those of the paper's Table 3 among them.
+// Description is a set in figures, those of the paper's Table 2 among them.
 // Shares and means of a set without rows are NaN.
 type Description struct {
 	Name      string

@@ -1,8 +1,8 @@
 package data
 
 // The paper's sentences on data as tests, as in mtl/paper_test.go. The sizes of
-// table:data are shown by TestPresetsMatchTable3 and TestSplitSizes, the first row
-// of table:dataskew by TestSkewMatchesTable4 (both count the tables from one more).
+// table:data (Table 2) are shown by TestPresetsMatchTable2 and TestSplitSizes, the
+// first row of table:dataskew (Table 3) by TestSkewMatchesTable3.
 
 import (
 	"math"

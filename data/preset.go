@@ -13,7 +13,7 @@ var small = SyntheticConfig{
 	Margin: 0.5, DifficultySpread: 0.3, Noise: 0.01, TargetNoise: 0.3,
 }
 
-// presets have the sizes of the paper's Table 3 ("Federated Datasets for
+// presets have the sizes of the paper's Table 2 ("Federated Datasets for
 // Empirical Study"). Their shapes are ours, found by trial so that a global, a
 // local and a multi-task model come out in the order and near the errors of
 // Table 1. Shares of positive rows: SITTING is 1801 of 10411 windows of the

@@ -9,12 +9,12 @@ import (
 
 // Skew returns a copy of the set with rows left out so that task sizes differ
 // widely, as in the paper's appendix ("Multi-Task Learning with Highly Skewed
-// Data", Table 4: 3 to 306 rows for human activity). The largest task (the
+// Data", Table 3: 3 to 306 rows for human activity). The largest task (the
 // first of equals) is kept whole. Each other one keeps a number of rows that
 // is log-uniform between smallest and its own size; the one that comes out
 // smallest keeps exactly smallest rows, or all it has. Sizes and rows are
 // drawn from (seed, Skew, task, 0). It fails when no task has more rows than
-// smallest, or smallest is not positive. With Table 3's sizes and the table's
+// smallest, or smallest is not positive. With Table 2's sizes and Table 3's
 // smallest task sizes differ by two orders of magnitude.
 func Skew(set *Set, smallest int, seed uint64) (*Set, error) {
 	if smallest < 1 {

@@ -17,7 +17,7 @@ type Split struct{ Train, Test *Set }
 // SplitSet holds out the given share of each task's rows, in [0, 1), chosen by
 // the stream (seed, Split, task, 0). Of n rows, floor((1-testFraction) n) but
 // at least one are trained on: with 0.25 that gives the 210 and 306 of the
-// paper's Table 3 for the 281 and 409 rows of the smallest and largest subject
+// paper's Table 2 for the 281 and 409 rows of the smallest and largest subject
 // of the UCI archive. Rows keep their order. It fails when a task has no rows.
 func SplitSet(set *Set, testFraction float64, seed uint64) (*Split, error) {
 	if !(testFraction >= 0 && testFraction < 1) {

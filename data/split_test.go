@@ -70,7 +70,7 @@ func TestSplitSizes(t *testing.T) {
 		fraction float64
 		train    int
 	}{
-		{281, 0.25, 210}, // the paper's smallest and largest task: Table 3 from
+		{281, 0.25, 210}, // the paper's smallest and largest task: Table 2 from
 		{409, 0.25, 306}, // UCI's subjects 8 and 25
 		{1, 0.25, 1},
 		{2, 0.25, 1},
@@ -176,10 +176,10 @@ func TestFolds(t *testing.T) {
 	})
 }
 
-// The paper's Table 4: training sizes from 3 to 306 with a standard deviation
+// The paper's Table 3: training sizes from 3 to 306 with a standard deviation
 // of 84.41 for the skewed human activity set. The log-uniform rule is ours; its
 // deviation comes within a third of the table's.
-func TestSkewMatchesTable4(t *testing.T) {
+func TestSkewMatchesTable3(t *testing.T) {
 	cfg := Defaults()
 	cfg.Preset, cfg.Skew = "human-activity", true
 	cfg.Synthetic.Features = 8 // sizes do not depend on it

@@ -55,9 +55,9 @@ func checkShape(t *testing.T, set *Set) {
 	}
 }
 
-// The paper's Table 3 gives m, d, and the smallest, largest and standard
+// The paper's Table 2 gives m, d, and the smallest, largest and standard
 // deviation of n_t, the rows trained on after the 75/25 split.
-func TestPresetsMatchTable3(t *testing.T) {
+func TestPresetsMatchTable2(t *testing.T) {
 	for _, c := range []struct {
 		preset           string
 		m, d, low, high  int

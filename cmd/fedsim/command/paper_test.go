@@ -88,37 +88,58 @@ func receiver(e ast.Expr) string {
 	return ""
 }
 
-// TestPaperPage holds docs/paper.md to the code: each package.Name on it exists,
-// as do the files it names, and it has each test by sentence.
-func TestPaperPage(t *testing.T) {
+// explained are the packages that the pages on the paper name things of.
+var explained = []string{"algorithms", "data", "devices", "experiment", "federation", "mtl", "network", "scenarios", "tables", "theory"}
+
+// TestPaperPages holds docs/paper.md and docs/theory.md to the code: each
+// package.Name on them exists, as do the files they name, and a test is never
+// named without its package. docs/paper.md has each test by sentence and those of
+// the theorems.
+func TestPaperPages(t *testing.T) {
 	page := read(t, "docs/paper.md")
 	all := map[string]declared{}
-	for _, name := range []string{"algorithms", "data", "devices", "experiment", "federation", "mtl", "network", "scenarios", "tables", "theory"} {
+	for _, name := range explained {
 		names, sentences := parsePackage(t, name)
 		all[name] = names
+		for test := range names {
+			if strings.HasPrefix(test, "TestTheorem") {
+				sentences = append(sentences, test)
+			}
+		}
 		for _, test := range sentences {
 			if !strings.Contains(page, "`"+name+"."+test+"`") {
-				t.Errorf("docs/paper.md does not have the test by sentence %s.%s", name, test)
+				t.Errorf("docs/paper.md does not have the test %s.%s", name, test)
 			}
 		}
 	}
-	found := 0
+	if found := namesExist(t, "docs/paper.md", page, all); found < 200 {
+		t.Errorf("only %d names were found on docs/paper.md", found)
+	}
+	namesExist(t, "docs/theory.md", read(t, "docs/theory.md"), all)
+}
+
+// namesExist checks what a page names, and returns how many package.Names it has.
+func namesExist(t *testing.T, path, page string, all map[string]declared) (found int) {
+	t.Helper()
 	for _, m := range regexp.MustCompile("`([a-z]+)\\.([A-Z][A-Za-z0-9_.]*)`").FindAllStringSubmatch(page, -1) {
 		found++
 		if names, ok := all[m[1]]; !ok || !names[m[2]] {
-			t.Errorf("docs/paper.md names %s.%s, which does not exist", m[1], m[2])
+			t.Errorf("%s names %s.%s, which does not exist", path, m[1], m[2])
 		}
 	}
-	if found < 200 {
-		t.Errorf("only %d names were found on the page", found)
-	}
-	for _, m := range regexp.MustCompile("`(scenarios/[a-z0-9-]+\\.toml)`|\\]\\(([a-z]+\\.md)\\)").FindAllStringSubmatch(page, -1) {
-		path := m[1]
-		if path == "" {
-			path = "docs/" + m[2]
-		}
-		if _, err := os.Stat(filepath.Join(root, path)); err != nil {
-			t.Errorf("docs/paper.md points to %s: %v", path, err)
+	for _, m := range regexp.MustCompile("(?:`([a-z]+)\\.)?\\b(Test[A-Z]\\w*)").FindAllStringSubmatch(page, -1) {
+		if m[1] == "" {
+			t.Errorf("%s names the test %s without its package", path, m[2])
 		}
 	}
+	for _, m := range regexp.MustCompile("`(scenarios/[a-z0-9-]+\\.toml)`|\\]\\(([a-z./]+\\.(?:md|go))\\)").FindAllStringSubmatch(page, -1) {
+		file := m[1]
+		if file == "" {
+			file = filepath.Join("docs", m[2])
+		}
+		if _, err := os.Stat(filepath.Join(root, file)); err != nil {
+			t.Errorf("%s points to %s: %v", path, file, err)
+		}
+	}
+	return found
 }
