@@ -341,7 +341,7 @@ func TestRecouple(t *testing.T) {
 			}
 			// It still finds the optimum, of the new problem.
 			best := evaluate(a, p, next).Primal
-			optimum := p.Optimize(testPool, next, nil, 1e-6, 10_000).Lower()
+			optimum := p.Optimize(t.Context(), testPool, next, nil, 1e-6, 10_000).Lower()
 			for h := range 1000 {
 				round(a, p, 30+h, NoLimit, nil)
 				if h%10 == 9 {
@@ -360,7 +360,7 @@ func TestRecouple(t *testing.T) {
 // each takes part now and then).
 func TestCoupledOptimum(t *testing.T) {
 	everyMethod(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
-		optimum := p.Optimize(testPool, c, nil, 1e-6, 10_000).Lower()
+		optimum := p.Optimize(t.Context(), testPool, c, nil, 1e-6, 10_000).Lower()
 		a := start(t, name, p, c, func(o Options) {
 			switch o := o.(type) {
 			case *MbSDCAOptions:

@@ -40,7 +40,7 @@ func onLoss(t testing.TB, loss string, change func(*mtl.Config)) (*mtl.Problem, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := p.LearnCoupling(testPool, cfg.WarmOmega, cfg.WarmFloor, 1e-3, 1000)
+	c, err := p.LearnCoupling(t.Context(), testPool, cfg.WarmOmega, cfg.WarmFloor, 1e-3, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestEveryMethodUnderEveryLoss(t *testing.T) {
 			change func(*mtl.Config)
 		}{{"mean", tiedToMean}, {"learnt", learnt}, {"gamma", damped}} {
 			p, c := onLoss(t, loss, tie.change)
-			optimum := p.Optimize(testPool, c, nil, 1e-10, 100_000)
+			optimum := p.Optimize(t.Context(), testPool, c, nil, 1e-10, 100_000)
 			if optimum.RelativeGap > 1e-10 {
 				t.Fatalf("%s, %s: the optimum is certified to %g only", loss, tie.name, optimum.RelativeGap)
 			}

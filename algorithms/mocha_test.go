@@ -15,7 +15,7 @@ func TestMOCHASolvesOneDeviceInOneRound(t *testing.T) {
 		a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 4000 })
 		round(a, p, 0, NoLimit, nil)
 		v := evaluate(a, p, c)
-		exact := p.Optimize(testPool, c, nil, 1e-9, 10_000)
+		exact := p.Optimize(t.Context(), testPool, c, nil, 1e-9, 10_000)
 		if math.Abs(v.Primal-exact.Primal) > 1e-7*exact.Primal || v.Gap > 1e-7*v.Primal {
 			t.Errorf("%s: P = %v with a gap of %g after a round of 4000 epochs, the optimum is %v", p.Config.Regularizer, v.Primal, v.Gap, exact.Primal)
 		}

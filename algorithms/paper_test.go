@@ -213,7 +213,7 @@ func TestTheorem1AndCorollaryForEveryCourse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			optimum := p.Optimize(testPool, c, nil, 1e-12, 20_000)
+			optimum := p.Optimize(t.Context(), testPool, c, nil, 1e-12, 20_000)
 			a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 }).(*MOCHA)
 			at := evaluate(a, p, c).Dual
 			distance, bars := []float64{at + optimum.Lower()}, []float64(nil)
@@ -305,7 +305,7 @@ func TestRemark2CoCoAIsMOCHAOfOneTheta(t *testing.T) {
 func TestRemark3GammaOneIsBest(t *testing.T) {
 	rounds := func(epochs, gamma float64) int {
 		p, c := randomProblem(t, func(c *mtl.Config) { learnt(c); c.Gamma = gamma }, nil, 9, 14, 5, 30, 8, 21)
-		optimum := p.Optimize(testPool, c, nil, 1e-7, 10_000).Lower()
+		optimum := p.Optimize(t.Context(), testPool, c, nil, 1e-7, 10_000).Lower()
 		a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = epochs })
 		for h := range 3000 {
 			round(a, p, h, NoLimit, nil)

@@ -94,7 +94,7 @@ type runner struct {
 
 func newRunner(ctx context.Context, cancel context.CancelCauseFunc, o Options, mostRecorded int) *runner {
 	r := &runner{options: o, pool: parallel.NewPool(o.Workers), ctx: ctx, cancel: cancel, mostRecorded: mostRecorded}
-	r.prepare.pool = r.pool
+	r.prepare.ctx, r.prepare.pool = ctx, r.pool
 	return r
 }
 
@@ -191,7 +191,7 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string) (*f
 			return &replay{recording: rec}, nil
 		}
 	}
-	plan.Optimum = p.optimum
+	plan.Optimum, plan.Constant = p.optimum, p.constant
 	f, err := federation.New(federation.Setup{
 		Config: s.Federation, Devices: s.Devices, Network: s.Network, Faults: s.Faults, Plan: plan,
 		Problem: p.problem, Coupling: p.coupling, Factory: factory, Options: run.Options,

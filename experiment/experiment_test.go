@@ -182,6 +182,24 @@ func TestCancellation(t *testing.T) {
 	}
 }
 
+// The context also ends the search for a reference optimum, which may take longer
+// than the runs.
+func TestCancellationOfPreparations(t *testing.T) {
+	e := parse(t, "[methods.mocha]")
+	problem := &e[0].Jobs[0].Candidates[0].Settings.Problem
+	problem.OptimumGap, problem.OptimumSweeps = -1, math.MaxInt // never done
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	runs, err := gather(ctx, e, Options{Progress: func(p Progress) {
+		if p.Phase == "preparing" {
+			time.AfterFunc(50*time.Millisecond, cancel)
+		}
+	}})
+	if len(runs) != 0 || !Interrupted(err) {
+		t.Errorf("%d runs, error %v", len(runs), err)
+	}
+}
+
 // A run that stalls is handed on with the reason, and the others go on.
 func TestStalledRunsAreHandedOn(t *testing.T) {
 	runs := mustGather(t, parse(t, `

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"sync"
@@ -17,11 +18,14 @@ type prepared struct {
 	problem    *mtl.Problem
 	coupling   mtl.Coupling
 	optimum    float64 // P*; NaN when none is asked for
+	constant   float64 // R(0) under the coupling of the optimum
 	optimumGap float64
 }
 
-// preparer makes each of its products once, whoever asks first.
+// preparer makes each of its products once, whoever asks first. When its context
+// ends it fails with the context's error.
 type preparer struct {
+	ctx      context.Context
 	pool     *parallel.Pool
 	splits   memo[data.Config, *data.Split]
 	problems memo[problemKey, *prepared]
@@ -65,25 +69,30 @@ func (p *preparer) solve(key problemKey, split *data.Split) (*prepared, error) {
 		return nil, err
 	}
 	out := &prepared{problem: problem, optimum: math.NaN(), optimumGap: math.NaN()}
-	if out.coupling, err = problem.LearnCoupling(p.pool, cfg.WarmOmega, cfg.WarmFloor, warmGap, 10_000); err != nil {
+	if out.coupling, err = problem.LearnCoupling(p.ctx, p.pool, cfg.WarmOmega, cfg.WarmFloor, warmGap, 10_000); err != nil {
 		return nil, fmt.Errorf("learning the coupling: %w", err)
 	}
 	if cfg.OptimumSweeps == 0 {
 		return out, nil
 	}
 	if key.outer == 1 {
-		o := problem.Optimize(p.pool, out.coupling, nil, cfg.OptimumGap, cfg.OptimumSweeps)
-		out.optimum, out.optimumGap = o.Lower(), o.RelativeGap
-		return out, nil
+		o := problem.Optimize(p.ctx, p.pool, out.coupling, nil, cfg.OptimumGap, cfg.OptimumSweeps)
+		out.measure(o)
+		return out, p.ctx.Err()
 	}
 	// The whole method is measured against where alternation leads: several
 	// times as many outer iterations, each solved centrally.
-	o, err := problem.AlternatingOptimum(p.pool, out.coupling, 5*key.outer, max(cfg.OptimumGap, alternatingGap), cfg.OptimumSweeps)
+	o, err := problem.AlternatingOptimum(p.ctx, p.pool, out.coupling, 5*key.outer, max(cfg.OptimumGap, alternatingGap), cfg.OptimumSweeps)
 	if err != nil {
 		return nil, fmt.Errorf("computing the reference optimum: %w", err)
 	}
-	out.optimum, out.optimumGap = o.Lower(), o.RelativeGap
+	out.measure(o)
 	return out, nil
+}
+
+// measure makes o what sub-optimality is measured against.
+func (p *prepared) measure(o *mtl.Optimum) {
+	p.optimum, p.constant, p.optimumGap = o.Lower(), o.Constant, o.RelativeGap
 }
 
 // memo computes a value for each key once; others who ask wait for it.

@@ -92,8 +92,8 @@ func (r *runner) compare(j *job, runs []results.Run, target float64) (*Compariso
 	if target == 0 {
 		target = constants.N / 1000
 	}
-	// P* lies within optimumGap |P| above optimum = -D(a) of the central solver.
-	open := math.Abs(p.optimum) * p.optimumGap / (1 - p.optimumGap)
+	// P* lies within optimumGap |P - R(0)| above optimum = -D(a) of the central solver.
+	open := math.Abs(p.optimum-p.constant) * p.optimumGap / (1 - p.optimumGap)
 	if !(open <= target/100) {
 		return nil, config.Problem{Key: "problem.optimum_gap", Value: p.problem.Config.OptimumGap,
 			Want: fmt.Sprintf("must be smaller, or problem.optimum_sweeps larger: D* is known to %.2g, and a target of %.2g needs %.2g", open, target, target/100)}

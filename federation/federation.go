@@ -46,6 +46,13 @@ type Plan struct {
 	MaxTime    float64 // virtual seconds after which no round begins; 0: none
 	StopAt     float64 // sub-optimality at which the run ends; 0: none
 	Optimum    float64 // P*; NaN when it is not known
+	Constant   float64 // R(0) of the optimum's coupling: a sub-optimality is a share of |P* - R(0)|
+}
+
+// suboptimality returns (P - P*) / |P* - R(0)|. Terms in Omega alone are no part of
+// the scale: with them |P*| may come near zero, and is nothing to divide by.
+func (p *Plan) suboptimality(primal float64) float64 {
+	return (primal - p.Optimum) / math.Abs(p.Optimum-p.Constant)
 }
 
 // Outcome is what a run leaves.
@@ -272,7 +279,7 @@ func (f *Federation) evaluate(r results.Round) results.Round {
 	o := f.objective()
 	r.Primal, r.Dual, r.Gap = o.Primal, o.Dual, o.Gap
 	r.TrainError, r.TestError = o.TrainError, o.TestError
-	r.Suboptimality = (o.Primal - f.setup.Plan.Optimum) / math.Abs(f.setup.Plan.Optimum)
+	r.Suboptimality = f.setup.Plan.suboptimality(o.Primal)
 	return r
 }
 

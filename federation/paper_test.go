@@ -91,7 +91,7 @@ func untilSuboptimality(t *testing.T, target float64, most int, change func(*Set
 		if err != nil {
 			t.Fatal(err)
 		}
-		optimum := s.Problem.Optimize(s.Pool, c, nil, 1e-8, 20_000)
+		optimum := s.Problem.Optimize(t.Context(), s.Pool, c, nil, 1e-8, 20_000)
 		s.Plan = Plan{Outer: 1, Rounds: most, EvalEvery: 1, StopAt: target, Optimum: optimum.Lower()}
 		change(s)
 	}))

@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"fedsim/algorithms"
+	"fedsim/mtl"
 	"fedsim/results"
 )
 
 // optimum returns a certified lower bound on the minimum of a setup's problem.
 func optimum(s Setup) float64 {
-	return s.Problem.Optimize(s.Pool, s.Coupling, nil, 1e-8, 10_000).Lower()
+	return s.Problem.Optimize(context.Background(), s.Pool, s.Coupling, nil, 1e-8, 10_000).Lower()
 }
 
 // A run ends at the first evaluated round that is good enough; rounds that were
@@ -44,6 +45,26 @@ func TestStopAtSuboptimality(t *testing.T) {
 				t.Errorf("round %d: P = %g when every %d rounds are evaluated", h, r.Primal, every)
 			} else if evaluated && r.Primal != whole.Rounds[h].Primal {
 				t.Errorf("round %d: P = %g, want %g", h, r.Primal, whole.Rounds[h].Primal)
+			}
+		}
+	}
+}
+
+// Terms in Omega alone, which the graphical regulariser adds to P, change nothing
+// of a sub-optimality: not even where they bring P* to zero.
+func TestSuboptimalityLeavesOutTheTermsInOmegaAlone(t *testing.T) {
+	base := world(t, "mocha", WaitForAll, func(s *Setup) { s.Plan.Rounds = 30 })
+	base.Plan.Optimum = optimum(base)
+	plain := run(t, base)
+	for _, constant := range []float64{-base.Plan.Optimum, -5, 2} {
+		shifted := base
+		shifted.Coupling = mtl.Shifted{Coupling: base.Coupling, Constant: constant}
+		shifted.Plan.Optimum, shifted.Plan.Constant = base.Plan.Optimum+constant, constant
+		for h, r := range run(t, shifted).Rounds {
+			want := plain.Rounds[h].Suboptimality
+			if math.Abs(r.Suboptimality-want) > 1e-12*(1+want) || math.Abs(r.Primal-constant-plain.Rounds[h].Primal) > 1e-12 {
+				t.Fatalf("with %g added to R, round %d: sub-optimality %g, P = %g; want %g and %g more than %g",
+					constant, h, r.Suboptimality, r.Primal, want, constant, plain.Rounds[h].Primal)
 			}
 		}
 	}

@@ -256,7 +256,7 @@ func TestOptimaAgreeWithAGenericSolver(t *testing.T) {
 					}
 					p := mustProblem(t, cfg, split)
 					c := r.coupling(t, p)
-					o := p.Optimize(testPool, c, nil, 1e-9, 20_000)
+					o := p.Optimize(t.Context(), testPool, c, nil, 1e-9, 20_000)
 					if o.RelativeGap > 1e-9 || o.Gap < -1e-12 {
 						t.Fatalf("relative gap %g after %d sweeps", o.RelativeGap, o.Sweeps)
 					}

@@ -28,12 +28,12 @@ func TestSDCAClosesTheGapOfEveryLoss(t *testing.T) {
 			p := mustProblem(t, cfg, split)
 			c := mustStart(t, p)
 			for _, sweeps := range []int{0, 1, 2, 3, 10} {
-				o := p.Optimize(testPool, c, nil, 0, sweeps)
+				o := p.Optimize(t.Context(), testPool, c, nil, 0, sweeps)
 				if !(o.Gap >= -1e-12*o.Primal) || math.IsInf(o.Gap, 0) {
 					t.Errorf("%s, real %t: gap %g after %d sweeps", name, real, o.Gap, sweeps)
 				}
 			}
-			o := p.Optimize(testPool, c, nil, 1e-8, 2000)
+			o := p.Optimize(t.Context(), testPool, c, nil, 1e-8, 2000)
 			if o.RelativeGap > 1e-8 {
 				t.Errorf("%s, real %t: relative gap %g after %d sweeps, want 1e-8", name, real, o.RelativeGap, o.Sweeps)
 			}
@@ -93,7 +93,7 @@ func TestSquaredLossIsRidgeRegression(t *testing.T) {
 			cfg := Defaults()
 			cfg.Loss, cfg.Regularizer, cfg.Lambda, cfg.LossScaling = LossSquared, RegIndependent, lambda, scaling
 			p := mustProblem(t, cfg, split)
-			o := p.Optimize(testPool, mustStart(t, p), nil, 0, 300)
+			o := p.Optimize(t.Context(), testPool, mustStart(t, p), nil, 0, 300)
 			want := 0.0 // P of the closed form
 			for k := range split.Train.Tasks {
 				task := &split.Train.Tasks[k]

@@ -1,6 +1,7 @@
 package mtl
 
 import (
+	"context"
 	"errors"
 	"math"
 
@@ -14,11 +15,16 @@ import (
 // duality gap: the minimum of P lies in [Primal - Gap, Primal].
 type Optimum struct {
 	Objective
-	RelativeGap float64 // Gap / |Primal - R(0)|: R(0) are the terms in Omega alone, mostly none
+	Constant    float64 // R(0), the terms in Omega alone: mostly none
+	RelativeGap float64 // Gap / |Primal - Constant|
 	Sweeps      int
 	Duals       *Duals
 	W           data.Matrix
-	scale       float64 // |Primal - R(0)|
+}
+
+// scale returns |P - R(0)|, what gaps and gains are measured in.
+func (o *Optimum) scale() float64 {
+	return math.Max(math.Abs(o.Primal-o.Constant), math.SmallestNonzeroFloat64)
 }
 
 // Lower returns -D(a), the certified lower bound on the minimum of P. Measured
@@ -30,11 +36,12 @@ func (o *Optimum) Lower() float64 { return -o.Dual }
 // local step (sigma' = 1 suffices when devices move one at a time), until the
 // duality gap is at most gap |P| or after so many sweeps over all rows, where P is
 // counted without the terms in Omega alone. start may hold dual variables to
-// start from, or be nil.
+// start from, or be nil. When ctx ends, it stops after the sweep under way, with
+// the gap that it has then.
 //
 // Between two sweeps over all rows it makes several over those rows alone that
 // moved in the last: with a hinge most rows sit at a bound and stay there.
-func (p *Problem) Optimize(pool *parallel.Pool, c Coupling, start *Duals, gap float64, sweeps int) *Optimum {
+func (p *Problem) Optimize(ctx context.Context, pool *parallel.Pool, c Coupling, start *Duals, gap float64, sweeps int) *Optimum {
 	o := &Optimum{Duals: p.NewDuals(), W: p.NewWeights()}
 	if start != nil {
 		for k := range start.Alpha {
@@ -43,18 +50,18 @@ func (p *Problem) Optimize(pool *parallel.Pool, c Coupling, start *Duals, gap fl
 		p.Recompute(o.Duals)
 	}
 	s := newSweeper(p, c, o.Duals)
-	constant := c.Value(&o.W, nil) // W is still 0
+	o.Constant = c.Value(&o.W, nil) // W is still 0
 	check := 1
 	for {
-		if o.Sweeps == check || o.Sweeps >= sweeps {
+		over := o.Sweeps >= sweeps || ctx.Err() != nil
+		if o.Sweeps == check || over {
 			// A check costs about half a sweep over all rows, or a sixth of all that
 			// belongs to one: look often at first, every other time later.
 			p.Recompute(o.Duals)
 			c.Primal(&o.W, &o.Duals.V)
 			o.Objective = p.Evaluate(pool, c, &o.W, &o.Duals.V, o.Duals.Alpha)
-			o.scale = math.Max(math.Abs(o.Primal-constant), math.SmallestNonzeroFloat64)
-			o.RelativeGap = o.Gap / o.scale
-			if o.RelativeGap <= gap || o.Sweeps >= sweeps {
+			o.RelativeGap = o.Gap / o.scale()
+			if o.RelativeGap <= gap || over {
 				return o
 			}
 			check += 2
@@ -138,15 +145,18 @@ func (s *sweeper) end(k int) {
 // Omega = I/m, as the paper's Algorithm 1 does across devices: each W step to
 // the relative gap, the last Omega step with floor mixed in and the earlier ones
 // with Config.OmegaFloor. It returns Start's coupling for outer = 0 or a fixed
-// Omega.
-func (p *Problem) LearnCoupling(pool *parallel.Pool, outer int, floor, gap float64, sweeps int) (Coupling, error) {
+// Omega. When ctx ends so does it, with ctx's error.
+func (p *Problem) LearnCoupling(ctx context.Context, pool *parallel.Pool, outer int, floor, gap float64, sweeps int) (Coupling, error) {
 	c, err := p.Regularizer.Start(p.Tasks())
 	if err != nil {
 		return nil, err
 	}
 	var start *Duals
 	for i := range outer {
-		o := p.Optimize(pool, c, start, gap, sweeps)
+		o := p.Optimize(ctx, pool, c, start, gap, sweeps)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		mixed := p.Config.OmegaFloor
 		if i == outer-1 {
 			mixed = floor
@@ -169,8 +179,8 @@ func (p *Problem) LearnCoupling(pool *parallel.Pool, outer int, floor, gap float
 // gap relative to P, counted as in Optimize. A W step is solved to a tenth of what the one before it has
 // gained, the last one to gap. It returns the last W step, whose primal objective
 // is the lowest of all, with RelativeGap set to the last gain: alternation has no
-// certificate.
-func (p *Problem) AlternatingOptimum(pool *parallel.Pool, c Coupling, outer int, gap float64, sweeps int) (*Optimum, error) {
+// certificate. When ctx ends so does it, with ctx's error.
+func (p *Problem) AlternatingOptimum(ctx context.Context, pool *parallel.Pool, c Coupling, outer int, gap float64, sweeps int) (*Optimum, error) {
 	var start *Duals
 	before, gain := math.Inf(1), math.Inf(1)
 	for i := 1; ; i++ {
@@ -178,13 +188,16 @@ func (p *Problem) AlternatingOptimum(pool *parallel.Pool, c Coupling, outer int,
 		if i == outer {
 			accuracy = gap
 		}
-		o := p.Optimize(pool, c, start, accuracy, sweeps)
-		gain = (before - o.Primal) / o.scale
+		o := p.Optimize(ctx, pool, c, start, accuracy, sweeps)
+		gain = (before - o.Primal) / o.scale()
 		before, start = o.Primal, o.Duals
 		if i >= outer || gain <= gap {
-			o = p.Optimize(pool, c, start, gap, sweeps)
+			o = p.Optimize(ctx, pool, c, start, gap, sweeps)
 			o.RelativeGap = gain
-			return o, nil
+			return o, ctx.Err()
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
 		next, err := p.Regularizer.Update(&o.W, p.Config.OmegaFloor)
 		if errors.Is(err, ErrFixed) {

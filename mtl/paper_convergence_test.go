@@ -272,7 +272,7 @@ func TestLemmaSmoothLossesGainAShareOfTheGap(t *testing.T) {
 			if fallen := at - dualAt(p, f.c, moved); fallen < s*gap {
 				t.Errorf("%s: D has fallen by %v, want at least %v", f.name, fallen, s*gap)
 			}
-			if o := p.Optimize(testPool, f.c, nil, 1e-8, 20_000); gap < at+o.Lower()-1e-6 {
+			if o := p.Optimize(t.Context(), testPool, f.c, nil, 1e-8, 20_000); gap < at+o.Lower()-1e-6 {
 				t.Errorf("%s: a gap of %v, but D(alpha) - D* = %v", f.name, gap, at+o.Lower())
 			}
 		}
@@ -311,7 +311,7 @@ func TestLemmaLipschitzLossesBoundJ(t *testing.T) {
 func TestInitialDistanceIsAtMostTheNumberOfRows(t *testing.T) {
 	eachPaperLoss(t, func(t *testing.T, p *Problem) {
 		for _, f := range formulations(t) {
-			o := p.Optimize(testPool, f.c, nil, 1e-6, 20_000)
+			o := p.Optimize(t.Context(), testPool, f.c, nil, 1e-6, 20_000)
 			if distance, n := dualAt(p, f.c, p.NewDuals())+o.Lower(), p.Train.Rows(); distance <= 0 || distance > float64(n) {
 				t.Errorf("%s: D(0) - D* = %v, n = %d", f.name, distance, n)
 			}
@@ -436,7 +436,7 @@ func TestAlternatingStepsConverge(t *testing.T) {
 			last, gain := math.Inf(1), 0.0
 			var d *Duals
 			for i := range 40 {
-				o := p.Optimize(testPool, c, d, 1e-9, 20_000)
+				o := p.Optimize(t.Context(), testPool, c, d, 1e-9, 20_000)
 				const slack = 1e-7 // of the W step's accuracy and of the floor
 				if o.Primal > last+slack*(1+math.Abs(last)) {
 					t.Fatalf("W step %d: P = %v after %v", i, o.Primal, last)

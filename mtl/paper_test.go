@@ -126,10 +126,10 @@ func TestObservation2WStepDependsOnDataAndStructure(t *testing.T) {
 	p := paperProblem(t, nil)
 	other := mustProblem(t, p.Config, randomSplit(32, paperFeatures, 8, 12, 6, 9))
 	all := formulations(t)
-	first := p.Optimize(testPool, all[1].c, nil, 1e-6, 5000)
+	first := p.Optimize(t.Context(), testPool, all[1].c, nil, 1e-6, 5000)
 	for what, o := range map[string]*Optimum{
-		"other data":  other.Optimize(testPool, all[1].c, nil, 1e-6, 5000),
-		"other Omega": p.Optimize(testPool, all[2].c, nil, 1e-6, 5000),
+		"other data":  other.Optimize(t.Context(), testPool, all[1].c, nil, 1e-6, 5000),
+		"other Omega": p.Optimize(t.Context(), testPool, all[2].c, nil, 1e-6, 5000),
 	} {
 		distance := moveBy(&o.W, -1, &first.W)
 		if d := dot(&distance, &distance); d < 1e-4*dot(&first.W, &first.W) {
@@ -231,7 +231,7 @@ func TestDualBoundsThePrimal(t *testing.T) {
 func TestDualMeetsThePrimalAtTheOptimum(t *testing.T) {
 	eachPaperLoss(t, func(t *testing.T, p *Problem) {
 		for _, f := range formulations(t) {
-			o := p.Optimize(testPool, f.c, nil, 1e-9, 20_000)
+			o := p.Optimize(t.Context(), testPool, f.c, nil, 1e-9, 20_000)
 			if gap := primalAt(p, f.c, &o.W) + dualAt(p, f.c, o.Duals); gap > 1e-7*(1+math.Abs(o.Primal)) || gap < -1e-10 {
 				t.Errorf("%s: P + D = %g at P = %g", f.name, gap, o.Primal)
 			}

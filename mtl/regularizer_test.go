@@ -524,11 +524,11 @@ func TestAlternationNeverIncreasesTheObjective(t *testing.T) {
 				var start *Duals
 				before, first := math.Inf(1), 0.0
 				for h := range steps {
-					o := p.Optimize(testPool, c, start, 1e-10, 20_000)
+					o := p.Optimize(t.Context(), testPool, c, start, 1e-10, 20_000)
 					if o.RelativeGap > 1e-10 || o.Gap < -1e-12 {
 						t.Fatalf("step %d: W is solved to a relative gap of %g", h, o.RelativeGap)
 					}
-					slack := 1e-9 * (o.scale + math.Abs(o.Primal))
+					slack := 1e-9 * (o.scale() + math.Abs(o.Primal))
 					if o.Primal > before+slack {
 						t.Errorf("W step %d: P rose from %.12g to %.12g", h, before, o.Primal)
 					}

@@ -145,7 +145,7 @@ func TestRowsOfZerosCloseTheGap(t *testing.T) {
 		cfg.Loss, cfg.LossScaling, cfg.Lambda = name, Sum, 0.5
 		p := mustProblem(t, cfg, split)
 		c := Identity{M: 2, Scale: 1}
-		full := p.Optimize(testPool, c, nil, 1e-9, 2000)
+		full := p.Optimize(t.Context(), testPool, c, nil, 1e-9, 2000)
 		if full.RelativeGap > 1e-9 {
 			t.Errorf("%s: the relative gap stays at %g", name, full.RelativeGap)
 		}
@@ -159,7 +159,7 @@ func TestRowsOfZerosCloseTheGap(t *testing.T) {
 			}
 		}
 		task.X, task.Y = without, append(append([]float64(nil), task.Y[:4]...), task.Y[5:]...)
-		rest := mustProblem(t, cfg, split).Optimize(testPool, c, nil, 1e-9, 2000)
+		rest := mustProblem(t, cfg, split).Optimize(t.Context(), testPool, c, nil, 1e-9, 2000)
 		if want := rest.Primal + p.Loss.Value(0, y); !near(full.Primal, want, 1e-8) {
 			t.Errorf("%s: P* = %.12g, want %.12g", name, full.Primal, want)
 		}

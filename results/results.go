@@ -68,7 +68,7 @@ type Round struct {
 	Primal        float64 // P(W)
 	Dual          float64 // D(alpha)
 	Gap           float64 // P + D
-	Suboptimality float64 // (P - P*) / |P*|
+	Suboptimality float64 // (P - P*) / |P* - R(0)|; R(0), the terms in Omega alone, is mostly 0
 	TrainError    float64 // mean over tasks of the share of wrong signs, or of the root mean square error when Run.Real
 	TestError     float64
 	Participants  int     // devices whose update the server took

@@ -8,7 +8,7 @@ type RunConfig struct {
 	Outer      int       `toml:"outer" doc:"outer iterations; between two of them the coupling is updated, so that 1 is a single W update"`
 	EvalEvery  int       `toml:"eval_every" doc:"rounds between two evaluations of objective and errors, which cost no virtual time; the last round is always evaluated"`
 	ThetaEvery int       `toml:"theta_every" doc:"rounds between two measurements of the accuracy theta_t^h of every device's local solve (eq. localSolutionQuality2a), which cost no virtual time but an exact local solve each; written to thetas.csv. Methods without dual variables have none. 0: never"`
-	StopAt     float64   `toml:"stop_at" doc:"relative sub-optimality at which a run ends; 0: runs all its rounds"`
+	StopAt     float64   `toml:"stop_at" doc:"relative sub-optimality (P - P*)/|P* - R(0)| at which a run ends, where R(0), the terms in Omega alone, is 0 for all regularisers but \"graphical\"; 0: runs all its rounds"`
 	MaxTimeS   float64   `toml:"max_time_s" doc:"virtual seconds after which no further round begins; 0: no limit"`
 	Seeds      []uint64  `toml:"seeds" doc:"seeds of the repetitions of every run; methods are tuned on the first"`
 	Targets    []float64 `toml:"targets" doc:"relative sub-optimalities for which rounds and time are reported"`

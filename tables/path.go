@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"context"
 	"errors"
 
 	"fedsim/data"
@@ -39,8 +40,8 @@ func newPath(table *Config, model string, gap float64, base mtl.Config, train *d
 // times faster.
 const learningGap = 0.1
 
-// solve returns W for a lambda.
-func (p *path) solve(lambda float64) (*data.Matrix, error) {
+// solve returns W for a lambda, or ctx's error when that ends before.
+func (p *path) solve(ctx context.Context, lambda float64) (*data.Matrix, error) {
 	cfg := p.base
 	cfg.Lambda = lambda
 	problem, err := mtl.NewProblem(cfg, data.Split{Train: p.train, Test: &data.Set{Real: p.train.Real}})
@@ -61,7 +62,10 @@ func (p *path) solve(lambda float64) (*data.Matrix, error) {
 		if i < updates {
 			gap = max(gap, learningGap)
 		}
-		o := problem.Optimize(p.workers, coupling, start, gap, p.table.Sweeps)
+		o := problem.Optimize(ctx, p.workers, coupling, start, gap, p.table.Sweeps)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if i == 0 {
 			p.lambda, p.first = lambda, o.Duals
 		}

@@ -95,7 +95,7 @@ func slowCount(t *testing.T, model string, problem mtl.Config, lambda float64, c
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := p.Optimize(parallel.NewPool(1), coupling, nil, 1e-10, 100_000)
+	o := p.Optimize(t.Context(), parallel.NewPool(1), coupling, nil, 1e-10, 100_000)
 	for k := range fresh.Test.Tasks {
 		w := o.W.Row(0)
 		if model != Global {
@@ -150,7 +150,7 @@ func TestLooseStepsLearnTheSameCoupling(t *testing.T) {
 	workers := parallel.NewPool(1)
 	config := Defaults()
 	config.Sweeps = 100_000
-	w, err := newPath(&config, MTL, 1e-6, problem, split.Train, workers).solve(problem.Lambda)
+	w, err := newPath(&config, MTL, 1e-6, problem, split.Train, workers).solve(t.Context(), problem.Lambda)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,12 +158,12 @@ func TestLooseStepsLearnTheSameCoupling(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	coupling, err := p.LearnCoupling(workers, config.OmegaUpdates, problem.OmegaFloor, 1e-6, 100_000)
+	coupling, err := p.LearnCoupling(t.Context(), workers, config.OmegaUpdates, problem.OmegaFloor, 1e-6, 100_000)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := p.Optimize(workers, coupling, nil, 1e-6, 100_000)
-	apart, err := newPath(&config, Local, 1e-6, problem, split.Train, workers).solve(problem.Lambda)
+	o := p.Optimize(t.Context(), workers, coupling, nil, 1e-6, 100_000)
+	apart, err := newPath(&config, Local, 1e-6, problem, split.Train, workers).solve(t.Context(), problem.Lambda)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,11 +197,11 @@ func TestPathForgetsWhereItCameFrom(t *testing.T) {
 	for _, model := range []string{Global, Local} {
 		warm := newPath(&config, model, 1e-10, mtl.Defaults(), split.Train, parallel.NewPool(1))
 		for _, lambda := range []float64{1, 0.1, 1e-3, 1e-2} { // up again at the end
-			got, err := warm.solve(lambda)
+			got, err := warm.solve(t.Context(), lambda)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := newPath(&config, model, 1e-10, mtl.Defaults(), split.Train, parallel.NewPool(1)).solve(lambda)
+			want, err := newPath(&config, model, 1e-10, mtl.Defaults(), split.Train, parallel.NewPool(1)).solve(t.Context(), lambda)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -122,10 +122,7 @@ func (t *trial) test(chosen [][]Shuffle) error {
 func (t *trial) follow(model string, gap float64, train *data.Set, lambdas []float64, show func(l int, w *data.Matrix)) error {
 	p := newPath(t.table, model, gap, t.problem, train, t.pool)
 	for l, lambda := range lambdas {
-		if err := t.ctx.Err(); err != nil {
-			return err
-		}
-		w, err := p.solve(lambda)
+		w, err := p.solve(t.ctx, lambda)
 		if err != nil {
 			return err
 		}

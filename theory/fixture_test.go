@@ -152,7 +152,7 @@ func (u *update) at() float64 {
 // least returns D* from below, certified.
 func least(t testing.TB, p *mtl.Problem) float64 {
 	t.Helper()
-	o := p.Optimize(testPool, start(t, p), nil, 1e-9, 20_000)
+	o := p.Optimize(t.Context(), testPool, start(t, p), nil, 1e-9, 20_000)
 	if o.RelativeGap > 1e-9 {
 		t.Fatalf("the optimum is known to %g only", o.RelativeGap)
 	}
