@@ -29,6 +29,7 @@ type Config struct {
 	Skew           bool    `toml:"skew" doc:"thin out the training rows so that task sizes differ widely (the paper's Table 3): the largest task is kept, the others get log-uniform sizes from skew_min to their own"`
 	SkewMin        int     `toml:"skew_min" doc:"training rows of the smallest task of a skewed set"`
 	DevicesPerTask int     `toml:"devices_per_task" doc:"devices that the training rows of every task are dealt out to (paper, remark 4)"`
+	Pool           bool    `toml:"pool" doc:"all devices hold data of one task, so that one global model is learnt (paper, Table 1 and remark 4); the test error stays the mean over the tasks there were"`
 	PositiveClass  string  `toml:"positive_class" doc:"uci-har: the activity whose label is +1; all others are -1"`
 	TaskColumn     string  `toml:"task_column" doc:"csv: name of the column that names the task"`
 	LabelColumn    string  `toml:"label_column" doc:"csv: name of the column of labels, -1 and +1 or 0 and 1, or of real targets"`

@@ -27,8 +27,8 @@ func Load(cfg Config) (*Set, error) {
 
 // Prepare loads the set and makes of it what a run works on: split, then skew
 // of the training rows, then scaling fitted to the training rows alone, then
-// the bias, then the sharing of tasks among devices. The test set has one element
-// for each task.
+// the bias, then the sharing of tasks among devices, which are pooled last. The
+// test set has one element for each task of the set that was loaded.
 func Prepare(cfg Config) (*Split, error) {
 	set, err := Load(cfg)
 	if err != nil {
@@ -41,6 +41,9 @@ func Prepare(cfg Config) (*Split, error) {
 	cfg.Transform(split)
 	if split.Train, err = Share(split.Train, cfg.DevicesPerTask, cfg.Seed); err != nil {
 		return nil, err
+	}
+	if cfg.Pool {
+		split.Train, split.Test = Pool(split.Train), Pool(split.Test)
 	}
 	return split, nil
 }

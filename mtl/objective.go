@@ -12,7 +12,8 @@ import (
 // Objective is the value of a problem at one point. Dual and Gap are NaN for a
 // point without dual variables. The errors are means over tasks: of the share of
 // wrong signs, or of the root mean square error when targets are real; NaN
-// without rows.
+// without rows. TestError is the mean over the elements of the test set, which are
+// the tasks there were before pooling.
 type Objective struct {
 	Primal, Dual, Gap     float64
 	TrainError, TestError float64
@@ -27,7 +28,7 @@ func (p *Problem) Evaluate(pool *parallel.Pool, c Coupling, w, v *data.Matrix, d
 	pool.For(len(parts), func(i, _ int) {
 		if i >= devices {
 			t := i - devices
-			parts[i] = p.fit(&p.Test.Tasks[t], w.Row(t), nil)
+			parts[i] = p.fit(&p.Test.Tasks[t], w.Row(p.Test.TaskOf(t)), nil)
 			return
 		}
 		var a []float64
@@ -44,8 +45,8 @@ func (p *Problem) Evaluate(pool *parallel.Pool, c Coupling, w, v *data.Matrix, d
 	reg := c.Value(w, v)
 	o := Objective{
 		Primal: loss + reg, Dual: math.NaN(), Gap: math.NaN(),
-		TrainError: p.meanError(parts[:devices], p.TaskOf),
-		TestError:  p.meanError(parts[devices:], func(t int) int { return t }),
+		TrainError: p.meanError(parts[:devices], p.tasks, p.TaskOf),
+		TestError:  p.meanError(parts[devices:], len(p.Test.Tasks), func(t int) int { return t }),
 	}
 	if duals != nil {
 		// R*(V) = <V, W> - R(W) at W = grad R*(V).
@@ -84,14 +85,14 @@ func (p *Problem) fit(task *data.Task, w, a []float64) fit {
 	return f
 }
 
-// meanError returns the mean over tasks of the error of their rows together.
-func (p *Problem) meanError(parts []fit, taskOf func(int) int) float64 {
-	miss, rows := make([]float64, p.tasks), make([]int, p.tasks)
+// meanError returns the mean over groups of the error of their rows together.
+func (p *Problem) meanError(parts []fit, groups int, groupOf func(int) int) float64 {
+	miss, rows := make([]float64, groups), make([]int, groups)
 	for i := range parts {
-		miss[taskOf(i)] += parts[i].miss
-		rows[taskOf(i)] += parts[i].rows
+		miss[groupOf(i)] += parts[i].miss
+		rows[groupOf(i)] += parts[i].rows
 	}
-	sum, tasks := 0.0, 0
+	sum, filled := 0.0, 0
 	for t, n := range rows {
 		if n == 0 {
 			continue
@@ -101,7 +102,7 @@ func (p *Problem) meanError(parts []fit, taskOf func(int) int) float64 {
 			e = math.Sqrt(e)
 		}
 		sum += e
-		tasks++
+		filled++
 	}
-	return sum / float64(tasks) // NaN when no task has rows
+	return sum / float64(filled) // NaN when no group has rows
 }

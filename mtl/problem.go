@@ -16,7 +16,7 @@ import (
 type Problem struct {
 	Config      Config
 	Train       *data.Set // one element for each device
-	Test        *data.Set // one element for each task
+	Test        *data.Set // one element for each task; several when its tasks were pooled (Owner)
 	Loss        Loss
 	Regularizer Regularizer
 	Scale       []float64   // c of each device's rows: 1, or 1/n_t with n_t the rows of its task

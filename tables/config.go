@@ -84,6 +84,7 @@ func (t *Config) ValidateProblem(p *mtl.Config, c *config.Checker) {
 func ValidateData(d *data.Config, c *config.Checker) {
 	c.Require(d.TestFraction > 0, "test_fraction", d.TestFraction, "must be above 0 in a table, whose figures are those of held-out rows")
 	c.Require(d.DevicesPerTask == 1, "devices_per_task", d.DevicesPerTask, "must be 1 in a table, which knows tasks and no devices")
+	c.Require(!d.Pool, "pool", d.Pool, "must be false in a table, whose model \"global\" is of all tasks")
 }
 
 // distinct reports whether no value occurs twice.

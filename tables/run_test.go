@@ -342,3 +342,47 @@ func TestRunSaysWhatFailed(t *testing.T) {
 		t.Errorf("error %v, want it to open with %s", err, want)
 	}
 }
+
+// The global model of a table is what a federation learns whose devices share one
+// task, and the local models are those of one without a relation between tasks.
+func TestBaselinesAreThoseOfAFederation(t *testing.T) {
+	config := Defaults()
+	config.Sweeps = 100_000
+	workers := parallel.NewPool(1)
+	for _, model := range []string{Global, Local} {
+		cfg := tiny().Sets[0].Data
+		apart, err := data.Prepare(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Pool = model == Global
+		split, err := data.Prepare(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		problem := mtl.Defaults()
+		problem.Regularizer, problem.Lambda = mtl.RegIndependent, 0.03
+		p, err := mtl.NewProblem(problem, *split)
+		if err != nil {
+			t.Fatal(err)
+		}
+		coupling, err := p.Regularizer.Start(p.Tasks())
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := p.Optimize(t.Context(), workers, coupling, nil, 1e-10, 100_000)
+		w, err := newPath(&config, model, 1e-10, mtl.Defaults(), apart.Train, workers).solve(t.Context(), problem.Lambda)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Evaluate(workers, coupling, w, nil, nil).Primal; math.Abs(got-o.Primal) > 1e-6*o.Primal {
+			t.Errorf("%s: P = %.9g for the W of the table, the optimum is %.9g", model, got, o.Primal)
+		}
+		// The errors of both are those over the tasks there were, in percent here.
+		wrong := newMisses(len(split.Test.Tasks))
+		wrong.count(split.Test, &o.W)
+		if got := wrong.error(false); math.Abs(got-100*o.TestError) > 1e-9 {
+			t.Errorf("%s: test error %g %%, want %g %%", model, 100*o.TestError, got)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package data
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Pooling changes nothing but whose task the rows belong to, on both sides of the
+// split, and comes after the sharing of tasks among devices.
+func TestPoolPutsAllDevicesIntoOneTask(t *testing.T) {
+	for _, devices := range []int{1, 2} {
+		cfg := Defaults()
+		cfg.DevicesPerTask, cfg.Bias, cfg.Standardize = devices, true, true
+		apart, err := Prepare(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Pool = true
+		pooled, err := Prepare(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(pooled.Train.Tasks); n != 20*devices {
+			t.Errorf("%d devices, want %d: 20 tasks shared by %d each", n, 20*devices, devices)
+		}
+		if n := len(pooled.Test.Tasks); n != 20 {
+			t.Errorf("%d test sets, want one for each of the 20 tasks there were", n)
+		}
+		for name, pair := range map[string][2]*Set{"training": {pooled.Train, apart.Train}, "test": {pooled.Test, apart.Test}} {
+			got, want := pair[0], pair[1]
+			if len(got.Owner) != len(got.Tasks) {
+				t.Fatalf("%s: %d owners of %d elements", name, len(got.Owner), len(got.Tasks))
+			}
+			for k := range got.Tasks {
+				if got.TaskOf(k) != 0 {
+					t.Errorf("%s: element %d belongs to task %d, want 0", name, k, got.TaskOf(k))
+				}
+			}
+			same := *got
+			same.Owner = want.Owner
+			if diff := cmp.Diff(*want, same); diff != "" {
+				t.Errorf("%s: pooling changes more than the owners (-apart +pooled):\n%s", name, diff)
+			}
+		}
+	}
+}
