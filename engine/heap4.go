@@ -1,90 +1,78 @@
 package engine
 
-// heap4 is an implicit 4-ary heap of event values: the children of i are
-// 4i+1..4i+4. It is half as deep as a binary heap and a node's four children
-// lie side by side in one or two cache lines.
-type heap4 struct{ events []Event }
+// heap4 is an implicit 4-ary heap of items: the children of i are 4i+1..4i+4.
+// It is half as deep as a binary heap and a node's four children are one or two
+// cache lines.
+type heap4 struct{ items []item }
 
-var _ Queue = (*heap4)(nil)
+var _ queue = (*heap4)(nil)
 
 const arity = 4
 
-func (q *heap4) Len() int { return len(q.events) }
+func (q *heap4) len() int { return len(q.items) }
 
-func (q *heap4) Push(ev Event) {
-	q.events = append(q.events, ev)
-	q.up(len(q.events) - 1)
+func (q *heap4) push(it item) {
+	q.items = append(q.items, it)
+	q.up(len(q.items) - 1)
 }
 
-func (q *heap4) Peek() (first Event, ok bool) {
-	if len(q.events) == 0 {
-		return Event{}, false
+func (q *heap4) popBefore(bound item) (first item, ok bool) {
+	if len(q.items) == 0 || !q.items[0].before(bound) {
+		return item{}, false
 	}
-	return q.events[0], true
-}
-
-func (q *heap4) Pop() (first Event, ok bool) {
-	if len(q.events) == 0 {
-		return Event{}, false
-	}
-	first = q.events[0]
-	last := len(q.events) - 1
-	q.events[0] = q.events[last]
-	q.events = q.events[:last]
+	first = q.items[0]
+	last := len(q.items) - 1
+	q.items[0] = q.items[last]
+	q.items = q.items[:last]
 	if last > 1 {
 		q.down(0)
 	}
 	return first, true
 }
 
-func (q *heap4) Compact(keep func(Event) bool) {
-	kept := q.events[:0]
-	for _, ev := range q.events {
-		if keep(ev) {
-			kept = append(kept, ev)
-		}
-	}
-	q.events = kept
+func (q *heap4) compact(keep func(item) bool) {
+	kept := filter(q.items, q.items[:0], keep)
+	q.items = kept
 	for i := (len(kept) - 2) / arity; i >= 0 && len(kept) > 1; i-- {
 		q.down(i)
 	}
 }
 
-// up moves the event at i towards the root to its place.
+// up moves the item at i towards the root to its place.
 func (q *heap4) up(i int) {
-	events := q.events
-	ev := events[i]
+	items := q.items
+	it := items[i]
 	for i > 0 {
 		parent := (i - 1) / arity
-		if !before(&ev, &events[parent]) {
+		if !it.before(items[parent]) {
 			break
 		}
-		events[i] = events[parent]
+		items[i] = items[parent]
 		i = parent
 	}
-	events[i] = ev
+	items[i] = it
 }
 
-// down moves the event at i towards the leaves to its place.
+// down moves the item at i towards the leaves to its place.
 func (q *heap4) down(i int) {
-	events := q.events
-	ev := events[i]
+	items := q.items
+	it := items[i]
 	for {
 		child := arity*i + 1
-		if child >= len(events) {
+		if child >= len(items) {
 			break
 		}
 		least := child
-		for c := child + 1; c < min(child+arity, len(events)); c++ {
-			if before(&events[c], &events[least]) {
+		for c := child + 1; c < min(child+arity, len(items)); c++ {
+			if items[c].before(items[least]) {
 				least = c
 			}
 		}
-		if !before(&events[least], &ev) {
+		if !items[least].before(it) {
 			break
 		}
-		events[i] = events[least]
+		items[i] = items[least]
 		i = least
 	}
-	events[i] = ev
+	items[i] = it
 }

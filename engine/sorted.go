@@ -2,37 +2,32 @@ package engine
 
 import "slices"
 
-// sorted is the slow twin of heap4: a slice in falling order, the first event
-// at its end. A push takes time proportional to the length.
-type sorted struct{ events []Event }
+// sorted is the slowest twin: a slice in falling order, the first item at its
+// end. A push takes time proportional to the length.
+type sorted struct{ items []item }
 
-var _ Queue = (*sorted)(nil)
+var _ queue = (*sorted)(nil)
 
-func (q *sorted) Len() int { return len(q.events) }
+func (q *sorted) len() int { return len(q.items) }
 
-func (q *sorted) Push(ev Event) {
-	i := len(q.events)
-	for i > 0 && q.events[i-1].Before(ev) {
+func (q *sorted) push(it item) {
+	i := len(q.items)
+	for i > 0 && q.items[i-1].before(it) {
 		i--
 	}
-	q.events = slices.Insert(q.events, i, ev)
+	q.items = slices.Insert(q.items, i, it)
 }
 
-func (q *sorted) Peek() (first Event, ok bool) {
-	if len(q.events) == 0 {
-		return Event{}, false
+func (q *sorted) popBefore(bound item) (first item, ok bool) {
+	last := len(q.items) - 1
+	if last < 0 || !q.items[last].before(bound) {
+		return item{}, false
 	}
-	return q.events[len(q.events)-1], true
+	first = q.items[last]
+	q.items = q.items[:last]
+	return first, true
 }
 
-func (q *sorted) Pop() (first Event, ok bool) {
-	first, ok = q.Peek()
-	if ok {
-		q.events = q.events[:len(q.events)-1]
-	}
-	return first, ok
-}
-
-func (q *sorted) Compact(keep func(Event) bool) {
-	q.events = slices.DeleteFunc(q.events, func(ev Event) bool { return !keep(ev) })
+func (q *sorted) compact(keep func(item) bool) {
+	q.items = slices.DeleteFunc(q.items, func(it item) bool { return !keep(it) })
 }

@@ -70,7 +70,7 @@ interrupt (Ctrl-C) ends the runs after their round and keeps them.`,
 func (f *runFlags) addComputing(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.IntVar(&f.workers, "workers", 0, "how many cores to use; 0: all; changes no result")
-	flags.StringVar(&f.queue, "queue", engine.DefaultQueue, "event queue: "+strings.Join(engine.Queues(), " or ")+"; changes no result")
+	flags.StringVar(&f.queue, "queue", engine.DefaultQueue, "event queue: "+strings.Join(engine.Queues(), ", ")+"; changes no result")
 	flags.StringVar(&f.progress, "progress", progressAuto, "progress on standard error: "+strings.Join(progressNames, ", "))
 }
 

@@ -1,0 +1,73 @@
+package engine
+
+// chunks is the memory of a wheel's buckets: chunks of items that are linked to
+// lists and recycled. It is in slabs, so that growing copies nothing.
+type chunks struct {
+	slabs []*slab
+	next  []uint32 // of each chunk, the one after it in its bucket or in free
+	free  uint32   // the first chunk that no bucket has
+}
+
+const (
+	chunkSize  = 32 // items: eight cache lines
+	slabChunks = 64
+	noChunk    = ^uint32(0)
+)
+
+type slab [slabChunks][chunkSize]item
+
+// bucket is a list of chunks of which only the first is not full.
+type bucket struct{ first, n uint32 }
+
+// chunk returns the chunk with a number.
+func (c *chunks) chunk(number uint32) *[chunkSize]item {
+	return &c.slabs[number/slabChunks][number%slabChunks]
+}
+
+func (c *chunks) add(b *bucket, it item) {
+	at := b.n % chunkSize
+	if at == 0 {
+		c.extend(b)
+	}
+	c.chunk(b.first)[at] = it
+	b.n++
+}
+
+// extend puts an empty chunk in front of b.
+func (c *chunks) extend(b *bucket) {
+	if c.free == noChunk {
+		c.grow()
+	}
+	first := c.free
+	c.free = c.next[first]
+	if b.n == 0 {
+		c.next[first] = noChunk
+	} else {
+		c.next[first] = b.first
+	}
+	b.first = first
+}
+
+// grow makes a slab of free chunks.
+func (c *chunks) grow() {
+	number := uint32(len(c.next))
+	c.slabs = append(c.slabs, new(slab))
+	for i := range uint32(slabChunks) {
+		c.next = append(c.next, number+i+1)
+	}
+	c.next[len(c.next)-1] = noChunk
+	c.free = number
+}
+
+// take removes the first chunk from b and returns its items, which can be read
+// one by one while no more are added than have been read: the chunk is the next
+// to be used again.
+func (c *chunks) take(b *bucket) []item {
+	n := (b.n-1)%chunkSize + 1
+	first := b.first
+	b.n -= n
+	b.first = c.next[first]
+	c.next[first] = c.free
+	c.free = first
+	return c.chunk(first)[:n]
+}

@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+const year = Time(365.25 * 24 * 3600 * 1e9)
+
+// spans are how long after the present instant the next event may be, chosen to
+// be hard on queues that sort by the digits of the time.
+var spans = map[string]func(r *rand.Rand, n int) Time{
+	"microseconds": func(r *rand.Rand, _ int) Time { return Time(r.ExpFloat64() * 1e3) },
+	"milliseconds": func(r *rand.Rand, _ int) Time { return Time(r.ExpFloat64() * 1e6) },
+	"minutes":      func(r *rand.Rand, _ int) Time { return Time(r.ExpFloat64() * 60e9) },
+	"now":          func(*rand.Rand, int) Time { return 0 },
+	"almost now":   func(r *rand.Rand, _ int) Time { return Time(r.IntN(3)) },
+	"any decade":   func(r *rand.Rand, _ int) Time { return Time(math.Exp(r.Float64() * math.Log(float64(100*year)))) },
+	"bimodal":      func(r *rand.Rand, _ int) Time { return Time(r.IntN(2)) * 100 * year },
+	"falling":      func(_ *rand.Rand, n int) Time { return 1e6 - Time(n%1000)*1e3 },
+	"rising":       func(_ *rand.Rand, n int) Time { return Time(n%1000) * 1e3 },
+	"digit ends":   func(r *rand.Rand, _ int) Time { return Time(1)<<(8*r.IntN(8)) - Time(r.IntN(2)) },
+}
+
+// drive makes the same random calls of a queue and of its twin and compares
+// every answer. Now is where the twin says that it is.
+type drive struct {
+	t         interface{ Fatalf(string, ...any) }
+	got, want queue
+	random    *rand.Rand
+	span      func(*rand.Rand, int) Time
+	now       Time
+	pushed    int
+}
+
+func (d *drive) push(at Time) {
+	d.pushed++
+	it := item{at: uint64(at), key: key(Kind(d.random.IntN(4)), int32(d.random.IntN(1000)-1), uint32(d.pushed))}
+	d.got.push(it)
+	d.want.push(it)
+	if d.got.len() != d.want.len() {
+		d.t.Fatalf("after a push the length is %d, want %d", d.got.len(), d.want.len())
+	}
+}
+
+func (d *drive) pushSome(n int) {
+	for range n {
+		d.push(d.now.Add(d.span(d.random, d.pushed)))
+	}
+}
+
+func (d *drive) popBefore(bound item) bool {
+	first, ok := d.got.popBefore(bound)
+	want, more := d.want.popBefore(bound)
+	if first != want || ok != more || d.got.len() != d.want.len() {
+		d.t.Fatalf("popped %s (%v) of %d before %v, want %s (%v) of %d",
+			describe(first.event()), ok, d.got.len()+1, bound.event(), describe(want.event()), more, d.want.len()+1)
+	}
+	if ok {
+		d.now = max(d.now, Time(first.at))
+	}
+	return ok
+}
+
+func (d *drive) compact() {
+	modulus := uint64(2 + d.random.IntN(3))
+	keep := func(it item) bool { return it.key%modulus == 0 }
+	d.got.compact(keep)
+	d.want.compact(keep)
+}
+
+func (d *drive) drain() {
+	for d.popBefore(endOf(Never)) {
+	}
+	if d.got.len() != 0 {
+		d.t.Fatalf("%d items are left in an empty queue", d.got.len())
+	}
+}
+
+// Random pushes, bounded and unbounded pops and compactions, with bursts large
+// enough for every level of the wheel and for spills.
+func TestQueuesAgainstSorted(t *testing.T) {
+	for _, name := range Queues() {
+		if name == "sorted" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				kinds := slices.Sorted(maps.Keys(spans))
+				d := &drive{t: t, got: newQueue(name), want: new(sorted)}
+				d.random = rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+				burst := rapid.SampledFrom([]int{1, 3, 30, 700, 1500}).Draw(t, "burst")
+				for range rapid.IntRange(1, 30).Draw(t, "operations") {
+					d.span = spans[rapid.SampledFrom(kinds).Draw(t, "span")]
+					switch op := rapid.IntRange(0, 9).Draw(t, "operation"); op {
+					case 0, 1, 2:
+						d.pushSome(burst)
+					case 3:
+						d.push(Time(d.random.Int64N(int64(d.now) + 1))) // before what was popped
+					case 4:
+						if burst > 100 {
+							d.compact()
+						}
+					case 5, 6:
+						// As far as RunUntil goes; the clock stands there then.
+						limit := d.now.Add(d.span(d.random, d.pushed))
+						for range burst {
+							if !d.popBefore(endOf(limit)) {
+								d.now = max(d.now, limit)
+								break
+							}
+						}
+					case 7:
+						// Every event brings another.
+						for range burst {
+							if d.popBefore(endOf(Never)) {
+								d.pushSome(1)
+							}
+						}
+					default:
+						for range burst {
+							d.popBefore(endOf(Never))
+						}
+					}
+				}
+				d.drain()
+			})
+		})
+	}
+}
+
+// The hold model over many turnovers, at sizes that the sorted list cannot keep
+// up with.
+func TestWheelAgainstHeap(t *testing.T) {
+	for name, span := range spans {
+		for _, pending := range []int{10, 1000, 20_000} {
+			t.Run(fmt.Sprintf("%s/%d", name, pending), func(t *testing.T) {
+				d := &drive{t: t, got: newWheel(), want: new(heap4), random: rand.New(rand.NewPCG(1, 2)), span: span}
+				d.pushSome(pending)
+				for range 3 * pending {
+					d.popBefore(endOf(Never))
+					d.pushSome(1)
+				}
+				d.compact()
+				d.drain()
+			})
+		}
+	}
+}
