@@ -23,11 +23,8 @@ type Links struct {
 	jitter  lognormal.Multiplier
 	steady  bool // neither jitter nor losses: nothing is drawn
 	loss    float64
-	rates   []rate
+	factors []float64 // by which each device's rates differ from the profile's; none when they do not
 }
-
-// rate is that of one device, in Mbps.
-type rate struct{ down, up float64 }
 
 // NewLinks returns the links of n devices of a valid configuration. Their rates
 // depend on the seed and on nothing else: device t of a larger federation has
@@ -43,14 +40,16 @@ func NewLinks(cfg Config, n int, seed uint64) *Links {
 		jitter:  lognormal.Of(cfg.Jitter),
 		steady:  cfg.Jitter == 0 && cfg.LossProbability == 0,
 		loss:    cfg.LossProbability,
-		rates:   make([]rate, n),
 	}
+	if cfg.RateSpread == 0 {
+		return l
+	}
+	l.factors = make([]float64, n)
 	spread := lognormal.Of(cfg.RateSpread)
-	for t := range l.rates {
+	for t := range l.factors {
 		// Round 0 of this purpose is the speed of the device's processor.
 		s := rng.New(seed, rng.Spread, t, 1)
-		factor := spread.At(s.Normal())
-		l.rates[t] = rate{down: p.DownlinkMbps * factor, up: p.UplinkMbps * factor}
+		l.factors[t] = spread.At(s.Normal())
 	}
 	return l
 }
@@ -64,21 +63,28 @@ func (l *Links) Bytes(values int) float64 {
 }
 
 // DownlinkMbps returns the rate of device t from the server, in 10^6 bit/s.
-func (l *Links) DownlinkMbps(t int) float64 { return l.rates[t].down }
+func (l *Links) DownlinkMbps(t int) float64 { return l.profile.DownlinkMbps * l.factor(t) }
 
 // UplinkMbps returns the rate of device t to the server, in 10^6 bit/s.
-func (l *Links) UplinkMbps(t int) float64 { return l.rates[t].up }
+func (l *Links) UplinkMbps(t int) float64 { return l.profile.UplinkMbps * l.factor(t) }
+
+func (l *Links) factor(t int) float64 {
+	if l.factors == nil {
+		return 1
+	}
+	return l.factors[t]
+}
 
 // ExpectedDownlink returns how long a message of that many bytes takes to
 // device t without jitter: half the round trip + 8 bytes / bandwidth. It is
 // what the device can know beforehand.
 func (l *Links) ExpectedDownlink(t int, bytes float64) engine.Time {
-	return engine.FromSeconds(l.seconds(l.rates[t].down, bytes))
+	return engine.FromSeconds(l.seconds(l.DownlinkMbps(t), bytes))
 }
 
 // ExpectedUplink is ExpectedDownlink for a message from device t.
 func (l *Links) ExpectedUplink(t int, bytes float64) engine.Time {
-	return engine.FromSeconds(l.seconds(l.rates[t].up, bytes))
+	return engine.FromSeconds(l.seconds(l.UplinkMbps(t), bytes))
 }
 
 // Downlink sends a message of that many bytes to device t: the attempt-th, from
@@ -89,24 +95,24 @@ func (l *Links) ExpectedUplink(t int, bytes float64) engine.Time {
 // same u for every probability, and its jitter does not depend on its bytes, so
 // that algorithms are compared on the same links.
 func (l *Links) Downlink(t, round, attempt int, bytes float64) Transfer {
-	return l.transfer(rng.Downlink, l.rates[t].down, t, round, attempt, bytes)
+	return l.transfer(rng.Downlink, l.DownlinkMbps(t), t, round, attempt, bytes)
 }
 
 // Uplink is Downlink for a message from device t, with draws of its own.
 func (l *Links) Uplink(t, round, attempt int, bytes float64) Transfer {
-	return l.transfer(rng.Uplink, l.rates[t].up, t, round, attempt, bytes)
+	return l.transfer(rng.Uplink, l.UplinkMbps(t), t, round, attempt, bytes)
 }
 
 // DownlinkPower returns the power in watts of the radio of device t while it
 // receives.
 func (l *Links) DownlinkPower(t int) float64 {
-	return radioPower(l.profile.RadioDown, l.rates[t].down, l.profile.RadioBase)
+	return radioPower(l.profile.RadioDown, l.DownlinkMbps(t), l.profile.RadioBase)
 }
 
 // UplinkPower returns the power in watts of the radio of device t while it
 // sends.
 func (l *Links) UplinkPower(t int) float64 {
-	return radioPower(l.profile.RadioUp, l.rates[t].up, l.profile.RadioBase)
+	return radioPower(l.profile.RadioUp, l.UplinkMbps(t), l.profile.RadioBase)
 }
 
 func radioPower(perMbps, mbps, base float64) float64 {
