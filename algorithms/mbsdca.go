@@ -3,6 +3,7 @@ package algorithms
 import (
 	"fedsim/config"
 	"fedsim/internal/kernel"
+	"fedsim/mtl"
 )
 
 // MbSDCAOptions are the settings of mini-batch SDCA.
@@ -35,6 +36,13 @@ func init() {
 		Reference:   "Takac, Bijral, Richtarik, Srebro: Mini-Batch Primal and Dual Methods for SVMs, ICML 2013",
 		Options:     func() Options { return &MbSDCAOptions{Batch: 32, Beta: 1} },
 		AuthorUnits: 6,
+		Load: func(o Options, features int) Load {
+			opts := o.(*MbSDCAOptions)
+			return Load{
+				Needs: Needs{Budget: opts.Batch == 0}, StepFLOPs: mtl.StepFLOPs(features),
+				Steps: func(rows, allowed int) int { return batchSize(opts.Batch, allowed, rows) },
+			}
+		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			return &MbSDCA{Dual: NewDual(s), opts: *o.(*MbSDCAOptions)}, nil
 		},

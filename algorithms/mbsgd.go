@@ -52,6 +52,13 @@ func init() {
 		Reference:   "Shalev-Shwartz, Singer, Srebro: Pegasos, ICML 2007",
 		Options:     func() Options { return &MbSGDOptions{Batch: 32, Delay: 1, Project: true} },
 		AuthorUnits: 4,
+		Load: func(o Options, features int) Load {
+			opts := o.(*MbSGDOptions)
+			return Load{
+				Needs: Needs{Budget: opts.Batch == 0}, StepFLOPs: rowFLOPs(features),
+				Steps: func(rows, allowed int) int { return batchSize(opts.Batch, allowed, rows) },
+			}
+		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			p := s.Problem
 			m := &MbSGD{
@@ -76,8 +83,11 @@ func init() {
 // Needs returns that steps must be limited when no batch size is set.
 func (m *MbSGD) Needs() Needs { return Needs{Budget: m.opts.Batch == 0} }
 
-// StepFLOPs returns the cost of one row: a dot product and an axpy.
-func (m *MbSGD) StepFLOPs() float64 { return 4 * float64(m.problem.Features()) }
+// StepFLOPs returns the cost of one row.
+func (m *MbSGD) StepFLOPs() float64 { return rowFLOPs(m.problem.Features()) }
+
+// rowFLOPs is the cost of a row of d features: a dot product and an axpy.
+func rowFLOPs(d int) float64 { return 4 * float64(d) }
 
 // Begin opens a round: each device is sent its w_t.
 func (m *MbSGD) Begin() int {

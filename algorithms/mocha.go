@@ -1,9 +1,8 @@
 package algorithms
 
 import (
-	"math"
-
 	"fedsim/config"
+	"fedsim/mtl"
 )
 
 // MOCHAOptions are the settings of MOCHA.
@@ -14,6 +13,16 @@ type MOCHAOptions struct {
 // Validate reports everything wrong with the options.
 func (o *MOCHAOptions) Validate(c *config.Checker) {
 	c.Require(o.Epochs >= 0 && o.Epochs <= 1e6, "epochs", o.Epochs, "must be in [0, 1e6]")
+}
+
+func (o *MOCHAOptions) needs() Needs { return Needs{Budget: o.Epochs == 0} }
+
+// steps returns the fewer of the epochs and of what is allowed.
+func (o *MOCHAOptions) steps(rows, allowed int) int {
+	if o.Epochs > 0 {
+		return min(allowed, epochs(o.Epochs, rows))
+	}
+	return allowed
 }
 
 // MOCHA is Algorithm 1 of the paper for one W update: every device improves its
@@ -33,6 +42,10 @@ func init() {
 		Reference:   "Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, Algorithm 1",
 		Options:     func() Options { return &MOCHAOptions{Epochs: 1} },
 		AuthorUnits: 8,
+		Load: func(o Options, features int) Load {
+			opts := o.(*MOCHAOptions)
+			return Load{Needs: opts.needs(), StepFLOPs: mtl.StepFLOPs(features), Steps: opts.steps}
+		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			return &MOCHA{Dual: NewDual(s), opts: *o.(*MOCHAOptions)}, nil
 		},
@@ -40,17 +53,14 @@ func init() {
 }
 
 // Needs returns that steps must be limited when no number of epochs is set.
-func (m *MOCHA) Needs() Needs { return Needs{Budget: m.opts.Epochs == 0} }
+func (m *MOCHA) Needs() Needs { return m.opts.needs() }
 
 // StepFLOPs returns the cost of a coordinate step that moves.
 func (m *MOCHA) StepFLOPs() float64 { return m.Problem.StepFLOPs() }
 
 // Solve runs SDCA for the fewer of its epochs and the steps allowed.
 func (m *MOCHA) Solve(r Request) Work {
-	steps := r.Steps
-	if m.opts.Epochs > 0 {
-		steps = min(steps, int(math.Ceil(m.opts.Epochs*float64(len(m.Next[r.Device])))))
-	}
+	steps := m.opts.steps(len(m.Next[r.Device]), r.Steps)
 	s := m.start(r)
 	flops := m.sdca(r, s, steps)
 	m.finish(r, s)

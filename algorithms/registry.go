@@ -23,6 +23,9 @@ type Factory struct {
 	// AuthorUnits is what one step costs in the units of the authors' released
 	// drivers; 0: the drivers do not have the method.
 	AuthorUnits float64
+	// Load describes the local work with the given options on d features; nil when
+	// it depends on what is learnt.
+	Load func(o Options, features int) Load
 	// New starts a run; the options are what Options returned, decoded and valid.
 	New func(Setup, Options) (Algorithm, error)
 }

@@ -32,7 +32,7 @@ func TestEnergyClosedForm(t *testing.T) {
 				radioUp := (438.39*f.links.UplinkMbps(k) + 1288.04) / 1e3
 				down := 0.015 + 8*message/1e6/f.links.DownlinkMbps(k)
 				up := 0.015 + 8*message/1e6/f.links.UplinkMbps(k)
-				compute := f.works[k].FLOPs / f.fleet.Rate(k)
+				compute := f.devices[k].flops / f.fleet.Rate(k)
 				rest := r.TimeS - before - down - compute - up
 				want += (idleW+radioDown)*down + computeW*compute + (idleW+radioUp)*up + idleW*rest
 			}

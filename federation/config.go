@@ -1,6 +1,10 @@
 package federation
 
-import "fedsim/config"
+import (
+	"math"
+
+	"fedsim/config"
+)
 
 // The server's round protocols.
 const (
@@ -35,12 +39,22 @@ type Config struct {
 	StepsLow     float64 `toml:"steps_low" doc:"protocol \"charged\": fewest steps of a device in a round, as a multiple of the rows of the smallest task"`
 	StepsHigh    float64 `toml:"steps_high" doc:"protocol \"charged\": most steps of a device in a round, as a multiple of the rows of the smallest task; every device is charged this many"`
 	Cost         string  `toml:"cost" doc:"how work and bytes become time: \"physical\", \"relative\" or \"authors\""`
+	Clients      int     `toml:"clients_per_round" doc:"devices that the server asks in a round, drawn anew for each, all with the same probability; 0: all, or what fraction says"`
+	Fraction     float64 `toml:"fraction" doc:"share of the devices that the server asks in a round, in (0, 1], rounded up, drawn likewise; in place of clients_per_round"`
 	ServerGFLOPS float64 `toml:"server_gflops" doc:"speed of the server in 1e9 FLOP/s; 0: server work takes no time"`
 }
 
 // Defaults returns the table's defaults.
 func Defaults() Config {
-	return Config{Protocol: WaitForAll, StepsLow: 0.1, StepsHigh: 1, Cost: Physical}
+	return Config{Protocol: WaitForAll, StepsLow: 0.1, StepsHigh: 1, Cost: Physical, Fraction: 1}
+}
+
+// clients returns how many of a number of devices are asked in a round.
+func (f *Config) clients(devices int) int {
+	if f.Clients > 0 {
+		return f.Clients
+	}
+	return max(1, int(math.Ceil(f.Fraction*float64(devices))))
 }
 
 // Validate reports everything wrong with the table.
@@ -52,5 +66,8 @@ func (f *Config) Validate(c *config.Checker) {
 	c.Require(f.Margin >= 0 && f.Margin <= 10, "margin", f.Margin, "must be in [0, 10]")
 	c.Require(f.StepsLow > 0 && f.StepsLow <= f.StepsHigh, "steps_low", f.StepsLow, "must be positive and at most steps_high")
 	c.Require(f.StepsHigh > 0 && f.StepsHigh <= 1e6, "steps_high", f.StepsHigh, "must be in (0, 1e6]")
+	c.Require(f.Clients >= 0, "clients_per_round", f.Clients, "must not be negative")
+	c.Require(f.Fraction > 0 && f.Fraction <= 1, "fraction", f.Fraction, "must be in (0, 1]")
+	c.Require(f.Clients == 0 || f.Fraction == 1, "fraction", f.Fraction, "must be 1 beside clients_per_round, which says the same")
 	c.Require(f.ServerGFLOPS >= 0 && f.ServerGFLOPS <= 1e12, "server_gflops", f.ServerGFLOPS, "must be in [0, 1e12]")
 }

@@ -3,6 +3,7 @@ package federation
 import (
 	"fedsim/devices"
 	"fedsim/engine"
+	"fedsim/mtl"
 	"fedsim/network"
 )
 
@@ -27,7 +28,7 @@ func newCost(f *Federation) cost {
 	profile := f.links.Profile()
 	switch f.setup.Config.Cost {
 	case Relative:
-		pass := float64(f.setup.Problem.MinRows()) * f.setup.Problem.StepFLOPs() / f.fleet.Profile().Rate()
+		pass := float64(f.setup.Size.MinRows) * mtl.StepFLOPs(f.setup.Size.Features) / f.fleet.Profile().Rate()
 		return &scaled{physical: p, each: profile.RelativeCost * pass / 2}
 	case Authors:
 		return &authors{scaled: scaled{physical: p, each: profile.RelativeCost * authorUnit / 2}}
@@ -113,19 +114,19 @@ func (c *authors) compute(int, float64) engine.Time { return c.round }
 func (c *authors) worked(f *Federation) {
 	units := f.setup.Factory.AuthorUnits
 	total, most := 0.0, 0.0
-	for t := range f.devices {
+	for _, t := range f.chosen {
 		steps := 0.0
 		if f.devices[t].solved {
-			steps = float64(f.works[t].Steps)
+			steps = float64(f.devices[t].steps)
 		}
 		if f.setup.Config.Protocol == Charged {
-			steps = f.setup.Config.StepsHigh * float64(f.setup.Problem.MinRows())
+			steps = f.setup.Config.StepsHigh * float64(f.setup.Size.MinRows)
 		}
 		total += steps
 		most = max(most, steps)
 	}
 	if f.method.Needs().Everyone {
-		total = most * float64(len(f.devices))
+		total = most * float64(len(f.chosen))
 	}
 	c.round = engine.FromSeconds(total * units * authorUnit)
 }

@@ -132,7 +132,7 @@ func TestEqualProbabilitiesAreOneFaultModel(t *testing.T) {
 // same links and the same stragglers, round by round.
 func TestMethodsFaceTheSameStragglers(t *testing.T) {
 	type fate struct {
-		dropped, downLost, lostOnUp bool
+		dropped, downLost, upLost bool
 		budget                      int
 		down, up                    engine.Time
 	}
@@ -152,11 +152,11 @@ func TestMethodsFaceTheSameStragglers(t *testing.T) {
 				f.runRound()
 				for k := range f.devices {
 					d := &f.devices[k]
-					x := fate{dropped: d.dropped, down: d.down, up: d.up, downLost: d.downLost, lostOnUp: d.lostOnUp}
+					x := fate{dropped: d.dropped, down: d.down, up: d.up, downLost: d.downLost, upLost: d.upLost}
 					if c.protocol == Charged {
-						x.budget = d.budget
+						x.budget = int(d.budget)
 					}
-					if c.protocol == Deadline && d.lostOnUp {
+					if c.protocol == Deadline && d.upLost {
 						// An answer that is lost is late or dropped, whichever the
 						// length of the computation makes it.
 						x.dropped = false

@@ -184,7 +184,7 @@ func TestFLOPsAndBytesAreConserved(t *testing.T) {
 						n, flops := float64(len(f.devices)), 0.0
 						for k := range f.devices {
 							if f.devices[k].solved {
-								flops += f.works[k].FLOPs
+								flops += f.devices[k].flops
 							}
 						}
 						bytes := n * message

@@ -27,23 +27,23 @@ func (f *Federation) power(t int, p phase) float64 {
 // be early is renewed by checkBattery, so that most changes of power schedule
 // nothing.
 func (f *Federation) draw(t int, watts float64) {
-	d := &f.devices[t]
 	f.batteries.SetPower(t, f.clock.Now(), watts)
-	if at, ok := f.batteries.EmptyAt(t); ok && (d.look == 0 || at < d.look) {
-		f.clock.Cancel(d.battery)
-		f.lookAt(t, at)
+	if at, ok := f.batteries.EmptyAt(t); ok {
+		if l := &f.lookouts[t]; l.at == 0 || at < l.at {
+			f.clock.Cancel(l.event)
+			f.lookAt(t, at)
+		}
 	}
 }
 
 func (f *Federation) lookAt(t int, at engine.Time) {
-	d := &f.devices[t]
-	d.battery, d.look = f.clock.Schedule(at, batteryEmpty, t), at
+	f.lookouts[t] = lookout{event: f.clock.Schedule(at, batteryEmpty, t), at: at}
 }
 
 // checkBattery lets device t die when its battery is empty now.
 func (f *Federation) checkBattery(t int) {
 	d, now := &f.devices[t], f.clock.Now()
-	d.look = 0
+	f.lookouts[t].at = 0
 	at, ok := f.batteries.EmptyAt(t)
 	if !ok {
 		return
@@ -56,12 +56,12 @@ func (f *Federation) checkBattery(t int) {
 	f.clock.Cancel(d.drop)
 	f.batteries.Die(t, now)
 	d.phase = flat
-	if !d.answered {
+	if d.chosen && !d.answered {
 		f.markDropped(d)
 	}
 	if at, ok := f.batteries.ReturnAt(t); ok {
 		f.clock.Schedule(at, returned, t)
-	} else if f.setup.Config.Protocol == WaitForAll && !d.answered {
+	} else if f.setup.Config.Protocol == WaitForAll && d.chosen && !d.answered {
 		f.stall(t, "has an empty battery and is never charged")
 	}
 }
@@ -73,7 +73,7 @@ func (f *Federation) comeBack(t int) {
 	f.batteries.Revive(t, f.clock.Now())
 	d.phase = idle
 	f.draw(t, f.fleet.IdlePower(t))
-	if f.setup.Config.Protocol == WaitForAll && !d.answered {
+	if f.setup.Config.Protocol == WaitForAll && d.chosen && !d.answered {
 		f.retry(t)
 	}
 }

@@ -26,8 +26,9 @@ type Setup struct {
 	Faults  devices.Faults
 	Plan    Plan
 
-	Problem  *mtl.Problem
-	Coupling mtl.Coupling // of the first outer iteration
+	Problem  *mtl.Problem // nil: nothing is learnt, the method's work is timed alone
+	Size     Size         // that of Problem when there is one
+	Coupling mtl.Coupling // of the first outer iteration; nil without a problem
 	Factory  algorithms.Factory
 	Options  algorithms.Options
 
@@ -35,6 +36,13 @@ type Setup struct {
 	Pool  *parallel.Pool
 	Queue string        // event queue, by name; empty: the engine's default
 	Hooks *engine.Hooks // nil: none
+}
+
+// Size is what time depends on of a problem.
+type Size struct {
+	Devices  int
+	MinRows  int // n_min, the rows of the smallest device
+	Features int // d
 }
 
 // Plan says how long a run goes on.
@@ -78,18 +86,20 @@ type Federation struct {
 	links     *network.Links
 	cost      cost
 
-	devices []device
-	works   []algorithms.Work
-	asked   []int32 // devices solving in this round, in order
-	tally   tally
-	round   int // rounds begun, over all outer iterations
-	outer   int
-	waiting int  // wait-for-all: devices whose answer is missing
-	ended   bool // the open round is over
-	stalled string
-	steps   int64
-	spent   float64                    // joules that the rounds so far have taken
-	bytes   struct{ down, up float64 } // of one message
+	devices  []device
+	lookouts []lookout // by device; none on mains
+	clients  clients
+	chosen   []int32 // devices of this round, in order
+	asked    []int32 // those that solve in it, in order
+	tally    tally
+	round    int // rounds begun, over all outer iterations
+	outer    int
+	waiting  int  // wait-for-all: devices whose answer is missing
+	ended    bool // the open round is over
+	stalled  string
+	steps    int64
+	spent    float64                    // joules that the rounds so far have taken
+	bytes    struct{ down, up float64 } // of one message
 }
 
 // tally counts what happens in a round.
@@ -101,7 +111,13 @@ type tally struct {
 // New prepares a run. The error joins a config.Problem for each setting that
 // does not go with the others or with the number of devices.
 func New(s Setup) (*Federation, error) {
-	n := s.Problem.Devices()
+	if p := s.Problem; p != nil {
+		s.Size = Size{Devices: p.Devices(), MinRows: p.MinRows(), Features: p.Features()}
+	}
+	n := s.Size.Devices
+	if s.Config.Clients > n {
+		return nil, config.Problem{Key: "federation.clients_per_round", Value: s.Config.Clients, Want: fmt.Sprintf("must be at most %d, the number of devices", n)}
+	}
 	drops, err := devices.NewDrops(s.Faults, n, s.Seed)
 	if err != nil {
 		return nil, err
@@ -117,7 +133,10 @@ func New(s Setup) (*Federation, error) {
 		batteries: devices.NewBatteries(s.Devices, n, s.Seed),
 		links:     network.NewLinks(s.Network, n, s.Seed),
 		devices:   make([]device, n),
-		works:     make([]algorithms.Work, n),
+		clients:   newClients(s.Config, n, s.Seed),
+	}
+	if s.Devices.Device().BatteryWh != devices.Mains {
+		f.lookouts = make([]lookout, n)
 	}
 	if err := f.check(); err != nil {
 		return nil, err
@@ -133,8 +152,15 @@ func (f *Federation) check() error {
 	c := config.NewChecker()
 	c.Require(!needs.Everyone || protocol == WaitForAll, "federation.protocol", protocol,
 		fmt.Sprintf("must be %q: %s cannot do without any device's answer", WaitForAll, name))
-	c.Require(!needs.Smooth || f.setup.Problem.Loss.Smoothness() > 0, "problem.loss", f.setup.Problem.Config.Loss,
-		fmt.Sprintf("must be one of %s: %s needs a smooth loss", strings.Join(mtl.SmoothLosses(), ", "), name))
+	c.Require(!needs.Everyone || f.clients.size == f.setup.Size.Devices, "federation.clients_per_round", f.clients.size,
+		fmt.Sprintf("must be 0, and fraction 1: %s cannot do without any device's answer", name))
+	if p := f.setup.Problem; p != nil {
+		c.Require(!needs.Smooth || p.Loss.Smoothness() > 0, "problem.loss", p.Config.Loss,
+			fmt.Sprintf("must be one of %s: %s needs a smooth loss", strings.Join(mtl.SmoothLosses(), ", "), name))
+	} else {
+		c.Require(f.setup.Config.ServerGFLOPS == 0, "federation.server_gflops", f.setup.Config.ServerGFLOPS,
+			"must be 0 in a run without learning: what the server would compute is not known")
+	}
 	c.Require(!needs.Budget || protocol != WaitForAll, "federation.protocol", protocol,
 		fmt.Sprintf("must be %q or %q: %s was given no amount of local work of its own", Deadline, Charged, name))
 	c.Require(f.setup.Config.Cost != Authors || f.setup.Factory.AuthorUnits > 0, "federation.cost", f.setup.Config.Cost,

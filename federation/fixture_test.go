@@ -308,3 +308,9 @@ func (r fixedScale) Start(m int) (mtl.Coupling, error) {
 }
 
 func (fixedScale) Update(*data.Matrix, float64) (mtl.Coupling, error) { return nil, mtl.ErrFixed }
+
+// work returns what the local solve of a device took in the open round.
+func (f *Federation) work(t int) algorithms.Work {
+	d := &f.devices[t]
+	return algorithms.Work{Steps: int(d.steps), FLOPs: d.flops, Values: int(d.values)}
+}

@@ -44,7 +44,7 @@ func look(f **Federation, seen map[sighting]int) *engine.Hooks {
 			seen[struckUpload]++
 		case e.Kind == downloadDone && d.downLost:
 			seen[downloadLost]++
-		case e.Kind == uploadDone && d.lostOnUp:
+		case e.Kind == uploadDone && d.upLost:
 			seen[uploadLost]++
 		case e.Kind == uploadDone:
 			seen[answeredAnything]++
@@ -161,7 +161,7 @@ func TestLostUpdateNeverHappened(t *testing.T) {
 								continue
 							}
 							answers++
-							twin.Solve(algorithms.Request{Device: k, Steps: d.budget, Stream: rng.New(s.Seed, rng.Solve, k, h)})
+							twin.Solve(algorithms.Request{Device: k, Steps: int(d.budget), Stream: rng.New(s.Seed, rng.Solve, k, h)})
 							twin.Commit(k)
 						}
 						twin.End()

@@ -60,7 +60,7 @@ func TestSystemsHeterogeneityOfThePaper(t *testing.T) {
 						t.Fatalf("round %d ends at %.9f s, want %.9f for everyone", h, r.TimeS, each*float64(h+1))
 					}
 					for k := range f.devices {
-						steps := f.works[k].Steps
+						steps := f.work(k).Steps
 						sum += float64(steps)
 						fewest, most = min(fewest, steps), max(most, steps)
 					}
@@ -210,8 +210,8 @@ func TestAuthorsTimeAxisOfCoCoA(t *testing.T) {
 	for k := range rounds {
 		r := f.runRound()
 		most := 0
-		for t := range f.works {
-			most = max(most, f.works[t].Steps)
+		for t := range f.devices {
+			most = max(most, f.work(t).Steps)
 		}
 		different[most] = true
 		axis += float64(most)*8*3 + 100

@@ -2,6 +2,7 @@ package federation
 
 import (
 	"fmt"
+	"math"
 
 	"fedsim/algorithms"
 	"fedsim/devices"
@@ -37,23 +38,34 @@ const (
 	roundEnd                        // the clock cycle is over
 )
 
-// device is the state of a device, flat and without pointers.
+// device is the state of a device, flat and without pointers: there may be
+// millions.
 type device struct {
-	next    engine.Handle // the event that ends its phase
-	drop    engine.Handle // the event at which it drops
-	battery engine.Handle // the next look at its battery
-	look    engine.Time   // when that is; 0: none pending
+	next engine.Handle // the event that ends its phase
+	drop engine.Handle // the event at which it drops
 
-	began              engine.Time // start of the phase
-	down, compute, up  engine.Time // lengths of the attempt's phases
-	due                engine.Time // when the attempt's answer is expected
-	budget             int         // steps it may take
-	attempt            int32
-	phase              phase
-	solved             bool // its local work of this round is done, tentatively
-	answered           bool // the server has its answer of this round
-	dropped            bool // it has dropped in this round
-	downLost, lostOnUp bool // the attempt's transfers fail
+	began             engine.Time // start of the phase
+	down, compute, up engine.Time // lengths of the attempt's phases
+	due               engine.Time // when the attempt's answer is expected
+	flops             float64     // its work of this round
+	steps, values     int32       // of this work: taken, to be sent
+	budget            int32       // steps it may take; unlimited: as many as its method likes
+	attempt           int32
+	phase             phase
+	chosen            bool // the server has asked it in this round
+	solved            bool // its local work of this round is done, tentatively
+	answered          bool // the server has its answer of this round
+	dropped           bool // it has dropped in this round
+	downLost, upLost  bool // the attempt's transfers fail
+}
+
+// unlimited is a budget that leaves the amount of work to the method.
+const unlimited = math.MaxInt32
+
+// lookout is the next look at a device's battery.
+type lookout struct {
+	event engine.Handle
+	at    engine.Time // 0: none pending
 }
 
 // runRound runs one round and returns its figures, objective aside.
@@ -94,42 +106,44 @@ func (f *Federation) runRound() results.Round {
 	return r
 }
 
-// open plans the round for every device that is up, lets them solve, and sends
-// the server's message. It returns false when no device is up to take part.
+// open chooses the devices of the round, plans it for those that are up, lets
+// them solve, and sends the server's message. It returns false when none of them
+// is up to take part.
 func (f *Federation) open() bool {
+	f.chosen = f.clients.choose(f.round)
 	f.asked = f.asked[:0]
 	f.ended = false
-	f.waiting = len(f.devices)
+	f.waiting = len(f.chosen)
 	waits := f.setup.Config.Protocol == WaitForAll
 	up := 0
-	for t := range f.devices {
+	for _, t := range f.chosen {
 		d := &f.devices[t]
-		d.attempt, d.budget = 0, algorithms.NoLimit
-		d.solved, d.answered, d.dropped = false, false, d.phase == flat
+		d.attempt, d.budget = 0, unlimited
+		d.chosen, d.solved, d.answered, d.dropped = true, false, false, d.phase == flat
 		if d.phase != flat {
 			d.phase = idle
 			up++
-		} else if _, comes := f.batteries.ReturnAt(t); !comes && waits {
-			f.stall(t, "has an empty battery and is never charged")
+		} else if _, comes := f.batteries.ReturnAt(int(t)); !comes && waits {
+			f.stall(int(t), "has an empty battery and is never charged")
 			return true
 		}
 	}
 	if up == 0 && !waits {
 		return false
 	}
-	f.tally.dropped = len(f.devices) - up
-	for t := range f.devices {
-		f.plan(t)
-		if f.mustSolve(t) {
-			f.asked = append(f.asked, int32(t))
+	f.tally.dropped = len(f.chosen) - up
+	for _, t := range f.chosen {
+		f.plan(int(t))
+		if f.mustSolve(int(t)) {
+			f.asked = append(f.asked, t)
 		}
 	}
 	f.solve()
 	f.cost.worked(f)
 	var end engine.Time
-	for t := range f.devices {
+	for _, t := range f.chosen {
 		if d := &f.devices[t]; d.phase != flat {
-			f.dispatch(t)
+			f.dispatch(int(t))
 			end = max(end, d.due)
 		}
 	}
@@ -150,13 +164,13 @@ func (f *Federation) plan(t int) {
 		// The device's controller: what the message took, what its own link needs
 		// for the answer, and its clock decide how many steps fit (paper, section
 		// 3.4). It knows its link's usual speed, not the next transfer's.
-		up := f.cost.expectedUp(t, f.links.Bytes(f.setup.Problem.Features())).Seconds() * (1 + cfg.Margin)
+		up := f.cost.expectedUp(t, f.links.Bytes(f.setup.Size.Features)).Seconds() * (1 + cfg.Margin)
 		down := f.cost.down(t, f.round, 0, f.bytes.down).Duration.Seconds()
-		d.budget = f.cost.steps(t, cfg.DeadlineS-down-up)
+		d.budget = int32(min(f.cost.steps(t, cfg.DeadlineS-down-up), unlimited))
 	case Charged:
 		s := rng.New(f.setup.Seed, rng.Work, t, f.round)
 		share := cfg.StepsLow + s.Float64()*(cfg.StepsHigh-cfg.StepsLow)
-		d.budget = max(1, int(share*float64(f.setup.Problem.MinRows())))
+		d.budget = int32(min(max(1, share*float64(f.setup.Size.MinRows)), unlimited))
 	}
 }
 
@@ -177,14 +191,20 @@ func (f *Federation) mustSolve(t int) bool {
 func (f *Federation) solve() {
 	f.setup.Pool.For(len(f.asked), func(i, worker int) {
 		t := int(f.asked[i])
-		f.works[t] = f.method.Solve(algorithms.Request{
-			Device: t, Steps: f.devices[t].budget, Worker: worker,
+		d := &f.devices[t]
+		steps := algorithms.NoLimit
+		if d.budget < unlimited {
+			steps = int(d.budget)
+		}
+		work := f.method.Solve(algorithms.Request{
+			Device: t, Steps: steps, Worker: worker,
 			Stream: rng.New(f.setup.Seed, rng.Solve, t, f.round),
 		})
+		d.flops, d.steps, d.values = work.FLOPs, int32(min(work.Steps, math.MaxInt32)), int32(work.Values)
 	})
 	for _, t := range f.asked {
 		f.devices[t].solved = true
-		f.steps += int64(f.works[t].Steps)
+		f.steps += int64(f.devices[t].steps)
 	}
 }
 
@@ -195,7 +215,7 @@ func (f *Federation) dispatch(t int) {
 	down := f.cost.down(t, f.round, int(d.attempt), f.bytes.down)
 	up := f.cost.up(t, f.round, int(d.attempt), f.uploadBytes(t))
 	d.down, d.downLost = down.Duration, down.Lost
-	d.up, d.lostOnUp = up.Duration, up.Lost
+	d.up, d.upLost = up.Duration, up.Lost
 	d.compute = f.cost.compute(t, f.flops(t))
 	d.due = now.Add(d.down).Add(d.compute).Add(d.up)
 	d.phase = idle
@@ -232,7 +252,7 @@ func (f *Federation) leave(t int, complete bool) {
 	case download:
 		f.tally.down += f.bytes.down * share(d.down)
 	case compute:
-		f.tally.flops += f.works[t].FLOPs * share(d.compute)
+		f.tally.flops += d.flops * share(d.compute)
 	case upload:
 		f.tally.up += f.uploadBytes(t) * share(d.up)
 	}
@@ -290,7 +310,7 @@ func (f *Federation) handle(e engine.Event) {
 		f.enter(t, upload, d.up, uploadDone)
 	case uploadDone:
 		f.leave(t, true)
-		if d.lostOnUp {
+		if d.upLost {
 			f.lose(t)
 			return
 		}
@@ -333,25 +353,26 @@ func (f *Federation) retry(t int) {
 // close ends the round: the server takes the updates it has received, in device
 // order, and everything else is forgotten on both sides.
 func (f *Federation) close() (taken, late int) {
-	for t := range f.devices {
+	for _, t := range f.chosen {
 		d := &f.devices[t]
+		d.chosen = false
 		if d.answered {
-			f.method.Commit(t)
+			f.method.Commit(int(t))
 			taken++
 			continue
 		}
 		if d.solved {
-			f.method.Discard(t)
+			f.method.Discard(int(t))
 		}
 		if d.dropped {
 			continue
 		}
 		late++
 		if d.phase != idle {
-			f.leave(t, false)
+			f.leave(int(t), false)
 			f.clock.Cancel(d.drop)
 			d.phase = idle
-			f.draw(t, f.fleet.IdlePower(t))
+			f.draw(int(t), f.fleet.IdlePower(int(t)))
 		}
 	}
 	return taken, late
@@ -361,11 +382,11 @@ func (f *Federation) close() (taken, late int) {
 // for if it does not compute.
 func (f *Federation) flops(t int) float64 {
 	flops := 0.0
-	if f.devices[t].solved {
-		flops = f.works[t].FLOPs
+	if d := &f.devices[t]; d.solved {
+		flops = d.flops
 	}
 	if f.setup.Config.Protocol == Charged {
-		steps := f.setup.Config.StepsHigh * float64(f.setup.Problem.MinRows())
+		steps := f.setup.Config.StepsHigh * float64(f.setup.Size.MinRows)
 		flops = max(flops, steps*f.method.StepFLOPs())
 	}
 	return flops
@@ -373,8 +394,8 @@ func (f *Federation) flops(t int) float64 {
 
 // uploadBytes returns the size of the answer of device t.
 func (f *Federation) uploadBytes(t int) float64 {
-	if f.devices[t].solved {
-		return f.links.Bytes(f.works[t].Values)
+	if d := &f.devices[t]; d.solved {
+		return f.links.Bytes(int(d.values))
 	}
-	return f.links.Bytes(f.setup.Problem.Features())
+	return f.links.Bytes(f.setup.Size.Features)
 }

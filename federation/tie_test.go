@@ -58,8 +58,8 @@ func TestTies(t *testing.T) {
 		// The controller sees a shorter clock cycle and does a row less.
 		if r := f.runRound(); name == "battery" && (r.Participants != 0 || r.Dropped != 1) {
 			t.Errorf("%s: %+v: want no answer", name, r)
-		} else if name == "deadline" && (r.Participants != 1 || f.works[0].Steps != 9) {
-			t.Errorf("%s: %+v after %d steps: want an answer after 9", name, r, f.works[0].Steps)
+		} else if name == "deadline" && (r.Participants != 1 || f.work(0).Steps != 9) {
+			t.Errorf("%s: %+v after %d steps: want an answer after 9", name, r, f.work(0).Steps)
 		}
 	}
 }

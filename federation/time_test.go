@@ -30,7 +30,7 @@ func TestRoundTakesAsLongAsTheSlowestDevice(t *testing.T) {
 				for k := range f.devices {
 					down := 0.015 + 8*message/1e6/f.links.DownlinkMbps(k)
 					up := 0.015 + 8*message/1e6/f.links.UplinkMbps(k)
-					if took := down + f.works[k].FLOPs/f.fleet.Rate(k) + up; took > longest {
+					if took := down + f.work(k).FLOPs/f.fleet.Rate(k) + up; took > longest {
 						longest, who = took, k
 					}
 				}
@@ -91,11 +91,11 @@ func TestControllerFillsTheClockCycle(t *testing.T) {
 						// The clock's resolution may decide at the very edge.
 						low := int(math.Floor((left - 3*nanosecond) * f.fleet.Rate(k) / flops))
 						high := int(math.Floor((left + 3*nanosecond) * f.fleet.Rate(k) / flops))
-						if got := f.devices[k].budget; got < low || got > high || got == 0 {
+						if got := int(f.devices[k].budget); got < low || got > high || got == 0 {
 							t.Errorf("round %d: device %d may take %d steps, want %d", h, k, got, low)
 						}
-						if method == "mocha" && f.works[k].Steps != f.devices[k].budget {
-							t.Errorf("round %d: device %d took %d steps of %d", h, k, f.works[k].Steps, f.devices[k].budget)
+						if method == "mocha" && f.work(k).Steps != int(f.devices[k].budget) {
+							t.Errorf("round %d: device %d took %d steps of %d", h, k, f.work(k).Steps, f.devices[k].budget)
 						}
 					}
 				}
@@ -123,8 +123,8 @@ func TestChargedTakesTheSameTimeForAll(t *testing.T) {
 			t.Fatalf("round %d: %d took part", h, r.Participants)
 		}
 		for k := range f.devices {
-			steps := f.works[k].Steps
-			if steps != f.devices[k].budget {
+			steps := f.work(k).Steps
+			if steps != int(f.devices[k].budget) {
 				t.Fatalf("round %d: device %d took %d steps, its budget is %d", h, k, steps, f.devices[k].budget)
 			}
 			fewest, most, seen[steps] = min(fewest, steps), max(most, steps), true
@@ -146,8 +146,8 @@ func TestChargedDoesAtLeastOneStep(t *testing.T) {
 	for h := range 10 {
 		f.runRound()
 		for k := range f.devices {
-			if f.works[k].Steps != 1 {
-				t.Errorf("round %d: device %d took %d steps, want 1", h, k, f.works[k].Steps)
+			if f.work(k).Steps != 1 {
+				t.Errorf("round %d: device %d took %d steps, want 1", h, k, f.work(k).Steps)
 			}
 		}
 	}

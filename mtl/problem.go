@@ -136,9 +136,12 @@ func (p *Problem) MinRows() int {
 // NewWeights returns a zero W: one row of d values for each task.
 func (p *Problem) NewWeights() data.Matrix { return data.NewMatrix(p.Tasks(), p.Features()) }
 
-// StepFLOPs is the cost of one coordinate step: the dot product, the axpy and
-// eight operations for the step itself.
-func (p *Problem) StepFLOPs() float64 { return 4*float64(p.Features()) + 8 }
+// StepFLOPs is the cost of one coordinate step of this problem.
+func (p *Problem) StepFLOPs() float64 { return StepFLOPs(p.Features()) }
+
+// StepFLOPs is the cost of one coordinate step on d features: the dot product,
+// the axpy and eight operations for the step itself.
+func StepFLOPs(d int) float64 { return 4*float64(d) + 8 }
 
 // IdleStepFLOPs is the cost of a step that leaves its coordinate where it is
 // and needs no axpy.

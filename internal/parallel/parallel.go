@@ -43,6 +43,10 @@ func (p *Pool) For(n int, f func(i, worker int)) {
 	if n <= 0 {
 		return
 	}
+	// A worker takes several pieces at a time when there are many, so that taking
+	// them costs nothing beside small ones.
+	const least, most = 64, 256 // shares of a worker; pieces at a time
+	step := min(max(1, n/(p.size*least)), most)
 	var next atomic.Int64
 	var failure atomic.Pointer[any]
 	work := func(worker int) {
@@ -53,11 +57,13 @@ func (p *Pool) For(n int, f func(i, worker int)) {
 			}
 		}()
 		for {
-			i := int(next.Add(1)) - 1
-			if i >= n {
+			end := int(next.Add(int64(step)))
+			if end-step >= n {
 				return
 			}
-			f(i, worker)
+			for i := end - step; i < min(end, n); i++ {
+				f(i, worker)
+			}
 		}
 	}
 	var helpers sync.WaitGroup

@@ -32,6 +32,8 @@ const (
 	Reference                      // the central solver of the reference optimum
 	ClientSplit                    // cross-validation folds
 	Share                          // which of a task's devices holds a row
+	Clients                        // which devices the server asks in a round
+	Sample                         // which tasks a model is evaluated on
 )
 
 // Stream is a PCG generator that lives on the caller's stack. The zero value

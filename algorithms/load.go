@@ -1,0 +1,80 @@
+package algorithms
+
+import (
+	"math"
+
+	"fedsim/config"
+	"fedsim/mtl"
+)
+
+// Load is the local work of a method where it is known without doing it: it
+// depends on how many rows a device has and on what it is allowed, not on what
+// the rows say.
+type Load struct {
+	Needs     Needs
+	StepFLOPs float64                     // the most that one step can take
+	Steps     func(rows, allowed int) int // steps of a device with so many rows
+}
+
+// epochs returns the steps of that many passes over so many rows.
+func epochs(passes float64, rows int) int { return int(math.Ceil(passes * float64(rows))) }
+
+// Timed is a method of which only the work is done justice to: devices take as
+// long, and send as much, as if they computed, and nothing is learnt. Every step
+// is taken for one that moves its coordinate.
+type Timed struct {
+	load     Load
+	rows     []int32 // by device
+	features int
+}
+
+var _ Algorithm = (*Timed)(nil)
+
+// NewTimed returns the method of a factory with the given options on devices
+// with so many rows of d features. It fails with a config.Problem when the
+// method's work depends on what the rows say.
+func NewTimed(f Factory, o Options, rows []int32, features int) (*Timed, error) {
+	if f.Load == nil {
+		return nil, config.Problem{Key: "run.mode", Value: "timing", Want: "must be \"learning\": how long " + f.Name + " computes depends on what it learns"}
+	}
+	return &Timed{load: f.Load(o, features), rows: rows, features: features}, nil
+}
+
+// Needs returns what the method demands of the round protocol.
+func (t *Timed) Needs() Needs { return t.load.Needs }
+
+// StepFLOPs returns the cost of a step.
+func (t *Timed) StepFLOPs() float64 { return t.load.StepFLOPs }
+
+// Begin returns how many numbers each device is sent.
+func (t *Timed) Begin() int { return t.features }
+
+// Solve returns what the local work would take.
+func (t *Timed) Solve(r Request) Work {
+	steps := t.load.Steps(int(t.rows[r.Device]), r.Steps)
+	return Work{Steps: steps, FLOPs: float64(steps) * t.load.StepFLOPs, Values: t.features}
+}
+
+// Commit does nothing.
+func (t *Timed) Commit(int) {}
+
+// Discard does nothing.
+func (t *Timed) Discard(int) {}
+
+// End returns 0: what the server would compute is not known.
+func (t *Timed) End() float64 { return 0 }
+
+// Model panics: there is none. A timed run is evaluated by Objective.
+func (t *Timed) Model() Model { panic("algorithms: a timed method has no model") }
+
+// Recouple does nothing.
+func (t *Timed) Recouple(mtl.Coupling) {}
+
+// Objective returns that nothing is known of the model.
+func (t *Timed) Objective() mtl.Objective {
+	nan := math.NaN()
+	return mtl.Objective{Primal: nan, Dual: nan, Gap: nan, TrainError: nan, TestError: nan}
+}
+
+// Hash returns 0, the hash of no model.
+func (t *Timed) Hash() uint64 { return 0 }

@@ -1,0 +1,140 @@
+package federation
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fedsim/config"
+)
+
+func TestClientsAreDistinctInOrderAndDependOnTheRoundAlone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 300).Draw(t, "devices")
+		k := rapid.IntRange(1, n).Draw(t, "clients")
+		round := rapid.IntRange(0, 1000).Draw(t, "round")
+		cfg := Defaults()
+		cfg.Clients = k
+		c := newClients(cfg, n, 7)
+		got := slices.Clone(c.choose(round))
+		if len(got) != k {
+			t.Fatalf("%d devices of %d, want %d", len(got), n, k)
+		}
+		for i, device := range got {
+			if device < 0 || int(device) >= n || i > 0 && device <= got[i-1] {
+				t.Fatalf("devices %v of %d: must ascend", got, n)
+			}
+		}
+		c.choose(round + 1)
+		if again := c.choose(round); !slices.Equal(got, again) {
+			t.Fatalf("round %d asks %v, then %v", round, got, again)
+		}
+	})
+}
+
+// Each device is asked in k/n of the rounds. Over 20,000 rounds the share has a
+// standard deviation of sqrt(p(1-p)/20000) = 0.0033 at p = 0.3; five of them are
+// allowed.
+func TestClientsAreUniform(t *testing.T) {
+	const n, rounds = 20, 20_000
+	cfg := Defaults()
+	cfg.Fraction = 0.3
+	c := newClients(cfg, n, 1)
+	var asked [n]int
+	for h := range rounds {
+		for _, device := range c.choose(h) {
+			asked[device]++
+		}
+	}
+	for device, times := range asked {
+		if share := float64(times) / rounds; math.Abs(share-0.3) > 5*0.0033 {
+			t.Errorf("device %d is asked in a share of %.4f of the rounds, want 0.3", device, share)
+		}
+	}
+}
+
+// Only those that are asked take part, are waited for, or change.
+func TestASampleTakesPart(t *testing.T) {
+	for _, protocol := range []string{WaitForAll, Deadline, Charged} {
+		f := start(t, world(t, "mocha", protocol, func(s *Setup) {
+			s.Config.Clients = 3
+			if protocol != WaitForAll {
+				s.Faults.DropProbability = 0.2
+			}
+		}))
+		f.onset()
+		for h := range 30 {
+			before := slices.Clone(f.method.Model().Duals)
+			for k := range before {
+				before[k] = slices.Clone(before[k])
+			}
+			r := f.runRound()
+			if r.Participants+r.Dropped+r.Late != 3 {
+				t.Errorf("%s, round %d: %d took part, %d dropped, %d late: want 3 together", protocol, h, r.Participants, r.Dropped, r.Late)
+			}
+			if protocol == WaitForAll && r.Participants != 3 {
+				t.Errorf("round %d: %d took part, want all 3 asked", h, r.Participants)
+			}
+			for k := range f.devices {
+				if !slices.Contains(f.chosen, int32(k)) && !slices.Equal(before[k], f.method.Model().Duals[k]) {
+					t.Errorf("%s, round %d: device %d was not asked and has changed", protocol, h, k)
+				}
+			}
+		}
+	}
+}
+
+// A device that is not asked may die and come back without anyone waiting.
+func TestBatteriesOfThoseNotAsked(t *testing.T) {
+	for _, protocol := range []string{WaitForAll, Deadline} {
+		f := start(t, world(t, "mocha", protocol, func(s *Setup) {
+			s.Config.Clients = 2
+			joules(s, 6)
+			s.Devices.ChargeW, s.Devices.ReturnLevel = 3, 0.5
+		}))
+		f.onset()
+		died := false
+		for h := range 200 {
+			r := f.runRound()
+			if f.stalled != "" {
+				t.Fatal(f.stalled)
+			}
+			if protocol == WaitForAll && r.Participants != 2 || protocol == Deadline && r.Participants+r.Dropped+r.Late != 2 {
+				t.Fatalf("%s, round %d: %d took part, %d dropped, %d late: 2 were asked", protocol, h, r.Participants, r.Dropped, r.Late)
+			}
+			for k := range f.devices {
+				died = died || f.batteries.Flat(k) && !slices.Contains(f.chosen, int32(k))
+			}
+		}
+		if !died {
+			t.Errorf("%s: no device was flat while others were asked: the test shows nothing", protocol)
+		}
+	}
+}
+
+func TestAFractionIsRoundedUp(t *testing.T) {
+	cfg := Defaults()
+	for _, c := range []struct {
+		fraction float64
+		want     int
+	}{{1, 7}, {0.5, 4}, {1e-9, 1}} {
+		if cfg.Fraction = c.fraction; newClients(cfg, 7, 1).size != c.want {
+			t.Errorf("a fraction of %g of 7 devices is %d, want %d", c.fraction, newClients(cfg, 7, 1).size, c.want)
+		}
+	}
+}
+
+func TestMoreClientsThanDevicesAreRefused(t *testing.T) {
+	_, err := New(world(t, "mocha", WaitForAll, func(s *Setup) { s.Config.Clients = 8 }))
+	var problem config.Problem
+	if !errors.As(err, &problem) || problem.Key != "federation.clients_per_round" {
+		t.Errorf("8 clients of 7 devices: %v", err)
+	}
+	_, err = New(world(t, "cocoa", WaitForAll, func(s *Setup) { s.Config.Clients = 3 }))
+	if !errors.As(err, &problem) || problem.Key != "federation.clients_per_round" {
+		t.Errorf("cocoa with 3 of 7 devices: %v", err)
+	}
+}

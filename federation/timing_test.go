@@ -1,0 +1,136 @@
+package federation
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"fedsim/algorithms"
+	"fedsim/config"
+	"fedsim/devices"
+	"fedsim/internal/parallel"
+)
+
+// timed makes a setup learn nothing.
+func timed(t testing.TB, s Setup) Setup {
+	t.Helper()
+	rows := make([]int32, s.Problem.Devices())
+	for k := range rows {
+		rows[k] = int32(s.Problem.Train.Tasks[k].X.Rows)
+	}
+	s.Size = Size{Devices: len(rows), MinRows: s.Problem.MinRows(), Features: s.Problem.Features()}
+	return timedOn(s, rows)
+}
+
+func timedOn(s Setup, rows []int32) Setup {
+	s.Problem, s.Coupling = nil, nil
+	factory := s.Factory
+	s.Factory.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
+		return algorithms.NewTimed(factory, s.Options, rows, s.Size.Features)
+	}
+	return s
+}
+
+// What happens when does not depend on whether the devices learn: a timed run
+// has the events of one that learns, for the methods whose steps all cost the
+// same.
+func TestTimedRunsHaveTheEventsOfLearning(t *testing.T) {
+	for _, method := range []string{"mb-sgd", "mb-sdca"} {
+		for _, protocol := range []string{WaitForAll, Deadline, Charged} {
+			for _, cost := range []string{Physical, Relative, Authors} {
+				if protocol == Deadline && cost == Authors {
+					continue
+				}
+				s := world(t, method, protocol, func(s *Setup) {
+					s.Config.Cost = cost
+					s.Faults.DropProbability, s.Faults.Strike = 0.2, devices.AtRandom
+					s.Network.Jitter, s.Network.LossProbability = 0.3, 0.05
+					s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 0.4
+					joules(s, 400)
+					s.Devices.ChargeW = 10
+					s.Plan.Rounds = 40
+				})
+				learnt, events := run(t, s), run(t, timed(t, s))
+				if learnt.EventHash != events.EventHash || learnt.Events != events.Events || learnt.Steps != events.Steps {
+					t.Errorf("%s, %s, %s: events %x after %d steps, learning %x after %d", method, protocol, cost,
+						events.EventHash, events.Steps, learnt.EventHash, learnt.Steps)
+				}
+				for h := range learnt.Rounds {
+					want, got := learnt.Rounds[h], events.Rounds[h]
+					if !math.IsNaN(got.Primal) || !math.IsNaN(got.Suboptimality) {
+						t.Errorf("%s, round %d: a timed run has the objective %g", method, h, got.Primal)
+					}
+					want, got = unevaluated(want), unevaluated(got)
+					if fmt.Sprint(want) != fmt.Sprint(got) {
+						t.Errorf("%s, %s, round %d: %v, learning %v", method, protocol, h, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// MOCHA's steps cost less when they leave their coordinate where it is; a timed
+// run takes them all for ones that move.
+func TestTimedMOCHATakesEveryStepForOneThatMoves(t *testing.T) {
+	s := world(t, "mocha", WaitForAll, nil)
+	out := run(t, timed(t, s))
+	rows := 0.0
+	for _, n := range sizes {
+		rows += float64(n)
+	}
+	for _, r := range out.Rounds[1:] {
+		if want := rows * stepFLOPs; r.FLOPs != want {
+			t.Errorf("round %d: %g FLOPs, want %g", r.Round, r.FLOPs, want)
+		}
+	}
+}
+
+func TestCoCoACannotBeTimed(t *testing.T) {
+	_, err := New(timed(t, world(t, "cocoa", WaitForAll, nil)))
+	var problem config.Problem
+	if !errors.As(err, &problem) || problem.Key != "run.mode" {
+		t.Errorf("a timed cocoa: %v", err)
+	}
+}
+
+// crowd is a federation of n devices that learn nothing.
+func crowd(t testing.TB, n int, queue string) *Federation {
+	rows := make([]int32, n)
+	for k := range rows {
+		rows[k] = 20
+	}
+	s := world(t, "mocha", Deadline, func(s *Setup) {
+		s.Devices = devices.Defaults()
+		s.Config.DeadlineS = 1
+		s.Network.Jitter = 0.3
+		s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 0.5
+		s.Devices.BatteryWh = batteryNone
+		s.Faults.DropProbability = 0.05
+		s.Options = &algorithms.MOCHAOptions{Epochs: 1}
+		s.Pool = parallel.NewPool(0)
+		s.Queue = queue
+	})
+	s.Size = Size{Devices: n, MinRows: 20, Features: 30}
+	f := start(t, timedOn(s, rows))
+	f.onset()
+	return f
+}
+
+// BenchmarkTimedRound is a round of events alone: about three for each device.
+func BenchmarkTimedRound(b *testing.B) {
+	for _, n := range []int{1000, 100_000, 1_000_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			f := crowd(b, n, "")
+			f.runRound()
+			before := f.clock.Fired()
+			b.ResetTimer()
+			for range b.N {
+				f.runRound()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(f.clock.Fired()-before), "ns/event")
+			b.ReportMetric(float64(f.clock.Fired()-before)/float64(b.N)/float64(n), "events/device")
+		})
+	}
+}
