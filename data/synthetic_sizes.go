@@ -29,11 +29,13 @@ func taskSizes(m, low, high int, deviation float64, stream *rng.Stream) []int {
 		return []int{high}
 	}
 	middle, half := float64(low+high)/2, float64(high-low)/2
-	offsets := make([]float64, m)
+	offsets, quantiles := make([]float64, m), make([]float64, m)
+	for i := range quantiles {
+		quantiles[i] = math.Sqrt2 * math.Erfinv((2*float64(i)+1)/float64(m)-1)
+	}
 	fill := func(width float64) float64 {
 		sum := 0.0
-		for i := range offsets {
-			z := math.Sqrt2 * math.Erfinv((2*float64(i)+1)/float64(m)-1)
+		for i, z := range quantiles {
 			offsets[i] = min(max(float64(width*z), -half), half)
 			if i == 0 {
 				offsets[i] = -half

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
 	"fedsim/algorithms"
+	"fedsim/data"
 	"fedsim/federation"
 	"fedsim/internal/parallel"
 	"fedsim/results"
@@ -140,7 +142,7 @@ func (r *runner) repeat(rep repetition) {
 	}
 	result := results.Run{
 		ID: run.ID, Experiment: run.Experiment, Method: run.Label, Algorithm: run.Algorithm,
-		Point: run.Point, Tuned: run.Tuned, Seed: run.Seed, Real: p.problem.Train.Real,
+		Point: run.Point, Tuned: run.Tuned, Seed: run.Seed, Real: run.Settings.Data.Target == data.TargetReal,
 		Status: out.Status, Reason: out.Reason,
 		Optimum: p.optimum, OptimumGap: p.optimumGap,
 		EventHash: out.EventHash, ModelHash: out.ModelHash,
@@ -158,7 +160,7 @@ func plan(run *scenarios.Run) federation.Plan {
 	s := &run.Settings.Run
 	return federation.Plan{
 		Outer: s.Outer, Rounds: s.Rounds, EvalEvery: s.EvalEvery,
-		MaxTime: s.MaxTimeS, StopAt: s.StopAt, ThetaEvery: s.ThetaEvery,
+		MaxTime: s.MaxTimeS, StopAt: s.StopAt, ThetaEvery: s.ThetaEvery, EvalTasks: s.EvalTasks,
 	}
 }
 
@@ -182,7 +184,14 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string) (*f
 	if !ok {
 		return nil, fmt.Errorf("algorithm %q is not registered", run.Algorithm)
 	}
-	if r.recordable(run, p.problem.Devices()) {
+	var size federation.Size
+	if s.Run.Mode == scenarios.Timing {
+		size = federation.Size{Devices: len(p.rows), MinRows: int(slices.Min(p.rows)), Features: p.features}
+		timed := factory
+		factory.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
+			return algorithms.NewTimed(timed, run.Options, p.rows, p.features)
+		}
+	} else if r.recordable(run, p.problem.Devices()) {
 		rec, err := r.record(run, p, factory)
 		if err != nil {
 			return nil, err
@@ -194,7 +203,7 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string) (*f
 	plan.Optimum, plan.Constant = p.optimum, p.constant
 	f, err := federation.New(federation.Setup{
 		Config: s.Federation, Devices: s.Devices, Network: s.Network, Faults: s.Faults, Plan: plan,
-		Problem: p.problem, Coupling: p.coupling, Factory: factory, Options: run.Options,
+		Problem: p.problem, Size: size, Coupling: p.coupling, Factory: factory, Options: run.Options,
 		Seed: run.Seed, Pool: r.pool, Queue: r.options.Queue,
 	})
 	if err != nil {

@@ -20,6 +20,8 @@ type prepared struct {
 	optimum    float64 // P*; NaN when none is asked for
 	constant   float64 // R(0) under the coupling of the optimum
 	optimumGap float64
+	rows       []int32 // by device; of a run that is timed alone, whose problem is nil
+	features   int
 }
 
 // preparer makes each of its products once, whoever asks first. When its context
@@ -29,6 +31,7 @@ type preparer struct {
 	pool     *parallel.Pool
 	splits   memo[data.Config, *data.Split]
 	problems memo[problemKey, *prepared]
+	sizes    memo[data.Config, *prepared]
 }
 
 type problemKey struct {
@@ -44,6 +47,12 @@ func keyOf(s *scenarios.Settings) problemKey {
 
 // prepare returns the problem of a run.
 func (p *preparer) prepare(s *scenarios.Settings) (*prepared, error) {
+	if s.Run.Mode == scenarios.Timing {
+		return p.sizes.get(s.Data, func() (*prepared, error) {
+			rows, features, err := data.Sizes(s.Data)
+			return &prepared{optimum: math.NaN(), optimumGap: math.NaN(), rows: rows, features: features}, err
+		})
+	}
 	key := keyOf(s)
 	return p.problems.get(key, func() (*prepared, error) {
 		split, err := p.splits.get(s.Data, func() (*data.Split, error) { return data.Prepare(s.Data) })

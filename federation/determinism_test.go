@@ -133,8 +133,8 @@ func TestEqualProbabilitiesAreOneFaultModel(t *testing.T) {
 func TestMethodsFaceTheSameStragglers(t *testing.T) {
 	type fate struct {
 		dropped, downLost, upLost bool
-		budget                      int
-		down, up                    engine.Time
+		budget                    int
+		down, up                  engine.Time
 	}
 	for _, c := range []struct{ protocol, strike string }{
 		{Charged, devices.AtStart}, {Charged, devices.AtRandom}, {Deadline, devices.AtStart}, {Deadline, devices.AtCompute},

@@ -50,6 +50,7 @@ type Plan struct {
 	Outer      int     // W updates, with an Omega update between two of them
 	Rounds     int     // rounds of a W update
 	EvalEvery  int     // rounds from one evaluation to the next
+	EvalTasks  int     // tasks that a model is evaluated on; 0: all
 	ThetaEvery int     // rounds from one measurement of all theta_t^h to the next; 0: none
 	MaxTime    float64 // virtual seconds after which no round begins; 0: none
 	StopAt     float64 // sub-optimality at which the run ends; 0: none
@@ -89,8 +90,9 @@ type Federation struct {
 	devices  []device
 	lookouts []lookout // by device; none on mains
 	clients  clients
-	chosen   []int32 // devices of this round, in order
-	asked    []int32 // those that solve in it, in order
+	chosen   []int32    // devices of this round, in order
+	asked    []int32    // those that solve in it, in order
+	sample   mtl.Sample // tasks that a model is evaluated on
 	tally    tally
 	round    int // rounds begun, over all outer iterations
 	outer    int
@@ -137,6 +139,12 @@ func New(s Setup) (*Federation, error) {
 	}
 	if s.Devices.Device().BatteryWh != devices.Mains {
 		f.lookouts = make([]lookout, n)
+	}
+	if s.Problem != nil && s.Plan.EvalTasks > 0 {
+		if m := s.Problem.Tasks(); s.Plan.EvalTasks > m {
+			return nil, config.Problem{Key: "run.eval_tasks", Value: s.Plan.EvalTasks, Want: fmt.Sprintf("must be at most %d, the number of tasks", m)}
+		}
+		f.sample = s.Problem.NewSample(s.Plan.EvalTasks, s.Seed)
 	}
 	if err := f.check(); err != nil {
 		return nil, err
@@ -289,7 +297,7 @@ func (f *Federation) objective() mtl.Objective {
 		return e.Objective()
 	}
 	m := f.method.Model()
-	return f.setup.Problem.Evaluate(f.setup.Pool, f.coupling, m.W, m.V, m.Duals)
+	return f.setup.Problem.EvaluateOn(f.setup.Pool, f.sample, f.coupling, m.W, m.V, m.Duals)
 }
 
 // hash returns the hash of the present model.

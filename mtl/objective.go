@@ -23,36 +23,50 @@ type Objective struct {
 // duals belong to W = grad R*(V) of a dual method and are nil for a primal one.
 // Devices are evaluated in parallel and summed in order.
 func (p *Problem) Evaluate(pool *parallel.Pool, c Coupling, w, v *data.Matrix, duals [][]float64) Objective {
-	devices := p.Devices()
-	parts := make([]fit, devices+len(p.Test.Tasks))
+	return p.EvaluateOn(pool, nil, c, w, v, duals)
+}
+
+// EvaluateOn is Evaluate on a sample of the tasks; nil is all of them. The sums
+// of loss and loss* over n of m tasks are taken m/n times, R is exact, and the
+// errors are means over the sample. Weak duality holds for the sums over all
+// tasks alone.
+func (p *Problem) EvaluateOn(pool *parallel.Pool, s *Sample, c Coupling, w, v *data.Matrix, duals [][]float64) Objective {
+	if s == nil {
+		s = &p.everything
+	}
+	devices := len(s.devices)
+	parts := make([]fit, devices+len(s.tests))
 	pool.For(len(parts), func(i, _ int) {
 		if i >= devices {
-			t := i - devices
+			t := int(s.tests[i-devices])
 			parts[i] = p.fit(&p.Test.Tasks[t], w.Row(p.Test.TaskOf(t)), nil)
 			return
 		}
+		k := int(s.devices[i])
 		var a []float64
 		if duals != nil {
-			a = duals[i]
+			a = duals[k]
 		}
-		parts[i] = p.fit(&p.Train.Tasks[i], w.Row(p.TaskOf(i)), a)
+		parts[i] = p.fit(&p.Train.Tasks[k], w.Row(p.TaskOf(k)), a)
 	})
 	var loss, conjugate float64
-	for k := range devices {
-		loss += p.Scale[k] * parts[k].loss
-		conjugate += p.Scale[k] * parts[k].conjugate
+	for i, k := range s.devices {
+		loss += p.Scale[k] * parts[i].loss
+		conjugate += p.Scale[k] * parts[i].conjugate
 	}
+	loss *= s.weight
+	conjugate *= s.weight
 	reg := c.Value(w, v)
 	o := Objective{
 		Primal: loss + reg, Dual: math.NaN(), Gap: math.NaN(),
-		TrainError: p.meanError(parts[:devices], p.tasks, p.TaskOf),
-		TestError:  p.meanError(parts[devices:], len(p.Test.Tasks), func(t int) int { return t }),
+		TrainError: p.meanError(parts[:devices], p.tasks, func(i int) int { return p.TaskOf(int(s.devices[i])) }),
+		TestError:  p.meanError(parts[devices:], len(s.tests), func(i int) int { return i }),
 	}
 	if duals != nil {
 		// R*(V) = <V, W> - R(W) at W = grad R*(V).
 		o.Dual = conjugate + dot(v, w) - reg
 		o.Gap = o.Primal + o.Dual
-		if invariants.Enabled && o.Gap < -1e-9*math.Abs(o.Primal) {
+		if invariants.Enabled && s == &p.everything && o.Gap < -1e-9*math.Abs(o.Primal) {
 			panic("mtl: weak duality is broken: the gap is negative")
 		}
 	}

@@ -23,6 +23,7 @@ type Problem struct {
 	Norms       [][]float64 // |x|^2 of each device's rows, one arena
 	tasks       int
 	sharing     []int // devices of each task; nil when every device has its own
+	everything  Sample
 }
 
 // NewProblem prepares the problem of a validated configuration. It fails on
@@ -48,6 +49,7 @@ func NewProblem(cfg Config, split data.Split) (*Problem, error) {
 	if err := p.countRows(); err != nil {
 		return nil, err
 	}
+	p.everything = p.whole()
 	var err error
 	if p.Regularizer, err = regularizerOf(cfg, p.tasks, p.Features()); err != nil {
 		return nil, err

@@ -1,0 +1,28 @@
+package data
+
+// Sizes returns how many rows each device of a configuration trains on, and the
+// number of features, bias included. Rows that a generator would make are not
+// made, unless they are thinned out or dealt to several devices afterwards.
+func Sizes(cfg Config) (rows []int32, features int, err error) {
+	if cfg.Source != SourceSynthetic || cfg.Skew || cfg.DevicesPerTask > 1 {
+		split, err := Prepare(cfg)
+		if err != nil {
+			return nil, 0, err
+		}
+		rows = make([]int32, len(split.Train.Tasks))
+		for t := range rows {
+			rows[t] = int32(split.Train.Tasks[t].X.Rows)
+		}
+		return rows, split.Train.Features, nil
+	}
+	resolved := cfg.Resolve().Synthetic
+	rows = make([]int32, resolved.Tasks)
+	for t, n := range newGenerator(resolved, cfg.Seed).sizes {
+		rows[t] = int32(trainingRows(totalRows(n), cfg.TestFraction))
+	}
+	features = resolved.Features
+	if cfg.Bias {
+		features++
+	}
+	return rows, features, nil
+}

@@ -1,0 +1,61 @@
+package mtl
+
+import "fedsim/internal/rng"
+
+// Sample is a choice of tasks that a problem is evaluated on in place of all of
+// them.
+type Sample struct {
+	devices []int32 // those of its tasks, in order
+	tests   []int32 // its elements of the test set, in order
+	weight  float64 // tasks that each of it stands for
+}
+
+// NewSample draws n tasks uniformly without replacement, 0 < n <= m, from (seed,
+// rng.Sample, -1, 0).
+func (p *Problem) NewSample(n int, seed uint64) *Sample {
+	tasks := make([]int32, p.Tasks())
+	for t := range tasks {
+		tasks[t] = int32(t)
+	}
+	drawn := make([]bool, len(tasks))
+	stream := rng.New(seed, rng.Sample, -1, 0)
+	for i := range n {
+		j := i + stream.IntN(len(tasks)-i)
+		tasks[i], tasks[j] = tasks[j], tasks[i]
+		drawn[tasks[i]] = true
+	}
+	s := p.sampleOf(drawn)
+	return &s
+}
+
+// sampleOf returns the sample of the tasks that are marked.
+func (p *Problem) sampleOf(drawn []bool) Sample {
+	var s Sample
+	for k := range p.Train.Tasks {
+		if drawn[p.TaskOf(k)] {
+			s.devices = append(s.devices, int32(k))
+		}
+	}
+	for t := range p.Test.Tasks {
+		if drawn[p.Test.TaskOf(t)] {
+			s.tests = append(s.tests, int32(t))
+		}
+	}
+	n := 0
+	for _, is := range drawn {
+		if is {
+			n++
+		}
+	}
+	s.weight = float64(len(drawn)) / float64(n)
+	return s
+}
+
+// whole returns the sample of all tasks.
+func (p *Problem) whole() Sample {
+	drawn := make([]bool, p.tasks)
+	for t := range drawn {
+		drawn[t] = true
+	}
+	return p.sampleOf(drawn)
+}

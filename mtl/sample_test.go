@@ -1,0 +1,103 @@
+package mtl
+
+import (
+	"math"
+	"testing"
+
+	"fedsim/data"
+	"fedsim/internal/parallel"
+)
+
+// The mean over all samples of one task is the figure of all tasks, and a sample
+// of all tasks is the whole.
+func TestASampleEstimatesTheWhole(t *testing.T) {
+	for _, owner := range [][]int{nil, {0, 1, 0, 2, 1, 2}} {
+		p := sampled(t, owner)
+		pool := parallel.NewPool(2)
+		c, err := p.Regularizer.Start(p.Tasks())
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := p.Optimize(t.Context(), pool, c, nil, 1e-2, 50)
+		whole := p.Evaluate(pool, c, &o.W, &o.Duals.V, o.Duals.Alpha)
+		all := p.EvaluateOn(pool, p.NewSample(p.Tasks(), 1), c, &o.W, &o.Duals.V, o.Duals.Alpha)
+		if all != whole {
+			t.Errorf("a sample of all tasks gives %+v, all tasks %+v", all, whole)
+		}
+		var mean Objective
+		m := float64(p.Tasks())
+		for task := range p.Tasks() {
+			drawn := make([]bool, p.Tasks())
+			drawn[task] = true
+			s := p.sampleOf(drawn)
+			x := p.EvaluateOn(pool, &s, c, &o.W, &o.Duals.V, o.Duals.Alpha)
+			mean.Primal += x.Primal / m
+			mean.Dual += x.Dual / m
+			mean.TrainError += x.TrainError / m
+			mean.TestError += x.TestError / m
+		}
+		for _, f := range []struct {
+			name      string
+			got, want float64
+		}{
+			{"P", mean.Primal, whole.Primal}, {"D", mean.Dual, whole.Dual},
+			{"training error", mean.TrainError, whole.TrainError}, {"test error", mean.TestError, whole.TestError},
+		} {
+			if math.Abs(f.got-f.want) > 1e-12*math.Max(1, math.Abs(f.want)) {
+				t.Errorf("%s: samples of one task have the mean %v, all tasks %v", f.name, f.got, f.want)
+			}
+		}
+	}
+}
+
+func TestSamplesAreTasksWithTheirDevices(t *testing.T) {
+	p := sampled(t, []int{0, 1, 0, 2, 1, 2})
+	counts := make([]int, p.Tasks())
+	for seed := range uint64(200) {
+		s := p.NewSample(2, seed)
+		if len(s.devices) != 4 || len(s.tests) != 2 || s.weight != 1.5 {
+			t.Fatalf("devices %v, tests %v of weight %g: want four of two tasks, each for 1.5", s.devices, s.tests, s.weight)
+		}
+		for _, k := range s.devices {
+			task := int32(p.TaskOf(int(k)))
+			if task != s.tests[0] && task != s.tests[1] {
+				t.Errorf("device %d is of task %d, which is not in the sample %v", k, task, s.tests)
+			}
+		}
+		for _, task := range s.tests {
+			counts[task]++
+		}
+	}
+	for task, n := range counts { // 200 x 2/3 with a standard deviation of 6.7
+		if n < 100 || n > 167 {
+			t.Errorf("task %d is in %d of 200 samples of 2 of 3", task, n)
+		}
+	}
+}
+
+// sampled returns a problem of six devices, each with a task of its own or the
+// given one.
+func sampled(t *testing.T, owner []int) *Problem {
+	t.Helper()
+	cfg := data.Defaults()
+	cfg.Synthetic.Tasks, cfg.Synthetic.Features = 6, 8
+	cfg.Synthetic.Clusters = 2
+	cfg.Synthetic.Factors = 4
+	split, err := data.Prepare(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if owner != nil {
+		train, test := *split.Train, *split.Test
+		train.Owner = owner
+		test.Tasks = test.Tasks[:3]
+		split.Train, split.Test = &train, &test
+	}
+	problem := Defaults()
+	problem.Lambda = 0.1
+	p, err := NewProblem(problem, *split)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
