@@ -26,7 +26,7 @@ type Config struct {
 	Seed           uint64  `toml:"seed" doc:"of generation, split and skew; apart from the seed of a run, so that runs share their data"`
 	Standardize    bool    `toml:"standardize" doc:"give each feature mean 0 and variance 1 over the training rows of all tasks"`
 	Bias           bool    `toml:"bias" doc:"append a feature that is always 1"`
-	Skew           bool    `toml:"skew" doc:"thin out the training rows so that task sizes differ widely (the paper's Table 3): the largest task is kept, the others get log-uniform sizes from skew_min to their own"`
+	Skew           bool    `toml:"skew" doc:"thin out the training rows so that task sizes differ widely (the paper's Table 3): the largest task is kept, the others get sizes that are uniform between skew_min and their own"`
 	SkewMin        int     `toml:"skew_min" doc:"training rows of the smallest task of a skewed set"`
 	DevicesPerTask int     `toml:"devices_per_task" doc:"devices that the training rows of every task are dealt out to (paper, remark 4)"`
 	Pool           bool    `toml:"pool" doc:"all devices hold data of one task, so that one global model is learnt (paper, Table 1 and remark 4); the test error stays the mean over the tasks there were"`

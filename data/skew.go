@@ -2,7 +2,6 @@ package data
 
 import (
 	"fmt"
-	"math"
 
 	"fedsim/internal/rng"
 )
@@ -11,11 +10,15 @@ import (
 // widely, as in the paper's appendix ("Multi-Task Learning with Highly Skewed
 // Data", Table 3: 3 to 306 rows for human activity). The largest task (the
 // first of equals) is kept whole. Each other one keeps a number of rows that
-// is log-uniform between smallest and its own size; the one that comes out
+// is uniform between smallest and its own size; the one that comes out
 // smallest keeps exactly smallest rows, or all it has. Sizes and rows are
 // drawn from (seed, Skew, task, 0). It fails when no task has more rows than
 // smallest, or smallest is not positive. With Table 2's sizes and Table 3's
 // smallest task sizes differ by two orders of magnitude.
+//
+// The paper does not say how sizes lie between the two. Uniform ones have about
+// its deviation of human activity and its error of local models there (Table 4:
+// 3.87 %); sizes with a uniform logarithm triple that error.
 func Skew(set *Set, smallest int, seed uint64) (*Set, error) {
 	if smallest < 1 {
 		return nil, fmt.Errorf("skew of %s: the smallest size %d must be at least 1", set.Name, smallest)
@@ -36,7 +39,7 @@ func Skew(set *Set, smallest int, seed uint64) (*Set, error) {
 	for t := range set.Tasks {
 		n := set.Tasks[t].X.Rows
 		streams[t] = rng.New(seed, rng.Skew, t, 0)
-		sizes[t] = logUniform(min(smallest, n), n, streams[t].Float64())
+		sizes[t] = between(min(smallest, n), n, streams[t].Float64())
 		if t == largest {
 			sizes[t] = n
 		} else if least < 0 || sizes[t] < sizes[least] {
@@ -59,12 +62,7 @@ func Skew(set *Set, smallest int, seed uint64) (*Set, error) {
 	return skewed, nil
 }
 
-// logUniform maps u in [0, 1) to an integer from low to high whose logarithm
-// is spread evenly.
-func logUniform(low, high int, u float64) int {
-	if high <= low {
-		return high
-	}
-	v := math.Exp(math.Log(float64(low)) + float64(u*math.Log(float64(high)/float64(low))))
-	return min(max(int(math.Round(v)), low), high)
+// between maps u in [0, 1) to an integer from low to high.
+func between(low, high int, u float64) int {
+	return min(low+int(u*float64(high-low+1)), high)
 }

@@ -177,7 +177,7 @@ func TestFolds(t *testing.T) {
 }
 
 // The paper's Table 3: training sizes from 3 to 306 with a standard deviation
-// of 84.41 for the skewed human activity set. The log-uniform rule is ours; its
+// of 84.41 for the skewed human activity set. The uniform rule is ours; its
 // deviation comes within a third of the table's.
 func TestSkewMatchesTable3(t *testing.T) {
 	cfg := Defaults()

@@ -90,9 +90,9 @@ type Federation struct {
 	devices  []device
 	lookouts []lookout // by device; none on mains
 	clients  clients
-	chosen   []int32    // devices of this round, in order
-	asked    []int32    // those that solve in it, in order
-	sample   mtl.Sample // tasks that a model is evaluated on
+	chosen   []int32     // devices of this round, in order
+	asked    []int32     // those that solve in it, in order
+	sample   *mtl.Sample // tasks that a model is evaluated on; nil: all
 	tally    tally
 	round    int // rounds begun, over all outer iterations
 	outer    int
