@@ -162,6 +162,10 @@ func (b *Batteries) Drain(now engine.Time) {
 // battery or from mains.
 func (b *Batteries) Spent(t int) float64 { return b.meters[t].drained }
 
+// Left returns the energy in joules that is left in the battery of device t, which
+// is not on mains.
+func (b *Batteries) Left(t int) float64 { return b.cells[t].left }
+
 // Level returns how full the battery of device t is, in [0, 1]; 1 on mains.
 func (b *Batteries) Level(t int) float64 {
 	if b.mains {

@@ -341,3 +341,58 @@ func TestEmptyFromTheStart(t *testing.T) {
 		}
 	}
 }
+
+// A device that comes back with less than an attempt takes would be asked without
+// end: the run stalls at once. With a little more it answers, one attempt for each
+// charge.
+func TestStalledByABatteryTooSmallForAnAttempt(t *testing.T) {
+	for _, loss := range []float64{0, 0.3} {
+		for _, enough := range []bool{true, false} {
+			s := world(t, "mb-sgd", WaitForAll, func(s *Setup) {
+				s.Problem = randomProblem(t, features, 10)
+				s.Options.(*algorithms.MbSGDOptions).Batch = 10
+				s.Network.LossProbability = loss
+				s.Plan.Rounds = 30
+			})
+			mains := start(t, s)
+			need := (mains.power(0, download)+mains.power(0, upload))*transferS + computeW*10*4*features/rate
+			share := 1 + 1e-6
+			if !enough {
+				share = 1 - 1e-6
+			}
+			const charges = 4
+			joules(&s, charges*need)
+			s.Devices.ChargeW, s.Devices.ReturnLevel = 10, share/charges
+			f := start(t, s)
+			out, err := f.Run(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if enough {
+				if out.Status != results.Done || len(out.Rounds) != 31 {
+					t.Errorf("loss %g: %s after %d rounds (%s), want all 30", loss, out.Status, len(out.Rounds)-1, out.Reason)
+				}
+				continue
+			}
+			const want = `device 0 comes back with a battery that cannot last for one attempt (devices.return_level), and protocol "wait-for-all" waits for it`
+			if out.Status != results.Stalled || out.Reason != want || f.devices[0].attempt > 100 {
+				t.Errorf("loss %g: %s after %d attempts: %s; want stalled: %s", loss, out.Status, f.devices[0].attempt, out.Reason, want)
+			}
+		}
+	}
+}
+
+// With jitter the next transfer may be short enough: nothing is given up early.
+func TestSmallBatteryWithJitterIsTriedOn(t *testing.T) {
+	out := run(t, world(t, "mb-sgd", WaitForAll, func(s *Setup) {
+		s.Problem = randomProblem(t, features, 10)
+		s.Options.(*algorithms.MbSGDOptions).Batch = 1
+		// 54 mJ for each charge: less than an attempt takes without jitter.
+		s.Network.Jitter = 1
+		joules(s, 4*0.054)
+		s.Devices.ChargeW, s.Devices.ReturnLevel = 10, 0.25
+	}))
+	if out.Status != results.Done || len(out.Rounds) != 11 {
+		t.Errorf("%s after %d rounds: %s", out.Status, len(out.Rounds)-1, out.Reason)
+	}
+}

@@ -74,8 +74,30 @@ func (f *Federation) comeBack(t int) {
 	d.phase = idle
 	f.draw(t, f.fleet.IdlePower(t))
 	if f.setup.Config.Protocol == WaitForAll && d.chosen && !d.answered {
+		if f.hopeless(t) {
+			f.stall(t, "comes back with a battery that cannot last for one attempt (devices.return_level)")
+			return
+		}
 		f.retry(t)
 	}
+}
+
+// hopeless reports whether the battery of device t, which has just come back, is
+// sure to run empty before any answer to this round is sent. It comes back with no
+// more every time, and an attempt takes as much every time: its work is that of the
+// round, and links are steady. With jitter nothing is sure.
+func (f *Federation) hopeless(t int) bool {
+	if f.setup.Network.Jitter > 0 {
+		return false
+	}
+	attempt := int(f.devices[t].attempt) // any
+	receiving, working, sending := f.power(t, download), f.power(t, compute), f.power(t, upload)
+	need := receiving*f.cost.down(t, f.round, attempt, f.bytes.down).Duration.Seconds() +
+		working*f.cost.compute(t, f.flops(t)).Seconds() +
+		sending*f.cost.up(t, f.round, attempt, f.uploadBytes(t)).Duration.Seconds()
+	// Ends of phases and of batteries are whole nanoseconds, rounded up or off.
+	const rounding = 4e-9
+	return need > f.batteries.Left(t)*(1+1e-9)+rounding*(receiving+working+sending)
 }
 
 // stall ends the run: the round can never be completed.
