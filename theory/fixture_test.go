@@ -45,7 +45,7 @@ func newProblem(t testing.TB, seed uint64, features int, rows []int, change func
 	if change != nil {
 		change(&cfg, set)
 	}
-	p, err := mtl.NewProblem(cfg, data.Split{Train: set, Test: &data.Set{Tasks: make([]data.Task, len(rows))}})
+	p, err := mtl.NewProblem(cfg, data.Split{Train: set, Test: &data.Set{}})
 	if err != nil {
 		t.Fatal(err)
 	}
