@@ -1,6 +1,9 @@
 package results
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Table is what a scenario came to: for each experiment and point, and each
 // method there, the rounds and the virtual time to each target sub-optimality.
@@ -14,6 +17,7 @@ type ExperimentTable struct {
 	Experiment string
 	RowKey     string // what the rows differ in: "method", or the swept key of a single method
 	Seeds      int    // most runs behind a row
+	Totals     bool   // no run has a sub-optimality: rows are told by what they took
 	Blocks     []Block
 }
 
@@ -32,6 +36,20 @@ type Row struct {
 	Last        float64 // sub-optimality at the end, mean over seeds; NaN when not known
 	Stalled     int     // runs that stalled
 	Interrupted int     // runs that were interrupted
+	Totals      Totals
+}
+
+// Totals is what a run took and where it ended, mean over seeds. P and the test
+// error are NaN where they were not evaluated.
+type Totals struct {
+	Rounds    float64
+	TimeS     float64 // virtual
+	Answers   float64 // updates that the server took, in a round
+	Bytes     float64 // both ways
+	EnergyJ   float64
+	Primal    float64
+	TestError float64
+	Real      bool // TestError is a root mean square error, not a share
 }
 
 // Cell is the way to one target.
@@ -56,7 +74,7 @@ func Summary(runs []Run, targets []float64) Table {
 }
 
 func summarise(runs []Run, targets []float64) ExperimentTable {
-	e := ExperimentTable{Experiment: runs[0].Experiment, RowKey: rowKey(runs)}
+	e := ExperimentTable{Experiment: runs[0].Experiment, RowKey: rowKey(runs), Totals: !slices.ContainsFunc(runs, hasSuboptimality)}
 	label := func(r *Run) string { return r.Method }
 	if e.RowKey != "method" {
 		label = func(r *Run) string { v, _ := r.Value(e.RowKey); return v }
@@ -137,6 +155,7 @@ func newRow(label string, seeds []Run, targets []float64) Row {
 			last.Suboptimality = math.NaN()
 		}
 		row.Last += last.Suboptimality / n
+		row.Totals.add(&seeds[i], n)
 		switch seeds[i].Status {
 		case Stalled:
 			row.Stalled++
@@ -158,6 +177,35 @@ func newRow(label string, seeds []Run, targets []float64) Row {
 		row.Cells = append(row.Cells, cell)
 	}
 	return row
+}
+
+// hasSuboptimality reports whether a run was measured against an optimum.
+func hasSuboptimality(r Run) bool {
+	last, ok := r.Last()
+	return ok && !math.IsNaN(last.Suboptimality)
+}
+
+// add adds a run of n to the means.
+func (t *Totals) add(r *Run, n float64) {
+	primal, testError := math.NaN(), math.NaN()
+	if last, ok := r.Last(); ok {
+		primal, testError = last.Primal, last.TestError
+	}
+	t.Real = r.Real
+	t.Primal += primal / n
+	t.TestError += testError / n
+	if len(r.Rounds) < 2 {
+		return
+	}
+	rounds := r.Rounds[1:]
+	end := rounds[len(rounds)-1]
+	t.Rounds += float64(end.Round) / n
+	t.TimeS += end.TimeS / n
+	for i := range rounds {
+		t.Answers += float64(rounds[i].Participants) / float64(len(rounds)) / n
+		t.Bytes += (rounds[i].BytesDown + rounds[i].BytesUp) / n
+		t.EnergyJ += rounds[i].EnergyJ / n
+	}
 }
 
 // compare fills in the ratios.

@@ -147,3 +147,39 @@ func TestHumanTime(t *testing.T) {
 		t.Errorf("HumanTime(NaN) = %q", got)
 	}
 }
+
+// Runs that were not measured against an optimum are told by what they took.
+func TestTotalsWithoutASuboptimality(t *testing.T) {
+	nan := math.NaN()
+	run := func(seed uint64, pace float64, testError float64) Run {
+		r := Run{Experiment: "load", Method: "mocha", Algorithm: "mocha", Seed: seed, Status: Done,
+			Rounds: []Round{{Primal: 2, Suboptimality: nan, TestError: 0.5}}}
+		for h := 1; h <= 4; h++ {
+			r.Rounds = append(r.Rounds, Round{Round: h, TimeS: pace * float64(h), Participants: 10 * h,
+				BytesDown: 1000, BytesUp: 500, EnergyJ: 3000, Primal: 1 / float64(h), Suboptimality: nan, TestError: testError})
+		}
+		return r
+	}
+	table := Summary([]Run{run(1, 1, 0.01), run(2, 3, 0.03)}, []float64{0.1})
+	var b strings.Builder
+	if err := table.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	// Answers: (10+20+30+40)/4; bytes 4 x 1500; energy 4 x 3 kJ; time (4+12)/2.
+	const want = `load: what the runs took, mean over 2 seeds
+
+  method    rounds    time  answers a round       sent   energy  P at end    test error
+  -------------------------------------------------------------------------------------
+  mocha          4  8.00 s               25    6.00 kB  12.0 kJ      0.25        2.00 %
+`
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+	b.Reset()
+	if err := table.WriteMarkdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	if row := "| mocha | 4 | 8.00 s | 25 | 6.00 kB | 12.0 kJ | 0.25 | 2.00 % |"; !strings.Contains(b.String(), row) {
+		t.Errorf("got\n%s\nwithout\n%s", b.String(), row)
+	}
+}

@@ -27,6 +27,9 @@ func (t Table) WriteText(w io.Writer) error {
 // caption says which experiment it is and what the figures are.
 func (e *ExperimentTable) caption() string {
 	text := "virtual time to a relative sub-optimality"
+	if e.Totals {
+		text = "what the runs took"
+	}
 	if e.Seeds > 1 {
 		text += fmt.Sprintf(", mean over %d seeds", e.Seeds)
 	}
@@ -55,7 +58,9 @@ func (e *ExperimentTable) text(b *strings.Builder, targets []float64) {
 	for _, cells := range blocks {
 		b.WriteByte('\n')
 		for i, row := range cells {
-			b.WriteString(textLine(row, width) + "\n")
+			if line := textLine(row, width); line != "" || i > 0 {
+				b.WriteString(line + "\n")
+			}
 			if i == 1 {
 				b.WriteString(textRule(width) + "\n")
 			}
@@ -63,10 +68,52 @@ func (e *ExperimentTable) text(b *strings.Builder, targets []float64) {
 	}
 }
 
+// totalHeads are the columns of an experiment without sub-optimalities.
+var totalHeads = []string{"rounds", "time", "answers a round", "sent", "energy", "P at end", "test error"}
+
+func (t *Totals) cells() []string {
+	testError := orNone(t.TestError, 'g', 4)
+	if !t.Real && testError != none {
+		testError = orNone(100*t.TestError, 'f', 2) + " %"
+	}
+	return []string{
+		Cell{Reached: true, Rounds: t.Rounds}.rounds(), HumanTime(t.TimeS), Cell{Reached: true, Rounds: t.Answers}.rounds(),
+		scaled(t.Bytes, "B"), scaled(t.EnergyJ, "J"), orNone(t.Primal, 'g', 5), testError,
+	}
+}
+
+// orNone formats a number that may not be known.
+func orNone(v float64, format byte, digits int) string {
+	if math.IsNaN(v) {
+		return none
+	}
+	return strconv.FormatFloat(v, format, digits, 64)
+}
+
+// scaled writes a quantity with three digits and an SI prefix.
+func scaled(v float64, unit string) string {
+	for _, prefix := range []string{"", "k", "M", "G", "T"} {
+		if v < 999.5 {
+			return significant(v) + " " + prefix + unit
+		}
+		v /= 1000
+	}
+	return significant(v) + " P" + unit
+}
+
 // cells returns two rows of heads and the rows of a block. The columns are the
 // label, three for each target (rounds, time, ratio), the end and a note.
 func (e *ExperimentTable) cells(block *Block, targets []float64) [][]string {
 	above, head := []string{pointText(block.Point)}, []string{e.RowKey}
+	if e.Totals {
+		head = append(append(head, totalHeads...), "")
+		rows := [][]string{append(above, make([]string, len(head)-1)...), head}
+		for i := range block.Rows {
+			r := &block.Rows[i]
+			rows = append(rows, append(append([]string{r.Label}, r.Totals.cells()...), r.note()))
+		}
+		return rows
+	}
 	for _, x := range targets {
 		above = append(above, "", target(x), "")
 		head = append(head, "rounds", "time", "ratio")
@@ -139,6 +186,18 @@ func (t Table) WriteMarkdown(w io.Writer) error {
 }
 
 func (t *Table) markdownBlock(b *strings.Builder, e *ExperimentTable, block *Block) {
+	if e.Totals {
+		for i, row := range e.cells(block, nil)[1:] {
+			for j := range row {
+				row[j] = markdown(row[j])
+			}
+			fmt.Fprintf(b, "| %s |\n", strings.Join(row, " | "))
+			if i == 0 {
+				fmt.Fprintf(b, "| :-- |%s :-- |\n", strings.Repeat(" --: |", len(row)-2))
+			}
+		}
+		return
+	}
 	fmt.Fprintf(b, "| %s |", markdown(e.RowKey))
 	rule := "| :-- |"
 	for _, x := range t.Targets {
