@@ -145,7 +145,7 @@ func (r *runner) repeat(rep repetition) {
 		Point: run.Point, Tuned: run.Tuned, Seed: run.Seed, Real: run.Settings.Data.Target == data.TargetReal,
 		Status: out.Status, Reason: out.Reason,
 		Optimum: p.optimum, OptimumGap: p.optimumGap,
-		EventHash: out.EventHash, ModelHash: out.ModelHash,
+		EventHash: out.EventHash, ModelHash: out.ModelHash, Events: out.Events, Steps: out.Steps,
 		WallS: r.options.Clock().Sub(start).Seconds(), Rounds: out.Rounds,
 	}
 	r.mu.Lock()

@@ -42,7 +42,7 @@ func addAll(t *testing.T, w *Writer, runs []Run) {
 
 func finish(t *testing.T, w *Writer, state State) {
 	t.Helper()
-	if err := w.Finish(state, testFinished); err != nil {
+	if err := w.Finish(state, End{At: testFinished}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -150,7 +150,7 @@ func TestAnyRunRoundTrips(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := w.Finish(Complete, testFinished); err != nil {
+		if err := w.Finish(Complete, End{At: testFinished}); err != nil {
 			t.Fatal(err)
 		}
 		got, err := Read(dir)
@@ -234,7 +234,7 @@ func TestManifestsCompareWithoutClock(t *testing.T) {
 	}
 	w := create(t, t.TempDir(), false)
 	addAll(t, w, runs)
-	if err := w.Finish(Complete, testFinished.Add(time.Hour)); err != nil {
+	if err := w.Finish(Complete, End{At: testFinished.Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	b, err := Read(w.Dir())

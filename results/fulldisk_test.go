@@ -83,7 +83,7 @@ func writeOnSmallDisk(at string) {
 			return
 		}
 	}
-	if err := w.Finish(Complete, testFinished); err != nil {
+	if err := w.Finish(Complete, End{At: testFinished}); err != nil {
 		fmt.Printf("Finish: %v\n", err)
 		return
 	}

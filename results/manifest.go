@@ -86,6 +86,8 @@ type RunEntry struct {
 	Reason     string    `json:"reason,omitempty"`
 	EventHash  Hash      `json:"event_hash"`
 	ModelHash  Hash      `json:"model_hash"`
+	Events     int64     `json:"events"`
+	Steps      int64     `json:"steps"`
 }
 
 // Clock is the part of a manifest that differs between two runs of the same thing.
@@ -93,6 +95,17 @@ type Clock struct {
 	Started  time.Time  `json:"started"`
 	Finished *time.Time `json:"finished,omitempty"` // absent at a checkpoint
 	RunWallS []*float64 `json:"run_wall_s"`         // seconds per run, in order; null when not measured
+	// Of all runs together, from start to finish; absent at a checkpoint.
+	StepsPerS  float64 `json:"steps_per_s,omitempty"`
+	EventsPerS float64 `json:"events_per_s,omitempty"`
+	// The most memory held at a time; absent where the system does not tell.
+	PeakMemoryBytes int64 `json:"peak_memory_bytes,omitempty"`
+}
+
+// End is how the work on a run directory ended.
+type End struct {
+	At              time.Time
+	PeakMemoryBytes int64 // most memory held at a time; 0: not known
 }
 
 // WithoutClock returns the manifest without what depends on the real clock, to
@@ -103,7 +116,7 @@ func (m Manifest) WithoutClock() Manifest {
 }
 
 // newManifest describes runs made with this binary on this machine.
-func newManifest(about About, state State, runs []Run, extra attached, finished *time.Time) Manifest {
+func newManifest(about About, state State, runs []Run, extra attached, end *End) Manifest {
 	m := Manifest{
 		Format:   manifestFormat,
 		Version:  about.Version,
@@ -118,23 +131,41 @@ func newManifest(about About, state State, runs []Run, extra attached, finished 
 		Tables:   extra.tables,
 		Thetas:   measured(runs),
 		Runs:     []RunEntry{},
-		Clock:    &Clock{Started: about.Started, Finished: finished, RunWallS: []*float64{}},
+		Clock:    newClock(about.Started, runs, end),
 	}
 	for i := range runs {
 		r := &runs[i]
 		m.Runs = append(m.Runs, RunEntry{
 			ID: r.ID, Experiment: r.Experiment, Method: r.Method, Algorithm: r.Algorithm,
 			Point: r.Point, Tuned: r.Tuned, Seed: r.Seed, Real: r.Real, Status: r.Status, Reason: r.Reason,
-			EventHash: Hash(r.EventHash), ModelHash: Hash(r.ModelHash),
+			EventHash: Hash(r.EventHash), ModelHash: Hash(r.ModelHash), Events: r.Events, Steps: r.Steps,
 		})
-		var wall *float64
-		if !math.IsNaN(r.WallS) {
-			wall = &r.WallS
-		}
-		m.Clock.RunWallS = append(m.Clock.RunWallS, wall)
 	}
 	m.ResultHash = resultHash(m.Runs)
 	return m
+}
+
+// newClock describes how long runs took; end is nil at a checkpoint.
+func newClock(started time.Time, runs []Run, end *End) *Clock {
+	c := &Clock{Started: started, RunWallS: []*float64{}}
+	var steps, events int64
+	for i := range runs {
+		var wall *float64
+		if !math.IsNaN(runs[i].WallS) {
+			wall = &runs[i].WallS
+		}
+		c.RunWallS = append(c.RunWallS, wall)
+		steps += runs[i].Steps
+		events += runs[i].Events
+	}
+	if end == nil {
+		return c
+	}
+	c.Finished, c.PeakMemoryBytes = &end.At, end.PeakMemoryBytes
+	if took := end.At.Sub(started).Seconds(); took > 0 {
+		c.StepsPerS, c.EventsPerS = float64(steps)/took, float64(events)/took
+	}
+	return c
 }
 
 // orEmpty makes a missing list an empty one, which JSON writes as [].
@@ -167,7 +198,7 @@ func (m *Manifest) runs() []Run {
 			ID: e.ID, Experiment: e.Experiment, Method: e.Method, Algorithm: e.Algorithm,
 			Point: e.Point, Tuned: e.Tuned, Seed: e.Seed, Real: e.Real, Status: e.Status, Reason: e.Reason,
 			Optimum: math.NaN(), OptimumGap: math.NaN(), WallS: math.NaN(),
-			EventHash: uint64(e.EventHash), ModelHash: uint64(e.ModelHash),
+			EventHash: uint64(e.EventHash), ModelHash: uint64(e.ModelHash), Events: e.Events, Steps: e.Steps,
 		}
 	}
 	return runs

@@ -111,7 +111,7 @@ func FuzzRounds(f *testing.F) {
 // FuzzManifest feeds the manifest's reader anything.
 func FuzzManifest(f *testing.F) {
 	runs := syntheticRuns()[:1]
-	m := newManifest(testAbout(), Complete, runs, attached{figures: []string{"a.png"}, tables: []string{"t.csv"}}, &testFinished)
+	m := newManifest(testAbout(), Complete, runs, attached{figures: []string{"a.png"}, tables: []string{"t.csv"}}, &End{At: testFinished})
 	var seed bytes.Buffer
 	if err := m.write(&seed); err != nil {
 		f.Fatal(err)

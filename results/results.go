@@ -54,6 +54,8 @@ type Run struct {
 	OptimumGap float64 // certified relative gap of the optimum; NaN likewise
 	EventHash  uint64  // of the stream of events
 	ModelHash  uint64  // of the bits of the final W
+	Events     int64   // that happened
+	Steps      int64   // coordinate steps or rows on all devices, lost work included
 	WallS      float64 // seconds of the real clock
 	Rounds     []Round
 }

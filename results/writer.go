@@ -291,8 +291,8 @@ func checkRun(r *Run) error {
 
 // writeStage writes the stage: its manifest comes last, so that it never names
 // more than there is.
-func (w *Writer) writeStage(state State, extra attached, finished *time.Time) error {
-	m := newManifest(w.about, state, w.runs, extra, finished)
+func (w *Writer) writeStage(state State, extra attached, end *End) error {
+	m := newManifest(w.about, state, w.runs, extra, end)
 	type file struct {
 		name string
 		fill func(io.Writer) error
@@ -316,14 +316,14 @@ func (w *Writer) writeStage(state State, extra attached, finished *time.Time) er
 // Finish writes the run directory: state is Complete when every run of the
 // scenario was added, else Incomplete. What an older run left in the directory
 // is replaced, its figures and tables too; files that no run put there stay.
-func (w *Writer) Finish(state State, finished time.Time) error {
+func (w *Writer) Finish(state State, end End) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	extra, err := w.attached()
 	if err != nil {
 		return err
 	}
-	if err := w.writeStage(state, extra, &finished); err != nil {
+	if err := w.writeStage(state, extra, &end); err != nil {
 		return err
 	}
 	return w.install(extra)

@@ -30,6 +30,7 @@ type runFlags struct {
 	force    bool
 	queue    string
 	progress string
+	profiles profiles
 }
 
 // newRun returns the command; line is the command line, for the manifest.
@@ -71,6 +72,7 @@ func (f *runFlags) addComputing(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.IntVar(&f.workers, "workers", 0, "how many cores to use; 0: all; changes no result")
 	flags.StringVar(&f.queue, "queue", engine.DefaultQueue, "event queue: "+strings.Join(engine.Queues(), ", ")+"; changes no result")
+	f.profiles.add(flags)
 	flags.StringVar(&f.progress, "progress", progressAuto, "progress on standard error: "+strings.Join(progressNames, ", "))
 }
 
@@ -107,6 +109,11 @@ func (f *runFlags) run(cmd *cobra.Command, name string, sets []string) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Discard()) }()
+	stop, err := f.profiles.start()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
 
 	p := newProgress(cmd.ErrOrStderr(), f.progress, time.Now)
 	err = experiment.Run(cmd.Context(), scenario.Experiments, experiment.Options{
@@ -126,7 +133,7 @@ func (f *runFlags) run(cmd *cobra.Command, name string, sets []string) (err erro
 	}
 	figures, drawn := draw(w, scenario)
 	// What was computed is kept even when it could not be drawn.
-	if err := w.Finish(results.Complete, time.Now()); err != nil {
+	if err := w.Finish(results.Complete, ended()); err != nil {
 		return errors.Join(drawn, err)
 	}
 	return errors.Join(drawn, summarise(cmd, w, scenario, made, figures))
@@ -166,7 +173,7 @@ func keep(cmd *cobra.Command, w *results.Writer, s *scenarios.Scenario, made []*
 		}
 		return interrupted{fmt.Sprintf("interrupted before the first %s, nothing is kept", first), interrupt}
 	}
-	if err := w.Finish(results.Incomplete, time.Now()); err != nil {
+	if err := w.Finish(results.Incomplete, ended()); err != nil {
 		return err
 	}
 	if err := summarise(cmd, w, s, made, nil); err != nil {

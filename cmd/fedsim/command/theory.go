@@ -87,7 +87,7 @@ func (f *theoryFlags) sets() []string {
 		}
 		sets = append(sets, "run.seeds=["+strings.Join(seeds, ",")+"]")
 	}
-	return append(sets, "run.outer=1", "run.eval_every=1", "run.theta_every=1", "run.stop_at=0")
+	return append(sets, "run.mode=learning", "run.outer=1", "run.eval_every=1", "run.eval_tasks=0", "run.theta_every=1", "run.stop_at=0")
 }
 
 func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
@@ -114,6 +114,11 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Discard()) }()
+	stop, err := f.profiles.start()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
 	p := newProgress(cmd.ErrOrStderr(), f.progress, time.Now)
 	found, err := experiment.Theory(cmd.Context(), scenario.Experiments, f.target, experiment.Options{
 		Workers: f.workers, Queue: f.queue,
@@ -129,7 +134,7 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 	figures, drawn := draw(w, scenario)
 	chart, failed := drawTheory(w, found)
 	// What was computed is kept even when it could not be drawn.
-	if err := w.Finish(results.Complete, time.Now()); err != nil {
+	if err := w.Finish(results.Complete, ended()); err != nil {
 		return errors.Join(drawn, failed, err)
 	}
 	if err := writeTheory(cmd.OutOrStdout(), found); err != nil {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -37,7 +38,7 @@ it is given up there. "fedsim run" does the same before it runs the winners.`,
 	return cmd
 }
 
-func (f *runFlags) tune(cmd *cobra.Command, name string) error {
+func (f *runFlags) tune(cmd *cobra.Command, name string) (err error) {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -45,6 +46,11 @@ func (f *runFlags) tune(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
+	stop, err := f.profiles.start()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
 	p := newProgress(cmd.ErrOrStderr(), f.progress, time.Now)
 	grids, err := experiment.Tune(cmd.Context(), scenario.Experiments, experiment.Options{
 		Workers: f.workers, Queue: f.queue, Progress: p.update, Clock: time.Now,

@@ -1,0 +1,68 @@
+package command
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"runtime/trace"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"fedsim/results"
+)
+
+// profiles are the flags that watch fedsim itself at work: each names a file,
+// empty for none. They change no result.
+type profiles struct{ cpu, memory, trace string }
+
+func (p *profiles) add(flags *pflag.FlagSet) {
+	flags.StringVar(&p.cpu, "cpuprofile", "", "write a CPU profile to this file, for go tool pprof")
+	flags.StringVar(&p.memory, "memprofile", "", "write a profile of allocations to this file at the end, for go tool pprof")
+	flags.StringVar(&p.trace, "trace", "", "write an execution trace to this file, for go tool trace")
+}
+
+// ended is how a run has ended, now.
+func ended() results.End { return results.End{At: time.Now(), PeakMemoryBytes: peakMemory()} }
+
+// start begins what was asked for and returns what ends it.
+func (p *profiles) start() (stop func() error, err error) {
+	var ends []func() error
+	stop = func() error {
+		var all error
+		for i := len(ends) - 1; i >= 0; i-- {
+			all = errors.Join(all, ends[i]())
+		}
+		return all
+	}
+	begin := func(path string, begin func(*os.File) error, end func(*os.File) error) error {
+		if path == "" {
+			return nil
+		}
+		file, err := os.Create(path)
+		if err != nil {
+			return err
+		}
+		if err := begin(file); err != nil {
+			return errors.Join(err, file.Close())
+		}
+		ends = append(ends, func() error { return errors.Join(end(file), file.Close()) })
+		return nil
+	}
+	nothing := func(*os.File) error { return nil }
+	err = errors.Join(
+		begin(p.cpu, func(f *os.File) error { return pprof.StartCPUProfile(f) },
+			func(*os.File) error { pprof.StopCPUProfile(); return nil }),
+		begin(p.trace, func(f *os.File) error { return trace.Start(f) },
+			func(*os.File) error { trace.Stop(); return nil }),
+		begin(p.memory, nothing, func(f *os.File) error {
+			runtime.GC() // so that the profile is of what is still held
+			return pprof.Lookup("allocs").WriteTo(f, 0)
+		}),
+	)
+	if err != nil {
+		return nil, errors.Join(err, stop())
+	}
+	return stop, nil
+}
