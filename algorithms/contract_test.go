@@ -305,7 +305,7 @@ func TestRecouple(t *testing.T) {
 				round(a, p, h, NoLimit, nil)
 			}
 			before := snapshot(a)
-			next, err := p.Regularizer.Update(a.Model().W, 1e-3)
+			next, err := p.Regularizer.Update(testPool, a.Model().W, 1e-3)
 			if err != nil {
 				t.Fatal(err)
 			}

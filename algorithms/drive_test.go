@@ -125,7 +125,7 @@ func (o oracle) problem(t testing.TB) (*mtl.Problem, mtl.Coupling) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := p.Regularizer.Start(p.Tasks())
+	c, err := p.Regularizer.Start(testPool, p.Tasks())
 	if err != nil {
 		t.Fatal(err)
 	}

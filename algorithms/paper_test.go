@@ -91,7 +91,7 @@ func TestAlgorithm1KeepsAlphaAcrossOmegaUpdates(t *testing.T) {
 			round(a, p, h, NoLimit, nil)
 		}
 		before := snapshot(a)
-		next, err := p.Regularizer.Update(a.Model().W, 1e-6)
+		next, err := p.Regularizer.Update(testPool, a.Model().W, 1e-6)
 		if err != nil {
 			t.Fatal(err)
 		}

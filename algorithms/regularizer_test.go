@@ -84,7 +84,7 @@ func TestOuterIterationsImproveTheObjective(t *testing.T) {
 					}
 				}
 				ends = append(ends, v.Primal)
-				next, err := p.Regularizer.Update(a.Model().W, 1e-9)
+				next, err := p.Regularizer.Update(testPool, a.Model().W, 1e-9)
 				if !tying.learns {
 					if !errors.Is(err, mtl.ErrFixed) {
 						t.Errorf("Update of a known Omega: %v", err)

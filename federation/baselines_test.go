@@ -34,7 +34,7 @@ func TestLocalAndGlobalModelsComeOutOfAFederation(t *testing.T) {
 			all.Y = append(all.Y, task.Y...)
 		}
 		p := problem(cfg, &data.Set{Features: apart.Train.Features, Tasks: []data.Task{all}}, &data.Set{})
-		c, err := p.Regularizer.Start(1)
+		c, err := p.Regularizer.Start(nil, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

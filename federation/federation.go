@@ -261,7 +261,7 @@ loop:
 // recouple updates Omega from the present W and continues under the new
 // coupling. A regulariser that learns nothing keeps its coupling.
 func (f *Federation) recouple() error {
-	next, err := f.setup.Problem.Regularizer.Update(f.method.Model().W, f.setup.Problem.Config.OmegaFloor)
+	next, err := f.setup.Problem.Regularizer.Update(f.setup.Pool, f.method.Model().W, f.setup.Problem.Config.OmegaFloor)
 	if err == mtl.ErrFixed {
 		return nil
 	}
@@ -270,9 +270,7 @@ func (f *Federation) recouple() error {
 	}
 	f.method.Recouple(next)
 	f.coupling = next
-	d, m := float64(f.setup.Problem.Features()), float64(f.setup.Problem.Tasks())
-	// W^T W, its decomposition and the product that makes M: about 2 m^2 d + 10 m^3.
-	f.serverWork(2*m*m*d + 10*m*m*m)
+	f.serverWork(f.setup.Problem.Regularizer.UpdateFLOPs(f.setup.Problem.Tasks(), f.setup.Problem.Features()))
 	return nil
 }
 

@@ -121,7 +121,7 @@ func world(t testing.TB, method, protocol string, change func(*Setup)) Setup {
 		s.Problem = randomProblem(t, features, sizes...)
 	}
 	if s.Coupling == nil {
-		c, err := s.Problem.Regularizer.Start(s.Problem.Tasks())
+		c, err := s.Problem.Regularizer.Start(s.Pool, s.Problem.Tasks())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -303,11 +303,15 @@ func withConfig(t testing.TB, p *mtl.Problem, cfg mtl.Config) *mtl.Problem {
 // tasks.
 type fixedScale struct{ scale float64 }
 
-func (r fixedScale) Start(m int) (mtl.Coupling, error) {
+func (r fixedScale) Start(_ *parallel.Pool, m int) (mtl.Coupling, error) {
 	return mtl.Identity{M: m, Scale: r.scale}, nil
 }
 
-func (fixedScale) Update(*data.Matrix, float64) (mtl.Coupling, error) { return nil, mtl.ErrFixed }
+func (fixedScale) Update(*parallel.Pool, *data.Matrix, float64) (mtl.Coupling, error) {
+	return nil, mtl.ErrFixed
+}
+
+func (fixedScale) UpdateFLOPs(int, int) float64 { return 0 }
 
 // work returns what the local solve of a device took in the open round.
 func (f *Federation) work(t int) algorithms.Work {

@@ -87,7 +87,7 @@ func untilSuboptimality(t *testing.T, target float64, most int, change func(*Set
 	t.Helper()
 	out := run(t, world(t, "mocha", Charged, func(s *Setup) {
 		s.Problem = randomProblem(t, features, sizes...)
-		c, err := s.Problem.Regularizer.Start(s.Problem.Tasks())
+		c, err := s.Problem.Regularizer.Start(s.Pool, s.Problem.Tasks())
 		if err != nil {
 			t.Fatal(err)
 		}

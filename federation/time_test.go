@@ -320,8 +320,9 @@ func TestServerTime(t *testing.T) {
 		return times
 	}
 	m, d := float64(len(sizes)), float64(features)
-	identity, dense, update := m*d, 2*m*m*d, 2*m*m*d+10*m*m*m
-	server := []float64{0, identity, 2 * identity, 2*identity + update + dense, 2*identity + update + 2*dense}
+	// More tasks than features: what is learnt is low-rank.
+	identity, learnt, update := m*d, m*d*(4*d+2), 4*m*d*d+20*d*d*d
+	server := []float64{0, identity, 2 * identity, 2*identity + update + learnt, 2*identity + update + 2*learnt}
 	free, paid := run(0), run(gflops)
 	if len(free) != 5 || len(paid) != 5 {
 		t.Fatalf("%d and %d rows, want 5", len(free), len(paid))

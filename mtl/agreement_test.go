@@ -231,7 +231,7 @@ func (r penalty) coupling(t *testing.T, p *Problem) Coupling {
 		return mustStart(t, p)
 	}
 	w := penaltyW(p.Tasks(), p.Features())
-	c, err := p.Regularizer.Update(&w, penaltyFloor)
+	c, err := p.Regularizer.Update(testPool, &w, penaltyFloor)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"fedsim/data"
+	"fedsim/internal/parallel"
 )
 
 // Clustered is eq. cluster, the convex relaxation of learning which tasks
@@ -23,7 +24,7 @@ type Clustered struct {
 var _ Regularizer = Clustered{}
 
 // Start returns the coupling of Omega = (k/m) I. It fails unless 0 < k < m.
-func (r Clustered) Start(m int) (Coupling, error) {
+func (r Clustered) Start(_ *parallel.Pool, m int) (Coupling, error) {
 	if !(r.Count > 0 && r.Count < float64(m)) {
 		return nil, fmt.Errorf("%g clusters of %d tasks: the number of clusters must be above 0 and below that of the tasks", r.Count, m)
 	}
@@ -36,26 +37,28 @@ func (r Clustered) coupling(omega float64) float64 { return (r.Eta + omega) / (2
 // Update returns the coupling of (1-floor) Omega + floor (k/m) I, which keeps
 // 0 <= Omega <= I and the trace. Omega has the eigenvectors of W^T W (appendix
 // B.3). W = 0 says nothing of the tasks: the coupling is then that of Start.
-func (r Clustered) Update(w *data.Matrix, floor float64) (Coupling, error) {
-	start, err := r.Start(w.Rows)
+func (r Clustered) Update(pool *parallel.Pool, w *data.Matrix, floor float64) (Coupling, error) {
+	start, err := r.Start(pool, w.Rows)
 	if err != nil {
 		return nil, err
 	}
-	s, err := spectrumOf(w)
+	s, err := spectrumOf(pool, w)
 	if err != nil {
 		return nil, err
 	}
-	rank := s.rank()
-	if rank == 0 {
+	if len(s.values) == 0 {
 		return start, nil
 	}
 	base := floor * r.Count / float64(w.Rows)
-	omega, off := waterFill(s.values[:rank], w.Rows, r.Eta, r.Count)
+	omega, off := waterFill(s.values, w.Rows, r.Eta, r.Count)
 	for i := range omega {
 		omega[i] = r.coupling((1-floor)*omega[i] + base)
 	}
-	return NewDense(s.matrix(omega, r.coupling((1-floor)*off+base)))
+	return s.coupling(pool, omega, r.coupling((1-floor)*off+base))
 }
+
+// UpdateFLOPs returns the cost of the decomposition of W.
+func (r Clustered) UpdateFLOPs(m, d int) float64 { return spectrumFLOPs(m, d) }
 
 // waterFill returns the minimiser of sum_i s_i^2/(eta + o_i) subject to
 // sum_i o_i = k and 0 <= o_i <= 1 over m eigenvalues o: those that belong to

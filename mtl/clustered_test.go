@@ -99,7 +99,7 @@ func TestClusteredFindsTheClusters(t *testing.T) {
 	for s := range w.Rows {
 		w.Row(s)[s%2] = 1
 	}
-	c, err := Clustered{Lambda: 0.5, Eta: 0.1, Count: 2}.Update(&w, 0)
+	c, err := Clustered{Lambda: 0.5, Eta: 0.1, Count: 2}.Update(testPool, &w, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,10 +121,10 @@ func TestClusteredRefusesATraceThatNoOmegaHas(t *testing.T) {
 	w := randomMatrix(1, 3, 4)
 	for _, k := range []float64{0, -1, 3, 7, math.NaN()} {
 		r := Clustered{Lambda: 1, Eta: 1, Count: k}
-		if _, err := r.Start(3); err == nil {
+		if _, err := r.Start(testPool, 3); err == nil {
 			t.Errorf("k = %g of 3 tasks was taken", k)
 		}
-		if _, err := r.Update(&w, 0); err == nil {
+		if _, err := r.Update(testPool, &w, 0); err == nil {
 			t.Errorf("k = %g of 3 tasks was taken by Update", k)
 		}
 	}

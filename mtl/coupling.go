@@ -18,8 +18,9 @@ type Coupling interface {
 	// Primal sets W = grad R*(V), which is V M when R is quadratic; w and v must
 	// not overlap.
 	Primal(w, v *data.Matrix)
-	// PrimalTask sets dst to row t of grad R*(V).
-	PrimalTask(dst []float64, v *data.Matrix, t int)
+	// Follow returns W = grad R*(V) for a V that changes one row at a time, by the
+	// Follower alone.
+	Follow(v *data.Matrix) Follower
 	// Gradient sets Z to a subgradient of R at W, which is W M^-1 when R is
 	// quadratic; z and w must not overlap.
 	Gradient(z, w *data.Matrix)
@@ -36,6 +37,15 @@ type Coupling interface {
 	Convexity() float64
 	// FLOPs returns the cost of one Primal for d features.
 	FLOPs(d int) float64
+}
+
+// Follower is W = grad R*(V) one task at a time, as a central solver needs it that
+// visits the tasks in turn.
+type Follower interface {
+	// Task sets dst to row t of W.
+	Task(dst []float64, t int)
+	// Add adds dv to row t of V.
+	Add(t int, dv []float64)
 }
 
 // dot returns sum_t <z_t, w_t>, in task order.
@@ -74,16 +84,30 @@ func (c Identity) Diag(int) float64 { return c.Scale }
 // Primal sets W = Scale V.
 func (c Identity) Primal(w, v *data.Matrix) { scaleInto(w.Data, v.Data, c.Scale) }
 
-// PrimalTask sets dst = Scale v_t.
-func (c Identity) PrimalTask(dst []float64, v *data.Matrix, t int) {
-	scaleInto(dst, v.Row(t), c.Scale)
+// Follow needs nothing but V.
+func (c Identity) Follow(v *data.Matrix) Follower { return identityFollower{c, v} }
+
+type identityFollower struct {
+	Identity
+	v *data.Matrix
 }
+
+// Task sets dst = Scale v_t.
+func (f identityFollower) Task(dst []float64, t int) { scaleInto(dst, f.v.Row(t), f.Scale) }
+
+// Add adds dv to row t of V.
+func (f identityFollower) Add(t int, dv []float64) { kernel.Axpy(1, dv, f.v.Row(t)) }
 
 // Gradient sets Z = W / Scale.
 func (c Identity) Gradient(z, w *data.Matrix) { scaleInto(z.Data, w.Data, 1/c.Scale) }
 
 // Value returns |W|^2 / (2 Scale).
-func (c Identity) Value(w, v *data.Matrix) float64 { return half(c, w, v) }
+func (c Identity) Value(w, v *data.Matrix) float64 {
+	if v == nil {
+		return dot(w, w) / (2 * c.Scale)
+	}
+	return half(c, w, v)
+}
 
 // SigmaPrime returns the number of devices of a task: without sharing the tasks'
 // subproblems are exact. The rules agree but for the maximum over tasks.

@@ -10,17 +10,17 @@ import (
 	"fedsim/data"
 )
 
-// matrixOf reads a coupling out through PrimalTask on unit vectors.
+// matrixOf reads a coupling out row by row through Follow on unit vectors.
 func matrixOf(c Coupling) *mat.SymDense {
 	m := c.Tasks()
 	v := data.NewMatrix(m, m)
 	for i := range m {
 		v.Row(i)[i] = 1
 	}
-	M := mat.NewSymDense(m, nil)
+	f, M := c.Follow(&v), mat.NewSymDense(m, nil)
 	row := make([]float64, m)
 	for i := range m {
-		c.PrimalTask(row, &v, i)
+		f.Task(row, i)
 		for j := i; j < m; j++ {
 			M.SetSym(i, j, row[j])
 		}
@@ -30,16 +30,16 @@ func matrixOf(c Coupling) *mat.SymDense {
 
 func couplings(t *testing.T) map[string]Coupling {
 	w := randomMatrix(3, 6, 10)
-	learnt, err := Probabilistic{Lambda: 0.1}.Update(&w, 1e-6)
+	learnt, err := Probabilistic{Lambda: 0.1}.Update(testPool, &w, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
 	wide := randomMatrix(4, 6, 3) // fewer features than tasks: Omega is singular without its floor
-	low, err := Probabilistic{Lambda: 0.1, Paper: true, PriorPrecision: 2}.Update(&wide, 1e-3)
+	low, err := Probabilistic{Lambda: 0.1, Paper: true, PriorPrecision: 2}.Update(testPool, &wide, 1e-3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mean, err := MeanRegularized{Lambda1: 0.5, Lambda2: 0.1}.Start(6)
+	mean, err := MeanRegularized{Lambda1: 0.5, Lambda2: 0.1}.Start(testPool, 6)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,14 +57,14 @@ func TestCouplingProductsAgree(t *testing.T) {
 		c.Gradient(&z, &w)
 		row := make([]float64, 13)
 		for s := range 6 {
-			c.PrimalTask(row, &v, s)
+			c.Follow(&v).Task(row, s)
 			for j := range 13 {
 				want := 0.0
 				for r := range 6 {
 					want += M.At(s, r) * v.Row(r)[j]
 				}
 				if !near(w.Row(s)[j], want, 1e-12) || !near(row[j], want, 1e-12) {
-					t.Fatalf("%s: (V M)[%d][%d] = %g by Primal, %g by PrimalTask, want %g", name, s, j, w.Row(s)[j], row[j], want)
+					t.Fatalf("%s: (V M)[%d][%d] = %g by Primal, %g by Follow, want %g", name, s, j, w.Row(s)[j], row[j], want)
 				}
 				if !near(z.Row(s)[j], v.Row(s)[j], 1e-8) {
 					t.Fatalf("%s: Gradient(Primal(V)) = %g, want %g", name, z.Row(s)[j], v.Row(s)[j])
@@ -115,7 +115,7 @@ func TestSigmaPrimeIsSafeAndSpectralIsTight(t *testing.T) {
 // MeanRegularized's closed form against the inverse of its definition.
 func TestMeanCouplingInvertsItsDefinition(t *testing.T) {
 	const m, l1, l2 = 5, 0.3, 0.2
-	c, err := MeanRegularized{Lambda1: l1, Lambda2: l2}.Start(m)
+	c, err := MeanRegularized{Lambda1: l1, Lambda2: l2}.Start(testPool, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestProbabilisticUpdateMinimises(t *testing.T) {
 		}
 		return sum
 	}
-	best, err := Probabilistic{Lambda: 1}.Update(&w, 1e-12)
+	best, err := Probabilistic{Lambda: 1}.Update(testPool, &w, 1e-12)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,12 +217,12 @@ func TestProbabilisticUpdateMinimises(t *testing.T) {
 
 func TestConventionsOfTheProbabilisticRegulariser(t *testing.T) {
 	w := randomMatrix(9, 4, 6)
-	authors, err := Probabilistic{Lambda: 0.2}.Update(&w, 1e-6)
+	authors, err := Probabilistic{Lambda: 0.2}.Update(testPool, &w, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// lambda/2 in place of lambda and no 1/s2 makes the paper's convention the authors'.
-	paper, err := Probabilistic{Lambda: 0.1, Paper: true}.Update(&w, 1e-6)
+	paper, err := Probabilistic{Lambda: 0.1, Paper: true}.Update(testPool, &w, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestConventionsOfTheProbabilisticRegulariser(t *testing.T) {
 			}
 		}
 	}
-	if c, err := (Probabilistic{Lambda: 2, Paper: true, PriorPrecision: 3}).Start(4); err != nil || !near(c.Diag(0), 1/(2*2*(3+4.0)), 1e-15) {
+	if c, err := (Probabilistic{Lambda: 2, Paper: true, PriorPrecision: 3}).Start(testPool, 4); err != nil || !near(c.Diag(0), 1/(2*2*(3+4.0)), 1e-15) {
 		t.Errorf("start of the paper's convention: M_tt = %g (%v), want 1/(2 lambda (1/s2 + m))", c.Diag(0), err)
 	}
 }
@@ -242,12 +242,12 @@ func TestConventionsOfTheProbabilisticRegulariser(t *testing.T) {
 func TestFixedRegularisersRefuseToLearn(t *testing.T) {
 	w := randomMatrix(1, 3, 3)
 	for _, r := range []Regularizer{Independent{1}, MeanRegularized{Lambda1: 1, Lambda2: 1}} {
-		if _, err := r.Update(&w, 1e-6); !errors.Is(err, ErrFixed) {
+		if _, err := r.Update(testPool, &w, 1e-6); !errors.Is(err, ErrFixed) {
 			t.Errorf("%T.Update: %v, want ErrFixed", r, err)
 		}
 	}
 	zero := data.NewMatrix(3, 3)
-	c, err := Probabilistic{Lambda: 1}.Update(&zero, 1e-6)
+	c, err := Probabilistic{Lambda: 1}.Update(testPool, &zero, 1e-6)
 	if err != nil || !near(c.Diag(0), 1.0/3, 1e-15) {
 		t.Errorf("W = 0 gives M_00 = %v, %v; want that of Omega = I/m", c, err)
 	}

@@ -67,13 +67,24 @@ func (c *Dense) Primal(w, v *data.Matrix) {
 		blas64.General{Rows: n, Cols: n, Stride: n, Data: c.m.Data}, general(v), 0, general(w))
 }
 
-// PrimalTask sets dst = sum_s M_ts v_s, summed in task order.
-func (c *Dense) PrimalTask(dst []float64, v *data.Matrix, t int) {
+// Follow sums over all tasks for every row it is asked for.
+func (c *Dense) Follow(v *data.Matrix) Follower { return &denseFollower{c, v} }
+
+type denseFollower struct {
+	*Dense
+	v *data.Matrix
+}
+
+// Task sets dst = sum_s M_ts v_s, summed in task order.
+func (f *denseFollower) Task(dst []float64, t int) {
 	clear(dst)
-	for s := range c.m.N {
-		kernel.Axpy(c.At(t, s), v.Row(s), dst)
+	for s := range f.m.N {
+		kernel.Axpy(f.At(t, s), f.v.Row(s), dst)
 	}
 }
+
+// Add adds dv to row t of V.
+func (f *denseFollower) Add(t int, dv []float64) { kernel.Axpy(1, dv, f.v.Row(t)) }
 
 // Gradient sets Z = W M^-1 through the Cholesky factor.
 func (c *Dense) Gradient(z, w *data.Matrix) {

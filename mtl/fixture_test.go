@@ -56,7 +56,7 @@ func mustProblem(t testing.TB, cfg Config, split data.Split) *Problem {
 
 func mustStart(t testing.TB, p *Problem) Coupling {
 	t.Helper()
-	c, err := p.Regularizer.Start(p.Tasks())
+	c, err := p.Regularizer.Start(testPool, p.Tasks())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -154,7 +154,7 @@ func TestGraphicalLassoOfTwoTasks(t *testing.T) {
 // minimum, and the error says which key helps.
 func TestGraphicalWithoutPenalty(t *testing.T) {
 	w := randomMatrix(8, 4, 6)
-	c, err := Graphical{Lambda: 0.5, Features: 6}.Update(&w, 0)
+	c, err := Graphical{Lambda: 0.5, Features: 6}.Update(testPool, &w, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestGraphicalWithoutPenalty(t *testing.T) {
 		}
 	}
 	narrow := randomMatrix(8, 4, 3)
-	_, err = Graphical{Lambda: 0.5, Features: 3}.Update(&narrow, 0.1)
+	_, err = Graphical{Lambda: 0.5, Features: 3}.Update(testPool, &narrow, 0.1)
 	if err == nil || !strings.Contains(err.Error(), "problem.lambda2 must be positive") {
 		t.Errorf("a singular W^T W without a penalty: %v", err)
 	}

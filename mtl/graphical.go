@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
+	"fedsim/internal/parallel"
 )
 
 // Graphical is eq. graph1, tasks whose relationship is a sparse graphical model
@@ -29,7 +30,7 @@ type Graphical struct {
 var _ Regularizer = Graphical{}
 
 // Start returns the coupling of Omega = I.
-func (r Graphical) Start(m int) (Coupling, error) {
+func (r Graphical) Start(_ *parallel.Pool, m int) (Coupling, error) {
 	omega := mat.NewSymDense(m, nil)
 	for t := range m {
 		omega.SetSym(t, t, 1)
@@ -44,7 +45,7 @@ func (r Graphical) Start(m int) (Coupling, error) {
 // with floor (tr Omega/m) I mixed in, which keeps its zeros. For l2 > 0 it exists
 // for every W; for l2 = 0 it is d (W^T W)^-1, and a W without full rank is refused:
 // the minimum is then unbounded.
-func (r Graphical) Update(w *data.Matrix, floor float64) (Coupling, error) {
+func (r Graphical) Update(_ *parallel.Pool, w *data.Matrix, floor float64) (Coupling, error) {
 	omega, err := r.omega(w)
 	if err != nil {
 		return nil, err
@@ -61,6 +62,12 @@ func (r Graphical) Update(w *data.Matrix, floor float64) (Coupling, error) {
 		}
 	}
 	return r.coupling(omega)
+}
+
+// UpdateFLOPs returns 2 m^2 d + 10 m^3: W^T W, and as if the graphical lasso took
+// ten passes; how many it takes depends on W.
+func (r Graphical) UpdateFLOPs(m, d int) float64 {
+	return float64(m) * float64(m) * (2*float64(d) + 10*float64(m))
 }
 
 // omega returns the Omega that minimises R(W, .).

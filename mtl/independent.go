@@ -1,6 +1,9 @@
 package mtl
 
-import "fedsim/data"
+import (
+	"fedsim/data"
+	"fedsim/internal/parallel"
+)
 
 // Independent is R(W) = lambda m/2 tr(W W^T): Omega = I/m in the authors'
 // convention, no sharing between tasks. M = I/(m lambda).
@@ -9,9 +12,14 @@ type Independent struct{ Lambda float64 }
 var _ Regularizer = Independent{}
 
 // Start returns I/(m lambda).
-func (r Independent) Start(m int) (Coupling, error) {
+func (r Independent) Start(_ *parallel.Pool, m int) (Coupling, error) {
 	return Identity{M: m, Scale: 1 / (float64(m) * r.Lambda)}, nil
 }
 
 // Update returns ErrFixed.
-func (r Independent) Update(*data.Matrix, float64) (Coupling, error) { return nil, ErrFixed }
+func (r Independent) Update(*parallel.Pool, *data.Matrix, float64) (Coupling, error) {
+	return nil, ErrFixed
+}
+
+// UpdateFLOPs returns 0.
+func (Independent) UpdateFLOPs(int, int) float64 { return 0 }

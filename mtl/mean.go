@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
+	"fedsim/internal/parallel"
 )
 
 // MeanRegularized is eq. fixed_cluster, a known Omega:
@@ -28,43 +29,14 @@ var _ Regularizer = MeanRegularized{}
 // Start returns M. It fails when Omega or Clusters are not of m tasks, and when
 // Omega has a negative eigenvalue that is more than rounding
 // in a file; such ones count as 0.
-func (r MeanRegularized) Start(m int) (Coupling, error) {
+func (r MeanRegularized) Start(pool *parallel.Pool, m int) (Coupling, error) {
 	if r.Omega != nil {
 		return r.known(m)
 	}
 	if r.Clusters != nil && len(r.Clusters) != m {
 		return nil, fmt.Errorf("clusters of %d tasks, but there are %d: give the cluster of every task", len(r.Clusters), m)
 	}
-	return NewDense(r.block(m))
-}
-
-// block returns M under clusters. Omega is a projection, so that on a cluster of
-// n tasks M is I/(2(l1+l2)) plus a multiple of 11^T/n.
-func (r MeanRegularized) block(m int) *mat.SymDense {
-	apart := 1 / (2 * (r.Lambda1 + r.Lambda2))
-	along := 1 / (2 * r.Lambda2)
-	cluster := func(t int) int { return 0 }
-	if r.Clusters != nil {
-		cluster = func(t int) int { return r.Clusters[t] }
-	}
-	size := make(map[int]int)
-	for t := range m {
-		size[cluster(t)]++
-	}
-	M := mat.NewSymDense(m, nil)
-	for s := range m {
-		for t := s; t < m; t++ {
-			if cluster(s) != cluster(t) {
-				continue
-			}
-			x := (along - apart) / float64(size[cluster(s)])
-			if s == t {
-				x += apart
-			}
-			M.SetSym(s, t, x)
-		}
-	}
-	return M
+	return newGrouped(pool, m, r.Clusters, 1/(2*(r.Lambda1+r.Lambda2)), 1/(2*r.Lambda2)), nil
 }
 
 // known returns M under the given Omega.
@@ -80,16 +52,22 @@ func (r MeanRegularized) known(m int) (Coupling, error) {
 	if least, most := values[0], max(values[m-1], -values[0]); least < -omegaSymmetry*float64(m)*most {
 		return nil, fmt.Errorf("omega has the eigenvalue %.3g: it must be positive semidefinite", least)
 	}
-	s := spectrum{values: values}
-	e.VectorsTo(&s.vectors)
+	var vectors mat.Dense
+	e.VectorsTo(&vectors)
+	s := spectrum{vectors: columns(&vectors, m)}
 	for i, x := range values {
 		values[i] = 1 / (2 * (float64(r.Lambda1*max(0, x)) + r.Lambda2))
 	}
 	return NewDense(s.matrix(values, 0))
 }
 
+// UpdateFLOPs returns 0.
+func (MeanRegularized) UpdateFLOPs(int, int) float64 { return 0 }
+
 // Update returns ErrFixed.
-func (r MeanRegularized) Update(*data.Matrix, float64) (Coupling, error) { return nil, ErrFixed }
+func (r MeanRegularized) Update(*parallel.Pool, *data.Matrix, float64) (Coupling, error) {
+	return nil, ErrFixed
+}
 
 // parseClusters reads the cluster number of every task from "0,0,1,1"; nil for
 // an empty text. Numbers are whole and not negative; gaps do not matter.

@@ -131,7 +131,7 @@ func FuzzOmegaFile(f *testing.F) {
 		if math.Max(math.Abs(omega.At(0, 0)), math.Abs(omega.At(1, 1))) > 1e6 {
 			return // too far from lambda_2 for a coupling in double precision
 		}
-		if _, err := (MeanRegularized{Lambda1: 1, Lambda2: 1, Omega: omega}).Start(2); err != nil {
+		if _, err := (MeanRegularized{Lambda1: 1, Lambda2: 1, Omega: omega}).Start(testPool, 2); err != nil {
 			t.Fatalf("%q was taken, but: %v", text, err)
 		}
 	})
@@ -163,7 +163,7 @@ func TestRegularisersRefuseWhatDoesNotFit(t *testing.T) {
 		{Lambda1: 1, Lambda2: 1, Omega: mat.NewSymDense(2, nil)},
 		{Lambda1: 1, Lambda2: 1, Omega: mat.NewSymDense(3, []float64{1, 2, 0, 2, 1, 0, 0, 0, 1})},
 	} {
-		if _, err := r.Start(3); err == nil {
+		if _, err := r.Start(testPool, 3); err == nil {
 			t.Errorf("%+v was taken for 3 tasks", r)
 		}
 	}

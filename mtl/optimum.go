@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"fedsim/data"
-	"fedsim/internal/kernel"
 	"fedsim/internal/parallel"
 	"fedsim/internal/rng"
 )
@@ -58,6 +57,7 @@ func (p *Problem) Optimize(ctx context.Context, pool *parallel.Pool, c Coupling,
 			// A check costs about half a sweep over all rows, or a sixth of all that
 			// belongs to one: look often at first, every other time later.
 			p.Recompute(o.Duals)
+			s.weights = c.Follow(&o.Duals.V)
 			c.Primal(&o.W, &o.Duals.V)
 			o.Objective = p.Evaluate(pool, c, &o.W, &o.Duals.V, o.Duals.Alpha)
 			o.RelativeGap = o.Gap / o.scale()
@@ -79,6 +79,7 @@ func (p *Problem) Optimize(ctx context.Context, pool *parallel.Pool, c Coupling,
 type sweeper struct {
 	p         *Problem
 	c         Coupling
+	weights   Follower // follows the V of duals
 	duals     *Duals
 	active    [][]int32 // by device: the rows that moved in the last sweep over all
 	order     Order
@@ -89,7 +90,7 @@ type sweeper struct {
 
 func newSweeper(p *Problem, c Coupling, duals *Duals) *sweeper {
 	d := p.Features()
-	s := &sweeper{p: p, c: c, duals: duals, active: make([][]int32, len(duals.Alpha)),
+	s := &sweeper{p: p, c: c, weights: c.Follow(&duals.V), duals: duals, active: make([][]int32, len(duals.Alpha)),
 		w: make([]float64, d), u: make([]float64, d), dv: make([]float64, d)}
 	for k := range s.active {
 		s.active[k] = make([]int32, 0, len(duals.Alpha[k]))
@@ -129,7 +130,7 @@ func (s *sweeper) moving() {
 // begin brings w of the device's task up to date.
 func (s *sweeper) begin(k, rows int) {
 	s.curvature = s.c.Diag(s.p.TaskOf(k))
-	s.c.PrimalTask(s.w, &s.duals.V, s.p.TaskOf(k))
+	s.weights.Task(s.w, s.p.TaskOf(k))
 	copy(s.u, s.w)
 	s.order.Reset(rows, rng.New(0, rng.Reference, k, s.count))
 	s.count++
@@ -138,7 +139,7 @@ func (s *sweeper) begin(k, rows int) {
 // end adds what the visits have changed to V.
 func (s *sweeper) end(k int) {
 	Change(s.dv, s.u, s.w, s.curvature)
-	kernel.Axpy(1, s.dv, s.duals.V.Row(s.p.TaskOf(k)))
+	s.weights.Add(s.p.TaskOf(k), s.dv)
 }
 
 // LearnCoupling alternates W and Omega steps centrally, outer times from
@@ -147,7 +148,7 @@ func (s *sweeper) end(k int) {
 // with Config.OmegaFloor. It returns Start's coupling for outer = 0 or a fixed
 // Omega. When ctx ends so does it, with ctx's error.
 func (p *Problem) LearnCoupling(ctx context.Context, pool *parallel.Pool, outer int, floor, gap float64, sweeps int) (Coupling, error) {
-	c, err := p.Regularizer.Start(p.Tasks())
+	c, err := p.Regularizer.Start(pool, p.Tasks())
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +162,7 @@ func (p *Problem) LearnCoupling(ctx context.Context, pool *parallel.Pool, outer 
 		if i == outer-1 {
 			mixed = floor
 		}
-		next, err := p.Regularizer.Update(&o.W, mixed)
+		next, err := p.Regularizer.Update(pool, &o.W, mixed)
 		if errors.Is(err, ErrFixed) {
 			return c, nil
 		}
@@ -199,7 +200,7 @@ func (p *Problem) AlternatingOptimum(ctx context.Context, pool *parallel.Pool, c
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		next, err := p.Regularizer.Update(&o.W, p.Config.OmegaFloor)
+		next, err := p.Regularizer.Update(pool, &o.W, p.Config.OmegaFloor)
 		if errors.Is(err, ErrFixed) {
 			return o, nil
 		}

@@ -429,7 +429,7 @@ func TestAlternatingStepsConverge(t *testing.T) {
 	for _, reg := range []string{RegProbabilistic, RegClustered, RegGraphical} {
 		t.Run(reg, func(t *testing.T) {
 			p := paperProblem(t, func(c *Config) { c.Regularizer, c.OmegaFloor, c.Lambda = reg, 1e-9, 0.1 })
-			c, err := p.Regularizer.Start(p.Tasks())
+			c, err := p.Regularizer.Start(testPool, p.Tasks())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -441,7 +441,7 @@ func TestAlternatingStepsConverge(t *testing.T) {
 				if o.Primal > last+slack*(1+math.Abs(last)) {
 					t.Fatalf("W step %d: P = %v after %v", i, o.Primal, last)
 				}
-				next, err := p.Regularizer.Update(&o.W, p.Config.OmegaFloor)
+				next, err := p.Regularizer.Update(testPool, &o.W, p.Config.OmegaFloor)
 				if err != nil {
 					t.Fatal(err)
 				}

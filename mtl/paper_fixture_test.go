@@ -83,9 +83,9 @@ func formulations(t testing.TB) []formulation {
 	}
 	for i := range all {
 		f := &all[i]
-		c, err := f.reg.Update(&w, floor)
+		c, err := f.reg.Update(testPool, &w, floor)
 		if errors.Is(err, ErrFixed) {
-			c, err = f.reg.Start(paperTasks)
+			c, err = f.reg.Start(testPool, paperTasks)
 		}
 		if err != nil {
 			t.Fatal(f.name, err)

@@ -144,16 +144,16 @@ func TestObservation3OmegaStepDependsOnWAlone(t *testing.T) {
 	p := paperProblem(t, nil)
 	other := mustProblem(t, p.Config, randomSplit(99, paperFeatures, 30, 3, 17, 4))
 	w := randomMatrix(5, paperTasks, paperFeatures)
-	a, err := p.Regularizer.Update(&w, 1e-6)
+	a, err := p.Regularizer.Update(testPool, &w, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := other.Regularizer.Update(&w, 1e-6)
+	b, err := other.Regularizer.Update(testPool, &w, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
 	scaled := moveBy(&w, 1, &randomMatrixOnce)
-	c, err := p.Regularizer.Update(&scaled, 1e-6)
+	c, err := p.Regularizer.Update(testPool, &scaled, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -389,14 +389,14 @@ func TestProbabilisticModelsNegativeRelationships(t *testing.T) {
 	for j := range paperFeatures {
 		w.Row(1)[j] = -w.Row(0)[j] + 0.1*w.Row(1)[j]
 	}
-	c, err := Probabilistic{Lambda: 1}.Update(&w, 1e-6)
+	c, err := Probabilistic{Lambda: 1}.Update(testPool, &w, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if M := matrixOf(c); M.At(0, 1) > -0.5*math.Sqrt(M.At(0, 0)*M.At(1, 1)) {
 		t.Errorf("opposite tasks have M_01 = %g beside M_00 = %g", M.At(0, 1), M.At(0, 0))
 	}
-	mean, err := MeanRegularized{Lambda1: 1, Lambda2: 0.1}.Start(3)
+	mean, err := MeanRegularized{Lambda1: 1, Lambda2: 0.1}.Start(testPool, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -414,7 +414,7 @@ func TestProbabilisticModelsNegativeRelationships(t *testing.T) {
 func TestProbabilisticUpdateIsTheRootOfTheGramMatrix(t *testing.T) {
 	for _, shape := range [][2]int{{4, 9}, {7, 3}} { // more features than tasks, and fewer
 		w := randomMatrix(77, shape[0], shape[1])
-		c, err := Probabilistic{Lambda: 1}.Update(&w, 1e-9)
+		c, err := Probabilistic{Lambda: 1}.Update(testPool, &w, 1e-9)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -440,7 +440,7 @@ func TestProbabilisticUpdateIsTheRootOfTheGramMatrix(t *testing.T) {
 func TestFixedOmegaIsNeverUpdated(t *testing.T) {
 	w := randomMatrix(1, paperTasks, paperFeatures)
 	for _, r := range []Regularizer{Independent{Lambda: 1}, MeanRegularized{Lambda1: 1, Lambda2: 1}} {
-		if c, err := r.Update(&w, 1e-6); c != nil || err != ErrFixed {
+		if c, err := r.Update(testPool, &w, 1e-6); c != nil || err != ErrFixed {
 			t.Errorf("%T: %v, %v", r, c, err)
 		}
 	}

@@ -1,6 +1,9 @@
 package mtl
 
-import "fedsim/data"
+import (
+	"fedsim/data"
+	"fedsim/internal/parallel"
+)
 
 // Probabilistic is eq. prob, the paper's own experiments (Zhang and Yeung, UAI
 // 2010): Omega is a covariance with tr Omega = 1, learnt as
@@ -18,7 +21,7 @@ type Probabilistic struct {
 var _ Regularizer = Probabilistic{}
 
 // Start returns the coupling of Omega = I/m.
-func (r Probabilistic) Start(m int) (Coupling, error) {
+func (r Probabilistic) Start(_ *parallel.Pool, m int) (Coupling, error) {
 	return Identity{M: m, Scale: r.coupling(1 / float64(m))}, nil
 }
 
@@ -32,19 +35,22 @@ func (r Probabilistic) coupling(omega float64) float64 {
 
 // Update returns the coupling of (1-floor) (W^T W)^1/2/tr + floor I/m. W = 0
 // says nothing of the tasks: the coupling is then that of Start.
-func (r Probabilistic) Update(w *data.Matrix, floor float64) (Coupling, error) {
-	s, err := spectrumOf(w)
+func (r Probabilistic) Update(pool *parallel.Pool, w *data.Matrix, floor float64) (Coupling, error) {
+	s, err := spectrumOf(pool, w)
 	if err != nil {
 		return nil, err
 	}
 	trace := s.trace()
 	if trace == 0 {
-		return r.Start(w.Rows)
+		return r.Start(pool, w.Rows)
 	}
 	base := floor / float64(w.Rows) // the eigenvalue of Omega off the range of W
 	M := make([]float64, len(s.values))
 	for k, x := range s.values {
 		M[k] = r.coupling((1-floor)*x/trace + base)
 	}
-	return NewDense(s.matrix(M, r.coupling(base)))
+	return s.coupling(pool, M, r.coupling(base))
 }
+
+// UpdateFLOPs returns the cost of the decomposition of W.
+func (r Probabilistic) UpdateFLOPs(m, d int) float64 { return spectrumFLOPs(m, d) }

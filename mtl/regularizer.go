@@ -5,18 +5,23 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
+	"fedsim/internal/parallel"
 )
 
 // Regularizer ties the tasks together: it turns what is known or learnt of
 // their relationship Omega into a coupling M (appendix B of the paper).
 type Regularizer interface {
-	// Start returns the coupling of m tasks before anything is learnt.
-	Start(m int) (Coupling, error)
+	// Start returns the coupling of m tasks before anything is learnt. It computes
+	// on the pool from then on.
+	Start(pool *parallel.Pool, m int) (Coupling, error)
 	// Update returns the coupling of the Omega that minimises R(W, .) for fixed
 	// W (one task to a row), after mixing: (1-floor) Omega + floor (tr Omega/m) I,
 	// which keeps the trace. It returns ErrFixed when Omega is known and not
-	// learnt.
-	Update(w *data.Matrix, floor float64) (Coupling, error)
+	// learnt. The coupling is low-rank when there are more tasks than features.
+	Update(pool *parallel.Pool, w *data.Matrix, floor float64) (Coupling, error)
+	// UpdateFLOPs returns what an Update of m tasks with d features costs a server,
+	// about; 0 when Omega is known.
+	UpdateFLOPs(m, d int) float64
 }
 
 // ErrFixed says that a regulariser's Omega is known a priori and never updated.

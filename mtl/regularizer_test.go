@@ -158,13 +158,13 @@ func quadraticPart(c Coupling) *mat.SymDense {
 // those that learn, with that of an update, and the Omega they stand for.
 func (r *tied) each(t *testing.T, f func(c Coupling, omega *mat.SymDense)) {
 	t.Helper()
-	c, err := r.Regularizer.Start(tiedTasks)
+	c, err := r.Regularizer.Start(testPool, tiedTasks)
 	if err != nil {
 		t.Fatalf("%s: %v", r.name, err)
 	}
 	f(c, r.begin)
 	w := randomMatrix(21, tiedTasks, tiedFeatures)
-	c, err = r.Regularizer.Update(&w, 1e-3)
+	c, err = r.Regularizer.Update(testPool, &w, 1e-3)
 	switch {
 	case r.omega == nil && errors.Is(err, ErrFixed):
 	case r.omega == nil:
@@ -258,7 +258,7 @@ func TestStrongConvexityOfEveryRegulariser(t *testing.T) {
 }
 
 // grad R* by its definition: no W' has a larger <V, W'> - R(W') than W, and V is
-// a subgradient of R there. PrimalTask is a row of it, bit by bit, Value is the
+// a subgradient of R there. Follow gives a row of it, Value is the
 // same with V at hand.
 func TestPrimalIsTheGradientOfTheConjugate(t *testing.T) {
 	for _, r := range regularizers() {
@@ -287,10 +287,10 @@ func TestPrimalIsTheGradientOfTheConjugate(t *testing.T) {
 			c.Gradient(&z, &w)
 			zeros := 0
 			for s := range tiedTasks {
-				c.PrimalTask(row, &v, s)
+				c.Follow(&v).Task(row, s)
 				for j, x := range w.Row(s) {
 					if _, dense := c.(*Dense); !dense && row[j] != x || !near(row[j], x, 1e-13) {
-						t.Errorf("%s: w_%d[%d] = %.17g by PrimalTask, %.17g by Primal", r.name, s, j, row[j], x)
+						t.Errorf("%s: w_%d[%d] = %.17g by Follow, %.17g by Primal", r.name, s, j, row[j], x)
 					}
 					difference := math.Abs(v.Row(s)[j] - z.Row(s)[j])
 					if x == 0 {
@@ -385,7 +385,7 @@ func TestOmegaUpdatesAgainstSearch(t *testing.T) {
 				}
 				value := func(r Regularizer) float64 {
 					t.Helper()
-					c, err := r.Update(&w, 1e-9)
+					c, err := r.Update(testPool, &w, 1e-9)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -472,7 +472,7 @@ func TestOmegaStaysInItsSet(t *testing.T) {
 		}
 		for _, floor := range []float64{1e-6, 0.1, 1} {
 			w := randomMatrix(23, tiedTasks, tiedFeatures)
-			c, err := r.Regularizer.Update(&w, floor)
+			c, err := r.Regularizer.Update(testPool, &w, floor)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -532,7 +532,7 @@ func TestAlternationNeverIncreasesTheObjective(t *testing.T) {
 					if o.Primal > before+slack {
 						t.Errorf("W step %d: P rose from %.12g to %.12g", h, before, o.Primal)
 					}
-					next, err := p.Regularizer.Update(&o.W, 1e-12)
+					next, err := p.Regularizer.Update(testPool, &o.W, 1e-12)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -561,7 +561,7 @@ func TestUpdatesOfZeroWeights(t *testing.T) {
 		if r.omega == nil {
 			continue
 		}
-		c, err := r.Regularizer.Update(&zero, 1e-6)
+		c, err := r.Regularizer.Update(testPool, &zero, 1e-6)
 		if err != nil {
 			t.Errorf("%s: %v", r.name, err)
 			continue
@@ -575,13 +575,13 @@ func TestUpdatesOfZeroWeights(t *testing.T) {
 			}
 		}
 	}
-	if _, err := (Graphical{Lambda: 1, Features: tiedFeatures}).Update(&zero, 1e-6); err == nil {
+	if _, err := (Graphical{Lambda: 1, Features: tiedFeatures}).Update(testPool, &zero, 1e-6); err == nil {
 		t.Error("graphical with l2 = 0 took W = 0, where the minimum over Omega is unbounded")
 	}
 	broken := data.NewMatrix(tiedTasks, tiedFeatures)
 	broken.Row(0)[0] = math.NaN()
 	for _, r := range regularizers() {
-		if _, err := r.Regularizer.Update(&broken, 1e-6); err == nil {
+		if _, err := r.Regularizer.Update(testPool, &broken, 1e-6); err == nil {
 			t.Errorf("%s: a W that is not finite was taken", r.name)
 		}
 	}

@@ -14,7 +14,7 @@ func TestASampleEstimatesTheWhole(t *testing.T) {
 	for _, owner := range [][]int{nil, {0, 1, 0, 2, 1, 2}} {
 		p := sampled(t, owner)
 		pool := parallel.NewPool(2)
-		c, err := p.Regularizer.Start(p.Tasks())
+		c, err := p.Regularizer.Start(nil, p.Tasks())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
+	"fedsim/internal/kernel"
 )
 
 // Sparse is a dense coupling with an l1 term, the part in W of eq. graph1:
@@ -53,15 +54,26 @@ func (c *Sparse) Primal(w, v *data.Matrix) {
 	}
 }
 
-// PrimalTask sets dst to row t of grad R*(V), which takes as much work as all of
-// it: the features of a task depend on those of the others.
-func (c *Sparse) PrimalTask(dst []float64, v *data.Matrix, t int) {
-	l := newLasso(c.precision, c.Tasks(), c.l1)
+// Follow solves all lassos for every row it is asked for: the features of a task
+// depend on those of the others.
+func (c *Sparse) Follow(v *data.Matrix) Follower { return &sparseFollower{c, v} }
+
+type sparseFollower struct {
+	*Sparse
+	v *data.Matrix
+}
+
+// Task sets dst to row t of W.
+func (f *sparseFollower) Task(dst []float64, t int) {
+	l := newLasso(f.precision, f.Tasks(), f.l1)
 	for j := range dst {
-		l.solve(v.Data[j:], v.Stride)
+		l.solve(f.v.Data[j:], f.v.Stride)
 		dst[j] = l.w[t]
 	}
 }
+
+// Add adds dv to row t of V.
+func (f *sparseFollower) Add(t int, dv []float64) { kernel.Axpy(1, dv, f.v.Row(t)) }
 
 // Gradient sets Z = W M^-1 + l1 sign(W), with sign(0) = 0.
 func (c *Sparse) Gradient(z, w *data.Matrix) {

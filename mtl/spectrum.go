@@ -7,31 +7,115 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
+	"fedsim/internal/parallel"
 )
 
 // spectrum is the eigensystem of W^T W (m x m) as the singular value
 // decomposition of W gives it: squaring W would cost half the digits of the
-// small eigenvalues, and the smaller side of W is decomposed, in O(d^2 m) for
-// m > d.
+// small eigenvalues. Those that are no more than rounding count as zero and are
+// left out with their vectors.
 type spectrum struct {
-	vectors mat.Dense // m rows, one column for each value
-	values  []float64 // singular values of W in descending order; those that are missing are 0
+	vectors data.Matrix // m rows, one column for each value, orthonormal
+	values  []float64   // singular values of W in descending order
+	thin    bool        // m > d
 }
 
-// spectrumOf decomposes W, which holds one task to a row.
-func spectrumOf(w *data.Matrix) (*spectrum, error) {
+// spectrumOf decomposes W, which holds one task to a row. For m > d that is
+// W = Q R and the decomposition of the d x d matrix R, O(d^2 m) in all.
+func spectrumOf(pool *parallel.Pool, w *data.Matrix) (*spectrum, error) {
+	most, err := largest(w)
+	if err != nil {
+		return nil, err
+	}
+	s := &spectrum{thin: w.Rows > w.Cols}
+	if !s.thin {
+		var left mat.Dense
+		values, err := singular(mat.NewDense(w.Rows, w.Stride, w.Data), &left)
+		if err != nil {
+			return nil, err
+		}
+		s.values = significant(values, w)
+		s.vectors = columns(&left, len(s.values))
+		return s, nil
+	}
+	// Squares must neither overflow nor all vanish; a power of two costs no digit.
+	_, exponent := math.Frexp(most)
+	exponent = min(1000, max(-1000, exponent))
+	scaled := data.NewMatrix(w.Rows, w.Cols)
+	scaleInto(scaled.Data, w.Data, math.Ldexp(1, -exponent))
+	qr := newTallQR(pool, scaled)
+	r := qr.triangle()
+	var left mat.Dense
+	values, err := singular(mat.NewDense(r.Rows, r.Stride, r.Data), &left)
+	if err != nil {
+		return nil, err
+	}
+	s.values = significant(values, w)
+	s.vectors = qr.times(columns(&left, len(s.values)))
+	for k := range s.values {
+		s.values[k] = math.Ldexp(s.values[k], exponent)
+	}
+	return s, nil
+}
+
+// largest returns the size of the largest entry of W. It fails when one is not
+// finite: the decomposition would not end.
+func largest(w *data.Matrix) (float64, error) {
+	most := 0.0
 	for _, x := range w.Data {
-		if math.IsNaN(x) || math.IsInf(x, 0) { // the decomposition would not end
-			return nil, fmt.Errorf("the singular values of W (%d x %d) do not exist: it holds %g", w.Cols, w.Rows, x)
+		if !(math.Abs(x) <= math.MaxFloat64) {
+			return 0, fmt.Errorf("the singular values of W (%d x %d) do not exist: it holds %g", w.Cols, w.Rows, x)
+		}
+		most = max(most, math.Abs(x))
+	}
+	return most, nil
+}
+
+// singular returns the singular values of a and sets left to its left vectors.
+func singular(a *mat.Dense, left *mat.Dense) ([]float64, error) {
+	var svd mat.SVD
+	if !svd.Factorize(a, mat.SVDThin) {
+		rows, cols := a.Dims()
+		return nil, fmt.Errorf("the singular values of a %d x %d matrix were not found", rows, cols)
+	}
+	svd.UTo(left)
+	return svd.Values(nil), nil
+}
+
+// significant returns the singular values of W that are more than rounding,
+// whose size is a few units in the last place of the largest one for every
+// column.
+func significant(values []float64, w *data.Matrix) []float64 {
+	const epsilon = 0x1p-52
+	floor := 8 * epsilon * float64(min(w.Rows, w.Cols)) * values[0]
+	rank := 0
+	for rank < min(len(values), w.Cols) && values[rank] > floor {
+		rank++
+	}
+	return values[:rank]
+}
+
+// columns returns the first columns of a.
+func columns(a *mat.Dense, n int) data.Matrix {
+	rows, _ := a.Dims()
+	out := data.NewMatrix(rows, n)
+	for i := range rows {
+		for k := range out.Row(i) {
+			out.Row(i)[k] = a.At(i, k)
 		}
 	}
-	var svd mat.SVD
-	if !svd.Factorize(mat.NewDense(w.Rows, w.Stride, w.Data), mat.SVDThin) {
-		return nil, fmt.Errorf("the singular values of W (%d x %d) were not found", w.Cols, w.Rows)
+	return out
+}
+
+// spectrumFLOPs returns the cost of spectrumOf and of the coupling made of it. For
+// m > d: Q and R 4 m d^2, the decomposition of R about 20 d^3. Otherwise: W^T W or
+// its like, the decomposition and the product that makes M, 2 m^2 d + 10 m^3.
+func spectrumFLOPs(tasks, features int) float64 {
+	m, d := float64(tasks), float64(features)
+	if m > d {
+		return 4*m*d*d + 20*d*d*d
 	}
-	s := &spectrum{values: svd.Values(nil)}
-	svd.UTo(&s.vectors)
-	return s, nil
+	return 2*m*m*d + 10*m*m*m
 }
 
 // trace returns the sum of the singular values, tr (W^T W)^1/2.
@@ -43,28 +127,26 @@ func (s *spectrum) trace() float64 {
 	return sum
 }
 
-// rank returns how many singular values are more than rounding.
-func (s *spectrum) rank() int {
-	m, n := s.vectors.Dims()
-	const epsilon = 0x1p-52
-	floor := epsilon * float64(max(m, n)) * s.values[0]
-	r := 0
-	for r < n && s.values[r] > floor {
-		r++
+// coupling returns the M that has the spectrum's vectors with the given
+// eigenvalues, and the eigenvalue off, which is not above them, in all other
+// directions. It is low-rank when m > d and dense otherwise, whatever W is.
+func (s *spectrum) coupling(pool *parallel.Pool, eigenvalues []float64, off float64) (Coupling, error) {
+	if s.thin {
+		return newLowRank(pool, s.vectors, eigenvalues, off)
 	}
-	return r
+	return NewDense(s.matrix(eigenvalues, off))
 }
 
 // matrix returns the symmetric matrix that has the spectrum's vectors with the
 // given eigenvalues, and the eigenvalue off in all other directions.
 func (s *spectrum) matrix(eigenvalues []float64, off float64) *mat.SymDense {
-	m, _ := s.vectors.Dims()
+	m := s.vectors.Rows
 	a := mat.NewSymDense(m, nil)
 	for i := range m {
 		for j := i; j < m; j++ {
 			x := 0.0
 			for k, e := range eigenvalues {
-				x += float64(s.vectors.At(i, k)*s.vectors.At(j, k)) * (e - off)
+				x += float64(s.vectors.Row(i)[k]*s.vectors.Row(j)[k]) * (e - off)
 			}
 			if i == j {
 				x += off

@@ -32,7 +32,7 @@ type legendEntry struct {
 
 // newLegend sets the entries in one row, or where that is too long for the
 // width, in columns. What the entries are values of stands before them, or in
-// a row of its own. The last row says what the bands of a distribution are.
+// a row of its own.
 func (m *model) newLegend(styles []lineStyle, width vg.Length) legend {
 	sty := textStyle(legendSize, false)
 	sty.XAlign, sty.YAlign = draw.XLeft, draw.YCenter
@@ -55,10 +55,6 @@ func (m *model) newLegend(styles []lineStyle, width vg.Length) legend {
 		l.rows = append(l.rows, entries)
 	} else {
 		l.rows = append(l.rows, inColumns(entries, width)...)
-	}
-	if m.shows == ofQuantiles {
-		note := fit("lines: median over devices and seeds; bands: quartiles, 5 to 95 %", sty, width, 1)
-		l.rows = append(l.rows, []legendEntry{{text: note, width: sty.Width(note)}})
 	}
 	return l
 }

@@ -3,8 +3,6 @@ package plots
 import (
 	"strconv"
 	"strings"
-
-	"fedsim/results"
 )
 
 // properNames are how values are written in a title.
@@ -29,27 +27,7 @@ func panelTitle(key, value string) string {
 	return value
 }
 
-// symbols are the parameters that the paper writes as a Greek letter.
-var symbols = map[string]string{
-	"beta": "β", "eta": "η", "gamma": "γ", "lambda": "λ", "sigma_prime": "σ′", "theta": "θ",
-}
-
-// keyName returns the last part of a dotted key as a symbol or as words; a name
-// without a dot is that of an axis and stays what it was named.
+// keyName returns the last part of a dotted key as words.
 func keyName(key string) string {
-	last := key[strings.LastIndexByte(key, '.')+1:]
-	if symbol, ok := symbols[last]; ok && last != key {
-		return symbol
-	}
-	return strings.ReplaceAll(last, "_", " ")
-}
-
-// Place writes settings as the title of a panel does, "key = value, key = value",
-// with keys in words.
-func Place(settings []results.Setting) string {
-	parts := make([]string, len(settings))
-	for i, s := range settings {
-		parts[i] = panelTitle(s.Key, s.Value)
-	}
-	return strings.Join(parts, ", ")
+	return strings.ReplaceAll(key[strings.LastIndexByte(key, '.')+1:], "_", " ")
 }

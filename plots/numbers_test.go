@@ -344,19 +344,10 @@ func TestPanelTitle(t *testing.T) {
 		{"network", "3g", "3G"}, {"network.profile", "lte", "LTE"}, {"network", "wifi", "WiFi"},
 		{"variability", "high", "high"}, {"faults.drop_probability", "0.5", "drop probability = 0.5"},
 		{"solver.kind", "exact", "kind = exact"}, {"tasks", "30", "tasks = 30"}, {"method", "MOCHA", "MOCHA"}, {"", "", ""},
-		{"problem.gamma", "0.5", "γ = 0.5"}, {"problem.sigma_prime", "lemma9", "σ′ = lemma9"}, {"options.theta", "0.1", "θ = 0.1"},
-		{"gamma", "0.5", "gamma = 0.5"}, // an axis that was named so
 	} {
 		if got := panelTitle(c.key, c.value); got != c.want {
 			t.Errorf("%s, %s: %q, want %q", c.key, c.value, got, c.want)
 		}
-	}
-	place := []results.Setting{{Key: "network", Value: "3g"}, {Key: "faults.drop_probability", Value: "0.5"}, {Key: "setting", Value: "easy"}}
-	if got := Place(place); got != "3G, drop probability = 0.5, easy" {
-		t.Errorf("a place is %q", got)
-	}
-	if got := Place(nil); got != "" {
-		t.Errorf("no settings are %q", got)
 	}
 }
 

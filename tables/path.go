@@ -48,7 +48,7 @@ func (p *path) solve(ctx context.Context, lambda float64) (*data.Matrix, error) 
 	if err != nil {
 		return nil, err
 	}
-	coupling, err := problem.Regularizer.Start(problem.Tasks())
+	coupling, err := problem.Regularizer.Start(p.workers, problem.Tasks())
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (p *path) solve(ctx context.Context, lambda float64) (*data.Matrix, error) 
 		if i == updates {
 			return &o.W, nil
 		}
-		next, err := problem.Regularizer.Update(&o.W, cfg.OmegaFloor)
+		next, err := problem.Regularizer.Update(p.workers, &o.W, cfg.OmegaFloor)
 		if errors.Is(err, mtl.ErrFixed) {
 			return &o.W, nil
 		}

@@ -91,7 +91,7 @@ func slowCount(t *testing.T, model string, problem mtl.Config, lambda float64, c
 	if err != nil {
 		t.Fatal(err)
 	}
-	coupling, err := p.Regularizer.Start(p.Tasks())
+	coupling, err := p.Regularizer.Start(nil, p.Tasks())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -366,7 +366,7 @@ func TestBaselinesAreThoseOfAFederation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		coupling, err := p.Regularizer.Start(p.Tasks())
+		coupling, err := p.Regularizer.Start(nil, p.Tasks())
 		if err != nil {
 			t.Fatal(err)
 		}

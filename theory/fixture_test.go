@@ -54,7 +54,7 @@ func newProblem(t testing.TB, seed uint64, features int, rows []int, change func
 
 func start(t testing.TB, p *mtl.Problem) mtl.Coupling {
 	t.Helper()
-	c, err := p.Regularizer.Start(p.Tasks())
+	c, err := p.Regularizer.Start(nil, p.Tasks())
 	if err != nil {
 		t.Fatal(err)
 	}

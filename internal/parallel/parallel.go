@@ -14,7 +14,8 @@ import (
 // Pool is a budget of workers shared by everything that computes: several runs
 // at once, and the local solves within each. Whoever calls For works itself and
 // borrows the workers that are idle at that moment, so nested loops neither
-// deadlock nor start more workers than the pool has.
+// deadlock nor start more workers than the pool has. A nil pool has one worker,
+// the caller.
 type Pool struct {
 	size int
 	idle chan struct{} // one token per worker beyond the first
@@ -33,7 +34,12 @@ func NewPool(n int) *Pool {
 }
 
 // Size returns the number of workers. A worker index passed by For is below it.
-func (p *Pool) Size() int { return p.size }
+func (p *Pool) Size() int {
+	if p == nil {
+		return 1
+	}
+	return p.size
+}
 
 // For calls f(i, worker) once for every i in [0, n) and returns when all calls
 // have. The calls of one For that run at the same time have different worker
@@ -67,7 +73,7 @@ func (p *Pool) For(n int, f func(i, worker int)) {
 		}
 	}
 	var helpers sync.WaitGroup
-	for worker := 1; worker < min(p.size, n); worker++ {
+	for worker := 1; worker < min(p.Size(), n); worker++ {
 		select {
 		case <-p.idle:
 			helpers.Go(func() {

@@ -154,7 +154,7 @@ func drawTheory(w *results.Writer, found []experiment.Comparison) ([]string, err
 	}
 	chart := plots.Chart{
 		File: chartFile, Title: "Distance from the optimum: bound and measurement",
-		XLabel: "rounds", YLabel: "D(α) − D*", Lines: chartLines(found),
+		XLabel: "rounds", YLabel: "D(α) − D*", Lines: []string{"bound", "corollary, measured θ", "measured mean and range"},
 	}
 	for i := range found {
 		c := &found[i]
@@ -162,59 +162,13 @@ func drawTheory(w *results.Writer, found []experiment.Comparison) ([]string, err
 		for h := range x {
 			x[h] = float64(h)
 		}
-		panel := plots.ChartPanel{Title: panelTitle(c, found), Lines: []plots.ChartLine{
-			{X: x, Y: c.Mean, Low: c.Low, High: c.High}, {X: x, Y: c.Curve},
-		}}
-		switch {
-		case c.Corollary != nil:
-			panel.Lines = append(panel.Lines, plots.ChartLine{X: x, Y: c.Corollary})
-		case len(chart.Lines) > len(panel.Lines):
-			panel.Lines = append(panel.Lines, plots.ChartLine{})
+		panel := plots.ChartPanel{Title: where(c), Lines: []plots.ChartLine{{X: x, Y: c.Curve}, {}, {X: x, Y: c.Mean, Low: c.Low, High: c.High}}}
+		if c.Corollary != nil {
+			panel.Lines[1] = plots.ChartLine{X: x, Y: c.Corollary}
 		}
 		chart.Panels = append(chart.Panels, panel)
 	}
 	return plots.SaveChart(dir, chart)
-}
-
-// chartLines names the lines: the measurement, the theorem, and the corollary
-// where the losses of a comparison are smooth.
-func chartLines(found []experiment.Comparison) []string {
-	smooth := 0
-	for i := range found {
-		if found[i].Corollary != nil {
-			smooth++
-		}
-	}
-	const measured = "measured: mean and range over seeds"
-	switch smooth {
-	case 0:
-		return []string{measured, "Theorem 2"}
-	case len(found):
-		return []string{measured, "Theorem 1", "Corollary 8, measured θ"}
-	default:
-		return []string{measured, "Theorem 1 or 2", "Corollary 8, measured θ"}
-	}
-}
-
-// panelTitle names the panel of a comparison: its experiment and its method when
-// others are found beside them, and its place on the axes.
-func panelTitle(c *experiment.Comparison, found []experiment.Comparison) string {
-	var parts []string
-	for _, name := range []func(*experiment.Comparison) string{
-		func(c *experiment.Comparison) string { return c.Experiment },
-		func(c *experiment.Comparison) string { return c.Method },
-	} {
-		if slices.ContainsFunc(found, func(other experiment.Comparison) bool { return name(&other) != name(c) }) {
-			parts = append(parts, name(c))
-		}
-	}
-	if place := plots.Place(c.Point); place != "" {
-		parts = append(parts, place)
-	}
-	if len(parts) == 0 {
-		return c.Method
-	}
-	return strings.Join(parts, ", ")
 }
 
 // where names a comparison: its method and its place on the axes.

@@ -1,0 +1,236 @@
+package mtl
+
+import (
+	"fmt"
+	"math"
+	"sync"
+
+	"fedsim/data"
+	"fedsim/internal/kernel"
+	"fedsim/internal/parallel"
+)
+
+// LowRank is the coupling M = off I + F diag(c) F^T of more tasks than features
+// that an Omega update makes: F is m x r with r <= d and has orthonormal columns,
+// c >= 0. No m x m matrix exists: memory is O(m d), a product takes 4 m r d FLOPs,
+// and the inverse is exact, I/off with -c/(off (off + c)) along F. Products are
+// computed on the pool that the coupling was made with, and their bits do not
+// depend on it.
+type LowRank struct {
+	pool   *parallel.Pool
+	f      data.Matrix
+	off    float64
+	along  []float64 // c
+	back   []float64 // the same for M^-1
+	diag   []float64 // of M
+	blocks blocks
+	spare  sync.Pool // of *image: couplings are shared by runs at the same time
+}
+
+var _ Coupling = (*LowRank)(nil)
+
+// newLowRank returns the coupling with the eigenvalues along the columns of F,
+// none of which is below off. It fails unless off > 0.
+func newLowRank(pool *parallel.Pool, f data.Matrix, eigenvalues []float64, off float64) (*LowRank, error) {
+	if !(off > 0) {
+		return nil, fmt.Errorf("the %d x %d coupling is not positive definite: raise problem.omega_floor or problem.warm_floor", f.Rows, f.Rows)
+	}
+	c := &LowRank{
+		pool: pool, f: f, off: off, diag: make([]float64, f.Rows),
+		along: make([]float64, f.Cols), back: make([]float64, f.Cols),
+		// Few enough blocks that their partial sums take no more room than V.
+		blocks: cut(f.Rows, max(256, f.Cols, f.Rows/256)),
+	}
+	for k, e := range eigenvalues {
+		c.along[k] = max(0, e-off)
+		c.back[k] = -c.along[k] / off / e
+	}
+	pool.For(c.blocks.count, func(i, _ int) {
+		from, to := c.blocks.at(i)
+		for t := from; t < to; t++ {
+			sum := 0.0
+			for k, x := range c.f.Row(t) {
+				sum += float64(square(x) * c.along[k])
+			}
+			c.diag[t] = off + sum
+		}
+	})
+	return c, nil
+}
+
+// Tasks returns m.
+func (c *LowRank) Tasks() int { return c.f.Rows }
+
+// Diag returns M_tt.
+func (c *LowRank) Diag(t int) float64 { return c.diag[t] }
+
+// image is scratch for F^T X: the parts of all blocks and their sum.
+type image struct {
+	parts []float64
+	sum   data.Matrix
+}
+
+// project returns F^T X, to be put back into spare.
+func (c *LowRank) project(x *data.Matrix) *image {
+	im, ok := c.spare.Get().(*image)
+	if !ok || im.sum.Cols != x.Cols {
+		im = &image{sum: data.NewMatrix(c.f.Cols, x.Cols)}
+		im.parts = make([]float64, c.blocks.count*len(im.sum.Data))
+	}
+	clear(im.parts)
+	size := len(im.sum.Data)
+	c.pool.For(c.blocks.count, func(i, _ int) {
+		from, to := c.blocks.at(i)
+		part := data.Matrix{Rows: c.f.Cols, Cols: x.Cols, Stride: im.sum.Stride, Data: im.parts[i*size : (i+1)*size]}
+		f, rows := rowsOf(&c.f, from, to), rowsOf(x, from, to)
+		addTransposed(&part, &f, &rows)
+	})
+	clear(im.sum.Data)
+	for i := range c.blocks.count {
+		kernel.Axpy(1, im.parts[i*size:(i+1)*size], im.sum.Data)
+	}
+	return im
+}
+
+// multiply sets dst = off X + F diag(along) F^T X.
+func (c *LowRank) multiply(dst, x *data.Matrix, off float64, along []float64) {
+	im := c.project(x)
+	defer c.spare.Put(im)
+	for k, a := range along {
+		scaleInto(im.sum.Row(k), im.sum.Row(k), a)
+	}
+	c.pool.For(c.blocks.count, func(i, _ int) {
+		from, to := c.blocks.at(i)
+		f, out := rowsOf(&c.f, from, to), rowsOf(dst, from, to)
+		scaleInto(out.Data, x.Data[from*x.Stride:to*x.Stride], off)
+		addProduct(&out, &f, &im.sum)
+	})
+}
+
+// Primal sets W = V M.
+func (c *LowRank) Primal(w, v *data.Matrix) { c.multiply(w, v, c.off, c.along) }
+
+// Gradient sets Z = W M^-1.
+func (c *LowRank) Gradient(z, w *data.Matrix) { c.multiply(z, w, 1/c.off, c.back) }
+
+// Value returns 1/2 tr(W M^-1 W^T). Without V it is the sum of what W has along
+// the columns of F and of what is left of it, each over its eigenvalue: no term
+// is negative, so that no digits are lost.
+func (c *LowRank) Value(w, v *data.Matrix) float64 {
+	if v != nil {
+		return half(c, w, v)
+	}
+	im := c.project(w)
+	defer c.spare.Put(im)
+	sum := 0.0
+	for k, a := range c.along {
+		row := im.sum.Row(k)
+		sum += kernel.Dot(row, row) / (c.off + a)
+	}
+	rest := make([]float64, c.blocks.count)
+	c.pool.For(c.blocks.count, func(i, _ int) {
+		from, to := c.blocks.at(i)
+		row := make([]float64, w.Cols)
+		for t := from; t < to; t++ {
+			copy(row, w.Row(t))
+			for k, x := range c.f.Row(t) {
+				kernel.Axpy(-x, im.sum.Row(k), row)
+			}
+			rest[i] += kernel.Dot(row, row)
+		}
+	})
+	for _, x := range rest {
+		sum += x / c.off
+	}
+	return sum / 2
+}
+
+// Convexity returns the inverse of the largest eigenvalue of M.
+func (c *LowRank) Convexity() float64 {
+	high := c.off
+	for _, a := range c.along {
+		high = max(high, c.off+a)
+	}
+	return 1 / high
+}
+
+// FLOPs returns 4 m r d + 2 m d.
+func (c *LowRank) FLOPs(d int) float64 {
+	return float64(c.f.Rows) * float64(d) * (4*float64(c.f.Cols) + 2)
+}
+
+// Follow keeps F^T V, so that a row of W and a change of V take O(r d) each.
+func (c *LowRank) Follow(v *data.Matrix) Follower {
+	im := c.project(v)
+	defer c.spare.Put(im)
+	l := &lowRankFollower{LowRank: c, v: v, image: data.NewMatrix(c.f.Cols, v.Cols)}
+	copy(l.image.Data, im.sum.Data)
+	return l
+}
+
+type lowRankFollower struct {
+	*LowRank
+	v     *data.Matrix
+	image data.Matrix // F^T V
+}
+
+// Task sets dst to row t of W.
+func (l *lowRankFollower) Task(dst []float64, t int) {
+	scaleInto(dst, l.v.Row(t), l.off)
+	for k, x := range l.f.Row(t) {
+		kernel.Axpy(float64(x*l.along[k]), l.image.Row(k), dst)
+	}
+}
+
+// Add adds dv to row t of V.
+func (l *lowRankFollower) Add(t int, dv []float64) {
+	kernel.Axpy(1, dv, l.v.Row(t))
+	for k, x := range l.f.Row(t) {
+		kernel.Axpy(x, dv, l.image.Row(k))
+	}
+}
+
+// SigmaPrime applies the rules as Dense does. The sums over tasks of Lemma 9 and
+// of its terms take O(m^2 r); the largest eigenvalue takes a few passes of
+// O(m r^2), see spectral.
+func (c *LowRank) SigmaPrime(rule string, devices []int) []float64 {
+	sigma := make([]float64, c.f.Rows)
+	if rule == SigmaSpectral {
+		fill(sigma, c.spectral(devices))
+		return sigma
+	}
+	c.rowSums(sigma, devices)
+	if rule == SigmaLemma9 {
+		most := 0.0
+		for _, x := range sigma {
+			most = max(most, x)
+		}
+		fill(sigma, most)
+	}
+	return sigma
+}
+
+// rowSums sets sigma_t = sum_s load_s |M_ts| / M_tt, a block of rows of M at a
+// time.
+func (c *LowRank) rowSums(sigma []float64, devices []int) {
+	const side = 128
+	tiles := cut(c.f.Rows, side)
+	c.pool.For(tiles.count, func(i, _ int) {
+		from, to := tiles.at(i)
+		scaled := make([]float64, c.f.Cols) // row t of F diag(c)
+		for t := from; t < to; t++ {
+			for k, x := range c.f.Row(t) {
+				scaled[k] = x * c.along[k]
+			}
+			sum := 0.0
+			for s := range c.f.Rows {
+				if s == t {
+					sum += load(devices, s) * c.diag[s]
+				} else {
+					sum += load(devices, s) * math.Abs(kernel.Dot(scaled, c.f.Row(s)))
+				}
+			}
+			sigma[t] = sum / c.diag[t]
+		}
+	})
+}

@@ -1,0 +1,134 @@
+package mtl
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"fedsim/data"
+	"fedsim/internal/kernel"
+)
+
+// The largest eigenvalue of B = P + G G^T, where P is diagonal and G has few
+// columns, is the lambda for which the largest eigenvalue f(lambda) of the small
+// matrix
+//
+//	S(lambda) = G^T (lambda I - P)^-1 G
+//
+// is 1, if there is such a lambda above the entries of P: by Schur's complement
+// lambda I - B is positive definite exactly when I - S(lambda) is. That is what
+// makes the result safe: it is returned only when f was found to be below 1 by
+// more than rounding, not because an iteration seems to have converged. Iterations
+// on B itself (power, Lanczos) give lower bounds alone, and take more passes over
+// G.
+
+// secular is f at some lambda, its derivative, and a bound on the rounding of f.
+type secular struct{ value, slope, rounding float64 }
+
+// raiseBy is how far, relative to it, the eigenvalue is raised: enough for f to
+// tell, and the same as Dense does.
+const raiseBy = 1e-10
+
+// topEigenvalue returns an upper bound of B's largest eigenvalue that exceeds it
+// by raiseBy, or by as much more as rounding asks for. least and most are bounds of
+// it, least not below the entries of P; f is evaluated above least alone.
+//
+// 1/f is concave and increases, so that Newton's steps for 1/f = 1 increase
+// towards the eigenvalue from whatever side they start; they converge
+// quadratically. Each is the Rayleigh quotient of B at (lambda I - P)^-1 G u with u
+// the eigenvector of S, hence never above the eigenvalue.
+func topEigenvalue(least, most float64, f func(lambda float64) secular) float64 {
+	raise := raiseBy
+	lambda := max(least, most) * (1 + raise)
+	for range 1000 {
+		at := f(lambda)
+		raise = max(raise, 2*at.rounding)
+		newton := max(least, lambda+(at.value-square(at.value))/at.slope)
+		if at.slope == 0 { // G is zero
+			newton = least
+		}
+		if at.value+at.rounding <= 1 && lambda <= newton*(1+2*raise) {
+			return lambda
+		}
+		lambda = newton * (1 + raise)
+	}
+	panic(fmt.Sprintf("mtl: the largest eigenvalue was not found between %g and %g", least, most))
+}
+
+// spectral returns the largest eigenvalue of D^-1/2 M D^-1/2 with the row and
+// column of a task repeated for each of its devices and D the diagonal. Each
+// step of topEigenvalue is a pass of O(m r^2); few are needed, one if all M_tt
+// are equal.
+func (c *LowRank) spectral(devices []int) float64 {
+	least, most := 0.0, 0.0
+	for t := range c.diag {
+		least = max(least, load(devices, t)) // an entry of the diagonal
+		most += load(devices, t)             // the trace
+	}
+	return topEigenvalue(least, most, func(lambda float64) secular { return c.secular(lambda, devices) })
+}
+
+// secular evaluates f for P = off n_t/M_tt and G = (n_t/M_tt)^1/2 F c^1/2, where
+// task t has n_t devices.
+func (c *LowRank) secular(lambda float64, devices []int) secular {
+	r := c.f.Cols
+	if r == 0 {
+		return secular{}
+	}
+	parts := make([]data.Matrix, c.blocks.count)
+	c.pool.For(c.blocks.count, func(i, _ int) {
+		parts[i] = data.NewMatrix(r, r)
+		from, to := c.blocks.at(i)
+		for t := from; t < to; t++ {
+			n := load(devices, t)
+			weight := n / (float64(lambda*c.diag[t]) - float64(c.off*n))
+			row := c.f.Row(t)
+			for k, x := range row {
+				kernel.Axpy(weight*x, row[k:], parts[i].Row(k)[k:])
+			}
+		}
+	})
+	for i := 1; i < len(parts); i++ {
+		kernel.Axpy(1, parts[i].Data, parts[0].Data)
+	}
+	root := make([]float64, r)
+	for k, a := range c.along {
+		root[k] = math.Sqrt(a)
+	}
+	s := mat.NewSymDense(r, nil)
+	for k := range r {
+		for l := k; l < r; l++ {
+			s.SetSym(k, l, parts[0].Row(k)[l]*root[k]*root[l])
+		}
+	}
+	var e mat.EigenSym
+	if !e.Factorize(s, true) {
+		panic(fmt.Sprintf("mtl: sigma': the eigenvalues of a %d x %d matrix were not found", r, r))
+	}
+	out := secular{value: e.Values(nil)[r-1]}
+	// Each entry of S sums the rows of a block, then the blocks; the entries'
+	// errors together are at most that share of the trace.
+	const epsilon = 0x1p-52
+	chain := float64(c.f.Rows/c.blocks.count + c.blocks.count + 10)
+	out.rounding = chain*epsilon*mat.Trace(s) + 10*float64(r)*epsilon*out.value
+	var vectors mat.Dense
+	e.VectorsTo(&vectors)
+	u := make([]float64, r) // c^1/2 times the eigenvector
+	for k := range u {
+		u[k] = root[k] * vectors.At(k, r-1)
+	}
+	slopes := make([]float64, c.blocks.count)
+	c.pool.For(c.blocks.count, func(i, _ int) {
+		from, to := c.blocks.at(i)
+		for t := from; t < to; t++ {
+			n := load(devices, t)
+			below := float64(lambda*c.diag[t]) - float64(c.off*n)
+			slopes[i] -= n * c.diag[t] * square(kernel.Dot(u, c.f.Row(t))/below)
+		}
+	})
+	for _, x := range slopes {
+		out.slope += x
+	}
+	return out
+}
