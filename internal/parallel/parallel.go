@@ -52,7 +52,7 @@ func (p *Pool) For(n int, f func(i, worker int)) {
 	// A worker takes several pieces at a time when there are many, so that taking
 	// them costs nothing beside small ones.
 	const least, most = 64, 256 // shares of a worker; pieces at a time
-	step := min(max(1, n/(p.size*least)), most)
+	step := min(max(1, n/(p.Size()*least)), most)
 	var next atomic.Int64
 	var failure atomic.Pointer[any]
 	work := func(worker int) {

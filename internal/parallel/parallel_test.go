@@ -66,3 +66,20 @@ func TestPanicReachesTheCaller(t *testing.T) {
 	})
 	t.Error("For returned after a panic")
 }
+
+func TestNilPoolIsTheCaller(t *testing.T) {
+	var pool *Pool
+	if pool.Size() != 1 {
+		t.Errorf("a nil pool has %d workers, want 1", pool.Size())
+	}
+	var order []int
+	pool.For(3, func(i, worker int) {
+		if worker != 0 {
+			t.Errorf("piece %d went to worker %d of a nil pool", i, worker)
+		}
+		order = append(order, i)
+	})
+	if len(order) != 3 || order[0] != 0 || order[1] != 1 || order[2] != 2 {
+		t.Errorf("pieces %v, want 0 to 2 in order", order)
+	}
+}
