@@ -93,6 +93,9 @@ func NewDrops(cfg Faults, n int, seed uint64) (*Drops, error) {
 // Never reports whether a device is one of those that never answer.
 func (d *Drops) Never(device int) bool { return d.never[device] }
 
+// Phase returns the part of a round in which drops strike.
+func (d *Drops) Phase() Phase { return d.phase }
+
 // Probability returns p_t^h of a device t in a round h, counted from 0; 1 for a
 // device that never answers.
 func (d *Drops) Probability(device, round int) float64 {

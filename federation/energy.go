@@ -106,10 +106,10 @@ func (f *Federation) stall(t int, why string) {
 	f.clock.Stop()
 }
 
-// strikeAt returns how long after the start of its attempt a drop strikes.
-func strikeAt(drop devices.Drop, d *device) engine.Time {
-	share := func(length engine.Time) engine.Time { return engine.Time(drop.At * float64(length)) }
-	switch drop.Phase {
+// strikeAt returns how long after the start of its attempt a device drops.
+func (f *Federation) strikeAt(d *device) engine.Time {
+	share := func(length engine.Time) engine.Time { return engine.Time(d.strike * float64(length)) }
+	switch f.drops.Phase() {
 	case devices.Compute:
 		return d.down + share(d.compute)
 	case devices.Upload:

@@ -47,6 +47,7 @@ type device struct {
 	began             engine.Time // start of the phase
 	down, compute, up engine.Time // lengths of the attempt's phases
 	due               engine.Time // when the attempt's answer is expected
+	strike            float64     // share of its phase at which the drop strikes; negative: it does not drop
 	flops             float64     // its work of this round
 	steps, values     int32       // of this work: taken, to be sent
 	budget            int32       // steps it may take; unlimited: as many as its method likes
@@ -132,18 +133,19 @@ func (f *Federation) open() bool {
 		return false
 	}
 	f.tally.dropped = len(f.chosen) - up
+	f.setup.Pool.For(len(f.chosen), func(i, _ int) { f.plan(int(f.chosen[i])) })
 	for _, t := range f.chosen {
-		f.plan(int(t))
 		if f.mustSolve(int(t)) {
 			f.asked = append(f.asked, t)
 		}
 	}
 	f.solve()
 	f.cost.worked(f)
+	f.setup.Pool.For(len(f.chosen), func(i, _ int) { f.time(int(f.chosen[i])) })
 	var end engine.Time
 	for _, t := range f.chosen {
 		if d := &f.devices[t]; d.phase != flat {
-			f.dispatch(int(t))
+			f.send(int(t))
 			end = max(end, d.due)
 		}
 	}
@@ -156,22 +158,45 @@ func (f *Federation) open() bool {
 	return true
 }
 
-// plan decides how many steps device t may take in this round.
+// plan draws what the download and the faults have in store for device t in this
+// round, and decides how many steps it may take.
 func (f *Federation) plan(t int) {
 	d, cfg := &f.devices[t], &f.setup.Config
+	f.draft(t)
 	switch cfg.Protocol {
 	case Deadline:
 		// The device's controller: what the message took, what its own link needs
 		// for the answer, and its clock decide how many steps fit (paper, section
 		// 3.4). It knows its link's usual speed, not the next transfer's.
 		up := f.cost.expectedUp(t, f.links.Bytes(f.setup.Size.Features)).Seconds() * (1 + cfg.Margin)
-		down := f.cost.down(t, f.round, 0, f.bytes.down).Duration.Seconds()
-		d.budget = int32(min(f.cost.steps(t, cfg.DeadlineS-down-up), unlimited))
+		d.budget = int32(min(f.cost.steps(t, cfg.DeadlineS-d.down.Seconds()-up), unlimited))
 	case Charged:
 		s := rng.New(f.setup.Seed, rng.Work, t, f.round)
 		share := cfg.StepsLow + s.Float64()*(cfg.StepsHigh-cfg.StepsLow)
 		d.budget = int32(min(max(1, share*float64(f.setup.Size.MinRows)), unlimited))
 	}
+}
+
+// draft draws the download of an attempt of device t, and whether and where it
+// drops.
+func (f *Federation) draft(t int) {
+	d := &f.devices[t]
+	down := f.cost.down(t, f.round, int(d.attempt), f.bytes.down)
+	d.down, d.downLost = down.Duration, down.Lost
+	d.strike = -1
+	if drop := f.drops.Draw(t, f.round, int(d.attempt)); drop.Happens {
+		d.strike = drop.At
+	}
+}
+
+// time draws the upload of an attempt of device t, whose work is known, and sets
+// the lengths of its phases as they follow from the work.
+func (f *Federation) time(t int) {
+	d := &f.devices[t]
+	up := f.cost.up(t, f.round, int(d.attempt), f.uploadBytes(t))
+	d.up, d.upLost = up.Duration, up.Lost
+	d.compute = f.cost.compute(t, f.flops(t))
+	d.due = f.clock.Now().Add(d.down).Add(d.compute).Add(d.up)
 }
 
 // mustSolve reports whether device t will compute in this round. Under
@@ -181,8 +206,7 @@ func (f *Federation) mustSolve(t int) bool {
 	if f.setup.Config.Protocol == WaitForAll {
 		return true
 	}
-	drop := f.drops.Draw(t, f.round, 0)
-	return d.phase != flat && d.budget > 0 && !(drop.Happens && drop.Phase == devices.Start)
+	return d.phase != flat && d.budget > 0 && !(d.strike >= 0 && f.drops.Phase() == devices.Start)
 }
 
 // solve does the local work of all asked devices, on all cores. The work
@@ -208,24 +232,18 @@ func (f *Federation) solve() {
 	}
 }
 
-// dispatch sends the server's message to device t: the first phase of an
-// attempt. All that will befall the attempt is drawn here.
-func (f *Federation) dispatch(t int) {
-	d, now := &f.devices[t], f.clock.Now()
-	down := f.cost.down(t, f.round, int(d.attempt), f.bytes.down)
-	up := f.cost.up(t, f.round, int(d.attempt), f.uploadBytes(t))
-	d.down, d.downLost = down.Duration, down.Lost
-	d.up, d.upLost = up.Duration, up.Lost
-	d.compute = f.cost.compute(t, f.flops(t))
-	d.due = now.Add(d.down).Add(d.compute).Add(d.up)
+// send sends the server's message to device t: the first phase of an attempt.
+// What will befall it is drawn already.
+func (f *Federation) send(t int) {
+	d := &f.devices[t]
 	d.phase = idle
-	if drop := f.drops.Draw(t, f.round, int(d.attempt)); drop.Happens {
-		at := strikeAt(drop, d)
+	if d.strike >= 0 {
+		at := f.strikeAt(d)
 		if at == 0 {
 			f.lose(t)
 			return
 		}
-		d.drop = f.clock.Schedule(now.Add(at), strike, t)
+		d.drop = f.clock.Schedule(f.clock.Now().Add(at), strike, t)
 	}
 	f.enter(t, download, d.down, downloadDone)
 }
@@ -347,7 +365,9 @@ func (f *Federation) retry(t int) {
 		f.stall(t, "has been asked 100000 times in one round and never answered")
 		return
 	}
-	f.dispatch(t)
+	f.draft(t)
+	f.time(t)
+	f.send(t)
 }
 
 // close ends the round: the server takes the updates it has received, in device
