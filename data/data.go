@@ -29,6 +29,18 @@ func (m *Matrix) Row(i int) []float64 {
 	return m.Data[i*m.Stride : i*m.Stride+m.Cols : (i+1)*m.Stride]
 }
 
+// rows returns the rows in [from, to) as a matrix that shares the arena.
+func (m *Matrix) rows(from, to int) Matrix {
+	return Matrix{Rows: to - from, Cols: m.Cols, Stride: m.Stride, Data: m.Data[from*m.Stride : to*m.Stride : to*m.Stride]}
+}
+
+// clone returns a copy of the rows.
+func (m *Matrix) clone() Matrix {
+	c := NewMatrix(m.Rows, m.Cols)
+	copy(c.Data, m.Data[:len(c.Data)])
+	return c
+}
+
 // Task is the data of one device: X has one row per example, Y its label (-1 or
 // +1) or its real target.
 type Task struct {

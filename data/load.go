@@ -10,10 +10,8 @@ import (
 // any split or preparation. Faults in a file are a *ParseError; errors of the
 // file system are wrapped.
 func Load(cfg Config) (*Set, error) {
-	check := config.NewChecker()
-	cfg.Validate(check)
-	if problems := check.Problems(); len(problems) > 0 {
-		return nil, fmt.Errorf("load data: %w", problems[0])
+	if err := cfg.check(); err != nil {
+		return nil, err
 	}
 	switch cfg.Source {
 	case SourceHAR:
@@ -25,26 +23,51 @@ func Load(cfg Config) (*Set, error) {
 	}
 }
 
+// check returns what is wrong with the configuration first.
+func (c Config) check() error {
+	check := config.NewChecker()
+	c.Validate(check)
+	if problems := check.Problems(); len(problems) > 0 {
+		return fmt.Errorf("load data: %w", problems[0])
+	}
+	return nil
+}
+
 // Prepare loads the set and makes of it what a run works on: split, then skew
 // of the training rows, then scaling fitted to the training rows alone, then
 // the bias, then the sharing of tasks among devices, which are pooled last. The
 // test set has one element for each task of the set that was loaded.
 func Prepare(cfg Config) (*Split, error) {
-	set, err := Load(cfg)
+	split, err := cfg.split()
 	if err != nil {
 		return nil, err
 	}
-	split, err := cfg.Divide(set, cfg.Seed)
-	if err != nil {
-		return nil, err
-	}
-	cfg.Transform(split)
 	if split.Train, err = Share(split.Train, cfg.DevicesPerTask, cfg.Seed); err != nil {
 		return nil, err
 	}
 	if cfg.Pool {
 		split.Train, split.Test = Pool(split.Train), Pool(split.Test)
 	}
+	return split, nil
+}
+
+// split makes both halves with the features that are asked for.
+func (c Config) split() (*Split, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	if c.streamable() {
+		return stream(c), nil
+	}
+	set, err := Load(c)
+	if err != nil {
+		return nil, err
+	}
+	split, err := c.Divide(set, c.Seed)
+	if err != nil {
+		return nil, err
+	}
+	c.Transform(split)
 	return split, nil
 }
 

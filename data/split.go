@@ -24,10 +24,15 @@ func SplitSet(set *Set, testFraction float64, seed uint64) (*Split, error) {
 		return nil, fmt.Errorf("split of %s: test fraction %v must be in [0, 1)", set.Name, testFraction)
 	}
 	return divide(set, func(t int) (train, test []int32) {
-		order := permutation(set.Tasks[t].X.Rows, seed, rng.Split, t)
-		n := trainingRows(len(order), testFraction)
-		return order[:n], order[n:]
+		return divided(set.Tasks[t].X.Rows, testFraction, seed, t)
 	})
+}
+
+// divided returns the rows of task t that SplitSet trains and tests on.
+func divided(rows int, testFraction float64, seed uint64, t int) (train, test []int32) {
+	order := permutation(rows, seed, rng.Split, t)
+	n := trainingRows(rows, testFraction)
+	return order[:n], order[n:]
 }
 
 // Fold returns fold number fold, from 0, of a cross-validation in the given

@@ -1,9 +1,10 @@
 package data
 
 import (
-	"fmt"
 	"math"
 	"runtime"
+	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -65,6 +66,16 @@ type generator struct {
 // describes. Its bits depend on the configuration alone, not on the number of
 // processors it is made on.
 func generate(cfg Config) *Set {
+	g, set := generatorOf(cfg)
+	g.each(func(t int, task *Task) {
+		set.Tasks[t] = Task{Name: task.Name, X: task.X.clone(), Y: slices.Clone(task.Y)}
+	})
+	return set
+}
+
+// generatorOf returns what makes the tasks of a configuration, and the set
+// without them.
+func generatorOf(cfg Config) (*generator, *Set) {
 	resolved := cfg.Resolve().Synthetic
 	g := newGenerator(resolved, cfg.Seed)
 	g.real = cfg.Target == TargetReal
@@ -78,17 +89,23 @@ func generate(cfg Config) *Set {
 	if cfg.Preset != "" {
 		set.Name = cfg.Preset + " (generated)"
 	}
+	return g, set
+}
+
+// each makes all tasks, on all processors, and hands each to take; the task is
+// overwritten when take returns.
+func (g *generator) each(take func(t int, task *Task)) {
 	var next atomic.Int64
 	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), resolved.Tasks) {
+	for range min(runtime.GOMAXPROCS(0), g.Tasks) {
 		workers.Go(func() {
-			for t := next.Add(1) - 1; t < int64(resolved.Tasks); t = next.Add(1) - 1 {
-				set.Tasks[t] = g.task(int(t))
+			m := g.maker()
+			for t := next.Add(1) - 1; t < int64(g.Tasks); t = next.Add(1) - 1 {
+				take(int(t), m.make(int(t)))
 			}
 		})
 	}
 	workers.Wait()
-	return set
 }
 
 // newGenerator draws what all tasks share.
@@ -137,61 +154,79 @@ func factorWeights(k int) []float64 {
 	return weights
 }
 
-// task generates task t with all its rows.
-func (g *generator) task(t int) Task {
+// maker makes the tasks of a generator one after the other in space of its own.
+type maker struct {
+	*generator
+	u, base, z []float64
+	task       Task // the last one made; overwritten by the next
+}
+
+func (g *generator) maker() *maker {
+	return &maker{generator: g, u: make([]float64, g.Factors), base: make([]float64, g.Features), z: make([]float64, g.Factors)}
+}
+
+// make makes task t with all its rows.
+func (g *maker) make(t int) *Task {
 	stream := rng.New(g.seed, rng.Synthetic, t, drawTask)
-	u := direction(&stream, g.Factors)
+	randomDirection(&stream, g.u)
 	cluster := g.clusters[t%g.Clusters]
-	for f := range u {
-		u[f] = g.common[f] + float64(g.ClusterSpread*cluster[f]) + float64(g.TaskSpread*u[f])
+	for f := range g.u {
+		g.u[f] = g.common[f] + float64(g.ClusterSpread*cluster[f]) + float64(g.TaskSpread*g.u[f])
 	}
-	normalise(u)
+	normalise(g.u)
 	lean := float64(shareSpread * stream.Normal())
 	difficulty := math.Exp(float64(g.DifficultySpread * stream.Normal()))
-	base := make([]float64, g.Features)
-	for j := range base {
-		base[j] = g.offset[j] + float64(g.Shift*stream.Normal())
+	for j := range g.base {
+		g.base[j] = g.offset[j] + float64(g.Shift*stream.Normal())
 	}
 
-	rows := totalRows(g.sizes[t])
-	task := Task{Name: fmt.Sprint(t + 1), X: NewMatrix(rows, g.Features), Y: make([]float64, rows)}
+	g.resize(totalRows(g.sizes[t]))
+	g.task.Name = strconv.Itoa(t + 1)
 	draw := rng.New(g.seed, rng.Synthetic, t, drawRows)
 	if g.real {
-		g.realRows(&task, u, base, g.TargetNoise*difficulty, &draw)
-		return task
+		g.realRows(g.TargetNoise*difficulty, &draw)
+		return &g.task
 	}
 	odds := math.Log(g.PositiveShare/(1-g.PositiveShare)) + lean
 	threshold := math.Sqrt2 * math.Erfinv(1-2/(1+math.Exp(-odds))) // the score's quantile
-	g.classRows(&task, u, base, threshold, g.Margin*difficulty, &draw)
-	return task
+	g.classRows(threshold, g.Margin*difficulty, &draw)
+	return &g.task
 }
 
-// classRows fills a task with rows and labels.
-func (g *generator) classRows(task *Task, u, base []float64, threshold, margin float64, draw *rng.Stream) {
-	z := make([]float64, g.Factors)
-	for i := range task.Y {
+// resize gives the task so many rows; they hold what was there before.
+func (g *maker) resize(rows int) {
+	if x := &g.task.X; len(x.Data) < rows*x.Stride || x.Stride == 0 {
+		*x = NewMatrix(rows, g.Features)
+		g.task.Y = make([]float64, rows)
+	}
+	g.task.X.Rows = rows
+	g.task.Y = g.task.Y[:rows]
+}
+
+// classRows fills the task with rows and labels.
+func (g *maker) classRows(threshold, margin float64, draw *rng.Stream) {
+	for i := range g.task.Y {
 		y := -1.0
-		if latent(z, u, draw) > threshold {
+		if latent(g.z, g.u, draw) > threshold {
 			y = 1
 		}
-		for f := range z {
-			z[f] += float64(y * margin * u[f])
+		for f := range g.z {
+			g.z[f] += float64(y * margin * g.u[f])
 		}
-		g.row(task.X.Row(i), base, z, draw)
+		g.row(g.task.X.Row(i), g.base, g.z, draw)
 		if draw.Float64() < g.Noise {
 			y = -y
 		}
-		task.Y[i] = y
+		g.task.Y[i] = y
 	}
 }
 
-// realRows fills a task with rows and real targets.
-func (g *generator) realRows(task *Task, u, base []float64, noise float64, draw *rng.Stream) {
-	z := make([]float64, g.Factors)
-	for i := range task.Y {
-		score := latent(z, u, draw)
-		g.row(task.X.Row(i), base, z, draw)
-		task.Y[i] = score + float64(noise*draw.Normal())
+// realRows fills the task with rows and real targets.
+func (g *maker) realRows(noise float64, draw *rng.Stream) {
+	for i := range g.task.Y {
+		score := latent(g.z, g.u, draw)
+		g.row(g.task.X.Row(i), g.base, g.z, draw)
+		g.task.Y[i] = score + float64(noise*draw.Normal())
 	}
 }
 
@@ -231,11 +266,16 @@ func totalRows(n int) int {
 // direction returns a random unit vector.
 func direction(stream *rng.Stream, k int) []float64 {
 	u := make([]float64, k)
+	randomDirection(stream, u)
+	return u
+}
+
+// randomDirection sets u to a random unit vector.
+func randomDirection(stream *rng.Stream, u []float64) {
 	for f := range u {
 		u[f] = stream.Normal()
 	}
 	normalise(u)
-	return u
 }
 
 // normalise scales u to length 1; a zero vector stays.

@@ -1,0 +1,59 @@
+package data
+
+import "slices"
+
+// streamable reports whether the configuration's tasks can be made, split and
+// finished one by one: they are generated, and nothing is fitted to all of them.
+func (c Config) streamable() bool {
+	return c.Source == SourceSynthetic && !c.Standardize && !c.Skew && c.DevicesPerTask == 1
+}
+
+// stream is Divide and Transform of what a streamable configuration generates,
+// task by task: no more than the result is ever held, each half in one arena.
+func stream(cfg Config) *Split {
+	g, set := generatorOf(cfg)
+	split := &Split{Train: set, Test: set.empty()}
+	if cfg.Bias {
+		split.Train.Features++
+		split.Test.Features++
+	}
+	reserve(split.Train, g.sizes, func(n int) int { return trainingRows(n, cfg.TestFraction) })
+	reserve(split.Test, g.sizes, func(n int) int { return n - trainingRows(n, cfg.TestFraction) })
+	g.each(func(t int, task *Task) {
+		trained, tested := divided(len(task.Y), cfg.TestFraction, cfg.Seed, t)
+		fill(&split.Train.Tasks[t], task, trained)
+		fill(&split.Test.Tasks[t], task, tested)
+	})
+	return split
+}
+
+// reserve makes room for the tasks of generated sizes, of whose rows the set takes
+// as many as share says.
+func reserve(set *Set, sizes []int, share func(rows int) int) {
+	total := 0
+	for _, n := range sizes {
+		total += share(totalRows(n))
+	}
+	arena, targets := NewMatrix(total, set.Features), make([]float64, total)
+	from := 0
+	for t, size := range sizes {
+		to := from + share(totalRows(size))
+		set.Tasks[t].X = arena.rows(from, to)
+		set.Tasks[t].Y = targets[from:to:to]
+		from = to
+	}
+}
+
+// fill copies the given rows of a task, in ascending order. A feature that the
+// task does not have is the bias.
+func fill(into, task *Task, rows []int32) {
+	slices.Sort(rows)
+	into.Name = task.Name
+	for i, row := range rows {
+		x := into.X.Row(i)
+		if n := copy(x, task.X.Row(int(row))); n < len(x) {
+			x[n] = 1
+		}
+		into.Y[i] = task.Y[row]
+	}
+}

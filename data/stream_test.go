@@ -1,0 +1,55 @@
+package data
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// What is made task by task is what is made as a whole, split and finished.
+func TestStreamedSetsAreThoseMadeAsAWhole(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := Defaults()
+		s := &cfg.Synthetic
+		s.Tasks = rapid.IntRange(3, 9).Draw(t, "tasks")
+		s.Features = rapid.IntRange(4, 20).Draw(t, "features")
+		s.Factors = 4
+		s.RowsMin = rapid.IntRange(1, 9).Draw(t, "rows_min")
+		s.RowsMax = s.RowsMin + rapid.IntRange(0, 30).Draw(t, "more")
+		cfg.TestFraction = rapid.SampledFrom([]float64{0, 0.25, 0.5}).Draw(t, "test_fraction")
+		cfg.Bias = rapid.Bool().Draw(t, "bias")
+		cfg.Target = rapid.SampledFrom([]string{TargetClass, TargetReal}).Draw(t, "target")
+		cfg.Seed = rapid.Uint64().Draw(t, "seed")
+		set, err := Load(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := cfg.Divide(set, cfg.Seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Transform(want)
+		if diff := cmp.Diff(want, stream(cfg)); diff != "" {
+			t.Errorf("as a whole (-), streamed (+):\n%s", diff)
+		}
+	})
+}
+
+func TestWhatIsFittedToAllTasksIsNotStreamed(t *testing.T) {
+	for _, change := range []func(*Config){
+		func(c *Config) { c.Standardize = true },
+		func(c *Config) { c.Skew = true },
+		func(c *Config) { c.DevicesPerTask = 2 },
+		func(c *Config) { c.Source = SourceCSV },
+	} {
+		cfg := Defaults()
+		if !cfg.streamable() {
+			t.Error("the default set is not streamed")
+		}
+		change(&cfg)
+		if cfg.streamable() {
+			t.Errorf("%+v is streamed", cfg)
+		}
+	}
+}
