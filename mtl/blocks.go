@@ -21,22 +21,47 @@ func rowsOf(m *data.Matrix, from, to int) data.Matrix {
 	return data.Matrix{Rows: to - from, Cols: m.Cols, Stride: m.Stride, Data: m.Data[from*m.Stride : to*m.Stride]}
 }
 
-// addProduct adds A B to C.
-func addProduct(c, a, b *data.Matrix) {
+// product sets C = A B, each element summed in the order of the inner index.
+func product(c, a, b *data.Matrix) {
 	for i := range a.Rows {
 		row := c.Row(i)
+		clear(row)
 		for k, x := range a.Row(i) {
 			kernel.Axpy(x, b.Row(k), row)
 		}
 	}
 }
 
-// addTransposed adds A^T B to C.
-func addTransposed(c, a, b *data.Matrix) {
-	for i := range a.Rows {
-		row := b.Row(i)
-		for k, x := range a.Row(i) {
-			kernel.Axpy(x, row, c.Row(k))
+// crossed adds up A^T diag(weights) B, so many rows of A and B at a time, with
+// scratch of a worker's own.
+type crossed struct{ transposed, part data.Matrix }
+
+// crossedRows is how many rows a step takes.
+const crossedRows = 256
+
+// newCrossed returns scratch for p columns of A and q of B.
+func newCrossed(p, q int) *crossed {
+	return &crossed{data.NewMatrix(p, crossedRows), data.NewMatrix(p, q)}
+}
+
+// add adds A^T diag(weights) B to C; no weights are all 1.
+func (x *crossed) add(c, a, b *data.Matrix, weights []float64) {
+	for from := 0; from < a.Rows; from += crossedRows {
+		to := min(from+crossedRows, a.Rows)
+		x.transposed.Cols = to - from
+		for t := from; t < to; t++ {
+			weight := 1.0
+			if weights != nil {
+				weight = weights[t]
+			}
+			for k, value := range a.Row(t) {
+				x.transposed.Data[k*x.transposed.Stride+t-from] = weight * value
+			}
+		}
+		rows := rowsOf(b, from, to)
+		product(&x.part, &x.transposed, &rows)
+		for k := range c.Rows {
+			kernel.Axpy(1, x.part.Row(k), c.Row(k))
 		}
 	}
 }

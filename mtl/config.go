@@ -41,7 +41,7 @@ type Config struct {
 	Eta            float64 `toml:"eta" doc:"eta of \"clustered\" (eq. cluster): the smaller, the more Omega decides"`
 	ClusterCount   float64 `toml:"cluster_count" doc:"k of \"clustered\" (eq. cluster): the number of clusters, tr Omega; above 0 and below the number of tasks"`
 	PriorPrecision float64 `toml:"prior_precision" doc:"1/sigma^2 of \"probabilistic\" in the paper's convention (eq. prob) and of \"graphical\" (eq. graph1)"`
-	SigmaPrime     string  `toml:"sigma_prime" doc:"rule for sigma': \"spectral\" (largest eigenvalue, the smallest safe value for all tasks), \"lemma9\" or \"per-task\" (remark 5)"`
+	SigmaPrime     string  `toml:"sigma_prime" doc:"rule for sigma': \"spectral\" (largest eigenvalue, the smallest safe value for all tasks), \"lemma9\" or \"per-task\" (remark 5); for \"probabilistic\" and \"clustered\" on more than 20000 tasks only \"spectral\", the others sum over all pairs"`
 	Gamma          float64 `toml:"gamma" doc:"aggregation parameter gamma in (0, 1]: updates are scaled by gamma, and sigma' with them"`
 	OmegaFloor     float64 `toml:"omega_floor" doc:"share of (tr Omega/m) I mixed into Omega after every update, which keeps it positive definite and its trace"`
 	WarmOmega      int     `toml:"warm_omega" doc:"central outer iterations that learn the coupling before the run, at no virtual time; the run starts from alpha = 0 under it"`

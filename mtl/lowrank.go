@@ -64,30 +64,44 @@ func (c *LowRank) Tasks() int { return c.f.Rows }
 // Diag returns M_tt.
 func (c *LowRank) Diag(t int) float64 { return c.diag[t] }
 
-// image is scratch for F^T X: the parts of all blocks and their sum.
+// image is scratch for F^T X: the parts of all blocks, their sum, and what each
+// worker needs.
 type image struct {
-	parts []float64
-	sum   data.Matrix
+	parts   []data.Matrix
+	sum     data.Matrix
+	crossed []*crossed
+}
+
+// newImage returns scratch for an X of d columns.
+func (c *LowRank) newImage(d int) *image {
+	im := &image{
+		parts: make([]data.Matrix, c.blocks.count), sum: data.NewMatrix(c.f.Cols, d),
+		crossed: make([]*crossed, c.pool.Size()),
+	}
+	for i := range im.parts {
+		im.parts[i] = data.NewMatrix(c.f.Cols, d)
+	}
+	for i := range im.crossed {
+		im.crossed[i] = newCrossed(c.f.Cols, d)
+	}
+	return im
 }
 
 // project returns F^T X, to be put back into spare.
 func (c *LowRank) project(x *data.Matrix) *image {
 	im, ok := c.spare.Get().(*image)
 	if !ok || im.sum.Cols != x.Cols {
-		im = &image{sum: data.NewMatrix(c.f.Cols, x.Cols)}
-		im.parts = make([]float64, c.blocks.count*len(im.sum.Data))
+		im = c.newImage(x.Cols)
 	}
-	clear(im.parts)
-	size := len(im.sum.Data)
-	c.pool.For(c.blocks.count, func(i, _ int) {
+	c.pool.For(c.blocks.count, func(i, worker int) {
 		from, to := c.blocks.at(i)
-		part := data.Matrix{Rows: c.f.Cols, Cols: x.Cols, Stride: im.sum.Stride, Data: im.parts[i*size : (i+1)*size]}
 		f, rows := rowsOf(&c.f, from, to), rowsOf(x, from, to)
-		addTransposed(&part, &f, &rows)
+		clear(im.parts[i].Data)
+		im.crossed[worker].add(&im.parts[i], &f, &rows, nil)
 	})
 	clear(im.sum.Data)
-	for i := range c.blocks.count {
-		kernel.Axpy(1, im.parts[i*size:(i+1)*size], im.sum.Data)
+	for i := range im.parts {
+		kernel.Axpy(1, im.parts[i].Data, im.sum.Data)
 	}
 	return im
 }
@@ -102,8 +116,8 @@ func (c *LowRank) multiply(dst, x *data.Matrix, off float64, along []float64) {
 	c.pool.For(c.blocks.count, func(i, _ int) {
 		from, to := c.blocks.at(i)
 		f, out := rowsOf(&c.f, from, to), rowsOf(dst, from, to)
-		scaleInto(out.Data, x.Data[from*x.Stride:to*x.Stride], off)
-		addProduct(&out, &f, &im.sum)
+		product(&out, &f, &im.sum)
+		kernel.Axpy(off, x.Data[from*x.Stride:to*x.Stride], out.Data)
 	})
 }
 

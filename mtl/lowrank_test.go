@@ -1,14 +1,21 @@
 package mtl
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
+	"fedsim/config"
 	"fedsim/data"
+	"fedsim/internal/parallel"
 )
 
 // reporter is what testing.T and rapid.T have in common.
@@ -182,7 +189,7 @@ func lowRankCase(t *rapid.T) (m, d int, r Regularizer, w data.Matrix, floor floa
 		}
 	}
 	w = data.NewMatrix(m, d)
-	addProduct(&w, &left, &right)
+	product(&w, &left, &right)
 	if rapid.Bool().Draw(t, "duplicates") {
 		copy(w.Row(0), w.Row(m-1))
 		copy(w.Row(m/2), w.Row(m-1))
@@ -217,4 +224,251 @@ func TestLowRankIsTheDenseCoupling(t *testing.T) {
 		twin, accuracy := denseUpdate(rt, r, &w, floor)
 		agree(rt, fmt.Sprintf("%T, m = %d, d = %d", r, m, d), c, twin, d+2, accuracy)
 	})
+}
+
+// Which coupling is used depends on m and d alone: not on the rank of W, nor on
+// the floor. W = 0 says nothing of the tasks; then it is that of Start.
+func TestRepresentationDependsOnTheSizesAlone(t *testing.T) {
+	for _, r := range []Regularizer{Probabilistic{Lambda: 1}, Probabilistic{Lambda: 1, PriorPrecision: 2, Paper: true}, Clustered{Lambda: 1, Eta: 0.1, Count: 1.5}} {
+		for _, size := range [][2]int{{2, 1}, {9, 8}, {8, 8}, {8, 9}, {300, 8}} {
+			m, d := size[0], size[1]
+			full := randomMatrix(1, m, d)
+			left, right := randomMatrix(2, m, 1), randomMatrix(3, 1, d)
+			one := data.NewMatrix(m, d)
+			product(&one, &left, &right)
+			for name, w := range map[string]data.Matrix{"full": full, "rank one": one} {
+				for _, floor := range []float64{1e-6, 1e-2, 1} {
+					c, err := r.Update(testPool, &w, floor)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if _, low := c.(*LowRank); low != (m > d) {
+						t.Errorf("%T, m = %d, d = %d, %s, floor %g: %T", r, m, d, name, floor, c)
+					}
+				}
+			}
+			zero := data.NewMatrix(m, d)
+			c, err := r.Update(testPool, &zero, 1e-6)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if start, err := r.Start(testPool, m); err != nil || c != start {
+				t.Errorf("%T, m = %d, d = %d: W = 0 gives %+v, Start %+v (%v)", r, m, d, c, start, err)
+			}
+		}
+	}
+}
+
+// Without a floor a low-rank M is singular, and refused with the remedy.
+func TestLowRankNeedsItsFloor(t *testing.T) {
+	w := randomMatrix(1, 9, 3)
+	_, err := Probabilistic{Lambda: 1}.Update(testPool, &w, 0)
+	if err == nil || !strings.Contains(err.Error(), "raise problem.omega_floor") {
+		t.Errorf("a floor of 0: %v", err)
+	}
+	// Clustered has eta.
+	if _, err := (Clustered{Lambda: 1, Eta: 0.1, Count: 2}).Update(testPool, &w, 0); err != nil {
+		t.Error(err)
+	}
+}
+
+// M^-1 of a nearly singular M, where no full matrix can be the twin: Primal takes
+// Gradient back to as many digits as the condition leaves, and Value loses none to
+// the cancellation of 1/off.
+func TestLowRankInverseIsExact(t *testing.T) {
+	w := randomMatrix(4, 500, 6)
+	c, err := Probabilistic{Lambda: 1}.Update(testPool, &w, 1e-9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := randomMatrix(5, 500, 6)
+	image, back := data.NewMatrix(500, 6), data.NewMatrix(500, 6)
+	c.Gradient(&image, &v)
+	c.Primal(&back, &image)
+	s, err := spectrumOf(testPool, &w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	condition := s.values[0] / s.trace() / (1e-9 / 500)
+	if e := relative(&back, &v); e > condition*0x1p-52 {
+		t.Errorf("V M^-1 M differs from V by %g, the condition is %g", e, condition)
+	}
+	// tr(W Omega^-1 W^T) at the W that Omega comes from is (tr (W^T W)^1/2)^2, but
+	// for the floor.
+	if got, want := 2*c.Value(&w, nil), s.trace()*s.trace(); !(math.Abs(got-want) < 2e-9*want) {
+		t.Errorf("tr(W M^-1 W^T) = %.15g, want %.15g", got, want)
+	}
+}
+
+// atAll calls every method of a coupling and returns all numbers that come out.
+func atAll(c Coupling, d int) []float64 {
+	m := c.Tasks()
+	v := randomMatrix(9, m, d)
+	w := data.NewMatrix(m, d)
+	var out []float64
+	c.Primal(&w, &v)
+	out = append(out, w.Data...)
+	out = append(out, c.Value(&w, nil), c.Value(&w, &v), c.Convexity())
+	c.Gradient(&w, &v)
+	out = append(out, w.Data...)
+	for t := range m {
+		out = append(out, c.Diag(t))
+	}
+	f := c.Follow(&v)
+	f.Add(m/2, w.Row(0))
+	f.Task(w.Row(1), m/3)
+	out = append(out, w.Row(1)...)
+	for _, rule := range []string{SigmaSpectral, SigmaPerTask} {
+		out = append(out, c.SigmaPrime(rule, nil)...)
+	}
+	return out
+}
+
+// The bits do not depend on the number of workers, nor on how many runs share the
+// coupling at the same time.
+func TestCouplingsDoNotDependOnTheWorkers(t *testing.T) {
+	const m, d = 2100, 5
+	w := randomMatrix(6, m, d)
+	clusters := make([]int, m)
+	for s := range clusters {
+		clusters[s] = s * s % 7
+	}
+	for name, make_ := range map[string]func(pool *parallel.Pool) (Coupling, error){
+		"probabilistic": func(pool *parallel.Pool) (Coupling, error) { return Probabilistic{Lambda: 1}.Update(pool, &w, 1e-4) },
+		"clustered": func(pool *parallel.Pool) (Coupling, error) {
+			return Clustered{Lambda: 1, Eta: 0.1, Count: 3}.Update(pool, &w, 1e-4)
+		},
+		"mean": func(pool *parallel.Pool) (Coupling, error) {
+			return MeanRegularized{Lambda1: 1, Lambda2: 0.1}.Start(pool, m)
+		},
+		"mean of clusters": func(pool *parallel.Pool) (Coupling, error) {
+			return MeanRegularized{Lambda1: 1, Lambda2: 0.1, Clusters: clusters}.Start(pool, m)
+		},
+	} {
+		alone, err := make_(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := atAll(alone, d)
+		for _, workers := range []int{2, 8} {
+			c, err := make_(parallel.NewPool(workers))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var runs sync.WaitGroup
+			for range 4 {
+				runs.Go(func() {
+					if got := atAll(c, d); !slices.Equal(got, want) {
+						t.Errorf("%s: other bits with %d workers than with one", name, workers)
+					}
+				})
+			}
+			runs.Wait()
+		}
+	}
+}
+
+// A product every round leaves nothing of the size of W behind.
+func TestProductsKeepTheirScratch(t *testing.T) {
+	const m, d = 20_000, 8
+	v := randomMatrix(7, m, d)
+	w := data.NewMatrix(m, d)
+	learnt, err := Probabilistic{Lambda: 1}.Update(nil, &v, 1e-4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean, err := MeanRegularized{Lambda1: 1, Lambda2: 0.1}.Start(nil, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []Coupling{learnt, mean, Identity{M: m, Scale: 2}} {
+		const rounds = 20
+		once := func() {
+			c.Primal(&w, &v)
+			c.Gradient(&w, &v)
+			c.Value(&w, nil)
+		}
+		once()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range rounds {
+			once()
+		}
+		runtime.ReadMemStats(&after)
+		if bytes := (after.TotalAlloc - before.TotalAlloc) / rounds; bytes > m*d*8/10 {
+			t.Errorf("%T: %d bytes a round, W has %d", c, bytes, m*d*8)
+		}
+	}
+}
+
+// The central solver's row of W and its change of V allocate nothing.
+func TestFollowersAllocateNothing(t *testing.T) {
+	const m, d = 50, 6
+	w := randomMatrix(8, m, d)
+	learnt, err := Probabilistic{Lambda: 1}.Update(nil, &w, 1e-4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean, err := MeanRegularized{Lambda1: 1, Lambda2: 0.1}.Start(nil, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := make([]float64, d)
+	for _, c := range []Coupling{learnt, mean, Identity{M: m, Scale: 2}} {
+		f := c.Follow(&w)
+		if n := testing.AllocsPerRun(100, func() {
+			f.Task(row, 3)
+			f.Add(4, row)
+		}); n != 0 {
+			t.Errorf("%T: %g allocations", c, n)
+		}
+	}
+}
+
+// What an update costs a server: 4 m d^2 + 20 d^3 with more tasks than features,
+// 2 m^2 d + 10 m^3 otherwise, nothing when Omega is known.
+func TestUpdateFLOPs(t *testing.T) {
+	for _, test := range []struct {
+		r    Regularizer
+		m, d int
+		want float64
+	}{
+		{Probabilistic{Lambda: 1}, 10, 3, 4*10*9 + 20*27}, {Probabilistic{Lambda: 1}, 3, 10, 2*9*10 + 10*27},
+		{Clustered{}, 10, 3, 4*10*9 + 20*27}, {Clustered{}, 3, 3, 2*9*3 + 10*27},
+		{Probabilistic{}, 1_000_000, 30, 4*1e6*900 + 20*27e3},
+		{Graphical{}, 10, 3, 2*100*3 + 10*1000},
+		{Independent{}, 10, 3, 0}, {MeanRegularized{}, 10, 3, 0},
+	} {
+		if got := test.r.UpdateFLOPs(test.m, test.d); got != test.want {
+			t.Errorf("%T of %d tasks, %d features: %g FLOPs, want %g", test.r, test.m, test.d, got, test.want)
+		}
+	}
+}
+
+// Sums over all pairs of very many tasks are refused by the name of the key, and
+// only where they would have to be taken.
+func TestRowSumsOfVeryManyTasksAreRefused(t *testing.T) {
+	sizes := slices.Repeat([]int{1}, mostRowSums+1)
+	many, most := randomSplit(1, 2, sizes...), randomSplit(1, 2, sizes[1:]...)
+	for _, test := range []struct {
+		regularizer, rule string
+		split             data.Split
+		refused           bool
+	}{
+		{RegProbabilistic, SigmaLemma9, many, true}, {RegProbabilistic, SigmaPerTask, many, true}, {RegClustered, SigmaLemma9, many, true},
+		{RegProbabilistic, SigmaSpectral, many, false}, {RegProbabilistic, SigmaPerTask, most, false},
+		{RegMean, SigmaLemma9, many, false}, {RegIndependent, SigmaPerTask, many, false},
+	} {
+		cfg := Defaults()
+		cfg.Regularizer, cfg.SigmaPrime = test.regularizer, test.rule
+		_, err := NewProblem(cfg, test.split)
+		var problem config.Problem
+		want := fmt.Sprintf(`problem.sigma_prime = %q: must be "spectral" for regularizer %q with more than 20000 tasks: the sums over all pairs of 20001 would take too long`, test.rule, test.regularizer)
+		if test.refused && (!errors.As(err, &problem) || err.Error() != want) {
+			t.Errorf("%s, %s: %v, want %s", test.regularizer, test.rule, err, want)
+		}
+		if !test.refused && err != nil {
+			t.Errorf("%s, %s: %v", test.regularizer, test.rule, err)
+		}
+	}
 }

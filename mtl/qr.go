@@ -26,7 +26,7 @@ type tallQR struct {
 // and its entries are at most 1e100 in size, so that no square overflows.
 func newTallQR(pool *parallel.Pool, a data.Matrix) *tallQR {
 	// Blocks stay in a core's cache, and what is stacked is a fifth at most.
-	q := &tallQR{pool: pool, a: a, blocks: cut(a.Rows, max(512, 5*a.Cols))}
+	q := &tallQR{pool: pool, a: a, blocks: cut(a.Rows, max(400, 5*a.Cols))}
 	q.t = make([]data.Matrix, q.blocks.count)
 	pool.For(q.blocks.count, func(i, _ int) {
 		from, to := q.blocks.at(i)
@@ -46,45 +46,40 @@ func newTallQR(pool *parallel.Pool, a data.Matrix) *tallQR {
 }
 
 // reflect decomposes a block in its place and returns T. Reflection k is
-// I - tau y y^T with y_k = 1 and zeros above. A row at a time it forms
-// y^T (Y, A), whose first half makes column k of T and the second changes A.
+// I - tau y y^T with y_k = 1 and zeros above. For it the sums over rows i > k of
+// a_ik times row i are at hand: they hold the norm of the column, y^T A for the
+// columns to come, and y^T Y, which column k of T is made of. One pass over the
+// rows below changes A and sums for the next reflection.
 func reflect(a data.Matrix) data.Matrix {
 	t := data.NewMatrix(a.Cols, a.Cols)
-	sums := make([]float64, a.Cols)
-	rest := 0.0 // sum of squares of column k below the diagonal
+	sums, image := make([]float64, a.Cols), make([]float64, a.Cols)
 	for i := 1; i < a.Rows; i++ {
-		rest += square(a.Row(i)[0])
+		kernel.Axpy(a.Row(i)[0], a.Row(i), sums)
 	}
 	for k := range a.Cols {
 		top := a.Row(k)
-		tau := 0.0
-		if rest > 0 {
+		tau, scale := 0.0, 0.0
+		if rest := sums[k]; rest > 0 {
 			alpha := top[k]
 			beta := -math.Copysign(math.Sqrt(square(alpha)+rest), alpha)
-			tau = (beta - alpha) / beta
-			scale := 1 / (alpha - beta)
+			tau, scale = (beta-alpha)/beta, 1/(alpha-beta)
+			copy(image, top)
+			kernel.Axpy(scale, sums, image)
 			top[k] = beta
-			copy(sums, top)
-			for i := k + 1; i < a.Rows; i++ {
-				row := a.Row(i)
-				row[k] *= scale
-				kernel.Axpy(row[k], row, sums)
-			}
-			kernel.Axpy(-tau, sums[k+1:], top[k+1:])
-		}
-		rest = 0
-		for i := k + 1; i < a.Rows; i++ {
-			row := a.Row(i)
-			if tau != 0 {
-				kernel.Axpy(-tau*row[k], sums[k+1:], row[k+1:])
-			}
-			if i > k+1 && k+1 < a.Cols {
-				rest += square(row[k+1])
+			kernel.Axpy(-tau, image[k+1:], top[k+1:])
+			for i := range k {
+				t.Row(i)[k] = -tau * kernel.Dot(t.Row(i)[i:k], image[i:k])
 			}
 		}
 		t.Row(k)[k] = tau
-		for i := range k {
-			t.Row(i)[k] = -tau * kernel.Dot(t.Row(i)[i:k], sums[i:k])
+		clear(sums)
+		for i := k + 1; i < a.Rows; i++ {
+			row := a.Row(i)
+			row[k] *= scale
+			kernel.Axpy(-tau*row[k], image[k+1:], row[k+1:])
+			if i > k+1 && k+1 < a.Cols {
+				kernel.Axpy(row[k+1], row, sums)
+			}
 		}
 	}
 	return t
@@ -127,34 +122,39 @@ func (q *tallQR) times(z data.Matrix) data.Matrix {
 // (Z, 0) - Y T Y_1^T Z with Y_1 the first rows of Y.
 func unreflect(a data.Matrix, t, z *data.Matrix) {
 	n := a.Cols
-	product := data.NewMatrix(n, z.Cols) // Y_1^T Z
+	image := data.NewMatrix(n, z.Cols) // Y_1^T Z
 	for i := range n {
 		for j, y := range a.Row(i)[:i] {
-			kernel.Axpy(y, z.Row(i), product.Row(j))
+			kernel.Axpy(y, z.Row(i), image.Row(j))
 		}
-		kernel.Axpy(1, z.Row(i), product.Row(i))
+		kernel.Axpy(1, z.Row(i), image.Row(i))
 	}
 	coefficients := data.NewMatrix(n, z.Cols) // -T Y_1^T Z
 	for j := range n {
 		for k := j; k < n; k++ {
-			kernel.Axpy(-t.Row(j)[k], product.Row(k), coefficients.Row(j))
+			kernel.Axpy(-t.Row(j)[k], image.Row(k), coefficients.Row(j))
 		}
 	}
 	const chunk = 64
-	y := data.NewMatrix(chunk, n)
+	y, part := data.NewMatrix(chunk, n), data.NewMatrix(chunk, z.Cols)
 	for from := 0; from < a.Rows; from += chunk {
 		out := rowsOf(&a, from, min(from+chunk, a.Rows))
-		reflections := rowsOf(&y, 0, out.Rows)
+		reflections, change := rowsOf(&y, 0, out.Rows), rowsOf(&part, 0, out.Rows)
 		copy(reflections.Data, out.Data)
-		clear(out.Data)
-		out.Cols = z.Cols
 		for i := range out.Rows {
 			if k := from + i; k < n { // on and above the diagonal lies the triangle
 				clear(reflections.Row(i)[k:])
 				reflections.Row(i)[k] = 1
-				copy(out.Row(i), z.Row(k))
 			}
 		}
-		addProduct(&out, &reflections, &coefficients)
+		product(&change, &reflections, &coefficients)
+		clear(out.Data)
+		out.Cols = z.Cols
+		for i := range out.Rows {
+			if k := from + i; k < n {
+				copy(out.Row(i), z.Row(k))
+			}
+			kernel.Axpy(1, change.Row(i), out.Row(i))
+		}
 	}
 }

@@ -31,6 +31,11 @@ var ErrFixed = fmt.Errorf("the regulariser's Omega is fixed: it is known, not le
 // number of tasks and of features. It fails when a file it needs cannot be read,
 // and with a config.Problem when a key does not go with that many tasks.
 func regularizerOf(cfg Config, tasks, features int) (Regularizer, error) {
+	learns := cfg.Regularizer == RegClustered || cfg.Regularizer == RegProbabilistic
+	if learns && tasks > features && tasks > mostRowSums && cfg.SigmaPrime != SigmaSpectral {
+		return nil, config.Problem{Key: "problem.sigma_prime", Value: cfg.SigmaPrime, Want: fmt.Sprintf(
+			"must be %q for regularizer %q with more than %d tasks: the sums over all pairs of %d would take too long", SigmaSpectral, cfg.Regularizer, mostRowSums, tasks)}
+	}
 	switch cfg.Regularizer {
 	case RegIndependent:
 		return Independent{cfg.Lambda}, nil
@@ -48,6 +53,11 @@ func regularizerOf(cfg Config, tasks, features int) (Regularizer, error) {
 	}
 	panic("mtl: regulariser " + cfg.Regularizer + " passed validation but is not known")
 }
+
+// mostRowSums is the largest number of tasks for which a low-rank coupling sums
+// over pairs of tasks: with 100 features that takes some ten seconds after each
+// Omega update.
+const mostRowSums = 20_000
 
 // meanOf returns the regulariser of a known Omega: that of a file, or that of
 // the clusters.

@@ -77,17 +77,19 @@ func (c *LowRank) secular(lambda float64, devices []int) secular {
 		return secular{}
 	}
 	parts := make([]data.Matrix, c.blocks.count)
-	c.pool.For(c.blocks.count, func(i, _ int) {
+	scratch := make([]*crossed, c.pool.Size())
+	c.pool.For(c.blocks.count, func(i, worker int) {
 		parts[i] = data.NewMatrix(r, r)
-		from, to := c.blocks.at(i)
-		for t := from; t < to; t++ {
-			n := load(devices, t)
-			weight := n / (float64(lambda*c.diag[t]) - float64(c.off*n))
-			row := c.f.Row(t)
-			for k, x := range row {
-				kernel.Axpy(weight*x, row[k:], parts[i].Row(k)[k:])
-			}
+		if scratch[worker] == nil {
+			scratch[worker] = newCrossed(r, r)
 		}
+		from, to := c.blocks.at(i)
+		f, weights := rowsOf(&c.f, from, to), make([]float64, to-from)
+		for t := range weights {
+			n := load(devices, from+t)
+			weights[t] = n / (float64(lambda*c.diag[from+t]) - float64(c.off*n))
+		}
+		scratch[worker].add(&parts[i], &f, &f, weights)
 	})
 	for i := 1; i < len(parts); i++ {
 		kernel.Axpy(1, parts[i].Data, parts[0].Data)
