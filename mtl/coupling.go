@@ -9,7 +9,8 @@ import (
 // program: R(., Omega) with the symmetric positive definite m x m matrix M of
 // Assumption 1 (divided by I_d), with respect to whose inverse R is strongly
 // convex. For all but the sparse coupling R(W) = 1/2 tr(W M^-1 W^T) plus a
-// constant. W, V and Z hold one task to a row: m rows of d values.
+// constant. W, V and Z hold one task to a row: m rows of d values. A coupling is
+// shared by runs at the same time.
 type Coupling interface {
 	// Tasks returns m.
 	Tasks() int

@@ -4,11 +4,17 @@ import (
 	"fmt"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"fedsim/internal/parallel"
 )
 
+var benchSizes = []struct{ m, d int }{{2000, 100}, {100_000, 30}}
+
+// An Omega update of more tasks than features: the decomposition of W and the
+// coupling made of it. Beside it gonum's decomposition of the same W in one piece.
 func BenchmarkOmegaUpdate(b *testing.B) {
-	for _, size := range []struct{ m, d int }{{2000, 100}, {100_000, 30}} {
+	for _, size := range benchSizes {
 		w := randomMatrix(1, size.m, size.d)
 		for _, workers := range []int{1, 2} {
 			pool := parallel.NewPool(workers)
@@ -20,19 +26,26 @@ func BenchmarkOmegaUpdate(b *testing.B) {
 				}
 			})
 		}
+		b.Run(fmt.Sprintf("m=%d/d=%d/one-piece", size.m, size.d), func(b *testing.B) {
+			for b.Loop() {
+				var svd mat.SVD
+				if !svd.Factorize(mat.NewDense(w.Rows, w.Stride, w.Data), mat.SVDThinU) {
+					b.Fatal("no singular values")
+				}
+			}
+		})
 	}
 }
 
+// What a round and what an Omega update ask of a low-rank coupling.
 func BenchmarkLowRank(b *testing.B) {
-	for _, size := range []struct{ m, d int }{{2000, 100}, {100_000, 30}} {
-		v := randomMatrix(1, size.m, size.d)
+	for _, size := range benchSizes {
+		v, w := randomMatrix(1, size.m, size.d), randomMatrix(2, size.m, size.d)
 		for _, workers := range []int{1, 2} {
-			pool := parallel.NewPool(workers)
-			c, err := Probabilistic{Lambda: 1}.Update(pool, &v, 1e-6)
+			c, err := Probabilistic{Lambda: 1}.Update(parallel.NewPool(workers), &v, 1e-6)
 			if err != nil {
 				b.Fatal(err)
 			}
-			w := randomMatrix(1, size.m, size.d)
 			name := fmt.Sprintf("m=%d/d=%d/workers=%d", size.m, size.d, workers)
 			b.Run("primal/"+name, func(b *testing.B) {
 				b.ReportAllocs()

@@ -70,19 +70,20 @@ type image struct {
 	parts   []data.Matrix
 	sum     data.Matrix
 	crossed []*crossed
+	rows    []data.Matrix // some rows of F F^T X, by worker
 }
 
 // newImage returns scratch for an X of d columns.
 func (c *LowRank) newImage(d int) *image {
 	im := &image{
 		parts: make([]data.Matrix, c.blocks.count), sum: data.NewMatrix(c.f.Cols, d),
-		crossed: make([]*crossed, c.pool.Size()),
+		crossed: make([]*crossed, c.pool.Size()), rows: make([]data.Matrix, c.pool.Size()),
 	}
 	for i := range im.parts {
 		im.parts[i] = data.NewMatrix(c.f.Cols, d)
 	}
 	for i := range im.crossed {
-		im.crossed[i] = newCrossed(c.f.Cols, d)
+		im.crossed[i], im.rows[i] = newCrossed(c.f.Cols, d), data.NewMatrix(crossedRows, d)
 	}
 	return im
 }
@@ -142,15 +143,17 @@ func (c *LowRank) Value(w, v *data.Matrix) float64 {
 		sum += kernel.Dot(row, row) / (c.off + a)
 	}
 	rest := make([]float64, c.blocks.count)
-	c.pool.For(c.blocks.count, func(i, _ int) {
+	c.pool.For(c.blocks.count, func(i, worker int) {
 		from, to := c.blocks.at(i)
-		row := make([]float64, w.Cols)
-		for t := from; t < to; t++ {
-			copy(row, w.Row(t))
-			for k, x := range c.f.Row(t) {
-				kernel.Axpy(-x, im.sum.Row(k), row)
+		for ; from < to; from += crossedRows {
+			f := rowsOf(&c.f, from, min(from+crossedRows, to))
+			along := rowsOf(&im.rows[worker], 0, f.Rows)
+			product(&along, &f, &im.sum)
+			for t := range along.Rows {
+				row := along.Row(t)
+				kernel.Axpy(-1, w.Row(from+t), row)
+				rest[i] += kernel.Dot(row, row)
 			}
-			rest[i] += kernel.Dot(row, row)
 		}
 	})
 	for _, x := range rest {

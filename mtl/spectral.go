@@ -58,7 +58,7 @@ func topEigenvalue(least, most float64, f func(lambda float64) secular) float64 
 
 // spectral returns the largest eigenvalue of D^-1/2 M D^-1/2 with the row and
 // column of a task repeated for each of its devices and D the diagonal. Each
-// step of topEigenvalue is a pass of O(m r^2); few are needed, one if all M_tt
+// step of topEigenvalue is a pass of O(m r^2); few are needed, two if all M_tt
 // are equal.
 func (c *LowRank) spectral(devices []int) float64 {
 	least, most := 0.0, 0.0
@@ -70,7 +70,9 @@ func (c *LowRank) spectral(devices []int) float64 {
 }
 
 // secular evaluates f for P = off n_t/M_tt and G = (n_t/M_tt)^1/2 F c^1/2, where
-// task t has n_t devices.
+// task t has n_t devices. The rounding of lambda - P is that of a P which differs
+// by a rounding of lambda, far less than lambda is raised by; so only the sums
+// count.
 func (c *LowRank) secular(lambda float64, devices []int) secular {
 	r := c.f.Cols
 	if r == 0 {

@@ -3,6 +3,7 @@ package mtl
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -23,7 +24,7 @@ type spectrum struct {
 // spectrumOf decomposes W, which holds one task to a row. For m > d that is
 // W = Q R and the decomposition of the d x d matrix R, O(d^2 m) in all.
 func spectrumOf(pool *parallel.Pool, w *data.Matrix) (*spectrum, error) {
-	most, err := largest(w)
+	most, err := largest(pool, w)
 	if err != nil {
 		return nil, err
 	}
@@ -60,13 +61,18 @@ func spectrumOf(pool *parallel.Pool, w *data.Matrix) (*spectrum, error) {
 
 // largest returns the size of the largest entry of W. It fails when one is not
 // finite: the decomposition would not end.
-func largest(w *data.Matrix) (float64, error) {
-	most := 0.0
-	for _, x := range w.Data {
-		if !(math.Abs(x) <= math.MaxFloat64) {
-			return 0, fmt.Errorf("the singular values of W (%d x %d) do not exist: it holds %g", w.Cols, w.Rows, x)
+func largest(pool *parallel.Pool, w *data.Matrix) (float64, error) {
+	rows := cut(w.Rows, 4096)
+	parts := make([]float64, rows.count)
+	pool.For(rows.count, func(i, _ int) {
+		from, to := rows.at(i)
+		for _, x := range w.Data[from*w.Stride : to*w.Stride] {
+			parts[i] = max(parts[i], math.Abs(x)) // NaN stays
 		}
-		most = max(most, math.Abs(x))
+	})
+	most := slices.Max(parts)
+	if math.IsNaN(most) || math.IsInf(most, 0) {
+		return 0, fmt.Errorf("the singular values of W (%d x %d) do not exist: it holds %g", w.Cols, w.Rows, most)
 	}
 	return most, nil
 }
@@ -74,7 +80,7 @@ func largest(w *data.Matrix) (float64, error) {
 // singular returns the singular values of a and sets left to its left vectors.
 func singular(a *mat.Dense, left *mat.Dense) ([]float64, error) {
 	var svd mat.SVD
-	if !svd.Factorize(a, mat.SVDThin) {
+	if !svd.Factorize(a, mat.SVDThinU) {
 		rows, cols := a.Dims()
 		return nil, fmt.Errorf("the singular values of a %d x %d matrix were not found", rows, cols)
 	}
