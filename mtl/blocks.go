@@ -48,20 +48,30 @@ func newCrossed(p, q int) *crossed {
 func (x *crossed) add(c, a, b *data.Matrix, weights []float64) {
 	for from := 0; from < a.Rows; from += crossedRows {
 		to := min(from+crossedRows, a.Rows)
-		x.transposed.Cols = to - from
-		for t := from; t < to; t++ {
-			weight := 1.0
-			if weights != nil {
-				weight = weights[t]
-			}
-			for k, value := range a.Row(t) {
-				x.transposed.Data[k*x.transposed.Stride+t-from] = weight * value
-			}
+		left, rows := rowsOf(a, from, to), rowsOf(b, from, to)
+		if weights == nil {
+			transpose(&x.transposed, &left, nil)
+		} else {
+			transpose(&x.transposed, &left, weights[from:to])
 		}
-		rows := rowsOf(b, from, to)
 		product(&x.part, &x.transposed, &rows)
 		for k := range c.Rows {
 			kernel.Axpy(1, x.part.Row(k), c.Row(k))
+		}
+	}
+}
+
+// transpose sets dst, which has room for more columns, to A^T diag(weights); no
+// weights are all 1.
+func transpose(dst, a *data.Matrix, weights []float64) {
+	dst.Cols = a.Rows
+	for t := range a.Rows {
+		weight := 1.0
+		if weights != nil {
+			weight = weights[t]
+		}
+		for k, x := range a.Row(t) {
+			dst.Data[k*dst.Stride+t] = weight * x
 		}
 	}
 }

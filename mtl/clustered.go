@@ -52,9 +52,9 @@ func (r Clustered) Update(pool *parallel.Pool, w *data.Matrix, floor float64) (C
 	base := floor * r.Count / float64(w.Rows)
 	omega, off := waterFill(s.values, w.Rows, r.Eta, r.Count)
 	for i := range omega {
-		omega[i] = r.coupling((1-floor)*omega[i] + base)
+		omega[i] = r.coupling(float64((1-floor)*omega[i]) + base)
 	}
-	return s.coupling(pool, omega, r.coupling((1-floor)*off+base))
+	return s.coupling(pool, omega, r.coupling(float64((1-floor)*off)+base))
 }
 
 // UpdateFLOPs returns the cost of the decomposition of W.

@@ -227,27 +227,36 @@ func (c *LowRank) SigmaPrime(rule string, devices []int) []float64 {
 	return sigma
 }
 
-// rowSums sets sigma_t = sum_s load_s |M_ts| / M_tt, a block of rows of M at a
-// time.
+// rowSums sets sigma_t = sum_s n_s |M_ts| / M_tt for tasks of n_s devices, a tile
+// of M at a time.
 func (c *LowRank) rowSums(sigma []float64, devices []int) {
-	const side = 128
-	tiles := cut(c.f.Rows, side)
+	m, r := c.f.Rows, c.f.Cols
+	tiles := cut(m, 128)
 	c.pool.For(tiles.count, func(i, _ int) {
 		from, to := tiles.at(i)
-		scaled := make([]float64, c.f.Cols) // row t of F diag(c)
-		for t := from; t < to; t++ {
-			for k, x := range c.f.Row(t) {
-				scaled[k] = x * c.along[k]
+		scaled := data.NewMatrix(to-from, r) // rows of F diag(c)
+		for t := range scaled.Rows {
+			for k, x := range c.f.Row(from + t) {
+				scaled.Row(t)[k] = x * c.along[k]
 			}
-			sum := 0.0
-			for s := range c.f.Rows {
-				if s == t {
-					sum += load(devices, s) * c.diag[s]
-				} else {
-					sum += load(devices, s) * math.Abs(kernel.Dot(scaled, c.f.Row(s)))
+		}
+		across, tile := data.NewMatrix(r, crossedRows), data.NewMatrix(to-from, crossedRows)
+		for first := 0; first < m; first += crossedRows {
+			f := rowsOf(&c.f, first, min(first+crossedRows, m))
+			transpose(&across, &f, nil)
+			tile.Cols = f.Rows
+			product(&tile, &scaled, &across)
+			for t := range tile.Rows {
+				for s, x := range tile.Row(t) {
+					if first+s == from+t {
+						x = c.diag[from+t]
+					}
+					sigma[from+t] += float64(load(devices, first+s) * math.Abs(x))
 				}
 			}
-			sigma[t] = sum / c.diag[t]
+		}
+		for t := from; t < to; t++ {
+			sigma[t] /= c.diag[t]
 		}
 	})
 }

@@ -472,3 +472,16 @@ func TestRowSumsOfVeryManyTasksAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// The same where sums go over several blocks and tiles.
+func TestLowRankOfManyTasksIsTheDenseCoupling(t *testing.T) {
+	const m, d = 600, 4
+	w := randomMatrix(1, m, d)
+	r := Probabilistic{Lambda: 0.3}
+	c, err := r.Update(testPool, &w, 1e-3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	twin, accuracy := denseUpdate(t, r, &w, 1e-3)
+	agree(t, "600 tasks", c, twin, d, accuracy)
+}

@@ -75,9 +75,6 @@ func (c *LowRank) spectral(devices []int) float64 {
 // count.
 func (c *LowRank) secular(lambda float64, devices []int) secular {
 	r := c.f.Cols
-	if r == 0 {
-		return secular{}
-	}
 	parts := make([]data.Matrix, c.blocks.count)
 	scratch := make([]*crossed, c.pool.Size())
 	c.pool.For(c.blocks.count, func(i, worker int) {
@@ -115,7 +112,7 @@ func (c *LowRank) secular(lambda float64, devices []int) secular {
 	// errors together are at most that share of the trace.
 	const epsilon = 0x1p-52
 	chain := float64(c.f.Rows/c.blocks.count + c.blocks.count + 10)
-	out.rounding = chain*epsilon*mat.Trace(s) + 10*float64(r)*epsilon*out.value
+	out.rounding = float64(chain*epsilon*mat.Trace(s)) + float64(10*epsilon*float64(r)*out.value)
 	var vectors mat.Dense
 	e.VectorsTo(&vectors)
 	u := make([]float64, r) // c^1/2 times the eigenvector
@@ -128,7 +125,7 @@ func (c *LowRank) secular(lambda float64, devices []int) secular {
 		for t := from; t < to; t++ {
 			n := load(devices, t)
 			below := float64(lambda*c.diag[t]) - float64(c.off*n)
-			slopes[i] -= n * c.diag[t] * square(kernel.Dot(u, c.f.Row(t))/below)
+			slopes[i] -= float64(n * c.diag[t] * square(kernel.Dot(u, c.f.Row(t))/below))
 		}
 	})
 	for _, x := range slopes {

@@ -152,7 +152,7 @@ func (s *spectrum) matrix(eigenvalues []float64, off float64) *mat.SymDense {
 		for j := i; j < m; j++ {
 			x := 0.0
 			for k, e := range eigenvalues {
-				x += float64(s.vectors.Row(i)[k]*s.vectors.Row(j)[k]) * (e - off)
+				x += float64(float64(s.vectors.Row(i)[k]*s.vectors.Row(j)[k]) * (e - off))
 			}
 			if i == j {
 				x += off
