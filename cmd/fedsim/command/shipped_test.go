@@ -1,0 +1,84 @@
+package command
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"fedsim/results"
+	"fedsim/scenarios"
+)
+
+// shortForms are the settings under which each shipped scenario runs in seconds:
+// all its runs, on less. Those without an entry run elsewhere: lte-high-var with
+// its three figures in full by .ci/run, quickstart in full by the scripts.
+var shortForms = map[string][]string{
+	"baselines":        {"run.outer=2", "run.rounds=4", "run.seeds=[1]"},
+	"fig1-statistical": small("run.rounds=20"),
+	"fig2-systems":     small("run.rounds=20"),
+	"fig3-faults":      small(`experiment.fig3-faults.axis.update=["one W update"]`, `experiment.fig3-faults.axis.drop_probability=["0", "0.25", "device 0 never answers"]`),
+	"regression":       {"run.rounds=10", "run.seeds=[1]"},
+	"regularizers":     {"run.outer=2", "run.rounds=5", "data.synthetic.features=10"},
+	"sigma":            {"run.rounds=20", "run.stop_at=0", "problem.optimum_gap=1e-2", "run.seeds=[1]"},
+	"table1":           tableForm("table1", `["Google Glass", "Vehicle Sensor"]`),
+	"table4-skew":      tableForm("table4-skew", `["GG-Skew", "VS-Skew"]`),
+	"theory":           {"run.rounds=10", "run.seeds=[1]"},
+}
+
+func small(more ...string) []string {
+	return append([]string{
+		`data.preset=""`, "data.synthetic.tasks=8", "data.synthetic.features=10", "data.synthetic.clusters=2",
+		"data.synthetic.factors=5", "problem.optimum_gap=1e-2", "run.seeds=[1]",
+	}, more...)
+}
+
+// tableForm makes a table of two small sets.
+func tableForm(name, sets string) []string {
+	key := "table." + name + "."
+	return []string{
+		key + "set=" + sets, key + "shuffles=1", key + "folds=2", key + "lambdas=[0.01]", key + "omega_updates=2",
+		"data.synthetic.features=8", "data.synthetic.factors=4", "data.synthetic.tasks=5", "data.synthetic.clusters=2",
+	}
+}
+
+// Every scenario that is shipped runs, makes its figures and leaves a whole run
+// directory.
+func TestShippedScenariosRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("draws a lot")
+	}
+	elsewhere := map[string]bool{"lte-high-var": true, "quickstart": true}
+	for _, info := range scenarios.Shipped() {
+		form, ok := shortForms[info.Name]
+		if elsewhere[info.Name] {
+			continue
+		}
+		if !ok {
+			t.Errorf("scenario %s is shipped and never run: give it a short form", info.Name)
+			continue
+		}
+		t.Run(info.Name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "run")
+			args := []string{"run", info.Name, "--out", dir, "--workers", "1", "--progress", "none"}
+			for _, set := range form {
+				args = append(args, "--set", set)
+			}
+			var out, errors bytes.Buffer
+			if status := Main(args, &out, &errors); status != 0 {
+				t.Fatalf("exit status %d\n%s%s", status, out.String(), errors.String())
+			}
+			r, err := results.Read(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Manifest.State != results.Complete {
+				t.Errorf("state %q", r.Manifest.State)
+			}
+			if pictures, _ := os.ReadDir(filepath.Join(dir, "figures")); len(r.Manifest.Runs) > 0 && len(pictures) == 0 {
+				t.Error("no figure was drawn")
+			}
+		})
+	}
+}
