@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"fedsim/data"
+	"fedsim/internal/parallel"
 	"fedsim/internal/rng"
 	"fedsim/mtl"
 )
@@ -92,5 +93,6 @@ type Measurer interface {
 type Setup struct {
 	Problem  *mtl.Problem
 	Coupling mtl.Coupling
-	Workers  int // most concurrent calls of Solve
+	Workers  int            // most concurrent calls of Solve
+	Pool     *parallel.Pool // the cores for what the server computes; nil: one
 }

@@ -3,6 +3,7 @@ package algorithms
 import (
 	"fedsim/data"
 	"fedsim/internal/kernel"
+	"fedsim/internal/parallel"
 	"fedsim/mtl"
 )
 
@@ -18,6 +19,7 @@ type Dual struct {
 	Next     [][]float64 // tentative dual variables, by device
 	Delta    data.Matrix // tentative change of its task's row of V, one row a device
 
+	pool       *parallel.Pool
 	sigmaPrime []float64 // by task
 	scratch    []scratch
 }
@@ -38,6 +40,7 @@ func NewDual(s Setup) Dual {
 		Delta:      data.NewMatrix(s.Problem.Devices(), s.Problem.Features()),
 		sigmaPrime: s.Problem.SigmaPrime(s.Coupling),
 		scratch:    make([]scratch, s.Workers),
+		pool:       s.Pool,
 	}
 	for i := range d.scratch {
 		d.scratch[i].u = make([]float64, s.Problem.Features())
@@ -98,7 +101,7 @@ func (d *Dual) Model() Model { return Model{W: &d.W, V: &d.Duals.V, Duals: d.Dua
 func (d *Dual) Recouple(c mtl.Coupling) {
 	d.Coupling = c
 	d.sigmaPrime = d.Problem.SigmaPrime(c)
-	d.Problem.Recompute(d.Duals)
+	d.Problem.Recompute(d.pool, d.Duals)
 	c.Primal(&d.W, &d.Duals.V)
 }
 

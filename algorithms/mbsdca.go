@@ -59,7 +59,8 @@ func (m *MbSDCA) StepFLOPs() float64 { return m.Problem.StepFLOPs() }
 func (m *MbSDCA) Solve(r Request) Work {
 	t := r.Device
 	p := m.Problem
-	task := &p.Train.Tasks[t]
+	task := p.Train.Open(t)
+	defer task.Close()
 	s := m.start(r)
 	b := batchSize(m.opts.Batch, r.Steps, task.X.Rows)
 	share := min(1, m.opts.Beta/float64(b))

@@ -99,7 +99,8 @@ func (m *MbSGD) Begin() int {
 // without replacement, scaled up to all rows.
 func (m *MbSGD) Solve(r Request) Work {
 	p, t := m.problem, r.Device
-	task := &p.Train.Tasks[t]
+	task := p.Train.Open(t)
+	defer task.Close()
 	n := task.X.Rows
 	b := batchSize(m.opts.Batch, r.Steps, n)
 	order := &m.orders[r.Worker]

@@ -28,6 +28,7 @@ type Config struct {
 	Bias           bool    `toml:"bias" doc:"append a feature that is always 1"`
 	Skew           bool    `toml:"skew" doc:"thin out the training rows so that task sizes differ widely (the paper's Table 3): the largest task is kept, the others get sizes that are uniform between skew_min and their own"`
 	SkewMin        int     `toml:"skew_min" doc:"training rows of the smallest task of a skewed set"`
+	Resident       bool    `toml:"resident" doc:"keep the rows in memory; false: make them anew from the seed whenever a device works on them, for generated sets that memory does not hold (about 1 µs a row of 30 features)"`
 	DevicesPerTask int     `toml:"devices_per_task" doc:"devices that the training rows of every task are dealt out to (paper, remark 4)"`
 	Pool           bool    `toml:"pool" doc:"all devices hold data of one task, so that one global model is learnt (paper, Table 1 and remark 4); the test error stays the mean over the tasks there were"`
 	PositiveClass  string  `toml:"positive_class" doc:"uci-har: the activity whose label is +1; all others are -1"`
@@ -68,6 +69,7 @@ func Defaults() Config {
 		TestFraction:   defaultTestFraction,
 		Seed:           1,
 		DevicesPerTask: 1,
+		Resident:       true,
 		SkewMin:        3, // the smallest task of HA-Skew, Table 3
 		PositiveClass:  "SITTING",
 		TaskColumn:     "task",
@@ -103,6 +105,7 @@ func (c Config) Validate(check *config.Checker) {
 	check.Require(c.TestFraction >= 0 && c.TestFraction < 1, "test_fraction", c.TestFraction, "must be in [0, 1)")
 	check.Require(c.SkewMin >= 1, "skew_min", c.SkewMin, "must be at least 1")
 	check.Require(c.DevicesPerTask >= 1, "devices_per_task", c.DevicesPerTask, "must be at least 1")
+	check.Require(c.Resident || c.streamable(), "resident", c.Resident, "must be true but for a generated set without standardize, skew and shared tasks: nothing else can be made anew device by device")
 	switch c.Source {
 	case SourceSynthetic:
 		check.Require(c.Path == "", "path", c.Path, `must be empty when source is "synthetic"; set source to "uci-har" or "csv" to read a file`)

@@ -54,13 +54,15 @@ type Set struct {
 	Name         string
 	Features     int
 	FeatureNames []string // empty when the source names none
-	Tasks        []Task   // one for each device; several may belong to one task, see Owner
+	Tasks        []Task   // one for each device, see Open; several may belong to one task, see Owner
 	// Owner is the task that each element of Tasks belongs to when several
 	// devices share tasks (paper, remark 4): numbers from 0 up without a gap. It
 	// is nil when every device has a task of its own.
 	Owner     []int
 	Real      bool // targets are real numbers, not classes
 	Generated bool // made by a generator, not measured
+	// remake makes rows that are not kept: the Matrices of Tasks then have no Data.
+	remake *remaker
 }
 
 // TaskOf returns the task of a device.

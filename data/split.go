@@ -30,9 +30,15 @@ func SplitSet(set *Set, testFraction float64, seed uint64) (*Split, error) {
 
 // divided returns the rows of task t that SplitSet trains and tests on.
 func divided(rows int, testFraction float64, seed uint64, t int) (train, test []int32) {
-	order := permutation(rows, seed, rng.Split, t)
+	var order []int32
+	return dividedInto(&order, rows, testFraction, seed, t)
+}
+
+// dividedInto is divided in the space of order, which grows as need be.
+func dividedInto(order *[]int32, rows int, testFraction float64, seed uint64, t int) (train, test []int32) {
+	*order = permute(*order, rows, seed, rng.Split, t)
 	n := trainingRows(rows, testFraction)
-	return order[:n], order[n:]
+	return (*order)[:n], (*order)[n:]
 }
 
 // Fold returns fold number fold, from 0, of a cross-validation in the given
@@ -64,7 +70,12 @@ func trainingRows(n int, testFraction float64) int {
 
 // permutation returns the rows of a task in random order.
 func permutation(n int, seed uint64, purpose rng.Purpose, task int) []int32 {
-	order := make([]int32, n)
+	return permute(nil, n, seed, purpose, task)
+}
+
+// permute is permutation in the space of order, which grows as need be.
+func permute(order []int32, n int, seed uint64, purpose rng.Purpose, task int) []int32 {
+	order = slices.Grow(order[:0], n)[:n]
 	for i := range order {
 		order[i] = int32(i)
 	}

@@ -17,8 +17,11 @@ func stream(cfg Config) *Split {
 		split.Train.Features++
 		split.Test.Features++
 	}
-	reserve(split.Train, g.sizes, func(n int) int { return trainingRows(n, cfg.TestFraction) })
-	reserve(split.Test, g.sizes, func(n int) int { return n - trainingRows(n, cfg.TestFraction) })
+	reserve(split.Train, g.sizes, cfg.Resident, func(n int) int { return trainingRows(n, cfg.TestFraction) })
+	reserve(split.Test, g.sizes, cfg.Resident, func(n int) int { return n - trainingRows(n, cfg.TestFraction) })
+	if !cfg.Resident {
+		split.Train.remake, split.Test.remake = newRemaker(g, cfg, false), newRemaker(g, cfg, true)
+	}
 	g.each(func(t int, task *Task) {
 		trained, tested := divided(len(task.Y), cfg.TestFraction, cfg.Seed, t)
 		fill(&split.Train.Tasks[t], task, trained)
@@ -28,32 +31,41 @@ func stream(cfg Config) *Split {
 }
 
 // reserve makes room for the tasks of generated sizes, of whose rows the set takes
-// as many as share says.
-func reserve(set *Set, sizes []int, share func(rows int) int) {
+// as many as share says; for their targets alone when rows are not kept.
+func reserve(set *Set, sizes []int, resident bool, share func(rows int) int) {
 	total := 0
 	for _, n := range sizes {
 		total += share(totalRows(n))
 	}
-	arena, targets := NewMatrix(total, set.Features), make([]float64, total)
+	arena, targets := NewMatrix(0, set.Features), make([]float64, total)
+	if resident {
+		arena = NewMatrix(total, set.Features)
+	}
 	from := 0
 	for t, size := range sizes {
 		to := from + share(totalRows(size))
-		set.Tasks[t].X = arena.rows(from, to)
+		set.Tasks[t].X = Matrix{Rows: to - from, Cols: arena.Cols, Stride: arena.Stride}
+		if resident {
+			set.Tasks[t].X = arena.rows(from, to)
+		}
 		set.Tasks[t].Y = targets[from:to:to]
 		from = to
 	}
 }
 
-// fill copies the given rows of a task, in ascending order. A feature that the
-// task does not have is the bias.
+// fill copies the given rows of a task, in ascending order, or their targets
+// alone. A feature that the task does not have is the bias.
 func fill(into, task *Task, rows []int32) {
 	slices.Sort(rows)
 	into.Name = task.Name
 	for i, row := range rows {
+		into.Y[i] = task.Y[row]
+		if into.X.Data == nil {
+			continue
+		}
 		x := into.X.Row(i)
 		if n := copy(x, task.X.Row(int(row))); n < len(x) {
 			x[n] = 1
 		}
-		into.Y[i] = task.Y[row]
 	}
 }

@@ -101,7 +101,9 @@ func (g *generator) each(take func(t int, task *Task)) {
 		workers.Go(func() {
 			m := g.maker()
 			for t := next.Add(1) - 1; t < int64(g.Tasks); t = next.Add(1) - 1 {
-				take(int(t), m.make(int(t)))
+				task := m.make(int(t))
+				task.Name = strconv.Itoa(int(t) + 1)
+				take(int(t), task)
 			}
 		})
 	}
@@ -181,7 +183,6 @@ func (g *maker) make(t int) *Task {
 	}
 
 	g.resize(totalRows(g.sizes[t]))
-	g.task.Name = strconv.Itoa(t + 1)
 	draw := rng.New(g.seed, rng.Synthetic, t, drawRows)
 	if g.real {
 		g.realRows(g.TargetNoise*difficulty, &draw)

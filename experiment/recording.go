@@ -65,7 +65,7 @@ func (r *runner) recordable(run *scenarios.Run, devices int) bool {
 func (r *runner) record(run *scenarios.Run, p *prepared, factory algorithms.Factory) (*recording, error) {
 	key := recordingKey{keyOf(&run.Settings), run.Algorithm, fmt.Sprintf("%+v", run.Options), run.Seed}
 	return r.recordings.get(key, func() (*recording, error) {
-		method, err := factory.New(algorithms.Setup{Problem: p.problem, Coupling: p.coupling, Workers: r.pool.Size()}, run.Options)
+		method, err := factory.New(algorithms.Setup{Problem: p.problem, Coupling: p.coupling, Workers: r.pool.Size(), Pool: r.pool}, run.Options)
 		if err != nil {
 			return nil, fmt.Errorf("starting %s: %w", factory.Name, err)
 		}

@@ -124,7 +124,7 @@ func New(s Setup) (*Federation, error) {
 	if err != nil {
 		return nil, err
 	}
-	method, err := s.Factory.New(algorithms.Setup{Problem: s.Problem, Coupling: s.Coupling, Workers: s.Pool.Size()}, s.Options)
+	method, err := s.Factory.New(algorithms.Setup{Problem: s.Problem, Coupling: s.Coupling, Workers: s.Pool.Size(), Pool: s.Pool}, s.Options)
 	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", s.Factory.Name, err)
 	}
@@ -137,7 +137,7 @@ func New(s Setup) (*Federation, error) {
 		devices:   make([]device, n),
 		clients:   newClients(s.Config, n, s.Seed),
 	}
-	if s.Devices.Device().BatteryWh != devices.Mains {
+	if s.Devices.Device().BatteryWh > 0 {
 		f.lookouts = make([]lookout, n)
 	}
 	if s.Problem != nil && s.Plan.EvalTasks > 0 {

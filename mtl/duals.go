@@ -3,6 +3,7 @@ package mtl
 import (
 	"fedsim/data"
 	"fedsim/internal/kernel"
+	"fedsim/internal/parallel"
 )
 
 // Duals are the dual variables of a problem, one block per device, and their
@@ -32,18 +33,24 @@ func (p *Problem) NewBlocks() [][]float64 {
 
 // AddImage adds c X^T a of a device to dst.
 func (p *Problem) AddImage(device int, dst, a []float64) {
-	x := &p.Train.Tasks[device].X
+	task := p.Train.Open(device)
+	defer task.Close()
 	for i, ai := range a {
 		if ai != 0 {
-			kernel.Axpy(p.Scale[device]*ai, x.Row(i), dst)
+			kernel.Axpy(p.Scale[device]*ai, task.X.Row(i), dst)
 		}
 	}
 }
 
 // Recompute sets V from the dual variables, which takes out the rounding that
-// many small updates have left in it.
-func (p *Problem) Recompute(d *Duals) {
+// many small updates have left in it. Devices that share a task are added in
+// their order.
+func (p *Problem) Recompute(pool *parallel.Pool, d *Duals) {
 	clear(d.V.Data)
+	if p.sharing == nil {
+		pool.For(len(d.Alpha), func(k, _ int) { p.AddImage(k, d.V.Row(k), d.Alpha[k]) })
+		return
+	}
 	for k := range d.Alpha {
 		p.AddImage(k, d.V.Row(p.TaskOf(k)), d.Alpha[k])
 	}

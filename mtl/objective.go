@@ -39,7 +39,9 @@ func (p *Problem) EvaluateOn(pool *parallel.Pool, s *Sample, c Coupling, w, v *d
 	pool.For(len(parts), func(i, _ int) {
 		if i >= devices {
 			t := int(s.tests[i-devices])
-			parts[i] = p.fit(&p.Test.Tasks[t], w.Row(p.Test.TaskOf(t)), nil)
+			task := p.Test.Open(t)
+			defer task.Close()
+			parts[i] = p.fit(task.Task, w.Row(p.Test.TaskOf(t)), nil)
 			return
 		}
 		k := int(s.devices[i])
@@ -47,7 +49,9 @@ func (p *Problem) EvaluateOn(pool *parallel.Pool, s *Sample, c Coupling, w, v *d
 		if duals != nil {
 			a = duals[k]
 		}
-		parts[i] = p.fit(&p.Train.Tasks[k], w.Row(p.TaskOf(k)), a)
+		task := p.Train.Open(k)
+		defer task.Close()
+		parts[i] = p.fit(task.Task, w.Row(p.TaskOf(k)), a)
 	})
 	var loss, conjugate float64
 	for i, k := range s.devices {

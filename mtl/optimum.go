@@ -46,7 +46,7 @@ func (p *Problem) Optimize(ctx context.Context, pool *parallel.Pool, c Coupling,
 		for k := range start.Alpha {
 			copy(o.Duals.Alpha[k], start.Alpha[k])
 		}
-		p.Recompute(o.Duals)
+		p.Recompute(pool, o.Duals)
 	}
 	s := newSweeper(p, c, o.Duals)
 	o.Constant = c.Value(&o.W, nil) // W is still 0
@@ -56,7 +56,7 @@ func (p *Problem) Optimize(ctx context.Context, pool *parallel.Pool, c Coupling,
 		if o.Sweeps == check || over {
 			// A check costs about half a sweep over all rows, or a sixth of all that
 			// belongs to one: look often at first, every other time later.
-			p.Recompute(o.Duals)
+			p.Recompute(pool, o.Duals)
 			s.weights = c.Follow(&o.Duals.V)
 			c.Primal(&o.W, &o.Duals.V)
 			o.Objective = p.Evaluate(pool, c, &o.W, &o.Duals.V, o.Duals.Alpha)

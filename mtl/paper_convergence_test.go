@@ -191,7 +191,7 @@ func TestLemmaSubproblemsBoundTheDual(t *testing.T) {
 							moved.Alpha[k][i] = (1-gamma)*a[i] + gamma*next.Alpha[k][i]
 						}
 					}
-					p.Recompute(moved)
+					p.Recompute(nil, moved)
 					if left := dualAt(p, f.c, moved); left > right+1e-9*(1+math.Abs(right)) {
 						t.Fatalf("%s: D = %v > %v, the bound of the subproblems", f.name, left, right)
 					}
@@ -224,7 +224,7 @@ func TestLemmaImprovementOfARound(t *testing.T) {
 			if theta[0] != 1 || math.Abs(theta[3]) > 1e-9 {
 				t.Errorf("%s/%s: theta is %v", loss, f.name, theta)
 			}
-			p.Recompute(moved)
+			p.Recompute(nil, moved)
 			fallen := dualAt(p, f.c, d) - dualAt(p, f.c, moved)
 			for _, s := range []float64{0.01, 0.1, 0.3, 1} {
 				promise := 0.0
@@ -267,7 +267,7 @@ func TestLemmaSmoothLossesGainAShareOfTheGap(t *testing.T) {
 				copy(moved.Alpha[k], exactSubproblem(t, p, f.c, d, sigma, k))
 				gap += taskGap(p, f.c, d, k)
 			}
-			p.Recompute(moved)
+			p.Recompute(nil, moved)
 			at := dualAt(p, f.c, d)
 			if fallen := at - dualAt(p, f.c, moved); fallen < s*gap {
 				t.Errorf("%s: D has fallen by %v, want at least %v", f.name, fallen, s*gap)
@@ -358,7 +358,7 @@ func TestSigmaPrimeSatisfiesItsDefinition(t *testing.T) {
 						d.Alpha[k][i] = size * s.Normal()
 					}
 				}
-				p.Recompute(d)
+				p.Recompute(nil, d)
 				left, right := 0.0, p.Config.Gamma*traceForm(m, &d.V)
 				for k := range paperTasks {
 					left += sigma[k] * m.At(k, k) * kernel.Dot(d.V.Row(k), d.V.Row(k))

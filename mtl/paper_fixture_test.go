@@ -234,7 +234,7 @@ func feasibleDuals(p *Problem, seed uint64) *Duals {
 			d.Alpha[k][i] = p.Loss.Step(0, p.Train.Tasks[k].Y[i], s.Normal(), 0.2+s.Float64())
 		}
 	}
-	p.Recompute(d)
+	p.Recompute(nil, d)
 	return d
 }
 

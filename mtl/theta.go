@@ -54,7 +54,8 @@ type subproblem struct {
 
 // scores sets z to x_i . u.
 func (s *subproblem) scores(u []float64) {
-	task := &s.p.Train.Tasks[s.k]
+	task := s.p.Train.Open(s.k)
+	defer task.Close()
 	if s.z == nil {
 		s.z = make([]float64, task.X.Rows)
 	}
@@ -85,10 +86,11 @@ func (s *subproblem) gap(b []float64) float64 {
 // change returns c X^T (b - a).
 func (s *subproblem) change(b, a []float64) []float64 {
 	dv := make([]float64, len(s.w))
-	x := &s.p.Train.Tasks[s.k].X
+	task := s.p.Train.Open(s.k)
+	defer task.Close()
 	for i, bi := range b {
 		if bi != a[i] {
-			kernel.Axpy(s.p.Scale[s.k]*(bi-a[i]), x.Row(i), dv)
+			kernel.Axpy(s.p.Scale[s.k]*(bi-a[i]), task.X.Row(i), dv)
 		}
 	}
 	return dv

@@ -1,0 +1,80 @@
+package data
+
+import "sync"
+
+// Opened is the data of a device with its rows at hand. It must be closed.
+type Opened struct {
+	*Task
+	made *made
+}
+
+// Open returns the data of a device: that in memory, or, where rows are not kept,
+// the same rows made anew.
+func (s *Set) Open(device int) Opened {
+	if s.remake == nil {
+		return Opened{Task: &s.Tasks[device]}
+	}
+	o := s.remake.open(device)
+	o.Name = s.Tasks[device].Name
+	return o
+}
+
+// Close gives back the space of rows that were made anew. The rows must not be
+// used after it.
+func (o Opened) Close() {
+	if o.made != nil {
+		o.made.of.free.Put(o.made)
+	}
+}
+
+// Resident reports whether the rows of the set are in memory.
+func (s *Set) Resident() bool { return s.remake == nil }
+
+// remaker makes the rows of one half of a generated split again.
+type remaker struct {
+	generator *generator
+	config    Config
+	tested    bool // the half that is tested on
+	free      sync.Pool
+}
+
+// made is the space of a task that was made anew.
+type made struct {
+	*maker
+	of    *remaker
+	order []int32
+	task  Task
+}
+
+func newRemaker(g *generator, cfg Config, tested bool) *remaker {
+	r := &remaker{generator: g, config: cfg, tested: tested}
+	r.free.New = func() any { return &made{maker: g.maker(), of: r} }
+	return r
+}
+
+func (r *remaker) open(t int) Opened {
+	m := r.free.Get().(*made)
+	whole := m.make(t)
+	trained, tested := dividedInto(&m.order, len(whole.Y), r.config.TestFraction, r.config.Seed, t)
+	rows := trained
+	if r.tested {
+		rows = tested
+	}
+	m.resizeTask(len(rows))
+	fill(&m.task, whole, rows)
+	return Opened{Task: &m.task, made: m}
+}
+
+// resizeTask gives the task that is handed out so many rows.
+func (m *made) resizeTask(rows int) {
+	features := m.Features
+	if m.of.config.Bias {
+		features++
+	}
+	if x := &m.task.X; len(x.Data) < rows*x.Stride || x.Stride == 0 {
+		*x = NewMatrix(rows, features)
+		m.task.Y = make([]float64, rows)
+	}
+	m.task.X.Rows = rows
+	m.task.Y = m.task.Y[:rows]
+}

@@ -1,0 +1,95 @@
+package data
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+)
+
+// Rows that are made anew are those that would have been kept, in any order and
+// by several at once.
+func TestRowsMadeAnewAreThoseThatWereNotKept(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := Defaults()
+		s := &cfg.Synthetic
+		s.Tasks = rapid.IntRange(3, 9).Draw(t, "tasks")
+		s.Features = rapid.IntRange(4, 20).Draw(t, "features")
+		s.Factors = 4
+		s.RowsMin = rapid.IntRange(1, 9).Draw(t, "rows_min")
+		s.RowsMax = s.RowsMin + rapid.IntRange(0, 30).Draw(t, "more")
+		cfg.TestFraction = rapid.SampledFrom([]float64{0, 0.25, 0.5}).Draw(t, "test_fraction")
+		cfg.Bias = rapid.Bool().Draw(t, "bias")
+		cfg.Target = rapid.SampledFrom([]string{TargetClass, TargetReal}).Draw(t, "target")
+		kept, err := Prepare(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Resident = false
+		anew, err := Prepare(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, half := range []struct {
+			name       string
+			kept, anew *Set
+		}{{"training", kept.Train, anew.Train}, {"test", kept.Test, anew.Test}} {
+			if half.anew.Resident() || !half.kept.Resident() {
+				t.Fatalf("%s: resident %v and %v", half.name, half.kept.Resident(), half.anew.Resident())
+			}
+			if half.anew.Features != half.kept.Features {
+				t.Fatalf("%s: %d features, want %d", half.name, half.anew.Features, half.kept.Features)
+			}
+			var both sync.WaitGroup
+			for range 2 {
+				both.Go(func() {
+					for k := len(half.kept.Tasks) - 1; k >= 0; k-- {
+						want, got := half.kept.Open(k), half.anew.Open(k)
+						compare(t, half.name, want.Task, got.Task)
+						if diff := cmp.Diff(want.Y, half.anew.Tasks[k].Y, cmpopts.EquateEmpty()); diff != "" {
+							t.Errorf("%s: targets that are kept:\n%s", half.name, diff)
+						}
+						want.Close()
+						got.Close()
+					}
+				})
+			}
+			both.Wait()
+		}
+	})
+}
+
+// compare compares rows and targets bit by bit.
+func compare(t *rapid.T, name string, want, got *Task) {
+	if got.Name != want.Name || got.X.Rows != want.X.Rows || got.X.Cols != want.X.Cols {
+		t.Errorf("%s: task %s is %d x %d, want %s, %d x %d", name, got.Name, got.X.Rows, got.X.Cols, want.Name, want.X.Rows, want.X.Cols)
+		return
+	}
+	for i := range want.Y {
+		if diff := cmp.Diff(want.X.Row(i), got.X.Row(i)); diff != "" || want.Y[i] != got.Y[i] {
+			t.Errorf("%s: task %s, row %d:\n%s", name, want.Name, i, diff)
+		}
+	}
+}
+
+// A step on a device whose rows are not kept allocates nothing once there is
+// space for the largest.
+func TestOpeningAllocatesNothing(t *testing.T) {
+	cfg := Defaults()
+	cfg.Resident = false
+	split, err := Prepare(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := func() {
+		for k := range split.Train.Tasks {
+			split.Train.Open(k).Close()
+		}
+	}
+	all()
+	if n := testing.AllocsPerRun(10, all); n > 2 { // the garbage collector may empty the pool
+		t.Errorf("%g allocations", n)
+	}
+}
