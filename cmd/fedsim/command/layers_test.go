@@ -25,7 +25,7 @@ var layers = map[string]string{
 	"data":                "config internal/rng",
 	"mtl":                 "config data internal/invariants internal/kernel internal/parallel internal/rng",
 	"tables":              "config data mtl internal/kernel internal/parallel",
-	"algorithms":          "config data mtl internal/kernel internal/rng",
+	"algorithms":          "config data mtl internal/kernel internal/parallel internal/rng",
 	"results":             "config internal/atomicfile",
 	"plots":               "results internal/atomicfile",
 	"federation":          "algorithms config data devices engine mtl network results internal/parallel internal/rng",
