@@ -24,25 +24,36 @@ func (e *Engine) endBatch() {
 
 // run is a sorted list of items beside the queue.
 type run struct {
-	items []item // from next on
-	next  int
+	next []item // the first of the list, looked at not long ago
+	rest []item // what follows
 
 	collecting bool
 	batch      []item // what is to be absorbed
+	memory     []item // where next and rest are
 	sorter     sorter
 }
 
-// smallBatch is how many items are better left to the queue.
-const smallBatch = 64
+const (
+	smallBatch = 64  // fewer items are better left to the queue
+	lookAhead  = 256 // how many items are looked at together
+)
 
-func (r *run) len() int { return len(r.items) - r.next + len(r.batch) }
+func (r *run) len() int { return len(r.next) + len(r.rest) + len(r.batch) }
 
-func (r *run) first() (item, bool) {
-	if r.next == len(r.items) {
-		return item{}, false
+// first returns the first item, after those that are not wanted, if it is known
+// that they are not.
+func (r *run) first(wanted filter) (item, bool) {
+	for len(r.next) == 0 {
+		if len(r.rest) == 0 {
+			return item{}, false
+		}
+		n := min(len(r.rest), lookAhead)
+		r.next, r.rest = wanted(r.rest[:n]), r.rest[n:]
 	}
-	return r.items[r.next], true
+	return r.next[0], true
 }
+
+func (r *run) pop() { r.next = r.next[1:] }
 
 func (r *run) collect(it item) { r.batch = append(r.batch, it) }
 
@@ -51,30 +62,21 @@ func (r *run) collect(it item) { r.batch = append(r.batch, it) }
 // absorbed, so that sorting again what is left takes no longer than sorting the
 // batch.
 func (r *run) absorb() (small []item) {
-	left := r.items[r.next:]
-	if n := len(r.batch); n < smallBatch || n < len(left) {
+	if n := len(r.batch); n < smallBatch || n < len(r.next)+len(r.rest) {
 		small, r.batch = r.batch, r.batch[:0]
 		return small
 	}
-	r.batch = append(r.batch, left...)
-	r.items, r.next = grown(r.items, len(r.batch)), 0
-	r.sorter.sort(r.items, r.batch)
+	r.batch = append(append(r.batch, r.next...), r.rest...)
+	if n := len(r.batch); cap(r.memory) < n {
+		r.memory = make([]item, n, cap(r.batch))
+	}
+	r.memory = r.memory[:len(r.batch)]
+	r.sorter.sort(r.memory, r.batch)
+	r.next, r.rest = nil, r.memory
 	r.batch = r.batch[:0]
 	return nil
 }
 
-func (r *run) compact(keep func(item) bool) {
-	r.items, r.next = filter(r.items[r.next:], r.items[:0], keep), 0
-	r.batch = filter(r.batch, r.batch[:0], keep)
-}
-
-// filter appends the items to keep to kept, which may begin where items does or
-// before.
-func filter(items, kept []item, keep func(item) bool) []item {
-	for _, it := range items {
-		if keep(it) {
-			kept = append(kept, it)
-		}
-	}
-	return kept
+func (r *run) compact(wanted filter) {
+	r.next, r.rest, r.batch = wanted(r.next), wanted(r.rest), wanted(r.batch)
 }

@@ -6,36 +6,127 @@ import (
 	"testing"
 )
 
-// What the queues take for a pop and a push of the hold model, without an engine.
+// Of the queues, sorted is left out: a push is linear in the events pending.
+var raced = []string{"radix", "heap4"}
+
+// increments are drawn beforehand: drawing takes as long as a queue does.
+func increments(mean float64) []Time {
+	random := rand.New(rand.NewPCG(5, 6))
+	times := make([]Time, 1<<12)
+	for i := range times {
+		times[i] = Time(random.ExpFloat64() * mean)
+	}
+	return times
+}
+
+// The hold model with exponential increments: each event that fires schedules
+// another (Vaucher and Duval, CACM 1975). What an engine takes for an event:
+// schedule, fire, handler and digest.
+func BenchmarkHold(b *testing.B) {
+	for _, pending := range []int{1e3, 1e5, 1e6} {
+		for _, queue := range raced {
+			b.Run(fmt.Sprintf("pending=%d/queue=%s", pending, queue), func(b *testing.B) {
+				e, after := New(pending, Options{Queue: queue}), increments(1e9)
+				for d := range pending {
+					e.Schedule(after[d%len(after)]+Time(d), 0, d)
+				}
+				last := int64(0)
+				hold := func(ev Event) {
+					if e.Fired() >= last {
+						e.Stop()
+					}
+					e.Schedule(ev.At+after[e.Fired()%int64(len(after))], 0, int(ev.Device))
+				}
+				run := func(n int) {
+					last = e.Fired() + int64(n)
+					e.Run(hold)
+				}
+				run(2 * pending)
+				b.ReportAllocs()
+				b.ResetTimer()
+				run(b.N)
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "Mevents/s")
+			})
+		}
+	}
+}
+
+// The hold model in which every event also moves that of another device.
+func BenchmarkHoldAndMove(b *testing.B) {
+	for _, pending := range []int{1e3, 1e5, 1e6} {
+		for _, queue := range raced {
+			b.Run(fmt.Sprintf("pending=%d/queue=%s", pending, queue), func(b *testing.B) {
+				m := newHoldModel(pending, queue, true)
+				m.run(2 * pending)
+				b.ReportAllocs()
+				b.ResetTimer()
+				m.run(b.N)
+			})
+		}
+	}
+}
+
+// What a queue takes for a pop and a push of the hold model, without an engine.
 func BenchmarkQueue(b *testing.B) {
 	for _, mean := range []float64{1e6, 1e9} {
-		for _, pending := range []int{1e2, 1e3, 1e5, 1e6} {
-			for _, name := range []string{"radix", "heap4"} {
+		for _, pending := range []int{1e3, 1e5, 1e6} {
+			for _, name := range raced {
 				b.Run(fmt.Sprintf("mean=%gns/pending=%d/queue=%s", mean, pending, name), func(b *testing.B) {
-					holdQueue(b, newQueue(name), pending, mean)
+					q, after := newQueue(name, everything), increments(mean)
+					for i := range pending {
+						q.push(item{at: uint64(after[i%len(after)]) + uint64(i), key: key(0, int32(i), 1)})
+					}
+					hold := func(n int) {
+						for i := range n {
+							it, _ := q.popBefore(endOf(Never))
+							it.at += uint64(after[i%len(after)])
+							q.push(it)
+						}
+					}
+					hold(2 * pending)
+					b.ResetTimer()
+					hold(b.N)
 				})
 			}
 		}
 	}
 }
 
-func holdQueue(b *testing.B, q queue, pending int, mean float64) {
+// A round of a synchronous protocol, of which all arrivals are known at its
+// start: scheduled at once or one by one, and fired. An operation is an event.
+func BenchmarkRound(b *testing.B) {
+	const devices = 1e6
 	random := rand.New(rand.NewPCG(5, 6))
-	increments := make([]uint64, 1<<12) // drawing takes as long as the rest
-	for i := range increments {
-		increments[i] = uint64(random.ExpFloat64() * mean)
+	after := make([]Time, devices)
+	for d := range after {
+		after[d] = 1e8 + Time(random.ExpFloat64()*1e9)
 	}
-	for i := range pending {
-		q.push(item{at: uint64(random.ExpFloat64() * mean), key: key(0, int32(i), 1)})
-	}
-	hold := func(n int) {
-		for i := range n {
-			it, _ := q.popBefore(endOf(Never))
-			it.at += increments[i%len(increments)]
-			q.push(it)
+	for _, queue := range raced {
+		for _, batch := range []bool{false, true} {
+			b.Run(fmt.Sprintf("devices=%g/queue=%s/batch=%v", devices, queue, batch), func(b *testing.B) {
+				e := New(devices, Options{Queue: queue})
+				fill := func() {
+					for d, span := range after {
+						e.Schedule(e.Now()+span, 0, d)
+					}
+				}
+				fired := 0
+				round := func() {
+					if batch {
+						e.Batch(fill)
+					} else {
+						fill()
+					}
+					e.Run(func(Event) { fired++ })
+				}
+				round()
+				b.ReportAllocs()
+				b.ResetTimer()
+				for fired = 0; fired < b.N; {
+					round()
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(fired), "ns/op")
+			})
 		}
 	}
-	hold(2 * pending)
-	b.ResetTimer()
-	hold(b.N)
 }

@@ -14,8 +14,9 @@ type Options struct {
 
 // Engine is a virtual clock with its pending events. Once its tables have grown
 // to the number of events pending at a time, scheduling, cancelling, moving and
-// firing allocate nothing. A device takes 8 bytes and a pending event 16, as much
-// again while it is cancelled and not yet forgotten.
+// firing allocate nothing. A device takes 8 bytes and an event 16; one that was
+// cancelled keeps its memory until it would have come up, or until the cancelled
+// are more than those pending.
 type Engine struct {
 	now     Time
 	pending pendingSet
@@ -23,9 +24,9 @@ type Engine struct {
 	// Each event that is pending, but those at Never, is in one of these two. A
 	// cancelled one stays there as a tombstone, one that is not pending, until it
 	// comes up or tombstones are more than half.
-	queue     queue
-	run       run
-	isPending func(item) bool // the method, bound once: binding allocates
+	queue queue
+	run   run
+	prune filter // the method, bound once: binding allocates
 
 	hooks   Hooks
 	traced  map[uint64]Time // when each pending event is due; nil without a Cancelled hook
@@ -41,8 +42,9 @@ func New(devices int, o Options) *Engine {
 	if devices > MaxDevices {
 		panic(fmt.Sprintf("engine: %d devices: must be at most %d", devices, MaxDevices))
 	}
-	e := &Engine{queue: newQueue(o.Queue), pending: pendingSet{devices: make([]window, devices+1)}}
-	e.isPending = func(it item) bool { return e.pending.has(it.key) }
+	e := &Engine{pending: pendingSet{devices: make([]window, devices+1)}}
+	e.prune = e.pending.prune
+	e.queue = newQueue(o.Queue, e.prune)
 	if o.Hooks != nil {
 		e.hooks = *o.Hooks
 	}
@@ -114,8 +116,8 @@ func (e *Engine) Cancel(h Handle) bool {
 		return false
 	}
 	if n := e.queue.len() + e.run.len(); n > 2*e.pending.n+mostTombstones {
-		e.queue.compact(e.isPending)
-		e.run.compact(e.isPending)
+		e.queue.compact(e.prune)
+		e.run.compact(e.prune)
 	}
 	if e.hooks.Cancelled != nil {
 		e.hooks.Cancelled(item{at: uint64(e.traced[h.key]), key: h.key}.event())
@@ -205,14 +207,14 @@ func (e *Engine) next(bound item) (item, bool) {
 }
 
 func (e *Engine) pop(bound item) (item, bool) {
-	first, ok := e.run.first()
+	first, ok := e.run.first(e.prune)
 	if !ok || !first.before(bound) {
 		return e.queue.popBefore(bound)
 	}
 	if it, ok := e.queue.popBefore(first); ok {
 		return it, true
 	}
-	e.run.next++
+	e.run.pop()
 	return first, true
 }
 

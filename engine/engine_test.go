@@ -195,6 +195,8 @@ func TestMisuseIsToldApart(t *testing.T) {
 	mustPanic(t, "it is 10ns", func() { e.Reschedule(h, 9) })
 	mustPanic(t, "event for device 2: must be in -1..1", func() { e.Schedule(10, 0, 2) })
 	mustPanic(t, "event for device -2: must be in -1..1", func() { e.Schedule(10, 0, -2) })
+	mustPanic(t, "event of kind 64 for device 1: must be in 0..63", func() { e.Schedule(10, MaxKind+1, 1) })
+	mustPanic(t, "67108864 devices: must be at most 67108863", func() { New(MaxDevices+1, Options{}) })
 	mustPanic(t, `no queue is named "fifo": must be one of radix, heap4, sorted`, func() { New(1, Options{Queue: "fifo"}) })
 	e.pending.devices[1].last = 1<<32 - 1
 	mustPanic(t, "given 2^32 events", func() { e.Schedule(10, 0, 0) })
@@ -224,6 +226,9 @@ func TestHooksSeeEverything(t *testing.T) {
 	a := e.Schedule(1, 2, 0)
 	e.Reschedule(a, 3)
 	e.Run(func(ev Event) { log = append(log, "handled") })
+	if len(e.traced) != 0 {
+		t.Errorf("%d events are traced, none is pending", len(e.traced))
+	}
 	want := []string{
 		"scheduled at 1 kind 2 device 0 seq 1",
 		"cancelled at 1 kind 2 device 0 seq 1",

@@ -13,7 +13,9 @@ const MaxDevices = 1<<deviceBits - 1
 // Server is the device number of what happens at no device.
 const Server = -1
 
-// Event is something that is to happen at a device.
+// Event is something that is to happen at a device. It fires before another one
+// when its time is lower, then its kind, then its device, then the device's own
+// counter. No two events of an engine are equal in all four.
 type Event struct {
 	At     Time
 	Device int32  // Server, or 0 and up
@@ -21,16 +23,7 @@ type Event struct {
 	Kind   Kind
 }
 
-// Before reports whether a fires before b: the lower time, then kind, then
-// device, then the device's own counter. No two events of an engine are equal
-// in all four.
-func (a Event) Before(b Event) bool { return a.item().before(b.item()) }
-
-func (a Event) item() item { return item{at: uint64(a.At), key: key(a.Kind, a.Device, a.Seq)} }
-
 // Handle names a pending event, for cancelling or moving it. Once that event
 // has fired, was cancelled or moved, the handle is stale and names nothing,
 // for ever: a device's counter does not repeat. The zero Handle is stale.
 type Handle struct{ key uint64 }
-
-func (a Event) handle() Handle { return Handle{a.item().key} }

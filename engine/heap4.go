@@ -30,10 +30,10 @@ func (q *heap4) popBefore(bound item) (first item, ok bool) {
 	return first, true
 }
 
-func (q *heap4) compact(keep func(item) bool) {
-	kept := filter(q.items, q.items[:0], keep)
-	q.items = kept
-	for i := (len(kept) - 2) / arity; i >= 0 && len(kept) > 1; i-- {
+func (q *heap4) compact(wanted filter) {
+	q.items = wanted(q.items)
+	n := len(q.items)
+	for i := (n - 2) / arity; i >= 0 && n > 1; i-- {
 		q.down(i)
 	}
 }

@@ -13,6 +13,7 @@ const (
 	kindBits   = 64 - seqBits - deviceBits
 )
 
+// key returns the key of an event. Device + 1 and k must fit their bits.
 func key(k Kind, device int32, seq uint32) uint64 {
 	return uint64(k)<<(seqBits+deviceBits) | uint64(device+1)<<seqBits | uint64(seq)
 }
@@ -37,3 +38,33 @@ func (i item) before(j item) bool {
 
 // endOf returns the bound before which everything up to and at limit fires.
 func endOf(limit Time) item { return item{at: uint64(limit) + 1} }
+
+// digit returns digit l of the number that i is in base 256.
+func (i item) digit(l uint) uint {
+	if l >= atLevel {
+		return uint(i.at>>((l-atLevel)*digitBits)) % digits
+	}
+	return uint(i.key>>(l*digitBits)) % digits
+}
+
+// withDigit returns i with another digit l, and zeros below it.
+func (i item) withDigit(l, digit uint) item {
+	if l >= atLevel {
+		shift := (l - atLevel) * digitBits
+		return item{at: (i.at>>shift&^(digits-1) | uint64(digit)) << shift}
+	}
+	shift := l * digitBits
+	return item{at: i.at, key: (i.key>>shift&^(digits-1) | uint64(digit)) << shift}
+}
+
+// plusDigit returns i with 1 added to digit l.
+func (i item) plusDigit(l uint) item {
+	if l >= atLevel {
+		i.at += 1 << ((l - atLevel) * digitBits)
+		return i
+	}
+	var carry uint64
+	i.key, carry = bits.Add64(i.key, 1<<(l*digitBits), 0)
+	i.at += carry
+	return i
+}

@@ -28,6 +28,4 @@ func (q *sorted) popBefore(bound item) (first item, ok bool) {
 	return first, true
 }
 
-func (q *sorted) compact(keep func(item) bool) {
-	q.items = slices.DeleteFunc(q.items, func(it item) bool { return !keep(it) })
-}
+func (q *sorted) compact(wanted filter) { q.items = wanted(q.items) }

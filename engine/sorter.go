@@ -11,7 +11,7 @@ import "math/bits"
 type sorter struct{ counts []uint32 }
 
 const (
-	fewItems  = 24   // insertion sort is as fast as anything up to here
+	fewItems  = 16   // insertion sort is as fast as anything up to here
 	mostCells = 2048 // beyond, the cells' ends do not stay in the cache
 )
 
@@ -23,23 +23,16 @@ func (s *sorter) sort(dst, src []item) {
 		insertionSort(dst)
 		return
 	}
-	word, least, shift, cells := split(src)
-	if cells == 1 { // all are equal
+	c := cellsOf(src)
+	if c.n == 1 { // all are equal
 		copy(dst, src)
 		return
 	}
 	depth := len(s.counts)
-	for range cells + 1 {
-		s.counts = append(s.counts, 0)
-	}
-	ends := s.counts[depth:]
-	if word == 0 {
-		scatterByAt(dst, src, ends, least, shift)
-	} else {
-		scatterByKey(dst, src, ends, least, shift)
-	}
+	s.counts = append(s.counts, make([]uint32, c.n+1)...)
+	c.scatter(dst, src, s.counts[depth:])
 	from := uint32(0)
-	for i := range cells {
+	for i := range c.n {
 		to := s.counts[depth+i]
 		if n := to - from; n > fewItems {
 			copy(src[from:to], dst[from:to])
@@ -52,15 +45,22 @@ func (s *sorter) sort(dst, src []item) {
 	s.counts = s.counts[:depth]
 }
 
-// split chooses the word to sort by, at (0) unless that is the same for all, and the
-// cells: item i is of cell (word of i - least) >> shift.
-func split(items []item) (word int, least uint64, shift uint, cells int) {
+// cells divides items by their time, or by their key when they are of one time.
+type cells struct {
+	n     int
+	word  uint64 // all ones for the time, zero for the key
+	least uint64
+	shift uint
+}
+
+func cellsOf(items []item) cells {
 	least, most := items[0].at, items[0].at
 	for _, it := range items {
 		least, most = min(least, it.at), max(most, it.at)
 	}
+	word := ^uint64(0)
 	if least == most {
-		word = 1
+		word = 0
 		least, most = items[0].key, items[0].key
 		for _, it := range items {
 			least, most = min(least, it.key), max(most, it.key)
@@ -68,13 +68,17 @@ func split(items []item) (word int, least uint64, shift uint, cells int) {
 	}
 	width := bits.Len64(most - least)
 	cellBits := min(bits.Len(uint(len(items)))-1, bits.Len(mostCells)-1, width)
-	shift = uint(width - cellBits)
-	return word, least, shift, int((most-least)>>shift) + 1
+	shift := uint(width - cellBits)
+	return cells{n: int((most-least)>>shift) + 1, word: word, least: least, shift: shift}
 }
 
-func scatterByAt(dst, src []item, ends []uint32, least uint64, shift uint) {
+func (c *cells) of(it item) uint64 { return ((it.at&c.word | it.key&^c.word) - c.least) >> c.shift }
+
+// scatter copies the items of src to dst cell by cell and leaves where each
+// cell ends. There is one end more than cells, all of them zero.
+func (c *cells) scatter(dst, src []item, ends []uint32) {
 	for _, it := range src {
-		ends[(it.at-least)>>shift+1]++
+		ends[c.of(it)+1]++
 	}
 	sum := uint32(0)
 	for i, n := range ends {
@@ -82,23 +86,7 @@ func scatterByAt(dst, src []item, ends []uint32, least uint64, shift uint) {
 		ends[i] = sum
 	}
 	for _, it := range src {
-		end := &ends[(it.at-least)>>shift]
-		dst[*end] = it
-		*end++
-	}
-}
-
-func scatterByKey(dst, src []item, ends []uint32, least uint64, shift uint) {
-	for _, it := range src {
-		ends[(it.key-least)>>shift+1]++
-	}
-	sum := uint32(0)
-	for i, n := range ends {
-		sum += n
-		ends[i] = sum
-	}
-	for _, it := range src {
-		end := &ends[(it.key-least)>>shift]
+		end := &ends[c.of(it)]
 		dst[*end] = it
 		*end++
 	}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 )
@@ -55,30 +54,41 @@ func (m *holdModel) run(events int) {
 // included, and nothing is allocated from then on.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	const pending = 10_000
-	m := newHoldModel(pending, DefaultQueue, true)
-	m.run(5 * pending)
-	if n := testing.AllocsPerRun(20, func() { m.run(2000) }); n != 0 {
-		t.Errorf("2000 events allocate %v times, want none", n)
-	}
-	if m.engine.Pending() != pending {
-		t.Errorf("%d events pending, want %d", m.engine.Pending(), pending)
+	for _, queue := range []string{"radix", "heap4"} {
+		m := newHoldModel(pending, queue, true)
+		m.run(5 * pending)
+		if n := testing.AllocsPerRun(20, func() { m.run(2000) }); n != 0 {
+			t.Errorf("%s: 2000 events allocate %v times, want none", queue, n)
+		}
+		if m.engine.Pending() != pending {
+			t.Errorf("%s: %d events pending, want %d", queue, m.engine.Pending(), pending)
+		}
 	}
 }
 
-func BenchmarkHold(b *testing.B) {
-	for _, pending := range []int{1e4, 1e6} {
-		for _, queue := range Queues() {
-			if queue == "sorted" && pending > 1e4 {
-				continue // a push is linear in the events pending: minutes
-			}
-			for _, cancels := range []bool{false, true} {
-				b.Run(fmt.Sprintf("queue=%s/pending=%d/cancels=%v", queue, pending, cancels), func(b *testing.B) {
-					m := newHoldModel(pending, queue, cancels)
-					b.ReportAllocs()
-					b.ResetTimer()
-					m.run(b.N)
-				})
-			}
+func TestSteadyBatchesAllocateNothing(t *testing.T) {
+	const devices = 5000
+	e := New(devices, Options{})
+	r := rand.New(rand.NewPCG(5, 6))
+	left := 0
+	answer := func(ev Event) {
+		if left++; ev.Kind == 0 && left%3 != 0 {
+			e.Schedule(e.Now()+Time(r.IntN(1000)), 1, int(ev.Device))
 		}
+	}
+	fill := func() {
+		for d := range devices {
+			e.Schedule(e.Now()+Time(r.IntN(1000)), 0, d)
+		}
+	}
+	round := func() {
+		e.Batch(fill)
+		e.RunUntil(e.Now()+900, answer)
+	}
+	for range 20 {
+		round()
+	}
+	if n := testing.AllocsPerRun(20, round); n != 0 {
+		t.Errorf("a round allocates %v times, want none", n)
 	}
 }

@@ -66,11 +66,11 @@ type conversation struct {
 }
 
 func (c *conversation) fired(ev Event) {
-	fmt.Fprintf(&c.out, "%s: %s\n", c.names[ev.handle()], describe(ev))
+	fmt.Fprintf(&c.out, "%s: %s\n", c.names[handleOf(ev)], describe(ev))
 }
 
 func (c *conversation) handle(ev Event) {
-	for _, line := range c.on[c.names[ev.handle()]] {
+	for _, line := range c.on[c.names[handleOf(ev)]] {
 		c.do(line)
 	}
 }

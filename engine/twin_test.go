@@ -33,25 +33,21 @@ func (n *naive) cancel(target Event) bool {
 	return false
 }
 
+func (n *naive) least() Event {
+	least := n.pending[0]
+	for _, ev := range n.pending {
+		if precedes(ev, least) {
+			least = ev
+		}
+	}
+	return least
+}
+
 func (n *naive) step(fn func(Event)) bool {
 	if len(n.pending) == 0 {
 		return false
 	}
-	keys := func(ev Event) [4]int64 {
-		return [4]int64{int64(ev.At), int64(ev.Kind), int64(ev.Device), int64(ev.Seq)}
-	}
-	least := n.pending[0]
-	for _, ev := range n.pending {
-		a, b := keys(ev), keys(least)
-		for i := range a {
-			if a[i] != b[i] {
-				if a[i] < b[i] {
-					least = ev
-				}
-				break
-			}
-		}
-	}
+	least := n.least()
 	n.cancel(least)
 	n.now = least.At
 	fn(least)
@@ -82,6 +78,39 @@ func (w *world) schedule(span Time, k Kind, device int) {
 		w.handles[i] = append(w.handles[i], e.Schedule(e.Now()+span, k, device))
 	}
 	w.events = append(w.events, w.naive.schedule(w.naive.now+span, k, device))
+}
+
+// batch schedules many events at once in every engine.
+func (w *world) batch(n int, seed uint64, longest Time) {
+	for i, e := range w.engines {
+		e.Batch(func() {
+			r := rand.New(rand.NewPCG(seed, 0))
+			for range n {
+				w.handles[i] = append(w.handles[i], e.Schedule(e.Now()+Time(r.Int64N(int64(longest)+1)), Kind(r.IntN(3)), r.IntN(4)-1))
+			}
+		})
+	}
+	r := rand.New(rand.NewPCG(seed, 0))
+	for range n {
+		w.events = append(w.events, w.naive.schedule(w.naive.now+Time(r.Int64N(int64(longest)+1)), Kind(r.IntN(3)), r.IntN(4)-1))
+	}
+}
+
+// runUntil advances every clock, firing what is due; handlers do nothing.
+func (w *world) runUntil(span Time) {
+	limit := w.naive.now + span
+	var want []Event
+	for len(w.naive.pending) > 0 && w.naive.least().At <= limit {
+		w.naive.step(func(ev Event) { want = append(want, ev) })
+	}
+	w.naive.now = limit
+	for i, e := range w.engines {
+		var got []Event
+		e.RunUntil(limit, func(ev Event) { got = append(got, ev) })
+		if d := cmp.Diff(want, got); d != "" || e.Now() != limit {
+			w.t.Fatalf("%s: run until %d to %d:\n%s", Queues()[i], limit, e.Now(), d)
+		}
+	}
 }
 
 func (w *world) cancel(which int) {
@@ -162,11 +191,11 @@ func TestQueuesAgainstTheDefinition(t *testing.T) {
 		const devices = 3
 		w := newWorld(t, devices)
 		span := rapid.Custom(func(t *rapid.T) Time {
-			return Time(rapid.OneOf(rapid.Int64Range(0, 2), rapid.Int64Range(0, 1000)).Draw(t, "span"))
+			return Time(rapid.OneOf(rapid.Int64Range(0, 2), rapid.Int64Range(0, 1000), rapid.Int64Range(0, int64(year))).Draw(t, "span"))
 		})
 		some := func() int { return rapid.IntRange(0, len(w.events)-1).Draw(t, "which") }
 		for range rapid.IntRange(1, 200).Draw(t, "operations") {
-			op := rapid.IntRange(0, 9).Draw(t, "operation")
+			op := rapid.IntRange(0, 11).Draw(t, "operation")
 			switch {
 			case op <= 3 || len(w.events) == 0:
 				w.schedule(span.Draw(t, "span"), Kind(rapid.IntRange(0, 2).Draw(t, "kind")), rapid.IntRange(-1, devices-1).Draw(t, "device"))
@@ -174,8 +203,12 @@ func TestQueuesAgainstTheDefinition(t *testing.T) {
 				w.cancel(some())
 			case op <= 7:
 				w.reschedule(some(), span.Draw(t, "span"))
-			default:
+			case op <= 9:
 				w.step(true)
+			case op == 10:
+				w.runUntil(span.Draw(t, "span"))
+			case len(w.events) < 1000:
+				w.batch(rapid.SampledFrom([]int{3, smallBatch + 6}).Draw(t, "events"), rapid.Uint64().Draw(t, "seed"), span.Draw(t, "longest"))
 			}
 			w.compare()
 		}

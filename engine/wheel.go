@@ -20,6 +20,7 @@ type wheel struct {
 
 	base, limit item
 	n           int // items in buckets
+	wanted      filter
 	chunks      chunks
 	sorter      sorter
 	sortable    []item // where a bucket is gathered to be sorted
@@ -41,12 +42,17 @@ const (
 	spillSize  = 512
 )
 
-func newWheel() *wheel { return &wheel{spillAt: spillSize, chunks: chunks{free: noChunk}} }
+func newWheel(wanted filter) *wheel {
+	return &wheel{
+		sorted: make([]item, 0, mostSorted), sortable: make([]item, 0, mostSorted),
+		wanted: wanted, spillAt: spillSize, chunks: chunks{free: noChunk},
+	}
+}
 
 func (w *wheel) len() int { return len(w.sorted) - w.next + len(w.late.items) + w.n }
 
 func (w *wheel) push(it item) {
-	if it.before(w.limit) {
+	if it.before(w.limit) && !w.restart() {
 		w.late.push(it)
 		if len(w.late.items) >= w.spillAt {
 			w.spill()
@@ -54,6 +60,15 @@ func (w *wheel) push(it item) {
 		return
 	}
 	w.place(it)
+}
+
+// restart lowers base and limit when there is nothing that they divide.
+func (w *wheel) restart() bool {
+	if w.len() > 0 {
+		return false
+	}
+	w.base, w.limit = item{}, item{}
+	return true
 }
 
 func (w *wheel) popBefore(bound item) (first item, ok bool) {
@@ -113,7 +128,7 @@ func (w *wheel) refill(bound item) bool {
 		}
 		w.base = start
 		b := w.remove(level, digit)
-		if b.n <= mostSorted || level == 0 {
+		if b.n <= mostSorted {
 			w.limit = start.plusDigit(level)
 			w.sort(b)
 			return true
@@ -121,8 +136,6 @@ func (w *wheel) refill(bound item) bool {
 		w.limit = start
 		w.lower(b, level-1)
 	}
-	// Nothing is left: whatever comes is not before this.
-	w.base, w.limit = item{}, item{}
 	return false
 }
 
@@ -161,23 +174,15 @@ func (w *wheel) lower(b bucket, level uint) {
 	}
 }
 
+// sort makes what is wanted of a bucket the sorted items.
 func (w *wheel) sort(b bucket) {
-	n := int(b.n)
-	w.sortable, w.sorted = grown(w.sortable, n), grown(w.sorted, n)
-	w.next = 0
-	gathered := w.sortable[:0]
+	items := w.sortable[:0]
 	for b.n > 0 {
-		gathered = append(gathered, w.chunks.take(&b)...)
+		items = append(items, w.chunks.take(&b)...)
 	}
-	w.sorter.sort(w.sorted, gathered)
-}
-
-// grown returns a slice of length n, in the memory of s if that suffices.
-func grown(s []item, n int) []item {
-	if cap(s) < n {
-		return make([]item, n, n+n/4)
-	}
-	return s[:n]
+	items = w.wanted(items)
+	w.sorted, w.next = w.sorted[:len(items)], 0
+	w.sorter.sort(w.sorted, items)
 }
 
 // spill puts what is sorted and late back into buckets, which lie below the
@@ -187,64 +192,38 @@ func (w *wheel) spill() {
 		w.place(it)
 	}
 	w.sorted, w.next = w.sorted[:0], 0
-	early := func(it item) bool {
-		if it.before(w.base) {
-			return true
-		}
-		w.place(it)
-		return false
-	}
-	w.late.compact(early)
+	w.late.compact(w.placeAll)
 	w.limit = w.base
 	w.spillAt = max(spillSize, 2*len(w.late.items))
 }
 
-func (w *wheel) compact(keep func(item) bool) {
-	w.sorted, w.next = filter(w.sorted[w.next:], w.sorted[:0], keep), 0
-	w.late.compact(keep)
+// placeAll is a filter that leaves the items before the base and places the others.
+func (w *wheel) placeAll(items []item) []item {
+	early := items[:0]
+	for _, it := range items {
+		if it.before(w.base) {
+			early = append(early, it)
+		} else {
+			w.place(it)
+		}
+	}
+	return early
+}
+
+func (w *wheel) compact(wanted filter) {
+	w.sorted = w.sorted[:w.next+len(wanted(w.sorted[w.next:]))]
+	w.late.compact(wanted)
 	for level := range uint(levels) {
 		for i, word := range w.occupied[level] {
 			for ; word != 0; word &= word - 1 {
 				digit := uint(i*64 + bits.TrailingZeros64(word))
 				b := w.remove(level, digit)
 				for b.n > 0 {
-					for _, it := range w.chunks.take(&b) {
-						if keep(it) {
-							w.add(level, digit, it)
-						}
+					for _, it := range wanted(w.chunks.take(&b)) {
+						w.add(level, digit, it)
 					}
 				}
 			}
 		}
 	}
-}
-
-// digit returns digit l of the number that i is in base 256.
-func (i item) digit(l uint) uint {
-	if l >= atLevel {
-		return uint(i.at>>((l-atLevel)*digitBits)) % digits
-	}
-	return uint(i.key>>(l*digitBits)) % digits
-}
-
-// withDigit returns i with another digit l, and zeros below it.
-func (i item) withDigit(l, digit uint) item {
-	if l >= atLevel {
-		shift := (l - atLevel) * digitBits
-		return item{at: (i.at>>shift&^(digits-1) | uint64(digit)) << shift}
-	}
-	shift := l * digitBits
-	return item{at: i.at, key: (i.key>>shift&^(digits-1) | uint64(digit)) << shift}
-}
-
-// plusDigit returns i with 1 added to digit l.
-func (i item) plusDigit(l uint) item {
-	if l >= atLevel {
-		i.at += 1 << ((l - atLevel) * digitBits)
-		return i
-	}
-	var carry uint64
-	i.key, carry = bits.Add64(i.key, 1<<(l*digitBits), 0)
-	i.at += carry
-	return i
 }

@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// rounds is a synchronous protocol in miniature: in each round every device gets
+// a message and now and then a strike on the way, at once or one by one; an
+// arrival brings an answer, a strike takes the arrival back, and the end of the
+// round what is still under way.
+func rounds(queue string, spread Time, batch func(*Engine, func())) (*Engine, []string) {
+	const devices, arrival, strike, answer, end = 700, 0, 1, 2, 3
+	e := New(devices, Options{Queue: queue})
+	r := rand.New(rand.NewPCG(7, 8))
+	next := make([]Handle, devices)
+	record, log := record()
+	handle := func(ev Event) {
+		record(ev)
+		switch ev.Kind {
+		case arrival:
+			next[ev.Device] = e.Schedule(ev.At+spread/2+Time(ev.Device%5), answer, int(ev.Device))
+		case strike:
+			e.Cancel(next[ev.Device])
+		case end:
+			e.Stop()
+		}
+	}
+	for range 6 {
+		batch(e, func() {
+			for d := range devices {
+				if r.IntN(4) == 0 {
+					e.Schedule(e.Now()+Time(r.Int64N(int64(spread))), strike, d)
+				}
+				e.Cancel(next[d])
+				next[d] = e.Schedule(e.Now()+Time(r.Int64N(int64(spread))), arrival, d)
+				if r.IntN(8) == 0 {
+					next[d], _ = e.Reschedule(next[d], e.Now()+1)
+				}
+			}
+			e.Schedule(e.Now()+spread*9/8, end, Server)
+		})
+		e.Run(handle)
+	}
+	return e, *log
+}
+
+func TestBatchIsAsOneByOne(t *testing.T) {
+	for _, spread := range []Time{1, 3, 1000, 5e9} {
+		want, wantLog := rounds("sorted", spread, func(_ *Engine, fill func()) { fill() })
+		if want.Fired() < 5000 || want.Pending() == 0 {
+			t.Fatalf("only %d events, %d pending: the test shows nothing", want.Fired(), want.Pending())
+		}
+		for _, queue := range Queues() {
+			got, log := rounds(queue, spread, (*Engine).Batch)
+			if got.Digest() != want.Digest() || got.Pending() != want.Pending() || got.Now() != want.Now() {
+				t.Errorf("%s, spread %d: digest %x, %d pending at %d, want %x, %d, %d:\n%s", queue, spread,
+					got.Digest(), got.Pending(), got.Now(), want.Digest(), want.Pending(), want.Now(), cmp.Diff(wantLog, log))
+			}
+		}
+	}
+}
+
+// A second batch comes while the first is under way: a larger one takes the rest
+// of it along, a smaller one goes into the queue.
+func TestBatchesOverlap(t *testing.T) {
+	for _, second := range []int{10, 500, 5000} {
+		t.Run(fmt.Sprint(second), func(t *testing.T) {
+			const first = 1000
+			r := rand.New(rand.NewPCG(9, 9))
+			twins := []*Engine{New(1, Options{}), New(1, Options{Queue: "sorted"})}
+			batched, single := twins[0], twins[1]
+			add := func(n int) {
+				at := make([]Time, n)
+				for i := range at {
+					at[i] = batched.Now() + Time(r.IntN(100))
+				}
+				schedule := func(e *Engine) {
+					for _, at := range at {
+						e.Schedule(at, 0, 0)
+					}
+				}
+				batched.Batch(func() { schedule(batched) })
+				schedule(single)
+			}
+			add(first)
+			for _, e := range twins {
+				for range first / 2 {
+					e.Step(func(Event) {})
+				}
+			}
+			add(second)
+			if inQueue := batched.queue.len() > 0; inQueue != (second < first/2) {
+				t.Errorf("with %d events before, %d are in the queue", first/2, batched.queue.len())
+			}
+			for _, e := range twins {
+				e.Run(func(Event) {})
+			}
+			if batched.Fired() != int64(first+second) || batched.Digest() != single.Digest() {
+				t.Errorf("fired %d with digest %x, want %d with %x", batched.Fired(), batched.Digest(), single.Fired(), single.Digest())
+			}
+		})
+	}
+}
+
+func TestBatchMisuse(t *testing.T) {
+	e := New(1, Options{})
+	ignore := func(Event) {}
+	mustPanic(t, "Batch within Batch", func() { e.Batch(func() { e.Batch(func() {}) }) })
+	mustPanic(t, "within Batch", func() { e.Batch(func() { e.Step(ignore) }) })
+	mustPanic(t, "within Batch", func() { e.Batch(func() { e.Run(ignore) }) })
+	mustPanic(t, "within Batch", func() { e.Batch(func() { e.Schedule(1, 0, 0); e.RunUntil(5, ignore) }) })
+	// What was scheduled before the panic is pending.
+	if e.Pending() != 1 || !e.Step(ignore) {
+		t.Errorf("%d pending after the panic, want the one that was scheduled", e.Pending())
+	}
+	// A handler may use Batch.
+	e.Schedule(7, 0, 0)
+	fired := 0
+	e.Run(func(ev Event) {
+		if fired++; ev.At == 7 {
+			e.Batch(func() {
+				for range 100 {
+					e.Schedule(8, 1, 0)
+				}
+			})
+		}
+	})
+	if fired != 101 {
+		t.Errorf("fired %d events, want 101", fired)
+	}
+}
+
+// Cancelling all of a batch while it is collected or under way frees its memory
+// for the next.
+func TestTombstonesOfABatchAreBounded(t *testing.T) {
+	const n = 1000
+	e := New(1, Options{})
+	handles := make([]Handle, n)
+	for range 50 {
+		e.Batch(func() {
+			for i := range handles {
+				e.Cancel(handles[i])
+				handles[i] = e.Schedule(Time(1+i), 0, 0)
+			}
+		})
+		if held := e.queue.len() + e.run.len(); held > 2*n+mostTombstones+1 {
+			t.Fatalf("%d items are held for %d pending", held, e.Pending())
+		}
+	}
+	if e.Pending() != n {
+		t.Errorf("%d pending, want %d", e.Pending(), n)
+	}
+}

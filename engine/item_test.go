@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func handleOf(ev Event) Handle { return Handle{key(ev.Kind, ev.Device, ev.Seq)} }
+
+func TestItemsAreInTheOrderOfEvents(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(ends ...int64) int64 { // few values, so that there are ties
+			return rapid.SampledFrom(ends).Draw(t, "value")
+		}
+		event := func() Event {
+			return Event{
+				At:     Time(draw(0, 1, 1<<32, 1<<32+1, int64(Never)-1, int64(Never))),
+				Kind:   Kind(draw(0, 1, int64(MaxKind))),
+				Device: int32(draw(Server, 0, 1, MaxDevices-1)),
+				Seq:    uint32(draw(1, 2, math.MaxUint32)),
+			}
+		}
+		a, b := event(), event()
+		pack := func(ev Event) item { return item{at: uint64(ev.At), key: key(ev.Kind, ev.Device, ev.Seq)} }
+		if got := pack(a).event(); got != a {
+			t.Fatalf("%s packs to %s", describe(a), describe(got))
+		}
+		if got, want := pack(a).before(pack(b)), precedes(a, b); got != want {
+			t.Fatalf("%s is before %s: %v, want %v", describe(a), describe(b), got, want)
+		}
+	})
+}
+
+// precedes compares all four keys, one by one.
+func precedes(a, b Event) bool {
+	x := [4]int64{int64(a.At), int64(a.Kind), int64(a.Device), int64(a.Seq)}
+	y := [4]int64{int64(b.At), int64(b.Kind), int64(b.Device), int64(b.Seq)}
+	for i := range x {
+		if x[i] != y[i] {
+			return x[i] < y[i]
+		}
+	}
+	return false
+}
+
+// The bucket that digit l of an item names begins with the digits above it and
+// ends where the next one begins.
+func TestDigits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		it := item{at: rapid.Uint64Range(0, uint64(Never)).Draw(t, "at"), key: rapid.Uint64().Draw(t, "key")}
+		level := rapid.UintRange(0, levels-1).Draw(t, "level")
+		start := it.withDigit(level, it.digit(level))
+		end := start.plusDigit(level)
+		if it.before(start) || !it.before(end) {
+			t.Fatalf("%x is not in its bucket of level %d, %x to %x", it, level, start, end)
+		}
+		for l := range uint(levels) {
+			want := it.digit(l)
+			if l < level {
+				want = 0
+			}
+			if start.digit(l) != want {
+				t.Fatalf("digit %d of %x is %x, want %x", l, start, start.digit(l), want)
+			}
+		}
+	})
+}

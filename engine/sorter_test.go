@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Random items of which some groups share their highest bits and some their
+// time, so that cells must be divided again and again.
+func TestSorter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		var items []item
+		for range rapid.IntRange(1, 6).Draw(t, "groups") {
+			at, atMask := r.Uint64(), r.Uint64()>>r.IntN(65)
+			key, keyMask := r.Uint64(), r.Uint64()>>r.IntN(65)
+			for range rapid.SampledFrom([]int{1, fewItems, fewItems + 1, 100, 3 * mostCells}).Draw(t, "n") {
+				items = append(items, item{at: at ^ r.Uint64()&atMask, key: key ^ r.Uint64()&keyMask})
+			}
+		}
+		got, want := make([]item, len(items)), slices.Clone(items)
+		slices.SortFunc(want, func(a, b item) int {
+			if a.before(b) {
+				return -1
+			}
+			if b.before(a) {
+				return 1
+			}
+			return 0
+		})
+		var s sorter
+		s.sort(got, items)
+		if !slices.Equal(got, want) {
+			t.Fatalf("%d items are not in order", len(got))
+		}
+		if len(s.counts) != 0 {
+			t.Fatalf("%d counts are left over", len(s.counts))
+		}
+	})
+}
+
+// Each time is double the one before: nearly all fall into the first cell.
+func TestSorterOfPowers(t *testing.T) {
+	var items, want []item
+	for key := range uint64(100) {
+		for shift := range 63 {
+			items = append(items, item{at: 1 << (62 - shift), key: key})
+		}
+	}
+	for shift := range 63 {
+		for key := range uint64(100) {
+			want = append(want, item{at: 1 << shift, key: key})
+		}
+	}
+	got := make([]item, len(items))
+	new(sorter).sort(got, items)
+	if !slices.Equal(got, want) {
+		t.Error("the items are not in order")
+	}
+}

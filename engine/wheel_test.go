@@ -1,0 +1,167 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"testing"
+)
+
+func newDrive(t *testing.T, span func(*rand.Rand, int) Time) (*drive, *wheel) {
+	w := newWheel(everything)
+	return &drive{t: t, got: w, want: new(heap4), random: rand.New(rand.NewPCG(1, 2)), span: span}, w
+}
+
+// A few items that are far apart make one bucket of minutes and bring the limit
+// to its end. Many that come before it must not stay in the heap.
+func TestLateItemsSpill(t *testing.T) {
+	d, w := newDrive(t, spans["minutes"])
+	for i := range Time(10) {
+		d.push(1<<40 + i<<36)
+	}
+	d.popBefore(endOf(Never))
+	if w.limit.at != 2<<40 {
+		t.Fatalf("the limit is %v, want the end of the bucket, %v", Time(w.limit.at), Time(2<<40))
+	}
+	for range 50 {
+		d.pushSome(1000)
+		if late := w.late.len(); late >= spillSize {
+			t.Fatalf("%d items of %d are late, want less than %d", late, w.len(), spillSize)
+		}
+		for range 900 {
+			d.popBefore(endOf(Never))
+		}
+	}
+	d.drain()
+}
+
+// Every item is of one instant: the digits of the key must part them, also from
+// those that are pushed while the instant is under way.
+func TestManySimultaneousItems(t *testing.T) {
+	d, w := newDrive(t, spans["now"])
+	d.now = 1e15
+	d.pushSome(100_000)
+	for range 50_000 {
+		d.popBefore(endOf(Never))
+		d.pushSome(2)
+	}
+	if late, all := w.late.len(), w.len(); late > all/2 {
+		t.Errorf("%d items of %d are late, want most of them in buckets", late, all)
+	}
+	d.drain()
+}
+
+// A large bucket has gone one level down and its first item lies behind the
+// bound: pushes on either side of what is in the buckets must find their place.
+func TestBoundWithinALargeBucket(t *testing.T) {
+	d, w := newDrive(t, func(r *rand.Rand, _ int) Time { return 1<<40 + 1<<33 + Time(r.IntN(1<<35)) })
+	d.pushSome(2 * mostSorted)
+	d.now = 1<<40 + 1<<20
+	if d.popBefore(endOf(d.now)) || w.base.at != 1<<40 || w.levels != 1<<(atLevel+4) {
+		t.Fatalf("the base is %v, want the start of the bucket, %v, and its items a level down", Time(w.base.at), Time(1<<40))
+	}
+	for at := Time(1 << 40); at < 1<<41; at += 1 << 32 { // fewer than spill
+		d.push(at)
+	}
+	d.push(1<<40 - 1)
+	d.drain()
+}
+
+// Items before the base cannot spill. They are few when a client keeps to what
+// queue asks for; one that does not pays for a heap, not for a spill every time.
+func TestItemsBeforeTheBase(t *testing.T) {
+	d, w := newDrive(t, spans["milliseconds"])
+	d.push(year)
+	d.push(year + 1)
+	d.popBefore(endOf(Never))
+	d.now = 0
+	d.pushSome(5000)
+	if late := w.late.len(); late != 5000 || w.spillAt < late {
+		t.Errorf("%d items are late and would spill at %d, want 5000 and more", late, w.spillAt)
+	}
+	d.drain()
+	d.now = 0
+	d.pushSome(5000)
+	if w.late.len() > 0 {
+		t.Errorf("%d items are late in a wheel that was empty", w.late.len())
+	}
+	d.drain()
+}
+
+// RunUntil looks for events up to its limit and must not bring the base beyond
+// it: what is scheduled from there on would all be late.
+func TestLookingAheadLeavesTheBase(t *testing.T) {
+	e := New(1, Options{})
+	w := e.queue.(*wheel)
+	ignore := func(Event) {}
+	e.Schedule(1, 0, 0)
+	e.Schedule(1000e9, 0, 0)
+	cancelled := e.Schedule(2e9, 0, 0)
+	e.Cancel(cancelled)
+	for _, limit := range []Time{10e9, 20e9, 999e9} {
+		e.RunUntil(limit, ignore)
+		if base := Time(w.base.at); base > e.Now() {
+			t.Errorf("at %v the base is %v", e.Now(), base)
+		}
+	}
+	for i := range 10_000 {
+		e.Schedule(e.Now()+Time(i), 0, 0)
+	}
+	if w.late.len() > spillSize {
+		t.Errorf("%d events are late", w.late.len())
+	}
+}
+
+// Memory is that of the items, of a chunk begun for each bucket, and of the
+// last slab: over many turnovers of every kind no more.
+func TestChunksAreRecycled(t *testing.T) {
+	for name, span := range spans {
+		const pending = 5000
+		d, w := newDrive(t, span)
+		d.pushSome(pending)
+		for range 20 * pending {
+			d.popBefore(endOf(Never))
+			d.pushSome(1)
+		}
+		const most = pending/chunkSize + levels*digits + slabChunks
+		if n := len(w.chunks.next); n > most {
+			t.Errorf("%s: %d chunks for %d items, want at most %d", name, n, pending, most)
+		}
+		d.drain()
+		free := 0
+		for c := w.chunks.free; c != noChunk; c = w.chunks.next[c] {
+			free++
+		}
+		if free != len(w.chunks.next) {
+			t.Errorf("%s: %d chunks of %d are free in an empty wheel", name, free, len(w.chunks.next))
+		}
+	}
+}
+
+// Timing mode is to take at most 200 bytes a device in all, with three events
+// pending for each: here are 8 of the device and 3 times 16, a tenth more for
+// chunks that are not full, and what any engine takes (a chunk for each of 4096
+// buckets is 2 MB).
+func TestBytesPerDevice(t *testing.T) {
+	const devices, each = 200_000, 3
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	e := New(devices, Options{})
+	r := rand.New(rand.NewPCG(1, 2))
+	for k := range each {
+		for t := range devices {
+			e.Schedule(Time(r.ExpFloat64()*1e9), Kind(k), t)
+		}
+	}
+	for range devices {
+		e.Step(func(ev Event) { e.Schedule(e.Now()+Time(r.ExpFloat64()*1e9), ev.Kind, int(ev.Device)) })
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	got, most := int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(devices*(8+each*16*11/10)+2<<20)
+	t.Logf("%.1f bytes a device", float64(got)/devices)
+	if got > most {
+		t.Errorf("%d devices with %d events each take %d bytes, want at most %d", devices, each, got, most)
+	}
+	runtime.KeepAlive(e)
+}
