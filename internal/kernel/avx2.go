@@ -1,0 +1,93 @@
+//go:build amd64 && !purego
+
+package kernel
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
+
+// avx2 reports whether processor and system have the vectors that the kernels
+// need. Tests clear it to reach the scalar ones.
+var avx2 = cpu.X86.HasAVX2
+
+func dot(x, y []float64) float64 {
+	if !avx2 {
+		return scalarDot(x, y)
+	}
+	sameLength(len(x), len(y))
+	return dotAVX2(unsafe.SliceData(x), unsafe.SliceData(y), len(x))
+}
+
+func dotAhead(x, u []float64, near, far *float64) float64 {
+	if !avx2 {
+		return scalarDot(x, u)
+	}
+	sameLength(len(x), len(u))
+	if near == nil { // fetching x again costs less than asking
+		near = unsafe.SliceData(x)
+	}
+	return dotAheadAVX2(unsafe.SliceData(x), unsafe.SliceData(u), len(x), near, far)
+}
+
+func axpy(a float64, x, y []float64) {
+	if !avx2 {
+		scalarAxpy(a, x, y)
+		return
+	}
+	sameLength(len(x), len(y))
+	axpyAVX2(a, unsafe.SliceData(x), unsafe.SliceData(y), len(x))
+}
+
+func axpyDot(a float64, x, u, next []float64, near, far *float64) float64 {
+	if !avx2 {
+		return scalarAxpyDot(a, x, u, next)
+	}
+	sameLength(len(x), len(u))
+	sameLength(len(next), len(u))
+	if near == nil {
+		near = unsafe.SliceData(next)
+	}
+	return axpyDotAVX2(a, unsafe.SliceData(x), unsafe.SliceData(u), unsafe.SliceData(next), len(u), near, far)
+}
+
+func dot32(x []float32, u []float64) float64 {
+	if !avx2 {
+		return scalarDot(x, u)
+	}
+	sameLength(len(x), len(u))
+	return dot32AVX2(unsafe.SliceData(x), unsafe.SliceData(u), len(x))
+}
+
+func dotAhead32(x []float32, u []float64, near, far *float32) float64 {
+	if !avx2 {
+		return scalarDot(x, u)
+	}
+	sameLength(len(x), len(u))
+	if near == nil {
+		near = unsafe.SliceData(x)
+	}
+	return dotAhead32AVX2(unsafe.SliceData(x), unsafe.SliceData(u), len(x), near, far)
+}
+
+func axpy32(a float64, x []float32, u []float64) {
+	if !avx2 {
+		scalarAxpy(a, x, u)
+		return
+	}
+	sameLength(len(x), len(u))
+	axpy32AVX2(a, unsafe.SliceData(x), unsafe.SliceData(u), len(x))
+}
+
+func axpyDot32(a float64, x []float32, u []float64, next []float32, near, far *float32) float64 {
+	if !avx2 {
+		return scalarAxpyDot(a, x, u, next)
+	}
+	sameLength(len(x), len(u))
+	sameLength(len(next), len(u))
+	if near == nil {
+		near = unsafe.SliceData(next)
+	}
+	return axpyDot32AVX2(a, unsafe.SliceData(x), unsafe.SliceData(u), unsafe.SliceData(next), len(u), near, far)
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// begin starts a kernel on rows of e: name with the suffix of the type.
+func begin(name string, e element, signature, doc string) {
+	TEXT(name+e.suffix+"AVX2", NOSPLIT, signature)
+	Doc(name + e.suffix + "AVX2 " + doc)
+	Pragma("noescape")
+}
+
+// argument loads an integer or a pointer.
+func argument(name string) Register { return Load(Param(name), GP64()) }
+
+// rowAt loads a pointer to elements of e.
+func rowAt(name string, e element, index Register) row {
+	return row{e, argument(name), index}
+}
+
+// hinted loads the hints of a kernel that takes them.
+func hinted(e element, index Register) hints {
+	return hints{near: rowAt("near", e, index), far: rowAt("far", e, index)}
+}
+
+func zeroIndex() Register {
+	index := GP64()
+	XORQ(index, index)
+	return index
+}
+
+// broadcast returns a vector of four times the parameter a.
+func broadcast(name string) VecVirtual {
+	c, err := Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	a := YMM()
+	VBROADCASTSD(c.Addr, a.AsY())
+	return a
+}
+
+// finish returns the sum.
+func finish(s sum) {
+	Store(s.tree().AsX(), ReturnIndex(0))
+	VZEROUPPER()
+	RET()
+}
+
+func dot(e element) {
+	begin("dot", e, "func(x *"+e.name+", y *float64, n int) float64",
+		"returns the canonical sum of x[i]*y[i] over i < n.")
+	index := zeroIndex()
+	dotLoop(rowAt("x", e, index), rowAt("y", float64s, index), hints{})
+}
+
+func dotAhead(e element) {
+	begin("dotAhead", e, "func(x *"+e.name+", y *float64, n int, near, far *"+e.name+") float64",
+		"is dot"+e.suffix+"AVX2 and prefetches n elements at near, and at far unless it is nil.")
+	index := zeroIndex()
+	dotLoop(rowAt("x", e, index), rowAt("y", float64s, index), hinted(e, index))
+}
+
+func dotLoop(x, y row, h hints) {
+	s := zeroSum()
+	elementwise(argument("n"), x.index, h, func(k, at, from, count int) {
+		p := YMM()
+		load(y.at(at), p, count)
+		x.times(p, p, at, count)
+		s.take(k, from, count, p)
+	})
+	finish(s)
+}
+
+func axpy(e element) {
+	begin("axpy", e, "func(a float64, x *"+e.name+", y *float64, n int)",
+		"adds a*x[i] to y[i] for i < n.")
+	a := broadcast("a")
+	index := zeroIndex()
+	x, y := rowAt("x", e, index), rowAt("y", float64s, index)
+	elementwise(argument("n"), index, hints{}, func(_, at, _, count int) {
+		p, v := YMM(), YMM()
+		x.times(p, a, at, count)
+		load(y.at(at), v, count)
+		add(v, p, v, count)
+		store(v, y.at(at), count)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+func axpyDot(e element) {
+	begin("axpyDot", e, "func(a float64, x *"+e.name+", u *float64, next *"+e.name+", n int, near, far *"+e.name+") float64",
+		"adds a*x[i] to u[i] for i < n and returns the canonical sum of next[i]*u[i]; it prefetches n elements at near, and at far unless it is nil.")
+	a := broadcast("a")
+	index := zeroIndex()
+	x, u, next := rowAt("x", e, index), rowAt("u", float64s, index), rowAt("next", e, index)
+	s := zeroSum()
+	elementwise(argument("n"), index, hinted(e, index), func(k, at, from, count int) {
+		p, v := YMM(), YMM()
+		x.times(p, a, at, count)
+		load(u.at(at), v, count)
+		add(v, p, v, count)
+		store(v, u.at(at), count)
+		next.times(v, v, at, count)
+		s.take(k, from, count, v)
+	})
+	finish(s)
+}

@@ -1,0 +1,18 @@
+// Command gen writes the AVX2 kernels of fedsim/internal/kernel and their Go
+// declarations: run "go generate" there. It is a module of its own, so that the
+// product does not depend on the assembler's generator.
+package main
+
+import "github.com/mmcloughlin/avo/build"
+
+func main() {
+	build.ConstraintExpr("!purego")
+	for _, e := range []element{float64s, float32s} {
+		dot(e)
+		dotAhead(e)
+		axpy(e)
+		axpyDot(e)
+	}
+	gemmTile()
+	build.Generate()
+}

@@ -1,0 +1,27 @@
+//go:build !amd64 || purego
+
+package kernel
+
+func dot(x, y []float64) float64 { return scalarDot(x, y) }
+
+func dotAhead(x, u []float64, _, _ *float64) float64 { return scalarDot(x, u) }
+
+func axpy(a float64, x, y []float64) { scalarAxpy(a, x, y) }
+
+func axpyDot(a float64, x, u, next []float64, _, _ *float64) float64 {
+	return scalarAxpyDot(a, x, u, next)
+}
+
+func dot32(x []float32, u []float64) float64 { return scalarDot(x, u) }
+
+func dotAhead32(x []float32, u []float64, _, _ *float32) float64 { return scalarDot(x, u) }
+
+func axpy32(a float64, x []float32, u []float64) { scalarAxpy(a, x, u) }
+
+func axpyDot32(a float64, x []float32, u []float64, next []float32, _, _ *float32) float64 {
+	return scalarAxpyDot(a, x, u, next)
+}
+
+func gemm(m, n, k int, a []float64, lda int, b []float64, ldb int, c []float64, ldc int) {
+	scalarGemm(m, n, k, a, lda, b, ldb, c, ldc)
+}

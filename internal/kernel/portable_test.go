@@ -1,0 +1,6 @@
+//go:build !amd64 || purego
+
+package kernel
+
+// withoutVectors does nothing: there are none.
+func withoutVectors() (restore func()) { return func() {} }
