@@ -5,6 +5,8 @@
 // It must not know of losses, models, devices, links or time.
 package data
 
+import "fedsim/internal/kernel"
+
 // Lane is the padding unit of a row: strides are multiples of it, so that every
 // row starts on a 64-byte boundary of its arena and kernels may read whole
 // vectors past the last feature (the padding is zero).
@@ -27,6 +29,20 @@ func NewMatrix(rows, cols int) Matrix {
 // Row returns row i, of length Cols; it shares the arena.
 func (m *Matrix) Row(i int) []float64 {
 	return m.Data[i*m.Stride : i*m.Stride+m.Cols : (i+1)*m.Stride]
+}
+
+// Step adds a times row i to u, unless a is 0, and returns the dot product of
+// row next and u. Meanwhile it fetches row near, and row far unless that is
+// negative.
+func (m *Matrix) Step(a float64, i int, u []float64, next, near, far int) float64 {
+	var distant *float64
+	if far >= 0 {
+		distant = &m.Data[far*m.Stride]
+	}
+	if a == 0 {
+		return kernel.DotAhead(m.Row(next), u, &m.Data[near*m.Stride], distant)
+	}
+	return kernel.AxpyDot(a, m.Row(i), u, m.Row(next), &m.Data[near*m.Stride], distant)
 }
 
 // rows returns the rows in [from, to) as a matrix that shares the arena.

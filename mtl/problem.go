@@ -23,6 +23,7 @@ type Problem struct {
 	Norms       [][]float64 // |x|^2 of each device's rows, one arena
 	tasks       int
 	sharing     []int // devices of each task; nil when every device has its own
+	beyondCache bool  // the training rows are so many that a step finds its row in memory
 	everything  Sample
 }
 

@@ -16,26 +16,39 @@ type Order struct {
 // Reset starts anew on n rows with draws from s. It allocates only when n is
 // larger than ever before.
 func (o *Order) Reset(n int, s rng.Stream) {
-	if cap(o.rows) < n {
-		o.rows = make([]int32, n)
-	}
-	o.rows = o.rows[:n]
+	o.resize(n)
 	for i := range o.rows {
 		o.rows[i] = int32(i)
 	}
 	o.next, o.stream = 0, s
 }
 
+// ResetTo starts anew on the given rows alone, which it copies.
+func (o *Order) ResetTo(rows []int32, s rng.Stream) {
+	o.resize(len(rows))
+	copy(o.rows, rows)
+	o.next, o.stream = 0, s
+}
+
+func (o *Order) resize(n int) {
+	if cap(o.rows) < n {
+		o.rows = make([]int32, n)
+	}
+	o.rows = o.rows[:n]
+}
+
 // Next returns the next row.
-func (o *Order) Next() int {
-	j := o.next + o.stream.IntN(len(o.rows)-o.next)
-	row := o.rows[j]
-	o.rows[j] = o.rows[o.next]
-	o.rows[o.next] = row
-	if o.next++; o.next == len(o.rows) {
+func (o *Order) Next() int { return int(o.Take(1)[0]) }
+
+// Take returns the next rows, at most so many and none beyond the end of the
+// permutation. They are valid until the next draw.
+func (o *Order) Take(most int) []int32 {
+	from, to := o.next, min(o.next+most, len(o.rows))
+	o.stream.Draw(o.rows, from, to)
+	if o.next = to; to == len(o.rows) {
 		o.next = 0
 	}
-	return int(row)
+	return o.rows[from:to]
 }
 
 // SDCA takes steps coordinate steps on the subproblem of a device k (eq.
@@ -44,13 +57,44 @@ func (o *Order) Next() int {
 //	min over da of c sum_i loss*(-a_i - da_i) + <w_t, dv> + curvature/2 |dv|^2,  dv = c X^T da
 //
 // where curvature = sigma' M_tt of its task t. It changes a in place to a + da, and u, which
-// holds w_t + curvature dv, along with it: one dot product and one axpy a step.
-// It returns how many steps moved their coordinate, and allocates nothing.
+// holds w_t + curvature dv, along with it. The result has the same bits as that
+// of as many calls of SDCAStep, but the axpy of a step and the dot product of
+// the next are one pass over u, and rows are fetched while earlier ones are
+// worked on. It costs as many draws as steps, returns how many of these moved
+// their coordinate, and allocates nothing.
 func (p *Problem) SDCA(k int, a, u []float64, curvature float64, order *Order, steps int) (moved int) {
-	for range steps {
-		if p.SDCAStep(k, a, u, curvature, order.Next()) {
-			moved++
+	x, y, norms := &p.Train.Tasks[k].X, p.Train.Tasks[k].Y, p.Norms[k]
+	scaled := float64(curvature * p.Scale[k])
+	loss, beyond := p.Loss, p.beyondCache
+	last, delta := 0, 0.0
+	for steps > 0 {
+		rows := order.Take(steps)
+		steps -= len(rows)
+		for s, row := range rows {
+			i := int(row)
+			near, far := i, -1
+			if s+2 < len(rows) {
+				near = int(rows[s+1])
+			}
+			if beyond && s+3 < len(rows) {
+				far = int(rows[s+3])
+			}
+			z := x.Step(delta, last, u, i, near, far)
+			q := scaled * norms[i]
+			if q < leastCurvature {
+				q = leastCurvature
+			}
+			b := loss.Step(a[i], y[i], z, q)
+			delta = scaled * (b - a[i])
+			if b != a[i] {
+				a[i] = b
+				moved++
+			}
+			last = i
 		}
+	}
+	if delta != 0 {
+		kernel.Axpy(delta, x.Row(last), u)
 	}
 	return moved
 }

@@ -13,18 +13,24 @@ import (
 var avx2 = cpu.X86.HasAVX2
 
 func dot(x, y []float64) float64 {
+	sameLength(len(x), len(y))
+	if len(x) <= lanes {
+		return shortDot(x, y)
+	}
 	if !avx2 {
 		return scalarDot(x, y)
 	}
-	sameLength(len(x), len(y))
 	return dotAVX2(unsafe.SliceData(x), unsafe.SliceData(y), len(x))
 }
 
 func dotAhead(x, u []float64, near, far *float64) float64 {
+	sameLength(len(x), len(u))
+	if len(x) <= lanes {
+		return shortDot(x, u)
+	}
 	if !avx2 {
 		return scalarDot(x, u)
 	}
-	sameLength(len(x), len(u))
 	if near == nil { // fetching x again costs less than asking
 		near = unsafe.SliceData(x)
 	}
@@ -41,11 +47,14 @@ func axpy(a float64, x, y []float64) {
 }
 
 func axpyDot(a float64, x, u, next []float64, near, far *float64) float64 {
+	sameLength(len(x), len(u))
+	sameLength(len(next), len(u))
+	if len(u) <= lanes {
+		return shortAxpyDot(a, x, u, next)
+	}
 	if !avx2 {
 		return scalarAxpyDot(a, x, u, next)
 	}
-	sameLength(len(x), len(u))
-	sameLength(len(next), len(u))
 	if near == nil {
 		near = unsafe.SliceData(next)
 	}
@@ -53,18 +62,24 @@ func axpyDot(a float64, x, u, next []float64, near, far *float64) float64 {
 }
 
 func dot32(x []float32, u []float64) float64 {
+	sameLength(len(x), len(u))
+	if len(x) <= lanes {
+		return shortDot(x, u)
+	}
 	if !avx2 {
 		return scalarDot(x, u)
 	}
-	sameLength(len(x), len(u))
 	return dot32AVX2(unsafe.SliceData(x), unsafe.SliceData(u), len(x))
 }
 
 func dotAhead32(x []float32, u []float64, near, far *float32) float64 {
+	sameLength(len(x), len(u))
+	if len(x) <= lanes {
+		return shortDot(x, u)
+	}
 	if !avx2 {
 		return scalarDot(x, u)
 	}
-	sameLength(len(x), len(u))
 	if near == nil {
 		near = unsafe.SliceData(x)
 	}
@@ -81,11 +96,14 @@ func axpy32(a float64, x []float32, u []float64) {
 }
 
 func axpyDot32(a float64, x []float32, u []float64, next []float32, near, far *float32) float64 {
+	sameLength(len(x), len(u))
+	sameLength(len(next), len(u))
+	if len(u) <= lanes {
+		return shortAxpyDot(a, x, u, next)
+	}
 	if !avx2 {
 		return scalarAxpyDot(a, x, u, next)
 	}
-	sameLength(len(x), len(u))
-	sameLength(len(next), len(u))
 	if near == nil {
 		near = unsafe.SliceData(next)
 	}

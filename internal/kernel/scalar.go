@@ -3,13 +3,17 @@ package kernel
 // element is the type that a row is held in.
 type element interface{ float32 | float64 }
 
-// lanes of the canonical sum.
+// lanes of the canonical sum. Up to as many elements are faster in Go than a call
+// into assembly is.
 const lanes = 16
 
-// scalarDot is Dot as the package comment defines it. Sixteen variables stay in
-// registers where an array would not.
+// scalarDot is Dot as the package comment defines it. Variables stay in registers
+// where an array would not.
 func scalarDot[T element](x []T, y []float64) float64 {
 	sameLength(len(x), len(y))
+	if len(x) <= lanes {
+		return shortDot(x, y)
+	}
 	var s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12, s13, s14, s15 float64
 	for ; len(x) >= lanes && len(y) >= lanes; x, y = x[lanes:], y[lanes:] {
 		s0 += float64(float64(x[0]) * y[0])
@@ -51,6 +55,11 @@ func scalarAxpy[T element](a float64, x []T, y []float64) {
 
 // scalarAxpyDot is AxpyDot without the hints.
 func scalarAxpyDot[T element](a float64, x []T, u []float64, next []T) float64 {
+	sameLength(len(x), len(u))
+	sameLength(len(next), len(u))
+	if len(u) <= lanes {
+		return shortAxpyDot(a, x, u, next)
+	}
 	scalarAxpy(a, x, u)
 	return scalarDot(next, u)
 }

@@ -9,7 +9,6 @@ package rng
 import (
 	"math"
 	"math/bits"
-	"math/rand/v2"
 )
 
 // Purpose separates streams that share seed, device and round.
@@ -36,9 +35,10 @@ const (
 	Sample                         // which tasks a model is evaluated on
 )
 
-// Stream is a PCG generator that lives on the caller's stack. The zero value
-// is not seeded; use New.
-type Stream struct{ pcg rand.PCG }
+// Stream is a PCG-DXSM generator with 128 bits of state, the one of
+// math/rand/v2, that lives on the caller's stack. The zero value is not seeded;
+// use New.
+type Stream struct{ hi, lo uint64 }
 
 // New returns the stream of (seed, purpose, device, round). Device and round
 // may be any integers; by convention -1 stands for the server.
@@ -47,9 +47,7 @@ func New(seed uint64, purpose Purpose, device, round int) Stream {
 	h = mix(h ^ uint64(purpose)*0xd6e8feb86659fd93)
 	h = mix(h ^ uint64(int64(device))*0xa0761d6478bd642f)
 	h = mix(h ^ uint64(int64(round))*0xe7037ed1a0b428db)
-	var s Stream
-	s.pcg.Seed(h, mix(h+0x9e3779b97f4a7c15))
-	return s
+	return Stream{hi: h, lo: mix(h + 0x9e3779b97f4a7c15)}
 }
 
 // mix is the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
@@ -59,11 +57,28 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// Uint64 returns 64 random bits.
-func (s *Stream) Uint64() uint64 { return s.pcg.Uint64() }
+// Uint64 returns 64 random bits: a step of the congruential generator and the
+// DXSM permutation of its new state (O'Neill's pcg-cpp; NumPy's PCG64DXSM). It is
+// written out here because it is inlined, which that of math/rand/v2 is not.
+func (s *Stream) Uint64() uint64 {
+	const (
+		mulHi, mulLo = 2549297995355413924, 4865540595714422341
+		incHi, incLo = 6364136223846793005, 1442695040888963407
+		cheap        = 0xda942042e4dd58b5
+	)
+	hi, lo := bits.Mul64(s.lo, mulLo)
+	hi += s.hi*mulLo + s.lo*mulHi
+	lo, carry := bits.Add64(lo, incLo, 0)
+	hi += incHi + carry
+	s.hi, s.lo = hi, lo
+	hi ^= hi >> 32
+	hi *= cheap
+	hi ^= hi >> 48
+	return hi * (lo | 1)
+}
 
 // Float64 returns a uniform number in [0, 1) with 53 random bits.
-func (s *Stream) Float64() float64 { return float64(s.pcg.Uint64()>>11) * 0x1p-53 }
+func (s *Stream) Float64() float64 { return float64(s.Uint64()>>11) * 0x1p-53 }
 
 // IntN returns a uniform integer in [0, n); n must be positive. It rejects the
 // few values that would bias the result (Lemire, ACM TOMACS 2019).
@@ -72,11 +87,11 @@ func (s *Stream) IntN(n int) int {
 		panic("rng: IntN needs a positive bound")
 	}
 	bound := uint64(n)
-	hi, lo := bits.Mul64(s.pcg.Uint64(), bound)
+	hi, lo := bits.Mul64(s.Uint64(), bound)
 	if lo < bound {
 		threshold := -bound % bound
 		for lo < threshold {
-			hi, lo = bits.Mul64(s.pcg.Uint64(), bound)
+			hi, lo = bits.Mul64(s.Uint64(), bound)
 		}
 	}
 	return int(hi)
@@ -92,6 +107,18 @@ func (s *Stream) Normal() float64 {
 			return u * math.Sqrt(-2*math.Log(q)/q)
 		}
 	}
+}
+
+// Draw continues a shuffle from the front: for i from `from` up to `to` it swaps
+// p[i] with an element drawn from p[i:], one draw each, so that p[from:to] are
+// elements of p[from:] in random order.
+func (s *Stream) Draw(p []int32, from, to int) {
+	t := *s // in registers
+	for i := from; i < to; i++ {
+		j := i + t.IntN(len(p)-i)
+		p[i], p[j] = p[j], p[i]
+	}
+	*s = t
 }
 
 // Shuffle permutes p in place (Fisher and Yates).
