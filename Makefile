@@ -35,9 +35,10 @@ fuzz:
 		$(GO) test -run='^$$' -fuzz="^$${target#func }\$$" -fuzztime=$(FUZZTIME) "$$(dirname $$file)" || exit 1; \
 	done
 
-# docs/scenarios.md, from the schema.
+# docs/scenarios.md, from the schema; the AVX2 kernels, from their generator.
 generate:
 	$(GO) test ./scenarios -run TestReferenceIsUpToDate -update
+	$(GO) generate ./internal/kernel
 
 clean:
 	rm -rf bin
