@@ -23,13 +23,7 @@ func rowsOf(m *data.Matrix, from, to int) data.Matrix {
 
 // product sets C = A B, each element summed in the order of the inner index.
 func product(c, a, b *data.Matrix) {
-	for i := range a.Rows {
-		row := c.Row(i)
-		clear(row)
-		for k, x := range a.Row(i) {
-			kernel.Axpy(x, b.Row(k), row)
-		}
-	}
+	kernel.Gemm(c.Rows, c.Cols, a.Cols, a.Data, a.Stride, b.Data, b.Stride, c.Data, c.Stride)
 }
 
 // crossed adds up A^T diag(weights) B, so many rows of A and B at a time, with

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
@@ -14,7 +12,7 @@ import (
 
 // Dense is a coupling held as a full m x m matrix with its Cholesky factor.
 type Dense struct {
-	m    blas64.Symmetric // row-major, both triangles filled
+	m    data.Matrix
 	chol mat.Cholesky
 	high float64 // largest eigenvalue of M
 }
@@ -24,11 +22,10 @@ var _ Coupling = (*Dense)(nil)
 // NewDense returns the coupling M. It fails when M is not positive definite.
 func NewDense(m *mat.SymDense) (*Dense, error) {
 	n := m.SymmetricDim()
-	c := &Dense{m: blas64.Symmetric{N: n, Stride: n, Uplo: blas.Upper, Data: make([]float64, n*n)}}
+	c := &Dense{m: data.NewMatrix(n, n)}
 	for i := range n {
 		for j := range n {
-			x := m.At(i, j)
-			c.m.Data[i*n+j] = x
+			c.m.Row(i)[j] = m.At(i, j)
 		}
 	}
 	if !c.chol.Factorize(m) {
@@ -52,20 +49,16 @@ func eigenvalues(m *mat.SymDense) ([]float64, error) {
 }
 
 // Tasks returns m.
-func (c *Dense) Tasks() int { return c.m.N }
+func (c *Dense) Tasks() int { return c.m.Rows }
 
 // Diag returns M_tt.
-func (c *Dense) Diag(t int) float64 { return c.m.Data[t*c.m.N+t] }
+func (c *Dense) Diag(t int) float64 { return c.At(t, t) }
 
 // At returns M_st.
-func (c *Dense) At(s, t int) float64 { return c.m.Data[s*c.m.N+t] }
+func (c *Dense) At(s, t int) float64 { return c.m.Data[s*c.m.Stride+t] }
 
 // Primal sets W = V M.
-func (c *Dense) Primal(w, v *data.Matrix) {
-	n := c.m.N
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1,
-		blas64.General{Rows: n, Cols: n, Stride: n, Data: c.m.Data}, general(v), 0, general(w))
-}
+func (c *Dense) Primal(w, v *data.Matrix) { product(w, &c.m, v) }
 
 // Follow sums over all tasks for every row it is asked for.
 func (c *Dense) Follow(v *data.Matrix) Follower { return &denseFollower{c, v} }
@@ -78,7 +71,7 @@ type denseFollower struct {
 // Task sets dst = sum_s M_ts v_s, summed in task order.
 func (f *denseFollower) Task(dst []float64, t int) {
 	clear(dst)
-	for s := range f.m.N {
+	for s := range f.m.Rows {
 		kernel.Axpy(f.At(t, s), f.v.Row(s), dst)
 	}
 }
@@ -117,7 +110,7 @@ func (c *Dense) Value(w, v *data.Matrix) float64 { return half(c, w, v) }
 // D = diag(M), which is the smallest safe value for all tasks, raised by 1e-10
 // against rounding.
 func (c *Dense) SigmaPrime(rule string, devices []int) []float64 {
-	n := c.m.N
+	n := c.m.Rows
 	sigma := make([]float64, n)
 	if rule == SigmaSpectral {
 		scaled := mat.NewSymDense(n, nil)
@@ -150,10 +143,4 @@ func (c *Dense) SigmaPrime(rule string, devices []int) []float64 {
 func (c *Dense) Convexity() float64 { return 1 / c.high }
 
 // FLOPs returns 2 m^2 d.
-func (c *Dense) FLOPs(d int) float64 { return 2 * float64(c.m.N) * float64(c.m.N) * float64(d) }
-
-// general views a matrix as BLAS does, padding included: padding columns are
-// zero on both sides of every product.
-func general(m *data.Matrix) blas64.General {
-	return blas64.General{Rows: m.Rows, Cols: m.Stride, Stride: m.Stride, Data: m.Data}
-}
+func (c *Dense) FLOPs(d int) float64 { return 2 * float64(c.m.Rows) * float64(c.m.Rows) * float64(d) }

@@ -3,8 +3,6 @@ package mtl
 import (
 	"math"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
@@ -88,8 +86,7 @@ func (c *Sparse) Gradient(z, w *data.Matrix) {
 // quadratic sets Z = W M^-1.
 func (c *Sparse) quadratic(z, w *data.Matrix) {
 	m := c.Tasks()
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1,
-		blas64.General{Rows: m, Cols: m, Stride: m, Data: c.precision}, general(w), 0, general(z))
+	product(z, &data.Matrix{Rows: m, Cols: m, Stride: m, Data: c.precision}, w)
 }
 
 // Value returns 1/2 tr(W M^-1 W^T) + l1 |W|_1.
