@@ -55,7 +55,7 @@ func regularizerOf(cfg Config, tasks, features int) (Regularizer, error) {
 }
 
 // mostRowSums is the largest number of tasks for which a low-rank coupling sums
-// over pairs of tasks: with 100 features that takes some ten seconds after each
+// over pairs of tasks: with 100 features that takes some four seconds after each
 // Omega update.
 const mostRowSums = 20_000
 
