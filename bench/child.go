@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// child is a peer in a process of its own. It reads its work from its input,
+// says its name, and then answers each line with a line.
+type child struct {
+	name    string
+	command *exec.Cmd
+	in      io.WriteCloser
+	answers *bufio.Reader
+	errors  bytes.Buffer
+}
+
+// startChild starts a peer and gives it its work: a line, then the values of
+// arrays as they lie in memory.
+func startChild(command *exec.Cmd, head string, arrays ...any) (*child, error) {
+	c := &child{command: command}
+	command.Stderr = &c.errors
+	out, err := command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	c.answers = bufio.NewReaderSize(out, 1<<16)
+	if c.in, err = command.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if err := command.Start(); err != nil {
+		return nil, err
+	}
+	if err := c.give(head, arrays); err != nil {
+		return nil, c.failed(err)
+	}
+	if c.name, err = c.answer(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *child) give(head string, arrays []any) error {
+	w := bufio.NewWriterSize(c.in, 1<<20)
+	if _, err := fmt.Fprintln(w, head); err != nil {
+		return err
+	}
+	for _, values := range arrays {
+		if err := binary.Write(w, binary.NativeEndian, values); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+// ask sends a line and returns the answer.
+func (c *child) ask(format string, args ...any) (string, error) {
+	if _, err := fmt.Fprintf(c.in, format+"\n", args...); err != nil {
+		return "", c.failed(err)
+	}
+	return c.answer()
+}
+
+// askNumber sends a line that is answered with a number.
+func (c *child) askNumber(format string, args ...any) (float64, error) {
+	text, err := c.ask(format, args...)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseFloat(text, 64)
+}
+
+func (c *child) answer() (string, error) {
+	text, err := c.answers.ReadString('\n')
+	if err != nil {
+		return "", c.failed(err)
+	}
+	return strings.TrimSpace(text), nil
+}
+
+// failed ends the process and returns what it said of the reason.
+func (c *child) failed(err error) error {
+	c.close()
+	if said := strings.TrimSpace(c.errors.String()); said != "" {
+		err = fmt.Errorf("%w: %s", err, said)
+	}
+	return fmt.Errorf("%s: %w", c.command.Path, err)
+}
+
+// close ends the input, upon which the process ends.
+func (c *child) close() {
+	_ = c.in.Close()
+	_ = c.command.Wait() // how it ended shows in its answers
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// simpyModules are the names of SimPy in Python: releases 3 and 4, and release 2,
+// which Debian has beside each other.
+var simpyModules = []string{"simpy", "SimPy"}
+
+// simpy is SimPy in a Python of its own.
+type simpy struct{ *child }
+
+func newSimpy(h *hold, module string) (simpy, error) {
+	python, err := pythonWith(module)
+	if err != nil {
+		return simpy{}, err
+	}
+	text, err := sources.ReadFile("programs/hold.py")
+	if err != nil {
+		return simpy{}, err
+	}
+	folder, err := os.MkdirTemp("", "fedsim-bench-")
+	if err != nil {
+		return simpy{}, err
+	}
+	defer os.RemoveAll(folder) // Python has read it by the time it answers
+	script := filepath.Join(folder, "hold.py")
+	if err := os.WriteFile(script, text, 0o600); err != nil {
+		return simpy{}, err
+	}
+	c, err := startChild(exec.Command(python, script, module), fmt.Sprintf("%d %d", h.pending, len(h.spans)), h.spans)
+	return simpy{c}, err
+}
+
+// pythonWith returns the Python that has a module, the system's before that of
+// the path: Debian's packages are for the former.
+func pythonWith(module string) (string, error) {
+	for _, python := range []string{"/usr/bin/python3", "python3"} {
+		if exec.Command(python, "-c", "import "+module).Run() == nil {
+			return python, nil
+		}
+	}
+	if module == "simpy" {
+		return "", notInstalled{"SimPy 3", "apt-get install python3-simpy3"}
+	}
+	return "", notInstalled{"SimPy 2", "apt-get install python3-simpy"}
+}
+
+func (s simpy) name() string { return s.child.name }
+
+func (s simpy) fire(events int) (float64, error) { return s.askNumber("fire %d", events) }
+
+func (s simpy) times(events int) ([]int64, error) {
+	text, err := s.ask("times %d", events)
+	if err != nil {
+		return nil, err
+	}
+	var times []int64
+	for _, field := range strings.Fields(text) {
+		at, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		times = append(times, at)
+	}
+	return times, nil
+}
