@@ -1,12 +1,16 @@
 GO ?= go
 FUZZTIME ?= 10s
+# Which benchmarks, how often each, how long at least.
+BENCH ?= .
+COUNT ?= 6
+BENCHTIME ?= 0.1s
 
 # Packages with goroutines of their own, or that hand work to them.
 CONCURRENT = ./internal/parallel ./mtl ./data ./federation ./experiment ./results ./cmd/...
 # Packages that check invariants when they are built with the tag.
 CORE = ./engine ./devices ./mtl ./federation ./algorithms ./experiment
 
-.PHONY: build test check race invariants bench fuzz generate clean
+.PHONY: build test check race invariants bench bench-peers test-peers fuzz generate clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -25,8 +29,18 @@ race:
 invariants:
 	$(GO) test -tags invariants $(CORE)
 
+# What benchstat reads: make bench > new.txt
 bench:
-	$(GO) test -run='^$$' -bench=. -benchmem ./...
+	@$(GO) test -run='^$$' -bench='$(BENCH)' -count=$(COUNT) -benchtime=$(BENCHTIME) -benchmem ./...
+
+# fedsim beside its peers on the same work, in one run of about two minutes.
+bench-peers:
+	@bench/install-peers
+	@cd bench && $(GO) run .
+
+# That the peers do the same work; of those that are installed.
+test-peers:
+	cd bench && $(GO) vet ./... && $(GO) tool -modfile=../tools/go.mod staticcheck ./... && $(GO) test -v ./...
 
 # Every fuzz target in turn, each for FUZZTIME.
 fuzz:

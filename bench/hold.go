@@ -131,7 +131,7 @@ func compareEngines(t table, repetitions int, only string) (missing []*notInstal
 	}()
 	contestants := make([]contestant, len(engines))
 	for k, e := range engines {
-		if _, err := e.fire(2 * e.events); err != nil {
+		if _, err := e.fire(5 * e.events); err != nil {
 			return nil, err
 		}
 		contestants[k] = contestant{e.name(), func() (float64, error) {
@@ -147,7 +147,7 @@ func compareEngines(t table, repetitions int, only string) (missing []*notInstal
 	for q, queue := range engine.Queues() {
 		for k := range engines {
 			if k != q && (k >= queues || q == 0) {
-				t.add(work+", "+queue, took[q], contestants[k].name, took[k], engineBar(queue, engines[k].holder))
+				t.add(work+", "+queue, perSecond, took[q], contestants[k].name, took[k], engineBar(queue, engines[k].holder))
 			}
 		}
 	}
@@ -174,13 +174,13 @@ func engineBar(queue string, peer holder) float64 {
 // returns those that are not installed.
 func startEngines(h *hold) (started []field, missing []*notInstalled, err error) {
 	for _, queue := range engine.Queues() {
-		events := 1_000_000
+		events := 300_000
 		if queue == "sorted" {
-			events = 300 // a push walks over the events before it
+			events = 50 // a push walks over the events before it
 		}
 		started = append(started, field{newOurHolder(h, queue), events})
 	}
-	started = append(started, field{newAkita(h), 300_000})
+	started = append(started, field{newAkita(h), 100_000})
 	for _, module := range simpyModules {
 		s, err := newSimpy(h, module)
 		m, err := leftOut(err)
@@ -190,7 +190,7 @@ func startEngines(h *hold) (started []field, missing []*notInstalled, err error)
 		case m != nil:
 			missing = append(missing, m)
 		default:
-			started = append(started, field{s, 50_000})
+			started = append(started, field{s, 20_000})
 		}
 	}
 	return started, missing, nil

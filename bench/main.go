@@ -28,7 +28,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 func run(args []string, out, log io.Writer) int {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(log)
-	repetitions := flags.Int("repetitions", 9, "how often each contestant does each work")
+	repetitions := flags.Int("repetitions", 21, "how often each contestant does each work")
 	only := flags.String("only", "", "do only the work whose name contains this")
 	if err := flags.Parse(args); err != nil {
 		return 2

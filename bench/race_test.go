@@ -57,9 +57,9 @@ func TestTableSaysWhatIsMissed(t *testing.T) {
 	var out strings.Builder
 	tab := newTable(&out)
 	out.Reset()
-	tab.add("work", []float64{10, 10, 10}, "peer", []float64{40, 50, 2000}, 4.5)
-	tab.add("work", []float64{10, 10, 10}, "peer", []float64{20, 20, 20}, 4.5)
-	tab.add("work", []float64{10, 10, 10}, "peer", []float64{0.05, 0.05, 0.05}, 0)
+	tab.add("work", nanoseconds, []float64{10, 10, 10}, "peer", []float64{40, 50, 2000}, 4.5)
+	tab.add("work", nanoseconds, []float64{10, 10, 10}, "peer", []float64{20, 20, 20}, 4.5)
+	tab.add("work", perSecond, []float64{10, 10, 10}, "peer", []float64{0.05, 0.05, 0.05}, 0)
 	var cells []string
 	for row := range strings.Lines(out.String()) {
 		fields := strings.Split(row, "|")
@@ -71,7 +71,7 @@ func TestTableSaysWhatIsMissed(t *testing.T) {
 	want := []string{
 		"10 ns,peer,50 ns,5,4.5 to 102,4.5",
 		"10 ns,peer,20 ns,2,2 to 2,4.5, missed",
-		"10 ns,peer,0.05 ns,0.005,0.005 to 0.005,-",
+		"100 M/s,peer,20000 M/s,0.005,0.005 to 0.005,-",
 	}
 	for k := range want {
 		if k < len(cells) && cells[k] != want[k] {

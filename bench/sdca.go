@@ -229,14 +229,14 @@ func compareOn(t table, work string, task *task, tools programs, repetitions int
 		return err
 	}
 	for k, program := range tools.all {
-		t.add(work, took[0], contestants[k+1].name, took[k+1], bar(program.peer, task.cols))
+		t.add(work, nanoseconds, took[0], contestants[k+1].name, took[k+1], bar(program.peer, task.cols))
 	}
 	return nil
 }
 
-// repeats returns how often the task is done in a turn: so that a turn takes
-// about a tenth of a second.
+// repeats returns how often the task is done in a turn: so that a turn takes some
+// hundredths of a second, as most disturbances last longer.
 func (t *task) repeats() int {
-	const values = 6e7 // of rows, visited in a turn
+	const values = 2e7 // of rows, visited in a turn
 	return max(1, int(values)/(t.steps(t.timed)*(t.cols+20)))
 }

@@ -8,17 +8,24 @@ import (
 // table prints rows as they come, in Markdown.
 type table struct{ out io.Writer }
 
-const line = "| %-29s | %9s | %-14s | %9s | %7s | %-18s | %-12s |\n"
+const line = "| %-30s | %10s | %-14s | %10s | %5s | %-15s | %-11s |\n"
 
 func newTable(out io.Writer) table {
-	fmt.Fprintf(out, line, "work", "fedsim", "peer", "takes", "ratio", "quartiles", "at least")
+	fmt.Fprintf(out, line, "work", "fedsim", "peer", "its figure", "ratio", "quartiles", "at least")
 	fmt.Fprintf(out, line, "---", "---:", "---", "---:", "---:", "---", "---")
 	return table{out}
 }
 
-// add prints how many times as long as fedsim a peer takes for a unit of work.
+// unit is how the nanoseconds of a piece of work are told.
+type unit func(ns float64) string
+
+func nanoseconds(ns float64) string { return digits(ns) + " ns" }
+
+func perSecond(ns float64) string { return digits(1e3/ns) + " M/s" }
+
+// add prints how many times as long as fedsim a peer takes for a piece of work.
 // bar is what the ratio must be at least, 0 where nothing is asked.
-func (t table) add(work string, ours []float64, peer string, theirs []float64, bar float64) {
+func (t table) add(work string, u unit, ours []float64, peer string, theirs []float64, bar float64) {
 	r := ratios(theirs, ours)
 	demand := "-"
 	if bar > 0 {
@@ -27,15 +34,12 @@ func (t table) add(work string, ours []float64, peer string, theirs []float64, b
 			demand += ", missed"
 		}
 	}
-	fmt.Fprintf(t.out, line, work, nanoseconds(ours), peer, nanoseconds(theirs),
+	fmt.Fprintf(t.out, line, work, u(spreadOf(ours).median), peer, u(spreadOf(theirs).median),
 		digits(r.median), digits(r.low)+" to "+digits(r.high), demand)
 }
 
-func nanoseconds(sample []float64) string {
-	return fmt.Sprintf("%s ns", digits(spreadOf(sample).median))
-}
-
-// digits writes a number with three digits, or all before the point.
+// digits writes a number with three digits, two when it is small, or all that are
+// before the point.
 func digits(x float64) string {
 	switch {
 	case x >= 100 || x == 0:
@@ -43,6 +47,6 @@ func digits(x float64) string {
 	case x >= 0.1:
 		return fmt.Sprintf("%.3g", x)
 	default:
-		return fmt.Sprintf("%.1g", x)
+		return fmt.Sprintf("%.2g", x)
 	}
 }

@@ -33,10 +33,7 @@ static double dot(const vector *restrict x, const vector *restrict u)
 	for (; j < stride; j++)
 		s0 += x[j] * u[j];
 	s0 = (s0 + s1) + (s2 + s3);
-	double sum = 0;
-	for (int l = 0; l < LANES; l++)
-		sum += s0[l];
-	return sum;
+	return ((s0[0] + s0[4]) + (s0[2] + s0[6])) + ((s0[1] + s0[5]) + (s0[3] + s0[7]));
 }
 
 static void axpy(double f, const vector *restrict x, vector *restrict u)
@@ -127,7 +124,7 @@ int main(void)
 	size_t steps = (size_t)(task.warm + task.timed) * task.rows;
 	order = allocate(steps * sizeof *order);
 	read_values(order, sizeof *order, steps);
-	printf("gcc %s\n", __VERSION__);
+	printf("C, gcc %s\n", __VERSION__);
 	fflush(stdout);
 	return answer_commands();
 }
