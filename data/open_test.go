@@ -73,23 +73,3 @@ func compare(t *rapid.T, name string, want, got *Task) {
 		}
 	}
 }
-
-// A step on a device whose rows are not kept allocates nothing once there is
-// space for the largest.
-func TestOpeningAllocatesNothing(t *testing.T) {
-	cfg := Defaults()
-	cfg.Resident = false
-	split, err := Prepare(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := func() {
-		for k := range split.Train.Tasks {
-			split.Train.Open(k).Close()
-		}
-	}
-	all()
-	if n := testing.AllocsPerRun(10, all); n > 2 { // the garbage collector may empty the pool
-		t.Errorf("%g allocations", n)
-	}
-}

@@ -143,12 +143,14 @@ func (f *Federation) open() bool {
 	f.cost.worked(f)
 	f.setup.Pool.For(len(f.chosen), func(i, _ int) { f.time(int(f.chosen[i])) })
 	var end engine.Time
-	for _, t := range f.chosen {
-		if d := &f.devices[t]; d.phase != flat {
-			f.send(int(t))
-			end = max(end, d.due)
+	f.clock.Batch(func() {
+		for _, t := range f.chosen {
+			if d := &f.devices[t]; d.phase != flat {
+				f.send(int(t))
+				end = max(end, d.due)
+			}
 		}
-	}
+	})
 	switch f.setup.Config.Protocol {
 	case Deadline:
 		f.clock.Schedule(f.clock.Now().Add(engine.FromSeconds(f.setup.Config.DeadlineS)), roundEnd, engine.Server)

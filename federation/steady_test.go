@@ -1,4 +1,9 @@
+//go:build !race
+
 package federation
+
+// The race detector empties pools at random, so allocations are not counted
+// under it.
 
 import (
 	"fmt"

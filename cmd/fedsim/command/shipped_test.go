@@ -18,6 +18,8 @@ var shortForms = map[string][]string{
 	"fig1-statistical": small("run.rounds=20"),
 	"fig2-systems":     small("run.rounds=20"),
 	"fig3-faults":      small(`experiment.fig3-faults.axis.update=["one W update"]`, `experiment.fig3-faults.axis.drop_probability=["0", "0.25", "device 0 never answers"]`),
+	"million":          {"data.synthetic.tasks=2000", "problem.lambda=5e-4"},
+	"million-events":   {"data.synthetic.tasks=2000", "run.rounds=3"},
 	"regression":       {"run.rounds=10", "run.seeds=[1]"},
 	"regularizers":     {"run.outer=2", "run.rounds=5", "data.synthetic.features=10"},
 	"sigma":            {"run.rounds=20", "run.stop_at=0", "problem.optimum_gap=1e-2", "run.seeds=[1]"},
@@ -76,7 +78,7 @@ func TestShippedScenariosRun(t *testing.T) {
 			if r.Manifest.State != results.Complete {
 				t.Errorf("state %q", r.Manifest.State)
 			}
-			if pictures, _ := os.ReadDir(filepath.Join(dir, "figures")); len(r.Manifest.Runs) > 0 && len(pictures) == 0 {
+			if pictures, _ := os.ReadDir(filepath.Join(dir, "figures")); len(r.Manifest.Runs) > 0 && len(pictures) == 0 && info.Name != "million-events" {
 				t.Error("no figure was drawn")
 			}
 		})

@@ -1,0 +1,27 @@
+//go:build !race
+
+package data
+
+import "testing"
+
+// The race detector empties pools at random, so this is not asked under it.
+
+// A step on a device whose rows are not kept allocates nothing once there is
+// space for the largest.
+func TestOpeningAllocatesNothing(t *testing.T) {
+	cfg := Defaults()
+	cfg.Resident = false
+	split, err := Prepare(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := func() {
+		for k := range split.Train.Tasks {
+			split.Train.Open(k).Close()
+		}
+	}
+	all()
+	if n := testing.AllocsPerRun(10, all); n > 2 { // the garbage collector may empty the pool
+		t.Errorf("%g allocations", n)
+	}
+}
