@@ -79,6 +79,22 @@ type Algorithm interface {
 	Recouple(mtl.Coupling)
 }
 
+// Asynchronous is an Algorithm whose server takes every answer when it comes,
+// without rounds. For a device the order is Send, Solve, then Receive or Discard;
+// those of different devices interleave. Begin, Commit and End are not called, and
+// Solve works on what Send has fixed for its device, so that it may be called at
+// any time between the two. Model is valid until the next Receive or Recouple.
+type Asynchronous interface {
+	Algorithm
+	// Send fixes what the server sends to the device now, and returns how many
+	// numbers that is.
+	Send(device int) (values int)
+	// Receive lets the server have the device's answer. taken is false when it was
+	// refused, as too old or of no use: then it never happened, on either side.
+	// flops is the server's work.
+	Receive(device int) (taken bool, flops float64)
+}
+
 // Measurer is an Algorithm that can say how well a device has solved its
 // subproblem. Every method built on Dual can.
 type Measurer interface {
