@@ -1,0 +1,71 @@
+package flows
+
+import (
+	"math"
+
+	"fedsim/engine"
+)
+
+// exact is the unevaluated sum of two floating-point numbers, lo being less than
+// half a unit in the last place of hi: about 106 bits. Readings of clocks and sums
+// of rates are exact, so that a nanosecond and a bit count after a year of
+// millions of events, and what is added and taken away again leaves nothing.
+type exact struct{ hi, lo float64 }
+
+// never is the due time of what makes no progress. It may be compared, and
+// nothing else.
+var never = exact{hi: math.Inf(1)}
+
+// at returns an instant in nanoseconds, never for one beyond 146 years.
+func at(t engine.Time) exact {
+	if t >= 1<<62 {
+		return never
+	}
+	hi := float64(t)
+	return exact{hi, float64(int64(t) - int64(hi))}
+}
+
+// plus returns x + y to within 2^-104 (Knuth's two-sum, The Art of Computer
+// Programming, section 4.2.2, theorem B).
+func (x exact) plus(y float64) exact {
+	hi := x.hi + y
+	part := hi - x.hi
+	lo := (x.hi - (hi - part)) + (y - part) + x.lo
+	sum := hi + lo
+	return exact{sum, lo - (sum - hi)}
+}
+
+// add returns x + y.
+func (x exact) add(y exact) exact { return x.plus(y.hi).plus(y.lo) }
+
+// minus returns x - y, rounded once.
+func (x exact) minus(y exact) float64 {
+	d := x.plus(-y.hi).plus(-y.lo)
+	return d.hi + d.lo
+}
+
+// product returns n x.
+func product(n int, x float64) exact {
+	hi := float64(float64(n) * x) // not to be fused with what follows
+	return exact{hi, math.FMA(float64(n), x, -hi)}
+}
+
+// negative returns -x.
+func (x exact) negative() exact { return exact{-x.hi, -x.lo} }
+
+func (x exact) less(y exact) bool { return x.hi < y.hi || x.hi == y.hi && x.lo < y.lo }
+
+// roundingNS is by how many nanoseconds something may end after an instant and
+// still count as over: ten hours at the relative precision of a rate, 2^-53, are
+// 4e-3 ns, so that a transfer which takes a whole number of nanoseconds is not
+// given one more.
+const roundingNS = 0x1p-8
+
+// over returns the first whole nanosecond at which what is due at x is over.
+func (x exact) over() engine.Time {
+	if x.hi >= 0x1p62 {
+		return engine.Never
+	}
+	whole := math.Floor(x.hi)
+	return engine.Time(whole) + engine.Time(math.Ceil((x.hi-whole)+x.lo-roundingNS))
+}

@@ -1,0 +1,166 @@
+package flows
+
+import "math"
+
+// cell is a link with the flows behind it. Cell 0 holds the devices that are in
+// none; its capacity is unlimited. The clock of cell c is firstCell + c.
+type cell struct {
+	capacity float64 // Mbps
+
+	sharing int32 // first of the classes that follow the level, by rate upwards
+	capped  int32 // first of the others, by rate downwards
+	sharers int   // flows in the classes that follow the level
+	taken   exact // Mbps that the others take
+
+	// A limited cell has a level of its own, and its clock counts on that of
+	// time. Else the level is the server link's, and the clock follows that.
+	limited bool
+	own     float64
+
+	// What of this cell the server link's sums hold.
+	heldTaken   exact
+	heldSharers int
+
+	stale bool // listed in Share.stale
+}
+
+// level returns the level that flows of the cell follow.
+func (c *cell) level(s *Share) float64 {
+	if c.limited {
+		return c.own
+	}
+	return s.level
+}
+
+// fill returns the level at which n flows take what is left of a capacity:
+// +Inf if there are none and something may be left, -Inf if there are none and
+// too much is taken, so that some of the takers must follow the level too.
+func fill(capacity float64, taken exact, n int) float64 {
+	if math.IsInf(capacity, 1) {
+		return capacity
+	}
+	left := -taken.minus(exact{hi: capacity})
+	if n > 0 {
+		return left / float64(n)
+	}
+	if left < -capacity*levelSlack {
+		return math.Inf(-1)
+	}
+	return math.Inf(1)
+}
+
+// levelSlack is the relative difference up to which two rates count as the same:
+// that of some roundings of a level, so that what limits a flow cannot swing from
+// one to the other for ever.
+const levelSlack = 0x1p-48
+
+func below(x, y float64) bool { return x < y*(1-levelSlack) }
+
+// first returns the key of the first member of one of the heaps by rate, +Inf if
+// it is empty.
+func (h heaps) first(first int32) float64 {
+	if first == none {
+		return math.Inf(1)
+	}
+	return h[first].key.hi
+}
+
+// settle makes all rates those of the flows, capacities and own rates as they
+// are now.
+func (s *Share) settle() {
+	if len(s.stale) == 0 && !s.resized {
+		return
+	}
+	for _, c := range s.stale {
+		s.cells[c].stale = false
+		s.refresh(c)
+	}
+	s.stale, s.resized = s.stale[:0], false
+	// Every step but the first frees capacity, so that the level only rises and no
+	// step is taken back.
+	for {
+		level := fill(s.capacity, s.taken, s.sharers)
+		if g := s.rising; below(s.risesAbove.first(g), level) {
+			s.leave(g - firstCell)
+		} else if g := s.falling; below(level, -s.fallsBelow.first(g)) {
+			s.join(g - firstCell)
+		} else {
+			s.level = level
+			break
+		}
+	}
+	if s.sharers == 0 {
+		s.run(linkClock, 0)
+	} else {
+		s.run(linkClock, max(s.level, 0))
+	}
+}
+
+// leave takes from the server link's level what it rises above in cell c: a
+// class, or the whole cell.
+func (s *Share) leave(c int32) {
+	x := &s.cells[c]
+	if s.risesAbove.first(x.sharing) < fill(x.capacity, x.taken, x.sharers) {
+		s.limitToOwn(x.sharing)
+	} else {
+		x.limited = true
+	}
+	s.refresh(c)
+}
+
+// join puts to the server link's level what it falls below in cell c.
+func (s *Share) join(c int32) {
+	x := &s.cells[c]
+	if x.limited {
+		x.limited = false
+	} else {
+		s.limitToLevel(x.capped)
+	}
+	s.refresh(c)
+}
+
+// refresh makes the level of cell c, if it has one, and what the server's link
+// knows of the cell those of its flows and capacity.
+func (s *Share) refresh(c int32) {
+	x := &s.cells[c]
+	if x.limited {
+		s.settleCell(x)
+	}
+	g := firstCell + c
+	taken, sharers := x.taken, x.sharers
+	rises := min(s.risesAbove.first(x.sharing), fill(x.capacity, x.taken, x.sharers))
+	falls := s.fallsBelow.first(x.capped)
+	if x.limited {
+		s.attach(g, timeClock, x.own)
+		taken, sharers = exact{hi: x.capacity}, 0
+		rises, falls = math.Inf(1), -x.own
+	} else {
+		s.attach(g, linkClock, 1)
+	}
+	s.taken = s.taken.add(x.heldTaken.negative()).add(taken)
+	s.sharers += sharers - x.heldSharers
+	x.heldTaken, x.heldSharers = taken, sharers
+	if key := (exact{hi: rises}); s.risesAbove[g].key != key {
+		s.rising = s.risesAbove.push(s.risesAbove.remove(s.rising, g), g, key)
+	}
+	if key := (exact{hi: falls}); s.fallsBelow[g].key != key {
+		s.falling = s.fallsBelow.push(s.fallsBelow.remove(s.falling, g), g, key)
+	}
+}
+
+// settleCell makes the level of a limited cell that of its flows and capacity.
+// The cell is no longer limited if they do not fill it.
+func (s *Share) settleCell(x *cell) {
+	for {
+		level := fill(x.capacity, x.taken, x.sharers)
+		if g := x.sharing; below(s.risesAbove.first(g), level) {
+			s.limitToOwn(g)
+		} else if g := x.capped; below(level, -s.fallsBelow.first(g)) {
+			s.limitToLevel(g)
+		} else {
+			x.own = max(level, 0)
+			x.limited = x.sharers > 0 && !math.IsInf(level, 1)
+			return
+		}
+	}
+}

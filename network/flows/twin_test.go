@@ -1,0 +1,351 @@
+package flows
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"fedsim/engine"
+
+	"pgregory.net/rapid"
+)
+
+// op is something that happens to a share at an instant.
+type op struct {
+	at     engine.Time
+	what   what
+	device int // or cell
+	value  float64
+	delay  engine.Time
+}
+
+type what int
+
+const (
+	begins what = iota // value bytes after a delay
+	removed
+	rate
+	server
+	cellMbps
+)
+
+// outcome is what became of the flows of a device, in their order.
+type outcome struct {
+	seconds float64 // when it ended or was removed
+	bytes   float64 // what was transferred by then
+}
+
+// problem is a tree, its devices' first rates and what happens.
+type problem struct {
+	tree  Tree
+	rates []float64
+	ops   []op
+}
+
+// fluid is the slow twin: it finds all rates anew by progressive filling at
+// every event and moves every flow on to the next one.
+type fluid struct {
+	problem
+	now   float64 // seconds
+	flows map[int]*fluidFlow
+	done  map[int][]outcome
+}
+
+type fluidFlow struct {
+	starts      float64
+	bytes, left float64
+	rate        float64 // bytes per second
+}
+
+func solveSlowly(p problem) map[int][]outcome {
+	p.rates = slices.Clone(p.rates)
+	p.tree.CellMbps = slices.Clone(p.tree.CellMbps)
+	f := &fluid{problem: p, flows: map[int]*fluidFlow{}, done: map[int][]outcome{}}
+	for _, o := range p.ops {
+		f.runTo(float64(o.at) / 1e9)
+		switch o.what {
+		case begins:
+			f.flows[o.device] = &fluidFlow{starts: float64(o.at+o.delay) / 1e9, bytes: o.value, left: o.value}
+		case removed:
+			if x, ok := f.flows[o.device]; ok {
+				f.end(o.device, x.bytes-x.left)
+			}
+		case rate:
+			f.rates[o.device] = o.value
+		case server:
+			f.tree.ServerMbps = o.value
+		case cellMbps:
+			f.tree.CellMbps[o.device] = o.value
+		}
+	}
+	f.runTo(math.Inf(1))
+	return f.done
+}
+
+func (f *fluid) end(device int, bytes float64) {
+	delete(f.flows, device)
+	f.done[device] = append(f.done[device], outcome{f.now, bytes})
+}
+
+func (f *fluid) runTo(limit float64) {
+	for {
+		f.fill()
+		next := limit
+		for _, x := range f.flows {
+			switch {
+			case x.starts > f.now:
+				next = min(next, x.starts)
+			case x.left == 0:
+				next = f.now
+			case x.rate > 0:
+				next = min(next, f.now+x.left/x.rate)
+			}
+		}
+		if math.IsInf(next, 1) {
+			return
+		}
+		for device, x := range f.flows {
+			if x.starts > f.now {
+				continue
+			}
+			if x.left == 0 || x.rate > 0 && f.now+x.left/x.rate <= next {
+				now := f.now
+				f.now = next
+				f.end(device, x.bytes)
+				f.now = now
+				continue
+			}
+			x.left -= x.rate * (next - f.now)
+		}
+		if next == limit {
+			f.now = limit
+			return
+		}
+		f.now = next
+	}
+}
+
+// fill is progressive filling: the link that gives each of its unfixed flows
+// least fixes them, until all are fixed.
+func (f *fluid) fill() {
+	type link struct {
+		left  float64
+		flows []int
+	}
+	links := map[string]*link{}
+	put := func(name string, mbps float64, device int) {
+		if links[name] == nil {
+			links[name] = &link{left: mbps * 1e6 / 8}
+		}
+		links[name].flows = append(links[name].flows, device)
+	}
+	unfixed := map[int]bool{}
+	for device, x := range f.flows {
+		if x.starts > f.now {
+			continue
+		}
+		unfixed[device] = true
+		put(fmt.Sprint("device ", device), f.rates[device], device)
+		if f.tree.CellOf != nil && f.tree.CellOf[device] >= 0 {
+			if c := f.tree.CellOf[device]; f.tree.CellMbps[c] > 0 {
+				put(fmt.Sprint("cell ", c), f.tree.CellMbps[c], device)
+			}
+		}
+		if f.tree.ServerMbps > 0 {
+			put("server", f.tree.ServerMbps, device)
+		}
+	}
+	for len(unfixed) > 0 {
+		least, share := "", math.Inf(1)
+		for name, l := range links {
+			if n := len(l.flows); n > 0 {
+				if x := max(l.left, 0) / float64(n); x < share || x == share && name < least {
+					least, share = name, x
+				}
+			}
+		}
+		for _, device := range slices.Clone(links[least].flows) {
+			f.flows[device].rate = share
+			delete(unfixed, device)
+			for _, l := range links {
+				if i := slices.Index(l.flows, device); i >= 0 {
+					l.flows = slices.Delete(l.flows, i, i+1)
+					l.left -= share
+				}
+			}
+		}
+	}
+}
+
+// solve has a share do the same.
+func solve(p problem) map[int][]outcome {
+	s := New(len(p.rates), p.tree)
+	for d, mbps := range p.rates {
+		s.SetRate(0, d, mbps)
+	}
+	sizes := map[int]float64{}
+	done := map[int][]outcome{}
+	take := func(limit engine.Time) {
+		for s.Next() != engine.Never && s.Next() <= limit {
+			now := s.Next()
+			for d, ok := s.Take(now); ok; d, ok = s.Take(now) {
+				done[d] = append(done[d], outcome{now.Seconds(), sizes[d]})
+				delete(sizes, d)
+			}
+		}
+	}
+	for _, o := range p.ops {
+		take(o.at)
+		switch o.what {
+		case begins:
+			s.Begin(o.at, o.device, o.value, o.delay)
+			sizes[o.device] = o.value
+		case removed:
+			if _, ok := sizes[o.device]; ok {
+				done[o.device] = append(done[o.device], outcome{o.at.Seconds(), s.Remove(o.at, o.device)})
+				delete(sizes, o.device)
+			}
+		case rate:
+			s.SetRate(o.at, o.device, o.value)
+		case server:
+			s.SetServer(o.at, o.value)
+		case cellMbps:
+			s.SetCell(o.at, o.device, o.value)
+		}
+	}
+	take(engine.Never)
+	return done
+}
+
+// compare requires ends within the nanosecond that rounding up adds, besides
+// 1e-12 of the time for the twin's own rounding, and bytes within 1e-9 of the
+// size or what a nanosecond carries.
+func compare(t rapid.TB, got, want map[int][]outcome, context any) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%d devices have outcomes, want %d: %+v", len(got), len(want), context)
+	}
+	for device, w := range want {
+		g := got[device]
+		if len(g) != len(w) {
+			t.Fatalf("device %d has outcomes %v, want %v: %+v", device, g, w, context)
+		}
+		for i := range w {
+			slack := 1e-11 + 1e-12*w[i].seconds
+			if d := g[i].seconds - w[i].seconds; d < -slack || d > 1e-9+slack {
+				t.Fatalf("flow %d of device %d ends at %.12f s, want %.12f: %+v", i, device, g[i].seconds, w[i].seconds, context)
+			}
+			if d := math.Abs(g[i].bytes - w[i].bytes); d > 1e-6+1e-9*w[i].bytes {
+				t.Fatalf("flow %d of device %d carried %v bytes, want %v: %+v", i, device, g[i].bytes, w[i].bytes, context)
+			}
+		}
+	}
+}
+
+// problems draws problems with a few devices, ties of rates included.
+func problems(t *rapid.T) problem {
+	mbps := rapid.OneOf(rapid.SampledFrom([]float64{1, 2, 5, 10}), rapid.Float64Range(0.1, 20))
+	capacities := rapid.OneOf(rapid.Just(0.0), rapid.SampledFrom([]float64{1, 3, 10, 20}), rapid.Float64Range(0.2, 60))
+	n := rapid.IntRange(1, 12).Draw(t, "devices")
+	p := problem{tree: Tree{ServerMbps: capacities.Draw(t, "server")}}
+	p.tree.CellMbps = rapid.SliceOfN(capacities, 0, 4).Draw(t, "cells")
+	for range n {
+		p.rates = append(p.rates, mbps.Draw(t, "rate"))
+		p.tree.CellOf = append(p.tree.CellOf, int32(rapid.IntRange(-1, len(p.tree.CellMbps)-1).Draw(t, "cell")))
+	}
+	last := make([]bool, n) // a device may begin when its flow before was removed
+	instants := rapid.OneOf(rapid.Int64Range(0, 20e9), rapid.Map(rapid.Int64Range(0, 20), func(s int64) int64 { return s * 1e9 }))
+	times := rapid.SliceOfN(instants, 1, 60).Draw(t, "times")
+	slices.Sort(times)
+	for _, at := range times {
+		o := op{at: engine.Time(at), what: what(rapid.IntRange(0, 6).Draw(t, "what"))}
+		switch o.what {
+		case rate:
+			o.device = rapid.IntRange(0, n-1).Draw(t, "device")
+			o.value = rapid.OneOf(mbps, rapid.Just(0.0)).Draw(t, "mbps")
+		case server:
+			o.value = capacities.Draw(t, "mbps")
+		case cellMbps:
+			if len(p.tree.CellMbps) == 0 {
+				continue
+			}
+			o.device = rapid.IntRange(0, len(p.tree.CellMbps)-1).Draw(t, "cell")
+			o.value = capacities.Draw(t, "mbps")
+		case removed:
+			o.device = rapid.IntRange(0, n-1).Draw(t, "device")
+			last[o.device] = false
+		default:
+			o.what = begins
+			o.device = rapid.IntRange(0, n-1).Draw(t, "device")
+			if last[o.device] {
+				o.what = removed
+				last[o.device] = false
+				break
+			}
+			last[o.device] = true
+			o.value = rapid.OneOf(rapid.SampledFrom([]float64{0, 1e6, 2e6}), rapid.Float64Range(1, 1e7)).Draw(t, "bytes")
+			o.delay = engine.Time(rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, 1e9)).Draw(t, "delay"))
+		}
+		p.ops = append(p.ops, o)
+	}
+	// Whatever is off or out comes back, so that all flows end.
+	for d := range n {
+		p.ops = append(p.ops, op{at: 21e9, what: rate, device: d, value: mbps.Draw(t, "last rate")})
+	}
+	return p
+}
+
+func TestAgainstSlowTwin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := problems(t)
+		compare(t, solve(p), solveSlowly(p), p)
+	})
+}
+
+// Flows that begin or change at the same instant may be told in any order.
+func TestOrderOfInsertionDoesNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := problems(t)
+		for i := range p.ops { // many at each of few instants
+			p.ops[i].at = p.ops[i].at / 5e9 * 5e9
+		}
+		q := p
+		q.ops = rapid.Permutation(p.ops).Draw(t, "order")
+		slices.SortStableFunc(q.ops, func(a, b op) int { return cmp.Compare(a.at, b.at) })
+		// What concerns one device or cell keeps its order.
+		q.ops = keepOrderOf(p.ops, q.ops)
+		a, b := solve(p), solve(q)
+		for device := range p.rates {
+			if !slices.Equal(a[device], b[device]) {
+				t.Fatalf("device %d: %v, in another order %v: %+v and %+v", device, a[device], b[device], p, q)
+			}
+		}
+	})
+}
+
+// keepOrderOf returns shuffled with the operations on one thing at one instant
+// in the order they have in the original.
+func keepOrderOf(original, shuffled []op) []op {
+	type thing struct {
+		at     engine.Time
+		kind   what
+		device int
+	}
+	of := func(o op) thing {
+		if o.what == removed {
+			o.what = begins
+		}
+		return thing{o.at, o.what, o.device}
+	}
+	in := map[thing][]op{}
+	for _, o := range original {
+		in[of(o)] = append(in[of(o)], o)
+	}
+	out := make([]op, len(shuffled))
+	for i, o := range shuffled {
+		out[i], in[of(o)] = in[of(o)][0], in[of(o)][1:]
+	}
+	return out
+}
