@@ -1,0 +1,77 @@
+package flows
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"fedsim/engine"
+)
+
+// hold is a share with a fixed number of flows: whenever one ends, another device
+// begins (the hold model, as for the engine).
+type hold struct {
+	s    *Share
+	now  engine.Time
+	size []float64 // drawn beforehand
+	idle []int32   // devices, in a ring
+	at   int
+}
+
+// newHold returns a share with that many of the devices transferring behind a
+// link that is contended: each flow gets about half of what it could have.
+func newHold(devices, flows int, distinct bool) *hold {
+	random := rand.New(rand.NewPCG(15, 16))
+	h := &hold{s: New(devices, Tree{ServerMbps: float64(flows) / 2})}
+	for range 1 << 12 {
+		h.size = append(h.size, 1e6*random.ExpFloat64())
+	}
+	for d := range devices {
+		mbps := 1.0
+		if distinct {
+			mbps = 0.2 + 1.6*random.Float64()
+		}
+		h.s.SetRate(0, d, mbps)
+	}
+	for _, d := range random.Perm(devices) {
+		h.idle = append(h.idle, int32(d))
+	}
+	for i := range flows {
+		h.s.Begin(0, int(h.idle[i]), h.size[i%len(h.size)], 0)
+	}
+	h.idle = h.idle[flows:]
+	return h
+}
+
+// arrive is a departure and an arrival, with what the owner of an event queue
+// asks meanwhile.
+func (h *hold) arrive() {
+	for {
+		h.now = h.s.Next()
+		if d, ok := h.s.Take(h.now); ok {
+			h.at++
+			i := h.at % len(h.idle)
+			d, h.idle[i] = int(h.idle[i]), int32(d)
+			h.s.Begin(h.now, d, h.size[h.at%len(h.size)], 0)
+			return
+		}
+	}
+}
+
+// One operation is an arrival and a departure, with so many flows on one link.
+func BenchmarkFlow(b *testing.B) {
+	for _, flows := range []int{1e3, 1e5} {
+		for _, rates := range []string{"equal", "distinct"} {
+			b.Run(fmt.Sprintf("flows=%d/rates=%s", flows, rates), func(b *testing.B) {
+				h := newHold(2*flows, flows, rates == "distinct")
+				for range flows {
+					h.arrive()
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					h.arrive()
+				}
+			})
+		}
+	}
+}
