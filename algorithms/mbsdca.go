@@ -2,7 +2,6 @@ package algorithms
 
 import (
 	"fedsim/config"
-	"fedsim/internal/kernel"
 	"fedsim/mtl"
 )
 
@@ -69,12 +68,11 @@ func (m *MbSDCA) Solve(r Request) Work {
 	curvature := m.Curvature(t)
 	for range b {
 		i := s.order.Next()
-		x := task.X.Row(i)
 		old := next[i]
-		best := p.CoordinateStep(t, i, old, kernel.Dot(x, w), curvature)
+		best := p.CoordinateStep(t, i, old, task.X.Dot(i, w), curvature)
 		// A convex combination stays in the domain of the conjugate, rounding included.
 		next[i] = float64((1-share)*old) + float64(share*best)
-		kernel.Axpy(p.Scale[t]*(next[i]-old), x, dv)
+		task.X.Axpy(p.Scale[t]*(next[i]-old), i, dv)
 	}
 	return Work{Steps: b, FLOPs: float64(b) * p.StepFLOPs(), Values: p.Features()}
 }

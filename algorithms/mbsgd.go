@@ -110,9 +110,8 @@ func (m *MbSGD) Solve(r Request) Work {
 	scale := p.Scale[t] * float64(n) / float64(b)
 	for range b {
 		i := order.Next()
-		x := task.X.Row(i)
-		if s := p.Loss.Subgradient(kernel.Dot(x, w), task.Y[i]); s != 0 {
-			kernel.Axpy(scale*s, x, g)
+		if s := p.Loss.Subgradient(task.X.Dot(i, w), task.Y[i]); s != 0 {
+			task.X.Axpy(scale*s, i, g)
 		}
 	}
 	return Work{Steps: b, FLOPs: float64(b) * m.StepFLOPs(), Values: p.Features()}

@@ -1,7 +1,8 @@
 package data
 
 // AppendBias gives the set one more feature that is always 1, in place. When
-// features have names it is called "bias" (or "bias#2" if there is one).
+// features have names it is called "bias" (or "bias#2" if there is one). It panics
+// when rows are not held as float64.
 func AppendBias(set *Set) {
 	for t := range set.Tasks {
 		old := set.Tasks[t].X

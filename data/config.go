@@ -29,6 +29,7 @@ type Config struct {
 	Skew           bool    `toml:"skew" doc:"thin out the training rows so that task sizes differ widely (the paper's Table 3): the largest task is kept, the others get sizes that are uniform between skew_min and their own"`
 	SkewMin        int     `toml:"skew_min" doc:"training rows of the smallest task of a skewed set"`
 	Resident       bool    `toml:"resident" doc:"keep the rows in memory; false: make them anew from the seed whenever a device works on them, for generated sets that memory does not hold (about 1 µs a row of 30 features)"`
+	Precision      string  `toml:"precision" doc:"what rows are held as in memory: float64, or float32, which takes half of it. Values are rounded when all else is done to them; arithmetic is float64 in either case, so a run has the bits of one on rows rounded to float32"`
 	DevicesPerTask int     `toml:"devices_per_task" doc:"devices that the training rows of every task are dealt out to (paper, remark 4)"`
 	Pool           bool    `toml:"pool" doc:"all devices hold data of one task, so that one global model is learnt (paper, Table 1 and remark 4); the test error stays the mean over the tasks there were"`
 	PositiveClass  string  `toml:"positive_class" doc:"uci-har: the activity whose label is +1; all others are -1"`
@@ -70,6 +71,7 @@ func Defaults() Config {
 		Seed:           1,
 		DevicesPerTask: 1,
 		Resident:       true,
+		Precision:      PrecisionDouble,
 		SkewMin:        3, // the smallest task of HA-Skew, Table 3
 		PositiveClass:  "SITTING",
 		TaskColumn:     "task",
@@ -104,6 +106,7 @@ func (c Config) Validate(check *config.Checker) {
 	check.OneOf("target", c.Target, TargetClass, TargetReal)
 	check.Require(c.TestFraction >= 0 && c.TestFraction < 1, "test_fraction", c.TestFraction, "must be in [0, 1)")
 	check.Require(c.SkewMin >= 1, "skew_min", c.SkewMin, "must be at least 1")
+	check.OneOf("precision", c.Precision, PrecisionDouble, PrecisionSingle)
 	check.Require(c.DevicesPerTask >= 1, "devices_per_task", c.DevicesPerTask, "must be at least 1")
 	check.Require(c.Resident || c.streamable(), "resident", c.Resident, "must be true but for a generated set without standardize, skew and shared tasks: nothing else can be made anew device by device")
 	switch c.Source {

@@ -34,12 +34,13 @@ func WriteCSV(w io.Writer, set *Set) error {
 	if err := out.Write(record); err != nil {
 		return fmt.Errorf("write %s as csv: %w", set.Name, err)
 	}
+	space := make([]float64, set.Features)
 	for t := range set.Tasks {
-		task := &set.Tasks[t]
+		task := set.Open(t)
 		record[0] = task.Name
 		for i := range task.X.Rows {
 			record[1] = strconv.FormatFloat(task.Y[i], 'g', -1, 64)
-			for j, value := range task.X.Row(i) {
+			for j, value := range task.X.Values(i, space) {
 				record[2+j] = strconv.FormatFloat(value, 'g', -1, 64)
 			}
 			if err := out.Write(record); err != nil {

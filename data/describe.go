@@ -124,7 +124,7 @@ func (d *Description) describeFeatures(set *Set) {
 	varies := make([]bool, set.Features)
 	set.eachRow(func(x []float64) {
 		if first == nil {
-			first = x
+			first = slices.Clone(x)
 		}
 		for j, v := range x {
 			varies[j] = varies[j] || v != first[j]

@@ -35,7 +35,7 @@ func (c Config) check() error {
 
 // Prepare loads the set and makes of it what a run works on: split, then skew
 // of the training rows, then scaling fitted to the training rows alone, then
-// the bias, then the sharing of tasks among devices, which are pooled last. The
+// the bias, then rounding to the precision asked for, then the sharing of tasks among devices, which are pooled last. The
 // test set has one element for each task of the set that was loaded.
 func Prepare(cfg Config) (*Split, error) {
 	split, err := cfg.split()
@@ -67,7 +67,9 @@ func (c Config) split() (*Split, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Transform(split)
+	if err := c.Transform(split); err != nil {
+		return nil, err
+	}
 	return split, nil
 }
 
@@ -87,8 +89,10 @@ func (c Config) Divide(set *Set, seed uint64) (*Split, error) {
 }
 
 // Transform gives both halves of a split, in place, the features that the
-// configuration asks for: scaling fitted to the training rows, then the bias.
-func (c Config) Transform(split *Split) {
+// configuration asks for: scaling fitted to the training rows, then the bias;
+// last it rounds them to the precision asked for. It fails, with a
+// config.Problem, on values that are beyond single precision.
+func (c Config) Transform(split *Split) error {
 	if c.Standardize {
 		scaling := FitScaling(split.Train)
 		scaling.Apply(split.Train)
@@ -98,4 +102,8 @@ func (c Config) Transform(split *Split) {
 		AppendBias(split.Train)
 		AppendBias(split.Test)
 	}
+	if err := c.round(split.Train); err != nil {
+		return err
+	}
+	return c.round(split.Test)
 }

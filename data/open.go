@@ -71,8 +71,8 @@ func (m *made) resizeTask(rows int) {
 	if m.of.config.Bias {
 		features++
 	}
-	if x := &m.task.X; len(x.Data) < rows*x.Stride || x.Stride == 0 {
-		*x = NewMatrix(rows, features)
+	if x := &m.task.X; len(x.Data)+len(x.Single) < rows*x.Stride || x.Stride == 0 {
+		*x = newRows(m.of.config.single(), rows, features)
 		m.task.Y = make([]float64, rows)
 	}
 	m.task.X.Rows = rows

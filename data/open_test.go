@@ -23,6 +23,7 @@ func TestRowsMadeAnewAreThoseThatWereNotKept(t *testing.T) {
 		cfg.TestFraction = rapid.SampledFrom([]float64{0, 0.25, 0.5}).Draw(t, "test_fraction")
 		cfg.Bias = rapid.Bool().Draw(t, "bias")
 		cfg.Target = rapid.SampledFrom([]string{TargetClass, TargetReal}).Draw(t, "target")
+		cfg.Precision = rapid.SampledFrom([]string{PrecisionDouble, PrecisionSingle}).Draw(t, "precision")
 		kept, err := Prepare(cfg)
 		if err != nil {
 			t.Fatal(err)
@@ -67,8 +68,12 @@ func compare(t *rapid.T, name string, want, got *Task) {
 		t.Errorf("%s: task %s is %d x %d, want %s, %d x %d", name, got.Name, got.X.Rows, got.X.Cols, want.Name, want.X.Rows, want.X.Cols)
 		return
 	}
+	if (want.X.Single == nil) != (got.X.Single == nil) {
+		t.Errorf("%s: task %s is held in another precision", name, want.Name)
+	}
+	one, other := make([]float64, want.X.Cols), make([]float64, want.X.Cols)
 	for i := range want.Y {
-		if diff := cmp.Diff(want.X.Row(i), got.X.Row(i)); diff != "" || want.Y[i] != got.Y[i] {
+		if diff := cmp.Diff(want.X.Values(i, one), got.X.Values(i, other)); diff != "" || want.Y[i] != got.Y[i] {
 			t.Errorf("%s: task %s, row %d:\n%s", name, want.Name, i, diff)
 		}
 	}

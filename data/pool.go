@@ -9,3 +9,22 @@ func Pool(set *Set) *Set {
 	pooled.Owner = make([]int, len(set.Tasks))
 	return &pooled
 }
+
+// Merge returns the set with the rows of all its tasks, in order, on one device.
+// It panics when rows are not in memory, or not all in the same precision.
+func Merge(set *Set) *Set {
+	merged := *set
+	merged.Owner = nil
+	all := Task{X: newRows(set.Tasks[0].X.Single != nil, set.Rows(), set.Features)}
+	at := 0
+	for t := range set.Tasks {
+		x := &set.Tasks[t].X
+		for i := range x.Rows {
+			all.X.copyRow(at, x, i)
+			at++
+		}
+		all.Y = append(all.Y, set.Tasks[t].Y...)
+	}
+	merged.Tasks = []Task{all}
+	return &merged
+}

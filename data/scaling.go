@@ -51,23 +51,31 @@ func FitScaling(set *Set) Scaling {
 }
 
 // Apply scales the features of the set in place. It panics when the number of
-// features is not the one the scaling was fitted to.
+// features is not the one the scaling was fitted to, or when rows are not held as
+// float64.
 func (s Scaling) Apply(set *Set) {
 	if len(s.Mean) != set.Features {
 		panic(fmt.Sprintf("data: a scaling of %d features applied to a set of %d", len(s.Mean), set.Features))
 	}
-	set.eachRow(func(x []float64) {
-		for j := range x {
-			x[j] = (x[j] - s.Mean[j]) / s.Deviation[j]
+	for t := range set.Tasks {
+		for i := range set.Tasks[t].X.Rows {
+			x := set.Tasks[t].X.Row(i)
+			for j := range x {
+				x[j] = (x[j] - s.Mean[j]) / s.Deviation[j]
+			}
 		}
-	})
+	}
 }
 
-// eachRow calls visit for each row of each task, in order.
+// eachRow calls visit for each row of each task, in order, to read. The row may be
+// overwritten when visit returns.
 func (s *Set) eachRow(visit func(x []float64)) {
+	space := make([]float64, s.Features)
 	for t := range s.Tasks {
-		for i := range s.Tasks[t].X.Rows {
-			visit(s.Tasks[t].X.Row(i))
+		task := s.Open(t)
+		for i := range task.X.Rows {
+			visit(task.X.Values(i, space))
 		}
+		task.Close()
 	}
 }

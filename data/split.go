@@ -113,9 +113,9 @@ func (s *Set) empty() *Set {
 // them. It sorts rows.
 func (t *Task) pick(rows []int32) Task {
 	slices.Sort(rows)
-	p := Task{Name: t.Name, X: NewMatrix(len(rows), t.X.Cols), Y: make([]float64, len(rows))}
+	p := Task{Name: t.Name, X: newRows(t.X.Single != nil, len(rows), t.X.Cols), Y: make([]float64, len(rows))}
 	for i, row := range rows {
-		copy(p.X.Row(i), t.X.Row(int(row)))
+		p.X.copyRow(i, &t.X, int(row))
 		p.Y[i] = t.Y[row]
 	}
 	return p

@@ -17,8 +17,8 @@ func stream(cfg Config) *Split {
 		split.Train.Features++
 		split.Test.Features++
 	}
-	reserve(split.Train, g.sizes, cfg.Resident, func(n int) int { return trainingRows(n, cfg.TestFraction) })
-	reserve(split.Test, g.sizes, cfg.Resident, func(n int) int { return n - trainingRows(n, cfg.TestFraction) })
+	reserve(split.Train, g.sizes, cfg, func(n int) int { return trainingRows(n, cfg.TestFraction) })
+	reserve(split.Test, g.sizes, cfg, func(n int) int { return n - trainingRows(n, cfg.TestFraction) })
 	if !cfg.Resident {
 		split.Train.remake, split.Test.remake = newRemaker(g, cfg, false), newRemaker(g, cfg, true)
 	}
@@ -32,20 +32,21 @@ func stream(cfg Config) *Split {
 
 // reserve makes room for the tasks of generated sizes, of whose rows the set takes
 // as many as share says; for their targets alone when rows are not kept.
-func reserve(set *Set, sizes []int, resident bool, share func(rows int) int) {
+func reserve(set *Set, sizes []int, cfg Config, share func(rows int) int) {
 	total := 0
 	for _, n := range sizes {
 		total += share(totalRows(n))
 	}
-	arena, targets := NewMatrix(0, set.Features), make([]float64, total)
-	if resident {
-		arena = NewMatrix(total, set.Features)
+	held := 0
+	if cfg.Resident {
+		held = total
 	}
+	arena, targets := newRows(cfg.single(), held, set.Features), make([]float64, total)
 	from := 0
 	for t, size := range sizes {
 		to := from + share(totalRows(size))
 		set.Tasks[t].X = Matrix{Rows: to - from, Cols: arena.Cols, Stride: arena.Stride}
-		if resident {
+		if cfg.Resident {
 			set.Tasks[t].X = arena.rows(from, to)
 		}
 		set.Tasks[t].Y = targets[from:to:to]
@@ -60,12 +61,9 @@ func fill(into, task *Task, rows []int32) {
 	into.Name = task.Name
 	for i, row := range rows {
 		into.Y[i] = task.Y[row]
-		if into.X.Data == nil {
-			continue
-		}
-		x := into.X.Row(i)
-		if n := copy(x, task.X.Row(int(row))); n < len(x) {
-			x[n] = 1
+		if into.X.kept() {
+			into.X.copyRow(i, &task.X, int(row))
+			into.X.fill(i, task.X.Cols, 1)
 		}
 	}
 }

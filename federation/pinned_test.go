@@ -1,6 +1,10 @@
 package federation
 
-import "testing"
+import (
+	"testing"
+
+	"fedsim/mtl"
+)
 
 // The bits of a run are part of what fedsim promises: the same on every machine,
 // with the kernels in assembly and with those in Go (build tag purego). The
@@ -25,6 +29,32 @@ func TestBitsOfARunArePinned(t *testing.T) {
 		}))
 		if out.ModelHash != c.model || out.EventHash != c.events {
 			t.Errorf("{%q, %#x, %#x},", c.method, out.ModelHash, out.EventHash)
+		}
+	}
+}
+
+// Likewise rows of a length that takes a kernel's blocks, its vectors and its
+// rest, under losses whose steps need no logarithm.
+func TestBitsOfLongRowsArePinned(t *testing.T) {
+	for _, c := range []struct {
+		method, loss string
+		model        uint64
+	}{
+		{"mocha", mtl.LossHinge, 0x7964500e256e2585},
+		{"mocha", mtl.LossSmoothedHinge, 0xdbef056d14db3162},
+		{"cocoa", mtl.LossSquaredHinge, 0xfa12e328165c75a4},
+		{"mb-sdca", mtl.LossAbsolute, 0x34d7ac892f4958fe},
+		{"mb-sgd", mtl.LossSquared, 0x2089fc4f3fe1bb08},
+	} {
+		out := run(t, world(t, c.method, WaitForAll, func(s *Setup) {
+			p := randomProblem(t, 37, sizes...)
+			cfg := p.Config
+			cfg.Regularizer, cfg.Loss = "independent", c.loss
+			s.Problem = withConfig(t, p, cfg)
+			s.Plan.Rounds = 20
+		}))
+		if out.ModelHash != c.model {
+			t.Errorf("{%q, %q, %#x},", c.method, c.loss, out.ModelHash)
 		}
 	}
 }

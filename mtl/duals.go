@@ -2,7 +2,6 @@ package mtl
 
 import (
 	"fedsim/data"
-	"fedsim/internal/kernel"
 	"fedsim/internal/parallel"
 )
 
@@ -37,7 +36,7 @@ func (p *Problem) AddImage(device int, dst, a []float64) {
 	defer task.Close()
 	for i, ai := range a {
 		if ai != 0 {
-			kernel.Axpy(p.Scale[device]*ai, task.X.Row(i), dst)
+			task.X.Axpy(p.Scale[device]*ai, i, dst)
 		}
 	}
 }

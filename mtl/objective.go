@@ -5,7 +5,6 @@ import (
 
 	"fedsim/data"
 	"fedsim/internal/invariants"
-	"fedsim/internal/kernel"
 	"fedsim/internal/parallel"
 )
 
@@ -88,7 +87,7 @@ type fit struct {
 func (p *Problem) fit(task *data.Task, w, a []float64) fit {
 	f := fit{rows: task.X.Rows}
 	for i := range task.X.Rows {
-		z, y := kernel.Dot(task.X.Row(i), w), task.Y[i]
+		z, y := task.X.Dot(i, w), task.Y[i]
 		f.loss += p.Loss.Value(z, y)
 		switch {
 		case p.Train.Real:

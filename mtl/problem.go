@@ -7,6 +7,7 @@ import (
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/internal/kernel"
+	"fedsim/internal/parallel"
 )
 
 // Problem is the learning problem of a federation: data, loss, regulariser and
@@ -50,6 +51,7 @@ func NewProblem(cfg Config, split data.Split) (*Problem, error) {
 	if err := p.countRows(); err != nil {
 		return nil, err
 	}
+	p.measureRows()
 	p.everything = p.whole()
 	var err error
 	if p.Regularizer, err = regularizerOf(cfg, p.tasks, p.Features()); err != nil {
@@ -73,7 +75,7 @@ func (p *Problem) countTasks() {
 	}
 }
 
-// countRows precomputes norms and scales, and checks the rows.
+// countRows checks the rows and precomputes scales.
 func (p *Problem) countRows() error {
 	rows := make([]int, p.tasks)
 	arena := make([]float64, p.Train.Rows())
@@ -86,11 +88,9 @@ func (p *Problem) countRows() error {
 		}
 		rows[p.TaskOf(k)] += n
 		p.Norms[k], arena = arena[:n:n], arena[n:]
-		for i := range n {
-			x := task.X.Row(i)
-			p.Norms[k][i] = kernel.Dot(x, x)
-			positive = positive || task.Y[i] > 0
-			negative = negative || task.Y[i] < 0
+		for _, y := range task.Y {
+			positive = positive || y > 0
+			negative = negative || y < 0
 		}
 	}
 	if !p.Train.Real && (!positive || !negative) {
@@ -103,6 +103,21 @@ func (p *Problem) countRows() error {
 		}
 	}
 	return nil
+}
+
+// measureRows precomputes norms, on all cores: rows that are not in memory must be
+// made for it.
+func (p *Problem) measureRows() {
+	pool := parallel.NewPool(0)
+	spaces := data.NewMatrix(pool.Size(), p.Features()) // a row for each worker
+	pool.For(len(p.Norms), func(k, worker int) {
+		task := p.Train.Open(k)
+		defer task.Close()
+		for i := range p.Norms[k] {
+			x := task.X.Values(i, spaces.Row(worker))
+			p.Norms[k][i] = kernel.SquaredNorm(x)
+		}
+	})
 }
 
 // Devices returns the number of devices.

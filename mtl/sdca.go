@@ -63,7 +63,9 @@ func (o *Order) Take(most int) []int32 {
 // worked on. It costs as many draws as steps, returns how many of these moved
 // their coordinate, and allocates nothing.
 func (p *Problem) SDCA(k int, a, u []float64, curvature float64, order *Order, steps int) (moved int) {
-	x, y, norms := &p.Train.Tasks[k].X, p.Train.Tasks[k].Y, p.Norms[k]
+	task := p.Train.Open(k)
+	defer task.Close()
+	x, y, norms := &task.X, task.Y, p.Norms[k]
 	scaled := float64(curvature * p.Scale[k])
 	loss, beyond := p.Loss, p.beyondCache
 	last, delta := 0, 0.0
@@ -94,7 +96,7 @@ func (p *Problem) SDCA(k int, a, u []float64, curvature float64, order *Order, s
 		}
 	}
 	if delta != 0 {
-		kernel.Axpy(delta, x.Row(last), u)
+		x.Axpy(delta, last, u)
 	}
 	return moved
 }
@@ -109,12 +111,13 @@ func (p *Problem) CoordinateStep(k, i int, a, z, curvature float64) float64 {
 // SDCAStep takes one coordinate step of SDCA, on row i, and reports whether it
 // moved the coordinate.
 func (p *Problem) SDCAStep(k int, a, u []float64, curvature float64, i int) bool {
-	x := p.Train.Tasks[k].X.Row(i)
-	b := p.CoordinateStep(k, i, a[i], kernel.Dot(x, u), curvature)
+	task := p.Train.Open(k)
+	defer task.Close()
+	b := p.CoordinateStep(k, i, a[i], task.X.Dot(i, u), curvature)
 	if b == a[i] {
 		return false
 	}
-	kernel.Axpy(float64(curvature*p.Scale[k])*(b-a[i]), x, u)
+	task.X.Axpy(float64(curvature*p.Scale[k])*(b-a[i]), i, u)
 	a[i] = b
 	return true
 }
@@ -135,11 +138,12 @@ type Subproblem struct {
 // loss(x.u) + loss*(-a) + a x.u, each term of which is at least zero. dv is
 // scratch space of d values.
 func (p *Problem) Measure(k int, a, u, w, dv []float64, curvature float64) Subproblem {
-	task := &p.Train.Tasks[k]
+	task := p.Train.Open(k)
+	defer task.Close()
 	var s Subproblem
 	for i, ai := range a {
 		y := task.Y[i]
-		z := kernel.Dot(task.X.Row(i), u)
+		z := task.X.Dot(i, u)
 		conjugate := p.Loss.Conjugate(ai, y)
 		s.Value += conjugate
 		s.Gap += p.Loss.Value(z, y) + conjugate + float64(ai*z)

@@ -60,7 +60,7 @@ func (s *subproblem) scores(u []float64) {
 		s.z = make([]float64, task.X.Rows)
 	}
 	for i := range s.z {
-		s.z[i] = kernel.Dot(task.X.Row(i), u)
+		s.z[i] = task.X.Dot(i, u)
 	}
 }
 
@@ -90,7 +90,7 @@ func (s *subproblem) change(b, a []float64) []float64 {
 	defer task.Close()
 	for i, bi := range b {
 		if bi != a[i] {
-			kernel.Axpy(s.p.Scale[s.k]*(bi-a[i]), task.X.Row(i), dv)
+			task.X.Axpy(s.p.Scale[s.k]*(bi-a[i]), i, dv)
 		}
 	}
 	return dv

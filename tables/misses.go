@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"fedsim/data"
-	"fedsim/internal/kernel"
 )
 
 // misses is what models got wrong, task by task.
@@ -28,7 +27,7 @@ func (m *misses) count(set *data.Set, w *data.Matrix) {
 		}
 		m.rows[t] += task.X.Rows
 		for i, y := range task.Y {
-			z := kernel.Dot(task.X.Row(i), weights)
+			z := task.X.Dot(i, weights)
 			switch {
 			case set.Real:
 				m.sum[t] += float64((z - y) * (z - y))

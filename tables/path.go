@@ -30,7 +30,7 @@ func newPath(table *Config, model string, gap float64, base mtl.Config, train *d
 		base.WarmOmega = 0
 	}
 	if model == Global {
-		train = pool(train)
+		train = data.Merge(train)
 	}
 	return &path{table: table, model: model, gap: gap, base: base, train: train, workers: workers}
 }
@@ -97,18 +97,4 @@ func (p *path) start(lambda float64) *mtl.Duals {
 		}
 	}
 	return p.first
-}
-
-// pool returns the set with the rows of all tasks in one.
-func pool(set *data.Set) *data.Set {
-	pooled := *set
-	all := data.Task{X: data.NewMatrix(set.Rows(), set.Features)}
-	at := 0
-	for t := range set.Tasks {
-		task := &set.Tasks[t]
-		at += copy(all.X.Data[at:], task.X.Data)
-		all.Y = append(all.Y, task.Y...)
-	}
-	pooled.Tasks = []data.Task{all}
-	return &pooled
 }

@@ -75,7 +75,9 @@ func (t *trial) fold(shuffle, fold int, lambdas []float64) ([][]misses, error) {
 	if split, err = data.Fold(split.Train, t.table.Folds, fold, t.seed(shuffle)); err != nil {
 		return nil, err
 	}
-	t.cfg.Transform(split)
+	if err := t.cfg.Transform(split); err != nil {
+		return nil, err
+	}
 	wrong := make([][]misses, len(t.table.Models))
 	for m, model := range t.table.Models {
 		wrong[m] = make([]misses, len(lambdas))
@@ -98,7 +100,9 @@ func (t *trial) test(chosen [][]Shuffle) error {
 		if err != nil {
 			return err
 		}
-		t.cfg.Transform(split)
+		if err := t.cfg.Transform(split); err != nil {
+			return err
+		}
 		for m, model := range t.table.Models {
 			shuffle := &chosen[m][s]
 			// The way to lambda is that of the cross-validation.

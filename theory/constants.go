@@ -6,7 +6,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"fedsim/internal/kernel"
 	"fedsim/mtl"
 )
 
@@ -67,19 +66,22 @@ func Of(p *mtl.Problem, c mtl.Coupling) (*Constants, error) {
 // perturbs the matrix by at most q eps sum |x|^2 <= q p eps lambda_max and the
 // computed eigenvalue by a small multiple of p eps lambda_max; both are added.
 func largestEigenvalue(p *mtl.Problem, device int) (float64, error) {
-	x := &p.Train.Tasks[device].X
+	task := p.Train.Open(device)
+	defer task.Close()
+	x, space := &task.X, make([]float64, p.Features())
 	size, length := x.Rows, x.Cols
 	gram := mat.NewSymDense(min(size, length), nil)
 	if size <= length {
 		for i := range size {
+			r := x.Values(i, space)
 			for j := i; j < size; j++ {
-				gram.SetSym(i, j, kernel.Dot(x.Row(i), x.Row(j)))
+				gram.SetSym(i, j, x.Dot(j, r))
 			}
 		}
 	} else {
 		size, length = length, size
 		for row := range x.Rows {
-			r := x.Row(row)
+			r := x.Values(row, space)
 			for i, xi := range r {
 				for j := i; j < len(r); j++ {
 					gram.SetSym(i, j, gram.At(i, j)+float64(xi*r[j]))

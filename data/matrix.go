@@ -1,0 +1,163 @@
+package data
+
+import "fedsim/internal/kernel"
+
+// Lane is the padding unit of a row of float64, and half of that of a row of
+// float32: strides are multiples of it, so that every row starts on a 64-byte
+// boundary of its arena and kernels may read whole vectors past the last feature
+// (the padding is zero).
+const Lane = 8
+
+// Matrix is a dense matrix of Rows rows of Cols features, stored row by row in
+// one arena: Data, or Single for values held in single precision. Row i starts at
+// element i*Stride; the Stride-Cols values behind a row are zero. Dot, Axpy, Step
+// and Values take both, and compute with values in single precision as with the
+// float64 they are equal to: to the bit what the same values in Data give.
+//
+// A matrix with neither has no values: the rows of a set that is not resident.
+type Matrix struct {
+	Rows, Cols, Stride int
+	Data               []float64
+	Single             []float32
+}
+
+// NewMatrix returns a zero matrix with a padded stride.
+func NewMatrix(rows, cols int) Matrix {
+	stride := padded(cols, Lane)
+	return Matrix{Rows: rows, Cols: cols, Stride: stride, Data: make([]float64, rows*stride)}
+}
+
+// NewSingle is NewMatrix in single precision.
+func NewSingle(rows, cols int) Matrix {
+	stride := padded(cols, 2*Lane)
+	return Matrix{Rows: rows, Cols: cols, Stride: stride, Single: make([]float32, rows*stride)}
+}
+
+// padded returns the least multiple of lane that is at least cols.
+func padded(cols, lane int) int { return (cols + lane - 1) / lane * lane }
+
+// newRows returns NewSingle or NewMatrix.
+func newRows(single bool, rows, cols int) Matrix {
+	if single {
+		return NewSingle(rows, cols)
+	}
+	return NewMatrix(rows, cols)
+}
+
+// Row returns row i, of length Cols; it shares the arena. It panics when values
+// are held in single precision.
+func (m *Matrix) Row(i int) []float64 {
+	return m.Data[i*m.Stride : i*m.Stride+m.Cols : (i+1)*m.Stride]
+}
+
+// row32 is Row in single precision.
+func (m *Matrix) row32(i int) []float32 {
+	return m.Single[i*m.Stride : i*m.Stride+m.Cols : (i+1)*m.Stride]
+}
+
+// Values returns row i to read: Row, or its values widened into space, which must
+// have room for them.
+func (m *Matrix) Values(i int, space []float64) []float64 {
+	if m.Single == nil {
+		return m.Row(i)
+	}
+	space = space[:m.Cols]
+	for j, x := range m.row32(i) {
+		space[j] = float64(x)
+	}
+	return space
+}
+
+// Dot returns the dot product of row i and u.
+func (m *Matrix) Dot(i int, u []float64) float64 {
+	if m.Single != nil {
+		return kernel.Dot32(m.row32(i), u)
+	}
+	return kernel.Dot(m.Row(i), u)
+}
+
+// Axpy adds a times row i to u.
+func (m *Matrix) Axpy(a float64, i int, u []float64) {
+	if m.Single != nil {
+		kernel.Axpy32(a, m.row32(i), u)
+		return
+	}
+	kernel.Axpy(a, m.Row(i), u)
+}
+
+// Step adds a times row i to u, unless a is 0, and returns the dot product of
+// row next and u. Meanwhile it fetches row near, and row far unless that is
+// negative.
+func (m *Matrix) Step(a float64, i int, u []float64, next, near, far int) float64 {
+	if m.Single != nil {
+		return m.step32(a, i, u, next, near, far)
+	}
+	var distant *float64
+	if far >= 0 {
+		distant = &m.Data[far*m.Stride]
+	}
+	if a == 0 {
+		return kernel.DotAhead(m.Row(next), u, &m.Data[near*m.Stride], distant)
+	}
+	return kernel.AxpyDot(a, m.Row(i), u, m.Row(next), &m.Data[near*m.Stride], distant)
+}
+
+// step32 is Step in single precision.
+func (m *Matrix) step32(a float64, i int, u []float64, next, near, far int) float64 {
+	var distant *float32
+	if far >= 0 {
+		distant = &m.Single[far*m.Stride]
+	}
+	if a == 0 {
+		return kernel.DotAhead32(m.row32(next), u, &m.Single[near*m.Stride], distant)
+	}
+	return kernel.AxpyDot32(a, m.row32(i), u, m.row32(next), &m.Single[near*m.Stride], distant)
+}
+
+// copyRow sets the first features of row i to a row of another matrix, rounded to
+// single precision where that is what m has and the other has not.
+func (m *Matrix) copyRow(i int, from *Matrix, row int) {
+	switch {
+	case m.Single == nil:
+		copy(m.Row(i), from.Row(row))
+	case from.Single != nil:
+		copy(m.row32(i), from.row32(row))
+	default:
+		x := m.row32(i)
+		for j, v := range from.Row(row) {
+			x[j] = float32(v)
+		}
+	}
+}
+
+// fill sets the features of row i from the given one on.
+func (m *Matrix) fill(i, from int, v float64) {
+	for j := from; j < m.Cols; j++ {
+		if m.Single != nil {
+			m.row32(i)[j] = float32(v)
+		} else {
+			m.Row(i)[j] = v
+		}
+	}
+}
+
+// kept reports whether the matrix has values.
+func (m *Matrix) kept() bool { return m.Data != nil || m.Single != nil }
+
+// rows returns the rows in [from, to) as a matrix that shares the arena.
+func (m *Matrix) rows(from, to int) Matrix {
+	part := Matrix{Rows: to - from, Cols: m.Cols, Stride: m.Stride}
+	if m.Single != nil {
+		part.Single = m.Single[from*m.Stride : to*m.Stride : to*m.Stride]
+	} else {
+		part.Data = m.Data[from*m.Stride : to*m.Stride : to*m.Stride]
+	}
+	return part
+}
+
+// clone returns a copy of the rows.
+func (m *Matrix) clone() Matrix {
+	c := NewMatrix(m.Rows, m.Cols)
+	copy(c.Data, m.Data[:len(c.Data)])
+	return c
+}

@@ -1,0 +1,68 @@
+package data
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fedsim/internal/rng"
+)
+
+// twins returns the same random values in both precisions.
+func twins(seed uint64, rows, cols int) (single, double Matrix) {
+	single, double = NewSingle(rows, cols), NewMatrix(rows, cols)
+	s := rng.New(seed, rng.Synthetic, 0, 0)
+	for i := range rows {
+		for j := range double.Row(i) {
+			single.row32(i)[j] = float32(s.Normal())
+			double.Row(i)[j] = float64(single.row32(i)[j])
+		}
+	}
+	return single, double
+}
+
+// Whatever is computed with rows in single precision has the bits of the same
+// computed with equal rows in double precision.
+func TestSinglePrecisionHasTheBitsOfItsValues(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		rows, cols := rapid.IntRange(1, 9).Draw(r, "rows"), rapid.IntRange(1, 80).Draw(r, "cols")
+		single, double := twins(rapid.Uint64().Draw(r, "seed"), rows, cols)
+		row := rapid.IntRange(0, rows-1)
+		s := rng.New(1, rng.Solve, rows, cols)
+		u, v, space := make([]float64, cols), make([]float64, cols), make([]float64, cols+3)
+		for j := range u {
+			u[j] = s.Normal()
+		}
+		copy(v, u)
+		for range 20 {
+			i, next, near, far := row.Draw(r, "i"), row.Draw(r, "next"), row.Draw(r, "near"), row.Draw(r, "far")-1
+			a := s.Normal() * float64(s.IntN(2)) // 0 every other time
+			requireBits(r, "step", single.Step(a, i, u, next, near, far), double.Step(a, i, v, next, near, far))
+			single.Axpy(a, next, u)
+			double.Axpy(a, next, v)
+			requireBits(r, "dot", single.Dot(i, u), double.Dot(i, v))
+			for j := range u {
+				requireBits(r, "u", u[j], v[j])
+				requireBits(r, "value", single.Values(i, space)[j], double.Values(i, nil)[j])
+			}
+		}
+	})
+}
+
+func requireBits(t *rapid.T, what string, got, want float64) {
+	if math.Float64bits(got) != math.Float64bits(want) {
+		t.Fatalf("%s: %g in single precision, %g in double", what, got, want)
+	}
+}
+
+// Rows start on 64-byte boundaries of the arena and take no more of it than that
+// costs; what is behind a row is zero.
+func TestStrides(t *testing.T) {
+	for _, c := range []struct{ cols, double, single int }{{1, 8, 16}, {9, 16, 16}, {16, 16, 16}, {17, 24, 32}, {30, 32, 32}, {561, 568, 576}} {
+		double, single := NewMatrix(3, c.cols), NewSingle(3, c.cols)
+		if double.Stride != c.double || len(double.Data) != 3*c.double || single.Stride != c.single || len(single.Single) != 3*c.single {
+			t.Errorf("%d columns: strides %d and %d, arenas %d and %d", c.cols, double.Stride, single.Stride, len(double.Data), len(single.Single))
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package data
+
+import (
+	"fmt"
+	"math"
+
+	"fedsim/config"
+)
+
+// What rows are held as in memory.
+const (
+	PrecisionDouble = "float64"
+	PrecisionSingle = "float32"
+)
+
+// single reports whether rows are held in single precision.
+func (c Config) single() bool { return c.Precision == PrecisionSingle }
+
+// round brings the rows of a set in memory to the precision that the
+// configuration asks for. It fails, with a config.Problem, on values beyond it.
+func (c Config) round(set *Set) error {
+	if !c.single() {
+		return nil
+	}
+	for t := range set.Tasks {
+		task := &set.Tasks[t]
+		narrow := NewSingle(task.X.Rows, task.X.Cols)
+		for i := range task.X.Rows {
+			for j, v := range task.X.Row(i) {
+				if math.IsInf(float64(float32(v)), 0) {
+					return config.Problem{Key: "data.precision", Value: c.Precision, Want: fmt.Sprintf(
+						"must be %q: feature %d of row %d of task %q of %s is %g, float32 ends at 3.4e38",
+						PrecisionDouble, j+1, i+1, task.Name, set.Name, v)}
+				}
+			}
+			narrow.copyRow(i, &task.X, i)
+		}
+		task.X = narrow
+	}
+	return nil
+}

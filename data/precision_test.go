@@ -1,0 +1,122 @@
+package data
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fedsim/config"
+)
+
+// widen replaces the rows of a set in single precision by equal ones in double.
+func widen(t testing.TB, set *Set) {
+	t.Helper()
+	for k := range set.Tasks {
+		task := &set.Tasks[k]
+		if task.X.Single == nil || task.X.Data != nil {
+			t.Fatal("rows are not held in single precision")
+		}
+		wide := NewMatrix(task.X.Rows, task.X.Cols)
+		for i := range task.X.Rows {
+			task.X.Values(i, wide.Row(i))
+		}
+		task.X = wide
+	}
+}
+
+// roundValues rounds rows in double precision.
+func roundValues(set *Set) {
+	for k := range set.Tasks {
+		for i, x := range set.Tasks[k].X.Data {
+			set.Tasks[k].X.Data[i] = float64(float32(x))
+		}
+	}
+}
+
+// What single precision holds is what double precision does, rounded, whatever
+// is done to the features.
+func TestSinglePrecisionHoldsRoundedValues(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		cfg := Defaults()
+		s := &cfg.Synthetic
+		s.Tasks, s.Features, s.Factors = rapid.IntRange(3, 6).Draw(r, "tasks"), rapid.IntRange(4, 20).Draw(r, "features"), 4
+		s.RowsMin, s.RowsMax = 6, 6+rapid.IntRange(0, 20).Draw(r, "more")
+		cfg.Bias = rapid.Bool().Draw(r, "bias")
+		cfg.Standardize = rapid.Bool().Draw(r, "standardize")
+		cfg.Skew = rapid.Bool().Draw(r, "skew") && s.RowsMax > s.RowsMin+3
+		cfg.SkewMin = 6
+		cfg.DevicesPerTask = rapid.IntRange(1, 2).Draw(r, "devices_per_task")
+		cfg.Pool = rapid.Bool().Draw(r, "pool")
+		double, err := Prepare(cfg)
+		if err != nil {
+			r.Fatal(err)
+		}
+		cfg.Precision = PrecisionSingle
+		single, err := Prepare(cfg)
+		if err != nil {
+			r.Fatal(err)
+		}
+		roundValues(double.Train)
+		roundValues(double.Test)
+		widen(t, single.Train)
+		widen(t, single.Test)
+		requireSameBits(t, double.Train, single.Train)
+		requireSameBits(t, double.Test, single.Test)
+	})
+}
+
+// A set is described, merged and written alike in both precisions.
+func TestSinglePrecisionIsReadLikeDouble(t *testing.T) {
+	cfg := Defaults()
+	cfg.Precision, cfg.Bias = PrecisionSingle, true
+	split, err := Prepare(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	description, merged := Describe(split.Train), Merge(split.Train)
+	var file strings.Builder
+	if err := WriteCSV(&file, split.Train); err != nil {
+		t.Fatal(err)
+	}
+	widen(t, split.Train)
+	widen(t, merged)
+	var again strings.Builder
+	if err := WriteCSV(&again, split.Train); err != nil {
+		t.Fatal(err)
+	}
+	if want := Describe(split.Train); description != want {
+		t.Errorf("described as %v, want %v", description, want)
+	}
+	if description.ConstantFeatures != 1 {
+		t.Errorf("%d features are constant, want the bias alone", description.ConstantFeatures)
+	}
+	requireSameBits(t, Merge(split.Train), merged)
+	if file.String() != again.String() {
+		t.Error("written differently")
+	}
+}
+
+func TestValuesBeyondSinglePrecisionAreRefused(t *testing.T) {
+	cfg := Defaults()
+	cfg.Precision = PrecisionSingle
+	set := func(x float64) *Set {
+		s := &Set{Name: "big.csv", Features: 2, Tasks: []Task{{Name: "a", X: NewMatrix(2, 2), Y: []float64{-1, 1}}}}
+		s.Tasks[0].X.Row(1)[0] = x
+		return s
+	}
+	const largest = 0x1.fffffep127
+	if err := cfg.Transform(&Split{Train: set(-largest), Test: set(largest)}); err != nil {
+		t.Error(err)
+	}
+	err := cfg.Transform(&Split{Train: set(1), Test: set(-1e39)})
+	var problem config.Problem
+	if !errors.As(err, &problem) || problem.Key != "data.precision" {
+		t.Fatalf("%v is not a problem of the key", err)
+	}
+	const want = `data.precision = "float32": must be "float64": feature 1 of row 2 of task "a" of big.csv is -1e+39, float32 ends at 3.4e38`
+	if err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
