@@ -44,6 +44,9 @@ type Needs struct {
 	Everyone bool // every device must answer in every round: it cannot tolerate drops
 	Budget   bool // the protocol must limit the steps: the method has no amount of its own
 	Smooth   bool // the loss must be smooth
+
+	// The server must take every answer when it comes: the method is Asynchronous.
+	Asynchronous bool
 }
 
 // Algorithm is one run of a method: the state of its server and of all its

@@ -28,7 +28,7 @@ type Timed struct {
 	features int
 }
 
-var _ Algorithm = (*Timed)(nil)
+var _ Asynchronous = (*Timed)(nil)
 
 // NewTimed returns the method of a factory with the given options on devices
 // with so many rows of d features. It fails with a config.Problem when the
@@ -54,6 +54,12 @@ func (t *Timed) Solve(r Request) Work {
 	steps := t.load.Steps(int(t.rows[r.Device]), r.Steps)
 	return Work{Steps: steps, FLOPs: float64(steps) * t.load.StepFLOPs, Values: t.features}
 }
+
+// Send returns how many numbers a device is sent.
+func (t *Timed) Send(int) int { return t.features }
+
+// Receive takes every answer.
+func (t *Timed) Receive(int) (taken bool, flops float64) { return true, 0 }
 
 // Commit does nothing.
 func (t *Timed) Commit(int) {}

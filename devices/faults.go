@@ -22,11 +22,18 @@ type Faults struct {
 	DropProbabilityPerDevice []float64 `toml:"drop_probability_per_device" doc:"that probability for each device, as many as there are devices; empty: drop_probability for all"`
 	DropProbabilityByRound   []float64 `toml:"drop_probability_by_round" doc:"that probability for each round from the first; the last value holds on afterwards; empty: drop_probability in all"`
 	Never                    []int     `toml:"never" doc:"devices, counted from 0, that never answer: they drop in every round"`
+	OnReturn                 string    `toml:"on_return" doc:"what becomes of the work of a device that goes away in the middle of it and comes back: \"discard\" (the attempt is lost) or \"resume\" (transfers and computation go on where they were)"`
 	Strike                   string    `toml:"strike" doc:"where in a round a drop strikes: \"start\", \"compute\", \"upload\" (at a random point of it) or \"uniform\" (at a random point of the whole round trip)"`
 }
 
+// What becomes of a device's work when it goes away and comes back.
+const (
+	Discard = "discard" // the attempt is lost
+	Resume  = "resume"  // it goes on where it was
+)
+
 // DefaultFaults returns the table's defaults: no device ever drops.
-func DefaultFaults() Faults { return Faults{Strike: AtStart} }
+func DefaultFaults() Faults { return Faults{Strike: AtStart, OnReturn: Discard} }
 
 // Validate reports everything wrong with the table that can be told without
 // knowing how many devices there are; NewDrops tells the rest.
@@ -54,5 +61,6 @@ func (f *Faults) Validate(c *config.Checker) {
 		c.Require(!seen[t], key, t, "must not be listed twice")
 		seen[t] = true
 	}
+	c.OneOf("on_return", f.OnReturn, Discard, Resume)
 	c.OneOf("strike", f.Strike, AtStart, AtCompute, AtUpload, AtRandom)
 }

@@ -1,56 +1,177 @@
 package federation
 
 import (
+	"cmp"
+	"math"
 	"math/bits"
+	"slices"
 
+	"fedsim/internal/parallel"
 	"fedsim/internal/rng"
 )
 
-// clients chooses the devices of each round: all of them, or a sample that is
-// drawn uniformly without replacement from (seed, rng.Clients, -1, round).
+// How the devices of a round are drawn (federation.selection).
+const (
+	Uniformly = "uniform"         // all with the same probability
+	ByData    = "data"            // the more likely the more rows they have
+	BySpeed   = "speed"           // the more likely the sooner their answers come
+	ByLoss    = "power-of-choice" // those of the highest loss among candidates
+)
+
+// clients draws the devices of each round without replacement, from the seed, the
+// round and who can be asked.
 type clients struct {
-	devices int
-	size    int // of a round's sample
 	seed    uint64
-	chosen  []int32  // of the last round, in order
-	marks   []uint64 // one bit for each device; all 0 between two rounds
+	size    int       // of a round's sample
+	weights []float64 // by device: what the probability of being drawn next is proportional to; nil: the same for all
+	chosen  []int32   // of the last round, in order
+	from    []int32   // those drawn from, when not all can be asked
+	marks   []uint64  // one bit for each device; all 0 between two draws
+	keyed   []keyed
 }
 
-func newClients(cfg Config, devices int, seed uint64) clients {
-	c := clients{devices: devices, size: cfg.clients(devices), seed: seed}
-	c.chosen = make([]int32, c.size)
-	if c.size < devices {
-		c.marks = make([]uint64, (devices+63)/64)
-		return c
-	}
-	for t := range c.chosen {
-		c.chosen[t] = int32(t)
-	}
-	return c
+// keyed is a candidate with what it is chosen by: the least keys win.
+type keyed struct {
+	key    float64
+	device int32
 }
 
-// choose returns the devices of a round in ascending order; the slice is valid
-// until the next call. It is Floyd's algorithm: k draws for k devices (Bentley
-// and Floyd, CACM 1987).
-func (c *clients) choose(round int) []int32 {
-	if c.marks == nil {
+func newClients(seed uint64, size, devices int) clients {
+	return clients{seed: seed, size: size, marks: make([]uint64, (devices+63)/64)}
+}
+
+// uniform draws k of the devices listed, or of devices 0..n-1 when from is nil,
+// in ascending order. It is Floyd's algorithm: k draws for k devices (Bentley and
+// Floyd, CACM 1987), from the stream (seed, rng.Clients, -1, round).
+func (c *clients) uniform(round, k, n int, from []int32) []int32 {
+	c.chosen = c.chosen[:0]
+	if k < n {
+		s := rng.New(c.seed, rng.Clients, -1, round)
+		for last := n - k; last < n; last++ {
+			i := s.IntN(last + 1)
+			if c.marks[i/64]&(1<<(i%64)) != 0 {
+				i = last
+			}
+			c.marks[i/64] |= 1 << (i % 64)
+		}
+	}
+	at := func(i int) int32 {
+		if from != nil {
+			return from[i]
+		}
+		return int32(i)
+	}
+	if k >= n {
+		for i := range n {
+			c.chosen = append(c.chosen, at(i))
+		}
 		return c.chosen
 	}
-	s := rng.New(c.seed, rng.Clients, -1, round)
-	for last := c.devices - c.size; last < c.devices; last++ {
-		t := s.IntN(last + 1)
-		if c.marks[t/64]&(1<<(t%64)) != 0 {
-			t = last
-		}
-		c.marks[t/64] |= 1 << (t % 64)
-	}
-	n := 0
 	for w, word := range c.marks {
 		for ; word != 0; word &= word - 1 {
-			c.chosen[n] = int32(w*64 + bits.TrailingZeros64(word))
-			n++
+			c.chosen = append(c.chosen, at(w*64+bits.TrailingZeros64(word)))
 		}
 		c.marks[w] = 0
 	}
 	return c.chosen
+}
+
+// weighted draws k of the devices listed one after the other, each time with
+// probabilities proportional to the weights of those left: the k smallest of
+// -ln(u_t)/weight_t, with u_t the first number of (seed, rng.Clients, t, round)
+// (Efraimidis and Spirakis, Information Processing Letters 2006).
+func (c *clients) weighted(pool *parallel.Pool, round, k int, from []int32) []int32 {
+	return c.least(pool, k, from, func(t int32) float64 {
+		s := rng.New(c.seed, rng.Clients, int(t), round)
+		return -math.Log(1-s.Float64()) / c.weights[t]
+	})
+}
+
+// least returns the k devices of the least keys among those listed, in ascending
+// order.
+func (c *clients) least(pool *parallel.Pool, k int, from []int32, key func(t int32) float64) []int32 {
+	c.keyed = slices.Grow(c.keyed[:0], len(from))[:len(from)]
+	pool.For(len(from), func(i, _ int) { c.keyed[i] = keyed{key(from[i]), from[i]} })
+	slices.SortFunc(c.keyed, func(a, b keyed) int {
+		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.device, b.device))
+	})
+	c.chosen = c.chosen[:0]
+	for _, candidate := range c.keyed[:min(k, len(from))] {
+		c.chosen = append(c.chosen, candidate.device)
+	}
+	slices.Sort(c.chosen)
+	return c.chosen
+}
+
+// choose decides which devices the round asks: all that do not still owe an
+// answer, or a sample of those that can be reached besides.
+func (f *Federation) choose() {
+	c, n := &f.clients, len(f.devices)
+	all := c.size == n
+	var from []int32 // nil: everyone
+	if len(f.carried) > 0 || !all && f.absent > 0 || c.weights != nil || f.setup.Config.Selection == ByLoss {
+		c.from = c.from[:0]
+		for t := range f.devices {
+			if !f.devices[t].chosen && (all || f.reachable(t)) {
+				c.from = append(c.from, int32(t))
+			}
+		}
+		from, n = c.from, len(c.from)
+	}
+	switch {
+	case all:
+		f.chosen = c.uniform(f.round, n, n, from)
+	case c.weights != nil:
+		f.chosen = c.weighted(f.setup.Pool, f.round, c.size, from)
+	case f.setup.Config.Selection == ByLoss:
+		f.chosen = f.byLoss(from)
+	default:
+		f.chosen = c.uniform(f.round, c.size, n, from)
+	}
+}
+
+// byLoss draws candidates, and returns those of them that the present model fits
+// worst: power-of-choice (Cho, Wang and Joshi, 2020). Finding out costs no
+// virtual time.
+func (f *Federation) byLoss(from []int32) []int32 {
+	candidates := slices.Clone(f.clients.uniform(f.round, f.setup.Config.Candidates, len(from), from))
+	w := f.method.Model().W
+	return f.clients.least(f.setup.Pool, f.clients.size, candidates, func(t int32) float64 {
+		return -f.setup.Problem.LocalLoss(int(t), w.Row(f.setup.Problem.TaskOf(int(t))))
+	})
+}
+
+// weigh returns the weights by which devices are drawn; nil when all are alike.
+func (f *Federation) weigh() []float64 {
+	of := func(weight func(t int) float64) []float64 {
+		weights := make([]float64, len(f.devices))
+		for t := range weights {
+			weights[t] = weight(t)
+		}
+		return weights
+	}
+	switch f.setup.Config.Selection {
+	case ByData:
+		return of(func(t int) float64 { return float64(f.setup.Size.Rows[t]) })
+	case BySpeed:
+		bytes := f.links.Bytes(f.setup.Size.Features)
+		return of(func(t int) float64 {
+			pass := float64(f.setup.Size.Rows[t]) * f.method.StepFLOPs()
+			answer := f.links.ExpectedDownlink(t, bytes) + f.fleet.ComputeTime(t, pass) + f.cost.expectedUp(t, bytes)
+			return 1 / max(answer, 1).Seconds()
+		})
+	default:
+		return nil
+	}
+}
+
+// all returns the devices whose answers the open round takes, in order: those it
+// asked, and those that still owe one from before. It is valid until the next call.
+func (f *Federation) all() []int32 {
+	if len(f.carried) == 0 {
+		return f.chosen
+	}
+	f.merged = append(append(f.merged[:0], f.chosen...), f.carried...)
+	slices.Sort(f.merged)
+	return f.merged
 }

@@ -16,10 +16,8 @@ func TestClientsAreDistinctInOrderAndDependOnTheRoundAlone(t *testing.T) {
 		n := rapid.IntRange(1, 300).Draw(t, "devices")
 		k := rapid.IntRange(1, n).Draw(t, "clients")
 		round := rapid.IntRange(0, 1000).Draw(t, "round")
-		cfg := Defaults()
-		cfg.Clients = k
-		c := newClients(cfg, n, 7)
-		got := slices.Clone(c.choose(round))
+		c := newClients(7, k, n)
+		got := slices.Clone(c.uniform(round, k, n, nil))
 		if len(got) != k {
 			t.Fatalf("%d devices of %d, want %d", len(got), n, k)
 		}
@@ -28,8 +26,8 @@ func TestClientsAreDistinctInOrderAndDependOnTheRoundAlone(t *testing.T) {
 				t.Fatalf("devices %v of %d: must ascend", got, n)
 			}
 		}
-		c.choose(round + 1)
-		if again := c.choose(round); !slices.Equal(got, again) {
+		c.uniform(round+1, k, n, nil)
+		if again := c.uniform(round, k, n, nil); !slices.Equal(got, again) {
 			t.Fatalf("round %d asks %v, then %v", round, got, again)
 		}
 	})
@@ -40,12 +38,10 @@ func TestClientsAreDistinctInOrderAndDependOnTheRoundAlone(t *testing.T) {
 // allowed.
 func TestClientsAreUniform(t *testing.T) {
 	const n, rounds = 20, 20_000
-	cfg := Defaults()
-	cfg.Fraction = 0.3
-	c := newClients(cfg, n, 1)
+	c := newClients(1, 6, n)
 	var asked [n]int
 	for h := range rounds {
-		for _, device := range c.choose(h) {
+		for _, device := range c.uniform(h, 6, n, nil) {
 			asked[device]++
 		}
 	}
@@ -121,8 +117,8 @@ func TestAFractionIsRoundedUp(t *testing.T) {
 		fraction float64
 		want     int
 	}{{1, 7}, {0.5, 4}, {1e-9, 1}} {
-		if cfg.Fraction = c.fraction; newClients(cfg, 7, 1).size != c.want {
-			t.Errorf("a fraction of %g of 7 devices is %d, want %d", c.fraction, newClients(cfg, 7, 1).size, c.want)
+		if cfg.Fraction = c.fraction; cfg.clients(7) != c.want {
+			t.Errorf("a fraction of %g of 7 devices is %d, want %d", c.fraction, cfg.clients(7), c.want)
 		}
 	}
 }

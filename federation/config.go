@@ -1,7 +1,9 @@
 package federation
 
 import (
+	"fmt"
 	"math"
+	"slices"
 
 	"fedsim/config"
 )
@@ -17,6 +19,18 @@ const (
 	// Charged charges every device the time of the same number of steps and
 	// lets it do a random part of them (paper, appendix, "Systems Heterogeneity").
 	Charged = "charged"
+	// First asks more devices than it needs and ends a round with the first
+	// clients_per_round answers (over-selection: Bonawitz et al., MLSys 2019).
+	First = "first"
+	// Asynchronous has no rounds: the server takes every answer when it comes and
+	// sends the device the model as it is then.
+	Asynchronous = "asynchronous"
+)
+
+// What becomes of an answer that is late.
+const (
+	Drop = "drop" // the device stops working on it
+	Keep = "keep" // it is taken in the round in which it comes
 )
 
 // The cost models: how work and bytes become time.
@@ -33,23 +47,40 @@ const (
 
 // Config is the table [federation] of a scenario.
 type Config struct {
-	Protocol     string  `toml:"protocol" doc:"when a round ends: \"wait-for-all\", \"deadline\" or \"charged\""`
-	DeadlineS    float64 `toml:"deadline_s" doc:"length of the clock cycle in seconds; required by protocol \"deadline\""`
+	Protocol     string  `toml:"protocol" doc:"when a round ends: \"wait-for-all\", \"deadline\", \"charged\", \"first\" (with the first answers of more devices than needed); or \"asynchronous\": there are no rounds, every answer is taken when it comes, and what is called a round in results ends with as many answers as devices are asked at a time"`
+	DeadlineS    float64 `toml:"deadline_s" doc:"length of the clock cycle in seconds; required by protocol \"deadline\"; protocol \"first\": most that a round takes, 0: no limit"`
+	Quantile     float64 `toml:"deadline_quantile" doc:"protocol \"deadline\": the clock cycle becomes this quantile of how long the answers of the last rounds took, those that did not come counting as longer than any; when it is one of those the cycle grows by half; 0: it stays deadline_s"`
+	Window       int     `toml:"deadline_window" doc:"how many rounds deadline_quantile looks back"`
+	Fit          bool    `toml:"fit_work" doc:"protocol \"deadline\": each device's controller lets it do only as many steps as fit into the clock cycle; false: devices do all of their method's work, and slow ones are late"`
 	Margin       float64 `toml:"margin" doc:"share by which a device's controller lengthens its estimate of the upload when it fits its work into the clock cycle"`
 	StepsLow     float64 `toml:"steps_low" doc:"protocol \"charged\": fewest steps of a device in a round, as a multiple of the rows of the smallest task"`
 	StepsHigh    float64 `toml:"steps_high" doc:"protocol \"charged\": most steps of a device in a round, as a multiple of the rows of the smallest task; every device is charged this many"`
 	Cost         string  `toml:"cost" doc:"how work and bytes become time: \"physical\", \"relative\" or \"authors\""`
-	Clients      int     `toml:"clients_per_round" doc:"devices that the server asks in a round, drawn anew for each, all with the same probability; 0: all, or what fraction says"`
+	Clients      int     `toml:"clients_per_round" doc:"devices that the server asks in a round, drawn anew for each as selection says; protocol \"first\": answers that end a round; protocol \"asynchronous\": devices at work at a time; 0: all, or what fraction says"`
 	Fraction     float64 `toml:"fraction" doc:"share of the devices that the server asks in a round, in (0, 1], rounded up, drawn likewise; in place of clients_per_round"`
+	Selection    string  `toml:"selection" doc:"how the devices of a round are drawn from those that can be reached: \"uniform\", \"data\" (in proportion to their rows), \"speed\" (in inverse proportion to how long an answer takes them) or \"power-of-choice\" (those that the model fits worst among candidates)"`
+	Candidates   int     `toml:"candidates" doc:"selection \"power-of-choice\": how many devices are drawn to choose from; at least clients_per_round"`
+	Over         float64 `toml:"over_selection" doc:"protocol \"first\": how many times as many devices are asked as answers are needed, at least 1; rounded up"`
+	Retries      int     `toml:"retries" doc:"protocols \"deadline\", \"charged\" and \"first\": how often in a round a device is asked again when the answer of an attempt that was lost was due"`
+	MinReports   int     `toml:"min_reports" doc:"fewest answers that a round needs: with fewer the server forgets those that it has"`
+	Late         string  `toml:"late" doc:"answers that have not come when a round ends: \"drop\" (the device stops working) or \"keep\" (it goes on, is not asked meanwhile, and its answer is taken in the round in which it comes; the dual may then fall, weak duality holds)"`
 	ServerGFLOPS float64 `toml:"server_gflops" doc:"speed of the server in 1e9 FLOP/s; 0: server work takes no time"`
 }
 
 // Defaults returns the table's defaults.
 func Defaults() Config {
-	return Config{Protocol: WaitForAll, StepsLow: 0.1, StepsHigh: 1, Cost: Physical, Fraction: 1}
+	return Config{
+		Protocol: WaitForAll, StepsLow: 0.1, StepsHigh: 1, Cost: Physical, Fraction: 1,
+		Window: 5, Fit: true, Selection: Uniformly, Over: 1, Late: Drop,
+	}
 }
 
-// clients returns how many of a number of devices are asked in a round.
+// asks returns how many devices are asked for that many answers.
+func (f *Config) asks(answers, devices int) int {
+	return min(devices, int(math.Ceil(f.Over*float64(answers))))
+}
+
+// clients returns how many answers of a number of devices a round is for.
 func (f *Config) clients(devices int) int {
 	if f.Clients > 0 {
 		return f.Clients
@@ -59,7 +90,7 @@ func (f *Config) clients(devices int) int {
 
 // Validate reports everything wrong with the table.
 func (f *Config) Validate(c *config.Checker) {
-	c.OneOf("protocol", f.Protocol, WaitForAll, Deadline, Charged)
+	c.OneOf("protocol", f.Protocol, WaitForAll, Deadline, Charged, First, Asynchronous)
 	c.OneOf("cost", f.Cost, Physical, Relative, Authors)
 	c.Require(f.DeadlineS >= 0 && f.DeadlineS <= 1e9, "deadline_s", f.DeadlineS, "must be in [0, 1e9] seconds")
 	c.Require(f.Protocol != Deadline || f.DeadlineS != 0, "deadline_s", f.DeadlineS, "must be positive: protocol \"deadline\" needs the length of its clock cycle")
@@ -69,5 +100,28 @@ func (f *Config) Validate(c *config.Checker) {
 	c.Require(f.Clients >= 0, "clients_per_round", f.Clients, "must not be negative")
 	c.Require(f.Fraction > 0 && f.Fraction <= 1, "fraction", f.Fraction, "must be in (0, 1]")
 	c.Require(f.Clients == 0 || f.Fraction == 1, "fraction", f.Fraction, "must be 1 beside clients_per_round, which says the same")
+	f.validatePolicies(c)
 	c.Require(f.ServerGFLOPS >= 0 && f.ServerGFLOPS <= 1e12, "server_gflops", f.ServerGFLOPS, "must be in [0, 1e12]")
+}
+
+func (f *Config) validatePolicies(c *config.Checker) {
+	only := func(key string, value any, set bool, protocols ...string) {
+		c.Require(!set || slices.Contains(protocols, f.Protocol), key, value, fmt.Sprintf("must be left out under protocol %q, which has no use for it", f.Protocol))
+	}
+	rounds := []string{Deadline, Charged, First}
+	c.Require(f.Quantile >= 0 && f.Quantile <= 1, "deadline_quantile", f.Quantile, "must be in [0, 1]")
+	only("deadline_quantile", f.Quantile, f.Quantile != 0, Deadline)
+	c.Require(f.Window >= 1 && f.Window <= 10_000, "deadline_window", f.Window, "must be in [1, 10000]")
+	c.OneOf("selection", f.Selection, Uniformly, ByData, BySpeed, ByLoss)
+	only("selection", f.Selection, f.Selection != Uniformly, WaitForAll, Deadline, Charged, First)
+	c.Require(f.Candidates >= 0, "candidates", f.Candidates, "must not be negative")
+	c.Require((f.Candidates > 0) == (f.Selection == ByLoss), "candidates", f.Candidates, "must be set with selection \"power-of-choice\", and with no other")
+	c.Require(f.Over >= 1 && f.Over <= 1e6, "over_selection", f.Over, "must be in [1, 1e6]")
+	only("over_selection", f.Over, f.Over != 1, First)
+	c.Require(f.Retries >= 0 && f.Retries <= 1000, "retries", f.Retries, "must be in [0, 1000]")
+	only("retries", f.Retries, f.Retries != 0, rounds...)
+	c.Require(f.MinReports >= 0, "min_reports", f.MinReports, "must not be negative")
+	only("min_reports", f.MinReports, f.MinReports != 0, rounds...)
+	c.OneOf("late", f.Late, Drop, Keep)
+	only("late", f.Late, f.Late != Drop, Deadline, First)
 }

@@ -3,7 +3,6 @@ package federation
 import (
 	"fmt"
 
-	"fedsim/devices"
 	"fedsim/engine"
 )
 
@@ -20,6 +19,12 @@ func (f *Federation) power(t int, p phase) float64 {
 	default:
 		return f.fleet.IdlePower(t)
 	}
+}
+
+// lookout is the next look at a device's battery.
+type lookout struct {
+	event engine.Handle
+	at    engine.Time // 0: none pending
 }
 
 // draw sets the power that device t draws from now on, and sees to it that its
@@ -52,16 +57,34 @@ func (f *Federation) checkBattery(t int) {
 		f.lookAt(t, at)
 		return
 	}
-	f.leave(t, false)
-	f.clock.Cancel(d.drop)
-	f.batteries.Die(t, now)
-	d.phase = flat
-	if d.chosen && !d.answered {
-		f.markDropped(d)
+	if d.working() {
+		f.leave(t, false)
 	}
-	if at, ok := f.batteries.ReturnAt(t); ok {
+	if d.phase == lost {
+		f.clock.Cancel(d.next)
+	}
+	busy := d.phase != idle
+	f.batteries.Die(t, now)
+	d.phase, d.paused = flat, false
+	if !d.away {
+		f.absent++
+	}
+	at, comes := f.batteries.ReturnAt(t)
+	if comes {
 		f.clock.Schedule(at, returned, t)
-	} else if f.setup.Config.Protocol == WaitForAll && d.chosen && !d.answered {
+	}
+	if !d.chosen || d.answered {
+		return
+	}
+	f.markDropped(d)
+	switch {
+	case f.asynchronous():
+		f.forget(t)
+	case f.setup.Config.Protocol != WaitForAll:
+		if busy {
+			f.without()
+		}
+	case !comes:
 		f.stall(t, "has an empty battery and is never charged")
 	}
 }
@@ -71,9 +94,15 @@ func (f *Federation) checkBattery(t int) {
 func (f *Federation) comeBack(t int) {
 	d := &f.devices[t]
 	f.batteries.Revive(t, f.clock.Now())
-	d.phase = idle
-	f.draw(t, f.fleet.IdlePower(t))
-	if f.setup.Config.Protocol == WaitForAll && d.chosen && !d.answered {
+	f.rest(t)
+	if d.away {
+		return
+	}
+	f.absent--
+	switch {
+	case f.asynchronous():
+		f.fill(t)
+	case f.setup.Config.Protocol == WaitForAll && d.chosen && !d.answered:
 		if f.hopeless(t) {
 			f.stall(t, "comes back with a battery that cannot last for one attempt (devices.return_level)")
 			return
@@ -92,9 +121,9 @@ func (f *Federation) hopeless(t int) bool {
 	}
 	attempt := int(f.devices[t].attempt) // any
 	receiving, working, sending := f.power(t, download), f.power(t, compute), f.power(t, upload)
-	need := receiving*f.cost.down(t, f.round, attempt, f.bytes.down).Duration.Seconds() +
+	need := receiving*f.cost.down(t, int(f.devices[t].round), attempt, f.bytes.down).Duration.Seconds() +
 		working*f.cost.compute(t, f.flops(t)).Seconds() +
-		sending*f.cost.up(t, f.round, attempt, f.uploadBytes(t)).Duration.Seconds()
+		sending*f.cost.up(t, int(f.devices[t].round), attempt, f.uploadBytes(t)).Duration.Seconds()
 	// Ends of phases and of batteries are whole nanoseconds, rounded up or off.
 	const rounding = 4e-9
 	return need > f.batteries.Left(t)*(1+1e-9)+rounding*(receiving+working+sending)
@@ -104,19 +133,4 @@ func (f *Federation) hopeless(t int) bool {
 func (f *Federation) stall(t int, why string) {
 	f.stalled = fmt.Sprintf("device %d %s, and protocol %q waits for it", t, why, WaitForAll)
 	f.clock.Stop()
-}
-
-// strikeAt returns how long after the start of its attempt a device drops.
-func (f *Federation) strikeAt(d *device) engine.Time {
-	share := func(length engine.Time) engine.Time { return engine.Time(d.strike * float64(length)) }
-	switch f.drops.Phase() {
-	case devices.Compute:
-		return d.down + share(d.compute)
-	case devices.Upload:
-		return d.down + d.compute + share(d.up)
-	case devices.Anywhere:
-		return share(d.down + d.compute + d.up)
-	default:
-		return 0
-	}
 }

@@ -26,6 +26,8 @@ type Setup struct {
 	Faults  devices.Faults
 	Plan    Plan
 
+	Presence Presence // nil: devices can always be reached
+
 	Problem  *mtl.Problem // nil: nothing is learnt, the method's work is timed alone
 	Size     Size         // that of Problem when there is one
 	Coupling mtl.Coupling // of the first outer iteration; nil without a problem
@@ -41,8 +43,9 @@ type Setup struct {
 // Size is what time depends on of a problem.
 type Size struct {
 	Devices  int
-	MinRows  int // n_min, the rows of the smallest device
-	Features int // d
+	MinRows  int     // n_min, the rows of the smallest device
+	Rows     []int32 // of each device
+	Features int     // d
 }
 
 // Plan says how long a run goes on.
@@ -88,33 +91,53 @@ type Federation struct {
 	cost      cost
 
 	devices  []device
-	lookouts []lookout // by device; none on mains
-	clients  clients
-	chosen   []int32     // devices of this round, in order
-	asked    []int32     // those that solve in it, in order
+	lookouts []lookout   // by device; none on mains
+	absent   int         // devices that cannot be reached
 	sample   *mtl.Sample // tasks that a model is evaluated on; nil: all
 	tally    tally
 	round    int // rounds begun, over all outer iterations
 	outer    int
-	waiting  int  // wait-for-all: devices whose answer is missing
-	ended    bool // the open round is over
+	ended    bool        // no round is open
+	began    engine.Time // when the open round did
 	stalled  string
 	steps    int64
 	spent    float64                    // joules that the rounds so far have taken
 	bytes    struct{ down, up float64 } // of one message
+
+	// Rounds.
+	clients     clients
+	wanted      int     // answers that a round is for
+	chosen      []int32 // devices of this round, in order
+	asked       []int32 // those that solve in it, in order
+	carried     []int32 // devices that still owe an answer to an earlier one, in order
+	merged      []int32
+	waiting     int // answers that end the round, under protocols that wait for them
+	outstanding int // answers that may still come
+	cycle       engine.Time
+	cycleEnd    engine.Handle
+	responses   responses
+
+	// Without rounds.
+	server    algorithms.Asynchronous // nil: there are rounds
+	listening bool                    // it has begun
+	free      int                     // answers that the server could ask for besides
+	unsolved  []int32                 // devices that have been sent a model and not worked on it
+	draws     int
+	fruitless int // attempts that were lost since the last answer
+	busyUntil engine.Time
 }
 
 // tally counts what happens in a round.
 type tally struct {
-	flops, down, up float64
-	dropped         int
+	flops, down, up      float64
+	taken, dropped, late int
 }
 
 // New prepares a run. The error joins a config.Problem for each setting that
 // does not go with the others or with the number of devices.
 func New(s Setup) (*Federation, error) {
 	if p := s.Problem; p != nil {
-		s.Size = Size{Devices: p.Devices(), MinRows: p.MinRows(), Features: p.Features()}
+		s.Size = Size{Devices: p.Devices(), MinRows: p.MinRows(), Rows: p.RowCounts(), Features: p.Features()}
 	}
 	n := s.Size.Devices
 	if s.Config.Clients > n {
@@ -135,8 +158,12 @@ func New(s Setup) (*Federation, error) {
 		batteries: devices.NewBatteries(s.Devices, n, s.Seed),
 		links:     network.NewLinks(s.Network, n, s.Seed),
 		devices:   make([]device, n),
-		clients:   newClients(s.Config, n, s.Seed),
+		wanted:    s.Config.clients(n),
+		cycle:     engine.FromSeconds(s.Config.DeadlineS),
+		responses: newResponses(s.Config.Window),
+		ended:     true,
 	}
+	f.clients = newClients(s.Seed, s.Config.asks(f.wanted, n), n)
 	if s.Devices.Device().BatteryWh > 0 {
 		f.lookouts = make([]lookout, n)
 	}
@@ -149,7 +176,14 @@ func New(s Setup) (*Federation, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
+	if f.asynchronous() {
+		f.server = method.(algorithms.Asynchronous)
+		for t := range f.devices {
+			f.devices[t].round = -1
+		}
+	}
 	f.cost = newCost(f)
+	f.clients.weights = f.weigh()
 	return f, nil
 }
 
@@ -175,6 +209,12 @@ func (f *Federation) check() error {
 		fmt.Sprintf("must be %q or %q: the authors' drivers have no cost for %s", Physical, Relative, name))
 	c.Require(f.setup.Config.Cost != Authors || protocol != Deadline, "federation.cost", f.setup.Config.Cost,
 		"must be \"physical\" or \"relative\" under protocol \"deadline\": the authors' drivers have no clock cycle")
+	f.checkAsynchronous(c, needs.Asynchronous)
+	if config := &f.setup.Config; config.Selection == ByLoss {
+		c.Require(config.Candidates >= f.clients.size && config.Candidates <= f.setup.Size.Devices, "federation.candidates", config.Candidates,
+			fmt.Sprintf("must be from the %d devices that a round asks to the %d that there are", f.clients.size, f.setup.Size.Devices))
+		c.Require(f.setup.Problem != nil, "federation.selection", config.Selection, "must be another in a run without learning, which has no losses")
+	}
 	if protocol == WaitForAll {
 		f.checkForEver(c)
 	}
@@ -183,6 +223,21 @@ func (f *Federation) check() error {
 		problems = append(problems, p)
 	}
 	return errors.Join(problems...)
+}
+
+// checkAsynchronous finds what does not go with a server that has no rounds, or a
+// method that knows none.
+func (f *Federation) checkAsynchronous(c *config.Checker, needed bool) {
+	cfg := &f.setup.Config
+	switch asynchronous := f.asynchronous(); {
+	case needed && !asynchronous:
+		c.Require(false, "federation.protocol", cfg.Protocol, fmt.Sprintf("must be %q: %s takes every answer when it comes", Asynchronous, f.setup.Factory.Name))
+	case asynchronous && !needed:
+		c.Require(false, "federation.protocol", cfg.Protocol, fmt.Sprintf("must be another: %s works in rounds", f.setup.Factory.Name))
+	case asynchronous:
+		c.Require(cfg.Cost != Authors, "federation.cost", cfg.Cost, "must be \"physical\" or \"relative\": the authors' drivers have rounds")
+		c.Require(f.setup.Plan.ThetaEvery == 0, "run.theta_every", f.setup.Plan.ThetaEvery, fmt.Sprintf("must be 0 under protocol %q: theta_t^h is defined for rounds", Asynchronous))
+	}
 }
 
 // checkForEver finds faults for which wait-for-all would wait without end.
@@ -211,9 +266,7 @@ func (f *Federation) checkForEver(c *config.Checker) {
 // ends it stops after the round under way.
 func (f *Federation) Run(ctx context.Context, observe func(results.Round)) (*Outcome, error) {
 	out := &Outcome{Status: results.Done}
-	for t := range f.devices {
-		f.draw(t, f.fleet.IdlePower(t))
-	}
+	f.onset()
 	record := func(r results.Round) {
 		out.Rounds = append(out.Rounds, r)
 		if observe != nil {
@@ -256,6 +309,14 @@ loop:
 	out.EventHash, out.Events, out.Steps = f.clock.Digest(), f.clock.Fired(), f.steps
 	out.ModelHash = f.hash()
 	return out, nil
+}
+
+// onset begins the life of every device.
+func (f *Federation) onset() {
+	for t := range f.devices {
+		f.draw(t, f.fleet.IdlePower(t))
+	}
+	f.appear()
 }
 
 // recouple updates Omega from the present W and continues under the new

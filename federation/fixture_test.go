@@ -158,13 +158,6 @@ func run(t testing.TB, s Setup) *Outcome {
 	return out
 }
 
-// onset does what Run does before its first round.
-func (f *Federation) onset() {
-	for t := range f.devices {
-		f.draw(t, f.fleet.IdlePower(t))
-	}
-}
-
 // sameRounds compares rounds bit by bit, so that NaN equals NaN and 0 is not -0.
 func sameRounds(a, b []results.Round) error {
 	if len(a) != len(b) {

@@ -102,6 +102,13 @@ func (p *Problem) fit(task *data.Task, w, a []float64) fit {
 	return f
 }
 
+// LocalLoss returns the mean loss of weights on the training rows of a device.
+func (p *Problem) LocalLoss(device int, w []float64) float64 {
+	task := p.Train.Open(device)
+	defer task.Close()
+	return p.fit(task.Task, w, nil).loss / float64(task.X.Rows)
+}
+
 // meanError returns the mean over groups of the error of their rows together.
 func (p *Problem) meanError(parts []fit, groups int, groupOf func(int) int) float64 {
 	miss, rows := make([]float64, groups), make([]int, groups)

@@ -151,6 +151,15 @@ func (p *Problem) MinRows() int {
 	return n
 }
 
+// RowCounts returns n_t, the number of training rows of each device.
+func (p *Problem) RowCounts() []int32 {
+	rows := make([]int32, p.Devices())
+	for k := range rows {
+		rows[k] = int32(p.Train.Tasks[k].X.Rows)
+	}
+	return rows
+}
+
 // NewWeights returns a zero W: one row of d values for each task.
 func (p *Problem) NewWeights() data.Matrix { return data.NewMatrix(p.Tasks(), p.Features()) }
 

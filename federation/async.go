@@ -1,0 +1,152 @@
+package federation
+
+import (
+	"fmt"
+
+	"fedsim/engine"
+	"fedsim/internal/rng"
+)
+
+// asynchronous reports whether the server takes every answer when it comes.
+func (f *Federation) asynchronous() bool { return f.setup.Config.Protocol == Asynchronous }
+
+// listen begins a stretch of an asynchronous run that the tables call a round: it
+// ends with as many answers as devices are asked at a time.
+func (f *Federation) listen() {
+	f.waiting = f.wanted
+	if f.listening {
+		return
+	}
+	f.listening = true
+	f.free = f.wanted
+	f.choose()
+	for _, t := range f.chosen {
+		f.fill(int(t))
+	}
+}
+
+// fill asks device t for an answer when the server wants one more, and t can be
+// reached and has nothing to do.
+func (f *Federation) fill(t int) {
+	if f.free > 0 && f.vacant(t) {
+		f.free--
+		f.ask(t)
+	}
+}
+
+// vacant reports whether device t can be asked.
+func (f *Federation) vacant(t int) bool { return f.reachable(t) && f.devices[t].phase == idle }
+
+// ask sends device t the present model.
+func (f *Federation) ask(t int) {
+	d := &f.devices[t]
+	d.round++
+	d.attempt, d.budget = 0, unlimited
+	d.chosen, d.solved, d.answered, d.dropped = true, false, false, false
+	f.bytes.down = f.links.Bytes(f.server.Send(t))
+	f.draft(t)
+	f.unsolved = append(f.unsolved, int32(t))
+	if d.strikes == anywhere { // where depends on the work
+		f.solvePending()
+	}
+	f.time(t)
+	f.send(t)
+}
+
+// solvePending does the local work of all devices that have been sent a model
+// and not worked on it: what they were sent is fixed, so that they can be solved
+// together, on all cores, when the first of them must be.
+func (f *Federation) solvePending() {
+	if len(f.unsolved) == 0 {
+		return
+	}
+	f.solve(f.unsolved)
+	for _, t := range f.unsolved {
+		f.time(int(t))
+	}
+	f.unsolved = f.unsolved[:0]
+}
+
+// apply lets the server take the answer of device t, and ask for another when it
+// has done so.
+func (f *Federation) apply(t int) {
+	f.fruitless = 0
+	taken, flops := f.server.Receive(t)
+	if taken {
+		f.tally.taken++
+	} else {
+		f.tally.late++
+	}
+	f.devices[t].chosen = false
+	if at := f.busy(flops); at > f.clock.Now() {
+		f.devices[t].next = f.clock.Schedule(at, askAgain, t)
+	} else {
+		f.another(t)
+	}
+	if f.waiting--; f.waiting == 0 {
+		f.end()
+	}
+}
+
+// busy returns when the server has done some work, which it begins when what it
+// was given before is done.
+func (f *Federation) busy(flops float64) engine.Time {
+	if speed := f.setup.Config.ServerGFLOPS * 1e9; speed > 0 {
+		f.busyUntil = max(f.busyUntil, f.clock.Now()).Add(engine.FromSeconds(flops / speed))
+	}
+	return f.busyUntil
+}
+
+// released ends the server's business with device t: it has taken the answer, or
+// the attempt is lost and it gives up.
+func (f *Federation) released(t int) {
+	if f.devices[t].phase == lost {
+		f.forget(t)
+		return
+	}
+	f.another(t)
+}
+
+// forget drops the answer of device t, whose attempt is lost.
+func (f *Federation) forget(t int) {
+	d := &f.devices[t]
+	f.method.Discard(t)
+	if d.phase == lost {
+		d.phase = idle
+	}
+	d.chosen = false
+	if f.fruitless++; f.fruitless > 1000*len(f.devices)+100_000 {
+		f.stalled = fmt.Sprintf("no answer has come in %d attempts", f.fruitless)
+		f.clock.Stop()
+		return
+	}
+	f.another(t)
+}
+
+// another asks for the answer that takes the place of that of device t: t itself
+// when all devices are asked at a time, one drawn from those that have nothing to
+// do otherwise.
+func (f *Federation) another(t int) {
+	f.free++
+	if f.wanted == len(f.devices) {
+		f.fill(t)
+		return
+	}
+	f.draws++
+	s := rng.New(f.setup.Seed, rng.Clients, -1, f.draws)
+	t = s.IntN(len(f.devices))
+	// Mostly one of the first few draws is vacant; else the next one after the last.
+	for range 32 {
+		if f.vacant(t) {
+			break
+		}
+		t = s.IntN(len(f.devices))
+	}
+	for range f.devices {
+		if f.vacant(t) {
+			f.fill(t)
+			return
+		}
+		t = (t + 1) % len(f.devices)
+	}
+}

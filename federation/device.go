@@ -1,0 +1,329 @@
+package federation
+
+import (
+	"math"
+
+	"fedsim/devices"
+	"fedsim/engine"
+	"fedsim/internal/rng"
+)
+
+// phase is where a device stands.
+type phase uint8
+
+const (
+	idle     phase = iota // has nothing to do
+	download              // receives the server's message
+	compute               // works
+	upload                // sends its answer
+	lost                  // dropped in this attempt, or its message was lost
+	flat                  // its battery is empty
+)
+
+// The kinds of events, in the order in which simultaneous ones happen: an
+// answer that arrives at the deadline is in time, and a battery that empties, or
+// a device that goes away, with the last bit of an answer has sent it. A drop
+// strikes before the end of its phase, also of one that takes no time.
+const (
+	returned     engine.Kind = iota // a flat device comes back
+	strike                          // the device drops
+	downloadDone                    // the server's message has arrived
+	computeDone                     // the local work is finished
+	uploadDone                      // the answer has arrived
+	batteryEmpty                    // check whether the battery is empty
+	flip                            // the device goes away or comes back
+	askAgain                        // the server gives up on an answer that was due
+	roundEnd                        // the clock cycle is over
+)
+
+// ends has the event that ends each phase in which something is done.
+var ends = [...]engine.Kind{download: downloadDone, compute: computeDone, upload: uploadDone}
+
+// device is the state of a device, flat and without pointers: there may be
+// millions.
+type device struct {
+	next engine.Handle // the event that ends its phase, or at which the server gives up on it
+
+	began             engine.Time // since when it has been at its phase without interruption
+	down, compute, up engine.Time // lengths of the attempt's phases
+	due               engine.Time // when the attempt's answer is expected
+	done              float64     // share of its phase that was over at began
+	cut               float64     // share of the phase strikes at which it drops
+	flops             float64     // its work for this answer
+	steps, values     int32       // of this work: taken, to be sent
+	budget            int32       // steps it may take; unlimited: as many as its method likes
+	round             int32       // the round that it was asked in; when asynchronous, how often it was asked before
+	attempt           int32
+	phase             phase
+	strikes           phase // phase in which this attempt drops; lost: at once, idle: it does not
+	away              bool  // it cannot be reached
+	paused            bool  // its phase goes on when it comes back
+	chosen            bool  // the server waits for its answer
+	solved            bool  // its local work is done, tentatively
+	answered          bool  // the server has its answer
+	dropped           bool  // it has dropped in this round
+	downLost, upLost  bool  // the attempt's transfers fail
+}
+
+// unlimited is a budget that leaves the amount of work to the method.
+const unlimited = math.MaxInt32
+
+// working reports whether the device is at a phase.
+func (d *device) working() bool {
+	return !d.paused && (d.phase == download || d.phase == compute || d.phase == upload)
+}
+
+// length returns how long the device's phase takes without interruption.
+func (d *device) length() engine.Time {
+	switch d.phase {
+	case download:
+		return d.down
+	case compute:
+		return d.compute
+	default:
+		return d.up
+	}
+}
+
+// end returns at which share the phase ends, and how.
+func (d *device) end() (share float64, kind engine.Kind) {
+	if d.strikes == d.phase {
+		return d.cut, strike
+	}
+	return 1, ends[d.phase]
+}
+
+// reachable reports whether the server can ask device t for an answer.
+func (f *Federation) reachable(t int) bool {
+	d := &f.devices[t]
+	return d.phase != flat && !d.away
+}
+
+// draft draws the download of an attempt of device t, and whether and where it
+// drops.
+func (f *Federation) draft(t int) {
+	d := &f.devices[t]
+	down := f.cost.down(t, int(d.round), int(d.attempt), f.bytes.down)
+	d.down, d.downLost = down.Duration, down.Lost
+	d.strikes = idle
+	drop := f.drops.Draw(t, int(d.round), int(d.attempt))
+	if !drop.Happens {
+		return
+	}
+	d.cut = drop.At
+	switch drop.Phase {
+	case devices.Start:
+		d.strikes = lost
+	case devices.Compute:
+		d.strikes = compute
+	case devices.Upload:
+		d.strikes = upload
+	case devices.Anywhere:
+		d.strikes = anywhere
+	}
+}
+
+// anywhere, as the phase in which an attempt drops, stands for the whole of it
+// until the lengths of its phases are known.
+const anywhere = flat
+
+// time draws the upload of an attempt of device t, whose work is known, and sets
+// the lengths of its phases as they follow from the work.
+func (f *Federation) time(t int) {
+	d := &f.devices[t]
+	up := f.cost.up(t, int(d.round), int(d.attempt), f.uploadBytes(t))
+	d.up, d.upLost = up.Duration, up.Lost
+	d.compute = f.cost.compute(t, f.flops(t))
+	if d.strikes == anywhere {
+		d.aim()
+	}
+}
+
+// aim finds the phase in which a drop at a share of the whole attempt strikes.
+func (d *device) aim() {
+	at := d.cut * float64(d.down+d.compute+d.up)
+	for _, p := range [...]struct {
+		phase  phase
+		length engine.Time
+	}{{download, d.down}, {compute, d.compute}, {upload, d.up}} {
+		if length := float64(p.length); at < length || p.phase == upload {
+			d.strikes, d.cut = p.phase, 0
+			if length > 0 {
+				d.cut = min(at/length, 1)
+			}
+			return
+		}
+		at -= float64(p.length)
+	}
+}
+
+// send sends the server's message to device t: the first phase of an attempt.
+func (f *Federation) send(t int) {
+	d := &f.devices[t]
+	d.due = f.clock.Now().Add(d.down).Add(d.compute).Add(d.up)
+	if d.strikes == lost {
+		f.lose(t)
+		return
+	}
+	f.enter(t, download)
+}
+
+// enter begins a phase of device t.
+func (f *Federation) enter(t int, p phase) {
+	d := &f.devices[t]
+	d.phase, d.done = p, 0
+	f.proceed(t)
+}
+
+// proceed lets device t go on with its phase from where it stands.
+func (f *Federation) proceed(t int) {
+	d := &f.devices[t]
+	share, kind := d.end()
+	left := d.length()
+	if share != 1 || d.done != 0 {
+		left = engine.Time(math.Round((share - d.done) * float64(left)))
+	}
+	d.began = f.clock.Now()
+	d.next = f.clock.Schedule(d.began.Add(left), kind, t)
+	f.draw(t, f.power(t, d.phase))
+}
+
+// leave ends the present stretch of work of device t and books what it has used
+// up: all that was left of the phase when it is complete, or struck where it
+// was to be, the share of it that has passed otherwise.
+func (f *Federation) leave(t int, complete bool) {
+	d := &f.devices[t]
+	end, _ := d.end()
+	share := end - d.done
+	if !complete {
+		f.clock.Cancel(d.next)
+		if length := d.length(); length > 0 {
+			share = min(share, float64(f.clock.Now()-d.began)/float64(length))
+		}
+	}
+	d.done += share
+	switch d.phase {
+	case download:
+		f.tally.down += f.bytes.down * share
+	case compute:
+		f.tally.flops += d.flops * share
+	case upload:
+		f.tally.up += f.uploadBytes(t) * share
+	}
+}
+
+// rest lets device t idle.
+func (f *Federation) rest(t int) {
+	f.devices[t].phase = idle
+	f.draw(t, f.fleet.IdlePower(t))
+}
+
+// lose ends the attempt of device t without an answer.
+func (f *Federation) lose(t int) {
+	d := &f.devices[t]
+	d.phase, d.paused = lost, false
+	f.draw(t, f.fleet.IdlePower(t))
+	f.missed(t)
+}
+
+// missed tells the server's side that the attempt of device t brings no answer.
+// The server itself cannot know before the answer is due.
+func (f *Federation) missed(t int) {
+	d := &f.devices[t]
+	f.markDropped(d)
+	again := f.asynchronous() || f.setup.Config.Protocol == WaitForAll || int(d.attempt) < f.setup.Config.Retries
+	if again {
+		d.next = f.clock.Schedule(max(d.due, f.clock.Now()), askAgain, t)
+	} else {
+		f.without()
+	}
+}
+
+// markDropped counts a device that drops for the first time in this round.
+func (f *Federation) markDropped(d *device) {
+	if !d.dropped {
+		d.dropped = true
+		f.tally.dropped++
+	}
+}
+
+// handle is the engine's handler: what an event does to its device.
+func (f *Federation) handle(e engine.Event) {
+	t := int(e.Device)
+	switch e.Kind {
+	case downloadDone:
+		f.leave(t, true)
+		f.received(t)
+	case computeDone:
+		f.leave(t, true)
+		f.enter(t, upload)
+	case uploadDone:
+		f.leave(t, true)
+		if f.devices[t].upLost {
+			f.lose(t)
+			return
+		}
+		f.devices[t].answered = true
+		f.rest(t)
+		f.take(t)
+	case strike:
+		f.leave(t, true)
+		f.lose(t)
+	case flip:
+		f.flip(t)
+	case askAgain:
+		f.giveUp(t)
+	case batteryEmpty:
+		f.checkBattery(t)
+	case returned:
+		f.comeBack(t)
+	case roundEnd:
+		f.end()
+	}
+}
+
+// received lets device t, which has the server's message, go on to work.
+func (f *Federation) received(t int) {
+	d := &f.devices[t]
+	if f.asynchronous() {
+		f.solvePending()
+	}
+	switch {
+	case d.downLost:
+		f.lose(t)
+	case d.budget == 0:
+		// Nothing can be done in what is left of the clock cycle.
+		f.rest(t)
+		f.without()
+	default:
+		d.due = max(d.due, f.clock.Now().Add(d.compute).Add(d.up))
+		f.enter(t, compute)
+	}
+}
+
+// flops returns the work of device t for this answer; what it would be charged
+// for if it does not compute.
+func (f *Federation) flops(t int) float64 {
+	flops := 0.0
+	if d := &f.devices[t]; d.solved || f.asynchronous() { // not solved yet: what it took the last time
+		flops = d.flops
+	}
+	if f.setup.Config.Protocol == Charged {
+		steps := f.setup.Config.StepsHigh * float64(f.setup.Size.MinRows)
+		flops = max(flops, steps*f.method.StepFLOPs())
+	}
+	return flops
+}
+
+// uploadBytes returns the size of the answer of device t.
+func (f *Federation) uploadBytes(t int) float64 {
+	if d := &f.devices[t]; d.solved {
+		return f.links.Bytes(int(d.values))
+	}
+	return f.links.Bytes(f.setup.Size.Features)
+}
+
+// stream returns the randomness of the local work of device t.
+func (f *Federation) stream(t int) rng.Stream {
+	return rng.New(f.setup.Seed, rng.Solve, t, int(f.devices[t].round))
+}

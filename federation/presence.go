@@ -1,0 +1,87 @@
+package federation
+
+import (
+	"fedsim/devices"
+	"fedsim/engine"
+)
+
+// Presence says when devices can be reached.
+type Presence interface {
+	// Present reports whether a device can be reached at an instant, and the first
+	// instant after it from which that may be otherwise; engine.Never: it stays so.
+	// Instants do not go back for a device.
+	Present(device int, at engine.Time) (present bool, until engine.Time)
+}
+
+// appear begins the presence of every device.
+func (f *Federation) appear() {
+	if f.setup.Presence == nil {
+		return
+	}
+	for t := range f.devices {
+		f.devices[t].away = !f.look(t)
+		if f.devices[t].away {
+			f.absent++
+		}
+	}
+}
+
+// look reports whether device t is present, and sees to it that the next look
+// comes in time.
+func (f *Federation) look(t int) bool {
+	present, until := f.setup.Presence.Present(t, f.clock.Now())
+	if until != engine.Never {
+		f.clock.Schedule(until, flip, t)
+	}
+	return present
+}
+
+// flip lets device t go away or come back.
+func (f *Federation) flip(t int) {
+	d := &f.devices[t]
+	present := f.look(t)
+	if present != d.away {
+		return
+	}
+	d.away = !present
+	switch {
+	case d.phase == flat: // absent already, and still
+	case present:
+		f.absent--
+		f.reappear(t)
+	default:
+		f.absent++
+		f.vanish(t)
+	}
+}
+
+// vanish interrupts what device t is doing.
+func (f *Federation) vanish(t int) {
+	d := &f.devices[t]
+	if !d.working() {
+		return
+	}
+	f.leave(t, false)
+	if f.setup.Faults.OnReturn == devices.Resume {
+		d.paused = true
+		f.draw(t, f.fleet.IdlePower(t))
+		return
+	}
+	f.lose(t)
+}
+
+// reappear lets device t, which has come back, go on with what it was doing, or
+// with what the server has been waiting for.
+func (f *Federation) reappear(t int) {
+	d := &f.devices[t]
+	switch {
+	case d.paused:
+		d.paused = false
+		f.proceed(t)
+	case d.phase == lost: // the server will ask when the answer is due
+	case f.asynchronous():
+		f.fill(t)
+	case f.setup.Config.Protocol == WaitForAll && d.chosen && !d.answered:
+		f.retry(t)
+	}
+}
