@@ -48,8 +48,8 @@ func TestABatteryRunsDownAndIsCharged(t *testing.T) {
 		t.Error("the device comes back before it is gone")
 	}
 	b.Die(0, at)
-	if b.Level(0) != 0 || b.Spent(0) != 1800 || !b.Flat(0) {
-		t.Errorf("dead: level %g, spent %g J", b.Level(0), b.Spent(0))
+	if b.Level(0, at) != 0 || b.Spent(0) != 1800 || !b.Flat(0) {
+		t.Errorf("dead: level %g, spent %g J", b.Level(0, at), b.Spent(0))
 	}
 	if at, ok := b.EmptyAt(0); ok {
 		t.Errorf("a flat battery is empty again at %v", at)
@@ -59,20 +59,20 @@ func TestABatteryRunsDownAndIsCharged(t *testing.T) {
 		t.Fatalf("back at %v, want 650 s", back)
 	}
 	b.Drain(560 * second)
-	if b.Level(0) != 0 {
-		t.Errorf("level %g when the charger is plugged in", b.Level(0))
+	if b.Level(0, 560*second) != 0 {
+		t.Errorf("level %g when the charger is plugged in", b.Level(0, 560*second))
 	}
 	b.Drain(590 * second) // 30 s of charging, then 10 s more: none is counted twice
 	b.Drain(600 * second)
-	if math.Abs(b.Level(0)-400./3600) > 1e-12 {
-		t.Errorf("level %g after 40 s of charging, want 400 J of 3600 J", b.Level(0))
+	if math.Abs(b.Level(0, 600*second)-400./3600) > 1e-12 {
+		t.Errorf("level %g after 40 s of charging, want 400 J of 3600 J", b.Level(0, 600*second))
 	}
 	b.Revive(0, back)
 	if at, ok := b.EmptyAt(0); ok {
 		t.Errorf("a revived device draws nothing yet, and is empty at %v", at)
 	}
-	if b.Level(0) != 0.25 || b.Flat(0) || b.Spent(0) != 1800 {
-		t.Errorf("revived: level %g, spent %g J", b.Level(0), b.Spent(0))
+	if b.Level(0, back) != 0.25 || b.Flat(0) || b.Spent(0) != 1800 {
+		t.Errorf("revived: level %g, spent %g J", b.Level(0, back), b.Spent(0))
 	}
 	b.SetPower(0, back, 9)
 	if at, _ := b.EmptyAt(0); at != 750*second {
@@ -97,8 +97,8 @@ func TestALateRevivalFindsMore(t *testing.T) {
 		b.Die(0, second)
 		at, _ := b.ReturnAt(0)
 		b.Revive(0, at+c.wait)
-		if math.Abs(b.Level(0)-c.level) > 1e-12 {
-			t.Errorf("revived %v late: level %g, want %g", c.wait, b.Level(0), c.level)
+		if math.Abs(b.Level(0, at+c.wait)-c.level) > 1e-12 {
+			t.Errorf("revived %v late: level %g, want %g", c.wait, b.Level(0, at+c.wait), c.level)
 		}
 	}
 }
@@ -112,8 +112,8 @@ func TestWithoutAChargerADeviceStaysGone(t *testing.T) {
 		t.Errorf("back at %v", at)
 	}
 	b.Drain(at + second)
-	if b.Level(0) != 0 || b.Total().ChargedJ != 0 {
-		t.Errorf("level %g without a charger", b.Level(0))
+	if b.Level(0, at+second) != 0 || b.Total().ChargedJ != 0 {
+		t.Errorf("level %g without a charger", b.Level(0, at+second))
 	}
 }
 
@@ -126,8 +126,8 @@ func TestMainsNeverEnd(t *testing.T) {
 	if at, ok := b.EmptyAt(0); ok {
 		t.Errorf("mains are empty at %v", at)
 	}
-	if b.Spent(0) != 7e9 || b.Level(0) != 1 {
-		t.Errorf("spent %g J, level %g; want 7e9, 1", b.Spent(0), b.Level(0))
+	if b.Spent(0) != 7e9 || b.Level(0, 1e9*second) != 1 {
+		t.Errorf("spent %g J, level %g; want 7e9, 1", b.Spent(0), b.Level(0, 1e9*second))
 	}
 	if got, want := b.Total(), (Energy{ChargedJ: 7e9, DrainedJ: 7e9}); got != want {
 		t.Errorf("total %+v, want %+v", got, want)
@@ -154,7 +154,7 @@ func TestInitialChargeSpreads(t *testing.T) {
 	b := NewBatteries(cfg, n, 3)
 	sum := 0.0
 	for d := range n {
-		level := b.Level(d)
+		level := b.Level(d, 0)
 		if level < 0.3 || level > 0.9 {
 			t.Fatalf("device %d starts at %g", d, level)
 		}
@@ -163,7 +163,7 @@ func TestInitialChargeSpreads(t *testing.T) {
 	if mean := sum / n; math.Abs(mean-0.6) > 4*0.3/math.Sqrt(3*n) { // four standard errors
 		t.Errorf("mean initial charge %g, want 0.6", mean)
 	}
-	if b.Level(1) == b.Level(2) {
+	if b.Level(1, 0) == b.Level(2, 0) {
 		t.Error("two devices start with the same charge")
 	}
 }
@@ -184,8 +184,8 @@ func TestAccountingDoesNotMoveTheEnd(t *testing.T) {
 			}
 		}
 		b.Die(0, end)
-		if b.Level(0) != 0 || math.Abs(b.Spent(0)/3600-1) > 1e-12 {
-			t.Fatalf("level %g, spent %g J at the end, want 0, 3600", b.Level(0), b.Spent(0))
+		if b.Level(0, end) != 0 || math.Abs(b.Spent(0)/3600-1) > 1e-12 {
+			t.Fatalf("level %g, spent %g J at the end, want 0, 3600", b.Level(0, end), b.Spent(0))
 		}
 	})
 }
@@ -202,7 +202,7 @@ func TestEmptyAtIsTheFirstEmptyNanosecond(t *testing.T) {
 			t.Fatalf("%g W empty 3600 J in %d ns: %g J", watts, end, watts*end.Seconds())
 		}
 		b.Drain(end - 1)
-		if watts*(end-1).Seconds() < 3600*(1-1e-15) && b.Level(0) <= 0 {
+		if watts*(end-1).Seconds() < 3600*(1-1e-15) && b.Level(0, end-1) <= 0 {
 			t.Fatalf("nothing is left a nanosecond before %d ns", end)
 		}
 	})
@@ -223,7 +223,7 @@ func TestEnergyIsConserved(t *testing.T) {
 		now := engine.Time(0)
 		check := func() {
 			for d := range n {
-				if l := b.Level(d); !(l >= 0 && l <= 1) || b.Spent(d) < 0 {
+				if l := b.Level(d, now); !(l >= 0 && l <= 1) || b.Spent(d) < 0 {
 					t.Fatalf("device %d: level %g, spent %g J", d, l, b.Spent(d))
 				}
 			}

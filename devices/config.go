@@ -30,14 +30,20 @@ type Config struct {
 
 	InitialCharge       float64 `toml:"initial_charge" doc:"charge of the batteries at the start, as a share of full"`
 	InitialChargeSpread float64 `toml:"initial_charge_spread" doc:"a device's initial charge is uniform within this much of initial_charge"`
-	ChargeW             float64 `toml:"charge_w" doc:"power in watts of the charger that is plugged in when a battery has run empty; 0: none, the device does not come back"`
-	ChargeDelayS        float64 `toml:"charge_delay_s" doc:"time in seconds from an empty battery until the charger is plugged in"`
-	ReturnLevel         float64 `toml:"return_level" doc:"charge, as a share of full, at which a device that ran empty comes back; the charger is unplugged then"`
+
+	Charging         string  `toml:"charging" doc:"when the charger is plugged in: \"when-flat\" (charge_delay_s after the battery has run empty, until the device comes back) or \"daily\" (for charge_hours from charge_hour on, every day, whether the device is up or not)"`
+	ChargeW          float64 `toml:"charge_w" doc:"power of the charger in watts; 0: none, a device whose battery has run empty does not come back"`
+	ChargeDelayS     float64 `toml:"charge_delay_s" doc:"charging \"when-flat\": time in seconds from an empty battery until the charger is plugged in"`
+	ChargeHour       float64 `toml:"charge_hour" doc:"charging \"daily\": hour of the day at which the charger is plugged in; the run begins at hour 0"`
+	ChargeHourSpread float64 `toml:"charge_hour_spread" doc:"charging \"daily\": a device's own charge_hour is uniform within this many hours of it"`
+	ChargeHours      float64 `toml:"charge_hours" doc:"charging \"daily\": how many hours the charger is plugged in"`
+	ReturnLevel      float64 `toml:"return_level" doc:"charge, as a share of full, at which a device that ran empty comes back"`
+	LowBattery       float64 `toml:"low_battery" doc:"charge, as a share of full, below which a battery is low; 0: never"`
 }
 
 // Defaults returns the table's defaults.
 func Defaults() Config {
-	return Config{Profile: "phone-2017", Spread: Fixed, InitialCharge: 1, ReturnLevel: 0.2}
+	return Config{Profile: "phone-2017", Spread: Fixed, InitialCharge: 1, Charging: WhenFlat, ChargeHour: 22, ChargeHours: 8, ReturnLevel: 0.2}
 }
 
 // Validate reports everything wrong with the table.
@@ -70,6 +76,12 @@ func (d *Config) Validate(c *config.Checker) {
 	}
 	c.Require(d.ChargeW >= 0 && d.ChargeW <= 1e6, "charge_w", d.ChargeW, "must be in [0, 1e6] watts")
 	c.Require(d.ChargeDelayS >= 0 && d.ChargeDelayS <= 1e9, "charge_delay_s", d.ChargeDelayS, "must be in [0, 1e9] seconds")
+	c.OneOf("charging", d.Charging, WhenFlat, Daily)
+	c.Require(d.Charging != Daily || d.ChargeW != 0, "charge_w", d.ChargeW, "must be positive: charging \"daily\" needs a charger")
+	c.Require(d.ChargeHour >= 0 && d.ChargeHour < 24, "charge_hour", d.ChargeHour, "must be in [0, 24)")
+	c.Require(d.ChargeHourSpread >= 0 && d.ChargeHourSpread <= 12, "charge_hour_spread", d.ChargeHourSpread, "must be in [0, 12] hours")
+	c.Require(d.ChargeHours >= 0.01 && d.ChargeHours <= 23.99, "charge_hours", d.ChargeHours, "must be in [0.01, 23.99] hours")
+	c.Require(d.LowBattery >= 0 && d.LowBattery < 1, "low_battery", d.LowBattery, "must be in [0, 1)")
 	c.Require(d.ReturnLevel > 0 && d.ReturnLevel <= 1, "return_level", d.ReturnLevel, "must be in (0, 1]")
 }
 

@@ -44,7 +44,7 @@ var ends = [...]engine.Kind{download: downloadDone, compute: computeDone, upload
 type device struct {
 	next engine.Handle // the event that ends its phase, or at which the server gives up on it
 
-	began             engine.Time // since when it has been at its phase without interruption
+	began             engine.Time // since when it has been at its phase without interruption; later when its radio has to wake first
 	down, compute, up engine.Time // lengths of the attempt's phases
 	due               engine.Time // when the attempt's answer is expected
 	done              float64     // share of its phase that was over at began
@@ -160,12 +160,17 @@ func (d *device) aim() {
 // send sends the server's message to device t: the first phase of an attempt.
 func (f *Federation) send(t int) {
 	d := &f.devices[t]
-	d.due = f.clock.Now().Add(d.down).Add(d.compute).Add(d.up)
+	d.due = f.clock.Now().Add(f.promotion(t)).Add(d.down).Add(f.remaining(d))
 	if d.strikes == lost {
 		f.lose(t)
 		return
 	}
 	f.enter(t, download)
+}
+
+// remaining returns how long an attempt takes when the server's message is there.
+func (f *Federation) remaining(d *device) engine.Time {
+	return d.compute.Add(f.promotionAfter(d.compute)).Add(d.up)
 }
 
 // enter begins a phase of device t.
@@ -184,6 +189,9 @@ func (f *Federation) proceed(t int) {
 		left = engine.Time(math.Round((share - d.done) * float64(left)))
 	}
 	d.began = f.clock.Now()
+	if d.phase != compute {
+		d.began = d.began.Add(f.promotion(t))
+	}
 	d.next = f.clock.Schedule(d.began.Add(left), kind, t)
 	f.draw(t, f.power(t, d.phase))
 }
@@ -198,7 +206,7 @@ func (f *Federation) leave(t int, complete bool) {
 	if !complete {
 		f.clock.Cancel(d.next)
 		if length := d.length(); length > 0 {
-			share = min(share, float64(f.clock.Now()-d.began)/float64(length))
+			share = min(share, float64(max(0, f.clock.Now()-d.began))/float64(length))
 		}
 	}
 	d.done += share
@@ -296,7 +304,7 @@ func (f *Federation) received(t int) {
 		f.rest(t)
 		f.without()
 	default:
-		d.due = max(d.due, f.clock.Now().Add(d.compute).Add(d.up))
+		d.due = max(d.due, f.clock.Now().Add(f.remaining(d)))
 		f.enter(t, compute)
 	}
 }

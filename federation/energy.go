@@ -3,6 +3,7 @@ package federation
 import (
 	"fmt"
 
+	"fedsim/devices"
 	"fedsim/engine"
 )
 
@@ -11,11 +12,11 @@ import (
 func (f *Federation) power(t int, p phase) float64 {
 	switch p {
 	case download:
-		return f.fleet.IdlePower(t) + f.links.DownlinkPower(t)
+		return f.receiving(t, f.devices[t].down)
 	case compute:
 		return f.fleet.ComputePower(t)
 	case upload:
-		return f.fleet.IdlePower(t) + f.links.UplinkPower(t)
+		return f.sending(t, f.devices[t].up)
 	default:
 		return f.fleet.IdlePower(t)
 	}
@@ -27,12 +28,16 @@ type lookout struct {
 	at    engine.Time // 0: none pending
 }
 
-// draw sets the power that device t draws from now on, and sees to it that its
-// battery is looked at no later than it can be empty. A look that turns out to
-// be early is renewed by checkBattery, so that most changes of power schedule
-// nothing.
+// draw sets the power that device t draws from now on, promotion and tail of its
+// radio aside, and sees to it that its battery is looked at no later than it can
+// be empty. A look that turns out to be early is renewed by checkBattery, so that
+// most changes of power schedule nothing.
 func (f *Federation) draw(t int, watts float64) {
-	f.batteries.SetPower(t, f.clock.Now(), watts)
+	if f.radios == nil {
+		f.batteries.SetPower(t, f.clock.Now(), watts)
+	} else {
+		f.batteries.SetLoad(t, f.clock.Now(), f.load(t, watts))
+	}
 	if at, ok := f.batteries.EmptyAt(t); ok {
 		if l := &f.lookouts[t]; l.at == 0 || at < l.at {
 			f.clock.Cancel(l.event)
@@ -49,6 +54,7 @@ func (f *Federation) lookAt(t int, at engine.Time) {
 func (f *Federation) checkBattery(t int) {
 	d, now := &f.devices[t], f.clock.Now()
 	f.lookouts[t].at = 0
+	f.batteries.Account(t, now)
 	at, ok := f.batteries.EmptyAt(t)
 	if !ok {
 		return
@@ -92,8 +98,16 @@ func (f *Federation) checkBattery(t int) {
 // comeBack brings device t up again. Under wait-for-all it is asked at once for
 // the answer that it owes.
 func (f *Federation) comeBack(t int) {
-	d := &f.devices[t]
-	f.batteries.Revive(t, f.clock.Now())
+	d, now := &f.devices[t], f.clock.Now()
+	f.batteries.Account(t, now)
+	if at, ok := f.batteries.ReturnAt(t); at > now {
+		if ok { // its charger has been unplugged meanwhile
+			f.clock.Schedule(at, returned, t)
+		}
+		return
+	}
+	f.batteries.Revive(t, now)
+	f.sleep(t)
 	f.rest(t)
 	if d.away {
 		return
@@ -114,16 +128,18 @@ func (f *Federation) comeBack(t int) {
 // hopeless reports whether the battery of device t, which has just come back, is
 // sure to run empty before any answer to this round is sent. It comes back with no
 // more every time, and an attempt takes as much every time: its work is that of the
-// round, and links are steady. With jitter nothing is sure.
+// round, and links are steady. With jitter, or charged by a plan,
+// nothing is sure.
 func (f *Federation) hopeless(t int) bool {
-	if f.setup.Network.Jitter > 0 {
+	if f.setup.Network.Jitter > 0 || f.setup.Devices.Charging != devices.WhenFlat {
 		return false
 	}
-	attempt := int(f.devices[t].attempt) // any
-	receiving, working, sending := f.power(t, download), f.power(t, compute), f.power(t, upload)
-	need := receiving*f.cost.down(t, int(f.devices[t].round), attempt, f.bytes.down).Duration.Seconds() +
-		working*f.cost.compute(t, f.flops(t)).Seconds() +
-		sending*f.cost.up(t, int(f.devices[t].round), attempt, f.uploadBytes(t)).Duration.Seconds()
+	round, attempt := int(f.devices[t].round), int(f.devices[t].attempt) // any
+	down := f.cost.down(t, round, attempt, f.bytes.down).Duration
+	work := f.cost.compute(t, f.flops(t))
+	up := f.cost.up(t, round, attempt, f.uploadBytes(t)).Duration
+	receiving, working, sending := f.receiving(t, down), f.power(t, compute), f.sending(t, up)
+	need := receiving*down.Seconds() + working*work.Seconds() + sending*up.Seconds() + f.between(t, work)
 	// Ends of phases and of batteries are whole nanoseconds, rounded up or off.
 	const rounding = 4e-9
 	return need > f.batteries.Left(t)*(1+1e-9)+rounding*(receiving+working+sending)

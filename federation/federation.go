@@ -91,9 +91,10 @@ type Federation struct {
 	cost      cost
 
 	devices  []device
-	lookouts []lookout   // by device; none on mains
-	absent   int         // devices that cannot be reached
-	sample   *mtl.Sample // tasks that a model is evaluated on; nil: all
+	lookouts []lookout     // by device; none on mains
+	radios   []engine.Time // when the last activity of each device's ended; none when they have no states
+	absent   int           // devices that cannot be reached
+	sample   *mtl.Sample   // tasks that a model is evaluated on; nil: all
 	tally    tally
 	round    int // rounds begun, over all outer iterations
 	outer    int
@@ -164,6 +165,7 @@ func New(s Setup) (*Federation, error) {
 		ended:     true,
 	}
 	f.clients = newClients(s.Seed, s.Config.asks(f.wanted, n), n)
+	f.startRadios(n)
 	if s.Devices.Device().BatteryWh > 0 {
 		f.lookouts = make([]lookout, n)
 	}

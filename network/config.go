@@ -21,6 +21,8 @@ type Config struct {
 	Jitter          float64 `toml:"jitter" doc:"how transfers differ: sigma/mu of the log-normal number of mean 1 that the duration of each is multiplied by"`
 	LossProbability float64 `toml:"loss_probability" doc:"probability that a transfer, whole, does not arrive"`
 
+	Radio string `toml:"radio" doc:"what a device's radio draws power for: \"active\" (sending and receiving at the link's rate) or \"states\" (at the rate at which the transfer really moves, and in promotion, which delays a transfer of a sleeping radio, and in the tail states behind a transfer, too)"`
+
 	HeaderBytes          int `toml:"header_bytes" doc:"bytes of a message besides its values"`
 	PayloadBytesPerValue int `toml:"payload_bytes_per_value" doc:"bytes of a value in a message: 4 or 8"`
 }
@@ -29,6 +31,7 @@ type Config struct {
 func Defaults() Config {
 	return Config{
 		Profile: "lte", DownlinkMbps: Unset, UplinkMbps: Unset, RTTms: Unset,
+		Radio:       RadioActive,
 		HeaderBytes: 64, PayloadBytesPerValue: 8,
 	}
 }
@@ -48,6 +51,7 @@ func (n *Config) Validate(c *config.Checker) {
 	variation("rate_spread", n.RateSpread)
 	variation("jitter", n.Jitter)
 	c.Require(n.LossProbability >= 0 && n.LossProbability <= 1, "loss_probability", n.LossProbability, "must be in [0, 1]")
+	c.OneOf("radio", n.Radio, RadioActive, RadioStates)
 	c.Require(n.HeaderBytes >= 0 && n.HeaderBytes <= 1<<30, "header_bytes", n.HeaderBytes, fmt.Sprintf("must be in [0, %d]", 1<<30))
 	c.Require(n.PayloadBytesPerValue == 4 || n.PayloadBytesPerValue == 8, "payload_bytes_per_value", n.PayloadBytesPerValue, "must be 4 or 8")
 }

@@ -17,6 +17,7 @@ type Transfer struct {
 type Links struct {
 	seed    uint64
 	profile Profile
+	radio   Radio
 	header  int
 	payload int // bytes of a value
 	latency float64
@@ -34,6 +35,7 @@ func NewLinks(cfg Config, n int, seed uint64) *Links {
 	l := &Links{
 		seed:    seed,
 		profile: p,
+		radio:   p.radio(cfg.Radio == RadioStates),
 		header:  cfg.HeaderBytes,
 		payload: cfg.PayloadBytesPerValue,
 		latency: p.RTTms / 1e3 / 2,
@@ -56,6 +58,10 @@ func NewLinks(cfg Config, n int, seed uint64) *Links {
 
 // Profile returns what the links are, before the devices differ in their rates.
 func (l *Links) Profile() Profile { return l.profile }
+
+// Radio returns the radio of every device. Under radio "active" it has no state
+// but the active one.
+func (l *Links) Radio() *Radio { return &l.radio }
 
 // Bytes returns the size of a message that carries that many values.
 func (l *Links) Bytes(values int) float64 {
@@ -104,20 +110,12 @@ func (l *Links) Uplink(t, round, attempt int, bytes float64) Transfer {
 }
 
 // DownlinkPower returns the power in watts of the radio of device t while it
-// receives.
-func (l *Links) DownlinkPower(t int) float64 {
-	return radioPower(l.profile.RadioDown, l.DownlinkMbps(t), l.profile.RadioBase)
-}
+// receives at the rate of its link.
+func (l *Links) DownlinkPower(t int) float64 { return l.radio.Active(l.DownlinkMbps(t), 0) }
 
 // UplinkPower returns the power in watts of the radio of device t while it
-// sends.
-func (l *Links) UplinkPower(t int) float64 {
-	return radioPower(l.profile.RadioUp, l.UplinkMbps(t), l.profile.RadioBase)
-}
-
-func radioPower(perMbps, mbps, base float64) float64 {
-	return (float64(perMbps*mbps) + base) / 1e3
-}
+// sends at the rate of its link.
+func (l *Links) UplinkPower(t int) float64 { return l.radio.Active(0, l.UplinkMbps(t)) }
 
 // seconds returns how long that many bytes take, without jitter.
 func (l *Links) seconds(mbps, bytes float64) float64 {

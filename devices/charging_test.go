@@ -1,0 +1,294 @@
+package devices
+
+import (
+	"math"
+	"testing"
+
+	"fedsim/engine"
+
+	"pgregory.net/rapid"
+)
+
+// slots is a charging plan second by second; behind its end it stays as it is.
+type slots []bool
+
+func (s slots) Plugged(_ int, at engine.Time) (bool, engine.Time) {
+	i := min(int(at/second), len(s)-1)
+	for k := i + 1; k < len(s); k++ {
+		if s[k] != s[i] {
+			return s[i], engine.Time(k) * second
+		}
+	}
+	return s[i], engine.Never
+}
+
+// stepwise is the slow twin of a battery: it goes through time second by second,
+// in which neither load nor charger changes.
+type stepwise struct {
+	capacity, left, drained, charged, charger float64
+	flat                                      bool
+}
+
+func (s *stepwise) second(watts float64, plugged bool) {
+	in, lives := 0.0, 1.0 // lives: until it is flat
+	if plugged {
+		in = s.charger
+	}
+	if net := watts - in; !s.flat && net > s.left {
+		s.flat, lives = true, s.left/net
+	} else if s.flat {
+		lives = 0
+	}
+	s.drained += watts * lives
+	s.charged += in * lives
+	s.left += (in - watts) * lives
+	if over := s.left - s.capacity; over > 0 {
+		s.left, s.charged = s.capacity, s.charged-over
+	}
+	gain := min(in*(1-lives), s.capacity-s.left)
+	s.left += gain
+	s.charged += gain
+}
+
+// until lets a device die when it is due, and accounts for the time until now.
+func until(b *Batteries, t int, now engine.Time) {
+	for {
+		due, ok := b.EmptyAt(t)
+		if !ok || due > now {
+			b.Account(t, now)
+			return
+		}
+		b.Account(t, due)
+		if again, ok := b.EmptyAt(t); ok && again == due {
+			b.Die(t, due)
+		}
+	}
+}
+
+// Random loads with stages under random plans, accounted at random: the battery's
+// figures are those of the slow twin, and energy is conserved to 1e-9.
+func TestBatteriesAgreeWithStepwise(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const horizon = 200
+		cfg := Defaults()
+		capacity := rapid.Float64Range(20, 400).Draw(t, "capacity") + math.Pi/100 // nothing ends on a second
+		cfg.BatteryWh = capacity / 3600
+		cfg.InitialCharge = rapid.Float64Range(0.1, 1).Draw(t, "initial_charge")
+		cfg.ChargeW = rapid.SampledFrom([]float64{0.7, 1.5, 4}).Draw(t, "charge_w")
+		plan := make(slots, horizon)
+		for k, state, left := 0, false, 0; k < horizon; k, left = k+1, left-1 {
+			if left == 0 {
+				state, left = !state, rapid.IntRange(1, 80).Draw(t, "plugged")
+			}
+			plan[k] = state
+		}
+		b := NewChargedBatteries(cfg, 1, 1, plan)
+		twin := stepwise{capacity: capacity, charger: cfg.ChargeW, left: b.Total().InitialJ}
+		powers := rapid.SampledFrom([]float64{0, 0.3, 0.7, 1.06, 2.5, 6})
+		var power [horizon]float64
+		for now := 0; now < horizon; {
+			if !b.Flat(0) {
+				load := Load{Watts: powers.Draw(t, "watts")}
+				k := now
+				for i := range load.Stages {
+					load.Stages[i] = Stage{Length: engine.Time(rapid.IntRange(0, 12).Draw(t, "length")) * second, Watts: powers.Draw(t, "stage")}
+					for end := k + int(load.Stages[i].Length/second); k < min(end, horizon); k++ {
+						power[k] = load.Stages[i].Watts
+					}
+				}
+				for ; k < horizon; k++ {
+					power[k] = load.Watts
+				}
+				b.SetLoad(0, engine.Time(now)*second, load)
+			}
+			for end := min(horizon, now+rapid.IntRange(1, 60).Draw(t, "span")); now < end; now++ {
+				twin.second(power[now], plan[now])
+				if now == end-1 || rapid.Bool().Draw(t, "account") {
+					until(b, 0, engine.Time(now+1)*second)
+				}
+			}
+			e := b.Total()
+			if in, out := e.InitialJ+e.ChargedJ, e.DrainedJ+e.LeftJ; math.Abs(in-out) > 1e-9*in {
+				t.Fatalf("at %d s: %+v: %g J came in, %g J went out or are left", now, e, in, out)
+			}
+			want := Energy{InitialJ: e.InitialJ, ChargedJ: twin.charged, DrainedJ: twin.drained, LeftJ: twin.left}
+			// A battery is empty at whole nanoseconds.
+			near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-7 }
+			if b.Flat(0) != twin.flat || !near(e.ChargedJ, twin.charged) || !near(e.DrainedJ, twin.drained) || !near(e.LeftJ, twin.left) {
+				t.Fatalf("at %d s: flat %t, %+v; by steps %t, %+v", now, b.Flat(0), e, twin.flat, want)
+			}
+		}
+	})
+}
+
+// 22 h, give or take one, for 8 h: every instant says the same about the change
+// that follows, in any order, and a day looks like the one before.
+func TestDailyCharging(t *testing.T) {
+	const hour = 3600 * second
+	for _, spread := range []float64{0, 1, 12} {
+		cfg := Defaults()
+		cfg.Charging, cfg.ChargeW, cfg.ChargeHourSpread = Daily, 5, spread
+		plan := cfg.charging(7)
+		differ := false
+		for device := range 20 {
+			plugged, change := plan.Plugged(device, 3*day+13*hour) // an hour at which few are charged
+			again, begin := plan.Plugged(device, change)
+			if plugged {
+				begin = change.Add(16 * hour)
+				again, _ = plan.Plugged(device, begin)
+			} else {
+				begin = change
+			}
+			if !again {
+				t.Fatalf("spread %g: device %d is not plugged in at %v", spread, device, begin)
+			}
+			off := math.Abs(float64(begin%day-22*hour)) / float64(hour)
+			if off = min(off, 24-off); off > spread {
+				t.Errorf("spread %g: device %d is plugged in %g h from 22 h", spread, device, off)
+			}
+			differ = differ || off > 0
+			for k := range 300 {
+				at := engine.Time(k) * day / 100
+				since := ((at-begin)%day + day) % day
+				plugged, change := plan.Plugged(device, at)
+				if want := since < 8*hour; plugged != want {
+					t.Fatalf("spread %g: device %d at %v: plugged in = %t", spread, device, at, plugged)
+				}
+				want := at + day - since
+				if plugged {
+					want = at + 8*hour - since
+				}
+				if change != want {
+					t.Fatalf("spread %g: device %d at %v: changes at %v, want %v", spread, device, at, change, want)
+				}
+			}
+		}
+		if differ != (spread > 0) {
+			t.Errorf("spread %g: devices differ: %t", spread, differ)
+		}
+	}
+}
+
+// Plugged in, a device that is full lives on its charger, and what its charger
+// cannot give comes from the battery.
+func TestAFullBatteryIsSpared(t *testing.T) {
+	cfg := phone() // 3600 J
+	cfg.ChargeW, cfg.InitialCharge = 5, 0.9
+	b := NewChargedBatteries(cfg, 1, 1, slots{true})
+	b.SetPower(0, 0, 2)
+	if at, ok := b.EmptyAt(0); ok {
+		t.Errorf("empty at %v", at)
+	}
+	b.Drain(600 * second) // 360 J are missing, 3 W go into the battery: full after 120 s
+	if got, want := b.Total(), (Energy{InitialJ: 3240, ChargedJ: 1560, DrainedJ: 1200, LeftJ: 3600}); got != want {
+		t.Errorf("full: %+v, want %+v", got, want)
+	}
+	b.SetPower(0, 600*second, 8)
+	if at, ok := b.EmptyAt(0); !ok || at != 1800*second { // 3600 J at 3 W
+		t.Errorf("empty at %v, want 1800 s", at)
+	}
+	b.Drain(1600 * second)
+	if got, want := b.Total(), (Energy{InitialJ: 3240, ChargedJ: 6560, DrainedJ: 9200, LeftJ: 600}); got != want {
+		t.Errorf("half-way: %+v, want %+v", got, want)
+	}
+}
+
+// A flat device under a plan comes back when its charger has been plugged in for
+// long enough, over as many days as it takes, and stays plugged in.
+func TestAFlatDeviceWaitsForItsPlan(t *testing.T) {
+	const hour = 3600 * second
+	cfg := phone() // 3600 J, back at 0.2
+	cfg.Charging, cfg.ChargeHour, cfg.ChargeHours, cfg.ChargeW = Daily, 6, 1, 0.08
+	b := NewBatteries(cfg, 1, 1)
+	b.SetPower(0, 0, 1)
+	until(b, 0, 2*hour)
+	if !b.Flat(0) || b.Spent(0) != 3600 {
+		t.Fatalf("flat = %t, spent %g J", b.Flat(0), b.Spent(0))
+	}
+	var back engine.Time
+	for range 20 {
+		at, ok := b.ReturnAt(0)
+		if !ok {
+			t.Fatal("never comes back")
+		}
+		if at == back {
+			break
+		}
+		back = at
+		b.Account(0, at)
+	}
+	// 720 J at 0.08 W are 2.5 h.
+	if want := 2*day + 6*hour + hour/2; back != want {
+		t.Fatalf("back at %v, want %v", back, want)
+	}
+	b.Revive(0, back)
+	b.SetPower(0, back, 0.02)
+	b.Drain(back + hour) // half an hour at +0.06 W, half an hour at -0.02 W
+	if got := b.Left(0); math.Abs(got-(720+108-36)) > 1e-9 {
+		t.Errorf("%g J are left, want 792", got)
+	}
+}
+
+// Level and Low tell without accounting, and LowChange finds the first instant at
+// which Low is something else.
+func TestLowBattery(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := phone()
+		cfg.LowBattery = rapid.Float64Range(0.05, 0.9).Draw(t, "low_battery")
+		cfg.InitialCharge = rapid.Float64Range(0, 1).Draw(t, "initial_charge")
+		cfg.ChargeW = 5
+		plugged := rapid.Bool().Draw(t, "plugged")
+		b := NewChargedBatteries(cfg, 1, 1, slots{plugged})
+		powers := rapid.SampledFrom([]float64{0.01, 1.95, 4.9, 5.1, 60})
+		load := Load{Watts: powers.Draw(t, "watts")}
+		for i := range load.Stages {
+			load.Stages[i] = Stage{Length: engine.Time(rapid.IntRange(0, 100).Draw(t, "length")) * second, Watts: powers.Draw(t, "stage")}
+		}
+		b.SetLoad(0, 0, load)
+		before := b.Total()
+		end := 3000 * second
+		if due, ok := b.EmptyAt(0); ok {
+			end = min(end, due)
+		}
+		at, ok := b.LowChange(0)
+		low := b.Low(0, 0)
+		for k := range engine.Time(50) {
+			now := end * k / 50
+			if got := b.Low(0, now); got != low && (!ok || now < at-1) { // behind at it may change again
+				t.Fatalf("low at %v: %t, changes at %v (%t)", now, got, at, ok)
+			}
+			if got, want := b.Low(0, now), b.Level(0, now) < cfg.LowBattery; got != want && math.Abs(b.Level(0, now)-cfg.LowBattery) > 1e-9 {
+				t.Fatalf("low at %v: %t at a level of %g", now, got, b.Level(0, now))
+			}
+		}
+		if ok {
+			// The first nanosecond, but for a rounding of the level.
+			if at > 1 && b.Low(0, at-2) != low || b.Low(0, at+1) == low {
+				t.Fatalf("low changes at %v: %t before, %t then", at, b.Low(0, at-1), b.Low(0, at+1))
+			}
+		}
+		if b.Total() != before {
+			t.Fatal("asking has accounted for something")
+		}
+	})
+}
+
+func TestChargingAllocatesNothing(t *testing.T) {
+	cfg := Defaults()
+	cfg.Charging, cfg.ChargeW, cfg.ChargeHourSpread, cfg.LowBattery = Daily, 5, 3, 0.2
+	b := NewBatteries(cfg, 10, 1)
+	load := Load{Stages: [MaxStages]Stage{{Length: second, Watts: 1}, {Length: second, Watts: 0.5}}, Watts: 0.2}
+	b.SetLoad(0, 0, load)
+	now := engine.Time(0)
+	if n := testing.AllocsPerRun(100, func() {
+		now += 500 * second
+		for d := range 10 {
+			until(b, d, now)
+			b.SetLoad(d, now, load)
+			b.Low(d, now)
+			b.LowChange(d)
+		}
+	}); n != 0 {
+		t.Errorf("charging allocates %v times", n)
+	}
+}

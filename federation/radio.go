@@ -1,0 +1,115 @@
+package federation
+
+import (
+	"fedsim/devices"
+	"fedsim/engine"
+)
+
+// transferring, as the end of a radio's last activity, is that of one under way.
+const transferring = engine.Never
+
+// startRadios keeps track of when each radio was active last, unless
+// they have no states. At the start they sleep.
+func (f *Federation) startRadios(n int) {
+	if f.links.Radio().TailLength() == 0 && f.links.Radio().Promotion.Length == 0 {
+		return
+	}
+	f.radios = make([]engine.Time, n)
+	for t := range f.radios {
+		f.sleep(t)
+	}
+}
+
+// sleep lets the radio of device t sleep at once.
+func (f *Federation) sleep(t int) {
+	if f.radios != nil {
+		f.radios[t] = -f.links.Radio().TailLength()
+	}
+}
+
+// promotion returns by how much a transfer of device t is delayed that begins now.
+func (f *Federation) promotion(t int) engine.Time {
+	if f.radios == nil || f.radios[t] == transferring {
+		return 0
+	}
+	return f.promotionAfter(f.clock.Now() - f.radios[t])
+}
+
+// promotionAfter returns by how much a transfer is delayed that begins so long
+// after the last one.
+func (f *Federation) promotionAfter(quiet engine.Time) engine.Time {
+	if radio := f.links.Radio(); radio.Asleep(quiet) {
+		return radio.Promotion.Length
+	}
+	return 0
+}
+
+// spare returns how many of the seconds that a clock cycle leaves a device can
+// compute: whoever does so for as long as its radio is awake has to wake it for the
+// answer.
+func (f *Federation) spare(seconds float64) float64 {
+	radio := f.links.Radio()
+	if f.radios == nil || seconds < radio.TailLength().Seconds() {
+		return seconds
+	}
+	awake := radio.TailLength() - 1
+	return max(awake.Seconds(), seconds-radio.Promotion.Length.Seconds())
+}
+
+// load returns what device t draws from now on, given the power in its phase that
+// its radio's promotion and tail are not part of.
+func (f *Federation) load(t int, watts float64) devices.Load {
+	now, radio := f.clock.Now(), f.links.Radio()
+	load := devices.Load{Watts: watts}
+	if d := &f.devices[t]; d.working() && d.phase != compute {
+		load.Stages[0] = devices.Stage{Length: f.promotion(t), Watts: f.fleet.IdlePower(t) + radio.Promotion.Watts}
+		f.radios[t] = transferring
+		return load
+	}
+	if f.radios[t] == transferring {
+		f.radios[t] = now
+	}
+	for i, s := range radio.Rest(now - f.radios[t]) {
+		load.Stages[i] = devices.Stage{Length: s.Length, Watts: watts + s.Watts}
+	}
+	return load
+}
+
+// receiving returns what device t draws while the server's message, once its radio
+// is awake, takes so long.
+func (f *Federation) receiving(t int, length engine.Time) float64 {
+	return f.fleet.IdlePower(t) + f.links.Radio().Active(f.rate(f.links.DownlinkMbps(t), f.bytes.down, length), 0)
+}
+
+// sending is receiving for the device's answer.
+func (f *Federation) sending(t int, length engine.Time) float64 {
+	return f.fleet.IdlePower(t) + f.links.Radio().Active(0, f.rate(f.links.UplinkMbps(t), f.uploadBytes(t), length))
+}
+
+// rate returns the rate in 10^6 bit/s that a radio pays for: that at which the
+// bytes move when radios have states and transfers their real lengths, that of
+// its link otherwise.
+func (f *Federation) rate(link, bytes float64, length engine.Time) float64 {
+	if f.radios == nil || f.setup.Config.Cost != Physical || length == 0 {
+		return link
+	}
+	return bytes * 8 / 1e6 / length.Seconds()
+}
+
+// between returns the energy in joules that the radio of device t takes in an
+// attempt besides sending and receiving, when it sleeps at first and the device
+// computes for so long.
+func (f *Federation) between(t int, work engine.Time) float64 {
+	if f.radios == nil {
+		return 0
+	}
+	radio := f.links.Radio()
+	awake := func(length engine.Time) float64 {
+		return (f.fleet.IdlePower(t) + radio.Promotion.Watts) * length.Seconds()
+	}
+	sum := awake(radio.Promotion.Length) + awake(f.promotionAfter(work))
+	for i, rest := range radio.Rest(work) {
+		sum += (radio.Tail[i].Length - rest.Length).Seconds() * rest.Watts
+	}
+	return sum
+}

@@ -1,0 +1,152 @@
+package federation
+
+import (
+	"testing"
+
+	"fedsim/algorithms"
+	"fedsim/engine"
+	"fedsim/network"
+)
+
+// states gives devices the radio of a profile with all its states; rates and
+// latency stay those of the world of the tests.
+func states(s *Setup, profile string) {
+	s.Network.Profile, s.Network.Radio = profile, network.RadioStates
+}
+
+// Two rounds of one device, with long computation and short, on 3G: promotion
+// 0.5821 s at 0.6594 W, DCH 4 s at 0.8039 W, FACH 6 s at 0.6013 W (network.Profile).
+func TestStatesClosedForm(t *testing.T) {
+	const (
+		promotionS, promotionW = 0.5821, 0.6594
+		dchS, dchW             = 4, 0.8039
+		fachS, fachW           = 6, 0.6013
+		mbps                   = 8 * message / 1e6 / transferS
+		down                   = transferS * (122.12*mbps + 817.88) / 1e3
+		up                     = transferS * (868.98*mbps + 817.88) / 1e3
+	)
+	tail := func(after float64) float64 {
+		return min(after, dchS)*dchW + min(max(0, after-dchS), fachS)*fachW
+	}
+	for _, c := range []struct {
+		compute float64 // s
+		wakes   float64 // promotions in the round
+	}{{1, 1}, {5, 1}, {9.9999, 1}, {10, 2}, {12, 2}} {
+		for _, battery := range []float64{batteryNone, 1000} {
+			f := start(t, world(t, "mb-sgd", WaitForAll, func(s *Setup) {
+				s.Problem = randomProblem(t, features, 10)
+				s.Options.(*algorithms.MbSGDOptions).Batch = 10
+				s.Devices.ClockGHz = 10 * 4 * features / c.compute / 1e9
+				s.Devices.BatteryWh = battery
+				states(s, "3g")
+			}))
+			f.onset()
+			r := f.runRound()
+			length := c.wakes*promotionS + 2*transferS + c.compute
+			want := idleW*(length-c.compute) + computeW*c.compute +
+				c.wakes*promotionS*promotionW + down + up + tail(c.compute)
+			if !near(r.TimeS, length, 3*nanosecond) || !near(r.EnergyJ, want, 1e-8) {
+				t.Errorf("%g s of computation: %.9f s, %.9f J; want %.9f s, %.9f J", c.compute, r.TimeS, r.EnergyJ, length, want)
+			}
+			// The next round begins within the tail: nothing wakes at first, and the
+			// tail that was cut off is not paid for.
+			r2 := f.runRound()
+			length -= promotionS
+			want -= promotionS * (promotionW + idleW)
+			if !near(r2.TimeS-r.TimeS, length, 3*nanosecond) || !near(r2.EnergyJ, want, 1e-8) {
+				t.Errorf("%g s of computation, then: %.9f s, %.9f J; want %.9f s, %.9f J", c.compute, r2.TimeS-r.TimeS, r2.EnergyJ, length, want)
+			}
+		}
+	}
+}
+
+// The states of radios delay and cost, but schedule nothing of their own: with
+// nothing to promote for a run has as many events.
+func TestTailsAreNoEvents(t *testing.T) {
+	for _, protocol := range []string{WaitForAll, Deadline, Charged} {
+		events := func(radio string) int64 {
+			return run(t, world(t, "mocha", protocol, func(s *Setup) {
+				s.Network.Radio = radio
+				s.Config.DeadlineS = 3
+			})).Events
+		}
+		if a, b := events(network.RadioActive), events(network.RadioStates); a != b {
+			t.Errorf("%s: %d events, %d with the states of radios", protocol, a, b)
+		}
+	}
+}
+
+// Under a deadline a device's controller sees to it that its answer is in time,
+// the promotion behind a long computation included.
+func TestControllersKnowPromotions(t *testing.T) {
+	for _, deadline := range []float64{2, 10.3, 10.6, 11, 11.5, 25} { // around the 10 s of the tail
+		f := start(t, world(t, "mocha", Deadline, func(s *Setup) {
+			s.Config.DeadlineS = deadline
+			states(s, "3g")
+		}))
+		f.onset()
+		for range 4 {
+			if r := f.runRound(); r.Participants != len(f.devices) {
+				t.Errorf("deadline of %g s: %+v", deadline, r)
+			}
+		}
+	}
+}
+
+// A device that has come back from an empty battery wakes its radio; one that can
+// pay for everything but that stalls the run at once.
+func TestHopelessWithStates(t *testing.T) {
+	for _, enough := range []bool{true, false} {
+		s := world(t, "mb-sgd", WaitForAll, func(s *Setup) {
+			s.Problem = randomProblem(t, features, 10)
+			s.Options.(*algorithms.MbSGDOptions).Batch = 10
+			s.Plan.Rounds = 8
+			states(s, "3g")
+		})
+		mains := start(t, s)
+		mains.onset()
+		need := mains.runRound().EnergyJ
+		share := 1 + 1e-6
+		if !enough {
+			share = 1 - 1e-6
+		}
+		const charges = 4
+		joules(&s, charges*need)
+		s.Devices.ChargeW, s.Devices.ReturnLevel = 10, share/charges
+		s.Devices.ChargeDelayS = 20
+		f := start(t, s)
+		out, err := f.Run(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done := out.Status == "done"; done != enough || f.devices[0].attempt > 10 {
+			t.Errorf("enough = %t: %s after %d attempts: %s", enough, out.Status, f.devices[0].attempt, out.Reason)
+		}
+	}
+}
+
+// A device that dies within a tail dies when the last stage of its load takes what
+// was left, and its radio sleeps when it is back.
+func TestDyingInATail(t *testing.T) {
+	var f *Federation
+	s := world(t, "mb-sgd", Deadline, func(s *Setup) {
+		s.Problem = randomProblem(t, features, 10)
+		s.Config.DeadlineS = 60
+		s.Faults.DropProbability = 1 // nothing is sent
+		s.Devices.BatteryWh = 10. / 3600
+		states(s, "3g")
+	})
+	f = start(t, s)
+	f.onset()
+	f.radios[0] = 0 // as if it had just been active
+	f.draw(0, idleW)
+	// 4 s at 0.5 + 0.8039 W are 5.2156 J, the rest lasts 4.7844 J / 1.1013 W.
+	want := engine.CeilSeconds(4 + (10-4*(idleW+0.8039))/(idleW+0.6013))
+	if at, ok := f.batteries.EmptyAt(0); !ok || at < want-1 || at > want+1 {
+		t.Fatalf("empty at %v, want %v", at, want)
+	}
+	f.runRound()
+	if !f.batteries.Flat(0) {
+		t.Error("the device has survived")
+	}
+}
