@@ -131,15 +131,11 @@ func TestDailyCharging(t *testing.T) {
 		plan := cfg.charging(7)
 		differ := false
 		for device := range 20 {
-			plugged, change := plan.Plugged(device, 3*day+13*hour) // an hour at which few are charged
-			again, begin := plan.Plugged(device, change)
+			plugged, begin := plan.Plugged(device, 3*day+13*hour) // an hour at which few are charged
 			if plugged {
-				begin = change.Add(16 * hour)
-				again, _ = plan.Plugged(device, begin)
-			} else {
-				begin = change
+				begin = begin.Add(16 * hour)
 			}
-			if !again {
+			if again, _ := plan.Plugged(device, begin); !again {
 				t.Fatalf("spread %g: device %d is not plugged in at %v", spread, device, begin)
 			}
 			off := math.Abs(float64(begin%day-22*hour)) / float64(hour)
