@@ -205,8 +205,9 @@ func (f *Federation) check() error {
 		c.Require(f.setup.Config.ServerGFLOPS == 0, "federation.server_gflops", f.setup.Config.ServerGFLOPS,
 			"must be 0 in a run without learning: what the server would compute is not known")
 	}
-	c.Require(!needs.Budget || protocol != WaitForAll, "federation.protocol", protocol,
-		fmt.Sprintf("must be %q or %q: %s was given no amount of local work of its own", Deadline, Charged, name))
+	limits := protocol == Charged || protocol == Deadline && f.setup.Config.Fit
+	c.Require(!needs.Budget || limits, "federation.protocol", protocol,
+		fmt.Sprintf("must be %q with fit_work, or %q: %s was given no amount of local work of its own", Deadline, Charged, name))
 	c.Require(f.setup.Config.Cost != Authors || f.setup.Factory.AuthorUnits > 0, "federation.cost", f.setup.Config.Cost,
 		fmt.Sprintf("must be %q or %q: the authors' drivers have no cost for %s", Physical, Relative, name))
 	c.Require(f.setup.Config.Cost != Authors || protocol != Deadline, "federation.cost", f.setup.Config.Cost,

@@ -19,7 +19,7 @@ func timed(t testing.TB, s Setup) Setup {
 	for k := range rows {
 		rows[k] = int32(s.Problem.Train.Tasks[k].X.Rows)
 	}
-	s.Size = Size{Devices: len(rows), MinRows: s.Problem.MinRows(), Features: s.Problem.Features()}
+	s.Size = Size{Devices: len(rows), MinRows: s.Problem.MinRows(), Rows: rows, Features: s.Problem.Features()}
 	return timedOn(s, rows)
 }
 
