@@ -23,6 +23,7 @@ var layers = map[string]string{
 	"devices":             "config engine internal/invariants internal/lognormal internal/rng",
 	"network":             "config engine internal/lognormal internal/rng",
 	"network/flows":       "config engine",
+	"traces":              "config engine internal/lognormal internal/rng",
 	"data":                "config internal/kernel internal/rng",
 	"mtl":                 "config data internal/invariants internal/kernel internal/parallel internal/rng",
 	"tables":              "config data mtl internal/kernel internal/parallel",

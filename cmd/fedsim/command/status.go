@@ -10,6 +10,7 @@ import (
 	"fedsim/data"
 	"fedsim/experiment"
 	"fedsim/results"
+	"fedsim/traces"
 )
 
 // The statuses to exit with.
@@ -61,10 +62,21 @@ func report(w io.Writer, err error) {
 		}
 		return
 	}
-	parse, ok := errors.AsType[*data.ParseError](err)
+	file := parsed(err)
 	for text := range strings.SplitSeq(err.Error(), "\n") {
-		line(w, text, ok && strings.HasPrefix(text, parse.File))
+		line(w, text, file != "" && strings.HasPrefix(text, file))
 	}
+}
+
+// parsed returns the file that an error of reading one is about.
+func parsed(err error) string {
+	if parse, ok := errors.AsType[*data.ParseError](err); ok {
+		return parse.File
+	}
+	if parse, ok := errors.AsType[*traces.ParseError](err); ok {
+		return parse.File
+	}
+	return ""
 }
 
 func line(w io.Writer, text string, placed bool) {

@@ -22,6 +22,7 @@ func usagef(format string, arguments ...any) error {
 // wanted says what a flag takes, by the type of its value.
 var wanted = map[string]string{
 	"bool": "true or false", "int": "a whole number", "uint64": "a whole number that is not negative",
+	"float64": "a number", "float64Slice": "numbers with commas between them",
 }
 
 // flagError explains a flag that cannot be taken, and which one may have been

@@ -1,0 +1,232 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"fedsim/config"
+	"fedsim/internal/atomicfile"
+	"fedsim/traces"
+)
+
+func newTrace() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "trace",
+		Short: "Sum up, convert and generate traces of devices",
+		Long: `Sum up, convert and generate traces: when devices are available and charging, and
+how fast they and their links are. docs/traces.md describes the file.`,
+		Example: `  fedsim trace synthesise --devices 1000 --days 7 --seed 1 -o week.csv
+  fedsim trace stats week.csv
+  fedsim trace convert client_behave_trace -o fedscale.csv`,
+	}
+	cmd.AddCommand(newTraceStats(), newTraceConvert(), newTraceSynthesise())
+	asGroup(cmd)
+	return cmd
+}
+
+// traceFormats is how the commands that read traces describe what they take.
+const traceFormats = `The file is fedsim's csv, one of FedScale's pickles (client_behave_trace,
+client_device_capacity) or one of FLASH's JSON files (state_traces.json,
+speed_distri.json). It streams: any size will do.`
+
+// traceFlags are the flags of the commands that read traces.
+type traceFlags struct {
+	from   string
+	skip   bool
+	origin string
+	flash  traces.FLASHOptions
+}
+
+func (f *traceFlags) add(flags *pflag.FlagSet) {
+	f.flash = traces.FLASHDefaults()
+	flags.StringVar(&f.from, "from", "", "format: "+strings.Join(traces.Formats(), ", ")+" (default: what the file looks like)")
+	flags.BoolVar(&f.skip, "skip", false, "leave out devices that cannot be read, and say how many on standard error")
+	flags.StringSliceVar(&f.flash.Need, "need", f.flash.Need, "FLASH states that make a device available together: locked, screen-off, wifi, charging")
+	flags.StringVar(&f.origin, "origin", "", "FLASH clock time that is time 0, as 2020-01-02 or \"2020-01-02 15:04:05\" (default: midnight before the first message)")
+	flags.Float64Var(&f.flash.Days, "days", f.flash.Days, "span of traces drawn from FLASH's speeds")
+	flags.Float64Var(&f.flash.HoldS, "hold-s", f.flash.HoldS, "seconds for which a rate drawn from FLASH's speeds holds")
+	flags.Uint64Var(&f.flash.Seed, "seed", f.flash.Seed, "seed of rates drawn from FLASH's speeds")
+}
+
+// open returns the devices of a file. Those left out are counted in left, the
+// first with its reason.
+func (f *traceFlags) open(path string, left *leftOut) (traces.Recordings, error) {
+	if f.from != "" {
+		if err := checked(func(c *config.Checker) { c.OneOf("from", f.from, traces.Formats()...) }); err != nil {
+			return nil, err
+		}
+	}
+	if f.origin != "" {
+		var err error
+		if f.flash.Origin, err = time.Parse(time.DateTime, f.origin); err != nil {
+			if f.flash.Origin, err = time.Parse(time.DateOnly, f.origin); err != nil {
+				return nil, usagef("--origin=%s: must be a date such as 2020-01-02, or \"2020-01-02 15:04:05\"", f.origin)
+			}
+		}
+	}
+	if err := checked(f.flash.Validate); err != nil {
+		return nil, err
+	}
+	devices := traces.Open(path, f.from, f.flash)
+	if f.skip {
+		devices = traces.Skip(devices, left.count)
+	}
+	return devices, nil
+}
+
+// checked returns what validate reports by the names of flags, one line each.
+func checked(validate func(*config.Checker)) error {
+	c := config.NewChecker()
+	validate(c)
+	var lines []string
+	for _, p := range c.Problems() {
+		lines = append(lines, fmt.Sprintf("--%s=%v: %s", p.Key, p.Value, p.Want))
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return usagef("%s", strings.Join(lines, "\n"))
+}
+
+// leftOut counts devices that were left out.
+type leftOut struct {
+	devices int
+	first   error
+}
+
+func (l *leftOut) count(err error) {
+	if l.devices++; l.devices == 1 {
+		l.first = err
+	}
+}
+
+func (l *leftOut) report(w io.Writer) error {
+	if l.devices == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "left out %d devices, the first one because: %v\n", l.devices, l.first)
+	return err
+}
+
+func newTraceStats() *cobra.Command {
+	var f traceFlags
+	cmd := &cobra.Command{
+		Use:   "stats FILE",
+		Short: "Print how many devices a trace has, how long it is and what it holds",
+		Long: `Print the devices and the span of a trace, the share of time for which devices are
+available and charging, how long at a time, and each hour of the day.
+
+` + traceFormats,
+		Example: `  fedsim trace stats week.csv
+  fedsim trace stats state_traces.json --skip --need screen-off,wifi`,
+		Args: takes(1, 1, "one file of traces"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var left leftOut
+			devices, err := f.open(args[0], &left)
+			if err != nil {
+				return err
+			}
+			stats, err := traces.Summarise(devices)
+			if err != nil {
+				return err
+			}
+			if err := stats.WriteText(cmd.OutOrStdout()); err != nil {
+				return err
+			}
+			return left.report(cmd.ErrOrStderr())
+		},
+	}
+	f.add(cmd.Flags())
+	return cmd
+}
+
+func newTraceConvert() *cobra.Command {
+	var f traceFlags
+	var out string
+	cmd := &cobra.Command{
+		Use:   "convert IN",
+		Short: "Write a trace of FedScale or FLASH as fedsim's csv",
+		Long: `Write a trace as fedsim's csv.
+
+` + traceFormats + `
+Pickles are read by a decoder that can run nothing: numbers, texts, lists and
+dicts are taken, everything else is refused.`,
+		Example: `  fedsim trace convert client_behave_trace -o availability.csv
+  fedsim trace convert client_device_capacity -o capacity.csv
+  fedsim trace convert state_traces.json --skip --origin 2020-01-28 -o flash.csv
+  fedsim trace convert speed_distri.json --days 7 --seed 1 -o speeds.csv`,
+		Args: takes(1, 1, "one file of traces"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var left leftOut
+			devices, err := f.open(args[0], &left)
+			if err != nil {
+				return err
+			}
+			if err := writeTraces(cmd, out, devices); err != nil {
+				return err
+			}
+			return left.report(cmd.ErrOrStderr())
+		},
+	}
+	f.add(cmd.Flags())
+	addOut(cmd, &out)
+	return cmd
+}
+
+func addOut(cmd *cobra.Command, out *string) {
+	cmd.Flags().StringVarP(out, "out", "o", "", "file to write (default standard output)")
+}
+
+func writeTraces(cmd *cobra.Command, out string, devices traces.Recordings) error {
+	write := func(w io.Writer) error { return traces.WriteCSV(w, devices) }
+	if out == "" {
+		return write(cmd.OutOrStdout())
+	}
+	return atomicfile.Write(out, write)
+}
+
+func newTraceSynthesise() *cobra.Command {
+	s := traces.SynthesisDefaults()
+	var out string
+	cmd := &cobra.Command{
+		Use:   "synthesise",
+		Short: "Generate traces: come and go, a daily pattern, charging, rates",
+		Long: `Generate traces as fedsim's csv. Devices come and go as a two-state Markov chain
+whose rates follow the local hour of the day; chargers are plugged in once a day;
+rates are log-normal and drawn anew from time to time. Time 0 is midnight at zone
+offset 0. A device's trace depends on the seed and its number alone.`,
+		Example: `  fedsim trace synthesise --devices 1000 --days 7 --seed 1 -o week.csv
+  fedsim trace synthesise --mean-up-h 1 --mean-down-h 3 --daily 0 -o markov.csv
+  fedsim trace synthesise --zones=-8,0,8 --charge-h 8 --down-mbps 20 --up-mbps 5 -o world.csv`,
+		Args: takes(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checked(s.Validate); err != nil {
+				return err
+			}
+			return writeTraces(cmd, out, traces.Synthesise(s))
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&s.Devices, "devices", s.Devices, "how many devices")
+	flags.Float64Var(&s.Days, "days", s.Days, "span of the traces")
+	flags.Uint64Var(&s.Seed, "seed", s.Seed, "seed of all draws")
+	flags.Float64Var(&s.MeanUp, "mean-up-h", s.MeanUp, "mean time for which a device is available, hours")
+	flags.Float64Var(&s.MeanDown, "mean-down-h", s.MeanDown, "mean time for which it is not, hours")
+	flags.Float64Var(&s.Daily, "daily", s.Daily, "how much coming and going follow the day, from 0 to 1")
+	flags.Float64Var(&s.PeakHour, "peak-hour", s.PeakHour, "local hour at which the most devices are available")
+	flags.Float64SliceVar(&s.Zones, "zones", s.Zones, "offsets of local time in hours; each device has one of them")
+	flags.Float64Var(&s.ChargeHours, "charge-h", s.ChargeHours, "mean hours on the charger a day; 0: charging is not generated")
+	flags.Float64Var(&s.PlugHour, "plug-hour", s.PlugHour, "mean local hour at which the charger is plugged in")
+	flags.Float64Var(&s.ChargeSpread, "charge-spread-h", s.ChargeSpread, "standard deviation of both, hours")
+	flags.Float64Var(&s.DownMbps, "down-mbps", s.DownMbps, "mean rate from the server to a device; 0: not generated")
+	flags.Float64Var(&s.UpMbps, "up-mbps", s.UpMbps, "mean rate from a device to the server; 0: not generated")
+	flags.Float64Var(&s.RateCV, "rate-cv", s.RateCV, "sigma/mu of a rate over time")
+	flags.Float64Var(&s.RateHours, "rate-h", s.RateHours, "mean time for which a rate holds, hours")
+	addOut(cmd, &out)
+	return cmd
+}

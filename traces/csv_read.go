@@ -1,0 +1,288 @@
+package traces
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"fedsim/config"
+	"fedsim/engine"
+)
+
+// csvHeader is the first line of a file of ours, and csvEnd the kind of a
+// device's last row.
+const (
+	csvHeader = "device,time_s,kind,value"
+	csvEnd    = "end"
+)
+
+// CSV reads traces in fedsim's own form (docs/traces.md): the header
+// device,time_s,kind,value, then for each device its change points in order of
+// time, each kind from time 0 on, and a row of kind end without a value where
+// its trace ends. Name is for messages. The text streams: what is held is the
+// device at hand and the names so far. Faults are a *ParseError with line and
+// column, and end the sequence.
+func CSV(r io.Reader, name string) Recordings {
+	return func(yield func(*Recording, error) bool) {
+		p := &csvReader{name: name, lines: bufio.NewReaderSize(r, maxLine), rules: newRules()}
+		if err := p.header(); err != nil {
+			yield(nil, err)
+			return
+		}
+		for {
+			done, err := p.device()
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if done || !yield(&p.recording, nil) {
+				return
+			}
+		}
+	}
+}
+
+// maxLine is how many bytes a line may have.
+const maxLine = 1 << 16
+
+// csvReader holds what is known while the rows stream by.
+type csvReader struct {
+	name      string
+	lines     *bufio.Reader
+	line      int
+	rules     *rules
+	recording Recording
+	last      engine.Time // of the row before
+}
+
+// at places a problem in the line at hand.
+func (p *csvReader) at(column int, format string, arguments ...any) error {
+	return &ParseError{File: p.name, Line: p.line, Column: column, Offset: -1, Problem: fmt.Sprintf(format, arguments...)}
+}
+
+// next returns the next line without its end, io.EOF after the last.
+func (p *csvReader) next() ([]byte, error) {
+	line, err := p.lines.ReadSlice('\n')
+	if len(line) > 0 {
+		p.line++
+	}
+	switch {
+	case err == bufio.ErrBufferFull:
+		return nil, p.at(0, "the line has more than %d bytes", maxLine)
+	case err == io.EOF && len(line) == 0:
+		return nil, io.EOF
+	case err != nil && err != io.EOF:
+		return nil, &ParseError{File: p.name, Line: p.line, Offset: -1, Problem: "cannot be read", Err: err}
+	}
+	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil
+}
+
+func (p *csvReader) header() error {
+	line, err := p.next()
+	if err == io.EOF {
+		return &ParseError{File: p.name, Offset: -1, Problem: fmt.Sprintf("the file is empty, it must have the header %s", csvHeader)}
+	}
+	if err != nil {
+		return err
+	}
+	if got := string(bytes.TrimPrefix(line, []byte("\ufeff"))); got != csvHeader {
+		return p.at(1, "the header is %q, must be %s", excerpt(got), csvHeader)
+	}
+	return nil
+}
+
+// device reads the rows up to the end of the next device, into p.recording. It
+// reports done when there is none.
+func (p *csvReader) device() (done bool, err error) {
+	begun := false
+	for {
+		line, err := p.next()
+		if err == io.EOF {
+			if begun {
+				p.line++
+				return false, p.at(0, "the file ends within the trace of device %q: its last row must be of kind %s and say when the trace ends", p.recording.Name, csvEnd)
+			}
+			if p.rules.first == "" {
+				return false, &ParseError{File: p.name, Offset: -1, Problem: "has a header but no rows", Err: ErrEmpty}
+			}
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		var row csvRow
+		if err := p.split(line, &row); err != nil {
+			return false, err
+		}
+		if !begun {
+			begun = true
+			p.last = 0
+			p.recording.reset(string(row.device), 0)
+		} else if string(row.device) != p.recording.Name {
+			return false, p.at(1, "device %q begins within the trace of device %q: its last row must be of kind %s and say when the trace ends", excerpt(string(row.device)), p.recording.Name, csvEnd)
+		}
+		ended, err := p.row(&row)
+		if err != nil {
+			return false, err
+		}
+		if ended {
+			return false, nil
+		}
+	}
+}
+
+// csvRow is the fields of a line, and where they begin.
+type csvRow struct {
+	device, time, kind, value []byte
+	column                    [4]int
+}
+
+func (p *csvReader) split(line []byte, row *csvRow) error {
+	fields := [4]*[]byte{&row.device, &row.time, &row.kind, &row.value}
+	rest, column := line, 1
+	for i, field := range fields {
+		row.column[i] = column
+		text, after, more := bytes.Cut(rest, []byte(","))
+		if more != (i < len(fields)-1) {
+			return p.at(1, "the row has %d fields, must have 4: %s", bytes.Count(line, []byte(","))+1, csvHeader)
+		}
+		column += len(text) + 1
+		*field, rest = bytes.TrimSpace(text), after
+	}
+	return nil
+}
+
+// row takes a row of the device at hand, and reports whether it was its last.
+func (p *csvReader) row(row *csvRow) (ended bool, err error) {
+	r := &p.recording
+	at, problem := parseTime(string(row.time))
+	if problem != "" {
+		return false, p.at(row.column[1], "time_s = %q: %s", excerpt(string(row.time)), problem)
+	}
+	if at < p.last {
+		return false, p.at(row.column[1], "time_s = %s comes after %s: the rows of a device must be in order of time", formatTime(nil, at), formatTime(nil, p.last))
+	}
+	p.last = at
+	if string(row.kind) == csvEnd {
+		return true, p.end(at, row)
+	}
+	kind, ok := kindOf(row.kind)
+	if !ok {
+		return false, p.unknownKind(row)
+	}
+	steps := r.Steps[kind]
+	switch n := len(steps); {
+	case n == 0 && at != 0:
+		return false, p.at(row.column[1], "%v begins at %s s: the first row of a kind must be at time 0", kind, formatTime(nil, at))
+	case n > 0 && at <= steps[n-1].At:
+		return false, p.at(row.column[1], "%v has two rows at %s s: must have one", kind, formatTime(nil, at))
+	}
+	value, parseErr := strconv.ParseFloat(string(row.value), 64)
+	if parseErr != nil {
+		return false, p.at(row.column[3], "value = %q: must be a number", excerpt(string(row.value)))
+	}
+	if problem := kind.refuse(value); problem != "" {
+		return false, p.at(row.column[3], "value = %s of %v: %s", excerpt(string(row.value)), kind, problem)
+	}
+	r.add(kind, at, value)
+	return false, nil
+}
+
+// end closes the trace of the device at hand.
+func (p *csvReader) end(at engine.Time, row *csvRow) error {
+	if len(row.value) > 0 {
+		return p.at(row.column[3], "value = %q: must be empty in a row of kind %s", excerpt(string(row.value)), csvEnd)
+	}
+	p.recording.Span = at
+	if err := p.recording.Check(); err != nil {
+		return p.at(1, "%v", err)
+	}
+	if err := p.rules.admit(&p.recording); err != nil {
+		return p.at(1, "%v", err)
+	}
+	return nil
+}
+
+func kindOf(name []byte) (Kind, bool) {
+	for k, known := range kindNames {
+		if string(name) == known {
+			return Kind(k), true
+		}
+	}
+	return 0, false
+}
+
+func (p *csvReader) unknownKind(row *csvRow) error {
+	names := append(kindNames[:len(kindNames):len(kindNames)], csvEnd)
+	text := fmt.Sprintf("kind = %q: must be one of %s", excerpt(string(row.kind)), strings.Join(names, ", "))
+	if near := config.Nearest(excerpt(string(row.kind)), names); near != "" {
+		text += fmt.Sprintf(" (did you mean %s?)", near)
+	}
+	return p.at(row.column[2], "%s", text)
+}
+
+// parseTime reads seconds to the nanosecond: exactly when they have at most
+// nine decimals, else rounded to the nearest.
+func parseTime(text string) (t engine.Time, problem string) {
+	whole, decimals, _ := strings.Cut(text, ".")
+	if len(whole) <= 10 && len(decimals) <= 9 && digits(whole) && digits(decimals) && len(whole)+len(decimals) > 0 {
+		var n uint64
+		for _, part := range [2]string{whole, decimals} {
+			for i := range len(part) {
+				n = n*10 + uint64(part[i]-'0')
+			}
+		}
+		for range 9 - len(decimals) {
+			n *= 10
+		}
+		if n < uint64(engine.Never) {
+			return engine.Time(n), ""
+		}
+		return 0, tooLate
+	}
+	s, err := strconv.ParseFloat(text, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, tooLate
+	case err != nil || math.IsNaN(s):
+		return 0, "must be a number of seconds"
+	default:
+		return seconds(s)
+	}
+}
+
+const tooLate = "must be below 9223372036 s, 292 years"
+
+func digits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// seconds returns s to the nearest nanosecond, or what is wrong with it.
+func seconds(s float64) (t engine.Time, problem string) {
+	if math.IsNaN(s) || s < 0 {
+		return 0, "must not be negative"
+	}
+	if t = engine.FromSeconds(s); t == engine.Never {
+		return 0, tooLate
+	}
+	return t, ""
+}
+
+// excerpt shortens what a message quotes.
+func excerpt(s string) string {
+	const most = 60
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "..."
+}

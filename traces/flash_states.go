@@ -1,0 +1,175 @@
+package traces
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"fedsim/engine"
+)
+
+// phone is the states of a device.
+type phone uint8
+
+const (
+	locked phone = 1 << iota
+	screenOff
+	onWifi
+	plugged
+	off
+)
+
+// phoneStates says which states a message turns on and off.
+var phoneStates = map[string]struct{ on, off phone }{
+	"battery_charged_on":  {on: plugged},
+	"battery_charged_off": {off: plugged},
+	"wifi":                {on: onWifi},
+	"unknown":             {off: onWifi},
+	"2g":                  {off: onWifi},
+	"3g":                  {off: onWifi},
+	"4g":                  {off: onWifi},
+	"5g":                  {off: onWifi},
+	"screen_on":           {off: screenOff},
+	"screen_off":          {on: screenOff},
+	"screen_lock":         {on: locked},
+	"screen_unlock":       {off: locked},
+	"phone_off":           {on: off},
+	"phone_on":            {off: off},
+	"battery_low":         {},
+	"battery_okay":        {},
+}
+
+// event is a message: what it turns on and off at an instant since the origin.
+type event struct {
+	at      engine.Time
+	on, off phone
+}
+
+// segment is a state of the device from an instant of the recording on.
+type segment struct {
+	at                  engine.Time
+	available, charging float64
+}
+
+const flashClock = "2006-01-02 15:04:05"
+
+// states reads the messages of a device.
+func (f *flashReader) states(name, messages string) error {
+	f.events = f.events[:0]
+	number := 0
+	for line := range strings.SplitSeq(messages, "\n") {
+		number++
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		clock, state, ok := strings.Cut(line, "\t")
+		if !ok {
+			return f.fail(name, "message %d is %q: must be a time, a tab and a state", number, excerpt(line))
+		}
+		at, err := time.Parse(flashClock, strings.TrimSpace(clock))
+		if err != nil {
+			return f.fail(name, "message %d has the time %q: must be like %s", number, excerpt(clock), flashClock)
+		}
+		if !ofOurTime(at) {
+			return f.fail(name, "message %d is of the year %d: %s", number, at.Year(), wantYear)
+		}
+		if f.options.Origin.IsZero() {
+			f.options.Origin = at.Truncate(24 * time.Hour)
+		}
+		e, ok := parseState(strings.ToLower(strings.TrimSpace(state)))
+		if !ok {
+			return f.fail(name, "message %d has the state %q, which is unknown", number, excerpt(state))
+		}
+		e.at = engine.Time(at.Sub(f.options.Origin))
+		f.events = append(f.events, e)
+	}
+	if len(f.events) == 0 {
+		return f.fail(name, "has no messages: must have two at least")
+	}
+	slices.SortStableFunc(f.events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
+	start, end := f.events[0].at, f.events[len(f.events)-1].at
+	if start == end {
+		return f.fail(name, "all messages are of one instant: must have two at least")
+	}
+	f.segment()
+	f.recording.reset(name, end-start)
+	f.rotate(start)
+	return nil
+}
+
+// ofOurTime reports whether a clock time and any other such are within the
+// range of engine.Time of each other.
+func ofOurTime(t time.Time) bool { return t.Year() >= 1970 && t.Year() <= 2199 }
+
+const wantYear = "must be in [1970, 2199]"
+
+func parseState(state string) (event, bool) {
+	if percent, ok := strings.CutSuffix(state, "%"); ok {
+		_, err := strconv.ParseFloat(percent, 64)
+		return event{}, err == nil
+	}
+	s, ok := phoneStates[state]
+	return event{on: s.on, off: s.off}, ok
+}
+
+// segment applies the events in order, those of one instant at once. What is
+// not said yet is off, as in FLASH.
+func (f *flashReader) segment() {
+	f.segments = f.segments[:0]
+	need := f.need()
+	end := f.events[len(f.events)-1].at
+	var now phone
+	for i, e := range f.events {
+		now = now&^e.off | e.on
+		if e.at == end || f.events[i+1].at == e.at {
+			continue // the trace does not reach its end
+		}
+		s := segment{at: e.at}
+		if now&need == need && now&off == 0 {
+			s.available = 1
+		}
+		if now&plugged != 0 {
+			s.charging = 1
+		}
+		f.segments = append(f.segments, s)
+	}
+}
+
+func (f *flashReader) need() phone {
+	all := phone(0)
+	for _, name := range f.options.Need {
+		all |= map[string]phone{"locked": locked, "screen-off": screenOff, "wifi": onWifi, "charging": plugged}[name]
+	}
+	return all
+}
+
+// rotate lays the segments, which begin at start and last for the span, round
+// the circle of the span, so that the trace begins at the origin.
+func (f *flashReader) rotate(start engine.Time) {
+	r := &f.recording
+	phase := start % r.Span
+	if phase < 0 {
+		phase += r.Span
+	}
+	put := func(at engine.Time, s segment) {
+		r.add(Available, at, s.available)
+		r.add(Charging, at, s.charging)
+	}
+	// From seam on the segments lie beyond the span, and come first.
+	seam := slices.IndexFunc(f.segments, func(s segment) bool { return phase+s.at-start >= r.Span })
+	if seam < 0 {
+		seam = len(f.segments)
+	}
+	if phase > 0 {
+		put(0, f.segments[seam-1])
+	}
+	for _, s := range f.segments[seam:] {
+		put(phase+s.at-start-r.Span, s)
+	}
+	for _, s := range f.segments[:seam] {
+		put(phase+s.at-start, s)
+	}
+}

@@ -1,0 +1,90 @@
+package traces
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// The formats that are read, by their names on the command line.
+const (
+	FormatCSV      = "csv"
+	FormatFedScale = "fedscale"
+	FormatFLASH    = "flash"
+)
+
+// Formats returns the names of the formats.
+func Formats() []string { return []string{FormatCSV, FormatFedScale, FormatFLASH} }
+
+// Open returns the devices of the file at path, which is opened anew for each
+// loop over them. The format is found out from the first bytes when it is "".
+// The options are for FLASH's files alone.
+func Open(path, format string, o FLASHOptions) Recordings {
+	return func(yield func(*Recording, error) bool) {
+		file, err := os.Open(path)
+		if err != nil {
+			yield(nil, fmt.Errorf("read traces: %w", err))
+			return
+		}
+		stopped := false
+		for r, err := range Read(file, path, format, o) {
+			if !yield(r, err) {
+				stopped = true
+				break
+			}
+		}
+		if err := file.Close(); err != nil && !stopped {
+			yield(nil, fmt.Errorf("read traces: %w", err))
+		}
+	}
+}
+
+// Load packs the traces of the file at path, of any format, into a set.
+func Load(path string) (*Set, error) {
+	s, err := Collect(Open(path, "", FLASHDefaults()))
+	if _, placed := errors.AsType[*ParseError](err); err != nil && !placed && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, err
+}
+
+// Read returns the devices that r holds, in a format or, when it is "", in that
+// which the first bytes look like. Name is for messages.
+func Read(r io.Reader, name, format string, o FLASHOptions) Recordings {
+	in := bufio.NewReaderSize(r, 1<<16)
+	if format == "" {
+		format = detect(in)
+	}
+	switch format {
+	case FormatCSV:
+		return CSV(in, name)
+	case FormatFedScale:
+		return FedScale(in, name)
+	case FormatFLASH:
+		return FLASH(in, name, o)
+	default:
+		return func(yield func(*Recording, error) bool) {
+			yield(nil, &ParseError{File: name, Offset: 0, Problem: "is no trace: must be a csv with the header " + csvHeader + ", a pickle of FedScale or a JSON file of FLASH"})
+		}
+	}
+}
+
+// detect returns the format that the input looks like, "" when it looks like
+// none. An error of the input is left to the reader of the format.
+func detect(in *bufio.Reader) string {
+	head, _ := in.Peek(512)
+	trimmed := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
+	switch {
+	case len(head) == 0 || bytes.HasPrefix(trimmed, []byte("device")):
+		return FormatCSV
+	case head[0] == opProto || head[0] == opMark || head[0] == opEmptyDict:
+		return FormatFedScale
+	case len(trimmed) > 0 && trimmed[0] == '{':
+		return FormatFLASH
+	default:
+		return ""
+	}
+}

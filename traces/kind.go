@@ -1,0 +1,79 @@
+package traces
+
+import (
+	"fmt"
+	"math"
+)
+
+// Kind is what a step function of a trace is about.
+type Kind uint8
+
+// The kinds, by their names in a file.
+const (
+	Available    Kind = iota // available: the device may be asked to work, 1 or 0
+	Charging                 // charging: the charger is plugged in, 1 or 0
+	BatteryLevel             // battery_level: charge of the battery as a share of full
+	DownMbps                 // down_mbps: rate from the server to the device, 10^6 bit/s
+	UpMbps                   // up_mbps: rate from the device to the server, 10^6 bit/s
+	Speed                    // speed: what the rate of the processor is multiplied by
+	kinds
+)
+
+var kindNames = [kinds]string{"available", "charging", "battery_level", "down_mbps", "up_mbps", "speed"}
+
+// AllKinds returns every kind, in order.
+func AllKinds() []Kind {
+	all := make([]Kind, kinds)
+	for i := range all {
+		all[i] = Kind(i)
+	}
+	return all
+}
+
+// String returns the kind's name in a file.
+func (k Kind) String() string {
+	if k >= kinds {
+		return fmt.Sprintf("Kind(%d)", uint8(k))
+	}
+	return kindNames[k]
+}
+
+// Switch reports whether the kind is on or off, 1 or 0.
+func (k Kind) Switch() bool { return k == Available || k == Charging }
+
+// refuse says what is wrong with a value of the kind, or nothing.
+func (k Kind) refuse(v float64) string {
+	switch {
+	case k.Switch() && v != 0 && v != 1:
+		return "must be 0 (off) or 1 (on)"
+	case k == BatteryLevel && !(v >= 0 && v <= 1):
+		return "must be in [0, 1], a share of full"
+	case !(v >= 0 && v <= math.MaxFloat64):
+		return "must be a finite number, not negative"
+	default:
+		return ""
+	}
+}
+
+// Kinds is a set of kinds.
+type Kinds uint8
+
+// Has reports whether k is in the set.
+func (s Kinds) Has(k Kind) bool { return s>>k&1 == 1 }
+
+func (s Kinds) with(k Kind) Kinds { return s | 1<<k }
+
+// String lists the names, separated by commas.
+func (s Kinds) String() string {
+	text := ""
+	for _, k := range AllKinds() {
+		if !s.Has(k) {
+			continue
+		}
+		if text != "" {
+			text += ", "
+		}
+		text += k.String()
+	}
+	return text
+}

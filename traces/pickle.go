@@ -1,0 +1,455 @@
+package traces
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+)
+
+// The bounds of what a pickle may make.
+const (
+	// PickleMemory is how many bytes the values of a pickle may take.
+	PickleMemory = 4 << 30
+
+	maxPickleText  = 1 << 20 // bytes of one text, and of a line of protocol 0
+	maxPickleMarks = 64      // lists, dictionaries and tuples open at once
+)
+
+// tag is the type of a value.
+type tag uint8
+
+const (
+	none tag = iota
+	boolean
+	whole    // bits: int64
+	real     // bits: float64
+	text     // bits: index into texts
+	list     // bits: index into lists
+	tuple    // bits: index into lists
+	dict     // bits: index into dicts
+	tagCount = iota
+)
+
+var tagNames = [tagCount]string{"None", "a bool", "an int", "a float", "a text", "a list", "a tuple", "a dict"}
+
+func (t tag) String() string { return tagNames[t] }
+
+// value is an object of a pickle. It has no pointers: what does not fit lies in
+// the tables of the decoder.
+type value struct {
+	tag  tag
+	bits uint64
+}
+
+const valueBytes = 16
+
+// number returns an int, a float or a bool as a number.
+func (v value) number() (x float64, ok bool) {
+	switch v.tag {
+	case whole, boolean:
+		return float64(int64(v.bits)), true
+	case real:
+		return math.Float64frombits(v.bits), true
+	default:
+		return 0, false
+	}
+}
+
+// dictionary is the items of a dict in the order they were put in, key, value,
+// key, value; a key may be there again, and the last one counts.
+type dictionary struct {
+	at    int64 // byte of the file where it was made
+	items []value
+}
+
+// pickle decodes one object of None, bools, ints of 64 bits, floats, texts,
+// lists, tuples and dicts. It imports nothing and calls nothing: there is no
+// code for that. It reads byte by byte, holds no more than a multiple of what
+// it has read, whatever lengths the input claims, and about limit bytes at most.
+type pickle struct {
+	in     *bufio.Reader
+	offset int64 // of the next byte
+	opcode int64 // where the opcode at hand lies
+	stack  []value
+	marks  []int // heights of the stack
+	memo   []value
+	texts  []string
+	lists  [][]value
+	dicts  []dictionary
+	used   int64 // bytes that the tables take, at most
+	limit  int64
+}
+
+// decodePickle reads the object that r holds, and nothing after it.
+func decodePickle(r io.Reader, name string, limit int64) (p *pickle, root value, err error) {
+	p = &pickle{in: bufio.NewReaderSize(r, 1<<16), limit: limit}
+	root, err = p.load()
+	if err == nil {
+		if _, more := p.in.ReadByte(); more == nil {
+			p.opcode = p.offset
+			err = errors.New("something follows the pickle: the file must hold one object")
+		} else if more != io.EOF {
+			p.opcode = p.offset
+			err = more
+		}
+	}
+	if err != nil {
+		return nil, value{}, &ParseError{File: name, Offset: p.opcode, Err: err}
+	}
+	return p, root, nil
+}
+
+func (p *pickle) load() (value, error) {
+	for {
+		p.opcode = p.offset
+		op, err := p.byte()
+		if err != nil {
+			return value{}, err
+		}
+		if op == opStop {
+			root, err := p.pop()
+			if err == nil && (len(p.stack) > 0 || len(p.marks) > 0) {
+				err = errors.New("opcode STOP leaves objects behind: the pickle must end with one")
+			}
+			return root, err
+		}
+		if err := p.do(op); err != nil {
+			return value{}, err
+		}
+	}
+}
+
+// do carries out one opcode.
+func (p *pickle) do(op byte) error {
+	switch op {
+	case opProto:
+		version, err := p.byte()
+		if err == nil && version > 5 {
+			return fmt.Errorf("protocol %d: must be 0 to 5", version)
+		}
+		return err
+	case opFrame:
+		// A frame says how much the reader may fetch at once, which is nothing to us.
+		_, err := p.bytes(8)
+		return err
+	case opNone:
+		return p.push(value{tag: none})
+	case opNewTrue:
+		return p.push(value{boolean, 1})
+	case opNewFalse:
+		return p.push(value{boolean, 0})
+	case opInt, opLong, opBinInt, opBinInt1, opBinInt2, opLong1, opLong4, opFloat, opBinFloat:
+		v, err := p.readNumber(op)
+		if err != nil {
+			return err
+		}
+		return p.push(v)
+	case opString, opBinString, opShortBinString, opUnicode, opBinUnicode, opShortBinUnicode, opBinUnicode8:
+		s, err := p.readText(op)
+		if err != nil {
+			return err
+		}
+		return p.pushText(s)
+	case opGet, opBinGet, opLongBinGet, opPut, opBinPut, opLongBinPut, opMemoize:
+		return p.remember(op)
+	case opMark:
+		if len(p.marks) == maxPickleMarks {
+			return fmt.Errorf("more than %d lists, dicts and tuples are open at once", maxPickleMarks)
+		}
+		p.marks = append(p.marks, len(p.stack))
+		return nil
+	case opPop, opPopMark, opDup:
+		return p.shuffle(op)
+	case opEmptyList, opList, opEmptyTuple, opTuple, opTuple1, opTuple2, opTuple3, opEmptyDict, opDict:
+		return p.build(op)
+	case opAppend, opAppends, opSetItem, opSetItems:
+		return p.extend(op)
+	default:
+		return refuseOpcode(op)
+	}
+}
+
+// refuseOpcode says why an opcode is not followed.
+func refuseOpcode(op byte) error {
+	if name, ok := running[op]; ok {
+		return fmt.Errorf("opcode %s would run code or fetch objects of Python, which is refused; when the numbers are numpy's, write the file anew with plain ones: "+
+			"pickle.dump(json.loads(json.dumps(d, default=lambda x: x.item())), open(\"plain.pkl\", \"wb\"))", name)
+	}
+	if name, ok := foreign[op]; ok {
+		return fmt.Errorf("opcode %s makes bytes or sets: a trace holds numbers, texts, lists, tuples and dicts", name)
+	}
+	return fmt.Errorf("unknown opcode 0x%02x: the file is damaged or no pickle of protocol 0 to 5", op)
+}
+
+// charge counts memory that is about to be taken.
+func (p *pickle) charge(bytes int64) error {
+	if p.used += bytes; p.used > p.limit {
+		return fmt.Errorf("the values take more than %d bytes", p.limit)
+	}
+	return nil
+}
+
+func (p *pickle) push(v value) error {
+	p.stack = append(p.stack, v)
+	return p.charge(valueBytes)
+}
+
+func (p *pickle) pushText(s string) error {
+	p.texts = append(p.texts, s)
+	if err := p.charge(int64(len(s)) + valueBytes); err != nil {
+		return err
+	}
+	return p.push(value{text, uint64(len(p.texts) - 1)})
+}
+
+var errStack = errors.New("the opcode takes more objects than there are")
+
+// floor is the height under which the objects are not those of the innermost
+// mark.
+func (p *pickle) floor() int {
+	if n := len(p.marks); n > 0 {
+		return p.marks[n-1]
+	}
+	return 0
+}
+
+func (p *pickle) pop() (value, error) {
+	n := len(p.stack)
+	if n <= p.floor() {
+		return value{}, errStack
+	}
+	v := p.stack[n-1]
+	p.stack = p.stack[:n-1]
+	p.used -= valueBytes
+	return v, nil
+}
+
+// top returns the last n objects of the stack above the mark.
+func (p *pickle) top(n int) ([]value, error) {
+	if len(p.stack)-n < p.floor() {
+		return nil, errStack
+	}
+	return p.stack[len(p.stack)-n:], nil
+}
+
+// marked returns the objects since the innermost mark, and closes it. They stay
+// on the stack until drop.
+func (p *pickle) marked() ([]value, error) {
+	n := len(p.marks)
+	if n == 0 {
+		return nil, errors.New("the opcode closes a mark, and none is open")
+	}
+	from := p.marks[n-1]
+	p.marks = p.marks[:n-1]
+	return p.stack[from:], nil
+}
+
+func (p *pickle) drop(n int) {
+	p.stack = p.stack[:len(p.stack)-n]
+	p.used -= valueBytes * int64(n)
+}
+
+func (p *pickle) shuffle(op byte) error {
+	switch op {
+	case opPopMark:
+		items, err := p.marked()
+		if err != nil {
+			return err
+		}
+		p.drop(len(items))
+		return nil
+	case opDup:
+		last, err := p.top(1)
+		if err != nil {
+			return err
+		}
+		return p.push(last[0])
+	default:
+		if n := len(p.marks); n > 0 && p.marks[n-1] == len(p.stack) {
+			p.marks = p.marks[:n-1] // a mark is an object to POP
+			return nil
+		}
+		_, err := p.pop()
+		return err
+	}
+}
+
+// build makes a list, tuple or dict of what lies on the stack.
+func (p *pickle) build(op byte) error {
+	var items []value
+	var err error
+	switch op {
+	case opList, opTuple, opDict:
+		items, err = p.marked()
+	case opTuple1, opTuple2, opTuple3:
+		items, err = p.top(int(op-opTuple1) + 1)
+	}
+	if err != nil {
+		return err
+	}
+	held := slices.Clone(items)
+	p.drop(len(items))
+	const header = 32
+	if err := p.charge(header + valueBytes*int64(len(held))); err != nil {
+		return err
+	}
+	switch op {
+	case opEmptyDict, opDict:
+		if err := p.keys(held); err != nil {
+			return err
+		}
+		p.dicts = append(p.dicts, dictionary{at: p.opcode, items: held})
+		return p.push(value{dict, uint64(len(p.dicts) - 1)})
+	case opEmptyList, opList:
+		p.lists = append(p.lists, held)
+		return p.push(value{list, uint64(len(p.lists) - 1)})
+	default:
+		p.lists = append(p.lists, held)
+		return p.push(value{tuple, uint64(len(p.lists) - 1)})
+	}
+}
+
+// keys checks the items of a dict: keys are texts or ints.
+func (p *pickle) keys(items []value) error {
+	if len(items)%2 != 0 {
+		return errors.New("a dict has a key without a value")
+	}
+	for i := 0; i < len(items); i += 2 {
+		if t := items[i].tag; t != text && t != whole {
+			return fmt.Errorf("a dict has %v as a key: must be a text or an int", t)
+		}
+	}
+	return nil
+}
+
+// extend puts objects of the stack into the list or dict beneath them.
+func (p *pickle) extend(op byte) error {
+	var items []value
+	var err error
+	switch op {
+	case opAppend:
+		items, err = p.top(1)
+	case opSetItem:
+		items, err = p.top(2)
+	default:
+		items, err = p.marked()
+	}
+	if err != nil {
+		return err
+	}
+	below := len(p.stack) - len(items) - 1
+	if below < p.floor() {
+		return errStack
+	}
+	target := p.stack[below]
+	if err := p.charge(valueBytes * int64(len(items))); err != nil {
+		return err
+	}
+	switch {
+	case (op == opAppend || op == opAppends) && target.tag == list:
+		p.lists[target.bits] = append(p.lists[target.bits], items...)
+	case (op == opSetItem || op == opSetItems) && target.tag == dict:
+		if err := p.keys(items); err != nil {
+			return err
+		}
+		p.dicts[target.bits].items = append(p.dicts[target.bits].items, items...)
+	default:
+		return fmt.Errorf("the opcode puts items into %v", target.tag)
+	}
+	p.drop(len(items))
+	return nil
+}
+
+// remember puts into the memo, or gets from it.
+func (p *pickle) remember(op byte) error {
+	var index uint64
+	var err error
+	switch op {
+	case opMemoize:
+		index = uint64(len(p.memo))
+	case opGet, opPut:
+		index, err = p.lineIndex()
+	case opBinGet, opBinPut:
+		var b byte
+		b, err = p.byte()
+		index = uint64(b)
+	default:
+		var b []byte
+		if b, err = p.bytes(4); err == nil {
+			index = uint64(binary.LittleEndian.Uint32(b))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	switch op {
+	case opGet, opBinGet, opLongBinGet:
+		if index >= uint64(len(p.memo)) || p.memo[index].tag == absent {
+			return fmt.Errorf("the memo has no object %d", index)
+		}
+		return p.push(p.memo[index])
+	default:
+		last, err := p.top(1)
+		if err != nil {
+			return err
+		}
+		// Picklers count from 0 or 1 without gaps, so an object's number is below
+		// the bytes so far.
+		if index > uint64(p.offset) {
+			return fmt.Errorf("the memo's object %d comes after %d bytes: its numbers must have no gaps", index, p.offset)
+		}
+		for uint64(len(p.memo)) <= index {
+			p.memo = append(p.memo, value{tag: absent})
+			if err := p.charge(valueBytes); err != nil {
+				return err
+			}
+		}
+		p.memo[index] = last[0]
+		return nil
+	}
+}
+
+// absent marks a number of the memo that no object has.
+const absent tag = 255
+
+// lookup returns the value of a text key, the last one put in.
+func (p *pickle) lookup(d value, key string) (value, bool) {
+	items := p.dicts[d.bits].items
+	for i := len(items) - 2; i >= 0; i -= 2 {
+		if items[i].tag == text && p.texts[items[i].bits] == key {
+			return items[i+1], true
+		}
+	}
+	return value{}, false
+}
+
+func (p *pickle) byte() (byte, error) {
+	b, err := p.in.ReadByte()
+	if err != nil {
+		return 0, ended(err)
+	}
+	p.offset++
+	return b, nil
+}
+
+// bytes returns the next n bytes, n at most 16, until the next call.
+func (p *pickle) bytes(n int) ([]byte, error) {
+	b, err := p.in.Peek(n)
+	if err != nil {
+		return nil, ended(err)
+	}
+	p.offset += int64(n)
+	_, err = p.in.Discard(n)
+	return b, err
+}
+
+func ended(err error) error {
+	if err == io.EOF {
+		return errors.New("the pickle ends too early: the file is cut off")
+	}
+	return err
+}

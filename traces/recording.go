@@ -1,0 +1,152 @@
+package traces
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"fedsim/engine"
+)
+
+// Step is a change point: the value holds from At until the next step of its
+// kind.
+type Step struct {
+	At    engine.Time
+	Value float64
+}
+
+// Recording is the trace of one device.
+type Recording struct {
+	Name string      // of the device, not empty, without comma, quote or line break
+	Span engine.Time // where the trace ends: it lies in [0, Span), and may repeat from there
+	// Steps has the change points of each kind, rising in time, the first at 0.
+	// A kind without steps was not recorded.
+	Steps [kinds][]Step
+}
+
+// Recordings is a sequence of devices. A recording and its steps are valid
+// until the next one. An error ends the sequence unless it is a [*ParseError]
+// about one device, which [Skip] leaves out.
+type Recordings = iter.Seq2[*Recording, error]
+
+// Kinds returns the kinds that were recorded.
+func (r *Recording) Kinds() Kinds {
+	var s Kinds
+	for k := range r.Steps {
+		if len(r.Steps[k]) > 0 {
+			s = s.with(Kind(k))
+		}
+	}
+	return s
+}
+
+// reset makes r the empty trace of a device, and keeps the memory.
+func (r *Recording) reset(name string, span engine.Time) {
+	r.Name, r.Span = name, span
+	for k := range r.Steps {
+		r.Steps[k] = r.Steps[k][:0]
+	}
+}
+
+// add appends a step unless it changes nothing. One at the instant of the last
+// takes its place.
+func (r *Recording) add(k Kind, at engine.Time, value float64) {
+	steps := r.Steps[k]
+	if n := len(steps); n > 0 && steps[n-1].At == at {
+		steps = steps[:n-1]
+	}
+	if n := len(steps); n == 0 || steps[n-1].Value != value {
+		steps = append(steps, Step{at, value})
+	}
+	r.Steps[k] = steps
+}
+
+// Check returns what is wrong with the recording, if anything: the rules are
+// those of its fields and of the values of each kind.
+func (r *Recording) Check() error {
+	if problem := refuseName(r.Name); problem != "" {
+		return errors.New("the device's name " + problem)
+	}
+	fail := func(format string, arguments ...any) error {
+		return &deviceError{r.Name, fmt.Sprintf(format, arguments...)}
+	}
+	if r.Span <= 0 || r.Span == engine.Never {
+		return fail("its trace ends after %v: must be more than nothing, and finite", r.Span)
+	}
+	if r.Kinds() == 0 {
+		return fail("nothing is recorded: there must be a step")
+	}
+	for k, steps := range r.Steps {
+		for i, s := range steps {
+			if problem := Kind(k).refuse(s.Value); problem != "" {
+				return fail("%v = %v at %v: %s", Kind(k), s.Value, s.At, problem)
+			}
+			switch {
+			case i == 0 && s.At != 0:
+				return fail("%v begins at %v: must begin at 0", Kind(k), s.At)
+			case i > 0 && s.At <= steps[i-1].At:
+				return fail("%v changes at %v after %v: times must rise", Kind(k), s.At, steps[i-1].At)
+			case s.At >= r.Span:
+				return fail("%v changes at %v: must be before the end of the trace, %v", Kind(k), s.At, r.Span)
+			}
+		}
+	}
+	return nil
+}
+
+// refuseName says what is wrong with the name of a device, or nothing.
+func refuseName(name string) string {
+	switch {
+	case name == "":
+		return "is empty"
+	case len(name) > maxName:
+		return fmt.Sprintf("has %d bytes, must have at most %d", len(name), maxName)
+	case strings.TrimSpace(name) != name:
+		return fmt.Sprintf("%q must not begin or end with a blank", name)
+	case strings.ContainsAny(name, ",\"\r\n\x00"):
+		return fmt.Sprintf("%q must not hold a comma, a quote or a line break", name)
+	default:
+		return ""
+	}
+}
+
+const maxName = 256
+
+// Skip leaves out the devices of seq that cannot be read, and calls left for
+// each with what is wrong. Faults of a whole file remain.
+func Skip(seq Recordings, left func(error)) Recordings {
+	return func(yield func(*Recording, error) bool) {
+		for r, err := range seq {
+			if parse, ok := errors.AsType[*ParseError](err); ok && parse.Device != "" {
+				left(err)
+				continue
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// admitted refuses the devices of seq that do not go with those before them, as
+// faults of one device in the file of that name.
+func admitted(seq Recordings, name string) Recordings {
+	return func(yield func(*Recording, error) bool) {
+		rules := newRules()
+		for r, err := range seq {
+			if err == nil {
+				if problem := rules.admit(r); problem != nil {
+					text := problem.Error()
+					if one, ok := errors.AsType[*deviceError](problem); ok {
+						text = one.problem
+					}
+					r, err = nil, &ParseError{File: name, Offset: -1, Device: r.Name, Problem: text}
+				}
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package traces
+
+import (
+	"fmt"
+	"slices"
+
+	"fedsim/engine"
+)
+
+// Set is the traces of several devices, numbered from 0 in the order of their
+// file. All have the same kinds. It does not change once it is made.
+type Set struct {
+	names  []string
+	spans  []engine.Time
+	kinds  Kinds
+	series [kinds]series
+}
+
+// series is the step functions of one kind. Those of trace i are
+// times[first[i]:first[i+1]], without two equal values in a row. Numbers have
+// their values beside the times, and a step at 0. A switch starts off and each
+// time turns it over: it is on after an odd number of them.
+type series struct {
+	first  []int
+	times  []engine.Time
+	values []float64
+}
+
+// Collect packs a sequence into a set. It fails with the first error, when a
+// recording breaks the rules of [Recording.Check], when two devices have one
+// name, when their kinds differ and when there is no device.
+func Collect(seq Recordings) (*Set, error) {
+	s := &Set{}
+	rules := newRules()
+	for r, err := range seq {
+		if err != nil {
+			return nil, err
+		}
+		if err := rules.admit(r); err != nil {
+			return nil, err
+		}
+		s.add(r)
+	}
+	if len(s.names) == 0 {
+		return nil, ErrEmpty
+	}
+	s.kinds = rules.kinds
+	for k := range s.series {
+		s.series[k].times = slices.Clip(s.series[k].times)
+		s.series[k].values = slices.Clip(s.series[k].values)
+	}
+	return s, nil
+}
+
+func (s *Set) add(r *Recording) {
+	s.names = append(s.names, r.Name)
+	s.spans = append(s.spans, r.Span)
+	for k := range s.series {
+		x := &s.series[k]
+		if len(x.first) == 0 {
+			x.first = append(x.first, 0)
+		}
+		if Kind(k).Switch() {
+			on := 0.0
+			for _, step := range r.Steps[k] {
+				if step.Value != on {
+					x.times = append(x.times, step.At)
+					on = step.Value
+				}
+			}
+		} else {
+			for i, step := range r.Steps[k] {
+				if i == 0 || step.Value != x.values[len(x.values)-1] {
+					x.times = append(x.times, step.At)
+					x.values = append(x.values, step.Value)
+				}
+			}
+		}
+		x.first = append(x.first, len(x.times))
+	}
+}
+
+// of returns the change points of a trace, and the values of a number.
+func (s *series) of(trace int) (times []engine.Time, values []float64) {
+	from, to := s.first[trace], s.first[trace+1]
+	if s.values != nil {
+		values = s.values[from:to]
+	}
+	return s.times[from:to], values
+}
+
+// Len returns the number of traces.
+func (s *Set) Len() int { return len(s.names) }
+
+// Kinds returns what the traces tell.
+func (s *Set) Kinds() Kinds { return s.kinds }
+
+// Name returns the name of a trace's device.
+func (s *Set) Name(trace int) string { return s.names[trace] }
+
+// Span returns where a trace ends.
+func (s *Set) Span(trace int) engine.Time { return s.spans[trace] }
+
+// Points returns the number of change points that are held.
+func (s *Set) Points() int {
+	n := 0
+	for k := range s.series {
+		n += len(s.series[k].times)
+	}
+	return n
+}
+
+// Recordings returns the traces one by one, as they would be read.
+func (s *Set) Recordings() Recordings {
+	return func(yield func(*Recording, error) bool) {
+		r := &Recording{}
+		for i := range s.names {
+			r.reset(s.names[i], s.spans[i])
+			for k := range s.series {
+				if !s.kinds.Has(Kind(k)) {
+					continue
+				}
+				times, values := s.series[k].of(i)
+				if Kind(k).Switch() {
+					r.add(Kind(k), 0, 0)
+				}
+				for j, at := range times {
+					if values == nil {
+						r.add(Kind(k), at, float64((j+1)&1))
+					} else {
+						r.add(Kind(k), at, values[j])
+					}
+				}
+			}
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// rules checks the recordings of a sequence on their own and against each
+// other.
+type rules struct {
+	kinds Kinds
+	first string // the name of the first device
+	taken map[string]struct{}
+}
+
+func newRules() *rules { return &rules{taken: map[string]struct{}{}} }
+
+// deviceError is what is wrong with the trace of a device.
+type deviceError struct{ device, problem string }
+
+func (e *deviceError) Error() string { return fmt.Sprintf("device %q: %s", e.device, e.problem) }
+
+// admit returns what is wrong with the next recording.
+func (u *rules) admit(r *Recording) error {
+	if err := r.Check(); err != nil {
+		return err
+	}
+	if _, ok := u.taken[r.Name]; ok {
+		return &deviceError{r.Name, "has two traces: there must be one, all its rows together"}
+	}
+	u.taken[r.Name] = struct{}{}
+	switch {
+	case u.first == "":
+		u.first, u.kinds = r.Name, r.Kinds()
+	case r.Kinds() != u.kinds:
+		return &deviceError{r.Name, fmt.Sprintf("has %v, and device %q has %v: all devices must have the same kinds", r.Kinds(), u.first, u.kinds)}
+	}
+	return nil
+}

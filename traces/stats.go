@@ -1,0 +1,236 @@
+package traces
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+
+	"fedsim/engine"
+)
+
+const (
+	hour     = engine.Time(3600e9)
+	dayHours = 24
+)
+
+// Stats sums up a sequence of traces.
+type Stats struct {
+	Devices  int
+	Points   int         // change points
+	Shortest engine.Time // span
+	Longest  engine.Time
+	Mean     float64 // span in seconds
+	Kinds    []KindStats
+}
+
+// KindStats sums up one kind over all devices and all of their spans.
+type KindStats struct {
+	Kind Kind
+	// Mean is the value's mean over time: the share of time on for a switch.
+	Mean     float64
+	Min, Max float64
+	// MeanOn and MeanOff are the mean lengths in seconds for which a switch stays
+	// on and off, a trace going on where it begins; devices where it never
+	// changes are left out. NaN when that is all of them, and for numbers.
+	MeanOn, MeanOff float64
+	Always, Never   int // devices whose switch is always on, always off
+	// ByHour is the mean over time in each hour of the day, of virtual time from
+	// 0 on; NaN in hours that no trace reaches.
+	ByHour [dayHours]float64
+}
+
+// Summarise goes through a sequence, which must be as [Collect] wants it.
+func Summarise(seq Recordings) (*Stats, error) {
+	s := &Stats{}
+	var sums [kinds]summary
+	rules := newRules()
+	for r, err := range seq {
+		if err != nil {
+			return nil, err
+		}
+		if err := rules.admit(r); err != nil {
+			return nil, err
+		}
+		if s.Devices++; s.Devices == 1 {
+			s.Shortest = r.Span
+		}
+		s.Shortest, s.Longest = min(s.Shortest, r.Span), max(s.Longest, r.Span)
+		s.Mean += r.Span.Seconds()
+		for k, steps := range r.Steps {
+			s.Points += len(steps)
+			if len(steps) > 0 {
+				sums[k].add(Kind(k), steps, r.Span)
+			}
+		}
+	}
+	if s.Devices == 0 {
+		return nil, ErrEmpty
+	}
+	s.Mean /= float64(s.Devices)
+	for _, k := range AllKinds() {
+		if rules.kinds.Has(k) {
+			s.Kinds = append(s.Kinds, sums[k].stats(k))
+		}
+	}
+	return s, nil
+}
+
+// summary adds up one kind.
+type summary struct {
+	devices         int
+	min, max        float64
+	area, time      [dayHours]float64 // by hour of the day: value times seconds, seconds
+	length          [2]float64        // seconds off and on, of devices that change
+	runs            [2]int            // how often
+	always, neverOn int
+}
+
+func (u *summary) add(k Kind, steps []Step, span engine.Time) {
+	if u.devices++; u.devices == 1 {
+		u.min, u.max = steps[0].Value, steps[0].Value
+	}
+	changes := 0
+	for i, s := range steps {
+		to, next := span, steps[0].Value
+		if i+1 < len(steps) {
+			to, next = steps[i+1].At, steps[i+1].Value
+		}
+		u.min, u.max = min(u.min, s.Value), max(u.max, s.Value)
+		u.spread(s.At, to, s.Value)
+		if k.Switch() && next != s.Value {
+			u.runs[int(s.Value)]++
+			changes++
+		}
+	}
+	switch {
+	case !k.Switch():
+	case changes == 0 && steps[0].Value == 1:
+		u.always++
+	case changes == 0:
+		u.neverOn++
+	default:
+		for i, s := range steps {
+			to := span
+			if i+1 < len(steps) {
+				to = steps[i+1].At
+			}
+			u.length[int(s.Value)] += (to - s.At).Seconds()
+		}
+	}
+}
+
+// spread adds a value that holds in [from, to) to the hours of the day.
+func (u *summary) spread(from, to engine.Time, value float64) {
+	if days := (to - from) / (dayHours * hour); days > 0 {
+		for h := range u.time {
+			u.time[h] += float64(days) * hour.Seconds()
+			u.area[h] += float64(days) * float64(value*hour.Seconds())
+		}
+		from += days * dayHours * hour
+	}
+	for from < to {
+		h := from / hour
+		until := min(to, (h+1)*hour)
+		seconds := (until - from).Seconds()
+		u.time[h%dayHours] += seconds
+		u.area[h%dayHours] += float64(value * seconds)
+		from = until
+	}
+}
+
+func (u *summary) stats(k Kind) KindStats {
+	s := KindStats{Kind: k, Min: u.min, Max: u.max, Always: u.always, Never: u.neverOn, MeanOn: math.NaN(), MeanOff: math.NaN()}
+	area, time := 0.0, 0.0
+	for h := range u.time {
+		area, time = area+u.area[h], time+u.time[h]
+		s.ByHour[h] = u.area[h] / u.time[h]
+	}
+	s.Mean = area / time
+	if u.runs[0] > 0 && u.runs[1] > 0 {
+		s.MeanOff, s.MeanOn = u.length[0]/float64(u.runs[0]), u.length[1]/float64(u.runs[1])
+	}
+	return s
+}
+
+// WriteText writes the statistics as a text for people.
+func (s *Stats) WriteText(w io.Writer) error {
+	var b strings.Builder
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	row := func(name, format string, arguments ...any) {
+		// A strings.Builder takes everything.
+		_, _ = fmt.Fprintf(table, name+"\t"+format+"\n", arguments...)
+	}
+	row("devices", "%d", s.Devices)
+	row("change points", "%d", s.Points)
+	if s.Shortest == s.Longest {
+		row("span", "%s", length(s.Mean))
+	} else {
+		row("span", "%s to %s, mean %s", length(s.Shortest.Seconds()), length(s.Longest.Seconds()), length(s.Mean))
+	}
+	for _, k := range s.Kinds {
+		if k.Kind.Switch() {
+			row(k.Kind.String(), "%.1f %% of the time", 100*k.Mean)
+			if !math.IsNaN(k.MeanOn) {
+				row("", "on for %s at a time, off for %s, on average", length(k.MeanOn), length(k.MeanOff))
+			}
+			if k.Always+k.Never > 0 {
+				row("", "%d devices always, %d never", k.Always, k.Never)
+			}
+		} else {
+			row(k.Kind.String(), "mean %.4g over time, %.4g to %.4g", k.Mean, k.Min, k.Max)
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, k := range s.Kinds {
+		k.histogram(&b)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// histogram writes the mean of each hour of the day, with a bar.
+func (k *KindStats) histogram(b *strings.Builder) {
+	const width = 50
+	full := 1.0
+	if !k.Kind.Switch() && k.Kind != BatteryLevel {
+		full = 0
+		for _, x := range k.ByHour {
+			if x > full {
+				full = x
+			}
+		}
+	}
+	fmt.Fprintf(b, "\n%v by hour of the day\n", k.Kind)
+	for h, x := range k.ByHour {
+		if math.IsNaN(x) {
+			continue
+		}
+		bar := 0
+		if full > 0 {
+			bar = int(math.Round(width * x / full))
+		}
+		number := fmt.Sprintf("%.4g", x)
+		if k.Kind.Switch() {
+			number = fmt.Sprintf("%.1f %%", 100*x)
+		}
+		line := fmt.Sprintf("  %02d h  %8s  %s", h, number, strings.Repeat("#", bar))
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+}
+
+// length writes seconds in the unit in which they read best.
+func length(s float64) string {
+	for _, unit := range []struct {
+		seconds float64
+		name    string
+	}{{86400, "days"}, {3600, "h"}, {60, "min"}} {
+		if s >= unit.seconds*2 {
+			return fmt.Sprintf("%.4g %s", s/unit.seconds, unit.name)
+		}
+	}
+	return fmt.Sprintf("%.4g s", s)
+}
