@@ -7,21 +7,22 @@ import (
 )
 
 // Area returns the integral of the value over [from, to] in units of the kind
-// times seconds: megabits for a rate, seconds on for a switch. It costs O(c)
-// for the changes within, at most those of two repetitions.
-func (v *View) Area(k Kind, device int, from, to engine.Time) float64 {
-	if span := v.set.spans[v.Trace(device)]; v.wrap && to-from > span {
+// times seconds: megabits for a rate, seconds on for a switch. It costs as many
+// look-ups as there are changes within, of a trace that repeats at most those of
+// two repetitions.
+func Area(s Source, k Kind, device int, from, to engine.Time) float64 {
+	if span := period(s, k, device); to-from > span {
 		whole := (to - from) / span
 		rest := from + whole*span
-		return float64(float64(whole)*v.sum(k, device, from, from+span)) + v.sum(k, device, rest, to)
+		return float64(float64(whole)*sum(s, k, device, from, from+span)) + sum(s, k, device, rest, to)
 	}
-	return v.sum(k, device, from, to)
+	return sum(s, k, device, from, to)
 }
 
-func (v *View) sum(k Kind, device int, from, to engine.Time) float64 {
+func sum(s Source, k Kind, device int, from, to engine.Time) float64 {
 	sum := 0.0
 	for from < to {
-		value, until := v.Lookup(k, device, from)
+		value, until := s.Lookup(k, device, from)
 		until = min(until, to)
 		sum += float64(value * (until - from).Seconds())
 		from = until
@@ -33,15 +34,16 @@ func (v *View) sum(k Kind, device int, from, to engine.Time) float64 {
 // instant on has come to amount, rounded up to a nanosecond: when a transfer of
 // amount megabits ends on a link that only it uses. It is [engine.Never] when
 // that does not happen. With a constant trace it is from + amount/value. It
-// costs O(c) for the changes up to then, at most those of four repetitions.
-func (v *View) Reach(k Kind, device int, from engine.Time, amount float64) engine.Time {
+// costs as many look-ups as there are changes up to then, of a trace that
+// repeats at most those of four repetitions.
+func Reach(s Source, k Kind, device int, from engine.Time, amount float64) engine.Time {
 	if !(amount > 0) {
 		return from
 	}
-	span := v.set.spans[v.Trace(device)]
-	skipped := !v.wrap
+	span := period(s, k, device)
+	skipped := span == engine.Never
 	for t := from; ; {
-		value, until := v.Lookup(k, device, t)
+		value, until := s.Lookup(k, device, t)
 		here := float64(value * (until - t).Seconds())
 		if value > 0 && amount <= here {
 			return min(t.Add(engine.CeilSeconds(amount/value)), until)
@@ -58,18 +60,18 @@ func (v *View) Reach(k Kind, device int, from engine.Time, amount float64) engin
 		if t > engine.Never-span {
 			return engine.Never
 		}
-		period := v.sum(k, device, t, t+span)
-		if period == 0 {
+		once := sum(s, k, device, t, t+span)
+		if once == 0 {
 			return engine.Never
 		}
 		// One repetition is left to the loop, so that rounding does not count.
-		whole := math.Floor(amount/period) - 1
+		whole := math.Floor(amount/once) - 1
 		if whole*float64(span) >= float64(engine.Never-t) {
 			return engine.Never
 		}
 		if whole > 0 {
 			t += engine.Time(whole) * span
-			amount -= float64(whole * period)
+			amount -= float64(whole * once)
 		}
 	}
 }

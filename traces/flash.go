@@ -42,7 +42,7 @@ func (o *FLASHOptions) Validate(c *config.Checker) {
 		c.OneOf("need", name, needs...)
 	}
 	c.Require(o.Days > 0 && o.Days <= maxDays, "days", o.Days, wantDays)
-	c.Require(o.HoldS >= 1 && o.HoldS <= maxDays*86400 && o.Days*86400/o.HoldS <= maxDraws, "hold-s", o.HoldS,
+	c.Require(o.HoldS >= 1 && o.HoldS <= maxDays*86400 && o.Days*86400/o.HoldS <= maxDraws, "hold_s", o.HoldS,
 		"must be in [1, 3155760000], seconds, and go into the days at most 10000000 times")
 	c.Require(o.Origin.IsZero() || ofOurTime(o.Origin), "origin", o.Origin.Format(time.DateTime), "its year "+wantYear)
 }

@@ -24,7 +24,7 @@ func (f *flashReader) speeds(name string, rates map[string]float64) error {
 	hold := engine.FromSeconds(f.options.HoldS)
 	for i, kind := range [2]Kind{DownMbps, UpMbps} {
 		mean, sigma := rates[rateFields[2*i]], rates[rateFields[2*i+1]]
-		stream := rng.New(f.options.Seed, rng.Trace, f.devices-1, int(kind))
+		stream := rng.New(f.options.Seed, rng.Recorded, f.devices-1, int(kind))
 		for at := engine.Time(0); at < r.Span; at = at.Add(hold) {
 			rate := 0.0
 			for rate <= 0 {

@@ -20,8 +20,8 @@ const (
 func Formats() []string { return []string{FormatCSV, FormatFedScale, FormatFLASH} }
 
 // Open returns the devices of the file at path, which is opened anew for each
-// loop over them. The format is found out from the first bytes when it is "".
-// The options are for FLASH's files alone.
+// loop over them. The format is found out from the first bytes when it is
+// [FormatAuto]. The options are for FLASH's files alone.
 func Open(path, format string, o FLASHOptions) Recordings {
 	return func(yield func(*Recording, error) bool) {
 		file, err := os.Open(path)
@@ -42,20 +42,21 @@ func Open(path, format string, o FLASHOptions) Recordings {
 	}
 }
 
-// Load packs the traces of the file at path, of any format, into a set.
-func Load(path string) (*Set, error) {
-	s, err := Collect(Open(path, "", FLASHDefaults()))
+// Load packs the traces of the file at path into a set. FLASH's files are read
+// as FLASH itself does.
+func Load(path, format string) (*Set, error) {
+	s, err := Collect(Open(path, format, FLASHDefaults()))
 	if _, placed := errors.AsType[*ParseError](err); err != nil && !placed && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, err
 }
 
-// Read returns the devices that r holds, in a format or, when it is "", in that
-// which the first bytes look like. Name is for messages.
+// Read returns the devices that r holds, in a format or, when it is [FormatAuto],
+// in that which the first bytes look like. Name is for messages.
 func Read(r io.Reader, name, format string, o FLASHOptions) Recordings {
 	in := bufio.NewReaderSize(r, 1<<16)
-	if format == "" {
+	if format == FormatAuto {
 		format = detect(in)
 	}
 	switch format {

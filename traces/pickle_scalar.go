@@ -187,10 +187,14 @@ func unquote(line string) (string, error) {
 	return unescape(line[1:n-1], map[byte]int{'x': 2}, map[byte]byte{'\\': '\\', '\'': '\'', '"': '"', 'n': '\n', 'r': '\r', 't': '\t'})
 }
 
-// unescapeUnicode reads a text of protocol 0: a backslash is one but before u
-// and U.
+// unescapeUnicode reads a text of protocol 0 (raw-unicode-escape): a byte is a
+// character of Latin-1, and a backslash is one but before u and U.
 func unescapeUnicode(line string) (string, error) {
-	return unescape(line, map[byte]int{'u': 4, 'U': 8}, nil)
+	var wide strings.Builder
+	for i := range len(line) {
+		wide.WriteRune(rune(line[i]))
+	}
+	return unescape(wide.String(), map[byte]int{'u': 4, 'U': 8}, nil)
 }
 
 // unescape replaces escapes: those with as many hexadecimal digits as their

@@ -1,65 +1,61 @@
 package traces
 
 import (
-	"fmt"
-
 	"fedsim/engine"
 	"fedsim/internal/rng"
 )
 
-// View is a set of traces as the devices of a simulation follow them. There
-// may be more devices than traces, or fewer: device k follows trace
-// (k + shift) mod n, where the seed draws shift in [0, n).
+// The assignments of traces to devices, by their names in a configuration.
+const (
+	// InOrder: of n traces, device k follows trace k mod n.
+	InOrder = "in-order"
+	// Drawn: each device draws its trace, all as likely, so that some are
+	// followed by several devices and some by none. Sets of as many traces are
+	// drawn alike: when they are of the same devices, they stay together.
+	Drawn = "drawn"
+)
+
+// View is a set of traces as the devices of a simulation follow them. There may
+// be more devices than traces, or fewer.
 //
 // With wrap a trace of span P repeats: its value at t is that at t mod P.
-// Without, the last value holds from P on. Times must not be negative; kinds
-// must be those of the set. No method allocates, and each costs O(log c) for c
-// changes of the trace, except where it says so.
+// Without, the last value holds from P on. A look-up costs O(log c) for c
+// changes of the trace, wherever the one before it was, and several goroutines
+// may look up at once.
 type View struct {
 	set   *Set
-	shift int
+	seed  uint64
+	drawn bool
 	wrap  bool
 }
 
-// NewView returns the view of a set under a seed.
-func NewView(set *Set, seed uint64, wrap bool) *View {
-	stream := rng.New(seed, rng.Trace, -1, 0)
-	return &View{set: set, shift: stream.IntN(set.Len()), wrap: wrap}
-}
-
-// Set returns the traces.
-func (v *View) Set() *Set { return v.set }
-
-// Trace returns the number of the trace that a device follows.
-func (v *View) Trace(device int) int { return int((uint(device) + uint(v.shift)) % uint(v.set.Len())) }
-
-// On reports whether a switch is on at t.
-func (v *View) On(k Kind, device int, t engine.Time) bool {
-	if !k.Switch() {
-		panic(fmt.Sprintf("traces: On of %v, which is a number", k))
+// NewView returns the view of a set; the seed is for traces that are drawn.
+func NewView(set *Set, assignment string, seed uint64, wrap bool) *View {
+	switch assignment {
+	case InOrder, Drawn:
+	default:
+		panic("traces: unknown assignment " + assignment)
 	}
-	value, _ := v.Lookup(k, device, t)
-	return value == 1
+	return &View{set: set, seed: seed, drawn: assignment == Drawn, wrap: wrap}
 }
 
-// At returns the value at t, 1 or 0 for a switch.
-func (v *View) At(k Kind, device int, t engine.Time) float64 {
-	value, _ := v.Lookup(k, device, t)
-	return value
+// Kinds returns what the traces tell.
+func (v *View) Kinds() Kinds { return v.set.kinds }
+
+// Trace returns the number in the set of the trace that a device follows.
+func (v *View) Trace(device int) int {
+	n := v.set.Len()
+	if v.drawn {
+		stream := rng.New(v.seed, rng.Trace, device, n)
+		return stream.IntN(n)
+	}
+	return int(uint(device) % uint(n))
 }
 
-// Next returns the first instant after t at which the value is another one,
-// [engine.Never] when it stays.
-func (v *View) Next(k Kind, device int, t engine.Time) engine.Time {
-	_, until := v.Lookup(k, device, t)
-	return until
-}
-
-// Lookup returns the value at t and the first instant after t at which it is
-// another one, [engine.Never] when it stays.
+// Lookup returns the value at t and until when it holds, as [Source] says.
 func (v *View) Lookup(k Kind, device int, t engine.Time) (value float64, until engine.Time) {
 	if !v.set.kinds.Has(k) {
-		panic(fmt.Sprintf("traces: %v of traces that have %v", k, v.set.kinds))
+		panic(untold(k, v.set.kinds))
 	}
 	trace := v.Trace(device)
 	times, values := v.set.series[k].of(trace)
@@ -89,6 +85,13 @@ func (v *View) Lookup(k Kind, device int, t engine.Time) (value float64, until e
 	default:
 		return value, engine.Never
 	}
+}
+
+func (v *View) period(_ Kind, device int) engine.Time {
+	if !v.wrap {
+		return engine.Never
+	}
+	return v.set.spans[v.Trace(device)]
 }
 
 // reached returns how many of the rising times lie at or before t.

@@ -33,7 +33,9 @@ const (
 	Share                          // which of a task's devices holds a row
 	Clients                        // which devices the server asks in a round
 	Sample                         // which tasks a model is evaluated on
-	Trace                          // which trace a device follows, and what a generated trace holds
+	Trace                          // which trace a device follows
+	Presence                       // when a device comes and goes
+	Recorded                       // what else a generated trace holds
 )
 
 // Stream is a PCG-DXSM generator with 128 bits of state, the one of

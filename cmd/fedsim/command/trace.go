@@ -44,7 +44,7 @@ type traceFlags struct {
 
 func (f *traceFlags) add(flags *pflag.FlagSet) {
 	f.flash = traces.FLASHDefaults()
-	flags.StringVar(&f.from, "from", "", "format: "+strings.Join(traces.Formats(), ", ")+" (default: what the file looks like)")
+	flags.StringVar(&f.from, "from", traces.FormatAuto, "format: "+strings.Join(traces.Formats(), ", ")+", or "+traces.FormatAuto+": what the file looks like")
 	flags.BoolVar(&f.skip, "skip", false, "leave out devices that cannot be read, and say how many on standard error")
 	flags.StringSliceVar(&f.flash.Need, "need", f.flash.Need, "FLASH states that make a device available together: locked, screen-off, wifi, charging")
 	flags.StringVar(&f.origin, "origin", "", "FLASH clock time that is time 0, as 2020-01-02 or \"2020-01-02 15:04:05\" (default: midnight before the first message)")
@@ -56,10 +56,11 @@ func (f *traceFlags) add(flags *pflag.FlagSet) {
 // open returns the devices of a file. Those left out are counted in left, the
 // first with its reason.
 func (f *traceFlags) open(path string, left *leftOut) (traces.Recordings, error) {
-	if f.from != "" {
-		if err := checked(func(c *config.Checker) { c.OneOf("from", f.from, traces.Formats()...) }); err != nil {
-			return nil, err
-		}
+	from := func(c *config.Checker) {
+		c.OneOf("from", f.from, append([]string{traces.FormatAuto}, traces.Formats()...)...)
+	}
+	if err := checked(from); err != nil {
+		return nil, err
 	}
 	if f.origin != "" {
 		var err error
@@ -79,13 +80,14 @@ func (f *traceFlags) open(path string, left *leftOut) (traces.Recordings, error)
 	return devices, nil
 }
 
-// checked returns what validate reports by the names of flags, one line each.
+// checked returns what validate reports, one line each; the keys are the names
+// of flags.
 func checked(validate func(*config.Checker)) error {
 	c := config.NewChecker()
 	validate(c)
 	var lines []string
 	for _, p := range c.Problems() {
-		lines = append(lines, fmt.Sprintf("--%s=%v: %s", p.Key, p.Value, p.Want))
+		lines = append(lines, fmt.Sprintf("--%s=%v: %s", strings.ReplaceAll(p.Key, "_", "-"), p.Value, p.Want))
 	}
 	if len(lines) == 0 {
 		return nil
@@ -201,8 +203,8 @@ whose rates follow the local hour of the day; chargers are plugged in once a day
 rates are log-normal and drawn anew from time to time. Time 0 is midnight at zone
 offset 0. A device's trace depends on the seed and its number alone.`,
 		Example: `  fedsim trace synthesise --devices 1000 --days 7 --seed 1 -o week.csv
-  fedsim trace synthesise --mean-up-h 1 --mean-down-h 3 --daily 0 -o markov.csv
-  fedsim trace synthesise --zones=-8,0,8 --charge-h 8 --down-mbps 20 --up-mbps 5 -o world.csv`,
+  fedsim trace synthesise --mean-up-s 3600 --mean-down-s 10800 --daily 0 -o markov.csv
+  fedsim trace synthesise --zones-h=-8,0,8 --charge-h 8 --down-mbps 20 --up-mbps 5 -o world.csv`,
 		Args: takes(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checked(s.Validate); err != nil {
@@ -215,18 +217,18 @@ offset 0. A device's trace depends on the seed and its number alone.`,
 	flags.IntVar(&s.Devices, "devices", s.Devices, "how many devices")
 	flags.Float64Var(&s.Days, "days", s.Days, "span of the traces")
 	flags.Uint64Var(&s.Seed, "seed", s.Seed, "seed of all draws")
-	flags.Float64Var(&s.MeanUp, "mean-up-h", s.MeanUp, "mean time for which a device is available, hours")
-	flags.Float64Var(&s.MeanDown, "mean-down-h", s.MeanDown, "mean time for which it is not, hours")
-	flags.Float64Var(&s.Daily, "daily", s.Daily, "how much coming and going follow the day, from 0 to 1")
-	flags.Float64Var(&s.PeakHour, "peak-hour", s.PeakHour, "local hour at which the most devices are available")
-	flags.Float64SliceVar(&s.Zones, "zones", s.Zones, "offsets of local time in hours; each device has one of them")
-	flags.Float64Var(&s.ChargeHours, "charge-h", s.ChargeHours, "mean hours on the charger a day; 0: charging is not generated")
+	flags.Float64Var(&s.Presence.MeanUpS, "mean-up-s", s.Presence.MeanUpS, "mean time in seconds for which a device is available; 0: availability is not generated")
+	flags.Float64Var(&s.Presence.MeanDownS, "mean-down-s", s.Presence.MeanDownS, "mean time in seconds for which it is not")
+	flags.Float64Var(&s.Presence.Daily, "daily", s.Presence.Daily, "how much coming and going follow the day, from 0 to 1")
+	flags.Float64Var(&s.Presence.PeakHour, "peak-hour", s.Presence.PeakHour, "local hour at which devices come back most and leave least")
+	flags.Float64SliceVar(&s.Presence.ZonesH, "zones-h", s.Presence.ZonesH, "offsets of local time in hours; each device draws one")
+	flags.Float64Var(&s.ChargeH, "charge-h", s.ChargeH, "mean hours on the charger a day; 0: charging is not generated")
 	flags.Float64Var(&s.PlugHour, "plug-hour", s.PlugHour, "mean local hour at which the charger is plugged in")
-	flags.Float64Var(&s.ChargeSpread, "charge-spread-h", s.ChargeSpread, "standard deviation of both, hours")
+	flags.Float64Var(&s.ChargeSpreadH, "charge-spread-h", s.ChargeSpreadH, "standard deviation of both, hours")
 	flags.Float64Var(&s.DownMbps, "down-mbps", s.DownMbps, "mean rate from the server to a device; 0: not generated")
 	flags.Float64Var(&s.UpMbps, "up-mbps", s.UpMbps, "mean rate from a device to the server; 0: not generated")
 	flags.Float64Var(&s.RateCV, "rate-cv", s.RateCV, "sigma/mu of a rate over time")
-	flags.Float64Var(&s.RateHours, "rate-h", s.RateHours, "mean time for which a rate holds, hours")
+	flags.Float64Var(&s.RateS, "rate-s", s.RateS, "mean time in seconds for which a rate holds")
 	addOut(cmd, &out)
 	return cmd
 }

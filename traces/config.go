@@ -1,0 +1,78 @@
+package traces
+
+import (
+	"fmt"
+
+	"fedsim/config"
+)
+
+// Config is the table [traces] of a scenario: what the devices are told by
+// traces, from files, by chance, or by both for different kinds.
+type Config struct {
+	Files      []string       `toml:"files" doc:"trace files, each with kinds of its own (docs/traces.md); empty: none"`
+	Format     string         `toml:"format" doc:"of the files: \"csv\", \"fedscale\" or \"flash\"; \"auto\": what each looks like"`
+	Assignment string         `toml:"assignment" doc:"which trace of a file with n a device follows: \"in-order\" (device k trace k mod n) or \"drawn\" (one of them by the seed of the run; files with as many traces alike)"`
+	Wrap       bool           `toml:"wrap" doc:"a trace that has come to its end repeats from its beginning; false: its last values hold on"`
+	Presence   PresenceConfig `toml:"presence" doc:"availability by chance instead of from a file"`
+}
+
+// FormatAuto stands for the format that a file looks like.
+const FormatAuto = "auto"
+
+// Default returns the table without traces: nothing is told. Traces that are
+// named repeat, as FedScale's and FLASH's do there.
+func Default() Config {
+	return Config{Format: FormatAuto, Assignment: InOrder, Wrap: true, Presence: DefaultPresence()}
+}
+
+// Validate reports everything that is wrong with the table but for what only
+// the files tell.
+func (c *Config) Validate(check *config.Checker) {
+	for _, file := range c.Files {
+		check.Require(file != "", "files", c.Files, "must name files")
+	}
+	check.OneOf("format", c.Format, append([]string{FormatAuto}, Formats()...)...)
+	check.OneOf("assignment", c.Assignment, InOrder, Drawn)
+	c.Presence.Validate(check.In("presence"))
+}
+
+// Load reads the files, as often as a scenario is loaded rather than run: the
+// sets do not change and are shared by all runs. Files are opened by the names
+// they have in the table.
+func (c *Config) Load() ([]*Set, error) {
+	var sets []*Set
+	var have Kinds
+	for _, file := range c.Files {
+		s, err := Load(file, c.Format)
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range AllKinds() {
+			again := have.Has(k) || k == Available && c.Presence.generated()
+			if s.kinds.Has(k) && again {
+				return nil, fmt.Errorf("%s: %v comes from another file or from traces.presence too: must come from one", file, k)
+			}
+		}
+		have |= s.kinds
+		sets = append(sets, s)
+	}
+	return sets, nil
+}
+
+// Source returns what the traces of a valid table tell so many devices under
+// the seed of a run; sets are those that [Config.Load] returned. A run needs a
+// source of its own.
+func (c *Config) Source(sets []*Set, seed uint64, devices int) *Joint {
+	var all []Source
+	for _, s := range sets {
+		all = append(all, NewView(s, c.Assignment, seed, c.Wrap))
+	}
+	if c.Presence.generated() {
+		all = append(all, NewPresence(c.Presence, seed, devices))
+	}
+	j, err := Join(all...)
+	if err != nil {
+		panic(err) // these are not the sets of Load
+	}
+	return j
+}

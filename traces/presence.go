@@ -1,0 +1,170 @@
+package traces
+
+import (
+	"math"
+
+	"fedsim/engine"
+	"fedsim/internal/rng"
+)
+
+// Presence is the availability of devices that come and go as a
+// [PresenceConfig] describes, made as it is asked for. Nothing of it is stored
+// but a cursor for each device, 24 bytes, which stands in the interval that was
+// asked for last. The intervals of a device are numbered from 0 and the length
+// of each is drawn from (seed, device, number), so that they are the same
+// whatever is asked and when: a look-up ahead goes through the intervals
+// between, however many they are, and one back begins at time 0 again.
+//
+// [Synthesise] writes the same intervals to a file. Several goroutines may look
+// up at once when they do so for different devices.
+type Presence struct {
+	chain
+	at []cursor
+}
+
+// cursor is an interval of a device.
+type cursor struct {
+	from, until engine.Time
+	// turn is one more than the interval's number, negative when the device is
+	// down; 0 stands for no interval.
+	turn int64
+}
+
+// NewPresence returns the presence of so many devices under a seed. The
+// configuration must be valid and its MeanUpS positive.
+func NewPresence(c PresenceConfig, seed uint64, devices int) *Presence {
+	return &Presence{chain: newChain(c, seed), at: make([]cursor, devices)}
+}
+
+// Kinds returns that availability is told.
+func (p *Presence) Kinds() Kinds { return Kinds(0).with(Available) }
+
+// Lookup returns whether the device is up at t and until when, as [Source]
+// says.
+func (p *Presence) Lookup(k Kind, device int, t engine.Time) (value float64, until engine.Time) {
+	if k != Available {
+		panic(untold(k, p.Kinds()))
+	}
+	c := &p.at[device]
+	if c.turn == 0 || t < c.from {
+		*c = p.first(device)
+	}
+	for t >= c.until && c.until != engine.Never {
+		*c = p.next(device, *c)
+	}
+	if c.turn > 0 {
+		value = 1
+	}
+	return value, c.until
+}
+
+// chain draws the intervals of devices that come and go.
+type chain struct {
+	config PresenceConfig
+	seed   uint64
+	shares []float64 // of devices that are up at time 0, by zone
+}
+
+func newChain(c PresenceConfig, seed uint64) chain {
+	x := chain{config: c, seed: seed}
+	for _, zone := range c.ZonesH {
+		x.shares = append(x.shares, c.share(zone))
+	}
+	return x
+}
+
+// draws returns the stream of an interval; -1 is that of what a device is at
+// the start.
+func (x *chain) draws(device, number int) rng.Stream {
+	return rng.New(x.seed, rng.Presence, device, number)
+}
+
+// zone returns which zone a device is in, and whether it is up at time 0.
+func (x *chain) zone(device int) (zone int, up bool) {
+	draws := x.draws(device, -1)
+	zone = draws.IntN(len(x.shares))
+	return zone, draws.Float64() < x.shares[zone]
+}
+
+func (x *chain) first(device int) cursor {
+	c := cursor{turn: -1}
+	if _, up := x.zone(device); up {
+		c.turn = 1
+	}
+	c.until = x.end(device, c)
+	return c
+}
+
+func (x *chain) next(device int, c cursor) cursor {
+	c.from = c.until
+	if c.turn > 0 {
+		c.turn = -c.turn - 1
+	} else {
+		c.turn = -c.turn + 1
+	}
+	c.until = x.end(device, c)
+	return c
+}
+
+// end draws where an interval ends by thinning (Lewis and Shedler, Naval
+// Research Logistics Quarterly 26, 1979): candidates at the highest rate, each
+// taken with the share that the rate there has of it.
+func (x *chain) end(device int, c cursor) engine.Time {
+	mean, sign := x.config.MeanUpS, -1.0
+	number := c.turn - 1
+	if c.turn < 0 {
+		mean, sign = x.config.MeanDownS, 1
+		number = -c.turn - 1
+	}
+	draws := x.draws(device, int(number))
+	highest := 1 + x.config.Daily
+	if x.config.Daily == 0 {
+		return c.from.Add(atLeast1ns(exponential(&draws) * mean))
+	}
+	zone, _ := x.zone(device)
+	offset := x.config.ZonesH[zone]
+	for s := 0.0; ; {
+		s += exponential(&draws) * mean / highest
+		at := c.from.Add(atLeast1ns(s))
+		if at == engine.Never || draws.Float64()*highest < 1+float64(sign*x.config.wave(hourOf(at)+offset)) {
+			return at
+		}
+	}
+}
+
+// hourOf returns the hour of the day in zone 0.
+func hourOf(t engine.Time) float64 { return float64(t%(dayHours*hour)) / float64(hour) }
+
+// wave returns what daily and the local hour add to the rate of coming back.
+func (c *PresenceConfig) wave(local float64) float64 {
+	return float64(c.Daily * math.Cos(2*math.Pi*(local-c.PeakHour)/dayHours))
+}
+
+// share returns the share of the devices in a zone that are up at time 0, as
+// it is every midnight: the periodic solution of
+//
+//	p' = (1 - p) come(t) - p leave(t)
+//
+// by exact steps of constant rates, a minute each. It is linear in p(0), so
+// that one day from p(0) = 0 says where it closes.
+func (c *PresenceConfig) share(zone float64) float64 {
+	if c.Daily == 0 {
+		return c.MeanUpS / (c.MeanUpS + c.MeanDownS)
+	}
+	const steps = 24 * 60
+	p, exponent := 0.0, 0.0
+	for i := range steps {
+		wave := c.wave((float64(i)+0.5)*dayHours/steps + zone)
+		come, leave := (1+wave)/c.MeanDownS, (1-wave)/c.MeanUpS
+		x := (come + leave) * 86400 / steps
+		p -= float64((come/(come+leave) - p) * math.Expm1(-x))
+		exponent += x
+	}
+	return p / -math.Expm1(-exponent)
+}
+
+// exponential returns an exponential number of mean 1.
+func exponential(s *rng.Stream) float64 { return -math.Log1p(-s.Float64()) }
+
+// atLeast1ns returns s seconds, so that what lasts ends after it begins.
+func atLeast1ns(s float64) engine.Time { return max(1, engine.FromSeconds(s)) }

@@ -1,0 +1,182 @@
+package traces
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fedsim/engine"
+)
+
+// TestPresenceAnyOrder asks a lazy source in any order for what Synthesise
+// writes to a file: whatever was asked before, the answer is that of the file.
+func TestPresenceAnyOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := SynthesisDefaults()
+		s.Devices, s.Days, s.Seed = 3, 20, rapid.Uint64().Draw(t, "seed")
+		s.Presence.MeanUpS = rapid.Float64Range(600, 1e5).Draw(t, "up")
+		s.Presence.MeanDownS = rapid.Float64Range(600, 1e5).Draw(t, "down")
+		s.Presence.Daily = rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "daily")
+		s.Presence.ZonesH = []float64{0, -8, 5.5}
+		set, err := Collect(Synthesise(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, lazy := NewView(set, InOrder, 0, false), NewPresence(s.Presence, s.Seed, 3)
+		span := engine.FromSeconds(s.Days * 86400)
+		for range 50 {
+			device := rapid.IntRange(0, 2).Draw(t, "device")
+			at := engine.Time(rapid.Int64Range(0, int64(span)-1).Draw(t, "t"))
+			want, until := file.Lookup(Available, device, at)
+			got, next := lazy.Lookup(Available, device, at)
+			if got != want || next != until && (until != engine.Never || next < span) {
+				t.Fatalf("device %d at %v: %v until %v, the file has %v until %v", device, at, got, next, want, until)
+			}
+		}
+	})
+}
+
+// TestPresenceLengths compares the intervals with the exponential distribution:
+// mean and standard deviation of n such numbers are the mean within 1/sqrt(n)
+// and within sqrt(2/n) of it (fourth moment 24).
+func TestPresenceLengths(t *testing.T) {
+	const devices, each = 20, 1000
+	c := PresenceConfig{MeanUpS: 600, MeanDownS: 1800, ZonesH: []float64{0}}
+	p := NewPresence(c, 5, devices)
+	var n, sums, squares [2]float64
+	for device := range devices {
+		at := engine.Time(0)
+		for i := range each {
+			value, until := p.Lookup(Available, device, at)
+			if length := (until - at).Seconds(); i > 0 {
+				n[int(value)]++
+				sums[int(value)] += length
+				squares[int(value)] += length * length
+			}
+			at = until
+		}
+	}
+	for up, want := range []float64{1800, 600} {
+		mean := sums[up] / n[up]
+		deviation := math.Sqrt(squares[up]/n[up] - mean*mean)
+		if math.Abs(mean/want-1) > 4/math.Sqrt(n[up]) || math.Abs(deviation/want-1) > 4*math.Sqrt(2/n[up]) {
+			t.Errorf("up %d: mean %v and deviation %v of %v intervals, must both be %v", up, mean, deviation, n[up], want)
+		}
+	}
+}
+
+// TestPresenceDaily compares the share of devices that are up at each hour of
+// the first and of a later day with the solution of the chain's equation, by
+// small steps from any beginning a month before.
+func TestPresenceDaily(t *testing.T) {
+	const devices = 20000
+	for _, c := range []PresenceConfig{
+		{MeanUpS: 7200, MeanDownS: 21600, Daily: 0.8, PeakHour: 2, ZonesH: []float64{0}},
+		{MeanUpS: 86400, MeanDownS: 43200, Daily: 1, PeakHour: 20, ZonesH: []float64{-8}},
+		{MeanUpS: 100, MeanDownS: 300, Daily: 0.5, PeakHour: 12, ZonesH: []float64{5.5}},
+		{MeanUpS: 3600, MeanDownS: 3600, Daily: 0, PeakHour: 12, ZonesH: []float64{0, 3}},
+	} {
+		share := map[int]float64{}
+		x := 0.5
+		const step = 1.0 // second
+		for s := -30 * 86400; s <= 86400; s++ {
+			if s >= 0 && s%3600 == 0 {
+				share[s/3600] = x
+			}
+			wave := c.Daily * math.Cos(2*math.Pi*((float64(s)+0.5)/3600+c.ZonesH[0]-c.PeakHour)/24)
+			x += step * ((1-x)*(1+wave)/c.MeanDownS - x*(1-wave)/c.MeanUpS)
+		}
+		p := NewPresence(c, 11, devices)
+		for _, h := range []int{0, 5, 9, 14, 20, 24, 24 + 5} {
+			up := 0.0
+			for device := range devices {
+				value, _ := p.Lookup(Available, device, engine.Time(h)*hour)
+				up += value
+			}
+			want := share[h%24]
+			// The step of a second is off by less than a hundredth of the shortest mean.
+			if got := up / devices; math.Abs(got-want) > 4*math.Sqrt(want*(1-want)/devices)+0.002 {
+				t.Errorf("%+v: %v are up at hour %d, must be %v", c, got, h, want)
+			}
+		}
+	}
+}
+
+// TestPresenceFarAhead jumps a year ahead, to the end of time and back.
+func TestPresenceFarAhead(t *testing.T) {
+	c := PresenceConfig{MeanUpS: 600, MeanDownS: 600, Daily: 0.5, ZonesH: []float64{0}}
+	p, stepwise := NewPresence(c, 1, 1), NewPresence(c, 1, 1)
+	early, until := p.Lookup(Available, 0, 0)
+	const year = 365 * 24 * hour
+	got, next := p.Lookup(Available, 0, year)
+	at := engine.Time(0)
+	var want float64
+	for at <= year {
+		want, at = stepwise.Lookup(Available, 0, at)
+	}
+	if got != want || next != at {
+		t.Errorf("after a year: %v until %v, step by step %v until %v", got, next, want, at)
+	}
+	if again, next := p.Lookup(Available, 0, 0); again != early || next != until {
+		t.Errorf("back at the start: %v until %v, was %v until %v", again, next, early, until)
+	}
+	slow := NewPresence(PresenceConfig{MeanUpS: 1e9, MeanDownS: 1e9, ZonesH: []float64{0}}, 1, 1)
+	if _, until := slow.Lookup(Available, 0, engine.Never-1); until != engine.Never {
+		t.Errorf("an interval at the end of time ends at %v, must be never", until)
+	}
+}
+
+// TestPresenceOfOthers says that a device's intervals depend on its number and
+// the seed alone.
+func TestPresenceOfOthers(t *testing.T) {
+	c := SynthesisDefaults().Presence
+	few, many, other := NewPresence(c, 1, 2), NewPresence(c, 1, 100), NewPresence(c, 2, 2)
+	differ := false
+	for at := engine.Time(0); at < 240*hour; at += hour {
+		a, _ := few.Lookup(Available, 1, at)
+		if b, _ := many.Lookup(Available, 1, at); a != b {
+			t.Fatalf("at %v device 1 of 2 is %v, of 100 %v", at, a, b)
+		}
+		b, _ := other.Lookup(Available, 1, at)
+		differ = differ || a != b
+	}
+	if !differ {
+		t.Error("two seeds make the same ten days")
+	}
+}
+
+func TestPresenceAllocatesNothing(t *testing.T) {
+	p := NewPresence(SynthesisDefaults().Presence, 1, 100)
+	at := engine.Time(0)
+	if n := testing.AllocsPerRun(1000, func() {
+		at += hour
+		p.Lookup(Available, int(at%97), at)
+	}); n != 0 {
+		t.Errorf("%v allocations per look-up, must be none", n)
+	}
+}
+
+// BenchmarkPresence compares a look-up in the same interval with one in the
+// next.
+func BenchmarkPresence(b *testing.B) {
+	for name, daily := range map[string]float64{"markov": 0, "daily": 0.8} {
+		c := SynthesisDefaults().Presence
+		c.Daily = daily
+		b.Run(name+"/same", func(b *testing.B) {
+			p := NewPresence(c, 1, 1)
+			for b.Loop() {
+				p.Lookup(Available, 0, 1)
+			}
+		})
+		b.Run(name+"/next", func(b *testing.B) {
+			p := NewPresence(c, 1, 1)
+			at := engine.Time(0)
+			for b.Loop() {
+				if _, at = p.Lookup(Available, 0, at); at == engine.Never {
+					at = 0
+				}
+			}
+		})
+	}
+}

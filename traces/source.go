@@ -1,0 +1,82 @@
+package traces
+
+import (
+	"fmt"
+
+	"fedsim/engine"
+)
+
+// Source tells what the devices of a simulation do. Devices count from 0; times
+// must not be negative, and kinds must be among Kinds. [View] and [Presence] are
+// sources, and a [Joint] is several as one.
+type Source interface {
+	// Kinds returns what the source tells.
+	Kinds() Kinds
+	// Lookup returns the value at t, 1 or 0 for a switch, and the first instant
+	// after t at which it is another one, engine.Never when it stays. The answer
+	// does not depend on what was asked before. It allocates nothing.
+	Lookup(k Kind, device int, t engine.Time) (value float64, until engine.Time)
+}
+
+// Joint is several sources as one: each kind comes from the one that has it.
+// The zero value tells nothing.
+type Joint struct{ of [kinds]Source }
+
+var (
+	_ Source = (*Joint)(nil)
+	_ Source = (*View)(nil)
+	_ Source = (*Presence)(nil)
+)
+
+// Join returns the sources as one. It fails when two have the same kind.
+func Join(sources ...Source) (*Joint, error) {
+	j := &Joint{}
+	for _, s := range sources {
+		for _, k := range AllKinds() {
+			if !s.Kinds().Has(k) {
+				continue
+			}
+			if j.of[k] != nil {
+				return nil, fmt.Errorf("%v comes from two traces: must come from one", k)
+			}
+			j.of[k] = s
+		}
+	}
+	return j, nil
+}
+
+// Kinds returns the kinds of all sources.
+func (j *Joint) Kinds() Kinds {
+	var s Kinds
+	for k, source := range j.of {
+		if source != nil {
+			s = s.with(Kind(k))
+		}
+	}
+	return s
+}
+
+// Lookup asks the source of the kind.
+func (j *Joint) Lookup(k Kind, device int, t engine.Time) (value float64, until engine.Time) {
+	if j.of[k] == nil {
+		panic(untold(k, j.Kinds()))
+	}
+	return j.of[k].Lookup(k, device, t)
+}
+
+func (j *Joint) period(k Kind, device int) engine.Time { return period(j.of[k], k, device) }
+
+func untold(k Kind, have Kinds) string {
+	return fmt.Sprintf("traces: %v of traces that have %v", k, have)
+}
+
+// period returns the span after which a device's trace repeats, Never when that
+// is unknown.
+func period(s Source, k Kind, device int) engine.Time {
+	if p, ok := s.(interface {
+		period(Kind, int) engine.Time
+	}); ok {
+		return p.period(k, device)
+	}
+	return engine.Never
+}
