@@ -184,12 +184,27 @@ func addOut(cmd *cobra.Command, out *string) {
 	cmd.Flags().StringVarP(out, "out", "o", "", "file to write (default standard output)")
 }
 
+// writeTraces writes csv to a file or standard output. What is wrong with the
+// devices says itself where it is, and not that writing failed.
 func writeTraces(cmd *cobra.Command, out string, devices traces.Recordings) error {
-	write := func(w io.Writer) error { return traces.WriteCSV(w, devices) }
+	var fault error
+	noted := func(yield func(*traces.Recording, error) bool) {
+		for r, err := range devices {
+			fault = err
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+	write := func(w io.Writer) error { return traces.WriteCSV(w, noted) }
 	if out == "" {
 		return write(cmd.OutOrStdout())
 	}
-	return atomicfile.Write(out, write)
+	err := atomicfile.Write(out, write)
+	if fault != nil {
+		return fault
+	}
+	return err
 }
 
 func newTraceSynthesise() *cobra.Command {
