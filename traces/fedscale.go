@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -25,56 +26,26 @@ import (
 // trace of a constant is given a span of a day.
 //
 // The decoder takes numbers, texts, lists, tuples and dicts, and refuses
-// whatever would run code. A pickle is decoded whole, in 16 bytes for each
-// number and at most [PickleMemory], before the first device comes out. Faults
-// are a *ParseError with the offset in the file, those of one device with its
-// name.
+// whatever would run code. A pickle streams as it was written, a thousand devices
+// at a time with Python's own pickler; of capacities two numbers of each device
+// are held until the median is known. What is held takes [PickleMemory] at most.
+// Lists that devices share are found as long as a quarter of that has not been
+// read in between. Faults are a *ParseError with the offset in the file, those of
+// one device with its name.
 func FedScale(r io.Reader, name string) Recordings {
 	return admitted(fedScale(r, name, PickleMemory), name)
 }
 
 func fedScale(r io.Reader, name string, limit int64) Recordings {
 	return func(yield func(*Recording, error) bool) {
-		p, root, err := decodePickle(r, name, limit)
-		if err != nil {
+		f := &fedScaleReader{pickle: newPickle(r, limit), name: name, yield: yield}
+		f.stream.take = f.devices
+		root, err := f.decode(name)
+		if err == nil {
+			err = f.finish(root)
+		}
+		if err != nil && !f.stopped {
 			yield(nil, err)
-			return
-		}
-		f := &fedScaleReader{pickle: p, name: name, budget: limit}
-		refuse := func(format string, arguments ...any) {
-			yield(nil, &ParseError{File: name, Offset: 0, Problem: fmt.Sprintf(format, arguments...)})
-		}
-		if root.tag != dict {
-			refuse("the pickle holds %v: must be a dict of devices", root.tag)
-			return
-		}
-		items := p.dicts[root.bits].items
-		if len(items) == 0 {
-			refuse("the dict is empty: must have a device")
-			return
-		}
-		read := f.availability
-		switch first := items[1]; {
-		case first.tag != dict:
-			refuse("the first device has %v: must have a dict", first.tag)
-			return
-		case f.has(first, "active"):
-		case f.has(first, "computation"):
-			read = f.capacity
-			f.median(items)
-		default:
-			refuse("the first device has neither \"active\" (availability) nor \"computation\" (capacity)")
-			return
-		}
-		for i := 0; i < len(items); i += 2 {
-			err := read(items[i], items[i+1])
-			if spent := f.spend(); spent != nil {
-				yield(nil, spent)
-				return
-			}
-			if !yield(f.result(err)) {
-				return
-			}
 		}
 	}
 }
@@ -82,21 +53,82 @@ func fedScale(r io.Reader, name string, limit int64) Recordings {
 // fedScaleReader turns the dicts of a pickle into recordings.
 type fedScaleReader struct {
 	*pickle
-	name      string
-	budget    int64 // bytes of steps that may still be made: a list may be shared by many devices
-	reference float64
-	intervals []interval
-	recording Recording
+	name       string
+	yield      func(*Recording, error) bool
+	stopped    bool                          // yield wants no more
+	read       func(key, device value) error // for the kind of file; nil before the first device
+	spent      int64                         // bytes of steps that were made
+	capacities []capacity
+	intervals  []interval
+	recording  Recording
 }
 
 // interval is [from, to).
 type interval struct{ from, to engine.Time }
 
-func (f *fedScaleReader) result(err error) (*Recording, error) {
-	if err != nil {
-		return nil, err
+var errStopped = errors.New("no more devices are wanted")
+
+// refuse returns a fault of the file as a whole.
+func (f *fedScaleReader) refuse(format string, arguments ...any) error {
+	return &ParseError{File: f.name, Offset: 0, Problem: fmt.Sprintf(format, arguments...)}
+}
+
+// devices takes some devices of the outermost dict.
+func (f *fedScaleReader) devices(items []value) error {
+	if f.read == nil {
+		switch first := items[1]; {
+		case first.tag != dict:
+			return fmt.Errorf("the first device has %v: must have a dict", first.tag)
+		case f.has(first, "active"):
+			f.read = f.availability
+		case f.has(first, "computation"):
+			f.read = f.capacity
+		default:
+			return errors.New("the first device has neither \"active\" (availability) nor \"computation\" (capacity)")
+		}
 	}
-	return &f.recording, nil
+	for i := 0; i < len(items); i += 2 {
+		if err := f.read(items[i], items[i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish takes what a pickle has at its end: the dict whole when it was not
+// built item by item, and the capacities, whose median is known now.
+func (f *fedScaleReader) finish(root value) error {
+	switch {
+	case root.tag != dict:
+		return f.refuse("the pickle holds %v: must be a dict of devices", root.tag)
+	case f.stream.began && root != f.stream.from:
+		return f.refuse("the pickle throws its first dict away: must hold one of all devices")
+	}
+	if rest := f.dicts[root.bits].items; len(rest) > 0 {
+		if err := f.devices(rest); err != nil {
+			if _, placed := errors.AsType[*ParseError](err); placed || err == errStopped {
+				return err
+			}
+			return f.refuse("%v", err)
+		}
+	}
+	if f.read == nil {
+		return f.refuse("the dict is empty: must have a device")
+	}
+	return f.scale()
+}
+
+// result hands a device over, or what is wrong with it.
+func (f *fedScaleReader) result(err error) error {
+	r := &f.recording
+	if err != nil {
+		r = nil
+	}
+	if !f.yield(r, err) {
+		f.stopped = true
+		return errStopped
+	}
+	return nil
 }
 
 func (f *fedScaleReader) has(d value, key string) bool {
@@ -104,11 +136,12 @@ func (f *fedScaleReader) has(d value, key string) bool {
 	return ok
 }
 
-// spend bounds what the devices take together, whatever they share.
+// spend bounds what the devices take together. What they do not share is in
+// proportion to the file: an interval has two numbers of two bytes at least.
 func (f *fedScaleReader) spend() error {
-	f.budget -= valueBytes * int64(1+2*len(f.intervals))
-	if f.budget < 0 {
-		return &ParseError{File: f.name, Offset: 0, Problem: "the devices share lists that take too much when each has its own"}
+	f.spent += valueBytes * int64(1+2*len(f.intervals))
+	if f.spent > f.limit+8*f.offset {
+		return errors.New("the devices share lists that take too much when each has its own")
 	}
 	return nil
 }
@@ -147,6 +180,16 @@ func (f *fedScaleReader) open(key, d value) (fail func(string, ...any) error, er
 }
 
 func (f *fedScaleReader) availability(key, d value) error {
+	f.intervals = f.intervals[:0]
+	err := f.result(f.present(key, d))
+	if err == nil {
+		err = f.spend()
+	}
+	return err
+}
+
+// present reads the availability of a device into f.recording.
+func (f *fedScaleReader) present(key, d value) error {
 	fail, err := f.open(key, d)
 	if err != nil {
 		return err
@@ -169,7 +212,6 @@ func (f *fedScaleReader) availability(key, d value) error {
 	if len(active) != len(inactive) {
 		return fail("has %d times in active and %d in inactive: must have as many", len(active), len(inactive))
 	}
-	f.intervals = f.intervals[:0]
 	for i := range active {
 		from, problem := f.instant(active[i])
 		if problem != "" {
@@ -213,45 +255,68 @@ func (r *Recording) union(k Kind, intervals []interval) {
 	}
 }
 
+// capacity is what is held of a device until the median is known.
+type capacity struct {
+	name          string
+	computation   float64 // ms for a sample
+	communication float64 // kbit/s of 1024 bit/s
+	fault         error   // or what is wrong with it
+}
+
+const capacityBytes = 48
+
+// capacity keeps the capacity of a device.
 func (f *fedScaleReader) capacity(key, d value) error {
+	c := capacity{}
+	c.fault = f.able(key, d, &c)
+	f.capacities = append(f.capacities, c)
+	return f.charge(capacityBytes + int64(len(c.name)))
+}
+
+// able reads the capacity of a device.
+func (f *fedScaleReader) able(key, d value, c *capacity) error {
 	fail, err := f.open(key, d)
 	if err != nil {
 		return err
 	}
-	var rates [2]float64
-	for i, field := range [2]string{"computation", "communication"} {
-		v, _ := f.lookup(d, field)
-		x, ok := v.number()
-		if !ok || !(x > 0 && x < math.MaxFloat32) {
-			return fail("%s must be a positive number", field)
+	c.name = f.recording.Name
+	for _, field := range []struct {
+		name string
+		x    *float64
+	}{{"computation", &c.computation}, {"communication", &c.communication}} {
+		v, _ := f.lookup(d, field.name)
+		number, ok := v.number()
+		if !ok || !(number > 0 && number < math.MaxFloat32) {
+			return fail("%s must be a positive number", field.name)
 		}
-		rates[i] = x
+		*field.x = number
 	}
-	const kbit = 1024 / 1e6 // of FedScale's model_update_size, in Mbit
-	f.recording.Span = engine.FromSeconds(86400)
-	f.recording.add(DownMbps, 0, rates[1]*kbit)
-	f.recording.add(UpMbps, 0, rates[1]*kbit)
-	f.recording.add(Speed, 0, f.reference/rates[0])
 	return nil
 }
 
-// median sets the reference of speed 1, the median over the devices that can
-// be read: of an even number, the lower one of the middle two.
-func (f *fedScaleReader) median(items []value) {
+// scale hands the capacities over. The device of speed 1 is the median of
+// those that can be read; of an even number, the lower one of the middle two.
+func (f *fedScaleReader) scale() error {
 	var all []float64
-	for i := 1; i < len(items); i += 2 {
-		if items[i].tag != dict || len(f.dicts[items[i].bits].items)/2 > maxFields {
-			continue
-		}
-		v, _ := f.lookup(items[i], "computation")
-		if x, ok := v.number(); ok && x > 0 && x < math.MaxFloat32 {
-			all = append(all, x)
+	for _, c := range f.capacities {
+		if c.fault == nil {
+			all = append(all, c.computation)
 		}
 	}
-	if len(all) > 0 {
-		slices.Sort(all)
-		f.reference = all[(len(all)-1)/2]
+	slices.Sort(all)
+	for _, c := range f.capacities {
+		if c.fault == nil {
+			const kbit = 1024 / 1e6 // of FedScale's model_update_size, in Mbit
+			f.recording.reset(c.name, engine.FromSeconds(86400))
+			f.recording.add(DownMbps, 0, c.communication*kbit)
+			f.recording.add(UpMbps, 0, c.communication*kbit)
+			f.recording.add(Speed, 0, all[(len(all)-1)/2]/c.computation)
+		}
+		if err := f.result(c.fault); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 func (f *fedScaleReader) times(d value, key string) (times []value, problem string) {

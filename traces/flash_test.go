@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -279,31 +278,4 @@ func FuzzFLASH(f *testing.F) {
 			t.Fatalf("%d change points of %d bytes", points, len(data))
 		}
 	})
-}
-
-// many is a file of so many devices that is made as it is read.
-type many struct {
-	devices, next int
-	part          []byte
-	head, tail    string
-	make          func(i int) string
-}
-
-func (m *many) Read(b []byte) (int, error) {
-	for len(m.part) == 0 {
-		switch {
-		case m.next == 0:
-			m.part = []byte(m.head)
-		case m.next <= m.devices:
-			m.part = []byte(m.make(m.next - 1))
-		case m.next == m.devices+1:
-			m.part = []byte(m.tail)
-		default:
-			return 0, fmt.Errorf("read beyond the end")
-		}
-		m.next++
-	}
-	n := copy(b, m.part)
-	m.part = m.part[n:]
-	return n, nil
 }

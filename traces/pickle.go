@@ -12,8 +12,8 @@ import (
 
 // The bounds of what a pickle may make.
 const (
-	// PickleMemory is how many bytes the values of a pickle may take.
-	PickleMemory = 4 << 30
+	// PickleMemory is about how many bytes the values of a pickle may take at once.
+	PickleMemory = 1 << 30
 
 	maxPickleText  = 1 << 20 // bytes of one text, and of a line of protocol 0
 	maxPickleMarks = 64      // lists, dictionaries and tuples open at once
@@ -70,6 +70,7 @@ type dictionary struct {
 // lists, tuples and dicts. It imports nothing and calls nothing: there is no
 // code for that. It reads byte by byte, holds no more than a multiple of what
 // it has read, whatever lengths the input claims, and about limit bytes at most.
+// The items of the outermost dict can be taken as they come (pickle_stream.go).
 type pickle struct {
 	in     *bufio.Reader
 	offset int64 // of the next byte
@@ -82,12 +83,26 @@ type pickle struct {
 	dicts  []dictionary
 	used   int64 // bytes that the tables take, at most
 	limit  int64
+	stream stream
 }
 
 // decodePickle reads the object that r holds, and nothing after it.
 func decodePickle(r io.Reader, name string, limit int64) (p *pickle, root value, err error) {
-	p = &pickle{in: bufio.NewReaderSize(r, 1<<16), limit: limit}
-	root, err = p.load()
+	p = newPickle(r, limit)
+	if root, err = p.decode(name); err != nil {
+		return nil, value{}, err
+	}
+	return p, root, nil
+}
+
+func newPickle(r io.Reader, limit int64) *pickle {
+	return &pickle{in: bufio.NewReaderSize(r, 1<<16), limit: limit}
+}
+
+// decode returns the one object of the input, or a *ParseError with the offset
+// of the opcode at fault.
+func (p *pickle) decode(name string) (value, error) {
+	root, err := p.load()
 	if err == nil {
 		if _, more := p.in.ReadByte(); more == nil {
 			p.opcode = p.offset
@@ -98,9 +113,9 @@ func decodePickle(r io.Reader, name string, limit int64) (p *pickle, root value,
 		}
 	}
 	if err != nil {
-		return nil, value{}, &ParseError{File: name, Offset: p.opcode, Err: err}
+		return value{}, &ParseError{File: name, Offset: p.opcode, Err: err}
 	}
-	return p, root, nil
+	return root, nil
 }
 
 func (p *pickle) load() (value, error) {
@@ -173,11 +188,13 @@ func (p *pickle) do(op byte) error {
 	}
 }
 
+// plainDump is how Python writes a trace without objects, or sharing of lists.
+const plainDump = `pickle.dump(json.loads(json.dumps(d, default=lambda x: x.item())), open("plain.pkl", "wb"))`
+
 // refuseOpcode says why an opcode is not followed.
 func refuseOpcode(op byte) error {
 	if name, ok := running[op]; ok {
-		return fmt.Errorf("opcode %s would run code or fetch objects of Python, which is refused; when the numbers are numpy's, write the file anew with plain ones: "+
-			"pickle.dump(json.loads(json.dumps(d, default=lambda x: x.item())), open(\"plain.pkl\", \"wb\"))", name)
+		return fmt.Errorf("opcode %s would run code or fetch objects of Python, which is refused; when the numbers are numpy's, write the file anew with plain ones: %s", name, plainDump)
 	}
 	if name, ok := foreign[op]; ok {
 		return fmt.Errorf("opcode %s makes bytes or sets: a trace holds numbers, texts, lists, tuples and dicts", name)
@@ -294,7 +311,7 @@ func (p *pickle) build(op byte) error {
 	held := slices.Clone(items)
 	p.drop(len(items))
 	const header = 32
-	if err := p.charge(header + valueBytes*int64(len(held))); err != nil {
+	if err := p.hold(header + valueBytes*int64(len(held))); err != nil {
 		return err
 	}
 	switch op {
@@ -346,7 +363,12 @@ func (p *pickle) extend(op byte) error {
 		return errStack
 	}
 	target := p.stack[below]
-	if err := p.charge(valueBytes * int64(len(items))); err != nil {
+	if op == opSetItem || op == opSetItems {
+		if taken, err := p.take(target, below, items); taken || err != nil {
+			return err
+		}
+	}
+	if err := p.hold(valueBytes * int64(len(items))); err != nil {
 		return err
 	}
 	switch {
@@ -391,6 +413,9 @@ func (p *pickle) remember(op byte) error {
 		if index >= uint64(len(p.memo)) || p.memo[index].tag == absent {
 			return fmt.Errorf("the memo has no object %d", index)
 		}
+		if p.memo[index].tag == released {
+			return fmt.Errorf("the memo's object %d lies in a device further back than is held: write the file anew without shared lists: %s", index, plainDump)
+		}
 		return p.push(p.memo[index])
 	default:
 		last, err := p.top(1)
@@ -413,8 +438,10 @@ func (p *pickle) remember(op byte) error {
 	}
 }
 
-// absent marks a number of the memo that no object has.
-const absent tag = 255
+const (
+	absent   tag = 255 // marks a number of the memo that no object has
+	released tag = 254 // marks one whose object is held no longer
+)
 
 // lookup returns the value of a text key, the last one put in.
 func (p *pickle) lookup(d value, key string) (value, bool) {

@@ -141,15 +141,15 @@ func (p *pickle) readText(op byte) (string, error) {
 	if n > maxPickleText {
 		return "", fmt.Errorf("a text claims %d bytes: must have at most %d", n, maxPickleText)
 	}
-	s, err := p.take(int(n))
+	s, err := p.chars(int(n))
 	if err == nil && !utf8.ValidString(s) {
 		err = errors.New("a text is not UTF-8")
 	}
 	return s, err
 }
 
-// take reads n bytes. It takes memory as they come, not as they are claimed.
-func (p *pickle) take(n int) (string, error) {
+// chars reads n bytes. It takes memory as they come, not as they are claimed.
+func (p *pickle) chars(n int) (string, error) {
 	var s strings.Builder
 	got, err := io.CopyN(&s, p.in, int64(n))
 	p.offset += got

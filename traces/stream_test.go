@@ -1,0 +1,213 @@
+package traces
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"iter"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// made is a file whose parts are made as it is read.
+type made struct {
+	next func() (string, bool)
+	part string
+}
+
+func newMade(parts iter.Seq[string]) (r io.Reader, stop func()) {
+	next, stop := iter.Pull(parts)
+	return &made{next: next}, stop
+}
+
+func (m *made) Read(b []byte) (int, error) {
+	for m.part == "" {
+		var ok bool
+		if m.part, ok = m.next(); !ok {
+			return 0, io.EOF
+		}
+	}
+	n := copy(b, m.part)
+	m.part = m.part[n:]
+	return n, nil
+}
+
+// longCSV has devices of 500 intervals each, as have the others.
+func longCSV(devices int) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		yield(csvHeader + "\n")
+		for d := range devices {
+			var b strings.Builder
+			for i := range 1000 {
+				fmt.Fprintf(&b, "d%d,%d,available,%d\n", d, 100*i, (i+1)%2)
+			}
+			fmt.Fprintf(&b, "d%d,100000,end,\n", d)
+			yield(b.String())
+		}
+	}
+}
+
+func longFLASH(devices int) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		var b strings.Builder
+		for i := range 500 {
+			fmt.Fprintf(&b, `2020-01-02 %02d:%02d:%02d\tbattery_charged_on\n2020-01-02 %02d:%02d:%02d\tbattery_charged_off\n`,
+				i/60, i%60, 0, i/60, i%60, 30)
+		}
+		for d := range devices {
+			yield(fmt.Sprintf(`%c"d%d": {"messages": "%s"}`, "{,"[min(d, 1)], d, b.String()))
+		}
+		yield("}")
+	}
+}
+
+// longPickle is as Python's pickler writes protocol 2: a thousand devices at a
+// time, with every dict, list and text in the memo.
+func longPickle(devices int) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		memo := uint32(0)
+		put := func() string {
+			memo++
+			return string(binary.LittleEndian.AppendUint32([]byte{opLongBinPut}, memo-1))
+		}
+		number := func(n int) string {
+			return string(binary.LittleEndian.AppendUint32([]byte{opBinInt}, uint32(n)))
+		}
+		var names [3]uint32
+		yield("\x80\x02}" + put())
+		for i, name := range []string{"finish_time", "active", "inactive"} {
+			names[i] = memo
+			yield(fmt.Sprintf("U%c%s%s0", len(name), name, put()))
+		}
+		key := func(i int) string {
+			return string(binary.LittleEndian.AppendUint32([]byte{opLongBinGet}, names[i]))
+		}
+		for d := range devices {
+			if d%1000 == 0 {
+				yield("(")
+			}
+			var active, inactive strings.Builder
+			for i := range 500 {
+				active.WriteString(number(200 * i))
+				inactive.WriteString(number(200*i + 100))
+			}
+			yield(number(d) + "}" + put() + "(" + key(0) + number(100000) +
+				key(1) + "]" + put() + "(" + active.String() + "e" +
+				key(2) + "]" + put() + "(" + inactive.String() + "eu")
+			if d%1000 == 999 || d == devices-1 {
+				yield("u")
+			}
+		}
+		yield(".")
+	}
+}
+
+// TestFilesStream reads files of ten to thirty megabytes and looks at the heap
+// on the way: from a quarter of the devices to the end it may grow by what is
+// held of each device, its name and the pickle's memo, which is under 300 bytes
+// where the device takes 5000 and more in the file.
+func TestFilesStream(t *testing.T) {
+	const devices = 3000
+	for _, c := range []struct {
+		name  string
+		parts iter.Seq[string]
+		read  func(io.Reader) Recordings
+	}{
+		{"csv", longCSV(devices / 3), func(r io.Reader) Recordings { return CSV(r, "x") }},
+		{"fedscale", longPickle(devices), func(r io.Reader) Recordings { return admitted(fedScale(r, "x", 1<<26), "x") }},
+		{"flash", longFLASH(devices / 10), func(r io.Reader) Recordings { return FLASH(r, "x", FLASHDefaults()) }},
+	} {
+		heap := func() int64 {
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			return int64(m.HeapAlloc)
+		}
+		whole := 0
+		for range c.read(reader(t, c.parts)) {
+			whole++
+		}
+		n, points, early := 0, 0, int64(0)
+		for r, err := range c.read(reader(t, c.parts)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+			points += len(r.Steps[Available]) + len(r.Steps[Charging])
+			// At the same place within a thousand, which a pickle holds together.
+			if n == whole/3 {
+				early = heap()
+			}
+			if n == whole {
+				if grown, most := heap()-early, int64(300*whole+1<<18); grown > most {
+					t.Errorf("%s: %d devices more hold %d bytes more: must be at most %d", c.name, whole-whole/3, grown, most)
+				}
+			}
+		}
+		if n < devices/10 || points < 1000*n {
+			t.Errorf("%s: %d devices of %d change points", c.name, n, points)
+		}
+	}
+}
+
+func reader(t *testing.T, parts iter.Seq[string]) io.Reader {
+	r, stop := newMade(parts)
+	t.Cleanup(stop)
+	return r
+}
+
+// TestReleasedLists has devices that share a list: far apart, where it is held
+// no longer, they are refused, and near each other not.
+func TestReleasedLists(t *testing.T) {
+	device := func(key byte, list string) string {
+		return "K" + string(key) + "}(U\x0bfinish_timeK\x09U\x06active" + list + "U\x08inactiveh\x01us"
+	}
+	short := "](K\x01e"
+	long := "](" + strings.Repeat("K\x05", 2000) + "e"
+	shared := "\x80\x02}q\x00]q\x01(K\x02e0" + device(1, short)
+	for _, c := range []struct{ input, want string }{
+		{shared + device(2, short) + ".", ""},
+		{shared + device(2, long) + ".", `device "2": has 2000 times in active and 1 in inactive`},
+		{shared + device(2, long) + device(3, short) + ".", "the memo's object 1 lies in a device further back than is held: write the file anew without shared lists"},
+		// The outermost dict itself is never let go.
+		{shared + device(2, long) + "0h\x00.", `device "2": has 2000 times`},
+		{shared + "0}.", "the pickle throws its first dict away"},
+		{shared + "0N.", "the pickle holds None: must be a dict"},
+	} {
+		var faults []string
+		devices := 0
+		for _, err := range fedScale(strings.NewReader(c.input), "x", 1<<16) {
+			if err != nil {
+				faults = append(faults, err.Error())
+			} else {
+				devices++
+			}
+		}
+		if got := strings.Join(faults, "\n"); devices != 1 && c.want != "" || devices != 2 && c.want == "" || !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%.60q: %d devices, %q, must say %q", c.input, devices, got, c.want)
+		}
+	}
+}
+
+// TestReadersStopWhenAsked breaks off after the first device.
+func TestReadersStopWhenAsked(t *testing.T) {
+	for name, seq := range map[string]Recordings{
+		"csv":        CSV(reader(t, longCSV(10)), "x"),
+		"fedscale":   FedScale(reader(t, longPickle(10)), "x"),
+		"flash":      FLASH(reader(t, longFLASH(10)), "x", FLASHDefaults()),
+		"synthesise": Synthesise(SynthesisDefaults()),
+	} {
+		n := 0
+		for _, err := range seq {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			n++
+			break
+		}
+		if n != 1 {
+			t.Errorf("%s: %d devices", name, n)
+		}
+	}
+}
