@@ -20,6 +20,9 @@ type FLASHOptions struct {
 	// Origin is the clock time that is time 0 of the traces, without a zone; the
 	// zero time stands for the midnight before the first message of the file.
 	Origin time.Time
+	// Battery says that the messages' readings of the battery are taken as
+	// [BatteryLevel]; a device without any is refused then.
+	Battery bool
 	// Days, HoldS and Seed are for speed distributions: how long the traces are,
 	// for how many seconds a drawn rate holds, and the seed of the draws.
 	Days  float64
@@ -67,7 +70,8 @@ const (
 // time, a tab and a state. They become [Available] and [Charging] of a span from
 // the first message to the last. Time 0 of the trace is the clock time Origin,
 // as it is for all devices, and the recording repeats before its first message
-// as it does after its last: the value at t is that of the instant of the
+// as it does after its last, so that before the first reading of a battery the
+// last one holds: the value at t is that of the instant of the
 // recording that is t - first message modulo the span, which is what FLASH
 // does. Unlike there, messages may be out of order, several at one instant
 // count at once, and an interval that lasts to the end of the recording counts.

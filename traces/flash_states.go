@@ -45,12 +45,16 @@ var phoneStates = map[string]struct{ on, off phone }{
 type event struct {
 	at      engine.Time
 	on, off phone
+	level   float64 // of the battery as a share of full; noReading without one
 }
+
+const noReading = -1
 
 // segment is a state of the device from an instant of the recording on.
 type segment struct {
 	at                  engine.Time
 	available, charging float64
+	level               float64
 }
 
 const flashClock = "2006-01-02 15:04:05"
@@ -94,7 +98,11 @@ func (f *flashReader) states(name, messages string) error {
 	if start == end {
 		return f.fail(name, "all messages are of one instant: must have two at least")
 	}
-	f.segment()
+	level := f.lastReading()
+	if f.options.Battery && level == noReading {
+		return f.fail(name, "has no reading of the battery: must have one, as 80%%, when they are wanted")
+	}
+	f.segment(level)
 	f.recording.reset(name, end-start)
 	f.rotate(start)
 	return nil
@@ -108,26 +116,39 @@ const wantYear = "must be in [1970, 2199]"
 
 func parseState(state string) (event, bool) {
 	if percent, ok := strings.CutSuffix(state, "%"); ok {
-		_, err := strconv.ParseFloat(percent, 64)
-		return event{}, err == nil
+		x, err := strconv.ParseFloat(percent, 64)
+		return event{level: x / 100}, err == nil && x >= 0 && x <= 100
 	}
 	s, ok := phoneStates[state]
-	return event{on: s.on, off: s.off}, ok
+	return event{on: s.on, off: s.off, level: noReading}, ok
+}
+
+// lastReading returns the last level of the battery, noReading without any.
+func (f *flashReader) lastReading() float64 {
+	for _, e := range slices.Backward(f.events) {
+		if e.level != noReading {
+			return e.level
+		}
+	}
+	return noReading
 }
 
 // segment applies the events in order, those of one instant at once. What is
-// not said yet is off, as in FLASH.
-func (f *flashReader) segment() {
+// not said yet is off, as in FLASH; the battery has the level given.
+func (f *flashReader) segment(level float64) {
 	f.segments = f.segments[:0]
 	need := f.need()
 	end := f.events[len(f.events)-1].at
 	var now phone
 	for i, e := range f.events {
 		now = now&^e.off | e.on
+		if e.level != noReading {
+			level = e.level
+		}
 		if e.at == end || f.events[i+1].at == e.at {
 			continue // the trace does not reach its end
 		}
-		s := segment{at: e.at}
+		s := segment{at: e.at, level: level}
 		if now&need == need && now&off == 0 {
 			s.available = 1
 		}
@@ -157,6 +178,9 @@ func (f *flashReader) rotate(start engine.Time) {
 	put := func(at engine.Time, s segment) {
 		r.add(Available, at, s.available)
 		r.add(Charging, at, s.charging)
+		if f.options.Battery {
+			r.add(BatteryLevel, at, s.level)
+		}
 	}
 	// From seam on the segments lie beyond the span, and come first.
 	seam := slices.IndexFunc(f.segments, func(s segment) bool { return phase+s.at-start >= r.Span })

@@ -125,6 +125,29 @@ p1,86400,end,
 	}
 }
 
+// TestFLASHBattery has readings of 80 % at one and 20 % at three: the last one
+// holds over the seam.
+func TestFLASHBattery(t *testing.T) {
+	const want = `device,time_s,kind,value
+p1,0,available,0
+p1,0,charging,0
+p1,0,battery_level,0.2
+p1,3600,battery_level,0.8
+p1,10800,battery_level,0.2
+p1,14400,end,
+`
+	file := flashFile(message("00:00:00", "wifi"), message("01:00:00", "80%"), message("03:00:00", "20.0%"), message("04:00:00", "wifi"))
+	o := flashOptions()
+	o.Origin, o.Battery = time.Time{}, true
+	if diff := cmp.Diff(want, written(t, FLASH(strings.NewReader(file), "x", o))); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	none := flashFile(message("00:00:00", "wifi"), message("01:00:00", "wifi"))
+	if _, err := Collect(FLASH(strings.NewReader(none), "x", o)); err == nil || !strings.Contains(err.Error(), "has no reading of the battery") {
+		t.Errorf("without a reading: %v", err)
+	}
+}
+
 func TestFLASHSpeeds(t *testing.T) {
 	const file = `{"a": {"down_u": 1000, "down_sigma": 450, "up_u": 100, "up_sigma": 0, "model": "M"},
 		"b": {"up_sigma": 20, "up_u": 50, "down_sigma": 0, "down_u": 125, "x": [1, {"y": null}]}}`
@@ -179,6 +202,7 @@ func TestBadFLASH(t *testing.T) {
 		{flashFile("1920-01-02 00:00:00\twifi"), "message 1 is of the year 1920: must be in [1970, 2199]"},
 		{flashFile(message("00:00:00", "6g")), `message 1 has the state "6g", which is unknown`},
 		{flashFile(message("00:00:00", "x%")), `has the state "x%"`},
+		{flashFile(message("00:00:00", "101%")), `has the state "101%"`},
 		{flashFile(two[0]), "all messages are of one instant: must have two at least"},
 		{flashFile(two...) + "{", "something follows the object of devices"},
 		{strings.TrimSuffix(flashFile(two...), "}"), "the file is cut off"},
@@ -253,6 +277,7 @@ func FuzzFLASH(f *testing.F) {
 	f.Add([]byte(`{"a": {"messages": "x", "b": [[]]}, "c": 1e5}`), int64(-1))
 	f.Fuzz(func(t *testing.T, data []byte, origin int64) {
 		o := FLASHDefaults()
+		o.Battery = origin%2 == 0
 		if at := time.Unix(origin, 0).UTC(); ofOurTime(at) {
 			o.Origin = at
 		}

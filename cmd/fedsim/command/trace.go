@@ -47,6 +47,7 @@ func (f *traceFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.from, "from", traces.FormatAuto, "format: "+strings.Join(traces.Formats(), ", ")+", or "+traces.FormatAuto+": what the file looks like")
 	flags.BoolVar(&f.skip, "skip", false, "leave out devices that cannot be read, and say how many on standard error")
 	flags.StringSliceVar(&f.flash.Need, "need", f.flash.Need, "FLASH states that make a device available together: locked, screen-off, wifi, charging")
+	flags.BoolVar(&f.flash.Battery, "battery", f.flash.Battery, "take FLASH's readings of batteries too")
 	flags.StringVar(&f.origin, "origin", "", "FLASH clock time that is time 0, as 2020-01-02 or \"2020-01-02 15:04:05\" (default: midnight before the first message)")
 	flags.Float64Var(&f.flash.Days, "days", f.flash.Days, "span of traces drawn from FLASH's speeds")
 	flags.Float64Var(&f.flash.HoldS, "hold-s", f.flash.HoldS, "seconds for which a rate drawn from FLASH's speeds holds")

@@ -1,0 +1,197 @@
+package traces
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fedsim/config"
+	"fedsim/engine"
+)
+
+func TestConfigDefaultsAreValidAndTellNothing(t *testing.T) {
+	c := Default()
+	check := config.NewChecker()
+	if c.Validate(check); len(check.Problems()) > 0 {
+		t.Errorf("the defaults have %v", check.Problems())
+	}
+	sets, err := c.Load()
+	if err != nil || len(sets) > 0 {
+		t.Errorf("loads %v (%v)", sets, err)
+	}
+	if have := c.Source(sets, 1, 10).Kinds(); have != 0 {
+		t.Errorf("the source has %v", have)
+	}
+}
+
+func TestConfigReportsAll(t *testing.T) {
+	c := Config{
+		Files: []string{""}, Format: "cvs", Assignment: "in-ordre",
+		Presence: PresenceConfig{MeanUpS: -1, MeanDownS: 0, Daily: 2, PeakHour: 24, ZonesH: []float64{15}},
+	}
+	check := config.NewChecker()
+	c.Validate(check.In("traces"))
+	c.Presence.ZonesH = nil
+	c.Presence.Validate(check)
+	var keys []string
+	for _, p := range check.Problems() {
+		keys = append(keys, p.Key)
+	}
+	want := []string{"traces.files", "traces.format", "traces.assignment",
+		"traces.presence.mean_up_s", "traces.presence.mean_down_s", "traces.presence.daily", "traces.presence.peak_hour", "traces.presence.zones_h",
+		"mean_up_s", "mean_down_s", "daily", "peak_hour", "zones_h"}
+	if diff := cmp.Diff(want, keys); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// put writes a file of a test and returns its path.
+func put(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestConfigSources joins FedScale's capacities, a csv and devices that come and
+// go, each kind from where it is.
+func TestConfigSources(t *testing.T) {
+	battery := put(t, "b.csv", csvHeader+"\na,0,battery_level,1\na,50,battery_level,0.5\na,100,end,\n")
+	c := Default()
+	c.Files = []string{"testdata/capacity.pkl", battery}
+	c.Presence.MeanUpS, c.Presence.MeanDownS = 100, 100
+	sets, err := c.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.Source(sets, 3, 10)
+	if got := s.Kinds().String(); got != "available, battery_level, down_mbps, up_mbps, speed" {
+		t.Errorf("the source has %s", got)
+	}
+	presence := NewPresence(c.Presence, 3, 10)
+	for _, want := range []struct {
+		k      Kind
+		device int
+		at     engine.Time
+		value  float64
+		until  engine.Time
+	}{
+		{Speed, 5, 0, 2, engine.Never}, // device 5 of four is trace 1, of computation 81 where the median is 162
+		{DownMbps, 1, 1e15, 1.024, engine.Never},
+		{BatteryLevel, 7, 130e9, 1, 150e9},
+		{BatteryLevel, 7, 150e9, 0.5, 200e9},
+	} {
+		if value, until := s.Lookup(want.k, want.device, want.at); value != want.value || until != want.until {
+			t.Errorf("%v of device %d at %v: %v until %v, must be %v until %v", want.k, want.device, want.at, value, until, want.value, want.until)
+		}
+	}
+	for device := range 10 {
+		a, b := s.Lookup(Available, device, hour)
+		x, y := presence.Lookup(Available, device, hour)
+		if a != x || b != y {
+			t.Errorf("device %d: %v until %v, must be %v until %v", device, a, b, x, y)
+		}
+	}
+	// The joint repeats where its sources do: a thousand periods are as much as
+	// a thousand times one.
+	if got := Area(s, BatteryLevel, 0, 0, 100_000e9); got != 75_000 {
+		t.Errorf("area %v, must be 75000", got)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a kind that is not there is answered")
+		}
+	}()
+	s.Lookup(Charging, 0, 0)
+}
+
+func TestConfigHoldsWithoutWrap(t *testing.T) {
+	c := Default()
+	c.Wrap = false
+	c.Files = []string{put(t, "b.csv", csvHeader+"\na,0,battery_level,1\na,50,battery_level,0.5\na,100,end,\n")}
+	sets, err := c.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if value, until := c.Source(sets, 3, 1).Lookup(BatteryLevel, 0, 130e9); value != 0.5 || until != engine.Never {
+		t.Errorf("%v until %v, must be 0.5 for ever", value, until)
+	}
+}
+
+func TestConfigLoadRefuses(t *testing.T) {
+	const one = csvHeader + "\na,0,available,1\na,100,end,\n"
+	for _, c := range []struct {
+		files  []string
+		format string
+		meanUp float64
+		want   string
+	}{
+		{[]string{"none.csv"}, FormatAuto, 0, "none.csv: no such file"},
+		{[]string{put(t, "x.csv", one), put(t, "y.csv", one)}, FormatAuto, 0, "y.csv: available comes from another file"},
+		{[]string{put(t, "x.csv", one)}, FormatAuto, 5, "x.csv: available comes from another file or from traces.presence too"},
+		{[]string{put(t, "x.csv", one)}, FormatFLASH, 0, "is no JSON"},
+		{[]string{put(t, "x.csv", csvHeader+"\n")}, FormatAuto, 0, "x.csv: has a header but no rows"},
+	} {
+		d := Default()
+		d.Files, d.Format, d.Presence.MeanUpS = c.files, c.format, c.meanUp
+		if _, err := d.Load(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v, must say %q", c.files, err, c.want)
+		}
+	}
+}
+
+func TestJoinRefusesTwoOfAKind(t *testing.T) {
+	a := NewPresence(SynthesisDefaults().Presence, 1, 1)
+	if _, err := Join(a, a); err == nil || err.Error() != "available comes from two traces: must come from one" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSynthesisReportsAll(t *testing.T) {
+	s := SynthesisDefaults()
+	check := config.NewChecker()
+	if s.Validate(check); len(check.Problems()) > 0 {
+		t.Errorf("the defaults have %v", check.Problems())
+	}
+	s = Synthesis{Presence: DefaultPresence(), ChargeH: -1, PlugHour: -1, ChargeSpreadH: 13, DownMbps: -1, UpMbps: -1, RateCV: -1}
+	s.Validate(check)
+	var keys []string
+	for _, p := range check.Problems() {
+		keys = append(keys, p.Key)
+	}
+	want := []string{"devices", "days", "mean_up_s", "charge_h", "plug_hour", "charge_spread_h", "down_mbps", "up_mbps", "rate_cv", "rate_s"}
+	if diff := cmp.Diff(want, keys); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestSynthesisMeans compares what is generated with what is asked for. Of 400
+// devices and 30 days, the share of time up has the variance 2 tau p (1 - p)/T
+// with p = 1/4 and tau = 1.5 h, 0.0014 squared; charging has a deviation of a
+// hundredth of an hour, and
+// the mean over time of a rate that holds a quarter of an hour one of 0.45
+// sqrt(2/(400*2880)), 6e-4 of it.
+func TestSynthesisMeans(t *testing.T) {
+	s := SynthesisDefaults()
+	s.Devices, s.Days, s.ChargeH, s.DownMbps, s.UpMbps = 400, 30, 7, 20, 5
+	s.Presence.Daily, s.Presence.ZonesH = 0, []float64{-8, 0, 5.5}
+	stats, err := Summarise(Synthesise(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []struct {
+		kind  Kind
+		mean  float64
+		error float64
+	}{{Available, 2. / (2 + 6), 0.006}, {Charging, 7.0 / 24, 0.002}, {DownMbps, 20, 20 * 0.003}, {UpMbps, 5, 5 * 0.003}} {
+		k := stats.Kinds[i]
+		if k.Kind != want.kind || k.Mean < want.mean-want.error || k.Mean > want.mean+want.error {
+			t.Errorf("%v has mean %v: must be %v %v within %v", k.Kind, k.Mean, want.kind, want.mean, want.error)
+		}
+	}
+}
