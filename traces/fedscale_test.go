@@ -84,6 +84,9 @@ func TestBadFedScale(t *testing.T) {
 	for _, c := range []struct{ input, want string }{
 		{"].", "x: offset 0: the pickle holds a list: must be a dict of devices"},
 		{"}.", "x: offset 0: the dict is empty: must have a device"},
+		{"}(u.", "the dict is empty: must have a device"},
+		{"(K\x01Nd.", "x: offset 0: the first device has None: must have a dict"},
+		{"(K\x01Nd(K\x02Nu.", "x: offset 9: the first device has None: must have a dict"},
 		{"}K\x01Ns.", "x: offset 4: the first device has None: must have a dict"},
 		{"}K\x01}s.", `the first device has neither "active" (availability) nor "computation" (capacity)`},
 		{device(""), `x: offset 75: device "bad": finish_time is missing`},

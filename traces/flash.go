@@ -59,7 +59,7 @@ const (
 
 // The bounds of what a JSON file may hold.
 const (
-	maxFLASHText  = 64 << 20 // bytes of the text of a device
+	maxFLASHText  = 16 << 20 // bytes of the text of a device
 	maxFLASHDepth = 64
 )
 
@@ -81,7 +81,7 @@ const (
 // them). They become [DownMbps] and [UpMbps]: normal numbers, drawn again until
 // positive as FLASH does for each transfer, that hold for HoldS seconds.
 //
-// The file streams: what is held is the device at hand, at most 64 MiB of text.
+// The file streams: what is held is the device at hand, at most 16 MiB of text.
 // Faults are a *ParseError with the offset in the file, those of one device with
 // its name.
 func FLASH(r io.Reader, name string, o FLASHOptions) Recordings {

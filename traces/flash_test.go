@@ -245,7 +245,7 @@ func (e *endless) Read(b []byte) (int, error) {
 func TestEndlessFLASHTextIsRefused(t *testing.T) {
 	in := &endless{head: `{"p": {"messages": "`}
 	_, err := Collect(FLASH(in, "x", flashOptions()))
-	if err == nil || !strings.Contains(err.Error(), "a text has more than 67108864 bytes") {
+	if err == nil || !strings.Contains(err.Error(), "a text has more than 16777216 bytes") {
 		t.Errorf("got %v", err)
 	}
 	// The decoder doubles its buffer.

@@ -3,8 +3,8 @@ package traces
 // stream takes the items of the outermost dict as they come, so that a pickle
 // of any size is read in bounded memory.
 type stream struct {
-	// take is given keys and values, which are valid until it returns; nil: the
-	// dict is decoded whole.
+	// take is given keys and values, one of each at least, which are valid until
+	// it returns; nil: the dict is decoded whole.
 	take func(items []value) error
 	// from is the dict whose items were taken, as soon as there is one.
 	from  value
@@ -28,13 +28,13 @@ func (p *pickle) take(target value, below int, items []value) (taken bool, err e
 	d := &p.dicts[target.bits]
 	earlier := d.items
 	d.items = nil
-	if len(earlier) > 0 {
-		if err := s.take(earlier); err != nil {
+	for _, batch := range [2][]value{earlier, items} {
+		if len(batch) == 0 {
+			continue
+		}
+		if err := s.take(batch); err != nil {
 			return false, err
 		}
-	}
-	if err := s.take(items); err != nil {
-		return false, err
 	}
 	p.drop(len(items))
 	if s.held > p.limit/4 {

@@ -250,6 +250,8 @@ func FuzzPickle(f *testing.F) {
 	for _, data := range picklesOf(f) {
 		f.Add(data)
 	}
+	f.Add([]byte("}(u."))
+	f.Add([]byte("(K\x01K\x02d(K\x03K\x04u."))
 	f.Add([]byte("(dp0\nI5\n(dp1\nS'active'\n(lp2\nI3\nasS'inactive'\n(I4\ntsS'finish_time'\nF9.5\nss."))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, _, err := decodePickle(bytes.NewReader(data), "x", 1<<30)

@@ -70,7 +70,7 @@ func TestPresenceLengths(t *testing.T) {
 // the first and of a later day with the solution of the chain's equation, by
 // small steps from any beginning a month before.
 func TestPresenceDaily(t *testing.T) {
-	const devices = 20000
+	const devices = 5000
 	for _, c := range []PresenceConfig{
 		{MeanUpS: 7200, MeanDownS: 21600, Daily: 0.8, PeakHour: 2, ZonesH: []float64{0}},
 		{MeanUpS: 86400, MeanDownS: 43200, Daily: 1, PeakHour: 20, ZonesH: []float64{-8}},

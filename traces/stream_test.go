@@ -104,19 +104,19 @@ func longPickle(devices int) iter.Seq[string] {
 }
 
 // TestFilesStream reads files of ten to thirty megabytes and looks at the heap
-// on the way: from a quarter of the devices to the end it may grow by what is
+// on the way: from a third of the devices to the end it may grow by what is
 // held of each device, its name and the pickle's memo, which is under 300 bytes
 // where the device takes 5000 and more in the file.
 func TestFilesStream(t *testing.T) {
-	const devices = 3000
 	for _, c := range []struct {
-		name  string
-		parts iter.Seq[string]
-		read  func(io.Reader) Recordings
+		name    string
+		devices int
+		parts   func(devices int) iter.Seq[string]
+		read    func(io.Reader) Recordings
 	}{
-		{"csv", longCSV(devices / 3), func(r io.Reader) Recordings { return CSV(r, "x") }},
-		{"fedscale", longPickle(devices), func(r io.Reader) Recordings { return admitted(fedScale(r, "x", 1<<26), "x") }},
-		{"flash", longFLASH(devices / 10), func(r io.Reader) Recordings { return FLASH(r, "x", FLASHDefaults()) }},
+		{"csv", 500, longCSV, func(r io.Reader) Recordings { return CSV(r, "x") }},
+		{"fedscale", 3000, longPickle, func(r io.Reader) Recordings { return admitted(fedScale(r, "x", 1<<26), "x") }},
+		{"flash", 300, longFLASH, func(r io.Reader) Recordings { return FLASH(r, "x", FLASHDefaults()) }},
 	} {
 		heap := func() int64 {
 			var m runtime.MemStats
@@ -124,28 +124,24 @@ func TestFilesStream(t *testing.T) {
 			runtime.ReadMemStats(&m)
 			return int64(m.HeapAlloc)
 		}
-		whole := 0
-		for range c.read(reader(t, c.parts)) {
-			whole++
-		}
 		n, points, early := 0, 0, int64(0)
-		for r, err := range c.read(reader(t, c.parts)) {
+		for r, err := range c.read(reader(t, c.parts(c.devices))) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			n++
 			points += len(r.Steps[Available]) + len(r.Steps[Charging])
 			// At the same place within a thousand, which a pickle holds together.
-			if n == whole/3 {
+			if n == c.devices/3 {
 				early = heap()
 			}
-			if n == whole {
-				if grown, most := heap()-early, int64(300*whole+1<<18); grown > most {
-					t.Errorf("%s: %d devices more hold %d bytes more: must be at most %d", c.name, whole-whole/3, grown, most)
+			if n == c.devices {
+				if grown, most := heap()-early, int64(300*c.devices+1<<18); grown > most {
+					t.Errorf("%s: %d devices more hold %d bytes more: must be at most %d", c.name, c.devices-c.devices/3, grown, most)
 				}
 			}
 		}
-		if n < devices/10 || points < 1000*n {
+		if n != c.devices || points < 1000*n {
 			t.Errorf("%s: %d devices of %d change points", c.name, n, points)
 		}
 	}

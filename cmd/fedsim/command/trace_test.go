@@ -1,0 +1,61 @@
+package command
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fedsim/traces"
+)
+
+// TestTracesPage runs the commands of docs/traces.md on small files of the
+// names there, and reads its example.
+func TestTracesPage(t *testing.T) {
+	t.Parallel()
+	page := read(t, "docs/traces.md")
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"client_behave_trace":    read(t, "traces/testdata/availability4.pkl"),
+		"client_device_capacity": read(t, "traces/testdata/capacity.pkl"),
+		"state_traces.json":      `{"a": {"messages": "2020-01-02 00:00:00\tscreen_lock\n2020-01-02 01:00:00\tWifi"}, "b": {"messages": ""}}`,
+		"speed_distri.json":      `{"a": {"down_u": 1000, "down_sigma": 450, "up_u": 100, "up_sigma": 45}}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ran := 0
+	for _, block := range blocks(page, "sh") {
+		for line := range strings.Lines(block) {
+			cmd := exec.Command("sh", "-c", line)
+			cmd.Dir = dir
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%s%v\n%s", line, err, out)
+			}
+			ran++
+		}
+	}
+	examples := blocks(page, "csv")
+	if ran < 6 || len(examples) != 1 {
+		t.Fatalf("the page has %d commands and %d files: must have 6 and 1", ran, len(examples))
+	}
+	set, err := traces.Collect(traces.CSV(strings.NewReader(examples[0]), "docs/traces.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again strings.Builder
+	if err := traces.WriteCSV(&again, set.Recordings()); err != nil {
+		t.Fatal(err)
+	}
+	if again.String() != examples[0] {
+		t.Errorf("the example is written as\n%s", again.String())
+	}
+	for _, k := range traces.AllKinds() {
+		if !strings.Contains(page, fmt.Sprintf("| `%v` |", k)) {
+			t.Errorf("the page does not explain the kind %v", k)
+		}
+	}
+}
