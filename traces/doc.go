@@ -8,12 +8,13 @@
 // them, one device at a time, so that a file is converted or summed up in the
 // memory of one device. [Collect] packs a sequence into a [Set]: one arena of
 // change points for each kind, without pointers, 8 bytes for a change of a
-// switch and 16 for a change of a number. A [View] is a set as the devices of a
-// simulation see it.
+// switch and 16 for a change of a number.
 //
-// Look-ups keep no state: each is a binary search on the change points, so that
-// the answer is right after any jump in time, forwards or backwards, and a view
-// may be used by several goroutines.
+// A [Source] answers what a device does at an instant and when that changes: a
+// [View] from a set, [Presence] by chance, a [Joint] from several. Whatever was
+// asked before, the answer is right after any jump in time, forwards or
+// backwards. [Config] is the table of a scenario that says which. Intervals are
+// half-open: at the instant of a change the new value holds (docs/traces.md).
 //
 // It must not know of data, models, algorithms or rounds, nor what a device
 // does with what its trace says.
