@@ -93,6 +93,9 @@ func TestConfigSources(t *testing.T) {
 	for device := range 10 {
 		a, b := s.Lookup(Available, device, hour)
 		x, y := presence.Lookup(Available, device, hour)
+		if up, until := s.Present(device, hour); up != (x == 1) || until != y {
+			t.Errorf("device %d is present: %v until %v, must be %v until %v", device, up, until, x, y)
+		}
 		if a != x || b != y {
 			t.Errorf("device %d: %v until %v, must be %v until %v", device, a, b, x, y)
 		}
@@ -141,6 +144,21 @@ func TestConfigLoadRefuses(t *testing.T) {
 		d.Files, d.Format, d.Presence.MeanUpS = c.files, c.format, c.meanUp
 		if _, err := d.Load(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, must say %q", c.files, err, c.want)
+		}
+	}
+}
+
+func TestPlugged(t *testing.T) {
+	j, err := Join(NewView(only(t, 100, Charging, Step{0, 0}, Step{30, 1}, Step{60, 0}), InOrder, 0, true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, want := range map[engine.Time]struct {
+		plugged bool
+		change  engine.Time
+	}{0: {false, 30}, 29: {false, 30}, 30: {true, 60}, 60: {false, 130}, 730: {true, 760}} {
+		if plugged, change := j.Plugged(3, at); plugged != want.plugged || change != want.change {
+			t.Errorf("at %d: %v until %d, must be %v until %d", at, plugged, change, want.plugged, want.change)
 		}
 	}
 }

@@ -64,6 +64,20 @@ func (j *Joint) Lookup(k Kind, device int, t engine.Time) (value float64, until 
 	return j.of[k].Lookup(k, device, t)
 }
 
+// Present returns whether a device is available at an instant, and when that
+// changes, as federation asks; [Available] must be among the kinds.
+func (j *Joint) Present(device int, at engine.Time) (present bool, until engine.Time) {
+	value, until := j.Lookup(Available, device, at)
+	return value == 1, until
+}
+
+// Plugged returns whether the charger of a device is plugged in at an instant,
+// and when that changes, as devices ask; [Charging] must be among the kinds.
+func (j *Joint) Plugged(device int, at engine.Time) (plugged bool, change engine.Time) {
+	value, change := j.Lookup(Charging, device, at)
+	return value == 1, change
+}
+
 func (j *Joint) period(k Kind, device int) engine.Time { return period(j.of[k], k, device) }
 
 func untold(k Kind, have Kinds) string {
