@@ -59,10 +59,10 @@ func (c *CoCoA) StepFLOPs() float64 { return c.Problem.StepFLOPs() }
 func (c *CoCoA) Solve(r Request) Work {
 	t := r.Device
 	n := float64(len(c.Next[t]))
-	w, dv := c.Weights(t), c.Delta.Row(t)
+	w, dv, curvature := c.Weights(t), c.Delta.Row(t), c.Curvature(t)
 	chunk := max(1, int(math.Ceil(c.opts.CheckEvery*n)))
 	most := min(r.Steps, int(math.Ceil(c.opts.MaxEpochs*n)))
-	s := c.start(r)
+	s := c.start(r, w)
 	before := 0.0
 	for i, a := range c.Next[t] {
 		before += c.Problem.Loss.Conjugate(a, c.Problem.Train.Tasks[t].Y[i])
@@ -71,9 +71,9 @@ func (c *CoCoA) Solve(r Request) Work {
 	work := Work{Values: c.Problem.Features()}
 	for work.Steps < most {
 		steps := min(chunk, most-work.Steps)
-		work.FLOPs += c.sdca(r, s, steps)
+		work.FLOPs += c.sdca(r, s, curvature, steps)
 		work.Steps += steps
-		now := c.Problem.Measure(t, c.Next[t], s.u, w, dv, c.Curvature(t))
+		now := c.Problem.Measure(t, c.Next[t], s.u, w, dv, curvature)
 		work.FLOPs += 2 * float64(c.Problem.Features()) * n
 		// A subproblem solved to the last bits has neither gap nor progress left.
 		const roundoff = 1e-14
@@ -81,6 +81,6 @@ func (c *CoCoA) Solve(r Request) Work {
 			break
 		}
 	}
-	c.finish(r, s)
+	c.finish(r, s, w, curvature)
 	return work
 }

@@ -1,5 +1,7 @@
 // Package algorithms is the plugin interface of fedsim's optimisation methods,
-// their registry, and the methods of the paper: mocha, cocoa, mb-sdca, mb-sgd.
+// their registry, the methods of the paper: mocha, cocoa, mb-sdca, mb-sgd, and
+// those it is asked about: async-mocha, which does without rounds, and the
+// averaging of one model, fedavg, fedprox, fedbuff.
 //
 // An algorithm is told how much work a device may do and answers with what it
 // did, how many FLOPs that took and how many values it must send. A method of

@@ -71,15 +71,21 @@ func (d *Dual) Theta(device int) float64 {
 // to the same row (remark 4).
 func (d *Dual) Commit(device int) {
 	gamma := d.Problem.Config.Gamma
-	if gamma == 1 {
-		copy(d.Duals.Alpha[device], d.Next[device])
-	} else {
-		alpha := d.Duals.Alpha[device]
-		for i, next := range d.Next[device] {
-			alpha[i] = float64((1-gamma)*alpha[i]) + float64(gamma*next)
-		}
-	}
+	d.step(device, gamma)
 	kernel.Axpy(gamma, d.Delta.Row(device), d.Duals.V.Row(d.Problem.TaskOf(device)))
+}
+
+// step moves the device's dual variables gamma of the way to the tentative ones, a
+// convex combination that stays in the domain of the conjugate, rounding included.
+func (d *Dual) step(device int, gamma float64) {
+	alpha := d.Duals.Alpha[device]
+	if gamma == 1 {
+		copy(alpha, d.Next[device])
+		return
+	}
+	for i, next := range d.Next[device] {
+		alpha[i] = float64((1-gamma)*alpha[i]) + float64(gamma*next)
+	}
 }
 
 // Discard leaves both sides as they were; the tentative work is overwritten by
@@ -106,22 +112,23 @@ func (d *Dual) Recouple(c mtl.Coupling) {
 }
 
 // start copies the device's dual variables to Next and returns the scratch
-// space of the worker, with u = w_t and a fresh order of the rows.
-func (d *Dual) start(r Request) *scratch {
+// space of the worker, with u = w, the weights the device was sent, and a fresh
+// order of the rows.
+func (d *Dual) start(r Request, w []float64) *scratch {
 	s := &d.scratch[r.Worker]
 	copy(d.Next[r.Device], d.Duals.Alpha[r.Device])
-	copy(s.u, d.Weights(r.Device))
+	copy(s.u, w)
 	s.order.Reset(len(d.Next[r.Device]), r.Stream)
 	return s
 }
 
-// finish derives the tentative change of V from u = w_t + curvature dv.
-func (d *Dual) finish(r Request, s *scratch) {
-	mtl.Change(d.Delta.Row(r.Device), s.u, d.Weights(r.Device), d.Curvature(r.Device))
+// finish derives the tentative change of V from u = w + curvature dv.
+func (d *Dual) finish(r Request, s *scratch, w []float64, curvature float64) {
+	mtl.Change(d.Delta.Row(r.Device), s.u, w, curvature)
 }
 
 // sdca takes steps of SDCA on the device's subproblem and returns their FLOPs.
-func (d *Dual) sdca(r Request, s *scratch, steps int) float64 {
-	moved := d.Problem.SDCA(r.Device, d.Next[r.Device], s.u, d.Curvature(r.Device), &s.order, steps)
+func (d *Dual) sdca(r Request, s *scratch, curvature float64, steps int) float64 {
+	moved := d.Problem.SDCA(r.Device, d.Next[r.Device], s.u, curvature, &s.order, steps)
 	return float64(moved)*d.Problem.StepFLOPs() + float64(steps-moved)*d.Problem.IdleStepFLOPs()
 }

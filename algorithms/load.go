@@ -14,6 +14,9 @@ type Load struct {
 	Needs     Needs
 	StepFLOPs float64                     // the most that one step can take
 	Steps     func(rows, allowed int) int // steps of a device with so many rows
+	Extra     int                         // numbers that a device sends beyond one for each feature
+	// Asynchronous is true when the method is one that can do without rounds.
+	Asynchronous bool
 }
 
 // epochs returns the steps of that many passes over so many rows.
@@ -30,14 +33,31 @@ type Timed struct {
 
 var _ Asynchronous = (*Timed)(nil)
 
+// timedAsynchronous is a Timed whose method can do without rounds. No answer is
+// refused: which would be is not known.
+type timedAsynchronous struct{ *Timed }
+
+var _ Asynchronous = timedAsynchronous{}
+
+// Send returns how many numbers the device is sent.
+func (t timedAsynchronous) Send(int) int { return t.features }
+
+// Receive takes the answer.
+func (t timedAsynchronous) Receive(int) (taken bool, flops float64) { return true, 0 }
+
 // NewTimed returns the method of a factory with the given options on devices
-// with so many rows of d features. It fails with a config.Problem when the
-// method's work depends on what the rows say.
-func NewTimed(f Factory, o Options, rows []int32, features int) (*Timed, error) {
+// with so many rows of d features: a *Timed, or one that is Asynchronous when the
+// method is. It fails with a config.Problem when the method's work depends on what
+// the rows say.
+func NewTimed(f Factory, o Options, rows []int32, features int) (Algorithm, error) {
 	if f.Load == nil {
 		return nil, config.Problem{Key: "run.mode", Value: "timing", Want: "must be \"learning\": how long " + f.Name + " computes depends on what it learns"}
 	}
-	return &Timed{load: f.Load(o, features), rows: rows, features: features}, nil
+	t := &Timed{load: f.Load(o, features), rows: rows, features: features}
+	if t.load.Asynchronous {
+		return timedAsynchronous{t}, nil
+	}
+	return t, nil
 }
 
 // Needs returns what the method demands of the round protocol.
@@ -52,7 +72,7 @@ func (t *Timed) Begin() int { return t.features }
 // Solve returns what the local work would take.
 func (t *Timed) Solve(r Request) Work {
 	steps := t.load.Steps(int(t.rows[r.Device]), r.Steps)
-	return Work{Steps: steps, FLOPs: float64(steps) * t.load.StepFLOPs, Values: t.features}
+	return Work{Steps: steps, FLOPs: float64(steps) * t.load.StepFLOPs, Values: t.features + t.load.Extra}
 }
 
 // Send returns how many numbers a device is sent.

@@ -60,10 +60,11 @@ func (m *MbSDCA) Solve(r Request) Work {
 	p := m.Problem
 	task := p.Train.Open(t)
 	defer task.Close()
-	s := m.start(r)
+	w := m.Weights(t)
+	s := m.start(r, w)
 	b := batchSize(m.opts.Batch, r.Steps, task.X.Rows)
 	share := min(1, m.opts.Beta/float64(b))
-	next, w, dv := m.Next[t], m.Weights(t), m.Delta.Row(t)
+	next, dv := m.Next[t], m.Delta.Row(t)
 	clear(dv)
 	curvature := m.Curvature(t)
 	for range b {

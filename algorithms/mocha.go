@@ -61,8 +61,9 @@ func (m *MOCHA) StepFLOPs() float64 { return m.Problem.StepFLOPs() }
 // Solve runs SDCA for the fewer of its epochs and the steps allowed.
 func (m *MOCHA) Solve(r Request) Work {
 	steps := m.opts.steps(len(m.Next[r.Device]), r.Steps)
-	s := m.start(r)
-	flops := m.sdca(r, s, steps)
-	m.finish(r, s)
+	w, curvature := m.Weights(r.Device), m.Curvature(r.Device)
+	s := m.start(r, w)
+	flops := m.sdca(r, s, curvature, steps)
+	m.finish(r, s, w, curvature)
 	return Work{Steps: steps, FLOPs: flops, Values: m.Problem.Features()}
 }

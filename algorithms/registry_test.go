@@ -14,7 +14,7 @@ func TestRegistry(t *testing.T) {
 	if !slices.IsSorted(names) {
 		t.Errorf("%v are not in order", names)
 	}
-	for _, name := range []string{"cocoa", "mb-sdca", "mb-sgd", "mocha"} {
+	for _, name := range []string{"async-mocha", "cocoa", "fedavg", "fedbuff", "fedprox", "mb-sdca", "mb-sgd", "mocha"} {
 		if !slices.Contains(names, name) {
 			t.Errorf("%s is not registered", name)
 		}
@@ -37,10 +37,12 @@ func TestRegistry(t *testing.T) {
 		if f.Options() == o {
 			t.Errorf("%s: two runs would share their options", name)
 		}
-		v := reflect.TypeOf(o).Elem()
-		for i := range v.NumField() {
-			if tag := v.Field(i).Tag; tag.Get("toml") == "" || tag.Get("doc") == "" {
-				t.Errorf("%s: option %s lacks a key or a description", name, v.Field(i).Name)
+		for _, field := range reflect.VisibleFields(reflect.TypeOf(o).Elem()) {
+			if field.Anonymous {
+				continue // its fields are visible themselves
+			}
+			if tag := field.Tag; tag.Get("toml") == "" || tag.Get("doc") == "" {
+				t.Errorf("%s: option %s lacks a key or a description", name, field.Name)
 			}
 		}
 	}
@@ -93,6 +95,21 @@ func TestOptionsValidate(t *testing.T) {
 			"o.batch = -1: must not be negative", "o.step = -1: must be in [0, 1e12]", "o.delay = 0: must be in (0, 1e12]"}},
 		{&MbSGDOptions{Batch: 1, Step: nan(), Delay: nan()}, []string{"o.step = NaN: must be in [0, 1e12]", "o.delay = NaN: must be in (0, 1e12]"}},
 		{&MbSGDOptions{Batch: 1, Step: 0, Delay: 1e12}, nil},
+		{&FedAvgOptions{LocalSGDOptions{Epochs: -1, Batch: -1, Step: 0, L2: -1}}, []string{
+			"o.epochs = -1: must be in [0, 1e6]", "o.batch = -1: must not be negative", "o.step = 0: must be in (0, 1e12]", "o.l2 = -1: must be in [0, 1e12]"}},
+		{&FedAvgOptions{LocalSGDOptions{Epochs: nan(), Step: nan(), L2: nan()}}, []string{
+			"o.epochs = NaN: must be in [0, 1e6]", "o.step = NaN: must be in (0, 1e12]", "o.l2 = NaN: must be in [0, 1e12]"}},
+		{&FedAvgOptions{LocalSGDOptions{Step: 1, L2: 2}}, []string{
+			"o.step = 1: must be below 2/(l2 + mu) = 1: local steps would overshoot more each time"}},
+		{&FedAvgOptions{LocalSGDOptions{Step: 1, L2: 1.99}}, nil},
+		{&FedProxOptions{LocalSGDOptions{Step: 1, L2: 1}, 4}, []string{
+			"o.step = 1: must be below 2/(l2 + mu) = 0.4: local steps would overshoot more each time"}},
+		{&FedProxOptions{LocalSGDOptions{Step: 1}, -1}, []string{"o.mu = -1: must be in [0, 1e12]"}},
+		{&FedProxOptions{LocalSGDOptions{Step: 1}, nan()}, []string{"o.mu = NaN: must be in [0, 1e12]"}},
+		{&FedBuffOptions{LocalSGDOptions: LocalSGDOptions{Step: 1, L2: 4}, MaxStaleness: -1}, []string{
+			"o.step = 1: must be below 2/(l2 + mu) = 0.5: local steps would overshoot more each time", "o.buffer = 0: must be at least 1",
+			"o.server_step = 0: must be in (0, 1e12]", "o.max_staleness = -1: must not be negative"}},
+		{&FedBuffOptions{LocalSGDOptions: LocalSGDOptions{Step: 1}, Buffer: 1, ServerStep: nan()}, []string{"o.server_step = NaN: must be in (0, 1e12]"}},
 	} {
 		check := config.NewChecker()
 		c.options.Validate(check.In("o"))

@@ -47,6 +47,8 @@ type Follower interface {
 	Task(dst []float64, t int)
 	// Add adds dv to row t of V.
 	Add(t int, dv []float64)
+	// FLOPs returns the cost of one Task and of one Add.
+	FLOPs() (task, add float64)
 }
 
 // dot returns sum_t <z_t, w_t>, in task order.
@@ -98,6 +100,12 @@ func (f identityFollower) Task(dst []float64, t int) { scaleInto(dst, f.v.Row(t)
 
 // Add adds dv to row t of V.
 func (f identityFollower) Add(t int, dv []float64) { kernel.Axpy(1, dv, f.v.Row(t)) }
+
+// FLOPs returns d and d.
+func (f identityFollower) FLOPs() (task, add float64) {
+	d := float64(f.v.Cols)
+	return d, d
+}
 
 // Gradient sets Z = W / Scale.
 func (c Identity) Gradient(z, w *data.Matrix) { scaleInto(z.Data, w.Data, 1/c.Scale) }

@@ -79,6 +79,12 @@ func (f *denseFollower) Task(dst []float64, t int) {
 // Add adds dv to row t of V.
 func (f *denseFollower) Add(t int, dv []float64) { kernel.Axpy(1, dv, f.v.Row(t)) }
 
+// FLOPs returns 2 m d and d.
+func (f *denseFollower) FLOPs() (task, add float64) {
+	d := float64(f.v.Cols)
+	return 2 * float64(f.m.Rows) * d, d
+}
+
 // Gradient sets Z = W M^-1 through the Cholesky factor.
 func (c *Dense) Gradient(z, w *data.Matrix) {
 	src := mat.NewDense(w.Rows, w.Stride, w.Data)

@@ -192,6 +192,12 @@ func (f *groupedFollower) Add(t int, dv []float64) {
 	kernel.Axpy(1, dv, f.sums.Row(int(f.cluster[t])))
 }
 
+// FLOPs returns 3 d and 2 d.
+func (f *groupedFollower) FLOPs() (task, add float64) {
+	d := float64(f.v.Cols)
+	return 3 * d, 2 * d
+}
+
 // SigmaPrime applies the rules as Dense does, in O(m). Where every task of a
 // cluster has one device, they give along/M_tt, all three: no entry of M is
 // negative, and the cluster's mean is an eigenvector. Otherwise the largest

@@ -207,6 +207,12 @@ func (l *lowRankFollower) Add(t int, dv []float64) {
 	}
 }
 
+// FLOPs returns 2 r d + d for each.
+func (l *lowRankFollower) FLOPs() (task, add float64) {
+	cost := (2*float64(l.f.Cols) + 1) * float64(l.v.Cols)
+	return cost, cost
+}
+
 // SigmaPrime applies the rules as Dense does. The sums over tasks of Lemma 9 and
 // of its terms take O(m^2 r); the largest eigenvalue takes a few passes of
 // O(m r^2), see spectral.

@@ -54,24 +54,31 @@ func (c *Sparse) Primal(w, v *data.Matrix) {
 
 // Follow solves all lassos for every row it is asked for: the features of a task
 // depend on those of the others.
-func (c *Sparse) Follow(v *data.Matrix) Follower { return &sparseFollower{c, v} }
+func (c *Sparse) Follow(v *data.Matrix) Follower {
+	return &sparseFollower{c, v, newLasso(c.precision, c.Tasks(), c.l1)}
+}
 
 type sparseFollower struct {
 	*Sparse
-	v *data.Matrix
+	v     *data.Matrix
+	lasso *lasso
 }
 
 // Task sets dst to row t of W.
 func (f *sparseFollower) Task(dst []float64, t int) {
-	l := newLasso(f.precision, f.Tasks(), f.l1)
 	for j := range dst {
-		l.solve(f.v.Data[j:], f.v.Stride)
-		dst[j] = l.w[t]
+		f.lasso.solve(f.v.Data[j:], f.v.Stride)
+		dst[j] = f.lasso.w[t]
 	}
 }
 
 // Add adds dv to row t of V.
 func (f *sparseFollower) Add(t int, dv []float64) { kernel.Axpy(1, dv, f.v.Row(t)) }
+
+// FLOPs returns the cost of one Primal and d.
+func (f *sparseFollower) FLOPs() (task, add float64) {
+	return f.Sparse.FLOPs(f.v.Cols), float64(f.v.Cols)
+}
 
 // Gradient sets Z = W M^-1 + l1 sign(W), with sign(0) = 0.
 func (c *Sparse) Gradient(z, w *data.Matrix) {

@@ -12,6 +12,7 @@ package command
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -36,7 +37,8 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
-	if flushed := out.Flush(); flushed != nil && err == nil {
+	// A command that writes more than the buffer holds meets the error itself.
+	if flushed := out.Flush(); flushed != nil && (err == nil || errors.Is(err, flushed)) {
 		err = fmt.Errorf("write standard output: %w", flushed)
 	}
 	report(stderr, err)

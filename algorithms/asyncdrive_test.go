@@ -1,0 +1,109 @@
+package algorithms
+
+import (
+	"math"
+	"testing"
+
+	"fedsim/internal/rng"
+	"fedsim/mtl"
+)
+
+// course is a run without rounds on a clock of its own: a device is sent to,
+// answers after a delay, and is sent to again. Simultaneous answers come in the
+// order of devices.
+type course struct {
+	a        Asynchronous
+	p        *mtl.Problem
+	delay    func(device, attempt int) float64
+	lost     func(device, attempt int) bool // nil: none is
+	lazy     bool                           // solve all that are under way, in parallel, when the first comes
+	steps    int                            // most steps of an answer; 0: NoLimit
+	due      []float64                      // when a device's answer comes
+	attempts []int
+	pending  []int // devices that were sent to and have not solved
+	taken    int
+	refused  int
+	now      float64
+	flops    float64
+}
+
+func newCourse(a Algorithm, p *mtl.Problem, delay func(device, attempt int) float64) *course {
+	return &course{a: a.(Asynchronous), p: p, delay: delay, due: make([]float64, p.Devices()), attempts: make([]int, p.Devices())}
+}
+
+// random returns delays between 1 and spread that differ from device to device by
+// as much, drawn from a seed.
+func random(seed uint64, spread float64) func(device, attempt int) float64 {
+	return func(device, attempt int) float64 {
+		pace, s := rng.New(seed, rng.Spread, device, 0), rng.New(seed, rng.Uplink, device, attempt)
+		return math.Pow(spread, pace.Float64()) * (1 + (spread-1)*s.Float64())
+	}
+}
+
+// begin sends to every device.
+func (c *course) begin() {
+	for k := range c.due {
+		c.send(k)
+	}
+}
+
+func (c *course) send(k int) {
+	c.a.Send(k)
+	c.due[k] = c.now + c.delay(k, c.attempts[k])
+	if c.lazy {
+		c.pending = append(c.pending, k)
+		return
+	}
+	c.solve(k, 0)
+}
+
+func (c *course) solve(k, worker int) {
+	steps := c.steps
+	if steps == 0 {
+		steps = NoLimit
+	}
+	c.a.Solve(request(k, c.attempts[k], steps, worker))
+}
+
+// next lets the next answer come, or be lost, and sends to its device again.
+func (c *course) next() (device int, taken bool) {
+	k := 0
+	for i, due := range c.due {
+		if due < c.due[k] {
+			k = i
+		}
+	}
+	c.now = c.due[k]
+	if len(c.pending) > 0 {
+		testPool.For(len(c.pending), func(i, worker int) { c.solve(c.pending[i], worker) })
+		c.pending = c.pending[:0]
+	}
+	if c.lost != nil && c.lost(k, c.attempts[k]) {
+		c.a.Discard(k)
+	} else {
+		var flops float64
+		taken, flops = c.a.Receive(k)
+		c.flops += flops
+		if taken {
+			c.taken++
+		} else {
+			c.refused++
+		}
+	}
+	c.attempts[k]++
+	c.send(k)
+	return k, taken
+}
+
+// asynchronousMethods are the registered methods that can do without rounds.
+func asynchronousMethods(t *testing.T) []string {
+	t.Helper()
+	p, c := randomProblem(t, untied, nil, 3, 4, 4)
+	var names []string
+	for _, name := range Names() {
+		if _, ok := start(t, name, p, c, smaller).(Asynchronous); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}

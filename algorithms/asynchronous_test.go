@@ -1,0 +1,220 @@
+package algorithms
+
+import (
+	"testing"
+
+	"fedsim/mtl"
+)
+
+// everyAsynchronous holds every registered method that can do without rounds to the
+// contract of Asynchronous.
+func everyAsynchronous(t *testing.T, f func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling)) {
+	names := asynchronousMethods(t)
+	if len(names) < 2 {
+		t.Fatalf("only %v can do without rounds", names)
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) { f(t, name, p, c) })
+			everyCoupling(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) { f(t, name, p, c) })
+		})
+	}
+}
+
+// tight makes methods refuse old answers.
+func tight(o Options) {
+	smaller(o)
+	switch o := o.(type) {
+	case *AsyncMOCHAOptions:
+		o.MaxStaleness = 6
+	case *FedBuffOptions:
+		o.MaxStaleness = 2
+	}
+}
+
+// A device's work depends on what it was sent alone: the same bits come out when it
+// is done at once by one worker, and when it is done by several in parallel as late
+// as can be. To look at the model in between changes nothing.
+func TestWhenAndWhoSolvesDoesNotMatter(t *testing.T) {
+	everyAsynchronous(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
+		build := func(lazy bool) *course {
+			course := newCourse(start(t, name, p, c, smaller), p, random(3, 6))
+			course.lost = func(k, attempt int) bool { return chance(k, attempt, 0.2) }
+			course.lazy = lazy
+			course.begin()
+			return course
+		}
+		early, late, unseen := build(false), build(true), build(true)
+		for n := range 200 {
+			early.next()
+			late.next()
+			unseen.next()
+			if err := same(snapshot(early.a), snapshot(late.a)); err != nil {
+				t.Fatalf("answer %d, computed when sent against when due: %v", n, err)
+			}
+		}
+		if err := same(snapshot(early.a), snapshot(unseen.a)); err != nil {
+			t.Errorf("seen after every answer against never: %v", err)
+		}
+		if early.flops != late.flops {
+			t.Errorf("the server's work is %g FLOPs and %g", early.flops, late.flops)
+		}
+	})
+}
+
+// A refused answer never happened: the state is what it was, and all that follows
+// has the bits of a run in which it was lost.
+func TestRefusedAnswersLeaveNoTrace(t *testing.T) {
+	everyAsynchronous(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
+		type try struct{ device, attempt int }
+		refused := map[try]bool{}
+		a := newCourse(start(t, name, p, c, tight), p, random(3, 8))
+		a.begin()
+		for range 300 {
+			before := snapshot(a.a)
+			attempts := append([]int(nil), a.attempts...)
+			k, taken := a.next()
+			if !taken {
+				refused[try{k, attempts[k]}] = true
+				if err := same(snapshot(a.a), before); err != nil {
+					t.Fatalf("device %d is refused: %v", k, err)
+				}
+			}
+		}
+		if len(refused) == 0 {
+			t.Fatal("nothing was refused")
+		}
+		b := newCourse(start(t, name, p, c, tight), p, random(3, 8))
+		b.lost = func(k, attempt int) bool { return refused[try{k, attempt}] }
+		b.begin()
+		for range 300 {
+			b.next()
+		}
+		if err := same(snapshot(a.a), snapshot(b.a)); err != nil {
+			t.Errorf("refused against lost: %v", err)
+		}
+		if b.refused != 0 || b.taken != a.taken {
+			t.Errorf("%d answers were taken and %d refused, want %d and 0", b.taken, b.refused, a.taken)
+		}
+	})
+}
+
+// What Solve does is tentative until it is received, and may be done again.
+func TestAsynchronousSolveIsTentative(t *testing.T) {
+	everyAsynchronous(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
+		a := start(t, name, p, c, smaller).(Asynchronous)
+		twin := start(t, name, p, c, smaller).(Asynchronous)
+		for h := range 5 {
+			for k := range p.Devices() {
+				if values := a.Send(k); values != p.Features() {
+					t.Fatalf("device %d is sent %d values", k, values)
+				}
+				twin.Send(k)
+				before := snapshot(a)
+				a.Solve(request(k, 1000+h, 3, 1))
+				if w, v := a.Solve(request(k, h, NoLimit, 0)), twin.Solve(request(k, h, NoLimit, 1)); w != v || w.Values != uploads(name, p) {
+					t.Fatalf("device %d, solving twice against once: %+v, %+v", k, w, v)
+				}
+				if err := same(snapshot(a), before); err != nil {
+					t.Fatalf("device %d has solved: %v", k, err)
+				}
+			}
+			for k := range p.Devices() {
+				a.Receive(k)
+				twin.Receive(k)
+			}
+			if err := same(snapshot(a), snapshot(twin)); err != nil {
+				t.Fatalf("after %d answers of each device: %v", h+1, err)
+			}
+		}
+	})
+}
+
+// A round is a send to every device and their answers in order, lost ones apart.
+func TestRoundIsSendsThenAnswers(t *testing.T) {
+	everyAsynchronous(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
+		a, b := start(t, name, p, c, smaller), start(t, name, p, c, smaller).(Asynchronous)
+		for h := range 20 {
+			round(a, p, h, NoLimit, func(k int) bool { return chance(k, h, 0.7) })
+			for k := range p.Devices() {
+				b.Send(k)
+			}
+			for k := range p.Devices() {
+				b.Solve(request(k, h, NoLimit, 0))
+				if chance(k, h, 0.7) {
+					b.Receive(k)
+				} else {
+					b.Discard(k)
+				}
+			}
+			if err := same(snapshot(a), snapshot(b)); err != nil {
+				t.Fatalf("round %d: %v", h, err)
+			}
+		}
+	})
+}
+
+// An answer allocates nothing once a worker has seen the largest task.
+func TestAnswersAllocateNothing(t *testing.T) {
+	everyAsynchronous(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
+		a := start(t, name, p, c, smaller).(Asynchronous)
+		h := 0
+		allocs := testing.AllocsPerRun(20, func() {
+			for k := range p.Devices() {
+				a.Send(k)
+				a.Solve(request(k, h, NoLimit, 0))
+				if k == 1 {
+					a.Discard(k)
+				} else {
+					a.Receive(k)
+				}
+			}
+			h++
+		})
+		if allocs != 0 {
+			t.Errorf("%g allocations, want 0", allocs)
+		}
+	})
+}
+
+// A timed run takes every answer, without learning, for the methods that can do
+// without rounds; the others cannot be timed without.
+func TestTimedAsynchronous(t *testing.T) {
+	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
+	for _, name := range Names() {
+		f, _ := Lookup(name)
+		if f.Load == nil {
+			continue
+		}
+		o := f.Options()
+		timed, err := NewTimed(f, o, []int32{14, 5, 30}, 9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		learnt := start(t, name, p, c, nil)
+		_, want := learnt.(Asynchronous)
+		a, got := timed.(Asynchronous)
+		if got != want {
+			t.Errorf("%s: timed without rounds is %v, learning %v", name, got, want)
+		}
+		if timed.StepFLOPs() != learnt.StepFLOPs() {
+			t.Errorf("%s: a step takes %g FLOPs, learning %g", name, timed.StepFLOPs(), learnt.StepFLOPs())
+		}
+		if !got {
+			continue
+		}
+		b := learnt.(Asynchronous)
+		for k := range 3 {
+			if x, y := a.Send(k), b.Send(k); x != y {
+				t.Errorf("%s: %d values are sent, learning %d", name, x, y)
+			}
+			x, y := a.Solve(request(k, 0, NoLimit, 0)), b.Solve(request(k, 0, NoLimit, 0))
+			if x.Steps != y.Steps || x.Values != y.Values || x.FLOPs < y.FLOPs {
+				t.Errorf("%s: device %d does %+v, learning %+v", name, k, x, y)
+			}
+			if taken, flops := a.Receive(k); !taken || flops != 0 {
+				t.Errorf("%s: taken is %v at %g FLOPs", name, taken, flops)
+			}
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package algorithms
+
+import (
+	"fedsim/config"
+	"fedsim/data"
+	"fedsim/internal/kernel"
+	"fedsim/mtl"
+)
+
+// The names of the dampings of AsyncMOCHA.
+const (
+	LineSearch = "line-search" // every answer is scaled so that the dual cannot get worse
+	Undamped   = "none"        // every answer counts as it is
+)
+
+// AsyncMOCHAOptions are the settings of asynchronous MOCHA.
+type AsyncMOCHAOptions struct {
+	MOCHAOptions
+	Sigma        float64 `toml:"sigma" doc:"sigma in the curvature sigma M_tt of a device's subproblem; 1: as if nobody else answered meanwhile; 0: sigma'_t of the coupling, as if all did at once"`
+	Damping      string  `toml:"damping" doc:"\"line-search\": the server scales each answer so that the dual objective cannot get worse, and refuses one that cannot make it better; \"none\": answers count as they are, which asks for sigma = 0"`
+	MaxStaleness int     `toml:"max_staleness" doc:"answers the server has taken since it sent a device its w_t after which that device's answer is refused; 0: none is"`
+}
+
+// Validate reports everything wrong with the options.
+func (o *AsyncMOCHAOptions) Validate(c *config.Checker) {
+	o.MOCHAOptions.Validate(c)
+	c.Require(o.Sigma >= 0 && o.Sigma <= 1e6, "sigma", o.Sigma, "must be in [0, 1e6]")
+	c.OneOf("damping", o.Damping, LineSearch, Undamped)
+	c.Require(o.MaxStaleness >= 0, "max_staleness", o.MaxStaleness, "must not be negative")
+}
+
+// AsyncMOCHA is MOCHA without rounds: the server sends a device the w_t of its task
+// as it is now, and applies the device's answer when it comes, whatever others have
+// answered meanwhile. The paper leaves this open (section 3.4, last paragraph); the
+// damping is ours.
+//
+// An answer is a change da of the device's dual variables, of which the server is
+// sent dv = c_t X^T da and the number
+//
+//	b = c_t sum_i loss*(-a_i - da_i) - loss*(-a_i).
+//
+// loss* is convex and R* smooth with respect to M, so that for 0 <= gamma <= 1
+//
+//	D(a + gamma da) <= D(a) + gamma (b + <w_t, dv>) + gamma^2/2 M_tt |dv|^2
+//
+// with the w_t of the moment of the answer. The server takes the gamma that
+// minimises the right side, at most problem.gamma: the dual never gets worse,
+// however stale the w_t was that da came from. For the hinge, whose conjugate is
+// linear, and a quadratic R it is the exact line search. When no gamma > 0 helps,
+// the answer is refused. Without damping gamma is problem.gamma, and nothing is
+// promised.
+//
+// Devices that share a task each move its v_t. An answer on the way when the
+// coupling changes is a change of dual variables under any coupling: the search
+// is then for the new one. Under a protocol with rounds the devices answer in their
+// order, each with what it was sent when the round began.
+type AsyncMOCHA struct {
+	Dual
+	opts      AsyncMOCHAOptions
+	weights   mtl.Follower // of V: w_t as it is now
+	version   int          // answers taken
+	sent      data.Matrix  // w_t as it was sent, one row a device
+	curvature []float64    // of the subproblem, by device, as it was sent
+	since     []int        // version when it was sent, by device
+	change    []float64    // b of the tentative work, by device
+	now       []float64    // w_t at an answer
+	served    float64      // FLOPs of the server in the open round
+}
+
+var (
+	_ Asynchronous = (*AsyncMOCHA)(nil)
+	_ Measurer     = (*AsyncMOCHA)(nil)
+)
+
+func init() {
+	Register(Factory{
+		Name:      "async-mocha",
+		Summary:   "MOCHA without rounds: each answer is applied when it comes, scaled so that the dual cannot get worse",
+		Reference: "after Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, section 3.4; the damping is fedsim's own",
+		Options: func() Options {
+			return &AsyncMOCHAOptions{MOCHAOptions: MOCHAOptions{Epochs: 1}, Sigma: 1, Damping: LineSearch}
+		},
+		Load: func(o Options, features int) Load {
+			opts := o.(*AsyncMOCHAOptions)
+			return Load{
+				Needs: opts.needs(), StepFLOPs: mtl.StepFLOPs(features) + conjugateFLOPs, Steps: opts.steps,
+				Extra: 1, Asynchronous: true,
+			}
+		},
+		New: func(s Setup, o Options) (Algorithm, error) {
+			n, d := s.Problem.Devices(), s.Problem.Features()
+			a := &AsyncMOCHA{
+				Dual: NewDual(s), opts: *o.(*AsyncMOCHAOptions), sent: data.NewMatrix(n, d),
+				curvature: make([]float64, n), since: make([]int, n), change: make([]float64, n), now: make([]float64, d),
+			}
+			a.weights = s.Coupling.Follow(&a.Duals.V)
+			return a, nil
+		},
+	})
+}
+
+// conjugateFLOPs is what b takes for a row whose dual variable has changed: two
+// conjugates, their difference and its sum.
+const conjugateFLOPs = 4
+
+// Needs returns that steps must be limited when no number of epochs is set.
+func (a *AsyncMOCHA) Needs() Needs { return a.opts.needs() }
+
+// StepFLOPs returns the cost of a coordinate step that moves, with its share of b.
+func (a *AsyncMOCHA) StepFLOPs() float64 { return a.Problem.StepFLOPs() + conjugateFLOPs }
+
+// Curvature returns sigma M_tt of the device's task t, the quadratic term of its
+// subproblem, under the present coupling.
+func (a *AsyncMOCHA) Curvature(device int) float64 {
+	if a.opts.Sigma == 0 {
+		return a.Dual.Curvature(device)
+	}
+	return a.opts.Sigma * a.Coupling.Diag(a.Problem.TaskOf(device))
+}
+
+// Send fixes the present w_t of the device's task and the curvature of its
+// subproblem.
+func (a *AsyncMOCHA) Send(device int) int {
+	a.weights.Task(a.sent.Row(device), a.Problem.TaskOf(device))
+	a.curvature[device] = a.Curvature(device)
+	a.since[device] = a.version
+	return a.Problem.Features()
+}
+
+// Solve runs SDCA on the subproblem at the w_t the device was sent, for the fewer
+// of its epochs and the steps allowed. The device sends dv and b.
+func (a *AsyncMOCHA) Solve(r Request) Work {
+	k := r.Device
+	steps := a.opts.steps(len(a.Next[k]), r.Steps)
+	w, curvature := a.sent.Row(k), a.curvature[k]
+	s := a.start(r, w)
+	flops := a.sdca(r, s, curvature, steps)
+	a.finish(r, s, w, curvature)
+	sum, loss, y := 0.0, a.Problem.Loss, a.Problem.Train.Tasks[k].Y
+	for i, next := range a.Next[k] {
+		if old := a.Duals.Alpha[k][i]; next != old {
+			sum += loss.Conjugate(next, y[i]) - loss.Conjugate(old, y[i])
+			flops += conjugateFLOPs
+		}
+	}
+	a.change[k] = a.Problem.Scale[k] * sum
+	return Work{Steps: steps, FLOPs: flops, Values: a.Problem.Features() + 1}
+}
+
+// Theta returns theta_t of the device's tentative work, before the server scales it.
+func (a *AsyncMOCHA) Theta(device int) float64 {
+	return a.Problem.Theta(device, a.Duals.Alpha[device], a.Next[device], a.sent.Row(device), a.curvature[device])
+}
+
+// Receive applies the device's answer, as much of it as helps.
+func (a *AsyncMOCHA) Receive(device int) (taken bool, flops float64) {
+	if a.opts.MaxStaleness > 0 && a.version-a.since[device] > a.opts.MaxStaleness {
+		return false, 0
+	}
+	t, dv := a.Problem.TaskOf(device), a.Delta.Row(device)
+	task, add := a.weights.FLOPs()
+	flops = task // of the w_t that will be sent next
+	gamma := a.Problem.Config.Gamma
+	if a.opts.Damping == LineSearch {
+		a.weights.Task(a.now, t)
+		flops += task + 4*float64(len(dv))
+		slope := a.change[device] + kernel.Dot(a.now, dv)
+		if !(slope < 0) {
+			return false, flops
+		}
+		gamma = min(gamma, -slope/float64(a.Coupling.Diag(t)*kernel.Dot(dv, dv)))
+	}
+	a.step(device, gamma)
+	if gamma != 1 {
+		for j := range dv {
+			dv[j] *= gamma
+		}
+		flops += float64(len(dv))
+	}
+	a.weights.Add(t, dv)
+	a.version++
+	return true, flops + add
+}
+
+// Begin opens a round: each device is sent its w_t.
+func (a *AsyncMOCHA) Begin() int {
+	a.served = 0
+	for k := range a.since {
+		a.Send(k)
+	}
+	return a.Problem.Features()
+}
+
+// Commit lets the server have the device's answer.
+func (a *AsyncMOCHA) Commit(device int) {
+	_, flops := a.Receive(device)
+	a.served += flops
+}
+
+// End returns the FLOPs of the round's answers.
+func (a *AsyncMOCHA) End() float64 { return a.served }
+
+// Model returns V, the dual variables, and W computed from V anew.
+func (a *AsyncMOCHA) Model() Model {
+	a.Coupling.Primal(&a.W, &a.Duals.V)
+	return a.Dual.Model()
+}
+
+// Recouple keeps the dual variables and recomputes V and W from them. It counts as
+// a version; what devices were sent before stays what they work on.
+func (a *AsyncMOCHA) Recouple(c mtl.Coupling) {
+	a.Dual.Recouple(c)
+	a.weights = c.Follow(&a.Duals.V)
+	a.version++
+}

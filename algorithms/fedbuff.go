@@ -1,0 +1,120 @@
+package algorithms
+
+import (
+	"math"
+
+	"fedsim/config"
+	"fedsim/data"
+)
+
+// FedBuffOptions are the settings of FedBuff.
+type FedBuffOptions struct {
+	LocalSGDOptions
+	Buffer       int     `toml:"buffer" doc:"answers K that the server gathers for one step; 1: a step on every answer, as in FedAsync"`
+	ServerStep   float64 `toml:"server_step" doc:"step size of the server: what the mean of the gathered changes is multiplied by"`
+	MaxStaleness int     `toml:"max_staleness" doc:"server steps since a device was sent the model after which its answer is refused; 0: none is"`
+}
+
+// Validate reports everything wrong with the options.
+func (o *FedBuffOptions) Validate(c *config.Checker) {
+	o.LocalSGDOptions.Validate(c)
+	c.Require(o.Buffer >= 1, "buffer", o.Buffer, "must be at least 1")
+	c.Require(o.ServerStep > 0 && o.ServerStep <= 1e12, "server_step", o.ServerStep, "must be in (0, 1e12]")
+	c.Require(o.MaxStaleness >= 0, "max_staleness", o.MaxStaleness, "must not be negative")
+}
+
+// FedBuff is federated averaging without rounds: the server gathers K answers,
+// from whatever versions of w they started, and then adds to w the mean of their
+// changes, weighted by rows and each damped by 1/sqrt(1+tau), where tau is how many
+// steps the server has taken since it sent the device its w. K = 1 takes a step on
+// every answer, as FedAsync does (Xie, Koyejo, Gupta: Asynchronous Federated
+// Optimization, 2019), but adds the change where that mixes the models. Under a
+// protocol with rounds the devices that answer enter the buffer in their order; K
+// as many as the devices is FedAvg. As there, W = w 1^T does not reach P*.
+type FedBuff struct {
+	globalModel
+	opts    FedBuffOptions
+	sent    data.Matrix // w as each device was sent it
+	since   []int       // server steps there were then, by device
+	steps   int         // server steps
+	buffer  average
+	answers int     // in the buffer
+	served  float64 // FLOPs of the server in the open round
+}
+
+var _ Asynchronous = (*FedBuff)(nil)
+
+func init() {
+	Register(Factory{
+		Name:      "fedbuff",
+		Summary:   "asynchronous federated averaging: the server takes a step whenever it has gathered K answers, stale ones damped",
+		Reference: "Nguyen, Malik, Zhan, Yousefpour, Rabbat, Malek, Huba: Federated Learning with Buffered Asynchronous Aggregation, AISTATS 2022",
+		Options: func() Options {
+			return &FedBuffOptions{LocalSGDOptions: defaultLocalSGD(), Buffer: 10, ServerStep: 1}
+		},
+		Load: func(o Options, features int) Load {
+			load := o.(*FedBuffOptions).load(features)
+			load.Asynchronous = true
+			return load
+		},
+		New: func(s Setup, o Options) (Algorithm, error) {
+			opts := *o.(*FedBuffOptions)
+			p := s.Problem
+			return &FedBuff{
+				globalModel: newGlobalModel(s, opts.LocalSGDOptions, 0), opts: opts,
+				sent: data.NewMatrix(p.Devices(), p.Features()), since: make([]int, p.Devices()),
+				buffer: newAverage(p.Features()),
+			}, nil
+		},
+	})
+}
+
+// Send fixes the present w as what the device starts from.
+func (f *FedBuff) Send(device int) int {
+	copy(f.sent.Row(device), f.w)
+	f.since[device] = f.steps
+	return len(f.w)
+}
+
+// Solve makes the device's local steps from the w it was sent.
+func (f *FedBuff) Solve(r Request) Work { return f.solve(r, f.sent.Row(r.Device)) }
+
+// Receive puts the device's change into the buffer, unless it is older than
+// allowed, and takes a step when the buffer is full.
+func (f *FedBuff) Receive(device int) (taken bool, flops float64) {
+	tau := f.steps - f.since[device]
+	if f.opts.MaxStaleness > 0 && tau > f.opts.MaxStaleness {
+		return false, 0
+	}
+	f.buffer.add(f.change.Row(device), f.rows(device), 1/math.Sqrt(1+float64(tau)))
+	f.answers++
+	if f.answers < f.opts.Buffer {
+		return true, 0
+	}
+	flops = f.buffer.apply(f.w, f.opts.ServerStep)
+	f.buffer.reset()
+	f.answers = 0
+	f.steps++
+	return true, flops
+}
+
+// Discard leaves both sides as they were.
+func (f *FedBuff) Discard(int) {}
+
+// Begin opens a round: each device is sent w.
+func (f *FedBuff) Begin() int {
+	f.served = 0
+	for k := range f.since {
+		f.Send(k)
+	}
+	return len(f.w)
+}
+
+// Commit lets the server have the device's answer.
+func (f *FedBuff) Commit(device int) {
+	_, flops := f.Receive(device)
+	f.served += flops
+}
+
+// End returns the FLOPs of the round's server steps.
+func (f *FedBuff) End() float64 { return f.served }

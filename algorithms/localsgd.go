@@ -1,0 +1,196 @@
+package algorithms
+
+import (
+	"fmt"
+
+	"fedsim/config"
+	"fedsim/data"
+	"fedsim/internal/kernel"
+	"fedsim/mtl"
+)
+
+// LocalSGDOptions are the settings of a device's local work in the methods that
+// average models; their options embed them.
+type LocalSGDOptions struct {
+	Epochs float64 `toml:"epochs" doc:"local passes over a device's rows each time it is asked; 0: as many rows as the protocol allows"`
+	Batch  int     `toml:"batch" doc:"rows of a mini-batch; 0: all rows of the device"`
+	Step   float64 `toml:"step" doc:"step size eta of the local mini-batch steps"`
+	L2     float64 `toml:"l2" doc:"l2 in the term l2/2 |w|^2 of every device's objective"`
+}
+
+// defaultLocalSGD returns one pass in mini-batches of 32 rows.
+func defaultLocalSGD() LocalSGDOptions { return LocalSGDOptions{Epochs: 1, Batch: 32, Step: 0.1} }
+
+// Validate reports everything wrong with the options.
+func (o *LocalSGDOptions) Validate(c *config.Checker) { o.check(c, 0) }
+
+// check reports everything wrong under a proximal term of that strength.
+func (o *LocalSGDOptions) check(c *config.Checker, mu float64) {
+	c.Require(o.Epochs >= 0 && o.Epochs <= 1e6, "epochs", o.Epochs, "must be in [0, 1e6]")
+	c.Require(o.Batch >= 0, "batch", o.Batch, "must not be negative")
+	c.Require(o.Step > 0 && o.Step <= 1e12, "step", o.Step, "must be in (0, 1e12]")
+	c.Require(o.L2 >= 0 && o.L2 <= 1e12, "l2", o.L2, "must be in [0, 1e12]")
+	if pull := o.L2 + mu; o.Step*pull >= 2 {
+		c.Require(false, "step", o.Step, fmt.Sprintf("must be below 2/(l2 + mu) = %g: local steps would overshoot more each time", 2/pull))
+	}
+}
+
+func (o *LocalSGDOptions) needs() Needs { return Needs{Budget: o.Epochs == 0} }
+
+// steps returns the rows of that many passes, at most those allowed.
+func (o *LocalSGDOptions) steps(rows, allowed int) int {
+	if o.Epochs > 0 {
+		return min(allowed, epochs(o.Epochs, rows))
+	}
+	return allowed
+}
+
+// stepFLOPs is the cost of a row of d features: a dot product, an axpy, and its
+// share of the update of 5 operations a weight that a mini-batch ends with. A
+// mini-batch cut short is charged for its rows' shares, and the one update of a
+// batch of all rows is left out.
+func (o *LocalSGDOptions) stepFLOPs(d int) float64 {
+	if o.Batch == 0 {
+		return rowFLOPs(d)
+	}
+	return rowFLOPs(d) + 5*float64(d)/float64(o.Batch)
+}
+
+func (o *LocalSGDOptions) load(features int) Load {
+	return Load{Needs: o.needs(), StepFLOPs: o.stepFLOPs(features), Steps: o.steps}
+}
+
+// globalModel is the state that methods with one model w for all tasks share. A
+// device k with n_k rows, whose objective is
+//
+//	F_k(w) = 1/n_k sum_i loss(w . x_ki, y_ki) + l2/2 |w|^2,
+//
+// makes mini-batch steps on F_k(w) + mu/2 |w - w_k|^2 from the w_k it was sent. The
+// loss is averaged over rows whatever problem.loss_scaling says, and averages of
+// models are weighted by n_k: together the devices minimise the mean loss of all
+// rows, f(w) = sum_k n_k/n F_k(w), of which the coupling is no part. So W = w 1^T
+// does not reach the optimum P* of a problem whose tasks differ; what such a
+// method is compared by is the error.
+type globalModel struct {
+	problem *mtl.Problem
+	opts    LocalSGDOptions
+	mu      float64
+	w       []float64
+	model   data.Matrix // w in every row
+	change  data.Matrix // tentative change of w, one row a device
+	scratch []sgdScratch
+}
+
+// sgdScratch is a worker's own space, so that a solve allocates nothing.
+type sgdScratch struct {
+	order mtl.Order
+	u, g  []float64
+}
+
+func newGlobalModel(s Setup, o LocalSGDOptions, mu float64) globalModel {
+	d := s.Problem.Features()
+	m := globalModel{
+		problem: s.Problem, opts: o, mu: mu, w: make([]float64, d), model: s.Problem.NewWeights(),
+		change: data.NewMatrix(s.Problem.Devices(), d), scratch: make([]sgdScratch, s.Workers),
+	}
+	for i := range m.scratch {
+		m.scratch[i].u, m.scratch[i].g = make([]float64, d), make([]float64, d)
+	}
+	return m
+}
+
+// Needs returns that steps must be limited when no number of epochs is set.
+func (m *globalModel) Needs() Needs { return m.opts.needs() }
+
+// StepFLOPs returns the cost of one row.
+func (m *globalModel) StepFLOPs() float64 { return m.opts.stepFLOPs(m.problem.Features()) }
+
+// solve makes the device's mini-batch steps from w_k and leaves its change of it.
+// Mini-batches are drawn without replacement until a pass is over; the last of a
+// pass, and the last of all, may be smaller.
+func (m *globalModel) solve(r Request, from []float64) Work {
+	task := m.problem.Train.Open(r.Device)
+	defer task.Close()
+	rows := task.X.Rows
+	steps, batch := m.opts.steps(rows, r.Steps), m.opts.Batch
+	if batch == 0 {
+		batch = rows
+	}
+	s := &m.scratch[r.Worker]
+	s.order.Reset(rows, r.Stream)
+	copy(s.u, from)
+	for left := steps; left > 0; {
+		drawn := s.order.Take(min(batch, left))
+		left -= len(drawn)
+		clear(s.g)
+		for _, i := range drawn {
+			x := task.X.Row(int(i))
+			if slope := m.problem.Loss.Subgradient(kernel.Dot(x, s.u), task.Y[i]); slope != 0 {
+				kernel.Axpy(slope, x, s.g)
+			}
+		}
+		m.update(s.u, s.g, from, len(drawn))
+	}
+	change := m.change.Row(r.Device)
+	for j := range change {
+		change[j] = s.u[j] - from[j]
+	}
+	return Work{Steps: steps, FLOPs: float64(steps) * m.StepFLOPs(), Values: len(change)}
+}
+
+// update takes the step u -= step (g/rows + l2 u + mu (u - from)) on the
+// gradient g of a mini-batch's loss.
+func (m *globalModel) update(u, g, from []float64, rows int) {
+	keep := 1 - float64(m.opts.Step*(m.opts.L2+m.mu))
+	pull := m.opts.Step * m.mu
+	rate := m.opts.Step / float64(rows)
+	for j := range u {
+		u[j] = float64(keep*u[j]) + float64(pull*from[j]) - float64(rate*g[j])
+	}
+}
+
+// rows returns n_k.
+func (m *globalModel) rows(device int) float64 {
+	return float64(m.problem.Train.Tasks[device].X.Rows)
+}
+
+// Model returns w as the weights of every task; there are no dual variables.
+func (m *globalModel) Model() Model {
+	for t := range m.model.Rows {
+		copy(m.model.Row(t), m.w)
+	}
+	return Model{W: &m.model}
+}
+
+// Recouple changes nothing: a coupling has no say in what is minimised.
+func (m *globalModel) Recouple(mtl.Coupling) {}
+
+// average gathers weighted changes of a model.
+type average struct {
+	sum    []float64
+	weight float64 // of all that is in sum; 0 when that is nothing
+	flops  float64 // of gathering
+}
+
+func newAverage(d int) average { return average{sum: make([]float64, d)} }
+
+func (a *average) reset() {
+	clear(a.sum)
+	a.weight, a.flops = 0, 0
+}
+
+// add adds damping times a change, with the given weight.
+func (a *average) add(change []float64, weight, damping float64) {
+	kernel.Axpy(weight*damping, change, a.sum)
+	a.weight += weight
+	a.flops += 2 * float64(len(change))
+}
+
+// apply adds step times the average to w and returns the FLOPs of it all.
+func (a *average) apply(w []float64, step float64) float64 {
+	if a.weight == 0 {
+		return 0
+	}
+	kernel.Axpy(step/a.weight, a.sum, w)
+	return a.flops + 2*float64(len(w))
+}
