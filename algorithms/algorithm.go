@@ -44,9 +44,6 @@ type Needs struct {
 	Everyone bool // every device must answer in every round: it cannot tolerate drops
 	Budget   bool // the protocol must limit the steps: the method has no amount of its own
 	Smooth   bool // the loss must be smooth
-
-	// The server must take every answer when it comes: the method is Asynchronous.
-	Asynchronous bool
 }
 
 // Algorithm is one run of a method: the state of its server and of all its
@@ -82,11 +79,12 @@ type Algorithm interface {
 	Recouple(mtl.Coupling)
 }
 
-// Asynchronous is an Algorithm whose server takes every answer when it comes,
-// without rounds. For a device the order is Send, Solve, then Receive or Discard;
-// those of different devices interleave. Begin, Commit and End are not called, and
-// Solve works on what Send has fixed for its device, so that it may be called at
-// any time between the two. Model is valid until the next Receive or Recouple.
+// Asynchronous is an Algorithm whose server can take every answer when it comes,
+// without rounds. For a device the order is then Send, Solve, and Receive or
+// Discard; those of different devices interleave, and Begin, Commit and End are not
+// called. Solve works on what Send has fixed for its device, so that it may be
+// called at any time between the two. Model is valid until the next Receive or
+// Recouple. With rounds, Begin is a Send to every device and Commit a Receive.
 type Asynchronous interface {
 	Algorithm
 	// Send fixes what the server sends to the device now, and returns how many

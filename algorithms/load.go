@@ -31,7 +31,7 @@ type Timed struct {
 	features int
 }
 
-var _ Asynchronous = (*Timed)(nil)
+var _ Algorithm = (*Timed)(nil)
 
 // timedAsynchronous is a Timed whose method can do without rounds. No answer is
 // refused: which would be is not known.
@@ -74,12 +74,6 @@ func (t *Timed) Solve(r Request) Work {
 	steps := t.load.Steps(int(t.rows[r.Device]), r.Steps)
 	return Work{Steps: steps, FLOPs: float64(steps) * t.load.StepFLOPs, Values: t.features + t.load.Extra}
 }
-
-// Send returns how many numbers a device is sent.
-func (t *Timed) Send(int) int { return t.features }
-
-// Receive takes every answer.
-func (t *Timed) Receive(int) (taken bool, flops float64) { return true, 0 }
 
 // Commit does nothing.
 func (t *Timed) Commit(int) {}

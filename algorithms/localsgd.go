@@ -124,9 +124,8 @@ func (m *globalModel) solve(r Request, from []float64) Work {
 		left -= len(drawn)
 		clear(s.g)
 		for _, i := range drawn {
-			x := task.X.Row(int(i))
-			if slope := m.problem.Loss.Subgradient(kernel.Dot(x, s.u), task.Y[i]); slope != 0 {
-				kernel.Axpy(slope, x, s.g)
+			if slope := m.problem.Loss.Subgradient(task.X.Dot(int(i), s.u), task.Y[i]); slope != 0 {
+				task.X.Axpy(slope, int(i), s.g)
 			}
 		}
 		m.update(s.u, s.g, from, len(drawn))

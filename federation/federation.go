@@ -212,7 +212,7 @@ func (f *Federation) check() error {
 		fmt.Sprintf("must be %q or %q: the authors' drivers have no cost for %s", Physical, Relative, name))
 	c.Require(f.setup.Config.Cost != Authors || protocol != Deadline, "federation.cost", f.setup.Config.Cost,
 		"must be \"physical\" or \"relative\" under protocol \"deadline\": the authors' drivers have no clock cycle")
-	f.checkAsynchronous(c, needs.Asynchronous)
+	f.checkAsynchronous(c)
 	if config := &f.setup.Config; config.Selection == ByLoss {
 		c.Require(config.Candidates >= f.clients.size && config.Candidates <= f.setup.Size.Devices, "federation.candidates", config.Candidates,
 			fmt.Sprintf("must be from the %d devices that a round asks to the %d that there are", f.clients.size, f.setup.Size.Devices))
@@ -228,19 +228,16 @@ func (f *Federation) check() error {
 	return errors.Join(problems...)
 }
 
-// checkAsynchronous finds what does not go with a server that has no rounds, or a
-// method that knows none.
-func (f *Federation) checkAsynchronous(c *config.Checker, needed bool) {
-	cfg := &f.setup.Config
-	switch asynchronous := f.asynchronous(); {
-	case needed && !asynchronous:
-		c.Require(false, "federation.protocol", cfg.Protocol, fmt.Sprintf("must be %q: %s takes every answer when it comes", Asynchronous, f.setup.Factory.Name))
-	case asynchronous && !needed:
-		c.Require(false, "federation.protocol", cfg.Protocol, fmt.Sprintf("must be another: %s works in rounds", f.setup.Factory.Name))
-	case asynchronous:
-		c.Require(cfg.Cost != Authors, "federation.cost", cfg.Cost, "must be \"physical\" or \"relative\": the authors' drivers have rounds")
-		c.Require(f.setup.Plan.ThetaEvery == 0, "run.theta_every", f.setup.Plan.ThetaEvery, fmt.Sprintf("must be 0 under protocol %q: theta_t^h is defined for rounds", Asynchronous))
+// checkAsynchronous finds what does not go with a server that has no rounds.
+func (f *Federation) checkAsynchronous(c *config.Checker) {
+	if !f.asynchronous() {
+		return
 	}
+	cfg := &f.setup.Config
+	_, able := f.method.(algorithms.Asynchronous)
+	c.Require(able, "federation.protocol", cfg.Protocol, fmt.Sprintf("must be another: %s works in rounds", f.setup.Factory.Name))
+	c.Require(cfg.Cost != Authors, "federation.cost", cfg.Cost, "must be \"physical\" or \"relative\": the authors' drivers have rounds")
+	c.Require(f.setup.Plan.ThetaEvery == 0, "run.theta_every", f.setup.Plan.ThetaEvery, fmt.Sprintf("must be 0 under protocol %q: theta_t^h is defined for rounds", Asynchronous))
 }
 
 // checkForEver finds faults for which wait-for-all would wait without end.
