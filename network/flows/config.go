@@ -1,0 +1,75 @@
+package flows
+
+import "fedsim/config"
+
+// Config is the keys of a scenario's table [network] that say what transfers
+// share. Its zero value shares nothing.
+type Config struct {
+	ServerDownMbps float64 `toml:"server_down_mbps" doc:"capacity of the server's access link towards the devices, in 10^6 bit/s, which downloads share max-min fairly; 0: not limited"`
+	ServerUpMbps   float64 `toml:"server_up_mbps" doc:"capacity of the server's access link from the devices, in 10^6 bit/s, which uploads share max-min fairly; 0: not limited"`
+
+	Cells        int     `toml:"cells" doc:"number of cells, each a group of devices behind one link: device t is in cell t mod cells; 0: none"`
+	CellDownMbps float64 `toml:"cell_down_mbps" doc:"capacity of each cell's link towards its devices, in 10^6 bit/s; 0: not limited"`
+	CellUpMbps   float64 `toml:"cell_up_mbps" doc:"capacity of each cell's link from its devices, in 10^6 bit/s; 0: not limited"`
+
+	TCPSlowStart bool `toml:"tcp_slow_start" doc:"whether a transfer waits for acknowledgements while the window of a new TCP connection grows (RFC 6928, RFC 5681)"`
+}
+
+// Defaults returns the defaults of the keys: nothing is shared, and transfers
+// start at the full rate.
+func Defaults() Config { return Config{} }
+
+const (
+	maxMbps  = 1e9     // that of a device's rate, too
+	maxCells = 1 << 24 // their numbers and those of their clocks are int32
+)
+
+// Validate reports everything wrong with the keys.
+func (f *Config) Validate(c *config.Checker) {
+	capacity := func(key string, mbps float64) {
+		c.Require(mbps >= 0 && mbps <= maxMbps, key, mbps, "must be in [0, 1e+09], 0 being without limit")
+	}
+	capacity("server_down_mbps", f.ServerDownMbps)
+	capacity("server_up_mbps", f.ServerUpMbps)
+	capacity("cell_down_mbps", f.CellDownMbps)
+	capacity("cell_up_mbps", f.CellUpMbps)
+	c.Require(f.Cells >= 0 && f.Cells <= maxCells, "cells", f.Cells, "must be in [0, 16777216]")
+	if f.Cells == 0 {
+		c.Require(f.CellDownMbps == 0, "cell_down_mbps", f.CellDownMbps, "needs cells to be positive")
+		c.Require(f.CellUpMbps == 0, "cell_up_mbps", f.CellUpMbps, "needs cells to be positive")
+	} else {
+		c.Require(f.CellDownMbps != 0 || f.CellUpMbps != 0, "cells", f.Cells, "needs cell_down_mbps or cell_up_mbps: cells without limit are none")
+	}
+}
+
+// Limits reports whether any link is limited, so that transfers share it.
+func (f *Config) Limits() bool {
+	return f.ServerDownMbps > 0 || f.ServerUpMbps > 0 || f.CellDownMbps > 0 || f.CellUpMbps > 0
+}
+
+// Trees returns what the downloads and what the uploads of devices 0..devices-1
+// share, of a valid configuration.
+func (f *Config) Trees(devices int) (down, up Tree) {
+	down.ServerMbps, up.ServerMbps = f.ServerDownMbps, f.ServerUpMbps
+	if f.Cells == 0 {
+		return down, up
+	}
+	cellOf := make([]int32, devices)
+	for t := range cellOf {
+		cellOf[t] = int32(t % f.Cells)
+	}
+	cells := func(mbps float64) []float64 {
+		capacities := make([]float64, f.Cells)
+		for c := range capacities {
+			capacities[c] = mbps
+		}
+		return capacities
+	}
+	if f.CellDownMbps > 0 {
+		down.CellMbps, down.CellOf = cells(f.CellDownMbps), cellOf
+	}
+	if f.CellUpMbps > 0 {
+		up.CellMbps, up.CellOf = cells(f.CellUpMbps), cellOf
+	}
+	return down, up
+}

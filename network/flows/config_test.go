@@ -1,0 +1,68 @@
+package flows
+
+import (
+	"math"
+	"testing"
+
+	"fedsim/config"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestValidate(t *testing.T) {
+	const capacity = "must be in [0, 1e+09], 0 being without limit"
+	for _, c := range []struct {
+		config Config
+		want   []string
+	}{
+		{Defaults(), nil},
+		{Config{ServerDownMbps: 1e9, ServerUpMbps: 0.001, Cells: 3, CellUpMbps: 1, TCPSlowStart: true}, nil},
+		{Config{ServerDownMbps: -1}, []string{"network.server_down_mbps = -1: " + capacity}},
+		{Config{ServerUpMbps: math.NaN()}, []string{"network.server_up_mbps = NaN: " + capacity}},
+		{Config{Cells: 1, CellDownMbps: 2e9, CellUpMbps: math.Inf(1)}, []string{
+			"network.cell_down_mbps = 2e+09: " + capacity, "network.cell_up_mbps = +Inf: " + capacity,
+		}},
+		{Config{Cells: -1, CellDownMbps: 1}, []string{"network.cells = -1: must be in [0, 16777216]"}},
+		{Config{CellDownMbps: 1, CellUpMbps: 2}, []string{
+			"network.cell_down_mbps = 1: needs cells to be positive", "network.cell_up_mbps = 2: needs cells to be positive",
+		}},
+		{Config{Cells: 2}, []string{"network.cells = 2: needs cell_down_mbps or cell_up_mbps: cells without limit are none"}},
+	} {
+		checker := config.NewChecker()
+		c.config.Validate(checker.In("network"))
+		var got []string
+		for _, p := range checker.Problems() {
+			got = append(got, p.Error())
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", c.config, diff)
+		}
+	}
+}
+
+func TestTrees(t *testing.T) {
+	none := Defaults()
+	if down, up := none.Trees(3); none.Limits() || !cmp.Equal(down, Tree{}) || !cmp.Equal(up, Tree{}) {
+		t.Errorf("by default %+v down and %+v up, want no limits", down, up)
+	}
+	f := Config{ServerDownMbps: 100, ServerUpMbps: 50, Cells: 2, CellUpMbps: 5}
+	down, up := f.Trees(5)
+	if diff := cmp.Diff(Tree{ServerMbps: 100}, down); diff != "" {
+		t.Errorf("down (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(Tree{ServerMbps: 50, CellMbps: []float64{5, 5}, CellOf: []int32{0, 1, 0, 1, 0}}, up); diff != "" {
+		t.Errorf("up (-want +got):\n%s", diff)
+	}
+	f.CellDownMbps = 7
+	if down, _ := f.Trees(1); down.CellMbps[1] != 7 {
+		t.Errorf("down %+v, want cells of 7 Mbps", down)
+	}
+	for _, limited := range []Config{{ServerDownMbps: 1}, {ServerUpMbps: 1}, {Cells: 1, CellDownMbps: 1}, {Cells: 1, CellUpMbps: 1}} {
+		if !limited.Limits() {
+			t.Errorf("%+v limits nothing", limited)
+		}
+	}
+	if slow := (&Config{TCPSlowStart: true}); slow.Limits() {
+		t.Error("slow start limits a link")
+	}
+}
