@@ -1,6 +1,9 @@
 package data
 
-import "fedsim/internal/kernel"
+import (
+	"fedsim/internal/hugepage"
+	"fedsim/internal/kernel"
+)
 
 // Lane is the padding unit of a row of float64, and half of that of a row of
 // float32: strides are multiples of it, so that every row starts on a 64-byte
@@ -24,13 +27,17 @@ type Matrix struct {
 // NewMatrix returns a zero matrix with a padded stride.
 func NewMatrix(rows, cols int) Matrix {
 	stride := padded(cols, Lane)
-	return Matrix{Rows: rows, Cols: cols, Stride: stride, Data: make([]float64, rows*stride)}
+	arena := make([]float64, rows*stride)
+	hugepage.Prefer(arena)
+	return Matrix{Rows: rows, Cols: cols, Stride: stride, Data: arena}
 }
 
 // NewSingle is NewMatrix in single precision.
 func NewSingle(rows, cols int) Matrix {
 	stride := padded(cols, 2*Lane)
-	return Matrix{Rows: rows, Cols: cols, Stride: stride, Single: make([]float32, rows*stride)}
+	arena := make([]float32, rows*stride)
+	hugepage.Prefer(arena)
+	return Matrix{Rows: rows, Cols: cols, Stride: stride, Single: arena}
 }
 
 // padded returns the least multiple of lane that is at least cols.

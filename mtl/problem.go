@@ -24,7 +24,7 @@ type Problem struct {
 	Norms       [][]float64 // |x|^2 of each device's rows, one arena
 	tasks       int
 	sharing     []int // devices of each task; nil when every device has its own
-	beyondCache bool  // the training rows are so many that a step finds its row in memory
+	beyondCache bool  // the training rows do not fit into a core's share of the caches
 	everything  Sample
 }
 
@@ -52,12 +52,27 @@ func NewProblem(cfg Config, split data.Split) (*Problem, error) {
 		return nil, err
 	}
 	p.measureRows()
+	p.beyondCache = train.Resident() && p.bytes() > cacheShare
 	p.everything = p.whole()
 	var err error
 	if p.Regularizer, err = regularizerOf(cfg, p.tasks, p.Features()); err != nil {
 		return nil, err
 	}
 	return p, nil
+}
+
+// cacheShare is how many bytes of rows a core may hope to find in the last cache
+// of today's processors. When there are more, SDCA fetches rows four steps ahead.
+const cacheShare = 8 << 20
+
+// bytes returns how many bytes the training rows take in memory.
+func (p *Problem) bytes() int {
+	bytes := 0
+	for k := range p.Train.Tasks {
+		x := &p.Train.Tasks[k].X
+		bytes += 8*len(x.Data) + 4*len(x.Single)
+	}
+	return bytes
 }
 
 // countTasks finds how many tasks there are and how many devices each has.

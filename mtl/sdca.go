@@ -75,11 +75,11 @@ func (p *Problem) SDCA(k int, a, u []float64, curvature float64, order *Order, s
 		for s, row := range rows {
 			i := int(row)
 			near, far := i, -1
-			if s+2 < len(rows) {
+			if s+1 < len(rows) {
 				near = int(rows[s+1])
 			}
-			if beyond && s+3 < len(rows) {
-				far = int(rows[s+3])
+			if beyond && s+4 < len(rows) {
+				far = int(rows[s+4])
 			}
 			z := x.Step(delta, last, u, i, near, far)
 			q := scaled * norms[i]

@@ -4,6 +4,9 @@ import (
 	"math"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
 	"fedsim/data"
 	"fedsim/internal/rng"
 )
@@ -52,6 +55,62 @@ func TestSDCAAgainstSlowTwin(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A run has the bits of its steps taken one by one, may be cut anywhere, and
+// draws as often as it steps: for every loss, with rows of zeros, in both
+// precisions, and with hints for rows in memory.
+func TestSDCAIsItsStepsOneByOne(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		n := rapid.IntRange(1, 30).Draw(r, "n")
+		d := rapid.IntRange(1, 70).Draw(r, "d")
+		split := randomSplit(rapid.Uint64().Draw(r, "seed"), d, n, 5)
+		split.Train.Tasks[0].Y[0], split.Train.Tasks[1].Y[0] = 1, -1
+		clear(split.Train.Tasks[0].X.Row(n / 2))
+		if rapid.Bool().Draw(r, "single") {
+			if err := (data.Config{Precision: data.PrecisionSingle}).Transform(&split); err != nil {
+				r.Fatal(err)
+			}
+		}
+		cfg := Defaults()
+		cfg.Loss = rapid.SampledFrom(LossNames()).Draw(r, "loss")
+		p, err := NewProblem(cfg, split)
+		if err != nil {
+			r.Fatal(err)
+		}
+		p.beyondCache = rapid.Bool().Draw(r, "beyond")
+		const curvature = 0.3
+		type state struct {
+			A, U  []float64
+			Order Order
+			Moved int
+		}
+		start := randomMatrix(4, 1, d)
+		begin := func() *state {
+			s := &state{A: make([]float64, n), U: append([]float64(nil), start.Row(0)...)}
+			s.Order.Reset(n, rng.New(9, rng.Solve, 0, 0))
+			return s
+		}
+		steps := rapid.IntRange(0, 100).Draw(r, "steps")
+		first := rapid.IntRange(0, steps).Draw(r, "first")
+		run, cut, single := begin(), begin(), begin()
+		run.Moved = p.SDCA(0, run.A, run.U, curvature, &run.Order, steps)
+		cut.Moved = p.SDCA(0, cut.A, cut.U, curvature, &cut.Order, first)
+		cut.Moved += p.SDCA(0, cut.A, cut.U, curvature, &cut.Order, steps-first)
+		for range steps {
+			if p.SDCAStep(0, single.A, single.U, curvature, single.Order.Next()) {
+				single.Moved++
+			}
+		}
+		bits := cmp.Options{cmp.AllowUnexported(Order{}, rng.Stream{}),
+			cmp.Comparer(func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })}
+		if diff := cmp.Diff(single, run, bits); diff != "" {
+			r.Errorf("a run of %d steps (-one by one +run):\n%s", steps, diff)
+		}
+		if diff := cmp.Diff(single, cut, bits); diff != "" {
+			r.Errorf("%d steps cut at %d (-one by one +cut):\n%s", steps, first, diff)
+		}
+	})
 }
 
 // Each step must lower the subproblem, and the gap must bound what is left.

@@ -37,9 +37,10 @@ func Axpy(a float64, x, y []float64) { axpy(a, x, y) }
 // over rows in an order that no cache can foresee: meanwhile they fetch the row
 // of the same length at near into the first cache, the row at far into the
 // second. Either may be nil; they are hints, never dereferenced. Measured on
-// Zen 4, the row two steps later is the best near; the row four steps later as
-// far makes steps through memory two to three times as fast, but costs a tenth
-// when all rows are in the cache already. They panic when the lengths differ.
+// Zen 4, the row of the step after this one is the best near; the row of the
+// fourth after this one as far makes steps through memory three times as fast, but
+// costs a twentieth when all rows are in the cache already. They panic when the
+// lengths differ.
 func DotAhead(x, u []float64, near, far *float64) float64 { return dotAhead(x, u, near, far) }
 
 // AxpyDot is described at DotAhead. x and next may be the same row.

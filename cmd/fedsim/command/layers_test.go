@@ -14,6 +14,7 @@ import (
 var layers = map[string]string{
 	"internal/atomicfile": "",
 	"internal/invariants": "",
+	"internal/hugepage":   "",
 	"internal/kernel":     "",
 	"internal/lognormal":  "",
 	"internal/parallel":   "",
@@ -24,7 +25,7 @@ var layers = map[string]string{
 	"network":             "config engine internal/lognormal internal/rng",
 	"network/flows":       "config engine",
 	"traces":              "config engine internal/lognormal internal/rng",
-	"data":                "config internal/kernel internal/rng",
+	"data":                "config internal/hugepage internal/kernel internal/rng",
 	"mtl":                 "config data internal/invariants internal/kernel internal/parallel internal/rng",
 	"tables":              "config data mtl internal/kernel internal/parallel",
 	"algorithms":          "config data mtl internal/kernel internal/parallel internal/rng",

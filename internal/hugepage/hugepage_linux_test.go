@@ -1,0 +1,40 @@
+package hugepage
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"unsafe"
+)
+
+// The system has taken note: the flags of the addresses hold "hg".
+func TestTheSystemIsAsked(t *testing.T) {
+	if _, err := os.Stat("/sys/kernel/mm/transparent_hugepage"); err != nil {
+		t.Skip("the kernel has no transparent huge pages")
+	}
+	x := make([]float64, 4*size/8)
+	Prefer(x)
+	address := uintptr(unsafe.Pointer(&whole(x)[0]))
+	maps, err := os.Open("/proc/self/smaps")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { _ = maps.Close() }()
+	within := false
+	for lines := bufio.NewScanner(maps); lines.Scan(); {
+		var from, to uintptr
+		line := lines.Text()
+		if n, _ := fmt.Sscanf(line, "%x-%x", &from, &to); n == 2 && strings.Contains(strings.Fields(line)[0], "-") {
+			within = from <= address && address < to
+		}
+		if flags, ok := strings.CutPrefix(line, "VmFlags:"); ok && within {
+			if !strings.Contains(flags+" ", " hg ") {
+				t.Errorf("the flags of the array are%s", flags)
+			}
+			return
+		}
+	}
+	t.Skip("the system does not tell the flags of addresses")
+}

@@ -1,0 +1,42 @@
+package hugepage
+
+import (
+	"testing"
+	"unsafe"
+)
+
+// Arrays of any length and start are taken, and keep what they hold.
+func TestPreferLeavesValuesAlone(t *testing.T) {
+	x := make([]float64, 3*size/8+5)
+	for i := range x {
+		x[i] = float64(i)
+	}
+	Prefer(x)
+	Prefer(x[1 : len(x)-1])
+	Prefer(x[:10])
+	Prefer(x[:0])
+	Prefer([]float32(nil))
+	for i := range x {
+		if x[i] != float64(i) {
+			t.Fatalf("x[%d] = %g", i, x[i])
+		}
+	}
+}
+
+// The wish covers whole pages inside of the array and nothing else.
+func TestWholePagesAreAskedFor(t *testing.T) {
+	x := make([]byte, 5*size)
+	first := -uintptr(unsafe.Pointer(&x[0])) % size
+	for _, c := range []struct{ from, bytes, pages uintptr }{
+		{first, size, 1}, {first, size - 4, 0}, {first, 2*size + 4, 2}, {first + 4, 2*size - 4, 1}, {first + 4, 2*size - 8, 0}, {first + 4, size, 0}, {first, 4 * size, 4}, {0, 0, 0},
+	} {
+		values := unsafe.Slice((*float32)(unsafe.Pointer(&x[c.from])), c.bytes/4)
+		pages := whole(values)
+		if uintptr(len(pages)) != c.pages*size {
+			t.Errorf("%d bytes from %d: %d bytes are asked for, want %d pages", c.bytes, c.from-first, len(pages), c.pages)
+		}
+		if len(pages) > 0 && uintptr(unsafe.Pointer(&pages[0]))%size != 0 {
+			t.Errorf("%d bytes from %d: what is asked for does not start with a page", c.bytes, c.from-first)
+		}
+	}
+}
