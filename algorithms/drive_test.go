@@ -144,6 +144,7 @@ func TestOptima(t *testing.T) {
 	}{
 		{"mocha", func(o Options) { o.(*MOCHAOptions).Epochs = 10 }, 4000, 1e-5},
 		{"cocoa", func(o Options) { o.(*CoCoAOptions).Theta = 0.1 }, 4000, 1e-5},
+		{"async-mocha", func(o Options) { o.(*AsyncMOCHAOptions).Epochs = 10 }, 4000, 1e-5},
 		{"mb-sdca", func(o Options) { *o.(*MbSDCAOptions) = MbSDCAOptions{Batch: 64, Beta: 3} }, 20000, 1e-2},
 		// The step 1/(mu (h+1)) with mu = lambda m is the default step.
 		{"mb-sgd", func(o Options) { o.(*MbSGDOptions).Batch = 64 }, 20000, 1e-2},

@@ -34,7 +34,7 @@ var _ Algorithm = (*FedAvg)(nil)
 func init() {
 	Register(Factory{
 		Name:      "fedavg",
-		Summary:   "federated averaging: one model for all tasks, local mini-batch SGD, the mean of the models weighted by rows",
+		Summary:   "federated averaging: one model for all tasks, local mini-batch SGD, the mean of the models weighted by rows; compare errors, since one model does not reach the P* of tasks that differ",
 		Reference: "McMahan, Moore, Ramage, Hampson, Aguera y Arcas: Communication-Efficient Learning of Deep Networks from Decentralized Data, AISTATS 2017",
 		Options:   func() Options { return &FedAvgOptions{defaultLocalSGD()} },
 		Load:      func(o Options, features int) Load { return o.(*FedAvgOptions).load(features) },

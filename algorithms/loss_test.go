@@ -60,6 +60,7 @@ func TestEveryMethodUnderEveryLoss(t *testing.T) {
 	}{
 		{"mocha", nil, 1500, 1e-6},
 		{"cocoa", func(o Options) { o.(*CoCoAOptions).Theta = 0.5 }, 1500, 1e-6},
+		{"async-mocha", nil, 1500, 1e-6},
 		{"mb-sdca", func(o Options) { *o.(*MbSDCAOptions) = MbSDCAOptions{Batch: 30, Beta: 3} }, 6000, 1e-2},
 		{"mb-sgd", func(o Options) { o.(*MbSGDOptions).Batch = 30 }, 6000, 1e-2},
 	}

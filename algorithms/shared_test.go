@@ -43,7 +43,7 @@ func TestSharedTasksReachTheSameOptimum(t *testing.T) {
 			if central := q.Optimize(t.Context(), testPool, c, nil, 1e-9, 20000); math.Abs(central.Primal-optimum.Primal) > 1e-8*optimum.Primal {
 				t.Errorf("P* = %.12g with shared tasks, %.12g without", central.Primal, optimum.Primal)
 			}
-			for _, method := range []string{"mocha", "cocoa"} {
+			for _, method := range []string{"mocha", "cocoa", "async-mocha"} {
 				a := start(t, method, q, c, nil)
 				last := math.Inf(1)
 				for h := range 3000 {

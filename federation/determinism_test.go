@@ -29,6 +29,7 @@ func TestSameBitsWhateverComputesThem(t *testing.T) {
 	for _, c := range []struct{ method, protocol string }{
 		{"mocha", WaitForAll}, {"mocha", Deadline}, {"mocha", Charged}, {"cocoa", WaitForAll},
 		{"mb-sdca", Deadline}, {"mb-sdca", Charged}, {"mb-sgd", WaitForAll}, {"mb-sgd", Deadline},
+		{"fedavg", Deadline}, {"async-mocha", Deadline}, {"async-mocha", Asynchronous}, {"fedbuff", Asynchronous},
 	} {
 		t.Run(c.method+"/"+c.protocol, func(t *testing.T) {
 			scene := func(workers int, queue string, hooks *engine.Hooks) *Outcome {
