@@ -159,7 +159,7 @@ func (s *Share) settleCell(x *cell) {
 			s.limitToLevel(g)
 		} else {
 			x.own = max(level, 0)
-			x.limited = x.sharers > 0 && !math.IsInf(level, 1)
+			x.limited = x.sharers > 0
 			return
 		}
 	}
