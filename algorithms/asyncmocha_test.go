@@ -340,6 +340,15 @@ func TestMaxStaleness(t *testing.T) {
 	if taken, _ := a.Receive(0); !taken {
 		t.Error("an answer one step old is refused")
 	}
+	// An update of the coupling moves every w_t: it counts as an answer.
+	a.Send(1)
+	a.Solve(request(1, 2, NoLimit, 0))
+	for range 3 {
+		a.Recouple(c)
+	}
+	if taken, _ := a.Receive(1); taken {
+		t.Error("an answer from three couplings ago is taken")
+	}
 }
 
 // An answer that is on the way when the coupling changes stays a change of dual
