@@ -34,7 +34,7 @@ func (Absolute) Conjugate(a, y float64) float64 {
 
 // Step returns clip(a + (y - z)/q, -1, 1).
 func (Absolute) Step(a, y, z, q float64) float64 {
-	return min(1, max(-1, a+(y-z)/q))
+	return clip(a+(y-z)/q, -1, 1)
 }
 
 // Smoothness returns 0: the loss has a kink.

@@ -32,7 +32,7 @@ func (Hinge) Conjugate(a, y float64) float64 {
 // Step returns y clip(y a + (1 - y z)/q, 0, 1).
 func (Hinge) Step(a, y, z, q float64) float64 {
 	b := float64(y*a) + (1-float64(y*z))/q
-	return y * min(1, max(0, b))
+	return y * clip(b, 0, 1)
 }
 
 // Smoothness returns 0: the hinge has a kink.

@@ -25,6 +25,18 @@ type Loss interface {
 	Regression() bool
 }
 
+// clip returns min(high, max(low, b)), which min and max themselves do in a chain
+// of instructions that the next step has to wait for; branches are foreseen.
+func clip(b, low, high float64) float64 {
+	if b <= low {
+		return low
+	}
+	if b >= high {
+		return high
+	}
+	return b
+}
+
 // The names of the losses.
 const (
 	LossHinge         = "hinge"

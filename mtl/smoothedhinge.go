@@ -42,7 +42,7 @@ func (l SmoothedHinge) Conjugate(a, y float64) float64 {
 func (l SmoothedHinge) Step(a, y, z, q float64) float64 {
 	ya := y * a
 	b := ya + (1-float64(y*z)-float64(l.Smoothing*ya))/(q+l.Smoothing)
-	return y * min(1, max(0, b))
+	return y * clip(b, 0, 1)
 }
 
 // Smoothness returns gamma.

@@ -33,7 +33,7 @@ func (SquaredHinge) Conjugate(a, y float64) float64 {
 // Step returns y max(y a + (1 - y z - y a/2)/(q + 1/2), 0).
 func (SquaredHinge) Step(a, y, z, q float64) float64 {
 	ya := y * a
-	return y * max(0, ya+(1-float64(y*z)-ya/2)/(q+0.5))
+	return y * clip(ya+(1-float64(y*z)-ya/2)/(q+0.5), 0, math.Inf(1))
 }
 
 // Smoothness returns 1/2: the second derivative is at most 2.

@@ -118,7 +118,12 @@ func (s *Stream) Normal() float64 {
 func (s *Stream) Draw(p []int32, from, to int) {
 	t := *s // in registers
 	for i := from; i < to; i++ {
-		j := i + t.IntN(len(p)-i)
+		bound := uint64(len(p) - i) // IntN, which is not inlined
+		hi, lo := bits.Mul64(t.Uint64(), bound)
+		for lo < bound && lo < -bound%bound {
+			hi, lo = bits.Mul64(t.Uint64(), bound)
+		}
+		j := i + int(hi)
 		p[i], p[j] = p[j], p[i]
 	}
 	*s = t
