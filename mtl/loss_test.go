@@ -353,3 +353,17 @@ func BenchmarkStep(b *testing.B) {
 		})
 	}
 }
+
+// Clipping by branches has the bits of min and max, zeros of both signs, infinities
+// and NaN included.
+func TestClipIsMinOfMax(t *testing.T) {
+	values := []float64{math.Inf(-1), -2, -1, -0x1p-1074, math.Copysign(0, -1), 0, 0x1p-1074, 0.5, 1, 1.5, math.Inf(1), math.NaN()}
+	for _, bounds := range [][2]float64{{0, 1}, {-1, 1}, {0, math.Inf(1)}} {
+		for _, b := range values {
+			got, want := clip(b, bounds[0], bounds[1]), min(bounds[1], max(bounds[0], b))
+			if math.Float64bits(got) != math.Float64bits(want) {
+				t.Errorf("clip(%g, %g, %g) = %g, want %g", b, bounds[0], bounds[1], got, want)
+			}
+		}
+	}
+}
