@@ -22,6 +22,9 @@ type Faults struct {
 	DropProbabilityPerDevice []float64 `toml:"drop_probability_per_device" doc:"that probability for each device, as many as there are devices; empty: drop_probability for all"`
 	DropProbabilityByRound   []float64 `toml:"drop_probability_by_round" doc:"that probability for each round from the first; the last value holds on afterwards; empty: drop_probability in all"`
 	Never                    []int     `toml:"never" doc:"devices, counted from 0, that never answer: they drop in every round"`
+	OutageShare              float64   `toml:"outage_share" doc:"share of the devices, the first by number, that are of a region whose network goes down; rounded up; 0: none"`
+	OutageFromS              float64   `toml:"outage_from_s" doc:"when that network goes down, in virtual seconds"`
+	OutageToS                float64   `toml:"outage_to_s" doc:"when it is up again, in virtual seconds"`
 	OnReturn                 string    `toml:"on_return" doc:"what becomes of the work of a device that goes away in the middle of it and comes back: \"discard\" (the attempt is lost) or \"resume\" (transfers and computation go on where they were)"`
 	Strike                   string    `toml:"strike" doc:"where in a round a drop strikes: \"start\", \"compute\", \"upload\" (at a random point of it) or \"uniform\" (at a random point of the whole round trip)"`
 }
@@ -60,6 +63,15 @@ func (f *Faults) Validate(c *config.Checker) {
 		c.Require(t >= 0, key, t, "must be the number of a device, from 0 up")
 		c.Require(!seen[t], key, t, "must not be listed twice")
 		seen[t] = true
+	}
+	c.Require(f.OutageShare >= 0 && f.OutageShare <= 1, "outage_share", f.OutageShare, "must be in [0, 1]")
+	c.Require(f.OutageFromS >= 0 && f.OutageFromS <= 1e9, "outage_from_s", f.OutageFromS, "must be in [0, 1e9]")
+	c.Require(f.OutageToS >= 0 && f.OutageToS <= 1e9, "outage_to_s", f.OutageToS, "must be in [0, 1e9]")
+	if f.OutageShare > 0 {
+		c.Require(f.OutageFromS < f.OutageToS, "outage_to_s", f.OutageToS, "must be after outage_from_s")
+	} else {
+		c.Require(f.OutageToS == 0, "outage_to_s", f.OutageToS, "must be left out without outage_share")
+		c.Require(f.OutageFromS == 0, "outage_from_s", f.OutageFromS, "must be left out without outage_share")
 	}
 	c.OneOf("on_return", f.OnReturn, Discard, Resume)
 	c.OneOf("strike", f.Strike, AtStart, AtCompute, AtUpload, AtRandom)

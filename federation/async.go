@@ -23,6 +23,7 @@ func (f *Federation) listen() {
 	for _, t := range f.chosen {
 		f.fill(int(t))
 	}
+	f.reroute()
 }
 
 // fill asks device t for an answer when the server wants one more, and t can be

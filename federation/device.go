@@ -30,9 +30,13 @@ const (
 	downloadDone                    // the server's message has arrived
 	computeDone                     // the local work is finished
 	uploadDone                      // the answer has arrived
+	downFlow                        // downloads on shared links end
+	upFlow                          // uploads on shared links end
 	batteryEmpty                    // check whether the battery is empty
+	rateChange                      // the rate of a link changes while it is in use
 	flip                            // the device goes away or comes back
 	askAgain                        // the server gives up on an answer that was due
+	rush                            // the capacity of shared links changes
 	roundEnd                        // the clock cycle is over
 )
 
@@ -184,6 +188,11 @@ func (f *Federation) enter(t int, p phase) {
 func (f *Federation) proceed(t int) {
 	d := &f.devices[t]
 	share, kind := d.end()
+	if f.flowing(d.phase) {
+		f.flow(t, share)
+		f.draw(t, f.power(t, d.phase))
+		return
+	}
 	left := d.length()
 	if share != 1 || d.done != 0 {
 		left = engine.Time(math.Round((share - d.done) * float64(left)))
@@ -203,7 +212,9 @@ func (f *Federation) leave(t int, complete bool) {
 	d := &f.devices[t]
 	end, _ := d.end()
 	share := end - d.done
-	if !complete {
+	if f.flowing(d.phase) {
+		share = f.halt(t, complete)
+	} else if !complete {
 		f.clock.Cancel(d.next)
 		if length := d.length(); length > 0 {
 			share = min(share, float64(max(0, f.clock.Now()-d.began))/float64(length))
@@ -255,8 +266,14 @@ func (f *Federation) markDropped(d *device) {
 	}
 }
 
-// handle is the engine's handler: what an event does to its device.
+// handle is the engine's handler.
 func (f *Federation) handle(e engine.Event) {
+	f.happen(e)
+	f.reroute()
+}
+
+// happen does what an event does to its device.
+func (f *Federation) happen(e engine.Event) {
 	t := int(e.Device)
 	switch e.Kind {
 	case downloadDone:
@@ -267,13 +284,13 @@ func (f *Federation) handle(e engine.Event) {
 		f.enter(t, upload)
 	case uploadDone:
 		f.leave(t, true)
-		if f.devices[t].upLost {
-			f.lose(t)
-			return
-		}
-		f.devices[t].answered = true
-		f.rest(t)
-		f.take(t)
+		f.sent(t)
+	case downFlow:
+		f.land(&f.traffic.down, f.received)
+	case upFlow:
+		f.land(&f.traffic.up, f.sent)
+	case rateChange:
+		f.follow(t)
 	case strike:
 		f.leave(t, true)
 		f.lose(t)
@@ -285,6 +302,8 @@ func (f *Federation) handle(e engine.Event) {
 		f.checkBattery(t)
 	case returned:
 		f.comeBack(t)
+	case rush:
+		f.crowd()
 	case roundEnd:
 		f.end()
 	}
@@ -307,6 +326,18 @@ func (f *Federation) received(t int) {
 		d.due = max(d.due, f.clock.Now().Add(f.remaining(d)))
 		f.enter(t, compute)
 	}
+}
+
+// sent lets the server have the answer of device t, whose upload is over.
+func (f *Federation) sent(t int) {
+	d := &f.devices[t]
+	if d.upLost {
+		f.lose(t)
+		return
+	}
+	d.answered = true
+	f.rest(t)
+	f.take(t)
 }
 
 // flops returns the work of device t for this answer; what it would be charged

@@ -26,7 +26,8 @@ type Setup struct {
 	Faults  devices.Faults
 	Plan    Plan
 
-	Presence Presence // nil: devices can always be reached
+	Presence  devices.Presence // nil: devices can always be reached
+	Bandwidth Bandwidth        // nil: links carry what they usually do
 
 	Problem  *mtl.Problem // nil: nothing is learnt, the method's work is timed alone
 	Size     Size         // that of Problem when there is one
@@ -89,6 +90,7 @@ type Federation struct {
 	drops     *devices.Drops
 	links     *network.Links
 	cost      cost
+	traffic   *traffic // nil: the length of a transfer is known when it begins
 
 	devices  []device
 	lookouts []lookout     // by device; none on mains
@@ -116,6 +118,7 @@ type Federation struct {
 	outstanding int // answers that may still come
 	cycle       engine.Time
 	cycleEnd    engine.Handle
+	charged     engine.Time // until when devices are charged at least, under protocol "charged" on shared links
 	responses   responses
 
 	// Without rounds.
@@ -144,6 +147,7 @@ func New(s Setup) (*Federation, error) {
 	if s.Config.Clients > n {
 		return nil, config.Problem{Key: "federation.clients_per_round", Value: s.Config.Clients, Want: fmt.Sprintf("must be at most %d, the number of devices", n)}
 	}
+	s.Presence = s.Faults.WithOutage(s.Presence, n)
 	drops, err := devices.NewDrops(s.Faults, n, s.Seed)
 	if err != nil {
 		return nil, err
@@ -185,6 +189,7 @@ func New(s Setup) (*Federation, error) {
 		}
 	}
 	f.cost = newCost(f)
+	f.traffic = f.newTraffic()
 	f.clients.weights = f.weigh()
 	return f, nil
 }
@@ -213,6 +218,7 @@ func (f *Federation) check() error {
 	c.Require(f.setup.Config.Cost != Authors || protocol != Deadline, "federation.cost", f.setup.Config.Cost,
 		"must be \"physical\" or \"relative\" under protocol \"deadline\": the authors' drivers have no clock cycle")
 	f.checkAsynchronous(c)
+	f.checkTraffic(c)
 	if config := &f.setup.Config; config.Selection == ByLoss {
 		c.Require(config.Candidates >= f.clients.size && config.Candidates <= f.setup.Size.Devices, "federation.candidates", config.Candidates,
 			fmt.Sprintf("must be from the %d devices that a round asks to the %d that there are", f.clients.size, f.setup.Size.Devices))
@@ -317,6 +323,9 @@ func (f *Federation) onset() {
 		f.draw(t, f.fleet.IdlePower(t))
 	}
 	f.appear()
+	if f.setup.Network.RushShare < 1 {
+		f.crowd()
+	}
 }
 
 // recouple updates Omega from the present W and continues under the new

@@ -5,14 +5,6 @@ import (
 	"fedsim/engine"
 )
 
-// Presence says when devices can be reached.
-type Presence interface {
-	// Present reports whether a device can be reached at an instant, and the first
-	// instant after it from which that may be otherwise; engine.Never: it stays so.
-	// Instants do not go back for a device.
-	Present(device int, at engine.Time) (present bool, until engine.Time)
-}
-
 // appear begins the presence of every device.
 func (f *Federation) appear() {
 	if f.setup.Presence == nil {

@@ -129,9 +129,13 @@ func (f *Federation) open() bool {
 				end = max(end, f.devices[t].due)
 			}
 		}
+		f.reroute()
 	})
 	switch protocol := f.setup.Config.Protocol; {
 	case f.ended:
+	case protocol == Charged && f.traffic != nil: // when the last answer is there, which nobody knows yet
+		f.charged = end
+		f.outOfReach()
 	case protocol == Charged:
 		f.cycleEnd = f.clock.Schedule(end, roundEnd, engine.Server)
 	case protocol == Deadline, protocol == First && f.cycle > 0:
@@ -217,10 +221,17 @@ func (f *Federation) without() {
 	}
 }
 
-// outOfReach ends a round that waits for the first answers when no more can come.
+// outOfReach ends a round that waits for answers when no more can come.
 func (f *Federation) outOfReach() {
-	if f.outstanding == 0 && f.setup.Config.Protocol == First {
+	if f.outstanding > 0 {
+		return
+	}
+	switch protocol := f.setup.Config.Protocol; {
+	case protocol == First:
 		f.end()
+	case protocol == Charged && f.traffic != nil && f.charged > 0:
+		f.cycleEnd = f.clock.Schedule(max(f.clock.Now(), f.charged), roundEnd, engine.Server)
+		f.charged = 0
 	}
 }
 
@@ -271,6 +282,7 @@ func (f *Federation) close() {
 		}
 	}
 	enough := answers >= cfg.MinReports
+	defer f.reroute()
 	f.carried = f.carried[:0]
 	for _, t := range all {
 		d := &f.devices[t]

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"fedsim/config"
+	"fedsim/network/flows"
 )
 
 // Unset, in the overrides of a Config, stands for the profile's figure. It is
@@ -23,6 +24,11 @@ type Config struct {
 
 	Radio string `toml:"radio" doc:"what a device's radio draws power for: \"active\" (sending and receiving at the link's rate) or \"states\" (at the rate at which the transfer really moves, and in promotion, which delays a transfer of a sleeping radio, and in the tail states behind a transfer, too)"`
 
+	flows.Config
+	RushFromH float64 `toml:"rush_from_h" doc:"hour of each virtual day, from 0 on, at which the capacity of the shared links falls"`
+	RushToH   float64 `toml:"rush_to_h" doc:"hour of the day at which it is back"`
+	RushShare float64 `toml:"rush_share" doc:"share of their capacity that is left to the shared links in between: others use the rest; 1: all of it"`
+
 	HeaderBytes          int `toml:"header_bytes" doc:"bytes of a message besides its values"`
 	PayloadBytesPerValue int `toml:"payload_bytes_per_value" doc:"bytes of a value in a message: 4 or 8"`
 }
@@ -31,8 +37,8 @@ type Config struct {
 func Defaults() Config {
 	return Config{
 		Profile: "lte", DownlinkMbps: Unset, UplinkMbps: Unset, RTTms: Unset,
-		Radio:       RadioActive,
-		HeaderBytes: 64, PayloadBytesPerValue: 8,
+		Radio:  RadioActive,
+		Config: flows.Defaults(), RushShare: 1, HeaderBytes: 64, PayloadBytesPerValue: 8,
 	}
 }
 
@@ -52,6 +58,17 @@ func (n *Config) Validate(c *config.Checker) {
 	variation("jitter", n.Jitter)
 	c.Require(n.LossProbability >= 0 && n.LossProbability <= 1, "loss_probability", n.LossProbability, "must be in [0, 1]")
 	c.OneOf("radio", n.Radio, RadioActive, RadioStates)
+	n.Config.Validate(c)
+	c.Require(n.RushFromH >= 0 && n.RushFromH < 24, "rush_from_h", n.RushFromH, "must be in [0, 24)")
+	c.Require(n.RushToH >= 0 && n.RushToH <= 24, "rush_to_h", n.RushToH, "must be in [0, 24]")
+	c.Require(n.RushShare > 0 && n.RushShare <= 1, "rush_share", n.RushShare, "must be in (0, 1]")
+	if n.RushShare < 1 {
+		c.Require(n.RushFromH < n.RushToH, "rush_to_h", n.RushToH, "must be after rush_from_h")
+		c.Require(n.Limits(), "rush_share", n.RushShare, "must be 1 where no link is shared: it needs server_up_mbps, cells or the like")
+	} else {
+		c.Require(n.RushFromH == 0, "rush_from_h", n.RushFromH, "must be left out without rush_share")
+		c.Require(n.RushToH == 0, "rush_to_h", n.RushToH, "must be left out without rush_share")
+	}
 	c.Require(n.HeaderBytes >= 0 && n.HeaderBytes <= 1<<30, "header_bytes", n.HeaderBytes, fmt.Sprintf("must be in [0, %d]", 1<<30))
 	c.Require(n.PayloadBytesPerValue == 4 || n.PayloadBytesPerValue == 8, "payload_bytes_per_value", n.PayloadBytesPerValue, "must be 4 or 8")
 }
