@@ -22,7 +22,7 @@ var layers = map[string]string{
 	"config":              "",
 	"engine":              "internal/invariants",
 	"devices":             "config engine internal/invariants internal/lognormal internal/rng",
-	"network":             "config engine internal/lognormal internal/rng",
+	"network":             "config network/flows engine internal/lognormal internal/rng",
 	"network/flows":       "config engine",
 	"traces":              "config engine internal/lognormal internal/rng",
 	"data":                "config internal/hugepage internal/kernel internal/rng",
@@ -31,10 +31,10 @@ var layers = map[string]string{
 	"algorithms":          "config data mtl internal/kernel internal/parallel internal/rng",
 	"results":             "config internal/atomicfile",
 	"plots":               "results internal/atomicfile",
-	"federation":          "algorithms config data devices engine mtl network results internal/parallel internal/rng",
-	"scenarios":           "algorithms config data devices federation mtl network results tables",
+	"federation":          "algorithms config data devices engine mtl network network/flows results internal/parallel internal/rng",
+	"scenarios":           "algorithms config data devices federation mtl network results tables traces",
 	"theory":              "mtl internal/kernel",
-	"experiment":          "theory algorithms config data federation mtl results scenarios internal/parallel internal/rng",
+	"experiment":          "theory algorithms config data federation mtl results scenarios traces internal/parallel internal/rng",
 }
 
 func TestImportsRunDownwards(t *testing.T) {
