@@ -77,15 +77,15 @@ func (p *Problem) Optimize(ctx context.Context, pool *parallel.Pool, c Coupling,
 
 // sweeper makes the sweeps of Optimize.
 type sweeper struct {
-	p         *Problem
-	c         Coupling
-	weights   Follower // follows the V of duals
-	duals     *Duals
-	active    [][]int32 // by device: the rows that moved in the last sweep over all
-	order     Order
-	w, u, dv  []float64
-	curvature float64 // of the device under way
-	count     int     // sweeps of both kinds so far
+	p        *Problem
+	c        Coupling
+	weights  Follower // follows the V of duals
+	duals    *Duals
+	active   [][]int32 // by device: the rows that moved in the last sweep over all
+	before   []float64 // dual variables of the device under way, before that sweep
+	order    Order
+	w, u, dv []float64
+	count    int // visits of devices so far
 }
 
 func newSweeper(p *Problem, c Coupling, duals *Duals) *sweeper {
@@ -102,14 +102,15 @@ func newSweeper(p *Problem, c Coupling, duals *Duals) *sweeper {
 func (s *sweeper) all() {
 	for k := range s.active {
 		n := len(s.duals.Alpha[k])
-		s.begin(k, n)
+		s.before = append(s.before[:0], s.duals.Alpha[k]...)
+		s.order.Reset(n, s.stream(k))
+		s.solve(k, n)
 		s.active[k] = s.active[k][:0]
-		for range n {
-			if i := s.order.Next(); s.p.SDCAStep(k, s.duals.Alpha[k], s.u, s.curvature, i) {
+		for i, a := range s.duals.Alpha[k] {
+			if a != s.before[i] {
 				s.active[k] = append(s.active[k], int32(i))
 			}
 		}
-		s.end(k)
 	}
 }
 
@@ -119,27 +120,27 @@ func (s *sweeper) moving() {
 		if len(rows) == 0 {
 			continue
 		}
-		s.begin(k, len(rows))
-		for range 2 * len(rows) {
-			s.p.SDCAStep(k, s.duals.Alpha[k], s.u, s.curvature, int(rows[s.order.Next()]))
-		}
-		s.end(k)
+		s.order.ResetTo(rows, s.stream(k))
+		s.solve(k, 2*len(rows))
 	}
 }
 
-// begin brings w of the device's task up to date.
-func (s *sweeper) begin(k, rows int) {
-	s.curvature = s.c.Diag(s.p.TaskOf(k))
-	s.weights.Task(s.w, s.p.TaskOf(k))
-	copy(s.u, s.w)
-	s.order.Reset(rows, rng.New(0, rng.Reference, k, s.count))
+// stream returns the draws of the next visit of a device.
+func (s *sweeper) stream(k int) rng.Stream {
 	s.count++
+	return rng.New(0, rng.Reference, k, s.count-1)
 }
 
-// end adds what the visits have changed to V.
-func (s *sweeper) end(k int) {
-	Change(s.dv, s.u, s.w, s.curvature)
-	s.weights.Add(s.p.TaskOf(k), s.dv)
+// solve brings w of the device's task up to date, takes steps in the order that
+// was set up, and adds what they have changed to V.
+func (s *sweeper) solve(k, steps int) {
+	t := s.p.TaskOf(k)
+	curvature := s.c.Diag(t)
+	s.weights.Task(s.w, t)
+	copy(s.u, s.w)
+	s.p.SDCA(k, s.duals.Alpha[k], s.u, curvature, &s.order, steps)
+	Change(s.dv, s.u, s.w, curvature)
+	s.weights.Add(t, s.dv)
 }
 
 // LearnCoupling alternates W and Omega steps centrally, outer times from
