@@ -7,7 +7,8 @@ import (
 	"fedsim/engine"
 )
 
-// responses is how long the answers of recent rounds took.
+// responses is how long the answers of recent rounds took; empty when no clock
+// cycle depends on it.
 type responses struct {
 	rounds  [][]engine.Time // of the rounds that are looked at, the present one first
 	missing []int           // how many did not come in each

@@ -165,8 +165,10 @@ func New(s Setup) (*Federation, error) {
 		devices:   make([]device, n),
 		wanted:    s.Config.clients(n),
 		cycle:     engine.FromSeconds(s.Config.DeadlineS),
-		responses: newResponses(s.Config.Window),
 		ended:     true,
+	}
+	if s.Config.Quantile > 0 {
+		f.responses = newResponses(s.Config.Window)
 	}
 	f.clients = newClients(s.Seed, s.Config.asks(f.wanted, n), n)
 	f.startRadios(n)

@@ -24,7 +24,9 @@ type LowRank struct {
 	back   []float64 // the same for M^-1
 	diag   []float64 // of M
 	blocks blocks
-	spare  sync.Pool // of *image: couplings are shared by runs at the same time
+	// Of *image: couplings are shared by runs at the same time. The runtime holds on to
+	// a pool beyond its last use, and must not hold on to F with it.
+	spare *sync.Pool
 }
 
 var _ Coupling = (*LowRank)(nil)
@@ -37,7 +39,7 @@ func newLowRank(pool *parallel.Pool, f data.Matrix, eigenvalues []float64, off f
 	}
 	c := &LowRank{
 		pool: pool, f: f, off: off, diag: make([]float64, f.Rows),
-		along: make([]float64, f.Cols), back: make([]float64, f.Cols),
+		along: make([]float64, f.Cols), back: make([]float64, f.Cols), spare: new(sync.Pool),
 		// Few enough blocks that their partial sums take no more room than V.
 		blocks: cut(f.Rows, max(256, f.Cols, f.Rows/256)),
 	}

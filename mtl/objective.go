@@ -62,7 +62,7 @@ func (p *Problem) EvaluateOn(pool *parallel.Pool, s *Sample, c Coupling, w, v *d
 	reg := c.Value(w, v)
 	o := Objective{
 		Primal: loss + reg, Dual: math.NaN(), Gap: math.NaN(),
-		TrainError: p.meanError(parts[:devices], p.tasks, func(i int) int { return p.TaskOf(int(s.devices[i])) }),
+		TrainError: p.meanError(parts[:devices], s.tasks, s.taskOf),
 		TestError:  p.meanError(parts[devices:], len(s.tests), func(i int) int { return i }),
 	}
 	if duals != nil {

@@ -107,39 +107,58 @@ func (q *tallQR) times(z data.Matrix) data.Matrix {
 		z = q.above.times(z)
 	}
 	n := q.a.Cols
-	q.pool.For(q.blocks.count, func(i, _ int) {
+	spaces := make([]*unreflection, q.pool.Size())
+	q.pool.For(q.blocks.count, func(i, worker int) {
+		if spaces[worker] == nil {
+			spaces[worker] = newUnreflection(n, z.Cols)
+		}
 		part := z
 		if q.above != nil {
 			part = rowsOf(&z, i*n, (i+1)*n)
 		}
 		from, to := q.blocks.at(i)
-		unreflect(rowsOf(&q.a, from, to), &q.t[i], &part)
+		spaces[worker].apply(rowsOf(&q.a, from, to), &q.t[i], &part)
 	})
 	return data.Matrix{Rows: q.a.Rows, Cols: z.Cols, Stride: q.a.Stride, Data: q.a.Data}
 }
 
-// unreflect sets a block that reflect has decomposed to its Q times Z, which is
+// unreflection is a worker's space to undo reflect in.
+type unreflection struct {
+	image, coefficients data.Matrix // Y_1^T Z, -T Y_1^T Z
+	y, part             data.Matrix // some rows of Y, and of -Y T Y_1^T Z
+}
+
+// unreflected is how many rows a step takes.
+const unreflected = 64
+
+// newUnreflection returns space for blocks of n columns and Z of so many.
+func newUnreflection(n, columns int) *unreflection {
+	return &unreflection{
+		image: data.NewMatrix(n, columns), coefficients: data.NewMatrix(n, columns),
+		y: data.NewMatrix(unreflected, n), part: data.NewMatrix(unreflected, columns),
+	}
+}
+
+// apply sets a block that reflect has decomposed to its Q times Z, which is
 // (Z, 0) - Y T Y_1^T Z with Y_1 the first rows of Y.
-func unreflect(a data.Matrix, t, z *data.Matrix) {
-	n := a.Cols
-	image := data.NewMatrix(n, z.Cols) // Y_1^T Z
+func (u *unreflection) apply(a data.Matrix, t, z *data.Matrix) {
+	n, image, coefficients := a.Cols, &u.image, &u.coefficients
+	clear(image.Data)
+	clear(coefficients.Data)
 	for i := range n {
 		for j, y := range a.Row(i)[:i] {
 			kernel.Axpy(y, z.Row(i), image.Row(j))
 		}
 		kernel.Axpy(1, z.Row(i), image.Row(i))
 	}
-	coefficients := data.NewMatrix(n, z.Cols) // -T Y_1^T Z
 	for j := range n {
 		for k := j; k < n; k++ {
 			kernel.Axpy(-t.Row(j)[k], image.Row(k), coefficients.Row(j))
 		}
 	}
-	const chunk = 64
-	y, part := data.NewMatrix(chunk, n), data.NewMatrix(chunk, z.Cols)
-	for from := 0; from < a.Rows; from += chunk {
-		out := rowsOf(&a, from, min(from+chunk, a.Rows))
-		reflections, change := rowsOf(&y, 0, out.Rows), rowsOf(&part, 0, out.Rows)
+	for from := 0; from < a.Rows; from += unreflected {
+		out := rowsOf(&a, from, min(from+unreflected, a.Rows))
+		reflections, change := rowsOf(&u.y, 0, out.Rows), rowsOf(&u.part, 0, out.Rows)
 		copy(reflections.Data, out.Data)
 		for i := range out.Rows {
 			if k := from + i; k < n { // on and above the diagonal lies the triangle
@@ -147,7 +166,7 @@ func unreflect(a data.Matrix, t, z *data.Matrix) {
 				reflections.Row(i)[k] = 1
 			}
 		}
-		product(&change, &reflections, &coefficients)
+		product(&change, &reflections, coefficients)
 		clear(out.Data)
 		out.Cols = z.Cols
 		for i := range out.Rows {

@@ -7,6 +7,8 @@ import "fedsim/internal/rng"
 type Sample struct {
 	devices []int32 // those of its tasks, in order
 	tests   []int32 // its elements of the test set, in order
+	tasks   int     // how many there are
+	ranks   []int32 // of each of its devices: which of them is its own; nil when each device has its own
 	weight  float64 // tasks that each of it stands for
 }
 
@@ -31,9 +33,19 @@ func (p *Problem) NewSample(n int, seed uint64) *Sample {
 // sampleOf returns the sample of the tasks that are marked.
 func (p *Problem) sampleOf(drawn []bool) Sample {
 	var s Sample
+	rank := make([]int32, len(drawn))
+	for t, is := range drawn {
+		rank[t] = int32(s.tasks)
+		if is {
+			s.tasks++
+		}
+	}
 	for k := range p.Train.Tasks {
-		if drawn[p.TaskOf(k)] {
+		if t := p.TaskOf(k); drawn[t] {
 			s.devices = append(s.devices, int32(k))
+			if p.sharing != nil {
+				s.ranks = append(s.ranks, rank[t])
+			}
 		}
 	}
 	for t := range p.Test.Tasks {
@@ -41,14 +53,16 @@ func (p *Problem) sampleOf(drawn []bool) Sample {
 			s.tests = append(s.tests, int32(t))
 		}
 	}
-	n := 0
-	for _, is := range drawn {
-		if is {
-			n++
-		}
-	}
-	s.weight = float64(len(drawn)) / float64(n)
+	s.weight = float64(len(drawn)) / float64(s.tasks)
 	return s
+}
+
+// taskOf returns which of the sample's tasks its device number i belongs to.
+func (s *Sample) taskOf(i int) int {
+	if s.ranks == nil {
+		return i
+	}
+	return int(s.ranks[i])
 }
 
 // whole returns the sample of all tasks.

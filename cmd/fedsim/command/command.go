@@ -27,6 +27,7 @@ import (
 func Main(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := untilInterrupted(context.Background())
 	defer stop()
+	defer limitGarbage()()
 	return execute(ctx, args, stdout, stderr)
 }
 

@@ -1,0 +1,68 @@
+package command
+
+import (
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+)
+
+func TestGarbagePercent(t *testing.T) {
+	const mega = 1 << 20
+	for _, c := range []struct {
+		live uint64
+		want int
+	}{
+		{0, 100},
+		{256 * mega, 100},
+		{512 * mega, 50},
+		{1 << 32, 6}, // 256 MB beside 4 GB
+		{1 << 40, 5},
+	} {
+		if got := garbagePercent(c.live); got != c.want {
+			t.Errorf("%d MB alive: %d %%, want %d %%", c.live/mega, got, c.want)
+		}
+	}
+}
+
+// What is alive when a collection ends decides how much garbage there may be until
+// the next, every time.
+func TestLimitGarbageFollowsTheLiveHeap(t *testing.T) {
+	t.Setenv("GOGC", "")
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	defer limitGarbage()()
+	arena := make([]byte, 600<<20) // never touched: takes addresses, no memory
+	percentBecomes(t, "with 600 MB alive", func(percent int) bool { return percent < 45 })
+	runtime.KeepAlive(arena)
+	arena = nil
+	percentBecomes(t, "with little alive", func(percent int) bool { return percent == 100 })
+}
+
+func TestLimitGarbageLeavesTheUsersChoice(t *testing.T) {
+	t.Setenv("GOGC", "30")
+	defer debug.SetGCPercent(debug.SetGCPercent(30))
+	defer limitGarbage()()
+	runtime.GC()
+	if got := percentNow(); got != 30 {
+		t.Errorf("GOGC=30 has become %d", got)
+	}
+}
+
+// percentBecomes collects until the percentage in force is right.
+func percentBecomes(t *testing.T, when string, right func(percent int) bool) {
+	t.Helper()
+	for range 1000 {
+		runtime.GC()
+		if right(percentNow()) {
+			return
+		}
+		time.Sleep(time.Millisecond) // cleanups run in a goroutine of the runtime's
+	}
+	t.Errorf("%s %d %% may be garbage", when, percentNow())
+}
+
+func percentNow() int {
+	percent := debug.SetGCPercent(100)
+	debug.SetGCPercent(percent)
+	return percent
+}
