@@ -1,5 +1,7 @@
 package engine
 
+import "slices"
+
 // Batch calls fill and collects what it schedules, to be sorted at once: many
 // events known together, such as the arrivals of a synchronous round, cost less
 // than one by one. Nothing else is different: the events fire in the same order,
@@ -55,7 +57,18 @@ func (r *run) first(wanted filter) (item, bool) {
 
 func (r *run) pop() { r.next = r.next[1:] }
 
-func (r *run) collect(it item) { r.batch = append(r.batch, it) }
+// collect adds an item to the batch. Most batches have at most one for each of
+// the devices, so that room is made for no more as long as that is enough.
+func (r *run) collect(it item, devices int) {
+	if n := len(r.batch); n == cap(r.batch) {
+		room := max(2*n, smallBatch)
+		if n < devices {
+			room = min(room, devices)
+		}
+		r.batch = slices.Grow(r.batch, room-n)
+	}
+	r.batch = append(r.batch, it)
+}
 
 // absorb makes a run of the collected items and what is left of the run. A
 // batch that is small, or smaller than what is left, is returned instead and not

@@ -84,7 +84,7 @@ func (e *Engine) Schedule(at Time, k Kind, device int) Handle {
 	switch {
 	case at == Never:
 	case e.run.collecting:
-		e.run.collect(it)
+		e.run.collect(it, len(e.pending.devices))
 	default:
 		e.queue.push(it)
 	}

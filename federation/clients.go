@@ -44,7 +44,7 @@ func newClients(seed uint64, size, devices int) clients {
 // in ascending order. It is Floyd's algorithm: k draws for k devices (Bentley and
 // Floyd, CACM 1987), from the stream (seed, rng.Clients, -1, round).
 func (c *clients) uniform(round, k, n int, from []int32) []int32 {
-	c.chosen = c.chosen[:0]
+	c.chosen = slices.Grow(c.chosen[:0], min(k, n))
 	if k < n {
 		s := rng.New(c.seed, rng.Clients, -1, round)
 		for last := n - k; last < n; last++ {

@@ -51,7 +51,6 @@ type device struct {
 	began             engine.Time // since when it has been at its phase without interruption; later when its radio has to wake first
 	down, compute, up engine.Time // lengths of the attempt's phases
 	due               engine.Time // when the attempt's answer is expected
-	done              float64     // share of its phase that was over at began
 	cut               float64     // share of the phase strikes at which it drops
 	flops             float64     // its work for this answer
 	steps, values     int32       // of this work: taken, to be sent
@@ -180,7 +179,10 @@ func (f *Federation) remaining(d *device) engine.Time {
 // enter begins a phase of device t.
 func (f *Federation) enter(t int, p phase) {
 	d := &f.devices[t]
-	d.phase, d.done = p, 0
+	d.phase = p
+	if f.done != nil {
+		f.done[t] = 0
+	}
 	f.proceed(t)
 }
 
@@ -193,9 +195,9 @@ func (f *Federation) proceed(t int) {
 		f.draw(t, f.power(t, d.phase))
 		return
 	}
-	left := d.length()
-	if share != 1 || d.done != 0 {
-		left = engine.Time(math.Round((share - d.done) * float64(left)))
+	left, done := d.length(), f.over(t)
+	if share != 1 || done != 0 {
+		left = engine.Time(math.Round((share - done) * float64(left)))
 	}
 	d.began = f.clock.Now()
 	if d.phase != compute {
@@ -205,13 +207,21 @@ func (f *Federation) proceed(t int) {
 	f.draw(t, f.power(t, d.phase))
 }
 
+// over returns the share of device t's phase that was over when it went on with it.
+func (f *Federation) over(t int) float64 {
+	if f.done == nil {
+		return 0
+	}
+	return f.done[t]
+}
+
 // leave ends the present stretch of work of device t and books what it has used
 // up: all that was left of the phase when it is complete, or struck where it
 // was to be, the share of it that has passed otherwise.
 func (f *Federation) leave(t int, complete bool) {
 	d := &f.devices[t]
 	end, _ := d.end()
-	share := end - d.done
+	share := end - f.over(t)
 	if f.flowing(d.phase) {
 		share = f.halt(t, complete)
 	} else if !complete {
@@ -220,7 +230,9 @@ func (f *Federation) leave(t int, complete bool) {
 			share = min(share, float64(max(0, f.clock.Now()-d.began))/float64(length))
 		}
 	}
-	d.done += share
+	if f.done != nil {
+		f.done[t] += share
+	}
 	switch d.phase {
 	case download:
 		f.tally.down += f.bytes.down * share

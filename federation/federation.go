@@ -94,6 +94,7 @@ type Federation struct {
 
 	devices  []device
 	lookouts []lookout     // by device; none on mains
+	done     []float64     // share of each device's phase that was over at began; none when no device goes away in one
 	radios   []engine.Time // when the last activity of each device's ended; none when they have no states
 	absent   int           // devices that cannot be reached
 	sample   *mtl.Sample   // tasks that a model is evaluated on; nil: all
@@ -111,7 +112,6 @@ type Federation struct {
 	clients     clients
 	wanted      int     // answers that a round is for
 	chosen      []int32 // devices of this round, in order
-	asked       []int32 // those that solve in it, in order
 	carried     []int32 // devices that still owe an answer to an earlier one, in order
 	merged      []int32
 	waiting     int // answers that end the round, under protocols that wait for them
@@ -172,6 +172,9 @@ func New(s Setup) (*Federation, error) {
 	}
 	f.clients = newClients(s.Seed, s.Config.asks(f.wanted, n), n)
 	f.startRadios(n)
+	if s.Presence != nil {
+		f.done = make([]float64, n)
+	}
 	if s.Devices.Device().BatteryWh > 0 {
 		f.lookouts = make([]lookout, n)
 	}

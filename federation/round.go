@@ -75,7 +75,6 @@ func (f *Federation) why() string {
 // them can take part.
 func (f *Federation) open() bool {
 	f.choose()
-	f.asked = f.asked[:0]
 	waits := f.setup.Config.Protocol == WaitForAll
 	up := 0
 	for _, t := range f.chosen {
@@ -113,12 +112,7 @@ func (f *Federation) open() bool {
 		}
 	}
 	f.setup.Pool.For(len(f.chosen), func(i, _ int) { f.plan(int(f.chosen[i])) })
-	for _, t := range f.chosen {
-		if f.mustSolve(int(t)) {
-			f.asked = append(f.asked, t)
-		}
-	}
-	f.solve(f.asked)
+	f.solve(f.chosen)
 	f.cost.worked(f)
 	f.setup.Pool.For(len(f.chosen), func(i, _ int) { f.time(int(f.chosen[i])) })
 	var end engine.Time
@@ -164,20 +158,25 @@ func (f *Federation) plan(t int) {
 }
 
 // mustSolve reports whether device t will compute in this round. Under
-// wait-for-all everyone will in the end; so will who is asked again.
+// wait-for-all everyone will in the end; so will who is asked again. Without
+// rounds a device is only listed when it will.
 func (f *Federation) mustSolve(t int) bool {
 	d := &f.devices[t]
-	if f.setup.Config.Protocol == WaitForAll {
+	if f.setup.Config.Protocol == WaitForAll || f.asynchronous() {
 		return true
 	}
 	return f.reachable(t) && d.budget > 0 && (d.strikes != lost || f.setup.Config.Retries > 0)
 }
 
-// solve does the local work of devices, on all cores. The work depends on what
-// they are sent alone, so that it can be done before its virtual time has come.
-func (f *Federation) solve(asked []int32) {
-	f.setup.Pool.For(len(asked), func(i, worker int) {
-		t := int(asked[i])
+// solve does the local work of those of the devices listed that must, on all
+// cores. The work depends on what they are sent alone, so that it can be done
+// before its virtual time has come.
+func (f *Federation) solve(listed []int32) {
+	f.setup.Pool.For(len(listed), func(i, worker int) {
+		t := int(listed[i])
+		if !f.mustSolve(t) {
+			return
+		}
 		d := &f.devices[t]
 		steps := algorithms.NoLimit
 		if d.budget < unlimited {
@@ -185,10 +184,12 @@ func (f *Federation) solve(asked []int32) {
 		}
 		work := f.method.Solve(algorithms.Request{Device: t, Steps: steps, Worker: worker, Stream: f.stream(t)})
 		d.flops, d.steps, d.values = work.FLOPs, int32(min(work.Steps, math.MaxInt32)), int32(work.Values)
+		d.solved = true
 	})
-	for _, t := range asked {
-		f.devices[t].solved = true
-		f.steps += int64(f.devices[t].steps)
+	for _, t := range listed {
+		if d := &f.devices[t]; d.solved {
+			f.steps += int64(d.steps)
+		}
 	}
 }
 

@@ -96,8 +96,9 @@ func TestCoCoACannotBeTimed(t *testing.T) {
 	}
 }
 
-// crowd is a federation of n devices that learn nothing.
-func crowd(t testing.TB, n int, queue string) *Federation {
+// crowd is a federation of n devices that learn nothing, on mains but for change,
+// which may be nil.
+func crowd(t testing.TB, n int, change func(*Setup)) *Federation {
 	rows := make([]int32, n)
 	for k := range rows {
 		rows[k] = 20
@@ -111,7 +112,9 @@ func crowd(t testing.TB, n int, queue string) *Federation {
 		s.Faults.DropProbability = 0.05
 		s.Options = &algorithms.MOCHAOptions{Epochs: 1}
 		s.Pool = parallel.NewPool(0)
-		s.Queue = queue
+		if change != nil {
+			change(s)
+		}
 	})
 	s.Size = Size{Devices: n, MinRows: 20, Features: 30}
 	f := start(t, timedOn(s, rows))
@@ -123,7 +126,7 @@ func crowd(t testing.TB, n int, queue string) *Federation {
 func BenchmarkTimedRound(b *testing.B) {
 	for _, n := range []int{1000, 100_000, 1_000_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			f := crowd(b, n, "")
+			f := crowd(b, n, nil)
 			f.runRound()
 			before := f.clock.Fired()
 			b.ResetTimer()

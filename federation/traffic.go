@@ -120,7 +120,7 @@ func (f *Federation) flow(t int, share float64) {
 		m.jitter = float64(d.length()) / float64(expected)
 	}
 	delay := engine.Time(0)
-	if d.done == 0 {
+	if f.over(t) == 0 {
 		rtt := f.links.Profile().RTTms
 		delay = engine.FromSeconds(rtt / 2e3 * m.jitter)
 		if f.setup.Network.TCPSlowStart {
@@ -129,7 +129,7 @@ func (f *Federation) flow(t int, share float64) {
 	}
 	f.follow(t)
 	d.began = f.clock.Now()
-	w.share.Begin(d.began, t, m.bytes*(share-d.done), delay.Add(f.promotion(t)))
+	w.share.Begin(d.began, t, m.bytes*(share-f.over(t)), delay.Add(f.promotion(t)))
 	w.stale = true
 }
 
@@ -165,13 +165,13 @@ func (f *Federation) halt(t int, complete bool) float64 {
 	w.stale = true
 	end, _ := d.end()
 	if complete {
-		return end - d.done
+		return end - f.over(t)
 	}
 	moved := w.share.Remove(f.clock.Now(), t)
 	if m.bytes == 0 {
-		return end - d.done
+		return end - f.over(t)
 	}
-	return min(end-d.done, moved/m.bytes)
+	return min(end-f.over(t), moved/m.bytes)
 }
 
 // land ends the transfers of one direction that end now.

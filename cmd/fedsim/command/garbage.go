@@ -14,7 +14,7 @@ import (
 // collection nothing.
 const (
 	mostGarbage  = 256 << 20 // bytes
-	leastPercent = 5
+	leastPercent = 3
 )
 
 // limitGarbage sets how much garbage there may be after every collection, until it

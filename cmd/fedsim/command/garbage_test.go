@@ -17,7 +17,7 @@ func TestGarbagePercent(t *testing.T) {
 		{256 * mega, 100},
 		{512 * mega, 50},
 		{1 << 32, 6}, // 256 MB beside 4 GB
-		{1 << 40, 5},
+		{1 << 40, 3},
 	} {
 		if got := garbagePercent(c.live); got != c.want {
 			t.Errorf("%d MB alive: %d %%, want %d %%", c.live/mega, got, c.want)

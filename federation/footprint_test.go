@@ -1,0 +1,57 @@
+//go:build !race
+
+package federation
+
+import (
+	"runtime"
+	"testing"
+)
+
+// footprint returns how many bytes a device of a federation takes after some
+// rounds, with all that has grown in them: its state, its meters, its speed, its
+// pending events and the scratch that they are sorted in.
+func footprint(t *testing.T, n int, change func(*Setup)) float64 {
+	t.Helper()
+	before := heap()
+	f := crowd(t, n, change)
+	for range 3 {
+		f.runRound()
+	}
+	bytes := float64(heap()-before) / float64(n)
+	if fired := f.clock.Fired(); fired < int64(8*n) {
+		t.Fatalf("%d events in three rounds of %d devices: about nine for each are to be held", fired, n)
+	}
+	runtime.KeepAlive(f)
+	return bytes
+}
+
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC() // pools let go of what they hold in the second
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// phoneWh is the battery of the default profile.
+const phoneWh = 11
+
+// A device of a run without learning takes at most 200 bytes. A battery adds 64, the
+// next look at it 16, and looks that were moved forward as much again each, until
+// they are more than half of what is pending.
+func TestADeviceTakesFewBytes(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*Setup)
+		most   float64
+	}{
+		{"on mains", func(*Setup) {}, 200},
+		{"with a battery", func(s *Setup) { s.Devices.BatteryWh = phoneWh }, 350},
+	} {
+		got := footprint(t, 100_000, c.change)
+		t.Logf("%s: %.1f bytes a device", c.name, got)
+		if got > c.most {
+			t.Errorf("%s: %.1f bytes a device, want at most %g", c.name, got, c.most)
+		}
+	}
+}
