@@ -13,17 +13,33 @@ const (
 	LogNormal = "log-normal" // multiplied by a log-normal number of mean 1 and sigma/mu w
 )
 
+// Which frequency step a device computes at.
+const (
+	Performance = "performance" // the fastest
+	Powersave   = "powersave"   // the slowest
+	ByCharge    = "charge"      // the fuller its battery, the faster
+)
+
+// What a device with a low battery does.
+const (
+	Refuse = "refuse" // takes no new work
+	Slow   = "slow"   // computes at its slowest frequency step
+)
+
 // Mains, as BatteryWh of a Config, is a device without a battery.
 const Mains = -1
 
 // Config is the table [devices] of a scenario.
 type Config struct {
 	Profile       string  `toml:"profile" doc:"what the devices are: \"phone-2010\", \"phone-2017\", \"phone-2020\" or \"raspberry-pi-4\""`
-	ClockGHz      float64 `toml:"clock_ghz" doc:"clock of the processor; 0: the profile's"`
+	ClockGHz      float64 `toml:"clock_ghz" doc:"clock of the processor at its fastest frequency step; 0: the profile's"`
 	FlopsPerCycle float64 `toml:"flops_per_cycle" doc:"floating-point operations in a clock cycle; 0: the profile's"`
 	IdleW         float64 `toml:"idle_w" doc:"power when neither computing nor sending, in watts; 0: the profile's"`
-	ComputeW      float64 `toml:"compute_w" doc:"power when computing, in watts; 0: the profile's"`
+	ComputeW      float64 `toml:"compute_w" doc:"power when computing at the fastest frequency step, in watts; 0: the profile's"`
 	BatteryWh     float64 `toml:"battery_wh" doc:"energy of a full battery in watt-hours; 0: the profile's, -1: no battery, runs on mains"`
+
+	Governor      string `toml:"governor" doc:"which frequency step of its processor a device computes at: \"performance\" (the fastest), \"powersave\" (the slowest) or \"charge\" (the fuller its battery when it is asked, the faster)"`
+	FrequencyStep int    `toml:"frequency_step" doc:"that step by its number, 1 the slowest; 0: as governor says"`
 
 	Spread      string  `toml:"spread" doc:"how the devices' speeds differ: \"fixed\", \"uniform\" (multiplied by a number in [1-w, 1+w]) or \"log-normal\" (by a number of mean 1 and sigma/mu w)"`
 	SpreadWidth float64 `toml:"spread_width" doc:"the w of spread; not used by \"fixed\""`
@@ -38,12 +54,14 @@ type Config struct {
 	ChargeHourSpread float64 `toml:"charge_hour_spread" doc:"charging \"daily\": a device's own charge_hour is uniform within this many hours of it"`
 	ChargeHours      float64 `toml:"charge_hours" doc:"charging \"daily\": how many hours the charger is plugged in"`
 	ReturnLevel      float64 `toml:"return_level" doc:"charge, as a share of full, at which a device that ran empty comes back"`
+
 	LowBattery       float64 `toml:"low_battery" doc:"charge, as a share of full, below which a battery is low; 0: never"`
+	LowBatteryAction string  `toml:"low_battery_action" doc:"what a device with a low battery does: \"refuse\" (takes no new work until it is charged; what it has begun it ends) or \"slow\" (computes at its slowest frequency step what it begins)"`
 }
 
 // Defaults returns the table's defaults.
 func Defaults() Config {
-	return Config{Profile: "phone-2017", Spread: Fixed, InitialCharge: 1, Charging: WhenFlat, ChargeHour: 22, ChargeHours: 8, ReturnLevel: 0.2}
+	return Config{Profile: "phone-2017", Governor: Performance, Spread: Fixed, InitialCharge: 1, Charging: WhenFlat, ChargeHour: 22, ChargeHours: 8, ReturnLevel: 0.2, LowBatteryAction: Refuse}
 }
 
 // Validate reports everything wrong with the table.
@@ -56,6 +74,7 @@ func (d *Config) Validate(c *config.Checker) {
 	override("flops_per_cycle", d.FlopsPerCycle, 1e9)
 	override("idle_w", d.IdleW, 1e6)
 	override("compute_w", d.ComputeW, 1e6)
+	d.validateSteps(c)
 	c.Require(d.BatteryWh >= 0 && d.BatteryWh <= 1e9 || d.BatteryWh == Mains, "battery_wh", d.BatteryWh,
 		"must be positive and at most 1e+09, 0 for the profile's or -1 for mains")
 
@@ -81,8 +100,23 @@ func (d *Config) Validate(c *config.Checker) {
 	c.Require(d.ChargeHour >= 0 && d.ChargeHour < 24, "charge_hour", d.ChargeHour, "must be in [0, 24)")
 	c.Require(d.ChargeHourSpread >= 0 && d.ChargeHourSpread <= 12, "charge_hour_spread", d.ChargeHourSpread, "must be in [0, 12] hours")
 	c.Require(d.ChargeHours >= 0.01 && d.ChargeHours <= 23.99, "charge_hours", d.ChargeHours, "must be in [0.01, 23.99] hours")
+	c.OneOf("low_battery_action", d.LowBatteryAction, Refuse, Slow)
+	c.Require(d.LowBattery == 0 || d.LowBatteryAction != Refuse || d.ReturnLevel > d.LowBattery, "return_level", d.ReturnLevel,
+		fmt.Sprintf("must be above low_battery = %g: with low_battery_action \"refuse\" a device would come back to do nothing", d.LowBattery))
 	c.Require(d.LowBattery >= 0 && d.LowBattery < 1, "low_battery", d.LowBattery, "must be in [0, 1)")
 	c.Require(d.ReturnLevel > 0 && d.ReturnLevel <= 1, "return_level", d.ReturnLevel, "must be in (0, 1]")
+}
+
+// validateSteps reports what is wrong with the choice of a frequency step.
+func (d *Config) validateSteps(c *config.Checker) {
+	c.OneOf("governor", d.Governor, Performance, Powersave, ByCharge)
+	p, ok := Lookup(d.Profile)
+	if !ok {
+		return
+	}
+	c.Require(d.FrequencyStep >= 0 && d.FrequencyStep <= p.steps(), "frequency_step", d.FrequencyStep,
+		fmt.Sprintf("must be one of the %d steps of the processor, from 1 up, or 0 for governor's", p.steps()))
+	c.Require(d.FrequencyStep == 0 || d.Governor == Performance, "governor", d.Governor, "must be left out beside frequency_step, which says the same")
 }
 
 // Device returns the profile with the table's overrides in its place. The table

@@ -34,8 +34,8 @@ func TestDefaultsAreValid(t *testing.T) {
 		if !ok || p.Name != name || p.Source == "" || p.Rate() <= 0 || p.IdleW <= 0 || p.ComputeW <= p.IdleW || p.BatteryWh < 0 {
 			t.Errorf("profile %+v", p)
 		}
-		if cfg.Device() != p {
-			t.Errorf("%s without overrides is %+v, want %+v", name, cfg.Device(), p)
+		if d := cmp.Diff(p, cfg.Device()); d != "" {
+			t.Errorf("%s without overrides: %s", name, d)
 		}
 	}
 	if _, ok := Lookup("phone"); ok {
@@ -69,6 +69,17 @@ func TestInvalidDevices(t *testing.T) {
 			[]string{"devices.initial_charge_spread = 0.3: must be in [0, 0.25]: initial_charge = 0.75 plus or minus it must stay in [0, 1]"}},
 		{func(d *Config) { d.ChargeW, d.ChargeDelayS, d.ReturnLevel = -5, math.NaN(), 0 },
 			[]string{"devices.charge_w = -5: must be in [0, 1e6] watts", "devices.charge_delay_s = NaN: must be in [0, 1e9] seconds", "devices.return_level = 0: must be in (0, 1]"}},
+		{func(d *Config) { d.Charging, d.ChargeHour, d.ChargeHourSpread, d.ChargeHours = Daily, 24, 13, 24 },
+			[]string{`devices.charge_w = 0: must be positive: charging "daily" needs a charger`, "devices.charge_hour = 24: must be in [0, 24)",
+				"devices.charge_hour_spread = 13: must be in [0, 12] hours", "devices.charge_hours = 24: must be in [0.01, 23.99] hours"}},
+		{func(d *Config) { d.LowBattery, d.LowBatteryAction = 1, "sleep" },
+			[]string{`devices.low_battery_action = "sleep": must be one of refuse, slow`, "devices.low_battery = 1: must be in [0, 1)"}},
+		{func(d *Config) { d.LowBattery = 0.2 },
+			[]string{`devices.return_level = 0.2: must be above low_battery = 0.2: with low_battery_action "refuse" a device would come back to do nothing`}},
+		{func(d *Config) { d.FrequencyStep, d.Governor = 4, "ondemand" },
+			[]string{`devices.governor = "ondemand": must be one of performance, powersave, charge`,
+				"devices.frequency_step = 4: must be one of the 3 steps of the processor, from 1 up, or 0 for governor's",
+				`devices.governor = "ondemand": must be left out beside frequency_step, which says the same`}},
 	} {
 		cfg := Defaults()
 		c.change(&cfg)
@@ -81,9 +92,9 @@ func TestInvalidDevices(t *testing.T) {
 func TestOverrides(t *testing.T) {
 	cfg := Defaults()
 	cfg.ClockGHz, cfg.FlopsPerCycle, cfg.IdleW, cfg.ComputeW, cfg.BatteryWh = 3, 8, 0.5, 4, 20
-	want := Profile{Name: "phone-2017", ClockGHz: 3, FlopsPerCycle: 8, IdleW: 0.5, ComputeW: 4, BatteryWh: 20, Source: cfg.Device().Source}
-	if got := cfg.Device(); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
+	want := Profile{Name: "phone-2017", ClockGHz: 3, FlopsPerCycle: 8, IdleW: 0.5, ComputeW: 4, BatteryWh: 20, Steps: cfg.Device().Steps, Source: cfg.Device().Source}
+	if d := cmp.Diff(want, cfg.Device()); d != "" {
+		t.Error(d)
 	}
 	cfg.BatteryWh = Mains
 	if got := cfg.Device().BatteryWh; got != 0 {

@@ -14,8 +14,8 @@ func TestComputeTime(t *testing.T) {
 		if f.Rate(device) != 6e9 || f.ComputeTime(device, 3e9) != 500_000_000 || f.ComputeTime(device, 0) != 0 {
 			t.Errorf("device %d: %g FLOP/s, 3e9 FLOPs in %v", device, f.Rate(device), f.ComputeTime(device, 3e9))
 		}
-		if f.IdlePower(device) != 0.3 || f.ComputePower(device) != 1.95 {
-			t.Errorf("device %d: %g W idle, %g W computing", device, f.IdlePower(device), f.ComputePower(device))
+		if f.IdlePower(device) != 0.3 || f.ComputePower(device, 2) != 1.95 {
+			t.Errorf("device %d: %g W idle, %g W computing", device, f.IdlePower(device), f.ComputePower(device, 2))
 		}
 	}
 	if got := f.ComputeTime(0, math.Inf(1)); got != engine.Never {
@@ -75,6 +75,57 @@ func TestFleetGrowsWithoutChangingItsDevices(t *testing.T) {
 		}
 		if small.Rate(d) == other.Rate(d) {
 			t.Errorf("device %d: %g FLOP/s under two seeds", d, small.Rate(d))
+		}
+	}
+}
+
+// Half the clock takes 0.5 x 0.8^2 of the power beyond idling, so that a piece of
+// work takes 0.64 of the dynamic energy in twice the time.
+func TestFrequencySteps(t *testing.T) {
+	for _, c := range []struct {
+		change func(*Config)
+		level  float64
+		low    bool
+		step   int
+		watts  float64
+		slower float64
+		steady bool
+	}{
+		{func(*Config) {}, 0.1, true, 2, 1.95, 1, true},
+		{func(d *Config) { d.Governor = Powersave }, 1, false, 0, 0.3 + 0.32*1.65, 2, true},
+		{func(d *Config) { d.FrequencyStep = 2 }, 1, false, 1, 0.3 + 0.6075*1.65, 4. / 3, true},
+		{func(d *Config) { d.FrequencyStep, d.ComputeW, d.IdleW = 1, 4, 2 }, 1, false, 0, 2 + 0.32*2, 2, true},
+		{func(d *Config) { d.Governor = ByCharge }, 0.33, false, 0, 0.3 + 0.32*1.65, 2, false},
+		{func(d *Config) { d.Governor = ByCharge }, 0.34, false, 1, 0.3 + 0.6075*1.65, 4. / 3, false},
+		{func(d *Config) { d.Governor = ByCharge }, 1, false, 2, 1.95, 1, false},
+		{func(d *Config) { d.LowBattery, d.LowBatteryAction = 0.1, Slow }, 0.05, true, 0, 0.3 + 0.32*1.65, 2, false},
+		{func(d *Config) { d.LowBattery, d.LowBatteryAction = 0.1, Slow }, 0.5, false, 2, 1.95, 1, false},
+		{func(d *Config) { d.LowBattery = 0.1 }, 0.05, true, 2, 1.95, 1, true}, // refuses
+	} {
+		cfg := Defaults()
+		c.change(&cfg)
+		f := NewFleet(cfg, 1, 1)
+		step := f.Step(c.level, c.low)
+		if step != c.step || math.Abs(f.ComputePower(0, step)-c.watts) > 1e-12 || math.Abs(f.Slowdown(step)-c.slower) > 1e-12 {
+			t.Errorf("%+v: step %d, %g W, %g times as long; want %d, %g, %g", cfg, step, f.ComputePower(0, step), f.Slowdown(step), c.step, c.watts, c.slower)
+		}
+		if at, ok := f.Steady(); ok != c.steady || ok && at != c.step {
+			t.Errorf("%+v: always step %d: %t", cfg, at, ok)
+		}
+	}
+}
+
+// Steps rise in clock and power, to the fastest.
+func TestStepsOfProfiles(t *testing.T) {
+	for _, p := range Profiles() {
+		for i := range p.steps() {
+			s := p.step(i)
+			if s.Clock <= 0 || s.Power <= 0 || i > 0 && (s.Clock <= p.step(i-1).Clock || s.Power <= p.step(i-1).Power) {
+				t.Errorf("%s: step %d is %+v", p.Name, i, s)
+			}
+		}
+		if p.step(p.steps()-1) != (Step{1, 1}) {
+			t.Errorf("%s: the fastest step is %+v", p.Name, p.step(p.steps()-1))
 		}
 	}
 }

@@ -5,38 +5,67 @@ import "slices"
 // Profile is what a device is. It does not change.
 type Profile struct {
 	Name          string
-	ClockGHz      float64
+	ClockGHz      float64 // of the fastest step
 	FlopsPerCycle float64
 	IdleW         float64 // power when neither computing nor sending, watts
-	ComputeW      float64 // power when computing, watts
+	ComputeW      float64 // power when computing at the fastest step, watts
 	BatteryWh     float64 // 0: runs on mains
+	Steps         []Step  // from slow to fast, the last one {1, 1}; empty: that one alone
 	Source        string
 }
 
-// Rate returns the speed in FLOP/s.
+// Step is a frequency step of a processor, relative to the fastest one.
+type Step struct {
+	Clock float64 // share of ClockGHz, in (0, 1]
+	Power float64 // share of what computing takes beyond idling, ComputeW - IdleW
+}
+
+// halves are the frequency steps of a processor whose power beyond idling is
+// dynamic, C V^2 f (Weiser et al., OSDI 1994), at a voltage that falls linearly with
+// the clock to 0.8 of its height at half of it: our choice of the voltages.
+var halves = []Step{{0.5, 0.5 * 0.8 * 0.8}, {0.75, 0.75 * 0.9 * 0.9}, {1, 1}}
+
+// steps returns how many frequency steps there are.
+func (p *Profile) steps() int { return max(1, len(p.Steps)) }
+
+// step returns the i-th frequency step.
+func (p *Profile) step(i int) Step {
+	if len(p.Steps) == 0 {
+		return Step{1, 1}
+	}
+	return p.Steps[i]
+}
+
+// Rate returns the speed in FLOP/s at the fastest step.
 func (p Profile) Rate() float64 { return p.ClockGHz * 1e9 * p.FlopsPerCycle }
 
 var profiles = [...]Profile{
 	{
-		Name: "phone-2010", ClockGHz: 1, FlopsPerCycle: 0.5, IdleW: 0.27, ComputeW: 1, BatteryWh: 5,
+		Name: "phone-2010", ClockGHz: 1, FlopsPerCycle: 0.5, IdleW: 0.27, ComputeW: 1, BatteryWh: 5, Steps: halves,
 		Source: "idle power: Carroll and Heiser, USENIX ATC 2010; clock and FLOP per cycle: our choice",
 	},
 	{
-		Name: "phone-2017", ClockGHz: 2, FlopsPerCycle: 3, IdleW: 0.3, ComputeW: 1.95, BatteryWh: 11,
+		Name: "phone-2017", ClockGHz: 2, FlopsPerCycle: 3, IdleW: 0.3, ComputeW: 1.95, BatteryWh: 11, Steps: halves,
 		Source: "on-device training at 6 to 30 GFLOP/s and 1.95 W: MNN measurements; battery: AOSP capacities of 2915 to 4000 mAh",
 	},
 	{
-		Name: "phone-2020", ClockGHz: 2.4, FlopsPerCycle: 6, IdleW: 0.3, ComputeW: 2.5, BatteryWh: 17,
+		Name: "phone-2020", ClockGHz: 2.4, FlopsPerCycle: 6, IdleW: 0.3, ComputeW: 2.5, BatteryWh: 17, Steps: halves,
 		Source: "our choice, within the ranges of phone-2017's sources",
 	},
 	{
-		Name: "raspberry-pi-4", ClockGHz: 1.5, FlopsPerCycle: 4, IdleW: 2.89, ComputeW: 7.28, BatteryWh: 0,
+		Name: "raspberry-pi-4", ClockGHz: 1.5, FlopsPerCycle: 4, IdleW: 2.89, ComputeW: 7.28, BatteryWh: 0, Steps: halves,
 		Source: "powers: the platform file of the simulator Falafels, which gives 14.4 GFLOP/s of single precision a core at the peak; FLOP per cycle: our choice below it",
 	},
 }
 
 // Profiles returns the known profiles.
-func Profiles() []Profile { return slices.Clone(profiles[:]) }
+func Profiles() []Profile {
+	all := slices.Clone(profiles[:])
+	for i := range all {
+		all[i].Steps = slices.Clone(all[i].Steps)
+	}
+	return all
+}
 
 // ProfileNames returns the names of the known profiles, in the order of Profiles.
 func ProfileNames() []string {
@@ -51,6 +80,7 @@ func ProfileNames() []string {
 func Lookup(name string) (p Profile, ok bool) {
 	for _, p := range profiles {
 		if p.Name == name {
+			p.Steps = slices.Clone(p.Steps)
 			return p, true
 		}
 	}

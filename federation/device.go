@@ -59,7 +59,9 @@ type device struct {
 	attempt           int32
 	phase             phase
 	strikes           phase // phase in which this attempt drops; lost: at once, idle: it does not
+	step              uint8 // frequency step of its processor
 	away              bool  // it cannot be reached
+	refuses           bool  // its battery is too low for new work
 	paused            bool  // its phase goes on when it comes back
 	chosen            bool  // the server waits for its answer
 	solved            bool  // its local work is done, tentatively
@@ -99,13 +101,14 @@ func (d *device) end() (share float64, kind engine.Kind) {
 // reachable reports whether the server can ask device t for an answer.
 func (f *Federation) reachable(t int) bool {
 	d := &f.devices[t]
-	return d.phase != flat && !d.away
+	return d.phase != flat && !d.away && !d.refuses
 }
 
 // draft draws the download of an attempt of device t, and whether and where it
-// drops.
+// drops, and decides how fast it is to compute.
 func (f *Federation) draft(t int) {
 	d := &f.devices[t]
+	d.step = uint8(f.step(t))
 	down := f.cost.down(t, int(d.round), int(d.attempt), f.bytes.down)
 	d.down, d.downLost = down.Duration, down.Lost
 	d.strikes = idle
@@ -136,7 +139,7 @@ func (f *Federation) time(t int) {
 	d := &f.devices[t]
 	up := f.cost.up(t, int(d.round), int(d.attempt), f.uploadBytes(t))
 	d.up, d.upLost = up.Duration, up.Lost
-	d.compute = f.cost.compute(t, f.flops(t))
+	d.compute = f.computing(t)
 	if d.strikes == anywhere {
 		d.aim()
 	}

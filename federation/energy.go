@@ -14,7 +14,7 @@ func (f *Federation) power(t int, p phase) float64 {
 	case download:
 		return f.receiving(t, f.devices[t].down)
 	case compute:
-		return f.fleet.ComputePower(t)
+		return f.fleet.ComputePower(t, int(f.devices[t].step))
 	case upload:
 		return f.sending(t, f.devices[t].up)
 	default:
@@ -38,7 +38,7 @@ func (f *Federation) draw(t int, watts float64) {
 	} else {
 		f.batteries.SetLoad(t, f.clock.Now(), f.load(t, watts))
 	}
-	if at, ok := f.batteries.EmptyAt(t); ok {
+	if at, ok := f.turn(t); ok {
 		if l := &f.lookouts[t]; l.at == 0 || at < l.at {
 			f.clock.Cancel(l.event)
 			f.lookAt(t, at)
@@ -50,17 +50,32 @@ func (f *Federation) lookAt(t int, at engine.Time) {
 	f.lookouts[t] = lookout{event: f.clock.Schedule(at, batteryEmpty, t), at: at}
 }
 
-// checkBattery lets device t die when its battery is empty now.
+// turn returns when the battery of device t is to be looked at: no later than it
+// is empty, or the device changes its mind about new work.
+func (f *Federation) turn(t int) (at engine.Time, ok bool) {
+	at, ok = f.batteries.EmptyAt(t)
+	if f.refusing() {
+		if low, changes := f.batteries.LowChange(t); changes {
+			return low, true
+		}
+	}
+	return at, ok
+}
+
+// checkBattery lets device t die when its battery is empty now, and refuse work
+// when it is low.
 func (f *Federation) checkBattery(t int) {
 	d, now := &f.devices[t], f.clock.Now()
 	f.lookouts[t].at = 0
 	f.batteries.Account(t, now)
-	at, ok := f.batteries.EmptyAt(t)
-	if !ok {
+	if f.batteries.Flat(t) {
 		return
 	}
-	if at > now {
-		f.lookAt(t, at)
+	if at, ok := f.batteries.EmptyAt(t); !ok || at > now {
+		if at, ok := f.turn(t); ok {
+			f.lookAt(t, at)
+		}
+		f.judge(t)
 		return
 	}
 	if d.working() {
@@ -71,10 +86,10 @@ func (f *Federation) checkBattery(t int) {
 	}
 	busy := d.phase != idle
 	f.batteries.Die(t, now)
-	d.phase, d.paused = flat, false
-	if !d.away {
+	if f.reachable(t) {
 		f.absent++
 	}
+	d.phase, d.paused = flat, false
 	at, comes := f.batteries.ReturnAt(t)
 	if comes {
 		f.clock.Schedule(at, returned, t)
@@ -108,8 +123,9 @@ func (f *Federation) comeBack(t int) {
 	}
 	f.batteries.Revive(t, now)
 	f.sleep(t)
+	d.refuses = f.refusing() && f.batteries.Low(t, now)
 	f.rest(t)
-	if d.away {
+	if !f.reachable(t) {
 		return
 	}
 	f.absent--
@@ -136,7 +152,8 @@ func (f *Federation) hopeless(t int) bool {
 	}
 	round, attempt := int(f.devices[t].round), int(f.devices[t].attempt) // any
 	down := f.cost.down(t, round, attempt, f.bytes.down).Duration
-	work := f.cost.compute(t, f.flops(t))
+	f.devices[t].step = uint8(f.step(t))
+	work := f.computing(t)
 	up := f.cost.up(t, round, attempt, f.uploadBytes(t)).Duration
 	receiving, working, sending := f.receiving(t, down), f.power(t, compute), f.sending(t, up)
 	need := receiving*down.Seconds() + working*work.Seconds() + sending*up.Seconds() + f.between(t, work)

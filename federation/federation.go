@@ -326,6 +326,7 @@ loop:
 func (f *Federation) onset() {
 	for t := range f.devices {
 		f.draw(t, f.fleet.IdlePower(t))
+		f.judge(t)
 	}
 	f.appear()
 	if f.setup.Network.RushShare < 1 {

@@ -11,9 +11,11 @@ func (f *Federation) appear() {
 		return
 	}
 	for t := range f.devices {
-		f.devices[t].away = !f.look(t)
-		if f.devices[t].away {
-			f.absent++
+		if away := !f.look(t); away {
+			if f.reachable(t) {
+				f.absent++
+			}
+			f.devices[t].away = away
 		}
 	}
 }
@@ -35,15 +37,26 @@ func (f *Federation) flip(t int) {
 	if present != d.away {
 		return
 	}
+	before := f.reachable(t)
 	d.away = !present
+	f.recount(t, before)
 	switch {
-	case d.phase == flat: // absent already, and still
+	case d.phase == flat: // gone already, and still
 	case present:
-		f.absent--
 		f.reappear(t)
 	default:
-		f.absent++
 		f.vanish(t)
+	}
+}
+
+// recount counts device t among those that cannot be reached, which it was one of
+// before or not.
+func (f *Federation) recount(t int, reachable bool) {
+	switch now := f.reachable(t); {
+	case reachable && !now:
+		f.absent++
+	case now && !reachable:
+		f.absent--
 	}
 }
 
@@ -71,6 +84,7 @@ func (f *Federation) reappear(t int) {
 		d.paused = false
 		f.proceed(t)
 	case d.phase == lost: // the server will ask when the answer is due
+	case d.refuses:
 	case f.asynchronous():
 		f.fill(t)
 	case f.setup.Config.Protocol == WaitForAll && d.chosen && !d.answered:

@@ -153,7 +153,7 @@ func (f *Federation) plan(t int) {
 		// for the answer, and its clock decide how many steps fit (paper, section
 		// 3.4). It knows its link's usual speed, not the next transfer's.
 		up := f.cost.expectedUp(t, f.links.Bytes(f.setup.Size.Features)).Seconds() * (1 + cfg.Margin)
-		d.budget = int32(min(f.cost.steps(t, f.spare(f.cycle.Seconds()-f.promotion(t).Add(d.down).Seconds()-up)), unlimited))
+		d.budget = int32(min(f.cost.steps(t, f.spare(f.cycle.Seconds()-f.promotion(t).Add(d.down).Seconds()-up)/f.slowdown(t)), unlimited))
 	}
 }
 
@@ -247,7 +247,7 @@ func (f *Federation) giveUp(t int) {
 	switch d := &f.devices[t]; {
 	case f.asynchronous():
 		f.released(t)
-	case d.away:
+	case !f.reachable(t):
 		d.phase = idle
 		if f.setup.Config.Protocol != WaitForAll {
 			f.without()

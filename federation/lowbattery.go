@@ -1,0 +1,65 @@
+package federation
+
+import (
+	"math"
+
+	"fedsim/devices"
+	"fedsim/engine"
+)
+
+// refusing reports whether devices with a low battery take no new work.
+func (f *Federation) refusing() bool {
+	d := &f.setup.Devices
+	return d.LowBattery > 0 && d.LowBatteryAction == devices.Refuse
+}
+
+// judge lets device t, which is up, decide whether it takes new work from now on.
+// Work that it has begun it ends.
+func (f *Federation) judge(t int) {
+	d := &f.devices[t]
+	if low := f.refusing() && f.batteries.Low(t, f.clock.Now()); low != d.refuses {
+		before := f.reachable(t)
+		d.refuses = low
+		f.recount(t, before)
+		if !low && !d.away {
+			f.willing(t)
+		}
+	}
+}
+
+// willing lets the server ask device t, which takes work again, for what it has
+// been waiting for.
+func (f *Federation) willing(t int) {
+	d := &f.devices[t]
+	switch {
+	case d.phase != idle: // it is at it, or the server will ask when the answer is due
+	case f.asynchronous():
+		f.fill(t)
+	case f.setup.Config.Protocol == WaitForAll && d.chosen && !d.answered:
+		f.retry(t)
+	}
+}
+
+// step returns the frequency step at which device t computes what it begins now.
+func (f *Federation) step(t int) int {
+	if step, ok := f.fleet.Steady(); ok {
+		return step
+	}
+	now := f.clock.Now()
+	if f.batteries.Flat(t) {
+		return 0 // it begins nothing
+	}
+	return f.fleet.Step(f.batteries.Level(t, now), f.batteries.Low(t, now))
+}
+
+// slowdown returns how many times as long device t computes as at its fastest step.
+func (f *Federation) slowdown(t int) float64 { return f.fleet.Slowdown(int(f.devices[t].step)) }
+
+// computing returns how long device t takes for its work at its frequency step.
+func (f *Federation) computing(t int) engine.Time {
+	fastest := f.cost.compute(t, f.flops(t))
+	if slower := f.slowdown(t); slower != 1 && fastest != engine.Never {
+		return engine.FromSeconds(math.Ceil(float64(fastest)*slower) / 1e9)
+	}
+	return fastest
+}

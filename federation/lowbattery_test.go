@@ -1,0 +1,195 @@
+package federation
+
+import (
+	"math"
+	"testing"
+
+	"fedsim/algorithms"
+	"fedsim/devices"
+	"fedsim/engine"
+	"fedsim/results"
+)
+
+// firstAnswers says what protocol "first" leaves to the setup.
+func firstAnswers(s *Setup) {
+	if s.Config.Protocol == First {
+		s.Options.(*algorithms.MOCHAOptions).Epochs = 1
+		s.Config.Clients, s.Config.Over = 3, 1.5
+
+	}
+}
+
+// Below the threshold a device is not asked, above it it is; what it had begun it
+// ended, and nobody ran empty.
+func TestLowBatteriesRefuse(t *testing.T) {
+	for _, protocol := range []string{WaitForAll, Deadline, Charged, First} {
+		var f *Federation
+		begun, refused, recovered := 0, 0, 0
+		s := world(t, "mocha", protocol, func(s *Setup) {
+			d := &s.Devices
+			joules(s, 60)
+			d.LowBattery, d.ReturnLevel, d.InitialCharge, d.InitialChargeSpread = 0.4, 0.5, 0.7, 0.3
+			d.Charging, d.ChargeW, d.ChargeHour, d.ChargeHours = devices.Daily, 3, 0.01, 0.05 // from 36 s to 216 s
+			s.Faults.DropProbability, s.Faults.Strike = 0.1, devices.AtRandom
+			s.Plan.Rounds = 60
+			firstAnswers(s)
+		})
+		s.Hooks = witness(&f, func(e engine.Event, d *device) {
+			k := int(e.Device)
+			if e.Kind == batteryEmpty && d.refuses && !f.batteries.Low(k, e.At) {
+				recovered++
+			}
+			if f.ended || e.Kind != downloadDone {
+				return
+			}
+			begun++
+			// It was not low when it was asked, a transfer ago.
+			if level := f.batteries.Level(k, e.At); level < 0.4-2*s.Devices.Device().ComputeW*d.down.Seconds()/60 {
+				t.Errorf("%s: device %d takes work at a level of %g", protocol, k, level)
+			}
+		})
+		f = start(t, s)
+		f.onset()
+		for range 60 {
+			at := f.clock.Now()
+			low := 0
+			for k := range f.devices {
+				if f.batteries.Low(k, at) != f.devices[k].refuses && !f.batteries.Flat(k) {
+					// Within a nanosecond of the threshold a level is rounded.
+					if level := f.batteries.Level(k, at); math.Abs(level-0.4) > 1e-9 {
+						t.Fatalf("%s: device %d refuses = %t at a level of %g", protocol, k, f.devices[k].refuses, level)
+					}
+				}
+				if !f.reachable(k) {
+					low++
+				}
+			}
+			if low != f.absent {
+				t.Fatalf("%s: %d devices cannot be reached, counted %d", protocol, low, f.absent)
+			}
+			refused += low
+			r := f.runRound()
+			if f.stalled != "" {
+				t.Fatalf("%s: round %d: %s", protocol, r.Round, f.stalled)
+			}
+		}
+		if begun < 50 || refused == 0 || recovered == 0 {
+			t.Errorf("%s: work was begun %d times, refused %d times, taken again %d times: nothing was tested", protocol, begun, refused, recovered)
+		}
+	}
+}
+
+// A threshold that nobody falls below changes nothing.
+func TestThresholdsOutOfReachChangeNothing(t *testing.T) {
+	for _, protocol := range []string{WaitForAll, Deadline} {
+		for _, action := range []string{devices.Refuse, devices.Slow} {
+			outcome := func(low float64) *Outcome {
+				return run(t, world(t, "mocha", protocol, func(s *Setup) {
+					joules(s, 1000)
+					s.Devices.LowBattery, s.Devices.LowBatteryAction = low, action
+				}))
+			}
+			a, b := outcome(0), outcome(0.01)
+			if a.ModelHash != b.ModelHash {
+				t.Errorf("%s, %s: another model", protocol, action)
+			}
+			if err := sameRounds(a.Rounds, b.Rounds); err != nil {
+				t.Errorf("%s, %s: %v", protocol, action, err)
+			}
+		}
+	}
+}
+
+// With a battery that is low from the start a device computes at its slowest step:
+// half the clock for 0.32 of the power beyond idling. Under a deadline it does half
+// the steps.
+func TestLowBatteriesSlowDown(t *testing.T) {
+	round := func(protocol string, change func(*Setup)) (results.Round, *Federation) {
+		f := start(t, world(t, "mocha", protocol, func(s *Setup) {
+			joules(s, 1000)
+			s.Devices.InitialCharge = 0.5
+			if change != nil {
+				change(s)
+			}
+		}))
+		f.onset()
+		return f.runRound(), f
+	}
+	slow := func(s *Setup) { s.Devices.LowBattery, s.Devices.LowBatteryAction = 0.6, devices.Slow }
+	for name, change := range map[string]func(*Setup){
+		"low":            slow,
+		"powersave":      func(s *Setup) { s.Devices.Governor = devices.Powersave },
+		"frequency step": func(s *Setup) { s.Devices.FrequencyStep = 1 },
+		"by charge":      func(s *Setup) { s.Devices.Governor, s.Devices.InitialCharge = devices.ByCharge, 0.3 },
+	} {
+		fast, at := round(WaitForAll, nil)
+		half, as := round(WaitForAll, change)
+		longest := engine.Time(0)
+		for k := range at.devices {
+			a, b := at.devices[k].compute, as.devices[k].compute
+			if diff := b - 2*a; diff < -1 || diff > 1 {
+				t.Fatalf("%s: device %d computes for %v, %v at its fastest", name, k, b, a)
+			}
+			longest = max(longest, a)
+		}
+		if !near(half.TimeS-fast.TimeS, longest.Seconds(), 3*nanosecond) {
+			t.Errorf("%s: a round takes %g s, %g s at the fastest", name, half.TimeS, fast.TimeS)
+		}
+		if watts := as.power(0, compute); !near(watts, idleW+0.32*(computeW-idleW), 1e-12) {
+			t.Errorf("%s: computing takes %g W", name, watts)
+		}
+	}
+	_, at := round(Deadline, nil)
+	_, as := round(Deadline, slow)
+	for k := range at.devices {
+		if a, b := at.devices[k].budget, as.devices[k].budget; b != a/2 {
+			t.Errorf("device %d has a budget of %d steps, %d at its fastest", k, b, a)
+		}
+	}
+}
+
+// Under wait-for-all a device that refuses and is never charged idles until it is
+// flat, and the run stalls.
+func TestRefusingWithoutAChargerStalls(t *testing.T) {
+	out := run(t, world(t, "mb-sgd", WaitForAll, func(s *Setup) {
+		s.Options.(*algorithms.MbSGDOptions).Batch = 4
+		joules(s, 20)
+		s.Devices.LowBattery, s.Devices.ReturnLevel = 0.5, 0.6
+		s.Plan.Rounds = 1000
+	}))
+	if out.Status != results.Stalled || len(out.Rounds) < 3 {
+		t.Errorf("%s after %d rounds", out.Status, len(out.Rounds)-1)
+	}
+}
+
+// Charged by plan every joule is accounted for, with all states of the radio.
+func TestEnergyIsConservedUnderAPlan(t *testing.T) {
+	for _, protocol := range []string{WaitForAll, Deadline, Charged, First} {
+		f := start(t, world(t, "mocha", protocol, func(s *Setup) {
+			states(s, "3g")
+			s.Config.DeadlineS = 3
+			joules(s, 60)
+			s.Devices.Charging, s.Devices.ChargeW, s.Devices.ChargeHours = devices.Daily, 4, 12
+			s.Devices.ChargeHour, s.Devices.ChargeHourSpread = 0, 12
+			s.Faults.DropProbability, s.Faults.Strike = 0.2, devices.AtRandom
+			s.Network.Jitter = 0.3
+			s.Plan.Rounds = 100
+			firstAnswers(s)
+		}))
+		out, err := f.Run(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := 0.0
+		for _, r := range out.Rounds {
+			sum += r.EnergyJ
+		}
+		e := f.batteries.Total()
+		if in, out := e.InitialJ+e.ChargedJ, e.DrainedJ+e.LeftJ; out == 0 || math.Abs(in-out) > 1e-9*in || !near(sum, e.DrainedJ, 1e-9) {
+			t.Errorf("%s: %g J came in, %g J went out or are left; the rounds took %g J, the devices %g", protocol, in, out, sum, e.DrainedJ)
+		}
+		if e.ChargedJ == 0 || e.DrainedJ < 100 {
+			t.Errorf("%s: %+v: nothing was tested", protocol, e)
+		}
+	}
+}
