@@ -139,6 +139,28 @@ func (b *Batteries) SetLoad(t int, now engine.Time, load Load) {
 	}
 }
 
+// Spend takes energy from device t, which is up, at once: as much of it as its
+// battery has, which may be empty now.
+func (b *Batteries) Spend(t int, now engine.Time, joules float64) {
+	if !(joules >= 0) {
+		panic(fmt.Sprintf("devices: device %d spends %g J: must be a number, not negative", t, joules))
+	}
+	if b.Flat(t) {
+		panic(fmt.Sprintf("devices: device %d spends energy at %v: it is flat", t, now))
+	}
+	b.Account(t, now)
+	m := &b.meters[t]
+	if b.mains {
+		m.drained += joules
+		return
+	}
+	c := &b.cells[t]
+	joules = min(joules, c.left)
+	c.left -= joules
+	m.drained += joules
+	b.plan(c, m, b.planOf(t))
+}
+
 // EmptyAt returns when the battery of device t will be empty under the present
 // load: the first nanosecond at which nothing is left. ok is false when that
 // will not happen, when the device runs on mains, and when it is flat already.

@@ -300,3 +300,28 @@ func TestAccountingAllocatesNothing(t *testing.T) {
 		t.Errorf("accounting allocates %v times", n)
 	}
 }
+
+// What is spent at once is gone at once, at most what is left, and brings the end
+// forward.
+func TestSpend(t *testing.T) {
+	b := NewBatteries(phone(), 1, 1)
+	b.SetPower(0, 0, 6)
+	b.Spend(0, 100*second, 1800)
+	if at, _ := b.EmptyAt(0); at != 300*second || b.Spent(0) != 2400 {
+		t.Errorf("empty at %v, %g J spent; want 300 s, 2400 J", at, b.Spent(0))
+	}
+	b.Spend(0, 200*second, 1000)
+	if at, ok := b.EmptyAt(0); !ok || at != 200*second || b.Spent(0) != 3600 {
+		t.Errorf("empty at %v, %g J spent; want 200 s, 3600 J", at, b.Spent(0))
+	}
+	b.Die(0, 200*second)
+	mustPanic(t, "device 0 spends energy at 3m20s: it is flat", func() { b.Spend(0, 200*second, 1) })
+	cfg := Defaults()
+	cfg.BatteryWh = Mains
+	m := NewBatteries(cfg, 1, 1)
+	m.Spend(0, second, 5)
+	if got, want := m.Total(), (Energy{ChargedJ: 5, DrainedJ: 5}); got != want {
+		t.Errorf("on mains: %+v, want %+v", got, want)
+	}
+	mustPanic(t, "device 0 spends -1 J", func() { m.Spend(0, second, -1) })
+}

@@ -239,10 +239,12 @@ func (f *Federation) leave(t int, complete bool) {
 	switch d.phase {
 	case download:
 		f.tally.down += f.bytes.down * share
+		f.moved(t, f.bytes.down*share, 0)
 	case compute:
 		f.tally.flops += d.flops * share
 	case upload:
 		f.tally.up += f.uploadBytes(t) * share
+		f.moved(t, 0, f.uploadBytes(t)*share)
 	}
 }
 

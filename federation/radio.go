@@ -86,14 +86,37 @@ func (f *Federation) sending(t int, length engine.Time) float64 {
 	return f.fleet.IdlePower(t) + f.links.Radio().Active(0, f.rate(f.links.UplinkMbps(t), f.uploadBytes(t), length))
 }
 
-// rate returns the rate in 10^6 bit/s that a radio pays for: that at which the
-// bytes move when radios have states and transfers their real lengths, that of
-// its link otherwise.
+// rate returns the rate in 10^6 bit/s that a radio pays for as long as it
+// transfers: that at which the bytes move when radios have states and transfers
+// their real lengths, that of its link otherwise. Where the rate changes meanwhile
+// it is 0, and moved pays for the bytes.
 func (f *Federation) rate(link, bytes float64, length engine.Time) float64 {
-	if f.radios == nil || f.setup.Config.Cost != Physical || length == 0 {
+	switch {
+	case f.radios == nil || f.setup.Config.Cost != Physical:
 		return link
+	case f.traffic != nil:
+		return 0
+	case length == 0:
+		return link
+	default:
+		return bytes * 8 / 1e6 / length.Seconds()
 	}
-	return bytes * 8 / 1e6 / length.Seconds()
+}
+
+// moved lets device t pay for the bytes that it has moved in a stretch of a
+// transfer, at its end.
+func (f *Federation) moved(t int, down, up float64) {
+	if joules := f.moving(down, up); joules > 0 {
+		f.batteries.Spend(t, f.clock.Now(), joules)
+	}
+}
+
+// moving returns the energy in joules of bytes that is paid at the end of transfers.
+func (f *Federation) moving(down, up float64) float64 {
+	if f.radios == nil || f.traffic == nil {
+		return 0
+	}
+	return f.links.Radio().Moving(down, up)
 }
 
 // between returns the energy in joules that the radio of device t takes in an

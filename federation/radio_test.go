@@ -150,3 +150,42 @@ func TestDyingInATail(t *testing.T) {
 		t.Error("the device has survived")
 	}
 }
+
+// On links that nobody fills radios take what they take on links of their own; on
+// one that everyone fills the bytes cost the same, and the time that they take the
+// base power.
+func TestRadiosOnSharedLinks(t *testing.T) {
+	setup := func(battery, server float64) Setup {
+		return world(t, "mocha", WaitForAll, func(s *Setup) {
+			states(s, "lte")
+			s.Devices.BatteryWh = battery
+			s.Network.ServerDownMbps, s.Network.ServerUpMbps = server, server
+		})
+	}
+	for _, battery := range []float64{batteryNone, 1000} {
+		own, wide := run(t, setup(battery, 0)), run(t, setup(battery, 1e6))
+		for h := range own.Rounds {
+			if a, b := own.Rounds[h].EnergyJ, wide.Rounds[h].EnergyJ; !near(b, a, 1e-7) {
+				t.Errorf("round %d takes %.9f J on a wide link, %.9f on its own", h, b, a)
+			}
+		}
+		f := start(t, setup(battery, 0.01))
+		f.onset()
+		r := f.runRound()
+		const (
+			promotion, tail = 0.26 * 1.21, 1.06
+			base            = 1.28804
+		)
+		want, n := 0.0, float64(len(sizes))
+		for k := range f.devices {
+			compute := f.devices[k].flops / f.fleet.Rate(k)
+			// Everyone's download ends together; the uploads do not.
+			want += promotion + compute*(computeW-idleW+tail) + idleW*r.TimeS + message*8/1e9*(51.97+438.39)
+		}
+		down := 0.005 + n*message*8/0.01e6
+		want += n * down * base
+		if r.EnergyJ < want || r.EnergyJ > want+n*(r.TimeS-down)*base {
+			t.Errorf("a round on a narrow link takes %.9f J, want %.9f and the uploads", r.EnergyJ, want)
+		}
+	}
+}

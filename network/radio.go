@@ -41,6 +41,13 @@ func (r *Radio) Active(downMbps, upMbps float64) float64 {
 	return (float64(r.down*downMbps) + float64(r.up*upMbps) + r.base) / 1e3
 }
 
+// Moving returns the energy in joules of moving so many bytes down and up, at any
+// rate: what Active adds to that of an idle link.
+func (r *Radio) Moving(down, up float64) float64 {
+	const megabits = 8 / 1e6
+	return (float64(r.down*down) + float64(r.up*up)) * megabits / 1e3
+}
+
 // TailLength returns how long a radio is awake after its last activity.
 func (r *Radio) TailLength() engine.Time {
 	length := engine.Time(0)
