@@ -115,7 +115,7 @@ func Reserved(name string) bool {
 			return true
 		}
 	}
-	for _, p := range []string{roundsToPrefix, timeToPrefix, tunedPrefix} {
+	for _, p := range []string{roundsToPrefix, timeToPrefix, energyToPrefix, tunedPrefix} {
 		if strings.HasPrefix(name, p) {
 			return true
 		}

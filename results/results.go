@@ -94,6 +94,19 @@ func (r *Run) Reached(target float64) (round Round, ok bool) {
 	return Round{}, false
 }
 
+// EnergyTo returns the energy in joules that all devices took until a round was
+// over.
+func (r *Run) EnergyTo(round int) float64 {
+	sum := 0.0
+	for i := range r.Rounds {
+		if r.Rounds[i].Round > round {
+			break
+		}
+		sum += r.Rounds[i].EnergyJ
+	}
+	return sum
+}
+
 // Last returns the last round that was evaluated (its primal is a number).
 func (r *Run) Last() (round Round, ok bool) {
 	for i := len(r.Rounds) - 1; i >= 0; i-- {

@@ -12,6 +12,7 @@ const (
 	totalPrefix    = "total_"
 	roundsToPrefix = "rounds_to_"
 	timeToPrefix   = "time_s_to_"
+	energyToPrefix = "energy_j_to_"
 	tunedPrefix    = "tuned:"
 )
 
@@ -46,7 +47,7 @@ func (t runTable) header() []string {
 		}
 	}
 	for _, x := range t.targets {
-		header = append(header, roundsToPrefix+target(x), timeToPrefix+target(x))
+		header = append(header, roundsToPrefix+target(x), timeToPrefix+target(x), energyToPrefix+target(x))
 	}
 	if t.measured {
 		header = append(header, stragglerColumns...)
@@ -76,9 +77,9 @@ func (t runTable) appendRow(row []string, r *Run) []string {
 	}
 	for _, x := range t.targets {
 		if round, ok := r.Reached(x); ok {
-			row = append(row, strconv.Itoa(round.Round), formatDecimal(round.TimeS))
+			row = append(row, strconv.Itoa(round.Round), formatDecimal(round.TimeS), formatNumber(r.EnergyTo(round.Round)))
 		} else {
-			row = append(row, "", "")
+			row = append(row, "", "", "")
 		}
 	}
 	if t.measured {

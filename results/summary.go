@@ -6,7 +6,7 @@ import (
 )
 
 // Table is what a scenario came to: for each experiment and point, and each
-// method there, the rounds and the virtual time to each target sub-optimality.
+// method there, the rounds, the virtual time and the energy to each target sub-optimality.
 type Table struct {
 	Targets     []float64
 	Experiments []ExperimentTable
@@ -57,6 +57,7 @@ type Cell struct {
 	Reached bool    // by every seed; the figures are NaN otherwise
 	Rounds  float64 // mean over seeds
 	TimeS   float64 // virtual seconds, mean over seeds
+	EnergyJ float64 // of all devices, mean over seeds
 	Ratio   float64 // of TimeS to that of the row compared with; NaN when one of both is missing or zero
 }
 
@@ -168,11 +169,12 @@ func newRow(label string, seeds []Run, targets []float64) Row {
 		for i := range seeds {
 			round, ok := seeds[i].Reached(x)
 			if !ok {
-				cell = Cell{Rounds: math.NaN(), TimeS: math.NaN(), Ratio: math.NaN()}
+				cell = Cell{Rounds: math.NaN(), TimeS: math.NaN(), EnergyJ: math.NaN(), Ratio: math.NaN()}
 				break
 			}
 			cell.Rounds += float64(round.Round) / n
 			cell.TimeS += round.TimeS / n
+			cell.EnergyJ += seeds[i].EnergyTo(round.Round) / n
 		}
 		row.Cells = append(row.Cells, cell)
 	}

@@ -8,11 +8,11 @@ import (
 )
 
 // path is a run that reaches sub-optimality 10^-k in round rounds[k] at one
-// virtual second per round and given pace.
+// virtual second per round and given pace. A row takes 100 J for each round so far.
 func path(experiment, method, algorithm string, seed uint64, pace float64, rounds []int, point ...Setting) Run {
 	r := Run{Experiment: experiment, Method: method, Algorithm: algorithm, Seed: seed, Point: point, Status: Done}
 	for k, h := range rounds {
-		r.Rounds = append(r.Rounds, Round{Round: h, TimeS: pace * float64(h), Primal: 1, Suboptimality: math.Pow10(-k)})
+		r.Rounds = append(r.Rounds, Round{Round: h, TimeS: pace * float64(h), EnergyJ: 100 * float64(h), Primal: 1, Suboptimality: math.Pow10(-k)})
 	}
 	return r
 }
@@ -43,29 +43,29 @@ func ExampleTable_WriteText() {
 		panic(err)
 	}
 	// Output:
-	// methods: virtual time to a relative sub-optimality, mean over 2 seeds
+	// methods: virtual time and energy to a relative sub-optimality, mean over 2 seeds
 	//
-	//   network = lte                1e-01                      1e-03
-	//   method            rounds      time  ratio    rounds      time  ratio     at end
-	//   -------------------------------------------------------------------------------
-	//   CoCoA                 21  21.0 min  20.0x      61.5  61.5 min  19.8x    1.0e-03
-	//   MOCHA               10.5    63.0 s  1.00x        31  3.10 min  1.00x    1.0e-03
-	//   Mb-SGD               105  10.5 min  10.0x         -         -      -    5.5e-02  1 of 2 interrupted
+	//   network = lte                1e-01                               1e-03
+	//   method            rounds      time  ratio   energy    rounds      time  ratio   energy     at end
+	//   -------------------------------------------------------------------------------------------------
+	//   CoCoA                 21  21.0 min  20.0x  2.10 kJ      61.5  61.5 min  19.8x  12.3 kJ    1.0e-03
+	//   MOCHA               10.5    63.0 s  1.00x  1.05 kJ        31  3.10 min  1.00x  6.15 kJ    1.0e-03
+	//   Mb-SGD               105  10.5 min  10.0x  10.5 kJ         -         -      -        -    5.5e-02  1 of 2 interrupted
 	//
-	//   network = wifi               1e-01                      1e-03
-	//   method            rounds      time  ratio    rounds      time  ratio     at end
-	//   -------------------------------------------------------------------------------
-	//   CoCoA                 20    10.0 s  20.0x        60    30.0 s  20.0x    1.0e-03
-	//   MOCHA                 10    500 ms  1.00x        30    1.50 s  1.00x    1.0e-03
+	//   network = wifi               1e-01                               1e-03
+	//   method            rounds      time  ratio   energy    rounds      time  ratio   energy     at end
+	//   -------------------------------------------------------------------------------------------------
+	//   CoCoA                 20    10.0 s  20.0x  2.00 kJ        60    30.0 s  20.0x  12.0 kJ    1.0e-03
+	//   MOCHA                 10    500 ms  1.00x  1.00 kJ        30    1.50 s  1.00x  6.00 kJ    1.0e-03
 	//
-	// faults: virtual time to a relative sub-optimality
+	// faults: virtual time and energy to a relative sub-optimality
 	//
-	//   rounds = 1                          1e-01                    1e-03
-	//   faults.drop_probability    rounds    time  ratio    rounds    time  ratio     at end
-	//   ------------------------------------------------------------------------------------
-	//   0                              10  10.0 h  1.00x        30  30.0 h  1.00x    1.0e-03
-	//   0.9                           100  4.17 d  10.0x       300  12.5 d  10.0x    1.0e-03
-	//   never                          11  11.0 h  1.10x         -       -      -    1.0e-02  stalled
+	//   rounds = 1                          1e-01                             1e-03
+	//   faults.drop_probability    rounds    time  ratio   energy    rounds    time  ratio   energy     at end
+	//   ------------------------------------------------------------------------------------------------------
+	//   0                              10  10.0 h  1.00x  1.00 kJ        30  30.0 h  1.00x  6.00 kJ    1.0e-03
+	//   0.9                           100  4.17 d  10.0x  10.0 kJ       300  12.5 d  10.0x  60.0 kJ    1.0e-03
+	//   never                          11  11.0 h  1.10x  1.10 kJ         -       -      -        -    1.0e-02  stalled
 }
 
 func ExampleTable_WriteMarkdown() {
@@ -73,15 +73,15 @@ func ExampleTable_WriteMarkdown() {
 		panic(err)
 	}
 	// Output:
-	// ### faults: virtual time to a relative sub-optimality
+	// ### faults: virtual time and energy to a relative sub-optimality
 	//
 	// **rounds = 1**
 	//
-	// | faults.drop\_probability | rounds to 1e-02 | time | ratio | at end | |
-	// | :-- | --: | --: | --: | --: | :-- |
-	// | 0 | 20 | 20.0 h | 1.00x | 1.0e-03 |  |
-	// | 0.9 | 200 | 8.33 d | 10.0x | 1.0e-03 |  |
-	// | never | 22 | 22.0 h | 1.10x | 1.0e-02 | stalled |
+	// | faults.drop\_probability | rounds to 1e-02 | time | ratio | energy | at end | |
+	// | :-- | --: | --: | --: | --: | --: | :-- |
+	// | 0 | 20 | 20.0 h | 1.00x | 3.00 kJ | 1.0e-03 |  |
+	// | 0.9 | 200 | 8.33 d | 10.0x | 30.0 kJ | 1.0e-03 |  |
+	// | never | 22 | 22.0 h | 1.10x | 3.30 kJ | 1.0e-02 | stalled |
 }
 
 func TestSummaryRatios(t *testing.T) {
@@ -91,7 +91,7 @@ func TestSummaryRatios(t *testing.T) {
 	}
 	lte := s.Experiments[0].Blocks[0].Rows
 	// MOCHA is compared with although it is not the first: 42 rounds of a minute over 20 of 6 s.
-	if got, want := lte[0].Cells[1], (Cell{true, 41, 2460, 20.5}); got != want {
+	if got, want := lte[0].Cells[1], (Cell{true, 41, 2460, 6200, 20.5}); got != want {
 		t.Errorf("CoCoA %+v, want %+v", got, want)
 	}
 	if got := lte[1].Cells[1].Ratio; got != 1 {

@@ -26,7 +26,7 @@ func (t Table) WriteText(w io.Writer) error {
 
 // caption says which experiment it is and what the figures are.
 func (e *ExperimentTable) caption() string {
-	text := "virtual time to a relative sub-optimality"
+	text := "virtual time and energy to a relative sub-optimality"
 	if e.Totals {
 		text = "what the runs took"
 	}
@@ -41,6 +41,10 @@ func (e *ExperimentTable) caption() string {
 
 // text writes the blocks of an experiment, with the same columns throughout.
 func (e *ExperimentTable) text(b *strings.Builder, targets []float64) {
+	group := 4 // columns of a target
+	if e.Totals {
+		group = 3
+	}
 	var width []int
 	var blocks [][][]string
 	for i := range e.Blocks {
@@ -58,11 +62,11 @@ func (e *ExperimentTable) text(b *strings.Builder, targets []float64) {
 	for _, cells := range blocks {
 		b.WriteByte('\n')
 		for i, row := range cells {
-			if line := textLine(row, width); line != "" || i > 0 {
+			if line := textLine(row, width, group); line != "" || i > 0 {
 				b.WriteString(line + "\n")
 			}
 			if i == 1 {
-				b.WriteString(textRule(width) + "\n")
+				b.WriteString(textRule(width, group) + "\n")
 			}
 		}
 	}
@@ -102,7 +106,7 @@ func scaled(v float64, unit string) string {
 }
 
 // cells returns two rows of heads and the rows of a block. The columns are the
-// label, three for each target (rounds, time, ratio), the end and a note.
+// label, four for each target (rounds, time, its ratio, energy), the end and a note.
 func (e *ExperimentTable) cells(block *Block, targets []float64) [][]string {
 	above, head := []string{pointText(block.Point)}, []string{e.RowKey}
 	if e.Totals {
@@ -115,51 +119,51 @@ func (e *ExperimentTable) cells(block *Block, targets []float64) [][]string {
 		return rows
 	}
 	for _, x := range targets {
-		above = append(above, "", target(x), "")
-		head = append(head, "rounds", "time", "ratio")
+		above = append(above, "", target(x), "", "")
+		head = append(head, "rounds", "time", "ratio", "energy")
 	}
 	rows := [][]string{append(above, "", ""), append(head, "at end", "")}
 	for i := range block.Rows {
 		r := &block.Rows[i]
 		row := []string{r.Label}
 		for _, c := range r.Cells {
-			row = append(row, c.rounds(), c.time(), c.ratio())
+			row = append(row, c.rounds(), c.time(), c.ratio(), c.energy())
 		}
 		rows = append(rows, append(row, r.last(), r.note()))
 	}
 	return rows
 }
 
-// columnGap returns the blanks before a column: targets are set apart.
-func columnGap(column int) string {
-	if column%3 == 1 {
+// columnGap returns the blanks before a column: groups of so many are set apart.
+func columnGap(column, group int) string {
+	if column%group == 1 {
 		return "    "
 	}
 	return "  "
 }
 
 // textLine sets label and note to the left, figures to the right.
-func textLine(row []string, width []int) string {
+func textLine(row []string, width []int, group int) string {
 	text := ""
 	for i, cell := range row {
 		pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
 		switch i {
 		case 0:
-			text += columnGap(i) + cell + pad
+			text += columnGap(i, group) + cell + pad
 		case len(row) - 1:
 			text += "  " + cell
 		default:
-			text += columnGap(i) + pad + cell
+			text += columnGap(i, group) + pad + cell
 		}
 	}
 	return strings.TrimRight(text, " ")
 }
 
 // textRule underlines all columns but the note.
-func textRule(width []int) string {
+func textRule(width []int, group int) string {
 	n := 0
 	for i, w := range width[:len(width)-1] {
-		n += len(columnGap(i)) + w
+		n += len(columnGap(i, group)) + w
 	}
 	return "  " + strings.Repeat("-", n-2)
 }
@@ -201,14 +205,14 @@ func (t *Table) markdownBlock(b *strings.Builder, e *ExperimentTable, block *Blo
 	fmt.Fprintf(b, "| %s |", markdown(e.RowKey))
 	rule := "| :-- |"
 	for _, x := range t.Targets {
-		fmt.Fprintf(b, " rounds to %s | time | ratio |", target(x))
-		rule += " --: | --: | --: |"
+		fmt.Fprintf(b, " rounds to %s | time | ratio | energy |", target(x))
+		rule += " --: | --: | --: | --: |"
 	}
 	fmt.Fprintf(b, " at end | |\n%s --: | :-- |\n", rule)
 	for _, r := range block.Rows {
 		fmt.Fprintf(b, "| %s |", markdown(r.Label))
 		for _, c := range r.Cells {
-			fmt.Fprintf(b, " %s | %s | %s |", c.rounds(), c.time(), c.ratio())
+			fmt.Fprintf(b, " %s | %s | %s | %s |", c.rounds(), c.time(), c.ratio(), c.energy())
 		}
 		fmt.Fprintf(b, " %s | %s |\n", r.last(), r.note())
 	}
@@ -236,6 +240,13 @@ func (c Cell) time() string {
 		return none
 	}
 	return HumanTime(c.TimeS)
+}
+
+func (c Cell) energy() string {
+	if !c.Reached {
+		return none
+	}
+	return scaled(c.EnergyJ, "J")
 }
 
 func (c Cell) ratio() string {
