@@ -1,7 +1,10 @@
 package devices
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"slices"
 
 	"fedsim/config"
 )
@@ -32,6 +35,7 @@ const Mains = -1
 // Config is the table [devices] of a scenario.
 type Config struct {
 	Profile       string  `toml:"profile" doc:"what the devices are: \"phone-2010\", \"phone-2017\", \"phone-2020\" or \"raspberry-pi-4\""`
+	PowerProfile  string  `toml:"power_profile" doc:"Android's power_profile.xml of a device, whose clocks, powers of processor and active radio, and battery stand in for the profile's; empty: none"`
 	ClockGHz      float64 `toml:"clock_ghz" doc:"clock of the processor at its fastest frequency step; 0: the profile's"`
 	FlopsPerCycle float64 `toml:"flops_per_cycle" doc:"floating-point operations in a clock cycle; 0: the profile's"`
 	IdleW         float64 `toml:"idle_w" doc:"power when neither computing nor sending, in watts; 0: the profile's"`
@@ -57,6 +61,8 @@ type Config struct {
 
 	LowBattery       float64 `toml:"low_battery" doc:"charge, as a share of full, below which a battery is low; 0: never"`
 	LowBatteryAction string  `toml:"low_battery_action" doc:"what a device with a low battery does: \"refuse\" (takes no new work until it is charged; what it has begun it ends) or \"slow\" (computes at its slowest frequency step what it begins)"`
+
+	imported *PowerProfile // what PowerProfile names; set by Validate
 }
 
 // Defaults returns the table's defaults.
@@ -67,6 +73,7 @@ func Defaults() Config {
 // Validate reports everything wrong with the table.
 func (d *Config) Validate(c *config.Checker) {
 	c.OneOf("profile", d.Profile, ProfileNames()...)
+	d.importPowerProfile(c)
 	override := func(key string, x, most float64) {
 		c.Require(x >= 0 && x <= most, key, x, fmt.Sprintf("must be positive and at most %g, or 0 for the profile's", most))
 	}
@@ -110,17 +117,37 @@ func (d *Config) Validate(c *config.Checker) {
 // validateSteps reports what is wrong with the choice of a frequency step.
 func (d *Config) validateSteps(c *config.Checker) {
 	c.OneOf("governor", d.Governor, Performance, Powersave, ByCharge)
-	p, ok := Lookup(d.Profile)
-	if !ok {
+	if _, ok := Lookup(d.Profile); !ok || d.PowerProfile != "" && d.imported == nil {
 		return
 	}
+	p := d.Device()
 	c.Require(d.FrequencyStep >= 0 && d.FrequencyStep <= p.steps(), "frequency_step", d.FrequencyStep,
 		fmt.Sprintf("must be one of the %d steps of the processor, from 1 up, or 0 for governor's", p.steps()))
 	c.Require(d.FrequencyStep == 0 || d.Governor == Performance, "governor", d.Governor, "must be left out beside frequency_step, which says the same")
 }
 
-// Device returns the profile with the table's overrides in its place. The table
-// must be valid.
+// importPowerProfile reads the power profile that the table names, for Device, and
+// reports what is wrong with it.
+func (d *Config) importPowerProfile(c *config.Checker) {
+	d.imported = nil
+	if d.PowerProfile == "" {
+		return
+	}
+	p, err := ReadPowerProfile(d.PowerProfile)
+	if err != nil {
+		var path *fs.PathError
+		if errors.As(err, &path) {
+			err = path.Err
+		}
+		c.Require(false, "power_profile", d.PowerProfile, "cannot be read: "+err.Error())
+		return
+	}
+	d.imported = &p
+}
+
+// Device returns the profile with what its power profile says and the table's
+// overrides in its place. The table must have passed Validate, which reads the
+// power profile.
 func (d *Config) Device() Profile {
 	p, ok := Lookup(d.Profile)
 	if !ok {
@@ -130,6 +157,16 @@ func (d *Config) Device() Profile {
 		if x != 0 {
 			*of = x
 		}
+	}
+	if d.PowerProfile != "" {
+		from := d.imported
+		if from == nil {
+			panic(fmt.Sprintf("devices: power profile %s has not been read: Validate does", d.PowerProfile))
+		}
+		p.ClockGHz, p.IdleW, p.ComputeW, p.Steps = from.ClockGHz, from.IdleW, from.ComputeW, slices.Clone(from.Steps)
+		p.WiFiW, p.CellularW = from.WiFiW, from.CellularW
+		override(&p.BatteryWh, from.BatteryWh)
+		p.Source = fmt.Sprintf("power profile of %q; FLOP per cycle, and what it does not say: %s", from.Device, p.Source)
 	}
 	override(&p.ClockGHz, d.ClockGHz)
 	override(&p.FlopsPerCycle, d.FlopsPerCycle)

@@ -10,6 +10,8 @@ type Profile struct {
 	IdleW         float64 // power when neither computing nor sending, watts
 	ComputeW      float64 // power when computing at the fastest step, watts
 	BatteryWh     float64 // 0: runs on mains
+	WiFiW         float64 // power of an active WiFi radio, watts; 0: that of the link
+	CellularW     float64 // the same of a cellular one
 	Steps         []Step  // from slow to fast, the last one {1, 1}; empty: that one alone
 	Source        string
 }

@@ -3,14 +3,26 @@ package federation
 import (
 	"fedsim/devices"
 	"fedsim/engine"
+	"fedsim/network"
 )
 
 // transferring, as the end of a radio's last activity, is that of one under way.
 const transferring = engine.Never
 
-// startRadios keeps track of when each radio was active last, unless
-// they have no states. At the start they sleep.
+// startRadios gives radios the active power that the devices know, if they do, and
+// keeps track of when each was active last, unless radios have no states. At the
+// start they sleep.
 func (f *Federation) startRadios(n int) {
+	device, active := f.fleet.Profile(), 0.0
+	switch f.links.Profile().Radio {
+	case network.WiFi:
+		active = device.WiFiW
+	case network.Cellular:
+		active = device.CellularW
+	}
+	if active > 0 {
+		f.links.SetActivePower(active)
+	}
 	if f.links.Radio().TailLength() == 0 && f.links.Radio().Promotion.Length == 0 {
 		return
 	}

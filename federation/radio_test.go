@@ -189,3 +189,16 @@ func TestRadiosOnSharedLinks(t *testing.T) {
 		}
 	}
 }
+
+// A power profile knows the active power of the radio that the link needs.
+func TestActivePowerOfAPowerProfile(t *testing.T) {
+	for profile, want := range map[string]float64{"wifi": 0.08 * 3.85, "lte": 0.2 * 3.85, "3g": 0.2 * 3.85, "ethernet": 0} {
+		f := start(t, world(t, "mocha", WaitForAll, func(s *Setup) {
+			s.Devices.PowerProfile = "../devices/testdata/power_profile.xml"
+			s.Network.Profile = profile
+		}))
+		if got := f.power(0, upload) - idleW; !near(got, want, 1e-12) {
+			t.Errorf("%s: %g W, want %g", profile, got, want)
+		}
+	}
+}

@@ -63,6 +63,12 @@ func (l *Links) Profile() Profile { return l.profile }
 // but the active one.
 func (l *Links) Radio() *Radio { return &l.radio }
 
+// SetActivePower gives the radios an active power in watts that does not depend on
+// the rate, in place of the profile's.
+func (l *Links) SetActivePower(watts float64) {
+	l.radio.up, l.radio.down, l.radio.base = 0, 0, 1e3*watts
+}
+
 // Bytes returns the size of a message that carries that many values.
 func (l *Links) Bytes(values int) float64 {
 	return float64(l.header) + float64(values)*float64(l.payload)

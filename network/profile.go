@@ -14,11 +14,21 @@ type Profile struct {
 	RadioUp      float64 // a_u, mW per Mbps
 	RadioDown    float64 // a_d, mW per Mbps
 	RadioBase    float64 // b, mW
+	Radio        Technology
 	Promotion    RadioState
 	Tail         [Tails]RadioState
 	RelativeCost float64 // one round's communication, in local passes over n_min rows (paper, section 5.3)
 	Source       string
 }
+
+// Technology is the kind of radio that a link needs.
+type Technology uint8
+
+const (
+	Wire Technology = iota // none
+	WiFi
+	Cellular
+)
 
 // RadioState is a state of a radio in which it neither sends nor receives.
 type RadioState struct{ Seconds, Watts float64 }
@@ -44,25 +54,25 @@ var profiles = [...]Profile{
 	{
 		Name: "wifi", DownlinkMbps: 50, UplinkMbps: 20, RTTms: 30,
 		RadioUp: 283.17, RadioDown: 137.01, RadioBase: 132.86, RelativeCost: 10,
-		Promotion: wifiPromotion, Tail: [Tails]RadioState{wifiTail},
+		Radio: WiFi, Promotion: wifiPromotion, Tail: [Tails]RadioState{wifiTail},
 		Source: "rates of 2020: our choice; round trip and radio: " + huang2012,
 	},
 	{
 		Name: "wifi-2012", DownlinkMbps: 5, UplinkMbps: 1.5, RTTms: 30,
 		RadioUp: 283.17, RadioDown: 137.01, RadioBase: 132.86, RelativeCost: 10,
-		Promotion: wifiPromotion, Tail: [Tails]RadioState{wifiTail},
+		Radio: WiFi, Promotion: wifiPromotion, Tail: [Tails]RadioState{wifiTail},
 		Source: huang2012,
 	},
 	{
 		Name: "lte", DownlinkMbps: 12.7, UplinkMbps: 5.6, RTTms: 70,
 		RadioUp: 438.39, RadioDown: 51.97, RadioBase: 1288.04, RelativeCost: 100,
-		Promotion: ltePromotion, Tail: [Tails]RadioState{lteTail},
+		Radio: Cellular, Promotion: ltePromotion, Tail: [Tails]RadioState{lteTail},
 		Source: huang2012 + " and SIGCOMM 2013",
 	},
 	{
 		Name: "3g", DownlinkMbps: 1, UplinkMbps: 0.4, RTTms: 200,
 		RadioUp: 868.98, RadioDown: 122.12, RadioBase: 817.88, RelativeCost: 1000,
-		Promotion: umtsPromotion, Tail: [Tails]RadioState{umtsDCH, umtsFACH},
+		Radio: Cellular, Promotion: umtsPromotion, Tail: [Tails]RadioState{umtsDCH, umtsFACH},
 		Source: huang2012 + "; timers of the tail: Zhang et al., CODES+ISSS 2010; " + browser,
 	},
 	{

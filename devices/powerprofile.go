@@ -1,0 +1,283 @@
+package devices
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// PowerProfile is what a power_profile.xml says, the file in which the maker of an
+// Android device gives its currents (source.android.com, "Measure power values").
+// Currents have become powers at NominalVolts.
+type PowerProfile struct {
+	Device    string
+	ClockGHz  float64 // highest clock of any core
+	IdleW     float64 // cpu.suspend + cpu.idle
+	ComputeW  float64 // besides, one core of the fastest cluster at its highest clock
+	Steps     []Step  // the clocks of that cluster
+	BatteryWh float64 // 0: the file does not say
+	WiFiW     float64 // of an active WiFi radio; 0: the file does not say
+	CellularW float64 // of an active cellular radio; 0: the file does not say
+}
+
+// NominalVolts is the voltage at which currents are powers and charges energies:
+// that of lithium-ion cells of phones between full, 4.4 V, and empty, 3.4 V.
+const NominalVolts = 3.85
+
+// maxPowerProfile bounds a file's size in bytes: those that are shipped have less
+// than 20 kB.
+const maxPowerProfile = 1 << 20
+
+// PowerProfileError is a power profile that is refused, and where.
+type PowerProfileError struct {
+	Offset int64 // bytes before the place
+	Reason string
+}
+
+// Error says where and why.
+func (e *PowerProfileError) Error() string {
+	return fmt.Sprintf("byte %d: %s", e.Offset, e.Reason)
+}
+
+// ReadPowerProfile reads a file. An error that is not the system's is a
+// *PowerProfileError.
+func ReadPowerProfile(path string) (PowerProfile, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return PowerProfile{}, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxPowerProfile+1))
+	if err != nil {
+		return PowerProfile{}, err
+	}
+	return ParsePowerProfile(text)
+}
+
+// ParsePowerProfile reads the text of a file. Names that it has no use for are
+// passed over; every error is a *PowerProfileError.
+func ParsePowerProfile(text []byte) (PowerProfile, error) {
+	if len(text) > maxPowerProfile {
+		return PowerProfile{}, &PowerProfileError{maxPowerProfile, fmt.Sprintf("is longer than %d bytes: no power profile is", maxPowerProfile)}
+	}
+	p := powerProfile{values: make(map[string]entry)}
+	if err := p.read(text); err != nil {
+		return PowerProfile{}, err
+	}
+	return p.profile(int64(len(text)))
+}
+
+// entry is the numbers of one item, or array.
+type entry struct {
+	numbers []float64
+	at      int64
+}
+
+// powerProfile is a file that is being read.
+type powerProfile struct {
+	device string
+	values map[string]entry
+}
+
+// read collects the items and arrays of a file.
+func (p *powerProfile) read(text []byte) error {
+	d := xml.NewDecoder(bytes.NewReader(text))
+	// Numbers and the names that matter are the same in every encoding that is
+	// used for them.
+	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
+	fail := func(at int64, format string, args ...any) error {
+		return &PowerProfileError{at, fmt.Sprintf(format, args...)}
+	}
+	var open []string // elements, from outside in
+	var name string   // of the open item or array
+	var now entry
+	var number strings.Builder
+	for {
+		at := d.InputOffset()
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			if len(p.values) == 0 {
+				return fail(at, "ends without an item: must be a <device> with <item>s and <array>s")
+			}
+			return nil
+		}
+		if err != nil {
+			var syntax *xml.SyntaxError
+			if errors.As(err, &syntax) {
+				return fail(d.InputOffset(), "line %d: %s", syntax.Line, syntax.Msg)
+			}
+			return fail(d.InputOffset(), "%v", err)
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			element := token.Name.Local
+			within := strings.Join(open, " ")
+			switch {
+			case within == "" && element == "device":
+				p.device = attribute(token, "name")
+			case within == "device" && (element == "item" || element == "array"):
+				if name = attribute(token, "name"); name == "" {
+					return fail(at, "<%s> has no name", element)
+				}
+				now = entry{at: at}
+				number.Reset()
+			case within == "device array" && element == "value":
+				number.Reset()
+			default:
+				return fail(at, "<%s> must not be here, within <%s>", element, strings.Join(open, "><"))
+			}
+			open = append(open, element)
+		case xml.CharData:
+			if len(open) > 0 && (open[len(open)-1] == "item" || open[len(open)-1] == "value") {
+				number.Write(token)
+			} else if strings.TrimSpace(string(token)) != "" {
+				return fail(at, "text must be within an <item> or a <value>")
+			}
+		case xml.EndElement:
+			element := open[len(open)-1] // the decoder sees to it that they match
+			open = open[:len(open)-1]
+			if element == "item" || element == "value" {
+				x, err := strconv.ParseFloat(strings.TrimSpace(number.String()), 64)
+				if err != nil || !(x >= 0 && x <= 1e9) {
+					return fail(at, "%s = %.40q: must be a number in [0, 1e9]", name, strings.TrimSpace(number.String()))
+				}
+				now.numbers = append(now.numbers, x)
+			}
+			if element == "item" || element == "array" {
+				if _, twice := p.values[name]; twice {
+					return fail(now.at, "%s is here a second time", name)
+				}
+				p.values[name] = now
+			}
+		case xml.Directive:
+			return fail(at, "must have no document type")
+		}
+	}
+}
+
+func attribute(element xml.StartElement, name string) string {
+	for _, a := range element.Attr {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// item returns a single number, 0 when the file does not have it.
+func (p *powerProfile) item(name string) (float64, error) {
+	e, ok := p.values[name]
+	switch {
+	case !ok:
+		return 0, nil
+	case len(e.numbers) != 1:
+		return 0, &PowerProfileError{e.at, fmt.Sprintf("%s has %d values: must have one", name, len(e.numbers))}
+	default:
+		return e.numbers[0], nil
+	}
+}
+
+// cluster is cores that share a clock.
+type cluster struct {
+	khz, mA entry
+	base    float64 // mA of the cluster while one of them is active
+}
+
+// top returns the highest clock.
+func (c *cluster) top() float64 { return slices.Max(c.khz.numbers) }
+
+// fastest returns the cluster with the highest clock, the first of several. end is
+// the length of the file.
+func (p *powerProfile) fastest(end int64) (best cluster, err error) {
+	active, isArray := p.values["cpu.active"]
+	if _, old := p.values["cpu.speeds"]; old { // before Android 7: one cluster, and currents of the whole processor
+		best, _, err = p.cluster("cpu.speeds", "cpu.active", 0)
+		return best, err
+	}
+	common := 0.0
+	if isArray {
+		if common, err = p.item("cpu.active"); err != nil {
+			return best, &PowerProfileError{active.at, "cpu.active has several values and there is no cpu.speeds beside it"}
+		}
+	}
+	for i := 0; ; i++ {
+		base, err := p.item(fmt.Sprintf("cpu.cluster_power.cluster%d", i))
+		if err != nil {
+			return best, err
+		}
+		c, ok, err := p.cluster(fmt.Sprintf("cpu.core_speeds.cluster%d", i), fmt.Sprintf("cpu.core_power.cluster%d", i), common+base)
+		if err != nil {
+			return best, err
+		}
+		if !ok {
+			break
+		}
+		if len(best.khz.numbers) == 0 || c.top() > best.top() {
+			best = c
+		}
+	}
+	if len(best.khz.numbers) == 0 {
+		return best, &PowerProfileError{end, "has neither cpu.core_speeds.cluster0 nor cpu.speeds: must say how fast the processor is"}
+	}
+	return best, nil
+}
+
+// cluster returns the clocks and currents under two names; ok is false without.
+func (p *powerProfile) cluster(speeds, power string, base float64) (c cluster, ok bool, err error) {
+	c = cluster{khz: p.values[speeds], mA: p.values[power], base: base}
+	if _, ok := p.values[speeds]; !ok {
+		return c, false, nil
+	}
+	if n := len(c.khz.numbers); n == 0 || n > 255 || n != len(c.mA.numbers) {
+		return c, false, &PowerProfileError{c.khz.at, fmt.Sprintf("%s has %d values and %s %d: must have as many, from 1 to 255", speeds, n, power, len(c.mA.numbers))}
+	}
+	for i, khz := range c.khz.numbers {
+		switch {
+		case khz == 0 || i > 0 && khz <= c.khz.numbers[i-1]:
+			return c, false, &PowerProfileError{c.khz.at, fmt.Sprintf("%s: %g kHz must be positive and above the clock before it", speeds, khz)}
+		case c.mA.numbers[i]+base == 0:
+			return c, false, &PowerProfileError{c.mA.at, fmt.Sprintf("%s: a core at %g kHz must take some current", power, khz)}
+		}
+	}
+	return c, true, nil
+}
+
+// profile makes powers of currents.
+func (p *powerProfile) profile(end int64) (PowerProfile, error) {
+	const watts = NominalVolts / 1e3 // of a mA
+	out := PowerProfile{Device: p.device}
+	var suspended, idle float64
+	var errs [5]error
+	suspended, errs[0] = p.item("cpu.suspend")
+	idle, errs[1] = p.item("cpu.idle")
+	out.BatteryWh, errs[2] = p.item("battery.capacity")
+	out.WiFiW, errs[3] = p.item("wifi.active")
+	out.CellularW, errs[4] = p.item("radio.active")
+	for _, err := range errs {
+		if err != nil {
+			return PowerProfile{}, err
+		}
+	}
+	core, err := p.fastest(end)
+	if err != nil {
+		return PowerProfile{}, err
+	}
+	out.BatteryWh *= watts
+	out.WiFiW *= watts
+	out.CellularW *= watts
+	out.IdleW = (suspended + idle) * watts
+	last := len(core.khz.numbers) - 1
+	most := core.base + core.mA.numbers[last]
+	out.ClockGHz = core.top() / 1e6
+	out.ComputeW = out.IdleW + most*watts
+	for i, khz := range core.khz.numbers {
+		out.Steps = append(out.Steps, Step{Clock: khz / core.top(), Power: (core.base + core.mA.numbers[i]) / most})
+	}
+	return out, nil
+}
