@@ -62,7 +62,7 @@ type Config struct {
 	LowBattery       float64 `toml:"low_battery" doc:"charge, as a share of full, below which a battery is low; 0: never"`
 	LowBatteryAction string  `toml:"low_battery_action" doc:"what a device with a low battery does: \"refuse\" (takes no new work until it is charged; what it has begun it ends) or \"slow\" (computes at its slowest frequency step what it begins)"`
 
-	imported *PowerProfile // what PowerProfile names; set by Validate
+	Imported *PowerProfile `toml:"-"` // what PowerProfile names, read by Validate
 }
 
 // Defaults returns the table's defaults.
@@ -117,7 +117,7 @@ func (d *Config) Validate(c *config.Checker) {
 // validateSteps reports what is wrong with the choice of a frequency step.
 func (d *Config) validateSteps(c *config.Checker) {
 	c.OneOf("governor", d.Governor, Performance, Powersave, ByCharge)
-	if _, ok := Lookup(d.Profile); !ok || d.PowerProfile != "" && d.imported == nil {
+	if _, ok := Lookup(d.Profile); !ok || d.PowerProfile != "" && d.Imported == nil {
 		return
 	}
 	p := d.Device()
@@ -129,7 +129,7 @@ func (d *Config) validateSteps(c *config.Checker) {
 // importPowerProfile reads the power profile that the table names, for Device, and
 // reports what is wrong with it.
 func (d *Config) importPowerProfile(c *config.Checker) {
-	d.imported = nil
+	d.Imported = nil
 	if d.PowerProfile == "" {
 		return
 	}
@@ -142,7 +142,7 @@ func (d *Config) importPowerProfile(c *config.Checker) {
 		c.Require(false, "power_profile", d.PowerProfile, "cannot be read: "+err.Error())
 		return
 	}
-	d.imported = &p
+	d.Imported = &p
 }
 
 // Device returns the profile with what its power profile says and the table's
@@ -159,7 +159,7 @@ func (d *Config) Device() Profile {
 		}
 	}
 	if d.PowerProfile != "" {
-		from := d.imported
+		from := d.Imported
 		if from == nil {
 			panic(fmt.Sprintf("devices: power profile %s has not been read: Validate does", d.PowerProfile))
 		}
