@@ -18,6 +18,8 @@ const (
 )
 
 // Charging says when devices are plugged in, whether they are up or flat.
+//
+// Different devices may be asked about at once.
 type Charging interface {
 	// Plugged reports whether a device is plugged in at an instant, and when that
 	// changes next: later than at, Never when it does not. For each device it is

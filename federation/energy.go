@@ -22,6 +22,14 @@ func (f *Federation) power(t int, p phase) float64 {
 	}
 }
 
+// newBatteries returns the batteries of a setup.
+func newBatteries(s *Setup, n int) *devices.Batteries {
+	if s.Charging != nil {
+		return devices.NewChargedBatteries(s.Devices, n, s.Seed, s.Charging)
+	}
+	return devices.NewBatteries(s.Devices, n, s.Seed)
+}
+
 // lookout is the next look at a device's battery.
 type lookout struct {
 	event engine.Handle
@@ -147,7 +155,7 @@ func (f *Federation) comeBack(t int) {
 // round, and links are steady. With jitter, or charged by a plan,
 // nothing is sure.
 func (f *Federation) hopeless(t int) bool {
-	if f.setup.Network.Jitter > 0 || f.setup.Devices.Charging != devices.WhenFlat {
+	if f.setup.Network.Jitter > 0 || f.setup.Charging != nil || f.setup.Devices.Charging != devices.WhenFlat {
 		return false
 	}
 	round, attempt := int(f.devices[t].round), int(f.devices[t].attempt) // any

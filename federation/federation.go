@@ -28,6 +28,7 @@ type Setup struct {
 
 	Presence  devices.Presence // nil: devices can always be reached
 	Bandwidth Bandwidth        // nil: links carry what they usually do
+	Charging  devices.Charging // when chargers are plugged in; nil: as Devices says
 
 	Problem  *mtl.Problem // nil: nothing is learnt, the method's work is timed alone
 	Size     Size         // that of Problem when there is one
@@ -160,7 +161,7 @@ func New(s Setup) (*Federation, error) {
 		setup: s, method: method, coupling: s.Coupling, drops: drops,
 		clock:     engine.New(n, engine.Options{Queue: s.Queue, Hooks: s.Hooks}),
 		fleet:     devices.NewFleet(s.Devices, n, s.Seed),
-		batteries: devices.NewBatteries(s.Devices, n, s.Seed),
+		batteries: newBatteries(&s, n),
 		links:     network.NewLinks(s.Network, n, s.Seed),
 		devices:   make([]device, n),
 		wanted:    s.Config.clients(n),
@@ -229,6 +230,7 @@ func (f *Federation) check() error {
 			fmt.Sprintf("must be from the %d devices that a round asks to the %d that there are", f.clients.size, f.setup.Size.Devices))
 		c.Require(f.setup.Problem != nil, "federation.selection", config.Selection, "must be another in a run without learning, which has no losses")
 	}
+	c.Require(f.setup.Charging == nil || f.setup.Devices.ChargeW > 0, "devices.charge_w", f.setup.Devices.ChargeW, "must be positive: there is a trace of when chargers are plugged in")
 	if protocol == WaitForAll {
 		f.checkForEver(c)
 	}

@@ -193,3 +193,36 @@ func TestEnergyIsConservedUnderAPlan(t *testing.T) {
 		}
 	}
 }
+
+// always is a trace of chargers that are plugged in all the time, or never.
+type always bool
+
+func (a always) Plugged(int, engine.Time) (bool, engine.Time) { return bool(a), engine.Never }
+
+// With a trace in place of the table's plan a device lives on its charger, or is
+// gone for good.
+func TestChargersFollowATrace(t *testing.T) {
+	outcome := func(plugged always) (*Outcome, *Federation) {
+		f := start(t, world(t, "mocha", Deadline, func(s *Setup) {
+			joules(s, 5)
+			s.Devices.ChargeW, s.Charging = 5, plugged
+			s.Plan.Rounds = 60
+		}))
+		out, err := f.Run(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out, f
+	}
+	out, f := outcome(true)
+	if e := f.batteries.Total(); out.Status != results.Done || f.absent != 0 || !near(e.LeftJ, e.InitialJ, 1e-9) {
+		t.Errorf("plugged in: %s, %d devices are gone, %+v", out.Status, f.absent, e)
+	}
+	if out, f := outcome(false); out.Status != results.Stalled || f.batteries.Total().ChargedJ != 0 {
+		t.Errorf("unplugged: %s after %d rounds", out.Status, len(out.Rounds)-1)
+	}
+	_, err := New(world(t, "mocha", Deadline, func(s *Setup) { s.Charging = always(true) }))
+	if want := "devices.charge_w = 0: must be positive: there is a trace of when chargers are plugged in"; err == nil || err.Error() != want {
+		t.Errorf("without a charger: %v", err)
+	}
+}
