@@ -15,6 +15,7 @@ import (
 	"fedsim/internal/parallel"
 	"fedsim/results"
 	"fedsim/scenarios"
+	"fedsim/traces"
 )
 
 // Options say how a scenario is run; none of them changes its results.
@@ -200,12 +201,21 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string) (*f
 			return &replay{recording: rec}, nil
 		}
 	}
+	if p.problem != nil {
+		size.Devices = p.problem.Devices()
+	}
 	plan.Optimum, plan.Constant = p.optimum, p.constant
-	f, err := federation.New(federation.Setup{
+	setup := federation.Setup{
 		Config: s.Federation, Devices: s.Devices, Network: s.Network, Faults: s.Faults, Plan: plan,
 		Problem: p.problem, Size: size, Coupling: p.coupling, Factory: factory, Options: run.Options,
 		Seed: run.Seed, Pool: r.pool, Queue: r.options.Queue,
-	})
+	}
+	sets, err := r.prepare.tracesOf(&s.Traces)
+	if err != nil {
+		return nil, err
+	}
+	follow(&setup, s.Traces.Source(sets, run.Seed, size.Devices))
+	f, err := federation.New(setup)
 	if err != nil {
 		return nil, err
 	}
@@ -217,6 +227,23 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string) (*f
 	})
 	r.report(run.ID, phase, math.NaN(), 1-done, 1)
 	return out, err
+}
+
+// follow lets the devices do what traces tell of them.
+func follow(s *federation.Setup, told *traces.Joint) {
+	have := told.Kinds()
+	if have.Has(traces.Available) {
+		s.Presence = told
+	}
+	if have.Has(traces.Charging) {
+		s.Charging = told
+	}
+	if have.Has(traces.DownMbps) || have.Has(traces.UpMbps) {
+		s.Bandwidth = told
+	}
+	if have.Has(traces.Speed) {
+		s.Pace = told
+	}
 }
 
 // report passes progress on.

@@ -10,6 +10,7 @@ import (
 	"fedsim/internal/parallel"
 	"fedsim/mtl"
 	"fedsim/scenarios"
+	"fedsim/traces"
 )
 
 // prepared is what a run starts from; runs with the same data and problem share
@@ -32,6 +33,12 @@ type preparer struct {
 	splits   memo[data.Config, *data.Split]
 	problems memo[problemKey, *prepared]
 	sizes    memo[data.Config, *prepared]
+	traces   memo[string, []*traces.Set]
+}
+
+// tracesOf reads the traces of a run.
+func (p *preparer) tracesOf(c *traces.Config) ([]*traces.Set, error) {
+	return p.traces.get(fmt.Sprintf("%q %s", c.Files, c.Format), c.Load)
 }
 
 type problemKey struct {

@@ -29,6 +29,7 @@ type Setup struct {
 	Presence  devices.Presence // nil: devices can always be reached
 	Bandwidth Bandwidth        // nil: links carry what they usually do
 	Charging  devices.Charging // when chargers are plugged in; nil: as Devices says
+	Pace      Pace             // nil: processors are always as fast
 
 	Problem  *mtl.Problem // nil: nothing is learnt, the method's work is timed alone
 	Size     Size         // that of Problem when there is one
@@ -40,6 +41,12 @@ type Setup struct {
 	Pool  *parallel.Pool
 	Queue string        // event queue, by name; empty: the engine's default
 	Hooks *engine.Hooks // nil: none
+}
+
+// Pace says how fast the processors of devices are as time passes.
+type Pace interface {
+	// Pace returns what a device's usual speed is multiplied by at an instant.
+	Pace(device int, at engine.Time) float64
 }
 
 // Size is what time depends on of a problem.
@@ -198,6 +205,14 @@ func New(s Setup) (*Federation, error) {
 	f.traffic = f.newTraffic()
 	f.clients.weights = f.weigh()
 	return f, nil
+}
+
+// pace returns what the usual speed of device t is multiplied by now.
+func (f *Federation) pace(t int) float64 {
+	if f.setup.Pace == nil {
+		return 1
+	}
+	return f.setup.Pace.Pace(t, f.clock.Now())
 }
 
 // check finds protocols that the method or the faults cannot live with.

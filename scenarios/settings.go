@@ -11,6 +11,7 @@ import (
 	"fedsim/federation"
 	"fedsim/mtl"
 	"fedsim/network"
+	"fedsim/traces"
 )
 
 // Settings is everything that determines a run but its seed: one table per
@@ -21,6 +22,7 @@ type Settings struct {
 	Devices    devices.Config    `toml:"devices" doc:"what the devices are"`
 	Network    network.Config    `toml:"network" doc:"the links between server and devices"`
 	Faults     devices.Faults    `toml:"faults" doc:"which devices drop, and when"`
+	Traces     traces.Config     `toml:"traces" doc:"what the devices do by recordings, or by chance"`
 	Federation federation.Config `toml:"federation" doc:"the server's protocol and what work costs"`
 	Run        RunConfig         `toml:"run" doc:"how long a run takes and what is measured"`
 	Methods    map[string]Method `toml:"methods" doc:"the methods to run, each under a label of letters, digits, - and _"`
@@ -34,6 +36,7 @@ func Defaults() Settings {
 		Devices:    devices.Defaults(),
 		Network:    network.Defaults(),
 		Faults:     devices.DefaultFaults(),
+		Traces:     traces.Default(),
 		Federation: federation.Defaults(),
 		Run:        defaultRun(),
 	}
@@ -72,6 +75,7 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	s.Devices.Validate(c.In("devices"))
 	s.Network.Validate(c.In("network"))
 	s.Faults.Validate(c.In("faults"))
+	s.Traces.Validate(c.In("traces"))
 	s.Federation.Validate(c.In("federation"))
 	s.Run.Validate(c.In("run"))
 	s.checkTarget(c)

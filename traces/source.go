@@ -78,6 +78,31 @@ func (j *Joint) Plugged(device int, at engine.Time) (plugged bool, change engine
 	return value == 1, change
 }
 
+// Downlink returns the rate of a device's link from the server at an instant, in
+// 10^6 bit/s, and until when it holds: the usual one when no trace tells.
+func (j *Joint) Downlink(device int, usual float64, at engine.Time) (mbps float64, until engine.Time) {
+	return j.rate(DownMbps, device, usual, at)
+}
+
+// Uplink is Downlink for the link to the server.
+func (j *Joint) Uplink(device int, usual float64, at engine.Time) (mbps float64, until engine.Time) {
+	return j.rate(UpMbps, device, usual, at)
+}
+
+func (j *Joint) rate(k Kind, device int, usual float64, at engine.Time) (mbps float64, until engine.Time) {
+	if j.of[k] == nil {
+		return usual, engine.Never
+	}
+	return j.Lookup(k, device, at)
+}
+
+// Pace returns what the rate of a device's processor is multiplied by at an
+// instant; [Speed] must be among the kinds.
+func (j *Joint) Pace(device int, at engine.Time) float64 {
+	factor, _ := j.Lookup(Speed, device, at)
+	return factor
+}
+
 func (j *Joint) period(k Kind, device int) engine.Time { return period(j.of[k], k, device) }
 
 func untold(k Kind, have Kinds) string {
