@@ -53,7 +53,9 @@ func (f *Federation) step(t int) int {
 }
 
 // slowdown returns how many times as long device t computes as at its fastest step.
-func (f *Federation) slowdown(t int) float64 { return f.fleet.Slowdown(int(f.devices[t].step)) }
+func (f *Federation) slowdown(t int) float64 {
+	return f.fleet.Slowdown(int(f.devices[t].step)) / f.pace(t)
+}
 
 // computing returns how long device t takes for its work at its frequency step.
 func (f *Federation) computing(t int) engine.Time {
