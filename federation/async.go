@@ -46,7 +46,10 @@ func (f *Federation) ask(t int) {
 	d.chosen, d.solved, d.answered, d.dropped = true, false, false, false
 	f.bytes.down = f.links.Bytes(f.server.Send(t))
 	f.draft(t)
-	f.unsolved = append(f.unsolved, int32(t))
+	if !d.queued { // it may be since an attempt that was lost before any work
+		d.queued = true
+		f.unsolved = append(f.unsolved, int32(t))
+	}
 	if d.strikes == anywhere { // where depends on the work
 		f.solvePending()
 	}
@@ -58,11 +61,16 @@ func (f *Federation) ask(t int) {
 // and not worked on it: what they were sent is fixed, so that they can be solved
 // together, on all cores, when the first of them must be.
 func (f *Federation) solvePending() {
-	if len(f.unsolved) == 0 {
-		return
-	}
-	f.solve(f.unsolved)
+	work := f.unsolved[:0]
 	for _, t := range f.unsolved {
+		d := &f.devices[t]
+		d.queued = false
+		if d.chosen && d.phase != lost {
+			work = append(work, t)
+		}
+	}
+	f.solve(work)
+	for _, t := range work {
 		f.time(int(t))
 	}
 	f.unsolved = f.unsolved[:0]
@@ -111,7 +119,9 @@ func (f *Federation) released(t int) {
 // forget drops the answer of device t, whose attempt is lost.
 func (f *Federation) forget(t int) {
 	d := &f.devices[t]
-	f.method.Discard(t)
+	if d.solved {
+		f.method.Discard(t)
+	}
 	if d.phase == lost {
 		d.phase = idle
 	}

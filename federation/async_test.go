@@ -98,6 +98,7 @@ func TestAsynchronousChurn(t *testing.T) {
 				s.Problem, s.Seed, s.Queue, s.Pool = problem, seed, queue, poolOf(1+i%2)
 				s.Faults.OnReturn, s.Faults.Strike = onReturn, strike
 				s.Presence = coins{seed, share}
+				s.Hooks = bounded()
 				s.Config.Fraction, s.Config.ServerGFLOPS = fraction, server
 				if shared {
 					s.Network.ServerDownMbps, s.Network.ServerUpMbps = 1, 0.5

@@ -1,6 +1,7 @@
 package federation
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -76,6 +77,17 @@ func alone(t testing.TB, change func(*Setup)) Setup {
 	})
 }
 
+// bounded stops a run that does not end: those of the tests take some thousands of
+// events.
+func bounded() *engine.Hooks {
+	events := 0
+	return &engine.Hooks{Fired: func(e engine.Event) {
+		if events++; events > 1_000_000 {
+			panic(fmt.Sprintf("no end of events: %+v", e))
+		}
+	}}
+}
+
 // coins is the presence of devices that toss, every tenth of a second, whether they
 // can be reached.
 type coins struct {
@@ -138,6 +150,7 @@ func TestChurnUnderEveryPolicy(t *testing.T) {
 				s.Faults.OnReturn, s.Faults.DropProbability = onReturn, drop
 				s.Presence = coins{seed, share}
 				s.Pool = poolOf(workers)
+				s.Hooks = bounded()
 				c := &s.Config
 				c.Fraction = fraction
 				if protocol == WaitForAll {

@@ -95,7 +95,7 @@ func (f *Federation) open() bool {
 			d.phase = idle
 		}
 	}
-	if up == 0 && len(f.carried) == 0 && !waits {
+	if up == 0 && len(f.carried) == 0 && (!waits || len(f.chosen) == 0) {
 		return false
 	}
 	f.tally.dropped += len(f.chosen) - up
