@@ -2,6 +2,7 @@ package federation
 
 import (
 	"fmt"
+	"slices"
 
 	"fedsim/engine"
 	"fedsim/internal/rng"
@@ -46,10 +47,7 @@ func (f *Federation) ask(t int) {
 	d.chosen, d.solved, d.answered, d.dropped = true, false, false, false
 	f.bytes.down = f.links.Bytes(f.server.Send(t))
 	f.draft(t)
-	if !d.queued { // it may be since an attempt that was lost before any work
-		d.queued = true
-		f.unsolved = append(f.unsolved, int32(t))
-	}
+	f.unsolved = append(f.unsolved, int32(t))
 	if d.strikes == anywhere { // where depends on the work
 		f.solvePending()
 	}
@@ -63,9 +61,7 @@ func (f *Federation) ask(t int) {
 func (f *Federation) solvePending() {
 	work := f.unsolved[:0]
 	for _, t := range f.unsolved {
-		d := &f.devices[t]
-		d.queued = false
-		if d.chosen && d.phase != lost {
+		if f.devices[t].phase != lost {
 			work = append(work, t)
 		}
 	}
@@ -121,6 +117,8 @@ func (f *Federation) forget(t int) {
 	d := &f.devices[t]
 	if d.solved {
 		f.method.Discard(t)
+	} else if i := slices.Index(f.unsolved, int32(t)); i >= 0 { // the list is of those that are sent something now
+		f.unsolved = slices.Delete(f.unsolved, i, i+1)
 	}
 	if d.phase == lost {
 		d.phase = idle

@@ -64,7 +64,6 @@ type device struct {
 	refuses           bool  // its battery is too low for new work
 	paused            bool  // its phase goes on when it comes back
 	chosen            bool  // the server waits for its answer
-	queued            bool  // it is in the list of those that have not worked on what they were sent
 	solved            bool  // its local work is done, tentatively
 	answered          bool  // the server has its answer
 	dropped           bool  // it has dropped in this round
