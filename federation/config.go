@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"fedsim/config"
 )
@@ -60,7 +61,7 @@ type Config struct {
 	Fraction     float64 `toml:"fraction" doc:"share of the devices that the server asks in a round, in (0, 1], rounded up, drawn likewise; in place of clients_per_round"`
 	Selection    string  `toml:"selection" doc:"how the devices of a round are drawn from those that can be reached: \"uniform\", \"data\" (in proportion to their rows), \"speed\" (in inverse proportion to how long an answer takes them) or \"power-of-choice\" (those that the model fits worst among candidates)"`
 	Candidates   int     `toml:"candidates" doc:"selection \"power-of-choice\": how many devices are drawn to choose from; at least clients_per_round"`
-	Over         float64 `toml:"over_selection" doc:"protocol \"first\": how many times as many devices are asked as answers are needed, at least 1; rounded up"`
+	Over         float64 `toml:"over_selection" doc:"protocol \"first\": how many times as many devices are asked as answers are needed, at least 1; rounded up. Where there are not so many, all are asked, and the fewer answers are needed"`
 	Retries      int     `toml:"retries" doc:"protocols \"deadline\", \"charged\" and \"first\": how often in a round a device is asked again when the answer of an attempt that was lost was due"`
 	MinReports   int     `toml:"min_reports" doc:"fewest answers that a round needs: with fewer the server forgets those that it has"`
 	Late         string  `toml:"late" doc:"answers that have not come when a round ends: \"drop\" (the device stops working) or \"keep\" (it goes on, is not asked meanwhile, and its answer is taken in the round in which it comes; the dual may then fall, weak duality holds)"`
@@ -75,12 +76,18 @@ func Defaults() Config {
 	}
 }
 
-// asks returns how many devices are asked for that many answers.
-func (f *Config) asks(answers, devices int) int {
-	return min(devices, int(math.Ceil(f.Over*float64(answers))))
+// sizes returns how many answers of a number of devices a round is for, and how
+// many devices are asked for them.
+func (f *Config) sizes(devices int) (answers, asked int) {
+	answers = f.clients(devices)
+	if f.Protocol != First {
+		return answers, answers
+	}
+	asked = min(devices, int(math.Ceil(f.Over*float64(answers))))
+	return min(answers, int(math.Ceil(float64(asked)/f.Over))), asked
 }
 
-// clients returns how many answers of a number of devices a round is for.
+// clients returns how many devices take part in a round.
 func (f *Config) clients(devices int) int {
 	if f.Clients > 0 {
 		return f.Clients
@@ -105,23 +112,28 @@ func (f *Config) Validate(c *config.Checker) {
 }
 
 func (f *Config) validatePolicies(c *config.Checker) {
-	only := func(key string, value any, set bool, protocols ...string) {
-		c.Require(!set || slices.Contains(protocols, f.Protocol), key, value, fmt.Sprintf("must be left out under protocol %q, which has no use for it", f.Protocol))
-	}
-	rounds := []string{Deadline, Charged, First}
 	c.Require(f.Quantile >= 0 && f.Quantile <= 1, "deadline_quantile", f.Quantile, "must be in [0, 1]")
-	only("deadline_quantile", f.Quantile, f.Quantile != 0, Deadline)
 	c.Require(f.Window >= 1 && f.Window <= 10_000, "deadline_window", f.Window, "must be in [1, 10000]")
 	c.OneOf("selection", f.Selection, Uniformly, ByData, BySpeed, ByLoss)
-	only("selection", f.Selection, f.Selection != Uniformly, WaitForAll, Deadline, Charged, First)
 	c.Require(f.Candidates >= 0, "candidates", f.Candidates, "must not be negative")
 	c.Require((f.Candidates > 0) == (f.Selection == ByLoss), "candidates", f.Candidates, "must be set with selection \"power-of-choice\", and with no other")
 	c.Require(f.Over >= 1 && f.Over <= 1e6, "over_selection", f.Over, "must be in [1, 1e6]")
-	only("over_selection", f.Over, f.Over != 1, First)
 	c.Require(f.Retries >= 0 && f.Retries <= 1000, "retries", f.Retries, "must be in [0, 1000]")
-	only("retries", f.Retries, f.Retries != 0, rounds...)
 	c.Require(f.MinReports >= 0, "min_reports", f.MinReports, "must not be negative")
-	only("min_reports", f.MinReports, f.MinReports != 0, rounds...)
 	c.OneOf("late", f.Late, Drop, Keep)
-	only("late", f.Late, f.Late != Drop, Deadline, First)
+}
+
+// ValidateUse reports the keys that have no use under any of the protocols in
+// force.
+func (f *Config) ValidateUse(c *config.Checker, inForce []string) {
+	use := func(key string, value any, set bool, protocols ...string) {
+		used := slices.ContainsFunc(protocols, func(p string) bool { return slices.Contains(inForce, p) })
+		c.Require(!set || used, key, value, fmt.Sprintf("must be left out: only protocols %s have a use for it", strings.Join(protocols, ", ")))
+	}
+	use("deadline_quantile", f.Quantile, f.Quantile != 0, Deadline)
+	use("selection", f.Selection, f.Selection != Uniformly, WaitForAll, Deadline, Charged, First)
+	use("over_selection", f.Over, f.Over != 1, First)
+	use("retries", f.Retries, f.Retries != 0, Deadline, Charged, First)
+	use("min_reports", f.MinReports, f.MinReports != 0, Deadline, Charged, First)
+	use("late", f.Late, f.Late != Drop, Deadline, First)
 }

@@ -171,14 +171,14 @@ func New(s Setup) (*Federation, error) {
 		batteries: newBatteries(&s, n),
 		links:     network.NewLinks(s.Network, n, s.Seed),
 		devices:   make([]device, n),
-		wanted:    s.Config.clients(n),
 		cycle:     engine.FromSeconds(s.Config.DeadlineS),
 		ended:     true,
 	}
 	if s.Config.Quantile > 0 {
 		f.responses = newResponses(s.Config.Window)
 	}
-	f.clients = newClients(s.Seed, s.Config.asks(f.wanted, n), n)
+	wanted, asked := s.Config.sizes(n)
+	f.wanted, f.clients = wanted, newClients(s.Seed, asked, n)
 	f.startRadios(n)
 	if s.Presence != nil {
 		f.done = make([]float64, n)

@@ -45,8 +45,19 @@ var quantities = map[string]quantity{
 	"primal":        {label: "primal objective", of: func(r *results.Round) float64 { return r.Primal }},
 	"gap":           {label: "duality gap", of: func(r *results.Round) float64 { return r.Gap }},
 	"train_error":   {label: "training error", real: "root mean square error in training", of: func(r *results.Round) float64 { return r.TrainError }},
+	"participants":  {label: "answers taken", of: func(r *results.Round) float64 { return counted(r, r.Participants) }},
+	"dropped":       {label: "devices dropped", of: func(r *results.Round) float64 { return counted(r, r.Dropped) }},
+	"late":          {label: "late answers", of: func(r *results.Round) float64 { return counted(r, r.Late) }},
 	"test_error":    {label: "test error", real: "root mean square test error", of: func(r *results.Round) float64 { return r.TestError }},
 	"theta":         {label: "θ of local solves", each: func(r *results.Round) []results.Theta { return r.Thetas }},
+}
+
+// counted returns a number of devices of a round; round 0 has none.
+func counted(r *results.Round, n int) float64 {
+	if r.Round == 0 {
+		return math.NaN()
+	}
+	return float64(n)
 }
 
 // on returns the quantity labelled for what it is on the runs: an error is that

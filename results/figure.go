@@ -15,7 +15,7 @@ type Figure struct {
 	Panel    string  `toml:"panel" doc:"swept key or axis with one panel per value; empty: one panel"`
 	Series   string  `toml:"series" doc:"swept key or axis with one line per value, or \"method\""`
 	X        string  `toml:"x" doc:"horizontal axis: time_s, round, flops, bytes_up or energy_j (the last three cumulated)"`
-	Y        string  `toml:"y" doc:"vertical axis: suboptimality, primal, gap, train_error or test_error (root mean square errors for real targets), or theta (accuracy of the local solves: median over devices and seeds, quartiles, 5 to 95 %; needs run.theta_every)"`
+	Y        string  `toml:"y" doc:"vertical axis: suboptimality, primal, gap, train_error or test_error (root mean square errors for real targets), participants, dropped or late (devices in a round), or theta (accuracy of the local solves: median over devices and seeds, quartiles, 5 to 95 %; needs run.theta_every)"`
 	XScale   string  `toml:"x_scale" doc:"linear or log"`
 	YScale   string  `toml:"y_scale" doc:"linear or log"`
 	XMax     float64 `toml:"x_max" doc:"right end of the horizontal axis; 0: chosen from the data"`
@@ -33,7 +33,7 @@ func DefaultFigure() Figure {
 // XNames and YNames are what the axes of a figure can show.
 var (
 	XNames = []string{"time_s", "round", "flops", "bytes_up", "energy_j"}
-	YNames = []string{"suboptimality", "primal", "gap", "train_error", "test_error", "theta"}
+	YNames = []string{"suboptimality", "primal", "gap", "train_error", "test_error", "participants", "dropped", "late", "theta"}
 )
 
 // Validate reports everything wrong with a figure, the names of its panel,

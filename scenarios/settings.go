@@ -78,6 +78,7 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	s.Traces.Validate(c.In("traces"))
 	s.Federation.Validate(c.In("federation"))
 	s.Run.Validate(c.In("run"))
+	s.Federation.ValidateUse(c.In("federation"), s.protocols())
 	s.checkTarget(c)
 	c.Require(s.Data.Resident || s.Problem.OptimumSweeps == 0 && s.Problem.WarmOmega == 0, "data.resident", s.Data.Resident,
 		"must be true unless problem.optimum_sweeps and problem.warm_omega are 0: the central solver comes back to every row too often to make it anew")
@@ -90,6 +91,23 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	var problems config.Errors
 	problems.AddFound(tree, c)
 	return problems
+}
+
+// protocols returns the round protocols that the methods run under, that of
+// [federation] where there are no methods.
+func (s *Settings) protocols() []string {
+	var all []string
+	for _, label := range s.labels() {
+		if own := s.Methods[label].Protocol; own != "" {
+			all = append(all, own)
+		} else {
+			all = append(all, s.Federation.Protocol)
+		}
+	}
+	if len(all) == 0 {
+		all = []string{s.Federation.Protocol}
+	}
+	return all
 }
 
 // checkTarget reports a loss that does not take the targets of the data.

@@ -14,12 +14,16 @@ import (
 // all its runs, on less. Those without an entry run elsewhere: lte-high-var with
 // its three figures in full by .ci/run, quickstart in full by the scripts.
 var shortForms = map[string][]string{
+	"asynchrony":       small("run.rounds=30"),
+	"battery-day":      {"data.synthetic.tasks=300", "problem.lambda=3e-3", "network.cells=3", "run.rounds=12", "run.outer=2", "run.eval_tasks=100"},
 	"baselines":        {"run.outer=2", "run.rounds=4", "run.seeds=[1]"},
 	"fig1-statistical": small("run.rounds=20"),
 	"fig2-systems":     small("run.rounds=20"),
 	"fig3-faults":      small(`experiment.fig3-faults.axis.update=["one W update"]`, `experiment.fig3-faults.axis.drop_probability=["0", "0.25", "device 0 never answers"]`),
 	"million":          {"data.synthetic.tasks=2000", "problem.lambda=5e-4"},
 	"million-events":   {"data.synthetic.tasks=2000", "run.rounds=3"},
+	"outage":           small("run.rounds=30", "run.max_time_s=6"),
+	"rush-hour":        {"data.synthetic.tasks=40", "data.synthetic.features=8", "data.synthetic.factors=5", "federation.clients_per_round=20", "network.cells=2", "run.max_time_s=9000"},
 	"regression":       {"run.rounds=10", "run.seeds=[1]"},
 	"regularizers":     {"run.outer=2", "run.rounds=5", "data.synthetic.features=10"},
 	"sigma":            {"run.rounds=20", "run.stop_at=0", "problem.optimum_gap=1e-2", "run.seeds=[1]"},
