@@ -13,6 +13,7 @@ type Chart struct {
 	File           string // name of the files, without extension
 	Title          string
 	XLabel, YLabel string
+	LogX           bool     // the horizontal axis is logarithmic, too
 	Lines          []string // their names, for the legend
 	Panels         []ChartPanel
 }
@@ -36,6 +37,9 @@ func DrawChart(c Chart) (*Picture, error) {
 		fig: results.Figure{File: c.File, Title: c.Title}, yScale: logarithmic, shows: ofThree,
 		x: quantity{label: c.XLabel}, y: quantity{label: c.YLabel},
 	}
+	if c.LogX {
+		m.xScale = logarithmic
+	}
 	for _, name := range c.Lines {
 		m.series = append(m.series, series{label: name})
 	}
@@ -46,6 +50,13 @@ func DrawChart(c Chart) (*Picture, error) {
 		out := panel{title: p.Title, curves: make([][]curve, len(p.Lines))}
 		for s, line := range p.Lines {
 			ys := [][]float64{line.Y}
+			if c.LogX {
+				for i, x := range line.X {
+					if !(x > 0) {
+						return nil, fmt.Errorf("chart %q: line %q has place %d at %v: must be positive on a logarithmic axis", c.File, c.Lines[s], i, x)
+					}
+				}
+			}
 			if line.Low != nil || line.High != nil {
 				ys = [][]float64{line.Low, line.Y, line.High}
 			}
@@ -59,7 +70,7 @@ func DrawChart(c Chart) (*Picture, error) {
 					}
 				}
 				if len(y) > 0 {
-					out.curves[s] = append(out.curves[s], placed(line.X, y))
+					out.curves[s] = append(out.curves[s], curve{x: placedOn(line.X, m.xScale), y: placedOn(y, logarithmic)})
 				}
 			}
 		}
@@ -71,13 +82,13 @@ func DrawChart(c Chart) (*Picture, error) {
 	return m.layOut(), nil
 }
 
-// placed puts a line into axis space.
-func placed(x, y []float64) curve {
-	c := curve{x: x, y: make([]float64, len(y))}
-	for i, v := range y {
-		c.y[i] = logarithmic.place(v)
+// placedOn puts values on an axis.
+func placedOn(values []float64, on scale) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = on.place(v)
 	}
-	return c
+	return out
 }
 
 // SaveChart draws a chart and writes File.png and File.svg into dir, which must

@@ -106,6 +106,7 @@ func TestChartRefuses(t *testing.T) {
 		{func(c *Chart) { c.Panels[0].Lines[0].Y[3] = math.NaN() }, `line "bound" is NaN at place 3: must be a number`},
 		{func(c *Chart) { c.Panels[0].Lines[0].Y[3] = math.Inf(1) }, `line "bound" is +Inf at place 3: must be a number`},
 		{func(c *Chart) { c.Panels = nil }, `chart "chart": has no panel`},
+		{func(c *Chart) { c.LogX = true }, `line "bound" has place 0 at 0: must be positive on a logarithmic axis`},
 	} {
 		chart := bounds()
 		c.change(&chart)
@@ -115,6 +116,18 @@ func TestChartRefuses(t *testing.T) {
 		if _, err := SaveChart(t.TempDir(), chart); err == nil {
 			t.Error("it was drawn all the same")
 		}
+	}
+}
+
+// On a logarithmic horizontal axis two decades have the width of two.
+func TestChartOfDecades(t *testing.T) {
+	line := ChartLine{X: []float64{1, 10, 100}, Y: []float64{2, 20, 200}}
+	p, err := DrawChart(Chart{File: "decades", LogX: true, Lines: []string{"linear"}, Panels: []ChartPanel{{Lines: []ChartLine{line}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x := p.plots[0][0].X; x.Min > 0 || x.Max < 2 || x.Max-x.Min > 3 {
+		t.Errorf("the horizontal axis is from 10^%g to 10^%g, want 10^0 to 10^2 and little more", x.Min, x.Max)
 	}
 }
 

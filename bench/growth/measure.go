@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"fedsim/results"
+)
+
+// program is a fedsim that was built.
+type program string
+
+// build builds fedsim into dir. It is built in its own module, which knows what the
+// command line needs.
+func build(dir string) (program, error) {
+	module, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "fedsim").Output()
+	if err != nil {
+		return "", fmt.Errorf("looking for fedsim, which is right in the folder bench alone: %w", err)
+	}
+	path := filepath.Join(dir, "fedsim")
+	build := exec.Command("go", "build", "-o", path, "./cmd/fedsim")
+	build.Dir = strings.TrimSpace(string(module))
+	if text, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building fedsim: %w\n%s", err, text)
+	}
+	return program(path), nil
+}
+
+// point is what a run took.
+type point struct {
+	count float64 // of what grows
+	round float64 // seconds of a round
+	bytes float64 // most memory held at a time, that of making the data included
+}
+
+// measure runs a sweep's scenario at a size, leaving its results in dir.
+func (p program) measure(dir string, s sweep, size int) (point, error) {
+	args := []string{"run", s.scenario, "--out", dir, "--force", "--progress", "none"}
+	for _, k := range s.set(size) {
+		args = append(args, "--set", k)
+	}
+	if text, err := exec.Command(string(p), args...).CombinedOutput(); err != nil {
+		return point{}, fmt.Errorf("fedsim %v: %w\n%s", args, err, text)
+	}
+	r, err := results.Read(dir)
+	if err != nil {
+		return point{}, err
+	}
+	return s.point(r, size)
+}
+
+// point reads off a run directory.
+func (s sweep) point(r *results.Results, size int) (point, error) {
+	clock := r.Manifest.Clock
+	if len(r.Runs) != 1 || clock == nil || clock.PeakMemoryBytes == 0 {
+		return point{}, fmt.Errorf("scenario %s: %d runs, clock %+v: want one, and the memory it took, which this system may not tell", s.scenario, len(r.Runs), clock)
+	}
+	run := &r.Runs[0]
+	last, ok := lastRound(run)
+	if !ok {
+		return point{}, fmt.Errorf("scenario %s: the run has no round", s.scenario)
+	}
+	p := point{count: float64(size), round: run.WallS / float64(last), bytes: float64(clock.PeakMemoryBytes)}
+	if s.events {
+		p.count = float64(run.Events) / float64(last)
+	}
+	return p, nil
+}
+
+// lastRound returns how many rounds a run has made.
+func lastRound(r *results.Run) (rounds int, ok bool) {
+	if len(r.Rounds) == 0 {
+		return 0, false
+	}
+	rounds = r.Rounds[len(r.Rounds)-1].Round
+	return rounds, rounds > 0
+}
+
+// newMeasured returns room for a point of each size of each sweep.
+func newMeasured(all []sweep) [][]point {
+	m := make([][]point, len(all))
+	for i := range all {
+		m[i] = make([]point, len(all[i].sizes))
+	}
+	return m
+}
+
+// take keeps the least of two measurements of the same: nothing makes a program
+// quicker or smaller than it is.
+func (p *point) take(q point) {
+	if p.count == 0 {
+		*p = q
+		return
+	}
+	p.round, p.bytes = min(p.round, q.round), min(p.bytes, q.bytes)
+}

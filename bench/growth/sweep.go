@@ -1,0 +1,61 @@
+package main
+
+import "fmt"
+
+// sweep is one thing that grows, all else being equal.
+type sweep struct {
+	name     string
+	scenario string
+	sizes    []int
+	set      func(size int) []string // keys of the scenario
+	events   bool                    // what has grown is the number of events, not the size
+}
+
+// sweeps returns what is measured. There are 30 features, and 18 rows in the mean
+// to train on, but where they are what grows.
+func sweeps() []sweep {
+	decades := []int{1000, 10_000, 100_000, 1_000_000}
+	return []sweep{
+		{name: "devices", scenario: "million", sizes: decades, set: devices},
+		{name: "rows of each of 100 devices", scenario: "million", sizes: []int{20, 200, 2000, 20_000}, set: func(n int) []string {
+			return append(devices(100), rows(n, n)...)
+		}},
+		{name: "features of 300 devices", scenario: "million", sizes: []int{5, 50, 500, 5000}, set: func(d int) []string {
+			return append(devices(300), key("data.synthetic.features", d))
+		}},
+		{name: "events, without learning", scenario: "million-events", sizes: decades, events: true, set: func(m int) []string {
+			return []string{key("data.synthetic.tasks", m)}
+		}},
+	}
+}
+
+// devices sets the number of devices. lambda m stays 1, as the scenario has it.
+func devices(m int) []string {
+	return []string{
+		key("data.synthetic.tasks", m),
+		key("run.eval_tasks", min(m, 1000)),
+		fmt.Sprintf("problem.lambda=%g", 1/float64(m)),
+	}
+}
+
+// rows sets the rows of a device, those that are held out included: the keys are
+// of three quarters of them.
+func rows(least, most int) []string {
+	return []string{key("data.synthetic.rows_min", least*3/4), key("data.synthetic.rows_max", most*3/4)}
+}
+
+func key(name string, value int) string { return fmt.Sprintf("%s=%d", name, value) }
+
+// upTo leaves out larger sizes.
+func upTo(all []sweep, most int) []sweep {
+	for i := range all {
+		var sizes []int
+		for _, n := range all[i].sizes {
+			if n <= most {
+				sizes = append(sizes, n)
+			}
+		}
+		all[i].sizes = sizes
+	}
+	return all
+}
