@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"fedsim/bench/runs"
 	"fedsim/plots"
 )
 
@@ -49,7 +50,7 @@ func grow(out, log io.Writer, repetitions, most int, figures string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	program, err := build(dir)
+	program, err := runs.Build(dir)
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func grow(out, log io.Writer, repetitions, most int, figures string) error {
 		for s := range all {
 			for i, size := range all[s].sizes {
 				fmt.Fprintf(log, "pass %d of %d: %s, %d\n", pass+1, repetitions, all[s].name, size)
-				p, err := program.measure(filepath.Join(dir, "run"), all[s], size)
+				p, err := measure(program, filepath.Join(dir, "run"), all[s], size)
 				if err != nil {
 					return err
 				}

@@ -2,31 +2,10 @@ package main
 
 import (
 	"fmt"
-	"os/exec"
-	"path/filepath"
-	"strings"
 
+	"fedsim/bench/runs"
 	"fedsim/results"
 )
-
-// program is a fedsim that was built.
-type program string
-
-// build builds fedsim into dir. It is built in its own module, which knows what the
-// command line needs.
-func build(dir string) (program, error) {
-	module, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "fedsim").Output()
-	if err != nil {
-		return "", fmt.Errorf("looking for fedsim, which is right in the folder bench alone: %w", err)
-	}
-	path := filepath.Join(dir, "fedsim")
-	build := exec.Command("go", "build", "-o", path, "./cmd/fedsim")
-	build.Dir = strings.TrimSpace(string(module))
-	if text, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building fedsim: %w\n%s", err, text)
-	}
-	return program(path), nil
-}
 
 // point is what a run took.
 type point struct {
@@ -36,15 +15,12 @@ type point struct {
 }
 
 // measure runs a sweep's scenario at a size, leaving its results in dir.
-func (p program) measure(dir string, s sweep, size int) (point, error) {
-	args := []string{"run", s.scenario, "--out", dir, "--force", "--progress", "none"}
+func measure(p runs.Program, dir string, s sweep, size int) (point, error) {
+	var args []string
 	for _, k := range s.set(size) {
 		args = append(args, "--set", k)
 	}
-	if text, err := exec.Command(string(p), args...).CombinedOutput(); err != nil {
-		return point{}, fmt.Errorf("fedsim %v: %w\n%s", args, err, text)
-	}
-	r, err := results.Read(dir)
+	r, err := p.Run(dir, s.scenario, args...)
 	if err != nil {
 		return point{}, err
 	}

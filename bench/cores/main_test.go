@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"fedsim/results"
+)
+
+// Every work runs, with one worker and with two, and has its row.
+func TestCompareLittle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds fedsim")
+	}
+	var out bytes.Buffer
+	if err := compare(&out, 1, 2); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range works {
+		if !strings.Contains(out.String(), w.name) {
+			t.Errorf("no row of %s in\n%s", w.name, out.String())
+		}
+	}
+}
+
+// A single run has a clock of its own, the preparation of its data aside.
+func TestSpent(t *testing.T) {
+	start := time.Unix(100, 0)
+	end := start.Add(5 * time.Second)
+	r := &results.Results{Manifest: results.Manifest{Clock: &results.Clock{Started: start, Finished: &end}}, Runs: []results.Run{{WallS: 3}}}
+	if s, err := spent(r); s != 3 || err != nil {
+		t.Errorf("a single run: %g s, %v", s, err)
+	}
+	r.Runs = append(r.Runs, results.Run{WallS: 4})
+	if s, err := spent(r); s != 5 || err != nil {
+		t.Errorf("two runs: %g s, %v", s, err)
+	}
+	r.Manifest.Clock.Finished = nil
+	if _, err := spent(r); err == nil {
+		t.Error("a run that has not ended has a time")
+	}
+}
+
+func TestMedian(t *testing.T) {
+	if m := median([]float64{3, 1, 2}); m != 2 {
+		t.Errorf("the median of 1, 2, 3 is %g", m)
+	}
+}
