@@ -10,6 +10,10 @@ import (
 type Options struct {
 	Queue string // one of Queues; empty: DefaultQueue
 	Hooks *Hooks // nil: none
+	// Ahead is told of devices that have events soon, some hundreds at a time, so
+	// that it can read what is held of them while none of it is waited for. It is no
+	// promise: their events may be cancelled, and others come before. nil: none.
+	Ahead func(devices []int32)
 }
 
 // Engine is a virtual clock with its pending events. Once its tables have grown
@@ -43,6 +47,9 @@ func New(devices int, o Options) *Engine {
 		panic(fmt.Sprintf("engine: %d devices: must be at most %d", devices, MaxDevices))
 	}
 	e := &Engine{pending: pendingSet{devices: make([]window, devices+1)}}
+	if o.Ahead != nil {
+		e.pending.ahead, e.pending.near = o.Ahead, make([]int32, 0, pruneBlock)
+	}
 	e.prune = e.pending.prune
 	e.queue = newQueue(o.Queue, e.prune)
 	if o.Hooks != nil {

@@ -8,6 +8,8 @@ type pendingSet struct {
 	old     idTable
 	n       int
 	fetched uint32 // see prune
+	ahead   func(devices []int32)
+	near    []int32 // what ahead is told
 }
 
 // window is of the events last, last-1, ..., last-31 of a device; event last-i
@@ -84,13 +86,28 @@ func (s *pendingSet) prune(items []item) []item {
 			fetched += s.devices[rowOf(it.key)].pending
 		}
 		s.fetched = fetched // what is not used would not be read
+		from := len(kept)
 		for _, it := range some {
 			if s.has(it.key) {
 				kept = append(kept, it)
 			}
 		}
+		if s.ahead != nil {
+			s.announce(kept[from:])
+		}
 	}
 	return kept
+}
+
+// announce tells ahead of the devices that items belong to.
+func (s *pendingSet) announce(items []item) {
+	s.near = s.near[:0]
+	for _, it := range items {
+		if row := rowOf(it.key); row > 0 { // not the server
+			s.near = append(s.near, int32(row)-1)
+		}
+	}
+	s.ahead(s.near)
 }
 
 // pruneBlock is how many windows stay in the first-level cache.

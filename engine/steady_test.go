@@ -68,7 +68,8 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 
 func TestSteadyBatchesAllocateNothing(t *testing.T) {
 	const devices = 5000
-	e := New(devices, Options{})
+	announced := 0
+	e := New(devices, Options{Ahead: func(soon []int32) { announced += len(soon) }})
 	r := rand.New(rand.NewPCG(5, 6))
 	left := 0
 	answer := func(ev Event) {
@@ -90,5 +91,8 @@ func TestSteadyBatchesAllocateNothing(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(20, round); n != 0 {
 		t.Errorf("a round allocates %v times, want none", n)
+	}
+	if announced == 0 {
+		t.Error("no device was announced")
 	}
 }

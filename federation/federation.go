@@ -101,6 +101,7 @@ type Federation struct {
 	traffic   *traffic // nil: the length of a transfer is known when it begins
 
 	devices  []device
+	fetched  float64       // see fetch
 	lookouts []lookout     // by device; none on mains
 	done     []float64     // share of each device's phase that was over at began; none when no device goes away in one
 	radios   []engine.Time // when the last activity of each device's ended; none when they have no states
@@ -166,7 +167,6 @@ func New(s Setup) (*Federation, error) {
 	}
 	f := &Federation{
 		setup: s, method: method, coupling: s.Coupling, drops: drops,
-		clock:     engine.New(n, engine.Options{Queue: s.Queue, Hooks: s.Hooks}),
 		fleet:     devices.NewFleet(s.Devices, n, s.Seed),
 		batteries: newBatteries(&s, n),
 		links:     network.NewLinks(s.Network, n, s.Seed),
@@ -177,6 +177,7 @@ func New(s Setup) (*Federation, error) {
 	if s.Config.Quantile > 0 {
 		f.responses = newResponses(s.Config.Window)
 	}
+	f.clock = engine.New(n, engine.Options{Queue: s.Queue, Hooks: s.Hooks, Ahead: f.fetch})
 	wanted, asked := s.Config.sizes(n)
 	f.wanted, f.clients = wanted, newClients(s.Seed, asked, n)
 	f.startRadios(n)

@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// crowd is a round of devices that each have two events, the second scheduled in
+// the first, and of the server with one. It returns the digest.
+func crowd(devices int, queue string, ahead func([]int32), fired func(Event)) uint64 {
+	e := New(devices, Options{Queue: queue, Ahead: ahead})
+	r := rand.New(rand.NewPCG(5, 6))
+	e.Batch(func() {
+		for d := range devices {
+			e.Schedule(Time(r.IntN(1e6)), 0, d)
+		}
+		e.Schedule(5e5, 2, Server)
+	})
+	e.Run(func(ev Event) {
+		fired(ev)
+		if ev.Kind == 0 {
+			e.Schedule(e.Now()+1e6+Time(r.IntN(1e6)), 1, int(ev.Device))
+		}
+	})
+	return e.Digest()
+}
+
+// Every device that fires has been announced by the queue that looks ahead, in
+// pieces of some hundreds, never the server, and nothing else is different.
+func TestDevicesAreAnnouncedAhead(t *testing.T) {
+	const devices = 20_000
+	for _, queue := range Queues()[:2] {
+		ahead, largest, surprises := make([]int, devices), 0, 0
+		with := crowd(devices, queue, func(soon []int32) {
+			largest = max(largest, len(soon))
+			for _, d := range soon {
+				ahead[d]++ // out of range for the server
+			}
+		}, func(ev Event) {
+			if ev.Device >= 0 {
+				if ahead[ev.Device]--; ahead[ev.Device] < 0 {
+					surprises++
+				}
+			}
+		})
+		if without := crowd(devices, queue, nil, func(Event) {}); with != without {
+			t.Errorf("%s: the events are others when they are announced", queue)
+		}
+		if largest == 0 || largest > pruneBlock {
+			t.Errorf("%s: up to %d devices at a time, want some, and at most %d", queue, largest, pruneBlock)
+		}
+		if queue == DefaultQueue && surprises > 0 {
+			t.Errorf("%s: %d of %d events were not announced", queue, surprises, 2*devices)
+		}
+	}
+}

@@ -1,0 +1,21 @@
+package federation
+
+// fetch reads what is held of devices whose events come next. A device that has an
+// event has mostly not been touched for as many events as there are devices, so
+// that each piece of its state comes from memory. A loop that only reads has many
+// of them underway at a time, a handler waits for one after the other.
+func (f *Federation) fetch(soon []int32) {
+	read := 0.0
+	for _, t := range soon {
+		d := &f.devices[t]
+		read += float64(d.began) + float64(d.phase) // its two lines
+		read += f.batteries.Spent(int(t)) + f.links.UplinkMbps(int(t))
+		if f.batteries.Flat(int(t)) {
+			read++
+		}
+		if f.lookouts != nil {
+			read += float64(f.lookouts[t].at)
+		}
+	}
+	f.fetched = read // what is not used would not be read
+}
