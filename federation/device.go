@@ -167,8 +167,9 @@ func (d *device) aim() {
 func (f *Federation) send(t int) {
 	d := &f.devices[t]
 	d.due = f.clock.Now().Add(f.promotion(t)).Add(d.down).Add(f.remaining(d))
+	f.note(Asked, t, 0)
 	if d.strikes == lost {
-		f.lose(t)
+		f.lose(t, Dropped)
 		return
 	}
 	f.enter(t, download)
@@ -236,16 +237,21 @@ func (f *Federation) leave(t int, complete bool) {
 	if f.done != nil {
 		f.done[t] += share
 	}
+	amount := 0.0
 	switch d.phase {
 	case download:
-		f.tally.down += f.bytes.down * share
-		f.moved(t, f.bytes.down*share, 0)
+		amount = f.bytes.down * share
+		f.tally.down += amount
+		f.moved(t, amount, 0)
 	case compute:
-		f.tally.flops += d.flops * share
+		amount = d.flops * share
+		f.tally.flops += amount
 	case upload:
-		f.tally.up += f.uploadBytes(t) * share
-		f.moved(t, 0, f.uploadBytes(t)*share)
+		amount = f.uploadBytes(t) * share
+		f.tally.up += amount
+		f.moved(t, 0, amount)
 	}
+	f.noteStretch(t, amount)
 }
 
 // rest lets device t idle.
@@ -255,8 +261,9 @@ func (f *Federation) rest(t int) {
 }
 
 // lose ends the attempt of device t without an answer.
-func (f *Federation) lose(t int) {
+func (f *Federation) lose(t int, why Loss) {
 	d := &f.devices[t]
+	f.noteLoss(t, why)
 	d.phase, d.paused = lost, false
 	f.draw(t, f.fleet.IdlePower(t))
 	f.missed(t)
@@ -310,7 +317,7 @@ func (f *Federation) happen(e engine.Event) {
 		f.follow(t)
 	case strike:
 		f.leave(t, true)
-		f.lose(t)
+		f.lose(t, Dropped)
 	case flip:
 		f.flip(t)
 	case askAgain:
@@ -334,9 +341,10 @@ func (f *Federation) received(t int) {
 	}
 	switch {
 	case d.downLost:
-		f.lose(t)
+		f.lose(t, Message)
 	case d.budget == 0:
 		// Nothing can be done in what is left of the clock cycle.
+		f.noteLoss(t, NoTime)
 		f.rest(t)
 		f.without()
 	default:
@@ -349,10 +357,11 @@ func (f *Federation) received(t int) {
 func (f *Federation) sent(t int) {
 	d := &f.devices[t]
 	if d.upLost {
-		f.lose(t)
+		f.lose(t, Message)
 		return
 	}
 	d.answered = true
+	f.note(Answered, t, float64(d.steps))
 	f.rest(t)
 	f.take(t)
 }

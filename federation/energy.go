@@ -86,13 +86,11 @@ func (f *Federation) checkBattery(t int) {
 		f.judge(t)
 		return
 	}
+	atWork := d.working() || d.paused
 	if d.working() {
 		f.leave(t, false)
 	}
-	if d.phase == lost {
-		f.clock.Cancel(d.next)
-	}
-	busy := d.phase != idle
+	again := d.phase == lost && f.clock.Cancel(d.next) // the server would have asked again
 	f.batteries.Die(t, now)
 	if f.reachable(t) {
 		f.absent++
@@ -106,11 +104,14 @@ func (f *Federation) checkBattery(t int) {
 		return
 	}
 	f.markDropped(d)
+	if atWork {
+		f.noteLoss(t, Flat)
+	}
 	switch {
 	case f.asynchronous():
 		f.forget(t)
 	case f.setup.Config.Protocol != WaitForAll:
-		if busy {
+		if atWork || again {
 			f.without()
 		}
 	case !comes:

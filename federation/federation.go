@@ -41,6 +41,8 @@ type Setup struct {
 	Pool  *parallel.Pool
 	Queue string        // event queue, by name; empty: the engine's default
 	Hooks *engine.Hooks // nil: none
+
+	Journal Journal // nil: none
 }
 
 // Pace says how fast the processors of devices are as time passes.
@@ -114,6 +116,7 @@ type Federation struct {
 	began    engine.Time // when the open round did
 	stalled  string
 	steps    int64
+	noted    []float64                  // joules by device that the journal knows of
 	spent    float64                    // joules that the rounds so far have taken
 	bytes    struct{ down, up float64 } // of one message
 
@@ -364,6 +367,7 @@ func (f *Federation) recouple() error {
 	}
 	f.method.Recouple(next)
 	f.coupling = next
+	f.note(Learnt, engine.Server, 0)
 	f.serverWork(f.setup.Problem.Regularizer.UpdateFLOPs(f.setup.Problem.Tasks(), f.setup.Problem.Features()))
 	return nil
 }

@@ -16,6 +16,7 @@ func (f *Federation) appear() {
 				f.absent++
 			}
 			f.devices[t].away = away
+			f.note(GoneAway, t, 0)
 		}
 	}
 }
@@ -39,6 +40,11 @@ func (f *Federation) flip(t int) {
 	}
 	before := f.reachable(t)
 	d.away = !present
+	if present {
+		f.note(BackAgain, t, 0)
+	} else {
+		f.note(GoneAway, t, 0)
+	}
 	f.recount(t, before)
 	switch {
 	case d.phase == flat: // gone already, and still
@@ -72,7 +78,7 @@ func (f *Federation) vanish(t int) {
 		f.draw(t, f.fleet.IdlePower(t))
 		return
 	}
-	f.lose(t)
+	f.lose(t, Away)
 }
 
 // reappear lets device t, which has come back, go on with what it was doing, or

@@ -14,6 +14,7 @@ import (
 func (f *Federation) runRound() results.Round {
 	f.ended = false
 	f.began = f.clock.Now()
+	f.note(Opened, engine.Server, 0)
 	if f.asynchronous() {
 		f.listen()
 	} else {
@@ -43,9 +44,8 @@ func (f *Federation) runRound() results.Round {
 		thetas = f.thetas()
 		f.close()
 	}
-	f.round++
 	r := results.Round{
-		Outer: f.outer, Round: f.round,
+		Outer: f.outer, Round: f.round + 1,
 		Participants: f.tally.taken, Dropped: f.tally.dropped, Late: f.tally.late,
 		FLOPs: f.tally.flops, BytesDown: f.tally.down, BytesUp: f.tally.up,
 		Thetas: thetas,
@@ -55,6 +55,8 @@ func (f *Federation) runRound() results.Round {
 		f.serverWork(f.method.End())
 	}
 	f.batteries.Drain(f.clock.Now())
+	f.noteRound()
+	f.round++
 	// Also what was spent between the last round and this one.
 	spent := f.batteries.Total().DrainedJ
 	r.TimeS, r.EnergyJ = f.clock.Now().Seconds(), spent-f.spent
@@ -325,6 +327,9 @@ func (f *Federation) abandon(t int, fresh bool) {
 	}
 	if d.working() {
 		f.leave(t, false)
+		f.noteLoss(t, OutOfTime)
+	} else if d.paused {
+		f.noteLoss(t, Away)
 	}
 	d.paused = false
 	if d.phase != flat && d.phase != lost && d.phase != idle {

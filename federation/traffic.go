@@ -186,7 +186,7 @@ func (f *Federation) land(w *direction, arrive func(t int)) {
 		}
 		f.leave(t, true)
 		if d := &f.devices[t]; d.strikes == d.phase {
-			f.lose(t)
+			f.lose(t, Dropped)
 		} else {
 			arrive(t)
 		}

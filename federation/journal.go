@@ -1,0 +1,92 @@
+package federation
+
+import "fedsim/engine"
+
+// Journal is told what happens in a run, in the order of virtual time: what makes
+// rows by device, timelines and explanations. It changes nothing.
+type Journal interface{ Note(Entry) }
+
+// Entry is one thing that happened.
+type Entry struct {
+	Kind   EntryKind
+	Why    Loss        // of Lost
+	Device int32       // engine.Server for those of a round
+	Round  int32       // the one that is open, from 1 on; between two, the next
+	From   engine.Time // of stretches; otherwise the instant, as To
+	To     engine.Time
+	Amount float64 // of stretches: bytes or FLOPs; of Answered: steps; of Spent: joules
+}
+
+// EntryKind is what an entry is about.
+type EntryKind uint8
+
+const (
+	Opened    EntryKind = iota // a round begins
+	Asked                      // the server sends the device a message, its first or another in this round
+	Received                   // a stretch of download is over
+	Computed                   // a stretch of computation is over
+	Sent                       // a stretch of upload is over
+	Answered                   // the answer has arrived
+	Lost                       // an attempt has ended without an answer
+	GoneAway                   // the device cannot be reached from now on
+	BackAgain                  // it can be reached again
+	Spent                      // what a device has drawn from battery or mains since its last such entry
+	Learnt                     // the server has updated the coupling
+	Closed                     // a round ends: what follows is not of it
+)
+
+// Loss is why an attempt brings no answer.
+type Loss uint8
+
+const (
+	Dropped   Loss = iota + 1 // the device dropped (faults)
+	Message                   // a message was lost on its link
+	Away                      // the device went away
+	Flat                      // its battery ran empty
+	OutOfTime                 // the round ended before its answer came
+	NoTime                    // nothing could be done in what the clock cycle left
+)
+
+// note tells the journal of something at a device, now.
+func (f *Federation) note(k EntryKind, t int, amount float64) {
+	if f.setup.Journal != nil {
+		now := f.clock.Now()
+		f.setup.Journal.Note(Entry{Kind: k, Device: int32(t), Round: int32(f.round + 1), From: now, To: now, Amount: amount})
+	}
+}
+
+// noteStretch tells the journal of a stretch of a phase that is over.
+func (f *Federation) noteStretch(t int, amount float64) {
+	if f.setup.Journal == nil {
+		return
+	}
+	d, now := &f.devices[t], f.clock.Now()
+	kind := [...]EntryKind{download: Received, compute: Computed, upload: Sent}[d.phase]
+	f.setup.Journal.Note(Entry{Kind: kind, Device: int32(t), Round: int32(f.round + 1), From: min(d.began, now), To: now, Amount: amount})
+}
+
+// noteLoss tells the journal that an attempt of device t has ended without an answer.
+func (f *Federation) noteLoss(t int, why Loss) {
+	if f.setup.Journal != nil {
+		now := f.clock.Now()
+		f.setup.Journal.Note(Entry{Kind: Lost, Why: why, Device: int32(t), Round: int32(f.round + 1), From: now, To: now})
+	}
+}
+
+// noteRound tells the journal of the end of a round, the energies of its devices
+// before. Energies are accounted up to now.
+func (f *Federation) noteRound() {
+	if f.setup.Journal == nil {
+		return
+	}
+	if f.noted == nil {
+		f.noted = make([]float64, len(f.devices))
+	}
+	for t := range f.devices {
+		if spent := f.batteries.Spent(t); spent != f.noted[t] {
+			f.note(Spent, t, spent-f.noted[t])
+			f.noted[t] = spent
+		}
+	}
+	f.note(Closed, engine.Server, 0)
+}

@@ -1,0 +1,136 @@
+package federation
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fedsim/devices"
+	"fedsim/engine"
+	"fedsim/results"
+)
+
+// book is a journal that adds up.
+type book struct {
+	t       *rapid.T
+	at      engine.Time
+	open    bool
+	rounds  []results.Round // as the entries have it
+	now     results.Round
+	between results.Round // since the last round closed
+	busy    map[int32]bool
+	until   map[int32]engine.Time
+}
+
+func (b *book) Note(e Entry) {
+	if e.To < b.at || e.From > e.To {
+		b.t.Fatalf("%+v after %v", e, b.at)
+	}
+	b.at = e.To
+	switch e.Kind {
+	case Opened:
+		b.open = true
+	case Asked:
+		if b.busy[e.Device] {
+			b.t.Fatalf("%+v: it is busy already", e)
+		}
+		b.busy[e.Device] = true
+	case Received, Computed, Sent:
+		if !b.busy[e.Device] || e.From < b.until[e.Device] {
+			b.t.Fatalf("%+v: busy %t until %v", e, b.busy[e.Device], b.until[e.Device])
+		}
+		b.until[e.Device] = e.To
+		switch e.Kind {
+		case Received:
+			b.now.BytesDown += e.Amount
+		case Computed:
+			b.now.FLOPs += e.Amount
+		default:
+			b.now.BytesUp += e.Amount
+		}
+	case Answered, Lost:
+		if e.Kind == Lost && e.Why == 0 {
+			b.t.Fatalf("%+v: lost for no reason", e)
+		}
+		if !b.busy[e.Device] {
+			b.t.Fatalf("%+v: it is not busy", e)
+		}
+		b.busy[e.Device] = false
+	case Spent:
+		b.now.EnergyJ += e.Amount
+	case Closed:
+		if !b.open {
+			b.t.Fatal("closed twice")
+		}
+		b.open = false
+		b.now.TimeS = e.To.Seconds()
+		b.rounds = append(b.rounds, b.now)
+		b.now = results.Round{}
+	}
+}
+
+// The journal's entries add up to the rounds, stretches of a device do not overlap,
+// and every attempt ends in an answer or is lost. A run with a journal has the bits
+// of one without.
+func TestTheJournalAddsUp(t *testing.T) {
+	problem := randomProblem(t, features, sizes...)
+	rapid.Check(t, func(rt *rapid.T) {
+		seed := rapid.Uint64Range(0, 1<<32).Draw(rt, "seed")
+		protocol := rapid.SampledFrom([]string{WaitForAll, Deadline, Charged, First, Asynchronous}).Draw(rt, "protocol")
+		strike := rapid.SampledFrom([]string{devices.AtStart, devices.AtCompute, devices.AtUpload, devices.AtRandom}).Draw(rt, "strike")
+		share := rapid.Float64Range(0.6, 1).Draw(rt, "presence")
+		late := rapid.SampledFrom([]string{Drop, Keep}).Draw(rt, "late")
+		shared, battery := rapid.Bool().Draw(rt, "shared"), rapid.Bool().Draw(rt, "battery")
+		var outs [2]*Outcome
+		b := &book{t: rt, busy: map[int32]bool{}, until: map[int32]engine.Time{}}
+		for i := range outs {
+			method := "mocha"
+			if protocol == Asynchronous {
+				method = "async-mocha"
+			}
+			outs[i] = run(t, world(t, method, protocol, func(s *Setup) {
+				busyNetwork(s)
+				s.Problem, s.Seed = problem, seed
+				s.Faults.Strike, s.Faults.OnReturn = strike, devices.Resume
+				s.Presence = coins{seed, share}
+				s.Hooks = bounded()
+				if shared {
+					s.Network.ServerDownMbps, s.Network.ServerUpMbps = 1, 0.5
+				}
+				if battery {
+					joules(s, 20)
+					s.Devices.ChargeW = 20
+				}
+				switch protocol {
+				case First:
+					s.Config.Over, s.Config.Fraction, s.Config.Late = 1.5, 0.6, late
+				case Deadline:
+					s.Config.DeadlineS, s.Config.Late, s.Config.Retries = 0.8, late, 1
+				}
+				if i == 1 {
+					s.Journal = b
+				}
+			}))
+		}
+		if err := sameRounds(outs[0].Rounds, outs[1].Rounds); err != nil || outs[0].EventHash != outs[1].EventHash {
+			rt.Fatalf("a journal changes the run: %v", err)
+		}
+		if len(b.rounds) != len(outs[1].Rounds)-1 {
+			rt.Fatalf("%d rounds in the journal, %d in the run", len(b.rounds), len(outs[1].Rounds)-1)
+		}
+		for h, want := range outs[1].Rounds[1:] {
+			got := b.rounds[h]
+			near := func(what string, got, want float64) {
+				if math.Abs(got-want) > 1e-9*max(1, math.Abs(want)) {
+					rt.Fatalf("round %d: the journal's %s are %g, the run's %g", h+1, what, got, want)
+				}
+			}
+			near("bytes down", got.BytesDown, want.BytesDown)
+			near("bytes up", got.BytesUp, want.BytesUp)
+			near("FLOPs", got.FLOPs, want.FLOPs)
+			near("joules", got.EnergyJ, want.EnergyJ)
+			near("seconds", got.TimeS, want.TimeS)
+		}
+	})
+}
