@@ -13,14 +13,13 @@ import (
 
 // book is a journal that adds up.
 type book struct {
-	t       *rapid.T
-	at      engine.Time
-	open    bool
-	rounds  []results.Round // as the entries have it
-	now     results.Round
-	between results.Round // since the last round closed
-	busy    map[int32]bool
-	until   map[int32]engine.Time
+	t      *rapid.T
+	at     engine.Time
+	open   bool
+	rounds []results.Round // as the entries have it
+	now    results.Round
+	busy   map[int32]bool
+	until  map[int32]engine.Time
 }
 
 func (b *book) Note(e Entry) {
