@@ -62,7 +62,7 @@ type Config struct {
 	Selection    string  `toml:"selection" doc:"how the devices of a round are drawn from those that can be reached: \"uniform\", \"data\" (in proportion to their rows), \"speed\" (in inverse proportion to how long an answer takes them) or \"power-of-choice\" (those that the model fits worst among candidates)"`
 	Candidates   int     `toml:"candidates" doc:"selection \"power-of-choice\": how many devices are drawn to choose from; at least clients_per_round"`
 	Over         float64 `toml:"over_selection" doc:"protocol \"first\": how many times as many devices are asked as answers are needed, at least 1; rounded up. Where there are not so many, all are asked, and the fewer answers are needed"`
-	Retries      int     `toml:"retries" doc:"protocols \"deadline\", \"charged\" and \"first\": how often in a round a device is asked again when the answer of an attempt that was lost was due"`
+	Retries      int     `toml:"retries" doc:"protocols \"deadline\" and \"first\": how often in a round a device is asked again when the answer of an attempt that was lost was due"`
 	MinReports   int     `toml:"min_reports" doc:"fewest answers that a round needs: with fewer the server forgets those that it has"`
 	Late         string  `toml:"late" doc:"answers that have not come when a round ends: \"drop\" (the device stops working) or \"keep\" (it goes on, is not asked meanwhile, and its answer is taken in the round in which it comes; the dual may then fall, weak duality holds)"`
 	ServerGFLOPS float64 `toml:"server_gflops" doc:"speed of the server in 1e9 FLOP/s; 0: server work takes no time"`
@@ -133,7 +133,7 @@ func (f *Config) ValidateUse(c *config.Checker, inForce []string) {
 	use("deadline_quantile", f.Quantile, f.Quantile != 0, Deadline)
 	use("selection", f.Selection, f.Selection != Uniformly, WaitForAll, Deadline, Charged, First)
 	use("over_selection", f.Over, f.Over != 1, First)
-	use("retries", f.Retries, f.Retries != 0, Deadline, Charged, First)
+	use("retries", f.Retries, f.Retries != 0, Deadline, First)
 	use("min_reports", f.MinReports, f.MinReports != 0, Deadline, Charged, First)
 	use("late", f.Late, f.Late != Drop, Deadline, First)
 }
