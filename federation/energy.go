@@ -112,7 +112,7 @@ func (f *Federation) checkBattery(t int) {
 		f.forget(t)
 	case f.setup.Config.Protocol != WaitForAll:
 		if atWork || again {
-			f.without()
+			f.without(t)
 		}
 	case !comes:
 		f.stall(t, "has an empty battery and is never charged")

@@ -57,6 +57,7 @@ type Size struct {
 	MinRows  int     // n_min, the rows of the smallest device
 	Rows     []int32 // of each device
 	Features int     // d
+	PerTask  int     // devices that share each task, numbered one after the other; 0: one. Problem, when there is one, knows
 }
 
 // Plan says how long a run goes on.
@@ -101,6 +102,7 @@ type Federation struct {
 	links     *network.Links
 	cost      cost
 	traffic   *traffic // nil: the length of a transfer is known when it begins
+	hubs      *hubs    // nil: there are none
 
 	devices  []device
 	fetched  float64       // see fetch
@@ -172,15 +174,19 @@ func New(s Setup) (*Federation, error) {
 		setup: s, method: method, coupling: s.Coupling, drops: drops,
 		fleet:     devices.NewFleet(s.Devices, n, s.Seed),
 		batteries: newBatteries(&s, n),
-		links:     network.NewLinks(s.Network, n, s.Seed),
 		devices:   make([]device, n),
 		cycle:     engine.FromSeconds(s.Config.DeadlineS),
 		ended:     true,
 	}
+	links, happens := s.Network, n // what devices have of their own, and where events may be
+	if f.hubs = f.newHubs(); f.hubs != nil {
+		links, happens = s.Network.Short(), n+len(f.hubs.each)
+	}
+	f.links = network.NewLinks(links, n, s.Seed)
 	if s.Config.Quantile > 0 {
 		f.responses = newResponses(s.Config.Window)
 	}
-	f.clock = engine.New(n, engine.Options{Queue: s.Queue, Hooks: s.Hooks, Ahead: f.fetch})
+	f.clock = engine.New(happens, engine.Options{Queue: s.Queue, Hooks: s.Hooks, Ahead: f.fetch})
 	wanted, asked := s.Config.sizes(n)
 	f.wanted, f.clients = wanted, newClients(s.Seed, asked, n)
 	f.startRadios(n)
@@ -244,6 +250,7 @@ func (f *Federation) check() error {
 		"must be \"physical\" or \"relative\" under protocol \"deadline\": the authors' drivers have no clock cycle")
 	f.checkAsynchronous(c)
 	f.checkTraffic(c)
+	f.checkHubs(c)
 	if config := &f.setup.Config; config.Selection == ByLoss {
 		c.Require(config.Candidates >= f.clients.size && config.Candidates <= f.setup.Size.Devices, "federation.candidates", config.Candidates,
 			fmt.Sprintf("must be from the %d devices that a round asks to the %d that there are", f.clients.size, f.setup.Size.Devices))
