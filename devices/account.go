@@ -14,7 +14,7 @@ func (b *Batteries) Account(t int, now engine.Time) {
 	switch {
 	case now < m.since:
 		panic(fmt.Sprintf("devices: device %d at %v: its energy is accounted up to %v already", t, now, m.since))
-	case !b.mains:
+	case !b.onMains(t):
 		b.advance(t, m, &b.cells[t], b.planOf(t), now)
 	case b.plans == nil:
 		m.drained += float64(m.watts * (now - m.since).Seconds())
@@ -55,7 +55,7 @@ func (b *Batteries) advance(t int, m *meter, c *cell, p *plan, now engine.Time) 
 		}
 		if c != nil && until == c.change && until != engine.Never {
 			b.replug(t, c, until)
-			b.plan(c, m, p)
+			b.plan(t, c, m, p)
 		}
 		if until == now {
 			return
@@ -74,9 +74,10 @@ func (b *Batteries) piece(t int, m *meter, c *cell, until engine.Time) {
 	if c.plugged {
 		given = float64(b.charger * seconds)
 	}
+	capacity := b.size(t).capacity
 	if more := given - drawn; more > 0 {
-		gain := min(b.capacity-c.left, more)
-		c.left = min(b.capacity, c.left+gain)
+		gain := min(capacity-c.left, more)
+		c.left = min(capacity, c.left+gain)
 		c.charged += drawn + gain
 		m.drained += drawn
 	} else {
@@ -88,20 +89,21 @@ func (b *Batteries) piece(t int, m *meter, c *cell, until engine.Time) {
 		c.charged += given
 		m.drained += given + loss
 	}
-	if invariants.Enabled && !(c.left >= 0 && c.left <= b.capacity && c.charged >= 0) {
-		panic(fmt.Sprintf("devices: device %d at %v: energy out of bounds: %+v of %g J", t, until, *c, b.capacity))
+	if invariants.Enabled && !(c.left >= 0 && c.left <= capacity && c.charged >= 0) {
+		panic(fmt.Sprintf("devices: device %d at %v: energy out of bounds: %+v of %g J", t, until, *c, capacity))
 	}
 }
 
-// plan decides what is due for a battery, as far as the charger's next change.
-func (b *Batteries) plan(c *cell, m *meter, p *plan) {
+// plan decides what is due for the battery of device t, as far as the charger's
+// next change.
+func (b *Batteries) plan(t int, c *cell, m *meter, p *plan) {
 	if c.flat && c.certain && c.due <= m.since {
 		return // it may come back already
 	}
 	if c.flat {
-		c.due = b.fullEnough(c, m.since)
+		c.due = b.fullEnough(t, c, m.since)
 	} else {
-		c.due = b.crossing(c, m, p, 0)
+		c.due = b.crossing(t, c, m, p, 0)
 	}
 	c.certain = true
 	if b.charging != nil && c.due > c.change {
@@ -111,8 +113,8 @@ func (b *Batteries) plan(c *cell, m *meter, p *plan) {
 
 // fullEnough returns when a flat battery is charged enough to come back, if its
 // charger is not unplugged before.
-func (b *Batteries) fullEnough(c *cell, now engine.Time) engine.Time {
-	missing := max(0, b.comeback-c.left)
+func (b *Batteries) fullEnough(t int, c *cell, now engine.Time) engine.Time {
+	missing := max(0, b.size(t).comeback-c.left)
 	switch {
 	case c.plugged:
 		return now.Add(engine.CeilSeconds(missing / b.charger))
@@ -126,8 +128,8 @@ func (b *Batteries) fullEnough(c *cell, now engine.Time) engine.Time {
 }
 
 // crossing returns the first instant at which no more than level joules are left
-// of a battery that has at least as much, if its charger stays as it is.
-func (b *Batteries) crossing(c *cell, m *meter, p *plan, level float64) engine.Time {
+// of the battery of device t, which has at least as much, if its charger stays as it is.
+func (b *Batteries) crossing(t int, c *cell, m *meter, p *plan, level float64) engine.Time {
 	left, since, watts := c.left, m.since, m.watts
 	rest := constant
 	if p != nil {
@@ -152,7 +154,7 @@ func (b *Batteries) crossing(c *cell, m *meter, p *plan, level float64) engine.T
 		if until == engine.Never {
 			return engine.Never
 		}
-		left = min(b.capacity, left-float64(net*(until-since).Seconds()))
+		left = min(b.size(t).capacity, left-float64(net*(until-since).Seconds()))
 		since, watts = until, rest.pop()
 	}
 }

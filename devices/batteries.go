@@ -20,16 +20,21 @@ import (
 // let the device die then: it is a programmer's error, and a panic, to account for
 // a time after it.
 type Batteries struct {
-	mains    bool
-	capacity float64 // J
-	low      float64 // J below which a battery is low
+	sizes    []size // of the batteries, by class
+	classes  classes
 	charger  float64 // W
 	delay    engine.Time
-	comeback float64  // J at which a flat device may come back
 	charging Charging // nil: a charger that waits until the battery is empty
 	meters   []meter
 	plans    []plan // none as long as no load had a stage
-	cells    []cell // none on mains
+	cells    []cell // none when all devices are on mains
+}
+
+// size is what batteries of a class hold, in joules.
+type size struct {
+	capacity float64 // 0: there is none, the device is on mains
+	low      float64 // below which a battery is low
+	comeback float64 // at which a flat device may come back
 }
 
 // meter is what a device draws.
@@ -67,35 +72,63 @@ func NewBatteries(cfg Config, n int, seed uint64) *Batteries {
 // NewChargedBatteries is NewBatteries with chargers of ChargeW that are plugged in
 // as a plan says, in place of the configuration's.
 func NewChargedBatteries(cfg Config, n int, seed uint64, plan Charging) *Batteries {
-	capacity := cfg.Device().BatteryWh * joulesPerWattHour
+	return newBatteries(&cfg, []Profile{cfg.Device()}, nil, n, seed, plan)
+}
+
+// NewMixedBatteries returns the batteries of the devices of a mix, charged as a
+// plan says; nil: as the configuration does.
+func NewMixedBatteries(cfg Config, mix Mix, seed uint64, plan Charging) *Batteries {
+	if plan == nil {
+		plan = cfg.charging(seed)
+	}
+	return newBatteries(&cfg, mix.Profiles, mix.Class, len(mix.Class), seed, plan)
+}
+
+func newBatteries(cfg *Config, profiles []Profile, of classes, n int, seed uint64, plan Charging) *Batteries {
 	b := &Batteries{
-		mains:    capacity == 0,
-		capacity: capacity,
-		low:      cfg.LowBattery * capacity,
+		classes:  of,
 		charger:  cfg.ChargeW,
 		delay:    engine.FromSeconds(cfg.ChargeDelayS),
-		comeback: cfg.ReturnLevel * capacity,
 		charging: plan,
 		meters:   make([]meter, n),
 	}
-	if b.mains {
+	mains := true
+	for _, p := range profiles {
+		capacity := p.BatteryWh * joulesPerWattHour
+		b.sizes = append(b.sizes, size{capacity: capacity, low: cfg.LowBattery * capacity, comeback: cfg.ReturnLevel * capacity})
+		mains = mains && capacity == 0
+	}
+	if mains {
 		return b
 	}
 	b.cells = make([]cell, n)
 	for t := range b.cells {
+		c := &b.cells[t]
+		if b.onMains(t) {
+			c.due = engine.Never
+			continue
+		}
 		s := rng.New(seed, rng.Battery, t, 0)
 		share := cfg.InitialCharge + float64(cfg.InitialChargeSpread*(2*s.Float64()-1))
-		c := &b.cells[t]
-		c.initial = min(max(share, 0), 1) * capacity
+		c.initial = min(max(share, 0), 1) * b.size(t).capacity
 		c.left = c.initial
 		c.change = engine.Never
 		if plan != nil {
 			b.replug(t, c, 0)
 		}
-		b.plan(c, &b.meters[t], nil)
+		b.plan(t, c, &b.meters[t], nil)
 	}
 	return b
 }
+
+// size returns what the battery of device t holds.
+func (b *Batteries) size(t int) *size { return &b.sizes[b.classes.of(t)] }
+
+// onMains reports whether device t has no battery.
+func (b *Batteries) onMains(t int) bool { return b.cells == nil || b.size(t).capacity == 0 }
+
+// Mains reports whether no device has a battery.
+func (b *Batteries) Mains() bool { return b.cells == nil }
 
 const joulesPerWattHour = 3600
 
@@ -115,8 +148,8 @@ func (b *Batteries) SetPower(t int, now engine.Time, watts float64) {
 	if b.plans != nil {
 		b.plans[t] = constant
 	}
-	if !b.mains {
-		b.plan(&b.cells[t], m, nil)
+	if !b.onMains(t) {
+		b.plan(t, &b.cells[t], m, nil)
 	}
 }
 
@@ -134,8 +167,8 @@ func (b *Batteries) SetLoad(t int, now engine.Time, load Load) {
 		return
 	}
 	b.plans[t] = p
-	if !b.mains {
-		b.plan(&b.cells[t], &b.meters[t], &b.plans[t])
+	if !b.onMains(t) {
+		b.plan(t, &b.cells[t], &b.meters[t], &b.plans[t])
 	}
 }
 
@@ -150,7 +183,7 @@ func (b *Batteries) Spend(t int, now engine.Time, joules float64) {
 	}
 	b.Account(t, now)
 	m := &b.meters[t]
-	if b.mains {
+	if b.onMains(t) {
 		m.drained += joules
 		return
 	}
@@ -158,7 +191,7 @@ func (b *Batteries) Spend(t int, now engine.Time, joules float64) {
 	joules = min(joules, c.left)
 	c.left -= joules
 	m.drained += joules
-	b.plan(c, m, b.planOf(t))
+	b.plan(t, c, m, b.planOf(t))
 }
 
 // EmptyAt returns when the battery of device t will be empty under the present
@@ -169,7 +202,7 @@ func (b *Batteries) Spend(t int, now engine.Time, joules float64) {
 // change: the battery is empty no earlier, and once the time until then is
 // accounted for, EmptyAt knows more.
 func (b *Batteries) EmptyAt(t int) (at engine.Time, ok bool) {
-	if b.mains || b.cells[t].flat || b.cells[t].due == engine.Never {
+	if b.cells == nil || b.cells[t].flat || b.cells[t].due == engine.Never {
 		return engine.Never, false
 	}
 	return b.cells[t].due, true
@@ -192,11 +225,11 @@ func (b *Batteries) Die(t int, now engine.Time) {
 	if b.charging == nil && b.charger > 0 {
 		c.plugged, c.change = false, now.Add(b.delay)
 	}
-	b.plan(c, &b.meters[t], nil)
+	b.plan(t, c, &b.meters[t], nil)
 }
 
 // Flat reports whether device t has died and not been revived.
-func (b *Batteries) Flat(t int) bool { return !b.mains && b.cells[t].flat }
+func (b *Batteries) Flat(t int) bool { return b.cells != nil && b.cells[t].flat }
 
 // ReturnAt returns when the battery of device t, which is flat, will be charged
 // enough for the device to come back. ok is false when it never will, and when
@@ -225,7 +258,7 @@ func (b *Batteries) Revive(t int, now engine.Time) {
 	if b.charging == nil {
 		c.plugged, c.change = false, engine.Never
 	}
-	b.plan(c, &b.meters[t], nil)
+	b.plan(t, c, &b.meters[t], nil)
 }
 
 // Drain accounts for all devices up to now.
@@ -249,11 +282,15 @@ func (b *Batteries) Total() Energy {
 	for t := range b.meters {
 		sum.DrainedJ += b.meters[t].drained
 	}
-	if b.mains {
+	if b.cells == nil {
 		sum.ChargedJ = sum.DrainedJ
 		return sum
 	}
 	for t := range b.cells {
+		if b.onMains(t) {
+			sum.ChargedJ += b.meters[t].drained
+			continue
+		}
 		c := &b.cells[t]
 		sum.InitialJ += c.initial
 		sum.ChargedJ += c.charged

@@ -6,39 +6,70 @@ import (
 	"fedsim/internal/rng"
 )
 
-// Fleet is the devices of a federation: one profile, and each device's own
-// speed. It does not change.
+// Fleet is the devices of a federation: the profile of each, or of its class, and
+// its own speed. It does not change.
 type Fleet struct {
-	profile Profile
+	kinds   []kind
+	classes classes
 	size    int
-	rates   []float64 // FLOP/s of each device at its fastest step; none when all are as fast as the profile
-	fixed   int       // frequency step of every device; negative: by the charge of its battery
+	rates   []float64 // FLOP/s of each device at its fastest step; none when all are as fast as their profile
 	slow    bool      // a device with a low battery takes the slowest
+}
+
+// kind is what all devices of a class are.
+type kind struct {
+	profile Profile
+	fixed   int // frequency step; negative: by the charge of the battery
 }
 
 // NewFleet returns n devices of a valid configuration. Their speeds depend on
 // the seed and on nothing else: device t of a larger fleet is as fast.
 func NewFleet(cfg Config, n int, seed uint64) *Fleet {
-	f := &Fleet{profile: cfg.Device(), size: n, slow: cfg.LowBattery > 0 && cfg.LowBatteryAction == Slow}
-	switch fastest := f.profile.steps() - 1; {
-	case cfg.FrequencyStep > 0:
-		f.fixed = cfg.FrequencyStep - 1
-	case cfg.Governor == ByCharge:
-		f.fixed = -1
-	case cfg.Governor == Powersave:
-		f.fixed = 0
-	default:
-		f.fixed = fastest
-	}
+	f := newFleet(&cfg, []Profile{cfg.Device()}, n)
 	if cfg.Spread != Uniform && cfg.Spread != LogNormal {
 		return f
 	}
 	f.rates = make([]float64, n)
 	for t := range f.rates {
-		f.rates[t] = f.profile.Rate() * speed(&cfg, seed, t)
+		f.rates[t] = f.kinds[0].profile.Rate() * speed(&cfg, seed, t)
 	}
 	return f
 }
+
+// NewMixedFleet returns the devices of a mix. The configuration says which of its
+// frequency steps a device computes at, and nothing else.
+func NewMixedFleet(cfg Config, mix Mix) *Fleet {
+	f := newFleet(&cfg, mix.Profiles, len(mix.Class))
+	f.classes = mix.Class
+	if mix.Speed == nil {
+		return f
+	}
+	f.rates = make([]float64, f.size)
+	for t := range f.rates {
+		f.rates[t] = f.kind(t).profile.Rate() * mix.Speed[t]
+	}
+	return f
+}
+
+func newFleet(cfg *Config, profiles []Profile, n int) *Fleet {
+	f := &Fleet{size: n, slow: cfg.LowBattery > 0 && cfg.LowBatteryAction == Slow}
+	for _, p := range profiles {
+		k := kind{profile: p, fixed: p.steps() - 1}
+		switch {
+		case cfg.FrequencyStep > 0:
+			k.fixed = cfg.FrequencyStep - 1
+		case cfg.Governor == ByCharge:
+			k.fixed = -1
+		case cfg.Governor == Powersave:
+			k.fixed = 0
+		}
+		f.kinds = append(f.kinds, k)
+	}
+	return f
+}
+
+// kind returns what device t is.
+func (f *Fleet) kind(t int) *kind { return &f.kinds[f.classes.of(t)] }
 
 // speed returns the factor by which device t of a fleet that is spread is faster
 // than its profile.
@@ -55,13 +86,13 @@ func speed(cfg *Config, seed uint64, t int) float64 {
 // Len returns the number of devices.
 func (f *Fleet) Len() int { return f.size }
 
-// Profile returns what the devices are, before they differ in speed.
-func (f *Fleet) Profile() Profile { return f.profile }
+// Profile returns what device t is, before it differs in speed from its like.
+func (f *Fleet) Profile(t int) Profile { return f.kind(t).profile }
 
 // Rate returns the speed of device t in FLOP/s at its fastest frequency step.
 func (f *Fleet) Rate(t int) float64 {
 	if f.rates == nil {
-		return f.profile.Rate()
+		return f.kind(t).profile.Rate()
 	}
 	return f.rates[t]
 }
@@ -74,36 +105,40 @@ func (f *Fleet) ComputeTime(t int, flops float64) engine.Time {
 
 // IdlePower returns the power in watts of device t when it neither computes nor
 // sends.
-func (f *Fleet) IdlePower(t int) float64 { return f.profile.IdleW }
+func (f *Fleet) IdlePower(t int) float64 { return f.kind(t).profile.IdleW }
 
 // ComputePower returns the power in watts of device t when it computes at a
 // frequency step.
 func (f *Fleet) ComputePower(t, step int) float64 {
-	p := &f.profile
+	p := &f.kind(t).profile
 	if power := p.step(step).Power; power != 1 {
 		return p.IdleW + float64(power*(p.ComputeW-p.IdleW))
 	}
 	return p.ComputeW
 }
 
-// Steady reports whether all devices compute at one frequency step all the time,
-// whatever their batteries, and which.
-func (f *Fleet) Steady() (step int, ok bool) { return f.fixed, f.fixed >= 0 && !f.slow }
+// Steady reports whether device t computes at one frequency step all the time,
+// whatever its battery, and which.
+func (f *Fleet) Steady(t int) (step int, ok bool) {
+	fixed := f.kind(t).fixed
+	return fixed, fixed >= 0 && !f.slow
+}
 
-// Step returns the frequency step, from 0 up, at which a device begins to compute
+// Step returns the frequency step, from 0 up, at which device t begins to compute
 // when its battery is full to a level in [0, 1], low or not.
-func (f *Fleet) Step(level float64, low bool) int {
+func (f *Fleet) Step(t int, level float64, low bool) int {
+	k := f.kind(t)
 	switch {
 	case low && f.slow:
 		return 0
-	case f.fixed >= 0:
-		return f.fixed
+	case k.fixed >= 0:
+		return k.fixed
 	default:
-		n := f.profile.steps()
+		n := k.profile.steps()
 		return min(int(level*float64(n)), n-1)
 	}
 }
 
-// Slowdown returns how many times as long a device computes at a frequency step as
+// Slowdown returns how many times as long device t computes at a frequency step as
 // at its fastest one.
-func (f *Fleet) Slowdown(step int) float64 { return 1 / f.profile.step(step).Clock }
+func (f *Fleet) Slowdown(t, step int) float64 { return 1 / f.kind(t).profile.step(step).Clock }

@@ -47,7 +47,7 @@ func TestSpread(t *testing.T) {
 		f := NewFleet(cfg, n, 4)
 		var sum, squares float64
 		for d := range n {
-			x := f.Rate(d) / f.Profile().Rate()
+			x := f.Rate(d) / f.Profile(d).Rate()
 			if x <= 0 || spread == Uniform && (x < 0.4 || x > 1.6) {
 				t.Fatalf("%s: device %d is %g times as fast as its profile", spread, d, x)
 			}
@@ -105,11 +105,11 @@ func TestFrequencySteps(t *testing.T) {
 		cfg := Defaults()
 		c.change(&cfg)
 		f := NewFleet(cfg, 1, 1)
-		step := f.Step(c.level, c.low)
-		if step != c.step || math.Abs(f.ComputePower(0, step)-c.watts) > 1e-12 || math.Abs(f.Slowdown(step)-c.slower) > 1e-12 {
-			t.Errorf("%+v: step %d, %g W, %g times as long; want %d, %g, %g", cfg, step, f.ComputePower(0, step), f.Slowdown(step), c.step, c.watts, c.slower)
+		step := f.Step(0, c.level, c.low)
+		if step != c.step || math.Abs(f.ComputePower(0, step)-c.watts) > 1e-12 || math.Abs(f.Slowdown(0, step)-c.slower) > 1e-12 {
+			t.Errorf("%+v: step %d, %g W, %g times as long; want %d, %g, %g", cfg, step, f.ComputePower(0, step), f.Slowdown(0, step), c.step, c.watts, c.slower)
 		}
-		if at, ok := f.Steady(); ok != c.steady || ok && at != c.step {
+		if at, ok := f.Steady(0); ok != c.steady || ok && at != c.step {
 			t.Errorf("%+v: always step %d: %t", cfg, at, ok)
 		}
 	}

@@ -5,16 +5,17 @@ import "fedsim/engine"
 // Level returns how full the battery of device t is at now, in [0, 1]; 1 on mains.
 // now must lie between the last account and EmptyAt. Nothing is accounted.
 func (b *Batteries) Level(t int, now engine.Time) float64 {
-	if b.mains {
+	if b.onMains(t) {
 		return 1
 	}
-	return b.at(t, now).left / b.capacity
+	return b.at(t, now).left / b.size(t).capacity
 }
 
 // Low reports whether less than LowBattery is left in the battery of device t at
 // now, which is as for Level.
 func (b *Batteries) Low(t int, now engine.Time) bool {
-	return !b.mains && b.low > 0 && b.at(t, now).left < b.low
+	low := b.size(t).low // 0 on mains
+	return low > 0 && b.at(t, now).left < low
 }
 
 // at returns what the battery of device t will be at now under the present load.
@@ -37,14 +38,15 @@ func (b *Batteries) at(t int, now engine.Time) cell {
 // load, as seen from the last account. ok is false when that is not before EmptyAt,
 // or not before the next change of the plan that chargers follow.
 func (b *Batteries) LowChange(t int) (at engine.Time, ok bool) {
-	if b.mains || b.low == 0 || b.cells[t].flat {
+	low := b.size(t).low // 0 on mains
+	if low == 0 || b.cells[t].flat {
 		return engine.Never, false
 	}
 	c, m := &b.cells[t], &b.meters[t]
-	if c.left >= b.low {
-		at = b.crossing(c, m, b.planOf(t), b.low)
+	if c.left >= low {
+		at = b.crossing(t, c, m, b.planOf(t), low)
 	} else {
-		at = b.filling(c, m, b.planOf(t), b.low)
+		at = b.filling(c, m, b.planOf(t), low)
 	}
 	// A level that is just reached is not crossed, and a rounding may keep it from
 	// being reached: who looks again looks later.

@@ -187,7 +187,7 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string) (*f
 	}
 	var size federation.Size
 	if s.Run.Mode == scenarios.Timing {
-		size = federation.Size{Devices: len(p.rows), MinRows: int(slices.Min(p.rows)), Rows: p.rows, Features: p.features, PerTask: s.Data.DevicesPerTask}
+		size = federation.Size{Devices: len(p.rows), MinRows: int(slices.Min(p.rows)), Rows: p.rows, Features: p.features}
 		timed := factory
 		factory.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
 			return algorithms.NewTimed(timed, run.Options, p.rows, p.features)
@@ -206,7 +206,7 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string) (*f
 	}
 	plan.Optimum, plan.Constant = p.optimum, p.constant
 	setup := federation.Setup{
-		Config: s.Federation, Devices: s.Devices, Network: s.Network, Faults: s.Faults, Plan: plan,
+		Config: s.Federation, Devices: s.Devices, Network: s.Network, Fleet: s.Fleet.Fleet(), Faults: s.Faults, Plan: plan,
 		Problem: p.problem, Size: size, Coupling: p.coupling, Factory: factory, Options: run.Options,
 		Seed: run.Seed, Pool: r.pool, Queue: r.options.Queue,
 	}

@@ -25,13 +25,13 @@ type cost interface {
 
 func newCost(f *Federation) cost {
 	p := physical{fleet: f.fleet, links: f.links, stepFLOPs: f.method.StepFLOPs()}
-	profile := f.links.Profile()
+	link := f.links.Profile(0) // that of all devices under any model but the physical one
 	switch f.setup.Config.Cost {
 	case Relative:
-		pass := float64(f.setup.Size.MinRows) * mtl.StepFLOPs(f.setup.Size.Features) / f.fleet.Profile().Rate()
-		return &scaled{physical: p, each: profile.RelativeCost * pass / 2}
+		pass := float64(f.setup.Size.MinRows) * mtl.StepFLOPs(f.setup.Size.Features) / f.fleet.Profile(0).Rate()
+		return &scaled{physical: p, each: link.RelativeCost * pass / 2}
 	case Authors:
-		return &authors{scaled: scaled{physical: p, each: profile.RelativeCost * authorUnit / 2}}
+		return &authors{scaled: scaled{physical: p, each: link.RelativeCost * authorUnit / 2}}
 	default:
 		return &p
 	}

@@ -65,7 +65,7 @@ type device struct {
 	paused            bool  // its phase goes on when it comes back
 	chosen            bool  // the server waits for its answer
 	solved            bool  // its local work is done, tentatively
-	answered          bool  // the server has its answer, or its hub does
+	answered          bool  // the server has its answer
 	dropped           bool  // it has dropped in this round
 	downLost, upLost  bool  // the attempt's transfers fail
 }
@@ -166,7 +166,7 @@ func (d *device) aim() {
 // send sends the server's message to device t: the first phase of an attempt.
 func (f *Federation) send(t int) {
 	d := &f.devices[t]
-	d.due = f.clock.Now().Add(f.promotion(t)).Add(d.down).Add(f.remaining(d))
+	d.due = f.clock.Now().Add(f.promotion(t)).Add(d.down).Add(f.remaining(t))
 	f.note(Asked, t, 0)
 	if d.strikes == lost {
 		f.lose(t, Dropped)
@@ -175,9 +175,11 @@ func (f *Federation) send(t int) {
 	f.enter(t, download)
 }
 
-// remaining returns how long an attempt takes when the server's message is there.
-func (f *Federation) remaining(d *device) engine.Time {
-	return d.compute.Add(f.promotionAfter(d.compute)).Add(d.up)
+// remaining returns how long an attempt of device t takes when the server's message
+// is there.
+func (f *Federation) remaining(t int) engine.Time {
+	d := &f.devices[t]
+	return d.compute.Add(f.promotionAfter(t, d.compute)).Add(d.up)
 }
 
 // enter begins a phase of device t.
@@ -241,26 +243,17 @@ func (f *Federation) leave(t int, complete bool) {
 	switch d.phase {
 	case download:
 		amount = f.bytes.down * share
-		f.count(amount, 0)
+		f.tally.down += amount
 		f.moved(t, amount, 0)
 	case compute:
 		amount = d.flops * share
 		f.tally.flops += amount
 	case upload:
 		amount = f.uploadBytes(t) * share
-		f.count(0, amount)
+		f.tally.up += amount
 		f.moved(t, 0, amount)
 	}
 	f.noteStretch(t, amount)
-}
-
-// count counts bytes that a device has moved, unless they came from or went to its
-// hub.
-func (f *Federation) count(down, up float64) {
-	if f.hubs == nil {
-		f.tally.down += down
-		f.tally.up += up
-	}
 }
 
 // rest lets device t idle.
@@ -287,7 +280,7 @@ func (f *Federation) missed(t int) {
 	if again {
 		d.next = f.clock.Schedule(max(d.due, f.clock.Now()), askAgain, t)
 	} else {
-		f.without(t)
+		f.without()
 	}
 }
 
@@ -308,10 +301,6 @@ func (f *Federation) handle(e engine.Event) {
 // happen does what an event does to its device.
 func (f *Federation) happen(e engine.Event) {
 	t := int(e.Device)
-	if t >= len(f.devices) {
-		f.relay(e.Kind, t-len(f.devices))
-		return
-	}
 	switch e.Kind {
 	case downloadDone:
 		f.leave(t, true)
@@ -359,9 +348,9 @@ func (f *Federation) received(t int) {
 		// Nothing can be done in what is left of the clock cycle.
 		f.noteLoss(t, NoTime)
 		f.rest(t)
-		f.without(t)
+		f.without()
 	default:
-		d.due = max(d.due, f.clock.Now().Add(f.remaining(d)))
+		d.due = max(d.due, f.clock.Now().Add(f.remaining(t)))
 		f.enter(t, compute)
 	}
 }
@@ -374,11 +363,8 @@ func (f *Federation) sent(t int) {
 		return
 	}
 	d.answered = true
+	f.note(Answered, t, float64(d.steps))
 	f.rest(t)
-	if f.hubs != nil {
-		f.hold(t)
-		return
-	}
 	f.take(t)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"fedsim/devices"
 	"fedsim/engine"
+	"fedsim/network"
 )
 
 // power returns what device t draws in a phase, in watts: the processor's power
@@ -22,7 +23,17 @@ func (f *Federation) power(t int, p phase) float64 {
 	}
 }
 
-// newBatteries returns the batteries of a setup.
+// newDevices returns the devices, batteries and links of a setup.
+func newDevices(s *Setup, n int) (*devices.Fleet, *devices.Batteries, *network.Links) {
+	if s.Fleet == nil {
+		return devices.NewFleet(s.Devices, n, s.Seed), newBatteries(s, n), network.NewLinks(s.Network, n, s.Seed)
+	}
+	machines, links := s.Fleet.Assemble(n, s.Size.Rows, s.Seed)
+	return devices.NewMixedFleet(s.Devices, machines), devices.NewMixedBatteries(s.Devices, machines, s.Seed, s.Charging),
+		network.NewMixedLinks(s.Network, links, s.Seed)
+}
+
+// newBatteries returns the batteries of a setup without a fleet.
 func newBatteries(s *Setup, n int) *devices.Batteries {
 	if s.Charging != nil {
 		return devices.NewChargedBatteries(s.Devices, n, s.Seed, s.Charging)
@@ -112,7 +123,7 @@ func (f *Federation) checkBattery(t int) {
 		f.forget(t)
 	case f.setup.Config.Protocol != WaitForAll:
 		if atWork || again {
-			f.without(t)
+			f.without()
 		}
 	case !comes:
 		f.stall(t, "has an empty battery and is never charged")
@@ -166,7 +177,7 @@ func (f *Federation) hopeless(t int) bool {
 	up := f.cost.up(t, round, attempt, f.uploadBytes(t)).Duration
 	receiving, working, sending := f.receiving(t, down), f.power(t, compute), f.sending(t, up)
 	need := receiving*down.Seconds() + working*work.Seconds() + sending*up.Seconds() +
-		f.between(t, work) + f.moving(f.bytes.down, f.uploadBytes(t))
+		f.between(t, work) + f.moving(t, f.bytes.down, f.uploadBytes(t))
 	// Ends of phases and of batteries are whole nanoseconds, rounded up or off.
 	const rounding = 4e-9
 	return need > f.batteries.Left(t)*(1+1e-9)+rounding*(receiving+working+sending)

@@ -11,6 +11,7 @@ import (
 	"fedsim/config"
 	"fedsim/devices"
 	"fedsim/engine"
+	"fedsim/fleets"
 	"fedsim/internal/parallel"
 	"fedsim/mtl"
 	"fedsim/network"
@@ -23,6 +24,7 @@ type Setup struct {
 	Config  Config
 	Devices devices.Config
 	Network network.Config
+	Fleet   *fleets.Fleet // what the devices and their links are; nil: what Devices and Network say
 	Faults  devices.Faults
 	Plan    Plan
 
@@ -57,7 +59,6 @@ type Size struct {
 	MinRows  int     // n_min, the rows of the smallest device
 	Rows     []int32 // of each device
 	Features int     // d
-	PerTask  int     // devices that share each task, numbered one after the other; 0: one. Problem, when there is one, knows
 }
 
 // Plan says how long a run goes on.
@@ -102,7 +103,6 @@ type Federation struct {
 	links     *network.Links
 	cost      cost
 	traffic   *traffic // nil: the length of a transfer is known when it begins
-	hubs      *hubs    // nil: there are none
 
 	devices  []device
 	fetched  float64       // see fetch
@@ -170,30 +170,25 @@ func New(s Setup) (*Federation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", s.Factory.Name, err)
 	}
+	fleet, batteries, links := newDevices(&s, n)
 	f := &Federation{
 		setup: s, method: method, coupling: s.Coupling, drops: drops,
-		fleet:     devices.NewFleet(s.Devices, n, s.Seed),
-		batteries: newBatteries(&s, n),
-		devices:   make([]device, n),
-		cycle:     engine.FromSeconds(s.Config.DeadlineS),
-		ended:     true,
+		fleet: fleet, batteries: batteries, links: links,
+		devices: make([]device, n),
+		cycle:   engine.FromSeconds(s.Config.DeadlineS),
+		ended:   true,
 	}
-	links, happens := s.Network, n // what devices have of their own, and where events may be
-	if f.hubs = f.newHubs(); f.hubs != nil {
-		links, happens = s.Network.Short(), n+len(f.hubs.each)
-	}
-	f.links = network.NewLinks(links, n, s.Seed)
 	if s.Config.Quantile > 0 {
 		f.responses = newResponses(s.Config.Window)
 	}
-	f.clock = engine.New(happens, engine.Options{Queue: s.Queue, Hooks: s.Hooks, Ahead: f.fetch})
+	f.clock = engine.New(n, engine.Options{Queue: s.Queue, Hooks: s.Hooks, Ahead: f.fetch})
 	wanted, asked := s.Config.sizes(n)
 	f.wanted, f.clients = wanted, newClients(s.Seed, asked, n)
 	f.startRadios(n)
 	if s.Presence != nil {
 		f.done = make([]float64, n)
 	}
-	if s.Devices.Device().BatteryWh > 0 {
+	if !f.batteries.Mains() {
 		f.lookouts = make([]lookout, n)
 	}
 	if s.Problem != nil && s.Plan.EvalTasks > 0 {
@@ -250,7 +245,8 @@ func (f *Federation) check() error {
 		"must be \"physical\" or \"relative\" under protocol \"deadline\": the authors' drivers have no clock cycle")
 	f.checkAsynchronous(c)
 	f.checkTraffic(c)
-	f.checkHubs(c)
+	c.Require(f.setup.Fleet == nil || f.setup.Config.Cost == Physical, "federation.cost", f.setup.Config.Cost,
+		"must be \"physical\" with a fleet: under others all devices and links are of one profile")
 	if config := &f.setup.Config; config.Selection == ByLoss {
 		c.Require(config.Candidates >= f.clients.size && config.Candidates <= f.setup.Size.Devices, "federation.candidates", config.Candidates,
 			fmt.Sprintf("must be from the %d devices that a round asks to the %d that there are", f.clients.size, f.setup.Size.Devices))

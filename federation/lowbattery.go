@@ -42,19 +42,19 @@ func (f *Federation) willing(t int) {
 
 // step returns the frequency step at which device t computes what it begins now.
 func (f *Federation) step(t int) int {
-	if step, ok := f.fleet.Steady(); ok {
+	if step, ok := f.fleet.Steady(t); ok {
 		return step
 	}
 	now := f.clock.Now()
 	if f.batteries.Flat(t) {
 		return 0 // it begins nothing
 	}
-	return f.fleet.Step(f.batteries.Level(t, now), f.batteries.Low(t, now))
+	return f.fleet.Step(t, f.batteries.Level(t, now), f.batteries.Low(t, now))
 }
 
 // slowdown returns how many times as long device t computes as at its fastest step.
 func (f *Federation) slowdown(t int) float64 {
-	return f.fleet.Slowdown(int(f.devices[t].step)) / f.pace(t)
+	return f.fleet.Slowdown(t, int(f.devices[t].step)) / f.pace(t)
 }
 
 // computing returns how long device t takes for its work at its frequency step.

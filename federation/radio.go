@@ -11,10 +11,11 @@ const transferring = engine.Never
 
 // startRadios gives radios the active power that the devices know, if they do, and
 // keeps track of when each was active last, unless radios have no states. At the
-// start they sleep.
+// start they sleep. What devices know comes from a power profile, which is that of
+// all of them.
 func (f *Federation) startRadios(n int) {
-	device, active := f.fleet.Profile(), 0.0
-	switch f.links.Profile().Radio {
+	device, active := f.fleet.Profile(0), 0.0
+	switch f.links.Profile(0).Radio {
 	case network.WiFi:
 		active = device.WiFiW
 	case network.Cellular:
@@ -23,7 +24,7 @@ func (f *Federation) startRadios(n int) {
 	if active > 0 {
 		f.links.SetActivePower(active)
 	}
-	if f.links.Radio().TailLength() == 0 && f.links.Radio().Promotion.Length == 0 {
+	if f.links.Stateless() {
 		return
 	}
 	f.radios = make([]engine.Time, n)
@@ -35,38 +36,32 @@ func (f *Federation) startRadios(n int) {
 // sleep lets the radio of device t sleep at once.
 func (f *Federation) sleep(t int) {
 	if f.radios != nil {
-		f.radios[t] = -f.links.Radio().TailLength()
+		f.radios[t] = -f.links.Radio(t).TailLength()
 	}
 }
 
 // promotion returns by how much a transfer of device t is delayed that begins now.
 func (f *Federation) promotion(t int) engine.Time {
-	return f.promotionAt(t, f.clock.Now())
-}
-
-// promotionAt returns by how much a transfer of device t is delayed that begins at
-// an instant, when there is none until then.
-func (f *Federation) promotionAt(t int, at engine.Time) engine.Time {
 	if f.radios == nil || f.radios[t] == transferring {
 		return 0
 	}
-	return f.promotionAfter(at - f.radios[t])
+	return f.promotionAfter(t, f.clock.Now()-f.radios[t])
 }
 
-// promotionAfter returns by how much a transfer is delayed that begins so long
-// after the last one.
-func (f *Federation) promotionAfter(quiet engine.Time) engine.Time {
-	if radio := f.links.Radio(); radio.Asleep(quiet) {
+// promotionAfter returns by how much a transfer of device t is delayed that begins
+// so long after the last one.
+func (f *Federation) promotionAfter(t int, quiet engine.Time) engine.Time {
+	if radio := f.links.Radio(t); radio.Asleep(quiet) {
 		return radio.Promotion.Length
 	}
 	return 0
 }
 
-// spare returns how many of the seconds that a clock cycle leaves a device can
+// spare returns how many of the seconds that a clock cycle leaves device t it can
 // compute: whoever does so for as long as its radio is awake has to wake it for the
 // answer.
-func (f *Federation) spare(seconds float64) float64 {
-	radio := f.links.Radio()
+func (f *Federation) spare(t int, seconds float64) float64 {
+	radio := f.links.Radio(t)
 	if f.radios == nil || seconds < radio.TailLength().Seconds() {
 		return seconds
 	}
@@ -77,7 +72,7 @@ func (f *Federation) spare(seconds float64) float64 {
 // load returns what device t draws from now on, given the power in its phase that
 // its radio's promotion and tail are not part of.
 func (f *Federation) load(t int, watts float64) devices.Load {
-	now, radio := f.clock.Now(), f.links.Radio()
+	now, radio := f.clock.Now(), f.links.Radio(t)
 	load := devices.Load{Watts: watts}
 	if d := &f.devices[t]; d.working() && d.phase != compute {
 		load.Stages[0] = devices.Stage{Length: f.promotion(t), Watts: f.fleet.IdlePower(t) + radio.Promotion.Watts}
@@ -96,12 +91,12 @@ func (f *Federation) load(t int, watts float64) devices.Load {
 // receiving returns what device t draws while the server's message, once its radio
 // is awake, takes so long.
 func (f *Federation) receiving(t int, length engine.Time) float64 {
-	return f.fleet.IdlePower(t) + f.links.Radio().Active(f.rate(f.links.DownlinkMbps(t), f.bytes.down, length), 0)
+	return f.fleet.IdlePower(t) + f.links.Radio(t).Active(f.rate(f.links.DownlinkMbps(t), f.bytes.down, length), 0)
 }
 
 // sending is receiving for the device's answer.
 func (f *Federation) sending(t int, length engine.Time) float64 {
-	return f.fleet.IdlePower(t) + f.links.Radio().Active(0, f.rate(f.links.UplinkMbps(t), f.uploadBytes(t), length))
+	return f.fleet.IdlePower(t) + f.links.Radio(t).Active(0, f.rate(f.links.UplinkMbps(t), f.uploadBytes(t), length))
 }
 
 // rate returns the rate in 10^6 bit/s that a radio pays for as long as it
@@ -124,17 +119,18 @@ func (f *Federation) rate(link, bytes float64, length engine.Time) float64 {
 // moved lets device t pay for the bytes that it has moved in a stretch of a
 // transfer, at its end.
 func (f *Federation) moved(t int, down, up float64) {
-	if joules := f.moving(down, up); joules > 0 {
+	if joules := f.moving(t, down, up); joules > 0 {
 		f.batteries.Spend(t, f.clock.Now(), joules)
 	}
 }
 
-// moving returns the energy in joules of bytes that is paid at the end of transfers.
-func (f *Federation) moving(down, up float64) float64 {
+// moving returns the energy in joules of bytes that device t pays for at the end of
+// transfers.
+func (f *Federation) moving(t int, down, up float64) float64 {
 	if f.radios == nil || f.traffic == nil {
 		return 0
 	}
-	return f.links.Radio().Moving(down, up)
+	return f.links.Radio(t).Moving(down, up)
 }
 
 // between returns the energy in joules that the radio of device t takes in an
@@ -144,11 +140,11 @@ func (f *Federation) between(t int, work engine.Time) float64 {
 	if f.radios == nil {
 		return 0
 	}
-	radio := f.links.Radio()
+	radio := f.links.Radio(t)
 	awake := func(length engine.Time) float64 {
 		return (f.fleet.IdlePower(t) + radio.Promotion.Watts) * length.Seconds()
 	}
-	sum := awake(radio.Promotion.Length) + awake(f.promotionAfter(work))
+	sum := awake(radio.Promotion.Length) + awake(f.promotionAfter(t, work))
 	for i, rest := range radio.Rest(work) {
 		sum += (radio.Tail[i].Length - rest.Length).Seconds() * rest.Watts
 	}

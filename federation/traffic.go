@@ -121,7 +121,7 @@ func (f *Federation) flow(t int, share float64) {
 	}
 	delay := engine.Time(0)
 	if f.over(t) == 0 {
-		rtt := f.links.Profile().RTTms
+		rtt := f.links.Profile(t).RTTms
 		delay = engine.FromSeconds(rtt / 2e3 * m.jitter)
 		if f.setup.Network.TCPSlowStart {
 			delay = delay.Add(flows.SlowStart(m.bytes, usual, rtt))

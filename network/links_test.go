@@ -121,7 +121,7 @@ func TestJitterKeepsTheMean(t *testing.T) {
 func TestRateSpread(t *testing.T) {
 	const n, cv = 20_000, 0.45
 	l := links(t, n, func(n *Config) { n.RateSpread = cv })
-	p := l.Profile()
+	p := l.Profile(0)
 	var sum, squares float64
 	for d := range n {
 		x := l.DownlinkMbps(d) / p.DownlinkMbps

@@ -11,7 +11,7 @@ import (
 
 // radioOf returns the radio of a profile with all its states.
 func radioOf(t *testing.T, profile string) *Radio {
-	return links(t, 1, func(n *Config) { n.Profile, n.Radio = profile, RadioStates }).Radio()
+	return links(t, 1, func(n *Config) { n.Profile, n.Radio = profile, RadioStates }).Radio(0)
 }
 
 // One isolated packet costs 12.8 J on LTE, 7.4 J on 3G and 0.04 J on WiFi,
@@ -19,7 +19,7 @@ func radioOf(t *testing.T, profile string) *Radio {
 func TestOnePacketCosts(t *testing.T) {
 	for profile, want := range map[string]float64{"lte": 12.8, "3g": 7.4, "wifi": 0.04, "wifi-2012": 0.04} {
 		l := links(t, 1, func(n *Config) { n.Profile, n.Radio = profile, RadioStates })
-		r := l.Radio()
+		r := l.Radio(0)
 		const bytes = 64 // a small one: a full one takes WiFi 3 mJ more
 		way := l.ExpectedUplink(0, bytes).Seconds()
 		got := r.Promotion.Length.Seconds()*r.Promotion.Watts + way*r.Active(0, bytes*8/1e6/way)
@@ -96,9 +96,9 @@ func TestRadiosWithoutStates(t *testing.T) {
 		links(t, 1, func(*Config) {}),
 		links(t, 1, func(n *Config) { n.Profile, n.Radio = "ethernet", RadioStates }),
 	} {
-		r := l.Radio()
+		r := l.Radio(0)
 		if r.TailLength() != 0 || r.Promotion.Length != 0 || !r.Asleep(0) {
-			t.Errorf("%s: %+v", l.Profile().Name, *r)
+			t.Errorf("%s: %+v", l.Profile(0).Name, *r)
 		}
 	}
 }

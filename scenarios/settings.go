@@ -9,6 +9,7 @@ import (
 	"fedsim/data"
 	"fedsim/devices"
 	"fedsim/federation"
+	"fedsim/fleets"
 	"fedsim/mtl"
 	"fedsim/network"
 	"fedsim/traces"
@@ -21,6 +22,7 @@ type Settings struct {
 	Problem    mtl.Config        `toml:"problem" doc:"the learning problem"`
 	Devices    devices.Config    `toml:"devices" doc:"what the devices are"`
 	Network    network.Config    `toml:"network" doc:"the links between server and devices"`
+	Fleet      fleets.Config     `toml:"fleet" doc:"devices of several classes; what devices and links are is then left out of [devices] and [network], and the rest of both holds for all classes"`
 	Faults     devices.Faults    `toml:"faults" doc:"which devices drop, and when"`
 	Traces     traces.Config     `toml:"traces" doc:"what the devices do by recordings, or by chance"`
 	Federation federation.Config `toml:"federation" doc:"the server's protocol and what work costs"`
@@ -35,6 +37,7 @@ func Defaults() Settings {
 		Problem:    mtl.Defaults(),
 		Devices:    devices.Defaults(),
 		Network:    network.Defaults(),
+		Fleet:      fleets.Defaults(),
 		Faults:     devices.DefaultFaults(),
 		Traces:     traces.Default(),
 		Federation: federation.Defaults(),
@@ -74,6 +77,8 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	s.Problem.Validate(c.In("problem"))
 	s.Devices.Validate(c.In("devices"))
 	s.Network.Validate(c.In("network"))
+	s.Fleet.Validate(c.In("fleet"))
+	s.Fleet.CheckOthers(c, &s.Devices, &s.Network)
 	s.Faults.Validate(c.In("faults"))
 	s.Traces.Validate(c.In("traces"))
 	s.Federation.Validate(c.In("federation"))

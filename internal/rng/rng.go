@@ -36,6 +36,8 @@ const (
 	Trace                          // which trace a device follows
 	Presence                       // when a device comes and goes
 	Recorded                       // what else a generated trace holds
+	Class                          // which class of its fleet a device is of
+	Fading                         // when the state of a link changes
 )
 
 // Stream is a PCG-DXSM generator with 128 bits of state, the one of

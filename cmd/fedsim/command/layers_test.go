@@ -23,6 +23,7 @@ var layers = map[string]string{
 	"engine":              "internal/invariants",
 	"devices":             "config engine internal/invariants internal/lognormal internal/rng",
 	"network":             "config network/flows engine internal/lognormal internal/rng",
+	"fleets":              "config devices network internal/lognormal internal/rng",
 	"network/flows":       "config engine",
 	"traces":              "config engine internal/lognormal internal/rng",
 	"data":                "config internal/hugepage internal/kernel internal/rng",
@@ -31,8 +32,8 @@ var layers = map[string]string{
 	"algorithms":          "config data mtl internal/kernel internal/parallel internal/rng",
 	"results":             "config internal/atomicfile",
 	"plots":               "results internal/atomicfile",
-	"federation":          "algorithms config data devices engine mtl network network/flows results internal/parallel internal/rng",
-	"scenarios":           "algorithms config data devices federation mtl network results tables traces",
+	"federation":          "algorithms config data devices engine fleets mtl network network/flows results internal/parallel internal/rng",
+	"scenarios":           "algorithms config data devices federation fleets mtl network results tables traces",
 	"theory":              "mtl internal/kernel",
 	"experiment":          "theory algorithms config data federation mtl results scenarios traces internal/parallel internal/rng",
 }

@@ -1,0 +1,120 @@
+package fleets
+
+import (
+	"math"
+	"slices"
+
+	"fedsim/devices"
+	"fedsim/internal/lognormal"
+	"fedsim/internal/rng"
+	"fedsim/network"
+)
+
+// Assemble returns what n devices of a valid fleet are, and their links. rows are
+// the training rows of each device; nil when they are not known, and then nothing
+// goes with them.
+//
+// Speed and rates are joined by a Gaussian copula. A device has normal scores of
+// its speed, its rate and its data,
+//
+//	z = r_d d + sqrt(1 - r_d^2) e,   y = r_l z + sqrt(1 - r_l^2) e',
+//
+// with e and e' drawn from (seed, rng.Spread, t, 0) and (.., 1), as devices and
+// network draw them without a fleet, and d = Phi^-1((rank of n_t - 1/2)/n), equal
+// n_t ranked at random. r = 2 sin(pi rho/6) turns a rank correlation rho into that
+// of normal scores (Pearson 1907). Speed is then multiplied by
+// exp(s z - s^2/2) and both rates by exp(s' y - s'^2/2), s and s' of the class.
+//
+// So device t depends on the seed and on t alone unless its speed goes with its
+// data, which are ranked among all n.
+func (f *Fleet) Assemble(n int, rows []int32, seed uint64) (devices.Mix, network.Mix) {
+	class := f.order(n, seed)
+	machines, links := devices.Mix{Class: class}, network.Mix{Class: class}
+	var speeds, rates []lognormal.Multiplier
+	for i := range f.Classes {
+		k := &f.Classes[i]
+		machines.Profiles = append(machines.Profiles, k.machine())
+		links.Profiles = append(links.Profiles, k.link())
+		speeds, rates = append(speeds, lognormal.Of(k.SpeedSpread)), append(rates, lognormal.Of(k.RateSpread))
+	}
+	if slices.ContainsFunc(f.Classes, func(k Class) bool { return k.SpeedSpread > 0 }) {
+		machines.Speed = make([]float64, n)
+	}
+	if slices.ContainsFunc(f.Classes, func(k Class) bool { return k.RateSpread > 0 }) {
+		links.Rate = make([]float64, n)
+	}
+	if machines.Speed == nil && links.Rate == nil {
+		return machines, links
+	}
+	var data []float64
+	if rows != nil && f.DataSpeed != 0 {
+		data = scores(rows, seed)
+	}
+	own, others := newJoin(f.DataSpeed), newJoin(f.LinkSpeed)
+	for t, k := range class {
+		s := rng.New(seed, rng.Spread, t, 0)
+		z := s.Normal()
+		if data != nil {
+			z = own.of(data[t], z)
+		}
+		if machines.Speed != nil {
+			machines.Speed[t] = speeds[k].At(z)
+		}
+		if links.Rate != nil {
+			s := rng.New(seed, rng.Spread, t, 1)
+			links.Rate[t] = rates[k].At(others.of(z, s.Normal()))
+		}
+	}
+	return machines, links
+}
+
+// join makes a normal score go with another.
+type join struct{ r, rest float64 }
+
+// newJoin returns the one of a rank correlation.
+func newJoin(rho float64) join {
+	r := 2 * math.Sin(math.Pi/6*rho)
+	return join{r, math.Sqrt(max(0, 1-float64(r*r)))}
+}
+
+// of returns a score that goes with another, given one of its own.
+func (j join) of(other, own float64) float64 {
+	if j.r == 0 {
+		return own
+	}
+	return float64(j.r*other) + float64(j.rest*own)
+}
+
+// scores returns the normal scores of numbers of rows. Equal ones are ranked by
+// chance: (seed, rng.Class, t, 1).
+func scores(rows []int32, seed uint64) []float64 {
+	type row struct {
+		n      int32
+		device int32
+		chance uint64
+	}
+	sorted := make([]row, len(rows))
+	for t, n := range rows {
+		s := rng.New(seed, rng.Class, t, 1)
+		sorted[t] = row{n, int32(t), s.Uint64()}
+	}
+	slices.SortFunc(sorted, func(a, b row) int {
+		switch {
+		case a.n != b.n:
+			return int(a.n) - int(b.n)
+		case a.chance != b.chance:
+			if a.chance < b.chance {
+				return -1
+			}
+			return 1
+		default:
+			return int(a.device) - int(b.device)
+		}
+	})
+	out := make([]float64, len(rows))
+	for i, r := range sorted {
+		p := (float64(i) + 0.5) / float64(len(rows))
+		out[r.device] = math.Sqrt2 * math.Erfinv(2*p-1)
+	}
+	return out
+}

@@ -1,0 +1,109 @@
+package fleets
+
+import (
+	"fmt"
+	"strings"
+
+	"fedsim/config"
+	"fedsim/devices"
+	"fedsim/network"
+)
+
+// Own, as a correlation of a Config, stands for the fleet's.
+const Own = -2
+
+// Config is the table [fleet] of a scenario.
+type Config struct {
+	Name      string  `toml:"name" doc:"a built-in fleet of devices that are not all alike (docs/fleets.md): \"phones-2010\", \"phones-2017\", \"phones-2020\", \"sensors\" or \"mixed\"; empty: none, devices and links are those of [devices] and [network]"`
+	File      string  `toml:"file" doc:"a fleet of one's own, TOML or csv, in place of name"`
+	LinkSpeed float64 `toml:"link_speed_correlation" doc:"rank correlation of rate and speed among the devices of a class, in [-1, 1]; -2: the fleet's own"`
+	DataSpeed float64 `toml:"data_speed_correlation" doc:"rank correlation of training rows and speed among the devices of a class, in [-1, 1]; -2: the fleet's own"`
+
+	Loaded *Fleet `toml:"-"` // what Name or File say, read by Validate
+}
+
+// Defaults returns the table's defaults: no fleet.
+func Defaults() Config { return Config{LinkSpeed: Own, DataSpeed: Own} }
+
+// Validate reports everything wrong with the table, and reads the fleet.
+func (f *Config) Validate(c *config.Checker) {
+	f.Loaded = nil
+	switch {
+	case f.File != "" && f.Name != "":
+		c.Require(false, "name", f.Name, "must be left out beside file, which says the same")
+	case f.File != "":
+		fleet, err := Read(f.File)
+		if err != nil {
+			c.Require(false, "file", f.File, "cannot be read: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+			break
+		}
+		f.Loaded = fleet
+	case f.Name != "":
+		c.OneOf("name", f.Name, Names()...)
+		f.Loaded, _ = BuiltIn(f.Name)
+	}
+	none := f.File == "" && f.Name == ""
+	for _, rho := range []struct {
+		key string
+		is  float64
+	}{{"link_speed_correlation", f.LinkSpeed}, {"data_speed_correlation", f.DataSpeed}} {
+		c.Require(rho.is >= -1 && rho.is <= 1 || rho.is == Own, rho.key, rho.is, "must be in [-1, 1], or -2 for the fleet's own")
+		c.Require(!none || rho.is == Own, rho.key, rho.is, "must be left out without a fleet (fleet.name or fleet.file)")
+	}
+}
+
+// Fleet returns the fleet of a table that has passed Validate, its correlations
+// those of the table; nil when it has none.
+func (f *Config) Fleet() *Fleet {
+	if f.Name == "" && f.File == "" {
+		return nil
+	}
+	if f.Loaded == nil {
+		panic("fleets: the fleet has not been read: Validate does")
+	}
+	out := *f.Loaded
+	if f.LinkSpeed != Own {
+		out.LinkSpeed = f.LinkSpeed
+	}
+	if f.DataSpeed != Own {
+		out.DataSpeed = f.DataSpeed
+	}
+	return &out
+}
+
+// CheckOthers reports what other tables, under their own names below c, say of
+// devices and links beside a fleet: what these are is the fleet's to say, the rest
+// of both tables is for all classes alike.
+func (f *Config) CheckOthers(c *config.Checker, d *devices.Config, n *network.Config) {
+	if f.Loaded == nil {
+		return
+	}
+	machine, link := devices.Defaults(), network.Defaults()
+	for _, k := range []struct {
+		key          string
+		is, defaults any
+	}{
+		{"devices.profile", d.Profile, machine.Profile},
+		{"devices.power_profile", d.PowerProfile, machine.PowerProfile},
+		{"devices.clock_ghz", d.ClockGHz, machine.ClockGHz},
+		{"devices.flops_per_cycle", d.FlopsPerCycle, machine.FlopsPerCycle},
+		{"devices.idle_w", d.IdleW, machine.IdleW},
+		{"devices.compute_w", d.ComputeW, machine.ComputeW},
+		{"devices.battery_wh", d.BatteryWh, machine.BatteryWh},
+		{"devices.spread", d.Spread, machine.Spread},
+		{"devices.spread_width", d.SpreadWidth, machine.SpreadWidth},
+		{"network.profile", n.Profile, link.Profile},
+		{"network.downlink_mbps", n.DownlinkMbps, link.DownlinkMbps},
+		{"network.uplink_mbps", n.UplinkMbps, link.UplinkMbps},
+		{"network.rtt_ms", n.RTTms, link.RTTms},
+		{"network.rate_spread", n.RateSpread, link.RateSpread},
+	} {
+		c.Require(k.is == k.defaults, k.key, k.is,
+			fmt.Sprintf("must be left out, or %v, with a fleet, which says what devices and links are", config.Literal(k.defaults)))
+	}
+	for _, k := range f.Loaded.Classes {
+		if p := k.machine(); d.FrequencyStep > max(1, len(p.Steps)) {
+			c.Require(false, "devices.frequency_step", d.FrequencyStep, "must be one that the devices of class "+k.Name+" of the fleet have, too")
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package fleets
+
+import (
+	"fmt"
+	"math"
+
+	"fedsim/config"
+	"fedsim/devices"
+	"fedsim/network"
+)
+
+// Fleet is classes of devices, and how what they have goes together.
+type Fleet struct {
+	Description string  `toml:"description" doc:"what the fleet is, in a sentence"`
+	LinkSpeed   float64 `toml:"link_speed_correlation" doc:"rank correlation, in [-1, 1], of rate and speed among the devices of a class"`
+	DataSpeed   float64 `toml:"data_speed_correlation" doc:"rank correlation, in [-1, 1], of a device's training rows and its speed among the devices of a class"`
+	Classes     []Class `toml:"class" doc:"the classes"`
+}
+
+// Class is devices of one kind.
+type Class struct {
+	Name  string  `toml:"name" doc:"of the class"`
+	Share float64 `toml:"share" doc:"of the devices, in (0, 1]; those of all classes add up to 1"`
+
+	Device        string  `toml:"device" doc:"profile of the device, as devices.profile of a scenario; empty: none, and all figures up to battery_wh must be given"`
+	ClockGHz      float64 `toml:"clock_ghz" doc:"clock of the processor; 0: the profile's"`
+	FlopsPerCycle float64 `toml:"flops_per_cycle" doc:"floating-point operations in a clock cycle; 0: the profile's"`
+	IdleW         float64 `toml:"idle_w" doc:"power when neither computing nor sending, in watts; 0: the profile's"`
+	ComputeW      float64 `toml:"compute_w" doc:"power when computing, in watts; 0: the profile's"`
+	BatteryWh     float64 `toml:"battery_wh" doc:"energy of a full battery in watt-hours; 0: the profile's, -1: no battery, runs on mains"`
+
+	Link         string  `toml:"link" doc:"profile of the link, as network.profile of a scenario"`
+	DownlinkMbps float64 `toml:"downlink_mbps" doc:"rate from the server, in 10^6 bit/s; 0: the profile's"`
+	UplinkMbps   float64 `toml:"uplink_mbps" doc:"rate to the server, in 10^6 bit/s; 0: the profile's"`
+	RTTms        float64 `toml:"rtt_ms" doc:"round trip time in milliseconds; 0: the profile's"`
+
+	SpeedSpread float64 `toml:"speed_spread" doc:"sigma/mu of the log-normal number of mean 1 that a device's speed is multiplied by"`
+	RateSpread  float64 `toml:"rate_spread" doc:"sigma/mu of the log-normal number of mean 1 that both its rates are multiplied by"`
+}
+
+// mostClasses is how many classes a byte tells apart.
+const mostClasses = 256
+
+// Validate reports everything wrong with the fleet.
+func (f *Fleet) Validate(c *config.Checker) {
+	validateCorrelation(c, "link_speed_correlation", f.LinkSpeed)
+	validateCorrelation(c, "data_speed_correlation", f.DataSpeed)
+	c.Require(len(f.Classes) > 0 && len(f.Classes) <= mostClasses, "class", len(f.Classes), fmt.Sprintf("must be from 1 to %d classes", mostClasses))
+	sum, shares := 0.0, true
+	seen := map[string]bool{}
+	for i := range f.Classes {
+		k := &f.Classes[i]
+		in := c.In(fmt.Sprintf("class[%d]", i))
+		in.Require(!seen[k.Name], "name", k.Name, "must be the name of one class")
+		seen[k.Name] = true
+		k.validate(in)
+		sum += k.Share
+		shares = shares && k.Share >= leastShare && k.Share <= 1
+	}
+	// Thirds may be written with six digits.
+	c.Require(!shares || len(f.Classes) == 0 || math.Abs(sum-1) <= 1e-5, "class", nil, fmt.Sprintf("the shares add up to %g: must be 1", sum))
+}
+
+// leastShare is the smallest share of a class: one device of a million.
+const leastShare = 1e-6
+
+func validateCorrelation(c *config.Checker, key string, rho float64) {
+	c.Require(rho >= -1 && rho <= 1, key, rho, "must be in [-1, 1]")
+}
+
+func (k *Class) validate(c *config.Checker) {
+	c.Require(k.Name != "", "name", k.Name, "must not be empty")
+	c.Require(k.Share >= leastShare && k.Share <= 1, "share", k.Share, fmt.Sprintf("must be in [%g, 1]", leastShare))
+	figure := func(key string, x, most float64) {
+		switch {
+		case k.Device != "":
+			c.Require(x >= 0 && x <= most, key, x, fmt.Sprintf("must be positive and at most %g, or 0 for the profile's", most))
+		default:
+			c.Require(x > 0 && x <= most, key, x, fmt.Sprintf("must be positive and at most %g: without a device all its figures must be given", most))
+		}
+	}
+	if k.Device != "" {
+		c.OneOf("device", k.Device, devices.ProfileNames()...)
+	}
+	figure("clock_ghz", k.ClockGHz, 1e6)
+	figure("flops_per_cycle", k.FlopsPerCycle, 1e9)
+	figure("idle_w", k.IdleW, 1e6)
+	figure("compute_w", k.ComputeW, 1e6)
+	if k.BatteryWh != devices.Mains {
+		figure("battery_wh", k.BatteryWh, 1e9)
+	}
+	c.OneOf("link", k.Link, network.ProfileNames()...)
+	link := func(key string, x float64) {
+		c.Require(x >= 0 && x <= 1e9, key, x, "must be positive and at most 1e+09, or 0 for the profile's")
+	}
+	link("downlink_mbps", k.DownlinkMbps)
+	link("uplink_mbps", k.UplinkMbps)
+	link("rtt_ms", k.RTTms)
+	spread := func(key string, cv float64) { c.Require(cv >= 0 && cv <= 100, key, cv, "must be in [0, 100]") }
+	spread("speed_spread", k.SpeedSpread)
+	spread("rate_spread", k.RateSpread)
+}
+
+// machine returns the profile of the devices of a valid class. Without a profile of
+// their own they have one frequency step.
+func (k *Class) machine() devices.Profile {
+	if k.Device == "" {
+		return devices.Profile{
+			Name: k.Name, ClockGHz: k.ClockGHz, FlopsPerCycle: k.FlopsPerCycle,
+			IdleW: k.IdleW, ComputeW: k.ComputeW, BatteryWh: max(0, k.BatteryWh), Source: "class " + k.Name,
+		}
+	}
+	c := devices.Config{
+		Profile: k.Device, ClockGHz: k.ClockGHz, FlopsPerCycle: k.FlopsPerCycle,
+		IdleW: k.IdleW, ComputeW: k.ComputeW, BatteryWh: k.BatteryWh,
+	}
+	return c.Device()
+}
+
+// link returns the profile of the links of a valid class.
+func (k *Class) link() network.Profile {
+	unlessZero := func(x float64) float64 {
+		if x == 0 {
+			return network.Unset
+		}
+		return x
+	}
+	c := network.Config{
+		Profile: k.Link, DownlinkMbps: unlessZero(k.DownlinkMbps), UplinkMbps: unlessZero(k.UplinkMbps), RTTms: unlessZero(k.RTTms),
+	}
+	return c.Link()
+}

@@ -1,0 +1,223 @@
+package fleets
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"fedsim/config"
+	"fedsim/devices"
+	"fedsim/network"
+)
+
+// The built-in fleets are right, have a description, and there is no other file.
+func TestBuiltInFleets(t *testing.T) {
+	entries, err := builtin.ReadDir("builtin")
+	if err != nil || len(entries) != len(Names()) {
+		t.Errorf("%d files (%v), %d names", len(entries), err, len(Names()))
+	}
+	for _, name := range Names() {
+		f, ok := BuiltIn(name)
+		if !ok || f.Description == "" {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
+// FLASH's times per batch, 1642 : 588 : 179 ms, are the ratios of the speeds of
+// phones-2017 to a tenth of a percent.
+func TestSpeedsOfFLASH(t *testing.T) {
+	f, _ := BuiltIn("phones-2017")
+	for class, ms := range map[int]float64{0: 1642, 1: 1642, 2: 588, 3: 588, 4: 179} {
+		rate, want := f.Classes[class].machine().Rate(), 6e9*588/ms
+		if rate < 0.999*want || rate > 1.001*want {
+			t.Errorf("class %s has %g FLOP/s, must be %g", f.Classes[class].Name, rate, want)
+		}
+	}
+}
+
+const inTOML = `
+[[class]]
+name = "old"
+share = 0.25
+device = "phone-2010"
+link = "3g"
+speed_spread = 0.2
+
+[[class]]
+name = "7"
+share = 0.75
+clock_ghz = 2
+flops_per_cycle = 3.5
+idle_w = 0.1
+compute_w = 2
+battery_wh = -1
+link = "wifi"
+rtt_ms = 12
+`
+
+const inCSV = "name,share,device,clock_ghz,flops_per_cycle,idle_w,compute_w,battery_wh,link,rtt_ms, speed_spread\n" +
+	"old,0.25,phone-2010,,,,,,3g,,0.2\n" +
+	"7,0.75,,2,3.5,0.1,2,-1,wifi,12,\n"
+
+// write puts a fleet's file into a new folder.
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestFormatsAreAlike(t *testing.T) {
+	a, err := Read(write(t, "x.toml", inTOML))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := Open(write(t, "x.csv", inCSV))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(a, b) {
+		t.Errorf("%+v\n%+v", a, b)
+	}
+	if k := b.Classes[1]; k.Name != "7" || k.BatteryWh != devices.Mains || k.RTTms != 12 {
+		t.Errorf("%+v", k)
+	}
+}
+
+// What is wrong is said with its place, all at once.
+func TestFaultsOfFiles(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"x.toml", "", "x.toml: class = 0: must be from 1 to 256 classes"},
+		{"x.toml", "[[class]]\nname = \"a\"\nshare = 1\ndevice = \"phone-2017\"\nlink = \"lte\"\nspeed_spred = 1\n", "x.toml:6:1: unknown key class[0].speed_spred: did you mean speed_spread?"},
+		{"x.toml", strings.Replace(inTOML, "0.25", "0.2", 1), "x.toml:2:1: class: the shares add up to 0.95: must be 1"},
+		{"x.toml", strings.Replace(inTOML, "0.25", "0", 1), "x.toml:4:9: class[0].share = 0: must be in [1e-06, 1]"},
+		{"x.toml", strings.Replace(inTOML, `"phone-2010"`, `"phone-2011"`, 1), `x.toml:5:10: class[0].device = "phone-2011": must be one of phone-2010, phone-2017, phone-2020, raspberry-pi-4 (did you mean "phone-2010"?)`},
+		{"x.toml", strings.Replace(inTOML, "idle_w = 0.1\n", "", 1), "class[1].idle_w = 0: must be positive and at most 1e+06: without a device all its figures must be given"},
+		{"x.toml", strings.Replace(inTOML, `"7"`, `"old"`, 1), `x.toml:10:8: class[1].name = "old": must be the name of one class`},
+		{"x.toml", "link_speed_correlation = 1.5\n" + inTOML, "x.toml:1:26: link_speed_correlation = 1.5: must be in [-1, 1]"},
+		{"x.toml", strings.Replace(inTOML, `"wifi"`, `""`, 1), `class[1].link = "": must be one of wifi, wifi-2012, lte, 3g, ethernet`},
+		{"x.csv", "", "x.csv: must have a header that names the keys of classes, and a row for each class"},
+		{"x.csv", "name,share\n", "a row for each class"},
+		{"x.csv", strings.Replace(inCSV, "0.75", "three", 1), `x.csv:3:3: class[1].share = "three": must be a number`},
+		{"x.csv", strings.Replace(inCSV, "share", "shere", 1), "x.csv:2:5: unknown key class[0].shere: did you mean share?"},
+		{"x.csv", strings.Replace(inCSV, "rtt_ms", "share", 1), `x.csv:2:29: two columns are named "share"`},
+		{"x.csv", inCSV + "1,2\n", "x.csv:4:1: wrong number of fields"},
+		{"x.csv", "name,share\n\"a,1\n", "x.csv:2:6: extraneous or missing \" in quoted-field"},
+	} {
+		_, err := Read(write(t, c.name, c.text))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, must say %s", c.text, err, c.want)
+		}
+	}
+	for name, want := range map[string]string{
+		"phones-2011":                    "unknown fleet phones-2011: did you mean phones-2010? (the name of a file ends in .toml or .csv)",
+		"nowhere/phones.toml":            "nowhere/phones.toml: no such file or directory",
+		filepath.Join(t.TempDir(), "no"): "no such file or directory",
+	} {
+		if _, err := Open(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, must say %s", name, err, want)
+		}
+	}
+}
+
+func found(f *Config) string {
+	c := config.NewChecker()
+	f.Validate(c)
+	var lines []string
+	for _, p := range c.Problems() {
+		lines = append(lines, p.Error())
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestConfig(t *testing.T) {
+	for _, c := range []struct {
+		change func(*Config)
+		want   string
+	}{
+		{func(*Config) {}, ""},
+		{func(f *Config) { f.Name = "mixed" }, ""},
+		{func(f *Config) { f.Name = "mixt" }, `name = "mixt": must be one of phones-2010, phones-2017, phones-2020, sensors, mixed (did you mean "mixed"?)`},
+		{func(f *Config) { f.Name, f.File = "mixed", "x.toml" }, `name = "mixed": must be left out beside file, which says the same`},
+		{func(f *Config) { f.File = "nowhere.toml" }, `file = "nowhere.toml": cannot be read: nowhere.toml: no such file or directory`},
+		{func(f *Config) { f.LinkSpeed = 0 }, "link_speed_correlation = 0: must be left out without a fleet (fleet.name or fleet.file)"},
+		{func(f *Config) { f.Name, f.DataSpeed = "mixed", -1.5 }, "data_speed_correlation = -1.5: must be in [-1, 1], or -2 for the fleet's own"},
+	} {
+		f := Defaults()
+		c.change(&f)
+		if got := found(&f); got != c.want {
+			t.Errorf("%+v: %q, must be %q", f, got, c.want)
+		}
+	}
+	f := Defaults()
+	if f.Fleet() != nil {
+		t.Error("the defaults have a fleet")
+	}
+	f.File, f.DataSpeed = write(t, "x.toml", "link_speed_correlation = 0.5\n"+inTOML), -0.25
+	if got := found(&f); got != "" {
+		t.Fatal(got)
+	}
+	if got := f.Fleet(); got.LinkSpeed != 0.5 || got.DataSpeed != -0.25 || f.Loaded.DataSpeed != 0 || len(got.Classes) != 2 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// What a fleet says, no other table may.
+func TestNoOverridesBesideAFleet(t *testing.T) {
+	check := func(f Config, change func(*devices.Config, *network.Config)) string {
+		d, n := devices.Defaults(), network.Defaults()
+		change(&d, &n)
+		c := config.NewChecker()
+		f.CheckOthers(c, &d, &n)
+		var keys []string
+		for _, p := range c.Problems() {
+			keys = append(keys, p.Key)
+		}
+		return strings.Join(keys, " ")
+	}
+	everything := func(d *devices.Config, n *network.Config) {
+		*d = devices.Config{Profile: "phone-2010", PowerProfile: "x", ClockGHz: 1, FlopsPerCycle: 1, IdleW: 1, ComputeW: 1, BatteryWh: 1, Spread: devices.Uniform, SpreadWidth: 1, FrequencyStep: 2}
+		*n = network.Config{Profile: "wifi", DownlinkMbps: 1, UplinkMbps: 1, RTTms: 1, RateSpread: 1}
+	}
+	none, fleet := Defaults(), Defaults()
+	fleet.File = write(t, "x.toml", inTOML)
+	if got := found(&fleet); got != "" {
+		t.Fatal(got)
+	}
+	if got := check(none, everything); got != "" {
+		t.Errorf("without a fleet %s is wrong", got)
+	}
+	want := "devices.profile devices.power_profile devices.clock_ghz devices.flops_per_cycle devices.idle_w devices.compute_w devices.battery_wh devices.spread devices.spread_width " +
+		"network.profile network.downlink_mbps network.uplink_mbps network.rtt_ms network.rate_spread devices.frequency_step"
+	if got := check(fleet, everything); got != want {
+		t.Errorf("%s\nmust be\n%s", got, want)
+	}
+	if got := check(fleet, func(d *devices.Config, n *network.Config) {
+		d.Governor, d.ChargeW, d.LowBattery, n.Jitter, n.Radio, n.ServerUpMbps = devices.ByCharge, 5, 0.1, 0.3, network.RadioStates, 10
+	}); got != "" {
+		t.Errorf("beside a fleet %s is wrong", got)
+	}
+}
+
+// No file makes the reader panic, and what it takes can be assembled.
+func FuzzRead(f *testing.F) {
+	f.Add(inTOML, false)
+	f.Add(inCSV, true)
+	f.Add("name,share,device,link\na,1,phone-2017,lte\n", true)
+	f.Fuzz(func(t *testing.T, text string, csv bool) {
+		parse := parseTOML
+		if csv {
+			parse = parseCSV
+		}
+		fleet, err := parse("x", []byte(text))
+		if err != nil {
+			return
+		}
+		fleet.Assemble(50, nil, 1)
+	})
+}
