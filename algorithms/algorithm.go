@@ -6,6 +6,7 @@ import (
 	"fedsim/data"
 	"fedsim/internal/parallel"
 	"fedsim/internal/rng"
+	"fedsim/internal/state"
 	"fedsim/mtl"
 )
 
@@ -94,6 +95,22 @@ type Asynchronous interface {
 	// refused, as too old or of no use: then it never happened, on either side.
 	// flops is the server's work.
 	Receive(device int) (taken bool, flops float64)
+}
+
+// Stateful is an Algorithm that can be kept between two rounds, or two answers, and
+// gone on with: all that are registered here are.
+type Stateful interface {
+	Algorithm
+	// State names all that a method built anew on the same problem, under the
+	// coupling of now, must be given to go on bit for bit; tentative work included.
+	State(c *state.Coder)
+}
+
+// rows names a matrix.
+func rows(c *state.Coder, m *data.Matrix) {
+	for i := range m.Rows {
+		c.Float64s(m.Row(i))
+	}
 }
 
 // Measurer is an Algorithm that can say how well a device has solved its

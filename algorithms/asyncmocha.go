@@ -4,6 +4,7 @@ import (
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/internal/kernel"
+	"fedsim/internal/state"
 	"fedsim/mtl"
 )
 
@@ -204,6 +205,18 @@ func (a *AsyncMOCHA) End() float64 { return a.served }
 func (a *AsyncMOCHA) Model() Model {
 	a.Coupling.Primal(&a.W, &a.Duals.V)
 	return a.Dual.Model()
+}
+
+// State names what the devices were sent, besides the state of a dual method, and
+// what is summed up of V.
+func (a *AsyncMOCHA) State(c *state.Coder) {
+	a.Dual.State(c)
+	c.Int(&a.version)
+	rows(c, &a.sent)
+	c.Float64s(a.curvature)
+	c.Ints(a.since)
+	c.Float64s(a.change)
+	a.weights.State(c)
 }
 
 // Recouple keeps the dual variables and recomputes V and W from them. It counts as

@@ -365,14 +365,14 @@ func TestRecouple(t *testing.T) {
 					t.Errorf("W has changed: %v", err)
 				}
 			} else {
-				if err := same(state{duals: after.duals}, state{duals: before.duals}); err != nil {
+				if err := same(shown{duals: after.duals}, shown{duals: before.duals}); err != nil {
 					t.Errorf("the dual variables have changed: %v", err)
 				}
 				image, want := imageOf(p, m.Duals), p.NewWeights()
 				next.Primal(&want, &image)
 				nearMatrix(t, "V from the dual variables alone", m.V, &image, 1e-14)
 				nearMatrix(t, "W = V M under the new coupling", m.W, &want, 1e-13)
-				if same(state{w: after.w}, state{w: before.w}) == nil {
+				if same(shown{w: after.w}, shown{w: before.w}) == nil {
 					t.Error("W is that of the old coupling")
 				}
 			}

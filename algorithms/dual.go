@@ -4,6 +4,7 @@ import (
 	"fedsim/data"
 	"fedsim/internal/kernel"
 	"fedsim/internal/parallel"
+	"fedsim/internal/state"
 	"fedsim/mtl"
 )
 
@@ -100,6 +101,19 @@ func (d *Dual) End() float64 {
 
 // Model returns W, V and the dual variables.
 func (d *Dual) Model() Model { return Model{W: &d.W, V: &d.Duals.V, Duals: d.Duals.Alpha} }
+
+// State names the dual variables, V and the tentative work; W follows from V.
+func (d *Dual) State(c *state.Coder) {
+	for k := range d.Duals.Alpha {
+		c.Float64s(d.Duals.Alpha[k])
+		c.Float64s(d.Next[k])
+	}
+	rows(c, &d.Duals.V)
+	rows(c, &d.Delta)
+	if c.Reads() {
+		d.Coupling.Primal(&d.W, &d.Duals.V)
+	}
+}
 
 // Recouple keeps the dual variables and recomputes V and W = grad R*(V) from them: w is
 // a function of alpha, and the W of the old coupling is not a point of the new

@@ -5,6 +5,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
+	"fedsim/internal/state"
 )
 
 // FedBuffOptions are the settings of FedBuff.
@@ -96,6 +97,18 @@ func (f *FedBuff) Receive(device int) (taken bool, flops float64) {
 	f.answers = 0
 	f.steps++
 	return true, flops
+}
+
+// State names what the devices were sent, and the buffer.
+func (f *FedBuff) State(c *state.Coder) {
+	f.globalModel.State(c)
+	rows(c, &f.sent)
+	c.Ints(f.since)
+	c.Int(&f.steps)
+	c.Int(&f.answers)
+	c.Float64s(f.buffer.sum)
+	c.Float64(&f.buffer.weight)
+	c.Float64(&f.buffer.flops)
 }
 
 // Discard leaves both sides as they were.

@@ -102,15 +102,15 @@ func problems(t *testing.T, f func(t *testing.T, p *mtl.Problem, c mtl.Coupling)
 	}
 }
 
-// state is a copy of all that a model shows.
-type state struct {
+// shown is a copy of all that a model shows.
+type shown struct {
 	w, v  []float64
 	duals [][]float64
 }
 
-func snapshot(a Algorithm) state {
+func snapshot(a Algorithm) shown {
 	m := a.Model()
-	s := state{w: slices.Clone(m.W.Data)}
+	s := shown{w: slices.Clone(m.W.Data)}
 	if m.V != nil {
 		s.v = slices.Clone(m.V.Data)
 	}
@@ -121,7 +121,7 @@ func snapshot(a Algorithm) state {
 }
 
 // same compares states bit by bit.
-func same(a, b state) error {
+func same(a, b shown) error {
 	compare := func(what string, x, y []float64) error {
 		if len(x) != len(y) {
 			return fmt.Errorf("%s: %d values against %d", what, len(x), len(y))

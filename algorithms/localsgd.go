@@ -6,6 +6,7 @@ import (
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/internal/kernel"
+	"fedsim/internal/state"
 	"fedsim/mtl"
 )
 
@@ -159,6 +160,12 @@ func (m *globalModel) Model() Model {
 		copy(m.model.Row(t), m.w)
 	}
 	return Model{W: &m.model}
+}
+
+// State names w and the devices' changes of it.
+func (m *globalModel) State(c *state.Coder) {
+	c.Float64s(m.w)
+	rows(c, &m.change)
 }
 
 // Recouple changes nothing: a coupling has no say in what is minimised.

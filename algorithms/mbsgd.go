@@ -6,6 +6,7 @@ import (
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/internal/kernel"
+	"fedsim/internal/state"
 	"fedsim/mtl"
 )
 
@@ -166,6 +167,16 @@ func (m *MbSGD) project() {
 
 // Model returns W; there are no dual variables.
 func (m *MbSGD) Model() Model { return Model{W: &m.w} }
+
+// State names W, the gradients on their way and the count of rounds.
+func (m *MbSGD) State(c *state.Coder) {
+	c.Int(&m.round)
+	rows(c, &m.w)
+	rows(c, &m.gradient)
+	if c.Reads() {
+		m.coupling.Gradient(&m.z, &m.w)
+	}
+}
 
 // Recouple keeps W and continues under another coupling, with the step sizes
 // starting over: it is another problem.

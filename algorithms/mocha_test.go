@@ -106,7 +106,7 @@ func TestGammaScalesUpdates(t *testing.T) {
 			}
 		}
 		a.End()
-		if err := same(state{duals: snapshot(a).duals[1:]}, state{duals: before.duals[1:]}); err != nil {
+		if err := same(shown{duals: snapshot(a).duals[1:]}, shown{duals: before.duals[1:]}); err != nil {
 			t.Fatalf("round %d: device 1 was discarded: %v", h, err)
 		}
 	}

@@ -97,7 +97,7 @@ func TestAlgorithm1KeepsAlphaAcrossOmegaUpdates(t *testing.T) {
 		}
 		a.Recouple(next)
 		after := snapshot(a)
-		if err := same(state{duals: before.duals}, state{duals: after.duals}); err != nil {
+		if err := same(shown{duals: before.duals}, shown{duals: after.duals}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		fresh, want := imageOf(p, after.duals), p.NewWeights()
@@ -168,11 +168,11 @@ func TestDroppedNodeLeavesItsBlockUnchanged(t *testing.T) {
 		before := snapshot(a)
 		round(a, p, 1, NoLimit, func(k int) bool { return k != 1 })
 		after, stride := snapshot(a), a.Model().V.Stride
-		if err := same(state{duals: before.duals[1:2], v: before.v[stride : 2*stride]}, state{duals: after.duals[1:2], v: after.v[stride : 2*stride]}); err != nil {
+		if err := same(shown{duals: before.duals[1:2], v: before.v[stride : 2*stride]}, shown{duals: after.duals[1:2], v: after.v[stride : 2*stride]}); err != nil {
 			t.Errorf("%s: device 1 has dropped: %v", name, err)
 		}
 		for _, k := range []int{0, 2} {
-			if same(state{duals: before.duals[k : k+1]}, state{duals: after.duals[k : k+1]}) == nil {
+			if same(shown{duals: before.duals[k : k+1]}, shown{duals: after.duals[k : k+1]}) == nil {
 				t.Errorf("%s: device %d has answered, and its dual variables are the same", name, k)
 			}
 		}

@@ -3,6 +3,7 @@ package mtl
 import (
 	"fedsim/data"
 	"fedsim/internal/kernel"
+	"fedsim/internal/state"
 )
 
 // Coupling is what a regulariser with its Omega fixed hands to the rest of the
@@ -49,6 +50,9 @@ type Follower interface {
 	Add(t int, dv []float64)
 	// FLOPs returns the cost of one Task and of one Add.
 	FLOPs() (task, add float64)
+	// State names what it has summed up so far and V alone does not give again bit for
+	// bit; V, whose state is its owner's, must have been read before.
+	State(c *state.Coder)
 }
 
 // dot returns sum_t <z_t, w_t>, in task order.
@@ -100,6 +104,9 @@ func (f identityFollower) Task(dst []float64, t int) { scaleInto(dst, f.v.Row(t)
 
 // Add adds dv to row t of V.
 func (f identityFollower) Add(t int, dv []float64) { kernel.Axpy(1, dv, f.v.Row(t)) }
+
+// State names nothing.
+func (f identityFollower) State(*state.Coder) {}
 
 // FLOPs returns d and d.
 func (f identityFollower) FLOPs() (task, add float64) {

@@ -8,6 +8,7 @@ import (
 
 	"fedsim/data"
 	"fedsim/internal/kernel"
+	"fedsim/internal/state"
 )
 
 // Dense is a coupling held as a full m x m matrix with its Cholesky factor.
@@ -75,6 +76,9 @@ func (f *denseFollower) Task(dst []float64, t int) {
 		kernel.Axpy(f.At(t, s), f.v.Row(s), dst)
 	}
 }
+
+// State names nothing.
+func (f *denseFollower) State(*state.Coder) {}
 
 // Add adds dv to row t of V.
 func (f *denseFollower) Add(t int, dv []float64) { kernel.Axpy(1, dv, f.v.Row(t)) }

@@ -6,6 +6,7 @@ import (
 	"fedsim/data"
 	"fedsim/internal/kernel"
 	"fedsim/internal/parallel"
+	"fedsim/internal/state"
 )
 
 // Grouped is the coupling of tasks that are drawn to the mean of their cluster:
@@ -184,6 +185,13 @@ func (f *groupedFollower) Task(dst []float64, t int) {
 	n := f.cluster[t]
 	scaleInto(dst, f.v.Row(t), f.apart)
 	kernel.Axpy(f.between(n), f.sums.Row(int(n)), dst)
+}
+
+// State names the sums.
+func (f *groupedFollower) State(c *state.Coder) {
+	for k := range f.sums.Rows {
+		c.Float64s(f.sums.Row(k))
+	}
 }
 
 // Add adds dv to row t of V.

@@ -8,6 +8,7 @@ import (
 	"fedsim/data"
 	"fedsim/internal/kernel"
 	"fedsim/internal/parallel"
+	"fedsim/internal/state"
 )
 
 // LowRank is the coupling M = off I + F diag(c) F^T of more tasks than features
@@ -198,6 +199,13 @@ func (l *lowRankFollower) Task(dst []float64, t int) {
 	scaleInto(dst, l.v.Row(t), l.off)
 	for k, x := range l.f.Row(t) {
 		kernel.Axpy(float64(x*l.along[k]), l.image.Row(k), dst)
+	}
+}
+
+// State names F^T V.
+func (l *lowRankFollower) State(c *state.Coder) {
+	for k := range l.image.Rows {
+		c.Float64s(l.image.Row(k))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"fedsim/data"
 	"fedsim/internal/kernel"
+	"fedsim/internal/state"
 )
 
 // Sparse is a dense coupling with an l1 term, the part in W of eq. graph1:
@@ -71,6 +72,9 @@ func (f *sparseFollower) Task(dst []float64, t int) {
 		dst[j] = f.lasso.w[t]
 	}
 }
+
+// State names nothing: no lasso starts from another.
+func (f *sparseFollower) State(*state.Coder) {}
 
 // Add adds dv to row t of V.
 func (f *sparseFollower) Add(t int, dv []float64) { kernel.Axpy(1, dv, f.v.Row(t)) }

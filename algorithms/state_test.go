@@ -1,0 +1,66 @@
+package algorithms
+
+import (
+	"bytes"
+	"testing"
+
+	"fedsim/internal/state"
+	"fedsim/mtl"
+)
+
+// A method that is kept and gone on with by another instance has the bits of one
+// that was never interrupted: after rounds in which some devices dropped, with work
+// of others on its way, and after an update of the coupling.
+func TestMethodsGoOnFromTheirState(t *testing.T) {
+	everyMethod(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
+		for _, learn := range []bool{false, true} {
+			if learn && name == "cocoa" {
+				continue // the alternation is the same for all dual methods, and this one is slow
+			}
+			coupling := c
+			whole := start(t, name, p, coupling, smaller)
+			play := func(a Algorithm, from, to int) {
+				for h := from; h < to; h++ {
+					round(a, p, h, NoLimit, func(k int) bool { return chance(k, h, 0.7) })
+				}
+			}
+			play(whole, 0, 3)
+			if learn {
+				next, err := p.Regularizer.Update(testPool, whole.Model().W, p.Config.OmegaFloor)
+				if err != nil {
+					continue // it has nothing to learn
+				}
+				whole.Recouple(next)
+				coupling = next
+				play(whole, 3, 5)
+			}
+			asynchronous, ok := whole.(Asynchronous)
+			late := ok && !learn
+			if late { // an answer is on its way
+				asynchronous.Send(1)
+				asynchronous.Solve(request(1, 5, NoLimit, 0))
+				asynchronous.Send(2)
+			}
+			var kept bytes.Buffer
+			w := state.Writing(&kept)
+			whole.(Stateful).State(w)
+			resumed := start(t, name, p, coupling, smaller)
+			r := state.Reading(&kept)
+			resumed.(Stateful).State(r)
+			if w.Err() != nil || r.Err() != nil || kept.Len() > 0 {
+				t.Fatalf("%v, %v; %d bytes left", w.Err(), r.Err(), kept.Len())
+			}
+			for _, a := range []Algorithm{whole, resumed} {
+				if late {
+					a.Solve(request(2, 5, NoLimit, 0))
+					a.(Asynchronous).Receive(1)
+					a.(Asynchronous).Receive(2)
+				}
+				play(a, 6, 9)
+			}
+			if err := same(snapshot(whole), snapshot(resumed)); err != nil {
+				t.Fatalf("learnt coupling %t: %v", learn, err)
+			}
+		}
+	})
+}
