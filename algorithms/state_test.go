@@ -18,7 +18,7 @@ func TestMethodsGoOnFromTheirState(t *testing.T) {
 				continue // the alternation is the same for all dual methods, and this one is slow
 			}
 			coupling := c
-			whole := start(t, name, p, coupling, smaller)
+			whole := start(t, name, p, coupling, impatient)
 			play := func(a Algorithm, from, to int) {
 				for h := from; h < to; h++ {
 					round(a, p, h, NoLimit, func(k int) bool { return chance(k, h, 0.7) })
@@ -36,15 +36,17 @@ func TestMethodsGoOnFromTheirState(t *testing.T) {
 			}
 			asynchronous, ok := whole.(Asynchronous)
 			late := ok && !learn
-			if late { // an answer is on its way
-				asynchronous.Send(1)
-				asynchronous.Solve(request(1, 5, NoLimit, 0))
+			if late { // answers are on their way
+				for k := range 2 {
+					asynchronous.Send(k)
+					asynchronous.Solve(request(k, 5, NoLimit, 0))
+				}
 				asynchronous.Send(2)
 			}
 			var kept bytes.Buffer
 			w := state.Writing(&kept)
 			whole.(Stateful).State(w)
-			resumed := start(t, name, p, coupling, smaller)
+			resumed := start(t, name, p, coupling, impatient)
 			r := state.Reading(&kept)
 			resumed.(Stateful).State(r)
 			if w.Err() != nil || r.Err() != nil || kept.Len() > 0 {
@@ -52,9 +54,18 @@ func TestMethodsGoOnFromTheirState(t *testing.T) {
 			}
 			for _, a := range []Algorithm{whole, resumed} {
 				if late {
+					a := a.(Asynchronous)
 					a.Solve(request(2, 5, NoLimit, 0))
-					a.(Asynchronous).Receive(1)
-					a.(Asynchronous).Receive(2)
+					a.Receive(0)
+					a.Receive(2)
+					for k := range p.Devices() { // until the first has waited too long, perhaps
+						if k != 1 {
+							a.Send(k)
+							a.Solve(request(k, 6, NoLimit, 0))
+							a.Receive(k)
+						}
+					}
+					a.Receive(1)
 				}
 				play(a, 6, 9)
 			}
@@ -63,4 +74,15 @@ func TestMethodsGoOnFromTheirState(t *testing.T) {
 			}
 		}
 	})
+}
+
+// impatient makes servers refuse answers that are old.
+func impatient(o Options) {
+	smaller(o)
+	switch o := o.(type) {
+	case *AsyncMOCHAOptions:
+		o.MaxStaleness = 4
+	case *FedBuffOptions:
+		o.MaxStaleness = 2
+	}
 }
