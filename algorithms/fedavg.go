@@ -36,6 +36,7 @@ func init() {
 		Name:      "fedavg",
 		Summary:   "federated averaging: one model for all tasks, local mini-batch SGD, the mean of the models weighted by rows; compare errors, since one model does not reach the P* of tasks that differ",
 		Reference: "McMahan, Moore, Ramage, Hampson, Aguera y Arcas: Communication-Efficient Learning of Deep Networks from Decentralized Data, AISTATS 2017",
+		OneModel:  true,
 		Options:   func() Options { return &FedAvgOptions{defaultLocalSGD()} },
 		Load:      func(o Options, features int) Load { return o.(*FedAvgOptions).load(features) },
 		New: func(s Setup, o Options) (Algorithm, error) {
@@ -46,6 +47,7 @@ func init() {
 		Name:      "fedprox",
 		Summary:   "federated averaging with a proximal term that holds local models near the one they were sent",
 		Reference: "Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith: Federated Optimization in Heterogeneous Networks, MLSys 2020",
+		OneModel:  true,
 		Options:   func() Options { return &FedProxOptions{LocalSGDOptions: defaultLocalSGD(), Mu: 0.1} },
 		Load:      func(o Options, features int) Load { return o.(*FedProxOptions).load(features) },
 		New: func(s Setup, o Options) (Algorithm, error) {

@@ -23,6 +23,9 @@ type Factory struct {
 	// AuthorUnits is what one step costs in the units of the authors' released
 	// drivers; 0: the drivers do not have the method.
 	AuthorUnits float64
+	// OneModel is true when every device is sent the same model, whatever its task,
+	// so that the answers of devices behind one hub add up to one.
+	OneModel bool
 	// Load describes the local work with the given options on d features; nil when
 	// it depends on what is learnt.
 	Load func(o Options, features int) Load

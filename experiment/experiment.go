@@ -187,7 +187,7 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string) (*f
 	}
 	var size federation.Size
 	if s.Run.Mode == scenarios.Timing {
-		size = federation.Size{Devices: len(p.rows), MinRows: int(slices.Min(p.rows)), Rows: p.rows, Features: p.features}
+		size = federation.Size{Devices: len(p.rows), MinRows: int(slices.Min(p.rows)), Rows: p.rows, Features: p.features, PerTask: s.Data.DevicesPerTask}
 		timed := factory
 		factory.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
 			return algorithms.NewTimed(timed, run.Options, p.rows, p.features)

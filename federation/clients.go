@@ -157,7 +157,7 @@ func (f *Federation) weigh() []float64 {
 		bytes := f.links.Bytes(f.setup.Size.Features)
 		return of(func(t int) float64 {
 			pass := float64(f.setup.Size.Rows[t]) * f.method.StepFLOPs()
-			answer := f.links.ExpectedDownlink(t, bytes) + f.fleet.ComputeTime(t, pass) + f.cost.expectedUp(t, bytes)
+			answer := f.links.ExpectedDownlink(t, bytes) + f.fleet.ComputeTime(t, pass) + f.cost.expectedUp(t, bytes) + f.relaying(t, bytes)
 			return 1 / max(answer, 1).Seconds()
 		})
 	default:

@@ -65,7 +65,7 @@ type device struct {
 	paused            bool  // its phase goes on when it comes back
 	chosen            bool  // the server waits for its answer
 	solved            bool  // its local work is done, tentatively
-	answered          bool  // the server has its answer
+	answered          bool  // the server has its answer, or its hub does
 	dropped           bool  // it has dropped in this round
 	downLost, upLost  bool  // the attempt's transfers fail
 }
@@ -243,17 +243,26 @@ func (f *Federation) leave(t int, complete bool) {
 	switch d.phase {
 	case download:
 		amount = f.bytes.down * share
-		f.tally.down += amount
+		f.count(amount, 0)
 		f.moved(t, amount, 0)
 	case compute:
 		amount = d.flops * share
 		f.tally.flops += amount
 	case upload:
 		amount = f.uploadBytes(t) * share
-		f.tally.up += amount
+		f.count(0, amount)
 		f.moved(t, 0, amount)
 	}
 	f.noteStretch(t, amount)
+}
+
+// count counts bytes that a device has moved, unless they came from or went to its
+// hub.
+func (f *Federation) count(down, up float64) {
+	if f.hubs == nil {
+		f.tally.down += down
+		f.tally.up += up
+	}
 }
 
 // rest lets device t idle.
@@ -280,7 +289,7 @@ func (f *Federation) missed(t int) {
 	if again {
 		d.next = f.clock.Schedule(max(d.due, f.clock.Now()), askAgain, t)
 	} else {
-		f.without()
+		f.without(t)
 	}
 }
 
@@ -301,6 +310,10 @@ func (f *Federation) handle(e engine.Event) {
 // happen does what an event does to its device.
 func (f *Federation) happen(e engine.Event) {
 	t := int(e.Device)
+	if t >= len(f.devices) {
+		f.relay(e.Kind, t-len(f.devices))
+		return
+	}
 	switch e.Kind {
 	case downloadDone:
 		f.leave(t, true)
@@ -348,7 +361,7 @@ func (f *Federation) received(t int) {
 		// Nothing can be done in what is left of the clock cycle.
 		f.noteLoss(t, NoTime)
 		f.rest(t)
-		f.without()
+		f.without(t)
 	default:
 		d.due = max(d.due, f.clock.Now().Add(f.remaining(t)))
 		f.enter(t, compute)
@@ -363,8 +376,11 @@ func (f *Federation) sent(t int) {
 		return
 	}
 	d.answered = true
-	f.note(Answered, t, float64(d.steps))
 	f.rest(t)
+	if f.hubs != nil {
+		f.hold(t)
+		return
+	}
 	f.take(t)
 }
 

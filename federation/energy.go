@@ -26,7 +26,7 @@ func (f *Federation) power(t int, p phase) float64 {
 // newDevices returns the devices, batteries and links of a setup.
 func newDevices(s *Setup, n int) (*devices.Fleet, *devices.Batteries, *network.Links) {
 	if s.Fleet == nil {
-		return devices.NewFleet(s.Devices, n, s.Seed), newBatteries(s, n), network.NewLinks(s.Network, n, s.Seed)
+		return devices.NewFleet(s.Devices, n, s.Seed), newBatteries(s, n), network.NewLinks(s.Network.Own(), n, s.Seed)
 	}
 	machines, links := s.Fleet.Assemble(n, s.Size.Rows, s.Seed)
 	return devices.NewMixedFleet(s.Devices, machines), devices.NewMixedBatteries(s.Devices, machines, s.Seed, s.Charging),
@@ -123,7 +123,7 @@ func (f *Federation) checkBattery(t int) {
 		f.forget(t)
 	case f.setup.Config.Protocol != WaitForAll:
 		if atWork || again {
-			f.without()
+			f.without(t)
 		}
 	case !comes:
 		f.stall(t, "has an empty battery and is never charged")

@@ -59,6 +59,7 @@ type Size struct {
 	MinRows  int     // n_min, the rows of the smallest device
 	Rows     []int32 // of each device
 	Features int     // d
+	PerTask  int     // devices that share each task, numbered one after the other; 0: one. Problem, when there is one, knows
 }
 
 // Plan says how long a run goes on.
@@ -103,6 +104,7 @@ type Federation struct {
 	links     *network.Links
 	cost      cost
 	traffic   *traffic // nil: the length of a transfer is known when it begins
+	hubs      *hubs    // nil: there are none
 
 	devices  []device
 	fetched  float64       // see fetch
@@ -178,10 +180,14 @@ func New(s Setup) (*Federation, error) {
 		cycle:   engine.FromSeconds(s.Config.DeadlineS),
 		ended:   true,
 	}
+	happens := n // where events may be
+	if f.hubs = f.newHubs(); f.hubs != nil {
+		happens += len(f.hubs.each)
+	}
 	if s.Config.Quantile > 0 {
 		f.responses = newResponses(s.Config.Window)
 	}
-	f.clock = engine.New(n, engine.Options{Queue: s.Queue, Hooks: s.Hooks, Ahead: f.fetch})
+	f.clock = engine.New(happens, engine.Options{Queue: s.Queue, Hooks: s.Hooks, Ahead: f.fetch})
 	wanted, asked := s.Config.sizes(n)
 	f.wanted, f.clients = wanted, newClients(s.Seed, asked, n)
 	f.startRadios(n)
@@ -247,6 +253,7 @@ func (f *Federation) check() error {
 	f.checkTraffic(c)
 	c.Require(f.setup.Fleet == nil || f.setup.Config.Cost == Physical, "federation.cost", f.setup.Config.Cost,
 		"must be \"physical\" with a fleet: under others all devices and links are of one profile")
+	f.checkHubs(c)
 	if config := &f.setup.Config; config.Selection == ByLoss {
 		c.Require(config.Candidates >= f.clients.size && config.Candidates <= f.setup.Size.Devices, "federation.candidates", config.Candidates,
 			fmt.Sprintf("must be from the %d devices that a round asks to the %d that there are", f.clients.size, f.setup.Size.Devices))

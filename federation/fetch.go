@@ -7,6 +7,9 @@ package federation
 func (f *Federation) fetch(soon []int32) {
 	read := 0.0
 	for _, t := range soon {
+		if int(t) >= len(f.devices) {
+			continue // a hub
+		}
 		d := &f.devices[t]
 		read += float64(d.began) + float64(d.phase) // its two lines
 		read += f.batteries.Spent(int(t)) + f.links.UplinkMbps(int(t))

@@ -14,7 +14,7 @@ type Entry struct {
 	Round  int32       // the one that is open, from 1 on; between two, the next
 	From   engine.Time // of stretches; otherwise the instant, as To
 	To     engine.Time
-	Amount float64 // of stretches: bytes or FLOPs; of Answered: steps; of Spent: joules
+	Amount float64 // of stretches: bytes on the device's own link, or FLOPs; of Answered: steps; of Spent: joules
 }
 
 // EntryKind is what an entry is about.
@@ -22,11 +22,11 @@ type EntryKind uint8
 
 const (
 	Opened    EntryKind = iota // a round begins
-	Asked                      // the server sends the device a message, its first or another in this round
+	Asked                      // the server, or its hub, sends the device a message, its first or another in this round
 	Received                   // a stretch of download is over
 	Computed                   // a stretch of computation is over
 	Sent                       // a stretch of upload is over
-	Answered                   // the answer has arrived
+	Answered                   // the answer has arrived at the server
 	Lost                       // an attempt has ended without an answer
 	GoneAway                   // the device cannot be reached from now on
 	BackAgain                  // it can be reached again
@@ -40,7 +40,7 @@ type Loss uint8
 
 const (
 	Dropped   Loss = iota + 1 // the device dropped (faults)
-	Message                   // a message was lost on its link
+	Message                   // a message was lost on its link, or on that of its hub
 	Away                      // the device went away
 	Flat                      // its battery ran empty
 	OutOfTime                 // the round ended before its answer came

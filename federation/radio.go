@@ -42,10 +42,16 @@ func (f *Federation) sleep(t int) {
 
 // promotion returns by how much a transfer of device t is delayed that begins now.
 func (f *Federation) promotion(t int) engine.Time {
+	return f.promotionAt(t, f.clock.Now())
+}
+
+// promotionAt returns by how much a transfer of device t is delayed that begins at
+// an instant, when there is none until then.
+func (f *Federation) promotionAt(t int, at engine.Time) engine.Time {
 	if f.radios == nil || f.radios[t] == transferring {
 		return 0
 	}
-	return f.promotionAfter(t, f.clock.Now()-f.radios[t])
+	return f.promotionAfter(t, at - f.radios[t])
 }
 
 // promotionAfter returns by how much a transfer of device t is delayed that begins

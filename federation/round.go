@@ -41,6 +41,7 @@ func (f *Federation) runRound() results.Round {
 	}
 	var thetas []results.Theta
 	if !f.asynchronous() {
+		f.recall()
 		thetas = f.thetas()
 		f.close()
 	}
@@ -113,12 +114,19 @@ func (f *Federation) open() bool {
 			f.outstanding++
 		}
 	}
+	if f.hubs != nil {
+		f.gather()
+	}
 	f.setup.Pool.For(len(f.chosen), func(i, _ int) { f.plan(int(f.chosen[i])) })
 	f.solve(f.chosen)
 	f.cost.worked(f)
 	f.setup.Pool.For(len(f.chosen), func(i, _ int) { f.time(int(f.chosen[i])) })
 	var end engine.Time
 	f.clock.Batch(func() {
+		if f.hubs != nil {
+			end = f.dispatch()
+			return
+		}
 		for _, t := range f.chosen {
 			if f.reachable(int(t)) {
 				f.send(int(t))
@@ -154,8 +162,10 @@ func (f *Federation) plan(t int) {
 		// The device's controller: what the message took, what its own link needs
 		// for the answer, and its clock decide how many steps fit (paper, section
 		// 3.4). It knows its link's usual speed, not the next transfer's.
-		up := f.cost.expectedUp(t, f.links.Bytes(f.setup.Size.Features)).Seconds() * (1 + cfg.Margin)
-		d.budget = int32(min(f.cost.steps(t, f.spare(t, f.cycle.Seconds()-f.promotion(t).Add(d.down).Seconds()-up)/f.slowdown(t)), unlimited))
+		toHub, fromHub := f.relayed(t)
+		down := f.promotion(t).Add(d.down).Add(toHub)
+		up := f.cost.expectedUp(t, f.links.Bytes(f.setup.Size.Features)).Add(fromHub).Seconds() * (1 + cfg.Margin)
+		d.budget = int32(min(f.cost.steps(t, f.spare(t, f.cycle.Seconds()-down.Seconds()-up)/f.slowdown(t)), unlimited))
 	}
 }
 
@@ -197,6 +207,7 @@ func (f *Federation) solve(listed []int32) {
 
 // take lets the server have the answer of device t, which has just arrived.
 func (f *Federation) take(t int) {
+	f.note(Answered, t, float64(f.devices[t].steps))
 	if f.asynchronous() {
 		f.apply(t)
 		return
@@ -216,10 +227,11 @@ func (f *Federation) take(t int) {
 	f.outOfReach()
 }
 
-// without lets the open round do without the answer of a device.
-func (f *Federation) without() {
+// without lets the open round do without the answer of device t.
+func (f *Federation) without(t int) {
 	if !f.ended {
 		f.outstanding--
+		f.relinquish(t)
 		f.outOfReach()
 	}
 }
@@ -252,19 +264,24 @@ func (f *Federation) giveUp(t int) {
 	case !f.reachable(t):
 		d.phase = idle
 		if f.setup.Config.Protocol != WaitForAll {
-			f.without()
+			f.without(t)
 		}
 	default:
 		f.retry(t)
 	}
 }
 
+// mostAttempts is how often something is tried in one round.
+const mostAttempts = 100_000
+
 // retry asks device t again.
 func (f *Federation) retry(t int) {
-	const most = 100_000
+	if f.awaits(t) {
+		return
+	}
 	d := &f.devices[t]
-	if d.attempt++; d.attempt == most {
-		f.stall(t, "has been asked 100000 times in one round and never answered")
+	if d.attempt++; d.attempt == mostAttempts {
+		f.stall(t, fmt.Sprintf("has been asked %d times in one round and never answered", mostAttempts))
 		return
 	}
 	f.draft(t)

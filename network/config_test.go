@@ -42,7 +42,7 @@ func TestDefaultsAreValid(t *testing.T) {
 // "scaling the communication cost relative to computation by one, two, or three
 // orders of magnitude, respectively", for WiFi, LTE and 3G (paper, section 5.3).
 func TestRelativeCosts(t *testing.T) {
-	for name, want := range map[string]float64{"wifi": 10, "wifi-2012": 10, "lte": 100, "3g": 1000, "ethernet": 1} {
+	for name, want := range map[string]float64{"wifi": 10, "wifi-2012": 10, "lte": 100, "3g": 1000, "ble": 100, "ethernet": 1} {
 		if p, _ := Lookup(name); p.RelativeCost != want {
 			t.Errorf("%s costs %g local passes, want %g", name, p.RelativeCost, want)
 		}
@@ -56,7 +56,7 @@ func TestInvalidLinks(t *testing.T) {
 		want   []string
 	}{
 		{func(n *Config) { n.Profile = "LTE " },
-			[]string{`network.profile = "LTE ": must be one of wifi, wifi-2012, lte, 3g, ethernet (did you mean "lte"?)`}},
+			[]string{`network.profile = "LTE ": must be one of wifi, wifi-2012, lte, 3g, ble, ethernet (did you mean "lte"?)`}},
 		{func(n *Config) { n.DownlinkMbps = 0 }, []string{"network.downlink_mbps = 0: " + rate}},
 		{func(n *Config) { n.UplinkMbps = -2 }, []string{"network.uplink_mbps = -2: " + rate}},
 		{func(n *Config) { n.DownlinkMbps, n.UplinkMbps = math.Inf(1), math.NaN() },

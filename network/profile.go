@@ -28,6 +28,7 @@ const (
 	Wire Technology = iota // none
 	WiFi
 	Cellular
+	Bluetooth
 )
 
 // RadioState is a state of a radio in which it neither sends nor receives.
@@ -48,6 +49,7 @@ var (
 const (
 	huang2012 = "Huang et al., MobiSys 2012"
 	browser   = "ranges of rates in Grigorik, High Performance Browser Networking, table 7-2"
+	nordic    = "Nordic Semiconductor, nRF52832 Product Specification 1.1, radio at 3 V: 6.5 mA receiving, 7.1 mA sending at 0 dBm"
 )
 
 var profiles = [...]Profile{
@@ -74,6 +76,15 @@ var profiles = [...]Profile{
 		RadioUp: 868.98, RadioDown: 122.12, RadioBase: 817.88, RelativeCost: 1000,
 		Radio: Cellular, Promotion: umtsPromotion, Tail: [Tails]RadioState{umtsDCH, umtsFACH},
 		Source: huang2012 + "; timers of the tail: Zhang et al., CODES+ISSS 2010; " + browser,
+	},
+	{
+		// A packet on the LE 1M PHY carries 244 bytes of a notification in 2.5 ms, with
+		// the answer and the gaps around it (Bluetooth Core Specification 4.2): 0.78
+		// Mbps at most. A message waits a connection interval of 30 ms each way.
+		Name: "ble", DownlinkMbps: 0.7, UplinkMbps: 0.7, RTTms: 60,
+		RadioUp: 2.6, RadioDown: 0, RadioBase: 19.5, RelativeCost: 100,
+		Radio:  Bluetooth,
+		Source: "rate, a tenth below what the LE 1M PHY allows, round trip and relative cost: our choice; radio: " + nordic,
 	},
 	{
 		Name: "ethernet", DownlinkMbps: 1000, UplinkMbps: 1000, RTTms: 0.5,
