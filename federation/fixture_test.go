@@ -235,10 +235,10 @@ func near(got, want, tolerance float64) bool {
 const nanosecond = 1e-9
 
 // witness returns hooks that call seen before each event is handled, with the
-// phase its device is in then; f is set once the federation is there.
+// phase its device is in then, except those of hubs; f is set once the federation is there.
 func witness(f **Federation, seen func(e engine.Event, d *device)) *engine.Hooks {
 	return &engine.Hooks{Fired: func(e engine.Event) {
-		if e.Device >= 0 {
+		if e.Device >= 0 && int(e.Device) < len((*f).devices) {
 			seen(e, &(*f).devices[e.Device])
 		}
 	}}

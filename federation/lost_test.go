@@ -29,12 +29,13 @@ const (
 	missedTheEnd     sighting = "late"
 	askedOnceMore    sighting = "asked again"
 	neverAnswers     sighting = "never answers"
+	hubsMessageLost  sighting = "a hub's message lost"
 	answeredAnything sighting = "answered"
 )
 
 // look counts what happens to devices.
 func look(f **Federation, seen map[sighting]int) *engine.Hooks {
-	return witness(f, func(e engine.Event, d *device) {
+	hooks := witness(f, func(e engine.Event, d *device) {
 		switch {
 		case e.Kind == strike && d.phase == download:
 			seen[struckDownload]++
@@ -66,6 +67,14 @@ func look(f **Federation, seen map[sighting]int) *engine.Hooks {
 			}
 		}
 	})
+	fired := hooks.Fired
+	hooks.Fired = func(e engine.Event) {
+		if g := int(e.Device) - len((*f).devices); g >= 0 && e.Kind != askAgain && (*f).hubs.each[g].transfer.Lost {
+			seen[hubsMessageLost]++
+		}
+		fired(e)
+	}
+	return hooks
 }
 
 // way is one in which an update gets lost.
@@ -112,6 +121,13 @@ var ways = []way{
 		s.Faults.DropProbability, s.Faults.Strike = 0.2, devices.AtRandom
 		s.Config.ServerGFLOPS = 1e-6 // so that devices die while the server works
 	}, must: []sighting{downloadLost, uploadLost, diedComputing, struckCompute, cameBack}},
+	{name: "behind hubs", change: func(s *Setup) {
+		s.Network.HubSize = 3
+		s.Network.RTTms, s.Network.RateSpread, s.Network.Jitter, s.Network.LossProbability = 40, 0.5, 0.5, 0.2
+		s.Devices.BatteryWh, s.Devices.ChargeW, s.Devices.ReturnLevel = 2.0/3600, 1, 0.5
+		s.Devices.InitialCharge, s.Devices.InitialChargeSpread = 0.7, 0.3
+		s.Faults.DropProbability, s.Faults.Strike = 0.2, devices.AtCompute
+	}, must: []sighting{hubsMessageLost, struckCompute, cameBack}},
 }
 
 // "A lost update never happened": whatever keeps an answer from the server, the

@@ -14,7 +14,7 @@ import (
 )
 
 // busy makes n devices of ten rows with faults, jitter and batteries.
-func busy(t testing.TB, n int, protocol string) *Federation {
+func busy(t testing.TB, n int, protocol string, change ...func(*Setup)) *Federation {
 	rows := make([]int, n)
 	for k := range rows {
 		rows[k] = 10
@@ -29,6 +29,9 @@ func busy(t testing.TB, n int, protocol string) *Federation {
 		s.Devices.ChargeW = 100
 		s.Network.Jitter, s.Network.LossProbability = 0.3, 0.05
 		s.Faults.DropProbability, s.Faults.Strike = 0.1, devices.AtRandom
+		for _, c := range change {
+			c(s)
+		}
 	}))
 	f.onset()
 	return f
@@ -54,6 +57,26 @@ func TestRoundsAllocateNothingPerDevice(t *testing.T) {
 		// a loop, its closure and the bound handler.
 		if per[0] > 18 || per[1] > per[0]+2 { // a table of the engine may still grow
 			t.Errorf("%s: %g allocations a round of 30 devices, %g of 1000: want the same few", protocol, per[0], per[1])
+		}
+	}
+}
+
+// Likewise behind hubs.
+func TestHubsAllocateNothing(t *testing.T) {
+	for _, protocol := range []string{WaitForAll, Deadline, Charged} {
+		var per [2]float64
+		for i, n := range []int{30, 1000} {
+			f := busy(t, n, protocol, func(s *Setup) { s.Network.HubSize = 10 })
+			for range 20 {
+				f.runRound()
+			}
+			per[i] = testing.AllocsPerRun(20, func() { f.runRound() })
+			if f.stalled != "" {
+				t.Fatal(f.stalled)
+			}
+		}
+		if per[0] > 18 || per[1] > per[0]+2 {
+			t.Errorf("%s: %g allocations a round of 30 devices behind hubs, %g of 1000: want the same few", protocol, per[0], per[1])
 		}
 	}
 }
