@@ -10,6 +10,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/devices"
 	"fedsim/engine"
+	"fedsim/fleets"
 	"fedsim/internal/parallel"
 	"fedsim/network"
 )
@@ -408,6 +409,8 @@ func TestHubsAreRefused(t *testing.T) {
 			`network.hub_size = 2: must be 0 where transfers share links, start slowly or follow a trace of rates`},
 		{"late answers", "mocha", Deadline, func(s *Setup) { s.Config.Late = Keep },
 			`federation.late = "keep": must be "drop" with network.hub_size: a hub gathers the answers of one round`},
+		{"a fleet", "mocha", WaitForAll, func(s *Setup) { s.Fleet = &fleets.Fleet{Classes: []fleets.Class{class("lte", 1)}} },
+			`network.hub_size = 2: must be 0 with a fleet, whose classes have links of their own`},
 		{"few devices", "mocha", WaitForAll, func(s *Setup) { s.Network.HubSize = 8 },
 			`network.hub_size = 8: must be at most 7, the number of devices`},
 	} {

@@ -51,7 +51,7 @@ func (f *Federation) promotionAt(t int, at engine.Time) engine.Time {
 	if f.radios == nil || f.radios[t] == transferring {
 		return 0
 	}
-	return f.promotionAfter(t, at - f.radios[t])
+	return f.promotionAfter(t, at-f.radios[t])
 }
 
 // promotionAfter returns by how much a transfer of device t is delayed that begins
