@@ -100,7 +100,7 @@ func TestFaultsOfFiles(t *testing.T) {
 		{"x.toml", strings.Replace(inTOML, "idle_w = 0.1\n", "", 1), "class[1].idle_w = 0: must be positive and at most 1e+06: without a device all its figures must be given"},
 		{"x.toml", strings.Replace(inTOML, `"7"`, `"old"`, 1), `x.toml:10:8: class[1].name = "old": must be the name of one class`},
 		{"x.toml", "link_speed_correlation = 1.5\n" + inTOML, "x.toml:1:26: link_speed_correlation = 1.5: must be in [-1, 1]"},
-		{"x.toml", strings.Replace(inTOML, `"wifi"`, `""`, 1), `class[1].link = "": must be one of wifi, wifi-2012, lte, 3g, ethernet`},
+		{"x.toml", strings.Replace(inTOML, `"wifi"`, `""`, 1), `class[1].link = "": must be one of wifi, wifi-2012, lte, 3g, ble, ethernet`},
 		{"x.csv", "", "x.csv: must have a header that names the keys of classes, and a row for each class"},
 		{"x.csv", "name,share\n", "a row for each class"},
 		{"x.csv", strings.Replace(inCSV, "0.75", "three", 1), `x.csv:3:3: class[1].share = "three": must be a number`},
