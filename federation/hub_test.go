@@ -350,8 +350,6 @@ func TestChurnBehindHubs(t *testing.T) {
 					s.Config.Over, s.Config.Retries = 1.3, retries
 				case Deadline:
 					s.Config.DeadlineS, s.Config.Fit, s.Config.Retries = 0.8, seed%2 == 0, retries
-				case Charged:
-					s.Config.Retries = retries
 				}
 				most := bounded()
 				s.Hooks = &engine.Hooks{Fired: func(e engine.Event) {
