@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 )
@@ -32,16 +33,17 @@ func (p Problem) Error() string {
 // check their own struct through it; the caller says under which key the
 // struct lies.
 type Checker struct {
-	prefix string
-	found  *[]Problem
+	prefix  string
+	found   *[]Problem
+	choices map[string][]string // the names asked for so far, by key
 }
 
 // NewChecker returns a checker at the root of a configuration.
-func NewChecker() *Checker { return &Checker{found: new([]Problem)} }
+func NewChecker() *Checker { return &Checker{found: new([]Problem), choices: map[string][]string{}} }
 
 // In returns a checker for the table at key below c, reporting into the same list.
 func (c *Checker) In(key string) *Checker {
-	return &Checker{prefix: c.path(key), found: c.found}
+	return &Checker{prefix: c.path(key), found: c.found, choices: c.choices}
 }
 
 // Require reports a problem unless ok: want says what would be right
@@ -54,6 +56,7 @@ func (c *Checker) Require(ok bool, key string, value any, want string) {
 
 // OneOf requires value to be one of the names, and suggests the nearest.
 func (c *Checker) OneOf(key, value string, names ...string) {
+	c.choices[c.path(key)] = names
 	for _, n := range names {
 		if n == value {
 			return
@@ -65,6 +68,18 @@ func (c *Checker) OneOf(key, value string, names ...string) {
 	}
 	c.Require(false, key, value, want)
 }
+
+// OneOfOrEmpty requires value to be empty or one of the names.
+func (c *Checker) OneOfOrEmpty(key, value string, names ...string) {
+	if value != "" {
+		c.OneOf(key, value, names...)
+	}
+	c.choices[c.path(key)] = append([]string{""}, names...)
+}
+
+// Choices returns the names that were required of keys, by key: what a check has
+// asked OneOf and OneOfOrEmpty for, whatever the values were.
+func (c *Checker) Choices() map[string][]string { return maps.Clone(c.choices) }
 
 // Problems returns what was reported, in order.
 func (c *Checker) Problems() []Problem { return *c.found }

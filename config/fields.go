@@ -14,21 +14,37 @@ type Field struct {
 	Default string // as TOML; empty for tables and for keys without a default
 	Doc     string
 	Unit    string // empty when the key names it or it has none
+	// Choices are the names that the value, or each element of a list, must be one
+	// of, as the struct's Validate asks for them; nil when any will do.
+	Choices []string
 }
 
 // Fields lists the keys of a configuration struct, given by a pointer to a
 // value that holds the defaults, in the order of the struct, nested tables
-// after their own key.
+// after their own key. The check of every table (its Validate) is asked which names
+// it takes.
 func Fields(structPtr any) []Field {
 	var fields []Field
 	appendFields(&fields, "", reflect.ValueOf(structPtr).Elem())
 	return fields
 }
 
+// choices returns the names that the check of a table asks for, by key.
+func choices(v reflect.Value) map[string][]string {
+	table, ok := v.Addr().Interface().(interface{ Validate(*Checker) })
+	if !ok {
+		return nil
+	}
+	c := NewChecker()
+	table.Validate(c)
+	return c.Choices()
+}
+
 func appendFields(fields *[]Field, prefix string, v reflect.Value) {
+	names := choices(v)
 	for _, f := range structFields(v.Type()) {
 		value := v.FieldByIndex(f.index)
-		field := Field{Key: prefix + f.key, Type: typeName(value.Type()), Doc: f.doc, Unit: f.unit}
+		field := Field{Key: prefix + f.key, Type: typeName(value.Type()), Doc: f.doc, Unit: f.unit, Choices: names[f.key]}
 		inner, below := value.Type(), field.Key+"."
 		switch {
 		case inner == nodeType:

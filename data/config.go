@@ -126,12 +126,9 @@ func (c Config) Validate(check *config.Checker) {
 	}
 	c.validateForeign(check)
 	if c.Source == SourceSynthetic {
-		names := presetNames()
-		if c.Preset != "" {
-			check.OneOf("preset", c.Preset, names...)
-			if preset(c.Preset) == nil {
-				return
-			}
+		check.OneOfOrEmpty("preset", c.Preset, presetNames()...)
+		if c.Preset != "" && preset(c.Preset) == nil {
+			return
 		}
 		c.Resolve().Synthetic.validate(check.In("synthetic"), c.Target)
 	}
