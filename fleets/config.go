@@ -38,8 +38,8 @@ func (f *Config) Validate(c *config.Checker) {
 			break
 		}
 		f.Loaded = fleet
-	case f.Name != "":
-		c.OneOf("name", f.Name, Names()...)
+	default:
+		c.OneOfOrEmpty("name", f.Name, Names()...)
 		f.Loaded, _ = BuiltIn(f.Name)
 	}
 	none := f.File == "" && f.Name == ""

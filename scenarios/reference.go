@@ -8,6 +8,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/config"
+	"fedsim/federation"
 	"fedsim/results"
 	"fedsim/tables"
 )
@@ -50,7 +51,8 @@ func sections() []section {
 		}
 	}
 	list = append([]section{top}, list...)
-	list = append(list, fieldsUnder("[methods.<label>]", "a method to run; its label consists of letters, digits, - and _", "methods.<label>", &Method{}))
+	method := under("[methods.<label>]", "a method to run; its label consists of letters, digits, - and _", "methods.<label>", methodFields())
+	list = append(list, method)
 	for _, name := range algorithms.Names() {
 		factory, _ := algorithms.Lookup(name)
 		list = append(list, fieldsUnder(fmt.Sprintf("[methods.<label>.options] of algorithm %q", name), factory.Summary, "methods.<label>.options", factory.Options()))
@@ -65,11 +67,36 @@ func sections() []section {
 	)
 }
 
+// methodFields lists the keys of [methods.<label>], with the names they take.
+func methodFields() []config.Field {
+	fields := config.Fields(&Method{})
+	for i := range fields {
+		switch fields[i].Key {
+		case "algorithm":
+			fields[i].Choices = append([]string{""}, algorithms.Names()...)
+		case "protocol":
+			fields[i].Choices = append([]string{""}, protocols()...)
+		}
+	}
+	return fields
+}
+
+// protocols returns the names of the round protocols.
+func protocols() []string {
+	c, standard := config.NewChecker(), federation.Defaults()
+	standard.Validate(c)
+	return c.Choices()["protocol"]
+}
+
 // fieldsUnder is the section of a struct's own keys, put under a prefix; tables
 // within that have a section to themselves are left to it.
 func fieldsUnder(heading, doc, prefix string, structPtr any) section {
+	return under(heading, doc, prefix, config.Fields(structPtr))
+}
+
+func under(heading, doc, prefix string, fields []config.Field) section {
 	s := section{heading: heading, doc: doc}
-	for _, f := range config.Fields(structPtr) {
+	for _, f := range fields {
 		if prefix == "experiment" && (strings.HasPrefix(f.Key, "axis[].") || strings.HasPrefix(f.Key, "tuning.")) {
 			continue
 		}

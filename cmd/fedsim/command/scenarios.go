@@ -16,12 +16,13 @@ import (
 func newScenarios() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scenarios",
-		Short: "List, show and check scenarios",
+		Short: "List, show, check and describe scenarios",
 		Example: `  fedsim scenarios list
   fedsim scenarios show quickstart > mine.toml
-  fedsim scenarios validate mine.toml`,
+  fedsim scenarios validate mine.toml
+  fedsim scenarios schema > fedsim.schema.json`,
 	}
-	cmd.AddCommand(newScenariosList(), newScenariosShow(), newScenariosValidate())
+	cmd.AddCommand(newScenariosList(), newScenariosShow(), newScenariosValidate(), newScenariosSchema())
 	asGroup(cmd)
 	return cmd
 }
@@ -93,6 +94,26 @@ with file, line and column. Data files are not opened.`,
 				}
 			}
 			return wrong.Err()
+		},
+	}
+}
+
+func newScenariosSchema() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of scenario files, for editors",
+		Long: `Print the JSON Schema (draft 2020-12) of scenario files: every key with its type,
+default and meaning, and the options of every algorithm. An editor that knows TOML
+and JSON Schema completes and explains the keys of a file that opens with the line
+
+  #:schema fedsim.schema.json
+
+What the schema refuses is wrong; ranges, and what keys have to do with each
+other, are for "fedsim scenarios validate".`,
+		Example: "  fedsim scenarios schema > fedsim.schema.json",
+		Args:    takes(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return scenarios.WriteSchema(cmd.OutOrStdout())
 		},
 	}
 }

@@ -1,0 +1,283 @@
+package scenarios
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"fedsim/algorithms"
+	"fedsim/config"
+	"fedsim/results"
+	"fedsim/tables"
+)
+
+// schema is a JSON Schema, or a part of one.
+type schema = map[string]any
+
+// bare is the pattern of names that config.IsBare accepts.
+const bare = "^[A-Za-z0-9_-]+$"
+
+// WriteSchema writes the JSON Schema (draft 2020-12) of scenario files, for
+// editors: every key with its type, default and description, the names it takes
+// where it takes names alone, and the options of every registered algorithm. A
+// file that it refuses is refused by Parse, but not the reverse: ranges, and what
+// keys have to do with each other, are left to Parse.
+func WriteSchema(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(documentSchema()); err != nil {
+		return fmt.Errorf("write the schema: %w", err)
+	}
+	return nil
+}
+
+// documentSchema is that of a whole file. What experiments set and sweep refers
+// to the schemas of the keys at the top.
+func documentSchema() schema {
+	document := config.Fields(&document{Settings: Defaults()})
+	document = slices.DeleteFunc(document, func(f config.Field) bool { return strings.HasPrefix(f.Key, "methods.") })
+	root := object(document)
+	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	root["title"] = "fedsim scenario"
+	top := root["properties"].(schema)
+	top["name"].(schema)["pattern"] = bare
+
+	settings := config.Fields(new(Settings))
+	settings = slices.DeleteFunc(settings, func(f config.Field) bool { return strings.HasPrefix(f.Key, "methods") })
+	set := laid(settings, "", func(value schema) schema { return value })
+	sweep := laid(settings, "", listOf)
+	dataOf := laid(settings, "data.", func(value schema) schema { return value })
+	for _, s := range []schema{set, sweep} {
+		s["patternProperties"] = schema{`^methods(\.|$)`: schema{}}
+	}
+	definitions := schema{"set": set, "sweep": sweep, "data": dataOf}
+	root["$defs"] = definitions
+	described(top, "sweep", reference("sweep"))
+
+	methods(top["methods"].(schema), definitions)
+	experiment(top["experiment"].(schema)["items"].(schema))
+	top["table"] = schema{
+		"type": "array", "description": top["table"].(schema)["description"],
+		"items": tableSchema(),
+	}
+	return root
+}
+
+// methods completes the schema of [methods]. The options are those of the
+// algorithm, which is named or is the label.
+func methods(table, definitions schema) {
+	method := object(methodFields())
+	var byName []any
+	labels := schema{}
+	for _, name := range algorithms.Names() {
+		factory, _ := algorithms.Lookup(name)
+		options := object(config.Fields(factory.Options()))
+		options["description"] = factory.Summary
+		definitions["options-"+name] = options
+		own := schema{"properties": schema{"options": reference("options-" + name)}}
+		byName = append(byName, schema{
+			"if":   schema{"required": []string{"algorithm"}, "properties": schema{"algorithm": schema{"const": name}}},
+			"then": own,
+		})
+		labels[name] = schema{
+			"$ref": "#/$defs/method",
+			"if":   schema{"not": schema{"required": []string{"algorithm"}}},
+			"then": own,
+		}
+	}
+	method["allOf"] = byName
+	definitions["method"] = method
+	table["propertyNames"] = schema{"pattern": bare}
+	table["properties"] = labels
+	table["additionalProperties"] = schema{
+		"$ref": "#/$defs/method", "required": []string{"algorithm"},
+		"properties": schema{"algorithm": schema{"minLength": 1}},
+	}
+}
+
+// experiment completes the schema of an [[experiment]].
+func experiment(table schema) {
+	keys := table["properties"].(schema)
+	named(table)
+	figure := results.DefaultFigure()
+	described(keys, "figure", object(config.Fields(&figure)))
+	described(keys, "set", reference("set"))
+	described(keys, "sweep", reference("sweep"))
+	axis := keys["axis"].(schema)["items"].(schema)
+	named(axis, "points")
+	points := axis["properties"].(schema)["points"].(schema)
+	points["minItems"] = 1
+	point := points["items"].(schema)
+	point["required"] = []string{"label"}
+	described(point["properties"].(schema), "set", reference("set"))
+	described(keys, "tune", schema{"type": "object", "additionalProperties": tuneSchema()})
+}
+
+// tuneSchema is that of a tuning grid: lists of values by option key.
+func tuneSchema() schema {
+	lists := map[string][]any{}
+	for _, name := range algorithms.Names() {
+		factory, _ := algorithms.Lookup(name)
+		for _, f := range config.Fields(factory.Options()) {
+			if f.Type != "table" {
+				lists[f.Key] = append(lists[f.Key], schema{"$ref": "#/$defs/options-" + name + pointer(f.Key)})
+			}
+		}
+	}
+	dotted, nested := schema{}, schema{}
+	for key, types := range lists {
+		values := listOf(schema{"anyOf": types})
+		dotted["options."+key], nested[key] = values, values
+	}
+	dotted["options"] = schema{"type": "object", "properties": nested, "additionalProperties": false}
+	return schema{"type": "object", "properties": dotted, "additionalProperties": false}
+}
+
+// tableSchema is that of a [[table]].
+func tableSchema() schema {
+	table := object(config.Fields(&tableTable{Config: tables.Defaults()}))
+	named(table, "set")
+	sets := table["properties"].(schema)["set"].(schema)
+	sets["minItems"] = 1
+	set := sets["items"].(schema)
+	set["required"] = []string{"label"}
+	keys := set["properties"].(schema)
+	described(keys, "data", reference("data"))
+	described(keys, "otherwise", reference("data"))
+	described(keys, "paper", schema{
+		"type": "object", "propertyNames": schema{"enum": tables.Models()},
+		"additionalProperties": schema{"type": "array", "items": schema{"type": "number"}, "minItems": 2, "maxItems": 2},
+	})
+	return table
+}
+
+// named makes a table with a bare name, which is required as the other keys are.
+func named(table schema, required ...string) {
+	table["required"] = append([]string{"name"}, required...)
+	table["properties"].(schema)["name"].(schema)["pattern"] = bare
+}
+
+// described replaces the schema of a key and keeps its description.
+func described(properties schema, key string, by schema) {
+	by["description"] = properties[key].(schema)["description"]
+	properties[key] = by
+}
+
+func reference(definition string) schema { return schema{"$ref": "#/$defs/" + definition} }
+
+// listOf is the schema of the values that a key is swept over.
+func listOf(value schema) schema {
+	return schema{"type": "array", "minItems": 1, "uniqueItems": true, "items": value}
+}
+
+// object is the schema of a table with the keys of fields, and no others.
+func object(fields []config.Field) schema {
+	properties := schema{}
+	for i, f := range fields {
+		if !strings.Contains(f.Key, ".") {
+			properties[f.Key] = property(f, fields[i+1:])
+		}
+	}
+	return schema{"type": "object", "properties": properties, "additionalProperties": false}
+}
+
+// property is the schema of a key; among the fields that follow are those of the
+// table, or of the tables, it holds.
+func property(f config.Field, following []config.Field) schema {
+	value := typeSchema(f.Type)
+	if names := any(f.Choices); f.Choices != nil && f.Type == "string" {
+		value["enum"] = names
+	} else if f.Choices != nil {
+		value["items"].(schema)["enum"] = names
+	}
+	switch {
+	case f.Type == "table":
+		if inner := below(following, f.Key+"."); len(inner) > 0 && !strings.HasPrefix(inner[0].Key, "<name>.") {
+			value = object(inner)
+		}
+	case f.Type == "list of tables":
+		value["items"] = object(below(following, f.Key+"[]."))
+	}
+	value["description"] = f.Doc
+	if f.Unit != "" {
+		value["description"] = f.Doc + " (" + f.Unit + ")"
+	}
+	if standard, ok := plain(f.Default); ok {
+		value["default"] = standard
+	}
+	return value
+}
+
+// below returns the fields under a prefix, relative to it.
+func below(fields []config.Field, prefix string) []config.Field {
+	var found []config.Field
+	for _, f := range fields {
+		if key, ok := strings.CutPrefix(f.Key, prefix); ok {
+			f.Key = key
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// typeSchema is the schema of a type as config.Field names it.
+func typeSchema(name string) schema {
+	switch name {
+	case "table":
+		return schema{"type": "object"}
+	case "float":
+		return schema{"type": "number"}
+	case "value":
+		return schema{}
+	}
+	if elements, ok := strings.CutPrefix(name, "list of "); ok {
+		return schema{"type": "array", "items": typeSchema(singular(elements))}
+	}
+	return schema{"type": name}
+}
+
+// singular undoes the plural in which config.Field names the elements of a list.
+func singular(name string) string {
+	if elements, ok := strings.CutPrefix(name, "lists of "); ok {
+		return "list of " + elements
+	}
+	return strings.TrimSuffix(name, "s")
+}
+
+// plain returns the value of a TOML literal.
+func plain(literal string) (any, bool) {
+	if literal == "" {
+		return nil, false
+	}
+	root, err := config.Parse("", []byte("value = "+literal))
+	if err != nil {
+		panic(fmt.Sprintf("scenarios: the default %s is not TOML: %v", literal, err))
+	}
+	return root.Child("value").Value(), true
+}
+
+// laid is the schema of a table of settings below a prefix as experiments have
+// it: each key is dotted, or in nested tables, or partly both. Its values refer to
+// the keys at the top, as wrap has them.
+func laid(fields []config.Field, prefix string, wrap func(schema) schema) schema {
+	properties := schema{}
+	for _, f := range fields {
+		key, ok := strings.CutPrefix(f.Key, prefix)
+		switch {
+		case !ok:
+		case f.Type == "table":
+			properties[key] = laid(fields, f.Key+".", wrap)
+		default:
+			properties[key] = wrap(schema{"$ref": "#" + pointer(f.Key)})
+		}
+	}
+	return schema{"type": "object", "properties": properties, "additionalProperties": false}
+}
+
+// pointer is the JSON pointer to a dotted key within the schema of a table.
+func pointer(key string) string {
+	return "/properties/" + strings.ReplaceAll(key, ".", "/properties/")
+}
