@@ -238,7 +238,7 @@ func follow(s *federation.Setup, told *traces.Joint) {
 	if have.Has(traces.Charging) {
 		s.Charging = told
 	}
-	if have.Has(traces.DownMbps) || have.Has(traces.UpMbps) {
+	if told.Rates() {
 		s.Bandwidth = told
 	}
 	if have.Has(traces.Speed) {

@@ -5,6 +5,8 @@ package federation
 import (
 	"runtime"
 	"testing"
+
+	"fedsim/fleets"
 )
 
 // footprint returns how many bytes a device of a federation takes after some
@@ -36,9 +38,10 @@ func heap() uint64 {
 // phoneWh is the battery of the default profile.
 const phoneWh = 11
 
-// A device of a run without learning takes at most 200 bytes. A battery adds 64, the
-// next look at it 16, and looks that were moved forward as much again each, until
-// they are more than half of what is pending.
+// A device of a run without learning takes at most 200 bytes. A fleet adds the class
+// and the factor of the rates, 9 bytes. A battery adds 64, the next look at it 16, and
+// looks that were moved forward as much again each, until they are more than half of
+// what is pending.
 func TestADeviceTakesFewBytes(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -47,6 +50,11 @@ func TestADeviceTakesFewBytes(t *testing.T) {
 	}{
 		{"on mains", func(*Setup) {}, 200},
 		{"with a battery", func(s *Setup) { s.Devices.BatteryWh = phoneWh }, 350},
+		{"of a fleet", func(s *Setup) {
+			a, b := class("a", 0.5), class("b", 0.5)
+			a.SpeedSpread, b.RateSpread = 0.3, 0.45
+			s.Fleet = &fleets.Fleet{Classes: []fleets.Class{a, b}}
+		}, 220},
 	} {
 		got := footprint(t, 100_000, c.change)
 		t.Logf("%s: %.1f bytes a device", c.name, got)

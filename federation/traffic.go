@@ -66,7 +66,7 @@ func (f *Federation) newTraffic() *traffic {
 func (f *Federation) checkTraffic(c *config.Checker) {
 	cfg := &f.setup.Config
 	c.Require(cfg.Cost == Physical || !f.flows(), "federation.cost", cfg.Cost,
-		"must be \"physical\" where transfers share links, start slowly or follow a trace of rates: under others their lengths are given")
+		"must be \"physical\" where transfers share links, start slowly or have rates that change: under others their lengths are given")
 }
 
 // crowd sets the capacity of the shared links, and sees to it that its next change

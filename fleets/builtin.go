@@ -3,6 +3,8 @@ package fleets
 import (
 	"embed"
 	"fmt"
+
+	"fedsim/config"
 )
 
 //go:embed builtin/*.toml
@@ -13,6 +15,9 @@ var names = []string{"phones-2010", "phones-2017", "phones-2020", "sensors", "mi
 
 // Names returns the names of the built-in fleets.
 func Names() []string { return append([]string(nil), names...) }
+
+// Unknown says that no built-in fleet has a name, and which may have been meant.
+func Unknown(name string) string { return config.UnknownName("fleet", name, name, names) }
 
 // Source returns the file of a built-in fleet, in which the sources of its figures
 // are named.

@@ -38,7 +38,7 @@ func Open(name string) (*Fleet, error) {
 		return f, nil
 	}
 	if filepath.Ext(name) == "" && !strings.ContainsAny(name, `/\`) {
-		return nil, config.Errors{{Text: config.UnknownName("fleet", name, name, names) + " (the name of a file ends in .toml or .csv)"}}
+		return nil, config.Errors{{Text: Unknown(name) + " (the name of a file ends in .toml or .csv)"}}
 	}
 	return Read(name)
 }

@@ -7,13 +7,13 @@ import (
 	"fedsim/results"
 )
 
-// Chart is a figure of given lines on a logarithmic vertical axis, rather than of
-// runs.
+// Chart is a figure of given lines, rather than of runs.
 type Chart struct {
 	File           string // name of the files, without extension
 	Title          string
 	XLabel, YLabel string
-	LogX           bool     // the horizontal axis is logarithmic, too
+	LogX           bool     // the horizontal axis is logarithmic
+	LinearY        bool     // the vertical axis is not
 	Lines          []string // their names, for the legend
 	Panels         []ChartPanel
 }
@@ -39,6 +39,9 @@ func DrawChart(c Chart) (*Picture, error) {
 	}
 	if c.LogX {
 		m.xScale = logarithmic
+	}
+	if c.LinearY {
+		m.yScale = linear
 	}
 	for _, name := range c.Lines {
 		m.series = append(m.series, series{label: name})
@@ -70,7 +73,7 @@ func DrawChart(c Chart) (*Picture, error) {
 					}
 				}
 				if len(y) > 0 {
-					out.curves[s] = append(out.curves[s], curve{x: placedOn(line.X, m.xScale), y: placedOn(y, logarithmic)})
+					out.curves[s] = append(out.curves[s], curve{x: placedOn(line.X, m.xScale), y: placedOn(y, m.yScale)})
 				}
 			}
 		}

@@ -131,6 +131,18 @@ func TestChartOfDecades(t *testing.T) {
 	}
 }
 
+// On a linear vertical axis shares begin at nothing, whatever the decades say.
+func TestChartOfShares(t *testing.T) {
+	line := ChartLine{X: []float64{1, 2, 3}, Y: []float64{0, 60, 40}}
+	p, err := DrawChart(Chart{File: "shares", LinearY: true, Lines: []string{"a"}, Panels: []ChartPanel{{Lines: []ChartLine{line}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if y := p.plots[0][0].Y; y.Min != 0 || y.Max < 60 || y.Max > 70 {
+		t.Errorf("the vertical axis is from %g to %g, want 0 to 60 and little more", y.Min, y.Max)
+	}
+}
+
 // A distribution: median, quartiles, 5 and 95 % of 0, 1, ..., 20, and between
 // values where there is none.
 func TestBandOfADistribution(t *testing.T) {

@@ -14,6 +14,7 @@ type Config struct {
 	Assignment string         `toml:"assignment" doc:"which trace of a file with n a device follows: \"in-order\" (device k trace k mod n) or \"drawn\" (one of them by the seed of the run; files with as many traces alike)"`
 	Wrap       bool           `toml:"wrap" doc:"a trace that has come to its end repeats from its beginning; false: its last values hold on"`
 	Presence   PresenceConfig `toml:"presence" doc:"availability by chance instead of from a file"`
+	Fading     FadingConfig   `toml:"fading" doc:"rates of links that change by chance: a Markov chain"`
 }
 
 // FormatAuto stands for the format that a file looks like.
@@ -34,6 +35,7 @@ func (c *Config) Validate(check *config.Checker) {
 	check.OneOf("format", c.Format, append([]string{FormatAuto}, Formats()...)...)
 	check.OneOf("assignment", c.Assignment, InOrder, Drawn)
 	c.Presence.Validate(check.In("presence"))
+	c.Fading.Validate(check.In("fading"))
 }
 
 // Load reads the files, as often as a scenario is loaded rather than run: the
@@ -73,6 +75,9 @@ func (c *Config) Source(sets []*Set, seed uint64, devices int) *Joint {
 	j, err := Join(all...)
 	if err != nil {
 		panic(err) // these are not the sets of Load
+	}
+	if c.Fading.generated() {
+		j.fading = NewFading(c.Fading, seed, devices)
 	}
 	return j
 }

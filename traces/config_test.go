@@ -31,18 +31,22 @@ func TestConfigReportsAll(t *testing.T) {
 	c := Config{
 		Files: []string{""}, Format: "cvs", Assignment: "in-ordre",
 		Presence: PresenceConfig{MeanUpS: -1, MeanDownS: 0, Daily: 2, PeakHour: 24, ZonesH: []float64{15}},
+		Fading:   FadingConfig{Levels: []float64{1, 0, 2e6}, MeanS: []float64{1, 0}},
 	}
 	check := config.NewChecker()
 	c.Validate(check.In("traces"))
 	c.Presence.ZonesH = nil
 	c.Presence.Validate(check)
+	c.Fading = FadingConfig{MeanS: []float64{1}}
+	c.Fading.Validate(check)
 	var keys []string
 	for _, p := range check.Problems() {
 		keys = append(keys, p.Key)
 	}
 	want := []string{"traces.files", "traces.format", "traces.assignment",
 		"traces.presence.mean_up_s", "traces.presence.mean_down_s", "traces.presence.daily", "traces.presence.peak_hour", "traces.presence.zones_h",
-		"mean_up_s", "mean_down_s", "daily", "peak_hour", "zones_h"}
+		"traces.fading.levels[1]", "traces.fading.levels[2]", "traces.fading.mean_s", "traces.fading.mean_s[1]",
+		"mean_up_s", "mean_down_s", "daily", "peak_hour", "zones_h", "mean_s"}
 	if diff := cmp.Diff(want, keys); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -11,8 +11,8 @@
 // switch and 16 for a change of a number.
 //
 // A [Source] answers what a device does at an instant and when that changes: a
-// [View] from a set, [Presence] by chance, a [Joint] from several. Whatever was
-// asked before, the answer is right after any jump in time, forwards or
+// [View] from a set, [Presence] by chance, a [Joint] from several, with rates that
+// [Fading] multiplies by chance. Whatever was asked before, the answer is right after any jump in time, forwards or
 // backwards. [Config] is the table of a scenario that says which. Intervals are
 // half-open: at the instant of a change the new value holds (docs/traces.md).
 //

@@ -33,11 +33,17 @@ func DefaultPresence() PresenceConfig {
 // generated reports whether devices come and go.
 func (c *PresenceConfig) generated() bool { return c.MeanUpS != 0 }
 
+// The bounds of mean times in seconds: below, a look-up after a year would take
+// minutes.
+const (
+	leastMean, mostMean = 1e-3, 1e9
+	wantMean            = "must be in [0.001, 1e9], seconds"
+)
+
 // Validate reports everything that is wrong.
 func (c *PresenceConfig) Validate(check *config.Checker) {
-	const least, most = 1e-3, 1e9 // seconds; below, a look-up after a year would take minutes
 	mean := func(key string, s float64, zero bool) {
-		check.Require(s >= least && s <= most || zero && s == 0, key, s, "must be in [0.001, 1e9], seconds")
+		check.Require(s >= leastMean && s <= mostMean || zero && s == 0, key, s, wantMean)
 	}
 	mean("mean_up_s", c.MeanUpS, true)
 	mean("mean_down_s", c.MeanDownS, false)

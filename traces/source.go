@@ -20,7 +20,10 @@ type Source interface {
 
 // Joint is several sources as one: each kind comes from the one that has it.
 // The zero value tells nothing.
-type Joint struct{ of [kinds]Source }
+type Joint struct {
+	of     [kinds]Source
+	fading *Fading // nil: rates are the usual ones, or those of a source
+}
 
 var (
 	_ Source = (*Joint)(nil)
@@ -79,7 +82,8 @@ func (j *Joint) Plugged(device int, at engine.Time) (plugged bool, change engine
 }
 
 // Downlink returns the rate of a device's link from the server at an instant, in
-// 10^6 bit/s, and until when it holds: the usual one when no trace tells.
+// 10^6 bit/s, and until when it holds: the usual one when no trace tells, times the
+// level that the link has faded to.
 func (j *Joint) Downlink(device int, usual float64, at engine.Time) (mbps float64, until engine.Time) {
 	return j.rate(DownMbps, device, usual, at)
 }
@@ -90,10 +94,20 @@ func (j *Joint) Uplink(device int, usual float64, at engine.Time) (mbps float64,
 }
 
 func (j *Joint) rate(k Kind, device int, usual float64, at engine.Time) (mbps float64, until engine.Time) {
-	if j.of[k] == nil {
-		return usual, engine.Never
+	mbps, until = usual, engine.Never
+	if j.of[k] != nil {
+		mbps, until = j.Lookup(k, device, at)
 	}
-	return j.Lookup(k, device, at)
+	if j.fading != nil {
+		level, next := j.fading.Level(device, at)
+		mbps, until = mbps*level, min(until, next)
+	}
+	return mbps, until
+}
+
+// Rates reports whether Downlink or Uplink may differ from the usual rate.
+func (j *Joint) Rates() bool {
+	return j.fading != nil || j.of[DownMbps] != nil || j.of[UpMbps] != nil
 }
 
 // Pace returns what the rate of a device's processor is multiplied by at an

@@ -1,0 +1,154 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"fedsim/fleets"
+	"fedsim/internal/atomicfile"
+	"fedsim/plots"
+)
+
+func newFleet() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "fleet",
+		Short: "List and describe fleets of devices that are not all alike",
+		Long: `List and describe fleets: classes of devices with shares, each with a device, a link
+and spreads. docs/fleets.md describes the file.`,
+		Example: `  fedsim fleet list
+  fedsim fleet describe phones-2017
+  fedsim fleet show phones-2017 > mine.toml
+  fedsim fleet describe mine.toml --devices 100 --figure mine.png`,
+	}
+	cmd.AddCommand(newFleetList(), newFleetShow(), newFleetDescribe())
+	asGroup(cmd)
+	return cmd
+}
+
+func newFleetList() *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List the built-in fleets",
+		Example: "  fedsim fleet list",
+		Args:    takes(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			for _, name := range fleets.Names() {
+				f, _ := fleets.BuiltIn(name)
+				if _, err := fmt.Fprintf(table, "%s\t%s\n", name, f.Description); err != nil {
+					return err
+				}
+			}
+			return table.Flush()
+		},
+	}
+}
+
+func newFleetShow() *cobra.Command {
+	return &cobra.Command{
+		Use:     "show NAME",
+		Short:   "Print a built-in fleet with the sources of its figures, to start one's own from",
+		Example: "  fedsim fleet show phones-2017 > mine.toml",
+		Args:    takes(1, 1, "the name of one built-in fleet"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, ok := fleets.Source(args[0])
+			if !ok {
+				return usagef("%s; see fedsim fleet list", fleets.Unknown(args[0]))
+			}
+			_, err := cmd.OutOrStdout().Write(text)
+			return err
+		},
+	}
+}
+
+// mostDescribed bounds the devices of a description.
+const mostDescribed = 10_000_000
+
+func newFleetDescribe() *cobra.Command {
+	var figure string
+	devices, seed := 1000, uint64(1)
+	cmd := &cobra.Command{
+		Use:   "describe NAME|FILE",
+		Short: "Print the classes of a fleet and how its devices are distributed",
+		Long: `Print the classes of a fleet, built in or from a file, and histograms of the speed
+and the rates of so many of its devices: those that a run of this seed has, unless
+their speed goes with their data.`,
+		Example: `  fedsim fleet describe phones-2017
+  fedsim fleet describe mine.csv --devices 10000 --seed 3 --figure mine.png`,
+		Args: takes(1, 1, "the name of one built-in fleet, or one file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if devices < 1 || devices > mostDescribed {
+				return usagef("--devices=%d: must be in [1, %d]", devices, mostDescribed)
+			}
+			write, err := pictureWriter(figure)
+			if err != nil {
+				return err
+			}
+			f, err := fleets.Open(args[0])
+			if err != nil {
+				return err
+			}
+			if err := f.WriteText(cmd.OutOrStdout(), devices, seed); err != nil || figure == "" {
+				return err
+			}
+			picture, err := plots.DrawChart(fleetChart(args[0], f, devices, seed))
+			if err != nil {
+				return err
+			}
+			return atomicfile.Write(figure, func(w io.Writer) error { return write(picture, w) })
+		},
+	}
+	cmd.Flags().IntVar(&devices, "devices", devices, "how many devices")
+	cmd.Flags().Uint64Var(&seed, "seed", seed, "seed of the run that they are those of")
+	cmd.Flags().StringVar(&figure, "figure", "", "file for a picture of the histograms, .png or .svg (default none)")
+	return cmd
+}
+
+// pictureWriter returns how a picture is written to a file of a name.
+func pictureWriter(name string) (func(*plots.Picture, io.Writer) error, error) {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case "":
+		if name == "" {
+			return nil, nil
+		}
+	case ".png":
+		return (*plots.Picture).WritePNG, nil
+	case ".svg":
+		return (*plots.Picture).WriteSVG, nil
+	}
+	return nil, usagef("--figure=%s: must end in .png or .svg", name)
+}
+
+// fleetChart is the histograms of a fleet: a line for each class through the middles
+// of the bins.
+func fleetChart(name string, f *fleets.Fleet, n int, seed uint64) plots.Chart {
+	chart := plots.Chart{
+		File: "fleet", Title: fmt.Sprintf("%s: %d devices", filepath.Base(name), n),
+		YLabel: "devices in a bin (%)", LogX: true, LinearY: true,
+	}
+	for _, k := range f.Classes {
+		chart.Lines = append(chart.Lines, k.Name)
+	}
+	for _, h := range f.Histograms(n, seed) {
+		panel := plots.ChartPanel{Title: h.Quantity}
+		var middles []float64
+		for i := range h.Edges[1:] {
+			middles = append(middles, math.Sqrt(h.Edges[i]*h.Edges[i+1]))
+		}
+		for _, shares := range h.Classes {
+			percent := make([]float64, len(shares))
+			for i, share := range shares {
+				percent[i] = 100 * share
+			}
+			panel.Lines = append(panel.Lines, plots.ChartLine{X: middles, Y: percent})
+		}
+		chart.Panels = append(chart.Panels, panel)
+	}
+	return chart
+}

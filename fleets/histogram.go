@@ -1,0 +1,90 @@
+package fleets
+
+import (
+	"math"
+
+	"fedsim/devices"
+	"fedsim/network"
+)
+
+// Histogram is how the devices of a fleet are distributed over a quantity.
+type Histogram struct {
+	Quantity string      // with its unit
+	Edges    []float64   // of the bins, rising; bin i is [Edges[i], Edges[i+1])
+	Classes  [][]float64 // by class and bin: share of all devices
+}
+
+// All returns the share of all devices in each bin.
+func (h *Histogram) All() []float64 {
+	all := make([]float64, len(h.Edges)-1)
+	for _, shares := range h.Classes {
+		for i, share := range shares {
+			all[i] += share
+		}
+	}
+	return all
+}
+
+// Histograms returns those of the speed and both rates of n devices of a valid fleet
+// under a seed, n at least 1.
+func (f *Fleet) Histograms(n int, seed uint64) []Histogram {
+	machines, mix := f.Assemble(n, nil, seed)
+	fleet, links := devices.NewMixedFleet(devices.Defaults(), machines), network.NewMixedLinks(network.Defaults(), mix, seed)
+	of := func(quantity string, value func(t int) float64) Histogram {
+		h := Histogram{Quantity: quantity, Classes: make([][]float64, len(f.Classes))}
+		low, high := math.Inf(1), 0.0
+		for t := range n {
+			low, high = min(low, value(t)), max(high, value(t))
+		}
+		first := bin(low)
+		bins := bin(high) - first + 1
+		for i := range bins + 1 {
+			h.Edges = append(h.Edges, edge(first+i))
+		}
+		counts := make([][]int, len(f.Classes))
+		for k := range counts {
+			counts[k] = make([]int, bins)
+		}
+		for t := range n {
+			counts[machines.Class[t]][bin(value(t))-first]++
+		}
+		for k := range counts {
+			h.Classes[k] = make([]float64, bins)
+			for i, c := range counts[k] {
+				h.Classes[k][i] = float64(c) / float64(n)
+			}
+		}
+		return h
+	}
+	return []Histogram{
+		of("speed, GFLOP/s", func(t int) float64 { return fleet.Rate(t) / 1e9 }),
+		of("downlink, Mbit/s", links.DownlinkMbps),
+		of("uplink, Mbit/s", links.UplinkMbps),
+	}
+}
+
+// mantissas are the edges of the bins in a decade: round numbers about as far apart
+// on a logarithmic scale.
+var mantissas = [...]float64{1, 1.5, 2, 3, 5, 7}
+
+// edge returns the i-th edge, the 0th being 1.
+func edge(i int) float64 {
+	decade := int(math.Floor(float64(i) / float64(len(mantissas))))
+	m := mantissas[i-decade*len(mantissas)]
+	if decade < 0 {
+		return m / math.Pow10(-decade) // rounded as the number is when it is read
+	}
+	return m * math.Pow10(decade)
+}
+
+// bin returns the bin that a positive number lies in: edge(bin) <= x < edge(bin+1).
+func bin(x float64) int {
+	i := int(math.Floor(math.Log10(x))) * len(mantissas)
+	for x < edge(i) {
+		i--
+	}
+	for x >= edge(i+1) {
+		i++
+	}
+	return i
+}

@@ -1,0 +1,91 @@
+package fleets
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Every number lies in its bin, and bins have round edges.
+func TestBins(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		x := math.Exp(rapid.Float64Range(-60, 60).Draw(t, "log"))
+		if i := bin(x); !(edge(i) <= x && x < edge(i+1)) {
+			t.Fatalf("%v lies in [%v, %v)", x, edge(i), edge(i+1))
+		}
+	})
+	for _, c := range []struct{ x, low, high float64 }{{1, 1, 1.5}, {0.07, 0.07, 0.1}, {0.0999, 0.07, 0.1}, {12.7, 10, 15}, {50, 50, 70}, {1000, 1000, 1500}, {0.3, 0.3, 0.5}} {
+		if i := bin(c.x); edge(i) != c.low || edge(i+1) != c.high {
+			t.Errorf("%v lies in [%v, %v), must be [%v, %v)", c.x, edge(i), edge(i+1), c.low, c.high)
+		}
+	}
+}
+
+// All devices are counted once, in the bins of their classes.
+func TestHistograms(t *testing.T) {
+	f, _ := BuiltIn("sensors")
+	all := f.Histograms(1000, 3)
+	if len(all) != 3 {
+		t.Fatalf("%d histograms", len(all))
+	}
+	for _, h := range all {
+		sum := 0.0
+		for _, share := range h.All() {
+			sum += share
+		}
+		if math.Abs(sum-1) > 1e-9 || len(h.All()) != len(h.Edges)-1 {
+			t.Errorf("%s: the shares add up to %g in %d bins of %d edges", h.Quantity, sum, len(h.All()), len(h.Edges))
+		}
+	}
+	// Gateways, a tenth of the devices, are alike: 6 GFLOP/s, 1000 Mbit/s.
+	for i, low := range []float64{5, 1000, 1000} {
+		for b, share := range all[i].Classes[0] {
+			want := 0.0
+			if all[i].Edges[b] == low {
+				want = 0.1
+			}
+			if share != want {
+				t.Errorf("%s: %g of the devices are gateways from %g on, must be %g", all[i].Quantity, share, all[i].Edges[b], want)
+			}
+		}
+	}
+	one := shared(1)
+	if h := one.Histograms(1, 1)[0]; len(h.Edges) != 2 || h.All()[0] != 1 {
+		t.Errorf("one device has %+v", h)
+	}
+}
+
+func TestText(t *testing.T) {
+	f, err := Read(write(t, "x.toml", inTOML))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Classes[0].SpeedSpread = 0
+	var b strings.Builder
+	if err := f.WriteText(&b, 8, 1); err != nil {
+		t.Fatal(err)
+	}
+	const want = `class  share  devices  GFLOP/s  spread  down Mbit/s  up Mbit/s  spread  RTT ms  idle W  compute W  battery
+old    25 %   2        0.5      0       1            0.4        0       200     0.27    1          5 Wh
+7      75 %   6        7        0       50           20         0       12      0.1     2          mains
+
+rank correlation within a class: 0 of rate and speed, 0 of training rows and speed
+
+speed, GFLOP/s
+       0.5 to 0.7       25.0 %  #################
+       0.7 to 1          0.0 %
+         1 to 1.5        0.0 %
+       1.5 to 2          0.0 %
+         2 to 3          0.0 %
+         3 to 5          0.0 %
+         5 to 7          0.0 %
+         7 to 10        75.0 %  ##################################################
+
+downlink, Mbit/s
+`
+	if !strings.HasPrefix(b.String(), want) {
+		t.Errorf("%s\nmust begin with\n%s", b.String(), want)
+	}
+}
