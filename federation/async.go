@@ -45,7 +45,7 @@ func (f *Federation) ask(t int) {
 	d.round++
 	d.attempt, d.budget = 0, unlimited
 	d.chosen, d.solved, d.answered, d.dropped = true, false, false, false
-	f.bytes.down = f.links.Bytes(f.server.Send(t))
+	f.bytes.down = f.links.Bytes(f.sendModel(t))
 	f.draft(t)
 	f.unsolved = append(f.unsolved, int32(t))
 	if d.strikes == anywhere { // where depends on the work
@@ -76,7 +76,7 @@ func (f *Federation) solvePending() {
 // has done so.
 func (f *Federation) apply(t int) {
 	f.fruitless = 0
-	taken, flops := f.server.Receive(t)
+	taken, flops := f.receive(t)
 	if taken {
 		f.tally.taken++
 	} else {
@@ -116,7 +116,7 @@ func (f *Federation) released(t int) {
 func (f *Federation) forget(t int) {
 	d := &f.devices[t]
 	if d.solved {
-		f.method.Discard(t)
+		f.discard(t)
 	} else if i := slices.Index(f.unsolved, int32(t)); i >= 0 { // the list is of those that are sent something now
 		f.unsolved = slices.Delete(f.unsolved, i, i+1)
 	}

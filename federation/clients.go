@@ -134,11 +134,19 @@ func (f *Federation) choose() {
 // worst: power-of-choice (Cho, Wang and Joshi, 2020). Finding out costs no
 // virtual time.
 func (f *Federation) byLoss(from []int32) []int32 {
-	candidates := slices.Clone(f.clients.uniform(f.round, f.setup.Config.Candidates, len(from), from))
-	w := f.method.Model().W
-	return f.clients.least(f.setup.Pool, f.clients.size, candidates, func(t int32) float64 {
-		return -f.setup.Problem.LocalLoss(int(t), w.Row(f.setup.Problem.TaskOf(int(t))))
-	})
+	c := &f.clients
+	candidates := slices.Clone(c.uniform(f.round, f.setup.Config.Candidates, len(from), from))
+	worst := c.chosen[:min(c.size, len(candidates))]
+	if !f.playing() {
+		w := f.method.Model().W
+		worst = c.least(f.setup.Pool, c.size, candidates, func(t int32) float64 {
+			return -f.setup.Problem.LocalLoss(int(t), w.Row(f.setup.Problem.TaskOf(int(t))))
+		})
+	}
+	for i := range worst {
+		worst[i] = int32(f.told(func() uint64 { return uint64(worst[i]) }))
+	}
+	return worst
 }
 
 // weigh returns the weights by which devices are drawn; nil when all are alike.

@@ -9,10 +9,12 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/config"
+	"fedsim/data"
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/fleets"
 	"fedsim/internal/parallel"
+	"fedsim/internal/state"
 	"fedsim/mtl"
 	"fedsim/network"
 	"fedsim/results"
@@ -45,6 +47,10 @@ type Setup struct {
 	Hooks *engine.Hooks // nil: none
 
 	Journal Journal // nil: none
+
+	// Keep is called after every round; it may Keep the run. nil: nothing is kept.
+	Keep func(*Federation) error
+	Kept *state.Coder // what the run is gone on with; nil: it begins
 }
 
 // Pace says how fast the processors of devices are as time passes.
@@ -123,6 +129,9 @@ type Federation struct {
 	noted    []float64                  // joules by device that the journal knows of
 	spent    float64                    // joules that the rounds so far have taken
 	bytes    struct{ down, up float64 } // of one message
+
+	tape   *tape        // nil: the run is not kept
+	learnt *data.Matrix // W of the last update of the coupling; nil without a tape
 
 	// Rounds.
 	clients     clients
@@ -206,8 +215,16 @@ func New(s Setup) (*Federation, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
+	if s.Keep != nil || s.Kept != nil {
+		f.tape = &tape{}
+	}
+	if s.Kept != nil {
+		if err := f.resume(s.Kept); err != nil {
+			return nil, err
+		}
+	}
 	if f.asynchronous() {
-		f.server = method.(algorithms.Asynchronous)
+		f.server = f.method.(algorithms.Asynchronous)
 		for t := range f.devices {
 			f.devices[t].round = -1
 		}
@@ -315,7 +332,11 @@ func (f *Federation) Run(ctx context.Context, observe func(results.Round)) (*Out
 			observe(r)
 		}
 	}
-	record(f.evaluate(results.Round{}))
+	if f.playing() {
+		record(f.tape.rounds[0])
+	} else {
+		record(f.evaluate(results.Round{}))
+	}
 	plan := f.setup.Plan
 loop:
 	for f.outer = range plan.Outer {
@@ -329,6 +350,7 @@ loop:
 				out.Status = results.Interrupted
 				break loop
 			}
+			again := f.playing()
 			r := f.runRound()
 			if f.stalled != "" {
 				out.Status, out.Reason = results.Stalled, f.stalled
@@ -336,12 +358,28 @@ loop:
 			}
 			last := h == plan.Rounds-1 && f.outer == plan.Outer-1
 			over := plan.MaxTime > 0 && r.TimeS >= plan.MaxTime
-			if f.round%plan.EvalEvery == 0 || last || over {
+			evaluated := f.round%plan.EvalEvery == 0 || last || over
+			switch {
+			case again:
+				var err error
+				if r, err = f.again(r); err != nil {
+					return nil, err
+				}
+			case evaluated:
 				r = f.evaluate(r)
+			default:
+				r = unevaluated(r)
+			}
+			if evaluated {
 				record(r)
 			} else {
-				r = unevaluated(r)
 				out.Rounds = append(out.Rounds, r)
+			}
+			if f.setup.Keep != nil && !f.playing() {
+				f.tape.rounds = out.Rounds
+				if err := f.setup.Keep(f); err != nil {
+					return nil, err
+				}
 			}
 			if over || plan.StopAt > 0 && r.Suboptimality <= plan.StopAt && f.outer == plan.Outer-1 {
 				break loop
@@ -368,15 +406,26 @@ func (f *Federation) onset() {
 // recouple updates Omega from the present W and continues under the new
 // coupling. A regulariser that learns nothing keeps its coupling.
 func (f *Federation) recouple() error {
-	next, err := f.setup.Problem.Regularizer.Update(f.setup.Pool, f.method.Model().W, f.setup.Problem.Config.OmegaFloor)
-	if err == mtl.ErrFixed {
-		return nil
-	}
-	if err != nil {
+	var next mtl.Coupling
+	var err error
+	updated := f.told(func() uint64 {
+		w := f.method.Model().W
+		if next, err = f.setup.Problem.Regularizer.Update(f.setup.Pool, w, f.setup.Problem.Config.OmegaFloor); err != nil {
+			return 0
+		}
+		f.learn(w)
+		return 1
+	})
+	if err != nil && err != mtl.ErrFixed {
 		return fmt.Errorf("updating Omega after round %d: %w", f.round, err)
 	}
-	f.method.Recouple(next)
-	f.coupling = next
+	if updated == 0 {
+		return nil
+	}
+	if !f.playing() {
+		f.method.Recouple(next)
+		f.coupling = next
+	}
 	f.note(Learnt, engine.Server, 0)
 	f.serverWork(f.setup.Problem.Regularizer.UpdateFLOPs(f.setup.Problem.Tasks(), f.setup.Problem.Features()))
 	return nil

@@ -18,7 +18,7 @@ func (f *Federation) runRound() results.Round {
 	if f.asynchronous() {
 		f.listen()
 	} else {
-		f.bytes.down = f.links.Bytes(f.method.Begin())
+		f.bytes.down = f.links.Bytes(f.begin())
 		for !f.open() {
 			// No device can be reached: the server waits for the first that can.
 			if !f.clock.Step(f.handle) {
@@ -53,7 +53,7 @@ func (f *Federation) runRound() results.Round {
 	}
 	f.tally = tally{} // what happens before the next round counts for it
 	if !f.asynchronous() {
-		f.serverWork(f.method.End())
+		f.serverWork(f.finish())
 	}
 	f.batteries.Drain(f.clock.Now())
 	f.noteRound()
@@ -107,10 +107,11 @@ func (f *Federation) open() bool {
 		f.waiting = f.wanted
 	}
 	for _, t := range f.carried {
-		f.devices[t].dropped = false
-		if f.devices[t].answered { // since the last round
+		switch d := &f.devices[t]; {
+		case d.answered: // since the last round
 			f.waiting--
-		} else {
+		case d.working() || d.paused: // not lost since
+			d.dropped = false
 			f.outstanding++
 		}
 	}
@@ -137,6 +138,8 @@ func (f *Federation) open() bool {
 	})
 	switch protocol := f.setup.Config.Protocol; {
 	case f.ended:
+	case protocol == First && (f.waiting <= 0 || f.outstanding == 0): // late answers came since the last round, enough of them
+		f.end()
 	case protocol == Charged && f.traffic != nil: // when the last answer is there, which nobody knows yet
 		f.charged = end
 		f.outOfReach()
@@ -190,14 +193,18 @@ func (f *Federation) solve(listed []int32) {
 			return
 		}
 		d := &f.devices[t]
+		d.solved = true
+		if f.playing() {
+			return
+		}
 		steps := algorithms.NoLimit
 		if d.budget < unlimited {
 			steps = int(d.budget)
 		}
 		work := f.method.Solve(algorithms.Request{Device: t, Steps: steps, Worker: worker, Stream: f.stream(t)})
 		d.flops, d.steps, d.values = work.FLOPs, int32(min(work.Steps, math.MaxInt32)), int32(work.Values)
-		d.solved = true
 	})
+	f.worked(listed)
 	for _, t := range listed {
 		if d := &f.devices[t]; d.solved {
 			f.steps += int64(d.steps)
@@ -309,10 +316,10 @@ func (f *Federation) close() {
 		fresh := int(d.round) == f.round // it was asked in this round
 		switch {
 		case d.answered && enough:
-			f.method.Commit(int(t))
+			f.commit(int(t))
 			f.tally.taken++
 		case d.answered:
-			f.method.Discard(int(t))
+			f.discard(int(t))
 		case !d.dropped && cfg.Late == Keep && (d.working() || d.paused):
 			f.carried = append(f.carried, t)
 			if fresh {
@@ -331,7 +338,7 @@ func (f *Federation) close() {
 func (f *Federation) abandon(t int, fresh bool) {
 	d := &f.devices[t]
 	if d.solved {
-		f.method.Discard(t)
+		f.discard(t)
 	}
 	if d.phase == lost {
 		f.clock.Cancel(d.next)

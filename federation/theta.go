@@ -12,7 +12,7 @@ import (
 func (f *Federation) thetas() []results.Theta {
 	every := f.setup.Plan.ThetaEvery
 	measurer, ok := f.method.(algorithms.Measurer)
-	if !ok || every == 0 || (f.round+1)%every != 0 {
+	if !ok || f.playing() || every == 0 || (f.round+1)%every != 0 {
 		return nil
 	}
 	thetas := make([]results.Theta, len(f.devices))

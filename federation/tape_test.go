@@ -1,0 +1,159 @@
+package federation
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fedsim/algorithms"
+	"fedsim/devices"
+	"fedsim/internal/state"
+	"fedsim/mtl"
+)
+
+// keeping makes a run keep itself after every round, in the order of rounds.
+func keeping(s *Setup) *[][]byte {
+	var kept [][]byte
+	s.Keep = func(f *Federation) error {
+		var b bytes.Buffer
+		w := state.Writing(&b)
+		f.Keep(w)
+		kept = append(kept, b.Bytes())
+		return w.Err()
+	}
+	return &kept
+}
+
+// A run that is gone on with after any of its rounds is the run that was never
+// interrupted, bit for bit, under every method and protocol, whatever comes, goes,
+// drops, shares links or is late; and what it keeps is the same from then on.
+func TestRunsGoOnFromWhatWasKept(t *testing.T) {
+	plain := randomProblem(t, features, sizes...)
+	cfg := plain.Config
+	cfg.Regularizer, cfg.Lambda = mtl.RegProbabilistic, 0.05
+	learning := withConfig(t, plain, cfg)
+	rapid.Check(t, func(rt *rapid.T) {
+		seed := rapid.Uint64Range(0, 1<<32).Draw(rt, "seed")
+		protocol := rapid.SampledFrom([]string{WaitForAll, Deadline, Charged, First, Asynchronous}).Draw(rt, "protocol")
+		methods := []string{"mocha", "mb-sgd", "mb-sdca", "fedavg", "fedprox"}
+		switch protocol {
+		case Asynchronous:
+			methods = []string{"async-mocha", "fedbuff"}
+		case WaitForAll:
+			methods = append(methods, "cocoa", "async-mocha", "fedbuff")
+		}
+		method := rapid.SampledFrom(methods).Draw(rt, "method")
+		outer := rapid.IntRange(1, 3).Draw(rt, "outer")
+		late := rapid.SampledFrom([]string{Drop, Keep}).Draw(rt, "late")
+		shared, battery := rapid.Bool().Draw(rt, "shared"), rapid.Bool().Draw(rt, "battery")
+		churn := rapid.Bool().Draw(rt, "churn")
+		choice := rapid.Bool().Draw(rt, "power of choice") && protocol != Asynchronous && method != "cocoa"
+		every := rapid.IntRange(1, 3).Draw(rt, "eval_every")
+		server := rapid.SampledFrom([]float64{0, 1e-6}).Draw(rt, "server")
+		make := func() Setup {
+			return world(t, method, protocol, func(s *Setup) {
+				busyNetwork(s)
+				s.Problem, s.Seed = learning, seed
+				s.Plan.Outer, s.Plan.Rounds, s.Plan.EvalEvery = outer, 4, every
+				s.Hooks = bounded()
+				s.Config.ServerGFLOPS = server
+				if churn {
+					s.Presence, s.Faults.OnReturn = coins{seed, 0.8}, devices.Resume
+				}
+				if shared {
+					s.Network.ServerDownMbps, s.Network.ServerUpMbps = 1, 0.5
+				}
+				if battery && protocol != WaitForAll { // which may wait for ever for one that cannot last
+					joules(s, 20)
+					s.Devices.ChargeW = 20
+				}
+				if choice {
+					s.Config.Selection, s.Config.Clients, s.Config.Candidates = ByLoss, 3, 5
+				}
+				switch protocol {
+				case First:
+					s.Config.Over, s.Config.Late = 1.5, late
+				case Deadline:
+					s.Config.DeadlineS, s.Config.Late, s.Config.Retries = 0.8, late, 1
+				}
+				if _, ok := s.Options.(*algorithms.CoCoAOptions); !ok && protocol == Deadline {
+					s.Plan.ThetaEvery = 2
+				}
+			})
+		}
+		whole := run(t, make())
+		s := make()
+		kept := keeping(&s)
+		if err := sameRounds(whole.Rounds, run(t, s).Rounds); err != nil {
+			rt.Fatalf("keeping changes the run: %v", err)
+		}
+		if len(*kept) != len(whole.Rounds)-1 {
+			rt.Fatalf("kept %d times in %d rounds", len(*kept), len(whole.Rounds)-1)
+		}
+		h := rapid.IntRange(0, len(*kept)-1).Draw(rt, "interrupted after")
+		s = make()
+		again := keeping(&s)
+		s.Kept = state.Reading(bytes.NewReader((*kept)[h]))
+		out := run(t, s)
+		if err := sameRounds(whole.Rounds, out.Rounds); err != nil {
+			rt.Fatalf("gone on with after round %d: %v", h+1, err)
+		}
+		if out.EventHash != whole.EventHash || out.ModelHash != whole.ModelHash || out.Steps != whole.Steps || out.Events != whole.Events || out.Status != whole.Status {
+			rt.Fatalf("gone on with after round %d: %+v, want %+v", h+1, out, whole)
+		}
+		// The last of the rounds that are gone through again is kept once more.
+		for i, b := range *again {
+			if at := len(*kept) - len(*again) + i; !bytes.Equal(b, (*kept)[at]) {
+				rt.Fatalf("gone on with after round %d: what is kept after round %d is other", h+1, at+1)
+			}
+		}
+	})
+}
+
+// What is cut off is refused, and so is what was kept of another run.
+func TestWhatWasKeptOfAnotherRunIsRefused(t *testing.T) {
+	s := world(t, "mocha", Deadline, busyNetwork)
+	kept := keeping(&s)
+	run(t, s)
+	b := (*kept)[4]
+	resume := func(b []byte, change func(*Setup)) error {
+		s := world(t, "mocha", Deadline, func(s *Setup) {
+			busyNetwork(s)
+			if change != nil {
+				change(s)
+			}
+		})
+		s.Kept = state.Reading(bytes.NewReader(b))
+		f, err := New(s)
+		if err != nil {
+			return err
+		}
+		_, err = f.Run(t.Context(), nil)
+		return err
+	}
+	if err := resume(b, nil); err != nil {
+		t.Fatal(err)
+	}
+	for cut := range b {
+		if err := resume(b[:cut], nil); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Fatalf("cut off after %d of %d bytes: %v", cut, len(b), err)
+		}
+	}
+	for what, change := range map[string]func(*Setup){
+		"another seed":  func(s *Setup) { s.Seed++ },
+		"a slower link": func(s *Setup) { s.Network.UplinkMbps /= 2 },
+		"more drops":    func(s *Setup) { s.Faults.DropProbability = 0.5 },
+	} {
+		if err := resume(b, change); !errors.Is(err, ErrOther) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	other := world(t, "mb-sgd", Deadline, nil)
+	other.Kept = state.Reading(bytes.NewReader(b))
+	if _, err := New(other); err == nil {
+		t.Error("what was kept of mocha is taken by mb-sgd")
+	}
+}
