@@ -35,7 +35,8 @@ the data set of a scenario, as it is loaded and as it is trained on. Without a s
   fedsim data describe --set data.source=uci-har --set data.path=har.zip
   fedsim data describe --set data.source=csv --set data.path=mine.csv --set data.task_column=device
   fedsim data describe --set data.target=real`,
-		Args: takes(0, 1, "at most one scenario"),
+		Args:              takes(0, 1, "at most one scenario"),
+		ValidArgsFunction: first(completeScenario),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := dataConfig(args, sets)
 			if err != nil {
@@ -44,7 +45,7 @@ the data set of a scenario, as it is loaded and as it is trained on. Without a s
 			return describe(cmd.OutOrStdout(), cfg)
 		},
 	}
-	addSet(cmd, &sets)
+	addSet(cmd, &sets, "data.")
 	return cmd
 }
 
@@ -72,7 +73,8 @@ the features, before any split or scaling. Without a scenario the defaults of
 [data] hold.`,
 		Example: `  fedsim data generate --set data.preset=vehicle-sensor -o vehicles.csv
   fedsim data generate --set data.synthetic.tasks=5 --set data.seed=7 > small.csv`,
-		Args: takes(0, 1, "at most one scenario"),
+		Args:              takes(0, 1, "at most one scenario"),
+		ValidArgsFunction: first(completeScenario),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := dataConfig(args, sets)
 			if err != nil {
@@ -92,7 +94,7 @@ the features, before any split or scaling. Without a scenario the defaults of
 			return atomicfile.Write(out, write)
 		},
 	}
-	addSet(cmd, &sets)
+	addSet(cmd, &sets, "data.")
 	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write (default standard output)")
 	return cmd
 }

@@ -52,10 +52,11 @@ func newFleetList() *cobra.Command {
 
 func newFleetShow() *cobra.Command {
 	return &cobra.Command{
-		Use:     "show NAME",
-		Short:   "Print a built-in fleet with the sources of its figures, to start one's own from",
-		Example: "  fedsim fleet show phones-2017 > mine.toml",
-		Args:    takes(1, 1, "the name of one built-in fleet"),
+		Use:               "show NAME",
+		Short:             "Print a built-in fleet with the sources of its figures, to start one's own from",
+		Example:           "  fedsim fleet show phones-2017 > mine.toml",
+		Args:              takes(1, 1, "the name of one built-in fleet"),
+		ValidArgsFunction: first(oneOf(fleets.Names())),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, ok := fleets.Source(args[0])
 			if !ok {
@@ -81,7 +82,8 @@ and the rates of so many of its devices: those that a run of this seed has, unle
 their speed goes with their data.`,
 		Example: `  fedsim fleet describe phones-2017
   fedsim fleet describe mine.csv --devices 10000 --seed 3 --figure mine.png`,
-		Args: takes(1, 1, "the name of one built-in fleet, or one file"),
+		Args:              takes(1, 1, "the name of one built-in fleet, or one file"),
+		ValidArgsFunction: first(oneOfOr(fleets.Names(), cobra.ShellCompDirectiveDefault)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if devices < 1 || devices > mostDescribed {
 				return usagef("--devices=%d: must be in [1, %d]", devices, mostDescribed)

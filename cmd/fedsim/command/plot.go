@@ -21,7 +21,8 @@ func newPlot() *cobra.Command {
 as its scenario.toml says: edit [experiment.figure] there to change them.`,
 		Example: `  fedsim plot runs/quickstart
   fedsim plot runs/quickstart --out paper/figures`,
-		Args: takes(1, 1, "one run directory"),
+		Args:              takes(1, 1, "one run directory"),
+		ValidArgsFunction: first(completeDirectory),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := out
 			if dir == "" {
@@ -31,6 +32,7 @@ as its scenario.toml says: edit [experiment.figure] there to change them.`,
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "directory for the figures (default DIR/figures)")
+	completeFlag(cmd, "out", completeDirectory)
 	return cmd
 }
 

@@ -49,7 +49,8 @@ interrupt (Ctrl-C) ends the runs after their round and keeps them.`,
   fedsim run scenarios/lte-high-var.toml --out runs/tonight
   fedsim run fig1-statistical --set data.source=uci-har --set data.path=har.zip
   fedsim run quickstart --set network.profile=3g --set 'run.seeds=[1, 2, 3]' --force`,
-		Args: takes(1, 1, "one scenario, a file or the name of a shipped one"),
+		Args:              takes(1, 1, "one scenario, a file or the name of a shipped one"),
+		ValidArgsFunction: first(completeScenario),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			sets := f.set
 			if cmd.Flags().Changed("seed") {
@@ -58,10 +59,11 @@ interrupt (Ctrl-C) ends the runs after their round and keeps them.`,
 			return f.run(cmd, args[0], sets)
 		},
 	}
-	addSet(cmd, &f.set)
+	addSet(cmd, &f.set, "")
 	flags := cmd.Flags()
 	flags.Uint64Var(&f.seed, "seed", 0, "run with this seed alone: short for --set run.seeds=[N]")
 	flags.StringVar(&f.out, "out", "", "directory for the results (default runs/<scenario name>)")
+	completeFlag(cmd, "out", completeDirectory)
 	flags.BoolVar(&f.force, "force", false, "overwrite a complete run")
 	f.addComputing(cmd)
 	return cmd
@@ -74,11 +76,14 @@ func (f *runFlags) addComputing(cmd *cobra.Command) {
 	flags.StringVar(&f.queue, "queue", engine.DefaultQueue, "event queue: "+strings.Join(engine.Queues(), ", ")+"; changes no result")
 	f.profiles.add(flags)
 	flags.StringVar(&f.progress, "progress", progressAuto, "progress on standard error: "+strings.Join(progressNames, ", "))
+	completeFlag(cmd, "queue", oneOf(engine.Queues()))
+	completeFlag(cmd, "progress", oneOf(progressNames))
 }
 
-// addSet gives cmd the flag --set.
-func addSet(cmd *cobra.Command, into *[]string) {
+// addSet gives cmd the flag --set, for keys under the prefix.
+func addSet(cmd *cobra.Command, into *[]string, prefix string) {
 	cmd.Flags().StringArrayVar(into, "set", nil, "set a key of the scenario, as in --set network.profile=3g; repeatable, the last one counts")
+	completeFlag(cmd, "set", completeSet(prefix))
 }
 
 // check reports flags with values that mean nothing.

@@ -47,10 +47,11 @@ func newScenariosList() *cobra.Command {
 
 func newScenariosShow() *cobra.Command {
 	return &cobra.Command{
-		Use:     "show NAME",
-		Short:   "Print a shipped scenario, to start one's own from",
-		Example: "  fedsim scenarios show quickstart > mine.toml",
-		Args:    takes(1, 1, "the name of one shipped scenario"),
+		Use:               "show NAME",
+		Short:             "Print a shipped scenario, to start one's own from",
+		Example:           "  fedsim scenarios show quickstart > mine.toml",
+		Args:              takes(1, 1, "the name of one shipped scenario"),
+		ValidArgsFunction: first(completeShipped),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, ok := scenarios.Source(args[0])
 			if !ok {
@@ -72,8 +73,9 @@ func newScenariosValidate() *cobra.Command {
 		Short: "Check scenarios and say what they run",
 		Long: `Check scenarios and say what they run. Everything that is wrong is reported, each
 with file, line and column. Data files are not opened.`,
-		Example: "  fedsim scenarios validate mine.toml scenarios/*.toml",
-		Args:    takes(1, math.MaxInt, "scenarios, files or names of shipped ones"),
+		Example:           "  fedsim scenarios validate mine.toml scenarios/*.toml",
+		Args:              takes(1, math.MaxInt, "scenarios, files or names of shipped ones"),
+		ValidArgsFunction: completeScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var wrong config.Errors
 			for _, name := range args {

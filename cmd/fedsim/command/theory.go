@@ -53,14 +53,16 @@ theta of every device and round. The command fails when a curve is crossed.`,
 		Example: `  fedsim theory theory
   fedsim theory theory --target 0.01 --seeds 20 --set faults.strike=upload
   fedsim theory my.toml --set problem.loss=logistic --out runs/logistic-theory`,
-		Args: takes(1, 1, "one scenario, a file or the name of a shipped one"),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+		Args:              takes(1, 1, "one scenario, a file or the name of a shipped one"),
+		ValidArgsFunction: first(completeScenario),
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
-	addSet(cmd, &f.set)
+	addSet(cmd, &f.set, "")
 	flags := cmd.Flags()
 	flags.Float64Var(&f.target, "target", 0, "epsilon_D, the D(alpha) - D* to be reached; 0: a thousandth of n (of m under loss_scaling \"mean\")")
 	flags.IntVar(&f.seeds, "seeds", 0, "run with the seeds 1 to N; 0: those of the scenario")
 	flags.StringVar(&f.out, "out", "", "directory for the results (default runs/<scenario name>-theory)")
+	completeFlag(cmd, "out", completeDirectory)
 	flags.BoolVar(&f.force, "force", false, "overwrite a complete run")
 	f.addComputing(cmd)
 	return cmd

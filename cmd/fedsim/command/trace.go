@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"fedsim/config"
 	"fedsim/internal/atomicfile"
@@ -42,7 +41,8 @@ type traceFlags struct {
 	flash  traces.FLASHOptions
 }
 
-func (f *traceFlags) add(flags *pflag.FlagSet) {
+func (f *traceFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	f.flash = traces.FLASHDefaults()
 	flags.StringVar(&f.from, "from", traces.FormatAuto, "format: "+strings.Join(traces.Formats(), ", ")+", or "+traces.FormatAuto+": what the file looks like")
 	flags.BoolVar(&f.skip, "skip", false, "leave out devices that cannot be read, and say how many on standard error")
@@ -52,6 +52,7 @@ func (f *traceFlags) add(flags *pflag.FlagSet) {
 	flags.Float64Var(&f.flash.Days, "days", f.flash.Days, "span of traces drawn from FLASH's speeds")
 	flags.Float64Var(&f.flash.HoldS, "hold-s", f.flash.HoldS, "seconds for which a rate drawn from FLASH's speeds holds")
 	flags.Uint64Var(&f.flash.Seed, "seed", f.flash.Seed, "seed of rates drawn from FLASH's speeds")
+	completeFlag(cmd, "from", oneOf(append([]string{traces.FormatAuto}, traces.Formats()...)))
 }
 
 // open returns the devices of a file. Those left out are counted in left, the
@@ -144,7 +145,7 @@ available and charging, how long at a time, and each hour of the day.
 			return left.report(cmd.ErrOrStderr())
 		},
 	}
-	f.add(cmd.Flags())
+	f.add(cmd)
 	return cmd
 }
 
@@ -176,7 +177,7 @@ dicts are taken, everything else is refused.`,
 			return left.report(cmd.ErrOrStderr())
 		},
 	}
-	f.add(cmd.Flags())
+	f.add(cmd)
 	addOut(cmd, &out)
 	return cmd
 }

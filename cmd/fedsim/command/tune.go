@@ -30,10 +30,11 @@ ends at the lowest sub-optimality. A candidate that is slower than the best befo
 it is given up there. "fedsim run" does the same before it runs the winners.`,
 		Example: `  fedsim tune fig1-statistical
   fedsim tune fig1-statistical --set 'experiment.fig1-statistical.tune.mocha."options.epochs"=[1, 20]'`,
-		Args: takes(1, 1, "one scenario, a file or the name of a shipped one"),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.tune(cmd, args[0]) },
+		Args:              takes(1, 1, "one scenario, a file or the name of a shipped one"),
+		ValidArgsFunction: first(completeScenario),
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.tune(cmd, args[0]) },
 	}
-	addSet(cmd, &f.set)
+	addSet(cmd, &f.set, "")
 	f.addComputing(cmd)
 	return cmd
 }

@@ -52,11 +52,7 @@ func asGroup(cmd *cobra.Command) {
 		if len(args) == 0 {
 			return nil
 		}
-		var names []string
-		for _, c := range cmd.Commands() {
-			names = append(names, c.Name())
-		}
-		return usagef("%s; see %s --help", config.UnknownName("command", args[0], args[0], names), cmd.CommandPath())
+		return usagef("%s; see %s --help", config.UnknownName("command", args[0], args[0], children(cmd)), cmd.CommandPath())
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 }

@@ -1,0 +1,153 @@
+package command
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// completed returns what fedsim offers after the words of a command line, the
+// last of which is begun, and the number that tells the shell what to do.
+func completed(t *testing.T, words ...string) (offers []string, directive string) {
+	t.Helper()
+	var out, errors bytes.Buffer
+	if status := Main(append([]string{"__complete"}, words...), &out, &errors); status != 0 {
+		t.Fatalf("%q: status %d: %s", words, status, errors.String())
+	}
+	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	for _, line := range lines[:len(lines)-1] {
+		name, _, _ := strings.Cut(line, "\t")
+		offers = append(offers, name)
+	}
+	return offers, lines[len(lines)-1]
+}
+
+// The directives are cobra's, added up: 2 no space after it, 4 no files, 8 files
+// with these endings, 16 directories, 32 in this order.
+func TestCompletion(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("query.toml", []byte("[methods.ours]\nalgorithm = \"cocoa\"\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		line      string // the last word is begun, "_" stands for an empty one
+		want      []string
+		directive string
+	}{
+		{"r", []string{"run"}, ":4"},
+		{"run qu", []string{"quickstart", "query.toml"}, ":4"},
+		{"run other/", []string{"toml"}, ":8"},
+		{"run quickstart _", nil, ":4"},
+		{"theory theo", []string{"theory"}, ":4"},
+		{"tune fig1", []string{"fig1-statistical"}, ":4"},
+		{"scenarios show query", nil, ":4"},
+		{"scenarios validate quickstart rush", []string{"rush-hour"}, ":4"},
+		{"data describe quick", []string{"quickstart"}, ":4"},
+		{"plot _", nil, ":16"},
+		{"version _", nil, ":4"},
+		{"run --progress _", []string{"auto", "plain", "none"}, ":4"},
+		{"run --out _", nil, ":16"},
+		{"trace stats --from f", []string{"fedscale", "flash"}, ":4"},
+		{"help fleet sh", []string{"show"}, ":4"},
+		{"help nothing _", nil, ":4"},
+		{"fleet show s", []string{"sensors"}, ":4"},
+		{"completion _", []string{"bash", "zsh", "fish", "powershell"}, ":4"},
+
+		{"run --set net", []string{"network."}, ":6"},
+		{"run --set des", []string{"description="}, ":6"},
+		{"run --set network.rt", []string{"network.rtt_ms="}, ":38"},
+		{"run --set=network.rt", []string{"network.rtt_ms="}, ":38"},
+		{"run --set network.nothing", nil, ":38"},
+		{"run --set faults.strike=", []string{"faults.strike=start", "faults.strike=compute", "faults.strike=upload", "faults.strike=uniform"}, ":36"},
+		{"run --set faults.strike=u", []string{"faults.strike=upload", "faults.strike=uniform"}, ":36"},
+		{"run --set data.bias=", []string{"data.bias=true", "data.bias=false"}, ":36"},
+		{"run --set run.rounds=", []string{"run.rounds=100"}, ":36"},
+		{"run --set data.path=", nil, ":0"},
+		{"run --set run.nothing=", nil, ":4"},
+		{"run --set methods.cocoa.options.th", []string{"methods.cocoa.options.theta="}, ":38"},
+		// Of a scenario its own methods, experiments and points.
+		{"run query.toml --set methods.", []string{"methods.ours.algorithm=", "methods.ours.label=", "methods.ours.protocol=",
+			"methods.ours.options.theta=", "methods.ours.options.check_every=", "methods.ours.options.max_epochs="}, ":38"},
+		{"run fig3-faults --set experiment.fig3-faults.axis.u", []string{"experiment.fig3-faults.axis.update="}, ":38"},
+		{"run fig3-faults --set experiment.fig3-faults.axis.update=one", []string{"experiment.fig3-faults.axis.update=one W update"}, ":36"},
+		{"run table1 --set table.table1.set=Hu", []string{"table.table1.set=Human Activity"}, ":36"},
+		{"data describe --set _", []string{"data."}, ":6"},
+		{"data describe --set run.ro", nil, ":38"},
+	} {
+		words := strings.Fields(c.line)
+		if last := len(words) - 1; words[last] == "_" {
+			words[last] = ""
+		}
+		got, directive := completed(t, words...)
+		if !slices.Equal(got, c.want) || directive != c.directive {
+			t.Errorf("%s: offers %q and %s, must offer %q and %s", c.line, got, directive, c.want, c.directive)
+		}
+	}
+}
+
+// The script of bash, run by bash: what is offered is what follows the last sign
+// at which bash breaks words.
+func TestCompletionInBash(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("there is no bash")
+	}
+	var script, errors bytes.Buffer
+	if status := Main([]string{"completion", "bash"}, &script, &errors); status != 0 {
+		t.Fatal(errors.String())
+	}
+	// What the package bash-completion has is done by hand for words without quotes.
+	const harness = `
+_init_completion() { words=("${line[@]}"); cword=$((${#words[@]} - 1)); cur=${words[cword]}; prev=${words[cword - 1]}; }
+compopt() { :; }
+COMP_WORDBREAKS=$' \t\n"\'><=;|&(:'
+line=("$@")
+COMP_TYPE=9 COLUMNS=200
+__start_fedsim
+printf '%s\n' "${COMPREPLY[@]}"
+`
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The test's own binary is fedsim when it is called so, see TestMain.
+	dir := t.TempDir()
+	if err := os.Symlink(self, filepath.Join(dir, "fedsim")); err != nil {
+		t.Skipf("there are no symbolic links: %v", err)
+	}
+	for _, c := range []struct {
+		words []string
+		want  string
+	}{
+		{[]string{"run", "quicks"}, "quickstart\n"},
+		{[]string{"run", "quickstart", "--set", "network.rt"}, "network.rtt_ms=\n"},
+		{[]string{"run", "quickstart", "--set", "network.profile=et"}, "ethernet\n"},
+		{[]string{"run", "quickstart", "--set", "faults.strike=u"}, "upload\nuniform\n"},
+	} {
+		args := append([]string{"--norc", "-c", script.String() + harness, "bash", filepath.Join(dir, "fedsim")}, c.words...)
+		cmd := exec.Command(bash, args...)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		if err != nil || string(out) != c.want {
+			t.Errorf("%q: %v\n%s, must be %s", c.words, err, out, c.want)
+		}
+	}
+}
+
+// The other shells' scripts ask the same hidden command.
+func TestCompletionScripts(t *testing.T) {
+	for _, s := range shells {
+		var out, errors bytes.Buffer
+		if status := Main([]string{"completion", s.name}, &out, &errors); status != 0 || !strings.Contains(out.String(), "__complete") || errors.Len() > 0 {
+			t.Errorf("%s: status %d: %s", s.name, status, errors.String())
+		}
+	}
+	var out, errors bytes.Buffer
+	if status := Main([]string{"completion", "zhs"}, &out, &errors); status != 2 || errors.String() != "fedsim: unknown shell zhs: did you mean zsh?\n" {
+		t.Errorf("status %d: %s", status, errors.String())
+	}
+}

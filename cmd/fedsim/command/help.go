@@ -1,0 +1,61 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fedsim/config"
+)
+
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND]",
+		Short:   "Explain a command, with examples",
+		Example: "  fedsim help scenarios show",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about := cmd.Root()
+			for _, name := range args {
+				next := child(about, name)
+				if next == nil {
+					return usagef("%s; see %s --help", config.UnknownName("command", name, name, children(about)), about.CommandPath())
+				}
+				about = next
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			about := cmd.Root()
+			for _, name := range args {
+				if about = child(about, name); about == nil {
+					return nil, cobra.ShellCompDirectiveNoFileComp
+				}
+			}
+			return oneOf(children(about))(cmd, args, word)
+		},
+	}
+}
+
+// child returns the command of a name among those below cmd, nil when there is
+// none.
+func child(cmd *cobra.Command, name string) *cobra.Command {
+	for _, c := range cmd.Commands() {
+		if c.Name() == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// children returns the names of the commands below cmd.
+func children(cmd *cobra.Command) []string {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if !strings.HasPrefix(c.Name(), "_") { // what shells ask
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}

@@ -1,0 +1,142 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// all returns a command and those below it.
+func all(cmd *cobra.Command) []*cobra.Command {
+	found := []*cobra.Command{cmd}
+	for _, c := range cmd.Commands() {
+		found = append(found, all(c)...)
+	}
+	return found
+}
+
+// Every command explains itself, with examples that it takes: the commands are
+// there, their flags are, and so many arguments are right.
+func TestEveryCommandHasExamples(t *testing.T) {
+	for _, cmd := range all(newRoot(nil)) {
+		if cmd.Short == "" || cmd.Example == "" {
+			t.Errorf("%s has no description or no example", cmd.CommandPath())
+		}
+		for line := range strings.Lines(cmd.Example) {
+			if !strings.HasPrefix(line, "  ") {
+				t.Errorf("%s: the example %q is not indented by two", cmd.CommandPath(), line)
+			}
+			for _, words := range calls(line) {
+				checkCall(t, cmd, words)
+			}
+		}
+	}
+}
+
+// calls returns the arguments of every call of fedsim in a line of shell, as far
+// as examples have it.
+func calls(line string) [][]string {
+	var found [][]string
+	for part := range strings.SplitSeq(strings.NewReplacer("&&", "|", "<(", "|", ")", "|").Replace(line), "|") {
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(part), "fedsim "); ok {
+			rest, _, _ = strings.Cut(rest, " > ")
+			rest, _, _ = strings.Cut(rest, " >> ")
+			found = append(found, fields(rest))
+		}
+	}
+	return found
+}
+
+// fields splits a command into its words; single quotes hold a word together.
+func fields(command string) []string {
+	var words []string
+	word, quoted, begun := "", false, false
+	for _, r := range command {
+		switch {
+		case r == '\'':
+			quoted, begun = !quoted, true
+		case r == ' ' && !quoted:
+			if begun {
+				words = append(words, word)
+			}
+			word, begun = "", false
+		default:
+			word, begun = word+string(r), true
+		}
+	}
+	if begun {
+		words = append(words, word)
+	}
+	return words
+}
+
+// checkCall checks an example of cmd: it is of cmd itself or, for those that only
+// hold others, of one below it.
+func checkCall(t *testing.T, cmd *cobra.Command, words []string) {
+	t.Helper()
+	found, rest, err := newRoot(nil).Find(words)
+	if err != nil {
+		t.Errorf("%s: example %q: %v", cmd.CommandPath(), words, err)
+		return
+	}
+	if !strings.HasPrefix(found.CommandPath()+" ", cmd.CommandPath()+" ") && cmd.Name() != "man" {
+		t.Errorf("%s: the example %q is of %s", cmd.CommandPath(), words, found.CommandPath())
+	}
+	if err := found.ParseFlags(rest); err != nil {
+		t.Errorf("%s: example %q: %v", cmd.CommandPath(), words, err)
+	}
+	if err := found.ValidateArgs(found.Flags().Args()); err != nil {
+		t.Errorf("%s: example %q: %v", cmd.CommandPath(), words, err)
+	}
+}
+
+func TestHelpOf(t *testing.T) {
+	var out, errors strings.Builder
+	if status := Main([]string{"help", "scenarios", "show"}, &out, &errors); status != 0 || !strings.Contains(out.String(), "fedsim scenarios show quickstart > mine.toml") {
+		t.Errorf("status %d: %s%s", status, out.String(), errors.String())
+	}
+	if status := Main([]string{"help", "scenarios", "shwo"}, &out, &errors); status != 2 || errors.String() != "fedsim: unknown command shwo: did you mean show?; see fedsim scenarios --help\n" {
+		t.Errorf("status %d: %s", status, errors.String())
+	}
+}
+
+// The manual has a page for every command, with its examples, and what looks like
+// markup in the texts is text there.
+func TestManual(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "man1")
+	var out, errors strings.Builder
+	if status := Main([]string{"man", dir}, &out, &errors); status != 0 || out.Len()+errors.Len() > 0 {
+		t.Fatalf("status %d: %s%s", status, out.String(), errors.String())
+	}
+	page := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Error(err)
+		}
+		return string(text)
+	}
+	for _, cmd := range all(newRoot(nil)) {
+		if cmd.Name() == "help" {
+			continue // the library makes no page of it
+		}
+		text := page(strings.ReplaceAll(cmd.CommandPath(), " ", "-") + ".1")
+		for _, section := range []string{".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION", ".SH EXAMPLE"} {
+			if !strings.Contains(text, section) {
+				t.Errorf("the page of %s has no %s", cmd.CommandPath(), section)
+			}
+		}
+	}
+	for name, want := range map[string]string{
+		"fedsim.1":                  "\\fB75\\fP a run was interrupted",
+		"fedsim-run.1":              "runs/<scenario name>",
+		"fedsim-tune.1":             "[experiment.tune.<method>]",
+		"fedsim-scenarios-schema.1": "#:schema fedsim.schema.json",
+	} {
+		if text := page(name); !strings.Contains(text, want) {
+			t.Errorf("%s does not have %q:\n%s", name, want, text)
+		}
+	}
+}
