@@ -1,6 +1,10 @@
 package mtl
 
-import "math"
+import (
+	"math"
+
+	"fedsim/internal/kernel"
+)
 
 // Absolute is |z - y|, the loss of least absolute deviations. Its conjugate is
 // loss*(-a) = -a y on |a| <= 1 (Shalev-Shwartz and Zhang, JMLR 14, 2013, section
@@ -35,6 +39,10 @@ func (Absolute) Conjugate(a, y float64) float64 {
 // Step returns clip(a + (y - z)/q, -1, 1).
 func (Absolute) Step(a, y, z, q float64) float64 {
 	return clip(a+(y-z)/q, -1, 1)
+}
+
+func (l Absolute) clippedStep() kernel.ClippedStep {
+	return kernel.ClippedStep{Low: -1, High: 1}
 }
 
 // Smoothness returns 0: the loss has a kink.

@@ -1,6 +1,10 @@
 package mtl
 
-import "math"
+import (
+	"math"
+
+	"fedsim/internal/kernel"
+)
 
 // Hinge is the loss of the support vector machine, max(0, 1 - y z), with labels
 // -1 and +1. Its conjugate is loss*(-a) = -y a on 0 <= y a <= 1 (Shalev-Shwartz
@@ -33,6 +37,10 @@ func (Hinge) Conjugate(a, y float64) float64 {
 func (Hinge) Step(a, y, z, q float64) float64 {
 	b := float64(y*a) + (1-float64(y*z))/q
 	return y * clip(b, 0, 1)
+}
+
+func (l Hinge) clippedStep() kernel.ClippedStep {
+	return kernel.ClippedStep{High: 1}
 }
 
 // Smoothness returns 0: the hinge has a kink.

@@ -1,5 +1,7 @@
 package mtl
 
+import "fedsim/internal/kernel"
+
 // Loss is a convex loss of one row, with what a dual method needs of it. The
 // dual variable a belongs to the row's example (x, y); z = w . x.
 //
@@ -24,6 +26,12 @@ type Loss interface {
 	// takes the labels -1 and +1, as targets like any others.
 	Regression() bool
 }
+
+// clipped is a loss whose Step is a clipped step for the targets it takes, to the
+// bit, so that whole runs of steps are left to the kernel. The labels -1 and +1
+// turn y clip(y a + (1 - y z - g y a)/..., low, high) into one: a factor of -1 goes
+// through every operation, its rounding included.
+type clipped interface{ clippedStep() kernel.ClippedStep }
 
 // clip returns min(high, max(low, b)), which min and max themselves do in a chain
 // of instructions that the next step has to wait for; branches are foreseen.

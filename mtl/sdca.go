@@ -43,12 +43,19 @@ func (o *Order) Next() int { return int(o.Take(1)[0]) }
 // Take returns the next rows, at most so many and none beyond the end of the
 // permutation. They are valid until the next draw.
 func (o *Order) Take(most int) []int32 {
-	from, to := o.next, min(o.next+most, len(o.rows))
+	from, to := o.pass(most)
 	o.stream.Draw(o.rows, from, to)
+	return o.rows[from:to]
+}
+
+// pass moves on to the positions of the rows that Take returns, which the caller
+// must draw.
+func (o *Order) pass(most int) (from, to int) {
+	from, to = o.next, min(o.next+most, len(o.rows))
 	if o.next = to; to == len(o.rows) {
 		o.next = 0
 	}
-	return o.rows[from:to]
+	return from, to
 }
 
 // SDCA takes steps coordinate steps on the subproblem of a device k (eq.
@@ -59,14 +66,26 @@ func (o *Order) Take(most int) []int32 {
 // where curvature = sigma' M_tt of its task t. It changes a in place to a + da, and u, which
 // holds w_t + curvature dv, along with it. The result has the same bits as that
 // of as many calls of SDCAStep, but the axpy of a step and the dot product of
-// the next are one pass over u, and rows are fetched while earlier ones are
-// worked on. It costs as many draws as steps, returns how many of these moved
+// the next are one pass over u, and rows are drawn and fetched while earlier ones
+// are worked on. It costs as many draws as steps, returns how many of these moved
 // their coordinate, and allocates nothing.
 func (p *Problem) SDCA(k int, a, u []float64, curvature float64, order *Order, steps int) (moved int) {
 	task := p.Train.Open(k)
 	defer task.Close()
 	x, y, norms := &task.X, task.Y, p.Norms[k]
 	scaled := float64(curvature * p.Scale[k])
+	if loss, ok := p.Loss.(clipped); ok {
+		ascent := kernel.Ascent{
+			X: x.Data, X32: x.Single, Stride: x.Stride, Cols: x.Cols, Y: y, Norms: norms, A: a, U: u,
+			Scale: scaled, Least: leastCurvature, Step: loss.clippedStep(), Far: p.beyondCache,
+		}
+		for steps > 0 {
+			from, to := order.pass(steps)
+			moved += ascent.Walk(order.rows, &order.stream, from, to)
+			steps -= to - from
+		}
+		return moved
+	}
 	loss, beyond := p.Loss, p.beyondCache
 	last, delta := 0, 0.0
 	for steps > 0 {

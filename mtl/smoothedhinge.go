@@ -1,6 +1,10 @@
 package mtl
 
-import "math"
+import (
+	"math"
+
+	"fedsim/internal/kernel"
+)
 
 // SmoothedHinge is the hinge with its kink rounded off over a width of gamma =
 // Smoothing > 0: with the margin m = y z it is 0 for m >= 1, 1 - m - gamma/2 for
@@ -43,6 +47,10 @@ func (l SmoothedHinge) Step(a, y, z, q float64) float64 {
 	ya := y * a
 	b := ya + (1-float64(y*z)-float64(l.Smoothing*ya))/(q+l.Smoothing)
 	return y * clip(b, 0, 1)
+}
+
+func (l SmoothedHinge) clippedStep() kernel.ClippedStep {
+	return kernel.ClippedStep{Shrink: l.Smoothing, Extra: l.Smoothing, High: 1}
 }
 
 // Smoothness returns gamma.

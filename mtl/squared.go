@@ -1,6 +1,10 @@
 package mtl
 
-import "math"
+import (
+	"math"
+
+	"fedsim/internal/kernel"
+)
 
 // Squared is 1/2 (z - y)^2, the loss of ridge regression. Its conjugate is
 // loss*(-a) = a^2/2 - a y (Shalev-Shwartz and Zhang, JMLR 14, 2013, section 6.2,
@@ -20,6 +24,10 @@ func (Squared) Conjugate(a, y float64) float64 { return a * (a/2 - y) }
 
 // Step returns a + (y - z - a)/(1 + q).
 func (Squared) Step(a, y, z, q float64) float64 { return a + (y-z-a)/(1+q) }
+
+func (l Squared) clippedStep() kernel.ClippedStep {
+	return kernel.ClippedStep{Shrink: 1, Extra: 1, Low: math.Inf(-1), High: math.Inf(1)}
+}
 
 // Smoothness returns 1.
 func (Squared) Smoothness() float64 { return 1 }

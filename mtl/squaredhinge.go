@@ -1,6 +1,10 @@
 package mtl
 
-import "math"
+import (
+	"math"
+
+	"fedsim/internal/kernel"
+)
 
 // SquaredHinge is max(0, 1 - y z)^2, the loss of the L2 support vector machine,
 // with labels -1 and +1. Its conjugate is loss*(-a) = -y a + (y a)^2/4 on
@@ -34,6 +38,10 @@ func (SquaredHinge) Conjugate(a, y float64) float64 {
 func (SquaredHinge) Step(a, y, z, q float64) float64 {
 	ya := y * a
 	return y * clip(ya+(1-float64(y*z)-ya/2)/(q+0.5), 0, math.Inf(1))
+}
+
+func (l SquaredHinge) clippedStep() kernel.ClippedStep {
+	return kernel.ClippedStep{Shrink: 0.5, Extra: 0.5, High: math.Inf(1)}
 }
 
 // Smoothness returns 1/2: the second derivative is at most 2.

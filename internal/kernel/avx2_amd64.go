@@ -24,6 +24,16 @@ func axpyAVX2(a float64, x *float64, y *float64, n int)
 //go:noescape
 func axpyDotAVX2(a float64, x *float64, u *float64, next *float64, n int, near *float64, far *float64) float64
 
+// ascentAVX2 takes the steps of the positions [from, to) of the order and draws those of [from+lead, to+lead) below until; it returns -1 at a row that is not there.
+//
+//go:noescape
+func ascentAVX2(x *float64, rows int, stride int, n int, u *float64, order *int32, count int, from int, to int, until int, draws *uint64, far bool, y *float64, norms *float64, a *float64, scale float64, least float64, shrink float64, extra float64, low float64, high float64) (moved int)
+
+// shortAscentAVX2 takes the steps of the positions [from, to) of the order and draws those of [from+lead, to+lead) below until; it returns -1 at a row that is not there.
+//
+//go:noescape
+func shortAscentAVX2(x *float64, rows int, stride int, n int, u *float64, order *int32, count int, from int, to int, until int, draws *uint64, far bool, y *float64, norms *float64, a *float64, scale float64, least float64, shrink float64, extra float64, low float64, high float64) (moved int)
+
 // dot32AVX2 returns the canonical sum of x[i]*y[i] over i < n.
 //
 //go:noescape
@@ -43,6 +53,16 @@ func axpy32AVX2(a float64, x *float32, y *float64, n int)
 //
 //go:noescape
 func axpyDot32AVX2(a float64, x *float32, u *float64, next *float32, n int, near *float32, far *float32) float64
+
+// ascent32AVX2 takes the steps of the positions [from, to) of the order and draws those of [from+lead, to+lead) below until; it returns -1 at a row that is not there.
+//
+//go:noescape
+func ascent32AVX2(x *float32, rows int, stride int, n int, u *float64, order *int32, count int, from int, to int, until int, draws *uint64, far bool, y *float64, norms *float64, a *float64, scale float64, least float64, shrink float64, extra float64, low float64, high float64) (moved int)
+
+// shortAscent32AVX2 takes the steps of the positions [from, to) of the order and draws those of [from+lead, to+lead) below until; it returns -1 at a row that is not there.
+//
+//go:noescape
+func shortAscent32AVX2(x *float32, rows int, stride int, n int, u *float64, order *int32, count int, from int, to int, until int, draws *uint64, far bool, y *float64, norms *float64, a *float64, scale float64, least float64, shrink float64, extra float64, low float64, high float64) (moved int)
 
 // gemmTileAVX2 adds a*b to the 6 x 8 tile c: a is 6 x k with stride lda, b k x 8 with stride 8.
 //

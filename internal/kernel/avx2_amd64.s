@@ -743,6 +743,1569 @@ done:
 	VZEROUPPER
 	RET
 
+// func ascentAVX2(x *float64, rows int, stride int, n int, u *float64, order *int32, count int, from int, to int, until int, draws *uint64, far bool, y *float64, norms *float64, a *float64, scale float64, least float64, shrink float64, extra float64, low float64, high float64) (moved int)
+// Requires: AVX, AVX2, CMOV, MMX+
+TEXT ·ascentAVX2(SB), NOSPLIT, $0-176
+	MOVQ   from+56(FP), CX
+	VXORPD Y4, Y4, Y4
+	MOVQ   x+0(FP), BX
+	XORQ   AX, AX
+	MOVQ   AX, moved+168(FP)
+
+step:
+	CMPQ CX, to+64(FP)
+	JGE  end
+	LEAQ 4(CX), SI
+	CMPQ SI, until+72(FP)
+	JGE  drawn
+	MOVQ count+48(FP), DI
+	MOVQ draws+80(FP), R8
+	SUBQ SI, DI
+
+draw:
+	MOVQ  (R8), R9
+	MOVQ  8(R8), R10
+	MOVQ  $0x4385df649fccf645, AX
+	IMULQ AX, R9
+	MULQ  R10
+	ADDQ  DX, R9
+	MOVQ  $0x2360ed051fc65da4, DX
+	IMULQ DX, R10
+	ADDQ  R10, R9
+	MOVQ  AX, R10
+	MOVQ  $0x14057b7ef767814f, DX
+	ADDQ  DX, R10
+	MOVQ  $0x5851f42d4c957f2d, DX
+	ADCQ  DX, R9
+	MOVQ  R9, (R8)
+	MOVQ  R10, 8(R8)
+	MOVQ  R9, DX
+	SHRQ  $0x20, DX
+	XORQ  DX, R9
+	MOVQ  $0xda942042e4dd58b5, DX
+	IMULQ DX, R9
+	MOVQ  R9, DX
+	SHRQ  $0x30, DX
+	XORQ  DX, R9
+	ORQ   $0x01, R10
+	IMULQ R10, R9
+	MOVQ  R9, AX
+	MULQ  DI
+	CMPQ  AX, DI
+	JCS   doubtful
+
+fair:
+	MOVQ order+40(FP), AX
+	ADDQ SI, DX
+	MOVL (AX)(SI*4), DI
+	MOVL (AX)(DX*4), R8
+	MOVL R8, (AX)(SI*4)
+	MOVL DI, (AX)(DX*4)
+	JMP  drawn
+
+doubtful:
+	MOVQ AX, R9
+	MOVQ DX, R10
+	MOVQ DI, AX
+	NEGQ AX
+	XORQ DX, DX
+	DIVQ DI
+	CMPQ R9, DX
+	JCS  draw
+	MOVQ R10, DX
+	JMP  fair
+
+drawn:
+	MOVQ    order+40(FP), AX
+	MOVLQSX (AX)(CX*4), DX
+	CMPQ    DX, rows+8(FP)
+	JCC     nowhere
+	MOVQ    DX, SI
+	IMULQ   stride+16(FP), SI
+	ADDQ    x+0(FP), SI
+	MOVQ    until+72(FP), DI
+	SUBQ    $0x01, DI
+	LEAQ    1(CX), AX
+	CMPQ    AX, DI
+	CMOVQGT DI, AX
+	MOVQ    order+40(FP), DI
+	MOVLQSX (DI)(AX*4), AX
+	MOVQ    AX, R8
+	IMULQ   stride+16(FP), R8
+	ADDQ    x+0(FP), R8
+	XORQ    DI, DI
+	CMPB    far+88(FP), $0x00
+	JE      known
+	MOVQ    until+72(FP), DI
+	SUBQ    $0x01, DI
+	LEAQ    4(CX), AX
+	CMPQ    AX, DI
+	CMOVQGT DI, AX
+	MOVQ    order+40(FP), DI
+	MOVLQSX (DI)(AX*4), AX
+	IMULQ   stride+16(FP), AX
+	ADDQ    x+0(FP), AX
+	MOVQ    AX, DI
+
+known:
+	MOVQ     u+32(FP), R9
+	XORQ     AX, AX
+	VXORPD   Y0, Y0, Y0
+	VXORPD   Y1, Y1, Y1
+	VXORPD   Y2, Y2, Y2
+	VXORPD   Y3, Y3, Y3
+	VXORPD   X5, X5, X5
+	VUCOMISD X5, X4
+	JP       stillnot
+	JE       still
+
+stillnot:
+	MOVQ  n+24(FP), R10
+	MOVQ  R10, R11
+	SHRQ  $0x04, R11
+	JZ    bothrest
+	TESTQ DI, DI
+	JZ    bothblock
+
+bothblockfar:
+	PREFETCHT0 (R8)(AX*8)
+	PREFETCHT1 (DI)(AX*8)
+	PREFETCHT0 64(R8)(AX*8)
+	PREFETCHT1 64(DI)(AX*8)
+	VMULPD     (BX)(AX*8), Y4, Y5
+	VMOVUPD    (R9)(AX*8), Y6
+	VADDPD     Y5, Y6, Y6
+	VMOVUPD    Y6, (R9)(AX*8)
+	VMULPD     (SI)(AX*8), Y6, Y6
+	VADDPD     Y6, Y0, Y0
+	VMULPD     32(BX)(AX*8), Y4, Y5
+	VMOVUPD    32(R9)(AX*8), Y6
+	VADDPD     Y5, Y6, Y6
+	VMOVUPD    Y6, 32(R9)(AX*8)
+	VMULPD     32(SI)(AX*8), Y6, Y6
+	VADDPD     Y6, Y1, Y1
+	VMULPD     64(BX)(AX*8), Y4, Y5
+	VMOVUPD    64(R9)(AX*8), Y6
+	VADDPD     Y5, Y6, Y6
+	VMOVUPD    Y6, 64(R9)(AX*8)
+	VMULPD     64(SI)(AX*8), Y6, Y6
+	VADDPD     Y6, Y2, Y2
+	VMULPD     96(BX)(AX*8), Y4, Y5
+	VMOVUPD    96(R9)(AX*8), Y6
+	VADDPD     Y5, Y6, Y6
+	VMOVUPD    Y6, 96(R9)(AX*8)
+	VMULPD     96(SI)(AX*8), Y6, Y6
+	VADDPD     Y6, Y3, Y3
+	ADDQ       $0x10, AX
+	DECQ       R11
+	JNZ        bothblockfar
+	JMP        bothrest
+
+bothblock:
+	PREFETCHT0 (R8)(AX*8)
+	PREFETCHT0 64(R8)(AX*8)
+	VMULPD     (BX)(AX*8), Y4, Y5
+	VMOVUPD    (R9)(AX*8), Y6
+	VADDPD     Y5, Y6, Y6
+	VMOVUPD    Y6, (R9)(AX*8)
+	VMULPD     (SI)(AX*8), Y6, Y6
+	VADDPD     Y6, Y0, Y0
+	VMULPD     32(BX)(AX*8), Y4, Y5
+	VMOVUPD    32(R9)(AX*8), Y6
+	VADDPD     Y5, Y6, Y6
+	VMOVUPD    Y6, 32(R9)(AX*8)
+	VMULPD     32(SI)(AX*8), Y6, Y6
+	VADDPD     Y6, Y1, Y1
+	VMULPD     64(BX)(AX*8), Y4, Y5
+	VMOVUPD    64(R9)(AX*8), Y6
+	VADDPD     Y5, Y6, Y6
+	VMOVUPD    Y6, 64(R9)(AX*8)
+	VMULPD     64(SI)(AX*8), Y6, Y6
+	VADDPD     Y6, Y2, Y2
+	VMULPD     96(BX)(AX*8), Y4, Y5
+	VMOVUPD    96(R9)(AX*8), Y6
+	VADDPD     Y5, Y6, Y6
+	VMOVUPD    Y6, 96(R9)(AX*8)
+	VMULPD     96(SI)(AX*8), Y6, Y6
+	VADDPD     Y6, Y3, Y3
+	ADDQ       $0x10, AX
+	DECQ       R11
+	JNZ        bothblock
+
+bothrest:
+	ANDQ        $0x0f, R10
+	JZ          bothdone
+	PREFETCHT0  (R8)(AX*8)
+	PREFETCHT0  64(R8)(AX*8)
+	CMPQ        R10, $0x04
+	JLT         bothtail0
+	VMULPD      (BX)(AX*8), Y4, Y5
+	VMOVUPD     (R9)(AX*8), Y6
+	VADDPD      Y5, Y6, Y6
+	VMOVUPD     Y6, (R9)(AX*8)
+	VMULPD      (SI)(AX*8), Y6, Y6
+	VADDPD      Y6, Y0, Y0
+	CMPQ        R10, $0x08
+	JLT         bothtail1
+	VMULPD      32(BX)(AX*8), Y4, Y5
+	VMOVUPD     32(R9)(AX*8), Y6
+	VADDPD      Y5, Y6, Y6
+	VMOVUPD     Y6, 32(R9)(AX*8)
+	VMULPD      32(SI)(AX*8), Y6, Y6
+	VADDPD      Y6, Y1, Y1
+	CMPQ        R10, $0x0c
+	JLT         bothtail2
+	VMULPD      64(BX)(AX*8), Y4, Y5
+	VMOVUPD     64(R9)(AX*8), Y6
+	VADDPD      Y5, Y6, Y6
+	VMOVUPD     Y6, 64(R9)(AX*8)
+	VMULPD      64(SI)(AX*8), Y6, Y6
+	VADDPD      Y6, Y2, Y2
+	TESTQ       $0x00000002, R10
+	JZ          bothtail3one
+	VMULPD      96(BX)(AX*8), X4, X5
+	VMOVUPD     96(R9)(AX*8), X7
+	VADDPD      X5, X7, X7
+	VMOVUPD     X7, 96(R9)(AX*8)
+	VMULPD      96(SI)(AX*8), X7, X7
+	VADDPD      Y7, Y3, Y3
+	TESTQ       $0x00000001, R10
+	JZ          bothdone
+	VMULSD      112(BX)(AX*8), X4, X4
+	VMOVSD      112(R9)(AX*8), X5
+	VADDSD      X4, X5, X5
+	VMOVSD      X5, 112(R9)(AX*8)
+	VMULSD      112(SI)(AX*8), X5, X5
+	VXORPD      Y4, Y4, Y4
+	VINSERTF128 $0x01, X5, Y4, Y4
+	VADDPD      Y4, Y3, Y3
+	JMP         bothdone
+
+bothtail3one:
+	TESTQ  $0x00000001, R10
+	JZ     bothdone
+	VMULSD 96(BX)(AX*8), X4, X4
+	VMOVSD 96(R9)(AX*8), X7
+	VADDSD X4, X7, X7
+	VMOVSD X7, 96(R9)(AX*8)
+	VMULSD 96(SI)(AX*8), X7, X7
+	VADDPD Y7, Y3, Y3
+	JMP    bothdone
+
+bothtail2:
+	TESTQ       $0x00000002, R10
+	JZ          bothtail2one
+	VMULPD      64(BX)(AX*8), X4, X5
+	VMOVUPD     64(R9)(AX*8), X7
+	VADDPD      X5, X7, X7
+	VMOVUPD     X7, 64(R9)(AX*8)
+	VMULPD      64(SI)(AX*8), X7, X7
+	VADDPD      Y7, Y2, Y2
+	TESTQ       $0x00000001, R10
+	JZ          bothdone
+	VMULSD      80(BX)(AX*8), X4, X4
+	VMOVSD      80(R9)(AX*8), X5
+	VADDSD      X4, X5, X5
+	VMOVSD      X5, 80(R9)(AX*8)
+	VMULSD      80(SI)(AX*8), X5, X5
+	VXORPD      Y4, Y4, Y4
+	VINSERTF128 $0x01, X5, Y4, Y4
+	VADDPD      Y4, Y2, Y2
+	JMP         bothdone
+
+bothtail2one:
+	TESTQ  $0x00000001, R10
+	JZ     bothdone
+	VMULSD 64(BX)(AX*8), X4, X4
+	VMOVSD 64(R9)(AX*8), X7
+	VADDSD X4, X7, X7
+	VMOVSD X7, 64(R9)(AX*8)
+	VMULSD 64(SI)(AX*8), X7, X7
+	VADDPD Y7, Y2, Y2
+	JMP    bothdone
+
+bothtail1:
+	TESTQ       $0x00000002, R10
+	JZ          bothtail1one
+	VMULPD      32(BX)(AX*8), X4, X5
+	VMOVUPD     32(R9)(AX*8), X7
+	VADDPD      X5, X7, X7
+	VMOVUPD     X7, 32(R9)(AX*8)
+	VMULPD      32(SI)(AX*8), X7, X7
+	VADDPD      Y7, Y1, Y1
+	TESTQ       $0x00000001, R10
+	JZ          bothdone
+	VMULSD      48(BX)(AX*8), X4, X4
+	VMOVSD      48(R9)(AX*8), X5
+	VADDSD      X4, X5, X5
+	VMOVSD      X5, 48(R9)(AX*8)
+	VMULSD      48(SI)(AX*8), X5, X5
+	VXORPD      Y4, Y4, Y4
+	VINSERTF128 $0x01, X5, Y4, Y4
+	VADDPD      Y4, Y1, Y1
+	JMP         bothdone
+
+bothtail1one:
+	TESTQ  $0x00000001, R10
+	JZ     bothdone
+	VMULSD 32(BX)(AX*8), X4, X4
+	VMOVSD 32(R9)(AX*8), X7
+	VADDSD X4, X7, X7
+	VMOVSD X7, 32(R9)(AX*8)
+	VMULSD 32(SI)(AX*8), X7, X7
+	VADDPD Y7, Y1, Y1
+	JMP    bothdone
+
+bothtail0:
+	TESTQ       $0x00000002, R10
+	JZ          bothtail0one
+	VMULPD      (BX)(AX*8), X4, X5
+	VMOVUPD     (R9)(AX*8), X7
+	VADDPD      X5, X7, X7
+	VMOVUPD     X7, (R9)(AX*8)
+	VMULPD      (SI)(AX*8), X7, X7
+	VADDPD      Y7, Y0, Y0
+	TESTQ       $0x00000001, R10
+	JZ          bothdone
+	VMULSD      16(BX)(AX*8), X4, X4
+	VMOVSD      16(R9)(AX*8), X5
+	VADDSD      X4, X5, X5
+	VMOVSD      X5, 16(R9)(AX*8)
+	VMULSD      16(SI)(AX*8), X5, X5
+	VXORPD      Y4, Y4, Y4
+	VINSERTF128 $0x01, X5, Y4, Y4
+	VADDPD      Y4, Y0, Y0
+	JMP         bothdone
+
+bothtail0one:
+	TESTQ  $0x00000001, R10
+	JZ     bothdone
+	VMULSD (BX)(AX*8), X4, X4
+	VMOVSD (R9)(AX*8), X7
+	VADDSD X4, X7, X7
+	VMOVSD X7, (R9)(AX*8)
+	VMULSD (SI)(AX*8), X7, X7
+	VADDPD Y7, Y0, Y0
+
+bothdone:
+	JMP sum
+
+still:
+	MOVQ  n+24(FP), BX
+	MOVQ  BX, R10
+	SHRQ  $0x04, R10
+	JZ    dotrest
+	TESTQ DI, DI
+	JZ    dotblock
+
+dotblockfar:
+	PREFETCHT0 (R8)(AX*8)
+	PREFETCHT1 (DI)(AX*8)
+	PREFETCHT0 64(R8)(AX*8)
+	PREFETCHT1 64(DI)(AX*8)
+	VMOVUPD    (R9)(AX*8), Y4
+	VMULPD     (SI)(AX*8), Y4, Y4
+	VADDPD     Y4, Y0, Y0
+	VMOVUPD    32(R9)(AX*8), Y4
+	VMULPD     32(SI)(AX*8), Y4, Y4
+	VADDPD     Y4, Y1, Y1
+	VMOVUPD    64(R9)(AX*8), Y4
+	VMULPD     64(SI)(AX*8), Y4, Y4
+	VADDPD     Y4, Y2, Y2
+	VMOVUPD    96(R9)(AX*8), Y4
+	VMULPD     96(SI)(AX*8), Y4, Y4
+	VADDPD     Y4, Y3, Y3
+	ADDQ       $0x10, AX
+	DECQ       R10
+	JNZ        dotblockfar
+	JMP        dotrest
+
+dotblock:
+	PREFETCHT0 (R8)(AX*8)
+	PREFETCHT0 64(R8)(AX*8)
+	VMOVUPD    (R9)(AX*8), Y4
+	VMULPD     (SI)(AX*8), Y4, Y4
+	VADDPD     Y4, Y0, Y0
+	VMOVUPD    32(R9)(AX*8), Y4
+	VMULPD     32(SI)(AX*8), Y4, Y4
+	VADDPD     Y4, Y1, Y1
+	VMOVUPD    64(R9)(AX*8), Y4
+	VMULPD     64(SI)(AX*8), Y4, Y4
+	VADDPD     Y4, Y2, Y2
+	VMOVUPD    96(R9)(AX*8), Y4
+	VMULPD     96(SI)(AX*8), Y4, Y4
+	VADDPD     Y4, Y3, Y3
+	ADDQ       $0x10, AX
+	DECQ       R10
+	JNZ        dotblock
+
+dotrest:
+	ANDQ        $0x0f, BX
+	JZ          dotdone
+	PREFETCHT0  (R8)(AX*8)
+	PREFETCHT0  64(R8)(AX*8)
+	CMPQ        BX, $0x04
+	JLT         dottail0
+	VMOVUPD     (R9)(AX*8), Y4
+	VMULPD      (SI)(AX*8), Y4, Y4
+	VADDPD      Y4, Y0, Y0
+	CMPQ        BX, $0x08
+	JLT         dottail1
+	VMOVUPD     32(R9)(AX*8), Y4
+	VMULPD      32(SI)(AX*8), Y4, Y4
+	VADDPD      Y4, Y1, Y1
+	CMPQ        BX, $0x0c
+	JLT         dottail2
+	VMOVUPD     64(R9)(AX*8), Y4
+	VMULPD      64(SI)(AX*8), Y4, Y4
+	VADDPD      Y4, Y2, Y2
+	TESTQ       $0x00000002, BX
+	JZ          dottail3one
+	VMOVUPD     96(R9)(AX*8), X7
+	VMULPD      96(SI)(AX*8), X7, X7
+	VADDPD      Y7, Y3, Y3
+	TESTQ       $0x00000001, BX
+	JZ          dotdone
+	VMOVSD      112(R9)(AX*8), X5
+	VMULSD      112(SI)(AX*8), X5, X5
+	VXORPD      Y4, Y4, Y4
+	VINSERTF128 $0x01, X5, Y4, Y4
+	VADDPD      Y4, Y3, Y3
+	JMP         dotdone
+
+dottail3one:
+	TESTQ  $0x00000001, BX
+	JZ     dotdone
+	VMOVSD 96(R9)(AX*8), X7
+	VMULSD 96(SI)(AX*8), X7, X7
+	VADDPD Y7, Y3, Y3
+	JMP    dotdone
+
+dottail2:
+	TESTQ       $0x00000002, BX
+	JZ          dottail2one
+	VMOVUPD     64(R9)(AX*8), X7
+	VMULPD      64(SI)(AX*8), X7, X7
+	VADDPD      Y7, Y2, Y2
+	TESTQ       $0x00000001, BX
+	JZ          dotdone
+	VMOVSD      80(R9)(AX*8), X5
+	VMULSD      80(SI)(AX*8), X5, X5
+	VXORPD      Y4, Y4, Y4
+	VINSERTF128 $0x01, X5, Y4, Y4
+	VADDPD      Y4, Y2, Y2
+	JMP         dotdone
+
+dottail2one:
+	TESTQ  $0x00000001, BX
+	JZ     dotdone
+	VMOVSD 64(R9)(AX*8), X7
+	VMULSD 64(SI)(AX*8), X7, X7
+	VADDPD Y7, Y2, Y2
+	JMP    dotdone
+
+dottail1:
+	TESTQ       $0x00000002, BX
+	JZ          dottail1one
+	VMOVUPD     32(R9)(AX*8), X7
+	VMULPD      32(SI)(AX*8), X7, X7
+	VADDPD      Y7, Y1, Y1
+	TESTQ       $0x00000001, BX
+	JZ          dotdone
+	VMOVSD      48(R9)(AX*8), X5
+	VMULSD      48(SI)(AX*8), X5, X5
+	VXORPD      Y4, Y4, Y4
+	VINSERTF128 $0x01, X5, Y4, Y4
+	VADDPD      Y4, Y1, Y1
+	JMP         dotdone
+
+dottail1one:
+	TESTQ  $0x00000001, BX
+	JZ     dotdone
+	VMOVSD 32(R9)(AX*8), X7
+	VMULSD 32(SI)(AX*8), X7, X7
+	VADDPD Y7, Y1, Y1
+	JMP    dotdone
+
+dottail0:
+	TESTQ       $0x00000002, BX
+	JZ          dottail0one
+	VMOVUPD     (R9)(AX*8), X7
+	VMULPD      (SI)(AX*8), X7, X7
+	VADDPD      Y7, Y0, Y0
+	TESTQ       $0x00000001, BX
+	JZ          dotdone
+	VMOVSD      16(R9)(AX*8), X5
+	VMULSD      16(SI)(AX*8), X5, X5
+	VXORPD      Y4, Y4, Y4
+	VINSERTF128 $0x01, X5, Y4, Y4
+	VADDPD      Y4, Y0, Y0
+	JMP         dotdone
+
+dottail0one:
+	TESTQ  $0x00000001, BX
+	JZ     dotdone
+	VMOVSD (R9)(AX*8), X7
+	VMULSD (SI)(AX*8), X7, X7
+	VADDPD Y7, Y0, Y0
+
+dotdone:
+sum:
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VPERM2F128   $0x01, Y0, Y0, Y1
+	VADDPD       Y1, Y0, Y0
+	VPERMILPD    $0x05, Y0, Y1
+	VADDPD       Y1, Y0, Y0
+	MOVQ         SI, BX
+	MOVQ         a+112(FP), AX
+	VBROADCASTSD (AX)(DX*8), Y1
+	MOVQ         y+96(FP), AX
+	VBROADCASTSD (AX)(DX*8), Y2
+	VANDPD       signs<>+0(SB), X2, X5
+	VSUBPD       Y0, Y2, Y2
+	VBROADCASTSD shrink+136(FP), Y3
+	VMULPD       Y1, Y3, Y3
+	VSUBPD       Y3, Y2, Y2
+	MOVQ         norms+104(FP), AX
+	VBROADCASTSD (AX)(DX*8), Y4
+	VBROADCASTSD scale+120(FP), Y0
+	VMULPD       Y0, Y4, Y4
+	VBROADCASTSD least+128(FP), Y3
+	VMAXPD       Y4, Y3, Y4
+	VBROADCASTSD extra+144(FP), Y3
+	VADDPD       Y3, Y4, Y4
+	VDIVPD       Y4, Y2, Y2
+	VADDPD       Y1, Y2, Y2
+	VXORPD       X5, X2, X3
+	VMOVSD       low+152(FP), X4
+	VUCOMISD     X3, X4
+	JCC          clipped
+	VMOVSD       high+160(FP), X4
+	VUCOMISD     X4, X3
+	JCC          clipped
+
+inside:
+	VSUBPD   Y1, Y2, Y4
+	VMULPD   Y4, Y0, Y4
+	VUCOMISD X1, X2
+	JP       moved
+	JE       stayed
+
+moved:
+	MOVQ   a+112(FP), AX
+	VMOVSD X2, (AX)(DX*8)
+	INCQ   moved+168(FP)
+	JMP    stayed
+
+clipped:
+	VXORPD       X5, X4, X4
+	VBROADCASTSD X4, Y2
+	JMP          inside
+
+stayed:
+	INCQ CX
+	JMP  step
+
+nowhere:
+	MOVQ $-1, moved+168(FP)
+
+end:
+	VXORPD   X0, X0, X0
+	VUCOMISD X0, X4
+	JP       returnnot
+	JE       return
+
+returnnot:
+	VBROADCASTSD X4, Y4
+	XORQ         AX, AX
+	MOVQ         u+32(FP), CX
+	MOVQ         n+24(FP), DX
+	MOVQ         DX, SI
+	SHRQ         $0x04, SI
+	JZ           lastrest
+
+lastblock:
+	VMULPD  (BX)(AX*8), Y4, Y0
+	VMOVUPD (CX)(AX*8), Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, (CX)(AX*8)
+	VMULPD  32(BX)(AX*8), Y4, Y0
+	VMOVUPD 32(CX)(AX*8), Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(CX)(AX*8)
+	VMULPD  64(BX)(AX*8), Y4, Y0
+	VMOVUPD 64(CX)(AX*8), Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 64(CX)(AX*8)
+	VMULPD  96(BX)(AX*8), Y4, Y0
+	VMOVUPD 96(CX)(AX*8), Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 96(CX)(AX*8)
+	ADDQ    $0x10, AX
+	DECQ    SI
+	JNZ     lastblock
+
+lastrest:
+	ANDQ    $0x0f, DX
+	JZ      lastdone
+	CMPQ    DX, $0x04
+	JLT     lasttail0
+	VMULPD  (BX)(AX*8), Y4, Y0
+	VMOVUPD (CX)(AX*8), Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, (CX)(AX*8)
+	CMPQ    DX, $0x08
+	JLT     lasttail1
+	VMULPD  32(BX)(AX*8), Y4, Y0
+	VMOVUPD 32(CX)(AX*8), Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(CX)(AX*8)
+	CMPQ    DX, $0x0c
+	JLT     lasttail2
+	VMULPD  64(BX)(AX*8), Y4, Y0
+	VMOVUPD 64(CX)(AX*8), Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 64(CX)(AX*8)
+	TESTQ   $0x00000002, DX
+	JZ      lasttail3one
+	VMULPD  96(BX)(AX*8), X4, X0
+	VMOVUPD 96(CX)(AX*8), X1
+	VADDPD  X0, X1, X1
+	VMOVUPD X1, 96(CX)(AX*8)
+	TESTQ   $0x00000001, DX
+	JZ      lastdone
+	VMULSD  112(BX)(AX*8), X4, X0
+	VMOVSD  112(CX)(AX*8), X1
+	VADDSD  X0, X1, X1
+	VMOVSD  X1, 112(CX)(AX*8)
+	JMP     lastdone
+
+lasttail3one:
+	TESTQ  $0x00000001, DX
+	JZ     lastdone
+	VMULSD 96(BX)(AX*8), X4, X0
+	VMOVSD 96(CX)(AX*8), X1
+	VADDSD X0, X1, X1
+	VMOVSD X1, 96(CX)(AX*8)
+	JMP    lastdone
+
+lasttail2:
+	TESTQ   $0x00000002, DX
+	JZ      lasttail2one
+	VMULPD  64(BX)(AX*8), X4, X0
+	VMOVUPD 64(CX)(AX*8), X1
+	VADDPD  X0, X1, X1
+	VMOVUPD X1, 64(CX)(AX*8)
+	TESTQ   $0x00000001, DX
+	JZ      lastdone
+	VMULSD  80(BX)(AX*8), X4, X0
+	VMOVSD  80(CX)(AX*8), X1
+	VADDSD  X0, X1, X1
+	VMOVSD  X1, 80(CX)(AX*8)
+	JMP     lastdone
+
+lasttail2one:
+	TESTQ  $0x00000001, DX
+	JZ     lastdone
+	VMULSD 64(BX)(AX*8), X4, X0
+	VMOVSD 64(CX)(AX*8), X1
+	VADDSD X0, X1, X1
+	VMOVSD X1, 64(CX)(AX*8)
+	JMP    lastdone
+
+lasttail1:
+	TESTQ   $0x00000002, DX
+	JZ      lasttail1one
+	VMULPD  32(BX)(AX*8), X4, X0
+	VMOVUPD 32(CX)(AX*8), X1
+	VADDPD  X0, X1, X1
+	VMOVUPD X1, 32(CX)(AX*8)
+	TESTQ   $0x00000001, DX
+	JZ      lastdone
+	VMULSD  48(BX)(AX*8), X4, X0
+	VMOVSD  48(CX)(AX*8), X1
+	VADDSD  X0, X1, X1
+	VMOVSD  X1, 48(CX)(AX*8)
+	JMP     lastdone
+
+lasttail1one:
+	TESTQ  $0x00000001, DX
+	JZ     lastdone
+	VMULSD 32(BX)(AX*8), X4, X0
+	VMOVSD 32(CX)(AX*8), X1
+	VADDSD X0, X1, X1
+	VMOVSD X1, 32(CX)(AX*8)
+	JMP    lastdone
+
+lasttail0:
+	TESTQ   $0x00000002, DX
+	JZ      lasttail0one
+	VMULPD  (BX)(AX*8), X4, X0
+	VMOVUPD (CX)(AX*8), X1
+	VADDPD  X0, X1, X1
+	VMOVUPD X1, (CX)(AX*8)
+	TESTQ   $0x00000001, DX
+	JZ      lastdone
+	VMULSD  16(BX)(AX*8), X4, X0
+	VMOVSD  16(CX)(AX*8), X1
+	VADDSD  X0, X1, X1
+	VMOVSD  X1, 16(CX)(AX*8)
+	JMP     lastdone
+
+lasttail0one:
+	TESTQ  $0x00000001, DX
+	JZ     lastdone
+	VMULSD (BX)(AX*8), X4, X0
+	VMOVSD (CX)(AX*8), X1
+	VADDSD X0, X1, X1
+	VMOVSD X1, (CX)(AX*8)
+
+lastdone:
+return:
+	VZEROUPPER
+	RET
+
+DATA signs<>+0(SB)/8, $0x8000000000000000
+DATA signs<>+8(SB)/8, $0x8000000000000000
+GLOBL signs<>(SB), RODATA|NOPTR, $16
+
+// func shortAscentAVX2(x *float64, rows int, stride int, n int, u *float64, order *int32, count int, from int, to int, until int, draws *uint64, far bool, y *float64, norms *float64, a *float64, scale float64, least float64, shrink float64, extra float64, low float64, high float64) (moved int)
+// Requires: AVX, AVX2, CMOV, MMX+
+TEXT ·shortAscentAVX2(SB), NOSPLIT, $0-176
+	MOVQ   from+56(FP), CX
+	VXORPD Y5, Y5, Y5
+	MOVQ   x+0(FP), BX
+	XORQ   AX, AX
+	MOVQ   AX, moved+168(FP)
+
+step:
+	CMPQ CX, to+64(FP)
+	JGE  end
+	LEAQ 4(CX), SI
+	CMPQ SI, until+72(FP)
+	JGE  drawn
+	MOVQ count+48(FP), DI
+	MOVQ draws+80(FP), R8
+	SUBQ SI, DI
+
+draw:
+	MOVQ  (R8), R9
+	MOVQ  8(R8), R10
+	MOVQ  $0x4385df649fccf645, AX
+	IMULQ AX, R9
+	MULQ  R10
+	ADDQ  DX, R9
+	MOVQ  $0x2360ed051fc65da4, DX
+	IMULQ DX, R10
+	ADDQ  R10, R9
+	MOVQ  AX, R10
+	MOVQ  $0x14057b7ef767814f, DX
+	ADDQ  DX, R10
+	MOVQ  $0x5851f42d4c957f2d, DX
+	ADCQ  DX, R9
+	MOVQ  R9, (R8)
+	MOVQ  R10, 8(R8)
+	MOVQ  R9, DX
+	SHRQ  $0x20, DX
+	XORQ  DX, R9
+	MOVQ  $0xda942042e4dd58b5, DX
+	IMULQ DX, R9
+	MOVQ  R9, DX
+	SHRQ  $0x30, DX
+	XORQ  DX, R9
+	ORQ   $0x01, R10
+	IMULQ R10, R9
+	MOVQ  R9, AX
+	MULQ  DI
+	CMPQ  AX, DI
+	JCS   doubtful
+
+fair:
+	MOVQ order+40(FP), AX
+	ADDQ SI, DX
+	MOVL (AX)(SI*4), DI
+	MOVL (AX)(DX*4), R8
+	MOVL R8, (AX)(SI*4)
+	MOVL DI, (AX)(DX*4)
+	JMP  drawn
+
+doubtful:
+	MOVQ AX, R9
+	MOVQ DX, R10
+	MOVQ DI, AX
+	NEGQ AX
+	XORQ DX, DX
+	DIVQ DI
+	CMPQ R9, DX
+	JCS  draw
+	MOVQ R10, DX
+	JMP  fair
+
+drawn:
+	MOVQ       order+40(FP), AX
+	MOVLQSX    (AX)(CX*4), DX
+	CMPQ       DX, rows+8(FP)
+	JCC        nowhere
+	MOVQ       DX, SI
+	IMULQ      stride+16(FP), SI
+	ADDQ       x+0(FP), SI
+	CMPB       far+88(FP), $0x00
+	JE         known
+	MOVQ       until+72(FP), DI
+	SUBQ       $0x01, DI
+	LEAQ       4(CX), AX
+	CMPQ       AX, DI
+	CMOVQGT    DI, AX
+	MOVQ       order+40(FP), DI
+	MOVLQSX    (DI)(AX*4), AX
+	IMULQ      stride+16(FP), AX
+	ADDQ       x+0(FP), AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+
+known:
+	MOVQ     u+32(FP), DI
+	XORQ     AX, AX
+	VXORPD   X0, X0, X0
+	VXORPD   X1, X1, X1
+	VXORPD   X2, X2, X2
+	VXORPD   X3, X3, X3
+	VXORPD   X4, X4, X4
+	VUCOMISD X4, X5
+	JP       stillnot
+	JE       still
+
+stillnot:
+	MOVQ n+24(FP), R8
+	CMPQ R8, $0x0f
+	JG   both7
+	JE   both7one
+	CMPQ R8, $0x0d
+	JG   both6
+	JE   both6one
+	CMPQ R8, $0x0b
+	JG   both5
+	JE   both5one
+	CMPQ R8, $0x09
+	JG   both4
+	JE   both4one
+	CMPQ R8, $0x07
+	JG   both3
+	JE   both3one
+	CMPQ R8, $0x05
+	JG   both2
+	JE   both2one
+	CMPQ R8, $0x03
+	JG   both1
+	JE   both1one
+	CMPQ R8, $0x01
+	JG   both0
+	JE   both0one
+	JMP  bothdone
+
+both0one:
+	VMULSD (BX)(AX*8), X5, X0
+	VMOVSD (DI)(AX*8), X4
+	VADDSD X0, X4, X4
+	VMOVSD X4, (DI)(AX*8)
+	VMULSD (SI)(AX*8), X4, X0
+	JMP    both0others
+
+both0:
+	VMULPD  (BX)(AX*8), X5, X0
+	VMOVUPD (DI)(AX*8), X4
+	VADDPD  X0, X4, X4
+	VMOVUPD X4, (DI)(AX*8)
+	VMULPD  (SI)(AX*8), X4, X0
+
+both0others:
+	JMP bothdone
+
+both1one:
+	VMULSD 16(BX)(AX*8), X5, X0
+	VMOVSD 16(DI)(AX*8), X1
+	VADDSD X0, X1, X1
+	VMOVSD X1, 16(DI)(AX*8)
+	VMULSD 16(SI)(AX*8), X1, X1
+	JMP    both1others
+
+both1:
+	VMULPD  16(BX)(AX*8), X5, X0
+	VMOVUPD 16(DI)(AX*8), X1
+	VADDPD  X0, X1, X1
+	VMOVUPD X1, 16(DI)(AX*8)
+	VMULPD  16(SI)(AX*8), X1, X1
+
+both1others:
+	VMULPD  (BX)(AX*8), X5, X0
+	VMOVUPD (DI)(AX*8), X4
+	VADDPD  X0, X4, X4
+	VMOVUPD X4, (DI)(AX*8)
+	VMULPD  (SI)(AX*8), X4, X0
+	JMP     bothdone
+
+both2one:
+	VMULSD 32(BX)(AX*8), X5, X0
+	VMOVSD 32(DI)(AX*8), X1
+	VADDSD X0, X1, X1
+	VMOVSD X1, 32(DI)(AX*8)
+	VMULSD 32(SI)(AX*8), X1, X2
+	JMP    both2others
+
+both2:
+	VMULPD  32(BX)(AX*8), X5, X0
+	VMOVUPD 32(DI)(AX*8), X1
+	VADDPD  X0, X1, X1
+	VMOVUPD X1, 32(DI)(AX*8)
+	VMULPD  32(SI)(AX*8), X1, X2
+
+both2others:
+	VMULPD  (BX)(AX*8), X5, X0
+	VMOVUPD (DI)(AX*8), X1
+	VADDPD  X0, X1, X1
+	VMOVUPD X1, (DI)(AX*8)
+	VMULPD  (SI)(AX*8), X1, X0
+	VMULPD  16(BX)(AX*8), X5, X1
+	VMOVUPD 16(DI)(AX*8), X4
+	VADDPD  X1, X4, X4
+	VMOVUPD X4, 16(DI)(AX*8)
+	VMULPD  16(SI)(AX*8), X4, X1
+	JMP     bothdone
+
+both3one:
+	VMULSD 48(BX)(AX*8), X5, X0
+	VMOVSD 48(DI)(AX*8), X1
+	VADDSD X0, X1, X1
+	VMOVSD X1, 48(DI)(AX*8)
+	VMULSD 48(SI)(AX*8), X1, X3
+	JMP    both3others
+
+both3:
+	VMULPD  48(BX)(AX*8), X5, X0
+	VMOVUPD 48(DI)(AX*8), X1
+	VADDPD  X0, X1, X1
+	VMOVUPD X1, 48(DI)(AX*8)
+	VMULPD  48(SI)(AX*8), X1, X3
+
+both3others:
+	VMULPD  (BX)(AX*8), X5, X0
+	VMOVUPD (DI)(AX*8), X1
+	VADDPD  X0, X1, X1
+	VMOVUPD X1, (DI)(AX*8)
+	VMULPD  (SI)(AX*8), X1, X0
+	VMULPD  16(BX)(AX*8), X5, X1
+	VMOVUPD 16(DI)(AX*8), X2
+	VADDPD  X1, X2, X2
+	VMOVUPD X2, 16(DI)(AX*8)
+	VMULPD  16(SI)(AX*8), X2, X1
+	VMULPD  32(BX)(AX*8), X5, X2
+	VMOVUPD 32(DI)(AX*8), X4
+	VADDPD  X2, X4, X4
+	VMOVUPD X4, 32(DI)(AX*8)
+	VMULPD  32(SI)(AX*8), X4, X2
+	JMP     bothdone
+
+both4one:
+	VMULSD 64(BX)(AX*8), X5, X0
+	VMOVSD 64(DI)(AX*8), X1
+	VADDSD X0, X1, X1
+	VMOVSD X1, 64(DI)(AX*8)
+	VMULSD 64(SI)(AX*8), X1, X1
+	JMP    both4others
+
+both4:
+	VMULPD  64(BX)(AX*8), X5, X0
+	VMOVUPD 64(DI)(AX*8), X1
+	VADDPD  X0, X1, X1
+	VMOVUPD X1, 64(DI)(AX*8)
+	VMULPD  64(SI)(AX*8), X1, X1
+
+both4others:
+	VMULPD  (BX)(AX*8), X5, X0
+	VMOVUPD (DI)(AX*8), X2
+	VADDPD  X0, X2, X2
+	VMOVUPD X2, (DI)(AX*8)
+	VMULPD  (SI)(AX*8), X2, X0
+	VADDPD  X0, X1, X0
+	VMULPD  16(BX)(AX*8), X5, X1
+	VMOVUPD 16(DI)(AX*8), X2
+	VADDPD  X1, X2, X2
+	VMOVUPD X2, 16(DI)(AX*8)
+	VMULPD  16(SI)(AX*8), X2, X1
+	VMULPD  32(BX)(AX*8), X5, X2
+	VMOVUPD 32(DI)(AX*8), X3
+	VADDPD  X2, X3, X3
+	VMOVUPD X3, 32(DI)(AX*8)
+	VMULPD  32(SI)(AX*8), X3, X2
+	VMULPD  48(BX)(AX*8), X5, X3
+	VMOVUPD 48(DI)(AX*8), X4
+	VADDPD  X3, X4, X4
+	VMOVUPD X4, 48(DI)(AX*8)
+	VMULPD  48(SI)(AX*8), X4, X3
+	JMP     bothdone
+
+both5one:
+	VMULSD 80(BX)(AX*8), X5, X0
+	VMOVSD 80(DI)(AX*8), X1
+	VADDSD X0, X1, X1
+	VMOVSD X1, 80(DI)(AX*8)
+	VMULSD 80(SI)(AX*8), X1, X2
+	JMP    both5others
+
+both5:
+	VMULPD  80(BX)(AX*8), X5, X0
+	VMOVUPD 80(DI)(AX*8), X1
+	VADDPD  X0, X1, X1
+	VMOVUPD X1, 80(DI)(AX*8)
+	VMULPD  80(SI)(AX*8), X1, X2
+
+both5others:
+	VMULPD  64(BX)(AX*8), X5, X0
+	VMOVUPD 64(DI)(AX*8), X1
+	VADDPD  X0, X1, X1
+	VMOVUPD X1, 64(DI)(AX*8)
+	VMULPD  64(SI)(AX*8), X1, X1
+	VMULPD  (BX)(AX*8), X5, X0
+	VMOVUPD (DI)(AX*8), X3
+	VADDPD  X0, X3, X3
+	VMOVUPD X3, (DI)(AX*8)
+	VMULPD  (SI)(AX*8), X3, X0
+	VADDPD  X0, X1, X0
+	VMULPD  16(BX)(AX*8), X5, X1
+	VMOVUPD 16(DI)(AX*8), X3
+	VADDPD  X1, X3, X3
+	VMOVUPD X3, 16(DI)(AX*8)
+	VMULPD  16(SI)(AX*8), X3, X1
+	VADDPD  X1, X2, X1
+	VMULPD  32(BX)(AX*8), X5, X2
+	VMOVUPD 32(DI)(AX*8), X3
+	VADDPD  X2, X3, X3
+	VMOVUPD X3, 32(DI)(AX*8)
+	VMULPD  32(SI)(AX*8), X3, X2
+	VMULPD  48(BX)(AX*8), X5, X3
+	VMOVUPD 48(DI)(AX*8), X4
+	VADDPD  X3, X4, X4
+	VMOVUPD X4, 48(DI)(AX*8)
+	VMULPD  48(SI)(AX*8), X4, X3
+	JMP     bothdone
+
+both6one:
+	VMULSD 96(BX)(AX*8), X5, X0
+	VMOVSD 96(DI)(AX*8), X1
+	VADDSD X0, X1, X1
+	VMOVSD X1, 96(DI)(AX*8)
+	VMULSD 96(SI)(AX*8), X1, X3
+	JMP    both6others
+
+both6:
+	VMULPD  96(BX)(AX*8), X5, X0
+	VMOVUPD 96(DI)(AX*8), X1
+	VADDPD  X0, X1, X1
+	VMOVUPD X1, 96(DI)(AX*8)
+	VMULPD  96(SI)(AX*8), X1, X3
+
+both6others:
+	VMULPD  64(BX)(AX*8), X5, X0
+	VMOVUPD 64(DI)(AX*8), X1
+	VADDPD  X0, X1, X1
+	VMOVUPD X1, 64(DI)(AX*8)
+	VMULPD  64(SI)(AX*8), X1, X1
+	VMULPD  80(BX)(AX*8), X5, X0
+	VMOVUPD 80(DI)(AX*8), X2
+	VADDPD  X0, X2, X2
+	VMOVUPD X2, 80(DI)(AX*8)
+	VMULPD  80(SI)(AX*8), X2, X2
+	VMULPD  (BX)(AX*8), X5, X0
+	VMOVUPD (DI)(AX*8), X4
+	VADDPD  X0, X4, X4
+	VMOVUPD X4, (DI)(AX*8)
+	VMULPD  (SI)(AX*8), X4, X0
+	VADDPD  X0, X1, X0
+	VMULPD  16(BX)(AX*8), X5, X1
+	VMOVUPD 16(DI)(AX*8), X4
+	VADDPD  X1, X4, X4
+	VMOVUPD X4, 16(DI)(AX*8)
+	VMULPD  16(SI)(AX*8), X4, X1
+	VADDPD  X1, X2, X1
+	VMULPD  32(BX)(AX*8), X5, X2
+	VMOVUPD 32(DI)(AX*8), X4
+	VADDPD  X2, X4, X4
+	VMOVUPD X4, 32(DI)(AX*8)
+	VMULPD  32(SI)(AX*8), X4, X2
+	VADDPD  X2, X3, X2
+	VMULPD  48(BX)(AX*8), X5, X3
+	VMOVUPD 48(DI)(AX*8), X4
+	VADDPD  X3, X4, X4
+	VMOVUPD X4, 48(DI)(AX*8)
+	VMULPD  48(SI)(AX*8), X4, X3
+	JMP     bothdone
+
+both7one:
+	VMULSD 112(BX)(AX*8), X5, X0
+	VMOVSD 112(DI)(AX*8), X1
+	VADDSD X0, X1, X1
+	VMOVSD X1, 112(DI)(AX*8)
+	VMULSD 112(SI)(AX*8), X1, X4
+	JMP    both7others
+
+both7:
+	VMULPD  112(BX)(AX*8), X5, X0
+	VMOVUPD 112(DI)(AX*8), X1
+	VADDPD  X0, X1, X1
+	VMOVUPD X1, 112(DI)(AX*8)
+	VMULPD  112(SI)(AX*8), X1, X4
+
+both7others:
+	VMULPD  64(BX)(AX*8), X5, X0
+	VMOVUPD 64(DI)(AX*8), X1
+	VADDPD  X0, X1, X1
+	VMOVUPD X1, 64(DI)(AX*8)
+	VMULPD  64(SI)(AX*8), X1, X1
+	VMULPD  80(BX)(AX*8), X5, X0
+	VMOVUPD 80(DI)(AX*8), X2
+	VADDPD  X0, X2, X2
+	VMOVUPD X2, 80(DI)(AX*8)
+	VMULPD  80(SI)(AX*8), X2, X2
+	VMULPD  96(BX)(AX*8), X5, X0
+	VMOVUPD 96(DI)(AX*8), X3
+	VADDPD  X0, X3, X3
+	VMOVUPD X3, 96(DI)(AX*8)
+	VMULPD  96(SI)(AX*8), X3, X3
+	VMULPD  (BX)(AX*8), X5, X0
+	VMOVUPD (DI)(AX*8), X6
+	VADDPD  X0, X6, X6
+	VMOVUPD X6, (DI)(AX*8)
+	VMULPD  (SI)(AX*8), X6, X0
+	VADDPD  X0, X1, X0
+	VMULPD  16(BX)(AX*8), X5, X1
+	VMOVUPD 16(DI)(AX*8), X6
+	VADDPD  X1, X6, X6
+	VMOVUPD X6, 16(DI)(AX*8)
+	VMULPD  16(SI)(AX*8), X6, X1
+	VADDPD  X1, X2, X1
+	VMULPD  32(BX)(AX*8), X5, X2
+	VMOVUPD 32(DI)(AX*8), X6
+	VADDPD  X2, X6, X6
+	VMOVUPD X6, 32(DI)(AX*8)
+	VMULPD  32(SI)(AX*8), X6, X2
+	VADDPD  X2, X3, X2
+	VMULPD  48(BX)(AX*8), X5, X3
+	VMOVUPD 48(DI)(AX*8), X5
+	VADDPD  X3, X5, X5
+	VMOVUPD X5, 48(DI)(AX*8)
+	VMULPD  48(SI)(AX*8), X5, X3
+	VADDPD  X3, X4, X3
+
+bothdone:
+	JMP sum
+
+still:
+	MOVQ n+24(FP), BX
+	CMPQ BX, $0x0f
+	JG   dot7
+	JE   dot7one
+	CMPQ BX, $0x0d
+	JG   dot6
+	JE   dot6one
+	CMPQ BX, $0x0b
+	JG   dot5
+	JE   dot5one
+	CMPQ BX, $0x09
+	JG   dot4
+	JE   dot4one
+	CMPQ BX, $0x07
+	JG   dot3
+	JE   dot3one
+	CMPQ BX, $0x05
+	JG   dot2
+	JE   dot2one
+	CMPQ BX, $0x03
+	JG   dot1
+	JE   dot1one
+	CMPQ BX, $0x01
+	JG   dot0
+	JE   dot0one
+	JMP  dotdone
+
+dot0one:
+	VMOVSD (DI)(AX*8), X0
+	VMULSD (SI)(AX*8), X0, X0
+	JMP    dot0others
+
+dot0:
+	VMOVUPD (DI)(AX*8), X0
+	VMULPD  (SI)(AX*8), X0, X0
+
+dot0others:
+	JMP dotdone
+
+dot1one:
+	VMOVSD 16(DI)(AX*8), X0
+	VMULSD 16(SI)(AX*8), X0, X1
+	JMP    dot1others
+
+dot1:
+	VMOVUPD 16(DI)(AX*8), X0
+	VMULPD  16(SI)(AX*8), X0, X1
+
+dot1others:
+	VMOVUPD (DI)(AX*8), X0
+	VMULPD  (SI)(AX*8), X0, X0
+	JMP     dotdone
+
+dot2one:
+	VMOVSD 32(DI)(AX*8), X0
+	VMULSD 32(SI)(AX*8), X0, X2
+	JMP    dot2others
+
+dot2:
+	VMOVUPD 32(DI)(AX*8), X0
+	VMULPD  32(SI)(AX*8), X0, X2
+
+dot2others:
+	VMOVUPD (DI)(AX*8), X0
+	VMULPD  (SI)(AX*8), X0, X0
+	VMOVUPD 16(DI)(AX*8), X1
+	VMULPD  16(SI)(AX*8), X1, X1
+	JMP     dotdone
+
+dot3one:
+	VMOVSD 48(DI)(AX*8), X0
+	VMULSD 48(SI)(AX*8), X0, X3
+	JMP    dot3others
+
+dot3:
+	VMOVUPD 48(DI)(AX*8), X0
+	VMULPD  48(SI)(AX*8), X0, X3
+
+dot3others:
+	VMOVUPD (DI)(AX*8), X0
+	VMULPD  (SI)(AX*8), X0, X0
+	VMOVUPD 16(DI)(AX*8), X1
+	VMULPD  16(SI)(AX*8), X1, X1
+	VMOVUPD 32(DI)(AX*8), X2
+	VMULPD  32(SI)(AX*8), X2, X2
+	JMP     dotdone
+
+dot4one:
+	VMOVSD 64(DI)(AX*8), X0
+	VMULSD 64(SI)(AX*8), X0, X1
+	JMP    dot4others
+
+dot4:
+	VMOVUPD 64(DI)(AX*8), X0
+	VMULPD  64(SI)(AX*8), X0, X1
+
+dot4others:
+	VMOVUPD (DI)(AX*8), X0
+	VMULPD  (SI)(AX*8), X0, X0
+	VADDPD  X0, X1, X0
+	VMOVUPD 16(DI)(AX*8), X1
+	VMULPD  16(SI)(AX*8), X1, X1
+	VMOVUPD 32(DI)(AX*8), X2
+	VMULPD  32(SI)(AX*8), X2, X2
+	VMOVUPD 48(DI)(AX*8), X3
+	VMULPD  48(SI)(AX*8), X3, X3
+	JMP     dotdone
+
+dot5one:
+	VMOVSD 80(DI)(AX*8), X0
+	VMULSD 80(SI)(AX*8), X0, X2
+	JMP    dot5others
+
+dot5:
+	VMOVUPD 80(DI)(AX*8), X0
+	VMULPD  80(SI)(AX*8), X0, X2
+
+dot5others:
+	VMOVUPD 64(DI)(AX*8), X0
+	VMULPD  64(SI)(AX*8), X0, X1
+	VMOVUPD (DI)(AX*8), X0
+	VMULPD  (SI)(AX*8), X0, X0
+	VADDPD  X0, X1, X0
+	VMOVUPD 16(DI)(AX*8), X1
+	VMULPD  16(SI)(AX*8), X1, X1
+	VADDPD  X1, X2, X1
+	VMOVUPD 32(DI)(AX*8), X2
+	VMULPD  32(SI)(AX*8), X2, X2
+	VMOVUPD 48(DI)(AX*8), X3
+	VMULPD  48(SI)(AX*8), X3, X3
+	JMP     dotdone
+
+dot6one:
+	VMOVSD 96(DI)(AX*8), X0
+	VMULSD 96(SI)(AX*8), X0, X3
+	JMP    dot6others
+
+dot6:
+	VMOVUPD 96(DI)(AX*8), X0
+	VMULPD  96(SI)(AX*8), X0, X3
+
+dot6others:
+	VMOVUPD 64(DI)(AX*8), X0
+	VMULPD  64(SI)(AX*8), X0, X1
+	VMOVUPD 80(DI)(AX*8), X0
+	VMULPD  80(SI)(AX*8), X0, X2
+	VMOVUPD (DI)(AX*8), X0
+	VMULPD  (SI)(AX*8), X0, X0
+	VADDPD  X0, X1, X0
+	VMOVUPD 16(DI)(AX*8), X1
+	VMULPD  16(SI)(AX*8), X1, X1
+	VADDPD  X1, X2, X1
+	VMOVUPD 32(DI)(AX*8), X2
+	VMULPD  32(SI)(AX*8), X2, X2
+	VADDPD  X2, X3, X2
+	VMOVUPD 48(DI)(AX*8), X3
+	VMULPD  48(SI)(AX*8), X3, X3
+	JMP     dotdone
+
+dot7one:
+	VMOVSD 112(DI)(AX*8), X0
+	VMULSD 112(SI)(AX*8), X0, X4
+	JMP    dot7others
+
+dot7:
+	VMOVUPD 112(DI)(AX*8), X0
+	VMULPD  112(SI)(AX*8), X0, X4
+
+dot7others:
+	VMOVUPD 64(DI)(AX*8), X0
+	VMULPD  64(SI)(AX*8), X0, X1
+	VMOVUPD 80(DI)(AX*8), X0
+	VMULPD  80(SI)(AX*8), X0, X2
+	VMOVUPD 96(DI)(AX*8), X0
+	VMULPD  96(SI)(AX*8), X0, X3
+	VMOVUPD (DI)(AX*8), X0
+	VMULPD  (SI)(AX*8), X0, X0
+	VADDPD  X0, X1, X0
+	VMOVUPD 16(DI)(AX*8), X1
+	VMULPD  16(SI)(AX*8), X1, X1
+	VADDPD  X1, X2, X1
+	VMOVUPD 32(DI)(AX*8), X2
+	VMULPD  32(SI)(AX*8), X2, X2
+	VADDPD  X2, X3, X2
+	VMOVUPD 48(DI)(AX*8), X3
+	VMULPD  48(SI)(AX*8), X3, X3
+	VADDPD  X3, X4, X3
+
+dotdone:
+sum:
+	VADDPD    X0, X2, X0
+	VADDPD    X1, X3, X1
+	VADDPD    X0, X1, X0
+	VPERMILPD $0x01, X0, X1
+	VADDPD    X1, X0, X0
+	MOVQ      SI, BX
+	MOVQ      a+112(FP), AX
+	VMOVDDUP  (AX)(DX*8), X1
+	MOVQ      y+96(FP), AX
+	VMOVDDUP  (AX)(DX*8), X2
+	VANDPD    signs<>+0(SB), X2, X3
+	VSUBPD    X0, X2, X2
+	VMOVDDUP  shrink+136(FP), X4
+	VMULPD    X1, X4, X4
+	VSUBPD    X4, X2, X2
+	MOVQ      norms+104(FP), AX
+	VMOVDDUP  (AX)(DX*8), X5
+	VMOVDDUP  scale+120(FP), X0
+	VMULPD    X0, X5, X5
+	VMOVDDUP  least+128(FP), X4
+	VMAXPD    X5, X4, X5
+	VMOVDDUP  extra+144(FP), X4
+	VADDPD    X4, X5, X5
+	VDIVPD    X5, X2, X2
+	VADDPD    X1, X2, X2
+	VXORPD    X3, X2, X4
+	VMOVSD    low+152(FP), X5
+	VUCOMISD  X4, X5
+	JCC       clipped
+	VMOVSD    high+160(FP), X5
+	VUCOMISD  X5, X4
+	JCC       clipped
+
+inside:
+	VSUBPD   X1, X2, X5
+	VMULPD   X5, X0, X5
+	VUCOMISD X1, X2
+	JP       moved
+	JE       stayed
+
+moved:
+	MOVQ   a+112(FP), AX
+	VMOVSD X2, (AX)(DX*8)
+	INCQ   moved+168(FP)
+	JMP    stayed
+
+clipped:
+	VXORPD   X3, X5, X5
+	VMOVDDUP X5, X2
+	JMP      inside
+
+stayed:
+	INCQ CX
+	JMP  step
+
+nowhere:
+	MOVQ $-1, moved+168(FP)
+
+end:
+	VXORPD   X0, X0, X0
+	VUCOMISD X0, X5
+	JP       returnnot
+	JE       return
+
+returnnot:
+	VBROADCASTSD X5, Y5
+	XORQ         AX, AX
+	MOVQ         u+32(FP), CX
+	MOVQ         n+24(FP), DX
+	MOVQ         DX, SI
+	SHRQ         $0x04, SI
+	JZ           lastrest
+
+lastblock:
+	VMULPD  (BX)(AX*8), Y5, Y0
+	VMOVUPD (CX)(AX*8), Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, (CX)(AX*8)
+	VMULPD  32(BX)(AX*8), Y5, Y0
+	VMOVUPD 32(CX)(AX*8), Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(CX)(AX*8)
+	VMULPD  64(BX)(AX*8), Y5, Y0
+	VMOVUPD 64(CX)(AX*8), Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 64(CX)(AX*8)
+	VMULPD  96(BX)(AX*8), Y5, Y0
+	VMOVUPD 96(CX)(AX*8), Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 96(CX)(AX*8)
+	ADDQ    $0x10, AX
+	DECQ    SI
+	JNZ     lastblock
+
+lastrest:
+	ANDQ    $0x0f, DX
+	JZ      lastdone
+	CMPQ    DX, $0x04
+	JLT     lasttail0
+	VMULPD  (BX)(AX*8), Y5, Y0
+	VMOVUPD (CX)(AX*8), Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, (CX)(AX*8)
+	CMPQ    DX, $0x08
+	JLT     lasttail1
+	VMULPD  32(BX)(AX*8), Y5, Y0
+	VMOVUPD 32(CX)(AX*8), Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(CX)(AX*8)
+	CMPQ    DX, $0x0c
+	JLT     lasttail2
+	VMULPD  64(BX)(AX*8), Y5, Y0
+	VMOVUPD 64(CX)(AX*8), Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 64(CX)(AX*8)
+	TESTQ   $0x00000002, DX
+	JZ      lasttail3one
+	VMULPD  96(BX)(AX*8), X5, X0
+	VMOVUPD 96(CX)(AX*8), X1
+	VADDPD  X0, X1, X1
+	VMOVUPD X1, 96(CX)(AX*8)
+	TESTQ   $0x00000001, DX
+	JZ      lastdone
+	VMULSD  112(BX)(AX*8), X5, X0
+	VMOVSD  112(CX)(AX*8), X1
+	VADDSD  X0, X1, X1
+	VMOVSD  X1, 112(CX)(AX*8)
+	JMP     lastdone
+
+lasttail3one:
+	TESTQ  $0x00000001, DX
+	JZ     lastdone
+	VMULSD 96(BX)(AX*8), X5, X0
+	VMOVSD 96(CX)(AX*8), X1
+	VADDSD X0, X1, X1
+	VMOVSD X1, 96(CX)(AX*8)
+	JMP    lastdone
+
+lasttail2:
+	TESTQ   $0x00000002, DX
+	JZ      lasttail2one
+	VMULPD  64(BX)(AX*8), X5, X0
+	VMOVUPD 64(CX)(AX*8), X1
+	VADDPD  X0, X1, X1
+	VMOVUPD X1, 64(CX)(AX*8)
+	TESTQ   $0x00000001, DX
+	JZ      lastdone
+	VMULSD  80(BX)(AX*8), X5, X0
+	VMOVSD  80(CX)(AX*8), X1
+	VADDSD  X0, X1, X1
+	VMOVSD  X1, 80(CX)(AX*8)
+	JMP     lastdone
+
+lasttail2one:
+	TESTQ  $0x00000001, DX
+	JZ     lastdone
+	VMULSD 64(BX)(AX*8), X5, X0
+	VMOVSD 64(CX)(AX*8), X1
+	VADDSD X0, X1, X1
+	VMOVSD X1, 64(CX)(AX*8)
+	JMP    lastdone
+
+lasttail1:
+	TESTQ   $0x00000002, DX
+	JZ      lasttail1one
+	VMULPD  32(BX)(AX*8), X5, X0
+	VMOVUPD 32(CX)(AX*8), X1
+	VADDPD  X0, X1, X1
+	VMOVUPD X1, 32(CX)(AX*8)
+	TESTQ   $0x00000001, DX
+	JZ      lastdone
+	VMULSD  48(BX)(AX*8), X5, X0
+	VMOVSD  48(CX)(AX*8), X1
+	VADDSD  X0, X1, X1
+	VMOVSD  X1, 48(CX)(AX*8)
+	JMP     lastdone
+
+lasttail1one:
+	TESTQ  $0x00000001, DX
+	JZ     lastdone
+	VMULSD 32(BX)(AX*8), X5, X0
+	VMOVSD 32(CX)(AX*8), X1
+	VADDSD X0, X1, X1
+	VMOVSD X1, 32(CX)(AX*8)
+	JMP    lastdone
+
+lasttail0:
+	TESTQ   $0x00000002, DX
+	JZ      lasttail0one
+	VMULPD  (BX)(AX*8), X5, X0
+	VMOVUPD (CX)(AX*8), X1
+	VADDPD  X0, X1, X1
+	VMOVUPD X1, (CX)(AX*8)
+	TESTQ   $0x00000001, DX
+	JZ      lastdone
+	VMULSD  16(BX)(AX*8), X5, X0
+	VMOVSD  16(CX)(AX*8), X1
+	VADDSD  X0, X1, X1
+	VMOVSD  X1, 16(CX)(AX*8)
+	JMP     lastdone
+
+lasttail0one:
+	TESTQ  $0x00000001, DX
+	JZ     lastdone
+	VMULSD (BX)(AX*8), X5, X0
+	VMOVSD (CX)(AX*8), X1
+	VADDSD X0, X1, X1
+	VMOVSD X1, (CX)(AX*8)
+
+lastdone:
+return:
+	VZEROUPPER
+	RET
+
 // func dot32AVX2(x *float32, y *float64, n int) float64
 // Requires: AVX, SSE2
 TEXT ·dot32AVX2(SB), NOSPLIT, $0-32
@@ -1618,6 +3181,1859 @@ done:
 	VPERMILPD    $0x01, X1, X0
 	VADDSD       X0, X1, X1
 	MOVSD        X1, ret+56(FP)
+	VZEROUPPER
+	RET
+
+// func ascent32AVX2(x *float32, rows int, stride int, n int, u *float64, order *int32, count int, from int, to int, until int, draws *uint64, far bool, y *float64, norms *float64, a *float64, scale float64, least float64, shrink float64, extra float64, low float64, high float64) (moved int)
+// Requires: AVX, AVX2, CMOV, MMX+
+TEXT ·ascent32AVX2(SB), NOSPLIT, $0-176
+	MOVQ   from+56(FP), CX
+	VXORPD Y4, Y4, Y4
+	MOVQ   x+0(FP), BX
+	XORQ   AX, AX
+	MOVQ   AX, moved+168(FP)
+
+step:
+	CMPQ CX, to+64(FP)
+	JGE  end
+	LEAQ 4(CX), SI
+	CMPQ SI, until+72(FP)
+	JGE  drawn
+	MOVQ count+48(FP), DI
+	MOVQ draws+80(FP), R8
+	SUBQ SI, DI
+
+draw:
+	MOVQ  (R8), R9
+	MOVQ  8(R8), R10
+	MOVQ  $0x4385df649fccf645, AX
+	IMULQ AX, R9
+	MULQ  R10
+	ADDQ  DX, R9
+	MOVQ  $0x2360ed051fc65da4, DX
+	IMULQ DX, R10
+	ADDQ  R10, R9
+	MOVQ  AX, R10
+	MOVQ  $0x14057b7ef767814f, DX
+	ADDQ  DX, R10
+	MOVQ  $0x5851f42d4c957f2d, DX
+	ADCQ  DX, R9
+	MOVQ  R9, (R8)
+	MOVQ  R10, 8(R8)
+	MOVQ  R9, DX
+	SHRQ  $0x20, DX
+	XORQ  DX, R9
+	MOVQ  $0xda942042e4dd58b5, DX
+	IMULQ DX, R9
+	MOVQ  R9, DX
+	SHRQ  $0x30, DX
+	XORQ  DX, R9
+	ORQ   $0x01, R10
+	IMULQ R10, R9
+	MOVQ  R9, AX
+	MULQ  DI
+	CMPQ  AX, DI
+	JCS   doubtful
+
+fair:
+	MOVQ order+40(FP), AX
+	ADDQ SI, DX
+	MOVL (AX)(SI*4), DI
+	MOVL (AX)(DX*4), R8
+	MOVL R8, (AX)(SI*4)
+	MOVL DI, (AX)(DX*4)
+	JMP  drawn
+
+doubtful:
+	MOVQ AX, R9
+	MOVQ DX, R10
+	MOVQ DI, AX
+	NEGQ AX
+	XORQ DX, DX
+	DIVQ DI
+	CMPQ R9, DX
+	JCS  draw
+	MOVQ R10, DX
+	JMP  fair
+
+drawn:
+	MOVQ    order+40(FP), AX
+	MOVLQSX (AX)(CX*4), DX
+	CMPQ    DX, rows+8(FP)
+	JCC     nowhere
+	MOVQ    DX, SI
+	IMULQ   stride+16(FP), SI
+	ADDQ    x+0(FP), SI
+	MOVQ    until+72(FP), DI
+	SUBQ    $0x01, DI
+	LEAQ    1(CX), AX
+	CMPQ    AX, DI
+	CMOVQGT DI, AX
+	MOVQ    order+40(FP), DI
+	MOVLQSX (DI)(AX*4), AX
+	MOVQ    AX, R8
+	IMULQ   stride+16(FP), R8
+	ADDQ    x+0(FP), R8
+	XORQ    DI, DI
+	CMPB    far+88(FP), $0x00
+	JE      known
+	MOVQ    until+72(FP), DI
+	SUBQ    $0x01, DI
+	LEAQ    4(CX), AX
+	CMPQ    AX, DI
+	CMOVQGT DI, AX
+	MOVQ    order+40(FP), DI
+	MOVLQSX (DI)(AX*4), AX
+	IMULQ   stride+16(FP), AX
+	ADDQ    x+0(FP), AX
+	MOVQ    AX, DI
+
+known:
+	MOVQ     u+32(FP), R9
+	XORQ     AX, AX
+	VXORPD   Y0, Y0, Y0
+	VXORPD   Y1, Y1, Y1
+	VXORPD   Y2, Y2, Y2
+	VXORPD   Y3, Y3, Y3
+	VXORPD   X5, X5, X5
+	VUCOMISD X5, X4
+	JP       stillnot
+	JE       still
+
+stillnot:
+	MOVQ  n+24(FP), R10
+	MOVQ  R10, R11
+	SHRQ  $0x04, R11
+	JZ    bothrest
+	TESTQ DI, DI
+	JZ    bothblock
+
+bothblockfar:
+	PREFETCHT0 (R8)(AX*4)
+	PREFETCHT1 (DI)(AX*4)
+	VCVTPS2PD  (BX)(AX*4), Y5
+	VMULPD     Y5, Y4, Y5
+	VMOVUPD    (R9)(AX*8), Y6
+	VADDPD     Y5, Y6, Y6
+	VMOVUPD    Y6, (R9)(AX*8)
+	VCVTPS2PD  (SI)(AX*4), Y5
+	VMULPD     Y5, Y6, Y6
+	VADDPD     Y6, Y0, Y0
+	VCVTPS2PD  16(BX)(AX*4), Y5
+	VMULPD     Y5, Y4, Y5
+	VMOVUPD    32(R9)(AX*8), Y6
+	VADDPD     Y5, Y6, Y6
+	VMOVUPD    Y6, 32(R9)(AX*8)
+	VCVTPS2PD  16(SI)(AX*4), Y5
+	VMULPD     Y5, Y6, Y6
+	VADDPD     Y6, Y1, Y1
+	VCVTPS2PD  32(BX)(AX*4), Y5
+	VMULPD     Y5, Y4, Y5
+	VMOVUPD    64(R9)(AX*8), Y6
+	VADDPD     Y5, Y6, Y6
+	VMOVUPD    Y6, 64(R9)(AX*8)
+	VCVTPS2PD  32(SI)(AX*4), Y5
+	VMULPD     Y5, Y6, Y6
+	VADDPD     Y6, Y2, Y2
+	VCVTPS2PD  48(BX)(AX*4), Y5
+	VMULPD     Y5, Y4, Y5
+	VMOVUPD    96(R9)(AX*8), Y6
+	VADDPD     Y5, Y6, Y6
+	VMOVUPD    Y6, 96(R9)(AX*8)
+	VCVTPS2PD  48(SI)(AX*4), Y5
+	VMULPD     Y5, Y6, Y6
+	VADDPD     Y6, Y3, Y3
+	ADDQ       $0x10, AX
+	DECQ       R11
+	JNZ        bothblockfar
+	JMP        bothrest
+
+bothblock:
+	PREFETCHT0 (R8)(AX*4)
+	VCVTPS2PD  (BX)(AX*4), Y5
+	VMULPD     Y5, Y4, Y5
+	VMOVUPD    (R9)(AX*8), Y6
+	VADDPD     Y5, Y6, Y6
+	VMOVUPD    Y6, (R9)(AX*8)
+	VCVTPS2PD  (SI)(AX*4), Y5
+	VMULPD     Y5, Y6, Y6
+	VADDPD     Y6, Y0, Y0
+	VCVTPS2PD  16(BX)(AX*4), Y5
+	VMULPD     Y5, Y4, Y5
+	VMOVUPD    32(R9)(AX*8), Y6
+	VADDPD     Y5, Y6, Y6
+	VMOVUPD    Y6, 32(R9)(AX*8)
+	VCVTPS2PD  16(SI)(AX*4), Y5
+	VMULPD     Y5, Y6, Y6
+	VADDPD     Y6, Y1, Y1
+	VCVTPS2PD  32(BX)(AX*4), Y5
+	VMULPD     Y5, Y4, Y5
+	VMOVUPD    64(R9)(AX*8), Y6
+	VADDPD     Y5, Y6, Y6
+	VMOVUPD    Y6, 64(R9)(AX*8)
+	VCVTPS2PD  32(SI)(AX*4), Y5
+	VMULPD     Y5, Y6, Y6
+	VADDPD     Y6, Y2, Y2
+	VCVTPS2PD  48(BX)(AX*4), Y5
+	VMULPD     Y5, Y4, Y5
+	VMOVUPD    96(R9)(AX*8), Y6
+	VADDPD     Y5, Y6, Y6
+	VMOVUPD    Y6, 96(R9)(AX*8)
+	VCVTPS2PD  48(SI)(AX*4), Y5
+	VMULPD     Y5, Y6, Y6
+	VADDPD     Y6, Y3, Y3
+	ADDQ       $0x10, AX
+	DECQ       R11
+	JNZ        bothblock
+
+bothrest:
+	ANDQ        $0x0f, R10
+	JZ          bothdone
+	PREFETCHT0  (R8)(AX*4)
+	CMPQ        R10, $0x04
+	JLT         bothtail0
+	VCVTPS2PD   (BX)(AX*4), Y5
+	VMULPD      Y5, Y4, Y5
+	VMOVUPD     (R9)(AX*8), Y6
+	VADDPD      Y5, Y6, Y6
+	VMOVUPD     Y6, (R9)(AX*8)
+	VCVTPS2PD   (SI)(AX*4), Y5
+	VMULPD      Y5, Y6, Y6
+	VADDPD      Y6, Y0, Y0
+	CMPQ        R10, $0x08
+	JLT         bothtail1
+	VCVTPS2PD   16(BX)(AX*4), Y5
+	VMULPD      Y5, Y4, Y5
+	VMOVUPD     32(R9)(AX*8), Y6
+	VADDPD      Y5, Y6, Y6
+	VMOVUPD     Y6, 32(R9)(AX*8)
+	VCVTPS2PD   16(SI)(AX*4), Y5
+	VMULPD      Y5, Y6, Y6
+	VADDPD      Y6, Y1, Y1
+	CMPQ        R10, $0x0c
+	JLT         bothtail2
+	VCVTPS2PD   32(BX)(AX*4), Y5
+	VMULPD      Y5, Y4, Y5
+	VMOVUPD     64(R9)(AX*8), Y6
+	VADDPD      Y5, Y6, Y6
+	VMOVUPD     Y6, 64(R9)(AX*8)
+	VCVTPS2PD   32(SI)(AX*4), Y5
+	VMULPD      Y5, Y6, Y6
+	VADDPD      Y6, Y2, Y2
+	TESTQ       $0x00000002, R10
+	JZ          bothtail3one
+	VCVTPS2PD   48(BX)(AX*4), X5
+	VMULPD      X5, X4, X5
+	VMOVUPD     96(R9)(AX*8), X7
+	VADDPD      X5, X7, X7
+	VMOVUPD     X7, 96(R9)(AX*8)
+	VCVTPS2PD   48(SI)(AX*4), X5
+	VMULPD      X5, X7, X7
+	VADDPD      Y7, Y3, Y3
+	TESTQ       $0x00000001, R10
+	JZ          bothdone
+	VXORPD      X5, X5, X5
+	VCVTSS2SD   56(BX)(AX*4), X5, X5
+	VMULSD      X5, X4, X4
+	VMOVSD      112(R9)(AX*8), X5
+	VADDSD      X4, X5, X5
+	VMOVSD      X5, 112(R9)(AX*8)
+	VXORPD      X4, X4, X4
+	VCVTSS2SD   56(SI)(AX*4), X4, X4
+	VMULSD      X4, X5, X5
+	VXORPD      Y4, Y4, Y4
+	VINSERTF128 $0x01, X5, Y4, Y4
+	VADDPD      Y4, Y3, Y3
+	JMP         bothdone
+
+bothtail3one:
+	TESTQ     $0x00000001, R10
+	JZ        bothdone
+	VXORPD    X5, X5, X5
+	VCVTSS2SD 48(BX)(AX*4), X5, X5
+	VMULSD    X5, X4, X4
+	VMOVSD    96(R9)(AX*8), X7
+	VADDSD    X4, X7, X7
+	VMOVSD    X7, 96(R9)(AX*8)
+	VXORPD    X4, X4, X4
+	VCVTSS2SD 48(SI)(AX*4), X4, X4
+	VMULSD    X4, X7, X7
+	VADDPD    Y7, Y3, Y3
+	JMP       bothdone
+
+bothtail2:
+	TESTQ       $0x00000002, R10
+	JZ          bothtail2one
+	VCVTPS2PD   32(BX)(AX*4), X5
+	VMULPD      X5, X4, X5
+	VMOVUPD     64(R9)(AX*8), X7
+	VADDPD      X5, X7, X7
+	VMOVUPD     X7, 64(R9)(AX*8)
+	VCVTPS2PD   32(SI)(AX*4), X5
+	VMULPD      X5, X7, X7
+	VADDPD      Y7, Y2, Y2
+	TESTQ       $0x00000001, R10
+	JZ          bothdone
+	VXORPD      X5, X5, X5
+	VCVTSS2SD   40(BX)(AX*4), X5, X5
+	VMULSD      X5, X4, X4
+	VMOVSD      80(R9)(AX*8), X5
+	VADDSD      X4, X5, X5
+	VMOVSD      X5, 80(R9)(AX*8)
+	VXORPD      X4, X4, X4
+	VCVTSS2SD   40(SI)(AX*4), X4, X4
+	VMULSD      X4, X5, X5
+	VXORPD      Y4, Y4, Y4
+	VINSERTF128 $0x01, X5, Y4, Y4
+	VADDPD      Y4, Y2, Y2
+	JMP         bothdone
+
+bothtail2one:
+	TESTQ     $0x00000001, R10
+	JZ        bothdone
+	VXORPD    X5, X5, X5
+	VCVTSS2SD 32(BX)(AX*4), X5, X5
+	VMULSD    X5, X4, X4
+	VMOVSD    64(R9)(AX*8), X7
+	VADDSD    X4, X7, X7
+	VMOVSD    X7, 64(R9)(AX*8)
+	VXORPD    X4, X4, X4
+	VCVTSS2SD 32(SI)(AX*4), X4, X4
+	VMULSD    X4, X7, X7
+	VADDPD    Y7, Y2, Y2
+	JMP       bothdone
+
+bothtail1:
+	TESTQ       $0x00000002, R10
+	JZ          bothtail1one
+	VCVTPS2PD   16(BX)(AX*4), X5
+	VMULPD      X5, X4, X5
+	VMOVUPD     32(R9)(AX*8), X7
+	VADDPD      X5, X7, X7
+	VMOVUPD     X7, 32(R9)(AX*8)
+	VCVTPS2PD   16(SI)(AX*4), X5
+	VMULPD      X5, X7, X7
+	VADDPD      Y7, Y1, Y1
+	TESTQ       $0x00000001, R10
+	JZ          bothdone
+	VXORPD      X5, X5, X5
+	VCVTSS2SD   24(BX)(AX*4), X5, X5
+	VMULSD      X5, X4, X4
+	VMOVSD      48(R9)(AX*8), X5
+	VADDSD      X4, X5, X5
+	VMOVSD      X5, 48(R9)(AX*8)
+	VXORPD      X4, X4, X4
+	VCVTSS2SD   24(SI)(AX*4), X4, X4
+	VMULSD      X4, X5, X5
+	VXORPD      Y4, Y4, Y4
+	VINSERTF128 $0x01, X5, Y4, Y4
+	VADDPD      Y4, Y1, Y1
+	JMP         bothdone
+
+bothtail1one:
+	TESTQ     $0x00000001, R10
+	JZ        bothdone
+	VXORPD    X5, X5, X5
+	VCVTSS2SD 16(BX)(AX*4), X5, X5
+	VMULSD    X5, X4, X4
+	VMOVSD    32(R9)(AX*8), X7
+	VADDSD    X4, X7, X7
+	VMOVSD    X7, 32(R9)(AX*8)
+	VXORPD    X4, X4, X4
+	VCVTSS2SD 16(SI)(AX*4), X4, X4
+	VMULSD    X4, X7, X7
+	VADDPD    Y7, Y1, Y1
+	JMP       bothdone
+
+bothtail0:
+	TESTQ       $0x00000002, R10
+	JZ          bothtail0one
+	VCVTPS2PD   (BX)(AX*4), X5
+	VMULPD      X5, X4, X5
+	VMOVUPD     (R9)(AX*8), X7
+	VADDPD      X5, X7, X7
+	VMOVUPD     X7, (R9)(AX*8)
+	VCVTPS2PD   (SI)(AX*4), X5
+	VMULPD      X5, X7, X7
+	VADDPD      Y7, Y0, Y0
+	TESTQ       $0x00000001, R10
+	JZ          bothdone
+	VXORPD      X5, X5, X5
+	VCVTSS2SD   8(BX)(AX*4), X5, X5
+	VMULSD      X5, X4, X4
+	VMOVSD      16(R9)(AX*8), X5
+	VADDSD      X4, X5, X5
+	VMOVSD      X5, 16(R9)(AX*8)
+	VXORPD      X4, X4, X4
+	VCVTSS2SD   8(SI)(AX*4), X4, X4
+	VMULSD      X4, X5, X5
+	VXORPD      Y4, Y4, Y4
+	VINSERTF128 $0x01, X5, Y4, Y4
+	VADDPD      Y4, Y0, Y0
+	JMP         bothdone
+
+bothtail0one:
+	TESTQ     $0x00000001, R10
+	JZ        bothdone
+	VXORPD    X5, X5, X5
+	VCVTSS2SD (BX)(AX*4), X5, X5
+	VMULSD    X5, X4, X4
+	VMOVSD    (R9)(AX*8), X7
+	VADDSD    X4, X7, X7
+	VMOVSD    X7, (R9)(AX*8)
+	VXORPD    X4, X4, X4
+	VCVTSS2SD (SI)(AX*4), X4, X4
+	VMULSD    X4, X7, X7
+	VADDPD    Y7, Y0, Y0
+
+bothdone:
+	JMP sum
+
+still:
+	MOVQ  n+24(FP), BX
+	MOVQ  BX, R10
+	SHRQ  $0x04, R10
+	JZ    dotrest
+	TESTQ DI, DI
+	JZ    dotblock
+
+dotblockfar:
+	PREFETCHT0 (R8)(AX*4)
+	PREFETCHT1 (DI)(AX*4)
+	VMOVUPD    (R9)(AX*8), Y4
+	VCVTPS2PD  (SI)(AX*4), Y5
+	VMULPD     Y5, Y4, Y4
+	VADDPD     Y4, Y0, Y0
+	VMOVUPD    32(R9)(AX*8), Y4
+	VCVTPS2PD  16(SI)(AX*4), Y5
+	VMULPD     Y5, Y4, Y4
+	VADDPD     Y4, Y1, Y1
+	VMOVUPD    64(R9)(AX*8), Y4
+	VCVTPS2PD  32(SI)(AX*4), Y5
+	VMULPD     Y5, Y4, Y4
+	VADDPD     Y4, Y2, Y2
+	VMOVUPD    96(R9)(AX*8), Y4
+	VCVTPS2PD  48(SI)(AX*4), Y5
+	VMULPD     Y5, Y4, Y4
+	VADDPD     Y4, Y3, Y3
+	ADDQ       $0x10, AX
+	DECQ       R10
+	JNZ        dotblockfar
+	JMP        dotrest
+
+dotblock:
+	PREFETCHT0 (R8)(AX*4)
+	VMOVUPD    (R9)(AX*8), Y4
+	VCVTPS2PD  (SI)(AX*4), Y5
+	VMULPD     Y5, Y4, Y4
+	VADDPD     Y4, Y0, Y0
+	VMOVUPD    32(R9)(AX*8), Y4
+	VCVTPS2PD  16(SI)(AX*4), Y5
+	VMULPD     Y5, Y4, Y4
+	VADDPD     Y4, Y1, Y1
+	VMOVUPD    64(R9)(AX*8), Y4
+	VCVTPS2PD  32(SI)(AX*4), Y5
+	VMULPD     Y5, Y4, Y4
+	VADDPD     Y4, Y2, Y2
+	VMOVUPD    96(R9)(AX*8), Y4
+	VCVTPS2PD  48(SI)(AX*4), Y5
+	VMULPD     Y5, Y4, Y4
+	VADDPD     Y4, Y3, Y3
+	ADDQ       $0x10, AX
+	DECQ       R10
+	JNZ        dotblock
+
+dotrest:
+	ANDQ        $0x0f, BX
+	JZ          dotdone
+	PREFETCHT0  (R8)(AX*4)
+	CMPQ        BX, $0x04
+	JLT         dottail0
+	VMOVUPD     (R9)(AX*8), Y4
+	VCVTPS2PD   (SI)(AX*4), Y5
+	VMULPD      Y5, Y4, Y4
+	VADDPD      Y4, Y0, Y0
+	CMPQ        BX, $0x08
+	JLT         dottail1
+	VMOVUPD     32(R9)(AX*8), Y4
+	VCVTPS2PD   16(SI)(AX*4), Y5
+	VMULPD      Y5, Y4, Y4
+	VADDPD      Y4, Y1, Y1
+	CMPQ        BX, $0x0c
+	JLT         dottail2
+	VMOVUPD     64(R9)(AX*8), Y4
+	VCVTPS2PD   32(SI)(AX*4), Y5
+	VMULPD      Y5, Y4, Y4
+	VADDPD      Y4, Y2, Y2
+	TESTQ       $0x00000002, BX
+	JZ          dottail3one
+	VMOVUPD     96(R9)(AX*8), X7
+	VCVTPS2PD   48(SI)(AX*4), X4
+	VMULPD      X4, X7, X7
+	VADDPD      Y7, Y3, Y3
+	TESTQ       $0x00000001, BX
+	JZ          dotdone
+	VMOVSD      112(R9)(AX*8), X5
+	VXORPD      X4, X4, X4
+	VCVTSS2SD   56(SI)(AX*4), X4, X4
+	VMULSD      X4, X5, X5
+	VXORPD      Y4, Y4, Y4
+	VINSERTF128 $0x01, X5, Y4, Y4
+	VADDPD      Y4, Y3, Y3
+	JMP         dotdone
+
+dottail3one:
+	TESTQ     $0x00000001, BX
+	JZ        dotdone
+	VMOVSD    96(R9)(AX*8), X7
+	VXORPD    X4, X4, X4
+	VCVTSS2SD 48(SI)(AX*4), X4, X4
+	VMULSD    X4, X7, X7
+	VADDPD    Y7, Y3, Y3
+	JMP       dotdone
+
+dottail2:
+	TESTQ       $0x00000002, BX
+	JZ          dottail2one
+	VMOVUPD     64(R9)(AX*8), X7
+	VCVTPS2PD   32(SI)(AX*4), X4
+	VMULPD      X4, X7, X7
+	VADDPD      Y7, Y2, Y2
+	TESTQ       $0x00000001, BX
+	JZ          dotdone
+	VMOVSD      80(R9)(AX*8), X5
+	VXORPD      X4, X4, X4
+	VCVTSS2SD   40(SI)(AX*4), X4, X4
+	VMULSD      X4, X5, X5
+	VXORPD      Y4, Y4, Y4
+	VINSERTF128 $0x01, X5, Y4, Y4
+	VADDPD      Y4, Y2, Y2
+	JMP         dotdone
+
+dottail2one:
+	TESTQ     $0x00000001, BX
+	JZ        dotdone
+	VMOVSD    64(R9)(AX*8), X7
+	VXORPD    X4, X4, X4
+	VCVTSS2SD 32(SI)(AX*4), X4, X4
+	VMULSD    X4, X7, X7
+	VADDPD    Y7, Y2, Y2
+	JMP       dotdone
+
+dottail1:
+	TESTQ       $0x00000002, BX
+	JZ          dottail1one
+	VMOVUPD     32(R9)(AX*8), X7
+	VCVTPS2PD   16(SI)(AX*4), X4
+	VMULPD      X4, X7, X7
+	VADDPD      Y7, Y1, Y1
+	TESTQ       $0x00000001, BX
+	JZ          dotdone
+	VMOVSD      48(R9)(AX*8), X5
+	VXORPD      X4, X4, X4
+	VCVTSS2SD   24(SI)(AX*4), X4, X4
+	VMULSD      X4, X5, X5
+	VXORPD      Y4, Y4, Y4
+	VINSERTF128 $0x01, X5, Y4, Y4
+	VADDPD      Y4, Y1, Y1
+	JMP         dotdone
+
+dottail1one:
+	TESTQ     $0x00000001, BX
+	JZ        dotdone
+	VMOVSD    32(R9)(AX*8), X7
+	VXORPD    X4, X4, X4
+	VCVTSS2SD 16(SI)(AX*4), X4, X4
+	VMULSD    X4, X7, X7
+	VADDPD    Y7, Y1, Y1
+	JMP       dotdone
+
+dottail0:
+	TESTQ       $0x00000002, BX
+	JZ          dottail0one
+	VMOVUPD     (R9)(AX*8), X7
+	VCVTPS2PD   (SI)(AX*4), X4
+	VMULPD      X4, X7, X7
+	VADDPD      Y7, Y0, Y0
+	TESTQ       $0x00000001, BX
+	JZ          dotdone
+	VMOVSD      16(R9)(AX*8), X5
+	VXORPD      X4, X4, X4
+	VCVTSS2SD   8(SI)(AX*4), X4, X4
+	VMULSD      X4, X5, X5
+	VXORPD      Y4, Y4, Y4
+	VINSERTF128 $0x01, X5, Y4, Y4
+	VADDPD      Y4, Y0, Y0
+	JMP         dotdone
+
+dottail0one:
+	TESTQ     $0x00000001, BX
+	JZ        dotdone
+	VMOVSD    (R9)(AX*8), X7
+	VXORPD    X4, X4, X4
+	VCVTSS2SD (SI)(AX*4), X4, X4
+	VMULSD    X4, X7, X7
+	VADDPD    Y7, Y0, Y0
+
+dotdone:
+sum:
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VPERM2F128   $0x01, Y0, Y0, Y1
+	VADDPD       Y1, Y0, Y0
+	VPERMILPD    $0x05, Y0, Y1
+	VADDPD       Y1, Y0, Y0
+	MOVQ         SI, BX
+	MOVQ         a+112(FP), AX
+	VBROADCASTSD (AX)(DX*8), Y1
+	MOVQ         y+96(FP), AX
+	VBROADCASTSD (AX)(DX*8), Y2
+	VANDPD       signs<>+0(SB), X2, X5
+	VSUBPD       Y0, Y2, Y2
+	VBROADCASTSD shrink+136(FP), Y3
+	VMULPD       Y1, Y3, Y3
+	VSUBPD       Y3, Y2, Y2
+	MOVQ         norms+104(FP), AX
+	VBROADCASTSD (AX)(DX*8), Y4
+	VBROADCASTSD scale+120(FP), Y0
+	VMULPD       Y0, Y4, Y4
+	VBROADCASTSD least+128(FP), Y3
+	VMAXPD       Y4, Y3, Y4
+	VBROADCASTSD extra+144(FP), Y3
+	VADDPD       Y3, Y4, Y4
+	VDIVPD       Y4, Y2, Y2
+	VADDPD       Y1, Y2, Y2
+	VXORPD       X5, X2, X3
+	VMOVSD       low+152(FP), X4
+	VUCOMISD     X3, X4
+	JCC          clipped
+	VMOVSD       high+160(FP), X4
+	VUCOMISD     X4, X3
+	JCC          clipped
+
+inside:
+	VSUBPD   Y1, Y2, Y4
+	VMULPD   Y4, Y0, Y4
+	VUCOMISD X1, X2
+	JP       moved
+	JE       stayed
+
+moved:
+	MOVQ   a+112(FP), AX
+	VMOVSD X2, (AX)(DX*8)
+	INCQ   moved+168(FP)
+	JMP    stayed
+
+clipped:
+	VXORPD       X5, X4, X4
+	VBROADCASTSD X4, Y2
+	JMP          inside
+
+stayed:
+	INCQ CX
+	JMP  step
+
+nowhere:
+	MOVQ $-1, moved+168(FP)
+
+end:
+	VXORPD   X0, X0, X0
+	VUCOMISD X0, X4
+	JP       returnnot
+	JE       return
+
+returnnot:
+	VBROADCASTSD X4, Y4
+	XORQ         AX, AX
+	MOVQ         u+32(FP), CX
+	MOVQ         n+24(FP), DX
+	MOVQ         DX, SI
+	SHRQ         $0x04, SI
+	JZ           lastrest
+
+lastblock:
+	VCVTPS2PD (BX)(AX*4), Y0
+	VMULPD    Y0, Y4, Y0
+	VMOVUPD   (CX)(AX*8), Y1
+	VADDPD    Y0, Y1, Y1
+	VMOVUPD   Y1, (CX)(AX*8)
+	VCVTPS2PD 16(BX)(AX*4), Y0
+	VMULPD    Y0, Y4, Y0
+	VMOVUPD   32(CX)(AX*8), Y1
+	VADDPD    Y0, Y1, Y1
+	VMOVUPD   Y1, 32(CX)(AX*8)
+	VCVTPS2PD 32(BX)(AX*4), Y0
+	VMULPD    Y0, Y4, Y0
+	VMOVUPD   64(CX)(AX*8), Y1
+	VADDPD    Y0, Y1, Y1
+	VMOVUPD   Y1, 64(CX)(AX*8)
+	VCVTPS2PD 48(BX)(AX*4), Y0
+	VMULPD    Y0, Y4, Y0
+	VMOVUPD   96(CX)(AX*8), Y1
+	VADDPD    Y0, Y1, Y1
+	VMOVUPD   Y1, 96(CX)(AX*8)
+	ADDQ      $0x10, AX
+	DECQ      SI
+	JNZ       lastblock
+
+lastrest:
+	ANDQ      $0x0f, DX
+	JZ        lastdone
+	CMPQ      DX, $0x04
+	JLT       lasttail0
+	VCVTPS2PD (BX)(AX*4), Y0
+	VMULPD    Y0, Y4, Y0
+	VMOVUPD   (CX)(AX*8), Y1
+	VADDPD    Y0, Y1, Y1
+	VMOVUPD   Y1, (CX)(AX*8)
+	CMPQ      DX, $0x08
+	JLT       lasttail1
+	VCVTPS2PD 16(BX)(AX*4), Y0
+	VMULPD    Y0, Y4, Y0
+	VMOVUPD   32(CX)(AX*8), Y1
+	VADDPD    Y0, Y1, Y1
+	VMOVUPD   Y1, 32(CX)(AX*8)
+	CMPQ      DX, $0x0c
+	JLT       lasttail2
+	VCVTPS2PD 32(BX)(AX*4), Y0
+	VMULPD    Y0, Y4, Y0
+	VMOVUPD   64(CX)(AX*8), Y1
+	VADDPD    Y0, Y1, Y1
+	VMOVUPD   Y1, 64(CX)(AX*8)
+	TESTQ     $0x00000002, DX
+	JZ        lasttail3one
+	VCVTPS2PD 48(BX)(AX*4), X0
+	VMULPD    X0, X4, X0
+	VMOVUPD   96(CX)(AX*8), X1
+	VADDPD    X0, X1, X1
+	VMOVUPD   X1, 96(CX)(AX*8)
+	TESTQ     $0x00000001, DX
+	JZ        lastdone
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 56(BX)(AX*4), X0, X0
+	VMULSD    X0, X4, X0
+	VMOVSD    112(CX)(AX*8), X1
+	VADDSD    X0, X1, X1
+	VMOVSD    X1, 112(CX)(AX*8)
+	JMP       lastdone
+
+lasttail3one:
+	TESTQ     $0x00000001, DX
+	JZ        lastdone
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 48(BX)(AX*4), X0, X0
+	VMULSD    X0, X4, X0
+	VMOVSD    96(CX)(AX*8), X1
+	VADDSD    X0, X1, X1
+	VMOVSD    X1, 96(CX)(AX*8)
+	JMP       lastdone
+
+lasttail2:
+	TESTQ     $0x00000002, DX
+	JZ        lasttail2one
+	VCVTPS2PD 32(BX)(AX*4), X0
+	VMULPD    X0, X4, X0
+	VMOVUPD   64(CX)(AX*8), X1
+	VADDPD    X0, X1, X1
+	VMOVUPD   X1, 64(CX)(AX*8)
+	TESTQ     $0x00000001, DX
+	JZ        lastdone
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 40(BX)(AX*4), X0, X0
+	VMULSD    X0, X4, X0
+	VMOVSD    80(CX)(AX*8), X1
+	VADDSD    X0, X1, X1
+	VMOVSD    X1, 80(CX)(AX*8)
+	JMP       lastdone
+
+lasttail2one:
+	TESTQ     $0x00000001, DX
+	JZ        lastdone
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 32(BX)(AX*4), X0, X0
+	VMULSD    X0, X4, X0
+	VMOVSD    64(CX)(AX*8), X1
+	VADDSD    X0, X1, X1
+	VMOVSD    X1, 64(CX)(AX*8)
+	JMP       lastdone
+
+lasttail1:
+	TESTQ     $0x00000002, DX
+	JZ        lasttail1one
+	VCVTPS2PD 16(BX)(AX*4), X0
+	VMULPD    X0, X4, X0
+	VMOVUPD   32(CX)(AX*8), X1
+	VADDPD    X0, X1, X1
+	VMOVUPD   X1, 32(CX)(AX*8)
+	TESTQ     $0x00000001, DX
+	JZ        lastdone
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 24(BX)(AX*4), X0, X0
+	VMULSD    X0, X4, X0
+	VMOVSD    48(CX)(AX*8), X1
+	VADDSD    X0, X1, X1
+	VMOVSD    X1, 48(CX)(AX*8)
+	JMP       lastdone
+
+lasttail1one:
+	TESTQ     $0x00000001, DX
+	JZ        lastdone
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 16(BX)(AX*4), X0, X0
+	VMULSD    X0, X4, X0
+	VMOVSD    32(CX)(AX*8), X1
+	VADDSD    X0, X1, X1
+	VMOVSD    X1, 32(CX)(AX*8)
+	JMP       lastdone
+
+lasttail0:
+	TESTQ     $0x00000002, DX
+	JZ        lasttail0one
+	VCVTPS2PD (BX)(AX*4), X0
+	VMULPD    X0, X4, X0
+	VMOVUPD   (CX)(AX*8), X1
+	VADDPD    X0, X1, X1
+	VMOVUPD   X1, (CX)(AX*8)
+	TESTQ     $0x00000001, DX
+	JZ        lastdone
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 8(BX)(AX*4), X0, X0
+	VMULSD    X0, X4, X0
+	VMOVSD    16(CX)(AX*8), X1
+	VADDSD    X0, X1, X1
+	VMOVSD    X1, 16(CX)(AX*8)
+	JMP       lastdone
+
+lasttail0one:
+	TESTQ     $0x00000001, DX
+	JZ        lastdone
+	VXORPD    X0, X0, X0
+	VCVTSS2SD (BX)(AX*4), X0, X0
+	VMULSD    X0, X4, X0
+	VMOVSD    (CX)(AX*8), X1
+	VADDSD    X0, X1, X1
+	VMOVSD    X1, (CX)(AX*8)
+
+lastdone:
+return:
+	VZEROUPPER
+	RET
+
+// func shortAscent32AVX2(x *float32, rows int, stride int, n int, u *float64, order *int32, count int, from int, to int, until int, draws *uint64, far bool, y *float64, norms *float64, a *float64, scale float64, least float64, shrink float64, extra float64, low float64, high float64) (moved int)
+// Requires: AVX, AVX2, CMOV, MMX+
+TEXT ·shortAscent32AVX2(SB), NOSPLIT, $0-176
+	MOVQ   from+56(FP), CX
+	VXORPD Y5, Y5, Y5
+	MOVQ   x+0(FP), BX
+	XORQ   AX, AX
+	MOVQ   AX, moved+168(FP)
+
+step:
+	CMPQ CX, to+64(FP)
+	JGE  end
+	LEAQ 4(CX), SI
+	CMPQ SI, until+72(FP)
+	JGE  drawn
+	MOVQ count+48(FP), DI
+	MOVQ draws+80(FP), R8
+	SUBQ SI, DI
+
+draw:
+	MOVQ  (R8), R9
+	MOVQ  8(R8), R10
+	MOVQ  $0x4385df649fccf645, AX
+	IMULQ AX, R9
+	MULQ  R10
+	ADDQ  DX, R9
+	MOVQ  $0x2360ed051fc65da4, DX
+	IMULQ DX, R10
+	ADDQ  R10, R9
+	MOVQ  AX, R10
+	MOVQ  $0x14057b7ef767814f, DX
+	ADDQ  DX, R10
+	MOVQ  $0x5851f42d4c957f2d, DX
+	ADCQ  DX, R9
+	MOVQ  R9, (R8)
+	MOVQ  R10, 8(R8)
+	MOVQ  R9, DX
+	SHRQ  $0x20, DX
+	XORQ  DX, R9
+	MOVQ  $0xda942042e4dd58b5, DX
+	IMULQ DX, R9
+	MOVQ  R9, DX
+	SHRQ  $0x30, DX
+	XORQ  DX, R9
+	ORQ   $0x01, R10
+	IMULQ R10, R9
+	MOVQ  R9, AX
+	MULQ  DI
+	CMPQ  AX, DI
+	JCS   doubtful
+
+fair:
+	MOVQ order+40(FP), AX
+	ADDQ SI, DX
+	MOVL (AX)(SI*4), DI
+	MOVL (AX)(DX*4), R8
+	MOVL R8, (AX)(SI*4)
+	MOVL DI, (AX)(DX*4)
+	JMP  drawn
+
+doubtful:
+	MOVQ AX, R9
+	MOVQ DX, R10
+	MOVQ DI, AX
+	NEGQ AX
+	XORQ DX, DX
+	DIVQ DI
+	CMPQ R9, DX
+	JCS  draw
+	MOVQ R10, DX
+	JMP  fair
+
+drawn:
+	MOVQ       order+40(FP), AX
+	MOVLQSX    (AX)(CX*4), DX
+	CMPQ       DX, rows+8(FP)
+	JCC        nowhere
+	MOVQ       DX, SI
+	IMULQ      stride+16(FP), SI
+	ADDQ       x+0(FP), SI
+	CMPB       far+88(FP), $0x00
+	JE         known
+	MOVQ       until+72(FP), DI
+	SUBQ       $0x01, DI
+	LEAQ       4(CX), AX
+	CMPQ       AX, DI
+	CMOVQGT    DI, AX
+	MOVQ       order+40(FP), DI
+	MOVLQSX    (DI)(AX*4), AX
+	IMULQ      stride+16(FP), AX
+	ADDQ       x+0(FP), AX
+	PREFETCHT0 (AX)
+
+known:
+	MOVQ     u+32(FP), DI
+	XORQ     AX, AX
+	VXORPD   X0, X0, X0
+	VXORPD   X1, X1, X1
+	VXORPD   X2, X2, X2
+	VXORPD   X3, X3, X3
+	VXORPD   X4, X4, X4
+	VUCOMISD X4, X5
+	JP       stillnot
+	JE       still
+
+stillnot:
+	MOVQ n+24(FP), R8
+	CMPQ R8, $0x0f
+	JG   both7
+	JE   both7one
+	CMPQ R8, $0x0d
+	JG   both6
+	JE   both6one
+	CMPQ R8, $0x0b
+	JG   both5
+	JE   both5one
+	CMPQ R8, $0x09
+	JG   both4
+	JE   both4one
+	CMPQ R8, $0x07
+	JG   both3
+	JE   both3one
+	CMPQ R8, $0x05
+	JG   both2
+	JE   both2one
+	CMPQ R8, $0x03
+	JG   both1
+	JE   both1one
+	CMPQ R8, $0x01
+	JG   both0
+	JE   both0one
+	JMP  bothdone
+
+both0one:
+	VXORPD    X0, X0, X0
+	VCVTSS2SD (BX)(AX*4), X0, X0
+	VMULSD    X0, X5, X0
+	VMOVSD    (DI)(AX*8), X4
+	VADDSD    X0, X4, X4
+	VMOVSD    X4, (DI)(AX*8)
+	VXORPD    X0, X0, X0
+	VCVTSS2SD (SI)(AX*4), X0, X0
+	VMULSD    X0, X4, X0
+	JMP       both0others
+
+both0:
+	VCVTPS2PD (BX)(AX*4), X0
+	VMULPD    X0, X5, X0
+	VMOVUPD   (DI)(AX*8), X4
+	VADDPD    X0, X4, X4
+	VMOVUPD   X4, (DI)(AX*8)
+	VCVTPS2PD (SI)(AX*4), X0
+	VMULPD    X0, X4, X0
+
+both0others:
+	JMP bothdone
+
+both1one:
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 8(BX)(AX*4), X0, X0
+	VMULSD    X0, X5, X0
+	VMOVSD    16(DI)(AX*8), X1
+	VADDSD    X0, X1, X1
+	VMOVSD    X1, 16(DI)(AX*8)
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 8(SI)(AX*4), X0, X0
+	VMULSD    X0, X1, X1
+	JMP       both1others
+
+both1:
+	VCVTPS2PD 8(BX)(AX*4), X0
+	VMULPD    X0, X5, X0
+	VMOVUPD   16(DI)(AX*8), X1
+	VADDPD    X0, X1, X1
+	VMOVUPD   X1, 16(DI)(AX*8)
+	VCVTPS2PD 8(SI)(AX*4), X0
+	VMULPD    X0, X1, X1
+
+both1others:
+	VCVTPS2PD (BX)(AX*4), X0
+	VMULPD    X0, X5, X0
+	VMOVUPD   (DI)(AX*8), X4
+	VADDPD    X0, X4, X4
+	VMOVUPD   X4, (DI)(AX*8)
+	VCVTPS2PD (SI)(AX*4), X0
+	VMULPD    X0, X4, X0
+	JMP       bothdone
+
+both2one:
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 16(BX)(AX*4), X0, X0
+	VMULSD    X0, X5, X0
+	VMOVSD    32(DI)(AX*8), X1
+	VADDSD    X0, X1, X1
+	VMOVSD    X1, 32(DI)(AX*8)
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 16(SI)(AX*4), X0, X0
+	VMULSD    X0, X1, X2
+	JMP       both2others
+
+both2:
+	VCVTPS2PD 16(BX)(AX*4), X0
+	VMULPD    X0, X5, X0
+	VMOVUPD   32(DI)(AX*8), X1
+	VADDPD    X0, X1, X1
+	VMOVUPD   X1, 32(DI)(AX*8)
+	VCVTPS2PD 16(SI)(AX*4), X0
+	VMULPD    X0, X1, X2
+
+both2others:
+	VCVTPS2PD (BX)(AX*4), X0
+	VMULPD    X0, X5, X0
+	VMOVUPD   (DI)(AX*8), X1
+	VADDPD    X0, X1, X1
+	VMOVUPD   X1, (DI)(AX*8)
+	VCVTPS2PD (SI)(AX*4), X0
+	VMULPD    X0, X1, X0
+	VCVTPS2PD 8(BX)(AX*4), X1
+	VMULPD    X1, X5, X1
+	VMOVUPD   16(DI)(AX*8), X4
+	VADDPD    X1, X4, X4
+	VMOVUPD   X4, 16(DI)(AX*8)
+	VCVTPS2PD 8(SI)(AX*4), X1
+	VMULPD    X1, X4, X1
+	JMP       bothdone
+
+both3one:
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 24(BX)(AX*4), X0, X0
+	VMULSD    X0, X5, X0
+	VMOVSD    48(DI)(AX*8), X1
+	VADDSD    X0, X1, X1
+	VMOVSD    X1, 48(DI)(AX*8)
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 24(SI)(AX*4), X0, X0
+	VMULSD    X0, X1, X3
+	JMP       both3others
+
+both3:
+	VCVTPS2PD 24(BX)(AX*4), X0
+	VMULPD    X0, X5, X0
+	VMOVUPD   48(DI)(AX*8), X1
+	VADDPD    X0, X1, X1
+	VMOVUPD   X1, 48(DI)(AX*8)
+	VCVTPS2PD 24(SI)(AX*4), X0
+	VMULPD    X0, X1, X3
+
+both3others:
+	VCVTPS2PD (BX)(AX*4), X0
+	VMULPD    X0, X5, X0
+	VMOVUPD   (DI)(AX*8), X1
+	VADDPD    X0, X1, X1
+	VMOVUPD   X1, (DI)(AX*8)
+	VCVTPS2PD (SI)(AX*4), X0
+	VMULPD    X0, X1, X0
+	VCVTPS2PD 8(BX)(AX*4), X1
+	VMULPD    X1, X5, X1
+	VMOVUPD   16(DI)(AX*8), X2
+	VADDPD    X1, X2, X2
+	VMOVUPD   X2, 16(DI)(AX*8)
+	VCVTPS2PD 8(SI)(AX*4), X1
+	VMULPD    X1, X2, X1
+	VCVTPS2PD 16(BX)(AX*4), X2
+	VMULPD    X2, X5, X2
+	VMOVUPD   32(DI)(AX*8), X4
+	VADDPD    X2, X4, X4
+	VMOVUPD   X4, 32(DI)(AX*8)
+	VCVTPS2PD 16(SI)(AX*4), X2
+	VMULPD    X2, X4, X2
+	JMP       bothdone
+
+both4one:
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 32(BX)(AX*4), X0, X0
+	VMULSD    X0, X5, X0
+	VMOVSD    64(DI)(AX*8), X1
+	VADDSD    X0, X1, X1
+	VMOVSD    X1, 64(DI)(AX*8)
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 32(SI)(AX*4), X0, X0
+	VMULSD    X0, X1, X1
+	JMP       both4others
+
+both4:
+	VCVTPS2PD 32(BX)(AX*4), X0
+	VMULPD    X0, X5, X0
+	VMOVUPD   64(DI)(AX*8), X1
+	VADDPD    X0, X1, X1
+	VMOVUPD   X1, 64(DI)(AX*8)
+	VCVTPS2PD 32(SI)(AX*4), X0
+	VMULPD    X0, X1, X1
+
+both4others:
+	VCVTPS2PD (BX)(AX*4), X0
+	VMULPD    X0, X5, X0
+	VMOVUPD   (DI)(AX*8), X2
+	VADDPD    X0, X2, X2
+	VMOVUPD   X2, (DI)(AX*8)
+	VCVTPS2PD (SI)(AX*4), X0
+	VMULPD    X0, X2, X0
+	VADDPD    X0, X1, X0
+	VCVTPS2PD 8(BX)(AX*4), X1
+	VMULPD    X1, X5, X1
+	VMOVUPD   16(DI)(AX*8), X2
+	VADDPD    X1, X2, X2
+	VMOVUPD   X2, 16(DI)(AX*8)
+	VCVTPS2PD 8(SI)(AX*4), X1
+	VMULPD    X1, X2, X1
+	VCVTPS2PD 16(BX)(AX*4), X2
+	VMULPD    X2, X5, X2
+	VMOVUPD   32(DI)(AX*8), X3
+	VADDPD    X2, X3, X3
+	VMOVUPD   X3, 32(DI)(AX*8)
+	VCVTPS2PD 16(SI)(AX*4), X2
+	VMULPD    X2, X3, X2
+	VCVTPS2PD 24(BX)(AX*4), X3
+	VMULPD    X3, X5, X3
+	VMOVUPD   48(DI)(AX*8), X4
+	VADDPD    X3, X4, X4
+	VMOVUPD   X4, 48(DI)(AX*8)
+	VCVTPS2PD 24(SI)(AX*4), X3
+	VMULPD    X3, X4, X3
+	JMP       bothdone
+
+both5one:
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 40(BX)(AX*4), X0, X0
+	VMULSD    X0, X5, X0
+	VMOVSD    80(DI)(AX*8), X1
+	VADDSD    X0, X1, X1
+	VMOVSD    X1, 80(DI)(AX*8)
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 40(SI)(AX*4), X0, X0
+	VMULSD    X0, X1, X2
+	JMP       both5others
+
+both5:
+	VCVTPS2PD 40(BX)(AX*4), X0
+	VMULPD    X0, X5, X0
+	VMOVUPD   80(DI)(AX*8), X1
+	VADDPD    X0, X1, X1
+	VMOVUPD   X1, 80(DI)(AX*8)
+	VCVTPS2PD 40(SI)(AX*4), X0
+	VMULPD    X0, X1, X2
+
+both5others:
+	VCVTPS2PD 32(BX)(AX*4), X0
+	VMULPD    X0, X5, X0
+	VMOVUPD   64(DI)(AX*8), X1
+	VADDPD    X0, X1, X1
+	VMOVUPD   X1, 64(DI)(AX*8)
+	VCVTPS2PD 32(SI)(AX*4), X0
+	VMULPD    X0, X1, X1
+	VCVTPS2PD (BX)(AX*4), X0
+	VMULPD    X0, X5, X0
+	VMOVUPD   (DI)(AX*8), X3
+	VADDPD    X0, X3, X3
+	VMOVUPD   X3, (DI)(AX*8)
+	VCVTPS2PD (SI)(AX*4), X0
+	VMULPD    X0, X3, X0
+	VADDPD    X0, X1, X0
+	VCVTPS2PD 8(BX)(AX*4), X1
+	VMULPD    X1, X5, X1
+	VMOVUPD   16(DI)(AX*8), X3
+	VADDPD    X1, X3, X3
+	VMOVUPD   X3, 16(DI)(AX*8)
+	VCVTPS2PD 8(SI)(AX*4), X1
+	VMULPD    X1, X3, X1
+	VADDPD    X1, X2, X1
+	VCVTPS2PD 16(BX)(AX*4), X2
+	VMULPD    X2, X5, X2
+	VMOVUPD   32(DI)(AX*8), X3
+	VADDPD    X2, X3, X3
+	VMOVUPD   X3, 32(DI)(AX*8)
+	VCVTPS2PD 16(SI)(AX*4), X2
+	VMULPD    X2, X3, X2
+	VCVTPS2PD 24(BX)(AX*4), X3
+	VMULPD    X3, X5, X3
+	VMOVUPD   48(DI)(AX*8), X4
+	VADDPD    X3, X4, X4
+	VMOVUPD   X4, 48(DI)(AX*8)
+	VCVTPS2PD 24(SI)(AX*4), X3
+	VMULPD    X3, X4, X3
+	JMP       bothdone
+
+both6one:
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 48(BX)(AX*4), X0, X0
+	VMULSD    X0, X5, X0
+	VMOVSD    96(DI)(AX*8), X1
+	VADDSD    X0, X1, X1
+	VMOVSD    X1, 96(DI)(AX*8)
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 48(SI)(AX*4), X0, X0
+	VMULSD    X0, X1, X3
+	JMP       both6others
+
+both6:
+	VCVTPS2PD 48(BX)(AX*4), X0
+	VMULPD    X0, X5, X0
+	VMOVUPD   96(DI)(AX*8), X1
+	VADDPD    X0, X1, X1
+	VMOVUPD   X1, 96(DI)(AX*8)
+	VCVTPS2PD 48(SI)(AX*4), X0
+	VMULPD    X0, X1, X3
+
+both6others:
+	VCVTPS2PD 32(BX)(AX*4), X0
+	VMULPD    X0, X5, X0
+	VMOVUPD   64(DI)(AX*8), X1
+	VADDPD    X0, X1, X1
+	VMOVUPD   X1, 64(DI)(AX*8)
+	VCVTPS2PD 32(SI)(AX*4), X0
+	VMULPD    X0, X1, X1
+	VCVTPS2PD 40(BX)(AX*4), X0
+	VMULPD    X0, X5, X0
+	VMOVUPD   80(DI)(AX*8), X2
+	VADDPD    X0, X2, X2
+	VMOVUPD   X2, 80(DI)(AX*8)
+	VCVTPS2PD 40(SI)(AX*4), X0
+	VMULPD    X0, X2, X2
+	VCVTPS2PD (BX)(AX*4), X0
+	VMULPD    X0, X5, X0
+	VMOVUPD   (DI)(AX*8), X4
+	VADDPD    X0, X4, X4
+	VMOVUPD   X4, (DI)(AX*8)
+	VCVTPS2PD (SI)(AX*4), X0
+	VMULPD    X0, X4, X0
+	VADDPD    X0, X1, X0
+	VCVTPS2PD 8(BX)(AX*4), X1
+	VMULPD    X1, X5, X1
+	VMOVUPD   16(DI)(AX*8), X4
+	VADDPD    X1, X4, X4
+	VMOVUPD   X4, 16(DI)(AX*8)
+	VCVTPS2PD 8(SI)(AX*4), X1
+	VMULPD    X1, X4, X1
+	VADDPD    X1, X2, X1
+	VCVTPS2PD 16(BX)(AX*4), X2
+	VMULPD    X2, X5, X2
+	VMOVUPD   32(DI)(AX*8), X4
+	VADDPD    X2, X4, X4
+	VMOVUPD   X4, 32(DI)(AX*8)
+	VCVTPS2PD 16(SI)(AX*4), X2
+	VMULPD    X2, X4, X2
+	VADDPD    X2, X3, X2
+	VCVTPS2PD 24(BX)(AX*4), X3
+	VMULPD    X3, X5, X3
+	VMOVUPD   48(DI)(AX*8), X4
+	VADDPD    X3, X4, X4
+	VMOVUPD   X4, 48(DI)(AX*8)
+	VCVTPS2PD 24(SI)(AX*4), X3
+	VMULPD    X3, X4, X3
+	JMP       bothdone
+
+both7one:
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 56(BX)(AX*4), X0, X0
+	VMULSD    X0, X5, X0
+	VMOVSD    112(DI)(AX*8), X1
+	VADDSD    X0, X1, X1
+	VMOVSD    X1, 112(DI)(AX*8)
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 56(SI)(AX*4), X0, X0
+	VMULSD    X0, X1, X4
+	JMP       both7others
+
+both7:
+	VCVTPS2PD 56(BX)(AX*4), X0
+	VMULPD    X0, X5, X0
+	VMOVUPD   112(DI)(AX*8), X1
+	VADDPD    X0, X1, X1
+	VMOVUPD   X1, 112(DI)(AX*8)
+	VCVTPS2PD 56(SI)(AX*4), X0
+	VMULPD    X0, X1, X4
+
+both7others:
+	VCVTPS2PD 32(BX)(AX*4), X0
+	VMULPD    X0, X5, X0
+	VMOVUPD   64(DI)(AX*8), X1
+	VADDPD    X0, X1, X1
+	VMOVUPD   X1, 64(DI)(AX*8)
+	VCVTPS2PD 32(SI)(AX*4), X0
+	VMULPD    X0, X1, X1
+	VCVTPS2PD 40(BX)(AX*4), X0
+	VMULPD    X0, X5, X0
+	VMOVUPD   80(DI)(AX*8), X2
+	VADDPD    X0, X2, X2
+	VMOVUPD   X2, 80(DI)(AX*8)
+	VCVTPS2PD 40(SI)(AX*4), X0
+	VMULPD    X0, X2, X2
+	VCVTPS2PD 48(BX)(AX*4), X0
+	VMULPD    X0, X5, X0
+	VMOVUPD   96(DI)(AX*8), X3
+	VADDPD    X0, X3, X3
+	VMOVUPD   X3, 96(DI)(AX*8)
+	VCVTPS2PD 48(SI)(AX*4), X0
+	VMULPD    X0, X3, X3
+	VCVTPS2PD (BX)(AX*4), X0
+	VMULPD    X0, X5, X0
+	VMOVUPD   (DI)(AX*8), X6
+	VADDPD    X0, X6, X6
+	VMOVUPD   X6, (DI)(AX*8)
+	VCVTPS2PD (SI)(AX*4), X0
+	VMULPD    X0, X6, X0
+	VADDPD    X0, X1, X0
+	VCVTPS2PD 8(BX)(AX*4), X1
+	VMULPD    X1, X5, X1
+	VMOVUPD   16(DI)(AX*8), X6
+	VADDPD    X1, X6, X6
+	VMOVUPD   X6, 16(DI)(AX*8)
+	VCVTPS2PD 8(SI)(AX*4), X1
+	VMULPD    X1, X6, X1
+	VADDPD    X1, X2, X1
+	VCVTPS2PD 16(BX)(AX*4), X2
+	VMULPD    X2, X5, X2
+	VMOVUPD   32(DI)(AX*8), X6
+	VADDPD    X2, X6, X6
+	VMOVUPD   X6, 32(DI)(AX*8)
+	VCVTPS2PD 16(SI)(AX*4), X2
+	VMULPD    X2, X6, X2
+	VADDPD    X2, X3, X2
+	VCVTPS2PD 24(BX)(AX*4), X3
+	VMULPD    X3, X5, X3
+	VMOVUPD   48(DI)(AX*8), X5
+	VADDPD    X3, X5, X5
+	VMOVUPD   X5, 48(DI)(AX*8)
+	VCVTPS2PD 24(SI)(AX*4), X3
+	VMULPD    X3, X5, X3
+	VADDPD    X3, X4, X3
+
+bothdone:
+	JMP sum
+
+still:
+	MOVQ n+24(FP), BX
+	CMPQ BX, $0x0f
+	JG   dot7
+	JE   dot7one
+	CMPQ BX, $0x0d
+	JG   dot6
+	JE   dot6one
+	CMPQ BX, $0x0b
+	JG   dot5
+	JE   dot5one
+	CMPQ BX, $0x09
+	JG   dot4
+	JE   dot4one
+	CMPQ BX, $0x07
+	JG   dot3
+	JE   dot3one
+	CMPQ BX, $0x05
+	JG   dot2
+	JE   dot2one
+	CMPQ BX, $0x03
+	JG   dot1
+	JE   dot1one
+	CMPQ BX, $0x01
+	JG   dot0
+	JE   dot0one
+	JMP  dotdone
+
+dot0one:
+	VMOVSD    (DI)(AX*8), X0
+	VXORPD    X4, X4, X4
+	VCVTSS2SD (SI)(AX*4), X4, X4
+	VMULSD    X4, X0, X0
+	JMP       dot0others
+
+dot0:
+	VMOVUPD   (DI)(AX*8), X0
+	VCVTPS2PD (SI)(AX*4), X4
+	VMULPD    X4, X0, X0
+
+dot0others:
+	JMP dotdone
+
+dot1one:
+	VMOVSD    16(DI)(AX*8), X0
+	VXORPD    X1, X1, X1
+	VCVTSS2SD 8(SI)(AX*4), X1, X1
+	VMULSD    X1, X0, X1
+	JMP       dot1others
+
+dot1:
+	VMOVUPD   16(DI)(AX*8), X0
+	VCVTPS2PD 8(SI)(AX*4), X1
+	VMULPD    X1, X0, X1
+
+dot1others:
+	VMOVUPD   (DI)(AX*8), X0
+	VCVTPS2PD (SI)(AX*4), X4
+	VMULPD    X4, X0, X0
+	JMP       dotdone
+
+dot2one:
+	VMOVSD    32(DI)(AX*8), X0
+	VXORPD    X1, X1, X1
+	VCVTSS2SD 16(SI)(AX*4), X1, X1
+	VMULSD    X1, X0, X2
+	JMP       dot2others
+
+dot2:
+	VMOVUPD   32(DI)(AX*8), X0
+	VCVTPS2PD 16(SI)(AX*4), X1
+	VMULPD    X1, X0, X2
+
+dot2others:
+	VMOVUPD   (DI)(AX*8), X0
+	VCVTPS2PD (SI)(AX*4), X1
+	VMULPD    X1, X0, X0
+	VMOVUPD   16(DI)(AX*8), X1
+	VCVTPS2PD 8(SI)(AX*4), X4
+	VMULPD    X4, X1, X1
+	JMP       dotdone
+
+dot3one:
+	VMOVSD    48(DI)(AX*8), X0
+	VXORPD    X1, X1, X1
+	VCVTSS2SD 24(SI)(AX*4), X1, X1
+	VMULSD    X1, X0, X3
+	JMP       dot3others
+
+dot3:
+	VMOVUPD   48(DI)(AX*8), X0
+	VCVTPS2PD 24(SI)(AX*4), X1
+	VMULPD    X1, X0, X3
+
+dot3others:
+	VMOVUPD   (DI)(AX*8), X0
+	VCVTPS2PD (SI)(AX*4), X1
+	VMULPD    X1, X0, X0
+	VMOVUPD   16(DI)(AX*8), X1
+	VCVTPS2PD 8(SI)(AX*4), X2
+	VMULPD    X2, X1, X1
+	VMOVUPD   32(DI)(AX*8), X2
+	VCVTPS2PD 16(SI)(AX*4), X4
+	VMULPD    X4, X2, X2
+	JMP       dotdone
+
+dot4one:
+	VMOVSD    64(DI)(AX*8), X0
+	VXORPD    X1, X1, X1
+	VCVTSS2SD 32(SI)(AX*4), X1, X1
+	VMULSD    X1, X0, X1
+	JMP       dot4others
+
+dot4:
+	VMOVUPD   64(DI)(AX*8), X0
+	VCVTPS2PD 32(SI)(AX*4), X1
+	VMULPD    X1, X0, X1
+
+dot4others:
+	VMOVUPD   (DI)(AX*8), X0
+	VCVTPS2PD (SI)(AX*4), X2
+	VMULPD    X2, X0, X0
+	VADDPD    X0, X1, X0
+	VMOVUPD   16(DI)(AX*8), X1
+	VCVTPS2PD 8(SI)(AX*4), X2
+	VMULPD    X2, X1, X1
+	VMOVUPD   32(DI)(AX*8), X2
+	VCVTPS2PD 16(SI)(AX*4), X3
+	VMULPD    X3, X2, X2
+	VMOVUPD   48(DI)(AX*8), X3
+	VCVTPS2PD 24(SI)(AX*4), X4
+	VMULPD    X4, X3, X3
+	JMP       dotdone
+
+dot5one:
+	VMOVSD    80(DI)(AX*8), X0
+	VXORPD    X1, X1, X1
+	VCVTSS2SD 40(SI)(AX*4), X1, X1
+	VMULSD    X1, X0, X2
+	JMP       dot5others
+
+dot5:
+	VMOVUPD   80(DI)(AX*8), X0
+	VCVTPS2PD 40(SI)(AX*4), X1
+	VMULPD    X1, X0, X2
+
+dot5others:
+	VMOVUPD   64(DI)(AX*8), X0
+	VCVTPS2PD 32(SI)(AX*4), X1
+	VMULPD    X1, X0, X1
+	VMOVUPD   (DI)(AX*8), X0
+	VCVTPS2PD (SI)(AX*4), X3
+	VMULPD    X3, X0, X0
+	VADDPD    X0, X1, X0
+	VMOVUPD   16(DI)(AX*8), X1
+	VCVTPS2PD 8(SI)(AX*4), X3
+	VMULPD    X3, X1, X1
+	VADDPD    X1, X2, X1
+	VMOVUPD   32(DI)(AX*8), X2
+	VCVTPS2PD 16(SI)(AX*4), X3
+	VMULPD    X3, X2, X2
+	VMOVUPD   48(DI)(AX*8), X3
+	VCVTPS2PD 24(SI)(AX*4), X4
+	VMULPD    X4, X3, X3
+	JMP       dotdone
+
+dot6one:
+	VMOVSD    96(DI)(AX*8), X0
+	VXORPD    X1, X1, X1
+	VCVTSS2SD 48(SI)(AX*4), X1, X1
+	VMULSD    X1, X0, X3
+	JMP       dot6others
+
+dot6:
+	VMOVUPD   96(DI)(AX*8), X0
+	VCVTPS2PD 48(SI)(AX*4), X1
+	VMULPD    X1, X0, X3
+
+dot6others:
+	VMOVUPD   64(DI)(AX*8), X0
+	VCVTPS2PD 32(SI)(AX*4), X1
+	VMULPD    X1, X0, X1
+	VMOVUPD   80(DI)(AX*8), X0
+	VCVTPS2PD 40(SI)(AX*4), X2
+	VMULPD    X2, X0, X2
+	VMOVUPD   (DI)(AX*8), X0
+	VCVTPS2PD (SI)(AX*4), X4
+	VMULPD    X4, X0, X0
+	VADDPD    X0, X1, X0
+	VMOVUPD   16(DI)(AX*8), X1
+	VCVTPS2PD 8(SI)(AX*4), X4
+	VMULPD    X4, X1, X1
+	VADDPD    X1, X2, X1
+	VMOVUPD   32(DI)(AX*8), X2
+	VCVTPS2PD 16(SI)(AX*4), X4
+	VMULPD    X4, X2, X2
+	VADDPD    X2, X3, X2
+	VMOVUPD   48(DI)(AX*8), X3
+	VCVTPS2PD 24(SI)(AX*4), X4
+	VMULPD    X4, X3, X3
+	JMP       dotdone
+
+dot7one:
+	VMOVSD    112(DI)(AX*8), X0
+	VXORPD    X1, X1, X1
+	VCVTSS2SD 56(SI)(AX*4), X1, X1
+	VMULSD    X1, X0, X4
+	JMP       dot7others
+
+dot7:
+	VMOVUPD   112(DI)(AX*8), X0
+	VCVTPS2PD 56(SI)(AX*4), X1
+	VMULPD    X1, X0, X4
+
+dot7others:
+	VMOVUPD   64(DI)(AX*8), X0
+	VCVTPS2PD 32(SI)(AX*4), X1
+	VMULPD    X1, X0, X1
+	VMOVUPD   80(DI)(AX*8), X0
+	VCVTPS2PD 40(SI)(AX*4), X2
+	VMULPD    X2, X0, X2
+	VMOVUPD   96(DI)(AX*8), X0
+	VCVTPS2PD 48(SI)(AX*4), X3
+	VMULPD    X3, X0, X3
+	VMOVUPD   (DI)(AX*8), X0
+	VCVTPS2PD (SI)(AX*4), X5
+	VMULPD    X5, X0, X0
+	VADDPD    X0, X1, X0
+	VMOVUPD   16(DI)(AX*8), X1
+	VCVTPS2PD 8(SI)(AX*4), X5
+	VMULPD    X5, X1, X1
+	VADDPD    X1, X2, X1
+	VMOVUPD   32(DI)(AX*8), X2
+	VCVTPS2PD 16(SI)(AX*4), X5
+	VMULPD    X5, X2, X2
+	VADDPD    X2, X3, X2
+	VMOVUPD   48(DI)(AX*8), X3
+	VCVTPS2PD 24(SI)(AX*4), X5
+	VMULPD    X5, X3, X3
+	VADDPD    X3, X4, X3
+
+dotdone:
+sum:
+	VADDPD    X0, X2, X0
+	VADDPD    X1, X3, X1
+	VADDPD    X0, X1, X0
+	VPERMILPD $0x01, X0, X1
+	VADDPD    X1, X0, X0
+	MOVQ      SI, BX
+	MOVQ      a+112(FP), AX
+	VMOVDDUP  (AX)(DX*8), X1
+	MOVQ      y+96(FP), AX
+	VMOVDDUP  (AX)(DX*8), X2
+	VANDPD    signs<>+0(SB), X2, X3
+	VSUBPD    X0, X2, X2
+	VMOVDDUP  shrink+136(FP), X4
+	VMULPD    X1, X4, X4
+	VSUBPD    X4, X2, X2
+	MOVQ      norms+104(FP), AX
+	VMOVDDUP  (AX)(DX*8), X5
+	VMOVDDUP  scale+120(FP), X0
+	VMULPD    X0, X5, X5
+	VMOVDDUP  least+128(FP), X4
+	VMAXPD    X5, X4, X5
+	VMOVDDUP  extra+144(FP), X4
+	VADDPD    X4, X5, X5
+	VDIVPD    X5, X2, X2
+	VADDPD    X1, X2, X2
+	VXORPD    X3, X2, X4
+	VMOVSD    low+152(FP), X5
+	VUCOMISD  X4, X5
+	JCC       clipped
+	VMOVSD    high+160(FP), X5
+	VUCOMISD  X5, X4
+	JCC       clipped
+
+inside:
+	VSUBPD   X1, X2, X5
+	VMULPD   X5, X0, X5
+	VUCOMISD X1, X2
+	JP       moved
+	JE       stayed
+
+moved:
+	MOVQ   a+112(FP), AX
+	VMOVSD X2, (AX)(DX*8)
+	INCQ   moved+168(FP)
+	JMP    stayed
+
+clipped:
+	VXORPD   X3, X5, X5
+	VMOVDDUP X5, X2
+	JMP      inside
+
+stayed:
+	INCQ CX
+	JMP  step
+
+nowhere:
+	MOVQ $-1, moved+168(FP)
+
+end:
+	VXORPD   X0, X0, X0
+	VUCOMISD X0, X5
+	JP       returnnot
+	JE       return
+
+returnnot:
+	VBROADCASTSD X5, Y5
+	XORQ         AX, AX
+	MOVQ         u+32(FP), CX
+	MOVQ         n+24(FP), DX
+	MOVQ         DX, SI
+	SHRQ         $0x04, SI
+	JZ           lastrest
+
+lastblock:
+	VCVTPS2PD (BX)(AX*4), Y0
+	VMULPD    Y0, Y5, Y0
+	VMOVUPD   (CX)(AX*8), Y1
+	VADDPD    Y0, Y1, Y1
+	VMOVUPD   Y1, (CX)(AX*8)
+	VCVTPS2PD 16(BX)(AX*4), Y0
+	VMULPD    Y0, Y5, Y0
+	VMOVUPD   32(CX)(AX*8), Y1
+	VADDPD    Y0, Y1, Y1
+	VMOVUPD   Y1, 32(CX)(AX*8)
+	VCVTPS2PD 32(BX)(AX*4), Y0
+	VMULPD    Y0, Y5, Y0
+	VMOVUPD   64(CX)(AX*8), Y1
+	VADDPD    Y0, Y1, Y1
+	VMOVUPD   Y1, 64(CX)(AX*8)
+	VCVTPS2PD 48(BX)(AX*4), Y0
+	VMULPD    Y0, Y5, Y0
+	VMOVUPD   96(CX)(AX*8), Y1
+	VADDPD    Y0, Y1, Y1
+	VMOVUPD   Y1, 96(CX)(AX*8)
+	ADDQ      $0x10, AX
+	DECQ      SI
+	JNZ       lastblock
+
+lastrest:
+	ANDQ      $0x0f, DX
+	JZ        lastdone
+	CMPQ      DX, $0x04
+	JLT       lasttail0
+	VCVTPS2PD (BX)(AX*4), Y0
+	VMULPD    Y0, Y5, Y0
+	VMOVUPD   (CX)(AX*8), Y1
+	VADDPD    Y0, Y1, Y1
+	VMOVUPD   Y1, (CX)(AX*8)
+	CMPQ      DX, $0x08
+	JLT       lasttail1
+	VCVTPS2PD 16(BX)(AX*4), Y0
+	VMULPD    Y0, Y5, Y0
+	VMOVUPD   32(CX)(AX*8), Y1
+	VADDPD    Y0, Y1, Y1
+	VMOVUPD   Y1, 32(CX)(AX*8)
+	CMPQ      DX, $0x0c
+	JLT       lasttail2
+	VCVTPS2PD 32(BX)(AX*4), Y0
+	VMULPD    Y0, Y5, Y0
+	VMOVUPD   64(CX)(AX*8), Y1
+	VADDPD    Y0, Y1, Y1
+	VMOVUPD   Y1, 64(CX)(AX*8)
+	TESTQ     $0x00000002, DX
+	JZ        lasttail3one
+	VCVTPS2PD 48(BX)(AX*4), X0
+	VMULPD    X0, X5, X0
+	VMOVUPD   96(CX)(AX*8), X1
+	VADDPD    X0, X1, X1
+	VMOVUPD   X1, 96(CX)(AX*8)
+	TESTQ     $0x00000001, DX
+	JZ        lastdone
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 56(BX)(AX*4), X0, X0
+	VMULSD    X0, X5, X0
+	VMOVSD    112(CX)(AX*8), X1
+	VADDSD    X0, X1, X1
+	VMOVSD    X1, 112(CX)(AX*8)
+	JMP       lastdone
+
+lasttail3one:
+	TESTQ     $0x00000001, DX
+	JZ        lastdone
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 48(BX)(AX*4), X0, X0
+	VMULSD    X0, X5, X0
+	VMOVSD    96(CX)(AX*8), X1
+	VADDSD    X0, X1, X1
+	VMOVSD    X1, 96(CX)(AX*8)
+	JMP       lastdone
+
+lasttail2:
+	TESTQ     $0x00000002, DX
+	JZ        lasttail2one
+	VCVTPS2PD 32(BX)(AX*4), X0
+	VMULPD    X0, X5, X0
+	VMOVUPD   64(CX)(AX*8), X1
+	VADDPD    X0, X1, X1
+	VMOVUPD   X1, 64(CX)(AX*8)
+	TESTQ     $0x00000001, DX
+	JZ        lastdone
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 40(BX)(AX*4), X0, X0
+	VMULSD    X0, X5, X0
+	VMOVSD    80(CX)(AX*8), X1
+	VADDSD    X0, X1, X1
+	VMOVSD    X1, 80(CX)(AX*8)
+	JMP       lastdone
+
+lasttail2one:
+	TESTQ     $0x00000001, DX
+	JZ        lastdone
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 32(BX)(AX*4), X0, X0
+	VMULSD    X0, X5, X0
+	VMOVSD    64(CX)(AX*8), X1
+	VADDSD    X0, X1, X1
+	VMOVSD    X1, 64(CX)(AX*8)
+	JMP       lastdone
+
+lasttail1:
+	TESTQ     $0x00000002, DX
+	JZ        lasttail1one
+	VCVTPS2PD 16(BX)(AX*4), X0
+	VMULPD    X0, X5, X0
+	VMOVUPD   32(CX)(AX*8), X1
+	VADDPD    X0, X1, X1
+	VMOVUPD   X1, 32(CX)(AX*8)
+	TESTQ     $0x00000001, DX
+	JZ        lastdone
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 24(BX)(AX*4), X0, X0
+	VMULSD    X0, X5, X0
+	VMOVSD    48(CX)(AX*8), X1
+	VADDSD    X0, X1, X1
+	VMOVSD    X1, 48(CX)(AX*8)
+	JMP       lastdone
+
+lasttail1one:
+	TESTQ     $0x00000001, DX
+	JZ        lastdone
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 16(BX)(AX*4), X0, X0
+	VMULSD    X0, X5, X0
+	VMOVSD    32(CX)(AX*8), X1
+	VADDSD    X0, X1, X1
+	VMOVSD    X1, 32(CX)(AX*8)
+	JMP       lastdone
+
+lasttail0:
+	TESTQ     $0x00000002, DX
+	JZ        lasttail0one
+	VCVTPS2PD (BX)(AX*4), X0
+	VMULPD    X0, X5, X0
+	VMOVUPD   (CX)(AX*8), X1
+	VADDPD    X0, X1, X1
+	VMOVUPD   X1, (CX)(AX*8)
+	TESTQ     $0x00000001, DX
+	JZ        lastdone
+	VXORPD    X0, X0, X0
+	VCVTSS2SD 8(BX)(AX*4), X0, X0
+	VMULSD    X0, X5, X0
+	VMOVSD    16(CX)(AX*8), X1
+	VADDSD    X0, X1, X1
+	VMOVSD    X1, 16(CX)(AX*8)
+	JMP       lastdone
+
+lasttail0one:
+	TESTQ     $0x00000001, DX
+	JZ        lastdone
+	VXORPD    X0, X0, X0
+	VCVTSS2SD (BX)(AX*4), X0, X0
+	VMULSD    X0, X5, X0
+	VMOVSD    (CX)(AX*8), X1
+	VADDSD    X0, X1, X1
+	VMOVSD    X1, (CX)(AX*8)
+
+lastdone:
+return:
 	VZEROUPPER
 	RET
 

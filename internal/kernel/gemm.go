@@ -22,7 +22,7 @@ func Gemm(m, n, k int, a []float64, lda int, b []float64, ldb int, c []float64, 
 }
 
 // fits panics unless x can hold a matrix.
-func fits(rows, cols int, x []float64, stride int) {
+func fits[T element](rows, cols int, x []T, stride int) {
 	if rows < 0 || cols < 0 || stride < cols || (rows > 0 && len(x) < (rows-1)*stride+cols) {
 		panic("kernel: a matrix does not fit its slice")
 	}

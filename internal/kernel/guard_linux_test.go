@@ -73,6 +73,15 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 			Axpy32(0.5, x32, u)
 			DotAhead32(x32, u, unsafe.SliceData(next32), nil)
 			AxpyDot32(0.5, x32, u, next32, unsafe.SliceData(x32), nil)
+
+			draws := rng.New(6, rng.Solve, n, 0)
+			ascent := Ascent{
+				X: x, Stride: n, Cols: n, Y: []float64{1}, Norms: []float64{1}, A: []float64{0}, U: u,
+				Scale: 1, Step: ClippedStep{High: 1}, Far: true,
+			}
+			ascent.Walk([]int32{0}, &draws, 0, 1)
+			ascent.X, ascent.X32, ascent.A[0] = nil, x32, 0
+			ascent.Walk([]int32{0}, &draws, 0, 1)
 		}
 		for _, size := range [][3]int{{1, 1, 1}, {5, 7, 11}, {6, 8, 12}, {7, 15, 13}, {20, 20, 20}} {
 			m, n, k := size[0], size[1], size[2]

@@ -2,6 +2,8 @@
 
 package kernel
 
+import "fedsim/internal/rng"
+
 func dot(x, y []float64) float64 { return scalarDot(x, y) }
 
 func dotAhead(x, u []float64, _, _ *float64) float64 { return scalarDot(x, u) }
@@ -24,4 +26,8 @@ func axpyDot32(a float64, x []float32, u []float64, next []float32, _, _ *float3
 
 func gemm(m, n, k int, a []float64, lda int, b []float64, ldb int, c []float64, ldc int) {
 	scalarGemm(m, n, k, a, lda, b, ldb, c, ldc)
+}
+
+func (s *Ascent) walk(order []int32, draws *rng.Stream, from, to int) int {
+	return s.scalarWalk(order, draws, from, to)
 }

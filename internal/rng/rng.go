@@ -42,7 +42,8 @@ const (
 
 // Stream is a PCG-DXSM generator with 128 bits of state, the one of
 // math/rand/v2, that lives on the caller's stack. The zero value is not seeded;
-// use New.
+// use New. The kernels of package kernel draw too: they know the fields and what
+// Uint64 and Draw make of them.
 type Stream struct{ hi, lo uint64 }
 
 // New returns the stream of (seed, purpose, device, round). Device and round

@@ -33,12 +33,8 @@ func zeroIndex() Register {
 
 // broadcast returns a vector of four times the parameter a.
 func broadcast(name string) VecVirtual {
-	c, err := Param(name).Resolve()
-	if err != nil {
-		panic(err)
-	}
 	a := YMM()
-	VBROADCASTSD(c.Addr, a.AsY())
+	VBROADCASTSD(parameter(name), a.AsY())
 	return a
 }
 
@@ -65,7 +61,7 @@ func dotAhead(e element) {
 
 func dotLoop(x, y row, h hints) {
 	s := zeroSum()
-	elementwise(argument("n"), x.index, h, func(k, at, from, count int) {
+	elementwise("", argument("n"), x.index, h, func(k, at, from, count int) {
 		p := YMM()
 		load(y.at(at), p, count)
 		x.times(p, p, at, count)
@@ -80,7 +76,7 @@ func axpy(e element) {
 	a := broadcast("a")
 	index := zeroIndex()
 	x, y := rowAt("x", e, index), rowAt("y", float64s, index)
-	elementwise(argument("n"), index, hints{}, func(_, at, _, count int) {
+	elementwise("", argument("n"), index, hints{}, func(_, at, _, count int) {
 		p, v := YMM(), YMM()
 		x.times(p, a, at, count)
 		load(y.at(at), v, count)
@@ -98,7 +94,7 @@ func axpyDot(e element) {
 	index := zeroIndex()
 	x, u, next := rowAt("x", e, index), rowAt("u", float64s, index), rowAt("next", e, index)
 	s := zeroSum()
-	elementwise(argument("n"), index, hinted(e, index), func(k, at, from, count int) {
+	elementwise("", argument("n"), index, hinted(e, index), func(k, at, from, count int) {
 		p, v := YMM(), YMM()
 		x.times(p, a, at, count)
 		load(u.at(at), v, count)

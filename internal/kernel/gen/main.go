@@ -12,6 +12,8 @@ func main() {
 		dotAhead(e)
 		axpy(e)
 		axpyDot(e)
+		ascent(e, false)
+		ascent(e, true)
 	}
 	gemmTile()
 	build.Generate()

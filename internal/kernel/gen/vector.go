@@ -94,9 +94,15 @@ type sum [vectors]VecVirtual
 func zeroSum() (s sum) {
 	for k := range s {
 		s[k] = YMM()
-		VXORPD(s[k].AsY(), s[k].AsY(), s[k].AsY())
 	}
+	s.clear()
 	return s
+}
+
+func (s sum) clear() {
+	for _, v := range s {
+		VXORPD(v.AsY(), v.AsY(), v.AsY())
+	}
 }
 
 // take adds the products p of count elements, the first of them the element
@@ -114,15 +120,21 @@ func (s sum) take(k, from, count int, p VecVirtual) {
 // tree adds the lanes up in the canonical order: l and l+8, l and l+4, l and
 // l+2, 0 and 1.
 func (s sum) tree() VecVirtual {
-	VADDPD(s[2].AsY(), s[0].AsY(), s[0].AsY())
-	VADDPD(s[3].AsY(), s[1].AsY(), s[1].AsY())
-	VADDPD(s[1].AsY(), s[0].AsY(), s[0].AsY())
+	s.four()
 	high := XMM()
 	VEXTRACTF128(Imm(1), s[0].AsY(), high)
 	VADDPD(high, s[0].AsX(), s[0].AsX())
 	VPERMILPD(Imm(1), s[0].AsX(), high)
 	VADDSD(high, s[0].AsX(), s[0].AsX())
 	return s[0]
+}
+
+// four does the first half of tree and returns the four sums that are left.
+func (s sum) four() Register {
+	VADDPD(s[2].AsY(), s[0].AsY(), s[0].AsY())
+	VADDPD(s[3].AsY(), s[1].AsY(), s[1].AsY())
+	VADDPD(s[1].AsY(), s[0].AsY(), s[0].AsY())
+	return s[0].AsY()
 }
 
 // hints are rows that will be wanted soon: near is fetched into the first cache,
@@ -149,57 +161,57 @@ func (h hints) fetch(far bool) {
 // elementwise emits the loop over n elements from index 0 on: visit is called
 // for each vector k of a block of sixteen, and for what is left behind the last
 // block, where count may be 2 or 1 and from is the place of the first in its
-// vector.
-func elementwise(n, index Register, h hints, visit func(k, at, from, count int)) {
+// vector. Its labels start with the given one.
+func elementwise(label string, n, index Register, h hints, visit func(k, at, from, count int)) {
 	blocks := GP64()
 	MOVQ(n, blocks)
 	SHRQ(Imm(4), blocks)
-	JZ(LabelRef("rest"))
-	loop := func(label string, far bool) {
-		Label(label)
+	JZ(LabelRef(label + "rest"))
+	loop := func(name string, far bool) {
+		Label(name)
 		h.fetch(far)
 		for k := range vectors {
 			visit(k, k*width, 0, width)
 		}
 		ADDQ(Imm(lanes), index)
 		DECQ(blocks)
-		JNZ(LabelRef(label))
+		JNZ(LabelRef(name))
 	}
 	if h.near.base != nil {
 		TESTQ(h.far.base, h.far.base)
-		JZ(LabelRef("block"))
-		loop("blockfar", true)
-		JMP(LabelRef("rest"))
+		JZ(LabelRef(label + "block"))
+		loop(label+"blockfar", true)
+		JMP(LabelRef(label + "rest"))
 	}
-	loop("block", false)
+	loop(label+"block", false)
 
-	Label("rest")
+	Label(label + "rest")
 	ANDQ(Imm(lanes-1), n)
-	JZ(LabelRef("done"))
+	JZ(LabelRef(label + "done"))
 	h.fetch(false)
 	for k := range vectors - 1 {
 		CMPQ(n, Imm(uint64((k+1)*width)))
-		JLT(LabelRef(tail(k)))
+		JLT(LabelRef(label + tail(k)))
 		visit(k, k*width, 0, width)
 	}
 	for k := vectors - 1; k >= 0; k-- {
-		Label(tail(k))
+		Label(label + tail(k))
 		TESTQ(U32(2), n)
-		JZ(LabelRef(tail(k) + "one"))
+		JZ(LabelRef(label + tail(k) + "one"))
 		visit(k, k*width, 0, 2)
 		TESTQ(U32(1), n)
-		JZ(LabelRef("done"))
+		JZ(LabelRef(label + "done"))
 		visit(k, k*width+2, 2, 1)
-		JMP(LabelRef("done"))
-		Label(tail(k) + "one")
+		JMP(LabelRef(label + "done"))
+		Label(label + tail(k) + "one")
 		TESTQ(U32(1), n)
-		JZ(LabelRef("done"))
+		JZ(LabelRef(label + "done"))
 		visit(k, k*width, 0, 1)
 		if k > 0 {
-			JMP(LabelRef("done"))
+			JMP(LabelRef(label + "done"))
 		}
 	}
-	Label("done")
+	Label(label + "done")
 }
 
 func tail(k int) string { return "tail" + string(rune('0'+k)) }
