@@ -15,7 +15,7 @@ var layers = map[string]string{
 	"internal/atomicfile": "",
 	"internal/invariants": "",
 	"internal/hugepage":   "",
-	"internal/kernel":     "",
+	"internal/kernel":     "internal/rng",
 	"internal/lognormal":  "",
 	"internal/parallel":   "",
 	"internal/rng":        "",
