@@ -14,7 +14,7 @@ func (b *Batteries) Account(t int, now engine.Time) {
 	switch {
 	case now < m.since:
 		panic(fmt.Sprintf("devices: device %d at %v: its energy is accounted up to %v already", t, now, m.since))
-	case !b.onMains(t):
+	case !b.OnMains(t):
 		b.advance(t, m, &b.cells[t], b.planOf(t), now)
 	case b.plans == nil:
 		m.drained += float64(m.watts * (now - m.since).Seconds())

@@ -104,7 +104,7 @@ func newBatteries(cfg *Config, profiles []Profile, of classes, n int, seed uint6
 	b.cells = make([]cell, n)
 	for t := range b.cells {
 		c := &b.cells[t]
-		if b.onMains(t) {
+		if b.OnMains(t) {
 			c.due = engine.Never
 			continue
 		}
@@ -124,8 +124,8 @@ func newBatteries(cfg *Config, profiles []Profile, of classes, n int, seed uint6
 // size returns what the battery of device t holds.
 func (b *Batteries) size(t int) *size { return &b.sizes[b.classes.of(t)] }
 
-// onMains reports whether device t has no battery.
-func (b *Batteries) onMains(t int) bool { return b.cells == nil || b.size(t).capacity == 0 }
+// OnMains reports whether device t has no battery.
+func (b *Batteries) OnMains(t int) bool { return b.cells == nil || b.size(t).capacity == 0 }
 
 // Mains reports whether no device has a battery.
 func (b *Batteries) Mains() bool { return b.cells == nil }
@@ -148,7 +148,7 @@ func (b *Batteries) SetPower(t int, now engine.Time, watts float64) {
 	if b.plans != nil {
 		b.plans[t] = constant
 	}
-	if !b.onMains(t) {
+	if !b.OnMains(t) {
 		b.plan(t, &b.cells[t], m, nil)
 	}
 }
@@ -167,7 +167,7 @@ func (b *Batteries) SetLoad(t int, now engine.Time, load Load) {
 		return
 	}
 	b.plans[t] = p
-	if !b.onMains(t) {
+	if !b.OnMains(t) {
 		b.plan(t, &b.cells[t], &b.meters[t], &b.plans[t])
 	}
 }
@@ -183,7 +183,7 @@ func (b *Batteries) Spend(t int, now engine.Time, joules float64) {
 	}
 	b.Account(t, now)
 	m := &b.meters[t]
-	if b.onMains(t) {
+	if b.OnMains(t) {
 		m.drained += joules
 		return
 	}
@@ -287,7 +287,7 @@ func (b *Batteries) Total() Energy {
 		return sum
 	}
 	for t := range b.cells {
-		if b.onMains(t) {
+		if b.OnMains(t) {
 			sum.ChargedJ += b.meters[t].drained
 			continue
 		}

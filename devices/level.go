@@ -5,7 +5,7 @@ import "fedsim/engine"
 // Level returns how full the battery of device t is at now, in [0, 1]; 1 on mains.
 // now must lie between the last account and EmptyAt. Nothing is accounted.
 func (b *Batteries) Level(t int, now engine.Time) float64 {
-	if b.onMains(t) {
+	if b.OnMains(t) {
 		return 1
 	}
 	return b.at(t, now).left / b.size(t).capacity

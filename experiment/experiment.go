@@ -25,6 +25,11 @@ type Options struct {
 	Progress func(Progress)                         // nil: none; calls do not overlap
 	Finished func(index int, run results.Run) error // receives each finished run, in any order; calls do not overlap
 	Clock    func() time.Time                       // the real clock, for wall times
+
+	// Journal returns what is told of everything that happens in a run of so many
+	// devices; nil: nothing. It is asked before each run, tuning aside; calls may
+	// overlap. A nil function asks for none.
+	Journal func(run *scenarios.Run, devices int) federation.Journal
 }
 
 // Progress is how far a scenario has come.
@@ -132,7 +137,7 @@ func (r *runner) repeat(rep repetition) {
 	}
 	run := rep.job.Candidates[rep.job.Winner].WithSeed(rep.job.Seeds[rep.seed])
 	start := r.options.Clock()
-	out, err := r.execute(&run, plan(&run), "running")
+	out, err := r.execute(&run, plan(&run), "running", r.options.Journal)
 	if err != nil {
 		return
 	}
@@ -165,9 +170,10 @@ func plan(run *scenarios.Run) federation.Plan {
 	}
 }
 
-// execute runs one run; an error ends all others.
-func (r *runner) execute(run *scenarios.Run, plan federation.Plan, phase string) (*federation.Outcome, error) {
-	out, err := r.run(run, plan, phase)
+// execute runs one run, with a journal when there is one for it; an error ends all
+// others.
+func (r *runner) execute(run *scenarios.Run, plan federation.Plan, phase string, journal journalOf) (*federation.Outcome, error) {
+	out, err := r.run(run, plan, phase, journal)
 	if err != nil {
 		err = fmt.Errorf("run %s: %w", run.ID, err)
 		r.cancel(err)
@@ -175,7 +181,10 @@ func (r *runner) execute(run *scenarios.Run, plan federation.Plan, phase string)
 	return out, err
 }
 
-func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string) (*federation.Outcome, error) {
+// journalOf is Options.Journal.
+type journalOf = func(run *scenarios.Run, devices int) federation.Journal
+
+func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, journal journalOf) (*federation.Outcome, error) {
 	s := &run.Settings
 	p, err := r.prepare.prepare(s)
 	if err != nil {
@@ -209,6 +218,9 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string) (*f
 		Config: s.Federation, Devices: s.Devices, Network: s.Network, Fleet: s.Fleet.Fleet(), Faults: s.Faults, Plan: plan,
 		Problem: p.problem, Size: size, Coupling: p.coupling, Factory: factory, Options: run.Options,
 		Seed: run.Seed, Pool: r.pool, Queue: r.options.Queue,
+	}
+	if journal != nil {
+		setup.Journal = journal(run, size.Devices)
 	}
 	sets, err := r.prepare.tracesOf(&s.Traces)
 	if err != nil {

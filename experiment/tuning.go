@@ -130,7 +130,7 @@ func (r *runner) tune(j *job) {
 		if limited {
 			plan.MaxTime = best
 		}
-		out, err := r.execute(&run, plan, "tuning")
+		out, err := r.execute(&run, plan, "tuning", nil)
 		if err != nil || r.ctx.Err() != nil {
 			return
 		}

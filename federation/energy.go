@@ -103,6 +103,8 @@ func (f *Federation) checkBattery(t int) {
 	}
 	again := d.phase == lost && f.clock.Cancel(d.next) // the server would have asked again
 	f.batteries.Die(t, now)
+	f.note(WentFlat, t, 0)
+	f.noteLevel(t)
 	if f.reachable(t) {
 		f.absent++
 	}
@@ -142,6 +144,8 @@ func (f *Federation) comeBack(t int) {
 		return
 	}
 	f.batteries.Revive(t, now)
+	f.note(Recharged, t, 0)
+	f.noteLevel(t)
 	f.sleep(t)
 	d.refuses = f.refusing() && f.batteries.Low(t, now)
 	f.rest(t)

@@ -396,6 +396,7 @@ func (f *Federation) onset() {
 	for t := range f.devices {
 		f.draw(t, f.fleet.IdlePower(t))
 		f.judge(t)
+		f.noteLevel(t)
 	}
 	f.appear()
 	if f.setup.Network.RushShare < 1 {

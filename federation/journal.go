@@ -14,7 +14,7 @@ type Entry struct {
 	Round  int32       // the one that is open, from 1 on; between two, the next
 	From   engine.Time // of stretches; otherwise the instant, as To
 	To     engine.Time
-	Amount float64 // of stretches: bytes on the device's own link, or FLOPs; of Answered: steps; of Spent: joules
+	Amount float64 // of stretches: bytes on the device's own link, or FLOPs; of Answered: steps; of Spent: joules; of Level: a share in [0, 1]
 }
 
 // EntryKind is what an entry is about.
@@ -30,6 +30,9 @@ const (
 	Lost                       // an attempt has ended without an answer
 	GoneAway                   // the device cannot be reached from now on
 	BackAgain                  // it can be reached again
+	WentFlat                   // the device's battery is empty
+	Recharged                  // there is enough in it again
+	Level                      // how full the device's battery is: at the start, after each stretch, when a round ends
 	Spent                      // what a device has drawn from battery or mains since its last such entry
 	Learnt                     // the server has updated the coupling
 	Closed                     // a round ends: what follows is not of it
@@ -47,6 +50,32 @@ const (
 	NoTime                    // nothing could be done in what the clock cycle left
 )
 
+// String returns the reason in words.
+func (l Loss) String() string {
+	return [...]string{"", "dropped", "message lost", "went away", "battery empty", "out of time", "no time to work"}[l]
+}
+
+// Journals returns a journal that passes every entry on to each of those given, in
+// their order; nil when there are none.
+func Journals(all ...Journal) Journal {
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return all[0]
+	default:
+		return journals(all)
+	}
+}
+
+type journals []Journal
+
+func (all journals) Note(e Entry) {
+	for _, j := range all {
+		j.Note(e)
+	}
+}
+
 // note tells the journal of something at a device, now.
 func (f *Federation) note(k EntryKind, t int, amount float64) {
 	if f.setup.Journal != nil {
@@ -63,6 +92,14 @@ func (f *Federation) noteStretch(t int, amount float64) {
 	d, now := &f.devices[t], f.clock.Now()
 	kind := [...]EntryKind{download: Received, compute: Computed, upload: Sent}[d.phase]
 	f.setup.Journal.Note(Entry{Kind: kind, Device: int32(t), Round: int32(f.round + 1), From: min(d.began, now), To: now, Amount: amount})
+	f.noteLevel(t)
+}
+
+// noteLevel tells the journal how full the battery of device t is, if it has one.
+func (f *Federation) noteLevel(t int) {
+	if f.setup.Journal != nil && !f.batteries.OnMains(t) {
+		f.note(Level, t, f.batteries.Level(t, f.clock.Now()))
+	}
 }
 
 // noteLoss tells the journal that an attempt of device t has ended without an answer.
@@ -87,6 +124,7 @@ func (f *Federation) noteRound() {
 			f.note(Spent, t, spent-f.noted[t])
 			f.noted[t] = spent
 		}
+		f.noteLevel(t)
 	}
 	f.note(Closed, engine.Server, 0)
 }

@@ -2,6 +2,7 @@ package federation
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -19,6 +20,7 @@ type book struct {
 	rounds []results.Round // as the entries have it
 	now    results.Round
 	busy   map[int32]bool
+	flat   map[int32]bool
 	until  map[int32]engine.Time
 }
 
@@ -33,6 +35,9 @@ func (b *book) Note(e Entry) {
 	case Asked:
 		if b.busy[e.Device] {
 			b.t.Fatalf("%+v: it is busy already", e)
+		}
+		if b.flat[e.Device] {
+			b.t.Fatalf("%+v: its battery is empty", e)
 		}
 		b.busy[e.Device] = true
 	case Received, Computed, Sent:
@@ -56,6 +61,15 @@ func (b *book) Note(e Entry) {
 			b.t.Fatalf("%+v: it is not busy", e)
 		}
 		b.busy[e.Device] = false
+	case WentFlat, Recharged:
+		if b.flat[e.Device] == (e.Kind == WentFlat) {
+			b.t.Fatalf("%+v: it is so already", e)
+		}
+		b.flat[e.Device] = e.Kind == WentFlat
+	case Level:
+		if !(e.Amount >= 0 && e.Amount <= 1) {
+			b.t.Fatalf("%+v: no share", e)
+		}
 	case Spent:
 		b.now.EnergyJ += e.Amount
 	case Closed:
@@ -86,7 +100,7 @@ func TestTheJournalAddsUp(t *testing.T) {
 		}
 		shared, battery := rapid.Bool().Draw(rt, "shared"), rapid.Bool().Draw(rt, "battery")
 		var outs [2]*Outcome
-		b := &book{t: rt, busy: map[int32]bool{}, until: map[int32]engine.Time{}}
+		b := &book{t: rt, busy: map[int32]bool{}, flat: map[int32]bool{}, until: map[int32]engine.Time{}}
 		for i := range outs {
 			method := "mocha"
 			if protocol == Asynchronous {
@@ -143,4 +157,57 @@ func TestTheJournalAddsUp(t *testing.T) {
 			near("seconds", got.TimeS, want.TimeS)
 		}
 	})
+}
+
+// entries is a journal that keeps everything.
+type entries []Entry
+
+func (es *entries) Note(e Entry) { *es = append(*es, e) }
+
+// Without a charger, what is missing in a battery is what the device has drawn, and
+// an empty battery is a level of 0. On mains there is no level.
+func TestLevelsFallByWhatIsSpent(t *testing.T) {
+	const capacity = 4.0 // joules: some devices run empty
+	for _, battery := range []bool{true, false} {
+		var seen, again entries
+		run(t, world(t, "mocha", Deadline, func(s *Setup) {
+			if battery {
+				joules(s, capacity)
+				s.Devices.ChargeW = 0
+			}
+			s.Journal = Journals(&seen, &again)
+		}))
+		if !slices.Equal(seen, again) {
+			t.Error("two journals of a run differ")
+		}
+		level, spent := make([]float64, len(sizes)), make([]float64, len(sizes))
+		levels, empty := 0, 0
+		for _, e := range seen {
+			switch e.Kind {
+			case Level:
+				levels++
+				level[e.Device] = e.Amount
+			case Spent:
+				spent[e.Device] += e.Amount
+			case WentFlat:
+				empty++
+				spent[e.Device] = capacity
+				level[e.Device] = 0
+			}
+			if e.Kind != Closed || !battery {
+				continue
+			}
+			for k := range level {
+				if math.Abs(capacity*(1-level[k])-min(spent[k], capacity)) > 1e-9 {
+					t.Errorf("round %d: device %d is at %g, and has drawn %g J of %g", e.Round, k, level[k], spent[k], capacity)
+				}
+			}
+		}
+		if battery != (levels > 0) || battery != (empty > 0) {
+			t.Errorf("battery %t: %d levels, %d times empty", battery, levels, empty)
+		}
+	}
+	if Journals() != nil {
+		t.Error("no journals make one")
+	}
 }

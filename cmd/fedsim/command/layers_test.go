@@ -34,6 +34,7 @@ var layers = map[string]string{
 	"results":             "config internal/atomicfile",
 	"plots":               "results internal/atomicfile",
 	"federation":          "algorithms config data devices engine fleets mtl network network/flows results internal/parallel internal/rng internal/state",
+	"timeline":            "engine federation",
 	"scenarios":           "algorithms config data devices federation fleets mtl network results tables traces",
 	"theory":              "mtl internal/kernel",
 	"experiment":          "theory algorithms config data federation mtl results scenarios traces internal/parallel internal/rng",

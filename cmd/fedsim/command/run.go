@@ -31,6 +31,7 @@ type runFlags struct {
 	queue    string
 	progress string
 	profiles profiles
+	timeline timelineFlags
 }
 
 // newRun returns the command; line is the command line, for the manifest.
@@ -48,7 +49,8 @@ interrupt (Ctrl-C) ends the runs after their round and keeps them.`,
 		Example: `  fedsim run quickstart
   fedsim run scenarios/lte-high-var.toml --out runs/tonight
   fedsim run fig1-statistical --set data.source=uci-har --set data.path=har.zip
-  fedsim run quickstart --set network.profile=3g --set 'run.seeds=[1, 2, 3]' --force`,
+  fedsim run quickstart --set network.profile=3g --set 'run.seeds=[1, 2, 3]' --force
+  fedsim run outage --timeline outage.json --timeline-rounds 1:20`,
 		Args:              takes(1, 1, "one scenario, a file or the name of a shipped one"),
 		ValidArgsFunction: first(completeScenario),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,6 +68,7 @@ interrupt (Ctrl-C) ends the runs after their round and keeps them.`,
 	completeFlag(cmd, "out", completeDirectory)
 	flags.BoolVar(&f.force, "force", false, "overwrite a complete run")
 	f.addComputing(cmd)
+	f.timeline.add(flags)
 	return cmd
 }
 
@@ -109,6 +112,10 @@ func (f *runFlags) run(cmd *cobra.Command, name string, sets []string) (err erro
 	if err != nil {
 		return err
 	}
+	watched, err := f.timeline.plan(cmd.Flags(), scenario)
+	if err != nil {
+		return err
+	}
 	w, err := f.create(scenario)
 	if err != nil {
 		return err
@@ -122,7 +129,7 @@ func (f *runFlags) run(cmd *cobra.Command, name string, sets []string) (err erro
 
 	p := newProgress(cmd.ErrOrStderr(), f.progress, time.Now)
 	err = experiment.Run(cmd.Context(), scenario.Experiments, experiment.Options{
-		Workers: f.workers, Queue: f.queue,
+		Workers: f.workers, Queue: f.queue, Journal: watched.journal(),
 		Progress: p.update, Finished: w.Add, Clock: time.Now,
 	})
 	var made []*tables.Result
@@ -132,7 +139,7 @@ func (f *runFlags) run(cmd *cobra.Command, name string, sets []string) (err erro
 	p.end()
 	if err != nil {
 		if experiment.Interrupted(err) {
-			return keep(cmd, w, scenario, made, err)
+			return errors.Join(keep(cmd, w, scenario, made, err), watched.write(cmd.OutOrStdout()))
 		}
 		return err
 	}
@@ -141,7 +148,7 @@ func (f *runFlags) run(cmd *cobra.Command, name string, sets []string) (err erro
 	if err := w.Finish(results.Complete, ended()); err != nil {
 		return errors.Join(drawn, err)
 	}
-	return errors.Join(drawn, summarise(cmd, w, scenario, made, figures))
+	return errors.Join(drawn, summarise(cmd, w, scenario, made, figures), watched.write(cmd.OutOrStdout()))
 }
 
 // create makes the run directory.

@@ -1,0 +1,78 @@
+package timeline
+
+import (
+	"cmp"
+	"fmt"
+
+	"fedsim/engine"
+	"fedsim/federation"
+)
+
+// Selection is the part of a run that is kept.
+type Selection struct {
+	Devices     int // at most, positive
+	First, Last int // rounds, from 1 on
+}
+
+// Timeline is what the devices of a sample do in a range of rounds.
+type Timeline struct {
+	Devices     int         // of the run
+	Tracks      []int32     // the devices of the sample, ascending
+	First, Last int         // rounds; Last is the run's when it ended before the selection does
+	From, To    engine.Time // from the beginning of the first to the end of the last
+	Items       []Item      // by time, device and depth: what holds another comes before it
+}
+
+// Item is a slice of a track, or something that happens at an instant.
+type Item struct {
+	What     What
+	Why      federation.Loss // of Loss and of an Attempt without an answer; 0 otherwise
+	Open     bool            // of an Attempt that was not over when the run was
+	Device   int32           // engine.Server for Round and Update
+	Round    int32           // the one in which it ends
+	Try      int32           // of an Attempt: the how manieth in its round, from 1 on
+	From, To engine.Time     // the same for what happens at an instant
+	Amount   float64         // bytes, FLOPs, coordinate steps of an Attempt, or the share of a Level
+}
+
+// What an item is.
+type What uint8
+
+const (
+	Round    What = iota // of the server
+	Update               // of the coupling; an instant when it takes the server no time
+	Attempt              // from the server's message to the answer, or its loss
+	Download             // within an Attempt, as the next two
+	Compute
+	Upload
+	Wait  // from the answer to the end of the round
+	Away  // the device cannot be reached
+	Flat  // its battery is empty
+	Loss  // an instant: an attempt ends without an answer
+	Level // an instant: how full the battery is
+)
+
+// instant reports whether it has no length.
+func (w What) instant() bool { return w == Loss || w == Level }
+
+// depth is how deep a slice lies in its track, if it lies in another.
+func (w What) depth() int {
+	switch w {
+	case Round, Update, Attempt:
+		return 0
+	default:
+		return 1
+	}
+}
+
+// order is that of a timeline's items.
+func order(a, b Item) int {
+	return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Device, b.Device), cmp.Compare(a.What.depth(), b.What.depth()))
+}
+
+// EmptyError says that a run ended before the rounds that a timeline is to show.
+type EmptyError struct{ First, Ended int }
+
+func (e *EmptyError) Error() string {
+	return fmt.Sprintf("no timeline: it is to begin with round %d, and the run ended after %d", e.First, e.Ended)
+}

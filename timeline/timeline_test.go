@@ -1,0 +1,477 @@
+package timeline
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fedsim/algorithms"
+	"fedsim/data"
+	"fedsim/devices"
+	"fedsim/engine"
+	"fedsim/federation"
+	"fedsim/internal/parallel"
+	"fedsim/internal/rng"
+	"fedsim/mtl"
+	"fedsim/network"
+	"fedsim/results"
+)
+
+var update = flag.Bool("update", false, "write testdata anew instead of comparing with it")
+
+// event is an event of a trace as a viewer reads it.
+type event struct {
+	Name, Ph string
+	Pid, Tid int
+	Ts, Dur  json.Number
+	S        string
+	Args     map[string]any
+}
+
+// nanoseconds reads microseconds as Perfetto does.
+func nanoseconds(t testing.TB, n json.Number) int64 {
+	t.Helper()
+	f, err := n.Float64()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int64(math.Round(f * 1000))
+}
+
+// parsed is a trace that has been read.
+type parsed struct {
+	OtherData   map[string]string
+	TraceEvents []event
+}
+
+func parse(t testing.TB, text []byte) parsed {
+	t.Helper()
+	var p parsed
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// slice is a complete event in nanoseconds.
+type slice struct {
+	from, to int64
+	event
+}
+
+// slicesOf returns the complete events of a trace, and checks that events come in
+// the order of time, that slices of a track nest and never overlap, and that each
+// track has a name.
+func slicesOf(t testing.TB, p parsed) (all []slice) {
+	t.Helper()
+	type track struct{ pid, tid int }
+	stacks, named := map[track][]slice{}, map[track]bool{}
+	last := int64(math.MinInt64)
+	for _, e := range p.TraceEvents {
+		at := track{e.Pid, e.Tid}
+		if e.Ph == "M" {
+			named[at] = true
+			continue
+		}
+		from := nanoseconds(t, e.Ts)
+		if from < last {
+			t.Fatalf("%+v comes after %d ns", e, last)
+		}
+		last = from
+		if !named[at] && e.Ph != "C" || !named[track{e.Pid, 0}] {
+			t.Fatalf("%+v is on a track without a name", e)
+		}
+		if e.Ph != "X" {
+			continue
+		}
+		s := slice{from, from + nanoseconds(t, e.Dur), e}
+		if s.to <= s.from {
+			t.Fatalf("%+v has no length", e)
+		}
+		stack := stacks[at]
+		for len(stack) > 0 && stack[len(stack)-1].to <= s.from {
+			stack = stack[:len(stack)-1]
+		}
+		if len(stack) > 0 && stack[len(stack)-1].to < s.to {
+			t.Fatalf("%+v overlaps %+v", s, stack[len(stack)-1])
+		}
+		if len(stack) > 1 {
+			t.Fatalf("%+v lies in %d others", s, len(stack))
+		}
+		stacks[at] = append(stack, s)
+		all = append(all, s)
+	}
+	return all
+}
+
+// problem returns a small problem on which n devices learn.
+func problem(t testing.TB, n int) *mtl.Problem {
+	t.Helper()
+	const features = 4
+	train := &data.Set{Name: "random", Features: features, Generated: true}
+	test := &data.Set{Name: "random", Features: features, Generated: true}
+	for k := range n {
+		s := rng.New(1, rng.Synthetic, k, 0)
+		one := func(rows int) data.Task {
+			task := data.Task{Name: fmt.Sprint(k), X: data.NewMatrix(rows, features), Y: make([]float64, rows)}
+			for i := range rows {
+				for j := range features {
+					task.X.Row(i)[j] = s.Normal()
+				}
+				task.Y[i] = math.Copysign(1, task.X.Row(i)[0])
+			}
+			return task
+		}
+		train.Tasks = append(train.Tasks, one(4+k%5))
+		test.Tasks = append(test.Tasks, one(2))
+	}
+	p, err := mtl.NewProblem(mtl.Defaults(), data.Split{Train: train, Test: test})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// setup returns a run of a method in which devices take tenths of a second.
+func setup(t testing.TB, p *mtl.Problem, method, protocol string) federation.Setup {
+	t.Helper()
+	factory, ok := algorithms.Lookup(method)
+	if !ok {
+		t.Fatalf("no algorithm %q", method)
+	}
+	s := federation.Setup{
+		Config: federation.Defaults(), Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(),
+		Plan:    federation.Plan{Outer: 1, Rounds: 6, EvalEvery: 1, Optimum: math.NaN()},
+		Problem: p, Factory: factory, Options: factory.Options(), Seed: 5, Pool: parallel.NewPool(2),
+	}
+	s.Config.Protocol = protocol
+	if o, ok := s.Options.(*algorithms.MOCHAOptions); ok && protocol == federation.Deadline {
+		o.Epochs = 0
+	}
+	s.Devices.ClockGHz, s.Devices.FlopsPerCycle, s.Devices.BatteryWh = 1e-6, 1, devices.Mains
+	s.Network.DownlinkMbps, s.Network.UplinkMbps, s.Network.RTTms, s.Network.Jitter = 0.1, 0.02, 10, 0.5
+	c, err := p.Regularizer.Start(s.Pool, p.Tasks())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Coupling = c
+	return s
+}
+
+// run runs a setup with a recorder.
+func run(t testing.TB, s federation.Setup, selection Selection) (*Timeline, *federation.Outcome) {
+	t.Helper()
+	r := NewRecorder(selection, s.Problem.Devices())
+	s.Journal = r
+	events := 0
+	s.Hooks = &engine.Hooks{Fired: func(e engine.Event) {
+		if events++; events > 1_000_000 {
+			panic(fmt.Sprintf("no end of events: %+v", e))
+		}
+	}}
+	f, err := federation.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := f.Run(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, err := r.Timeline()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return line, out
+}
+
+func chromeOf(t testing.TB, line *Timeline) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := line.WriteChrome(&b, "all/mocha/seed=5"); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// coins are devices that come and go every 0.4 s, by chance.
+type coins struct {
+	seed  uint64
+	share float64
+}
+
+func (c coins) Present(device int, at engine.Time) (bool, engine.Time) {
+	const stretch = engine.Time(4e8)
+	s := rng.New(c.seed, rng.Presence, device, int(at/stretch))
+	return s.Float64() < c.share, at - at%stretch + stretch
+}
+
+// Whatever happens, slices nest, events come in order, and when all rounds and
+// devices are shown, what they show adds up to the rounds of the run.
+func TestSlicesNestAndAddUp(t *testing.T) {
+	p := problem(t, 9)
+	rapid.Check(t, func(rt *rapid.T) {
+		protocol := rapid.SampledFrom([]string{federation.WaitForAll, federation.Deadline, federation.Charged, federation.First, federation.Asynchronous}).Draw(rt, "protocol")
+		method := "mocha"
+		if protocol == federation.Asynchronous {
+			method = "async-mocha"
+		}
+		s := setup(t, p, method, protocol)
+		s.Seed = rapid.Uint64Range(0, 1<<32).Draw(rt, "seed")
+		s.Plan.Outer, s.Plan.Rounds = 2, 4
+		s.Faults.DropProbability = 0.2
+		s.Faults.Strike = rapid.SampledFrom([]string{devices.AtStart, devices.AtCompute, devices.AtUpload, devices.AtRandom}).Draw(rt, "strike")
+		s.Faults.OnReturn = rapid.SampledFrom([]string{devices.Resume, devices.Discard}).Draw(rt, "on_return")
+		s.Presence = coins{s.Seed, rapid.Float64Range(0.5, 1).Draw(rt, "present")}
+		s.Network.LossProbability = 0.05
+		if rapid.Bool().Draw(rt, "shared") {
+			s.Network.ServerDownMbps, s.Network.ServerUpMbps = 0.1, 0.05
+		}
+		if rapid.Bool().Draw(rt, "battery") {
+			s.Devices.BatteryWh, s.Devices.ComputeW, s.Devices.IdleW, s.Devices.ChargeW, s.Devices.ReturnLevel = 4.0/3600, 2, 0.5, 4, 0.5
+		}
+		switch protocol {
+		case federation.First:
+			s.Config.Over, s.Config.Fraction = 1.5, 0.6
+			s.Config.Late = rapid.SampledFrom([]string{federation.Drop, federation.Keep}).Draw(rt, "late")
+		case federation.Deadline:
+			s.Config.DeadlineS, s.Config.Retries = 0.7, 1
+			s.Config.Late = rapid.SampledFrom([]string{federation.Drop, federation.Keep}).Draw(rt, "late")
+		case federation.Charged:
+			s.Options.(*algorithms.MOCHAOptions).Epochs = 0
+		}
+		first := rapid.IntRange(1, 3).Draw(rt, "first")
+		last := rapid.IntRange(first, 8).Draw(rt, "last")
+		keep := rapid.IntRange(1, 9).Draw(rt, "devices")
+		part, _ := run(t, s, Selection{Devices: keep, First: first, Last: last})
+		if len(part.Tracks) != keep {
+			rt.Fatalf("%d tracks of %d", len(part.Tracks), keep)
+		}
+		for _, x := range slicesOf(t, parse(t, chromeOf(t, part))) {
+			if x.from < int64(part.From) || x.to > int64(part.To) {
+				rt.Fatalf("%+v lies beyond %v to %v", x, part.From, part.To)
+			}
+		}
+		whole, out := run(t, s, Selection{Devices: 9, First: 1, Last: 8})
+		sum(rt, slicesOf(t, parse(t, chromeOf(t, whole))), whole, out, protocol == federation.Charged)
+	})
+}
+
+// sum compares what slices show with the rounds of a run.
+func sum(t *rapid.T, all []slice, line *Timeline, out *federation.Outcome, charged bool) {
+	amounts := map[string]float64{}
+	seconds := map[string]float64{}
+	for _, x := range all {
+		seconds[x.Name] += float64(x.to-x.from) / 1e9
+		for _, key := range []string{"bytes", "FLOPs"} {
+			if n, ok := x.Args[key].(json.Number); ok {
+				v, _ := n.Float64()
+				amounts[x.Name] += v
+			}
+		}
+	}
+	var want results.Round
+	for _, r := range out.Rounds[1:] {
+		want.FLOPs += r.FLOPs
+		want.BytesDown += r.BytesDown
+		want.BytesUp += r.BytesUp
+		want.TimeS = r.TimeS
+		if got := seconds[fmt.Sprintf("round %d", r.Round)]; got == 0 && r.TimeS > 0 && r.Participants > 0 {
+			t.Fatalf("round %d has no slice", r.Round)
+		}
+	}
+	near := func(what string, got, want float64) {
+		if math.Abs(got-want) > 1e-9*math.Max(1, math.Abs(want)) {
+			t.Fatalf("the slices' %s are %v, the rounds' %v", what, got, want)
+		}
+	}
+	for _, it := range line.Items {
+		if it.What == Attempt && it.Open {
+			return // what it has done is not told
+		}
+	}
+	near("FLOPs", amounts["compute"], want.FLOPs)
+	near("bytes down", amounts["downlink"], want.BytesDown)
+	near("bytes up", amounts["uplink"], want.BytesUp)
+	near("end", line.To.Seconds(), want.TimeS)
+	// A device does 1000 FLOP/s, and stretches are rounded to nanoseconds. Under the
+	// charged protocol it is charged the same time whatever it does.
+	over := seconds["compute"] - want.FLOPs/1000
+	if over < -1e-6 || over > 1e-6 && !charged {
+		t.Fatalf("%v s of computation, for %v FLOPs", seconds["compute"], want.FLOPs)
+	}
+}
+
+// Two hundred devices over fifty rounds make a valid trace of some megabytes, the
+// same bytes every time.
+func TestTwoHundredDevicesFiftyRounds(t *testing.T) {
+	p := problem(t, 230)
+	s := setup(t, p, "mocha", federation.Deadline)
+	s.Plan.Rounds, s.Plan.EvalEvery = 60, 60
+	s.Config.DeadlineS = 0.8
+	s.Faults.DropProbability = 0.1
+	s.Devices.BatteryWh, s.Devices.ComputeW, s.Devices.IdleW, s.Devices.ChargeW, s.Devices.ReturnLevel = 10.0/3600, 2, 0.5, 4, 0.5
+	selection := Selection{Devices: 200, First: 1, Last: 50}
+	line, _ := run(t, s, selection)
+	text := chromeOf(t, line)
+	got := parse(t, text)
+	counts := map[string]int{}
+	for _, x := range slicesOf(t, got) {
+		counts[x.Name]++
+	}
+	for _, e := range got.TraceEvents {
+		counts[e.Ph]++
+		if e.Ph == "C" {
+			v, err := e.Args["%"].(json.Number).Float64()
+			if err != nil || v < 0 || v > 100 {
+				t.Fatalf("%+v: must be a percentage", e)
+			}
+		}
+	}
+	if len(line.Tracks) != 200 || counts["compute"] < 5000 || counts["flat"] == 0 || counts["i"] < 500 || counts["C"] < 5000 {
+		t.Errorf("%d tracks and %v", len(line.Tracks), counts)
+	}
+	if len(text) > 12e6 {
+		t.Errorf("%d bytes", len(text))
+	}
+	if again, _ := run(t, s, selection); !bytes.Equal(chromeOf(t, again), text) {
+		t.Error("the same run makes other bytes")
+	}
+}
+
+// The bytes of a tiny run, which a person has looked at.
+func TestGolden(t *testing.T) {
+	s := setup(t, problem(t, 3), "mocha", federation.Deadline)
+	s.Plan.Outer, s.Plan.Rounds = 2, 2
+	s.Config.ServerGFLOPS = 1e-6
+	s.Config.DeadlineS, s.Config.Fit = 0.4, false
+	s.Options.(*algorithms.MOCHAOptions).Epochs = 1
+	s.Faults.DropProbability, s.Faults.Strike = 0.3, devices.AtUpload
+	s.Presence = coins{8, 0.7}
+	s.Faults.OnReturn = devices.Resume
+	s.Devices.BatteryWh, s.Devices.ComputeW, s.Devices.IdleW, s.Devices.ChargeW, s.Devices.ReturnLevel = 0.5/3600, 2, 0.5, 4, 0.5
+	line, _ := run(t, s, Selection{Devices: 2, First: 1, Last: 3})
+	got := chromeOf(t, line)
+	slicesOf(t, parse(t, got))
+	const golden = "testdata/tiny.json"
+	if *update {
+		if err := os.WriteFile(golden, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("the trace differs from %s; -update if it is right:\n%s", golden, got)
+	}
+}
+
+// entry is short for an entry at an instant.
+func entry(k federation.EntryKind, device, round int32, at engine.Time) federation.Entry {
+	return federation.Entry{Kind: k, Device: device, Round: round, From: at, To: at}
+}
+
+// An absence in which an attempt ends is two slices; one that the range cuts keeps
+// what lies in it; an attempt that is under way when the run ends says so.
+func TestAbsencesAndEnds(t *testing.T) {
+	r := NewRecorder(Selection{Devices: 5, First: 2, Last: 9}, 1)
+	lost := entry(federation.Lost, 0, 2, 30)
+	lost.Why = federation.Away
+	for _, e := range []federation.Entry{
+		entry(federation.GoneAway, 0, 1, 0),
+		entry(federation.Opened, engine.Server, 1, 0),
+		entry(federation.Closed, engine.Server, 1, 5),
+		entry(federation.Opened, engine.Server, 2, 10),
+		entry(federation.BackAgain, 0, 2, 15),
+		entry(federation.Asked, 0, 2, 15),
+		{Kind: federation.Received, Device: 0, Round: 2, From: 15, To: 20, Amount: 7},
+		entry(federation.GoneAway, 0, 2, 20),
+		lost,
+		entry(federation.Closed, engine.Server, 2, 40),
+		entry(federation.Learnt, engine.Server, 3, 40),
+		entry(federation.Opened, engine.Server, 3, 45),
+		entry(federation.BackAgain, 0, 3, 50),
+		entry(federation.Asked, 0, 3, 50),
+		{Kind: federation.Received, Device: 0, Round: 3, From: 52, To: 60, Amount: 7},
+	} {
+		r.Note(e)
+	}
+	line, err := r.Timeline()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Item{
+		{What: Round, Device: -1, Round: 2, From: 10, To: 40},
+		{What: Away, Round: 2, From: 10, To: 15},
+		{What: Attempt, Why: federation.Away, Round: 2, Try: 1, From: 15, To: 30},
+		{What: Download, Round: 2, From: 15, To: 20, Amount: 7},
+		{What: Away, Round: 2, From: 20, To: 30},
+		{What: Loss, Why: federation.Away, Round: 2, From: 30, To: 30},
+		{What: Away, Round: 2, From: 30, To: 40},
+		{What: Update, Device: -1, Round: 3, From: 40, To: 45},
+		{What: Away, Round: 3, From: 40, To: 50},
+		{What: Round, Device: -1, Round: 3, From: 45, To: 60},
+		{What: Attempt, Open: true, Round: 3, Try: 1, From: 50, To: 60},
+		{What: Download, Round: 3, From: 52, To: 60, Amount: 7},
+	}
+	slices.SortStableFunc(want, order)
+	if !slices.Equal(line.Items, want) {
+		t.Errorf("got\n%+v\nwant\n%+v", line.Items, want)
+	}
+	if line.From != 10 || line.To != 60 || line.Last != 3 {
+		t.Errorf("rounds to %d, from %d to %d ns", line.Last, line.From, line.To)
+	}
+}
+
+// A range that the run never came to has no timeline.
+func TestNothingToShow(t *testing.T) {
+	r := NewRecorder(Selection{Devices: 5, First: 4, Last: 9}, 1)
+	r.Note(entry(federation.Opened, engine.Server, 3, 10))
+	r.Note(entry(federation.Closed, engine.Server, 3, 20))
+	if _, err := r.Timeline(); err == nil || err.Error() != "no timeline: it is to begin with round 4, and the run ended after 3" {
+		t.Error(err)
+	}
+}
+
+func TestSample(t *testing.T) {
+	for _, c := range []struct {
+		k, n        int
+		asked, want []int32
+	}{
+		{3, 3, nil, []int32{0, 1, 2}},
+		{9, 3, []int32{1}, []int32{0, 1, 2}},
+		{2, 8, nil, []int32{0, 4}},
+		{2, 8, []int32{1, 3, 5, 7}, []int32{1, 5}},
+		{4, 8, []int32{1, 3}, []int32{0, 1, 3, 5}},
+		{3, 8, []int32{6}, []int32{0, 3, 6}},
+	} {
+		if got := sample(c.k, c.n, c.asked); !slices.Equal(got, c.want) {
+			t.Errorf("%d of %d, %v asked: %v, want %v", c.k, c.n, c.asked, got, c.want)
+		}
+	}
+}
+
+// Devices that are not in the sample cost nothing.
+func TestOthersTakeNoMemory(t *testing.T) {
+	r := NewRecorder(Selection{Devices: 1, First: 1, Last: 9}, 100)
+	r.Note(entry(federation.Opened, engine.Server, 1, 0))
+	r.Note(entry(federation.Asked, 7, 1, 0))
+	at := engine.Time(0)
+	r.Note(federation.Entry{Kind: federation.Received, Device: 9, Round: 1, To: 1})
+	if n := testing.AllocsPerRun(1000, func() {
+		at++
+		r.Note(federation.Entry{Kind: federation.Computed, Device: 9, Round: 1, From: at, To: at + 1})
+	}); n != 0 {
+		t.Errorf("%v allocations for an entry", n)
+	}
+}
