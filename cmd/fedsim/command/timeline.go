@@ -116,7 +116,7 @@ func parseRounds(text string) (first, last int, err error) {
 		last, failed = strconv.Atoi(b)
 	}
 	if failed != nil || first < 1 || last < first {
-		return 0, 0, usagef("--timeline-rounds=%s: must be two rounds in order, as in 20:40, the first one being 1", text)
+		return 0, 0, usagef("--timeline-rounds=%s: must be two rounds in order, as in 20:40; the first round is 1", text)
 	}
 	return first, last, nil
 }
