@@ -284,7 +284,7 @@ func (f *Federation) lose(t int, why Loss) {
 // The server itself cannot know before the answer is due.
 func (f *Federation) missed(t int) {
 	d := &f.devices[t]
-	f.markDropped(d)
+	f.markDropped(t)
 	again := f.asynchronous() || f.setup.Config.Protocol == WaitForAll || int(d.attempt) < f.setup.Config.Retries
 	if again {
 		d.next = f.clock.Schedule(max(d.due, f.clock.Now()), askAgain, t)
@@ -293,11 +293,12 @@ func (f *Federation) missed(t int) {
 	}
 }
 
-// markDropped counts a device that drops for the first time in this round.
-func (f *Federation) markDropped(d *device) {
-	if !d.dropped {
+// markDropped counts device t when it drops for the first time in this round.
+func (f *Federation) markDropped(t int) {
+	if d := &f.devices[t]; !d.dropped {
 		d.dropped = true
 		f.tally.dropped++
+		f.note(Missed, t, 0)
 	}
 }
 

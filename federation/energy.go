@@ -116,7 +116,7 @@ func (f *Federation) checkBattery(t int) {
 	if !d.chosen || d.answered {
 		return
 	}
-	f.markDropped(d)
+	f.markDropped(t)
 	if atWork {
 		f.noteLoss(t, Flat)
 	}

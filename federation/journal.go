@@ -1,6 +1,9 @@
 package federation
 
-import "fedsim/engine"
+import (
+	"fedsim/engine"
+	"fedsim/results"
+)
 
 // Journal is told what happens in a run, in the order of virtual time: what makes
 // rows by device, timelines and explanations. It changes nothing.
@@ -9,12 +12,12 @@ type Journal interface{ Note(Entry) }
 // Entry is one thing that happened.
 type Entry struct {
 	Kind   EntryKind
-	Why    Loss        // of Lost
+	Why    Loss        // of Lost, and of Missed when the device was never asked
 	Device int32       // engine.Server for those of a round
 	Round  int32       // the one that is open, from 1 on; between two, the next
 	From   engine.Time // of stretches; otherwise the instant, as To
 	To     engine.Time
-	Amount float64 // of stretches: bytes on the device's own link, or FLOPs; of Answered: steps; of Spent: joules; of Level: a share in [0, 1]
+	Amount float64 // of stretches: bytes on the device's own link, or FLOPs; of Answered: steps; of Spent: joules; of Measured: theta; of Level: a share in [0, 1]
 }
 
 // EntryKind is what an entry is about.
@@ -28,6 +31,11 @@ const (
 	Sent                       // a stretch of upload is over
 	Answered                   // the answer has arrived at the server
 	Lost                       // an attempt has ended without an answer
+	Taken                      // the server takes the device's answer
+	Refused                    // the server has no use for the device's answer
+	Missed                     // the round counts the device as one that dropped
+	Late                       // the round counts the device's answer as late
+	Measured                   // theta of the device's local solve, in rounds in which it is measured
 	GoneAway                   // the device cannot be reached from now on
 	BackAgain                  // it can be reached again
 	WentFlat                   // the device's battery is empty
@@ -48,11 +56,12 @@ const (
 	Flat                      // its battery ran empty
 	OutOfTime                 // the round ended before its answer came
 	NoTime                    // nothing could be done in what the clock cycle left
+	Low                       // its battery is too low for new work
 )
 
 // String returns the reason in words.
 func (l Loss) String() string {
-	return [...]string{"", "dropped", "message lost", "went away", "battery empty", "out of time", "no time to work"}[l]
+	return [...]string{"", "dropped", "message lost", "went away", "battery empty", "out of time", "no time to work", "battery low"}[l]
 }
 
 // Journals returns a journal that passes every entry on to each of those given, in
@@ -107,6 +116,38 @@ func (f *Federation) noteLoss(t int, why Loss) {
 	if f.setup.Journal != nil {
 		now := f.clock.Now()
 		f.setup.Journal.Note(Entry{Kind: Lost, Why: why, Device: int32(t), Round: int32(f.round + 1), From: now, To: now})
+	}
+}
+
+// noteUnreached tells the journal of the chosen devices that cannot be asked.
+func (f *Federation) noteUnreached() {
+	if f.setup.Journal == nil {
+		return
+	}
+	now := f.clock.Now()
+	for _, t := range f.chosen {
+		d := &f.devices[t]
+		if !d.dropped {
+			continue
+		}
+		why := Low
+		switch {
+		case d.phase == flat:
+			why = Flat
+		case d.away:
+			why = Away
+		}
+		f.setup.Journal.Note(Entry{Kind: Missed, Why: why, Device: t, Round: int32(f.round + 1), From: now, To: now})
+	}
+}
+
+// noteThetas tells the journal what was measured of the local solves.
+func (f *Federation) noteThetas(thetas []results.Theta) {
+	if f.setup.Journal == nil {
+		return
+	}
+	for t := range thetas {
+		f.note(Measured, t, thetas[t].Value)
 	}
 }
 

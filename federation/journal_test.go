@@ -70,6 +70,12 @@ func (b *book) Note(e Entry) {
 		if !(e.Amount >= 0 && e.Amount <= 1) {
 			b.t.Fatalf("%+v: no share", e)
 		}
+	case Taken:
+		b.now.Participants++
+	case Missed:
+		b.now.Dropped++
+	case Late:
+		b.now.Late++
 	case Spent:
 		b.now.EnergyJ += e.Amount
 	case Closed:
@@ -155,6 +161,10 @@ func TestTheJournalAddsUp(t *testing.T) {
 			near("FLOPs", got.FLOPs, want.FLOPs)
 			near("joules", got.EnergyJ, want.EnergyJ)
 			near("seconds", got.TimeS, want.TimeS)
+			if got.Participants != want.Participants || got.Dropped != want.Dropped || got.Late != want.Late {
+				rt.Fatalf("round %d: in the journal %d took part, %d dropped and %d were late; in the run %d, %d and %d", h+1,
+					got.Participants, got.Dropped, got.Late, want.Participants, want.Dropped, want.Late)
+			}
 		}
 	})
 }

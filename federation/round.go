@@ -43,6 +43,7 @@ func (f *Federation) runRound() results.Round {
 	if !f.asynchronous() {
 		f.recall()
 		thetas = f.thetas()
+		f.noteThetas(thetas)
 		f.close()
 	}
 	r := results.Round{
@@ -102,6 +103,7 @@ func (f *Federation) open() bool {
 		return false
 	}
 	f.tally.dropped += len(f.chosen) - up
+	f.noteUnreached()
 	f.waiting, f.outstanding = len(f.chosen), up
 	if f.setup.Config.Protocol == First {
 		f.waiting = f.wanted
@@ -318,12 +320,15 @@ func (f *Federation) close() {
 		case d.answered && enough:
 			f.commit(int(t))
 			f.tally.taken++
+			f.note(Taken, int(t), 0)
 		case d.answered:
 			f.discard(int(t))
+			f.note(Refused, int(t), 0)
 		case !d.dropped && cfg.Late == Keep && (d.working() || d.paused):
 			f.carried = append(f.carried, t)
 			if fresh {
 				f.tally.late++
+				f.note(Late, int(t), 0)
 			}
 			continue
 		default:
@@ -345,9 +350,10 @@ func (f *Federation) abandon(t int, fresh bool) {
 	}
 	switch {
 	case d.paused:
-		f.markDropped(d)
+		f.markDropped(t)
 	case !d.dropped && fresh:
 		f.tally.late++
+		f.note(Late, t, 0)
 	}
 	if d.working() {
 		f.leave(t, false)
