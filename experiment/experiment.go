@@ -13,6 +13,7 @@ import (
 	"fedsim/data"
 	"fedsim/federation"
 	"fedsim/internal/parallel"
+	"fedsim/ledger"
 	"fedsim/results"
 	"fedsim/scenarios"
 	"fedsim/traces"
@@ -30,6 +31,17 @@ type Options struct {
 	// devices; nil: nothing. It is asked before each run, tuning aside; calls may
 	// overlap. A nil function asks for none.
 	Journal func(run *scenarios.Run, devices int) federation.Journal
+
+	// Devices takes the rows by device of a run with run.devices, of which ID,
+	// Experiment, Method, Algorithm and Seed are set; nil: they are not made. It may be
+	// called by several goroutines. The rows are closed before the run is Finished.
+	Devices func(index int, run results.Run) (DeviceRows, error)
+}
+
+// DeviceRows takes the rows by device of one run, those of a round at a time.
+type DeviceRows interface {
+	Write([]results.DeviceRow) error
+	Close() error
 }
 
 // Progress is how far a scenario has come.
@@ -136,8 +148,12 @@ func (r *runner) repeat(rep repetition) {
 		return
 	}
 	run := rep.job.Candidates[rep.job.Winner].WithSeed(rep.job.Seeds[rep.seed])
+	result := results.Run{
+		ID: run.ID, Experiment: run.Experiment, Method: run.Label, Algorithm: run.Algorithm,
+		Point: run.Point, Tuned: run.Tuned, Seed: run.Seed, Real: run.Settings.Data.Target == data.TargetReal,
+	}
 	start := r.options.Clock()
-	out, err := r.execute(&run, plan(&run), "running", r.options.Journal)
+	out, err := r.watch(rep.job.first+rep.seed, &run, result)
 	if err != nil {
 		return
 	}
@@ -146,19 +162,49 @@ func (r *runner) repeat(rep repetition) {
 		r.cancel(err)
 		return
 	}
-	result := results.Run{
-		ID: run.ID, Experiment: run.Experiment, Method: run.Label, Algorithm: run.Algorithm,
-		Point: run.Point, Tuned: run.Tuned, Seed: run.Seed, Real: run.Settings.Data.Target == data.TargetReal,
-		Status: out.Status, Reason: out.Reason,
-		Optimum: p.optimum, OptimumGap: p.optimumGap,
-		EventHash: out.EventHash, ModelHash: out.ModelHash, Events: out.Events, Steps: out.Steps,
-		WallS: r.options.Clock().Sub(start).Seconds(), Rounds: out.Rounds,
-	}
+	result.Status, result.Reason = out.Status, out.Reason
+	result.Optimum, result.OptimumGap = p.optimum, p.optimumGap
+	result.EventHash, result.ModelHash, result.Events, result.Steps = out.EventHash, out.ModelHash, out.Events, out.Steps
+	result.WallS, result.Rounds = r.options.Clock().Sub(start).Seconds(), out.Rounds
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.options.Finished(rep.job.first+rep.seed, result); err != nil {
 		r.cancel(err)
 	}
+}
+
+// watch executes a run, and writes its rows by device when they are asked for.
+func (r *runner) watch(index int, run *scenarios.Run, about results.Run) (*federation.Outcome, error) {
+	if !run.Settings.Run.Devices || r.options.Devices == nil {
+		return r.execute(run, plan(run), "running", r.options.Journal)
+	}
+	rows, err := r.options.Devices(index, about)
+	if err != nil {
+		r.cancel(err)
+		return nil, err
+	}
+	var book *ledger.Ledger
+	out, err := r.execute(run, plan(run), "running", func(run *scenarios.Run, devices int) federation.Journal {
+		book = ledger.New(devices, rows.Write)
+		if r.options.Journal != nil {
+			if also := r.options.Journal(run, devices); also != nil {
+				return federation.Journals(also, book)
+			}
+		}
+		return book
+	})
+	closed := rows.Close()
+	if err != nil {
+		return nil, err
+	}
+	if err = book.Err(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		r.cancel(err)
+		return nil, err
+	}
+	return out, nil
 }
 
 // plan is how long a run goes on by its settings.

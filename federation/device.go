@@ -277,14 +277,14 @@ func (f *Federation) lose(t int, why Loss) {
 	f.noteLoss(t, why)
 	d.phase, d.paused = lost, false
 	f.draw(t, f.fleet.IdlePower(t))
-	f.missed(t)
+	f.missed(t, why)
 }
 
 // missed tells the server's side that the attempt of device t brings no answer.
 // The server itself cannot know before the answer is due.
-func (f *Federation) missed(t int) {
+func (f *Federation) missed(t int, why Loss) {
 	d := &f.devices[t]
-	f.markDropped(t)
+	f.markDropped(t, why)
 	again := f.asynchronous() || f.setup.Config.Protocol == WaitForAll || int(d.attempt) < f.setup.Config.Retries
 	if again {
 		d.next = f.clock.Schedule(max(d.due, f.clock.Now()), askAgain, t)
@@ -294,11 +294,11 @@ func (f *Federation) missed(t int) {
 }
 
 // markDropped counts device t when it drops for the first time in this round.
-func (f *Federation) markDropped(t int) {
+func (f *Federation) markDropped(t int, why Loss) {
 	if d := &f.devices[t]; !d.dropped {
 		d.dropped = true
 		f.tally.dropped++
-		f.note(Missed, t, 0)
+		f.noteMissed(t, why)
 	}
 }
 

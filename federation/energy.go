@@ -116,7 +116,7 @@ func (f *Federation) checkBattery(t int) {
 	if !d.chosen || d.answered {
 		return
 	}
-	f.markDropped(t)
+	f.markDropped(t, Flat)
 	if atWork {
 		f.noteLoss(t, Flat)
 	}

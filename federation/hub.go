@@ -270,7 +270,7 @@ func (f *Federation) repeat(g int) {
 				f.devices[t].answered = false
 				f.noteLoss(t, Message)
 			}
-			f.markDropped(&f.devices[t])
+			f.markDropped(t, Message)
 			f.without(t)
 		}
 	}
@@ -289,7 +289,7 @@ func (f *Federation) pass(g int) {
 			f.send(t)
 			continue
 		}
-		f.markDropped(&f.devices[t])
+		f.markDropped(t, f.unreached(t))
 		if f.setup.Config.Protocol != WaitForAll { // else it is asked when it is back
 			f.without(t)
 		}

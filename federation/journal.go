@@ -12,7 +12,7 @@ type Journal interface{ Note(Entry) }
 // Entry is one thing that happened.
 type Entry struct {
 	Kind   EntryKind
-	Why    Loss        // of Lost, and of Missed when the device was never asked
+	Why    Loss        // of Lost and Missed
 	Device int32       // engine.Server for those of a round
 	Round  int32       // the one that is open, from 1 on; between two, the next
 	From   engine.Time // of stretches; otherwise the instant, as To
@@ -119,25 +119,35 @@ func (f *Federation) noteLoss(t int, why Loss) {
 	}
 }
 
+// noteMissed tells the journal that the round counts device t as dropped.
+func (f *Federation) noteMissed(t int, why Loss) {
+	if f.setup.Journal != nil {
+		now := f.clock.Now()
+		f.setup.Journal.Note(Entry{Kind: Missed, Why: why, Device: int32(t), Round: int32(f.round + 1), From: now, To: now})
+	}
+}
+
+// unreached returns why device t cannot be asked.
+func (f *Federation) unreached(t int) Loss {
+	switch d := &f.devices[t]; {
+	case d.phase == flat:
+		return Flat
+	case d.away:
+		return Away
+	default:
+		return Low
+	}
+}
+
 // noteUnreached tells the journal of the chosen devices that cannot be asked.
 func (f *Federation) noteUnreached() {
 	if f.setup.Journal == nil {
 		return
 	}
-	now := f.clock.Now()
 	for _, t := range f.chosen {
-		d := &f.devices[t]
-		if !d.dropped {
-			continue
+		if f.devices[t].dropped {
+			f.noteMissed(int(t), f.unreached(int(t)))
 		}
-		why := Low
-		switch {
-		case d.phase == flat:
-			why = Flat
-		case d.away:
-			why = Away
-		}
-		f.setup.Journal.Note(Entry{Kind: Missed, Why: why, Device: t, Round: int32(f.round + 1), From: now, To: now})
 	}
 }
 

@@ -46,6 +46,9 @@ func (f *Federation) runRound() results.Round {
 		f.noteThetas(thetas)
 		f.close()
 	}
+	if !f.asynchronous() {
+		f.serverWork(f.finish())
+	}
 	r := results.Round{
 		Outer: f.outer, Round: f.round + 1,
 		Participants: f.tally.taken, Dropped: f.tally.dropped, Late: f.tally.late,
@@ -53,9 +56,6 @@ func (f *Federation) runRound() results.Round {
 		Thetas: thetas,
 	}
 	f.tally = tally{} // what happens before the next round counts for it
-	if !f.asynchronous() {
-		f.serverWork(f.finish())
-	}
 	f.batteries.Drain(f.clock.Now())
 	f.noteRound()
 	f.round++
@@ -350,7 +350,7 @@ func (f *Federation) abandon(t int, fresh bool) {
 	}
 	switch {
 	case d.paused:
-		f.markDropped(t)
+		f.markDropped(t, Away)
 	case !d.dropped && fresh:
 		f.tally.late++
 		f.note(Late, t, 0)

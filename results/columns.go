@@ -3,13 +3,14 @@ package results
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // roundColumn is one figure of a round as a column of rounds.csv.
 type roundColumn struct {
-	name   string
+	column
 	format func(*Round) string
 	parse  func(*Round, string) error
 }
@@ -18,30 +19,30 @@ type roundColumn struct {
 // a row belongs to. The first stateColumns of them describe the model after
 // the round, the others what the round took.
 var roundColumns = []roundColumn{
-	count("outer", func(r *Round) *int { return &r.Outer }),
-	count("round", func(r *Round) *int { return &r.Round }),
-	number("time_s", func(r *Round) *float64 { return &r.TimeS }, formatDecimal),
-	number("primal", func(r *Round) *float64 { return &r.Primal }, formatNumber),
-	number("dual", func(r *Round) *float64 { return &r.Dual }, formatNumber),
-	number("gap", func(r *Round) *float64 { return &r.Gap }, formatNumber),
-	number("suboptimality", func(r *Round) *float64 { return &r.Suboptimality }, formatNumber),
-	number("train_error", func(r *Round) *float64 { return &r.TrainError }, formatNumber),
-	number("test_error", func(r *Round) *float64 { return &r.TestError }, formatNumber),
-	count("participants", func(r *Round) *int { return &r.Participants }),
-	count("dropped", func(r *Round) *int { return &r.Dropped }),
-	count("late", func(r *Round) *int { return &r.Late }),
-	number("flops", func(r *Round) *float64 { return &r.FLOPs }, formatNumber),
-	number("bytes_down", func(r *Round) *float64 { return &r.BytesDown }, formatNumber),
-	number("bytes_up", func(r *Round) *float64 { return &r.BytesUp }, formatNumber),
-	number("energy_j", func(r *Round) *float64 { return &r.EnergyJ }, formatNumber),
+	count("outer", "coupling updates made so far", func(r *Round) *int { return &r.Outer }),
+	count("round", "rounds made so far, over all outer iterations; 0 is the state before the first", func(r *Round) *int { return &r.Round }),
+	number("time_s", "s", "virtual time at the end of the round", func(r *Round) *float64 { return &r.TimeS }, formatDecimal),
+	number("primal", "", "objective P(W)", func(r *Round) *float64 { return &r.Primal }, formatNumber),
+	number("dual", "", "dual objective D(alpha); empty for methods without dual variables", func(r *Round) *float64 { return &r.Dual }, formatNumber),
+	number("gap", "", "duality gap P + D", func(r *Round) *float64 { return &r.Gap }, formatNumber),
+	number("suboptimality", "", "(P - P*) / |P* - R(0)|", func(r *Round) *float64 { return &r.Suboptimality }, formatNumber),
+	number("train_error", "", "mean over tasks of the share of wrong signs on training rows, or of the root mean square error of real targets", func(r *Round) *float64 { return &r.TrainError }, formatNumber),
+	number("test_error", "", "the same on test rows", func(r *Round) *float64 { return &r.TestError }, formatNumber),
+	count("participants", "devices whose update the server took", func(r *Round) *int { return &r.Participants }),
+	count("dropped", "devices that dropped, went away or had no energy", func(r *Round) *int { return &r.Dropped }),
+	count("late", "devices that missed the end of the round", func(r *Round) *int { return &r.Late }),
+	number("flops", "FLOP", "on all devices in the round, one multiply or one add being 1", func(r *Round) *float64 { return &r.FLOPs }, formatNumber),
+	number("bytes_down", "B", "sent to devices in the round", func(r *Round) *float64 { return &r.BytesDown }, formatNumber),
+	number("bytes_up", "B", "sent by devices in the round", func(r *Round) *float64 { return &r.BytesUp }, formatNumber),
+	number("energy_j", "J", "drawn by all devices in the round", func(r *Round) *float64 { return &r.EnergyJ }, formatNumber),
 }
 
 // stateColumns counts the columns of the state: outer to test_error.
 const stateColumns = 9
 
-func count(name string, field func(*Round) *int) roundColumn {
+func count(name, doc string, field func(*Round) *int) roundColumn {
 	return roundColumn{
-		name:   name,
+		column: column{name: name, kind: wholeCell, doc: doc},
 		format: func(r *Round) string { return strconv.Itoa(*field(r)) },
 		parse: func(r *Round, cell string) (err error) {
 			n, err := strconv.Atoi(cell)
@@ -54,9 +55,9 @@ func count(name string, field func(*Round) *int) roundColumn {
 	}
 }
 
-func number(name string, field func(*Round) *float64, format func(float64) string) roundColumn {
+func number(name, unit, doc string, field func(*Round) *float64, format func(float64) string) roundColumn {
 	return roundColumn{
-		name:   name,
+		column: column{name: name, kind: realCell, unit: unit, doc: doc},
 		format: func(r *Round) string { return format(*field(r)) },
 		parse:  func(r *Round, cell string) (err error) { *field(r), err = parseNumber(cell); return err },
 	}
@@ -94,18 +95,23 @@ func parseNumber(cell string) (float64, error) {
 // target writes a target sub-optimality as column names and table heads do: 1e-03.
 func target(t float64) string { return strconv.FormatFloat(t, 'e', -1, 64) }
 
-// Names of the columns that say which run a row belongs to.
+// The columns that say which run a row belongs to.
 var (
-	identityHead = []string{"run", "experiment", "method", "algorithm"} // before the swept keys
-	identityTail = []string{"seed"}                                     // behind them
+	identityHead = []column{ // before the swept keys
+		{name: "run", doc: "the run's name, unique in the directory"},
+		{name: "experiment", doc: "of the scenario"},
+		{name: "method", doc: "the method's label in the scenario"},
+		{name: "algorithm", doc: "its registered name"},
+	}
+	identityTail = []column{{name: "seed", kind: seedCell, doc: "of the repetition"}} // behind them
 )
 
 // Reserved reports whether name is that of a column of rounds.csv or runs.csv,
 // so that no swept key or axis may have it.
 func Reserved(name string) bool {
-	for _, fixed := range [][]string{identityHead, identityTail, runHead, stragglerColumns, runTail} {
+	for _, fixed := range [][]column{identityHead, identityTail, runHead, stragglerColumns, runTail} {
 		for _, c := range fixed {
-			if name == c {
+			if name == c.name {
 				return true
 			}
 		}
@@ -154,10 +160,14 @@ func lookup(settings []Setting, key string) (string, bool) {
 	return "", false
 }
 
-// identityColumns returns the names of the columns that say which run a row
-// belongs to, given the swept keys of all runs.
-func identityColumns(keys []string) []string {
-	return append(append(append([]string(nil), identityHead...), keys...), identityTail...)
+// identityColumns returns the columns that say which run a row belongs to, given
+// the swept keys of all runs.
+func identityColumns(keys []string) []column {
+	columns := slices.Clone(identityHead)
+	for _, k := range keys {
+		columns = append(columns, column{name: k, doc: "swept by the scenario; empty where the run's experiment does not"})
+	}
+	return append(columns, identityTail...)
 }
 
 // appendIdentity appends the cells under identityColumns. A key that the run's

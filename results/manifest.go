@@ -10,7 +10,9 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -57,10 +59,11 @@ type Manifest struct {
 	Data       string     `json:"data"` // one line that describes the data
 	Targets    []float64  `json:"targets"`
 	State      State      `json:"state"`
-	ResultHash Hash       `json:"result_hash"`      // over the hashes of all runs, in order
-	Figures    []string   `json:"figures"`          // names of the files in figures/
-	Tables     []string   `json:"tables,omitempty"` // names of the files in tables/
-	Thetas     bool       `json:"thetas,omitempty"` // there is a thetas.csv
+	ResultHash Hash       `json:"result_hash"`       // over the hashes of all runs, in order
+	Figures    []string   `json:"figures"`           // names of the files in figures/
+	Tables     []string   `json:"tables,omitempty"`  // names of the files in tables/
+	Thetas     bool       `json:"thetas,omitempty"`  // there is a thetas.csv
+	Parquet    []string   `json:"parquet,omitempty"` // names of the parquet files, in the directory itself
 	Runs       []RunEntry `json:"runs"`
 	Clock      *Clock     `json:"clock,omitempty"`
 }
@@ -130,6 +133,7 @@ func newManifest(about About, state State, runs []Run, extra attached, end *End)
 		Figures:  orEmpty(extra.figures),
 		Tables:   extra.tables,
 		Thetas:   measured(runs),
+		Parquet:  extra.parquet,
 		Runs:     []RunEntry{},
 		Clock:    newClock(about.Started, runs, end),
 	}
@@ -261,6 +265,11 @@ func (m *Manifest) check() error {
 	for _, name := range m.Tables {
 		if !isFileName(name) {
 			return fmt.Errorf("table %q: must be the name of a file without a folder", name)
+		}
+	}
+	for _, name := range m.Parquet {
+		if !slices.Contains(parquetFiles, name) {
+			return fmt.Errorf("parquet file %q: must be one of %s", name, strings.Join(parquetFiles, ", "))
 		}
 	}
 	if want := resultHash(m.Runs); m.ResultHash != want {

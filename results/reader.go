@@ -17,17 +17,10 @@ type Results struct {
 }
 
 // Read reads a run directory back, to the bit. It is strict: the files must
-// agree with each other in every cell. Errors begin with file and line.
+// agree with each other in every cell. Errors begin with file and line. Parquet
+// files, which hold the same for other programs, are not looked at; see [Devices].
 func Read(dir string) (*Results, error) {
-	path := filepath.Join(dir, manifestFile)
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, missing(dir, err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	m, err := decodeManifest(path, text)
+	m, err := readManifest(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +49,19 @@ func Read(dir string) (*Results, error) {
 		return nil, err
 	}
 	return res, nil
+}
+
+// readManifest reads the manifest of a run directory.
+func readManifest(dir string) (*Manifest, error) {
+	path := filepath.Join(dir, manifestFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, missing(dir, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return decodeManifest(path, text)
 }
 
 // missing explains why there is no manifest in dir.

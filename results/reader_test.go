@@ -73,7 +73,7 @@ func FuzzRounds(f *testing.F) {
 		some[i].Rounds = some[i].Rounds[:2]
 	}
 	var seed bytes.Buffer
-	if err := writeRounds(&seed, some); err != nil {
+	if err := roundsTable(some).writeCSV(&seed); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(seed.Bytes())
@@ -95,7 +95,7 @@ func FuzzRounds(f *testing.F) {
 			return
 		}
 		var again bytes.Buffer
-		if err := writeRounds(&again, once); err != nil {
+		if err := roundsTable(once).writeCSV(&again); err != nil {
 			t.Fatal(err)
 		}
 		twice, err := read(again.Bytes())

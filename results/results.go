@@ -6,6 +6,8 @@
 //	DIR/scenario.toml   the resolved scenario: running it gives the same results
 //	DIR/rounds.csv      one row per run and round
 //	DIR/runs.csv        one row per run: where it ended, and when it reached each target
+//	DIR/rounds.parquet  the rows of rounds.csv with units and descriptions; absent from checkpoints
+//	DIR/devices.parquet one row per device of each round, see DeviceRow; absent unless asked for
 //	DIR/thetas.csv      one row per device of each round in which theta was measured; absent without
 //	DIR/figures/        pictures
 //	DIR/tables/         tables of prediction errors; absent without

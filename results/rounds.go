@@ -1,42 +1,37 @@
 package results
 
-import (
-	"encoding/csv"
-	"io"
-)
+import "io"
 
-func roundsHeader(keys []string) []string {
-	header := identityColumns(keys)
+func roundsColumns(keys []string) []column {
+	columns := identityColumns(keys)
 	for _, c := range roundColumns {
-		header = append(header, c.name)
+		columns = append(columns, c.column)
 	}
-	return header
+	return columns
 }
 
-// writeRounds writes rounds.csv: the rows of each run in the order of the runs.
-func writeRounds(w io.Writer, runs []Run) error {
+// roundsTable is the table of all rounds: the rows of each run in the order of
+// the runs.
+func roundsTable(runs []Run) table {
 	keys := sweptKeys(runs, pointOf)
-	out := csv.NewWriter(w)
-	row := roundsHeader(keys)
-	if err := out.Write(row); err != nil {
-		return err
-	}
-	for i := range runs {
-		run := &runs[i]
-		row = appendIdentity(row[:0], run, keys)
-		identity := len(row)
-		for j := range run.Rounds {
-			row = row[:identity]
-			for _, c := range roundColumns {
-				row = append(row, c.format(&run.Rounds[j]))
-			}
-			if err := out.Write(row); err != nil {
-				return err
+	return table{name: "rounds", columns: roundsColumns(keys), rows: func(yield func([]string) error) error {
+		var row []string
+		for i := range runs {
+			run := &runs[i]
+			row = appendIdentity(row[:0], run, keys)
+			identity := len(row)
+			for j := range run.Rounds {
+				row = row[:identity]
+				for _, c := range roundColumns {
+					row = append(row, c.format(&run.Rounds[j]))
+				}
+				if err := yield(row); err != nil {
+					return err
+				}
 			}
 		}
-	}
-	out.Flush()
-	return out.Error()
+		return nil
+	}}
 }
 
 // readRounds reads rounds.csv into the Rounds of the runs, which the manifest
@@ -44,7 +39,7 @@ func writeRounds(w io.Writer, runs []Run) error {
 // them as the manifest does.
 func readRounds(path string, r io.Reader, runs []Run) error {
 	keys := sweptKeys(runs, pointOf)
-	t, err := newTableReader(path, r, roundsHeader(keys))
+	t, err := newTableReader(path, r, names(roundsColumns(keys)))
 	if err != nil {
 		return err
 	}

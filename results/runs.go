@@ -1,7 +1,6 @@
 package results
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"strconv"
@@ -17,10 +16,18 @@ const (
 )
 
 var (
-	runHead = []string{"status", "reason", "optimum", "optimum_gap"} // behind the identity
+	runHead = []column{ // behind the identity
+		{name: "status", doc: "done, stalled or interrupted"},
+		{name: "reason", doc: "why it stalled"},
+		{name: "optimum", kind: realCell, doc: "reference optimum P*"},
+		{name: "optimum_gap", kind: realCell, doc: "certified relative gap of the optimum"},
+	}
 	// What Stragglers returns; only there when theta was measured.
-	stragglerColumns = []string{"p_max", "theta_max"}
-	runTail          = []string{"wall_s"} // the last column
+	stragglerColumns = []column{
+		{name: "p_max", kind: realCell, doc: "largest share over the devices of their rounds without progress"},
+		{name: "theta_max", kind: realCell, doc: "largest mean over the devices of the theta of their other rounds"},
+	}
+	runTail = []column{{name: "wall_s", kind: realCell, unit: "s", doc: "of the real clock"}} // the last column
 )
 
 // runTable is what the columns of runs.csv depend on.
@@ -34,31 +41,35 @@ func newRunTable(runs []Run, targets []float64) runTable {
 	return runTable{keys: sweptKeys(runs, pointOf), tuned: sweptKeys(runs, tunedOf), targets: targets, measured: measured(runs)}
 }
 
-// header names the columns: which run it is, how it ended, the state in its
+// columns are: which run it is, how it ended, the state in its
 // last evaluated round, totals over all its rounds, when it reached each
 // target, how its devices straggled, what tuning chose, and the seconds of the real clock.
-func (t runTable) header() []string {
-	header := append(identityColumns(t.keys), runHead...)
+func (t runTable) columns() []column {
+	columns := append(identityColumns(t.keys), runHead...)
 	for i, c := range roundColumns {
-		if i < stateColumns {
-			header = append(header, c.name)
-		} else {
-			header = append(header, totalPrefix+c.name)
+		own := c.column
+		if i >= stateColumns {
+			own.name, own.doc = totalPrefix+c.name, "total over all rounds: "+c.doc
 		}
+		columns = append(columns, own)
 	}
 	for _, x := range t.targets {
-		header = append(header, roundsToPrefix+target(x), timeToPrefix+target(x), energyToPrefix+target(x))
+		to := " until the sub-optimality was at most " + target(x) + "; empty when it never was"
+		columns = append(columns,
+			column{name: roundsToPrefix + target(x), kind: wholeCell, doc: "rounds" + to},
+			column{name: timeToPrefix + target(x), kind: realCell, unit: "s", doc: "virtual time" + to},
+			column{name: energyToPrefix + target(x), kind: realCell, unit: "J", doc: "energy of all devices" + to})
 	}
 	if t.measured {
-		header = append(header, stragglerColumns...)
+		columns = append(columns, stragglerColumns...)
 	}
 	for _, k := range t.tuned {
-		header = append(header, tunedPrefix+k)
+		columns = append(columns, column{name: tunedPrefix + k, doc: "chosen by tuning"})
 	}
-	return append(header, runTail...)
+	return append(columns, runTail...)
 }
 
-// appendRow appends the cells under header. What a run never reached, or never
+// appendRow appends the cells under columns. What a run never reached, or never
 // evaluated, is an empty cell.
 func (t runTable) appendRow(row []string, r *Run) []string {
 	row = appendIdentity(row, r, t.keys)
@@ -110,22 +121,19 @@ func (r *Run) Total() Round {
 	return sum
 }
 
-// writeRuns writes runs.csv.
-func writeRuns(w io.Writer, runs []Run, targets []float64) error {
+// runsTable is the table of all runs.
+func runsTable(runs []Run, targets []float64) table {
 	t := newRunTable(runs, targets)
-	out := csv.NewWriter(w)
-	row := t.header()
-	if err := out.Write(row); err != nil {
-		return err
-	}
-	for i := range runs {
-		row = t.appendRow(row[:0], &runs[i])
-		if err := out.Write(row); err != nil {
-			return err
+	return table{name: "runs", columns: t.columns(), rows: func(yield func([]string) error) error {
+		var row []string
+		for i := range runs {
+			row = t.appendRow(row[:0], &runs[i])
+			if err := yield(row); err != nil {
+				return err
+			}
 		}
-	}
-	out.Flush()
-	return out.Error()
+		return nil
+	}}
 }
 
 // readRuns reads what runs.csv alone knows (Optimum, OptimumGap, WallS) into
@@ -133,7 +141,7 @@ func writeRuns(w io.Writer, runs []Run, targets []float64) error {
 // follows from that.
 func readRuns(path string, r io.Reader, runs []Run, targets []float64) error {
 	table := newRunTable(runs, targets)
-	t, err := newTableReader(path, r, table.header())
+	t, err := newTableReader(path, r, names(table.columns()))
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -20,15 +21,23 @@ import (
 
 // Names in a run directory.
 const (
-	manifestFile = "manifest.json"
-	scenarioFile = "scenario.toml"
-	roundsFile   = "rounds.csv"
-	runsFile     = "runs.csv"
-	thetasFile   = "thetas.csv"
-	figuresDir   = "figures"
-	tablesDir    = "tables"
-	stageDir     = ".unfinished"
+	manifestFile   = "manifest.json"
+	scenarioFile   = "scenario.toml"
+	roundsFile     = "rounds.csv"
+	runsFile       = "runs.csv"
+	thetasFile     = "thetas.csv"
+	roundsParquet  = "rounds.parquet"
+	devicesParquet = "devices.parquet"
+	figuresDir     = "figures"
+	tablesDir      = "tables"
+	stageDir       = ".unfinished"
 )
+
+// devicesTable is the name of the table in devices.parquet.
+const devicesTable = "devices"
+
+// parquetFiles are the parquet files that a run directory may hold.
+var parquetFiles = []string{roundsParquet, devicesParquet}
 
 var (
 	// ErrExists is wrapped by the error of Create for a directory that holds a
@@ -120,7 +129,7 @@ func inspect(dir string) (*Manifest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w of this version (%w): %s", dir, ErrForeign, err, remedy)
 	}
-	for _, name := range []string{roundsFile, runsFile, thetasFile, scenarioFile} {
+	for _, name := range append([]string{roundsFile, runsFile, thetasFile, scenarioFile}, parquetFiles...) {
 		if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && !info.Mode().IsRegular() {
 			return nil, fmt.Errorf("%s: %w: %s in it is not a file: %s", dir, ErrForeign, name, remedy)
 		}
@@ -144,7 +153,7 @@ func requireEmpty(dir, remedy string) error {
 		switch e.Name() {
 		case stageDir:
 			continue
-		case roundsFile, runsFile, thetasFile, scenarioFile, figuresDir, tablesDir:
+		case roundsFile, runsFile, thetasFile, roundsParquet, devicesParquet, scenarioFile, figuresDir, tablesDir:
 			if staged {
 				continue
 			}
@@ -196,8 +205,9 @@ func (w *Writer) AddTable(name string, fill func(io.Writer) error) error {
 	return atomicfile.Write(filepath.Join(dir, name), fill)
 }
 
-// attached are the files in the folders of a run directory, by their names.
-type attached struct{ figures, tables []string }
+// attached are the files of a run directory that it need not have: those in its
+// folders, by their names, and the parquet files.
+type attached struct{ figures, tables, parquet []string }
 
 // folder is one of the folders of a run directory with the files that a run put
 // there.
@@ -299,8 +309,11 @@ func (w *Writer) writeStage(state State, extra attached, end *End) error {
 	}
 	files := []file{
 		{scenarioFile, func(out io.Writer) error { _, err := io.Copy(out, bytes.NewReader(w.about.Scenario)); return err }},
-		{roundsFile, func(out io.Writer) error { return writeRounds(out, w.runs) }},
-		{runsFile, func(out io.Writer) error { return writeRuns(out, w.runs, w.about.Targets) }},
+		{roundsFile, func(out io.Writer) error { return roundsTable(w.runs).writeCSV(out) }},
+		{runsFile, func(out io.Writer) error { return runsTable(w.runs, w.about.Targets).writeCSV(out) }},
+	}
+	if slices.Contains(extra.parquet, roundsParquet) {
+		files = append(files, file{roundsParquet, func(out io.Writer) error { return roundsTable(w.runs).writeParquet(out, w.about.Version) }})
 	}
 	if m.Thetas {
 		files = append(files, file{thetasFile, func(out io.Writer) error { return writeThetas(out, w.runs) }})
@@ -323,6 +336,13 @@ func (w *Writer) Finish(state State, end End) error {
 	if err != nil {
 		return err
 	}
+	extra.parquet = []string{roundsParquet}
+	if parts := w.parts(); parts != nil {
+		if err := w.writeDevices(parts); err != nil {
+			return err
+		}
+		extra.parquet = append(extra.parquet, devicesParquet)
+	}
 	if err := w.writeStage(state, extra, &end); err != nil {
 		return err
 	}
@@ -343,7 +363,7 @@ func (w *Writer) install(extra attached) error {
 			return err
 		}
 	}
-	files := []string{scenarioFile, roundsFile, runsFile}
+	files := append([]string{scenarioFile, roundsFile, runsFile}, extra.parquet...)
 	if measured(w.runs) {
 		files = append(files, thetasFile)
 	}
@@ -377,18 +397,22 @@ func (w *Writer) install(extra attached) error {
 	return atomicfile.SyncDir(w.dir)
 }
 
-// removeOld removes the manifest of an older run, its thetas, and the
-// figures and tables it lists.
+// removeOld removes the manifest of an older run, its thetas, and the parquet
+// files, figures and tables it lists.
 func (w *Writer) removeOld(old *Manifest) error {
 	if err := os.Remove(filepath.Join(w.dir, manifestFile)); err != nil {
 		return err
 	}
+	optional := old.Parquet
 	if old.Thetas {
-		if err := os.Remove(filepath.Join(w.dir, thetasFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		optional = append(slices.Clone(optional), thetasFile)
+	}
+	for _, name := range optional {
+		if err := os.Remove(filepath.Join(w.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	for _, f := range (attached{old.Figures, old.Tables}).folders() {
+	for _, f := range (attached{figures: old.Figures, tables: old.Tables}).folders() {
 		dir := filepath.Join(w.dir, f.name)
 		for _, name := range f.files {
 			if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -10,6 +10,7 @@ type RunConfig struct {
 	EvalEvery  int       `toml:"eval_every" doc:"rounds between two evaluations of objective and errors, which cost no virtual time; the last round is always evaluated"`
 	EvalTasks  int       `toml:"eval_tasks" doc:"tasks that objective and errors are evaluated on, drawn once for a run: loss and dual are then estimated from their means, the errors are theirs; 0: all"`
 	ThetaEvery int       `toml:"theta_every" doc:"rounds between two measurements of the accuracy theta_t^h of every device's local solve (eq. localSolutionQuality2a), which cost no virtual time but an exact local solve each; written to thetas.csv. Methods without dual variables have none. 0: never"`
+	Devices    bool      `toml:"devices" doc:"whether devices.parquet is written: what each device did in each round, in rows x devices x rounds; see reading.md"`
 	StopAt     float64   `toml:"stop_at" doc:"relative sub-optimality (P - P*)/|P* - R(0)| at which a run ends, where R(0), the terms in Omega alone, is 0 for all regularisers but \"graphical\"; 0: runs all its rounds"`
 	MaxTimeS   float64   `toml:"max_time_s" doc:"virtual seconds after which no further round begins; 0: no limit"`
 	Seeds      []uint64  `toml:"seeds" doc:"seeds of the repetitions of every run; methods are tuned on the first"`

@@ -35,9 +35,10 @@ var layers = map[string]string{
 	"plots":               "results internal/atomicfile",
 	"federation":          "algorithms config data devices engine fleets mtl network network/flows results internal/parallel internal/rng internal/state",
 	"timeline":            "engine federation",
+	"ledger":              "engine federation results",
 	"scenarios":           "algorithms config data devices federation fleets mtl network results tables traces",
 	"theory":              "mtl internal/kernel",
-	"experiment":          "theory algorithms config data federation mtl results scenarios traces internal/parallel internal/rng",
+	"experiment":          "theory algorithms config data federation ledger mtl results scenarios traces internal/parallel internal/rng",
 }
 
 func TestImportsRunDownwards(t *testing.T) {

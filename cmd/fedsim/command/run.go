@@ -44,7 +44,7 @@ func newRun(line []string) *cobra.Command {
 
 SCENARIO is a file, or the bare name of a scenario that is shipped (see
 "fedsim scenarios list"). What comes of it goes to a directory of its own:
-manifest.json, scenario.toml, rounds.csv, runs.csv, figures and tables. The first
+manifest.json, scenario.toml, rounds.csv, rounds.parquet, runs.csv, figures and tables. The first
 interrupt (Ctrl-C) ends the runs after their round and keeps them.`,
 		Example: `  fedsim run quickstart
   fedsim run scenarios/lte-high-var.toml --out runs/tonight
@@ -130,7 +130,7 @@ func (f *runFlags) run(cmd *cobra.Command, name string, sets []string) (err erro
 	p := newProgress(cmd.ErrOrStderr(), f.progress, time.Now)
 	err = experiment.Run(cmd.Context(), scenario.Experiments, experiment.Options{
 		Workers: f.workers, Queue: f.queue, Journal: watched.journal(),
-		Progress: p.update, Finished: w.Add, Clock: time.Now,
+		Progress: p.update, Finished: w.Add, Devices: devicesOf(w), Clock: time.Now,
 	})
 	var made []*tables.Result
 	if err == nil {
@@ -149,6 +149,17 @@ func (f *runFlags) run(cmd *cobra.Command, name string, sets []string) (err erro
 		return errors.Join(drawn, err)
 	}
 	return errors.Join(drawn, summarise(cmd, w, scenario, made, figures), watched.write(cmd.OutOrStdout()))
+}
+
+// devicesOf lets the rows by device of runs go to the run directory.
+func devicesOf(w *results.Writer) func(int, results.Run) (experiment.DeviceRows, error) {
+	return func(index int, run results.Run) (experiment.DeviceRows, error) {
+		rows, err := w.Devices(index, run)
+		if err != nil {
+			return nil, err
+		}
+		return rows, nil
+	}
 }
 
 // create makes the run directory.

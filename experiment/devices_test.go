@@ -1,0 +1,254 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"fedsim/results"
+	"fedsim/scenarios"
+)
+
+// kept keeps the rows by device of runs.
+type kept struct {
+	mu   sync.Mutex
+	runs map[int]*keptRun
+	fail error // of every Write
+}
+
+type keptRun struct {
+	about  results.Run
+	rows   []results.DeviceRow
+	closed bool
+	fail   error
+}
+
+func (k *kept) devices(index int, about results.Run) (DeviceRows, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.runs[index] = &keptRun{about: about, fail: k.fail}
+	return k.runs[index], nil
+}
+
+func (r *keptRun) Write(rows []results.DeviceRow) error {
+	r.rows = append(r.rows, rows...)
+	return r.fail
+}
+
+func (r *keptRun) Close() error {
+	r.closed = true
+	return nil
+}
+
+// rowsOf runs experiments and returns the runs and their rows by device.
+func rowsOf(e []scenarios.Experiment, workers int) (runs map[int]results.Run, rows map[int]*keptRun, err error) {
+	runs, k := map[int]results.Run{}, kept{runs: map[int]*keptRun{}}
+	err = Run(context.Background(), e, Options{Workers: workers, Clock: time.Now, Devices: k.devices, Finished: func(i int, r results.Run) error {
+		if rows := k.runs[i]; rows != nil && !rows.closed {
+			return fmt.Errorf("the rows of run %d are still open", i)
+		}
+		runs[i] = r
+		return nil
+	}})
+	return runs, k.runs, err
+}
+
+// checkRows requires the rows of a run to add up to its rounds, and the seconds of
+// each to the time since the round before.
+func checkRows(run *results.Run, rows []results.DeviceRow, devices int) error {
+	rounds := run.Rounds[1:]
+	if len(rows) != devices*len(rounds) {
+		return fmt.Errorf("%d rows for %d devices and %d rounds", len(rows), devices, len(rounds))
+	}
+	near := func(got, want float64) bool { return math.Abs(got-want) <= 1e-9*max(1, math.Abs(want)) }
+	for h, want := range rounds {
+		var sum results.Round
+		took := want.TimeS - run.Rounds[h].TimeS
+		for t, r := range rows[h*devices : (h+1)*devices] {
+			if r.Device != t || r.Round != want.Round || r.TimeS != want.TimeS {
+				return fmt.Errorf("row of device %d, round %d, %g s in place of device %d, round %d, %g s", r.Device, r.Round, r.TimeS, t, want.Round, want.TimeS)
+			}
+			seconds := []float64{r.DownlinkS, r.ComputeS, r.UplinkS, r.WaitS, r.AwayS, r.FlatS}
+			all := 0.0
+			for _, s := range seconds {
+				if !(s >= 0) {
+					return fmt.Errorf("round %d, device %d: seconds %v", want.Round, t, seconds)
+				}
+				all += s
+			}
+			if !near(all, took) {
+				return fmt.Errorf("round %d, device %d: seconds %v add up to %g, the round took %g", want.Round, t, seconds, all, took)
+			}
+			if came := !math.IsNaN(r.AnsweredS); came != (r.Answers > 0) || came && !(r.AnsweredS >= 0 && r.AnsweredS <= took*(1+1e-9)) {
+				return fmt.Errorf("round %d, device %d: %d answers, the last at %g of %g s", want.Round, t, r.Answers, r.AnsweredS, took)
+			}
+			if (r.Outcome == results.OutcomeAnswered) != (r.Taken > 0) {
+				return fmt.Errorf("round %d, device %d: %s, %d taken", want.Round, t, r.Outcome, r.Taken)
+			}
+			if want.Thetas != nil && r.Theta != want.Thetas[t].Value || want.Thetas == nil && !math.IsNaN(r.Theta) {
+				return fmt.Errorf("round %d, device %d: theta %g", want.Round, t, r.Theta)
+			}
+			sum.Participants += r.Taken
+			sum.Dropped += r.Dropped
+			sum.Late += r.Late
+			sum.FLOPs += r.FLOPs
+			sum.BytesDown += r.BytesDown
+			sum.BytesUp += r.BytesUp
+			sum.EnergyJ += r.EnergyJ
+		}
+		if sum.Participants != want.Participants || sum.Dropped != want.Dropped || sum.Late != want.Late ||
+			!near(sum.FLOPs, want.FLOPs) || !near(sum.BytesDown, want.BytesDown) || !near(sum.BytesUp, want.BytesUp) || !near(sum.EnergyJ, want.EnergyJ) {
+			return fmt.Errorf("round %d: the rows add up to %+v, the round is %+v", want.Round, sum, want)
+		}
+	}
+	return nil
+}
+
+// Under whatever protocol, links, faults, batteries and comings and goings: the
+// rows of the devices add up to the rounds, are the same for one worker and for
+// three, and change nothing.
+func TestRowsByDeviceAddUp(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		one := func(key string, values ...string) string {
+			return key + "=" + rapid.SampledFrom(values).Draw(rt, key)
+		}
+		set := []string{
+			one("federation.protocol", "wait-for-all", "deadline", "charged", "first"),
+			one("faults.drop_probability", "0", "0.3"), one("faults.strike", "start", "compute", "upload", "uniform"),
+			one("faults.on_return", "discard", "resume"), one("network.jitter", "0", "0.5"), one("network.loss_probability", "0", "0.2"),
+			one("network.server_down_mbps", "0", "0.5"), one("network.profile", "lte", "3g", "wifi"),
+			one("traces.presence.mean_up_s", "0", "2"), "traces.presence.mean_down_s=1",
+			one("federation.late", "drop", "keep"), one("federation.fraction", "1", "0.6"), one("federation.server_gflops", "0", "1e-6"),
+			one("devices.battery_wh", "-1", "2e-4"), "devices.charge_w=1", "devices.charge_delay_s=0.5", one("devices.low_battery", "0", "0.4"),
+			one("run.theta_every", "0", "4"), one("run.mode", "learning", "learning", "timing"), "run.rounds=12", "problem.optimum_sweeps=0",
+		}
+		method, protocol := "mocha", set[0]
+		switch {
+		case rapid.IntRange(0, 4).Draw(rt, "asynchronous") == 0:
+			method, protocol = "async-mocha", "federation.protocol=asynchronous"
+			set = append(set, one("methods.async-mocha.options.max_staleness", "0", "3"))
+		case protocol == "federation.protocol=deadline":
+			set = append(set, one("federation.deadline_s", "0.2", "0.6"), one("federation.retries", "0", "2"))
+		case protocol == "federation.protocol=first":
+			set = append(set, "federation.over_selection=1.5", one("federation.min_reports", "0", "2"), "federation.deadline_s=5")
+		}
+		set[0] = protocol
+		e, ok := tryParse(rt, "[methods."+method+"]\n", append(set, "run.devices=true"))
+		if !ok {
+			rt.Skip("these settings do not go together")
+		}
+		runs, rows, err := rowsOf(e, 1)
+		if err != nil {
+			rt.Skip(err) // found by the federation
+		}
+		again, rowsAgain, err := rowsOf(e, 3)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		bare, err := gather(context.Background(), e, Options{})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		run := runs[0]
+		if text(run) != text(again[0]) || text(run) != text(bare[0]) {
+			rt.Fatal("rows by device change the run")
+		}
+		if a, b := fmt.Sprintf("%v", rows[0].rows), fmt.Sprintf("%v", rowsAgain[0].rows); a != b {
+			rt.Fatal("three workers make other rows than one")
+		}
+		if rows[0].about.ID != run.ID || !rows[0].closed {
+			rt.Fatalf("rows of %q, closed %t, of run %q", rows[0].about.ID, rows[0].closed, run.ID)
+		}
+		if err := checkRows(&run, rows[0].rows, 5); err != nil {
+			rt.Fatal(err)
+		}
+	})
+}
+
+// Each outcome in a scenario that brings it about.
+func TestEveryOutcomeHappens(t *testing.T) {
+	for outcome, set := range map[results.Outcome][]string{
+		results.OutcomeAnswered:    {"federation.protocol=wait-for-all"},
+		results.OutcomeRefused:     {"federation.protocol=deadline", "federation.deadline_s=0.6", "faults.drop_probability=0.5", "federation.min_reports=4"},
+		results.OutcomeUnderWay:    {"federation.protocol=first", "federation.fraction=0.6", "federation.over_selection=1.5", "federation.late=keep", "network.jitter=0.5"},
+		results.OutcomeDropped:     {"federation.protocol=first", "faults.never=[2]"},
+		results.OutcomeMessageLost: {"federation.protocol=first", "network.loss_probability=0.5"},
+		results.OutcomeAway:        {"federation.protocol=first", "traces.presence.mean_up_s=1", "traces.presence.mean_down_s=1"},
+		results.OutcomeFlat:        {"federation.protocol=first", "devices.battery_wh=2e-4", "devices.charge_w=1", "devices.charge_delay_s=0.5"},
+		results.OutcomeLowBattery:  {"federation.protocol=first", "devices.battery_wh=1e-3", "devices.low_battery=0.6", "devices.return_level=0.7", "devices.charge_w=0.5", "devices.charging=daily", "devices.charge_hour=0"},
+		results.OutcomeLate:        {"federation.protocol=first", "federation.over_selection=1.5", "federation.fraction=0.6", "network.jitter=0.5"},
+		results.OutcomeNoTime:      {"federation.protocol=deadline", "federation.deadline_s=0.13", "network.jitter=0.5"},
+		results.OutcomeNotAsked:    {"federation.protocol=first", "federation.fraction=0.6"},
+	} {
+		e := parse(t, "[methods.mocha]\n", append(set, "run.devices=true", "problem.optimum_sweeps=0")...)
+		runs, rows, err := rowsOf(e, 1)
+		if err != nil {
+			t.Errorf("%s: %v", outcome, err)
+			continue
+		}
+		run, seen := runs[0], map[results.Outcome]int{}
+		for _, r := range rows[0].rows {
+			seen[r.Outcome]++
+		}
+		if err := checkRows(&run, rows[0].rows, 5); err != nil || seen[outcome] == 0 {
+			t.Errorf("%s: %v, %v", outcome, seen, err)
+		}
+	}
+}
+
+// tryParse is parse of settings that may not go together.
+func tryParse(t *rapid.T, source string, set []string) ([]scenarios.Experiment, bool) {
+	s, err := scenarios.Parse("small.toml", []byte(small+source), set)
+	if err != nil {
+		t.Logf("%v", err)
+		return nil, false
+	}
+	return s.Experiments, true
+}
+
+// Rows are made of the runs that ask for them alone, and of no candidate of the
+// tuning; runs over a recording have them, too.
+func TestRowsByDeviceOfAGrid(t *testing.T) {
+	e := parse(t, `
+seeds = [5, 2]
+[methods.mocha]
+[methods.cocoa]
+[[experiment]]
+name = "x"
+tune.mocha = { "options.epochs" = [1, 2] }
+sweep = { "run.devices" = [false, true], "network.profile" = ["3g", "lte"] }
+`)
+	runs, rows, err := rowsOf(e, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(runs) != 16 || len(rows) != 8 {
+		t.Fatalf("%d runs, rows of %d, want 16 and 8", len(runs), len(rows))
+	}
+	for i, r := range rows {
+		run := runs[i]
+		if v, _ := run.Value("run.devices"); v != "true" || r.about.Seed != run.Seed {
+			t.Errorf("rows of run %s", run.ID)
+		}
+		if err := checkRows(&run, r.rows, 5); err != nil {
+			t.Errorf("%s: %v", run.ID, err)
+		}
+	}
+}
+
+// What receives the rows may fail, as a disk does: that ends all.
+func TestAnErrorOfTheRowsEndsAll(t *testing.T) {
+	full := errors.New("the disk is full")
+	k := kept{runs: map[int]*keptRun{}, fail: full}
+	err := Run(t.Context(), parse(t, "[methods.mocha]\n", "run.devices=true"), Options{Clock: time.Now, Devices: k.devices,
+		Finished: func(int, results.Run) error { t.Error("the run was handed on"); return nil }})
+	if !errors.Is(err, full) || len(k.runs[0].rows) != 5 || !k.runs[0].closed {
+		t.Errorf("error %v after %d rows", err, len(k.runs[0].rows))
+	}
+}

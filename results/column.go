@@ -1,0 +1,106 @@
+package results
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"io"
+)
+
+// kind is what the cells of a column hold.
+type kind uint8
+
+const (
+	textCell  kind = iota
+	wholeCell      // a count or a number of something
+	seedCell       // all 64 bits
+	realCell       // a float; empty when it is not known
+)
+
+// column describes a column of a table.
+type column struct {
+	name string
+	kind kind
+	unit string // "s", "J", "B" or "FLOP"; empty: a count, a share, a text
+	doc  string
+}
+
+// names returns the names of columns.
+func names(columns []column) []string {
+	list := make([]string, len(columns))
+	for i, c := range columns {
+		list[i] = c.name
+	}
+	return list
+}
+
+// table is a table on its way to a file. Its rows are cells as csv holds them, an
+// empty one being unknown; a row is valid until the next.
+type table struct {
+	name    string
+	columns []column
+	rows    func(yield func(row []string) error) error
+}
+
+// writeCSV writes a row of names and the rows.
+func (t table) writeCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	if err := out.Write(names(t.columns)); err != nil {
+		return err
+	}
+	if err := t.rows(out.Write); err != nil {
+		return err
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// writeJSON writes an array with an object for each row, a line each. What is not
+// known is null; numbers that JSON does not have are the texts "+Inf" and "-Inf".
+func (t table) writeJSON(w io.Writer) error {
+	keys := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		keys[i] = quoted(c.name) + ":"
+	}
+	between, line := "[\n{", []byte(nil)
+	err := t.rows(func(row []string) error {
+		line = append(line[:0], between...)
+		for i, cell := range row {
+			if i > 0 {
+				line = append(line, ',')
+			}
+			line = append(append(line, keys[i]...), t.columns[i].json(cell)...)
+		}
+		between = "},\n{"
+		_, err := w.Write(line)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	end := "}\n]\n"
+	if line == nil {
+		end = "[]\n"
+	}
+	_, err = io.WriteString(w, end)
+	return err
+}
+
+// json returns a cell as a JSON value.
+func (c *column) json(cell string) string {
+	switch {
+	case cell == "":
+		return "null"
+	case c.kind == textCell, c.kind == realCell && (cell == "+Inf" || cell == "-Inf"):
+		return quoted(cell)
+	default:
+		return cell
+	}
+}
+
+func quoted(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // a string can be marshalled
+	}
+	return string(b)
+}

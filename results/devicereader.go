@@ -1,0 +1,103 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// ErrNoDevices is wrapped by the error of Devices for a directory without rows by
+// device.
+var ErrNoDevices = errors.New("has no rows by device")
+
+// Devices reads the rows by device of a run directory, in the order of runs, rounds
+// and devices, and calls each with the run that a row belongs to and the row, which
+// is valid until the next. An error of each ends it.
+func Devices(dir string, each func(run string, row *DeviceRow) error) error {
+	var row DeviceRow
+	return eachDevice(dir, func(values []parquet.Value) error {
+		own := values[len(values)-len(deviceColumns):]
+		for i := range deviceColumns {
+			c := &deviceColumns[i]
+			if err := c.set(&row, own[i]); err != nil {
+				return fmt.Errorf("%s = %q: %w", c.name, c.cell(own[i]), err)
+			}
+		}
+		return each(string(values[0].ByteArray()), &row)
+	})
+}
+
+// eachDevice reads devices.parquet as rows of values.
+func eachDevice(dir string, each func([]parquet.Value) error) error {
+	m, err := readManifest(dir)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(m.Parquet, devicesParquet) {
+		return fmt.Errorf("%s: %w: run.devices = true makes them", dir, ErrNoDevices)
+	}
+	return openParquet(filepath.Join(dir, devicesParquet), func(f *parquet.File) error {
+		if want := schema(devicesTable, devicesColumns()); !parquet.EqualNodes(f.Schema(), want) {
+			return fmt.Errorf("has other columns than this version of fedsim writes")
+		}
+		for _, group := range f.RowGroups() {
+			if err := eachRow(group, each); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// eachRow calls each with the values of each row of a group.
+func eachRow(group parquet.RowGroup, each func([]parquet.Value) error) (err error) {
+	rows := group.Rows()
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	batch := make([]parquet.Row, 256)
+	for {
+		n, err := rows.ReadRows(batch)
+		for _, row := range batch[:n] {
+			if err := each(row); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// openParquet opens a parquet file for a while. What the library says of a damaged
+// file, a panic too, is an error that begins with the file's path.
+func openParquet(path string, use func(*parquet.File) error) (err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("is damaged: %v", p)
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+		err = errors.Join(err, file.Close())
+	}()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	f, err := parquet.OpenFile(file, info.Size())
+	if err != nil {
+		return err
+	}
+	return use(f)
+}

@@ -1,0 +1,130 @@
+package results
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/parquet-go/parquet-go"
+
+	"fedsim/internal/atomicfile"
+)
+
+// partsDir holds the rows by device of each run until they are joined.
+const partsDir = "devices"
+
+// DeviceWriter writes the rows by device of one run as they are made, into the
+// stage of a [Writer]. It is not safe for concurrent use; those of several runs are
+// independent.
+type DeviceWriter struct {
+	path    string
+	file    *os.File
+	buffer  *bufio.Writer
+	parquet *parquetWriter
+	err     error // the first one
+}
+
+// Devices begins the rows by device of a run, of which ID, Experiment, Method,
+// Algorithm and Seed are used. The index is that of Add. The rows become part of
+// devices.parquet when the run is added; the caller closes the writer before.
+func (w *Writer) Devices(index int, run Run) (*DeviceWriter, error) {
+	if err := os.MkdirAll(filepath.Join(w.stage(), partsDir), 0o777); err != nil {
+		return nil, err
+	}
+	d := &DeviceWriter{path: w.part(index)}
+	var err error
+	if d.file, err = os.Create(d.path); err != nil {
+		return nil, err
+	}
+	d.buffer = bufio.NewWriterSize(d.file, 1<<16)
+	d.parquet = newParquetWriter(d.buffer, devicesTable, w.about.Version, devicesColumns())
+	identity := d.parquet.row[0]
+	for i, text := range []string{run.ID, run.Experiment, run.Method, run.Algorithm} {
+		identity[i] = textValue(text)
+	}
+	identity[len(identityHead)] = parquet.Int64Value(int64(run.Seed))
+	return d, nil
+}
+
+// part is the file of the rows of a run.
+func (w *Writer) part(index int) string {
+	return filepath.Join(w.stage(), partsDir, fmt.Sprintf("%06d.parquet", index))
+}
+
+// Write appends the rows of a round. After an error nothing more is written.
+func (d *DeviceWriter) Write(rows []DeviceRow) error {
+	for i := 0; i < len(rows) && d.err == nil; i++ {
+		d.fail(d.parquet.write(func(row parquet.Row) {
+			values := row[len(row)-len(deviceColumns):]
+			for k := range deviceColumns {
+				values[k] = deviceColumns[k].get(&rows[i])
+			}
+		}))
+	}
+	return d.err
+}
+
+// Close ends the rows. It returns the first error of all.
+func (d *DeviceWriter) Close() error {
+	if d.err == nil {
+		d.fail(d.parquet.Close())
+	}
+	if d.err == nil {
+		d.fail(d.buffer.Flush())
+	}
+	d.fail(d.file.Close())
+	return d.err
+}
+
+func (d *DeviceWriter) fail(err error) {
+	if err != nil && d.err == nil {
+		if pe, ok := errors.AsType[*fs.PathError](err); ok {
+			err = pe.Err
+		}
+		d.err = fmt.Errorf("write %s: %w", d.path, err)
+	}
+}
+
+// parts returns the files of the rows by device of the runs added, in their order;
+// none when no run has any.
+func (w *Writer) parts() (files []string) {
+	for _, i := range w.index {
+		if _, err := os.Stat(w.part(i)); err == nil {
+			files = append(files, w.part(i))
+		}
+	}
+	return files
+}
+
+// join writes one parquet file with the row groups of all parts, copied as they are.
+func join(out io.Writer, version string, parts []string) error {
+	all := newParquetWriter(out, devicesTable, version, devicesColumns())
+	for _, path := range parts {
+		err := openParquet(path, func(f *parquet.File) error {
+			for _, group := range f.RowGroups() {
+				if _, err := all.WriteRowGroup(group); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return all.Close()
+}
+
+// writeDevices joins the parts to devices.parquet and removes them.
+func (w *Writer) writeDevices(parts []string) error {
+	path := filepath.Join(w.stage(), devicesParquet)
+	err := atomicfile.Write(path, func(out io.Writer) error { return join(out, w.about.Version, parts) })
+	if err != nil {
+		return err
+	}
+	return os.RemoveAll(filepath.Join(w.stage(), partsDir))
+}
