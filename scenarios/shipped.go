@@ -12,8 +12,8 @@ var files embed.FS
 
 // Info names a scenario that is shipped within the program.
 type Info struct {
-	Name        string
-	Description string
+	Name        string `json:"name"`
+	Description string `json:"description"`
 }
 
 // Shipped lists the shipped scenarios by name.

@@ -30,6 +30,7 @@ type progress struct {
 	now         func() time.Time
 	every       time.Duration // between two lines
 	start, last time.Time
+	left        remaining
 }
 
 // newProgress returns the display of the kind, one of progressNames, on out.
@@ -63,11 +64,12 @@ func (p *progress) table(x tables.Progress) {
 
 func (p *progress) show(done, total int, what string, share float64, phase, name string) {
 	now := p.now()
+	p.left.note(share, now)
 	if p.out == nil || now.Sub(p.last) < p.every {
 		return
 	}
 	p.last = now
-	text := fmt.Sprintf("%d/%d %s, %.0f %%, %s, %s", done, total, what, 100*share, now.Sub(p.start).Round(time.Second), phase)
+	text := fmt.Sprintf("%d/%d %s, %.0f %%, %s%s, %s", done, total, what, 100*share, now.Sub(p.start).Round(time.Second), p.left.text(now), phase)
 	// Progress that cannot be shown is no reason to stop computing.
 	if p.width == nil {
 		_, _ = fmt.Fprintf(p.out, "%s %s\n", text, name)

@@ -31,8 +31,9 @@ func TestPlainProgressIsALineEveryFiveSeconds(t *testing.T) {
 		clock.at = clock.at.Add(time.Second)
 	}
 	p.end()
-	want := "5/30 runs, 17 %, 5s, running e/mocha/seed=1\n" +
-		"10/30 runs, 33 %, 10s, running e/mocha/seed=1\n"
+	// A thirtieth a second: 25 s for the rest at 5 s, 20 s at 10 s.
+	want := "5/30 runs, 17 %, 5s, about 25s left, running e/mocha/seed=1\n" +
+		"10/30 runs, 33 %, 10s, about 20s left, running e/mocha/seed=1\n"
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", out.String(), want)
 	}

@@ -28,6 +28,8 @@ type runFlags struct {
 	out      string
 	workers  int
 	force    bool
+	quiet    bool
+	json     bool
 	queue    string
 	progress string
 	profiles profiles
@@ -68,8 +70,15 @@ interrupt (Ctrl-C) ends the runs after their round and keeps them.`,
 	completeFlag(cmd, "out", completeDirectory)
 	flags.BoolVar(&f.force, "force", false, "overwrite a complete run")
 	f.addComputing(cmd)
+	f.addQuiet(cmd)
+	flags.BoolVar(&f.json, "json", false, "print the summary as JSON (docs/json.md)")
 	f.timeline.add(flags)
 	return cmd
+}
+
+// addQuiet gives cmd the flag --quiet.
+func (f *runFlags) addQuiet(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress, and of what came of it no text: errors alone, and JSON where it is asked for")
 }
 
 // addComputing gives cmd the flags that say how, not what, is computed.
@@ -92,6 +101,8 @@ func addSet(cmd *cobra.Command, into *[]string, prefix string) {
 // check reports flags with values that mean nothing.
 func (f *runFlags) check() error {
 	switch {
+	case f.quiet && f.progress == progressPlain:
+		return usagef("--quiet: must be left out with --progress=%s, which is its contrary", progressPlain)
 	case f.workers < 0:
 		return usagef("--workers=%d: must not be negative; 0 is one per core", f.workers)
 	case !slices.Contains(engine.Queues(), f.queue):
@@ -127,7 +138,7 @@ func (f *runFlags) run(cmd *cobra.Command, name string, sets []string) (err erro
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 
-	p := newProgress(cmd.ErrOrStderr(), f.progress, time.Now)
+	p := f.newProgress(cmd)
 	err = experiment.Run(cmd.Context(), scenario.Experiments, experiment.Options{
 		Workers: f.workers, Queue: f.queue, Journal: watched.journal(),
 		Progress: p.update, Finished: w.Add, Devices: devicesOf(w), Clock: time.Now,
@@ -139,7 +150,7 @@ func (f *runFlags) run(cmd *cobra.Command, name string, sets []string) (err erro
 	p.end()
 	if err != nil {
 		if experiment.Interrupted(err) {
-			return errors.Join(keep(cmd, w, scenario, made, err), watched.write(cmd.OutOrStdout()))
+			return errors.Join(f.keep(cmd, w, scenario, made, err), watched.write(f.text(cmd)))
 		}
 		return err
 	}
@@ -148,7 +159,24 @@ func (f *runFlags) run(cmd *cobra.Command, name string, sets []string) (err erro
 	if err := w.Finish(results.Complete, ended()); err != nil {
 		return errors.Join(drawn, err)
 	}
-	return errors.Join(drawn, summarise(cmd, w, scenario, made, figures), watched.write(cmd.OutOrStdout()))
+	return errors.Join(drawn, f.summarise(cmd, w, results.Complete, scenario, made, figures), watched.write(f.text(cmd)))
+}
+
+// text is where is said what came of a run, in words.
+func (f *runFlags) text(cmd *cobra.Command) io.Writer {
+	if f.quiet || f.json {
+		return io.Discard
+	}
+	return cmd.OutOrStdout()
+}
+
+// newProgress returns the display that the flags ask for.
+func (f *runFlags) newProgress(cmd *cobra.Command) *progress {
+	kind := f.progress
+	if f.quiet {
+		kind = progressNone
+	}
+	return newProgress(cmd.ErrOrStderr(), kind, time.Now)
 }
 
 // devicesOf lets the rows by device of runs go to the run directory.
@@ -188,7 +216,7 @@ func (f *runFlags) create(s *scenarios.Scenario) (*results.Writer, error) {
 }
 
 // keep writes what was finished when the user stopped the run.
-func keep(cmd *cobra.Command, w *results.Writer, s *scenarios.Scenario, made []*tables.Result, interrupt error) error {
+func (f *runFlags) keep(cmd *cobra.Command, w *results.Writer, s *scenarios.Scenario, made []*tables.Result, interrupt error) error {
 	if len(w.Runs()) == 0 && len(made) == 0 {
 		first := "run"
 		if len(s.Experiments) == 0 {
@@ -199,7 +227,7 @@ func keep(cmd *cobra.Command, w *results.Writer, s *scenarios.Scenario, made []*
 	if err := w.Finish(results.Incomplete, ended()); err != nil {
 		return err
 	}
-	if err := summarise(cmd, w, s, made, nil); err != nil {
+	if err := f.summarise(cmd, w, results.Incomplete, s, made, nil); err != nil {
 		return err
 	}
 	finished := 0
@@ -246,9 +274,12 @@ func drawInto(dir string, s *scenarios.Scenario, runs []results.Run) (files []st
 	return files, err
 }
 
-// summarise prints the tables and where everything is.
-func summarise(cmd *cobra.Command, w *results.Writer, s *scenarios.Scenario, made []*tables.Result, figures []string) error {
-	out := cmd.OutOrStdout()
+// summarise prints the tables and where everything is, as the flags ask for it.
+func (f *runFlags) summarise(cmd *cobra.Command, w *results.Writer, state results.State, s *scenarios.Scenario, made []*tables.Result, figures []string) error {
+	if f.json {
+		return writeJSON(cmd.OutOrStdout(), newSummary(w, state, s, made, figures))
+	}
+	out := f.text(cmd)
 	if err := results.Summary(w.Runs(), s.Settings.Run.Targets).WriteText(out); err != nil {
 		return err
 	}

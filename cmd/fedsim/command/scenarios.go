@@ -28,12 +28,17 @@ func newScenarios() *cobra.Command {
 }
 
 func newScenariosList() *cobra.Command {
-	return &cobra.Command{
-		Use:     "list",
-		Short:   "List the scenarios that are shipped within the program",
-		Example: "  fedsim scenarios list",
-		Args:    takes(0, 0, "no arguments"),
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the scenarios that are shipped within the program",
+		Example: `  fedsim scenarios list
+  fedsim scenarios list --json`,
+		Args: takes(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), scenarios.Shipped())
+			}
 			table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			for _, s := range scenarios.Shipped() {
 				if _, err := fmt.Fprintf(table, "%s\t%s\n", s.Name, s.Description); err != nil {
@@ -43,6 +48,8 @@ func newScenariosList() *cobra.Command {
 			return table.Flush()
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print them as JSON (docs/json.md)")
+	return cmd
 }
 
 func newScenariosShow() *cobra.Command {

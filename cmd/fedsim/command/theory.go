@@ -65,6 +65,7 @@ theta of every device and round. The command fails when a curve is crossed.`,
 	completeFlag(cmd, "out", completeDirectory)
 	flags.BoolVar(&f.force, "force", false, "overwrite a complete run")
 	f.addComputing(cmd)
+	f.addQuiet(cmd)
 	return cmd
 }
 
@@ -121,7 +122,7 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	p := newProgress(cmd.ErrOrStderr(), f.progress, time.Now)
+	p := f.newProgress(cmd)
 	found, err := experiment.Theory(cmd.Context(), scenario.Experiments, f.target, experiment.Options{
 		Workers: f.workers, Queue: f.queue,
 		Progress: p.update, Finished: w.Add, Devices: devicesOf(w), Clock: time.Now,
@@ -129,7 +130,7 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 	p.end()
 	if err != nil {
 		if experiment.Interrupted(err) {
-			return keep(cmd, w, scenario, nil, err)
+			return f.keep(cmd, w, scenario, nil, err)
 		}
 		return err
 	}
@@ -139,10 +140,10 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 	if err := w.Finish(results.Complete, ended()); err != nil {
 		return errors.Join(drawn, failed, err)
 	}
-	if err := writeTheory(cmd.OutOrStdout(), found); err != nil {
+	if err := writeTheory(f.text(cmd), found); err != nil {
 		return err
 	}
-	if err := located(cmd.OutOrStdout(), w, append(chart, figures...)); err != nil {
+	if err := located(f.text(cmd), w, append(chart, figures...)); err != nil {
 		return err
 	}
 	return errors.Join(drawn, failed, broken(found))

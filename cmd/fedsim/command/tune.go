@@ -35,6 +35,7 @@ it is given up there. "fedsim run" does the same before it runs the winners.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.tune(cmd, args[0]) },
 	}
 	addSet(cmd, &f.set, "")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print the grids as JSON (docs/json.md)")
 	f.addComputing(cmd)
 	return cmd
 }
@@ -62,6 +63,9 @@ func (f *runFlags) tune(cmd *cobra.Command, name string) (err error) {
 			return interrupted{"interrupted while tuning, nothing is kept", err}
 		}
 		return err
+	}
+	if f.json {
+		return writeJSON(cmd.OutOrStdout(), newGridSummaries(grids))
 	}
 	if len(grids) == 0 {
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "scenario %s tunes nothing: it has no [experiment.tune.<method>]\n", scenario.Name)

@@ -1,0 +1,199 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+
+	"fedsim/experiment"
+	"fedsim/results"
+	"fedsim/scenarios"
+	"fedsim/tables"
+)
+
+// summary is what came of a scenario, for scripts: docs/json.md describes it.
+// Fields are added, and neither renamed nor removed.
+type summary struct {
+	Scenario    string              `json:"scenario"`
+	State       results.State       `json:"state"`
+	Directory   string              `json:"directory"`
+	Figures     []string            `json:"figures"`
+	Experiments []experimentSummary `json:"experiments"`
+	Tables      []tableSummary      `json:"tables"`
+}
+
+// experimentSummary is what came of an experiment.
+type experimentSummary struct {
+	Name string       `json:"name"`
+	Rows []rowSummary `json:"rows"`
+}
+
+// rowSummary is a method at a point, or the value of a swept key; all numbers are
+// means over the seeds.
+type rowSummary struct {
+	Point         []results.Setting `json:"point"`
+	Label         string            `json:"label"`
+	LabelOf       string            `json:"label_of"`
+	Algorithm     string            `json:"algorithm"`
+	Seeds         int               `json:"seeds"`
+	Stalled       int               `json:"stalled"`
+	Interrupted   int               `json:"interrupted"`
+	Suboptimality number            `json:"suboptimality"`
+	Primal        number            `json:"primal"`
+	TestError     number            `json:"test_error"`
+	Rounds        number            `json:"rounds"`
+	TimeS         number            `json:"time_s"`
+	EnergyJ       number            `json:"energy_j"`
+	Bytes         number            `json:"bytes"`
+	Participants  number            `json:"participants"`
+	Targets       []targetSummary   `json:"targets"`
+}
+
+// targetSummary is the way to a target.
+type targetSummary struct {
+	Target  number `json:"target"`
+	Reached bool   `json:"reached"`
+	Rounds  number `json:"rounds"`
+	TimeS   number `json:"time_s"`
+	EnergyJ number `json:"energy_j"`
+	Ratio   number `json:"ratio"`
+}
+
+// tableSummary is a table of prediction errors.
+type tableSummary struct {
+	Name  string        `json:"name"`
+	Files []string      `json:"files"`
+	Cells []cellSummary `json:"cells"`
+}
+
+// cellSummary is the error of a model on a data set.
+type cellSummary struct {
+	Set           string `json:"set"`
+	Generated     bool   `json:"generated"`
+	Model         string `json:"model"`
+	Mean          number `json:"mean"`
+	StandardError number `json:"standard_error"`
+	Shuffles      int    `json:"shuffles"`
+}
+
+// gridSummary is the tuning grid of a method at a point.
+type gridSummary struct {
+	Experiment string            `json:"experiment"`
+	Method     string            `json:"method"`
+	Point      []results.Setting `json:"point"`
+	Target     number            `json:"target"`
+	Winner     int               `json:"winner"`
+	Trials     []trialSummary    `json:"trials"`
+}
+
+// trialSummary is a candidate of a grid.
+type trialSummary struct {
+	Options       []results.Setting `json:"options"`
+	Reached       bool              `json:"reached"`
+	GivenUp       bool              `json:"given_up"`
+	Rounds        int               `json:"rounds"`
+	TimeS         number            `json:"time_s"`
+	Suboptimality number            `json:"suboptimality"`
+}
+
+// number is a number that is null when there is none.
+type number float64
+
+// MarshalJSON writes NaN and what is not finite as null.
+func (n number) MarshalJSON() ([]byte, error) {
+	if x := float64(n); math.IsNaN(x) || math.IsInf(x, 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// newSummary sums up what was run and made.
+func newSummary(w *results.Writer, state results.State, s *scenarios.Scenario, made []*tables.Result, figures []string) summary {
+	sum := summary{
+		Scenario: s.Name, State: state, Directory: w.Dir(),
+		Figures: []string{}, Experiments: []experimentSummary{}, Tables: []tableSummary{},
+	}
+	for _, name := range figures {
+		sum.Figures = append(sum.Figures, filepath.Join(w.Dir(), "figures", name))
+	}
+	targets := s.Settings.Run.Targets
+	for _, e := range results.Summary(w.Runs(), targets).Experiments {
+		of := experimentSummary{Name: e.Experiment, Rows: []rowSummary{}}
+		for _, b := range e.Blocks {
+			for i := range b.Rows {
+				of.Rows = append(of.Rows, newRowSummary(&b.Rows[i], b.Point, e.RowKey, targets))
+			}
+		}
+		sum.Experiments = append(sum.Experiments, of)
+	}
+	for _, r := range made {
+		sum.Tables = append(sum.Tables, newTableSummary(r, w.Dir()))
+	}
+	return sum
+}
+
+func newRowSummary(r *results.Row, point []results.Setting, key string, targets []float64) rowSummary {
+	t := &r.Totals
+	row := rowSummary{
+		Point: append([]results.Setting{}, point...), Label: r.Label, LabelOf: key, Algorithm: r.Algorithm,
+		Seeds: r.Seeds, Stalled: r.Stalled, Interrupted: r.Interrupted,
+		Suboptimality: number(r.Last), Primal: number(t.Primal), TestError: number(t.TestError),
+		Rounds: number(t.Rounds), TimeS: number(t.TimeS), EnergyJ: number(t.EnergyJ), Bytes: number(t.Bytes),
+		Participants: number(t.Answers), Targets: []targetSummary{},
+	}
+	for i, c := range r.Cells {
+		row.Targets = append(row.Targets, targetSummary{
+			Target: number(targets[i]), Reached: c.Reached,
+			Rounds: number(c.Rounds), TimeS: number(c.TimeS), EnergyJ: number(c.EnergyJ), Ratio: number(c.Ratio),
+		})
+	}
+	return row
+}
+
+func newTableSummary(r *tables.Result, dir string) tableSummary {
+	t := tableSummary{Name: r.Name, Files: []string{}, Cells: []cellSummary{}}
+	for _, file := range r.Files() {
+		t.Files = append(t.Files, filepath.Join(dir, "tables", file.Name))
+	}
+	for i := range r.Columns {
+		c := &r.Columns[i]
+		for _, m := range c.Models {
+			t.Cells = append(t.Cells, cellSummary{
+				Set: c.Label, Generated: c.Generated, Model: m.Name,
+				Mean: number(m.Mean), StandardError: number(m.StandardError), Shuffles: len(m.Shuffles),
+			})
+		}
+	}
+	return t
+}
+
+func newGridSummaries(grids []experiment.Grid) []gridSummary {
+	all := []gridSummary{}
+	for _, g := range grids {
+		of := gridSummary{
+			Experiment: g.Experiment, Method: g.Method, Point: append([]results.Setting{}, g.Point...),
+			Target: number(g.Target), Winner: g.Winner, Trials: []trialSummary{},
+		}
+		for _, t := range g.Trials {
+			of.Trials = append(of.Trials, trialSummary{
+				Options: t.Options, Reached: t.Reached, GivenUp: t.GivenUp,
+				Rounds: t.Rounds, TimeS: number(t.TimeS), Suboptimality: number(t.Last),
+			})
+		}
+		all = append(all, of)
+	}
+	return all
+}
+
+// writeJSON prints a value for scripts.
+func writeJSON(w io.Writer, v any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(v); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	return nil
+}

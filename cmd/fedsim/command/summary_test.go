@@ -1,0 +1,152 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"fedsim/results"
+	"fedsim/scenarios"
+)
+
+// summarised is a scenario with a sweep, a method that never gets to a target, and
+// a table, all small.
+const summarised = `
+[data.synthetic]
+tasks = 3
+features = 4
+rows_min = 12
+rows_max = 16
+
+[run]
+rounds = 60
+targets = [0.5, 1e-12]
+seeds = [1, 2]
+
+[methods.mocha]
+
+[methods.mb-sgd]
+
+[[experiment]]
+name = "links"
+sweep = { "network.profile" = ["3g", "wifi"] }
+figure = {}
+
+[[table]]
+name = "errors"
+shuffles = 1
+folds = 2
+lambdas = [0.01]
+omega_updates = 1
+set = [{ label = "small" }]
+`
+
+// The summary in JSON says what the run directory does.
+func TestRunJSON(t *testing.T) {
+	dir := t.TempDir()
+	file, out := filepath.Join(dir, "x.toml"), filepath.Join(dir, "x")
+	if err := os.WriteFile(file, []byte(summarised), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	if status := Main([]string{"run", file, "--out", out, "--json"}, &stdout, &stderr); status != 0 || stderr.Len() > 0 {
+		t.Fatalf("status %d: %s", status, stderr.String())
+	}
+	var got struct {
+		Scenario, State, Directory string
+		Figures                    []string
+		Experiments                []struct {
+			Name string
+			Rows []struct {
+				Point     []struct{ Key, Value string }
+				Label     string
+				Algorithm string
+				Seeds     int
+				TimeS     float64 `json:"time_s"`
+				Targets   []struct {
+					Target  float64
+					Reached bool
+					TimeS   *float64 `json:"time_s"`
+				}
+			}
+		}
+		Tables []struct {
+			Files []string
+			Cells []struct {
+				Set, Model    string
+				Mean          float64
+				StandardError *float64 `json:"standard_error"`
+			}
+		}
+	}
+	if err := json.Unmarshal(stdout.Bytes(), &got); err != nil {
+		t.Fatalf("%v\n%s", err, stdout.String())
+	}
+	r, err := results.Read(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Scenario != "x" || got.State != "complete" || got.Directory != out || len(got.Experiments) != 1 || len(got.Figures) != 2 {
+		t.Fatalf("got %+v", got)
+	}
+	for _, name := range append(got.Figures, got.Tables[0].Files...) {
+		if _, err := os.Stat(name); err != nil {
+			t.Error(err)
+		}
+	}
+	blocks := results.Summary(r.Runs, []float64{0.5, 1e-12}).Experiments[0].Blocks
+	rows := got.Experiments[0].Rows
+	if len(blocks) != 2 || len(rows) != 4 {
+		t.Fatalf("%d blocks and %d rows, must be 2 links x 2 methods", len(blocks), len(rows))
+	}
+	for i, row := range rows {
+		want := blocks[i/2].Rows[i%2]
+		if row.Label != want.Label || row.Algorithm != want.Algorithm || row.Seeds != 2 || row.TimeS != want.Totals.TimeS ||
+			row.Point[0].Key != "network.profile" || row.Point[0].Value != []string{"3g", "wifi"}[i/2] {
+			t.Errorf("row %d: got %+v, must be %+v", i, row, want)
+		}
+		for k, target := range row.Targets {
+			cell := want.Cells[k]
+			if target.Reached != cell.Reached || target.Reached != (target.TimeS != nil) || target.Reached && *target.TimeS != cell.TimeS {
+				t.Errorf("row %d: the way to %g is %+v, must be %+v", i, target.Target, target, cell)
+			}
+		}
+	}
+	if rows[0].Targets[0].TimeS == nil || rows[1].Targets[1].TimeS != nil {
+		t.Errorf("mocha must reach 0.5, mb-sgd must not reach 1e-12: %+v", rows)
+	}
+	if cells := got.Tables[0].Cells; len(cells) != 3 || cells[0].Model != "global" || cells[0].StandardError != nil || !(cells[0].Mean >= 0) {
+		t.Errorf("cells %+v", cells)
+	}
+}
+
+func TestNumbersThatDoNotExistAreNull(t *testing.T) {
+	text, err := json.Marshal([]number{1.5, number(math.NaN()), number(math.Inf(1))})
+	if err != nil || string(text) != "[1.5,null,null]" {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// docs/json.md has the fields, section by section, and no others.
+func TestJSONPage(t *testing.T) {
+	var want []string
+	for _, v := range []any{summary{}, experimentSummary{}, rowSummary{}, targetSummary{}, tableSummary{}, cellSummary{}, gridSummary{}, trialSummary{}, scenarios.Info{}} {
+		for i := range reflect.TypeOf(v).NumField() {
+			want = append(want, reflect.TypeOf(v).Field(i).Tag.Get("json"))
+		}
+	}
+	var got []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\|").FindAllStringSubmatch(read(t, "docs/json.md"), -1) {
+		got = append(got, m[1])
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the page has %s,\nthe fields are %s", strings.Join(got, " "), strings.Join(want, " "))
+	}
+}
