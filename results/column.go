@@ -2,6 +2,7 @@ package results
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"io"
 )
 
@@ -51,4 +52,55 @@ func (t table) writeCSV(w io.Writer) error {
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// writeJSON writes an array with an object for each row, a line each. What is not
+// known is null; numbers that JSON does not have are the texts "+Inf" and "-Inf".
+func (t table) writeJSON(w io.Writer) error {
+	keys := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		keys[i] = quoted(c.name) + ":"
+	}
+	between, line := "[\n{", []byte(nil)
+	err := t.rows(func(row []string) error {
+		line = append(line[:0], between...)
+		for i, cell := range row {
+			if i > 0 {
+				line = append(line, ',')
+			}
+			line = append(append(line, keys[i]...), t.columns[i].json(cell)...)
+		}
+		between = "},\n{"
+		_, err := w.Write(line)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	end := "}\n]\n"
+	if line == nil {
+		end = "[]\n"
+	}
+	_, err = io.WriteString(w, end)
+	return err
+}
+
+// json returns a cell as a JSON value.
+func (c *column) json(cell string) string {
+	switch {
+	case cell == "":
+		return "null"
+	case c.kind == textCell, c.kind == realCell && (cell == "+Inf" || cell == "-Inf"):
+		return quoted(cell)
+	default:
+		return cell
+	}
+}
+
+func quoted(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // a string can be marshalled
+	}
+	return string(b)
 }

@@ -6,14 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/parquet-go/parquet-go"
 )
-
-// ErrNoDevices is wrapped by the error of Devices for a directory without rows by
-// device.
-var ErrNoDevices = errors.New("has no rows by device")
 
 // Devices reads the rows by device of a run directory, in the order of runs, rounds
 // and devices, and calls each with the run that a row belongs to and the row, which
@@ -35,11 +30,11 @@ func Devices(dir string, each func(run string, row *DeviceRow) error) error {
 // eachDevice reads devices.parquet as rows of values.
 func eachDevice(dir string, each func([]parquet.Value) error) error {
 	m, err := readManifest(dir)
+	if err == nil {
+		err = m.requireDevices(dir)
+	}
 	if err != nil {
 		return err
-	}
-	if !slices.Contains(m.Parquet, devicesParquet) {
-		return fmt.Errorf("%s: %w: run.devices = true makes them", dir, ErrNoDevices)
 	}
 	return openParquet(filepath.Join(dir, devicesParquet), func(f *parquet.File) error {
 		if want := schema(devicesTable, devicesColumns()); !parquet.EqualNodes(f.Schema(), want) {

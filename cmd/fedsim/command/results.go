@@ -1,0 +1,186 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"fedsim/config"
+	"fedsim/internal/atomicfile"
+	"fedsim/results"
+)
+
+func newResults() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "results",
+		Short: "Show and export what a run directory holds",
+		Example: `  fedsim results show runs/quickstart
+  fedsim results export runs/quickstart --format json --table runs -o runs.json`,
+	}
+	cmd.AddCommand(newResultsShow(), newResultsExport())
+	asGroup(cmd)
+	return cmd
+}
+
+func newResultsShow() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show DIR",
+		Short: "Say what was run, how it came out, and which files there are",
+		Long: `Say what was run, how it came out, and which files there are. Of a run that goes
+on, or was killed, it shows what was finished at the last checkpoint.`,
+		Example:           "  fedsim results show runs/quickstart",
+		Args:              takes(1, 1, "one run directory"),
+		ValidArgsFunction: first(completeDirectory),
+		RunE:              func(cmd *cobra.Command, args []string) error { return showResults(cmd.OutOrStdout(), args[0]) },
+	}
+}
+
+// showResults prints what the results in dir are.
+func showResults(out io.Writer, dir string) error {
+	place := results.Locate(dir)
+	r, err := results.Read(place)
+	if err != nil {
+		return err
+	}
+	m := &r.Manifest
+	files, err := m.Files(place)
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, line := range []struct{ name, text string }{
+		{"directory", place + ": " + completeness(m)},
+		{"command", strings.Join(m.Command, " ")},
+		{"made by", fmt.Sprintf("fedsim %s, %s on %s/%s with %s", m.Version, m.Go, m.Platform.OS, m.Platform.Arch, count(m.Platform.CPUs, "core"))},
+		{"time", took(m)},
+		{"data", m.Data},
+		{"seeds", strings.Trim(fmt.Sprint(m.Seeds), "[]")},
+		{"runs", endings(m.Runs)},
+		{"result", m.ResultHash.String()},
+	} {
+		if _, err := fmt.Fprintf(table, "%s:\t%s\n", line.name, line.text); err != nil {
+			return err
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if len(r.Runs) > 0 {
+		if _, err := fmt.Fprintln(out); err != nil {
+			return err
+		}
+		if err := results.Summary(r.Runs, m.Targets).WriteText(out); err != nil {
+			return err
+		}
+	}
+	return listFiles(out, files)
+}
+
+// completeness says how much of a scenario is there.
+func completeness(m *results.Manifest) string {
+	switch m.State {
+	case results.Complete:
+		return "complete"
+	case results.Incomplete:
+		return "interrupted, with what was finished until then"
+	default:
+		return "not at its end, with what was finished at the last checkpoint"
+	}
+}
+
+// took says when a run was made and how long it took.
+func took(m *results.Manifest) string {
+	if m.Clock == nil {
+		return "not recorded"
+	}
+	text := "began " + m.Clock.Started.Format("2006-01-02 15:04:05 MST")
+	if m.Clock.Finished != nil {
+		text += ", took " + results.HumanTime(m.Clock.Finished.Sub(m.Clock.Started).Seconds())
+	}
+	return text
+}
+
+// endings counts runs by how they ended.
+func endings(runs []results.RunEntry) string {
+	text := count(len(runs), "run")
+	for _, status := range []results.Status{results.Done, results.Stalled, results.Interrupted} {
+		n := 0
+		for i := range runs {
+			if runs[i].Status == status {
+				n++
+			}
+		}
+		if n > 0 {
+			text += fmt.Sprintf(", %d %s", n, status)
+		}
+	}
+	return text
+}
+
+// listFiles prints files with their sizes.
+func listFiles(out io.Writer, files []results.File) error {
+	if _, err := fmt.Fprintln(out, "\nfiles:"); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if _, err := fmt.Fprintf(out, "%12d B  %s\n", f.Size, f.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exportFlags are the flags of fedsim results export.
+type exportFlags struct{ table, format, out string }
+
+func newResultsExport() *cobra.Command {
+	var f exportFlags
+	cmd := &cobra.Command{
+		Use:   "export DIR",
+		Short: "Write a table of a run directory as csv, parquet or JSON",
+		Long: `Write a table of a run directory as csv, parquet or JSON: the rounds of all runs, a
+row for each run, or what each device did in each round (of runs with run.devices).
+docs/reading.md says what the columns are and how to read them elsewhere. Of a run
+that goes on, or was killed, it exports what was finished at the last checkpoint.`,
+		Example: `  fedsim results export runs/quickstart --format json
+  fedsim results export runs/quickstart --format parquet --table runs -o runs.parquet
+  fedsim results export runs/quickstart --format csv --table devices -o devices.csv`,
+		Args:              takes(1, 1, "one run directory"),
+		ValidArgsFunction: first(completeDirectory),
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.export(cmd.OutOrStdout(), args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.format, "format", "csv", strings.Join(results.Formats, ", "))
+	flags.StringVar(&f.table, "table", "rounds", strings.Join(results.Tables, ", "))
+	flags.StringVarP(&f.out, "out", "o", "", "file to write (default standard output)")
+	completeFlag(cmd, "format", oneOf(results.Formats))
+	completeFlag(cmd, "table", oneOf(results.Tables))
+	return cmd
+}
+
+func (f *exportFlags) export(out io.Writer, dir string) error {
+	c := config.NewChecker()
+	c.OneOf("--format", f.format, results.Formats...)
+	c.OneOf("--table", f.table, results.Tables...)
+	if problems := c.Problems(); len(problems) > 0 {
+		var all []error
+		for _, p := range problems {
+			all = append(all, usagef("%s=%v: %s", p.Key, p.Value, p.Want))
+		}
+		return errors.Join(all...)
+	}
+	write := func(w io.Writer) error { return results.Export(w, results.Locate(dir), f.table, f.format) }
+	if f.out != "" {
+		return atomicfile.Write(f.out, write)
+	}
+	if f.format == "parquet" && term.IsTerminal(int(os.Stdout.Fd())) {
+		return usagef("--format=parquet: a terminal cannot show it: give a file with -o")
+	}
+	return write(out)
+}
