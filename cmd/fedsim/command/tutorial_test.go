@@ -1,0 +1,153 @@
+package command
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"image/color"
+	"image/png"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var updateTutorial = flag.Bool("update-tutorial", false, "rewrite the outputs and the picture of docs/tutorial.md")
+
+// fence is a code block of a page.
+type fence struct {
+	info string // after the backquotes
+	text string
+}
+
+// fences takes a page apart: what stands between blocks, one more than there are
+// blocks, and the blocks.
+func fences(page string) (between []string, found []fence) {
+	var text strings.Builder
+	var block *fence
+	for line := range strings.Lines(page) {
+		info, ok := strings.CutPrefix(line, "```")
+		switch {
+		case ok && block == nil:
+			between = append(between, text.String())
+			text.Reset()
+			block = &fence{info: strings.TrimSpace(info)}
+		case ok:
+			block.text = text.String()
+			text.Reset()
+			found = append(found, *block)
+			block = nil
+		default:
+			text.WriteString(line)
+		}
+	}
+	return append(between, text.String()), found
+}
+
+// TestTutorial runs the commands of docs/tutorial.md, block by block in one
+// folder, and compares what they print with the block of text that follows.
+// Building fedsim, in the first block, is left to .ci/run.
+func TestTutorial(t *testing.T) {
+	if testing.Short() {
+		t.Skip("draws six times")
+	}
+	t.Parallel()
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("there is no shell")
+	}
+	dir, bin := t.TempDir(), t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The test's own binary is fedsim when it is called so, see TestMain.
+	if err := os.Symlink(self, filepath.Join(bin, "fedsim")); err != nil {
+		t.Skipf("there are no symbolic links: %v", err)
+	}
+	between, found := fences(read(t, "docs/tutorial.md"))
+	if found[0].text != "make build\nexport PATH=\"$PWD/bin:$PATH\"\n" {
+		t.Errorf("the first block is\n%s", found[0].text)
+	}
+	ran := 0
+	for i := 1; i < len(found); i++ {
+		if !strings.HasPrefix(found[i].info, "sh") {
+			continue
+		}
+		ran++
+		cmd := exec.Command(shell, "-e", "-c", found[i].text)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+		out, err := cmd.CombinedOutput()
+		exit, _ := errors.AsType[*exec.ExitError](err)
+		if refused := exit != nil && exit.ExitCode() == exitUsage; refused != (found[i].info == "sh fails") || err != nil && !refused {
+			t.Fatalf("%s%v\n%s", found[i].text, err, out)
+		}
+		if i+1 == len(found) || found[i+1].info != "text" {
+			t.Fatalf("%swhat it prints does not follow", found[i].text)
+		}
+		if *updateTutorial {
+			found[i+1].text = string(out)
+		}
+		if diff := cmp.Diff(found[i+1].text, string(out)); diff != "" {
+			t.Errorf("%s(-page +printed):\n%s", found[i].text, diff)
+		}
+	}
+	if ran < 8 {
+		t.Errorf("ran %d blocks, the page has at least 8", ran)
+	}
+	picture, err := os.ReadFile(filepath.Join(dir, "runs/drops/figures/drops.png"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *updateTutorial {
+		rewriteTutorial(t, between, found, picture)
+	}
+	if far := distance(t, picture, []byte(read(t, "docs/images/tutorial.png"))); far > 0.003 {
+		t.Errorf("docs/images/tutorial.png is not the picture that is drawn: their distance is %.3f", far)
+	}
+}
+
+// distance returns the mean over pixels of how far apart two PNGs are, 1 for black
+// and white. It forgives what the outline of a letter or the end of a line may
+// differ in on another machine.
+func distance(t *testing.T, one, other []byte) float64 {
+	t.Helper()
+	a, err := png.Decode(bytes.NewReader(one))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := png.Decode(bytes.NewReader(other))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Bounds() != b.Bounds() {
+		return 1
+	}
+	sum := 0.0
+	for y := a.Bounds().Min.Y; y < a.Bounds().Max.Y; y++ {
+		for x := a.Bounds().Min.X; x < a.Bounds().Max.X; x++ {
+			p, q := color.GrayModel.Convert(a.At(x, y)).(color.Gray), color.GrayModel.Convert(b.At(x, y)).(color.Gray)
+			sum += math.Abs(float64(p.Y)-float64(q.Y)) / 255
+		}
+	}
+	return sum / float64(a.Bounds().Dx()*a.Bounds().Dy())
+}
+
+func rewriteTutorial(t *testing.T, between []string, found []fence, picture []byte) {
+	t.Helper()
+	var page strings.Builder
+	for i, block := range found {
+		page.WriteString(between[i] + "```" + block.info + "\n" + block.text + "```\n")
+	}
+	page.WriteString(between[len(found)])
+	for name, text := range map[string][]byte{"docs/tutorial.md": []byte(page.String()), "docs/images/tutorial.png": picture} {
+		if err := os.WriteFile(filepath.Join(root, name), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
