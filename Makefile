@@ -49,9 +49,10 @@ fuzz:
 		$(GO) test -run='^$$' -fuzz="^$${target#func }\$$" -fuzztime=$(FUZZTIME) "$$(dirname $$file)" || exit 1; \
 	done
 
-# docs/scenarios.md, from the schema; the AVX2 kernels, from their generator.
+# docs/scenarios.md, from the schema; the outputs in docs/tutorial.md, from its commands; the AVX2 kernels, from their generator.
 generate:
 	$(GO) test ./scenarios -run TestReferenceIsUpToDate -update
+	$(GO) test ./cmd/fedsim/command -run TestTutorial -update-tutorial
 	$(GO) generate ./internal/kernel
 
 clean:

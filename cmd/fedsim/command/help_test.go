@@ -97,6 +97,16 @@ func checkCall(t *testing.T, cmd *cobra.Command, words []string) bool {
 	return strings.HasPrefix(found.CommandPath()+" ", cmd.CommandPath()+" ")
 }
 
+// The README's table has every command.
+func TestReadmeHasEveryCommand(t *testing.T) {
+	readme := read(t, "README.md")
+	for _, name := range children(newRoot(nil)) {
+		if name != "help" && !strings.Contains(readme, "| `fedsim "+name) {
+			t.Errorf("the README's table of commands lacks fedsim %s", name)
+		}
+	}
+}
+
 func TestHelpOf(t *testing.T) {
 	var out, errors strings.Builder
 	if status := Main([]string{"help", "scenarios", "show"}, &out, &errors); status != 0 || !strings.Contains(out.String(), "fedsim scenarios show quickstart > mine.toml") {
