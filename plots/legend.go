@@ -16,45 +16,77 @@ const (
 	legendRow   = vg.Length(13) // height
 )
 
-// legend lists the series in centred rows below the panels.
+// legend lists the series, or what else there is to tell apart, in centred rows below
+// the panels.
 type legend struct {
 	style text.Style
 	rows  [][]legendEntry
 }
 
-// legendEntry is a sample of a line and its name, or a text alone that says
-// what the names are values of.
+// legendEntry is a sample and its name, or a text alone that says what the names are
+// values of.
 type legendEntry struct {
-	text  string
-	line  *lineStyle
-	width vg.Length
+	text   string
+	sample sampler // nil for none
+	width  vg.Length
 }
 
-// newLegend sets the entries in one row, or where that is too long for the
-// width, in columns. What the entries are values of stands before them, or in
-// a row of its own.
-func (m *model) newLegend(styles []lineStyle, width vg.Length) legend {
+// sampler draws a sample of its looks, sampleWidth wide from x on, at the height y.
+type sampler interface {
+	sample(c *draw.Canvas, x, y vg.Length)
+}
+
+func (s *lineStyle) sample(c *draw.Canvas, x, y vg.Length) {
+	c.StrokeLine2(s.line, x, y, x+sampleWidth, y)
+	s.mark.draw(c, vg.Point{X: x + sampleWidth/2, Y: y}, s.line.Color)
+}
+
+// legendStyle is that of the texts of a legend.
+func legendStyle() text.Style {
 	sty := textStyle(legendSize, false)
 	sty.XAlign, sty.YAlign = draw.XLeft, draw.YCenter
-	l := legend{style: sty}
+	return sty
+}
+
+// newEntry returns the entry of a sample, its name cut to a width.
+func newEntry(name string, of sampler, width vg.Length) legendEntry {
+	sty := legendStyle()
+	name = fit(name, sty, width-sampleWidth-sampleGap, 1)
+	return legendEntry{text: name, sample: of, width: sampleWidth + sampleGap + sty.Width(name)}
+}
+
+// newLegend sets the entries of the series. What they are values of stands before
+// them, or in a row of its own.
+func (m *model) newLegend(styles []lineStyle, width vg.Length) legend {
 	var entries []legendEntry
 	for i, s := range m.series {
-		name := fit(s.label, sty, width-sampleWidth-sampleGap, 1)
-		entries = append(entries, legendEntry{text: name, line: &styles[i], width: sampleWidth + sampleGap + sty.Width(name)})
+		entries = append(entries, newEntry(s.label, &styles[i], width))
 	}
+	var head *legendEntry
 	if m.legend != "" {
-		head := legendEntry{text: m.legend + ":", width: sty.Width(m.legend + ":")}
-		if together := append([]legendEntry{head}, entries...); rowWidth(together) <= width {
-			entries = together
-		} else {
-			name := fit(m.legend, sty, width, 1)
-			l.rows = append(l.rows, []legendEntry{{text: name, width: sty.Width(name)}})
+		sty := legendStyle()
+		head = &legendEntry{text: m.legend + ":", width: sty.Width(m.legend + ":")}
+		if rowWidth(append([]legendEntry{*head}, entries...)) <= width {
+			return setLegend(append([]legendEntry{*head}, entries...), width)
 		}
+		name := fit(m.legend, sty, width, 1)
+		*head = legendEntry{text: name, width: sty.Width(name)}
 	}
+	l := setLegend(entries, width)
+	if head != nil {
+		l.rows = append([][]legendEntry{{*head}}, l.rows...)
+	}
+	return l
+}
+
+// setLegend sets entries in one row, or where that is too long for the width, in
+// columns.
+func setLegend(entries []legendEntry, width vg.Length) legend {
+	l := legend{style: legendStyle()}
 	if rowWidth(entries) <= width {
 		l.rows = append(l.rows, entries)
 	} else {
-		l.rows = append(l.rows, inColumns(entries, width)...)
+		l.rows = inColumns(entries, width)
 	}
 	return l
 }
@@ -101,9 +133,8 @@ func (l *legend) draw(c draw.Canvas) {
 		x := c.Center().X - rowWidth(row)/2
 		for _, e := range row {
 			start := x
-			if e.line != nil {
-				c.StrokeLine2(e.line.line, x, y, x+sampleWidth, y)
-				e.line.mark.draw(&c, vg.Point{X: x + sampleWidth/2, Y: y}, e.line.line.Color)
+			if e.sample != nil {
+				e.sample.sample(&c, x, y)
 				x += sampleWidth + sampleGap
 			}
 			c.FillText(l.style, vg.Point{X: x, Y: y + centreShift*legendSize}, e.text)

@@ -43,7 +43,19 @@ func (m *model) newPlot(p *panel, title string, styles []lineStyle, y interval, 
 		out.Y.Tick.Marker = yTicks.unlabelled()
 	}
 	out.X.Tick.Marker = xTicks
-	for _, axis := range []*plot.Axis{&out.X, &out.Y} {
+	styleAxes(out)
+	d := &drawing{title: title, x: xTicks, y: yTicks, styles: styles}
+	for _, seeds := range p.curves {
+		// A little below the panel, so that lines leave it through the floor.
+		d.bands = append(d.bands, newBand(seeds, x.max+0.05*x.length(), y.min-0.05*y.length(), m.shows))
+	}
+	out.Add(d)
+	return out
+}
+
+// styleAxes gives a plot's axes their looks.
+func styleAxes(p *plot.Plot) {
+	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
 		axis.LineStyle = axisLine
 		axis.Padding = 0
 		axis.Tick.LineStyle = axisLine
@@ -54,13 +66,6 @@ func (m *model) newPlot(p *panel, title string, styles []lineStyle, y interval, 
 		axis.Label.TextStyle = textStyle(labelSize, false)
 		axis.Label.Padding = 2
 	}
-	d := &drawing{title: title, x: xTicks, y: yTicks, styles: styles}
-	for _, seeds := range p.curves {
-		// A little below the panel, so that lines leave it through the floor.
-		d.bands = append(d.bands, newBand(seeds, x.max+0.05*x.length(), y.min-0.05*y.length(), m.shows))
-	}
-	out.Add(d)
-	return out
 }
 
 // xTicks marks as many places as have room for their labels.

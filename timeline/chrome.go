@@ -124,16 +124,11 @@ func (c *chrome) item(it *Item) {
 		return
 	}
 	c.number("round", float64(it.Round))
-	switch it.What {
-	case Download, Upload:
-		c.number("bytes", it.Amount)
-	case Compute:
-		c.number("FLOPs", it.Amount)
-	case Attempt:
+	if it.What == Attempt {
 		c.number("try", float64(it.Try)).quoted("outcome", it.outcome())
-		if it.Why == 0 && !it.Open {
-			c.number("steps", it.Amount)
-		}
+	}
+	if unit := [...]string{Attempt: "steps", Download: "bytes", Compute: "FLOPs", Upload: "bytes", Level: ""}[it.What]; unit != "" && !it.Open && it.Why == 0 {
+		c.number(unit, it.Amount)
 	}
 	c.end()
 }

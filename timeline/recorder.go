@@ -36,19 +36,31 @@ type Recorder struct {
 
 var _ federation.Journal = (*Recorder)(nil)
 
-// standing is where a device stands apart from its work.
+// standing is where a device stands.
 type standing struct {
 	away, flat bool
-	level      float64 // of its battery; -1: it has none
+	busy       bool        // with an attempt
+	doing      What        // of the attempt: Download, Compute, Upload; then Attempt
+	start      engine.Time // of that, or of the present stretch of it
+	level      float64     // of its battery; -1: it has none
 }
 
 // note takes what an entry says of it.
 func (s *standing) note(e federation.Entry) {
 	switch e.Kind {
+	case federation.Asked:
+		s.busy, s.doing, s.start = true, Download, e.To
+	case federation.Received, federation.Computed, federation.Sent:
+		s.start = e.To
+		if !s.away { // otherwise it is interrupted, not over
+			s.doing = after[s.doing]
+		}
+	case federation.Answered, federation.Lost:
+		s.busy = false
 	case federation.GoneAway:
 		s.away = true
 	case federation.BackAgain:
-		s.away = false
+		s.away, s.start = false, e.To
 	case federation.WentFlat:
 		s.flat = true
 	case federation.Recharged:
@@ -58,15 +70,17 @@ func (s *standing) note(e federation.Entry) {
 	}
 }
 
+// after is what a device does next for its attempt.
+var after = [...]What{Download: Compute, Compute: Upload, Upload: Attempt, Attempt: Attempt}
+
 // state is a device of the sample.
 type state struct {
 	standing
 	device int32
 	waits  bool
 	since  engine.Time // it is away, flat or waiting; all before is booked
-	busy   bool        // with an attempt
-	asked  engine.Time
-	round  int32 // of the last attempt
+	asked  engine.Time // begin of the attempt, or of the range
+	round  int32       // of the last attempt
 	try    int32
 	shown  float64 // the last level that is an item
 }
@@ -159,10 +173,15 @@ func (r *Recorder) close(e federation.Entry) {
 	r.add(Item{What: Round, Device: engine.Server, Round: e.Round, From: r.opened, To: e.To})
 	for k := range r.states {
 		s := &r.states[k]
-		r.cut(s, e)
+		if what, ok := s.what(); ok && what == Wait {
+			r.cut(s, e)
+		}
 		s.waits = false
 	}
 	if int(e.Round) == r.selection.Last {
+		for k := range r.states {
+			r.cut(&r.states[k], e)
+		}
 		r.to = e.To
 	}
 }
@@ -203,7 +222,7 @@ func (r *Recorder) device(s *state, e federation.Entry) {
 		if s.round != e.Round {
 			s.round, s.try = e.Round, 1
 		}
-		s.busy, s.asked = true, e.To
+		s.asked = e.To
 	case federation.Received:
 		r.stretch(s, e, Download)
 	case federation.Computed:
@@ -220,8 +239,8 @@ func (r *Recorder) device(s *state, e federation.Entry) {
 		r.level(s, e)
 	case federation.GoneAway, federation.BackAgain, federation.WentFlat, federation.Recharged:
 		r.cut(s, e)
-		s.note(e)
 	}
+	s.note(e)
 }
 
 // cut books what the device has been in without work until now.
@@ -232,17 +251,14 @@ func (r *Recorder) cut(s *state, e federation.Entry) {
 	s.since = e.To
 }
 
-// stretch books a stretch of work. One of an attempt that is older than the range
-// makes the attempt known, which then begins with the range.
+// stretch books a stretch of work.
 func (r *Recorder) stretch(s *state, e federation.Entry, what What) {
-	s.busy = true
 	r.add(Item{What: what, Device: s.device, Round: e.Round, From: e.From, To: e.To, Amount: e.Amount})
 }
 
 // over books the end of an attempt, and cuts the absence in which it may lie.
 func (r *Recorder) over(s *state, e federation.Entry) {
 	r.cut(s, e)
-	s.busy = false
 	it := Item{What: Attempt, Why: e.Why, Device: s.device, Round: e.Round, Try: max(1, s.try), From: s.asked, To: e.To}
 	if e.Kind == federation.Answered {
 		it.Amount = e.Amount
@@ -295,8 +311,13 @@ func (r *Recorder) finish(e federation.Entry) {
 	for k := range r.states {
 		s := &r.states[k]
 		r.cut(s, e)
-		if s.busy {
-			r.add(Item{What: Attempt, Open: true, Device: s.device, Round: e.Round, Try: max(1, s.try), From: s.asked, To: e.To})
+		if !s.busy {
+			continue
+		}
+		open := Item{What: Attempt, Open: true, Device: s.device, Round: e.Round, Try: max(1, s.try), From: s.asked, To: e.To}
+		r.add(open)
+		if open.What, open.Try, open.From = s.doing, 0, s.start; s.doing != Attempt && !s.away {
+			r.add(open)
 		}
 	}
 }

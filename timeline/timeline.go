@@ -27,12 +27,12 @@ type Timeline struct {
 type Item struct {
 	What     What
 	Why      federation.Loss // of Loss and of an Attempt without an answer; 0 otherwise
-	Open     bool            // of an Attempt that was not over when the run was
+	Open     bool            // of an Attempt and what is done in it: not over when the run was
 	Device   int32           // engine.Server for Round and Update
 	Round    int32           // the one in which it ends
 	Try      int32           // of an Attempt: the how manieth in its round, from 1 on
 	From, To engine.Time     // the same for what happens at an instant
-	Amount   float64         // bytes, FLOPs, coordinate steps of an Attempt, or the share of a Level
+	Amount   float64         // bytes, FLOPs, coordinate steps of an Attempt, each unless Open; or the share of a Level
 }
 
 // What an item is.
@@ -74,5 +74,5 @@ func order(a, b Item) int {
 type EmptyError struct{ First, Ended int }
 
 func (e *EmptyError) Error() string {
-	return fmt.Sprintf("no timeline: it is to begin with round %d, and the run ended after %d", e.First, e.Ended)
+	return fmt.Sprintf("it is to begin with round %d, and the run ended after %d", e.First, e.Ended)
 }

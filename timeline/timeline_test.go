@@ -403,6 +403,7 @@ func TestAbsencesAndEnds(t *testing.T) {
 		entry(federation.BackAgain, 0, 3, 50),
 		entry(federation.Asked, 0, 3, 50),
 		{Kind: federation.Received, Device: 0, Round: 3, From: 52, To: 60, Amount: 7},
+		entry(federation.Spent, 0, 3, 70),
 	} {
 		r.Note(e)
 	}
@@ -417,18 +418,18 @@ func TestAbsencesAndEnds(t *testing.T) {
 		{What: Download, Round: 2, From: 15, To: 20, Amount: 7},
 		{What: Away, Round: 2, From: 20, To: 30},
 		{What: Loss, Why: federation.Away, Round: 2, From: 30, To: 30},
-		{What: Away, Round: 2, From: 30, To: 40},
 		{What: Update, Device: -1, Round: 3, From: 40, To: 45},
-		{What: Away, Round: 3, From: 40, To: 50},
-		{What: Round, Device: -1, Round: 3, From: 45, To: 60},
-		{What: Attempt, Open: true, Round: 3, Try: 1, From: 50, To: 60},
+		{What: Away, Round: 3, From: 30, To: 50},
+		{What: Round, Device: -1, Round: 3, From: 45, To: 70},
+		{What: Attempt, Open: true, Round: 3, Try: 1, From: 50, To: 70},
 		{What: Download, Round: 3, From: 52, To: 60, Amount: 7},
+		{What: Compute, Open: true, Round: 3, From: 60, To: 70},
 	}
 	slices.SortStableFunc(want, order)
 	if !slices.Equal(line.Items, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", line.Items, want)
 	}
-	if line.From != 10 || line.To != 60 || line.Last != 3 {
+	if line.From != 10 || line.To != 70 || line.Last != 3 {
 		t.Errorf("rounds to %d, from %d to %d ns", line.Last, line.From, line.To)
 	}
 }
@@ -438,7 +439,7 @@ func TestNothingToShow(t *testing.T) {
 	r := NewRecorder(Selection{Devices: 5, First: 4, Last: 9}, 1)
 	r.Note(entry(federation.Opened, engine.Server, 3, 10))
 	r.Note(entry(federation.Closed, engine.Server, 3, 20))
-	if _, err := r.Timeline(); err == nil || err.Error() != "no timeline: it is to begin with round 4, and the run ended after 3" {
+	if _, err := r.Timeline(); err == nil || err.Error() != "it is to begin with round 4, and the run ended after 3" {
 		t.Error(err)
 	}
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"fedsim/config"
 	"fedsim/federation"
 	"fedsim/internal/atomicfile"
+	"fedsim/plots"
 	"fedsim/scenarios"
 	"fedsim/timeline"
 )
@@ -20,36 +22,46 @@ import (
 // timelineFlags are the flags of fedsim run that show what devices do when.
 type timelineFlags struct {
 	trace   string
+	gantt   string
 	run     string
 	devices int
 	rounds  string
 }
 
-// timelineRounds is how many rounds a trace has unless told otherwise.
-const timelineRounds = 100
+// How many rounds are shown unless told otherwise.
+const (
+	traceRounds = 100
+	ganttRounds = 10
+)
 
 func (f *timelineFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.trace, "timeline", "", "write what the devices of one run do when to this file, a Chrome trace of virtual time that https://ui.perfetto.dev opens")
-	flags.StringVar(&f.run, "timeline-run", "", "the run: its id in runs.csv, without what tuning chose (default the first)")
-	flags.IntVar(&f.devices, "timeline-devices", 200, "show at most so many devices, evenly spaced")
-	flags.StringVar(&f.rounds, "timeline-rounds", "", fmt.Sprintf("show rounds A to B, as in 20:40, or one (default 1:%d)", timelineRounds))
+	flags.StringVar(&f.gantt, "gantt", "", "draw what the devices of one run do when: a file .png or .svg, or neither for both")
+	flags.StringVar(&f.run, "timeline-run", "", "the run of --timeline and --gantt: its id in runs.csv, without what tuning chose (default the first)")
+	flags.IntVar(&f.devices, "timeline-devices", 200, fmt.Sprintf("show at most so many devices, evenly spaced; --gantt at most %d", plots.MaxGanttRows))
+	flags.StringVar(&f.rounds, "timeline-rounds", "", fmt.Sprintf("show rounds A to B, as in 20:40, or one (default 1:%d, --gantt 1:%d)", traceRounds, ganttRounds))
 }
 
-// watch is what is to be shown of one run, and its journal when it has begun.
+// watch is what is to be shown of one run.
 type watch struct {
-	flags *timelineFlags
 	id    string
-	trace timeline.Selection
+	shows []show
+}
 
-	recorder *timeline.Recorder
+// show is a file or two that show a timeline, and its recorder when the run has begun.
+type show struct {
+	selection timeline.Selection
+	recorder  *timeline.Recorder
+	name      string // of what it is
+	save      func(*timeline.Timeline) (files []string, err error)
 }
 
 // plan checks the flags against the scenario; nil: nothing is to be shown.
 func (f *timelineFlags) plan(flags *pflag.FlagSet, s *scenarios.Scenario) (*watch, error) {
-	if f.trace == "" {
+	if f.trace == "" && f.gantt == "" {
 		for _, name := range []string{"timeline-run", "timeline-devices", "timeline-rounds"} {
 			if flags.Changed(name) {
-				return nil, usagef("--%s: goes with --timeline", name)
+				return nil, usagef("--%s: goes with --timeline or --gantt", name)
 			}
 		}
 		return nil, nil
@@ -61,19 +73,51 @@ func (f *timelineFlags) plan(flags *pflag.FlagSet, s *scenarios.Scenario) (*watc
 	if err != nil {
 		return nil, err
 	}
-	w := &watch{flags: f, id: plainID(run), trace: timeline.Selection{Devices: f.devices, First: 1, Last: timelineRounds}}
-	if f.rounds != "" {
-		if w.trace.First, w.trace.Last, err = parseRounds(f.rounds); err != nil {
+	w := &watch{id: plainID(run)}
+	if f.trace != "" {
+		w.shows = append(w.shows, show{
+			name: "timeline", selection: timeline.Selection{Devices: f.devices, First: 1, Last: traceRounds},
+			save: func(line *timeline.Timeline) ([]string, error) {
+				return []string{f.trace}, saveTrace(line, w.id, f.trace)
+			},
+		})
+	}
+	if f.gantt != "" {
+		if _, err := ganttFiles(f.gantt); err != nil {
 			return nil, err
 		}
+		w.shows = append(w.shows, show{
+			name: "gantt", selection: timeline.Selection{Devices: min(f.devices, plots.MaxGanttRows), First: 1, Last: ganttRounds},
+			save: func(line *timeline.Timeline) ([]string, error) { return saveGantt(line, titleOf(run), f.gantt) },
+		})
 	}
-	if all := run.Settings.Run.Outer * run.Settings.Run.Rounds; w.trace.First > all {
-		return nil, usagef("--timeline-rounds=%s: must begin with one of the %d rounds of run %s", f.rounds, all, w.id)
+	if err := f.narrow(w, run.Settings.Run.Outer*run.Settings.Run.Rounds); err != nil {
+		return nil, err
 	}
-	if _, err := os.Stat(filepath.Dir(f.trace)); err != nil {
-		return nil, fmt.Errorf("--timeline=%s: %w", f.trace, err)
+	for _, path := range []string{f.trace, f.gantt} {
+		if _, err := os.Stat(filepath.Dir(path)); err != nil {
+			return nil, fmt.Errorf("%s cannot be written: %w", path, err)
+		}
 	}
 	return w, nil
+}
+
+// narrow shows the rounds that the flag says, of a run of so many.
+func (f *timelineFlags) narrow(w *watch, rounds int) error {
+	if f.rounds == "" {
+		return nil
+	}
+	first, last, err := parseRounds(f.rounds)
+	if err != nil {
+		return err
+	}
+	if first > rounds {
+		return usagef("--timeline-rounds=%s: must begin with one of the %d rounds of run %s", f.rounds, rounds, w.id)
+	}
+	for i := range w.shows {
+		w.shows[i].selection.First, w.shows[i].selection.Last = first, last
+	}
+	return nil
 }
 
 // choose returns the run that is to be shown.
@@ -92,7 +136,7 @@ func (f *timelineFlags) choose(s *scenarios.Scenario) (*scenarios.Run, error) {
 		}
 	}
 	if len(ids) == 0 {
-		return nil, usagef("--timeline=%s: scenario %s makes tables alone: there is no run to show", f.trace, s.Name)
+		return nil, usagef("scenario %s makes tables alone: there is no run for --timeline or --gantt", s.Name)
 	}
 	return nil, usagef("--timeline-run: %s", config.UnknownName("run", f.run, f.run, ids))
 }
@@ -130,8 +174,13 @@ func (w *watch) journal() func(run *scenarios.Run, devices int) federation.Journ
 		if plainID(run) != w.id {
 			return nil
 		}
-		w.recorder = timeline.NewRecorder(w.trace, devices)
-		return w.recorder
+		var all []federation.Journal
+		for i := range w.shows {
+			s := &w.shows[i]
+			s.recorder = timeline.NewRecorder(s.selection, devices)
+			all = append(all, s.recorder)
+		}
+		return federation.Journals(all...)
 	}
 }
 
@@ -140,18 +189,31 @@ func (w *watch) write(out io.Writer) error {
 	if w == nil {
 		return nil
 	}
-	if w.recorder == nil {
-		return fmt.Errorf("no timeline: run %s was not begun", w.id)
+	var failed []error
+	for i := range w.shows {
+		failed = append(failed, w.shows[i].write(out, w.id))
 	}
-	line, err := w.recorder.Timeline()
+	return errors.Join(failed...)
+}
+
+func (s *show) write(out io.Writer, id string) error {
+	if s.recorder == nil {
+		return fmt.Errorf("no %s: run %s was not begun", s.name, id)
+	}
+	line, err := s.recorder.Timeline()
 	if err != nil {
-		return fmt.Errorf("run %s: %w", w.id, err)
+		return fmt.Errorf("no %s of run %s: %w", s.name, id, err)
 	}
-	err = atomicfile.Write(w.flags.trace, func(to io.Writer) error { return line.WriteChrome(to, w.id) })
+	files, err := s.save(line)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "timeline: %s, of run %s, rounds %d to %d, %d of %d devices\n",
-		w.flags.trace, w.id, line.First, line.Last, len(line.Tracks), line.Devices)
+	_, err = fmt.Fprintf(out, "%-8s %s, of run %s, rounds %d to %d, %d of %d devices\n",
+		s.name+":", strings.Join(files, ", "), id, line.First, line.Last, len(line.Tracks), line.Devices)
 	return err
+}
+
+// saveTrace writes a timeline of a run as a Chrome trace.
+func saveTrace(line *timeline.Timeline, run, path string) error {
+	return atomicfile.Write(path, func(w io.Writer) error { return line.WriteChrome(w, run) })
 }

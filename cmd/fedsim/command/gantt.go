@@ -1,0 +1,111 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fedsim/engine"
+	"fedsim/federation"
+	"fedsim/internal/atomicfile"
+	"fedsim/plots"
+	"fedsim/scenarios"
+	"fedsim/timeline"
+)
+
+// ganttFormats are the files that a Gantt figure can be, by extension.
+var ganttFormats = []struct {
+	extension string
+	write     func(*plots.Picture, io.Writer) error
+}{{".png", (*plots.Picture).WritePNG}, {".svg", (*plots.Picture).WriteSVG}}
+
+// ganttFiles returns the files that --gantt asks for, by format: one, or all when it
+// has no extension.
+func ganttFiles(name string) (paths []string, err error) {
+	paths = make([]string, len(ganttFormats))
+	extension := filepath.Ext(name)
+	for i, f := range ganttFormats {
+		switch extension {
+		case f.extension:
+			paths[i] = name
+			return paths, nil
+		case "":
+			paths[i] = name + f.extension
+		}
+	}
+	if extension != "" {
+		return nil, usagef("--gantt=%s: must end in .png or .svg, or in neither for both", name)
+	}
+	return paths, nil
+}
+
+// saveGantt draws a timeline into the files that --gantt asks for, and returns their
+// names.
+func saveGantt(line *timeline.Timeline, title, name string) (saved []string, err error) {
+	picture, err := plots.DrawGantt(ganttOf(line, title))
+	if err != nil {
+		return nil, err
+	}
+	paths, err := ganttFiles(name)
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range ganttFormats {
+		if paths[i] == "" {
+			continue
+		}
+		if err := atomicfile.Write(paths[i], func(w io.Writer) error { return f.write(picture, w) }); err != nil {
+			return saved, err
+		}
+		saved = append(saved, paths[i])
+	}
+	return saved, nil
+}
+
+// activities are the bars that slices are.
+var activities = map[timeline.What]plots.Activity{
+	timeline.Download: plots.Downlink, timeline.Compute: plots.Compute, timeline.Upload: plots.Uplink,
+	timeline.Wait: plots.Wait, timeline.Away: plots.Away, timeline.Flat: plots.Flat,
+}
+
+// titleOf names a run in words: its method, its place on the axes, its seed.
+func titleOf(run *scenarios.Run) string {
+	text := run.Label
+	for _, s := range run.Point {
+		text += ", " + s.Key[strings.LastIndexByte(s.Key, '.')+1:] + " = " + s.Value
+	}
+	return fmt.Sprintf("%s, seed %d", text, run.Seed)
+}
+
+// ganttOf returns the figure of a timeline.
+func ganttOf(line *timeline.Timeline, title string) plots.Gantt {
+	g := plots.Gantt{Title: title, From: line.From.Seconds(), To: line.To.Seconds()}
+	for why := federation.Dropped; why <= federation.NoTime; why++ {
+		g.Marks = append(g.Marks, why.String())
+	}
+	for _, device := range line.Tracks {
+		g.Rows = append(g.Rows, plots.GanttRow{Name: strconv.Itoa(int(device))})
+	}
+	for _, it := range line.Items {
+		span := plots.GanttSpan{From: it.From.Seconds(), To: it.To.Seconds()}
+		if it.Device == engine.Server {
+			if it.What == timeline.Update {
+				g.Updates = append(g.Updates, span)
+			} else {
+				g.Rounds = append(g.Rounds, plots.GanttRound{Number: int(it.Round), GanttSpan: span})
+			}
+			continue
+		}
+		k, _ := slices.BinarySearch(line.Tracks, it.Device)
+		row := &g.Rows[k]
+		if it.What == timeline.Loss {
+			row.Marks = append(row.Marks, plots.GanttMark{Kind: int(it.Why - federation.Dropped), At: span.From})
+		} else if a, ok := activities[it.What]; ok {
+			row.Bars = append(row.Bars, plots.GanttBar{Activity: a, GanttSpan: span})
+		}
+	}
+	return g
+}
