@@ -1,0 +1,59 @@
+package experiment
+
+import (
+	"sync"
+	"testing"
+
+	"fedsim/engine"
+	"fedsim/federation"
+	"fedsim/scenarios"
+)
+
+// rounds is a journal that counts the rounds of a run.
+type rounds struct{ closed, spent int }
+
+func (r *rounds) Note(e federation.Entry) {
+	switch {
+	case e.Kind == federation.Closed && e.Device == engine.Server:
+		r.closed++
+	case e.Kind == federation.Spent:
+		r.spent++
+	}
+}
+
+// A journal is asked for once for each run, and for no candidate of a tuning, with
+// the run that was chosen. It sees every round, of runs over a recording too, and
+// changes nothing.
+func TestJournalsOfRuns(t *testing.T) {
+	e := parse(t, tuned)
+	want := mustGather(t, e, Options{Workers: 2})
+	var mu sync.Mutex
+	seen := map[string]*rounds{}
+	got := mustGather(t, e, Options{Workers: 2, Journal: func(run *scenarios.Run, devices int) federation.Journal {
+		mu.Lock()
+		defer mu.Unlock()
+		if seen[run.ID] != nil || devices != 5 {
+			t.Errorf("%s was asked twice, or has %d devices", run.ID, devices)
+		}
+		seen[run.ID] = &rounds{}
+		if run.Algorithm == "cocoa" {
+			return nil
+		}
+		return seen[run.ID]
+	}})
+	if len(seen) != len(want) {
+		t.Errorf("%d journals for %d runs", len(seen), len(want))
+	}
+	for i, r := range got {
+		if r.EventHash != want[i].EventHash || r.ModelHash != want[i].ModelHash {
+			t.Errorf("a journal changes %s", r.ID)
+		}
+		n := len(r.Rounds) - 1
+		if r.Algorithm == "cocoa" {
+			n = 0
+		}
+		if s := seen[r.ID]; s == nil || s.closed != n || s.spent != 5*n {
+			t.Errorf("%s has %d rounds: the journal saw %+v", r.ID, n, s)
+		}
+	}
+}
