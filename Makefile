@@ -10,7 +10,7 @@ CONCURRENT = ./internal/parallel ./mtl ./data ./federation ./experiment ./result
 # Packages that check invariants when they are built with the tag.
 CORE = ./engine ./devices ./mtl ./federation ./algorithms ./experiment
 
-.PHONY: build test check race invariants bench bench-peers test-peers fuzz generate clean
+.PHONY: build test check race invariants bench bench-peers test-peers test-duckdb fuzz generate clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -41,6 +41,11 @@ bench-peers:
 # That the peers do the same work; of those that are installed.
 test-peers:
 	cd bench && $(GO) vet ./... && $(GO) tool -modfile=../tools/go.mod staticcheck ./... && $(GO) test -v ./...
+
+# DuckDB reads the parquet files of a run; installs it below interop/duckdb. Needs npm.
+test-duckdb:
+	cd interop/duckdb && npm ci --no-audit --no-fund
+	$(GO) test -count=1 -v ./interop/duckdb
 
 # Every fuzz target in turn, each for FUZZTIME.
 fuzz:

@@ -1,0 +1,43 @@
+// Reads a run directory with DuckDB and prints, as one JSON object, what the test
+// beside compares: node query.mjs DIR
+import { DuckDBInstance } from "@duckdb/node-api";
+
+const directory = process.argv[2].replaceAll("'", "''");
+const file = (name) => `'${directory}/${name}'`;
+const database = await (await DuckDBInstance.create(":memory:")).connect();
+
+async function rows(query) {
+  const reader = await database.runAndReadAll(query);
+  return reader.getRowObjectsJson();
+}
+
+// Sums over devices, next to those over rounds, by run and swept key: a join.
+const sums = await rows(`
+  SELECT r.run, r."network.profile" AS profile, d.*
+  FROM read_csv(${file("runs.csv")}) r
+  JOIN (
+    SELECT run,
+      count(*)::INTEGER AS rows, sum(taken)::DOUBLE AS participants, sum(dropped)::DOUBLE AS dropped, sum(late)::DOUBLE AS late,
+      sum(flops) AS flops, sum(bytes_down) AS bytes_down, sum(bytes_up) AS bytes_up, sum(energy_j) AS energy_j,
+      sum(downlink_s + compute_s + uplink_s + wait_s + away_s + flat_s) AS seconds,
+      count(answered_s)::DOUBLE AS answered, count(theta)::INTEGER AS measured
+    FROM ${file("devices.parquet")} GROUP BY run
+  ) d USING (run)
+  ORDER BY r.run`);
+
+// Rows of rounds.csv that are not in rounds.parquet, and the other way round.
+const types = `{'seed': 'UBIGINT', 'dual': 'DOUBLE', 'gap': 'DOUBLE', 'time_s': 'DOUBLE', 'flops': 'DOUBLE', 'bytes_down': 'DOUBLE', 'bytes_up': 'DOUBLE', 'energy_j': 'DOUBLE'}`;
+const [csv, parquet] = [`FROM read_csv(${file("rounds.csv")}, types = ${types})`, `FROM ${file("rounds.parquet")}`];
+const [differing] = await rows(`
+  SELECT (SELECT count(*) FROM (${csv} EXCEPT ALL ${parquet}))::INTEGER AS lost,
+         (SELECT count(*) FROM (${parquet} EXCEPT ALL ${csv}))::INTEGER AS gained,
+         (SELECT count(*) ${parquet})::INTEGER AS rows`);
+
+const columns = await rows(`DESCRIBE FROM ${file("devices.parquet")}`);
+const [said] = await rows(`SELECT decode(value) AS text FROM parquet_kv_metadata(${file("devices.parquet")}) WHERE decode(key) = 'fedsim.columns'`);
+
+console.log(JSON.stringify({
+  sums, differing,
+  types: Object.fromEntries(columns.map((c) => [c.column_name, c.column_type])),
+  about: JSON.parse(said.text),
+}));
