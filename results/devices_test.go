@@ -252,3 +252,28 @@ func TestDamagedRowsByDevice(t *testing.T) {
 		t.Errorf("whole again: %d rows, %v", n, err)
 	}
 }
+
+// The rows of a thousand devices, most figures of which differ.
+func BenchmarkRowsByDevice(b *testing.B) {
+	w, err := Create(filepath.Join(b.TempDir(), "run"), false, testAbout())
+	if err != nil {
+		b.Fatal(err)
+	}
+	run := syntheticRuns()[0]
+	run.Rounds = run.Rounds[:2]
+	rows := deviceRows(&run, 1000)[0]
+	d, err := w.Devices(0, run)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := d.Write(rows); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(rows)), "ns/row")
+	if err := d.Close(); err != nil {
+		b.Fatal(err)
+	}
+}

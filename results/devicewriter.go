@@ -42,11 +42,12 @@ func (w *Writer) Devices(index int, run Run) (*DeviceWriter, error) {
 	}
 	d.buffer = bufio.NewWriterSize(d.file, 1<<16)
 	d.parquet = newParquetWriter(d.buffer, devicesTable, w.about.Version, devicesColumns())
-	identity := d.parquet.row[0]
-	for i, text := range []string{run.ID, run.Experiment, run.Method, run.Algorithm} {
-		identity[i] = textValue(text)
+	for _, row := range d.parquet.rows { // what all rows begin with
+		for i, text := range []string{run.ID, run.Experiment, run.Method, run.Algorithm} {
+			row[i] = textValue(text)
+		}
+		row[len(identityHead)] = parquet.Int64Value(int64(run.Seed))
 	}
-	identity[len(identityHead)] = parquet.Int64Value(int64(run.Seed))
 	return d, nil
 }
 
@@ -106,7 +107,7 @@ func join(out io.Writer, version string, parts []string) error {
 	for _, path := range parts {
 		err := openParquet(path, func(f *parquet.File) error {
 			for _, group := range f.RowGroups() {
-				if _, err := all.WriteRowGroup(group); err != nil {
+				if _, err := all.file.WriteRowGroup(group); err != nil {
 					return err
 				}
 			}

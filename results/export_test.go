@@ -199,3 +199,20 @@ func TestResultsOfARunThatGoesOn(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// docs/reading.md names every column of devices.parquet and every outcome.
+func TestReadingPageNamesTheColumns(t *testing.T) {
+	page, err := os.ReadFile("../docs/reading.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := names(devicesColumns())
+	for _, o := range Outcomes {
+		list = append(list, string(o))
+	}
+	for _, name := range list {
+		if !bytes.Contains(page, []byte("`"+name+"`")) {
+			t.Errorf("docs/reading.md does not name %s", name)
+		}
+	}
+}

@@ -20,26 +20,29 @@ const mostRows = 1 << 16
 
 // parquetWriter writes rows of values, one for each column.
 type parquetWriter struct {
-	*parquet.Writer
-	columns []column
-	row     [1]parquet.Row
+	file *parquet.Writer
+	rows [64]parquet.Row // that are written together
+	full int             // of them
 }
 
 // newParquetWriter begins a parquet file; the caller must Close it.
 func newParquetWriter(w io.Writer, name, version string, columns []column) *parquetWriter {
-	p := &parquetWriter{columns: columns, Writer: parquet.NewWriter(w, schema(name, columns),
+	p := &parquetWriter{file: parquet.NewWriter(w, schema(name, columns),
 		parquet.Compression(&parquet.Snappy), // what every reader knows
 		parquet.MaxRowsPerRowGroup(mostRows),
 		parquet.CreatedBy("fedsim", version, ""),
 		parquet.KeyValueMetadata(columnsKey, describe(columns)),
 	)}
-	p.row[0] = make(parquet.Row, len(columns))
+	for i := range p.rows {
+		p.rows[i] = make(parquet.Row, len(columns))
+	}
 	return p
 }
 
-// write writes one row: set puts its values at the columns' places.
+// write writes one row: set puts its values at the columns' places, where those of
+// an older row are.
 func (p *parquetWriter) write(set func(row parquet.Row)) error {
-	row := p.row[0]
+	row := p.rows[p.full]
 	set(row)
 	for i := range row {
 		level := 1
@@ -48,8 +51,24 @@ func (p *parquetWriter) write(set func(row parquet.Row)) error {
 		}
 		row[i] = row[i].Level(0, level, i)
 	}
-	_, err := p.WriteRows(p.row[:])
+	if p.full++; p.full < len(p.rows) {
+		return nil
+	}
+	return p.flush()
+}
+
+func (p *parquetWriter) flush() error {
+	_, err := p.file.WriteRows(p.rows[:p.full])
+	p.full = 0
 	return err
+}
+
+// Close ends the file.
+func (p *parquetWriter) Close() error {
+	if err := p.flush(); err != nil {
+		return err
+	}
+	return p.file.Close()
 }
 
 // describe returns what is said of columns in a file's metadata.
