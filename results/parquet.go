@@ -20,14 +20,14 @@ const mostRows = 1 << 16
 
 // parquetWriter writes rows of values, one for each column.
 type parquetWriter struct {
-	file *parquet.Writer
+	file *parquet.GenericWriter[any]
 	rows [64]parquet.Row // that are written together
 	full int             // of them
 }
 
 // newParquetWriter begins a parquet file; the caller must Close it.
 func newParquetWriter(w io.Writer, name, version string, columns []column) *parquetWriter {
-	p := &parquetWriter{file: parquet.NewWriter(w, schema(name, columns),
+	p := &parquetWriter{file: parquet.NewGenericWriter[any](w, schema(name, columns),
 		parquet.Compression(&parquet.Snappy), // what every reader knows
 		parquet.MaxRowsPerRowGroup(mostRows),
 		parquet.CreatedBy("fedsim", version, ""),
