@@ -38,6 +38,7 @@ const (
 	Recorded                       // what else a generated trace holds
 	Class                          // which class of its fleet a device is of
 	Fading                         // when the state of a link changes
+	Resample                       // which seeds a resample of runs holds
 )
 
 // Stream is a PCG-DXSM generator with 128 bits of state, the one of

@@ -33,6 +33,7 @@ var layers = map[string]string{
 	"algorithms":          "config data mtl internal/kernel internal/parallel internal/rng internal/state",
 	"results":             "config internal/atomicfile",
 	"plots":               "results internal/atomicfile",
+	"comparison":          "config results internal/rng",
 	"federation":          "algorithms config data devices engine fleets mtl network network/flows results internal/parallel internal/rng internal/state",
 	"timeline":            "engine federation",
 	"ledger":              "engine federation results",

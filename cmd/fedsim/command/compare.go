@@ -1,0 +1,129 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"fedsim/comparison"
+	"fedsim/internal/atomicfile"
+	"fedsim/plots"
+)
+
+// compareFlags are the flags of fedsim compare.
+type compareFlags struct {
+	targets []float64
+	out     string
+}
+
+func newCompare() *cobra.Command {
+	var f compareFlags
+	cmd := &cobra.Command{
+		Use:   "compare DIR DIR...",
+		Short: "Compare finished runs: what differs in their settings, and in the time to a target",
+		Long: `Compare run directories: of other settings, seeds or versions of fedsim.
+
+Runs of the same experiment, method and place on its axes stand side by side, with
+the ratio of the virtual times to each target. The first directory is what the
+others are compared with. Times of the same seed are pairs; the interval of the
+ratio over the seeds is by the bootstrap. The settings that differ are those of
+the directories' scenario.toml. docs/compare.md has the method.`,
+		Example: `  fedsim compare runs/quickstart runs/3g
+  fedsim compare runs/quickstart runs/3g runs/lte --target 1e-2 -o comparison`,
+		Args:              takes(2, math.MaxInt, "two run directories or more"),
+		ValidArgsFunction: completeDirectory,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	cmd.Flags().Float64SliceVar(&f.targets, "target", nil, "sub-optimalities to compare the times to (default those that all directories report)")
+	cmd.Flags().StringVarP(&f.out, "out", "o", "", "directory for compare.csv, compare.md, compare.png and compare.svg (default none)")
+	completeFlag(cmd, "out", completeDirectory)
+	return cmd
+}
+
+func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
+	for i, x := range f.targets {
+		if !(x > 0) || math.IsInf(x, 1) {
+			return usagef("--target=%v: must be a positive number", x)
+		}
+		for _, y := range f.targets[:i] {
+			if x == y {
+				return usagef("--target=%v: must be given once", x)
+			}
+		}
+	}
+	dirs, err := f.open(args)
+	if err != nil {
+		return err
+	}
+	c, err := comparison.Compare(dirs, f.targets)
+	if err != nil {
+		return usageError{err}
+	}
+	if err := c.WriteText(cmd.OutOrStdout()); err != nil || f.out == "" {
+		return err
+	}
+	files, err := saveComparison(f.out, c)
+	for i, name := range files {
+		lead := "files:"
+		if i > 0 {
+			lead = ""
+		}
+		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%-8s %s\n", lead, filepath.Join(f.out, name)); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// open reads the directories, each of which may be there once and none of which
+// is written to.
+func (f *compareFlags) open(args []string) ([]comparison.Directory, error) {
+	var dirs []comparison.Directory
+	var seen []os.FileInfo
+	for _, name := range args {
+		name = filepath.Clean(name)
+		d, err := comparison.Open(name)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, err
+		}
+		for i := range seen {
+			if os.SameFile(seen[i], info) {
+				return nil, usagef("%s is the same directory as %s: must be there once", name, dirs[i].Name)
+			}
+		}
+		if out, err := os.Stat(f.out); f.out != "" && err == nil && os.SameFile(out, info) {
+			return nil, usagef("--out=%s: must not be one of the run directories", f.out)
+		}
+		dirs, seen = append(dirs, d), append(seen, info)
+	}
+	return dirs, nil
+}
+
+// saveComparison writes the tables and draws the figure, and returns the names
+// of the files.
+func saveComparison(dir string, c *comparison.Comparison) ([]string, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, file := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{{"compare.csv", c.WriteCSV}, {"compare.md", c.WriteMarkdown}} {
+		if err := atomicfile.Write(filepath.Join(dir, file.name), file.write); err != nil {
+			return names, err
+		}
+		names = append(names, file.name)
+	}
+	figure, runs := c.Figure()
+	drawn, err := plots.Save(dir, figure, runs)
+	return append(names, drawn...), err
+}

@@ -1,0 +1,238 @@
+package comparison
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"fedsim/results"
+)
+
+const none = "-"
+
+// grid is a table of text under a caption: a row of heads, then the others.
+type grid struct {
+	caption string
+	rows    [][]string
+}
+
+// WriteText writes the comparison as aligned text: the settings that differ, a
+// table per case, what one directory alone has, and how to read it.
+func (c *Comparison) WriteText(w io.Writer) error {
+	var b strings.Builder
+	for _, g := range c.grids() {
+		b.WriteString(g.caption + "\n")
+		g.text(&b)
+		b.WriteByte('\n')
+	}
+	for _, line := range c.notes() {
+		b.WriteString(line + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// WriteMarkdown writes the comparison as Markdown.
+func (c *Comparison) WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	for _, g := range c.grids() {
+		fmt.Fprintf(&b, "### %s\n\n", markdown(g.caption))
+		for i, row := range g.rows {
+			b.WriteByte('|')
+			for _, cell := range row {
+				fmt.Fprintf(&b, " %s |", markdown(cell))
+			}
+			b.WriteByte('\n')
+			if i == 0 {
+				b.WriteString("| :-- |" + strings.Repeat(" --: |", len(row)-1) + "\n")
+			}
+		}
+		if len(g.rows) > 0 {
+			b.WriteByte('\n')
+		}
+	}
+	for _, line := range c.notes() {
+		fmt.Fprintf(&b, "* %s\n", markdown(line))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// markdown escapes what would be mark-up within a table.
+func markdown(text string) string {
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", `\<`, "[", `\[`).Replace(text)
+}
+
+// text writes the first column to the left, the others to the right.
+func (g *grid) text(b *strings.Builder) {
+	var width []int
+	for _, row := range g.rows {
+		for i, cell := range row {
+			if i == len(width) {
+				width = append(width, 0)
+			}
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range g.rows {
+		line := " "
+		for i, cell := range row {
+			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
+			if i == 0 {
+				line += " " + cell + pad
+			} else {
+				line += "  " + pad + cell
+			}
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+}
+
+func (c *Comparison) grids() []grid {
+	all := []grid{c.settings()}
+	for i := range c.Cases {
+		all = append(all, c.table(&c.Cases[i]))
+	}
+	return all
+}
+
+// settings lists what differs, a row per setting.
+func (c *Comparison) settings() grid {
+	if len(c.Differing) == 0 {
+		return grid{caption: "no setting differs"}
+	}
+	g := grid{caption: "settings that differ", rows: [][]string{append([]string{"setting"}, c.Directories...)}}
+	for _, d := range c.Differing {
+		row := []string{d.Key}
+		for _, v := range d.Values {
+			if v == "" {
+				v = none
+			}
+			row = append(row, v)
+		}
+		g.rows = append(g.rows, row)
+	}
+	return g
+}
+
+// table has a row per directory, and three columns per target.
+func (c *Comparison) table(a *Case) grid {
+	g := grid{caption: a.String()}
+	head := []string{"directory", "seeds"}
+	for _, x := range c.Targets {
+		head = append(head, "rounds to "+target(x), "time", "ratio")
+	}
+	g.rows = append(g.rows, head)
+	for i := range a.Rows {
+		r := &a.Rows[i]
+		row := []string{c.Directories[r.Directory], strconv.Itoa(len(r.Seeds))}
+		for k := range r.Cells {
+			row = append(row, r.Cells[k].text(len(r.Seeds))...)
+			row = append(row, a.ratio(i, k))
+		}
+		g.rows = append(g.rows, row)
+	}
+	return g
+}
+
+// text returns rounds and time, or how many of the seeds got there.
+func (c *Cell) text(seeds int) []string {
+	switch {
+	case math.IsNaN(c.TimeS) && c.Reached > 0:
+		return []string{fmt.Sprintf("%d of %d", c.Reached, seeds), none}
+	case math.IsNaN(c.TimeS):
+		return []string{none, none}
+	default:
+		return []string{strconv.FormatFloat(c.Rounds, 'f', decimals(c.Rounds), 64), results.HumanTime(c.TimeS)}
+	}
+}
+
+// decimals returns how many digits a mean of counts has behind the point.
+func decimals(mean float64) int {
+	if mean == math.Trunc(mean) || mean >= 100 {
+		return 0
+	}
+	return 1
+}
+
+// ratio writes a ratio with its interval, and over which seeds it is when that is
+// not over all of the row.
+func (a *Case) ratio(row, cell int) string {
+	r := &a.Rows[row].Cells[cell].Ratio
+	switch {
+	case math.IsNaN(r.Value):
+		return none
+	case row == 0:
+		return "1x"
+	}
+	text := significant(r.Value) + "x"
+	if !math.IsNaN(r.Low) {
+		text += fmt.Sprintf(" [%s, %s]", significant(r.Low), significant(r.High))
+	}
+	seeds := len(a.Rows[row].Seeds)
+	switch {
+	case !r.Paired:
+		text += " unpaired"
+	case r.Seeds == 1 && seeds == 1:
+		text += " (1 seed)"
+	case r.Seeds == 1:
+		text += " (1 pair)"
+	case r.Seeds < seeds || r.Seeds < len(a.Rows[0].Seeds):
+		text += fmt.Sprintf(" (%d pairs)", r.Seeds)
+	}
+	return text
+}
+
+// notes says what is missing and what the figures are.
+func (c *Comparison) notes() []string {
+	var lines []string
+	for _, a := range c.Alone {
+		lines = append(lines, fmt.Sprintf("only in %s: %s", c.Directories[a.Directory], a.Label))
+	}
+	lines = append(lines, fmt.Sprintf("rounds and virtual time: means over the seeds; ratio: of the mean times over the seeds of both directories, to that of the first; in brackets its %g %% interval by the bootstrap (expanded percentiles, %d resamples)", 100*Level, Resamples))
+	if c.has(func(r *Ratio) bool { return r.Seeds == 1 }) {
+		lines = append(lines, "a ratio over one seed has no interval: run more, such as --set 'run.seeds=[1, 2, 3, 4, 5]'")
+	}
+	if c.has(func(r *Ratio) bool { return r.Seeds > 1 && r.Seeds < enough && !math.IsNaN(r.Low) }) {
+		lines = append(lines, fmt.Sprintf("an interval over fewer than %d seeds is narrower than it says (docs/compare.md)", enough))
+	}
+	if c.has(func(r *Ratio) bool { return !r.Paired && !math.IsNaN(r.Value) }) {
+		lines = append(lines, "unpaired: the directories have no seed in common")
+	}
+	return lines
+}
+
+// enough is how many seeds an interval needs for the coverage that it states,
+// within two per cent: TestCoverage.
+const enough = 5
+
+// has reports whether a ratio to a first row has a property.
+func (c *Comparison) has(property func(*Ratio) bool) bool {
+	for i := range c.Cases {
+		for _, row := range c.Cases[i].Rows[1:] {
+			if slices.ContainsFunc(row.Cells, func(x Cell) bool { return !math.IsNaN(x.Ratio.Value) && property(&x.Ratio) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// target writes a target as the tables of results do: 1e-03.
+func target(x float64) string { return strconv.FormatFloat(x, 'e', -1, 64) }
+
+// significant writes three digits, and all of those before the point.
+func significant(v float64) string {
+	digits := 2
+	for limit := 9.995; digits > 0 && v >= limit; limit *= 10 {
+		digits--
+	}
+	if v < 0.0995 {
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
+	return strconv.FormatFloat(v, 'f', digits, 64)
+}
