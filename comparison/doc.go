@@ -23,8 +23,8 @@
 // arXiv:1411.5279): resamples spread as if divided by n and not n-1, and a normal
 // quantile stands where Student's belongs, which matters with the few seeds
 // that runs have. It draws [Resamples] resamples of the seeds, of pairs as pairs,
-// the same ones for every ratio over as many seeds. It never reaches beyond the ratio of the
-// seeds that are there: with two or three of them it is narrower than it says.
+// the same ones for every ratio over as many seeds. It never reaches beyond the ratios
+// of single seeds: n pairs cover at most a share of 1 - 2^(1-n), so that 95 % need six.
 //
 // The package must not know how runs are made, what a setting means, nor how
 // figures are drawn.

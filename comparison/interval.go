@@ -82,6 +82,26 @@ func resampled(times, base []float64, paired bool, stream *rng.Stream) float64 {
 	return above / float64(len(times)) / (below / float64(len(base)))
 }
 
+// enoughPairs and enoughUnpaired are how many seeds an interval needs for the
+// coverage that it states. The ends of an interval are at most those of all
+// resamples, the least and the greatest ratio of a pair: n pairs cover the
+// ratio, when it is about their median, with a probability of at most
+// 1 - 2^(1-n), which is 0.94 for five. The least over the greatest time of two
+// sides reach further; TestCoverage has what they come to.
+const (
+	enoughPairs    = 6
+	enoughUnpaired = 4
+)
+
+// narrow reports whether the interval covers less than Level for want of seeds.
+func (r *Ratio) narrow() bool {
+	enough := enoughUnpaired
+	if r.Paired {
+		enough = enoughPairs
+	}
+	return !math.IsNaN(r.Low) && r.Seeds < enough
+}
+
 // tail returns the share of resamples beyond each end of the interval over n
 // seeds, p with z_p sqrt((n-1)/n) = t_{n-1} (Hesterberg's expanded percentiles).
 func tail(n int) float64 {

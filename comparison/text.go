@@ -193,22 +193,24 @@ func (c *Comparison) notes() []string {
 	for _, a := range c.Alone {
 		lines = append(lines, fmt.Sprintf("only in %s: %s", c.Directories[a.Directory], a.Label))
 	}
-	lines = append(lines, fmt.Sprintf("rounds and virtual time: means over the seeds; ratio: of the mean times over the seeds of both directories, to that of the first; in brackets its %g %% interval by the bootstrap (expanded percentiles, %d resamples)", 100*Level, Resamples))
+	lines = append(lines, "rounds and time: means over the seeds of a directory; time is virtual")
+	if c.has(func(*Ratio) bool { return true }) {
+		lines = append(lines, "ratio: of the mean time to that of the first directory, over the seeds that both have")
+	}
+	if c.has(func(r *Ratio) bool { return !math.IsNaN(r.Low) }) {
+		lines = append(lines, fmt.Sprintf("[low, high]: its %g %% interval by the bootstrap, expanded percentiles of %d resamples of the seeds", 100*Level, Resamples))
+	}
 	if c.has(func(r *Ratio) bool { return r.Seeds == 1 }) {
-		lines = append(lines, "a ratio over one seed has no interval: run more, such as --set 'run.seeds=[1, 2, 3, 4, 5]'")
+		lines = append(lines, "a ratio over one seed has no interval: run more, such as --set 'run.seeds=[1, 2, 3, 4, 5, 6]'")
 	}
-	if c.has(func(r *Ratio) bool { return r.Seeds > 1 && r.Seeds < enough && !math.IsNaN(r.Low) }) {
-		lines = append(lines, fmt.Sprintf("an interval over fewer than %d seeds is narrower than it says (docs/compare.md)", enough))
+	if c.has((*Ratio).narrow) {
+		lines = append(lines, fmt.Sprintf("an interval over so few seeds covers less than %g %%: docs/compare.md", 100*Level))
 	}
-	if c.has(func(r *Ratio) bool { return !r.Paired && !math.IsNaN(r.Value) }) {
-		lines = append(lines, "unpaired: the directories have no seed in common")
+	if c.has(func(r *Ratio) bool { return !r.Paired }) {
+		lines = append(lines, "unpaired: the directories have no seed in common, all of both count")
 	}
 	return lines
 }
-
-// enough is how many seeds an interval needs for the coverage that it states,
-// within two per cent: TestCoverage.
-const enough = 5
 
 // has reports whether a ratio to a first row has a property.
 func (c *Comparison) has(property func(*Ratio) bool) bool {

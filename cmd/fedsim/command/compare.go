@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -18,6 +19,7 @@ import (
 type compareFlags struct {
 	targets []float64
 	out     string
+	json    bool
 }
 
 func newCompare() *cobra.Command {
@@ -41,6 +43,7 @@ the directories' scenario.toml. docs/compare.md has the method.`,
 	cmd.Flags().Float64SliceVar(&f.targets, "target", nil, "sub-optimalities to compare the times to (default those that all directories report)")
 	cmd.Flags().StringVarP(&f.out, "out", "o", "", "directory for compare.csv, compare.md, compare.png and compare.svg (default none)")
 	completeFlag(cmd, "out", completeDirectory)
+	cmd.Flags().BoolVar(&f.json, "json", false, "print the comparison as JSON (docs/json.md)")
 	return cmd
 }
 
@@ -63,20 +66,28 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if err := c.WriteText(cmd.OutOrStdout()); err != nil || f.out == "" {
+	var files []string
+	var failed error
+	if f.out != "" {
+		files, failed = saveComparison(f.out, c)
+	}
+	// What was compared is told even when it could not be written or drawn.
+	if f.json {
+		return errors.Join(failed, writeJSON(cmd.OutOrStdout(), newComparisonSummary(c, files)))
+	}
+	if err := c.WriteText(cmd.OutOrStdout()); err != nil {
 		return err
 	}
-	files, err := saveComparison(f.out, c)
 	for i, name := range files {
-		lead := "files:"
+		lead := "\nfiles:   "
 		if i > 0 {
-			lead = ""
+			lead = "         "
 		}
-		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%-8s %s\n", lead, filepath.Join(f.out, name)); err != nil {
+		if _, err := fmt.Fprintln(cmd.OutOrStdout(), lead+name); err != nil {
 			return err
 		}
 	}
-	return err
+	return failed
 }
 
 // open reads the directories, each of which may be there once and none of which
@@ -107,23 +118,27 @@ func (f *compareFlags) open(args []string) ([]comparison.Directory, error) {
 	return dirs, nil
 }
 
-// saveComparison writes the tables and draws the figure, and returns the names
-// of the files.
+// saveComparison writes the tables and draws the figure, and returns the
+// paths of the files.
 func saveComparison(dir string, c *comparison.Comparison) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	var names []string
+	var paths []string
 	for _, file := range []struct {
 		name  string
 		write func(io.Writer) error
 	}{{"compare.csv", c.WriteCSV}, {"compare.md", c.WriteMarkdown}} {
-		if err := atomicfile.Write(filepath.Join(dir, file.name), file.write); err != nil {
-			return names, err
+		path := filepath.Join(dir, file.name)
+		if err := atomicfile.Write(path, file.write); err != nil {
+			return paths, err
 		}
-		names = append(names, file.name)
+		paths = append(paths, path)
 	}
 	figure, runs := c.Figure()
 	drawn, err := plots.Save(dir, figure, runs)
-	return append(names, drawn...), err
+	for _, name := range drawn {
+		paths = append(paths, filepath.Join(dir, name))
+	}
+	return paths, err
 }

@@ -137,7 +137,8 @@ func TestNumbersThatDoNotExistAreNull(t *testing.T) {
 // docs/json.md has the fields, section by section, and no others.
 func TestJSONPage(t *testing.T) {
 	var want []string
-	for _, v := range []any{summary{}, experimentSummary{}, rowSummary{}, targetSummary{}, tableSummary{}, cellSummary{}, gridSummary{}, trialSummary{}, scenarios.Info{}} {
+	for _, v := range []any{summary{}, experimentSummary{}, rowSummary{}, targetSummary{}, tableSummary{}, cellSummary{}, gridSummary{}, trialSummary{}, scenarios.Info{},
+		comparisonSummary{}, differenceSummary{}, caseSummary{}, sideSummary{}, againstTarget{}, aloneSummary{}} {
 		for i := range reflect.TypeOf(v).NumField() {
 			want = append(want, reflect.TypeOf(v).Field(i).Tag.Get("json"))
 		}

@@ -1,0 +1,104 @@
+package command
+
+import (
+	"fedsim/comparison"
+	"fedsim/results"
+)
+
+// comparisonSummary is a comparison for scripts: docs/json.md describes it. Fields
+// are added, and neither renamed nor removed.
+type comparisonSummary struct {
+	Directories []string            `json:"directories"`
+	Differing   []differenceSummary `json:"differing"`
+	Cases       []caseSummary       `json:"cases"`
+	Alone       []aloneSummary      `json:"alone"`
+	Files       []string            `json:"files"`
+}
+
+// differenceSummary is a setting that differs.
+type differenceSummary struct {
+	Key    string    `json:"key"`
+	Values []*string `json:"values"`
+}
+
+// caseSummary is what several directories have.
+type caseSummary struct {
+	Experiment string            `json:"experiment"`
+	Method     string            `json:"method"`
+	Point      []results.Setting `json:"point"`
+	Rows       []sideSummary     `json:"rows"`
+}
+
+// sideSummary is a case in one directory.
+type sideSummary struct {
+	Directory string          `json:"directory"`
+	Seeds     []uint64        `json:"seeds"`
+	Targets   []againstTarget `json:"targets"`
+}
+
+// againstTarget is the way to a target, compared with that of the first row.
+type againstTarget struct {
+	Target       number `json:"target"`
+	Reached      bool   `json:"reached"`
+	ReachedSeeds int    `json:"reached_seeds"`
+	Rounds       number `json:"rounds"`
+	TimeS        number `json:"time_s"`
+	EnergyJ      number `json:"energy_j"`
+	Ratio        number `json:"ratio"`
+	RatioLow     number `json:"ratio_low"`
+	RatioHigh    number `json:"ratio_high"`
+	RatioSeeds   int    `json:"ratio_seeds"`
+	Paired       bool   `json:"paired"`
+}
+
+// aloneSummary is what one directory alone has.
+type aloneSummary struct {
+	Directory  string            `json:"directory"`
+	Experiment string            `json:"experiment"`
+	Method     string            `json:"method"`
+	Point      []results.Setting `json:"point"`
+}
+
+// newComparisonSummary sums up a comparison and the files made of it.
+func newComparisonSummary(c *comparison.Comparison, files []string) comparisonSummary {
+	sum := comparisonSummary{
+		Directories: c.Directories, Differing: []differenceSummary{}, Cases: []caseSummary{},
+		Alone: []aloneSummary{}, Files: append([]string{}, files...),
+	}
+	for _, d := range c.Differing {
+		of := differenceSummary{Key: d.Key, Values: make([]*string, len(d.Values))}
+		for i := range d.Values {
+			if d.Values[i] != "" {
+				of.Values[i] = &d.Values[i]
+			}
+		}
+		sum.Differing = append(sum.Differing, of)
+	}
+	for _, a := range c.Cases {
+		of := caseSummary{Experiment: a.Experiment, Method: a.Method, Point: append([]results.Setting{}, a.Point...)}
+		for i := range a.Rows {
+			of.Rows = append(of.Rows, newSideSummary(c, &a.Rows[i]))
+		}
+		sum.Cases = append(sum.Cases, of)
+	}
+	for _, a := range c.Alone {
+		sum.Alone = append(sum.Alone, aloneSummary{
+			Directory: c.Directories[a.Directory], Experiment: a.Label.Experiment, Method: a.Label.Method,
+			Point: append([]results.Setting{}, a.Label.Point...),
+		})
+	}
+	return sum
+}
+
+func newSideSummary(c *comparison.Comparison, r *comparison.Row) sideSummary {
+	side := sideSummary{Directory: c.Directories[r.Directory], Seeds: r.Seeds, Targets: []againstTarget{}}
+	for i, x := range r.Cells {
+		side.Targets = append(side.Targets, againstTarget{
+			Target: number(c.Targets[i]), Reached: x.Reached == len(r.Seeds), ReachedSeeds: x.Reached,
+			Rounds: number(x.Rounds), TimeS: number(x.TimeS), EnergyJ: number(x.EnergyJ),
+			Ratio: number(x.Ratio.Value), RatioLow: number(x.Ratio.Low), RatioHigh: number(x.Ratio.High),
+			RatioSeeds: x.Ratio.Seeds, Paired: x.Ratio.Paired,
+		})
+	}
+	return side
+}
