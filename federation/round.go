@@ -45,8 +45,6 @@ func (f *Federation) runRound() results.Round {
 		thetas = f.thetas()
 		f.noteThetas(thetas)
 		f.close()
-	}
-	if !f.asynchronous() {
 		f.serverWork(f.finish())
 	}
 	r := results.Round{

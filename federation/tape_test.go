@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -29,7 +30,8 @@ func keeping(s *Setup) *[][]byte {
 
 // A run that is gone on with after any of its rounds is the run that was never
 // interrupted, bit for bit, under every method and protocol, whatever comes, goes,
-// drops, shares links or is late; and what it keeps is the same from then on.
+// drops, shares links or is late; what it keeps is the same from then on, and its
+// journal from the beginning.
 func TestRunsGoOnFromWhatWasKept(t *testing.T) {
 	plain := randomProblem(t, features, sizes...)
 	cfg := plain.Config
@@ -84,8 +86,11 @@ func TestRunsGoOnFromWhatWasKept(t *testing.T) {
 				}
 			})
 		}
-		whole := run(t, make())
+		var told, toldAgain entries
 		s := make()
+		s.Journal = &told
+		whole := run(t, s)
+		s = make()
 		kept := keeping(&s)
 		if err := sameRounds(whole.Rounds, run(t, s).Rounds); err != nil {
 			rt.Fatalf("keeping changes the run: %v", err)
@@ -97,12 +102,16 @@ func TestRunsGoOnFromWhatWasKept(t *testing.T) {
 		s = make()
 		again := keeping(&s)
 		s.Kept = state.Reading(bytes.NewReader((*kept)[h]))
+		s.Journal = &toldAgain
 		out := run(t, s)
 		if err := sameRounds(whole.Rounds, out.Rounds); err != nil {
 			rt.Fatalf("gone on with after round %d: %v", h+1, err)
 		}
 		if out.EventHash != whole.EventHash || out.ModelHash != whole.ModelHash || out.Steps != whole.Steps || out.Events != whole.Events || out.Status != whole.Status {
 			rt.Fatalf("gone on with after round %d: %+v, want %+v", h+1, out, whole)
+		}
+		if !slices.Equal(told, toldAgain) {
+			rt.Fatalf("gone on with after round %d: the journal is told other things", h+1)
 		}
 		// The last of the rounds that are gone through again is kept once more.
 		for i, b := range *again {

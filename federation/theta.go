@@ -10,9 +10,12 @@ import (
 // localSolutionQuality2a). It returns nil in rounds that are not measured and for
 // methods that cannot say. It costs no virtual time.
 func (f *Federation) thetas() []results.Theta {
+	if f.playing() {
+		return f.tape.rounds[f.round+1].Thetas
+	}
 	every := f.setup.Plan.ThetaEvery
 	measurer, ok := f.method.(algorithms.Measurer)
-	if !ok || f.playing() || every == 0 || (f.round+1)%every != 0 {
+	if !ok || every == 0 || (f.round+1)%every != 0 {
 		return nil
 	}
 	thetas := make([]results.Theta, len(f.devices))
