@@ -148,7 +148,7 @@ func (f *Federation) code(c *state.Coder, method algorithms.Stateful) {
 		if c.Reads() {
 			f.tape.rounds = append(f.tape.rounds, results.Round{})
 		}
-		codeRound(c, &f.tape.rounds[h])
+		f.tape.rounds[h].State(c)
 	}
 	codeWords(c, &f.tape.words)
 	learnt := 0
@@ -208,30 +208,6 @@ func codeWords(c *state.Coder, words *[]uint64) {
 			*words = append(*words, 0)
 		}
 		c.Uint64(&(*words)[i])
-	}
-}
-
-// codeRound names the figures of a round.
-func codeRound(c *state.Coder, r *results.Round) {
-	for _, x := range []*int{&r.Outer, &r.Round, &r.Participants, &r.Dropped, &r.Late} {
-		c.Int(x)
-	}
-	for _, x := range []*float64{
-		&r.TimeS, &r.Primal, &r.Dual, &r.Gap, &r.Suboptimality, &r.TrainError, &r.TestError,
-		&r.FLOPs, &r.BytesDown, &r.BytesUp, &r.EnergyJ,
-	} {
-		c.Float64(x)
-	}
-	thetas := len(r.Thetas)
-	c.Int(&thetas)
-	for k := 0; k < thetas && c.Err() == nil; k++ {
-		if c.Reads() {
-			r.Thetas = append(r.Thetas, results.Theta{})
-		}
-		answered := []bool{r.Thetas[k].Answered}
-		c.Float64(&r.Thetas[k].Value)
-		c.Bools(answered)
-		r.Thetas[k].Answered = answered[0]
 	}
 }
 

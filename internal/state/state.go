@@ -124,6 +124,41 @@ func (c *Coder) Bools(x []bool) {
 	}
 }
 
+// String is a text of any length. What is read is believed as far as it goes.
+func (c *Coder) String(x *string) {
+	n := len(*x)
+	c.Int(&n)
+	text := []byte(*x)
+	if c.Reads() {
+		text = nil
+	}
+	for i := 0; i < n && c.err == nil; i += len(c.space) {
+		piece := c.space[:min(n-i, len(c.space))]
+		if !c.Reads() {
+			copy(piece, text[i:])
+		}
+		c.pass(piece)
+		if c.Reads() && c.err == nil {
+			text = append(text, piece...)
+		}
+	}
+	if c.Reads() && c.err == nil {
+		*x = string(text)
+	}
+}
+
+// Count is the length of a list that is named next, part by part.
+func (c *Coder) Count(n int) int {
+	c.Int(&n)
+	if n < 0 {
+		c.Fail(fmt.Errorf("a list of %d parts", n))
+	}
+	if c.err != nil {
+		return 0
+	}
+	return n
+}
+
 // length writes the length of a part, or holds it against that which was written.
 func (c *Coder) length(n int) {
 	written := n

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,6 +19,8 @@ type thing struct {
 	D []float64
 	E []bool
 	F []int
+	G string
+	H []string
 }
 
 func (x *thing) state(c *Coder) {
@@ -27,13 +30,32 @@ func (x *thing) state(c *Coder) {
 	c.Float64s(x.D)
 	c.Bools(x.E)
 	c.Ints(x.F)
+	c.String(&x.G)
+	n := c.Count(len(x.H))
+	if c.Reads() {
+		x.H = nil
+	}
+	for i := range n {
+		if c.Reads() {
+			x.H = append(x.H, "")
+		}
+		if c.String(&x.H[i]); c.Err() != nil {
+			return
+		}
+	}
 }
 
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
+		var texts []string
+		for range rapid.IntRange(0, 3).Draw(t, "texts") {
+			texts = append(texts, rapid.String().Draw(t, "h"))
+		}
 		x := thing{
+			H: texts,
 			A: rapid.Int().Draw(t, "a"), B: rapid.Uint64().Draw(t, "b"), C: rapid.Float64().Draw(t, "c"),
 			D: rapid.SliceOfN(rapid.Float64(), 0, 2000).Draw(t, "d"), E: rapid.SliceOf(rapid.Bool()).Draw(t, "e"), F: rapid.SliceOf(rapid.Int()).Draw(t, "f"),
+			G: strings.Repeat(rapid.String().Draw(t, "g"), rapid.IntRange(0, 2000).Draw(t, "times")),
 		}
 		var written bytes.Buffer
 		w := Writing(&written)

@@ -31,7 +31,7 @@ var layers = map[string]string{
 	"mtl":                 "config data internal/invariants internal/kernel internal/parallel internal/rng internal/state",
 	"tables":              "config data mtl internal/kernel internal/parallel",
 	"algorithms":          "config data mtl internal/kernel internal/parallel internal/rng internal/state",
-	"results":             "config internal/atomicfile",
+	"results":             "config internal/atomicfile internal/state",
 	"plots":               "results internal/atomicfile",
 	"comparison":          "config results internal/rng",
 	"federation":          "algorithms config data devices engine fleets mtl network network/flows results internal/parallel internal/rng internal/state",
@@ -39,7 +39,7 @@ var layers = map[string]string{
 	"ledger":              "engine federation results",
 	"scenarios":           "algorithms config data devices federation fleets mtl network results tables traces",
 	"theory":              "mtl internal/kernel",
-	"experiment":          "theory algorithms config data federation ledger mtl results scenarios traces internal/parallel internal/rng",
+	"experiment":          "theory algorithms config data federation ledger mtl results scenarios traces internal/parallel internal/rng internal/state",
 }
 
 func TestImportsRunDownwards(t *testing.T) {

@@ -1,0 +1,74 @@
+package results
+
+import "fedsim/internal/state"
+
+// State names all of a round, to keep it bit for bit.
+func (r *Round) State(c *state.Coder) {
+	for _, x := range []*int{&r.Outer, &r.Round, &r.Participants, &r.Dropped, &r.Late} {
+		c.Int(x)
+	}
+	for _, x := range []*float64{
+		&r.TimeS, &r.Primal, &r.Dual, &r.Gap, &r.Suboptimality, &r.TrainError, &r.TestError,
+		&r.FLOPs, &r.BytesDown, &r.BytesUp, &r.EnergyJ,
+	} {
+		c.Float64(x)
+	}
+	codeList(c, &r.Thetas, (*Theta).state)
+}
+
+func (t *Theta) state(c *state.Coder) {
+	c.Float64(&t.Value)
+	codeBool(c, &t.Answered)
+}
+
+// state names all of a run.
+func (r *Run) state(c *state.Coder) {
+	for _, x := range []*string{&r.ID, &r.Experiment, &r.Method, &r.Algorithm, (*string)(&r.Status), &r.Reason} {
+		c.String(x)
+	}
+	codeList(c, &r.Point, (*Setting).state)
+	codeList(c, &r.Tuned, (*Setting).state)
+	codeBool(c, &r.Real)
+	for _, x := range []*uint64{&r.Seed, &r.EventHash, &r.ModelHash} {
+		c.Uint64(x)
+	}
+	for _, x := range []*int64{&r.Events, &r.Steps} {
+		codeInt64(c, x)
+	}
+	for _, x := range []*float64{&r.Optimum, &r.OptimumGap, &r.WallS} {
+		c.Float64(x)
+	}
+	codeList(c, &r.Rounds, (*Round).State)
+}
+
+func (s *Setting) state(c *state.Coder) {
+	c.String(&s.Key)
+	c.String(&s.Value)
+}
+
+func codeBool(c *state.Coder, x *bool) {
+	one := []bool{*x}
+	c.Bools(one)
+	*x = one[0]
+}
+
+func codeInt64(c *state.Coder, x *int64) {
+	bits := uint64(*x)
+	c.Uint64(&bits)
+	*x = int64(bits)
+}
+
+// codeList names a list of any length. An empty one is read as nil.
+func codeList[T any](c *state.Coder, list *[]T, part func(*T, *state.Coder)) {
+	n := c.Count(len(*list))
+	if c.Reads() {
+		*list = nil
+	}
+	for i := 0; i < n && c.Err() == nil; i++ {
+		if c.Reads() {
+			var none T
+			*list = append(*list, none)
+		}
+		part(&(*list)[i], c)
+	}
+}
