@@ -58,6 +58,7 @@ type About struct {
 	Scenario []byte    // the resolved scenario, stored as it is
 	Targets  []float64 // sub-optimalities that runs.csv reports the time to
 	Started  time.Time
+	Keeps    bool // what is unfinished is kept in DIR/.unfinished/kept, to be gone on with
 }
 
 // Writer gathers the finished runs of a scenario and leaves a run directory.
@@ -72,6 +73,12 @@ type Writer struct {
 	runs  []Run
 	index []int // of runs[i] in the order of the scenario; increasing
 	done  bool  // installed, or nothing may be removed any more
+
+	shelf   *shelf   // nil: nothing is kept
+	fresh   []string // runs finished since the index was written
+	worth   bool     // something on the shelf is worth going on with
+	resumed bool     // it was there before this writer
+	failed  bool     // a write failed
 }
 
 // Create prepares a run directory at dir, which is made if need be. A directory
@@ -96,11 +103,25 @@ func Create(dir string, force bool, about About) (*Writer, error) {
 	if err == nil {
 		err = os.Mkdir(w.stage(), 0o777)
 	}
+	if err == nil && about.Keeps {
+		err = w.startShelf()
+	}
 	if err != nil {
+		err = errors.Join(err, os.RemoveAll(w.stage()))
 		w.removeCreated()
 		return nil, err
 	}
 	return w, nil
+}
+
+// startShelf makes the shelf with an index of no runs.
+func (w *Writer) startShelf() error {
+	w.shelf = shelfIn(w.dir, w.about.Version)
+	w.shelf.scenario = hashScenario(w.about.Scenario)
+	if err := os.Mkdir(w.shelf.dir, 0o777); err != nil {
+		return err
+	}
+	return w.writeIndex()
 }
 
 // inspect returns the manifest in dir, or nil when dir does not exist, is
@@ -202,7 +223,10 @@ func (w *Writer) AddTable(name string, fill func(io.Writer) error) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(dir, name), fill)
+	err := atomicfile.Write(filepath.Join(dir, name), fill)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.wrote(err)
 }
 
 // attached are the files of a run directory that it need not have: those in its
@@ -255,8 +279,11 @@ func (w *Writer) Add(index int, run Run) error {
 	w.runs = append(w.runs, Run{})
 	copy(w.runs[at+1:], w.runs[at:])
 	w.runs[at] = run
+	if run.Status != Interrupted {
+		w.fresh = append(w.fresh, run.ID)
+	}
 	if n := len(w.runs); n&(n-1) == 0 {
-		return w.writeStage(Running, attached{}, nil)
+		return w.checkpoint()
 	}
 	return nil
 }
@@ -344,15 +371,20 @@ func (w *Writer) Finish(state State, end End) error {
 		extra.parquet = append(extra.parquet, devicesParquet)
 	}
 	if err := w.writeStage(state, extra, &end); err != nil {
-		return err
+		return w.wrote(err)
 	}
-	return w.install(extra)
+	if state == Incomplete {
+		if err := w.writeIndex(); err != nil {
+			return w.wrote(err)
+		}
+	}
+	return w.install(state, extra)
 }
 
 // install moves the stage into the directory. The old manifest goes first and
 // the new one comes last: in between, the directory is no run directory, and
 // says so, but for its stage.
-func (w *Writer) install(extra attached) error {
+func (w *Writer) install(state State, extra attached) error {
 	old, err := inspect(w.dir)
 	if err != nil {
 		return err
@@ -388,6 +420,14 @@ func (w *Writer) install(extra attached) error {
 			continue
 		}
 		if err := atomicfile.SyncDir(filepath.Join(w.dir, f.name)); err != nil {
+			return err
+		}
+	}
+	if state == Incomplete && w.about.Keeps {
+		return errors.Join(w.clearStage(), atomicfile.SyncDir(w.dir))
+	}
+	if w.shelf != nil { // without its index the rest is of no use
+		if err := os.Remove(w.shelf.index()); err != nil {
 			return err
 		}
 	}
@@ -446,7 +486,8 @@ func isFileName(name string) bool {
 }
 
 // Discard gives up: it removes what this writer put on disk, and leaves what
-// was there before. After Finish it does nothing.
+// was there before. When it was a write that failed, what was kept until then stays.
+// After Finish it does nothing.
 func (w *Writer) Discard() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -454,6 +495,9 @@ func (w *Writer) Discard() error {
 		return nil
 	}
 	w.done = true
+	if w.resumed || w.failed && w.worth {
+		return nil
+	}
 	if err := os.RemoveAll(w.stage()); err != nil {
 		return err
 	}

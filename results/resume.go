@@ -1,0 +1,205 @@
+package results
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"fedsim/internal/state"
+)
+
+// ErrComplete is the error of Reopen for a directory whose run came to its end.
+var ErrComplete = errors.New("holds a complete run, there is nothing left to do")
+
+// Left is what a run that did not come to its end has left in a run directory.
+type Left struct {
+	Scenario []byte // the resolved one
+	Command  []string
+	Started  time.Time
+	Runs     []Run // that are finished
+	dir      string
+	shelf    *shelf
+}
+
+// Reopen looks for what was kept in a run directory by the same version of fedsim
+// on the same platform; another's is refused with an error that wraps ErrKept. The
+// error of a directory without anything to go on with wraps ErrComplete when its
+// run is complete, else ErrForeign.
+func Reopen(dir, version string) (*Left, error) {
+	l := &Left{dir: dir, shelf: shelfIn(dir, version)}
+	path := l.shelf.index()
+	h, content, err := l.shelf.open(path, runAnew)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nothingLeft(dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.shelf.scenario = h.scenario
+	c := state.Reading(bytes.NewReader(content))
+	if l.state(c); c.Err() != nil {
+		return nil, refuse(path, c.Err().Error(), runAnew)
+	}
+	if hashScenario(l.Scenario) != h.scenario || h.name != indexName {
+		return nil, refuse(path, "its parts do not belong together", runAnew)
+	}
+	return l, nil
+}
+
+// nothingLeft explains why there is nothing to go on with.
+func nothingLeft(dir string) error {
+	m, err := inspect(dir)
+	switch {
+	case err != nil:
+		return err
+	case m != nil && m.State == Complete:
+		return fmt.Errorf("%s: %w", dir, ErrComplete)
+	default:
+		return fmt.Errorf("%s: %w that can be gone on with: %s", dir, ErrForeign, runAnew)
+	}
+}
+
+// state names what the index holds.
+func (l *Left) state(c *state.Coder) {
+	scenario := string(l.Scenario)
+	c.String(&scenario)
+	l.Scenario = []byte(scenario)
+	codeList(c, &l.Command, func(s *string, c *state.Coder) { c.String(s) })
+	started := l.Started.UnixNano()
+	codeInt64(c, &started)
+	l.Started = time.Unix(0, started)
+	codeList(c, &l.Runs, (*Run).state)
+}
+
+// Resume goes on with what was left. The scenario of about must be the one that was
+// run; place tells the place of a run in its order. From now on the writer keeps
+// what there is, whatever happens.
+func (l *Left) Resume(about About, place map[string]int) (*Writer, error) {
+	path := l.shelf.index()
+	if !bytes.Equal(about.Scenario, l.Scenario) {
+		return nil, refuse(path, "its scenario has another meaning to this fedsim", runAnew)
+	}
+	about.Keeps = true
+	w := &Writer{dir: l.dir, about: about, shelf: l.shelf, resumed: true}
+	for _, run := range l.Runs {
+		at, ok := place[run.ID]
+		if err := checkRun(&run); err != nil || !ok || run.Status == Interrupted {
+			return nil, refuse(path, fmt.Sprintf("run %q is none of its scenario", run.ID), runAnew)
+		}
+		w.index, w.runs = append(w.index, at), append(w.runs, run)
+	}
+	if !slices.IsSorted(w.index) || len(slices.Compact(slices.Clone(w.index))) != len(w.index) {
+		return nil, refuse(path, "its runs are in another order", runAnew)
+	}
+	if _, err := inspect(l.dir); err != nil {
+		return nil, err
+	}
+	return w, w.clearStage()
+}
+
+// clearStage removes all but the shelf from the stage.
+func (w *Writer) clearStage() error {
+	names, err := list(w.stage())
+	for _, name := range names {
+		if name != shelfDir && err == nil {
+			err = os.RemoveAll(filepath.Join(w.stage(), name))
+		}
+	}
+	return err
+}
+
+// Keep keeps what fill writes under a name, until a run of that ID is finished, or
+// the scenario. When it fails, what was kept before stays. Calls for different
+// names may overlap.
+func (w *Writer) Keep(name string, fill func(io.Writer) error) error {
+	err := w.shelf.write(w.shelf.path(name), name, fill)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err == nil {
+		w.worth = true
+	}
+	return w.wrote(err)
+}
+
+// Kept returns what is kept under a name, nil when nothing is.
+func (w *Writer) Kept(name string) ([]byte, error) { return w.shelf.read(name) }
+
+// Refuse says that what is kept under a name cannot be gone on with, and why.
+func (w *Writer) Refuse(name string, why error) error {
+	return fmt.Errorf("%w (%w)", refuse(w.shelf.path(name), why.Error(), startsOver), why)
+}
+
+// Checkpoint writes the finished runs to DIR/.unfinished, if any came since the
+// last time.
+func (w *Writer) Checkpoint() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.fresh) == 0 {
+		return nil
+	}
+	return w.checkpoint()
+}
+
+// checkpoint writes the finished runs as a run directory and, for those that go
+// on, to the shelf. What was kept of them on the way goes.
+func (w *Writer) checkpoint() error {
+	if err := w.writeStage(Running, attached{}, nil); err != nil {
+		return w.wrote(err)
+	}
+	return w.wrote(w.writeIndex())
+}
+
+// writeIndex puts what was run and the runs that are finished on the shelf.
+func (w *Writer) writeIndex() error {
+	if !w.about.Keeps {
+		return nil
+	}
+	l := Left{Scenario: w.about.Scenario, Command: w.about.Command, Started: w.about.Started}
+	for i := range w.runs {
+		if w.runs[i].Status != Interrupted {
+			l.Runs = append(l.Runs, w.runs[i])
+		}
+	}
+	err := w.shelf.write(w.shelf.index(), indexName, func(out io.Writer) error {
+		c := state.Writing(out)
+		l.state(c)
+		return c.Err()
+	})
+	if err != nil {
+		return err
+	}
+	w.worth = w.worth || len(l.Runs) > 0
+	for _, id := range w.fresh {
+		if err := w.shelf.forget(id); err != nil {
+			return err
+		}
+	}
+	w.fresh = nil
+	return nil
+}
+
+// wrote notes whether a write failed, and then says how to go on if there is
+// anything to go on with.
+func (w *Writer) wrote(err error) error {
+	if err == nil || w.shelf == nil {
+		return err
+	}
+	w.failed = true
+	if w.resumed || w.worth {
+		return fmt.Errorf("%w (%s keeps what was there before, see --resume)", err, w.dir)
+	}
+	return err
+}
+
+// Resumable reports whether what there is can be gone on with, and is worth it.
+func (w *Writer) Resumable() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.about.Keeps && (w.resumed || w.worth)
+}

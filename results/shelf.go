@@ -1,0 +1,180 @@
+package results
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"fedsim/internal/atomicfile"
+	"fedsim/internal/state"
+)
+
+// ErrKept is wrapped by the errors of what was kept and cannot be gone on with:
+// damaged, or of another scenario, version or platform.
+var ErrKept = errors.New("cannot be gone on with")
+
+const (
+	shelfMagic  = "fedsim\x00k" // a text file it is not
+	shelfFormat = 1             // version of the layout of what is kept, of every file of it
+)
+
+// shelf is a folder of what is kept of a scenario. A file is
+//
+//	magic, format, build, hash of the scenario, name, content, SHA-256 of all before
+//
+// and is replaced at once or not at all.
+type shelf struct {
+	dir      string
+	build    string // what makes the same bits: versions of fedsim and Go, and the platform
+	scenario uint64
+}
+
+const (
+	shelfDir  = "kept"        // in the stage
+	indexFile = "index.state" // what was run, and the runs that are finished
+	indexName = "index"
+)
+
+// shelfIn is the shelf of a run directory.
+func shelfIn(dir, version string) *shelf {
+	return &shelf{dir: filepath.Join(dir, stageDir, shelfDir), build: buildOf(version)}
+}
+
+// index returns where the index is, without which nothing else is of use.
+func (s *shelf) index() string { return filepath.Join(s.dir, indexFile) }
+
+// buildOf says what makes the same bits of the same scenario.
+func buildOf(version string) string {
+	return fmt.Sprintf("%s, %s, %s/%s", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// hashScenario is FNV-1a of the resolved scenario.
+func hashScenario(text []byte) uint64 {
+	h := fnv.New64a()
+	h.Write(text)
+	return h.Sum64()
+}
+
+// path returns where something is kept: names of runs are longer than those of
+// files may be.
+func (s *shelf) path(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return filepath.Join(s.dir, hex.EncodeToString(sum[:8])+".state")
+}
+
+// write keeps what fill writes.
+func (s *shelf) write(path, name string, fill func(io.Writer) error) error {
+	return atomicfile.Write(path, func(out io.Writer) error {
+		sum := sha256.New()
+		both := io.MultiWriter(out, sum)
+		if _, err := io.WriteString(both, shelfMagic); err != nil {
+			return err
+		}
+		head := header{format: shelfFormat, build: s.build, scenario: s.scenario, name: name}
+		c := state.Writing(both)
+		if head.state(c); c.Err() != nil {
+			return c.Err()
+		}
+		if err := fill(both); err != nil {
+			return err
+		}
+		_, err := out.Write(sum.Sum(nil))
+		return err
+	})
+}
+
+// header says what a file is of.
+type header struct {
+	format   uint64
+	build    string
+	scenario uint64
+	name     string
+}
+
+// state names the format first, which says how to read the rest.
+func (h *header) state(c *state.Coder) {
+	if c.Uint64(&h.format); c.Err() != nil || h.format != shelfFormat {
+		return
+	}
+	c.String(&h.build)
+	c.Uint64(&h.scenario)
+	c.String(&h.name)
+}
+
+// open checks a file and returns its header and content. The error of a file that
+// is not there wraps fs.ErrNotExist.
+func (s *shelf) open(path, remedy string) (h header, content []byte, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return h, nil, err
+	}
+	refused := func(format string, arguments ...any) error {
+		return refuse(path, fmt.Sprintf(format, arguments...), remedy)
+	}
+	end := len(text) - sha256.Size
+	if end < len(shelfMagic) {
+		return h, nil, refused("it is cut off after %d bytes", len(text))
+	}
+	if sum := sha256.Sum256(text[:end]); !bytes.Equal(sum[:], text[end:]) {
+		return h, nil, refused("it is damaged, its checksum is not that of its content")
+	}
+	if !bytes.HasPrefix(text, []byte(shelfMagic)) {
+		return h, nil, refused("it is no state of a run")
+	}
+	r := bytes.NewReader(text[len(shelfMagic):end])
+	c := state.Reading(r)
+	h.state(c)
+	switch {
+	case c.Err() != nil:
+		return h, nil, refused("its header cannot be read (%v)", c.Err())
+	case h.format != shelfFormat:
+		return h, nil, refused("it is of format %d, this fedsim reads %d", h.format, shelfFormat)
+	case h.build != s.build: // in which the same scenario may have other bits
+		return h, nil, refused("it was kept by fedsim %s, and this is fedsim %s", h.build, s.build)
+	}
+	return h, text[end-r.Len() : end], nil
+}
+
+// read returns what is kept under a name, nil when nothing is.
+func (s *shelf) read(name string) ([]byte, error) {
+	path := s.path(name)
+	h, content, err := s.open(path, startsOver)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case h.scenario != s.scenario:
+		return nil, refuse(path, fmt.Sprintf("it is of another scenario (%s, not %s)", Hash(h.scenario), Hash(s.scenario)), startsOver)
+	case h.name != name:
+		return nil, refuse(path, fmt.Sprintf("it is of %q, not of %q", h.name, name), startsOver)
+	}
+	return content, nil
+}
+
+// What helps when a file is refused.
+const (
+	startsOver = "delete the file, and what it is of starts over"
+	runAnew    = "run the scenario anew, without --resume"
+)
+
+// refuse says which file cannot be gone on with, why, and what to do.
+func refuse(path, why, remedy string) error {
+	return fmt.Errorf("%s: %w: %s: %s", path, ErrKept, why, remedy)
+}
+
+// forget removes what is kept under a name, if anything is.
+func (s *shelf) forget(name string) error {
+	if err := os.Remove(s.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
