@@ -36,6 +36,14 @@ type Options struct {
 	// Experiment, Method, Algorithm and Seed are set; nil: they are not made. It may be
 	// called by several goroutines. The rows are closed before the run is Finished.
 	Devices func(index int, run results.Run) (DeviceRows, error)
+
+	// Keep keeps at the ends of rounds what there is, each thing at most once in
+	// KeepEvery, and all of it when ctx ends. Had tells, by ID, of the runs that were
+	// finished before an interruption, which are not made again. nil: nothing is kept,
+	// there were none.
+	Keep      Keeper
+	KeepEvery time.Duration
+	Had       func(id string) bool
 }
 
 // DeviceRows takes the rows by device of one run, those of a round at a time.
@@ -81,6 +89,9 @@ func run(ctx context.Context, experiments []scenarios.Experiment, o Options, mos
 
 // simulate tunes the jobs and runs the winners under every seed.
 func (r *runner) simulate(jobs []job) {
+	for i := range jobs {
+		r.hadAll(&jobs[i])
+	}
 	r.choose(jobs)
 	var seeds []repetition
 	for i := range jobs {
@@ -103,6 +114,7 @@ type runner struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 
+	trials       trials
 	recordings   memo[recordingKey, *recording]
 	mostRecorded int
 
@@ -123,6 +135,9 @@ func (r *runner) ready(jobs []job) {
 	var distinct []*scenarios.Run
 	seen := map[problemKey]bool{}
 	for i := range jobs {
+		if jobs[i].had {
+			continue
+		}
 		for k := range jobs[i].Candidates {
 			run := &jobs[i].Candidates[k]
 			if key := keyOf(&run.Settings); !seen[key] {
@@ -148,6 +163,10 @@ func (r *runner) repeat(rep repetition) {
 		return
 	}
 	run := rep.job.Candidates[rep.job.Winner].WithSeed(rep.job.Seeds[rep.seed])
+	if r.had(run.ID) {
+		r.report(run.ID, "running", math.NaN(), 1, 1)
+		return
+	}
 	result := results.Run{
 		ID: run.ID, Experiment: run.Experiment, Method: run.Label, Algorithm: run.Algorithm,
 		Point: run.Point, Tuned: run.Tuned, Seed: run.Seed, Real: run.Settings.Data.Target == data.TargetReal,
@@ -207,6 +226,25 @@ func (r *runner) watch(index int, run *scenarios.Run, about results.Run) (*feder
 	return out, nil
 }
 
+// had reports whether a run was finished before an interruption.
+func (r *runner) had(id string) bool { return r.options.Had != nil && r.options.Had(id) }
+
+// hadAll looks for the candidate of a job whose runs were all finished before an
+// interruption: it is the winner.
+func (r *runner) hadAll(j *job) {
+	for i, run := range j.Candidates {
+		had := 0
+		for _, seed := range j.Seeds {
+			if r.had(run.WithSeed(seed).ID) {
+				had++
+			}
+		}
+		if had == len(j.Seeds) {
+			j.Winner, j.had = i, true
+		}
+	}
+}
+
 // plan is how long a run goes on by its settings.
 func plan(run *scenarios.Run) federation.Plan {
 	s := &run.Settings.Run
@@ -241,6 +279,7 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 		return nil, fmt.Errorf("algorithm %q is not registered", run.Algorithm)
 	}
 	var size federation.Size
+	var recorded *recording
 	if s.Run.Mode == scenarios.Timing {
 		size = federation.Size{Devices: len(p.rows), MinRows: int(slices.Min(p.rows)), Rows: p.rows, Features: p.features, PerTask: s.Data.DevicesPerTask}
 		timed := factory
@@ -255,6 +294,7 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 		factory.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
 			return &replay{recording: rec}, nil
 		}
+		recorded = rec
 	}
 	if p.problem != nil {
 		size.Devices = p.problem.Devices()
@@ -273,9 +313,19 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 		return nil, err
 	}
 	follow(&setup, s.Traces.Source(sets, run.Seed, size.Devices))
+	var stays *stayed
+	if recorded == nil && p.problem != nil {
+		name := run.ID
+		if phase == "tuning" {
+			name = "tuning " + name // a winner is run once more
+		}
+		if stays, err = r.stays(name, &setup); err != nil {
+			return nil, err
+		}
+	}
 	f, err := federation.New(setup)
 	if err != nil {
-		return nil, err
+		return nil, stays.explain(&setup, err)
 	}
 	done, all := 0.0, float64(plan.Outer*plan.Rounds)
 	out, err := f.Run(r.ctx, func(x results.Round) {
@@ -284,6 +334,13 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 		r.report(run.ID, phase, x.TimeS, step, 0)
 	})
 	r.report(run.ID, phase, math.NaN(), 1-done, 1)
+	if err != nil {
+		return nil, stays.explain(&setup, err)
+	}
+	if out.Status == results.Interrupted {
+		recorded.leave()
+		err = stays.leave(f)
+	}
 	return out, err
 }
 

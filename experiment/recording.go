@@ -8,6 +8,7 @@ import (
 	"fedsim/federation"
 	"fedsim/internal/parallel"
 	"fedsim/internal/rng"
+	"fedsim/internal/state"
 	"fedsim/mtl"
 	"fedsim/scenarios"
 )
@@ -25,7 +26,9 @@ type recording struct {
 	seed     uint64
 
 	mu     sync.Mutex
-	states []state     // before the first round and after each
+	stay   *keeping    // nil: it is not kept
+	saved  int         // rounds that were kept last
+	states []known     // before the first round and after each
 	rounds []*recorded // round h leads from state h to state h+1
 }
 
@@ -36,8 +39,8 @@ type recorded struct {
 	flops  float64           // of the server
 }
 
-// state is what is known of a model.
-type state struct {
+// known is what is known of a model.
+type known struct {
 	objective mtl.Objective
 	hash      uint64
 }
@@ -70,7 +73,21 @@ func (r *runner) record(run *scenarios.Run, p *prepared, factory algorithms.Fact
 			return nil, fmt.Errorf("starting %s: %w", factory.Name, err)
 		}
 		rec := &recording{method: method, problem: p.problem, coupling: p.coupling, pool: r.pool, seed: run.Seed}
-		rec.look()
+		if _, able := method.(algorithms.Stateful); able {
+			rec.stay = r.keeping(fmt.Sprintf("recording %+v", key))
+		}
+		c, err := rec.stay.kept()
+		switch {
+		case err != nil:
+			return nil, err
+		case c == nil:
+			rec.look()
+		default:
+			if rec.state(c); c.Err() != nil {
+				return nil, rec.stay.refuse(c.Err())
+			}
+			rec.saved = len(rec.rounds)
+		}
 		return rec, nil
 	})
 }
@@ -101,19 +118,81 @@ func (r *recording) compute() {
 	now.flops = r.method.End()
 	r.rounds = append(r.rounds, now)
 	r.look()
+	if r.stay.due() {
+		r.keep()
+	}
+}
+
+// keep keeps the recording; when that fails, everything ends.
+func (r *recording) keep() {
+	if err := r.stay.keep(r.state); err != nil {
+		r.stay.runner.cancel(err)
+	}
+	r.saved = len(r.rounds)
+}
+
+// leave keeps the rounds that were not, when a run over the recording is
+// interrupted.
+func (r *recording) leave() {
+	if r == nil || r.stay == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.rounds) > r.saved {
+		r.keep()
+	}
+}
+
+// state names all that was recorded, and the method behind it.
+func (r *recording) state(c *state.Coder) {
+	for h := range c.Count(len(r.rounds)) {
+		if c.Reads() {
+			r.rounds = append(r.rounds, &recorded{works: make([]algorithms.Work, r.problem.Devices())})
+		}
+		if r.rounds[h].state(c); c.Err() != nil {
+			return
+		}
+	}
+	for h := range len(r.rounds) + 1 {
+		if c.Reads() {
+			r.states = append(r.states, known{})
+		}
+		r.states[h].state(c)
+	}
+	r.method.(algorithms.Stateful).State(c)
+}
+
+func (r *recorded) state(c *state.Coder) {
+	for k := range r.works {
+		w := &r.works[k]
+		c.Int(&w.Steps)
+		c.Float64(&w.FLOPs)
+		c.Int(&w.Values)
+	}
+	c.Int(&r.values)
+	c.Float64(&r.flops)
+}
+
+func (k *known) state(c *state.Coder) {
+	o := &k.objective
+	for _, x := range []*float64{&o.Primal, &o.Dual, &o.Gap, &o.TrainError, &o.TestError} {
+		c.Float64(x)
+	}
+	c.Uint64(&k.hash)
 }
 
 // look evaluates the present model.
 func (r *recording) look() {
 	m := r.method.Model()
-	r.states = append(r.states, state{
+	r.states = append(r.states, known{
 		objective: r.problem.Evaluate(r.pool, r.coupling, m.W, m.V, m.Duals),
 		hash:      federation.HashWeights(m.W),
 	})
 }
 
-// state returns what came of h rounds, which have been asked for.
-func (r *recording) state(h int) state {
+// after returns what came of h rounds, which have been asked for.
+func (r *recording) after(h int) known {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.states[h]
@@ -154,10 +233,10 @@ func (r *replay) End() float64 {
 }
 
 // Objective returns the objective after the rounds so far.
-func (r *replay) Objective() mtl.Objective { return r.state(r.done).objective }
+func (r *replay) Objective() mtl.Objective { return r.after(r.done).objective }
 
 // Hash returns the hash of the weights after the rounds so far.
-func (r *replay) Hash() uint64 { return r.state(r.done).hash }
+func (r *replay) Hash() uint64 { return r.after(r.done).hash }
 
 // Model is the recording's, which may be rounds ahead: a run over a recording is
 // evaluated by Evaluate.

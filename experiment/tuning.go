@@ -58,7 +58,9 @@ func Tune(ctx context.Context, experiments []scenarios.Experiment, o Options) ([
 type job struct {
 	*scenarios.Job
 	Grid
-	first int // index of its first run
+	first int  // index of its first run
+	tried int  // candidates
+	had   bool // all of its runs were made before, of the winner
 }
 
 // jobs lists the jobs of experiments and counts their runs.
@@ -93,8 +95,15 @@ func (r *runner) choose(jobs []job) {
 			return
 		}
 	}
+	if err := r.trials.recall(r, jobs); err != nil {
+		r.cancel(err)
+		return
+	}
 	r.ready(jobs)
 	r.pool.For(len(jobs), func(i, _ int) { r.tune(&jobs[i]) })
+	if err := r.trials.end(); err != nil {
+		r.cancel(err)
+	}
 }
 
 // tunable reports, as a config.Problem, candidates that cannot be compared.
@@ -114,43 +123,60 @@ func (j *job) tunable() error {
 // candidates have the same budget; one that is slower than the best so far is
 // not followed further, since it cannot win.
 func (r *runner) tune(j *job) {
-	if len(j.Candidates) == 1 {
+	if len(j.Candidates) == 1 || j.had {
 		return
 	}
 	best, lowest := math.Inf(1), math.Inf(1)
 	for i := range j.Candidates {
-		if r.ctx.Err() != nil {
-			return
-		}
-		run := j.Candidates[i]
-		plan := plan(&run)
-		plan.StopAt = j.Target
-		plan.ThetaEvery = 0
-		limited := !math.IsInf(best, 1) && (plan.MaxTime == 0 || best < plan.MaxTime)
-		if limited {
-			plan.MaxTime = best
-		}
-		out, err := r.execute(&run, plan, "tuning", nil)
-		if err != nil || r.ctx.Err() != nil {
-			return
-		}
-		trial := &j.Trials[i]
-		trial.Options = run.Tuned
-		x := results.Run{Rounds: out.Rounds}
-		if last, ok := x.Last(); ok {
-			trial.Rounds, trial.TimeS, trial.Last = last.Round, last.TimeS, last.Suboptimality
-		}
-		hit, ok := x.Reached(j.Target)
-		switch {
-		case ok:
-			trial.Reached, trial.Rounds, trial.TimeS = true, hit.Round, hit.TimeS
-			if hit.TimeS < best {
-				best, j.Winner = hit.TimeS, i
+		if i == j.tried {
+			trial, err := r.try(j, i, best)
+			if err == nil && r.ctx.Err() == nil {
+				err = r.trials.note(j, trial)
 			}
-		case limited && trial.TimeS >= best:
-			trial.GivenUp = true
-		case math.IsInf(best, 1) && trial.Last < lowest:
-			lowest, j.Winner = trial.Last, i
+			if err != nil {
+				r.cancel(err)
+			}
+			if r.ctx.Err() != nil {
+				return
+			}
+		}
+		switch x := &j.Trials[i]; {
+		case x.Reached:
+			if x.TimeS < best {
+				best, j.Winner = x.TimeS, i
+			}
+		case !x.GivenUp && math.IsInf(best, 1) && x.Last < lowest:
+			lowest, j.Winner = x.Last, i
 		}
 	}
+}
+
+// try runs a candidate until it is slower than the best before it.
+func (r *runner) try(j *job, candidate int, best float64) (Trial, error) {
+	if r.ctx.Err() != nil {
+		return Trial{}, nil
+	}
+	run := j.Candidates[candidate]
+	plan := plan(&run)
+	plan.StopAt = j.Target
+	plan.ThetaEvery = 0
+	limited := !math.IsInf(best, 1) && (plan.MaxTime == 0 || best < plan.MaxTime)
+	if limited {
+		plan.MaxTime = best
+	}
+	out, err := r.execute(&run, plan, "tuning", nil)
+	if err != nil {
+		return Trial{}, err
+	}
+	trial := Trial{Options: run.Tuned}
+	x := results.Run{Rounds: out.Rounds}
+	if last, ok := x.Last(); ok {
+		trial.Rounds, trial.TimeS, trial.Last = last.Round, last.TimeS, last.Suboptimality
+	}
+	if hit, ok := x.Reached(j.Target); ok {
+		trial.Reached, trial.Rounds, trial.TimeS = true, hit.Round, hit.TimeS
+	} else {
+		trial.GivenUp = limited && trial.TimeS >= best
+	}
+	return trial, nil
 }
