@@ -340,15 +340,15 @@ func (f *Federation) Run(ctx context.Context, observe func(results.Round)) (*Out
 	plan := f.setup.Plan
 loop:
 	for f.outer = range plan.Outer {
-		if f.outer > 0 {
-			if err := f.recouple(); err != nil {
-				return nil, err
-			}
-		}
 		for h := range plan.Rounds {
 			if ctx.Err() != nil {
 				out.Status = results.Interrupted
 				break loop
+			}
+			if h == 0 && f.outer > 0 { // not before: what is left between two rounds can be kept
+				if err := f.recouple(); err != nil {
+					return nil, err
+				}
 			}
 			again := f.playing()
 			r := f.runRound()

@@ -197,6 +197,15 @@ func (w *Writer) wrote(err error) error {
 	return err
 }
 
+// Leave lets what there is be gone on with, instead of Finish: the directory stays
+// as it was but for what is kept. Discard then does nothing.
+func (w *Writer) Leave() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.done = true
+	return w.wrote(w.writeIndex())
+}
+
 // Resumable reports whether what there is can be gone on with, and is worth it.
 func (w *Writer) Resumable() bool {
 	w.mu.Lock()

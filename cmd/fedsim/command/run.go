@@ -34,6 +34,7 @@ type runFlags struct {
 	progress string
 	profiles profiles
 	timeline timelineFlags
+	resumeFlags
 }
 
 // newRun returns the command; line is the command line, for the manifest.
@@ -47,20 +48,23 @@ func newRun(line []string) *cobra.Command {
 SCENARIO is a file, or the bare name of a scenario that is shipped (see
 "fedsim scenarios list"). What comes of it goes to a directory of its own:
 manifest.json, scenario.toml, rounds.csv, rounds.parquet, runs.csv, figures and tables. The first
-interrupt (Ctrl-C) ends the runs after their round and keeps them.`,
+interrupt (Ctrl-C) ends the runs after their round and keeps them; --resume goes on
+with them, and with a run that was killed, from what was kept last. What comes of it
+in the end is what would have come without the interruption.`,
 		Example: `  fedsim run quickstart
   fedsim run scenarios/lte-high-var.toml --out runs/tonight
   fedsim run fig1-statistical --set data.source=uci-har --set data.path=har.zip
   fedsim run quickstart --set network.profile=3g --set 'run.seeds=[1, 2, 3]' --force
-  fedsim run outage --timeline outage.json --timeline-rounds 1:20`,
-		Args:              takes(1, 1, "one scenario, a file or the name of a shipped one"),
+  fedsim run outage --timeline outage.json --timeline-rounds 1:20
+  fedsim run --resume runs/quickstart`,
+		Args:              f.arguments,
 		ValidArgsFunction: first(completeScenario),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			sets := f.set
 			if cmd.Flags().Changed("seed") {
 				sets = append(slices.Clone(sets), fmt.Sprintf("run.seeds=[%d]", f.seed))
 			}
-			return f.run(cmd, args[0], sets)
+			return f.run(cmd, args, sets)
 		},
 	}
 	addSet(cmd, &f.set, "")
@@ -73,6 +77,7 @@ interrupt (Ctrl-C) ends the runs after their round and keeps them.`,
 	f.addQuiet(cmd)
 	flags.BoolVar(&f.json, "json", false, "print the summary as JSON (docs/json.md)")
 	f.timeline.add(flags)
+	f.resumeFlags.add(cmd)
 	return cmd
 }
 
@@ -115,20 +120,15 @@ func (f *runFlags) check() error {
 }
 
 // run does everything: all that can be refused is, before anything is computed.
-func (f *runFlags) run(cmd *cobra.Command, name string, sets []string) (err error) {
-	if err := f.check(); err != nil {
+func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err error) {
+	if err := errors.Join(f.check(), f.resumeFlags.check(cmd)); err != nil {
 		return err
 	}
-	scenario, err := scenarios.Load(name, sets)
+	scenario, w, watched, err := f.open(cmd, args, sets)
 	if err != nil {
-		return err
-	}
-	watched, err := f.timeline.plan(cmd.Flags(), scenario)
-	if err != nil {
-		return err
-	}
-	w, err := f.create(scenario)
-	if err != nil {
+		if errors.Is(err, results.ErrComplete) { // a script may go on until all is done
+			_, err = fmt.Fprintln(f.text(cmd), err)
+		}
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Discard()) }()
@@ -139,10 +139,10 @@ func (f *runFlags) run(cmd *cobra.Command, name string, sets []string) (err erro
 	defer func() { err = errors.Join(err, stop()) }()
 
 	p := f.newProgress(cmd)
-	err = experiment.Run(cmd.Context(), scenario.Experiments, experiment.Options{
+	err = experiment.Run(cmd.Context(), scenario.Experiments, f.keeping(w, experiment.Options{
 		Workers: f.workers, Queue: f.queue, Journal: watched.journal(),
-		Progress: p.update, Finished: w.Add, Devices: devicesOf(w), Clock: time.Now,
-	})
+		Progress: p.update, Devices: devicesOf(w), Clock: time.Now,
+	}))
 	var made []*tables.Result
 	if err == nil {
 		made, err = f.makeTables(cmd.Context(), w, scenario, p)
@@ -190,21 +190,49 @@ func devicesOf(w *results.Writer) func(int, results.Run) (experiment.DeviceRows,
 	}
 }
 
-// create makes the run directory.
-func (f *runFlags) create(s *scenarios.Scenario) (*results.Writer, error) {
-	resolved, err := s.Resolved()
+// open makes the run directory of a scenario, or opens that of an unfinished run.
+func (f *runFlags) open(cmd *cobra.Command, args []string, sets []string) (*scenarios.Scenario, *results.Writer, *watch, error) {
+	if f.resume != "" {
+		s, w, err := f.reopen()
+		return s, w, nil, err
+	}
+	s, err := scenarios.Load(args[0], sets)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	timeline, err := f.timeline.plan(cmd.Flags(), s)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	w, err := f.create(s, true)
+	return s, w, timeline, err
+}
+
+// create makes the run directory, which keeps what is unfinished or does not.
+func (f *runFlags) create(s *scenarios.Scenario, keeps bool) (*results.Writer, error) {
+	about, err := f.about(s)
 	if err != nil {
 		return nil, err
 	}
-	from, err := sources(s)
-	if err != nil {
-		return nil, err
-	}
+	about.Keeps = keeps
 	dir := f.out
 	if dir == "" {
 		dir = filepath.Join("runs", s.Name)
 	}
-	return results.Create(dir, f.force, results.About{
+	return results.Create(dir, f.force, about)
+}
+
+// about is what the run directory records of a scenario.
+func (f *runFlags) about(s *scenarios.Scenario) (about results.About, err error) {
+	resolved, err := s.Resolved()
+	if err != nil {
+		return about, err
+	}
+	from, err := sources(s)
+	if err != nil {
+		return about, err
+	}
+	return results.About{
 		Version:  readVersion().String(),
 		Command:  f.line,
 		Seeds:    s.Settings.Run.Seeds,
@@ -212,7 +240,7 @@ func (f *runFlags) create(s *scenarios.Scenario) (*results.Writer, error) {
 		Scenario: resolved,
 		Targets:  s.Settings.Run.Targets,
 		Started:  time.Now(),
-	})
+	}, nil
 }
 
 // keep writes what was finished when the user stopped the run.
@@ -222,7 +250,14 @@ func (f *runFlags) keep(cmd *cobra.Command, w *results.Writer, s *scenarios.Scen
 		if len(s.Experiments) == 0 {
 			first = "table"
 		}
-		return interrupted{fmt.Sprintf("interrupted before the first %s, nothing is kept", first), interrupt}
+		outcome := fmt.Sprintf("interrupted before the first %s, ", first)
+		if w.Resumable() {
+			if err := w.Leave(); err != nil {
+				return err
+			}
+			return interrupted{outcome + goOn(w), interrupt}
+		}
+		return interrupted{outcome + "nothing is kept", interrupt}
 	}
 	if err := w.Finish(results.Incomplete, ended()); err != nil {
 		return err
@@ -240,7 +275,11 @@ func (f *runFlags) keep(cmd *cobra.Command, w *results.Writer, s *scenarios.Scen
 	if len(s.Tables) > 0 {
 		progress += fmt.Sprintf(" and %d of %d tables", len(made), len(s.Tables))
 	}
-	return interrupted{fmt.Sprintf("interrupted with %s finished, which %s keeps", progress, w.Dir()), interrupt}
+	outcome := fmt.Sprintf("interrupted with %s finished, which %s keeps", progress, w.Dir())
+	if w.Resumable() {
+		outcome += "; " + goOn(w)
+	}
+	return interrupted{outcome, interrupt}
 }
 
 // draw draws the figure of each experiment from its runs.

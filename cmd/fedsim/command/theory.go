@@ -112,7 +112,7 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 	if f.out == "" {
 		f.out = filepath.Join("runs", scenario.Name+"-theory")
 	}
-	w, err := f.create(scenario)
+	w, err := f.create(scenario, false)
 	if err != nil {
 		return err
 	}

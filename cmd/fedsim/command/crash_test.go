@@ -1,0 +1,201 @@
+package command
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fedsim/results"
+)
+
+var kills = flag.Int("kills", 12, "how many runs are killed")
+
+// crashing has all that is kept: runs, mathematics that is shared, a tuning; and
+// figures, which are drawn in the end.
+const crashing = `
+[data.synthetic]
+tasks = 4
+features = 8
+rows_min = 20
+rows_max = 40
+[methods.mocha]
+[methods.cocoa]
+[[experiment]]
+name = "coupled"
+methods = ["mocha"]
+set = { "run.outer" = 2, "run.rounds" = 1500, "run.eval_every" = 10, "run.seeds" = [1, 2], "problem.regularizer" = "probabilistic", "faults.drop_probability" = 0.2 }
+[experiment.figure]
+x = "round"
+y = "primal"
+[[experiment]]
+name = "shared"
+methods = ["cocoa"]
+set = { "run.rounds" = 1000 }
+sweep = { "network.profile" = ["wifi", "3g"] }
+[[experiment]]
+name = "tuned"
+methods = ["mocha"]
+set = { "run.rounds" = 400 }
+[experiment.tuning]
+target = 1e-9
+[experiment.tune.mocha]
+"options.epochs" = [1, 3]
+`
+
+// Runs that are killed at any moment, and killed again when they are gone on with,
+// leave in the end what a run leaves that was not, with any number of workers.
+func TestKilledRunsGoOn(t *testing.T) {
+	if testing.Short() {
+		*kills = min(*kills, 4)
+	}
+	root := t.TempDir()
+	scenario := filepath.Join(root, "x.toml")
+	if err := os.WriteFile(scenario, []byte(crashing), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	started := time.Now()
+	if out, err := exec.Command("fedsim", "run", scenario, "--out", filepath.Join(root, "whole")).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	took := time.Since(started)
+	want := lasting(t, filepath.Join(root, "whole"))
+	random := rand.New(rand.NewPCG(1, 2))
+	killed, resumed := 0, 0
+	for i := 0; killed < *kills; i++ {
+		dir := filepath.Join(root, fmt.Sprint(i))
+		workers := fmt.Sprintf("--workers=%d", []int{1, 2, 8}[i%3])
+		if i > 3**kills {
+			t.Fatalf("only %d of %d were killed before they were done", killed, i)
+		}
+		died := func(args ...string) bool {
+			args = append(args, workers, "--checkpoint=0.005", "--progress=none")
+			return killAfter(t, time.Duration(random.Int64N(int64(took))), args...)
+		}
+		if !died("run", scenario, "--out", dir) {
+			continue
+		}
+		killed++
+		if _, err := os.Stat(filepath.Join(dir, ".unfinished", "kept", "index.state")); err != nil {
+			if _, err := results.Read(dir); err == nil {
+				continue // it was killed when all but the tidying was done
+			}
+			// It was killed before it began: there is nothing to go on with.
+			if died("run", scenario, "--out", dir) {
+				killed++
+				continue
+			}
+		}
+		if i%2 == 0 && died("run", "--resume", dir) {
+			killed++
+		}
+		out, err := exec.Command("fedsim", "run", "--resume", dir, workers).CombinedOutput()
+		if err != nil {
+			t.Fatalf("run %d: %v: %s", i, err, out)
+		}
+		resumed++
+		if d := cmp.Diff(want, lasting(t, dir)); d != "" {
+			t.Fatalf("run %d differs from one that was not killed: %s", i, d)
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d kills, %d results compared", killed, resumed)
+	if resumed < *kills/3 {
+		t.Errorf("only %d of %d were gone on with", resumed, killed)
+	}
+}
+
+// killAfter runs fedsim and kills it after a while; killed is false when it was done
+// by then.
+func killAfter(t *testing.T, d time.Duration, args ...string) (killed bool) {
+	t.Helper()
+	cmd := exec.Command("fedsim", args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(d, func() { _ = cmd.Process.Kill() }) // it may be done
+	err := cmd.Wait()
+	timer.Stop()
+	if err == nil {
+		return false
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		t.Fatalf("%v: %v: %s", args, err, stderr.String())
+	}
+	return true
+}
+
+// lasting reads all of a run directory but what depends on the real clock and the
+// command line.
+func lasting(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	r, err := results.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := r.Manifest.WithoutClock()
+	m.Command = nil
+	text, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{"manifest": string(text)}
+	err = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() == "manifest.json" {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name := strings.TrimPrefix(path, dir)
+		files[name] = string(content)
+		if d.Name() == "runs.csv" {
+			files[name] = withoutColumn(t, content, "wall_s")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func withoutColumn(t *testing.T, text []byte, name string) string {
+	t.Helper()
+	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := -1
+	for i, cell := range rows[0] {
+		if cell == name {
+			without = i
+		}
+	}
+	if without < 0 {
+		t.Fatalf("no column %s", name)
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		row[without] = ""
+		b.WriteString(strings.Join(row, ",") + "\n")
+	}
+	return b.String()
+}

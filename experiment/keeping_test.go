@@ -1,0 +1,213 @@
+package experiment
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"fedsim/results"
+	"fedsim/scenarios"
+)
+
+// attic is a Keeper in memory.
+type attic struct {
+	mu     sync.Mutex
+	things map[string][]byte
+	fails  string // names with this in them cannot be kept
+}
+
+var errFull, errUseless = errors.New("the attic is full"), errors.New("it is of no use")
+
+func (a *attic) Keep(name string, fill func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := fill(&b); err != nil {
+		return err
+	}
+	if a.fails != "" && strings.Contains(name, a.fails) {
+		return errFull
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.things[name] = b.Bytes()
+	return nil
+}
+
+func (a *attic) Kept(name string) ([]byte, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.things[name], nil
+}
+
+func (a *attic) Refuse(name string, why error) error {
+	return fmt.Errorf("%s: %w: %w", name, errUseless, why)
+}
+
+// eventful has methods that are tuned, mathematics that is shared, runs in time
+// alone, updates of the coupling, and a server without rounds.
+const eventful = `
+[methods.mocha]
+options.epochs = 2
+[methods.cocoa]
+[methods.fedbuff]
+protocol = "asynchronous"
+[[experiment]]
+name = "coupled"
+methods = ["mocha", "fedbuff"]
+set = { "run.outer" = 2, "run.rounds" = 8, "run.seeds" = [1, 2], "faults.drop_probability" = 0.2, "problem.regularizer" = "probabilistic" }
+[[experiment]]
+name = "shared"
+methods = ["cocoa"]
+set = { "run.rounds" = 10 }
+sweep = { "network.profile" = ["wifi", "lte"] }
+[[experiment]]
+name = "timed"
+methods = ["mocha"]
+set = { "run.mode" = "timing", "run.rounds" = 5 }
+[[experiment]]
+name = "tuned"
+methods = ["mocha", "cocoa"]
+set = { "run.rounds" = 12 }
+[experiment.tuning]
+target = 1e-2
+[experiment.tune.mocha]
+"options.epochs" = [1, 4, 2]
+[experiment.tune.cocoa]
+"options.theta" = [0.8, 0.3]
+`
+
+// goneOnWith runs experiments, interrupts them after so many reports of progress,
+// goes on, and so forth until they are through. It returns the runs.
+func goneOnWith(t interface{ Fatal(...any) }, ctx context.Context, e []scenarios.Experiment, patience func() int, o Options) map[int]results.Run {
+	kept := &attic{things: map[string][]byte{}}
+	finished := map[int]results.Run{}
+	had := map[string]bool{}
+	for range 200 {
+		inner, cancel := context.WithCancel(ctx)
+		left := patience()
+		o.Keep, o.Had, o.Clock = kept, func(id string) bool { return had[id] }, time.Now
+		o.Progress = func(Progress) {
+			if left--; left == 0 {
+				cancel()
+			}
+		}
+		fresh := map[int]results.Run{}
+		o.Finished = func(i int, r results.Run) error {
+			if r.Status != results.Interrupted {
+				fresh[i] = r
+			}
+			return nil
+		}
+		err := Run(inner, e, o)
+		cancel()
+		for i, r := range fresh {
+			if had[r.ID] {
+				t.Fatal("made again:", r.ID)
+			}
+			finished[i], had[r.ID] = r, true
+		}
+		if err == nil {
+			return finished
+		}
+		if !Interrupted(err) {
+			t.Fatal(err)
+		}
+	}
+	t.Fatal("it does not come to an end")
+	return nil
+}
+
+// same compares runs bit for bit, their wall time aside.
+func same(t interface{ Fatalf(string, ...any) }, want, got map[int]results.Run) {
+	if len(want) != len(got) {
+		t.Fatalf("%d runs, want %d", len(got), len(want))
+	}
+	for i := range want {
+		if a, b := text(got[i]), text(want[i]); a != b {
+			t.Fatalf("run %d differs:\n%s\nwant\n%s", i, a, b)
+		}
+	}
+}
+
+// However often a scenario is interrupted, and with however many workers it is gone
+// on with, it comes to the same.
+func TestInterruptedScenariosComeToTheSame(t *testing.T) {
+	e := parse(t, eventful)
+	want := mustGather(t, e, Options{})
+	rapid.Check(t, func(rt *rapid.T) {
+		patience := rapid.IntRange(20, 400)
+		o := Options{Workers: rapid.SampledFrom([]int{1, 2, 8}).Draw(rt, "workers")}
+		if rapid.Bool().Draw(rt, "seldom") {
+			o.KeepEvery = time.Hour // at the interrupts alone
+		}
+		got := goneOnWith(rt, t.Context(), e, func() int { return patience.Draw(rt, "reports") }, o)
+		same(rt, want, got)
+	})
+}
+
+// Every run goes on where it was: however little is done before each interrupt, in
+// the end all is.
+func TestEveryInterruptLeavesProgress(t *testing.T) {
+	e := parse(t, eventful)
+	want := mustGather(t, e, Options{})
+	problems, got := 8, 0 // that are prepared, each of which is reported
+	runs := goneOnWith(t, t.Context(), e, func() int { got++; return problems + 20 }, Options{Workers: 1})
+	same(t, want, runs)
+	if got < 4 {
+		t.Errorf("it was through after %d interrupts: this shows nothing", got)
+	}
+}
+
+func TestPlacesAreThoseOfTheRuns(t *testing.T) {
+	e := parse(t, eventful)
+	places := Places(e)
+	for i, r := range mustGather(t, e, Options{}) {
+		if at, ok := places[r.ID]; !ok || at != i {
+			t.Errorf("run %s is at %d, its place is %d", r.ID, i, at)
+		}
+	}
+}
+
+// When something cannot be kept everything ends, and says why.
+func TestWhatCannotBeKeptEndsAll(t *testing.T) {
+	e := parse(t, eventful)
+	for _, what := range []string{"coupled/mocha", "recording", "tuning"} {
+		_, err := gather(t.Context(), e, Options{Workers: 2, Keep: &attic{things: map[string][]byte{}, fails: what}})
+		if !errors.Is(err, errFull) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// What was kept and is of no use is refused: nothing starts over unasked.
+func TestUselessThingsAreRefused(t *testing.T) {
+	e := parse(t, eventful)
+	full := &attic{things: map[string][]byte{}}
+	if _, err := gather(t.Context(), e, Options{Keep: full}); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for name, content := range full.things {
+		kind, _, _ := strings.Cut(name, " ")
+		if strings.HasPrefix(name, "tuned/") {
+			continue // of a winner whose tuning may be cut short
+		}
+		seen[kind] = true
+		spoilt := &attic{things: map[string][]byte{name: content[:len(content)-3]}}
+		if _, err := gather(t.Context(), e, Options{Keep: spoilt, KeepEvery: time.Hour}); !errors.Is(err, errUseless) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s, cut off: %v", name, err)
+		}
+	}
+	for _, kind := range []string{"tuning", "recording", "coupled/mocha/seed=1", "coupled/fedbuff/seed=2"} {
+		if !seen[kind] {
+			t.Errorf("nothing is kept under %s", kind)
+		}
+	}
+}
