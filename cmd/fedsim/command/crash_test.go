@@ -36,19 +36,19 @@ rows_max = 40
 [[experiment]]
 name = "coupled"
 methods = ["mocha"]
-set = { "run.outer" = 2, "run.rounds" = 1500, "run.eval_every" = 10, "run.seeds" = [1, 2], "problem.regularizer" = "probabilistic", "faults.drop_probability" = 0.2 }
+set = { "run.outer" = 2, "run.rounds" = 600, "run.eval_every" = 10, "run.seeds" = [1, 2], "problem.regularizer" = "probabilistic", "faults.drop_probability" = 0.2 }
 [experiment.figure]
 x = "round"
 y = "primal"
 [[experiment]]
 name = "shared"
 methods = ["cocoa"]
-set = { "run.rounds" = 1000 }
+set = { "run.rounds" = 500 }
 sweep = { "network.profile" = ["wifi", "3g"] }
 [[experiment]]
 name = "tuned"
 methods = ["mocha"]
-set = { "run.rounds" = 400 }
+set = { "run.rounds" = 200 }
 [experiment.tuning]
 target = 1e-9
 [experiment.tune.mocha]
@@ -81,7 +81,7 @@ func TestKilledRunsGoOn(t *testing.T) {
 			t.Fatalf("only %d of %d were killed before they were done", killed, i)
 		}
 		died := func(args ...string) bool {
-			args = append(args, workers, "--checkpoint=0.005", "--progress=none")
+			args = append(args, workers, "--checkpoint=0.01", "--progress=none")
 			return killAfter(t, time.Duration(random.Int64N(int64(took))), args...)
 		}
 		if !died("run", scenario, "--out", dir) {
