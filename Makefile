@@ -10,7 +10,7 @@ CONCURRENT = ./internal/parallel ./mtl ./data ./federation ./experiment ./result
 # Packages that check invariants when they are built with the tag.
 CORE = ./engine ./devices ./mtl ./federation ./algorithms ./experiment
 
-.PHONY: build test check race invariants bench bench-peers test-peers test-duckdb fuzz generate clean
+.PHONY: build test check race invariants test-crash bench bench-peers test-peers test-duckdb fuzz generate clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -28,6 +28,10 @@ race:
 
 invariants:
 	$(GO) test -tags invariants $(CORE)
+
+# Runs killed at 200 random moments and gone on with, with 1, 2 and 8 workers.
+test-crash:
+	$(GO) test ./cmd/fedsim/command -run '^TestKilledRunsGoOn$$' -kills 200 -v -timeout 30m
 
 # What benchstat reads: make bench > new.txt
 bench:

@@ -77,6 +77,9 @@ func (d *DeviceWriter) Close() error {
 	if d.err == nil {
 		d.fail(d.buffer.Flush())
 	}
+	if d.err == nil { // a run that is gone on with relies on it
+		d.fail(d.file.Sync())
+	}
 	d.fail(d.file.Close())
 	return d.err
 }
@@ -120,12 +123,9 @@ func join(out io.Writer, version string, parts []string) error {
 	return all.Close()
 }
 
-// writeDevices joins the parts to devices.parquet and removes them.
+// writeDevices joins the parts to devices.parquet. They stay as long as the stage
+// does: who goes on with a run needs them again.
 func (w *Writer) writeDevices(parts []string) error {
 	path := filepath.Join(w.stage(), devicesParquet)
-	err := atomicfile.Write(path, func(out io.Writer) error { return join(out, w.about.Version, parts) })
-	if err != nil {
-		return err
-	}
-	return os.RemoveAll(filepath.Join(w.stage(), partsDir))
+	return atomicfile.Write(path, func(out io.Writer) error { return join(out, w.about.Version, parts) })
 }

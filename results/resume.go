@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"fedsim/internal/atomicfile"
 	"fedsim/internal/state"
 )
 
@@ -103,11 +104,11 @@ func (l *Left) Resume(about About, place map[string]int) (*Writer, error) {
 	return w, w.clearStage()
 }
 
-// clearStage removes all but the shelf from the stage.
+// clearStage removes from the stage all but the shelf and the rows by device.
 func (w *Writer) clearStage() error {
 	names, err := list(w.stage())
 	for _, name := range names {
-		if name != shelfDir && err == nil {
+		if name != shelfDir && name != partsDir && err == nil {
 			err = os.RemoveAll(filepath.Join(w.stage(), name))
 		}
 	}
@@ -164,6 +165,11 @@ func (w *Writer) writeIndex() error {
 	for i := range w.runs {
 		if w.runs[i].Status != Interrupted {
 			l.Runs = append(l.Runs, w.runs[i])
+		}
+	}
+	if parts := filepath.Join(w.stage(), partsDir); len(w.parts()) > 0 {
+		if err := atomicfile.SyncDir(parts); err != nil {
+			return err
 		}
 	}
 	err := w.shelf.write(w.shelf.index(), indexName, func(out io.Writer) error {

@@ -23,8 +23,8 @@ import (
 
 var kills = flag.Int("kills", 12, "how many runs are killed")
 
-// crashing has all that is kept: runs, mathematics that is shared, a tuning; and
-// figures, which are drawn in the end.
+// crashing has all that is kept: runs, mathematics that is shared, a tuning, rows
+// by device.
 const crashing = `
 [data.synthetic]
 tasks = 4
@@ -36,23 +36,27 @@ rows_max = 40
 [[experiment]]
 name = "coupled"
 methods = ["mocha"]
-set = { "run.outer" = 2, "run.rounds" = 600, "run.eval_every" = 10, "run.seeds" = [1, 2], "problem.regularizer" = "probabilistic", "faults.drop_probability" = 0.2 }
-[experiment.figure]
-x = "round"
-y = "primal"
+set = { "run.outer" = 2, "run.rounds" = 300, "run.eval_every" = 10, "run.seeds" = [1, 2], "problem.regularizer" = "probabilistic", "faults.drop_probability" = 0.2 }
 [[experiment]]
 name = "shared"
 methods = ["cocoa"]
-set = { "run.rounds" = 500 }
+set = { "run.rounds" = 250 }
 sweep = { "network.profile" = ["wifi", "3g"] }
 [[experiment]]
 name = "tuned"
 methods = ["mocha"]
-set = { "run.rounds" = 200 }
+set = { "run.rounds" = 100, "run.devices" = true, "run.theta_every" = 3, "federation.protocol" = "charged" }
 [experiment.tuning]
 target = 1e-9
 [experiment.tune.mocha]
 "options.epochs" = [1, 3]
+`
+
+// drawn adds a figure, which takes as long as all the rest.
+const drawn = `
+[experiment.figure]
+x = "round"
+y = "primal"
 `
 
 // Runs that are killed at any moment, and killed again when they are gone on with,
@@ -61,9 +65,13 @@ func TestKilledRunsGoOn(t *testing.T) {
 	if testing.Short() {
 		*kills = min(*kills, 4)
 	}
+	text := crashing
+	if *kills > 12 {
+		text += drawn
+	}
 	root := t.TempDir()
 	scenario := filepath.Join(root, "x.toml")
-	if err := os.WriteFile(scenario, []byte(crashing), 0o666); err != nil {
+	if err := os.WriteFile(scenario, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	started := time.Now()

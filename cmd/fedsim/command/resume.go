@@ -33,7 +33,7 @@ func (f *resumeFlags) check(cmd *cobra.Command) error {
 	if f.resume == "" {
 		return nil
 	}
-	for _, name := range []string{"set", "seed", "out", "force", "timeline", "gantt"} {
+	for _, name := range []string{"set", "seed", "out", "force", "timeline", "gantt", "timeline-run", "timeline-devices", "timeline-rounds"} {
 		if cmd.Flags().Changed(name) {
 			return usagef("--%s: must not be given with --resume, which goes on with the scenario in %s as it is", name, f.resume)
 		}
