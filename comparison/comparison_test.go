@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"fedsim/plots"
 	"fedsim/results"
 )
 
@@ -213,6 +215,9 @@ func TestNothingToCompare(t *testing.T) {
 	if x := c.Cases[0].Rows[1].Cells[0]; x.Reached != 0 || !math.IsNaN(x.Ratio.Value) {
 		t.Errorf("%+v", x)
 	}
+	if _, err := plots.Draw(c.Figure()); err != nil {
+		t.Errorf("its figure: %v", err)
+	}
 }
 
 func TestOpen(t *testing.T) {
@@ -276,6 +281,18 @@ func TestFigure(t *testing.T) {
 	want := []string{"a x: CoCoA", "a x: CoCoA", "b x: CoCoA", "b x: CoCoA", "b y: MOCHA", "b y: MOCHA", "c y: MOCHA", "c y: MOCHA"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
+	}
+}
+
+func TestFigureOfManyCases(t *testing.T) {
+	var runs [][]results.Run
+	for i := range mostPanels + 1 {
+		runs = append(runs, runsOf("x", "MOCHA", []results.Setting{{Key: "p", Value: strconv.Itoa(i)}}, times{1: 2}))
+	}
+	c := compare(t, nil, directory("a", "", runs...), directory("b", "", runs...))
+	fig, shown := c.Figure()
+	if !strings.HasSuffix(fig.Title, ": the first 60 of 61 cases") || len(shown) != 2*mostPanels {
+		t.Errorf("%q of %d runs", fig.Title, len(shown))
 	}
 }
 

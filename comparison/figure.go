@@ -1,31 +1,44 @@
 package comparison
 
-import "fedsim/results"
+import (
+	"fmt"
+
+	"fedsim/results"
+)
 
 // FigureFile is the name of the figure's files, without extension.
 const FigureFile = "compare"
 
+// mostPanels bounds the panels of a figure: sixty are a picture of 2000 by 16 000
+// pixels, and nobody reads more.
+const mostPanels = 60
+
 // Figure returns the figure of a comparison and the runs to draw it with:
 // sub-optimality against virtual time, a panel per case, a line per directory, the mean
-// over its seeds with their band.
+// over its seeds with their band. When there are more than sixty cases it shows the first
+// sixty, and its title says so.
 func (c *Comparison) Figure() (results.Figure, []results.Run) {
 	fig := results.DefaultFigure()
 	fig.File, fig.Title = FigureFile, "sub-optimality against virtual time"
 	fig.Panel, fig.Series = "case", "directory"
+	shown := c.Cases[:min(len(c.Cases), mostPanels)]
+	if len(shown) < len(c.Cases) {
+		fig.Title += fmt.Sprintf(": the first %d of %d cases", len(shown), len(c.Cases))
+	}
 	several := false
-	for i := range c.Cases {
-		several = several || c.Cases[i].Experiment != c.Cases[0].Experiment
+	for i := range shown {
+		several = several || shown[i].Experiment != shown[0].Experiment
 	}
 	var all []results.Run
 	// Lines have their colours in the order of the directories, whichever the
 	// first case is in.
 	for d := range c.Directories {
-		for i := range c.Cases {
-			title := c.Cases[i].short()
+		for i := range shown {
+			title := shown[i].short()
 			if several {
-				title = c.Cases[i].String()
+				title = shown[i].String()
 			}
-			for k, row := range c.Cases[i].Rows {
+			for k, row := range shown[i].Rows {
 				if row.Directory != d {
 					continue
 				}

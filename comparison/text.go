@@ -14,7 +14,8 @@ import (
 
 const none = "-"
 
-// grid is a table of text under a caption: a row of heads, then the others.
+// grid is a table of text under a caption: a row of heads, then the others. A row
+// of one cell is the head of those below it.
 type grid struct {
 	caption string
 	rows    [][]string
@@ -24,7 +25,7 @@ type grid struct {
 // table per case, what one directory alone has, and how to read it.
 func (c *Comparison) WriteText(w io.Writer) error {
 	var b strings.Builder
-	for _, g := range c.grids() {
+	for _, g := range []grid{c.settings(), c.times()} {
 		b.WriteString(g.caption + "\n")
 		g.text(&b)
 		b.WriteByte('\n')
@@ -39,9 +40,13 @@ func (c *Comparison) WriteText(w io.Writer) error {
 // WriteMarkdown writes the comparison as Markdown.
 func (c *Comparison) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	for _, g := range c.grids() {
+	for _, g := range []grid{c.settings(), c.times()} {
 		fmt.Fprintf(&b, "### %s\n\n", markdown(g.caption))
 		for i, row := range g.rows {
+			if len(row) == 1 {
+				fmt.Fprintf(&b, "| **%s** |%s\n", markdown(row[0]), strings.Repeat(" |", len(g.rows[0])-1))
+				continue
+			}
 			b.WriteByte('|')
 			for _, cell := range row {
 				fmt.Fprintf(&b, " %s |", markdown(cell))
@@ -67,10 +72,14 @@ func markdown(text string) string {
 	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", `\<`, "[", `\[`).Replace(text)
 }
 
-// text writes the first column to the left, the others to the right.
+// text writes the first column to the left, the others to the right, and the
+// heads of rows apart from those above.
 func (g *grid) text(b *strings.Builder) {
 	var width []int
 	for _, row := range g.rows {
+		if len(row) == 1 {
+			continue
+		}
 		for i, cell := range row {
 			if i == len(width) {
 				width = append(width, 0)
@@ -79,6 +88,10 @@ func (g *grid) text(b *strings.Builder) {
 		}
 	}
 	for _, row := range g.rows {
+		if len(row) == 1 {
+			b.WriteString("\n  " + row[0] + "\n")
+			continue
+		}
 		line := " "
 		for i, cell := range row {
 			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
@@ -90,14 +103,6 @@ func (g *grid) text(b *strings.Builder) {
 		}
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
-}
-
-func (c *Comparison) grids() []grid {
-	all := []grid{c.settings()}
-	for i := range c.Cases {
-		all = append(all, c.table(&c.Cases[i]))
-	}
-	return all
 }
 
 // settings lists what differs, a row per setting.
@@ -119,22 +124,25 @@ func (c *Comparison) settings() grid {
 	return g
 }
 
-// table has a row per directory, and three columns per target.
-func (c *Comparison) table(a *Case) grid {
-	g := grid{caption: a.String()}
+// times has a row per case and directory, and three columns per target.
+func (c *Comparison) times() grid {
 	head := []string{"directory", "seeds"}
 	for _, x := range c.Targets {
 		head = append(head, "rounds to "+target(x), "time", "ratio")
 	}
-	g.rows = append(g.rows, head)
-	for i := range a.Rows {
-		r := &a.Rows[i]
-		row := []string{c.Directories[r.Directory], strconv.Itoa(len(r.Seeds))}
-		for k := range r.Cells {
-			row = append(row, r.Cells[k].text(len(r.Seeds))...)
-			row = append(row, a.ratio(i, k))
+	g := grid{caption: "virtual time to a relative sub-optimality", rows: [][]string{head}}
+	for n := range c.Cases {
+		a := &c.Cases[n]
+		g.rows = append(g.rows, []string{a.String()})
+		for i := range a.Rows {
+			r := &a.Rows[i]
+			row := []string{c.Directories[r.Directory], strconv.Itoa(len(r.Seeds))}
+			for k := range r.Cells {
+				row = append(row, r.Cells[k].text(len(r.Seeds))...)
+				row = append(row, a.ratio(i, k))
+			}
+			g.rows = append(g.rows, row)
 		}
-		g.rows = append(g.rows, row)
 	}
 	return g
 }

@@ -29,8 +29,10 @@ func TestText(t *testing.T) {
   setting          runs/a  runs/b  runs/c  runs/d  runs/e  runs/f
   network.profile    "3g"   "lte"       -       -       -       -
 
-x: MOCHA
+virtual time to a relative sub-optimality
   directory  seeds  rounds to 1e-01    time                         ratio
+
+  x: MOCHA
   runs/a         3                2  3.00 s                            1x
   runs/b         3                2  36.3 s  1.50x [1.50, 1.50] (2 pairs)
   runs/c         1                2  120 ms                0.04x (1 seed)
@@ -59,7 +61,7 @@ func TestMarkdown(t *testing.T) {
 	}
 	for _, want := range []string{
 		"### settings that differ\n\n| setting | runs/a |", "\n| network.profile | \"3g\" | \"lte\" | - |",
-		"### x: MOCHA\n\n| directory | seeds | rounds to 1e-01 | time | ratio |\n| :-- | --: | --: | --: | --: |\n| runs/a | 3 | 2 | 3.00 s | 1x |\n",
+		"### virtual time to a relative sub-optimality\n\n| directory | seeds | rounds to 1e-01 | time | ratio |\n| :-- | --: | --: | --: | --: |\n| **x: MOCHA** | | | | |\n| runs/a | 3 | 2 | 3.00 s | 1x |\n",
 		"* only in runs/a: x: Mb\\|SGD\n* rounds",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -69,7 +71,7 @@ func TestMarkdown(t *testing.T) {
 	one := times{1: 2}
 	same := compare(t, nil, directory("a", "", runsOf("x", "MOCHA", nil, one)), directory("b", "", runsOf("x", "MOCHA", nil, one)))
 	b.Reset()
-	if err := same.WriteMarkdown(&b); err != nil || !strings.HasPrefix(b.String(), "### no setting differs\n\n### x: MOCHA\n\n|") {
+	if err := same.WriteMarkdown(&b); err != nil || !strings.HasPrefix(b.String(), "### no setting differs\n\n### virtual time to a relative sub-optimality\n\n|") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }
