@@ -133,23 +133,24 @@ func search(sorted []float64, x float64) int {
 
 // TestCoverage counts how often the interval holds the right ratio, 2, of
 // log-normal times that vary by a third from seed to seed, and by a third
-// again from run to run. With enough seeds it is within four per cent of the
-// level; with two pairs it is one half, since the ratio is as likely on one side of
-// both.
+// again from run to run. With enough seeds it is within five per cent of the
+// level, of which three deviations of a share of 200 trials are 4.6; with two pairs it
+// is one half, since both ratios are on one side of the right one as often as not.
+// docs/compare.md has the shares of 2000 trials.
 func TestCoverage(t *testing.T) {
-	const trials, sigma = 300, 0.3
+	const trials, sigma = 200, 0.3
 	draw := func(s *rng.Stream) float64 { return math.Exp(float64(sigma * s.Normal())) } // both sides have one mean
 	for _, c := range []struct {
 		seeds  int
 		paired bool
 		want   float64
-		within float64 // 0.04, and three deviations of a share of the trials where the share is a known one
+		within float64
 	}{
 		{2, true, 0.5, 3 * math.Sqrt(0.25/trials)},
-		{enoughPairs, true, Level, 0.04},
-		{12, true, Level, 0.04},
-		{enoughUnpaired, false, Level, 0.04},
-		{8, false, Level, 0.04},
+		{enoughPairs, true, Level, 0.05},
+		{12, true, Level, 0.05},
+		{enoughUnpaired, false, Level, 0.05},
+		{8, false, Level, 0.05},
 	} {
 		holds := 0
 		for k := range trials {
