@@ -35,11 +35,11 @@ func Open(dir string) (Directory, error) {
 	case errors.Is(err, results.ErrForeign):
 		return Directory{}, fmt.Errorf("%w: must be what fedsim run has left", err)
 	case errors.Is(err, fs.ErrNotExist):
-		return Directory{}, fmt.Errorf("%w: must be finished to be compared", err)
+		return Directory{}, fmt.Errorf("%w: go on with it before it is compared, fedsim run --resume %s", err, dir)
 	case err != nil:
 		return Directory{}, err
 	case found.Manifest.State != results.Complete:
-		return Directory{}, fmt.Errorf("%s: %w, its manifest.json says %s: run it to its end before it is compared", dir, ErrUnfinished, found.Manifest.State)
+		return Directory{}, fmt.Errorf("%s: %w, its manifest.json says %s: go on with it before it is compared, fedsim run --resume %s", dir, ErrUnfinished, found.Manifest.State, dir)
 	}
 	return Directory{Name: dir, Results: found}, nil
 }

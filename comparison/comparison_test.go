@@ -241,11 +241,14 @@ func TestOpen(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		if _, err := Open(at); err == nil || !strings.HasPrefix(err.Error(), at+": its run did not come to an end") || !strings.HasSuffix(err.Error(), "fedsim run --resume "+at) {
+			t.Errorf("before the end: %v", err)
+		}
 		if err := w.Finish(state, results.End{At: time.Unix(0, 0)}); err != nil {
 			t.Fatal(err)
 		}
 		d, err := Open(at)
-		if !errors.Is(err, want) || want != nil && !strings.Contains(err.Error(), at+": is not finished, its manifest.json says incomplete: run it to its end") {
+		if !errors.Is(err, want) || want != nil && !strings.Contains(err.Error(), at+": is not finished, its manifest.json says incomplete: go on with it before it is compared, fedsim run --resume "+at) {
 			t.Errorf("%s: %v", state, err)
 		}
 		if want == nil && (d.Name != at || len(d.Runs) != 1) {
