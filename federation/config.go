@@ -76,9 +76,9 @@ func Defaults() Config {
 	}
 }
 
-// sizes returns how many answers of a number of devices a round is for, and how
+// Sizes returns how many answers of a number of devices a round is for, and how
 // many devices are asked for them.
-func (f *Config) sizes(devices int) (answers, asked int) {
+func (f *Config) Sizes(devices int) (answers, asked int) {
 	answers = f.clients(devices)
 	if f.Protocol != First {
 		return answers, answers

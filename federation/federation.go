@@ -197,7 +197,7 @@ func New(s Setup) (*Federation, error) {
 		f.responses = newResponses(s.Config.Window)
 	}
 	f.clock = engine.New(happens, engine.Options{Queue: s.Queue, Hooks: s.Hooks, Ahead: f.fetch})
-	wanted, asked := s.Config.sizes(n)
+	wanted, asked := s.Config.Sizes(n)
 	f.wanted, f.clients = wanted, newClients(s.Seed, asked, n)
 	f.startRadios(n)
 	if s.Presence != nil {

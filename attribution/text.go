@@ -1,0 +1,175 @@
+package attribution
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"fedsim/results"
+)
+
+// shown is how many devices and rounds WriteText lists.
+const shown = 10
+
+// WriteText writes the report in words and tables: all of it but the rounds and the
+// devices that matter less than ten others.
+func (r *Report) WriteText(w io.Writer) error {
+	var b strings.Builder
+	all := r.All()
+	fmt.Fprintf(&b, "run %s under %s: %d rounds of %d devices in %s\n",
+		r.Run.ID, r.Run.Settings.Federation.Protocol, len(r.Rounds), len(r.Devices), results.HumanTime(r.TimeS))
+	rounds := float64(len(r.Rounds))
+	fmt.Fprintf(&b, "a round asked %.3g devices and took the answers of %.3g; devices waited %s of their time\n",
+		float64(all.Asked)/rounds, float64(all.Taken)/rounds, percent(all.WaitShare()))
+	r.textPath(&b)
+	r.textDevices(&b)
+	r.textClasses(&b)
+	r.textRounds(&b)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Parts are the parts of a path, each with its name.
+func (p *Path) Parts() []Part {
+	return []Part{
+		{"downlink", p.DownlinkS}, {"compute", p.ComputeS}, {"uplink", p.UplinkS}, {"waiting", p.WaitS},
+		{"away", p.AwayS}, {"battery empty", p.FlatS}, {"clock", p.ClockS}, {"server", p.ServerS},
+	}
+}
+
+// Part is a part of a path: what time was spent on, and how much.
+type Part struct {
+	Name string
+	S    float64
+}
+
+// textPath writes what the time was spent on.
+func (r *Report) textPath(b *strings.Builder) {
+	b.WriteString("\nwhere the time went, on the way of the answers that ended the rounds\n\n")
+	var lines [][]string
+	for _, part := range r.Path.Parts() {
+		if part.S > 0 {
+			lines = append(lines, []string{part.Name, results.HumanTime(part.S), percent(share(part.S, r.TimeS))})
+		}
+	}
+	table(b, lines)
+}
+
+// textDevices writes who held the rounds up.
+func (r *Report) textDevices(b *strings.Builder) {
+	order := make([]int, len(r.Devices))
+	for t := range order {
+		order[t] = t
+	}
+	slices.SortStableFunc(order, func(x, y int) int {
+		p, q := &r.Devices[x], &r.Devices[y]
+		return cmp.Or(cmp.Compare(q.ExcessS, p.ExcessS), cmp.Compare(q.Ended, p.Ended), cmp.Compare(q.AnswerS(), p.AnswerS()))
+	})
+	order = order[:min(shown, len(order))]
+	fmt.Fprintf(b, "\nwho held it up: %d of %d devices\n\n", len(order), len(r.Devices))
+	lines := [][]string{append([]string{"device"}, heads...)}
+	classes := len(r.Classes) > 0
+	if classes {
+		lines[0] = slices.Insert(lines[0], 1, "class")
+	}
+	for _, t := range order {
+		d := &r.Devices[t]
+		line := append([]string{fmt.Sprint(d.Device)}, d.cells()...)
+		if classes {
+			line = slices.Insert(line, 1, d.Class)
+		}
+		lines = append(lines, line)
+	}
+	table(b, lines)
+}
+
+// textClasses writes the same by class.
+func (r *Report) textClasses(b *strings.Builder) {
+	if len(r.Classes) == 0 {
+		return
+	}
+	b.WriteString("\nby class\n\n")
+	lines := [][]string{append([]string{"class", "devices"}, heads...)}
+	for i := range r.Classes {
+		c := &r.Classes[i]
+		lines = append(lines, append([]string{c.Name, fmt.Sprint(c.Devices)}, c.cells()...))
+	}
+	table(b, lines)
+}
+
+// heads are the columns of cells.
+var heads = []string{"rounds ended", "later than the next", "mean answer", "taken", "late", "dropped", "waited"}
+
+func (t *Total) cells() []string {
+	later := "-"
+	if t.Ended > 0 {
+		later = results.HumanTime(t.ExcessS)
+	}
+	return []string{
+		fmt.Sprint(t.Ended), later, results.HumanTime(t.AnswerS()),
+		fmt.Sprint(t.Taken), fmt.Sprint(t.Late), fmt.Sprint(t.Dropped), percent(t.WaitShare()),
+	}
+}
+
+// textRounds writes the longest rounds.
+func (r *Report) textRounds(b *strings.Builder) {
+	longest := slices.Clone(r.Rounds)
+	slices.SortStableFunc(longest, func(x, y Round) int { return cmp.Compare(y.LengthS, x.LengthS) })
+	longest = longest[:min(shown, len(longest))]
+	fmt.Fprintf(b, "\nthe longest rounds: %d of %d\n\n", len(longest), len(r.Rounds))
+	lines := [][]string{{"round", "took", "ended by", "later than the next", "taken", "mostly"}}
+	for i := range longest {
+		x := &longest[i]
+		by, later := string(x.Cause), "-"
+		if x.Device >= 0 {
+			by, later = fmt.Sprintf("device %d", x.Device), results.HumanTime(x.ExcessS)
+		}
+		most := slices.MaxFunc(x.Path.Parts(), func(p, q Part) int { return cmp.Compare(p.S, q.S) })
+		lines = append(lines, []string{
+			fmt.Sprint(x.Round), results.HumanTime(x.LengthS), by, later, fmt.Sprint(x.Taken),
+			fmt.Sprintf("%s %s", most.Name, percent(share(most.S, x.LengthS))),
+		})
+	}
+	table(b, lines)
+}
+
+// WriteText writes what would have been in a sentence; beforeS is what the run took.
+func (w *WhatIf) WriteText(out io.Writer, beforeS float64) error {
+	with := fmt.Sprintf("with a deadline of %s", results.HumanTime(w.DeadlineS))
+	if w.Without != nil {
+		devices := strings.Trim(strings.ReplaceAll(fmt.Sprint(w.Without), " ", ", "), "[]")
+		with = "without the slowest devices, " + devices
+		if len(w.Without) == 1 {
+			with = "without the slowest device, " + devices
+		}
+	}
+	_, err := fmt.Fprintf(out, "%s, under %s: %s in place of %s, %s of it; %d answers in place of %d\n",
+		with, w.Protocol, results.HumanTime(w.TimeS), results.HumanTime(beforeS), percent(share(w.TimeS, beforeS)), w.Answers, w.Before)
+	return err
+}
+
+// share returns a part of a whole, 0 of nothing.
+func share(part, whole float64) float64 {
+	if whole > 0 {
+		return part / whole
+	}
+	return 0
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
+
+// table writes lines with their columns below each other.
+func table(b *strings.Builder, lines [][]string) {
+	var columns strings.Builder
+	w := tabwriter.NewWriter(&columns, 0, 0, 3, ' ', tabwriter.AlignRight)
+	for _, line := range lines {
+		fmt.Fprintf(w, "%s\t\n", strings.Join(line, "\t"))
+	}
+	w.Flush()
+	for line := range strings.Lines(columns.String()) {
+		b.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+}

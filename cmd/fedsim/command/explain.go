@@ -1,0 +1,126 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"fedsim/attribution"
+	"fedsim/config"
+	"fedsim/results"
+)
+
+// explainFlags are the flags of fedsim explain.
+type explainFlags struct {
+	run       string
+	without   int
+	deadlineS float64
+	json      bool
+}
+
+func newExplain() *cobra.Command {
+	var f explainFlags
+	cmd := &cobra.Command{
+		Use:   "explain DIR",
+		Short: "Say why a run took so long, who held it up, and what would have helped",
+		Long: `Say why a run took so long and who held it up: what every round was spent on, on
+the way of the answer that ended it, which devices ended rounds and how much later
+than the next they were, how much of the devices' time was waiting.
+
+--without and --deadline say what the same rounds would have taken with a change,
+where the rows by device tell it. docs/explain.md says when they do. The run must
+have been made with --set run.devices=true.`,
+		Example: `  fedsim explain runs/quickstart
+  fedsim explain runs/quickstart --run quickstart/cocoa/seed=1 --without 3
+  fedsim explain runs/quickstart --deadline 0.5 --json`,
+		Args:              takes(1, 1, "one run directory"),
+		ValidArgsFunction: first(completeDirectory),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.explain(cmd, args[0])
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.run, "run", "", "the run, its id in runs.csv (default the first)")
+	flags.IntVar(&f.without, "without", 0, "say what the time would have been without the so many slowest devices")
+	flags.Float64Var(&f.deadlineS, "deadline", 0, "say what it would have been with a deadline of so many seconds for every round")
+	flags.BoolVar(&f.json, "json", false, "print JSON for scripts, every round and device (docs/json.md)")
+	return cmd
+}
+
+func (f *explainFlags) explain(cmd *cobra.Command, dir string) error {
+	if cmd.Flags().Changed("without") && f.without < 1 {
+		return usagef("--without=%d: must be at least 1", f.without)
+	}
+	if cmd.Flags().Changed("deadline") && !(f.deadlineS > 0 && f.deadlineS <= 1e9) {
+		return usagef("--deadline=%v: must be positive and at most 1e9 seconds", f.deadlineS)
+	}
+	place := results.Locate(dir)
+	read, err := results.Read(place)
+	if err != nil {
+		return err
+	}
+	run, err := attribution.Find(read, f.run, func(ids []string) error {
+		return usagef("--run: %s", config.UnknownName("run", f.run, f.run, ids))
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", place, err)
+	}
+	report, err := attribution.Explain(place, run)
+	if errors.Is(err, results.ErrNoDevices) {
+		return fmt.Errorf("%w; run the scenario again with --set run.devices=true", err)
+	}
+	if err != nil {
+		return err
+	}
+	changes, err := f.changes(report)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return writeJSON(cmd.OutOrStdout(), newExplanation(report, changes))
+	}
+	return writeExplanation(cmd.OutOrStdout(), report, changes)
+}
+
+// changes returns what the flags ask for.
+func (f *explainFlags) changes(r *attribution.Report) ([]*attribution.WhatIf, error) {
+	var all []*attribution.WhatIf
+	if f.without > 0 {
+		w, err := r.Without(f.without)
+		if err != nil {
+			return nil, fmt.Errorf("--without=%d: %w", f.without, err)
+		}
+		all = append(all, w)
+	}
+	if f.deadlineS > 0 {
+		w, err := r.Deadline(f.deadlineS)
+		if err != nil {
+			return nil, fmt.Errorf("--deadline=%v: %w", f.deadlineS, err)
+		}
+		all = append(all, w)
+	}
+	return all, nil
+}
+
+func writeExplanation(out io.Writer, r *attribution.Report, changes []*attribution.WhatIf) error {
+	if err := r.WriteText(out); err != nil {
+		return err
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	if _, err := fmt.Fprintln(out, "\nwhat if"); err != nil {
+		return err
+	}
+	for _, w := range changes {
+		if _, err := io.WriteString(out, "  "); err != nil {
+			return err
+		}
+		if err := w.WriteText(out, r.TimeS); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package command
+
+import "fedsim/attribution"
+
+// explanation is what fedsim explain has found, for scripts: docs/json.md describes
+// it. Fields are added, and neither renamed nor removed.
+type explanation struct {
+	Run      string          `json:"run"`
+	Protocol string          `json:"protocol"`
+	TimeS    number          `json:"time_s"`
+	Path     pathSummary     `json:"path"`
+	All      totalSummary    `json:"all"`
+	Rounds   []roundSummary  `json:"rounds"`
+	Devices  []deviceSummary `json:"devices"`
+	Classes  []classSummary  `json:"classes"`
+	WhatIf   []whatIfSummary `json:"what_if"`
+}
+
+// pathSummary is what time was spent on.
+type pathSummary struct {
+	DownlinkS number `json:"downlink_s"`
+	ComputeS  number `json:"compute_s"`
+	UplinkS   number `json:"uplink_s"`
+	WaitS     number `json:"wait_s"`
+	AwayS     number `json:"away_s"`
+	FlatS     number `json:"flat_s"`
+	ClockS    number `json:"clock_s"`
+	ServerS   number `json:"server_s"`
+}
+
+// roundSummary is what held up a round.
+type roundSummary struct {
+	Round   int               `json:"round"`
+	LengthS number            `json:"length_s"`
+	Cause   attribution.Cause `json:"cause"`
+	Device  *int              `json:"device"`
+	ExcessS number            `json:"excess_s"`
+	Path    pathSummary       `json:"path"`
+	IdleS   number            `json:"idle_s"`
+	Asked   int               `json:"asked"`
+	Taken   int               `json:"taken"`
+}
+
+// totalSummary is what devices did over a run.
+type totalSummary struct {
+	Ended     int    `json:"ended"`
+	ExcessS   number `json:"excess_s"`
+	AnswerS   number `json:"answer_s"`
+	Asked     int    `json:"asked"`
+	Taken     int    `json:"taken"`
+	Dropped   int    `json:"dropped"`
+	Late      int    `json:"late"`
+	DownlinkS number `json:"downlink_s"`
+	ComputeS  number `json:"compute_s"`
+	UplinkS   number `json:"uplink_s"`
+	WaitS     number `json:"wait_s"`
+	AwayS     number `json:"away_s"`
+	FlatS     number `json:"flat_s"`
+	WaitShare number `json:"wait_share"`
+}
+
+// deviceSummary is what a device did.
+type deviceSummary struct {
+	Device int    `json:"device"`
+	Class  string `json:"class"`
+	totalSummary
+}
+
+// classSummary is what the devices of a class did.
+type classSummary struct {
+	Name    string `json:"name"`
+	Devices int    `json:"devices"`
+	totalSummary
+}
+
+// whatIfSummary is what the rounds would have taken with a change.
+type whatIfSummary struct {
+	Without   []int  `json:"without"`
+	DeadlineS number `json:"deadline_s"`
+	Protocol  string `json:"protocol"`
+	TimeS     number `json:"time_s"`
+	Answers   int    `json:"answers"`
+	Before    int    `json:"before"`
+}
+
+func newExplanation(r *attribution.Report, changes []*attribution.WhatIf) explanation {
+	all := r.All()
+	e := explanation{
+		Run: r.Run.ID, Protocol: r.Run.Settings.Federation.Protocol, TimeS: number(r.TimeS),
+		Path: newPathSummary(&r.Path), All: newTotalSummary(&all),
+		Rounds: []roundSummary{}, Devices: []deviceSummary{}, Classes: []classSummary{}, WhatIf: []whatIfSummary{},
+	}
+	for i := range r.Rounds {
+		x := &r.Rounds[i]
+		round := roundSummary{
+			Round: x.Round, LengthS: number(x.LengthS), Cause: x.Cause, ExcessS: number(x.ExcessS),
+			Path: newPathSummary(&x.Path), IdleS: number(x.IdleS), Asked: x.Asked, Taken: x.Taken,
+		}
+		if x.Device >= 0 {
+			round.Device = &x.Device
+		}
+		e.Rounds = append(e.Rounds, round)
+	}
+	for i := range r.Devices {
+		d := &r.Devices[i]
+		e.Devices = append(e.Devices, deviceSummary{d.Device, d.Class, newTotalSummary(&d.Total)})
+	}
+	for i := range r.Classes {
+		c := &r.Classes[i]
+		e.Classes = append(e.Classes, classSummary{c.Name, c.Devices, newTotalSummary(&c.Total)})
+	}
+	for _, w := range changes {
+		e.WhatIf = append(e.WhatIf, whatIfSummary{
+			append([]int{}, w.Without...), number(w.DeadlineS), w.Protocol, number(w.TimeS), w.Answers, w.Before,
+		})
+	}
+	return e
+}
+
+func newPathSummary(p *attribution.Path) pathSummary {
+	return pathSummary{
+		number(p.DownlinkS), number(p.ComputeS), number(p.UplinkS), number(p.WaitS),
+		number(p.AwayS), number(p.FlatS), number(p.ClockS), number(p.ServerS),
+	}
+}
+
+func newTotalSummary(t *attribution.Total) totalSummary {
+	return totalSummary{
+		Ended: t.Ended, ExcessS: number(t.ExcessS), AnswerS: number(t.AnswerS()),
+		Asked: t.Asked, Taken: t.Taken, Dropped: t.Dropped, Late: t.Late,
+		DownlinkS: number(t.DownlinkS), ComputeS: number(t.ComputeS), UplinkS: number(t.UplinkS),
+		WaitS: number(t.WaitS), AwayS: number(t.AwayS), FlatS: number(t.FlatS), WaitShare: number(t.WaitShare()),
+	}
+}
