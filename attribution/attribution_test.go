@@ -360,7 +360,7 @@ func TestWhatTheRowsDoNotTell(t *testing.T) {
 		"kept":         {[]string{"federation.protocol=first", "federation.over_selection=1.3", "federation.late=keep"}, both, "late answers are kept"},
 		"longer":       {[]string{"federation.protocol=deadline", "federation.deadline_s=0.4"}, []string{"deadline"}, "ended at its deadline of 0.4 s"},
 		"lost":         {[]string{"federation.protocol=first", "faults.drop_probability=0.5"}, []string{"without"}, "that the rows do not hold"},
-		"min reports":  {[]string{"federation.protocol=deadline", "federation.deadline_s=1", "federation.min_reports=7"}, []string{"deadline"}, "min_reports"},
+		"min reports":  {[]string{"federation.protocol=deadline", "federation.deadline_s=1", "federation.min_reports=7"}, both, "min_reports"},
 		"ran flat":     {[]string{"devices.battery_wh=0.001", "devices.charge_w=5", "federation.protocol=deadline", "federation.deadline_s=2"}, both, "batteries ran empty"},
 		"asynchronous": {[]string{"run.mode=learning", "problem.optimum_sweeps=0", "methods.mocha.algorithm=async-mocha", "federation.protocol=asynchronous"}, both, `protocol "asynchronous"`},
 	} {

@@ -148,8 +148,6 @@ func deadlineTellable(run *scenarios.Run) error {
 		return unknown("deadline_quantile sets the clock cycle")
 	case cfg.Protocol != federation.WaitForAll && cfg.Late == federation.Keep:
 		return unknown("late answers are kept, and would have come in other rounds")
-	case cfg.MinReports > 0:
-		return unknown("with min_reports the server may have forgotten the answers of a round")
 	case cfg.ServerGFLOPS > 0 && run.Settings.Run.Outer > 1:
 		return unknown("the server's updates of the coupling are a part of rounds and not of the clock cycle")
 	}
@@ -157,7 +155,8 @@ func deadlineTellable(run *scenarios.Run) error {
 }
 
 // tellable says why the rows do not tell what the time would have been had rounds
-// been shorter or longer: something in the run depends on the time of day.
+// been shorter or longer: something in the run depends on the
+// time of day, or on what others did.
 func (r *Report) tellable() error {
 	s := &r.Run.Settings
 	switch {
@@ -173,6 +172,8 @@ func (r *Report) tellable() error {
 		return unknown("who is in the outage depends on the time of day")
 	case s.Devices.Governor == devices.ByCharge || s.Devices.LowBattery > 0:
 		return unknown("what devices do depends on how full their batteries are")
+	case s.Federation.MinReports > 0:
+		return unknown("with min_reports the server may have forgotten the answers of a round")
 	case r.exhausted:
 		return unknown("batteries ran empty, and would have at other times")
 	}
