@@ -155,8 +155,8 @@ func deadlineTellable(run *scenarios.Run) error {
 }
 
 // tellable says why the rows do not tell what the time would have been had rounds
-// been shorter or longer: something in the run depends on the
-// time of day, or on what others did.
+// been shorter or longer: something in the
+// run depends on the time of day, or on what others did.
 func (r *Report) tellable() error {
 	s := &r.Run.Settings
 	switch {
