@@ -414,8 +414,6 @@ func TestClassesOfAFleet(t *testing.T) {
 	if all := r.All(); devices != 40 || asked != all.Asked {
 		t.Errorf("classes have %d devices that were asked %d times: must be 40 and %d", devices, asked, all.Asked)
 	}
-	// Devices of a class without spread compute equally fast: FLOPs apart, a class
-	// is what separates them.
 	var text strings.Builder
 	if err := r.WriteText(&text); err != nil || !strings.Contains(text.String(), "by class") {
 		t.Errorf("%v: %s", err, text.String())
@@ -469,5 +467,22 @@ func TestRunsWithoutRows(t *testing.T) {
 	}
 	if _, err := attribution.Explain(dir, run); !errors.Is(err, results.ErrNoDevices) {
 		t.Errorf("%v: must be %v", err, results.ErrNoDevices)
+	}
+}
+
+// A sentence names ten devices at most.
+func TestManyDevicesAreCounted(t *testing.T) {
+	t.Parallel()
+	w := attribution.WhatIf{Protocol: "wait-for-all", TimeS: 1, Answers: 3, Before: 4}
+	for k := range 12 {
+		w.Without = append(w.Without, 2*k)
+	}
+	var text strings.Builder
+	if err := w.WriteText(&text, 2); err != nil {
+		t.Fatal(err)
+	}
+	const want = "without the 12 slowest devices, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18 and 2 more, under wait-for-all: 1.00 s in place of 2.00 s, 50 % of it; 3 answers in place of 4\n"
+	if text.String() != want {
+		t.Errorf("got  %swant %s", text.String(), want)
 	}
 }

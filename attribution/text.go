@@ -140,15 +140,30 @@ func (r *Report) textRounds(b *strings.Builder) {
 func (w *WhatIf) WriteText(out io.Writer, beforeS float64) error {
 	with := fmt.Sprintf("with a deadline of %s", results.HumanTime(w.DeadlineS))
 	if w.Without != nil {
-		devices := strings.Trim(strings.ReplaceAll(fmt.Sprint(w.Without), " ", ", "), "[]")
-		with = "without the slowest devices, " + devices
-		if len(w.Without) == 1 {
-			with = "without the slowest device, " + devices
+		with = "without the slowest device, "
+		if len(w.Without) > 1 {
+			with = fmt.Sprintf("without the %d slowest devices, ", len(w.Without))
 		}
+		with += listed(w.Without)
 	}
 	_, err := fmt.Fprintf(out, "%s, under %s: %s in place of %s, %s of it; %d answers in place of %d\n",
 		with, w.Protocol, results.HumanTime(w.TimeS), results.HumanTime(beforeS), percent(share(w.TimeS, beforeS)), w.Answers, w.Before)
 	return err
+}
+
+// listed names devices, the first ones when they are many.
+func listed(devices []int) string {
+	text := ""
+	for i, t := range devices {
+		if i == shown {
+			return fmt.Sprintf("%s and %d more", text, len(devices)-shown)
+		}
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprint(t)
+	}
+	return text
 }
 
 // share returns a part of a whole, 0 of nothing.
