@@ -187,10 +187,16 @@ func (t *trials) state(c *state.Coder) {
 		if c.Err() != nil {
 			return
 		}
-		j.tried = n
+		if c.Reads() {
+			j.tried = n
+		}
 		for k := range n {
-			j.Trials[k].state(c)
-			j.Trials[k].Options = j.Candidates[k].Tuned
+			trial := j.Trials[k] // the job's own goroutine may look at it
+			trial.state(c)
+			if c.Reads() {
+				trial.Options = j.Candidates[k].Tuned
+				j.Trials[k] = trial
+			}
 		}
 	}
 }

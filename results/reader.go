@@ -67,6 +67,9 @@ func readManifest(dir string) (*Manifest, error) {
 // missing explains why there is no manifest in dir.
 func missing(dir string, err error) error {
 	stage := filepath.Join(dir, stageDir)
+	if _, e := os.Stat(filepath.Join(stage, shelfDir, indexFile)); e == nil {
+		return fmt.Errorf("%s: its run did not come to an end, go on with: fedsim run --resume %s; checkpoints of the runs finished until then are in %s: %w", dir, dir, stage, err)
+	}
 	if _, e := os.Stat(filepath.Join(stage, manifestFile)); e == nil {
 		return fmt.Errorf("%s: its run did not come to an end; the runs finished until then are in %s: %w", dir, stage, err)
 	}

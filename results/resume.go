@@ -31,7 +31,7 @@ type Left struct {
 // Reopen looks for what was kept in a run directory by the same version of fedsim
 // on the same platform; another's is refused with an error that wraps ErrKept. The
 // error of a directory without anything to go on with wraps ErrComplete when its
-// run is complete, else ErrForeign.
+// run is complete, of which it removes what is left of the way there, else ErrForeign.
 func Reopen(dir, version string) (*Left, error) {
 	l := &Left{dir: dir, shelf: shelfIn(dir, version)}
 	path := l.shelf.index()
@@ -59,8 +59,8 @@ func nothingLeft(dir string) error {
 	switch {
 	case err != nil:
 		return err
-	case m != nil && m.State == Complete:
-		return fmt.Errorf("%s: %w", dir, ErrComplete)
+	case m != nil && m.State == Complete: // it may have been killed while it tidied up
+		return errors.Join(fmt.Errorf("%s: %w", dir, ErrComplete), os.RemoveAll(filepath.Join(dir, stageDir)))
 	default:
 		return fmt.Errorf("%s: %w that can be gone on with: %s", dir, ErrForeign, runAnew)
 	}

@@ -118,6 +118,9 @@ func TestWritersGoOn(t *testing.T) {
 	want := whole(t)
 	dir := filepath.Join(t.TempDir(), "run")
 	begun(t, dir) // and killed
+	if _, err := Read(dir); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "--resume "+dir) {
+		t.Errorf("read before it is gone on with: %v", err)
+	}
 	w, err := resume(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -143,8 +146,15 @@ func TestWritersGoOn(t *testing.T) {
 	if d := cmp.Diff(want, tree(t, dir)); d != "" {
 		t.Error(d)
 	}
+	// It may be killed when all but the tidying is done.
+	if err := os.MkdirAll(filepath.Join(w.shelf.dir, "half"), 0o777); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := resume(dir); !errors.Is(err, ErrComplete) {
 		t.Errorf("gone on with when it is complete: %v", err)
+	}
+	if d := cmp.Diff(want, tree(t, dir)); d != "" {
+		t.Error(d)
 	}
 }
 
@@ -349,4 +359,35 @@ func TestNothingLeft(t *testing.T) {
 	if _, err := resume(w.Dir()); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), runAnew) {
 		t.Errorf("%v", err)
 	}
+}
+
+// FuzzReopen reads indexes whose checksum is right and whose content is not.
+func FuzzReopen(f *testing.F) {
+	dir := f.TempDir()
+	w, err := Create(dir, false, keeps())
+	if err != nil {
+		f.Fatal(err)
+	}
+	for i, r := range syntheticRuns()[:2] {
+		r.Rounds = r.Rounds[:2]
+		if err := w.Add(i, r); err != nil {
+			f.Fatal(err)
+		}
+	}
+	_, content, err := w.shelf.open(w.shelf.index(), runAnew)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(content)
+	f.Add(content[:len(content)/2])
+	f.Add(bytes.Repeat([]byte{0xff}, 64))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		err := w.shelf.write(w.shelf.index(), indexName, func(out io.Writer) error { _, err := out.Write(content); return err })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := resume(dir); err != nil && !errors.Is(err, ErrKept) {
+			t.Errorf("%v", err)
+		}
+	})
 }

@@ -48,14 +48,16 @@ func (s *Setting) state(c *state.Coder) {
 
 func codeBool(c *state.Coder, x *bool) {
 	one := []bool{*x}
-	c.Bools(one)
-	*x = one[0]
+	if c.Bools(one); c.Reads() {
+		*x = one[0]
+	}
 }
 
 func codeInt64(c *state.Coder, x *int64) {
 	bits := uint64(*x)
-	c.Uint64(&bits)
-	*x = int64(bits)
+	if c.Uint64(&bits); c.Reads() {
+		*x = int64(bits)
+	}
 }
 
 // codeList names a list of any length. An empty one is read as nil.

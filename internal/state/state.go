@@ -12,7 +12,7 @@ import (
 	"math"
 )
 
-// Coder writes parts, or reads them back into place. After an error it does
+// Coder writes parts, which others may read meanwhile, or reads them back into place. After an error it does
 // nothing; Err returns the first.
 type Coder struct {
 	w     io.Writer
@@ -69,15 +69,17 @@ func (c *Coder) Uint64(x *uint64) {
 // Int is a whole number.
 func (c *Coder) Int(x *int) {
 	bits := uint64(*x)
-	c.Uint64(&bits)
-	*x = int(bits)
+	if c.Uint64(&bits); c.Reads() {
+		*x = int(bits)
+	}
 }
 
 // Float64 is a number, bit for bit.
 func (c *Coder) Float64(x *float64) {
 	bits := math.Float64bits(*x)
-	c.Uint64(&bits)
-	*x = math.Float64frombits(bits)
+	if c.Uint64(&bits); c.Reads() {
+		*x = math.Float64frombits(bits)
+	}
 }
 
 // Ints is a list whose length is known.
@@ -120,7 +122,9 @@ func (c *Coder) Bools(x []bool) {
 		if c.err == nil && b[0] > 1 {
 			c.Fail(fmt.Errorf("%d is neither yes nor no", b[0]))
 		}
-		x[i] = c.err == nil && b[0] == 1
+		if c.Reads() {
+			x[i] = c.err == nil && b[0] == 1
+		}
 	}
 }
 
