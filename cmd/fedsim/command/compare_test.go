@@ -17,12 +17,24 @@ func TestComparePage(t *testing.T) {
 		t.Skip("runs twelve seeds and draws")
 	}
 	t.Parallel()
-	page := read(t, "docs/compare.md")
+	dir := runPage(t, "docs/compare.md")
+	for _, name := range []string{"compare.csv", "compare.md", "compare.png", "compare.svg"} {
+		if info, err := os.Stat(filepath.Join(dir, "comparison", name)); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// runPage runs the block of commands of a page in a new folder, which it returns, and
+// holds what the last one prints to the page's block of output.
+func runPage(t *testing.T, name string) (dir string) {
+	t.Helper()
+	page := read(t, name)
 	commands, shown := blocks(page, "sh"), blocks(page, "text")
 	if len(commands) != 1 || len(shown) != 1 {
 		t.Fatalf("the page has %d blocks of commands and %d of output: must have one of each", len(commands), len(shown))
 	}
-	dir := t.TempDir()
+	dir = t.TempDir()
 	var last string
 	for line := range strings.Lines(commands[0]) {
 		cmd := exec.Command("sh", "-c", line)
@@ -39,9 +51,5 @@ func TestComparePage(t *testing.T) {
 		t.Errorf("the page shows another output:\n%s", d)
 		t.Log("it is now\n" + last)
 	}
-	for _, name := range []string{"compare.csv", "compare.md", "compare.png", "compare.svg"} {
-		if info, err := os.Stat(filepath.Join(dir, "comparison", name)); err != nil || info.Size() == 0 {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
+	return dir
 }
