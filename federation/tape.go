@@ -237,9 +237,12 @@ func (f *Federation) again(r results.Round) (results.Round, error) {
 
 // learn notes the W that the coupling is updated from.
 func (f *Federation) learn(w *data.Matrix) {
-	if f.tape != nil {
-		copied := f.setup.Problem.NewWeights()
-		copy(copied.Data, w.Data)
-		f.learnt = &copied
+	if f.tape == nil {
+		return
 	}
+	if f.learnt == nil {
+		kept := f.setup.Problem.NewWeights()
+		f.learnt = &kept
+	}
+	copy(f.learnt.Data, w.Data)
 }
