@@ -31,34 +31,61 @@ type Report struct {
 // scenario has it; see Find. An error that is results.ErrNoDevices says that the
 // directory has no rows by device.
 func Explain(dir string, run *scenarios.Run) (*Report, error) {
-	r := &Report{Run: run, dir: dir}
-	rules := newRules(run)
-	err := r.eachRound(func(began float64, rows []results.DeviceRow) error {
-		if r.Devices == nil {
-			r.Devices = newDevices(rows)
-		}
-		round := rules.attribute(began, rows)
-		r.Rounds = append(r.Rounds, round)
-		r.TimeS = rows[0].TimeS
-		r.Path.add(&round.Path)
-		r.count(&round, rows)
+	reports, err := ExplainAll(dir, []*scenarios.Run{run})
+	if err != nil {
+		return nil, err
+	}
+	if len(reports[0].Rounds) == 0 {
+		return nil, fmt.Errorf("%s: run %s ended before its first round did: there is nothing to explain", dir, run.ID)
+	}
+	return reports[0], nil
+}
+
+// ExplainAll is Explain for several runs, in one pass over the rows. The report of a
+// run that ended before its first round did has neither rounds nor devices.
+func ExplainAll(dir string, runs []*scenarios.Run) ([]*Report, error) {
+	reports := make([]*Report, len(runs))
+	place := make(map[string]int, len(runs))
+	for i, run := range runs {
+		reports[i] = &Report{Run: run, dir: dir}
+		place[run.ID] = i
+	}
+	err := eachRound(dir, place, func(i int, began float64, rows []results.DeviceRow) error {
+		reports[i].take(began, rows)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	if len(r.Rounds) == 0 {
-		return nil, fmt.Errorf("%s: run %s ended before its first round did: there is nothing to explain", dir, run.ID)
+	for _, r := range reports {
+		r.classify()
 	}
-	r.classify()
-	return r, nil
+	return reports, nil
 }
 
-// eachRound reads the rows of the run round by round, those of a round in the order
-// of devices; began is when the round before ended. The rows are used again.
-func (r *Report) eachRound(each func(began float64, rows []results.DeviceRow) error) error {
-	var rows []results.DeviceRow
-	devices, began := 0, 0.0
+// take attributes the next round.
+func (r *Report) take(began float64, rows []results.DeviceRow) {
+	if r.Devices == nil {
+		r.Devices = newDevices(rows)
+	}
+	rules := newRules(r.Run)
+	round := rules.attribute(began, rows)
+	r.Rounds = append(r.Rounds, round)
+	r.TimeS = rows[0].TimeS
+	r.Path.add(&round.Path)
+	r.count(&round, rows)
+}
+
+// eachRound reads the rows of runs round by round, those of a round in the order of
+// devices. Each gets what place has for the run, when the round before ended, and the
+// rows, which are used again.
+func eachRound(dir string, place map[string]int, each func(run int, began float64, rows []results.DeviceRow) error) error {
+	var (
+		rows    []results.DeviceRow
+		id      string // of the run of the last row
+		devices int    // of its first round; 0: not known
+		began   float64
+	)
 	flush := func() error {
 		if len(rows) == 0 {
 			return nil
@@ -67,20 +94,23 @@ func (r *Report) eachRound(each func(began float64, rows []results.DeviceRow) er
 			devices = len(rows)
 		}
 		if len(rows) != devices {
-			return fmt.Errorf("is damaged: round %d of run %s has rows of %d devices: must be %d", rows[0].Round, r.Run.ID, len(rows), devices)
+			return fmt.Errorf("is damaged: round %d of run %s has rows of %d devices: must be %d", rows[0].Round, id, len(rows), devices)
 		}
-		err := each(began, rows)
+		err := each(place[id], began, rows)
 		began, rows = rows[0].TimeS, rows[:0]
 		return err
 	}
-	err := results.Devices(r.dir, func(run string, row *results.DeviceRow) error {
-		if run != r.Run.ID {
+	err := results.Devices(dir, func(run string, row *results.DeviceRow) error {
+		if _, ok := place[run]; !ok {
 			return nil
 		}
-		if len(rows) > 0 && rows[0].Round != row.Round {
+		if len(rows) > 0 && (run != id || rows[0].Round != row.Round) {
 			if err := flush(); err != nil {
 				return err
 			}
+		}
+		if run != id {
+			id, devices, began = run, 0, 0
 		}
 		if row.Device != len(rows) {
 			return fmt.Errorf("is damaged: round %d of run %s has device %d in the place of device %d", row.Round, run, row.Device, len(rows))
@@ -92,7 +122,7 @@ func (r *Report) eachRound(each func(began float64, rows []results.DeviceRow) er
 		return err
 	}
 	if err := flush(); err != nil {
-		return fmt.Errorf("%s: devices.parquet %w", r.dir, err)
+		return fmt.Errorf("%s: devices.parquet %w", dir, err)
 	}
 	return nil
 }
@@ -118,21 +148,34 @@ func Find(r *results.Results, id string, unknown func(ids []string) error) (*sce
 	if !known {
 		return nil, unknown(ids)
 	}
+	runs, err := Runs(r)
+	if err != nil {
+		return nil, err
+	}
+	if run, ok := runs[id]; ok {
+		return run, nil
+	}
+	return nil, fmt.Errorf("scenario.toml does not have run %s, which the directory holds: it has been changed since", id)
+}
+
+// Runs returns all runs that the scenario of a run directory has, tuning's among
+// them, by id.
+func Runs(r *results.Results) (map[string]*scenarios.Run, error) {
 	s, err := scenarios.Parse("scenario.toml", r.Scenario, nil)
 	if err != nil {
 		return nil, err
 	}
+	runs := make(map[string]*scenarios.Run)
 	for i := range s.Experiments {
 		for j := range s.Experiments[i].Jobs {
 			job := &s.Experiments[i].Jobs[j]
 			for _, candidate := range job.Candidates {
 				for _, seed := range job.Seeds {
-					if run := candidate.WithSeed(seed); run.ID == id {
-						return &run, nil
-					}
+					run := candidate.WithSeed(seed)
+					runs[run.ID] = &run
 				}
 			}
 		}
 	}
-	return nil, fmt.Errorf("scenario.toml does not have run %s, which the directory holds: it has been changed since", id)
+	return runs, nil
 }

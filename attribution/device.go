@@ -21,6 +21,7 @@ type Total struct {
 	WaitS     float64
 	AwayS     float64
 	FlatS     float64
+	EnergyJ   float64
 
 	tookS float64 // until its answers came, or until the rounds ended in which none did
 	took  int     // rounds that tookS is the sum of
@@ -57,6 +58,7 @@ func (t *Total) add(o *Total) {
 	t.WaitS += o.WaitS
 	t.AwayS += o.AwayS
 	t.FlatS += o.FlatS
+	t.EnergyJ += o.EnergyJ
 	t.tookS += o.tookS
 	t.took += o.took
 }
@@ -97,6 +99,20 @@ func (r *Report) Slowest() []int {
 	return order
 }
 
+// Holders returns the devices, first those that held the rounds up longest: by
+// ExcessS, then by the rounds they ended, then by AnswerS and number.
+func (r *Report) Holders() []int {
+	order := make([]int, len(r.Devices))
+	for t := range order {
+		order[t] = t
+	}
+	slices.SortStableFunc(order, func(x, y int) int {
+		p, q := &r.Devices[x], &r.Devices[y]
+		return cmp.Or(cmp.Compare(q.ExcessS, p.ExcessS), cmp.Compare(q.Ended, p.Ended), cmp.Compare(q.AnswerS(), p.AnswerS()))
+	})
+	return order
+}
+
 func newDevices(rows []results.DeviceRow) []Device {
 	devices := make([]Device, len(rows))
 	for t := range devices {
@@ -131,6 +147,7 @@ func (r *Report) count(x *Round, rows []results.DeviceRow) {
 		d.WaitS += row.WaitS
 		d.AwayS += row.AwayS
 		d.FlatS += row.FlatS
+		d.EnergyJ += row.EnergyJ
 		switch row.Outcome {
 		case results.OutcomeFlat, results.OutcomeLowBattery:
 			r.exhausted = true
@@ -146,7 +163,7 @@ func (r *Report) count(x *Round, rows []results.DeviceRow) {
 // classify names the classes of the devices of a fleet and adds them up.
 func (r *Report) classify() {
 	fleet := r.Run.Settings.Fleet.Fleet()
-	if fleet == nil {
+	if fleet == nil || len(r.Devices) == 0 {
 		return
 	}
 	// Which class a device is of does not depend on its data.

@@ -17,6 +17,9 @@ const (
 	Count    Cause = "count"    // without rounds: as many answers had come as make one; nobody waited for any
 )
 
+// Causes are all of them.
+var Causes = []Cause{Answer, Deadline, Charge, Loss, Count}
+
 // Path is what the time of a round was spent on, in seconds that add up to it: on
 // the way of the answer that ended it, or on waiting for something else to end it.
 type Path struct {

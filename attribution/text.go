@@ -60,14 +60,7 @@ func (r *Report) textPath(b *strings.Builder) {
 
 // textDevices writes who held the rounds up.
 func (r *Report) textDevices(b *strings.Builder) {
-	order := make([]int, len(r.Devices))
-	for t := range order {
-		order[t] = t
-	}
-	slices.SortStableFunc(order, func(x, y int) int {
-		p, q := &r.Devices[x], &r.Devices[y]
-		return cmp.Or(cmp.Compare(q.ExcessS, p.ExcessS), cmp.Compare(q.Ended, p.Ended), cmp.Compare(q.AnswerS(), p.AnswerS()))
-	})
+	order := r.Holders()
 	order = order[:min(shown, len(order))]
 	fmt.Fprintf(b, "\nwho held it up: %d of %d devices\n\n", len(order), len(r.Devices))
 	lines := [][]string{append([]string{"device"}, heads...)}

@@ -184,7 +184,7 @@ func (r *Report) tellable() error {
 func (r *Report) recompute(w *WhatIf, length func(x *Round, rows []results.DeviceRow) (float64, error)) (*WhatIf, error) {
 	h := 0
 	var untold error // says itself what is wrong, and not that the file is
-	err := r.eachRound(func(_ float64, rows []results.DeviceRow) error {
+	err := eachRound(r.dir, map[string]int{r.Run.ID: 0}, func(_ int, _ float64, rows []results.DeviceRow) error {
 		if h == len(r.Rounds) || len(rows) != len(r.Devices) {
 			return errors.New("has changed since it was read")
 		}

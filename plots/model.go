@@ -1,11 +1,7 @@
 package plots
 
 import (
-	"fmt"
 	"math"
-	"sort"
-	"strconv"
-	"strings"
 
 	"fedsim/results"
 )
@@ -41,208 +37,45 @@ type curve struct {
 	interrupted bool
 }
 
-// newModel sorts the runs into panels and lines. Runs that differ in a key
-// that is neither the figure's panel nor its series get lines of their own,
-// named by both.
+// newModel sorts the runs into panels and lines.
 func newModel(fig results.Figure, runs []results.Run) (*model, error) {
-	m := &model{fig: fig}
-	if err := m.axes(); err != nil {
+	a, err := Arrange(fig, runs)
+	if err != nil {
 		return nil, err
 	}
-	if len(runs) == 0 {
-		return nil, m.errorf("has no runs to draw")
-	}
+	return a.model(runs), nil
+}
+
+// model puts the curves of the runs where they are.
+func (a *Arrangement) model(runs []results.Run) *model {
+	m := &model{fig: a.Figure, legend: a.Legend, ordered: a.Ordered}
+	m.axes()
 	if m.y.each != nil {
 		m.shows = ofQuantiles
 	}
 	m.y = m.y.on(runs)
-	if fig.Series == "" {
-		m.fig.Series = "method"
+	for _, s := range a.Lines {
+		m.series = append(m.series, series{label: s.Label, emphasis: s.Emphasis})
 	}
-	for _, role := range []struct{ name, key string }{{"series", m.fig.Series}, {"panel", fig.Panel}} {
-		if err := m.requireKey(role.name, role.key, runs); err != nil {
-			return nil, err
-		}
-	}
-	extra := otherKeys(runs, m.fig.Series, fig.Panel)
-	panelOf, seriesOf := make(map[string]int), make(map[string]int)
-	values := []string{} // of the series
-	for i := range runs {
-		if v := panelValue(&runs[i], fig.Panel); !has(panelOf, v) {
-			panelOf[v] = len(m.panels)
-			m.panels = append(m.panels, panel{title: panelTitle(fig.Panel, v)})
-		}
-		if label := seriesLabel(&runs[i], m.fig.Series, extra); !has(seriesOf, label) {
-			v := valueOf(&runs[i], m.fig.Series)
-			seriesOf[label] = len(m.series)
-			values = append(values, v)
-			m.series = append(m.series, series{label: label, emphasis: fig.Emphasis != "" && v == fig.Emphasis})
-		}
-	}
-	m.order(values, seriesOf, len(extra) == 0)
-	if m.fig.Series != "method" {
-		m.legend = keyName(m.fig.Series)
-	}
-	for i := range m.panels {
-		m.panels[i].curves = make([][]curve, len(m.series))
+	for _, title := range a.Panels {
+		m.panels = append(m.panels, panel{title: title, curves: make([][]curve, len(m.series))})
 	}
 	for i := range runs {
-		p := &m.panels[panelOf[panelValue(&runs[i], fig.Panel)]]
-		s := seriesOf[seriesLabel(&runs[i], m.fig.Series, extra)]
+		at := a.Runs[i]
+		p := &m.panels[at.Panel]
 		for _, c := range m.curvesOf(&runs[i]) {
 			if len(c.x) > 0 {
-				p.curves[s] = append(p.curves[s], c)
+				p.curves[at.Line] = append(p.curves[at.Line], c)
 			}
 		}
 	}
-	return m, nil
+	return m
 }
 
-func has(m map[string]int, key string) bool { _, ok := m[key]; return ok }
-
-func (m *model) errorf(format string, args ...any) error {
-	return fmt.Errorf("figure %q: %s", m.fig.File, fmt.Sprintf(format, args...))
-}
-
-// axes looks up quantities and scales. Empty means time_s, suboptimality and linear.
-func (m *model) axes() error {
-	for _, a := range []struct {
-		key, name, otherwise string
-		names                []string
-		to                   *quantity
-	}{{"x", m.fig.X, "time_s", results.XNames, &m.x}, {"y", m.fig.Y, "suboptimality", results.YNames, &m.y}} {
-		name := a.name
-		if name == "" {
-			name = a.otherwise
-		}
-		for _, n := range a.names {
-			if n == name {
-				*a.to = quantities[name]
-			}
-		}
-		if a.to.label == "" {
-			return m.errorf("%s = %q: must be one of %s", a.key, name, strings.Join(a.names, ", "))
-		}
-	}
-	for _, s := range []struct {
-		key, name string
-		to        *scale
-	}{{"x_scale", m.fig.XScale, &m.xScale}, {"y_scale", m.fig.YScale, &m.yScale}} {
-		switch s.name {
-		case "", "linear":
-			*s.to = linear
-		case "log":
-			*s.to = logarithmic
-		default:
-			return m.errorf("%s = %q: must be one of linear, log", s.key, s.name)
-		}
-	}
-	return nil
-}
-
-// requireKey requires a key that some run has; the empty one is always fine.
-func (m *model) requireKey(role, key string, runs []results.Run) error {
-	if key == "" || key == "method" {
-		return nil
-	}
-	names := []string{"method"}
-	seen := map[string]bool{"method": true}
-	for i := range runs {
-		for _, s := range runs[i].Point {
-			if s.Key == key {
-				return nil
-			}
-			if !seen[s.Key] {
-				seen[s.Key] = true
-				names = append(names, s.Key)
-			}
-		}
-	}
-	return m.errorf("%s = %q: no run has it: must be one of %s", role, key, strings.Join(names, ", "))
-}
-
-// valueOf returns the value a run has for a key or "method".
-func valueOf(r *results.Run, key string) string {
-	if key == "method" {
-		return r.Method
-	}
-	v, _ := r.Value(key)
-	return v
-}
-
-func panelValue(r *results.Run, key string) string {
-	if key == "" {
-		return ""
-	}
-	return valueOf(r, key)
-}
-
-// otherKeys returns what the runs differ in beside series and panel.
-func otherKeys(runs []results.Run, series, panel string) []string {
-	var keys []string
-	seen := map[string]bool{series: true, panel: true}
-	differs := func(key string) bool {
-		for i := range runs {
-			if valueOf(&runs[i], key) != valueOf(&runs[0], key) {
-				return true
-			}
-		}
-		return false
-	}
-	candidates := []string{"method"}
-	for i := range runs {
-		for _, s := range runs[i].Point {
-			candidates = append(candidates, s.Key)
-		}
-	}
-	for _, k := range candidates {
-		if !seen[k] && differs(k) {
-			keys = append(keys, k)
-		}
-		seen[k] = true
-	}
-	return keys
-}
-
-func seriesLabel(r *results.Run, key string, extra []string) string {
-	label := valueOf(r, key)
-	for _, k := range extra {
-		if k == "method" {
-			label += ", " + r.Method
-		} else {
-			label += ", " + keyName(k) + " = " + valueOf(r, k)
-		}
-	}
-	return label
-}
-
-// order sorts series that are numbers and puts the emphasised ones last; others
-// keep the order of the scenario.
-func (m *model) order(values []string, seriesOf map[string]int, alone bool) {
-	numbers := make([]float64, len(values))
-	m.ordered = alone && m.fig.Series != "method"
-	for i, v := range values {
-		n, err := strconv.ParseFloat(v, 64)
-		numbers[i] = n
-		m.ordered = m.ordered && (err == nil || m.series[i].emphasis)
-	}
-	index := make([]int, len(values))
-	for i := range index {
-		index[i] = i
-	}
-	sort.SliceStable(index, func(a, b int) bool {
-		i, j := index[a], index[b]
-		if m.series[i].emphasis != m.series[j].emphasis {
-			return m.series[j].emphasis
-		}
-		return m.ordered && !m.series[i].emphasis && numbers[i] < numbers[j]
-	})
-	sorted := make([]series, len(values))
-	for at, i := range index {
-		sorted[at] = m.series[i]
-		seriesOf[m.series[i].label] = at
-	}
-	m.series = sorted
+// axes looks up quantities and scales.
+func (m *model) axes() {
+	m.x, m.y = quantities[m.fig.X], quantities[m.fig.Y]
+	m.xScale, m.yScale = scales[m.fig.XScale], scales[m.fig.YScale]
 }
 
 // curvesOf returns the curve of a run, or one for each device.

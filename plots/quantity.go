@@ -26,6 +26,43 @@ type unit struct {
 	size float64
 }
 
+// Quantity is what an axis of a figure can show, by its name in a scenario.
+type Quantity struct {
+	Name    string
+	Label   string  // as on the axis, without the unit
+	Total   bool    // summed up over the rounds so far
+	Floor   float64 // what lies below counts as so much on a logarithmic axis; 0: none
+	Units   []Unit  // smallest first; nil when the numbers have none
+	X, Y    bool    // which axes can show it
+	Devices bool    // every device has a value of its own
+}
+
+// Unit is a name and how many base units it has.
+type Unit struct {
+	Name string
+	Size float64
+}
+
+// Quantities returns all of them, as they are labelled for runs.
+func Quantities(runs []results.Run) []Quantity {
+	var list []Quantity
+	add := func(name string, x, y bool) {
+		q := quantities[name].on(runs)
+		of := Quantity{Name: name, Label: q.label, Total: q.total, Floor: q.floor, X: x, Y: y, Devices: q.each != nil}
+		for _, u := range q.units {
+			of.Units = append(of.Units, Unit{u.name, u.size})
+		}
+		list = append(list, of)
+	}
+	for _, name := range results.XNames {
+		add(name, true, false)
+	}
+	for _, name := range results.YNames {
+		add(name, false, true)
+	}
+	return list
+}
+
 var (
 	timeUnits   = []unit{{"µs", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}}
 	flopUnits   = []unit{{"FLOP", 1}, {"kFLOP", 1e3}, {"MFLOP", 1e6}, {"GFLOP", 1e9}, {"TFLOP", 1e12}, {"PFLOP", 1e15}}
@@ -107,6 +144,9 @@ const (
 	linear scale = iota
 	logarithmic
 )
+
+// scales are the values of x_scale and y_scale in a figure.
+var scales = map[string]scale{"linear": linear, "log": logarithmic}
 
 // place returns where v lies. On a logarithmic axis everything up to zero lies
 // infinitely far below.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/parquet-go/parquet-go"
 )
@@ -131,12 +132,13 @@ func exportDevices(w io.Writer, dir, format string) error {
 // without rows by device.
 var ErrNoDevices = errors.New("has no rows by device")
 
+// HasDevices reports whether there are rows by device.
+func (m *Manifest) HasDevices() bool { return slices.Contains(m.Parquet, devicesParquet) }
+
 // requireDevices reports why there are no rows by device.
 func (m *Manifest) requireDevices(dir string) error {
-	for _, name := range m.Parquet {
-		if name == devicesParquet {
-			return nil
-		}
+	if m.HasDevices() {
+		return nil
 	}
 	if m.State == Running {
 		return fmt.Errorf("%s: %w: they are there when its run has come to an end, or was interrupted", dir, ErrNoDevices)

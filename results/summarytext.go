@@ -17,15 +17,15 @@ func (t Table) WriteText(w io.Writer) error {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "%s\n", e.caption())
+		fmt.Fprintf(&b, "%s\n", e.Caption())
 		e.text(&b, t.Targets)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// caption says which experiment it is and what the figures are.
-func (e *ExperimentTable) caption() string {
+// Caption says which experiment it is and what the figures are.
+func (e *ExperimentTable) Caption() string {
 	text := "virtual time and energy to a relative sub-optimality"
 	if e.Totals {
 		text = "what the runs took"
@@ -48,7 +48,7 @@ func (e *ExperimentTable) text(b *strings.Builder, targets []float64) {
 	var width []int
 	var blocks [][][]string
 	for i := range e.Blocks {
-		cells := e.cells(&e.Blocks[i], targets)
+		cells := e.Cells(&e.Blocks[i], targets)
 		blocks = append(blocks, cells)
 		for _, row := range cells {
 			for j, cell := range row {
@@ -105,9 +105,9 @@ func scaled(v float64, unit string) string {
 	return significant(v) + " P" + unit
 }
 
-// cells returns two rows of heads and the rows of a block. The columns are the
+// Cells returns two rows of heads and the rows of a block as text. The columns are the
 // label, four for each target (rounds, time, its ratio, energy), the end and a note.
-func (e *ExperimentTable) cells(block *Block, targets []float64) [][]string {
+func (e *ExperimentTable) Cells(block *Block, targets []float64) [][]string {
 	above, head := []string{pointText(block.Point)}, []string{e.RowKey}
 	if e.Totals {
 		head = append(append(head, totalHeads...), "")
@@ -176,7 +176,7 @@ func (t Table) WriteMarkdown(w io.Writer) error {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "### %s\n", markdown(e.caption()))
+		fmt.Fprintf(&b, "### %s\n", markdown(e.Caption()))
 		for _, block := range e.Blocks {
 			b.WriteByte('\n')
 			if len(block.Point) > 0 {
@@ -191,7 +191,7 @@ func (t Table) WriteMarkdown(w io.Writer) error {
 
 func (t *Table) markdownBlock(b *strings.Builder, e *ExperimentTable, block *Block) {
 	if e.Totals {
-		for i, row := range e.cells(block, nil)[1:] {
+		for i, row := range e.Cells(block, nil)[1:] {
 			for j := range row {
 				row[j] = markdown(row[j])
 			}

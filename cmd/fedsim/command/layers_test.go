@@ -39,6 +39,7 @@ var layers = map[string]string{
 	"ledger":              "engine federation results",
 	"scenarios":           "algorithms config data devices federation fleets mtl network results tables traces",
 	"attribution":         "devices federation network results scenarios",
+	"report":              "attribution plots results scenarios",
 	"theory":              "mtl internal/kernel",
 	"experiment":          "theory algorithms config data federation ledger mtl results scenarios traces internal/parallel internal/rng internal/state",
 }

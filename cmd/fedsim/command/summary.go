@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
 
 	"fedsim/experiment"
@@ -98,16 +97,8 @@ type trialSummary struct {
 	Suboptimality number            `json:"suboptimality"`
 }
 
-// number is a number that is null when there is none.
-type number float64
-
-// MarshalJSON writes NaN and what is not finite as null.
-func (n number) MarshalJSON() ([]byte, error) {
-	if x := float64(n); math.IsNaN(x) || math.IsInf(x, 0) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(n))
-}
+// number is null in JSON when it is not known.
+type number = results.Number
 
 // newSummary sums up what was run and made.
 func newSummary(w *results.Writer, state results.State, s *scenarios.Scenario, made []*tables.Result, figures []string) summary {

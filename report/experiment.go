@@ -1,0 +1,209 @@
+package report
+
+import (
+	"math"
+	"strings"
+
+	"fedsim/plots"
+	"fedsim/results"
+	"fedsim/scenarios"
+)
+
+// unknown is a number that is null.
+var unknown = results.Number(math.NaN())
+
+// Experiment is what the page shows of an experiment.
+type Experiment struct {
+	Name        string  `json:"name"`
+	Description string  `json:"description"`
+	Figure      Figure  `json:"figure"`
+	Caption     string  `json:"caption"` // of the blocks
+	Blocks      []Block `json:"blocks"`
+	Seeds       int     `json:"seeds"`  // most runs behind a row
+	Keys        []Key   `json:"keys"`   // what its rows differ in
+	Cells       []Cell  `json:"cells"`  // one per row of a block
+	Totals      bool    `json:"totals"` // no run has a sub-optimality
+}
+
+// Figure says how the curves are drawn until the reader wants something else.
+type Figure struct {
+	Title   string       `json:"title"`
+	X       string       `json:"x"`
+	Y       string       `json:"y"`
+	XLog    bool         `json:"x_log"`
+	YLog    bool         `json:"y_log"`
+	XLimits [][2]float64 `json:"x_limits"` // of each panel; {0, 0}: of the data
+	YLimits [2]float64   `json:"y_limits"` // {0, 0}: of the data
+	Panels  []string     `json:"panels"`   // titles
+	Lines   []plots.Line `json:"lines"`
+	Legend  string       `json:"legend"` // what the lines are values of; empty for methods
+	Ordered bool         `json:"ordered"`
+}
+
+// Block is a table of rows that are compared with each other, as text: two rows of
+// heads, then a row for each line.
+type Block struct {
+	Title string     `json:"title"`
+	Heads [][]string `json:"heads"`
+	Rows  [][]string `json:"rows"`
+}
+
+// Key is what rows differ in: "method", or a swept key.
+type Key struct {
+	Name   string   `json:"name"`
+	Values []string `json:"values"`
+}
+
+// Cell holds the numbers of a row, means over its seeds.
+type Cell struct {
+	At        []int          `json:"at"` // the value of each key, by index
+	Last      results.Number `json:"last"`
+	TestError results.Number `json:"test_error"`
+	TimeS     results.Number `json:"time_s"`
+	EnergyJ   results.Number `json:"energy_j"`
+	Targets   []ToTarget     `json:"targets"`
+}
+
+// ToTarget is the way to a target; null where some seed did not get there.
+type ToTarget struct {
+	Rounds  results.Number `json:"rounds"`
+	TimeS   results.Number `json:"time_s"`
+	EnergyJ results.Number `json:"energy_j"`
+	Ratio   results.Number `json:"ratio"`
+}
+
+// addExperiments adds the experiments that have runs. The figure of an experiment
+// that is drawn by none, or cannot be drawn from the runs so far, is sub-optimality
+// (or, where there is none, the primal objective) against time.
+func (r *Report) addExperiments(s *scenarios.Scenario, runs []results.Run) error {
+	tables := results.Summary(runs, r.Targets).Experiments
+	for i := range s.Experiments {
+		e := &s.Experiments[i]
+		var own []results.Run
+		var index []int
+		for k := range runs {
+			if runs[k].Experiment == e.Name {
+				own, index = append(own, runs[k]), append(index, k)
+			}
+		}
+		if len(own) == 0 {
+			continue
+		}
+		of := Experiment{Name: e.Name, Description: e.Description, Blocks: []Block{}}
+		places, err := of.arrange(e.Figure, own)
+		if err != nil {
+			return err
+		}
+		for k, at := range places {
+			run := &r.Runs[index[k]]
+			run.Experiment, run.Panel, run.Line = len(r.Experiments), at.Panel, at.Line
+		}
+		for k := range tables {
+			if tables[k].Experiment == e.Name {
+				of.tabulate(&tables[k], r.Targets)
+			}
+		}
+		r.Experiments = append(r.Experiments, of)
+	}
+	return nil
+}
+
+// arrange fills in the figure.
+func (e *Experiment) arrange(figure *results.Figure, runs []results.Run) ([]plots.Place, error) {
+	fig := results.DefaultFigure()
+	if figure != nil {
+		fig = *figure
+	}
+	if fig.Y == "theta" {
+		fig.Y, fig.YScale, fig.YMin, fig.YMax = "suboptimality", "log", 0, 0
+	}
+	if fig.Y == "suboptimality" && !anySuboptimality(runs) {
+		fig.Y, fig.YScale, fig.YMin, fig.YMax = "primal", "linear", 0, 0
+	}
+	a, err := plots.Arrange(fig, runs)
+	if err != nil {
+		// While a run goes on, no run may have the figure's keys yet.
+		plain := results.DefaultFigure()
+		plain.X, plain.Y, plain.XScale, plain.YScale = fig.X, fig.Y, fig.XScale, fig.YScale
+		if a, err = plots.Arrange(plain, runs); err != nil {
+			return nil, err
+		}
+	}
+	fig = a.Figure
+	e.Figure = Figure{
+		Title: fig.Title, X: fig.X, Y: fig.Y, XLog: fig.XScale == "log", YLog: fig.YScale == "log",
+		Panels: a.Panels, Lines: a.Lines, Legend: a.Legend, Ordered: a.Ordered, XLimits: [][2]float64{},
+	}
+	if x, y, ok := a.Limits(runs); ok {
+		e.Figure.XLimits, e.Figure.YLimits = x, y
+	}
+	return a.Runs, nil
+}
+
+func anySuboptimality(runs []results.Run) bool {
+	for i := range runs {
+		if last, ok := runs[i].Last(); ok && !math.IsNaN(last.Suboptimality) {
+			return true
+		}
+	}
+	return false
+}
+
+// tabulate fills in the tables and the numbers of their rows.
+func (e *Experiment) tabulate(t *results.ExperimentTable, targets []float64) {
+	e.Caption, e.Seeds, e.Totals = t.Caption(), t.Seeds, t.Totals
+	e.Keys = []Key{}
+	add := func(name, value string) int {
+		k := 0
+		for k < len(e.Keys) && e.Keys[k].Name != name {
+			k++
+		}
+		if k == len(e.Keys) {
+			e.Keys = append(e.Keys, Key{Name: name, Values: []string{}})
+		}
+		for v, have := range e.Keys[k].Values {
+			if have == value {
+				return v
+			}
+		}
+		e.Keys[k].Values = append(e.Keys[k].Values, value)
+		return len(e.Keys[k].Values) - 1
+	}
+	for i := range t.Blocks {
+		b := &t.Blocks[i]
+		text := t.Cells(b, targets)
+		e.Blocks = append(e.Blocks, Block{Title: text[0][0], Heads: text[:2], Rows: text[2:]})
+		for k := range b.Rows {
+			row := &b.Rows[k]
+			c := Cell{
+				Last: results.Number(row.Last), TestError: results.Number(row.Totals.TestError),
+				TimeS: results.Number(row.Totals.TimeS), EnergyJ: results.Number(row.Totals.EnergyJ), Targets: []ToTarget{},
+			}
+			for _, x := range row.Cells {
+				c.Targets = append(c.Targets, ToTarget{results.Number(x.Rounds), results.Number(x.TimeS), results.Number(x.EnergyJ), results.Number(x.Ratio)})
+			}
+			c.At = append(c.At, add(t.RowKey, row.Label))
+			for _, s := range b.Point {
+				c.At = append(c.At, add(s.Key, s.Value))
+			}
+			e.Cells = append(e.Cells, c)
+		}
+	}
+}
+
+// settingsText writes settings as "key = value, key = value".
+func settingsText(settings []results.Setting) string {
+	var parts []string
+	for _, s := range settings {
+		parts = append(parts, s.Key+" = "+s.Value)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// nonNil makes a missing list an empty one.
+func nonNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

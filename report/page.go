@@ -1,0 +1,83 @@
+package report
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"html/template"
+	"io"
+)
+
+//go:embed page uplot
+var files embed.FS
+
+// scripts are the files of the page's script, in their order.
+var scripts = []string{
+	"page/words.js", "page/columns.js", "page/lines.js", "page/colours.js", "page/chart.js", "page/tables.js",
+	"page/curves.js", "page/heat.js", "page/stragglers.js", "page/energy.js", "page/sections.js", "page/page.js",
+}
+
+// page is what page.html is filled with.
+type page struct {
+	Title  string
+	Policy string // Content-Security-Policy of a file; empty where a header says it
+	Style  template.CSS
+	Script template.JS
+	Data   template.JS // JSON; empty when a server has it
+}
+
+var layout = template.Must(template.ParseFS(files, "page/page.html"))
+
+// Write writes the page of a report: one file that needs nothing else.
+func Write(w io.Writer, r *Report) error {
+	var data bytes.Buffer
+	// encoding/json escapes <, > and &, so that nothing in it ends the element.
+	if err := Encode(&data, r); err != nil {
+		return err
+	}
+	p, policy := newPage()
+	p.Title, p.Data = r.Name, template.JS(data.String())
+	// Directives about frames and reports are for headers alone.
+	p.Policy = policy + "; connect-src 'none'"
+	return layout.Execute(w, p)
+}
+
+// Live writes the page without data, and returns the Content-Security-Policy that
+// it must be served with. Its script fetches what Encode writes from "data", beside
+// the page, and again when the server-sent events of "events" say "changed", until
+// they say "finished".
+func Live(w io.Writer) (policy string, err error) {
+	p, policy := newPage()
+	p.Title = "fedsim"
+	return policy + "; connect-src 'self'; frame-ancestors 'none'", layout.Execute(w, p)
+}
+
+// newPage returns the page with its style and script, and a policy that allows
+// these and nothing else.
+func newPage() (p page, policy string) {
+	style := concatenated("uplot/uPlot.min.css", "page/style.css")
+	script := "(() => {\n\"use strict\";\n" + concatenated(scripts...) + "})();\n"
+	script = concatenated("uplot/uPlot.iife.min.js") + script
+	p = page{Style: template.CSS(style), Script: template.JS(script)}
+	policy = "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; script-src " + hashed(script) + "; style-src " + hashed(style)
+	return p, policy
+}
+
+func concatenated(names ...string) string {
+	text := ""
+	for _, name := range names {
+		b, err := files.ReadFile(name)
+		if err != nil {
+			panic(err) // it is embedded
+		}
+		text += string(b)
+	}
+	return text
+}
+
+// hashed names a text in a Content-Security-Policy.
+func hashed(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
