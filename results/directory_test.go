@@ -437,6 +437,7 @@ func TestCrash(t *testing.T) {
 
 	// A crash within Finish: some files are in place, the manifest is not.
 	os.Rename(filepath.Join(w.stage(), roundsFile), filepath.Join(w.Dir(), roundsFile))
+	kill(t, w)
 	w = create(t, w.Dir(), false)
 	addAll(t, w, runs)
 	finish(t, w, Complete)

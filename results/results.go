@@ -15,7 +15,8 @@
 // A [Writer] gathers finished runs in DIR/.unfinished, which is a run directory
 // itself, and moves everything to its place at the end; the manifest comes last,
 // so a directory with a manifest is whole. [Read] checks all files against each
-// other. Numbers are written so that they read back to the same bits, an empty
+// other. One writer at a time has a directory: it holds a lock of the kernel's on
+// DIR/.unfinished/lock. Numbers are written so that they read back to the same bits, an empty
 // cell is NaN, and apart from the manifest's clock and the column wall_s the
 // same results make the same bytes.
 //

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -26,32 +25,59 @@ type Left struct {
 	Runs     []Run // that are finished
 	dir      string
 	shelf    *shelf
+	lock     *lock
 }
 
 // Reopen looks for what was kept in a run directory by the same version of fedsim
 // on the same platform; another's is refused with an error that wraps ErrKept. The
 // error of a directory without anything to go on with wraps ErrComplete when its
-// run is complete, of which it removes what is left of the way there, else ErrForeign.
-func Reopen(dir, version string) (*Left, error) {
-	l := &Left{dir: dir, shelf: shelfIn(dir, version)}
-	path := l.shelf.index()
-	h, content, err := l.shelf.open(path, runAnew)
+// run is complete, of which it removes what is left of the way there, else
+// ErrForeign; that of one that another process writes to wraps ErrBusy. What it
+// returns must be resumed or closed.
+func Reopen(dir, version string) (l *Left, err error) {
+	if !exists(filepath.Join(dir, stageDir)) { // then nothing is made there
+		return nil, nothingLeft(dir)
+	}
+	held, err := lockStage(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, held.release())
+		}
+	}()
+	s := shelfIn(dir, version)
+	h, content, err := s.open(s.index(), startOver)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nothingLeft(dir)
 	}
 	if err != nil {
 		return nil, err
 	}
-	l.shelf.scenario = h.scenario
+	s.scenario = h.scenario
+	if l, err = s.decode(h, content, startOver); err != nil {
+		return nil, err
+	}
+	l.dir, l.shelf, l.lock = dir, s, held
+	return l, nil
+}
+
+// decode reads the content of the index.
+func (s *shelf) decode(h header, content []byte, remedy string) (*Left, error) {
+	l := &Left{}
 	c := state.Reading(bytes.NewReader(content))
 	if l.state(c); c.Err() != nil {
-		return nil, refuse(path, c.Err().Error(), runAnew)
+		return nil, refuse(s.index(), c.Err().Error(), remedy)
 	}
 	if hashScenario(l.Scenario) != h.scenario || h.name != indexName {
-		return nil, refuse(path, "its parts do not belong together", runAnew)
+		return nil, refuse(s.index(), "its parts do not belong together", remedy)
 	}
 	return l, nil
 }
+
+// Close leaves what was left as it is. After Resume it does nothing.
+func (l *Left) Close() error { return l.lock.release() }
 
 // nothingLeft explains why there is nothing to go on with.
 func nothingLeft(dir string) error {
@@ -60,7 +86,7 @@ func nothingLeft(dir string) error {
 	case err != nil:
 		return err
 	case m != nil && m.State == Complete: // it may have been killed while it tidied up
-		return errors.Join(fmt.Errorf("%s: %w", dir, ErrComplete), os.RemoveAll(filepath.Join(dir, stageDir)))
+		return errors.Join(fmt.Errorf("%s: %w", dir, ErrComplete), clearStage(dir))
 	default:
 		return fmt.Errorf("%s: %w that can be gone on with: %s", dir, ErrForeign, runAnew)
 	}
@@ -84,35 +110,28 @@ func (l *Left) state(c *state.Coder) {
 func (l *Left) Resume(about About, place map[string]int) (*Writer, error) {
 	path := l.shelf.index()
 	if !bytes.Equal(about.Scenario, l.Scenario) {
-		return nil, refuse(path, "its scenario has another meaning to this fedsim", runAnew)
+		return nil, refuse(path, "its scenario has another meaning to this fedsim", startOver)
 	}
 	about.Keeps = true
 	w := &Writer{dir: l.dir, about: about, shelf: l.shelf, resumed: true}
 	for _, run := range l.Runs {
 		at, ok := place[run.ID]
 		if err := checkRun(&run); err != nil || !ok || run.Status == Interrupted {
-			return nil, refuse(path, fmt.Sprintf("run %q is none of its scenario", run.ID), runAnew)
+			return nil, refuse(path, fmt.Sprintf("run %q is none of its scenario", run.ID), startOver)
 		}
 		w.index, w.runs = append(w.index, at), append(w.runs, run)
 	}
 	if !slices.IsSorted(w.index) || len(slices.Compact(slices.Clone(w.index))) != len(w.index) {
-		return nil, refuse(path, "its runs are in another order", runAnew)
+		return nil, refuse(path, "its runs are in another order", startOver)
 	}
 	if _, err := inspect(l.dir); err != nil {
 		return nil, err
 	}
-	return w, w.clearStage()
-}
-
-// clearStage removes from the stage all but the shelf and the rows by device.
-func (w *Writer) clearStage() error {
-	names, err := list(w.stage())
-	for _, name := range names {
-		if name != shelfDir && name != partsDir && err == nil {
-			err = os.RemoveAll(filepath.Join(w.stage(), name))
-		}
+	if err := clearStage(l.dir, shelfDir, partsDir); err != nil {
+		return nil, err
 	}
-	return err
+	w.lock, l.lock = l.lock, nil
+	return w, nil
 }
 
 // Keep keeps what fill writes under a name, until a run of that ID is finished, or
@@ -209,7 +228,7 @@ func (w *Writer) Leave() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.done = true
-	return w.wrote(w.writeIndex())
+	return errors.Join(w.wrote(w.writeIndex()), w.lock.release())
 }
 
 // Resumable reports whether what there is can be gone on with, and is worth it.

@@ -62,7 +62,17 @@ func resume(dir string) (*Writer, error) {
 	}
 	about := keeps()
 	about.Command, about.Started = left.Command, left.Started
-	return left.Resume(about, placesOf(syntheticRuns()))
+	w, err := left.Resume(about, placesOf(syntheticRuns()))
+	return w, errors.Join(err, left.Close())
+}
+
+// kill ends a writer as the end of its process does.
+func kill(t *testing.T, w *Writer) {
+	t.Helper()
+	if err := w.lock.file.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	w.lock.file = nil
 }
 
 // whole is the directory of a run that was never interrupted.
@@ -117,7 +127,7 @@ func TestRunsAreKeptBitForBit(t *testing.T) {
 func TestWritersGoOn(t *testing.T) {
 	want := whole(t)
 	dir := filepath.Join(t.TempDir(), "run")
-	begun(t, dir) // and killed
+	kill(t, begun(t, dir))
 	if _, err := Read(dir); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "--resume "+dir) {
 		t.Errorf("read before it is gone on with: %v", err)
 	}
@@ -139,6 +149,7 @@ func TestWritersGoOn(t *testing.T) {
 	if err := w.Add(3, runs[3]); err != nil { // the fourth: a checkpoint
 		t.Fatal(err)
 	}
+	kill(t, w)
 	if _, err := os.Stat(w.shelf.path(runs[3].ID)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("what was kept of a run that is finished: %v", err)
 	}
@@ -206,6 +217,7 @@ func TestWritersKilledWhileMovingGoOn(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		kill(t, w)
 		endRun(t, dir)
 		if d := cmp.Diff(want, tree(t, dir)); d != "" {
 			t.Errorf("%d files moved: %s", moved, d)
@@ -218,9 +230,16 @@ func TestWritersKilledWhileMovingGoOn(t *testing.T) {
 func TestDamagedFilesAreRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	w := begun(t, dir)
+	kill(t, w)
 	name := syntheticRuns()[3].ID
 	for path, ask := range map[string]func() error{
-		w.shelf.index():    func() error { _, err := Reopen(dir, testAbout().Version); return err },
+		w.shelf.index(): func() error {
+			left, err := Reopen(dir, testAbout().Version)
+			if err == nil {
+				err = left.Close()
+			}
+			return err
+		},
 		w.shelf.path(name): func() error { _, err := w.Kept(name); return err },
 	} {
 		text, err := os.ReadFile(path)
@@ -234,7 +253,7 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 			}
 			err := ask()
 			if !errors.Is(err, ErrKept) || !strings.HasPrefix(err.Error(), path+": ") || strings.Contains(err.Error(), "\n") ||
-				!strings.Contains(err.Error(), startsOver) && !strings.Contains(err.Error(), runAnew) {
+				!strings.Contains(err.Error(), startsOver) && !strings.Contains(err.Error(), startOver) {
 				t.Fatalf("%s at %d of %d: %v", what, at, len(text), err)
 			}
 		}
@@ -260,6 +279,7 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 func TestWhatIsOfAnotherIsRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	w := begun(t, dir)
+	kill(t, w)
 	name := syntheticRuns()[3].ID
 	check := func(err error, want string) {
 		t.Helper()
@@ -378,6 +398,9 @@ func FuzzReopen(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	if err := w.Leave(); err != nil {
+		f.Fatal(err)
+	}
 	f.Add(content)
 	f.Add(content[:len(content)/2])
 	f.Add(bytes.Repeat([]byte{0xff}, 64))
@@ -386,7 +409,11 @@ func FuzzReopen(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := resume(dir); err != nil && !errors.Is(err, ErrKept) {
+		again, err := resume(dir)
+		if err == nil {
+			err = again.Discard()
+		}
+		if err != nil && !errors.Is(err, ErrKept) {
 			t.Errorf("%v", err)
 		}
 	})

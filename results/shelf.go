@@ -38,8 +38,9 @@ type shelf struct {
 }
 
 const (
-	shelfDir  = "kept"        // in the stage
-	indexFile = "index.state" // what was run, and the runs that are finished
+	shelfDir  = "kept" // in the stage
+	stateExt  = ".state"
+	indexFile = "index" + stateExt // what was run, and the runs that are finished
 	indexName = "index"
 )
 
@@ -67,7 +68,7 @@ func hashScenario(text []byte) uint64 {
 // files may be.
 func (s *shelf) path(name string) string {
 	sum := sha256.Sum256([]byte(name))
-	return filepath.Join(s.dir, hex.EncodeToString(sum[:8])+".state")
+	return filepath.Join(s.dir, hex.EncodeToString(sum[:8])+stateExt)
 }
 
 // write keeps what fill writes.
@@ -164,6 +165,7 @@ func (s *shelf) read(name string) ([]byte, error) {
 const (
 	startsOver = "delete the file, and what it is of starts over"
 	runAnew    = "run the scenario anew, without --resume"
+	startOver  = "run the scenario anew, with --force and without --resume"
 )
 
 // refuse says which file cannot be gone on with, why, and what to do.

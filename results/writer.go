@@ -68,6 +68,7 @@ type Writer struct {
 	dir     string
 	about   About
 	created []string // directories that Create made, outermost first
+	lock    *lock    // of the stage
 
 	mu    sync.Mutex
 	runs  []Run
@@ -81,37 +82,59 @@ type Writer struct {
 	failed  bool     // a write failed
 }
 
-// Create prepares a run directory at dir, which is made if need be. A directory
-// that holds a complete run is refused without force (ErrExists); one that
-// holds anything but a run is refused always (ErrForeign). What an interrupted
-// or crashed run left is overwritten.
+// Create prepares a run directory at dir, which is made if need be. Without force a
+// directory that holds a complete run is refused (ErrExists), and one that holds
+// what was kept of an unfinished one (ErrUnfinished). One that holds anything but a
+// run is refused always (ErrForeign), and one that another process writes to
+// (ErrBusy). What a run has left that kept nothing is overwritten.
 //
 // The caller defers Discard, which does nothing after Finish.
-func Create(dir string, force bool, about About) (*Writer, error) {
-	old, err := inspect(dir)
-	if err != nil {
+func Create(dir string, force bool, about About) (_ *Writer, err error) {
+	if err := requireFree(dir, force); err != nil {
 		return nil, err
-	}
-	if old != nil && old.State == Complete && !force {
-		return nil, fmt.Errorf("%s: %w: use --force to overwrite it, or --out for another directory", dir, ErrExists)
 	}
 	w := &Writer{dir: dir, about: about}
-	w.created, err = makeDirs(dir)
-	if err == nil {
-		err = os.RemoveAll(w.stage())
-	}
-	if err == nil {
-		err = os.Mkdir(w.stage(), 0o777)
-	}
-	if err == nil && about.Keeps {
-		err = w.startShelf()
-	}
-	if err != nil {
-		err = errors.Join(err, os.RemoveAll(w.stage()))
-		w.removeCreated()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.lock.release())
+			w.removeCreated()
+		}
+	}()
+	if w.created, err = makeDirs(dir); err != nil {
 		return nil, err
 	}
+	if w.lock, err = lockStage(dir); err != nil {
+		return nil, err
+	}
+	if err := requireFree(dir, force); err != nil { // another may have come to its end meanwhile
+		return nil, err
+	}
+	if !force {
+		if err := requireNothingKept(dir, about.Version); err != nil {
+			return nil, err
+		}
+	}
+	if err := clearStage(dir); err != nil {
+		return nil, err
+	}
+	if about.Keeps {
+		if err := w.startShelf(); err != nil {
+			return nil, errors.Join(err, clearStage(dir))
+		}
+	}
 	return w, nil
+}
+
+// requireFree reports what is in the way of a new run.
+func requireFree(dir string, force bool) error {
+	old, err := inspect(dir)
+	if err != nil {
+		return err
+	}
+	if old != nil && old.State == Complete && !force {
+		return fmt.Errorf("%s: %w: use --force to overwrite it, or --out for another directory", dir, ErrExists)
+	}
+	return nil
 }
 
 // startShelf makes the shelf with an index of no runs.
@@ -424,17 +447,14 @@ func (w *Writer) install(state State, extra attached) error {
 		}
 	}
 	if state == Incomplete && w.about.Keeps {
-		return errors.Join(w.clearStage(), atomicfile.SyncDir(w.dir))
+		return errors.Join(clearStage(w.dir, shelfDir, partsDir), w.lock.release(), atomicfile.SyncDir(w.dir))
 	}
 	if w.shelf != nil { // without its index the rest is of no use
 		if err := os.Remove(w.shelf.index()); err != nil {
 			return err
 		}
 	}
-	if err := os.RemoveAll(w.stage()); err != nil {
-		return err
-	}
-	return atomicfile.SyncDir(w.dir)
+	return errors.Join(clearStage(w.dir), w.lock.release(), atomicfile.SyncDir(w.dir))
 }
 
 // removeOld removes the manifest of an older run, its thetas, and the parquet
@@ -491,16 +511,14 @@ func isFileName(name string) bool {
 func (w *Writer) Discard() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.done {
-		return nil
+	if w.done || w.resumed || w.failed && w.worth {
+		w.done = true
+		return w.lock.release()
 	}
 	w.done = true
-	if w.resumed || w.failed && w.worth {
-		return nil
+	err := errors.Join(clearStage(w.dir), w.lock.release())
+	if err == nil {
+		w.removeCreated()
 	}
-	if err := os.RemoveAll(w.stage()); err != nil {
-		return err
-	}
-	w.removeCreated()
-	return nil
+	return err
 }

@@ -35,7 +35,7 @@ var create = func(name string) (file, error) {
 func Write(path string, fill func(io.Writer) error) error {
 	f, temp, err := createTemp(path)
 	if err != nil {
-		return err
+		return fmt.Errorf("write %s: %w", path, cause(err))
 	}
 	if err := fillAndClose(f, fill); err != nil {
 		return fmt.Errorf("write %s: %w", path, errors.Join(cause(err), os.Remove(temp)))

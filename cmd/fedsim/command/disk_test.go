@@ -42,3 +42,15 @@ func truncatedZip() {
 		fail(err)
 	}
 }
+
+// unprivileged is fedsim run by someone who is refused what permissions forbid, as
+// root is not.
+func unprivileged() {
+	const nobody = 65534
+	if os.Getuid() == 0 {
+		if err := syscall.Setuid(nobody); err != nil {
+			fail(err)
+		}
+	}
+	os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr))
+}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -50,13 +51,14 @@ func (f *resumeFlags) arguments(cmd *cobra.Command, args []string) error {
 }
 
 // reopen goes on with an unfinished run.
-func (f *runFlags) reopen() (*scenarios.Scenario, *results.Writer, error) {
+func (f *runFlags) reopen() (s *scenarios.Scenario, w *results.Writer, err error) {
 	left, err := results.Reopen(f.resume, readVersion().String())
 	if err != nil {
 		return nil, nil, err
 	}
+	defer func() { err = errors.Join(err, left.Close()) }()
 	// No such file is there, but it is what would be there.
-	s, err := scenarios.Parse(filepath.Join(f.resume, "scenario.toml"), left.Scenario, nil)
+	s, err = scenarios.Parse(filepath.Join(f.resume, "scenario.toml"), left.Scenario, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -65,7 +67,7 @@ func (f *runFlags) reopen() (*scenarios.Scenario, *results.Writer, error) {
 		return nil, nil, err
 	}
 	about.Command, about.Started = left.Command, left.Started
-	w, err := left.Resume(about, experiment.Places(s.Experiments))
+	w, err = left.Resume(about, experiment.Places(s.Experiments))
 	return s, w, err
 }
 

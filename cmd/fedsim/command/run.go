@@ -50,7 +50,8 @@ SCENARIO is a file, or the bare name of a scenario that is shipped (see
 manifest.json, scenario.toml, rounds.csv, rounds.parquet, runs.csv, figures and tables. The first
 interrupt (Ctrl-C) ends the runs after their round and keeps them; --resume goes on
 with them, and with a run that was killed, from what was kept last. What comes of it
-in the end is what would have come without the interruption.`,
+in the end is what would have come without the interruption. What is kept is not
+overwritten without --force.`,
 		Example: `  fedsim run quickstart
   fedsim run scenarios/lte-high-var.toml --out runs/tonight
   fedsim run fig1-statistical --set data.source=uci-har --set data.path=har.zip
@@ -72,7 +73,7 @@ in the end is what would have come without the interruption.`,
 	flags.Uint64Var(&f.seed, "seed", 0, "run with this seed alone: short for --set run.seeds=[N]")
 	flags.StringVar(&f.out, "out", "", "directory for the results (default runs/<scenario name>)")
 	completeFlag(cmd, "out", completeDirectory)
-	flags.BoolVar(&f.force, "force", false, "overwrite a complete run")
+	flags.BoolVar(&f.force, "force", false, "overwrite a run that is there, complete or unfinished")
 	f.addComputing(cmd)
 	f.addQuiet(cmd)
 	flags.BoolVar(&f.json, "json", false, "print the summary as JSON (docs/json.md)")

@@ -22,6 +22,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"fedsim":           func() { os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr)) },
 		"small-disk":       smallDisk,
+		"unprivileged":     unprivileged,
 		"interrupt-at":     interruptAt,
 		"interrupt-itself": interruptItself,
 		"files":            files,

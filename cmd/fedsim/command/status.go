@@ -47,7 +47,7 @@ func isUsage(err error) bool {
 	if _, ok := errors.AsType[config.Problem](err); ok {
 		return true
 	}
-	return errors.Is(err, results.ErrExists) || errors.Is(err, results.ErrForeign)
+	return errors.Is(err, results.ErrExists) || errors.Is(err, results.ErrUnfinished) || errors.Is(err, results.ErrForeign)
 }
 
 // report writes an error, one line for each thing that is wrong. A line that

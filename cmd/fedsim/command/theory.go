@@ -63,7 +63,7 @@ theta of every device and round. The command fails when a curve is crossed.`,
 	flags.IntVar(&f.seeds, "seeds", 0, "run with the seeds 1 to N; 0: those of the scenario")
 	flags.StringVar(&f.out, "out", "", "directory for the results (default runs/<scenario name>-theory)")
 	completeFlag(cmd, "out", completeDirectory)
-	flags.BoolVar(&f.force, "force", false, "overwrite a complete run")
+	flags.BoolVar(&f.force, "force", false, "overwrite a run that is there, complete or unfinished")
 	f.addComputing(cmd)
 	f.addQuiet(cmd)
 	return cmd

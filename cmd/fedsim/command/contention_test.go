@@ -1,0 +1,149 @@
+//go:build unix
+
+package command
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// contended takes a tenth of a second, and more than that before it is over.
+const contended = `
+[data.synthetic]
+tasks = 3
+features = 4
+rows_min = 8
+rows_max = 12
+[run]
+rounds = 3000
+outer = 2
+[problem]
+regularizer = "probabilistic"
+[methods.mocha]
+`
+
+// halted is a run that stands still as soon as it has kept something.
+type halted struct {
+	cmd    *exec.Cmd
+	root   string // holds x.toml, whole and run
+	stderr bytes.Buffer
+}
+
+// halt runs contended without a break into root/whole, and then into root/run by
+// the command until it has kept a run.
+func halt(t *testing.T, program ...string) *halted {
+	t.Helper()
+	h := &halted{root: t.TempDir()}
+	if err := os.Chmod(h.root, 0o777); err != nil { // for those who are not root
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(h.root, "x.toml"), []byte(contended), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	h.exits(t, 0, "fedsim", "run", "x.toml", "--out", "whole")
+	h.cmd = exec.Command(program[0], append(program[1:], "run", "x.toml", "--out", "run", "--checkpoint=1e-3", "--progress=none")...)
+	h.cmd.Dir, h.cmd.Stderr = h.root, &h.stderr
+	if err := h.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for range 30_000 {
+		if kept, _ := filepath.Glob(filepath.Join(h.root, "run", ".unfinished", "kept", "[0-9a-f]*.state")); len(kept) > 0 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	h.signal(t, syscall.SIGSTOP)
+	t.Cleanup(func() { _ = h.cmd.Process.Kill() }) // unless it is gone
+	return h
+}
+
+func (h *halted) signal(t *testing.T, s os.Signal) {
+	t.Helper()
+	if err := h.cmd.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// exits runs a command in root, which must end with a status, and returns what it
+// wrote.
+func (h *halted) exits(t *testing.T, want int, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir = h.root
+	out, _ := cmd.CombinedOutput()
+	if got := cmd.ProcessState.ExitCode(); got != want {
+		t.Fatalf("%v: status %d, want %d: %s", args, got, want, out)
+	}
+	return string(out)
+}
+
+// goesOn goes on with the run, which must come to what one without a break does.
+func (h *halted) goesOn(t *testing.T) {
+	t.Helper()
+	h.exits(t, 0, "fedsim", "run", "--resume", "run")
+	if d := cmp.Diff(lasting(t, filepath.Join(h.root, "whole")), lasting(t, filepath.Join(h.root, "run"))); d != "" {
+		t.Error(d)
+	}
+}
+
+// One directory is written by one process: others are refused, whatever they ask
+// for, until it is gone, even if it was killed.
+func TestOneProcessWritesADirectory(t *testing.T) {
+	h := halt(t, "fedsim")
+	want := fmt.Sprintf("fedsim: run: is being written to by another fedsim, process %d: wait until it is done, or choose another directory with --out\n", h.cmd.Process.Pid)
+	for _, args := range [][]string{
+		{"fedsim", "run", "x.toml", "--out", "run"},
+		{"fedsim", "run", "x.toml", "--out", "run", "--force"},
+		{"fedsim", "run", "--resume", "run"},
+		{"fedsim", "theory", "x.toml", "--out", "run", "--force"},
+	} {
+		if got := h.exits(t, exitFailed, args...); got != want {
+			t.Errorf("%v: got %q, want %q", args, got, want)
+		}
+	}
+	h.signal(t, syscall.SIGKILL)
+	if err := h.cmd.Wait(); err == nil {
+		t.Fatal("it was not killed")
+	}
+	if got := h.exits(t, exitUsage, "fedsim", "run", "x.toml", "--out", "run"); !strings.HasPrefix(got, "fedsim: run: holds an unfinished run, 0 finished and 1 under way") {
+		t.Errorf("got %q", got)
+	}
+	h.goesOn(t)
+}
+
+// A directory that becomes read-only while a run writes to it: an error that names
+// the file, and what was kept before stays.
+func TestDirectoryBecomesReadOnly(t *testing.T) {
+	h := halt(t, "unprivileged")
+	stage := filepath.Join(h.root, "run", ".unfinished")
+	dirs := []string{filepath.Join(stage, "kept"), stage, filepath.Join(h.root, "run")}
+	for _, dir := range dirs {
+		if err := os.Chmod(dir, 0o555); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.signal(t, syscall.SIGCONT)
+	_ = h.cmd.Wait() // the status says it
+	if got := h.cmd.ProcessState.ExitCode(); got != exitFailed {
+		t.Errorf("status %d, want %d", got, exitFailed)
+	}
+	line := h.stderr.String()
+	if !strings.Contains(line, "run/.unfinished/kept/") || !strings.HasSuffix(line, ": permission denied (run keeps what was there before, see --resume)\n") || strings.Count(line, "\n") != 1 {
+		t.Errorf("got %q", line)
+	}
+	for _, dir := range dirs {
+		if err := os.Chmod(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.goesOn(t)
+}
