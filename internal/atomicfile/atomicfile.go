@@ -41,7 +41,7 @@ func Write(path string, fill func(io.Writer) error) error {
 		return fmt.Errorf("write %s: %w", path, errors.Join(cause(err), os.Remove(temp)))
 	}
 	if err := os.Rename(temp, path); err != nil {
-		return errors.Join(err, os.Remove(temp))
+		return fmt.Errorf("write %s: %w", path, errors.Join(cause(err), os.Remove(temp)))
 	}
 	return SyncDir(filepath.Dir(path))
 }
@@ -74,9 +74,11 @@ func fillAndClose(f file, fill func(io.Writer) error) error {
 // cause strips the name of the temporary file from a file error: it means
 // nothing to a user, who knows the final name alone.
 func cause(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err
+	}
+	if le, ok := errors.AsType[*os.LinkError](err); ok {
+		return le.Err
 	}
 	return err
 }

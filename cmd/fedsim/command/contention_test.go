@@ -55,15 +55,21 @@ func halt(t *testing.T, program ...string) *halted {
 	if err := h.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = h.cmd.Process.Kill() }) // unless it is gone
+	kept := filepath.Join(h.root, "run", ".unfinished", "kept")
 	for range 30_000 {
-		if kept, _ := filepath.Glob(filepath.Join(h.root, "run", ".unfinished", "kept", "[0-9a-f]*.state")); len(kept) > 0 {
-			break
+		if files, _ := filepath.Glob(filepath.Join(kept, "[0-9a-f]*.state")); len(files) > 0 {
+			h.signal(t, syscall.SIGSTOP)
+			time.Sleep(10 * time.Millisecond) // until all its threads do
+			if half, _ := filepath.Glob(filepath.Join(kept, ".*.tmp")); len(half) == 0 {
+				return h
+			}
+			h.signal(t, syscall.SIGCONT) // and stands still when it is not writing
 		}
 		time.Sleep(time.Millisecond)
 	}
-	h.signal(t, syscall.SIGSTOP)
-	t.Cleanup(func() { _ = h.cmd.Process.Kill() }) // unless it is gone
-	return h
+	t.Fatal("nothing was kept")
+	return nil
 }
 
 func (h *halted) signal(t *testing.T, s os.Signal) {
