@@ -58,7 +58,7 @@ func Live(w io.Writer) (policy string, err error) {
 func newPage() (p page, policy string) {
 	style := concatenated("uplot/uPlot.min.css", "page/style.css")
 	script := "(() => {\n\"use strict\";\n" + concatenated(scripts...) + "})();\n"
-	script = concatenated("uplot/uPlot.iife.min.js") + script
+	script = "/*! uPlot\n" + concatenated("uplot/LICENSE") + "\n*/\n" + concatenated("uplot/uPlot.iife.min.js") + script
 	p = page{Style: template.CSS(style), Script: template.JS(script)}
 	policy = "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; script-src " + hashed(script) + "; style-src " + hashed(style)
 	return p, policy

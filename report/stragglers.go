@@ -119,10 +119,12 @@ func toldColumns(told []*attributed) []column {
 		of("idle", func(t *attributed, x *attribution.Round) float64 {
 			return x.IdleS / (x.LengthS * float64(len(t.report.Devices)))
 		}),
-		of("cause", func(_ *attributed, x *attribution.Round) float64 { return float64(slices.Index(attribution.Causes, x.Cause)) }),
+		of("cause", func(_ *attributed, x *attribution.Round) float64 {
+			return float64(slices.Index(attribution.Causes, x.Cause))
+		}),
 	}
-	for i, name := range parts() {
-		columns = append(columns, of(name, func(_ *attributed, x *attribution.Round) float64 { return x.Path.Parts()[i].S }))
+	for i := range parts() {
+		columns = append(columns, of(fmt.Sprintf("path_%d", i), func(_ *attributed, x *attribution.Round) float64 { return x.Path.Parts()[i].S }))
 	}
 	return columns
 }

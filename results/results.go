@@ -10,6 +10,7 @@
 //	DIR/devices.parquet one row per device of each round, see DeviceRow; absent unless asked for
 //	DIR/thetas.csv      one row per device of each round in which theta was measured; absent without
 //	DIR/figures/        pictures
+//	DIR/report.html     a page of the run, when one was asked for; never read
 //	DIR/tables/         tables of prediction errors; absent without
 //
 // A [Writer] gathers finished runs in DIR/.unfinished, which is a run directory
@@ -24,6 +25,10 @@
 package results
 
 import "math"
+
+// ReportFile is the page of a run in its directory, made of the results later; it
+// goes when another run takes their place.
+const ReportFile = "report.html"
 
 // Setting is one swept key of a run with the value the run has for it, in the
 // order in which the experiment sweeps.

@@ -17,14 +17,14 @@ func (t Table) WriteText(w io.Writer) error {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "%s\n", e.Caption())
+		fmt.Fprintf(&b, "%s\n", e.heading())
 		e.text(&b, t.Targets)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// Caption says which experiment it is and what the figures are.
+// Caption says what the figures are.
 func (e *ExperimentTable) Caption() string {
 	text := "virtual time and energy to a relative sub-optimality"
 	if e.Totals {
@@ -33,10 +33,15 @@ func (e *ExperimentTable) Caption() string {
 	if e.Seeds > 1 {
 		text += fmt.Sprintf(", mean over %d seeds", e.Seeds)
 	}
+	return text
+}
+
+// heading is the caption behind the experiment's name.
+func (e *ExperimentTable) heading() string {
 	if e.Experiment == "" {
-		return text
+		return e.Caption()
 	}
-	return e.Experiment + ": " + text
+	return e.Experiment + ": " + e.Caption()
 }
 
 // text writes the blocks of an experiment, with the same columns throughout.
@@ -176,7 +181,7 @@ func (t Table) WriteMarkdown(w io.Writer) error {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "### %s\n", markdown(e.Caption()))
+		fmt.Fprintf(&b, "### %s\n", markdown(e.heading()))
 		for _, block := range e.Blocks {
 			b.WriteByte('\n')
 			if len(block.Point) > 0 {

@@ -457,15 +457,15 @@ func (w *Writer) install(state State, extra attached) error {
 	return errors.Join(clearStage(w.dir), w.lock.release(), atomicfile.SyncDir(w.dir))
 }
 
-// removeOld removes the manifest of an older run, its thetas, and the parquet
-// files, figures and tables it lists.
+// removeOld removes the manifest of an older run, its thetas and its report, and the
+// parquet files, figures and tables it lists.
 func (w *Writer) removeOld(old *Manifest) error {
 	if err := os.Remove(filepath.Join(w.dir, manifestFile)); err != nil {
 		return err
 	}
-	optional := old.Parquet
+	optional := append(slices.Clone(old.Parquet), ReportFile)
 	if old.Thetas {
-		optional = append(slices.Clone(optional), thetasFile)
+		optional = append(optional, thetasFile)
 	}
 	for _, name := range optional {
 		if err := os.Remove(filepath.Join(w.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -1,0 +1,277 @@
+// A chart that can be zoomed and read off, by mouse, finger and keyboard.
+
+const zooms = new Map(); // by the chart's key, so that a chart made anew looks as before
+
+// Chart draws lines: {label, look, x, y, low, high, round, show}, all x increasing.
+// x and y are {quantity, log, limits}; limits null: of the data.
+class Chart {
+  constructor(key, title, lines, x, y, options = {}) {
+    Object.assign(this, { key, title, lines, x, y, options });
+    this.unit = { x: this.unitOf(x, "x"), y: this.unitOf(y, "y") };
+    this.readout = el("div", { class: "readout", hidden: true });
+    this.frame = el("div", {
+      class: "frame", tabindex: 0, role: "group", id: "chart-" + slug(key),
+      "aria-label": `${title || "curves"}: ${y.quantity.label} against ${x.quantity.label}. Arrow keys move the cursor, plus and minus zoom, 0 shows all.`,
+      onkeydown: (e) => this.pressed(e),
+    });
+    const button = (text, name, act) => el("button", { type: "button", title: name, "aria-label": name, onclick: act }, text);
+    this.element = el("figure", { class: "chart" },
+      el("figcaption", {}, el("span", {}, title || " "), el("span", { class: "zoom" },
+        button("+", "Zoom in", () => this.zoom(0.5)), button("−", "Zoom out", () => this.zoom(2)), button("⤢", "Show all", () => this.reset()))),
+      this.frame, this.readout);
+  }
+
+  // unitOf returns the unit in which an axis is labelled.
+  unitOf(axis, which) {
+    let most = 0;
+    for (const l of this.lines) if (l.show) for (const v of l[which]) if (Number.isFinite(v)) most = Math.max(most, v);
+    if (axis.limits) most = axis.limits[1];
+    return unitFor(axis.quantity.units, most / 1.5);
+  }
+
+  label(axis, unit) { return axis.quantity.label + (unit.name ? ` (${unit.name})` : ""); }
+
+  // draw makes the picture; the element must be in the page.
+  draw() {
+    if (this.plot || !this.element.isConnected) return;
+    const shown = this.lines.filter((l) => l.show && l.x.length > 0);
+    // One increasing list of all places, which the library wants.
+    const all = Float64Array.from(shown.flatMap((l) => Array.from(l.x))).sort().filter((v, i, list) => i === 0 || v !== list[i - 1]);
+    const place = new Map();
+    all.forEach((v, i) => place.set(v, i));
+    const data = [Array.from(all)], series = [{}], bands = [];
+    this.shown = shown;
+    for (const l of shown) {
+      l.at = Array.from(l.x, (v) => place.get(v));
+      const column = (values) => {
+        const c = new Array(all.length).fill(null);
+        values.forEach((v, i) => { c[l.at[i]] = v; });
+        return c;
+      };
+      const stroke = rgb(l.look.colour);
+      data.push(column(l.y));
+      l.series = series.push({
+        label: l.label, stroke, width: l.faint ? 1 : 2, dash: l.look.dash, spanGaps: true, points: { show: l.x.length === 1 },
+        fill: l.fill ? rgb(l.look.colour, 0.85) : undefined, paths: l.steps ? uPlot.paths.stepped({ align: -1 }) : undefined,
+      }) - 1;
+      if (!l.low) continue;
+      const edge = { stroke: "transparent", width: 0, spanGaps: true, points: { show: false } };
+      data.push(column(l.high), column(l.low));
+      const high = series.push({ ...edge }) - 1, low = series.push({ ...edge }) - 1;
+      bands.push({ series: [high, low], fill: rgb(l.look.colour, 0.16) });
+    }
+    const ink = css("--ink"), quiet = css("--quiet"), rule = css("--rule");
+    const axis = (a, unit, extra) => ({
+      stroke: ink, font: "12px " + css("--sans"), labelFont: "12px " + css("--sans"), label: this.label(a, unit), labelGap: 0, labelSize: 20,
+      grid: { stroke: rule, width: 1 }, ticks: { stroke: quiet, width: 1, size: 4 }, gap: 4,
+      values: (_, splits) => ticks(splits, a, unit), ...extra,
+    });
+    const scale = (a) => ({ time: false, auto: false, distr: a.log ? 3 : 1, log: 10, range: (_, low, high) => [low, high] });
+    this.plot = new uPlot({
+      width: Math.max(this.frame.clientWidth, 120), height: this.options.height || 300, padding: [8, 12, 0, 0],
+      scales: { x: scale(this.x), y: scale(this.y) }, series, bands, legend: { show: false },
+      axes: [axis(this.x, this.unit.x, { size: 28, space: 64, incrs: increments(this.unit.x) }), axis(this.y, this.unit.y, { size: 56, space: 32, incrs: increments(this.unit.y) })],
+      cursor: {
+        drag: { x: true, y: true, uni: 24 }, points: { size: 7 },
+        dataIdx: (_, s, hovered, x) => this.nearest(s, x),
+        bind: { dblclick: () => () => { this.reset(); return null; } },
+      },
+      hooks: {
+        setCursor: [() => this.tell()],
+        setScale: [() => this.remember()],
+        draw: [() => { if (performance.getEntriesByName("first-curve").length === 0) performance.mark("first-curve"); }],
+      },
+    }, data, this.frame);
+    this.touch();
+    this.show(zooms.get(this.key)?.window || this.window());
+    const cursor = zooms.get(this.key)?.cursor;
+    if (cursor) this.plot.setCursor(cursor);
+    this.width = new ResizeObserver(() => {
+      const width = this.frame.clientWidth;
+      if (this.plot && width > 0 && width !== this.plot.width) this.plot.setSize({ width, height: this.plot.height });
+    });
+    this.width.observe(this.frame);
+  }
+
+  erase() {
+    this.width?.disconnect();
+    this.plot?.destroy();
+    this.plot = null;
+  }
+
+  // window returns what is shown at first: the limits, or all there is.
+  window() {
+    const w = {};
+    for (const which of ["x", "y"]) {
+      const a = this[which];
+      if (a.limits && a.limits[1] > a.limits[0]) {
+        w[which] = a.limits;
+        continue;
+      }
+      let low = Infinity, high = -Infinity;
+      for (const l of this.shown) {
+        for (const values of which === "x" ? [l.x] : [l.y, l.low, l.high]) {
+          for (const v of values || []) if (Number.isFinite(v) && (!a.log || v > 0)) { low = Math.min(low, v); high = Math.max(high, v); }
+        }
+      }
+      w[which] = widened(low, high, a.log, which);
+    }
+    return w;
+  }
+
+  show(w) {
+    this.showing = true;
+    this.plot.batch(() => {
+      this.plot.setScale("x", { min: w.x[0], max: w.x[1] });
+      this.plot.setScale("y", { min: w.y[0], max: w.y[1] });
+    });
+    this.showing = false;
+  }
+
+  reset() {
+    if (!this.plot) return;
+    this.show(this.window());
+    zooms.delete(this.key);
+  }
+
+  // zoom shows the part around the cursor, or around the middle, that is so many times as wide.
+  zoom(factor) {
+    if (!this.plot) return;
+    const w = {}, u = this.plot, { left, top } = u.cursor;
+    for (const [which, share] of [["x", left >= 0 ? left / u.over.clientWidth : 0.5], ["y", top >= 0 ? 1 - top / u.over.clientHeight : 0.5]]) {
+      const on = this[which].log ? logarithm : identity;
+      const low = on.to(u.scales[which].min), high = on.to(u.scales[which].max);
+      const middle = low + share * (high - low);
+      w[which] = [on.from(middle - (middle - low) * factor), on.from(middle + (high - middle) * factor)];
+    }
+    this.show(w);
+    this.remember();
+  }
+
+  // remember keeps what the reader has zoomed to.
+  remember() {
+    if (this.showing || !this.plot) return;
+    const { x, y } = this.plot.scales;
+    if (x.min === null || y.min === null) return;
+    zooms.set(this.key, { ...zooms.get(this.key), window: { x: [x.min, x.max], y: [y.min, y.max] } });
+  }
+
+  pressed(e) {
+    if (!this.plot || e.ctrlKey || e.metaKey || e.altKey) return;
+    const u = this.plot, step = (e.shiftKey ? 20 : 2);
+    const left = u.cursor.left >= 0 ? u.cursor.left : u.over.clientWidth / 2;
+    const top = u.cursor.top >= 0 ? u.cursor.top : u.over.clientHeight / 2;
+    const move = (x) => u.setCursor({ left: Math.min(Math.max(x, 0), u.over.clientWidth - 1), top });
+    const act = {
+      ArrowLeft: () => move(left - step), ArrowRight: () => move(left + step), Home: () => move(0), End: () => move(Infinity),
+      "+": () => this.zoom(0.5), "=": () => this.zoom(0.5), "-": () => this.zoom(2), 0: () => this.reset(),
+      Escape: () => u.setCursor({ left: -10, top: -10 }),
+    }[e.key];
+    if (!act) return;
+    act();
+    e.preventDefault();
+  }
+
+  // touch lets a finger move the cursor; up and down it scrolls the page.
+  touch() {
+    const u = this.plot;
+    const follow = (e) => {
+      const box = u.over.getBoundingClientRect(), finger = e.touches[0];
+      if (e.touches.length === 1) u.setCursor({ left: finger.clientX - box.left, top: finger.clientY - box.top });
+    };
+    u.over.addEventListener("touchstart", follow, { passive: true });
+    u.over.addEventListener("touchmove", follow, { passive: true });
+  }
+
+  // nearest returns where a series has the place that is nearest to x.
+  nearest(s, x) {
+    const line = this.shown.find((l) => l.series === s);
+    if (!line) return null;
+    return line.at[nearest(line.x, x, (this.x.log ? logarithm : identity).to)];
+  }
+
+  // tell writes what is under the cursor.
+  tell() {
+    const u = this.plot;
+    if (!u) return;
+    const { left, top } = u.cursor;
+    zooms.set(this.key, { ...zooms.get(this.key), cursor: left >= 0 ? { left, top } : null });
+    this.readout.hidden = !(left >= 0);
+    if (!(left >= 0)) return;
+    const at = u.posToVal(left, "x");
+    const measure = (this.x.log ? logarithm : identity).to;
+    const rows = this.shown.filter((l) => !l.hush).map((l) => {
+      const i = nearest(l.x, at, measure), value = (l.own || l.y)[i];
+      const spread = l.low && l.high[i] > l.low[i] ? ` [${figure(l.low[i] / this.unit.y.size, 3)}, ${figure(l.high[i] / this.unit.y.size, 3)}]` : "";
+      return el("tr", { "data-line": l.label, "data-x": l.x[i], "data-y": value, "data-round": l.round ? l.round[i] : null },
+        el("td", {}, swatch(l.look)), el("th", { scope: "row" }, l.label), el("td", {}, figure(value / this.unit.y.size, 6) + spread),
+        el("td", { class: "where" }, l.round ? "round " + l.round[i] : "mean", this.x.quantity.name === "round" ? "" : ", " + amount(l.x[i], this.x.quantity.units, 5)));
+    });
+    this.readout.replaceChildren(el("table", {}, el("caption", {}, this.label(this.y, this.unit.y)), el("tbody", {}, rows)));
+    this.readout.classList.toggle("left", left > u.over.clientWidth / 2);
+  }
+}
+
+// ticks writes the values of an axis: powers of ten on a logarithmic one that spans many.
+function ticks(splits, axis, unit) {
+  const values = splits.map((v) => (v === null ? null : v / unit.size));
+  const sizes = values.filter((v) => v > 0);
+  const powers = axis.log && (Math.min(...sizes) < 0.005 || Math.max(...sizes) > 5000);
+  return values.map((v) => {
+    if (v === null) return "";
+    if (!powers) return figure(v, 6);
+    const e = Math.round(Math.log10(v));
+    return Math.abs(v / 10 ** e - 1) < 1e-6 ? power(e) : figure(v, 6);
+  });
+}
+
+// increments are the steps of a linear axis in base units: 1, 2 and 5 times powers of
+// ten of the unit in which it is labelled.
+function increments(unit) {
+  const list = [];
+  for (let e = -12; e <= 18; e++) for (const m of [1, 2, 5]) list.push(Number(m + "e" + e) * unit.size);
+  return list;
+}
+
+// widened returns limits around all values from low to high.
+function widened(low, high, log, which) {
+  if (!(low <= high)) return log ? [0.1, 1] : [0, 1];
+  if (log) {
+    const from = Math.log10(low), to = Math.log10(high), by = 0.04 * (to - from) || 0.5;
+    return [10 ** (from - by), 10 ** (to + by)];
+  }
+  if (low > 0 && (which === "x" || low < high / 2)) low = 0;
+  const by = 0.04 * (high - low) || Math.abs(high) * 0.1 || 0.5;
+  return [low === 0 ? 0 : low - by, high + by];
+}
+
+// Charts that are not on the screen yet are drawn when they come near it.
+const waiting = new Map();
+const watch = new IntersectionObserver((entries) => {
+  for (const e of entries) {
+    if (!e.isIntersecting) continue;
+    watch.unobserve(e.target);
+    const chart = waiting.get(e.target);
+    waiting.delete(e.target);
+    chart?.draw();
+  }
+}, { rootMargin: "400px" });
+
+// arrive draws a chart that has just come into the page, or has it drawn in time.
+function arrive(chart) {
+  if (chart.element.getBoundingClientRect().top < innerHeight + 400) {
+    chart.draw();
+    return;
+  }
+  waiting.set(chart.element, chart);
+  watch.observe(chart.element);
+}
+
+// drawAll draws what waits, to be printed.
+function drawAll() {
+  for (const [element, chart] of waiting) {
+    watch.unobserve(element);
+    chart.draw();
+  }
+  waiting.clear();
+}

@@ -1,0 +1,76 @@
+// The curves of an experiment, with axes to choose.
+
+const kept = new Map(); // what the reader has chosen, by key
+
+// chosen returns what the reader has chosen under a key, beginning with a default.
+function chosen(key, beginning) {
+  if (!kept.has(key)) kept.set(key, { ...beginning });
+  return kept.get(key);
+}
+
+// curvesOf shows the runs of an experiment. preset has the axes that are shown at first:
+// those of the experiment's figure unless it says otherwise.
+function curvesOf(report, index, preset = {}) {
+  const e = report.experiments[index], f = e.figure;
+  const key = `${e.name}/${preset.name || "curves"}`, id = slug(key);
+  const own = { x: f.x, y: f.y, xLog: f.x_log, yLog: f.y_log, each: false, hidden: [], ...preset };
+  const c = chosen(key, own);
+  const runs = report.runs.filter((r) => r.experiment === index);
+  const seeds = new Set(runs.map((r) => r.seed)).size > 1;
+  const place = el("div", { class: "panels" });
+  const legend = el("div", { class: "legend", role: "group", "aria-label": "Lines" });
+  let drawn = [];
+
+  const paint = () => {
+    drawn.forEach((d) => d.erase());
+    const x = report.quantity(c.x), y = report.quantity(c.y), look = looks(f);
+    const asMade = c.x === f.x && c.y === f.y && c.xLog === f.x_log && c.yLog === f.y_log;
+    drawn = f.panels.map((title, panel) => {
+      const lines = [];
+      f.lines.forEach((line, k) => {
+        const curves = runs.filter((r) => r.panel === panel && r.line === k).map((r) => curveOf(r, x, y, c.xLog, c.yLog)).filter((v) => v.x.length > 0);
+        const of = { label: line.Label, look: look[k], show: !c.hidden.includes(line.Label) };
+        if (curves.length === 1 || c.each) {
+          for (const v of curves) lines.push({ ...of, label: of.label + (curves.length > 1 ? ", seed " + v.run.seed : ""), x: v.x, y: v.y, round: v.round, faint: curves.length > 1 });
+        } else if (curves.length > 1) {
+          lines.push({ ...of, ...combine(curves, c.xLog, c.yLog) });
+        }
+      });
+      const limits = (which) => {
+        if (!asMade || (which === "x" && c.each && f.x_limits.length === 0)) return null;
+        const l = which === "x" ? f.x_limits[panel] : f.y_limits;
+        return l && l[1] > l[0] ? l : null;
+      };
+      const chartKey = `${key}/${panel}/${c.x}/${c.y}/${c.xLog}/${c.yLog}`;
+      return new Chart(chartKey, title, lines, { quantity: x, log: c.xLog, limits: limits("x") }, { quantity: y, log: c.yLog, limits: limits("y") });
+    });
+    place.replaceChildren(...drawn.map((d) => d.element));
+    legend.replaceChildren(f.legend ? el("span", { class: "of" }, f.legend) : "", ...f.lines.map((line, k) => {
+      const hidden = c.hidden.includes(line.Label);
+      return el("button", { type: "button", id: `${id}-line-${k}`, "aria-pressed": String(!hidden), title: hidden ? "Show" : "Hide", onclick: () => {
+        c.hidden = hidden ? c.hidden.filter((l) => l !== line.Label) : [...c.hidden, line.Label];
+        paint();
+        document.getElementById(`${id}-line-${k}`).focus();
+      } }, swatch(look[k]), line.Label);
+    }));
+    if (place.isConnected) drawn.forEach(arrive);
+  };
+  const change = (name) => (value) => {
+    c[name] = value;
+    paint();
+  };
+  const options = (which) => report.quantities.filter((q) => q[which] && runs.some((r) => has(r, q.name))).map((q) => [q.name, q.label]);
+  const controls = el("div", { class: "controls" },
+    choice(id + "-x", "across", options("x"), c.x, change("x")), tick(id + "-x-log", "logarithmic", c.xLog, change("xLog")),
+    choice(id + "-y", "up", options("y"), c.y, change("y")), tick(id + "-y-log", "logarithmic", c.yLog, change("yLog")),
+    seeds ? choice(id + "-seeds", "seeds", [["false", "mean and range"], ["true", "each"]], String(c.each), (v) => change("each")(v === "true")) : null);
+  paint();
+  return { element: el("div", { class: "curves" }, controls, legend, place), arrive: () => drawn.forEach(arrive), erase: () => drawn.forEach((d) => d.erase()) };
+}
+
+// has reports whether a run knows a quantity.
+function has(run, name) {
+  const c = run.column(name);
+  for (let i = 0; i < c.length; i++) if (Number.isFinite(c[i])) return true;
+  return false;
+}

@@ -1,0 +1,59 @@
+// The heat map of a sweep: two keys across and down, the others chosen.
+
+function heatOf(report, index) {
+  const e = report.experiments[index];
+  const keys = e.keys.filter((k) => k.values.length > 1);
+  if (keys.length < 2 || e.cells.length < 4) return null;
+  const units = (name) => report.quantity(name).units;
+  const measures = [];
+  report.targets.forEach((t, i) => {
+    const to = t.toExponential().replace("e-", "·10⁻").replace(/⁻(\d+)/, (_, d) => power(-Number(d)).slice(2)).replace("1·", "");
+    measures.push({ name: `time to ${to}`, of: (c) => c.targets[i]?.time_s, units: units("time_s") },
+      { name: `energy to ${to}`, of: (c) => c.targets[i]?.energy_j, units: units("energy_j") },
+      { name: `rounds to ${to}`, of: (c) => c.targets[i]?.rounds, units: [] });
+  });
+  measures.push({ name: "sub-optimality at the end", of: (c) => c.last, units: [] },
+    { name: "test error at the end", of: (c) => c.test_error, units: [] },
+    { name: "virtual time in all", of: (c) => c.time_s, units: units("time_s") },
+    { name: "energy in all", of: (c) => c.energy_j, units: units("energy_j") });
+  const usable = measures.filter((m) => e.cells.some((c) => known(m.of(c))));
+  if (usable.length === 0) return null;
+  const most = (m) => e.cells.filter((c) => known(m.of(c))).length;
+  const first = usable.reduce((a, b) => (most(b) > most(a) || (b.name.startsWith("time to") && most(b) * 2 >= e.cells.length) ? b : a));
+  const c = chosen(e.name + "/heat", { measure: first.name, down: keys[0].name, across: keys[1].name, rest: {} });
+  const id = slug(e.name + "-heat");
+  const element = el("div", { class: "heat" });
+  const paint = () => {
+    const measure = usable.find((m) => m.name === c.measure) || first;
+    let down = keys.find((k) => k.name === c.down) || keys[0];
+    let across = keys.find((k) => k.name === c.across && k !== down) || keys.find((k) => k !== down);
+    const rest = keys.filter((k) => k !== down && k !== across);
+    const at = (k) => e.keys.indexOf(k);
+    const cellAt = (i, j) => e.cells.find((x) => x.at[at(down)] === i && x.at[at(across)] === j && rest.every((k) => x.at[at(k)] === Number(c.rest[k.name] || 0)));
+    const values = e.cells.filter((x) => rest.every((k) => x.at[at(k)] === Number(c.rest[k.name] || 0))).map(measure.of).filter(known);
+    const low = Math.min(...values), high = Math.max(...values);
+    const log = low > 0 && high / low > 10;
+    const share = (v) => (high > low ? (log ? Math.log(v / low) / Math.log(high / low) : (v - low) / (high - low)) : 0.5);
+    const set = (name) => (v) => { c[name] = v; paint(); document.getElementById(`${id}-${name}`)?.focus(); };
+    const named = keys.map((k) => [k.name, k.name]);
+    const cell = (i, j) => {
+      const v = cellAt(i, j) && measure.of(cellAt(i, j));
+      if (!known(v)) return el("td", { class: "blank", title: cellAt(i, j) ? "not reached by every seed" : "no run" }, none);
+      const colour = heatColour(share(v));
+      const td = el("td", { "data-value": v }, amount(v, measure.units, 3));
+      td.style.background = colour.background;
+      td.style.color = colour.ink;
+      return td;
+    };
+    element.replaceChildren(
+      el("div", { class: "controls" }, choice(id + "-measure", "show", usable.map((m) => [m.name, m.name]), measure.name, set("measure")),
+        choice(id + "-down", "down", named, down.name, set("down")), choice(id + "-across", "across", named.filter(([n]) => n !== down.name), across.name, set("across")),
+        rest.map((k) => choice(`${id}-${slug(k.name)}`, k.name, k.values.map((v, i) => [i, v]), c.rest[k.name] || 0, (v) => { c.rest[k.name] = v; paint(); }))),
+      el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": measure.name },
+        el("table", {}, el("caption", {}, `${measure.name}, mean over seeds; ${log ? "colours on a logarithmic scale from " : "colours from "}${amount(low, measure.units, 3)} to ${amount(high, measure.units, 3)}`),
+          el("thead", {}, el("tr", {}, el("th", { scope: "col" }, `${down.name} \\ ${across.name}`), across.values.map((v) => el("th", { scope: "col" }, v)))),
+          el("tbody", {}, down.values.map((v, i) => el("tr", {}, el("th", { scope: "row" }, v), across.values.map((_, j) => cell(i, j))))))));
+  };
+  paint();
+  return element;
+}

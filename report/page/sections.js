@@ -1,0 +1,104 @@
+// The sections of the page. Each is {id, title, element, live}: live are its parts that
+// must be told when they have come into the page, and before they leave it.
+
+function section(id, title, live, ...content) {
+  return { id, title, live: live.filter(Boolean), element: el("section", { id, "aria-labelledby": id + "-title" }, el("h2", { id: id + "-title" }, title), ...content) };
+}
+
+// perExperiment shows something for each experiment that has it, under its name when
+// there are several.
+function perExperiment(report, make) {
+  const live = [];
+  const content = report.experiments.map((e, i) => {
+    const made = make(e, i);
+    if (!made || (Array.isArray(made) && made.length === 0)) return null;
+    const parts = (Array.isArray(made) ? made : [made]).map((m) => {
+      if (!m || !m.arrive) return m;
+      live.push(m);
+      return m.element;
+    });
+    return el("div", { class: "experiment" }, report.experiments.length > 1 ? el("h3", {}, e.figure.title || e.name, e.figure.title && e.figure.title !== e.name ? el("small", {}, e.name) : null) : null, ...parts);
+  }).filter(Boolean);
+  return { live, content };
+}
+
+function sections(report) {
+  const list = [];
+  const add = (id, title, { live, content }, ...more) => { if (content.length > 0) list.push(section(id, title, live, ...more, content)); };
+  add("results", "Results", perExperiment(report, (e, i) => (e.blocks.length > 0 ? [e.description ? el("p", {}, e.description) : null, el("p", { class: "quiet" }, capital(e.caption) + "."), ...resultsOf(report, e)] : null)));
+  if (report.tables.length > 0) list.push(section("errors", "Prediction errors", [], report.tables.map(errorsOf)));
+  add("curves", "Curves", perExperiment(report, (_, i) => curvesOf(report, i)), el("p", { class: "quiet" }, "Drag to zoom, double-click to see all again; a finger or the arrow keys move the cursor, + and − zoom. A line is the mean over the seeds, its band reaches from the lowest to the highest."),
+    report.shown < report.rows ? el("p", { class: "quiet" }, `The page holds ${report.shown.toLocaleString("en")} of the run's ${report.rows.toLocaleString("en")} rounds, the first of each run and then evenly spread ones; rounds.csv has all.`) : null);
+  add("sweep", "Sweep", perExperiment(report, (_, i) => heatOf(report, i)));
+  const stragglers = perExperiment(report, (e, i) => [participationOf(report, i), ...(report.devices ? [el("h4", {}, "What the time was spent on"), pathsOf(report, i), roundsOf(report, i)] : [])]);
+  add("stragglers", "Stragglers", stragglers, report.devices || report.runs.length === 0 ? null : el("p", { class: "quiet" }, "Who held the rounds up is told by the rows by device: run the scenario with ", el("code", {}, "--set run.devices=true"), "."));
+  add("energy", "Energy", perExperiment(report, (e, i) => [...energyOf(report, i), curvesOf(report, i, { name: "energy", x: "energy_j", xLog: true })]));
+  if (report.runs.length > 0) list.push(section("runs", "Runs", [], runsOf(report)));
+  list.push(section("scenario", "Scenario", [], scenarioOf(report)), section("reproduce", "How to reproduce it", [], reproduce(report)));
+  return list;
+}
+
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+// opening says what was run.
+function opening(report) {
+  const m = report.made, done = report.runs.filter((r) => r.status === "done").length;
+  const state = { complete: "complete", incomplete: "interrupted", running: "running" }[report.state] || report.state;
+  const fact = (name, ...value) => el("div", {}, el("dt", {}, name), el("dd", {}, value));
+  const stalled = report.runs.filter((r) => r.status === "stalled").length;
+  return [
+    el("p", { class: "kind" }, "fedsim report ", el("span", { class: "state " + report.state }, state)),
+    el("h1", {}, report.name), report.description ? el("p", { class: "lead" }, report.description) : null,
+    el("dl", { class: "facts" },
+      report.expected > 0 ? fact("runs", `${done.toLocaleString("en")} of ${report.expected.toLocaleString("en")}`, stalled > 0 ? `, ${stalled} stalled` : "") : null,
+      m.data ? fact("data", m.data) : null,
+      fact("seeds", m.seeds.join(", ")),
+      known(m.took_s) ? fact("took", clock(m.took_s), known(m.events_per_s) ? `, ${amount(m.events_per_s, thousands, 3)}events/s` : "") : null,
+      m.started ? fact("started", new Date(m.started).toISOString().slice(0, 16).replace("T", " ") + " UTC") : null,
+      fact("made by", `fedsim ${m.version}, ${m.go}, ${m.platform.os}/${m.platform.arch}`)),
+  ];
+}
+const thousands = [{ name: "", size: 1 }, { name: "k", size: 1e3 }, { name: "M ", size: 1e6 }];
+
+function runsOf(report) {
+  const seconds = report.quantity("time_s").units;
+  const rows = report.runs.map((r) => [r.id, r.status + (r.reason ? ": " + r.reason : ""), String(r.totals.rounds), amount(r.totals.time_s, seconds, 4), r.tuned || none,
+    known(r.optimum) ? figure(r.optimum, 6) : none, el("code", {}, r.event_hash), el("code", {}, r.model_hash)]);
+  return el("details", { id: "all-runs" }, el("summary", {}, plural(report.runs.length, "run")),
+    table([["run", "status", "rounds", "virtual time", "tuned", "optimum", "hash of events", "hash of the model"]], rows, null, "figures texts"));
+}
+
+function scenarioOf(report) {
+  const said = el("span", { role: "status" });
+  const copy = el("button", { type: "button", onclick: async () => {
+    try {
+      await navigator.clipboard.writeText(report.scenario);
+      said.textContent = " copied";
+    } catch {
+      getSelection().selectAllChildren(document.getElementById("toml"));
+      said.textContent = " selected: copy it with the keyboard";
+    }
+  } }, "Copy");
+  return [el("p", {}, "With every default written out; running it gives these results. ", copy, said), el("pre", { id: "toml", tabindex: 0 }, el("code", {}, ...coloured(report.scenario)))];
+}
+
+// coloured marks the tables, keys and comments of TOML.
+function coloured(text) {
+  return text.split(/(?<=\n)/).map((line) => {
+    if (/^\s*\[/.test(line)) return el("span", { class: "toml-table" }, line);
+    if (/^\s*#/.test(line)) return el("span", { class: "toml-comment" }, line);
+    const m = /^(\s*[^=]+?)(\s*=)(.*)$/s.exec(line);
+    return m ? [el("span", { class: "toml-key" }, m[1]), m[2] + m[3]] : line;
+  }).flat();
+}
+
+function reproduce(report) {
+  const m = report.made;
+  return [
+    el("p", {}, "The results were made with"),
+    el("pre", {}, el("code", {}, m.command.map((a) => (/^[\w@%+=:,./-]+$/.test(a) ? a : `'${a.replaceAll("'", "'\\''")}'`)).join(" "))),
+    el("p", {}, "Save the scenario above as ", el("code", {}, "scenario.toml"), " and run it with the same version:"),
+    el("pre", {}, el("code", {}, "fedsim version\nfedsim run scenario.toml --out again\nfedsim results show again")),
+    el("p", {}, "The same version gives the same bits on any number of cores. ", el("code", {}, "result_hash"), " in ", el("code", {}, "again/manifest.json"), " must be ", el("code", {}, m.result_hash), "."),
+  ];
+}

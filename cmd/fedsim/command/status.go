@@ -50,9 +50,9 @@ func isUsage(err error) bool {
 	return errors.Is(err, results.ErrExists) || errors.Is(err, results.ErrUnfinished) || errors.Is(err, results.ErrForeign)
 }
 
-// report writes an error, one line for each thing that is wrong. A line that
+// complain writes an error, one line for each thing that is wrong. A line that
 // does not open with the place it is about names the program.
-func report(w io.Writer, err error) {
+func complain(w io.Writer, err error) {
 	if err == nil {
 		return
 	}
