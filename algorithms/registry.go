@@ -1,18 +1,12 @@
 package algorithms
 
 import (
-	"fmt"
-	"sort"
-
 	"fedsim/config"
+	"fedsim/internal/registry"
 )
 
-// Options are a method's settings: a pointer to a struct with tags `toml` and
-// `doc`, decoded strictly from the method's table.
-type Options interface {
-	// Validate reports everything wrong with the settings.
-	Validate(*config.Checker)
-}
+// Options are a method's settings.
+type Options = config.Options
 
 // Factory describes a method and builds its runs.
 type Factory struct {
@@ -33,32 +27,16 @@ type Factory struct {
 	New func(Setup, Options) (Algorithm, error)
 }
 
-var registry = map[string]Factory{}
+var factories = registry.New[Factory]("algorithms")
 
 // Register makes a method known under its name. It is called from init
 // functions and panics on a factory that is incomplete or already known.
 func Register(f Factory) {
-	if f.Name == "" || f.Options == nil || f.New == nil {
-		panic(fmt.Sprintf("algorithms: factory %q needs a name, options and a constructor", f.Name))
-	}
-	if _, known := registry[f.Name]; known {
-		panic(fmt.Sprintf("algorithms: %q is registered twice", f.Name))
-	}
-	registry[f.Name] = f
+	factories.Add(f.Name, f, f.Options != nil && f.New != nil, "a name, options and a constructor")
 }
 
 // Lookup returns the method registered under name.
-func Lookup(name string) (Factory, bool) {
-	f, ok := registry[name]
-	return f, ok
-}
+func Lookup(name string) (Factory, bool) { return factories.Lookup(name) }
 
 // Names returns the registered names in alphabetical order.
-func Names() []string {
-	names := make([]string, 0, len(registry))
-	for name := range registry {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
-}
+func Names() []string { return factories.Names() }

@@ -168,6 +168,8 @@ func (r *Report) tellable() error {
 		return unknown("how long a radio takes to wake depends on how long it has slept")
 	case len(s.Traces.Files) > 0 || s.Traces.Presence.MeanUpS > 0 || len(s.Traces.Fading.Levels) > 0:
 		return unknown("what the devices do by [traces] depends on the time of day")
+	case s.Devices.Model != "" || s.Network.Model != "":
+		return unknown("what the devices and links do by their models depends on the time of day")
 	case s.Faults.OutageShare > 0:
 		return unknown("who is in the outage depends on the time of day")
 	case s.Devices.Governor == devices.ByCharge || s.Devices.LowBattery > 0:

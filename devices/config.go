@@ -62,6 +62,9 @@ type Config struct {
 	LowBattery       float64 `toml:"low_battery" doc:"charge, as a share of full, below which a battery is low; 0: never"`
 	LowBatteryAction string  `toml:"low_battery_action" doc:"what a device with a low battery does: \"refuse\" (takes no new work until it is charged; what it has begun it ends) or \"slow\" (computes at its slowest frequency step what it begins)"`
 
+	Model   string `toml:"model" doc:"what devices do as time passes, by a model of one's own (docs/plugins.md); empty: none"`
+	Options any    `toml:"options" doc:"the model's own options"` // a pointer to the options struct of the model; nil without one
+
 	Imported *PowerProfile `toml:"-"` // what PowerProfile names, read by Validate
 }
 
@@ -73,6 +76,7 @@ func Defaults() Config {
 // Validate reports everything wrong with the table.
 func (d *Config) Validate(c *config.Checker) {
 	c.OneOf("profile", d.Profile, ProfileNames()...)
+	models.Check(c, d.Model, d.Options)
 	d.importPowerProfile(c)
 	override := func(key string, x, most float64) {
 		c.Require(x >= 0 && x <= most, key, x, fmt.Sprintf("must be positive and at most %g, or 0 for the profile's", most))

@@ -313,6 +313,9 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 		return nil, err
 	}
 	follow(&setup, s.Traces.Source(sets, run.Seed, size.Devices))
+	if err := model(&setup, s); err != nil {
+		return nil, err
+	}
 	var stays *stayed
 	if recorded == nil && p.problem != nil {
 		name := run.ID

@@ -202,7 +202,10 @@ func (f *Federation) proceed(t int) {
 		return
 	}
 	left, done := d.length(), f.over(t)
-	if share != 1 || done != 0 {
+	switch {
+	case d.phase == compute && f.setup.Pace != nil:
+		left = f.stretch(t, share-done)
+	case share != 1 || done != 0:
 		left = engine.Time(math.Round((share - done) * float64(left)))
 	}
 	d.began = f.clock.Now()
@@ -232,8 +235,13 @@ func (f *Federation) leave(t int, complete bool) {
 		share = f.halt(t, complete)
 	} else if !complete {
 		f.clock.Cancel(d.next)
-		if length := d.length(); length > 0 {
-			share = min(share, float64(max(0, f.clock.Now()-d.began))/float64(length))
+		now := f.clock.Now()
+		switch length := d.length(); {
+		case length == 0:
+		case d.phase == compute && f.setup.Pace != nil:
+			share = min(share, f.workDone(t, d.began, now))
+		default:
+			share = min(share, float64(max(0, now-d.began))/float64(length))
 		}
 	}
 	if f.done != nil {
@@ -364,6 +372,9 @@ func (f *Federation) received(t int) {
 		f.rest(t)
 		f.without(t)
 	default:
+		if f.setup.Pace != nil {
+			d.compute = f.computing(t)
+		}
 		d.due = max(d.due, f.clock.Now().Add(f.remaining(t)))
 		f.enter(t, compute)
 	}

@@ -168,9 +168,12 @@ func (f *Federation) comeBack(t int) {
 // hopeless reports whether the battery of device t, which has just come back, is
 // sure to run empty before any answer to this round is sent. It comes back with no
 // more every time, and an attempt takes as much every time: its work is that of the
-// round, and links are steady. With jitter, or charged by a plan,
-// nothing is sure.
+// round, and links are steady. With jitter, at a pace that changes, or charged by a
+// plan, nothing is sure.
 func (f *Federation) hopeless(t int) bool {
+	if _, until := f.pace(t, f.clock.Now()); until != engine.Never {
+		return false
+	}
 	if f.setup.Network.Jitter > 0 || f.setup.Charging != nil || f.setup.Devices.Charging != devices.WhenFlat {
 		return false
 	}

@@ -30,10 +30,10 @@ type Setup struct {
 	Faults  devices.Faults
 	Plan    Plan
 
-	Presence  devices.Presence // nil: devices can always be reached
-	Bandwidth Bandwidth        // nil: links carry what they usually do
-	Charging  devices.Charging // when chargers are plugged in; nil: as Devices says
-	Pace      Pace             // nil: processors are always as fast
+	Presence  devices.Presence  // nil: devices can always be reached
+	Bandwidth network.Bandwidth // nil: links carry what they usually do
+	Charging  devices.Charging  // when chargers are plugged in; nil: as Devices says
+	Pace      devices.Pace      // nil: processors are always as fast
 
 	Problem  *mtl.Problem // nil: nothing is learnt, the method's work is timed alone
 	Size     Size         // that of Problem when there is one
@@ -51,12 +51,6 @@ type Setup struct {
 	// Keep is called after every round; it may Keep the run. nil: nothing is kept.
 	Keep func(*Federation) error
 	Kept *state.Coder // what the run is gone on with; nil: it begins
-}
-
-// Pace says how fast the processors of devices are as time passes.
-type Pace interface {
-	// Pace returns what a device's usual speed is multiplied by at an instant.
-	Pace(device int, at engine.Time) float64
 }
 
 // Size is what time depends on of a problem.
@@ -235,14 +229,6 @@ func New(s Setup) (*Federation, error) {
 	return f, nil
 }
 
-// pace returns what the usual speed of device t is multiplied by now.
-func (f *Federation) pace(t int) float64 {
-	if f.setup.Pace == nil {
-		return 1
-	}
-	return f.setup.Pace.Pace(t, f.clock.Now())
-}
-
 // check finds protocols that the method or the faults cannot live with.
 func (f *Federation) check() error {
 	needs, protocol := f.method.Needs(), f.setup.Config.Protocol
@@ -276,7 +262,7 @@ func (f *Federation) check() error {
 			fmt.Sprintf("must be from the %d devices that a round asks to the %d that there are", f.clients.size, f.setup.Size.Devices))
 		c.Require(f.setup.Problem != nil, "federation.selection", config.Selection, "must be another in a run without learning, which has no losses")
 	}
-	c.Require(f.setup.Charging == nil || f.setup.Devices.ChargeW > 0, "devices.charge_w", f.setup.Devices.ChargeW, "must be positive: there is a trace of when chargers are plugged in")
+	c.Require(f.setup.Charging == nil || f.setup.Devices.ChargeW > 0, "devices.charge_w", f.setup.Devices.ChargeW, "must be positive: a trace or a model tells when chargers are plugged in")
 	if protocol == WaitForAll {
 		f.checkForEver(c)
 	}

@@ -81,7 +81,7 @@ func (f *Federation) checkHubs(c *config.Checker) {
 	}
 	c.Require(size <= len(f.devices), "network.hub_size", size, fmt.Sprintf("must be at most %d, the number of devices", len(f.devices)))
 	c.Require(f.setup.Fleet == nil, "network.hub_size", size, "must be 0 with a fleet, whose classes have links of their own")
-	c.Require(!f.flows(), "network.hub_size", size, "must be 0 where transfers share links, start slowly or follow a trace of rates")
+	c.Require(!f.flows(), "network.hub_size", size, "must be 0 where transfers share links, start slowly or have rates that change")
 	c.Require(cfg.Cost == Physical, "federation.cost", cfg.Cost, "must be \"physical\" with network.hub_size: under others there is one transfer each way")
 	c.Require(!f.asynchronous(), "federation.protocol", cfg.Protocol, "must be another with network.hub_size: a hub gathers the answers of a round")
 	c.Require(cfg.Late == Drop, "federation.late", cfg.Late, "must be \"drop\" with network.hub_size: a hub gathers the answers of one round")

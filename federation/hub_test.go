@@ -404,7 +404,7 @@ func TestHubsAreRefused(t *testing.T) {
 		{"relative costs", "mocha", WaitForAll, func(s *Setup) { s.Config.Cost = Relative },
 			`federation.cost = "relative": must be "physical" with network.hub_size: under others there is one transfer each way`},
 		{"shared links", "mocha", WaitForAll, func(s *Setup) { s.Network.ServerUpMbps = 3 },
-			`network.hub_size = 2: must be 0 where transfers share links, start slowly or follow a trace of rates`},
+			`network.hub_size = 2: must be 0 where transfers share links, start slowly or have rates that change`},
 		{"late answers", "mocha", Deadline, func(s *Setup) { s.Config.Late = Keep },
 			`federation.late = "keep": must be "drop" with network.hub_size: a hub gathers the answers of one round`},
 		{"a fleet", "mocha", WaitForAll, func(s *Setup) { s.Fleet = &fleets.Fleet{Classes: []fleets.Class{class("lte", 1)}} },

@@ -1,11 +1,6 @@
 package federation
 
-import (
-	"math"
-
-	"fedsim/devices"
-	"fedsim/engine"
-)
+import "fedsim/devices"
 
 // refusing reports whether devices with a low battery take no new work.
 func (f *Federation) refusing() bool {
@@ -50,18 +45,4 @@ func (f *Federation) step(t int) int {
 		return 0 // it begins nothing
 	}
 	return f.fleet.Step(t, f.batteries.Level(t, now), f.batteries.Low(t, now))
-}
-
-// slowdown returns how many times as long device t computes as at its fastest step.
-func (f *Federation) slowdown(t int) float64 {
-	return f.fleet.Slowdown(t, int(f.devices[t].step)) / f.pace(t)
-}
-
-// computing returns how long device t takes for its work at its frequency step.
-func (f *Federation) computing(t int) engine.Time {
-	fastest := f.cost.compute(t, f.flops(t))
-	if slower := f.slowdown(t); slower != 1 && fastest != engine.Never {
-		return engine.FromSeconds(math.Ceil(float64(fastest)*slower) / 1e9)
-	}
-	return fastest
 }

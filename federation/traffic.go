@@ -6,15 +6,6 @@ import (
 	"fedsim/network/flows"
 )
 
-// Bandwidth says what the links of devices carry as time passes.
-type Bandwidth interface {
-	// Downlink and Uplink return the rate of a device's link at an instant, in
-	// 10^6 bit/s, given the usual one, and the first instant after it from which
-	// that may be otherwise; engine.Never: it stays so.
-	Downlink(device int, usual float64, at engine.Time) (mbps float64, until engine.Time)
-	Uplink(device int, usual float64, at engine.Time) (mbps float64, until engine.Time)
-}
-
 // traffic is the transfers of a federation whose links are shared, or change as
 // time passes. A transfer is a delay, the latency, and then a flow: its rate is the
 // device's own, which jitter divides for each transfer, or what is left of the

@@ -36,6 +36,9 @@ type Config struct {
 
 	HeaderBytes          int `toml:"header_bytes" doc:"bytes of a message besides its values"`
 	PayloadBytesPerValue int `toml:"payload_bytes_per_value" doc:"bytes of a value in a message: 4 or 8"`
+
+	Model   string `toml:"model" doc:"what links carry as time passes, by a model of one's own (docs/plugins.md); empty: what the keys above and [traces] say"`
+	Options any    `toml:"options" doc:"the model's own options"` // a pointer to the options struct of the model; nil without one
 }
 
 // Defaults returns the table's defaults.
@@ -51,6 +54,7 @@ func Defaults() Config {
 // Validate reports everything wrong with the table.
 func (n *Config) Validate(c *config.Checker) {
 	c.OneOf("profile", n.Profile, ProfileNames()...)
+	models.Check(c, n.Model, n.Options)
 	rate := func(key string, mbps float64) {
 		c.Require(mbps > 0 && mbps <= 1e9 || mbps == Unset, key, mbps, "must be positive and at most 1e+09, or -1 for the profile's")
 	}

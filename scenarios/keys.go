@@ -10,9 +10,10 @@ import (
 )
 
 // Keys lists the keys that overrides of a scenario reach, in full: those of all
-// settings, the options of its methods, and what its experiments and tables have
-// by name. Without a scenario (nil) there are no experiments and tables, and every
-// algorithm is a method under its own name. Defaults are the schema's.
+// settings, the options of its methods and models, and what its experiments and
+// tables have by name. Without a scenario (nil) there are no experiments and tables,
+// every algorithm is a method under its own name, and every model is in use. Defaults
+// are the schema's.
 func Keys(s *Scenario) []config.Field {
 	var keys []config.Field
 	add := func(prefix string, fields []config.Field) {
@@ -29,6 +30,13 @@ func Keys(s *Scenario) []config.Field {
 		settings := within && table != "methods" && !strings.HasPrefix(table, "experiment")
 		if settings || f.Key == "name" || f.Key == "description" {
 			add("", []config.Field{f})
+		}
+	}
+	for _, kind := range kindsOfModels() {
+		for _, m := range kind.models {
+			if s == nil || s.names(kind.table, m.name) {
+				add(kind.table+".options.", config.Fields(m.options()))
+			}
 		}
 	}
 	for _, m := range methodsOf(s) {

@@ -85,7 +85,7 @@ func Parse(file string, source []byte, arguments []string) (*Scenario, error) {
 
 	doc := document{Settings: Defaults()}
 	problems.Merge(config.Decode(root, "", &doc))
-	problems.Merge(doc.resolveMethods(root))
+	problems.Merge(doc.resolve(root))
 	if len(problems) > 0 {
 		return nil, problems
 	}

@@ -21,8 +21,8 @@ type section struct {
 }
 
 // Reference lists every key of a scenario file: those of all tables, of the
-// experiments, and the options of every registered algorithm (with <label> in
-// place of a method's label).
+// experiments, the options of every registered algorithm (with <label> in place of
+// a method's label) and those of every registered model of devices and links.
 func Reference() []config.Field {
 	var fields []config.Field
 	for _, s := range sections() {
@@ -56,6 +56,12 @@ func sections() []section {
 	for _, name := range algorithms.Names() {
 		factory, _ := algorithms.Lookup(name)
 		list = append(list, fieldsUnder(fmt.Sprintf("[methods.<label>.options] of algorithm %q", name), factory.Summary, "methods.<label>.options", factory.Options()))
+	}
+	for _, kind := range kindsOfModels() {
+		for _, m := range kind.models {
+			options := kind.table + ".options"
+			list = append(list, fieldsUnder(fmt.Sprintf("[%s] of %s %q", options, kind.what, m.name), m.summary, options, m.options()))
+		}
 	}
 	tuning := DefaultTuning()
 	return append(list,

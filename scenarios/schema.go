@@ -21,7 +21,7 @@ const bare = "^[A-Za-z0-9_-]+$"
 
 // WriteSchema writes the JSON Schema (draft 2020-12) of scenario files, for
 // editors: every key with its type, default and description, the names it takes
-// where it takes names alone, and the options of every registered algorithm. A
+// where it takes names alone, and the options of every registered algorithm and model. A
 // file that it refuses is refused by Parse, but not the reverse: ranges, and what
 // keys have to do with each other, are left to Parse.
 func WriteSchema(w io.Writer) error {
@@ -51,13 +51,16 @@ func documentSchema() schema {
 	sweep := laid(settings, "", listOf)
 	dataOf := laid(settings, "data.", func(value schema) schema { return value })
 	for _, s := range []schema{set, sweep} {
-		s["patternProperties"] = schema{`^methods(\.|$)`: schema{}}
+		s["patternProperties"] = schema{`^(methods|devices\.options|network\.options)(\.|$)`: schema{}}
 	}
 	definitions := schema{"set": set, "sweep": sweep, "data": dataOf}
 	root["$defs"] = definitions
 	described(top, "sweep", reference("sweep"))
 
 	methods(top["methods"].(schema), definitions)
+	for _, kind := range kindsOfModels() {
+		kind.complete(top[kind.table].(schema))
+	}
 	experiment(top["experiment"].(schema)["items"].(schema))
 	top["table"] = schema{
 		"type": "array", "description": top["table"].(schema)["description"],
@@ -96,6 +99,23 @@ func methods(table, definitions schema) {
 		"$ref": "#/$defs/method", "required": []string{"algorithm"},
 		"properties": schema{"algorithm": schema{"minLength": 1}},
 	}
+}
+
+// complete completes the schema of the table that names models of the kind: its
+// options are those of the model.
+func (k *kindOfModel) complete(table schema) {
+	keys := table["properties"].(schema)
+	described(keys, "options", schema{"type": "object"})
+	rules := []any{schema{"if": schema{"required": []string{"options"}}, "then": schema{"required": []string{"model"}}}}
+	for _, m := range k.models {
+		options := object(config.Fields(m.options()))
+		options["description"] = m.summary
+		rules = append(rules, schema{
+			"if":   schema{"required": []string{"model"}, "properties": schema{"model": schema{"const": m.name}}},
+			"then": schema{"properties": schema{"options": options}},
+		})
+	}
+	table["allOf"] = rules
 }
 
 // experiment completes the schema of an [[experiment]].

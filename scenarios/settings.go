@@ -45,13 +45,20 @@ func Defaults() Settings {
 	}
 }
 
-// decodeSettings decodes a tree of settings strictly, each method's options
-// into the struct of its algorithm.
+// decodeSettings decodes a tree of settings strictly, the options of each method
+// and model into the struct that it has for them.
 func decodeSettings(tree *config.Node) (Settings, config.Errors) {
 	settings := Defaults()
 	problems := config.Decode(tree, "", &settings)
-	problems.Merge(settings.resolveMethods(tree))
+	problems.Merge(settings.resolve(tree))
 	return settings, problems
+}
+
+// resolve completes settings that were decoded from the tree.
+func (s *Settings) resolve(tree *config.Node) config.Errors {
+	problems := s.resolveMethods(tree)
+	problems.Merge(s.resolveModels(tree))
+	return problems
 }
 
 // resolveMethods completes methods that were decoded from the tree.

@@ -75,7 +75,7 @@ type starter struct{ bytes.Buffer }
 func (b *starter) settings(table string, s section) {
 	b.heading("["+table+"]", s.doc)
 	for _, f := range s.fields {
-		if f.Type == "table" {
+		if f.Type == "table" || f.Type == "value" {
 			continue
 		}
 		set := chosen[f.Key]

@@ -111,10 +111,9 @@ func (j *Joint) Rates() bool {
 }
 
 // Pace returns what the rate of a device's processor is multiplied by at an
-// instant; [Speed] must be among the kinds.
-func (j *Joint) Pace(device int, at engine.Time) float64 {
-	factor, _ := j.Lookup(Speed, device, at)
-	return factor
+// instant, and until when; [Speed] must be among the kinds.
+func (j *Joint) Pace(device int, at engine.Time) (factor float64, until engine.Time) {
+	return j.Lookup(Speed, device, at)
 }
 
 func (j *Joint) period(k Kind, device int) engine.Time { return period(j.of[k], k, device) }

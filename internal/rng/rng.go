@@ -39,6 +39,8 @@ const (
 	Class                          // which class of its fleet a device is of
 	Fading                         // when the state of a link changes
 	Resample                       // which seeds a resample of runs holds
+	DeviceModel                    // what a device model that is linked in draws
+	LinkModel                      // what a link model that is linked in draws
 )
 
 // Stream is a PCG-DXSM generator with 128 bits of state, the one of

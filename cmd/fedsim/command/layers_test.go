@@ -22,15 +22,16 @@ var layers = map[string]string{
 	"internal/state":      "",
 	"config":              "",
 	"engine":              "internal/invariants",
-	"devices":             "config engine internal/invariants internal/lognormal internal/rng",
-	"network":             "config network/flows engine internal/lognormal internal/rng",
+	"internal/registry":   "config",
+	"devices":             "config engine internal/invariants internal/lognormal internal/registry internal/rng",
+	"network":             "config network/flows engine internal/lognormal internal/registry internal/rng",
 	"fleets":              "config devices network internal/lognormal internal/rng",
 	"network/flows":       "config engine",
 	"traces":              "config engine internal/lognormal internal/rng",
 	"data":                "config internal/hugepage internal/kernel internal/rng",
 	"mtl":                 "config data internal/invariants internal/kernel internal/parallel internal/rng internal/state",
 	"tables":              "config data mtl internal/kernel internal/parallel",
-	"algorithms":          "config data mtl internal/kernel internal/parallel internal/rng internal/state",
+	"algorithms":          "config data mtl internal/kernel internal/parallel internal/registry internal/rng internal/state",
 	"results":             "config internal/atomicfile internal/state",
 	"plots":               "results internal/atomicfile",
 	"comparison":          "config results internal/rng",
@@ -41,7 +42,7 @@ var layers = map[string]string{
 	"attribution":         "devices federation network results scenarios",
 	"report":              "attribution plots results scenarios",
 	"theory":              "mtl internal/kernel",
-	"experiment":          "theory algorithms config data federation ledger mtl results scenarios traces internal/parallel internal/rng internal/state",
+	"experiment":          "theory algorithms config data devices engine federation ledger mtl network results scenarios traces internal/parallel internal/rng internal/state",
 }
 
 func TestImportsRunDownwards(t *testing.T) {

@@ -1,0 +1,346 @@
+package experiment
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fedsim/config"
+	"fedsim/devices"
+	"fedsim/engine"
+	"fedsim/network"
+	"fedsim/results"
+	"fedsim/scenarios"
+)
+
+// beatOptions are those of the models of these tests: periods of a random length, half
+// of each as usual and half at a factor of that.
+type beatOptions struct {
+	PeriodS float64 `toml:"period_s" doc:"mean length of a period in seconds"`
+	Factor  float64 `toml:"factor" doc:"in the second half of each"`
+	Of      string  `toml:"of" doc:"what it is a factor of"`
+}
+
+func (o *beatOptions) Validate(c *config.Checker) {
+	c.Require(o.PeriodS > 0, "period_s", o.PeriodS, "must be positive")
+	c.OneOf("of", o.Of, "pace", "presence", "charging", "nothing", "wrong-pace", "wrong-time")
+}
+
+// beat draws the length of the period of each device and begins it at time 0.
+type beat struct {
+	factor float64
+	period []engine.Time
+}
+
+func newBeat(o *beatOptions, n int, stream func(device, number int) devices.Stream) beat {
+	b := beat{factor: o.Factor}
+	for t := range n {
+		s := stream(t, 0)
+		b.period = append(b.period, engine.FromSeconds(o.PeriodS*(0.5+s.Float64())))
+	}
+	return b
+}
+
+func (b beat) at(device int, at engine.Time) (second bool, until engine.Time) {
+	half := b.period[device] / 2
+	k := at / half
+	return k%2 == 1, (k + 1) * half
+}
+
+func (b beat) Pace(device int, at engine.Time) (float64, engine.Time) {
+	second, until := b.at(device, at)
+	if second {
+		return b.factor, until
+	}
+	return 1, until
+}
+
+func (b beat) Present(device int, at engine.Time) (bool, engine.Time) {
+	second, until := b.at(device, at)
+	return !second, until
+}
+
+func (b beat) Plugged(device int, at engine.Time) (bool, engine.Time) { return b.at(device, at) }
+
+func (b beat) Downlink(device int, usual float64, at engine.Time) (float64, engine.Time) {
+	factor, until := b.Pace(device, at)
+	return usual * factor, until
+}
+
+func (b beat) Uplink(device int, usual float64, at engine.Time) (float64, engine.Time) {
+	return b.Downlink(device, usual, at)
+}
+
+// wrong answers what no model may.
+type wrong struct{ pace float64 }
+
+func (w wrong) Pace(_ int, at engine.Time) (float64, engine.Time) { return w.pace, at }
+
+func init() {
+	options := func() config.Options { return &beatOptions{PeriodS: 1, Factor: 0.5, Of: "pace"} }
+	devices.RegisterModel(devices.ModelFactory{
+		Name: "beat", Summary: "speeds that change in turns", Reference: "none", Options: options,
+		New: func(s devices.ModelSetup, o config.Options) (m devices.Model, err error) {
+			opts := o.(*beatOptions)
+			b := newBeat(opts, s.Devices, s.Stream)
+			switch opts.Of {
+			case "pace":
+				m.Pace = b
+			case "presence":
+				m.Presence = b
+			case "charging":
+				m.Charging = b
+			case "wrong-pace":
+				m.Pace = wrong{math.NaN()}
+			case "wrong-time":
+				m.Pace = wrong{1}
+			}
+			return m, nil
+		},
+	})
+	network.RegisterModel(network.ModelFactory{
+		Name: "beat", Summary: "rates that change in turns", Reference: "none", Options: options,
+		New: func(s network.ModelSetup, o config.Options) (network.Bandwidth, error) {
+			if o.(*beatOptions).Of == "nothing" {
+				return nil, nil
+			}
+			return newBeat(o.(*beatOptions), s.Devices, s.Stream), nil
+		},
+	})
+}
+
+// slow is a scenario in which computing and sending both take a while.
+const slow = `
+[methods.mocha]
+[devices]
+clock_ghz = 1e-6
+battery_wh = -1
+[network]
+downlink_mbps = 0.01
+uplink_mbps = 0.005
+rtt_ms = 10
+`
+
+const (
+	beatingDevices = "devices.model=beat"
+	beatingLinks   = "network.model=beat"
+)
+
+func lastOf(t testing.TB, set ...string) results.Round {
+	t.Helper()
+	run := mustGather(t, parse(t, slow, set...), Options{Workers: 2})[0]
+	return run.Rounds[len(run.Rounds)-1]
+}
+
+// A model that changes nothing changes no bit of a run, one that halves everything
+// doubles what it is of, and both learn the same.
+func TestModelsOfDevicesAndLinks(t *testing.T) {
+	usual := lastOf(t)
+	same := lastOf(t, beatingDevices, "devices.options.factor=1")
+	if same.TimeS != usual.TimeS || same.Primal != usual.Primal {
+		t.Errorf("a pace of 1 ends at %g s, without one at %g", same.TimeS, usual.TimeS)
+	}
+	sameLinks := lastOf(t, beatingLinks, "network.options.factor=1")
+	if math.Abs(sameLinks.TimeS-usual.TimeS) > 1e-6*usual.TimeS {
+		t.Errorf("links at their usual rate end at %g s, without a model at %g", sameLinks.TimeS, usual.TimeS)
+	}
+	paced, linked := lastOf(t, beatingDevices), lastOf(t, beatingLinks)
+	both := lastOf(t, beatingDevices, beatingLinks)
+	if !(usual.TimeS < paced.TimeS && usual.TimeS < linked.TimeS && max(paced.TimeS, linked.TimeS) < both.TimeS) {
+		t.Errorf("usual %g s, slower devices %g, slower links %g, both %g", usual.TimeS, paced.TimeS, linked.TimeS, both.TimeS)
+	}
+	for _, r := range []results.Round{paced, linked, both} {
+		if r.Primal != usual.Primal {
+			t.Errorf("P is %g, without models %g: time has been seen", r.Primal, usual.Primal)
+		}
+	}
+}
+
+// The same bits for any number of workers and any queue, under every protocol, with
+// models of both and without rounds too.
+func TestModelsHaveTheSameBitsAnywhere(t *testing.T) {
+	for _, protocol := range []string{"wait-for-all", "deadline", "first", "asynchronous"} {
+		for _, of := range []string{"pace", "presence"} {
+			set := []string{beatingDevices, "devices.options.of=" + of, beatingLinks, "run.rounds=8", "federation.protocol=" + protocol, "network.jitter=0.3",
+				"faults.drop_probability=0.1", "faults.strike=uniform", "faults.on_return=resume", "methods.mocha.algorithm=async-mocha"}
+			if protocol == "deadline" {
+				set = append(set, "federation.deadline_s=4")
+			}
+			if protocol == "first" {
+				set = append(set, "federation.clients_per_round=3", "federation.over_selection=1.5")
+			}
+			var want results.Run
+			for i, o := range []Options{{Workers: 1, Queue: "sorted"}, {Workers: 1, Queue: "heap4"}, {Workers: 2, Queue: "radix"}, {Workers: 8}} {
+				got := mustGather(t, parse(t, slow, set...), o)[0]
+				if i == 0 {
+					want = got
+				}
+				if got.EventHash != want.EventHash || got.ModelHash != want.ModelHash || len(got.Rounds) != len(want.Rounds) {
+					t.Errorf("%s, %s: %d workers, queue %q: hashes %x and %x, want %x and %x", protocol, of, o.Workers, o.Queue, got.EventHash, got.ModelHash, want.EventHash, want.ModelHash)
+				}
+			}
+		}
+	}
+}
+
+// A run with models that was interrupted goes on to the same bits.
+func TestModelsGoOn(t *testing.T) {
+	set := []string{beatingDevices, beatingLinks, "run.rounds=12", "federation.protocol=deadline", "federation.deadline_s=4", "faults.on_return=resume"}
+	want := mustGather(t, parse(t, slow, set...), Options{Workers: 2})
+	for _, more := range []int{2, 5, 11} { // the rounds there were are reported again
+		patience := 0
+		same(t, want, goneOnWith(t, t.Context(), parse(t, slow, set...), func() int { patience += more; return patience }, Options{Workers: 1}))
+	}
+}
+
+// What traces tell and what a model says: speeds and rates multiply, both must let a
+// device be reached, of plans of charging there is one.
+func TestModelsOnTopOfTraces(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.csv")
+	write := func(kind, value string) string {
+		if err := os.WriteFile(file, fmt.Appendf(nil, "device,time_s,kind,value\nd,0,%s,%s\nd,1000,end,\n", kind, value), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("traces.files=[%q]", file)
+	}
+	halved := lastOf(t, beatingDevices, "devices.options.factor=1", write("speed", "0.5"))
+	clock := lastOf(t, "devices.clock_ghz=0.5e-6")
+	if math.Abs(halved.TimeS-clock.TimeS) > 1e-6 { // a length in ns is rounded up
+		t.Errorf("half the speed by a trace and a model of 1: %g s, half the clock: %g s", halved.TimeS, clock.TimeS)
+	}
+	both := lastOf(t, beatingDevices, write("speed", "0.5"))
+	if model := lastOf(t, beatingDevices); !(both.TimeS > model.TimeS && both.TimeS > halved.TimeS) {
+		t.Errorf("both %g s, the model %g, the trace %g", both.TimeS, model.TimeS, halved.TimeS)
+	}
+	told := lastOf(t, beatingLinks, "network.options.factor=1", write("up_mbps", "0.0025"))
+	table := lastOf(t, "network.uplink_mbps=0.0025")
+	if math.Abs(told.TimeS-table.TimeS) > 1e-6*table.TimeS {
+		t.Errorf("rates by a trace and a model of 1: %g s, by the table: %g s", told.TimeS, table.TimeS)
+	}
+	never := mustGather(t, parse(t, slow, beatingDevices, "devices.options.of=presence", write("available", "0"), "federation.protocol=deadline",
+		"federation.deadline_s=4", "run.rounds=3"), Options{})[0]
+	for _, r := range never.Rounds[1:] {
+		if r.Participants != 0 {
+			t.Errorf("%d devices take part that a trace has away", r.Participants)
+		}
+	}
+	charging := []string{beatingDevices, "devices.options.of=charging", "devices.charge_w=5", "devices.battery_wh=10"}
+	if r := lastOf(t, charging...); r.Participants == 0 {
+		t.Error("nobody takes part who is charged by a model")
+	}
+	for _, other := range []string{write("charging", "1"), "devices.charging=daily"} {
+		_, err := gather(t.Context(), parse(t, slow, append(charging, other)...), Options{})
+		if err == nil || !strings.Contains(err.Error(), `devices.model = "beat": must be one that leaves charging alone`) {
+			t.Errorf("%s beside a model of charging: %v", other, err)
+		}
+	}
+}
+
+// What a model may not answer is told with its name, its device and the instant.
+func TestModelsThatAreWrong(t *testing.T) {
+	for _, set := range []string{"devices.options.of=nothing", "network.options.of=nothing"} {
+		_, err := gather(t.Context(), parse(t, slow, strings.Split(set, ".")[0]+".model=beat", set), Options{})
+		if err == nil || !(strings.Contains(err.Error(), "device model beat says nothing") || strings.Contains(err.Error(), "link model beat: there is none")) {
+			t.Errorf("%s: %v", set, err)
+		}
+	}
+	for value, want := range map[wrong]string{
+		{math.Inf(1)}: "model beat: pace of device 3 at 2ns is +Inf: must be in [0, 1e+12]",
+		{-1}:          "model beat: pace of device 3 at 2ns is -1: must be in [0, 1e+12]",
+		{1}:           "model beat: pace of device 3 at 2ns holds until 2ns: must be later",
+	} {
+		func() {
+			defer func() {
+				if got := recover(); got != want {
+					t.Errorf("panic %v, want %s", got, want)
+				}
+			}()
+			pace{name: "beat", of: value}.Pace(3, 2)
+		}()
+	}
+}
+
+// The keys of models in a scenario: mistakes are told with their places and what may
+// have been meant.
+func TestModelsInScenarios(t *testing.T) {
+	for _, c := range []struct{ source, want string }{
+		{"[devices]\nmodel = \"bet\"\n", `x.toml:2:9: devices.model = "bet": must be one of beat (did you mean "beat"?)`},
+		{"[network]\nmodel = \"\"\noptions.factor = 1\n", "x.toml:3:1: network.options has no effect without network.model"},
+		{"[network]\nmodel = \"beat\"\n[network.options]\nperiod = 3\n", "x.toml:4:1: unknown key network.options.period: did you mean period_s?"},
+		{"[network]\nmodel = \"beat\"\n[network.options]\nperiod_s = 0\n", "x.toml:4:12: network.options.period_s = 0: must be positive"},
+		{"[devices]\nmodel = \"beat\"\noptions.period_s = \"long\"\n", `x.toml:3:20: devices.options.period_s = "long": must be a number`},
+		{"[devices]\nmodel = \"beat\"\noptions = 3\n", "x.toml:3:11: devices.options = 3: must be a table"},
+	} {
+		_, err := scenarios.Parse("x.toml", []byte(c.source+"[methods.mocha]\n"), nil)
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%q:\ngot  %v\nwant %s", c.source, err, c.want)
+		}
+	}
+	const source = "[methods.mocha]\n[devices]\nmodel = \"beat\"\noptions.factor = 0.25\n[[experiment]]\nname = \"a\"\nsweep = { \"devices.options.period_s\" = [1, 2] }\n" +
+		"[[experiment.axis]]\nname = \"links\"\npoints = [{ label = \"as usual\" }, { label = \"beating\", set = { \"network.model\" = \"beat\", \"network.options.of\" = \"pace\" } }]\n"
+	s, err := scenarios.Parse("x.toml", []byte(source), []string{"devices.options.factor=0.125"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var periods []float64
+	for _, j := range s.Experiments[0].Jobs {
+		settings := j.Candidates[0].Settings
+		o := settings.Devices.Options.(*beatOptions)
+		periods = append(periods, o.PeriodS)
+		if o.Factor != 0.125 || (settings.Network.Options != nil) != (settings.Network.Model == "beat") {
+			t.Errorf("%s: devices %+v, links %q %+v", j.Candidates[0].ID, o, settings.Network.Model, settings.Network.Options)
+		}
+	}
+	if !slices.Equal(periods, []float64{1, 2, 1, 2}) {
+		t.Errorf("periods %v", periods)
+	}
+	text, err := s.Resolved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), "[devices.options]\nperiod_s = 1.0\nfactor = 0.125\nof = \"pace\"\n") {
+		t.Errorf("resolved:\n%s", text)
+	}
+	again, err := scenarios.Parse("x.toml", text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if twice, err := again.Resolved(); err != nil || string(twice) != string(text) {
+		t.Errorf("resolved twice (%v):\n%s", err, twice)
+	}
+	keys := map[string]int{}
+	for _, f := range slices.Concat(scenarios.Keys(s), scenarios.Keys(nil), scenarios.Reference()) {
+		keys[f.Key]++
+	}
+	for _, key := range []string{"devices.model", "devices.options.period_s", "network.options.factor"} {
+		if keys[key] != 3 {
+			t.Errorf("%s is among %d of three lists of keys", key, keys[key])
+		}
+	}
+}
+
+// A model's draws are those of its seed, device and number, and others than those of a
+// model of the other kind.
+func TestModelsDraw(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		seed, device, number := rapid.Uint64().Draw(t, "seed"), rapid.Int().Draw(t, "device"), rapid.Int().Draw(t, "number")
+		machines, links := devices.ModelSetup{Seed: seed}, network.ModelSetup{Seed: seed}
+		first := func(s devices.Stream) uint64 { return s.Uint64() }
+		x := first(machines.Stream(device, number))
+		if again := first(devices.ModelSetup{Devices: 9, Seed: seed}.Stream(device, number)); again != x {
+			t.Fatalf("%x, and among more devices %x", x, again)
+		}
+		for _, other := range []devices.Stream{links.Stream(device, number), machines.Stream(device+1, number), machines.Stream(device, number+1),
+			devices.ModelSetup{Seed: seed + 1}.Stream(device, number)} {
+			if first(other) == x {
+				t.Fatalf("%x twice", x)
+			}
+		}
+	})
+}

@@ -1,0 +1,108 @@
+package federation
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fedsim/devices"
+	"fedsim/engine"
+)
+
+// turns is the pace of processors that are fast and slow in turns.
+type turns struct {
+	each       engine.Time
+	fast, slow float64
+}
+
+func (p turns) Pace(_ int, at engine.Time) (float64, engine.Time) {
+	k := at / p.each
+	if k%2 == 0 {
+		return p.fast, (k + 1) * p.each
+	}
+	return p.slow, (k + 1) * p.each
+}
+
+// level is a pace that stays.
+type level float64
+
+func (p level) Pace(int, engine.Time) (float64, engine.Time) { return float64(p), engine.Never }
+
+// A device alone whose pace changes while it computes: it is over when the integral of
+// its pace has come to the length of its work, whatever it was asked at; also when it
+// goes away meanwhile and then goes on where it was, and its FLOPs are those of the work.
+func TestWorkTakesTheIntegralOfThePace(t *testing.T) {
+	calm := run(t, alone(t, nil)).Rounds[1]
+	work := calm.TimeS - 2*transferS
+	rapid.Check(t, func(rt *rapid.T) {
+		p := turns{
+			each: engine.FromSeconds(rapid.Float64Range(0.02, 3).Draw(rt, "each") * work),
+			fast: rapid.Float64Range(0.1, 2).Draw(rt, "fast"),
+			slow: rapid.SampledFrom([]float64{0, 0.05, 0.5, 1}).Draw(rt, "slow"),
+		}
+		at := transferS + rapid.Float64Range(0, 2).Draw(rt, "at")*work
+		away := rapid.Float64Range(0.001, 2).Draw(rt, "away") * work
+		end := transferS // slowly: by the step, stretches away left out
+		step := work / 20_000
+		for done := 0.0; done < work; end += step {
+			if end < at || end >= at+away {
+				pace, _ := p.Pace(0, engine.FromSeconds(end))
+				done += step * pace
+			}
+		}
+		if end < at { // it was not there any more to go away from
+			at = math.Inf(1)
+		}
+		got := run(t, alone(t, func(s *Setup) {
+			s.Pace, s.Faults.OnReturn = p, devices.Resume
+			if at < math.Inf(1) {
+				s.Presence = windows{engine.FromSeconds(at), engine.FromSeconds(at + away)}
+			}
+		})).Rounds[1]
+		want := end + transferS
+		// A step may be counted on the wrong side of each change.
+		changes := 4 + end/p.each.Seconds()
+		if math.Abs(got.TimeS-want) > changes*step/min(p.fast, max(p.slow, 0.05)) {
+			rt.Errorf("%+v, away from %g for %g s: %g s, want %g", p, at, away, got.TimeS, want)
+		}
+		if math.Abs(got.FLOPs-calm.FLOPs) > 1e-6*calm.FLOPs || got.Dropped != 0 {
+			rt.Errorf("%+v: %g FLOPs, %d dropped, want %g and 0", p, got.FLOPs, got.Dropped, calm.FLOPs)
+		}
+	})
+}
+
+// A pace of 1 changes no bit, however often it is said; nor does it matter how often
+// another one is.
+func TestSteadyPaces(t *testing.T) {
+	for _, protocol := range []string{WaitForAll, Deadline, Charged, First, Asynchronous} {
+		for _, factor := range []float64{1, 0.5, 0.25} {
+			of := func(p devices.Pace) *Outcome {
+				return run(t, world(t, "async-mocha", protocol, func(s *Setup) {
+					s.Pace, s.Network.Jitter, s.Faults.DropProbability, s.Faults.Strike = p, 0.3, 0.2, devices.AtRandom
+				}))
+			}
+			want := of(level(factor))
+			if factor == 1 {
+				want = of(nil)
+			}
+			if got := of(turns{engine.FromSeconds(0.013), factor, factor}); got.EventHash != want.EventHash || got.ModelHash != want.ModelHash {
+				t.Errorf("%s: a pace of %g that is said often: hashes %x and %x, want %x and %x", protocol, factor, got.EventHash, got.ModelHash, want.EventHash, want.ModelHash)
+			}
+		}
+	}
+}
+
+// A device that stands still for ever never answers, and one without work has none to
+// do slowly.
+func TestStandingStill(t *testing.T) {
+	f := start(t, alone(t, func(s *Setup) { s.Pace = level(0) }))
+	f.devices[0].solved, f.devices[0].flops = true, 1e6
+	if got := f.computing(0); got != engine.Never {
+		t.Errorf("a device that stands still is over after %v", got)
+	}
+	f.devices[0].flops = 0
+	if got := f.computing(0); got != 0 {
+		t.Errorf("no work takes %v", got)
+	}
+}
