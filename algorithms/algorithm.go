@@ -18,6 +18,10 @@ const NoLimit = math.MaxInt
 // under the same seed are given the same streams.
 type Stream = rng.Stream
 
+// Coder writes what must be kept of a method, or reads it back into place; see
+// Stateful.
+type Coder = state.Coder
+
 // Request asks a device for its local work in the open round.
 type Request struct {
 	Device int
@@ -103,7 +107,7 @@ type Stateful interface {
 	Algorithm
 	// State names all that a method built anew on the same problem, under the
 	// coupling of now, must be given to go on bit for bit; tentative work included.
-	State(c *state.Coder)
+	State(c *Coder)
 }
 
 // rows names a matrix.

@@ -1,0 +1,129 @@
+// Package foreground is a device model: phones that their users take up now and then.
+// Meanwhile what the user looks at has the processor, and training in the background
+// goes on at a share of its usual speed.
+//
+// The numbers are those of a study of 255 users (Falaki, Mahajan, Kandula,
+// Lymberopoulos, Govindan, Estrin: Diversity in Smartphone Usage, MobiSys 2010):
+// different users take up their phones 10 to 200 times a day, their mean sessions take
+// 10 to 250 seconds, and the one has nothing to do with the other. Each device draws
+// both, log-uniformly in these ranges; sessions and the gaps between them are
+// exponential. Which share of its speed is left to training is our choice.
+package foreground
+
+import (
+	"fmt"
+	"math"
+
+	"fedsim/config"
+	"fedsim/devices"
+	"fedsim/engine"
+)
+
+const day = 86400 // seconds
+
+// Options are decoded strictly from [devices.options], over the defaults that the
+// factory gives.
+type Options struct {
+	SessionsPerDay []float64 `toml:"sessions_per_day" doc:"how often users take up their phones a day: the least and the most of all of them"`
+	SessionS       []float64 `toml:"session_s" doc:"how long they then use them on average, in seconds: the least and the most of all of them"`
+	Pace           float64   `toml:"pace" doc:"share of its usual speed that a phone has left for training while it is used"`
+}
+
+// Validate reports everything wrong with the options.
+func (o *Options) Validate(c *config.Checker) {
+	sessions := checkRange(c, "sessions_per_day", o.SessionsPerDay)
+	lengths := checkRange(c, "session_s", o.SessionS)
+	if sessions && lengths {
+		use := o.SessionsPerDay[1] * o.SessionS[1]
+		c.Require(use < day, "session_s", o.SessionS, fmt.Sprintf("must leave time between sessions: the most of them take %g of the day's %d seconds", use, day))
+	}
+	c.Require(o.Pace >= 0 && o.Pace <= 1, "pace", o.Pace, "must be in [0, 1]")
+}
+
+func checkRange(c *config.Checker, key string, of []float64) bool {
+	ok := len(of) == 2 && of[0] > 0 && of[0] <= of[1] && of[1] <= 1e6
+	c.Require(ok, key, of, "must be the least and the most, positive and at most 1e6")
+	return ok
+}
+
+func init() {
+	devices.RegisterModel(devices.ModelFactory{
+		Name:      "foreground",
+		Summary:   "phones that train more slowly while they are used",
+		Reference: "Falaki, Mahajan, Kandula, Lymberopoulos, Govindan, Estrin: Diversity in Smartphone Usage, MobiSys 2010",
+		Options: func() config.Options {
+			return &Options{SessionsPerDay: []float64{10, 200}, SessionS: []float64{10, 250}, Pace: 0.5}
+		},
+		New: func(s devices.ModelSetup, o config.Options) (devices.Model, error) {
+			return devices.Model{Pace: newUsers(s, *o.(*Options))}, nil
+		},
+	})
+}
+
+// users is how the users of all devices use them. The intervals of a device, used and
+// not used in turns, are numbered from 0, and the length of each is drawn by device and
+// number: whatever is asked, and when, they are the same. at keeps where each device was
+// asked about last, so that a look-up goes through the intervals since then alone; one
+// back begins at time 0 again.
+type users struct {
+	setup  devices.ModelSetup
+	pace   float64
+	habits []habit
+	at     []interval
+}
+
+// habit is the mean lengths, in seconds, of a user's sessions and of the gaps.
+type habit struct{ session, gap float64 }
+
+type interval struct {
+	from, until engine.Time // until = 0: none
+	number      int
+	used        bool
+}
+
+func newUsers(s devices.ModelSetup, o Options) *users {
+	u := &users{setup: s, pace: o.Pace, habits: make([]habit, s.Devices), at: make([]interval, s.Devices)}
+	for k := range u.habits {
+		draws := s.Stream(k, 0)
+		period := day / between(o.SessionsPerDay, draws.Float64())
+		session := between(o.SessionS, draws.Float64())
+		u.habits[k] = habit{session: session, gap: period - session}
+	}
+	return u
+}
+
+// between is log-uniform in a range when u is uniform.
+func between(of []float64, u float64) float64 { return of[0] * math.Pow(of[1]/of[0], u) }
+
+// Pace returns the share of its speed that a device has left for training, and until
+// when. It allocates nothing.
+func (u *users) Pace(device int, at engine.Time) (factor float64, until engine.Time) {
+	i := &u.at[device]
+	if i.until == 0 || at < i.from {
+		*i = u.first(device)
+	}
+	for at >= i.until {
+		*i = u.interval(device, i.number+1, i.until, !i.used)
+	}
+	if i.used {
+		return u.pace, i.until
+	}
+	return 1, i.until
+}
+
+// first returns the interval at time 0: a session with the share of time that sessions
+// have.
+func (u *users) first(device int) interval {
+	draws, h := u.setup.Stream(device, 1), u.habits[device]
+	return u.interval(device, 0, 0, draws.Float64() < h.session/(h.session+h.gap))
+}
+
+func (u *users) interval(device, number int, from engine.Time, used bool) interval {
+	mean := u.habits[device].gap
+	if used {
+		mean = u.habits[device].session
+	}
+	draws := u.setup.Stream(device, 2+number)
+	length := engine.FromSeconds(-mean * math.Log1p(-draws.Float64()))
+	return interval{from: from, until: from.Add(max(1, length)), number: number, used: used}
+}

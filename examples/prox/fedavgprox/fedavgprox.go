@@ -1,0 +1,176 @@
+// Package fedavgprox is federated averaging with a proximal term, written outside of
+// fedsim. Device k, which was sent the model w_sent and has n_k rows, makes steps of
+// mini-batch gradient descent on
+//
+//	1/n_k sum_i loss(w . x_ki, y_ki) + mu/2 |w - w_sent|^2
+//
+// and the server adds to its model the mean of the devices' changes, weighted by n_k
+// (Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith: Federated Optimization in Heterogeneous
+// Networks, MLSys 2020). fedsim has the same method under the name fedprox; a test here
+// shows that both have the same bits.
+package fedavgprox
+
+import (
+	"math"
+
+	"fedsim/algorithms"
+	"fedsim/config"
+	"fedsim/data"
+	"fedsim/mtl"
+)
+
+// Options are decoded strictly from the method's table, over the defaults that the
+// factory gives.
+type Options struct {
+	Epochs float64 `toml:"epochs" doc:"local passes over a device's rows in a round"`
+	Batch  int     `toml:"batch" doc:"rows of a mini-batch"`
+	Step   float64 `toml:"step" doc:"step size of the local steps"`
+	Mu     float64 `toml:"mu" doc:"mu of the proximal term mu/2 |w - w_sent|^2; 0: plain federated averaging"`
+}
+
+// Validate reports everything wrong with the options.
+func (o *Options) Validate(c *config.Checker) {
+	c.Require(o.Epochs > 0 && o.Epochs <= 1e6, "epochs", o.Epochs, "must be in (0, 1e6]")
+	c.Require(o.Batch >= 1, "batch", o.Batch, "must be at least 1")
+	c.Require(o.Step > 0 && o.Step <= 1e12, "step", o.Step, "must be in (0, 1e12]")
+	c.Require(o.Mu >= 0 && o.Mu*o.Step < 2, "mu", o.Mu, "must be in [0, 2/step): local steps would overshoot more each time")
+}
+
+func init() {
+	algorithms.Register(algorithms.Factory{
+		Name:      "fedavg-prox",
+		Summary:   "federated averaging with a proximal term, from a module of its own",
+		Reference: "Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith: Federated Optimization in Heterogeneous Networks, MLSys 2020",
+		OneModel:  true,
+		Options:   func() algorithms.Options { return &Options{Epochs: 1, Batch: 32, Step: 0.1, Mu: 0.1} },
+		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
+			return newMethod(s, *o.(*Options)), nil
+		},
+	})
+}
+
+// method is one run: the model w of the server, and what its devices have come to.
+type method struct {
+	opts    Options
+	problem *mtl.Problem
+	w       []float64
+	model   data.Matrix // w for every task: what the run is evaluated on
+	change  data.Matrix // of w, tentative, one row a device
+	sum     data.Matrix // of the changes taken in this round, weighted; one row
+	rows    float64     // of the devices they come from
+	taken   int         // devices
+	local   []local     // by worker, so that a solve allocates nothing
+}
+
+type local struct {
+	order mtl.Order
+	u, g  []float64
+}
+
+// The compiler sees to it that nothing is missing. A Stateful method can be gone on
+// with after an interruption; another would start over.
+var _ algorithms.Stateful = (*method)(nil)
+
+func newMethod(s algorithms.Setup, o Options) *method {
+	d := s.Problem.Features()
+	m := &method{
+		opts: o, problem: s.Problem, w: make([]float64, d), model: s.Problem.NewWeights(),
+		change: data.NewMatrix(s.Problem.Devices(), d), sum: data.NewMatrix(1, d), local: make([]local, s.Workers),
+	}
+	for i := range m.local {
+		m.local[i].u, m.local[i].g = make([]float64, d), make([]float64, d)
+	}
+	return m
+}
+
+// Needs says that the method can live with drops, and has an amount of work of its own.
+func (m *method) Needs() algorithms.Needs { return algorithms.Needs{} }
+
+// StepFLOPs is the cost of a row of d features: a dot product and an axpy, 4d, and its
+// share of the update of 5d that its mini-batch ends with.
+func (m *method) StepFLOPs() float64 {
+	d := float64(len(m.w))
+	return 4*d + 5*d/float64(m.opts.Batch)
+}
+
+// Begin opens a round: each device is sent w.
+func (m *method) Begin() (values int) {
+	clear(m.sum.Row(0))
+	m.rows, m.taken = 0, 0
+	return len(m.w)
+}
+
+// Solve makes a device's steps and leaves its change of w. Other devices solve at the
+// same time: it reads w, and writes to the row of its device and the space of its worker.
+func (m *method) Solve(r algorithms.Request) algorithms.Work {
+	task := m.problem.Train.Open(r.Device)
+	defer task.Close()
+	steps := min(r.Steps, int(math.Ceil(m.opts.Epochs*float64(task.X.Rows))))
+	l := &m.local[r.Worker]
+	l.order.Reset(task.X.Rows, r.Stream)
+	copy(l.u, m.w)
+	for left := steps; left > 0; {
+		batch := l.order.Take(min(m.opts.Batch, left))
+		left -= len(batch)
+		clear(l.g)
+		for _, i := range batch {
+			slope := m.problem.Loss.Subgradient(task.X.Dot(int(i), l.u), task.Y[i])
+			task.X.Axpy(slope, int(i), l.g)
+		}
+		m.step(l.u, l.g, len(batch))
+	}
+	change := m.change.Row(r.Device)
+	for j := range change {
+		change[j] = l.u[j] - m.w[j]
+	}
+	return algorithms.Work{Steps: steps, FLOPs: float64(steps) * m.StepFLOPs(), Values: len(change)}
+}
+
+// step takes u -= step (g/rows + mu (u - w)). Products are converted before they are
+// added, so that no processor fuses them and all have the same bits.
+func (m *method) step(u, g []float64, rows int) {
+	pull, rate := m.opts.Step*m.opts.Mu, m.opts.Step/float64(rows)
+	keep := 1 - pull
+	for j := range u {
+		u[j] = float64(keep*u[j]) + float64(pull*m.w[j]) - float64(rate*g[j])
+	}
+}
+
+// Commit takes a device's change into the mean.
+func (m *method) Commit(device int) {
+	rows := float64(m.problem.Train.Tasks[device].X.Rows)
+	m.change.Axpy(rows, device, m.sum.Row(0))
+	m.rows += rows
+	m.taken++
+}
+
+// Discard leaves the device out of the mean.
+func (m *method) Discard(int) {}
+
+// End adds the mean to w: an axpy for each device and one for w.
+func (m *method) End() (flops float64) {
+	if m.taken == 0 {
+		return 0
+	}
+	m.sum.Axpy(1/m.rows, 0, m.w)
+	return 2 * float64(m.taken+1) * float64(len(m.w))
+}
+
+// Model returns w as the weights of every task.
+func (m *method) Model() algorithms.Model {
+	for t := range m.model.Rows {
+		copy(m.model.Row(t), m.w)
+	}
+	return algorithms.Model{W: &m.model}
+}
+
+// Recouple changes nothing: one model for all has no use for how tasks are related.
+func (m *method) Recouple(mtl.Coupling) {}
+
+// State names w and the devices' changes of it: all that another instance needs.
+func (m *method) State(c *algorithms.Coder) {
+	c.Float64s(m.w)
+	for k := range m.change.Rows {
+		c.Float64s(m.change.Row(k))
+	}
+}
