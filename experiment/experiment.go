@@ -27,6 +27,12 @@ type Options struct {
 	Finished func(index int, run results.Run) error // receives each finished run, in any order; calls do not overlap
 	Clock    func() time.Time                       // the real clock, for wall times
 
+	// Rounds returns what is told of each round of a run, of which ID, Experiment,
+	// Method, Algorithm, Point, Tuned, Seed and Real are set; nil: nothing is. It may be
+	// called by several goroutines. Tuning is not told of; a run that is gone on with is
+	// told of from its beginning.
+	Rounds func(index int, run results.Run) func(results.Round)
+
 	// Journal returns what is told of everything that happens in a run of so many
 	// devices; nil: nothing. It is asked before each run, tuning aside; calls may
 	// overlap. A nil function asks for none.
@@ -192,10 +198,15 @@ func (r *runner) repeat(rep repetition) {
 	}
 }
 
-// watch executes a run, and writes its rows by device when they are asked for.
+// watch executes a run, tells of its rounds, and writes its rows by device, when
+// they are asked for.
 func (r *runner) watch(index int, run *scenarios.Run, about results.Run) (*federation.Outcome, error) {
+	var observe func(results.Round)
+	if r.options.Rounds != nil {
+		observe = r.options.Rounds(index, about)
+	}
 	if !run.Settings.Run.Devices || r.options.Devices == nil {
-		return r.execute(run, plan(run), "running", r.options.Journal)
+		return r.execute(run, plan(run), "running", r.options.Journal, observe)
 	}
 	rows, err := r.options.Devices(index, about)
 	if err != nil {
@@ -211,7 +222,7 @@ func (r *runner) watch(index int, run *scenarios.Run, about results.Run) (*feder
 			}
 		}
 		return book
-	})
+	}, observe)
 	closed := rows.Close()
 	if err != nil {
 		return nil, err
@@ -254,10 +265,10 @@ func plan(run *scenarios.Run) federation.Plan {
 	}
 }
 
-// execute runs one run, with a journal when there is one for it; an error ends all
-// others.
-func (r *runner) execute(run *scenarios.Run, plan federation.Plan, phase string, journal journalOf) (*federation.Outcome, error) {
-	out, err := r.run(run, plan, phase, journal)
+// execute runs one run, with a journal when there is one for it, and tells of each
+// round unless observe is nil; an error ends all others.
+func (r *runner) execute(run *scenarios.Run, plan federation.Plan, phase string, journal journalOf, observe func(results.Round)) (*federation.Outcome, error) {
+	out, err := r.run(run, plan, phase, journal, observe)
 	if err != nil {
 		err = fmt.Errorf("run %s: %w", run.ID, err)
 		r.cancel(err)
@@ -268,7 +279,7 @@ func (r *runner) execute(run *scenarios.Run, plan federation.Plan, phase string,
 // journalOf is Options.Journal.
 type journalOf = func(run *scenarios.Run, devices int) federation.Journal
 
-func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, journal journalOf) (*federation.Outcome, error) {
+func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, journal journalOf, observe func(results.Round)) (*federation.Outcome, error) {
 	s := &run.Settings
 	p, err := r.prepare.prepare(s)
 	if err != nil {
@@ -334,6 +345,9 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 	out, err := f.Run(r.ctx, func(x results.Round) {
 		step := float64(x.Round)/all - done
 		done += step
+		if observe != nil {
+			observe(x)
+		}
 		r.report(run.ID, phase, x.TimeS, step, 0)
 	})
 	r.report(run.ID, phase, math.NaN(), 1-done, 1)

@@ -164,7 +164,7 @@ func (r *runner) try(j *job, candidate int, best float64) (Trial, error) {
 	if limited {
 		plan.MaxTime = best
 	}
-	out, err := r.execute(&run, plan, "tuning", nil)
+	out, err := r.execute(&run, plan, "tuning", nil, nil)
 	if err != nil {
 		return Trial{}, err
 	}

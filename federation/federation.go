@@ -307,8 +307,8 @@ func (f *Federation) checkForEver(c *config.Checker) {
 }
 
 // Run goes through the rounds of the plan and calls observe, which may be nil,
-// after each that was evaluated; round 0 is the state before the first. When ctx
-// ends it stops after the round under way.
+// after each; round 0 is the state before the first. When ctx ends it stops after
+// the round under way.
 func (f *Federation) Run(ctx context.Context, observe func(results.Round)) (*Outcome, error) {
 	out := &Outcome{Status: results.Done}
 	f.onset()
@@ -356,11 +356,7 @@ loop:
 			default:
 				r = unevaluated(r)
 			}
-			if evaluated {
-				record(r)
-			} else {
-				out.Rounds = append(out.Rounds, r)
-			}
+			record(r)
 			if f.setup.Keep != nil && !f.playing() {
 				f.tape.rounds = out.Rounds
 				if err := f.setup.Keep(f); err != nil {

@@ -134,9 +134,15 @@ func newManifest(about About, state State, runs []Run, extra attached, end *End)
 		Tables:   extra.tables,
 		Thetas:   measured(runs),
 		Parquet:  extra.parquet,
-		Runs:     []RunEntry{},
 		Clock:    newClock(about.Started, runs, end),
 	}
+	m.setRuns(runs)
+	return m
+}
+
+// setRuns describes the runs.
+func (m *Manifest) setRuns(runs []Run) {
+	m.Runs = []RunEntry{}
 	for i := range runs {
 		r := &runs[i]
 		m.Runs = append(m.Runs, RunEntry{
@@ -146,7 +152,6 @@ func newManifest(about About, state State, runs []Run, extra attached, end *End)
 		})
 	}
 	m.ResultHash = resultHash(m.Runs)
-	return m
 }
 
 // newClock describes how long runs took; end is nil at a checkpoint.

@@ -13,6 +13,9 @@
 //	DIR/report.html     a page of the run, when one was asked for; never read
 //	DIR/tables/         tables of prediction errors; absent without
 //
+// Meanwhile [Follow] tells how far everything has come, each round within about a
+// second, to any process.
+//
 // A [Writer] gathers finished runs in DIR/.unfinished, which is a run directory
 // itself, and moves everything to its place at the end; the manifest comes last,
 // so a directory with a manifest is whole. [Read] checks all files against each
@@ -44,6 +47,10 @@ const (
 	Done        Status = "done"        // ran to its last round or its stopping rule
 	Stalled     Status = "stalled"     // no device can ever answer again
 	Interrupted Status = "interrupted" // stopped by the user; its finished rounds are kept
+
+	// UnderWay is the status of a run that has not ended, in what Follow tells. No
+	// file of a run directory has it.
+	UnderWay Status = "running"
 )
 
 // Run is one method at one point of an experiment under one seed.

@@ -130,6 +130,9 @@ func (l *Left) Resume(about About, place map[string]int) (*Writer, error) {
 	if err := clearStage(l.dir, shelfDir, partsDir); err != nil {
 		return nil, err
 	}
+	if err := w.startFeed(); err != nil {
+		return nil, err
+	}
 	w.lock, l.lock = l.lock, nil
 	return w, nil
 }
@@ -228,7 +231,8 @@ func (w *Writer) Leave() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.done = true
-	return errors.Join(w.wrote(w.writeIndex()), w.lock.release())
+	w.feed.stop()
+	return errors.Join(w.wrote(w.writeIndex()), w.removeFeed(), w.lock.release())
 }
 
 // Resumable reports whether what there is can be gone on with, and is worth it.

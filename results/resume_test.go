@@ -73,6 +73,9 @@ func kill(t *testing.T, w *Writer) {
 		t.Fatal(err)
 	}
 	w.lock.file = nil
+	w.feed.mu.Lock()
+	defer w.feed.mu.Unlock()
+	w.feed.letGo()
 }
 
 // whole is the directory of a run that was never interrupted.

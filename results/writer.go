@@ -58,6 +58,7 @@ type About struct {
 	Scenario []byte    // the resolved scenario, stored as it is
 	Targets  []float64 // sub-optimalities that runs.csv reports the time to
 	Started  time.Time
+	Runs     int  // that there will be in the end, for who looks on; 0: not known
 	Keeps    bool // what is unfinished is kept in DIR/.unfinished/kept, to be gone on with
 }
 
@@ -75,6 +76,7 @@ type Writer struct {
 	index []int // of runs[i] in the order of the scenario; increasing
 	done  bool  // installed, or nothing may be removed any more
 
+	feed    *feed
 	shelf   *shelf   // nil: nothing is kept
 	fresh   []string // runs finished since the index was written
 	worth   bool     // something on the shelf is worth going on with
@@ -118,9 +120,13 @@ func Create(dir string, force bool, about About) (_ *Writer, err error) {
 		return nil, err
 	}
 	if about.Keeps {
-		if err := w.startShelf(); err != nil {
-			return nil, errors.Join(err, clearStage(dir))
-		}
+		err = w.startShelf()
+	}
+	if err == nil {
+		err = w.startFeed()
+	}
+	if err != nil {
+		return nil, errors.Join(err, clearStage(dir))
 	}
 	return w, nil
 }
@@ -305,6 +311,7 @@ func (w *Writer) Add(index int, run Run) error {
 	if run.Status != Interrupted {
 		w.fresh = append(w.fresh, run.ID)
 	}
+	w.feed.finished(index, &w.runs[at])
 	if n := len(w.runs); n&(n-1) == 0 {
 		return w.checkpoint()
 	}
@@ -413,6 +420,7 @@ func (w *Writer) install(state State, extra attached) error {
 		return err
 	}
 	w.done = true // from here on Discard would lose results
+	w.feed.stop()
 	if old != nil {
 		if err := w.removeOld(old); err != nil {
 			return err
@@ -511,9 +519,12 @@ func isFileName(name string) bool {
 func (w *Writer) Discard() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if !w.done {
+		w.feed.stop()
+	}
 	if w.done || w.resumed || w.failed && w.worth {
 		w.done = true
-		return w.lock.release()
+		return errors.Join(w.removeFeed(), w.lock.release())
 	}
 	w.done = true
 	err := errors.Join(clearStage(w.dir), w.lock.release())

@@ -142,13 +142,16 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 	p := f.newProgress(cmd)
 	err = experiment.Run(cmd.Context(), scenario.Experiments, f.keeping(w, experiment.Options{
 		Workers: f.workers, Queue: f.queue, Journal: watched.journal(),
-		Progress: p.update, Devices: devicesOf(w), Clock: time.Now,
+		Progress: p.update, Rounds: w.Rounds, Devices: devicesOf(w), Clock: time.Now,
 	}))
 	var made []*tables.Result
 	if err == nil {
 		made, err = f.makeTables(cmd.Context(), w, scenario, p)
 	}
 	p.end()
+	if unseen := w.Followed(); unseen != nil { // no reason to fail: nothing is missing in the end
+		report(cmd.ErrOrStderr(), fmt.Errorf("warning: %w", unseen))
+	}
 	if err != nil {
 		if experiment.Interrupted(err) {
 			return errors.Join(f.keep(cmd, w, scenario, made, err), watched.write(f.text(cmd)))
@@ -241,6 +244,7 @@ func (f *runFlags) about(s *scenarios.Scenario) (about results.About, err error)
 		Scenario: resolved,
 		Targets:  s.Settings.Run.Targets,
 		Started:  time.Now(),
+		Runs:     experiment.Total(s.Experiments),
 	}, nil
 }
 

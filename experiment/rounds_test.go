@@ -1,0 +1,51 @@
+package experiment
+
+import (
+	"math"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fedsim/results"
+)
+
+var sameBits = cmp.Comparer(func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) })
+
+// Who looks on is told of each round of each run but those of a tuning, as it comes
+// out in the end: of rounds that are not evaluated, of runs over a recording, in time
+// alone, without rounds. A run that is gone on with is told of from its beginning.
+func TestRoundsAreTold(t *testing.T) {
+	e := parse(t, eventful, "run.eval_every=3")
+	var mu sync.Mutex
+	told := map[int][]results.Round{}
+	watch := func(index int, run results.Run) func(results.Round) {
+		mu.Lock()
+		defer mu.Unlock()
+		if run.ID == "" || run.Algorithm == "" || run.Seed == 0 {
+			t.Errorf("told of %+v", run)
+		}
+		told[index] = nil
+		return func(r results.Round) {
+			mu.Lock()
+			defer mu.Unlock()
+			told[index] = append(told[index], r)
+		}
+	}
+	check := func(runs map[int]results.Run) {
+		t.Helper()
+		if len(told) != len(runs) {
+			t.Errorf("told of %d runs of %d", len(told), len(runs))
+		}
+		for i, r := range runs {
+			if d := cmp.Diff(r.Rounds, told[i], sameBits); d != "" {
+				t.Errorf("%s: %s", r.ID, d)
+			}
+		}
+		clear(told)
+	}
+	check(mustGather(t, e, Options{Workers: 2, Rounds: watch}))
+	patience := 20
+	longer := func() int { patience += 20; return patience }
+	check(goneOnWith(t, t.Context(), e, longer, Options{Workers: 2, Rounds: watch}))
+}
