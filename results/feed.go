@@ -255,13 +255,17 @@ func (f *feed) giveUp(err error) {
 	}
 }
 
-// stop writes the last frame and lets go of the file.
-func (f *feed) stop() {
+// over writes the last frame.
+func (f *feed) over() {
 	f.mu.Lock()
-	if f.err == nil && f.file != nil {
+	defer f.mu.Unlock()
+	if f.err == nil {
 		f.frame(feedOver, func(*state.Coder) {})
 	}
-	f.mu.Unlock()
+}
+
+// stop writes what waits and lets go of the files.
+func (f *feed) stop() {
 	f.write()
 	f.writing.Lock()
 	defer f.writing.Unlock()
@@ -279,15 +283,13 @@ func (f *feed) letGo() {
 	_ = f.alive.Unlock()
 }
 
-// removeFeed removes what a feed that was stopped leaves in a stage that stays.
-func (w *Writer) removeFeed() error {
-	var failed error
+// dropFeed ends a feed and removes it from a stage that stays. Where it cannot be
+// removed it does no harm: who goes on clears it away.
+func (w *Writer) dropFeed() {
+	w.feed.stop()
 	for _, name := range []string{feedFile, aliveFile} {
-		if err := os.Remove(filepath.Join(w.stage(), name)); !absent(err) {
-			failed = errors.Join(failed, err)
-		}
+		_ = os.Remove(filepath.Join(w.stage(), name))
 	}
-	return failed
 }
 
 // Rounds lets a run that begins be followed. The index is that of Add; of run ID,

@@ -258,6 +258,7 @@ func TestFeedIsGone(t *testing.T) {
 // Between its last frame and the move to its place nobody takes a run for killed.
 func TestFeedIsOver(t *testing.T) {
 	w := create(t, filepath.Join(t.TempDir(), "run"), false)
+	w.feed.over()
 	w.feed.stop()
 	if g := glance(t, w.Dir()); g.Phase != Writing {
 		t.Errorf("phase %s", g.Phase)

@@ -231,8 +231,8 @@ func (w *Writer) Leave() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.done = true
-	w.feed.stop()
-	return errors.Join(w.wrote(w.writeIndex()), w.removeFeed(), w.lock.release())
+	w.dropFeed()
+	return errors.Join(w.wrote(w.writeIndex()), w.lock.release())
 }
 
 // Resumable reports whether what there is can be gone on with, and is worth it.

@@ -420,6 +420,7 @@ func (w *Writer) install(state State, extra attached) error {
 		return err
 	}
 	w.done = true // from here on Discard would lose results
+	w.feed.over()
 	w.feed.stop()
 	if old != nil {
 		if err := w.removeOld(old); err != nil {
@@ -519,14 +520,14 @@ func isFileName(name string) bool {
 func (w *Writer) Discard() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.done {
-		w.feed.stop()
-	}
-	if w.done || w.resumed || w.failed && w.worth {
-		w.done = true
-		return errors.Join(w.removeFeed(), w.lock.release())
+	if w.done {
+		return w.lock.release()
 	}
 	w.done = true
+	w.dropFeed()
+	if w.resumed || w.failed && w.worth {
+		return w.lock.release()
+	}
 	err := errors.Join(clearStage(w.dir), w.lock.release())
 	if err == nil {
 		w.removeCreated()
