@@ -101,15 +101,14 @@ type Totals struct {
 }
 
 // Read reads the report of a run directory. A directory whose run goes on, or did
-// not come to an end, has the report of the runs that were finished at its last
-// checkpoint.
+// not come to an end, has the report of all that was made until now, see
+// [results.Follow].
 func Read(dir string) (*Report, error) {
-	place := results.Locate(dir)
-	found, err := results.Read(place)
+	found, err := results.Follow(dir)
 	if err != nil {
 		return nil, err
 	}
-	return build(place, found)
+	return build(dir, &found.Results)
 }
 
 // build makes the report of results, which are those in dir.

@@ -120,7 +120,7 @@ func isAlive(stage string) bool {
 
 // Live is what a run directory holds, finished or not.
 type Live struct {
-	Results       // of a directory that is not Finished: State is Running, Runs has those that began
+	Results       // State is Running while Phase is Writing, Incomplete when it is Stopped
 	Phase   Phase // never Absent
 	Total   int   // runs that there will be in the end; 0: not known
 }
@@ -165,8 +165,11 @@ func follow(dir string, phase Phase) (*Live, error) {
 		return nil, err
 	}
 	l.Results = *r
-	if r.Manifest.State == Complete {
+	switch {
+	case r.Manifest.State == Complete:
 		l.Total = len(r.Runs)
+	case phase == Stopped:
+		l.Manifest.State = Incomplete
 	}
 	return l, nil
 }
@@ -202,6 +205,9 @@ func (l *Live) read(path string, text []byte) error {
 		order = append(order, index)
 	}
 	sort.Ints(order)
+	if l.Phase != Writing {
+		l.Manifest.State = Incomplete
+	}
 	for _, index := range order {
 		run := places[index]
 		if run.Status == UnderWay && l.Phase != Writing {

@@ -172,7 +172,7 @@ func TestFollowKilled(t *testing.T) {
 	if g := glance(t, dir); g.Phase != Stopped {
 		t.Fatalf("phase %s", g.Phase)
 	}
-	if l := follows(t, dir); len(l.Runs) != 2 || l.Runs[0].Status != Interrupted || l.Runs[1].Status != Done {
+	if l := follows(t, dir); len(l.Runs) != 2 || l.Runs[0].Status != Interrupted || l.Runs[1].Status != Done || l.Manifest.State != Incomplete {
 		t.Errorf("%+v", l.Manifest.Runs)
 	}
 	told := -1

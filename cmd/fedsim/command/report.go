@@ -20,8 +20,8 @@ func newReport() *cobra.Command {
 		Long: `Make one page of a run for a browser: what was run, the times to target, curves
 that can be zoomed and read off, heat maps of sweeps, who held the rounds up, where
 the energy went, the resolved scenario and how to reproduce it. The page is one
-file that needs no network. A run that goes on has the page of the runs that were
-finished at its last checkpoint; "fedsim serve" shows it as it goes.`,
+file that needs no network. A run that goes on has the page of what was made until
+now; "fedsim serve" shows it as it goes.`,
 		Example: `  fedsim report runs/quickstart
   fedsim report runs/quickstart -o quickstart.html`,
 		Args:              takes(1, 1, "one run directory"),

@@ -150,7 +150,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 	}
 	p.end()
 	if unseen := w.Followed(); unseen != nil { // no reason to fail: nothing is missing in the end
-		report(cmd.ErrOrStderr(), fmt.Errorf("warning: %w", unseen))
+		complain(cmd.ErrOrStderr(), fmt.Errorf("warning: %w", unseen))
 	}
 	if err != nil {
 		if experiment.Interrupted(err) {
