@@ -9,7 +9,6 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/config"
-	"fedsim/data"
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/fleets"
@@ -124,8 +123,7 @@ type Federation struct {
 	spent    float64                    // joules that the rounds so far have taken
 	bytes    struct{ down, up float64 } // of one message
 
-	tape   *tape        // nil: the run is not kept
-	learnt *data.Matrix // W of the last update of the coupling; nil without a tape
+	tape *tape // nil: the run is not kept
 
 	// Rounds.
 	clients     clients
@@ -396,7 +394,6 @@ func (f *Federation) recouple() error {
 		if next, err = f.setup.Problem.Regularizer.Update(f.setup.Pool, w, f.setup.Problem.Config.OmegaFloor); err != nil {
 			return 0
 		}
-		f.learn(w)
 		return 1
 	})
 	if err != nil && err != mtl.ErrFixed {

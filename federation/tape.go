@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 
 	"fedsim/algorithms"
-	"fedsim/data"
 	"fedsim/internal/state"
 	"fedsim/results"
 )
@@ -17,8 +17,7 @@ import (
 // state of its method: going on, time is gone through again by the tape, without
 // any mathematics, and then the method is as it was.
 type tape struct {
-	words   []uint64
-	played  int             // how many of them were told again
+	words   words
 	playing bool            // the method is not asked
 	rounds  []results.Round // the rounds that are gone through again, round 0 before them
 	torn    error           // why they cannot be
@@ -35,15 +34,27 @@ func (f *Federation) told(ask func() uint64) uint64 {
 		return ask()
 	case !tp.playing:
 		word := ask()
-		tp.words = append(tp.words, word)
+		tp.words.add(word)
 		return word
-	case tp.played == len(tp.words):
-		tp.torn = ErrOther
-		return 0
 	default:
-		tp.played++
-		return tp.words[tp.played-1]
+		word, ok := tp.words.next()
+		if !ok {
+			tp.torn = ErrOther
+		}
+		return word
 	}
+}
+
+// toldFloat is told for a number. Most are whole and not large, so that the bytes of
+// their bits are zero from the last on.
+func (f *Federation) toldFloat(ask func() float64) float64 {
+	word := f.told(func() uint64 { return bits.ReverseBytes64(math.Float64bits(ask())) })
+	return math.Float64frombits(bits.ReverseBytes64(word))
+}
+
+// toldCount is told for a number that is not negative.
+func (f *Federation) toldCount(n int32) int32 {
+	return int32(f.told(func() uint64 { return uint64(uint32(n)) }))
 }
 
 // playing reports whether the method rests, and the tape is played.
@@ -56,7 +67,7 @@ func (f *Federation) begin() int {
 
 // finish closes a round of the method and returns the server's work.
 func (f *Federation) finish() float64 {
-	return math.Float64frombits(f.told(func() uint64 { return math.Float64bits(f.method.End()) }))
+	return f.toldFloat(f.method.End)
 }
 
 // commit makes the work of device t final.
@@ -87,8 +98,7 @@ func (f *Federation) receive(t int) (taken bool, flops float64) {
 		}
 		return 0
 	})
-	work := f.told(func() uint64 { return math.Float64bits(flops) })
-	return took == 1, math.Float64frombits(work)
+	return took == 1, f.toldFloat(func() float64 { return flops })
 }
 
 // worked puts the work of those of the devices listed that were solved on the
@@ -102,14 +112,13 @@ func (f *Federation) worked(listed []int32) {
 		if !d.solved {
 			continue
 		}
-		d.flops = math.Float64frombits(f.told(func() uint64 { return math.Float64bits(d.flops) }))
-		counts := f.told(func() uint64 { return uint64(uint32(d.steps))<<32 | uint64(uint32(d.values)) })
-		d.steps, d.values = int32(counts>>32), int32(uint32(counts))
+		d.flops = f.toldFloat(func() float64 { return d.flops })
+		d.steps, d.values = f.toldCount(d.steps), f.toldCount(d.values)
 	}
 }
 
-// Keep writes what a run is gone on with: the rounds so far, the tape, the W of the
-// last update of the coupling, and the state of the method. It is for the end of a
+// Keep writes what a run is gone on with: the rounds so far, the tape, the
+// coupling once it was updated, and the state of the method. It is for the end of a
 // round, of a run whose Setup.Keep is set; its method must be algorithms.Stateful.
 func (f *Federation) Keep(c *state.Coder) {
 	stateful, ok := f.method.(algorithms.Stateful)
@@ -150,19 +159,10 @@ func (f *Federation) code(c *state.Coder, method algorithms.Stateful) {
 		}
 		f.tape.rounds[h].State(c)
 	}
-	codeWords(c, &f.tape.words)
-	learnt := 0
-	if f.learnt != nil {
-		learnt = 1
-	}
-	if c.Int(&learnt); learnt == 1 && c.Err() == nil {
-		if c.Reads() {
-			w := f.setup.Problem.NewWeights()
-			f.learnt = &w
-		}
-		for t := range f.learnt.Rows {
-			c.Float64s(f.learnt.Row(t))
-		}
+	f.tape.words.state(c)
+	f.codeCoupling(c)
+	if c.Err() != nil {
+		return
 	}
 	if c.Reads() {
 		var err error
@@ -174,16 +174,25 @@ func (f *Federation) code(c *state.Coder, method algorithms.Stateful) {
 	method.State(c)
 }
 
-// restart makes the method anew under the coupling of the last update.
+// codeCoupling names the coupling when it is not the first one any more.
+func (f *Federation) codeCoupling(c *state.Coder) {
+	updated := 0
+	if f.coupling != f.setup.Coupling {
+		updated = 1
+	}
+	if c.Int(&updated); updated == 0 || c.Err() != nil {
+		return
+	}
+	if f.setup.Problem == nil {
+		c.Fail(ErrOther)
+		return
+	}
+	f.coupling = f.setup.Problem.CouplingState(c, f.setup.Pool, f.coupling)
+}
+
+// restart makes the method anew under the present coupling.
 func (f *Federation) restart() (algorithms.Stateful, error) {
 	s := &f.setup
-	if f.learnt != nil {
-		next, err := s.Problem.Regularizer.Update(s.Pool, f.learnt, s.Problem.Config.OmegaFloor)
-		if err != nil {
-			return nil, fmt.Errorf("updating Omega: %w", err)
-		}
-		f.coupling = next
-	}
 	method, err := s.Factory.New(algorithms.Setup{Problem: s.Problem, Coupling: f.coupling, Workers: s.Pool.Size(), Pool: s.Pool}, s.Options)
 	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", s.Factory.Name, err)
@@ -194,21 +203,6 @@ func (f *Federation) restart() (algorithms.Stateful, error) {
 	}
 	f.method = method
 	return stateful, nil
-}
-
-// codeWords names a list of any length. What is read is believed as far as it goes.
-func codeWords(c *state.Coder, words *[]uint64) {
-	n := len(*words)
-	c.Int(&n)
-	if c.Reads() {
-		*words = nil
-	}
-	for i := 0; i < n && c.Err() == nil; i++ {
-		if c.Reads() {
-			*words = append(*words, 0)
-		}
-		c.Uint64(&(*words)[i])
-	}
 }
 
 // again returns the figures of the round that was just gone through again, which
@@ -227,22 +221,10 @@ func (f *Federation) again(r results.Round) (results.Round, error) {
 		return r, ErrOther
 	}
 	if f.round == len(tp.rounds)-1 {
-		if tp.played != len(tp.words) {
+		if !tp.words.over() {
 			return r, ErrOther
 		}
 		tp.playing = false
 	}
 	return kept, nil
-}
-
-// learn notes the W that the coupling is updated from.
-func (f *Federation) learn(w *data.Matrix) {
-	if f.tape == nil {
-		return
-	}
-	if f.learnt == nil {
-		kept := f.setup.Problem.NewWeights()
-		f.learnt = &kept
-	}
-	copy(f.learnt.Data, w.Data)
 }

@@ -18,13 +18,15 @@ import (
 // computed on the pool that the coupling was made with, and their bits do not
 // depend on it.
 type LowRank struct {
-	pool   *parallel.Pool
-	f      data.Matrix
-	off    float64
-	along  []float64 // c
-	back   []float64 // the same for M^-1
-	diag   []float64 // of M
-	blocks blocks
+	pool *parallel.Pool
+	f    data.Matrix
+	off  float64
+
+	eigenvalues []float64 // of M along the columns of F
+	along       []float64 // c
+	back        []float64 // the same for M^-1
+	diag        []float64 // of M
+	blocks      blocks
 	// Of *image: couplings are shared by runs at the same time. The runtime holds on to
 	// a pool beyond its last use, and must not hold on to F with it.
 	spare *sync.Pool
@@ -39,7 +41,7 @@ func newLowRank(pool *parallel.Pool, f data.Matrix, eigenvalues []float64, off f
 		return nil, fmt.Errorf("the %d x %d coupling is not positive definite: raise problem.omega_floor or problem.warm_floor", f.Rows, f.Rows)
 	}
 	c := &LowRank{
-		pool: pool, f: f, off: off, diag: make([]float64, f.Rows),
+		pool: pool, f: f, off: off, eigenvalues: eigenvalues, diag: make([]float64, f.Rows),
 		along: make([]float64, f.Cols), back: make([]float64, f.Cols), spare: new(sync.Pool),
 		// Few enough blocks that their partial sums take no more room than V.
 		blocks: cut(f.Rows, max(256, f.Cols, f.Rows/256)),

@@ -130,24 +130,28 @@ func (c *Coder) Bools(x []bool) {
 
 // String is a text of any length. What is read is believed as far as it goes.
 func (c *Coder) String(x *string) {
-	n := len(*x)
-	c.Int(&n)
 	text := []byte(*x)
-	if c.Reads() {
-		text = nil
+	if c.Bytes(&text); c.Reads() && c.err == nil {
+		*x = string(text)
 	}
+}
+
+// Bytes is a list of bytes of any length. What is read is believed as far as it goes.
+func (c *Coder) Bytes(x *[]byte) {
+	n := len(*x)
+	if c.Int(&n); !c.Reads() {
+		c.pass(*x)
+		return
+	}
+	var read []byte
 	for i := 0; i < n && c.err == nil; i += len(c.space) {
 		piece := c.space[:min(n-i, len(c.space))]
-		if !c.Reads() {
-			copy(piece, text[i:])
-		}
-		c.pass(piece)
-		if c.Reads() && c.err == nil {
-			text = append(text, piece...)
+		if c.pass(piece); c.err == nil {
+			read = append(read, piece...)
 		}
 	}
-	if c.Reads() && c.err == nil {
-		*x = string(text)
+	if c.err == nil {
+		*x = read
 	}
 }
 

@@ -21,6 +21,7 @@ type thing struct {
 	F []int
 	G string
 	H []string
+	I []byte
 }
 
 func (x *thing) state(c *Coder) {
@@ -31,6 +32,7 @@ func (x *thing) state(c *Coder) {
 	c.Bools(x.E)
 	c.Ints(x.F)
 	c.String(&x.G)
+	c.Bytes(&x.I)
 	n := c.Count(len(x.H))
 	if c.Reads() {
 		x.H = nil
@@ -52,7 +54,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 			texts = append(texts, rapid.String().Draw(t, "h"))
 		}
 		x := thing{
-			H: texts,
+			H: texts, I: rapid.SliceOfN(rapid.Byte(), 1, 9000).Draw(t, "i"),
 			A: rapid.Int().Draw(t, "a"), B: rapid.Uint64().Draw(t, "b"), C: rapid.Float64().Draw(t, "c"),
 			D: rapid.SliceOfN(rapid.Float64(), 0, 2000).Draw(t, "d"), E: rapid.SliceOf(rapid.Bool()).Draw(t, "e"), F: rapid.SliceOf(rapid.Int()).Draw(t, "f"),
 			G: strings.Repeat(rapid.String().Draw(t, "g"), rapid.IntRange(0, 2000).Draw(t, "times")),

@@ -1,0 +1,121 @@
+package mtl
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fedsim/data"
+	"fedsim/internal/state"
+)
+
+// coupled returns a problem of so many tasks and features, whose couplings are kept.
+func coupled(tasks, features int) *Problem {
+	return &Problem{Train: &data.Set{Features: features}, tasks: tasks}
+}
+
+// updated returns a coupling of each kind that an Omega update makes, of eight tasks
+// with three features.
+func updated(t *testing.T) map[string]Coupling {
+	t.Helper()
+	w, zero := randomMatrix(3, 8, 3), data.NewMatrix(8, 3)
+	update := func(r Regularizer, w *data.Matrix) Coupling {
+		c, err := r.Update(testPool, w, 1e-3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	wide := randomMatrix(5, 8, 20)
+	return map[string]Coupling{
+		"low rank":  update(Probabilistic{Lambda: 0.1}, &w),
+		"clustered": update(Clustered{Lambda: 0.1, Eta: 0.5, Count: 2}, &w),
+		"identity":  update(Probabilistic{Lambda: 0.1}, &zero),
+		"dense":     update(Probabilistic{Lambda: 0.1}, &wide),
+		"graphical": update(Graphical{Lambda: 0.1, L2: 0.1, Features: 3}, &w),
+		"sparse":    update(Graphical{Lambda: 0.1, L1: 0.2, L2: 0.1, PriorPrecision: 1, Features: 3}, &w),
+	}
+}
+
+func keptCoupling(t *testing.T, p *Problem, c Coupling) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := state.Writing(&b)
+	if got := p.CouplingState(w, testPool, c); got != c || w.Err() != nil {
+		t.Fatalf("writing returns %T, %v, want the coupling", got, w.Err())
+	}
+	return b.Bytes()
+}
+
+// A coupling that was kept does what it did, bit for bit.
+func TestCouplingsAreKept(t *testing.T) {
+	v := randomMatrix(9, 8, 3)
+	of := func(c Coupling) []any {
+		w, z := data.NewMatrix(8, 3), data.NewMatrix(8, 3)
+		c.Primal(&w, &v)
+		c.Gradient(&z, &w)
+		task := make([]float64, 3)
+		c.Follow(&v).Task(task, 2)
+		return []any{w, z, task, c.Value(&w, nil), c.Value(&w, &v), c.Convexity(), c.Diag(5), c.FLOPs(3),
+			c.SigmaPrime(SigmaLemma9, nil), c.SigmaPrime(SigmaSpectral, nil), c.SigmaPrime(SigmaPerTask, nil)}
+	}
+	kinds := map[string]bool{}
+	for name, c := range updated(t) {
+		p := coupled(8, 3)
+		b := keptCoupling(t, p, c)
+		r := state.Reading(bytes.NewReader(b))
+		again := p.CouplingState(r, testPool, nil)
+		if r.Err() != nil {
+			t.Fatalf("%s: %v", name, r.Err())
+		}
+		if d := cmp.Diff(of(c), of(again)); d != "" {
+			t.Errorf("%s is another when it was kept:\n%s", name, d)
+		}
+		if b2 := keptCoupling(t, p, again); !bytes.Equal(b, b2) {
+			t.Errorf("%s: what is kept of it again is other", name)
+		}
+		if shifted, ok := c.(Shifted); ok {
+			c = shifted.Coupling
+		}
+		kinds[fmt.Sprintf("%T", c)] = true
+		for cut := range b {
+			r := state.Reading(bytes.NewReader(b[:cut]))
+			if p.CouplingState(r, testPool, nil); !errors.Is(r.Err(), io.ErrUnexpectedEOF) {
+				t.Fatalf("%s, cut off after %d of %d bytes: %v", name, cut, len(b), r.Err())
+			}
+		}
+	}
+	if len(kinds) != 4 {
+		t.Errorf("%d kinds of couplings were tested (%v), want Identity, Dense, Sparse and LowRank", len(kinds), kinds)
+	}
+}
+
+// What no update makes is not kept, and what cannot be a coupling is refused.
+func TestOtherCouplingsAreRefused(t *testing.T) {
+	p := coupled(8, 3)
+	mean, err := MeanRegularized{Lambda1: 0.5, Lambda2: 0.1}.Start(testPool, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := state.Writing(io.Discard)
+	if p.CouplingState(w, testPool, mean); w.Err() == nil {
+		t.Errorf("%T was kept", mean)
+	}
+	all := updated(t)
+	for name, other := range map[string]*Problem{"low rank": coupled(8, 2), "dense": coupled(9, 20)} {
+		r := state.Reading(bytes.NewReader(keptCoupling(t, p, all[name])))
+		if c := other.CouplingState(r, testPool, nil); c != nil || r.Err() == nil {
+			t.Errorf("%s: taken by a problem of another size", name)
+		}
+	}
+	b := keptCoupling(t, p, all["identity"])
+	b[len(b)-9] = 7 // the highest byte of its kind, which is before the scale
+	r := state.Reading(bytes.NewReader(b))
+	if p.CouplingState(r, testPool, nil); r.Err() == nil {
+		t.Error("a coupling of no kind was read")
+	}
+}
