@@ -29,7 +29,7 @@ func Devices(dir string, each func(run string, row *DeviceRow) error) error {
 
 // eachDevice reads devices.parquet as rows of values.
 func eachDevice(dir string, each func([]parquet.Value) error) error {
-	m, err := readManifest(dir)
+	m, err := ReadManifest(dir)
 	if err == nil {
 		err = m.requireDevices(dir)
 	}

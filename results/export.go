@@ -113,7 +113,7 @@ func exportDevices(w io.Writer, dir, format string) error {
 	if format != "parquet" {
 		return t.write(w, format, "")
 	}
-	m, err := readManifest(dir)
+	m, err := ReadManifest(dir)
 	if err == nil {
 		err = m.requireDevices(dir)
 	}

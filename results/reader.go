@@ -20,7 +20,7 @@ type Results struct {
 // agree with each other in every cell. Errors begin with file and line. Parquet
 // files, which hold the same for other programs, are not looked at; see [Devices].
 func Read(dir string) (*Results, error) {
-	m, err := readManifest(dir)
+	m, err := ReadManifest(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +51,9 @@ func Read(dir string) (*Results, error) {
 	return res, nil
 }
 
-// readManifest reads the manifest of a run directory.
-func readManifest(dir string) (*Manifest, error) {
+// ReadManifest reads the manifest of a run directory alone: what was run, without the
+// numbers. What else there is is not looked at.
+func ReadManifest(dir string) (*Manifest, error) {
 	path := filepath.Join(dir, manifestFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

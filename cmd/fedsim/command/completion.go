@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/config"
+	"fedsim/results"
 	"fedsim/scenarios"
 )
 
@@ -108,6 +109,25 @@ func completeScenario(cmd *cobra.Command, args []string, word string) ([]cobra.C
 // completeDirectory completes a run directory.
 func completeDirectory(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// completeRun completes the id of a run of the directory that is the first argument,
+// when there is one that holds runs.
+func completeRun(_ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	m, err := results.ReadManifest(results.Locate(args[0]))
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var found []cobra.Completion
+	for _, run := range m.Runs {
+		if strings.HasPrefix(run.ID, word) {
+			found = append(found, cobra.CompletionWithDesc(run.ID, run.Method))
+		}
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeFlag completes the values of a flag that cmd has.

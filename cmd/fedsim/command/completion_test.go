@@ -89,6 +89,47 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
+// The runs of a directory are offered by their ids, also by one whose run did not come
+// to its end; of anything else none are.
+func TestCompletionOfRuns(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var out, errors bytes.Buffer
+	small := []string{"run", "quickstart", "--out", "made", "--progress", "none", "--set", "run.rounds=1", "--set", "problem.optimum_sweeps=0", "--set", "run.stop_at=0", "--set", "run.seeds=[1, 2]"}
+	if status := Main(small, &out, &errors); status != 0 {
+		t.Fatal(errors.String())
+	}
+	ids := []string{"quickstart/mocha/seed=1", "quickstart/mocha/seed=2", "quickstart/cocoa/seed=1", "quickstart/cocoa/seed=2"}
+	for _, c := range []struct {
+		words []string
+		want  []string
+	}{
+		{[]string{"made", "--run", ""}, ids},
+		{[]string{"made", "--run", "quickstart/c"}, ids[2:]},
+		{[]string{"made", "--run=quickstart/cocoa/seed=2"}, ids[3:]},
+		{[]string{"made", "--run", "other"}, nil},
+		{[]string{"nothing", "--run", ""}, nil},
+		{[]string{"--run", ""}, nil},
+	} {
+		got, directive := completed(t, append([]string{"explain"}, c.words...)...)
+		if !slices.Equal(got, c.want) || directive != ":4" {
+			t.Errorf("explain %q: offers %q and %s, must offer %q and :4", c.words, got, directive, c.want)
+		}
+	}
+	// As a run that is killed leaves it: what is finished lies in its stage.
+	if err := os.Rename("made", "stage"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll("killed", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename("stage", filepath.Join("killed", ".unfinished")); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := completed(t, "explain", "killed", "--run", ""); !slices.Equal(got, ids) {
+		t.Errorf("of a run that was killed are offered %q, must be %q", got, ids)
+	}
+}
+
 // The script of bash, run by bash: what is offered is what follows the last sign
 // at which bash breaks words.
 func TestCompletionInBash(t *testing.T) {

@@ -43,6 +43,7 @@ have been made with --set run.devices=true.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.run, "run", "", "the run, its id in runs.csv (default the first)")
+	completeFlag(cmd, "run", completeRun)
 	flags.IntVar(&f.without, "without", 0, "say what the time would have been without the so many slowest devices")
 	flags.Float64Var(&f.deadlineS, "deadline", 0, "say what it would have been with a deadline of so many seconds for every round")
 	flags.BoolVar(&f.json, "json", false, "print JSON for scripts, every round and device (docs/json.md)")
