@@ -48,7 +48,7 @@ test-peers:
 
 # DuckDB reads the parquet files of a run; installs it below interop/duckdb. Needs npm.
 test-duckdb:
-	cd interop/duckdb && npm install --no-save --ignore-scripts --no-audit --no-fund
+	cd interop/duckdb && npm install --no-save --prefer-offline --ignore-scripts --no-audit --no-fund
 	$(GO) test -count=1 -v ./interop/duckdb
 
 # Every fuzz target in turn, each for FUZZTIME.
