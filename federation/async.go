@@ -105,16 +105,6 @@ func (f *Federation) busy(flops float64) engine.Time {
 	return f.busyUntil
 }
 
-// released ends the server's business with device t: it has taken the answer, or
-// the attempt is lost and it gives up.
-func (f *Federation) released(t int) {
-	if f.devices[t].phase == lost {
-		f.forget(t)
-		return
-	}
-	f.another(t)
-}
-
 // forget drops the answer of device t, whose attempt is lost.
 func (f *Federation) forget(t int) {
 	d := &f.devices[t]

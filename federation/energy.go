@@ -153,16 +153,11 @@ func (f *Federation) comeBack(t int) {
 		return
 	}
 	f.absent--
-	switch {
-	case f.asynchronous():
-		f.fill(t)
-	case f.setup.Config.Protocol == WaitForAll && d.chosen && !d.answered:
-		if f.hopeless(t) {
-			f.stall(t, "comes back with a battery that cannot last for one attempt (devices.return_level)")
-			return
-		}
-		f.retry(t)
+	if f.owes(t) && f.hopeless(t) {
+		f.stall(t, "comes back with a battery that cannot last for one attempt (devices.return_level)")
+		return
 	}
+	f.greet(t)
 }
 
 // hopeless reports whether the battery of device t, which has just come back, is

@@ -22,6 +22,9 @@ func class(name string, share float64) fleets.Class {
 // A fleet of one class without spread is its profile, and two classes that are alike
 // are one: every bit of every run.
 func TestOneClassEqualsItsProfile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds")
+	}
 	alike := &fleets.Fleet{Classes: []fleets.Class{class("a", 0.4), class("b", 0.6)}}
 	for _, protocol := range []string{WaitForAll, Deadline, Charged, First} {
 		for name, change := range map[string]func(*Setup){

@@ -16,22 +16,9 @@ func (f *Federation) judge(t int) {
 		before := f.reachable(t)
 		d.refuses = low
 		f.recount(t, before)
-		if !low && !d.away {
-			f.willing(t)
+		if !low {
+			f.greet(t)
 		}
-	}
-}
-
-// willing lets the server ask device t, which takes work again, for what it has
-// been waiting for.
-func (f *Federation) willing(t int) {
-	d := &f.devices[t]
-	switch {
-	case d.phase != idle: // it is at it, or the server will ask when the answer is due
-	case f.asynchronous():
-		f.fill(t)
-	case f.setup.Config.Protocol == WaitForAll && d.chosen && !d.answered:
-		f.retry(t)
 	}
 }
 

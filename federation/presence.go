@@ -84,16 +84,29 @@ func (f *Federation) vanish(t int) {
 // reappear lets device t, which has come back, go on with what it was doing, or
 // with what the server has been waiting for.
 func (f *Federation) reappear(t int) {
-	d := &f.devices[t]
-	switch {
-	case d.paused:
+	if d := &f.devices[t]; d.paused {
 		d.paused = false
 		f.proceed(t)
-	case d.phase == lost: // the server will ask when the answer is due
-	case d.refuses:
+		return
+	}
+	f.greet(t)
+}
+
+// greet lets the server ask device t, of which something has changed that kept it
+// from working, for what it has been waiting for.
+func (f *Federation) greet(t int) {
+	switch {
+	case !f.vacant(t): // still kept from it, or at it, or the server will ask when the answer is due
 	case f.asynchronous():
 		f.fill(t)
-	case f.setup.Config.Protocol == WaitForAll && d.chosen && !d.answered:
+	case f.owes(t):
 		f.retry(t)
 	}
+}
+
+// owes reports whether the round cannot end without an answer of device t that has
+// not come.
+func (f *Federation) owes(t int) bool {
+	d := &f.devices[t]
+	return f.setup.Config.Protocol == WaitForAll && d.chosen && !d.answered
 }

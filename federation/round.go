@@ -263,11 +263,14 @@ func (f *Federation) end() {
 	f.clock.Stop()
 }
 
-// giveUp ends the server's wait for the answer of device t: it is asked again.
+// giveUp ends the server's wait for the answer of device t: it is asked again, or
+// another is in its place.
 func (f *Federation) giveUp(t int) {
 	switch d := &f.devices[t]; {
-	case f.asynchronous():
-		f.released(t)
+	case f.asynchronous() && d.phase == lost:
+		f.forget(t)
+	case f.asynchronous(): // it is done with the answer that it has
+		f.another(t)
 	case !f.reachable(t):
 		d.phase = idle
 		if f.setup.Config.Protocol != WaitForAll {
