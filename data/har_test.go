@@ -249,6 +249,9 @@ func TestReadHARMissingOrAmbiguous(t *testing.T) {
 // A few bytes that claim a million rows of 65536 features must be refused
 // before memory is set aside for them.
 func TestReadHARBoundsMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds")
+	}
 	files := tinyHAR()
 	files["features.txt"] = strings.Repeat("1 a\n", 1<<16)
 	files["train/y_train.txt"] = strings.Repeat("4\n", 1<<20)

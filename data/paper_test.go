@@ -33,6 +33,9 @@ func skewed(t *testing.T, preset string, smallest int) []Description {
 // sizes differ by at least two orders of magnitude". 581 over 6, which the paper
 // counts among them, is 97.
 func TestSkewedSetsSmallestAndLargestTask(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds")
+	}
 	for _, c := range []struct {
 		preset           string
 		tasks, low, high int

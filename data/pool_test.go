@@ -10,6 +10,9 @@ import (
 // Pooling changes nothing but whose task the rows belong to, on both sides of the
 // split, and comes after the sharing of tasks among devices.
 func TestPoolPutsAllDevicesIntoOneTask(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds")
+	}
 	for _, devices := range []int{1, 2} {
 		cfg := Defaults()
 		cfg.DevicesPerTask, cfg.Bias, cfg.Standardize = devices, true, true

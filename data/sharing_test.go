@@ -163,7 +163,7 @@ func TestSharingHelps(t *testing.T) {
 		{"vehicle-sensor", 1e-3, 10, 2 * 0.134, 2 * 0.0659},
 	} {
 		t.Run(c.preset, func(t *testing.T) {
-			if testing.Short() && c.preset != "" {
+			if testing.Short() {
 				t.Skip("takes seconds")
 			}
 			cfg := Defaults()

@@ -58,6 +58,9 @@ func checkShape(t *testing.T, set *Set) {
 // The paper's Table 2 gives m, d, and the smallest, largest and standard
 // deviation of n_t, the rows trained on after the 75/25 split.
 func TestPresetsMatchTable2(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds")
+	}
 	for _, c := range []struct {
 		preset           string
 		m, d, low, high  int
@@ -139,6 +142,9 @@ func TestTaskDoesNotDependOnOthers(t *testing.T) {
 // Without noise a row's label is the side of its task's boundary on which its
 // factors lie, with noise the share of flipped labels is as asked for.
 func TestLabelNoise(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds")
+	}
 	cfg := Defaults()
 	cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 2000, 2000
 	cfg.Synthetic.Noise = 0

@@ -105,6 +105,9 @@ func TestPreparationKeepsRealTargets(t *testing.T) {
 // of the stated size: mean 0, variance 1 + noise^2; and a linear model of the
 // features recovers all but the noise and what squashing the features takes.
 func TestGeneratedRealTargets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds")
+	}
 	const noise = 0.5
 	cfg := realConfig()
 	cfg.Synthetic = SyntheticConfig{Tasks: 2, Features: 60, RowsMin: 4000, RowsMax: 4000, Clusters: 1, Factors: 5,

@@ -89,6 +89,9 @@ options.epochs = %.3g
 // of the bound in every round, and D never rises, so that it stays at the target
 // from the measured round on.
 func TestTheorem1HoldsInRandomScenarios(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds")
+	}
 	const count = 24
 	lowest, highest, product := math.Inf(1), 0.0, 1.0
 	dropped := 0

@@ -242,6 +242,9 @@ func (r penalty) coupling(t *testing.T, p *Problem) Coupling {
 // generic convex solver finds from the paper's formulas: to 1e-6 in the
 // objective, relative, and to 1e-4 in W.
 func TestOptimaAgreeWithAGenericSolver(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds")
+	}
 	for _, r := range penalties {
 		for _, loss := range LossNames() {
 			for seed := range uint64(2) {

@@ -41,6 +41,9 @@ func gram(seed uint64, m, d int) *mat.SymDense {
 // leaves the diagonal alone: the conditions of optimality hold to 1e-8, as
 // the issue asks for 1e-6, the zeros are exact and grow with the penalty.
 func TestGraphicalLassoIsOptimal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds, on one goroutine")
+	}
 	for _, size := range []struct{ m, d int }{{1, 3}, {2, 5}, {5, 2}, {8, 30}, {12, 1}, {25, 10}, {30, 300}} {
 		s := gram(uint64(size.m), size.m, size.d)
 		pairs := size.m * (size.m - 1) / 2
@@ -115,6 +118,9 @@ func TestGraphicalLassoScales(t *testing.T) {
 // The smaller the penalty, the more digits rounding takes from X; what is left of
 // none is refused, by the name of the key that helps.
 func TestGraphicalLassoAtTheEndOfPrecision(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds, on one goroutine")
+	}
 	s := gram(3, 20, 6)
 	for _, test := range []struct{ rho, violation float64 }{{1e-4, 1e-9}, {1e-6, 1e-7}, {1e-8, 1e-3}} {
 		x, err := graphicalLasso(s, test.rho)

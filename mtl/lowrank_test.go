@@ -327,7 +327,11 @@ func atAll(c Coupling, d int) []float64 {
 // The bits do not depend on the number of workers, nor on how many runs share the
 // coupling at the same time.
 func TestCouplingsDoNotDependOnTheWorkers(t *testing.T) {
-	const m, d = 2100, 5
+	const d = 5
+	m := 2100
+	if testing.Short() {
+		m = 700 // still several blocks and tiles
+	}
 	w := randomMatrix(6, m, d)
 	clusters := make([]int, m)
 	for s := range clusters {
@@ -475,6 +479,9 @@ func TestRowSumsOfVeryManyTasksAreRefused(t *testing.T) {
 
 // The same where sums go over several blocks and tiles.
 func TestLowRankOfManyTasksIsTheDenseCoupling(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds")
+	}
 	const m, d = 600, 4
 	w := randomMatrix(1, m, d)
 	r := Probabilistic{Lambda: 0.3}

@@ -369,6 +369,9 @@ func finite(x float64) float64 {
 // of full rank and not: no Omega has a lower R(W, Omega), and the search comes
 // to the same value.
 func TestOmegaUpdatesAgainstSearch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds")
+	}
 	for _, m := range []int{2, 3} {
 		for _, d := range []int{1, 4} {
 			for seed := range uint64(2) {

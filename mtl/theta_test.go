@@ -97,6 +97,9 @@ func bruteForce(p *Problem, k int, before, w []float64, curvature float64, low, 
 }
 
 func TestThetaOfOneStepByBruteForce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes for seconds, on one goroutine")
+	}
 	for _, loss := range LossNames() {
 		for seed := range uint64(3) {
 			p := lossProblem(t, loss, []string{Mean, Sum}[seed%2], 20+seed, 3, 4, 4)

@@ -236,7 +236,11 @@ func TestDamagedRowsByDevice(t *testing.T) {
 		return n, err
 	}
 	s := rng.New(1, rng.Synthetic, 0, 0)
-	for range 500 {
+	damages := 500
+	if testing.Short() {
+		damages = 50
+	}
+	for range damages {
 		text := bytes.Clone(whole)
 		for range 1 + s.IntN(3) {
 			text[s.IntN(len(text))] ^= 1 << s.IntN(8)

@@ -15,6 +15,9 @@ import (
 // TestFleetsPage runs the commands of docs/fleets.md and reads its files; it
 // explains every fleet and every key.
 func TestFleetsPage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the page's commands one by one")
+	}
 	t.Parallel()
 	page := read(t, "docs/fleets.md")
 	dir := t.TempDir()

@@ -14,6 +14,9 @@ import (
 // TestTracesPage runs the commands of docs/traces.md on small files of the
 // names there, and reads its example.
 func TestTracesPage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the page's commands one by one")
+	}
 	t.Parallel()
 	page := read(t, "docs/traces.md")
 	dir := t.TempDir()
