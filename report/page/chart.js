@@ -52,7 +52,7 @@ class Chart {
       data.push(column(l.y));
       l.series = series.push({
         label: l.label, stroke, width: l.faint ? 1 : 2, dash: l.look.dash, spanGaps: true, points: { show: l.x.length === 1 },
-        fill: l.fill ? rgb(l.look.colour, 0.85) : undefined, paths: l.steps ? uPlot.paths.stepped({ align: -1 }) : undefined,
+        fill: l.fill ? rgb(l.look.colour) : undefined, paths: l.steps ? uPlot.paths.stepped({ align: -1 }) : undefined,
       }) - 1;
       if (!l.low) continue;
       const edge = { stroke: "transparent", width: 0, spanGaps: true, points: { show: false } };

@@ -44,6 +44,7 @@ function curvesOf(report, index, preset = {}) {
       const chartKey = `${key}/${panel}/${c.x}/${c.y}/${c.xLog}/${c.yLog}`;
       return new Chart(chartKey, title, lines, { quantity: x, log: c.xLog, limits: limits("x") }, { quantity: y, log: c.yLog, limits: limits("y") });
     });
+    place.dataset.count = drawn.length;
     place.replaceChildren(...drawn.map((d) => d.element));
     legend.replaceChildren(f.legend ? el("span", { class: "of" }, f.legend) : "", ...f.lines.map((line, k) => {
       const hidden = c.hidden.includes(line.Label);
@@ -61,8 +62,8 @@ function curvesOf(report, index, preset = {}) {
   };
   const options = (which) => report.quantities.filter((q) => q[which] && runs.some((r) => has(r, q.name))).map((q) => [q.name, q.label]);
   const controls = el("div", { class: "controls" },
-    choice(id + "-x", "across", options("x"), c.x, change("x")), tick(id + "-x-log", "logarithmic", c.xLog, change("xLog")),
-    choice(id + "-y", "up", options("y"), c.y, change("y")), tick(id + "-y-log", "logarithmic", c.yLog, change("yLog")),
+    el("span", { class: "axis" }, choice(id + "-x", "across", options("x"), c.x, change("x")), tick(id + "-x-log", "logarithmic", c.xLog, change("xLog"))),
+    el("span", { class: "axis" }, choice(id + "-y", "up", options("y"), c.y, change("y")), tick(id + "-y-log", "logarithmic", c.yLog, change("yLog"))),
     seeds ? choice(id + "-seeds", "seeds", [["false", "mean and range"], ["true", "each"]], String(c.each), (v) => change("each")(v === "true")) : null);
   paint();
   return { element: el("div", { class: "curves" }, controls, legend, place), arrive: () => drawn.forEach(arrive), erase: () => drawn.forEach((d) => d.erase()) };

@@ -7,7 +7,7 @@ function heatOf(report, index) {
   const units = (name) => report.quantity(name).units;
   const measures = [];
   report.targets.forEach((t, i) => {
-    const to = t.toExponential().replace("e-", "·10⁻").replace(/⁻(\d+)/, (_, d) => power(-Number(d)).slice(2)).replace("1·", "");
+    const to = scientific(t.toExponential().replace(/e-(\d)$/, "e-0$1"));
     measures.push({ name: `time to ${to}`, of: (c) => c.targets[i]?.time_s, units: units("time_s") },
       { name: `energy to ${to}`, of: (c) => c.targets[i]?.energy_j, units: units("energy_j") },
       { name: `rounds to ${to}`, of: (c) => c.targets[i]?.rounds, units: [] });
@@ -18,8 +18,9 @@ function heatOf(report, index) {
     { name: "energy in all", of: (c) => c.energy_j, units: units("energy_j") });
   const usable = measures.filter((m) => e.cells.some((c) => known(m.of(c))));
   if (usable.length === 0) return null;
-  const most = (m) => e.cells.filter((c) => known(m.of(c))).length;
-  const first = usable.reduce((a, b) => (most(b) > most(a) || (b.name.startsWith("time to") && most(b) * 2 >= e.cells.length) ? b : a));
+  // At first the time to the last target that three of four rows get to.
+  const often = (m) => m.name.startsWith("time to") && e.cells.filter((c) => known(m.of(c))).length >= 0.75 * e.cells.length;
+  const first = usable.findLast(often) || usable[0];
   const c = chosen(e.name + "/heat", { measure: first.name, down: keys[0].name, across: keys[1].name, rest: {} });
   const id = slug(e.name + "-heat");
   const element = el("div", { class: "heat" });
@@ -49,8 +50,9 @@ function heatOf(report, index) {
       el("div", { class: "controls" }, choice(id + "-measure", "show", usable.map((m) => [m.name, m.name]), measure.name, set("measure")),
         choice(id + "-down", "down", named, down.name, set("down")), choice(id + "-across", "across", named.filter(([n]) => n !== down.name), across.name, set("across")),
         rest.map((k) => choice(`${id}-${slug(k.name)}`, k.name, k.values.map((v, i) => [i, v]), c.rest[k.name] || 0, (v) => { c.rest[k.name] = v; paint(); }))),
-      el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": measure.name },
-        el("table", {}, el("caption", {}, `${measure.name}, mean over seeds; ${log ? "colours on a logarithmic scale from " : "colours from "}${amount(low, measure.units, 3)} to ${amount(high, measure.units, 3)}`),
+      el("p", { class: "quiet" }, `${capital(measure.name)}, mean over seeds; colours ${log ? "on a logarithmic scale " : ""}from ${amount(low, measure.units, 3)} to ${amount(high, measure.units, 3)}.`),
+      scrolled(measure.name,
+        el("table", {},
           el("thead", {}, el("tr", {}, el("th", { scope: "col" }, `${down.name} \\ ${across.name}`), across.values.map((v) => el("th", { scope: "col" }, v)))),
           el("tbody", {}, down.values.map((v, i) => el("tr", {}, el("th", { scope: "row" }, v), across.values.map((_, j) => cell(i, j))))))));
   };

@@ -17,7 +17,7 @@ function perExperiment(report, make) {
       live.push(m);
       return m.element;
     });
-    return el("div", { class: "experiment" }, report.experiments.length > 1 ? el("h3", {}, e.figure.title || e.name, e.figure.title && e.figure.title !== e.name ? el("small", {}, e.name) : null) : null, ...parts);
+    return el("div", { class: "experiment" }, report.experiments.length > 1 ? el("h3", {}, e.figure.title || e.name, e.figure.title && e.figure.title.toLowerCase() !== e.name.toLowerCase() ? el("small", {}, e.name) : null) : null, ...parts);
   }).filter(Boolean);
   return { live, content };
 }
@@ -25,7 +25,7 @@ function perExperiment(report, make) {
 function sections(report) {
   const list = [];
   const add = (id, title, { live, content }, ...more) => { if (content.length > 0) list.push(section(id, title, live, ...more, content)); };
-  add("results", "Results", perExperiment(report, (e, i) => (e.blocks.length > 0 ? [e.description ? el("p", {}, e.description) : null, el("p", { class: "quiet" }, capital(e.caption) + "."), ...resultsOf(report, e)] : null)));
+  add("results", "Results", perExperiment(report, (e, i) => (e.blocks.length > 0 ? [e.description ? el("p", {}, e.description) : null, el("p", { class: "quiet" }, capital(e.caption) + "."), resultsOf(e)] : null)));
   if (report.tables.length > 0) list.push(section("errors", "Prediction errors", [], report.tables.map(errorsOf)));
   add("curves", "Curves", perExperiment(report, (_, i) => curvesOf(report, i)), el("p", { class: "quiet" }, "Drag to zoom, double-click to see all again; a finger or the arrow keys move the cursor, + and − zoom. A line is the mean over the seeds, its band reaches from the lowest to the highest."),
     report.shown < report.rows ? el("p", { class: "quiet" }, `The page holds ${report.shown.toLocaleString("en")} of the run's ${report.rows.toLocaleString("en")} rounds, the first of each run and then evenly spread ones; rounds.csv has all.`) : null);
@@ -65,7 +65,7 @@ function runsOf(report) {
   const rows = report.runs.map((r) => [r.id, r.status + (r.reason ? ": " + r.reason : ""), String(r.totals.rounds), amount(r.totals.time_s, seconds, 4), r.tuned || none,
     known(r.optimum) ? figure(r.optimum, 6) : none, el("code", {}, r.event_hash), el("code", {}, r.model_hash)]);
   return el("details", { id: "all-runs" }, el("summary", {}, plural(report.runs.length, "run")),
-    table([["run", "status", "rounds", "virtual time", "tuned", "optimum", "hash of events", "hash of the model"]], rows, null, "figures texts"));
+    table(["run", "status", "rounds", "virtual time", "tuned", "optimum", "hash of events", "hash of the model"], rows, "all runs", "texts"));
 }
 
 function scenarioOf(report) {

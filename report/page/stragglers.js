@@ -17,7 +17,7 @@ const mean = (list, of) => list.reduce((sum, v) => sum + of(v), 0) / list.length
 // participationOf shows how many devices answered in a round, dropped and were late.
 function participationOf(report, index) {
   const per = (r, name) => (r.totals.rounds > 0 ? r.totals[name] / r.totals.rounds : NaN);
-  return table([["", "rounds", "virtual time", "answers a round", "dropped a round", "late a round"]], byLine(report, index).map((g) => [
+  return table(["", "rounds", "virtual time", "answers a round", "dropped a round", "late a round"], byLine(report, index).map((g) => [
     g.label, figure(mean(g.runs, (r) => r.totals.rounds)), amount(mean(g.runs, (r) => r.totals.time_s), report.quantity("time_s").units, 3),
     figure(mean(g.runs, (r) => per(r, "participants")), 3), figure(mean(g.runs, (r) => per(r, "dropped")), 3), figure(mean(g.runs, (r) => per(r, "late")), 3)]));
 }
@@ -36,7 +36,7 @@ function pathsOf(report, index) {
 function holdersOf(report, heading, holders) {
   const seconds = report.quantity("time_s").units, joules = report.quantity("energy_j").units;
   const classes = holders.some((h) => h.class), several = holders.some((h) => h.devices > 1);
-  return table([[heading, classes ? "class" : null, several ? "devices" : null, "rounds ended", "later than the next", "mean answer", "taken", "late", "dropped", "waited", "energy"].filter(Boolean)],
+  return table([heading, classes ? "class" : null, several ? "devices" : null, "rounds ended", "later than the next", "mean answer", "taken", "late", "dropped", "waited", "energy"].filter(Boolean),
     holders.map((h) => [h.name, ...(classes ? [h.class] : []), ...(several ? [String(h.devices)] : []), String(h.ended), h.ended > 0 ? amount(h.excess_s, seconds, 3) : none,
       amount(h.answer_s, seconds, 3), String(h.taken), String(h.late), String(h.dropped), percent(h.waited), amount(h.energy_j, joules, 3)]));
 }
@@ -70,12 +70,13 @@ function roundsOf(report, index) {
     chart = new Chart(key + "/" + run.id, "Seconds of each round, on the way of the answer that ended it", lines.reverse(),
       { quantity: { ...report.quantity("round") }, log: false, limits: null }, { quantity: { label: "virtual time", units: report.quantity("time_s").units }, log: false, limits: null }, { height: 240 });
     const held = run.stragglers;
-    element.replaceChildren(
+    element.replaceChildren(...[
       el("div", { class: "controls" }, choice(id + "-run", "run", runs.map((r) => [r.id, r.id]), run.id, (v) => { c.run = v; paint(); arrive(chart); })),
       el("p", {}, `A round asked ${figure(held.asked, 3)} of ${plural(held.devices, "device")} and took the answers of ${figure(held.taken, 3)}; devices waited ${percent(held.waited)} of their time.`),
       chart.element, el("p", { class: "key" }, lines.map((l) => el("span", {}, block(l.look.colour), l.label))),
       el("h4", {}, "Who held it up"), holdersOf(report, "device", held.slowest),
-      held.classes.length > 0 ? [el("h4", {}, "By class of the fleet"), holdersOf(report, "class", held.classes)] : "");
+      held.classes.length > 0 ? [el("h4", {}, "By class of the fleet"), holdersOf(report, "class", held.classes)] : [],
+    ].flat());
     if (element.isConnected) arrive(chart);
   };
   paint();

@@ -1,35 +1,43 @@
 // Tables.
 
-// table makes a table. Heads are rows of cells; a cell is a text or {text, span}. The
-// first cell of a row heads it; numbers stand to the right.
-function table(heads, rows, caption, className) {
-  const text = (c) => (typeof c === "object" && c !== null && !(c instanceof Node) ? c.text : c);
-  return el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": caption || "table" },
-    el("table", { class: className || "figures" }, caption ? el("caption", {}, caption) : null,
-      el("thead", {}, heads.map((head) => el("tr", {}, head.map((c) => el("th", { scope: "col", colspan: c.span > 1 ? c.span : null, class: c.span > 1 ? "over" : null }, text(c)))))),
-      el("tbody", {}, rows.map((row) => el("tr", {}, row.map((c, i) => el(i === 0 ? "th" : "td", i === 0 ? { scope: "row" } : {}, text(c))))))));
+// scrolled lets what is wide be scrolled by itself, by keyboard too.
+const scrolled = (label, ...content) => el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": label }, content);
+
+// bodyOf makes the rows of a table: the first cell of a row heads it.
+const bodyOf = (rows) => rows.map((row) => el("tr", {}, row.map((c, i) => el(i === 0 ? "th" : "td", i === 0 ? { scope: "row" } : {}, c))));
+
+// table makes a table with a row of heads. Numbers stand to the right.
+function table(head, rows, caption, className) {
+  return scrolled(caption || "table", el("table", { class: className }, caption ? el("caption", {}, caption) : null,
+    el("thead", {}, el("tr", {}, head.map((h) => el("th", { scope: "col" }, h)))), el("tbody", {}, bodyOf(rows))));
 }
 
-// resultsOf shows the tables of an experiment as the summary of a run has them.
-function resultsOf(report, e) {
-  return e.blocks.map((b) => {
-    const [above, head] = b.heads;
-    const heads = [];
-    if (!e.totals) {
-      const spans = [{ text: "", span: 1 }];
-      for (let i = 1; i + 4 <= above.length - 1; i += 4) spans.push({ text: "to " + above[i + 1], span: 4 });
-      spans.push({ text: "", span: 1 }, { text: "", span: 1 });
-      heads.push(spans);
-    }
-    heads.push(head);
-    return table(heads, b.rows, b.title, "figures grouped" + (e.totals ? "" : " targets"));
-  });
+// scientific writes a number like 2.9e-04 as one reads it; other texts stay.
+function scientific(text) {
+  const m = /^([0-9.]+)e([+-][0-9]+)$/.exec(text);
+  if (!m) return text === "-" ? none : text;
+  return (m[1] === "1" ? "" : m[1] + "·") + power(Number(m[2]));
+}
+
+// resultsOf shows the tables of an experiment as the summary of a run has them, one
+// below the other with the same columns.
+function resultsOf(e) {
+  const targets = !e.totals, [above, head] = e.blocks[0].heads;
+  const notes = e.blocks.some((b) => b.rows.some((row) => row[row.length - 1] !== ""));
+  const cut = (row) => (notes ? row : row.slice(0, -1)).map(scientific);
+  const groups = [];
+  for (let i = 1; targets && i + 4 < above.length; i += 4) groups.push(el("th", { scope: "colgroup", colspan: 4, class: "over" }, "to " + scientific(above[i + 1])));
+  const width = cut(head).length;
+  return scrolled(e.caption, el("table", { class: targets ? "targets" : null },
+    el("thead", {}, targets ? el("tr", { class: "above" }, el("td", {}), groups, el("td", { colspan: notes ? 2 : 1 })) : null,
+      el("tr", {}, cut(head).map((h) => el("th", { scope: "col" }, h)))),
+    e.blocks.map((b) => el("tbody", {}, b.title ? el("tr", { class: "title" }, el("th", { scope: "rowgroup", colspan: width }, b.title)) : null, bodyOf(b.rows.map(cut))))));
 }
 
 // errorsOf shows a table of prediction errors.
 function errorsOf(t) {
   const rows = t.rows.map((row) => row.map((c, i) => (i > 0 && c !== "" && !Number.isNaN(Number(c)) ? figure(Number(c), 4) : c)));
-  return table([t.head.map((h) => h.replaceAll("_", " "))], rows, t.name);
+  return table(t.head.map((h) => h.replaceAll("_", " ")), rows, t.name, "texts");
 }
 
 // bars draws horizontal bars of parts: rows are {label, parts: [v], text}, names and

@@ -1,0 +1,176 @@
+package browser
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+var pictures = flag.String("pictures", "", "folder for pictures of the pages, to be looked at")
+
+var (
+	fedsim  string          // the program
+	browser context.Context // the one browser; each test has a tab of its own
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code, err := withBrowser(m.Run)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// withBrowser builds fedsim and starts Chromium; without Chromium the tests are
+// skipped.
+func withBrowser(run func() int) (code int, err error) {
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		return run(), nil
+	}
+	dir, err := os.MkdirTemp("", "fedsim-browser")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	fedsim = filepath.Join(dir, "fedsim")
+	build := exec.Command("go", "build", "-o", fedsim, "./cmd/fedsim")
+	build.Dir = filepath.Join("..", "..")
+	if out, err := build.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("%w\n%s", err, out)
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.DisableGPU,
+		// Chromium's sandbox does not work for root, and in many containers.
+		chromedp.NoSandbox, chromedp.WindowSize(1280, 900), chromedp.WSURLReadTimeout(60*time.Second))
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	defer stop()
+	var cancel context.CancelFunc
+	browser, cancel = chromedp.NewContext(allocator)
+	defer cancel()
+	if err := chromedp.Do(browser); err != nil {
+		return 0, fmt.Errorf("chromium does not start: %w", err)
+	}
+	return run(), nil
+}
+
+// tab is a tab of the browser whose complaints fail the test.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+}
+
+func newTab(t *testing.T) *tab {
+	t.Helper()
+	if browser == nil {
+		t.Skip("there is no chromium: make test-browser installs it")
+	}
+	ctx, cancel := chromedp.NewContext(browser)
+	ctx, cancelTimeout := context.WithTimeout(ctx, 90*time.Second)
+	messages := chromedp.Console(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for m, err := range messages {
+			if err != nil {
+				return
+			}
+			t.Errorf("the page complains: %v %s", m, m.URL)
+		}
+	}()
+	t.Cleanup(func() {
+		cancelTimeout()
+		cancel()
+		<-done
+	})
+	return &tab{t: t, ctx: ctx}
+}
+
+func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, steps...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// ask evaluates an expression.
+func ask[T any](b *tab, expression string) T {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+// js runs statements.
+func (b *tab) js(statements string) {
+	b.t.Helper()
+	ask[bool](b, "(() => { "+statements+"; return true; })()")
+}
+
+// until waits for an expression to be true.
+func (b *tab) until(expression string) {
+	b.t.Helper()
+	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool]("!!("+expression+")", chromedp.WithPollingTimeout(20*time.Second))); err != nil {
+		b.t.Fatalf("%s does not come true: %v", expression, err)
+	}
+}
+
+// look sets the width of the window and whether the reader likes it dark.
+func (b *tab) look(width int64, dark, phone bool) {
+	b.t.Helper()
+	scheme := "light"
+	if dark {
+		scheme = "dark"
+	}
+	b.do(chromedp.EmulateViewport(width, 900, chromedp.EmulateScale(1)))
+	_, err := chromedp.Call(b.ctx, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: phone})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	_, err = chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// picture keeps what the whole page looks like, when pictures are asked for.
+func (b *tab) picture(name string) {
+	b.t.Helper()
+	if *pictures == "" {
+		return
+	}
+	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(*pictures, name+".png"), png, 0o666); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// runFedsim runs fedsim and returns what it prints.
+func runFedsim(t *testing.T, args ...string) string {
+	t.Helper()
+	if fedsim == "" {
+		t.Skip("there is no chromium: make test-browser installs it")
+	}
+	cmd := exec.Command(fedsim, args...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("fedsim %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}

@@ -1,0 +1,405 @@
+package browser
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"fedsim/results"
+)
+
+const scenario = `
+name = "links"
+description = "A page with everything on it"
+[data.synthetic]
+tasks = 9
+features = 6
+rows_min = 10
+rows_max = 30
+[faults]
+strike = "uniform"
+[run]
+rounds = 40
+seeds = [1, 2]
+devices = true
+[fleet]
+name = "phones-2017"
+[methods.mocha]
+[methods.cocoa]
+[methods.mb-sgd]
+[[experiment]]
+name = "links"
+sweep = { "faults.drop_probability" = [0.0, 0.3] }
+[experiment.figure]
+title = "Links"
+panel = "faults.drop_probability"
+series = "method"
+[[experiment]]
+name = "alone"
+methods = ["mocha"]
+set = { "run.seeds" = [3] }
+`
+
+// example makes a run and its page.
+func example(t *testing.T) (dir, url string) {
+	t.Helper()
+	dir = t.TempDir()
+	file := filepath.Join(dir, "example.toml")
+	if err := os.WriteFile(file, []byte(scenario), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Join(dir, "run")
+	runFedsim(t, "run", file, "--out", dir, "--quiet")
+	runFedsim(t, "report", dir)
+	return dir, "file://" + filepath.Join(dir, results.ReportFile)
+}
+
+// open opens the page, complete when its sections are there.
+func (b *tab) open(url string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(url))
+	b.until(`document.querySelector("#reproduce")`)
+}
+
+// reading is what the cursor says of a line.
+type reading struct {
+	Line, X, Y, Round string
+	Shown             string
+}
+
+// readings moves the mouse to shares of the first chart of an element and reads it off.
+func (b *tab) readings(element string, across, up float64) []reading {
+	b.t.Helper()
+	b.js(fmt.Sprintf(`document.querySelector(%q).scrollIntoView({block: "center"})`, element+" .chart"))
+	b.until(fmt.Sprintf(`document.querySelector(%q)`, element+" .u-over"))
+	box := ask[map[string]float64](b, fmt.Sprintf(`(() => { const r = document.querySelector(%q).getBoundingClientRect(); return {left: r.left, top: r.top, width: r.width, height: r.height}; })()`, element+" .u-over"))
+	b.do(chromedp.MouseEvent(chromedp.MouseMoved, box["left"]+across*box["width"], box["top"]+(1-up)*box["height"]))
+	b.until(fmt.Sprintf(`!document.querySelector(%q).hidden`, element+" .readout"))
+	return ask[[]reading](b, fmt.Sprintf(`[...document.querySelectorAll(%q)].map((r) => ({Line: r.dataset.line, X: r.dataset.x, Y: r.dataset.y, Round: r.dataset.round, Shown: r.cells[2].textContent}))`, element+" .readout tbody tr"))
+}
+
+// TestReportHasEverything opens a page with sweeps, seeds, a fleet and rows by device
+// in light, dark and phone-wide, and finds all sections and curves that are drawn.
+func TestReportHasEverything(t *testing.T) {
+	_, url := example(t)
+	b := newTab(t)
+	for _, c := range []struct {
+		name        string
+		width       int64
+		dark, phone bool
+		light       bool // what the paper is
+	}{{"light", 1280, false, false, true}, {"dark", 1280, true, false, false}, {"phone", 390, false, true, true}} {
+		b.look(c.width, c.dark, c.phone)
+		b.open(url)
+		for _, id := range []string{"results", "curves", "sweep", "stragglers", "energy", "runs", "scenario", "reproduce"} {
+			if !ask[bool](b, fmt.Sprintf(`document.querySelector("section#%s") !== null && document.querySelector("nav a[href='#%[1]s']") !== null`, id)) {
+				t.Errorf("%s: there is no section %s", c.name, id)
+			}
+		}
+		if wide := ask[float64](b, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
+			t.Errorf("%s: the page is %v pixels wider than the window", c.name, wide)
+		}
+		b.js(`scrollTo(0, document.body.scrollHeight)`)
+		for i := range ask[int](b, `document.querySelectorAll("#main .chart").length`) {
+			b.js(fmt.Sprintf(`document.querySelectorAll("#main .chart")[%d].scrollIntoView()`, i))
+			b.until(fmt.Sprintf(`document.querySelectorAll("#main .chart")[%d].querySelector("canvas") !== null`, i))
+		}
+		if n := ask[int](b, `document.querySelectorAll("canvas").length`); n < 7 {
+			t.Errorf("%s: has %d charts, must have those of two experiments, by time and by energy, and two of rounds", c.name, n)
+		}
+		if blank := ask[int](b, `[...document.querySelectorAll("canvas")].filter((c) => {
+			const p = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+			let coloured = 0;
+			for (let i = 0; i < p.length; i += 4) if (p[i + 3] > 100 && Math.max(p[i], p[i + 1], p[i + 2]) - Math.min(p[i], p[i + 1], p[i + 2]) > 60) coloured++;
+			return coloured < 100;
+		}).length`); blank != 0 {
+			t.Errorf("%s: %d charts have no curve", c.name, blank)
+		}
+		paper := ask[string](b, `getComputedStyle(document.body).backgroundColor`)
+		if light := paper == "rgb(255, 255, 255)"; light != c.light {
+			t.Errorf("%s: the paper is %s", c.name, paper)
+		}
+		b.picture("report-" + c.name)
+	}
+}
+
+// TestReportIsReadOff compares what the cursor says with the run directory, to the
+// bit: a single run, and the runs of two seeds.
+func TestReportIsReadOff(t *testing.T) {
+	dir, url := example(t)
+	found, err := results.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newTab(t)
+	b.look(1280, false, false)
+	b.open(url)
+	check := func(experiment string, r reading, y func(*results.Round) float64) {
+		t.Helper()
+		for i := range found.Runs {
+			run := &found.Runs[i]
+			line := run.Method
+			if experiment == "links" {
+				line = fmt.Sprintf("%s, seed %d", run.Method, run.Seed)
+				if v, _ := run.Value("faults.drop_probability"); v != "0" {
+					continue
+				}
+			}
+			if run.Experiment != experiment || line != r.Line {
+				continue
+			}
+			for j := range run.Rounds {
+				x := &run.Rounds[j]
+				if strconv.Itoa(x.Round) != r.Round {
+					continue
+				}
+				if strconv.FormatFloat(x.TimeS, 'g', -1, 64) != number(r.X) || strconv.FormatFloat(y(x), 'g', -1, 64) != number(r.Y) {
+					t.Errorf("%s: round %s of %s is said to be (%s, %s), must be (%v, %v)", experiment, r.Round, r.Line, r.X, r.Y, x.TimeS, y(x))
+				}
+				return
+			}
+		}
+		t.Errorf("%s: the cursor tells of round %q of %q, which there is not", experiment, r.Round, r.Line)
+	}
+	suboptimality := func(r *results.Round) float64 { return r.Suboptimality }
+	rounds := map[string]bool{}
+	alone := ".experiment:nth-of-type(2)"
+	for _, across := range []float64{0, 0.1, 0.5, 0.99} {
+		for _, r := range b.readings("#curves "+alone, across, 0.5) {
+			check("alone", r, suboptimality)
+			rounds[r.Round] = true
+			if v, _ := strconv.ParseFloat(r.Y, 64); !strings.HasPrefix(r.Shown, leading(v)) {
+				t.Errorf("%s is shown for %s", r.Shown, r.Y)
+			}
+		}
+	}
+	if len(rounds) < 4 {
+		t.Errorf("the cursor finds rounds %v: must find others elsewhere", rounds)
+	}
+	// Another quantity.
+	b.choose("alone-curves-y", "primal")
+	for _, r := range b.readings("#curves "+alone, 0.3, 0.5) {
+		check("alone", r, func(r *results.Round) float64 { return r.Primal })
+	}
+	// Each seed by itself.
+	b.choose("links-curves-seeds", "true")
+	read := b.readings("#curves .experiment:nth-of-type(1)", 0.4, 0.5)
+	if len(read) != 6 {
+		t.Errorf("the cursor tells of %d lines, must tell of three methods under two seeds", len(read))
+	}
+	for _, r := range read {
+		check("links", r, suboptimality)
+	}
+	// The heat map has the numbers of the summary.
+	heat := ask[[]string](b, `[...document.querySelectorAll("#sweep td[data-value]")].map((c) => c.dataset.value)`)
+	var want []string
+	for _, e := range results.Summary(found.Runs, found.Manifest.Targets).Experiments {
+		for _, block := range e.Blocks {
+			for _, row := range block.Rows {
+				for _, cell := range row.Cells {
+					want = append(want, strconv.FormatFloat(cell.TimeS, 'g', -1, 64))
+				}
+			}
+		}
+	}
+	for _, v := range heat {
+		if !strings.Contains(" "+strings.Join(want, " ")+" ", " "+number(v)+" ") {
+			t.Errorf("the heat map has %s, which the summary does not", v)
+		}
+	}
+	if len(heat) == 0 {
+		t.Error("the heat map is empty")
+	}
+}
+
+// number writes a number of the page as Go does.
+func number(text string) string {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return text
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// leading returns the first digits that a value is shown with.
+func leading(v float64) string {
+	if v >= 1e-3 {
+		return strconv.FormatFloat(v, 'g', 6, 64)[:4]
+	}
+	return strconv.FormatFloat(v, 'e', 5, 64)[:4]
+}
+
+// TestReportIsUsed zooms by mouse, by button and by keyboard, hides a line, changes
+// the axes and the colours, and prints.
+func TestReportIsUsed(t *testing.T) {
+	_, url := example(t)
+	b := newTab(t)
+	b.look(1280, false, false)
+	b.open(url)
+	const chart = "#curves .chart"
+	leftmost := func() float64 { // the first place that the cursor finds
+		t.Helper()
+		v, err := strconv.ParseFloat(b.readings("#curves", 0, 0.5)[0].X, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	start := leftmost()
+	box := ask[map[string]float64](b, `(() => { const r = document.querySelector("#curves .u-over").getBoundingClientRect(); return {left: r.left, top: r.top, width: r.width, height: r.height}; })()`)
+	at := func(kind input.DispatchMouseEventType, share float64) chromedp.Action[chromedp.Void] {
+		return chromedp.MouseEvent(kind, box["left"]+share*box["width"], box["top"]+box["height"]/2, chromedp.ButtonLeft)
+	}
+	b.do(at(chromedp.MousePressed, 0.4), at(chromedp.MouseMoved, 0.5), at(chromedp.MouseMoved, 0.6), at(chromedp.MouseReleased, 0.6))
+	if zoomed := leftmost(); zoomed <= start {
+		t.Errorf("after a drag the first place is %v, before it was %v", zoomed, start)
+	}
+	b.do(chromedp.Click(chromedp.CSS(chart + " .zoom button[title='Show all']")))
+	if again := leftmost(); again != start {
+		t.Errorf("after showing all the first place is %v, before it was %v", again, start)
+	}
+	b.readings("#curves", 0.5, 0.5)
+	b.do(chromedp.Focus(chromedp.CSS("#curves .frame")), chromedp.KeyEvent("+"), chromedp.KeyEvent("+"))
+	if zoomed := leftmost(); zoomed <= start {
+		t.Errorf("after + the first place is %v, before it was %v", zoomed, start)
+	}
+	b.do(chromedp.KeyEvent("0"), chromedp.KeyEvent(kb.End))
+	last := ask[string](b, `document.querySelector("#curves .readout tr[data-x]").dataset.x`)
+	b.do(chromedp.KeyEvent(kb.Home))
+	if first := ask[string](b, `document.querySelector("#curves .readout tr[data-x]").dataset.x`); first == last {
+		t.Errorf("Home and End both lead to %s", first)
+	}
+	b.do(chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.Escape))
+	b.until(`document.querySelector("#curves .readout").hidden`)
+
+	lines := func() int { return len(b.readings("#curves", 0.5, 0.5)) }
+	if n := lines(); n != 3 {
+		t.Errorf("%d lines are read off, must be 3", n)
+	}
+	b.do(chromedp.Click(chromedp.CSS("#links-curves-line-1")))
+	if n := lines(); n != 2 {
+		t.Errorf("%d lines are read off with one hidden, must be 2", n)
+	}
+	if got := ask[string](b, `document.activeElement.id + document.activeElement.getAttribute("aria-pressed")`); got != "links-curves-line-1false" {
+		t.Errorf("%s has the focus", got)
+	}
+	b.do(chromedp.Click(chromedp.CSS("#links-curves-x-log")))
+	b.until(`document.querySelector("#curves .u-over") !== null`)
+	if n := lines(); n != 2 {
+		t.Errorf("%d lines on a logarithmic axis, must be 2", n)
+	}
+	// Dark by button keeps all of it.
+	b.do(chromedp.Click(chromedp.CSS("#theme")), chromedp.Click(chromedp.CSS("#theme")))
+	if paper := ask[string](b, `getComputedStyle(document.body).backgroundColor`); paper == "rgb(255, 255, 255)" {
+		t.Errorf("the paper is %s when it was made dark", paper)
+	}
+	if n := lines(); n != 2 || !ask[bool](b, `document.getElementById("links-curves-x-log").checked`) {
+		t.Errorf("%d lines after the colours changed, must be 2 on a logarithmic axis", n)
+	}
+	b.print()
+	b.picture("report-used")
+}
+
+// TestLargeReport makes a page of 50 runs with 500 rounds of numbers that do not pack
+// well. It must be below 3 MB; how soon its first curve is drawn is told.
+func TestLargeReport(t *testing.T) {
+	if fedsim == "" {
+		t.Skip("there is no chromium: make test-browser installs it")
+	}
+	dir := large(t, 50, 500)
+	file := filepath.Join(t.TempDir(), "large.html")
+	runFedsim(t, "report", dir, "-o", file)
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the page has %d bytes", info.Size())
+	if info.Size() >= 3e6 {
+		t.Errorf("the page has %d bytes, must have less than 3 MB", info.Size())
+	}
+	for range 3 {
+		b := newTab(t)
+		b.open("file://" + file)
+		b.until(`performance.getEntriesByName("first-curve").length > 0`)
+		t.Logf("its first curve is there after %.0f ms", ask[float64](b, `performance.getEntriesByName("first-curve")[0].startTime`))
+		if n := ask[int](b, `document.querySelectorAll("#curves .legend button").length`); n != 10 {
+			t.Errorf("has %d lines, must have 10", n)
+		}
+	}
+}
+
+// large leaves a run directory of ten methods under five seeds, or in that proportion.
+func large(t *testing.T, runs, rounds int) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "large")
+	text := "name = \"large\"\n[run]\nseeds = [1, 2, 3, 4, 5]\n"
+	for m := range runs / 5 {
+		text += fmt.Sprintf("[methods.m%d]\nalgorithm = \"mocha\"\n", m)
+	}
+	text += "[[experiment]]\nname = \"large\"\n"
+	w, err := results.Create(dir, false, results.About{Version: "test", Scenario: []byte(text), Seeds: []uint64{1, 2, 3, 4, 5}, Targets: []float64{0.1, 0.01}, Started: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Discard()
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range runs {
+		method := fmt.Sprintf("m%d", i/5)
+		run := results.Run{
+			ID: fmt.Sprintf("large/%s/seed=%d", method, i%5+1), Experiment: "large", Method: method, Algorithm: "mocha", Seed: uint64(i%5 + 1),
+			Status: results.Done, Optimum: 1, OptimumGap: 1e-9, WallS: 1,
+		}
+		at := 0.0
+		for h := range rounds + 1 {
+			s := math.Exp(-float64(h)/80) * (1 + 0.1*random.Float64())
+			x := results.Round{Round: h, TimeS: at, Primal: 1 + s, Dual: -1 + s*random.Float64(), Suboptimality: s, TrainError: random.Float64(), TestError: random.Float64()}
+			x.Gap = x.Primal + x.Dual
+			if h > 0 {
+				x.Participants, x.Dropped, x.Late = 80+random.IntN(20), random.IntN(10), random.IntN(10)
+				x.FLOPs, x.BytesDown, x.BytesUp, x.EnergyJ = float64(random.IntN(1e9)), 5e4, 5e4, random.Float64()
+			}
+			run.Rounds = append(run.Rounds, x)
+			at += 1 + random.Float64()
+		}
+		if err := w.Add(i, run); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Finish(results.Complete, results.End{At: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// choose chooses an option.
+func (b *tab) choose(id, value string) {
+	b.t.Helper()
+	b.js(fmt.Sprintf(`const s = document.getElementById(%q); s.value = %q; s.dispatchEvent(new Event("change"))`, id, value))
+}
+
+// print prints the page and requires some pages.
+func (b *tab) print() {
+	b.t.Helper()
+	pdf, err := chromedp.Run(b.ctx, chromedp.PrintToPDF(chromedp.PDFPrintBackground()))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if pages := strings.Count(string(pdf), "/Type /Page\n"); pages < 3 {
+		b.t.Errorf("is printed on %d pages, must be at least 3", pages)
+	}
+	if *pictures != "" {
+		if err := os.WriteFile(filepath.Join(*pictures, "report.pdf"), pdf, 0o666); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
