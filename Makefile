@@ -10,7 +10,7 @@ CONCURRENT = ./internal/parallel ./mtl ./data ./federation ./experiment ./result
 # Packages that check invariants when they are built with the tag.
 CORE = ./engine ./devices ./mtl ./federation ./algorithms ./experiment
 
-.PHONY: build test check race invariants test-crash bench bench-peers test-peers test-duckdb fuzz generate clean
+.PHONY: build test check race invariants test-crash bench bench-peers test-peers test-duckdb test-browser fuzz generate clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -50,6 +50,12 @@ test-peers:
 test-duckdb:
 	cd interop/duckdb && npm install --no-save --prefer-offline --ignore-scripts --no-audit --no-fund
 	$(GO) test -count=1 -v ./interop/duckdb
+
+# The pages in Chromium, which is installed where it is missing. PICTURES: a folder for pictures of them.
+test-browser:
+	interop/browser/install
+	cd interop/browser && $(GO) vet ./... && $(GO) tool -modfile=../../tools/go.mod staticcheck ./... && \
+		$(GO) test -count=1 -timeout 10m -v . $(if $(PICTURES),-args -pictures $(abspath $(PICTURES)))
 
 # Every fuzz target in turn, each for FUZZTIME.
 fuzz:

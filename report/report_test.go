@@ -1,0 +1,365 @@
+package report
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"fedsim/attribution"
+	"fedsim/results"
+)
+
+const scenario = `name = "made"
+description = "</script><b>& \u2028"
+[run]
+seeds = [1, 2]
+rounds = 3
+[methods.mocha]
+[methods.slow]
+algorithm = "cocoa"
+[[experiment]]
+name = "e"
+sweep = { "faults.drop_probability" = [0.0, 0.5] }
+[experiment.figure]
+title = "The figure"
+panel = "faults.drop_probability"
+`
+
+// made leaves a run directory of a scenario, each run with so many rounds.
+func made(t *testing.T, rounds int, table string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "made")
+	w, err := results.Create(dir, false, results.About{
+		Version: "test", Command: []string{"fedsim", "run", "made"}, Scenario: []byte(scenario), Seeds: []uint64{1, 2},
+		Targets: []float64{0.1}, Data: "made up", Started: time.Unix(0, 0).UTC(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Discard()
+	i := 0
+	for _, p := range []string{"0.0", "0.5"} {
+		for _, method := range []string{"mocha", "slow"} {
+			for seed := range uint64(2) {
+				run := results.Run{
+					ID: fmt.Sprintf("e/%s/faults.drop_probability=%s/seed=%d", method, p, seed+1), Experiment: "e", Method: method, Algorithm: "mocha",
+					Point: []results.Setting{{Key: "faults.drop_probability", Value: p}}, Seed: seed + 1, Status: results.Done,
+					Optimum: 1, OptimumGap: 1e-9, WallS: math.NaN(), EventHash: uint64(i), ModelHash: uint64(100 + i),
+				}
+				for h := range rounds + 1 {
+					s := math.Pow(0.5, float64(h)) * float64(i+1)
+					x := results.Round{Round: h, TimeS: float64(h*(i+1)) / 3, Primal: 1 + s, Dual: math.NaN(), Gap: math.NaN(), Suboptimality: s, TrainError: s / 7, TestError: s / 3}
+					if h > 0 {
+						x.Participants, x.Dropped, x.Late, x.FLOPs, x.BytesDown, x.BytesUp, x.EnergyJ = 7, i, 1, 10, 20, 30, 0.1
+					}
+					run.Rounds = append(run.Rounds, x)
+				}
+				if err := w.Add(i, run); err != nil {
+					t.Fatal(err)
+				}
+				i++
+			}
+		}
+	}
+	if table != "" {
+		if err := w.AddTable("errors.csv", func(w io.Writer) error { _, err := io.WriteString(w, table); return err }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Finish(results.Complete, results.End{At: time.Unix(90, 0).UTC()}); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// unpacked reads columns back as the page's script does.
+func unpacked(t *testing.T, c *Columns, rows int) map[string][]float64 {
+	t.Helper()
+	plain, err := io.ReadAll(flate.NewReader(bytes.NewReader(c.Data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns := make(map[string][]float64)
+	for k, name := range c.Names {
+		size := c.Bits[k] / 8
+		for i := range rows {
+			var word [8]byte
+			for b := range size {
+				word[b] = plain[b*rows+i]
+			}
+			if size == 4 {
+				columns[name] = append(columns[name], float64(math.Float32frombits(binary.LittleEndian.Uint32(word[:]))))
+			} else {
+				columns[name] = append(columns[name], math.Float64frombits(binary.LittleEndian.Uint64(word[:])))
+			}
+		}
+		plain = plain[size*rows:]
+	}
+	if len(plain) != 0 {
+		t.Errorf("%d bytes are left over", len(plain))
+	}
+	return columns
+}
+
+func TestColumnsHoldTheRounds(t *testing.T) {
+	dir := made(t, 30, "")
+	found, err := results.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns := unpacked(t, &r.Columns, r.Shown)
+	if r.Shown != r.Rows || r.Rows != 8*31 {
+		t.Errorf("%d of %d rows are shown, must be all %d", r.Shown, r.Rows, 8*31)
+	}
+	same := func(a, b float64) bool {
+		return math.Float64bits(a) == math.Float64bits(b) || math.IsNaN(a) && math.IsNaN(b)
+	}
+	for i := range found.Runs {
+		flops, bytes, energy := 0.0, 0.0, 0.0
+		for h := range found.Runs[i].Rounds {
+			x, at := &found.Runs[i].Rounds[h], r.Runs[i].First+h
+			flops += x.FLOPs
+			bytes += x.BytesUp
+			energy += x.EnergyJ
+			for name, want := range map[string]float64{
+				"round": float64(x.Round), "time_s": x.TimeS, "primal": x.Primal, "gap": x.Gap, "suboptimality": x.Suboptimality,
+				"train_error": x.TrainError, "test_error": x.TestError, "flops": flops, "bytes_up": bytes, "energy_j": energy,
+				"dropped": counted(x, x.Dropped), "late": counted(x, x.Late), "participants": counted(x, x.Participants),
+			} {
+				if got := columns[name][at]; !same(got, want) {
+					t.Errorf("%s of round %d of %s is %v, must be %v", name, x.Round, found.Runs[i].ID, got, want)
+				}
+			}
+		}
+	}
+	if len(columns) != 13 {
+		t.Errorf("has %d columns, must have 13 without rows by device", len(columns))
+	}
+}
+
+func TestReadSaysWhereRunsAre(t *testing.T) {
+	r, err := Read(made(t, 3, "set,model,mean\na,b,0.25\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Expected != 8 || len(r.Runs) != 8 || r.State != results.Complete {
+		t.Errorf("%d of %d runs, %s: must be all 8, complete", len(r.Runs), r.Expected, r.State)
+	}
+	e := &r.Experiments[0]
+	if want := []string{"drop probability = 0.0", "drop probability = 0.5"}; !slices.Equal(e.Figure.Panels, want) {
+		t.Errorf("panels %q, must be %q", e.Figure.Panels, want)
+	}
+	for i, want := range [][2]int{{0, 0}, {0, 0}, {0, 1}, {0, 1}, {1, 0}, {1, 0}, {1, 1}, {1, 1}} {
+		if got := [2]int{r.Runs[i].Panel, r.Runs[i].Line}; got != want {
+			t.Errorf("run %d is at %v, must be at %v", i, got, want)
+		}
+	}
+	if got := r.Runs[4].Totals; got.Rounds != 3 || got.TimeS != 5 || got.Participants != 21 || got.Dropped != 12 || got.BytesUp != 90 {
+		t.Errorf("totals of run 4 are %+v", got)
+	}
+	// The row of "slow" at 0.5: its two seeds halve 7 and 8 down to at most 0.1 in 7 rounds, which they do not have.
+	if len(e.Cells) != 4 || len(e.Keys) != 2 || !slices.Equal(e.Cells[3].At, []int{1, 1}) || !math.IsNaN(float64(e.Cells[3].Targets[0].TimeS)) {
+		t.Errorf("cells %+v under keys %+v", e.Cells, e.Keys)
+	}
+	if len(e.Blocks) != 2 || len(e.Blocks[1].Rows) != 2 || e.Blocks[1].Title != "faults.drop_probability = 0.5" {
+		t.Errorf("blocks %+v", e.Blocks)
+	}
+	if len(r.Tables) != 1 || r.Tables[0].Name != "errors" || r.Tables[0].Rows[0][2] != "0.25" {
+		t.Errorf("tables %+v", r.Tables)
+	}
+	if r.Made.TookS != 90 || r.Made.ResultHash == 0 {
+		t.Errorf("made %+v", r.Made)
+	}
+}
+
+func TestAFigureThatCannotBeDrawnYet(t *testing.T) {
+	runs := []results.Run{{ID: "a", Experiment: "e", Method: "m", Rounds: []results.Round{{Primal: 2, Suboptimality: math.NaN()}, {Round: 1, TimeS: 1, Primal: 1, Suboptimality: math.NaN()}}}}
+	for name, figure := range map[string]*results.Figure{
+		"none":           nil,
+		"no such key":    {Panel: "network.profile", Series: "faults.drop_probability", Y: "suboptimality", YScale: "log"},
+		"theta":          {Y: "theta"},
+		"sub-optimality": {Y: "suboptimality", YScale: "log", YMin: 1e-3},
+	} {
+		var e Experiment
+		if _, err := e.arrange(figure, runs); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if e.Figure.Y != "primal" || e.Figure.YLog || len(e.Figure.Lines) != 1 {
+			t.Errorf("%s: is drawn as %+v, must be the primal objective, which is what there is", name, e.Figure)
+		}
+	}
+}
+
+// TestPageIsSealed holds the page to its policy: the only script and the only style
+// that it allows are those that it has, and no text ends an element early.
+func TestPageIsSealed(t *testing.T) {
+	r, err := Read(made(t, 3, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page, live bytes.Buffer
+	if err := Write(&page, r); err != nil {
+		t.Fatal(err)
+	}
+	policy, err := Live(&live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	element := func(text, name string) string {
+		_, text, _ = strings.Cut(text, "<"+name+">")
+		text, _, _ = strings.Cut(text, "</"+name+">")
+		return text
+	}
+	for name, text := range map[string]string{"page": page.String(), "live": live.String()} {
+		for _, kind := range []string{"script", "style"} {
+			inside := element(text, kind)
+			if len(inside) < 1000 || !strings.Contains(policy, kind+"-src "+hashed(inside)) {
+				t.Errorf("%s: the policy does not have the hash of its %s of %d bytes", name, kind, len(inside))
+			}
+		}
+		if n := strings.Count(text, "</script>"); n != 2 {
+			t.Errorf("%s: has %d ends of scripts, must have 2", name, n)
+		}
+		if urls := regexp.MustCompile(`(src|href)="[^#]`).FindAllString(text, -1); len(urls) != 1 {
+			t.Errorf("%s: asks for %q, must ask for its empty icon alone", name, urls)
+		}
+	}
+	said := regexp.MustCompile(`http-equiv="Content-Security-Policy" content="([^"]*)"`).FindStringSubmatch(page.String())
+	if said == nil || !strings.Contains(strings.ReplaceAll(said[1], "&#39;", "'"), "connect-src 'none'") || !strings.Contains(policy, "connect-src 'self'") {
+		t.Errorf("policies %q and %q: a page asks nobody, one that is served its server", said, policy)
+	}
+	_, data, _ := strings.Cut(page.String(), `<script type="application/json" id="data">`)
+	data, _, _ = strings.Cut(data, "</script>")
+	var back struct{ Description string }
+	if err := json.Unmarshal([]byte(data), &back); err != nil || back.Description != "</script><b>& \u2028" {
+		t.Errorf("the description comes back as %q (%v)", back.Description, err)
+	}
+	if !strings.Contains(live.String(), `id="data"></script>`) {
+		t.Error("the page that is served has data")
+	}
+	for _, word := range []string{"Leon Sorokin", "THE SOFTWARE IS PROVIDED"} {
+		if !strings.Contains(page.String(), word) {
+			t.Errorf("the licence of uPlot is not there: %q", word)
+		}
+	}
+}
+
+// TestEveryScriptIsInThePage keeps the list of scripts and the folder the same.
+func TestEveryScriptIsInThePage(t *testing.T) {
+	entries, err := os.ReadDir("page")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".js") && !slices.Contains(scripts, "page/"+e.Name()) {
+			t.Errorf("%s is not in the page", e.Name())
+		}
+	}
+}
+
+func TestThin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rounds := make([]results.Round, rapid.IntRange(0, 300).Draw(t, "rounds"))
+		every := rapid.IntRange(1, 7).Draw(t, "every")
+		for i := range rounds {
+			if i%every != 0 {
+				rounds[i].Primal = math.NaN()
+			}
+		}
+		limit := rapid.IntRange(2, 310).Draw(t, "limit")
+		shown := thin(rounds, limit)
+		if len(shown) > limit || len(shown) < min(limit, (len(rounds)+every-1)/every) {
+			t.Fatalf("%d of %d rounds are shown under a limit of %d", len(shown), len(rounds), limit)
+		}
+		if len(rounds) == 0 {
+			return
+		}
+		if shown[0] != 0 || shown[len(shown)-1] != len(rounds)-1 {
+			t.Fatalf("shows %v of %d rounds: must have the first and the last", shown, len(rounds))
+		}
+		for i := 1; i < len(shown); i++ {
+			if shown[i] <= shown[i-1] {
+				t.Fatalf("shows %v: must increase", shown)
+			}
+		}
+	})
+}
+
+func TestFairLimit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		lengths := rapid.SliceOfN(rapid.IntRange(0, 5000), 0, 30).Draw(t, "lengths")
+		most := rapid.IntRange(1500, 50_000).Draw(t, "most")
+		limit := fairLimit(lengths, most)
+		under := func(limit int) (sum int) {
+			for _, n := range lengths {
+				sum += min(n, limit)
+			}
+			return sum
+		}
+		if got := under(limit); got > most && limit > 50 {
+			t.Fatalf("a limit of %d shows %d rows, must be at most %d", limit, got, most)
+		}
+		if limit < math.MaxInt && limit > 50 && under(limit+1) <= most {
+			t.Fatalf("a limit of %d would do, and %d is chosen", limit+1, limit)
+		}
+	})
+}
+
+// TestStragglers holds what the page says to the attribution that it is made of.
+func TestStragglers(t *testing.T) {
+	a := &attributed{
+		report: &attribution.Report{
+			Rounds: []attribution.Round{
+				{Round: 1, LengthS: 2, Cause: attribution.Answer, Device: 1, ExcessS: 0.5, Path: attribution.Path{DownlinkS: 0.5, ComputeS: 1.5}, IdleS: 1, Asked: 2, Taken: 2},
+				{Round: 2, LengthS: 1, Cause: attribution.Deadline, Device: -1, Path: attribution.Path{ClockS: 1}, IdleS: 2, Asked: 2, Taken: 1},
+			},
+			Devices: []attribution.Device{
+				{Device: 0, Total: attribution.Total{Asked: 2, Taken: 1, ComputeS: 1, WaitS: 2, EnergyJ: 3}},
+				{Device: 1, Total: attribution.Total{Asked: 2, Taken: 2, ComputeS: 2, WaitS: 1, Ended: 1, ExcessS: 0.5, EnergyJ: 4}},
+			},
+			TimeS: 3, Path: attribution.Path{DownlinkS: 0.5, ComputeS: 1.5, ClockS: 1},
+		},
+		rows: []results.Round{{}, {Round: 1}, {Round: 2}},
+	}
+	a.rounds = map[int]*attribution.Round{1: &a.report.Rounds[0], 2: &a.report.Rounds[1]}
+	s := a.stragglers()
+	if s.Devices != 2 || s.Waited != 0.5 || s.Asked != 2 || s.Taken != 1.5 || s.Slowest[0].Name != "1" || s.Slowest[0].ExcessS != 0.5 || s.Slowest[0].EnergyJ != 4 {
+		t.Errorf("stragglers %+v", s)
+	}
+	want := map[string][3]float64{
+		"excess_s": {math.NaN(), 0.5, 0}, "device": {math.NaN(), 1, -1}, "idle": {math.NaN(), 0.25, 1}, "cause": {math.NaN(), 0, 1},
+		"path_0": {math.NaN(), 0.5, 0}, "path_1": {math.NaN(), 1.5, 0}, "path_6": {math.NaN(), 0, 1},
+	}
+	names := parts()
+	if names[0] != "downlink" || names[1] != "compute" || names[6] != "clock" {
+		t.Errorf("the parts are %q", names)
+	}
+	for _, c := range toldColumns([]*attributed{a}) {
+		values, ok := want[c.name]
+		if !ok {
+			values = [3]float64{math.NaN(), 0, 0}
+		}
+		for row, v := range values {
+			if got := c.of(0, row); got != v && !(math.IsNaN(got) && math.IsNaN(v)) {
+				t.Errorf("%s in row %d is %v, must be %v", c.name, row, got, v)
+			}
+		}
+	}
+}
