@@ -73,8 +73,8 @@ type ToTarget struct {
 }
 
 // addExperiments adds the experiments that have runs. The figure of an experiment
-// that is drawn by none, or cannot be drawn from the runs so far, is sub-optimality
-// (or, where there is none, the primal objective) against time.
+// that has none, or one that cannot be drawn from the runs so far, is sub-optimality
+// against time, or where there is none the primal objective, or how many answered.
 func (r *Report) addExperiments(s *scenarios.Scenario, runs []results.Run) error {
 	tables := results.Summary(runs, r.Targets).Experiments
 	for i := range s.Experiments {
@@ -117,8 +117,12 @@ func (e *Experiment) arrange(figure *results.Figure, runs []results.Run) ([]plot
 	if fig.Y == "theta" {
 		fig.Y, fig.YScale, fig.YMin, fig.YMax = "suboptimality", "log", 0, 0
 	}
-	if fig.Y == "suboptimality" && !anySuboptimality(runs) {
+	// A run without learning has no objective, one without an optimum nothing to be far from.
+	if fig.Y == "suboptimality" && !anyKnown(runs, func(x *results.Round) float64 { return x.Suboptimality }) {
 		fig.Y, fig.YScale, fig.YMin, fig.YMax = "primal", "linear", 0, 0
+	}
+	if fig.Y == "primal" && !anyKnown(runs, func(x *results.Round) float64 { return x.Primal }) {
+		fig.Y, fig.YScale, fig.YMin, fig.YMax = "participants", "linear", 0, 0
 	}
 	a, err := plots.Arrange(fig, runs)
 	if err != nil {
@@ -140,10 +144,13 @@ func (e *Experiment) arrange(figure *results.Figure, runs []results.Run) ([]plot
 	return a.Runs, nil
 }
 
-func anySuboptimality(runs []results.Run) bool {
+// anyKnown reports whether a figure is known in some round.
+func anyKnown(runs []results.Run, of func(*results.Round) float64) bool {
 	for i := range runs {
-		if last, ok := runs[i].Last(); ok && !math.IsNaN(last.Suboptimality) {
-			return true
+		for j := range runs[i].Rounds {
+			if !math.IsNaN(of(&runs[i].Rounds[j])) {
+				return true
+			}
 		}
 	}
 	return false

@@ -207,6 +207,15 @@ func TestAFigureThatCannotBeDrawnYet(t *testing.T) {
 	}
 }
 
+func TestARunWithoutLearningHasAFigure(t *testing.T) {
+	nan := math.NaN()
+	runs := []results.Run{{ID: "a", Experiment: "e", Method: "m", Rounds: []results.Round{{Primal: nan, Suboptimality: nan}, {Round: 1, TimeS: 1, Primal: nan, Suboptimality: nan, Participants: 3}}}}
+	var e Experiment
+	if _, err := e.arrange(nil, runs); err != nil || e.Figure.Y != "participants" || e.Figure.YLog {
+		t.Errorf("is drawn as %+v (%v), must be who answered", e.Figure, err)
+	}
+}
+
 // TestPageIsSealed holds the page to its policy: the only script and the only style
 // that it allows are those that it has, and no text ends an element early.
 func TestPageIsSealed(t *testing.T) {

@@ -64,6 +64,7 @@ class Chart {
     const axis = (a, unit, extra) => ({
       stroke: ink, font: "12px " + css("--sans"), labelFont: "12px " + css("--sans"), label: this.label(a, unit), labelGap: 0, labelSize: 20,
       grid: { stroke: rule, width: 1 }, ticks: { stroke: quiet, width: 1, size: 4 }, gap: 4,
+      splits: a.log ? (_, i, low, high) => decades(low / unit.size, high / unit.size).map((v) => v * unit.size) : undefined, filter: (_, splits) => splits,
       values: (_, splits) => ticks(splits, a, unit), ...extra,
     });
     const scale = (a) => ({ time: false, auto: false, distr: a.log ? 3 : 1, log: 10, range: (_, low, high) => [low, high] });
@@ -212,16 +213,31 @@ class Chart {
   }
 }
 
-// ticks writes the values of an axis: powers of ten on a logarithmic one that spans many.
+// decades are the places on a logarithmic axis: powers of ten, and where few of them are
+// seen their multiples.
+function decades(low, high) {
+  const from = Math.floor(Math.log10(low)), to = Math.ceil(Math.log10(high)), list = [];
+  const step = Math.ceil((to - from) / 12);
+  for (let e = from; e <= to; e += step) {
+    for (let m = 1; m < (to - from > 5 ? 2 : 10); m++) {
+      const v = Number(m + "e" + e);
+      if (v >= low && v <= high) list.push(v);
+    }
+  }
+  return list;
+}
+
+// ticks writes the values of an axis. On a logarithmic one these are its powers of ten,
+// written as such when it spans many, or 1, 2 and 5 times them where there are few.
 function ticks(splits, axis, unit) {
-  const values = splits.map((v) => (v === null ? null : v / unit.size));
-  const sizes = values.filter((v) => v > 0);
-  const powers = axis.log && (Math.min(...sizes) < 0.005 || Math.max(...sizes) > 5000);
+  const values = splits.map((v) => v / unit.size);
+  if (!axis.log) return values.map((v) => figure(v, 6));
+  const exponent = (v) => Math.floor(Math.log10(v) + 1e-9), leading = (v) => Math.round(v / 10 ** exponent(v));
+  const whole = values.filter((v) => leading(v) === 1);
+  const powers = whole.some((v) => v < 0.005 || v > 5000);
   return values.map((v) => {
-    if (v === null) return "";
-    if (!powers) return figure(v, 6);
-    const e = Math.round(Math.log10(v));
-    return Math.abs(v / 10 ** e - 1) < 1e-6 ? power(e) : figure(v, 6);
+    if (leading(v) === 1) return powers ? power(exponent(v)) : figure(v, 6);
+    return whole.length < 2 && [2, 5].includes(leading(v)) ? figure(v, 6) : "";
   });
 }
 
