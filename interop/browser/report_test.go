@@ -306,8 +306,11 @@ func TestReportIsUsed(t *testing.T) {
 	if n := lines(); n != 2 || !ask[bool](b, `document.getElementById("links-curves-x-log").checked`) {
 		t.Errorf("%d lines after the colours changed, must be 2 on a logarithmic axis", n)
 	}
-	b.print()
 	b.picture("report-used")
+
+	b = newTab(t) // one whose media are those of the printer
+	b.open(url)
+	b.print()
 }
 
 // TestLargeReport makes a page of 50 runs with 500 rounds of numbers that do not pack

@@ -45,16 +45,18 @@ function themeButton() {
 setTheme(theme);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => report && theme === "auto" && compose());
 
-// Paper is white, and holds what is not on the screen too.
+// Paper is white, narrow, and holds what is not on the screen too.
 let onScreen = null;
 addEventListener("beforeprint", () => {
   onScreen = theme;
   setTheme("light");
+  document.documentElement.classList.add("printing"); // as wide as paper, before the charts are drawn
   if (report) compose();
   drawAll();
 });
 addEventListener("afterprint", () => {
   setTheme(onScreen || "auto");
+  document.documentElement.classList.remove("printing");
   if (report) compose();
 });
 
