@@ -10,7 +10,7 @@ CONCURRENT = ./internal/parallel ./mtl ./data ./federation ./experiment ./result
 # Packages that check invariants when they are built with the tag.
 CORE = ./engine ./devices ./mtl ./federation ./algorithms ./experiment
 
-.PHONY: build test check race invariants test-crash bench bench-peers test-peers test-duckdb test-browser fuzz generate clean
+.PHONY: build test check race invariants examples tidy test-crash bench bench-peers test-peers test-duckdb test-browser fuzz generate clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -28,6 +28,17 @@ race:
 
 invariants:
 	$(GO) test -tags invariants $(CORE)
+
+# The plugins of docs/plugins.md, each a module of its own: checked, tested, and run with its scenario.
+EXAMPLES = prox steady foreground gilbert
+examples:
+	@made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && for e in $(EXAMPLES); do (cd examples/$$e && \
+		$(GO) vet ./... && $(GO) tool -modfile=../../tools/go.mod staticcheck ./... && $(GO) test ./... && \
+		$(GO) run . run $$e.toml --out "$$made/$$e") || exit 1; done
+
+# After a change of go.mod: what the modules beside it need of it.
+tidy:
+	@for m in bench $(EXAMPLES:%=examples/%); do (cd $$m && $(GO) mod tidy) || exit 1; done
 
 # Runs killed at 200 random moments and gone on with, with 1, 2 and 8 workers.
 test-crash:

@@ -1,0 +1,67 @@
+// Package steady is coordinate ascent with the same number of steps on every device,
+// however many rows it has: a method with dual variables, whose state, commits and
+// discards are those of algorithms.Dual.
+package steady
+
+import (
+	"fedsim/algorithms"
+	"fedsim/config"
+	"fedsim/mtl"
+)
+
+// Options are decoded strictly from the method's table, over the defaults that the
+// factory gives.
+type Options struct {
+	Steps int `toml:"steps" doc:"coordinate steps of a device in a round"`
+}
+
+// Validate reports everything wrong with the options.
+func (o *Options) Validate(c *config.Checker) {
+	c.Require(o.Steps >= 1, "steps", o.Steps, "must be at least 1")
+}
+
+// steady is one run.
+type steady struct {
+	algorithms.Dual
+	steps int
+	local []local // by worker, so that a solve allocates nothing
+}
+
+type local struct {
+	order mtl.Order
+	u     []float64
+}
+
+func init() {
+	algorithms.Register(algorithms.Factory{
+		Name:      "steady",
+		Summary:   "coordinate ascent with the same number of steps on every device",
+		Reference: "the local subproblem of Smith et al., Federated Multi-Task Learning, NIPS 2017, with H_t the same for all t",
+		Options:   func() algorithms.Options { return &Options{Steps: 50} },
+		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
+			m := &steady{Dual: algorithms.NewDual(s), steps: o.(*Options).Steps, local: make([]local, s.Workers)}
+			for i := range m.local {
+				m.local[i].u = make([]float64, s.Problem.Features())
+			}
+			return m, nil
+		},
+	})
+}
+
+// Needs says that the method can live with drops, and has an amount of work of its own.
+func (m *steady) Needs() algorithms.Needs { return algorithms.Needs{} }
+
+// StepFLOPs is the most that a coordinate step takes.
+func (m *steady) StepFLOPs() float64 { return m.Problem.StepFLOPs() }
+
+// Solve leaves its tentative result in Next and Delta of its device.
+func (m *steady) Solve(r algorithms.Request) algorithms.Work {
+	l, w, next := &m.local[r.Worker], m.W.Row(r.Device), m.Next[r.Device]
+	copy(l.u, w)
+	copy(next, m.Duals.Alpha[r.Device])
+	l.order.Reset(len(next), r.Stream)
+	steps, curvature := min(m.steps, r.Steps), m.Curvature(r.Device)
+	m.Problem.SDCA(r.Device, next, l.u, curvature, &l.order, steps)
+	mtl.Change(m.Delta.Row(r.Device), l.u, w, curvature)
+	return algorithms.Work{Steps: steps, FLOPs: float64(steps) * m.StepFLOPs(), Values: m.Problem.Features()}
+}
