@@ -95,55 +95,70 @@ func TestReadmeLinks(t *testing.T) {
 	}
 }
 
-// TestPluginsPage builds the module of docs/plugins.md as it stands there, and
-// runs its scenario.
+// TestPluginsPage holds the code of docs/plugins.md to that of the examples, which
+// make examples builds, tests and runs: every block lies, as it is, in the file that is
+// named last before it.
 func TestPluginsPage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("links a binary")
-	}
 	t.Parallel()
-	page := read(t, "docs/plugins.md")
-	code, module, scenario := blocks(page, "go"), blocks(page, ""), blocks(page, "toml")
-	if len(code) != 2 || len(module) != 1 || len(scenario) != 1 {
-		t.Fatalf("the page has %d blocks of Go, %d of go.mod, %d of TOML: must be 2, 1, 1", len(code), len(module), len(scenario))
+	named := regexp.MustCompile("^`(examples/[^`]+)`\n$")
+	var file, text, block string
+	inside := false
+	shown := map[string]bool{}
+	for line := range strings.Lines(read(t, "docs/plugins.md")) {
+		switch {
+		case strings.HasPrefix(line, "```") && inside:
+			inside = false
+			if !strings.Contains(text, block) {
+				t.Errorf("%s does not hold:\n%s", file, block)
+			}
+			shown[filepath.Dir(file)] = true
+		case strings.HasPrefix(line, "```"):
+			inside, block = true, ""
+			if file == "" {
+				t.Fatalf("no file is named before %q", line)
+			}
+		case inside:
+			block += line
+		default:
+			if m := named.FindStringSubmatch(line); m != nil {
+				file = m[1]
+				text = read(t, file)
+			}
+		}
 	}
-	here, err := filepath.Abs(root)
+	for _, dir := range []string{"examples/prox/fedavgprox", "examples/steady/steady", "examples/foreground/foreground", "examples/gilbert/gilbert"} {
+		if !shown[dir] {
+			t.Errorf("the page shows nothing of %s", dir)
+		}
+	}
+}
+
+// TestExamples holds the list of examples in the Makefile to their folders, the page's
+// table to both, and every example to what they have in common.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	folders, err := filepath.Glob(filepath.Join(root, "examples", "*"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What go mod tidy would find without asking the network.
-	requires := strings.Join(regexp.MustCompile(`(?ms)^require \(.*?^\)`).FindAllString(read(t, "go.mod"), -1), "\n")
-	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"steady/steady.go": code[0],
-		"main.go":          code[1],
-		"go.mod":           strings.Replace(module[0], "../fedsim", here, 1) + requires + "\n",
-		"go.sum":           read(t, "go.sum"),
-		"steady.toml":      scenario[0],
-	} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+	list := regexp.MustCompile(`(?m)^EXAMPLES = (.*)$`).FindStringSubmatch(read(t, "Makefile"))
+	if list == nil || len(strings.Fields(list[1])) != len(folders) || len(folders) == 0 {
+		t.Fatalf("the Makefile lists %q, there are %q", list, folders)
 	}
-	command := func(name string, args ...string) string {
-		cmd := exec.Command(name, args...)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -buildvcs=false", "GOWORK=off", "GOPROXY=off")
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+	page := read(t, "docs/plugins.md")
+	for _, name := range strings.Fields(list[1]) {
+		if !strings.Contains(page, "[examples/"+name+"](../examples/"+name+")") {
+			t.Errorf("docs/plugins.md does not list examples/%s", name)
 		}
-		return string(out)
-	}
-	command("go", "build", "-o", "mine", ".")
-	if out := command("./mine", "algorithms"); !strings.Contains(out, "options.steps  integer  50") {
-		t.Errorf("the method is not listed:\n%s", out)
-	}
-	if out := command("./mine", "run", "steady.toml"); !regexp.MustCompile(`(?m)^  steady +\d`).MatchString(out) {
-		t.Errorf("the method did not run:\n%s", out)
+		dir := "examples/" + name + "/"
+		if mod := read(t, dir+"go.mod"); !strings.HasPrefix(mod, "module example.com/"+name+"\n") || !strings.Contains(mod, "\nreplace fedsim => ../..\n") {
+			t.Errorf("%sgo.mod is of another module, or finds fedsim elsewhere", dir)
+		}
+		if !strings.Contains(read(t, dir+name+".toml"), "name = \""+name+"\"\n") {
+			t.Errorf("%s%s.toml has another name", dir, name)
+		}
+		if len(strings.Split(read(t, dir+"main.go"), "\n")) > 13 {
+			t.Errorf("%smain.go does more than link", dir)
+		}
 	}
 }
