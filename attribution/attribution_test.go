@@ -13,7 +13,11 @@ import (
 	"time"
 
 	"fedsim/attribution"
+	"fedsim/config"
+	"fedsim/devices"
+	"fedsim/engine"
 	"fedsim/experiment"
+	"fedsim/network"
 	"fedsim/results"
 	"fedsim/scenarios"
 )
@@ -339,6 +343,31 @@ func TestWhatIfOfALearningRun(t *testing.T) {
 	}
 }
 
+// usual is a model by which all is as it usually is.
+type usual struct{}
+
+func (*usual) Validate(*config.Checker) {}
+
+func (usual) Pace(int, engine.Time) (float64, engine.Time) { return 1, engine.Never }
+
+func (usual) Downlink(_ int, mbps float64, _ engine.Time) (float64, engine.Time) {
+	return mbps, engine.Never
+}
+
+func (usual) Uplink(_ int, mbps float64, _ engine.Time) (float64, engine.Time) {
+	return mbps, engine.Never
+}
+
+func init() {
+	options := func() config.Options { return &usual{} }
+	devices.RegisterModel(devices.ModelFactory{Name: "usual", Options: options, New: func(devices.ModelSetup, config.Options) (devices.Model, error) {
+		return devices.Model{Pace: usual{}}, nil
+	}})
+	network.RegisterModel(network.ModelFactory{Name: "usual", Options: options, New: func(network.ModelSetup, config.Options) (network.Bandwidth, error) {
+		return usual{}, nil
+	}})
+}
+
 func TestWhatTheRowsDoNotTell(t *testing.T) {
 	both := []string{"without", "deadline"}
 	for name, c := range map[string]struct {
@@ -350,6 +379,8 @@ func TestWhatTheRowsDoNotTell(t *testing.T) {
 		"hubs":         {[]string{"network.hub_size=2"}, both, "hubs send answers together"},
 		"radio":        {[]string{"network.radio=states"}, both, "how long a radio takes to wake"},
 		"presence":     {[]string{"traces.presence.mean_up_s=3", "traces.presence.mean_down_s=1"}, both, "the time of day"},
+		"device model": {[]string{"devices.model=usual"}, both, "the time of day"},
+		"link model":   {[]string{"network.model=usual"}, both, "the time of day"},
 		"outage":       {[]string{"faults.outage_share=0.5", "faults.outage_from_s=1", "faults.outage_to_s=2"}, both, "the time of day"},
 		"governor":     {[]string{"devices.governor=charge"}, both, "how full their batteries are"},
 		"charged":      {[]string{"federation.protocol=charged"}, both, `protocol "charged"`},

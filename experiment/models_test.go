@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
 
 	"fedsim/config"
@@ -321,6 +323,49 @@ func TestModelsInScenarios(t *testing.T) {
 	for _, key := range []string{"devices.model", "devices.options.period_s", "network.options.factor"} {
 		if keys[key] != 3 {
 			t.Errorf("%s is among %d of three lists of keys", key, keys[key])
+		}
+	}
+}
+
+// Editors are told the options of each model: those of another, or any without one, are
+// refused.
+func TestModelsInTheSchema(t *testing.T) {
+	var text bytes.Buffer
+	if err := scenarios.WriteSchema(&text); err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(&text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("fedsim.json", value); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := compiler.Compile("fedsim.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for source, takes := range map[string]bool{
+		`{"devices": {"model": "beat", "options": {"period_s": 2, "of": "presence"}}}`:                                 true,
+		`{"network": {"model": "beat"}, "devices": {"model": ""}}`:                                                     true,
+		`{"experiment": [{"name": "a", "set": {"network.model": "beat", "network.options.period_s": 2}}]}`:             true,
+		`{"experiment": [{"name": "a", "set": {"network": {"model": "beat", "options": {"period_s": 2}}}}]}`:           true,
+		`{"experiment": [{"name": "a", "sweep": {"devices.options.period_s": [1, 2]}}], "devices": {"model": "beat"}}`: true,
+		`{"devices": {"model": "bet"}}`:                                          false,
+		`{"devices": {"model": "beat", "options": {"period": 2}}}`:               false,
+		`{"devices": {"model": "beat", "options": {"period_s": "long"}}}`:        false,
+		`{"network": {"model": "beat", "options": {"of": "space"}}}`:             false,
+		`{"network": {"options": {"period_s": 2}}}`:                              false,
+		`{"experiment": [{"name": "a", "set": {"network.model": "bet"}}]}`:       false,
+		`{"experiment": [{"name": "a", "set": {"network.option.period_s": 2}}]}`: false,
+	} {
+		value, err := jsonschema.UnmarshalJSON(strings.NewReader(source))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(value); (err == nil) != takes {
+			t.Errorf("%s: %v", source, err)
 		}
 	}
 }
