@@ -7,7 +7,7 @@ function energyOf(report, index) {
   const answers = (g) => mean(g.runs, (r) => (r.totals.participants > 0 ? r.totals.energy_j / r.totals.participants : NaN));
   return [
     bars(["energy"], [hex(css("--line-0"))], groups.map((g) => ({ label: g.label, parts: [of(g, "energy_j")], text: amount(of(g, "energy_j"), units("energy_j"), 3) })), "Energy of all devices"),
-    table(["", "energy of all devices", "for an answer taken", "sent to devices", "sent by devices", "work"], groups.map((g) => [
+    table(["line", "energy of all devices", "for an answer taken", "sent to devices", "sent by devices", "work"], groups.map((g) => [
       g.label, amount(of(g, "energy_j"), units("energy_j"), 3), amount(answers(g), units("energy_j"), 3), amount(of(g, "bytes_down"), units("bytes_up"), 3),
       amount(of(g, "bytes_up"), units("bytes_up"), 3), amount(of(g, "flops"), units("flops"), 3)])),
   ];

@@ -17,7 +17,7 @@ const mean = (list, of) => list.reduce((sum, v) => sum + of(v), 0) / list.length
 // participationOf shows how many devices answered in a round, dropped and were late.
 function participationOf(report, index) {
   const per = (r, name) => (r.totals.rounds > 0 ? r.totals[name] / r.totals.rounds : NaN);
-  return table(["", "rounds", "virtual time", "answers a round", "dropped a round", "late a round"], byLine(report, index).map((g) => [
+  return table(["line", "rounds", "virtual time", "answers a round", "dropped a round", "late a round"], byLine(report, index).map((g) => [
     g.label, figure(mean(g.runs, (r) => r.totals.rounds)), amount(mean(g.runs, (r) => r.totals.time_s), report.quantity("time_s").units, 3),
     figure(mean(g.runs, (r) => per(r, "participants")), 3), figure(mean(g.runs, (r) => per(r, "dropped")), 3), figure(mean(g.runs, (r) => per(r, "late")), 3)]));
 }

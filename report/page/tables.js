@@ -1,7 +1,7 @@
 // Tables.
 
 // scrolled lets what is wide be scrolled by itself, by keyboard too.
-const scrolled = (label, ...content) => el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": label }, content);
+const scrolled = (label, ...content) => el("div", { class: "wide", tabindex: 0, role: "group", "aria-label": label }, content);
 
 // bodyOf makes the rows of a table: the first cell of a row heads it.
 const bodyOf = (rows) => rows.map((row) => el("tr", {}, row.map((c, i) => el(i === 0 ? "th" : "td", i === 0 ? { scope: "row" } : {}, c))));
