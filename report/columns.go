@@ -48,7 +48,7 @@ func roundColumns(runs []results.Run) []column {
 	plain := func(name string, of func(*results.Round) float64) column {
 		return column{name, 64, func(run, row int) float64 { return of(&runs[run].Rounds[row]) }}
 	}
-	return []column{
+	columns := []column{
 		plain("round", func(r *results.Round) float64 { return float64(r.Round) }),
 		plain("time_s", func(r *results.Round) float64 { return r.TimeS }),
 		plain("primal", func(r *results.Round) float64 { return r.Primal }),
@@ -63,6 +63,39 @@ func roundColumns(runs []results.Run) []column {
 		total("bytes_up", func(r *results.Round) float64 { return r.BytesUp }),
 		total("energy_j", func(r *results.Round) float64 { return r.EnergyJ }),
 	}
+	if measured(runs) {
+		columns = append(columns, plain("theta", medianTheta))
+	}
+	return columns
+}
+
+// measured reports whether theta was measured in some round.
+func measured(runs []results.Run) bool {
+	for i := range runs {
+		for j := range runs[i].Rounds {
+			if runs[i].Rounds[j].Thetas != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// medianTheta returns the median over the devices whose theta was measured; NaN when
+// none was.
+func medianTheta(r *results.Round) float64 {
+	var values []float64
+	for _, t := range r.Thetas {
+		if !math.IsNaN(t.Value) {
+			values = append(values, t.Value)
+		}
+	}
+	n := len(values)
+	if n == 0 {
+		return math.NaN()
+	}
+	slices.Sort(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
 // counted returns a number of devices of a round; round 0 has none.

@@ -114,7 +114,7 @@ func (e *Experiment) arrange(figure *results.Figure, runs []results.Run) ([]plot
 	if figure != nil {
 		fig = *figure
 	}
-	if fig.Y == "theta" {
+	if fig.Y == "theta" && !measured(runs) {
 		fig.Y, fig.YScale, fig.YMin, fig.YMax = "suboptimality", "log", 0, 0
 	}
 	// A run without learning has no objective, one without an optimum nothing to be far from.

@@ -156,11 +156,15 @@ func newMade(m *results.Manifest) Made {
 	return made
 }
 
-// addQuantities adds what the axes can show, but for what every device has.
+// addQuantities adds what the axes can show: of what every device has the median,
+// where it was measured.
 func (r *Report) addQuantities(runs []results.Run) {
 	for _, q := range plots.Quantities(runs) {
 		if q.Devices {
-			continue
+			if !measured(runs) {
+				continue
+			}
+			q.Label = "median " + q.Label
 		}
 		of := Quantity{Name: q.Name, Label: q.Label, Floor: q.Floor, Units: []Unit{}, X: q.X, Y: q.Y}
 		for _, u := range q.Units {

@@ -207,6 +207,39 @@ func TestAFigureThatCannotBeDrawnYet(t *testing.T) {
 	}
 }
 
+func TestTheMedianOfTheta(t *testing.T) {
+	round := func(values ...float64) *results.Round {
+		r := new(results.Round)
+		for _, v := range values {
+			r.Thetas = append(r.Thetas, results.Theta{Value: v})
+		}
+		return r
+	}
+	for _, c := range []struct {
+		of   *results.Round
+		want float64
+	}{{round(0.3, 0.1, 0.2), 0.2}, {round(1, math.NaN(), 0.5), 0.75}, {round(), math.NaN()}} {
+		if got := medianTheta(c.of); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
+			t.Errorf("the median of %v is %v, must be %v", c.of.Thetas, got, c.want)
+		}
+	}
+	runs := []results.Run{{Rounds: []results.Round{{}, *round(0.5)}}}
+	names := func(runs []results.Run) (list []string) {
+		r := new(Report)
+		r.addQuantities(runs)
+		for _, q := range r.Quantities {
+			list = append(list, q.Name)
+		}
+		for _, c := range roundColumns(runs) {
+			list = append(list, c.name)
+		}
+		return list
+	}
+	if with, without := names(runs), names([]results.Run{{}}); len(with) != len(without)+2 || slices.Contains(without, "theta") {
+		t.Errorf("measured there is %q, else %q", with, without)
+	}
+}
+
 func TestARunWithoutLearningHasAFigure(t *testing.T) {
 	nan := math.NaN()
 	runs := []results.Run{{ID: "a", Experiment: "e", Method: "m", Rounds: []results.Round{{Primal: nan, Suboptimality: nan}, {Round: 1, TimeS: 1, Primal: nan, Suboptimality: nan, Participants: 3}}}}

@@ -1,5 +1,12 @@
 // What the runs took: joules, bytes, FLOPs.
 
+// againstEnergy returns the axes on which what was learnt is seen against joules.
+function againstEnergy(report, index) {
+  const f = report.experiments[index].figure, runs = report.runs.filter((r) => r.experiment === index);
+  const y = ["suboptimality", "primal", f.y].find((name) => runs.some((r) => has(r, name))) || f.y;
+  return { name: "energy", x: "energy_j", xLog: true, y, yLog: y === f.y ? f.y_log : y === "suboptimality" };
+}
+
 function energyOf(report, index) {
   const units = (name) => report.quantity(name).units;
   const groups = byLine(report, index);

@@ -32,7 +32,7 @@ function sections(report) {
   add("sweep", "Sweep", perExperiment(report, (_, i) => heatOf(report, i)));
   const stragglers = perExperiment(report, (e, i) => [participationOf(report, i), ...(report.devices ? [el("h4", {}, "What the time was spent on"), pathsOf(report, i), roundsOf(report, i)] : [])]);
   add("stragglers", "Stragglers", stragglers, report.devices || report.runs.length === 0 ? null : el("p", { class: "quiet" }, "Who held the rounds up is told by the rows by device: run the scenario with ", el("code", {}, "--set run.devices=true"), "."));
-  add("energy", "Energy", perExperiment(report, (e, i) => [...energyOf(report, i), curvesOf(report, i, { name: "energy", x: "energy_j", xLog: true })]));
+  add("energy", "Energy", perExperiment(report, (e, i) => [...energyOf(report, i), curvesOf(report, i, againstEnergy(report, i))]));
   if (report.runs.length > 0) list.push(section("runs", "Runs", [], runsOf(report)));
   list.push(section("scenario", "Scenario", [], scenarioOf(report)), section("reproduce", "How to reproduce it", [], reproduce(report)));
   return list;
