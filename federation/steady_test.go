@@ -81,6 +81,26 @@ func TestHubsAllocateNothing(t *testing.T) {
 	}
 }
 
+// Likewise where what devices and links do changes all the time.
+func TestModelsAllocateNothing(t *testing.T) {
+	for _, protocol := range []string{WaitForAll, Deadline, Charged} {
+		var per [2]float64
+		for i, n := range []int{30, 1000} {
+			f := busy(t, n, protocol, func(s *Setup) { s.Pace, s.Bandwidth = turns{each: 20_000_000, fast: 1, slow: 0.3}, steady{0.7} })
+			for range 20 {
+				f.runRound()
+			}
+			per[i] = testing.AllocsPerRun(20, func() { f.runRound() })
+			if f.stalled != "" {
+				t.Fatal(f.stalled)
+			}
+		}
+		if per[0] > 18 || per[1] > per[0]+2 {
+			t.Errorf("%s: %g allocations a round of 30 devices, %g of 1000: want the same few", protocol, per[0], per[1])
+		}
+	}
+}
+
 func BenchmarkRound(b *testing.B) {
 	for _, protocol := range []string{WaitForAll, Deadline} {
 		for _, n := range []int{30, 1000} {

@@ -84,6 +84,13 @@ x.toml:8:8: data.skew = "yes": must be true or false`},
 		{"smoothing", "[problem]\nsmoothing = 0\n" + mocha, nil,
 			"x.toml:2:13: problem.smoothing = 0: must be in [1e-6, 1e6]"},
 
+		{"model that is not linked in", "[devices]\nmodel = \"foreground\"\n" + mocha, nil,
+			"x.toml:2:9: devices.model = \"foreground\": must be left out: no such model is linked into this program (docs/plugins.md)"},
+		{"link model by override", mocha, []string{"network.model=gilbert"},
+			"--set network.model=gilbert: must be left out: no such model is linked into this program (docs/plugins.md)"},
+		{"options without a model", mocha, []string{"network.options.p=1"},
+			"--set network.options.p=1: network.options has no effect without network.model"},
+
 		{"no method", "[run]\nrounds = 5\n", nil, "x.toml: there is no method to run: add a table such as [methods.mocha]"},
 		{"unknown algorithm", "[methods.moca]\n", nil,
 			"x.toml:1:1: methods.moca.algorithm = \"moca\": must be one of async-mocha, cocoa, fedavg, fedbuff, fedprox, mb-sdca, mb-sgd, mocha (did you mean \"mocha\"?)"},

@@ -3,6 +3,8 @@ package registry
 import (
 	"slices"
 	"testing"
+
+	"fedsim/config"
 )
 
 func TestRegistry(t *testing.T) {
@@ -38,5 +40,44 @@ func TestRegistry(t *testing.T) {
 	}
 	if x, _ := r.Lookup("one"); x != 1 || len(r.Names()) != 2 {
 		t.Errorf("what was refused is known: %v, one is %d", r.Names(), x)
+	}
+}
+
+// picky is options with something wrong.
+type picky struct{}
+
+func (picky) Validate(c *config.Checker) { c.Require(false, "size", 3, "must be even") }
+
+func TestCheck(t *testing.T) {
+	none, some := New[int]("things"), New[int]("things")
+	some.Add("long", 1, true, "a number")
+	some.Add("short", 2, true, "a number")
+	for _, c := range []struct {
+		r       *Registry[int]
+		model   string
+		options any
+		want    []string
+		choices []string
+	}{
+		{none, "", nil, nil, []string{""}},
+		{none, "long", nil, []string{`x.model = "long": must be left out: no such model is linked into this program (docs/plugins.md)`}, []string{""}},
+		{some, "", nil, nil, []string{"", "long", "short"}},
+		{some, "short", nil, nil, []string{"", "long", "short"}},
+		{some, "shrt", nil, []string{`x.model = "shrt": must be one of long, short (did you mean "short"?)`}, []string{"", "long", "short"}},
+		{some, "long", picky{}, []string{"x.options.size = 3: must be even"}, []string{"", "long", "short"}},
+		{some, "long", map[string]any{"size": 3}, nil, []string{"", "long", "short"}}, // not decoded yet
+	} {
+		check := config.NewChecker()
+		c.r.Check(check.In("x"), c.model, c.options)
+		var got []string
+		for _, p := range check.Problems() {
+			got = append(got, p.Error())
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%q: %q, want %q", c.model, got, c.want)
+		}
+		if names := check.Choices()["x.model"]; !slices.Equal(names, c.choices) {
+			t.Errorf("%q: choices %q, want %q", c.model, names, c.choices)
+		}
 	}
 }
