@@ -60,7 +60,7 @@ file says what to run; figures and tables show the time to accuracy.`,
 		SilenceUsage:  true,
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newRun(append([]string{root.Name()}, args...)), newTune(), newTheory(append([]string{root.Name()}, args...)), newPlot(), newCompare(), newExplain(), newReport(), newResults(), newInit(), newScenarios(), newData(), newTrace(), newFleet(), newAlgorithms(), newCompletion(), newMan(), newVersion())
+	root.AddCommand(newRun(append([]string{root.Name()}, args...)), newTune(), newTheory(append([]string{root.Name()}, args...)), newPlot(), newCompare(), newExplain(), newReport(), newServe(), newResults(), newInit(), newScenarios(), newData(), newTrace(), newFleet(), newAlgorithms(), newCompletion(), newMan(), newVersion())
 	asGroup(root)
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultHelpCmd()

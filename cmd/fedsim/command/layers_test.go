@@ -41,6 +41,7 @@ var layers = map[string]string{
 	"scenarios":           "algorithms config data devices federation fleets mtl network results tables traces",
 	"attribution":         "devices federation network results scenarios",
 	"report":              "attribution plots results scenarios",
+	"serve":               "report results",
 	"theory":              "mtl internal/kernel",
 	"experiment":          "theory algorithms config data devices engine federation ledger mtl network results scenarios traces internal/parallel internal/rng internal/state",
 }

@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 		"unprivileged":     unprivileged,
 		"interrupt-at":     interruptAt,
 		"interrupt-itself": interruptItself,
+		"browse":           browse,
 		"files":            files,
 		"what":             what,
 		"truncated-zip":    truncatedZip,

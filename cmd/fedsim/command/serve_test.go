@@ -1,0 +1,221 @@
+package command
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"fedsim/report"
+	"fedsim/results"
+)
+
+// browse runs a server, asks it for paths, terminates it, and exits as it does:
+// browse PATH... -- COMMAND... The first event of events is printed.
+func browse() {
+	at := slices.Index(os.Args, "--")
+	cmd := exec.Command(os.Args[at+1], os.Args[at+2:]...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		fail(err)
+	}
+	if err := cmd.Start(); err != nil {
+		fail(err)
+	}
+	url := printedURL(bufio.NewReader(io.TeeReader(out, os.Stdout)))
+	for _, path := range os.Args[1:at] {
+		answer, err := http.Get(strings.TrimSuffix(url, "/") + path)
+		if err != nil {
+			fail(err)
+		}
+		fmt.Printf("%s: %d %s\n", path, answer.StatusCode, answer.Header.Get("Content-Type"))
+		if path == "/events" {
+			for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
+				if strings.HasPrefix(lines.Text(), "event: ") {
+					fmt.Println(lines.Text())
+					break
+				}
+			}
+		}
+		_ = answer.Body.Close()
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		fail(err)
+	}
+	if _, err := io.Copy(os.Stdout, out); err != nil {
+		fail(err)
+	}
+	err = cmd.Wait()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		os.Exit(exit.ExitCode())
+	}
+	if err != nil {
+		fail(err)
+	}
+}
+
+// printedURL reads where a server is, from a line or from JSON.
+func printedURL(out *bufio.Reader) string {
+	text := ""
+	for {
+		line, err := out.ReadString('\n')
+		text += line
+		if strings.HasPrefix(text, "http") || strings.HasSuffix(text, "}\n") || err != nil {
+			break
+		}
+	}
+	var s serving
+	if json.Unmarshal([]byte(text), &s) == nil {
+		return s.URL
+	}
+	return strings.TrimSpace(text)
+}
+
+// A page that is open before its run sees it begin, killed, gone on with, and come to
+// its end; the run takes no notice.
+func TestServeFollowsProcesses(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	dir := filepath.Join(root, "runs", "x")
+	scenario := filepath.Join(root, "x.toml")
+	text := `
+[data.synthetic]
+tasks = 30
+features = 50
+rows_min = 200
+rows_max = 300
+[problem]
+optimum_sweeps = 0
+[devices]
+battery_wh = -1
+[run]
+rounds = 10_000_000
+max_time_s = %s
+[methods.mocha]
+`
+	// It would take hours; the other is done at once.
+	if err := os.WriteFile(scenario, fmt.Appendf(nil, text, "0"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	server := exec.Command("fedsim", "serve", dir)
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = server.Process.Kill() }() // it is gone by now, but after a failure
+	url := printedURL(bufio.NewReader(out))
+	answer, err := http.Get(url + "events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	events := make(chan string, 1000)
+	go func() {
+		defer close(events)
+		name := ""
+		for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
+			if x, ok := strings.CutPrefix(lines.Text(), "event: "); ok {
+				name = x
+			}
+			if x, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+				events <- name + " " + x
+			}
+		}
+	}()
+	until := func(want string) {
+		t.Helper()
+		late := time.After(60 * time.Second)
+		for {
+			select {
+			case e := <-events:
+				if e == want {
+					return
+				}
+				if e != "changed writing" && e != "changed stopped" && e != "changed finished" {
+					t.Fatalf("event %q, waiting for %q", e, want)
+				}
+			case <-late:
+				t.Fatalf("%q did not come", want)
+			}
+		}
+	}
+	data := func() (r report.Report) {
+		t.Helper()
+		answer, err := http.Get(url + "data")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		if err := json.NewDecoder(answer.Body).Decode(&r); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+
+	run := exec.Command("fedsim", "run", scenario, "--out", dir, "-q", "--checkpoint=0.1")
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until("changed writing")
+	until("changed writing")
+	before := data()
+	until("changed writing")
+	if after := data(); before.State != results.Running || len(after.Runs) != 1 || after.Runs[0].Status != results.UnderWay || after.Rows <= before.Rows {
+		t.Errorf("while it runs: %s, %d rows, then %d", before.State, before.Rows, after.Rows)
+	}
+	if err := run.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = run.Wait() // it was killed
+	until("finished stopped")
+	if r := data(); r.State != results.Incomplete || r.Runs[0].Status != results.Interrupted {
+		t.Errorf("killed: %s, %+v", r.State, r.Runs)
+	}
+
+	run = exec.Command("fedsim", "run", "--resume", dir, "-q")
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until("changed writing")
+	if err := run.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = run.Wait() // 75
+	until("finished finished")
+	if r := data(); r.State != results.Incomplete {
+		t.Errorf("interrupted: %s, %+v", r.State, r.Runs)
+	}
+
+	if err := os.WriteFile(scenario, fmt.Appendf(nil, text, "10"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("fedsim", "run", scenario, "--out", dir, "--force", "-q").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	until("finished finished")
+	if r := data(); r.State != results.Complete || r.Runs[0].Status != results.Done {
+		t.Errorf("made anew: %s, %+v", r.State, r.Runs)
+	}
+
+	if err := server.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := io.ReadAll(out)
+	if err := errors.Join(err, server.Wait()); err != nil || len(rest) > 0 {
+		t.Errorf("interrupted: %v, %q", err, rest)
+	}
+}

@@ -1,0 +1,121 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"fedsim/experiment"
+	"fedsim/report"
+	"fedsim/results"
+	"fedsim/scenarios"
+)
+
+const scenario = `
+name = "x"
+[data.synthetic]
+tasks = 3
+features = 4
+rows_min = 8
+rows_max = 12
+[problem]
+optimum_sweeps = 0
+[run]
+rounds = 8
+seeds = [1, 2]
+[methods.mocha]
+`
+
+// pausing is a run that waits after a round of its second seed until it is told to
+// go on.
+type pausing struct {
+	reached chan struct{} // closed when it waits
+	goOn    chan struct{} // to be closed
+	ended   chan struct{} // closed when the directory is whole
+}
+
+// startRun begins a run in dir; it is done when the test is, at the latest.
+func startRun(t *testing.T, dir string, force bool) *pausing {
+	t.Helper()
+	s, err := scenarios.Parse("x.toml", []byte(scenario), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := s.Resolved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := results.Create(dir, force, results.About{
+		Version: "test", Command: []string{"fedsim", "run", "x.toml"}, Seeds: s.Settings.Run.Seeds, Scenario: text,
+		Targets: s.Settings.Run.Targets, Started: time.Now(), Runs: experiment.Total(s.Experiments),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pausing{make(chan struct{}), make(chan struct{}), make(chan struct{})}
+	go func() {
+		defer close(p.ended)
+		err := experiment.Run(context.Background(), s.Experiments, experiment.Options{
+			Workers: 1, Finished: w.Add, Clock: time.Now,
+			Rounds: func(index int, run results.Run) func(results.Round) {
+				tell := w.Rounds(index, run)
+				return func(r results.Round) {
+					tell(r)
+					if index == 1 && r.Round == 5 {
+						close(p.reached)
+						<-p.goOn
+					}
+				}
+			},
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		if err := w.Finish(results.Complete, results.End{At: time.Now()}); err != nil {
+			t.Error(err)
+		}
+	}()
+	t.Cleanup(func() {
+		select {
+		case <-p.goOn:
+		default:
+			close(p.goOn)
+		}
+		<-p.ended
+	})
+	return p
+}
+
+// finishedRun makes a whole run directory.
+func finishedRun(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "x")
+	p := startRun(t, dir, false)
+	close(p.goOn)
+	<-p.ended
+	return dir
+}
+
+// encoded is what the data of a directory must be.
+func encoded(t *testing.T, dir string) string {
+	t.Helper()
+	r, err := report.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := report.Encode(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
