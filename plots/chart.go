@@ -44,7 +44,7 @@ func DrawChart(c Chart) (*Picture, error) {
 		m.yScale = linear
 	}
 	for _, name := range c.Lines {
-		m.series = append(m.series, series{label: name})
+		m.series = append(m.series, Line{Label: name})
 	}
 	for i, p := range c.Panels {
 		if len(p.Lines) != len(c.Lines) {

@@ -60,7 +60,7 @@ func newEntry(name string, of sampler, width vg.Length) legendEntry {
 func (m *model) newLegend(styles []lineStyle, width vg.Length) legend {
 	var entries []legendEntry
 	for i, s := range m.series {
-		entries = append(entries, newEntry(s.label, &styles[i], width))
+		entries = append(entries, newEntry(s.Label, &styles[i], width))
 	}
 	var head *legendEntry
 	if m.legend != "" {

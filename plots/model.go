@@ -13,15 +13,9 @@ type model struct {
 	xScale, yScale scale
 	legend         string // what the series are values of; empty for methods
 	ordered        bool   // the series are numbers, sorted
-	series         []series
+	series         []Line
 	panels         []panel
 	shows          showing // of the curves of a line
-}
-
-// series is an entry of the legend: one line in each panel.
-type series struct {
-	label    string
-	emphasis bool
 }
 
 // panel is one picture beside others.
@@ -48,15 +42,12 @@ func newModel(fig results.Figure, runs []results.Run) (*model, error) {
 
 // model puts the curves of the runs where they are.
 func (a *Arrangement) model(runs []results.Run) *model {
-	m := &model{fig: a.Figure, legend: a.Legend, ordered: a.Ordered}
+	m := &model{fig: a.Figure, legend: a.Legend, ordered: a.Ordered, series: a.Lines}
 	m.axes()
 	if m.y.each != nil {
 		m.shows = ofQuantiles
 	}
 	m.y = m.y.on(runs)
-	for _, s := range a.Lines {
-		m.series = append(m.series, series{label: s.Label, emphasis: s.Emphasis})
-	}
 	for _, title := range a.Panels {
 		m.panels = append(m.panels, panel{title: title, curves: make([][]curve, len(m.series))})
 	}

@@ -376,7 +376,7 @@ func TestSeries(t *testing.T) {
 		}
 		var got []string
 		for _, s := range m.series {
-			got = append(got, s.label)
+			got = append(got, s.Label)
 		}
 		sep := " "
 		if strings.Contains(c.want, "|") {
@@ -387,7 +387,7 @@ func TestSeries(t *testing.T) {
 		}
 		for i, s := range m.series {
 			if n := len(m.panels[0].curves[i]); n != 1 {
-				t.Errorf("%s: %s has %d runs", c.name, s.label, n)
+				t.Errorf("%s: %s has %d runs", c.name, s.Label, n)
 			}
 		}
 	}
@@ -396,7 +396,7 @@ func TestSeries(t *testing.T) {
 // TestLooksDiffer: no two of the first 42 methods look the same, and shades of
 // numbers get lighter throughout, so that greyscale keeps their order.
 func TestLooksDiffer(t *testing.T) {
-	m := &model{series: make([]series, 42)}
+	m := &model{series: make([]Line, 42)}
 	type look struct{ colour, dash int }
 	seen := map[look]int{}
 	for i, s := range m.lineStyles() {
@@ -416,7 +416,7 @@ func TestLooksDiffer(t *testing.T) {
 		}
 		seen[l] = i
 	}
-	m = &model{series: make([]series, 9), ordered: true}
+	m = &model{series: make([]Line, 9), ordered: true}
 	before := -1.0
 	for i, s := range m.lineStyles() {
 		r, g, b, _ := s.line.Color.RGBA()

@@ -65,7 +65,7 @@ type lineStyle struct {
 func (m *model) lineStyles() []lineStyle {
 	plain := 0 // series that are not emphasised; those come last
 	for _, s := range m.series {
-		if !s.emphasis {
+		if !s.Emphasis {
 			plain++
 		}
 	}
@@ -75,7 +75,7 @@ func (m *model) lineStyles() []lineStyle {
 		var c color.NRGBA
 		s.line.Width = 1.1
 		switch {
-		case m.series[i].emphasis:
+		case m.series[i].Emphasis:
 			c = emphasisColor
 			s.line.Width = 1.6
 			s.line.Dashes = emphasisDashes[(i-plain)%len(emphasisDashes)]
