@@ -201,14 +201,16 @@ class Chart {
     if (!(left >= 0)) return;
     const at = u.posToVal(left, "x");
     const measure = (this.x.log ? logarithm : identity).to;
-    const rows = this.shown.filter((l) => !l.hush).map((l) => {
-      const i = nearest(l.x, at, measure), value = (l.own || l.y)[i];
-      const spread = l.low && l.high[i] > l.low[i] ? ` [${figure(l.low[i] / this.unit.y.size, 3)}, ${figure(l.high[i] / this.unit.y.size, 3)}]` : "";
+    const wide = this.frame.clientWidth > 480;
+    const rows = this.shown.map((l) => {
+      const i = nearest(l.x, at, measure), value = (l.own || l.y)[i], size = this.unit.y.size;
+      const spread = wide && l.low && l.high[i] > l.low[i] ? `${figure(l.low[i] / size, 3)} to ${figure(l.high[i] / size, 3)}` : "";
       return el("tr", { "data-line": l.label, "data-x": l.x[i], "data-y": value, "data-round": l.round ? l.round[i] : null },
-        el("td", {}, swatch(l.look)), el("th", { scope: "row" }, l.label), el("td", {}, figure(value / this.unit.y.size, 6) + spread),
-        el("td", { class: "where" }, l.round ? "round " + l.round[i] : "mean", this.x.quantity.name === "round" ? "" : ", " + amount(l.x[i], this.x.quantity.units, 5)));
+        el("td", {}, swatch(l.look)), el("th", { scope: "row" }, l.label), el("td", {}, figure(value / size, wide ? 6 : 4)),
+        el("td", { class: "where" }, l.round && this.x.quantity.name !== "round" ? "round " + l.round[i] : spread));
     });
-    this.readout.replaceChildren(el("table", {}, el("caption", {}, this.label(this.y, this.unit.y)), el("tbody", {}, rows)));
+    const where = this.x.quantity.name === "round" ? "round " + Math.round(at) : amount(at, this.x.quantity.units, 4);
+    this.readout.replaceChildren(el("table", {}, el("caption", {}, `${this.label(this.y, this.unit.y)} at ${where}`), el("tbody", {}, rows)));
     this.readout.classList.toggle("left", left > u.over.clientWidth / 2);
   }
 }
