@@ -9,6 +9,7 @@ package attribution
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"fedsim/results"
 	"fedsim/scenarios"
@@ -136,7 +137,7 @@ func Find(r *results.Results, id string, unknown func(ids []string) error) (*sce
 		ids = append(ids, r.Runs[i].ID)
 	}
 	if len(ids) == 0 {
-		return nil, fmt.Errorf("the directory holds no run")
+		return nil, fmt.Errorf("%s holds no run", r.Dir)
 	}
 	if id == "" {
 		id = ids[0]
@@ -155,13 +156,13 @@ func Find(r *results.Results, id string, unknown func(ids []string) error) (*sce
 	if run, ok := runs[id]; ok {
 		return run, nil
 	}
-	return nil, fmt.Errorf("scenario.toml does not have run %s, which the directory holds: it has been changed since", id)
+	return nil, fmt.Errorf("%s does not have run %s, which the directory holds: it has been changed since", filepath.Join(r.Dir, "scenario.toml"), id)
 }
 
 // Runs returns all runs that the scenario of a run directory has, tuning's among
 // them, by id.
 func Runs(r *results.Results) (map[string]*scenarios.Run, error) {
-	s, err := scenarios.Parse("scenario.toml", r.Scenario, nil)
+	s, err := scenarios.Parse(filepath.Join(r.Dir, "scenario.toml"), r.Scenario, nil)
 	if err != nil {
 		return nil, err
 	}

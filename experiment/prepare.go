@@ -54,19 +54,23 @@ func keyOf(s *scenarios.Settings) problemKey {
 
 // prepare returns the problem of a run.
 func (p *preparer) prepare(s *scenarios.Settings) (*prepared, error) {
+	of, dataOf := keyOf(s), s.Data
 	if s.Run.Mode == scenarios.Timing {
-		return p.sizes.get(s.Data, func() (*prepared, error) {
-			rows, features, err := data.Sizes(s.Data)
-			return &prepared{optimum: math.NaN(), optimumGap: math.NaN(), rows: rows, features: features}, err
+		return p.sizes.get(dataOf, func() (*prepared, error) {
+			return parallel.Await(p.ctx, func() (*prepared, error) {
+				rows, features, err := data.Sizes(dataOf)
+				return &prepared{optimum: math.NaN(), optimumGap: math.NaN(), rows: rows, features: features}, err
+			})
 		})
 	}
-	key := keyOf(s)
-	return p.problems.get(key, func() (*prepared, error) {
-		split, err := p.splits.get(s.Data, func() (*data.Split, error) { return data.Prepare(s.Data) })
-		if err != nil {
-			return nil, err
-		}
-		return p.solve(key, split)
+	return p.problems.get(of, func() (*prepared, error) {
+		return parallel.Await(p.ctx, func() (*prepared, error) {
+			split, err := p.splits.get(dataOf, func() (*data.Split, error) { return data.Prepare(dataOf) })
+			if err != nil {
+				return nil, err
+			}
+			return p.solve(of, split)
+		})
 	})
 }
 

@@ -2,8 +2,10 @@ package results
 
 import (
 	"bufio"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -21,8 +23,11 @@ const partsDir = "devices"
 // stage of a [Writer]. It is not safe for concurrent use; those of several runs are
 // independent.
 type DeviceWriter struct {
+	of      *Writer
+	index   int
 	path    string
 	file    *os.File
+	sum     hash.Hash // of what is written to the file
 	buffer  *bufio.Writer
 	parquet *parquetWriter
 	err     error // the first one
@@ -35,12 +40,12 @@ func (w *Writer) Devices(index int, run Run) (*DeviceWriter, error) {
 	if err := os.MkdirAll(filepath.Join(w.stage(), partsDir), 0o777); err != nil {
 		return nil, err
 	}
-	d := &DeviceWriter{path: w.part(index)}
+	d := &DeviceWriter{of: w, index: index, path: w.part(index), sum: sha256.New()}
 	var err error
 	if d.file, err = os.Create(d.path); err != nil {
 		return nil, err
 	}
-	d.buffer = bufio.NewWriterSize(d.file, 1<<16)
+	d.buffer = bufio.NewWriterSize(io.MultiWriter(d.file, d.sum), 1<<16)
 	d.parquet = newParquetWriter(d.buffer, devicesTable, w.about.Version, devicesColumns())
 	for _, row := range d.parquet.rows { // what all rows begin with
 		for i, text := range []string{run.ID, run.Experiment, run.Method, run.Algorithm} {
@@ -81,7 +86,20 @@ func (d *DeviceWriter) Close() error {
 		d.fail(d.file.Sync())
 	}
 	d.fail(d.file.Close())
+	if d.err == nil {
+		d.of.seal(d.index, string(d.sum.Sum(nil)))
+	}
 	return d.err
+}
+
+// seal notes the checksum of the rows of a run.
+func (w *Writer) seal(index int, sum string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.seals == nil {
+		w.seals = map[int]string{}
+	}
+	w.seals[index] = sum
 }
 
 func (d *DeviceWriter) fail(err error) {
@@ -91,6 +109,27 @@ func (d *DeviceWriter) fail(err error) {
 		}
 		d.err = fmt.Errorf("write %s: %w", d.path, err)
 	}
+}
+
+// checkPart reports whether the rows of a run are there, and refuses those that are
+// not what was written.
+func (w *Writer) checkPart(index int, sum string) (there bool, err error) {
+	f, err := os.Open(w.part(index))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	now := sha256.New()
+	_, err = io.Copy(now, f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return false, err
+	}
+	if string(now.Sum(nil)) != sum {
+		return false, refuse(w.part(index), "it is damaged, its checksum is not that of what was written", startsOver)
+	}
+	return true, nil
 }
 
 // parts returns the files of the rows by device of the runs added, in their order;

@@ -11,6 +11,7 @@ import (
 
 // Results is what a run directory holds.
 type Results struct {
+	Dir      string // where it was read from
 	Manifest Manifest
 	Scenario []byte // scenario.toml
 	Runs     []Run  // in the order of the scenario
@@ -24,7 +25,7 @@ func Read(dir string) (*Results, error) {
 	if err != nil {
 		return nil, err
 	}
-	res := &Results{Manifest: *m, Runs: m.runs()}
+	res := &Results{Dir: dir, Manifest: *m, Runs: m.runs()}
 	if res.Scenario, err = os.ReadFile(filepath.Join(dir, scenarioFile)); err != nil {
 		return nil, err
 	}

@@ -22,7 +22,8 @@ type Left struct {
 	Scenario []byte // the resolved one
 	Command  []string
 	Started  time.Time
-	Runs     []Run // that are finished
+	Runs     []Run    // that are finished
+	seals    []string // the SHA-256 of the rows by device of each; empty without
 	dir      string
 	shelf    *shelf
 	lock     *lock
@@ -70,7 +71,7 @@ func (s *shelf) decode(h header, content []byte, remedy string) (*Left, error) {
 	if l.state(c); c.Err() != nil {
 		return nil, refuse(s.index(), c.Err().Error(), remedy)
 	}
-	if hashScenario(l.Scenario) != h.scenario || h.name != indexName {
+	if hashScenario(l.Scenario) != h.scenario || h.name != indexName || len(l.seals) != len(l.Runs) {
 		return nil, refuse(s.index(), "its parts do not belong together", remedy)
 	}
 	return l, nil
@@ -102,22 +103,34 @@ func (l *Left) state(c *state.Coder) {
 	codeInt64(c, &started)
 	l.Started = time.Unix(0, started)
 	codeList(c, &l.Runs, (*Run).state)
+	codeList(c, &l.seals, func(s *string, c *state.Coder) { c.String(s) })
 }
 
 // Resume goes on with what was left. The scenario of about must be the one that was
-// run; place tells the place of a run in its order. From now on the writer keeps
-// what there is, whatever happens.
+// run; place tells the place of a run in its order. A run whose rows by device were
+// deleted is to be made again. From now on the writer keeps what there is, whatever
+// happens.
 func (l *Left) Resume(about About, place map[string]int) (*Writer, error) {
 	path := l.shelf.index()
 	if !bytes.Equal(about.Scenario, l.Scenario) {
 		return nil, refuse(path, "its scenario has another meaning to this fedsim", startOver)
 	}
 	about.Keeps = true
-	w := &Writer{dir: l.dir, about: about, shelf: l.shelf, resumed: true}
-	for _, run := range l.Runs {
+	w := &Writer{dir: l.dir, about: about, shelf: l.shelf, resumed: true, seals: map[int]string{}}
+	for i, run := range l.Runs {
 		at, ok := place[run.ID]
 		if err := checkRun(&run); err != nil || !ok || run.Status == Interrupted {
 			return nil, refuse(path, fmt.Sprintf("run %q is none of its scenario", run.ID), startOver)
+		}
+		if sum := l.seals[i]; sum != "" {
+			there, err := w.checkPart(at, sum)
+			if err != nil {
+				return nil, err
+			}
+			if !there {
+				continue
+			}
+			w.seals[at] = sum
 		}
 		w.index, w.runs = append(w.index, at), append(w.runs, run)
 	}
@@ -187,6 +200,7 @@ func (w *Writer) writeIndex() error {
 	for i := range w.runs {
 		if w.runs[i].Status != Interrupted {
 			l.Runs = append(l.Runs, w.runs[i])
+			l.seals = append(l.seals, w.seals[w.index[i]])
 		}
 	}
 	if parts := filepath.Join(w.stage(), partsDir); len(w.parts()) > 0 {

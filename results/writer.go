@@ -73,8 +73,9 @@ type Writer struct {
 
 	mu    sync.Mutex
 	runs  []Run
-	index []int // of runs[i] in the order of the scenario; increasing
-	done  bool  // installed, or nothing may be removed any more
+	index []int          // of runs[i] in the order of the scenario; increasing
+	seals map[int]string // SHA-256 of the rows by device of a run, by its place
+	done  bool           // installed, or nothing may be removed any more
 
 	feed    *feed
 	shelf   *shelf   // nil: nothing is kept

@@ -63,7 +63,7 @@ type runner struct {
 
 // column computes the errors of all models on a set.
 func (r *runner) column(ctx context.Context, s *Set, from Source) (*Column, error) {
-	set, err := data.Load(from.Config)
+	set, err := parallel.Await(ctx, func() (*data.Set, error) { return data.Load(from.Config) })
 	if err != nil {
 		return nil, err
 	}

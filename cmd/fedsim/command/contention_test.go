@@ -16,22 +16,30 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// contended takes a tenth of a second, and more than that before it is over.
+// contended has finished two runs, with rows by device, when it is at the last, which
+// takes a tenth of a second.
 const contended = `
 [data.synthetic]
 tasks = 3
 features = 4
 rows_min = 8
 rows_max = 12
-[run]
-rounds = 3000
-outer = 2
 [problem]
 regularizer = "probabilistic"
 [methods.mocha]
+[[experiment]]
+name = "short"
+set = { "run.rounds" = 5, "run.devices" = true }
+sweep = { "network.profile" = ["wifi", "3g"] }
+[[experiment]]
+name = "long"
+set = { "run.rounds" = 3000, "run.outer" = 2 }
 `
 
-// halted is a run that stands still as soon as it has kept something.
+// keptOfLong is what is kept of the last run: the beginning of the SHA-256 of its name.
+const keptOfLong = "acd0b4c42a80750f.state"
+
+// halted is a run of contended that stands still when it has kept some of its last run.
 type halted struct {
 	cmd    *exec.Cmd
 	root   string // holds x.toml, whole and run
@@ -39,7 +47,7 @@ type halted struct {
 }
 
 // halt runs contended without a break into root/whole, and then into root/run by
-// the command until it has kept a run.
+// the command until it has kept some of the last run.
 func halt(t *testing.T, program ...string) *halted {
 	t.Helper()
 	h := &halted{root: t.TempDir()}
@@ -50,7 +58,7 @@ func halt(t *testing.T, program ...string) *halted {
 		t.Fatal(err)
 	}
 	h.exits(t, 0, "fedsim", "run", "x.toml", "--out", "whole")
-	h.cmd = exec.Command(program[0], append(program[1:], "run", "x.toml", "--out", "run", "--checkpoint=1e-3", "--progress=none")...)
+	h.cmd = exec.Command(program[0], append(program[1:], "run", "x.toml", "--out", "run", "--checkpoint=1e-3", "--progress=none", "--workers=1")...)
 	h.cmd.Dir, h.cmd.Stderr = h.root, &h.stderr
 	if err := h.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -58,7 +66,7 @@ func halt(t *testing.T, program ...string) *halted {
 	t.Cleanup(func() { _ = h.cmd.Process.Kill() }) // unless it is gone
 	kept := filepath.Join(h.root, "run", ".unfinished", "kept")
 	for range 30_000 {
-		if files, _ := filepath.Glob(filepath.Join(kept, "[0-9a-f]*.state")); len(files) > 0 {
+		if _, err := os.Stat(filepath.Join(kept, keptOfLong)); err == nil {
 			h.signal(t, syscall.SIGSTOP)
 			time.Sleep(10 * time.Millisecond) // until all its threads do
 			if half, _ := filepath.Glob(filepath.Join(kept, ".*.tmp")); len(half) == 0 {
@@ -120,7 +128,7 @@ func TestOneProcessWritesADirectory(t *testing.T) {
 	if err := h.cmd.Wait(); err == nil {
 		t.Fatal("it was not killed")
 	}
-	if got := h.exits(t, exitUsage, "fedsim", "run", "x.toml", "--out", "run"); !strings.HasPrefix(got, "fedsim: run: holds an unfinished run, 0 finished and 1 under way") {
+	if got := h.exits(t, exitUsage, "fedsim", "run", "x.toml", "--out", "run"); !strings.HasPrefix(got, "fedsim: run: holds an unfinished run, 2 finished and 1 under way") {
 		t.Errorf("got %q", got)
 	}
 	h.goesOn(t)

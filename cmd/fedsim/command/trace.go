@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -109,6 +110,14 @@ func (l *leftOut) count(err error) {
 	}
 }
 
+// explain says of a file of which nothing is left why that is.
+func (l *leftOut) explain(path string, err error) error {
+	if !errors.Is(err, traces.ErrEmpty) || l.devices == 0 {
+		return err
+	}
+	return fmt.Errorf("%s: %w: all %d were left out, the first one because: %w", path, traces.ErrEmpty, l.devices, l.first)
+}
+
 func (l *leftOut) report(w io.Writer) error {
 	if l.devices == 0 {
 		return nil
@@ -137,7 +146,7 @@ available and charging, how long at a time, and each hour of the day.
 			}
 			stats, err := traces.Summarise(devices)
 			if err != nil {
-				return err
+				return left.explain(args[0], err)
 			}
 			if err := stats.WriteText(cmd.OutOrStdout()); err != nil {
 				return err
@@ -172,7 +181,7 @@ dicts are taken, everything else is refused.`,
 				return err
 			}
 			if err := writeTraces(cmd, out, devices); err != nil {
-				return err
+				return left.explain(args[0], err)
 			}
 			return left.report(cmd.ErrOrStderr())
 		},

@@ -1,0 +1,222 @@
+//go:build unix
+
+package command
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// dataFile is a kind of file that fedsim reads besides scenarios.
+type dataFile struct {
+	name    string
+	content []byte
+	// mutate makes a mutant of the content; nil: any change of its bytes.
+	mutate func(m *mutated, content []byte) []byte
+	// commands are those that read the file at a path, one of which is tried.
+	commands func(path string) [][]string
+}
+
+const learners = `
+[data.synthetic]
+tasks = 3
+features = 4
+rows_min = 8
+rows_max = 12
+[run]
+rounds = 2
+[methods.mocha]
+`
+
+// run is the command that runs learners with keys set.
+func run(sets ...string) []string {
+	args := []string{"run", "learners.toml", "--progress=none", "--workers=1"}
+	for _, set := range sets {
+		args = append(args, "--set", set)
+	}
+	return args
+}
+
+// dataFiles are all kinds.
+func dataFiles(t *testing.T) []dataFile {
+	t.Helper()
+	out := func(args ...string) []byte {
+		t.Helper()
+		var out, errs bytes.Buffer
+		if status := execute(t.Context(), args, &out, &errs); status != 0 {
+			t.Fatalf("%v: %s", args, errs.String())
+		}
+		return out.Bytes()
+	}
+	file := func(path string) []byte {
+		t.Helper()
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return content
+	}
+	quote := func(key, path string) string { return key + `="` + path + `"` }
+	stats := func(path string) [][]string {
+		return [][]string{
+			{"trace", "stats", path}, {"trace", "stats", path, "--skip"}, {"trace", "convert", path, "-o", path + ".csv"},
+			run(`traces.files=["`+path+`"]`, "federation.protocol=deadline", "federation.deadline_s=10", "devices.charge_w=5"),
+		}
+	}
+	describe := func(source, target, loss string) func(path string) [][]string {
+		return func(path string) [][]string {
+			from := []string{"data.source=" + source, "data.target=" + target, quote("data.path", path)}
+			describe := []string{"data", "describe"}
+			for _, set := range from {
+				describe = append(describe, "--set", set)
+			}
+			return [][]string{describe, run(append(from, "problem.loss="+loss)...)}
+		}
+	}
+	fleet := out("fleet", "show", "mixed")
+	omega := []byte("1,0.5,0.25\n0.5,1,0.5\n0.25,0.5,1\n")
+	folder := filepath.Join("..", "..", "..")
+	files := []dataFile{
+		{"labels.csv", out("data", "generate", "--set", "data.synthetic.tasks=4", "--set", "data.synthetic.features=3", "--set", "data.synthetic.rows_max=8", "--set", "data.synthetic.rows_min=8", "--set", "data.synthetic.factors=2"), nil, describe("csv", "class", "hinge")},
+		{"targets.csv", out("data", "generate", "--set", "data.target=real", "--set", "data.synthetic.tasks=4", "--set", "data.synthetic.features=3", "--set", "data.synthetic.rows_max=8", "--set", "data.synthetic.rows_min=8", "--set", "data.synthetic.factors=2"), nil, describe("csv", "real", "squared")},
+		{"har.zip", tinyHAR(t, nil), mutateZip, describe("uci-har", "class", "logistic")},
+		{"week.csv", out("trace", "synthesise", "--devices", "4", "--days", "1", "--seed", "1"), nil, stats},
+		{"state_traces.json", []byte(flashStates), nil, stats},
+		{"speed_distri.json", []byte(`{"a": {"down_u": 1.5, "down_sigma": 0.5, "up_u": 1, "up_sigma": 0.25}, "b": {"down_u": 0.1, "down_sigma": 0, "up_u": 2, "up_sigma": 1}}`), nil, stats},
+		{"power_profile.xml", file(filepath.Join(folder, "devices", "testdata", "power_profile.xml")), nil, func(path string) [][]string {
+			return [][]string{run(quote("devices.power_profile", path)), run(quote("devices.power_profile", path), "devices.frequency_step=2", "devices.battery_wh=-1")}
+		}},
+		{"fleet.toml", fleet, nil, func(path string) [][]string {
+			return [][]string{{"fleet", "describe", path}, run(quote("fleet.file", path))}
+		}},
+		{"omega.csv", omega, nil, func(path string) [][]string {
+			return [][]string{run("problem.regularizer=mean", quote("problem.omega_file", path))}
+		}},
+	}
+	pickles, err := filepath.Glob(filepath.Join(folder, "traces", "testdata", "*.pkl"))
+	if err != nil || len(pickles) == 0 {
+		t.Fatal("no pickles", err)
+	}
+	for _, path := range pickles {
+		files = append(files, dataFile{filepath.Base(path), file(path), nil, stats})
+	}
+	return files
+}
+
+const flashStates = `{"p1": {"guid": "x", "messages": "2020-01-02 00:00:00\tscreen_lock\n2020-01-02 00:00:00\tWifi\n2020-01-02 08:00:00\tbattery_charged_on\n2020-01-02 09:00:00\t80.5%\n2020-01-02 10:00:00\tscreen_unlock\n2020-01-03 01:00:00\tphone_off"},
+"p2": {"guid": "y", "messages": "2020-01-01 23:00:00\tscreen_lock\n2020-01-02 01:00:00\t4g\n2020-01-02 08:00:00\tbattery_charged_off"}}`
+
+// tinyHAR packs a set of UCI's form; change changes its files.
+func tinyHAR(t *testing.T, change func(name string, content []byte) []byte) []byte {
+	t.Helper()
+	var packed bytes.Buffer
+	w := zip.NewWriter(&packed)
+	for _, f := range [][2]string{
+		{"features.txt", "1 mean-X\n2 energy\n3 energy\n"},
+		{"activity_labels.txt", "1 WALKING\n4 SITTING\n5 STANDING\n"},
+		{"train/X_train.txt", "  1.0000000e-001 -2.0000000e+000  3\n  4 5 6\n 1 2 3\n 4 3 2\n"},
+		{"train/y_train.txt", "4\n1\n5\n4\n"},
+		{"train/subject_train.txt", "10\n2\n10\n2\n"},
+		{"test/X_test.txt", " 7 8 9\n 1 0 1\n"},
+		{"test/y_test.txt", "4\n1\n"},
+		{"test/subject_test.txt", "2\n10\n"},
+	} {
+		content := []byte(f[1])
+		if change != nil {
+			content = change(f[0], content)
+		}
+		if content == nil {
+			continue
+		}
+		file, err := w.Create("UCI HAR Dataset/" + f[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := file.Write(content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return packed.Bytes()
+}
+
+// mutateZip changes the archive, what it says of its files' sizes, or a file in it,
+// which may be missing.
+func mutateZip(m *mutated, content []byte) []byte {
+	switch m.random.IntN(4) {
+	case 0:
+		return mutate(m.random, content)
+	case 1:
+		content = bytes.Clone(content)
+		if at := bytes.Index(content[m.random.IntN(len(content)):], []byte("PK\x01\x02")); at >= 0 && at+28 < len(content) {
+			binary.LittleEndian.PutUint32(content[at+20+4*m.random.IntN(2):], m.random.Uint32())
+		}
+		return content
+	default:
+		which, missing := m.random.IntN(8), m.random.IntN(8) == 0
+		i := -1
+		return tinyHAR(m.T, func(_ string, content []byte) []byte {
+			if i++; i != which {
+				return content
+			}
+			if missing {
+				return nil
+			}
+			return mutate(m.random, content)
+		})
+	}
+}
+
+// Whatever happened to a file of data, of traces or of devices, it is refused with
+// its name, or read; what is made of it is whole or not there.
+func TestMutantData(t *testing.T) {
+	files := dataFiles(t)
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("learners.toml", []byte(learners), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	forMutants(t, 2, *mutants, func(m *mutated) {
+		// Each kind as often as any other, however many pickles there are.
+		f := files[min(m.random.IntN(10), len(files)-1)]
+		if strings.HasSuffix(f.name, ".pkl") {
+			f = files[9+m.random.IntN(len(files)-9)]
+		}
+		content := f.content
+		if f.mutate != nil {
+			content = f.mutate(m, content)
+		} else {
+			content = mutate(m.random, content)
+		}
+		path := m.write(f.name, content)
+		commands := f.commands(path)
+		args := commands[m.random.IntN(len(commands))]
+		out := filepath.Join(m.dir, "run")
+		if args[0] == "run" {
+			args = append(slices.Clone(args), "--out", out)
+		}
+		status, stderr := m.fedsim(args...)
+		if (status == exitFailed || status == exitUsage) && !strings.Contains(stderr, path) {
+			m.complain("%v is refused without its name: %s", args, stderr)
+		}
+		if args[0] == "run" {
+			m.requireWhole(out, status, stderr)
+			return
+		}
+		left, err := filepath.Glob(filepath.Join(m.dir, "*"))
+		if err != nil {
+			m.Fatal(err)
+		}
+		left2, _ := filepath.Glob(filepath.Join(m.dir, ".*"))
+		if n := len(left) + len(left2); status != exitDone && n > 1 || n > 2 {
+			m.complain("%v: status %d, and there are %v %v", args, status, left, left2)
+		}
+	})
+}

@@ -1,0 +1,240 @@
+//go:build unix
+
+package command
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// several makes a directory with all that a run directory may hold.
+const several = `
+[data.synthetic]
+tasks = 3
+features = 4
+rows_min = 8
+rows_max = 12
+[run]
+devices = true
+theta_every = 2
+rounds = 6
+[methods.mocha]
+[methods.cocoa]
+[[experiment]]
+name = "a"
+sweep = { "network.profile" = ["wifi", "3g"] }
+[experiment.figure]
+x = "round"
+y = "primal"
+[[table]]
+name = "errors"
+shuffles = 1
+folds = 2
+lambdas = [0.1]
+omega_updates = 1
+[[table.set]]
+label = "generated"
+`
+
+// runDirectories makes a finished directory, and one that was killed when it had
+// something to go on with; what it comes to in the end is in another.
+func runDirectories(t *testing.T) (finished, unfinished, whole string) {
+	t.Helper()
+	root := t.TempDir()
+	finished = filepath.Join(root, "finished")
+	scenario := filepath.Join(root, "x.toml")
+	if err := os.WriteFile(scenario, []byte(several), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	if status := execute(t.Context(), []string{"run", scenario, "--out", finished, "--progress=none"}, &out, &errs); status != 0 {
+		t.Fatal(errs.String())
+	}
+	h := halt(t, "fedsim")
+	if err := h.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = h.cmd.Wait() // it was killed
+	return finished, filepath.Join(h.root, "run"), filepath.Join(h.root, "whole")
+}
+
+// spoil changes a file of a directory, removes one, puts one in place of another,
+// or makes a folder of one. It returns what was done.
+func (m *mutated) spoil(dir string) string {
+	m.Helper()
+	var files []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		m.Fatal(err)
+	}
+	path := files[m.random.IntN(len(files))]
+	other := files[m.random.IntN(len(files))]
+	switch m.random.IntN(12) {
+	case 0:
+		err = os.Remove(path)
+	case 1:
+		if err = os.Remove(path); err == nil {
+			err = os.Mkdir(path, 0o777)
+		}
+	case 2:
+		err = os.Rename(other, path)
+	case 3:
+		err = os.Rename(other, other+"-away")
+		if err == nil && path != other {
+			err = os.Rename(path, other)
+		}
+		if err == nil && path != other {
+			err = os.Rename(other+"-away", path)
+		}
+	default:
+		var content []byte
+		if content, err = os.ReadFile(path); err == nil {
+			err = os.WriteFile(path, m.resealed(path, content), 0o666)
+		}
+	}
+	if err != nil {
+		m.Fatal(err)
+	}
+	return strings.TrimPrefix(path, dir)
+}
+
+// resealed is a mutant of a file; of one with a checksum sometimes with one that is
+// right.
+func (m *mutated) resealed(path string, content []byte) []byte {
+	end := len(content) - sha256.Size
+	if filepath.Ext(path) != ".state" || end < 0 || m.random.IntN(2) == 0 {
+		return mutate(m.random, content)
+	}
+	content = mutate(m.random, content[:end])
+	m.forged = true
+	sum := sha256.Sum256(content)
+	return append(content, sum[:]...)
+}
+
+// Whatever happened to a finished run directory, all that reads it says what is
+// wrong, or shows it, and changes nothing.
+func TestMutantResults(t *testing.T) {
+	finished, _, whole := runDirectories(t)
+	scenario := filepath.Join(filepath.Dir(whole), "x.toml")
+	forMutants(t, 3, *mutants/10, func(m *mutated) {
+		dir := filepath.Join(m.dir, "run")
+		if err := os.CopyFS(dir, os.DirFS(finished)); err != nil {
+			m.Fatal(err)
+		}
+		m.spoil(dir)
+		before := listing(m, dir)
+		changed := func(args []string) {
+			if d := cmp.Diff(before, listing(m, dir)); d != "" {
+				m.complain("%v: what was there is not what it was: %s", args, d)
+			}
+		}
+		for _, args := range [][]string{
+			{"results", "show", dir},
+			{"results", "export", dir, "--table", "rounds", "--format", "json"},
+			{"results", "export", dir, "--table", "runs", "--format", "parquet"},
+			{"results", "export", dir, "--table", "devices", "--format", "csv"},
+			{"explain", dir, "--without", "1", "--deadline", "0.5"},
+			{"compare", finished, dir},
+			{"run", "--resume", dir},
+		} {
+			if status, stderr := m.fedsim(args...); status != exitDone && !strings.Contains(stderr, dir) {
+				m.complain("%v: %s", args, stderr)
+			}
+			changed(args)
+		}
+		if m.number%4 == 0 { // which takes longer than all the rest
+			m.fedsim("plot", dir, "--out", filepath.Join(m.dir, "drawn"))
+		}
+		args := []string{"run", scenario, "--out", dir, "--workers=1", "--progress=none"}
+		status, stderr := m.fedsim(args...)
+		if status == exitDone || status == exitInterrupted {
+			m.requireWhole(dir, status, stderr)
+			return
+		}
+		if !strings.Contains(stderr, dir) {
+			m.complain("%v: %s", args, stderr)
+		}
+		changed(args)
+	})
+}
+
+// listing is what a directory holds, but for what is there while it is written to.
+func listing(m *mutated, dir string) map[string]string {
+	m.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		files[strings.TrimPrefix(path, dir)] = string(content)
+		return err
+	})
+	if err != nil {
+		m.Fatal(err)
+	}
+	return files
+}
+
+// Whatever happened to what was kept of a run, it is refused and stays as it is, or
+// gone on with, to the end that it would have come to.
+func TestMutantCheckpoints(t *testing.T) {
+	_, unfinished, whole := runDirectories(t)
+	scenario := filepath.Join(filepath.Dir(whole), "x.toml")
+	want := lasting(t, whole)
+	forMutants(t, 4, *mutants/10, func(m *mutated) {
+		dir := filepath.Join(m.dir, "run")
+		if err := os.CopyFS(dir, os.DirFS(unfinished)); err != nil {
+			m.Fatal(err)
+		}
+		spoilt := m.spoil(dir)
+		before := m.kept(dir)
+		if status, stderr := m.fedsim("results", "show", dir); status != exitDone && !strings.Contains(stderr, dir) {
+			m.complain("%s: results show: %s", spoilt, stderr)
+		}
+		args := []string{"run", "--resume", dir}
+		if m.number%4 == 0 {
+			args = []string{"run", scenario, "--out", dir}
+		}
+		status, stderr := m.fedsim(append(args, "--workers=1", "--progress=none")...)
+		switch {
+		case status == exitDone && !m.forged:
+			if d := cmp.Diff(want, lasting(m.T, dir)); d != "" {
+				m.complain("%s: %v comes to something else: %s", spoilt, args, d)
+			}
+		case status == exitDone || status == exitInterrupted:
+			m.requireWhole(dir, status, stderr)
+		default:
+			if !strings.Contains(stderr, dir) {
+				m.complain("%s: %v: %s", spoilt, args, stderr)
+			}
+			if d := cmp.Diff(before, m.kept(dir)); d != "" {
+				m.complain("%s: %v: what was kept is not what it was: %s", spoilt, args, d)
+			}
+		}
+	})
+}
+
+// kept lists what --resume needs.
+func (m *mutated) kept(dir string) map[string]string {
+	m.Helper()
+	files := listing(m, dir)
+	for name := range files {
+		if stage := "/.unfinished/"; strings.HasPrefix(name, stage) && !strings.HasPrefix(name, stage+"kept/") && !strings.HasPrefix(name, stage+"devices/") {
+			delete(files, name)
+		}
+	}
+	return files
+}

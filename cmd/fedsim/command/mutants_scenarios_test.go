@@ -1,0 +1,76 @@
+//go:build unix
+
+package command
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"fedsim/scenarios"
+)
+
+// figures are those of a resolved scenario.
+var figures = regexp.MustCompile(`(?m)^\[experiment\.figure\]\n([^\[\n].*\n)*`)
+
+// tinyScenarios are the shipped scenarios with every key written out and next to
+// nothing to do, so that every key is changed in some mutant. Few are drawn, which
+// takes longer than all the rest.
+func tinyScenarios(t *testing.T) (texts [][]byte) {
+	t.Helper()
+	for _, info := range scenarios.Shipped() {
+		sets := append(slices.Clone(shortForms[info.Name]), "problem.optimum_gap=1e-1", "run.rounds=2", "run.seeds=[1]",
+			"data.synthetic.tasks=5", "data.synthetic.features=4", "data.synthetic.factors=2", "data.synthetic.clusters=1", "data.synthetic.rows_min=6", "data.synthetic.rows_max=9")
+		s, err := scenarios.Load(info.Name, sets)
+		for err != nil && len(sets) > 0 { // not every scenario has every key
+			sets = sets[:len(sets)-1]
+			s, err = scenarios.Load(info.Name, sets)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := s.Resolved()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Name != "quickstart" {
+			text = figures.ReplaceAll(text, nil)
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// Whatever happened to a scenario, it is refused with its place, or checked and run
+// until it is interrupted, and no half of a run is left.
+func TestMutantScenarios(t *testing.T) {
+	var shipped [][]byte
+	for _, info := range scenarios.Shipped() {
+		text, _ := scenarios.Source(info.Name)
+		shipped = append(shipped, text)
+	}
+	tiny := tinyScenarios(t)
+	forMutants(t, 1, *mutants, func(m *mutated) {
+		base := shipped[m.random.IntN(len(shipped))]
+		runs := m.number%2 == 0
+		if runs {
+			base = tiny[m.random.IntN(len(tiny))]
+		}
+		path := m.write("x.toml", mutate(m.random, base))
+		status, stderr := m.fedsim("scenarios", "validate", path)
+		if status != exitDone && !strings.HasPrefix(stderr, path) {
+			m.complain("refused without its place: %s", stderr)
+		}
+		if !runs {
+			return
+		}
+		out := filepath.Join(m.dir, "run")
+		ran, stderr := m.fedsim("run", path, "--out", out, "--workers=1", "--progress=none")
+		if status != exitDone && ran != exitUsage {
+			m.complain("validate refused it, and run ended with status %d: %s", ran, stderr)
+		}
+		m.requireWhole(out, ran, stderr)
+	})
+}
