@@ -128,21 +128,7 @@ func TestWhatWasKeptOfAnotherRunIsRefused(t *testing.T) {
 	kept := keeping(&s)
 	run(t, s)
 	b := (*kept)[4]
-	resume := func(b []byte, change func(*Setup)) error {
-		s := world(t, "mocha", Deadline, func(s *Setup) {
-			busyNetwork(s)
-			if change != nil {
-				change(s)
-			}
-		})
-		s.Kept = state.Reading(bytes.NewReader(b))
-		f, err := New(s)
-		if err != nil {
-			return err
-		}
-		_, err = f.Run(t.Context(), nil)
-		return err
-	}
+	resume := func(b []byte, change func(*Setup)) error { return goOn(t, b, change) }
 	if err := resume(b, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -165,4 +151,37 @@ func TestWhatWasKeptOfAnotherRunIsRefused(t *testing.T) {
 	if _, err := New(other); err == nil {
 		t.Error("what was kept of mocha is taken by mb-sgd")
 	}
+}
+
+// goOn goes on with what was kept of a busy run of MOCHA, in a world that is changed.
+func goOn(t testing.TB, kept []byte, change func(*Setup)) error {
+	s := world(t, "mocha", Deadline, func(s *Setup) {
+		busyNetwork(s)
+		if change != nil {
+			change(s)
+		}
+	})
+	s.Kept = state.Reading(bytes.NewReader(kept))
+	f, err := New(s)
+	if err != nil {
+		return err
+	}
+	_, err = f.Run(t.Context(), nil)
+	return err
+}
+
+// FuzzKept goes on with runs of which something else was kept, or the same with
+// other numbers: it is refused, or the run comes to its end.
+func FuzzKept(f *testing.F) {
+	s := world(f, "mocha", Deadline, busyNetwork)
+	kept := keeping(&s)
+	run(f, s)
+	f.Add((*kept)[0])
+	f.Add((*kept)[4])
+	f.Add((*kept)[4][:100])
+	f.Fuzz(func(t *testing.T, content []byte) {
+		if err := goOn(t, content, nil); err != nil && err.Error() == "" {
+			t.Error("an error without a text")
+		}
+	})
 }

@@ -421,3 +421,50 @@ func FuzzReopen(f *testing.F) {
 		}
 	})
 }
+
+// Rows by device that are not what was written are refused; those that were deleted
+// make their run one that is to be made again.
+func TestRowsByDeviceThatWereKeptAreSealed(t *testing.T) {
+	runs := syntheticRuns()[:2]
+	dir := filepath.Join(t.TempDir(), "run")
+	w, err := Create(dir, false, keeps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	addDevices(t, w, runs, 3, func(i int) bool { return i == 0 })
+	if err := w.Checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	part := w.part(0)
+	kill(t, w)
+	content, err := os.ReadFile(part)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 0; at < len(content); at += 97 {
+		spoilt := bytes.Clone(content)
+		spoilt[at] ^= 1 << (at % 8)
+		if err := os.WriteFile(part, spoilt, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := resume(dir); !errors.Is(err, ErrKept) || !strings.HasPrefix(err.Error(), part+": ") || !strings.Contains(err.Error(), startsOver) {
+			t.Fatalf("flipped at %d: %v", at, err)
+		}
+	}
+	for left, restore := range []func() error{
+		func() error { return os.Remove(part) },
+		func() error { return os.WriteFile(part, content, 0o666) },
+	} {
+		if err := restore(); err != nil {
+			t.Fatal(err)
+		}
+		w, err := resume(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := w.Runs(); len(got) != 1+left || got[left].ID != runs[1].ID {
+			t.Errorf("%d runs are left, want %d", len(got), 1+left)
+		}
+		kill(t, w)
+	}
+}
