@@ -144,7 +144,11 @@ func (f *Federation) byLoss(from []int32) []int32 {
 		})
 	}
 	for i := range worst {
-		worst[i] = int32(f.told(func() uint64 { return uint64(worst[i]) }))
+		t := f.toldCount(func() int { return int(worst[i]) })
+		if !f.believe(slices.Contains(candidates, int32(t)) && (i == 0 || int32(t) > worst[i-1])) {
+			return candidates[:len(worst)]
+		}
+		worst[i] = int32(t)
 	}
 	return worst
 }

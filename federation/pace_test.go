@@ -51,6 +51,9 @@ func TestWorkTakesTheIntegralOfThePace(t *testing.T) {
 				done += step * pace
 			}
 		}
+		if math.Abs(end-at) < 2*step { // which of the two came first cannot be said
+			rt.Skip()
+		}
 		if end < at { // it was not there any more to go away from
 			at = math.Inf(1)
 		}

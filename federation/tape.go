@@ -38,23 +38,38 @@ func (f *Federation) told(ask func() uint64) uint64 {
 		return word
 	default:
 		word, ok := tp.words.next()
-		if !ok {
-			tp.torn = ErrOther
-		}
+		f.believe(ok)
 		return word
 	}
 }
 
-// toldFloat is told for a number. Most are whole and not large, so that the bytes of
-// their bits are zero from the last on.
+// believe tears the tape, at the end of the round, unless what it tells can be true.
+func (f *Federation) believe(can bool) bool {
+	if !can && f.playing() {
+		f.tape.torn = ErrOther
+		return false
+	}
+	return true
+}
+
+// toldFloat is told for an amount of work. Most are whole and not large, so that the
+// bytes of their bits are zero from the last on.
 func (f *Federation) toldFloat(ask func() float64) float64 {
 	word := f.told(func() uint64 { return bits.ReverseBytes64(math.Float64bits(ask())) })
-	return math.Float64frombits(bits.ReverseBytes64(word))
+	x := math.Float64frombits(bits.ReverseBytes64(word))
+	if !f.believe(x >= 0 && x <= math.MaxFloat64) {
+		return 0
+	}
+	return x
 }
 
 // toldCount is told for a number that is not negative.
-func (f *Federation) toldCount(n int32) int32 {
-	return int32(f.told(func() uint64 { return uint64(uint32(n)) }))
+func (f *Federation) toldCount(ask func() int) int {
+	n := int(f.told(func() uint64 { return uint64(ask()) }))
+	if !f.believe(n >= 0 && n <= math.MaxInt32) {
+		return 0
+	}
+	return n
 }
 
 // playing reports whether the method rests, and the tape is played.
@@ -62,7 +77,7 @@ func (f *Federation) playing() bool { return f.tape != nil && f.tape.playing }
 
 // begin opens a round of the method and returns how many numbers it sends.
 func (f *Federation) begin() int {
-	return int(f.told(func() uint64 { return uint64(f.method.Begin()) }))
+	return f.toldCount(f.method.Begin)
 }
 
 // finish closes a round of the method and returns the server's work.
@@ -86,7 +101,7 @@ func (f *Federation) discard(t int) {
 
 // sendModel fixes what device t is sent and returns how many numbers that is.
 func (f *Federation) sendModel(t int) int {
-	return int(f.told(func() uint64 { return uint64(f.server.Send(t)) }))
+	return f.toldCount(func() int { return f.server.Send(t) })
 }
 
 // receive lets the method have the answer of device t.
@@ -113,7 +128,8 @@ func (f *Federation) worked(listed []int32) {
 			continue
 		}
 		d.flops = f.toldFloat(func() float64 { return d.flops })
-		d.steps, d.values = f.toldCount(d.steps), f.toldCount(d.values)
+		d.steps = int32(f.toldCount(func() int { return int(d.steps) }))
+		d.values = int32(f.toldCount(func() int { return int(d.values) }))
 	}
 }
 
