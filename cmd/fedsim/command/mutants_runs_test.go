@@ -156,6 +156,7 @@ func TestMutantResults(t *testing.T) {
 		}
 		if m.number%4 == 0 { // which takes longer than all the rest
 			m.fedsim("plot", dir, "--out", filepath.Join(m.dir, "drawn"))
+			m.fedsim("report", dir, "-o", filepath.Join(m.dir, "report.html"))
 		}
 		args := []string{"run", scenario, "--out", dir, "--workers=1", "--progress=none"}
 		status, stderr := m.fedsim(args...)

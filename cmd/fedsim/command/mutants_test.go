@@ -39,6 +39,9 @@ const (
 // that makes each.
 func forMutants(t *testing.T, kind uint64, count int, try func(t *mutated)) {
 	t.Helper()
+	if testing.Short() { // and the race detector computes for ten times as long
+		t.Skip("computes for seconds")
+	}
 	dir := t.TempDir()
 	var took struct {
 		longest time.Duration
