@@ -111,13 +111,15 @@ func stayInside(dir string) (err error) {
 	return nil
 }
 
-// serveData sends the report. While there is none it says why, in words.
+// serveData sends the report with the status 200, or else says in words why there is
+// none.
 func (s *Server) serveData(w http.ResponseWriter, r *http.Request) {
 	plain, packed, err := s.data.read()
 	if err != nil {
 		text, status := err.Error(), http.StatusInternalServerError
 		if errors.Is(err, fs.ErrNotExist) {
-			status = http.StatusNotFound
+			// No status of an error: a browser that is told of one complains.
+			status = http.StatusAccepted
 			if g, err := results.Look(s.dir); err == nil && g.Phase == results.Absent {
 				text = s.dir + ": there is no run here yet; it shows as soon as there is"
 			}

@@ -125,7 +125,7 @@ func TestARunIsFollowed(t *testing.T) {
 			}
 		}
 	}
-	if status, _ := fetch(t, url); status != 404 {
+	if status, _ := fetch(t, url); status != 202 {
 		t.Errorf("status %d before there is anything", status)
 	}
 	for i := range 2 {

@@ -277,7 +277,7 @@ func TestNoRun(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "runs", "x")
 	for range 2 {
 		r := ask(newServer(t, dir), "GET", "/data")
-		if text := body(t, r); r.StatusCode != 404 || text != dir+": there is no run here yet; it shows as soon as there is\n" {
+		if text := body(t, r); r.StatusCode != 202 || text != dir+": there is no run here yet; it shows as soon as there is\n" {
 			t.Errorf("status %d: %s", r.StatusCode, text)
 		}
 		if err := os.MkdirAll(dir, 0o777); err != nil {

@@ -3,7 +3,7 @@
 // there are new ones.
 //
 //	/        the page
-//	/data    the report as JSON, or why there is none
+//	/data    the report as JSON; 202 while there is none, and why in words
 //	/events  server-sent events: changed, and finished
 //
 // There is nothing else, and nothing outside of the directory is ever read. The

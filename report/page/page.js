@@ -84,7 +84,7 @@ async function follow() {
         again = false;
         const answer = await fetch("data", { cache: "no-cache" });
         const text = await answer.text();
-        if (!answer.ok) {
+        if (answer.status !== 200) { // 202: there is nothing yet
           say(text);
           continue;
         }
