@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"io"
+	"strconv"
 	"time"
 
 	"fedsim/plots"
@@ -39,7 +40,7 @@ type Made struct {
 	Platform   results.Platform `json:"platform"`
 	Command    []string         `json:"command"`
 	Data       string           `json:"data"`
-	Seeds      []uint64         `json:"seeds"`
+	Seeds      []string         `json:"seeds"` // in decimal: a script's numbers do not hold 64 bits
 	ResultHash results.Hash     `json:"result_hash"`
 	Started    *time.Time       `json:"started"`
 	TookS      results.Number   `json:"took_s"` // of the real clock
@@ -144,7 +145,10 @@ func build(dir string, found *results.Results) (*Report, error) {
 func newMade(m *results.Manifest) Made {
 	made := Made{
 		Version: m.Version, Go: m.Go, Platform: m.Platform, Command: nonNil(m.Command), Data: m.Data,
-		Seeds: nonNil(m.Seeds), ResultHash: m.ResultHash, TookS: unknown, EventsPerS: unknown, StepsPerS: unknown,
+		Seeds: []string{}, ResultHash: m.ResultHash, TookS: unknown, EventsPerS: unknown, StepsPerS: unknown,
+	}
+	for _, seed := range m.Seeds {
+		made.Seeds = append(made.Seeds, strconv.FormatUint(seed, 10))
 	}
 	if c := m.Clock; c != nil {
 		made.Started, made.PeakBytes = &c.Started, c.PeakMemoryBytes

@@ -1,0 +1,99 @@
+package browser
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"fedsim/results"
+)
+
+// TestOddReports opens pages of runs that are not as one would like them: one that
+// stalled before its first round, one that was interrupted, objectives that are
+// infinite or never known, names with marks in them, no run at all, many lines.
+func TestOddReports(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	row := func(round int, at, primal, suboptimality float64) results.Round {
+		return results.Round{Round: round, TimeS: at, Primal: primal, Dual: nan, Gap: nan, Suboptimality: suboptimality, TrainError: nan, TestError: nan}
+	}
+	run := func(method string, seed uint64, status results.Status, rounds ...results.Round) results.Run {
+		r := results.Run{
+			ID: fmt.Sprintf("odd/%s/seed=%d", method, seed), Experiment: "odd", Method: method, Algorithm: "mocha", Seed: seed, Status: status,
+			Optimum: nan, OptimumGap: nan, WallS: nan, Rounds: rounds,
+		}
+		if status == results.Stalled {
+			r.Reason = "no device <can> ever answer & \"again\""
+		}
+		return r
+	}
+	var many []results.Run
+	for i := range 60 {
+		many = append(many, run(fmt.Sprintf("m%02d", i), 1, results.Done, row(0, 0, 2, 1), row(1, 1, 1, math.Pow(0.9, float64(i)))))
+	}
+	for name, runs := range map[string][]results.Run{
+		"none":        nil,
+		"stalled":     {run("a", 1, results.Stalled, row(0, 0, 1, 1))},
+		"interrupted": {run("a", 1, results.Done, row(0, 0, 2, 1), row(1, 3, 1, 0)), run("a", math.MaxUint64, results.Interrupted, row(0, 0, 2, 1))},
+		"unknown":     {run("a", 1, results.Done, row(0, 0, nan, nan), row(1, 1, nan, nan))},
+		"infinite":    {run("a", 1, results.Done, row(0, 0, inf, inf), row(1, 1, inf, inf)), run("b", 1, results.Done, row(0, 0, 2, 0), row(1, 1, 1, -1))},
+		"marks":       {run("<img src=x onerror=alert(1)>&'\"\\`${1}", 1, results.Done, row(0, 0, 2, 1), row(1, 1, 1, 0.5))},
+		"many":        many,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := odd(t, runs)
+			runFedsim(t, "report", dir)
+			b := newTab(t)
+			b.look(1280, false, false)
+			b.open("file://" + filepath.Join(dir, results.ReportFile))
+			if note := ask[string](b, `document.getElementById("foot").textContent`); note != "" {
+				t.Errorf("the page says %q", note)
+			}
+			if wide := ask[float64](b, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
+				t.Errorf("the page is %v pixels wider than the window", wide)
+			}
+			if n := ask[int](b, `document.querySelectorAll("img").length`); n != 0 {
+				t.Errorf("a name became %d elements", n)
+			}
+			seeds := ask[string](b, `[...document.querySelectorAll(".facts div")].find((d) => d.textContent.startsWith("seeds")).textContent`)
+			if seeds != "seeds1, 18446744073709551615" {
+				t.Errorf("the page has %q", seeds)
+			}
+			if len(runs) == 0 {
+				return
+			}
+			if n := ask[int](b, `document.querySelectorAll("#curves .legend button").length`); name == "many" && n != 60 {
+				t.Errorf("%d lines are to be chosen from, must be 60", n)
+			}
+			b.readings("#curves", 0.5, 0.5)
+			b.js(`const y = document.getElementById("odd-curves-y"); y.selectedIndex = y.options.length - 1; y.dispatchEvent(new Event("change"))`)
+			b.js(`document.getElementById("odd-curves-x-log").click()`)
+			b.readings("#curves", 0.5, 0.5)
+			b.picture("odd-" + name)
+		})
+	}
+}
+
+// odd leaves a run directory with runs that the scenario may or may not have.
+func odd(t *testing.T, runs []results.Run) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "odd")
+	w, err := results.Create(dir, false, results.About{
+		Version: "test", Scenario: []byte("name = \"odd\"\n[methods.mocha]\n[[experiment]]\nname = \"odd\"\n"),
+		Seeds: []uint64{1, math.MaxUint64}, Targets: []float64{0.1}, Started: time.Now(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Discard() }()
+	for i := range runs {
+		if err := w.Add(i, runs[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Finish(results.Incomplete, results.End{At: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
