@@ -67,9 +67,11 @@ func TestOddReports(t *testing.T) {
 				t.Errorf("%d lines are to be chosen from, must be 60", n)
 			}
 			b.readings("#curves", 0.5, 0.5)
+			b.js(`document.querySelector("#energy .chart").scrollIntoView()`)
+			b.until(`document.querySelector("#energy .frame").textContent.startsWith("There is nothing")`)
 			b.js(`const y = document.getElementById("odd-curves-y"); y.selectedIndex = y.options.length - 1; y.dispatchEvent(new Event("change"))`)
 			b.js(`document.getElementById("odd-curves-x-log").click()`)
-			b.readings("#curves", 0.5, 0.5)
+			b.until(`document.querySelector("#curves .frame").childElementCount > 0`)
 			b.picture("odd-" + name)
 		})
 	}

@@ -35,6 +35,11 @@ class Chart {
   draw() {
     if (this.plot || !this.element.isConnected) return;
     const shown = this.lines.filter((l) => l.show && l.x.length > 0);
+    this.frame.replaceChildren();
+    if (shown.length === 0) {
+      this.frame.append(el("p", { class: "quiet" }, "There is nothing to show on these axes."));
+      return;
+    }
     // One increasing list of all places, which the library wants.
     const all = Float64Array.from(shown.flatMap((l) => Array.from(l.x))).sort().filter((v, i, list) => i === 0 || v !== list[i - 1]);
     const place = new Map();
