@@ -15,7 +15,12 @@ func (b *Batteries) Account(t int, now engine.Time) {
 	case now < m.since:
 		panic(fmt.Sprintf("devices: device %d at %v: its energy is accounted up to %v already", t, now, m.since))
 	case !b.OnMains(t):
-		b.advance(t, m, &b.cells[t], b.planOf(t), now)
+		c := b.cells.at(t)
+		b.advance(t, m, &c, b.planOf(t), now)
+		b.cells.put(t, &c)
+		if c.charged != 0 {
+			b.charged.add(c.charged)
+		}
 	case b.plans == nil:
 		m.drained += float64(m.watts * (now - m.since).Seconds())
 		m.since = now

@@ -27,7 +27,9 @@ type Batteries struct {
 	charging Charging // nil: a charger that waits until the battery is empty
 	meters   []meter
 	plans    []plan // none as long as no load had a stage
-	cells    []cell // none when all devices are on mains
+	cells    cells
+	initial  float64 // J at the start, in all batteries
+	charged  sum     // J from all chargers so far
 }
 
 // size is what batteries of a class hold, in joules.
@@ -42,18 +44,6 @@ type meter struct {
 	drained float64 // J drawn so far
 	watts   float64 // power drawn
 	since   engine.Time
-}
-
-// cell is the state of a battery.
-type cell struct {
-	left    float64     // J in the battery, in [0, capacity]
-	initial float64     // J at the start
-	charged float64     // J from the charger so far
-	due     engine.Time // up: when the battery is empty; flat: when the device may come back; no later than change
-	change  engine.Time // when the charger is plugged in or out next
-	plugged bool
-	flat    bool
-	certain bool // what is due happens; otherwise it may turn out to be later
 }
 
 // Energy is a balance in joules: DrainedJ + LeftJ = InitialJ + ChargedJ. Mains
@@ -101,22 +91,20 @@ func newBatteries(cfg *Config, profiles []Profile, of classes, n int, seed uint6
 	if mains {
 		return b
 	}
-	b.cells = make([]cell, n)
-	for t := range b.cells {
-		c := &b.cells[t]
-		if b.OnMains(t) {
-			c.due = engine.Never
-			continue
+	b.cells = newCells(n, plan != nil || cfg.ChargeW > 0)
+	for t := range n {
+		c := cell{due: engine.Never, change: engine.Never}
+		if !b.OnMains(t) {
+			s := rng.New(seed, rng.Battery, t, 0)
+			share := cfg.InitialCharge + float64(cfg.InitialChargeSpread*(2*s.Float64()-1))
+			c.left = min(max(share, 0), 1) * b.size(t).capacity
+			b.initial += c.left
+			if plan != nil {
+				b.replug(t, &c, 0)
+			}
+			b.plan(t, &c, &b.meters[t], nil)
 		}
-		s := rng.New(seed, rng.Battery, t, 0)
-		share := cfg.InitialCharge + float64(cfg.InitialChargeSpread*(2*s.Float64()-1))
-		c.initial = min(max(share, 0), 1) * b.size(t).capacity
-		c.left = c.initial
-		c.change = engine.Never
-		if plan != nil {
-			b.replug(t, c, 0)
-		}
-		b.plan(t, c, &b.meters[t], nil)
+		b.cells.put(t, &c)
 	}
 	return b
 }
@@ -125,10 +113,10 @@ func newBatteries(cfg *Config, profiles []Profile, of classes, n int, seed uint6
 func (b *Batteries) size(t int) *size { return &b.sizes[b.classes.of(t)] }
 
 // OnMains reports whether device t has no battery.
-func (b *Batteries) OnMains(t int) bool { return b.cells == nil || b.size(t).capacity == 0 }
+func (b *Batteries) OnMains(t int) bool { return b.Mains() || b.size(t).capacity == 0 }
 
 // Mains reports whether no device has a battery.
-func (b *Batteries) Mains() bool { return b.cells == nil }
+func (b *Batteries) Mains() bool { return b.cells.none() }
 
 const joulesPerWattHour = 3600
 
@@ -148,8 +136,16 @@ func (b *Batteries) SetPower(t int, now engine.Time, watts float64) {
 	if b.plans != nil {
 		b.plans[t] = constant
 	}
+	b.replan(t)
+}
+
+// replan is plan for device t under its present load, once it is accounted for; of
+// one on mains nothing is due.
+func (b *Batteries) replan(t int) {
 	if !b.OnMains(t) {
-		b.plan(t, &b.cells[t], m, nil)
+		c := b.cells.at(t)
+		b.plan(t, &c, &b.meters[t], b.planOf(t))
+		b.cells.put(t, &c)
 	}
 }
 
@@ -167,9 +163,7 @@ func (b *Batteries) SetLoad(t int, now engine.Time, load Load) {
 		return
 	}
 	b.plans[t] = p
-	if !b.OnMains(t) {
-		b.plan(t, &b.cells[t], &b.meters[t], &b.plans[t])
-	}
+	b.replan(t)
 }
 
 // Spend takes energy from device t, which is up, at once: as much of it as its
@@ -187,11 +181,12 @@ func (b *Batteries) Spend(t int, now engine.Time, joules float64) {
 		m.drained += joules
 		return
 	}
-	c := &b.cells[t]
+	c := b.cells.at(t)
 	joules = min(joules, c.left)
 	c.left -= joules
 	m.drained += joules
-	b.plan(t, c, m, b.planOf(t))
+	b.plan(t, &c, m, b.planOf(t))
+	b.cells.put(t, &c)
 }
 
 // EmptyAt returns when the battery of device t will be empty under the present
@@ -202,10 +197,10 @@ func (b *Batteries) Spend(t int, now engine.Time, joules float64) {
 // change: the battery is empty no earlier, and once the time until then is
 // accounted for, EmptyAt knows more.
 func (b *Batteries) EmptyAt(t int) (at engine.Time, ok bool) {
-	if b.cells == nil || b.cells[t].flat || b.cells[t].due == engine.Never {
+	if b.Mains() || b.cells.flat(t) || b.cells.due(t) == engine.Never {
 		return engine.Never, false
 	}
-	return b.cells[t].due, true
+	return b.cells.due(t), true
 }
 
 // Die makes device t flat; now must be its EmptyAt, also after Account(t, now).
@@ -216,7 +211,7 @@ func (b *Batteries) Die(t int, now engine.Time) {
 	if at, ok := b.EmptyAt(t); !ok || at != now {
 		panic(fmt.Sprintf("devices: device %d dies at %v: its battery is empty at %v", t, now, at))
 	}
-	c := &b.cells[t]
+	c := b.cells.at(t)
 	c.flat, c.certain = true, false
 	b.meters[t].watts = 0
 	if b.plans != nil {
@@ -225,21 +220,22 @@ func (b *Batteries) Die(t int, now engine.Time) {
 	if b.charging == nil && b.charger > 0 {
 		c.plugged, c.change = false, now.Add(b.delay)
 	}
-	b.plan(t, c, &b.meters[t], nil)
+	b.plan(t, &c, &b.meters[t], nil)
+	b.cells.put(t, &c)
 }
 
 // Flat reports whether device t has died and not been revived.
-func (b *Batteries) Flat(t int) bool { return b.cells != nil && b.cells[t].flat }
+func (b *Batteries) Flat(t int) bool { return !b.Mains() && b.cells.flat(t) }
 
 // ReturnAt returns when the battery of device t, which is flat, will be charged
 // enough for the device to come back. ok is false when it never will, and when
 // the device is not flat. Where chargers follow a plan it looks no further than
 // EmptyAt does: the device comes back no earlier.
 func (b *Batteries) ReturnAt(t int) (at engine.Time, ok bool) {
-	if !b.Flat(t) || b.cells[t].due == engine.Never {
+	if !b.Flat(t) || b.cells.due(t) == engine.Never {
 		return engine.Never, false
 	}
-	return b.cells[t].due, true
+	return b.cells.due(t), true
 }
 
 // Revive brings device t up, which is flat, drawing no power yet. A charger that
@@ -253,12 +249,13 @@ func (b *Batteries) Revive(t int, now engine.Time) {
 	if at, ok := b.ReturnAt(t); !ok || now < at {
 		panic(fmt.Sprintf("devices: device %d is revived at %v: it may come back at %v", t, now, at))
 	}
-	c := &b.cells[t]
+	c := b.cells.at(t)
 	c.flat = false
 	if b.charging == nil {
 		c.plugged, c.change = false, engine.Never
 	}
-	b.plan(t, c, &b.meters[t], nil)
+	b.plan(t, &c, &b.meters[t], nil)
+	b.cells.put(t, &c)
 }
 
 // Drain accounts for all devices up to now.
@@ -274,27 +271,27 @@ func (b *Batteries) Spent(t int) float64 { return b.meters[t].drained }
 
 // Left returns the energy in joules that is left in the battery of device t, which
 // is not on mains.
-func (b *Batteries) Left(t int) float64 { return b.cells[t].left }
+func (b *Batteries) Left(t int) float64 { return b.cells.left(t) }
 
 // Total returns the balance of all devices together.
 func (b *Batteries) Total() Energy {
-	var sum Energy
+	var all Energy
 	for t := range b.meters {
-		sum.DrainedJ += b.meters[t].drained
+		all.DrainedJ += b.meters[t].drained
 	}
-	if b.cells == nil {
-		sum.ChargedJ = sum.DrainedJ
-		return sum
+	if b.Mains() {
+		all.ChargedJ = all.DrainedJ
+		return all
 	}
-	for t := range b.cells {
+	all.InitialJ = b.initial
+	charged := b.charged
+	for t := range b.meters {
 		if b.OnMains(t) {
-			sum.ChargedJ += b.meters[t].drained
-			continue
+			charged.add(b.meters[t].drained)
+		} else {
+			all.LeftJ += b.cells.left(t)
 		}
-		c := &b.cells[t]
-		sum.InitialJ += c.initial
-		sum.ChargedJ += c.charged
-		sum.LeftJ += c.left
 	}
-	return sum
+	all.ChargedJ = charged.value()
+	return all
 }

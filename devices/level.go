@@ -20,7 +20,7 @@ func (b *Batteries) Low(t int, now engine.Time) bool {
 
 // at returns what the battery of device t will be at now under the present load.
 func (b *Batteries) at(t int, now engine.Time) cell {
-	c := b.cells[t]
+	c := b.cells.at(t)
 	if now == b.meters[t].since {
 		return c
 	}
@@ -39,14 +39,14 @@ func (b *Batteries) at(t int, now engine.Time) cell {
 // or not before the next change of the plan that chargers follow.
 func (b *Batteries) LowChange(t int) (at engine.Time, ok bool) {
 	low := b.size(t).low // 0 on mains
-	if low == 0 || b.cells[t].flat {
+	if low == 0 || b.cells.flat(t) {
 		return engine.Never, false
 	}
-	c, m := &b.cells[t], &b.meters[t]
+	c, m := b.cells.at(t), &b.meters[t]
 	if c.left >= low {
-		at = b.crossing(t, c, m, b.planOf(t), low)
+		at = b.crossing(t, &c, m, b.planOf(t), low)
 	} else {
-		at = b.filling(c, m, b.planOf(t), low)
+		at = b.filling(&c, m, b.planOf(t), low)
 	}
 	// A level that is just reached is not crossed, and a rounding may keep it from
 	// being reached: who looks again looks later.
