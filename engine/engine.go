@@ -32,6 +32,8 @@ type Engine struct {
 	run   run
 	prune filter // the method, bound once: binding allocates
 
+	alarms alarms // none of these is in the set or in a queue
+
 	hooks   Hooks
 	traced  map[uint64]Time // when each pending event is due; nil without a Cancelled hook
 	stopped bool
@@ -66,7 +68,7 @@ func New(devices int, o Options) *Engine {
 func (e *Engine) Now() Time { return e.now }
 
 // Pending returns the number of events that have neither fired nor been cancelled.
-func (e *Engine) Pending() int { return e.pending.n }
+func (e *Engine) Pending() int { return e.pending.n + e.alarms.n }
 
 // Fired returns the number of events fired so far.
 func (e *Engine) Fired() int64 { return e.fired }
@@ -83,10 +85,7 @@ func (e *Engine) Schedule(at Time, k Kind, device int) Handle {
 	if at < e.now || uint(row) >= uint(len(e.pending.devices)) || k > MaxKind {
 		e.refuse(at, k, device)
 	}
-	seq := e.pending.add(row)
-	if seq == 0 {
-		panic(fmt.Sprintf("engine: device %d was given 2^32 events: their order is lost", device))
-	}
+	seq := e.count(e.pending.add(row), device)
 	it := item{at: uint64(at), key: key(k, int32(device), seq)}
 	switch {
 	case at == Never:
@@ -102,6 +101,15 @@ func (e *Engine) Schedule(at Time, k Kind, device int) Handle {
 		e.hooks.Scheduled(it.event())
 	}
 	return Handle{it.key}
+}
+
+// count returns the counter of an event that a device is given. It panics when there
+// is none left.
+func (e *Engine) count(seq uint32, device int) uint32 {
+	if seq == 0 {
+		panic(fmt.Sprintf("engine: device %d was given 2^32 events: their order is lost", device))
+	}
+	return seq
 }
 
 // refuse panics with what is wrong with an event.
@@ -199,16 +207,27 @@ func (e *Engine) fireUntil(limit Time, fn func(Event)) bool {
 	return false
 }
 
-// next takes the first pending event before the bound out of the queue or the
-// run, and the tombstones before it.
+// next takes the first pending event before the bound from where it is, and the
+// tombstones before it.
 func (e *Engine) next(bound item) (item, bool) {
 	if e.run.collecting {
 		panic("engine: Step, Run or RunUntil within Batch")
 	}
+	alarm, rings := e.alarms.first(bound)
+	if rings {
+		bound = alarm
+	}
 	for {
 		it, ok := e.pop(bound)
-		if !ok || e.pending.remove(it.key) {
-			return it, ok
+		switch {
+		case ok && e.pending.remove(it.key):
+			return it, true
+		case ok: // a tombstone
+		case rings:
+			e.alarms.clear(int(rowOf(alarm.key)) - 1)
+			return alarm, true
+		default:
+			return item{}, false
 		}
 	}
 }

@@ -24,6 +24,16 @@ const windowSize = 32
 // idOf is what of a key names the event: its device and counter.
 func idOf(key uint64) uint64 { return key & (1<<(seqBits+deviceBits) - 1) }
 
+// skip returns the counter of the next event of a device, which others know: 0 when
+// there is no next one.
+func (s *pendingSet) skip(row int) (seq uint32) {
+	if seq = s.add(row); seq != 0 {
+		s.devices[row].pending &^= 1
+		s.n--
+	}
+	return seq
+}
+
 // add makes the next event of a device pending and returns its counter: 0 when
 // there is no next one.
 func (s *pendingSet) add(row int) (seq uint32) {

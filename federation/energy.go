@@ -41,12 +41,6 @@ func newBatteries(s *Setup, n int) *devices.Batteries {
 	return devices.NewBatteries(s.Devices, n, s.Seed)
 }
 
-// lookout is the next look at a device's battery.
-type lookout struct {
-	event engine.Handle
-	at    engine.Time // 0: none pending
-}
-
 // draw sets the power that device t draws from now on, promotion and tail of its
 // radio aside, and sees to it that its battery is looked at no later than it can
 // be empty. A look that turns out to be early is renewed by checkBattery, so that
@@ -58,15 +52,10 @@ func (f *Federation) draw(t int, watts float64) {
 		f.batteries.SetLoad(t, f.clock.Now(), f.load(t, watts))
 	}
 	if at, ok := f.turn(t); ok {
-		if l := &f.lookouts[t]; l.at == 0 || at < l.at {
-			f.clock.Cancel(l.event)
-			f.lookAt(t, at)
+		if look, pending := f.clock.Alarm(t); !pending || at < look {
+			f.clock.SetAlarm(at, batteryEmpty, t)
 		}
 	}
-}
-
-func (f *Federation) lookAt(t int, at engine.Time) {
-	f.lookouts[t] = lookout{event: f.clock.Schedule(at, batteryEmpty, t), at: at}
 }
 
 // turn returns when the battery of device t is to be looked at: no later than it
@@ -85,14 +74,13 @@ func (f *Federation) turn(t int) (at engine.Time, ok bool) {
 // when it is low.
 func (f *Federation) checkBattery(t int) {
 	d, now := &f.devices[t], f.clock.Now()
-	f.lookouts[t].at = 0
 	f.batteries.Account(t, now)
 	if f.batteries.Flat(t) {
 		return
 	}
 	if at, ok := f.batteries.EmptyAt(t); !ok || at > now {
 		if at, ok := f.turn(t); ok {
-			f.lookAt(t, at)
+			f.clock.SetAlarm(at, batteryEmpty, t)
 		}
 		f.judge(t)
 		return

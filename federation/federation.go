@@ -105,23 +105,22 @@ type Federation struct {
 	traffic   *traffic // nil: the length of a transfer is known when it begins
 	hubs      *hubs    // nil: there are none
 
-	devices  []device
-	fetched  float64       // see fetch
-	lookouts []lookout     // by device; none on mains
-	done     []float64     // share of each device's phase that was over at began; none when no device goes away in one
-	radios   []engine.Time // when the last activity of each device's ended; none when they have no states
-	absent   int           // devices that cannot be reached
-	sample   *mtl.Sample   // tasks that a model is evaluated on; nil: all
-	tally    tally
-	round    int // rounds begun, over all outer iterations
-	outer    int
-	ended    bool        // no round is open
-	began    engine.Time // when the open round did
-	stalled  string
-	steps    int64
-	noted    []float64                  // joules by device that the journal knows of
-	spent    float64                    // joules that the rounds so far have taken
-	bytes    struct{ down, up float64 } // of one message
+	devices []device
+	fetched float64       // see fetch
+	done    []float64     // share of each device's phase that was over at began; none when no device goes away in one
+	radios  []engine.Time // when the last activity of each device's ended; none when they have no states
+	absent  int           // devices that cannot be reached
+	sample  *mtl.Sample   // tasks that a model is evaluated on; nil: all
+	tally   tally
+	round   int // rounds begun, over all outer iterations
+	outer   int
+	ended   bool        // no round is open
+	began   engine.Time // when the open round did
+	stalled string
+	steps   int64
+	noted   []float64                  // joules by device that the journal knows of
+	spent   float64                    // joules that the rounds so far have taken
+	bytes   struct{ down, up float64 } // of one message
 
 	tape *tape // nil: the run is not kept
 
@@ -194,9 +193,6 @@ func New(s Setup) (*Federation, error) {
 	f.startRadios(n)
 	if s.Presence != nil {
 		f.done = make([]float64, n)
-	}
-	if !f.batteries.Mains() {
-		f.lookouts = make([]lookout, n)
 	}
 	if s.Problem != nil && s.Plan.EvalTasks > 0 {
 		if m := s.Problem.Tasks(); s.Plan.EvalTasks > m {

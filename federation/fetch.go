@@ -16,8 +16,8 @@ func (f *Federation) fetch(soon []int32) {
 		if f.batteries.Flat(int(t)) {
 			read++
 		}
-		if f.lookouts != nil {
-			read += float64(f.lookouts[t].at)
+		if look, ok := f.clock.Alarm(int(t)); ok {
+			read += float64(look)
 		}
 	}
 	f.fetched = read // what is not used would not be read
