@@ -1,7 +1,5 @@
 package engine
 
-import "slices"
-
 // Batch calls fill and collects what it schedules, to be sorted at once: many
 // events known together, such as the arrivals of a synchronous round, cost less
 // than one by one. Nothing else is different: the events fire in the same order,
@@ -24,14 +22,14 @@ func (e *Engine) endBatch() {
 	}
 }
 
-// run is a sorted list of items beside the queue.
+// run is a sorted list of items beside the queue, and the batch that is to be absorbed.
 type run struct {
-	next []item // the first of the list, looked at not long ago
-	rest []item // what follows
+	next   []item // the first of the list, looked at not long ago
+	rest   []item // what follows
+	batch  []item
+	memory []item // where the three are, in this order
 
 	collecting bool
-	batch      []item // what is to be absorbed
-	memory     []item // where next and rest are
 	sorter     sorter
 }
 
@@ -57,17 +55,37 @@ func (r *run) first(wanted filter) (item, bool) {
 
 func (r *run) pop() { r.next = r.next[1:] }
 
-// collect adds an item to the batch. Most batches have at most one for each of
-// the devices, so that room is made for no more as long as that is enough.
-func (r *run) collect(it item, devices int) {
-	if n := len(r.batch); n == cap(r.batch) {
-		room := max(2*n, smallBatch)
-		if n < devices {
-			room = min(room, devices)
-		}
-		r.batch = slices.Grow(r.batch, room-n)
+// collect adds an item to the batch.
+func (r *run) collect(it item, devices int, wanted filter) {
+	if len(r.batch) == cap(r.batch) {
+		r.makeRoom(devices, wanted)
 	}
 	r.batch = append(r.batch, it)
+}
+
+// makeRoom lets the batch grow, into what the run has left behind when that is a
+// quarter of the memory. Most batches have at most one item for each of the devices,
+// so that there is no more room as long as that is enough.
+func (r *run) makeRoom(devices int, wanted filter) {
+	r.compact(wanted)
+	n := r.len()
+	if 4*n < 3*cap(r.memory) {
+		r.join(r.memory[:0])
+		return
+	}
+	room := max(smallBatch, n+n/4)
+	if n < devices {
+		room = min(max(smallBatch, 2*n), devices)
+	}
+	r.join(make([]item, 0, room))
+}
+
+// join moves the run and the batch to the beginning of a memory, which may be their
+// own.
+func (r *run) join(memory []item) {
+	sorted := len(r.next) + len(r.rest)
+	r.memory = append(append(append(memory, r.next...), r.rest...), r.batch...)
+	r.next, r.rest, r.batch = nil, r.memory[:sorted:sorted], r.memory[sorted:]
 }
 
 // absorb makes a run of the collected items and what is left of the run. A
@@ -79,14 +97,9 @@ func (r *run) absorb() (small []item) {
 		small, r.batch = r.batch, r.batch[:0]
 		return small
 	}
-	r.batch = append(append(r.batch, r.next...), r.rest...)
-	if n := len(r.batch); cap(r.memory) < n {
-		r.memory = make([]item, n, cap(r.batch))
-	}
-	r.memory = r.memory[:len(r.batch)]
-	r.sorter.sort(r.memory, r.batch)
-	r.next, r.rest = nil, r.memory
-	r.batch = r.batch[:0]
+	r.join(r.memory[:0])
+	r.sorter.inPlace(r.memory)
+	r.rest, r.batch = r.memory, r.memory[len(r.memory):]
 	return nil
 }
 

@@ -155,3 +155,34 @@ func TestTombstonesOfABatchAreBounded(t *testing.T) {
 		t.Errorf("%d pending, want %d", e.Pending(), n)
 	}
 }
+
+// Rounds of one event for each device take room for one each, also when some of a round
+// are cancelled before they happen, and what is left of a round stays in order.
+func TestBatchesTakeNoMoreRoomThanTheirEvents(t *testing.T) {
+	const devices = 1000
+	batched, single := New(devices, Options{}), New(devices, Options{})
+	handles := make([][2]Handle, devices)
+	for round := range 50 {
+		for k, e := range []*Engine{batched, single} {
+			r := rand.New(rand.NewPCG(uint64(round), 1))
+			fill := func() {
+				for d := range devices {
+					e.Cancel(handles[d][k])
+					handles[d][k] = e.Schedule(e.Now()+Time(r.IntN(1000)), 0, d)
+				}
+			}
+			if k == 0 {
+				e.Batch(fill)
+			} else {
+				fill()
+			}
+			e.RunUntil(e.Now()+Time(300+r.IntN(600)), func(Event) {})
+		}
+		if batched.Digest() != single.Digest() || batched.Pending() != single.Pending() {
+			t.Fatalf("round %d: batches fire other events", round)
+		}
+	}
+	if room := cap(batched.run.memory); room > devices+1 {
+		t.Errorf("there is room for %d events of %d devices", room, devices)
+	}
+}

@@ -27,3 +27,7 @@ type Event struct {
 // has fired, was cancelled or moved, the handle is stale and names nothing,
 // for ever: a device's counter does not repeat. The zero Handle is stale.
 type Handle struct{ key uint64 }
+
+// Seq returns the counter of the event, which names it to who knows its device: see
+// Engine.CancelSeq. No event has counter 0.
+func (h Handle) Seq() uint32 { return uint32(h.key) }

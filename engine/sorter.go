@@ -8,11 +8,16 @@ import "math/bits"
 // has at least one bit less to sort by than the whole, so that no input takes
 // long: with few items in a cell the depth does not matter, and with many, the
 // bits are soon used up.
-type sorter struct{ counts []uint32 }
+type sorter struct {
+	counts  []uint32
+	scratch []item // of inPlace
+}
 
 const (
 	fewItems  = 16   // insertion sort is as fast as anything up to here
 	mostCells = 2048 // beyond, the cells' ends do not stay in the cache
+
+	mostCopied = 4096 // items, 64 KB
 )
 
 // sort fills dst with the items of src in rising order. The slices have the
@@ -40,6 +45,52 @@ func (s *sorter) sort(dst, src []item) {
 		} else if n > 1 {
 			insertionSort(dst[from:to])
 		}
+		from = to
+	}
+	s.counts = s.counts[:depth]
+}
+
+// inPlace sorts many items with little memory besides: it distributes them in their
+// place, each that is not where it belongs changing places with one that is there
+// (McIlroy, Bostic and McIlroy, Computing Systems 1993), until few enough are left to
+// be sorted with a copy.
+func (s *sorter) inPlace(items []item) {
+	if len(items) <= mostCopied {
+		s.scratch = append(s.scratch[:0], items...)
+		s.sort(items, s.scratch)
+		return
+	}
+	c := cellsOf(items)
+	if c.n == 1 { // all are equal
+		return
+	}
+	depth := len(s.counts)
+	s.counts = append(s.counts, make([]uint32, 2*c.n)...)
+	ends, heads := s.counts[depth:depth+c.n], s.counts[depth+c.n:depth+2*c.n]
+	for _, it := range items {
+		ends[c.of(it)]++
+	}
+	sum := uint32(0)
+	for k, n := range ends {
+		heads[k] = sum
+		sum += n
+		ends[k] = sum
+	}
+	for k := range ends {
+		for heads[k] < ends[k] {
+			it := items[heads[k]]
+			for home := c.of(it); home != uint64(k); home = c.of(it) {
+				it, items[heads[home]] = items[heads[home]], it
+				heads[home]++
+			}
+			items[heads[k]] = it
+			heads[k]++
+		}
+	}
+	from := uint32(0)
+	for k := range c.n {
+		to := s.counts[depth+k] // s.counts may have moved
+		s.inPlace(items[from:to])
 		from = to
 	}
 	s.counts = s.counts[:depth]

@@ -32,8 +32,9 @@ func TestSorter(t *testing.T) {
 			return 0
 		})
 		var s sorter
+		inPlace := slices.Clone(items)
 		s.sort(got, items)
-		if !slices.Equal(got, want) {
+		if s.inPlace(inPlace); !slices.Equal(got, want) || !slices.Equal(inPlace, want) {
 			t.Fatalf("%d items are not in order", len(got))
 		}
 		if len(s.counts) != 0 {
@@ -55,9 +56,9 @@ func TestSorterOfPowers(t *testing.T) {
 			want = append(want, item{at: 1 << shift, key: key})
 		}
 	}
-	got := make([]item, len(items))
+	got, inPlace := make([]item, len(items)), slices.Clone(items)
 	new(sorter).sort(got, items)
-	if !slices.Equal(got, want) {
+	if new(sorter).inPlace(inPlace); !slices.Equal(got, want) || !slices.Equal(inPlace, want) {
 		t.Error("the items are not in order")
 	}
 }

@@ -26,6 +26,28 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	}
 }
 
+func TestSteadyAlarmsAllocateNothing(t *testing.T) {
+	const devices = 5000
+	e, r := New(devices, Options{}), rand.New(rand.NewPCG(5, 6))
+	move := func(ev Event) {
+		e.SetAlarm(e.Now()+Time(r.IntN(1000)), 0, int(ev.Device))
+		e.SetAlarm(e.Now()+Time(r.IntN(1000)), 0, r.IntN(devices))
+	}
+	for d := range devices {
+		e.SetAlarm(Time(r.IntN(1000)), 0, d)
+	}
+	if n := testing.AllocsPerRun(20, func() {
+		for range 200 {
+			e.Step(move)
+		}
+	}); n != 0 {
+		t.Errorf("200 alarms allocate %v times, want none", n)
+	}
+	if e.Pending() != devices || e.queue.len() != 0 {
+		t.Errorf("%d pending, %d in the queue, want %d and none", e.Pending(), e.queue.len(), devices)
+	}
+}
+
 func TestSteadyBatchesAllocateNothing(t *testing.T) {
 	const devices = 5000
 	announced := 0

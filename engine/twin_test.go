@@ -14,6 +14,7 @@ type naive struct {
 	now      Time
 	pending  []Event
 	counters map[int]uint32
+	alarms   map[int]Event // the last of each device
 }
 
 func (n *naive) schedule(at Time, k Kind, device int) Event {
@@ -31,6 +32,15 @@ func (n *naive) cancel(target Event) bool {
 		}
 	}
 	return false
+}
+
+// alarmKind lies between the kinds of other events.
+const alarmKind Kind = 1
+
+// alarm replaces the alarm of a device.
+func (n *naive) alarm(at Time, device int) {
+	n.cancel(n.alarms[device])
+	n.alarms[device] = n.schedule(at, alarmKind, device)
 }
 
 func (n *naive) least() Event {
@@ -65,7 +75,7 @@ type world struct {
 }
 
 func newWorld(t *rapid.T, devices int) *world {
-	w := &world{t: t, naive: naive{counters: map[int]uint32{}}}
+	w := &world{t: t, naive: naive{counters: map[int]uint32{}, alarms: map[int]Event{}}}
 	for _, queue := range Queues() {
 		w.engines = append(w.engines, New(devices, Options{Queue: queue}))
 	}
@@ -78,6 +88,14 @@ func (w *world) schedule(span Time, k Kind, device int) {
 		w.handles[i] = append(w.handles[i], e.Schedule(e.Now()+span, k, device))
 	}
 	w.events = append(w.events, w.naive.schedule(w.naive.now+span, k, device))
+}
+
+// alarm sets the alarm of a device.
+func (w *world) alarm(span Time, device int) {
+	for _, e := range w.engines {
+		e.SetAlarm(e.Now()+span, alarmKind, device)
+	}
+	w.naive.alarm(w.naive.now+span, device)
 }
 
 // batch schedules many events at once in every engine.
@@ -116,7 +134,11 @@ func (w *world) runUntil(span Time) {
 func (w *world) cancel(which int) {
 	want := w.naive.cancel(w.events[which])
 	for i, e := range w.engines {
-		if got := e.Cancel(w.handles[i][which]); got != want {
+		cancel := func() bool { return e.Cancel(w.handles[i][which]) }
+		if which%2 == 0 {
+			cancel = func() bool { return e.CancelSeq(int(w.events[which].Device), w.handles[i][which].Seq()) }
+		}
+		if got := cancel(); got != want {
 			w.t.Fatalf("%s: cancelling event %d gives %v, want %v", Queues()[i], which, got, want)
 		}
 	}
@@ -143,8 +165,11 @@ func (w *world) reschedule(which int, span Time) {
 // by the event alone, many of them at the same instant.
 func (w *world) step(more bool) {
 	var fired Event
-	chosen := func(ev Event, schedule func(span Time, k Kind, device int)) {
+	chosen := func(ev Event, schedule func(span Time, k Kind, device int), alarm func(span Time, device int)) {
 		r := rand.New(rand.NewPCG(uint64(ev.At), uint64(ev.Device)<<32|uint64(ev.Seq)))
+		if r.IntN(3) == 0 {
+			alarm(Time(r.IntN(3)), r.IntN(3))
+		}
 		for range r.IntN(3) {
 			schedule(Time(r.IntN(3)), Kind(r.IntN(3)), r.IntN(4)-1)
 		}
@@ -154,7 +179,7 @@ func (w *world) step(more bool) {
 		if more {
 			chosen(ev, func(span Time, k Kind, device int) {
 				w.events = append(w.events, w.naive.schedule(w.naive.now+span, k, device))
-			})
+			}, func(span Time, device int) { w.naive.alarm(w.naive.now+span, device) })
 		}
 	})
 	for i, e := range w.engines {
@@ -166,7 +191,7 @@ func (w *world) step(more bool) {
 			if more {
 				chosen(ev, func(span Time, k Kind, device int) {
 					w.handles[i] = append(w.handles[i], e.Schedule(e.Now()+span, k, device))
-				})
+				}, func(span Time, device int) { e.SetAlarm(e.Now()+span, alarmKind, device) })
 			}
 		})
 		if got != want {
@@ -195,8 +220,10 @@ func TestQueuesAgainstTheDefinition(t *testing.T) {
 		})
 		some := func() int { return rapid.IntRange(0, len(w.events)-1).Draw(t, "which") }
 		for range rapid.IntRange(1, 200).Draw(t, "operations") {
-			op := rapid.IntRange(0, 11).Draw(t, "operation")
+			op := rapid.IntRange(0, 13).Draw(t, "operation")
 			switch {
+			case op >= 12:
+				w.alarm(span.Draw(t, "span"), rapid.IntRange(0, devices-1).Draw(t, "device"))
 			case op <= 3 || len(w.events) == 0:
 				w.schedule(span.Draw(t, "span"), Kind(rapid.IntRange(0, 2).Draw(t, "kind")), rapid.IntRange(-1, devices-1).Draw(t, "device"))
 			case op <= 5:

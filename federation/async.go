@@ -43,7 +43,7 @@ func (f *Federation) vacant(t int) bool { return f.reachable(t) && f.devices[t].
 func (f *Federation) ask(t int) {
 	d := &f.devices[t]
 	d.round++
-	d.attempt, d.budget = 0, unlimited
+	d.attempt = 0
 	d.chosen, d.solved, d.answered, d.dropped = true, false, false, false
 	f.bytes.down = f.links.Bytes(f.sendModel(t))
 	f.draft(t)
@@ -87,7 +87,7 @@ func (f *Federation) apply(t int) {
 	}
 	f.devices[t].chosen = false
 	if at := f.busy(flops); at > f.clock.Now() {
-		f.devices[t].next = f.clock.Schedule(at, askAgain, t)
+		f.devices[t].next = f.clock.Schedule(at, askAgain, t).Seq()
 	} else {
 		f.another(t)
 	}

@@ -155,7 +155,7 @@ func TestMethodsFaceTheSameStragglers(t *testing.T) {
 					d := &f.devices[k]
 					x := fate{dropped: d.dropped, down: d.down, up: d.up, downLost: d.downLost, upLost: d.upLost}
 					if c.protocol == Charged {
-						x.budget = int(d.budget)
+						x.budget = int(f.budget(k))
 					}
 					if c.protocol == Deadline && d.upLost {
 						// An answer that is lost is late or dropped, whichever the
@@ -208,7 +208,7 @@ func TestDevicesAreIndependent(t *testing.T) {
 		many.runRound()
 		for k := range few.devices {
 			a, b := &few.devices[k], &many.devices[k]
-			if a.budget != b.budget || a.dropped != b.dropped || a.answered != b.answered || a.down != b.down || a.up != b.up {
+			if few.budget(k) != many.budget(k) || a.dropped != b.dropped || a.answered != b.answered || a.down != b.down || a.up != b.up {
 				t.Fatalf("round %d, device %d: %+v among 4, %+v among 7", h, k, *a, *b)
 			}
 			for j, x := range few.method.Model().W.Row(k) {

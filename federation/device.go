@@ -46,15 +46,12 @@ var ends = [...]engine.Kind{download: downloadDone, compute: computeDone, upload
 // device is the state of a device, flat and without pointers: there may be
 // millions.
 type device struct {
-	next engine.Handle // the event that ends its phase, or at which the server gives up on it
-
 	began             engine.Time // since when it has been at its phase without interruption; later when its radio has to wake first
 	down, compute, up engine.Time // lengths of the attempt's phases
-	due               engine.Time // when the attempt's answer is expected
 	cut               float64     // share of the phase strikes at which it drops
 	flops             float64     // its work for this answer
 	steps, values     int32       // of this work: taken, to be sent
-	budget            int32       // steps it may take; unlimited: as many as its method likes
+	next              uint32      // the counter of the event that ends its phase, or at which the server gives up on it
 	round             int32       // the round that it was asked in; when asynchronous, how often it was asked before
 	attempt           int32
 	phase             phase
@@ -96,6 +93,21 @@ func (d *device) end() (share float64, kind engine.Kind) {
 		return d.cut, strike
 	}
 	return 1, ends[d.phase]
+}
+
+// limited reports whether a protocol says how many steps a device may take.
+func (f *Federation) limited() bool {
+	c := &f.setup.Config
+	return c.Protocol == Charged || c.Protocol == Deadline && c.Fit
+}
+
+// budget returns how many steps device t may take for the answer that it was asked
+// for.
+func (f *Federation) budget(t int) int32 {
+	if f.budgets == nil {
+		return unlimited
+	}
+	return f.budgets[t]
 }
 
 // reachable reports whether the server can ask device t for an answer.
@@ -163,16 +175,21 @@ func (d *device) aim() {
 	}
 }
 
-// send sends the server's message to device t: the first phase of an attempt.
-func (f *Federation) send(t int) {
+// send sends the server's message to device t: the first phase of an attempt. It
+// returns when the answer is expected.
+func (f *Federation) send(t int) (due engine.Time) {
 	d := &f.devices[t]
-	d.due = f.clock.Now().Add(f.promotion(t)).Add(d.down).Add(f.remaining(t))
+	due = f.clock.Now().Add(f.promotion(t)).Add(d.down).Add(f.remaining(t))
+	if f.dues != nil {
+		f.dues[t] = due
+	}
 	f.note(Asked, t, 0)
 	if d.strikes == lost {
 		f.lose(t, Dropped)
-		return
+	} else {
+		f.enter(t, download)
 	}
-	f.enter(t, download)
+	return due
 }
 
 // remaining returns how long an attempt of device t takes when the server's message
@@ -212,7 +229,7 @@ func (f *Federation) proceed(t int) {
 	if d.phase != compute {
 		d.began = d.began.Add(f.promotion(t))
 	}
-	d.next = f.clock.Schedule(d.began.Add(left), kind, t)
+	d.next = f.clock.Schedule(d.began.Add(left), kind, t).Seq()
 	f.draw(t, f.power(t, d.phase))
 }
 
@@ -234,7 +251,7 @@ func (f *Federation) leave(t int, complete bool) {
 	if f.flowing(d.phase) {
 		share = f.halt(t, complete)
 	} else if !complete {
-		f.clock.Cancel(d.next)
+		f.clock.CancelSeq(t, d.next)
 		now := f.clock.Now()
 		switch length := d.length(); {
 		case length == 0:
@@ -293,12 +310,17 @@ func (f *Federation) lose(t int, why Loss) {
 func (f *Federation) missed(t int, why Loss) {
 	d := &f.devices[t]
 	f.markDropped(t, why)
-	again := f.asynchronous() || f.setup.Config.Protocol == WaitForAll || int(d.attempt) < f.setup.Config.Retries
-	if again {
-		d.next = f.clock.Schedule(max(d.due, f.clock.Now()), askAgain, t)
+	if f.asksAgain(int(d.attempt)) {
+		d.next = f.clock.Schedule(max(f.dues[t], f.clock.Now()), askAgain, t).Seq()
 	} else {
 		f.without(t)
 	}
+}
+
+// asksAgain reports whether the server asks a device again after so many attempts but
+// one.
+func (f *Federation) asksAgain(attempt int) bool {
+	return f.asynchronous() || f.setup.Config.Protocol == WaitForAll || attempt < f.setup.Config.Retries
 }
 
 // markDropped counts device t when it drops for the first time in this round.
@@ -366,7 +388,7 @@ func (f *Federation) received(t int) {
 	switch {
 	case d.downLost:
 		f.lose(t, Message)
-	case d.budget == 0:
+	case f.budget(t) == 0:
 		// Nothing can be done in what is left of the clock cycle.
 		f.noteLoss(t, NoTime)
 		f.rest(t)
@@ -375,7 +397,9 @@ func (f *Federation) received(t int) {
 		if f.setup.Pace != nil {
 			d.compute = f.computing(t)
 		}
-		d.due = max(d.due, f.clock.Now().Add(f.remaining(t)))
+		if f.dues != nil {
+			f.dues[t] = max(f.dues[t], f.clock.Now().Add(f.remaining(t)))
+		}
 		f.enter(t, compute)
 	}
 }

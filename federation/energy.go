@@ -89,7 +89,7 @@ func (f *Federation) checkBattery(t int) {
 	if d.working() {
 		f.leave(t, false)
 	}
-	again := d.phase == lost && f.clock.Cancel(d.next) // the server would have asked again
+	again := d.phase == lost && f.clock.CancelSeq(t, d.next) // the server would have asked again
 	f.batteries.Die(t, now)
 	f.note(WentFlat, t, 0)
 	f.noteLevel(t)

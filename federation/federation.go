@@ -107,6 +107,8 @@ type Federation struct {
 
 	devices []device
 	fetched float64       // see fetch
+	dues    []engine.Time // when the answer of each device's attempt is expected; none when no one is asked again
+	budgets []int32       // steps that each device may take; none when that is left to the method
 	done    []float64     // share of each device's phase that was over at began; none when no device goes away in one
 	radios  []engine.Time // when the last activity of each device's ended; none when they have no states
 	absent  int           // devices that cannot be reached
@@ -191,6 +193,12 @@ func New(s Setup) (*Federation, error) {
 	wanted, asked := s.Config.Sizes(n)
 	f.wanted, f.clients = wanted, newClients(s.Seed, asked, n)
 	f.startRadios(n)
+	if f.asksAgain(0) {
+		f.dues = make([]engine.Time, n)
+	}
+	if f.limited() {
+		f.budgets = make([]int32, n)
+	}
 	if s.Presence != nil {
 		f.done = make([]float64, n)
 	}
@@ -239,8 +247,7 @@ func (f *Federation) check() error {
 		c.Require(f.setup.Config.ServerGFLOPS == 0, "federation.server_gflops", f.setup.Config.ServerGFLOPS,
 			"must be 0 in a run without learning: what the server would compute is not known")
 	}
-	limits := protocol == Charged || protocol == Deadline && f.setup.Config.Fit
-	c.Require(!needs.Budget || limits, "federation.protocol", protocol,
+	c.Require(!needs.Budget || f.limited(), "federation.protocol", protocol,
 		fmt.Sprintf("must be %q with fit_work, or %q: %s was given no amount of local work of its own", Deadline, Charged, name))
 	c.Require(f.setup.Config.Cost != Authors || f.setup.Factory.AuthorUnits > 0, "federation.cost", f.setup.Config.Cost,
 		fmt.Sprintf("must be %q or %q: the authors' drivers have no cost for %s", Physical, Relative, name))

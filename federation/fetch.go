@@ -13,9 +13,13 @@ func (f *Federation) fetch(soon []int32) {
 		d := &f.devices[t]
 		read += float64(d.began) + float64(d.phase) // its two lines
 		read += f.batteries.Spent(int(t)) + f.links.UplinkMbps(int(t))
-		if f.batteries.Flat(int(t)) {
-			read++
+		if empty, ok := f.batteries.EmptyAt(int(t)); ok {
+			read += float64(empty)
 		}
+		if f.dues != nil {
+			read += float64(f.dues[t])
+		}
+		read += float64(f.budget(int(t)))
 		if look, ok := f.clock.Alarm(int(t)); ok {
 			read += float64(look)
 		}

@@ -177,7 +177,7 @@ func TestLostUpdateNeverHappened(t *testing.T) {
 								continue
 							}
 							answers++
-							twin.Solve(algorithms.Request{Device: k, Steps: int(d.budget), Stream: rng.New(s.Seed, rng.Solve, k, h)})
+							twin.Solve(algorithms.Request{Device: k, Steps: int(f.budget(k)), Stream: rng.New(s.Seed, rng.Solve, k, h)})
 							twin.Commit(k)
 						}
 						twin.End()

@@ -142,7 +142,7 @@ func TestLowBatteriesSlowDown(t *testing.T) {
 	_, at := round(Deadline, nil)
 	_, as := round(Deadline, slow)
 	for k := range at.devices {
-		if a, b := at.devices[k].budget, as.devices[k].budget; b != a/2 {
+		if a, b := at.budget(k), as.budget(k); b != a/2 {
 			t.Errorf("device %d has a budget of %d steps, %d at its fastest", k, b, a)
 		}
 	}

@@ -82,7 +82,7 @@ func (f *Federation) open() bool {
 	for _, t := range f.chosen {
 		d := &f.devices[t]
 		here := f.reachable(int(t))
-		d.attempt, d.budget, d.round = 0, unlimited, int32(f.round)
+		d.attempt, d.round = 0, int32(f.round)
 		d.chosen, d.solved, d.answered, d.dropped = true, false, false, !here
 		switch {
 		case here:
@@ -130,8 +130,7 @@ func (f *Federation) open() bool {
 		}
 		for _, t := range f.chosen {
 			if f.reachable(int(t)) {
-				f.send(int(t))
-				end = max(end, f.devices[t].due)
+				end = max(end, f.send(int(t)))
 			}
 		}
 		f.reroute()
@@ -160,7 +159,7 @@ func (f *Federation) plan(t int) {
 	case cfg.Protocol == Charged:
 		s := rng.New(f.setup.Seed, rng.Work, t, f.round)
 		share := cfg.StepsLow + s.Float64()*(cfg.StepsHigh-cfg.StepsLow)
-		d.budget = int32(min(max(1, share*float64(f.setup.Size.MinRows)), unlimited))
+		f.budgets[t] = int32(min(max(1, share*float64(f.setup.Size.MinRows)), unlimited))
 	case cfg.Protocol == Deadline && cfg.Fit:
 		// The device's controller: what the message took, what its own link needs
 		// for the answer, and its clock decide how many steps fit (paper, section
@@ -168,7 +167,7 @@ func (f *Federation) plan(t int) {
 		toHub, fromHub := f.relayed(t)
 		down := f.promotion(t).Add(d.down).Add(toHub)
 		up := f.cost.expectedUp(t, f.links.Bytes(f.setup.Size.Features)).Add(fromHub).Seconds() * (1 + cfg.Margin)
-		d.budget = int32(min(f.cost.steps(t, f.spare(t, f.cycle.Seconds()-down.Seconds()-up)/f.slowdown(t)), unlimited))
+		f.budgets[t] = int32(min(f.cost.steps(t, f.spare(t, f.cycle.Seconds()-down.Seconds()-up)/f.slowdown(t)), unlimited))
 	}
 }
 
@@ -180,7 +179,7 @@ func (f *Federation) mustSolve(t int) bool {
 	if f.setup.Config.Protocol == WaitForAll || f.asynchronous() {
 		return true
 	}
-	return f.reachable(t) && d.budget > 0 && (d.strikes != lost || f.setup.Config.Retries > 0)
+	return f.reachable(t) && f.budget(t) > 0 && (d.strikes != lost || f.setup.Config.Retries > 0)
 }
 
 // solve does the local work of those of the devices listed that must, on all
@@ -198,8 +197,8 @@ func (f *Federation) solve(listed []int32) {
 			return
 		}
 		steps := algorithms.NoLimit
-		if d.budget < unlimited {
-			steps = int(d.budget)
+		if budget := f.budget(t); budget < unlimited {
+			steps = int(budget)
 		}
 		work := f.method.Solve(algorithms.Request{Device: t, Steps: steps, Worker: worker, Stream: f.stream(t)})
 		d.flops, d.steps, d.values = work.FLOPs, int32(min(work.Steps, math.MaxInt32)), int32(work.Values)
@@ -347,7 +346,7 @@ func (f *Federation) abandon(t int, fresh bool) {
 		f.discard(t)
 	}
 	if d.phase == lost {
-		f.clock.Cancel(d.next)
+		f.clock.CancelSeq(t, d.next)
 	}
 	switch {
 	case d.paused:

@@ -93,11 +93,11 @@ func TestControllerFillsTheClockCycle(t *testing.T) {
 						// The clock's resolution may decide at the very edge.
 						low := int(math.Floor((left - 3*nanosecond) * f.fleet.Rate(k) / flops))
 						high := int(math.Floor((left + 3*nanosecond) * f.fleet.Rate(k) / flops))
-						if got := int(f.devices[k].budget); got < low || got > high || got == 0 {
+						if got := int(f.budget(k)); got < low || got > high || got == 0 {
 							t.Errorf("round %d: device %d may take %d steps, want %d", h, k, got, low)
 						}
-						if method == "mocha" && f.work(k).Steps != int(f.devices[k].budget) {
-							t.Errorf("round %d: device %d took %d steps of %d", h, k, f.work(k).Steps, f.devices[k].budget)
+						if method == "mocha" && f.work(k).Steps != int(f.budget(k)) {
+							t.Errorf("round %d: device %d took %d steps of %d", h, k, f.work(k).Steps, f.budget(k))
 						}
 					}
 				}
@@ -126,8 +126,8 @@ func TestChargedTakesTheSameTimeForAll(t *testing.T) {
 		}
 		for k := range f.devices {
 			steps := f.work(k).Steps
-			if steps != int(f.devices[k].budget) {
-				t.Fatalf("round %d: device %d took %d steps, its budget is %d", h, k, steps, f.devices[k].budget)
+			if steps != int(f.budget(k)) {
+				t.Fatalf("round %d: device %d took %d steps, its budget is %d", h, k, steps, f.budget(k))
 			}
 			fewest, most, seen[steps] = min(fewest, steps), max(most, steps), true
 		}
