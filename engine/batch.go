@@ -31,6 +31,7 @@ type run struct {
 
 	collecting bool
 	sorter     sorter
+	space      *chunks // to sort through: those of the queue, if it has any
 }
 
 const (
@@ -98,7 +99,7 @@ func (r *run) absorb() (small []item) {
 		return small
 	}
 	r.join(r.memory[:0])
-	r.sorter.inPlace(r.memory)
+	r.sorter.inPlace(r.memory, r.space)
 	r.rest, r.batch = r.memory, r.memory[len(r.memory):]
 	return nil
 }

@@ -8,6 +8,8 @@ type chunks struct {
 	free  uint32   // the first chunk that no bucket has
 }
 
+func newChunks() *chunks { return &chunks{free: noChunk} }
+
 const (
 	chunkSize  = 32 // items: eight cache lines
 	slabChunks = 64

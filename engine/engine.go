@@ -54,6 +54,11 @@ func New(devices int, o Options) *Engine {
 	}
 	e.prune = e.pending.prune
 	e.queue = newQueue(o.Queue, e.prune)
+	if w, ok := e.queue.(*wheel); ok {
+		e.run.space = &w.chunks
+	} else {
+		e.run.space = newChunks()
+	}
 	if o.Hooks != nil {
 		e.hooks = *o.Hooks
 	}

@@ -50,11 +50,10 @@ func (s *sorter) sort(dst, src []item) {
 	s.counts = s.counts[:depth]
 }
 
-// inPlace sorts many items with little memory besides: it distributes them in their
-// place, each that is not where it belongs changing places with one that is there
-// (McIlroy, Bostic and McIlroy, Computing Systems 1993), until few enough are left to
-// be sorted with a copy.
-func (s *sorter) inPlace(items []item) {
+// inPlace sorts many items in their place, with room for as many in the chunks besides:
+// it puts them there and distributes them from there, until few enough are left to be
+// sorted with a copy.
+func (s *sorter) inPlace(items []item, space *chunks) {
 	if len(items) <= mostCopied {
 		s.scratch = append(s.scratch[:0], items...)
 		s.sort(items, s.scratch)
@@ -65,32 +64,12 @@ func (s *sorter) inPlace(items []item) {
 		return
 	}
 	depth := len(s.counts)
-	s.counts = append(s.counts, make([]uint32, 2*c.n)...)
-	ends, heads := s.counts[depth:depth+c.n], s.counts[depth+c.n:depth+2*c.n]
-	for _, it := range items {
-		ends[c.of(it)]++
-	}
-	sum := uint32(0)
-	for k, n := range ends {
-		heads[k] = sum
-		sum += n
-		ends[k] = sum
-	}
-	for k := range ends {
-		for heads[k] < ends[k] {
-			it := items[heads[k]]
-			for home := c.of(it); home != uint64(k); home = c.of(it) {
-				it, items[heads[home]] = items[heads[home]], it
-				heads[home]++
-			}
-			items[heads[k]] = it
-			heads[k]++
-		}
-	}
+	s.counts = append(s.counts, make([]uint32, c.n+1)...)
+	c.scatterThrough(items, space, s.counts[depth:])
 	from := uint32(0)
-	for k := range c.n {
-		to := s.counts[depth+k] // s.counts may have moved
-		s.inPlace(items[from:to])
+	for i := range c.n {
+		to := s.counts[depth+i]
+		s.inPlace(items[from:to], space)
 		from = to
 	}
 	s.counts = s.counts[:depth]
@@ -140,6 +119,27 @@ func (c *cells) scatter(dst, src []item, ends []uint32) {
 		end := &ends[c.of(it)]
 		dst[*end] = it
 		*end++
+	}
+}
+
+// scatterThrough is scatter of items to their own places.
+func (c *cells) scatterThrough(items []item, space *chunks, ends []uint32) {
+	var b bucket
+	for _, it := range items {
+		ends[c.of(it)+1]++
+		space.add(&b, it)
+	}
+	sum := uint32(0)
+	for i, n := range ends {
+		sum += n
+		ends[i] = sum
+	}
+	for b.n > 0 {
+		for _, it := range space.take(&b) {
+			end := &ends[c.of(it)]
+			items[*end] = it
+			*end++
+		}
 	}
 }
 

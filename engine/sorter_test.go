@@ -32,9 +32,10 @@ func TestSorter(t *testing.T) {
 			return 0
 		})
 		var s sorter
+		space := newChunks()
 		inPlace := slices.Clone(items)
 		s.sort(got, items)
-		if s.inPlace(inPlace); !slices.Equal(got, want) || !slices.Equal(inPlace, want) {
+		if s.inPlace(inPlace, space); !slices.Equal(got, want) || !slices.Equal(inPlace, want) {
 			t.Fatalf("%d items are not in order", len(got))
 		}
 		if len(s.counts) != 0 {
@@ -58,7 +59,7 @@ func TestSorterOfPowers(t *testing.T) {
 	}
 	got, inPlace := make([]item, len(items)), slices.Clone(items)
 	new(sorter).sort(got, items)
-	if new(sorter).inPlace(inPlace); !slices.Equal(got, want) || !slices.Equal(inPlace, want) {
+	if new(sorter).inPlace(inPlace, newChunks()); !slices.Equal(got, want) || !slices.Equal(inPlace, want) {
 		t.Error("the items are not in order")
 	}
 }

@@ -45,7 +45,7 @@ const (
 func newWheel(wanted filter) *wheel {
 	return &wheel{
 		sorted: make([]item, 0, mostSorted), sortable: make([]item, 0, mostSorted),
-		wanted: wanted, spillAt: spillSize, chunks: chunks{free: noChunk},
+		wanted: wanted, spillAt: spillSize, chunks: *newChunks(),
 	}
 }
 
