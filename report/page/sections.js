@@ -25,6 +25,9 @@ function perExperiment(report, make) {
 function sections(report) {
   const list = [];
   const add = (id, title, { live, content }, ...more) => { if (content.length > 0) list.push(section(id, title, live, ...more, content)); };
+  if (report.runs.length === 0 && report.state === "running") {
+    list.push(section("results", "Results", [], el("p", {}, "No run has begun: what all of them share is being made, and methods are tuned. The page shows their rounds when there are some.")));
+  }
   add("results", "Results", perExperiment(report, (e, i) => (e.blocks.length > 0 ? [e.description ? el("p", {}, e.description) : null, el("p", { class: "quiet" }, capital(e.caption) + "."), resultsOf(e)] : null)));
   if (report.tables.length > 0) list.push(section("errors", "Prediction errors", [], report.tables.map(errorsOf)));
   add("curves", "Curves", perExperiment(report, (_, i) => curvesOf(report, i)), el("p", { class: "quiet hint" }, "Drag to zoom, double-click to see all again; a finger or the arrow keys move the cursor, + and − zoom. A line is the mean over the seeds, its band reaches from the lowest to the highest."),
@@ -99,6 +102,7 @@ function reproduce(report) {
     el("pre", {}, el("code", {}, m.command.map((a) => (/^[\w@%+=:,./-]+$/.test(a) ? a : `'${a.replaceAll("'", "'\\''")}'`)).join(" "))),
     el("p", {}, "Save the scenario above as ", el("code", {}, "scenario.toml"), " and run it with the same version:"),
     el("pre", {}, el("code", {}, "fedsim version\nfedsim run scenario.toml --out again\nfedsim results show again")),
-    el("p", {}, "The same version gives the same bits on any number of cores. ", el("code", {}, "result_hash"), " in ", el("code", {}, "again/manifest.json"), " must be ", el("code", {}, m.result_hash), "."),
+    el("p", {}, "The same version gives the same bits on any number of cores",
+      report.state === "complete" ? [": ", el("code", {}, "result_hash"), " in ", el("code", {}, "again/manifest.json"), " must be ", el("code", {}, m.result_hash)] : null, "."),
   ];
 }
