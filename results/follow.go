@@ -25,7 +25,7 @@ const (
 	Absent   Phase = "absent"   // nothing is there, or nothing that can be read yet
 	Writing  Phase = "writing"  // a process writes it
 	Stopped  Phase = "stopped"  // the process that wrote it is gone: it was killed, or the machine went down
-	Finished Phase = "finished" // it came to its end, or was interrupted and left whole
+	Finished Phase = "finished" // its run came to its end, or was interrupted; one that was killed later left it as it was
 )
 
 // Glance is what a look at a run directory tells without reading it.
@@ -71,9 +71,11 @@ func Look(dir string) (Glance, error) {
 	if err != nil {
 		return g, errors.Join(err, f.Close())
 	}
-	g.Phase = Stopped
-	if isOver(f, info.Size()) || isAlive(stage) {
+	switch {
+	case isOver(f, info.Size()) || isAlive(stage):
 		g.Phase = Writing
+	case g.Phase == Absent:
+		g.Phase = Stopped
 	}
 	g.Mark += string(g.Phase) + mark(info)
 	return g, f.Close()
@@ -149,18 +151,23 @@ func Follow(dir string) (*Live, error) {
 
 func follow(dir string, phase Phase) (*Live, error) {
 	l := &Live{Phase: phase}
-	path := filepath.Join(dir, stageDir, feedFile)
-	text, err := os.ReadFile(path)
-	there := err == nil
-	switch {
-	case !there && !absent(err):
-		return nil, err
-	case there != (phase == Writing) && phase != Stopped:
-		return nil, fmt.Errorf("%s: is being moved to its place", dir)
-	case len(text) > 0:
-		return l, l.read(path, text)
+	place := dir
+	if phase != Finished {
+		place = filepath.Join(dir, stageDir)
+		path := filepath.Join(place, feedFile)
+		text, err := os.ReadFile(path)
+		switch {
+		case len(text) > 0:
+			return l, l.read(path, text)
+		case absent(err) && phase == Writing:
+			return nil, fmt.Errorf("%s: is being moved to its place", dir)
+		case absent(err) && phase == Absent:
+			return nil, missing(dir, err)
+		case err != nil && !absent(err):
+			return nil, err
+		}
 	}
-	r, err := Read(Locate(dir)) // a feed that was given up is empty
+	r, err := Read(place) // a feed that was given up is empty
 	if err != nil {
 		return nil, err
 	}

@@ -138,6 +138,12 @@ func TestFollow(t *testing.T) {
 	// It is started again, and what was there before stays until that is finished.
 	w = create(t, dir, true)
 	look(Writing)
+	kill(t, w)
+	look(Finished, Done, Done, Done)
+	w = create(t, dir, true)
+	w.feed.over() // so that it differs from the other one in more than its time
+	w.feed.write()
+	look(Writing)
 	if err := w.Discard(); err != nil {
 		t.Fatal(err)
 	}
