@@ -145,7 +145,8 @@ max_time_s = %s
 				if e == want {
 					return
 				}
-				if e != "changed writing" && e != "changed stopped" && e != "changed finished" {
+				// Between clearing away what was left and beginning there is nothing.
+				if e != "changed writing" && e != "changed stopped" && e != "changed finished" && e != "changed absent" {
 					t.Fatalf("event %q, waiting for %q", e, want)
 				}
 			case <-late:
