@@ -1,5 +1,7 @@
 package data
 
+import "unsafe"
+
 // Sizes returns how many rows each device of a configuration trains on, and the
 // number of features, bias included. Rows that a generator would make are not
 // made, unless they are thinned out or dealt to several devices afterwards.
@@ -25,4 +27,23 @@ func Sizes(cfg Config) (rows []int32, features int, err error) {
 		features++
 	}
 	return rows, features, nil
+}
+
+// LeastMemory returns how many bytes the set of a configuration takes at least, when
+// it is generated; what files hold is not looked at. It is for refusing what no
+// machine has: of a set that is not refused more is held while it is made.
+func (c Config) LeastMemory() float64 {
+	if c.Source != SourceSynthetic {
+		return 0
+	}
+	s := c.Resolve().Synthetic
+	value := 8.0
+	if c.single() {
+		value = 4
+	}
+	row := 8.0 // its label
+	if c.Resident {
+		row += value * float64(s.Features)
+	}
+	return float64(s.Tasks) * (float64(unsafe.Sizeof(Task{})) + float64(s.RowsMin)*row)
 }

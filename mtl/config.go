@@ -98,3 +98,15 @@ func (p *Config) Validate(c *config.Checker) {
 	c.Require(p.OptimumGap >= 1e-12 && p.OptimumGap <= 1, "optimum_gap", p.OptimumGap, "must be in [1e-12, 1]")
 	c.Require(p.OptimumSweeps >= 0, "optimum_sweeps", p.OptimumSweeps, "must not be negative")
 }
+
+// LeastMemory returns how many bytes it takes at least to learn so many tasks of so
+// many features in so many outer iterations: W and V, and where the coupling is dense
+// once it is learnt, the coupling, its factor and what it is made from.
+func (c *Config) LeastMemory(tasks, features, outer int) float64 {
+	m := float64(tasks)
+	least := 2 * 8 * m * float64(features)
+	if c.Regularizer == RegGraphical && (outer > 1 || c.WarmOmega > 0) {
+		least += 3 * 8 * m * m
+	}
+	return least
+}

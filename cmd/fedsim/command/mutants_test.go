@@ -63,10 +63,6 @@ func forMutants(t *testing.T, kind uint64, count int, try func(t *mutated)) {
 		if m.longest > took.longest {
 			took.longest, took.of = m.longest, i
 		}
-		if *mutant >= 0 && t.Failed() {
-			kept := filepath.Join(os.TempDir(), fmt.Sprintf("%s-%d", t.Name(), i))
-			t.Logf("what it was: %s (%v)", kept, os.CopyFS(kept, os.DirFS(m.dir)))
-		}
 		if err := os.RemoveAll(m.dir); err != nil {
 			t.Fatal(err)
 		}
@@ -89,9 +85,14 @@ type mutated struct {
 	ends    [exitInterrupted + 1]int
 }
 
+// complain says what is wrong, and leaves the mutant where the flag -artifacts keeps
+// it: run directories have the time in them, and their mutants differ with it.
 func (m *mutated) complain(format string, arguments ...any) {
 	m.Helper()
 	m.Errorf("mutant %d (-run %s -mutant %d): %s", m.number, m.Name(), m.number, fmt.Sprintf(format, arguments...))
+	if err := os.CopyFS(filepath.Join(m.ArtifactDir(), fmt.Sprint(m.number)), os.DirFS(m.dir)); err != nil {
+		m.Logf("the mutant is not kept: %v", err)
+	}
 }
 
 // write puts a file into the mutant's directory and returns its path.

@@ -226,8 +226,11 @@ func (f *runFlags) create(s *scenarios.Scenario, keeps bool) (*results.Writer, e
 	return results.Create(dir, f.force, about)
 }
 
-// about is what the run directory records of a scenario.
+// about is what the run directory records of a scenario that can be run here.
 func (f *runFlags) about(s *scenarios.Scenario) (about results.About, err error) {
+	if err := requireRoom(s); err != nil {
+		return about, err
+	}
 	resolved, err := s.Resolved()
 	if err != nil {
 		return about, err

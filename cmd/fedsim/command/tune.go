@@ -48,6 +48,9 @@ func (f *runFlags) tune(cmd *cobra.Command, name string) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := requireRoom(scenario); err != nil {
+		return err
+	}
 	stop, err := f.profiles.start()
 	if err != nil {
 		return err

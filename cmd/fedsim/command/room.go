@@ -1,0 +1,27 @@
+package command
+
+import (
+	"fmt"
+	"math"
+
+	"fedsim/experiment"
+	"fedsim/scenarios"
+)
+
+// requireRoom refuses a scenario that takes more memory than there is, however
+// little it takes besides: the system would kill it, with others, after a while.
+func requireRoom(s *scenarios.Scenario) error {
+	need, there := experiment.LeastMemory(s.Experiments), memoryOfMachine()
+	if there == 0 || need <= there {
+		return nil
+	}
+	return usagef("scenario %s takes at least %s of memory, and there are %s: let it have fewer tasks, rows or features, or make rows anew by data.resident = false; regularizer \"graphical\" takes 24 bytes for each pair of tasks",
+		s.Name, humanBytes(need), humanBytes(there))
+}
+
+// humanBytes returns an amount of memory with two digits or more.
+func humanBytes(bytes float64) string {
+	units := []string{"B", "kB", "MB", "GB", "TB", "PB", "EB"}
+	k := min(int(math.Log10(max(bytes, 1))/3), len(units)-1)
+	return fmt.Sprintf("%.3g %s", bytes/math.Pow(1000, float64(k)), units[k])
+}

@@ -1,0 +1,27 @@
+package command
+
+import (
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// memoryOfMachine returns how many bytes of memory there are, swap included, or that
+// the control group of a container may take; 0 when the system does not tell.
+func memoryOfMachine() float64 {
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) != nil {
+		return 0
+	}
+	all := (float64(info.Totalram) + float64(info.Totalswap)) * float64(info.Unit)
+	text, err := os.ReadFile("/sys/fs/cgroup/memory.max")
+	if err != nil {
+		return all
+	}
+	if most, err := strconv.ParseFloat(strings.TrimSpace(string(text)), 64); err == nil { // else "max"
+		all = min(all, most)
+	}
+	return all
+}

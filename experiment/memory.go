@@ -1,0 +1,34 @@
+package experiment
+
+import (
+	"fedsim/data"
+	"fedsim/scenarios"
+)
+
+// LeastMemory returns how many bytes the run of some experiments that takes most
+// takes at least: its data, when they are generated, and what is learnt of them.
+func LeastMemory(experiments []scenarios.Experiment) float64 {
+	most := 0.0
+	for i := range experiments {
+		for j := range experiments[i].Jobs {
+			for k := range experiments[i].Jobs[j].Candidates {
+				most = max(most, leastMemory(&experiments[i].Jobs[j].Candidates[k].Settings))
+			}
+		}
+	}
+	return most
+}
+
+func leastMemory(s *scenarios.Settings) float64 {
+	switch {
+	case s.Data.Source != data.SourceSynthetic:
+		return 0
+	case s.Run.Mode == scenarios.Timing:
+		return 4 * float64(s.Data.Resolve().Synthetic.Tasks) // how many rows each has
+	}
+	least, tasks := s.Data.LeastMemory(), s.Data.Resolve().Synthetic.Tasks
+	if s.Data.Pool {
+		tasks = 1
+	}
+	return least + s.Problem.LeastMemory(tasks, s.Data.Resolve().Synthetic.Features, s.Run.Outer)
+}
