@@ -49,14 +49,21 @@ func eachDevice(dir string, each func([]parquet.Value) error) error {
 	})
 }
 
-// eachRow calls each with the values of each row of a group.
+// eachRow calls each with the values of each row of a group. A group must be as long
+// as it says: pages that are not what they were may have rows without end.
 func eachRow(group parquet.RowGroup, each func([]parquet.Value) error) (err error) {
-	rows := group.Rows()
+	rows, columns, left := group.Rows(), len(group.ColumnChunks()), group.NumRows()
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	batch := make([]parquet.Row, 256)
 	for {
 		n, err := rows.ReadRows(batch)
+		if left -= int64(n); left < 0 || n == 0 && err == nil || err == io.EOF && left > 0 {
+			return fmt.Errorf("is damaged: a group of %d rows has others", group.NumRows())
+		}
 		for _, row := range batch[:n] {
+			if len(row) != columns {
+				return fmt.Errorf("is damaged: a row has %d values, must have %d", len(row), columns)
+			}
 			if err := each(row); err != nil {
 				return err
 			}

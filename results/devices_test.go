@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -279,5 +280,31 @@ func BenchmarkRowsByDevice(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(rows)), "ns/row")
 	if err := d.Close(); err != nil {
 		b.Fatal(err)
+	}
+}
+
+// Whatever bit of the rows by device is not what it was, they are refused, also where
+// the library would read other rows, or rows without end.
+func TestRowsByDeviceHaveAChecksum(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	w := create(t, dir, false)
+	addDevices(t, w, syntheticRuns()[:1], 2, everyOther)
+	finish(t, w, Complete)
+	path := filepath.Join(dir, devicesParquet)
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 0; at < len(content); at += 101 {
+		spoilt := bytes.Clone(content)
+		spoilt[at] ^= 1 << (at % 8)
+		if err := os.WriteFile(path, spoilt, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		for _, format := range Formats {
+			if err := Export(io.Discard, dir, devicesTable, format); err == nil || err.Error() != path+": is damaged: its checksum is not the one in manifest.json" {
+				t.Fatalf("flipped at %d: %v", at, err)
+			}
+		}
 	}
 }

@@ -135,10 +135,10 @@ var ErrNoDevices = errors.New("has no rows by device")
 // HasDevices reports whether there are rows by device.
 func (m *Manifest) HasDevices() bool { return slices.Contains(m.Parquet, devicesParquet) }
 
-// requireDevices reports why there are no rows by device.
+// requireDevices reports why there are no rows by device, or that they are damaged.
 func (m *Manifest) requireDevices(dir string) error {
 	if m.HasDevices() {
-		return nil
+		return m.checkSum(dir, devicesParquet)
 	}
 	if m.State == Running {
 		return fmt.Errorf("%s: %w: they are there when its run has come to an end, or was interrupted", dir, ErrNoDevices)

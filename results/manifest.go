@@ -59,11 +59,12 @@ type Manifest struct {
 	Data       string     `json:"data"` // one line that describes the data
 	Targets    []float64  `json:"targets"`
 	State      State      `json:"state"`
-	ResultHash Hash       `json:"result_hash"`       // over the hashes of all runs, in order
-	Figures    []string   `json:"figures"`           // names of the files in figures/
-	Tables     []string   `json:"tables,omitempty"`  // names of the files in tables/
-	Thetas     bool       `json:"thetas,omitempty"`  // there is a thetas.csv
-	Parquet    []string   `json:"parquet,omitempty"` // names of the parquet files, in the directory itself
+	ResultHash Hash       `json:"result_hash"`              // over the hashes of all runs, in order
+	Figures    []string   `json:"figures"`                  // names of the files in figures/
+	Tables     []string   `json:"tables,omitempty"`         // names of the files in tables/
+	Thetas     bool       `json:"thetas,omitempty"`         // there is a thetas.csv
+	Parquet    []string   `json:"parquet,omitempty"`        // names of the parquet files, in the directory itself
+	Sums       []string   `json:"parquet_sha256,omitempty"` // of each of the parquet files; absent from directories of older versions
 	Runs       []RunEntry `json:"runs"`
 	Clock      *Clock     `json:"clock,omitempty"`
 }
@@ -276,6 +277,9 @@ func (m *Manifest) check() error {
 		if !slices.Contains(parquetFiles, name) {
 			return fmt.Errorf("parquet file %q: must be one of %s", name, strings.Join(parquetFiles, ", "))
 		}
+	}
+	if len(m.Sums) != 0 && len(m.Sums) != len(m.Parquet) {
+		return fmt.Errorf("parquet_sha256 has %d checksums: must have one for each of the %d parquet files", len(m.Sums), len(m.Parquet))
 	}
 	if want := resultHash(m.Runs); m.ResultHash != want {
 		return fmt.Errorf("result_hash = %s: must be %s, as the hashes of the runs say", m.ResultHash, want)

@@ -1,10 +1,16 @@
 package results
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
@@ -176,4 +182,32 @@ func (t table) writeParquet(w io.Writer, version string) error {
 		return err
 	}
 	return out.Close()
+}
+
+// sumOf returns the SHA-256 of a file.
+func sumOf(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.New()
+	_, err = io.Copy(sum, f)
+	return sum.Sum(nil), errors.Join(err, f.Close())
+}
+
+// checkSum reports whether a parquet file of the directory is what was written.
+func (m *Manifest) checkSum(dir, name string) error {
+	at := slices.Index(m.Parquet, name)
+	if at >= len(m.Sums) {
+		return nil
+	}
+	path := filepath.Join(dir, name)
+	sum, err := sumOf(path)
+	if err != nil {
+		return err
+	}
+	if hex.EncodeToString(sum) != m.Sums[at] {
+		return fmt.Errorf("%s: is damaged: its checksum is not the one in %s", path, manifestFile)
+	}
+	return nil
 }

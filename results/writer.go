@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -376,12 +377,19 @@ func (w *Writer) writeStage(state State, extra attached, end *End) error {
 	if m.Thetas {
 		files = append(files, file{thetasFile, func(out io.Writer) error { return writeThetas(out, w.runs) }})
 	}
-	for _, f := range append(files, file{manifestFile, m.write}) {
+	for _, f := range files {
 		if err := atomicfile.Write(filepath.Join(w.stage(), f.name), f.fill); err != nil {
 			return err
 		}
 	}
-	return nil
+	for _, name := range m.Parquet {
+		sum, err := sumOf(filepath.Join(w.stage(), name))
+		if err != nil {
+			return err
+		}
+		m.Sums = append(m.Sums, hex.EncodeToString(sum))
+	}
+	return atomicfile.Write(filepath.Join(w.stage(), manifestFile), m.write)
 }
 
 // Finish writes the run directory: state is Complete when every run of the
