@@ -42,7 +42,7 @@ tidy:
 
 # Runs killed at 200 random moments and gone on with, with 1, 2 and 8 workers.
 test-crash:
-	$(GO) test ./cmd/fedsim/command -run '^TestKilledRunsGoOn$$' -kills 200 -v -timeout 30m
+	$(GO) test ./cmd/fedsim/command -run '^TestKilled(Runs|Tables)GoOn$$' -kills 200 -v -timeout 30m
 
 # 10,000 scenarios, 10,000 data files and 2,000 run directories to each of which
 # something has happened: read, run, resumed and drawn.

@@ -12,6 +12,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/data"
 	"fedsim/federation"
+	"fedsim/internal/checkpoint"
 	"fedsim/internal/parallel"
 	"fedsim/ledger"
 	"fedsim/results"
@@ -43,13 +44,11 @@ type Options struct {
 	// called by several goroutines. The rows are closed before the run is Finished.
 	Devices func(index int, run results.Run) (DeviceRows, error)
 
-	// Keep keeps at the ends of rounds what there is, each thing at most once in
-	// KeepEvery, and all of it when ctx ends. Had tells, by ID, of the runs that were
-	// finished before an interruption, which are not made again. nil: nothing is kept,
-	// there were none.
-	Keep      Keeper
-	KeepEvery time.Duration
-	Had       func(id string) bool
+	// Keep keeps at the ends of rounds what there is, and all of it when ctx ends. Had
+	// tells, by ID, of the runs that were finished before an interruption, which are not
+	// made again. nil: there were none.
+	Keep checkpoint.Policy
+	Had  func(id string) bool
 }
 
 // DeviceRows takes the rows by device of one run, those of a round at a time.

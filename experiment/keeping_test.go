@@ -1,54 +1,19 @@
 package experiment
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"fedsim/internal/checkpoint"
+	"fedsim/internal/checkpoint/checkpointtest"
 	"fedsim/results"
 	"fedsim/scenarios"
 )
-
-// attic is a Keeper in memory.
-type attic struct {
-	mu     sync.Mutex
-	things map[string][]byte
-	fails  string // names with this in them cannot be kept
-}
-
-var errFull, errUseless = errors.New("the attic is full"), errors.New("it is of no use")
-
-func (a *attic) Keep(name string, fill func(io.Writer) error) error {
-	var b bytes.Buffer
-	if err := fill(&b); err != nil {
-		return err
-	}
-	if a.fails != "" && strings.Contains(name, a.fails) {
-		return errFull
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.things[name] = b.Bytes()
-	return nil
-}
-
-func (a *attic) Kept(name string) ([]byte, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.things[name], nil
-}
-
-func (a *attic) Refuse(name string, why error) error {
-	return fmt.Errorf("%s: %w: %w", name, errUseless, why)
-}
 
 // eventful has methods that are tuned, mathematics that is shared, runs in time
 // alone, updates of the coupling, and a server without rounds.
@@ -86,13 +51,14 @@ target = 1e-2
 // goneOnWith runs experiments, interrupts them after so many reports of progress,
 // goes on, and so forth until they are through. It returns the runs.
 func goneOnWith(t interface{ Fatal(...any) }, ctx context.Context, e []scenarios.Experiment, patience func() int, o Options) map[int]results.Run {
-	kept := &attic{things: map[string][]byte{}}
+	kept := &checkpointtest.Attic{}
 	finished := map[int]results.Run{}
 	had := map[string]bool{}
 	for range 200 {
 		inner, cancel := context.WithCancel(ctx)
 		left := patience()
-		o.Keep, o.Had, o.Clock = kept, func(id string) bool { return had[id] }, time.Now
+		o.Keep.Keeper, o.Keep.Clock = kept, time.Now
+		o.Had, o.Clock = func(id string) bool { return had[id] }, time.Now
 		o.Progress = func(Progress) {
 			if left--; left == 0 {
 				cancel()
@@ -145,7 +111,7 @@ func TestInterruptedScenariosComeToTheSame(t *testing.T) {
 		patience := rapid.IntRange(20, 400)
 		o := Options{Workers: rapid.SampledFrom([]int{1, 2, 8}).Draw(rt, "workers")}
 		if rapid.Bool().Draw(rt, "seldom") {
-			o.KeepEvery = time.Hour // at the interrupts alone
+			o.Keep.Every = time.Hour // at the interrupts alone
 		}
 		got := goneOnWith(rt, t.Context(), e, func() int { return patience.Draw(rt, "reports") }, o)
 		same(rt, want, got)
@@ -179,8 +145,8 @@ func TestPlacesAreThoseOfTheRuns(t *testing.T) {
 func TestWhatCannotBeKeptEndsAll(t *testing.T) {
 	e := parse(t, eventful)
 	for _, what := range []string{"coupled/mocha", "recording", "tuning"} {
-		_, err := gather(t.Context(), e, Options{Workers: 2, Keep: &attic{things: map[string][]byte{}, fails: what}})
-		if !errors.Is(err, errFull) {
+		_, err := gather(t.Context(), e, Options{Workers: 2, Keep: checkpoint.Policy{Keeper: &checkpointtest.Attic{Fails: what}, Clock: time.Now}})
+		if !errors.Is(err, checkpointtest.ErrFull) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -189,19 +155,20 @@ func TestWhatCannotBeKeptEndsAll(t *testing.T) {
 // What was kept and is of no use is refused: nothing starts over unasked.
 func TestUselessThingsAreRefused(t *testing.T) {
 	e := parse(t, eventful)
-	full := &attic{things: map[string][]byte{}}
-	if _, err := gather(t.Context(), e, Options{Keep: full}); err != nil {
+	full := &checkpointtest.Attic{}
+	if _, err := gather(t.Context(), e, Options{Keep: checkpoint.Policy{Keeper: full, Clock: time.Now}}); err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	for name, content := range full.things {
+	for name, content := range full.Things() {
 		kind, _, _ := strings.Cut(name, " ")
 		if strings.HasPrefix(name, "tuned/") {
 			continue // of a winner whose tuning may be cut short
 		}
 		seen[kind] = true
-		spoilt := &attic{things: map[string][]byte{name: content[:len(content)-3]}}
-		if _, err := gather(t.Context(), e, Options{Keep: spoilt, KeepEvery: time.Hour}); !errors.Is(err, errUseless) || !strings.Contains(err.Error(), name) {
+		spoilt := &checkpointtest.Attic{}
+		spoilt.Put(name, content[:len(content)-3])
+		if _, err := gather(t.Context(), e, Options{Keep: checkpoint.Policy{Keeper: spoilt, Every: time.Hour, Clock: time.Now}}); !errors.Is(err, checkpointtest.ErrUseless) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s, cut off: %v", name, err)
 		}
 	}

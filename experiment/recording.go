@@ -6,6 +6,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/federation"
+	"fedsim/internal/checkpoint"
 	"fedsim/internal/parallel"
 	"fedsim/internal/rng"
 	"fedsim/internal/state"
@@ -26,10 +27,11 @@ type recording struct {
 	seed     uint64
 
 	mu     sync.Mutex
-	stay   *keeping    // nil: it is not kept
-	saved  int         // rounds that were kept last
-	states []known     // before the first round and after each
-	rounds []*recorded // round h leads from state h to state h+1
+	stay   *checkpoint.Thing // nil: it is not kept
+	saved  int               // rounds that were kept last
+	failed func(error)       // is told when it cannot be kept
+	states []known           // before the first round and after each
+	rounds []*recorded       // round h leads from state h to state h+1
 }
 
 // recorded is what a round took.
@@ -72,11 +74,11 @@ func (r *runner) record(run *scenarios.Run, p *prepared, factory algorithms.Fact
 		if err != nil {
 			return nil, fmt.Errorf("starting %s: %w", factory.Name, err)
 		}
-		rec := &recording{method: method, problem: p.problem, coupling: p.coupling, pool: r.pool, seed: run.Seed}
+		rec := &recording{method: method, problem: p.problem, coupling: p.coupling, pool: r.pool, seed: run.Seed, failed: r.cancel}
 		if _, able := method.(algorithms.Stateful); able {
 			rec.stay = r.keeping(fmt.Sprintf("recording %+v", key))
 		}
-		c, err := rec.stay.kept()
+		c, err := rec.stay.Kept()
 		switch {
 		case err != nil:
 			return nil, err
@@ -84,7 +86,7 @@ func (r *runner) record(run *scenarios.Run, p *prepared, factory algorithms.Fact
 			rec.look()
 		default:
 			if rec.state(c); c.Err() != nil {
-				return nil, rec.stay.refuse(c.Err())
+				return nil, rec.stay.Refuse(c.Err())
 			}
 			rec.saved = len(rec.rounds)
 		}
@@ -118,15 +120,15 @@ func (r *recording) compute() {
 	now.flops = r.method.End()
 	r.rounds = append(r.rounds, now)
 	r.look()
-	if r.stay.due() {
+	if r.stay.Due() {
 		r.keep()
 	}
 }
 
 // keep keeps the recording; when that fails, everything ends.
 func (r *recording) keep() {
-	if err := r.stay.keep(r.state); err != nil {
-		r.stay.runner.cancel(err)
+	if err := r.stay.Keep(r.state); err != nil {
+		r.failed(err)
 	}
 	r.saved = len(r.rounds)
 }

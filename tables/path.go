@@ -19,8 +19,13 @@ type path struct {
 	train   *data.Set
 	workers *parallel.Pool
 
-	lambda float64    // the last one solved; 0: none
-	first  *mtl.Duals // of the first W step of the last one
+	next start
+}
+
+// start is where a path goes on: at the lambda it has solved last.
+type start struct {
+	lambda float64     // 0: none
+	alpha  [][]float64 // dual variables of its first W step; they do not change any more
 }
 
 // newPath prepares a model.
@@ -52,7 +57,10 @@ func (p *path) solve(ctx context.Context, lambda float64) (*data.Matrix, error) 
 	if err != nil {
 		return nil, err
 	}
-	start := p.start(lambda)
+	var from *mtl.Duals
+	if p.next.alpha != nil {
+		from = p.next.scaled(problem.NewBlocks(), lambda)
+	}
 	updates := 0
 	if p.model == MTL {
 		updates = p.table.OmegaUpdates
@@ -62,12 +70,12 @@ func (p *path) solve(ctx context.Context, lambda float64) (*data.Matrix, error) 
 		if i < updates {
 			gap = max(gap, learningGap)
 		}
-		o := problem.Optimize(ctx, p.workers, coupling, start, gap, p.table.Sweeps)
+		o := problem.Optimize(ctx, p.workers, coupling, from, gap, p.table.Sweeps)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		if i == 0 {
-			p.lambda, p.first = lambda, o.Duals
+			p.next = start{lambda, o.Duals.Alpha}
 		}
 		if i == updates {
 			return &o.W, nil
@@ -79,22 +87,19 @@ func (p *path) solve(ctx context.Context, lambda float64) (*data.Matrix, error) 
 		if err != nil {
 			return nil, err
 		}
-		coupling, start = next, o.Duals
+		coupling, from = next, o.Duals
 	}
 }
 
-// start returns the dual variables for which W is that of the lambda before: the
+// scaled returns the dual variables for which W is that of the lambda before: the
 // coupling grows as lambda falls, and the dual variables shrink with it. Scaled
 // down they stay feasible.
-func (p *path) start(lambda float64) *mtl.Duals {
-	if p.first == nil {
-		return nil
-	}
-	ratio := min(1, lambda/p.lambda)
-	for _, a := range p.first.Alpha {
+func (s *start) scaled(into [][]float64, lambda float64) *mtl.Duals {
+	ratio := min(1, lambda/s.lambda)
+	for k, a := range s.alpha {
 		for i := range a {
-			a[i] *= ratio
+			into[k][i] = a[i] * ratio
 		}
 	}
-	return p.first
+	return &mtl.Duals{Alpha: into}
 }

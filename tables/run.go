@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"fedsim/data"
+	"fedsim/internal/checkpoint"
 	"fedsim/internal/parallel"
 	"fedsim/mtl"
 )
@@ -15,6 +16,11 @@ type Options struct {
 	Workers  int            // 0: one per core
 	Folder   string         // where files are looked for that are not found as they are named; empty: nowhere
 	Progress func(Progress) // nil: none; calls do not overlap
+
+	// Keep keeps how far each set has come, when a model is solved for one lambda more,
+	// when the set is through, and when ctx ends; and the table goes on with what was
+	// kept. It refuses what was kept of other rows.
+	Keep checkpoint.Policy
 }
 
 // Progress is how far a table has come.
@@ -36,7 +42,7 @@ func (t *Table) Run(ctx context.Context, problem mtl.Config, o Options) (*Result
 		}
 	}
 	r := &runner{
-		table: &t.Config, problem: problem, pool: parallel.NewPool(o.Workers), report: o.Progress,
+		name: t.Name, table: &t.Config, problem: problem, keep: o.Keep, pool: parallel.NewPool(o.Workers), report: o.Progress,
 		total: len(t.Sets) * len(t.Models) * t.Shuffles * (t.Folds + 1),
 	}
 	for i := range t.Sets {
@@ -51,8 +57,10 @@ func (t *Table) Run(ctx context.Context, problem mtl.Config, o Options) (*Result
 
 // runner computes the columns of a table.
 type runner struct {
+	name    string
 	table   *Config
 	problem mtl.Config
+	keep    checkpoint.Policy
 	pool    *parallel.Pool
 
 	mu     sync.Mutex
@@ -67,12 +75,12 @@ func (r *runner) column(ctx context.Context, s *Set, from Source) (*Column, erro
 	if err != nil {
 		return nil, err
 	}
-	c := &trial{runner: r, ctx: ctx, cfg: from.Config, set: set, label: s.Label}
-	shuffles, err := c.validate()
+	c, err := newTrial(ctx, r, s.Label, from, set)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.test(shuffles); err != nil {
+	shuffles, err := c.run()
+	if err != nil {
 		return nil, err
 	}
 	column := &Column{
@@ -94,4 +102,11 @@ func (r *runner) moved(set, model string) {
 	defer r.mu.Unlock()
 	r.done++
 	r.report(Progress{Done: r.done, Total: r.total, Set: set, Model: model})
+}
+
+// had counts a model that was solved before an interruption, which is no progress.
+func (r *runner) had() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.done++
 }

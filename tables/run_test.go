@@ -223,12 +223,12 @@ func TestFoldsNeverSeeTestRows(t *testing.T) {
 	}
 	choose := func(set *data.Set) []Shuffle {
 		r := &runner{table: &table.Config, problem: mtl.Defaults(), pool: parallel.NewPool(2)}
-		tr := &trial{runner: r, ctx: context.Background(), cfg: cfg, set: set}
-		chosen, err := tr.validate()
+		tr, err := newTrial(t.Context(), r, "", Source{Config: cfg}, set)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := tr.test(chosen); err != nil {
+		chosen, err := tr.run()
+		if err != nil {
 			t.Fatal(err)
 		}
 		var first []Shuffle // of each model

@@ -13,6 +13,7 @@ import (
 // why.
 var layers = map[string]string{
 	"internal/atomicfile": "",
+	"internal/checkpoint": "internal/state",
 	"internal/invariants": "",
 	"internal/hugepage":   "",
 	"internal/kernel":     "internal/rng",
@@ -28,9 +29,9 @@ var layers = map[string]string{
 	"fleets":              "config devices network internal/lognormal internal/rng",
 	"network/flows":       "config engine",
 	"traces":              "config engine internal/lognormal internal/rng",
-	"data":                "config internal/hugepage internal/kernel internal/rng",
+	"data":                "config internal/hugepage internal/kernel internal/rng internal/state",
 	"mtl":                 "config data internal/invariants internal/kernel internal/parallel internal/rng internal/state",
-	"tables":              "config data mtl internal/kernel internal/parallel",
+	"tables":              "config data mtl internal/checkpoint internal/kernel internal/parallel internal/state",
 	"algorithms":          "config data mtl internal/kernel internal/parallel internal/registry internal/rng internal/state",
 	"results":             "config internal/atomicfile internal/state",
 	"plots":               "results internal/atomicfile",
@@ -43,7 +44,7 @@ var layers = map[string]string{
 	"report":              "attribution plots results scenarios",
 	"serve":               "report results",
 	"theory":              "mtl internal/kernel",
-	"experiment":          "theory algorithms config data devices engine federation ledger mtl network results scenarios traces internal/parallel internal/rng internal/state",
+	"experiment":          "theory algorithms config data devices engine federation ledger mtl network results scenarios traces internal/checkpoint internal/parallel internal/rng internal/state",
 }
 
 func TestImportsRunDownwards(t *testing.T) {

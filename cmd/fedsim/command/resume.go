@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/experiment"
+	"fedsim/internal/checkpoint"
 	"fedsim/results"
 	"fedsim/scenarios"
 )
@@ -71,7 +72,15 @@ func (f *runFlags) reopen() (s *scenarios.Scenario, w *results.Writer, err error
 	return s, w, err
 }
 
-// keeping lets what is unfinished go to the run directory.
+// policy lets what is unfinished go to the run directory.
+func (f *resumeFlags) policy(w *results.Writer) checkpoint.Policy {
+	if f.checkpoint == 0 {
+		return checkpoint.Policy{}
+	}
+	return checkpoint.Policy{Keeper: w, Every: time.Duration(f.checkpoint * float64(time.Second)), Clock: time.Now}
+}
+
+// keeping lets runs that are finished or not go to the run directory.
 func (f *resumeFlags) keeping(w *results.Writer, o experiment.Options) experiment.Options {
 	had := map[string]bool{}
 	for _, run := range w.Runs() {
@@ -82,13 +91,13 @@ func (f *resumeFlags) keeping(w *results.Writer, o experiment.Options) experimen
 	if f.checkpoint == 0 {
 		return o
 	}
-	o.Keep, o.KeepEvery = w, time.Duration(f.checkpoint*float64(time.Second))
+	o.Keep = f.policy(w)
 	last := time.Now()
 	o.Finished = func(index int, run results.Run) error {
 		if err := w.Add(index, run); err != nil {
 			return err
 		}
-		if time.Since(last) < o.KeepEvery {
+		if time.Since(last) < o.Keep.Every {
 			return nil
 		}
 		last = time.Now()

@@ -20,10 +20,16 @@ const dataFolder = "FEDSIM_DATA"
 // to the run directory when it is done. Those that are done come back with an
 // error, too.
 func (f *runFlags) makeTables(ctx context.Context, w *results.Writer, s *scenarios.Scenario, p *progress) ([]*tables.Result, error) {
+	keep := f.policy(w)
+	if keep.Keeper != nil && len(s.Tables) > 0 { // tables may take longer than the runs before them
+		if err := w.Checkpoint(); err != nil {
+			return nil, err
+		}
+	}
 	var made []*tables.Result
 	for i := range s.Tables {
 		r, err := s.Tables[i].Run(ctx, s.Settings.Problem, tables.Options{
-			Workers: f.workers, Folder: os.Getenv(dataFolder), Progress: p.table,
+			Workers: f.workers, Folder: os.Getenv(dataFolder), Progress: p.table, Keep: keep,
 		})
 		if err != nil {
 			return made, err

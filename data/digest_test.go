@@ -1,0 +1,45 @@
+package data
+
+import (
+	"math"
+	"testing"
+)
+
+// Any value that changes makes another digest, the same values the same.
+func TestDigestTellsSetsApart(t *testing.T) {
+	cfg := Defaults()
+	cfg.Synthetic.Tasks, cfg.Synthetic.Features, cfg.Synthetic.Factors = 3, 4, 2
+	digest := func(change func(*Set)) uint64 {
+		set, err := Load(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(set)
+		return set.Digest()
+	}
+	same := func(*Set) {}
+	seen := map[uint64]string{digest(same): "nothing"}
+	if _, ok := seen[digest(same)]; !ok {
+		t.Error("the same set has two digests")
+	}
+	for what, change := range map[string]func(*Set){
+		"the last bit of a feature": func(s *Set) { x := s.Tasks[2].X.Row(1); x[3] = math.Nextafter(x[3], 9) },
+		"a label":                   func(s *Set) { s.Tasks[0].Y[2] *= -1 },
+		"a row":                     func(s *Set) { s.Tasks[0].X.Rows-- },
+		"a task":                    func(s *Set) { s.Tasks = s.Tasks[:2] },
+		"the order of tasks":        func(s *Set) { s.Tasks[0], s.Tasks[1] = s.Tasks[1], s.Tasks[0] },
+		"the precision": func(s *Set) {
+			single := cfg
+			single.Precision = PrecisionSingle
+			if err := single.round(s); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		d := digest(change)
+		if other, ok := seen[d]; ok {
+			t.Errorf("%s and %s have the same digest", what, other)
+		}
+		seen[d] = what
+	}
+}
