@@ -24,7 +24,7 @@ type resumeFlags struct {
 func (f *resumeFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.resume, "resume", "", "go on with the interrupted or killed run in this directory, instead of a SCENARIO")
 	completeFlag(cmd, "resume", completeDirectory)
-	cmd.Flags().Float64Var(&f.checkpoint, "checkpoint", 60, "keep what is unfinished at the end of a round, at most once in so many seconds; 0: never")
+	cmd.Flags().Float64Var(&f.checkpoint, "checkpoint", 60, "keep what is unfinished at the end of a round, or of a fit of a table, at most once in so many seconds; 0: never")
 }
 
 // check reports flags that mean nothing, or nothing together.

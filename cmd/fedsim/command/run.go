@@ -48,8 +48,9 @@ func newRun(line []string) *cobra.Command {
 SCENARIO is a file, or the bare name of a scenario that is shipped (see
 "fedsim scenarios list"). What comes of it goes to a directory of its own:
 manifest.json, scenario.toml, rounds.csv, rounds.parquet, runs.csv, figures and tables. The first
-interrupt (Ctrl-C) ends the runs after their round and keeps them; --resume goes on
-with them, and with a run that was killed, from what was kept last. What comes of it
+interrupt (Ctrl-C) ends the runs after their round, and tables in the middle of a fit,
+and keeps them; --resume goes on with them, and with a run that was killed, from what
+was kept last. What comes of it
 in the end is what would have come without the interruption. What is kept is not
 overwritten without --force.`,
 		Example: `  fedsim run quickstart

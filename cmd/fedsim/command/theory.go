@@ -49,7 +49,8 @@ is alpha itself.
 
 The run directory holds figures/theory-bound.png and .svg, the measured D(alpha) - D*
 below the curve of the bound, beside all that "fedsim run" leaves; thetas.csv has
-theta of every device and round. The command fails when a curve is crossed.`,
+theta of every device and round. The command fails when a curve is crossed. When it
+was interrupted it starts over.`,
 		Example: `  fedsim theory theory
   fedsim theory theory --target 0.01 --seeds 20 --set faults.strike=upload
   fedsim theory my.toml --set problem.loss=logistic --out runs/logistic-theory`,

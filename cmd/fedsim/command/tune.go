@@ -27,7 +27,8 @@ Every candidate of [experiment.tune.<method>] runs under the first seed with the
 same budget of rounds. The winner, marked with a star, is the one that reaches
 the target of [experiment.tuning] in the least virtual time, or else the one that
 ends at the lowest sub-optimality. A candidate that is slower than the best before
-it is given up there. "fedsim run" does the same before it runs the winners.`,
+it is given up there. "fedsim run" does the same before it runs the winners, and goes
+on with it when it was interrupted; this command keeps nothing and starts over.`,
 		Example: `  fedsim tune fig1-statistical
   fedsim tune fig1-statistical --set 'experiment.fig1-statistical.tune.mocha."options.epochs"=[1, 20]'`,
 		Args:              takes(1, 1, "one scenario, a file or the name of a shipped one"),
