@@ -13,7 +13,7 @@ import (
 // heap. The large heaps of fedsim are arenas without pointers, which cost a
 // collection nothing.
 const (
-	mostGarbage  = 256 << 20 // bytes
+	mostGarbage  = 128 << 20 // bytes
 	leastPercent = 3
 )
 

@@ -14,9 +14,9 @@ func TestGarbagePercent(t *testing.T) {
 		want int
 	}{
 		{0, 100},
-		{256 * mega, 100},
-		{512 * mega, 50},
-		{1 << 32, 6}, // 256 MB beside 4 GB
+		{128 * mega, 100},
+		{256 * mega, 50},
+		{1 << 31, 6}, // 128 MB beside 2 GB
 		{1 << 40, 3},
 	} {
 		if got := garbagePercent(c.live); got != c.want {
