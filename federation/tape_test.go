@@ -170,6 +170,27 @@ func goOn(t testing.TB, kept []byte, change func(*Setup)) error {
 	return err
 }
 
+// Whatever byte of what was kept is another, the run is refused or comes to its end:
+// no work is negative, no device is one that there is not.
+func TestWhatWasKeptAndIsChanged(t *testing.T) {
+	s := world(t, "mocha", Deadline, busyNetwork)
+	kept := keeping(&s)
+	run(t, s)
+	refused := 0
+	for at := range (*kept)[4] {
+		for _, bit := range []byte{1, 0x40, 0x80} { // of a word; the last one: whether there is more of it
+			b := bytes.Clone((*kept)[4])
+			b[at] ^= bit
+			if goOn(t, b, nil) != nil {
+				refused++
+			}
+		}
+	}
+	if refused == 0 { // what is not are figures of rounds, and the state of the method
+		t.Error("nothing is refused")
+	}
+}
+
 // FuzzKept goes on with runs of which something else was kept, or the same with
 // other numbers: it is refused, or the run comes to its end.
 func FuzzKept(f *testing.F) {

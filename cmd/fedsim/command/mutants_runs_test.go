@@ -221,8 +221,11 @@ func TestMutantCheckpoints(t *testing.T) {
 			if !strings.Contains(stderr, dir) {
 				m.complain("%s: %v: %s", spoilt, args, stderr)
 			}
-			if d := cmp.Diff(before, m.kept(dir)); d != "" {
-				m.complain("%s: %v: what was kept is not what it was: %s", spoilt, args, d)
+			after := m.kept(dir)
+			for name, was := range before { // there may be more: a run that was made again before another was refused
+				if is, there := after[name]; !there || is != was && filepath.Base(name) != "index.state" {
+					m.complain("%s: %v: %s is not what it was", spoilt, args, name)
+				}
 			}
 		}
 	})
