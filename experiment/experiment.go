@@ -131,7 +131,7 @@ type runner struct {
 
 func newRunner(ctx context.Context, cancel context.CancelCauseFunc, o Options, mostRecorded int) *runner {
 	r := &runner{options: o, pool: parallel.NewPool(o.Workers), ctx: ctx, cancel: cancel, mostRecorded: mostRecorded}
-	r.prepare.ctx, r.prepare.pool = ctx, r.pool
+	r.prepare.ctx, r.prepare.pool, r.prepare.policy = ctx, r.pool, o.Keep
 	return r
 }
 

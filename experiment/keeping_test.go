@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -48,6 +49,12 @@ target = 1e-2
 "options.theta" = [0.8, 0.3]
 `
 
+// leaping is a clock on which everything takes a second at least.
+func leaping() func() time.Time {
+	var seconds atomic.Int64
+	return func() time.Time { return time.Unix(seconds.Add(1), 0) }
+}
+
 // goneOnWith runs experiments, interrupts them after so many reports of progress,
 // goes on, and so forth until they are through. It returns the runs.
 func goneOnWith(t interface{ Fatal(...any) }, ctx context.Context, e []scenarios.Experiment, patience func() int, o Options) map[int]results.Run {
@@ -57,7 +64,7 @@ func goneOnWith(t interface{ Fatal(...any) }, ctx context.Context, e []scenarios
 	for range 200 {
 		inner, cancel := context.WithCancel(ctx)
 		left := patience()
-		o.Keep.Keeper, o.Keep.Clock = kept, time.Now
+		o.Keep.Keeper, o.Keep.Clock = kept, leaping()
 		o.Had, o.Clock = func(id string) bool { return had[id] }, time.Now
 		o.Progress = func(Progress) {
 			if left--; left == 0 {

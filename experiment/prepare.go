@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"fedsim/data"
+	"fedsim/internal/checkpoint"
 	"fedsim/internal/parallel"
 	"fedsim/mtl"
 	"fedsim/scenarios"
@@ -30,6 +31,7 @@ type prepared struct {
 type preparer struct {
 	ctx      context.Context
 	pool     *parallel.Pool
+	policy   checkpoint.Policy
 	splits   memo[data.Config, *data.Split]
 	problems memo[problemKey, *prepared]
 	sizes    memo[data.Config, *prepared]
@@ -64,55 +66,19 @@ func (p *preparer) prepare(s *scenarios.Settings) (*prepared, error) {
 		})
 	}
 	return p.problems.get(of, func() (*prepared, error) {
-		return parallel.Await(p.ctx, func() (*prepared, error) {
+		r := p.newReference(of)
+		made, err := parallel.Await(p.ctx, func() (*prepared, error) {
 			split, err := p.splits.get(dataOf, func() (*data.Split, error) { return data.Prepare(dataOf) })
 			if err != nil {
 				return nil, err
 			}
-			return p.solve(of, split)
+			return r.solve(split)
 		})
+		if err != nil {
+			return nil, err
+		}
+		return made, r.keep(made)
 	})
-}
-
-// warmGap is the relative gap of the W steps that learn a coupling beforehand:
-// ten times below it moves the coupling of HAR by less than 1e-3.
-const warmGap = 1e-4
-
-// alternatingGap is the least gain of an outer iteration, relative to P, for
-// which the reference of the whole method goes on: far below what is plotted.
-const alternatingGap = 1e-5
-
-func (p *preparer) solve(key problemKey, split *data.Split) (*prepared, error) {
-	cfg := key.problem
-	problem, err := mtl.NewProblem(cfg, *split)
-	if err != nil {
-		return nil, err
-	}
-	out := &prepared{problem: problem, optimum: math.NaN(), optimumGap: math.NaN()}
-	if out.coupling, err = problem.LearnCoupling(p.ctx, p.pool, cfg.WarmOmega, cfg.WarmFloor, warmGap, 10_000); err != nil {
-		return nil, fmt.Errorf("learning the coupling: %w", err)
-	}
-	if cfg.OptimumSweeps == 0 {
-		return out, nil
-	}
-	if key.outer == 1 {
-		o := problem.Optimize(p.ctx, p.pool, out.coupling, nil, cfg.OptimumGap, cfg.OptimumSweeps)
-		out.measure(o)
-		return out, p.ctx.Err()
-	}
-	// The whole method is measured against where alternation leads: several
-	// times as many outer iterations, each solved centrally.
-	o, err := problem.AlternatingOptimum(p.ctx, p.pool, out.coupling, 5*key.outer, max(cfg.OptimumGap, alternatingGap), cfg.OptimumSweeps)
-	if err != nil {
-		return nil, fmt.Errorf("computing the reference optimum: %w", err)
-	}
-	out.measure(o)
-	return out, nil
-}
-
-// measure makes o what sub-optimality is measured against.
-func (p *prepared) measure(o *mtl.Optimum) {
-	p.optimum, p.constant, p.optimumGap = o.Lower(), o.Constant, o.RelativeGap
 }
 
 // memo computes a value for each key once; others who ask wait for it.

@@ -1,0 +1,138 @@
+package experiment
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fedsim/internal/checkpoint"
+	"fedsim/internal/checkpoint/checkpointtest"
+)
+
+// referred has a coupling that is learnt, under each regulariser that learns one, and
+// one that is known.
+const referred = `
+[methods.mocha]
+[[experiment]]
+name = "one"
+sweep = { "problem.regularizer" = ["probabilistic", "clustered", "graphical"] }
+[[experiment]]
+name = "known"
+set = { "problem.warm_omega" = 0 }
+sweep = { "problem.regularizer" = ["mean", "independent"] }
+[[experiment]]
+name = "two"
+set = { "run.outer" = 2 }
+[[experiment]]
+name = "none"
+set = { "problem.optimum_sweeps" = 0 }
+[[experiment]]
+name = "single"
+set = { "data.precision" = "float32" }
+`
+
+// under are the settings of referred.
+var under = []string{"run.rounds=4", "problem.lambda1=0.1", "problem.lambda2=0.1", "problem.cluster_count=2.0"}
+
+const optimum = "optimum "
+
+// references returns what is kept of the references alone, by name.
+func references(a *checkpointtest.Attic) map[string][]byte {
+	of := a.Things()
+	maps.DeleteFunc(of, func(name string, _ []byte) bool { return !strings.HasPrefix(name, optimum) })
+	return of
+}
+
+func holding(things map[string][]byte) *checkpointtest.Attic {
+	a := &checkpointtest.Attic{}
+	for name, content := range things {
+		a.Put(name, content)
+	}
+	return a
+}
+
+// Runs that start from references that were kept are the same, and these are not
+// computed again.
+func TestReferencesThatTookTimeAreKept(t *testing.T) {
+	e := parse(t, referred, under...)
+	want := mustGather(t, e, Options{})
+	full := &checkpointtest.Attic{}
+	keeping := func(a *checkpointtest.Attic, clock func() time.Time) Options {
+		return Options{Keep: checkpoint.Policy{Keeper: a, Every: time.Hour, Clock: clock}}
+	}
+	mustGather(t, e, keeping(full, leaping()))
+	kept := references(full)
+	if len(kept) != 8 {
+		t.Fatalf("%d references are kept, want 8: %v", len(kept), slices.Collect(maps.Keys(kept)))
+	}
+	again := holding(kept)
+	again.Told = func(name string, _ []byte) {
+		if strings.HasPrefix(name, optimum) {
+			t.Errorf("%s is kept again", name)
+		}
+	}
+	same(t, want, mustGather(t, e, keeping(again, leaping())))
+
+	quick := &checkpointtest.Attic{}
+	instant := time.Unix(0, 0)
+	mustGather(t, e, keeping(quick, func() time.Time { return instant }))
+	if n := len(references(quick)); n > 0 {
+		t.Errorf("%d references that took no time are kept", n)
+	}
+
+	// Behind the digest of the rows is the optimum: what is kept is what counts.
+	moved := map[string][]byte{}
+	for name, content := range kept {
+		content = bytes.Clone(content)
+		x := math.Float64frombits(binary.LittleEndian.Uint64(content[8:]))
+		binary.LittleEndian.PutUint64(content[8:], math.Float64bits(x-1))
+		moved[name] = content
+	}
+	for i, r := range mustGather(t, e, keeping(holding(moved), leaping())) {
+		if was := want[i].Optimum; r.Optimum != was-1 && !math.IsNaN(was) {
+			t.Errorf("%s: the optimum is %g, want %g", r.ID, r.Optimum, was-1)
+		}
+	}
+}
+
+// A reference that is cut off is refused, and one of other rows, too.
+func TestUselessReferencesAreRefused(t *testing.T) {
+	e := parse(t, referred, under...)
+	full := &checkpointtest.Attic{}
+	keeping := func(a *checkpointtest.Attic) Options {
+		return Options{Keep: checkpoint.Policy{Keeper: a, Clock: leaping()}}
+	}
+	mustGather(t, e, keeping(full))
+	refused := func(name string, content []byte, why string) {
+		t.Helper()
+		_, err := gather(t.Context(), e, keeping(holding(map[string][]byte{name: content})))
+		if !errors.Is(err, checkpointtest.ErrUseless) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	kept := references(full)
+	if len(kept) == 0 {
+		t.Fatal("nothing is kept")
+	}
+	for name, content := range kept {
+		refused(name, content[:len(content)-3], "unexpected EOF")
+		other := bytes.Clone(content)
+		other[3]++
+		refused(name, other, errOtherRows.Error())
+	}
+}
+
+// A reference that cannot be kept ends all.
+func TestReferencesThatCannotBeKeptEndAll(t *testing.T) {
+	e := parse(t, referred, under...)
+	_, err := gather(t.Context(), e, Options{Keep: checkpoint.Policy{Keeper: &checkpointtest.Attic{Fails: optimum}, Clock: leaping()}})
+	if !errors.Is(err, checkpointtest.ErrFull) {
+		t.Errorf("error %v", err)
+	}
+}
