@@ -40,7 +40,7 @@ examples:
 tidy:
 	@for m in bench interop/browser $(EXAMPLES:%=examples/%); do (cd $$m && $(GO) mod tidy) || exit 1; done
 
-# Runs killed at 200 random moments and gone on with, with 1, 2 and 8 workers.
+# 200 runs, and 100 with tables, killed at random moments and gone on with, with 1, 2 and 8 workers.
 test-crash:
 	$(GO) test ./cmd/fedsim/command -run '^TestKilled(Runs|Tables)GoOn$$' -kills 200 -v -timeout 30m
 

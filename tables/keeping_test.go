@@ -242,3 +242,29 @@ func TestProgressGoesOnFromWhatWasKept(t *testing.T) {
 		t.Errorf("from %d to %d of %d models, want 8 to 24 of 24", first.Done, last.Done, last.Total)
 	}
 }
+
+// Whatever is kept of a table, going on with it ends, well or with a reason.
+func FuzzKept(f *testing.F) {
+	table, problem := keptTable()
+	table.Sets, table.Shuffles, table.Sweeps, table.OmegaUpdates = table.Sets[:1], 1, 5, 1
+	const name = `table tiny, data set "tiny"`
+	var whole []byte
+	a := &checkpointtest.Attic{Told: func(_ string, content []byte) {
+		if whole = content; len(whole)%5 == 0 {
+			f.Add(whole)
+		}
+	}}
+	if _, err := table.Run(f.Context(), problem, Options{Workers: 1, Keep: checkpoint.Policy{Keeper: a, Clock: time.Now}}); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole)
+	f.Add(whole[:100])
+	f.Fuzz(func(t *testing.T, content []byte) {
+		a := &checkpointtest.Attic{}
+		a.Put(name, content)
+		_, err := table.Run(t.Context(), problem, Options{Workers: 1, Keep: checkpoint.Policy{Keeper: a, Every: time.Hour, Clock: time.Now}})
+		if err != nil && !errors.Is(err, checkpointtest.ErrUseless) {
+			t.Error(err)
+		}
+	})
+}
