@@ -123,6 +123,9 @@ func TestFiveFoldsTestEveryRowOnce(t *testing.T) {
 // Section 5.1: in the Human Activity data "we model each individual as a separate
 // task and predict between sitting and the other activities", with 561 features.
 func TestHumanActivityPredictsSittingPerPerson(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads the whole set, as TestReadHARLayouts reads a small one")
+	}
 	cfg := Defaults()
 	cfg.Source, cfg.Path = SourceHAR, realFile(t, "har.zip")
 	if cfg.PositiveClass != "SITTING" {

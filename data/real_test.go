@@ -22,6 +22,9 @@ func realFile(tb testing.TB, name string) string {
 
 // The counts are those of the archive: 7415 + 2996 rows in train and test.
 func TestRealHAR(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads the whole set, as TestReadHARLayouts reads a small one")
+	}
 	set, err := ReadHAR(realFile(t, "har.zip"), "SITTING")
 	if err != nil {
 		t.Fatal(err)
