@@ -3,6 +3,9 @@ package experiment
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -183,5 +186,30 @@ func TestUselessThingsAreRefused(t *testing.T) {
 		if !seen[kind] {
 			t.Errorf("nothing is kept under %s", kind)
 		}
+	}
+}
+
+// Rows of a file that has changed are not taken for those that the runs had.
+func TestOtherRowsAreRefused(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rows.csv")
+	rows := "task,label,a,b\n"
+	for i := range 40 {
+		rows += fmt.Sprintf("%d,%d,%d,%d\n", i%4, i%2, i%7, i%5)
+	}
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(rows)
+	e := parse(t, "[methods.mocha]\n[[experiment]]\nname = \"file\"\n", `data.source="csv"`, fmt.Sprintf("data.path=%q", file), "run.rounds=3")
+	attic := &checkpointtest.Attic{}
+	options := Options{Keep: checkpoint.Policy{Keeper: attic, Clock: leaping()}}
+	mustGather(t, e, options)
+	mustGather(t, e, options) // the same rows are
+	write(strings.Replace(rows, "3,1,3,3\n", "3,1,3,2\n", 1))
+	if _, err := gather(t.Context(), e, options); !errors.Is(err, checkpointtest.ErrUseless) || !strings.Contains(err.Error(), errOtherRows.Error()) {
+		t.Errorf("other rows: error %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fedsim/data"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/parallel"
+	"fedsim/internal/state"
 	"fedsim/mtl"
 	"fedsim/scenarios"
 	"fedsim/traces"
@@ -68,7 +69,7 @@ func (p *preparer) prepare(s *scenarios.Settings) (*prepared, error) {
 	return p.problems.get(of, func() (*prepared, error) {
 		r := p.newReference(of)
 		made, err := parallel.Await(p.ctx, func() (*prepared, error) {
-			split, err := p.splits.get(dataOf, func() (*data.Split, error) { return data.Prepare(dataOf) })
+			split, err := p.splits.get(dataOf, func() (*data.Split, error) { return p.split(dataOf) })
 			if err != nil {
 				return nil, err
 			}
@@ -79,6 +80,45 @@ func (p *preparer) prepare(s *scenarios.Settings) (*prepared, error) {
 		}
 		return made, r.keep(made)
 	})
+}
+
+// split returns the data of a run. Those from a file must be those that the runs had
+// before an interruption: other rows would go unnoticed, since runs go on by what was
+// computed from the old ones.
+func (p *preparer) split(of data.Config) (*data.Split, error) {
+	split, err := data.Prepare(of)
+	if err != nil || of.Source == data.SourceSynthetic {
+		return split, err
+	}
+	thing := p.policy.Thing(p.ctx, fmt.Sprintf("data %+v", of))
+	if thing == nil {
+		return split, nil
+	}
+	rows := func(c *state.Coder) {
+		for _, set := range []*data.Set{split.Train, split.Test} {
+			sameRows(c, set)
+		}
+	}
+	c, err := thing.Kept()
+	switch {
+	case err != nil:
+		return nil, err
+	case c == nil:
+		return split, thing.Keep(rows)
+	}
+	if rows(c); c.Err() != nil {
+		return nil, thing.Refuse(c.Err())
+	}
+	return split, nil
+}
+
+// sameRows names the rows of a set, which must be those that are read.
+func sameRows(c *state.Coder, set *data.Set) {
+	now := set.Digest()
+	digest := now
+	if c.Uint64(&digest); digest != now {
+		c.Fail(errOtherRows)
+	}
 }
 
 // memo computes a value for each key once; others who ask wait for it.

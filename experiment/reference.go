@@ -78,16 +78,12 @@ func (r *reference) recall(c *state.Coder, out *prepared) (err error) {
 	return err
 }
 
-// errOtherRows is the reason why a reference is refused.
+// errOtherRows is the reason why what was kept is refused.
 var errOtherRows = errors.New("it is of other rows than there are now")
 
 // state names what is computed, and the rows that it is computed from.
 func (r *reference) state(c *state.Coder, out *prepared) {
-	now := out.problem.Train.Digest()
-	digest := now
-	if c.Uint64(&digest); digest != now {
-		c.Fail(errOtherRows)
-	}
+	sameRows(c, out.problem.Train)
 	for _, x := range []*float64{&out.optimum, &out.constant, &out.optimumGap} {
 		c.Float64(x)
 	}

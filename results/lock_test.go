@@ -103,7 +103,7 @@ func TestWhatIsKeptIsNotOverwritten(t *testing.T) {
 	before := tree(t, dir)
 	for _, about := range []About{keeps(), testAbout()} {
 		_, err = Create(dir, false, about)
-		if !errors.Is(err, ErrUnfinished) || !strings.Contains(err.Error(), "2 finished and 1 under way when it was kept on 2") || !strings.Contains(err.Error(), "--resume "+dir+", use --force") {
+		if !errors.Is(err, ErrUnfinished) || !strings.Contains(err.Error(), "2 finished and more under way when it was kept on 2") || !strings.Contains(err.Error(), "--resume "+dir+", use --force") {
 			t.Errorf("%v", err)
 		}
 	}

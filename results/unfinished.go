@@ -34,8 +34,12 @@ func requireNothingKept(dir, version string) error {
 	if len(left.Runs) == 0 && underWay == 0 {
 		return nil // it was stopped before there was anything to keep
 	}
-	return fmt.Errorf("%s: %w, %d finished and %d under way when it was kept on %s: go on with it by fedsim run --resume %s, %s",
-		dir, ErrUnfinished, len(left.Runs), underWay, kept.Format("2006-01-02 at 15:04:05"), dir, remedy)
+	more := ""
+	if underWay > 0 {
+		more = " and more under way"
+	}
+	return fmt.Errorf("%s: %w, %d finished%s when it was kept on %s: go on with it by fedsim run --resume %s, %s",
+		dir, ErrUnfinished, len(left.Runs), more, kept.Format("2006-01-02 at 15:04:05"), dir, remedy)
 }
 
 // inspect tells how many things besides the index are on the shelf, and when the

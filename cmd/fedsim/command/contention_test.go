@@ -128,7 +128,7 @@ func TestOneProcessWritesADirectory(t *testing.T) {
 	if err := h.cmd.Wait(); err == nil {
 		t.Fatal("it was not killed")
 	}
-	if got := h.exits(t, exitUsage, "fedsim", "run", "x.toml", "--out", "run"); !strings.HasPrefix(got, "fedsim: run: holds an unfinished run, 2 finished and ") {
+	if got := h.exits(t, exitUsage, "fedsim", "run", "x.toml", "--out", "run"); !strings.HasPrefix(got, "fedsim: run: holds an unfinished run, 2 finished ") {
 		t.Errorf("got %q", got)
 	}
 	h.goesOn(t)
