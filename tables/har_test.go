@@ -11,7 +11,7 @@ import (
 // What table1 must show on the human-activity data (global between 1.9 and
 // 3.0 %, local at most the paper's 1.34 %, MTL at most the paper's 0.46 %), on one
 // of its ten shuffles, the second, and with two of its lambdas, those around most
-// winners. Over all shuffles and lambdas see docs/paper.md.
+// winners. fedsim run table1 goes over all shuffles and lambdas.
 func TestErrorsOnHAR(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes twenty seconds, and FEDSIM_DATA")
