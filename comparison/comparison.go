@@ -3,7 +3,6 @@ package comparison
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"slices"
 	"strconv"
@@ -34,8 +33,6 @@ func Open(dir string) (Directory, error) {
 	switch {
 	case errors.Is(err, results.ErrForeign):
 		return Directory{}, fmt.Errorf("%w: must be what fedsim run has left", err)
-	case errors.Is(err, fs.ErrNotExist):
-		return Directory{}, fmt.Errorf("%w: go on with it before it is compared, fedsim run --resume %s", err, dir)
 	case err != nil:
 		return Directory{}, err
 	case found.Manifest.State != results.Complete:

@@ -40,7 +40,6 @@ const (
 	feedBegin            // a run begins: its place and what it is
 	feedRound            // of the run at a place
 	feedEnd              // the run at a place will not change any more: all of it but its rounds
-	feedOver             // the last frame: everything is moved to where it belongs
 )
 
 // feed is a file of frames, each of them
@@ -242,25 +241,17 @@ func (f *feed) write() {
 	}
 }
 
-// giveUp frees the room of a feed that could not be written. The empty file says
-// that its writer lives.
+// giveUp frees the room of a feed that could not be written, and forgets what waits,
+// which would leave a hole before it. The empty file says that its writer lives.
 func (f *feed) giveUp(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.frames.Reset()
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pe.Err
 	}
 	if f.err == nil {
 		f.err = fmt.Errorf("runs cannot be followed while they are made: write %s: %w", feedFile, errors.Join(err, f.file.Truncate(0)))
-	}
-}
-
-// over writes the last frame.
-func (f *feed) over() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.err == nil {
-		f.frame(feedOver, func(*state.Coder) {})
 	}
 }
 

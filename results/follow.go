@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -72,7 +71,7 @@ func Look(dir string) (Glance, error) {
 		return g, errors.Join(err, f.Close())
 	}
 	switch {
-	case isOver(f, info.Size()) || isAlive(stage):
+	case isAlive(stage):
 		g.Phase = Writing
 	case g.Phase == Absent:
 		g.Phase = Stopped
@@ -90,22 +89,6 @@ func mark(info fs.FileInfo) string {
 		return "-;"
 	}
 	return fmt.Sprintf("%d,%d;", info.Size(), info.ModTime().UnixNano())
-}
-
-// overFrame is the last frame of a feed.
-var overFrame = func() []byte {
-	var f feed
-	f.coder = state.Writing(&f.frames)
-	f.frame(feedOver, func(*state.Coder) {})
-	return f.frames.Bytes()
-}()
-
-// isOver reports whether a feed of so many bytes ends with its last frame: what was
-// made is on its way to where it belongs.
-func isOver(f io.ReaderAt, size int64) bool {
-	end := make([]byte, len(overFrame))
-	_, err := f.ReadAt(end, size-int64(len(end)))
-	return err == nil && bytes.Equal(end, overFrame)
 }
 
 // isAlive reports whether somebody writes a stage. Where it cannot be told, somebody
@@ -230,7 +213,7 @@ func (l *Live) read(path string, text []byte) error {
 // frame takes one frame.
 func (l *Live) frame(c *state.Coder, places map[int]*Run) {
 	var kind, index int
-	if c.Int(&kind); kind != feedAbout && kind != feedOver {
+	if c.Int(&kind); kind != feedAbout {
 		c.Int(&index)
 	}
 	if c.Err() != nil {
@@ -253,7 +236,6 @@ func (l *Live) frame(c *state.Coder, places map[int]*Run) {
 		var round Round
 		round.State(c)
 		run.Rounds = append(run.Rounds, round)
-	case feedOver:
 	default:
 		c.Fail(fmt.Errorf("is of the unknown kind %d", kind))
 	}

@@ -141,9 +141,9 @@ func TestFollow(t *testing.T) {
 	kill(t, w)
 	look(Finished, Done, Done, Done)
 	w = create(t, dir, true)
-	w.feed.over() // so that it differs from the other one in more than its time
+	startRun(w, 0, runs[0]) // so that it differs from the other one in more than its time
 	w.feed.write()
-	look(Writing)
+	look(Writing, UnderWay)
 	if err := w.Discard(); err != nil {
 		t.Fatal(err)
 	}
@@ -261,13 +261,30 @@ func TestFeedIsGone(t *testing.T) {
 	}
 }
 
-// Between its last frame and the move to its place nobody takes a run for killed.
-func TestFeedIsOver(t *testing.T) {
+// While everything is moved to its place somebody is at it, and nobody is when that
+// fails or is cut short.
+func TestFollowMoved(t *testing.T) {
 	w := create(t, filepath.Join(t.TempDir(), "run"), false)
-	w.feed.over()
-	w.feed.stop()
+	addAll(t, w, syntheticRuns()[:2])
+	if err := w.writeStage(Complete, attached{}, &End{At: testFinished}); err != nil {
+		t.Fatal(err)
+	}
+	w.feed.write()
+	inTheWay := filepath.Join(w.Dir(), runsFile, "file")
+	if err := errors.Join(os.Mkdir(filepath.Dir(inTheWay), 0o777), os.WriteFile(inTheWay, nil, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.move(nil, attached{}); err == nil {
+		t.Fatal("no error")
+	}
 	if g := glance(t, w.Dir()); g.Phase != Writing {
-		t.Errorf("phase %s", g.Phase)
+		t.Errorf("phase %s while it is moved", g.Phase)
+	}
+	if err := w.install(Complete, attached{}); err == nil {
+		t.Fatal("no error")
+	}
+	if l := follows(t, w.Dir()); l.Phase != Stopped || l.Manifest.State != Incomplete || len(l.Runs) != 2 {
+		t.Errorf("phase %s, %s, %d runs after it failed", l.Phase, l.Manifest.State, len(l.Runs))
 	}
 	w.feed.write() // a timer that fires late
 	w.feed.stop()
@@ -303,6 +320,17 @@ func TestFeedFails(t *testing.T) {
 	finish(t, w, Complete)
 	if l := follows(t, w.Dir()); len(l.Runs) != 4 || l.Phase != Finished {
 		t.Errorf("phase %s, %d runs", l.Phase, len(l.Runs))
+	}
+}
+
+// What is told while a write fails is not written behind what was given up.
+func TestFeedStaysGivenUp(t *testing.T) {
+	w := create(t, filepath.Join(t.TempDir(), "run"), false)
+	startRun(w, 0, syntheticRuns()[0])
+	w.feed.giveUp(errors.New("the disk is full"))
+	w.feed.write()
+	if info, err := w.feed.file.Stat(); err != nil || info.Size() > 0 {
+		t.Errorf("%d bytes, %v", info.Size(), err)
 	}
 }
 

@@ -136,6 +136,9 @@ func Create(dir string, force bool, about About) (_ *Writer, err error) {
 // requireFree reports what is in the way of a new run.
 func requireFree(dir string, force bool) error {
 	old, err := inspect(dir)
+	if errors.Is(err, ErrForeign) {
+		return fmt.Errorf("%w: choose another directory with --out", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -165,25 +168,24 @@ func inspect(dir string) (*Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	const remedy = "choose another directory with --out"
 	if !info.IsDir() {
-		return nil, fmt.Errorf("%s: %w but a file: %s", dir, ErrForeign, remedy)
+		return nil, fmt.Errorf("%s: %w but a file", dir, ErrForeign)
 	}
 	path := filepath.Join(dir, manifestFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, requireEmpty(dir, remedy)
+		return nil, requireEmpty(dir)
 	}
 	if err != nil {
 		return nil, err
 	}
 	m, err := decodeManifest(path, text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w of this version (%w): %s", dir, ErrForeign, err, remedy)
+		return nil, fmt.Errorf("%s: %w of this version (%w)", dir, ErrForeign, err)
 	}
 	for _, name := range append([]string{roundsFile, runsFile, thetasFile, scenarioFile}, parquetFiles...) {
 		if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("%s: %w: %s in it is not a file: %s", dir, ErrForeign, name, remedy)
+			return nil, fmt.Errorf("%s: %w: %s in it is not a file", dir, ErrForeign, name)
 		}
 	}
 	return m, nil
@@ -192,7 +194,7 @@ func inspect(dir string) (*Manifest, error) {
 // requireEmpty accepts a directory without a manifest only when it is empty but
 // for what a crashed run left: the stage, and files whose manifest still lies
 // in the stage.
-func requireEmpty(dir, remedy string) error {
+func requireEmpty(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
@@ -210,7 +212,7 @@ func requireEmpty(dir, remedy string) error {
 				continue
 			}
 		}
-		return fmt.Errorf("%s: %w: it holds %s and no %s: %s", dir, ErrForeign, e.Name(), manifestFile, remedy)
+		return fmt.Errorf("%s: %w: it holds %s and no %s", dir, ErrForeign, e.Name(), manifestFile)
 	}
 	return nil
 }
@@ -420,17 +422,33 @@ func (w *Writer) Finish(state State, end End) error {
 	return w.install(state, extra)
 }
 
-// install moves the stage into the directory. The old manifest goes first and
-// the new one comes last: in between, the directory is no run directory, and
-// says so, but for its stage.
+// install moves the stage into the directory, and clears away what is left of it.
 func (w *Writer) install(state State, extra attached) error {
 	old, err := inspect(w.dir)
 	if err != nil {
 		return err
 	}
 	w.done = true // from here on Discard would lose results
-	w.feed.over()
-	w.feed.stop()
+	err = w.move(old, extra)
+	w.feed.stop() // until now who looks on sees that somebody is at it
+	if err != nil {
+		return err
+	}
+	if state == Incomplete && w.about.Keeps {
+		return errors.Join(clearStage(w.dir, shelfDir, partsDir), w.lock.release(), atomicfile.SyncDir(w.dir))
+	}
+	if w.shelf != nil { // without its index the rest is of no use
+		if err := os.Remove(w.shelf.index()); err != nil {
+			return err
+		}
+	}
+	return errors.Join(clearStage(w.dir), w.lock.release(), atomicfile.SyncDir(w.dir))
+}
+
+// move moves the files of the stage to their places. The old manifest goes first and
+// the new one comes last: in between, the directory is no run directory, and says so,
+// but for its stage.
+func (w *Writer) move(old *Manifest, extra attached) error {
 	if old != nil {
 		if err := w.removeOld(old); err != nil {
 			return err
@@ -464,15 +482,7 @@ func (w *Writer) install(state State, extra attached) error {
 			return err
 		}
 	}
-	if state == Incomplete && w.about.Keeps {
-		return errors.Join(clearStage(w.dir, shelfDir, partsDir), w.lock.release(), atomicfile.SyncDir(w.dir))
-	}
-	if w.shelf != nil { // without its index the rest is of no use
-		if err := os.Remove(w.shelf.index()); err != nil {
-			return err
-		}
-	}
-	return errors.Join(clearStage(w.dir), w.lock.release(), atomicfile.SyncDir(w.dir))
+	return nil
 }
 
 // removeOld removes the manifest of an older run, its thetas and its report, and the
