@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"io"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -114,7 +115,7 @@ func Read(dir string) (*Report, error) {
 
 // build makes the report of results, which are those in dir.
 func build(dir string, found *results.Results) (*Report, error) {
-	scenario, err := scenarios.Parse("scenario.toml", found.Scenario, nil)
+	scenario, err := scenarios.Parse(filepath.Join(dir, "scenario.toml"), found.Scenario, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -145,7 +145,7 @@ func follow(dir string, phase Phase) (*Live, error) {
 		case absent(err) && phase == Writing:
 			return nil, fmt.Errorf("%s: is being moved to its place", dir)
 		case absent(err) && phase == Absent:
-			return nil, missing(dir, err)
+			place = dir // so that it says what a run directory would have
 		case err != nil && !absent(err):
 			return nil, err
 		}

@@ -41,6 +41,9 @@ func Write(path string, fill func(io.Writer) error) error {
 		return fmt.Errorf("write %s: %w", path, errors.Join(cause(err), os.Remove(temp)))
 	}
 	if err := os.Rename(temp, path); err != nil {
+		if info, e := os.Stat(path); e == nil && info.IsDir() {
+			err = syscall.EISDIR // in place of the system's "file exists"
+		}
 		return fmt.Errorf("write %s: %w", path, errors.Join(cause(err), os.Remove(temp)))
 	}
 	return SyncDir(filepath.Dir(path))

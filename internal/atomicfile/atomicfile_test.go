@@ -169,3 +169,15 @@ func TestMissingDirectory(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// What is written to a directory by mistake is told so.
+func TestWriteToDirectory(t *testing.T) {
+	dir := t.TempDir()
+	err := Write(dir, func(io.Writer) error { return nil })
+	if !errors.Is(err, syscall.EISDIR) || err.Error() != "write "+dir+": is a directory" {
+		t.Errorf("got %v", err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(left) != 1 {
+		t.Errorf("%v, %v is left", left, err)
+	}
+}

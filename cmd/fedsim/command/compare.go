@@ -41,6 +41,7 @@ the directories' scenario.toml. docs/compare.md has the method.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	cmd.Flags().Float64SliceVar(&f.targets, "target", nil, "sub-optimalities to compare the times to (default those that all directories report)")
+	cmd.Flags().Lookup("target").DefValue = "" // which help would show as well
 	cmd.Flags().StringVarP(&f.out, "out", "o", "", "directory for compare.csv, compare.md, compare.png and compare.svg (default none)")
 	completeFlag(cmd, "out", completeDirectory)
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the comparison as JSON (docs/json.md)")
