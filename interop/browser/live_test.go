@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -29,13 +30,14 @@ rounds = %d
 [methods.mocha]
 `
 
-// served starts fedsim serve, which must stop without an error when the test is over.
-func served(t *testing.T, dir string) (url string) {
+// served starts fedsim serve at an address, and returns where the page is and what
+// stops the server: without an error, when the test is over at the latest.
+func served(t *testing.T, dir, address string) (url string, stop func()) {
 	t.Helper()
 	if fedsim == "" {
 		t.Skip("there is no chromium: make test-browser installs it")
 	}
-	server := exec.Command(fedsim, "serve", dir)
+	server := exec.Command(fedsim, "serve", dir, "--addr", address)
 	out, err := server.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +49,7 @@ func served(t *testing.T, dir string) (url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		if err := server.Process.Signal(os.Interrupt); err != nil {
 			t.Error(err)
 		}
@@ -55,7 +57,26 @@ func served(t *testing.T, dir string) (url string) {
 			t.Errorf("fedsim serve: %v", err)
 		}
 	})
-	return strings.TrimSpace(line)
+	t.Cleanup(stop)
+	return strings.TrimSpace(line), stop
+}
+
+// A page whose server is away for a while says so, and does not go on saying so.
+func TestServerComesBack(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	url, stop := served(t, dir, "127.0.0.1:0")
+	runFedsim(t, "run", "quickstart", "--out", dir, "--quiet", "--set", "run.rounds=5")
+	b := newTab(t, "net::ERR_") // Chromium's own complaints of a server that is not there
+	b.do(chromedp.Navigate(url))
+	foot := func(text string) {
+		t.Helper()
+		b.until(fmt.Sprintf(`document.getElementById("foot").textContent.includes(%q)`, text))
+	}
+	foot("The run is over")
+	stop()
+	foot("does not answer")
+	served(t, dir, strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/"))
+	foot("The run is over")
 }
 
 // A page that is open before its run shows it begin, go on and end, and the next one,
@@ -63,7 +84,7 @@ func served(t *testing.T, dir string) (url string) {
 func TestServedPageFollowsARun(t *testing.T) {
 	root := t.TempDir()
 	dir, scenario := filepath.Join(root, "run"), filepath.Join(root, "endless.toml")
-	url := served(t, dir)
+	url, _ := served(t, dir, "127.0.0.1:0")
 	write := func(rounds int) {
 		t.Helper()
 		if err := os.WriteFile(scenario, fmt.Appendf(nil, endless, rounds), 0o666); err != nil {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -273,6 +274,7 @@ func TestReportIsUsed(t *testing.T) {
 	if zoomed := leftmost(); zoomed <= start {
 		t.Errorf("after + the first place is %v, before it was %v", zoomed, start)
 	}
+	b.picture("report-zoomed")
 	b.do(chromedp.KeyEvent("0"), chromedp.KeyEvent(kb.End))
 	last := ask[string](b, `document.querySelector("#curves .readout tr[data-x]").dataset.x`)
 	b.do(chromedp.KeyEvent(kb.Home))
@@ -311,6 +313,49 @@ func TestReportIsUsed(t *testing.T) {
 	b = newTab(t) // one whose media are those of the printer
 	b.open(url)
 	b.print()
+}
+
+// TestAxes has places on the axes wherever one zooms to: two that are labelled at least,
+// none too many, all on the axis and in order.
+func TestAxes(t *testing.T) {
+	b := newTab(t)
+	source := ""
+	for _, name := range []string{"words", "lines", "chart"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "report", "page", name+".js"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		source += string(text)
+	}
+	b.js(source + "globalThis.of = {Chart, clock, decades, evenly, few, plainUnit, ticks};")
+	draw := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		low := math.Pow(10, 20*draw.Float64()-15)
+		high := low * math.Pow(10, 3*math.Pow(draw.Float64(), 3)+1e-3)
+		axis := ask[struct {
+			At     []float64
+			Labels []string
+		}](b, fmt.Sprintf(`(() => { const {decades, evenly, few, plainUnit, ticks} = of, low = %g, high = %g, at = (few(low, high) ? evenly : decades)(low, high); return {At: at, Labels: ticks(at, plainUnit, !few(low, high)).filter((l) => l !== "")}; })()`, low, high))
+		if n := len(axis.Labels); n < 2 || n > 12 {
+			t.Errorf("from %g to %g there are labels %q", low, high, axis.Labels)
+		}
+		if len(axis.At) == 0 || !slices.IsSorted(axis.At) || axis.At[0] < low || axis.At[len(axis.At)-1] > high {
+			t.Errorf("from %g to %g there are places %v", low, high, axis.At)
+		}
+	}
+	for seconds, want := range map[float64]string{59.4: "59.4 s", 119.7: "2 min 0 s", 61: "1 min 1 s", 3599.7: "1 h 0 min", 7199: "2 h 0 min", 5400: "1 h 30 min"} {
+		if got := ask[string](b, fmt.Sprintf("of.clock(%g)", seconds)); got != want {
+			t.Errorf("%g seconds are %q, must be %q", seconds, got, want)
+		}
+	}
+	// Areas begin at zero, lines where they are.
+	window := func(fill bool) []float64 {
+		t.Helper()
+		return ask[[]float64](b, fmt.Sprintf(`of.Chart.prototype.window.call({x: {}, y: {}, shown: [{x: [1, 2], y: [150, 151], fill: %t}]}).y`, fill))
+	}
+	if area, line := window(true), window(false); area[0] != 0 || line[0] < 140 {
+		t.Errorf("an area is shown from %v, a line from %v", area, line)
+	}
 }
 
 // TestLargeReport makes a page of 50 runs with 500 rounds of numbers that do not pack

@@ -69,8 +69,9 @@ class Chart {
     const axis = (a, unit, extra) => ({
       stroke: ink, font: "12px " + css("--sans"), labelFont: "12px " + css("--sans"), label: this.label(a, unit), labelGap: 0, labelSize: 20,
       grid: { stroke: rule, width: 1 }, ticks: { stroke: quiet, width: 1, size: 4 }, gap: 4,
-      splits: a.log ? (_, i, low, high) => decades(low / unit.size, high / unit.size).map((v) => v * unit.size) : undefined, filter: (_, splits) => splits,
-      values: (_, splits) => ticks(splits, a, unit), ...extra,
+      splits: a.log ? (_, i, low, high) => (few(low, high) ? evenly : decades)(low / unit.size, high / unit.size).map((v) => v * unit.size) : undefined,
+      filter: (_, splits) => splits,
+      values: (u, splits, i) => ticks(splits, unit, a.log && !few(u.scales[u.axes[i].scale].min, u.scales[u.axes[i].scale].max)), ...extra,
     });
     const scale = (a) => ({ time: false, auto: false, distr: a.log ? 3 : 1, log: 10, range: (_, low, high) => [low, high] });
     this.plot = new uPlot({
@@ -116,6 +117,7 @@ class Chart {
       }
       let low = Infinity, high = -Infinity;
       for (const l of this.shown) {
+        if (l.fill && which === "y") low = 0; // areas are compared
         for (const values of which === "x" ? [l.x] : [l.y, l.low, l.high]) {
           for (const v of values || []) if (Number.isFinite(v) && (!a.log || v > 0)) { low = Math.min(low, v); high = Math.max(high, v); }
         }
@@ -220,8 +222,20 @@ class Chart {
   }
 }
 
-// decades are the places on a logarithmic axis: powers of ten, and where few of them are
-// seen their multiples.
+// few reports whether a logarithmic axis is too short to have two of 1, 2 and 5 times
+// powers of ten on it for certain.
+const few = (low, high) => high / low < 5;
+
+// evenly are about five places at even distances.
+function evenly(low, high) {
+  const least = (high - low) / 5, size = 10 ** Math.floor(Math.log10(least)), list = [];
+  const step = [1, 2, 5, 10].map((m) => m * size).find((v) => v >= least) || least;
+  for (let k = Math.ceil(low / step); k * step <= high; k++) list.push(k * step);
+  return list;
+}
+
+// decades are the places on a longer logarithmic axis: powers of ten, and where few of
+// them are seen their multiples.
 function decades(low, high) {
   const from = Math.floor(Math.log10(low)), to = Math.ceil(Math.log10(high)), list = [];
   const step = Math.ceil((to - from) / 12);
@@ -234,11 +248,11 @@ function decades(low, high) {
   return list;
 }
 
-// ticks writes the values of an axis. On a logarithmic one these are its powers of ten,
-// written as such when it spans many, or 1, 2 and 5 times them where there are few.
-function ticks(splits, axis, unit) {
+// ticks writes the values of an axis: all, or on one of decades the powers of ten, written
+// as such when it spans many, and 1, 2 and 5 times them where there are few.
+function ticks(splits, unit, ofDecades) {
   const values = splits.map((v) => v / unit.size);
-  if (!axis.log) return values.map((v) => figure(v, 6));
+  if (!ofDecades) return values.map((v) => figure(v, 6));
   const exponent = (v) => Math.floor(Math.log10(v) + 1e-9), leading = (v) => Math.round(v / 10 ** exponent(v));
   const whole = values.filter((v) => leading(v) === 1);
   const powers = whole.some((v) => v < 0.005 || v > 5000);

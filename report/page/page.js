@@ -74,7 +74,9 @@ async function show(text) {
 
 // follow shows what a server has, and again whenever it says that it has changed.
 async function follow() {
-  let busy = false, again = false;
+  let busy = false, again = false, failed = false;
+  let told = ""; // what the page says while the server answers
+  const tell = (text) => { told = text; say(text); };
   const fetchAndShow = async () => {
     again = true;
     if (busy) return;
@@ -85,20 +87,27 @@ async function follow() {
         const answer = await fetch("data", { cache: "no-cache" });
         const text = await answer.text();
         if (answer.status !== 200) { // 202: there is nothing yet
-          say(text);
+          tell(text);
           continue;
         }
         await show(text);
+        if (failed) say(told);
+        failed = false;
       }
     } catch (e) {
+      failed = true;
       say(`The results could not be read: ${e.message}`);
     } finally {
       busy = false;
     }
   };
   const events = new EventSource("events");
-  events.addEventListener("changed", () => { say("Following the run"); fetchAndShow(); });
-  events.addEventListener("finished", () => { fetchAndShow(); say("The run is over"); });
+  events.addEventListener("open", () => { // when it opens again, what was told is not told twice
+    if (told) say(told);
+    if (failed) fetchAndShow();
+  });
+  events.addEventListener("changed", () => { tell("Following the run"); fetchAndShow(); });
+  events.addEventListener("finished", () => { fetchAndShow(); tell("The run is over"); });
   events.addEventListener("error", () => say("The server does not answer; the page goes on when it does"));
   await fetchAndShow();
 }

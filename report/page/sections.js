@@ -56,12 +56,12 @@ function opening(report) {
       report.expected > 0 ? fact("runs", `${done.toLocaleString("en")} of ${report.expected.toLocaleString("en")}`, stalled > 0 ? `, ${stalled} stalled` : "") : null,
       m.data ? fact("data", m.data) : null,
       fact("seeds", m.seeds.join(", ")),
-      known(m.took_s) ? fact("took", clock(m.took_s), known(m.events_per_s) ? `, ${amount(m.events_per_s, thousands, 3)}events/s` : "") : null,
+      known(m.took_s) ? fact("took", clock(m.took_s), known(m.events_per_s) ? `, ${amount(m.events_per_s, thousands, 3)} events/s` : "") : null,
       m.started ? fact("started", new Date(m.started).toISOString().slice(0, 16).replace("T", " ") + " UTC") : null,
       fact("made by", `fedsim ${m.version}, ${m.go}, ${m.platform.os}/${m.platform.arch}`)),
   ];
 }
-const thousands = [{ name: "", size: 1 }, { name: "k", size: 1e3 }, { name: "M ", size: 1e6 }];
+const thousands = [{ name: "", size: 1 }, { name: "k", size: 1e3 }, { name: "M", size: 1e6 }];
 
 function runsOf(report) {
   const seconds = report.quantity("time_s").units;

@@ -67,7 +67,7 @@ function roundsOf(report, index) {
       }
       lines.push({ label: name, look: { colour: colours[k], dash: [] }, x, y, own: seen, round: x, show: true, fill: true, steps: true, faint: true });
     });
-    chart = new Chart(key + "/" + run.id, "Seconds of each round, on the way of the answer that ended it", lines.reverse(),
+    chart = new Chart(key + "/" + run.id, "Time of each round, on the way of the answer that ended it", lines.reverse(),
       { quantity: { ...report.quantity("round") }, log: false, limits: null }, { quantity: { label: "virtual time", units: report.quantity("time_s").units }, log: false, limits: null }, { height: 240 });
     const held = run.stragglers;
     element.replaceChildren(...[

@@ -62,8 +62,9 @@ const plural = (n, one, many) => n.toLocaleString("en") + " " + (n === 1 ? one :
 function clock(s) {
   if (!known(s)) return none;
   if (s < 60) return figure(s, 3) + " s";
-  if (s < 3600) return Math.floor(s / 60) + " min " + Math.round(s % 60) + " s";
-  return Math.floor(s / 3600) + " h " + Math.round((s % 3600) / 60) + " min";
+  const seconds = Math.round(s), minutes = Math.round(s / 60);
+  if (seconds < 3600) return Math.floor(seconds / 60) + " min " + (seconds % 60) + " s";
+  return Math.floor(minutes / 60) + " h " + (minutes % 60) + " min";
 }
 
 // choice is a labelled list to choose from; options are [value, text].
