@@ -55,8 +55,6 @@ type Needs struct {
 // devices. A round is Begin, then Solve for devices that work, then Commit or
 // Discard for each of those, then End.
 type Algorithm interface {
-	// Needs returns what the method demands of the round protocol.
-	Needs() Needs
 	// StepFLOPs returns the most FLOPs one step can take on a device; device
 	// controllers plan with it.
 	StepFLOPs() float64

@@ -81,11 +81,13 @@ func init() {
 		Options: func() Options {
 			return &AsyncMOCHAOptions{MOCHAOptions: MOCHAOptions{Epochs: 1}, Sigma: 1, Damping: LineSearch}
 		},
+		Asynchronous: true,
+		Needs:        func(o Options) Needs { return o.(*AsyncMOCHAOptions).needs() },
 		Load: func(o Options, features int) Load {
 			opts := o.(*AsyncMOCHAOptions)
 			return Load{
-				Needs: opts.needs(), StepFLOPs: mtl.StepFLOPs(features) + conjugateFLOPs, Steps: opts.steps,
-				Extra: 1, Asynchronous: true,
+				StepFLOPs: mtl.StepFLOPs(features) + conjugateFLOPs, Steps: opts.steps,
+				Extra: 1,
 			}
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
@@ -103,9 +105,6 @@ func init() {
 // conjugateFLOPs is what b takes for a row whose dual variable has changed: two
 // conjugates, their difference and its sum.
 const conjugateFLOPs = 4
-
-// Needs returns that steps must be limited when no number of epochs is set.
-func (a *AsyncMOCHA) Needs() Needs { return a.opts.needs() }
 
 // StepFLOPs returns the cost of a coordinate step that moves, with its share of b.
 func (a *AsyncMOCHA) StepFLOPs() float64 { return a.Problem.StepFLOPs() + conjugateFLOPs }

@@ -38,14 +38,12 @@ func init() {
 		Reference:   "Ma, Smith, Jaggi, Jordan, Richtarik, Takac: Adding vs. Averaging in Distributed Primal-Dual Optimization, ICML 2015",
 		Options:     func() Options { return &CoCoAOptions{Theta: 0.7, CheckEvery: 1, MaxEpochs: 100} },
 		AuthorUnits: 8,
+		Needs:       func(Options) Needs { return Needs{Everyone: true} },
 		New: func(s Setup, o Options) (Algorithm, error) {
 			return &CoCoA{Dual: NewDual(s), opts: *o.(*CoCoAOptions)}, nil
 		},
 	})
 }
-
-// Needs returns that everyone must answer.
-func (c *CoCoA) Needs() Needs { return Needs{Everyone: true} }
 
 // StepFLOPs returns the cost of a coordinate step that moves.
 func (c *CoCoA) StepFLOPs() float64 { return c.Problem.StepFLOPs() }

@@ -10,7 +10,7 @@ import (
 
 // Dual is the state that dual methods share, to be embedded: the dual variables
 // on the devices, V and W on the server, and the tentative work of the open
-// round beside them. A method adds Needs, StepFLOPs and Solve, in which it fills
+// round beside them. A method adds StepFLOPs and Solve, in which it fills
 // Next and Delta of its device.
 type Dual struct {
 	Problem  *mtl.Problem

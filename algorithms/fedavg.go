@@ -38,6 +38,7 @@ func init() {
 		Reference: "McMahan, Moore, Ramage, Hampson, Aguera y Arcas: Communication-Efficient Learning of Deep Networks from Decentralized Data, AISTATS 2017",
 		OneModel:  true,
 		Options:   func() Options { return &FedAvgOptions{defaultLocalSGD()} },
+		Needs:     func(o Options) Needs { return o.(*FedAvgOptions).needs() },
 		Load:      func(o Options, features int) Load { return o.(*FedAvgOptions).load(features) },
 		New: func(s Setup, o Options) (Algorithm, error) {
 			return newFedAvg(s, o.(*FedAvgOptions).LocalSGDOptions, 0), nil
@@ -49,6 +50,7 @@ func init() {
 		Reference: "Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith: Federated Optimization in Heterogeneous Networks, MLSys 2020",
 		OneModel:  true,
 		Options:   func() Options { return &FedProxOptions{LocalSGDOptions: defaultLocalSGD(), Mu: 0.1} },
+		Needs:     func(o Options) Needs { return o.(*FedProxOptions).needs() },
 		Load:      func(o Options, features int) Load { return o.(*FedProxOptions).load(features) },
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := o.(*FedProxOptions)

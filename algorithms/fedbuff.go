@@ -53,11 +53,9 @@ func init() {
 		Options: func() Options {
 			return &FedBuffOptions{LocalSGDOptions: defaultLocalSGD(), Buffer: 10, ServerStep: 1}
 		},
-		Load: func(o Options, features int) Load {
-			load := o.(*FedBuffOptions).load(features)
-			load.Asynchronous = true
-			return load
-		},
+		Asynchronous: true,
+		Needs:        func(o Options) Needs { return o.(*FedBuffOptions).needs() },
+		Load:         func(o Options, features int) Load { return o.(*FedBuffOptions).load(features) },
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := *o.(*FedBuffOptions)
 			p := s.Problem

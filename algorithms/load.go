@@ -11,12 +11,9 @@ import (
 // depends on how many rows a device has and on what it is allowed, not on what
 // the rows say.
 type Load struct {
-	Needs     Needs
 	StepFLOPs float64                     // the most that one step can take
 	Steps     func(rows, allowed int) int // steps of a device with so many rows
 	Extra     int                         // numbers that a device sends beyond one for each feature
-	// Asynchronous is true when the method is one that can do without rounds.
-	Asynchronous bool
 }
 
 // epochs returns the steps of that many passes over so many rows.
@@ -54,14 +51,11 @@ func NewTimed(f Factory, o Options, rows []int32, features int) (Algorithm, erro
 		return nil, config.Problem{Key: "run.mode", Value: "timing", Want: "must be \"learning\": how long " + f.Name + " computes depends on what it learns"}
 	}
 	t := &Timed{load: f.Load(o, features), rows: rows, features: features}
-	if t.load.Asynchronous {
+	if f.Asynchronous {
 		return timedAsynchronous{t}, nil
 	}
 	return t, nil
 }
-
-// Needs returns what the method demands of the round protocol.
-func (t *Timed) Needs() Needs { return t.load.Needs }
 
 // StepFLOPs returns the cost of a step.
 func (t *Timed) StepFLOPs() float64 { return t.load.StepFLOPs }

@@ -36,6 +36,7 @@ func (o *LocalSGDOptions) check(c *config.Checker, mu float64) {
 	}
 }
 
+// needs returns that steps must be limited when no number of epochs is set.
 func (o *LocalSGDOptions) needs() Needs { return Needs{Budget: o.Epochs == 0} }
 
 // steps returns the rows of that many passes, at most those allowed.
@@ -58,7 +59,7 @@ func (o *LocalSGDOptions) stepFLOPs(d int) float64 {
 }
 
 func (o *LocalSGDOptions) load(features int) Load {
-	return Load{Needs: o.needs(), StepFLOPs: o.stepFLOPs(features), Steps: o.steps}
+	return Load{StepFLOPs: o.stepFLOPs(features), Steps: o.steps}
 }
 
 // globalModel is the state that methods with one model w for all tasks share. A
@@ -99,9 +100,6 @@ func newGlobalModel(s Setup, o LocalSGDOptions, mu float64) globalModel {
 	}
 	return m
 }
-
-// Needs returns that steps must be limited when no number of epochs is set.
-func (m *globalModel) Needs() Needs { return m.opts.needs() }
 
 // StepFLOPs returns the cost of one row.
 func (m *globalModel) StepFLOPs() float64 { return m.opts.stepFLOPs(m.problem.Features()) }

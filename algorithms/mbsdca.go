@@ -35,11 +35,12 @@ func init() {
 		Reference:   "Takac, Bijral, Richtarik, Srebro: Mini-Batch Primal and Dual Methods for SVMs, ICML 2013",
 		Options:     func() Options { return &MbSDCAOptions{Batch: 32, Beta: 1} },
 		AuthorUnits: 6,
+		Needs:       func(o Options) Needs { return Needs{Budget: o.(*MbSDCAOptions).Batch == 0} }, // or steps must be limited
 		Load: func(o Options, features int) Load {
 			opts := o.(*MbSDCAOptions)
 			return Load{
-				Needs: Needs{Budget: opts.Batch == 0}, StepFLOPs: mtl.StepFLOPs(features),
-				Steps: func(rows, allowed int) int { return batchSize(opts.Batch, allowed, rows) },
+				StepFLOPs: mtl.StepFLOPs(features),
+				Steps:     func(rows, allowed int) int { return batchSize(opts.Batch, allowed, rows) },
 			}
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
@@ -47,9 +48,6 @@ func init() {
 		},
 	})
 }
-
-// Needs returns that steps must be limited when no batch size is set.
-func (m *MbSDCA) Needs() Needs { return Needs{Budget: m.opts.Batch == 0} }
 
 // StepFLOPs returns the cost of one coordinate.
 func (m *MbSDCA) StepFLOPs() float64 { return m.Problem.StepFLOPs() }

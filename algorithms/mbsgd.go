@@ -53,11 +53,12 @@ func init() {
 		Reference:   "Shalev-Shwartz, Singer, Srebro: Pegasos, ICML 2007",
 		Options:     func() Options { return &MbSGDOptions{Batch: 32, Delay: 1, Project: true} },
 		AuthorUnits: 4,
+		Needs:       func(o Options) Needs { return Needs{Budget: o.(*MbSGDOptions).Batch == 0} }, // or steps must be limited
 		Load: func(o Options, features int) Load {
 			opts := o.(*MbSGDOptions)
 			return Load{
-				Needs: Needs{Budget: opts.Batch == 0}, StepFLOPs: rowFLOPs(features),
-				Steps: func(rows, allowed int) int { return batchSize(opts.Batch, allowed, rows) },
+				StepFLOPs: rowFLOPs(features),
+				Steps:     func(rows, allowed int) int { return batchSize(opts.Batch, allowed, rows) },
 			}
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
@@ -80,9 +81,6 @@ func init() {
 		},
 	})
 }
-
-// Needs returns that steps must be limited when no batch size is set.
-func (m *MbSGD) Needs() Needs { return Needs{Budget: m.opts.Batch == 0} }
 
 // StepFLOPs returns the cost of one row.
 func (m *MbSGD) StepFLOPs() float64 { return rowFLOPs(m.problem.Features()) }

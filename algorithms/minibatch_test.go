@@ -224,18 +224,17 @@ func TestBatchSize(t *testing.T) {
 			t.Errorf("a batch of %d, %d allowed, %d rows: %d, want %d", x.configured, x.allowed, x.rows, got, x.want)
 		}
 	}
-	p, c := randomProblem(t, untied, nil, 3, 7, 9)
 	for _, name := range []string{"mb-sdca", "mb-sgd"} {
 		for _, batch := range []int{0, 5} {
-			a := start(t, name, p, c, func(o Options) {
-				switch o := o.(type) {
-				case *MbSDCAOptions:
-					o.Batch = batch
-				case *MbSGDOptions:
-					o.Batch = batch
-				}
-			})
-			if needs := a.Needs(); needs != (Needs{Budget: batch == 0}) {
+			factory, _ := Lookup(name)
+			o := factory.Options()
+			switch o := o.(type) {
+			case *MbSDCAOptions:
+				o.Batch = batch
+			case *MbSGDOptions:
+				o.Batch = batch
+			}
+			if needs := factory.NeedsOf(o); needs != (Needs{Budget: batch == 0}) {
 				t.Errorf("%s with a batch of %d needs %+v", name, batch, needs)
 			}
 		}

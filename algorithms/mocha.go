@@ -15,6 +15,7 @@ func (o *MOCHAOptions) Validate(c *config.Checker) {
 	c.Require(o.Epochs >= 0 && o.Epochs <= 1e6, "epochs", o.Epochs, "must be in [0, 1e6]")
 }
 
+// needs returns that steps must be limited when no number of epochs is set.
 func (o *MOCHAOptions) needs() Needs { return Needs{Budget: o.Epochs == 0} }
 
 // steps returns the fewer of the epochs and of what is allowed.
@@ -42,18 +43,16 @@ func init() {
 		Reference:   "Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, Algorithm 1",
 		Options:     func() Options { return &MOCHAOptions{Epochs: 1} },
 		AuthorUnits: 8,
+		Needs:       func(o Options) Needs { return o.(*MOCHAOptions).needs() },
 		Load: func(o Options, features int) Load {
 			opts := o.(*MOCHAOptions)
-			return Load{Needs: opts.needs(), StepFLOPs: mtl.StepFLOPs(features), Steps: opts.steps}
+			return Load{StepFLOPs: mtl.StepFLOPs(features), Steps: opts.steps}
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			return &MOCHA{Dual: NewDual(s), opts: *o.(*MOCHAOptions)}, nil
 		},
 	})
 }
-
-// Needs returns that steps must be limited when no number of epochs is set.
-func (m *MOCHA) Needs() Needs { return m.opts.needs() }
 
 // StepFLOPs returns the cost of a coordinate step that moves.
 func (m *MOCHA) StepFLOPs() float64 { return m.Problem.StepFLOPs() }

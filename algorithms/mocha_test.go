@@ -42,10 +42,16 @@ func TestMOCHASteps(t *testing.T) {
 		if got := a.Solve(request(1, 0, x.allowed, 0)).Steps; got != x.twenty {
 			t.Errorf("%g epochs of 20 rows, %d steps allowed: %d steps, want %d", x.epochs, x.allowed, got, x.twenty)
 		}
-		if needs := a.Needs(); needs != (Needs{Budget: x.epochs == 0}) {
+		if needs := needsOf("mocha", &MOCHAOptions{Epochs: x.epochs}); needs != (Needs{Budget: x.epochs == 0}) {
 			t.Errorf("%g epochs: needs %+v", x.epochs, needs)
 		}
 	}
+}
+
+// needsOf returns what a method demands of the round protocol.
+func needsOf(name string, o Options) Needs {
+	factory, _ := Lookup(name)
+	return factory.NeedsOf(o)
 }
 
 // A step that moves its coordinate is a dot product, an axpy and eight

@@ -383,8 +383,7 @@ func TestCoCoAHasOneThetaBelowOne(t *testing.T) {
 			t.Errorf("theta = %g: %d problems, want %d", theta, n, want)
 		}
 	}
-	p, c := randomProblem(t, learnt, nil, 6, 9, 14)
-	if !start(t, "cocoa", p, c, nil).Needs().Everyone {
+	if !needsOf("cocoa", &CoCoAOptions{}).Everyone {
 		t.Error("cocoa does without some devices' answers")
 	}
 }

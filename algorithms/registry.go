@@ -20,11 +20,25 @@ type Factory struct {
 	// OneModel is true when every device is sent the same model, whatever its task,
 	// so that the answers of devices behind one hub add up to one.
 	OneModel bool
+	// Asynchronous is true when the method can do without rounds: what New returns is
+	// then Asynchronous.
+	Asynchronous bool
+	// Needs returns what the method with the given options demands of the round
+	// protocol; nil: nothing.
+	Needs func(Options) Needs
 	// Load describes the local work with the given options on d features; nil when
 	// it depends on what is learnt.
 	Load func(o Options, features int) Load
 	// New starts a run; the options are what Options returned, decoded and valid.
 	New func(Setup, Options) (Algorithm, error)
+}
+
+// NeedsOf returns what the method with the given options demands of the round protocol.
+func (f *Factory) NeedsOf(o Options) Needs {
+	if f.Needs == nil {
+		return Needs{}
+	}
+	return f.Needs(o)
 }
 
 var factories = registry.New[Factory]("algorithms")

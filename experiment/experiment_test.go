@@ -95,18 +95,17 @@ sweep = { "methods.probe.options.fail" = [false, true], "problem.lambda" = [0.1,
 	}
 }
 
-// Settings that do not go together are found by the federation, and are told as
-// such through all that is wrapped around.
+// Settings that do not go with the devices are found by the federation, and are told
+// as such through all that is wrapped around.
 func TestARefusalNamesTheRun(t *testing.T) {
 	e := parse(t, `
 [methods.cocoa]
-[federation]
-protocol = "deadline"
-deadline_s = 1
+[faults]
+never = [0]
 `)
 	_, err := gather(t.Context(), e, Options{})
 	var p config.Problem
-	if !errors.As(err, &p) || p.Key != "federation.protocol" || !strings.HasPrefix(err.Error(), "run small/cocoa/seed=1: federation.protocol") {
+	if !errors.As(err, &p) || p.Key != "faults.never" || !strings.HasPrefix(err.Error(), "run small/cocoa/seed=1: faults.never") {
 		t.Errorf("got %v", err)
 	}
 }

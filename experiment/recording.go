@@ -212,8 +212,6 @@ var (
 	_ federation.Evaluated = (*replay)(nil)
 )
 
-func (r *replay) Needs() algorithms.Needs { return r.method.Needs() }
-
 func (r *replay) StepFLOPs() float64 { return r.method.StepFLOPs() }
 
 func (r *replay) Begin() int {

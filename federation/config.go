@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"fedsim/algorithms"
 	"fedsim/config"
 )
 
@@ -121,6 +122,24 @@ func (f *Config) validatePolicies(c *config.Checker) {
 	c.Require(f.Retries >= 0 && f.Retries <= 1000, "retries", f.Retries, "must be in [0, 1000]")
 	c.Require(f.MinReports >= 0, "min_reports", f.MinReports, "must not be negative")
 	c.OneOf("late", f.Late, Drop, Keep)
+}
+
+// limited reports whether the protocol limits the steps of devices.
+func (f *Config) limited() bool { return f.Protocol == Charged || f.Protocol == Deadline && f.Fit }
+
+// ValidateMethod reports what in the table a method with the given options cannot live
+// with. What depends on the data as well, [New] reports.
+func (f *Config) ValidateMethod(c *config.Checker, method *algorithms.Factory, o algorithms.Options) {
+	needs := method.NeedsOf(o)
+	c.Require(!needs.Everyone || f.Protocol == WaitForAll, "protocol", f.Protocol,
+		fmt.Sprintf("must be %q: %s cannot do without any device's answer", WaitForAll, method.Name))
+	c.Require(!needs.Budget || f.limited(), "protocol", f.Protocol,
+		fmt.Sprintf("must be %q with fit_work, or %q: %s was given no amount of local work of its own", Deadline, Charged, method.Name))
+	c.Require(f.Protocol != Asynchronous || method.Asynchronous, "protocol", f.Protocol, fmt.Sprintf("must be another: %s works in rounds", method.Name))
+	c.Require(f.Cost != Authors || method.AuthorUnits > 0, "cost", f.Cost,
+		fmt.Sprintf("must be %q or %q: the authors' drivers have no cost for %s", Physical, Relative, method.Name))
+	c.Require(f.Cost != Authors || f.Protocol != Deadline, "cost", f.Cost,
+		fmt.Sprintf("must be %q or %q under protocol %q: the authors' drivers have no clock cycle", Physical, Relative, Deadline))
 }
 
 // ValidateUse reports the keys that have no use under any of the protocols in

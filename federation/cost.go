@@ -125,7 +125,7 @@ func (c *authors) worked(f *Federation) {
 		total += steps
 		most = max(most, steps)
 	}
-	if f.method.Needs().Everyone {
+	if f.setup.Factory.NeedsOf(f.setup.Options).Everyone {
 		total = most * float64(len(f.chosen))
 	}
 	c.round = engine.FromSeconds(total * units * authorUnit)

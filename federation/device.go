@@ -96,10 +96,7 @@ func (d *device) end() (share float64, kind engine.Kind) {
 }
 
 // limited reports whether a protocol says how many steps a device may take.
-func (f *Federation) limited() bool {
-	c := &f.setup.Config
-	return c.Protocol == Charged || c.Protocol == Deadline && c.Fit
-}
+func (f *Federation) limited() bool { return f.setup.Config.limited() }
 
 // budget returns how many steps device t may take for the answer that it was asked
 // for.

@@ -233,11 +233,10 @@ func New(s Setup) (*Federation, error) {
 
 // check finds protocols that the method or the faults cannot live with.
 func (f *Federation) check() error {
-	needs, protocol := f.method.Needs(), f.setup.Config.Protocol
+	needs, protocol := f.setup.Factory.NeedsOf(f.setup.Options), f.setup.Config.Protocol
 	name := f.setup.Factory.Name
 	c := config.NewChecker()
-	c.Require(!needs.Everyone || protocol == WaitForAll, "federation.protocol", protocol,
-		fmt.Sprintf("must be %q: %s cannot do without any device's answer", WaitForAll, name))
+	f.setup.Config.ValidateMethod(c.In("federation"), &f.setup.Factory, f.setup.Options)
 	c.Require(!needs.Everyone || f.clients.size == f.setup.Size.Devices, "federation.clients_per_round", f.clients.size,
 		fmt.Sprintf("must be 0, and fraction 1: %s cannot do without any device's answer", name))
 	if p := f.setup.Problem; p != nil {
@@ -247,12 +246,6 @@ func (f *Federation) check() error {
 		c.Require(f.setup.Config.ServerGFLOPS == 0, "federation.server_gflops", f.setup.Config.ServerGFLOPS,
 			"must be 0 in a run without learning: what the server would compute is not known")
 	}
-	c.Require(!needs.Budget || f.limited(), "federation.protocol", protocol,
-		fmt.Sprintf("must be %q with fit_work, or %q: %s was given no amount of local work of its own", Deadline, Charged, name))
-	c.Require(f.setup.Config.Cost != Authors || f.setup.Factory.AuthorUnits > 0, "federation.cost", f.setup.Config.Cost,
-		fmt.Sprintf("must be %q or %q: the authors' drivers have no cost for %s", Physical, Relative, name))
-	c.Require(f.setup.Config.Cost != Authors || protocol != Deadline, "federation.cost", f.setup.Config.Cost,
-		"must be \"physical\" or \"relative\" under protocol \"deadline\": the authors' drivers have no clock cycle")
 	f.checkAsynchronous(c)
 	f.checkTraffic(c)
 	c.Require(f.setup.Fleet == nil || f.setup.Config.Cost == Physical, "federation.cost", f.setup.Config.Cost,
@@ -280,8 +273,6 @@ func (f *Federation) checkAsynchronous(c *config.Checker) {
 		return
 	}
 	cfg := &f.setup.Config
-	_, able := f.method.(algorithms.Asynchronous)
-	c.Require(able, "federation.protocol", cfg.Protocol, fmt.Sprintf("must be another: %s works in rounds", f.setup.Factory.Name))
 	c.Require(cfg.Cost != Authors, "federation.cost", cfg.Cost, "must be \"physical\" or \"relative\": the authors' drivers have rounds")
 	c.Require(f.setup.Plan.ThetaEvery == 0, "run.theta_every", f.setup.Plan.ThetaEvery, fmt.Sprintf("must be 0 under protocol %q: theta_t^h is defined for rounds", Asynchronous))
 }

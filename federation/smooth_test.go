@@ -12,25 +12,17 @@ import (
 	"fedsim/mtl"
 )
 
-// smoothOnly is MOCHA as a plug-in would have it whose theory asks for a smooth
-// loss (paper, theorem 1).
-type smoothOnly struct{ algorithms.Algorithm }
-
-func (a smoothOnly) Needs() algorithms.Needs {
-	needs := a.Algorithm.Needs()
-	needs.Smooth = true
-	return needs
-}
-
-// smoothPlugin is its factory. It is not registered, since other tests go
-// through all methods that are.
+// smoothPlugin is MOCHA as a plug-in would have it whose theory asks for a smooth
+// loss (paper, theorem 1). It is not registered, since other tests go through all
+// methods that are.
 func smoothPlugin() algorithms.Factory {
 	mocha, _ := algorithms.Lookup("mocha")
 	plugin := mocha
 	plugin.Name = "smooth-only"
-	plugin.New = func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
-		a, err := mocha.New(s, o)
-		return smoothOnly{a}, err
+	plugin.Needs = func(o algorithms.Options) algorithms.Needs {
+		needs := mocha.NeedsOf(o)
+		needs.Smooth = true
+		return needs
 	}
 	return plugin
 }

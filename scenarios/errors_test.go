@@ -246,3 +246,28 @@ func TestLoadErrors(t *testing.T) {
 		}
 	}
 }
+
+// What a method cannot live with is found before anything is run, wherever it comes
+// from, with its place.
+func TestMethodsAndProtocols(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"a protocol for all", "[methods.mocha]\n[methods.cocoa]\n[federation]\nprotocol = \"deadline\"\ndeadline_s = 1\n",
+			`x.toml:4:12: federation.protocol = "deadline": must be "wait-for-all": cocoa cannot do without any device's answer`},
+		{"a protocol of its own", "[methods.cocoa]\nprotocol = \"charged\"\n",
+			`x.toml:2:12: federation.protocol = "charged": must be "wait-for-all": cocoa cannot do without any device's answer`},
+		{"no rounds", "[methods.mocha]\nprotocol = \"asynchronous\"\n",
+			`x.toml:2:12: federation.protocol = "asynchronous": must be another: mocha works in rounds`},
+		{"no work, one of several", "[methods.mocha]\n[[experiment]]\nname = \"e\"\nsweep = { \"methods.mocha.options.epochs\" = [1, 0] }\n[federation]\nprotocol = \"wait-for-all\"\n",
+			`x.toml:6:12: federation.protocol = "wait-for-all": must be "deadline" with fit_work, or "charged": mocha was given no amount of local work of its own`},
+		{"the authors' cost", "[methods.fedavg]\n[federation]\ncost = \"authors\"\n",
+			`x.toml:3:8: federation.cost = "authors": must be "physical" or "relative": the authors' drivers have no cost for fedavg`},
+	} {
+		_, err := Parse("x.toml", []byte(c.text), nil)
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s:\ngot  %v\nwant %s", c.name, err, c.want)
+		}
+	}
+	if _, err := Parse("x.toml", []byte("[methods.async-mocha]\nprotocol = \"asynchronous\"\n[methods.cocoa]\n[methods.mocha]\nprotocol = \"charged\"\noptions.epochs = 0\n"), nil); err != nil {
+		t.Errorf("what goes together: %v", err)
+	}
+}

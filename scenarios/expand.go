@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 
+	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/results"
 )
@@ -80,6 +81,11 @@ func (p *plan) run(point *config.Node, label string, options []config.Assignment
 	}
 	problems.Merge(settings.validate(tree))
 	method := settings.Methods[label]
+	if factory, ok := algorithms.Lookup(method.Algorithm); ok {
+		c := config.NewChecker()
+		settings.Federation.ValidateMethod(c.In("federation"), &factory, method.options())
+		problems.AddFound(tree, c)
+	}
 	return Run{
 		Experiment: p.name, Method: label, Label: method.Label,
 		Algorithm: method.Algorithm, Options: method.options(),

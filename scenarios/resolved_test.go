@@ -86,7 +86,7 @@ var someKeys = []key{
 	{"data.synthetic.noise", []string{"-1", "0.125"}},
 	{"methods.mocha.options.epochs", []string{"1", "2.5", "10"}},
 	{"methods.other.label", []string{`"a \"b\""`, `"Ωmega / 2"`}},
-	{"methods.other.protocol", []string{`""`, `"charged"`}},
+	{"methods.mocha.protocol", []string{`""`, `"charged"`}},
 }
 
 // scenarioText draws a valid scenario: every key belongs to one part of every

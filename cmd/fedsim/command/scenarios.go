@@ -79,7 +79,8 @@ func newScenariosValidate() *cobra.Command {
 		Use:   "validate FILE...",
 		Short: "Check scenarios and say what they run",
 		Long: `Check scenarios and say what they run. Everything that is wrong is reported, each
-with file, line and column. Data files are not opened.`,
+with file, line and column. Data files are not opened: what does not go with the
+devices that they come to is found when the scenario is run.`,
 		Example:           "  fedsim scenarios validate mine.toml scenarios/*.toml",
 		Args:              takes(1, math.MaxInt, "scenarios, files or names of shipped ones"),
 		ValidArgsFunction: completeScenario,

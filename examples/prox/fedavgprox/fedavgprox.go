@@ -83,9 +83,6 @@ func newMethod(s algorithms.Setup, o Options) *method {
 	return m
 }
 
-// Needs says that the method can live with drops, and has an amount of work of its own.
-func (m *method) Needs() algorithms.Needs { return algorithms.Needs{} }
-
 // StepFLOPs is the cost of a row of d features: a dot product and an axpy, 4d, and its
 // share of the update of 5d that its mini-batch ends with.
 func (m *method) StepFLOPs() float64 {

@@ -48,9 +48,6 @@ func init() {
 	})
 }
 
-// Needs says that the method can live with drops, and has an amount of work of its own.
-func (m *steady) Needs() algorithms.Needs { return algorithms.Needs{} }
-
 // StepFLOPs is the most that a coordinate step takes.
 func (m *steady) StepFLOPs() float64 { return m.Problem.StepFLOPs() }
 
