@@ -1,6 +1,8 @@
 package command
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -9,6 +11,7 @@ import (
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/internal/atomicfile"
+	"fedsim/internal/parallel"
 	"fedsim/scenarios"
 )
 
@@ -42,24 +45,37 @@ the data set of a scenario, as it is loaded and as it is trained on. Without a s
 			if err != nil {
 				return err
 			}
-			return describe(cmd.OutOrStdout(), cfg)
+			text, err := unlessInterrupted(cmd, func() (string, error) { return describe(cfg) })
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(cmd.OutOrStdout(), text)
+			return err
 		},
 	}
 	addSet(cmd, &sets, "data.")
 	return cmd
 }
 
-func describe(w io.Writer, cfg data.Config) error {
+// unlessInterrupted returns what compute returns, or that it was interrupted.
+func unlessInterrupted[V any](cmd *cobra.Command, compute func() (V, error)) (V, error) {
+	v, err := parallel.Await(cmd.Context(), compute)
+	if errors.Is(err, context.Canceled) {
+		err = interrupted{"interrupted, nothing is written", err}
+	}
+	return v, err
+}
+
+func describe(cfg data.Config) (string, error) {
 	set, err := data.Load(cfg)
 	if err != nil {
-		return err
+		return "", err
 	}
 	split, err := data.Prepare(cfg)
 	if err != nil {
-		return err
+		return "", err
 	}
-	_, err = fmt.Fprintf(w, "as loaded\n\n%s\nas trained on\n\n%s", data.Describe(set), data.Describe(split.Train))
-	return err
+	return fmt.Sprintf("as loaded\n\n%s\nas trained on\n\n%s", data.Describe(set), data.Describe(split.Train)), nil
 }
 
 func newDataGenerate() *cobra.Command {
@@ -83,7 +99,7 @@ the features, before any split or scaling. Without a scenario the defaults of
 			if cfg.Source != data.SourceSynthetic {
 				return config.Problem{Key: "data.source", Value: cfg.Source, Want: fmt.Sprintf("must be %q to generate data", data.SourceSynthetic)}
 			}
-			set, err := data.Load(cfg)
+			set, err := unlessInterrupted(cmd, func() (*data.Set, error) { return data.Load(cfg) })
 			if err != nil {
 				return err
 			}
