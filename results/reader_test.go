@@ -2,8 +2,11 @@ package results
 
 import (
 	"bytes"
+	"encoding/csv"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -124,4 +127,36 @@ func FuzzManifest(f *testing.F) {
 			t.Fatalf("manifest %v, error %v", m, err)
 		}
 	})
+}
+
+// A run of which no round was evaluated, as when nothing is learnt, still says how
+// far it came and when.
+func TestRunsWithoutEvaluation(t *testing.T) {
+	w := create(t, filepath.Join(t.TempDir(), "run"), false)
+	run := syntheticRuns()[0]
+	run.Rounds = []Round{unknown(0, 0), unknown(7, 1.5)}
+	addAll(t, w, []Run{run})
+	finish(t, w, Complete)
+	text, err := os.ReadFile(filepath.Join(w.Dir(), runsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+	if err != nil || len(rows) != 2 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	for column, want := range map[string]string{"round": "7", "time_s": "1.5", "primal": "", "suboptimality": ""} {
+		if got := rows[1][slices.Index(rows[0], column)]; got != want {
+			t.Errorf("%s = %q, must be %q", column, got, want)
+		}
+	}
+	if found, err := Read(w.Dir()); err != nil || len(found.Runs) != 1 {
+		t.Errorf("it is not read back: %v", err)
+	}
+}
+
+// unknown is a round of which only its number and its end are known.
+func unknown(round int, timeS float64) Round {
+	nan := math.NaN()
+	return Round{Round: round, TimeS: timeS, Primal: nan, Dual: nan, Gap: nan, Suboptimality: nan, TrainError: nan, TestError: nan}
 }

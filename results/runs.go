@@ -42,7 +42,7 @@ func newRunTable(runs []Run, targets []float64) runTable {
 }
 
 // columns are: which run it is, how it ended, the state in its
-// last evaluated round, totals over all its rounds, when it reached each
+// last evaluated round, or in its last when none was, totals over all its rounds, when it reached each
 // target, how its devices straggled, what tuning chose, and the seconds of the real clock.
 func (t runTable) columns() []column {
 	columns := append(identityColumns(t.keys), runHead...)
@@ -74,9 +74,12 @@ func (t runTable) columns() []column {
 func (t runTable) appendRow(row []string, r *Run) []string {
 	row = appendIdentity(row, r, t.keys)
 	row = append(row, string(r.Status), r.Reason, formatNumber(r.Optimum), formatNumber(r.OptimumGap))
-	last, evaluated := r.Last()
+	last, ok := r.Last()
+	if n := len(r.Rounds); !ok && n > 0 {
+		last, ok = r.Rounds[n-1], true
+	}
 	for _, c := range roundColumns[:stateColumns] {
-		if evaluated {
+		if ok {
 			row = append(row, c.format(&last))
 		} else {
 			row = append(row, "")
