@@ -77,7 +77,7 @@ func busy(dir, path string) error {
 			who = fmt.Sprintf(", process %d", pid)
 		}
 	}
-	return fmt.Errorf("%s: %w%s: wait until it is done, or choose another directory with --out", dir, ErrBusy, who)
+	return fmt.Errorf("%s: %w%s: wait until it is done", dir, ErrBusy, who)
 }
 
 // release gives the stage back, and removes it when nothing is left in it. A

@@ -107,7 +107,9 @@ func Create(dir string, force bool, about About) (_ *Writer, err error) {
 	if w.created, err = makeDirs(dir); err != nil {
 		return nil, err
 	}
-	if w.lock, err = lockStage(dir); err != nil {
+	if w.lock, err = lockStage(dir); errors.Is(err, ErrBusy) {
+		return nil, fmt.Errorf("%w, or choose another directory with --out", err)
+	} else if err != nil {
 		return nil, err
 	}
 	if err := requireFree(dir, force); err != nil { // another may have come to its end meanwhile
