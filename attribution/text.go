@@ -62,7 +62,11 @@ func (r *Report) textPath(b *strings.Builder) {
 func (r *Report) textDevices(b *strings.Builder) {
 	order := r.Holders()
 	order = order[:min(shown, len(order))]
-	fmt.Fprintf(b, "\nwho held it up: %d of %d devices\n\n", len(order), len(r.Devices))
+	heading := "who held it up"
+	if all := r.All(); all.Ended == 0 {
+		heading = "no answer ended a round, the slowest"
+	}
+	fmt.Fprintf(b, "\n%s: %d of %d devices\n\n", heading, len(order), len(r.Devices))
 	lines := [][]string{append([]string{"device"}, heads...)}
 	classes := len(r.Classes) > 0
 	if classes {

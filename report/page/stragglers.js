@@ -74,7 +74,7 @@ function roundsOf(report, index) {
       el("div", { class: "controls" }, choice(id + "-run", "run", runs.map((r) => [r.id, r.id]), run.id, (v) => { c.run = v; paint(); arrive(chart); })),
       el("p", {}, `A round asked ${figure(held.asked, 3)} of ${plural(held.devices, "device")} and took the answers of ${figure(held.taken, 3)}; devices waited ${percent(held.waited)} of their time.`),
       chart.element, el("p", { class: "key" }, lines.map((l) => el("span", {}, block(l.look.colour), l.label))),
-      el("h4", {}, "Who held it up"), holdersOf(report, "device", held.slowest),
+      el("h4", {}, held.slowest.some((h) => h.ended > 0) ? "Who held it up" : "The slowest devices, none of which ended a round"), holdersOf(report, "device", held.slowest),
       held.classes.length > 0 ? [el("h4", {}, "By class of the fleet"), holdersOf(report, "class", held.classes)] : [],
     ].flat());
     if (element.isConnected) arrive(chart);
