@@ -8,6 +8,8 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/config"
+	"fedsim/devices"
+	"fedsim/network"
 )
 
 // The server's round protocols.
@@ -140,6 +142,26 @@ func (f *Config) ValidateMethod(c *config.Checker, method *algorithms.Factory, o
 		fmt.Sprintf("must be %q or %q: the authors' drivers have no cost for %s", Physical, Relative, method.Name))
 	c.Require(f.Cost != Authors || f.Protocol != Deadline, "cost", f.Cost,
 		fmt.Sprintf("must be %q or %q under protocol %q: the authors' drivers have no clock cycle", Physical, Relative, Deadline))
+}
+
+// endless is what is wrong with devices that never answer.
+var endless = fmt.Sprintf(" under protocol %q, which would wait for ever", WaitForAll)
+
+// ValidateFaults reports certain faults and losses, for which wait-for-all would wait
+// without end. The places are those of a scenario's tables.
+func (f *Config) ValidateFaults(c *config.Checker, faults *devices.Faults, links *network.Config) {
+	if f.Protocol != WaitForAll {
+		return
+	}
+	certain := func(key string, p float64) { c.Require(p != 1, key, p, "must be below 1"+endless) }
+	certain("faults.drop_probability", faults.DropProbability)
+	for t, p := range faults.DropProbabilityPerDevice {
+		certain(fmt.Sprintf("faults.drop_probability_per_device[%d]", t), p)
+	}
+	for h, p := range faults.DropProbabilityByRound {
+		certain(fmt.Sprintf("faults.drop_probability_by_round[%d]", h), p)
+	}
+	certain("network.loss_probability", links.LossProbability)
 }
 
 // ValidateUse reports the keys that have no use under any of the protocols in

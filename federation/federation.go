@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"fedsim/algorithms"
@@ -257,8 +258,9 @@ func (f *Federation) check() error {
 		c.Require(f.setup.Problem != nil, "federation.selection", config.Selection, "must be another in a run without learning, which has no losses")
 	}
 	c.Require(f.setup.Charging == nil || f.setup.Devices.ChargeW > 0, "devices.charge_w", f.setup.Devices.ChargeW, "must be positive: a trace or a model tells when chargers are plugged in")
-	if protocol == WaitForAll {
-		f.checkForEver(c)
+	f.setup.Config.ValidateFaults(c, &f.setup.Faults, &f.setup.Network)
+	if never := f.setup.Faults.Never; protocol == WaitForAll && len(never) > 0 {
+		c.Require(false, "faults.never", slices.Min(never), "must be empty"+endless)
 	}
 	var problems []error
 	for _, p := range c.Problems() {
@@ -275,27 +277,6 @@ func (f *Federation) checkAsynchronous(c *config.Checker) {
 	cfg := &f.setup.Config
 	c.Require(cfg.Cost != Authors, "federation.cost", cfg.Cost, "must be \"physical\" or \"relative\": the authors' drivers have rounds")
 	c.Require(f.setup.Plan.ThetaEvery == 0, "run.theta_every", f.setup.Plan.ThetaEvery, fmt.Sprintf("must be 0 under protocol %q: theta_t^h is defined for rounds", Asynchronous))
-}
-
-// checkForEver finds faults for which wait-for-all would wait without end.
-func (f *Federation) checkForEver(c *config.Checker) {
-	why := fmt.Sprintf(" under protocol %q, which would wait for ever", WaitForAll)
-	for t := range f.devices {
-		if f.drops.Never(t) {
-			c.Require(false, "faults.never", t, "must be empty"+why)
-			break
-		}
-	}
-	faults := &f.setup.Faults
-	certain := func(key string, p float64) { c.Require(p < 1, key, p, "must be below 1"+why) }
-	certain("faults.drop_probability", faults.DropProbability)
-	for t, p := range faults.DropProbabilityPerDevice {
-		certain(fmt.Sprintf("faults.drop_probability_per_device[%d]", t), p)
-	}
-	for h, p := range faults.DropProbabilityByRound {
-		certain(fmt.Sprintf("faults.drop_probability_by_round[%d]", h), p)
-	}
-	certain("network.loss_probability", f.setup.Network.LossProbability)
 }
 
 // Run goes through the rounds of the plan and calls observe, which may be nil,

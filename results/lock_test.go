@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // Of many who want to write a directory, which comes and goes with them, one at a
@@ -121,5 +122,27 @@ func TestWhatIsKeptIsNotOverwritten(t *testing.T) {
 	}
 	if err := w.Discard(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A complete run with an unfinished one that was to replace it tells of both.
+func TestAnUnfinishedReplacementIsToldOf(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	about := About{Version: "test", Scenario: []byte("name = \"x\"\n"), Seeds: []uint64{1}, Keeps: true}
+	w, err := Create(dir, false, about)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Finish(Complete, End{At: time.Unix(1, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	other, err := Create(dir, true, about)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Discard() }()
+	_, err = Create(dir, false, about)
+	if !errors.Is(err, ErrExists) || !strings.Contains(err.Error(), "an unfinished one that was to replace it: go on with that by fedsim run --resume "+dir) {
+		t.Errorf("error %v", err)
 	}
 }

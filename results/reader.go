@@ -80,6 +80,9 @@ func missing(dir string, err error) error {
 
 func readTable(path string, read func(path string, r io.Reader) error) error {
 	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %s beside it says that it is there: run its %s again", err, manifestFile, scenarioFile)
+	}
 	if err != nil {
 		return err
 	}

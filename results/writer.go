@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -145,7 +146,11 @@ func requireFree(dir string, force bool) error {
 		return err
 	}
 	if old != nil && old.State == Complete && !force {
-		return fmt.Errorf("%s: %w: use --force to overwrite it, or --out for another directory", dir, ErrExists)
+		left := ""
+		if exists(filepath.Join(dir, stageDir, shelfDir, indexFile)) {
+			left = fmt.Sprintf(", and an unfinished one that was to replace it: go on with that by fedsim run --resume %s,", dir)
+		}
+		return fmt.Errorf("%s: %w%s use --force to overwrite it, or --out for another directory", dir, ErrExists, cmp.Or(left, ":"))
 	}
 	return nil
 }

@@ -81,11 +81,12 @@ func (p *plan) run(point *config.Node, label string, options []config.Assignment
 	}
 	problems.Merge(settings.validate(tree))
 	method := settings.Methods[label]
+	c := config.NewChecker()
+	settings.Federation.ValidateFaults(c, &settings.Faults, &settings.Network)
 	if factory, ok := algorithms.Lookup(method.Algorithm); ok {
-		c := config.NewChecker()
 		settings.Federation.ValidateMethod(c.In("federation"), &factory, method.options())
-		problems.AddFound(tree, c)
 	}
+	problems.AddFound(tree, c)
 	return Run{
 		Experiment: p.name, Method: label, Label: method.Label,
 		Algorithm: method.Algorithm, Options: method.options(),

@@ -27,6 +27,9 @@ now; "fedsim serve" shows it as it goes.`,
 		Args:              takes(1, 1, "one run directory"),
 		ValidArgsFunction: first(completeDirectory),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if extension := filepath.Ext(out); out != "" && extension != ".html" && extension != ".htm" {
+				return usagef("--out=%s: must end in .html or .htm", out) // it is overwritten
+			}
 			found, err := report.Read(args[0])
 			if err != nil {
 				return err

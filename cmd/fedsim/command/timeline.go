@@ -67,6 +67,9 @@ func (f *timelineFlags) plan(flags *pflag.FlagSet, s *scenarios.Scenario) (*watc
 		}
 		return nil, nil
 	}
+	if f.trace != "" && filepath.Ext(f.trace) != ".json" {
+		return nil, usagef("--timeline=%s: must end in .json", f.trace) // it is overwritten, a scenario must not be
+	}
 	if f.devices < 1 {
 		return nil, usagef("--timeline-devices=%d: must be positive", f.devices)
 	}
