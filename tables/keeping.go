@@ -3,6 +3,7 @@ package tables
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"fedsim/data"
 	"fedsim/internal/state"
@@ -101,10 +102,19 @@ func (x *trail) state(c *state.Coder, tasks, lambdas int) {
 	x.next.state(c, tasks)
 }
 
+// farthest is how far from 0 a number can be that somebody has computed: products of
+// a few of them are still numbers.
+const farthest = 1e50
+
 // state names where a lambda starts, in at most so many tasks. What is read is
 // believed as far as it goes.
 func (s *start) state(c *state.Coder, tasks int) {
-	c.Float64(&s.lambda)
+	number := func(v *float64) {
+		if c.Float64(v); c.Reads() && c.Err() == nil && !(math.Abs(*v) <= farthest) {
+			c.Fail(fmt.Errorf("%v is no number that was computed", *v))
+		}
+	}
+	number(&s.lambda)
 	n := c.Count(len(s.alpha))
 	if n > tasks {
 		c.Fail(fmt.Errorf("dual variables of %d of %d tasks", n, tasks))
@@ -118,7 +128,7 @@ func (s *start) state(c *state.Coder, tasks int) {
 			if c.Reads() {
 				s.alpha[k] = append(s.alpha[k], 0)
 			}
-			c.Float64(&s.alpha[k][i])
+			number(&s.alpha[k][i])
 		}
 	}
 }
