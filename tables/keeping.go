@@ -55,12 +55,15 @@ func (t *trial) leave() {
 	}
 }
 
-// keep keeps how far the trial has come. The caller has the lock.
+// keep keeps how far the trial has come, as long as it can: others who were still at
+// work may have more to keep after a failure. The caller has the lock.
 func (t *trial) keep() {
+	if t.fresh = false; t.unkept != nil {
+		return
+	}
 	if t.unkept = t.kept.Keep(t.state); t.unkept != nil {
 		t.cancel()
 	}
-	t.fresh = false
 }
 
 // state names the rows of the set, which must be those of before, and the trails of
