@@ -38,7 +38,7 @@ examples:
 
 # After a change of go.mod: what the modules beside it need of it.
 tidy:
-	@for m in bench interop/browser $(EXAMPLES:%=examples/%); do (cd $$m && $(GO) mod tidy) || exit 1; done
+	@for m in bench interop/browser tools internal/kernel/gen $(EXAMPLES:%=examples/%); do (cd $$m && $(GO) mod tidy) || exit 1; done
 
 # 200 runs, and 100 with tables, killed at random moments and gone on with, with 1, 2 and 8 workers.
 test-crash:
