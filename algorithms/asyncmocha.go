@@ -163,7 +163,7 @@ func (a *AsyncMOCHA) Receive(device int) (taken bool, flops float64) {
 	gamma := a.Problem.Config.Gamma
 	if a.opts.Damping == LineSearch {
 		a.weights.Task(a.now, t)
-		flops += task + 4*float64(len(dv))
+		flops += task + float64(4*float64(len(dv)))
 		slope := a.change[device] + kernel.Dot(a.now, dv)
 		if !(slope < 0) {
 			return false, flops

@@ -65,14 +65,14 @@ func (c *CoCoA) Solve(r Request) Work {
 	for i, a := range c.Next[t] {
 		before += c.Problem.Loss.Conjugate(a, c.Problem.Train.Tasks[t].Y[i])
 	}
-	before *= c.Problem.Scale[t]
+	before = float64(before * c.Problem.Scale[t])
 	work := Work{Values: c.Problem.Features()}
 	for work.Steps < most {
 		steps := min(chunk, most-work.Steps)
 		work.FLOPs += c.sdca(r, s, curvature, steps)
 		work.Steps += steps
 		now := c.Problem.Measure(t, c.Next[t], s.u, w, dv, curvature)
-		work.FLOPs += 2 * float64(c.Problem.Features()) * n
+		work.FLOPs += float64(2 * float64(c.Problem.Features()) * n)
 		// A subproblem solved to the last bits has neither gap nor progress left.
 		const roundoff = 1e-14
 		if now.Gap <= c.opts.Theta*(now.Gap+before-now.Value) || now.Gap <= roundoff*(1+math.Abs(now.Value)) {

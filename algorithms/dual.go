@@ -144,5 +144,5 @@ func (d *Dual) finish(r Request, s *scratch, w []float64, curvature float64) {
 // sdca takes steps of SDCA on the device's subproblem and returns their FLOPs.
 func (d *Dual) sdca(r Request, s *scratch, curvature float64, steps int) float64 {
 	moved := d.Problem.SDCA(r.Device, d.Next[r.Device], s.u, curvature, &s.order, steps)
-	return float64(moved)*d.Problem.StepFLOPs() + float64(steps-moved)*d.Problem.IdleStepFLOPs()
+	return float64(float64(moved)*d.Problem.StepFLOPs()) + float64(float64(steps-moved)*d.Problem.IdleStepFLOPs())
 }

@@ -55,7 +55,7 @@ func (o *LocalSGDOptions) stepFLOPs(d int) float64 {
 	if o.Batch == 0 {
 		return rowFLOPs(d)
 	}
-	return rowFLOPs(d) + 5*float64(d)/float64(o.Batch)
+	return rowFLOPs(d) + float64(5*float64(d)/float64(o.Batch))
 }
 
 func (o *LocalSGDOptions) load(features int) Load {

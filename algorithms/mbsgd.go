@@ -74,7 +74,7 @@ func init() {
 				for _, y := range p.Train.Tasks[t].Y {
 					sum += p.Loss.Value(0, y)
 				}
-				m.most += p.Scale[t] * sum
+				m.most += float64(p.Scale[t] * sum)
 			}
 			m.Recouple(s.Coupling)
 			return m, nil
@@ -86,7 +86,7 @@ func init() {
 func (m *MbSGD) StepFLOPs() float64 { return rowFLOPs(m.problem.Features()) }
 
 // rowFLOPs is the cost of a row of d features: a dot product and an axpy.
-func rowFLOPs(d int) float64 { return 4 * float64(d) }
+func rowFLOPs(d int) float64 { return float64(4 * float64(d)) }
 
 // Begin opens a round: each device is sent its w_t.
 func (m *MbSGD) Begin() int {
@@ -151,7 +151,7 @@ func (m *MbSGD) End() float64 {
 func (m *MbSGD) project() {
 	r := 0.0
 	for t := range m.w.Rows {
-		r += 0.5 * kernel.Dot(m.w.Row(t), m.z.Row(t))
+		r += float64(0.5 * kernel.Dot(m.w.Row(t), m.z.Row(t)))
 	}
 	if r <= m.most {
 		return

@@ -68,7 +68,7 @@ func newRules(run *scenarios.Run) rules {
 
 // resolution is how far apart two sums of virtual times may be that mean the same:
 // the clock counts nanoseconds, rows have seconds rounded to a float64.
-func resolution(timeS float64) float64 { return 1e-9 + 4e-16*timeS }
+func resolution(timeS float64) float64 { return 1e-9 + float64(4e-16*timeS) }
 
 // attribute says what held up a round that began at a time.
 func (r *rules) attribute(began float64, rows []results.DeviceRow) Round {

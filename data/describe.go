@@ -63,7 +63,7 @@ func (d *Description) describeSizes(set *Set) {
 			d.RowsMin = n
 		}
 		d.RowsMin, d.RowsMax = min(d.RowsMin, n), max(d.RowsMax, n)
-		squares += (float64(n) - d.RowsMean) * (float64(n) - d.RowsMean)
+		squares += float64((float64(n) - d.RowsMean) * (float64(n) - d.RowsMean))
 	}
 	if d.Tasks > 1 {
 		d.RowsDeviation = math.Sqrt(squares / float64(d.Tasks-1))

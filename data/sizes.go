@@ -43,7 +43,7 @@ func (c Config) LeastMemory() float64 {
 	}
 	row := 8.0 // its label
 	if c.Resident {
-		row += value * float64(s.Features)
+		row += float64(value * float64(s.Features))
 	}
-	return float64(s.Tasks) * (float64(unsafe.Sizeof(Task{})) + float64(s.RowsMin)*row)
+	return float64(s.Tasks) * (float64(unsafe.Sizeof(Task{})) + float64(float64(s.RowsMin)*row))
 }

@@ -28,7 +28,7 @@ func taskSizes(m, low, high int, deviation float64, stream *rng.Stream) []int {
 	if m == 1 {
 		return []int{high}
 	}
-	middle, half := float64(low+high)/2, float64(high-low)/2
+	middle, half := float64(float64(low+high)/2), float64(float64(high-low)/2)
 	offsets, quantiles := make([]float64, m), make([]float64, m)
 	for i := range quantiles {
 		quantiles[i] = math.Sqrt2 * math.Erfinv((2*float64(i)+1)/float64(m)-1)

@@ -97,7 +97,7 @@ func newBatteries(cfg *Config, profiles []Profile, of classes, n int, seed uint6
 		if !b.OnMains(t) {
 			s := rng.New(seed, rng.Battery, t, 0)
 			share := cfg.InitialCharge + float64(cfg.InitialChargeSpread*(2*s.Float64()-1))
-			c.left = min(max(share, 0), 1) * b.size(t).capacity
+			c.left = float64(min(max(share, 0), 1) * b.size(t).capacity)
 			b.initial += c.left
 			if plan != nil {
 				b.replug(t, &c, 0)

@@ -271,11 +271,11 @@ func (p *powerProfile) profile(end int64) (PowerProfile, error) {
 	out.BatteryWh *= watts
 	out.WiFiW *= watts
 	out.CellularW *= watts
-	out.IdleW = (suspended + idle) * watts
+	out.IdleW = float64((suspended + idle) * watts)
 	last := len(core.khz.numbers) - 1
 	most := core.base + core.mA.numbers[last]
 	out.ClockGHz = core.top() / 1e6
-	out.ComputeW = out.IdleW + most*watts
+	out.ComputeW = out.IdleW + float64(most*watts)
 	for i, khz := range core.khz.numbers {
 		out.Steps = append(out.Steps, Step{Clock: khz / core.top(), Power: (core.base + core.mA.numbers[i]) / most})
 	}

@@ -105,7 +105,7 @@ func (r *runner) compare(j *job, runs []results.Run, target float64) (*Compariso
 		}
 	}
 	const rounding = 1e-13 // of the sums that D is made of
-	study, err := constants.Study(samples, target, open+rounding*(constants.N+math.Abs(p.optimum)))
+	study, err := constants.Study(samples, target, open+float64(rounding*(constants.N+math.Abs(p.optimum))))
 	if err != nil {
 		return nil, err
 	}

@@ -264,14 +264,14 @@ func (f *Federation) leave(t int, complete bool) {
 	amount := 0.0
 	switch d.phase {
 	case download:
-		amount = f.bytes.down * share
+		amount = float64(f.bytes.down * share)
 		f.count(amount, 0)
 		f.moved(t, amount, 0)
 	case compute:
-		amount = d.flops * share
+		amount = float64(d.flops * share)
 		f.tally.flops += amount
 	case upload:
-		amount = f.uploadBytes(t) * share
+		amount = float64(f.uploadBytes(t) * share)
 		f.count(0, amount)
 		f.moved(t, 0, amount)
 	}

@@ -166,11 +166,11 @@ func (f *Federation) hopeless(t int) bool {
 	work := f.computing(t)
 	up := f.cost.up(t, round, attempt, f.uploadBytes(t)).Duration
 	receiving, working, sending := f.receiving(t, down), f.power(t, compute), f.sending(t, up)
-	need := receiving*down.Seconds() + working*work.Seconds() + sending*up.Seconds() +
+	need := float64(receiving*down.Seconds()) + float64(working*work.Seconds()) + float64(sending*up.Seconds()) +
 		f.between(t, work) + f.moving(t, f.bytes.down, f.uploadBytes(t))
 	// Ends of phases and of batteries are whole nanoseconds, rounded up or off.
 	const rounding = 4e-9
-	return need > f.batteries.Left(t)*(1+1e-9)+rounding*(receiving+working+sending)
+	return need > float64(f.batteries.Left(t)*(1+1e-9))+float64(rounding*(receiving+working+sending))
 }
 
 // stall ends the run: the round can never be completed.

@@ -147,7 +147,7 @@ func (f *Federation) gather() {
 	for _, g := range h.asked {
 		hub := &h.each[g]
 		hub.models = f.payload(int(g), expecting, func(int) float64 { return 1 })
-		hub.way, hub.bytes = download, header+hub.models*(f.bytes.down-header)
+		hub.way, hub.bytes = download, header+float64(hub.models*(f.bytes.down-header))
 		f.roll(int(g))
 	}
 }
@@ -237,9 +237,9 @@ func (f *Federation) book(g int, share float64) {
 	hub := &f.hubs.each[g]
 	hub.moving = false
 	if hub.way == download {
-		f.tally.down += hub.bytes * share
+		f.tally.down += float64(hub.bytes * share)
 	} else {
-		f.tally.up += hub.bytes * share
+		f.tally.up += float64(hub.bytes * share)
 	}
 }
 

@@ -148,11 +148,11 @@ func (f *Federation) between(t int, work engine.Time) float64 {
 	}
 	radio := f.links.Radio(t)
 	awake := func(length engine.Time) float64 {
-		return (f.fleet.IdlePower(t) + radio.Promotion.Watts) * length.Seconds()
+		return float64((f.fleet.IdlePower(t) + radio.Promotion.Watts) * length.Seconds())
 	}
 	sum := awake(radio.Promotion.Length) + awake(f.promotionAfter(t, work))
 	for i, rest := range radio.Rest(work) {
-		sum += (radio.Tail[i].Length - rest.Length).Seconds() * rest.Watts
+		sum += float64((radio.Tail[i].Length - rest.Length).Seconds() * rest.Watts)
 	}
 	return sum
 }

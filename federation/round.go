@@ -158,7 +158,7 @@ func (f *Federation) plan(t int) {
 	switch {
 	case cfg.Protocol == Charged:
 		s := rng.New(f.setup.Seed, rng.Work, t, f.round)
-		share := cfg.StepsLow + s.Float64()*(cfg.StepsHigh-cfg.StepsLow)
+		share := cfg.StepsLow + float64(s.Float64()*(cfg.StepsHigh-cfg.StepsLow))
 		f.budgets[t] = int32(min(max(1, share*float64(f.setup.Size.MinRows)), unlimited))
 	case cfg.Protocol == Deadline && cfg.Fit:
 		// The device's controller: what the message took, what its own link needs
@@ -166,7 +166,7 @@ func (f *Federation) plan(t int) {
 		// 3.4). It knows its link's usual speed, not the next transfer's.
 		toHub, fromHub := f.relayed(t)
 		down := f.promotion(t).Add(d.down).Add(toHub)
-		up := f.cost.expectedUp(t, f.links.Bytes(f.setup.Size.Features)).Add(fromHub).Seconds() * (1 + cfg.Margin)
+		up := float64(f.cost.expectedUp(t, f.links.Bytes(f.setup.Size.Features)).Add(fromHub).Seconds() * (1 + cfg.Margin))
 		f.budgets[t] = int32(min(f.cost.steps(t, f.spare(t, f.cycle.Seconds()-down.Seconds()-up)/f.slowdown(t)), unlimited))
 	}
 }

@@ -104,9 +104,9 @@ func (p *Config) Validate(c *config.Checker) {
 // once it is learnt, the coupling, its factor and what it is made from.
 func (c *Config) LeastMemory(tasks, features, outer int) float64 {
 	m := float64(tasks)
-	least := 2 * 8 * m * float64(features)
+	least := float64(2 * 8 * m * float64(features))
 	if c.Regularizer == RegGraphical && (outer > 1 || c.WarmOmega > 0) {
-		least += 3 * 8 * m * m
+		least += float64(3 * 8 * m * m)
 	}
 	return least
 }

@@ -54,7 +54,7 @@ func (r Graphical) Update(_ *parallel.Pool, w *data.Matrix, floor float64) (Coup
 	base := floor * mat.Trace(omega) / float64(m)
 	for s := range m {
 		for t := s; t < m; t++ {
-			x := (1 - floor) * omega.At(s, t)
+			x := float64((1 - floor) * omega.At(s, t))
 			if s == t {
 				x += base
 			}
@@ -67,7 +67,7 @@ func (r Graphical) Update(_ *parallel.Pool, w *data.Matrix, floor float64) (Coup
 // UpdateFLOPs returns 2 m^2 d + 10 m^3: W^T W, and as if the graphical lasso took
 // ten passes; how many it takes depends on W.
 func (r Graphical) UpdateFLOPs(m, d int) float64 {
-	return float64(m) * float64(m) * (2*float64(d) + 10*float64(m))
+	return float64(m) * float64(m) * (float64(2*float64(d)) + float64(10*float64(m)))
 }
 
 // omega returns the Omega that minimises R(W, .).
@@ -84,16 +84,16 @@ func (r Graphical) coupling(omega *mat.SymDense) (Coupling, error) {
 	if !chol.Factorize(omega) {
 		return nil, fmt.Errorf("the %d x %d precision matrix Omega is not positive definite to working precision: raise problem.lambda2 or problem.omega_floor", m, m)
 	}
-	constant := -r.Lambda * float64(r.Features) * chol.LogDet()
+	constant := float64(-r.Lambda * float64(r.Features) * chol.LogDet())
 	precision := mat.NewSymDense(m, nil)
 	for s := range m {
 		for t := s; t < m; t++ {
 			x := omega.At(s, t)
 			if s == t {
-				constant += r.L2 * math.Abs(x)
+				constant += float64(r.L2 * math.Abs(x))
 				x += r.PriorPrecision
 			} else {
-				constant += 2 * r.L2 * math.Abs(x)
+				constant += float64(2 * r.L2 * math.Abs(x))
 			}
 			precision.SetSym(s, t, 2*r.Lambda*x)
 		}

@@ -11,7 +11,7 @@ var _ Loss = Logistic{}
 
 // Value returns log(1 + exp(-y z)) without overflow.
 func (Logistic) Value(z, y float64) float64 {
-	margin := y * z
+	margin := float64(y * z)
 	if margin < 0 {
 		return -margin + math.Log1p(math.Exp(margin))
 	}
@@ -24,7 +24,7 @@ func (Logistic) Subgradient(z, y float64) float64 { return -y * sigmoid(-y*z) }
 // Conjugate returns s log s + (1-s) log(1-s) with s = y a, which is 0 at both
 // ends, or +Inf outside 0 <= s <= 1.
 func (Logistic) Conjugate(a, y float64) float64 {
-	s := y * a
+	s := float64(y * a)
 	switch {
 	case s < 0 || s > 1:
 		return math.Inf(1)
@@ -52,7 +52,7 @@ const (
 // that leaves the bracket or is not half as long as the one before, so that
 // there cannot be many.
 func (Logistic) Step(a, y, z, q float64) float64 {
-	s0, m := y*a, y*z
+	s0, m := float64(y*a), float64(y*z)
 	low, high := -m-float64(q*(1-s0)), -m+float64(q*s0)
 	t := -m
 	if s0 > 0 && s0 < 1 {
@@ -76,7 +76,7 @@ func (Logistic) Step(a, y, z, q float64) float64 {
 		}
 		next := t - g/(1+float64(q*s*(1-s)))
 		if !(next > low && next < high) || math.Abs(next-t) > last/2 {
-			next = low + (high-low)/2
+			next = low + float64((high-low)/2)
 		}
 		if next == t {
 			break

@@ -178,7 +178,7 @@ func (c *LowRank) Convexity() float64 {
 
 // FLOPs returns 4 m r d + 2 m d.
 func (c *LowRank) FLOPs(d int) float64 {
-	return float64(c.f.Rows) * float64(d) * (4*float64(c.f.Cols) + 2)
+	return float64(c.f.Rows) * float64(d) * (float64(4*float64(c.f.Cols)) + 2)
 }
 
 // Follow keeps F^T V, so that a row of W and a change of V take O(r d) each.

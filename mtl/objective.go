@@ -54,11 +54,11 @@ func (p *Problem) EvaluateOn(pool *parallel.Pool, s *Sample, c Coupling, w, v *d
 	})
 	var loss, conjugate float64
 	for i, k := range s.devices {
-		loss += p.Scale[k] * parts[i].loss
-		conjugate += p.Scale[k] * parts[i].conjugate
+		loss += float64(p.Scale[k] * parts[i].loss)
+		conjugate += float64(p.Scale[k] * parts[i].conjugate)
 	}
-	loss *= s.weight
-	conjugate *= s.weight
+	loss = float64(loss * s.weight)
+	conjugate = float64(conjugate * s.weight)
 	reg := c.Value(w, v)
 	o := Objective{
 		Primal: loss + reg, Dual: math.NaN(), Gap: math.NaN(),

@@ -183,7 +183,7 @@ func (p *Problem) StepFLOPs() float64 { return StepFLOPs(p.Features()) }
 
 // StepFLOPs is the cost of one coordinate step on d features: the dot product,
 // the axpy and eight operations for the step itself.
-func StepFLOPs(d int) float64 { return 4*float64(d) + 8 }
+func StepFLOPs(d int) float64 { return float64(4*float64(d)) + 8 }
 
 // IdleStepFLOPs is the cost of a step that leaves its coordinate where it is
 // and needs no axpy.

@@ -167,10 +167,10 @@ func (p *Problem) Measure(k int, a, u, w, dv []float64, curvature float64) Subpr
 		s.Value += conjugate
 		s.Gap += p.Loss.Value(z, y) + conjugate + float64(ai*z)
 	}
-	s.Value *= p.Scale[k]
-	s.Gap *= p.Scale[k]
+	s.Value = float64(s.Value * p.Scale[k])
+	s.Gap = float64(s.Gap * p.Scale[k])
 	Change(dv, u, w, curvature)
-	s.Value += kernel.Dot(w, dv) + 0.5*curvature*kernel.Dot(dv, dv)
+	s.Value += kernel.Dot(w, dv) + float64(0.5*curvature*kernel.Dot(dv, dv))
 	return s
 }
 

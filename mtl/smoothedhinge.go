@@ -22,7 +22,7 @@ func (l SmoothedHinge) Value(z, y float64) float64 {
 	case short <= 0:
 		return 0
 	case short >= l.Smoothing:
-		return short - l.Smoothing/2
+		return short - float64(l.Smoothing/2)
 	default:
 		return short * short / (2 * l.Smoothing)
 	}
@@ -35,7 +35,7 @@ func (l SmoothedHinge) Subgradient(z, y float64) float64 {
 
 // Conjugate returns -y a + gamma/2 (y a)^2, or +Inf outside 0 <= y a <= 1.
 func (l SmoothedHinge) Conjugate(a, y float64) float64 {
-	ya := y * a
+	ya := float64(y * a)
 	if ya < 0 || ya > 1 {
 		return math.Inf(1)
 	}
@@ -44,7 +44,7 @@ func (l SmoothedHinge) Conjugate(a, y float64) float64 {
 
 // Step returns y clip(y a + (1 - y z - gamma y a)/(q + gamma), 0, 1).
 func (l SmoothedHinge) Step(a, y, z, q float64) float64 {
-	ya := y * a
+	ya := float64(y * a)
 	b := ya + (1-float64(y*z)-float64(l.Smoothing*ya))/(q+l.Smoothing)
 	return y * clip(b, 0, 1)
 }

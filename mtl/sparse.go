@@ -108,7 +108,7 @@ func (c *Sparse) Value(w, _ *data.Matrix) float64 {
 	for _, x := range w.Data {
 		size += math.Abs(x)
 	}
-	return 0.5*dot(&z, w) + c.l1*size
+	return float64(0.5*dot(&z, w)) + float64(c.l1*size)
 }
 
 // FLOPs returns 20 m^2 d, as if every lasso took ten passes of 2 m^2: how many

@@ -119,9 +119,9 @@ func columns(a *mat.Dense, n int) data.Matrix {
 func spectrumFLOPs(tasks, features int) float64 {
 	m, d := float64(tasks), float64(features)
 	if m > d {
-		return 4*m*d*d + 20*d*d*d
+		return float64(4*m*d*d) + float64(20*d*d*d)
 	}
-	return 2*m*m*d + 10*m*m*m
+	return float64(2*m*m*d) + float64(10*m*m*m)
 }
 
 // trace returns the sum of the singular values, tr (W^T W)^1/2.

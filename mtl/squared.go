@@ -20,7 +20,7 @@ func (Squared) Value(z, y float64) float64 { return float64(0.5 * (z - y) * (z -
 func (Squared) Subgradient(z, y float64) float64 { return z - y }
 
 // Conjugate returns a^2/2 - a y.
-func (Squared) Conjugate(a, y float64) float64 { return a * (a/2 - y) }
+func (Squared) Conjugate(a, y float64) float64 { return a * (float64(a/2) - y) }
 
 // Step returns a + (y - z - a)/(1 + q).
 func (Squared) Step(a, y, z, q float64) float64 { return a + (y-z-a)/(1+q) }

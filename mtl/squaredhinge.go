@@ -27,7 +27,7 @@ func (SquaredHinge) Subgradient(z, y float64) float64 {
 
 // Conjugate returns -y a + (y a)^2/4, or +Inf for y a < 0.
 func (SquaredHinge) Conjugate(a, y float64) float64 {
-	ya := y * a
+	ya := float64(y * a)
 	if ya < 0 {
 		return math.Inf(1)
 	}
@@ -36,8 +36,8 @@ func (SquaredHinge) Conjugate(a, y float64) float64 {
 
 // Step returns y max(y a + (1 - y z - y a/2)/(q + 1/2), 0).
 func (SquaredHinge) Step(a, y, z, q float64) float64 {
-	ya := y * a
-	return y * clip(ya+(1-float64(y*z)-ya/2)/(q+0.5), 0, math.Inf(1))
+	ya := float64(y * a)
+	return y * clip(ya+(1-float64(y*z)-float64(ya/2))/(q+0.5), 0, math.Inf(1))
 }
 
 func (l SquaredHinge) clippedStep() kernel.ClippedStep {

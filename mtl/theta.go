@@ -103,7 +103,7 @@ func (s *subproblem) value(b []float64) float64 {
 		sum += loss.Conjugate(bi, y[i]) - loss.Conjugate(s.before[i], y[i])
 	}
 	dv := s.change(b, s.before)
-	return sum*s.p.Scale[s.k] + kernel.Dot(s.w, dv) + 0.5*s.curvature*kernel.Dot(dv, dv)
+	return float64(sum*s.p.Scale[s.k]) + kernel.Dot(s.w, dv) + float64(0.5*s.curvature*kernel.Dot(dv, dv))
 }
 
 // excess returns G(b) - G(best), z being the scores at best's u. Expanded around
@@ -120,7 +120,7 @@ func (s *subproblem) excess(b, best []float64) float64 {
 		}
 	}
 	dv := s.change(b, best)
-	return sum*s.p.Scale[s.k] + 0.5*s.curvature*kernel.Dot(dv, dv)
+	return float64(sum*s.p.Scale[s.k]) + float64(0.5*s.curvature*kernel.Dot(dv, dv))
 }
 
 // minimize returns the minimiser that SDCA approaches from start, and leaves z

@@ -118,14 +118,16 @@ func (l *Links) SetActivePower(watts float64) {
 
 // Bytes returns the size of a message that carries that many values.
 func (l *Links) Bytes(values int) float64 {
-	return float64(l.header) + float64(values)*float64(l.payload)
+	return float64(l.header) + float64(float64(values)*float64(l.payload))
 }
 
 // DownlinkMbps returns the rate of device t from the server, in 10^6 bit/s.
-func (l *Links) DownlinkMbps(t int) float64 { return l.kind(t).profile.DownlinkMbps * l.factor(t) }
+func (l *Links) DownlinkMbps(t int) float64 {
+	return float64(l.kind(t).profile.DownlinkMbps * l.factor(t))
+}
 
 // UplinkMbps returns the rate of device t to the server, in 10^6 bit/s.
-func (l *Links) UplinkMbps(t int) float64 { return l.kind(t).profile.UplinkMbps * l.factor(t) }
+func (l *Links) UplinkMbps(t int) float64 { return float64(l.kind(t).profile.UplinkMbps * l.factor(t)) }
 
 func (l *Links) factor(t int) float64 {
 	if l.factors == nil {

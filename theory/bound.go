@@ -93,7 +93,7 @@ func (b Lipschitz) Curve(rounds int) []float64 {
 	for h := range curve {
 		curve[h] = delta
 		s := math.Min(1, delta/b.B)
-		delta = (1-float64(b.Q*s))*delta + float64(b.Q*s*s*b.B/2)
+		delta = float64((1-float64(b.Q*s))*delta) + float64(b.Q*s*s*b.B/2)
 	}
 	return curve
 }

@@ -39,14 +39,14 @@ func Of(p *mtl.Problem, c mtl.Coupling) (*Constants, error) {
 		if err != nil {
 			return nil, err
 		}
-		weight := p.Scale[device] * float64(p.Train.Tasks[device].X.Rows)
+		weight := float64(p.Scale[device] * float64(p.Train.Tasks[device].X.Rows))
 		k.Sigma[device], k.SigmaPrime[device] = p.Scale[device]*c.Diag(t)*high, sigmaPrime[t]
 		k.SigmaMax = max(k.SigmaMax, k.Sigma[device])
 		steepest = max(steepest, sigmaPrime[t]*k.Sigma[device])
 		k.N += weight
-		k.Spread += sigmaPrime[t] * k.Sigma[device] * weight
+		k.Spread += float64(sigmaPrime[t] * k.Sigma[device] * weight)
 		for _, y := range p.Train.Tasks[device].Y {
-			initial += p.Scale[device] * (p.Loss.Value(0, y) + p.Loss.Conjugate(0, y))
+			initial += float64(p.Scale[device] * (p.Loss.Value(0, y) + p.Loss.Conjugate(0, y)))
 		}
 	}
 	// The duality gap at alpha = 0 bounds D(0) - D*. It is at most n for a loss
@@ -98,7 +98,7 @@ func largestEigenvalue(p *mtl.Problem, device int) (float64, error) {
 	if math.IsNaN(high) || math.IsInf(high, 0) {
 		return 0, fmt.Errorf("the rows of device %d must be finite", device)
 	}
-	margin := float64(size) * float64(length+10) * 0x1p-52
+	margin := float64(float64(size) * float64(length+10) * 0x1p-52)
 	return max(0, high*(1+margin)), nil
 }
 

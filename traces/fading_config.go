@@ -58,7 +58,7 @@ func (c *FadingConfig) shares() []float64 {
 	}
 	shares, sum := make([]float64, len(c.Levels)), 0.0
 	for i, s := range c.MeanS {
-		shares[i] = float64(c.ways(i)) * s
+		shares[i] = float64(float64(c.ways(i)) * s)
 		sum += shares[i]
 	}
 	for i := range shares {

@@ -125,8 +125,8 @@ func (u *summary) add(k Kind, steps []Step, span engine.Time) {
 func (u *summary) spread(from, to engine.Time, value float64) {
 	if days := (to - from) / (dayHours * hour); days > 0 {
 		for h := range u.time {
-			u.time[h] += float64(days) * hour.Seconds()
-			u.area[h] += float64(days) * float64(value*hour.Seconds())
+			u.time[h] += float64(float64(days) * hour.Seconds())
+			u.area[h] += float64(float64(days) * float64(value*hour.Seconds()))
 		}
 		from += days * dayHours * hour
 	}

@@ -104,7 +104,7 @@ func (s *Synthesis) charge(r *Recording, device int, zone float64) {
 	var plugged []interval
 	// From the days before the first, whose charging may reach into it.
 	for day := -3.0; day < s.Days+3; day++ {
-		from := day*24 + s.PlugHour - zone + float64(s.ChargeSpreadH*draws.Normal())
+		from := float64(day*24) + s.PlugHour - zone + float64(s.ChargeSpreadH*draws.Normal())
 		to := from + max(0, s.ChargeH+float64(s.ChargeSpreadH*draws.Normal()))
 		if to > 0 {
 			plugged = append(plugged, interval{engine.FromSeconds(max(0, from) * 3600), min(engine.FromSeconds(to*3600), r.Span)})

@@ -17,4 +17,4 @@ func Of(cv float64) Multiplier { return Multiplier{sigma: math.Sqrt(math.Log1p(c
 
 // At returns the multiplier's value at the standard normal number z, exactly 1
 // when the coefficient of variation is 0.
-func (m Multiplier) At(z float64) float64 { return math.Exp(m.sigma * (z - m.sigma/2)) }
+func (m Multiplier) At(z float64) float64 { return math.Exp(m.sigma * (z - float64(m.sigma/2))) }

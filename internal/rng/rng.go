@@ -87,7 +87,7 @@ func (s *Stream) Uint64() uint64 {
 }
 
 // Float64 returns a uniform number in [0, 1) with 53 random bits.
-func (s *Stream) Float64() float64 { return float64(s.Uint64()>>11) * 0x1p-53 }
+func (s *Stream) Float64() float64 { return float64(float64(s.Uint64()>>11) * 0x1p-53) }
 
 // IntN returns a uniform integer in [0, n); n must be positive. It rejects the
 // few values that would bias the result (Lemire, ACM TOMACS 2019).

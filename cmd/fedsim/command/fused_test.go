@@ -1,0 +1,124 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The compiler for arm64 fuses every shape of x*y + z that the compilers for other
+// architectures fuse, and more (cmd/compile/internal/ssa/_gen/*.rules, useFMA).
+var fusedOn = flag.String("fused", "arm64", "architectures that TestNoFusedInstructions compiles for")
+
+// TestNoFusedInstructions holds the module to results that have the same bits on
+// every platform. Go may compute x*y + z with one rounding, and does so where the
+// processor has an instruction for it, unless the product is converted:
+// float64(x*y) + z (Go specification, "Floating-point operators"). The test reads
+// the compiler's listing of each package.
+func TestNoFusedInstructions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the module for another architecture")
+	}
+	top, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, arch := range strings.Split(*fusedOn, ",") {
+		t.Run(arch, func(t *testing.T) {
+			for _, f := range fusedInstructions(t, top, arch) {
+				t.Errorf("%s:%d: %s rounds a product and a sum at once, other platforms round both: write float64(x*y) + z.\n"+
+					"The product may be in a function that is inlined here, or a division by a power of two: convert it there.",
+					f.file, f.line, f.instruction)
+			}
+		})
+	}
+}
+
+func TestFusedInstructionsAreFound(t *testing.T) {
+	listing := "# fedsim/mtl\n" +
+		"\t0x0118 00280 (/src/mtl/a.go:50)\tFMADDD\tF3, F5, F2, F3\n" +
+		"\t0x0118 00280 (/src/mtl/a.go:50)\tFMADDD\tF3, F5, F2, F3\n" +
+		"\t0x0118 00284 (/src/mtl/a.go:51)\tFMULD\tF3, F5, F2\n" +
+		"\t0x011c 00288 (/src/mtl/b.go:7)\tFNMSUBS\tF3, F5, F2, F3\n" +
+		"\t0x0120 00292 (/src/plots/c.go:7)\tFMSUBD\tF3, F5, F2, F3\n" +
+		"\t0x0124 00296 (/mod/gonum/d.go:7)\tFMADDD\tF3, F5, F2, F3\n" +
+		"\t0x0128 00300 (/src/mtl/a.go:9)\tVFMADD231SD\tX3, X5, X2\n"
+	want := []fused{{"mtl/a.go", 9, "VFMADD231SD"}, {"mtl/a.go", 50, "FMADDD"}, {"mtl/b.go", 7, "FNMSUBS"}}
+	if got := fusedIn([]byte(listing), "/src"); !slices.Equal(got, want) {
+		t.Errorf("found %v, want %v", got, want)
+	}
+}
+
+// fused is an instruction that multiplies and adds with one rounding.
+type fused struct {
+	file        string // relative to the module
+	line        int
+	instruction string
+}
+
+// fusedInstructions compiles the module for an architecture, "amd64" meaning the
+// level of it that has such instructions, and returns them without those that the
+// source asks for with math.FMA.
+func fusedInstructions(t *testing.T, top, arch string) []fused {
+	build := exec.Command("go", "build", "-gcflags=fedsim/...=-S", "./...")
+	build.Dir = top
+	build.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "GOAMD64=v3", "CGO_ENABLED=0")
+	listing, err := build.CombinedOutput()
+	if err != nil {
+		t.Fatalf("building for %s: %v\n%.2000s", arch, err, listing)
+	}
+	if !bytes.Contains(listing, []byte("mtl/sdca.go")) {
+		t.Fatalf("the compiler listed no instructions of mtl/sdca.go for %s:\n%.2000s", arch, listing)
+	}
+	return slices.DeleteFunc(fusedIn(listing, top), func(f fused) bool {
+		source, err := os.ReadFile(filepath.Join(top, f.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(strings.Split(string(source), "\n")[f.line-1], "math.FMA(")
+	})
+}
+
+var fusedLine = regexp.MustCompile(`\((\S+\.go):(\d+)\)\t(V?FN?M(?:ADD|SUB)\w*)\t`)
+
+// fusedIn returns the fused instructions in a listing of the files below top, each
+// once. Those of plots are left out: what a figure's coordinates are rounded to is
+// no result.
+func fusedIn(listing []byte, top string) (found []fused) {
+	lines := bufio.NewScanner(bytes.NewReader(listing))
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		if !bytes.Contains(lines.Bytes(), []byte("MADD")) && !bytes.Contains(lines.Bytes(), []byte("MSUB")) {
+			continue // most lines, without the slow match
+		}
+		m := fusedLine.FindSubmatch(lines.Bytes())
+		if m == nil {
+			continue
+		}
+		file, inside := strings.CutPrefix(string(m[1]), top+"/")
+		if !inside || strings.HasPrefix(file, "plots/") {
+			continue
+		}
+		line, err := strconv.Atoi(string(m[2]))
+		if err != nil {
+			panic(fmt.Sprintf("a line number of digits: %v", err))
+		}
+		found = append(found, fused{file, line, string(m[3])})
+	}
+	slices.SortFunc(found, func(a, b fused) int {
+		if c := strings.Compare(a.file, b.file); c != 0 {
+			return c
+		}
+		return a.line - b.line
+	})
+	return slices.Compact(found)
+}
