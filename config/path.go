@@ -41,17 +41,6 @@ func isBareByte(c byte) bool {
 	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 
-// IsBare reports whether name can be a TOML key without quotes: letters,
-// digits, - and _.
-func IsBare(name string) bool {
-	for i := range len(name) {
-		if !isBareByte(name[i]) {
-			return false
-		}
-	}
-	return name != ""
-}
-
 // cutIndex splits "never[2]" into "never" and 2; without an index it is -1.
 func cutIndex(segment string) (name string, index int) {
 	name, rest, ok := strings.Cut(segment, "[")

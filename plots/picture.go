@@ -5,7 +5,6 @@ import (
 	"image/color"
 	"image/png"
 	"io"
-	"path/filepath"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -165,7 +164,7 @@ func (f *Picture) save(dir, file string) ([]string, error) {
 		write     func(io.Writer) error
 	}{{".png", f.WritePNG}, {".svg", f.WriteSVG}} {
 		name := file + format.extension
-		if err := atomicfile.Write(filepath.Join(dir, name), format.write); err != nil {
+		if err := atomicfile.WriteIn(dir, name, format.write); err != nil {
 			return names, err
 		}
 		names = append(names, name)

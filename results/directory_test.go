@@ -278,12 +278,40 @@ func TestCreateRefuses(t *testing.T) {
 	os.Remove(filepath.Join(inTheWay, runsFile))
 	os.Mkdir(filepath.Join(inTheWay, runsFile), 0o777)
 
+	// Where a link leads to, nothing must be written or removed.
+	linked := writeDir(t, syntheticRuns())
+	outside := t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(linked, figuresDir)); err != nil {
+		t.Skip(err)
+	}
+	staged := filepath.Join(t.TempDir(), "run")
+	if err := os.MkdirAll(staged, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(staged, stageDir)); err != nil {
+		t.Fatal(err)
+	}
+	locked := filepath.Join(t.TempDir(), "run")
+	if err := os.MkdirAll(filepath.Join(locked, stageDir), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(outside, "x"), filepath.Join(locked, stageDir, lockFile)); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if names, err := list(outside); err != nil || len(names) > 0 {
+			t.Errorf("outside there is %v, %v", names, err)
+		}
+	}()
 	for _, c := range []struct {
 		name, dir string
 		force     bool
 		want      error
 		text      string
 	}{
+		{"linked figures", linked, true, ErrForeign, "figures in it is not a directory"},
+		{"linked stage", staged, true, ErrForeign, ".unfinished is a link"},
+		{"linked lock", locked, true, ErrForeign, "lock is a link"},
 		{"complete", complete, false, ErrExists, "use --force to overwrite it, or --out"},
 		{"file", file, true, ErrForeign, "--out"},
 		{"below a file", filepath.Join(file, "x"), true, nil, "not a directory"},
@@ -297,7 +325,7 @@ func TestCreateRefuses(t *testing.T) {
 			if err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("error %v, want %v with %q", err, c.want, c.text)
 			}
-			if _, err := os.Stat(filepath.Join(c.dir, stageDir)); err == nil {
+			if _, err := os.Stat(filepath.Join(c.dir, stageDir)); err == nil && c.dir != staged && c.dir != locked {
 				t.Error("a refused directory was written to")
 			}
 		})

@@ -10,7 +10,7 @@ import (
 // one line per value of Series, the mean over seeds with a band from the lowest
 // to the highest.
 type Figure struct {
-	File     string  `toml:"file" doc:"file name without extension; empty: the experiment's name"`
+	File     string  `toml:"file" doc:"file name without extension: letters, digits, -, _ and .; empty: the experiment's name"`
 	Title    string  `toml:"title" doc:"title above the panels"`
 	Panel    string  `toml:"panel" doc:"swept key or axis with one panel per value; empty: one panel"`
 	Series   string  `toml:"series" doc:"swept key or axis with one line per value, or \"method\""`
@@ -39,6 +39,7 @@ var (
 // Validate reports everything wrong with a figure, the names of its panel,
 // series and emphasis aside, which only an experiment knows.
 func (f *Figure) Validate(c *config.Checker) {
+	c.Require(config.IsName(f.File), "file", f.File, config.NameRule)
 	c.OneOf("x", f.X, XNames...)
 	c.OneOf("y", f.Y, YNames...)
 	c.OneOf("x_scale", f.XScale, "linear", "log")

@@ -29,6 +29,9 @@ type lock struct {
 // lockStage makes the stage of a run directory if need be, and locks it.
 func lockStage(dir string) (*lock, error) {
 	path := filepath.Join(dir, stageDir, lockFile)
+	if err := requireNoLinks(filepath.Dir(path)); err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", dir, ErrForeign, err)
+	}
 	const tries = 100 // each fails only when another has just removed its stage
 	for range tries {
 		if err := os.Mkdir(filepath.Dir(path), 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -56,6 +59,22 @@ func lockStage(dir string) (*lock, error) {
 		return l, nil
 	}
 	return nil, fmt.Errorf("lock %s: it is removed as soon as it is there", path)
+}
+
+// requireNoLinks reports links in a stage, and a stage that is one: what is written
+// there would be written wherever they lead to.
+func requireNoLinks(stage string) error {
+	return filepath.WalkDir(stage, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // there is no stage, or another has just removed the file
+		case err != nil:
+			return err
+		case e.Type()&fs.ModeSymlink != 0:
+			return fmt.Errorf("%s is a link, and no run makes links: remove it", path)
+		}
+		return nil
+	})
 }
 
 // stillAt reports whether the file that was locked is the one at its path: the one

@@ -195,6 +195,11 @@ func inspect(dir string) (*Manifest, error) {
 			return nil, fmt.Errorf("%s: %w: %s in it is not a file", dir, ErrForeign, name)
 		}
 	}
+	for _, name := range []string{figuresDir, tablesDir} {
+		if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && !info.IsDir() {
+			return nil, fmt.Errorf("%s: %w: %s in it is not a directory", dir, ErrForeign, name)
+		}
+	}
 	return m, nil
 }
 
@@ -263,7 +268,7 @@ func (w *Writer) AddTable(name string, fill func(io.Writer) error) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	err := atomicfile.Write(filepath.Join(dir, name), fill)
+	err := atomicfile.WriteIn(dir, name, fill)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.wrote(err)
@@ -454,10 +459,15 @@ func (w *Writer) install(state State, extra attached) error {
 
 // move moves the files of the stage to their places. The old manifest goes first and
 // the new one comes last: in between, the directory is no run directory, and says so,
-// but for its stage.
-func (w *Writer) move(old *Manifest, extra attached) error {
+// but for its stage. A folder that is a link out of the directory is an error.
+func (w *Writer) move(old *Manifest, extra attached) (err error) {
+	root, err := os.OpenRoot(w.dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
 	if old != nil {
-		if err := w.removeOld(old); err != nil {
+		if err := removeOld(root, old); err != nil {
 			return err
 		}
 	}
@@ -469,7 +479,7 @@ func (w *Writer) move(old *Manifest, extra attached) error {
 		if len(f.files) == 0 {
 			continue
 		}
-		if err := os.MkdirAll(filepath.Join(w.dir, f.name), 0o777); err != nil {
+		if err := root.MkdirAll(f.name, 0o777); err != nil {
 			return err
 		}
 		for _, name := range f.files {
@@ -477,7 +487,7 @@ func (w *Writer) move(old *Manifest, extra attached) error {
 		}
 	}
 	for _, name := range append(files, manifestFile) {
-		if err := os.Rename(filepath.Join(w.stage(), name), filepath.Join(w.dir, name)); err != nil {
+		if err := root.Rename(filepath.Join(stageDir, name), name); err != nil {
 			return err
 		}
 	}
@@ -494,8 +504,8 @@ func (w *Writer) move(old *Manifest, extra attached) error {
 
 // removeOld removes the manifest of an older run, its thetas and its report, and the
 // parquet files, figures and tables it lists.
-func (w *Writer) removeOld(old *Manifest) error {
-	if err := os.Remove(filepath.Join(w.dir, manifestFile)); err != nil {
+func removeOld(root *os.Root, old *Manifest) error {
+	if err := root.Remove(manifestFile); err != nil {
 		return err
 	}
 	optional := append(slices.Clone(old.Parquet), ReportFile)
@@ -503,19 +513,18 @@ func (w *Writer) removeOld(old *Manifest) error {
 		optional = append(optional, thetasFile)
 	}
 	for _, name := range optional {
-		if err := os.Remove(filepath.Join(w.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	for _, f := range (attached{figures: old.Figures, tables: old.Tables}).folders() {
-		dir := filepath.Join(w.dir, f.name)
 		for _, name := range f.files {
-			if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := root.Remove(filepath.Join(f.name, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}
 		if len(f.files) > 0 {
-			_ = os.Remove(dir) // stays when a user put something there, or it is gone already
+			_ = root.Remove(f.name) // stays when a user put something there, or it is gone already
 		}
 	}
 	return nil

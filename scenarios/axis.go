@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"fedsim/config"
 	"fedsim/results"
@@ -31,8 +32,8 @@ type point struct {
 func namedAxis(table axisTable, at config.Place, problems *config.Errors) axis {
 	a := axis{name: table.Name}
 	switch {
-	case !config.IsBare(table.Name):
-		problems.Add(at, fmt.Sprintf("axis name %q must consist of letters, digits, - and _", table.Name))
+	case !config.IsName(table.Name) || strings.Contains(table.Name, "."):
+		problems.Add(at, fmt.Sprintf("axis name %q %s; a name with . is that of a key", table.Name, config.NameRule))
 	case isMethod(table.Name) || results.Reserved(table.Name):
 		problems.Add(at, fmt.Sprintf("axis name %q is that of a column of the results: choose another", table.Name))
 	}

@@ -7,7 +7,7 @@ import (
 // document is a scenario file as it is written: what names it, the base
 // settings, and the experiments.
 type document struct {
-	Name        string `toml:"name" doc:"name of the scenario: letters, digits, - and _; the file's name when absent"`
+	Name        string `toml:"name" doc:"name of the scenario: letters, digits, -, _ and .; the file's name when absent"`
 	Description string `toml:"description" doc:"what the scenario shows"`
 	Settings
 	Sweep      *config.Node      `toml:"sweep" doc:"lists of values by settings key; every experiment that neither sweeps nor sets the key itself runs with each value"`
@@ -17,7 +17,7 @@ type document struct {
 
 // experimentTable is one [[experiment]].
 type experimentTable struct {
-	Name        string                  `toml:"name" doc:"name of the experiment: letters, digits, - and _; required"`
+	Name        string                  `toml:"name" doc:"name of the experiment: letters, digits, -, _ and .; required"`
 	Description string                  `toml:"description" doc:"what the experiment shows"`
 	Methods     []string                `toml:"methods" doc:"labels of the methods that run, in this order; all in the order of the file when absent"`
 	Set         *config.Node            `toml:"set" doc:"settings of this experiment, over those of the file; keys are dotted keys in quotes, or nested tables"`

@@ -40,7 +40,7 @@ func Keys(s *Scenario) []config.Field {
 		}
 	}
 	for _, m := range methodsOf(s) {
-		prefix := "methods." + m.label + "."
+		prefix := "methods." + config.Path{m.label}.String() + "."
 		add(prefix, methodFields())
 		if factory, ok := algorithms.Lookup(m.algorithm); ok {
 			add(prefix+"options.", config.Fields(factory.Options()))
@@ -51,7 +51,7 @@ func Keys(s *Scenario) []config.Field {
 	}
 	for i := range s.plans {
 		p := &s.plans[i]
-		prefix := "experiment." + p.name + "."
+		prefix := "experiment." + config.Path{p.name}.String() + "."
 		add(prefix, []config.Field{{Key: "methods", Type: "list of strings", Doc: "labels of the methods that run, in this order", Choices: p.methods}})
 		for k := range p.axes {
 			if a := &p.axes[k]; a.swept == nil {
@@ -71,8 +71,9 @@ func Keys(s *Scenario) []config.Field {
 			labels[k] = p.sets[k].label
 		}
 		standard := tables.Defaults()
-		add("table."+p.name+".", config.Fields(&standard))
-		add("table."+p.name+".", []config.Field{{Key: "set", Type: "string", Doc: "labels of the data sets to keep", Choices: labels}})
+		prefix := "table." + config.Path{p.name}.String() + "."
+		add(prefix, config.Fields(&standard))
+		add(prefix, []config.Field{{Key: "set", Type: "string", Doc: "labels of the data sets to keep", Choices: labels}})
 	}
 	return keys
 }

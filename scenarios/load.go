@@ -90,9 +90,9 @@ func Parse(file string, source []byte, arguments []string) (*Scenario, error) {
 		return nil, problems
 	}
 	s := &Scenario{Name: doc.Name, Description: doc.Description, File: file, Settings: doc.Settings}
-	if !config.IsBare(s.Name) {
+	if !config.IsName(s.Name) {
 		problems.AddProblem(root.PlaceOf("name"), config.Problem{Key: "name", Value: s.Name,
-			Want: "must consist of letters, digits, - and _ (it is the file's name unless it is set)"})
+			Want: config.NameRule + " (it is the file's name unless it is set)"})
 	}
 	s.tablePlans = makeTables(doc.Table, root, &over, &problems)
 	if runsNothing(root) {

@@ -22,8 +22,8 @@ type Method struct {
 func (m *Method) resolve(label string, node, tree *config.Node) config.Errors {
 	var problems config.Errors
 	key := "methods." + config.Path{label}.String()
-	if !config.IsBare(label) {
-		problems.Add(node.Key, key+": a method's label must consist of letters, digits, - and _")
+	if !config.IsName(label) {
+		problems.Add(node.Key, key+": a method's label "+config.NameRule)
 	}
 	if m.Algorithm == "" {
 		m.Algorithm = label

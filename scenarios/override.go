@@ -103,7 +103,7 @@ func findNamed(root *config.Node, a config.Assignment, problems *config.Errors) 
 			if name.Value() == a.Path[1] {
 				return node, a.Path[2:]
 			}
-			names = append(names, config.Label(name.Value()))
+			names = append(names, config.Path{config.Label(name.Value())}.String())
 		}
 	}
 	problems.Add(a.Value.Place, config.UnknownName(kind, a.Path[1], a.Path[1], names))

@@ -46,8 +46,8 @@ func newPlan(table experimentTable, node *config.Node, all []string, problems *c
 		name: table.Name, description: table.Description, at: node.Place,
 		methods: table.Methods, tuning: DefaultTuning(),
 	}
-	if !config.IsBare(p.name) {
-		problems.AddProblem(node.PlaceOf("name"), config.Problem{Key: "experiment.name", Value: p.name, Want: "must consist of letters, digits, - and _"})
+	if !config.IsName(p.name) {
+		problems.AddProblem(node.PlaceOf("name"), config.Problem{Key: "experiment.name", Value: p.name, Want: config.NameRule})
 	}
 	p.planMethods(node, all, problems)
 	p.set = assignmentsOf(table.Set, problems)
@@ -144,6 +144,9 @@ func (p *plan) planFigure(table experimentTable, problems *config.Errors) {
 	figure.File = p.name
 	p.figure = &figure
 	problems.Merge(config.Decode(table.Figure, "experiment.figure", p.figure))
+	if p.figure.File == "" {
+		p.figure.File = p.name
+	}
 }
 
 // checkFigure checks the names in the figure that are those of the experiment:

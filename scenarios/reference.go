@@ -51,7 +51,7 @@ func sections() []section {
 		}
 	}
 	list = append([]section{top}, list...)
-	method := under("[methods.<label>]", "a method to run; its label consists of letters, digits, - and _", "methods.<label>", methodFields())
+	method := under("[methods.<label>]", "a method to run; its label consists of letters, digits, -, _ and .", "methods.<label>", methodFields())
 	list = append(list, method)
 	for _, name := range algorithms.Names() {
 		factory, _ := algorithms.Lookup(name)

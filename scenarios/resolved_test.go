@@ -112,7 +112,7 @@ func scenarioText(t *rapid.T) (text string, set []string) {
 	}
 
 	if rapid.Bool().Draw(t, "named") {
-		b.WriteString("name = \"some_name-1\"\ndescription = \"a \\\\ \\\"b\\\"\"\n")
+		b.WriteString("name = \"some_name-0.1\"\ndescription = \"a \\\\ \\\"b\\\"\"\n")
 	}
 	base := rapid.Permutation(someKeys).Draw(t, "base")
 	for _, k := range pick(&base, "in file", 4) {

@@ -16,9 +16,6 @@ import (
 // schema is a JSON Schema, or a part of one.
 type schema = map[string]any
 
-// bare is the pattern of names that config.IsBare accepts.
-const bare = "^[A-Za-z0-9_-]+$"
-
 // WriteSchema writes the JSON Schema (draft 2020-12) of scenario files, for
 // editors: every key with its type, default and description, the names it takes
 // where it takes names alone, and the options of every registered algorithm and model. A
@@ -43,7 +40,7 @@ func documentSchema() schema {
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["title"] = "fedsim scenario"
 	top := root["properties"].(schema)
-	top["name"].(schema)["pattern"] = bare
+	top["name"].(schema)["pattern"] = config.NamePattern
 
 	settings := config.Fields(new(Settings))
 	settings = slices.DeleteFunc(settings, func(f config.Field) bool { return strings.HasPrefix(f.Key, "methods") })
@@ -93,7 +90,7 @@ func methods(table, definitions schema) {
 	}
 	method["allOf"] = byName
 	definitions["method"] = method
-	table["propertyNames"] = schema{"pattern": bare}
+	table["propertyNames"] = schema{"pattern": config.NamePattern}
 	table["properties"] = labels
 	table["additionalProperties"] = schema{
 		"$ref": "#/$defs/method", "required": []string{"algorithm"},
@@ -124,6 +121,7 @@ func experiment(table schema) {
 	named(table)
 	figure := results.DefaultFigure()
 	described(keys, "figure", object(config.Fields(&figure)))
+	keys["figure"].(schema)["properties"].(schema)["file"].(schema)["pattern"] = "^$|" + config.NamePattern
 	described(keys, "set", reference("set"))
 	described(keys, "sweep", reference("sweep"))
 	axis := keys["axis"].(schema)["items"].(schema)
@@ -174,10 +172,10 @@ func tableSchema() schema {
 	return table
 }
 
-// named makes a table with a bare name, which is required as the other keys are.
+// named makes a table with a name, which is required as the other keys are.
 func named(table schema, required ...string) {
 	table["required"] = append([]string{"name"}, required...)
-	table["properties"].(schema)["name"].(schema)["pattern"] = bare
+	table["properties"].(schema)["name"].(schema)["pattern"] = config.NamePattern
 }
 
 // described replaces the schema of a key and keeps its description.

@@ -27,7 +27,7 @@ type Settings struct {
 	Traces     traces.Config     `toml:"traces" doc:"what the devices do by recordings, or by chance"`
 	Federation federation.Config `toml:"federation" doc:"the server's protocol and what work costs"`
 	Run        RunConfig         `toml:"run" doc:"how long a run takes and what is measured"`
-	Methods    map[string]Method `toml:"methods" doc:"the methods to run, each under a label of letters, digits, - and _"`
+	Methods    map[string]Method `toml:"methods" doc:"the methods to run, each under a label of letters, digits, -, _ and ."`
 }
 
 // Defaults returns the settings with every default filled in and no methods.

@@ -47,9 +47,9 @@ var chosenMethods = []struct {
 // Starter returns a scenario to start one's own from, whose experiment has the
 // given name: two methods on a small generated set, and every key of the settings,
 // of the methods' options and of the figure, commented out where it has its
-// default. It panics for a name that is not one (config.IsBare).
+// default. It panics for a name that is not one (config.IsName).
 func Starter(name string) []byte {
-	if !config.IsBare(name) {
+	if !config.IsName(name) {
 		panic(fmt.Sprintf("scenarios: %q is no name", name))
 	}
 	var b starter

@@ -12,7 +12,7 @@ import (
 
 // tableTable is one [[table]].
 type tableTable struct {
-	Name string `toml:"name" doc:"name of the table and of its files: letters, digits, - and _; required"`
+	Name string `toml:"name" doc:"name of the table and of its files: letters, digits, -, _ and .; required"`
 	tables.Config
 	Set []setTable `toml:"set" doc:"the data sets, one column each; at least one"`
 }
@@ -67,7 +67,7 @@ func makeTables(nodes []*config.Node, root *config.Node, over *overrides, proble
 
 // check reports what is wrong with the table but for the data of its sets.
 func (p *tablePlan) check(c *config.Checker) {
-	c.Require(config.IsBare(p.name), "name", p.name, "must consist of letters, digits, - and _")
+	c.Require(config.IsName(p.name), "name", p.name, config.NameRule)
 	p.config.Validate(c)
 	c.Require(len(p.sets) > 0, "set", nil, "must hold at least one data set: [[table.set]]")
 	seen := map[string]bool{}

@@ -105,7 +105,7 @@ func TestTableErrors(t *testing.T) {
 		{"unknown key", head + "fold = 3\n" + set, nil, "x.toml:3:1: unknown key table[0].fold: did you mean folds?"},
 		{"unknown key of a set", head + set + "dat = {}\n", nil, "x.toml:5:1: unknown key table[0].set[0].dat: did you mean data?"},
 		{"unknown key of the data", head + set + "data.pat = \"x\"\n", nil, "x.toml:5:1: unknown key data.pat: did you mean path?"},
-		{"no name", "[[table]]\n" + set, nil, `x.toml:1:1: table[0].name = "": must consist of letters, digits, - and _`},
+		{"no name", "[[table]]\n" + set, nil, `x.toml:1:1: table[0].name = "": must consist of at most 100 letters, digits, -, _ and ., and begin with a letter, a digit or _`},
 		{"a name twice", head + set + head + set, nil, `x.toml:6:8: table[1].name = "a": must name every table once`},
 		{"no set", head, nil, "x.toml:1:1: table[0].set: must hold at least one data set: [[table.set]]"},
 		{"no label", head + "[[table.set]]\n", nil, `x.toml:3:1: table[0].set[0].label = "": must name the data set`},

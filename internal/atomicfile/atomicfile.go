@@ -7,6 +7,7 @@ package atomicfile
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -24,37 +25,72 @@ type file interface {
 	Close() error
 }
 
-// create opens a file that must not exist yet. The mode is cut by the umask.
-var create = func(name string) (file, error) {
-	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+// create opens a file in a directory that must not exist yet. The mode is cut by the umask.
+var create = func(dir *os.Root, name string) (file, error) {
+	return dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 }
 
 // Write replaces the file at path by what fill writes. On any error, of fill
 // or of the disk, the old file stays as it was and the temporary one is
 // removed. Writes of fill are buffered.
 func Write(path string, fill func(io.Writer) error) error {
-	f, temp, err := createTemp(path)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, cause(err))
-	}
-	if err := fillAndClose(f, fill); err != nil {
-		return fmt.Errorf("write %s: %w", path, errors.Join(cause(err), os.Remove(temp)))
-	}
-	if err := os.Rename(temp, path); err != nil {
-		if info, e := os.Stat(path); e == nil && info.IsDir() {
-			err = syscall.EISDIR // in place of the system's "file exists"
-		}
-		return fmt.Errorf("write %s: %w", path, errors.Join(cause(err), os.Remove(temp)))
-	}
-	return SyncDir(filepath.Dir(path))
+	dir, name := filepath.Split(path)
+	return WriteIn(cmp.Or(dir, "."), name, fill)
 }
 
-// createTemp opens a file beside path under a name that is free.
-func createTemp(path string) (f file, name string, err error) {
-	dir, base := filepath.Split(path)
+// WriteIn is Write for a name that somebody else may have chosen: the file is made in
+// the directory dir, or not at all.
+func WriteIn(dir, name string, fill func(io.Writer) error) error {
+	path := filepath.Join(dir, name)
+	if err := writeIn(dir, name, fill); err != nil {
+		return fmt.Errorf("write %s: %w", path, cause(err))
+	}
+	return SyncDir(dir)
+}
+
+// writeIn replaces the file; its errors speak of temporary files.
+func writeIn(dir, name string, fill func(io.Writer) error) (err error) {
+	if filepath.Base(name) != name || !filepath.IsLocal(name) || name == "." {
+		if info, e := os.Stat(filepath.Join(dir, name)); e == nil && info.IsDir() {
+			return syscall.EISDIR
+		}
+		return fmt.Errorf("%q must be the name of a file without a folder", name)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = first(err, root.Close()) }()
+	f, temp, err := createTemp(root, name)
+	if err != nil {
+		return err
+	}
+	if err = fillAndClose(f, fill); err == nil {
+		if err = root.Rename(temp, name); err == nil {
+			return nil
+		}
+		if info, e := root.Stat(name); e == nil && info.IsDir() {
+			err = syscall.EISDIR // in place of the system's "file exists"
+		}
+	}
+	_ = root.Remove(temp) // err says what went wrong first
+	return err
+}
+
+// first returns the first of two errors.
+func first(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// createTemp opens a file in a directory under a name that is free, beside the name
+// of the file that it will become.
+func createTemp(dir *os.Root, base string) (f file, name string, err error) {
 	for i := 0; ; i++ {
-		name = fmt.Sprintf("%s.%s.%d-%d.tmp", dir, base, os.Getpid(), i)
-		f, err = create(name)
+		name = fmt.Sprintf(".%s.%d-%d.tmp", base, os.Getpid(), i)
+		f, err = create(dir, name)
 		if !errors.Is(err, fs.ErrExist) {
 			return f, name, err
 		}

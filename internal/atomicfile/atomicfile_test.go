@@ -84,14 +84,19 @@ func TestWriteReplaces(t *testing.T) {
 func TestStaleTemporaryFileIsNoObstacle(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.csv")
-	_, stale, err := createTemp(path)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	_, stale, err := createTemp(root, "a.csv")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := Write(path, text("x")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(stale); err != nil {
+	if _, err := root.Stat(stale); err != nil {
 		t.Errorf("the other writer's file was touched: %v", err)
 	}
 }
@@ -114,7 +119,7 @@ func TestFailuresLeaveNothing(t *testing.T) {
 		{"close", fullDisk{room: 1 << 20, failClose: true}, text("short"), syscall.ENOSPC},
 		{"fill", fullDisk{room: 1 << 20}, func(w io.Writer) error { text("half")(w); return boom }, boom},
 	}
-	defer func(old func(string) (file, error)) { create = old }(create)
+	defer func(old func(*os.Root, string) (file, error)) { create = old }(create)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -123,8 +128,8 @@ func TestFailuresLeaveNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			var closed int
-			create = func(name string) (file, error) {
-				f, err := os.Create(name)
+			create = func(dir *os.Root, name string) (file, error) {
+				f, err := dir.Create(name)
 				d := c.disk
 				d.under, d.closed = f, &closed
 				return &d, err
@@ -179,5 +184,32 @@ func TestWriteToDirectory(t *testing.T) {
 	}
 	if left, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(left) != 1 {
 		t.Errorf("%v, %v is left", left, err)
+	}
+}
+
+// TestWriteInStaysInside covers names that somebody else has chosen.
+func TestWriteInStaysInside(t *testing.T) {
+	outer := t.TempDir()
+	dir := filepath.Join(outer, "inner")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"../x", "..", ".", "", "/x", "a/x", filepath.Join(outer, "x")} {
+		if err := WriteIn(dir, name, text("x")); err == nil {
+			t.Errorf("%q was written", name)
+		}
+	}
+	// A link at the name itself is replaced, what it leads to stays.
+	if err := os.Symlink(filepath.Join("..", "x"), filepath.Join(dir, "link")); err != nil {
+		t.Skip(err)
+	}
+	if err := WriteIn(dir, "link", text("x")); err != nil {
+		t.Error(err)
+	}
+	if got := names(t, outer); got != "inner" {
+		t.Errorf("outside there is %q", got)
+	}
+	if got := names(t, dir); got != "link" {
+		t.Errorf("inside there is %q", got)
 	}
 }

@@ -44,8 +44,8 @@ unless it is given; a file that exists is left alone.`,
 // writeStarter writes the scenario to a file that there is none of.
 func writeStarter(file string) error {
 	name, ok := strings.CutSuffix(filepath.Base(file), ".toml")
-	if !ok || !config.IsBare(name) {
-		return usagef("%s: must end in .toml, after letters, digits, - and _", file)
+	if !ok || !config.IsName(name) {
+		return usagef("%s: must end in .toml, and the name before it %s", file, config.NameRule)
 	}
 	// Not by way of another name: it must not replace what is there.
 	out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)

@@ -24,11 +24,7 @@ as its scenario.toml says: edit [experiment.figure] there to change them.`,
 		Args:              takes(1, 1, "one run directory"),
 		ValidArgsFunction: first(completeDirectory),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir := out
-			if dir == "" {
-				dir = filepath.Join(args[0], "figures")
-			}
-			return redraw(cmd, args[0], dir)
+			return redraw(cmd, args[0], out)
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "directory for the figures (default DIR/figures)")
@@ -36,6 +32,8 @@ as its scenario.toml says: edit [experiment.figure] there to change them.`,
 	return cmd
 }
 
+// redraw draws the figures of a run directory into dir, or else into its own folder,
+// which must not be a link out of it.
 func redraw(cmd *cobra.Command, run, dir string) error {
 	found, err := results.Read(run)
 	if err != nil {
@@ -45,7 +43,13 @@ func redraw(cmd *cobra.Command, run, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	if dir == "" {
+		dir = filepath.Join(run, "figures")
+		err = makeWithin(run, "figures")
+	} else {
+		err = os.MkdirAll(dir, 0o777)
+	}
+	if err != nil {
 		return err
 	}
 	files, err := drawInto(dir, scenario, found.Runs)
@@ -54,4 +58,21 @@ func redraw(cmd *cobra.Command, run, dir string) error {
 		err = errors.Join(err, printed)
 	}
 	return err
+}
+
+// makeWithin makes a folder of a directory, unless it is there; a link that leads out
+// of the directory is an error.
+func makeWithin(dir, folder string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	err = root.MkdirAll(folder, 0o777)
+	if err == nil {
+		_, err = root.Stat(folder)
+	}
+	if err := errors.Join(err, root.Close()); err != nil {
+		return fmt.Errorf("%s: figures cannot be drawn there, choose another directory with --out: %w", filepath.Join(dir, folder), err)
+	}
+	return nil
 }
