@@ -3,7 +3,6 @@ package comparison
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,8 +43,8 @@ func Open(dir string) (Directory, error) {
 // Comparison is what several run directories have in common and where they
 // differ. Indices of directories are those of Directories.
 type Comparison struct {
-	Directories []string  // their names
-	Targets     []float64 // sub-optimalities, in the order asked for
+	Directories []string        // their names
+	Targets     results.Targets // in the order asked for
 	Differing   []Difference
 	Cases       []Case  // what at least two directories have, in the order of the first that has it
 	Alone       []Alone // what one of them has
@@ -110,28 +109,29 @@ type Row struct {
 	Cells     []Cell   // one per target
 }
 
-// Cell is the way to one target. Rounds, time and energy are means over all
-// seeds of the row and NaN unless every one got there.
+// Cell is the way to one target. Rounds, time, bytes and energy are means over all
+// seeds of the row and NaN unless every one reached it.
 type Cell struct {
 	Reached int // how many seeds reached it
 	Rounds  float64
 	TimeS   float64 // virtual
+	Bytes   float64 // both ways
 	EnergyJ float64 // of all devices
 	Ratio   Ratio   // of the times to those of the first row; 1 there
 }
 
 // Compare joins directories, the first of which the others are compared with.
-// Targets are sub-optimalities; without any, those that all directories report.
-// It is an error that wraps ErrNothing when no two directories have runs of one
-// case, when they share no target, or when no such run has a sub-optimality.
-func Compare(dirs []Directory, targets []float64) (*Comparison, error) {
+// Without targets, those that all directories report are taken. It is an error that
+// wraps ErrNothing when no two directories have runs of one case, when they share no
+// target, or when no such run has a value of a target's metric.
+func Compare(dirs []Directory, targets results.Targets) (*Comparison, error) {
 	c := &Comparison{Targets: targets}
 	for i := range dirs {
 		c.Directories = append(c.Directories, dirs[i].Name)
 	}
 	if len(targets) == 0 {
 		if c.Targets = shared(dirs); len(c.Targets) == 0 {
-			return nil, fmt.Errorf("%w: no target is reported by all of %s: choose some, sub-optimalities are known in every round", ErrNothing, strings.Join(c.Directories, ", "))
+			return nil, fmt.Errorf("%w: no target is reported by all of %s: choose some, such as --target 1e-2 or --target test_error=0.08", ErrNothing, strings.Join(c.Directories, ", "))
 		}
 	}
 	var err error
@@ -143,14 +143,14 @@ func Compare(dirs []Directory, targets []float64) (*Comparison, error) {
 		return nil, fmt.Errorf("%w: no two of the directories have an experiment, a method and a place on its axes in common; %s: give them the same names", ErrNothing, c.examples())
 	}
 	if !c.measured() {
-		return nil, fmt.Errorf("%w: no run of %s was measured against a reference optimum, so that none has a time to a target: runs need run.mode = \"learning\" and problem.optimum_sweeps above 0", ErrNothing, strings.Join(c.Directories, ", "))
+		return nil, fmt.Errorf("%w: no run of %s has a value of %s, so that none has a time to a target: runs need run.mode = \"learning\", and a sub-optimality needs problem.optimum_sweeps above 0", ErrNothing, strings.Join(c.Directories, ", "), strings.Join(c.metrics(), " or "))
 	}
 	return c, nil
 }
 
 // shared returns the targets that all directories report.
-func shared(dirs []Directory) []float64 {
-	var all []float64
+func shared(dirs []Directory) results.Targets {
+	var all results.Targets
 	for _, x := range dirs[0].Manifest.Targets {
 		if !slices.ContainsFunc(dirs, func(d Directory) bool { return !slices.Contains(d.Manifest.Targets, x) }) {
 			all = append(all, x)
@@ -172,13 +172,27 @@ func (c *Comparison) examples() string {
 	return strings.Join(texts, ", ")
 }
 
-// measured reports whether a run of the cases has a sub-optimality.
+// metrics returns the names of the targets' metrics, each once.
+func (c *Comparison) metrics() []string {
+	var names []string
+	for _, t := range c.Targets {
+		if !slices.Contains(names, t.Metric) {
+			names = append(names, t.Metric)
+		}
+	}
+	return names
+}
+
+// measured reports whether a run of the cases has a value of a target's metric.
 func (c *Comparison) measured() bool {
-	for _, rows := range c.runs {
-		for _, runs := range rows {
-			for i := range runs {
-				if last, ok := runs[i].Last(); ok && !math.IsNaN(last.Suboptimality) {
-					return true
+	for _, name := range c.metrics() {
+		metric, _ := results.MetricNamed(name)
+		for _, rows := range c.runs {
+			for _, runs := range rows {
+				for i := range runs {
+					if metric.Known(&runs[i]) {
+						return true
+					}
 				}
 			}
 		}

@@ -22,7 +22,7 @@ func on(link string, p string) []results.Setting {
 	return []results.Setting{{Key: "network.profile", Value: link}, {Key: "faults.drop_probability", Value: p}}
 }
 
-func compare(t *testing.T, targets []float64, dirs ...Directory) *Comparison {
+func compare(t *testing.T, targets results.Targets, dirs ...Directory) *Comparison {
 	t.Helper()
 	c, err := Compare(dirs, targets)
 	if err != nil {
@@ -36,7 +36,7 @@ func TestCases(t *testing.T) {
 	swapped := on("3g", "0.5")
 	swapped[0], swapped[1] = swapped[1], swapped[0]
 	one := times{1: 2}
-	c := compare(t, []float64{0.1},
+	c := compare(t, results.ToSuboptimalities(0.1),
 		directory("a", "", runsOf("x", "MOCHA", on("3g", "0.5"), one), runsOf("x", "CoCoA", on("3g", "0.5"), one), runsOf("x", "MOCHA", on("3g", "0"), one)),
 		directory("b", "", runsOf("x", "Mb", nil, one), runsOf("y", "MOCHA", on("3g", "0.5"), one), runsOf("x", "CoCoA", swapped, one)),
 		directory("c", "", runsOf("x", "Mb", nil, one), runsOf("x", "MOCHA", swapped, one)),
@@ -76,7 +76,7 @@ func TestCases(t *testing.T) {
 func TestCells(t *testing.T) {
 	nan := math.NaN()
 	base := runsOf("x", "MOCHA", nil, times{1: 2, 2: 4, 3: 90})
-	c := compare(t, []float64{0.1, 0.5},
+	c := compare(t, results.ToSuboptimalities(0.1, 0.5),
 		directory("a", "", base),
 		directory("fewer", "", runsOf("x", "MOCHA", nil, times{1: 6, 2: 12})),
 		directory("others", "", runsOf("x", "MOCHA", nil, times{7: 96, 8: 96})),
@@ -85,12 +85,12 @@ func TestCells(t *testing.T) {
 		directory("only the lone seed not there", "", runsOf("x", "MOCHA", nil, times{1: 3, 2: 6, 9: nan})),
 	)
 	want := []Cell{
-		{3, 2, 32, 2, Ratio{1, 1, 1, 3, true}},
-		{2, 2, 9, 2, Ratio{3, 3, 3, 2, true}},
-		{2, 2, 96, 2, Ratio{3, 96.0 / 90, 48, 2, false}},
-		{2, 2, 6, 2, Ratio{2.5, nan, nan, 1, true}},
-		{1, nan, nan, nan, Ratio{nan, nan, nan, 2, true}},
-		{2, nan, nan, nan, Ratio{1.5, 1.5, 1.5, 2, true}},
+		{3, 2, 32, 200, 2, Ratio{1, 1, 1, 3, true}},
+		{2, 2, 9, 200, 2, Ratio{3, 3, 3, 2, true}},
+		{2, 2, 96, 200, 2, Ratio{3, 96.0 / 90, 48, 2, false}},
+		{2, 2, 6, 200, 2, Ratio{2.5, nan, nan, 1, true}},
+		{1, nan, nan, nan, nan, Ratio{nan, nan, nan, 2, true}},
+		{2, nan, nan, nan, nan, Ratio{1.5, 1.5, 1.5, 2, true}},
 	}
 	var got []Cell
 	for _, row := range c.Cases[0].Rows {
@@ -108,12 +108,31 @@ func TestCells(t *testing.T) {
 func TestTargets(t *testing.T) {
 	runs := runsOf("x", "MOCHA", nil, times{1: 2})
 	a, b := directory("a", "", runs), directory("b", "", runs)
-	b.Manifest.Targets = []float64{0.1, 0.2, 0.5}
-	if c := compare(t, nil, a, b); !cmp.Equal(c.Targets, []float64{0.5, 0.1}) {
+	b.Manifest.Targets = results.ToSuboptimalities(0.1, 0.2, 0.5)
+	if c := compare(t, nil, a, b); !cmp.Equal(c.Targets, results.ToSuboptimalities(0.5, 0.1)) {
 		t.Errorf("targets %v, want those of both, in the order of the first", c.Targets)
 	}
-	if c := compare(t, []float64{0.3}, a, b); c.Cases[0].Rows[0].Cells[0].TimeS != 2 {
+	if c := compare(t, results.ToSuboptimalities(0.3), a, b); c.Cases[0].Rows[0].Cells[0].TimeS != 2 {
 		t.Errorf("to 0.3, which no directory reports: %+v", c.Cases[0])
+	}
+}
+
+// A target of any metric is one: here test errors of 0.25 after one round and 0.21
+// after two, of runs that have no sub-optimality.
+func TestTargetsOfAnotherMetric(t *testing.T) {
+	slow, fast := runsOf("x", "MOCHA", nil, times{1: 6}), runsOf("x", "MOCHA", nil, times{1: 2})
+	for _, runs := range [][]results.Run{slow, fast} {
+		for i := range runs[0].Rounds {
+			runs[0].Rounds[i].Suboptimality = math.NaN()
+		}
+	}
+	c := compare(t, results.Targets{{Metric: "test_error", Value: 0.25}, {Metric: "test_error", Value: 0.2}}, directory("a", "", slow), directory("b", "", fast))
+	cells := c.Cases[0].Rows[1].Cells
+	if x := cells[0]; x.Reached != 1 || x.Rounds != 1 || x.TimeS != 1 || x.Bytes != 100 || x.Ratio.Value != 1.0/3 {
+		t.Errorf("to 0.25: %+v", x)
+	}
+	if x := cells[1]; x.Reached != 0 || !math.IsNaN(x.Bytes) {
+		t.Errorf("to 0.2: %+v", x)
 	}
 }
 
@@ -191,7 +210,7 @@ func TestNothingToCompare(t *testing.T) {
 	a := directory("a", "", runsOf("x", "MOCHA", nil, one))
 	other := directory("b", "", runsOf("y", "MOCHA", nil, one))
 	targets := directory("b", "", runsOf("x", "MOCHA", nil, one))
-	targets.Manifest.Targets = []float64{0.2}
+	targets.Manifest.Targets = results.ToSuboptimalities(0.2)
 	unmeasured := directory("b", "", runsOf("x", "MOCHA", nil, one))
 	for i := range unmeasured.Runs[0].Rounds {
 		unmeasured.Runs[0].Rounds[i].Suboptimality = math.NaN()
@@ -204,7 +223,7 @@ func TestNothingToCompare(t *testing.T) {
 		{a, other, "nothing to compare: no two of the directories have an experiment, a method and a place on its axes in common; a has x: MOCHA, b has y: MOCHA: give them the same names"},
 		{a, none, "a has x: MOCHA, b has no run"},
 		{a, targets, "no target is reported by all of a, b: choose some"},
-		{unmeasured, unmeasured, `was measured against a reference optimum, so that none has a time to a target: runs need run.mode = "learning" and problem.optimum_sweeps above 0`},
+		{unmeasured, unmeasured, `no run of b, b has a value of suboptimality, so that none has a time to a target: runs need run.mode = "learning", and a sub-optimality needs problem.optimum_sweeps above 0`},
 	} {
 		if _, err := Compare([]Directory{c.a, c.b}, nil); !errors.Is(err, ErrNothing) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error  %v\nwanted %s", err, c.want)
@@ -232,7 +251,7 @@ func TestOpen(t *testing.T) {
 	}
 	for state, want := range map[results.State]error{results.Complete: nil, results.Incomplete: ErrUnfinished} {
 		at := filepath.Join(dir, string(state))
-		w, err := results.Create(at, false, results.About{Version: "v1", Seeds: []uint64{1}, Targets: []float64{0.5}, Scenario: []byte("name = \"x\"\n")})
+		w, err := results.Create(at, false, results.About{Version: "v1", Seeds: []uint64{1}, Targets: results.ToSuboptimalities(0.5), Scenario: []byte("name = \"x\"\n")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -313,10 +332,10 @@ func TestCSV(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := [][]string{
-		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "a", "a", "5e-01", "2", "2", "1", "0.07500000000000001", "1", "1", "1", "1", "2", "true"},
-		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "a", "a", "1e-01", "2", "2", "2", "0.15000000000000002", "2", "1", "1", "1", "2", "true"},
-		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "b", "a", "5e-01", "2", "2", "1", "25.075", "1", "1.4999999999999998", "", "", "1", "true"},
-		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "b", "a", "1e-01", "2", "1", "", "", "", "1.4999999999999998", "", "", "1", "true"},
+		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "a", "a", "5e-01", "2", "2", "1", "0.07500000000000001", "1", "1", "1", "1", "2", "true", "suboptimality", "0.5", "100"},
+		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "a", "a", "1e-01", "2", "2", "2", "0.15000000000000002", "2", "1", "1", "1", "2", "true", "suboptimality", "0.1", "200"},
+		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "b", "a", "5e-01", "2", "2", "1", "25.075", "1", "1.4999999999999998", "", "", "1", "true", "suboptimality", "0.5", "100"},
+		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "b", "a", "1e-01", "2", "1", "", "", "", "1.4999999999999998", "", "", "1", "true", "suboptimality", "0.1", ""},
 	}
 	if d := cmp.Diff(want, rows[1:]); d != "" {
 		t.Error(d)

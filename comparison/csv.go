@@ -13,7 +13,7 @@ import (
 // Numbers read back to the same bits.
 func (c *Comparison) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	if err := out.Write([]string{"experiment", "method", "point", "directory", "compared_with", "target", "seeds", "reached", "rounds", "time_s", "energy_j", "ratio", "ratio_low", "ratio_high", "ratio_seeds", "paired"}); err != nil {
+	if err := out.Write([]string{"experiment", "method", "point", "directory", "compared_with", "target", "seeds", "reached", "rounds", "time_s", "energy_j", "ratio", "ratio_low", "ratio_high", "ratio_seeds", "paired", "metric", "value", "bytes"}); err != nil {
 		return err
 	}
 	for i := range c.Cases {
@@ -21,9 +21,10 @@ func (c *Comparison) WriteCSV(w io.Writer) error {
 		for _, row := range a.Rows {
 			for k, x := range row.Cells {
 				err := out.Write([]string{
-					a.Experiment, a.Method, a.point(), c.Directories[row.Directory], c.Directories[a.Rows[0].Directory], target(c.Targets[k]),
+					a.Experiment, a.Method, a.point(), c.Directories[row.Directory], c.Directories[a.Rows[0].Directory], c.Targets[k].Name(),
 					strconv.Itoa(len(row.Seeds)), strconv.Itoa(x.Reached), number(x.Rounds), number(x.TimeS), number(x.EnergyJ),
 					number(x.Ratio.Value), number(x.Ratio.Low), number(x.Ratio.High), strconv.Itoa(x.Ratio.Seeds), strconv.FormatBool(x.Ratio.Paired),
+					c.Targets[k].Metric, number(c.Targets[k].Value), number(x.Bytes),
 				})
 				if err != nil {
 					return err

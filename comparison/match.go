@@ -61,27 +61,28 @@ func (c *Comparison) row(directory int, runs, base []results.Run) Row {
 	return row
 }
 
-func newCell(runs, base []results.Run, target float64) Cell {
+func newCell(runs, base []results.Run, target results.Target) Cell {
 	cell := Cell{Ratio: ratio(runs, base, target)}
 	for i := range runs {
-		round, ok := runs[i].Reached(target)
+		c, ok := runs[i].CostTo(target)
 		if !ok {
 			continue
 		}
 		cell.Reached++
-		cell.Rounds += float64(round.Round) / float64(len(runs))
-		cell.TimeS += round.TimeS / float64(len(runs))
-		cell.EnergyJ += runs[i].EnergyTo(round.Round) / float64(len(runs))
+		cell.Rounds += float64(c.Rounds) / float64(len(runs))
+		cell.TimeS += c.TimeS / float64(len(runs))
+		cell.Bytes += c.Bytes / float64(len(runs))
+		cell.EnergyJ += c.EnergyJ / float64(len(runs))
 	}
 	if cell.Reached < len(runs) {
-		cell.Rounds, cell.TimeS, cell.EnergyJ = math.NaN(), math.NaN(), math.NaN()
+		cell.Rounds, cell.TimeS, cell.Bytes, cell.EnergyJ = math.NaN(), math.NaN(), math.NaN(), math.NaN()
 	}
 	return cell
 }
 
 // ratio compares the times to a target, paired where there are seeds that both
 // sides have.
-func ratio(runs, base []results.Run, target float64) Ratio {
+func ratio(runs, base []results.Run, target results.Target) Ratio {
 	var times, with []float64
 	for i := range runs {
 		if j := slices.IndexFunc(base, func(r results.Run) bool { return r.Seed == runs[i].Seed }); j >= 0 {
@@ -102,10 +103,7 @@ func ratio(runs, base []results.Run, target float64) Ratio {
 }
 
 // timeTo returns the virtual seconds to a target, NaN when it was not reached.
-func timeTo(r *results.Run, target float64) float64 {
-	round, ok := r.Reached(target)
-	if !ok {
-		return math.NaN()
-	}
-	return round.TimeS
+func timeTo(r *results.Run, target results.Target) float64 {
+	c, _ := r.CostTo(target)
+	return c.TimeS
 }

@@ -128,7 +128,7 @@ func (c *Comparison) settings() grid {
 func (c *Comparison) times() grid {
 	head := []string{"directory", "seeds"}
 	for _, x := range c.Targets {
-		head = append(head, "rounds to "+target(x), "time", "ratio")
+		head = append(head, "rounds to "+x.Name(), "time", "ratio")
 	}
 	g := grid{caption: "virtual time to a relative sub-optimality", rows: [][]string{head}}
 	for n := range c.Cases {
@@ -231,9 +231,6 @@ func (c *Comparison) has(property func(*Ratio) bool) bool {
 	}
 	return false
 }
-
-// target writes a target as the tables of results do: 1e-03.
-func target(x float64) string { return strconv.FormatFloat(x, 'e', -1, 64) }
 
 // significant writes three digits, and all of those before the point.
 func significant(v float64) string {

@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fedsim/results"
 )
 
 // sample has everything that a text can say.
 func sample(t *testing.T) *Comparison {
-	return compare(t, []float64{0.1},
+	return compare(t, results.ToSuboptimalities(0.1),
 		directory("runs/a", "[network]\nprofile = \"3g\"\n", runsOf("x", "MOCHA", nil, times{1: 2, 2: 4, 3: 3}), runsOf("x", "Mb|SGD", nil, times{1: 1})),
 		directory("runs/b", "[network]\nprofile = \"lte\"\n", runsOf("x", "MOCHA", nil, times{1: 3, 2: 6, 5: 100})),
 		directory("runs/c", "", runsOf("x", "MOCHA", nil, times{3: 0.12})),

@@ -17,12 +17,28 @@ var nodeType = reflect.TypeFor[*Node]()
 //
 // Integers are taken for floats, not the reverse. Lists replace defaults as a
 // whole. A field of type map[string]any, any or *Node takes what there is: it
-// is left to the caller.
+// is left to the caller. A [Custom] field decodes itself.
 func Decode(n *Node, key string, into any) Errors {
 	var d decoder
 	d.decode(n, key, reflect.ValueOf(into).Elem())
 	return d.problems
 }
+
+// Custom is a pointer to a value with a form of its own in TOML, such as one of two
+// types.
+type Custom interface {
+	// TypeTOML names the type as Field.Type does; alternatives stand beside "or".
+	TypeTOML() string
+	// DecodeTOML takes the value n, found at a dotted key, and returns what is wrong.
+	DecodeTOML(n *Node, key string) Errors
+	// MarshalTOML writes the value on one line.
+	MarshalTOML() ([]byte, error)
+}
+
+var customType = reflect.TypeFor[Custom]()
+
+// isCustom reports whether values of a type are Custom.
+func isCustom(t reflect.Type) bool { return reflect.PointerTo(t).Implements(customType) }
 
 type decoder struct{ problems Errors }
 
@@ -30,6 +46,9 @@ func (d *decoder) decode(n *Node, key string, v reflect.Value) {
 	switch {
 	case v.Type() == nodeType:
 		v.Set(reflect.ValueOf(n))
+		return
+	case isCustom(v.Type()):
+		d.problems.Merge(v.Addr().Interface().(Custom).DecodeTOML(n, key))
 		return
 	case v.Kind() == reflect.Pointer:
 		if v.IsNil() {

@@ -10,7 +10,7 @@ import (
 // completion.
 type Field struct {
 	Key     string // dotted; <name> stands for a free name, [] for an element of a list
-	Type    string // "string", "integer", "float", "boolean", "table", "list of integers", ...
+	Type    string // "string", "integer", "float", "boolean", "table", "list of integers", "float or table", ...
 	Default string // as TOML; empty for tables and for keys without a default
 	Doc     string
 	Unit    string // empty when the key names it or it has none
@@ -48,6 +48,10 @@ func appendFields(fields *[]Field, prefix string, v reflect.Value) {
 		inner, below := value.Type(), field.Key+"."
 		switch {
 		case inner == nodeType:
+		case isCustom(inner):
+			field.Default = Literal(value.Interface())
+			*fields = append(*fields, field)
+			continue
 		case inner.Kind() == reflect.Struct:
 			*fields = append(*fields, field)
 			appendFields(fields, below, value)
@@ -106,6 +110,9 @@ func structFields(t reflect.Type) []structField {
 
 // typeName names the TOML type of a Go type in the singular.
 func typeName(t reflect.Type) string {
+	if isCustom(t) {
+		return reflect.New(t).Interface().(Custom).TypeTOML()
+	}
 	switch t.Kind() {
 	case reflect.Pointer:
 		if t == nodeType {

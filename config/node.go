@@ -91,22 +91,19 @@ func (n *Node) Clone() *Node {
 }
 
 // Set puts value at the path below the table n, over what was there. Missing
-// tables on the way are created at the value's place. It fails when the way
-// leads through something that is not a table.
+// tables on the way are created at the value's place, and stand in the place of what
+// is no table: some keys take a table or another value.
 func (n *Node) Set(path Path, value *Node) error {
 	if len(path) == 0 {
 		return fmt.Errorf("empty key")
 	}
 	table := n
-	for i, key := range path[:len(path)-1] {
+	for _, key := range path[:len(path)-1] {
 		next := table.table[key]
-		if next == nil {
+		if next == nil || next.kind != tableNode {
 			next = NewTable(value.Place)
 			next.Key = value.Key
 			table.add(key, next)
-		}
-		if next.kind != tableNode {
-			return fmt.Errorf("%s is not a table: set the whole of it", path[:i+1])
 		}
 		table = next
 	}

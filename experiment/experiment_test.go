@@ -353,7 +353,7 @@ func TestRunsEndAsTheScenarioSays(t *testing.T) {
 	}
 	whole := e()
 	target := whole.Rounds[12].Suboptimality
-	hit, _ := whole.Reached(target)
+	hit, _ := whole.Reached(results.ToSuboptimality(target))
 	if r := e("run.stop_at=" + fmt.Sprint(target)); len(r.Rounds) != hit.Round+1 {
 		t.Errorf("stop_at = %g: %d rounds, want %d", target, len(r.Rounds)-1, hit.Round)
 	}

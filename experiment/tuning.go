@@ -15,9 +15,9 @@ import (
 type Grid struct {
 	Experiment, Method string
 	Point              []results.Setting
-	Target             float64 // relative sub-optimality that is to be reached
-	Trials             []Trial // in the order of the grid
-	Winner             int     // index into Trials
+	Target             results.Target // that is to be reached
+	Trials             []Trial        // in the order of the grid
+	Winner             int            // index into Trials
 }
 
 // Trial is how a candidate did.
@@ -26,7 +26,7 @@ type Trial struct {
 	Reached bool    // the target, before it was given up
 	Rounds  int     // to the target, or to where it ended
 	TimeS   float64 // virtual seconds likewise
-	Last    float64 // sub-optimality at the end
+	Last    float64 // value of the target's metric at the end
 	GivenUp bool    // it was slower than the best before it, and not followed further
 }
 
@@ -109,24 +109,25 @@ func (r *runner) choose(jobs []job) {
 // tunable reports, as a config.Problem, candidates that cannot be compared.
 func (j *job) tunable() error {
 	sweeps := j.Candidates[0].Settings.Problem.OptimumSweeps
-	if len(j.Candidates) == 1 || sweeps > 0 {
+	if len(j.Candidates) == 1 || sweeps > 0 || j.Target.Metric != results.Suboptimality {
 		return nil
 	}
 	return fmt.Errorf("tuning %s in experiment %s: %w", j.Method, j.Experiment, config.Problem{
 		Key: "problem.optimum_sweeps", Value: sweeps,
-		Want: "must be positive: candidates are compared by their time to a sub-optimality, which needs the reference optimum",
+		Want: "must be positive, or experiment.tuning.target of another metric: candidates are compared by their time to a sub-optimality, which needs the reference optimum",
 	})
 }
 
 // tune picks the candidate that reaches the target first in virtual time. When
-// none does, it is the one with the lowest sub-optimality at the end. All
+// none does, it is the one with the best value of the target's metric at the end. All
 // candidates have the same budget; one that is slower than the best so far is
 // not followed further, since it cannot win.
 func (r *runner) tune(j *job) {
 	if len(j.Candidates) == 1 || j.had {
 		return
 	}
-	best, lowest := math.Inf(1), math.Inf(1)
+	best, nearest := math.Inf(1), math.NaN()
+	metric, _ := results.MetricNamed(j.Target.Metric)
 	for i := range j.Candidates {
 		if i == j.tried {
 			trial, err := r.try(j, i, best)
@@ -145,8 +146,8 @@ func (r *runner) tune(j *job) {
 			if x.TimeS < best {
 				best, j.Winner = x.TimeS, i
 			}
-		case !x.GivenUp && math.IsInf(best, 1) && x.Last < lowest:
-			lowest, j.Winner = x.Last, i
+		case !x.GivenUp && math.IsInf(best, 1) && metric.Better(x.Last, nearest):
+			nearest, j.Winner = x.Last, i
 		}
 	}
 }
@@ -171,7 +172,8 @@ func (r *runner) try(j *job, candidate int, best float64) (Trial, error) {
 	trial := Trial{Options: run.Tuned}
 	x := results.Run{Rounds: out.Rounds}
 	if last, ok := x.Last(); ok {
-		trial.Rounds, trial.TimeS, trial.Last = last.Round, last.TimeS, last.Suboptimality
+		metric, _ := results.MetricNamed(j.Target.Metric)
+		trial.Rounds, trial.TimeS, trial.Last = last.Round, last.TimeS, metric.Of(&last)
 	}
 	if hit, ok := x.Reached(j.Target); ok {
 		trial.Reached, trial.Rounds, trial.TimeS = true, hit.Round, hit.TimeS

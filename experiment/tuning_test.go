@@ -131,7 +131,7 @@ func TestTuneShowsItsTrials(t *testing.T) {
 			if len(j.Candidates) > 1 {
 				grid := grids[g]
 				g++
-				if grid.Experiment != "tuned" || grid.Target != 0.05 || grid.Method != j.Candidates[0].Label || len(grid.Trials) != len(j.Candidates) {
+				if grid.Experiment != "tuned" || grid.Target != results.ToSuboptimality(0.05) || grid.Method != j.Candidates[0].Label || len(grid.Trials) != len(j.Candidates) {
 					t.Fatalf("%+v", grid)
 				}
 				if win := grid.Trials[grid.Winner]; tunedTo(results.Run{Tuned: win.Options}) != tunedTo(runs[index]) {
@@ -139,7 +139,7 @@ func TestTuneShowsItsTrials(t *testing.T) {
 				}
 				for k, trial := range grid.Trials {
 					r := all[i+k]
-					hit, ok := r.Reached(0.05)
+					hit, ok := r.Reached(results.ToSuboptimality(0.05))
 					last, _ := r.Last()
 					switch {
 					case trial.GivenUp:

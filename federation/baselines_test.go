@@ -7,6 +7,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/data"
 	"fedsim/mtl"
+	"fedsim/results"
 )
 
 // The baselines of Table 1 as federated methods: MOCHA on pooled data comes to the
@@ -57,7 +58,7 @@ func TestLocalAndGlobalModelsComeOutOfAFederation(t *testing.T) {
 		s := world(t, "mocha", WaitForAll, func(s *Setup) {
 			s.Problem = c.p
 			s.Options = &algorithms.MOCHAOptions{Epochs: 20}
-			s.Plan = Plan{Outer: 1, Rounds: 3000, EvalEvery: 1, Optimum: c.want, StopAt: 1e-7}
+			s.Plan = Plan{Outer: 1, Rounds: 3000, EvalEvery: 1, Optimum: c.want, StopAt: results.ToSuboptimality(1e-7)}
 		})
 		out := run(t, s)
 		last := out.Rounds[len(out.Rounds)-1]

@@ -64,15 +64,15 @@ type Size struct {
 
 // Plan says how long a run goes on.
 type Plan struct {
-	Outer      int     // W updates, with an Omega update between two of them
-	Rounds     int     // rounds of a W update
-	EvalEvery  int     // rounds from one evaluation to the next
-	EvalTasks  int     // tasks that a model is evaluated on; 0: all
-	ThetaEvery int     // rounds from one measurement of all theta_t^h to the next; 0: none
-	MaxTime    float64 // virtual seconds after which no round begins; 0: none
-	StopAt     float64 // sub-optimality at which the run ends; 0: none
-	Optimum    float64 // P*; NaN when it is not known
-	Constant   float64 // R(0) of the optimum's coupling: a sub-optimality is a share of |P* - R(0)|
+	Outer      int            // W updates, with an Omega update between two of them
+	Rounds     int            // rounds of a W update
+	EvalEvery  int            // rounds from one evaluation to the next
+	EvalTasks  int            // tasks that a model is evaluated on; 0: all
+	ThetaEvery int            // rounds from one measurement of all theta_t^h to the next; 0: none
+	MaxTime    float64        // virtual seconds after which no round begins; 0: none
+	StopAt     results.Target // the run ends when it is reached
+	Optimum    float64        // P*; NaN when it is not known
+	Constant   float64        // R(0) of the optimum's coupling: a sub-optimality is a share of |P* - R(0)|
 }
 
 // suboptimality returns (P - P*) / |P* - R(0)|. Terms in Omega alone are no part of
@@ -297,8 +297,10 @@ func (f *Federation) Run(ctx context.Context, observe func(results.Round)) (*Out
 		record(f.evaluate(results.Round{}))
 	}
 	plan := f.setup.Plan
+	metric, _ := results.MetricNamed(plan.StopAt.Metric)
 loop:
 	for f.outer = range plan.Outer {
+		lastOuter := f.outer == plan.Outer-1
 		for h := range plan.Rounds {
 			if ctx.Err() != nil {
 				out.Status = results.Interrupted
@@ -315,7 +317,7 @@ loop:
 				out.Status, out.Reason = results.Stalled, f.stalled
 				break loop
 			}
-			last := h == plan.Rounds-1 && f.outer == plan.Outer-1
+			last := h == plan.Rounds-1 && lastOuter
 			over := plan.MaxTime > 0 && r.TimeS >= plan.MaxTime
 			evaluated := f.round%plan.EvalEvery == 0 || last || over
 			switch {
@@ -336,7 +338,7 @@ loop:
 					return nil, err
 				}
 			}
-			if over || plan.StopAt > 0 && r.Suboptimality <= plan.StopAt && f.outer == plan.Outer-1 {
+			if over || plan.StopAt.Reached(&r) && (lastOuter || !metric.Couples) {
 				break loop
 			}
 		}

@@ -92,7 +92,7 @@ func untilSuboptimality(t *testing.T, target float64, most int, change func(*Set
 			t.Fatal(err)
 		}
 		optimum := s.Problem.Optimize(t.Context(), s.Pool, c, nil, 1e-8, 20_000)
-		s.Plan = Plan{Outer: 1, Rounds: most, EvalEvery: 1, StopAt: target, Optimum: optimum.Lower()}
+		s.Plan = Plan{Outer: 1, Rounds: most, EvalEvery: 1, StopAt: results.ToSuboptimality(target), Optimum: optimum.Lower()}
 		change(s)
 	}))
 	return len(out.Rounds) - 1, out.Rounds[len(out.Rounds)-1].Suboptimality

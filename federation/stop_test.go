@@ -31,7 +31,7 @@ func TestStopAtSuboptimality(t *testing.T) {
 	}
 	for _, every := range []int{1, 3, 10} {
 		s := base
-		s.Plan.EvalEvery, s.Plan.StopAt = every, target
+		s.Plan.EvalEvery, s.Plan.StopAt = every, results.ToSuboptimality(target)
 		out := run(t, s)
 		want := (first + every - 1) / every * every
 		last := out.Rounds[len(out.Rounds)-1]
@@ -75,11 +75,35 @@ func TestSuboptimalityLeavesOutTheTermsInOmegaAlone(t *testing.T) {
 func TestStopAtWaitsForTheLastOuterIteration(t *testing.T) {
 	out := run(t, world(t, "mocha", WaitForAll, func(s *Setup) {
 		s.Problem = learning(t)
-		s.Plan = Plan{Outer: 3, Rounds: 5, EvalEvery: 1, StopAt: 1e9, Optimum: 1}
+		s.Plan = Plan{Outer: 3, Rounds: 5, EvalEvery: 1, StopAt: results.ToSuboptimality(1e9), Optimum: 1}
 	}))
 	last := out.Rounds[len(out.Rounds)-1]
 	if last.Round != 11 || last.Outer != 2 {
 		t.Errorf("the run ends after round %d in outer iteration %d, want 11 and 2", last.Round, last.Outer)
+	}
+}
+
+// A test error is one whatever the coupling is: a run that is to stop there does so
+// in any outer iteration.
+func TestStopAtTestErrorInAnyOuterIteration(t *testing.T) {
+	setup := world(t, "mocha", WaitForAll, func(s *Setup) {
+		s.Problem = learning(t)
+		s.Plan = Plan{Outer: 3, Rounds: 5, EvalEvery: 1, Optimum: 1}
+	})
+	whole := run(t, setup)
+	const early = 3 // a round of the first outer iteration
+	target := math.Inf(1)
+	for _, r := range whole.Rounds[:early+1] {
+		target = min(target, r.TestError)
+	}
+	first := 0
+	for whole.Rounds[first].TestError > target {
+		first++
+	}
+	setup.Plan.StopAt = results.Target{Metric: "test_error", Value: target}
+	out := run(t, setup)
+	if got := len(out.Rounds) - 1; got != max(first, 1) || !(target < 1) {
+		t.Errorf("the run ends after round %d, want %d, the first with a test error of %g", got, max(first, 1), target)
 	}
 }
 

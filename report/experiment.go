@@ -68,6 +68,7 @@ type Cell struct {
 type ToTarget struct {
 	Rounds  results.Number `json:"rounds"`
 	TimeS   results.Number `json:"time_s"`
+	Bytes   results.Number `json:"bytes"`
 	EnergyJ results.Number `json:"energy_j"`
 	Ratio   results.Number `json:"ratio"`
 }
@@ -75,8 +76,8 @@ type ToTarget struct {
 // addExperiments adds the experiments that have runs. The figure of an experiment
 // that has none, or one that cannot be drawn from the runs so far, is sub-optimality
 // against time, or where there is none the primal objective, or how many answered.
-func (r *Report) addExperiments(s *scenarios.Scenario, runs []results.Run) error {
-	tables := results.Summary(runs, r.Targets).Experiments
+func (r *Report) addExperiments(s *scenarios.Scenario, runs []results.Run, targets results.Targets) error {
+	tables := results.Summary(runs, targets).Experiments
 	for i := range s.Experiments {
 		e := &s.Experiments[i]
 		var own []results.Run
@@ -100,7 +101,7 @@ func (r *Report) addExperiments(s *scenarios.Scenario, runs []results.Run) error
 		}
 		for k := range tables {
 			if tables[k].Experiment == e.Name {
-				of.tabulate(&tables[k], r.Targets)
+				of.tabulate(&tables[k], targets)
 			}
 		}
 		r.Experiments = append(r.Experiments, of)
@@ -157,7 +158,7 @@ func anyKnown(runs []results.Run, of func(*results.Round) float64) bool {
 }
 
 // tabulate fills in the tables and the numbers of their rows.
-func (e *Experiment) tabulate(t *results.ExperimentTable, targets []float64) {
+func (e *Experiment) tabulate(t *results.ExperimentTable, targets results.Targets) {
 	e.Caption, e.Seeds, e.Totals = t.Caption(), t.Seeds, t.Totals
 	e.Keys = []Key{}
 	add := func(name, value string) int {
@@ -187,7 +188,7 @@ func (e *Experiment) tabulate(t *results.ExperimentTable, targets []float64) {
 				TimeS: results.Number(row.Totals.TimeS), EnergyJ: results.Number(row.Totals.EnergyJ), Targets: []ToTarget{},
 			}
 			for _, x := range row.Cells {
-				c.Targets = append(c.Targets, ToTarget{results.Number(x.Rounds), results.Number(x.TimeS), results.Number(x.EnergyJ), results.Number(x.Ratio)})
+				c.Targets = append(c.Targets, ToTarget{results.Number(x.Rounds), results.Number(x.TimeS), results.Number(x.Bytes), results.Number(x.EnergyJ), results.Number(x.Ratio)})
 			}
 			c.At = append(c.At, add(t.RowKey, row.Label))
 			for _, s := range b.Point {

@@ -20,7 +20,7 @@ type Report struct {
 	State       results.State `json:"state"`
 	Expected    int           `json:"expected"` // runs that the scenario comes to
 	Made        Made          `json:"made"`
-	Targets     []float64     `json:"targets"`
+	Targets     []Target      `json:"targets"`
 	Scenario    string        `json:"scenario"` // resolved, as TOML
 	Quantities  []Quantity    `json:"quantities"`
 	Experiments []Experiment  `json:"experiments"`
@@ -32,6 +32,13 @@ type Report struct {
 	Causes      []string      `json:"causes"`  // what the numbers in column cause mean
 	Parts       []string      `json:"parts"`   // what the parts of a round's path are called, as in Columns after cause
 	Tables      []Table       `json:"tables"`
+}
+
+// Target is a results.Target.
+type Target struct {
+	Metric string  `json:"metric"`
+	Value  float64 `json:"value"`
+	Text   string  `json:"text"` // in words
 }
 
 // Made says what made the results.
@@ -122,8 +129,11 @@ func build(dir string, found *results.Results) (*Report, error) {
 	m := &found.Manifest
 	r := &Report{
 		Name: scenario.Name, Description: scenario.Description, State: m.State,
-		Made: newMade(m), Targets: nonNil(m.Targets), Scenario: string(found.Scenario),
+		Made: newMade(m), Targets: []Target{}, Scenario: string(found.Scenario),
 		Experiments: []Experiment{}, Runs: []Run{}, Tables: []Table{},
+	}
+	for _, t := range m.Targets {
+		r.Targets = append(r.Targets, Target{t.Metric, t.Value, t.Text(len(found.Runs) > 0 && found.Runs[0].Real)})
 	}
 	for i := range scenario.Experiments {
 		for j := range scenario.Experiments[i].Jobs {
@@ -132,7 +142,7 @@ func build(dir string, found *results.Results) (*Report, error) {
 	}
 	r.addQuantities(found.Runs)
 	r.addRuns(found.Runs)
-	if err := r.addExperiments(scenario, found.Runs); err != nil {
+	if err := r.addExperiments(scenario, found.Runs, m.Targets); err != nil {
 		return nil, err
 	}
 	told, err := attribute(dir, found)

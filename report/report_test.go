@@ -44,7 +44,7 @@ func made(t *testing.T, rounds int, table string) string {
 	dir := filepath.Join(t.TempDir(), "made")
 	w, err := results.Create(dir, false, results.About{
 		Version: "test", Command: []string{"fedsim", "run", "made"}, Scenario: []byte(scenario), Seeds: []uint64{1, 2},
-		Targets: []float64{0.1}, Data: "made up", Started: time.Unix(0, 0).UTC(),
+		Targets: results.ToSuboptimalities(0.1), Data: "made up", Started: time.Unix(0, 0).UTC(),
 	})
 	if err != nil {
 		t.Fatal(err)

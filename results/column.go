@@ -22,6 +22,9 @@ type column struct {
 	kind kind
 	unit string // "s", "J", "B" or "FLOP"; empty: a count, a share, a text
 	doc  string
+	// added says that run directories of older versions do not have the column. They
+	// are read all the same.
+	added bool
 }
 
 // names returns the names of columns.

@@ -13,6 +13,7 @@ type roundColumn struct {
 	column
 	format func(*Round) string
 	parse  func(*Round, string) error
+	field  func(*Round) *float64 // nil for counts
 }
 
 // roundColumns are the columns of rounds.csv behind those that say which run
@@ -60,6 +61,7 @@ func number(name, unit, doc string, field func(*Round) *float64, format func(flo
 		column: column{name: name, kind: realCell, unit: unit, doc: doc},
 		format: func(r *Round) string { return format(*field(r)) },
 		parse:  func(r *Round, cell string) (err error) { *field(r), err = parseNumber(cell); return err },
+		field:  field,
 	}
 }
 
@@ -92,9 +94,6 @@ func parseNumber(cell string) (float64, error) {
 	return v, nil
 }
 
-// target writes a target sub-optimality as column names and table heads do: 1e-03.
-func target(t float64) string { return strconv.FormatFloat(t, 'e', -1, 64) }
-
 // The columns that say which run a row belongs to.
 var (
 	identityHead = []column{ // before the swept keys
@@ -121,7 +120,7 @@ func Reserved(name string) bool {
 			return true
 		}
 	}
-	for _, p := range []string{roundsToPrefix, timeToPrefix, energyToPrefix, tunedPrefix} {
+	for _, p := range []string{roundsToPrefix, timeToPrefix, energyToPrefix, bytesToPrefix, tunedPrefix} {
 		if strings.HasPrefix(name, p) {
 			return true
 		}

@@ -189,9 +189,9 @@ a/MOCHA/3g/1,a,"MOCHA, tuned",mocha,3g,,1,0,0,0,4,-1,3,1,0.5,,0,0,0,0,0,0,0
 a/MOCHA/3g/1,a,"MOCHA, tuned",mocha,3g,,1,1,1,0.0000001,2.5,,,0.0625,,,29,1,0,1e+21,100,10,0.5
 a/MOCHA/3g/1,a,"MOCHA, tuned",mocha,3g,,1,1,2,3000000000,,,,,,,28,0,2,1e+21,100,10,0.5
 `,
-		runsFile: `run,experiment,method,algorithm,network,faults.p,seed,status,reason,optimum,optimum_gap,outer,round,time_s,primal,dual,gap,suboptimality,train_error,test_error,total_participants,total_dropped,total_late,total_flops,total_bytes_down,total_bytes_up,total_energy_j,rounds_to_1e-01,time_s_to_1e-01,energy_j_to_1e-01,rounds_to_1e-02,time_s_to_1e-02,energy_j_to_1e-02,rounds_to_1e-03,time_s_to_1e-03,energy_j_to_1e-03,tuned:mocha.epochs,wall_s
-a/MOCHA/3g/1,a,"MOCHA, tuned",mocha,3g,,1,done,,2,,1,1,0.0000001,2.5,,,0.0625,,,57,1,2,2e+21,200,20,1,1,0.0000001,0.5,,,,,,,5,0.25
-b,b,,,,0.5,2,stalled,no device left,,,,,,,,,,,,0,0,0,0,0,0,0,,,,,,,,,,,
+		runsFile: `run,experiment,method,algorithm,network,faults.p,seed,status,reason,optimum,optimum_gap,outer,round,time_s,primal,dual,gap,suboptimality,train_error,test_error,total_participants,total_dropped,total_late,total_flops,total_bytes_down,total_bytes_up,total_energy_j,rounds_to_1e-01,time_s_to_1e-01,energy_j_to_1e-01,bytes_to_1e-01,rounds_to_1e-02,time_s_to_1e-02,energy_j_to_1e-02,bytes_to_1e-02,rounds_to_1e-03,time_s_to_1e-03,energy_j_to_1e-03,bytes_to_1e-03,tuned:mocha.epochs,wall_s
+a/MOCHA/3g/1,a,"MOCHA, tuned",mocha,3g,,1,done,,2,,1,1,0.0000001,2.5,,,0.0625,,,57,1,2,2e+21,200,20,1,1,0.0000001,0.5,110,,,,,,,,,5,0.25
+b,b,,,,0.5,2,stalled,no device left,,,,,,,,,,,,0,0,0,0,0,0,0,,,,,,,,,,,,,,
 `,
 	} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
@@ -511,7 +511,7 @@ func TestAddRefuses(t *testing.T) {
 }
 
 func TestReserved(t *testing.T) {
-	for _, name := range []string{"run", "seed", "round", "time_s", "status", "wall_s", "total_flops", "rounds_to_x", "tuned:x"} {
+	for _, name := range []string{"run", "seed", "round", "time_s", "status", "wall_s", "total_flops", "rounds_to_x", "bytes_to_x", "tuned:x"} {
 		if !Reserved(name) {
 			t.Errorf("%s is a column", name)
 		}

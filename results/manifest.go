@@ -57,7 +57,7 @@ type Manifest struct {
 	Command    []string   `json:"command"`
 	Seeds      []uint64   `json:"seeds"`
 	Data       string     `json:"data"` // one line that describes the data
-	Targets    []float64  `json:"targets"`
+	Targets    Targets    `json:"targets"`
 	State      State      `json:"state"`
 	ResultHash Hash       `json:"result_hash"`              // over the hashes of all runs, in order
 	Figures    []string   `json:"figures"`                  // names of the files in figures/
@@ -129,7 +129,7 @@ func newManifest(about About, state State, runs []Run, extra attached, end *End)
 		Command:  orEmpty(about.Command),
 		Seeds:    orEmpty(about.Seeds),
 		Data:     about.Data,
-		Targets:  orEmpty(about.Targets),
+		Targets:  about.Targets,
 		State:    state,
 		Figures:  orEmpty(extra.figures),
 		Tables:   extra.tables,

@@ -98,30 +98,6 @@ type Round struct {
 	Thetas        []Theta // by device; nil when not measured
 }
 
-// Reached returns the first round whose sub-optimality is at most target, or
-// ok = false when the run never got there.
-func (r *Run) Reached(target float64) (round Round, ok bool) {
-	for _, x := range r.Rounds {
-		if x.Suboptimality <= target {
-			return x, true
-		}
-	}
-	return Round{}, false
-}
-
-// EnergyTo returns the energy in joules that all devices took until a round was
-// over.
-func (r *Run) EnergyTo(round int) float64 {
-	sum := 0.0
-	for i := range r.Rounds {
-		if r.Rounds[i].Round > round {
-			break
-		}
-		sum += r.Rounds[i].EnergyJ
-	}
-	return sum
-}
-
 // Last returns the last round that was evaluated (its primal is a number).
 func (r *Run) Last() (round Round, ok bool) {
 	for i := len(r.Rounds) - 1; i >= 0; i-- {

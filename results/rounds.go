@@ -39,7 +39,7 @@ func roundsTable(runs []Run) table {
 // them as the manifest does.
 func readRounds(path string, r io.Reader, runs []Run) error {
 	keys := sweptKeys(runs, pointOf)
-	t, err := newTableReader(path, r, names(roundsColumns(keys)))
+	t, err := newTableReader(path, r, roundsColumns(keys))
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package results
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 )
 
@@ -12,6 +13,7 @@ const (
 	roundsToPrefix = "rounds_to_"
 	timeToPrefix   = "time_s_to_"
 	energyToPrefix = "energy_j_to_"
+	bytesToPrefix  = "bytes_to_"
 	tunedPrefix    = "tuned:"
 )
 
@@ -33,11 +35,11 @@ var (
 // runTable is what the columns of runs.csv depend on.
 type runTable struct {
 	keys, tuned []string
-	targets     []float64
+	targets     Targets
 	measured    bool
 }
 
-func newRunTable(runs []Run, targets []float64) runTable {
+func newRunTable(runs []Run, targets Targets) runTable {
 	return runTable{keys: sweptKeys(runs, pointOf), tuned: sweptKeys(runs, tunedOf), targets: targets, measured: measured(runs)}
 }
 
@@ -54,11 +56,17 @@ func (t runTable) columns() []column {
 		columns = append(columns, own)
 	}
 	for _, x := range t.targets {
-		to := " until the sub-optimality was at most " + target(x) + "; empty when it never was"
+		m, _ := MetricNamed(x.Metric)
+		most := "most "
+		if m.Higher {
+			most = "least "
+		}
+		to := " until " + x.Metric + " was at " + most + formatNumber(x.Value) + "; empty when it never was"
 		columns = append(columns,
-			column{name: roundsToPrefix + target(x), kind: wholeCell, doc: "rounds" + to},
-			column{name: timeToPrefix + target(x), kind: realCell, unit: "s", doc: "virtual time" + to},
-			column{name: energyToPrefix + target(x), kind: realCell, unit: "J", doc: "energy of all devices" + to})
+			column{name: roundsToPrefix + x.Name(), kind: wholeCell, doc: "rounds" + to},
+			column{name: timeToPrefix + x.Name(), kind: realCell, unit: "s", doc: "virtual time" + to},
+			column{name: energyToPrefix + x.Name(), kind: realCell, unit: "J", doc: "energy of all devices" + to},
+			column{name: bytesToPrefix + x.Name(), kind: realCell, unit: "B", doc: "bytes sent both ways" + to, added: true})
 	}
 	if t.measured {
 		columns = append(columns, stragglerColumns...)
@@ -90,10 +98,10 @@ func (t runTable) appendRow(row []string, r *Run) []string {
 		row = append(row, c.format(&total))
 	}
 	for _, x := range t.targets {
-		if round, ok := r.Reached(x); ok {
-			row = append(row, strconv.Itoa(round.Round), formatDecimal(round.TimeS), formatNumber(r.EnergyTo(round.Round)))
+		if c, ok := r.CostTo(x); ok {
+			row = append(row, strconv.Itoa(c.Rounds), formatDecimal(c.TimeS), formatNumber(c.EnergyJ), formatNumber(c.Bytes))
 		} else {
-			row = append(row, "", "", "")
+			row = append(row, "", "", "", "")
 		}
 	}
 	if t.measured {
@@ -125,7 +133,7 @@ func (r *Run) Total() Round {
 }
 
 // runsTable is the table of all runs.
-func runsTable(runs []Run, targets []float64) table {
+func runsTable(runs []Run, targets Targets) table {
 	t := newRunTable(runs, targets)
 	return table{name: "runs", columns: t.columns(), rows: func(yield func([]string) error) error {
 		var row []string
@@ -142,13 +150,14 @@ func runsTable(runs []Run, targets []float64) table {
 // readRuns reads what runs.csv alone knows (Optimum, OptimumGap, WallS) into
 // runs that have everything else, and requires the rest of the file to be what
 // follows from that.
-func readRuns(path string, r io.Reader, runs []Run, targets []float64) error {
+func readRuns(path string, r io.Reader, runs []Run, targets Targets) error {
 	table := newRunTable(runs, targets)
-	t, err := newTableReader(path, r, names(table.columns()))
+	columns := table.columns()
+	t, err := newTableReader(path, r, columns)
 	if err != nil {
 		return err
 	}
-	optimum := len(identityColumns(table.keys)) + len(runHead) - 2
+	optimum, optimumGap := slices.Index(t.header, "optimum"), slices.Index(t.header, "optimum_gap")
 	var want []string
 	for i := range runs {
 		run := &runs[i]
@@ -162,12 +171,12 @@ func readRuns(path string, r io.Reader, runs []Run, targets []float64) error {
 		for _, own := range []struct {
 			column int
 			field  *float64
-		}{{optimum, &run.Optimum}, {optimum + 1, &run.OptimumGap}, {len(t.row) - 1, &run.WallS}} {
+		}{{optimum, &run.Optimum}, {optimumGap, &run.OptimumGap}, {len(t.row) - 1, &run.WallS}} {
 			if *own.field, err = parseNumber(t.row[own.column]); err != nil {
 				return t.wrong(own.column, err.Error())
 			}
 		}
-		want = table.appendRow(want[:0], run)
+		want = t.present(table.appendRow(want[:0], run))
 		if err := t.require(0, want, "as manifest.json and rounds.csv say"); err != nil {
 			return err
 		}

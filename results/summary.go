@@ -8,7 +8,7 @@ import (
 // Table is what a scenario came to: for each experiment and point, and each
 // method there, the rounds, the virtual time and the energy to each target sub-optimality.
 type Table struct {
-	Targets     []float64
+	Targets     Targets
 	Experiments []ExperimentTable
 }
 
@@ -57,6 +57,7 @@ type Cell struct {
 	Reached bool    // by every seed; the figures are NaN otherwise
 	Rounds  float64 // mean over seeds
 	TimeS   float64 // virtual seconds, mean over seeds
+	Bytes   float64 // both ways, mean over seeds
 	EnergyJ float64 // of all devices, mean over seeds
 	Ratio   float64 // of TimeS to that of the row compared with; NaN when one of both is missing or zero
 }
@@ -66,7 +67,7 @@ type Cell struct {
 // algorithm is "mocha", or else the first. An experiment with one method that
 // sweeps something has a row per value of the key with the most values
 // instead, compared with the first.
-func Summary(runs []Run, targets []float64) Table {
+func Summary(runs []Run, targets Targets) Table {
 	t := Table{Targets: targets}
 	for _, group := range groupBy(runs, func(r *Run) string { return r.Experiment }) {
 		t.Experiments = append(t.Experiments, summarise(group, targets))
@@ -74,7 +75,7 @@ func Summary(runs []Run, targets []float64) Table {
 	return t
 }
 
-func summarise(runs []Run, targets []float64) ExperimentTable {
+func summarise(runs []Run, targets Targets) ExperimentTable {
 	e := ExperimentTable{Experiment: runs[0].Experiment, RowKey: rowKey(runs), Totals: !slices.ContainsFunc(runs, hasSuboptimality)}
 	label := func(r *Run) string { return r.Method }
 	if e.RowKey != "method" {
@@ -147,7 +148,7 @@ func pointText(point []Setting) string {
 	return text
 }
 
-func newRow(label string, seeds []Run, targets []float64) Row {
+func newRow(label string, seeds []Run, targets Targets) Row {
 	row := Row{Label: label, Algorithm: seeds[0].Algorithm, Seeds: len(seeds)}
 	n := float64(len(seeds))
 	for i := range seeds {
@@ -167,14 +168,15 @@ func newRow(label string, seeds []Run, targets []float64) Row {
 	for _, x := range targets {
 		cell := Cell{Reached: true, Ratio: math.NaN()}
 		for i := range seeds {
-			round, ok := seeds[i].Reached(x)
+			c, ok := seeds[i].CostTo(x)
 			if !ok {
-				cell = Cell{Rounds: math.NaN(), TimeS: math.NaN(), EnergyJ: math.NaN(), Ratio: math.NaN()}
+				cell = Cell{Rounds: math.NaN(), TimeS: math.NaN(), Bytes: math.NaN(), EnergyJ: math.NaN(), Ratio: math.NaN()}
 				break
 			}
-			cell.Rounds += float64(round.Round) / n
-			cell.TimeS += round.TimeS / n
-			cell.EnergyJ += seeds[i].EnergyTo(round.Round) / n
+			cell.Rounds += float64(c.Rounds) / n
+			cell.TimeS += c.TimeS / n
+			cell.Bytes += c.Bytes / n
+			cell.EnergyJ += c.EnergyJ / n
 		}
 		row.Cells = append(row.Cells, cell)
 	}

@@ -39,7 +39,7 @@ func exampleRuns() []Run {
 }
 
 func ExampleTable_WriteText() {
-	if err := Summary(exampleRuns(), []float64{1e-1, 1e-3}).WriteText(os.Stdout); err != nil {
+	if err := Summary(exampleRuns(), ToSuboptimalities(1e-1, 1e-3)).WriteText(os.Stdout); err != nil {
 		panic(err)
 	}
 	// Output:
@@ -69,7 +69,7 @@ func ExampleTable_WriteText() {
 }
 
 func ExampleTable_WriteMarkdown() {
-	if err := Summary(exampleRuns()[8:], []float64{1e-2}).WriteMarkdown(os.Stdout); err != nil {
+	if err := Summary(exampleRuns()[8:], ToSuboptimalities(1e-2)).WriteMarkdown(os.Stdout); err != nil {
 		panic(err)
 	}
 	// Output:
@@ -85,13 +85,13 @@ func ExampleTable_WriteMarkdown() {
 }
 
 func TestSummaryRatios(t *testing.T) {
-	s := Summary(exampleRuns(), []float64{1e-1, 1e-2, 1e-3})
+	s := Summary(exampleRuns(), ToSuboptimalities(1e-1, 1e-2, 1e-3))
 	if len(s.Experiments) != 2 || len(s.Experiments[0].Blocks) != 2 || len(s.Experiments[1].Blocks) != 1 {
 		t.Fatalf("table %+v", s)
 	}
 	lte := s.Experiments[0].Blocks[0].Rows
 	// MOCHA is compared with although it is not the first: 42 rounds of a minute over 20 of 6 s.
-	if got, want := lte[0].Cells[1], (Cell{true, 41, 2460, 6200, 20.5}); got != want {
+	if got, want := lte[0].Cells[1], (Cell{true, 41, 2460, 0, 6200, 20.5}); got != want {
 		t.Errorf("CoCoA %+v, want %+v", got, want)
 	}
 	if got := lte[1].Cells[1].Ratio; got != 1 {
@@ -160,7 +160,7 @@ func TestTotalsWithoutASuboptimality(t *testing.T) {
 		}
 		return r
 	}
-	table := Summary([]Run{run(1, 1, 0.01), run(2, 3, 0.03)}, []float64{0.1})
+	table := Summary([]Run{run(1, 1, 0.01), run(2, 3, 0.03)}, ToSuboptimalities(0.1))
 	var b strings.Builder
 	if err := table.WriteText(&b); err != nil {
 		t.Fatal(err)

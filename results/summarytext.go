@@ -45,7 +45,7 @@ func (e *ExperimentTable) heading() string {
 }
 
 // text writes the blocks of an experiment, with the same columns throughout.
-func (e *ExperimentTable) text(b *strings.Builder, targets []float64) {
+func (e *ExperimentTable) text(b *strings.Builder, targets Targets) {
 	group := 4 // columns of a target
 	if e.Totals {
 		group = 3
@@ -112,7 +112,7 @@ func scaled(v float64, unit string) string {
 
 // Cells returns two rows of heads and the rows of a block as text. The columns are the
 // label, four for each target (rounds, time, its ratio, energy), the end and a note.
-func (e *ExperimentTable) Cells(block *Block, targets []float64) [][]string {
+func (e *ExperimentTable) Cells(block *Block, targets Targets) [][]string {
 	above, head := []string{pointText(block.Point)}, []string{e.RowKey}
 	if e.Totals {
 		head = append(append(head, totalHeads...), "")
@@ -124,7 +124,7 @@ func (e *ExperimentTable) Cells(block *Block, targets []float64) [][]string {
 		return rows
 	}
 	for _, x := range targets {
-		above = append(above, "", target(x), "", "")
+		above = append(above, "", x.Name(), "", "")
 		head = append(head, "rounds", "time", "ratio", "energy")
 	}
 	rows := [][]string{append(above, "", ""), append(head, "at end", "")}
@@ -210,7 +210,7 @@ func (t *Table) markdownBlock(b *strings.Builder, e *ExperimentTable, block *Blo
 	fmt.Fprintf(b, "| %s |", markdown(e.RowKey))
 	rule := "| :-- |"
 	for _, x := range t.Targets {
-		fmt.Fprintf(b, " rounds to %s | time | ratio | energy |", target(x))
+		fmt.Fprintf(b, " rounds to %s | time | ratio | energy |", x.Name())
 		rule += " --: | --: | --: | --: |"
 	}
 	fmt.Fprintf(b, " at end | |\n%s --: | :-- |\n", rule)

@@ -76,7 +76,7 @@ func syntheticRuns() []Run {
 	return runs
 }
 
-var testTargets = []float64{1e-1, 1e-2, 1e-3}
+var testTargets = ToSuboptimalities(1e-1, 1e-2, 1e-3)
 
 func testAbout() About {
 	return About{

@@ -5,34 +5,58 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
-// tableReader reads a csv file whose header is known, and names file, line and
+// tableReader reads a csv file whose columns are known, and names file, line and
 // column in its errors.
 type tableReader struct {
 	path   string
 	csv    *csv.Reader
-	header []string
+	header []string // the columns that the file has
+	absent []int    // columns that it lacks, by their place among those asked for
 	row    []string // valid until the next call of next
 }
 
-// newTableReader reads the header and requires it to be the given one.
-func newTableReader(path string, r io.Reader, header []string) (*tableReader, error) {
-	t := &tableReader{path: path, csv: csv.NewReader(r), header: header}
+// newTableReader reads the header and requires it to be that of the columns, of
+// which those that were added may be absent.
+func newTableReader(path string, r io.Reader, columns []column) (*tableReader, error) {
+	t := &tableReader{path: path, csv: csv.NewReader(r), header: names(columns)}
 	t.csv.ReuseRecord = true
-	t.csv.FieldsPerRecord = len(header)
 	switch err := t.next(); {
 	case err == io.EOF:
 		return nil, fmt.Errorf("%s:1: is empty: must begin with a row of column names", path)
 	case err != nil:
 		return nil, err
 	}
-	for i, want := range header {
-		if t.row[i] != want {
-			return nil, t.errorf(i, "column %d is %q: must be %q", i+1, t.row[i], want)
+	at := 0
+	t.header = t.header[:0]
+	for i, c := range columns {
+		switch {
+		case at < len(t.row) && t.row[at] == c.name:
+			t.header = append(t.header, c.name)
+			at++
+		case c.added:
+			t.absent = append(t.absent, i)
+		case at < len(t.row):
+			return nil, t.errorf(at, "column %d is %q: must be %q", at+1, t.row[at], c.name)
+		default:
+			return nil, fmt.Errorf("%s:1: has %d columns: must have %d", path, len(t.row), len(columns)-len(t.absent))
 		}
 	}
+	if at < len(t.row) {
+		return nil, fmt.Errorf("%s:1: has %d columns: must have %d", path, len(t.row), at)
+	}
 	return t, nil
+}
+
+// present returns the cells of a row, one for each column asked for, that the file
+// has. It overwrites the row.
+func (t *tableReader) present(row []string) []string {
+	for k, i := range t.absent {
+		row = slices.Delete(row, i-k, i-k+1)
+	}
+	return row
 }
 
 // next reads a row; at the end of the file it returns io.EOF as it is.

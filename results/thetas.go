@@ -65,14 +65,14 @@ func measured(runs []Run) bool {
 	return false
 }
 
-// thetasHeader are the columns of thetas.csv.
-var thetasHeader = []string{"run", "round", "device", "theta", "answered"}
+// thetasColumns are the columns of thetas.csv.
+var thetasColumns = []column{{name: "run"}, {name: "round"}, {name: "device"}, {name: "theta"}, {name: "answered"}}
 
 // writeThetas writes thetas.csv: a row per device of each measured round, in the
 // order of the runs.
 func writeThetas(w io.Writer, runs []Run) error {
 	out := csv.NewWriter(w)
-	if err := out.Write(thetasHeader); err != nil {
+	if err := out.Write(names(thetasColumns)); err != nil {
 		return err
 	}
 	for i := range runs {
@@ -105,7 +105,7 @@ type thetasReader struct {
 // and devices; all measured rounds of a run must have the same devices, of which
 // as many have answered as rounds.csv says.
 func readThetas(path string, r io.Reader, runs []Run) error {
-	table, err := newTableReader(path, r, thetasHeader)
+	table, err := newTableReader(path, r, thetasColumns)
 	if err != nil {
 		return err
 	}

@@ -53,12 +53,12 @@ var (
 
 // About is what a run directory records beside the runs.
 type About struct {
-	Version  string    // of fedsim
-	Command  []string  // the command line
-	Seeds    []uint64  // of the scenario
-	Data     string    // one line that describes the data
-	Scenario []byte    // the resolved scenario, stored as it is
-	Targets  []float64 // sub-optimalities that runs.csv reports the time to
+	Version  string   // of fedsim
+	Command  []string // the command line
+	Seeds    []uint64 // of the scenario
+	Data     string   // one line that describes the data
+	Scenario []byte   // the resolved scenario, stored as it is
+	Targets  Targets  // that runs.csv reports the time to
 	Started  time.Time
 	Runs     int  // that there will be in the end, for who looks on; 0: not known
 	Keeps    bool // what is unfinished is kept in DIR/.unfinished/kept, to be gone on with

@@ -3,6 +3,8 @@ package scenarios
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 
 	"fedsim/config"
 )
@@ -21,7 +23,7 @@ func assignmentsOf(table *config.Node, problems *config.Errors) []config.Assignm
 	all, wrong := table.Assignments()
 	problems.Merge(wrong)
 	var found []config.Assignment
-	for _, a := range all {
+	for _, a := range wholes(all) {
 		i := index(found, a.Path)
 		switch {
 		case i < 0:
@@ -31,6 +33,42 @@ func assignmentsOf(table *config.Node, problems *config.Errors) []config.Assignm
 		default:
 			problems.Add(a.Value.Key, fmt.Sprintf("key %s is set twice", a.Path))
 		}
+	}
+	return found
+}
+
+// eitherKeys are the settings that take a table or another value.
+var eitherKeys = sync.OnceValue(func() []config.Path {
+	var keys []config.Path
+	for _, f := range config.Fields(new(Settings)) {
+		if strings.Contains(f.Type, " or ") {
+			keys = append(keys, strings.Split(f.Key, "."))
+		}
+	}
+	return keys
+})
+
+// wholes returns assignments with those below a key that takes a table or another
+// value gathered in one of that key: it replaces the whole of the value.
+func wholes(all []config.Assignment) []config.Assignment {
+	var found []config.Assignment
+	for _, a := range all {
+		for _, key := range eitherKeys() {
+			if len(a.Path) <= len(key) || !key.Equal(a.Path[:len(key)]) {
+				continue
+			}
+			table := config.NewTable(a.Value.Place)
+			table.Key = a.Value.Key
+			if i := index(found, key); i >= 0 && found[i].Value.IsTable() {
+				table = found[i].Value
+				found = slices.Delete(found, i, i+1)
+			}
+			if err := table.Set(a.Path[len(key):], a.Value); err != nil {
+				panic(err) // the path is not empty
+			}
+			a = config.Assignment{Path: key, Value: table}
+		}
+		found = append(found, a)
 	}
 	return found
 }

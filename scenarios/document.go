@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fedsim/config"
+	"fedsim/results"
 )
 
 // document is a scenario file as it is written: what names it, the base
@@ -42,13 +43,16 @@ type pointTable struct {
 
 // Tuning says how the candidates of a tuned method are compared.
 type Tuning struct {
-	Target float64 `toml:"target" doc:"relative sub-optimality to which the candidates' virtual time is compared"`
+	Target results.Target `toml:"target" doc:"value of a metric to which the candidates' virtual time is compared: a relative sub-optimality, or a table of one metric, such as { test_error = 0.07 }"`
 }
 
 // DefaultTuning returns the defaults of [experiment.tuning].
-func DefaultTuning() Tuning { return Tuning{Target: 1e-3} }
+func DefaultTuning() Tuning { return Tuning{Target: results.ToSuboptimality(1e-3)} }
 
 // Validate reports everything wrong with the table.
 func (t *Tuning) Validate(c *config.Checker) {
-	c.Require(t.Target > 0 && t.Target <= 1, "target", t.Target, "must be in (0, 1]")
+	c.Require(t.Target.IsSet() && (t.Target.Metric != results.Suboptimality || t.Target.Value <= 1), "target", t.Target.Value, "must be in (0, 1]")
+	if t.Target.IsSet() {
+		t.Target.Check(c, "target")
+	}
 }

@@ -3,6 +3,10 @@ package scenarios
 import (
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fedsim/results"
 )
 
 // mocha is the least a scenario needs.
@@ -26,7 +30,15 @@ func TestErrors(t *testing.T) {
 		{"unknown key", "[faults]\n  drop_probabilty = 0.1\n" + mocha, nil,
 			"x.toml:2:3: unknown key faults.drop_probabilty: did you mean drop_probability?"},
 		{"nothing to stop at", "[run]\nstop_at = 0.1\n[problem]\noptimum_sweeps = 0\n" + mocha, nil,
-			"x.toml:2:11: run.stop_at = 0.1: must be 0 when problem.optimum_sweeps is: without a reference optimum there is no sub-optimality to stop at"},
+			"x.toml:2:11: run.stop_at = 0.1: must be 0, or of another metric, when problem.optimum_sweeps is 0: without a reference optimum there is no sub-optimality to stop at"},
+		{"unknown metric", "[run]\ntargets = { test_eror = [0.1] }\n" + mocha, nil,
+			`x.toml:2:11: run.targets = "test_eror": must be one of suboptimality, primal, gap, train_error, test_error (did you mean "test_error"?)`},
+		{"per cent for a share", "[run]\ntargets = { test_error = [0.1, 8] }\nstop_at = { train_error = 2 }\n" + mocha, nil,
+			"x.toml:2:26: run.targets.test_error = 8: must be in (0, 1]: it is a share of the rows, and 0.08 is 8 %\nx.toml:3:27: run.stop_at.train_error = 2: must be in (0, 1]: it is a share of the rows, and 0.08 is 8 %"},
+		{"no test rows", "[run]\nstop_at = { test_error = 0.1 }\n[data]\ntest_fraction = 0\n" + mocha, nil,
+			"x.toml:2:26: run.stop_at.test_error = 0.1: needs test rows: data.test_fraction must be positive"},
+		{"tuning to an unknown metric", mocha + "[[experiment]]\nname = \"e\"\ntuning.target = { accuracy = 0.9 }\ntune.mocha.\"options.epochs\" = [1, 2]\n", nil,
+			`x.toml:4:17: experiment.tuning.target = "accuracy": must be one of suboptimality, primal, gap, train_error, test_error`},
 		{"unknown key by override", mocha, []string{"faults.drop_probabilty=0.1"},
 			"--set faults.drop_probabilty=0.1: unknown key faults.drop_probabilty: did you mean drop_probability?"},
 		{"key in another case", "[faults]\nNever = [0]\n" + mocha, nil,
@@ -70,7 +82,7 @@ x.toml:8:8: data.skew = "yes": must be true or false`},
 		{"default at fault through an override", mocha, []string{"federation.protocol=deadline"},
 			"--set federation.protocol=deadline: federation.deadline_s = 0: must be positive: protocol \"deadline\" needs the length of its clock cycle"},
 		{"seeds", "[run]\nseeds = []\ntargets = [0]\n" + mocha, nil,
-			"x.toml:2:9: run.seeds = []: must hold at least one seed\nx.toml:3:11: run.targets = [0.0]: must be positive"},
+			"x.toml:2:9: run.seeds = []: must hold at least one seed\nx.toml:3:11: run.targets = 0: must be positive"},
 		{"seed twice", mocha, []string{"run.seeds=[1,1]"}, "--set run.seeds=[1,1]: must hold every seed once"},
 
 		{"loss for labels on real targets", "[data]\ntarget = \"real\"\n[problem]\nloss = \"logistic\"\n" + mocha, nil,
@@ -144,7 +156,7 @@ x.toml:8:8: data.skew = "yes": must be true or false`},
 		{"key that is none", mocha + "[[experiment]]\nname = \"a\"\nset = { \"run..rounds\" = 3 }\n", nil,
 			"x.toml:4:9: key \"run..rounds\": a name is missing at column 5 (a name that is not made of letters, digits, - and _ needs quotes)"},
 		{"way through a value", mocha + "[[experiment]]\nname = \"a\"\nset = { \"run.rounds.x\" = 3 }\n[run]\nrounds = 3\n", nil,
-			"x.toml:4:26: run.rounds is not a table: set the whole of it"},
+			"x.toml:4:26: run.rounds: is a table: must be an integer"},
 		{"algorithm per run", mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"methods.mocha.algorithm\" = [\"mocha\", \"cocoa\"] }\n", nil,
 			"x.toml:4:40: experiment a: methods.mocha.algorithm cannot change from run to run: add another method"},
 		{"too much", mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"run.rounds\" = [" + numbers(101) + "], \"run.outer\" = [" + numbers(100) + "] }\n", nil,
@@ -188,7 +200,7 @@ x.toml:8:8: data.skew = "yes": must be true or false`},
 		{"override with an empty value", mocha, []string{"data.path="}, "--set data.path=: has no value: write data.path='\"\"' for an empty string"},
 		{"override without a key", mocha, []string{"=3"}, "--set =3: a name is missing at column 1 (a name that is not made of letters, digits, - and _ needs quotes): must be key=value"},
 		{"override that is no TOML", mocha, []string{"run.seeds=[1,"}, "--set run.seeds=[1,: [1, is not a TOML value: strings within a list need quotes, [\"a\", \"b\"]"},
-		{"override through a value", "[run]\nrounds = 3\n" + mocha, []string{"run.rounds.x=3"}, "--set run.rounds.x=3: run.rounds is not a table: set the whole of it"},
+		{"override through a value", "[run]\nrounds = 3\n" + mocha, []string{"run.rounds.x=3"}, "--set run.rounds.x=3: run.rounds: is a table: must be an integer"},
 		{"override of an empty table", mocha, []string{"run={}"}, "--set run={}: an empty table sets nothing"},
 		{"override of no experiment", mocha, []string{"experiment.y.methods=[\"mocha\"]"}, "--set experiment.y.methods=[\"mocha\"]: unknown experiment y: known are x"},
 		{"override of an experiment's nothing", mocha, []string{"experiment.x=3"},
@@ -277,5 +289,51 @@ func TestMethodsAndProtocols(t *testing.T) {
 	}
 	if _, err := Parse("x.toml", []byte("[methods.async-mocha]\nprotocol = \"asynchronous\"\n[methods.cocoa]\n[methods.mocha]\nprotocol = \"charged\"\noptions.epochs = 0\n"), nil); err != nil {
 		t.Errorf("what goes together: %v", err)
+	}
+}
+
+// A table of metrics takes the place of a list of sub-optimalities, and the reverse,
+// wherever it is set; the resolved scenario has it as well.
+func TestTargetsOverTargets(t *testing.T) {
+	const text = `
+[run]
+targets = [0.5]
+stop_at = 0.5
+[methods.mocha]
+[[experiment]]
+name = "e"
+set = { "run.stop_at.test_error" = 0.25, "run.targets" = { gap = [0.125] } }
+`
+	for _, c := range []struct {
+		set     []string
+		base    results.Targets
+		targets results.Targets
+		stop    results.Target
+	}{
+		{nil, results.ToSuboptimalities(0.5), results.Targets{{Metric: "gap", Value: 0.125}}, results.Target{Metric: "test_error", Value: 0.25}},
+		{[]string{"run.targets.test_error=[0.25]", "run.stop_at={ gap = 1 }"}, results.Targets{{Metric: "test_error", Value: 0.25}},
+			results.Targets{{Metric: "test_error", Value: 0.25}}, results.Target{Metric: "gap", Value: 1}},
+		{[]string{"run.targets=[1]", "run.stop_at=1"}, results.ToSuboptimalities(1), results.ToSuboptimalities(1), results.ToSuboptimality(1)},
+	} {
+		s, err := Parse("x.toml", []byte(text), c.set)
+		if err != nil {
+			t.Errorf("%v: %v", c.set, err)
+			continue
+		}
+		resolved, err := s.Resolved()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Parse("x.toml", resolved, nil)
+		if err != nil {
+			t.Errorf("%v: %v in\n%s", c.set, err, resolved)
+			continue
+		}
+		for _, x := range []*Scenario{s, again} {
+			run := x.Experiments[0].Jobs[0].Candidates[0].Settings.Run
+			if !cmp.Equal(x.Settings.Run.Targets, c.base) || !cmp.Equal(run.Targets, c.targets) || run.StopAt != c.stop {
+				t.Errorf("%v: targets %v, in the experiment %v and stop_at %v", c.set, x.Settings.Run.Targets, run.Targets, run.StopAt)
+			}
+		}
 	}
 }

@@ -146,8 +146,8 @@ func TestRun(t *testing.T) {
 	if again.Seed != 8 || again.ID != "b/mocha/network.profile=ethernet/options.epochs=1/seed=8" || job.Candidates[1].Seed != 7 {
 		t.Errorf("WithSeed gives %s (%d) and leaves %d", again.ID, again.Seed, job.Candidates[1].Seed)
 	}
-	if got := s.Experiments[1].Tuning.Target; got != 1e-3 {
-		t.Errorf("tuning target %g, want the default 1e-3", got)
+	if got := s.Experiments[1].Tuning.Target; got != results.ToSuboptimality(1e-3) {
+		t.Errorf("tuning target %v, want the default 1e-3", got)
 	}
 }
 

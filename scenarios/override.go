@@ -41,7 +41,7 @@ func applyOverrides(root *config.Node, arguments []string, problems *config.Erro
 // singleKeys flattens an override whose value is a table.
 func singleKeys(a config.Assignment, problems *config.Errors) []config.Assignment {
 	if !a.Value.IsTable() {
-		return []config.Assignment{a}
+		return wholes([]config.Assignment{a})
 	}
 	inner := assignmentsOf(a.Value, problems)
 	if len(inner) == 0 {
@@ -50,7 +50,7 @@ func singleKeys(a config.Assignment, problems *config.Errors) []config.Assignmen
 	for i := range inner {
 		inner[i].Path = slices.Concat(a.Path, inner[i].Path)
 	}
-	return inner
+	return wholes(inner)
 }
 
 // apply lays one override over the document.

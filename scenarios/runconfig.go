@@ -1,20 +1,24 @@
 package scenarios
 
-import "fedsim/config"
+import (
+	"fedsim/config"
+	"fedsim/data"
+	"fedsim/results"
+)
 
 // RunConfig is the table [run] of a scenario.
 type RunConfig struct {
-	Mode       string    `toml:"mode" doc:"\"learning\", or \"timing\": events, times, bytes and energy alone, as if every local step were taken and nothing learnt, for methods whose work does not depend on what they learn"`
-	Rounds     int       `toml:"rounds" doc:"rounds of a W update, that is, per outer iteration"`
-	Outer      int       `toml:"outer" doc:"outer iterations; between two of them the coupling is updated, so that 1 is a single W update"`
-	EvalEvery  int       `toml:"eval_every" doc:"rounds between two evaluations of objective and errors, which cost no virtual time; the last round is always evaluated"`
-	EvalTasks  int       `toml:"eval_tasks" doc:"tasks that objective and errors are evaluated on, drawn once for a run: loss and dual are then estimated from their means, the errors are theirs; 0: all"`
-	ThetaEvery int       `toml:"theta_every" doc:"rounds between two measurements of the accuracy theta_t^h of every device's local solve (eq. localSolutionQuality2a), which cost no virtual time but an exact local solve each; written to thetas.csv. Methods without dual variables have none. 0: never"`
-	Devices    bool      `toml:"devices" doc:"whether devices.parquet is written: what each device did in each round, in rows x devices x rounds; see reading.md"`
-	StopAt     float64   `toml:"stop_at" doc:"relative sub-optimality (P - P*)/|P* - R(0)| at which a run ends, where R(0), the terms in Omega alone, is 0 for all regularisers but \"graphical\"; 0: runs all its rounds"`
-	MaxTimeS   float64   `toml:"max_time_s" doc:"virtual seconds after which no further round begins; 0: no limit"`
-	Seeds      []uint64  `toml:"seeds" doc:"seeds of the repetitions of every run; methods are tuned on the first"`
-	Targets    []float64 `toml:"targets" doc:"relative sub-optimalities for which rounds and time are reported"`
+	Mode       string          `toml:"mode" doc:"\"learning\", or \"timing\": events, times, bytes and energy alone, as if every local step were taken and nothing learnt, for methods whose work does not depend on what they learn"`
+	Rounds     int             `toml:"rounds" doc:"rounds of a W update, that is, per outer iteration"`
+	Outer      int             `toml:"outer" doc:"outer iterations; between two of them the coupling is updated, so that 1 is a single W update"`
+	EvalEvery  int             `toml:"eval_every" doc:"rounds between two evaluations of objective and errors, which cost no virtual time; the last round is always evaluated"`
+	EvalTasks  int             `toml:"eval_tasks" doc:"tasks that objective and errors are evaluated on, drawn once for a run: loss and dual are then estimated from their means, the errors are theirs; 0: all"`
+	ThetaEvery int             `toml:"theta_every" doc:"rounds between two measurements of the accuracy theta_t^h of every device's local solve (eq. localSolutionQuality2a), which cost no virtual time but an exact local solve each; written to thetas.csv. Methods without dual variables have none. 0: never"`
+	Devices    bool            `toml:"devices" doc:"whether devices.parquet is written: what each device did in each round, in rows x devices x rounds; see reading.md"`
+	StopAt     results.Target  `toml:"stop_at" doc:"value of a metric at which a run ends: a number is a relative sub-optimality (P - P*)/|P* - R(0)|, where R(0), the terms in Omega alone, is 0 for all regularizers but \"graphical\"; a table names a metric, as in { test_error = 0.07 }: suboptimality, primal, gap, train_error or test_error (root mean square errors for real targets). 0: all rounds are run"`
+	MaxTimeS   float64         `toml:"max_time_s" doc:"virtual seconds after which no further round begins; 0: no limit"`
+	Seeds      []uint64        `toml:"seeds" doc:"seeds of the repetitions of every run; methods are tuned on the first"`
+	Targets    results.Targets `toml:"targets" doc:"values of metrics for which rounds, time, bytes and energy are reported: a list of relative sub-optimalities, or a list for each metric, as in { test_error = [0.08, 0.07], suboptimality = [1e-3] }; metrics are those of stop_at"`
 }
 
 // The modes of a run.
@@ -27,7 +31,7 @@ func defaultRun() RunConfig {
 	return RunConfig{
 		Mode: Learning, Rounds: 100, Outer: 1, EvalEvery: 1,
 		Seeds:   []uint64{1},
-		Targets: []float64{1e-1, 1e-2, 1e-3},
+		Targets: results.ToSuboptimalities(1e-1, 1e-2, 1e-3),
 	}
 }
 
@@ -39,7 +43,9 @@ func (r *RunConfig) Validate(c *config.Checker) {
 	c.Require(r.EvalEvery >= 1, "eval_every", r.EvalEvery, "must be at least 1")
 	c.Require(r.EvalTasks >= 0, "eval_tasks", r.EvalTasks, "must not be negative")
 	c.Require(r.ThetaEvery >= 0, "theta_every", r.ThetaEvery, "must not be negative")
-	c.Require(r.StopAt >= 0, "stop_at", r.StopAt, "must not be negative")
+	if r.StopAt.IsSet() {
+		r.StopAt.Check(c, "stop_at")
+	}
 	c.Require(r.MaxTimeS >= 0 && r.MaxTimeS <= 1e9, "max_time_s", r.MaxTimeS, "must be in [0, 1e9] seconds")
 	c.Require(len(r.Seeds) > 0, "seeds", r.Seeds, "must hold at least one seed")
 	c.Require(distinct(r.Seeds), "seeds", r.Seeds, "must hold every seed once")
@@ -48,12 +54,27 @@ func (r *RunConfig) Validate(c *config.Checker) {
 		c.Require(r.Outer == 1, "outer", r.Outer, "must be 1"+want)
 		c.Require(r.EvalTasks == 0, "eval_tasks", r.EvalTasks, "must be 0"+want)
 		c.Require(r.ThetaEvery == 0, "theta_every", r.ThetaEvery, "must be 0"+want)
-		c.Require(r.StopAt == 0, "stop_at", r.StopAt, "must be 0"+want)
+		c.Require(!r.StopAt.IsSet(), "stop_at", r.StopAt.Value, "must be 0"+want)
 	}
-	for _, target := range r.Targets {
-		c.Require(target > 0, "targets", r.Targets, "must be positive")
+	r.Targets.Check(c, "targets")
+}
+
+// checkMetrics reports targets that the data and the problem cannot reach: errors on
+// test rows that there are none of, shares above 1, sub-optimalities without an
+// optimum. Targets of sub-optimalities alone are left out of tables then.
+func (r *RunConfig) checkMetrics(s *Settings, c *config.Checker) {
+	check := func(t results.Target, key string) {
+		if s.Data.Target != data.TargetReal {
+			t.CheckShare(c, key)
+		}
+		c.Require(t.Metric != "test_error" || s.Data.TestFraction > 0, key+".test_error", t.Value, "needs test rows: data.test_fraction must be positive")
 	}
-	c.Require(distinct(r.Targets), "targets", r.Targets, "must hold every target once")
+	for _, t := range r.Targets {
+		check(t, "targets")
+	}
+	check(r.StopAt, "stop_at")
+	c.Require(r.StopAt.Metric != results.Suboptimality || s.Problem.OptimumSweeps > 0, "stop_at", r.StopAt.Value,
+		"must be 0, or of another metric, when problem.optimum_sweeps is 0: without a reference optimum there is no sub-optimality to stop at")
 }
 
 // distinct reports whether no value occurs twice.

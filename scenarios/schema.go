@@ -243,6 +243,12 @@ func below(fields []config.Field, prefix string) []config.Field {
 
 // typeSchema is the schema of a type as config.Field names it.
 func typeSchema(name string) schema {
+	if one, others, ok := strings.Cut(name, " or "); ok {
+		return schema{"anyOf": []any{typeSchema(one), typeSchema(others)}}
+	}
+	if values, ok := strings.CutPrefix(name, "table of "); ok {
+		return schema{"type": "object", "additionalProperties": typeSchema(singular(values))}
+	}
 	switch name {
 	case "table":
 		return schema{"type": "object"}

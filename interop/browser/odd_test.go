@@ -83,7 +83,7 @@ func odd(t *testing.T, runs []results.Run) string {
 	dir := filepath.Join(t.TempDir(), "odd")
 	w, err := results.Create(dir, false, results.About{
 		Version: "test", Scenario: []byte("name = \"odd\"\n[methods.mocha]\n[[experiment]]\nname = \"odd\"\n"),
-		Seeds: []uint64{1, math.MaxUint64}, Targets: []float64{0.1}, Started: time.Now(),
+		Seeds: []uint64{1, math.MaxUint64}, Targets: results.ToSuboptimalities(0.1), Started: time.Now(),
 	})
 	if err != nil {
 		t.Fatal(err)

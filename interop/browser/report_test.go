@@ -395,7 +395,7 @@ func large(t *testing.T, runs, rounds int) string {
 		text += fmt.Sprintf("[methods.m%d]\nalgorithm = \"mocha\"\n", m)
 	}
 	text += "[[experiment]]\nname = \"large\"\n"
-	w, err := results.Create(dir, false, results.About{Version: "test", Scenario: []byte(text), Seeds: []uint64{1, 2, 3, 4, 5}, Targets: []float64{0.1, 0.01}, Started: time.Now()})
+	w, err := results.Create(dir, false, results.About{Version: "test", Scenario: []byte(text), Seeds: []uint64{1, 2, 3, 4, 5}, Targets: results.ToSuboptimalities(0.1, 0.01), Started: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,9 @@ function heatOf(report, index) {
   const units = (name) => report.quantity(name).units;
   const measures = [];
   report.targets.forEach((t, i) => {
-    const to = scientific(t.toExponential().replace(/e-(\d)$/, "e-0$1"));
+    const to = t.text.replace(/[0-9.]+e[+-][0-9]+$/, scientific);
     measures.push({ name: `time to ${to}`, of: (c) => c.targets[i]?.time_s, units: units("time_s") },
+      { name: `data sent to ${to}`, of: (c) => c.targets[i]?.bytes, units: units("bytes_up") },
       { name: `energy to ${to}`, of: (c) => c.targets[i]?.energy_j, units: units("energy_j") },
       { name: `rounds to ${to}`, of: (c) => c.targets[i]?.rounds, units: [] });
   });

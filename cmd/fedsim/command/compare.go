@@ -7,17 +7,22 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"fedsim/comparison"
+	"fedsim/config"
 	"fedsim/internal/atomicfile"
 	"fedsim/plots"
+	"fedsim/results"
 )
 
 // compareFlags are the flags of fedsim compare.
 type compareFlags struct {
-	targets []float64
+	targets []string
 	out     string
 	json    bool
 }
@@ -40,7 +45,7 @@ the directories' scenario.toml. docs/compare.md has the method.`,
 		ValidArgsFunction: completeDirectory,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	cmd.Flags().Float64SliceVar(&f.targets, "target", nil, "sub-optimalities to compare the times to (default those that all directories report)")
+	cmd.Flags().StringSliceVar(&f.targets, "target", nil, "targets to compare the times to: 1e-2 is a sub-optimality, test_error=0.08 a value of a metric (default those that all directories report)")
 	cmd.Flags().Lookup("target").DefValue = "" // which help would show as well
 	cmd.Flags().StringVarP(&f.out, "out", "o", "", "directory for compare.csv, compare.md, compare.png and compare.svg (default none)")
 	completeFlag(cmd, "out", completeDirectory)
@@ -49,21 +54,15 @@ the directories' scenario.toml. docs/compare.md has the method.`,
 }
 
 func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
-	for i, x := range f.targets {
-		if !(x > 0) || math.IsInf(x, 1) {
-			return usagef("--target=%v: must be a positive number", x)
-		}
-		for _, y := range f.targets[:i] {
-			if x == y {
-				return usagef("--target=%v: must be given once", x)
-			}
-		}
+	targets, err := f.parse()
+	if err != nil {
+		return err
 	}
 	dirs, err := f.open(args)
 	if err != nil {
 		return err
 	}
-	c, err := comparison.Compare(dirs, f.targets)
+	c, err := comparison.Compare(dirs, targets)
 	if err != nil {
 		return usageError{err}
 	}
@@ -89,6 +88,31 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	return failed
+}
+
+// parse reads the targets.
+func (f *compareFlags) parse() (results.Targets, error) {
+	var targets results.Targets
+	for _, text := range f.targets {
+		metric, number, named := strings.Cut(text, "=")
+		if !named {
+			metric, number = results.Suboptimality, text
+		}
+		value, err := strconv.ParseFloat(number, 64)
+		t := results.Target{Metric: metric, Value: value}
+		c := config.NewChecker()
+		t.Check(c, "")
+		switch {
+		case err != nil || math.IsInf(value, 0) || math.IsNaN(value):
+			return nil, usagef("--target=%s: must be a number, or a metric and a number as in test_error=0.08", text)
+		case len(c.Problems()) > 0:
+			return nil, usagef("--target=%s: %s", text, c.Problems()[0].Want)
+		case slices.Contains(targets, t):
+			return nil, usagef("--target=%s: must be given once", text)
+		}
+		targets = append(targets, t)
+	}
+	return targets, nil
 }
 
 // open reads the directories, each of which may be there once and none of which

@@ -38,11 +38,13 @@ type sideSummary struct {
 
 // againstTarget is the way to a target, compared with that of the first row.
 type againstTarget struct {
+	Metric       string `json:"metric"`
 	Target       number `json:"target"`
 	Reached      bool   `json:"reached"`
 	ReachedSeeds int    `json:"reached_seeds"`
 	Rounds       number `json:"rounds"`
 	TimeS        number `json:"time_s"`
+	Bytes        number `json:"bytes"`
 	EnergyJ      number `json:"energy_j"`
 	Ratio        number `json:"ratio"`
 	RatioLow     number `json:"ratio_low"`
@@ -94,8 +96,8 @@ func newSideSummary(c *comparison.Comparison, r *comparison.Row) sideSummary {
 	side := sideSummary{Directory: c.Directories[r.Directory], Seeds: r.Seeds, Targets: []againstTarget{}}
 	for i, x := range r.Cells {
 		side.Targets = append(side.Targets, againstTarget{
-			Target: number(c.Targets[i]), Reached: x.Reached == len(r.Seeds), ReachedSeeds: x.Reached,
-			Rounds: number(x.Rounds), TimeS: number(x.TimeS), EnergyJ: number(x.EnergyJ),
+			Metric: c.Targets[i].Metric, Target: number(c.Targets[i].Value), Reached: x.Reached == len(r.Seeds), ReachedSeeds: x.Reached,
+			Rounds: number(x.Rounds), TimeS: number(x.TimeS), Bytes: number(x.Bytes), EnergyJ: number(x.EnergyJ),
 			Ratio: number(x.Ratio.Value), RatioLow: number(x.Ratio.Low), RatioHigh: number(x.Ratio.High),
 			RatioSeeds: x.Ratio.Seeds, Paired: x.Ratio.Paired,
 		})

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 
 	"fedsim/experiment"
@@ -52,10 +53,12 @@ type rowSummary struct {
 
 // targetSummary is the way to a target.
 type targetSummary struct {
+	Metric  string `json:"metric"`
 	Target  number `json:"target"`
 	Reached bool   `json:"reached"`
 	Rounds  number `json:"rounds"`
 	TimeS   number `json:"time_s"`
+	Bytes   number `json:"bytes"`
 	EnergyJ number `json:"energy_j"`
 	Ratio   number `json:"ratio"`
 }
@@ -82,6 +85,7 @@ type gridSummary struct {
 	Experiment string            `json:"experiment"`
 	Method     string            `json:"method"`
 	Point      []results.Setting `json:"point"`
+	Metric     string            `json:"metric"`
 	Target     number            `json:"target"`
 	Winner     int               `json:"winner"`
 	Trials     []trialSummary    `json:"trials"`
@@ -94,6 +98,7 @@ type trialSummary struct {
 	GivenUp       bool              `json:"given_up"`
 	Rounds        int               `json:"rounds"`
 	TimeS         number            `json:"time_s"`
+	Value         number            `json:"value"`
 	Suboptimality number            `json:"suboptimality"`
 }
 
@@ -125,7 +130,7 @@ func newSummary(w *results.Writer, state results.State, s *scenarios.Scenario, m
 	return sum
 }
 
-func newRowSummary(r *results.Row, point []results.Setting, key string, targets []float64) rowSummary {
+func newRowSummary(r *results.Row, point []results.Setting, key string, targets results.Targets) rowSummary {
 	t := &r.Totals
 	row := rowSummary{
 		Point: append([]results.Setting{}, point...), Label: r.Label, LabelOf: key, Algorithm: r.Algorithm,
@@ -136,8 +141,8 @@ func newRowSummary(r *results.Row, point []results.Setting, key string, targets 
 	}
 	for i, c := range r.Cells {
 		row.Targets = append(row.Targets, targetSummary{
-			Target: number(targets[i]), Reached: c.Reached,
-			Rounds: number(c.Rounds), TimeS: number(c.TimeS), EnergyJ: number(c.EnergyJ), Ratio: number(c.Ratio),
+			Metric: targets[i].Metric, Target: number(targets[i].Value), Reached: c.Reached,
+			Rounds: number(c.Rounds), TimeS: number(c.TimeS), Bytes: number(c.Bytes), EnergyJ: number(c.EnergyJ), Ratio: number(c.Ratio),
 		})
 	}
 	return row
@@ -165,13 +170,17 @@ func newGridSummaries(grids []experiment.Grid) []gridSummary {
 	for _, g := range grids {
 		of := gridSummary{
 			Experiment: g.Experiment, Method: g.Method, Point: append([]results.Setting{}, g.Point...),
-			Target: number(g.Target), Winner: g.Winner, Trials: []trialSummary{},
+			Metric: g.Target.Metric, Target: number(g.Target.Value), Winner: g.Winner, Trials: []trialSummary{},
 		}
 		for _, t := range g.Trials {
-			of.Trials = append(of.Trials, trialSummary{
+			trial := trialSummary{
 				Options: t.Options, Reached: t.Reached, GivenUp: t.GivenUp,
-				Rounds: t.Rounds, TimeS: number(t.TimeS), Suboptimality: number(t.Last),
-			})
+				Rounds: t.Rounds, TimeS: number(t.TimeS), Value: number(t.Last), Suboptimality: number(math.NaN()),
+			}
+			if g.Target.Metric == results.Suboptimality {
+				trial.Suboptimality = trial.Value
+			}
+			of.Trials = append(of.Trials, trial)
 		}
 		all = append(all, of)
 	}

@@ -85,13 +85,13 @@ func writeGrids(w io.Writer, grids []experiment.Grid) error {
 		if i > 0 {
 			fmt.Fprintln(t)
 		}
-		fmt.Fprintf(t, "%s, %s%s: virtual time to a relative sub-optimality of %.0e\n", g.Experiment, g.Method, at(g.Point), g.Target)
+		fmt.Fprintf(t, "%s, %s%s: virtual time to %s\n", g.Experiment, g.Method, at(g.Point), g.Target)
 		for k, trial := range g.Trials {
 			mark := " "
 			if k == g.Winner {
 				mark = "*"
 			}
-			fmt.Fprintf(t, "  %s %s\t%s\n", mark, settings(trial.Options), outcome(trial))
+			fmt.Fprintf(t, "  %s %s\t%s\n", mark, settings(trial.Options), outcome(trial, g.Target))
 		}
 	}
 	if err := t.Flush(); err != nil {
@@ -101,14 +101,15 @@ func writeGrids(w io.Writer, grids []experiment.Grid) error {
 }
 
 // outcome says how a candidate did.
-func outcome(t experiment.Trial) string {
+func outcome(t experiment.Trial, target results.Target) string {
+	metric, _ := results.MetricNamed(target.Metric)
 	switch {
 	case t.Reached:
 		return fmt.Sprintf("%s\t%d rounds", results.HumanTime(t.TimeS), t.Rounds)
 	case t.GivenUp:
-		return fmt.Sprintf("over %s\tgiven up at %.1e after %d rounds", results.HumanTime(t.TimeS), t.Last, t.Rounds)
+		return fmt.Sprintf("over %s\tgiven up at %s after %d rounds", results.HumanTime(t.TimeS), metric.Format(t.Last, true), t.Rounds)
 	default:
-		return fmt.Sprintf("not reached\tends at %.1e after %d rounds", t.Last, t.Rounds)
+		return fmt.Sprintf("not reached\tends at %s after %d rounds", metric.Format(t.Last, true), t.Rounds)
 	}
 }
 

@@ -1,0 +1,51 @@
+package experiment
+
+import (
+	"math"
+	"testing"
+
+	"fedsim/results"
+)
+
+// Candidates are compared by their time to a target of any metric, without a
+// reference optimum too, and a run ends when it has reached its own.
+func TestTargetsOfAnyMetric(t *testing.T) {
+	e := parse(t, `
+stop_at = { test_error = 0.3 }
+[devices]
+clock_ghz = 0.001
+[methods.mocha]
+[[experiment]]
+name = "tuned"
+[experiment.tuning]
+target = { test_error = 0.3 }
+[experiment.tune.mocha]
+"options.epochs" = [20, 0.01, 1]
+`, "problem.optimum_sweeps=0")
+	target := results.Target{Metric: "test_error", Value: 0.3}
+	all := mustGather(t, alone(e[0]), Options{})
+	best, winner := math.Inf(1), -1
+	for i := range e[0].Jobs[0].Candidates {
+		r := all[i]
+		hit, ok := r.Reached(target)
+		if !ok {
+			continue
+		}
+		if last, _ := r.Last(); last.Round != hit.Round {
+			t.Errorf("candidate %d reaches %v in round %d and goes on to %d", i, target, hit.Round, last.Round)
+		}
+		if last, _ := r.Last(); !math.IsNaN(last.Suboptimality) {
+			t.Errorf("candidate %d has a sub-optimality without an optimum", i)
+		}
+		if hit.TimeS < best {
+			best, winner = hit.TimeS, i
+		}
+	}
+	if winner <= 0 {
+		t.Fatalf("candidate %d wins: must be neither none nor the first", winner)
+	}
+	runs := mustGather(t, e, Options{})
+	if got := tunedTo(runs[0]); got != tunedTo(all[winner]) {
+		t.Errorf("tuned to %s, want %s", got, tunedTo(all[winner]))
+	}
+}

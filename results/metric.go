@@ -1,0 +1,131 @@
+package results
+
+import (
+	"math"
+	"slices"
+	"strconv"
+)
+
+// Metric is a number that says how good the model is after a round. Runs are
+// compared, stopped and drawn by metrics. The value of a metric in a round is the
+// column of rounds.csv that has its name.
+type Metric struct {
+	Name   string // as in scenarios and in rounds.csv: "test_error"
+	Label  string // in tables and on axes: "test error"
+	Real   string // Label for runs on real targets (Run.Real); empty: Label
+	Share  bool   // a share in [0, 1], shown in per cent; not for runs on real targets
+	Higher bool   // the larger value is the better one
+	Signed bool   // values may be zero or negative
+	// Couples says that the value depends on the coupling, so that values from before
+	// and after an Omega update are of two different functions.
+	Couples bool
+}
+
+// Suboptimality is the name of the metric that a target without a name is of.
+const Suboptimality = "suboptimality"
+
+var metrics = []Metric{
+	{Name: Suboptimality, Label: "primal sub-optimality", Couples: true},
+	{Name: "primal", Label: "primal objective", Signed: true, Couples: true},
+	{Name: "gap", Label: "duality gap", Couples: true},
+	{Name: "train_error", Label: "training error", Real: "root mean square error in training", Share: true},
+	{Name: "test_error", Label: "test error", Real: "root mean square test error", Share: true},
+}
+
+// Metrics returns the metrics that every run can record, in the order in which
+// targets are reported.
+func Metrics() []Metric { return slices.Clone(metrics) }
+
+// MetricNames returns the names of Metrics.
+func MetricNames() []string {
+	names := make([]string, len(metrics))
+	for i := range metrics {
+		names[i] = metrics[i].Name
+	}
+	return names
+}
+
+// MetricNamed returns the metric of a name. A name that is not among Metrics has a
+// metric that no round has a value of.
+func MetricNamed(name string) (m Metric, ok bool) {
+	i := slices.IndexFunc(metrics, func(m Metric) bool { return m.Name == name })
+	if i < 0 {
+		return Metric{Name: name, Label: name}, false
+	}
+	return metrics[i], true
+}
+
+// Of returns the value after a round, NaN where the round was not evaluated or its
+// method does not report the metric.
+func (m *Metric) Of(r *Round) float64 { return r.metric(m.Name) }
+
+// Known reports whether some round of the run has a value.
+func (m *Metric) Known(r *Run) bool {
+	return slices.ContainsFunc(r.Rounds, func(x Round) bool { return !math.IsNaN(m.Of(&x)) })
+}
+
+// Reached reports whether a value is as good as a target. NaN is not.
+func (m *Metric) Reached(value, target float64) bool {
+	if m.Higher {
+		return value >= target
+	}
+	return value <= target
+}
+
+// Better reports whether a value is better than another. Any number is better than
+// NaN.
+func (m *Metric) Better(value, than float64) bool {
+	if math.IsNaN(value) || math.IsNaN(than) {
+		return !math.IsNaN(value)
+	}
+	if m.Higher {
+		return value > than
+	}
+	return value < than
+}
+
+// LabelFor returns the label for runs on real targets, or for others.
+func (m *Metric) LabelFor(real bool) string {
+	if real && m.Real != "" {
+		return m.Real
+	}
+	return m.Label
+}
+
+// Text writes a target as tables do: 1e-03, 8 % or 0.25.
+func (m *Metric) Text(value float64, real bool) string {
+	switch {
+	case m.Name == Suboptimality:
+		return strconv.FormatFloat(value, 'e', -1, 64)
+	case m.Share && !real:
+		return strconv.FormatFloat(100*value, 'g', 6, 64) + " %"
+	default:
+		return strconv.FormatFloat(value, 'g', -1, 64)
+	}
+}
+
+// Format writes a value as tables do, rounded: 2.9e-04, 8.12 % or 0.2541. What is not
+// known is "-".
+func (m *Metric) Format(value float64, real bool) string {
+	switch {
+	case math.IsNaN(value):
+		return none
+	case m.Name == Suboptimality:
+		return strconv.FormatFloat(value, 'e', 1, 64)
+	case m.Share && !real:
+		return strconv.FormatFloat(100*value, 'f', 2, 64) + " %"
+	default:
+		return strconv.FormatFloat(value, 'g', 5, 64)
+	}
+}
+
+// metric returns the value of a column of the round's state, NaN when there is no
+// such column.
+func (r *Round) metric(name string) float64 {
+	for i := range roundColumns[:stateColumns] {
+		if c := &roundColumns[i]; c.name == name && c.field != nil {
+			return *c.field(r)
+		}
+	}
+	return math.NaN()
+}

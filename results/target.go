@@ -1,0 +1,248 @@
+package results
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"fedsim/config"
+)
+
+// Target is a value of a metric that a run may reach. In a scenario it is a number,
+// a relative sub-optimality, or a table of one metric: { test_error = 0.07 }.
+type Target struct {
+	Metric string // its name; empty: there is no target
+	Value  float64
+}
+
+// ToSuboptimality returns the target of a relative sub-optimality.
+func ToSuboptimality(value float64) Target { return Target{Suboptimality, value} }
+
+// IsSet reports whether there is a target.
+func (t Target) IsSet() bool { return t.Metric != "" }
+
+// Reached reports whether the model after a round is as good as the target. A run
+// without a target never reaches it.
+func (t Target) Reached(r *Round) bool {
+	m, _ := MetricNamed(t.Metric)
+	return t.IsSet() && m.Reached(m.Of(r), t.Value)
+}
+
+// Text writes metric and value in words, for runs on real targets or for others:
+// "test error 8 %".
+func (t Target) Text(real bool) string {
+	m, _ := MetricNamed(t.Metric)
+	return m.LabelFor(real) + " " + m.Text(t.Value, real)
+}
+
+// String writes name and value as scenarios have them: "test_error 0.08".
+func (t Target) String() string { return t.Metric + " " + strconv.FormatFloat(t.Value, 'g', -1, 64) }
+
+// Name writes metric and value as the names of columns do: test_error_0.08, or 1e-03
+// for a sub-optimality.
+func (t Target) Name() string {
+	if t.Metric == Suboptimality {
+		return strconv.FormatFloat(t.Value, 'e', -1, 64)
+	}
+	return t.Metric + "_" + strconv.FormatFloat(t.Value, 'g', -1, 64)
+}
+
+// Check reports under key what is wrong with a target.
+func (t Target) Check(c *config.Checker, key string) {
+	m, known := MetricNamed(t.Metric)
+	if !known {
+		own := config.NewChecker()
+		own.OneOf("", t.Metric, MetricNames()...)
+		c.Require(false, key, t.Metric, own.Problems()[0].Want)
+		return
+	}
+	c.Require(m.Signed || t.Value > 0, t.key(key), t.Value, "must be positive")
+}
+
+// key returns where the target is when it is given under a key.
+func (t Target) key(under string) string {
+	if t.Metric == Suboptimality {
+		return under
+	}
+	return under + "." + t.Metric
+}
+
+// CheckShare reports a target that is above 1 though its metric is a share.
+func (t Target) CheckShare(c *config.Checker, key string) {
+	m, _ := MetricNamed(t.Metric)
+	c.Require(!m.Share || t.Value <= 1, t.key(key), t.Value, "must be in (0, 1]: it is a share of the rows, and 0.08 is 8 %")
+}
+
+// DecodeTOML reads a target; 0 is none.
+func (t *Target) DecodeTOML(n *config.Node, key string) config.Errors {
+	*t = Target{}
+	if !n.IsTable() {
+		var value float64
+		problems := config.Decode(n, key, &value)
+		if len(problems) == 0 && value != 0 {
+			*t = ToSuboptimality(value)
+		}
+		return problems
+	}
+	values := map[string]float64{}
+	problems := config.Decode(n, key, &values)
+	if len(values) != 1 && len(problems) == 0 {
+		problems.AddProblem(n.Place, config.Problem{Key: key, Want: "must hold one metric, as in { test_error = 0.07 }"})
+	}
+	for name, value := range values {
+		*t = Target{name, value}
+	}
+	return problems
+}
+
+var (
+	_ config.Custom = (*Target)(nil)
+	_ config.Custom = (*Targets)(nil)
+)
+
+// TypeTOML says what a target looks like in a scenario.
+func (Target) TypeTOML() string { return "float or table of floats" }
+
+// MarshalTOML writes a target as a scenario has it.
+func (t Target) MarshalTOML() ([]byte, error) { return []byte(config.Literal(t.value())), nil }
+
+func (t Target) value() any {
+	switch t.Metric {
+	case "":
+		return 0.0
+	case Suboptimality:
+		return t.Value
+	default:
+		return map[string]float64{t.Metric: t.Value}
+	}
+}
+
+// Targets are targets in the order in which they are reported: by metric, those of
+// one metric in the order of the scenario. In a scenario, as in JSON, they are a list
+// of relative sub-optimalities, or a table with a list for each metric.
+type Targets []Target
+
+// ToSuboptimalities returns targets of relative sub-optimalities.
+func ToSuboptimalities(values ...float64) Targets {
+	return newTargets(map[string][]float64{Suboptimality: values})
+}
+
+// newTargets orders lists of values by metric: those of Metrics first.
+func newTargets(lists map[string][]float64) Targets {
+	targets := Targets{}
+	add := func(name string) {
+		for _, value := range lists[name] {
+			targets = append(targets, Target{name, value})
+		}
+	}
+	for i := range metrics {
+		add(metrics[i].Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(lists)) {
+		if _, known := MetricNamed(name); !known {
+			add(name)
+		}
+	}
+	return targets
+}
+
+// Check reports under key what is wrong with the targets.
+func (t Targets) Check(c *config.Checker, key string) {
+	for i, x := range t {
+		x.Check(c, key)
+		c.Require(!slices.Contains(t[:i], x), x.key(key), x.Value, "must be there once")
+	}
+}
+
+// DecodeTOML reads targets.
+func (t *Targets) DecodeTOML(n *config.Node, key string) config.Errors {
+	lists := map[string][]float64{}
+	if n.IsTable() {
+		problems := config.Decode(n, key, &lists)
+		*t = newTargets(lists)
+		return problems
+	}
+	var values []float64
+	problems := config.Decode(n, key, &values)
+	*t = ToSuboptimalities(values...)
+	return problems
+}
+
+// TypeTOML says what targets look like in a scenario.
+func (Targets) TypeTOML() string { return "list of floats or table of lists of floats" }
+
+// MarshalTOML writes targets as a scenario has them.
+func (t Targets) MarshalTOML() ([]byte, error) { return []byte(config.Literal(t.value())), nil }
+
+// value is a list where all are sub-optimalities.
+func (t Targets) value() any {
+	lists, values := map[string][]float64{}, []float64{}
+	for _, x := range t {
+		lists[x.Metric] = append(lists[x.Metric], x.Value)
+		if x.Metric == Suboptimality {
+			values = append(values, x.Value)
+		}
+	}
+	if len(values) == len(t) {
+		return values
+	}
+	return lists
+}
+
+// MarshalJSON writes a list or an object, as in a scenario.
+func (t Targets) MarshalJSON() ([]byte, error) { return json.Marshal(t.value()) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (t *Targets) UnmarshalJSON(text []byte) error {
+	var values []float64
+	if err := json.Unmarshal(text, &values); err == nil {
+		*t = ToSuboptimalities(values...)
+		return nil
+	}
+	var lists map[string][]float64
+	if err := json.Unmarshal(text, &lists); err != nil {
+		return fmt.Errorf("targets: must be a list of numbers, or an object with a list for each metric: %w", err)
+	}
+	*t = newTargets(lists)
+	return nil
+}
+
+// Cost is what a run took until a round was over.
+type Cost struct {
+	Rounds  int
+	TimeS   float64 // virtual
+	Bytes   float64 // both ways
+	EnergyJ float64 // of all devices
+}
+
+// Reached returns the first round that reached a target, or ok = false when none
+// did.
+func (r *Run) Reached(t Target) (round Round, ok bool) {
+	i := slices.IndexFunc(r.Rounds, func(x Round) bool { return t.Reached(&x) })
+	if i < 0 {
+		return Round{}, false
+	}
+	return r.Rounds[i], true
+}
+
+// CostTo returns what the run took to reach a target, or ok = false and NaN when it
+// never did.
+func (r *Run) CostTo(t Target) (c Cost, ok bool) {
+	hit, ok := r.Reached(t)
+	if !ok {
+		return Cost{TimeS: math.NaN(), Bytes: math.NaN(), EnergyJ: math.NaN()}, false
+	}
+	c = Cost{Rounds: hit.Round, TimeS: hit.TimeS}
+	for i := range r.Rounds {
+		x := &r.Rounds[i]
+		if x.Round > hit.Round {
+			break
+		}
+		c.Bytes += x.BytesDown + x.BytesUp
+		c.EnergyJ += x.EnergyJ
+	}
+	return c, true
+}

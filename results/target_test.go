@@ -1,0 +1,191 @@
+package results
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fedsim/config"
+)
+
+// A list means sub-optimalities; a table names its metrics, which come in the order
+// of Metrics, and unknown ones behind them.
+func TestTargetsInEveryForm(t *testing.T) {
+	type table struct {
+		Targets Targets `toml:"targets"`
+		StopAt  Target  `toml:"stop_at"`
+	}
+	for _, c := range []struct {
+		text, json string
+		targets    Targets
+		stop       Target
+	}{
+		{"targets = [0.1, 1]\nstop_at = 1e-3", `[0.1,1]`, ToSuboptimalities(0.1, 1), ToSuboptimality(1e-3)},
+		{"targets = []\nstop_at = 0", `[]`, Targets{}, Target{}},
+		{"targets = { zeta = [3], test_error = [0.08, 0.07], suboptimality = [1e-2], alpha = [1] }\nstop_at = { test_error = 0.07 }",
+			`{"alpha":[1],"suboptimality":[0.01],"test_error":[0.08,0.07],"zeta":[3]}`,
+			Targets{{"suboptimality", 0.01}, {"test_error", 0.08}, {"test_error", 0.07}, {"alpha", 1}, {"zeta", 3}}, Target{"test_error", 0.07}},
+		{"targets = { test_error = [0.5] }\nstop_at = { primal = -2 }", `{"test_error":[0.5]}`, Targets{{"test_error", 0.5}}, Target{"primal", -2}},
+	} {
+		root, err := config.Parse("x.toml", []byte(c.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got table
+		if problems := config.Decode(root, "", &got); len(problems) > 0 {
+			t.Fatalf("%s: %v", c.text, problems)
+		}
+		if d := cmp.Diff(table{c.targets, c.stop}, got); d != "" {
+			t.Errorf("%s: %s", c.text, d)
+		}
+		written, err := config.Encode(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again table
+		if root, err = config.Parse("x.toml", written); err != nil {
+			t.Fatalf("%s: %v", written, err)
+		}
+		if problems := config.Decode(root, "", &again); len(problems) > 0 || !cmp.Equal(got, again) {
+			t.Errorf("written as %s it is %v: %v", written, again, problems)
+		}
+		text, err := json.Marshal(got.Targets)
+		if err != nil || string(text) != c.json {
+			t.Errorf("%s: JSON %s, %v", c.text, text, err)
+		}
+		var back Targets
+		if err := json.Unmarshal(text, &back); err != nil || !cmp.Equal(back, c.targets) {
+			t.Errorf("%s comes back as %v: %v", text, back, err)
+		}
+	}
+}
+
+func TestTargetsThatAreRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		`targets = "x"`:                                  `run.targets = "x": must be a list of floats`,
+		`targets = { test_error = 0.1 }`:                 `run.targets.test_error = 0.1: must be a list of floats`,
+		`targets = { test_eror = [0.1] }`:                `run.targets = "test_eror": must be one of suboptimality, primal, gap, train_error, test_error (did you mean "test_error"?)`,
+		`targets = { test_error = [0.1, 0.1] }`:          `run.targets.test_error = 0.1: must be there once`,
+		`targets = [0.1, -1]`:                            `run.targets = -1: must be positive`,
+		`stop_at = { test_error = 0.1, train_error = 1}`: `run.stop_at: must hold one metric, as in { test_error = 0.07 }`,
+		`stop_at = {}`:                                   `run.stop_at: must hold one metric`,
+		`stop_at = "x"`:                                  `run.stop_at = "x": must be a number`,
+	} {
+		root, err := config.Parse("x.toml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Targets Targets `toml:"targets"`
+			StopAt  Target  `toml:"stop_at"`
+		}
+		problems := config.Decode(root, "run", &got)
+		c := config.NewChecker()
+		got.Targets.Check(c.In("run"), "targets")
+		problems.AddFound(root, c)
+		if len(problems) == 0 || !strings.Contains(problems.Error(), want) {
+			t.Errorf("%s: %v\nwant %s", text, problems, want)
+		}
+	}
+}
+
+// The direction of a metric is its own, and NaN is neither good enough nor better.
+func TestDirectionOfAMetric(t *testing.T) {
+	nan := math.NaN()
+	down, up := Metric{Name: "loss"}, Metric{Name: "accuracy", Higher: true}
+	if !down.Reached(1, 1) || !down.Reached(0.5, 1) || down.Reached(1.5, 1) || down.Reached(nan, 1) {
+		t.Error("a metric of which less is better")
+	}
+	if !up.Reached(1, 1) || !up.Reached(1.5, 1) || up.Reached(0.5, 1) || up.Reached(nan, 1) {
+		t.Error("a metric of which more is better")
+	}
+	for _, m := range []Metric{down, up} {
+		if m.Better(1, 2) == m.Higher || m.Better(2, 1) != m.Higher || m.Better(1, 1) || m.Better(nan, 1) || m.Better(nan, nan) || !m.Better(1, nan) {
+			t.Errorf("%+v", m)
+		}
+	}
+}
+
+// Every metric has its column in rounds.csv; any other name has no value.
+func TestMetricsOfARound(t *testing.T) {
+	r := Round{Suboptimality: 1, Primal: 2, Gap: 3, TrainError: 4, TestError: 5, Round: 6}
+	for i, m := range Metrics() {
+		if got := m.Of(&r); got != float64(i+1) {
+			t.Errorf("%s is %g, want %d", m.Name, got, i+1)
+		}
+	}
+	for _, name := range []string{"perplexity", "round", ""} {
+		if m, known := MetricNamed(name); known || !math.IsNaN(m.Of(&r)) {
+			t.Errorf("%q: known %t, value %g", name, known, m.Of(&r))
+		}
+	}
+	if (Target{}).Reached(&r) || (Target{"perplexity", 1e9}).Reached(&r) {
+		t.Error("a round reaches a target that there is not")
+	}
+}
+
+func TestCostToATarget(t *testing.T) {
+	nan := math.NaN()
+	run := Run{Rounds: []Round{
+		{TestError: 0.5, Suboptimality: 9},
+		{Round: 1, TimeS: 2, TestError: nan, Suboptimality: nan, BytesDown: 10, BytesUp: 1, EnergyJ: 3},
+		{Round: 2, TimeS: 4, TestError: 0.25, Suboptimality: 8, BytesDown: 20, BytesUp: 2, EnergyJ: 4},
+		{Round: 3, TimeS: 8, TestError: 0.125, Suboptimality: 7, BytesDown: 40, BytesUp: 4, EnergyJ: 5},
+	}}
+	if c, ok := run.CostTo(Target{"test_error", 0.3}); !ok || c != (Cost{2, 4, 33, 7}) {
+		t.Errorf("%+v, %t", c, ok)
+	}
+	if c, ok := run.CostTo(ToSuboptimality(7)); !ok || c != (Cost{3, 8, 77, 12}) {
+		t.Errorf("%+v, %t", c, ok)
+	}
+	if c, ok := run.CostTo(Target{"test_error", 0.1}); ok || !math.IsNaN(c.TimeS) || !math.IsNaN(c.Bytes) || !math.IsNaN(c.EnergyJ) {
+		t.Errorf("%+v, %t", c, ok)
+	}
+}
+
+// testdata/earlier was written by version bab9869, before runs.csv had bytes to a
+// target. It is read to the bit, and refused when a column that it has is missing.
+func TestDirectoriesOfEarlierVersionsAreRead(t *testing.T) {
+	const earlier = "testdata/earlier"
+	r, err := Read(earlier)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !cmp.Equal(r.Manifest.Targets, ToSuboptimalities(0.5, 0.01)) || len(r.Runs) != 4 || r.Runs[0].WallS != 0.093409736 {
+		t.Errorf("targets %v, %d runs, %g s", r.Manifest.Targets, len(r.Runs), r.Runs[0].WallS)
+	}
+	if c, ok := r.Runs[0].CostTo(ToSuboptimality(0.5)); !ok || c.Rounds != 2 || c.Bytes != 1152 || c.EnergyJ != 1.32527039453568 {
+		t.Errorf("cost %+v, %t", c, ok)
+	}
+	dir := filepath.Join(t.TempDir(), "earlier")
+	if err := os.CopyFS(dir, os.DirFS(earlier)); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, runsFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from, want := range map[string]string{
+		",energy_j_to_1e-02,":  `column 31 is "wall_s": must be "energy_j_to_1e-02"`,
+		",time_s_to_5e-01,":    `must be "time_s_to_5e-01"`,
+		",energy_j_to_1e-02,w": "has 31 columns: must have 32",
+	} {
+		cut := bytes.Replace(text, []byte(from), []byte(from[len(from)-1:]), 1)
+		if strings.HasSuffix(from, "w") {
+			cut = bytes.Replace(text, []byte(",wall_s"), nil, 1)
+		}
+		if err := os.WriteFile(path, cut, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("without %s: %v\nwant %s", from, err, want)
+		}
+	}
+}
