@@ -8,7 +8,10 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fedsim/algorithms"
 	"fedsim/config"
+	"fedsim/engine"
+	"fedsim/results"
 )
 
 func TestClientsAreDistinctInOrderAndDependOnTheRoundAlone(t *testing.T) {
@@ -132,5 +135,59 @@ func TestMoreClientsThanDevicesAreRefused(t *testing.T) {
 	_, err = New(world(t, "cocoa", WaitForAll, func(s *Setup) { s.Config.Clients = 3 }))
 	if !errors.As(err, &problem) || problem.Key != "federation.clients_per_round" {
 		t.Errorf("cocoa with 3 of 7 devices: %v", err)
+	}
+}
+
+// blinking is the presence of devices that are all away for most of each second,
+// and for good after a hundred.
+type blinking struct{}
+
+func (blinking) Present(device int, at engine.Time) (bool, engine.Time) {
+	const second = engine.Time(1e9)
+	whole := at - at%second
+	if whole == 100*second {
+		return false, engine.Never
+	}
+	if from := whole + engine.Time(1e8*float64(device+1)); at < from {
+		return false, from
+	} else if to := from + 5e7; at < to {
+		return true, to
+	}
+	return false, whole + second + 1e8
+}
+
+// A round begins with the first device that can be reached, however the devices
+// are drawn and however long none could be: that the server looked for them before
+// changes nothing.
+func TestEverySelectionWaitsForTheFirstDevice(t *testing.T) {
+	for _, protocol := range []string{Deadline, Charged, First} {
+		for _, asked := range []int{len(sizes), 5} {
+			var uniform *Outcome
+			for _, selection := range []string{Uniformly, ByData, BySpeed, ByLoss} {
+				f := start(t, world(t, "mocha", protocol, func(s *Setup) {
+					s.Presence = blinking{}
+					s.Config.Selection, s.Config.Clients, s.Config.Fit = selection, asked, false
+					s.Config.DeadlineS, s.Plan.Rounds = 0.2, 40
+					s.Options.(*algorithms.MOCHAOptions).Epochs = 0.01
+					if selection == ByLoss {
+						s.Config.Candidates = len(sizes)
+					}
+				}))
+				out, err := f.Run(t.Context(), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if uniform == nil {
+					uniform = out
+				}
+				if out.Status != results.Done || len(out.Rounds) != 41 {
+					t.Errorf("%s, %s of %d devices: %s after %d rounds: %s", protocol, selection, asked, out.Status, len(out.Rounds)-1, out.Reason)
+				}
+				// When all are asked, the draw decides nothing.
+				if asked == len(sizes) && out.EventHash != uniform.EventHash {
+					t.Errorf("%s: the events of %s are not those of %s", protocol, selection, Uniformly)
+				}
+			}
+		}
 	}
 }

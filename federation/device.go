@@ -60,7 +60,7 @@ type device struct {
 	away              bool  // it cannot be reached
 	refuses           bool  // its battery is too low for new work
 	paused            bool  // its phase goes on when it comes back
-	chosen            bool  // the server waits for its answer
+	chosen            bool  // the server waits for its answer, to the open round or to an earlier one
 	solved            bool  // its local work is done, tentatively
 	answered          bool  // the server has its answer, or its hub does
 	dropped           bool  // it has dropped in this round

@@ -18,9 +18,8 @@ func (f *Federation) runRound() results.Round {
 	if f.asynchronous() {
 		f.listen()
 	} else {
-		f.bytes.down = f.links.Bytes(f.begin())
-		for !f.open() {
-			// No device can be reached: the server waits for the first that can.
+		for f.deserted() {
+			// The server waits for the first device that can be reached.
 			if !f.clock.Step(f.handle) {
 				f.stalled = "every device's battery is empty and none is ever charged"
 				if f.setup.Presence != nil {
@@ -29,6 +28,8 @@ func (f *Federation) runRound() results.Round {
 				return results.Round{}
 			}
 		}
+		f.bytes.down = f.links.Bytes(f.begin())
+		f.open()
 	}
 	if f.stalled == "" && !f.ended {
 		f.clock.Run(f.handle)
@@ -72,10 +73,20 @@ func (f *Federation) why() string {
 	return fmt.Sprintf("round %d would end after more than 292 years, where virtual time ends", f.round+1)
 }
 
+// deserted reports whether a round that begins now has no device to ask and no
+// answer to wait for. Under wait-for-all a round of all devices begins regardless:
+// it waits for each of them anyway.
+func (f *Federation) deserted() bool {
+	n := len(f.devices)
+	if f.setup.Config.Protocol == WaitForAll && f.clients.size == n {
+		return false
+	}
+	return f.absent == n && len(f.carried) == 0
+}
+
 // open chooses the devices of the round, plans it for those that can be reached,
-// lets them solve, and sends the server's message. It returns false when none of
-// them can take part.
-func (f *Federation) open() bool {
+// lets them solve, and sends the server's message. The round must not be deserted.
+func (f *Federation) open() {
 	f.choose()
 	waits := f.setup.Config.Protocol == WaitForAll
 	up := 0
@@ -90,15 +101,12 @@ func (f *Federation) open() bool {
 		case d.phase == flat && waits:
 			if _, comes := f.batteries.ReturnAt(int(t)); !comes {
 				f.stall(int(t), "has an empty battery and is never charged")
-				return true
+				return
 			}
 		}
 		if d.phase != flat {
 			d.phase = idle
 		}
-	}
-	if up == 0 && len(f.carried) == 0 && (!waits || len(f.chosen) == 0) {
-		return false
 	}
 	f.tally.dropped += len(f.chosen) - up
 	f.noteUnreached()
@@ -147,7 +155,6 @@ func (f *Federation) open() bool {
 	case protocol == Deadline, protocol == First && f.cycle > 0:
 		f.cycleEnd = f.clock.Schedule(f.clock.Now().Add(f.cycle), roundEnd, engine.Server)
 	}
-	return true
 }
 
 // plan draws what the download and the faults have in store for device t in this
