@@ -159,22 +159,25 @@ func Find(r *results.Results, id string, unknown func(ids []string) error) (*sce
 	return nil, fmt.Errorf("%s does not have run %s, which the directory holds: it has been changed since", filepath.Join(r.Dir, "scenario.toml"), id)
 }
 
-// Runs returns all runs that the scenario of a run directory has, tuning's among
-// them, by id.
+// Runs returns the runs of a run directory as its scenario has them, by ID.
 func Runs(r *results.Results) (map[string]*scenarios.Run, error) {
 	s, err := scenarios.Parse(filepath.Join(r.Dir, "scenario.toml"), r.Scenario, nil)
 	if err != nil {
 		return nil, err
 	}
-	runs := make(map[string]*scenarios.Run)
+	var jobs []*scenarios.Job
 	for i := range s.Experiments {
-		for j := range s.Experiments[i].Jobs {
-			job := &s.Experiments[i].Jobs[j]
-			for _, candidate := range job.Candidates {
-				for _, seed := range job.Seeds {
-					run := candidate.WithSeed(seed)
-					runs[run.ID] = &run
-				}
+		for k := range s.Experiments[i].Jobs {
+			jobs = append(jobs, &s.Experiments[i].Jobs[k])
+		}
+	}
+	jobOf := scenarios.JobOf(s.Experiments)
+	runs := make(map[string]*scenarios.Run)
+	for i := range r.Runs {
+		known := &r.Runs[i]
+		if place, ok := jobOf(known.ID); ok {
+			if run, err := jobs[place].Find(known.ID, known.Tuned, known.Seed); err == nil {
+				runs[known.ID] = &run
 			}
 		}
 	}

@@ -126,7 +126,8 @@ type runner struct {
 	mu    sync.Mutex
 	done  int
 	total int
-	share float64
+	made  float64 // runs, shares of those under way included
+	share float64 // of all, that was told last
 }
 
 func newRunner(ctx context.Context, cancel context.CancelCauseFunc, o Options, mostRecorded int) *runner {
@@ -167,14 +168,14 @@ func (r *runner) repeat(rep repetition) {
 	if r.ctx.Err() != nil {
 		return
 	}
-	run := rep.job.Candidates[rep.job.Winner].WithSeed(rep.job.Seeds[rep.seed])
+	run := rep.job.winner.WithSeed(rep.job.Seeds[rep.seed])
 	if r.had(run.ID) {
 		r.report(run.ID, "running", math.NaN(), 1, 1)
 		return
 	}
 	result := results.Run{
 		ID: run.ID, Experiment: run.Experiment, Method: run.Label, Algorithm: run.Algorithm,
-		Point: run.Point, Tuned: run.Tuned, Seed: run.Seed, Real: run.Settings.Data.Target == data.TargetReal,
+		Point: run.Point, Tuned: run.Tuned, Edges: rep.job.Edges, Seed: run.Seed, Real: run.Settings.Data.Target == data.TargetReal,
 	}
 	start := r.options.Clock()
 	out, err := r.watch(rep.job.first+rep.seed, &run, result)
@@ -250,7 +251,7 @@ func (r *runner) hadAll(j *job) {
 			}
 		}
 		if had == len(j.Seeds) {
-			j.Winner, j.had = i, true
+			j.Winner, j.winner, j.had = i, run, true
 		}
 	}
 }
@@ -385,8 +386,18 @@ func (r *runner) report(id, phase string, timeS, step float64, finished int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.done += finished
-	r.share += step / float64(r.total)
+	r.made += step
+	r.share = max(r.share, r.made/float64(r.total)) // a grid that grows takes nothing back
 	r.options.Progress(Progress{Done: r.done, Total: r.total, Share: r.share, Run: id, TimeS: timeS, Phase: phase})
+}
+
+// add counts runs that are to be made, and such that were made before.
+func (r *runner) add(more, had int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.total += more
+	r.done += had
+	r.made += float64(had)
 }
 
 // Interrupted reports whether an error of Run says that the user stopped it.

@@ -3,12 +3,15 @@ package experiment
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"fedsim/algorithms"
 	"fedsim/federation"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/state"
+	"fedsim/results"
 	"fedsim/scenarios"
 )
 
@@ -91,12 +94,18 @@ func (t *trials) recall(r *runner, jobs []job) error {
 	return nil
 }
 
-// note notes how a candidate of a job did.
+// name says which options a trial from before the interruption was of.
+func (t *trials) name(x *Trial, options []results.Setting) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	x.Options = options
+}
+
+// note notes how the next candidate of a job did.
 func (t *trials) note(j *job, x Trial) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	j.Trials[j.tried] = x
-	j.tried++
+	j.Trials = append(j.Trials, x)
 	return t.keepDue()
 }
 
@@ -117,26 +126,19 @@ func (t *trials) keepDue() error {
 	return t.Keep(t.state)
 }
 
-// state names the trials of each job that is tuned.
+// state names the trials of each job that is tuned, in the order in which the same
+// trials come again.
 func (t *trials) state(c *state.Coder) {
 	for i := range t.jobs {
 		j := &t.jobs[i]
-		n := c.Count(j.tried)
-		if n > len(j.Trials) {
-			c.Fail(fmt.Errorf("%d trials of %d candidates", n, len(j.Trials)))
-		}
-		if c.Err() != nil {
-			return
-		}
-		if c.Reads() {
-			j.tried = n
-		}
-		for k := range n {
-			trial := j.Trials[k] // the job's own goroutine may look at it
-			trial.state(c)
-			if c.Reads() {
-				trial.Options = j.Candidates[k].Tuned
-				j.Trials[k] = trial
+		n := c.Count(len(j.Trials))
+		for k := 0; k < n && c.Err() == nil; k++ {
+			var trial Trial
+			if !c.Reads() {
+				trial = j.Trials[k] // the job's own goroutine may look at it
+			}
+			if trial.state(c); c.Reads() {
+				j.Trials = append(j.Trials, trial)
 			}
 		}
 	}
@@ -151,20 +153,25 @@ func (x *Trial) state(c *state.Coder) {
 	c.Float64(&x.Last)
 }
 
-// Places returns the place of every run that a scenario may leave, by its ID: of a
-// method that is tuned, whichever candidate wins.
-func Places(experiments []scenarios.Experiment) map[string]int {
-	places := map[string]int{}
-	first := 0
+// Places returns what tells the place of every run that a scenario may leave, by its
+// ID: of a method that is tuned, whichever candidate wins.
+func Places(experiments []scenarios.Experiment) func(id string) (place int, ok bool) {
+	var first []int
+	var seeds [][]uint64
+	n := 0
 	for _, e := range experiments {
 		for _, j := range e.Jobs {
-			for _, run := range j.Candidates {
-				for k, seed := range j.Seeds {
-					places[run.WithSeed(seed).ID] = first + k
-				}
-			}
-			first += len(j.Seeds)
+			first, seeds = append(first, n), append(seeds, j.Seeds)
+			n += len(j.Seeds)
 		}
 	}
-	return places
+	jobOf := scenarios.JobOf(experiments)
+	return func(id string) (int, bool) {
+		job, ok := jobOf(id)
+		if !ok {
+			return 0, false
+		}
+		at := slices.IndexFunc(seeds[job], func(seed uint64) bool { return strings.HasSuffix(id, fmt.Sprintf("/seed=%d", seed)) })
+		return first[job] + at, at >= 0
+	}
 }

@@ -145,7 +145,7 @@ func TestPlacesAreThoseOfTheRuns(t *testing.T) {
 	e := parse(t, eventful)
 	places := Places(e)
 	for i, r := range mustGather(t, e, Options{}) {
-		if at, ok := places[r.ID]; !ok || at != i {
+		if at, ok := places(r.ID); !ok || at != i {
 			t.Errorf("run %s is at %d, its place is %d", r.ID, i, at)
 		}
 	}

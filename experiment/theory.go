@@ -81,7 +81,7 @@ func checkTheory(experiments []scenarios.Experiment) error {
 
 // compare compares the runs of a job under its seeds with the bound.
 func (r *runner) compare(j *job, runs []results.Run, target float64) (*Comparison, error) {
-	p, err := r.prepare.prepare(&j.Candidates[j.Winner].Settings)
+	p, err := r.prepare.prepare(&j.winner.Settings)
 	if err != nil {
 		return nil, err
 	}

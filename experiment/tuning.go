@@ -16,8 +16,10 @@ type Grid struct {
 	Experiment, Method string
 	Point              []results.Setting
 	Target             results.Target // that is to be reached
-	Trials             []Trial        // in the order of the grid
+	Trials             []Trial        // in the order of the grid, then as it grew
+	Listed             int            // how many of them the grid lists
 	Winner             int            // index into Trials
+	Edges              []results.Edge
 }
 
 // Trial is how a candidate did.
@@ -58,9 +60,10 @@ func Tune(ctx context.Context, experiments []scenarios.Experiment, o Options) ([
 type job struct {
 	*scenarios.Job
 	Grid
-	first int  // index of its first run
-	tried int  // candidates
-	had   bool // all of its runs were made before, of the winner
+	extend int           // values that an option may gain on each side
+	winner scenarios.Run // the first candidate until another is chosen
+	first  int           // index of its first run
+	had    bool          // all of its runs were made before, of the winner
 }
 
 // jobs lists the jobs of experiments and counts their runs.
@@ -70,11 +73,11 @@ func (r *runner) jobs(experiments []scenarios.Experiment) []job {
 	for i := range experiments {
 		e := &experiments[i]
 		for k := range e.Jobs {
-			j := job{Job: &e.Jobs[k], first: index}
-			one := &j.Candidates[0]
+			j := job{Job: &e.Jobs[k], extend: e.Tuning.Extend, first: index}
+			j.winner = j.Candidates[0]
 			j.Grid = Grid{
-				Experiment: e.Name, Method: one.Label, Point: one.Point, Target: e.Tuning.Target,
-				Trials: make([]Trial, len(j.Candidates)),
+				Experiment: e.Name, Method: j.winner.Label, Point: j.winner.Point, Target: e.Tuning.Target,
+				Listed: len(j.Candidates),
 			}
 			jobs = append(jobs, j)
 			index += len(j.Seeds)
@@ -121,43 +124,66 @@ func (j *job) tunable() error {
 // tune picks the candidate that reaches the target first in virtual time. When
 // none does, it is the one with the best value of the target's metric at the end. All
 // candidates have the same budget; one that is slower than the best so far is
-// not followed further, since it cannot win.
+// not followed further, since it cannot win. Beyond the grid the neighbors of the
+// winner are tried until none is better.
 func (r *runner) tune(j *job) {
-	if len(j.Candidates) == 1 || j.had {
+	if len(j.Candidates) == 1 {
 		return
 	}
-	best, nearest := math.Inf(1), math.NaN()
-	metric, _ := results.MetricNamed(j.Target.Metric)
-	for i := range j.Candidates {
-		if i == j.tried {
-			trial, err := r.try(j, i, best)
-			if err == nil && r.ctx.Err() == nil {
-				err = r.trials.note(j, trial)
-			}
-			if err != nil {
-				r.cancel(err)
-			}
-			if r.ctx.Err() != nil {
-				return
-			}
-		}
-		switch x := &j.Trials[i]; {
-		case x.Reached:
-			if x.TimeS < best {
-				best, j.Winner = x.TimeS, i
-			}
-		case !x.GivenUp && math.IsInf(best, 1) && metric.Better(x.Last, nearest):
-			nearest, j.Winner = x.Last, i
+	if j.had {
+		r.add(0, len(j.Candidates))
+		return
+	}
+	s := newSearch(j)
+	for _, run := range j.Candidates {
+		if !r.try(s, run) {
+			return
 		}
 	}
+	for {
+		run, ok := s.next()
+		if !ok {
+			break
+		}
+		r.add(1, 0)
+		if !r.try(s, run) {
+			return
+		}
+	}
+	if len(s.tried) < len(j.Trials) {
+		r.cancel(r.trials.Refuse(fmt.Errorf("it holds %d trials of %s, which needs %d", len(j.Trials), j.winner.ID, len(s.tried))))
+	}
+	j.winner, j.Edges = *s.winner(), s.edges()
 }
 
-// try runs a candidate until it is slower than the best before it.
-func (r *runner) try(j *job, candidate int, best float64) (Trial, error) {
+// try lets a search note how a run does, unless it is known from before an
+// interruption. It reports whether the search goes on.
+func (r *runner) try(s *search, run scenarios.Run) bool {
+	j := s.job
+	if len(s.tried) < len(j.Trials) {
+		r.trials.name(&j.Trials[len(s.tried)], run.Tuned)
+		r.add(0, 1)
+	} else {
+		trial, err := r.measure(j, run, s.best)
+		if err == nil && r.ctx.Err() == nil {
+			err = r.trials.note(j, trial)
+		}
+		if err != nil {
+			r.cancel(err)
+		}
+		if r.ctx.Err() != nil {
+			return false
+		}
+	}
+	s.note(run, j.Trials[len(s.tried)])
+	return true
+}
+
+// measure runs a candidate until it is slower than the best before it.
+func (r *runner) measure(j *job, run scenarios.Run, best float64) (Trial, error) {
 	if r.ctx.Err() != nil {
 		return Trial{}, nil
 	}
-	run := j.Candidates[candidate]
 	plan := plan(&run)
 	plan.StopAt = j.Target
 	plan.ThetaEvery = 0

@@ -243,7 +243,7 @@ func TestFeedIsGone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if w, err = left.Resume(about, map[string]int{run.ID: 0}); err != nil {
+			if w, err = left.Resume(about, placesOf([]Run{run})); err != nil {
 				t.Fatal(err)
 			}
 			// Who goes on tells again of what was finished.

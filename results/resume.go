@@ -110,7 +110,7 @@ func (l *Left) state(c *state.Coder) {
 // run; place tells the place of a run in its order. A run whose rows by device were
 // deleted is to be made again. From now on the writer keeps what there is, whatever
 // happens.
-func (l *Left) Resume(about About, place map[string]int) (*Writer, error) {
+func (l *Left) Resume(about About, place func(id string) (int, bool)) (*Writer, error) {
 	path := l.shelf.index()
 	if !bytes.Equal(about.Scenario, l.Scenario) {
 		return nil, refuse(path, "its scenario has another meaning to this fedsim", startOver)
@@ -118,7 +118,7 @@ func (l *Left) Resume(about About, place map[string]int) (*Writer, error) {
 	about.Keeps = true
 	w := &Writer{dir: l.dir, about: about, shelf: l.shelf, resumed: true, seals: map[int]string{}}
 	for i, run := range l.Runs {
-		at, ok := place[run.ID]
+		at, ok := place(run.ID)
 		if err := checkRun(&run); err != nil || !ok || run.Status == Interrupted {
 			return nil, refuse(path, fmt.Sprintf("run %q is none of its scenario", run.ID), startOver)
 		}

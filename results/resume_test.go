@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,12 +23,11 @@ func keeps() About {
 }
 
 // placesOf gives every run its place.
-func placesOf(runs []Run) map[string]int {
-	places := map[string]int{}
-	for i := range runs {
-		places[runs[i].ID] = i
+func placesOf(runs []Run) func(id string) (int, bool) {
+	return func(id string) (int, bool) {
+		i := slices.IndexFunc(runs, func(r Run) bool { return r.ID == id })
+		return i, i >= 0
 	}
-	return places
 }
 
 // begun is the writer of a run of which three runs are finished, the fourth is

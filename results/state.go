@@ -28,6 +28,7 @@ func (r *Run) state(c *state.Coder) {
 	}
 	codeList(c, &r.Point, (*Setting).state)
 	codeList(c, &r.Tuned, (*Setting).state)
+	codeList(c, &r.Edges, (*Edge).state)
 	codeBool(c, &r.Real)
 	for _, x := range []*uint64{&r.Seed, &r.EventHash, &r.ModelHash} {
 		c.Uint64(x)

@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"fmt"
+
 	"fedsim/config"
 	"fedsim/results"
 )
@@ -44,6 +46,7 @@ type pointTable struct {
 // Tuning says how the candidates of a tuned method are compared.
 type Tuning struct {
 	Target results.Target `toml:"target" doc:"value of a metric to which the candidates' virtual time is compared: a relative sub-optimality, or a table of one metric, such as { test_error = 0.07 }"`
+	Extend int            `toml:"extend" doc:"values that each option may gain below the lowest and above the highest of its grid, until the winner beats its neighbors in every option that has numbers; 0: only the grid is tried. See [tuning.md](tuning.md)"`
 }
 
 // DefaultTuning returns the defaults of [experiment.tuning].
@@ -55,4 +58,8 @@ func (t *Tuning) Validate(c *config.Checker) {
 	if t.Target.IsSet() {
 		t.Target.Check(c, "target")
 	}
+	c.Require(t.Extend >= 0 && t.Extend <= maxExtend, "extend", t.Extend, fmt.Sprintf("must be in [0, %d]", maxExtend))
 }
+
+// maxExtend bounds how far a grid grows: twenty doublings are a factor of a million.
+const maxExtend = 20

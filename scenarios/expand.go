@@ -34,24 +34,45 @@ func (p *plan) expand(base *config.Node) (Experiment, config.Errors) {
 		point := tree.Clone()
 		assign(point, set, &problems)
 		for _, method := range p.methods {
-			var job Job
-			combinations(p.grid(method), func(tuned []results.Setting, options []config.Assignment) {
-				run, wrong := p.run(point, method, options)
-				problems.Merge(wrong)
-				run.Point, run.Tuned = at, tuned
-				job.Seeds = run.Settings.Run.Seeds
-				if len(job.Seeds) > 0 {
-					run = run.WithSeed(job.Seeds[0])
-				}
-				job.Candidates = append(job.Candidates, run)
-			})
-			e.Jobs = append(e.Jobs, job)
+			e.Jobs = append(e.Jobs, p.job(point, method, at, &problems))
 		}
 	})
 	if len(problems) == 0 && p.figure != nil && p.figure.Y == "theta" && !e.measured() {
 		problems.Add(p.at, fmt.Sprintf("experiment %s: figure.y = \"theta\" has nothing to show: run.theta_every must be at least 1", p.name))
 	}
 	return e, problems
+}
+
+// job makes the runs of a method over the settings of a point.
+func (p *plan) job(point *config.Node, method string, at []results.Setting, problems *config.Errors) Job {
+	grid := p.grid(method)
+	j := Job{key: (&Run{Experiment: p.name, Method: method, Point: at}).place()}
+	make := func(tuned []results.Setting, options []config.Assignment) (Run, config.Errors) {
+		run, wrong := p.run(point, method, options)
+		run.Point, run.Tuned = at, tuned
+		if seeds := run.Settings.Run.Seeds; len(seeds) > 0 {
+			run = run.WithSeed(seeds[0])
+		}
+		return run, wrong
+	}
+	combinations(grid, func(tuned []results.Setting, options []config.Assignment) {
+		run, wrong := make(tuned, options)
+		problems.Merge(wrong)
+		j.Seeds = run.Settings.Run.Seeds
+		j.Candidates = append(j.Candidates, run)
+	})
+	if len(j.Candidates) > 1 {
+		j.Options = tunable(grid, j.Candidates[0].Algorithm)
+		j.make = func(tuned []results.Setting) (Run, error) {
+			options, err := assigned(grid, tuned)
+			if err != nil {
+				return Run{}, err
+			}
+			run, wrong := make(tuned, options)
+			return run, wrong.Err()
+		}
+	}
+	return j
 }
 
 // measured reports whether any run measures theta.

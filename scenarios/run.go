@@ -28,6 +28,11 @@ type Job struct {
 	Candidates []Run
 	// Seeds are those of the repetitions; Candidates[i].WithSeed makes them.
 	Seeds []uint64
+	// Options are those that are tuned, in the order of the grid; nil when none is.
+	Options []Tunable
+
+	key  string // its runs' ID without what is tuned and without the seed
+	make func(tuned []results.Setting) (Run, error)
 }
 
 // Run is one concrete run: a method at a point of an experiment under a seed.
@@ -56,13 +61,19 @@ func (r Run) WithSeed(seed uint64) Run {
 // id renders the run's name. Values are escaped where they would be taken for
 // the structure of the name, so that names are as distinct as what they name.
 func (r *Run) id() string {
-	parts := []string{r.Experiment, r.Method}
-	for _, settings := range [][]results.Setting{r.Point, r.Tuned} {
-		for _, s := range settings {
-			parts = append(parts, s.Key+"="+escape(s.Value))
-		}
+	return fmt.Sprintf("%s%s/seed=%d", r.place(), path(r.Tuned), r.Seed)
+}
+
+// place is the part of the name that the runs of a job share.
+func (r *Run) place() string { return r.Experiment + "/" + r.Method + path(r.Point) }
+
+// path renders settings as parts of a name.
+func path(settings []results.Setting) string {
+	var b strings.Builder
+	for _, s := range settings {
+		b.WriteString("/" + s.Key + "=" + escape(s.Value))
 	}
-	return strings.Join(append(parts, fmt.Sprintf("seed=%d", r.Seed)), "/")
+	return b.String()
 }
 
 // escape writes slashes, percent signs and control characters as %XX.

@@ -334,7 +334,7 @@ func (f *runFlags) summarise(cmd *cobra.Command, w *results.Writer, state result
 	if err := printTables(out, made, len(w.Runs()) > 0); err != nil {
 		return err
 	}
-	return errors.Join(located(out, w, figures), locatedTables(out, w, made))
+	return errors.Join(results.WriteEdges(out, w.Runs()), located(out, w, figures), locatedTables(out, w, made))
 }
 
 // located prints where the results and figures are.

@@ -16,12 +16,13 @@ import (
 // summary is what came of a scenario, for scripts: docs/json.md describes it.
 // Fields are added, and neither renamed nor removed.
 type summary struct {
-	Scenario    string              `json:"scenario"`
-	State       results.State       `json:"state"`
-	Directory   string              `json:"directory"`
-	Figures     []string            `json:"figures"`
-	Experiments []experimentSummary `json:"experiments"`
-	Tables      []tableSummary      `json:"tables"`
+	Scenario    string               `json:"scenario"`
+	State       results.State        `json:"state"`
+	Directory   string               `json:"directory"`
+	Figures     []string             `json:"figures"`
+	Experiments []experimentSummary  `json:"experiments"`
+	Tables      []tableSummary       `json:"tables"`
+	Edges       []results.TunedEdges `json:"edges"`
 }
 
 // experimentSummary is what came of an experiment.
@@ -89,6 +90,8 @@ type gridSummary struct {
 	Target     number            `json:"target"`
 	Winner     int               `json:"winner"`
 	Trials     []trialSummary    `json:"trials"`
+	Listed     int               `json:"listed"`
+	Edges      []results.Edge    `json:"edges"`
 }
 
 // trialSummary is a candidate of a grid.
@@ -110,6 +113,7 @@ func newSummary(w *results.Writer, state results.State, s *scenarios.Scenario, m
 	sum := summary{
 		Scenario: s.Name, State: state, Directory: w.Dir(),
 		Figures: []string{}, Experiments: []experimentSummary{}, Tables: []tableSummary{},
+		Edges: results.EdgesOf(w.Runs()),
 	}
 	for _, name := range figures {
 		sum.Figures = append(sum.Figures, filepath.Join(w.Dir(), "figures", name))
@@ -171,6 +175,7 @@ func newGridSummaries(grids []experiment.Grid) []gridSummary {
 		of := gridSummary{
 			Experiment: g.Experiment, Method: g.Method, Point: append([]results.Setting{}, g.Point...),
 			Metric: g.Target.Metric, Target: number(g.Target.Value), Winner: g.Winner, Trials: []trialSummary{},
+			Listed: g.Listed, Edges: append([]results.Edge{}, g.Edges...),
 		}
 		for _, t := range g.Trials {
 			trial := trialSummary{

@@ -26,9 +26,12 @@ func newTune() *cobra.Command {
 Every candidate of [experiment.tune.<method>] runs under the first seed with the
 same budget of rounds. The winner, marked with a star, is the one that reaches
 the target of [experiment.tuning] in the least virtual time, or else the one that
-ends at the lowest sub-optimality. A candidate that is slower than the best before
-it is given up there. "fedsim run" does the same before it runs the winners, and goes
-on with it when it was interrupted; this command keeps nothing and starts over.`,
+ends at the best value of its metric; of two that are as good, the one tried first. A
+candidate that is slower than the best before it is given up there. With
+tuning.extend a grid grows, marked with a plus, until its winner beats its neighbors
+(docs/tuning.md); a winner at an edge is named below its grid. "fedsim run" does the
+same before it runs the winners, and resumes it when it was interrupted; this command
+saves nothing and starts over.`,
 		Example: `  fedsim tune fig1-statistical
   fedsim tune fig1-statistical --set 'experiment.fig1-statistical.tune.mocha."options.epochs"=[1, 20]'`,
 		Args:              takes(1, 1, "one scenario, a file or the name of a shipped one"),
@@ -86,12 +89,23 @@ func writeGrids(w io.Writer, grids []experiment.Grid) error {
 			fmt.Fprintln(t)
 		}
 		fmt.Fprintf(t, "%s, %s%s: virtual time to %s\n", g.Experiment, g.Method, at(g.Point), g.Target)
+		best := &g.Trials[g.Winner]
 		for k, trial := range g.Trials {
 			mark := " "
-			if k == g.Winner {
+			switch {
+			case k == g.Winner:
 				mark = "*"
+			case k >= g.Listed:
+				mark = "+"
 			}
-			fmt.Fprintf(t, "  %s %s\t%s\n", mark, settings(trial.Options), outcome(trial, g.Target))
+			note := ""
+			if k > g.Winner && trial.Reached && best.Reached && trial.TimeS == best.TimeS {
+				note = ", as fast: the first wins"
+			}
+			fmt.Fprintf(t, "  %s %s\t%s%s\n", mark, settings(trial.Options), outcome(trial, g.Target), note)
+		}
+		for _, e := range g.Edges {
+			fmt.Fprintf(t, "  at an edge: %s\n", e)
 		}
 	}
 	if err := t.Flush(); err != nil {

@@ -1,0 +1,83 @@
+package results
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"fedsim/internal/state"
+)
+
+// Edge is an option whose tuned value has no neighbor on one side that was tried: a
+// better one may lie beyond, unless a reason says that nothing does.
+type Edge struct {
+	Key    string `json:"key"` // as in Run.Tuned
+	Value  string `json:"value"`
+	Side   Side   `json:"side"`
+	Reason string `json:"reason,omitempty"` // why the range of the option ends there; empty: it does not
+}
+
+// Side is an end of the values of an option.
+type Side string
+
+const (
+	Lowest  Side = "lowest"
+	Highest Side = "highest"
+)
+
+// String says what is at which edge.
+func (e Edge) String() string {
+	text := fmt.Sprintf("%s = %s, the %s ", strings.TrimPrefix(e.Key, "options."), e.Value, e.Side)
+	if e.Reason == "" {
+		return text + "that was tried"
+	}
+	return text + "there is: " + e.Reason
+}
+
+func (e *Edge) state(c *state.Coder) {
+	for _, x := range []*string{&e.Key, &e.Value, (*string)(&e.Side), &e.Reason} {
+		c.String(x)
+	}
+}
+
+// TunedEdges are the edges of a method that was tuned at a point of an experiment.
+type TunedEdges struct {
+	Experiment string    `json:"experiment"`
+	Method     string    `json:"method"`
+	Point      []Setting `json:"point"`
+	Edges      []Edge    `json:"edges"`
+}
+
+// EdgesOf lists the methods and points whose tuned values lie at an edge, in the order
+// of the runs.
+func EdgesOf(runs []Run) []TunedEdges {
+	found := []TunedEdges{}
+	of := func(r *Run) string { return r.Experiment + "\n" + r.Method + "\n" + pointText(r.Point) }
+	for _, seeds := range groupBy(runs, of) {
+		if r := &seeds[0]; len(r.Edges) > 0 {
+			found = append(found, TunedEdges{r.Experiment, r.Method, append([]Setting{}, r.Point...), r.Edges})
+		}
+	}
+	return found
+}
+
+// WriteEdges says which tuned values lie at an edge, nothing when none does.
+func WriteEdges(w io.Writer, runs []Run) error {
+	found := EdgesOf(runs)
+	if len(found) == 0 {
+		return nil
+	}
+	text := "\ntuned to the edge of what was tried (docs/tuning.md):\n"
+	for _, x := range found {
+		text += "  " + x.Experiment + ", " + x.Method
+		if len(x.Point) > 0 {
+			text += ", " + pointText(x.Point)
+		}
+		text += "\n"
+		for _, e := range x.Edges {
+			text += "    " + e.String() + "\n"
+		}
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
