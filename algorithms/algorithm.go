@@ -35,6 +35,7 @@ type Work struct {
 	Steps  int     // coordinate steps or rows
 	FLOPs  float64 // one multiply or one add is one
 	Values int     // numbers the device must upload
+	Capped bool    // it ended at the limit of Factory.Limit, short of its accuracy
 }
 
 // Model is what a run is evaluated on. Rows of W and V are tasks.

@@ -4,43 +4,55 @@ import (
 	"math"
 
 	"fedsim/config"
+	"fedsim/mtl"
+)
+
+// The rules that end the local work of a device under CoCoA.
+const (
+	StopTheta       = "theta"       // the true theta_t^h, known to the simulator alone
+	StopCertificate = "certificate" // a bound on it that a device can compute
 )
 
 // CoCoAOptions are the settings of CoCoA.
 type CoCoAOptions struct {
 	Theta      float64 `toml:"theta" doc:"accuracy every device must reach on its subproblem in every round: 0 exact, 1 no progress"`
-	CheckEvery float64 `toml:"check_every" doc:"local passes between two measurements of the accuracy, each of which costs half a pass"`
-	MaxEpochs  float64 `toml:"max_epochs" doc:"most local passes of a device in a round"`
+	Stop       string  `toml:"stop" doc:"what must be at most theta: \"theta\", the true theta_t^h (eq. localSolutionQuality2a), computed outside virtual time; or \"certificate\", a bound on it from the duality gap of the subproblem, which a device can compute itself and which costs half a local pass each time. Late in a run the bound is far above theta_t^h, and devices work until max_epochs"`
+	CheckEvery float64 `toml:"check_every" doc:"local passes between two checks: no device does more than it must by more than this"`
+	MaxEpochs  float64 `toml:"max_epochs" doc:"most local passes of a device in a round; summary and runs.csv count the updates that ended there short of theta"`
 }
 
 // Validate reports everything wrong with the options.
 func (o *CoCoAOptions) Validate(c *config.Checker) {
 	c.Require(o.Theta > 0 && o.Theta < 1, "theta", o.Theta, "must be in (0, 1)")
+	c.OneOf("stop", o.Stop, StopTheta, StopCertificate)
 	c.Require(o.CheckEvery > 0 && o.CheckEvery <= 1e3, "check_every", o.CheckEvery, "must be in (0, 1000]")
 	c.Require(o.MaxEpochs > 0 && o.MaxEpochs <= 1e6, "max_epochs", o.MaxEpochs, "must be in (0, 1e6]")
 }
 
 // CoCoA solves every subproblem to the same accuracy theta on all devices and
-// in all rounds, measured by the duality gap of the subproblem (paper, section
-// 3.4 and appendix, "Statistical Heterogeneity"). It cannot do without any
-// device's answer.
+// in all rounds (paper, section 3.4, remark 2 and appendix, "Statistical
+// Heterogeneity"). It cannot do without any device's answer.
 type CoCoA struct {
 	Dual
-	opts CoCoAOptions
+	opts   CoCoAOptions
+	optima []mtl.LocalOptimum // by worker: of the subproblem that it is at
 }
 
 var _ Algorithm = (*CoCoA)(nil)
 
 func init() {
 	Register(Factory{
-		Name:        "cocoa",
-		Summary:     "coordinate ascent until every device's subproblem is solved to the same accuracy theta; waits for all",
-		Reference:   "Ma, Smith, Jaggi, Jordan, Richtarik, Takac: Adding vs. Averaging in Distributed Primal-Dual Optimization, ICML 2015",
-		Options:     func() Options { return &CoCoAOptions{Theta: 0.7, CheckEvery: 1, MaxEpochs: 100} },
+		Name:      "cocoa",
+		Summary:   "coordinate ascent until every device's subproblem is solved to the same accuracy theta; waits for all",
+		Reference: "Ma, Smith, Jaggi, Jordan, Richtarik, Takac: Adding vs. Averaging in Distributed Primal-Dual Optimization, ICML 2015",
+		Options: func() Options {
+			return &CoCoAOptions{Theta: 0.7, Stop: StopTheta, CheckEvery: 0.1, MaxEpochs: 100}
+		},
 		AuthorUnits: 8,
+		Limit:       "max_epochs",
 		Needs:       func(Options) Needs { return Needs{Everyone: true} },
 		New: func(s Setup, o Options) (Algorithm, error) {
-			return &CoCoA{Dual: NewDual(s), opts: *o.(*CoCoAOptions)}, nil
+			return &CoCoA{Dual: NewDual(s), opts: *o.(*CoCoAOptions), optima: make([]mtl.LocalOptimum, s.Workers)}, nil
 		},
 	})
 }
@@ -48,37 +60,45 @@ func init() {
 // StepFLOPs returns the cost of a coordinate step that moves.
 func (c *CoCoA) StepFLOPs() float64 { return c.Problem.StepFLOPs() }
 
-// Solve runs SDCA until theta is reached for certain. With g the duality gap of
-// the subproblem G at a + da, G(a+da) - G* <= g and hence
-//
-//	theta = (G(a+da) - G*)/(G(a) - G*) <= g / (g + G(a) - G(a+da)),
-//
-// the last being what is compared (eq. localSolutionQuality2a).
+// Solve runs SDCA until a check finds that theta is reached, or for max_epochs.
 func (c *CoCoA) Solve(r Request) Work {
 	t := r.Device
 	n := float64(len(c.Next[t]))
-	w, dv, curvature := c.Weights(t), c.Delta.Row(t), c.Curvature(t)
+	w, curvature := c.Weights(t), c.Curvature(t)
 	chunk := max(1, int(math.Ceil(c.opts.CheckEvery*n)))
 	most := min(r.Steps, int(math.Ceil(c.opts.MaxEpochs*n)))
-	s := c.start(r, w)
-	before := 0.0
-	for i, a := range c.Next[t] {
-		before += c.Problem.Loss.Conjugate(a, c.Problem.Train.Tasks[t].Y[i])
-	}
-	before = float64(before * c.Problem.Scale[t])
-	work := Work{Values: c.Problem.Features()}
-	for work.Steps < most {
+	s, optimum := c.start(r, w), &c.optima[r.Worker]
+	optimum.Reset(c.Problem, t, c.Duals.Alpha[t], w, curvature)
+	work := Work{Values: c.Problem.Features(), Capped: true}
+	for work.Capped && work.Steps < most {
 		steps := min(chunk, most-work.Steps)
 		work.FLOPs += c.sdca(r, s, curvature, steps)
 		work.Steps += steps
-		now := c.Problem.Measure(t, c.Next[t], s.u, w, dv, curvature)
-		work.FLOPs += float64(2 * float64(c.Problem.Features()) * n)
-		// A subproblem solved to the last bits has neither gap nor progress left.
-		const roundoff = 1e-14
-		if now.Gap <= c.opts.Theta*(now.Gap+before-now.Value) || now.Gap <= roundoff*(1+math.Abs(now.Value)) {
-			break
+		if c.opts.Stop == StopCertificate {
+			work.Capped = !c.certain(t, s.u, w, curvature)
+			work.FLOPs += float64(2 * float64(c.Problem.Features()) * n)
+		} else {
+			work.Capped = !optimum.Reached(c.Next[t], s.u, c.opts.Theta)
 		}
 	}
 	c.finish(r, s, w, curvature)
 	return work
+}
+
+// certain reports whether a device can be certain of theta. With g the duality gap
+// of the subproblem G at a + da, G(a+da) - G* <= g and hence
+//
+//	theta = (G(a+da) - G*)/(G(a) - G*) <= g / (g + G(a) - G(a+da)),
+//
+// the last being what is compared (eq. localSolutionQuality2a).
+func (c *CoCoA) certain(t int, u, w []float64, curvature float64) bool {
+	before := 0.0
+	for i, a := range c.Duals.Alpha[t] {
+		before += c.Problem.Loss.Conjugate(a, c.Problem.Train.Tasks[t].Y[i])
+	}
+	before = float64(before * c.Problem.Scale[t])
+	now := c.Problem.Measure(t, c.Next[t], u, w, c.Delta.Row(t), curvature)
+	// A subproblem solved to the last bits has neither gap nor progress left.
+	const roundoff = 1e-14
+	return now.Gap <= c.opts.Theta*(now.Gap+before-now.Value) || now.Gap <= roundoff*(1+math.Abs(now.Value))
 }

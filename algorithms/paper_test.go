@@ -269,7 +269,7 @@ func taskGap(p *mtl.Problem, a *MOCHA, device int) float64 {
 func TestRemark2CoCoAIsMOCHAOfOneTheta(t *testing.T) {
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
 		cocoa := start(t, "cocoa", p, c, func(o Options) {
-			*o.(*CoCoAOptions) = CoCoAOptions{Theta: 0.4, CheckEvery: 0.3, MaxEpochs: 1e4}
+			*o.(*CoCoAOptions) = CoCoAOptions{Theta: 0.4, Stop: StopTheta, CheckEvery: 0.3, MaxEpochs: 1e4}
 		}).(*CoCoA)
 		mocha := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 }).(*MOCHA)
 		different := false
@@ -379,7 +379,7 @@ func problemsOf(o Options) []config.Problem {
 // rounds. 0 is left out: no finite number of coordinate steps is exact for sure.
 func TestCoCoAHasOneThetaBelowOne(t *testing.T) {
 	for theta, want := range map[float64]int{0: 1, 1: 1, 1e-9: 0, 0.999: 0} {
-		if n := len(problemsOf(&CoCoAOptions{Theta: theta, CheckEvery: 1, MaxEpochs: 1})); n != want {
+		if n := len(problemsOf(&CoCoAOptions{Theta: theta, Stop: StopTheta, CheckEvery: 1, MaxEpochs: 1})); n != want {
 			t.Errorf("theta = %g: %d problems, want %d", theta, n, want)
 		}
 	}
@@ -418,7 +418,7 @@ func TestMOCHASpansOneDataPointToExactSolutions(t *testing.T) {
 func TestOneThetaNeedsDifferentWorkOnEachNode(t *testing.T) {
 	p, c := randomProblem(t, learnt, nil, 9, 14, 5, 30, 8, 21)
 	a := start(t, "cocoa", p, c, func(o Options) {
-		*o.(*CoCoAOptions) = CoCoAOptions{Theta: 0.1, CheckEvery: 0.1, MaxEpochs: 1e4}
+		*o.(*CoCoAOptions) = CoCoAOptions{Theta: 0.1, Stop: StopTheta, CheckEvery: 0.1, MaxEpochs: 1e4}
 	})
 	fewest, most := math.MaxInt, 0
 	for h := range 20 {

@@ -23,6 +23,10 @@ type Factory struct {
 	// Asynchronous is true when the method can do without rounds: what New returns is
 	// then Asynchronous.
 	Asynchronous bool
+	// Limit is the option that limits the work of a method whose devices otherwise
+	// work until they reach an accuracy; Work.Capped says where it did. Empty: no such
+	// method.
+	Limit string
 	// Needs returns what the method with the given options demands of the round
 	// protocol; nil: nothing.
 	Needs func(Options) Needs

@@ -82,10 +82,10 @@ func TestOptionsValidate(t *testing.T) {
 		{&MOCHAOptions{Epochs: 1e7}, []string{"o.epochs = 1e+07: must be in [0, 1e6]"}},
 		{&MOCHAOptions{Epochs: nan()}, []string{"o.epochs = NaN: must be in [0, 1e6]"}},
 		{&CoCoAOptions{}, []string{
-			"o.theta = 0: must be in (0, 1)", "o.check_every = 0: must be in (0, 1000]", "o.max_epochs = 0: must be in (0, 1e6]"}},
-		{&CoCoAOptions{Theta: 1, CheckEvery: 1001, MaxEpochs: 1e7}, []string{
+			"o.theta = 0: must be in (0, 1)", `o.stop = "": must be one of theta, certificate`, "o.check_every = 0: must be in (0, 1000]", "o.max_epochs = 0: must be in (0, 1e6]"}},
+		{&CoCoAOptions{Theta: 1, Stop: StopTheta, CheckEvery: 1001, MaxEpochs: 1e7}, []string{
 			"o.theta = 1: must be in (0, 1)", "o.check_every = 1001: must be in (0, 1000]", "o.max_epochs = 1e+07: must be in (0, 1e6]"}},
-		{&CoCoAOptions{Theta: nan(), CheckEvery: nan(), MaxEpochs: nan()}, []string{
+		{&CoCoAOptions{Theta: nan(), Stop: StopCertificate, CheckEvery: nan(), MaxEpochs: nan()}, []string{
 			"o.theta = NaN: must be in (0, 1)", "o.check_every = NaN: must be in (0, 1000]", "o.max_epochs = NaN: must be in (0, 1e6]"}},
 		{&MbSDCAOptions{Batch: -1, Beta: 0.5}, []string{"o.batch = -1: must not be negative", "o.beta = 0.5: must be in [1, batch]"}},
 		{&MbSDCAOptions{Batch: 4, Beta: 5}, []string{"o.beta = 5: must be in [1, batch]"}},

@@ -190,6 +190,7 @@ func (r *runner) repeat(rep repetition) {
 	result.Status, result.Reason = out.Status, out.Reason
 	result.Optimum, result.OptimumGap = p.optimum, p.optimumGap
 	result.EventHash, result.ModelHash, result.Events, result.Steps = out.EventHash, out.ModelHash, out.Events, out.Steps
+	result.Limit, result.Capped = out.Limit, out.Capped
 	result.WallS, result.Rounds = r.options.Clock().Sub(start).Seconds(), out.Rounds
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -25,6 +25,7 @@ const eventful = `
 [methods.mocha]
 options.epochs = 2
 [methods.cocoa]
+options = { theta = 0.3, max_epochs = 0.5 }
 [methods.fedbuff]
 protocol = "asynchronous"
 [[experiment]]

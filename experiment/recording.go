@@ -171,6 +171,7 @@ func (r *recorded) state(c *state.Coder) {
 		c.Int(&w.Steps)
 		c.Float64(&w.FLOPs)
 		c.Int(&w.Values)
+		c.Bool(&w.Capped)
 	}
 	c.Int(&r.values)
 	c.Float64(&r.flops)

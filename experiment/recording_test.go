@@ -24,6 +24,7 @@ seeds = [1, 2]
 warm_omega = 1
 [methods.mocha]
 [methods.cocoa]
+options = { theta = 0.3, max_epochs = 1 }
 [methods.mb-sgd]
 [[experiment]]
 name = "links"
@@ -53,6 +54,13 @@ func TestRecordedRunsEqualComputedOnes(t *testing.T) {
 	if len(want) != 24 || len(want[0].Rounds) != 26 {
 		t.Fatalf("%d runs, the first with %d rounds; want 24 with 26", len(want), len(want[0].Rounds))
 	}
+	capped := int64(0)
+	for i := range want {
+		capped += want[i].Capped
+	}
+	if capped == 0 {
+		t.Error("no device was short of theta: the test shows nothing of them")
+	}
 	for _, workers := range []int{1, 2, 8} {
 		got := collect(workers, mostRecorded)
 		for i := range want {
@@ -65,7 +73,7 @@ func TestRecordedRunsEqualComputedOnes(t *testing.T) {
 
 // text shows every bit of a run: %v tells all floats apart but NaNs from each other.
 func text(r results.Run) string {
-	s := fmt.Sprintf("%s %s %v %v %d %s %x %x %016x %016x\n", r.ID, r.Method, r.Point, r.Tuned, r.Seed, r.Status,
+	s := fmt.Sprintf("%s %s %v %v %d %s %s %d %x %x %016x %016x\n", r.ID, r.Method, r.Point, r.Tuned, r.Seed, r.Status, r.Limit, r.Capped,
 		math.Float64bits(r.Optimum), math.Float64bits(r.OptimumGap), r.EventHash, r.ModelHash)
 	for _, x := range r.Rounds {
 		s += fmt.Sprintf("%v\n", x)

@@ -89,7 +89,9 @@ type Outcome struct {
 	EventHash uint64
 	ModelHash uint64
 	Events    int64
-	Steps     int64 // coordinate steps and rows, of lost updates too
+	Steps     int64  // coordinate steps and rows, of lost updates too
+	Limit     string // Factory.Limit
+	Capped    int64  // updates taken whose local work ended there, short of its accuracy
 }
 
 // Federation is one run: a server, its devices and the method they execute.
@@ -121,6 +123,8 @@ type Federation struct {
 	began   engine.Time // when the open round did
 	stalled string
 	steps   int64
+	short   []bool                     // whether the local work of each device was capped; nil for a method without a limit
+	capped  int                        // updates that the server took of such work
 	noted   []float64                  // joules by device that the journal knows of
 	spent   float64                    // joules that the rounds so far have taken
 	bytes   struct{ down, up float64 } // of one message
@@ -199,6 +203,9 @@ func New(s Setup) (*Federation, error) {
 	}
 	if f.limited() {
 		f.budgets = make([]int32, n)
+	}
+	if s.Factory.Limit != "" {
+		f.short = make([]bool, n)
 	}
 	if s.Presence != nil {
 		f.done = make([]float64, n)
@@ -344,6 +351,7 @@ loop:
 		}
 	}
 	out.EventHash, out.Events, out.Steps = f.clock.Digest(), f.clock.Fired(), f.steps
+	out.Limit, out.Capped = f.setup.Factory.Limit, int64(f.capped)
 	out.ModelHash = f.hash()
 	return out, nil
 }

@@ -202,7 +202,7 @@ func TestAuthorsTimeAxis(t *testing.T) {
 func TestAuthorsTimeAxisOfCoCoA(t *testing.T) {
 	const rounds = 8
 	s := authorsSetup(t, "cocoa", rounds, []int{5, 9, 7}, func(o algorithms.Options) {
-		*o.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: 0.3, CheckEvery: 0.2, MaxEpochs: 50}
+		*o.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: 0.3, Stop: algorithms.StopTheta, CheckEvery: 0.2, MaxEpochs: 50}
 	})
 	f := start(t, s)
 	f.onset()

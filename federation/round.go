@@ -209,6 +209,9 @@ func (f *Federation) solve(listed []int32) {
 		}
 		work := f.method.Solve(algorithms.Request{Device: t, Steps: steps, Worker: worker, Stream: f.stream(t)})
 		d.flops, d.steps, d.values = work.FLOPs, int32(min(work.Steps, math.MaxInt32)), int32(work.Values)
+		if f.short != nil {
+			f.short[t] = work.Capped
+		}
 	})
 	f.worked(listed)
 	for _, t := range listed {

@@ -89,6 +89,14 @@ func (f *Federation) finish() float64 {
 func (f *Federation) commit(t int) {
 	if !f.playing() {
 		f.method.Commit(t)
+		f.countCapped(t)
+	}
+}
+
+// countCapped counts an update of capped work that the server has taken.
+func (f *Federation) countCapped(t int) {
+	if f.short != nil && f.short[t] {
+		f.capped++
 	}
 }
 
@@ -109,6 +117,7 @@ func (f *Federation) receive(t int) (taken bool, flops float64) {
 	took := f.told(func() uint64 {
 		taken, flops = f.server.Receive(t)
 		if taken {
+			f.countCapped(t)
 			return 1
 		}
 		return 0
@@ -133,8 +142,8 @@ func (f *Federation) worked(listed []int32) {
 	}
 }
 
-// Keep writes what a run is gone on with: the rounds so far, the tape, the
-// coupling once it was updated, and the state of the method. It is for the end of a
+// Keep saves a run: the rounds so far, the tape, which work
+// was capped, the coupling once it was updated, and the state of the method. It is for the end of a
 // round, of a run whose Setup.Keep is set; its method must be algorithms.Stateful.
 func (f *Federation) Keep(c *state.Coder) {
 	stateful, ok := f.method.(algorithms.Stateful)
@@ -176,6 +185,8 @@ func (f *Federation) code(c *state.Coder, method algorithms.Stateful) {
 		f.tape.rounds[h].State(c)
 	}
 	f.tape.words.state(c)
+	c.Int(&f.capped)
+	c.Bools(f.short)
 	f.codeCoupling(c)
 	if c.Err() != nil {
 		return

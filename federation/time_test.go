@@ -223,7 +223,7 @@ func TestAuthorsCost(t *testing.T) {
 		{"mocha on wifi", "mocha", WaitForAll, "wifi", nil, 8*21 + 10},
 		{"cocoa", "cocoa", WaitForAll, "lte", func(o algorithms.Options) {
 			// No accuracy is ever reached in a single pass over every row.
-			*o.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: 1e-9, CheckEvery: 1, MaxEpochs: 1}
+			*o.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: 1e-9, Stop: algorithms.StopTheta, CheckEvery: 1, MaxEpochs: 1}
 		}, 8*3*9 + 100},
 		{"mb-sdca", "mb-sdca", WaitForAll, "3g", func(o algorithms.Options) { o.(*algorithms.MbSDCAOptions).Batch = 6 }, 6*(5+6+6) + 1000},
 		{"mb-sgd", "mb-sgd", WaitForAll, "lte", func(o algorithms.Options) { o.(*algorithms.MbSGDOptions).Batch = 6 }, 4*(5+6+6) + 100},

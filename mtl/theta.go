@@ -15,142 +15,200 @@ import (
 // dual variables at the start of the round and as its solver left them (before
 // gamma scales the update), w is its task's w_t, curvature sigma'_t M_tt. 0 is
 // an exact solution, 1 no progress, more than 1 a solver that made it worse.
-//
-// The minimiser da* comes from SDCA to a duality gap of a 1e-10th of
-// G(0) - G(da*), or as near as rounding lets it, from the better of before and
-// after. A subproblem that before solves, G(0) - G(da*) being at most a 1e-12th
-// of its terms and so beyond measure, leaves nothing to do: theta is 0 then.
+// LocalOptimum says how accurate it is.
 func (p *Problem) Theta(k int, before, after, w []float64, curvature float64) float64 {
-	s := &subproblem{p: p, k: k, before: before, w: w, curvature: curvature}
-	s.scores(w)
-	noise := 1e-12 * s.size(before)
-	if s.gap(before) <= noise {
-		return 0
-	}
-	start := before
-	if s.value(after) < s.value(before) {
-		start = after
-	}
-	best := s.minimize(start, noise/10)
-	none, left := s.excess(before, best), s.excess(after, best)
-	switch {
-	case none <= noise:
-		return 0
-	case left > none && left-none <= noise/10:
-		return 1
-	default:
-		return max(0, left/none)
-	}
+	var o LocalOptimum
+	o.Reset(p, k, before, w, curvature)
+	return o.Theta(after)
 }
 
-// subproblem is the subproblem of a device around its dual variables before.
-type subproblem struct {
+// LocalOptimum approaches the minimum G(da*) of a device's subproblem, and stops
+// as soon as it can answer a question. SDCA improves the dual variables best,
+// whose duality gap bounds the rest:
+//
+//	G(best) - gap <= G(da*) <= G(best),
+//
+// so that, with left = G(da) - G(best) and none = G(0) - G(best),
+//
+//	left/none <= theta <= (left + gap)/(none + gap)  for 0 <= left <= none.
+//
+// It ends when the gap is a 1e-10th of none, when a pass over all rows moves no row, or
+// when rounding hides further progress.
+//
+// A subproblem with G(0) - G(da*) of at most a 1e-12th of its terms is solved by the
+// dual variables it starts from, as far as can be measured: theta is 0 then, whatever
+// the device does.
+//
+// The answers are functions of the subproblem and of the questions so far. The zero
+// value is ready for Reset and keeps its memory: later subproblems of the same size
+// allocate nothing.
+type LocalOptimum struct {
 	p         *Problem
 	k         int
 	before, w []float64
 	curvature float64
-	z         []float64 // x_i . u of the rows for the u that scores was last called with
+	noise     float64 // differences of G up to this are beyond measure
+
+	best  []float64 // dual variables
+	u     []float64 // w + curvature c X^T (best - before)
+	z     []float64 // x_i . u
+	none  float64   // G(0) - G(best)
+	gap   float64   // duality gap of best
+	known bool      // best and what follows from it are set
+
+	ended   bool    // best cannot be improved
+	batches int     // calls of improve
+	passes  int     // over all rows, or over those that move
+	lowest  float64 // gap when it had last halved
+	mark    int     // passes made then
+
+	order  Order
+	last   []float64 // best before a pass
+	moving []int32   // rows that the last pass over all moved
+	diff   []float64 // of two u
 }
 
-// scores sets z to x_i . u.
-func (s *subproblem) scores(u []float64) {
-	task := s.p.Train.Open(s.k)
-	defer task.Close()
-	if s.z == nil {
-		s.z = make([]float64, task.X.Rows)
+// Reset turns to the subproblem of device k around its dual variables before. The
+// slices are read until the next Reset.
+func (o *LocalOptimum) Reset(p *Problem, k int, before, w []float64, curvature float64) {
+	o.p, o.k, o.before, o.w, o.curvature, o.known = p, k, before, w, curvature, false
+}
+
+// Reached reports whether theta of the dual variables b is at most theta; u is
+// w + curvature c X^T (b - before).
+func (o *LocalOptimum) Reached(b, u []float64, theta float64) bool {
+	if !o.known {
+		o.start(b)
 	}
-	for i := range s.z {
-		s.z[i] = task.X.Dot(i, u)
+	for {
+		left := o.excess(b, u)
+		switch {
+		case o.none+o.gap <= o.noise, left+o.gap <= theta*(o.none+o.gap):
+			return true
+		case o.none > o.noise && left > theta*o.none:
+			return false
+		case o.exact():
+			return o.none <= o.noise || left <= theta*o.none
+		}
+		o.improve()
 	}
 }
 
-// size sums the magnitudes of what the gap of b adds up, which rounding is
-// relative to.
-func (s *subproblem) size(b []float64) float64 {
-	y, loss, sum := s.p.Train.Tasks[s.k].Y, s.p.Loss, 0.0
-	for i, bi := range b {
-		sum += math.Abs(loss.Value(s.z[i], y[i])) + math.Abs(loss.Conjugate(bi, y[i])) + math.Abs(bi*s.z[i])
-	}
-	return sum * s.p.Scale[s.k]
-}
-
-// gap returns the duality gap of b, z being the scores at its u.
-func (s *subproblem) gap(b []float64) float64 {
-	y, loss, sum := s.p.Train.Tasks[s.k].Y, s.p.Loss, 0.0
-	for i, bi := range b {
-		sum += loss.Value(s.z[i], y[i]) + loss.Conjugate(bi, y[i]) + float64(bi*s.z[i])
-	}
-	return sum * s.p.Scale[s.k]
-}
-
-// change returns c X^T (b - a).
-func (s *subproblem) change(b, a []float64) []float64 {
-	dv := make([]float64, len(s.w))
-	task := s.p.Train.Open(s.k)
-	defer task.Close()
-	for i, bi := range b {
-		if bi != a[i] {
-			task.X.Axpy(s.p.Scale[s.k]*(bi-a[i]), i, dv)
+// Theta returns theta of the dual variables after.
+func (o *LocalOptimum) Theta(after []float64) float64 {
+	if !o.known {
+		o.start(after)
+		if o.none < 0 {
+			o.start(o.before)
 		}
 	}
-	return dv
-}
-
-// value returns G at b, without its constant and G(0).
-func (s *subproblem) value(b []float64) float64 {
-	y, loss, sum := s.p.Train.Tasks[s.k].Y, s.p.Loss, 0.0
-	for i, bi := range b {
-		sum += loss.Conjugate(bi, y[i]) - loss.Conjugate(s.before[i], y[i])
+	for o.none+o.gap > o.noise && !o.exact() {
+		o.improve()
 	}
-	dv := s.change(b, s.before)
-	return float64(sum*s.p.Scale[s.k]) + kernel.Dot(s.w, dv) + float64(0.5*s.curvature*kernel.Dot(dv, dv))
+	u := append([]float64(nil), o.w...)
+	o.addImage(u, after)
+	left := o.excess(after, u)
+	switch {
+	case o.none <= o.noise:
+		return 0
+	case left > o.none && left-o.none <= o.noise/10:
+		return 1
+	default:
+		return max(0, left/o.none)
+	}
 }
 
-// excess returns G(b) - G(best), z being the scores at best's u. Expanded around
-// best it is a sum of terms none of which is negative at a minimiser,
+// exact reports whether best is the minimizer as far as it can be found.
+func (o *LocalOptimum) exact() bool { return o.ended || o.gap <= 1e-10*o.none }
+
+// start begins at the dual variables b.
+func (o *LocalOptimum) start(b []float64) {
+	o.best = append(o.best[:0], b...)
+	o.u, o.diff = append(o.u[:0], o.w...), append(o.diff[:0], o.w...)
+	o.z = append(o.z[:0], b...)
+	o.known, o.ended, o.batches, o.passes, o.mark, o.lowest = true, false, 0, 0, 0, math.Inf(1)
+	o.measure()
+	o.noise = 1e-12 * o.size()
+}
+
+// addImage adds curvature c X^T (b - before) to u.
+func (o *LocalOptimum) addImage(u, b []float64) {
+	task := o.p.Train.Open(o.k)
+	defer task.Close()
+	scaled := float64(o.curvature * o.p.Scale[o.k])
+	for i, bi := range b {
+		if bi != o.before[i] {
+			task.X.Axpy(scaled*(bi-o.before[i]), i, u)
+		}
+	}
+}
+
+// measure sets u, z, none and gap to those of best. u is computed from scratch: many small
+// steps leave their rounding in it.
+func (o *LocalOptimum) measure() {
+	copy(o.u, o.w)
+	o.addImage(o.u, o.best)
+	task := o.p.Train.Open(o.k)
+	defer task.Close()
+	loss, sum := o.p.Loss, 0.0
+	for i, b := range o.best {
+		z, y := task.X.Dot(i, o.u), task.Y[i]
+		o.z[i] = z
+		sum += loss.Value(z, y) + loss.Conjugate(b, y) + float64(b*z)
+	}
+	o.gap = max(0, sum*o.p.Scale[o.k])
+	o.none = o.excess(o.before, o.w)
+	if o.gap <= o.lowest/2 {
+		o.lowest, o.mark = o.gap, o.passes
+	}
+}
+
+// size sums the magnitudes of the terms of the gap: rounding errors are relative to it.
+func (o *LocalOptimum) size() float64 {
+	y, loss, sum := o.p.Train.Tasks[o.k].Y, o.p.Loss, 0.0
+	for i, b := range o.best {
+		sum += math.Abs(loss.Value(o.z[i], y[i])) + math.Abs(loss.Conjugate(b, y[i])) + math.Abs(b*o.z[i])
+	}
+	return sum * o.p.Scale[o.k]
+}
+
+// excess returns G(b) - G(best); u is w + curvature c X^T (b - before). Expanded
+// around best it is a sum of terms none of which is negative at a minimizer,
 //
 //	c sum_i loss*(-b_i) - loss*(-best_i) + (b_i - best_i) z_i  +  curvature/2 |c X^T (b - best)|^2,
 //
 // and so keeps the digits that the difference of two values would lose.
-func (s *subproblem) excess(b, best []float64) float64 {
-	y, loss, sum := s.p.Train.Tasks[s.k].Y, s.p.Loss, 0.0
+func (o *LocalOptimum) excess(b, u []float64) float64 {
+	y, loss, sum := o.p.Train.Tasks[o.k].Y, o.p.Loss, 0.0
 	for i, bi := range b {
-		if bi != best[i] {
-			sum += loss.Conjugate(bi, y[i]) - loss.Conjugate(best[i], y[i]) + float64((bi-best[i])*s.z[i])
+		if best := o.best[i]; bi != best {
+			sum += loss.Conjugate(bi, y[i]) - loss.Conjugate(best, y[i]) + float64((bi-best)*o.z[i])
 		}
 	}
-	dv := s.change(b, best)
-	return float64(sum*s.p.Scale[s.k]) + float64(0.5*s.curvature*kernel.Dot(dv, dv))
+	Change(o.diff, u, o.u, o.curvature)
+	return float64(sum*o.p.Scale[o.k]) + float64(0.5*o.curvature*kernel.Dot(o.diff, o.diff))
 }
 
-// minimize returns the minimiser that SDCA approaches from start, and leaves z
-// at its scores. It ends when the gap is a 1e-10th of what it gains over before
-// or at most least, when a pass moves no row, or when it has not halved during
-// half of all passes: what is left of it is rounding then.
-func (s *subproblem) minimize(start []float64, least float64) []float64 {
+// improve brings best nearer to the minimizer: a pass over all rows, then up to 63
+// over those that it has moved, as most rows stay at a bound of the loss's dual
+// variable. Batches grow, since each costs another pass to measure. When the
+// gap has not halved during half of all passes, the rest of it is rounding.
+func (o *LocalOptimum) improve() {
 	const patience = 4096 // passes that are too few to tell
-	b := append([]float64(nil), start...)
-	u := make([]float64, len(s.w))
-	var order Order
-	passes, mark, lowest, settled := 0, 0, math.Inf(1), false
-	for check := 0; ; check++ {
-		// From scratch: many small steps would leave their rounding in u.
-		copy(u, s.w)
-		kernel.Axpy(s.curvature, s.change(b, s.before), u)
-		s.scores(u)
-		gap := s.gap(b)
-		if gap <= lowest/2 {
-			lowest, mark = gap, passes
-		}
-		if gap <= least || gap <= 1e-10*s.excess(s.before, b) || settled || passes-mark > max(patience, passes/2) {
-			return b
-		}
-		order.Reset(len(b), rng.New(0, rng.Reference, s.k, check))
-		for range 1 << min(check, 6) {
-			passes++
-			if settled = s.p.SDCA(s.k, b, u, s.curvature, &order, len(b)) == 0; settled {
-				break
-			}
+	n, passes := len(o.best), 1<<min(o.batches, 6)
+	o.last = append(o.last[:0], o.best...)
+	o.order.Reset(n, rng.New(0, rng.Reference, o.k, 2*o.batches))
+	o.p.SDCA(o.k, o.best, o.u, o.curvature, &o.order, n)
+	o.moving = o.moving[:0]
+	for i, b := range o.best {
+		if b != o.last[i] {
+			o.moving = append(o.moving, int32(i))
 		}
 	}
+	o.order.ResetTo(o.moving, rng.New(0, rng.Reference, o.k, 2*o.batches+1))
+	o.p.SDCA(o.k, o.best, o.u, o.curvature, &o.order, (passes-1)*len(o.moving))
+	o.passes += passes
+	o.batches++
+	o.measure()
+	o.ended = len(o.moving) == 0 || o.passes-o.mark > max(patience, o.passes/2)
 }

@@ -189,14 +189,9 @@ func TestThetaOfASolvedSubproblemIsZero(t *testing.T) {
 		p := lossProblem(t, loss, Mean, 7, 12, 20, 20)
 		w := make([]float64, 12)
 		b := make([]float64, 20)
-		s := &subproblem{p: p, k: 0, before: b, w: w, curvature: 0.3}
-		best := s.minimize(b, 1e-16)
-		// Around the minimiser, with u in place of w, the subproblem is solved at 0.
-		u := append([]float64(nil), w...)
-		for j, x := range s.change(best, b) {
-			u[j] += 0.3 * x
-		}
-		if got := p.Theta(0, best, best, u, 0.3); got != 0 {
+		// Around the minimizer, with u in place of w, the subproblem is solved at 0.
+		o := minimized(p, b, w, 0.3)
+		if got := p.Theta(0, o.best, o.best, o.u, 0.3); got != 0 {
 			t.Errorf("%s: theta of a solved subproblem = %g, want 0", loss, got)
 		}
 	}
@@ -211,6 +206,16 @@ func TestThetaOfASolvedSubproblemIsZero(t *testing.T) {
 	if got := p.Theta(0, zero, y, make([]float64, 4), 1); got != 0 {
 		t.Errorf("theta with the hinge's duals at y, where they belong = %g, want 0", got)
 	}
+}
+
+// minimized returns the optimum of the subproblem of device 0 around before.
+func minimized(p *Problem, before, w []float64, curvature float64) *LocalOptimum {
+	var o LocalOptimum
+	o.Reset(p, 0, before, w, curvature)
+	for o.start(before); !o.exact(); {
+		o.improve()
+	}
+	return &o
 }
 
 // randomRow returns n standard normal numbers.
@@ -231,11 +236,8 @@ func TestThetaOfASlowSubproblem(t *testing.T) {
 		var order Order
 		order.Reset(40, rng.New(1, rng.Solve, 0, 0))
 		p.SDCA(0, b, u, 300, &order, 4000)
-		s := &subproblem{p: p, k: 0, before: before, w: w, curvature: 300}
-		best := s.minimize(b, 1e-14)
-		gap := s.gap(best)
-		if most := 1e-10*s.excess(before, best) + 1e-12*s.size(before); gap > most {
-			t.Errorf("seed %d: a gap of %g is left, want at most %g", seed, gap, most)
+		if o := minimized(p, before, w, 300); o.gap > 1e-10*o.none+o.noise {
+			t.Errorf("seed %d: a gap of %g is left, want at most %g", seed, o.gap, 1e-10*o.none+o.noise)
 		}
 		if theta := p.Theta(0, before, b, w, 300); theta < 0 || theta > 0.2 {
 			t.Errorf("seed %d: theta after 100 passes = %g", seed, theta)

@@ -108,7 +108,7 @@ var (
 // Reserved reports whether name is that of a column of rounds.csv or runs.csv,
 // so that no swept key or axis may have it.
 func Reserved(name string) bool {
-	for _, fixed := range [][]column{identityHead, identityTail, runHead, stragglerColumns, runTail} {
+	for _, fixed := range [][]column{identityHead, identityTail, runHead, stragglerColumns, {cappedColumn}, runTail} {
 		for _, c := range fixed {
 			if name == c.name {
 				return true

@@ -93,6 +93,8 @@ type RunEntry struct {
 	ModelHash  Hash      `json:"model_hash"`
 	Events     int64     `json:"events"`
 	Steps      int64     `json:"steps"`
+	Limit      string    `json:"limit,omitempty"` // absent for methods without, and from directories of older versions
+	Capped     int64     `json:"capped,omitempty"`
 }
 
 // Clock is the part of a manifest that differs between two runs of the same thing.
@@ -151,6 +153,7 @@ func (m *Manifest) setRuns(runs []Run) {
 			ID: r.ID, Experiment: r.Experiment, Method: r.Method, Algorithm: r.Algorithm,
 			Point: r.Point, Tuned: r.Tuned, Edges: r.Edges, Seed: r.Seed, Real: r.Real, Status: r.Status, Reason: r.Reason,
 			EventHash: Hash(r.EventHash), ModelHash: Hash(r.ModelHash), Events: r.Events, Steps: r.Steps,
+			Limit: r.Limit, Capped: r.Capped,
 		})
 	}
 	m.ResultHash = resultHash(m.Runs)
@@ -210,6 +213,7 @@ func (m *Manifest) runs() []Run {
 			Point: e.Point, Tuned: e.Tuned, Edges: e.Edges, Seed: e.Seed, Real: e.Real, Status: e.Status, Reason: e.Reason,
 			Optimum: math.NaN(), OptimumGap: math.NaN(), WallS: math.NaN(),
 			EventHash: uint64(e.EventHash), ModelHash: uint64(e.ModelHash), Events: e.Events, Steps: e.Steps,
+			Limit: e.Limit, Capped: e.Capped,
 		}
 	}
 	return runs

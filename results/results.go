@@ -72,6 +72,8 @@ type Run struct {
 	ModelHash  uint64  // of the bits of the final W
 	Events     int64   // that happened
 	Steps      int64   // coordinate steps or rows on all devices, lost work included
+	Limit      string  // the option that limits local work which aims at an accuracy; empty: the method has none
+	Capped     int64   // updates taken whose local work ended at that limit, short of its accuracy
 	WallS      float64 // seconds of the real clock
 	Rounds     []Round
 }

@@ -29,7 +29,9 @@ var (
 		{name: "p_max", kind: realCell, doc: "largest share over the devices of their rounds without progress"},
 		{name: "theta_max", kind: realCell, doc: "largest mean over the devices of the theta of their other rounds"},
 	}
-	runTail = []column{{name: "wall_s", kind: realCell, unit: "s", doc: "of the real clock"}} // the last column
+	// Only there when a method of the directory has a Limit.
+	cappedColumn = column{name: "capped", kind: wholeCell, doc: "updates taken whose local work ended at the method's limit, such as max_epochs of cocoa, short of its accuracy; empty for methods without such a limit"}
+	runTail      = []column{{name: "wall_s", kind: realCell, unit: "s", doc: "of the real clock"}} // the last column
 )
 
 // runTable is what the columns of runs.csv depend on.
@@ -37,15 +39,19 @@ type runTable struct {
 	keys, tuned []string
 	targets     Targets
 	measured    bool
+	limited     bool
 }
 
 func newRunTable(runs []Run, targets Targets) runTable {
-	return runTable{keys: sweptKeys(runs, pointOf), tuned: sweptKeys(runs, tunedOf), targets: targets, measured: measured(runs)}
+	return runTable{
+		keys: sweptKeys(runs, pointOf), tuned: sweptKeys(runs, tunedOf), targets: targets, measured: measured(runs),
+		limited: slices.ContainsFunc(runs, func(r Run) bool { return r.Limit != "" }),
+	}
 }
 
 // columns are: which run it is, how it ended, the state in its
 // last evaluated round, or in its last when none was, totals over all its rounds, when it reached each
-// target, how its devices straggled, what tuning chose, and the seconds of the real clock.
+// target, how its devices straggled, how often they stopped short of their accuracy, what tuning chose, and the seconds of the real clock.
 func (t runTable) columns() []column {
 	columns := append(identityColumns(t.keys), runHead...)
 	for i, c := range roundColumns {
@@ -70,6 +76,9 @@ func (t runTable) columns() []column {
 	}
 	if t.measured {
 		columns = append(columns, stragglerColumns...)
+	}
+	if t.limited {
+		columns = append(columns, cappedColumn)
 	}
 	for _, k := range t.tuned {
 		columns = append(columns, column{name: tunedPrefix + k, doc: "chosen by tuning"})
@@ -107,6 +116,12 @@ func (t runTable) appendRow(row []string, r *Run) []string {
 	if t.measured {
 		pMax, thetaMax := Stragglers(r)
 		row = append(row, formatNumber(pMax), formatNumber(thetaMax))
+	}
+	switch {
+	case t.limited && r.Limit != "":
+		row = append(row, strconv.FormatInt(r.Capped, 10))
+	case t.limited:
+		row = append(row, "")
 	}
 	for _, k := range t.tuned {
 		v, _ := lookup(r.Tuned, k)

@@ -18,22 +18,22 @@ func (r *Round) State(c *state.Coder) {
 
 func (t *Theta) state(c *state.Coder) {
 	c.Float64(&t.Value)
-	codeBool(c, &t.Answered)
+	c.Bool(&t.Answered)
 }
 
 // state names all of a run.
 func (r *Run) state(c *state.Coder) {
-	for _, x := range []*string{&r.ID, &r.Experiment, &r.Method, &r.Algorithm, (*string)(&r.Status), &r.Reason} {
+	for _, x := range []*string{&r.ID, &r.Experiment, &r.Method, &r.Algorithm, (*string)(&r.Status), &r.Reason, &r.Limit} {
 		c.String(x)
 	}
 	codeList(c, &r.Point, (*Setting).state)
 	codeList(c, &r.Tuned, (*Setting).state)
 	codeList(c, &r.Edges, (*Edge).state)
-	codeBool(c, &r.Real)
+	c.Bool(&r.Real)
 	for _, x := range []*uint64{&r.Seed, &r.EventHash, &r.ModelHash} {
 		c.Uint64(x)
 	}
-	for _, x := range []*int64{&r.Events, &r.Steps} {
+	for _, x := range []*int64{&r.Events, &r.Steps, &r.Capped} {
 		codeInt64(c, x)
 	}
 	for _, x := range []*float64{&r.Optimum, &r.OptimumGap, &r.WallS} {
@@ -45,13 +45,6 @@ func (r *Run) state(c *state.Coder) {
 func (s *Setting) state(c *state.Coder) {
 	c.String(&s.Key)
 	c.String(&s.Value)
-}
-
-func codeBool(c *state.Coder, x *bool) {
-	one := []bool{*x}
-	if c.Bools(one); c.Reads() {
-		*x = one[0]
-	}
 }
 
 func codeInt64(c *state.Coder, x *int64) {

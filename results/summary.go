@@ -36,6 +36,9 @@ type Row struct {
 	Last        float64 // sub-optimality at the end, mean over seeds; NaN when not known
 	Stalled     int     // runs that stalled
 	Interrupted int     // runs that were interrupted
+	Limit       string  // Run.Limit
+	Updates     int64   // that the server took, over all seeds
+	Capped      int64   // those of them whose local work ended at the limit, short of its accuracy
 	Totals      Totals
 }
 
@@ -158,6 +161,8 @@ func newRow(label string, seeds []Run, targets Targets) Row {
 		}
 		row.Last += last.Suboptimality / n
 		row.Totals.add(&seeds[i], n)
+		row.Limit, row.Capped = seeds[i].Limit, row.Capped+seeds[i].Capped
+		row.Updates += int64(seeds[i].Total().Participants)
 		switch seeds[i].Status {
 		case Stalled:
 			row.Stalled++

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"io"
 	"math"
 	"os"
 	"strings"
@@ -181,5 +182,36 @@ func TestTotalsWithoutASuboptimality(t *testing.T) {
 	}
 	if row := "| mocha | 4 | 8.00 s | 25 | 6.00 kB | 12.0 kJ | 0.25 | 2.00 % |"; !strings.Contains(b.String(), row) {
 		t.Errorf("got\n%s\nwithout\n%s", b.String(), row)
+	}
+}
+
+// Methods that were short of their accuracy say so below their block, in text and in
+// Markdown, over all seeds.
+func TestSummaryTellsOfCappedWork(t *testing.T) {
+	runs := exampleRuns()
+	for i := range runs {
+		if runs[i].Algorithm == "cocoa" {
+			runs[i].Limit = "max_epochs"
+			for h := range runs[i].Rounds[1:] {
+				runs[i].Rounds[1+h].Participants = 10
+			}
+		}
+	}
+	runs[0].Capped, runs[1].Capped = 7, 2
+	table := Summary(runs, ToSuboptimalities(1e-1))
+	for _, c := range []struct {
+		write func(io.Writer) error
+		want  string
+	}{
+		{table.WriteText, "\n  CoCoA: 9 of 60 local solves ended at max_epochs, short of their accuracy\n\n  network = wifi"},
+		{table.WriteMarkdown, "\n\nCoCoA: 9 of 60 local solves ended at max\\_epochs, short of their accuracy\n"},
+	} {
+		var b strings.Builder
+		if err := c.write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.String(); !strings.Contains(got, c.want) || strings.Count(got, "max") != 1 {
+			t.Errorf("want once\n%s\nin\n%s", c.want, got)
+		}
 	}
 }

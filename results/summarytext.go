@@ -64,7 +64,7 @@ func (e *ExperimentTable) text(b *strings.Builder, targets Targets) {
 			}
 		}
 	}
-	for _, cells := range blocks {
+	for k, cells := range blocks {
 		b.WriteByte('\n')
 		for i, row := range cells {
 			if line := textLine(row, width, group); line != "" || i > 0 {
@@ -73,6 +73,9 @@ func (e *ExperimentTable) text(b *strings.Builder, targets Targets) {
 			if i == 1 {
 				b.WriteString(textRule(width, group) + "\n")
 			}
+		}
+		for _, remark := range e.remarks(&e.Blocks[k]) {
+			b.WriteString("  " + remark + "\n")
 		}
 	}
 }
@@ -139,6 +142,23 @@ func (e *ExperimentTable) Cells(block *Block, targets Targets) [][]string {
 	return rows
 }
 
+// remarks names the methods of a block whose local work fell short of its accuracy.
+func (e *ExperimentTable) remarks(block *Block) []string {
+	var remarks []string
+	for i := range block.Rows {
+		r := &block.Rows[i]
+		if r.Capped == 0 {
+			continue
+		}
+		label := r.Label
+		if e.RowKey != "method" {
+			label = e.RowKey + " = " + label
+		}
+		remarks = append(remarks, fmt.Sprintf("%s: %d of %d local solves ended at %s, short of their accuracy", label, r.Capped, r.Updates, r.Limit))
+	}
+	return remarks
+}
+
 // columnGap returns the blanks before a column: groups of so many are set apart.
 func columnGap(column, group int) string {
 	if column%group == 1 {
@@ -188,6 +208,9 @@ func (t Table) WriteMarkdown(w io.Writer) error {
 				fmt.Fprintf(&b, "**%s**\n\n", markdown(pointText(block.Point)))
 			}
 			t.markdownBlock(&b, &e, &block)
+			for _, remark := range e.remarks(&block) {
+				fmt.Fprintf(&b, "\n%s\n", markdown(remark))
+			}
 		}
 	}
 	_, err := io.WriteString(w, b.String())

@@ -24,6 +24,9 @@ func syntheticRuns() []Run {
 		}
 		r.ID = fmt.Sprintf("%s/%s%s/%d", r.Experiment, r.Method, point, r.Seed)
 		r.Optimum, r.OptimumGap, r.WallS = 3.6208, 1e-9/3, 0.125*float64(len(runs))
+		if r.Algorithm == "cocoa" {
+			r.Limit, r.Capped = "max_epochs", int64(r.Seed-1)
+		}
 		r.EventHash, r.ModelHash = 0x9e3779b97f4a7c15*uint64(len(runs)+1), 0xd6e8feb86659fd93*uint64(len(runs)+1)
 		if r.Status == "" {
 			r.Status = Done

@@ -109,6 +109,14 @@ func (c *Coder) Float64s(x []float64) {
 	}
 }
 
+// Bool is yes or no.
+func (c *Coder) Bool(x *bool) {
+	one := []bool{*x}
+	if c.Bools(one); c.Reads() {
+		*x = one[0]
+	}
+}
+
 // Bools is a list of yes and no whose length is known.
 func (c *Coder) Bools(x []bool) {
 	c.length(len(x))
