@@ -509,7 +509,7 @@ func TestManyDevicesAreCounted(t *testing.T) {
 		w.Without = append(w.Without, 2*k)
 	}
 	var text strings.Builder
-	if err := w.WriteText(&text, 2); err != nil {
+	if err := w.WriteText(&text, &attribution.Report{Run: &scenarios.Run{}, TimeS: 2}); err != nil {
 		t.Fatal(err)
 	}
 	const want = "without the 12 slowest devices, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18 and 2 more, under wait-for-all: 1.00 s in place of 2.00 s, 50 % of it; 3 answers in place of 4\n"

@@ -19,8 +19,8 @@ const shown = 10
 func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	all := r.All()
-	fmt.Fprintf(&b, "run %s under %s: %d rounds of %d devices in %s\n",
-		r.Run.ID, r.Run.Settings.Federation.Protocol, len(r.Rounds), len(r.Devices), results.HumanTime(r.TimeS))
+	fmt.Fprintf(&b, "run %s under %s: %d rounds of %d devices in %s%s\n",
+		r.Run.ID, r.Run.Settings.Federation.Protocol, len(r.Rounds), len(r.Devices), r.time(r.TimeS), results.RelativeNote(r.Relative()))
 	rounds := float64(len(r.Rounds))
 	fmt.Fprintf(&b, "a round asked %.3g devices and took the answers of %.3g; devices waited %s of their time\n",
 		float64(all.Asked)/rounds, float64(all.Taken)/rounds, percent(all.WaitShare()))
@@ -31,6 +31,11 @@ func (r *Report) WriteText(w io.Writer) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// Relative reports whether the times of the run are relative units, not seconds.
+func (r *Report) Relative() bool { return r.Run.Settings.Federation.Relative() }
+
+func (r *Report) time(t float64) string { return results.TimeText(t, r.Relative()) }
 
 // Parts are the parts of a path, each with its name.
 func (p *Path) Parts() []Part {
@@ -52,7 +57,7 @@ func (r *Report) textPath(b *strings.Builder) {
 	var lines [][]string
 	for _, part := range r.Path.Parts() {
 		if part.S > 0 {
-			lines = append(lines, []string{part.Name, results.HumanTime(part.S), percent(share(part.S, r.TimeS))})
+			lines = append(lines, []string{part.Name, r.time(part.S), percent(share(part.S, r.TimeS))})
 		}
 	}
 	table(b, lines)
@@ -74,7 +79,7 @@ func (r *Report) textDevices(b *strings.Builder) {
 	}
 	for _, t := range order {
 		d := &r.Devices[t]
-		line := append([]string{fmt.Sprint(d.Device)}, d.cells()...)
+		line := append([]string{fmt.Sprint(d.Device)}, r.cells(&d.Total)...)
 		if classes {
 			line = slices.Insert(line, 1, d.Class)
 		}
@@ -92,7 +97,7 @@ func (r *Report) textClasses(b *strings.Builder) {
 	lines := [][]string{append([]string{"class", "devices"}, heads...)}
 	for i := range r.Classes {
 		c := &r.Classes[i]
-		lines = append(lines, append([]string{c.Name, fmt.Sprint(c.Devices)}, c.cells()...))
+		lines = append(lines, append([]string{c.Name, fmt.Sprint(c.Devices)}, r.cells(&c.Total)...))
 	}
 	table(b, lines)
 }
@@ -100,13 +105,13 @@ func (r *Report) textClasses(b *strings.Builder) {
 // heads are the columns of cells.
 var heads = []string{"rounds ended", "later than the next", "mean answer", "taken", "late", "dropped", "waited"}
 
-func (t *Total) cells() []string {
+func (r *Report) cells(t *Total) []string {
 	later := "-"
 	if t.Ended > 0 {
-		later = results.HumanTime(t.ExcessS)
+		later = r.time(t.ExcessS)
 	}
 	return []string{
-		fmt.Sprint(t.Ended), later, results.HumanTime(t.AnswerS()),
+		fmt.Sprint(t.Ended), later, r.time(t.AnswerS()),
 		fmt.Sprint(t.Taken), fmt.Sprint(t.Late), fmt.Sprint(t.Dropped), percent(t.WaitShare()),
 	}
 }
@@ -122,20 +127,20 @@ func (r *Report) textRounds(b *strings.Builder) {
 		x := &longest[i]
 		by, later := string(x.Cause), "-"
 		if x.Device >= 0 {
-			by, later = fmt.Sprintf("device %d", x.Device), results.HumanTime(x.ExcessS)
+			by, later = fmt.Sprintf("device %d", x.Device), r.time(x.ExcessS)
 		}
 		most := slices.MaxFunc(x.Path.Parts(), func(p, q Part) int { return cmp.Compare(p.S, q.S) })
 		lines = append(lines, []string{
-			fmt.Sprint(x.Round), results.HumanTime(x.LengthS), by, later, fmt.Sprint(x.Taken),
+			fmt.Sprint(x.Round), r.time(x.LengthS), by, later, fmt.Sprint(x.Taken),
 			fmt.Sprintf("%s %s", most.Name, percent(share(most.S, x.LengthS))),
 		})
 	}
 	table(b, lines)
 }
 
-// WriteText writes what would have been in a sentence; beforeS is what the run took.
-func (w *WhatIf) WriteText(out io.Writer, beforeS float64) error {
-	with := fmt.Sprintf("with a deadline of %s", results.HumanTime(w.DeadlineS))
+// WriteText writes what would have been of the run of a report in a sentence.
+func (w *WhatIf) WriteText(out io.Writer, r *Report) error {
+	with := fmt.Sprintf("with a deadline of %s", r.time(w.DeadlineS))
 	if w.Without != nil {
 		with = "without the slowest device, "
 		if len(w.Without) > 1 {
@@ -144,7 +149,7 @@ func (w *WhatIf) WriteText(out io.Writer, beforeS float64) error {
 		with += listed(w.Without)
 	}
 	_, err := fmt.Fprintf(out, "%s, under %s: %s in place of %s, %s of it; %d answers in place of %d\n",
-		with, w.Protocol, results.HumanTime(w.TimeS), results.HumanTime(beforeS), percent(share(w.TimeS, beforeS)), w.Answers, w.Before)
+		with, w.Protocol, r.time(w.TimeS), r.time(r.TimeS), percent(share(w.TimeS, r.TimeS)), w.Answers, w.Before)
 	return err
 }
 

@@ -106,6 +106,7 @@ type Case struct {
 type Row struct {
 	Directory int
 	Seeds     []uint64 // of its runs
+	Relative  bool     // times are relative units, not seconds
 	Cells     []Cell   // one per target
 }
 

@@ -53,7 +53,7 @@ func (c *Comparison) match(dirs []Directory) {
 func (c *Comparison) row(directory int, runs, base []results.Run) Row {
 	row := Row{Directory: directory}
 	for i := range runs {
-		row.Seeds = append(row.Seeds, runs[i].Seed)
+		row.Seeds, row.Relative = append(row.Seeds, runs[i].Seed), runs[i].Relative
 	}
 	for _, target := range c.Targets {
 		row.Cells = append(row.Cells, newCell(runs, base, target))

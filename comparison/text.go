@@ -131,31 +131,34 @@ func (c *Comparison) times() grid {
 		head = append(head, "rounds to "+x.Name(), "time", "ratio")
 	}
 	g := grid{caption: "virtual time to a relative sub-optimality", rows: [][]string{head}}
+	relative := false
 	for n := range c.Cases {
 		a := &c.Cases[n]
 		g.rows = append(g.rows, []string{a.String()})
 		for i := range a.Rows {
 			r := &a.Rows[i]
+			relative = relative || r.Relative
 			row := []string{c.Directories[r.Directory], strconv.Itoa(len(r.Seeds))}
 			for k := range r.Cells {
-				row = append(row, r.Cells[k].text(len(r.Seeds))...)
+				row = append(row, r.Cells[k].text(r)...)
 				row = append(row, a.ratio(i, k))
 			}
 			g.rows = append(g.rows, row)
 		}
 	}
+	g.caption += results.RelativeNote(relative)
 	return g
 }
 
 // text returns rounds and time, or how many of the seeds got there.
-func (c *Cell) text(seeds int) []string {
+func (c *Cell) text(r *Row) []string {
 	switch {
 	case math.IsNaN(c.TimeS) && c.Reached > 0:
-		return []string{fmt.Sprintf("%d of %d", c.Reached, seeds), none}
+		return []string{fmt.Sprintf("%d of %d", c.Reached, len(r.Seeds)), none}
 	case math.IsNaN(c.TimeS):
 		return []string{none, none}
 	default:
-		return []string{strconv.FormatFloat(c.Rounds, 'f', decimals(c.Rounds), 64), results.HumanTime(c.TimeS)}
+		return []string{strconv.FormatFloat(c.Rounds, 'f', decimals(c.Rounds), 64), results.TimeText(c.TimeS, r.Relative)}
 	}
 }
 

@@ -29,7 +29,7 @@ type Options struct {
 	Clock    func() time.Time                       // the real clock, for wall times
 
 	// Rounds returns what is told of each round of a run, of which ID, Experiment,
-	// Method, Algorithm, Point, Tuned, Seed and Real are set; nil: nothing is. It may be
+	// Method, Algorithm, Point, Tuned, Seed, Real and Relative are set; nil: nothing is. It may be
 	// called by several goroutines. Tuning is not told of; a run that is gone on with is
 	// told of from its beginning.
 	Rounds func(index int, run results.Run) func(results.Round)
@@ -175,7 +175,7 @@ func (r *runner) repeat(rep repetition) {
 	}
 	result := results.Run{
 		ID: run.ID, Experiment: run.Experiment, Method: run.Label, Algorithm: run.Algorithm,
-		Point: run.Point, Tuned: run.Tuned, Edges: rep.job.Edges, Seed: run.Seed, Real: run.Settings.Data.Target == data.TargetReal,
+		Point: run.Point, Tuned: run.Tuned, Edges: rep.job.Edges, Seed: run.Seed, Real: run.Settings.Data.Target == data.TargetReal, Relative: run.Settings.Federation.Relative(),
 	}
 	start := r.options.Clock()
 	out, err := r.watch(rep.job.first+rep.seed, &run, result)

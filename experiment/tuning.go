@@ -15,6 +15,7 @@ import (
 type Grid struct {
 	Experiment, Method string
 	Point              []results.Setting
+	Relative           bool           // times are relative units, not seconds
 	Target             results.Target // that is to be reached
 	Trials             []Trial        // in the order of the grid, then as it grew
 	Listed             int            // how many of them the grid lists
@@ -76,7 +77,7 @@ func (r *runner) jobs(experiments []scenarios.Experiment) []job {
 			j := job{Job: &e.Jobs[k], extend: e.Tuning.Extend, first: index}
 			j.winner = j.Candidates[0]
 			j.Grid = Grid{
-				Experiment: e.Name, Method: j.winner.Label, Point: j.winner.Point, Target: e.Tuning.Target,
+				Experiment: e.Name, Method: j.winner.Label, Point: j.winner.Point, Target: e.Tuning.Target, Relative: j.winner.Settings.Federation.Relative(),
 				Listed: len(j.Candidates),
 			}
 			jobs = append(jobs, j)

@@ -71,6 +71,9 @@ type Config struct {
 	ServerGFLOPS float64 `toml:"server_gflops" doc:"speed of the server in 1e9 FLOP/s; 0: server work takes no time"`
 }
 
+// Relative reports whether times are relative units, not seconds.
+func (f *Config) Relative() bool { return f.Cost == Relative || f.Cost == Authors }
+
 // Defaults returns the table's defaults.
 func Defaults() Config {
 	return Config{

@@ -65,12 +65,21 @@ func Arrange(fig results.Figure, runs []results.Run) (*Arrangement, error) {
 	}
 	a.order(values, lineOf, len(extra) == 0)
 	if fig.Series != "method" {
-		a.Legend = keyName(fig.Series)
+		a.Legend = legendTitle(fig.Series, a.Ordered)
 	}
 	for i := range runs {
 		a.Runs[i] = Place{panelOf[panelValue(&runs[i], fig.Panel)], lineOf[lineLabel(&runs[i], fig.Series, extra)]}
 	}
 	return a, nil
+}
+
+// legendTitle says what the lines are values of, with the unit of numbers.
+func legendTitle(key string, numbers bool) string {
+	name, unit := keyName(key)
+	if numbers && unit != "" {
+		name += " (" + unit + ")"
+	}
+	return capital(name)
 }
 
 func errorf(fig *results.Figure, format string, args ...any) error {
@@ -177,7 +186,7 @@ func lineLabel(r *results.Run, key string, extra []string) string {
 		if k == "method" {
 			label += ", " + r.Method
 		} else {
-			label += ", " + keyName(k) + " = " + valueOf(r, k)
+			label += ", " + settingText(k, valueOf(r, k))
 		}
 	}
 	return label
@@ -210,25 +219,4 @@ func (a *Arrangement) order(values []string, lineOf map[string]int, alone bool) 
 		lineOf[a.Lines[i].Label] = at
 	}
 	a.Lines = sorted
-}
-
-// Limits returns what the axes of the figure show where its settings leave that
-// open, as the package comment says: the horizontal one of each panel, which is
-// {0, 0} for a panel without data, and the vertical one that all share. ok is false
-// when no run has a value to draw.
-func (a *Arrangement) Limits(runs []results.Run) (x [][2]float64, y [2]float64, ok bool) {
-	m := a.model(runs)
-	vertical, ok := m.yLimits()
-	if !ok {
-		return nil, y, false
-	}
-	for i := range m.panels {
-		limits, ok := m.xLimits(&m.panels[i], vertical)
-		if !ok {
-			x = append(x, [2]float64{})
-			continue
-		}
-		x = append(x, [2]float64{m.xScale.value(limits.min), m.xScale.value(limits.max)})
-	}
-	return x, [2]float64{m.yScale.value(vertical.min), m.yScale.value(vertical.max)}, true
 }

@@ -2,6 +2,7 @@ package plots
 
 import (
 	"math"
+	"slices"
 	"sort"
 )
 
@@ -13,6 +14,7 @@ const maxPlaces = 600
 type band struct {
 	x, mean, low, high []float64
 	lower, upper       []float64 // an inner band; nil for none
+	steps              bool      // a value holds until the next place
 }
 
 // showing says what a band shows of its curves.
@@ -26,8 +28,9 @@ const (
 
 // newBand combines the curves of one line up to the place end. Values below
 // floor count as floor, so that one seed that is done does not draw the mean
-// of the others out of the picture.
-func newBand(curves []curve, end, floor float64, shows showing) band {
+// of the others out of the picture. With steps a value holds until the next one
+// was measured, otherwise curves are straight between their points.
+func newBand(curves []curve, end, floor float64, shows showing, steps bool) band {
 	if len(curves) == 0 {
 		return band{}
 	}
@@ -44,7 +47,7 @@ func newBand(curves []curve, end, floor float64, shows showing) band {
 	if last < first {
 		return band{} // no place that all curves have
 	}
-	b := band{x: places(curves, first, math.Min(last, math.Max(end, first)))}
+	b := band{x: places(curves, first, math.Min(last, math.Max(end, first))), steps: steps}
 	n := len(b.x)
 	b.mean, b.low, b.high = make([]float64, n), make([]float64, n), make([]float64, n)
 	if shows == ofQuantiles {
@@ -53,7 +56,7 @@ func newBand(curves []curve, end, floor float64, shows showing) band {
 	values := make([]float64, len(curves))
 	for i, x := range b.x {
 		for k := range curves {
-			values[k] = curves[k].at(x, floor)
+			values[k] = curves[k].at(x, floor, steps)
 			b.mean[i] += values[k] / float64(len(curves))
 		}
 		sort.Float64s(values)
@@ -79,7 +82,8 @@ func quantile(sorted []float64, share float64) float64 {
 }
 
 // places returns where the curves have points between first and last, and both
-// of these; when that is too many, evenly spread ones.
+// of these. Where there are too many, it returns the last one of each of
+// maxPlaces equal parts of the axis, so that every place is one of some curve.
 func places(curves []curve, first, last float64) []float64 {
 	xs := []float64{first, last}
 	for _, c := range curves {
@@ -89,36 +93,32 @@ func places(curves []curve, first, last float64) []float64 {
 			}
 		}
 	}
-	sort.Float64s(xs)
-	n := 0
-	for i, x := range xs {
-		if i == 0 || x != xs[n-1] {
-			xs[n] = x
-			n++
-		}
-	}
-	xs = xs[:n]
-	if n <= maxPlaces {
+	slices.Sort(xs)
+	xs = slices.Compact(xs)
+	if len(xs) <= maxPlaces {
 		return xs
 	}
-	xs = xs[:maxPlaces]
-	for i := range xs {
-		xs[i] = first + (last-first)*(float64(i)/(maxPlaces-1))
+	part := func(x float64) int { return int((x - first) / (last - first) * (maxPlaces - 1)) }
+	thin := xs[:1] // the first place is kept beside the last one of its part
+	for i := 1; i < len(xs); i++ {
+		if i == len(xs)-1 || part(xs[i]) != part(xs[i+1]) {
+			thin = append(thin, xs[i])
+		}
 	}
-	return xs
+	return thin
 }
 
-// at returns the value at x, linearly interpolated in axis space, and the last
-// one behind the end. x must not lie before the first point.
-func (c *curve) at(x, floor float64) float64 {
+// at returns the value at x, and the last one behind the end: with steps that of
+// the last point up to x, otherwise linearly interpolated in axis space. x must not
+// lie before the first point.
+func (c *curve) at(x, floor float64, steps bool) float64 {
 	i := sort.SearchFloat64s(c.x, x)
-	if i == len(c.x) {
-		return math.Max(c.y[i-1], floor)
-	}
-	y := math.Max(c.y[i], floor)
-	if c.x[i] == x {
-		return y
+	if i < len(c.x) && c.x[i] == x {
+		return math.Max(c.y[i], floor)
 	}
 	before := math.Max(c.y[i-1], floor)
-	return before + (y-before)*((x-c.x[i-1])/(c.x[i]-c.x[i-1]))
+	if steps || i == len(c.x) {
+		return before
+	}
+	return before + (math.Max(c.y[i], floor)-before)*((x-c.x[i-1])/(c.x[i]-c.x[i-1]))
 }

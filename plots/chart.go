@@ -14,6 +14,7 @@ type Chart struct {
 	XLabel, YLabel string
 	LogX           bool     // the horizontal axis is logarithmic
 	LinearY        bool     // the vertical axis is not
+	Steps          bool     // lines stay at a value until the next, instead of being straight between them
 	Lines          []string // their names, for the legend
 	Panels         []ChartPanel
 }
@@ -34,7 +35,7 @@ type ChartLine struct {
 // has values or a band of another length than its places, or not numbers.
 func DrawChart(c Chart) (*Picture, error) {
 	m := &model{
-		fig: results.Figure{File: c.File, Title: c.Title}, yScale: logarithmic, shows: ofThree,
+		fig: results.Figure{File: c.File, Title: c.Title}, yScale: logarithmic, shows: ofThree, steps: c.Steps,
 		x: quantity{label: c.XLabel}, y: quantity{label: c.YLabel},
 	}
 	if c.LogX {

@@ -74,7 +74,7 @@ func TestChartDrawsWhatItIsGiven(t *testing.T) {
 	three := []curve{
 		{x: []float64{0, 1}, y: []float64{0, -1}}, {x: []float64{0, 1}, y: []float64{2, 0.5}}, {x: []float64{0, 1}, y: []float64{2.5, 4}},
 	}
-	b := newBand(three, 9, -9, ofThree)
+	b := newBand(three, 9, -9, ofThree, false)
 	want := band{x: []float64{0, 1}, mean: []float64{2, 0.5}, low: []float64{0, -1}, high: []float64{2.5, 4}}
 	if d := cmp.Diff(want, b, cmp.AllowUnexported(band{})); d != "" {
 		t.Error(d)
@@ -150,7 +150,7 @@ func TestBandOfADistribution(t *testing.T) {
 	for i := 20; i >= 0; i-- {
 		curves = append(curves, curve{x: []float64{0, 1}, y: []float64{float64(i), 0}})
 	}
-	b := newBand(curves, 9, -9, ofQuantiles)
+	b := newBand(curves, 9, -9, ofQuantiles, false)
 	if b.low[0] != 1 || b.lower[0] != 5 || b.mean[0] != 10 || b.upper[0] != 15 || b.high[0] != 19 {
 		t.Errorf("5, 25, 50, 75, 95 %% are %g, %g, %g, %g, %g; want 1, 5, 10, 15, 19", b.low[0], b.lower[0], b.mean[0], b.upper[0], b.high[0])
 	}
@@ -179,8 +179,7 @@ func TestThetasOfDevices(t *testing.T) {
 	if len(c.x) != 19 || c.x[0] != 2 || c.x[18] != 38 || c.y[0] != e.runs[0].Rounds[2].Thetas[0].Value {
 		t.Errorf("the first device's curve is %v %v", c.x, c.y)
 	}
-	y, _ := m.yLimits()
-	if x, ok := m.xLimits(&m.panels[0], y); !ok || x.max < 38 {
+	if x, ok := m.xLimits(&m.panels[0]); !ok || x.max < 38 {
 		t.Errorf("the horizontal axis ends at %g, want all 38 rounds", x.max)
 	}
 }

@@ -4,14 +4,14 @@
 //
 // # What a line is
 //
-// The runs of a line under different seeds have rounds at different times.
-// They are interpolated linearly, as the axes show them (between logarithms on
-// a logarithmic axis), at common places. The line is their mean, on a
-// logarithmic axis the geometric one; the band reaches from the lowest to the
-// highest. A run that has come to its end keeps its last value until the
-// slowest of its line is there too; an interrupted run cuts its line. Rounds
-// that were not evaluated are skipped. On a logarithmic axis, values of zero
-// and below leave the panel through its floor.
+// Lines are steps: a value holds from the end of the round in which it was
+// measured until the next one is measured, and markers lie at measured points.
+// The line of several seeds is the mean of their steps, on a logarithmic axis
+// the geometric one; the band reaches from the lowest to the highest. A run
+// that has ended keeps its last value until the slowest of its line has ended
+// too; an interrupted run cuts its line. Rounds that were not evaluated are
+// skipped, and errors begin with the first model: in round 0, W is zero. On a
+// logarithmic axis, values of zero and below leave the panel through its floor.
 //
 // A quantity that every device has is drawn as a distribution: the line is the
 // median over devices and seeds, the inner band reaches from quartile to quartile,
@@ -19,15 +19,14 @@
 //
 // # What the axes show
 //
-// All panels share the vertical axis. Without limits in the figure it holds
-// all values, on a logarithmic axis not below 1e-6 for a sub-optimality and
-// not more than eight decades for anything else.
+// All panels share the vertical axis, and the unit of the horizontal one.
+// Without limits in the figure the axes hold all values, but for a logarithmic
+// vertical axis: it does not go below 1e-6 for a sub-optimality and shows at
+// most eight decades of anything else. An axis that leaves values out says so
+// below its label: "cut at 3.7 s of 7.95 s".
 //
-// Each panel has a horizontal axis of its own, in a unit that suits. Methods
-// differ in pace by orders of magnitude, so without x_max a linear axis ends
-// shortly behind the place where the last of those lines that get to the
-// bottom of the panel does so, but not before three times, nor behind ten
-// times the place where the first of them does. A logarithmic axis shows all.
+// Times are in seconds, or in relative units under the cost models of the paper
+// and of its authors. Logarithmic axes have powers of ten, all of them or none.
 //
 // # How lines are told apart
 //

@@ -13,9 +13,10 @@ import (
 
 // Gantt is a figure of what devices do when: a row for each, bars for what takes
 // time, marks for what happens, and the server's rounds as bands behind them. All
-// times are seconds of virtual time.
+// times are virtual, in seconds or in relative units.
 type Gantt struct {
 	Title    string
+	Relative bool // times are relative units
 	From, To float64
 	Rounds   []GanttRound
 	Updates  []GanttSpan // of the coupling
@@ -188,11 +189,14 @@ func (g *Gantt) plot() *plot.Plot {
 	out := plot.New()
 	out.BackgroundColor = nil
 	time := quantity{label: "virtual time", units: timeUnits}
+	if g.Relative {
+		time = quantity{label: "virtual time (relative units)"}
+	}
 	u := time.unitFor(g.To)
 	out.X.Label.Text, out.Y.Label.Text = time.labelIn(u), "device"
 	out.X.Min, out.X.Max = g.From, g.To
 	out.Y.Min, out.Y.Max = 0, float64(len(g.Rows))
-	out.X.Tick.Marker = (&model{}).xTicks(interval{g.From, g.To}, u, true, ganttWidth)
+	out.X.Tick.Marker = (&model{}).xTicks(interval{g.From, g.To}, &axes{unit: u}, true, ganttWidth)
 	var names ticks
 	for i, r := range g.Rows {
 		names = append(names, plot.Tick{Value: g.middle(i), Label: r.Name})

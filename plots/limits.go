@@ -1,6 +1,9 @@
 package plots
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // interval is the part of an axis that is shown, in axis space.
 type interval struct{ min, max float64 }
@@ -33,9 +36,8 @@ func (p *panel) each(f func(curve)) {
 	}
 }
 
-// yLimits returns what the vertical axis shows; ok is false when no run has a
-// value to draw.
-func (m *model) yLimits() (limits interval, ok bool) {
+// upwards returns the places on the vertical axis that the panels have points at.
+func (m *model) upwards() interval {
 	data := nothing()
 	for i := range m.panels {
 		m.panels[i].each(func(c curve) {
@@ -46,6 +48,13 @@ func (m *model) yLimits() (limits interval, ok bool) {
 			}
 		})
 	}
+	return data
+}
+
+// yLimits returns what the vertical axis shows; ok is false when no run has a
+// value to draw.
+func (m *model) yLimits() (limits interval, ok bool) {
+	data := m.upwards()
 	if data.max < data.min {
 		return interval{}, false
 	}
@@ -82,14 +91,20 @@ func (m *model) yLimits() (limits interval, ok bool) {
 	return limits, true
 }
 
-// xLimits returns what the horizontal axis of a panel shows, given the
-// vertical one; see the package comment. ok is false for a panel without data.
-func (m *model) xLimits(p *panel, y interval) (limits interval, ok bool) {
+// across returns the places on the horizontal axis that a panel has points at.
+func (p *panel) across() interval {
 	data := nothing()
 	p.each(func(c curve) {
 		data.cover(c.x[0])
 		data.cover(c.x[len(c.x)-1])
 	})
+	return data
+}
+
+// xLimits returns what the horizontal axis of a panel shows: all, unless the
+// figure has a limit. ok is false for a panel without data.
+func (m *model) xLimits(p *panel) (limits interval, ok bool) {
+	data := p.across()
 	if data.max < data.min {
 		return interval{}, false
 	}
@@ -106,9 +121,6 @@ func (m *model) xLimits(p *panel, y interval) (limits interval, ok bool) {
 		}
 		return limits, true
 	}
-	if m.xScale == linear && m.shows == ofMean {
-		data.max = math.Min(data.max, p.end(y))
-	}
 	data = data.widened()
 	data.max += 0.02 * data.length()
 	if m.xScale == logarithmic {
@@ -117,47 +129,25 @@ func (m *model) xLimits(p *panel, y interval) (limits interval, ok bool) {
 	return data, true
 }
 
-// end returns where a linear horizontal axis may end; see the package comment.
-func (p *panel) end(y interval) float64 {
-	bottom := math.Inf(1)
-	p.each(func(c curve) {
-		for _, v := range c.y {
-			bottom = math.Min(bottom, v)
-		}
-	})
-	bottom = math.Max(bottom, y.min)
-	near, done := 0.1*y.length(), 0.02*y.length()
-	reach := nothing()
-	for _, seeds := range p.curves {
-		lowest, slowest := math.Inf(-1), 0.0 // over the seeds: the highest low point, and the time there
-		for _, c := range seeds {
-			low, at := c.lowest(y.min, done)
-			lowest, slowest = math.Max(lowest, low), math.Max(slowest, at)
-		}
-		if lowest <= bottom+near && slowest > 0 { // one that is there from the start has no pace
-			reach.cover(slowest)
-		}
+// cutX says how much of a panel lies to the right of the limits; empty when nothing does.
+func (m *model) cutX(p *panel, limits interval, u unit) string {
+	all := p.across()
+	if all.max <= limits.max {
+		return ""
 	}
-	if reach.max < reach.min {
-		return math.Inf(1)
-	}
-	end := 1.08 * reach.max
-	end = math.Max(end, 3*reach.min)
-	return math.Min(end, 10*reach.min)
+	return fmt.Sprintf("cut at %s of %s", u.amount(m.xScale.value(limits.max)), u.amount(m.xScale.value(all.max)))
 }
 
-// lowest returns the lowest value above floor and the first place where the
-// curve is within tolerance of it.
-func (c *curve) lowest(floor, tolerance float64) (low, at float64) {
-	low = math.Inf(1)
-	for _, y := range c.y {
-		low = math.Min(low, y)
+// cutY says what lies above and below the limits; empty when nothing does. Values of
+// zero and below on a logarithmic axis are seen to leave the panel.
+func (m *model) cutY(limits interval) (text string) {
+	all := m.upwards()
+	plain := unit{size: 1}
+	if all.max > limits.max {
+		text += fmt.Sprintf("\ncut at %s, highest %s", plain.amount(m.yScale.value(limits.max)), plain.amount(m.yScale.value(all.max)))
 	}
-	low = math.Max(low, floor)
-	for i, y := range c.y {
-		if y <= low+tolerance {
-			return low, c.x[i]
-		}
+	if all.min < limits.min {
+		text += fmt.Sprintf("\ncut at %s, lowest %s", plain.amount(m.yScale.value(limits.min)), plain.amount(m.yScale.value(all.min)))
 	}
-	return low, c.x[len(c.x)-1]
+	return text
 }

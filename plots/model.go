@@ -16,6 +16,7 @@ type model struct {
 	series         []Line
 	panels         []panel
 	shows          showing // of the curves of a line
+	steps          bool    // a value holds until the next one was measured
 }
 
 // panel is one picture beside others.
@@ -42,12 +43,12 @@ func newModel(fig results.Figure, runs []results.Run) (*model, error) {
 
 // model puts the curves of the runs where they are.
 func (a *Arrangement) model(runs []results.Run) *model {
-	m := &model{fig: a.Figure, legend: a.Legend, ordered: a.Ordered, series: a.Lines}
+	m := &model{fig: a.Figure, legend: a.Legend, ordered: a.Ordered, series: a.Lines, steps: true}
 	m.axes()
 	if m.y.each != nil {
 		m.shows = ofQuantiles
 	}
-	m.y = m.y.on(runs)
+	m.x, m.y = m.x.on(runs), m.y.on(runs)
 	for _, title := range a.Panels {
 		m.panels = append(m.panels, panel{title: title, curves: make([][]curve, len(m.series))})
 	}

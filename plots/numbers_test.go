@@ -2,6 +2,7 @@ package plots
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 	"pgregory.net/rapid"
 )
 
@@ -16,7 +18,7 @@ func TestBandOfTwoSeeds(t *testing.T) {
 	b := newBand([]curve{
 		{x: []float64{0, 2, 4}, y: []float64{4, 2, 0}},
 		{x: []float64{0, 4, 8}, y: []float64{8, 4, -90}},
-	}, math.Inf(1), -2, ofMean)
+	}, math.Inf(1), -2, ofMean, false)
 	want := band{
 		// The first seed keeps its 0 behind 4; the -90 of the second counts as the floor.
 		x:    []float64{0, 2, 4, 8},
@@ -46,25 +48,33 @@ func TestBandEnds(t *testing.T) {
 		{"the axis ends", []curve{long, short}, 3, 0, 3},
 		{"all must have begun", []curve{long, late}, 99, 6, 10},
 	} {
-		b := newBand(c.curves, c.end, -9, ofMean)
+		b := newBand(c.curves, c.end, -9, ofMean, false)
 		if n := len(b.x); n == 0 || b.x[0] != c.first || b.x[n-1] != c.last {
 			t.Errorf("%s: places %v", c.name, b.x)
 		}
 	}
-	if b := newBand([]curve{cut, late}, 99, -9, ofMean); len(b.x) != 0 {
+	if b := newBand([]curve{cut, late}, 99, -9, ofMean, false); len(b.x) != 0 {
 		t.Errorf("nothing in common, but %v", b.x)
 	}
-	if b := newBand(nil, 99, -9, ofMean); len(b.x) != 0 {
+	if b := newBand(nil, 99, -9, ofMean, false); len(b.x) != 0 {
 		t.Errorf("no seed, but %v", b.x)
 	}
 }
 
 // TestBandAgainstSlowTwin checks every place of a band by a walk through all
-// points of all curves.
+// points of all curves, which are steps or straight between their points.
 func TestBandAgainstSlowTwin(t *testing.T) {
 	const floor = -5
-	slow := func(c curve, x float64) float64 {
+	slow := func(c curve, x float64, steps bool) float64 {
 		y := math.Max(c.y[len(c.y)-1], floor)
+		if steps {
+			for i := range c.x {
+				if c.x[i] <= x {
+					y = math.Max(c.y[i], floor)
+				}
+			}
+			return y
+		}
 		for i := len(c.x) - 2; i >= 0; i-- {
 			if x <= c.x[i+1] {
 				share := (x - c.x[i]) / (c.x[i+1] - c.x[i])
@@ -83,17 +93,27 @@ func TestBandAgainstSlowTwin(t *testing.T) {
 				x += rapid.Float64Range(0.01, 1).Draw(t, "step")
 			}
 		}
-		b := newBand(curves, math.Inf(1), floor, ofMean)
+		steps := rapid.Bool().Draw(t, "steps")
+		b := newBand(curves, math.Inf(1), floor, ofMean, steps)
 		if len(b.x) > maxPlaces {
 			t.Fatalf("%d places", len(b.x))
 		}
+		measured := map[float64]bool{}
+		for _, c := range curves {
+			for _, x := range c.x {
+				measured[x] = true
+			}
+		}
 		for i, x := range b.x {
+			if !measured[x] {
+				t.Fatalf("nothing was measured at %v", x)
+			}
 			if i > 0 && x <= b.x[i-1] {
 				t.Fatalf("places %v and %v", b.x[i-1], x)
 			}
 			low, high, sum := math.Inf(1), math.Inf(-1), 0.0
 			for _, c := range curves {
-				y := slow(c, x)
+				y := slow(c, x, steps)
 				low, high, sum = math.Min(low, y), math.Max(high, y), sum+y
 			}
 			// Values up to 10, steps down to 0.01: 1e-12 leaves four digits of room.
@@ -116,7 +136,7 @@ func TestGeometricMean(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBand(m.panels[0].curves[0], 1, -6, ofMean)
+	b := newBand(m.panels[0].curves[0], 1, -6, ofMean, false)
 	if got := b.mean[len(b.mean)-1]; math.Abs(got+2) > 1e-15 { // sqrt(1e-1 1e-3) = 1e-2
 		t.Errorf("mean 10^%v, want 1e-2", got)
 	}
@@ -153,33 +173,113 @@ func TestCurve(t *testing.T) {
 	}
 }
 
-// straight is a line in axis space from (0, from) to (end, to).
-func straight(end, from, to float64) []curve {
-	return []curve{{x: []float64{0, end}, y: []float64{from, to}}}
+// TestStepsAcrossAnOutage: between two evaluations a line stays at the first of them,
+// also in the mean over seeds, and never goes down a slope that nobody measured.
+func TestStepsAcrossAnOutage(t *testing.T) {
+	var runs []results.Run
+	for seed := uint64(1); seed <= 2; seed++ {
+		at := float64(seed)
+		runs = append(runs, results.Run{Method: "m", Seed: seed, Status: results.Done, Rounds: []results.Round{
+			{Suboptimality: 1}, {Round: 1, TimeS: at, Suboptimality: 0.5}, {Round: 2, TimeS: 20 + at, Suboptimality: 0.1},
+		}})
+	}
+	m, err := newModel(results.Figure{}, runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBand(m.panels[0].curves[0], 99, -9, m.shows, m.steps)
+	want := band{
+		x:     []float64{0, 1, 2, 21, 22},
+		mean:  []float64{1, 0.75, 0.5, 0.3, 0.1},
+		low:   []float64{1, 0.5, 0.5, 0.1, 0.1},
+		high:  []float64{1, 1, 0.5, 0.5, 0.1},
+		steps: true,
+	}
+	if d := cmp.Diff(want, b, cmp.AllowUnexported(band{})); d != "" {
+		t.Error(d)
+	}
+	// The line stays at 0.5 through the outage from 2 s to 21 s.
+	path := b.path(points(b.x, b.mean, inPoints, inPoints))
+	for i := 1; i < len(path); i++ {
+		if path[i].X != path[i-1].X && path[i].Y != path[i-1].Y {
+			t.Errorf("the line slopes from %v to %v", path[i-1], path[i])
+		}
+	}
+	if want := (vg.Point{X: 21, Y: 0.5}); path[5] != want {
+		t.Errorf("at the end of the outage the line is at %v, want %v", path[5], want)
+	}
 }
 
-// TestEnd is the rule for the end of a linear axis, in units of the time that
-// the fastest line needs to get down to within two hundredths.
-func TestEnd(t *testing.T) {
-	y := interval{-3, 0}
-	down := func(end float64) []curve { return straight(end, 0, -3) } // is at its end when it is at its lowest
+// TestMarkersLieAtMeasuredPoints: of the points, one every markGap, and those that are
+// not in the panel never.
+func TestMarkersLieAtMeasuredPoints(t *testing.T) {
+	c := &draw.Canvas{Rectangle: vg.Rectangle{Max: vg.Point{X: 200, Y: 100}}}
+	rapid.Check(t, func(t *rapid.T) {
+		var points []vg.Point
+		x := vg.Length(0)
+		for range rapid.IntRange(1, 60).Draw(t, "points") {
+			points = append(points, vg.Point{X: x, Y: vg.Length(rapid.Float64Range(-20, 120).Draw(t, "y"))})
+			x += vg.Length(rapid.Float64Range(0.1, 80).Draw(t, "step"))
+		}
+		at := spread(c, points, 0.5)
+		for i, p := range at {
+			if !slices.Contains(points, p) || !c.Contains(p) {
+				t.Fatalf("a marker at %v", p)
+			}
+			if i > 0 && distance(p, at[i-1]) < float64(markGap) {
+				t.Fatalf("markers at %v and %v", at[i-1], p)
+			}
+		}
+		if len(at) == 0 && slices.ContainsFunc(points, c.Contains) {
+			t.Fatal("no marker")
+		}
+	})
+}
+
+// TestAllIsShown: the axes hold every value, also that of a method a thousand times as
+// slow, and a figure with limits says what it cuts off.
+func TestAllIsShown(t *testing.T) {
+	run := func(method string, pace float64) results.Run {
+		r := results.Run{Method: method}
+		for h := range 11 {
+			r.Rounds = append(r.Rounds, results.Round{Round: h, TimeS: pace * float64(h), Suboptimality: math.Pow10(-h)})
+		}
+		return r
+	}
+	runs := []results.Run{run("fast", 1), run("slow", 1000)}
 	for _, c := range []struct {
-		name  string
-		lines [][]curve
-		want  float64
+		fig  results.Figure
+		x, y string // the labels
 	}{
-		{"one", [][]curve{down(1)}, 3},
-		{"two of a kind", [][]curve{down(1), down(4)}, 4 * 1.08},
-		{"one is much slower", [][]curve{down(1), down(50)}, 10},
-		{"the others never get there", [][]curve{down(1), straight(50, 0, -1), straight(60, 0, -0.5)}, 3},
-		{"one is there from the start", [][]curve{down(1), straight(50, -3, -3)}, 3},
-		{"all are there from the start", [][]curve{straight(50, -3, -3)}, math.Inf(1)},
-		{"a method without runs", [][]curve{nil, down(1)}, 3},
-		{"all seeds must get there", [][]curve{down(1), append(down(2), straight(9, 0, -1)...)}, 3},
+		{results.Figure{YScale: "linear"}, "estimated time (h)", "primal sub-optimality"},
+		{results.Figure{XMax: 2400, YMax: 0.5}, "estimated time (min)\ncut at 40 min of 167 min", "primal sub-optimality\ncut at 0.5, highest 1"},
+		{results.Figure{X: "round", XMax: 4, YScale: "log", YMin: 1e-4}, "rounds\ncut at 4 of 10", "primal sub-optimality\ncut at 0.0001, lowest 1e-10"},
+		{results.Figure{X: "round", YScale: "log"}, "rounds", "primal sub-optimality\ncut at 5.75e-07, lowest 1e-10"}, // below the certificate of P*
+		{results.Figure{X: "round", YScale: "log", Y: "primal"}, "rounds", "primal objective"},
 	} {
-		p := panel{curves: c.lines}
-		if got := p.end(y); got != c.want {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		p, err := Draw(c.fig, runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		axes := p.plots[0][0]
+		if axes.X.Label.Text != c.x || axes.Y.Label.Text != c.y {
+			t.Errorf("%+v: labels %q and %q, want %q and %q", c.fig, axes.X.Label.Text, axes.Y.Label.Text, c.x, c.y)
+		}
+		if c.fig.XMax == 0 && c.fig.X == "" && axes.X.Max < 10000 {
+			t.Errorf("the horizontal axis ends at %v s, the slow method at 10000 s", axes.X.Max)
+		}
+	}
+}
+
+// TestErrorsBeginWithAModel: round 0 has none.
+func TestErrorsBeginWithAModel(t *testing.T) {
+	for _, y := range []string{"test_error", "train_error"} {
+		m, err := newModel(results.Figure{Y: y}, methodRuns(1)[:1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first := methodRuns(1)[0].Rounds[1].TimeS; m.panels[0].curves[0][0].x[0] != first {
+			t.Errorf("%s begins at %v s, the first round ends at %v s", y, m.panels[0].curves[0][0].x[0], first)
 		}
 	}
 }
@@ -191,7 +291,7 @@ func TestLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	y, ok := m.yLimits()
-	if x, okX := m.xLimits(&m.panels[0], y); !ok || !okX || (y != interval{-2, 1}) || (x != interval{0, 5}) {
+	if x, okX := m.xLimits(&m.panels[0]); !ok || !okX || (y != interval{-2, 1}) || (x != interval{0, 5}) {
 		t.Errorf("limits of the figure: x %v, y %v", x, y)
 	}
 	// Below 1e-6 a sub-optimality is not worth a picture; 0.04 of the length is margin.
@@ -219,7 +319,7 @@ func TestLimits(t *testing.T) {
 			t.Fatal(err)
 		}
 		y, _ := m.yLimits()
-		x, _ := m.xLimits(&m.panels[0], y)
+		x, _ := m.xLimits(&m.panels[0])
 		if y.max <= y.min || x.max <= x.min {
 			t.Errorf("%+v: x %v, y %v", fig, x, y)
 		}
@@ -257,7 +357,11 @@ func TestTicks(t *testing.T) {
 		{log(1e-3, 2, true), "10^−3 10^−2 10^−1 10^0"},
 		{log(1e-9, 1e6, true), "10^−9 10^−6 10^−3 10^0 10^3 10^6"},
 		{log(0.05, 30, false), "0.1 1 10"},
-		{log(100, 2e5, false), "100 1,000 10,000 10^5"},
+		{log(100, 2e5, false), "100 1,000 10,000 100,000"},
+		{lin(0, 24.5, unit{"h", 1}), "0 6 12 18 24"},
+		{lin(0, 24.5*3600, unit{"h", 3600}), "0 6 12 18 24"},
+		{lin(0, 75, unit{"min", 1}), "0 15 30 45 60 75"},
+		{lin(0, 1.2, unit{"h", 1}), "0.0 0.5 1.0"},
 		{log(0.15, 0.9, true), "2·10^−1 5·10^−1"},
 		{log(1.1, 8, false), "2 5"},
 		{log(2.1, 2.9, false), "2.2 2.4 2.6 2.8"},
@@ -342,8 +446,11 @@ func TestUnits(t *testing.T) {
 func TestPanelTitle(t *testing.T) {
 	for _, c := range []struct{ key, value, want string }{
 		{"network", "3g", "3G"}, {"network.profile", "lte", "LTE"}, {"network", "wifi", "WiFi"},
-		{"variability", "high", "high"}, {"faults.drop_probability", "0.5", "drop probability = 0.5"},
-		{"solver.kind", "exact", "kind = exact"}, {"tasks", "30", "tasks = 30"}, {"method", "MOCHA", "MOCHA"}, {"", "", ""},
+		{"variability", "high", "High"}, {"faults.drop_probability", "0.5", "Drop probability = 0.5"},
+		{"solver.kind", "exact", "Kind = exact"}, {"tasks", "30", "Tasks = 30"}, {"method", "MOCHA", "MOCHA"}, {"", "", ""},
+		{"federation.deadline_s", "0.1", "Deadline = 0.1 s"}, {"network.rtt_ms", "30", "Rtt = 30 ms"}, {"network.header_bytes", "96", "Header = 96 B"},
+		{"heterogeneity", "sigma/mu = 0.5", "sigma/mu = 0.5"}, {"outage", "from 5 s to 25 s", "From 5 s to 25 s"},
+		{"drops", "p = 0.1", "p = 0.1"}, {"kind", "a single point", "A single point"}, {"size", "b", "b"}, {"protocol", "async-mocha", "async-mocha"}, {"cycle", "fixed, late answers kept", "Fixed, late answers kept"},
 	} {
 		if got := panelTitle(c.key, c.value); got != c.want {
 			t.Errorf("%s, %s: %q, want %q", c.key, c.value, got, c.want)
@@ -480,5 +587,96 @@ func TestErrorAxisSaysWhichError(t *testing.T) {
 		if m.y.label != c.want {
 			t.Errorf("%s on %v: labelled %q, want %q", c.y, c.real, m.y.label, c.want)
 		}
+	}
+}
+
+// Times of the paper's or the authors' cost model are not seconds.
+func TestTimeAxisSaysWhichTime(t *testing.T) {
+	for _, c := range []struct {
+		relative []bool
+		want     string
+	}{
+		{[]bool{false, false}, "estimated time (s)"},
+		{[]bool{true, true}, "estimated time (relative units)"},
+		{[]bool{false, true}, "estimated time (s or relative units)"},
+	} {
+		var runs []results.Run
+		for i, relative := range c.relative {
+			runs = append(runs, results.Run{Method: methods[i].method, Relative: relative, Rounds: []results.Round{{}, {Round: 1, TimeS: 2}}})
+		}
+		p, err := Draw(results.Figure{File: "x"}, runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.plots[0][0].X.Label.Text; got != c.want {
+			t.Errorf("%v: labelled %q, want %q", c.relative, got, c.want)
+		}
+	}
+}
+
+// One figure has one unit, and writes decades in one way.
+func TestOneUnitAndOneNumberFormat(t *testing.T) {
+	run := func(kind string, scale float64) results.Run {
+		r := results.Run{Method: "m", Point: []results.Setting{{Key: "kind", Value: kind}}}
+		for h := range 20 {
+			r.Rounds = append(r.Rounds, results.Round{Round: h, TimeS: scale * float64(h+1), Suboptimality: 1 / float64(h+1)})
+		}
+		return r
+	}
+	for _, c := range []struct {
+		name, x, y string
+		fig        results.Figure
+		runs       []results.Run
+	}{
+		{"the shortest panel has its unit", "ms", "10^−2 10^−1 10^0", results.Figure{YScale: "log", YMin: 5e-3}, []results.Run{run("a", 0.01), run("b", 0.1)}},
+		{"unless the longest would need five digits", "h", "10^−2 10^−1 10^0", results.Figure{YScale: "log", YMin: 5e-3}, []results.Run{run("a", 0.01), run("b", 1000)}},
+		{"a short axis makes all decades plain", "s", "0.01 0.1 1", results.Figure{XScale: "log", YScale: "log", YMin: 5e-3}, []results.Run{run("a", 0.3)}},
+		{"the middle of decades has its unit", "s", "10^−2 10^−1 10^0", results.Figure{XScale: "log", YScale: "log", YMin: 5e-3}, []results.Run{run("a", 0.05), run("b", 5)}},
+		{"or all powers", "s", "10^−4 10^−3 10^−2 10^−1 10^0", results.Figure{XScale: "log", YScale: "log", YMin: 5e-5}, []results.Run{run("a", 0.3)}},
+	} {
+		c.fig.Panel = "kind"
+		p, err := Draw(c.fig, c.runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, plot := range p.plots[0][:len(c.runs)] {
+			if want := "estimated time (" + c.x + ")"; plot.X.Label.Text != want {
+				t.Errorf("%s: panel %d is labelled %q, want %q", c.name, i, plot.X.Label.Text, want)
+			}
+		}
+		if got := labels(p.plots[0][0].Y.Tick.Marker.(ticks)); got != c.y {
+			t.Errorf("%s: vertical labels %q, want %q", c.name, got, c.y)
+		}
+	}
+}
+
+// A scenario that describes no figure has one.
+func TestDefaultFigure(t *testing.T) {
+	point := func(method string, settings ...results.Setting) results.Run {
+		return results.Run{Experiment: "e", Method: method, Point: settings, Rounds: []results.Round{{}, {Round: 1, Suboptimality: 1}}}
+	}
+	p := func(v string) results.Setting { return results.Setting{Key: "faults.p", Value: v} }
+	net := func(v string) results.Setting { return results.Setting{Key: "network.profile", Value: v} }
+	for _, c := range []struct {
+		name, series, panel string
+		runs                []results.Run
+	}{
+		{"methods", "method", "", []results.Run{point("a"), point("b")}},
+		{"methods and a key", "method", "faults.p", []results.Run{point("a", p("0")), point("b", p("1"))}},
+		{"the key with more values", "faults.p", "network.profile", []results.Run{
+			point("a", net("3g"), p("0")), point("a", net("lte"), p("1")), point("a", net("lte"), p("2")),
+		}},
+		{"one run", "method", "", []results.Run{point("a")}},
+	} {
+		fig := Default(c.runs)
+		if fig.Series != c.series || fig.Panel != c.panel || fig.Y != "suboptimality" || fig.YScale != "log" || fig.File != "e" {
+			t.Errorf("%s: %+v, want series %s and panel %q", c.name, fig, c.series, c.panel)
+		}
+		if _, err := Draw(fig, c.runs); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	if _, err := Draw(Default(nil), nil); err == nil {
+		t.Error("a figure without runs was drawn")
 	}
 }

@@ -20,34 +20,43 @@ const (
 	legendSize = 8.5
 )
 
-// newPlot makes the plot of a panel. Only a panel in the first column has
-// labels at the vertical axis.
-func (m *model) newPlot(p *panel, title string, styles []lineStyle, y interval, width vg.Length, first bool) *plot.Plot {
+// axes are what the panels of a figure have in common.
+type axes struct {
+	y      interval
+	unit   unit // of all horizontal axes
+	powers bool // decades are written as powers of ten
+	styles []lineStyle
+}
+
+// newPlot makes the plot of a panel whose horizontal axis shows x. Only a panel in
+// the first column has labels at the vertical axis.
+func (m *model) newPlot(p *panel, title string, a *axes, x interval, width vg.Length, first bool) *plot.Plot {
 	out := plot.New()
 	out.BackgroundColor = nil
-	x, hasX := m.xLimits(p, y)
+	hasX := x.min < x.max
 	if !hasX {
 		x = interval{0, 1}
-	}
-	u := m.x.unitFor(m.xScale.value(x.max))
-	if hasX {
-		out.X.Label.Text = m.x.labelIn(u)
+	} else {
+		out.X.Label.Text = m.x.labelIn(a.unit)
+		if cut := m.cutX(p, x, a.unit); cut != "" {
+			out.X.Label.Text += "\n" + cut
+		}
 	}
 	out.X.Min, out.X.Max = x.min, x.max
-	out.Y.Min, out.Y.Max = y.min, y.max
-	xTicks, yTicks := m.xTicks(x, u, hasX, width), m.yTicks(y)
+	out.Y.Min, out.Y.Max = a.y.min, a.y.max
+	xTicks, yTicks := m.xTicks(x, a, hasX, width), m.yTicks(a)
 	if first {
-		out.Y.Label.Text = m.y.label
+		out.Y.Label.Text = m.y.label + m.cutY(a.y)
 		out.Y.Tick.Marker = yTicks
 	} else {
 		out.Y.Tick.Marker = yTicks.unlabelled()
 	}
 	out.X.Tick.Marker = xTicks
 	styleAxes(out)
-	d := &drawing{title: title, x: xTicks, y: yTicks, styles: styles}
+	d := &drawing{title: title, x: xTicks, y: yTicks, styles: a.styles}
 	for _, seeds := range p.curves {
 		// A little below the panel, so that lines leave it through the floor.
-		d.bands = append(d.bands, newBand(seeds, x.max+0.05*x.length(), y.min-0.05*y.length(), m.shows))
+		d.bands = append(d.bands, newBand(seeds, x.max+0.05*x.length(), a.y.min-0.05*a.y.length(), m.shows, m.steps))
 	}
 	out.Add(d)
 	return out
@@ -69,7 +78,7 @@ func styleAxes(p *plot.Plot) {
 }
 
 // xTicks marks as many places as have room for their labels.
-func (m *model) xTicks(x interval, u unit, hasX bool, width vg.Length) (t ticks) {
+func (m *model) xTicks(x interval, a *axes, hasX bool, width vg.Length) (t ticks) {
 	if !hasX {
 		return nil
 	}
@@ -77,9 +86,9 @@ func (m *model) xTicks(x interval, u unit, hasX bool, width vg.Length) (t ticks)
 	sty.Handler = exponents{text.Plain{Fonts: font.DefaultCache}}
 	for most := 7; most > 1; most-- {
 		if m.xScale == logarithmic {
-			t = logTicks(x, u, most, false)
+			t = logTicks(x, a.unit, most, a.powers)
 		} else {
-			t = linearTicks(x, u, most)
+			t = linearTicks(x, a.unit, most)
 		}
 		if t.room(x, width) > t.widest(sty)+2*tickSize {
 			break
@@ -88,11 +97,11 @@ func (m *model) xTicks(x interval, u unit, hasX bool, width vg.Length) (t ticks)
 	return t
 }
 
-func (m *model) yTicks(y interval) ticks {
+func (m *model) yTicks(a *axes) ticks {
 	if m.yScale == logarithmic {
-		return logTicks(y, unit{size: 1}, 7, true)
+		return logTicks(a.y, unit{size: 1}, 7, a.powers)
 	}
-	return linearTicks(y, unit{size: 1}, 6)
+	return linearTicks(a.y, unit{size: 1}, 6)
 }
 
 // drawing is what lies within the axes of a panel (grid, bands, lines) and its
@@ -115,7 +124,7 @@ func (d *drawing) Plot(c draw.Canvas, p *plot.Plot) {
 		lines[i] = points(b.x, b.mean, toX, toY)
 		fill := func(below, above []float64) {
 			if !same(below, above) {
-				low, high := points(b.x, below, toX, toY), points(b.x, above, toX, toY)
+				low, high := b.path(points(b.x, below, toX, toY)), b.path(points(b.x, above, toX, toY))
 				c.FillPolygon(d.styles[i].band, c.ClipPolygonXY(append(simplified(low), reversed(simplified(high))...)))
 			}
 		}
@@ -125,7 +134,7 @@ func (d *drawing) Plot(c draw.Canvas, p *plot.Plot) {
 	empty := true
 	for i, line := range lines {
 		empty = empty && len(line) == 0
-		d.line(&c, line, i)
+		d.line(&c, line, d.bands[i].path(line), i)
 	}
 	if empty {
 		sty := textStyle(labelSize, false)
@@ -150,51 +159,70 @@ func (d *drawing) grid(c *draw.Canvas, toX, toY func(float64) vg.Length) {
 	}
 }
 
-// line draws series i with its markers. A line of a single point is its marker.
-func (d *drawing) line(c *draw.Canvas, line []vg.Point, i int) {
+// path returns the line through points: with steps, one that stays at the height of
+// a point until the next.
+func (b *band) path(ps []vg.Point) []vg.Point {
+	if !b.steps || len(ps) == 0 {
+		return ps
+	}
+	stairs := make([]vg.Point, 0, 2*len(ps)-1)
+	for i, p := range ps {
+		if i > 0 {
+			stairs = append(stairs, vg.Point{X: p.X, Y: ps[i-1].Y})
+		}
+		stairs = append(stairs, p)
+	}
+	return stairs
+}
+
+// line draws series i along a path, with markers at its points. A line of a single
+// point is its marker.
+func (d *drawing) line(c *draw.Canvas, at, path []vg.Point, i int) {
 	s := d.styles[i]
-	if len(line) == 1 {
+	if len(at) == 1 {
 		m := s.mark
 		if m == nil {
 			m = disc
 		}
-		if c.Contains(line[0]) {
-			m.draw(c, line[0], s.line.Color)
+		if c.Contains(at[0]) {
+			m.draw(c, at[0], s.line.Color)
 		}
 		return
 	}
-	parts := c.ClipLinesXY(line)
-	for _, part := range parts {
+	for _, part := range c.ClipLinesXY(path) {
 		c.StrokeLines(s.line, simplified(part))
 	}
-	phase := (float64(i) + 0.5) / float64(len(d.styles))
-	for _, part := range parts {
-		for _, at := range spread(part, phase) {
-			s.mark.draw(c, at, s.line.Color)
-		}
+	for _, p := range spread(c, at, (float64(i)+0.5)/float64(len(d.styles))) {
+		s.mark.draw(c, p, s.line.Color)
 	}
 }
 
 // markGap is the distance between two markers, in points.
 const markGap = vg.Length(34)
 
-// spread returns points on a line, each markGap from the one before as the crow
-// flies, so that a noisy line gets no more than a smooth one. The phase, a
-// share of the gap, keeps the markers of different lines apart.
-func spread(line []vg.Point, phase float64) []vg.Point {
-	const stride = 1 // points; how finely the line is walked along
-	var at []vg.Point
-	last, need := line[0], vg.Length(0.3+0.7*phase)*markGap
-	for i := 1; i < len(line); i++ {
-		step := line[i].Sub(line[i-1])
-		n := math.Ceil(distance(line[i], line[i-1]) / stride)
-		for k := 1.0; k <= n; k++ {
-			p := line[i-1].Add(step.Scale(vg.Length(k / n)))
-			if distance(p, last) >= float64(need) {
-				at = append(at, p)
-				last, need = p, markGap
-			}
+// spread chooses points that lie in the canvas, each at least markGap from the one
+// before as the crow flies, so that a noisy line gets no more markers than a smooth
+// one; the last point where there would be none. The phase, a share of the gap, keeps
+// the markers of different lines apart.
+func spread(c *draw.Canvas, points []vg.Point, phase float64) []vg.Point {
+	var at, inside []vg.Point
+	for _, p := range points {
+		if c.Contains(p) {
+			inside = append(inside, p)
 		}
+	}
+	if len(inside) == 0 {
+		return nil
+	}
+	last, need := inside[0], vg.Length(0.3+0.7*phase)*markGap
+	for _, p := range inside {
+		if distance(p, last) >= float64(need) {
+			at = append(at, p)
+			last, need = p, markGap
+		}
+	}
+	if len(at) == 0 {
+		at = inside[len(inside)-1:]
 	}
 	return at
 }

@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"image/png"
 	"io"
+	"math"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -49,8 +50,12 @@ func (m *model) layOut() *Picture {
 	rows := (len(m.panels) + cols - 1) / cols
 	f := &Picture{width: yAxisWidth + vg.Length(cols)*size.X}
 	f.title = fit(m.fig.Title, textStyle(titleSize, true), f.width-2*margin, 2)
-	styles := m.lineStyles()
-	f.legend = m.newLegend(styles, f.width-2*margin)
+	x, a := make([]interval, len(m.panels)), &axes{y: y, styles: m.lineStyles()}
+	for i := range m.panels {
+		x[i], _ = m.xLimits(&m.panels[i])
+	}
+	a.unit, a.powers = m.unitOf(x), m.inPowers(x, y)
+	f.legend = m.newLegend(a.styles, f.width-2*margin)
 	f.plots = make([][]*plot.Plot, rows)
 	for r := range f.plots {
 		f.plots[r] = make([]*plot.Plot, cols)
@@ -60,12 +65,61 @@ func (m *model) layOut() *Picture {
 				if title != "" {
 					f.panelTitles = max(f.panelTitles, textStyle(panelSize, false).Height(title)+titleGap)
 				}
-				f.plots[r][c] = m.newPlot(&m.panels[i], title, styles, y, size.X-panelGap, c == 0)
+				f.plots[r][c] = m.newPlot(&m.panels[i], title, a, x[i], size.X-panelGap, c == 0)
 			}
 		}
 	}
 	f.height = f.titleHeight() + vg.Length(rows)*(size.Y+f.panelTitles) + legendGap + f.legend.height() + 2*margin
 	return f
+}
+
+// unitOf returns the unit of all horizontal axes. It suits the shortest, unless the
+// longest would then have more than four digits; on logarithmic axes it suits their
+// middle.
+func (m *model) unitOf(x []interval) unit {
+	all, ends := nothing(), nothing()
+	for _, r := range x {
+		if r.min < r.max {
+			all.cover(r.min)
+			all.cover(r.max)
+			ends.cover(m.xScale.value(r.max))
+		}
+	}
+	if m.xScale == logarithmic {
+		return m.x.unitFor(1.5 * m.xScale.value((all.min+all.max)/2))
+	}
+	u := m.x.unitFor(ends.min)
+	if ends.max/u.size >= 1e4 {
+		u = m.x.unitFor(ends.max)
+	}
+	return u
+}
+
+// inPowers reports whether decades are written as powers of ten: on all logarithmic
+// axes of a figure or on none. Where one of them is so short that its labels lie
+// between decades, plain numbers are read more easily, if they are neither small nor
+// large.
+func (m *model) inPowers(x []interval, y interval) bool {
+	shown := nothing()
+	short := false
+	see := func(r interval) {
+		if !(r.min < r.max) {
+			return
+		}
+		shown.cover(r.min)
+		shown.cover(r.max)
+		short = short || !hasDecades(r)
+	}
+	if m.yScale == logarithmic {
+		see(y)
+	}
+	if m.xScale == logarithmic {
+		shift := math.Log10(m.unitOf(x).size)
+		for _, r := range x {
+			see(interval{r.min - shift, r.max - shift})
+		}
+	}
+	return !short || shown.min < -3 || shown.max > 4
 }
 
 // Lengths of the layout, in points.

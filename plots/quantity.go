@@ -3,6 +3,7 @@ package plots
 import (
 	"math"
 	"sort"
+	"strconv"
 
 	"fedsim/results"
 )
@@ -70,9 +71,11 @@ var (
 	energyUnits = []unit{{"mJ", 1e-3}, {"J", 1}, {"kJ", 1e3}, {"MJ", 1e6}, {"GJ", 1e9}}
 )
 
+const timeLabel = "estimated time"
+
 // quantities are the values of x and y in a figure.
 var quantities = map[string]quantity{
-	"time_s":   {label: "estimated time", of: func(r *results.Round) float64 { return r.TimeS }, units: timeUnits},
+	"time_s":   {label: timeLabel, of: func(r *results.Round) float64 { return r.TimeS }, units: timeUnits},
 	"round":    {label: "rounds", of: func(r *results.Round) float64 { return float64(r.Round) }},
 	"flops":    {label: "work of all devices", of: func(r *results.Round) float64 { return r.FLOPs }, total: true, units: flopUnits},
 	"bytes_up": {label: "data sent to the server", of: func(r *results.Round) float64 { return r.BytesUp }, total: true, units: byteUnits},
@@ -81,11 +84,11 @@ var quantities = map[string]quantity{
 	"suboptimality": {label: "primal sub-optimality", of: func(r *results.Round) float64 { return r.Suboptimality }, floor: 1e-6},
 	"primal":        {label: "primal objective", of: func(r *results.Round) float64 { return r.Primal }},
 	"gap":           {label: "duality gap", of: func(r *results.Round) float64 { return r.Gap }},
-	"train_error":   {label: "training error", real: "root mean square error in training", of: func(r *results.Round) float64 { return r.TrainError }},
+	"train_error":   {label: "training error", real: "root mean square error in training", of: func(r *results.Round) float64 { return trained(r, r.TrainError) }},
 	"participants":  {label: "answers taken", of: func(r *results.Round) float64 { return counted(r, r.Participants) }},
 	"dropped":       {label: "devices dropped", of: func(r *results.Round) float64 { return counted(r, r.Dropped) }},
 	"late":          {label: "late answers", of: func(r *results.Round) float64 { return counted(r, r.Late) }},
-	"test_error":    {label: "test error", real: "root mean square test error", of: func(r *results.Round) float64 { return r.TestError }},
+	"test_error":    {label: "test error", real: "root mean square test error", of: func(r *results.Round) float64 { return trained(r, r.TestError) }},
 	"theta":         {label: "θ of local solves", each: func(r *results.Round) []results.Theta { return r.Thetas }},
 }
 
@@ -97,24 +100,39 @@ func counted(r *results.Round, n int) float64 {
 	return float64(n)
 }
 
+// trained returns an error of the model after a round; round 0 has no model yet, W is
+// zero.
+func trained(r *results.Round, e float64) float64 {
+	if r.Round == 0 {
+		return math.NaN()
+	}
+	return e
+}
+
 // on returns the quantity labelled for what it is on the runs: an error is that
-// of classes or of real targets.
+// of classes or of real targets, a time is in seconds or in relative units.
 func (q quantity) on(runs []results.Run) quantity {
-	if q.real == "" {
-		return q
-	}
-	real := 0
-	for i := range runs {
-		if runs[i].Real {
-			real++
+	all := func(is func(*results.Run) bool) (some, all bool) {
+		n := 0
+		for i := range runs {
+			if is(&runs[i]) {
+				n++
+			}
 		}
+		return n > 0, n == len(runs)
 	}
-	switch real {
-	case 0:
-	case len(runs):
+	if some, every := all(func(r *results.Run) bool { return r.Real }); q.real != "" && some {
+		if !every {
+			q.real = q.label + " or " + q.real
+		}
 		q.label = q.real
-	default:
-		q.label += " or " + q.real
+	}
+	if some, every := all(func(r *results.Run) bool { return r.Relative }); q.label == timeLabel && some {
+		q.units = nil
+		q.label += " (relative units)"
+		if !every {
+			q.label = timeLabel + " (s or relative units)"
+		}
 	}
 	return q
 }
@@ -134,6 +152,15 @@ func (q quantity) labelIn(u unit) string {
 		return q.label
 	}
 	return q.label + " (" + u.name + ")"
+}
+
+// amount writes a number of base units with three digits, in the unit.
+func (u unit) amount(v float64) string {
+	text := strconv.FormatFloat(v/u.size, 'g', 3, 64)
+	if u.name != "" {
+		text += " " + u.name
+	}
+	return text
 }
 
 // scale maps values to places on an axis, "axis space": the value itself or

@@ -66,7 +66,7 @@ func (r interval) holds(place float64) bool {
 // in units.
 func linearTicks(r interval, u unit, most int) ticks {
 	lo, hi := r.min/u.size, r.max/u.size
-	step, minor := niceStep((hi - lo) / float64(most))
+	step, minor := u.niceStep((hi - lo) / float64(most))
 	var t ticks
 	for k := math.Ceil(lo/step - slack); k*step <= hi+slack*(hi-lo); k++ {
 		t = append(t, plot.Tick{Value: k * step * u.size, Label: numberText(k*step, step)})
@@ -82,9 +82,21 @@ func linearTicks(r interval, u unit, most int) ticks {
 	return t
 }
 
-// niceStep returns the smallest 1, 2 or 5 times a power of ten that is at least
-// the wanted step, and the step of minor marks that goes with it.
-func niceStep(want float64) (step, minor float64) {
+// clockSteps are the steps between the marks of an axis in hours or minutes, and those
+// between minor ones: an axis of a day has marks at 0, 6, 12, 18 and 24.
+var clockSteps = map[string][]struct{ step, minor float64 }{
+	"h":   {{1, 0.25}, {2, 0.5}, {3, 1}, {6, 1}, {12, 3}, {24, 6}},
+	"min": {{1, 0.25}, {2, 0.5}, {5, 1}, {10, 2}, {15, 5}, {30, 10}, {60, 15}},
+}
+
+// niceStep returns the smallest step that is at least the wanted one, and the step of
+// minor marks that goes with it: 1, 2 or 5 times a power of ten, or one of the clock's.
+func (u unit) niceStep(want float64) (step, minor float64) {
+	for _, s := range clockSteps[u.name] {
+		if want > 0.5 && s.step >= want*(1-slack) {
+			return s.step, s.minor
+		}
+	}
 	power := math.Pow(10, math.Floor(math.Log10(want)))
 	for _, s := range []struct{ step, minor float64 }{{1, 0.2}, {2, 0.5}, {5, 1}} {
 		if s.step*power >= want*(1-slack) {
@@ -92,6 +104,12 @@ func niceStep(want float64) (step, minor float64) {
 		}
 	}
 	return 10 * power, 2 * power
+}
+
+// hasDecades reports whether two powers of ten lie on a logarithmic axis, so that it
+// is marked with them.
+func hasDecades(r interval) bool {
+	return math.Floor(r.max+slack)-math.Ceil(r.min-slack) >= 1
 }
 
 // logTicks marks decades, at most most of them with a label, or 1, 2 and 5
@@ -103,7 +121,7 @@ func logTicks(r interval, u unit, most int, powers bool) ticks {
 	label := func(mantissa, decade int) string { return decadeText(mantissa, decade, powers) }
 	first, last := int(math.Ceil(in.min-slack)), int(math.Floor(in.max+slack))
 	var t ticks
-	if last-first >= 1 {
+	if hasDecades(in) {
 		stride, anchor := (last-first)/most+1, 0
 		if first+mod(-first, stride)+stride > last {
 			anchor = last // multiples of the stride would be less than two labels
@@ -151,10 +169,10 @@ func logTicks(r interval, u unit, most int, powers bool) ticks {
 // mod is the remainder that is never negative.
 func mod(a, b int) int { return ((a % b) + b) % b }
 
-// decadeText writes mantissa times ten to the decade; "^" begins an exponent.
-// Without powers, numbers near one are written out.
+// decadeText writes mantissa times ten to the decade; "^" begins an exponent. Without
+// powers, numbers are written out.
 func decadeText(mantissa, decade int, powers bool) string {
-	if !powers && decade >= -3 && decade <= 4 {
+	if !powers {
 		return numberText(float64(mantissa)*math.Pow10(decade), math.Pow10(decade))
 	}
 	text := "10^" + minus(strconv.Itoa(decade))

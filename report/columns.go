@@ -54,8 +54,8 @@ func roundColumns(runs []results.Run) []column {
 		plain("primal", func(r *results.Round) float64 { return r.Primal }),
 		plain("gap", func(r *results.Round) float64 { return r.Gap }),
 		plain("suboptimality", func(r *results.Round) float64 { return r.Suboptimality }),
-		plain("train_error", func(r *results.Round) float64 { return r.TrainError }),
-		plain("test_error", func(r *results.Round) float64 { return r.TestError }),
+		plain("train_error", func(r *results.Round) float64 { return trained(r, r.TrainError) }),
+		plain("test_error", func(r *results.Round) float64 { return trained(r, r.TestError) }),
 		plain("participants", func(r *results.Round) float64 { return counted(r, r.Participants) }),
 		plain("dropped", func(r *results.Round) float64 { return counted(r, r.Dropped) }),
 		plain("late", func(r *results.Round) float64 { return counted(r, r.Late) }),
@@ -104,6 +104,14 @@ func counted(r *results.Round, n int) float64 {
 		return math.NaN()
 	}
 	return float64(n)
+}
+
+// trained returns an error of the model after a round; round 0 has no model yet.
+func trained(r *results.Round, e float64) float64 {
+	if r.Round == 0 {
+		return math.NaN()
+	}
+	return e
 }
 
 // pack chooses the rows that the page holds and packs them.

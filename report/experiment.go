@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"fedsim/plots"
@@ -17,7 +18,8 @@ type Experiment struct {
 	Name        string  `json:"name"`
 	Description string  `json:"description"`
 	Figure      Figure  `json:"figure"`
-	Caption     string  `json:"caption"` // of the blocks
+	Relative    bool    `json:"relative"` // times of some run are relative units
+	Caption     string  `json:"caption"`  // of the blocks
 	Blocks      []Block `json:"blocks"`
 	Seeds       int     `json:"seeds"`  // most runs behind a row
 	Keys        []Key   `json:"keys"`   // what its rows differ in
@@ -32,9 +34,7 @@ type Figure struct {
 	Y       string       `json:"y"`
 	XLog    bool         `json:"x_log"`
 	YLog    bool         `json:"y_log"`
-	XLimits [][2]float64 `json:"x_limits"` // of each panel; {0, 0}: of the data
-	YLimits [2]float64   `json:"y_limits"` // {0, 0}: of the data
-	Panels  []string     `json:"panels"`   // titles
+	Panels  []string     `json:"panels"` // titles
 	Lines   []plots.Line `json:"lines"`
 	Legend  string       `json:"legend"` // what the lines are values of; empty for methods
 	Ordered bool         `json:"ordered"`
@@ -73,9 +73,8 @@ type ToTarget struct {
 	Ratio   results.Number `json:"ratio"`
 }
 
-// addExperiments adds the experiments that have runs. The figure of an experiment
-// that has none, or one that cannot be drawn from the runs so far, is sub-optimality
-// against time, or where there is none the primal objective, or how many answered.
+// addExperiments adds the experiments that have runs. An experiment without a figure,
+// or with one of a quantity that no run has, is drawn as plots.Default says.
 func (r *Report) addExperiments(s *scenarios.Scenario, runs []results.Run, targets results.Targets) error {
 	tables := results.Summary(runs, targets).Experiments
 	for i := range s.Experiments {
@@ -91,6 +90,7 @@ func (r *Report) addExperiments(s *scenarios.Scenario, runs []results.Run, targe
 			continue
 		}
 		of := Experiment{Name: e.Name, Description: e.Description, Blocks: []Block{}}
+		of.Relative = slices.ContainsFunc(own, func(r results.Run) bool { return r.Relative })
 		places, err := of.arrange(e.Figure, own)
 		if err != nil {
 			return err
@@ -111,19 +111,9 @@ func (r *Report) addExperiments(s *scenarios.Scenario, runs []results.Run, targe
 
 // arrange fills in the figure.
 func (e *Experiment) arrange(figure *results.Figure, runs []results.Run) ([]plots.Place, error) {
-	fig := results.DefaultFigure()
+	fig := plots.Default(runs)
 	if figure != nil {
-		fig = *figure
-	}
-	if fig.Y == "theta" && !measured(runs) {
-		fig.Y, fig.YScale, fig.YMin, fig.YMax = "suboptimality", "log", 0, 0
-	}
-	// A run without learning has no objective, one without an optimum nothing to be far from.
-	if fig.Y == "suboptimality" && !anyKnown(runs, func(x *results.Round) float64 { return x.Suboptimality }) {
-		fig.Y, fig.YScale, fig.YMin, fig.YMax = "primal", "linear", 0, 0
-	}
-	if fig.Y == "primal" && !anyKnown(runs, func(x *results.Round) float64 { return x.Primal }) {
-		fig.Y, fig.YScale, fig.YMin, fig.YMax = "participants", "linear", 0, 0
+		fig = plots.Available(*figure, runs)
 	}
 	a, err := plots.Arrange(fig, runs)
 	if err != nil {
@@ -137,24 +127,9 @@ func (e *Experiment) arrange(figure *results.Figure, runs []results.Run) ([]plot
 	fig = a.Figure
 	e.Figure = Figure{
 		Title: fig.Title, X: fig.X, Y: fig.Y, XLog: fig.XScale == "log", YLog: fig.YScale == "log",
-		Panels: a.Panels, Lines: a.Lines, Legend: a.Legend, Ordered: a.Ordered, XLimits: [][2]float64{},
-	}
-	if x, y, ok := a.Limits(runs); ok {
-		e.Figure.XLimits, e.Figure.YLimits = x, y
+		Panels: a.Panels, Lines: a.Lines, Legend: a.Legend, Ordered: a.Ordered,
 	}
 	return a.Runs, nil
-}
-
-// anyKnown reports whether a figure is known in some round.
-func anyKnown(runs []results.Run, of func(*results.Round) float64) bool {
-	for i := range runs {
-		for j := range runs[i].Rounds {
-			if !math.IsNaN(of(&runs[i].Rounds[j])) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // tabulate fills in the tables and the numbers of their rows.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -174,7 +175,11 @@ func newMade(m *results.Manifest) Made {
 // addQuantities adds what the axes can show: of what every device has the median,
 // where it was measured.
 func (r *Report) addQuantities(runs []results.Run) {
-	for _, q := range plots.Quantities(runs) {
+	seconds := slices.Clone(runs)
+	for i := range seconds {
+		seconds[i].Relative = false // that is told by experiment
+	}
+	for _, q := range plots.Quantities(seconds) {
 		if q.Devices {
 			if !measured(runs) {
 				continue

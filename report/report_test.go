@@ -140,7 +140,7 @@ func TestColumnsHoldTheRounds(t *testing.T) {
 			energy += x.EnergyJ
 			for name, want := range map[string]float64{
 				"round": float64(x.Round), "time_s": x.TimeS, "primal": x.Primal, "gap": x.Gap, "suboptimality": x.Suboptimality,
-				"train_error": x.TrainError, "test_error": x.TestError, "flops": flops, "bytes_up": bytes, "energy_j": energy,
+				"train_error": trained(x, x.TrainError), "test_error": trained(x, x.TestError), "flops": flops, "bytes_up": bytes, "energy_j": energy,
 				"dropped": counted(x, x.Dropped), "late": counted(x, x.Late), "participants": counted(x, x.Participants),
 			} {
 				if got := columns[name][at]; !same(got, want) {
@@ -163,7 +163,7 @@ func TestReadSaysWhereRunsAre(t *testing.T) {
 		t.Errorf("%d of %d runs, %s: must be all 8, complete", len(r.Runs), r.Expected, r.State)
 	}
 	e := &r.Experiments[0]
-	if want := []string{"drop probability = 0.0", "drop probability = 0.5"}; !slices.Equal(e.Figure.Panels, want) {
+	if want := []string{"Drop probability = 0.0", "Drop probability = 0.5"}; !slices.Equal(e.Figure.Panels, want) {
 		t.Errorf("panels %q, must be %q", e.Figure.Panels, want)
 	}
 	for i, want := range [][2]int{{0, 0}, {0, 0}, {0, 1}, {0, 1}, {1, 0}, {1, 0}, {1, 1}, {1, 1}} {
@@ -189,21 +189,60 @@ func TestReadSaysWhereRunsAre(t *testing.T) {
 	}
 }
 
-func TestAFigureThatCannotBeDrawnYet(t *testing.T) {
-	runs := []results.Run{{ID: "a", Experiment: "e", Method: "m", Rounds: []results.Round{{Primal: 2, Suboptimality: math.NaN()}, {Round: 1, TimeS: 1, Primal: 1, Suboptimality: math.NaN()}}}}
+// The curves that are shown at first are of the figure's quantity where it is known, and
+// else of the first metric there is: never of P, which begins with a spike.
+func TestTheFirstCurvesAreOfAMetric(t *testing.T) {
+	nan := math.NaN()
+	round := func(h int, sub, test, train, gap float64) results.Round {
+		return results.Round{Round: h, TimeS: float64(h), Primal: 2, Suboptimality: sub, TestError: test, TrainError: train, Gap: gap}
+	}
 	for name, figure := range map[string]*results.Figure{
 		"none":           nil,
 		"no such key":    {Panel: "network.profile", Series: "faults.drop_probability", Y: "suboptimality", YScale: "log"},
 		"theta":          {Y: "theta"},
 		"sub-optimality": {Y: "suboptimality", YScale: "log", YMin: 1e-3},
 	} {
-		var e Experiment
-		if _, err := e.arrange(figure, runs); err != nil {
-			t.Errorf("%s: %v", name, err)
+		for _, c := range []struct {
+			last results.Round
+			want string
+			log  bool
+		}{
+			{round(1, nan, 0.2, 0.1, 3), "test_error", false},
+			{round(1, nan, nan, 0.1, 3), "train_error", false},
+			{round(1, nan, nan, nan, 3), "gap", true},
+			{round(1, nan, nan, nan, nan), "participants", false},
+		} {
+			runs := []results.Run{{ID: "a", Experiment: "e", Method: "m", Rounds: []results.Round{round(0, nan, 1, 1, nan), c.last}}}
+			var e Experiment
+			if _, err := e.arrange(figure, runs); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if e.Figure.Y != c.want || e.Figure.YLog != c.log || len(e.Figure.Lines) != 1 {
+				t.Errorf("%s: is drawn as %+v, must be %s", name, e.Figure, c.want)
+			}
 		}
-		if e.Figure.Y != "primal" || e.Figure.YLog || len(e.Figure.Lines) != 1 {
-			t.Errorf("%s: is drawn as %+v, must be the primal objective, which is what there is", name, e.Figure)
-		}
+	}
+}
+
+// Times in relative units are told by experiment.
+func TestRelativeUnitsOfAnExperiment(t *testing.T) {
+	dir := made(t, 3, "")
+	found, err := results.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range found.Runs {
+		found.Runs[i].Relative = true
+	}
+	r, err := build(dir, found)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := &r.Experiments[0]; !e.Relative || !strings.Contains(e.Caption, "not seconds") {
+		t.Errorf("the experiment is %+v", e)
+	}
+	if !found.Runs[0].Relative || r.Quantities[0].Name != "time_s" || len(r.Quantities[0].Units) == 0 {
+		t.Errorf("seconds have no units: %+v", r.Quantities[0])
 	}
 }
 
@@ -242,7 +281,7 @@ func TestTheMedianOfTheta(t *testing.T) {
 
 func TestARunWithoutLearningHasAFigure(t *testing.T) {
 	nan := math.NaN()
-	runs := []results.Run{{ID: "a", Experiment: "e", Method: "m", Rounds: []results.Round{{Primal: nan, Suboptimality: nan}, {Round: 1, TimeS: 1, Primal: nan, Suboptimality: nan, Participants: 3}}}}
+	runs := []results.Run{{ID: "a", Experiment: "e", Method: "m", Rounds: []results.Round{{Primal: nan, Gap: nan, Suboptimality: nan}, {Round: 1, TimeS: 1, Primal: nan, Gap: nan, Suboptimality: nan, TrainError: nan, TestError: nan, Participants: 3}}}}
 	var e Experiment
 	if _, err := e.arrange(nil, runs); err != nil || e.Figure.Y != "participants" || e.Figure.YLog {
 		t.Errorf("is drawn as %+v (%v), must be who answered", e.Figure, err)

@@ -22,7 +22,7 @@ type roundColumn struct {
 var roundColumns = []roundColumn{
 	count("outer", "coupling updates made so far", func(r *Round) *int { return &r.Outer }),
 	count("round", "rounds made so far, over all outer iterations; 0 is the state before the first", func(r *Round) *int { return &r.Round }),
-	number("time_s", "s", "virtual time at the end of the round", func(r *Round) *float64 { return &r.TimeS }, formatDecimal),
+	number("time_s", "s", "virtual time at the end of the round; relative units where federation.cost is not physical", func(r *Round) *float64 { return &r.TimeS }, formatDecimal),
 	number("primal", "", "objective P(W)", func(r *Round) *float64 { return &r.Primal }, formatNumber),
 	number("dual", "", "dual objective D(alpha); empty for methods without dual variables", func(r *Round) *float64 { return &r.Dual }, formatNumber),
 	number("gap", "", "duality gap P + D", func(r *Round) *float64 { return &r.Gap }, formatNumber),

@@ -20,7 +20,7 @@ type deviceColumn struct {
 // a row belongs to.
 var deviceColumns = []deviceColumn{
 	wholeOf("round", "rounds made so far, as in rounds.csv", func(r *DeviceRow) *int { return &r.Round }),
-	realOf("time_s", "s", "virtual time at the end of the round", func(r *DeviceRow) *float64 { return &r.TimeS }),
+	realOf("time_s", "s", "virtual time at the end of the round; relative units where federation.cost is not physical", func(r *DeviceRow) *float64 { return &r.TimeS }),
 	wholeOf("device", "its number, from 0", func(r *DeviceRow) *int { return &r.Device }),
 	outcomeColumn,
 	wholeOf("attempts", "times the server asked the device in the round", func(r *DeviceRow) *int { return &r.Attempts }),

@@ -284,7 +284,7 @@ func (w *Writer) dropFeed() {
 }
 
 // Rounds lets a run that begins be followed. The index is that of Add; of run ID,
-// Experiment, Method, Algorithm, Point, Tuned, Seed and Real are used. What it
+// Experiment, Method, Algorithm, Point, Tuned, Seed, Real and Relative are used. What it
 // returns is to be told of each round, and may be called from any goroutine.
 func (w *Writer) Rounds(index int, run Run) func(Round) {
 	run.Status = UnderWay

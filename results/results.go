@@ -64,6 +64,7 @@ type Run struct {
 	Edges      []Edge    // where what it chose lies at an edge of what was tried
 	Seed       uint64
 	Real       bool // targets are real numbers: errors are root mean square errors
+	Relative   bool // TimeS counts relative units (federation.cost), not seconds
 	Status     Status
 	Reason     string  // why it stalled, empty otherwise
 	Optimum    float64 // the reference optimum P*; NaN when it was not computed

@@ -30,6 +30,7 @@ func (r *Run) state(c *state.Coder) {
 	codeList(c, &r.Tuned, (*Setting).state)
 	codeList(c, &r.Edges, (*Edge).state)
 	c.Bool(&r.Real)
+	c.Bool(&r.Relative)
 	for _, x := range []*uint64{&r.Seed, &r.EventHash, &r.ModelHash} {
 		c.Uint64(x)
 	}

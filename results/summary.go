@@ -53,6 +53,7 @@ type Totals struct {
 	Primal    float64
 	TestError float64
 	Real      bool // TestError is a root mean square error, not a share
+	Relative  bool // times are relative units, not seconds
 }
 
 // Cell is the way to one target.
@@ -200,7 +201,7 @@ func (t *Totals) add(r *Run, n float64) {
 	if last, ok := r.Last(); ok {
 		primal, testError = last.Primal, last.TestError
 	}
-	t.Real = r.Real
+	t.Real, t.Relative = r.Real, r.Relative
 	t.Primal += primal / n
 	t.TestError += testError / n
 	if len(r.Rounds) < 2 {

@@ -215,3 +215,25 @@ func TestSummaryTellsOfCappedWork(t *testing.T) {
 		}
 	}
 }
+
+// Times under another cost model than the physical one are no seconds, and say so.
+func TestRelativeUnits(t *testing.T) {
+	runs := exampleRuns()[:2]
+	for i := range runs {
+		runs[i].Relative = true
+	}
+	table := Summary(runs, ToSuboptimalities(1e-1))
+	for name, write := range map[string]func(io.Writer) error{"text": table.WriteText, "Markdown": table.WriteMarkdown} {
+		var b strings.Builder
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		// 20 and 22 rounds of a minute.
+		if text := b.String(); !strings.Contains(text, "1.26e+03 ru") || strings.Contains(text, " min ") || !strings.Contains(text, "relative units of time (federation.cost), not seconds") {
+			t.Errorf("%s:\n%s", name, text)
+		}
+	}
+	if got := TimeText(2.5e-5, true); got != "2.5e-05 ru" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -33,7 +34,8 @@ func (e *ExperimentTable) Caption() string {
 	if e.Seeds > 1 {
 		text += fmt.Sprintf(", mean over %d seeds", e.Seeds)
 	}
-	return text
+	relative := func(r Row) bool { return r.Totals.Relative }
+	return text + RelativeNote(slices.ContainsFunc(e.Blocks, func(b Block) bool { return slices.ContainsFunc(b.Rows, relative) }))
 }
 
 // heading is the caption behind the experiment's name.
@@ -89,7 +91,7 @@ func (t *Totals) cells() []string {
 		testError = orNone(100*t.TestError, 'f', 2) + " %"
 	}
 	return []string{
-		Cell{Reached: true, Rounds: t.Rounds}.rounds(), HumanTime(t.TimeS), Cell{Reached: true, Rounds: t.Answers}.rounds(),
+		Cell{Reached: true, Rounds: t.Rounds}.rounds(), TimeText(t.TimeS, t.Relative), Cell{Reached: true, Rounds: t.Answers}.rounds(),
 		scaled(t.Bytes, "B"), scaled(t.EnergyJ, "J"), orNone(t.Primal, 'g', 5), testError,
 	}
 }
@@ -135,7 +137,7 @@ func (e *ExperimentTable) Cells(block *Block, targets Targets) [][]string {
 		r := &block.Rows[i]
 		row := []string{r.Label}
 		for _, c := range r.Cells {
-			row = append(row, c.rounds(), c.time(), c.ratio(), c.energy())
+			row = append(row, c.rounds(), c.time(r.Totals.Relative), c.ratio(), c.energy())
 		}
 		rows = append(rows, append(row, r.last(), r.note()))
 	}
@@ -240,7 +242,7 @@ func (t *Table) markdownBlock(b *strings.Builder, e *ExperimentTable, block *Blo
 	for _, r := range block.Rows {
 		fmt.Fprintf(b, "| %s |", markdown(r.Label))
 		for _, c := range r.Cells {
-			fmt.Fprintf(b, " %s | %s | %s | %s |", c.rounds(), c.time(), c.ratio(), c.energy())
+			fmt.Fprintf(b, " %s | %s | %s | %s |", c.rounds(), c.time(r.Totals.Relative), c.ratio(), c.energy())
 		}
 		fmt.Fprintf(b, " %s | %s |\n", r.last(), r.note())
 	}
@@ -263,11 +265,11 @@ func (c Cell) rounds() string {
 	return strconv.FormatFloat(c.Rounds, 'f', 1, 64)
 }
 
-func (c Cell) time() string {
+func (c Cell) time(relative bool) string {
 	if !c.Reached {
 		return none
 	}
-	return HumanTime(c.TimeS)
+	return TimeText(c.TimeS, relative)
 }
 
 func (c Cell) energy() string {
@@ -307,6 +309,23 @@ func (r *Row) note() string {
 		}
 	}
 	return strings.Join(notes, ", ")
+}
+
+// TimeText writes a virtual time with three digits: seconds as HumanTime does, and
+// relative units (Run.Relative) with the unit "ru", which RelativeNote explains.
+func TimeText(t float64, relative bool) string {
+	if relative {
+		return strconv.FormatFloat(t, 'g', 3, 64) + " ru"
+	}
+	return HumanTime(t)
+}
+
+// RelativeNote is what a caption says of times in relative units; empty for others.
+func RelativeNote(relative bool) string {
+	if relative {
+		return "; ru are relative units of time (federation.cost), not seconds"
+	}
+	return ""
 }
 
 // HumanTime writes seconds with three digits in the unit that suits: µs,

@@ -28,7 +28,7 @@ type experimentTable struct {
 	Axis        []axisTable             `toml:"axis" doc:"named axes of the grid, whose points set several keys at once"`
 	Tune        map[string]*config.Node `toml:"tune" doc:"by method label, lists of values by option key (\"options.epochs\"); on the first seed all combinations run, and the one with the least virtual time to the target serves for all seeds"`
 	Tuning      *Tuning                 `toml:"tuning" doc:"how tuned methods are compared"`
-	Figure      *config.Node            `toml:"figure" doc:"how the experiment is drawn; not drawn when absent"`
+	Figure      *config.Node            `toml:"figure" doc:"how the experiment is drawn; absent: the first known of sub-optimality, test error, training error and answers taken against time, a line per method"`
 }
 
 // axisTable is one [[experiment.axis]].

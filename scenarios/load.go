@@ -174,16 +174,17 @@ func makePlans(doc *document, root *config.Node, over *overrides, problems *conf
 		if names[p.name] {
 			problems.Add(node.PlaceOf("name"), fmt.Sprintf("two experiments are named %s", p.name))
 		}
-		names[p.name] = true
 		p.inherit(sweeps)
 		p.checkNames(problems)
 		p.checkFigure(node.Child("figure"), problems)
+		file := p.name // of the default figure
 		if p.figure != nil {
-			if files[p.figure.File] {
-				problems.Add(node.PlaceOf("figure.file"), fmt.Sprintf("two figures go to the file %s", p.figure.File))
-			}
-			files[p.figure.File] = true
+			file = p.figure.File
 		}
+		if files[file] && !names[p.name] {
+			problems.Add(node.PlaceOf("figure.file"), fmt.Sprintf("two figures go to the file %s", file))
+		}
+		files[file], names[p.name] = true, true
 		over.fold(&p, problems)
 		plans = append(plans, p)
 	}

@@ -60,13 +60,17 @@ func (c *chrome) text(s string) {
 
 // header begins the trace.
 func (c *chrome) header(t *Timeline, run string) {
+	clock := "virtual time of the simulation since its start, not the wall clock"
+	if t.Relative {
+		clock += "; a second stands for one relative unit (federation.cost)"
+	}
 	about, err := json.Marshal(struct {
 		Clock   string `json:"clock"`
 		Run     string `json:"run"`
 		Rounds  string `json:"rounds"`
 		Devices string `json:"devices"`
 	}{
-		"virtual time of the simulation since its start, not the wall clock", run,
+		clock, run,
 		fmt.Sprintf("%d to %d", t.First, t.Last),
 		fmt.Sprintf("%d of %d", len(t.Tracks), t.Devices),
 	})

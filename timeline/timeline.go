@@ -20,6 +20,7 @@ type Timeline struct {
 	Tracks      []int32     // the devices of the sample, ascending
 	First, Last int         // rounds; Last is the run's when it ended before the selection does
 	From, To    engine.Time // from the beginning of the first to the end of the last
+	Relative    bool        // times are relative units, not seconds
 	Items       []Item      // by time, device and depth: what holds another comes before it
 }
 

@@ -3,7 +3,7 @@
 const zooms = new Map(); // by the chart's key, so that a chart made anew looks as before
 
 // Chart draws lines: {label, look, x, y, low, high, round, show}, all x increasing.
-// x and y are {quantity, log, limits}; limits null: of the data.
+// A line stays at a value until the next one was measured. x and y are {quantity, log}.
 class Chart {
   constructor(key, title, lines, x, y, options = {}) {
     Object.assign(this, { key, title, lines, x, y, options });
@@ -25,7 +25,6 @@ class Chart {
   unitOf(axis, which) {
     let most = 0;
     for (const l of this.lines) if (l.show) for (const v of l[which]) if (Number.isFinite(v)) most = Math.max(most, v);
-    if (axis.limits) most = axis.limits[1];
     return unitFor(axis.quantity.units, most / 1.5);
   }
 
@@ -57,10 +56,10 @@ class Chart {
       data.push(column(l.y));
       l.series = series.push({
         label: l.label, stroke, width: l.faint ? 1 : 2, dash: l.look.dash, spanGaps: true, points: { show: l.x.length === 1 },
-        fill: l.fill ? rgb(l.look.colour) : undefined, paths: l.steps ? uPlot.paths.stepped({ align: -1 }) : undefined,
+        fill: l.fill ? rgb(l.look.colour) : undefined, paths: uPlot.paths.stepped({ align: l.over ? -1 : 1 }),
       }) - 1;
       if (!l.low) continue;
-      const edge = { stroke: "transparent", width: 0, spanGaps: true, points: { show: false } };
+      const edge = { stroke: "transparent", width: 0, spanGaps: true, points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }) };
       data.push(column(l.high), column(l.low));
       const high = series.push({ ...edge }) - 1, low = series.push({ ...edge }) - 1;
       bands.push({ series: [high, low], fill: rgb(l.look.colour, 0.16) });
@@ -79,12 +78,13 @@ class Chart {
       scales: { x: scale(this.x), y: scale(this.y) }, series, bands, legend: { show: false },
       axes: [axis(this.x, this.unit.x, { size: 28, space: 64, incrs: increments(this.unit.x) }), axis(this.y, this.unit.y, { size: 56, space: 32, incrs: increments(this.unit.y) })],
       cursor: {
-        drag: { x: true, y: true, uni: 24 }, points: { size: 7 },
+        drag: { x: true, y: false, setScale: false }, points: { size: 7 },
         dataIdx: (_, s, hovered, x) => this.nearest(s, x),
         bind: { dblclick: () => () => { this.reset(); return null; } },
       },
       hooks: {
         setCursor: [() => this.tell()],
+        setSelect: [(u) => this.dragged(u)],
         setScale: [() => this.remember()],
         draw: [() => { if (performance.getEntriesByName("first-curve").length === 0) performance.mark("first-curve"); }],
       },
@@ -106,25 +106,36 @@ class Chart {
     this.plot = null;
   }
 
-  // window returns what is shown at first: the limits, or all there is.
-  window() {
+  // window returns what is shown at first, which is all, or of a part of the horizontal
+  // axis the window in which its lines fit.
+  window(part = null) {
     const w = {};
     for (const which of ["x", "y"]) {
       const a = this[which];
-      if (a.limits && a.limits[1] > a.limits[0]) {
-        w[which] = a.limits;
+      if (which === "x" && part) {
+        w.x = part;
         continue;
       }
       let low = Infinity, high = -Infinity;
       for (const l of this.shown) {
         if (l.fill && which === "y") low = 0; // areas are compared
+        const first = part ? Math.max(before(l.x, part[0]), 0) : 0, end = part ? before(l.x, part[1]) + 1 : l.x.length;
         for (const values of which === "x" ? [l.x] : [l.y, l.low, l.high]) {
-          for (const v of values || []) if (Number.isFinite(v) && (!a.log || v > 0)) { low = Math.min(low, v); high = Math.max(high, v); }
+          for (const v of (values || []).slice(first, end)) if (Number.isFinite(v) && (!a.log || v > 0)) { low = Math.min(low, v); high = Math.max(high, v); }
         }
       }
       w[which] = widened(low, high, a.log, which);
     }
     return w;
+  }
+
+  // dragged shows the part of the horizontal axis that was dragged over.
+  dragged(u) {
+    const { left, width } = u.select;
+    if (!(width > 0)) return;
+    u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    this.show(this.window([u.posToVal(left, "x"), u.posToVal(left + width, "x")]));
+    this.remember();
   }
 
   show(w) {
@@ -263,11 +274,13 @@ function ticks(splits, unit, ofDecades) {
 }
 
 // increments are the steps of a linear axis in base units: 1, 2 and 5 times powers of
-// ten of the unit in which it is labelled.
+// ten of the unit in which it is labelled, and of hours and minutes those of a clock, as
+// in package plots.
 function increments(unit) {
-  const list = [];
-  for (let e = -12; e <= 18; e++) for (const m of [1, 2, 5]) list.push(Number(m + "e" + e) * unit.size);
-  return list;
+  const list = [], steps = { h: [1, 2, 3, 6, 12, 24], min: [1, 2, 5, 10, 15, 30, 60] }[unit.name] || [];
+  const own = (v) => v < 1 || v > steps[steps.length - 1] || steps.length === 0;
+  for (let e = -12; e <= 18; e++) for (const m of [1, 2, 5]) if (own(Number(m + "e" + e))) list.push(Number(m + "e" + e) * unit.size);
+  return [...list, ...steps.map((v) => v * unit.size)].sort((a, b) => a - b);
 }
 
 // widened returns limits around all values from low to high.

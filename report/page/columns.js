@@ -35,6 +35,11 @@ async function read(text) {
   for (const run of report.runs) {
     run.column = (name) => columns[name].subarray(run.first, run.first + run.count);
   }
-  report.quantity = (name) => report.quantities.find((q) => q.name === name);
+  // Time is in seconds, or in relative units: its quantity is that of an experiment.
+  report.quantity = (name, experiment) => {
+    const q = report.quantities.find((x) => x.name === name);
+    const relative = name === "time_s" && report.experiments[experiment]?.relative;
+    return relative ? { ...q, units: [{ name: "relative units", size: 1 }] } : q;
+  };
   return report;
 }

@@ -23,26 +23,20 @@ function curvesOf(report, index, preset = {}) {
 
   const paint = () => {
     drawn.forEach((d) => d.erase());
-    const x = report.quantity(c.x), y = report.quantity(c.y), look = looks(f);
-    const asMade = c.x === f.x && c.y === f.y && c.xLog === f.x_log && c.yLog === f.y_log;
+    const x = report.quantity(c.x, index), y = report.quantity(c.y, index), look = looks(f);
     drawn = f.panels.map((title, panel) => {
       const lines = [];
       f.lines.forEach((line, k) => {
         const curves = runs.filter((r) => r.panel === panel && r.line === k).map((r) => curveOf(r, x, y, c.xLog, c.yLog)).filter((v) => v.x.length > 0);
         const of = { label: line.Label, look: look[k], show: !c.hidden.includes(line.Label) };
         if (curves.length === 1 || c.each) {
-          for (const v of curves) lines.push({ ...of, label: of.label + (curves.length > 1 ? ", seed " + v.run.seed : ""), x: v.x, y: v.y, round: v.round, faint: curves.length > 1 });
+          for (const v of curves) lines.push({ ...of, label: of.label + (curves.length > 1 ? ", seed " + v.run.seed : ""), x: v.x, y: v.y, own: v.own, round: v.round, faint: curves.length > 1 });
         } else if (curves.length > 1) {
           lines.push({ ...of, ...combine(curves, c.xLog, c.yLog) });
         }
       });
-      const limits = (which) => {
-        if (!asMade || (which === "x" && c.each && f.x_limits.length === 0)) return null;
-        const l = which === "x" ? f.x_limits[panel] : f.y_limits;
-        return l && l[1] > l[0] ? l : null;
-      };
       const chartKey = `${key}/${panel}/${c.x}/${c.y}/${c.xLog}/${c.yLog}`;
-      return new Chart(chartKey, title, lines, { quantity: x, log: c.xLog, limits: limits("x") }, { quantity: y, log: c.yLog, limits: limits("y") });
+      return new Chart(chartKey, title, lines, { quantity: x, log: c.xLog }, { quantity: y, log: c.yLog });
     });
     place.dataset.count = drawn.length;
     place.replaceChildren(...drawn.map((d) => d.element));

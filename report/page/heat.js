@@ -4,7 +4,7 @@ function heatOf(report, index) {
   const e = report.experiments[index];
   const keys = e.keys.filter((k) => k.values.length > 1);
   if (keys.length < 2 || e.cells.length < 4) return null;
-  const units = (name) => report.quantity(name).units;
+  const units = (name) => report.quantity(name, index).units;
   const measures = [];
   report.targets.forEach((t, i) => {
     const to = t.text.replace(/[0-9.]+e[+-][0-9]+$/, scientific);

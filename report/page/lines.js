@@ -4,16 +4,16 @@
 const maxPlaces = 600; // that a mean is drawn through
 
 // curveOf returns what a run shows on two axes: the places that exist there, x
-// increasing, the later of two rounds at one x. On a logarithmic axis values of zero and
-// below count as the floor; without one they are left out.
+// increasing, the later of two rounds at one x. On a logarithmic axis values below the
+// floor are drawn there; without one, values of zero and below are left out.
 function curveOf(run, x, y, xLog, yLog) {
   const xs = run.column(x.name), ys = run.column(y.name), rounds = run.column("round");
-  const curve = { x: [], y: [], round: [], run };
+  const curve = { x: [], y: [], own: [], round: [], run };
   for (let i = 0; i < xs.length; i++) {
     const px = xs[i];
     let py = ys[i];
     if (!Number.isFinite(px) || Number.isNaN(py) || (xLog && px <= 0)) continue;
-    if (yLog && py <= 0) {
+    if (yLog && py <= (y.floor || 0)) {
       if (!y.floor) continue;
       py = y.floor;
     }
@@ -23,6 +23,7 @@ function curveOf(run, x, y, xLog, yLog) {
     if (at > 0 && px === curve.x[at - 1]) at--;
     curve.x[at] = px;
     curve.y[at] = py;
+    curve.own[at] = ys[i];
     curve.round[at] = rounds[i];
   }
   return curve;
@@ -50,9 +51,9 @@ function nearest(sorted, v, measure) {
 const logarithm = { to: Math.log10, from: (v) => 10 ** v };
 const identity = { to: (v) => v, from: (v) => v };
 
-// combine returns the mean, the lowest and the highest of several curves, interpolated
-// as the axes show them. A curve that has come to its end keeps its last value; an
-// interrupted one, or one that goes on, cuts the line.
+// combine returns the mean, the lowest and the highest of several curves, the mean of
+// logarithms on a logarithmic axis. A curve that has come to its end keeps its last
+// value; an interrupted one, or one that goes on, cuts the line.
 function combine(curves, xLog, yLog) {
   const onX = xLog ? logarithm : identity, onY = yLog ? logarithm : identity;
   let first = -Infinity, last = -Infinity;
@@ -68,14 +69,15 @@ function combine(curves, xLog, yLog) {
   let places = [first, last];
   for (const c of curves) for (const x of c.x) if (x > first && x < last) places.push(x);
   places = Float64Array.from(places).sort().filter((x, i, all) => i === 0 || x !== all[i - 1]);
-  if (places.length > maxPlaces) {
+  if (places.length > maxPlaces) { // the last place of each of so many equal parts
     const from = onX.to(first), to = onX.to(last);
-    places = Array.from({ length: maxPlaces }, (_, i) => onX.from(from + (to - from) * (i / (maxPlaces - 1))));
+    const part = (x) => Math.floor(((onX.to(x) - from) / (to - from)) * (maxPlaces - 1));
+    places = places.filter((x, i, all) => i === 0 || i === all.length - 1 || part(x) !== part(all[i + 1]));
   }
   for (const x of places) {
     let sum = 0, low = Infinity, high = -Infinity;
     for (const c of curves) {
-      const v = valueAt(c, x, onX, onY);
+      const v = onY.to(c.y[before(c.x, x)]);
       sum += v;
       low = Math.min(low, v);
       high = Math.max(high, v);
@@ -86,14 +88,4 @@ function combine(curves, xLog, yLog) {
     line.high.push(onY.from(high));
   }
   return line;
-}
-
-// valueAt returns where a curve is at x, in axis space.
-function valueAt(c, x, onX, onY) {
-  const i = before(c.x, x);
-  if (i < 0) return onY.to(c.y[0]);
-  const y = onY.to(c.y[i]);
-  if (i === c.x.length - 1 || c.x[i] === x) return y;
-  const share = (onX.to(x) - onX.to(c.x[i])) / (onX.to(c.x[i + 1]) - onX.to(c.x[i]));
-  return y + share * (onY.to(c.y[i + 1]) - y);
 }

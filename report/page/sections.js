@@ -30,7 +30,7 @@ function sections(report) {
   }
   add("results", "Results", perExperiment(report, (e, i) => (e.blocks.length > 0 ? [e.description ? el("p", {}, e.description) : null, el("p", { class: "quiet" }, capital(e.caption) + "."), resultsOf(e)] : null)));
   if (report.tables.length > 0) list.push(section("errors", "Prediction errors", [], report.tables.map(errorsOf)));
-  add("curves", "Curves", perExperiment(report, (_, i) => curvesOf(report, i)), el("p", { class: "quiet hint" }, "Drag to zoom, double-click to see all again; a finger or the arrow keys move the cursor, + and − zoom. A line is the mean over the seeds, its band reaches from the lowest to the highest."),
+  add("curves", "Curves", perExperiment(report, (_, i) => curvesOf(report, i)), el("p", { class: "quiet hint" }, "Drag over a part of the horizontal axis to zoom into it, double-click to see all again; a finger or the arrow keys move the cursor, + and − zoom. A line is the mean over the seeds, its band reaches from the lowest to the highest."),
     report.shown < report.rows ? el("p", { class: "quiet" }, `The page holds ${report.shown.toLocaleString("en")} of the run's ${report.rows.toLocaleString("en")} rounds, the first of each run and then evenly spread ones; rounds.csv has all.`) : null);
   add("sweep", "Sweep", perExperiment(report, (_, i) => heatOf(report, i)));
   const stragglers = perExperiment(report, (e, i) => [participationOf(report, i), ...(report.devices ? [el("h4", {}, "What the time was spent on"), pathsOf(report, i), roundsOf(report, i)] : [])]);
@@ -64,8 +64,7 @@ function opening(report) {
 const thousands = [{ name: "", size: 1 }, { name: "k", size: 1e3 }, { name: "M", size: 1e6 }];
 
 function runsOf(report) {
-  const seconds = report.quantity("time_s").units;
-  const rows = report.runs.map((r) => [r.id, r.status + (r.reason ? ": " + r.reason : ""), String(r.totals.rounds), amount(r.totals.time_s, seconds, 4), r.tuned || none,
+  const rows = report.runs.map((r) => [r.id, r.status + (r.reason ? ": " + r.reason : ""), String(r.totals.rounds), amount(r.totals.time_s, report.quantity("time_s", r.experiment).units, 4), r.tuned || none,
     known(r.optimum) ? figure(r.optimum, 6) : none, el("code", {}, r.event_hash), el("code", {}, r.model_hash)]);
   return el("details", { id: "all-runs" }, el("summary", {}, plural(report.runs.length, "run")),
     table(["run", "status", "rounds", "virtual time", "tuned", "optimum", "hash of events", "hash of the model"], rows, "all runs", "texts"));

@@ -33,6 +33,7 @@ type caseSummary struct {
 type sideSummary struct {
 	Directory string          `json:"directory"`
 	Seeds     []uint64        `json:"seeds"`
+	Relative  bool            `json:"relative"`
 	Targets   []againstTarget `json:"targets"`
 }
 
@@ -93,7 +94,7 @@ func newComparisonSummary(c *comparison.Comparison, files []string) comparisonSu
 }
 
 func newSideSummary(c *comparison.Comparison, r *comparison.Row) sideSummary {
-	side := sideSummary{Directory: c.Directories[r.Directory], Seeds: r.Seeds, Targets: []againstTarget{}}
+	side := sideSummary{Directory: c.Directories[r.Directory], Seeds: r.Seeds, Relative: r.Relative, Targets: []againstTarget{}}
 	for i, x := range r.Cells {
 		side.Targets = append(side.Targets, againstTarget{
 			Metric: c.Targets[i].Metric, Target: number(c.Targets[i].Value), Reached: x.Reached == len(r.Seeds), ReachedSeeds: x.Reached,

@@ -119,7 +119,7 @@ func writeExplanation(out io.Writer, r *attribution.Report, changes []*attributi
 		if _, err := io.WriteString(out, "  "); err != nil {
 			return err
 		}
-		if err := w.WriteText(out, r.TimeS); err != nil {
+		if err := w.WriteText(out, r); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ type explanation struct {
 	Run      string          `json:"run"`
 	Protocol string          `json:"protocol"`
 	TimeS    number          `json:"time_s"`
+	Relative bool            `json:"relative"`
 	Path     pathSummary     `json:"path"`
 	All      totalSummary    `json:"all"`
 	Rounds   []roundSummary  `json:"rounds"`
@@ -86,7 +87,7 @@ type whatIfSummary struct {
 func newExplanation(r *attribution.Report, changes []*attribution.WhatIf) explanation {
 	all := r.All()
 	e := explanation{
-		Run: r.Run.ID, Protocol: r.Run.Settings.Federation.Protocol, TimeS: number(r.TimeS),
+		Run: r.Run.ID, Protocol: r.Run.Settings.Federation.Protocol, TimeS: number(r.TimeS), Relative: r.Relative(),
 		Path: newPathSummary(&r.Path), All: newTotalSummary(&all),
 		Rounds: []roundSummary{}, Devices: []deviceSummary{}, Classes: []classSummary{}, WhatIf: []whatIfSummary{},
 	}

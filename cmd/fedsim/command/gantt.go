@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"fedsim/engine"
 	"fedsim/federation"
@@ -44,8 +43,8 @@ func ganttFiles(name string) (paths []string, err error) {
 
 // saveGantt draws a timeline into the files that --gantt asks for, and returns their
 // names.
-func saveGantt(line *timeline.Timeline, title, name string) (saved []string, err error) {
-	picture, err := plots.DrawGantt(ganttOf(line, title))
+func saveGantt(line *timeline.Timeline, run *scenarios.Run, name string) (saved []string, err error) {
+	picture, err := plots.DrawGantt(ganttOf(line, run))
 	if err != nil {
 		return nil, err
 	}
@@ -74,15 +73,15 @@ var activities = map[timeline.What]plots.Activity{
 // titleOf names a run in words: its method, its place on the axes, its seed.
 func titleOf(run *scenarios.Run) string {
 	text := run.Label
-	for _, s := range run.Point {
-		text += ", " + s.Key[strings.LastIndexByte(s.Key, '.')+1:] + " = " + s.Value
+	if len(run.Point) > 0 {
+		text += ", " + plots.PointText(run.Point)
 	}
 	return fmt.Sprintf("%s, seed %d", text, run.Seed)
 }
 
 // ganttOf returns the figure of a timeline.
-func ganttOf(line *timeline.Timeline, title string) plots.Gantt {
-	g := plots.Gantt{Title: title, From: line.From.Seconds(), To: line.To.Seconds()}
+func ganttOf(line *timeline.Timeline, run *scenarios.Run) plots.Gantt {
+	g := plots.Gantt{Title: titleOf(run), Relative: run.Settings.Federation.Relative(), From: line.From.Seconds(), To: line.To.Seconds()}
 	for why := federation.Dropped; why <= federation.NoTime; why++ {
 		g.Marks = append(g.Marks, why.String())
 	}

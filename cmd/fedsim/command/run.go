@@ -300,19 +300,25 @@ func draw(w *results.Writer, s *scenarios.Scenario) (files []string, err error) 
 	return drawInto(dir, s, w.Runs())
 }
 
-// drawInto draws all figures that can be drawn; the error tells of the others.
+// drawInto draws the figures of all experiments that have runs, those of
+// [plots.Default] where the scenario describes none. The error tells of figures that
+// cannot be drawn.
 func drawInto(dir string, s *scenarios.Scenario, runs []results.Run) (files []string, err error) {
 	for _, e := range s.Experiments {
-		if e.Figure == nil {
-			continue
-		}
 		var own []results.Run
 		for _, r := range runs {
 			if r.Experiment == e.Name {
 				own = append(own, r)
 			}
 		}
-		names, failed := plots.Save(dir, *e.Figure, own)
+		if len(own) == 0 && e.Figure == nil {
+			continue
+		}
+		figure := plots.Default(own)
+		if e.Figure != nil {
+			figure = *e.Figure
+		}
+		names, failed := plots.Save(dir, figure, own)
 		if failed != nil {
 			err = errors.Join(err, fmt.Errorf("figure of experiment %s: %w", e.Name, failed))
 			continue

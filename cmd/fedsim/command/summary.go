@@ -46,6 +46,7 @@ type rowSummary struct {
 	TestError     number            `json:"test_error"`
 	Rounds        number            `json:"rounds"`
 	TimeS         number            `json:"time_s"`
+	Relative      bool              `json:"relative"`
 	EnergyJ       number            `json:"energy_j"`
 	Bytes         number            `json:"bytes"`
 	Participants  number            `json:"participants"`
@@ -88,6 +89,7 @@ type gridSummary struct {
 	Point      []results.Setting `json:"point"`
 	Metric     string            `json:"metric"`
 	Target     number            `json:"target"`
+	Relative   bool              `json:"relative"`
 	Winner     int               `json:"winner"`
 	Trials     []trialSummary    `json:"trials"`
 	Listed     int               `json:"listed"`
@@ -140,7 +142,7 @@ func newRowSummary(r *results.Row, point []results.Setting, key string, targets 
 		Point: append([]results.Setting{}, point...), Label: r.Label, LabelOf: key, Algorithm: r.Algorithm,
 		Seeds: r.Seeds, Stalled: r.Stalled, Interrupted: r.Interrupted,
 		Suboptimality: number(r.Last), Primal: number(t.Primal), TestError: number(t.TestError),
-		Rounds: number(t.Rounds), TimeS: number(t.TimeS), EnergyJ: number(t.EnergyJ), Bytes: number(t.Bytes),
+		Rounds: number(t.Rounds), TimeS: number(t.TimeS), Relative: t.Relative, EnergyJ: number(t.EnergyJ), Bytes: number(t.Bytes),
 		Participants: number(t.Answers), Targets: []targetSummary{},
 	}
 	for i, c := range r.Cells {
@@ -174,7 +176,7 @@ func newGridSummaries(grids []experiment.Grid) []gridSummary {
 	for _, g := range grids {
 		of := gridSummary{
 			Experiment: g.Experiment, Method: g.Method, Point: append([]results.Setting{}, g.Point...),
-			Metric: g.Target.Metric, Target: number(g.Target.Value), Winner: g.Winner, Trials: []trialSummary{},
+			Metric: g.Target.Metric, Target: number(g.Target.Value), Relative: g.Relative, Winner: g.Winner, Trials: []trialSummary{},
 			Listed: g.Listed, Edges: append([]results.Edge{}, g.Edges...),
 		}
 		for _, t := range g.Trials {

@@ -158,7 +158,7 @@ func drawTheory(w *results.Writer, found []experiment.Comparison) ([]string, err
 	}
 	chart := plots.Chart{
 		File: chartFile, Title: "Distance from the optimum: bound and measurement",
-		XLabel: "rounds", YLabel: "D(α) − D*", Lines: []string{"bound", "corollary, measured θ", "measured mean and range"},
+		XLabel: "rounds", YLabel: "D(α) − D*", Steps: true, Lines: []string{"bound", "corollary, measured θ", "measured mean and range"},
 	}
 	for i := range found {
 		c := &found[i]
@@ -178,8 +178,8 @@ func drawTheory(w *results.Writer, found []experiment.Comparison) ([]string, err
 // where names a comparison: its method and its place on the axes.
 func where(c *experiment.Comparison) string {
 	text := c.Method
-	for _, s := range c.Point {
-		text += ", " + s.Key[strings.LastIndexByte(s.Key, '.')+1:] + " = " + s.Value
+	if len(c.Point) > 0 {
+		text += ", " + plots.PointText(c.Point)
 	}
 	return text
 }

@@ -82,6 +82,7 @@ func (f *timelineFlags) plan(flags *pflag.FlagSet, s *scenarios.Scenario) (*watc
 		w.shows = append(w.shows, show{
 			name: "timeline", selection: timeline.Selection{Devices: f.devices, First: 1, Last: traceRounds},
 			save: func(line *timeline.Timeline) ([]string, error) {
+				line.Relative = run.Settings.Federation.Relative()
 				return []string{f.trace}, saveTrace(line, w.id, f.trace)
 			},
 		})
@@ -92,7 +93,7 @@ func (f *timelineFlags) plan(flags *pflag.FlagSet, s *scenarios.Scenario) (*watc
 		}
 		w.shows = append(w.shows, show{
 			name: "gantt", selection: timeline.Selection{Devices: min(f.devices, plots.MaxGanttRows), First: 1, Last: ganttRounds},
-			save: func(line *timeline.Timeline) ([]string, error) { return saveGantt(line, titleOf(run), f.gantt) },
+			save: func(line *timeline.Timeline) ([]string, error) { return saveGantt(line, run, f.gantt) },
 		})
 	}
 	if err := f.narrow(w, run.Settings.Run.Outer*run.Settings.Run.Rounds); err != nil {

@@ -88,7 +88,7 @@ func writeGrids(w io.Writer, grids []experiment.Grid) error {
 		if i > 0 {
 			fmt.Fprintln(t)
 		}
-		fmt.Fprintf(t, "%s, %s%s: virtual time to %s\n", g.Experiment, g.Method, at(g.Point), g.Target)
+		fmt.Fprintf(t, "%s, %s%s: virtual time to %s%s\n", g.Experiment, g.Method, at(g.Point), g.Target, results.RelativeNote(g.Relative))
 		best := &g.Trials[g.Winner]
 		for k, trial := range g.Trials {
 			mark := " "
@@ -102,7 +102,7 @@ func writeGrids(w io.Writer, grids []experiment.Grid) error {
 			if k > g.Winner && trial.Reached && best.Reached && trial.TimeS == best.TimeS {
 				note = ", as fast: the first wins"
 			}
-			fmt.Fprintf(t, "  %s %s\t%s%s\n", mark, settings(trial.Options), outcome(trial, g.Target), note)
+			fmt.Fprintf(t, "  %s %s\t%s%s\n", mark, settings(trial.Options), outcome(trial, &g), note)
 		}
 		for _, e := range g.Edges {
 			fmt.Fprintf(t, "  at an edge: %s\n", e)
@@ -115,13 +115,13 @@ func writeGrids(w io.Writer, grids []experiment.Grid) error {
 }
 
 // outcome says how a candidate did.
-func outcome(t experiment.Trial, target results.Target) string {
-	metric, _ := results.MetricNamed(target.Metric)
+func outcome(t experiment.Trial, g *experiment.Grid) string {
+	metric, _ := results.MetricNamed(g.Target.Metric)
 	switch {
 	case t.Reached:
-		return fmt.Sprintf("%s\t%d rounds", results.HumanTime(t.TimeS), t.Rounds)
+		return fmt.Sprintf("%s\t%d rounds", results.TimeText(t.TimeS, g.Relative), t.Rounds)
 	case t.GivenUp:
-		return fmt.Sprintf("over %s\tgiven up at %s after %d rounds", results.HumanTime(t.TimeS), metric.Format(t.Last, true), t.Rounds)
+		return fmt.Sprintf("over %s\tgiven up at %s after %d rounds", results.TimeText(t.TimeS, g.Relative), metric.Format(t.Last, true), t.Rounds)
 	default:
 		return fmt.Sprintf("not reached\tends at %s after %d rounds", metric.Format(t.Last, true), t.Rounds)
 	}

@@ -1,0 +1,76 @@
+package plots
+
+import (
+	"math"
+	"slices"
+
+	"fedsim/results"
+)
+
+// preferred are the quantities that say how good a model is, the best one first, and
+// what there is without a model.
+var preferred = []string{"suboptimality", "test_error", "train_error", "gap", "participants"}
+
+// mostPanels is how many panels a figure has that nobody asked for.
+const mostPanels = 9
+
+// Default returns the figure of an experiment whose scenario describes none: the first
+// known of sub-optimality, test error, training error, duality gap and answers taken,
+// against time. There is a line per method, or for a single method per value of the
+// swept key with the most values, and a panel per value of another swept key.
+func Default(runs []results.Run) results.Figure {
+	fig := Available(results.DefaultFigure(), runs)
+	if len(runs) == 0 {
+		return fig
+	}
+	fig.File = runs[0].Experiment
+	keys := otherKeys(runs, "", "")
+	values := func(key string) int {
+		seen := make(map[string]bool)
+		for i := range runs {
+			seen[valueOf(&runs[i], key)] = true
+		}
+		return len(seen)
+	}
+	slices.SortStableFunc(keys, func(a, b string) int { return values(b) - values(a) })
+	if i := slices.Index(keys, "method"); i >= 0 {
+		keys = slices.Delete(keys, i, i+1)
+	} else if len(keys) > 0 {
+		fig.Series, keys = keys[0], keys[1:]
+	}
+	if len(keys) > 0 && values(keys[0]) <= mostPanels {
+		fig.Panel = keys[0]
+	}
+	return fig
+}
+
+// Available returns a figure whose vertical axis shows something: what fig asks for,
+// or the quantity of a Default figure where no run knows that.
+func Available(fig results.Figure, runs []results.Run) results.Figure {
+	if known(fig.Y, runs) {
+		return fig
+	}
+	for _, y := range preferred {
+		if known(y, runs) {
+			fig.Y, fig.YScale, fig.YMin, fig.YMax = y, "linear", 0, 0
+			if y == "suboptimality" || y == "gap" {
+				fig.YScale = "log"
+			}
+			break
+		}
+	}
+	return fig
+}
+
+// known reports whether some round has a value of a quantity.
+func known(name string, runs []results.Run) bool {
+	q := quantities[name]
+	for i := range runs {
+		for j := range runs[i].Rounds {
+			if x := &runs[i].Rounds[j]; q.each != nil && len(q.each(x)) > 0 || q.of != nil && !math.IsNaN(q.of(x)) {
+				return true
+			}
+		}
+	}
+	return false
+}
