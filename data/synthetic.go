@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"fedsim/internal/elementary"
 	"fedsim/internal/rng"
 )
 
@@ -177,7 +178,7 @@ func (g *maker) make(t int) *Task {
 	}
 	normalise(g.u)
 	lean := float64(shareSpread * stream.Normal())
-	difficulty := math.Exp(float64(g.DifficultySpread * stream.Normal()))
+	difficulty := elementary.Exp(float64(g.DifficultySpread * stream.Normal()))
 	for j := range g.base {
 		g.base[j] = g.offset[j] + float64(g.Shift*stream.Normal())
 	}
@@ -188,8 +189,8 @@ func (g *maker) make(t int) *Task {
 		g.realRows(g.TargetNoise*difficulty, &draw)
 		return &g.task
 	}
-	odds := math.Log(g.PositiveShare/(1-g.PositiveShare)) + lean
-	threshold := math.Sqrt2 * math.Erfinv(1-2/(1+math.Exp(-odds))) // the score's quantile
+	odds := elementary.Log(g.PositiveShare/(1-g.PositiveShare)) + lean
+	threshold := math.Sqrt2 * elementary.Erfinv(1-2/(1+elementary.Exp(-odds))) // the score's quantile
 	g.classRows(threshold, g.Margin*difficulty, &draw)
 	return &g.task
 }

@@ -3,6 +3,7 @@ package data
 import (
 	"math"
 
+	"fedsim/internal/elementary"
 	"fedsim/internal/rng"
 )
 
@@ -31,7 +32,7 @@ func taskSizes(m, low, high int, deviation float64, stream *rng.Stream) []int {
 	middle, half := float64(float64(low+high)/2), float64(float64(high-low)/2)
 	offsets, quantiles := make([]float64, m), make([]float64, m)
 	for i := range quantiles {
-		quantiles[i] = math.Sqrt2 * math.Erfinv((2*float64(i)+1)/float64(m)-1)
+		quantiles[i] = math.Sqrt2 * elementary.Erfinv((2*float64(i)+1)/float64(m)-1)
 	}
 	fill := func(width float64) float64 {
 		sum := 0.0

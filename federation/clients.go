@@ -2,10 +2,10 @@ package federation
 
 import (
 	"cmp"
-	"math"
 	"math/bits"
 	"slices"
 
+	"fedsim/internal/elementary"
 	"fedsim/internal/parallel"
 	"fedsim/internal/rng"
 )
@@ -83,7 +83,7 @@ func (c *clients) uniform(round, k, n int, from []int32) []int32 {
 func (c *clients) weighted(pool *parallel.Pool, round, k int, from []int32) []int32 {
 	return c.least(pool, k, from, func(t int32) float64 {
 		s := rng.New(c.seed, rng.Clients, int(t), round)
-		return -math.Log(1-s.Float64()) / c.weights[t]
+		return -elementary.Log(1-s.Float64()) / c.weights[t]
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fedsim/devices"
+	"fedsim/internal/elementary"
 	"fedsim/internal/lognormal"
 	"fedsim/internal/rng"
 	"fedsim/network"
@@ -73,7 +74,7 @@ type join struct{ r, rest float64 }
 
 // newJoin returns the one of a rank correlation.
 func newJoin(rho float64) join {
-	r := 2 * math.Sin(math.Pi/6*rho)
+	r := 2 * elementary.Sin(math.Pi/6*rho)
 	return join{r, math.Sqrt(max(0, 1-float64(r*r)))}
 }
 
@@ -114,7 +115,7 @@ func scores(rows []int32, seed uint64) []float64 {
 	out := make([]float64, len(rows))
 	for i, r := range sorted {
 		p := (float64(i) + 0.5) / float64(len(rows))
-		out[r.device] = math.Sqrt2 * math.Erfinv(2*p-1)
+		out[r.device] = math.Sqrt2 * elementary.Erfinv(2*p-1)
 	}
 	return out
 }

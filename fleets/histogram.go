@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"fedsim/devices"
+	"fedsim/internal/elementary"
 	"fedsim/network"
 )
 
@@ -79,7 +80,7 @@ func edge(i int) float64 {
 
 // bin returns the bin that a positive number lies in: edge(bin) <= x < edge(bin+1).
 func bin(x float64) int {
-	i := int(math.Floor(math.Log10(x))) * len(mantissas)
+	i := int(math.Floor(elementary.Log(x)/math.Ln10)) * len(mantissas)
 	for x < edge(i) {
 		i--
 	}

@@ -1,6 +1,10 @@
 package mtl
 
-import "math"
+import (
+	"math"
+
+	"fedsim/internal/elementary"
+)
 
 // Logistic is log(1 + exp(-y z)), with labels -1 and +1. With s = y a its
 // conjugate is loss*(-a) = s log s + (1-s) log(1-s) on 0 <= s <= 1
@@ -13,9 +17,9 @@ var _ Loss = Logistic{}
 func (Logistic) Value(z, y float64) float64 {
 	margin := float64(y * z)
 	if margin < 0 {
-		return -margin + math.Log1p(math.Exp(margin))
+		return -margin + elementary.Log1p(elementary.Exp(margin))
 	}
-	return math.Log1p(math.Exp(-margin))
+	return elementary.Log1p(elementary.Exp(-margin))
 }
 
 // Subgradient returns the derivative, -y sigma(-y z).
@@ -31,7 +35,7 @@ func (Logistic) Conjugate(a, y float64) float64 {
 	case s == 0 || s == 1:
 		return 0
 	default:
-		return float64(s*math.Log(s)) + float64((1-s)*math.Log1p(-s))
+		return float64(s*elementary.Log(s)) + float64((1-s)*elementary.Log1p(-s))
 	}
 }
 
@@ -56,7 +60,7 @@ func (Logistic) Step(a, y, z, q float64) float64 {
 	low, high := -m-float64(q*(1-s0)), -m+float64(q*s0)
 	t := -m
 	if s0 > 0 && s0 < 1 {
-		t = min(high, max(low, math.Log(s0)-math.Log1p(-s0)))
+		t = min(high, max(low, elementary.Log(s0)-elementary.Log1p(-s0)))
 	}
 	last := high - low
 	// Each iteration halves the bracket or the step; brackets are narrower than
@@ -91,10 +95,10 @@ func (Logistic) Step(a, y, z, q float64) float64 {
 // for small values.
 func sigmoid(t float64) float64 {
 	if t < 0 {
-		e := math.Exp(t)
+		e := elementary.Exp(t)
 		return e / (1 + e)
 	}
-	return 1 / (1 + math.Exp(-t))
+	return 1 / (1 + elementary.Exp(-t))
 }
 
 // Smoothness returns 4: the second derivative is at most 1/4.

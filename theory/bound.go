@@ -1,6 +1,10 @@
 package theory
 
-import "math"
+import (
+	"math"
+
+	"fedsim/internal/elementary"
+)
 
 // Bound is what a theorem says of a W update from alpha = 0 under one Theta-bar.
 type Bound interface {
@@ -27,14 +31,15 @@ func (b Smooth) Rounds(eps float64) float64 {
 	if b.Start <= eps {
 		return 0
 	}
-	return math.Ceil(math.Log(b.Start/eps) / b.Rate)
+	return math.Ceil(elementary.Log(b.Start/eps) / b.Rate)
 }
 
 // Curve returns (1 - rate)^h start (the proof's recursion of eq. finaldecrease).
 func (b Smooth) Curve(rounds int) []float64 {
 	curve := make([]float64, rounds+1)
-	for h := range curve {
-		curve[h] = b.Start * math.Pow(1-b.Rate, float64(h))
+	curve[0] = b.Start
+	for h := range rounds {
+		curve[h+1] = (1 - b.Rate) * curve[h]
 	}
 	return curve
 }
@@ -72,7 +77,7 @@ func (b Lipschitz) Phases(eps float64) (h0, from, to float64) {
 	if b.Q <= 0 {
 		return math.Inf(1), math.Inf(1), math.Inf(1)
 	}
-	h0 = math.Max(0, 1+math.Log(2*b.Start/b.B)/b.Q)
+	h0 = math.Max(0, 1+elementary.Log(2*b.Start/b.B)/b.Q)
 	from = math.Ceil(h0 + 4*b.B/(b.Q*eps))
 	to = from + math.Ceil(2/b.Q*math.Max(1, b.B/(2*eps)))
 	return h0, from, to

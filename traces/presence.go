@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"fedsim/engine"
+	"fedsim/internal/elementary"
 	"fedsim/internal/rng"
 )
 
@@ -137,7 +138,7 @@ func hourOf(t engine.Time) float64 { return float64(t%(dayHours*hour)) / float64
 
 // wave returns what daily and the local hour add to the rate of coming back.
 func (c *PresenceConfig) wave(local float64) float64 {
-	return float64(c.Daily * math.Cos(2*math.Pi*(local-c.PeakHour)/dayHours))
+	return float64(c.Daily * elementary.Cos(2*math.Pi*(local-c.PeakHour)/dayHours))
 }
 
 // share returns the share of the devices in a zone that are up at time 0, as
@@ -157,14 +158,14 @@ func (c *PresenceConfig) share(zone float64) float64 {
 		wave := c.wave((float64(i)+0.5)*dayHours/steps + zone)
 		come, leave := (1+wave)/c.MeanDownS, (1-wave)/c.MeanUpS
 		x := (come + leave) * 86400 / steps
-		p -= float64((come/(come+leave) - p) * math.Expm1(-x))
+		p -= float64((come/(come+leave) - p) * elementary.Expm1(-x))
 		exponent += x
 	}
-	return p / -math.Expm1(-exponent)
+	return p / -elementary.Expm1(-exponent)
 }
 
 // exponential returns an exponential number of mean 1.
-func exponential(s *rng.Stream) float64 { return -math.Log1p(-s.Float64()) }
+func exponential(s *rng.Stream) float64 { return -elementary.Log1p(-s.Float64()) }
 
 // atLeast1ns returns s seconds, so that what lasts ends after it begins.
 func atLeast1ns(s float64) engine.Time { return max(1, engine.FromSeconds(s)) }

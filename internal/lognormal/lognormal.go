@@ -4,7 +4,11 @@
 // It must not know what is multiplied.
 package lognormal
 
-import "math"
+import (
+	"math"
+
+	"fedsim/internal/elementary"
+)
 
 // Multiplier is the distribution exp(sigma z - sigma^2/2), z standard normal. Its
 // mean is 1 and its coefficient of variation sqrt(exp(sigma^2) - 1). The zero
@@ -13,8 +17,8 @@ type Multiplier struct{ sigma float64 }
 
 // Of returns the multiplier with the coefficient of variation cv (standard
 // deviation over mean), which must not be negative.
-func Of(cv float64) Multiplier { return Multiplier{sigma: math.Sqrt(math.Log1p(cv * cv))} }
+func Of(cv float64) Multiplier { return Multiplier{sigma: math.Sqrt(elementary.Log1p(cv * cv))} }
 
 // At returns the multiplier's value at the standard normal number z, exactly 1
 // when the coefficient of variation is 0.
-func (m Multiplier) At(z float64) float64 { return math.Exp(m.sigma * (z - float64(m.sigma/2))) }
+func (m Multiplier) At(z float64) float64 { return elementary.Exp(m.sigma * (z - float64(m.sigma/2))) }

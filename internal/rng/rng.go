@@ -9,6 +9,8 @@ package rng
 import (
 	"math"
 	"math/bits"
+
+	"fedsim/internal/elementary"
 )
 
 // Purpose separates streams that share seed, device and round.
@@ -113,7 +115,7 @@ func (s *Stream) Normal() float64 {
 		v := 2*s.Float64() - 1
 		q := float64(u*u) + float64(v*v)
 		if q > 0 && q < 1 {
-			return u * math.Sqrt(-2*math.Log(q)/q)
+			return u * math.Sqrt(-2*elementary.Log(q)/q)
 		}
 	}
 }

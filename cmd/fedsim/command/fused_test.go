@@ -5,6 +5,10 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -121,4 +125,51 @@ func fusedIn(listing []byte, top string) (found []fused) {
 		return a.line - b.line
 	})
 	return slices.Compact(found)
+}
+
+// exact names what may be taken from packages whose other functions have other bits on
+// some platforms: functions that round nothing, or as IEEE 754 says, constants, and
+// types that hold numbers.
+var exact = map[string]string{
+	"math": "Abs Ceil Copysign FMA Float32bits Float32frombits Float64bits Float64frombits Floor Frexp Inf" +
+		" IsInf IsNaN Ldexp Max Min Mod Modf NaN Nextafter Pow10 Round RoundToEven Signbit Sqrt Trunc" +
+		" Ln10 Ln2 Log2E MaxFloat32 MaxFloat64 MaxInt MaxInt32 MaxInt64 MaxUint16 MaxUint32 MaxUint64 Pi SmallestNonzeroFloat64 Sqrt2",
+	"mat": "Cholesky Condition Dense EigenSym NewDense NewSymDense SVD SVDThinU SymDense Trace",
+}
+
+// TestNumbersComeFromPortableFunctions holds the module, but for its figures, to what
+// has the same bits on every platform.
+func TestNumbersComeFromPortableFunctions(t *testing.T) {
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir():
+			_, err := os.Stat(filepath.Join(path, "go.mod"))
+			if err == nil && path != root || entry.Name() == "plots" || entry.Name() == "testdata" {
+				return filepath.SkipDir
+			}
+			return nil
+		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		files := token.NewFileSet()
+		parsed, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok {
+				of, ok := s.X.(*ast.Ident)
+				if ok && exact[of.Name] != "" && ast.IsExported(s.Sel.Name) && !slices.Contains(strings.Fields(exact[of.Name]), s.Sel.Name) {
+					t.Errorf("%s: %s.%s has other bits on some platforms: use internal/elementary or internal/linalg", files.Position(s.Pos()), of.Name, s.Sel.Name)
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"math"
 
 	"fedsim/experiment"
 	"fedsim/scenarios"
@@ -22,6 +21,9 @@ func requireRoom(s *scenarios.Scenario) error {
 // humanBytes returns an amount of memory with two digits or more.
 func humanBytes(bytes float64) string {
 	units := []string{"B", "kB", "MB", "GB", "TB", "PB", "EB"}
-	k := min(int(math.Log10(max(bytes, 1))/3), len(units)-1)
-	return fmt.Sprintf("%.3g %s", bytes/math.Pow(1000, float64(k)), units[k])
+	k := 0
+	for ; bytes >= 1000 && k < len(units)-1; k++ {
+		bytes /= 1000
+	}
+	return fmt.Sprintf("%.3g %s", bytes, units[k])
 }
