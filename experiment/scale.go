@@ -3,6 +3,8 @@ package experiment
 import (
 	"math"
 	"strconv"
+
+	"fedsim/internal/elementary"
 )
 
 // scale is where the values of an option lie around one of them, and what follows
@@ -36,7 +38,7 @@ func newScale(list []float64, at, side int, integer bool) scale {
 				behind = s.x - float64(step)
 			}
 		} else {
-			behind = s.x * math.Pow(2, -float64(step))
+			behind = math.Ldexp(s.x, -step)
 		}
 	}
 	s.behind = behind
@@ -74,7 +76,7 @@ func (s *scale) toward(bound float64) float64 {
 		odds := s.x / near * (s.x / near) / (s.behind / far)
 		left = bound / (1 + odds)
 	}
-	digits := max(0, 1-int(math.Floor(math.Log10(left)))) // behind the point
+	digits := max(0, 1-int(math.Floor(elementary.Log(left)/math.Ln10))) // behind the point
 	if !s.up {
 		left = -left
 	}

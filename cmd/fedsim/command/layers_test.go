@@ -45,7 +45,7 @@ var layers = map[string]string{
 	"report":              "attribution plots results scenarios",
 	"serve":               "report results",
 	"theory":              "mtl internal/elementary internal/kernel",
-	"experiment":          "theory algorithms config data devices engine federation ledger mtl network results scenarios traces internal/checkpoint internal/parallel internal/rng internal/state",
+	"experiment":          "theory algorithms config data devices engine federation ledger mtl network results scenarios traces internal/checkpoint internal/elementary internal/parallel internal/rng internal/state",
 }
 
 func TestImportsRunDownwards(t *testing.T) {
