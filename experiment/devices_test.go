@@ -88,10 +88,14 @@ func checkRows(run *results.Run, rows []results.DeviceRow, devices int) error {
 			if came := !math.IsNaN(r.AnsweredS); came != (r.Answers > 0) || came && !(r.AnsweredS >= 0 && r.AnsweredS <= took*(1+1e-9)) {
 				return fmt.Errorf("round %d, device %d: %d answers, the last at %g of %g s", want.Round, t, r.Answers, r.AnsweredS, took)
 			}
-			if (r.Outcome == results.OutcomeAnswered) != (r.Taken > 0) {
-				return fmt.Errorf("round %d, device %d: %s, %d taken", want.Round, t, r.Outcome, r.Taken)
+			if (r.Outcome == results.OutcomeAnswered) != (r.Taken > 0) || r.Taken > r.Answers {
+				return fmt.Errorf("round %d, device %d: %s, %d taken of %d", want.Round, t, r.Outcome, r.Taken, r.Answers)
 			}
-			if want.Thetas != nil && r.Theta != want.Thetas[t].Value || want.Thetas == nil && !math.IsNaN(r.Theta) {
+			theta := math.NaN()
+			if want.Thetas != nil {
+				theta = want.Thetas[t].Value
+			}
+			if r.Theta != theta && !(math.IsNaN(r.Theta) && math.IsNaN(theta)) {
 				return fmt.Errorf("round %d, device %d: theta %g", want.Round, t, r.Theta)
 			}
 			sum.Participants += r.Taken

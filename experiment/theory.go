@@ -129,7 +129,9 @@ func sample(run *results.Run, minusLeast float64) (theory.Sample, error) {
 		}
 		values := make([]float64, len(x.Thetas))
 		for t := range values {
-			values[t] = x.Thetas[t].Value
+			if values[t] = x.Thetas[t].Value; math.IsNaN(values[t]) {
+				return s, fmt.Errorf("round %d takes an answer of device %d to an earlier round, and the theorems are about answers to the same: federation.late must be \"drop\"", x.Round, t)
+			}
 		}
 		s.Thetas = append(s.Thetas, values)
 	}

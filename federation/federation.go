@@ -143,6 +143,7 @@ type Federation struct {
 	cycleEnd    engine.Handle
 	charged     engine.Time // until when devices are charged at least, under protocol "charged" on shared links
 	responses   responses
+	enough      bool // answers of the round that closes for the server to take them
 
 	// Without rounds.
 	server    algorithms.Asynchronous // nil: there are rounds

@@ -43,6 +43,7 @@ func (f *Federation) runRound() results.Round {
 	var thetas []results.Theta
 	if !f.asynchronous() {
 		f.recall()
+		f.settle()
 		thetas = f.thetas()
 		f.noteThetas(thetas)
 		f.close()
@@ -308,26 +309,38 @@ func (f *Federation) retry(t int) {
 	f.send(t)
 }
 
+// settle decides whether the server takes the answers that the round has: all of
+// them, or none when they are too few.
+func (f *Federation) settle() {
+	answers := 0
+	for _, t := range f.all() {
+		if f.devices[t].answered {
+			answers++
+		}
+	}
+	f.enough = answers >= f.setup.Config.MinReports
+}
+
+// takes reports whether the server takes an answer of device t in the round that was
+// settled.
+func (f *Federation) takes(t int) bool {
+	d := &f.devices[t]
+	return d.chosen && d.answered && f.enough
+}
+
 // close ends the round: the server takes the updates it has received, in device
 // order, and everything else is forgotten on both sides, or goes on when late
 // answers are kept.
 func (f *Federation) close() {
 	f.clock.Cancel(f.cycleEnd)
 	cfg, all := &f.setup.Config, f.all()
-	answers := 0
-	for _, t := range all {
-		if f.devices[t].answered {
-			answers++
-		}
-	}
-	enough := answers >= cfg.MinReports
 	defer f.reroute()
 	f.carried = f.carried[:0]
 	for _, t := range all {
 		d := &f.devices[t]
 		fresh := int(d.round) == f.round // it was asked in this round
 		switch {
-		case d.answered && enough:
+		case f.takes(int(t)):
 			f.commit(int(t))
 			f.tally.taken++
 			f.note(Taken, int(t), 0)

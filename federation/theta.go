@@ -1,14 +1,17 @@
 package federation
 
 import (
+	"math"
+
 	"fedsim/algorithms"
 	"fedsim/results"
 )
 
-// thetas returns theta_t^h of every device in the round that is about to close:
-// measured for those that were asked in it and have answered, 1 for all others (eq.
-// localSolutionQuality2a). It returns nil in rounds that are not measured and for
-// methods that cannot say. It costs no virtual time.
+// thetas returns theta_t^h of every device in the round that is about to close: 1
+// for those of which the server takes no answer, and measured for the others (eq.
+// localSolutionQuality2a). An answer to an earlier round solves a subproblem that is
+// gone: its theta is not known (NaN). thetas returns nil in rounds that are not
+// measured and for methods that cannot say. It costs no virtual time.
 func (f *Federation) thetas() []results.Theta {
 	if f.playing() {
 		return f.tape.rounds[f.round+1].Thetas
@@ -20,9 +23,12 @@ func (f *Federation) thetas() []results.Theta {
 	}
 	thetas := make([]results.Theta, len(f.devices))
 	f.setup.Pool.For(len(thetas), func(t, _ int) {
-		thetas[t] = results.Theta{Value: 1}
-		if d := &f.devices[t]; d.answered && int(d.round) == f.round { // not one asked in an earlier round, about weights that are gone
-			thetas[t] = results.Theta{Value: measurer.Theta(t), Answered: true}
+		thetas[t] = results.Theta{Value: 1, Answered: f.takes(t)}
+		if !thetas[t].Answered {
+			return
+		}
+		if thetas[t].Value = math.NaN(); int(f.devices[t].round) == f.round {
+			thetas[t].Value = measurer.Theta(t)
 		}
 	})
 	return thetas

@@ -6,6 +6,8 @@
 package ledger
 
 import (
+	"math"
+
 	"fedsim/engine"
 	"fedsim/federation"
 	"fedsim/results"
@@ -58,7 +60,8 @@ type account struct {
 	away      bool
 	flat      bool
 	why       federation.Loss // why it has brought no answer in this round; 0: for no reason so far
-	delivered bool            // its answer is there
+	delivered bool            // its answer is there, and the server has neither taken nor refused it
+	steps     int64           // behind the answer that is delivered
 }
 
 // at returns what the device's time is spent on.
@@ -111,10 +114,8 @@ func (l *Ledger) Note(e federation.Entry) {
 		row.BytesUp += e.Amount
 		a.advance(waiting)
 	case federation.Answered:
-		row.Answers++
-		row.Steps += int64(e.Amount)
-		row.AnsweredS = (e.To - l.began).Seconds()
-		a.doing, a.delivered = waiting, true
+		a.doing, a.delivered, a.steps = waiting, true, int64(e.Amount)
+		a.deliver(row, e.To-l.began)
 	case federation.Lost:
 		a.doing, a.why = waiting, e.Why
 	case federation.Taken:
@@ -141,6 +142,21 @@ func (l *Ledger) Note(e federation.Entry) {
 	case federation.Spent:
 		row.EnergyJ += e.Amount
 	}
+}
+
+// deliver books the answer that is there, so long after the round began.
+func (a *account) deliver(row *results.DeviceRow, after engine.Time) {
+	row.Answers++
+	row.Steps += a.steps
+	row.AnsweredS = after.Seconds()
+}
+
+// postpone takes the answer out of a round that has neither taken nor refused it: it
+// came while the server computed, and is one of the next round.
+func (a *account) postpone(row *results.DeviceRow) {
+	row.Answers--
+	row.Steps -= a.steps
+	row.AnsweredS = math.NaN()
 }
 
 // outcomes are the names of losses.
@@ -175,6 +191,9 @@ func (l *Ledger) close(e federation.Entry) {
 	for t := range l.accounts {
 		a, row := &l.accounts[t], &l.rows[t]
 		a.spend(e.To)
+		if a.delivered {
+			a.postpone(row)
+		}
 		row.Round, row.TimeS, row.Outcome = int(e.Round), e.To.Seconds(), a.outcome(row)
 		row.WaitS, row.DownlinkS, row.ComputeS = a.spent[waiting].Seconds(), a.spent[downloading].Seconds(), a.spent[computing].Seconds()
 		row.UplinkS, row.AwayS, row.FlatS = a.spent[uploading].Seconds(), a.spent[away].Seconds(), a.spent[flat].Seconds()
@@ -183,8 +202,12 @@ func (l *Ledger) close(e federation.Entry) {
 		l.err = l.write(l.rows)
 	}
 	for t := range l.rows {
+		a := &l.accounts[t]
 		l.rows[t] = results.NewDeviceRow(t)
-		l.accounts[t].spent, l.accounts[t].why = [states]engine.Time{}, 0
+		if a.delivered {
+			a.deliver(&l.rows[t], 0)
+		}
+		a.spent, a.why = [states]engine.Time{}, 0
 	}
 	l.began = e.To
 }

@@ -81,7 +81,7 @@ func TestARowForEachOutcome(t *testing.T) {
 		{"answered for the next round", []federation.Entry{
 			at(0, federation.Asked, 0, 0), at(1, federation.Received, 0, 1), at(2, federation.Computed, 0, 1), at(3, federation.Sent, 0, 1),
 			at(3, federation.Answered, 0, 1),
-		}, row{Outcome: results.OutcomeUnderWay, Attempts: 1, Answers: 1, AnsweredS: 3, DownlinkS: 1, ComputeS: 1, UplinkS: 1, WaitS: 7, Steps: 1, FLOPs: 1, BytesDown: 1, BytesUp: 1}},
+		}, row{Outcome: results.OutcomeUnderWay, Attempts: 1, AnsweredS: nan, DownlinkS: 1, ComputeS: 1, UplinkS: 1, WaitS: 7, FLOPs: 1, BytesDown: 1, BytesUp: 1}},
 		{"away from the beginning", []federation.Entry{
 			at(0, federation.GoneAway, 0, 0), why(1, federation.Missed, 0, federation.Away), at(6, federation.BackAgain, 0, 0),
 		}, row{Outcome: results.OutcomeAway, Dropped: 1, AnsweredS: nan, AwayS: 6, WaitS: 4}},
@@ -131,6 +131,25 @@ func TestRoundsAreSeparate(t *testing.T) {
 		{Round: 1, TimeS: 3, Device: 1, Outcome: results.OutcomeDropped, Attempts: 1, Dropped: 1, AnsweredS: nan, WaitS: 3, Theta: nan},
 		{Round: 2, TimeS: 9, Device: 0, Outcome: results.OutcomeAnswered, Answers: 1, Taken: 1, AnsweredS: 5, ComputeS: 4, UplinkS: 1, WaitS: 1, Steps: 6, Theta: nan, FLOPs: 9, BytesUp: 4},
 		{Round: 2, TimeS: 9, Device: 1, Outcome: results.OutcomeNotAsked, AnsweredS: nan, WaitS: 6, Theta: nan},
+	}
+	if d := cmp.Diff(want, rows, cmpopts.EquateNaNs()); d != "" {
+		t.Error(d)
+	}
+}
+
+// An answer that comes while the server computes is one of the next round, which
+// takes it.
+func TestAnAnswerCountsWhereItIsTaken(t *testing.T) {
+	next := func(e federation.Entry) federation.Entry { e.Round = 2; return e }
+	rows := post(1,
+		at(0, federation.Asked, 0, 0), at(1, federation.Received, 0, 8), at(2, federation.Computed, 0, 9), at(3, federation.Late, 0, 0),
+		at(4, federation.Sent, 0, 4), at(4, federation.Answered, 0, 6), at(5, federation.Closed, engine.Server, 0),
+		next(at(7, federation.Taken, 0, 0)), next(at(9, federation.Closed, engine.Server, 0)),
+	)
+	nan := math.NaN()
+	want := []results.DeviceRow{
+		{Round: 1, TimeS: 5, Outcome: results.OutcomeUnderWay, Attempts: 1, Late: 1, AnsweredS: nan, DownlinkS: 1, ComputeS: 1, UplinkS: 2, WaitS: 1, Theta: nan, FLOPs: 9, BytesDown: 8, BytesUp: 4},
+		{Round: 2, TimeS: 9, Outcome: results.OutcomeAnswered, Answers: 1, Taken: 1, AnsweredS: 0, WaitS: 4, Steps: 6, Theta: nan},
 	}
 	if d := cmp.Diff(want, rows, cmpopts.EquateNaNs()); d != "" {
 		t.Error(d)

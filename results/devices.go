@@ -12,11 +12,11 @@ type DeviceRow struct {
 	Device    int
 	Outcome   Outcome
 	Attempts  int     // messages that the server has sent it to ask for an answer
-	Answers   int     // that came; more than one only without rounds, as Taken, Dropped and Late
+	Answers   int     // that came, at least as many as Taken; more than one only without rounds, as Taken, Dropped and Late
 	Taken     int     // answers that the server took: Round.Participants over all devices
 	Dropped   int     // Round.Dropped over all devices
 	Late      int     // Round.Late over all devices
-	AnsweredS float64 // when its last answer came; NaN: none did
+	AnsweredS float64 // when its last answer came; 0: while the server computed for the round before; NaN: none did
 	DownlinkS float64 // waking of the radio included
 	ComputeS  float64
 	UplinkS   float64 // waking of the radio included

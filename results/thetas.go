@@ -10,17 +10,18 @@ import (
 
 // Theta is the accuracy of a device's local solve in a round, theta_t^h of eq.
 // localSolutionQuality2a: 0 exact, 1 no progress, more than 1 for a method whose
-// update made the subproblem worse.
+// update made the subproblem worse, NaN when it is not known.
 type Theta struct {
-	Value    float64
-	Answered bool // the server took the device's update; Value is 1 otherwise
+	Value    float64 // NaN: the update was made in an earlier round
+	Answered bool    // the server took the device's update; Value is 1 otherwise
 }
 
 // Stragglers returns the empirical constants of Assumption 2 over a run: pMax,
 // the largest share over the devices of their rounds with theta = 1 (or more),
 // and thetaMax, the largest mean over the devices of the theta of their other
-// rounds. Rounds that were not measured are left out. Both are NaN without
-// measurements, thetaMax also when no device ever made progress.
+// rounds. Rounds that were not measured, and updates of which theta is not known, are
+// left out. Both are NaN without measurements, thetaMax also when no device ever made
+// progress.
 func Stragglers(run *Run) (pMax, thetaMax float64) {
 	type device struct {
 		rounds, stuck int
@@ -33,6 +34,9 @@ func Stragglers(run *Run) (pMax, thetaMax float64) {
 				devices = append(devices, device{})
 			}
 			d := &devices[t]
+			if math.IsNaN(theta.Value) {
+				continue
+			}
 			d.rounds++
 			if theta.Value >= 1 {
 				d.stuck++
@@ -43,6 +47,9 @@ func Stragglers(run *Run) (pMax, thetaMax float64) {
 	}
 	pMax, thetaMax = math.NaN(), math.NaN()
 	for _, d := range devices {
+		if d.rounds == 0 {
+			continue
+		}
 		if share := float64(d.stuck) / float64(d.rounds); !(pMax >= share) {
 			pMax = share
 		}
@@ -146,8 +153,10 @@ func (t *thetasReader) take() error {
 	if !theta.Answered && t.row[4] != "false" {
 		return t.wrong(4, "must be true or false")
 	}
-	if theta.Value, err = strconv.ParseFloat(t.row[3], 64); err != nil || !(theta.Value >= 0) || math.IsInf(theta.Value, 1) {
-		return t.wrong(3, "must be a number that is not negative")
+	if t.row[3] == "" {
+		theta.Value = math.NaN()
+	} else if theta.Value, err = strconv.ParseFloat(t.row[3], 64); err != nil || !(theta.Value >= 0) || math.IsInf(theta.Value, 1) {
+		return t.wrong(3, "must be a number that is not negative, or empty")
 	}
 	if !theta.Answered && theta.Value != 1 {
 		return t.wrong(3, "must be 1: the device has not answered")

@@ -95,7 +95,7 @@ func TestReadThetasNamesThePlace(t *testing.T) {
 		{"answered", "3g/1,2,1,1,false", "3g/1,2,1,1,no", `thetas.csv:3: answered = "no": must be true or false`},
 		{"negative", "0.16666666666666666", "-1", `thetas.csv:2: theta = "-1": must be a number that is not negative`},
 		{"NaN", "0.16666666666666666", "NaN", `thetas.csv:2: theta = "NaN": must be a number`},
-		{"empty", "0.16666666666666666", "", `thetas.csv:2: theta = "": must be a number`},
+		{"unknown, and not answered", "3g/1,2,1,1,false", "3g/1,2,1,,false", `thetas.csv:3: theta = "": must be 1: the device has not answered`},
 		{"unanswered progress", "3g/1,2,1,1,false", "3g/1,2,1,0.5,false", `thetas.csv:3: theta = "0.5": must be 1: the device has not answered`},
 		{"another value", "0.16666666666666666", "0.16", `runs.csv:2: theta_max = "0.10185185185185186": must be`},
 		{"header", "theta,", "thta,", `thetas.csv:1: column 4 is "thta": must be "theta"`},

@@ -1,0 +1,161 @@
+package command
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fedsim/results"
+)
+
+// anySettings returns a scenario with random settings: what decides who responds,
+// in small. Not all of them go with each other.
+func anySettings(draw *rand.Rand) string {
+	var text strings.Builder
+	one := func(of ...string) string { return of[draw.IntN(len(of))] }
+	table := func(name string, lines ...string) {
+		fmt.Fprintf(&text, "[%s]\n", name)
+		for _, line := range lines {
+			if line != "" {
+				fmt.Fprintln(&text, line)
+			}
+		}
+	}
+	method := one("mocha", "mocha", "async-mocha", "mb-sdca", "fedbuff")
+	protocol := one("wait-for-all", "deadline", "deadline", "charged", "first", "first", "asynchronous")
+	table("data.synthetic", "tasks = 4", "features = 4", "rows_min = 6", "rows_max = 14")
+	if draw.IntN(3) == 0 {
+		table("data", "devices_per_task = 2")
+	}
+	table("problem", "optimum_sweeps = 200", fmt.Sprintf("loss = %q", one("smoothed-hinge", "squared-hinge", "logistic")))
+	federation := []string{fmt.Sprintf("protocol = %q", protocol), one("", "clients_per_round = 2"), one("", "server_gflops = 0.0001", "server_gflops = 0.001")}
+	if protocol != "asynchronous" {
+		federation = append(federation, one("", `selection = "data"`, `selection = "speed"`))
+	}
+	if protocol == "deadline" || protocol == "first" && draw.IntN(2) == 0 {
+		federation = append(federation, one("deadline_s = 0.03", "deadline_s = 0.06", "deadline_s = 0.3"))
+	}
+	if protocol == "deadline" {
+		federation = append(federation, one("", "fit_work = false", "fit_work = false"), one("", "deadline_quantile = 0.5"))
+	}
+	if protocol == "deadline" || protocol == "first" {
+		federation = append(federation, one("", `late = "keep"`, `late = "keep"`), one("", "retries = 3"))
+	}
+	if protocol == "first" {
+		federation = append(federation, one("", "over_selection = 2"))
+	}
+	if protocol != "wait-for-all" && protocol != "asynchronous" {
+		federation = append(federation, one("", "min_reports = 2", "min_reports = 4"))
+	}
+	table("federation", federation...)
+	table("devices", one("clock_ghz = 0.0002", "clock_ghz = 0.001"), "flops_per_cycle = 1.0",
+		one("battery_wh = -1.0", "battery_wh = -1.0", "battery_wh = 0.0001"), "charge_w = 1", "charge_delay_s = 0.02",
+		one("", `spread = "log-normal"`), one("", "return_level = 0.9"))
+	table("network", fmt.Sprintf("profile = %q", one("wifi", "lte", "ble", "ethernet")), one("", "jitter = 1"), one("", "loss_probability = 0.2"),
+		one("", `radio = "states"`), one("", "", "server_up_mbps = 0.3", "hub_size = 2"))
+	table("faults", one("", "drop_probability = 0.4"), one("", `strike = "upload"`), one("", `on_return = "resume"`),
+		one("", "outage_share = 0.5\noutage_from_s = 0.05\noutage_to_s = 0.4"))
+	if draw.IntN(3) == 0 {
+		table("traces.presence", "mean_up_s = 0.1", "mean_down_s = 0.05")
+	}
+	run := []string{"rounds = 6", "devices = true", fmt.Sprintf("seeds = [%d]", draw.IntN(1000))}
+	if protocol != "asynchronous" {
+		run = append(run, "theta_every = 1")
+	}
+	table("run", run...)
+	table("methods." + method)
+	return text.String() + "[[experiment]]\nname = \"x\"\n[experiment.figure]\nx = \"time_s\"\ny = \"primal\"\n"
+}
+
+// Every directory that run completes is accepted by every reader, whatever the
+// settings, and its tables agree: what devices.parquet tells of who responded adds up
+// to what rounds.csv does, and an answer that was taken has come.
+func TestEveryReaderAcceptsWhatRunLeaves(t *testing.T) {
+	const wanted = 24
+	dir := t.TempDir()
+	path, timeline := filepath.Join(dir, "x.toml"), filepath.Join(dir, "timeline.json")
+	complete := 0
+	for seed := uint64(0); complete < wanted; seed++ {
+		if seed == 20*wanted {
+			t.Fatalf("%d of %d settings are refused", int(seed)-complete, seed)
+		}
+		text := anySettings(rand.New(rand.NewPCG(seed, 4)))
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		made := filepath.Join(dir, fmt.Sprint(seed))
+		fedsim := func(args ...string) (int, string) {
+			var out, errs bytes.Buffer
+			status := execute(t.Context(), args, &out, &errs)
+			return status, errs.String()
+		}
+		switch status, told := fedsim("run", path, "--out", made, "--progress=none", "--timeline", timeline); status {
+		case exitUsage: // they do not go with each other
+			continue
+		case exitFailed:
+			t.Fatalf("settings %d: %s\n%s", seed, told, text)
+		}
+		complete++
+		copied := filepath.Join(dir, "copied")
+		if err := os.CopyFS(copied, os.DirFS(made)); err != nil {
+			t.Fatal(err)
+		}
+		for _, reader := range [][]string{
+			{"results", "show", made}, {"explain", made}, {"compare", made, copied}, {"plot", made},
+			{"results", "export", made, "--table", "rounds", "--format", "json", "-o", filepath.Join(copied, "rounds.json")},
+			{"results", "export", made, "--table", "devices", "--format", "csv", "-o", filepath.Join(copied, "devices.csv")},
+			{"report", made, "-o", filepath.Join(copied, "page.html")},
+		} {
+			if status, told := fedsim(reader...); status != exitDone {
+				t.Errorf("settings %d: %v: %s\n%s", seed, reader, told, text)
+			}
+		}
+		agree(t, made, text)
+		if t.Failed() {
+			return
+		}
+		for _, name := range []string{made, copied, timeline} {
+			if err := os.RemoveAll(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// agree compares the rows by device of a run with its rounds.
+func agree(t *testing.T, dir, text string) {
+	t.Helper()
+	read, err := results.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rounds := read.Runs[0].Rounds
+	sums := make([]results.Round, len(rounds))
+	if err := results.Devices(dir, func(_ string, row *results.DeviceRow) error {
+		if row.Taken > row.Answers || (row.Answers > 0) == math.IsNaN(row.AnsweredS) || row.AnsweredS < 0 {
+			t.Errorf("round %d, device %d: %d answers of which %d were taken, the last after %g s\n%s", row.Round, row.Device, row.Answers, row.Taken, row.AnsweredS, text)
+		}
+		if theta := rounds[row.Round].Thetas; theta != nil && theta[row.Device].Answered != (row.Taken > 0) {
+			t.Errorf("round %d, device %d: %d answers were taken, thetas.csv says %v\n%s", row.Round, row.Device, row.Taken, theta[row.Device].Answered, text)
+		}
+		sum := &sums[row.Round]
+		sum.Participants += row.Taken
+		sum.Dropped += row.Dropped
+		sum.Late += row.Late
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for h := range rounds {
+		got, want := sums[h], &rounds[h]
+		if got.Participants != want.Participants || got.Dropped != want.Dropped || got.Late != want.Late {
+			t.Errorf("round %d: %d taken, %d dropped and %d late by device, %d, %d and %d in rounds.csv\n%s",
+				h, got.Participants, got.Dropped, got.Late, want.Participants, want.Dropped, want.Late, text)
+		}
+	}
+}
