@@ -140,7 +140,7 @@ func (d *decoder) table(n *Node, key string, v reflect.Value) {
 				known = true
 			}
 		}
-		if !known {
+		if !known && len(d.problems) <= mostProblems {
 			names := make([]string, len(fields))
 			for i, f := range fields {
 				names[i] = f.key

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -41,10 +42,19 @@ func (e Errors) Err() error {
 	return e
 }
 
-// Add appends a problem unless the list holds the same one already.
+// mostProblems is how many problems a list tells of: whoever has that many mends those
+// first, and the time to collect more grows with their square.
+const mostProblems = 100
+
+// Add appends a problem unless the list holds the same one already. Beyond a hundred
+// it only says that there are more.
 func (e *Errors) Add(at Place, text string) {
 	l := Located{Place: at, Text: text}
-	if !slices.Contains(*e, l) {
+	switch {
+	case len(*e) > mostProblems || slices.Contains(*e, l):
+	case len(*e) == mostProblems:
+		*e = append(*e, Located{Place: Place{File: at.File}, Text: fmt.Sprintf("more than %d problems: correct those above first", mostProblems)})
+	default:
 		*e = append(*e, l)
 	}
 }

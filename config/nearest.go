@@ -8,6 +8,9 @@ import "strings"
 // longer name's runes, rounded up, is the most that may differ. Ties go to the
 // earliest candidate. It is for the "did you mean" of error messages.
 func Nearest(name string, candidates []string) string {
+	if len(name) > maxName {
+		return "" // no name is that long, and the time to compare grows with it
+	}
 	best, bestDistance := "", -1
 	for _, candidate := range candidates {
 		a, b := foldRunes(name), foldRunes(candidate)

@@ -36,7 +36,9 @@ func ParseOverride(argument string) (Assignment, error) {
 		value.relocate(at)
 		return Assignment{Path: path, Value: value}, nil
 	}
-	switch {
+	switch wrong, _ := err.(Errors); {
+	case len(wrong) > 0 && wrong[0].Text == tooDeep:
+		return fail("%s", tooDeep)
 	case strings.Contains(text, "\n"):
 		return fail("the value must be on one line")
 	case text[0] == '[':

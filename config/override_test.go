@@ -1,6 +1,7 @@
 package config
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -76,6 +77,8 @@ func TestPathRoundTrip(t *testing.T) {
 func FuzzParseOverride(f *testing.F) {
 	f.Add("a.b=[1]")
 	f.Add(`"a".'b' = {c = "d"}`)
+	f.Add(strings.Repeat("a.", 10_000) + "a=1")
+	f.Add("a=" + strings.Repeat("[", 10_000))
 	f.Fuzz(func(t *testing.T, argument string) {
 		a, err := ParseOverride(argument)
 		if err != nil {

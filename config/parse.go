@@ -11,18 +11,25 @@ import (
 )
 
 // Parse reads a TOML document. The file's name only serves the places; syntax
-// errors, duplicate keys among them, come back as Errors with theirs.
+// errors, duplicate keys among them, come back as Errors with theirs, and so does what
+// is too large or lies too deep. All TOML that fedsim reads comes through here.
 func Parse(file string, source []byte) (root *Node, err error) {
 	text := strings.TrimPrefix(string(source), "\ufeff")
 	whole := Place{File: file}
 	if strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") {
 		return nil, Errors{{Place: whole, Text: "is written in UTF-16: TOML files must be UTF-8"}}
 	}
+	if len(source) > MaxSource {
+		return nil, Errors{{Place: whole, Text: fmt.Sprintf("has %d bytes: a TOML file must have at most %d", len(source), MaxSource)}}
+	}
 	lines := lineStarts(text)
 	s := scanner{source: text, place: func(offset int) Place {
 		line := lines.of(offset)
 		return Place{File: file, Line: line + 1, Column: offset - lines[line] + 1}
 	}}
+	if err := s.limits(); err != nil {
+		return nil, err
+	}
 	root = NewTable(whole)
 	var values map[string]any
 	_, syntax := toml.Decode(text, &values)

@@ -202,7 +202,9 @@ func (s *scanner) path(bare func(byte) bool) (Path, error) {
 				return nil, fmt.Errorf("a name is missing at column %d (a name that is not made of letters, digits, - and _ needs quotes)", start+1)
 			}
 		}
-		path = append(path, segment)
+		if path = append(path, segment); len(path) > maxDepth+1 {
+			return nil, fmt.Errorf("the key %s", tooDeep)
+		}
 		s.skip(isBlank)
 		if s.peek() != '.' {
 			return path, nil

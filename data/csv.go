@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,12 +15,19 @@ import (
 	"unicode/utf8"
 
 	"fedsim/config"
+	"fedsim/internal/input"
+)
+
+// The most bytes of a file of data, and of one of its rows.
+const (
+	maxFile = 1 << 36
+	maxRow  = 1 << 26
 )
 
 // ReadCSVFile reads the file at path as ReadCSV does; the set is named after
 // the file.
 func ReadCSVFile(path, taskColumn, labelColumn, target string) (*Set, error) {
-	file, err := os.Open(path)
+	file, err := input.Open(path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("read csv data: %w", err)
 	}
@@ -48,7 +54,8 @@ func ReadCSVFile(path, taskColumn, labelColumn, target string) (*Set, error) {
 // ErrOneClass, one whose real targets are all equal with ErrOneTarget; within a
 // single task they may be.
 func ReadCSV(r io.Reader, name, taskColumn, labelColumn, target string) (*Set, error) {
-	buffered := bufio.NewReaderSize(r, 1<<16)
+	rows := input.NewRecords(r, maxRow)
+	buffered := bufio.NewReaderSize(rows, 1<<16)
 	if mark, err := buffered.Peek(3); err == nil && string(mark) == "\ufeff" {
 		if _, err := buffered.Discard(3); err != nil { // spreadsheets write a byte-order mark
 			return nil, &ParseError{File: name, Problem: "cannot be read", Err: err}
@@ -68,6 +75,7 @@ func ReadCSV(r io.Reader, name, taskColumn, labelColumn, target string) (*Set, e
 		if err != nil {
 			return nil, p.unreadable(err)
 		}
+		rows.Next()
 		if err := p.row(record); err != nil {
 			return nil, err
 		}

@@ -265,6 +265,8 @@ func FuzzCSV(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+	f.Add([]byte("task,label,x\n\"" + strings.Repeat("\n", 1<<16)))
+	f.Add([]byte(strings.Repeat("x", 1<<16)))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, target := range []string{TargetClass, TargetReal} {
 			set, err := ReadCSV(bytes.NewReader(text), "in.csv", "task", "label", target)

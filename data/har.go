@@ -176,8 +176,12 @@ func readHARHalf(folder *harFolder, half string, activities *harNames, features 
 	}
 	// A value takes a digit and a blank or line end: this bounds the memory
 	// that a small archive with large claims can ask for.
-	if need := 2*int64(len(h.activity))*int64(features) - 1; bound < need {
+	values := int64(len(h.activity)) * int64(features)
+	if need := 2*values - 1; bound < need {
 		return h, &ParseError{File: folder.path(featureFile), Problem: fmt.Sprintf("is too short to have %d rows of %d values", len(h.activity), features)}
+	}
+	if bound > maxHARField*values+maxHARText {
+		return h, &ParseError{File: folder.path(featureFile), Problem: fmt.Sprintf("has %d bytes, which is too much for %d rows of %d values", bound, len(h.activity), features)}
 	}
 	return h, nil
 }

@@ -11,6 +11,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"fedsim/internal/input"
 )
 
 // The file that tells the folder of the data set from any other.
@@ -37,7 +39,7 @@ func openHAR(name string) (folder *harFolder, closer io.Closer, err error) {
 		folder, err = findHAR(os.DirFS(name), name)
 		return folder, io.NopCloser(nil), err
 	}
-	file, err := os.Open(name)
+	file, err := input.Open(name, maxFile)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read UCI HAR data: %w", err)
 	}
@@ -127,6 +129,9 @@ func (f *harFolder) sizeBound(file string) (int64, error) {
 	}
 	if err != nil {
 		return 0, &ParseError{File: f.path(file), Problem: "cannot be opened", Err: err}
+	}
+	if !info.Mode().IsRegular() {
+		return 0, &ParseError{File: f.path(file), Problem: "must be a regular file"}
 	}
 	bound := info.Size()
 	if header, ok := info.Sys().(*zip.FileHeader); ok {

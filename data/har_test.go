@@ -262,6 +262,22 @@ func TestReadHARBoundsMemory(t *testing.T) {
 	}
 }
 
+// Line breaks take next to nothing in an archive and are nothing in a file.
+func TestReadHARBoundsFiles(t *testing.T) {
+	files := tinyHAR()
+	files["train/X_train.txt"] += strings.Repeat("\n", 65<<20)
+	_, err := ReadHAR(saved(t, "har.zip", zipped(t, "", files)), "SITTING")
+	if err == nil || !strings.HasSuffix(err.Error(), "train/X_train.txt: has 68157484 bytes, which is too much for 2 rows of 3 values") {
+		t.Errorf("features: %v", err)
+	}
+	files = tinyHAR()
+	files["train/y_train.txt"] += strings.Repeat("\n", 65<<20)
+	_, err = ReadHAR(saved(t, "har.zip", zipped(t, "", files)), "SITTING")
+	if err == nil || !strings.HasSuffix(err.Error(), "train/y_train.txt: has more than 67108864 bytes") {
+		t.Errorf("labels: %v", err)
+	}
+}
+
 func TestParseHARRowDoesNotAllocate(t *testing.T) {
 	line := []byte("  1.3967866e-02   2.4339461e-02  -5.9807317e-02  -9.9796604e-01 1e-310\r\n")
 	x := make([]float64, 5)

@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
+
+	"fedsim/internal/input"
 )
 
 // PowerProfile is what a power_profile.xml says, the file in which the maker of an
@@ -48,12 +49,7 @@ func (e *PowerProfileError) Error() string {
 // ReadPowerProfile reads a file. An error that is not the system's is a
 // *PowerProfileError.
 func ReadPowerProfile(path string) (PowerProfile, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return PowerProfile{}, err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxPowerProfile+1))
+	text, err := input.ReadFile(path, maxPowerProfile)
 	if err != nil {
 		return PowerProfile{}, err
 	}

@@ -7,18 +7,18 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"fedsim/config"
+	"fedsim/internal/input"
 )
 
 // Read reads a fleet from a file: TOML, or csv by its ending. What is wrong with it
 // comes back as config.Errors, with places.
 func Read(path string) (*Fleet, error) {
-	source, err := os.ReadFile(path)
+	source, err := input.ReadFile(path, config.MaxSource)
 	if err != nil {
 		var cause *fs.PathError
 		if errors.As(err, &cause) {

@@ -209,6 +209,8 @@ func FuzzRead(f *testing.F) {
 	f.Add(inTOML, false)
 	f.Add(inCSV, true)
 	f.Add("name,share,device,link\na,1,phone-2017,lte\n", true)
+	f.Add("class = "+strings.Repeat("[", 50_000), false)
+	f.Add("name,share\n\""+strings.Repeat("\n", 50_000), true)
 	f.Fuzz(func(t *testing.T, text string, csv bool) {
 		parse := parseTOML
 		if csv {

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
+	"fedsim/internal/input"
 )
 
 // omegaSymmetry is how far entries on both sides of the diagonal may differ,
@@ -20,10 +20,16 @@ import (
 // mean of both is taken.
 const omegaSymmetry = 1e-6
 
+// The most bytes of a file with Omega, and of one of its rows.
+const (
+	maxOmegaFile = 1 << 36
+	maxOmegaRow  = 1 << 26
+)
+
 // readOmega reads the known m x m matrix Omega from a csv file without a header.
 // Faults are a *data.ParseError with line and column.
 func readOmega(path string, m int) (*mat.SymDense, error) {
-	file, err := os.Open(path)
+	file, err := input.Open(path, maxOmegaFile)
 	if err != nil {
 		return nil, fmt.Errorf("read omega: %w", err)
 	}
@@ -36,7 +42,8 @@ func readOmega(path string, m int) (*mat.SymDense, error) {
 
 // parseOmega reads Omega; name is for messages.
 func parseOmega(r io.Reader, name string, m int) (*mat.SymDense, error) {
-	records := csv.NewReader(r)
+	bounded := input.NewRecords(r, maxOmegaRow)
+	records := csv.NewReader(bounded)
 	records.FieldsPerRecord = -1 // counted here, for a message with both numbers
 	fault := func(line, column int, format string, args ...any) error {
 		return &data.ParseError{File: name, Line: line, Column: column, Problem: fmt.Sprintf(format, args...)}

@@ -4,9 +4,10 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"fedsim/internal/input"
 )
 
 // Table is a table of prediction errors, as its csv file has it.
@@ -33,8 +34,11 @@ func (r *Report) addTables(dir string, files []string) error {
 	return nil
 }
 
+// maxTable is the most bytes of a table: it has a column for each data set.
+const maxTable = 1 << 24
+
 func readTable(path string) (t Table, err error) {
-	f, err := os.Open(path)
+	f, err := input.Open(path, maxTable)
 	if err != nil {
 		return t, err
 	}

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/parquet-go/parquet-go"
+
+	"fedsim/internal/input"
 )
 
 // Devices reads the rows by device of a run directory, in the order of runs, rounds
@@ -80,7 +81,7 @@ func eachRow(group parquet.RowGroup, each func([]parquet.Value) error) (err erro
 // openParquet opens a parquet file for a while. What the library says of a damaged
 // file, a panic too, is an error that begins with the file's path.
 func openParquet(path string, use func(*parquet.File) error) (err error) {
-	file, err := os.Open(path)
+	file, err := input.Open(path, maxTable)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/parquet-go/parquet-go"
+
+	"fedsim/internal/input"
 )
 
 // Tables and Formats are what Export knows.
@@ -120,7 +122,7 @@ func exportDevices(w io.Writer, dir, format string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.Open(filepath.Join(dir, devicesParquet))
+	f, err := input.Open(filepath.Join(dir, devicesParquet), maxTable)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"fedsim/internal/input"
 	"fedsim/internal/state"
 )
 
@@ -55,7 +56,7 @@ func Look(dir string) (Glance, error) {
 		}
 		g.Mark += mark(info)
 	}
-	f, err := os.Open(filepath.Join(stage, feedFile))
+	f, err := input.Open(filepath.Join(stage, feedFile), maxText)
 	switch {
 	case absent(err):
 		if g.Phase == Absent {
@@ -138,7 +139,7 @@ func follow(dir string, phase Phase) (*Live, error) {
 	if phase != Finished {
 		place = filepath.Join(dir, stageDir)
 		path := filepath.Join(place, feedFile)
-		text, err := os.ReadFile(path)
+		text, err := input.ReadFile(path, maxText)
 		switch {
 		case len(text) > 0:
 			return l, l.read(path, text)

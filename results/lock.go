@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/gofrs/flock"
+
+	"fedsim/internal/input"
 )
 
 // ErrBusy is wrapped by the errors of Create and Reopen for a directory that
@@ -91,7 +93,7 @@ func stillAt(file *flock.Flock, path string) bool {
 // busy says who has the lock.
 func busy(dir, path string) error {
 	who := ""
-	if text, err := os.ReadFile(path); err == nil { // it may be gone by now
+	if text, err := input.ReadFile(path, 64); err == nil { // it may be gone by now
 		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
 			who = fmt.Sprintf(", process %d", pid)
 		}

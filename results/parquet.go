@@ -8,12 +8,13 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
+
+	"fedsim/internal/input"
 )
 
 // columnsKey is the key in a parquet file's metadata under which the units and
@@ -186,7 +187,7 @@ func (t table) writeParquet(w io.Writer, version string) error {
 
 // sumOf returns the SHA-256 of a file.
 func sumOf(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := input.Open(path, maxTable)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"fedsim/config"
+	"fedsim/internal/input"
+)
+
+// The most bytes of a file of a run directory that is held as a whole, and of one that
+// streams. The directory may be somebody else's.
+const (
+	maxText  = 1 << 30
+	maxTable = 1 << 38
 )
 
 // Results is what a run directory holds.
@@ -26,7 +36,7 @@ func Read(dir string) (*Results, error) {
 		return nil, err
 	}
 	res := &Results{Dir: dir, Manifest: *m, Runs: m.runs()}
-	if res.Scenario, err = os.ReadFile(filepath.Join(dir, scenarioFile)); err != nil {
+	if res.Scenario, err = input.ReadFile(filepath.Join(dir, scenarioFile), config.MaxSource); err != nil {
 		return nil, err
 	}
 	err = readTable(filepath.Join(dir, roundsFile), func(path string, r io.Reader) error {
@@ -56,7 +66,7 @@ func Read(dir string) (*Results, error) {
 // numbers. What else there is is not looked at.
 func ReadManifest(dir string) (*Manifest, error) {
 	path := filepath.Join(dir, manifestFile)
-	text, err := os.ReadFile(path)
+	text, err := input.ReadFile(path, maxText)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, missing(dir, err)
 	}
@@ -79,7 +89,7 @@ func missing(dir string, err error) error {
 }
 
 func readTable(path string, read func(path string, r io.Reader) error) error {
-	f, err := os.Open(path)
+	f, err := input.Open(path, maxTable)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %s beside it says that it is there: run its %s again", err, manifestFile, scenarioFile)
 	}

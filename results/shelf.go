@@ -14,6 +14,7 @@ import (
 	"runtime"
 
 	"fedsim/internal/atomicfile"
+	"fedsim/internal/input"
 	"fedsim/internal/state"
 )
 
@@ -113,7 +114,7 @@ func (h *header) state(c *state.Coder) {
 // open checks a file and returns its header and content. The error of a file that
 // is not there wraps fs.ErrNotExist.
 func (s *shelf) open(path, remedy string) (h header, content []byte, err error) {
-	text, err := os.ReadFile(path)
+	text, err := input.ReadFile(path, maxTable)
 	if err != nil {
 		return h, nil, err
 	}

@@ -6,12 +6,18 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"fedsim/internal/input"
 )
+
+// maxTableRow is the most bytes of a row of a table.
+const maxTableRow = 1 << 24
 
 // tableReader reads a csv file whose columns are known, and names file, line and
 // column in its errors.
 type tableReader struct {
 	path   string
+	bytes  *input.Records
 	csv    *csv.Reader
 	header []string // the columns that the file has
 	absent []int    // columns that it lacks, by their place among those asked for
@@ -21,7 +27,8 @@ type tableReader struct {
 // newTableReader reads the header and requires it to be that of the columns, of
 // which those that were added may be absent.
 func newTableReader(path string, r io.Reader, columns []column) (*tableReader, error) {
-	t := &tableReader{path: path, csv: csv.NewReader(r), header: names(columns)}
+	t := &tableReader{path: path, bytes: input.NewRecords(r, maxTableRow), header: names(columns)}
+	t.csv = csv.NewReader(t.bytes)
 	t.csv.ReuseRecord = true
 	switch err := t.next(); {
 	case err == io.EOF:
@@ -62,6 +69,7 @@ func (t *tableReader) present(row []string) []string {
 // next reads a row; at the end of the file it returns io.EOF as it is.
 func (t *tableReader) next() (err error) {
 	t.row, err = t.csv.Read()
+	t.bytes.Next()
 	if err == nil || err == io.EOF {
 		return err
 	}

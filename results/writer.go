@@ -19,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"fedsim/internal/atomicfile"
+	"fedsim/internal/input"
 )
 
 // Names in a run directory.
@@ -179,7 +180,7 @@ func inspect(dir string) (*Manifest, error) {
 		return nil, fmt.Errorf("%s: %w but a file", dir, ErrForeign)
 	}
 	path := filepath.Join(dir, manifestFile)
-	text, err := os.ReadFile(path)
+	text, err := input.ReadFile(path, maxText)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, requireEmpty(dir)
 	}

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"fedsim/config"
+	"fedsim/internal/input"
 	"fedsim/tables"
 )
 
@@ -39,7 +39,7 @@ func Load(name string, overrides []string) (*Scenario, error) {
 		}
 		return Parse(name+ending, source, overrides)
 	}
-	source, err := os.ReadFile(name)
+	source, err := input.ReadFile(name, config.MaxSource)
 	if err != nil {
 		return nil, config.Errors{{Place: config.Place{File: name}, Text: unreadable(name, err)}}
 	}

@@ -53,7 +53,10 @@ func (s *Scenario) Resolved() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("scenario %s: %w", s.Name, err)
 	}
-	return bytes.TrimLeft(text, "\n"), nil
+	if text = bytes.TrimLeft(text, "\n"); len(text) > config.MaxSource { // which could not be read back
+		return nil, config.Errors{{Place: config.Place{File: s.File}, Text: fmt.Sprintf("has %d bytes with every default written out: must have at most %d", len(text), config.MaxSource)}}
+	}
+	return text, nil
 }
 
 func (p *plan) resolved() resolvedExperiment {

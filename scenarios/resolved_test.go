@@ -175,6 +175,8 @@ func FuzzParse(f *testing.F) {
 	f.Add(drops, "experiment.a.axis.drops=never")
 	f.Add("[methods.mocha]\noptions = {}\n[experiment]\n", "sweep.run.rounds=[1]")
 	f.Add("experiment = [{}]\nmethods = 3\nsweep = []", "methods=4")
+	f.Add(strings.Repeat("a.", 10_000)+"a = 1", "run.rounds="+strings.Repeat("[", 10_000))
+	f.Add("[methods.mocha]\n[[experiment]]\nname = \"a\"\nfigure.file = \"../../x\"", "experiment.a.set."+strings.Repeat("a.", 10_000)+"a=1")
 	f.Fuzz(func(t *testing.T, source, set string) {
 		s, err := Parse("x.toml", []byte(source), []string{set})
 		if err != nil {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"fedsim/internal/input"
 )
 
 // The formats that are read, by their names on the command line.
@@ -19,12 +21,15 @@ const (
 // Formats returns the names of the formats.
 func Formats() []string { return []string{FormatCSV, FormatFedScale, FormatFLASH} }
 
+// maxFile is the most bytes of a file of traces; all formats stream.
+const maxFile = 1 << 36
+
 // Open returns the devices of the file at path, which is opened anew for each
 // loop over them. The format is found out from the first bytes when it is
 // [FormatAuto]. The options are for FLASH's files alone.
 func Open(path, format string, o FLASHOptions) Recordings {
 	return func(yield func(*Recording, error) bool) {
-		file, err := os.Open(path)
+		file, err := input.Open(path, maxFile)
 		if err != nil {
 			yield(nil, fmt.Errorf("read traces: %w", err))
 			return

@@ -62,7 +62,7 @@ func copySpan(random *rand.Rand, b []byte) []byte {
 func insertBytes(random *rand.Rand, b []byte) []byte {
 	inserted := [][]byte{
 		{0}, {0xff, 0xfe}, []byte("\ufeff"), []byte("\r"), []byte("\n\n"), []byte(`"`), []byte("'''"), []byte(","), []byte("é\u202e"),
-		bytes.Repeat([]byte("["), 5000), bytes.Repeat([]byte("a"), 70_000), bytes.Repeat([]byte("<a>"), 3000), bytes.Repeat([]byte("9"), 400),
+		bytes.Repeat([]byte("["), 5000), bytes.Repeat([]byte("a."), 10_000), bytes.Repeat([]byte("{a="), 10_000), bytes.Repeat([]byte("\n"), 1<<20), bytes.Repeat([]byte("a"), 70_000), bytes.Repeat([]byte("<a>"), 3000), bytes.Repeat([]byte("9"), 400),
 	}
 	return slices.Insert(b, random.IntN(len(b)+1), inserted[random.IntN(len(inserted))]...)
 }

@@ -1,0 +1,88 @@
+// Package input opens files that may be anything: named by a user, or found in a
+// directory that somebody else has made. What is no regular file is refused instead of
+// waited for (a named pipe) or read without end (a device), and so is what is larger
+// than its reader has a use for.
+//
+// It must not know what the files hold.
+package input
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// Open opens a regular file of at most so many bytes. Errors are a *fs.PathError.
+func Open(path string, most int64) (*os.File, error) {
+	if err := require(path, most); err != nil { // before it is opened: a pipe waits for a writer
+		return nil, err
+	}
+	return os.Open(path)
+}
+
+// ReadFile returns the content of a regular file of at most so many bytes. Errors are
+// a *fs.PathError.
+func ReadFile(path string, most int64) (content []byte, err error) {
+	file, err := Open(path, most)
+	if err != nil {
+		return nil, err
+	}
+	content, err = io.ReadAll(io.LimitReader(file, most+1))
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	if err == nil && int64(len(content)) > most { // it grows, or does not tell its size
+		err = refuse(path, "has more than %s", bytes(most))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return content, nil
+}
+
+// require reports what is wrong with a file by its name.
+func require(path string, most int64) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		return refuse(path, "is a directory")
+	case !info.Mode().IsRegular():
+		return refuse(path, "is %s, must be a regular file", kind(info.Mode()))
+	case info.Size() > most:
+		return refuse(path, "has %s, must have at most %s", bytes(info.Size()), bytes(most))
+	}
+	return nil
+}
+
+func refuse(path, format string, arguments ...any) error {
+	return &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf(format, arguments...)}
+}
+
+// kind names what is no regular file.
+func kind(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	default:
+		return "a device"
+	}
+}
+
+// bytes writes a size with the largest unit that it is a multiple of, or that leaves
+// three digits.
+func bytes(n int64) string {
+	for _, unit := range []struct {
+		name string
+		size int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}} {
+		if n >= unit.size {
+			return fmt.Sprintf("%.4g %s", float64(n)/float64(unit.size), unit.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
