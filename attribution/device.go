@@ -167,7 +167,7 @@ func (r *Report) classify() {
 		return
 	}
 	// Which class a device is of does not depend on its data.
-	machines, _ := fleet.Assemble(len(r.Devices), nil, r.Run.Seed)
+	machines, _ := fleet.Assemble(len(r.Devices), nil, r.Run.System)
 	for _, c := range fleet.Classes {
 		r.Classes = append(r.Classes, Class{Name: c.Name})
 	}

@@ -24,6 +24,7 @@ type Config struct {
 	Target         string  `toml:"target" doc:"what is predicted: class (labels -1 and +1, the error is the share of wrong signs) or real (any number, the error is the root mean square error; csv and synthetic, with the losses squared and absolute)"`
 	TestFraction   float64 `toml:"test_fraction" doc:"share of each task's rows held out, in [0, 1); 0 holds out none"`
 	Seed           uint64  `toml:"seed" doc:"of generation, split and skew; apart from the seed of a run, so that runs share their data"`
+	Split          uint64  `toml:"split" doc:"number of the split: added to data.seed where rows are held out, skewed and dealt out to devices, and not where they are generated, so that the same rows are divided anew"`
 	Standardize    bool    `toml:"standardize" doc:"give each feature mean 0 and variance 1 over the training rows of all tasks"`
 	Bias           bool    `toml:"bias" doc:"append a feature that is always 1"`
 	Skew           bool    `toml:"skew" doc:"thin out the training rows so that task sizes differ widely (the paper's Table 3): the largest task is kept, the others get sizes that are uniform between skew_min and their own"`
@@ -60,6 +61,9 @@ type SyntheticConfig struct {
 	Noise            float64 `toml:"noise" doc:"share of labels flipped at random, in [0, 0.5); negative: the preset's; not for real targets"`
 	TargetNoise      float64 `toml:"target_noise" doc:"real targets only: standard deviation of the noise added to the latent score, a target without noise, which has mean 0 and standard deviation 1; negative: the preset's"`
 }
+
+// SplitSeed returns the seed by which rows are divided.
+func (c *Config) SplitSeed() uint64 { return c.Seed + c.Split }
 
 // Defaults returns the configuration of a small generated set: 20 tasks in 3
 // clusters, 40 features, 60 to 180 training rows, a quarter of the rows held out.

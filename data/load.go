@@ -42,7 +42,7 @@ func Prepare(cfg Config) (*Split, error) {
 	if err != nil {
 		return nil, err
 	}
-	if split.Train, err = Share(split.Train, cfg.DevicesPerTask, cfg.Seed); err != nil {
+	if split.Train, err = Share(split.Train, cfg.DevicesPerTask, cfg.SplitSeed()); err != nil {
 		return nil, err
 	}
 	if cfg.Pool {
@@ -63,7 +63,7 @@ func (c Config) split() (*Split, error) {
 	if err != nil {
 		return nil, err
 	}
-	split, err := c.Divide(set, c.Seed)
+	split, err := c.Divide(set, c.SplitSeed())
 	if err != nil {
 		return nil, err
 	}

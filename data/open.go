@@ -55,7 +55,7 @@ func newRemaker(g *generator, cfg Config, tested bool) *remaker {
 func (r *remaker) open(t int) Opened {
 	m := r.free.Get().(*made)
 	whole := m.make(t)
-	trained, tested := dividedInto(&m.order, len(whole.Y), r.config.TestFraction, r.config.Seed, t)
+	trained, tested := dividedInto(&m.order, len(whole.Y), r.config.TestFraction, r.config.SplitSeed(), t)
 	rows := trained
 	if r.tested {
 		rows = tested

@@ -24,6 +24,7 @@ func TestRowsMadeAnewAreThoseThatWereNotKept(t *testing.T) {
 		cfg.Bias = rapid.Bool().Draw(t, "bias")
 		cfg.Target = rapid.SampledFrom([]string{TargetClass, TargetReal}).Draw(t, "target")
 		cfg.Precision = rapid.SampledFrom([]string{PrecisionDouble, PrecisionSingle}).Draw(t, "precision")
+		cfg.Split = rapid.Uint64().Draw(t, "split")
 		kept, err := Prepare(cfg)
 		if err != nil {
 			t.Fatal(err)

@@ -3,6 +3,7 @@ package data
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -355,5 +356,35 @@ func TestPrepareReportsBadConfiguration(t *testing.T) {
 	var parse *ParseError
 	if _, err = Prepare(cfg); err == nil || errors.As(err, &parse) {
 		t.Errorf("a missing file gives %v", err)
+	}
+}
+
+// data.split divides the same rows anew: which are held out changes, all together do not.
+func TestSplitsDivideTheSameRows(t *testing.T) {
+	cfg := Defaults()
+	cfg.Synthetic.Tasks, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 3, 12, 20
+	rows := func(split uint64) (trained, all map[float64]bool) {
+		cfg.Split = split
+		s, err := Prepare(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		trained, all = map[float64]bool{}, map[float64]bool{}
+		for k := range s.Train.Tasks {
+			for i := range s.Train.Tasks[k].X.Rows {
+				trained[s.Train.Tasks[k].X.Row(i)[0]], all[s.Train.Tasks[k].X.Row(i)[0]] = true, true
+			}
+			for i := range s.Test.Tasks[k].X.Rows {
+				all[s.Test.Tasks[k].X.Row(i)[0]] = true
+			}
+		}
+		return trained, all
+	}
+	trained, all := rows(0)
+	for _, split := range []uint64{1, 2} {
+		others, same := rows(split)
+		if !maps.Equal(all, same) || maps.Equal(trained, others) {
+			t.Errorf("split %d: same rows %v, same training rows %v", split, maps.Equal(all, same), maps.Equal(trained, others))
+		}
 	}
 }

@@ -23,7 +23,7 @@ func stream(cfg Config) *Split {
 		split.Train.remake, split.Test.remake = newRemaker(g, cfg, false), newRemaker(g, cfg, true)
 	}
 	g.each(func(t int, task *Task) {
-		trained, tested := divided(len(task.Y), cfg.TestFraction, cfg.Seed, t)
+		trained, tested := divided(len(task.Y), cfg.TestFraction, cfg.SplitSeed(), t)
 		fill(&split.Train.Tasks[t], task, trained)
 		fill(&split.Test.Tasks[t], task, tested)
 	})

@@ -22,11 +22,12 @@ func TestStreamedSetsAreThoseMadeAsAWhole(t *testing.T) {
 		cfg.Bias = rapid.Bool().Draw(t, "bias")
 		cfg.Target = rapid.SampledFrom([]string{TargetClass, TargetReal}).Draw(t, "target")
 		cfg.Seed = rapid.Uint64().Draw(t, "seed")
+		cfg.Split = rapid.Uint64().Draw(t, "split")
 		set, err := Load(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := cfg.Divide(set, cfg.Seed)
+		want, err := cfg.Divide(set, cfg.SplitSeed())
 		if err != nil {
 			t.Fatal(err)
 		}

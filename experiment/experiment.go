@@ -145,10 +145,15 @@ func (r *runner) ready(jobs []job) {
 			continue
 		}
 		for k := range jobs[i].Candidates {
-			run := &jobs[i].Candidates[k]
-			if key := keyOf(&run.Settings); !seen[key] {
-				seen[key] = true
-				distinct = append(distinct, run)
+			for _, seed := range jobs[i].Seeds {
+				run := jobs[i].Candidates[k].WithSeed(seed)
+				if key := keyOf(&run.Settings); !seen[key] {
+					seen[key] = true
+					distinct = append(distinct, &run)
+				}
+				if run.Settings.Run.Vary == results.VarySystem {
+					break // the other seeds have the same data
+				}
 			}
 		}
 	}
@@ -176,6 +181,9 @@ func (r *runner) repeat(rep repetition) {
 	result := results.Run{
 		ID: run.ID, Experiment: run.Experiment, Method: run.Label, Algorithm: run.Algorithm,
 		Point: run.Point, Tuned: run.Tuned, Edges: rep.job.Edges, Seed: run.Seed, Real: run.Settings.Data.Target == data.TargetReal, Relative: run.Settings.Federation.Relative(),
+	}
+	if vary := run.Settings.Run.Vary; vary != results.VarySystem {
+		result.Vary = vary
 	}
 	start := r.options.Clock()
 	out, err := r.watch(rep.job.first+rep.seed, &run, result)
@@ -315,7 +323,7 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 	setup := federation.Setup{
 		Config: s.Federation, Devices: s.Devices, Network: s.Network, Fleet: s.Fleet.Fleet(), Faults: s.Faults, Plan: plan,
 		Problem: p.problem, Size: size, Coupling: p.coupling, Factory: factory, Options: run.Options,
-		Seed: run.Seed, Pool: r.pool, Queue: r.options.Queue,
+		Seed: run.System, Pool: r.pool, Queue: r.options.Queue,
 	}
 	if journal != nil {
 		setup.Journal = journal(run, size.Devices)
@@ -324,7 +332,7 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 	if err != nil {
 		return nil, err
 	}
-	follow(&setup, s.Traces.Source(sets, run.Seed, size.Devices))
+	follow(&setup, s.Traces.Source(sets, run.System, size.Devices))
 	if err := model(&setup, s); err != nil {
 		return nil, err
 	}

@@ -68,13 +68,13 @@ func (r *runner) recordable(run *scenarios.Run, devices int) bool {
 
 // record returns the recording of a run, a new one for the first that asks.
 func (r *runner) record(run *scenarios.Run, p *prepared, factory algorithms.Factory) (*recording, error) {
-	key := recordingKey{keyOf(&run.Settings), run.Algorithm, fmt.Sprintf("%+v", run.Options), run.Seed}
+	key := recordingKey{keyOf(&run.Settings), run.Algorithm, fmt.Sprintf("%+v", run.Options), run.System}
 	return r.recordings.get(key, func() (*recording, error) {
 		method, err := factory.New(algorithms.Setup{Problem: p.problem, Coupling: p.coupling, Workers: r.pool.Size(), Pool: r.pool}, run.Options)
 		if err != nil {
 			return nil, fmt.Errorf("starting %s: %w", factory.Name, err)
 		}
-		rec := &recording{method: method, problem: p.problem, coupling: p.coupling, pool: r.pool, seed: run.Seed, failed: r.cancel}
+		rec := &recording{method: method, problem: p.problem, coupling: p.coupling, pool: r.pool, seed: run.System, failed: r.cancel}
 		if _, able := method.(algorithms.Stateful); able {
 			rec.stay = r.keeping(fmt.Sprintf("recording %+v", key))
 		}

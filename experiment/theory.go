@@ -69,6 +69,7 @@ func checkTheory(experiments []scenarios.Experiment) error {
 			c.Require(s.Run.Outer == 1, "run.outer", s.Run.Outer, "must be 1: "+errSingleUpdate)
 			c.Require(s.Run.ThetaEvery == 1, "run.theta_every", s.Run.ThetaEvery, "must be 1: "+errSingleUpdate)
 			c.Require(s.Run.EvalEvery == 1, "run.eval_every", s.Run.EvalEvery, "must be 1: "+errSingleUpdate)
+			c.Require(s.Run.Vary == results.VarySystem, "run.vary", s.Run.Vary, "must be \"system\": the bounds are about one problem")
 			c.Require(s.Problem.OptimumSweeps > 0, "problem.optimum_sweeps", s.Problem.OptimumSweeps, "must be positive: the bounds are about the distance from the optimum")
 		}
 	}

@@ -36,8 +36,15 @@ func panelTitle(key, value string) string {
 	return capital(value)
 }
 
+// seedOf is what the seeds and splits of data are called, to tell them from the seeds of
+// repetitions.
+var seedOf = map[string]string{"data.seed": "data seed", "data.split": "data split"}
+
 // keyName returns the last part of a dotted key as words, and the unit that it ends in.
 func keyName(key string) (name, unit string) {
+	if name, ok := seedOf[key]; ok {
+		return name, ""
+	}
 	name = key[strings.LastIndexByte(key, '.')+1:]
 	if i := strings.LastIndexByte(name, '_'); i > 0 {
 		if unit = keyUnits[name[i+1:]]; unit != "" {

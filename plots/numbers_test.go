@@ -451,6 +451,7 @@ func TestPanelTitle(t *testing.T) {
 		{"federation.deadline_s", "0.1", "Deadline = 0.1 s"}, {"network.rtt_ms", "30", "Rtt = 30 ms"}, {"network.header_bytes", "96", "Header = 96 B"},
 		{"heterogeneity", "sigma/mu = 0.5", "sigma/mu = 0.5"}, {"outage", "from 5 s to 25 s", "From 5 s to 25 s"},
 		{"drops", "p = 0.1", "p = 0.1"}, {"kind", "a single point", "A single point"}, {"size", "b", "b"}, {"protocol", "async-mocha", "async-mocha"}, {"cycle", "fixed, late answers kept", "Fixed, late answers kept"},
+		{"data.seed", "1", "Data seed = 1"}, {"data.split", "2", "Data split = 2"}, // the repetitions have seeds, too
 	} {
 		if got := panelTitle(c.key, c.value); got != c.want {
 			t.Errorf("%s, %s: %q, want %q", c.key, c.value, got, c.want)

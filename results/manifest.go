@@ -86,6 +86,7 @@ type RunEntry struct {
 	Tuned      []Setting `json:"tuned,omitempty"`
 	Edges      []Edge    `json:"edges,omitempty"` // of tuned options
 	Seed       uint64    `json:"seed"`
+	Vary       Vary      `json:"vary,omitempty"`     // what the seed varies; absent: the system
 	Real       bool      `json:"real,omitempty"`     // train_error and test_error are root mean square errors
 	Relative   bool      `json:"relative,omitempty"` // times are relative units, not seconds
 	Status     Status    `json:"status"`
@@ -152,7 +153,7 @@ func (m *Manifest) setRuns(runs []Run) {
 		r := &runs[i]
 		m.Runs = append(m.Runs, RunEntry{
 			ID: r.ID, Experiment: r.Experiment, Method: r.Method, Algorithm: r.Algorithm,
-			Point: r.Point, Tuned: r.Tuned, Edges: r.Edges, Seed: r.Seed, Real: r.Real, Relative: r.Relative, Status: r.Status, Reason: r.Reason,
+			Point: r.Point, Tuned: r.Tuned, Edges: r.Edges, Seed: r.Seed, Vary: r.Vary, Real: r.Real, Relative: r.Relative, Status: r.Status, Reason: r.Reason,
 			EventHash: Hash(r.EventHash), ModelHash: Hash(r.ModelHash), Events: r.Events, Steps: r.Steps,
 			Limit: r.Limit, Capped: r.Capped,
 		})
@@ -211,7 +212,7 @@ func (m *Manifest) runs() []Run {
 	for i, e := range m.Runs {
 		runs[i] = Run{
 			ID: e.ID, Experiment: e.Experiment, Method: e.Method, Algorithm: e.Algorithm,
-			Point: e.Point, Tuned: e.Tuned, Edges: e.Edges, Seed: e.Seed, Real: e.Real, Relative: e.Relative, Status: e.Status, Reason: e.Reason,
+			Point: e.Point, Tuned: e.Tuned, Edges: e.Edges, Seed: e.Seed, Vary: e.Vary, Real: e.Real, Relative: e.Relative, Status: e.Status, Reason: e.Reason,
 			Optimum: math.NaN(), OptimumGap: math.NaN(), WallS: math.NaN(),
 			EventHash: uint64(e.EventHash), ModelHash: uint64(e.ModelHash), Events: e.Events, Steps: e.Steps,
 			Limit: e.Limit, Capped: e.Capped,

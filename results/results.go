@@ -63,6 +63,7 @@ type Run struct {
 	Tuned      []Setting // what tuning chose for this run; empty when nothing was tuned
 	Edges      []Edge    // where what it chose lies at an edge of what was tried
 	Seed       uint64
+	Vary       Vary // what the seed varies; empty: the system
 	Real       bool // targets are real numbers: errors are root mean square errors
 	Relative   bool // TimeS counts relative units (federation.cost), not seconds
 	Status     Status

@@ -23,7 +23,7 @@ func (t *Theta) state(c *state.Coder) {
 
 // state names all of a run.
 func (r *Run) state(c *state.Coder) {
-	for _, x := range []*string{&r.ID, &r.Experiment, &r.Method, &r.Algorithm, (*string)(&r.Status), &r.Reason, &r.Limit} {
+	for _, x := range []*string{&r.ID, &r.Experiment, &r.Method, &r.Algorithm, (*string)(&r.Status), &r.Reason, &r.Limit, (*string)(&r.Vary)} {
 		c.String(x)
 	}
 	codeList(c, &r.Point, (*Setting).state)

@@ -17,6 +17,7 @@ type ExperimentTable struct {
 	Experiment string
 	RowKey     string // what the rows differ in: "method", or the swept key of a single method
 	Seeds      int    // most runs behind a row
+	Vary       Vary   // what their seeds vary; empty where runs differ in it
 	Totals     bool   // no run has a sub-optimality: rows are told by what they took
 	Blocks     []Block
 }
@@ -80,7 +81,10 @@ func Summary(runs []Run, targets Targets) Table {
 }
 
 func summarise(runs []Run, targets Targets) ExperimentTable {
-	e := ExperimentTable{Experiment: runs[0].Experiment, RowKey: rowKey(runs), Totals: !slices.ContainsFunc(runs, hasSuboptimality)}
+	e := ExperimentTable{Experiment: runs[0].Experiment, RowKey: rowKey(runs), Vary: runs[0].Vary, Totals: !slices.ContainsFunc(runs, hasSuboptimality)}
+	if slices.ContainsFunc(runs, func(r Run) bool { return r.Vary != e.Vary }) {
+		e.Vary = ""
+	}
 	label := func(r *Run) string { return r.Method }
 	if e.RowKey != "method" {
 		label = func(r *Run) string { v, _ := r.Value(e.RowKey); return v }

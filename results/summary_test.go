@@ -111,6 +111,17 @@ func TestSummaryRatios(t *testing.T) {
 	}
 }
 
+// A mean says what it is over.
+func TestMeansSayWhatTheyAreOver(t *testing.T) {
+	for vary, want := range map[Vary]string{"": "3 seeds", VarySystem: "3 seeds", VarySplit: "3 splits of the data", VaryAll: "3 seeds of system and data"} {
+		runs := []Run{{Method: "m", Vary: vary}, {Method: "m", Vary: vary}, {Method: "m", Vary: vary}}
+		table := Summary(runs, nil)
+		if caption := table.Experiments[0].Caption(); !strings.HasSuffix(caption, ", mean over "+want) {
+			t.Errorf("%q: %s", vary, caption)
+		}
+	}
+}
+
 func TestSummaryOfNothing(t *testing.T) {
 	var b strings.Builder
 	nan := math.NaN()

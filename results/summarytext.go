@@ -32,7 +32,7 @@ func (e *ExperimentTable) Caption() string {
 		text = "what the runs took"
 	}
 	if e.Seeds > 1 {
-		text += fmt.Sprintf(", mean over %d seeds", e.Seeds)
+		text += ", mean over " + e.Vary.repetitions(e.Seeds)
 	}
 	relative := func(r Row) bool { return r.Totals.Relative }
 	return text + RelativeNote(slices.ContainsFunc(e.Blocks, func(b Block) bool { return slices.ContainsFunc(b.Rows, relative) }))

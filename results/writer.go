@@ -355,6 +355,9 @@ func checkRun(r *Run) error {
 			seen[s.Key] = true
 		}
 	}
+	for _, e := range r.Edges {
+		texts = append(texts, e.Key, e.Value, string(e.Side), e.Reason)
+	}
 	for _, s := range r.Point {
 		if Reserved(s.Key) {
 			return fmt.Errorf("run %q: key %q: must not be the name of a column of %s or %s", r.ID, s.Key, roundsFile, runsFile)

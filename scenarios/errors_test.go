@@ -31,6 +31,8 @@ func TestErrors(t *testing.T) {
 			"x.toml:2:3: unknown key faults.drop_probabilty: did you mean drop_probability?"},
 		{"nothing to stop at", "[run]\nstop_at = 0.1\n[problem]\noptimum_sweeps = 0\n" + mocha, nil,
 			"x.toml:2:11: run.stop_at = 0.1: must be 0, or of another metric, when problem.optimum_sweeps is 0: without a reference optimum there is no sub-optimality to stop at"},
+		{"nothing is split", "[run]\nvary = \"split\"\n[data]\ntest_fraction = 0\n" + mocha, nil,
+			`x.toml:2:8: run.vary = "split": must be "system" or "all": without test rows, skew or several devices to a task no split of the data differs from another`},
 		{"unknown metric", "[run]\ntargets = { test_eror = [0.1] }\n" + mocha, nil,
 			`x.toml:2:11: run.targets = "test_eror": must be one of suboptimality, primal, gap, train_error, test_error (did you mean "test_error"?)`},
 		{"per cent for a share", "[run]\ntargets = { test_error = [0.1, 8] }\nstop_at = { train_error = 2 }\n" + mocha, nil,

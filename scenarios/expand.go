@@ -111,7 +111,7 @@ func (p *plan) run(point *config.Node, label string, options []config.Assignment
 	return Run{
 		Experiment: p.name, Method: label, Label: method.Label,
 		Algorithm: method.Algorithm, Options: method.options(),
-		Protocol: settings.Federation.Protocol, Settings: settings,
+		Protocol: settings.Federation.Protocol, Seed: firstSeed, System: firstSeed, Settings: settings,
 	}, problems
 }
 

@@ -46,13 +46,27 @@ type Run struct {
 	Protocol   string             // also in Settings.Federation.Protocol
 	Point      []results.Setting  // where on the experiment's axes
 	Tuned      []results.Setting  // where on the tuning grid; empty when the method is not tuned
-	Seed       uint64
-	Settings   Settings
+	Seed       uint64             // of the repetition
+	System     uint64             // seed of what devices, links, faults and methods draw
+	Settings   Settings           // those of this seed
 }
 
-// WithSeed returns the same run under another seed. Settings and options are
-// shared.
+// firstSeed is the seed that varies nothing: under it the data are those that [data]
+// says.
+const firstSeed = 1
+
+// WithSeed returns the same run under another seed, which is that of the system, of
+// the data, or of both, as run.vary says. Options are shared.
 func (r Run) WithSeed(seed uint64) Run {
+	s := &r.Settings
+	r.System = seed
+	switch s.Run.Vary {
+	case results.VarySplit:
+		r.System = s.Run.Seeds[0]
+		s.Data.Split += seed - r.Seed
+	case results.VaryAll:
+		s.Data.Seed += seed - r.Seed
+	}
 	r.Seed = seed
 	r.ID = r.id()
 	return r

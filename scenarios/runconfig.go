@@ -18,6 +18,7 @@ type RunConfig struct {
 	StopAt     results.Target  `toml:"stop_at" doc:"value of a metric at which a run ends: a number is a relative sub-optimality (P - P*)/|P* - R(0)|, where R(0), the terms in Omega alone, is 0 for all regularizers but \"graphical\"; a table names a metric, as in { test_error = 0.07 }: suboptimality, primal, gap, train_error or test_error (root mean square errors for real targets). 0: all rounds are run"`
 	MaxTimeS   float64         `toml:"max_time_s" doc:"virtual seconds after which no further round begins; 0: no limit"`
 	Seeds      []uint64        `toml:"seeds" doc:"seeds of the repetitions of every run; methods are tuned on the first"`
+	Vary       results.Vary    `toml:"vary" doc:"what the seeds vary, and with them bands and means: \"system\" (what devices, links, faults and methods draw; the data are the same), \"split\" (which rows are held out, thinned out and dealt out to devices: seed s adds s - 1 to data.split; the system is that of the first seed) or \"all\" (both, and generated data are made anew: seed s adds s - 1 to data.seed)"`
 	Targets    results.Targets `toml:"targets" doc:"values of metrics for which rounds, time, bytes and energy are reported: a list of relative sub-optimalities, or a list for each metric, as in { test_error = [0.08, 0.07], suboptimality = [1e-3] }; metrics are those of stop_at"`
 }
 
@@ -30,7 +31,7 @@ const (
 func defaultRun() RunConfig {
 	return RunConfig{
 		Mode: Learning, Rounds: 100, Outer: 1, EvalEvery: 1,
-		Seeds:   []uint64{1},
+		Seeds: []uint64{1}, Vary: results.VarySystem,
 		Targets: results.ToSuboptimalities(1e-1, 1e-2, 1e-3),
 	}
 }
@@ -49,6 +50,7 @@ func (r *RunConfig) Validate(c *config.Checker) {
 	c.Require(r.MaxTimeS >= 0 && r.MaxTimeS <= 1e9, "max_time_s", r.MaxTimeS, "must be in [0, 1e9] seconds")
 	c.Require(len(r.Seeds) > 0, "seeds", r.Seeds, "must hold at least one seed")
 	c.Require(distinct(r.Seeds), "seeds", r.Seeds, "must hold every seed once")
+	c.OneOf("vary", string(r.Vary), string(results.VarySystem), string(results.VarySplit), string(results.VaryAll))
 	if r.Mode == Timing {
 		const want = " in mode \"timing\", which learns nothing"
 		c.Require(r.Outer == 1, "outer", r.Outer, "must be 1"+want)

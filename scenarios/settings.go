@@ -12,6 +12,7 @@ import (
 	"fedsim/fleets"
 	"fedsim/mtl"
 	"fedsim/network"
+	"fedsim/results"
 	"fedsim/traces"
 )
 
@@ -92,6 +93,9 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	s.Run.Validate(c.In("run"))
 	s.Federation.ValidateUse(c.In("federation"), s.protocols())
 	s.checkTarget(c)
+	splits := s.Data.Skew || s.Run.Mode == Learning && (s.Data.TestFraction > 0 || s.Data.DevicesPerTask > 1)
+	c.Require(s.Run.Vary != results.VarySplit || splits, "run.vary", s.Run.Vary,
+		"must be \"system\" or \"all\": without test rows, skew or several devices to a task no split of the data differs from another")
 	c.Require(s.Data.Resident || s.Problem.OptimumSweeps == 0 && s.Problem.WarmOmega == 0, "data.resident", s.Data.Resident,
 		"must be true unless problem.optimum_sweeps and problem.warm_omega are 0: the central solver comes back to every row too often to make it anew")
 	s.Run.checkMetrics(s, c.In("run"))

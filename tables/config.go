@@ -32,7 +32,7 @@ func Models() []string {
 type Config struct {
 	Title        string    `toml:"title" doc:"title above the table"`
 	Models       []string  `toml:"models" doc:"models in the order of the rows: \"global\" (one for the rows of all tasks), \"local\" (one for each task), \"mtl\" (tied together by the regularizer of [problem])"`
-	Shuffles     int       `toml:"shuffles" doc:"random splits into training and test rows; their seeds count up from data.seed"`
+	Shuffles     int       `toml:"shuffles" doc:"random splits into training and test rows; their seeds count up from data.seed + data.split"`
 	Folds        int       `toml:"folds" doc:"folds of the cross-validation, on the training rows alone, that chooses lambda"`
 	Lambdas      []float64 `toml:"lambdas" doc:"values of lambda to choose from, for each model and shuffle; of equally good ones the largest is taken"`
 	OmegaUpdates int       `toml:"omega_updates" doc:"updates of Omega for \"mtl\", from I/m, each after a W step; another W step ends the alternation"`

@@ -63,7 +63,7 @@ func (t *trial) run() ([][]Shuffle, error) {
 }
 
 // seed returns the seed of a shuffle.
-func (t *trial) seed(shuffle int) uint64 { return t.cfg.Seed + uint64(shuffle) }
+func (t *trial) seed(shuffle int) uint64 { return t.cfg.SplitSeed() + uint64(shuffle) }
 
 // lambdas returns the values to choose from, the largest first.
 func (t *trial) lambdas() []float64 {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -28,6 +29,7 @@ type summary struct {
 // experimentSummary is what came of an experiment.
 type experimentSummary struct {
 	Name string       `json:"name"`
+	Vary results.Vary `json:"vary"`
 	Rows []rowSummary `json:"rows"`
 }
 
@@ -122,7 +124,7 @@ func newSummary(w *results.Writer, state results.State, s *scenarios.Scenario, m
 	}
 	targets := s.Settings.Run.Targets
 	for _, e := range results.Summary(w.Runs(), targets).Experiments {
-		of := experimentSummary{Name: e.Experiment, Rows: []rowSummary{}}
+		of := experimentSummary{Name: e.Experiment, Vary: cmp.Or(e.Vary, results.VarySystem), Rows: []rowSummary{}}
 		for _, b := range e.Blocks {
 			for i := range b.Rows {
 				of.Rows = append(of.Rows, newRowSummary(&b.Rows[i], b.Point, e.RowKey, targets))
