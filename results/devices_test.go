@@ -47,19 +47,7 @@ func addDevices(t *testing.T, w *Writer, runs []Run, devices int, has func(i int
 	for i := len(runs) - 1; i >= 0; i-- {
 		group.Go(func() {
 			if has(i) {
-				d, err := w.Devices(i, runs[i])
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				for _, rows := range deviceRows(&runs[i], devices) {
-					if err := d.Write(rows); err != nil {
-						t.Error(err)
-					}
-				}
-				if err := d.Close(); err != nil {
-					t.Error(err)
-				}
+				addRows(t, w, i, runs[i], devices)
 			}
 			if err := w.Add(i, runs[i]); err != nil {
 				t.Error(err)
@@ -67,6 +55,24 @@ func addDevices(t *testing.T, w *Writer, runs []Run, devices int, has func(i int
 		})
 	}
 	group.Wait()
+}
+
+// addRows adds the rows by device of a run.
+func addRows(t *testing.T, w *Writer, place int, run Run, devices int) {
+	t.Helper()
+	d, err := w.Devices(place, run)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	for _, rows := range deviceRows(&run, devices) {
+		if err := d.Write(rows); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 func everyOther(i int) bool { return i%2 == 0 }

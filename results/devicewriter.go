@@ -127,13 +127,21 @@ func (w *Writer) checkPart(index int, sum string) (there bool, err error) {
 	return true, nil
 }
 
-// parts returns the files of the rows by device of the runs added, in their order;
-// none when no run has any.
-func (w *Writer) parts() (files []string) {
+// placesOfParts returns the places of the runs added that have rows by device.
+func (w *Writer) placesOfParts() (places []int) {
 	for _, i := range w.index {
-		if _, err := os.Stat(w.part(i)); err == nil {
-			files = append(files, w.part(i))
+		if exists(w.part(i)) {
+			places = append(places, i)
 		}
+	}
+	return places
+}
+
+// partsOf returns the files of the rows of runs.
+func (w *Writer) partsOf(places []int) []string {
+	files := make([]string, len(places))
+	for i, place := range places {
+		files[i] = w.part(place)
 	}
 	return files
 }
@@ -157,9 +165,10 @@ func join(out io.Writer, version string, parts []string) error {
 	return all.Close()
 }
 
-// writeDevices joins the parts to devices.parquet. They stay as long as the stage
-// does: who goes on with a run needs them again.
-func (w *Writer) writeDevices(parts []string) error {
-	path := filepath.Join(w.stage(), devicesParquet)
-	return atomicfile.Write(path, func(out io.Writer) error { return join(out, w.about.Version, parts) })
+// copyDevices joins the parts to devices.parquet. They stay: a run that is resumed
+// needs them again.
+func (w *Writer) copyDevices() error {
+	return atomicfile.Write(filepath.Join(w.stage(), devicesParquet), func(out io.Writer) error {
+		return join(out, w.about.Version, w.partsOf(w.placesOfParts()))
+	})
 }

@@ -89,3 +89,53 @@ func writeOnSmallDisk(at string) {
 	}
 	fmt.Println("nothing failed")
 }
+
+// Rows by device are joined without their room twice: the disk holds at most the
+// largest part more than it did before.
+func TestAJoinNeedsNoRoomTwice(t *testing.T) {
+	w := withDevices(t, filepath.Join(t.TempDir(), "run"))
+	largest := int64(0)
+	for _, path := range w.partsOf(w.placesOfParts()) {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		largest = max(largest, info.Size())
+	}
+	most := int64(0)
+	disk := &failing{left: 1000, then: func() { most = max(most, room(t, w.stage())) }}
+	disk.on(t, largest)
+	before := room(t, w.stage())
+	if err := w.joinDevices(); err != nil {
+		t.Fatal(err)
+	}
+	const rounding = 4 * 4096 // of the plan, the tail and a part to whole blocks
+	if limit := before + largest + rounding; most == 0 || most > limit {
+		t.Errorf("%d bytes at a time, %d before: must be at most %d", most, before, limit)
+	}
+	if left, err := list(filepath.Join(w.stage(), partsDir)); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v is left of the parts", left, err)
+	}
+	if err := w.Discard(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// room returns how many bytes of the disk the files in a folder take.
+func room(t *testing.T, dir string) (bytes int64) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			bytes += info.Sys().(*syscall.Stat_t).Blocks * 512
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes
+}

@@ -77,6 +77,13 @@ func (s *shelf) decode(h header, content []byte, remedy string) (*Left, error) {
 	return l, nil
 }
 
+// Empty reports whether the run was stopped before its first checkpoint: only its
+// scenario is there.
+func (l *Left) Empty() bool {
+	things, _, err := l.shelf.inspect()
+	return err == nil && things == 0 && len(l.Runs) == 0
+}
+
 // Close leaves what was left as it is. After Resume it does nothing.
 func (l *Left) Close() error { return l.lock.release() }
 
@@ -89,7 +96,7 @@ func nothingLeft(dir string) error {
 	case m != nil && m.State == Complete: // it may have been killed while it tidied up
 		return errors.Join(fmt.Errorf("%s: %w", dir, ErrComplete), clearStage(dir))
 	default:
-		return fmt.Errorf("%s: %w that can be gone on with: %s", dir, ErrForeign, runAnew)
+		return fmt.Errorf("%s: %w that can be resumed: %s", dir, ErrForeign, startIt)
 	}
 }
 
@@ -117,13 +124,19 @@ func (l *Left) Resume(about About, place func(id string) (int, bool)) (*Writer, 
 	}
 	about.Keeps = true
 	w := &Writer{dir: l.dir, about: about, shelf: l.shelf, resumed: true, seals: map[int]string{}}
+	if err := w.recallJoin(); err != nil {
+		return nil, err
+	}
 	for i, run := range l.Runs {
 		at, ok := place(run.ID)
 		if err := checkRun(&run); err != nil || !ok || run.Status == Interrupted {
 			return nil, refuse(path, fmt.Sprintf("run %q is none of its scenario", run.ID), startOver)
 		}
 		if sum := l.seals[i]; sum != "" {
-			there, err := w.checkPart(at, sum)
+			there, err := w.moved(at), error(nil)
+			if !there {
+				there, err = w.checkPart(at, sum)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -140,7 +153,11 @@ func (l *Left) Resume(about About, place func(id string) (int, bool)) (*Writer, 
 	if _, err := inspect(l.dir); err != nil {
 		return nil, err
 	}
-	if err := clearStage(l.dir, shelfDir, partsDir); err != nil {
+	stay := []string{shelfDir, partsDir}
+	if w.plan != nil {
+		stay = append(stay, devicesParquet)
+	}
+	if err := clearStage(l.dir, stay...); err != nil {
 		return nil, err
 	}
 	if err := w.startFeed(); err != nil {
@@ -154,13 +171,13 @@ func (l *Left) Resume(about About, place func(id string) (int, bool)) (*Writer, 
 // the scenario. When it fails, what was kept before stays. Calls for different
 // names may overlap.
 func (w *Writer) Keep(name string, fill func(io.Writer) error) error {
-	err := w.shelf.write(w.shelf.path(name), name, fill)
+	if err := w.shelf.write(w.shelf.path(name), name, fill); err != nil {
+		return err
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err == nil {
-		w.worth = true
-	}
-	return w.wrote(err)
+	w.worth = true
+	return nil
 }
 
 // Kept returns what is kept under a name, nil when nothing is.
@@ -182,17 +199,19 @@ func (w *Writer) Checkpoint() error {
 	return w.checkpoint()
 }
 
-// checkpoint writes the finished runs as a run directory and, for those that go
-// on, to the shelf. What was kept of them on the way goes.
+// checkpoint saves the finished runs to the index, which replaces their own
+// checkpoints, and then writes them as a run directory, for readers.
 func (w *Writer) checkpoint() error {
-	if err := w.writeStage(Running, attached{}, nil); err != nil {
-		return w.wrote(err)
+	if err := w.writeIndex(); err != nil {
+		return err
 	}
-	return w.wrote(w.writeIndex())
+	return w.writeStage(Running, attached{}, nil)
 }
 
 // writeIndex puts what was run and the runs that are finished on the shelf.
-func (w *Writer) writeIndex() error {
+func (w *Writer) writeIndex() error { return w.writeIndexBy(atomicfile.Write) }
+
+func (w *Writer) writeIndexBy(write func(string, func(io.Writer) error) error) error {
 	if !w.about.Keeps {
 		return nil
 	}
@@ -203,17 +222,17 @@ func (w *Writer) writeIndex() error {
 			l.seals = append(l.seals, w.seals[w.index[i]])
 		}
 	}
-	if parts := filepath.Join(w.stage(), partsDir); len(w.parts()) > 0 {
+	if parts := filepath.Join(w.stage(), partsDir); exists(parts) {
 		if err := atomicfile.SyncDir(parts); err != nil {
 			return err
 		}
 	}
-	err := w.shelf.write(w.shelf.index(), indexName, func(out io.Writer) error {
+	err := w.shelf.writeBy(write, w.shelf.index(), indexName, func(out io.Writer) error {
 		c := state.Writing(out)
 		l.state(c)
 		return c.Err()
 	})
-	if err != nil {
+	if w.failed = err != nil; w.failed {
 		return err
 	}
 	w.worth = w.worth || len(l.Runs) > 0
@@ -226,17 +245,12 @@ func (w *Writer) writeIndex() error {
 	return nil
 }
 
-// wrote notes whether a write failed, and then says how to go on if there is
-// anything to go on with.
-func (w *Writer) wrote(err error) error {
-	if err == nil || w.shelf == nil {
-		return err
+// saveFresh puts the runs on the shelf that were finished since the index was written.
+func (w *Writer) saveFresh() error {
+	if len(w.fresh) == 0 {
+		return nil
 	}
-	w.failed = true
-	if w.resumed || w.worth {
-		return fmt.Errorf("%w (%s keeps what was there before, see --resume)", err, w.dir)
-	}
-	return err
+	return w.writeIndex()
 }
 
 // Leave lets what there is be gone on with, instead of Finish: the directory stays
@@ -246,7 +260,7 @@ func (w *Writer) Leave() error {
 	defer w.mu.Unlock()
 	w.done = true
 	w.dropFeed()
-	return errors.Join(w.wrote(w.writeIndex()), w.lock.release())
+	return errors.Join(w.writeIndex(), w.lock.release())
 }
 
 // Resumable reports whether what there is can be gone on with, and is worth it.

@@ -337,7 +337,7 @@ func TestFailedWritesLeaveWhatWasKept(t *testing.T) {
 	name := syntheticRuns()[3].ID
 	full := errors.New("disk full")
 	err := w.Keep(name, func(out io.Writer) error { return full })
-	if !errors.Is(err, full) || !strings.Contains(err.Error(), "--resume") {
+	if !errors.Is(err, full) || !w.Resumable() {
 		t.Errorf("%v", err)
 	}
 	if err := w.Discard(); err != nil {
@@ -360,7 +360,7 @@ func TestFailedWritesLeaveWhatWasKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Keep(name, func(out io.Writer) error { return full }); !errors.Is(err, full) || strings.Contains(err.Error(), "--resume") {
+	if err := w.Keep(name, func(out io.Writer) error { return full }); !errors.Is(err, full) || w.Resumable() {
 		t.Errorf("%v", err)
 	}
 	if err := w.Discard(); err != nil {
@@ -379,8 +379,36 @@ func TestNothingLeft(t *testing.T) {
 	w := create(t, filepath.Join(t.TempDir(), "run"), false)
 	addAll(t, w, syntheticRuns()[:2])
 	finish(t, w, Incomplete)
-	if _, err := resume(w.Dir()); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), runAnew) {
+	if _, err := resume(w.Dir()); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), startIt) {
 		t.Errorf("%v", err)
+	}
+}
+
+// A run that was killed as soon as it began is resumed from its beginning.
+func TestARunWithoutACheckpointIsStarted(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	w, err := Create(dir, false, keeps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	kill(t, w)
+	left, err := Reopen(dir, testAbout().Version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !left.Empty() {
+		t.Error("something is left")
+	}
+	if err := left.Close(); err != nil {
+		t.Fatal(err)
+	}
+	endRun(t, dir)
+	kill(t, begun(t, dir))
+	if left, err = Reopen(dir, testAbout().Version); err != nil || left.Empty() {
+		t.Errorf("nothing is left of three runs: %v", err)
+	}
+	if err := left.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -397,7 +425,7 @@ func FuzzReopen(f *testing.F) {
 			f.Fatal(err)
 		}
 	}
-	_, content, err := w.shelf.open(w.shelf.index(), runAnew)
+	_, content, err := w.shelf.open(w.shelf.index(), startIt)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -74,7 +74,12 @@ func (s *shelf) path(name string) string {
 
 // write keeps what fill writes.
 func (s *shelf) write(path, name string, fill func(io.Writer) error) error {
-	return atomicfile.Write(path, func(out io.Writer) error {
+	return s.writeBy(atomicfile.Write, path, name, fill)
+}
+
+// writeBy keeps it by a function of atomicfile.
+func (s *shelf) writeBy(write func(string, func(io.Writer) error) error, path, name string, fill func(io.Writer) error) error {
+	return write(path, func(out io.Writer) error {
 		sum := sha256.New()
 		both := io.MultiWriter(out, sum)
 		if _, err := io.WriteString(both, shelfMagic); err != nil {
@@ -165,7 +170,7 @@ func (s *shelf) read(name string) ([]byte, error) {
 // What helps when a file is refused.
 const (
 	startsOver = "delete the file, and what it is of starts over"
-	runAnew    = "run the scenario anew, without --resume"
+	startIt    = "name the scenario, too, to start it: fedsim run SCENARIO --resume DIR"
 	startOver  = "run the scenario anew, with --force and without --resume"
 )
 

@@ -81,11 +81,12 @@ type Writer struct {
 	done  bool           // installed, or nothing may be removed any more
 
 	feed    *feed
-	shelf   *shelf   // nil: nothing is kept
-	fresh   []string // runs finished since the index was written
-	worth   bool     // something on the shelf is worth going on with
-	resumed bool     // it was there before this writer
-	failed  bool     // a write failed
+	shelf   *shelf    // nil: nothing is kept
+	fresh   []string  // runs finished since the index was written
+	worth   bool      // something on the shelf is worth going on with
+	resumed bool      // it was there before this writer
+	failed  bool      // the index could not be written
+	plan    *joinPlan // of devices.parquet, once its parts are being moved
 }
 
 // Create prepares a run directory at dir, which is made if need be. Without force a
@@ -156,14 +157,15 @@ func requireFree(dir string, force bool) error {
 	return nil
 }
 
-// startShelf makes the shelf with an index of no runs.
+// startShelf makes the shelf with an index of no runs, as early as possible: from then
+// on a run that is killed can be resumed.
 func (w *Writer) startShelf() error {
 	w.shelf = shelfIn(w.dir, w.about.Version)
 	w.shelf.scenario = hashScenario(w.about.Scenario)
 	if err := os.Mkdir(w.shelf.dir, 0o777); err != nil {
 		return err
 	}
-	return w.writeIndex()
+	return w.writeIndexBy(atomicfile.WriteEarly)
 }
 
 // inspect returns the manifest in dir, or nil when dir does not exist, is
@@ -269,10 +271,7 @@ func (w *Writer) AddTable(name string, fill func(io.Writer) error) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	err := atomicfile.WriteIn(dir, name, fill)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.wrote(err)
+	return atomicfile.WriteIn(dir, name, fill)
 }
 
 // attached are the files of a run directory that it need not have: those in its
@@ -401,9 +400,13 @@ func (w *Writer) writeStage(state State, extra attached, end *End) error {
 		}
 	}
 	for _, name := range m.Parquet {
-		sum, err := sumOf(filepath.Join(w.stage(), name))
+		path := filepath.Join(w.stage(), name)
+		sum, err := sumOf(path)
 		if err != nil {
 			return err
+		}
+		if name == devicesParquet && w.plan != nil && !bytes.Equal(sum, w.plan.sum) {
+			return refuse(path, "it is corrupt: its checksum is not the planned one", startOver)
 		}
 		m.Sums = append(m.Sums, hex.EncodeToString(sum))
 	}
@@ -412,7 +415,8 @@ func (w *Writer) writeStage(state State, extra attached, end *End) error {
 
 // Finish writes the run directory: state is Complete when every run of the
 // scenario was added, else Incomplete. What an older run left in the directory
-// is replaced, its figures and tables too; files that no run put there stay.
+// is replaced, its figures and tables too; files that no run put there stay. When it
+// fails, all finished runs can be resumed, as far as there was room to save them.
 func (w *Writer) Finish(state State, end End) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -421,21 +425,33 @@ func (w *Writer) Finish(state State, end End) error {
 		return err
 	}
 	extra.parquet = []string{roundsParquet}
-	if parts := w.parts(); parts != nil {
-		if err := w.writeDevices(parts); err != nil {
+	if w.plan != nil || len(w.placesOfParts()) > 0 {
+		if err := w.writeDevices(state); err != nil {
 			return err
 		}
 		extra.parquet = append(extra.parquet, devicesParquet)
 	}
 	if err := w.writeStage(state, extra, &end); err != nil {
-		return w.wrote(err)
+		return err
 	}
 	if state == Incomplete {
 		if err := w.writeIndex(); err != nil {
-			return w.wrote(err)
+			return err
 		}
 	}
 	return w.install(state, extra)
+}
+
+// writeDevices makes devices.parquet. Of a run that is not complete the parts stay,
+// for when it is resumed.
+func (w *Writer) writeDevices(state State) error {
+	if err := w.saveFresh(); err != nil {
+		return err
+	}
+	if state == Incomplete && w.plan == nil {
+		return w.copyDevices()
+	}
+	return w.joinDevices()
 }
 
 // install moves the stage into the directory, and clears away what is left of it.
@@ -453,7 +469,8 @@ func (w *Writer) install(state State, extra attached) error {
 	if state == Incomplete && w.about.Keeps {
 		return errors.Join(clearStage(w.dir, shelfDir, partsDir), w.lock.release(), atomicfile.SyncDir(w.dir))
 	}
-	if w.shelf != nil { // without its index the rest is of no use
+	w.worth, w.resumed = false, false // nothing is left to do
+	if w.shelf != nil {               // without its index the rest is of no use
 		if err := os.Remove(w.shelf.index()); err != nil {
 			return err
 		}
@@ -554,8 +571,8 @@ func isFileName(name string) bool {
 }
 
 // Discard gives up: it removes what this writer put on disk, and leaves what
-// was there before. When it was a write that failed, what was kept until then stays.
-// After Finish it does nothing.
+// was there before. A checkpoint that can be resumed stays, see [Writer.Resumable]. After
+// Finish it does nothing.
 func (w *Writer) Discard() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -564,12 +581,24 @@ func (w *Writer) Discard() error {
 	}
 	w.done = true
 	w.dropFeed()
-	if w.resumed || w.failed && w.worth {
-		return w.lock.release()
+	if w.resumed || w.worth {
+		var err error
+		if !w.failed { // else it has been said
+			err = w.saveFresh()
+		}
+		return errors.Join(err, w.lock.release())
 	}
 	err := errors.Join(clearStage(w.dir), w.lock.release())
 	if err == nil {
 		w.removeCreated()
 	}
 	return err
+}
+
+// Forget lets Discard remove the checkpoint of this writer, too: nobody will resume it.
+// An older checkpoint stays.
+func (w *Writer) Forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.worth = false
 }

@@ -25,6 +25,13 @@ type file interface {
 	Close() error
 }
 
+// File is what [Update] changes.
+type File interface {
+	io.WriterAt
+	Truncate(size int64) error
+	Sync() error
+}
+
 // create opens a file in a directory that must not exist yet. The mode is cut by the umask.
 var create = func(dir *os.Root, name string) (file, error) {
 	return dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -41,15 +48,44 @@ func Write(path string, fill func(io.Writer) error) error {
 // WriteIn is Write for a name that somebody else may have chosen: the file is made in
 // the directory dir, or not at all.
 func WriteIn(dir, name string, fill func(io.Writer) error) error {
+	return write(dir, name, fill, false)
+}
+
+// WriteEarly is Write for a file that is not there yet and is to be there as soon as
+// possible: it is renamed before it is synced, which may take a while. When the machine
+// goes down meanwhile the file may be corrupt: readers need a checksum.
+func WriteEarly(path string, fill func(io.Writer) error) error {
+	dir, name := filepath.Split(path)
+	return write(cmp.Or(dir, "."), name, fill, true)
+}
+
+func write(dir, name string, fill func(io.Writer) error, early bool) error {
 	path := filepath.Join(dir, name)
-	if err := writeIn(dir, name, fill); err != nil {
+	if err := writeIn(dir, name, fill, early); err != nil {
 		return fmt.Errorf("write %s: %w", path, cause(err))
 	}
 	return SyncDir(dir)
 }
 
-// writeIn replaces the file; its errors speak of temporary files.
-func writeIn(dir, name string, fill func(io.Writer) error) (err error) {
+// Update lets change edit the file at path in place, and syncs it. Unlike Write it
+// protects nothing: when change fails, its edits stay.
+func Update(path string, change func(File) error) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if err = change(f); err == nil {
+		err = f.Sync()
+	}
+	if err = first(err, f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, cause(err))
+	}
+	return nil
+}
+
+// writeIn replaces the file, early before it is synced; its errors speak of temporary
+// files.
+func writeIn(dir, name string, fill func(io.Writer) error, early bool) (err error) {
 	if filepath.Base(name) != name || !filepath.IsLocal(name) || name == "." {
 		if info, e := os.Stat(filepath.Join(dir, name)); e == nil && info.IsDir() {
 			return syscall.EISDIR
@@ -65,15 +101,21 @@ func writeIn(dir, name string, fill func(io.Writer) error) (err error) {
 	if err != nil {
 		return err
 	}
-	if err = fillAndClose(f, fill); err == nil {
-		if err = root.Rename(temp, name); err == nil {
-			return nil
-		}
-		if info, e := root.Stat(name); e == nil && info.IsDir() {
+	rename := func() error {
+		err := root.Rename(temp, name)
+		if info, e := root.Stat(name); err != nil && e == nil && info.IsDir() {
 			err = syscall.EISDIR // in place of the system's "file exists"
 		}
+		return err
 	}
-	_ = root.Remove(temp) // err says what went wrong first
+	if early {
+		err = fillAndClose(f, fill, rename)
+	} else if err = fillAndClose(f, fill, nil); err == nil {
+		err = rename()
+	}
+	if err != nil {
+		_ = root.Remove(temp) // err says what went wrong first
+	}
 	return err
 }
 
@@ -97,12 +139,16 @@ func createTemp(dir *os.Root, base string) (f file, name string, err error) {
 	}
 }
 
-// fillAndClose writes, syncs and closes f; f is closed whatever happens.
-func fillAndClose(f file, fill func(io.Writer) error) error {
+// fillAndClose writes, syncs and closes f, and calls early, when there is such a
+// function, before it syncs; f is closed whatever happens.
+func fillAndClose(f file, fill func(io.Writer) error, early func() error) error {
 	b := bufio.NewWriterSize(f, 1<<16)
 	err := fill(b)
 	if err == nil {
 		err = b.Flush()
+	}
+	if err == nil && early != nil {
+		err = early()
 	}
 	if err == nil {
 		err = f.Sync()

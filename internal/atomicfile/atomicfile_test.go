@@ -213,3 +213,38 @@ func TestWriteInStaysInside(t *testing.T) {
 		t.Errorf("inside there is %q", got)
 	}
 }
+
+// A file that is to be there early is there when its sync begins, and goes when it
+// fails before.
+func TestWriteEarly(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.csv")
+	defer func(old func(*os.Root, string) (file, error)) { create = old }(create)
+	closed, seen := 0, ""
+	disk := fullDisk{room: 3, closed: &closed}
+	create = func(dir *os.Root, name string) (file, error) {
+		f, err := dir.Create(name)
+		disk.under = f
+		return &syncing{&disk, func() {
+			text, _ := os.ReadFile(path)
+			seen = string(text)
+		}}, err
+	}
+	if err := WriteEarly(path, text("long")); !errors.Is(err, syscall.ENOSPC) || closed != 1 || names(t, filepath.Dir(path)) != "" {
+		t.Errorf("%v, closed %d times, %q", err, closed, names(t, filepath.Dir(path)))
+	}
+	disk.room = 100
+	if err := WriteEarly(path, text("long")); err != nil || seen != "long" || names(t, filepath.Dir(path)) != "a.csv" {
+		t.Errorf("%v, %q was there when it was synced", err, seen)
+	}
+}
+
+// syncing tells when a file is synced.
+type syncing struct {
+	file
+	now func()
+}
+
+func (s *syncing) Sync() error {
+	s.now()
+	return s.file.Sync()
+}

@@ -138,7 +138,11 @@ func killedRunsGoOn(t *testing.T, text string, kills int) {
 		workers := fmt.Sprintf("--workers=%d", []int{1, 2, 8}[i%3])
 		died := func(args ...string) bool {
 			args = append(args, workers, "--checkpoint=0.01", "--progress=none")
-			if !killAfter(t, index, time.Duration(random.Int64N(int64(took))), args...) {
+			after, most := index, took
+			if i%4 == 1 { // while the directory is made, or before
+				after, most = root, 50*time.Millisecond
+			}
+			if !killAfter(t, after, time.Duration(random.Int64N(int64(most))), args...) {
 				return false
 			}
 			killed++
@@ -156,7 +160,11 @@ func killedRunsGoOn(t *testing.T, text string, kills int) {
 		if _, err := os.Stat(index); err == nil {
 			resumed++
 		}
-		if out, err := exec.Command("fedsim", "run", "--resume", dir, workers).CombinedOutput(); err != nil {
+		again := []string{"run", "--resume", dir, workers}
+		if _, err := os.Stat(filepath.Join(dir, ".unfinished")); err != nil {
+			again = append(again, scenario) // it has not begun: the scenario is not there
+		}
+		if out, err := exec.Command("fedsim", again...).CombinedOutput(); err != nil {
 			t.Fatalf("run %d: %v: %s", i, err, out)
 		}
 		if d := cmp.Diff(want, lasting(t, dir)); d != "" {

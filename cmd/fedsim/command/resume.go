@@ -1,6 +1,8 @@
 package command
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -22,7 +24,7 @@ type resumeFlags struct {
 }
 
 func (f *resumeFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.resume, "resume", "", "go on with the interrupted or killed run in this directory, instead of a SCENARIO")
+	cmd.Flags().StringVar(&f.resume, "resume", "", "resume the interrupted or killed run in this directory; given SCENARIO, too, start it when there is no checkpoint")
 	completeFlag(cmd, "resume", completeDirectory)
 	cmd.Flags().Float64Var(&f.checkpoint, "checkpoint", 60, "keep what is unfinished at the end of a round, or of a fit of a table, at most once in so many seconds; 0: never")
 }
@@ -35,29 +37,85 @@ func (f *resumeFlags) check(cmd *cobra.Command) error {
 	if f.resume == "" {
 		return nil
 	}
-	for _, name := range []string{"set", "seed", "out", "force", "timeline", "gantt", "timeline-run", "timeline-devices", "timeline-rounds"} {
+	names := []string{"out", "force", "timeline", "gantt", "timeline-run", "timeline-devices", "timeline-rounds"}
+	if cmd.Flags().NArg() == 0 {
+		names = append(names, "set", "seed")
+	}
+	for _, name := range names {
 		if cmd.Flags().Changed(name) {
-			return usagef("--%s: must not be given with --resume, which goes on with the scenario in %s as it is", name, f.resume)
+			return usagef("--%s: cannot be combined with --resume, which resumes the run in %s unchanged", name, f.resume)
 		}
 	}
 	return nil
 }
 
-// arguments accepts a scenario, or none with --resume.
+// arguments accepts a scenario, which may be left out with --resume.
 func (f *resumeFlags) arguments(cmd *cobra.Command, args []string) error {
 	if f.resume != "" {
-		return takes(0, 0, "no SCENARIO with --resume, which goes on with the one in the directory")(cmd, args)
+		return takes(0, 1, "at most one SCENARIO with --resume")(cmd, args)
 	}
 	return takes(1, 1, "one scenario, a file or the name of a shipped one")(cmd, args)
 }
 
-// reopen goes on with an unfinished run.
-func (f *runFlags) reopen() (s *scenarios.Scenario, w *results.Writer, err error) {
+// reopen resumes an unfinished run. Where there is none, it starts the scenario that
+// is named, if one is.
+func (f *runFlags) reopen(cmd *cobra.Command, args, sets []string) (*scenarios.Scenario, *results.Writer, error) {
+	var named *scenarios.Scenario
+	if len(args) > 0 {
+		var err error
+		if named, err = scenarios.Load(args[0], sets); err != nil {
+			return nil, nil, err
+		}
+	}
 	left, err := results.Reopen(f.resume, readVersion().String())
-	if err != nil {
+	switch {
+	case err == nil:
+		return f.resumeLeft(cmd, left, named)
+	case named == nil:
+		return nil, nil, err
+	case errors.Is(err, results.ErrComplete):
+		there, failed := results.Read(f.resume)
+		if failed != nil {
+			return nil, nil, failed
+		}
+		return nil, nil, cmp.Or(f.requireSame(named, there.Scenario), err)
+	case errors.Is(err, results.ErrForeign):
+		f.out = f.resume
+		w, err := f.create(named, true)
+		if err != nil {
+			return nil, nil, err
+		}
+		f.startsOver(cmd)
+		return named, w, nil
+	default:
 		return nil, nil, err
 	}
+}
+
+// startsOver says that a run begins although it was to be resumed.
+func (f *runFlags) startsOver(cmd *cobra.Command) {
+	if !f.quiet {
+		complain(cmd.ErrOrStderr(), fmt.Errorf("%s: no checkpoint yet: the run starts from the beginning", f.resume))
+	}
+}
+
+// requireSame refuses a scenario other than that of the run directory.
+func (f *runFlags) requireSame(s *scenarios.Scenario, there []byte) error {
+	resolved, err := s.Resolved()
+	if err == nil && !bytes.Equal(resolved, there) {
+		err = usagef("--resume %s: holds a run of other settings than SCENARIO %s has here: omit SCENARIO to resume that run, or choose another directory with --out", f.resume, s.Name)
+	}
+	return err
+}
+
+// resumeLeft resumes what is left of a run, of the scenario that is named if one is.
+func (f *runFlags) resumeLeft(cmd *cobra.Command, left *results.Left, named *scenarios.Scenario) (s *scenarios.Scenario, w *results.Writer, err error) {
 	defer func() { err = errors.Join(err, left.Close()) }()
+	if named != nil {
+		if err := f.requireSame(named, left.Scenario); err != nil {
+			return nil, nil, err
+		}
+	}
 	// No such file is there, but it is what would be there.
 	s, err = scenarios.Parse(filepath.Join(f.resume, "scenario.toml"), left.Scenario, nil)
 	if err != nil {
@@ -68,6 +126,9 @@ func (f *runFlags) reopen() (s *scenarios.Scenario, w *results.Writer, err error
 		return nil, nil, err
 	}
 	about.Command, about.Started = left.Command, left.Started
+	if left.Empty() {
+		f.startsOver(cmd)
+	}
 	w, err = left.Resume(about, experiment.Places(s.Experiments))
 	return s, w, err
 }

@@ -49,16 +49,18 @@ SCENARIO is a file, or the bare name of a scenario that is shipped (see
 "fedsim scenarios list"). What comes of it goes to a directory of its own:
 manifest.json, scenario.toml, rounds.csv, rounds.parquet, runs.csv, figures and tables. The first
 interrupt (Ctrl-C) ends the runs after their round, and tables in the middle of a fit,
-and keeps them; --resume goes on with them, and with a run that was killed, from what
-was kept last. What comes of it
-in the end is what would have come without the interruption. What is kept is not
-overwritten without --force.`,
+and saves them. --resume DIR resumes them, and a run that was killed or whose disk was
+full, from the last checkpoint; the results are those of a run without the interruption.
+Given SCENARIO as well, it starts the run when there is nothing to resume: a command
+that can be repeated until the run is complete. A checkpoint is never overwritten
+without --force.`,
 		Example: `  fedsim run quickstart
   fedsim run scenarios/lte-high-var.toml --out runs/tonight
   fedsim run fig1-statistical --set data.source=uci-har --set data.path=har.zip
   fedsim run quickstart --set network.profile=3g --set 'run.seeds=[1, 2, 3]' --force
   fedsim run outage --timeline outage.json --timeline-rounds 1:20
-  fedsim run --resume runs/quickstart`,
+  fedsim run --resume runs/quickstart
+  fedsim run quickstart --resume runs/quickstart`,
 		Args:              f.arguments,
 		ValidArgsFunction: first(completeScenario),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -133,7 +135,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 		}
 		return err
 	}
-	defer func() { err = errors.Join(err, w.Discard()) }()
+	defer func() { err = discard(w, err) }()
 	stop, err := f.profiles.start()
 	if err != nil {
 		return err
@@ -167,6 +169,20 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 	return errors.Join(drawn, f.summarise(cmd, w, results.Complete, scenario, made, figures), watched.write(f.text(cmd)))
 }
 
+// discard closes a run directory after err, which may be nil. A checkpoint that can be
+// resumed stays, and the error says how to resume it. An error of the scenario removes it:
+// with another scenario nobody can resume it.
+func discard(w *results.Writer, err error) error {
+	if isUsage(err) {
+		w.Forget()
+	}
+	err = errors.Join(err, w.Discard())
+	if err == nil || experiment.Interrupted(err) || errors.Is(err, results.ErrKept) || !w.Resumable() {
+		return err
+	}
+	return fmt.Errorf("%w; the checkpoint stays: fix the cause, then resume with: fedsim run --resume %s", err, w.Dir())
+}
+
 // text is where is said what came of a run, in words.
 func (f *runFlags) text(cmd *cobra.Command) io.Writer {
 	if f.quiet || f.json {
@@ -198,7 +214,7 @@ func devicesOf(w *results.Writer) func(int, results.Run) (experiment.DeviceRows,
 // open makes the run directory of a scenario, or opens that of an unfinished run.
 func (f *runFlags) open(cmd *cobra.Command, args []string, sets []string) (*scenarios.Scenario, *results.Writer, *watch, error) {
 	if f.resume != "" {
-		s, w, err := f.reopen()
+		s, w, err := f.reopen(cmd, args, sets)
 		return s, w, nil, err
 	}
 	s, err := scenarios.Load(args[0], sets)
