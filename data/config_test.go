@@ -126,6 +126,32 @@ func TestInvalidConfigurations(t *testing.T) {
 	}
 }
 
+// Rows that are counted and never made have no limit: ten million devices.
+func TestRowsThatAreNeverMadeHaveNoLimit(t *testing.T) {
+	cfg := Defaults()
+	cfg.Synthetic.Tasks, cfg.Synthetic.Features = 10_000_000, 100
+	for _, c := range []struct {
+		change func(*Config)
+		wrong  int
+	}{
+		{func(*Config) {}, 0},
+		{func(c *Config) { c.Skew = true }, 1}, // thinned out once they are made
+		{func(c *Config) { c.DevicesPerTask = 2 }, 1},
+		{func(c *Config) { c.Synthetic.Clusters = 20_000_000 }, 1},
+	} {
+		changed := cfg
+		c.change(&changed)
+		check := config.NewChecker()
+		if changed.ValidateSizes(check); len(check.Problems()) != c.wrong {
+			t.Errorf("%v", check.Problems())
+		}
+		check = config.NewChecker()
+		if changed.Validate(check); len(check.Problems()) == 0 {
+			t.Error("made rows have no limit")
+		}
+	}
+}
+
 func TestUniqueNames(t *testing.T) {
 	got := uniqueNames([]string{"a", "a#2", "a", "b", "a", "b"})
 	if diff := cmp.Diff([]string{"a", "a#2", "a#3", "b", "a#4", "b#2"}, got); diff != "" {

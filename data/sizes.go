@@ -6,7 +6,7 @@ import "unsafe"
 // number of features, bias included. Rows that a generator would make are not
 // made, unless they are thinned out or dealt to several devices afterwards.
 func Sizes(cfg Config) (rows []int32, features int, err error) {
-	if cfg.Source != SourceSynthetic || cfg.Skew || cfg.DevicesPerTask > 1 {
+	if !cfg.countable() {
 		split, err := Prepare(cfg)
 		if err != nil {
 			return nil, 0, err

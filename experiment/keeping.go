@@ -113,7 +113,7 @@ func (t *trials) note(j *job, x Trial) error {
 func (t *trials) end() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.Ends() || !slices.ContainsFunc(t.jobs, func(j job) bool { return j.tried > 0 }) {
+	if !t.Ends() || !slices.ContainsFunc(t.jobs, func(j job) bool { return len(j.Trials) > 0 }) {
 		return nil
 	}
 	return t.keepDue()

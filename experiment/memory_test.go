@@ -36,7 +36,7 @@ optimum_sweeps = 0
 		{[]string{`problem.regularizer="graphical"`, "run.outer=1"}, 1000*(task+5*(8+8*10)) + 2*8*1000*10},
 		{[]string{"data.pool=true"}, 1000*(task+5*(8+8*10)) + 2*8*10},
 		{[]string{`sweep.data.synthetic.tasks=[1000, 2000]`, "data.resident=false"}, 2000*(task+5*8) + 2*8*2000*10},
-		{[]string{`run.mode="timing"`, "run.outer=1", `federation.protocol="charged"`}, 4 * 1000},
+		{[]string{`run.mode="timing"`, "run.outer=1", `federation.protocol="charged"`}, 160 * 1000},
 		{[]string{`data.source="csv"`, `data.path="x.csv"`}, 0},
 	} {
 		s, err := scenarios.Parse("x.toml", []byte(base), c.sets)

@@ -168,6 +168,9 @@ func New(s Setup) (*Federation, error) {
 		s.Size = Size{Devices: p.Devices(), MinRows: p.MinRows(), Rows: p.RowCounts(), Features: p.Features()}
 	}
 	n := s.Size.Devices
+	if most := engine.MaxDevices / 2; n > most { // a hub has events, too
+		return nil, config.Problem{Key: "data.synthetic.tasks", Value: n, Want: fmt.Sprintf("must be at most %d in all: the engine numbers devices and hubs in 26 bits", most)}
+	}
 	if s.Config.Clients > n {
 		return nil, config.Problem{Key: "federation.clients_per_round", Value: s.Config.Clients, Want: fmt.Sprintf("must be at most %d, the number of devices", n)}
 	}

@@ -81,7 +81,11 @@ func (s *Settings) resolveMethods(tree *config.Node) config.Errors {
 // validate checks every table of settings that were decoded from the tree.
 func (s *Settings) validate(tree *config.Node) config.Errors {
 	c := config.NewChecker()
-	s.Data.Validate(c.In("data"))
+	if s.Run.Mode == Timing {
+		s.Data.ValidateSizes(c.In("data"))
+	} else {
+		s.Data.Validate(c.In("data"))
+	}
 	s.Problem.Validate(c.In("problem"))
 	s.Devices.Validate(c.In("devices"))
 	s.Network.Validate(c.In("network"))
