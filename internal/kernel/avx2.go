@@ -46,6 +46,15 @@ func axpy(a float64, x, y []float64) {
 	axpyAVX2(a, unsafe.SliceData(x), unsafe.SliceData(y), len(x))
 }
 
+func rotate(c, s float64, x, y []float64) {
+	if !avx2 {
+		scalarRotate(c, s, x, y)
+		return
+	}
+	sameLength(len(x), len(y))
+	rotateAVX2(c, s, unsafe.SliceData(x), unsafe.SliceData(y), len(x))
+}
+
 func axpyDot(a float64, x, u, next []float64, near, far *float64) float64 {
 	sameLength(len(x), len(u))
 	sameLength(len(next), len(u))

@@ -64,6 +64,11 @@ func ascent32AVX2(x *float32, rows int, stride int, n int, u *float64, order *in
 //go:noescape
 func shortAscent32AVX2(x *float32, rows int, stride int, n int, u *float64, order *int32, count int, from int, to int, until int, draws *uint64, far bool, y *float64, norms *float64, a *float64, scale float64, least float64, shrink float64, extra float64, low float64, high float64) (moved int)
 
+// rotateAVX2 sets x[i] to c*x[i] - s*y[i] and y[i] to s*x[i] + c*y[i] for i < n.
+//
+//go:noescape
+func rotateAVX2(c float64, s float64, x *float64, y *float64, n int)
+
 // gemmTileAVX2 adds a*b to the 6 x 8 tile c: a is 6 x k with stride lda, b k x 8 with stride 8.
 //
 //go:noescape

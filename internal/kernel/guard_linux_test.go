@@ -67,6 +67,7 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 			near, far := unsafe.SliceData(next), unsafe.SliceData(x)
 			Dot(x, u)
 			Axpy(0.5, x, u)
+			Rotate(0.6, 0.8, next, u)
 			DotAhead(x, u, near, far)
 			AxpyDot(0.5, x, u, next, near, far)
 			Dot32(x32, u)

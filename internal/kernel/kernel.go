@@ -32,6 +32,10 @@ func SquaredNorm(x []float64) float64 { return dot(x, x) }
 // Axpy adds a*x to y: y[i] = y[i] + a*x[i]. It panics when the lengths differ.
 func Axpy(a float64, x, y []float64) { axpy(a, x, y) }
 
+// Rotate turns x and y by an angle of cosine c and sine s: x[i] = c*x[i] - s*y[i],
+// y[i] = s*x[i] + c*y[i]. It panics when the lengths differ.
+func Rotate(c, s float64, x, y []float64) { rotate(c, s, x, y) }
+
 // DotAhead returns Dot(x, u), and AxpyDot does Axpy(a, x, u) and returns
 // Dot(next, u), with u as updated, in one pass over u. They are made for a walk
 // over rows in an order that no cache can foresee: meanwhile they fetch the row

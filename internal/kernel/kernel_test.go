@@ -126,6 +126,16 @@ func checkVectors(t rapid.TB, s *rng.Stream, n, offset int, kind string) {
 	Axpy(a, x, u)
 	moved := slowAxpy(a, x, y)
 	mustAgree(t, "axpy", u, moved)
+	turnedX, turnedY := make([]float64, n), make([]float64, n)
+	for i := range n {
+		turnedX[i], turnedY[i] = float64(a*x[i])-float64(next[0]*y[i]), float64(next[0]*x[i])+float64(a*y[i])
+	}
+	if v := append([]float64(nil), x...); n > 0 {
+		copy(u, y)
+		Rotate(a, next[0], v, u)
+		mustAgree(t, "x of rotate", v, turnedX)
+		mustAgree(t, "y of rotate", u, turnedY)
+	}
 	for _, hint := range [][2]*float64{{nil, nil}, {near, nil}, {near, far}, {nil, far}} {
 		copy(u, y)
 		got := AxpyDot(a, x, u, next, hint[0], hint[1])

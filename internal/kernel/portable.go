@@ -10,6 +10,8 @@ func dotAhead(x, u []float64, _, _ *float64) float64 { return scalarDot(x, u) }
 
 func axpy(a float64, x, y []float64) { scalarAxpy(a, x, y) }
 
+func rotate(c, s float64, x, y []float64) { scalarRotate(c, s, x, y) }
+
 func axpyDot(a float64, x, u, next []float64, _, _ *float64) float64 {
 	return scalarAxpyDot(a, x, u, next)
 }

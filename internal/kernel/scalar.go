@@ -63,3 +63,13 @@ func scalarAxpyDot[T element](a float64, x []T, u []float64, next []T) float64 {
 	scalarAxpy(a, x, u)
 	return scalarDot(next, u)
 }
+
+// scalarRotate is Rotate.
+func scalarRotate(c, s float64, x, y []float64) {
+	sameLength(len(x), len(y))
+	for i, xi := range x {
+		yi := y[i]
+		x[i] = float64(c*xi) - float64(s*yi)
+		y[i] = float64(s*xi) + float64(c*yi)
+	}
+}

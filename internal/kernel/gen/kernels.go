@@ -87,6 +87,27 @@ func axpy(e element) {
 	RET()
 }
 
+func rotate() {
+	begin("rotate", float64s, "func(c, s float64, x, y *float64, n int)",
+		"sets x[i] to c*x[i] - s*y[i] and y[i] to s*x[i] + c*y[i] for i < n.")
+	c, s := broadcast("c"), broadcast("s")
+	index := zeroIndex()
+	x, y := rowAt("x", float64s, index), rowAt("y", float64s, index)
+	elementwise("", argument("n"), index, hints{}, func(_, at, _, count int) {
+		cx, sx, cy, sy := YMM(), YMM(), YMM(), YMM()
+		x.times(cx, c, at, count)
+		x.times(sx, s, at, count)
+		y.times(cy, c, at, count)
+		y.times(sy, s, at, count)
+		subtract(cx, cx, sy, count)
+		add(sx, sx, cy, count)
+		store(cx, x.at(at), count)
+		store(sx, y.at(at), count)
+	})
+	VZEROUPPER()
+	RET()
+}
+
 func axpyDot(e element) {
 	begin("axpyDot", e, "func(a float64, x *"+e.name+", u *float64, next *"+e.name+", n int, near, far *"+e.name+") float64",
 		"adds a*x[i] to u[i] for i < n and returns the canonical sum of next[i]*u[i]; it prefetches n elements at near, and at far unless it is nil.")

@@ -15,6 +15,7 @@ func main() {
 		ascent(e, false)
 		ascent(e, true)
 	}
+	rotate()
 	gemmTile()
 	build.Generate()
 }

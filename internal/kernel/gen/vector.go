@@ -88,6 +88,14 @@ func add(dst, a, b VecVirtual, count int) {
 	}
 }
 
+func subtract(dst, a, b VecVirtual, count int) {
+	if count == 1 {
+		VSUBSD(b.AsX(), a.AsX(), dst.AsX())
+	} else {
+		VSUBPD(narrow(b, count), narrow(a, count), narrow(dst, count))
+	}
+}
+
 // sum holds the lanes of the canonical sum.
 type sum [vectors]VecVirtual
 
