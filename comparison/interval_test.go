@@ -175,3 +175,15 @@ func TestCoverage(t *testing.T) {
 		}
 	}
 }
+
+// The quantile behind a tail is another library's, whose last bits depend on the
+// platform. What it is used for is the whole part of tail(n) Resamples, which does
+// not: that is never near a whole number.
+func TestTailsAreFarFromWholeNumbers(t *testing.T) {
+	for n := 2; n <= 2000; n++ {
+		x := tail(n) * Resamples
+		if k := math.Round(x); k > 0 && math.Abs(x-k) < 1e-5 {
+			t.Errorf("%d seeds: resample %.9f is too near a whole number", n, x)
+		}
+	}
+}

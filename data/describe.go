@@ -7,8 +7,6 @@ import (
 	"math"
 	"slices"
 	"text/tabwriter"
-
-	"gonum.org/v1/gonum/stat"
 )
 
 // Description is a set in figures, those of the paper's Table 2 among them.
@@ -75,7 +73,7 @@ func (d *Description) describeTargets(set *Set) {
 	for t := range set.Tasks {
 		if y := set.Tasks[t].Y; len(y) > 0 {
 			all = append(all, y...)
-			means = append(means, stat.Mean(y, nil))
+			means = append(means, mean(y))
 		}
 	}
 	if len(all) == 0 {
@@ -84,9 +82,23 @@ func (d *Description) describeTargets(set *Set) {
 		d.TargetMeanMin, d.TargetMeanMax = nan, nan
 		return
 	}
-	d.TargetMean, d.TargetDeviation = stat.PopMeanStdDev(all, nil)
+	d.TargetMean = mean(all)
+	squares := 0.0
+	for _, y := range all {
+		squares += float64((y - d.TargetMean) * (y - d.TargetMean))
+	}
+	d.TargetDeviation = math.Sqrt(squares / float64(len(all)))
 	d.TargetMin, d.TargetMax = slices.Min(all), slices.Max(all)
 	d.TargetMeanMin, d.TargetMeanMax = slices.Min(means), slices.Max(means)
+}
+
+// mean returns the mean of some numbers, summed in their order.
+func mean(x []float64) float64 {
+	sum := 0.0
+	for _, xi := range x {
+		sum += xi
+	}
+	return sum / float64(len(x))
 }
 
 func (d *Description) describeLabels(set *Set) {

@@ -8,13 +8,14 @@ import (
 
 	"fedsim/data"
 	"fedsim/internal/kernel"
+	"fedsim/internal/linalg"
 	"fedsim/internal/state"
 )
 
 // Dense is a coupling held as a full m x m matrix with its Cholesky factor.
 type Dense struct {
 	m    data.Matrix
-	chol mat.Cholesky
+	chol linalg.Cholesky
 	high float64 // largest eigenvalue of M
 }
 
@@ -29,7 +30,8 @@ func NewDense(m *mat.SymDense) (*Dense, error) {
 			c.m.Row(i)[j] = m.At(i, j)
 		}
 	}
-	if !c.chol.Factorize(m) {
+	var ok bool
+	if c.chol, ok = linalg.NewCholesky(n, entries(m)); !ok {
 		return nil, fmt.Errorf("the %d x %d coupling is not positive definite: raise problem.omega_floor or problem.warm_floor", n, n)
 	}
 	values, err := eigenvalues(m)
@@ -42,11 +44,24 @@ func NewDense(m *mat.SymDense) (*Dense, error) {
 
 // eigenvalues returns the eigenvalues of a symmetric matrix in ascending order.
 func eigenvalues(m *mat.SymDense) ([]float64, error) {
-	var e mat.EigenSym
-	if !e.Factorize(m, false) {
-		return nil, fmt.Errorf("the eigenvalues of a %d x %d matrix were not found", m.SymmetricDim(), m.SymmetricDim())
+	n := m.SymmetricDim()
+	values, ok := linalg.Eigen(n, entries(m), false)
+	if !ok {
+		return nil, fmt.Errorf("the eigenvalues of a %d x %d matrix were not found", n, n)
 	}
-	return e.Values(nil), nil
+	return values, nil
+}
+
+// entries returns a copy of a symmetric matrix, row by row.
+func entries(m *mat.SymDense) []float64 {
+	n := m.SymmetricDim()
+	a := make([]float64, n*n)
+	for i := range n {
+		for j := range n {
+			a[i*n+j] = m.At(i, j)
+		}
+	}
+	return a
 }
 
 // Tasks returns m.
@@ -91,24 +106,10 @@ func (f *denseFollower) FLOPs() (task, add float64) {
 
 // Gradient sets Z = W M^-1 through the Cholesky factor.
 func (c *Dense) Gradient(z, w *data.Matrix) {
-	src := mat.NewDense(w.Rows, w.Stride, w.Data)
-	dst := mat.NewDense(z.Rows, z.Stride, z.Data)
-	if err := c.chol.SolveTo(dst, src); err != nil {
-		// Only an ill-conditioned M reports an error here, and the solution is
-		// still the best there is; NewDense has refused indefinite ones.
-		var ill mat.Condition
-		if !asCondition(err, &ill) {
-			panic(fmt.Sprintf("mtl: solving with the coupling: %v", err))
-		}
+	for t := range w.Rows {
+		copy(z.Row(t), w.Row(t))
 	}
-}
-
-func asCondition(err error, target *mat.Condition) bool {
-	c, ok := err.(mat.Condition)
-	if ok {
-		*target = c
-	}
-	return ok
+	c.chol.Solve(z.Data, z.Cols, z.Stride)
 }
 
 // Value returns 1/2 tr(W M^-1 W^T).

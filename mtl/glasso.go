@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"fedsim/internal/linalg"
 )
 
 const (
@@ -48,16 +50,28 @@ func graphicalLasso(s *mat.SymDense, rho float64) (*mat.SymDense, error) {
 
 // inverse returns S^-1.
 func inverse(s *mat.SymDense) (*mat.SymDense, error) {
-	var chol mat.Cholesky
-	// Beyond 1e12 the inverse has hardly a digit.
-	if !chol.Factorize(s) || !(chol.Cond() < 1e12) {
+	chol, ok := linalg.NewCholesky(s.SymmetricDim(), entries(s))
+	var x *mat.SymDense
+	if ok {
+		x = mat.NewSymDense(s.SymmetricDim(), chol.Inverse())
+	}
+	// Beyond a condition number of 1e12 the inverse has hardly a digit.
+	if !ok || !(norm1(s)*norm1(x) < 1e12) {
 		return nil, fmt.Errorf("graphical lasso without penalty: W^T W (%d x %d) is singular and the minimum over Omega unbounded: problem.lambda2 must be positive", s.SymmetricDim(), s.SymmetricDim())
 	}
-	x := mat.NewSymDense(s.SymmetricDim(), nil)
-	if err := chol.InverseTo(x); err != nil {
-		return nil, fmt.Errorf("graphical lasso without penalty: %w", err)
-	}
 	return x, nil
+}
+
+// norm1 returns the largest sum of the sizes of a column's entries.
+func norm1(x *mat.SymDense) (most float64) {
+	for j := range x.SymmetricDim() {
+		sum := 0.0
+		for i := range x.SymmetricDim() {
+			sum += math.Abs(x.At(i, j))
+		}
+		most = max(most, sum)
+	}
+	return most
 }
 
 // glasso is block coordinate ascent on the dual of the graphical lasso,
@@ -153,13 +167,11 @@ func (g *glasso) solution() *mat.SymDense {
 // S_ij - (X^-1)_ij + rho sign(X_ij) = 0, or at most rho in size where X_ij = 0.
 // It is +Inf when X is not positive definite.
 func (g *glasso) violation(x *mat.SymDense) float64 {
-	var chol mat.Cholesky
-	w := mat.NewSymDense(g.n, nil)
-	if !chol.Factorize(x) {
+	chol, ok := linalg.NewCholesky(g.n, entries(x))
+	if !ok {
 		return math.Inf(1)
 	}
-	// An error speaks of the condition number; what that costs is measured here.
-	_ = chol.InverseTo(w)
+	w := mat.NewSymDense(g.n, chol.Inverse())
 	worst := 0.0
 	for i := range g.n {
 		for j := i; j < g.n; j++ {

@@ -7,6 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
+	"fedsim/internal/kernel"
+	"fedsim/internal/linalg"
 	"fedsim/internal/parallel"
 )
 
@@ -73,15 +75,19 @@ func (r Graphical) UpdateFLOPs(m, d int) float64 {
 // omega returns the Omega that minimises R(W, .).
 func (r Graphical) omega(w *data.Matrix) (*mat.SymDense, error) {
 	gram := mat.NewSymDense(w.Rows, nil)
-	gram.SymOuterK(1/float64(r.Features), mat.NewDense(w.Rows, w.Stride, w.Data))
+	for s := range w.Rows {
+		for t := s; t < w.Rows; t++ {
+			gram.SetSym(s, t, kernel.Dot(w.Row(s), w.Row(t))/float64(r.Features))
+		}
+	}
 	return graphicalLasso(gram, r.L2/(r.Lambda*float64(r.Features)))
 }
 
 // coupling returns the coupling of an Omega.
 func (r Graphical) coupling(omega *mat.SymDense) (Coupling, error) {
 	m := omega.SymmetricDim()
-	var chol mat.Cholesky
-	if !chol.Factorize(omega) {
+	chol, ok := linalg.NewCholesky(m, entries(omega))
+	if !ok {
 		return nil, fmt.Errorf("the %d x %d precision matrix Omega is not positive definite to working precision: raise problem.lambda2 or problem.omega_floor", m, m)
 	}
 	constant := float64(-r.Lambda * float64(r.Features) * chol.LogDet())
@@ -115,13 +121,9 @@ func (r Graphical) coupling(omega *mat.SymDense) (Coupling, error) {
 // inverseCoupling returns the coupling M with the given M^-1.
 func inverseCoupling(precision *mat.SymDense) (*Dense, error) {
 	n := precision.SymmetricDim()
-	var chol mat.Cholesky
-	M := mat.NewSymDense(n, nil)
-	if !chol.Factorize(precision) {
+	chol, ok := linalg.NewCholesky(n, entries(precision))
+	if !ok {
 		return nil, fmt.Errorf("the %d x %d matrix M^-1 is not positive definite", n, n)
 	}
-	if err := chol.InverseTo(M); err != nil {
-		return nil, fmt.Errorf("inverting the %d x %d matrix M^-1: %w", n, n, err)
-	}
-	return NewDense(M)
+	return NewDense(mat.NewSymDense(n, chol.Inverse()))
 }

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
+	"fedsim/internal/linalg"
 	"fedsim/internal/parallel"
 )
 
@@ -44,17 +45,15 @@ func (r MeanRegularized) known(m int) (Coupling, error) {
 	if n := r.Omega.SymmetricDim(); n != m {
 		return nil, fmt.Errorf("omega is %d x %d, but there are %d tasks", n, n, m)
 	}
-	var e mat.EigenSym
-	if !e.Factorize(r.Omega, true) {
+	vectors := entries(r.Omega)
+	values, ok := linalg.Eigen(m, vectors, true)
+	if !ok {
 		return nil, fmt.Errorf("the eigenvalues of omega (%d x %d) were not found", m, m)
 	}
-	values := e.Values(nil)
 	if least, most := values[0], max(values[m-1], -values[0]); least < -omegaSymmetry*float64(m)*most {
 		return nil, fmt.Errorf("omega has the eigenvalue %.3g: it must be positive semidefinite", least)
 	}
-	var vectors mat.Dense
-	e.VectorsTo(&vectors)
-	s := spectrum{vectors: columns(&vectors, m)}
+	s := spectrum{vectors: columns(vectors, m, m)}
 	for i, x := range values {
 		values[i] = 1 / (2 * (float64(r.Lambda1*max(0, x)) + r.Lambda2))
 	}

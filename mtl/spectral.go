@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/mat"
-
 	"fedsim/data"
 	"fedsim/internal/kernel"
+	"fedsim/internal/linalg"
 )
 
 // The largest eigenvalue of B = P + G G^T, where P is diagonal and G has few
@@ -97,27 +96,26 @@ func (c *LowRank) secular(lambda float64, devices []int) secular {
 	for k, a := range c.along {
 		root[k] = math.Sqrt(a)
 	}
-	s := mat.NewSymDense(r, nil)
+	s, trace := make([]float64, r*r), 0.0
 	for k := range r {
-		for l := k; l < r; l++ {
-			s.SetSym(k, l, parts[0].Row(k)[l]*root[k]*root[l])
+		for l := range k + 1 {
+			s[k*r+l] = parts[0].Row(l)[k] * root[l] * root[k]
 		}
+		trace += s[k*r+k]
 	}
-	var e mat.EigenSym
-	if !e.Factorize(s, true) {
+	values, ok := linalg.Eigen(r, s, true)
+	if !ok {
 		panic(fmt.Sprintf("mtl: sigma': the eigenvalues of a %d x %d matrix were not found", r, r))
 	}
-	out := secular{value: e.Values(nil)[r-1]}
+	out := secular{value: values[r-1]}
 	// Each entry of S sums the rows of a block, then the blocks; the entries'
 	// errors together are at most that share of the trace.
 	const epsilon = 0x1p-52
 	chain := float64(c.f.Rows/c.blocks.count + c.blocks.count + 10)
-	out.rounding = float64(chain*epsilon*mat.Trace(s)) + float64(10*epsilon*float64(r)*out.value)
-	var vectors mat.Dense
-	e.VectorsTo(&vectors)
-	u := make([]float64, r) // c^1/2 times the eigenvector
+	out.rounding = float64(chain*epsilon*trace) + float64(10*epsilon*float64(r)*out.value)
+	u := s[(r-1)*r:] // c^1/2 times the eigenvector
 	for k := range u {
-		u[k] = root[k] * vectors.At(k, r-1)
+		u[k] *= root[k]
 	}
 	slopes := make([]float64, c.blocks.count)
 	c.pool.For(c.blocks.count, func(i, _ int) {

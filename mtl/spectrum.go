@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
+	"fedsim/internal/linalg"
 	"fedsim/internal/parallel"
 )
 
@@ -22,37 +23,46 @@ type spectrum struct {
 }
 
 // spectrumOf decomposes W, which holds one task to a row. For m > d that is
-// W = Q R and the decomposition of the d x d matrix R, O(d^2 m) in all.
+// W = Q R and the decomposition of the d x d matrix R, O(d^2 m) in all. Otherwise it
+// is W^T = Q R, and R^T has the left vectors of W, O(m^2 d).
 func spectrumOf(pool *parallel.Pool, w *data.Matrix) (*spectrum, error) {
 	most, err := largest(pool, w)
 	if err != nil {
 		return nil, err
 	}
 	s := &spectrum{thin: w.Rows > w.Cols}
-	if !s.thin {
-		var left mat.Dense
-		values, err := singular(mat.NewDense(w.Rows, w.Stride, w.Data), &left)
-		if err != nil {
-			return nil, err
-		}
-		s.values = significant(values, w)
-		s.vectors = columns(&left, len(s.values))
-		return s, nil
-	}
 	// Squares must neither overflow nor all vanish; a power of two costs no digit.
 	_, exponent := math.Frexp(most)
 	exponent = min(1000, max(-1000, exponent))
 	scaled := data.NewMatrix(w.Rows, w.Cols)
 	scaleInto(scaled.Data, w.Data, math.Ldexp(1, -exponent))
+	if !s.thin {
+		across := data.NewMatrix(w.Cols, w.Rows)
+		transpose(&across, &scaled, nil)
+		scaled = across
+	}
 	qr := newTallQR(pool, scaled)
 	r := qr.triangle()
-	var left mat.Dense
-	values, err := singular(mat.NewDense(r.Rows, r.Stride, r.Data), &left)
-	if err != nil {
-		return nil, err
+	n := r.Rows
+	left := make([]float64, n*n) // what it is made of is the columns of R, or of R^T
+	for i := range n {
+		for j, x := range r.Row(i) {
+			if s.thin {
+				left[j*n+i] = x
+			} else {
+				left[i*n+j] = x
+			}
+		}
+	}
+	values, ok := linalg.Singular(n, left)
+	if !ok {
+		return nil, fmt.Errorf("the singular values of a %d x %d matrix were not found", w.Rows, w.Cols)
 	}
 	s.values = significant(values, w)
-	s.vectors = qr.times(columns(&left, len(s.values)))
+	s.vectors = columns(left, n, len(s.values))
+	if s.thin {
+		s.vectors = qr.times(s.vectors)
+	}
 	for k := range s.values {
 		s.values[k] = math.Ldexp(s.values[k], exponent)
 	}
@@ -77,17 +87,6 @@ func largest(pool *parallel.Pool, w *data.Matrix) (float64, error) {
 	return most, nil
 }
 
-// singular returns the singular values of a and sets left to its left vectors.
-func singular(a *mat.Dense, left *mat.Dense) ([]float64, error) {
-	var svd mat.SVD
-	if !svd.Factorize(a, mat.SVDThinU) {
-		rows, cols := a.Dims()
-		return nil, fmt.Errorf("the singular values of a %d x %d matrix were not found", rows, cols)
-	}
-	svd.UTo(left)
-	return svd.Values(nil), nil
-}
-
 // significant returns the singular values of W that are more than rounding,
 // whose size is a few units in the last place of the largest one for every
 // column.
@@ -101,13 +100,12 @@ func significant(values []float64, w *data.Matrix) []float64 {
 	return values[:rank]
 }
 
-// columns returns the first columns of a.
-func columns(a *mat.Dense, n int) data.Matrix {
-	rows, _ := a.Dims()
-	out := data.NewMatrix(rows, n)
-	for i := range rows {
+// columns returns the matrix whose columns are the first rows of n numbers in a.
+func columns(a []float64, n, count int) data.Matrix {
+	out := data.NewMatrix(n, count)
+	for i := range n {
 		for k := range out.Row(i) {
-			out.Row(i)[k] = a.At(i, k)
+			out.Row(i)[k] = a[k*n+i]
 		}
 	}
 	return out

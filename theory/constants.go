@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/mat"
-
+	"fedsim/internal/kernel"
+	"fedsim/internal/linalg"
 	"fedsim/mtl"
 )
 
@@ -70,12 +70,13 @@ func largestEigenvalue(p *mtl.Problem, device int) (float64, error) {
 	defer task.Close()
 	x, space := &task.X, make([]float64, p.Features())
 	size, length := x.Rows, x.Cols
-	gram := mat.NewSymDense(min(size, length), nil)
+	n := min(size, length)
+	gram := make([]float64, n*n) // its lower triangle
 	if size <= length {
 		for i := range size {
 			r := x.Values(i, space)
 			for j := i; j < size; j++ {
-				gram.SetSym(i, j, x.Dot(j, r))
+				gram[j*n+i] = x.Dot(j, r)
 			}
 		}
 	} else {
@@ -83,17 +84,14 @@ func largestEigenvalue(p *mtl.Problem, device int) (float64, error) {
 		for row := range x.Rows {
 			r := x.Values(row, space)
 			for i, xi := range r {
-				for j := i; j < len(r); j++ {
-					gram.SetSym(i, j, gram.At(i, j)+float64(xi*r[j]))
-				}
+				kernel.Axpy(xi, r[:i+1], gram[i*n:][:i+1])
 			}
 		}
 	}
-	var e mat.EigenSym
-	if !e.Factorize(gram, false) {
+	values, ok := linalg.Eigen(n, gram, false)
+	if !ok {
 		return 0, fmt.Errorf("the singular values of the rows of device %d were not found: they must be finite", device)
 	}
-	values := e.Values(nil)
 	high := values[len(values)-1]
 	if math.IsNaN(high) || math.IsInf(high, 0) {
 		return 0, fmt.Errorf("the rows of device %d must be finite", device)

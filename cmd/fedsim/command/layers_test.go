@@ -20,6 +20,7 @@ var layers = map[string]string{
 	"internal/input":      "",
 	"internal/kernel":     "internal/rng",
 	"internal/lognormal":  "internal/elementary",
+	"internal/linalg":     "internal/elementary internal/kernel",
 	"internal/parallel":   "",
 	"internal/rng":        "internal/elementary",
 	"internal/state":      "",
@@ -32,7 +33,7 @@ var layers = map[string]string{
 	"network/flows":       "config engine",
 	"traces":              "config engine internal/elementary internal/input internal/lognormal internal/rng",
 	"data":                "config internal/elementary internal/hugepage internal/input internal/kernel internal/rng internal/state",
-	"mtl":                 "config data internal/elementary internal/input internal/invariants internal/kernel internal/parallel internal/rng internal/state",
+	"mtl":                 "config data internal/elementary internal/input internal/invariants internal/kernel internal/linalg internal/parallel internal/rng internal/state",
 	"tables":              "config data mtl internal/checkpoint internal/kernel internal/parallel internal/state",
 	"algorithms":          "config data mtl internal/kernel internal/parallel internal/registry internal/rng internal/state",
 	"results":             "config internal/atomicfile internal/input internal/state",
@@ -45,7 +46,7 @@ var layers = map[string]string{
 	"attribution":         "devices federation network results scenarios",
 	"report":              "attribution plots results scenarios internal/input",
 	"serve":               "report results",
-	"theory":              "mtl internal/elementary internal/kernel",
+	"theory":              "mtl internal/elementary internal/kernel internal/linalg",
 	"experiment":          "theory algorithms config data devices engine federation ledger mtl network results scenarios traces internal/checkpoint internal/elementary internal/parallel internal/rng internal/state",
 }
 
