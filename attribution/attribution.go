@@ -23,9 +23,39 @@ type Report struct {
 	Classes []Class  // of the fleet, in its order; empty without one
 	TimeS   float64  // virtual time at the end of the last round, seconds
 	Path    Path     // sum of those of the rounds
+	Targets []Target // set by Reach
 
 	dir       string
 	exhausted bool // a battery was empty or low in the run
+}
+
+// Target is what a run took to reach a target, and what that time was spent on.
+type Target struct {
+	results.Target
+	Reached bool
+	Cost    results.Cost
+	Path    Path // sum of those of the rounds until then
+
+	real bool // of a run on real targets
+}
+
+// Reach adds what the run took to reach targets, as its rounds tell. Those whose metric
+// the run does not know are left out.
+func (r *Report) Reach(run *results.Run, targets results.Targets) {
+	for _, t := range targets {
+		metric, _ := results.MetricNamed(t.Metric)
+		if !metric.Known(run) {
+			continue
+		}
+		x := Target{Target: t, real: run.Real}
+		x.Cost, x.Reached = run.CostTo(t)
+		for i := range r.Rounds {
+			if r.Rounds[i].Round <= x.Cost.Rounds {
+				x.Path.add(&r.Rounds[i].Path)
+			}
+		}
+		r.Targets = append(r.Targets, x)
+	}
 }
 
 // Explain reads the rows of a run in a run directory. The run is as the directory's

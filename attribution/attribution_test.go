@@ -185,7 +185,7 @@ func TestTimesAddUp(t *testing.T) {
 				t.Error("the server's work is no part of the path")
 			}
 			var text strings.Builder
-			if err := r.WriteText(&text); err != nil || !strings.Contains(text.String(), "where the time went") {
+			if err := r.WriteText(&text, 80); err != nil || !strings.Contains(text.String(), "where the time went") {
 				t.Errorf("%v: %s", err, text.String())
 			}
 		})
@@ -209,6 +209,51 @@ func TestTheStragglerIsNamed(t *testing.T) {
 	// Without jitter it is late by as much as its mean answer is than that of the next.
 	next := r.Devices[r.Slowest()[1]].AnswerS()
 	near(t, "what it cost", d.ExcessS, float64(len(r.Rounds))*(d.AnswerS()-next), 1e-6)
+}
+
+// The path to a target is the time to it, whatever its metric; a target whose metric
+// the run does not know is left out.
+func TestTheWayToATarget(t *testing.T) {
+	t.Parallel()
+	dir := simulate(t, `
+[data.synthetic]
+tasks = 4
+features = 5
+rows_min = 10
+rows_max = 20
+[problem]
+optimum_sweeps = 0
+[run]
+rounds = 12
+targets = { test_error = [0.9, 0.001], suboptimality = [0.1] }
+[methods.mocha]
+`)
+	r := explain(t, dir)
+	read, err := results.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := &read.Runs[0]
+	for i := range run.Rounds { // as a fall that takes some rounds
+		run.Rounds[i].TestError = 1 - float64(i)/30
+	}
+	r.Reach(run, read.Manifest.Targets)
+	if len(r.Targets) != 2 || !r.Targets[0].Reached || r.Targets[1].Reached {
+		t.Fatalf("targets %+v", r.Targets)
+	}
+	hit := r.Targets[0]
+	path := 0.0
+	for _, part := range hit.Path.Parts() {
+		path += part.S
+	}
+	if hit.Cost.Rounds != 3 || hit.Cost.Bytes <= 0 || hit.Cost.EnergyJ <= 0 {
+		t.Errorf("cost %+v", hit.Cost)
+	}
+	near(t, "the path to the target", path, hit.Cost.TimeS, exact)
+	var text strings.Builder
+	if err := r.WriteText(&text, 80); err != nil || !strings.Contains(text.String(), "\n  test error 90 % ") || !strings.Contains(text.String(), "\n  test error 0.1 % ") {
+		t.Errorf("%v: %s", err, text.String())
+	}
 }
 
 // writeData writes a csv of so many tasks; the last slow ones have ten times as many
@@ -446,7 +491,7 @@ func TestClassesOfAFleet(t *testing.T) {
 		t.Errorf("classes have %d devices that were asked %d times: must be 40 and %d", devices, asked, all.Asked)
 	}
 	var text strings.Builder
-	if err := r.WriteText(&text); err != nil || !strings.Contains(text.String(), "by class") {
+	if err := r.WriteText(&text, 80); err != nil || !strings.Contains(text.String(), "by class") {
 		t.Errorf("%v: %s", err, text.String())
 	}
 }
@@ -509,10 +554,10 @@ func TestManyDevicesAreCounted(t *testing.T) {
 		w.Without = append(w.Without, 2*k)
 	}
 	var text strings.Builder
-	if err := w.WriteText(&text, &attribution.Report{Run: &scenarios.Run{}, TimeS: 2}); err != nil {
+	if err := w.WriteText(&text, &attribution.Report{Run: &scenarios.Run{}, TimeS: 2}, 400); err != nil {
 		t.Fatal(err)
 	}
-	const want = "without the 12 slowest devices, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18 and 2 more, under wait-for-all: 1.00 s in place of 2.00 s, 50 % of it; 3 answers in place of 4\n"
+	const want = "  without the 12 slowest devices, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18 and 2 more, under wait-for-all: 1.00 s in place of 2.00 s, 50 % of it; 3 answers in place of 4\n"
 	if text.String() != want {
 		t.Errorf("got  %swant %s", text.String(), want)
 	}

@@ -6,24 +6,25 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
+	"fedsim/internal/columns"
 	"fedsim/results"
 )
 
 // shown is how many devices and rounds WriteText lists.
 const shown = 10
 
-// WriteText writes the report in words and tables: all of it but the rounds and the
-// devices that matter less than ten others.
-func (r *Report) WriteText(w io.Writer) error {
-	var b strings.Builder
+// WriteText writes the report in words and tables, of so many characters a line: all of
+// it but the rounds and the devices that matter less than ten others.
+func (r *Report) WriteText(w io.Writer, width int) error {
+	b := text{width: width}
 	all := r.All()
-	fmt.Fprintf(&b, "run %s under %s: %d rounds of %d devices in %s%s\n",
+	b.say("run %s under %s: %d rounds of %d devices in %s%s\n",
 		r.Run.ID, r.Run.Settings.Federation.Protocol, len(r.Rounds), len(r.Devices), r.time(r.TimeS), results.RelativeNote(r.Relative()))
 	rounds := float64(len(r.Rounds))
-	fmt.Fprintf(&b, "a round asked %.3g devices and took the answers of %.3g; devices waited %s of their time\n",
+	b.say("a round asked %.3g devices and took the answers of %.3g; devices waited %s of their time\n",
 		float64(all.Asked)/rounds, float64(all.Taken)/rounds, percent(all.WaitShare()))
+	r.textTargets(&b)
 	r.textPath(&b)
 	r.textDevices(&b)
 	r.textClasses(&b)
@@ -36,6 +37,24 @@ func (r *Report) WriteText(w io.Writer) error {
 func (r *Report) Relative() bool { return r.Run.Settings.Federation.Relative() }
 
 func (r *Report) time(t float64) string { return results.TimeText(t, r.Relative()) }
+
+// textTargets writes what the targets took.
+func (r *Report) textTargets(b *text) {
+	if len(r.Targets) == 0 {
+		return
+	}
+	b.say("\nthe way to each target\n\n")
+	lines := [][]string{{"target", "rounds", "time", "sent", "energy", "mostly"}}
+	for i := range r.Targets {
+		x := &r.Targets[i]
+		line := []string{x.Text(x.real), "-", "-", "-", "-", "-"}
+		if c := x.Cost; x.Reached {
+			line = append(line[:1], fmt.Sprint(c.Rounds), r.time(c.TimeS), results.Scaled(c.Bytes, "B"), results.Scaled(c.EnergyJ, "J"), x.Path.mostly(c.TimeS))
+		}
+		lines = append(lines, line)
+	}
+	b.table(lines)
+}
 
 // Parts are the parts of a path, each with its name.
 func (p *Path) Parts() []Part {
@@ -52,26 +71,26 @@ type Part struct {
 }
 
 // textPath writes what the time was spent on.
-func (r *Report) textPath(b *strings.Builder) {
-	b.WriteString("\nwhere the time went, on the way of the answers that ended the rounds\n\n")
-	var lines [][]string
+func (r *Report) textPath(b *text) {
+	b.say("\nwhere the time went, on the way of the answers that ended the rounds\n\n")
+	lines := [][]string{{"part", "time", "share"}}
 	for _, part := range r.Path.Parts() {
 		if part.S > 0 {
 			lines = append(lines, []string{part.Name, r.time(part.S), percent(share(part.S, r.TimeS))})
 		}
 	}
-	table(b, lines)
+	b.table(lines)
 }
 
 // textDevices writes who held the rounds up.
-func (r *Report) textDevices(b *strings.Builder) {
+func (r *Report) textDevices(b *text) {
 	order := r.Holders()
 	order = order[:min(shown, len(order))]
 	heading := "who held it up"
 	if all := r.All(); all.Ended == 0 {
 		heading = "no answer ended a round, the slowest"
 	}
-	fmt.Fprintf(b, "\n%s: %d of %d devices\n\n", heading, len(order), len(r.Devices))
+	b.say("\n%s: %d of %d devices\n\n", heading, len(order), len(r.Devices))
 	lines := [][]string{append([]string{"device"}, heads...)}
 	classes := len(r.Classes) > 0
 	if classes {
@@ -85,11 +104,11 @@ func (r *Report) textDevices(b *strings.Builder) {
 		}
 		lines = append(lines, line)
 	}
-	table(b, lines)
+	b.table(lines)
 }
 
 // textClasses writes the same by class.
-func (r *Report) textClasses(b *strings.Builder) {
+func (r *Report) textClasses(b *text) {
 	if len(r.Classes) == 0 {
 		return
 	}
@@ -99,11 +118,11 @@ func (r *Report) textClasses(b *strings.Builder) {
 		c := &r.Classes[i]
 		lines = append(lines, append([]string{c.Name, fmt.Sprint(c.Devices)}, r.cells(&c.Total)...))
 	}
-	table(b, lines)
+	b.table(lines)
 }
 
 // heads are the columns of cells.
-var heads = []string{"rounds ended", "later than the next", "mean answer", "taken", "late", "dropped", "waited"}
+var heads = []string{"ended", "later by", "answer", "taken", "late", "dropped", "waited"}
 
 func (r *Report) cells(t *Total) []string {
 	later := "-"
@@ -117,29 +136,35 @@ func (r *Report) cells(t *Total) []string {
 }
 
 // textRounds writes the longest rounds.
-func (r *Report) textRounds(b *strings.Builder) {
+func (r *Report) textRounds(b *text) {
 	longest := slices.Clone(r.Rounds)
 	slices.SortStableFunc(longest, func(x, y Round) int { return cmp.Compare(y.LengthS, x.LengthS) })
 	longest = longest[:min(shown, len(longest))]
-	fmt.Fprintf(b, "\nthe longest rounds: %d of %d\n\n", len(longest), len(r.Rounds))
-	lines := [][]string{{"round", "took", "ended by", "later than the next", "taken", "mostly"}}
+	b.say("\nthe longest rounds: %d of %d\n\n", len(longest), len(r.Rounds))
+	lines := [][]string{{"round", "took", "ended by", "later by", "taken", "mostly"}}
 	for i := range longest {
 		x := &longest[i]
 		by, later := string(x.Cause), "-"
 		if x.Device >= 0 {
 			by, later = fmt.Sprintf("device %d", x.Device), r.time(x.ExcessS)
 		}
-		most := slices.MaxFunc(x.Path.Parts(), func(p, q Part) int { return cmp.Compare(p.S, q.S) })
 		lines = append(lines, []string{
 			fmt.Sprint(x.Round), r.time(x.LengthS), by, later, fmt.Sprint(x.Taken),
-			fmt.Sprintf("%s %s", most.Name, percent(share(most.S, x.LengthS))),
+			x.Path.mostly(x.LengthS),
 		})
 	}
-	table(b, lines)
+	b.table(lines)
 }
 
-// WriteText writes what would have been of the run of a report in a sentence.
-func (w *WhatIf) WriteText(out io.Writer, r *Report) error {
+// mostly names the largest part of a path of so many seconds.
+func (p *Path) mostly(seconds float64) string {
+	most := slices.MaxFunc(p.Parts(), func(p, q Part) int { return cmp.Compare(p.S, q.S) })
+	return fmt.Sprintf("%s %s", most.Name, percent(share(most.S, seconds)))
+}
+
+// WriteText writes what would have been of the run of a report in a sentence, in lines
+// of so many characters.
+func (w *WhatIf) WriteText(out io.Writer, r *Report, width int) error {
 	with := fmt.Sprintf("with a deadline of %s", r.time(w.DeadlineS))
 	if w.Without != nil {
 		with = "without the slowest device, "
@@ -148,8 +173,9 @@ func (w *WhatIf) WriteText(out io.Writer, r *Report) error {
 		}
 		with += listed(w.Without)
 	}
-	_, err := fmt.Fprintf(out, "%s, under %s: %s in place of %s, %s of it; %d answers in place of %d\n",
+	line := fmt.Sprintf("%s, under %s: %s in place of %s, %s of it; %d answers in place of %d",
 		with, w.Protocol, r.time(w.TimeS), r.time(r.TimeS), percent(share(w.TimeS, r.TimeS)), w.Answers, w.Before)
+	_, err := io.WriteString(out, columns.Wrap(line, width, 2)+"\n")
 	return err
 }
 
@@ -178,15 +204,19 @@ func share(part, whole float64) float64 {
 
 func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
 
-// table writes lines with their columns below each other.
-func table(b *strings.Builder, lines [][]string) {
-	var columns strings.Builder
-	w := tabwriter.NewWriter(&columns, 0, 0, 3, ' ', tabwriter.AlignRight)
-	for _, line := range lines {
-		fmt.Fprintf(w, "%s\t\n", strings.Join(line, "\t"))
-	}
-	w.Flush()
-	for line := range strings.Lines(columns.String()) {
-		b.WriteString(strings.TrimRight(line, " \n") + "\n")
-	}
+// text is text of lines of so many characters.
+type text struct {
+	strings.Builder
+	width int
+}
+
+// say writes a sentence, in several lines where it is longer than one.
+func (b *text) say(format string, args ...any) {
+	b.WriteString(columns.Wrap(fmt.Sprintf(format, args...), b.width, 0))
+}
+
+// table writes lines with their columns below each other, the first being their heads.
+func (b *text) table(lines [][]string) {
+	t := columns.Table{Label: lines[0][0], Groups: []columns.Group{{Heads: lines[0][1:]}}, Blocks: []columns.Block{{Rows: lines[1:]}}}
+	t.Write(&b.Builder, b.width)
 }

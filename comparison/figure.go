@@ -13,13 +13,18 @@ const FigureFile = "compare"
 // pixels, and nobody reads more.
 const mostPanels = 60
 
-// Figure returns the figure of a comparison and the runs to draw it with:
-// sub-optimality against virtual time, a panel per case, a line per directory, the mean
+// Figure returns the figure of a comparison and the runs to draw it with: the metric
+// of the last target against virtual time, a panel per case, a line per directory, the mean
 // over its seeds with their band. When there are more than sixty cases it shows the first
 // sixty, and its title says so.
 func (c *Comparison) Figure() (results.Figure, []results.Run) {
 	fig := results.DefaultFigure()
-	fig.File, fig.Title = FigureFile, "sub-optimality against virtual time"
+	last := c.Targets[len(c.Targets)-1].Metric
+	if last != results.Suboptimality {
+		fig.Y, fig.YScale = last, "linear"
+	}
+	metric, _ := results.MetricNamed(last)
+	fig.File, fig.Title = FigureFile, metric.LabelFor(c.real())+" against virtual time"
 	fig.Panel, fig.Series = "case", "directory"
 	shown := c.Cases[:min(len(c.Cases), mostPanels)]
 	if len(shown) < len(c.Cases) {

@@ -7,31 +7,30 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"fedsim/internal/columns"
 	"fedsim/results"
 )
 
 const none = "-"
 
-// grid is a table of text under a caption: a row of heads, then the others. A row
-// of one cell is the head of those below it.
-type grid struct {
+// table is a table under a caption.
+type table struct {
 	caption string
-	rows    [][]string
+	columns.Table
 }
 
-// WriteText writes the comparison as aligned text: the settings that differ, a
-// table per case, what one directory alone has, and how to read it.
-func (c *Comparison) WriteText(w io.Writer) error {
+// WriteText writes the comparison as text of so many characters a line: the settings
+// that differ, a table per case, what one directory alone has, and how to read it.
+func (c *Comparison) WriteText(w io.Writer, width int) error {
 	var b strings.Builder
-	for _, g := range []grid{c.settings(), c.times()} {
-		b.WriteString(g.caption + "\n")
-		g.text(&b)
+	for _, t := range []table{c.settings(), c.costs()} {
+		b.WriteString(t.caption + "\n")
+		t.Write(&b, width)
 		b.WriteByte('\n')
 	}
 	for _, line := range c.notes() {
-		b.WriteString(line + "\n")
+		b.WriteString(columns.Wrap(line, width, 0) + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -40,25 +39,38 @@ func (c *Comparison) WriteText(w io.Writer) error {
 // WriteMarkdown writes the comparison as Markdown.
 func (c *Comparison) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	for _, g := range []grid{c.settings(), c.times()} {
-		fmt.Fprintf(&b, "### %s\n\n", markdown(g.caption))
-		for i, row := range g.rows {
-			if len(row) == 1 {
-				fmt.Fprintf(&b, "| **%s** |%s\n", markdown(row[0]), strings.Repeat(" |", len(g.rows[0])-1))
-				continue
-			}
-			b.WriteByte('|')
-			for _, cell := range row {
-				fmt.Fprintf(&b, " %s |", markdown(cell))
-			}
-			b.WriteByte('\n')
-			if i == 0 {
-				b.WriteString("| :-- |" + strings.Repeat(" --: |", len(row)-1) + "\n")
+	line := func(cells []string) {
+		b.WriteByte('|')
+		for _, cell := range cells {
+			fmt.Fprintf(&b, " %s |", markdown(cell))
+		}
+		b.WriteByte('\n')
+	}
+	for _, t := range []table{c.settings(), c.costs()} {
+		fmt.Fprintf(&b, "### %s\n\n", markdown(t.caption))
+		if len(t.Blocks) == 0 {
+			continue
+		}
+		head := []string{t.Label}
+		for _, g := range t.Groups {
+			for _, name := range g.Heads {
+				if name == "rounds" {
+					name += " " + g.Title
+				}
+				head = append(head, name)
 			}
 		}
-		if len(g.rows) > 0 {
-			b.WriteByte('\n')
+		line(head)
+		b.WriteString("| :-- |" + strings.Repeat(" --: |", len(head)-1) + "\n")
+		for _, block := range t.Blocks {
+			if block.Title != "" {
+				fmt.Fprintf(&b, "| **%s** |%s\n", markdown(block.Title), strings.Repeat(" |", len(head)-1))
+			}
+			for _, row := range block.Rows {
+				line(row)
+			}
 		}
+		b.WriteByte('\n')
 	}
 	for _, line := range c.notes() {
 		fmt.Fprintf(&b, "* %s\n", markdown(line))
@@ -72,45 +84,16 @@ func markdown(text string) string {
 	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", `\<`, "[", `\[`).Replace(text)
 }
 
-// text writes the first column to the left, the others to the right, and the
-// heads of rows apart from those above.
-func (g *grid) text(b *strings.Builder) {
-	var width []int
-	for _, row := range g.rows {
-		if len(row) == 1 {
-			continue
-		}
-		for i, cell := range row {
-			if i == len(width) {
-				width = append(width, 0)
-			}
-			width[i] = max(width[i], utf8.RuneCountInString(cell))
-		}
-	}
-	for _, row := range g.rows {
-		if len(row) == 1 {
-			b.WriteString("\n  " + row[0] + "\n")
-			continue
-		}
-		line := " "
-		for i, cell := range row {
-			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
-			if i == 0 {
-				line += " " + cell + pad
-			} else {
-				line += "  " + pad + cell
-			}
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
-}
-
 // settings lists what differs, a row per setting.
-func (c *Comparison) settings() grid {
+func (c *Comparison) settings() table {
 	if len(c.Differing) == 0 {
-		return grid{caption: "no setting differs"}
+		return table{caption: "no setting differs"}
 	}
-	g := grid{caption: "settings that differ", rows: [][]string{append([]string{"setting"}, c.Directories...)}}
+	t := table{caption: "settings that differ", Table: columns.Table{Label: "setting"}}
+	for _, name := range c.Directories {
+		t.Groups = append(t.Groups, columns.Group{Heads: []string{name}})
+	}
+	var block columns.Block
 	for _, d := range c.Differing {
 		row := []string{d.Key}
 		for _, v := range d.Values {
@@ -119,46 +102,69 @@ func (c *Comparison) settings() grid {
 			}
 			row = append(row, v)
 		}
-		g.rows = append(g.rows, row)
+		block.Rows = append(block.Rows, row)
 	}
-	return g
+	t.Blocks = []columns.Block{block}
+	return t
 }
 
-// times has a row per case and directory, and three columns per target.
-func (c *Comparison) times() grid {
-	head := []string{"directory", "seeds"}
+// costs has a block per case, a row per directory, and a group of columns per target.
+func (c *Comparison) costs() table {
+	t := table{caption: "virtual time, bytes and energy to each target", Table: columns.Table{Label: "directory"}}
 	for _, x := range c.Targets {
-		head = append(head, "rounds to "+x.Name(), "time", "ratio")
+		to, heads := "to "+x.Text(c.real()), []string{"rounds", "time", "ratio"}
+		if c.seeds() == 0 {
+			heads = append([]string{"seeds"}, heads...)
+		}
+		t.Groups = append(t.Groups, columns.Group{Title: to, Heads: heads}, columns.Group{Title: to, Heads: []string{"sent", "energy"}})
 	}
-	g := grid{caption: "virtual time to a relative sub-optimality", rows: [][]string{head}}
 	relative := false
 	for n := range c.Cases {
 		a := &c.Cases[n]
-		g.rows = append(g.rows, []string{a.String()})
+		block := columns.Block{Title: a.String()}
 		for i := range a.Rows {
 			r := &a.Rows[i]
 			relative = relative || r.Relative
-			row := []string{c.Directories[r.Directory], strconv.Itoa(len(r.Seeds))}
+			row := []string{c.Directories[r.Directory]}
 			for k := range r.Cells {
-				row = append(row, r.Cells[k].text(r)...)
-				row = append(row, a.ratio(i, k))
+				if c.seeds() == 0 {
+					row = append(row, strconv.Itoa(len(r.Seeds)))
+				}
+				row = append(row, r.Cells[k].text(r, a.ratio(i, k))...)
 			}
-			g.rows = append(g.rows, row)
+			block.Rows = append(block.Rows, row)
 		}
+		t.Blocks = append(t.Blocks, block)
 	}
-	g.caption += results.RelativeNote(relative)
-	return g
+	t.caption += results.RelativeNote(relative)
+	return t
 }
 
-// text returns rounds and time, or how many of the seeds got there.
-func (c *Cell) text(r *Row) []string {
+// seeds returns how many seeds every row has, 0 when they differ.
+func (c *Comparison) seeds() int {
+	n := len(c.Cases[0].Rows[0].Seeds)
+	for i := range c.Cases {
+		if slices.ContainsFunc(c.Cases[i].Rows, func(r Row) bool { return len(r.Seeds) != n }) {
+			return 0
+		}
+	}
+	return n
+}
+
+// real reports whether the runs are on real targets.
+func (c *Comparison) real() bool { return len(c.runs) > 0 && c.runs[0][0][0].Real }
+
+// text returns rounds, or how many of the seeds reached the target, time, its ratio,
+// bytes and energy.
+func (c *Cell) text(r *Row, ratio string) []string {
 	switch {
 	case math.IsNaN(c.TimeS) && c.Reached > 0:
-		return []string{fmt.Sprintf("%d of %d", c.Reached, len(r.Seeds)), none}
+		return []string{fmt.Sprintf("%d of %d", c.Reached, len(r.Seeds)), none, ratio, none, none}
 	case math.IsNaN(c.TimeS):
-		return []string{none, none}
+		return []string{none, none, ratio, none, none}
 	default:
-		return []string{strconv.FormatFloat(c.Rounds, 'f', decimals(c.Rounds), 64), results.TimeText(c.TimeS, r.Relative)}
+		rounds := strconv.FormatFloat(c.Rounds, 'f', decimals(c.Rounds), 64)
+		return []string{rounds, results.TimeText(c.TimeS, r.Relative), ratio, results.Scaled(c.Bytes, "B"), results.Scaled(c.EnergyJ, "J")}
 	}
 }
 
@@ -204,7 +210,15 @@ func (c *Comparison) notes() []string {
 	for _, a := range c.Alone {
 		lines = append(lines, fmt.Sprintf("only in %s: %s", c.Directories[a.Directory], a.Label))
 	}
-	lines = append(lines, "rounds and time: means over the seeds of a directory; time is virtual")
+	over := "the seeds of a directory"
+	switch n := c.seeds(); n {
+	case 0:
+	case 1:
+		over = "the one seed of every directory"
+	default:
+		over = fmt.Sprintf("the %d seeds of every directory", n)
+	}
+	lines = append(lines, "rounds, time, bytes and energy: means over "+over+"; time is virtual")
 	if c.has(func(*Ratio) bool { return true }) {
 		lines = append(lines, "ratio: of the mean time to that of the first directory, over the seeds that both have")
 	}
@@ -212,7 +226,7 @@ func (c *Comparison) notes() []string {
 		lines = append(lines, fmt.Sprintf("[low, high]: its %g %% interval by the bootstrap, expanded percentiles of %d resamples of the seeds", 100*Level, Resamples))
 	}
 	if c.has(func(r *Ratio) bool { return r.Seeds == 1 }) {
-		lines = append(lines, "a ratio over one seed has no interval: run more, such as --set 'run.seeds=[1, 2, 3, 4, 5, 6]'")
+		lines = append(lines, "a ratio over one seed has no interval: run more, such as --set 'run.seeds=[1,2,3,4,5,6]'")
 	}
 	if c.has((*Ratio).narrow) {
 		lines = append(lines, fmt.Sprintf("an interval over so few seeds covers less than %g %%: docs/compare.md", 100*Level))

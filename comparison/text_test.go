@@ -24,30 +24,46 @@ func sample(t *testing.T) *Comparison {
 
 func TestText(t *testing.T) {
 	var b strings.Builder
-	if err := sample(t).WriteText(&b); err != nil {
+	if err := sample(t).WriteText(&b, 80); err != nil {
 		t.Fatal(err)
 	}
 	const want = `settings that differ
-  setting          runs/a  runs/b  runs/c  runs/d  runs/e  runs/f
-  network.profile    "3g"   "lte"       -       -       -       -
+  setting            runs/a  runs/b  runs/c  runs/d  runs/e  runs/f
+  -----------------------------------------------------------------
+  network.profile      "3g"   "lte"       -       -       -       -
 
-virtual time to a relative sub-optimality
-  directory  seeds  rounds to 1e-01    time                         ratio
-
+virtual time, bytes and energy to each target
   x: MOCHA
-  runs/a         3                2  3.00 s                            1x
-  runs/b         3                2  36.3 s  1.50x [1.50, 1.50] (2 pairs)
-  runs/c         1                2  120 ms                0.04x (1 seed)
-  runs/d         2           1 of 2       -                             -
-  runs/e         2                2  6.00 s   2.00x [1.50, 3.00] unpaired
-  runs/f         1                -       -                             -
+               to primal sub-optimality 1e-01
+  directory    seeds  rounds    time                         ratio
+  ----------------------------------------------------------------
+  runs/a           3       2  3.00 s                            1x
+  runs/b           3       2  36.3 s  1.50x [1.50, 1.50] (2 pairs)
+  runs/c           1       2  120 ms                0.04x (1 seed)
+  runs/d           2  1 of 2       -                             -
+  runs/e           2       2  6.00 s   2.00x [1.50, 3.00] unpaired
+  runs/f           1       -       -                             -
+
+               to primal sub-optimality 1e-01
+  directory     sent  energy
+  --------------------------
+  runs/a       200 B  2.00 J
+  runs/b       200 B  2.00 J
+  runs/c       200 B  2.00 J
+  runs/d           -       -
+  runs/e       200 B  2.00 J
+  runs/f           -       -
 
 `
 	const notes = `only in runs/a: x: Mb|SGD
-rounds and time: means over the seeds of a directory; time is virtual
-ratio: of the mean time to that of the first directory, over the seeds that both have
-[low, high]: its 95 % interval by the bootstrap, expanded percentiles of 15000 resamples of the seeds
-a ratio over one seed has no interval: run more, such as --set 'run.seeds=[1, 2, 3, 4, 5, 6]'
+rounds, time, bytes and energy: means over the seeds of a directory; time is
+virtual
+ratio: of the mean time to that of the first directory, over the seeds that both
+have
+[low, high]: its 95 % interval by the bootstrap, expanded percentiles of 15000
+resamples of the seeds
+a ratio over one seed has no interval: run more, such as --set
+'run.seeds=[1,2,3,4,5,6]'
 an interval over so few seeds covers less than 95 %: docs/compare.md
 unpaired: the directories have no seed in common, all of both count
 `
@@ -63,7 +79,7 @@ func TestMarkdown(t *testing.T) {
 	}
 	for _, want := range []string{
 		"### settings that differ\n\n| setting | runs/a |", "\n| network.profile | \"3g\" | \"lte\" | - |",
-		"### virtual time to a relative sub-optimality\n\n| directory | seeds | rounds to 1e-01 | time | ratio |\n| :-- | --: | --: | --: | --: |\n| **x: MOCHA** | | | | |\n| runs/a | 3 | 2 | 3.00 s | 1x |\n",
+		"### virtual time, bytes and energy to each target\n\n| directory | seeds | rounds to primal sub-optimality 1e-01 | time | ratio | sent | energy |\n| :-- | --: | --: | --: | --: | --: | --: |\n| **x: MOCHA** | | | | | | |\n| runs/a | 3 | 2 | 3.00 s | 1x | 200 B | 2.00 J |\n",
 		"* only in runs/a: x: Mb\\|SGD\n* rounds",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -73,7 +89,7 @@ func TestMarkdown(t *testing.T) {
 	one := times{1: 2}
 	same := compare(t, nil, directory("a", "", runsOf("x", "MOCHA", nil, one)), directory("b", "", runsOf("x", "MOCHA", nil, one)))
 	b.Reset()
-	if err := same.WriteMarkdown(&b); err != nil || !strings.HasPrefix(b.String(), "### no setting differs\n\n### virtual time to a relative sub-optimality\n\n|") {
+	if err := same.WriteMarkdown(&b); err != nil || !strings.HasPrefix(b.String(), "### no setting differs\n\n### virtual time, bytes and energy to each target\n\n|") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }

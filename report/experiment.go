@@ -21,10 +21,11 @@ type Experiment struct {
 	Relative    bool    `json:"relative"` // times of some run are relative units
 	Caption     string  `json:"caption"`  // of the blocks
 	Blocks      []Block `json:"blocks"`
-	Seeds       int     `json:"seeds"`  // most runs behind a row
-	Keys        []Key   `json:"keys"`   // what its rows differ in
-	Cells       []Cell  `json:"cells"`  // one per row of a block
-	Totals      bool    `json:"totals"` // no run has a sub-optimality
+	Seeds       int     `json:"seeds"`   // most runs behind a row
+	RowKey      string  `json:"row_key"` // what the labels of rows are of
+	Keys        []Key   `json:"keys"`    // what its rows differ in
+	Cells       []Cell  `json:"cells"`   // one per row of a block
+	Groups      []Group `json:"groups"`  // of the columns of blocks, behind the label
 }
 
 // Figure says how the curves are drawn until the reader wants something else.
@@ -40,11 +41,16 @@ type Figure struct {
 	Ordered bool         `json:"ordered"`
 }
 
-// Block is a table of rows that are compared with each other, as text: two rows of
-// heads, then a row for each line.
+// Group is columns under one title, which may be empty.
+type Group struct {
+	Title string   `json:"title"`
+	Heads []string `json:"heads"`
+}
+
+// Block is rows that are compared with each other, as text: a label, then a cell for
+// each column.
 type Block struct {
 	Title string     `json:"title"`
-	Heads [][]string `json:"heads"`
 	Rows  [][]string `json:"rows"`
 }
 
@@ -89,7 +95,7 @@ func (r *Report) addExperiments(s *scenarios.Scenario, runs []results.Run, targe
 		if len(own) == 0 {
 			continue
 		}
-		of := Experiment{Name: e.Name, Description: e.Description, Blocks: []Block{}}
+		of := Experiment{Name: e.Name, Description: e.Description, Blocks: []Block{}, Groups: []Group{}}
 		of.Relative = slices.ContainsFunc(own, func(r results.Run) bool { return r.Relative })
 		places, err := of.arrange(e.Figure, own)
 		if err != nil {
@@ -101,7 +107,7 @@ func (r *Report) addExperiments(s *scenarios.Scenario, runs []results.Run, targe
 		}
 		for k := range tables {
 			if tables[k].Experiment == e.Name {
-				of.tabulate(&tables[k], targets)
+				of.tabulate(&tables[k])
 			}
 		}
 		r.Experiments = append(r.Experiments, of)
@@ -133,8 +139,11 @@ func (e *Experiment) arrange(figure *results.Figure, runs []results.Run) ([]plot
 }
 
 // tabulate fills in the tables and the numbers of their rows.
-func (e *Experiment) tabulate(t *results.ExperimentTable, targets results.Targets) {
-	e.Caption, e.Seeds, e.Totals = t.Caption(), t.Seeds, t.Totals
+func (e *Experiment) tabulate(t *results.ExperimentTable) {
+	e.Caption, e.Seeds, e.RowKey = t.Caption(), t.Seeds, t.RowKey
+	for _, g := range t.Columns() {
+		e.Groups = append(e.Groups, Group{g.Title, g.Heads})
+	}
 	e.Keys = []Key{}
 	add := func(name, value string) int {
 		k := 0
@@ -154,8 +163,7 @@ func (e *Experiment) tabulate(t *results.ExperimentTable, targets results.Target
 	}
 	for i := range t.Blocks {
 		b := &t.Blocks[i]
-		text := t.Cells(b, targets)
-		e.Blocks = append(e.Blocks, Block{Title: text[0][0], Heads: text[:2], Rows: text[2:]})
+		e.Blocks = append(e.Blocks, Block{Title: settingsText(b.Point), Rows: t.Cells(b)})
 		for k := range b.Rows {
 			row := &b.Rows[k]
 			c := Cell{

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// Table is what a scenario came to: for each experiment and point, and each
-// method there, the rounds, the virtual time and the energy to each target sub-optimality.
+// Table is what a scenario came to: for each experiment and point, and each method
+// there, how its runs ended, and the rounds, virtual time, bytes and energy to each
+// target.
 type Table struct {
 	Targets     Targets
 	Experiments []ExperimentTable
@@ -18,7 +19,8 @@ type ExperimentTable struct {
 	RowKey     string // what the rows differ in: "method", or the swept key of a single method
 	Seeds      int    // most runs behind a row
 	Vary       Vary   // what their seeds vary; empty where runs differ in it
-	Totals     bool   // no run has a sub-optimality: rows are told by what they took
+	Targets    Targets
+	Known      []bool // by target: some run has a value of its metric
 	Blocks     []Block
 }
 
@@ -41,6 +43,7 @@ type Row struct {
 	Updates     int64   // that the server took, over all seeds
 	Capped      int64   // those of them whose local work ended at the limit, short of its accuracy
 	Totals      Totals
+	Best        bool // its test error is the lowest of the block, and others are higher
 }
 
 // Totals is what a run took and where it ended, mean over seeds. P and the test
@@ -81,9 +84,13 @@ func Summary(runs []Run, targets Targets) Table {
 }
 
 func summarise(runs []Run, targets Targets) ExperimentTable {
-	e := ExperimentTable{Experiment: runs[0].Experiment, RowKey: rowKey(runs), Vary: runs[0].Vary, Totals: !slices.ContainsFunc(runs, hasSuboptimality)}
+	e := ExperimentTable{Experiment: runs[0].Experiment, RowKey: rowKey(runs), Vary: runs[0].Vary, Targets: targets}
 	if slices.ContainsFunc(runs, func(r Run) bool { return r.Vary != e.Vary }) {
 		e.Vary = ""
+	}
+	for _, t := range targets {
+		m, _ := MetricNamed(t.Metric)
+		e.Known = append(e.Known, slices.ContainsFunc(runs, func(r Run) bool { return m.Known(&r) }))
 	}
 	label := func(r *Run) string { return r.Method }
 	if e.RowKey != "method" {
@@ -193,12 +200,6 @@ func newRow(label string, seeds []Run, targets Targets) Row {
 	return row
 }
 
-// hasSuboptimality reports whether a run was measured against an optimum.
-func hasSuboptimality(r Run) bool {
-	last, ok := r.Last()
-	return ok && !math.IsNaN(last.Suboptimality)
-}
-
 // add adds a run of n to the means.
 func (t *Totals) add(r *Run, n float64) {
 	primal, testError := math.NaN(), math.NaN()
@@ -222,8 +223,17 @@ func (t *Totals) add(r *Run, n float64) {
 	}
 }
 
-// compare fills in the ratios.
+// compare fills in the ratios, and whose test error is the lowest.
 func (b *Block) compare() {
+	lowest, highest := math.Inf(1), math.Inf(-1)
+	for i := range b.Rows {
+		if x := b.Rows[i].Totals.TestError; !math.IsNaN(x) {
+			lowest, highest = min(lowest, x), max(highest, x)
+		}
+	}
+	for i := range b.Rows {
+		b.Rows[i].Best = b.Rows[i].Totals.TestError == lowest && lowest < highest
+	}
 	base := 0
 	for i := range b.Rows {
 		if b.Rows[i].Algorithm == "mocha" {

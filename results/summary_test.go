@@ -1,11 +1,11 @@
 package results
 
 import (
-	"io"
 	"math"
 	"os"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // path is a run that reaches sub-optimality 10^-k in round rounds[k] at one
@@ -13,7 +13,8 @@ import (
 func path(experiment, method, algorithm string, seed uint64, pace float64, rounds []int, point ...Setting) Run {
 	r := Run{Experiment: experiment, Method: method, Algorithm: algorithm, Seed: seed, Point: point, Status: Done}
 	for k, h := range rounds {
-		r.Rounds = append(r.Rounds, Round{Round: h, TimeS: pace * float64(h), EnergyJ: 100 * float64(h), Primal: 1, Suboptimality: math.Pow10(-k)})
+		r.Rounds = append(r.Rounds, Round{Round: h, TimeS: pace * float64(h), EnergyJ: 100 * float64(h), Primal: 1, Suboptimality: math.Pow10(-k),
+			TestError: 0.3 - 0.05*float64(k), BytesDown: 1000, BytesUp: 500})
 	}
 	return r
 }
@@ -34,55 +35,120 @@ func exampleRuns() []Run {
 		path("faults", "MOCHA", "mocha", 1, 3600, []int{0, 100, 200, 300}, Setting{"rounds", "1"}, p("0.9")),
 		path("faults", "MOCHA", "mocha", 1, 3600, []int{0, 11, 22}, Setting{"rounds", "1"}, p("never")),
 	}
+	for _, i := range []int{4, 5} { // far from the optimum, and best at what users see
+		for h := range runs[i].Rounds {
+			runs[i].Rounds[h].TestError = 0.04
+		}
+	}
 	runs[5].Status = Interrupted
 	runs[10].Status = Stalled
 	return runs
 }
 
 func ExampleTable_WriteText() {
-	if err := Summary(exampleRuns(), ToSuboptimalities(1e-1, 1e-3)).WriteText(os.Stdout); err != nil {
+	if err := Summary(exampleRuns(), Targets{{"suboptimality", 1e-1}, {"test_error", 0.16}}).WriteText(os.Stdout, 80); err != nil {
 		panic(err)
 	}
 	// Output:
-	// methods: virtual time and energy to a relative sub-optimality, mean over 2 seeds
+	// methods: how the runs ended, and virtual time, bytes and energy to each target,
+	// mean over 2 seeds; * lowest test error
 	//
-	//   network = lte                1e-01                               1e-03
-	//   method            rounds      time  ratio   energy    rounds      time  ratio   energy     at end
-	//   -------------------------------------------------------------------------------------------------
-	//   CoCoA                 21  21.0 min  20.0x  2.10 kJ      61.5  61.5 min  19.8x  12.3 kJ    1.0e-03
-	//   MOCHA               10.5    63.0 s  1.00x  1.05 kJ        31  3.10 min  1.00x  6.15 kJ    1.0e-03
-	//   Mb-SGD               105  10.5 min  10.0x  10.5 kJ         -         -      -        -    5.5e-02  1 of 2 interrupted
+	//   network = lte
+	//             at the end                    in all
+	//   method    test error  sub-optimality    rounds      time     sent   energy
+	//   --------------------------------------------------------------------------
+	//   CoCoA       15.00 %          1.0e-03      61.5  61.5 min  4.50 kB  12.3 kJ
+	//   MOCHA       15.00 %          1.0e-03        31  3.10 min  4.50 kB  6.15 kJ
+	//   Mb-SGD       4.00 %*         5.5e-02       505  50.5 min  2.25 kB  55.5 kJ
 	//
-	//   network = wifi               1e-01                               1e-03
-	//   method            rounds      time  ratio   energy    rounds      time  ratio   energy     at end
-	//   -------------------------------------------------------------------------------------------------
-	//   CoCoA                 20    10.0 s  20.0x  2.00 kJ        60    30.0 s  20.0x  12.0 kJ    1.0e-03
-	//   MOCHA                 10    500 ms  1.00x  1.00 kJ        30    1.50 s  1.00x  6.00 kJ    1.0e-03
+	//             to primal sub-optimality 1e-01
+	//   method    rounds      time  ratio     sent   energy
+	//   ---------------------------------------------------
+	//   CoCoA         21  21.0 min  20.0x  3.00 kB  2.10 kJ
+	//   MOCHA       10.5    63.0 s  1.00x  3.00 kB  1.05 kJ
+	//   Mb-SGD       105  10.5 min  10.0x  3.00 kB  10.5 kJ
 	//
-	// faults: virtual time and energy to a relative sub-optimality
+	//             to test error 16 %
+	//   method    rounds      time  ratio     sent   energy
+	//   -------------------------------------------------------------------------
+	//   CoCoA       61.5  61.5 min  19.8x  6.00 kB  12.3 kJ
+	//   MOCHA         31  3.10 min  1.00x  6.00 kB  6.15 kJ
+	//   Mb-SGD         0   0.00 µs  0.00x  1.50 kB   0.00 J    1 of 2 interrupted
 	//
-	//   rounds = 1                          1e-01                             1e-03
-	//   faults.drop_probability    rounds    time  ratio   energy    rounds    time  ratio   energy     at end
-	//   ------------------------------------------------------------------------------------------------------
-	//   0                              10  10.0 h  1.00x  1.00 kJ        30  30.0 h  1.00x  6.00 kJ    1.0e-03
-	//   0.9                           100  4.17 d  10.0x  10.0 kJ       300  12.5 d  10.0x  60.0 kJ    1.0e-03
-	//   never                          11  11.0 h  1.10x  1.10 kJ         -       -      -        -    1.0e-02  stalled
+	//   network = wifi
+	//             at the end                    in all
+	//   method    test error  sub-optimality    rounds      time     sent   energy
+	//   --------------------------------------------------------------------------
+	//   CoCoA       15.00 %          1.0e-03        60    30.0 s  4.50 kB  12.0 kJ
+	//   MOCHA       15.00 %          1.0e-03        30    1.50 s  4.50 kB  6.00 kJ
+	//
+	//             to primal sub-optimality 1e-01
+	//   method    rounds      time  ratio     sent   energy
+	//   ---------------------------------------------------
+	//   CoCoA         20    10.0 s  20.0x  3.00 kB  2.00 kJ
+	//   MOCHA         10    500 ms  1.00x  3.00 kB  1.00 kJ
+	//
+	//             to test error 16 %
+	//   method    rounds      time  ratio     sent   energy
+	//   -------------------------------------------------------------------------
+	//   CoCoA         60    30.0 s  20.0x  6.00 kB  12.0 kJ
+	//   MOCHA         30    1.50 s  1.00x  6.00 kB  6.00 kJ
+	//
+	// faults: how the runs ended, and virtual time, bytes and energy to each target; *
+	// lowest test error
+	//
+	//   rounds = 1
+	//                              at the end
+	//   faults.drop_probability    test error  sub-optimality
+	//   -----------------------------------------------------
+	//   0                            15.00 %*         1.0e-03
+	//   0.9                          15.00 %*         1.0e-03
+	//   never                        20.00 %          1.0e-02
+	//
+	//                              in all
+	//   faults.drop_probability    rounds    time     sent   energy
+	//   -----------------------------------------------------------
+	//   0                              30  30.0 h  4.50 kB  6.00 kJ
+	//   0.9                           300  12.5 d  4.50 kB  60.0 kJ
+	//   never                          22  22.0 h  3.00 kB  3.30 kJ
+	//
+	//                              to primal sub-optimality 1e-01
+	//   faults.drop_probability    rounds    time  ratio     sent   energy
+	//   ------------------------------------------------------------------
+	//   0                              10  10.0 h  1.00x  3.00 kB  1.00 kJ
+	//   0.9                           100  4.17 d  10.0x  3.00 kB  10.0 kJ
+	//   never                          11  11.0 h  1.10x  3.00 kB  1.10 kJ
+	//
+	//                              to test error 16 %
+	//   faults.drop_probability    rounds    time  ratio     sent   energy
+	//   -----------------------------------------------------------------------------
+	//   0                              30  30.0 h  1.00x  6.00 kB  6.00 kJ
+	//   0.9                           300  12.5 d  10.0x  6.00 kB  60.0 kJ
+	//   never                           -       -      -        -        -    stalled
 }
 
-func ExampleTable_WriteMarkdown() {
-	if err := Summary(exampleRuns()[8:], ToSuboptimalities(1e-2)).WriteMarkdown(os.Stdout); err != nil {
-		panic(err)
+// A wide terminal has all targets beside each other, a narrow one breaks a group of
+// columns; no line is longer than asked for.
+func TestSummaryFitsItsWidth(t *testing.T) {
+	runs := exampleRuns()
+	for i := range runs {
+		runs[i].Method = strings.Repeat(runs[i].Method, 1+i%12)
 	}
-	// Output:
-	// ### faults: virtual time and energy to a relative sub-optimality
-	//
-	// **rounds = 1**
-	//
-	// | faults.drop\_probability | rounds to 1e-02 | time | ratio | energy | at end | |
-	// | :-- | --: | --: | --: | --: | --: | :-- |
-	// | 0 | 20 | 20.0 h | 1.00x | 3.00 kJ | 1.0e-03 |  |
-	// | 0.9 | 200 | 8.33 d | 10.0x | 30.0 kJ | 1.0e-03 |  |
-	// | never | 22 | 22.0 h | 1.10x | 3.30 kJ | 1.0e-02 | stalled |
+	table := Summary(runs, ToSuboptimalities(1e-1, 1e-3))
+	for _, width := range []int{60, 80, 120, 300} {
+		var b strings.Builder
+		if err := table.WriteText(&b, width); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			if n := utf8.RuneCountInString(line) - 1; n > width {
+				t.Errorf("%d characters of %d: %s", n, width, line)
+			}
+		}
+		if beside := strings.Contains(b.String(), "to primal sub-optimality 1e-01               to primal sub-optimality 1e-03"); beside != (width == 300) {
+			t.Errorf("at %d characters targets are beside each other: %t\n%s", width, beside, b.String())
+		}
+	}
 }
 
 func TestSummaryRatios(t *testing.T) {
@@ -92,7 +158,7 @@ func TestSummaryRatios(t *testing.T) {
 	}
 	lte := s.Experiments[0].Blocks[0].Rows
 	// MOCHA is compared with although it is not the first: 42 rounds of a minute over 20 of 6 s.
-	if got, want := lte[0].Cells[1], (Cell{true, 41, 2460, 0, 6200, 20.5}); got != want {
+	if got, want := lte[0].Cells[1], (Cell{true, 41, 2460, 4500, 6200, 20.5}); got != want {
 		t.Errorf("CoCoA %+v, want %+v", got, want)
 	}
 	if got := lte[1].Cells[1].Ratio; got != 1 {
@@ -132,10 +198,7 @@ func TestSummaryOfNothing(t *testing.T) {
 		{path("x", "at once", "mocha", 1, 0, []int{0, 0, 0})},                                                  // in no time
 	} {
 		b.Reset()
-		if err := Summary(runs, testTargets).WriteText(&b); err != nil {
-			t.Fatal(err)
-		}
-		if err := Summary(runs, nil).WriteMarkdown(&b); err != nil {
+		if err := Summary(runs, testTargets).WriteText(&b, 80); err != nil {
 			t.Fatal(err)
 		}
 		if s := b.String(); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") || runs == nil && s != "" {
@@ -172,32 +235,45 @@ func TestTotalsWithoutASuboptimality(t *testing.T) {
 		}
 		return r
 	}
-	table := Summary([]Run{run(1, 1, 0.01), run(2, 3, 0.03)}, ToSuboptimalities(0.1))
+	runs := []Run{run(1, 1, 0.01), run(2, 3, 0.03)}
+	table := Summary(runs, ToSuboptimalities(0.1))
 	var b strings.Builder
-	if err := table.WriteText(&b); err != nil {
+	if err := table.WriteText(&b, 80); err != nil {
 		t.Fatal(err)
 	}
-	// Answers: (10+20+30+40)/4; bytes 4 x 1500; energy 4 x 3 kJ; time (4+12)/2.
-	const want = `load: what the runs took, mean over 2 seeds
+	// Bytes 4 x 1500; energy 4 x 3 kJ; time (4+12)/2.
+	const want = `load: how the runs ended, mean over 2 seeds
 
-  method    rounds    time  answers a round       sent   energy  P at end    test error
-  -------------------------------------------------------------------------------------
-  mocha          4  8.00 s               25    6.00 kB  12.0 kJ      0.25        2.00 %
+            at the end              in all
+  method    test error  P at end    rounds    time     sent   energy
+  ------------------------------------------------------------------
+  mocha         2.00 %      0.25         4  8.00 s  6.00 kB  12.0 kJ
 `
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
+	// Where nothing is learnt there are answers instead: (10+20+30+40)/4.
+	for i := range runs {
+		for h := range runs[i].Rounds {
+			runs[i].Rounds[h].Primal, runs[i].Rounds[h].TestError = nan, nan
+		}
+	}
 	b.Reset()
-	if err := table.WriteMarkdown(&b); err != nil {
+	if err := Summary(runs, nil).WriteText(&b, 80); err != nil {
 		t.Fatal(err)
 	}
-	if row := "| mocha | 4 | 8.00 s | 25 | 6.00 kB | 12.0 kJ | 0.25 | 2.00 % |"; !strings.Contains(b.String(), row) {
-		t.Errorf("got\n%s\nwithout\n%s", b.String(), row)
+	const timing = `
+            in all
+  method    rounds    time  answers a round     sent   energy
+  -----------------------------------------------------------
+  mocha          4  8.00 s               25  6.00 kB  12.0 kJ
+`
+	if !strings.HasSuffix(b.String(), timing) {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), timing)
 	}
 }
 
-// Methods that were short of their accuracy say so below their block, in text and in
-// Markdown, over all seeds.
+// Methods that were short of their accuracy say so below their block, over all seeds.
 func TestSummaryTellsOfCappedWork(t *testing.T) {
 	runs := exampleRuns()
 	for i := range runs {
@@ -209,21 +285,13 @@ func TestSummaryTellsOfCappedWork(t *testing.T) {
 		}
 	}
 	runs[0].Capped, runs[1].Capped = 7, 2
-	table := Summary(runs, ToSuboptimalities(1e-1))
-	for _, c := range []struct {
-		write func(io.Writer) error
-		want  string
-	}{
-		{table.WriteText, "\n  CoCoA: 9 of 60 local solves ended at max_epochs, short of their accuracy\n\n  network = wifi"},
-		{table.WriteMarkdown, "\n\nCoCoA: 9 of 60 local solves ended at max\\_epochs, short of their accuracy\n"},
-	} {
-		var b strings.Builder
-		if err := c.write(&b); err != nil {
-			t.Fatal(err)
-		}
-		if got := b.String(); !strings.Contains(got, c.want) || strings.Count(got, "max") != 1 {
-			t.Errorf("want once\n%s\nin\n%s", c.want, got)
-		}
+	var b strings.Builder
+	if err := Summary(runs, ToSuboptimalities(1e-1)).WriteText(&b, 80); err != nil {
+		t.Fatal(err)
+	}
+	const want = "\n  CoCoA: 9 of 60 local solves ended at max_epochs, short of their accuracy\n\n  network = wifi"
+	if got := b.String(); !strings.Contains(got, want) || strings.Count(got, "max") != 1 {
+		t.Errorf("want once\n%s\nin\n%s", want, got)
 	}
 }
 
@@ -234,15 +302,13 @@ func TestRelativeUnits(t *testing.T) {
 		runs[i].Relative = true
 	}
 	table := Summary(runs, ToSuboptimalities(1e-1))
-	for name, write := range map[string]func(io.Writer) error{"text": table.WriteText, "Markdown": table.WriteMarkdown} {
-		var b strings.Builder
-		if err := write(&b); err != nil {
-			t.Fatal(err)
-		}
-		// 20 and 22 rounds of a minute.
-		if text := b.String(); !strings.Contains(text, "1.26e+03 ru") || strings.Contains(text, " min ") || !strings.Contains(text, "relative units of time (federation.cost), not seconds") {
-			t.Errorf("%s:\n%s", name, text)
-		}
+	var b strings.Builder
+	if err := table.WriteText(&b, 200); err != nil {
+		t.Fatal(err)
+	}
+	// 20 and 22 rounds of a minute.
+	if text := b.String(); !strings.Contains(text, "1.26e+03 ru") || strings.Contains(text, " min ") || !strings.Contains(text, "relative units of time (federation.cost), not seconds") {
+		t.Error(text)
 	}
 	if got := TimeText(2.5e-5, true); got != "2.5e-05 ru" {
 		t.Errorf("got %q", got)

@@ -7,19 +7,26 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"fedsim/internal/columns"
 )
 
-// WriteText writes the table as aligned text: one group per experiment, one
-// block per point.
-func (t Table) WriteText(w io.Writer) error {
+// WriteText writes the table as text of so many characters a line, wherever that can
+// be: a table per experiment and point, of how the runs ended and of the way to each
+// target.
+func (t Table) WriteText(w io.Writer, width int) error {
 	var b strings.Builder
-	for i, e := range t.Experiments {
+	for i := range t.Experiments {
+		e := &t.Experiments[i]
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "%s\n", e.heading())
-		e.text(&b, t.Targets)
+		fmt.Fprintf(&b, "%s\n\n", columns.Wrap(e.heading(), width, 0))
+		text := columns.Table{Label: e.RowKey, Groups: e.Columns()}
+		for k := range e.Blocks {
+			text.Blocks = append(text.Blocks, columns.Block{Title: pointText(e.Blocks[k].Point), Rows: e.Cells(&e.Blocks[k]), Notes: e.remarks(&e.Blocks[k])})
+		}
+		text.Write(&b, width)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -27,15 +34,18 @@ func (t Table) WriteText(w io.Writer) error {
 
 // Caption says what the figures are.
 func (e *ExperimentTable) Caption() string {
-	text := "virtual time and energy to a relative sub-optimality"
-	if e.Totals {
-		text = "what the runs took"
+	text := "how the runs ended"
+	if slices.Contains(e.Known, true) {
+		text += ", and virtual time, bytes and energy to each target"
 	}
 	if e.Seeds > 1 {
 		text += ", mean over " + e.Vary.repetitions(e.Seeds)
 	}
-	relative := func(r Row) bool { return r.Totals.Relative }
-	return text + RelativeNote(slices.ContainsFunc(e.Blocks, func(b Block) bool { return slices.ContainsFunc(b.Rows, relative) }))
+	text += RelativeNote(e.some(func(r *Row) bool { return r.Totals.Relative }))
+	if e.marksBest() {
+		text += "; * lowest test error"
+	}
+	return text
 }
 
 // heading is the caption behind the experiment's name.
@@ -46,54 +56,120 @@ func (e *ExperimentTable) heading() string {
 	return e.Experiment + ": " + e.Caption()
 }
 
-// text writes the blocks of an experiment, with the same columns throughout.
-func (e *ExperimentTable) text(b *strings.Builder, targets Targets) {
-	group := 4 // columns of a target
-	if e.Totals {
-		group = 3
-	}
-	var width []int
-	var blocks [][][]string
-	for i := range e.Blocks {
-		cells := e.Cells(&e.Blocks[i], targets)
-		blocks = append(blocks, cells)
-		for _, row := range cells {
-			for j, cell := range row {
-				if j == len(width) {
-					width = append(width, 0)
-				}
-				width[j] = max(width[j], utf8.RuneCountInString(cell))
-			}
-		}
-	}
-	for k, cells := range blocks {
-		b.WriteByte('\n')
-		for i, row := range cells {
-			if line := textLine(row, width, group); line != "" || i > 0 {
-				b.WriteString(line + "\n")
-			}
-			if i == 1 {
-				b.WriteString(textRule(width, group) + "\n")
-			}
-		}
-		for _, remark := range e.remarks(&e.Blocks[k]) {
-			b.WriteString("  " + remark + "\n")
-		}
-	}
+// endColumn is a column of how the runs ended.
+type endColumn struct {
+	head  string
+	there bool
+	cell  func(*Row) string
 }
 
-// totalHeads are the columns of an experiment without sub-optimalities.
-var totalHeads = []string{"rounds", "time", "answers a round", "sent", "energy", "P at end", "test error"}
+// endColumns are what the models came to, and what that took. The error on test rows
+// comes first: it is what the user of a model sees. Columns of what no run has are
+// left out.
+func (e *ExperimentTable) endColumns() (model, cost []endColumn) {
+	learns, real, optimum := e.some(func(r *Row) bool { return !math.IsNaN(r.Totals.Primal) }), e.real(), e.some(func(r *Row) bool { return !math.IsNaN(r.Last) })
+	head, mark := "test error", ""
+	if real {
+		head = "test RMSE"
+	}
+	if e.marksBest() {
+		mark = " "
+	}
+	test, _ := MetricNamed("test_error")
+	distance, _ := MetricNamed(Suboptimality)
+	model = []endColumn{
+		{head, learns, func(r *Row) string {
+			if r.Best {
+				return test.Format(r.Totals.TestError, real) + "*"
+			}
+			return test.Format(r.Totals.TestError, real) + mark
+		}},
+		{"sub-optimality", optimum, func(r *Row) string { return distance.Format(r.Last, false) }},
+		{"P at end", learns && !optimum, func(r *Row) string { return orNone(r.Totals.Primal, 'g', 5) }},
+	}
+	cost = []endColumn{
+		{"rounds", true, func(r *Row) string { return Cell{Reached: true, Rounds: r.Totals.Rounds}.rounds() }},
+		{"time", true, func(r *Row) string { return TimeText(r.Totals.TimeS, r.Totals.Relative) }},
+		{"answers a round", !learns, func(r *Row) string { return Cell{Reached: true, Rounds: r.Totals.Answers}.rounds() }},
+		{"sent", true, func(r *Row) string { return Scaled(r.Totals.Bytes, "B") }},
+		{"energy", true, func(r *Row) string { return Scaled(r.Totals.EnergyJ, "J") }},
+	}
+	absent := func(c endColumn) bool { return !c.there }
+	return slices.DeleteFunc(model, absent), slices.DeleteFunc(cost, absent)
+}
 
-func (t *Totals) cells() []string {
-	testError := orNone(t.TestError, 'g', 4)
-	if !t.Real && testError != none {
-		testError = orNone(100*t.TestError, 'f', 2) + " %"
+// some reports whether a row has a property.
+func (e *ExperimentTable) some(property func(*Row) bool) bool {
+	for i := range e.Blocks {
+		for k := range e.Blocks[i].Rows {
+			if property(&e.Blocks[i].Rows[k]) {
+				return true
+			}
+		}
 	}
-	return []string{
-		Cell{Reached: true, Rounds: t.Rounds}.rounds(), TimeText(t.TimeS, t.Relative), Cell{Reached: true, Rounds: t.Answers}.rounds(),
-		scaled(t.Bytes, "B"), scaled(t.EnergyJ, "J"), orNone(t.Primal, 'g', 5), testError,
+	return false
+}
+
+// real reports whether the runs are on real targets.
+func (e *ExperimentTable) real() bool { return e.some(func(r *Row) bool { return r.Totals.Real }) }
+
+// marksBest reports whether a test error is better than others.
+func (e *ExperimentTable) marksBest() bool { return e.some(func(r *Row) bool { return r.Best }) }
+
+// Columns returns the columns behind the label: what the models came to, what that
+// took, the way to each target whose metric some run knows, and what kept runs from
+// their end.
+func (e *ExperimentTable) Columns() []columns.Group {
+	var groups []columns.Group
+	add := func(title string, of []endColumn) {
+		g := columns.Group{Title: title}
+		for _, c := range of {
+			g.Heads = append(g.Heads, c.head)
+		}
+		if len(of) > 0 {
+			groups = append(groups, g)
+		}
 	}
+	model, cost := e.endColumns()
+	add("at the end", model)
+	add("in all", cost)
+	for i, t := range e.Targets {
+		if e.Known[i] {
+			groups = append(groups, columns.Group{Title: "to " + t.Text(e.real()), Heads: []string{"rounds", "time", "ratio", "sent", "energy"}})
+		}
+	}
+	if e.notes() {
+		groups = append(groups, columns.Group{Heads: []string{""}, Left: true})
+	}
+	return groups
+}
+
+// notes reports whether a run did not come to its end.
+func (e *ExperimentTable) notes() bool { return e.some(func(r *Row) bool { return r.note() != "" }) }
+
+// Cells returns the rows of a block as text, each with its label and a cell under
+// each of Columns.
+func (e *ExperimentTable) Cells(block *Block) [][]string {
+	var rows [][]string
+	model, cost := e.endColumns()
+	notes := e.notes()
+	for i := range block.Rows {
+		r := &block.Rows[i]
+		row := []string{r.Label}
+		for _, c := range slices.Concat(model, cost) {
+			row = append(row, c.cell(r))
+		}
+		for k, c := range r.Cells {
+			if e.Known[k] {
+				row = append(row, c.rounds(), c.time(r.Totals.Relative), c.ratio(), c.sent(), c.energy())
+			}
+		}
+		if notes {
+			row = append(row, r.note())
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 // orNone formats a number that may not be known.
@@ -104,8 +180,8 @@ func orNone(v float64, format byte, digits int) string {
 	return strconv.FormatFloat(v, format, digits, 64)
 }
 
-// scaled writes a quantity with three digits and an SI prefix.
-func scaled(v float64, unit string) string {
+// Scaled writes a quantity with three digits and an SI prefix.
+func Scaled(v float64, unit string) string {
 	for _, prefix := range []string{"", "k", "M", "G", "T"} {
 		if v < 999.5 {
 			return significant(v) + " " + prefix + unit
@@ -113,35 +189,6 @@ func scaled(v float64, unit string) string {
 		v /= 1000
 	}
 	return significant(v) + " P" + unit
-}
-
-// Cells returns two rows of heads and the rows of a block as text. The columns are the
-// label, four for each target (rounds, time, its ratio, energy), the end and a note.
-func (e *ExperimentTable) Cells(block *Block, targets Targets) [][]string {
-	above, head := []string{pointText(block.Point)}, []string{e.RowKey}
-	if e.Totals {
-		head = append(append(head, totalHeads...), "")
-		rows := [][]string{append(above, make([]string, len(head)-1)...), head}
-		for i := range block.Rows {
-			r := &block.Rows[i]
-			rows = append(rows, append(append([]string{r.Label}, r.Totals.cells()...), r.note()))
-		}
-		return rows
-	}
-	for _, x := range targets {
-		above = append(above, "", x.Name(), "", "")
-		head = append(head, "rounds", "time", "ratio", "energy")
-	}
-	rows := [][]string{append(above, "", ""), append(head, "at end", "")}
-	for i := range block.Rows {
-		r := &block.Rows[i]
-		row := []string{r.Label}
-		for _, c := range r.Cells {
-			row = append(row, c.rounds(), c.time(r.Totals.Relative), c.ratio(), c.energy())
-		}
-		rows = append(rows, append(row, r.last(), r.note()))
-	}
-	return rows
 }
 
 // remarks names the methods of a block whose local work fell short of its accuracy.
@@ -159,98 +206,6 @@ func (e *ExperimentTable) remarks(block *Block) []string {
 		remarks = append(remarks, fmt.Sprintf("%s: %d of %d local solves ended at %s, short of their accuracy", label, r.Capped, r.Updates, r.Limit))
 	}
 	return remarks
-}
-
-// columnGap returns the blanks before a column: groups of so many are set apart.
-func columnGap(column, group int) string {
-	if column%group == 1 {
-		return "    "
-	}
-	return "  "
-}
-
-// textLine sets label and note to the left, figures to the right.
-func textLine(row []string, width []int, group int) string {
-	text := ""
-	for i, cell := range row {
-		pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
-		switch i {
-		case 0:
-			text += columnGap(i, group) + cell + pad
-		case len(row) - 1:
-			text += "  " + cell
-		default:
-			text += columnGap(i, group) + pad + cell
-		}
-	}
-	return strings.TrimRight(text, " ")
-}
-
-// textRule underlines all columns but the note.
-func textRule(width []int, group int) string {
-	n := 0
-	for i, w := range width[:len(width)-1] {
-		n += len(columnGap(i, group)) + w
-	}
-	return "  " + strings.Repeat("-", n-2)
-}
-
-// WriteMarkdown writes the table as Markdown, a heading per experiment and a
-// table per point.
-func (t Table) WriteMarkdown(w io.Writer) error {
-	var b strings.Builder
-	for i, e := range t.Experiments {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		fmt.Fprintf(&b, "### %s\n", markdown(e.heading()))
-		for _, block := range e.Blocks {
-			b.WriteByte('\n')
-			if len(block.Point) > 0 {
-				fmt.Fprintf(&b, "**%s**\n\n", markdown(pointText(block.Point)))
-			}
-			t.markdownBlock(&b, &e, &block)
-			for _, remark := range e.remarks(&block) {
-				fmt.Fprintf(&b, "\n%s\n", markdown(remark))
-			}
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func (t *Table) markdownBlock(b *strings.Builder, e *ExperimentTable, block *Block) {
-	if e.Totals {
-		for i, row := range e.Cells(block, nil)[1:] {
-			for j := range row {
-				row[j] = markdown(row[j])
-			}
-			fmt.Fprintf(b, "| %s |\n", strings.Join(row, " | "))
-			if i == 0 {
-				fmt.Fprintf(b, "| :-- |%s :-- |\n", strings.Repeat(" --: |", len(row)-2))
-			}
-		}
-		return
-	}
-	fmt.Fprintf(b, "| %s |", markdown(e.RowKey))
-	rule := "| :-- |"
-	for _, x := range t.Targets {
-		fmt.Fprintf(b, " rounds to %s | time | ratio | energy |", x.Name())
-		rule += " --: | --: | --: | --: |"
-	}
-	fmt.Fprintf(b, " at end | |\n%s --: | :-- |\n", rule)
-	for _, r := range block.Rows {
-		fmt.Fprintf(b, "| %s |", markdown(r.Label))
-		for _, c := range r.Cells {
-			fmt.Fprintf(b, " %s | %s | %s | %s |", c.rounds(), c.time(r.Totals.Relative), c.ratio(), c.energy())
-		}
-		fmt.Fprintf(b, " %s | %s |\n", r.last(), r.note())
-	}
-}
-
-// markdown escapes what would be mark-up within a table.
-func markdown(text string) string {
-	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", `\<`).Replace(text)
 }
 
 const none = "-"
@@ -276,7 +231,14 @@ func (c Cell) energy() string {
 	if !c.Reached {
 		return none
 	}
-	return scaled(c.EnergyJ, "J")
+	return Scaled(c.EnergyJ, "J")
+}
+
+func (c Cell) sent() string {
+	if !c.Reached {
+		return none
+	}
+	return Scaled(c.Bytes, "B")
 }
 
 func (c Cell) ratio() string {
@@ -284,13 +246,6 @@ func (c Cell) ratio() string {
 		return none
 	}
 	return significant(c.Ratio) + "x"
-}
-
-func (r *Row) last() string {
-	if math.IsNaN(r.Last) {
-		return none
-	}
-	return strconv.FormatFloat(r.Last, 'e', 1, 64)
 }
 
 // note says which runs of the row did not end by themselves.

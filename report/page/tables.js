@@ -22,16 +22,14 @@ function scientific(text) {
 // resultsOf shows the tables of an experiment as the summary of a run has them, one
 // below the other with the same columns.
 function resultsOf(e) {
-  const targets = !e.totals, [above, head] = e.blocks[0].heads;
-  const notes = e.blocks.some((b) => b.rows.some((row) => row[row.length - 1] !== ""));
-  const cut = (row) => (notes ? row : row.slice(0, -1)).map(scientific);
-  const groups = [];
-  for (let i = 1; targets && i + 4 < above.length; i += 4) groups.push(el("th", { scope: "colgroup", colspan: 4, class: "over" }, "to " + scientific(above[i + 1])));
-  const width = cut(head).length;
-  return scrolled(e.caption, el("table", { class: targets ? "targets" : null },
-    el("thead", {}, targets ? el("tr", { class: "above" }, el("td", {}), groups, el("td", { colspan: notes ? 2 : 1 })) : null,
-      el("tr", {}, cut(head).map((h) => el("th", { scope: "col" }, h)))),
-    e.blocks.map((b) => el("tbody", {}, b.title ? el("tr", { class: "title" }, el("th", { scope: "rowgroup", colspan: width }, b.title)) : null, bodyOf(b.rows.map(cut))))));
+  const width = 1 + e.groups.reduce((n, g) => n + g.heads.length, 0);
+  const words = (text) => text.replace(/[0-9.]+e[+-][0-9]+$/, scientific);
+  const begins = e.groups.map((g, i) => 1 + e.groups.slice(0, i).reduce((n, o) => n + o.heads.length, 0));
+  const spaced = (tr) => { begins.forEach((i) => tr.children[i].classList.add("begins")); return tr; };
+  return scrolled(e.caption, el("table", { class: "targets" },
+    el("thead", {}, el("tr", { class: "above" }, el("td", {}), e.groups.map((g) => el("th", { scope: "colgroup", colspan: g.heads.length, class: "over" }, words(g.title)))),
+      spaced(el("tr", {}, [e.row_key, ...e.groups.flatMap((g) => g.heads)].map((h) => el("th", { scope: "col" }, h))))),
+    e.blocks.map((b) => el("tbody", {}, b.title ? el("tr", { class: "title" }, el("th", { scope: "rowgroup", colspan: width }, b.title)) : null, bodyOf(b.rows.map((row) => row.map(scientific))).map(spaced)))));
 }
 
 // errorsOf shows a table of prediction errors.

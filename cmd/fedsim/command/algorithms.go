@@ -3,28 +3,37 @@ package command
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"fedsim/algorithms"
 	"fedsim/config"
+	"fedsim/internal/columns"
 )
 
 func newAlgorithms() *cobra.Command {
 	return &cobra.Command{
-		Use:     "algorithms",
-		Short:   "List the algorithms with their options",
-		Example: "  fedsim algorithms",
-		Args:    takes(0, 0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			for i, name := range algorithms.Names() {
+		Use:   "algorithms [NAME]",
+		Short: "List the algorithms with their options, or show one of them",
+		Example: `  fedsim algorithms
+  fedsim algorithms mocha`,
+		Args:              takes(0, 1, "at most one algorithm"),
+		ValidArgsFunction: first(oneOf(algorithms.Names())),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			names := algorithms.Names()
+			if len(args) == 1 {
+				if _, ok := algorithms.Lookup(args[0]); !ok {
+					return usagef("%s", config.UnknownName("algorithm", args[0], args[0], names))
+				}
+				names = args
+			}
+			for i, name := range names {
 				if i > 0 {
 					if _, err := fmt.Fprintln(cmd.OutOrStdout()); err != nil {
 						return err
 					}
 				}
-				if err := describeAlgorithm(cmd.OutOrStdout(), name); err != nil {
+				if err := describeAlgorithm(cmd.OutOrStdout(), name, textWidth()); err != nil {
 					return err
 				}
 			}
@@ -33,19 +42,17 @@ func newAlgorithms() *cobra.Command {
 	}
 }
 
-func describeAlgorithm(w io.Writer, name string) error {
+// describeAlgorithm prints what an algorithm is and each of its options with type,
+// default and meaning.
+func describeAlgorithm(w io.Writer, name string, width int) error {
 	f, ok := algorithms.Lookup(name)
 	if !ok {
 		panic("command: the registry names an algorithm that it does not hold: " + name)
 	}
-	if _, err := fmt.Fprintf(w, "%s: %s\n  %s\n", f.Name, f.Summary, f.Reference); err != nil {
-		return err
-	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	text := columns.Wrap(f.Name+": "+f.Summary, width, 0) + "\n" + columns.Wrap(f.Reference, width, 2) + "\n"
 	for _, o := range config.Fields(f.Options()) {
-		if _, err := fmt.Fprintf(table, "  options.%s\t%s\t%s\t%s\n", o.Key, o.Type, o.Default, o.Doc); err != nil {
-			return err
-		}
+		text += fmt.Sprintf("  options.%s = %s (%s)\n%s\n", o.Key, o.Default, o.Type, columns.Wrap(o.Doc, width, 6))
 	}
-	return table.Flush()
+	_, err := io.WriteString(w, text)
+	return err
 }

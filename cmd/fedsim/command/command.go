@@ -15,8 +15,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"fedsim/internal/columns"
 )
 
 // Main runs the command line that args are, without the name of the program,
@@ -59,11 +62,16 @@ file says what to run; figures and tables show the time to accuracy.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.Version = readVersion().String()
+	root.SetVersionTemplate(versionText())
+	root.Flags().Bool("version", false, "print the versions of fedsim and Go and the platform")
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", columns.Width)))
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newRun(append([]string{root.Name()}, args...)), newTune(), newTheory(append([]string{root.Name()}, args...)), newPlot(), newCompare(), newExplain(), newReport(), newServe(), newResults(), newInit(), newScenarios(), newData(), newTrace(), newFleet(), newAlgorithms(), newCompletion(), newMan(), newVersion())
 	asGroup(root)
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultHelpCmd()
 	completeNothingAfter(root)
+	reflow(root)
 	return root
 }

@@ -31,7 +31,7 @@ func newCompare() *cobra.Command {
 	var f compareFlags
 	cmd := &cobra.Command{
 		Use:   "compare DIR DIR...",
-		Short: "Compare finished runs: what differs in their settings, and in the time to a target",
+		Short: "Compare the settings of finished runs and their time to a target",
 		Long: `Compare run directories: of other settings, seeds or versions of fedsim.
 
 Runs of the same experiment, method and place on its axes stand side by side, with
@@ -75,7 +75,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	if f.json {
 		return errors.Join(failed, writeJSON(cmd.OutOrStdout(), newComparisonSummary(c, files)))
 	}
-	if err := c.WriteText(cmd.OutOrStdout()); err != nil {
+	if err := c.WriteText(cmd.OutOrStdout(), textWidth()); err != nil {
 		return err
 	}
 	for i, name := range files {

@@ -32,11 +32,11 @@ func newCompletion() *cobra.Command {
 	}
 	return &cobra.Command{
 		Use:   "completion SHELL",
-		Short: "Print the completion script of a shell: " + strings.Join(names, ", "),
+		Short: "Print the completion script of a shell",
 		Long: `Print the script by which a shell completes commands, flags, names of scenarios and
 the keys and values of --set. To have it in every new shell:
 
-  bash        fedsim completion bash > ~/.local/share/bash-completion/completions/fedsim
+  bash        fedsim completion bash > /etc/bash_completion.d/fedsim
   zsh         fedsim completion zsh > "${fpath[1]}/_fedsim"
   fish        fedsim completion fish > ~/.config/fish/completions/fedsim.fish
   powershell  fedsim completion powershell >> $PROFILE

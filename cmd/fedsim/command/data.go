@@ -36,7 +36,7 @@ func newDataDescribe() *cobra.Command {
 the data set of a scenario, as it is loaded and as it is trained on. Without a scenario the defaults of [data] hold.`,
 		Example: `  fedsim data describe quickstart
   fedsim data describe --set data.source=uci-har --set data.path=har.zip
-  fedsim data describe --set data.source=csv --set data.path=mine.csv --set data.task_column=device
+  fedsim data describe --set data.source=csv --set data.path=mine.csv
   fedsim data describe --set data.target=real`,
 		Args:              takes(0, 1, "at most one scenario"),
 		ValidArgsFunction: first(completeScenario),
@@ -88,7 +88,7 @@ func newDataGenerate() *cobra.Command {
 the features, before any split or scaling. Without a scenario the defaults of
 [data] hold.`,
 		Example: `  fedsim data generate --set data.preset=vehicle-sensor -o vehicles.csv
-  fedsim data generate --set data.synthetic.tasks=5 --set data.seed=7 > small.csv`,
+  fedsim data generate --set data.synthetic.tasks=5 > small.csv`,
 		Args:              takes(0, 1, "at most one scenario"),
 		ValidArgsFunction: first(completeScenario),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -24,7 +24,7 @@ func newExplain() *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:   "explain DIR",
-		Short: "Say why a run took so long, who held it up, and what would have helped",
+		Short: "Say why a run took so long and what would have helped",
 		Long: `Say why a run took so long and who held it up: what every round was spent on, on
 the way of the answer that ended it, which devices ended rounds and how much later
 than the next they were, how much of the devices' time was waiting.
@@ -75,6 +75,11 @@ func (f *explainFlags) explain(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
+	for i := range read.Runs {
+		if read.Runs[i].ID == run.ID {
+			report.Reach(&read.Runs[i], read.Manifest.Targets)
+		}
+	}
 	changes, err := f.changes(report)
 	if err != nil {
 		return err
@@ -106,7 +111,7 @@ func (f *explainFlags) changes(r *attribution.Report) ([]*attribution.WhatIf, er
 }
 
 func writeExplanation(out io.Writer, r *attribution.Report, changes []*attribution.WhatIf) error {
-	if err := r.WriteText(out); err != nil {
+	if err := r.WriteText(out, textWidth()); err != nil {
 		return err
 	}
 	if len(changes) == 0 {
@@ -116,10 +121,7 @@ func writeExplanation(out io.Writer, r *attribution.Report, changes []*attributi
 		return err
 	}
 	for _, w := range changes {
-		if _, err := io.WriteString(out, "  "); err != nil {
-			return err
-		}
-		if err := w.WriteText(out, r); err != nil {
+		if err := w.WriteText(out, r, textWidth()); err != nil {
 			return err
 		}
 	}

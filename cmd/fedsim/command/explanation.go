@@ -11,10 +11,23 @@ type explanation struct {
 	Relative bool            `json:"relative"`
 	Path     pathSummary     `json:"path"`
 	All      totalSummary    `json:"all"`
+	Targets  []reachedTarget `json:"targets"`
 	Rounds   []roundSummary  `json:"rounds"`
 	Devices  []deviceSummary `json:"devices"`
 	Classes  []classSummary  `json:"classes"`
 	WhatIf   []whatIfSummary `json:"what_if"`
+}
+
+// reachedTarget is what the run took to a target.
+type reachedTarget struct {
+	Metric  string      `json:"metric"`
+	Target  number      `json:"target"`
+	Reached bool        `json:"reached"`
+	Rounds  *int        `json:"rounds"`
+	TimeS   number      `json:"time_s"`
+	Bytes   number      `json:"bytes"`
+	EnergyJ number      `json:"energy_j"`
+	Path    pathSummary `json:"path"`
 }
 
 // pathSummary is what time was spent on.
@@ -88,7 +101,7 @@ func newExplanation(r *attribution.Report, changes []*attribution.WhatIf) explan
 	all := r.All()
 	e := explanation{
 		Run: r.Run.ID, Protocol: r.Run.Settings.Federation.Protocol, TimeS: number(r.TimeS), Relative: r.Relative(),
-		Path: newPathSummary(&r.Path), All: newTotalSummary(&all),
+		Path: newPathSummary(&r.Path), All: newTotalSummary(&all), Targets: []reachedTarget{},
 		Rounds: []roundSummary{}, Devices: []deviceSummary{}, Classes: []classSummary{}, WhatIf: []whatIfSummary{},
 	}
 	for i := range r.Rounds {
@@ -101,6 +114,17 @@ func newExplanation(r *attribution.Report, changes []*attribution.WhatIf) explan
 			round.Device = &x.Device
 		}
 		e.Rounds = append(e.Rounds, round)
+	}
+	for i := range r.Targets {
+		x := &r.Targets[i]
+		of := reachedTarget{
+			Metric: x.Metric, Target: number(x.Value), Reached: x.Reached, TimeS: number(x.Cost.TimeS),
+			Bytes: number(x.Cost.Bytes), EnergyJ: number(x.Cost.EnergyJ), Path: newPathSummary(&x.Path),
+		}
+		if x.Reached {
+			of.Rounds = &x.Cost.Rounds
+		}
+		e.Targets = append(e.Targets, of)
 	}
 	for i := range r.Devices {
 		d := &r.Devices[i]

@@ -53,7 +53,7 @@ func newFleetList() *cobra.Command {
 func newFleetShow() *cobra.Command {
 	return &cobra.Command{
 		Use:               "show NAME",
-		Short:             "Print a built-in fleet with the sources of its figures, to start one's own from",
+		Short:             "Print a built-in fleet with its sources, to start your own from",
 		Example:           "  fedsim fleet show phones-2017 > mine.toml",
 		Args:              takes(1, 1, "the name of one built-in fleet"),
 		ValidArgsFunction: first(oneOf(fleets.Names())),

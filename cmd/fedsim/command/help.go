@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/config"
+	"fedsim/internal/columns"
 )
 
 func newHelp() *cobra.Command {
@@ -35,6 +36,31 @@ func newHelp() *cobra.Command {
 			}
 			return oneOf(children(about))(cmd, args, word)
 		},
+	}
+}
+
+// reflow breaks the paragraphs of the descriptions of cmd, and of those below it, into
+// lines that every terminal shows whole. Lines that begin with blanks stay.
+func reflow(cmd *cobra.Command) {
+	var out, paragraph []string
+	flush := func() {
+		if len(paragraph) > 0 {
+			out = append(out, columns.Wrap(strings.Join(paragraph, " "), columns.Width, 0))
+			paragraph = nil
+		}
+	}
+	for line := range strings.SplitSeq(cmd.Long, "\n") {
+		if line == "" || strings.HasPrefix(line, " ") {
+			flush()
+			out = append(out, line)
+		} else {
+			paragraph = append(paragraph, line)
+		}
+	}
+	flush()
+	cmd.Long = strings.Join(out, "\n")
+	for _, c := range cmd.Commands() {
+		reflow(c)
 	}
 }
 

@@ -16,7 +16,7 @@ func newReport() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "report DIR",
-		Short: "Make one page of a run for a browser: tables, curves, stragglers, energy, scenario",
+		Short: "Make a page of a run: tables, curves, stragglers, energy",
 		Long: `Make one page of a run for a browser: what was run, the times to target, curves
 that can be zoomed and read off, heat maps of sweeps, who held the rounds up, where
 the energy went, the resolved scenario and how to reproduce it. The page is one

@@ -75,7 +75,7 @@ func showResults(out io.Writer, dir string) error {
 		if _, err := fmt.Fprintln(out); err != nil {
 			return err
 		}
-		if err := results.Summary(r.Runs, m.Targets).WriteText(out); err != nil {
+		if err := results.Summary(r.Runs, m.Targets).WriteText(out, textWidth()); err != nil {
 			return err
 		}
 	}
@@ -149,8 +149,8 @@ row for each run, or what each device did in each round (of runs with run.device
 docs/reading.md says what the columns are and how to read them elsewhere. Of a run
 that goes on, or was killed, it exports what was finished at the last checkpoint.`,
 		Example: `  fedsim results export runs/quickstart --format json
-  fedsim results export runs/quickstart --format parquet --table runs -o runs.parquet
-  fedsim results export runs/quickstart --format csv --table devices -o devices.csv`,
+  fedsim results export runs/quickstart --table runs -o runs.csv
+  fedsim results export runs/quickstart --table devices -o devices.csv`,
 		Args:              takes(1, 1, "one run directory"),
 		ValidArgsFunction: first(completeDirectory),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.export(cmd.OutOrStdout(), args[0]) },

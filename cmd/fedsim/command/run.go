@@ -57,7 +57,7 @@ without --force.`,
 		Example: `  fedsim run quickstart
   fedsim run scenarios/lte-high-var.toml --out runs/tonight
   fedsim run fig1-statistical --set data.source=uci-har --set data.path=har.zip
-  fedsim run quickstart --set network.profile=3g --set 'run.seeds=[1, 2, 3]' --force
+  fedsim run quickstart --set network.profile=3g --set 'run.seeds=[1, 2]'
   fedsim run outage --timeline outage.json --timeline-rounds 1:20
   fedsim run --resume runs/quickstart
   fedsim run quickstart --resume runs/quickstart`,
@@ -350,7 +350,7 @@ func (f *runFlags) summarise(cmd *cobra.Command, w *results.Writer, state result
 		return writeJSON(cmd.OutOrStdout(), newSummary(w, state, s, made, figures))
 	}
 	out := f.text(cmd)
-	if err := results.Summary(w.Runs(), s.Settings.Run.Targets).WriteText(out); err != nil {
+	if err := results.Summary(w.Runs(), s.Settings.Run.Targets).WriteText(out, textWidth()); err != nil {
 		return err
 	}
 	if err := printTables(out, made, len(w.Runs()) > 0); err != nil {

@@ -139,7 +139,7 @@ func TestJSONPage(t *testing.T) {
 	var want []string
 	for _, v := range []any{summary{}, experimentSummary{}, rowSummary{}, targetSummary{}, tableSummary{}, cellSummary{}, gridSummary{}, trialSummary{}, scenarios.Info{},
 		comparisonSummary{}, differenceSummary{}, caseSummary{}, sideSummary{}, againstTarget{}, aloneSummary{},
-		explanation{}, pathSummary{}, roundSummary{}, totalSummary{}, deviceSummary{}, classSummary{}, whatIfSummary{}, serving{}} {
+		explanation{}, reachedTarget{}, pathSummary{}, roundSummary{}, totalSummary{}, deviceSummary{}, classSummary{}, whatIfSummary{}, serving{}} {
 		for i := range reflect.TypeOf(v).NumField() {
 			if f := reflect.TypeOf(v).Field(i); !f.Anonymous { // those of a totalSummary stand once
 				want = append(want, f.Tag.Get("json"))

@@ -130,7 +130,7 @@ func newTraceStats() *cobra.Command {
 	var f traceFlags
 	cmd := &cobra.Command{
 		Use:   "stats FILE",
-		Short: "Print how many devices a trace has, how long it is and what it holds",
+		Short: "Print the devices, the length and the content of a trace",
 		Long: `Print the devices and the span of a trace, the share of time for which devices are
 available and charging, how long at a time, and each hour of the day.
 
@@ -229,8 +229,8 @@ whose rates follow the local hour of the day; chargers are plugged in once a day
 rates are log-normal and drawn anew from time to time. Time 0 is midnight at zone
 offset 0. A device's trace depends on the seed and its number alone.`,
 		Example: `  fedsim trace synthesise --devices 1000 --days 7 --seed 1 -o week.csv
-  fedsim trace synthesise --mean-up-s 3600 --mean-down-s 10800 --daily 0 -o markov.csv
-  fedsim trace synthesise --zones-h=-8,0,8 --charge-h 8 --down-mbps 20 --up-mbps 5 -o world.csv`,
+  fedsim trace synthesise --mean-up-s 3600 --mean-down-s 10800 -o markov.csv
+  fedsim trace synthesise --zones-h=-8,0,8 --down-mbps 20 -o world.csv`,
 		Args: takes(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checked(s.Validate); err != nil {

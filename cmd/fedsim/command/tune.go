@@ -20,7 +20,7 @@ func newTune() *cobra.Command {
 	f := runFlags{}
 	cmd := &cobra.Command{
 		Use:   "tune SCENARIO",
-		Short: "Run the tuning grids of a scenario and print them with their winners",
+		Short: "Run the tuning grids of a scenario and print the winners",
 		Long: `Run the tuning grids of a scenario and print them with their winners.
 
 Every candidate of [experiment.tune.<method>] runs under the first seed with the
@@ -33,7 +33,7 @@ tuning.extend a grid grows, marked with a plus, until its winner beats its neigh
 same before it runs the winners, and resumes it when it was interrupted; this command
 saves nothing and starts over.`,
 		Example: `  fedsim tune fig1-statistical
-  fedsim tune fig1-statistical --set 'experiment.fig1-statistical.tune.mocha."options.epochs"=[1, 20]'`,
+  fedsim tune fig1-statistical --set 'run.seeds=[7]'`,
 		Args:              takes(1, 1, "one scenario, a file or the name of a shipped one"),
 		ValidArgsFunction: first(completeScenario),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.tune(cmd, args[0]) },

@@ -3,11 +3,15 @@ package command
 import (
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
 	"fedsim/config"
+	"fedsim/internal/columns"
 )
 
 // usageError is a command line that cannot be understood.
@@ -52,9 +56,33 @@ func asGroup(cmd *cobra.Command) {
 		if len(args) == 0 {
 			return nil
 		}
-		return usagef("%s; see %s --help", config.UnknownName("command", args[0], args[0], children(cmd)), cmd.CommandPath())
+		text := config.UnknownName("command", args[0], args[0], children(cmd))
+		if elsewhere := below(cmd, args[0]); len(elsewhere) > 0 {
+			text = fmt.Sprintf("unknown command %s: did you mean %s?", args[0], strings.Join(elsewhere, " or "))
+		}
+		return usagef("%s; see %s --help", text, cmd.CommandPath())
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+}
+
+// below returns the commands of a name in the groups below cmd, with that of the group.
+func below(cmd *cobra.Command, name string) []string {
+	var found []string
+	for _, group := range cmd.Commands() {
+		if child(group, name) != nil {
+			found = append(found, group.Name()+" "+name)
+		}
+	}
+	return found
+}
+
+// textWidth is the number of characters of a line on standard output: that of the
+// terminal, within what can be read, and otherwise what any terminal has.
+func textWidth() int {
+	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
+		return min(max(width, 60), 240)
+	}
+	return columns.Width
 }
 
 // takes makes cmd take from least to most arguments, which what describes.

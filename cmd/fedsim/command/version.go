@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -78,8 +79,13 @@ func newVersion() *cobra.Command {
 		Example: "  fedsim version",
 		Args:    takes(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "fedsim %s\n%s %s/%s\n", readVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := io.WriteString(cmd.OutOrStdout(), versionText())
 			return err
 		},
 	}
+}
+
+// versionText is what fedsim version and fedsim --version print.
+func versionText() string {
+	return fmt.Sprintf("fedsim %s\n%s %s/%s\n", readVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

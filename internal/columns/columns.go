@@ -1,0 +1,265 @@
+// Package columns writes tables and paragraphs of text that fit a terminal.
+//
+// It must not know what the text is about.
+package columns
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Width is the number of characters that a line has at most, unless a terminal is
+// known to be wider.
+const Width = 80
+
+// Table is a table whose first column names the rows. Where it is wider than a line,
+// it is written in several parts below each other, a group of columns being split
+// only when it is too wide by itself.
+type Table struct {
+	Label  string // head of the first column
+	Groups []Group
+	Blocks []Block
+}
+
+// Group is columns under one title. Groups of the same title, one behind the other,
+// may be parted by the end of a line; where they are not, the title stands once.
+type Group struct {
+	Title string // empty: none
+	Heads []string
+	Left  bool // the cells are texts, not numbers
+}
+
+// Block is rows that stand together. A row is a label and a cell for each column of
+// all groups.
+type Block struct {
+	Title string // empty: none
+	Rows  [][]string
+	Notes []string // sentences below the rows
+}
+
+const (
+	lead     = 2 // blanks before a line
+	gap      = 2 // between two columns
+	groupGap = 4 // before a group
+)
+
+// col is a column in its place.
+type col struct {
+	group *Group
+	first bool // of its group in this part
+	more  bool // the title of its group stands before it already
+	index int  // of its cells in a row
+	head  string
+	width int
+	extra int // blanks behind it, for the title of its group
+}
+
+// Write appends the table. Cells are cut where one by itself is too wide for a line.
+func (t *Table) Write(b *strings.Builder, width int) {
+	label := utf8.RuneCountInString(t.Label)
+	var all []col
+	for i := range t.Groups {
+		for k, head := range t.Groups[i].Heads {
+			all = append(all, col{group: &t.Groups[i], first: k == 0, index: len(all) + 1, head: head, width: utf8.RuneCountInString(head)})
+		}
+	}
+	for _, block := range t.Blocks {
+		for _, row := range block.Rows {
+			label = max(label, utf8.RuneCountInString(row[0]))
+			for i := range all {
+				all[i].width = max(all[i].width, utf8.RuneCountInString(row[i+1]))
+			}
+		}
+	}
+	label = min(label, width/2)
+	for i := range all {
+		all[i].width = min(all[i].width, width-lead-label-groupGap)
+	}
+	parts := split(all, width-lead-label)
+	for i, block := range t.Blocks {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		if block.Title != "" {
+			b.WriteString(Wrap(block.Title, width, lead) + "\n")
+		}
+		for k, part := range parts {
+			if k > 0 {
+				b.WriteByte('\n')
+			}
+			t.part(b, part, block.Rows, label, width)
+		}
+		for _, note := range block.Notes {
+			b.WriteString(Wrap(note, width, lead) + "\n")
+		}
+	}
+}
+
+// split deals columns out to parts of at most so many characters: whole groups while
+// they fit.
+func split(all []col, width int) [][]col {
+	var parts [][]col
+	var part []col
+	used := 0
+	for i := 0; i < len(all); {
+		end := i + 1
+		for end < len(all) && all[end].group == all[i].group {
+			end++
+		}
+		group := all[i:end]
+		title := group[0].group.Title
+		if len(part) > 0 && part[len(part)-1].group.Title == title {
+			group[0].first, group[0].more = true, true
+		}
+		fit(group, title)
+		need := widthOf(group)
+		if group[0].more && used+need > width {
+			group[0].more = false
+			fit(group, title)
+			need = widthOf(group)
+		}
+		if used > 0 && used+need > width {
+			parts, part, used = append(parts, part), nil, 0
+		}
+		if need <= width {
+			part, used = append(part, group...), used+need
+		} else {
+			for _, c := range group {
+				c.first = len(part) == 0
+				if c.first {
+					c.more = false
+				}
+				if need := widthOf([]col{c}); used > 0 && used+need > width {
+					parts, part, used = append(parts, part), nil, 0
+					c.first = true
+				}
+				part, used = append(part, c), used+widthOf([]col{c})
+			}
+			if end < len(all) {
+				parts, part, used = append(parts, part), nil, 0
+			}
+		}
+		i = end
+	}
+	if len(part) > 0 || len(parts) == 0 {
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+// fit puts blanks behind a group whose title is wider than its columns.
+func fit(group []col, title string) {
+	last := &group[len(group)-1]
+	if last.extra = 0; !group[0].more {
+		last.extra = max(utf8.RuneCountInString(title)-(widthOf(group)-groupGap), 0)
+	}
+}
+
+// widthOf returns the characters of columns with the blanks before them.
+func widthOf(columns []col) int {
+	n := 0
+	for _, c := range columns {
+		n += c.blanks() + c.width + c.extra
+	}
+	return n
+}
+
+func (c *col) blanks() int {
+	if c.first && !c.more {
+		return groupGap
+	}
+	return gap
+}
+
+// part writes titles, heads, a rule and the rows of a block.
+func (t *Table) part(b *strings.Builder, part []col, rows [][]string, label, width int) {
+	if len(part) > 0 {
+		part[len(part)-1].extra = 0
+	}
+	titles, titled := strings.Repeat(" ", lead+label), false
+	heads := strings.Repeat(" ", lead) + pad(t.Label, label, true)
+	for _, c := range part {
+		if c.first && !c.more {
+			at := lead + label + widthOf(part[:position(part, c)]) + groupGap
+			if c.group.Title != "" {
+				titles = pad(titles, at, true) + c.group.Title
+				titled = true
+			}
+		}
+		heads += strings.Repeat(" ", c.blanks()) + pad(c.head, c.width, c.group.Left) + strings.Repeat(" ", c.extra)
+	}
+	if titled {
+		line(b, Cut(titles, width))
+	}
+	line(b, heads)
+	line(b, strings.Repeat(" ", lead)+strings.Repeat("-", label+widthOf(part)))
+	for _, row := range rows {
+		text := strings.Repeat(" ", lead) + pad(row[0], label, true)
+		for _, c := range part {
+			text += strings.Repeat(" ", c.blanks()) + pad(row[c.index], c.width, c.group.Left) + strings.Repeat(" ", c.extra)
+		}
+		line(b, text)
+	}
+}
+
+// position returns the place of a column in a part.
+func position(part []col, c col) int {
+	for i := range part {
+		if part[i].index == c.index {
+			return i
+		}
+	}
+	return len(part)
+}
+
+func line(b *strings.Builder, text string) { b.WriteString(strings.TrimRight(text, " ") + "\n") }
+
+// pad fills text with blanks up to a width, or cuts it.
+func pad(text string, width int, left bool) string {
+	text = Cut(text, width)
+	blanks := strings.Repeat(" ", max(width-utf8.RuneCountInString(text), 0))
+	if left {
+		return text + blanks
+	}
+	return blanks + text
+}
+
+// Cut returns text of at most so many characters; the last is … where any are left
+// out.
+func Cut(text string, width int) string {
+	if utf8.RuneCountInString(text) <= width {
+		return text
+	}
+	return string([]rune(text)[:max(width-1, 0)]) + "…"
+}
+
+// Wrap breaks paragraphs into lines of at most so many characters, at blanks, each
+// behind an indent. Words that are longer by themselves are cut. Line breaks within the
+// text stay.
+func Wrap(text string, width, indent int) string {
+	var out strings.Builder
+	blanks := strings.Repeat(" ", indent)
+	for i, paragraph := range strings.Split(text, "\n") {
+		if i > 0 {
+			out.WriteByte('\n')
+		}
+		used := 0
+		for _, word := range strings.Fields(paragraph) {
+			n := utf8.RuneCountInString(word)
+			switch {
+			case used == 0:
+				out.WriteString(blanks)
+				used = indent
+			case used+1+n > width:
+				out.WriteString("\n" + blanks)
+				used = indent
+			default:
+				out.WriteByte(' ')
+				used++
+			}
+			out.WriteString(Cut(word, width-indent))
+			used += min(n, width-indent)
+		}
+	}
+	return out.String()
+}
