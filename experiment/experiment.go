@@ -365,7 +365,9 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 	}
 	if out.Status == results.Interrupted {
 		recorded.leave()
-		err = stays.leave(f)
+		if !out.Cut { // else what was kept last stays
+			err = stays.leave(f)
+		}
 	}
 	return out, err
 }

@@ -101,6 +101,10 @@ func (f *Federation) apply(t int) {
 func (f *Federation) busy(flops float64) engine.Time {
 	if speed := f.setup.Config.ServerGFLOPS * 1e9; speed > 0 {
 		f.busyUntil = max(f.busyUntil, f.clock.Now()).Add(engine.FromSeconds(flops / speed))
+		if f.busyUntil == engine.Never {
+			f.stalled = beyond("the work of the server (federation.server_gflops)")
+			f.clock.Stop()
+		}
 	}
 	return f.busyUntil
 }

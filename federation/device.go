@@ -333,6 +333,7 @@ func (f *Federation) markDropped(t int, why Loss) {
 func (f *Federation) handle(e engine.Event) {
 	f.happen(e)
 	f.reroute()
+	f.watch()
 }
 
 // happen does what an event does to its device.

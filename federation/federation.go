@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"fedsim/algorithms"
 	"fedsim/config"
@@ -91,6 +92,7 @@ type Outcome struct {
 	Events    int64
 	Steps     int64  // coordinate steps and rows, of lost updates too
 	Limit     string // Factory.Limit
+	Cut       bool   // it was interrupted, and its round did not end: it cannot be kept
 	Capped    int64  // updates taken whose local work ended there, short of its accuracy
 }
 
@@ -122,12 +124,19 @@ type Federation struct {
 	ended   bool        // no round is open
 	began   engine.Time // when the open round did
 	stalled string
-	steps   int64
-	short   []bool                     // whether the local work of each device was capped; nil for a method without a limit
-	capped  int                        // updates that the server took of such work
-	noted   []float64                  // joules by device that the journal knows of
-	spent   float64                    // joules that the rounds so far have taken
-	bytes   struct{ down, up float64 } // of one message
+
+	ctx      context.Context
+	cut      atomic.Bool // the run was interrupted, and its round is given up
+	events   int64       // handled so far
+	looked   int64       // how many there were when all devices were looked at
+	overtime int         // events handled since the interruption
+
+	steps  int64
+	short  []bool                     // whether the local work of each device was capped; nil for a method without a limit
+	capped int                        // updates that the server took of such work
+	noted  []float64                  // joules by device that the journal knows of
+	spent  float64                    // joules that the rounds so far have taken
+	bytes  struct{ down, up float64 } // of one message
 
 	tape *tape // nil: the run is not kept
 
@@ -189,6 +198,7 @@ func New(s Setup) (*Federation, error) {
 		fleet: fleet, batteries: batteries, links: links,
 		devices: make([]device, n),
 		cycle:   engine.FromSeconds(s.Config.DeadlineS),
+		ctx:     context.Background(),
 		ended:   true,
 	}
 	happens := n // where events may be
@@ -292,9 +302,10 @@ func (f *Federation) checkAsynchronous(c *config.Checker) {
 
 // Run goes through the rounds of the plan and calls observe, which may be nil,
 // after each; round 0 is the state before the first. When ctx ends it stops after
-// the round under way.
+// the round under way, or within it when that does not end soon.
 func (f *Federation) Run(ctx context.Context, observe func(results.Round)) (*Outcome, error) {
 	out := &Outcome{Status: results.Done}
+	f.ctx = ctx
 	f.onset()
 	record := func(r results.Round) {
 		out.Rounds = append(out.Rounds, r)
@@ -323,9 +334,16 @@ loop:
 				}
 			}
 			again := f.playing()
-			r := f.runRound()
+			var r results.Round
+			if !f.aborted() {
+				r = f.runRound()
+			}
 			if f.stalled != "" {
 				out.Status, out.Reason = results.Stalled, f.stalled
+				break loop
+			}
+			if f.aborted() {
+				out.Status, out.Cut = results.Interrupted, true
 				break loop
 			}
 			last := h == plan.Rounds-1 && lastOuter
@@ -402,9 +420,16 @@ func (f *Federation) recouple() error {
 
 // serverWork lets the server compute for as long as the work takes it.
 func (f *Federation) serverWork(flops float64) {
-	if speed := f.setup.Config.ServerGFLOPS * 1e9; speed > 0 {
-		f.clock.RunUntil(f.clock.Now().Add(engine.FromSeconds(flops/speed)), f.handle)
+	speed := f.setup.Config.ServerGFLOPS * 1e9
+	if speed == 0 {
+		return
 	}
+	until := f.clock.Now().Add(engine.FromSeconds(flops / speed))
+	if until == engine.Never {
+		f.stalled = beyond("the work of the server (federation.server_gflops)")
+		return
+	}
+	f.clock.RunUntil(until, f.handle)
 }
 
 // Evaluated is an algorithm that knows the objective of its present model and

@@ -1,6 +1,8 @@
 package federation
 
 import (
+	"math"
+
 	"fedsim/engine"
 	"fedsim/results"
 )
@@ -157,7 +159,9 @@ func (f *Federation) noteThetas(thetas []results.Theta) {
 		return
 	}
 	for t := range thetas {
-		f.note(Measured, t, thetas[t].Value)
+		if theta := thetas[t].Value; !math.IsNaN(theta) {
+			f.note(Measured, t, theta)
+		}
 	}
 }
 

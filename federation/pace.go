@@ -59,10 +59,13 @@ func (f *Federation) workEnds(t int, at engine.Time, share float64) engine.Time 
 	if share == 1 {
 		rounded = math.Ceil
 	}
-	for {
+	for steps := 1; ; steps++ {
 		pace, until := f.pace(t, at)
 		if left <= 0 {
 			return at
+		}
+		if f.interrupted(steps) {
+			return engine.Never
 		}
 		if span := rounded(left / pace); span <= float64(until-at) && span < 1<<63 {
 			return at.Add(engine.Time(span))
@@ -81,7 +84,7 @@ func (f *Federation) workDone(t int, from, to engine.Time) float64 {
 		return float64(to-from) / float64(f.whole(t, pace))
 	}
 	done := 0.0
-	for at := from; at < to; {
+	for at, steps := from, 1; at < to && !f.interrupted(steps); steps++ {
 		pace, until := f.pace(t, at)
 		until = min(until, to)
 		done += float64(float64(until-at) * pace)

@@ -11,31 +11,34 @@ func (f *Federation) appear() {
 		return
 	}
 	for t := range f.devices {
-		if away := !f.look(t); away {
+		if present, _ := f.look(t); !present {
 			if f.reachable(t) {
 				f.absent++
 			}
-			f.devices[t].away = away
+			f.devices[t].away = true
 			f.note(GoneAway, t, 0)
 		}
 	}
 }
 
-// look reports whether device t is present, and sees to it that the next look
-// comes in time.
-func (f *Federation) look(t int) bool {
+// look reports whether device t is present, and whether that may change, and sees to
+// it that the next look comes in time.
+func (f *Federation) look(t int) (present, changes bool) {
 	present, until := f.setup.Presence.Present(t, f.clock.Now())
-	if until != engine.Never {
+	if changes = until != engine.Never; changes {
 		f.clock.Schedule(until, flip, t)
 	}
-	return present
+	return present, changes
 }
 
 // flip lets device t go away or come back.
 func (f *Federation) flip(t int) {
 	d := &f.devices[t]
-	present := f.look(t)
+	present, changes := f.look(t)
 	if present != d.away {
+		if d.paused && !changes { // it is away for good
+			f.lose(t, Away)
+		}
 		return
 	}
 	before := f.reachable(t)
@@ -51,7 +54,7 @@ func (f *Federation) flip(t int) {
 	case present:
 		f.reappear(t)
 	default:
-		f.vanish(t)
+		f.vanish(t, changes)
 	}
 }
 
@@ -66,14 +69,14 @@ func (f *Federation) recount(t int, reachable bool) {
 	}
 }
 
-// vanish interrupts what device t is doing.
-func (f *Federation) vanish(t int) {
+// vanish interrupts what device t is doing, which may come back or never does.
+func (f *Federation) vanish(t int, comes bool) {
 	d := &f.devices[t]
 	if !d.working() {
 		return
 	}
 	f.leave(t, false)
-	if f.setup.Faults.OnReturn == devices.Resume {
+	if comes && f.setup.Faults.OnReturn == devices.Resume {
 		d.paused = true
 		f.draw(t, f.fleet.IdlePower(t))
 		return

@@ -20,24 +20,23 @@ func (f *Federation) runRound() results.Round {
 	} else {
 		for f.deserted() {
 			// The server waits for the first device that can be reached.
-			if !f.clock.Step(f.handle) {
-				f.stalled = "every device's battery is empty and none is ever charged"
-				if f.setup.Presence != nil {
-					f.stalled = "no device can ever be reached again"
-				}
+			if !f.clock.Step(f.handle) || f.despairs() {
+				f.stalled = f.forlorn()
+			}
+			if f.aborted() {
 				return results.Round{}
 			}
 		}
 		f.bytes.down = f.links.Bytes(f.begin())
 		f.open()
 	}
-	if f.stalled == "" && !f.ended {
+	if !f.aborted() && !f.ended {
 		f.clock.Run(f.handle)
 	}
-	if f.stalled == "" && !f.ended {
+	if !f.aborted() && !f.ended {
 		f.stalled = f.why()
 	}
-	if f.stalled != "" {
+	if f.aborted() {
 		return results.Round{}
 	}
 	var thetas []results.Theta
@@ -47,7 +46,9 @@ func (f *Federation) runRound() results.Round {
 		thetas = f.thetas()
 		f.noteThetas(thetas)
 		f.close()
-		f.serverWork(f.finish())
+		if f.serverWork(f.finish()); f.aborted() {
+			return results.Round{}
+		}
 	}
 	r := results.Round{
 		Outer: f.outer, Round: f.round + 1,
@@ -71,8 +72,12 @@ func (f *Federation) why() string {
 	if f.clock.Pending() == 0 && (f.asynchronous() || f.setup.Config.Protocol != Deadline) {
 		return fmt.Sprintf("round %d waits for answers that never come: devices are away for ever", f.round+1)
 	}
-	return fmt.Sprintf("round %d would end after more than 292 years, where virtual time ends", f.round+1)
+	return beyond(fmt.Sprintf("round %d", f.round+1))
 }
+
+// aborted reports whether the run has ended in the middle of a round: it stalled, or was
+// interrupted and its round did not end.
+func (f *Federation) aborted() bool { return f.stalled != "" || f.cut.Load() }
 
 // deserted reports whether a round that begins now has no device to ask and no
 // answer to wait for. Under wait-for-all a round of all devices begins regardless:

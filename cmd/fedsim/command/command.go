@@ -24,9 +24,9 @@ import (
 
 // Main runs the command line that args are, without the name of the program,
 // and returns the status to exit with: 0 done, 1 failed, 2 usage or
-// configuration, 75 interrupted with what was finished kept. Errors go to
-// stderr, one line each. An interrupt ends a run after its round; a second one
-// kills the process.
+// configuration, 3 stalled: the results are complete, and no device of some run can
+// ever act again, 75 interrupted with what was finished kept. Errors go to stderr, one
+// line each. An interrupt ends a run after its round; a second one kills the process.
 func Main(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := untilInterrupted(context.Background())
 	defer stop()

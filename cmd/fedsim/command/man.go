@@ -15,6 +15,7 @@ const manEnd = `
 
 # EXIT STATUS
 **0** all is done, **1** something failed, **2** the command line or a scenario is wrong,
+**3** a run stalled, no device being able to act again (the results are complete),
 **75** a run was interrupted; what was finished is kept.
 
 # ENVIRONMENT

@@ -166,7 +166,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 	if err := w.Finish(results.Complete, ended()); err != nil {
 		return errors.Join(drawn, err)
 	}
-	return errors.Join(drawn, f.summarise(cmd, w, results.Complete, scenario, made, figures), watched.write(f.text(cmd)))
+	return errors.Join(drawn, f.summarise(cmd, w, results.Complete, scenario, made, figures), watched.write(f.text(cmd)), stalls(w.Runs()))
 }
 
 // discard closes a run directory after err, which may be nil. A checkpoint that can be

@@ -18,6 +18,7 @@ const (
 	exitDone        = 0
 	exitFailed      = 1
 	exitUsage       = 2  // usage or configuration
+	exitStalled     = 3  // a run can never end: no device can act again, or virtual time is over
 	exitInterrupted = 75 // EX_TEMPFAIL of sysexits.h: run it again
 )
 
@@ -32,7 +33,22 @@ func status(err error) int {
 	if isUsage(err) {
 		return exitUsage
 	}
+	if isStalled(err) {
+		return exitStalled
+	}
 	return exitFailed
+}
+
+// isStalled reports whether nothing is wrong but that runs stalled.
+func isStalled(err error) bool {
+	for {
+		joined, ok := err.(interface{ Unwrap() []error })
+		if !ok || len(joined.Unwrap()) != 1 {
+			_, ok := err.(stalled)
+			return ok
+		}
+		err = joined.Unwrap()[0]
+	}
 }
 
 // isUsage reports whether the user has to change the command line or the

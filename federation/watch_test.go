@@ -1,0 +1,152 @@
+package federation
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"fedsim/algorithms"
+	"fedsim/devices"
+	"fedsim/engine"
+	"fedsim/results"
+)
+
+// restless is the presence of devices that come and go every second
+// without end, but for those that are away for good from some time on.
+type restless struct {
+	leaves engine.Time // of the devices below gone
+	gone   int
+}
+
+func (r restless) Present(device int, at engine.Time) (bool, engine.Time) {
+	const length = engine.Time(1e9)
+	if device < r.gone && at >= r.leaves {
+		return false, engine.Never
+	}
+	until := at - at%length + length
+	if device < r.gone {
+		until = min(until, r.leaves)
+	}
+	return at/length%2 == 0, until
+}
+
+// briefly lets devices do a few steps for an answer, whatever the protocol.
+func briefly(s *Setup) {
+	s.Config.Fit = false
+	switch o := s.Options.(type) {
+	case *algorithms.MOCHAOptions:
+		o.Epochs = 0.1
+	case *algorithms.AsyncMOCHAOptions:
+		o.Epochs = 0.1
+	}
+}
+
+// A fleet that can never act again ends the run with its reason, though it comes and
+// goes without end.
+func TestAFleetThatCanNeverActAgainEndsTheRun(t *testing.T) {
+	n := len(sizes)
+	for _, protocol := range []string{WaitForAll, Deadline, Charged, First, Asynchronous} {
+		method := "mocha"
+		if protocol == Asynchronous {
+			method = "async-mocha"
+		}
+		for _, c := range []struct {
+			name   string
+			change func(*Setup)
+			reason string
+		}{
+			{"empty batteries", func(s *Setup) {
+				s.Presence = restless{}
+				s.Devices.BatteryWh = 0.001
+			}, "battery"},
+			{"away for good", func(s *Setup) {
+				s.Presence = restless{leaves: engine.FromSeconds(4.6), gone: n}
+			}, "ever"},
+			{"away for good in the middle of their work", func(s *Setup) {
+				s.Presence = restless{leaves: engine.FromSeconds(4.6), gone: n}
+				s.Faults.OnReturn = devices.Resume
+			}, "ever"},
+		} {
+			out := run(t, world(t, method, protocol, func(s *Setup) {
+				s.Plan.Rounds = 1_000_000
+				briefly(s)
+				c.change(s)
+			}))
+			if out.Status != results.Stalled || !strings.Contains(out.Reason, c.reason) {
+				t.Errorf("%s, %s: %s after %d rounds: %q", protocol, c.name, out.Status, len(out.Rounds)-1, out.Reason)
+			}
+		}
+	}
+}
+
+// One device that is away for good, in the middle of its work, holds nobody up but
+// under the protocol that waits for it.
+func TestADeviceThatIsAwayForGoodIsNotWaitedFor(t *testing.T) {
+	for protocol, status := range map[string]results.Status{First: results.Done, WaitForAll: results.Stalled, Deadline: results.Done} {
+		out := run(t, world(t, "mocha", protocol, func(s *Setup) {
+			s.Presence = restless{leaves: engine.FromSeconds(2.05), gone: 1}
+			s.Faults.OnReturn = devices.Resume
+			briefly(s)
+			s.Plan.Rounds = 20
+		}))
+		if out.Status != status {
+			t.Errorf("%s: %s after %d rounds: %q", protocol, out.Status, len(out.Rounds)-1, out.Reason)
+		}
+	}
+}
+
+// The work of a server that would end after virtual time does ends the run.
+func TestAServerThatIsTooSlowEndsTheRun(t *testing.T) {
+	for method, protocol := range map[string]string{"mocha": Deadline, "async-mocha": Asynchronous} {
+		out := run(t, world(t, method, protocol, func(s *Setup) {
+			s.Presence = restless{}
+			s.Config.ServerGFLOPS = 1e-300
+			briefly(s)
+		}))
+		if out.Status != results.Stalled || !strings.Contains(out.Reason, "federation.server_gflops") {
+			t.Errorf("%s: %s after %d rounds: %q", protocol, out.Status, len(out.Rounds)-1, out.Reason)
+		}
+	}
+}
+
+// An interrupt ends a round of 31 years in which devices come and go, and one in
+// which a device computes for as long at a pace that changes. Rounds before it stay.
+func TestAnInterruptEndsARoundWithoutEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer func() { cancel() }()
+	for name, change := range map[string]func(*Setup){
+		"presence": func(s *Setup) { s.Config.DeadlineS = 1e9 },
+		"pace": func(s *Setup) {
+			s.Config.Protocol, s.Config.DeadlineS = WaitForAll, 0
+			s.Presence, s.Pace, s.Devices.ClockGHz = nil, slowing{cancel}, 1e-16
+		},
+	} {
+		ctx, cancel = context.WithCancel(t.Context())
+		fired := 0
+		out, err := start(t, world(t, "mocha", Deadline, func(s *Setup) {
+			s.Presence = restless{}
+			briefly(s)
+			s.Hooks = &engine.Hooks{Fired: func(engine.Event) {
+				if fired++; fired == 5 {
+					cancel()
+				}
+			}}
+			change(s)
+		})).Run(ctx, nil)
+		if err != nil || out.Status != results.Interrupted || !out.Cut || len(out.Rounds) != 1 {
+			t.Errorf("%s: %+v, %v", name, out, err)
+		}
+	}
+}
+
+// slowing is the speed of processors that changes every millisecond. It calls a
+// function when it is asked about the time after a second.
+type slowing struct{ late func() }
+
+func (s slowing) Pace(_ int, at engine.Time) (float64, engine.Time) {
+	if at == engine.Time(1e9) {
+		s.late()
+	}
+	const length = engine.Time(1e6)
+	return 1 + float64(at/length%2), at - at%length + length
+}
