@@ -26,16 +26,33 @@ func (h *Histogram) All() []float64 {
 	return all
 }
 
-// Histograms returns those of the speed and both rates of n devices of a valid fleet
-// under a seed, n at least 1.
-func (f *Fleet) Histograms(n int, seed uint64) []Histogram {
+// measured is a quantity of the devices of a fleet.
+type measured struct {
+	quantity string // with its unit
+	of       func(device int) float64
+}
+
+// measure returns what is known of n devices of a valid fleet under a seed, and the
+// class of each.
+func (f *Fleet) measure(n int, seed uint64) ([]measured, []uint8) {
 	machines, mix := f.Assemble(n, nil, seed)
 	fleet, links := devices.NewMixedFleet(devices.Defaults(), machines), network.NewMixedLinks(network.Defaults(), mix, seed)
-	of := func(quantity string, value func(t int) float64) Histogram {
-		h := Histogram{Quantity: quantity, Classes: make([][]float64, len(f.Classes))}
+	return []measured{
+		{"speed, GFLOP/s", func(t int) float64 { return fleet.Rate(t) / 1e9 }},
+		{"downlink, Mbit/s", links.DownlinkMbps},
+		{"uplink, Mbit/s", links.UplinkMbps},
+	}, machines.Class
+}
+
+// Histograms returns those of the speed and both rates of n devices of a valid fleet
+// under a seed, n at least 1.
+func (f *Fleet) Histograms(n int, seed uint64) (all []Histogram) {
+	quantities, class := f.measure(n, seed)
+	for _, q := range quantities {
+		h := Histogram{Quantity: q.quantity, Classes: make([][]float64, len(f.Classes))}
 		low, high := math.Inf(1), 0.0
 		for t := range n {
-			low, high = min(low, value(t)), max(high, value(t))
+			low, high = min(low, q.of(t)), max(high, q.of(t))
 		}
 		first := bin(low)
 		bins := bin(high) - first + 1
@@ -47,7 +64,7 @@ func (f *Fleet) Histograms(n int, seed uint64) []Histogram {
 			counts[k] = make([]int, bins)
 		}
 		for t := range n {
-			counts[machines.Class[t]][bin(value(t))-first]++
+			counts[class[t]][bin(q.of(t))-first]++
 		}
 		for k := range counts {
 			h.Classes[k] = make([]float64, bins)
@@ -55,13 +72,9 @@ func (f *Fleet) Histograms(n int, seed uint64) []Histogram {
 				h.Classes[k][i] = float64(c) / float64(n)
 			}
 		}
-		return h
+		all = append(all, h)
 	}
-	return []Histogram{
-		of("speed, GFLOP/s", func(t int) float64 { return fleet.Rate(t) / 1e9 }),
-		of("downlink, Mbit/s", links.DownlinkMbps),
-		of("uplink, Mbit/s", links.UplinkMbps),
-	}
+	return all
 }
 
 // mantissas are the edges of the bins in a decade: round numbers about as far apart

@@ -57,6 +57,46 @@ func TestHistograms(t *testing.T) {
 	}
 }
 
+// A distribution function gives each value the share of its class's devices that is at
+// most so fast, and is that of a constant for a class without spread.
+func TestDistributions(t *testing.T) {
+	f, _ := BuiltIn("sensors")
+	const n, seed = 1000, 3
+	quantities, class := f.measure(n, seed)
+	for i, d := range f.Distributions(n, seed) {
+		for k, e := range d.Classes {
+			last := len(e.X) - 1
+			if e.Up[0] != 0 || e.Up[last] != 1 || e.X[0] != d.Classes[0].X[0] {
+				t.Fatalf("%s, class %d: from %v at %v to %v", d.Quantity, k, e.Up[0], e.X[0], e.Up[last])
+			}
+			for j := 1; j <= last; j++ {
+				if e.X[j] <= e.X[j-1] || e.Up[j] < e.Up[j-1] {
+					t.Fatalf("%s, class %d: step %d goes back", d.Quantity, k, j)
+				}
+				below, all := 0, 0
+				for device := range n {
+					if int(class[device]) == k {
+						all++
+						if quantities[i].of(device) <= e.X[j] {
+							below++
+						}
+					}
+				}
+				if want := float64(below) / float64(all); e.Up[j] != want {
+					t.Fatalf("%s, class %d: %v of the devices are at most at %v, must be %v", d.Quantity, k, e.Up[j], e.X[j], want)
+				}
+			}
+		}
+		// Gateways are alike: all of them at one step.
+		if gateways := d.Classes[0]; len(gateways.X) != 3 || gateways.X[1] != []float64{6, 1000, 1000}[i] || gateways.Up[1] != 1 {
+			t.Errorf("%s: gateways are %+v", d.Quantity, gateways)
+		}
+	}
+	if e := newECDF(nil, 1, 2); len(e.X) != 0 {
+		t.Errorf("no device: %+v", e)
+	}
+}
+
 func TestText(t *testing.T) {
 	f, err := Read(write(t, "x.toml", inTOML))
 	if err != nil {

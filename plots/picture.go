@@ -96,12 +96,12 @@ func (m *model) unitOf(x []interval) unit {
 }
 
 // inPowers reports whether decades are written as powers of ten: on all logarithmic
-// axes of a figure or on none. Where one of them is so short that its labels lie
-// between decades, plain numbers are read more easily, if they are neither small nor
-// large.
+// axes of a figure or on none. Beside a linear axis, and where an axis is so short that
+// its labels lie between decades, plain numbers are read more easily, if they are
+// neither small nor large.
 func (m *model) inPowers(x []interval, y interval) bool {
 	shown := nothing()
-	short := false
+	short := m.yScale == linear
 	see := func(r interval) {
 		if !(r.min < r.max) {
 			return

@@ -3,7 +3,6 @@ package command
 import (
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -108,7 +107,7 @@ their speed goes with their data.`,
 	}
 	cmd.Flags().IntVar(&devices, "devices", devices, "how many devices")
 	cmd.Flags().Uint64Var(&seed, "seed", seed, "seed of the run that they are those of")
-	cmd.Flags().StringVar(&figure, "figure", "", "file for a picture of the histograms, .png or .svg (default none)")
+	cmd.Flags().StringVar(&figure, "figure", "", "file for a picture of the distributions of each class, .png or .svg (default none)")
 	return cmd
 }
 
@@ -127,28 +126,24 @@ func pictureWriter(name string) (func(*plots.Picture, io.Writer) error, error) {
 	return nil, usagef("--figure=%s: must end in .png or .svg", name)
 }
 
-// fleetChart is the histograms of a fleet: a line for each class through the middles
-// of the bins.
+// fleetChart is how the devices of a fleet are distributed: a line for each class, which
+// rises by the share of its devices that is no faster.
 func fleetChart(name string, f *fleets.Fleet, n int, seed uint64) plots.Chart {
 	chart := plots.Chart{
 		File: "fleet", Title: fmt.Sprintf("%s: %d devices", filepath.Base(name), n),
-		YLabel: "devices in a bin (%)", LogX: true, LinearY: true,
+		YLabel: "devices of the class up to here (%)", LogX: true, LinearY: true, Steps: true,
 	}
-	for _, k := range f.Classes {
-		chart.Lines = append(chart.Lines, k.Name)
+	for i := range f.Classes {
+		chart.Lines = append(chart.Lines, f.Classes[i].Name)
 	}
-	for _, h := range f.Histograms(n, seed) {
-		panel := plots.ChartPanel{Title: h.Quantity}
-		var middles []float64
-		for i := range h.Edges[1:] {
-			middles = append(middles, math.Sqrt(h.Edges[i]*h.Edges[i+1]))
-		}
-		for _, shares := range h.Classes {
-			percent := make([]float64, len(shares))
-			for i, share := range shares {
+	for _, d := range f.Distributions(n, seed) {
+		panel := plots.ChartPanel{Title: strings.ToUpper(d.Quantity[:1]) + d.Quantity[1:]}
+		for _, e := range d.Classes {
+			percent := make([]float64, len(e.Up))
+			for i, share := range e.Up {
 				percent[i] = 100 * share
 			}
-			panel.Lines = append(panel.Lines, plots.ChartLine{X: middles, Y: percent})
+			panel.Lines = append(panel.Lines, plots.ChartLine{X: e.X, Y: percent})
 		}
 		chart.Panels = append(chart.Panels, panel)
 	}

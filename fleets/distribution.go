@@ -1,0 +1,66 @@
+package fleets
+
+import (
+	"math"
+	"slices"
+)
+
+// Distribution is how a quantity is distributed over the devices of each class.
+type Distribution struct {
+	Quantity string // with its unit
+	Classes  []ECDF // by class
+}
+
+// ECDF is an empirical distribution function: the share Up[i] of the devices is at
+// most at X[i], and stays so until X[i+1]. It begins at 0 and ends at 1. All of a
+// Distribution span the same X. Without devices both are empty.
+type ECDF struct {
+	X, Up []float64
+}
+
+// ecdfSteps is how many steps an ECDF has at most, more than a figure shows.
+const ecdfSteps = 500
+
+// Distributions returns those of the speed and both rates of n devices of a valid
+// fleet under a seed, n at least 1.
+func (f *Fleet) Distributions(n int, seed uint64) (all []Distribution) {
+	quantities, class := f.measure(n, seed)
+	for _, q := range quantities {
+		values := make([][]float64, len(f.Classes))
+		low, high := math.Inf(1), 0.0
+		for t := range n {
+			v := q.of(t)
+			values[class[t]] = append(values[class[t]], v)
+			low, high = min(low, v), max(high, v)
+		}
+		const beyond = 1.1 // so that the first and the last step are seen
+		d := Distribution{Quantity: q.quantity}
+		for _, v := range values {
+			d.Classes = append(d.Classes, newECDF(v, low/beyond, high*beyond))
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// newECDF returns the distribution of values, which it sorts, from low to high.
+func newECDF(values []float64, low, high float64) (e ECDF) {
+	n := len(values)
+	if n == 0 {
+		return e
+	}
+	slices.Sort(values)
+	e.X, e.Up = append(e.X, low), append(e.Up, 0)
+	steps := min(n, ecdfSteps)
+	for k := 1; k <= steps; k++ {
+		up := k * n / steps // devices
+		x := values[up-1]
+		if last := len(e.X) - 1; e.X[last] == x {
+			e.Up[last] = float64(up) / float64(n)
+			continue
+		}
+		e.X, e.Up = append(e.X, x), append(e.Up, float64(up)/float64(n))
+	}
+	e.X, e.Up = append(e.X, high), append(e.Up, 1)
+	return e
+}
