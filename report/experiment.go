@@ -52,6 +52,7 @@ type Group struct {
 type Block struct {
 	Title string     `json:"title"`
 	Rows  [][]string `json:"rows"`
+	Best  [][2]int   `json:"best"` // row and column of the best of each column that has one
 }
 
 // Key is what rows differ in: "method", or a swept key.
@@ -163,7 +164,7 @@ func (e *Experiment) tabulate(t *results.ExperimentTable) {
 	}
 	for i := range t.Blocks {
 		b := &t.Blocks[i]
-		e.Blocks = append(e.Blocks, Block{Title: settingsText(b.Point), Rows: t.Cells(b)})
+		e.Blocks = append(e.Blocks, Block{Title: settingsText(b.Point), Rows: t.Cells(b), Best: best(b.Rows, e.Groups, t.Known)})
 		for k := range b.Rows {
 			row := &b.Rows[k]
 			c := Cell{
@@ -179,6 +180,57 @@ func (e *Experiment) tabulate(t *results.ExperimentTable) {
 			}
 			e.Cells = append(e.Cells, c)
 		}
+	}
+}
+
+// best returns where the least time, bytes and energy to each target, and the least
+// sub-optimality and error in the end, are in a block with groups of columns, of which
+// those of targets are of the known ones. A column in which no two rows differ has no
+// best.
+func best(rows []results.Row, groups []Group, known []bool) [][2]int {
+	marks := [][2]int{}
+	column, target := 0, -1
+	for _, g := range groups {
+		way := strings.HasPrefix(g.Title, "to ")
+		if way {
+			for target++; !known[target]; target++ {
+			}
+		}
+		for _, head := range g.Heads {
+			column++
+			value := measureOf(head, way, target)
+			least, most := math.Inf(1), math.Inf(-1)
+			for i := range rows {
+				if v := value(&rows[i]); !math.IsNaN(v) {
+					least, most = math.Min(least, v), math.Max(most, v)
+				}
+			}
+			for i := range rows {
+				if least < most && value(&rows[i]) == least {
+					marks = append(marks, [2]int{i, column})
+				}
+			}
+		}
+	}
+	return marks
+}
+
+// measureOf returns what rows are compared by in the column with a head, of the way to
+// a target or of how runs ended: less is better. It is NaN where nothing is better.
+func measureOf(head string, way bool, target int) func(*results.Row) float64 {
+	switch {
+	case way && head == "time":
+		return func(r *results.Row) float64 { return r.Cells[target].TimeS }
+	case way && head == "sent":
+		return func(r *results.Row) float64 { return r.Cells[target].Bytes }
+	case way && head == "energy":
+		return func(r *results.Row) float64 { return r.Cells[target].EnergyJ }
+	case head == "sub-optimality":
+		return func(r *results.Row) float64 { return r.Last }
+	case head == "test error" || head == "test RMSE":
+		return func(r *results.Row) float64 { return r.Totals.TestError }
+	default:
+		return func(*results.Row) float64 { return math.NaN() }
 	}
 }
 

@@ -224,6 +224,25 @@ func TestTheFirstCurvesAreOfAMetric(t *testing.T) {
 	}
 }
 
+// The best of a block is marked where rows differ, and never what nobody knows.
+func TestTheBestIsMarked(t *testing.T) {
+	nan := math.NaN()
+	row := func(time, energy, last, test float64) results.Row {
+		return results.Row{Cells: []results.Cell{{TimeS: 1, EnergyJ: energy}, {TimeS: time, EnergyJ: nan}}, Last: last, Totals: results.Totals{TestError: test}}
+	}
+	way := []string{"rounds", "time", "ratio", "sent", "energy"}
+	groups := []Group{{"at the end", []string{"test error", "sub-optimality"}}, {"in all", []string{"rounds", "time"}}, {"to 0.1", way}, {"to 0.01", way}, {"", []string{""}}}
+	// The second of three targets is not known.
+	rows := []results.Row{row(3, 7, 0.1, nan), row(2, 5, 0.1, 0.4), row(nan, 5, 0.2, 0.3)}
+	for i := range rows {
+		rows[i].Cells = slices.Insert(rows[i].Cells, 1, results.Cell{TimeS: float64(i)})
+	}
+	got := best(rows, groups, []bool{true, false, true})
+	if want := [][2]int{{2, 1}, {0, 2}, {1, 2}, {1, 9}, {2, 9}, {1, 11}}; !slices.Equal(got, want) {
+		t.Errorf("marked are %v, must be %v", got, want)
+	}
+}
+
 // Times in relative units are told by experiment.
 func TestRelativeUnitsOfAnExperiment(t *testing.T) {
 	dir := made(t, 3, "")

@@ -118,6 +118,15 @@ func TestReportHasEverything(t *testing.T) {
 		if n := ask[int](b, `document.querySelectorAll("canvas").length`); n < 7 {
 			t.Errorf("%s: has %d charts, must have those of two experiments, by time and by energy, and two of rounds", c.name, n)
 		}
+		if n := ask[int](b, `document.querySelectorAll("#results .best").length`); n == 0 {
+			t.Errorf("%s: no best is marked", c.name)
+		}
+		if empty := ask[string](b, `[...document.querySelectorAll("#results table, #runs table, #stragglers table, #energy table")].flatMap((t) => {
+			const rows = [...t.querySelectorAll("tbody tr:not(.title)")].map((r) => [...r.cells].map((c) => c.textContent));
+			return rows[0].map((_, i) => i).filter((i) => i > 0 && rows.every((r) => r[i] === "" || r[i] === "–")).map((i) => t.closest("section").id + " column " + i);
+		}).join(", ")`); empty != "" {
+			t.Errorf("%s: empty are %s", c.name, empty)
+		}
 		if blank := ask[int](b, `[...document.querySelectorAll("canvas")].filter((c) => {
 			const p = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
 			let coloured = 0;
@@ -256,7 +265,15 @@ func TestReportIsUsed(t *testing.T) {
 		}
 		return v
 	}
-	start := leftmost()
+	// highest returns how far below the top the highest line is at a place.
+	highest := func(across float64) float64 {
+		b.readings("#curves", across, 0.5)
+		return ask[float64](b, `(() => {
+			const over = document.querySelector("#curves .u-over"), box = over.getBoundingClientRect();
+			return Math.min(...[...over.querySelectorAll(".u-cursor-pt")].map((p) => p.getBoundingClientRect()).filter((r) => r.width > 0 && r.top > box.top - 50).map((r) => (r.top + r.height / 2 - box.top) / box.height));
+		})()`)
+	}
+	start, before := leftmost(), highest(0.4)
 	box := ask[map[string]float64](b, `(() => { const r = document.querySelector("#curves .u-over").getBoundingClientRect(); return {left: r.left, top: r.top, width: r.width, height: r.height}; })()`)
 	at := func(kind input.DispatchMouseEventType, share float64) chromedp.Action[chromedp.Void] {
 		return chromedp.MouseEvent(kind, box["left"]+share*box["width"], box["top"]+box["height"]/2, chromedp.ButtonLeft)
@@ -264,6 +281,10 @@ func TestReportIsUsed(t *testing.T) {
 	b.do(at(chromedp.MousePressed, 0.4), at(chromedp.MouseMoved, 0.5), at(chromedp.MouseMoved, 0.6), at(chromedp.MouseReleased, 0.6))
 	if zoomed := leftmost(); zoomed <= start {
 		t.Errorf("after a drag the first place is %v, before it was %v", zoomed, start)
+	}
+	// The vertical axis fits what lies there: the lines fall.
+	if after := highest(0.01); after > 0.25 || after > before-0.1 {
+		t.Errorf("after a drag the highest line begins %v below the top, before it was %v there", after, before)
 	}
 	b.do(chromedp.Click(chromedp.CSS(chart + " .zoom button[title='Show all']")))
 	if again := leftmost(); again != start {

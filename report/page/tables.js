@@ -6,8 +6,14 @@ const scrolled = (label, ...content) => el("div", { class: "wide", tabindex: 0, 
 // bodyOf makes the rows of a table: the first cell of a row heads it.
 const bodyOf = (rows) => rows.map((row) => el("tr", {}, row.map((c, i) => el(i === 0 ? "th" : "td", i === 0 ? { scope: "row" } : {}, c))));
 
-// table makes a table with a row of heads. Numbers stand to the right.
-function table(head, rows, caption, className) {
+// filled reports whether a cell holds something.
+const filled = (cell) => cell !== "" && cell !== "-" && cell !== none && cell !== null && cell !== undefined;
+
+// table makes a table with a row of heads, without columns that are empty. Numbers stand
+// to the right.
+function table(heads, cells, caption, className) {
+  const used = heads.map((_, i) => i === 0 || cells.length === 0 || cells.some((row) => filled(row[i])));
+  const head = heads.filter((_, i) => used[i]), rows = cells.map((row) => row.filter((_, i) => used[i]));
   return scrolled(caption || "table", el("table", { class: className }, caption ? el("caption", {}, caption) : null,
     el("thead", {}, el("tr", {}, head.map((h) => el("th", { scope: "col" }, h)))), el("tbody", {}, bodyOf(rows))));
 }
@@ -20,16 +26,32 @@ function scientific(text) {
 }
 
 // resultsOf shows the tables of an experiment as the summary of a run has them, one
-// below the other with the same columns.
+// below the other with the same columns, without those that are empty, and the best of
+// each block marked.
 function resultsOf(e) {
-  const width = 1 + e.groups.reduce((n, g) => n + g.heads.length, 0);
+  const heads = [e.row_key, ...e.groups.flatMap((g) => g.heads)];
+  const used = heads.map((_, i) => i === 0 || e.blocks.some((b) => b.rows.some((row) => filled(row[i]))));
+  const shown = (list) => list.filter((_, i) => used[i]);
   const words = (text) => text.replace(/[0-9.]+e[+-][0-9]+$/, scientific);
-  const begins = e.groups.map((g, i) => 1 + e.groups.slice(0, i).reduce((n, o) => n + o.heads.length, 0));
-  const spaced = (tr) => { begins.forEach((i) => tr.children[i].classList.add("begins")); return tr; };
-  return scrolled(e.caption, el("table", { class: "targets" },
-    el("thead", {}, el("tr", { class: "above" }, el("td", {}), e.groups.map((g) => el("th", { scope: "colgroup", colspan: g.heads.length, class: "over" }, words(g.title)))),
-      spaced(el("tr", {}, [e.row_key, ...e.groups.flatMap((g) => g.heads)].map((h) => el("th", { scope: "col" }, h))))),
-    e.blocks.map((b) => el("tbody", {}, b.title ? el("tr", { class: "title" }, el("th", { scope: "rowgroup", colspan: width }, b.title)) : null, bodyOf(b.rows.map((row) => row.map(scientific))).map(spaced)))));
+  const groups = [], missed = [];
+  let at = 1, wide = 1; // columns so far, and those of them that are shown
+  for (const g of e.groups) {
+    const columns = used.slice(at, at + g.heads.length).filter(Boolean).length;
+    if (columns > 0) groups.push({ title: words(g.title), columns, begins: wide });
+    else if (g.title.startsWith("to ")) missed.push(words(g.title).slice(3));
+    at += g.heads.length;
+    wide += columns;
+  }
+  const spaced = (tr) => { groups.forEach((g) => tr.children[g.begins].classList.add("begins")); return tr; };
+  const rows = (b) => b.rows.map((row, i) => shown(row.map((c, j) => {
+    const text = scientific(c);
+    return b.best.some((mark) => mark[0] === i && mark[1] === j) ? el("strong", { class: "best", title: "the best of these" }, text) : text;
+  })));
+  return [scrolled(e.caption, el("table", { class: "targets" },
+    el("thead", {}, el("tr", { class: "above" }, el("td", {}), groups.map((g) => el("th", { scope: "colgroup", colspan: g.columns, class: "over" }, g.title))),
+      spaced(el("tr", {}, shown(heads).map((h) => el("th", { scope: "col" }, h))))),
+    e.blocks.map((b) => el("tbody", {}, b.title ? el("tr", { class: "title" }, el("th", { scope: "rowgroup", colspan: wide }, b.title)) : null, bodyOf(rows(b)).map(spaced))))),
+  missed.length > 0 ? el("p", { class: "quiet missed" }, `No method reached ${missed.join(", ")} under all seeds.`) : null];
 }
 
 // errorsOf shows a table of prediction errors.
