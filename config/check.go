@@ -5,6 +5,8 @@ import (
 	"maps"
 	"reflect"
 	"strings"
+
+	"fedsim/internal/quote"
 )
 
 // Problem is one thing wrong with a configuration: the dotted key, the value
@@ -21,9 +23,9 @@ func (p Problem) Error() string {
 	case reflect.Invalid:
 		return fmt.Sprintf("%s: %s", p.Key, p.Want)
 	case reflect.String:
-		return fmt.Sprintf("%s = %q: %s", p.Key, v.String(), p.Want)
+		return fmt.Sprintf("%s = %s: %s", p.Key, quote.Text(v.String()), p.Want)
 	case reflect.Slice:
-		return fmt.Sprintf("%s = %s: %s", p.Key, Literal(p.Value), p.Want)
+		return fmt.Sprintf("%s = %s: %s", p.Key, quote.Cut(Literal(p.Value)), p.Want)
 	default:
 		return fmt.Sprintf("%s = %v: %s", p.Key, p.Value, p.Want)
 	}

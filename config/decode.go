@@ -5,6 +5,8 @@ import (
 	"math"
 	"reflect"
 	"strings"
+
+	"fedsim/internal/quote"
 )
 
 var nodeType = reflect.TypeFor[*Node]()
@@ -203,7 +205,7 @@ func (d *decoder) mismatch(n *Node, key, want string) {
 // `unknown key faults.drop_probabilty: did you mean drop_probability?`. What is
 // the sort of name, at the name with its surroundings.
 func UnknownName(what, at, name string, known []string) string {
-	text := fmt.Sprintf("unknown %s %s", what, at)
+	text := fmt.Sprintf("unknown %s %s", what, quote.Cut(at))
 	if near := Nearest(name, known); near != "" {
 		return text + ": did you mean " + near + "?"
 	}

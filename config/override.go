@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"fedsim/internal/quote"
 )
 
 // ParseOverride reads the argument of --set: a dotted key, an equals sign and a
@@ -42,9 +44,9 @@ func ParseOverride(argument string) (Assignment, error) {
 	case strings.Contains(text, "\n"):
 		return fail("the value must be on one line")
 	case text[0] == '[':
-		return fail(`%s is not a TOML value: strings within a list need quotes, ["a", "b"]`, text)
+		return fail(`%s is not a TOML value: strings within a list need quotes, ["a", "b"]`, quote.Cut(text))
 	case strings.ContainsAny(text[:1], `"'{`):
-		return fail("%s is not a TOML value: %s", text, err.(Errors)[0].Text)
+		return fail("%s is not a TOML value: %s", quote.Cut(text), err.(Errors)[0].Text)
 	}
 	return Assignment{Path: path, Value: NewScalar(text, at)}, nil
 }

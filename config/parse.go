@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
+
+	"fedsim/internal/quote"
 )
 
 // Parse reads a TOML document. The file's name only serves the places; syntax
@@ -104,9 +106,17 @@ func syntaxError(err error, place func(offset int) Place, length int) Located {
 	return Located{Place: place(min(parse.Position.Start, length)), Text: sentence(parse.Message)}
 }
 
+// goTypes names the types of Go that the library's messages speak of.
+var goTypes = strings.NewReplacer("out of range for int64", "out of range: must be an integer of 64 bits", "out of range for float64", "out of range: must be at most 1.8e308 in size")
+
 // sentence writes a message as our errors are written: lower case, no full stop.
 func sentence(text string) string {
 	text = strings.TrimSuffix(strings.TrimPrefix(text, "toml: "), ".")
+	words := strings.Split(text, " ")
+	for i := range words { // of which one is what is wrong
+		words[i] = quote.Cut(words[i])
+	}
+	text = goTypes.Replace(strings.Join(words, " "))
 	first, size := utf8.DecodeRuneInString(text)
 	return string(unicode.ToLower(first)) + text[size:]
 }

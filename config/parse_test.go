@@ -136,7 +136,7 @@ func TestParseErrors(t *testing.T) {
 		{"a = \"\xff\"", "x.toml:1:5: invalid UTF-8 byte: 0xff"},
 		{"\xff\xfea\x00", "x.toml: is written in UTF-16: TOML files must be UTF-8"},
 		{"a\x00\x00", "x.toml:1:2: files cannot contain NULL bytes; probably using UTF-16; TOML files must be UTF-8"},
-		{"a = 9223372036854775808", "x.toml:1:5: 9223372036854775808 is out of range for int64"},
+		{"a = 9223372036854775808", "x.toml:1:5: 9223372036854775808 is out of range: must be an integer of 64 bits"},
 	} {
 		_, err := Parse("x.toml", []byte(test.source))
 		if err == nil || err.Error() != test.want {

@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"fedsim/internal/quote"
 )
 
 // Place is where a value was written: a line and column of a file (both from
@@ -20,7 +22,7 @@ type Place struct {
 func (p Place) String() string {
 	switch {
 	case p.Override != "":
-		return "--set " + p.Override
+		return "--set " + quote.Cut(p.Override)
 	case p.Line > 0:
 		return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 	default:

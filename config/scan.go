@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"fedsim/internal/quote"
 )
 
 // scanner walks the source of a document and notes where every key and value stands and in which order keys come. The
@@ -278,5 +280,5 @@ func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 // twice reports a key that already has a value.
 func twice(at Place, path Path) error {
-	return Errors{{Place: at, Text: fmt.Sprintf("key %s is set twice", path)}}
+	return Errors{{Place: at, Text: fmt.Sprintf("key %s is set twice", quote.Cut(path.String()))}}
 }

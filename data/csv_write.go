@@ -11,7 +11,7 @@ import (
 // "task" and "label", which has the labels or the real targets: numbers in the shortest form that reads back to the same
 // bits, features under their names or, without names, x1, x2 and so on. It
 // fails when a name cannot stand in the header: "task", "label" or a name used
-// twice.
+// twice. Before the header of a generated set there is a comment that says so.
 func WriteCSV(w io.Writer, set *Set) error {
 	out := csv.NewWriter(w)
 	record := make([]string, 2+set.Features)
@@ -30,6 +30,11 @@ func WriteCSV(w io.Writer, set *Set) error {
 		}
 		taken[name] = true
 		record[2+j] = name
+	}
+	if set.Generated {
+		if _, err := fmt.Fprintf(w, "%s, not measured\n", madeHere); err != nil {
+			return fmt.Errorf("write %s as csv: %w", set.Name, err)
+		}
 	}
 	if err := out.Write(record); err != nil {
 		return fmt.Errorf("write %s as csv: %w", set.Name, err)

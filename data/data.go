@@ -24,7 +24,7 @@ type Set struct {
 	// is nil when every device has a task of its own.
 	Owner     []int
 	Real      bool // targets are real numbers, not classes
-	Generated bool // made by a generator, not measured
+	Generated bool // made by a generator, also when it has come from a file since
 	// remake makes rows that are not kept: the Matrices of Tasks then have no values.
 	remake *remaker
 }

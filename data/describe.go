@@ -155,7 +155,7 @@ func (d *Description) describeFeatures(set *Set) {
 
 // WriteTo writes the description as an aligned table of two columns.
 func (d Description) WriteTo(w io.Writer) (int64, error) {
-	source := "measured"
+	source := "from a file"
 	if d.Generated {
 		source = "generated"
 	}

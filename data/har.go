@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"fedsim/config"
+	"fedsim/internal/quote"
 )
 
 // Limits on what a HAR archive may hold; the real one has 561 features and
@@ -39,7 +40,7 @@ func ReadHAR(path, positiveClass string) (*Set, error) {
 		return nil, err
 	}
 	set, err := readHARFolder(folder, positiveClass)
-	if err = errors.Join(err, closer.Close()); err != nil {
+	if closeAfter(closer, &err); err != nil {
 		return nil, err
 	}
 	return set, nil
@@ -108,7 +109,7 @@ func readHARNames(folder *harFolder, file string) (*harNames, error) {
 		value, err := strconv.Atoi(number)
 		name = strings.TrimSpace(name)
 		if err != nil || !found || name == "" {
-			return &ParseError{File: n.file, Line: line, Problem: fmt.Sprintf("%s must be a number, a blank and a name", quote(text))}
+			return &ParseError{File: n.file, Line: line, Problem: fmt.Sprintf("%s must be a number, a blank and a name", quote.Text(text))}
 		}
 		n.numbers = append(n.numbers, value)
 		n.names = append(n.names, name)
@@ -128,7 +129,7 @@ func (n *harNames) number(name string) (int, error) {
 	if i := slices.Index(n.names, name); i >= 0 {
 		return n.numbers[i], nil
 	}
-	problem := fmt.Sprintf("has no activity %s, it has %s", quote(name), strings.Join(n.names, ", "))
+	problem := fmt.Sprintf("has no activity %s, it has %s", quote.Text(name), strings.Join(n.names, ", "))
 	if near := config.Nearest(name, n.names); near != "" {
 		problem += fmt.Sprintf(" (did you mean %q?)", near)
 	}
@@ -195,7 +196,7 @@ func readHARNumbers(folder *harFolder, file string, refuse func(v int) string) (
 	err := eachHARLine(folder, file, func(line int, text string) error {
 		v, err := strconv.Atoi(text)
 		if err != nil {
-			return &ParseError{File: folder.path(file), Line: line, Column: 1, Problem: fmt.Sprintf("%s is not a whole number", quote(text))}
+			return &ParseError{File: folder.path(file), Line: line, Column: 1, Problem: fmt.Sprintf("%s is not a whole number", quote.Text(text))}
 		}
 		if problem := refuse(v); problem != "" {
 			return &ParseError{File: folder.path(file), Line: line, Column: 1, Problem: problem}
@@ -270,7 +271,7 @@ func (h *harHalf) readFeatures(folder *harFolder, set *Set) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, file.Close()) }()
+	defer closeAfter(file, &err)
 	lines := bufio.NewReaderSize(file, max(1<<16, maxHARField*set.Features))
 	row := 0
 	for number := 1; ; number++ {

@@ -45,7 +45,8 @@ func openHAR(name string) (folder *harFolder, closer io.Closer, err error) {
 	}
 	folder, err = openHARZip(file, info.Size(), name)
 	if err != nil {
-		return nil, nil, errors.Join(err, file.Close())
+		closeAfter(file, &err)
+		return nil, nil, err
 	}
 	return folder, file, nil
 }
@@ -141,13 +142,21 @@ func (f *harFolder) sizeBound(file string) (int64, error) {
 	return bound, nil
 }
 
+// closeAfter closes what was read from. Its error only counts when there is no other:
+// a damaged archive says the same a second time when it is closed.
+func closeAfter(c io.Closer, err *error) {
+	if closed := c.Close(); *err == nil {
+		*err = closed
+	}
+}
+
 // readWhole reads a file of at most limit bytes.
 func readWhole(files fs.FS, file, shownName string, limit int64) (content []byte, err error) {
 	opened, err := files.Open(file)
 	if err != nil {
 		return nil, &ParseError{File: shownName, Problem: "cannot be opened", Err: err}
 	}
-	defer func() { err = errors.Join(err, opened.Close()) }()
+	defer closeAfter(opened, &err)
 	content, err = io.ReadAll(io.LimitReader(opened, limit+1))
 	if err != nil {
 		return nil, &ParseError{File: shownName, Problem: "cannot be read", Err: err}

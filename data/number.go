@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
+
+	"fedsim/internal/quote"
 )
 
 // maxMagnitude bounds features and targets, so that squared lengths of rows and
@@ -17,22 +18,13 @@ func parseValue(field string) (value float64, problem string) {
 	value, err := strconv.ParseFloat(field, 64)
 	switch {
 	case math.IsNaN(value) || math.IsInf(value, 0):
-		return 0, fmt.Sprintf("%s is not a finite number", quote(field))
+		return 0, fmt.Sprintf("%s is not a finite number", quote.Text(field))
 	case err != nil:
-		return 0, fmt.Sprintf("%s is not a number", quote(field))
+		return 0, fmt.Sprintf("%s is not a number", quote.Text(field))
 	case math.Abs(value) > maxMagnitude:
-		return 0, fmt.Sprintf("%s is too large, values must be at most 1e100 in size", quote(field))
+		return 0, fmt.Sprintf("%s is too large, values must be at most 1e100 in size", quote.Text(field))
 	}
 	return value, ""
-}
-
-// quote quotes a field for a message, shortened when it is long.
-func quote(field string) string {
-	const longest = 40
-	if len(field) > longest {
-		return strconv.Quote(strings.ToValidUTF8(field[:longest], "?") + "...")
-	}
-	return strconv.Quote(field)
 }
 
 // uniqueNames returns the names with "#2", "#3" and so on appended to those

@@ -208,7 +208,7 @@ func TestDescribeRealTargets(t *testing.T) {
 		t.Error(diff)
 	}
 	const table = `data set           numbered
-source             measured
+source             from a file
 tasks m            3
 features d         2
 rows               5

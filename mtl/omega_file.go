@@ -13,6 +13,7 @@ import (
 
 	"fedsim/data"
 	"fedsim/internal/input"
+	"fedsim/internal/quote"
 )
 
 // omegaSymmetry is how far entries on both sides of the diagonal may differ,
@@ -76,7 +77,7 @@ func parseOmega(r io.Reader, name string, m int) (*mat.SymDense, error) {
 			}
 			x, err := strconv.ParseFloat(strings.TrimSpace(field), 64)
 			if err != nil || math.IsNaN(x) || math.Abs(x) > 1e100 {
-				return nil, fault(line, column, "%q must be a number of at most 1e100 in size", strings.TrimSpace(field))
+				return nil, fault(line, column, "%s must be a number of at most 1e100 in size", quote.Text(strings.TrimSpace(field)))
 			}
 			values.Set(rows, t, x)
 			places[rows*m+t] = place{line, column}

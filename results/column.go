@@ -4,6 +4,9 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"io"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 // kind is what the cells of a column hold.
@@ -55,6 +58,37 @@ func (t table) writeCSV(w io.Writer) error {
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// forSpreadsheets returns the table with its texts as spreadsheets show them, of which
+// none is taken for a formula.
+func (t table) forSpreadsheets() table {
+	rows := t.rows
+	t.rows = func(yield func([]string) error) error {
+		return rows(func(row []string) error {
+			row = slices.Clone(row)
+			for i := range row {
+				if t.columns[i].kind == textCell {
+					row[i] = NoFormula(row[i])
+				}
+			}
+			return yield(row)
+		})
+	}
+	return t
+}
+
+// NoFormula returns a text with an apostrophe before it where a spreadsheet would take
+// it for a formula: before =, +, - and @, unless it is a number, and before white space
+// that it skips.
+func NoFormula(text string) string {
+	if text == "" || !strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return text
+	}
+	if _, err := strconv.ParseFloat(text, 64); err == nil {
+		return text
+	}
+	return "'" + text
 }
 
 // writeJSON writes an array with an object for each row, a line each. What is not

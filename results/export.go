@@ -90,7 +90,7 @@ func Export(w io.Writer, dir, name, format string) error {
 func (t table) write(w io.Writer, format, version string) error {
 	switch format {
 	case "csv":
-		return t.writeCSV(w)
+		return t.forSpreadsheets().writeCSV(w)
 	case "json":
 		return t.writeJSON(w)
 	case "parquet":

@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"fedsim/internal/quote"
 )
 
 // manifestFormat is the version of the layout of a run directory.
@@ -241,7 +244,7 @@ func decodeManifest(path string, text []byte) (*Manifest, error) {
 	d.DisallowUnknownFields()
 	var m Manifest
 	if err := d.Decode(&m); err != nil {
-		return nil, fmt.Errorf("%s:%d: %w", path, jsonLine(text, d, err), err)
+		return nil, fmt.Errorf("%s:%d: %w", path, jsonLine(text, d, err), plainJSON(err))
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return nil, fmt.Errorf("%s:%d: must end behind the first value", path, lineAt(text, d.InputOffset()))
@@ -292,6 +295,19 @@ func (m *Manifest) check() error {
 		return fmt.Errorf("result_hash = %s: must be %s, as the hashes of the runs say", m.ResultHash, want)
 	}
 	return nil
+}
+
+// plainJSON says of an error of decoding what a reader of the file understands.
+func plainJSON(err error) error {
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &kind):
+		return fmt.Errorf("%s: must not be %s", cmp.Or(kind.Field, "the whole"), quote.Cut(kind.Value))
+	case errors.Is(err, io.ErrUnexpectedEOF), err == io.EOF:
+		return errors.New("the file is cut off")
+	default:
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
 }
 
 // jsonLine finds the line of a decoding error.

@@ -2,7 +2,7 @@ package results
 
 import (
 	"encoding/json"
-	"fmt"
+	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -204,7 +204,7 @@ func (t *Targets) UnmarshalJSON(text []byte) error {
 	}
 	var lists map[string][]float64
 	if err := json.Unmarshal(text, &lists); err != nil {
-		return fmt.Errorf("targets: must be a list of numbers, or an object with a list for each metric: %w", err)
+		return errors.New("targets: must be a list of numbers, or an object with a list for each metric")
 	}
 	*t = newTargets(lists)
 	return nil

@@ -36,6 +36,15 @@ const (
 	stageDir       = ".unfinished"
 )
 
+// IsName reports whether a file or folder of a run directory has the name.
+func IsName(name string) bool {
+	switch name {
+	case manifestFile, scenarioFile, roundsFile, runsFile, thetasFile, roundsParquet, devicesParquet, figuresDir, tablesDir, stageDir:
+		return true
+	}
+	return false
+}
+
 // devicesTable is the name of the table in devices.parquet.
 const devicesTable = "devices"
 

@@ -84,7 +84,7 @@ func (r *runner) column(ctx context.Context, s *Set, from Source) (*Column, erro
 		return nil, err
 	}
 	column := &Column{
-		Label: s.Label, Source: from.Text, Generated: from.Generated,
+		Label: s.Label, Source: from.Text, Generated: from.Generated || set.Generated,
 		Tasks: len(set.Tasks), Real: set.Real,
 	}
 	for i, model := range r.table.Models {

@@ -12,6 +12,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/engine"
+	"fedsim/internal/quote"
 )
 
 // csvHeader is the first line of a file of ours, and csvEnd the kind of a
@@ -91,7 +92,7 @@ func (p *csvReader) header() error {
 		return err
 	}
 	if got := string(bytes.TrimPrefix(line, []byte("\ufeff"))); got != csvHeader {
-		return p.at(1, "the header is %q, must be %s", excerpt(got), csvHeader)
+		return p.at(1, "the header is %q, must be %s", quote.Cut(got), csvHeader)
 	}
 	return nil
 }
@@ -124,7 +125,7 @@ func (p *csvReader) device() (done bool, err error) {
 			p.last = 0
 			p.recording.reset(string(row.device), 0)
 		} else if string(row.device) != p.recording.Name {
-			return false, p.at(1, "device %q begins within the trace of device %q: its last row must be of kind %s and say when the trace ends", excerpt(string(row.device)), p.recording.Name, csvEnd)
+			return false, p.at(1, "device %q begins within the trace of device %q: its last row must be of kind %s and say when the trace ends", quote.Cut(string(row.device)), p.recording.Name, csvEnd)
 		}
 		ended, err := p.row(&row)
 		if err != nil {
@@ -162,7 +163,7 @@ func (p *csvReader) row(row *csvRow) (ended bool, err error) {
 	r := &p.recording
 	at, problem := parseTime(string(row.time))
 	if problem != "" {
-		return false, p.at(row.column[1], "time_s = %q: %s", excerpt(string(row.time)), problem)
+		return false, p.at(row.column[1], "time_s = %q: %s", quote.Cut(string(row.time)), problem)
 	}
 	if at < p.last {
 		return false, p.at(row.column[1], "time_s = %s comes after %s: the rows of a device must be in order of time", formatTime(nil, at), formatTime(nil, p.last))
@@ -184,10 +185,10 @@ func (p *csvReader) row(row *csvRow) (ended bool, err error) {
 	}
 	value, parseErr := strconv.ParseFloat(string(row.value), 64)
 	if parseErr != nil {
-		return false, p.at(row.column[3], "value = %q: must be a number", excerpt(string(row.value)))
+		return false, p.at(row.column[3], "value = %q: must be a number", quote.Cut(string(row.value)))
 	}
 	if problem := kind.refuse(value); problem != "" {
-		return false, p.at(row.column[3], "value = %s of %v: %s", excerpt(string(row.value)), kind, problem)
+		return false, p.at(row.column[3], "value = %s of %v: %s", quote.Cut(string(row.value)), kind, problem)
 	}
 	r.add(kind, at, value)
 	return false, nil
@@ -196,7 +197,7 @@ func (p *csvReader) row(row *csvRow) (ended bool, err error) {
 // end closes the trace of the device at hand.
 func (p *csvReader) end(at engine.Time, row *csvRow) error {
 	if len(row.value) > 0 {
-		return p.at(row.column[3], "value = %q: must be empty in a row of kind %s", excerpt(string(row.value)), csvEnd)
+		return p.at(row.column[3], "value = %q: must be empty in a row of kind %s", quote.Cut(string(row.value)), csvEnd)
 	}
 	p.recording.Span = at
 	if err := p.recording.Check(); err != nil {
@@ -219,8 +220,8 @@ func kindOf(name []byte) (Kind, bool) {
 
 func (p *csvReader) unknownKind(row *csvRow) error {
 	names := append(kindNames[:len(kindNames):len(kindNames)], csvEnd)
-	text := fmt.Sprintf("kind = %q: must be one of %s", excerpt(string(row.kind)), strings.Join(names, ", "))
-	if near := config.Nearest(excerpt(string(row.kind)), names); near != "" {
+	text := fmt.Sprintf("kind = %q: must be one of %s", quote.Cut(string(row.kind)), strings.Join(names, ", "))
+	if near := config.Nearest(quote.Cut(string(row.kind)), names); near != "" {
 		text += fmt.Sprintf(" (did you mean %s?)", near)
 	}
 	return p.at(row.column[2], "%s", text)
@@ -276,13 +277,4 @@ func seconds(s float64) (t engine.Time, problem string) {
 		return 0, tooLate
 	}
 	return t, ""
-}
-
-// excerpt shortens what a message quotes.
-func excerpt(s string) string {
-	const most = 60
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "..."
 }

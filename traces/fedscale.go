@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"fedsim/engine"
+	"fedsim/internal/quote"
 )
 
 // FedScale reads either of FedScale's pickles, told apart by the keys of the
@@ -165,7 +166,7 @@ func (f *fedScaleReader) open(key, d value) (fail func(string, ...any) error, er
 		return &ParseError{File: f.name, Offset: at, Device: name, Problem: fmt.Sprintf(format, arguments...)}
 	}
 	if problem := refuseName(name); problem != "" {
-		name = excerpt(strconv.Quote(name))
+		name = quote.Cut(strconv.Quote(name))
 		return nil, fail("the name %s", problem)
 	}
 	if d.tag != dict {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fedsim/config"
+	"fedsim/internal/quote"
 )
 
 // FLASHOptions say how FLASH's files become traces.
@@ -213,7 +214,7 @@ func (f *flashReader) device() error {
 	name, _ := t.(string)
 	nameProblem := refuseName(name)
 	if nameProblem != "" {
-		name = excerpt(strconv.Quote(name))
+		name = quote.Cut(strconv.Quote(name))
 	}
 	t, err = f.token()
 	if err != nil {

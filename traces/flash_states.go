@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fedsim/engine"
+	"fedsim/internal/quote"
 )
 
 // phone is the states of a device.
@@ -71,11 +72,11 @@ func (f *flashReader) states(name, messages string) error {
 		}
 		clock, state, ok := strings.Cut(line, "\t")
 		if !ok {
-			return f.fail(name, "message %d is %q: must be a time, a tab and a state", number, excerpt(line))
+			return f.fail(name, "message %d is %q: must be a time, a tab and a state", number, quote.Cut(line))
 		}
 		at, err := time.Parse(flashClock, strings.TrimSpace(clock))
 		if err != nil {
-			return f.fail(name, "message %d has the time %q: must be like %s", number, excerpt(clock), flashClock)
+			return f.fail(name, "message %d has the time %q: must be like %s", number, quote.Cut(clock), flashClock)
 		}
 		if !ofOurTime(at) {
 			return f.fail(name, "message %d is of the year %d: %s", number, at.Year(), wantYear)
@@ -85,7 +86,7 @@ func (f *flashReader) states(name, messages string) error {
 		}
 		e, ok := parseState(strings.ToLower(strings.TrimSpace(state)))
 		if !ok {
-			return f.fail(name, "message %d has the state %q, which is unknown", number, excerpt(state))
+			return f.fail(name, "message %d has the state %q, which is unknown", number, quote.Cut(state))
 		}
 		e.at = engine.Time(at.Sub(f.options.Origin))
 		f.events = append(f.events, e)

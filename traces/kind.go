@@ -2,7 +2,6 @@ package traces
 
 import (
 	"fmt"
-	"math"
 )
 
 // Kind is what a step function of a trace is about.
@@ -41,6 +40,10 @@ func (k Kind) String() string {
 // Switch reports whether the kind is on or off, 1 or 0.
 func (k Kind) Switch() bool { return k == Available || k == Charging }
 
+// maxValue bounds rates and speeds: sums over a trace stay far from overflow, and no
+// device comes near it.
+const maxValue = 1e12
+
 // refuse says what is wrong with a value of the kind, or nothing.
 func (k Kind) refuse(v float64) string {
 	switch {
@@ -48,8 +51,8 @@ func (k Kind) refuse(v float64) string {
 		return "must be 0 (off) or 1 (on)"
 	case k == BatteryLevel && !(v >= 0 && v <= 1):
 		return "must be in [0, 1], a share of full"
-	case !(v >= 0 && v <= math.MaxFloat64):
-		return "must be a finite number, not negative"
+	case !(v >= 0 && v <= maxValue):
+		return "must be in [0, 1e12]"
 	default:
 		return ""
 	}

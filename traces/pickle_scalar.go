@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"fedsim/internal/quote"
 )
 
 // readNumber reads what follows the opcode of an int or a float.
@@ -78,7 +80,7 @@ func parseNumber(op byte, line string) (value, error) {
 	if op == opFloat {
 		x, err := strconv.ParseFloat(line, 64)
 		if err != nil && !errors.Is(err, strconv.ErrRange) {
-			return value{}, fmt.Errorf("%q is no float", excerpt(line))
+			return value{}, fmt.Errorf("%q is no float", quote.Cut(line))
 		}
 		return value{real, math.Float64bits(x)}, nil
 	}
@@ -93,7 +95,7 @@ func parseNumber(op byte, line string) (value, error) {
 		return value{}, errWide
 	}
 	if err != nil {
-		return value{}, fmt.Errorf("%q is no int", excerpt(line))
+		return value{}, fmt.Errorf("%q is no int", quote.Cut(line))
 	}
 	return value{whole, uint64(x)}, nil
 }
@@ -106,7 +108,7 @@ func (p *pickle) lineIndex() (uint64, error) {
 	}
 	index, err := strconv.ParseUint(line, 10, 32)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no number of the memo", excerpt(line))
+		return 0, fmt.Errorf("%q is no number of the memo", quote.Cut(line))
 	}
 	return index, nil
 }
@@ -182,7 +184,7 @@ func (p *pickle) textLine() (string, error) {
 func unquote(line string) (string, error) {
 	n := len(line)
 	if n < 2 || line[0] != line[n-1] || line[0] != '\'' && line[0] != '"' {
-		return "", fmt.Errorf("%q is not a text in quotes", excerpt(line))
+		return "", fmt.Errorf("%q is not a text in quotes", quote.Cut(line))
 	}
 	return unescape(line[1:n-1], map[byte]int{'x': 2}, map[byte]byte{'\\': '\\', '\'': '\'', '"': '"', 'n': '\n', 'r': '\r', 't': '\t'})
 }

@@ -26,19 +26,37 @@ func smallDisk() {
 
 // truncatedZip writes the first half of an archive.
 func truncatedZip() {
+	content := packedHAR()
+	writeArgument(content[:len(content)/2])
+}
+
+// damagedZip writes a zip of whose first file no more can be unpacked.
+func damagedZip() {
+	content := packedHAR()
+	content[bytes.Index(content, []byte("features.txt"))+len("features.txt")] = 0xff // no kind of block
+	writeArgument(content)
+}
+
+func packedHAR() []byte {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
-	f, err := z.Create("UCI HAR Dataset/features.txt")
-	if err != nil {
-		fail(err)
-	}
-	if _, err := f.Write([]byte(strings.Repeat("1 tBodyAcc-mean()-X\n", 100))); err != nil {
-		fail(err)
+	for _, name := range []string{"features.txt", "train/X_train.txt"} {
+		f, err := z.Create("UCI HAR Dataset/" + name)
+		if err != nil {
+			fail(err)
+		}
+		if _, err := f.Write([]byte(strings.Repeat("1 tBodyAcc-mean()-X\n", 100))); err != nil {
+			fail(err)
+		}
 	}
 	if err := z.Close(); err != nil {
 		fail(err)
 	}
-	if err := os.WriteFile(os.Args[1], b.Bytes()[:b.Len()/2], 0o666); err != nil {
+	return b.Bytes()
+}
+
+func writeArgument(content []byte) {
+	if err := os.WriteFile(os.Args[1], content, 0o666); err != nil {
 		fail(err)
 	}
 }

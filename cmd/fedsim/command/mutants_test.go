@@ -10,12 +10,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+	"unicode"
 
 	"fedsim/results"
 )
@@ -145,6 +147,9 @@ func (m *mutated) fedsim(args ...string) (status int, stderr string) {
 	if took > mostWork {
 		m.complain("%v computed for %v, must end within %v", args, took, mostWork)
 	}
+	if strings.ContainsFunc(stderr, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) || ofGo.MatchString(stderr) {
+		m.complain("%v speaks of Go, or in control characters: %q", args, stderr)
+	}
 	switch status {
 	case exitDone:
 	case exitFailed, exitUsage:
@@ -160,6 +165,9 @@ func (m *mutated) fedsim(args ...string) (status int, stderr string) {
 	}
 	return status, stderr
 }
+
+// ofGo is what errors of Go's own packages say, which mean nothing to a user.
+var ofGo = regexp.MustCompile(`strconv\.|(^|\s)json: |Go (value|struct)|goroutine|\bint64\b|\bfloat64\b|unmarshal|interface \{`)
 
 // processorTime returns the time that this process has computed for.
 func processorTime() time.Duration {

@@ -391,6 +391,9 @@ func source(c data.Config) string {
 	switch {
 	case c.Source != data.SourceSynthetic:
 		text = c.Source + " " + c.Path
+		if c.Source == data.SourceCSV && data.GeneratedFile(c.Path) {
+			text += ", generated"
+		}
 	case c.Preset != "":
 		text += ", with the sizes of " + c.Preset
 	}

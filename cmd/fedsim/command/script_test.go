@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 		"files":            files,
 		"what":             what,
 		"truncated-zip":    truncatedZip,
+		"damaged-zip":      damagedZip,
 	})
 }
 

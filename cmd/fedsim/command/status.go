@@ -9,6 +9,7 @@ import (
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/experiment"
+	"fedsim/internal/quote"
 	"fedsim/results"
 	"fedsim/traces"
 )
@@ -100,5 +101,5 @@ func line(w io.Writer, text string, placed bool) {
 		text = "fedsim: " + text
 	}
 	// There is nobody left to tell when standard error cannot be written.
-	_, _ = fmt.Fprintln(w, text)
+	_, _ = fmt.Fprintln(w, quote.Line(text))
 }
