@@ -52,7 +52,7 @@ const (
 // Config is the table [federation] of a scenario.
 type Config struct {
 	Protocol     string  `toml:"protocol" doc:"when a round ends: \"wait-for-all\", \"deadline\", \"charged\", \"first\" (with the first answers of more devices than needed); or \"asynchronous\": there are no rounds, every answer is taken when it comes, and what is called a round in results ends with as many answers as devices are asked at a time"`
-	DeadlineS    float64 `toml:"deadline_s" doc:"length of the clock cycle in seconds; required by protocol \"deadline\"; protocol \"first\": most that a round takes, 0: no limit"`
+	DeadlineS    float64 `toml:"deadline_s" doc:"length of the clock cycle in seconds; required by protocol \"deadline\"; protocol \"first\": most that a round takes, 0: no limit. A run is refused at its start when it is shorter than any response can be: download, the least work, and upload of the fastest device"`
 	Quantile     float64 `toml:"deadline_quantile" doc:"protocol \"deadline\": the clock cycle becomes this quantile of how long the answers of the last rounds took, those that did not come counting as longer than any; when it is one of those the cycle grows by half; 0: it stays deadline_s"`
 	Window       int     `toml:"deadline_window" doc:"how many rounds deadline_quantile looks back"`
 	Fit          bool    `toml:"fit_work" doc:"protocol \"deadline\": each device's controller lets it do only as many steps as fit into the clock cycle; false: devices do all of their method's work, and slow ones are late"`

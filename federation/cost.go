@@ -13,6 +13,8 @@ type cost interface {
 	// down and up return the transfers of an attempt of a device in a round.
 	down(device, round, attempt int, bytes float64) network.Transfer
 	up(device, round, attempt int, bytes float64) network.Transfer
+	// expectedDown returns how long a download takes without jitter.
+	expectedDown(device int, bytes float64) engine.Time
 	// expectedUp returns what a device can know of its upload before it happens.
 	expectedUp(device int, bytes float64) engine.Time
 	// compute returns the time that a device's work takes.
@@ -50,6 +52,10 @@ func (c *physical) down(t, round, attempt int, bytes float64) network.Transfer {
 
 func (c *physical) up(t, round, attempt int, bytes float64) network.Transfer {
 	return c.links.Uplink(t, round, attempt, bytes)
+}
+
+func (c *physical) expectedDown(t int, bytes float64) engine.Time {
+	return c.links.ExpectedDownlink(t, bytes)
 }
 
 func (c *physical) expectedUp(t int, bytes float64) engine.Time {
@@ -93,6 +99,8 @@ func (c *scaled) like(actual network.Transfer, expected engine.Time) network.Tra
 	factor := float64(actual.Duration) / float64(expected)
 	return network.Transfer{Duration: engine.FromSeconds(c.each * factor), Lost: actual.Lost}
 }
+
+func (c *scaled) expectedDown(int, float64) engine.Time { return engine.FromSeconds(c.each) }
 
 func (c *scaled) expectedUp(int, float64) engine.Time { return engine.FromSeconds(c.each) }
 

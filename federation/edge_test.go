@@ -41,6 +41,10 @@ func TestDeadlineTooShort(t *testing.T) {
 					if cost == Relative && c.name == "no step" {
 						s.Config.DeadlineS = 10*8*stepFLOPs/rate + 0.99*stepFLOPs/rate
 					}
+					if _, err := New(s); err == nil || !strings.Contains(err.Error(), "no answer would ever come") {
+						t.Errorf("the deadline is not refused: %v", err)
+					}
+					s.anyDeadline = true
 					f := start(t, s)
 					before := HashWeights(f.method.Model().W)
 					out, err := f.Run(t.Context(), nil)
@@ -77,6 +81,7 @@ func TestNoStrikeFromAnEarlierRound(t *testing.T) {
 			s := world(t, "mocha", Deadline, func(s *Setup) {
 				s.Config.DeadlineS = 1.1 * transferS
 				s.Faults.DropProbability, s.Faults.Strike = 0.5, where
+				s.anyDeadline = true
 				s.Hooks = &engine.Hooks{Fired: func(e engine.Event) {
 					if e.Kind == strike && !f.drops.Draw(int(e.Device), f.round, 0).Happens {
 						t.Errorf("round %d: device %d is struck at %v, but does not drop in this round", f.round, e.Device, e.At)

@@ -52,6 +52,8 @@ type Setup struct {
 	// Keep is called after every round; it may Keep the run. nil: nothing is kept.
 	Keep func(*Federation) error
 	Kept *state.Coder // what the run is gone on with; nil: it begins
+
+	anyDeadline bool // deadlines that nobody can meet are taken, to see that nobody does
 }
 
 // Size is what time depends on of a problem.
@@ -248,6 +250,9 @@ func New(s Setup) (*Federation, error) {
 		}
 	}
 	f.cost = newCost(f)
+	if err := f.checkDeadline(); err != nil {
+		return nil, err
+	}
 	f.traffic = f.newTraffic()
 	f.clients.weights = f.weigh()
 	return f, nil

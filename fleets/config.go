@@ -71,6 +71,18 @@ func (f *Config) Fleet() *Fleet {
 	return &out
 }
 
+// Override puts the default in the place of network.profile, which a fleet stands
+// above, and returns what it was; empty where nothing changes. A scenario that is
+// written for one kind of link can so be run with a fleet.
+func (f *Config) Override(n *network.Config) (profile string) {
+	standard := network.Defaults().Profile
+	if f.Loaded == nil || n.Profile == standard {
+		return ""
+	}
+	profile, n.Profile = n.Profile, standard
+	return profile
+}
+
 // CheckOthers reports what other tables, under their own names below c, say of
 // devices and links beside a fleet: what these are is the fleet's to say, the rest
 // of both tables is for all classes alike.
@@ -92,7 +104,6 @@ func (f *Config) CheckOthers(c *config.Checker, d *devices.Config, n *network.Co
 		{"devices.battery_wh", d.BatteryWh, machine.BatteryWh},
 		{"devices.spread", d.Spread, machine.Spread},
 		{"devices.spread_width", d.SpreadWidth, machine.SpreadWidth},
-		{"network.profile", n.Profile, link.Profile},
 		{"network.downlink_mbps", n.DownlinkMbps, link.DownlinkMbps},
 		{"network.uplink_mbps", n.UplinkMbps, link.UplinkMbps},
 		{"network.rtt_ms", n.RTTms, link.RTTms},

@@ -193,7 +193,7 @@ func TestNoOverridesBesideAFleet(t *testing.T) {
 		t.Errorf("without a fleet %s is wrong", got)
 	}
 	want := "devices.profile devices.power_profile devices.clock_ghz devices.flops_per_cycle devices.idle_w devices.compute_w devices.battery_wh devices.spread devices.spread_width " +
-		"network.profile network.downlink_mbps network.uplink_mbps network.rtt_ms network.rate_spread devices.frequency_step"
+		"network.downlink_mbps network.uplink_mbps network.rtt_ms network.rate_spread devices.frequency_step"
 	if got := check(fleet, everything); got != want {
 		t.Errorf("%s\nmust be\n%s", got, want)
 	}
@@ -222,4 +222,23 @@ func FuzzRead(f *testing.F) {
 		}
 		fleet.Assemble(50, nil, 1)
 	})
+}
+
+// A fleet stands above network.profile; without one, or with the default, nothing
+// changes.
+func TestAFleetOverridesTheProfile(t *testing.T) {
+	fleet := Defaults()
+	fleet.File = write(t, "x.toml", inTOML)
+	fleet.Validate(config.NewChecker())
+	for _, c := range []struct {
+		of       Config
+		profile  string
+		was, now string
+	}{{Defaults(), "3g", "", "3g"}, {fleet, "3g", "3g", "lte"}, {fleet, "lte", "", "lte"}} {
+		n := network.Defaults()
+		n.Profile = c.profile
+		if was := c.of.Override(&n); was != c.was || n.Profile != c.now {
+			t.Errorf("%s becomes %s, told as %q: want %s and %q", c.profile, n.Profile, was, c.now, c.was)
+		}
+	}
 }

@@ -13,7 +13,7 @@ const Unset = -1
 
 // Config is the table [network] of a scenario.
 type Config struct {
-	Profile      string  `toml:"profile" doc:"what the links are: \"wifi\", \"wifi-2012\", \"lte\", \"3g\", \"ble\" (Bluetooth Low Energy) or \"ethernet\""`
+	Profile      string  `toml:"profile" doc:"what the links are: \"wifi\", \"wifi-2012\", \"lte\", \"3g\", \"ble\" (Bluetooth Low Energy) or \"ethernet\". A fleet overrides it, with a note"`
 	DownlinkMbps float64 `toml:"downlink_mbps" doc:"rate from the server to a device, in 10^6 bit/s; -1: the profile's"`
 	UplinkMbps   float64 `toml:"uplink_mbps" doc:"rate from a device to the server, in 10^6 bit/s; -1: the profile's"`
 	RTTms        float64 `toml:"rtt_ms" doc:"round trip time in milliseconds, half of it each way; -1: the profile's"`

@@ -339,3 +339,32 @@ set = { "run.stop_at.test_error" = 0.25, "run.targets" = { gap = [0.125] } }
 		}
 	}
 }
+
+// The tuning grid of a method that --set has removed is ignored; one of a method that
+// the file does not list, or that there is not, is an error.
+func TestTuningOfRemovedMethods(t *testing.T) {
+	const text = "[methods.mocha]\n[methods.cocoa]\n[[experiment]]\nname = \"e\"\n" +
+		"tune.mocha.\"options.epochs\" = [1, 2]\ntune.cocoa.\"options.theta\" = [0.5, 0.9]\n"
+	s, err := Parse("x.toml", []byte(text), []string{`experiment.e.methods=["cocoa"]`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if jobs := s.Experiments[0].Jobs; len(jobs) != 1 || jobs[0].Candidates[0].Method != "cocoa" || len(jobs[0].Candidates) != 2 {
+		t.Errorf("jobs %+v", jobs)
+	}
+	resolved, err := s.Resolved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Parse("x.toml", resolved, nil); err != nil {
+		t.Errorf("%v in\n%s", err, resolved)
+	}
+	for source, set := range map[string][]string{
+		text + "methods = [\"cocoa\"]\n":                     nil,
+		text + "tune.mb-sgd.\"options.step\" = [0.1, 1.0]\n": {`experiment.e.methods=["cocoa"]`},
+	} {
+		if _, err := Parse("x.toml", []byte(source), set); err == nil || !strings.Contains(err.Error(), "unknown method") {
+			t.Errorf("%s%v: %v", source, set, err)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"slices"
 
 	"fedsim/algorithms"
 	"fedsim/config"
@@ -108,11 +109,31 @@ func (p *plan) run(point *config.Node, label string, options []config.Assignment
 		settings.Federation.ValidateMethod(c.In("federation"), &factory, method.options())
 	}
 	problems.AddFound(tree, c)
+	p.overrideByFleet(&settings, &problems)
 	return Run{
 		Experiment: p.name, Method: label, Label: method.Label,
 		Algorithm: method.Algorithm, Options: method.options(),
 		Protocol: settings.Federation.Protocol, Seed: firstSeed, System: firstSeed, Settings: settings,
 	}, problems
+}
+
+// overrideByFleet lets the fleet stand above network.profile, with a note. A sweep
+// over it would be over nothing.
+func (p *plan) overrideByFleet(s *Settings, problems *config.Errors) {
+	profile := s.Fleet.Override(&s.Network)
+	if profile == "" {
+		return
+	}
+	key := config.Path{"network", "profile"}
+	for i := range p.axes {
+		if p.axes[i].sets(key) {
+			problems.Add(p.at, fmt.Sprintf("experiment %s: axis %s sets network.profile, which has no effect with a fleet: the fleet says what the links are", p.name, p.axes[i].name))
+		}
+	}
+	note := fmt.Sprintf("experiment %s: the fleet says what the links are, network.profile = %q has no effect", p.name, profile)
+	if !slices.Contains(p.notes, note) {
+		p.notes = append(p.notes, note)
+	}
 }
 
 // assign lays the assignments over a tree.

@@ -21,6 +21,7 @@ type Scenario struct {
 	Settings    Settings // the base settings, overrides included
 	Experiments []Experiment
 	Tables      []tables.Table
+	Notes       []string // what is well but may be unexpected, one sentence each
 
 	plans      []plan
 	tablePlans []tablePlan
@@ -109,6 +110,7 @@ func Parse(file string, source []byte, arguments []string) (*Scenario, error) {
 	for i := range s.plans {
 		experiment, wrong := s.plans[i].expand(root)
 		s.Experiments = append(s.Experiments, experiment)
+		s.Notes = append(s.Notes, s.plans[i].notes...)
 		problems.Merge(wrong)
 	}
 	for i := range s.tablePlans {

@@ -20,6 +20,7 @@ type plan struct {
 	tuned             []tuned
 	tuning            Tuning
 	figure            *results.Figure
+	notes             []string // what the user should know, of its runs
 }
 
 // tuned is the tuning grid of one method.
@@ -55,7 +56,7 @@ func newPlan(table experimentTable, node *config.Node, all []string, problems *c
 		p.axes = append(p.axes, namedAxis(a, node.PlaceOf(fmt.Sprintf("axis[%d]", i)), problems))
 	}
 	p.axes = append(p.axes, sweepAxes(table.Sweep, problems)...)
-	p.planTuning(table, node, problems)
+	p.planTuning(table, node, all, problems)
 	p.planFigure(table, problems)
 	p.checkNames(problems)
 	p.checkOwners(problems)
@@ -84,7 +85,7 @@ func (p *plan) planMethods(node *config.Node, all []string, problems *config.Err
 }
 
 // planTuning reads the tuning grids, in the order of the experiment's methods.
-func (p *plan) planTuning(table experimentTable, node *config.Node, problems *config.Errors) {
+func (p *plan) planTuning(table experimentTable, node *config.Node, all []string, problems *config.Errors) {
 	if table.Tuning != nil {
 		p.tuning = DefaultTuning()
 		problems.Merge(config.Decode(node.Child("tuning"), "experiment.tuning", &p.tuning))
@@ -103,8 +104,11 @@ func (p *plan) planTuning(table experimentTable, node *config.Node, problems *co
 	if tune == nil {
 		return
 	}
+	// The grids of methods that --set has removed have nothing to tune any more.
+	methods := node.Child("methods")
+	removed := methods != nil && methods.Place.Override != ""
 	for _, label := range tune.Keys() {
-		if !slices.Contains(p.methods, label) {
+		if !slices.Contains(p.methods, label) && !(slices.Contains(all, label) && removed) {
 			problems.Add(tune.Child(label).Key, config.UnknownName("method", label, label, p.methods))
 		}
 	}

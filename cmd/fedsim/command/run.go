@@ -221,6 +221,9 @@ func (f *runFlags) open(cmd *cobra.Command, args []string, sets []string) (*scen
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	if !f.quiet {
+		tell(cmd.ErrOrStderr(), s)
+	}
 	timeline, err := f.timeline.plan(cmd.Flags(), s)
 	if err != nil {
 		return nil, nil, nil, err

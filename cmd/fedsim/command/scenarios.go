@@ -95,6 +95,7 @@ devices that they come to is found when the scenario is run.`,
 				if err != nil {
 					return err
 				}
+				tell(cmd.ErrOrStderr(), s)
 				text := fmt.Sprintf("%s, %s", count(len(s.Experiments), "experiment"), count(experiment.Total(s.Experiments), "run"))
 				if len(s.Tables) > 0 {
 					text += ", " + count(len(s.Tables), "table")

@@ -11,6 +11,7 @@ import (
 	"fedsim/experiment"
 	"fedsim/internal/quote"
 	"fedsim/results"
+	"fedsim/scenarios"
 	"fedsim/traces"
 )
 
@@ -65,6 +66,13 @@ func isUsage(err error) bool {
 		return true
 	}
 	return errors.Is(err, results.ErrExists) || errors.Is(err, results.ErrUnfinished) || errors.Is(err, results.ErrForeign)
+}
+
+// tell prints the notes of a scenario.
+func tell(w io.Writer, s *scenarios.Scenario) {
+	for _, note := range s.Notes {
+		line(w, "note: "+note, false)
+	}
 }
 
 // complain writes an error, one line for each thing that is wrong. A line that

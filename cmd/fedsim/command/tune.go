@@ -52,6 +52,7 @@ func (f *runFlags) tune(cmd *cobra.Command, name string) (err error) {
 	if err != nil {
 		return err
 	}
+	tell(cmd.ErrOrStderr(), scenario)
 	if err := requireRoom(scenario); err != nil {
 		return err
 	}

@@ -1,0 +1,80 @@
+package federation
+
+import (
+	"fmt"
+	"slices"
+
+	"fedsim/config"
+	"fedsim/engine"
+	"fedsim/results"
+)
+
+// checkDeadline reports a deadline that no device can ever meet: every round would
+// end without an answer. What it takes for granted of a response is what every
+// response takes, so that no deadline is refused that one can meet.
+func (f *Federation) checkDeadline() error {
+	cfg := &f.setup.Config
+	if f.setup.anyDeadline || cfg.DeadlineS == 0 || cfg.Quantile > 0 || cfg.Protocol != Deadline && cfg.Protocol != First {
+		return nil
+	}
+	if !f.fits() && cfg.Late == Keep { // an answer counts whenever it comes
+		return nil
+	}
+	shortest := engine.Never
+	for t := range f.devices {
+		if slices.Contains(f.setup.Faults.Never, t) {
+			continue
+		}
+		response := f.shortest(t)
+		if response <= f.cycle {
+			return nil
+		}
+		shortest = min(shortest, response)
+	}
+	if shortest == engine.Never {
+		return nil // nobody answers, for another reason
+	}
+	what := "download and upload"
+	if f.fits() {
+		what = "download, one step and upload"
+	}
+	return config.Problem{Key: "federation.deadline_s", Value: cfg.DeadlineS, Want: fmt.Sprintf(
+		"must be at least %.4g: the fastest response of any device takes %s for %s, so that no answer would ever come", shortest.Seconds(), results.HumanTime(shortest.Seconds()), what)}
+}
+
+// fits reports whether devices do as many steps as fit into the clock cycle.
+func (f *Federation) fits() bool {
+	return f.setup.Config.Protocol == Deadline && f.setup.Config.Fit
+}
+
+// shortest returns the least time that a response of device t takes, whatever
+// happens: jitter and traces may make a transfer as short as one likes, and a method
+// may find nothing to do. A device that fits its work into the clock cycle does at
+// least one step, and leaves time for an upload at its link's usual speed.
+func (f *Federation) shortest(t int) engine.Time {
+	values := 0 // a method of somebody else's may send as little as a header
+	if f.setup.Factory.Load != nil {
+		values = f.setup.Size.Features
+	}
+	steady := f.setup.Network.Jitter == 0 && f.setup.Bandwidth == nil && f.hubs == nil
+	var least engine.Time
+	if steady {
+		least = f.cost.expectedDown(t, f.links.Bytes(values))
+	}
+	switch {
+	case f.fits():
+		up := f.cost.expectedUp(t, f.links.Bytes(f.setup.Size.Features)).Seconds() * (1 + f.setup.Config.Margin)
+		least = least.Add(engine.FromSeconds(up))
+		if f.setup.Pace == nil {
+			least = least.Add(f.fleet.ComputeTime(t, f.method.StepFLOPs()))
+		}
+		least -= rounding
+	case steady:
+		least = least.Add(f.cost.expectedUp(t, f.links.Bytes(values)))
+	}
+	return least
+}
+
+// rounding is more than what sums of a few times that are rounded to nanoseconds are
+// off.
+const rounding = 10
