@@ -28,6 +28,9 @@ func TestEachFigureEqualsItsPartOfTheWhole(t *testing.T) {
 		if diff := cmp.Diff(part.Figure, own.Figure); diff != "" {
 			t.Errorf("%s: figures differ (-whole +own):\n%s", part.Name, diff)
 		}
+		if diff := cmp.Diff(part.Tuning, own.Tuning); diff != "" {
+			t.Errorf("%s: tuning differs (-whole +own):\n%s", part.Name, diff)
+		}
 		if len(part.Jobs) != len(own.Jobs) {
 			t.Fatalf("%s: %d jobs in the whole, %d in its own file", part.Name, len(part.Jobs), len(own.Jobs))
 		}

@@ -1,0 +1,67 @@
+package command
+
+import (
+	"bytes"
+	"flag"
+	"path/filepath"
+	"testing"
+
+	"fedsim/results"
+	"fedsim/scenarios"
+)
+
+var tunedRun = flag.String("tuned", "", "run directory whose winners must lie inside their grids, too")
+
+// Shipped figures tune their methods on grids that grow, and no winner lies at an edge
+// unless the range of its option ends there. The manifest of regression is made here;
+// .ci/run passes that of lte-high-var, which takes a minute.
+func TestShippedWinnersLieInside(t *testing.T) {
+	for _, info := range scenarios.Shipped() {
+		s, err := scenarios.Load(info.Name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range s.Experiments {
+			for k := range s.Experiments[i].Jobs {
+				if e := &s.Experiments[i]; len(e.Jobs[k].Candidates) > 1 && e.Tuning.Extend == 0 {
+					t.Errorf("%s, experiment %s: it tunes %s on a grid that does not grow", info.Name, e.Name, e.Jobs[k].Candidates[0].Method)
+				}
+			}
+		}
+	}
+	if *tunedRun != "" {
+		requireInside(t, *tunedRun)
+	}
+	if testing.Short() {
+		return
+	}
+	dir := filepath.Join(t.TempDir(), "run")
+	var out, errors bytes.Buffer
+	if status := Main([]string{"run", "regression", "--out", dir, "--progress", "none"}, &out, &errors); status != 0 {
+		t.Fatalf("exit status %d\n%s%s", status, out.String(), errors.String())
+	}
+	requireInside(t, dir)
+}
+
+// requireInside looks at the winners in the manifest of a run directory.
+func requireInside(t *testing.T, dir string) {
+	t.Helper()
+	r, err := results.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tuned := 0
+	for _, run := range r.Manifest.Runs {
+		if len(run.Tuned) > 0 {
+			tuned++
+		}
+		for _, e := range run.Edges {
+			if e.Reason == "" {
+				t.Errorf("%s: run %s: tuned to %s", dir, run.ID, e)
+			}
+		}
+	}
+	if tuned == 0 {
+		t.Errorf("%s: no run is tuned", dir)
+	}
+}
