@@ -10,7 +10,7 @@ CONCURRENT = ./internal/parallel ./mtl ./data ./federation ./experiment ./result
 # Packages that check invariants when they are built with the tag.
 CORE = ./engine ./devices ./mtl ./federation ./algorithms ./experiment
 
-.PHONY: build test check race invariants examples tidy test-crash test-mutants bench bench-peers test-peers test-duckdb test-browser fuzz generate clean
+.PHONY: build test check race invariants examples tidy test-crash test-mutants bench bench-peers test-peers test-duckdb test-browser fuzz generate licenses clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -86,6 +86,10 @@ generate:
 	$(GO) test ./scenarios -run TestReferenceIsUpToDate -update
 	$(GO) test ./cmd/fedsim/command -run TestTutorial -update-tutorial
 	$(GO) generate ./internal/kernel
+
+# The license notices of what the program carries, after a change of go.mod.
+licenses:
+	$(GO) test ./licenses -run TestUpToDate -update
 
 clean:
 	rm -rf bin

@@ -25,6 +25,7 @@ var layers = map[string]string{
 	"internal/parallel":   "",
 	"internal/rng":        "internal/elementary",
 	"internal/state":      "",
+	"licenses":            "",
 	"config":              "internal/quote",
 	"engine":              "internal/invariants",
 	"internal/registry":   "config",

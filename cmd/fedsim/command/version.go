@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"fedsim/licenses"
 )
 
 // version is what is known of the binary.
@@ -73,16 +76,32 @@ func (v version) String() string {
 }
 
 func newVersion() *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the versions of fedsim and Go and the platform",
-		Example: "  fedsim version",
-		Args:    takes(0, 0, "no arguments"),
+	var notices bool
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the versions of fedsim and Go and the platform",
+		Long: `Print the versions of fedsim and Go and the platform, or with --licenses the license
+notices of the modules, scripts and fonts that the program carries.`,
+		Example: `  fedsim version
+  fedsim version --licenses`,
+		Args: takes(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if notices {
+				_, err := io.WriteString(cmd.OutOrStdout(), licenses.Text)
+				return err
+			}
 			_, err := io.WriteString(cmd.OutOrStdout(), versionText())
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&notices, "licenses", false, "print the license notices of what the program carries")
+	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "licences" {
+			name = "licenses"
+		}
+		return pflag.NormalizedName(name)
+	})
+	return cmd
 }
 
 // versionText is what fedsim version and fedsim --version print.
