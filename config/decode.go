@@ -17,7 +17,8 @@ var nodeType = reflect.TypeFor[*Node]()
 // keys (names are compared with case), values of the wrong type, integers out
 // of range, numbers that are not finite.
 //
-// Integers are taken for floats, not the reverse. Lists replace defaults as a
+// Integers are taken for floats, and floats that are whole, such as 1e3, for
+// integers. Lists replace defaults as a
 // whole. A field of type map[string]any, any or *Node takes what there is: it
 // is left to the caller. A [Custom] field decodes itself.
 func Decode(n *Node, key string, into any) Errors {
@@ -63,7 +64,7 @@ func (d *decoder) decode(n *Node, key string, v reflect.Value) {
 		return
 	}
 	if ok := d.decodeKind(n, key, v); !ok {
-		d.mismatch(n, key, "must be "+article(typeName(v.Type())))
+		d.mismatch(n, key, "must be "+article(typeName(v.Type()))+asList(n, v.Type()))
 	}
 }
 
@@ -104,7 +105,7 @@ func (d *decoder) decodeKind(n *Node, key string, v reflect.Value) bool {
 	case reflect.Float32, reflect.Float64:
 		return d.float(n, key, v)
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		i, ok := n.scalar.(int64)
+		i, ok := n.integer()
 		if !ok {
 			return false
 		}
@@ -114,7 +115,7 @@ func (d *decoder) decodeKind(n *Node, key string, v reflect.Value) bool {
 		}
 		v.SetInt(i)
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		i, ok := n.scalar.(int64)
+		i, ok := n.integer()
 		if !ok {
 			return false
 		}
@@ -127,6 +128,37 @@ func (d *decoder) decodeKind(n *Node, key string, v reflect.Value) bool {
 		panic(fmt.Sprintf("config: %s: fields of type %s cannot be decoded", key, v.Type()))
 	}
 	return true
+}
+
+// integer returns a number that is whole. A float has the value of the integer that was
+// meant up to 2^53.
+func (n *Node) integer() (i int64, ok bool) {
+	switch x := n.scalar.(type) {
+	case int64:
+		return x, true
+	case float64:
+		return int64(x), math.Abs(x) <= 1<<53 && x == math.Trunc(x)
+	default:
+		return 0, false
+	}
+}
+
+// asList says how to write a value as the list that a key of the type takes, which may be
+// the value alone or, of a number of things, as many: [3] or [1, 2, 3]. It says nothing
+// of other types.
+func asList(n *Node, t reflect.Type) string {
+	if t.Kind() != reflect.Slice || n.kind != scalarNode {
+		return ""
+	}
+	text := ": write [" + quote.Cut(Literal(n.scalar)) + "]"
+	if i, ok := n.integer(); ok && i > 1 && i <= 10 {
+		all := make([]int64, i)
+		for k := range all {
+			all[k] = int64(k + 1)
+		}
+		text += " or " + Literal(all)
+	}
+	return text
 }
 
 // table decodes into a struct.

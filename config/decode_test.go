@@ -93,7 +93,7 @@ rate = inf
 free = 3
 grid = [[true]]
 [named.a]
-depth = 1.0
+depth = 1.5
 [inner.depth]
 `
 	const want = `x.toml:1:1: unknown key Text: did you mean text?
@@ -105,7 +105,7 @@ x.toml:5:25: unknown key list[1].dept: did you mean depth?
 x.toml:6:8: rate = +Inf: must be a finite number
 x.toml:7:8: free = 3: must be a table
 x.toml:8:10: grid[0][0] = true: must be a number
-x.toml:10:9: named.a.depth = 1: must be an integer
+x.toml:10:9: named.a.depth = 1.5: must be an integer
 x.toml:11:1: inner.depth: is a table: must be an integer`
 	if got := decodeSample(t, source, &sample{}).Error(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

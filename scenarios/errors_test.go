@@ -72,6 +72,10 @@ x.toml:3:18: run.seeds[2] = -1: must be a whole number of 64 bits, not negative
 x.toml:5:10: problem.lambda = true: must be a number
 x.toml:7:10: data.source = 1: must be a string
 x.toml:8:8: data.skew = "yes": must be true or false`},
+		{"number for a list", "[run]\nseeds = 3\n" + mocha, nil, "x.toml:2:9: run.seeds = 3: must be a list of integers: write [3] or [1, 2, 3]"},
+		{"number for a list by override", mocha, []string{"run.seeds=1e6"}, "--set run.seeds=1e6: must be a list of integers: write [1e+06]"},
+		{"text for a list", mocha, []string{"traces.files=a.csv"}, "--set traces.files=a.csv: must be a list of strings: write [\"a.csv\"]"},
+		{"integer beyond what a float holds", mocha, []string{"run.rounds=1e16"}, "--set run.rounds=1e16: must be an integer"},
 		{"fraction for an integer", "[run]\nrounds = 1.5\n" + mocha, nil, "x.toml:2:10: run.rounds = 1.5: must be an integer"},
 		{"not finite", "[problem]\nlambda = nan\n" + mocha, nil, "x.toml:2:10: problem.lambda = NaN: must be a finite number"},
 		{"table for a value", "[run.rounds]\n" + mocha, nil, "x.toml:1:1: run.rounds: is a table: must be an integer"},
