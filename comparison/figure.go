@@ -2,6 +2,7 @@ package comparison
 
 import (
 	"fmt"
+	"strings"
 
 	"fedsim/results"
 )
@@ -24,7 +25,8 @@ func (c *Comparison) Figure() (results.Figure, []results.Run) {
 		fig.Y, fig.YScale = last, "linear"
 	}
 	metric, _ := results.MetricNamed(last)
-	fig.File, fig.Title = FigureFile, metric.LabelFor(c.real())+" against virtual time"
+	label := metric.LabelFor(c.real())
+	fig.File, fig.Title = FigureFile, strings.ToUpper(label[:1])+label[1:]+" against virtual time"
 	fig.Panel, fig.Series = "case", "directory"
 	shown := c.Cases[:min(len(c.Cases), mostPanels)]
 	if len(shown) < len(c.Cases) {

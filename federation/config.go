@@ -59,7 +59,7 @@ type Config struct {
 	Margin       float64 `toml:"margin" doc:"share by which a device's controller lengthens its estimate of the upload when it fits its work into the clock cycle"`
 	StepsLow     float64 `toml:"steps_low" doc:"protocol \"charged\": fewest steps of a device in a round, as a multiple of the rows of the smallest task"`
 	StepsHigh    float64 `toml:"steps_high" doc:"protocol \"charged\": most steps of a device in a round, as a multiple of the rows of the smallest task; every device is charged this many"`
-	Cost         string  `toml:"cost" doc:"how work and bytes become time: \"physical\", \"relative\" or \"authors\""`
+	Cost         string  `toml:"cost" doc:"how work and bytes become time: \"physical\", in seconds; or \"relative\" (the paper's section 5.3) or \"authors\" (their released drivers), in relative units that are no seconds"`
 	Clients      int     `toml:"clients_per_round" doc:"devices that the server asks in a round, drawn anew for each as selection says; protocol \"first\": answers that end a round; protocol \"asynchronous\": devices at work at a time; 0: all, or what fraction says"`
 	Fraction     float64 `toml:"fraction" doc:"share of the devices that the server asks in a round, in (0, 1], rounded up, drawn likewise; in place of clients_per_round"`
 	Selection    string  `toml:"selection" doc:"how the devices of a round are drawn from those that can be reached: \"uniform\", \"data\" (in proportion to their rows), \"speed\" (in inverse proportion to how long an answer takes them) or \"power-of-choice\" (those that the model fits worst among candidates)"`

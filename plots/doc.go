@@ -6,6 +6,7 @@
 //
 // Lines are steps: a value holds from the end of the round in which it was
 // measured until the next one is measured, and markers lie at measured points.
+// Numbers of devices are those of a round, from its beginning to its end.
 // The line of several seeds is the mean of their steps, on a logarithmic axis
 // the geometric one; the band reaches from the lowest to the highest. A run
 // that has ended keeps its last value until the slowest of its line has ended

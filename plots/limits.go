@@ -66,7 +66,7 @@ func (m *model) yLimits() (limits interval, ok bool) {
 		if floor < data.max {
 			data.min = math.Max(data.min, floor)
 		}
-	} else if data.min > 0 && data.min < data.max/2 {
+	} else if data.min > 0 && (data.min < data.max/2 || m.y.count) {
 		data.min = 0
 	}
 	data = data.widened()

@@ -117,5 +117,20 @@ func (m *model) curve(r *results.Run, y func(*results.Round) float64) curve {
 			c.x, c.y = append(c.x, px), append(c.y, py)
 		}
 	}
+	if m.y.count && len(c.x) > 0 {
+		c.during(m.xScale)
+	}
 	return c
+}
+
+// during moves values to the beginning of the rounds that they are of: each then holds
+// until the end of its round. The beginning of the first does not exist on a
+// logarithmic axis.
+func (c *curve) during(on scale) {
+	c.y = append(c.y, c.y[len(c.y)-1])
+	if on == linear && c.x[0] > 0 {
+		c.x = append([]float64{0}, c.x...)
+	} else {
+		c.y = c.y[1:]
+	}
 }

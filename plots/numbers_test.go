@@ -681,3 +681,26 @@ func TestDefaultFigure(t *testing.T) {
 		t.Error("a figure without runs was drawn")
 	}
 }
+
+// What is counted in a round is drawn from its beginning to its end.
+func TestCountsAreOfARound(t *testing.T) {
+	r := results.Run{Method: "m", Rounds: []results.Round{{Participants: 99}, {Round: 1, TimeS: 2, Participants: 20}, {Round: 2, TimeS: 5, Participants: 19}}}
+	for _, c := range []struct {
+		x    string
+		want curve
+	}{
+		{"linear", curve{x: []float64{0, 2, 5}, y: []float64{20, 19, 19}}},
+		{"log", curve{x: []float64{math.Log10(2), math.Log10(5)}, y: []float64{19, 19}}},
+	} {
+		m, err := newModel(results.Figure{Y: "participants", XScale: c.x}, []results.Run{r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(c.want, m.panels[0].curves[0][0], cmp.AllowUnexported(curve{})); d != "" {
+			t.Errorf("%s: %s", c.x, d)
+		}
+		if y, _ := m.yLimits(); y.min != 0 {
+			t.Errorf("%s: the vertical axis begins at %v, must begin at 0", c.x, y.min)
+		}
+	}
+}

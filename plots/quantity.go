@@ -14,6 +14,7 @@ type quantity struct {
 	real  string // the label for runs on real targets; empty: the same
 	of    func(*results.Round) float64
 	total bool // summed up over the rounds so far
+	count bool // of what happens in a round, not after it
 	// each returns the values by device of a quantity that devices have; of is nil
 	// then. Lines show how it is distributed.
 	each  func(*results.Round) []results.Theta
@@ -85,9 +86,9 @@ var quantities = map[string]quantity{
 	"primal":        {label: "primal objective", of: func(r *results.Round) float64 { return r.Primal }},
 	"gap":           {label: "duality gap", of: func(r *results.Round) float64 { return r.Gap }},
 	"train_error":   {label: "training error", real: "root mean square error in training", of: func(r *results.Round) float64 { return trained(r, r.TrainError) }},
-	"participants":  {label: "answers taken", of: func(r *results.Round) float64 { return counted(r, r.Participants) }},
-	"dropped":       {label: "devices dropped", of: func(r *results.Round) float64 { return counted(r, r.Dropped) }},
-	"late":          {label: "late answers", of: func(r *results.Round) float64 { return counted(r, r.Late) }},
+	"participants":  {label: "answers taken", of: func(r *results.Round) float64 { return counted(r, r.Participants) }, count: true},
+	"dropped":       {label: "devices dropped", of: func(r *results.Round) float64 { return counted(r, r.Dropped) }, count: true},
+	"late":          {label: "late answers", of: func(r *results.Round) float64 { return counted(r, r.Late) }, count: true},
 	"test_error":    {label: "test error", real: "root mean square test error", of: func(r *results.Round) float64 { return trained(r, r.TestError) }},
 	"theta":         {label: "θ of local solves", each: func(r *results.Round) []results.Theta { return r.Thetas }},
 }
