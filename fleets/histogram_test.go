@@ -107,21 +107,29 @@ func TestText(t *testing.T) {
 	if err := f.WriteText(&b, 8, 1); err != nil {
 		t.Fatal(err)
 	}
-	const want = `class  share  devices  GFLOP/s  spread  down Mbit/s  up Mbit/s  spread  RTT ms  idle W  compute W  battery
-old    25 %   2        0.5      0       1            0.4        0       200     0.27    1          5 Wh
-7      75 %   6        7        0       50           20         0       12      0.1     2          mains
+	const want = `                             device
+  class    share  devices    GFLOP/s  spread  idle W  compute W  battery
+  ----------------------------------------------------------------------
+  old       25 %        2        0.5       0    0.27          1     5 Wh
+  7         75 %        6          7       0     0.1          2    mains
 
-rank correlation within a class: 0 of rate and speed, 0 of training rows and speed
+           link
+  class    down Mbit/s  up Mbit/s  spread  RTT ms
+  -----------------------------------------------
+  old                1        0.4       0     200
+  7                 50         20       0      12
+
+rank correlation in a class: 0 of rate and speed, 0 of rows and speed
 
 speed, GFLOP/s
-       0.5 to 0.7       25.0 %  #################
+       0.5 to 0.7       25.0 %  ################
        0.7 to 1          0.0 %
          1 to 1.5        0.0 %
        1.5 to 2          0.0 %
          2 to 3          0.0 %
          3 to 5          0.0 %
          5 to 7          0.0 %
-         7 to 10        75.0 %  ##################################################
+         7 to 10        75.0 %  ################################################
 
 downlink, Mbit/s
 `

@@ -1,37 +1,42 @@
 package fleets
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"strings"
-	"text/tabwriter"
+
+	"fedsim/internal/columns"
 )
 
 // WriteText describes n devices of a valid fleet under a seed, n at least 1: a table
 // of the classes, and histograms.
 func (f *Fleet) WriteText(w io.Writer, n int, seed uint64) error {
-	var b bytes.Buffer
+	var b strings.Builder
 	if f.Description != "" {
-		fmt.Fprintf(&b, "%s\n\n", f.Description)
+		fmt.Fprintf(&b, "%s\n\n", columns.Wrap(f.Description, columns.Width, 0))
 	}
 	f.writeClasses(&b, n, seed)
-	fmt.Fprintf(&b, "\nrank correlation within a class: %g of rate and speed, %g of training rows and speed\n", f.LinkSpeed, f.DataSpeed)
+	fmt.Fprintf(&b, "\nrank correlation in a class: %g of rate and speed, %g of rows and speed\n", f.LinkSpeed, f.DataSpeed)
 	for _, h := range f.Histograms(n, seed) {
 		h.write(&b)
 	}
-	_, err := w.Write(b.Bytes())
+	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func (f *Fleet) writeClasses(b *bytes.Buffer, n int, seed uint64) {
+func (f *Fleet) writeClasses(b *strings.Builder, n int, seed uint64) {
 	counts := make([]int, len(f.Classes))
 	for _, k := range f.order(n, seed) {
 		counts[k]++
 	}
-	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprint(table, "class\tshare\tdevices\tGFLOP/s\tspread\tdown Mbit/s\tup Mbit/s\tspread\tRTT ms\tidle W\tcompute W\tbattery\n")
+	table := columns.Table{Label: "class", Groups: []columns.Group{
+		{Heads: []string{"share", "devices"}},
+		{Title: "device", Heads: []string{"GFLOP/s", "spread", "idle W", "compute W", "battery"}},
+		{Title: "link", Heads: []string{"down Mbit/s", "up Mbit/s", "spread", "RTT ms"}},
+	}}
+	var rows [][]string
 	for i := range f.Classes {
 		k := &f.Classes[i]
 		m, l := k.machine(), k.link()
@@ -39,17 +44,21 @@ func (f *Fleet) writeClasses(b *bytes.Buffer, n int, seed uint64) {
 		if m.BatteryWh > 0 {
 			battery = fmt.Sprintf("%g Wh", m.BatteryWh)
 		}
-		fmt.Fprintf(table, "%s\t%.4g %%\t%d\t%.4g\t%g\t%.4g\t%.4g\t%g\t%g\t%g\t%g\t%s\n", k.Name, 100*k.Share, counts[i],
-			m.Rate()/1e9, k.SpeedSpread, l.DownlinkMbps, l.UplinkMbps, k.RateSpread, l.RTTms, m.IdleW, m.ComputeW, battery)
+		short := func(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
+		exact := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+		rows = append(rows, []string{
+			k.Name, short(100*k.Share) + " %", strconv.Itoa(counts[i]),
+			short(m.Rate() / 1e9), exact(k.SpeedSpread), exact(m.IdleW), exact(m.ComputeW), battery,
+			short(l.DownlinkMbps), short(l.UplinkMbps), exact(k.RateSpread), exact(l.RTTms),
+		})
 	}
-	if err := table.Flush(); err != nil {
-		panic(err) // a buffer takes everything
-	}
+	table.Blocks = []columns.Block{{Rows: rows}}
+	table.Write(b, columns.Width)
 }
 
 // write draws the bars of the devices of all classes.
-func (h *Histogram) write(b *bytes.Buffer) {
-	const widest = 50
+func (h *Histogram) write(b *strings.Builder) {
+	const widest = 48
 	all, most := h.All(), 0.0
 	for _, share := range all {
 		most = max(most, share)

@@ -233,6 +233,20 @@ func Cut(text string, width int) string {
 	return string([]rune(text)[:max(width-1, 0)]) + "…"
 }
 
+// Entries returns a text behind each name, wrapped beside the longest of the names.
+func Entries(names, texts []string, width int) string {
+	longest := 0
+	for _, name := range names {
+		longest = max(longest, utf8.RuneCountInString(name))
+	}
+	var out strings.Builder
+	for i, name := range names {
+		text := Wrap(texts[i], width, longest+gap)
+		line(&out, pad(name, longest, true)+strings.Repeat(" ", gap)+strings.TrimLeft(text, " "))
+	}
+	return out.String()
+}
+
 // Wrap breaks paragraphs into lines of at most so many characters, at blanks, each
 // behind an indent. Words that are longer by themselves are cut. Line breaks within the
 // text stay.

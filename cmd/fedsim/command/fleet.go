@@ -5,12 +5,12 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"fedsim/fleets"
 	"fedsim/internal/atomicfile"
+	"fedsim/internal/columns"
 	"fedsim/plots"
 )
 
@@ -37,14 +37,13 @@ func newFleetList() *cobra.Command {
 		Example: "  fedsim fleet list",
 		Args:    takes(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			var texts []string
 			for _, name := range fleets.Names() {
 				f, _ := fleets.BuiltIn(name)
-				if _, err := fmt.Fprintf(table, "%s\t%s\n", name, f.Description); err != nil {
-					return err
-				}
+				texts = append(texts, f.Description)
 			}
-			return table.Flush()
+			_, err := io.WriteString(cmd.OutOrStdout(), columns.Entries(fleets.Names(), texts, textWidth()))
+			return err
 		},
 	}
 }

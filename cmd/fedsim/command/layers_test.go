@@ -31,7 +31,7 @@ var layers = map[string]string{
 	"internal/registry":   "config",
 	"devices":             "config engine internal/input internal/invariants internal/lognormal internal/registry internal/rng",
 	"network":             "config network/flows engine internal/lognormal internal/registry internal/rng",
-	"fleets":              "config devices network internal/elementary internal/input internal/lognormal internal/rng",
+	"fleets":              "config devices network internal/elementary internal/input internal/lognormal internal/rng internal/columns",
 	"network/flows":       "config engine",
 	"traces":              "config engine internal/elementary internal/input internal/lognormal internal/quote internal/rng",
 	"data":                "config internal/elementary internal/hugepage internal/input internal/kernel internal/quote internal/rng internal/state",

@@ -3,13 +3,14 @@ package command
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"fedsim/config"
 	"fedsim/experiment"
+	"fedsim/internal/columns"
 	"fedsim/scenarios"
 )
 
@@ -39,13 +40,12 @@ func newScenariosList() *cobra.Command {
 			if asJSON {
 				return writeJSON(cmd.OutOrStdout(), scenarios.Shipped())
 			}
-			table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			var names, texts []string
 			for _, s := range scenarios.Shipped() {
-				if _, err := fmt.Fprintf(table, "%s\t%s\n", s.Name, s.Description); err != nil {
-					return err
-				}
+				names, texts = append(names, s.Name), append(texts, s.Description)
 			}
-			return table.Flush()
+			_, err := io.WriteString(cmd.OutOrStdout(), columns.Entries(names, texts, textWidth()))
+			return err
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print them as JSON (docs/json.md)")

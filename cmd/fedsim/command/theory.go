@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"fedsim/experiment"
+	"fedsim/internal/columns"
 	"fedsim/plots"
 	"fedsim/results"
 	"fedsim/scenarios"
@@ -235,23 +235,23 @@ var theoryRows = []struct {
 
 // writeTheory prints a column for each comparison.
 func writeTheory(out io.Writer, found []experiment.Comparison) error {
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	line := func(name string, value func(*experiment.Comparison) string) error {
-		for i := range found {
-			name += "\t" + value(&found[i])
-		}
-		_, err := fmt.Fprintln(t, name)
-		return err
+	var t columns.Table
+	for i := range found {
+		t.Groups = append(t.Groups, columns.Group{Heads: []string{where(&found[i])}})
 	}
-	if err := line("", where); err != nil {
-		return err
-	}
+	var rows [][]string
 	for _, row := range theoryRows {
-		if err := line(row.name, row.value); err != nil {
-			return err
+		cells := []string{row.name}
+		for i := range found {
+			cells = append(cells, row.value(&found[i]))
 		}
+		rows = append(rows, cells)
 	}
-	return t.Flush()
+	t.Blocks = []columns.Block{{Rows: rows}}
+	var b strings.Builder
+	t.Write(&b, textWidth())
+	_, err := io.WriteString(out, b.String())
+	return err
 }
 
 // short writes a number with four digits; "-" for one that does not exist.

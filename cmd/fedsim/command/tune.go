@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/experiment"
+	"fedsim/internal/columns"
 	"fedsim/results"
 	"fedsim/scenarios"
 )
@@ -89,7 +90,8 @@ func writeGrids(w io.Writer, grids []experiment.Grid) error {
 		if i > 0 {
 			fmt.Fprintln(t)
 		}
-		fmt.Fprintf(t, "%s, %s%s: virtual time to %s%s\n", g.Experiment, g.Method, at(g.Point), g.Target, results.RelativeNote(g.Relative))
+		head := fmt.Sprintf("%s, %s%s: virtual time to %s%s", g.Experiment, g.Method, at(g.Point), g.Target, results.RelativeNote(g.Relative))
+		fmt.Fprintln(t, columns.Wrap(head, textWidth(), 0))
 		best := &g.Trials[g.Winner]
 		for k, trial := range g.Trials {
 			mark := " "

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -37,4 +39,59 @@ func TestHelpFits(t *testing.T) {
 		}
 	}
 	each(newRoot(nil))
+}
+
+// So do the tables that commands print.
+func TestOutputFits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs scenarios")
+	}
+	t.Parallel()
+	dir := t.TempDir()
+	scenario := filepath.Join(dir, "small.toml")
+	const text = `
+[data.synthetic]
+tasks = 3
+features = 4
+rows_min = 8
+rows_max = 12
+[problem]
+optimum_sweeps = 200
+[run]
+rounds = 4
+seeds = [1, 2]
+devices = true
+targets = { suboptimality = [0.9, 0.5], test_error = [0.6, 0.3], gap = [1.0] }
+[methods.mocha]
+[methods.mb-sgd]
+[[experiment]]
+name = "an-experiment-of-a-long-name"
+sweep = { "faults.drop_probability" = [0.0, 0.25] }
+tune.mb-sgd."options.step" = [0.1, 1.0]
+tune.mb-sgd."options.batch" = [1, 4]
+tuning.extend = 0
+`
+	if err := os.WriteFile(scenario, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	run, other := filepath.Join(dir, "run"), filepath.Join(dir, "other")
+	for _, args := range [][]string{
+		{"run", scenario, "--out", run},
+		{"run", scenario, "--out", other, "--set", "network.profile=3g"},
+		{"results", "show", run},
+		{"compare", run, other},
+		{"explain", run, "--without", "1", "--deadline", "0.5"},
+		{"tune", scenario},
+		{"algorithms"}, {"scenarios", "list"}, {"fleet", "list"}, {"fleet", "describe", "mixed"},
+		{"data", "describe"}, {"data", "describe", "--set", "data.preset=google-glass"},
+		{"theory", "theory", "--seeds", "2", "--set", "run.rounds=5", "--out", filepath.Join(dir, "theory")},
+		{"version"},
+	} {
+		var out, errs strings.Builder
+		if status := execute(t.Context(), args, &out, &errs); status != exitDone {
+			t.Errorf("%v ends with %d: %s", args, status, errs.String())
+		}
+		// Where files are is told by their whole path.
+		requireFit(t, strings.Join(args[:1], " "), strings.ReplaceAll(out.String(), dir+string(filepath.Separator), ""))
+	}
 }
