@@ -312,8 +312,9 @@ name = "x"
 	}
 }
 
-// The reference optimum belongs to the problem: one W update is measured against
-// a certified bound, the whole method against where alternation leads.
+// The reference optimum belongs to the problem: one W update is measured against the
+// optimum under its coupling, the whole method against the joint optimum, both
+// certified.
 func TestOptimum(t *testing.T) {
 	runs := mustGather(t, parse(t, `
 [methods.mocha]
@@ -324,20 +325,19 @@ sweep = { "run.outer" = [1, 4] }
 `, "run.rounds=400", "problem.warm_omega=0"), Options{})
 	for i, r := range runs {
 		last, _ := r.Last()
-		// Of alternation, the gain of its last step is all that is known.
-		if math.IsNaN(r.Optimum) || r.OptimumGap > []float64{1e-6, 1e-3}[i] || r.OptimumGap < 0 {
+		if math.IsNaN(r.Optimum) || r.OptimumGap > []float64{1e-6, 1e-5}[i] || r.OptimumGap < 0 {
 			t.Errorf("run %s: optimum %g within %g", r.ID, r.Optimum, r.OptimumGap)
 		}
 		for _, x := range r.Rounds {
 			if want := (x.Primal - r.Optimum) / r.Optimum; math.Abs(x.Suboptimality-want) > 1e-12 {
 				t.Fatalf("run %s, round %d: sub-optimality %g, want %g", r.ID, x.Round, x.Suboptimality, want)
 			}
-			// Under a fixed coupling the reference is a lower bound.
-			if i == 0 && x.Suboptimality < -1e-12 {
+			if x.Suboptimality < -1e-12 {
 				t.Errorf("round %d is better than the optimum by %g", x.Round, x.Suboptimality)
 			}
 		}
-		if last.Suboptimality > 0.02 {
+		// Three updates of Omega alternate to 2.4 % above the joint optimum.
+		if last.Suboptimality > []float64{0.02, 0.03}[i] {
 			t.Errorf("run %s ends at %g", r.ID, last.Suboptimality)
 		}
 	}

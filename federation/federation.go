@@ -403,7 +403,7 @@ func (f *Federation) recouple() error {
 	var err error
 	updated := f.told(func() uint64 {
 		w := f.method.Model().W
-		if next, err = f.setup.Problem.Regularizer.Update(f.setup.Pool, w, f.setup.Problem.Config.OmegaFloor); err != nil {
+		if next, err = f.setup.Problem.Regularizer.Update(f.setup.Pool, w, f.setup.Problem.Config.Floor(f.outer)); err != nil {
 			return 0
 		}
 		return 1

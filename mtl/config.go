@@ -20,6 +20,9 @@ const (
 	ConventionPaper   = "paper"
 	ConventionAuthors = "authors"
 
+	UpdateAlternating = "alternating"
+	UpdateAnnealed    = "annealed"
+
 	SigmaLemma9   = "lemma9"
 	SigmaSpectral = "spectral"
 	SigmaPerTask  = "per-task"
@@ -43,6 +46,8 @@ type Config struct {
 	PriorPrecision float64 `toml:"prior_precision" doc:"1/sigma^2 of \"probabilistic\" in the paper's convention (eq. prob) and of \"graphical\" (eq. graph1)"`
 	SigmaPrime     string  `toml:"sigma_prime" doc:"rule for sigma': \"spectral\" (largest eigenvalue, the smallest safe value for all tasks), \"lemma9\" or \"per-task\" (remark 5); for \"probabilistic\" and \"clustered\" on more than 20000 tasks only \"spectral\", the others sum over all pairs"`
 	Gamma          float64 `toml:"gamma" doc:"aggregation parameter gamma in (0, 1]: updates are scaled by gamma, and sigma' with them"`
+	OmegaUpdate    string  `toml:"omega_update" doc:"floor of Omega from one update to the next: \"alternating\" (the paper's alternation: omega_floor after every update) or \"annealed\" (omega_decay to the power of the number of updates so far, and omega_floor at least). With more tasks than features the alternation of \"probabilistic\" ends above the joint optimum, which annealing approaches"`
+	OmegaDecay     float64 `toml:"omega_decay" doc:"ratio of the floors of two updates under omega_update = \"annealed\": the nearer to 1, the more outer iterations it takes and the nearer to the joint optimum it ends"`
 	OmegaFloor     float64 `toml:"omega_floor" doc:"share of (tr Omega/m) I mixed into Omega after every update, which keeps it positive definite and its trace"`
 	WarmOmega      int     `toml:"warm_omega" doc:"central outer iterations that learn the coupling before the run, at no virtual time; the run starts from alpha = 0 under it"`
 	WarmFloor      float64 `toml:"warm_floor" doc:"share of (tr Omega/m) I mixed into the Omega learnt by warm_omega"`
@@ -55,7 +60,7 @@ func Defaults() Config {
 	return Config{
 		Loss: LossHinge, Smoothing: 0.5, LossScaling: Mean, Regularizer: RegProbabilistic, Convention: ConventionAuthors,
 		Lambda: 1e-2, Lambda1: 1e-2, Lambda2: 1e-2, Eta: 0.1, ClusterCount: 2, SigmaPrime: SigmaSpectral, Gamma: 1,
-		OmegaFloor: 1e-6, WarmFloor: 0.1, OptimumGap: 1e-6, OptimumSweeps: 5000,
+		OmegaUpdate: UpdateAlternating, OmegaDecay: 0.9, OmegaFloor: 1e-6, WarmFloor: 0.1, OptimumGap: 1e-6, OptimumSweeps: 5000,
 	}
 }
 
@@ -90,6 +95,8 @@ func (p *Config) Validate(c *config.Checker) {
 	c.Require(p.PriorPrecision >= 0 && p.PriorPrecision <= 1e12, "prior_precision", p.PriorPrecision, "must be in [0, 1e12]")
 	c.Require(p.PriorPrecision == 0 || p.Regularizer != RegProbabilistic || p.Convention == ConventionPaper, "prior_precision", p.PriorPrecision, "must be 0 for \"probabilistic\" under convention \"authors\", which has no such term")
 	c.Require(p.Gamma > 0 && p.Gamma <= 1, "gamma", p.Gamma, "must be in (0, 1]")
+	c.OneOf("omega_update", p.OmegaUpdate, UpdateAlternating, UpdateAnnealed)
+	c.Require(p.OmegaDecay > 0 && p.OmegaDecay < 1, "omega_decay", p.OmegaDecay, "must be in (0, 1)")
 	c.Require(p.OmegaFloor > 0 && p.OmegaFloor <= 1, "omega_floor", p.OmegaFloor, "must be in (0, 1]")
 	share("warm_floor", p.WarmFloor)
 	c.Require(p.WarmOmega >= 0 && p.WarmOmega <= 1000, "warm_omega", p.WarmOmega, "must be in [0, 1000]")
@@ -97,6 +104,18 @@ func (p *Config) Validate(c *config.Checker) {
 	c.Require(p.WarmOmega == 0 || learns, "warm_omega", p.WarmOmega, fmt.Sprintf("must be 0: regularizer %q does not learn its coupling", p.Regularizer))
 	c.Require(p.OptimumGap >= 1e-12 && p.OptimumGap <= 1, "optimum_gap", p.OptimumGap, "must be in [1e-12, 1]")
 	c.Require(p.OptimumSweeps >= 0, "optimum_sweeps", p.OptimumSweeps, "must not be negative")
+}
+
+// Floor returns the floor of the n-th update of Omega, counted from 1.
+func (c *Config) Floor(n int) float64 {
+	if c.OmegaUpdate == UpdateAnnealed {
+		floor := 1.0
+		for range n {
+			floor *= c.OmegaDecay
+		}
+		return max(c.OmegaFloor, floor)
+	}
+	return c.OmegaFloor
 }
 
 // LeastMemory returns how many bytes it takes at least to learn so many tasks of so

@@ -146,7 +146,7 @@ func (s *sweeper) solve(k, steps int) {
 // LearnCoupling alternates W and Omega steps centrally, outer times from
 // Omega = I/m, as the paper's Algorithm 1 does across devices: each W step to
 // the relative gap, the last Omega step with floor mixed in and the earlier ones
-// with Config.OmegaFloor. It returns Start's coupling for outer = 0 or a fixed
+// with Config.Floor. It returns Start's coupling for outer = 0 or a fixed
 // Omega. When ctx ends so does it, with ctx's error.
 func (p *Problem) LearnCoupling(ctx context.Context, pool *parallel.Pool, outer int, floor, gap float64, sweeps int) (Coupling, error) {
 	c, err := p.Regularizer.Start(pool, p.Tasks())
@@ -159,7 +159,7 @@ func (p *Problem) LearnCoupling(ctx context.Context, pool *parallel.Pool, outer 
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		mixed := p.Config.OmegaFloor
+		mixed := p.Config.Floor(i + 1)
 		if i == outer-1 {
 			mixed = floor
 		}
@@ -175,9 +175,10 @@ func (p *Problem) LearnCoupling(ctx context.Context, pool *parallel.Pool, outer 
 	return c, nil
 }
 
-// AlternatingOptimum approaches a stationary point of P(W, Omega), which for the
-// jointly convex "probabilistic" regulariser is the optimum, by outer central W
-// and Omega steps from coupling c; it ends early when one of them gains less than
+// AlternatingOptimum approaches a stationary point of P(W, Omega) by outer central W
+// and Omega steps from coupling c. That need not be the optimum, even of a
+// regularizer that is jointly convex: once Omega has lost its rank, W steps cannot
+// leave its range but by the floor (see JointOptimum). It ends early when one of them gains less than
 // gap relative to P, counted as in Optimize. A W step is solved to a tenth of what the one before it has
 // gained, the last one to gap. It returns the last W step, whose primal objective
 // is the lowest of all, with RelativeGap set to the last gain: alternation has no
@@ -201,7 +202,7 @@ func (p *Problem) AlternatingOptimum(ctx context.Context, pool *parallel.Pool, c
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		next, err := p.Regularizer.Update(pool, &o.W, p.Config.OmegaFloor)
+		next, err := p.Regularizer.Update(pool, &o.W, p.Config.Floor(i))
 		if errors.Is(err, ErrFixed) {
 			return o, nil
 		}

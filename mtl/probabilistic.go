@@ -18,7 +18,7 @@ type Probabilistic struct {
 	Paper          bool    // the paper's convention
 }
 
-var _ Regularizer = Probabilistic{}
+var _ Joint = Probabilistic{}
 
 // Start returns the coupling of Omega = I/m.
 func (r Probabilistic) Start(_ *parallel.Pool, m int) (Coupling, error) {
@@ -54,3 +54,69 @@ func (r Probabilistic) Update(pool *parallel.Pool, w *data.Matrix, floor float64
 
 // UpdateFLOPs returns the cost of the decomposition of W.
 func (r Probabilistic) UpdateFLOPs(m, d int) float64 { return spectrumFLOPs(m, d) }
+
+// strength returns l of r(W) = l (|W|^2/s2 + |W|_*^2), which R is with the Omega of Update
+// and no floor; |W|_* is the nuclear norm, the sum of the singular values.
+func (r Probabilistic) strength() float64 {
+	if r.Paper {
+		return r.Lambda
+	}
+	return r.Lambda / 2
+}
+
+// Least returns l (sum s^2/s2 + (sum s)^2).
+func (r Probabilistic) Least(s []float64) float64 {
+	sum, squares := 0.0, 0.0
+	for _, x := range s {
+		sum += x
+		squares += square(x)
+	}
+	return r.strength() * (float64(r.PriorPrecision*squares) + square(sum))
+}
+
+// LeastConjugate returns the maximum over s >= 0 of sum s v - l (sum s^2/s2 + S^2) with
+// S = sum s: s = max(0, v - 2 l S)/(2 l/s2), or v_1^2/(4 l) without the first term.
+func (r Probabilistic) LeastConjugate(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	l, prior := r.strength(), r.PriorPrecision
+	if prior == 0 {
+		return square(v[0]) / (4 * l)
+	}
+	width := float64(2 * l * prior)
+	total := r.shrunk(v, 1, width)
+	most := -l * square(total)
+	for _, x := range v {
+		s := shrink(x, 2*l*total, width)
+		most += float64(s*x) - float64(l*prior*square(s))
+	}
+	return most
+}
+
+// Proximal sets s = max(0, rho y - 2 l S)/(rho + 2 l/s2).
+func (r Probabilistic) Proximal(y []float64, rho float64) {
+	l := r.strength()
+	width := rho + float64(2*l*r.PriorPrecision)
+	total := r.shrunk(y, rho, width)
+	for k, x := range y {
+		y[k] = shrink(rho*x, 2*l*total, width)
+	}
+}
+
+// shrunk returns the S that is the sum of all max(0, rho y - 2 l S)/width. The first of
+// y, which are in descending order, are those that are not 0.
+func (r Probabilistic) shrunk(y []float64, rho, width float64) float64 {
+	l, sum, total := r.strength(), 0.0, 0.0
+	for k, x := range y {
+		if float64(rho*x) <= 2*l*total {
+			break
+		}
+		sum += float64(rho * x)
+		total = sum / (width + float64(2*l*float64(k+1)))
+	}
+	return total
+}
+
+// shrink returns max(0, y - by)/width.
+func shrink(y, by, width float64) float64 { return max(0, float64(y)-float64(by)) / width }

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
+	"fedsim/internal/kernel"
 	"fedsim/internal/linalg"
 	"fedsim/internal/parallel"
 )
@@ -159,4 +160,21 @@ func (s *spectrum) matrix(eigenvalues []float64, off float64) *mat.SymDense {
 		}
 	}
 	return a
+}
+
+// rescale sets dst to W with other singular values, which are in the order of the
+// spectrum's; dst and w must not overlap.
+func (s *spectrum) rescale(dst, w *data.Matrix, values []float64) {
+	along := data.NewMatrix(len(values), w.Cols)
+	for t := range w.Rows {
+		for k, x := range s.vectors.Row(t) {
+			kernel.Axpy(x, w.Row(t), along.Row(k))
+		}
+	}
+	clear(dst.Data)
+	for t := range w.Rows {
+		for k, x := range s.vectors.Row(t) {
+			kernel.Axpy(x*(values[k]/s.values[k]), along.Row(k), dst.Row(t))
+		}
+	}
 }

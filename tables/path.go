@@ -80,7 +80,7 @@ func (p *path) solve(ctx context.Context, lambda float64) (*data.Matrix, error) 
 		if i == updates {
 			return &o.W, nil
 		}
-		next, err := problem.Regularizer.Update(p.workers, &o.W, cfg.OmegaFloor)
+		next, err := problem.Regularizer.Update(p.workers, &o.W, cfg.Floor(i+1))
 		if errors.Is(err, mtl.ErrFixed) {
 			return &o.W, nil
 		}

@@ -1,0 +1,199 @@
+package mtl
+
+import (
+	"context"
+	"math"
+
+	"fedsim/data"
+	"fedsim/internal/kernel"
+	"fedsim/internal/parallel"
+	"fedsim/internal/rng"
+)
+
+// Joint is a regularizer that is convex in W and Omega together. Its minimum over Omega,
+//
+//	r(W) = min over Omega of R(W, Omega),
+//
+// is a function of the singular values of W.
+type Joint interface {
+	Regularizer
+	// Least returns r(W) for a W of these singular values.
+	Least(singular []float64) float64
+	// LeastConjugate returns r*(V), the conjugate of r, for a V of these singular
+	// values, in descending order.
+	LeastConjugate(singular []float64) float64
+	// Proximal replaces y, in descending order, by the singular values s that minimize
+	// r + rho/2 |s - y|^2.
+	Proximal(y []float64, rho float64)
+}
+
+// JointOptimum minimizes P over W and Omega together, without the floor that keeps a
+// learned Omega positive definite. It is the alternating direction method of
+// multipliers (Boyd et al., Foundations and Trends in Machine Learning 3(1), 2011) on
+//
+//	min sum_t c_t sum_i loss(w_t . x_ti, y_ti) + r(Z)  subject to W = Z:
+//
+// every task is solved by itself with SDCA, then the singular values of W give Z.
+// The dual variables certify the result. They are feasible times any t in [0, 1],
+// and loss*(0) = 0 for every loss here, so that
+//
+//	P* >= t A - t^2 r*(V),  A = -sum_t c_t sum_i loss*(-a_i).
+//
+// It ends at that gap relative to P, or after so many sweeps over all rows. The
+// optimum's W is the best Z. When ctx ends so does it, with ctx's error.
+func (p *Problem) JointOptimum(ctx context.Context, pool *parallel.Pool, r Joint, gap float64, sweeps int) (*Optimum, error) {
+	start, err := r.Start(pool, p.Tasks())
+	if err != nil {
+		return nil, err
+	}
+	o := &Optimum{Duals: p.NewDuals(), W: p.NewWeights()}
+	o.Primal, o.Dual = math.Inf(1), math.Inf(1)
+	s := newSplitting(p, pool, r, o.Duals, start.Convexity())
+	for {
+		if err := s.step(); err != nil {
+			return nil, err
+		}
+		o.Sweeps += splittingPasses
+		primal, lower, err := s.measure()
+		if err != nil {
+			return nil, err
+		}
+		if primal < o.Primal {
+			o.Primal = primal
+			copy(o.W.Data, s.z.Data)
+		}
+		o.Dual = min(o.Dual, -lower)
+		o.Gap = o.Primal + o.Dual
+		o.RelativeGap = o.Gap / o.scale()
+		if o.RelativeGap <= gap || o.Sweeps >= sweeps || ctx.Err() != nil {
+			return o, ctx.Err()
+		}
+		s.balance()
+	}
+}
+
+// splittingPasses is how many passes a task makes over its rows in a step. Steps need
+// no exact solutions: each begins at the dual variables of the last.
+const splittingPasses = 5
+
+// splitting is the state of JointOptimum: W, Z and the multipliers of W = Z, divided by
+// rho.
+type splitting struct {
+	p       *Problem
+	pool    *parallel.Pool
+	r       Joint
+	duals   *Duals
+	rho     float64
+	w, z, u data.Matrix
+	last    data.Matrix // Z before the last step
+	values  []float64   // singular values of Z
+	devices [][]int     // of each task
+	orders  []Order     // by worker
+	steps   int
+	fits    []fit       // by device
+	y       data.Matrix // W + U
+}
+
+func newSplitting(p *Problem, pool *parallel.Pool, r Joint, duals *Duals, rho float64) *splitting {
+	s := &splitting{
+		p: p, pool: pool, r: r, duals: duals, rho: rho,
+		w: p.NewWeights(), z: p.NewWeights(), u: p.NewWeights(), last: p.NewWeights(), y: p.NewWeights(),
+		devices: make([][]int, p.Tasks()), orders: make([]Order, pool.Size()), fits: make([]fit, p.Devices()),
+	}
+	for k := range p.Devices() {
+		t := p.TaskOf(k)
+		s.devices[t] = append(s.devices[t], k)
+	}
+	return s
+}
+
+// step brings W, Z and the multipliers forward.
+func (s *splitting) step() error {
+	s.pool.For(len(s.devices), func(t, worker int) { s.task(t, &s.orders[worker]) })
+	s.steps++
+	copy(s.last.Data, s.z.Data)
+	copy(s.y.Data, s.w.Data)
+	kernel.Axpy(1, s.u.Data, s.y.Data)
+	spectrum, err := spectrumOf(s.pool, &s.y)
+	if err != nil {
+		return err
+	}
+	s.values = append(s.values[:0], spectrum.values...)
+	s.r.Proximal(s.values, s.rho)
+	spectrum.rescale(&s.z, &s.y, s.values)
+	copy(s.u.Data, s.y.Data)
+	kernel.Axpy(-1, s.z.Data, s.u.Data)
+	return nil
+}
+
+// task minimizes the losses of task t plus rho/2 |w - (z - u)|^2 over w, which is
+// z - u + V/rho.
+func (s *splitting) task(t int, order *Order) {
+	w, v := s.w.Row(t), s.duals.V.Row(t)
+	clear(v)
+	for _, k := range s.devices[t] {
+		s.p.AddImage(k, v, s.duals.Alpha[k])
+	}
+	copy(w, s.z.Row(t))
+	kernel.Axpy(-1, s.u.Row(t), w)
+	kernel.Axpy(1/s.rho, v, w)
+	for pass := range splittingPasses {
+		for _, k := range s.devices[t] {
+			n := len(s.duals.Alpha[k])
+			order.Reset(n, rng.New(0, rng.Reference, k, s.steps*splittingPasses+pass))
+			s.p.SDCA(k, s.duals.Alpha[k], w, 1/s.rho, order, n)
+		}
+	}
+}
+
+// measure returns the objective at Z and the lower bound of the dual variables.
+func (s *splitting) measure() (primal, lower float64, err error) {
+	p := s.p
+	p.Recompute(s.pool, s.duals)
+	s.pool.For(len(s.fits), func(k, _ int) {
+		task := p.Train.Open(k)
+		defer task.Close()
+		s.fits[k] = p.fit(task.Task, s.z.Row(p.TaskOf(k)), s.duals.Alpha[k])
+	})
+	primal = s.r.Least(s.values)
+	var gain float64
+	for k := range s.fits {
+		primal += float64(p.Scale[k] * s.fits[k].loss)
+		gain -= float64(p.Scale[k] * s.fits[k].conjugate)
+	}
+	v, err := spectrumOf(s.pool, &s.duals.V)
+	if err != nil {
+		return 0, 0, err
+	}
+	cost := s.r.LeastConjugate(v.values)
+	t := 1.0
+	if gain < 2*cost {
+		t = max(0, gain/(2*cost))
+	}
+	return primal, float64(t*gain) - float64(t*t*cost), nil
+}
+
+// balance changes rho when one of both residuals, W - Z and that of the multipliers, is
+// more than three times the other, relative to Z and to the multipliers. It stops
+// after 200 steps: the method converges for a rho that is fixed.
+func (s *splitting) balance() {
+	if s.steps > 200 {
+		return
+	}
+	var primal, dual, z, u float64
+	for i, x := range s.z.Data {
+		primal += square(s.w.Data[i] - x)
+		dual += square(x - s.last.Data[i])
+		z += square(x)
+		u += square(s.u.Data[i])
+	}
+	const step = 1.5
+	switch {
+	case primal*u > 9*dual*z:
+		s.rho *= step
+		scaleInto(s.u.Data, s.u.Data, 1/step)
+	case dual*z > 9*primal*u:
+		s.rho /= step
+		scaleInto(s.u.Data, s.u.Data, step)
+	}
+}

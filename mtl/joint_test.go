@@ -1,0 +1,229 @@
+package mtl
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"fedsim/data"
+	"fedsim/internal/parallel"
+)
+
+// probabilistic is a problem of that regularizer with more tasks than features.
+func probabilistic(t *testing.T, set func(*Config)) *Problem {
+	t.Helper()
+	cfg := Defaults()
+	cfg.Lambda = 1e-2
+	if set != nil {
+		set(&cfg)
+	}
+	sizes := make([]int, 12)
+	for i := range sizes {
+		sizes[i] = 6 + i%5
+	}
+	return mustProblem(t, cfg, randomSplit(5, 4, sizes...))
+}
+
+// landmine is the problem whose joint optimum is known from a convex solver: all rows
+// of landmine.csv, 29 tasks of 9 features, hinge loss, means over a task's rows,
+// convention "authors".
+func landmine(t *testing.T, lambda float64) *Problem {
+	t.Helper()
+	dir := os.Getenv("FEDSIM_DATA")
+	if dir == "" {
+		dir = "../../shared/data"
+	}
+	cfg := data.Defaults()
+	cfg.Source, cfg.Path, cfg.TestFraction = "csv", filepath.Join(dir, "landmine.csv"), 0
+	if _, err := os.Stat(cfg.Path); err != nil {
+		t.Skip("landmine.csv is not there: set FEDSIM_DATA to the folder that holds it")
+	}
+	split, err := data.Prepare(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	problem := Defaults()
+	problem.Lambda = lambda
+	return mustProblem(t, problem, *split)
+}
+
+// landmineOptima are the joint optima by lambda, from a semidefinite program (cvxpy,
+// Clarabel), to the digits that are certain.
+var landmineOptima = map[float64]float64{1e-3: 13.1438, 1e-2: 18.0906}
+
+// jointly returns the joint optimum of a problem.
+func jointly(t *testing.T, p *Problem, gap float64) *Optimum {
+	t.Helper()
+	o, err := p.JointOptimum(t.Context(), testPool, p.Regularizer.(Joint), gap, 100_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.RelativeGap > gap || o.RelativeGap < -1e-12 {
+		t.Errorf("a relative gap of %g is left after %d sweeps, want %g", o.RelativeGap, o.Sweeps, gap)
+	}
+	return o
+}
+
+// alternated returns what alternation reaches under a rule for the floor.
+func alternated(t *testing.T, p *Problem, rule string, decay float64, outer int) float64 {
+	t.Helper()
+	cfg := p.Config
+	cfg.OmegaUpdate, cfg.OmegaDecay = rule, decay
+	q := *p
+	q.Config = cfg
+	o, err := q.AlternatingOptimum(t.Context(), testPool, mustStart(t, p), outer, 1e-5, 20_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o.Primal
+}
+
+// The joint optimum is that of an independent solver. The paper's alternation ends
+// well above it, since Omega has at most as many eigenvalues as there are features
+// after its first update; with a floor that decreases slowly it comes within 1e-3.
+func TestJointOptimumOfLandmine(t *testing.T) {
+	for lambda, want := range landmineOptima {
+		p := landmine(t, lambda)
+		if o := jointly(t, p, 1e-5); math.Abs(o.Primal-want) > 2e-5*want {
+			t.Errorf("lambda = %g: P = %.7g, the optimum is %g", lambda, o.Primal, want)
+		}
+		if testing.Short() {
+			continue
+		}
+		if got := alternated(t, p, UpdateAlternating, 0.5, 100) / want; got < 1.02 || got > 1.1 {
+			t.Errorf("lambda = %g: the paper's alternation ends at %.4f of the optimum, want 1.04 (1e-2) or 1.08 (1e-3)", lambda, got)
+		}
+		if got := alternated(t, p, UpdateAnnealed, 0.98, 400) / want; got < 1-1e-4 || got > 1+1e-3 {
+			t.Errorf("lambda = %g: annealed alternation ends at %.6f of the optimum", lambda, got)
+		}
+	}
+}
+
+// The same on generated data, for every loss, both conventions, both sizes of m and d, and
+// tasks that devices share.
+func TestJointOptimumIsBelowAlternation(t *testing.T) {
+	problems := map[string]*Problem{
+		"paper": probabilistic(t, func(c *Config) { c.Convention, c.PriorPrecision = ConventionPaper, 0.5 }),
+		"sum":   probabilistic(t, func(c *Config) { c.LossScaling = Sum }),
+		"wide":  mustProblem(t, Defaults(), randomSplit(5, 9, 14, 8, 21, 5)),
+	}
+	for _, loss := range LossNames() {
+		problems[loss] = probabilistic(t, func(c *Config) { c.Loss = loss })
+	}
+	split := randomSplit(5, 4, 9, 7, 8, 6, 9, 7, 8, 6, 9, 7)
+	shared, test := *split.Train, *split.Test
+	shared.Owner, test.Tasks = []int{0, 0, 1, 1, 2, 3, 4, 5, 6, 6}, test.Tasks[:7]
+	problems["shared"] = mustProblem(t, Defaults(), data.Split{Train: &shared, Test: &test})
+	for name, p := range problems {
+		o := jointly(t, p, 1e-6)
+		annealed, plain := alternated(t, p, UpdateAnnealed, 0.9, 150), alternated(t, p, UpdateAlternating, 0.9, 150)
+		if low := o.Lower() * (1 - 1e-12); annealed < low || plain < low {
+			t.Errorf("%s: alternation ends at %.9g and %.9g, below the certified bound %.9g", name, plain, annealed, o.Lower())
+		}
+		if annealed > 1.005*o.Primal {
+			t.Errorf("%s: annealed alternation ends at %.9g, the optimum is %.9g", name, annealed, o.Primal)
+		}
+		if name == LossHinge && plain < 1.01*o.Primal {
+			t.Errorf("the paper's alternation ends at %.9g, the optimum is %.9g: the test shows nothing", plain, o.Primal)
+		}
+	}
+}
+
+// The bits of a joint optimum do not depend on who computes, and it ends with its
+// context.
+func TestJointOptimumOfAnyPool(t *testing.T) {
+	p := probabilistic(t, nil)
+	one := jointly(t, p, 1e-5)
+	for _, workers := range []int{2, 8} {
+		o, err := p.JointOptimum(t.Context(), parallel.NewPool(workers), p.Regularizer.(Joint), 1e-5, 100_000)
+		if err != nil || o.Primal != one.Primal || o.Dual != one.Dual || o.Sweeps != one.Sweeps {
+			t.Errorf("%d workers: %.17g, %.17g after %d sweeps; want %.17g, %.17g after %d; %v",
+				workers, o.Primal, o.Dual, o.Sweeps, one.Primal, one.Dual, one.Sweeps, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.JointOptimum(ctx, testPool, p.Regularizer.(Joint), 0, math.MaxInt); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// The functions of a Joint: r is R with the Omega of Update and next to no floor, its
+// conjugate bounds <V, W> - r(W) and is reached, and no singular values near those of
+// Proximal are better.
+func TestLeastOfOmega(t *testing.T) {
+	for _, r := range []Probabilistic{{Lambda: 0.3}, {0.3, 0, true}, {0.3, 2, true}} {
+		for seed := range uint64(20) {
+			w := randomMatrix(seed, 5, 3)
+			s, err := spectrumOf(testPool, &w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := r.Update(testPool, &w, 1e-9)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := r.Least(s.values), c.Value(&w, nil); !near(got, want, 1e-7) {
+				t.Errorf("%+v: r(W) = %g, with the Omega of Update R is %g", r, got, want)
+			}
+			v := randomMatrix(seed+100, 5, 3)
+			sv, err := spectrumOf(testPool, &v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bound := r.LeastConjugate(sv.values)
+			if inner := dot(&v, &w); inner-r.Least(s.values) > bound*(1+1e-12) {
+				t.Errorf("%+v: <V, W> - r(W) = %g exceeds r*(V) = %g", r, inner-r.Least(s.values), bound)
+			}
+			// With rho near 0 the proximal point of V/rho is the maximizer.
+			const rho = 1e-9
+			y := make([]float64, len(sv.values))
+			for k, x := range sv.values {
+				y[k] = x / rho
+			}
+			r.Proximal(y, rho)
+			reached := -r.Least(y)
+			for k, x := range y {
+				reached += x * sv.values[k]
+			}
+			if !near(reached, bound, 1e-6) {
+				t.Errorf("%+v: <V, W> - r(W) reaches %g, r*(V) = %g", r, reached, bound)
+			}
+			value := func(x []float64) float64 {
+				sum := r.Least(x)
+				for k := range x {
+					sum += 0.35 * square(x[k]-s.values[k])
+				}
+				return sum
+			}
+			at := append([]float64(nil), s.values...)
+			r.Proximal(at, 0.7)
+			for k := range at {
+				for _, step := range []float64{-1e-4, 1e-4} {
+					near := append([]float64(nil), at...)
+					if near[k] += step; near[k] >= 0 && value(near) < value(at) {
+						t.Errorf("%+v: %v is better than %v", r, near, at)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestFloorOfAnUpdate(t *testing.T) {
+	cfg := Defaults()
+	cfg.OmegaFloor, cfg.OmegaDecay = 0.2, 0.5
+	for n, want := range map[int]float64{1: 0.5, 2: 0.25, 3: 0.2, 100: 0.2} {
+		cfg.OmegaUpdate = UpdateAnnealed
+		if got := cfg.Floor(n); got != want {
+			t.Errorf("annealed: floor %g after update %d, want %g", got, n, want)
+		}
+		cfg.OmegaUpdate = UpdateAlternating
+		if got := cfg.Floor(n); got != 0.2 {
+			t.Errorf("alternating: floor %g after update %d, want 0.2", got, n)
+		}
+	}
+}
