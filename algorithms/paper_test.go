@@ -8,7 +8,10 @@ import (
 	"math"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"fedsim/config"
+	"fedsim/data"
 	"fedsim/internal/kernel"
 	"fedsim/mtl"
 	"fedsim/theory"
@@ -180,20 +183,88 @@ func TestDroppedNodeLeavesItsBlockUnchanged(t *testing.T) {
 }
 
 // Assumption 2 asks for no more than p < 1 and a mean theta < 1; lemma
-// RelationOfDTOSubproblems then says for any answers: D never rises.
+// RelationOfDTOSubproblems then says for any answers: D never rises, and falls by
+// at least gamma times the gain of the subproblems whose devices answer.
 func TestDualNeverRisesWhoeverAnswers(t *testing.T) {
-	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
-		a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 })
+	never := func(t *testing.T, p *mtl.Problem, c mtl.Coupling, answers func(k, h int) bool, alike bool) (tightest float64) {
+		a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 }).(*MOCHA)
 		last := evaluate(a, p, c).Dual
+		tightest = math.Inf(1)
 		for h := range 60 {
-			round(a, p, h, 1+h%7, func(k int) bool { return chance(k, h, 0.4) })
+			a.Begin()
+			gain := 0.0
+			for k := range p.Devices() {
+				if answers(k, h) {
+					r := request(k, h, 1+h%7, 0)
+					if alike {
+						r.Stream = request(0, h, 0, 0).Stream
+					}
+					a.Solve(r)
+					gain += p.Config.Gamma * subproblemGain(a, k)
+					a.Commit(k)
+				}
+			}
+			a.End()
 			v := evaluate(a, p, c)
 			if v.Dual > last+1e-12*(1+math.Abs(last)) {
 				t.Fatalf("round %d: D rises from %v to %v", h, last, v.Dual)
 			}
+			if last-v.Dual < gain-1e-12*(1+math.Abs(last)) {
+				t.Fatalf("round %d: D falls by %v, the subproblems gain %v", h, last-v.Dual, gain)
+			}
+			if gain > 1e-6 {
+				tightest = math.Min(tightest, (last-v.Dual)/gain)
+			}
 			last = v.Dual
 		}
+		return tightest
+	}
+	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
+		never(t, p, c, func(k, h int) bool { return chance(k, h, 0.4) }, false)
 	})
+	// Where all tasks have the same rows and move alike, the lemma is an equation for
+	// the spectral sigma': a smaller one breaks it.
+	p, c := randomProblem(t, tiedToMean, nil, 9, 12, 12, 12, 12)
+	for k := range p.Train.Tasks {
+		p.Train.Tasks[k] = p.Train.Tasks[0]
+	}
+	p, err := mtl.NewProblem(p.Config, data.Split{Train: p.Train, Test: p.Test})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Config.SigmaPrime != mtl.SigmaSpectral {
+		t.Fatalf("the rule is %q", p.Config.SigmaPrime)
+	}
+	m := mat.NewSymDense(p.Tasks(), nil)
+	for s := range p.Tasks() {
+		unit, row := p.NewWeights(), p.NewWeights()
+		unit.Row(s)[0] = 1
+		c.Primal(&row, &unit)
+		for k := s; k < p.Tasks(); k++ {
+			m.SetSym(s, k, row.Row(k)[0])
+		}
+	}
+	dense, err := mtl.NewDense(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []mtl.Coupling{c, dense} {
+		if tightest := never(t, p, c, func(k, h int) bool { return true }, true); tightest > 1+1e-6 {
+			t.Errorf("%T: tasks that are alike gain at least %v of what their subproblems promise, want 1", c, tightest)
+		}
+	}
+}
+
+// subproblemGain returns by how much a device's tentative work lowers its subproblem
+// (eq. subproblem).
+func subproblemGain(a *MOCHA, k int) float64 {
+	gain := 0.0
+	for i, b := range a.Next[k] {
+		y := a.Problem.Train.Tasks[k].Y[i]
+		gain += a.Problem.Loss.Conjugate(a.Duals.Alpha[k][i], y) - a.Problem.Loss.Conjugate(b, y)
+	}
+	dv := a.Delta.Row(k)
+	return a.Problem.Scale[k]*gain - kernel.Dot(a.Weights(k), dv) - a.Curvature(k)/2*kernel.Dot(dv, dv)
 }
 
 // Theorem 1 and corollary asym as their proofs go, with the theta that MOCHA's
@@ -332,14 +403,17 @@ func TestRemark3GammaOneIsBest(t *testing.T) {
 
 // Appendix E, "Methods": Mb-SDCA scales the updates "by beta/b for mini-batch
 // size b and beta in [1, b]". For the same mini-batch they are proportional to
-// beta, and beta = b is no scaling: each coordinate goes all the way.
+// beta, and beta = b is no scaling: each coordinate goes all the way to its exact
+// minimizer.
 func TestMbSDCAScalesUpdatesByBetaOverB(t *testing.T) {
 	const b = 5
 	p, c := randomProblem(t, learnt, nil, 6, 9, 14)
+	var curvature []float64
 	update := func(beta float64) [][]float64 {
 		a := start(t, "mb-sdca", p, c, func(o Options) { *o.(*MbSDCAOptions) = MbSDCAOptions{Batch: b, Beta: beta} }).(*MbSDCA)
 		a.Begin()
 		for k := range p.Devices() {
+			curvature = append(curvature, a.Curvature(k))
 			a.Solve(request(k, 0, NoLimit, 0))
 		}
 		return a.Next // from alpha = 0
@@ -354,6 +428,9 @@ func TestMbSDCAScalesUpdatesByBetaOverB(t *testing.T) {
 				}
 				if full[k][i] != 0 {
 					moved++
+					if want := p.CoordinateStep(k, i, 0, 0, curvature[k]); !near(full[k][i], want, 1e-14) { // w = 0
+						t.Errorf("beta = b: alpha_%d[%d] = %v, the minimizer is %v", k, i, full[k][i], want)
+					}
 				}
 			}
 		}

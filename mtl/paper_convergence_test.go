@@ -343,12 +343,24 @@ func TestLemma9Formula(t *testing.T) {
 }
 
 // Lemma 9 and remark 5 (appendix D): eq. sigmaPrimeSafeDefinition, sum of
-// sigma'_t |X_t a_t|^2_{M_t} >= gamma |X a|^2_M for any alpha, for all rules.
+// sigma'_t |X_t a_t|^2_{M_t} >= gamma |X a|^2_M for any alpha, for all rules; and for the
+// alpha that needs the largest sigma', for which the spectral rule has equality.
 func TestSigmaPrimeSatisfiesItsDefinition(t *testing.T) {
 	eachRule(t, LossSquared, func(t *testing.T, p *Problem) { // its dual variables are any numbers
 		for _, f := range formulations(t) {
 			m, sigma := inverseMatrix(t, f.inverse), p.SigmaPrime(f.c)
 			tightest := math.Inf(1)
+			ratio := func(d *Duals) float64 {
+				p.Recompute(testPool, d)
+				left, right := 0.0, p.Config.Gamma*traceForm(m, &d.V)
+				for k := range paperTasks {
+					left += sigma[k] * m.At(k, k) * kernel.Dot(d.V.Row(k), d.V.Row(k))
+				}
+				if left < right*(1-1e-9) {
+					t.Fatalf("%s: %v < %v", f.name, left, right)
+				}
+				return left / right
+			}
 			for seed := range uint64(200) {
 				d := p.NewDuals()
 				for k := range d.Alpha {
@@ -358,21 +370,45 @@ func TestSigmaPrimeSatisfiesItsDefinition(t *testing.T) {
 						d.Alpha[k][i] = size * s.Normal()
 					}
 				}
-				p.Recompute(nil, d)
-				left, right := 0.0, p.Config.Gamma*traceForm(m, &d.V)
-				for k := range paperTasks {
-					left += sigma[k] * m.At(k, k) * kernel.Dot(d.V.Row(k), d.V.Row(k))
-				}
-				if left < right*(1-1e-9) {
-					t.Fatalf("%s: %v < %v", f.name, left, right)
-				}
-				tightest = math.Min(tightest, left/right)
+				tightest = math.Min(tightest, ratio(d))
+			}
+			if worst := ratio(mostAligned(t, p, m)); p.Config.SigmaPrime == SigmaSpectral && worst > 1+1e-6 {
+				t.Errorf("%s: the spectral sigma' is %g times as large as it must be", f.name, worst)
 			}
 			if tightest > 4 { // m: no more than full correlation could need
 				t.Errorf("%s: the bound is loose by %g on all of 200 alpha", f.name, tightest)
 			}
 		}
 	})
+}
+
+// mostAligned returns dual variables whose V has, in one direction of the features, the
+// entries e_t/M_tt^1/2, with e the top eigenvector of M scaled to a unit diagonal:
+// the V that needs the largest sigma'.
+func mostAligned(t *testing.T, p *Problem, m mat.Matrix) *Duals {
+	t.Helper()
+	scaled := symmetric(paperTasks, func(i, j int) float64 { return m.At(i, j) / math.Sqrt(m.At(i, i)*m.At(j, j)) })
+	var e mat.EigenSym
+	if !e.Factorize(scaled, true) {
+		t.Fatal("no eigenvalues")
+	}
+	var vectors mat.Dense
+	e.VectorsTo(&vectors)
+	direction := randomMatrix(3, 1, paperFeatures)
+	d := p.NewDuals()
+	for k := range d.Alpha {
+		x, v := &p.Train.Tasks[k].X, mat.NewVecDense(paperFeatures, nil)
+		size := vectors.At(k, paperTasks-1) / math.Sqrt(m.At(k, k)) / p.Scale[k]
+		for j, y := range direction.Row(0) {
+			v.SetVec(j, size*y)
+		}
+		var alpha mat.VecDense // of least norm; there are more rows than features
+		if err := alpha.SolveVec(mat.NewDense(x.Rows, x.Stride, x.Data).Slice(0, x.Rows, 0, paperFeatures).T(), v); err != nil {
+			t.Fatal(err)
+		}
+		copy(d.Alpha[k], alpha.RawVector().Data)
+	}
+	return d
 }
 
 // Remark 5: sigma'_t = gamma sum of |M_tt'|/M_tt lets "tasks that are more

@@ -467,14 +467,20 @@ func shifted(a *mat.SymDense, by float64) *mat.SymDense {
 }
 
 // An update's Omega is in its set, floor or no floor, and a floor of 1 leaves
-// nothing but the multiple of the identity with the same trace.
+// nothing but the multiple of the identity with the same trace. Of W that have
+// one direction more than others, Omega <= I caps the share of that direction.
 func TestOmegaStaysInItsSet(t *testing.T) {
 	for _, r := range regularizers() {
 		if r.omega == nil {
 			continue
 		}
-		for _, floor := range []float64{1e-6, 0.1, 1} {
+		for _, floor := range []float64{1e-6, 0.1, 1, 1e-9} {
 			w := randomMatrix(23, tiedTasks, tiedFeatures)
+			if floor == 1e-9 {
+				for s := range tiedTasks {
+					w.Row(s)[0] *= 100
+				}
+			}
 			c, err := r.Regularizer.Update(testPool, &w, floor)
 			if err != nil {
 				t.Fatal(err)
@@ -482,6 +488,11 @@ func TestOmegaStaysInItsSet(t *testing.T) {
 			omega := r.omega(quadraticPart(c))
 			if outside := r.feasible(t, omega); outside > 1e-9 {
 				t.Errorf("%s, floor %g: Omega is outside its set by %g", r.name, floor, outside)
+			}
+			if r.name == "clustered" && floor == 1e-9 {
+				if room := leastEigenvalue(t, shifted(symmetric(tiedTasks, func(s, t int) float64 { return -omega.At(s, t) }), 1)); room > 1e-8 {
+					t.Errorf("clustered: the largest eigenvalue of Omega is %g below 1: the cap is not reached", room)
+				}
 			}
 			for i := range tiedTasks {
 				for j := range tiedTasks {
