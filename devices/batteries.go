@@ -124,6 +124,11 @@ const joulesPerWattHour = 3600
 // flat, when its battery was empty before now, when now lies before the last
 // account, and on a power that is negative or no number.
 func (b *Batteries) SetPower(t int, now engine.Time, watts float64) {
+	b.set(t, now, watts, constant)
+}
+
+// set makes device t draw watts from now on, and then what a plan says.
+func (b *Batteries) set(t int, now engine.Time, watts float64, p plan) {
 	if !(watts >= 0) {
 		panic(fmt.Sprintf("devices: device %d draws %g W: must be a number, not negative", t, watts))
 	}
@@ -131,10 +136,9 @@ func (b *Batteries) SetPower(t int, now engine.Time, watts float64) {
 		panic(fmt.Sprintf("devices: device %d draws power at %v: it is flat", t, now))
 	}
 	b.Account(t, now)
-	m := &b.meters[t]
-	m.watts = watts
+	b.meters[t].watts = watts
 	if b.plans != nil {
-		b.plans[t] = constant
+		b.plans[t] = p
 	}
 	b.replan(t)
 }
@@ -158,12 +162,7 @@ func (b *Batteries) SetLoad(t int, now engine.Time, load Load) {
 			b.plans[t] = constant
 		}
 	}
-	b.SetPower(t, now, watts)
-	if p == constant {
-		return
-	}
-	b.plans[t] = p
-	b.replan(t)
+	b.set(t, now, watts, p)
 }
 
 // Spend takes energy from device t, which is up, at once: as much of it as its

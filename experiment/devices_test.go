@@ -91,6 +91,9 @@ func checkRows(run *results.Run, rows []results.DeviceRow, devices int) error {
 			if (r.Outcome == results.OutcomeAnswered) != (r.Taken > 0) || r.Taken > r.Answers {
 				return fmt.Errorf("round %d, device %d: %s, %d taken of %d", want.Round, t, r.Outcome, r.Taken, r.Answers)
 			}
+			if r.BytesDown != math.Trunc(r.BytesDown) || r.BytesUp != math.Trunc(r.BytesUp) {
+				return fmt.Errorf("round %d, device %d: %g bytes down, %g up: must be whole", want.Round, t, r.BytesDown, r.BytesUp)
+			}
 			theta := math.NaN()
 			if want.Thetas != nil {
 				theta = want.Thetas[t].Value

@@ -14,7 +14,8 @@ import (
 func joules(s *Setup, capacity float64) { s.Devices.BatteryWh = capacity / 3600 }
 
 // A round's energy is power times time: the processor's while it computes, that
-// of the radio on top of idling while it sends or receives, idling otherwise.
+// of the radio on top of idling while it sends or receives, that of a radio that is
+// connected and idle during the latency of a transfer, idling otherwise.
 func TestEnergyClosedForm(t *testing.T) {
 	for _, battery := range []float64{batteryNone, 1000} { // Wh: mains, and more than is needed
 		f := start(t, world(t, "mocha", WaitForAll, func(s *Setup) {
@@ -30,11 +31,12 @@ func TestEnergyClosedForm(t *testing.T) {
 				// LTE: 51.97 mW/Mbps down, 438.39 up, 1288.04 mW (Huang et al., 2012).
 				radioDown := (51.97*f.links.DownlinkMbps(k) + 1288.04) / 1e3
 				radioUp := (438.39*f.links.UplinkMbps(k) + 1288.04) / 1e3
-				down := 0.015 + 8*message/1e6/f.links.DownlinkMbps(k)
-				up := 0.015 + 8*message/1e6/f.links.UplinkMbps(k)
+				down := 8 * message / 1e6 / f.links.DownlinkMbps(k)
+				up := 8 * message / 1e6 / f.links.UplinkMbps(k)
+				const latency, connected = 2 * 0.015, 1.28804 // both ways, and what the radio draws meanwhile
 				compute := f.devices[k].flops / f.fleet.Rate(k)
-				rest := r.TimeS - before - down - compute - up
-				want += (idleW+radioDown)*down + computeW*compute + (idleW+radioUp)*up + idleW*rest
+				rest := r.TimeS - before - down - compute - up - latency
+				want += (idleW+connected)*latency + (idleW+radioDown)*down + computeW*compute + (idleW+radioUp)*up + idleW*rest
 			}
 			if !near(r.EnergyJ, want, 1e-7) {
 				t.Errorf("battery of %g Wh: round %d takes %.9f J, want %.9f", battery, h, r.EnergyJ, want)
@@ -355,7 +357,7 @@ func TestStalledByABatteryTooSmallForAnAttempt(t *testing.T) {
 				s.Plan.Rounds = 30
 			})
 			mains := start(t, s)
-			need := (mains.power(0, download)+mains.power(0, upload))*transferS + computeW*10*4*features/rate
+			need := 2*mains.connected(0)*latencyS + (mains.power(0, download)+mains.power(0, upload))*(transferS-latencyS) + computeW*10*4*features/rate
 			share := 1 + 1e-6
 			if !enough {
 				share = 1 - 1e-6

@@ -211,8 +211,7 @@ func (f *Federation) proceed(t int) {
 	d := &f.devices[t]
 	share, kind := d.end()
 	if f.flowing(d.phase) {
-		f.flow(t, share)
-		f.draw(t, f.power(t, d.phase))
+		f.carry(t, f.flow(t, share))
 		return
 	}
 	left, done := d.length(), f.over(t)
@@ -223,11 +222,14 @@ func (f *Federation) proceed(t int) {
 		left = engine.Time(math.Round((share - done) * float64(left)))
 	}
 	d.began = f.clock.Now()
-	if d.phase != compute {
+	if d.phase == compute {
+		f.draw(t, f.power(t, compute))
+	} else {
 		d.began = d.began.Add(f.promotion(t))
+		passed := engine.Time(float64(done * float64(d.length())))
+		f.carry(t, max(0, waiting(f.latency(t, d.phase), d.length())-passed))
 	}
 	d.next = f.clock.Schedule(d.began.Add(left), kind, t).Seq()
-	f.draw(t, f.power(t, d.phase))
 }
 
 // over returns the share of device t's phase that was over when it went on with it.
@@ -258,24 +260,39 @@ func (f *Federation) leave(t int, complete bool) {
 			share = min(share, float64(max(0, now-d.began))/float64(length))
 		}
 	}
+	before := f.over(t)
+	after := before + share
+	if complete && end == 1 {
+		after = 1
+	}
 	if f.done != nil {
-		f.done[t] += share
+		f.done[t] = after
 	}
 	amount := 0.0
 	switch d.phase {
 	case download:
-		amount = float64(f.bytes.down * share)
+		amount = f.movedBetween(t, f.bytes.down, before, after)
 		f.count(amount, 0)
-		f.moved(t, amount, 0)
+		f.pay(t, amount, 0)
 	case compute:
-		amount = float64(d.flops * share)
+		amount = d.flops * share
 		f.tally.flops += amount
 	case upload:
-		amount = float64(f.uploadBytes(t) * share)
+		amount = f.movedBetween(t, f.uploadBytes(t), before, after)
 		f.count(0, amount)
-		f.moved(t, 0, amount)
+		f.pay(t, 0, amount)
 	}
 	f.noteStretch(t, amount)
+}
+
+// movedBetween returns how many bytes of the message of device t have moved between
+// two shares of its transfer. Of a flow they are shares of the bytes.
+func (f *Federation) movedBetween(t int, bytes, from, to float64) float64 {
+	latency := 0.0
+	if f.traffic == nil {
+		latency = f.latency(t, f.devices[t].phase)
+	}
+	return moved(bytes, to, latency) - moved(bytes, from, latency)
 }
 
 // count counts bytes that a device has moved, unless they came from or went to its

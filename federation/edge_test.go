@@ -2,6 +2,7 @@ package federation
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -21,7 +22,8 @@ func TestDeadlineTooShort(t *testing.T) {
 		down     float64 // share of the download that happens
 	}{
 		{"an instant", 1e-12, 0},
-		{"half the download", transferS / 2, 0.5},
+		{"half the latency", latencyS / 2, 0},
+		{"half the download", latencyS + 0.55*(transferS-latencyS), 61. / message}, // of 61.6 bytes, the whole ones
 		{"the download alone", transferS, 1},
 		{"no upload", 1.5 * transferS, 1},
 		{"no step", 2*transferS + 0.99*stepFLOPs/rate, 1},
@@ -56,7 +58,11 @@ func TestDeadlineTooShort(t *testing.T) {
 						if r.Late != n || r.Participants != 0 || r.Dropped != 0 || r.FLOPs != 0 || r.BytesUp != 0 {
 							t.Errorf("round %d: %+v: all %d devices must be late and do nothing", h+1, r, n)
 						}
-						if want := float64(n) * message * c.down; !near(r.BytesDown, want, 1e-6) {
+						down := c.down
+						if cost == Relative { // a transfer that knows no latency
+							down = math.Floor(message*min(1, c.deadline/transferS)) / message
+						}
+						if want := float64(n) * message * down; !near(r.BytesDown, want, 1e-6) {
 							t.Errorf("round %d: %g bytes down, want %g", h+1, r.BytesDown, want)
 						}
 						if want := float64(engine.FromSeconds(s.Config.DeadlineS)) * float64(h+1) / 1e9; !near(r.TimeS, want, 1e-9) {

@@ -13,11 +13,13 @@ import (
 func (f *Federation) power(t int, p phase) float64 {
 	switch p {
 	case download:
-		return f.receiving(t, f.devices[t].down)
+		length := f.devices[t].down
+		return f.receiving(t, length-waiting(f.latency(t, p), length))
 	case compute:
 		return f.fleet.ComputePower(t, int(f.devices[t].step))
 	case upload:
-		return f.sending(t, f.devices[t].up)
+		length := f.devices[t].up
+		return f.sending(t, length-waiting(f.latency(t, p), length))
 	default:
 		return f.fleet.IdlePower(t)
 	}
@@ -41,16 +43,15 @@ func newBatteries(s *Setup, n int) *devices.Batteries {
 	return devices.NewBatteries(s.Devices, n, s.Seed)
 }
 
-// draw sets the power that device t draws from now on, promotion and tail of its
-// radio aside, and sees to it that its battery is looked at no later than it can
-// be empty. A look that turns out to be early is renewed by checkBattery, so that
-// most changes of power schedule nothing.
-func (f *Federation) draw(t int, watts float64) {
-	if f.radios == nil {
-		f.batteries.SetPower(t, f.clock.Now(), watts)
-	} else {
-		f.batteries.SetLoad(t, f.clock.Now(), f.load(t, watts))
-	}
+// draw sets the power that device t, which transfers nothing, draws from now on, the
+// tail of its radio aside.
+func (f *Federation) draw(t int, watts float64) { f.drawLoad(t, f.load(t, watts)) }
+
+// drawLoad sets what device t draws from now on, and sees to it that its battery is
+// looked at no later than it can be empty. A look that turns out to be early is
+// renewed by checkBattery, so that most changes of power schedule nothing.
+func (f *Federation) drawLoad(t int, load devices.Load) {
+	f.batteries.SetLoad(t, f.clock.Now(), load)
 	if at, ok := f.turn(t); ok {
 		if look, pending := f.clock.Alarm(t); !pending || at < look {
 			f.clock.SetAlarm(at, batteryEmpty, t)
@@ -165,8 +166,10 @@ func (f *Federation) hopeless(t int) bool {
 	f.devices[t].step = uint8(f.step(t))
 	work := f.computing(t)
 	up := f.cost.up(t, round, attempt, f.uploadBytes(t)).Duration
-	receiving, working, sending := f.receiving(t, down), f.power(t, compute), f.sending(t, up)
-	need := float64(receiving*down.Seconds()) + float64(working*work.Seconds()) + float64(sending*up.Seconds()) +
+	connected, before, behind := f.connected(t), waiting(f.latency(t, download), down), waiting(f.latency(t, upload), up)
+	receiving, working, sending := f.receiving(t, down-before), f.power(t, compute), f.sending(t, up-behind)
+	need := float64(connected*(before+behind).Seconds()) + float64(receiving*(down-before).Seconds()) +
+		float64(working*work.Seconds()) + float64(sending*(up-behind).Seconds()) +
 		f.between(t, work) + f.moving(t, f.bytes.down, f.uploadBytes(t))
 	// Ends of phases and of batteries are whole nanoseconds, rounded up or off.
 	const rounding = 4e-9

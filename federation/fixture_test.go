@@ -73,7 +73,8 @@ const (
 	stepFLOPs   = 4*features + 8
 	rate        = 1000.0
 	message     = 64 + 8*features
-	transferS   = 0.005 + 8*message/1e6
+	latencyS    = 0.005
+	transferS   = latencyS + 8*message/1e6
 	idleW       = 0.5
 	computeW    = 2.0
 	testSeed    = 3

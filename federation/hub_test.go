@@ -51,7 +51,7 @@ func TestARoundBehindOneHubClosedForm(t *testing.T) {
 			t.Errorf("round %d: %g bytes down, %g up, want %g each way", h, r.BytesDown, r.BytesUp, group)
 		}
 		ble, _ := network.Lookup("ble")
-		radio := (2*ble.RadioBase + (ble.RadioDown+ble.RadioUp)*shortMbps) / 1e3 * short
+		radio := (2*ble.RadioBase*short + (ble.RadioDown+ble.RadioUp)*shortMbps*(short-shortS(0))) / 1e3
 		if want := n*idleW*took + (computeW-idleW)*work + n*radio; !near(r.EnergyJ, want, 1e-7) {
 			t.Errorf("round %d takes %g J, want %g", h, r.EnergyJ, want)
 		}

@@ -109,7 +109,7 @@ var ways = []way{
 	{name: "battery", change: func(s *Setup) {
 		// Some rounds' worth of energy, charged in a few rounds' time; transfers
 		// are long enough to die in.
-		s.Devices.BatteryWh, s.Devices.ChargeW, s.Devices.ReturnLevel = 5.0/3600, 2, 0.5
+		s.Devices.BatteryWh, s.Devices.ChargeW, s.Devices.ReturnLevel = 5.2/3600, 2, 0.5
 		s.Devices.InitialCharge, s.Devices.InitialChargeSpread = 0.7, 0.3
 		s.Network.RTTms = 350
 	}, must: []sighting{diedDownloading, diedComputing, diedUploading, cameBack}},

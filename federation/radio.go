@@ -1,6 +1,8 @@
 package federation
 
 import (
+	"math"
+
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/network"
@@ -75,16 +77,70 @@ func (f *Federation) spare(t int, seconds float64) float64 {
 	return max(awake.Seconds(), seconds-radio.Promotion.Length.Seconds())
 }
 
-// load returns what device t draws from now on, given the power in its phase that
-// its radio's promotion and tail are not part of.
+// carry sets what device t draws from now on for its transfer, of which so much
+// latency is left: the radio's promotion, then what a radio takes that is connected
+// and moves nothing, then what it takes to move bytes.
+func (f *Federation) carry(t int, latency engine.Time) {
+	idle, radio := f.fleet.IdlePower(t), f.links.Radio(t)
+	load := devices.Load{Watts: f.power(t, f.devices[t].phase)}
+	if wakes := f.promotion(t); wakes > 0 {
+		load.Stages[0] = devices.Stage{Length: wakes, Watts: idle + radio.Promotion.Watts}
+	}
+	if connected := f.connected(t); connected != load.Watts {
+		load.Stages[1] = devices.Stage{Length: latency, Watts: connected}
+	}
+	if f.radios != nil {
+		f.radios[t] = transferring
+	}
+	f.drawLoad(t, load)
+}
+
+// connected returns what device t draws while its radio is awake and moves nothing.
+func (f *Federation) connected(t int) float64 {
+	return f.fleet.IdlePower(t) + f.links.Radio(t).Active(0, 0)
+}
+
+// latency returns which share of the transfer that is a phase of device t passes
+// before its first byte moves. Cost models that give transfers their lengths know no
+// latency.
+func (f *Federation) latency(t int, p phase) float64 {
+	switch {
+	case f.setup.Config.Cost != Physical:
+		return 0
+	case p == download:
+		return f.links.DownlinkLatency(t, f.bytes.down)
+	default:
+		return f.links.UplinkLatency(t, f.uploadBytes(t))
+	}
+}
+
+// waiting returns how much of a transfer of some length is latency, when that is a
+// share of it. At least a nanosecond is left for the bytes.
+func waiting(latency float64, length engine.Time) engine.Time {
+	return max(0, min(engine.Time(latency*float64(length)), length-1))
+}
+
+// moved returns how many bytes of a message have moved when a share of its transfer
+// is over, whose latency is a share of it, too. Bytes are whole.
+func moved(bytes, share, latency float64) float64 {
+	switch {
+	case share >= 1:
+		return bytes
+	case share <= latency:
+		return 0
+	default:
+		return math.Floor(float64(bytes*(share-latency)) / (1 - latency))
+	}
+}
+
+// load returns what device t, which transfers nothing, draws from now on, given the
+// power in its phase that its radio's tail is not part of.
 func (f *Federation) load(t int, watts float64) devices.Load {
+	if f.radios == nil {
+		return devices.Load{Watts: watts}
+	}
 	now, radio := f.clock.Now(), f.links.Radio(t)
 	load := devices.Load{Watts: watts}
-	if d := &f.devices[t]; d.working() && d.phase != compute {
-		load.Stages[0] = devices.Stage{Length: f.promotion(t), Watts: f.fleet.IdlePower(t) + radio.Promotion.Watts}
-		f.radios[t] = transferring
-		return load
-	}
 	if f.radios[t] == transferring {
 		f.radios[t] = now
 	}
@@ -94,8 +150,8 @@ func (f *Federation) load(t int, watts float64) devices.Load {
 	return load
 }
 
-// receiving returns what device t draws while the server's message, once its radio
-// is awake, takes so long.
+// receiving returns what device t draws while the bytes of the server's message take
+// so long.
 func (f *Federation) receiving(t int, length engine.Time) float64 {
 	return f.fleet.IdlePower(t) + f.links.Radio(t).Active(f.rate(f.links.DownlinkMbps(t), f.bytes.down, length), 0)
 }
@@ -105,10 +161,10 @@ func (f *Federation) sending(t int, length engine.Time) float64 {
 	return f.fleet.IdlePower(t) + f.links.Radio(t).Active(0, f.rate(f.links.UplinkMbps(t), f.uploadBytes(t), length))
 }
 
-// rate returns the rate in 10^6 bit/s that a radio pays for as long as it
-// transfers: that at which the bytes move when radios have states and transfers
-// their real lengths, that of its link otherwise. Where the rate changes meanwhile
-// it is 0, and moved pays for the bytes.
+// rate returns the rate in 10^6 bit/s that a radio pays for as long as bytes move:
+// that at which they do when radios have states and transfers their real lengths,
+// that of its link otherwise. Where the rate changes meanwhile it is 0, and pay pays
+// for the bytes.
 func (f *Federation) rate(link, bytes float64, length engine.Time) float64 {
 	switch {
 	case f.radios == nil || f.setup.Config.Cost != Physical:
@@ -122,9 +178,9 @@ func (f *Federation) rate(link, bytes float64, length engine.Time) float64 {
 	}
 }
 
-// moved lets device t pay for the bytes that it has moved in a stretch of a
-// transfer, at its end.
-func (f *Federation) moved(t int, down, up float64) {
+// pay lets device t pay for the bytes that it has moved in a stretch of a transfer,
+// at its end.
+func (f *Federation) pay(t int, down, up float64) {
 	if joules := f.moving(t, down, up); joules > 0 {
 		f.batteries.Spend(t, f.clock.Now(), joules)
 	}

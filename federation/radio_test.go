@@ -202,3 +202,68 @@ func TestActivePowerOfAPowerProfile(t *testing.T) {
 		}
 	}
 }
+
+// Latency moves no bytes and draws what a connected radio draws; then the bytes move at
+// the rate of the link. A device whose battery is just enough for a part of a download
+// dies there, with the whole bytes that it has, on links of its own and on shared ones.
+func TestLatencyMovesNoBytes(t *testing.T) {
+	const moving = transferS - latencyS
+	for _, c := range []struct {
+		name  string
+		of    float64 // the part of the download, in seconds
+		bytes float64
+	}{
+		{"half the latency", latencyS / 2, 0},
+		{"the latency", latencyS, 0},
+		{"half the bytes", latencyS + 0.5*moving, 56},
+		{"nine tenths of the bytes", latencyS + 0.9*moving, 100}, // of 100.8
+	} {
+		for _, change := range []func(*Setup){
+			func(*Setup) {},
+			func(s *Setup) { s.Network.ServerDownMbps = 1e6 },
+			func(s *Setup) { s.Network.Radio, s.Network.Profile = network.RadioStates, "ble" }, // which nothing wakes
+		} {
+			var told entries
+			s := world(t, "mb-sgd", WaitForAll, func(s *Setup) {
+				s.Problem = randomProblem(t, features, 10)
+				s.Options.(*algorithms.MbSGDOptions).Batch = 10
+				change(s)
+			})
+			mains := start(t, s)
+			mains.bytes.down = message
+			mains.devices[0].down = engine.FromSeconds(transferS)
+			// A nanojoule more, for what is rounded.
+			joules(&s, mains.connected(0)*min(c.of, latencyS)+mains.power(0, download)*max(0, c.of-latencyS)+1e-9)
+			s.Journal = &told
+			run(t, s)
+			for _, e := range told {
+				switch e.Kind {
+				case Received:
+					if e.Amount != c.bytes {
+						t.Errorf("%s: %g bytes have moved, want %g", c.name, e.Amount, c.bytes)
+					}
+				case WentFlat:
+					if !near(e.To.Seconds(), c.of, 1e-6) {
+						t.Errorf("%s: the battery is empty after %.9f s, want %.9f", c.name, e.To.Seconds(), c.of)
+					}
+				}
+			}
+			if len(told) == 0 {
+				t.Error("nothing happened")
+			}
+		}
+	}
+}
+
+// A message that a hub is sent, or sends, moves its bytes behind the latency.
+func TestMovedBytesAreWhole(t *testing.T) {
+	for _, c := range []struct{ share, latency, want float64 }{
+		{0, 0, 0}, {0.5, 0, 48}, {0.999, 0, 95}, {1, 0, 96}, {0.2, 0.2, 0}, {0.1, 0.9, 0}, {0.61, 0.2, 49}, {1, 0.9, 96}, {1, 1, 96}, {0.5, 1, 0},
+		// 96 bytes on LTE take 35 ms of latency and 0.137 ms, of which 0.017 ms are left.
+		{1 - 0.017/35.137142857, 35 / 35.137142857, 84},
+	} {
+		if got := moved(96, c.share, c.latency); got != c.want {
+			t.Errorf("%g of a transfer with %g of latency: %g bytes, want %g", c.share, c.latency, got, c.want)
+		}
+	}
+}

@@ -96,8 +96,9 @@ func (tr *traffic) way(p phase) *direction {
 	return &tr.up
 }
 
-// flow begins what is left of the transfer of device t, up to a share of it.
-func (f *Federation) flow(t int, share float64) {
+// flow begins what is left of the transfer of device t, up to a share of it. It
+// returns how long no byte moves once the radio is awake.
+func (f *Federation) flow(t int, share float64) (latency engine.Time) {
 	d, tr := &f.devices[t], f.traffic
 	m, w := &tr.moving[t], tr.way(d.phase)
 	usual, usually := f.links.DownlinkMbps(t), f.links.ExpectedDownlink
@@ -122,6 +123,7 @@ func (f *Federation) flow(t int, share float64) {
 	d.began = f.clock.Now()
 	w.share.Begin(d.began, t, m.bytes*(share-f.over(t)), delay.Add(f.promotion(t)))
 	w.stale = true
+	return delay
 }
 
 // follow gives the flow of device t the rate that its link has now, and sees to it

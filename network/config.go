@@ -22,7 +22,7 @@ type Config struct {
 	Jitter          float64 `toml:"jitter" doc:"how transfers differ: sigma/mu of the log-normal number of mean 1 that the duration of each is multiplied by"`
 	LossProbability float64 `toml:"loss_probability" doc:"probability that a transfer, whole, does not arrive"`
 
-	Radio string `toml:"radio" doc:"what a device's radio draws power for: \"active\" (sending and receiving at the link's rate) or \"states\" (at the rate at which the transfer really moves, and in promotion, which delays a transfer of a sleeping radio, and in the tail states behind a transfer, too)"`
+	Radio string `toml:"radio" doc:"what a device's radio draws power for: \"active\" (sending and receiving at the link's rate, and being connected during a transfer's latency) or \"states\" (at the rate at which the transfer really moves, and in promotion, which delays a transfer of a sleeping radio, and in the tail states behind a transfer, too)"`
 
 	HubSize    int     `toml:"hub_size" doc:"devices, numbered one after the other, that share a hub, such as wearables a phone. The links above are the hubs' then: the server's message comes to a hub once for its devices that take part, each of them gets it over a short link of its own, and the hub adds up their answers and sends them together when none of them is missing that may still come. A message carries one model for each task of those devices, and what the results call bytes are the bytes between server and hubs. A device pays for its short link; a hub is on mains, its radio is nobody's; 0: no hubs"`
 	HubProfile string  `toml:"hub_profile" doc:"what the short links between hubs and their devices are, one of the above, with neither jitter nor losses; with hub_size"`

@@ -148,6 +148,26 @@ func (l *Links) ExpectedUplink(t int, bytes float64) engine.Time {
 	return engine.FromSeconds(l.seconds(t, l.UplinkMbps(t), bytes))
 }
 
+// DownlinkLatency returns which share of the time of a message of that many bytes to
+// device t passes before its first byte moves: that of half the round trip. Jitter
+// stretches both parts alike.
+func (l *Links) DownlinkLatency(t int, bytes float64) float64 {
+	return l.latency(t, l.DownlinkMbps(t), bytes)
+}
+
+// UplinkLatency is DownlinkLatency for a message from device t.
+func (l *Links) UplinkLatency(t int, bytes float64) float64 {
+	return l.latency(t, l.UplinkMbps(t), bytes)
+}
+
+func (l *Links) latency(t int, mbps, bytes float64) float64 {
+	latency := l.kind(t).latency
+	if latency == 0 {
+		return 0
+	}
+	return latency / l.seconds(t, mbps, bytes)
+}
+
 // Downlink sends a message of that many bytes to device t: the attempt-th, from
 // 0 up, in a round.
 //

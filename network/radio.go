@@ -5,7 +5,8 @@ import "fedsim/engine"
 // Which states of its radio a device pays for.
 const (
 	// RadioActive: the radio draws power while it sends or receives, at the rate of
-	// its link, and none otherwise; it is ready at once.
+	// its link, in a transfer's latency that of rate 0, and none otherwise; it is ready
+	// at once.
 	RadioActive = "active"
 	// RadioStates: besides, a radio that sleeps has to be promoted before a
 	// transfer, and lingers in tail states behind it (Huang et al., MobiSys 2012).
