@@ -165,6 +165,15 @@ func (b *Batteries) SetLoad(t int, now engine.Time, load Load) {
 	b.set(t, now, watts, p)
 }
 
+// ChangeAt returns when the load of device t changes next, as SetLoad was told;
+// engine.Never when it does not.
+func (b *Batteries) ChangeAt(t int) engine.Time {
+	if b.plans == nil {
+		return engine.Never
+	}
+	return b.plans[t].at[0]
+}
+
 // Spend takes energy from device t, which is up, at once: as much of it as its
 // battery has, which may be empty now.
 func (b *Batteries) Spend(t int, now engine.Time, joules float64) {

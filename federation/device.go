@@ -211,7 +211,8 @@ func (f *Federation) proceed(t int) {
 	d := &f.devices[t]
 	share, kind := d.end()
 	if f.flowing(d.phase) {
-		f.carry(t, f.flow(t, share))
+		latency := f.flow(t, share)
+		f.carry(t, latency, max(0, d.length()-latency))
 		return
 	}
 	left, done := d.length(), f.over(t)
@@ -226,8 +227,9 @@ func (f *Federation) proceed(t int) {
 		f.draw(t, f.power(t, compute))
 	} else {
 		d.began = d.began.Add(f.promotion(t))
-		passed := engine.Time(float64(done * float64(d.length())))
-		f.carry(t, max(0, waiting(f.latency(t, d.phase), d.length())-passed))
+		length := d.length()
+		latency, passed := waiting(f.latency(t, d.phase), length), engine.Time(float64(done*float64(length)))
+		f.carry(t, max(0, latency-passed), length-latency)
 	}
 	d.next = f.clock.Schedule(d.began.Add(left), kind, t).Seq()
 }

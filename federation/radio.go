@@ -78,11 +78,16 @@ func (f *Federation) spare(t int, seconds float64) float64 {
 }
 
 // carry sets what device t draws from now on for its transfer, of which so much
-// latency is left: the radio's promotion, then what a radio takes that is connected
-// and moves nothing, then what it takes to move bytes.
-func (f *Federation) carry(t int, latency engine.Time) {
+// latency is left and whose bytes take so long: the radio's promotion, then what a
+// radio takes that is connected and moves nothing, then what it takes to move bytes.
+func (f *Federation) carry(t int, latency, bytes engine.Time) {
 	idle, radio := f.fleet.IdlePower(t), f.links.Radio(t)
-	load := devices.Load{Watts: f.power(t, f.devices[t].phase)}
+	var load devices.Load
+	if f.devices[t].phase == download {
+		load.Watts = f.receiving(t, bytes)
+	} else {
+		load.Watts = f.sending(t, bytes)
+	}
 	if wakes := f.promotion(t); wakes > 0 {
 		load.Stages[0] = devices.Stage{Length: wakes, Watts: idle + radio.Promotion.Watts}
 	}
