@@ -94,7 +94,11 @@ func TestCompletion(t *testing.T) {
 func TestCompletionOfRuns(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var out, errors bytes.Buffer
-	small := []string{"run", "quickstart", "--out", "made", "--progress", "none", "--set", "run.rounds=1", "--set", "problem.optimum_sweeps=0", "--set", "run.stop_at=0", "--set", "run.seeds=[1, 2]"}
+	const text = "[data.synthetic]\ntasks = 3\nfeatures = 4\n[problem]\noptimum_sweeps = 0\n[run]\nrounds = 1\nseeds = [1, 2]\n[methods.mocha]\n[methods.cocoa]\n"
+	if err := os.WriteFile("quickstart.toml", []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	small := []string{"run", "quickstart.toml", "--out", "made", "--progress", "none"}
 	if status := Main(small, &out, &errors); status != 0 {
 		t.Fatal(errors.String())
 	}
