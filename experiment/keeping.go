@@ -153,8 +153,8 @@ func (x *Trial) state(c *state.Coder) {
 	c.Float64(&x.Last)
 }
 
-// Places returns what tells the place of every run that a scenario may leave, by its
-// ID: of a method that is tuned, whichever candidate wins.
+// Places returns a function that finds the place of any run of a scenario by its ID. The
+// runs of a tuned method have the same places whichever candidate wins.
 func Places(experiments []scenarios.Experiment) func(id string) (place int, ok bool) {
 	var first []int
 	var seeds [][]uint64

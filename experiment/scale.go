@@ -17,9 +17,9 @@ type scale struct {
 }
 
 // newScale looks from the value at a place of an increasing list to a side, 0 for
-// below. Beyond the end of the list it goes on as the last two values do: by their
+// below. Beyond the end of the list, the next value continues the last two: by their
 // ratio when both are positive, else by their difference, rounded to three digits or to
-// a whole number. A list of one value, which has a 0 beside it, goes on by factors of
+// a whole number. A list of one value, which has a 0 beside it, continues by factors of
 // two.
 func newScale(list []float64, at, side int, integer bool) scale {
 	step := 2*side - 1
@@ -58,7 +58,7 @@ func newScale(list []float64, at, side int, integer bool) scale {
 		if s.next == s.x {
 			s.next += float64(step)
 		}
-		if s.x > 0 && s.next <= 0 { // 0 is a value of its own
+		if s.x > 0 && s.next <= 0 { // 0 means a choice of the method
 			s.next = math.Min(1, s.x)
 		}
 	}

@@ -79,7 +79,7 @@ func (s *search) next() (run scenarios.Run, ok bool) {
 	return run, false
 }
 
-// edges returns where the winner lies at an edge of what was tried.
+// edges returns the options in which the winner has no tried value on one side.
 func (s *search) edges() []results.Edge {
 	var edges []results.Edge
 	for option := range s.values {
@@ -140,7 +140,7 @@ func (s *search) neighbor(option, side int) (n neighbor, ok bool) {
 	return n, true
 }
 
-// reason is what a method has against a value, without key and value.
+// reason returns why a method refuses a value, without key and value.
 func reason(err error) string {
 	text := err.Error()
 	if list := config.Errors(nil); errors.As(err, &list) && len(list) > 0 {

@@ -138,8 +138,7 @@ func TestGrownGridsAreTheSame(t *testing.T) {
 	}
 }
 
-// What a grid grows by is counted: all of it is done in the end, and the share never
-// falls.
+// Added candidates are counted: in the end all are done, and the share never falls.
 func TestGrowthIsCounted(t *testing.T) {
 	e := parse(t, growing)
 	share, last := 0.0, Progress{}

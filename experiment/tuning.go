@@ -158,7 +158,7 @@ func (r *runner) tune(j *job) {
 }
 
 // try lets a search note how a run does, unless it is known from before an
-// interruption. It reports whether the search goes on.
+// interruption. It reports false when the search must stop.
 func (r *runner) try(s *search, run scenarios.Run) bool {
 	j := s.job
 	if len(s.tried) < len(j.Trials) {

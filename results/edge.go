@@ -25,7 +25,7 @@ const (
 	Highest Side = "highest"
 )
 
-// String says what is at which edge.
+// String returns the option, its value and the side.
 func (e Edge) String() string {
 	text := fmt.Sprintf("%s = %s, the %s ", strings.TrimPrefix(e.Key, "options."), e.Value, e.Side)
 	if e.Reason == "" {
@@ -67,7 +67,7 @@ func WriteEdges(w io.Writer, runs []Run) error {
 	if len(found) == 0 {
 		return nil
 	}
-	text := "\ntuned to the edge of what was tried (docs/tuning.md):\n"
+	text := "\ntuned to an edge of the values tried (docs/tuning.md):\n"
 	for _, x := range found {
 		text += "  " + x.Experiment + ", " + x.Method
 		if len(x.Point) > 0 {

@@ -61,7 +61,7 @@ type Run struct {
 	Algorithm  string // the registered name
 	Point      []Setting
 	Tuned      []Setting // what tuning chose for this run; empty when nothing was tuned
-	Edges      []Edge    // where what it chose lies at an edge of what was tried
+	Edges      []Edge    // options of Tuned whose value is the lowest or highest that was tried
 	Seed       uint64
 	Vary       Vary // what the seed varies; empty: the system
 	Real       bool // targets are real numbers: errors are root mean square errors

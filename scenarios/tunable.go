@@ -101,8 +101,8 @@ func (j *Job) Find(id string, tuned []results.Setting, seed uint64) (Run, error)
 	return run, nil
 }
 
-// JobOf returns what tells the place of the job that a run of the experiments is of,
-// counted over all of them, by the run's ID.
+// JobOf returns a function that finds the job of a run by its ID. Jobs are counted over
+// all experiments.
 func JobOf(experiments []Experiment) func(id string) (place int, ok bool) {
 	places := map[string]int{}
 	for i := range experiments {
@@ -121,7 +121,7 @@ func JobOf(experiments []Experiment) func(id string) (place int, ok bool) {
 	}
 }
 
-// assigned returns what a grid sets for tuned options.
+// assigned returns the assignments for tuned options.
 func assigned(grid []axis, tuned []results.Setting) ([]config.Assignment, error) {
 	if len(tuned) != len(grid) {
 		return nil, fmt.Errorf("%d options are tuned, not %d", len(grid), len(tuned))
