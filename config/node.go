@@ -39,6 +39,9 @@ func NewTable(at Place) *Node {
 // NewScalar returns a string, int64, float64 or bool at a place.
 func NewScalar(value any, at Place) *Node { return &Node{Place: at, Key: at, scalar: value} }
 
+// SetText replaces the text that n is; it keeps its place.
+func (n *Node) SetText(text string) { n.scalar = text }
+
 // IsTable reports whether n is a table.
 func (n *Node) IsTable() bool { return n.kind == tableNode }
 

@@ -19,7 +19,7 @@ const (
 // their defaults.
 type Config struct {
 	Source         string  `toml:"source" doc:"synthetic (generated), uci-har (the UCI archive, packed or unpacked) or csv (one file with a header)"`
-	Path           string  `toml:"path" doc:"the zip or folder of uci-har, the file of csv; empty for synthetic"`
+	Path           string  `toml:"path" doc:"the zip or folder of uci-har, the file of csv, which is looked for beside the scenario (not a path given by --set), then in the working directory, then in the folder that the environment variable FEDSIM_DATA names; empty for synthetic"`
 	Preset         string  `toml:"preset" doc:"human-activity, google-glass or vehicle-sensor: a generated set with the sizes of the paper's Table 2; empty: a small set, changed by [data.synthetic]"`
 	Target         string  `toml:"target" doc:"what is predicted: class (labels -1 and +1, the error is the share of wrong signs) or real (any number, the error is the root mean square error; csv and synthetic, with the losses squared and absolute)"`
 	TestFraction   float64 `toml:"test_fraction" doc:"share of each task's rows held out, in [0, 1); 0 holds out none"`

@@ -112,7 +112,11 @@ func skipMark(in *bufio.Reader) {
 // GeneratedFile reports whether the csv file at a path says of itself that its set is
 // generated. What cannot be read says nothing.
 func GeneratedFile(path string) bool {
-	file, err := input.Open(path, maxFile)
+	place, err := Locate(path)
+	if err != nil {
+		return false
+	}
+	file, err := input.Open(place, maxFile)
 	if err != nil {
 		return false
 	}

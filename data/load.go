@@ -13,13 +13,17 @@ func Load(cfg Config) (*Set, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	switch cfg.Source {
-	case SourceHAR:
-		return ReadHAR(cfg.Path, cfg.PositiveClass)
-	case SourceCSV:
-		return ReadCSVFile(cfg.Path, cfg.TaskColumn, cfg.LabelColumn, cfg.Target)
-	default:
+	if cfg.Source == SourceSynthetic {
 		return generate(cfg), nil
+	}
+	path, err := Locate(cfg.Path)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("data.path: %w", err)
+	case cfg.Source == SourceHAR:
+		return ReadHAR(path, cfg.PositiveClass)
+	default:
+		return ReadCSVFile(path, cfg.TaskColumn, cfg.LabelColumn, cfg.Target)
 	}
 }
 

@@ -82,6 +82,7 @@ func Parse(file string, source []byte, arguments []string) (*Scenario, error) {
 	if err := nameExperiments(root, file); err != nil {
 		return nil, err
 	}
+	besideScenario(root, file, nil)
 	over := applyOverrides(root, arguments, &problems)
 
 	doc := document{Settings: Defaults()}

@@ -60,7 +60,7 @@ func (s *Set) Locate(folder string) (Source, error) {
 		}
 	}
 	if s.Otherwise == nil {
-		return Source{}, fmt.Errorf("data set %q: there is no %s, as it is or in the folder that FEDSIM_DATA names", s.Label, cfg.Path)
+		return Source{}, fmt.Errorf("data set %q: there is no %s beside the scenario, in the working directory or in the folder that FEDSIM_DATA names", s.Label, cfg.Path)
 	}
 	other := source(*s.Otherwise)
 	other.Text += fmt.Sprintf(", in place of %s %s, which was not found", cfg.Source, cfg.Path)

@@ -48,7 +48,7 @@ func TestLocate(t *testing.T) {
 
 	lone := file("there.zip")
 	lone.Otherwise = nil
-	const want = `data set "ha": there is no there.zip, as it is or in the folder that FEDSIM_DATA names`
+	const want = `data set "ha": there is no there.zip beside the scenario, in the working directory or in the folder that FEDSIM_DATA names`
 	if _, err := lone.Locate(""); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}

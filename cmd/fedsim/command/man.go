@@ -19,8 +19,8 @@ const manEnd = `
 **75** a run was interrupted; what was finished is kept.
 
 # ENVIRONMENT
-**FEDSIM_DATA** the folder where data files of tables are looked for when they are not
-where their paths say.
+**FEDSIM_DATA** the folder where data files are looked for that are neither beside the
+scenario nor in the working directory.
 
 **GOGC** sets how much garbage may lie in memory, as for every Go program; fedsim then
 does not.
