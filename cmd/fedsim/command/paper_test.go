@@ -112,6 +112,7 @@ func TestPaperPages(t *testing.T) {
 			}
 		}
 	}
+	all["command"], _ = parsePackage(t, "cmd/fedsim/command")
 	if found := namesExist(t, "docs/paper.md", page, all); found < 200 {
 		t.Errorf("only %d names were found on docs/paper.md", found)
 	}
