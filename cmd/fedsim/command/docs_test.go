@@ -162,3 +162,42 @@ func TestExamples(t *testing.T) {
 		}
 	}
 }
+
+// The commands of the README and of all pages can be given one after another in one
+// folder: no two runs go to the same directory. The tutorial shows what happens when
+// one does.
+func TestPagesFollowOneAnother(t *testing.T) {
+	pages, err := filepath.Glob("../../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := map[string]string{"runs/drops": "tutorial.md", "runs/calm": "tutorial.md", "runs/quickstart": "README.md and tutorial.md"}
+	out := regexp.MustCompile(` --out (\S+)`)
+	found := 0
+	for _, path := range pages {
+		page := filepath.Base(path)
+		if page == "tutorial.md" {
+			continue
+		}
+		for _, block := range blocks(read(t, "docs/"+page), "sh") {
+			for line := range strings.Lines(block) {
+				words := strings.Fields(line)
+				if len(words) < 3 || words[0] != "fedsim" || words[1] != "run" || strings.Contains(line, "--force") || strings.Contains(line, "--resume") {
+					continue
+				}
+				found++
+				dir := "runs/" + strings.TrimSuffix(filepath.Base(words[2]), ".toml")
+				if m := out.FindStringSubmatch(line); m != nil {
+					dir = m[1]
+				}
+				if other := taken[dir]; other != "" {
+					t.Errorf("%s: %q goes to %s, as a command of %s does", page, strings.TrimSpace(line), dir, other)
+				}
+				taken[dir] = page
+			}
+		}
+	}
+	if found < 5 {
+		t.Errorf("%d commands were found", found)
+	}
+}
