@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fedsim/algorithms"
+	"fedsim/config"
 	"fedsim/data"
 	"fedsim/federation"
 	"fedsim/internal/checkpoint"
@@ -43,6 +44,10 @@ type Options struct {
 	// Experiment, Method, Algorithm and Seed are set; nil: they are not made. It may be
 	// called by several goroutines. The rows are closed before the run is Finished.
 	Devices func(index int, run results.Run) (DeviceRows, error)
+
+	// Model takes the final model of a run with run.model, before the
+	// run is Finished; nil: it is not stored. Calls may overlap.
+	Model func(index int, w *data.Matrix) error
 
 	// Keep keeps at the ends of rounds what there is, and all of it when ctx ends. Had
 	// tells, by ID, of the runs that were finished before an interruption, which are not
@@ -195,6 +200,12 @@ func (r *runner) repeat(rep repetition) {
 		r.cancel(err)
 		return
 	}
+	if run.Settings.Run.Model && r.options.Model != nil && out.Status != results.Interrupted {
+		if err := r.options.Model(rep.job.first+rep.seed, out.Model); err != nil {
+			r.cancel(err)
+			return
+		}
+	}
 	result.Status, result.Reason = out.Status, out.Reason
 	result.Optimum, result.OptimumGap = p.optimum, p.optimumGap
 	result.EventHash, result.ModelHash, result.Events, result.Steps = out.EventHash, out.ModelHash, out.Events, out.Steps
@@ -306,7 +317,7 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 		factory.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
 			return algorithms.NewTimed(timed, run.Options, p.rows, p.features)
 		}
-	} else if r.recordable(run, p.problem.Devices()) {
+	} else if (phase == "tuning" || !s.Run.Model) && r.recordable(run, p.problem.Devices()) {
 		rec, err := r.record(run, p, factory)
 		if err != nil {
 			return nil, err
@@ -318,6 +329,9 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 	}
 	if p.problem != nil {
 		size.Devices = p.problem.Devices()
+		if want, fits := scenarios.ModelFits(p.problem.Tasks(), p.problem.Features()); s.Run.Model && !fits {
+			return nil, config.Problem{Key: "run.model", Value: s.Run.Model, Want: want}
+		}
 	}
 	plan.Optimum, plan.Constant = p.optimum, p.constant
 	setup := federation.Setup{

@@ -11,6 +11,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/config"
+	"fedsim/data"
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/fleets"
@@ -91,6 +92,7 @@ type Outcome struct {
 	Reason    string
 	EventHash uint64
 	ModelHash uint64
+	Model     *data.Matrix // the final W; nil when nothing is learnt, or the rounds were computed before
 	Events    int64
 	Steps     int64  // coordinate steps and rows, of lost updates too
 	Limit     string // Factory.Limit
@@ -380,6 +382,9 @@ loop:
 	out.EventHash, out.Events, out.Steps = f.clock.Digest(), f.clock.Fired(), f.steps
 	out.Limit, out.Capped = f.setup.Factory.Limit, int64(f.capped)
 	out.ModelHash = f.hash()
+	if _, before := f.method.(Evaluated); !before && f.setup.Problem != nil {
+		out.Model = f.method.Model().W
+	}
 	return out, nil
 }
 

@@ -49,7 +49,7 @@ func (m *Manifest) Files(dir string) ([]File, error) {
 		names = append(names, thetasFile)
 	}
 	names = append(names, m.Parquet...)
-	for _, f := range (attached{figures: m.Figures, tables: m.Tables}).folders() {
+	for _, f := range m.attached().folders() {
 		for _, name := range f.files {
 			names = append(names, filepath.Join(f.name, name))
 		}

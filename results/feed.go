@@ -29,7 +29,7 @@ const (
 )
 
 const (
-	feedFormat = 1           // version of the layout
+	feedFormat = 2           // version of the layout
 	feedEvery  = time.Second // at least between two writes
 	feedMost   = 1 << 20     // bytes that wait to be written; more are written at once
 )

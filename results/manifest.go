@@ -96,6 +96,7 @@ type RunEntry struct {
 	Reason     string    `json:"reason,omitempty"`
 	EventHash  Hash      `json:"event_hash"`
 	ModelHash  Hash      `json:"model_hash"`
+	Model      string    `json:"model,omitempty"` // name of its file in models/
 	Events     int64     `json:"events"`
 	Steps      int64     `json:"steps"`
 	Limit      string    `json:"limit,omitempty"` // absent for methods without, and from directories of older versions
@@ -157,7 +158,7 @@ func (m *Manifest) setRuns(runs []Run) {
 		m.Runs = append(m.Runs, RunEntry{
 			ID: r.ID, Experiment: r.Experiment, Method: r.Method, Algorithm: r.Algorithm,
 			Point: r.Point, Tuned: r.Tuned, Edges: r.Edges, Seed: r.Seed, Vary: r.Vary, Real: r.Real, Relative: r.Relative, Status: r.Status, Reason: r.Reason,
-			EventHash: Hash(r.EventHash), ModelHash: Hash(r.ModelHash), Events: r.Events, Steps: r.Steps,
+			EventHash: Hash(r.EventHash), ModelHash: Hash(r.ModelHash), Model: r.Model, Events: r.Events, Steps: r.Steps,
 			Limit: r.Limit, Capped: r.Capped,
 		})
 	}
@@ -217,7 +218,7 @@ func (m *Manifest) runs() []Run {
 			ID: e.ID, Experiment: e.Experiment, Method: e.Method, Algorithm: e.Algorithm,
 			Point: e.Point, Tuned: e.Tuned, Edges: e.Edges, Seed: e.Seed, Vary: e.Vary, Real: e.Real, Relative: e.Relative, Status: e.Status, Reason: e.Reason,
 			Optimum: math.NaN(), OptimumGap: math.NaN(), WallS: math.NaN(),
-			EventHash: uint64(e.EventHash), ModelHash: uint64(e.ModelHash), Events: e.Events, Steps: e.Steps,
+			EventHash: uint64(e.EventHash), ModelHash: uint64(e.ModelHash), Model: e.Model, Events: e.Events, Steps: e.Steps,
 			Limit: e.Limit, Capped: e.Capped,
 		}
 	}
@@ -308,6 +309,17 @@ func plainJSON(err error) error {
 	default:
 		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
+}
+
+// attached are the files that the manifest lists.
+func (m *Manifest) attached() attached {
+	a := attached{figures: m.Figures, tables: m.Tables, parquet: m.Parquet}
+	for i := range m.Runs {
+		if m.Runs[i].Model != "" {
+			a.models = append(a.models, m.Runs[i].Model)
+		}
+	}
+	return a
 }
 
 // jsonLine finds the line of a decoding error.

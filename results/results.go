@@ -72,6 +72,7 @@ type Run struct {
 	OptimumGap float64 // certified relative gap of the optimum; NaN likewise
 	EventHash  uint64  // of the stream of events
 	ModelHash  uint64  // of the bits of the final W
+	Model      string  // its file in the folder models; empty when it is not stored
 	Events     int64   // that happened
 	Steps      int64   // coordinate steps or rows on all devices, lost work included
 	Limit      string  // the option that limits local work which aims at an accuracy; empty: the method has none

@@ -114,7 +114,7 @@ func (l *Left) state(c *state.Coder) {
 }
 
 // Resume goes on with what was left. The scenario of about must be the one that was
-// run; place tells the place of a run in its order. A run whose rows by device were
+// run; place tells the place of a run in its order. A run whose rows by device or model were
 // deleted is to be made again. From now on the writer keeps what there is, whatever
 // happens.
 func (l *Left) Resume(about About, place func(id string) (int, bool)) (*Writer, error) {
@@ -145,6 +145,15 @@ func (l *Left) Resume(about About, place func(id string) (int, bool)) (*Writer, 
 			}
 			w.seals[at] = sum
 		}
+		if run.Model != "" {
+			there, err := w.checkModel(&run)
+			if err != nil {
+				return nil, err
+			}
+			if !there {
+				continue
+			}
+		}
 		w.index, w.runs = append(w.index, at), append(w.runs, run)
 	}
 	if !slices.IsSorted(w.index) || len(slices.Compact(slices.Clone(w.index))) != len(w.index) {
@@ -153,7 +162,7 @@ func (l *Left) Resume(about About, place func(id string) (int, bool)) (*Writer, 
 	if _, err := inspect(l.dir); err != nil {
 		return nil, err
 	}
-	stay := []string{shelfDir, partsDir}
+	stay := []string{shelfDir, partsDir, modelsDir}
 	if w.plan != nil {
 		stay = append(stay, devicesParquet)
 	}

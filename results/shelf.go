@@ -24,7 +24,7 @@ var ErrKept = errors.New("cannot be gone on with")
 
 const (
 	shelfMagic  = "fedsim\x00k" // a text file it is not
-	shelfFormat = 3             // version of the layout of what is kept, of every file of it
+	shelfFormat = 4             // version of the layout of what is kept, of every file of it
 )
 
 // shelf is a folder of what is kept of a scenario. A file is

@@ -41,6 +41,7 @@ func (r *Run) state(c *state.Coder) {
 		c.Float64(x)
 	}
 	codeList(c, &r.Rounds, (*Round).State)
+	c.String(&r.Model)
 }
 
 func (s *Setting) state(c *state.Coder) {

@@ -231,7 +231,7 @@ func requireEmpty(dir string) error {
 		switch e.Name() {
 		case stageDir:
 			continue
-		case roundsFile, runsFile, thetasFile, roundsParquet, devicesParquet, scenarioFile, figuresDir, tablesDir:
+		case roundsFile, runsFile, thetasFile, roundsParquet, devicesParquet, scenarioFile, figuresDir, tablesDir, modelsDir:
 			if staged {
 				continue
 			}
@@ -285,7 +285,10 @@ func (w *Writer) AddTable(name string, fill func(io.Writer) error) error {
 
 // attached are the files of a run directory that it need not have: those in its
 // folders, by their names, and the parquet files.
-type attached struct{ figures, tables, parquet []string }
+type attached struct {
+	figures, tables, models, parquet []string
+	resumable                        bool // models must stay in the stage, too
+}
 
 // folder is one of the folders of a run directory with the files that a run put
 // there.
@@ -295,7 +298,7 @@ type folder struct {
 }
 
 func (a attached) folders() []folder {
-	return []folder{{figuresDir, a.figures}, {tablesDir, a.tables}}
+	return []folder{{figuresDir, a.figures}, {tablesDir, a.tables}, {modelsDir, a.models}}
 }
 
 // attached lists what lies in the folders of the stage.
@@ -304,6 +307,11 @@ func (w *Writer) attached() (a attached, err error) {
 		return a, err
 	}
 	a.tables, err = list(filepath.Join(w.stage(), tablesDir))
+	for i := range w.runs {
+		if w.runs[i].Model != "" {
+			a.models = append(a.models, w.runs[i].Model)
+		}
+	}
 	return a, err
 }
 
@@ -332,6 +340,9 @@ func (w *Writer) Add(index int, run Run) error {
 	w.index[at] = index
 	w.runs = append(w.runs, Run{})
 	copy(w.runs[at+1:], w.runs[at:])
+	if name := modelName(index); exists(filepath.Join(w.stage(), modelsDir, name)) {
+		run.Model = name
+	}
 	w.runs[at] = run
 	if run.Status != Interrupted {
 		w.fresh = append(w.fresh, run.ID)
@@ -375,6 +386,9 @@ func checkRun(r *Run) error {
 		if !utf8.ValidString(s) || strings.IndexFunc(s, unicode.IsControl) >= 0 {
 			return fmt.Errorf("run %q: text %q: must be without line breaks and control characters", r.ID, s)
 		}
+	}
+	if r.Model != "" && !isModelName(r.Model) {
+		return fmt.Errorf("run %q: model = %q: must be the name of a file that fedsim gives, such as %s", r.ID, r.Model, modelName(0))
 	}
 	switch r.Status {
 	case Done, Stalled, Interrupted:
@@ -447,6 +461,7 @@ func (w *Writer) Finish(state State, end End) error {
 		if err := w.writeIndex(); err != nil {
 			return err
 		}
+		extra.resumable = w.about.Keeps
 	}
 	return w.install(state, extra)
 }
@@ -476,7 +491,7 @@ func (w *Writer) install(state State, extra attached) error {
 		return err
 	}
 	if state == Incomplete && w.about.Keeps {
-		return errors.Join(clearStage(w.dir, shelfDir, partsDir), w.lock.release(), atomicfile.SyncDir(w.dir))
+		return errors.Join(clearStage(w.dir, shelfDir, partsDir, modelsDir), w.lock.release(), atomicfile.SyncDir(w.dir))
 	}
 	w.worth, w.resumed = false, false // nothing is left to do
 	if w.shelf != nil {               // without its index the rest is of no use
@@ -517,7 +532,13 @@ func (w *Writer) move(old *Manifest, extra attached) (err error) {
 		}
 	}
 	for _, name := range append(files, manifestFile) {
-		if err := root.Rename(filepath.Join(stageDir, name), name); err != nil {
+		var err error
+		if extra.resumable && filepath.Dir(name) == modelsDir {
+			err = w.copyModel(filepath.Base(name))
+		} else {
+			err = root.Rename(filepath.Join(stageDir, name), name)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -547,7 +568,7 @@ func removeOld(root *os.Root, old *Manifest) error {
 			return err
 		}
 	}
-	for _, f := range (attached{figures: old.Figures, tables: old.Tables}).folders() {
+	for _, f := range old.attached().folders() {
 		for _, name := range f.files {
 			if err := root.Remove(filepath.Join(f.name, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err

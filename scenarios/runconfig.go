@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"fmt"
+
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/results"
@@ -15,6 +17,7 @@ type RunConfig struct {
 	EvalTasks  int             `toml:"eval_tasks" doc:"tasks that objective and errors are evaluated on, drawn once for a run: loss and dual are then estimated from their means, the errors are theirs; 0: all"`
 	ThetaEvery int             `toml:"theta_every" doc:"rounds between two measurements of the accuracy theta_t^h of every device's local solve (eq. localSolutionQuality2a), which cost no virtual time but an exact local solve each; written to thetas.csv. Methods without dual variables have none. 0: never"`
 	Devices    bool            `toml:"devices" doc:"whether devices.parquet is written: what each device did in each round, in rows x devices x rounds; see reading.md"`
+	Model      bool            `toml:"model" doc:"whether the final model W of every run is stored, in 8 bytes x tasks x features: models/NNNNNN.npy, which \"fedsim results export --model\" writes as npy or csv; at most 1 GB for a run"`
 	StopAt     results.Target  `toml:"stop_at" doc:"value of a metric at which a run ends: a number is a relative sub-optimality (P - P*)/|P* - R(0)|, where R(0), the terms in Omega alone, is 0 for all regularizers but \"graphical\"; a table names a metric, as in { test_error = 0.07 }: suboptimality, primal, gap, train_error or test_error (root mean square errors for real targets). 0: all rounds are run"`
 	MaxTimeS   float64         `toml:"max_time_s" doc:"virtual seconds after which no further round begins; 0: no limit"`
 	Seeds      []uint64        `toml:"seeds" doc:"seeds of the repetitions of every run; methods are tuned on the first"`
@@ -56,6 +59,7 @@ func (r *RunConfig) Validate(c *config.Checker) {
 		c.Require(r.Outer == 1, "outer", r.Outer, "must be 1"+want)
 		c.Require(r.EvalTasks == 0, "eval_tasks", r.EvalTasks, "must be 0"+want)
 		c.Require(r.ThetaEvery == 0, "theta_every", r.ThetaEvery, "must be 0"+want)
+		c.Require(!r.Model, "model", r.Model, "must be false"+want)
 		c.Require(!r.StopAt.IsSet(), "stop_at", r.StopAt.Value, "must be 0"+want)
 	}
 	r.Targets.Check(c, "targets")
@@ -77,6 +81,34 @@ func (r *RunConfig) checkMetrics(s *Settings, c *config.Checker) {
 	check(r.StopAt, "stop_at")
 	c.Require(r.StopAt.Metric != results.Suboptimality || s.Problem.OptimumSweeps > 0, "stop_at", r.StopAt.Value,
 		"must be 0, or of another metric, when problem.optimum_sweeps is 0: without a reference optimum there is no sub-optimality to stop at")
+}
+
+// mostModel bounds the bytes of a model that is stored.
+const mostModel = 1e9
+
+// ModelFits reports whether the model of so many tasks with so many weights each may be
+// stored, and otherwise what is wanted of run.model.
+func ModelFits(tasks, features int) (want string, fits bool) {
+	bytes := 8 * float64(tasks) * float64(features)
+	return fmt.Sprintf("must be false: W of %d tasks x %d features takes %.3g GB, and at most 1 GB is stored for a run", tasks, features, bytes/1e9), bytes <= mostModel
+}
+
+// checkModel refuses to store the model of generated data when it is too large; files
+// are not looked at.
+func (r *RunConfig) checkModel(s *Settings, c *config.Checker) {
+	if !r.Model || s.Data.Source != data.SourceSynthetic {
+		return
+	}
+	of := s.Data.Resolve().Synthetic
+	tasks, features := of.Tasks, of.Features
+	if s.Data.Pool {
+		tasks = 1
+	}
+	if s.Data.Bias {
+		features++
+	}
+	want, fits := ModelFits(tasks, features)
+	c.Require(fits, "model", r.Model, want)
 }
 
 // distinct reports whether no value occurs twice.

@@ -103,6 +103,7 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	c.Require(s.Data.Resident || s.Problem.OptimumSweeps == 0 && s.Problem.WarmOmega == 0, "data.resident", s.Data.Resident,
 		"must be true unless problem.optimum_sweeps and problem.warm_omega are 0: the central solver comes back to every row too often to make it anew")
 	s.Run.checkMetrics(s, c.In("run"))
+	s.Run.checkModel(s, c.In("run"))
 	for _, label := range s.labels() {
 		method := s.Methods[label]
 		method.options().Validate(c.In("methods").In(label).In("options"))

@@ -36,7 +36,7 @@ rows_max = 40
 [[experiment]]
 name = "coupled"
 methods = ["mocha"]
-set = { "run.outer" = 2, "run.rounds" = 300, "run.eval_every" = 10, "run.seeds" = [1, 2], "problem.regularizer" = "probabilistic", "faults.drop_probability" = 0.2 }
+set = { "run.outer" = 2, "run.rounds" = 300, "run.eval_every" = 10, "run.seeds" = [1, 2], "run.model" = true, "problem.regularizer" = "probabilistic", "faults.drop_probability" = 0.2 }
 [[experiment]]
 name = "shared"
 methods = ["cocoa"]
@@ -45,7 +45,7 @@ sweep = { "network.profile" = ["wifi", "3g"] }
 [[experiment]]
 name = "tuned"
 methods = ["mocha"]
-set = { "run.rounds" = 100, "run.devices" = true, "run.theta_every" = 3, "federation.protocol" = "charged" }
+set = { "run.rounds" = 100, "run.devices" = true, "run.model" = true, "run.theta_every" = 3, "federation.protocol" = "charged" }
 [experiment.tuning]
 target = 1e-9
 [experiment.tune.mocha]

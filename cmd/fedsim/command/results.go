@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -137,37 +138,52 @@ func listFiles(out io.Writer, files []results.File) error {
 }
 
 // exportFlags are the flags of fedsim results export.
-type exportFlags struct{ table, format, out string }
+type exportFlags struct {
+	table, format, out string
+	model              bool
+	run                string
+}
 
 func newResultsExport() *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
 		Use:   "export DIR",
-		Short: "Write a table of a run directory as csv, parquet or JSON",
+		Short: "Write a table (csv, parquet, JSON) or a model (npy, csv) of a run",
 		Long: `Write a table of a run directory as csv, parquet or JSON: the rounds of all runs, a
 row for each run, or what each device did in each round (of runs with run.devices).
+With --model, write the final model of a run with run.model instead, as npy (NumPy) or
+csv: a row of weights for each task.
 docs/reading.md says what the columns are and how to read them elsewhere. Of a run
 that goes on, or was killed, it exports what was finished at the last checkpoint.`,
 		Example: `  fedsim results export runs/quickstart --format json
   fedsim results export runs/quickstart --table runs -o runs.csv
-  fedsim results export runs/quickstart --table devices -o devices.csv`,
+  fedsim results export runs/quickstart --table devices -o devices.csv
+  fedsim results export runs/model --model --format npy -o w.npy`,
 		Args:              takes(1, 1, "one run directory"),
 		ValidArgsFunction: first(completeDirectory),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.export(cmd.OutOrStdout(), args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", "csv", strings.Join(results.Formats, ", "))
+	flags.StringVar(&f.format, "format", "csv", strings.Join(results.Formats, ", ")+"; of a model "+strings.Join(results.ModelFormats, ", "))
+	flags.BoolVar(&f.model, "model", false, "the final model of a run, instead of a table")
+	flags.StringVar(&f.run, "run", "", "with --model: the run, as named in runs.csv")
 	flags.StringVar(&f.table, "table", "rounds", strings.Join(results.Tables, ", "))
 	flags.StringVarP(&f.out, "out", "o", "", "file to write (default standard output)")
-	completeFlag(cmd, "format", oneOf(results.Formats))
+	completeFlag(cmd, "format", oneOf(append(slices.Clone(results.Formats), "npy")))
 	completeFlag(cmd, "table", oneOf(results.Tables))
 	return cmd
 }
 
 func (f *exportFlags) export(out io.Writer, dir string) error {
 	c := config.NewChecker()
-	c.OneOf("--format", f.format, results.Formats...)
+	formats := results.Formats
+	if f.model {
+		formats = results.ModelFormats
+	}
+	c.OneOf("--format", f.format, formats...)
 	c.OneOf("--table", f.table, results.Tables...)
+	c.Require(!f.model || f.table == "rounds", "--table", f.table, "cannot be combined with --model")
+	c.Require(f.model || f.run == "", "--run", f.run, "must be left out without --model: tables have all runs")
 	if problems := c.Problems(); len(problems) > 0 {
 		var all []error
 		for _, p := range problems {
@@ -175,12 +191,17 @@ func (f *exportFlags) export(out io.Writer, dir string) error {
 		}
 		return errors.Join(all...)
 	}
-	write := func(w io.Writer) error { return results.Export(w, results.Locate(dir), f.table, f.format) }
+	write := func(w io.Writer) error {
+		if f.model {
+			return results.ExportModel(w, results.Locate(dir), f.run, f.format)
+		}
+		return results.Export(w, results.Locate(dir), f.table, f.format)
+	}
 	if f.out != "" {
 		return atomicfile.Write(f.out, write)
 	}
-	if f.format == "parquet" && term.IsTerminal(int(os.Stdout.Fd())) {
-		return usagef("--format=parquet: a terminal cannot show it: give a file with -o")
+	if f.format != "csv" && f.format != "json" && term.IsTerminal(int(os.Stdout.Fd())) {
+		return usagef("--format=%s: a terminal cannot show it: give a file with -o", f.format)
 	}
 	return write(out)
 }

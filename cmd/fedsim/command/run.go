@@ -145,7 +145,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 	p := f.newProgress(cmd)
 	err = experiment.Run(cmd.Context(), scenario.Experiments, f.keeping(w, experiment.Options{
 		Workers: f.workers, Queue: f.queue, Journal: watched.journal(),
-		Progress: p.update, Rounds: w.Rounds, Devices: devicesOf(w), Clock: time.Now,
+		Progress: p.update, Rounds: w.Rounds, Devices: devicesOf(w), Model: modelsOf(w), Clock: time.Now,
 	}))
 	var made []*tables.Result
 	if err == nil {
@@ -208,6 +208,13 @@ func devicesOf(w *results.Writer) func(int, results.Run) (experiment.DeviceRows,
 			return nil, err
 		}
 		return rows, nil
+	}
+}
+
+// modelsOf lets the final models of runs go to the run directory.
+func modelsOf(w *results.Writer) func(int, *data.Matrix) error {
+	return func(index int, m *data.Matrix) error {
+		return w.Model(index, m.Rows, m.Cols, m.Row)
 	}
 }
 
