@@ -29,6 +29,10 @@ type Options struct {
 	Finished func(index int, run results.Run) error // receives each finished run, in any order; calls do not overlap
 	Clock    func() time.Time                       // the real clock, for wall times
 
+	// Estimate is told, once, how long the runs will take, when that can be told; nil:
+	// nothing is, and no time is spent on it.
+	Estimate func(Estimate)
+
 	// Rounds returns what is told of each round of a run, of which ID, Experiment,
 	// Method, Algorithm, Point, Tuned, Seed, Real and Relative are set; nil: nothing is. It may be
 	// called by several goroutines. Tuning is not told of; a run that is gone on with is
@@ -120,7 +124,7 @@ type repetition struct {
 type runner struct {
 	options Options
 	pool    *parallel.Pool
-	prepare preparer
+	prepare *preparer
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 
@@ -137,7 +141,7 @@ type runner struct {
 
 func newRunner(ctx context.Context, cancel context.CancelCauseFunc, o Options, mostRecorded int) *runner {
 	r := &runner{options: o, pool: parallel.NewPool(o.Workers), ctx: ctx, cancel: cancel, mostRecorded: mostRecorded}
-	r.prepare.ctx, r.prepare.pool, r.prepare.policy = ctx, r.pool, o.Keep
+	r.prepare = &preparer{ctx: ctx, pool: r.pool, policy: o.Keep}
 	return r
 }
 

@@ -104,6 +104,11 @@ func (r *runner) choose(jobs []job) {
 		return
 	}
 	r.ready(jobs)
+	if r.options.Estimate != nil && r.ctx.Err() == nil {
+		if e, ok := r.estimate(jobs); ok {
+			r.options.Estimate(e)
+		}
+	}
 	r.pool.For(len(jobs), func(i, _ int) { r.tune(&jobs[i]) })
 	if err := r.trials.end(); err != nil {
 		r.cancel(err)

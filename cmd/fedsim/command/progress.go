@@ -57,6 +57,27 @@ func (p *progress) update(x experiment.Progress) {
 	p.show(x.Done, x.Total, "runs", x.Share, x.Phase, x.Run)
 }
 
+// leastEstimated is the least time that is worth an estimate.
+const leastEstimated = 10 * time.Second
+
+// estimate says how long the runs will take. It is nil when nothing is shown.
+func (p *progress) estimate() func(experiment.Estimate) {
+	if p.out == nil {
+		return nil
+	}
+	return func(e experiment.Estimate) {
+		if e.Time < leastEstimated {
+			return
+		}
+		text := "estimate: " + e.Time.Round(roundedTo(e.Time)).String()
+		if e.AtMost {
+			text += " at most, less when runs end early"
+		}
+		p.end() // the line of a terminal
+		_, _ = fmt.Fprintf(p.out, "%s (timed on the first rounds of each method)\n", text)
+	}
+}
+
 // table shows how far a table is, likewise.
 func (p *progress) table(x tables.Progress) {
 	p.show(x.Done, x.Total, "fits", float64(x.Done)/float64(x.Total), "cross-validating", x.Set+", "+x.Model)

@@ -108,3 +108,25 @@ func TestFitNeverExceedsTheWidth(t *testing.T) {
 		}
 	})
 }
+
+// An estimate is a line of its own, and worth one from ten seconds on.
+func TestEstimateIsALine(t *testing.T) {
+	clock := &fakeClock{at: time.Unix(1e9, 0)}
+	for _, c := range []struct {
+		e    experiment.Estimate
+		want string
+	}{
+		{experiment.Estimate{Time: 9 * time.Second}, ""},
+		{experiment.Estimate{Time: 84 * time.Second}, "estimate: 1m20s (timed on the first rounds of each method)\n"},
+		{experiment.Estimate{Time: 90 * time.Minute, AtMost: true}, "estimate: 1h30m0s at most, less when runs end early (timed on the first rounds of each method)\n"},
+	} {
+		var out bytes.Buffer
+		newProgress(&out, progressPlain, clock.now).estimate()(c.e)
+		if out.String() != c.want {
+			t.Errorf("got %q, want %q", out.String(), c.want)
+		}
+	}
+	if newProgress(&bytes.Buffer{}, progressNone, clock.now).estimate() != nil {
+		t.Error("an estimate is made for nobody")
+	}
+}

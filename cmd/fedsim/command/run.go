@@ -53,7 +53,10 @@ and saves them. --resume DIR resumes them, and a run that was killed or whose di
 full, from the last checkpoint; the results are those of a run without the interruption.
 Given SCENARIO as well, it starts the run when there is nothing to resume: a command
 that can be repeated until the run is complete. A checkpoint is never overwritten
-without --force.`,
+without --force.
+
+A scenario of several methods begins with an estimate when its runs take over 10 s: the
+first rounds of each method are timed, for about a second in all.`,
 		Example: `  fedsim run quickstart
   fedsim run scenarios/lte-high-var.toml --out runs/tonight
   fedsim run fig1-statistical --set data.source=uci-har --set data.path=har.zip
@@ -143,8 +146,13 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 	defer func() { err = errors.Join(err, stop()) }()
 
 	p := f.newProgress(cmd)
+	estimate := p.estimate()
+	if f.resume != "" {
+		estimate = nil // a part is done, and progress tells what is left
+	}
 	err = experiment.Run(cmd.Context(), scenario.Experiments, f.keeping(w, experiment.Options{
-		Workers: f.workers, Queue: f.queue, Journal: watched.journal(),
+		Estimate: estimate,
+		Workers:  f.workers, Queue: f.queue, Journal: watched.journal(),
 		Progress: p.update, Rounds: w.Rounds, Devices: devicesOf(w), Model: modelsOf(w), Clock: time.Now,
 	}))
 	var made []*tables.Result
