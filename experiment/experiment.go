@@ -70,6 +70,7 @@ type DeviceRows interface {
 type Progress struct {
 	Done, Total int     // runs, candidates of the tuning included
 	Share       float64 // of all rounds, in [0, 1]
+	Before      float64 // share of all rounds that was made before an interruption, part of Share
 	Run         string  // the run that has just moved
 	TimeS       float64 // its virtual time
 	Phase       string  // "preparing", "tuning" or "running"
@@ -132,11 +133,12 @@ type runner struct {
 	recordings   memo[recordingKey, *recording]
 	mostRecorded int
 
-	mu    sync.Mutex
-	done  int
-	total int
-	made  float64 // runs, shares of those under way included
-	share float64 // of all, that was told last
+	mu     sync.Mutex
+	done   int
+	total  int
+	made   float64 // runs, shares of those under way included
+	before float64 // of them, made before an interruption
+	share  float64 // of all, that was told last
 }
 
 func newRunner(ctx context.Context, cancel context.CancelCauseFunc, o Options, mostRecorded int) *runner {
@@ -184,7 +186,10 @@ func (r *runner) repeat(rep repetition) {
 	}
 	run := rep.job.winner.WithSeed(rep.job.Seeds[rep.seed])
 	if r.had(run.ID) {
-		r.report(run.ID, "running", math.NaN(), 1, 1)
+		if !rep.job.had { // else it was counted
+			r.add(0, 1)
+		}
+		r.report(run.ID, "running", math.NaN(), 0, 0)
 		return
 	}
 	result := results.Run{
@@ -375,6 +380,9 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 		if observe != nil {
 			observe(x)
 		}
+		if f.Replaying() || recorded != nil && x.Round > 0 && x.Round <= recorded.before {
+			r.again(step)
+		}
 		r.report(run.ID, phase, x.TimeS, step, 0)
 	})
 	r.report(run.ID, phase, math.NaN(), 1-done, 1)
@@ -417,7 +425,7 @@ func (r *runner) report(id, phase string, timeS, step float64, finished int) {
 	r.done += finished
 	r.made += step
 	r.share = max(r.share, r.made/float64(r.total)) // a grid that grows takes nothing back
-	r.options.Progress(Progress{Done: r.done, Total: r.total, Share: r.share, Run: id, TimeS: timeS, Phase: phase})
+	r.options.Progress(Progress{Done: r.done, Total: r.total, Share: r.share, Before: r.before / float64(r.total), Run: id, TimeS: timeS, Phase: phase})
 }
 
 // add counts runs that are to be made, and such that were made before.
@@ -427,6 +435,14 @@ func (r *runner) add(more, had int) {
 	r.total += more
 	r.done += had
 	r.made += float64(had)
+	r.before += float64(had)
+}
+
+// again counts a share of a run that was made before an interruption.
+func (r *runner) again(step float64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.before += step
 }
 
 // Interrupted reports whether an error of Run says that the user stopped it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,7 +71,12 @@ func goneOnWith(t interface{ Fatal(...any) }, ctx context.Context, e []scenarios
 		left := patience()
 		o.Keep.Keeper, o.Keep.Clock = kept, leaping()
 		o.Had, o.Clock = func(id string) bool { return had[id] }, time.Now
-		o.Progress = func(Progress) {
+		last := Progress{}
+		o.Progress = func(p Progress) {
+			if p.Before > p.Share+1e-9 || p.Before < last.Before-1e-9 || p.Done > p.Total {
+				t.Fatal("progress after", last, "is", p)
+			}
+			last = p
 			if left--; left == 0 {
 				cancel()
 			}
@@ -91,6 +97,9 @@ func goneOnWith(t interface{ Fatal(...any) }, ctx context.Context, e []scenarios
 			finished[i], had[r.ID] = r, true
 		}
 		if err == nil {
+			if last.Done != last.Total || math.Abs(last.Share-1) > 1e-9 || len(finished) > len(fresh) && last.Before == 0 {
+				t.Fatal("it ends with", last)
+			}
 			return finished
 		}
 		if !Interrupted(err) {
@@ -212,5 +221,32 @@ func TestOtherRowsAreRefused(t *testing.T) {
 	write(strings.Replace(rows, "3,1,3,3\n", "3,1,3,2\n", 1))
 	if _, err := gather(t.Context(), e, options); !errors.Is(err, checkpointtest.ErrUseless) || !strings.Contains(err.Error(), errOtherRows.Error()) {
 		t.Errorf("other rows: error %v", err)
+	}
+}
+
+// What was made before an interruption is counted before anything else is done, tuning
+// included, and is no part of the pace.
+func TestTuningIsCountedWhenResumed(t *testing.T) {
+	e := parse(t, eventful)[3:] // the tuned one
+	made := mustGather(t, e, Options{})
+	var first Progress
+	run := func(had func(string) bool) {
+		first = Progress{}
+		o := Options{Workers: 1, Had: had, Clock: time.Now, Finished: func(int, results.Run) error { return nil }, Progress: func(p Progress) {
+			if first.Total == 0 {
+				first = p
+			}
+		}}
+		if err := Run(t.Context(), e, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(func(string) bool { return false })
+	if first.Total != 3+1+2+1 || first.Done != 0 || first.Before != 0 {
+		t.Errorf("at the beginning: %+v", first)
+	}
+	run(func(id string) bool { return id == made[0].ID })
+	if first.Done != 3+1 || math.Abs(first.Before-4.0/7) > 1e-9 || math.Abs(first.Share-4.0/7) > 1e-9 {
+		t.Errorf("with one method made: %+v", first)
 	}
 }

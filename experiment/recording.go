@@ -29,6 +29,7 @@ type recording struct {
 	mu     sync.Mutex
 	stay   *checkpoint.Thing // nil: it is not kept
 	saved  int               // rounds that were kept last
+	before int               // rounds that were made before an interruption
 	failed func(error)       // is told when it cannot be kept
 	states []known           // before the first round and after each
 	rounds []*recorded       // round h leads from state h to state h+1
@@ -89,6 +90,7 @@ func (r *runner) record(run *scenarios.Run, p *prepared, factory algorithms.Fact
 				return nil, rec.stay.Refuse(c.Err())
 			}
 			rec.saved = len(rec.rounds)
+			rec.before = rec.saved
 		}
 		return rec, nil
 	})

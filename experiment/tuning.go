@@ -103,6 +103,9 @@ func (r *runner) choose(jobs []job) {
 		r.cancel(err)
 		return
 	}
+	for i := range jobs {
+		r.countHad(&jobs[i])
+	}
 	r.ready(jobs)
 	if r.options.Estimate != nil && r.ctx.Err() == nil {
 		if e, ok := r.estimate(jobs); ok {
@@ -112,6 +115,19 @@ func (r *runner) choose(jobs []job) {
 	r.pool.For(len(jobs), func(i, _ int) { r.tune(&jobs[i]) })
 	if err := r.trials.end(); err != nil {
 		r.cancel(err)
+	}
+}
+
+// countHad counts what was made of a job before an interruption: all of its runs and
+// candidates, or the candidates that were tried.
+func (r *runner) countHad(j *job) {
+	switch {
+	case j.had && len(j.Candidates) > 1:
+		r.add(0, len(j.Seeds)+len(j.Candidates))
+	case j.had:
+		r.add(0, len(j.Seeds))
+	case len(j.Candidates) > 1:
+		r.add(max(0, len(j.Trials)-j.Listed), len(j.Trials))
 	}
 }
 
@@ -137,7 +153,6 @@ func (r *runner) tune(j *job) {
 		return
 	}
 	if j.had {
-		r.add(0, len(j.Candidates))
 		return
 	}
 	s := newSearch(j)
@@ -151,7 +166,9 @@ func (r *runner) tune(j *job) {
 		if !ok {
 			break
 		}
-		r.add(1, 0)
+		if len(s.tried) == len(j.Trials) { // else it was counted
+			r.add(1, 0)
+		}
 		if !r.try(s, run) {
 			return
 		}
@@ -168,7 +185,6 @@ func (r *runner) try(s *search, run scenarios.Run) bool {
 	j := s.job
 	if len(s.tried) < len(j.Trials) {
 		r.trials.name(&j.Trials[len(s.tried)], run.Tuned)
-		r.add(0, 1)
 	} else {
 		trial, err := r.measure(j, run, s.best)
 		if err == nil && r.ctx.Err() == nil {

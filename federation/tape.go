@@ -75,6 +75,9 @@ func (f *Federation) toldCount(ask func() int) int {
 // playing reports whether the method rests, and the tape is played.
 func (f *Federation) playing() bool { return f.tape != nil && f.tape.playing }
 
+// Replaying reports whether the rounds of now are those that a resumed run had made.
+func (f *Federation) Replaying() bool { return f.playing() }
+
 // begin opens a round of the method and returns how many numbers it sends.
 func (f *Federation) begin() int {
 	return f.toldCount(f.method.Begin)

@@ -54,7 +54,7 @@ func newProgress(out io.Writer, kind string, now func() time.Time) *progress {
 
 // update shows x unless the last line is too young.
 func (p *progress) update(x experiment.Progress) {
-	p.show(x.Done, x.Total, "runs", x.Share, x.Phase, x.Run)
+	p.show(x.Done, x.Total, "runs", x.Share, x.Before, x.Phase, x.Run)
 }
 
 // leastEstimated is the least time that is worth an estimate.
@@ -80,12 +80,12 @@ func (p *progress) estimate() func(experiment.Estimate) {
 
 // table shows how far a table is, likewise.
 func (p *progress) table(x tables.Progress) {
-	p.show(x.Done, x.Total, "fits", float64(x.Done)/float64(x.Total), "cross-validating", x.Set+", "+x.Model)
+	p.show(x.Done, x.Total, "fits", float64(x.Done)/float64(x.Total), 0, "cross-validating", x.Set+", "+x.Model)
 }
 
-func (p *progress) show(done, total int, what string, share float64, phase, name string) {
+func (p *progress) show(done, total int, what string, share, before float64, phase, name string) {
 	now := p.now()
-	p.left.note(share, now)
+	p.left.note(share, before, now)
 	if p.out == nil || now.Sub(p.last) < p.every {
 		return
 	}

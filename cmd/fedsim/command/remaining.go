@@ -4,10 +4,12 @@ import "time"
 
 // remaining estimates the time that is left from how the share that is done has
 // grown. What comes before the first of it, such as a reference optimum, is not
-// taken for the pace; nor is what came before the share began anew.
+// taken for the pace; nor is what came before the share began anew, or before an
+// interruption.
 type remaining struct {
-	begun        time.Time // when the share began to grow
-	first, share float64   // then, and now
+	begun      time.Time // when the share began to grow
+	first, own float64   // the share that this process made, then and now
+	share      float64   // of all
 }
 
 // leastGrown is how much of a share must be done, and leastSeen how long it must
@@ -17,17 +19,19 @@ const (
 	leastSeen  = 3 * time.Second
 )
 
-// note takes down the share that is done.
-func (r *remaining) note(share float64, now time.Time) {
-	if r.begun.IsZero() || share < r.share || r.share == 0 {
-		r.begun, r.first = now, share
+// note takes down the share that is done, and the part of it that was before an
+// interruption.
+func (r *remaining) note(share, before float64, now time.Time) {
+	own := share - before
+	if r.begun.IsZero() || share < r.share || r.own == 0 {
+		r.begun, r.first = now, own
 	}
-	r.share = share
+	r.share, r.own = share, own
 }
 
 // text says how much time is left, nothing when it cannot be told.
 func (r *remaining) text(now time.Time) string {
-	grown, seen := r.share-r.first, now.Sub(r.begun)
+	grown, seen := r.own-r.first, now.Sub(r.begun)
 	if grown < leastGrown || seen < leastSeen || r.share >= 1 {
 		return ""
 	}
