@@ -16,8 +16,11 @@ type Load struct {
 	Extra     int                         // numbers that a device sends beyond one for each feature
 }
 
-// epochs returns the steps of that many passes over so many rows.
-func epochs(passes float64, rows int) int { return int(math.Ceil(passes * float64(rows))) }
+// epochs returns the steps of that many passes over so many rows, at most as many as
+// a budget can have.
+func epochs(passes float64, rows int) int {
+	return int(min(math.MaxInt32, math.Ceil(passes*float64(rows))))
+}
 
 // Timed is a method of which only the work is done justice to: devices take as
 // long, and send as much, as if they computed, and nothing is learnt. Every step

@@ -65,8 +65,7 @@ func (c *physical) expectedUp(t int, bytes float64) engine.Time {
 func (c *physical) compute(t int, flops float64) engine.Time { return c.fleet.ComputeTime(t, flops) }
 
 func (c *physical) steps(t int, seconds float64) int {
-	const most = 1 << 50 // beyond any clock cycle, and safe to convert
-	return int(max(0, min(most, seconds*c.fleet.Rate(t)/c.stepFLOPs)))
+	return int(max(0, min(unlimited, seconds*c.fleet.Rate(t)/c.stepFLOPs)))
 }
 
 func (c *physical) worked(*Federation) {}

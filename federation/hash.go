@@ -7,12 +7,15 @@ import (
 )
 
 // HashWeights returns the 64-bit FNV-1a hash of the bits of W, row by row
-// without padding.
+// without padding. All NaN count as one: processors differ in which they make.
 func HashWeights(w *data.Matrix) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
 	h := uint64(offset)
 	for t := range w.Rows {
 		for _, x := range w.Row(t) {
+			if math.IsNaN(x) {
+				x = math.NaN()
+			}
 			bits := math.Float64bits(x)
 			for range 8 {
 				h = (h ^ bits&0xff) * prime

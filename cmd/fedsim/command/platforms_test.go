@@ -1,0 +1,203 @@
+package command
+
+import (
+	"encoding/csv"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fedsim/results"
+	"fedsim/scenarios"
+)
+
+var (
+	platforms         = flag.String("platforms", "", "what TestPlatforms runs scenarios on: baseline, v3, 386, arm64, riscv64, s390x, ppc64le, loong64, with commas between them")
+	platformScenarios = flag.String("platform-scenarios", "", "the scenarios that TestPlatforms runs; empty: all that are shipped")
+)
+
+// platform is a build of the program and how it is run on this machine.
+type platform struct {
+	build, run []string // settings of the environment
+	emulator   string   // Debian's package qemu-user-static has it; empty: none is needed
+}
+
+var knownPlatforms = map[string]platform{
+	"baseline": {build: []string{"GOAMD64=v1"}, run: []string{"GODEBUG=cpu.fma=off,cpu.avx2=off,cpu.avx=off"}},
+	"v3":       {build: []string{"GOAMD64=v3"}},
+	"386":      {build: []string{"GOARCH=386"}},
+	"arm64":    {build: []string{"GOARCH=arm64"}, emulator: "qemu-aarch64-static"},
+	"riscv64":  {build: []string{"GOARCH=riscv64"}, emulator: "qemu-riscv64-static"},
+	"s390x":    {build: []string{"GOARCH=s390x"}, emulator: "qemu-s390x-static"},
+	"ppc64le":  {build: []string{"GOARCH=ppc64le"}, emulator: "qemu-ppc64le-static"},
+	"loong64":  {build: []string{"GOARCH=loong64"}, emulator: "qemu-loongarch64-static"},
+}
+
+// platformCuts are the settings by which a shipped scenario ends within two seconds on
+// the machine itself: an emulated one takes up to sixty times as long.
+var platformCuts = map[string][]string{
+	"asynchrony":       {"run.rounds=2"},
+	"baselines":        {"run.rounds=3", "run.outer=2"},
+	"battery-day":      {"run.rounds=8", "run.outer=2", "data.synthetic.tasks=300"},
+	"fig1-statistical": {"run.rounds=3", "data.synthetic.tasks=10"},
+	"fig2-systems":     {"run.rounds=3", "data.synthetic.tasks=10"},
+	"fig3-faults":      {"run.max_time_s=1", "data.synthetic.tasks=10"},
+	"lte-high-var":     {"run.max_time_s=0.02", "data.synthetic.tasks=6", "problem.warm_omega=1"},
+	"million":          {"run.outer=2", "data.synthetic.tasks=1000"},
+	"million-events":   {"run.rounds=3", "data.synthetic.tasks=10000"},
+	"outage":           {"run.rounds=3"},
+	"quickstart":       {"run.rounds=10"},
+	"regression":       {"run.rounds=3"},
+	"regularizers":     {"run.rounds=3", "run.outer=2"},
+	"rush-hour":        {"run.rounds=5", "data.synthetic.tasks=60"},
+	"sigma":            {"run.rounds=3"},
+	"theory":           {"run.rounds=5"},
+	"wearables":        {"run.rounds=3"},
+	"table1":           tableCuts("table1"),
+	"table4-skew":      tableCuts("table4-skew"),
+}
+
+func tableCuts(name string) (cuts []string) {
+	for _, cut := range []string{"shuffles=1", "folds=2", "lambdas=[0.01]", "omega_updates=1", "sweeps=1"} {
+		cuts = append(cuts, "table."+name+"."+cut)
+	}
+	return cuts
+}
+
+// TestPlatforms runs shipped scenarios on other platforms and compares all that comes
+// of them, but for figures and the clock, with what this one makes of them.
+func TestPlatforms(t *testing.T) {
+	if *platforms == "" {
+		t.Skip("make test-platforms runs this")
+	}
+	var names []string
+	for _, s := range scenarios.Shipped() {
+		names = append(names, s.Name)
+	}
+	if *platformScenarios != "" {
+		names = strings.Split(*platformScenarios, ",")
+	}
+	for _, name := range names {
+		if platformCuts[name] == nil {
+			t.Errorf("scenario %s has no settings in platformCuts that make it short", name)
+		}
+	}
+	dir := t.TempDir()
+	here := buildFor(t, dir, "here", platform{})
+	wants := map[string]func() map[string]string{}
+	for _, name := range names {
+		wants[name] = sync.OnceValue(func() map[string]string {
+			return ranOn(t, name, filepath.Join(dir, "here-"+name), nil, here)
+		})
+	}
+	for _, on := range strings.Split(*platforms, ",") {
+		p, ok := knownPlatforms[on]
+		if !ok {
+			t.Fatalf("platform %q: must be one of %v", on, slices.Sorted(maps.Keys(knownPlatforms)))
+		}
+		program := []string{buildFor(t, dir, on, p)[0]}
+		if p.emulator != "" {
+			emulator, err := exec.LookPath(p.emulator)
+			if err != nil {
+				t.Fatalf("%v: make test-platforms installs it", err)
+			}
+			program = append([]string{emulator}, program...)
+		}
+		for _, name := range names {
+			t.Run(on+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				got := ranOn(t, name, filepath.Join(dir, on+"-"+name), p.run, program)
+				if d := cmp.Diff(wants[name](), got); d != "" {
+					t.Errorf("the results differ from those of %s/%s (-) on %s (+):\n%.4000s", runtime.GOOS, runtime.GOARCH, on, d)
+				}
+			})
+		}
+	}
+}
+
+// buildFor returns the program, built for a platform.
+func buildFor(t *testing.T, dir, name string, p platform) []string {
+	t.Helper()
+	program := filepath.Join(dir, "fedsim-"+name)
+	build := exec.Command("go", "build", "-o", program, "./cmd/fedsim")
+	build.Dir = root
+	build.Env = append(append(os.Environ(), "CGO_ENABLED=0"), p.build...)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building for %s: %v\n%s", name, err, out)
+	}
+	return []string{program}
+}
+
+// ranOn runs a scenario and returns what it leaves, by file.
+func ranOn(t *testing.T, name, dir string, environment, program []string) map[string]string {
+	arguments := append(slices.Clone(program[1:]), "run", name, "--quiet", "--out", dir)
+	for _, cut := range platformCuts[name] {
+		arguments = append(arguments, "--set", cut)
+	}
+	if !strings.HasPrefix(name, "table") {
+		arguments = append(arguments, "--set", "run.seeds=[1]")
+	}
+	run := exec.Command(program[0], arguments...)
+	run.Dir = t.TempDir()
+	run.Env = append(append(os.Environ(), "FEDSIM_DATA="), environment...)
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Errorf("%v: %v\n%s", run.Args, err, out)
+		return nil
+	}
+	found, err := leftIn(dir)
+	if err != nil {
+		t.Error(err)
+	}
+	return found
+}
+
+// leftIn returns the files of a run directory whose bits must not depend on the
+// platform: the hashes, and what is comma-separated without the columns of wall time.
+func leftIn(dir string) (map[string]string, error) {
+	r, err := results.Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]string{}
+	for i := range r.Manifest.Runs {
+		e := &r.Manifest.Runs[i]
+		found["hashes of "+e.ID] = fmt.Sprintf("events %s, model %s", e.EventHash, e.ModelHash)
+	}
+	for _, pattern := range []string{"*.csv", "tables/*.csv"} {
+		files, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return nil, err
+			}
+			records, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
+			if err != nil {
+				return nil, err
+			}
+			var rows []string
+			for _, record := range records {
+				kept := slices.Clone(record)
+				for c := range kept {
+					if strings.Contains(records[0][c], "wall") {
+						kept[c] = ""
+					}
+				}
+				rows = append(rows, strings.Join(kept, ","))
+			}
+			found[filepath.Base(file)] = strings.Join(rows, "\n")
+		}
+	}
+	return found, nil
+}
