@@ -10,7 +10,11 @@ CONCURRENT = ./internal/parallel ./mtl ./data ./federation ./experiment ./result
 # Packages that check invariants when they are built with the tag.
 CORE = ./engine ./devices ./mtl ./federation ./algorithms ./experiment
 
-.PHONY: build test check race invariants examples tidy test-crash test-mutants bench bench-peers test-peers test-duckdb test-browser fuzz generate licenses clean
+# The architectures that test-platforms runs every shipped scenario on, emulated where
+# need be.
+PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
+
+.PHONY: build test check race invariants examples tidy test-crash test-mutants test-platforms bench bench-peers test-peers test-duckdb test-browser fuzz generate licenses clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -48,6 +52,13 @@ test-crash:
 # something has happened: read, run, resumed and drawn.
 test-mutants:
 	$(GO) test ./cmd/fedsim/command -run '^TestMutant' -mutants 10000 -v -timeout 2h
+
+# Every shipped scenario, cut short, on other architectures: the same results bit for
+# bit. Installs Debian's qemu-user-static where it is missing.
+test-platforms:
+	@command -v qemu-s390x-static >/dev/null || apt-get install -y --no-install-recommends qemu-user-static
+	$(GO) test ./cmd/fedsim/command -count=1 -run '^TestNoFusedInstructions$$' -fused=arm64,amd64,riscv64,s390x,ppc64le,loong64
+	$(GO) test ./cmd/fedsim/command -count=1 -run '^TestPlatforms$$' -platforms=$(PLATFORMS) -v -timeout 45m
 
 # What benchstat reads: make bench > new.txt
 bench:

@@ -31,6 +31,7 @@ func differing(dirs []Directory) ([]Difference, error) {
 		m := &dirs[d].Manifest
 		put("(version of fedsim)", m.Version)
 		put("(version of Go)", m.Go)
+		put("(numeric version)", strconv.Itoa(m.Numerics))
 		put("(platform)", m.Platform.OS+"/"+m.Platform.Arch)
 		root, err := config.Parse(filepath.Join(dirs[d].Name, "scenario.toml"), dirs[d].Scenario)
 		if err != nil {

@@ -119,7 +119,7 @@ func (d *Drops) Draw(device, round, attempt int) Drop {
 	if p == 0 {
 		return Drop{Phase: d.phase}
 	}
-	s := rng.New(d.seed, rng.Drop, device, attempt<<32|round)
+	s := rng.NewAttempt(d.seed, rng.Drop, device, round, attempt)
 	drop := Drop{Happens: s.Float64() < p, Phase: d.phase}
 	if at := s.Float64(); d.phase != Start {
 		drop.At = at

@@ -203,7 +203,7 @@ func (l *Links) transfer(way rng.Purpose, mbps float64, t, round, attempt int, b
 	if l.steady {
 		return Transfer{Duration: engine.FromSeconds(seconds)}
 	}
-	s := rng.New(l.seed, way, t, attempt<<32|round)
+	s := rng.NewAttempt(l.seed, way, t, round, attempt)
 	lost := s.Float64() < l.loss
 	return Transfer{Duration: engine.FromSeconds(seconds * l.jitter.At(s.Normal())), Lost: lost}
 }

@@ -239,7 +239,7 @@ func TestFeedIsGone(t *testing.T) {
 				t.Fatal(err)
 			}
 			kill(t, w)
-			left, err := Reopen(dir, about.Version)
+			left, err := Reopen(dir)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -102,16 +102,13 @@ func TestWhatIsKeptIsNotOverwritten(t *testing.T) {
 	keepText(t, w, syntheticRuns()[3].ID, "halfway")
 	kill(t, w)
 	before := tree(t, dir)
-	for _, about := range []About{keeps(), testAbout()} {
+	later := keeps()
+	later.Version = "v9" // of the same numeric version
+	for _, about := range []About{keeps(), testAbout(), later} {
 		_, err = Create(dir, false, about)
 		if !errors.Is(err, ErrUnfinished) || !strings.Contains(err.Error(), "2 finished and more under way when it was kept on 2") || !strings.Contains(err.Error(), "--resume "+dir+", use --force") {
 			t.Errorf("%v", err)
 		}
-	}
-	other := keeps()
-	other.Version = "v9"
-	if _, err = Create(dir, false, other); !errors.Is(err, ErrUnfinished) || !errors.Is(err, ErrKept) || !strings.Contains(err.Error(), "it was kept by fedsim "+testAbout().Version) {
-		t.Errorf("%v", err)
 	}
 	delete(before, filepath.Join(stageDir, lockFile))
 	if after := tree(t, dir); len(after) != len(before) {

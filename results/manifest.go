@@ -22,6 +22,12 @@ import (
 // manifestFormat is the version of the layout of a run directory.
 const manifestFormat = 1
 
+// Numerics is the numeric version: what the bits of results depend on besides the
+// scenario. The same numbers on every platform and of every version of fedsim have the
+// same one; a change that gives a scenario other result hashes, or an algorithm
+// another state, raises it. What was saved under one is not resumed under another.
+const Numerics = 1
+
 // State says how much of a scenario a run directory holds.
 type State string
 
@@ -54,8 +60,9 @@ func (h *Hash) UnmarshalText(text []byte) error {
 // ended. All that depends on the real clock is in Clock.
 type Manifest struct {
 	Format     int        `json:"format"`
-	Version    string     `json:"fedsim"` // version of fedsim
-	Go         string     `json:"go"`     // version of Go
+	Version    string     `json:"fedsim"`             // version of fedsim
+	Go         string     `json:"go"`                 // version of Go
+	Numerics   int        `json:"numerics,omitempty"` // numeric version; absent from directories of older versions
 	Platform   Platform   `json:"platform"`
 	Command    []string   `json:"command"`
 	Seeds      []uint64   `json:"seeds"`
@@ -134,6 +141,7 @@ func newManifest(about About, state State, runs []Run, extra attached, end *End)
 		Format:   manifestFormat,
 		Version:  about.Version,
 		Go:       runtime.Version(),
+		Numerics: Numerics,
 		Platform: Platform{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()},
 		Command:  orEmpty(about.Command),
 		Seeds:    orEmpty(about.Seeds),

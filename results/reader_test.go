@@ -31,7 +31,7 @@ func TestReadNamesThePlace(t *testing.T) {
 		{"optimum", runsFile, ",3.6208,", ",x,", `runs.csv:2: optimum = "x": must be a number`},
 		{"extra run", runsFile, "\nfig1/MOCHA/3g/2", "\nfig1/MOCHA/3g/1", `runs.csv:3: run = "fig1/MOCHA/3g/1": must be "fig1/MOCHA/3g/2"`},
 		{"unknown field", manifestFile, `"data":`, `"date":`, `manifest.json:`},
-		{"wrong type", manifestFile, `"cpus": `, `"cpus": "many", "x": `, `manifest.json:8: platform.cpus: must not be string`},
+		{"wrong type", manifestFile, `"cpus": `, `"cpus": "many", "x": `, `manifest.json:9: platform.cpus: must not be string`},
 		{"hash", manifestFile, `"event_hash": "9e`, `"event_hash": "8e`, `manifest.json: result_hash = `},
 		{"short hash", manifestFile, `"event_hash": "9e`, `"event_hash": "e`, `must be 16 hexadecimal digits`},
 		{"state", manifestFile, `"complete"`, `"fine"`, `manifest.json: state = "fine": must be one of complete, incomplete, running`},

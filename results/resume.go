@@ -29,13 +29,13 @@ type Left struct {
 	lock     *lock
 }
 
-// Reopen looks for what was kept in a run directory by the same version of fedsim
-// on the same platform; another's is refused with an error that wraps ErrKept. The
+// Reopen looks for what was kept in a run directory by a fedsim of the
+// same numeric version, on whatever platform; another's is refused with an error that wraps ErrKept. The
 // error of a directory without anything to go on with wraps ErrComplete when its
 // run is complete, of which it removes what is left of the way there, else
 // ErrForeign; that of one that another process writes to wraps ErrBusy. What it
 // returns must be resumed or closed.
-func Reopen(dir, version string) (l *Left, err error) {
+func Reopen(dir string) (l *Left, err error) {
 	if !exists(filepath.Join(dir, stageDir)) { // then nothing is made there
 		return nil, nothingLeft(dir)
 	}
@@ -48,7 +48,7 @@ func Reopen(dir, version string) (l *Left, err error) {
 			err = errors.Join(err, held.release())
 		}
 	}()
-	s := shelfIn(dir, version)
+	s := shelfIn(dir)
 	h, content, err := s.open(s.index(), startOver)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nothingLeft(dir)

@@ -3,6 +3,7 @@ package results
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -56,7 +57,7 @@ func keepText(t *testing.T, w *Writer, name, text string) {
 
 // resume goes on with what is in dir.
 func resume(dir string) (*Writer, error) {
-	left, err := Reopen(dir, testAbout().Version)
+	left, err := Reopen(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +238,7 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 	name := syntheticRuns()[3].ID
 	for path, ask := range map[string]func() error{
 		w.shelf.index(): func() error {
-			left, err := Reopen(dir, testAbout().Version)
+			left, err := Reopen(dir)
 			if err == nil {
 				err = left.Close()
 			}
@@ -290,10 +291,12 @@ func TestWhatIsOfAnotherIsRefused(t *testing.T) {
 			t.Errorf("%v, want %q in it", err, want)
 		}
 	}
-	_, err := Reopen(dir, "v9")
-	check(err, "it was kept by fedsim "+testAbout().Version+", go")
+	another := shelfIn(dir)
+	another.numerics++
+	_, _, err := another.open(another.index(), startOver)
+	check(err, fmt.Sprintf("numeric version %d and this one has %d", Numerics, Numerics+1))
 
-	left, err := Reopen(dir, testAbout().Version)
+	left, err := Reopen(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,9 +327,9 @@ func TestWhatIsOfAnotherIsRefused(t *testing.T) {
 	_, err = foreign.Kept(name)
 	check(err, "of another scenario")
 
-	w.shelf.build = "another"
+	w.shelf.numerics++
 	_, err = w.Kept(name)
-	check(err, "and this is fedsim another")
+	check(err, "the results of both do not mix")
 }
 
 // When something cannot be kept, what was kept before stays, whatever the caller
@@ -392,7 +395,7 @@ func TestARunWithoutACheckpointIsStarted(t *testing.T) {
 		t.Fatal(err)
 	}
 	kill(t, w)
-	left, err := Reopen(dir, testAbout().Version)
+	left, err := Reopen(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -404,7 +407,7 @@ func TestARunWithoutACheckpointIsStarted(t *testing.T) {
 	}
 	endRun(t, dir)
 	kill(t, begun(t, dir))
-	if left, err = Reopen(dir, testAbout().Version); err != nil || left.Empty() {
+	if left, err = Reopen(dir); err != nil || left.Empty() {
 		t.Errorf("nothing is left of three runs: %v", err)
 	}
 	if err := left.Close(); err != nil {

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"fedsim/internal/atomicfile"
 	"fedsim/internal/input"
@@ -19,7 +18,7 @@ import (
 )
 
 // ErrKept is wrapped by the errors of what was kept and cannot be gone on with:
-// damaged, or of another scenario, version or platform.
+// damaged, or of another scenario or numeric version.
 var ErrKept = errors.New("cannot be gone on with")
 
 const (
@@ -29,12 +28,12 @@ const (
 
 // shelf is a folder of what is kept of a scenario. A file is
 //
-//	magic, format, build, hash of the scenario, name, content, SHA-256 of all before
+//	magic, format, numeric version, hash of the scenario, name, content, SHA-256 of all before
 //
 // and is replaced at once or not at all.
 type shelf struct {
 	dir      string
-	build    string // what makes the same bits: versions of fedsim and Go, and the platform
+	numerics uint64
 	scenario uint64
 }
 
@@ -46,17 +45,12 @@ const (
 )
 
 // shelfIn is the shelf of a run directory.
-func shelfIn(dir, version string) *shelf {
-	return &shelf{dir: filepath.Join(dir, stageDir, shelfDir), build: buildOf(version)}
+func shelfIn(dir string) *shelf {
+	return &shelf{dir: filepath.Join(dir, stageDir, shelfDir), numerics: Numerics}
 }
 
 // index returns where the index is, without which nothing else is of use.
 func (s *shelf) index() string { return filepath.Join(s.dir, indexFile) }
-
-// buildOf says what makes the same bits of the same scenario.
-func buildOf(version string) string {
-	return fmt.Sprintf("%s, %s, %s/%s", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-}
 
 // hashScenario is FNV-1a of the resolved scenario.
 func hashScenario(text []byte) uint64 {
@@ -85,7 +79,7 @@ func (s *shelf) writeBy(write func(string, func(io.Writer) error) error, path, n
 		if _, err := io.WriteString(both, shelfMagic); err != nil {
 			return err
 		}
-		head := header{format: shelfFormat, build: s.build, scenario: s.scenario, name: name}
+		head := header{format: shelfFormat, numerics: s.numerics, scenario: s.scenario, name: name}
 		c := state.Writing(both)
 		if head.state(c); c.Err() != nil {
 			return c.Err()
@@ -101,7 +95,7 @@ func (s *shelf) writeBy(write func(string, func(io.Writer) error) error, path, n
 // header says what a file is of.
 type header struct {
 	format   uint64
-	build    string
+	numerics uint64
 	scenario uint64
 	name     string
 }
@@ -111,7 +105,7 @@ func (h *header) state(c *state.Coder) {
 	if c.Uint64(&h.format); c.Err() != nil || h.format != shelfFormat {
 		return
 	}
-	c.String(&h.build)
+	c.Uint64(&h.numerics)
 	c.Uint64(&h.scenario)
 	c.String(&h.name)
 }
@@ -144,8 +138,8 @@ func (s *shelf) open(path, remedy string) (h header, content []byte, err error) 
 		return h, nil, refused("its header cannot be read (%v)", c.Err())
 	case h.format != shelfFormat:
 		return h, nil, refused("it is of format %d, this fedsim reads %d", h.format, shelfFormat)
-	case h.build != s.build: // in which the same scenario may have other bits
-		return h, nil, refused("it was kept by fedsim %s, and this is fedsim %s", h.build, s.build)
+	case h.numerics != s.numerics:
+		return h, nil, refused("it was saved by a fedsim of numeric version %d and this one has %d: the results of both do not mix", h.numerics, s.numerics)
 	}
 	return h, text[end-r.Len() : end], nil
 }

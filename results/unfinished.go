@@ -16,9 +16,9 @@ var ErrUnfinished = errors.New("holds an unfinished run")
 
 // requireNothingKept reports what would be lost if the stage were overwritten: how
 // far the run in it has come, and when it was kept.
-func requireNothingKept(dir, version string) error {
+func requireNothingKept(dir string) error {
 	const remedy = "use --force to start over, or --out for another directory"
-	s := shelfIn(dir, version)
+	s := shelfIn(dir)
 	underWay, kept, err := s.inspect()
 	if err != nil || kept.IsZero() {
 		return err

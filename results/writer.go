@@ -128,7 +128,7 @@ func Create(dir string, force bool, about About) (_ *Writer, err error) {
 		return nil, err
 	}
 	if !force {
-		if err := requireNothingKept(dir, about.Version); err != nil {
+		if err := requireNothingKept(dir); err != nil {
 			return nil, err
 		}
 	}
@@ -169,7 +169,7 @@ func requireFree(dir string, force bool) error {
 // startShelf makes the shelf with an index of no runs, as early as possible: from then
 // on a run that is killed can be resumed.
 func (w *Writer) startShelf() error {
-	w.shelf = shelfIn(w.dir, w.about.Version)
+	w.shelf = shelfIn(w.dir)
 	w.shelf.scenario = hashScenario(w.about.Scenario)
 	if err := os.Mkdir(w.shelf.dir, 0o777); err != nil {
 		return err

@@ -45,3 +45,17 @@ func TestDrawContinues(t *testing.T) {
 		}
 	}
 }
+
+// An attempt is of another stream than the round, also where an int has 32 bits.
+func TestAttemptsHaveStreamsOfTheirOwn(t *testing.T) {
+	if New(1, Drop, 3, 7) != NewAttempt(1, Drop, 3, 7, 0) {
+		t.Error("the first attempt is not of the round's stream")
+	}
+	seen := map[Stream]bool{}
+	for attempt := range 1000 {
+		seen[NewAttempt(1, Drop, 3, 7, attempt)] = true
+	}
+	if len(seen) != 1000 {
+		t.Errorf("1000 attempts have %d streams", len(seen))
+	}
+}

@@ -58,7 +58,7 @@ var platformCuts = map[string][]string{
 	"quickstart":       {"run.rounds=10"},
 	"regression":       {"run.rounds=3"},
 	"regularizers":     {"run.rounds=3", "run.outer=2"},
-	"rush-hour":        {"run.rounds=5", "data.synthetic.tasks=60"},
+	"rush-hour":        {"run.rounds=2"},
 	"sigma":            {"run.rounds=3"},
 	"theory":           {"run.rounds=5"},
 	"wearables":        {"run.rounds=3"},

@@ -67,7 +67,7 @@ func (f *runFlags) reopen(cmd *cobra.Command, args, sets []string) (*scenarios.S
 			return nil, nil, err
 		}
 	}
-	left, err := results.Reopen(f.resume, readVersion().String())
+	left, err := results.Reopen(f.resume)
 	switch {
 	case err == nil:
 		return f.resumeLeft(cmd, left, named)
