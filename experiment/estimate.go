@@ -120,7 +120,7 @@ func total(samples []timing, workers int) (e Estimate, ok bool) {
 			begin, round = s.begin.Seconds(), s.round.Seconds()
 		}
 		c := &s.run.Settings.Run
-		seconds += s.count * (begin + float64(c.Outer)*float64(c.Rounds)*round)
+		seconds += float64(s.count * (begin + float64(float64(c.Outer)*float64(c.Rounds)*round)))
 		runs += s.count
 		e.AtMost = e.AtMost || len(s.job.Candidates) > 1 || c.StopAt.IsSet() || c.MaxTimeS > 0
 	}

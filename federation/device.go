@@ -277,7 +277,7 @@ func (f *Federation) leave(t int, complete bool) {
 		f.count(amount, 0)
 		f.pay(t, amount, 0)
 	case compute:
-		amount = d.flops * share
+		amount = float64(d.flops * share)
 		f.tally.flops += amount
 	case upload:
 		amount = f.movedBetween(t, f.uploadBytes(t), before, after)
