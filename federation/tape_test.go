@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"slices"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/devices"
+	"fedsim/internal/parallel"
 	"fedsim/internal/state"
 	"fedsim/mtl"
 )
@@ -55,11 +57,15 @@ func TestRunsGoOnFromWhatWasKept(t *testing.T) {
 		choice := rapid.Bool().Draw(rt, "power of choice") && protocol != Asynchronous && method != "cocoa"
 		every := rapid.IntRange(1, 3).Draw(rt, "eval_every")
 		server := rapid.SampledFrom([]float64{0, 1e-6}).Draw(rt, "server")
+		measured := rapid.IntRange(0, 2).Draw(rt, "theta_every")
+		if protocol == Asynchronous {
+			measured = 0 // theta is defined for rounds
+		}
 		make := func() Setup {
 			return world(t, method, protocol, func(s *Setup) {
 				busyNetwork(s)
 				s.Problem, s.Seed = learning, seed
-				s.Plan.Outer, s.Plan.Rounds, s.Plan.EvalEvery = outer, 4, every
+				s.Plan.Outer, s.Plan.Rounds, s.Plan.EvalEvery, s.Plan.ThetaEvery = outer, 4, every, measured
 				s.Hooks = bounded()
 				s.Config.ServerGFLOPS = server
 				if churn {
@@ -84,9 +90,6 @@ func TestRunsGoOnFromWhatWasKept(t *testing.T) {
 				if o, ok := s.Options.(*algorithms.CoCoAOptions); ok {
 					o.Theta, o.MaxEpochs = 0.3, 1 // devices are short of theta now and then
 				}
-				if protocol == Deadline {
-					s.Plan.ThetaEvery = 2
-				}
 			})
 		}
 		var told, toldAgain entries
@@ -103,6 +106,7 @@ func TestRunsGoOnFromWhatWasKept(t *testing.T) {
 		}
 		h := rapid.IntRange(0, len(*kept)-1).Draw(rt, "interrupted after")
 		s = make()
+		s.Pool = parallel.NewPool(rapid.IntRange(1, 4).Draw(rt, "workers"))
 		again := keeping(&s)
 		s.Kept = state.Reading(bytes.NewReader((*kept)[h]))
 		s.Journal = &toldAgain
@@ -123,6 +127,46 @@ func TestRunsGoOnFromWhatWasKept(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A response to an earlier round has no known theta. A resumed run has the same
+// thetas as the uninterrupted one all the same, and the journal is told none of NaN.
+func TestUnknownThetasAreResumed(t *testing.T) {
+	setup := func() Setup {
+		return world(t, "mocha", Deadline, func(s *Setup) {
+			busyNetwork(s)
+			s.Presence, s.Faults.OnReturn = coins{testSeed, 0.8}, devices.Resume
+			s.Config.DeadlineS, s.Config.Late, s.Plan.ThetaEvery = 0.8, Keep, 1
+		})
+	}
+	var told entries
+	s := setup()
+	kept := keeping(&s)
+	s.Journal = &told
+	whole := run(t, s)
+	unknown := 0
+	for _, r := range whole.Rounds {
+		for _, theta := range r.Thetas {
+			if theta.Answered && math.IsNaN(theta.Value) {
+				unknown++
+			}
+		}
+	}
+	if unknown == 0 {
+		t.Fatal("the theta of every response is known: the test shows nothing")
+	}
+	for h := range *kept {
+		var toldAgain entries
+		s := setup()
+		s.Pool = parallel.NewPool(1 + h%3)
+		s.Kept, s.Journal = state.Reading(bytes.NewReader((*kept)[h])), &toldAgain
+		if err := sameRounds(whole.Rounds, run(t, s).Rounds); err != nil {
+			t.Errorf("resumed after round %d: %v", h+1, err)
+		}
+		if !slices.Equal(told, toldAgain) {
+			t.Errorf("resumed after round %d: the journal is told other things", h+1)
+		}
+	}
 }
 
 // What is cut off is refused, and so is what was kept of another run.
