@@ -112,8 +112,8 @@ func TestAServerThatIsTooSlowEndsTheRun(t *testing.T) {
 // An interrupt ends a round of 31 years in which devices come and go, and one in
 // which a device computes for as long at a pace that changes. Rounds before it stay.
 func TestAnInterruptEndsARoundWithoutEnd(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer func() { cancel() }()
+	var ctx context.Context
+	var cancel context.CancelFunc
 	for name, change := range map[string]func(*Setup){
 		"presence": func(s *Setup) { s.Config.DeadlineS = 1e9 },
 		"pace": func(s *Setup) {
