@@ -7,24 +7,25 @@ import (
 
 // Fading is links whose rates change by chance as a [FadingConfig] describes, made
 // as it is asked for. Nothing of it is stored but a cursor for each device, 24
-// bytes, which stands in the interval that was asked for last. The intervals of a
-// device are numbered from 0; the length of each, and where the chain goes from it,
-// are drawn from (seed, device, number), so that they are the same whatever is asked
-// and when: a look-up ahead goes through the intervals between, and one back begins
-// at time 0 again.
+// bytes, which stands in the interval that was asked for last. Time is cut into
+// blocks of some 131,000 intervals. The intervals of a device in a block are numbered from 0;
+// the length of each, and where the chain goes from it, are drawn from (seed, device,
+// block, number), so that they are the same whatever is asked and when: a look-up
+// ahead goes through the intervals between, at most those of a block, and one back
+// begins at the start of its block again.
 //
 // Several goroutines may look up at once when they do so for different devices.
 type Fading struct {
+	blocks
 	config FadingConfig
-	seed   uint64
 	shares []float64
 	at     []fade
 }
 
-// fade is an interval of a device.
+// fade is an interval of a device, or the part of it in a block.
 type fade struct {
 	from, until engine.Time
-	place       uint64 // number of the interval << 8 | its level; until = 0: no interval
+	place       uint64 // number of the interval in its block << 8 | its level; until = 0: no interval
 }
 
 func (i fade) number() int { return int(i.place >> 8) }
@@ -33,7 +34,7 @@ func (i fade) level() int  { return int(i.place & 0xff) }
 // NewFading returns the links of so many devices under a seed. The configuration
 // must be valid and have levels.
 func NewFading(c FadingConfig, seed uint64, devices int) *Fading {
-	return &Fading{config: c, seed: seed, shares: c.shares(), at: make([]fade, devices)}
+	return &Fading{blocks: newBlocks(seed, rng.Fading, c.mean()), config: c, shares: c.shares(), at: make([]fade, devices)}
 }
 
 // Level returns what the usual rates of a device's link are multiplied by at t, and
@@ -41,8 +42,8 @@ func NewFading(c FadingConfig, seed uint64, devices int) *Fading {
 // stays. The answer does not depend on what was asked before. It allocates nothing.
 func (f *Fading) Level(device int, t engine.Time) (factor float64, until engine.Time) {
 	i := &f.at[device]
-	if i.until == 0 || t < i.from {
-		*i = f.first(device)
+	if i.until == 0 || t < i.from || t >= i.until && i.from < f.start(t) {
+		*i = f.first(device, f.start(t))
 	}
 	for t >= i.until && i.until != engine.Never {
 		*i = f.next(device, *i)
@@ -50,32 +51,31 @@ func (f *Fading) Level(device int, t engine.Time) (factor float64, until engine.
 	return f.config.Levels[i.level()], i.until
 }
 
-// draws returns the stream of an interval; -1 is that of where a device begins.
-func (f *Fading) draws(device, number int) rng.Stream {
-	return rng.New(f.seed, rng.Fading, device, number)
-}
-
-func (f *Fading) first(device int) fade {
-	draws := f.draws(device, -1)
+// first returns the interval at the start of a block.
+func (f *Fading) first(device int, start engine.Time) fade {
+	draws := f.draws(device, start, -1)
 	u, level := draws.Float64(), 0
 	for level < len(f.shares)-1 && u >= f.shares[level] {
 		u -= f.shares[level]
 		level++
 	}
-	return f.interval(device, 0, 0, level)
+	return f.interval(device, 0, start, level)
 }
 
 // interval returns the one of a number that begins at an instant.
 func (f *Fading) interval(device, number int, from engine.Time, level int) fade {
 	i := fade{from: from, until: engine.Never, place: uint64(number)<<8 | uint64(level)}
 	if len(f.shares) > 1 {
-		draws := f.draws(device, number)
-		i.until = from.Add(atLeast1ns(exponential(&draws) * f.config.MeanS[level]))
+		draws := f.draws(device, from, number)
+		i.until = min(f.end(from), from.Add(atLeast1ns(exponential(&draws)*f.config.MeanS[level])))
 	}
 	return i
 }
 
 func (f *Fading) next(device int, i fade) fade {
+	if i.until == f.end(i.from) {
+		return f.first(device, i.until)
+	}
 	level := i.level()
 	switch last := len(f.shares) - 1; level {
 	case 0:
@@ -83,7 +83,7 @@ func (f *Fading) next(device int, i fade) fade {
 	case last:
 		level--
 	default:
-		draws := f.draws(device, i.number())
+		draws := f.draws(device, i.from, i.number())
 		draws.Uint64() // that of the interval's length
 		level += 1 - 2*int(draws.Uint64()>>63)
 	}

@@ -51,6 +51,16 @@ func (c *FadingConfig) ways(i int) int {
 	return n
 }
 
+// mean returns the mean length of an interval in seconds, over all levels.
+func (c *FadingConfig) mean() float64 {
+	sum, ways := 0.0, 0
+	for i, s := range c.MeanS {
+		sum += float64(float64(c.ways(i)) * s)
+		ways += c.ways(i)
+	}
+	return sum / float64(max(1, ways))
+}
+
 // shares returns the share of time at each level.
 func (c *FadingConfig) shares() []float64 {
 	if len(c.Levels) == 1 {

@@ -11,10 +11,11 @@ import (
 // Presence is the availability of devices that come and go as a
 // [PresenceConfig] describes, made as it is asked for. Nothing of it is stored
 // but a cursor for each device, 24 bytes, which stands in the interval that was
-// asked for last. The intervals of a device are numbered from 0 and the length
-// of each is drawn from (seed, device, number), so that they are the same
-// whatever is asked and when: a look-up ahead goes through the intervals
-// between, however many they are, and one back begins at time 0 again.
+// asked for last. Time is cut into blocks of some 131,000 intervals.
+// The intervals of a device in a block are numbered from 0 and the length of each is drawn from (seed, device, block, number), so that they
+// are the same whatever is asked and when: a look-up ahead goes through the
+// intervals between, at most those of a block, and one back begins at the start of
+// its block again.
 //
 // [Synthesise] writes the same intervals to a file. Several goroutines may look
 // up at once when they do so for different devices.
@@ -23,10 +24,10 @@ type Presence struct {
 	at []cursor
 }
 
-// cursor is an interval of a device.
+// cursor is an interval of a device, or the part of it in a block.
 type cursor struct {
 	from, until engine.Time
-	// turn is one more than the interval's number, negative when the device is
+	// turn is one more than the interval's number in its block, negative when the device is
 	// down; 0 stands for no interval.
 	turn int64
 }
@@ -47,8 +48,8 @@ func (p *Presence) Lookup(k Kind, device int, t engine.Time) (value float64, unt
 		panic(untold(k, p.Kinds()))
 	}
 	c := &p.at[device]
-	if c.turn == 0 || t < c.from {
-		*c = p.first(device)
+	if c.turn == 0 || t < c.from || t >= c.until && c.from < p.start(t) {
+		*c = p.first(device, p.start(t))
 	}
 	for t >= c.until && c.until != engine.Never {
 		*c = p.next(device, *c)
@@ -56,78 +57,93 @@ func (p *Presence) Lookup(k Kind, device int, t engine.Time) (value float64, unt
 	if c.turn > 0 {
 		value = 1
 	}
-	return value, c.until
+	// The state may be the same on both sides of a block's end.
+	last := *c
+	for last.until != engine.Never && last.until == p.end(last.from) {
+		next := p.first(device, last.until)
+		if (next.turn > 0) != (c.turn > 0) {
+			break
+		}
+		last = next
+	}
+	return value, last.until
 }
 
 // chain draws the intervals of devices that come and go.
 type chain struct {
+	blocks
 	config PresenceConfig
-	seed   uint64
 	shares []float64 // of devices that are up at time 0, by zone
 }
 
 func newChain(c PresenceConfig, seed uint64) chain {
-	x := chain{config: c, seed: seed}
+	x := chain{blocks: newBlocks(seed, rng.Presence, (c.MeanUpS+c.MeanDownS)/2), config: c}
 	for _, zone := range c.ZonesH {
 		x.shares = append(x.shares, c.share(zone))
 	}
 	return x
 }
 
-// draws returns the stream of an interval; -1 is that of what a device is at
-// the start.
-func (x *chain) draws(device, number int) rng.Stream {
-	return rng.New(x.seed, rng.Presence, device, number)
-}
-
 // zone returns which zone a device is in, and whether it is up at time 0.
 func (x *chain) zone(device int) (zone int, up bool) {
-	draws := x.draws(device, -1)
+	draws := x.draws(device, 0, -1)
 	zone = draws.IntN(len(x.shares))
 	return zone, draws.Float64() < x.shares[zone]
 }
 
-func (x *chain) first(device int) cursor {
-	c := cursor{turn: -1}
-	if _, up := x.zone(device); up {
+// first returns the interval at the start of a block.
+func (x *chain) first(device int, start engine.Time) cursor {
+	zone, up := x.zone(device)
+	if start > 0 {
+		draws := x.draws(device, start, -1)
+		up = draws.Float64() < x.config.share(x.config.ZonesH[zone]+hourOf(start))
+	}
+	c := cursor{from: start, turn: -1}
+	if up {
 		c.turn = 1
 	}
-	c.until = x.end(device, c)
+	c.until = x.ends(device, c)
 	return c
 }
 
 func (x *chain) next(device int, c cursor) cursor {
+	if c.until == x.end(c.from) {
+		return x.first(device, c.until)
+	}
 	c.from = c.until
 	if c.turn > 0 {
 		c.turn = -c.turn - 1
 	} else {
 		c.turn = -c.turn + 1
 	}
-	c.until = x.end(device, c)
+	c.until = x.ends(device, c)
 	return c
 }
 
-// end draws where an interval ends by thinning (Lewis and Shedler, Naval
+// ends draws where an interval ends, at the latest with its block, by thinning (Lewis and Shedler, Naval
 // Research Logistics Quarterly 26, 1979): candidates at the highest rate, each
 // taken with the share that the rate there has of it.
-func (x *chain) end(device int, c cursor) engine.Time {
+func (x *chain) ends(device int, c cursor) engine.Time {
 	mean, sign := x.config.MeanUpS, -1.0
 	number := c.turn - 1
 	if c.turn < 0 {
 		mean, sign = x.config.MeanDownS, 1
 		number = -c.turn - 1
 	}
-	draws := x.draws(device, int(number))
+	draws, last := x.draws(device, c.from, int(number)), x.end(c.from)
 	highest := 1 + x.config.Daily
 	if x.config.Daily == 0 {
-		return c.from.Add(atLeast1ns(exponential(&draws) * mean))
+		return min(last, c.from.Add(atLeast1ns(exponential(&draws)*mean)))
 	}
 	zone, _ := x.zone(device)
 	offset := x.config.ZonesH[zone]
 	for s := 0.0; ; {
 		s += exponential(&draws) * mean / highest
 		at := c.from.Add(atLeast1ns(s))
-		if at == engine.Never || draws.Float64()*highest < 1+float64(sign*x.config.wave(hourOf(at)+offset)) {
+		if at >= last {
+			return last
+		}
+		if draws.Float64()*highest < 1+float64(sign*x.config.wave(hourOf(at)+offset)) {
 			return at
 		}
 	}
@@ -142,7 +158,7 @@ func (c *PresenceConfig) wave(local float64) float64 {
 }
 
 // share returns the share of the devices in a zone that are up at time 0, as
-// it is every midnight: the periodic solution of
+// it is every midnight, and that of zone + h at hour h: the periodic solution of
 //
 //	p' = (1 - p) come(t) - p leave(t)
 //

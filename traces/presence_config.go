@@ -33,8 +33,7 @@ func DefaultPresence() PresenceConfig {
 // generated reports whether devices come and go.
 func (c *PresenceConfig) generated() bool { return c.MeanUpS != 0 }
 
-// The bounds of mean times in seconds: below, a look-up after a year would take
-// minutes.
+// The bounds of mean times in seconds: below, the changes of a day would take minutes.
 const (
 	leastMean, mostMean = 1e-3, 1e9
 	wantMean            = "must be in [0.001, 1e9], seconds"

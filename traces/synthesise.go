@@ -84,7 +84,7 @@ func Synthesise(s Synthesis) Recordings {
 
 // record writes the intervals of a device up to the end of its span.
 func (x *chain) record(r *Recording, device int) {
-	for c := x.first(device); c.from < r.Span; c = x.next(device, c) {
+	for c := x.first(device, 0); c.from < r.Span; c = x.next(device, c) {
 		on := 0.0
 		if c.turn > 0 {
 			on = 1
