@@ -15,7 +15,7 @@ import (
 )
 
 // ErrComplete is the error of Reopen for a directory whose run came to its end.
-var ErrComplete = errors.New("holds a complete run, there is nothing left to do")
+var ErrComplete = errors.New("run is complete; nothing to resume")
 
 // Left is what a run that did not come to its end has left in a run directory.
 type Left struct {

@@ -92,6 +92,20 @@ func (f *runFlags) reopen(cmd *cobra.Command, args, sets []string) (*scenarios.S
 	}
 }
 
+// nothingToResume says that a run is complete, and which of its runs stalled. That is
+// no failure: a script may resume until it succeeds.
+func (f *runFlags) nothingToResume(cmd *cobra.Command, complete error) error {
+	there, err := results.Read(f.resume)
+	if err != nil {
+		return err
+	}
+	if !f.quiet {
+		complain(cmd.ErrOrStderr(), stalls(there.Runs))
+	}
+	_, err = fmt.Fprintln(f.text(cmd), complete)
+	return err
+}
+
 // startsOver says that a run begins although it was to be resumed.
 func (f *runFlags) startsOver(cmd *cobra.Command) {
 	if !f.quiet {

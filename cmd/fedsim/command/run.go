@@ -133,8 +133,8 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 	}
 	scenario, w, watched, err := f.open(cmd, args, sets)
 	if err != nil {
-		if errors.Is(err, results.ErrComplete) { // a script may go on until all is done
-			_, err = fmt.Fprintln(f.text(cmd), err)
+		if errors.Is(err, results.ErrComplete) {
+			return f.nothingToResume(cmd, err)
 		}
 		return err
 	}

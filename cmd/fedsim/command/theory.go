@@ -49,8 +49,9 @@ is alpha itself.
 
 The run directory holds figures/theory-bound.png and .svg, the measured D(alpha) - D*
 below the curve of the bound, beside all that "fedsim run" leaves; thetas.csv has
-theta of every device and round. The command fails when a curve is crossed. When it
-was interrupted it starts over.`,
+theta of every device and round. The command fails when a curve is crossed, and
+exits with status 3 when a run stalled: the rounds before are compared. When it was
+interrupted it starts over.`,
 		Example: `  fedsim theory theory
   fedsim theory theory --target 0.01 --seeds 20 --set faults.strike=upload
   fedsim theory my.toml --set problem.loss=logistic --out runs/logistic-theory`,
@@ -147,7 +148,7 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 	if err := located(f.text(cmd), w, append(chart, figures...)); err != nil {
 		return err
 	}
-	return errors.Join(drawn, failed, broken(found))
+	return errors.Join(drawn, failed, broken(found), stalls(w.Runs()))
 }
 
 // drawTheory draws the measurements under the curves of the bounds.
