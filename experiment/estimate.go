@@ -17,7 +17,9 @@ type Estimate struct {
 	AtMost bool // runs may end early: candidates that are given up, or a stopping rule
 }
 
-// An estimate takes this long at most, but for the round that is being made then.
+// An estimate takes this long at most, but for the round that is being made then. A
+// round that has not ended after twice as long is interrupted: if it ends soon it is
+// timed, and else it is given up.
 const estimateFor = time.Second
 
 // errEstimated ends the runs of an estimate.
@@ -46,6 +48,8 @@ func (r *runner) estimate(jobs []job) (e Estimate, ok bool) {
 	timer := newRunner(ctx, cancel, o, r.mostRecorded)
 	timer.pool, timer.prepare = r.pool, r.prepare
 	end := o.Clock().Add(estimateFor)
+	late := time.AfterFunc(2*estimateFor, func() { cancel(errEstimated) })
+	defer late.Stop()
 	r.pool.For(len(samples), func(i, _ int) {
 		if ctx.Err() == nil {
 			timer.time(&samples[i], end)
