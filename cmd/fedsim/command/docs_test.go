@@ -66,7 +66,7 @@ func TestReadmeCommands(t *testing.T) {
 			cmd.Env = append(os.Environ(), "FEDSIM_DATA=") // with the archive at hand they take half an hour
 			out, err := cmd.CombinedOutput()
 			if strings.Contains(line, "har.zip") {
-				if err == nil || !strings.HasPrefix(string(out), "fedsim: ") || !strings.Contains(string(out), "har.zip: no such file") {
+				if err == nil || !strings.HasPrefix(string(out), "fedsim: ") || !strings.Contains(string(out), "file does not exist: looked for har.zip") {
 					t.Errorf("%s: %v\n%s", line, err, out)
 				}
 				continue
