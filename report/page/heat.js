@@ -51,7 +51,7 @@ function heatOf(report, index) {
       el("div", { class: "controls" }, choice(id + "-measure", "show", usable.map((m) => [m.name, m.name]), measure.name, set("measure")),
         choice(id + "-down", "down", named, down.name, set("down")), choice(id + "-across", "across", named.filter(([n]) => n !== down.name), across.name, set("across")),
         rest.map((k) => choice(`${id}-${slug(k.name)}`, k.name, k.values.map((v, i) => [i, v]), c.rest[k.name] || 0, (v) => { c.rest[k.name] = v; paint(); }))),
-      el("p", { class: "quiet" }, `${capital(measure.name)}, mean over seeds; colours ${log ? "on a logarithmic scale " : ""}from ${amount(low, measure.units, 3)} to ${amount(high, measure.units, 3)}.`),
+      el("p", { class: "quiet" }, `${capital(measure.name)}, mean over repeated runs; colours ${log ? "on a logarithmic scale " : ""}from ${amount(low, measure.units, 3)} to ${amount(high, measure.units, 3)}.`),
       scrolled(measure.name,
         el("table", {},
           el("thead", {}, el("tr", {}, el("th", { scope: "col" }, `${down.name} \\ ${across.name}`), across.values.map((v) => el("th", { scope: "col" }, v)))),

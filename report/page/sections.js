@@ -30,7 +30,7 @@ function sections(report) {
   }
   add("results", "Results", perExperiment(report, (e, i) => (e.blocks.length > 0 ? [e.description ? el("p", {}, e.description) : null, el("p", { class: "quiet" }, capital(e.caption) + "."), resultsOf(e)].flat() : null)));
   if (report.tables.length > 0) list.push(section("errors", "Prediction errors", [], report.tables.map(errorsOf)));
-  add("curves", "Curves", perExperiment(report, (_, i) => curvesOf(report, i)), el("p", { class: "quiet hint" }, "Drag over a part of the horizontal axis to zoom into it, double-click to see all again; a finger or the arrow keys move the cursor, + and − zoom. A line is the mean over the seeds, its band reaches from the lowest to the highest."),
+  add("curves", "Curves", perExperiment(report, (_, i) => curvesOf(report, i)), el("p", { class: "quiet hint" }, "Drag over a part of the horizontal axis to zoom into it, double-click to see all again; a finger or the arrow keys move the cursor, + and − zoom. A line is the mean over repeated runs; its band reaches from the lowest to the highest."),
     report.shown < report.rows ? el("p", { class: "quiet" }, `The page holds ${report.shown.toLocaleString("en")} of the run's ${report.rows.toLocaleString("en")} rounds, the first of each run and then evenly spread ones; rounds.csv has all.`) : null);
   add("sweep", "Sweep", perExperiment(report, (_, i) => heatOf(report, i)));
   const stragglers = perExperiment(report, (e, i) => [participationOf(report, i), ...(report.devices ? [el("h4", {}, "What the time was spent on"), pathsOf(report, i), roundsOf(report, i)] : [])]);
