@@ -133,12 +133,12 @@ type runner struct {
 	recordings   memo[recordingKey, *recording]
 	mostRecorded int
 
-	mu     sync.Mutex
-	done   int
-	total  int
-	made   float64 // runs, shares of those under way included
-	before float64 // of them, made before an interruption
-	share  float64 // of all, that was told last
+	mu                 sync.Mutex
+	done               int
+	total              int
+	made               float64 // runs, shares of those under way included
+	before             float64 // of them, made before an interruption
+	share, shareBefore float64 // of all, and of what was made before an interruption, as they were told last
 }
 
 func newRunner(ctx context.Context, cancel context.CancelCauseFunc, o Options, mostRecorded int) *runner {
@@ -424,8 +424,10 @@ func (r *runner) report(id, phase string, timeS, step float64, finished int) {
 	defer r.mu.Unlock()
 	r.done += finished
 	r.made += step
-	r.share = max(r.share, r.made/float64(r.total)) // a grid that grows takes nothing back
-	r.options.Progress(Progress{Done: r.done, Total: r.total, Share: r.share, Before: r.before / float64(r.total), Run: id, TimeS: timeS, Phase: phase})
+	// A grid that grows takes nothing back.
+	r.shareBefore = max(r.shareBefore, r.before/float64(r.total))
+	r.share = max(r.share, r.made/float64(r.total), r.shareBefore)
+	r.options.Progress(Progress{Done: r.done, Total: r.total, Share: r.share, Before: r.shareBefore, Run: id, TimeS: timeS, Phase: phase})
 }
 
 // add counts runs that are to be made, and such that were made before.

@@ -152,9 +152,9 @@ func (m *mutated) fedsim(args ...string) (status int, stderr string) {
 	}
 	switch status {
 	case exitDone:
-	case exitFailed, exitUsage:
+	case exitFailed, exitUsage, exitStalled:
 		if strings.TrimSpace(stderr) == "" {
-			m.complain("%v failed and did not say why", args)
+			m.complain("%v did not say why it ended with status %d", args, status)
 		}
 	case exitInterrupted:
 		if ctx.Err() == nil {
@@ -198,7 +198,7 @@ func (m *mutated) requireWhole(dir string, status int, stderr string) {
 	switch {
 	case err != nil:
 		m.complain("status %d and half a directory is left: %v; %s", status, err, stderr)
-	case (status == exitDone) != (r.Manifest.State == results.Complete) && status != exitFailed: // pictures may fail
+	case (status == exitDone || status == exitStalled) != (r.Manifest.State == results.Complete) && status != exitFailed: // pictures may fail
 		m.complain("status %d and what is left is %s", status, r.Manifest.State)
 	}
 }

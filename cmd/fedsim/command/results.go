@@ -58,7 +58,8 @@ func showResults(out io.Writer, dir string) error {
 	for _, line := range []struct{ name, text string }{
 		{"directory", place + ": " + completeness(m)},
 		{"command", strings.Join(m.Command, " ")},
-		{"made by", fmt.Sprintf("fedsim %s (numeric version %d), %s on %s/%s with %s", m.Version, m.Numerics, m.Go, m.Platform.OS, m.Platform.Arch, count(m.Platform.CPUs, "core"))},
+		{"made by", fmt.Sprintf("fedsim %s, numeric version %d", m.Version, m.Numerics)},
+		{"built for", fmt.Sprintf("%s/%s with %s, ran on %s", m.Platform.OS, m.Platform.Arch, m.Go, count(m.Platform.CPUs, "core"))},
 		{"time", took(m)},
 		{"data", m.Data},
 		{"seeds", strings.Trim(fmt.Sprint(m.Seeds), "[]")},
