@@ -14,7 +14,7 @@ CORE = ./engine ./devices ./mtl ./federation ./algorithms ./experiment
 # need be.
 PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
 
-.PHONY: build test check race invariants examples tidy test-crash test-mutants test-platforms bench bench-peers test-peers test-duckdb test-browser fuzz generate licenses clean
+.PHONY: build test check race invariants examples tidy test-crash test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb test-browser fuzz generate licenses clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -53,10 +53,13 @@ test-crash:
 test-mutants:
 	$(GO) test ./cmd/fedsim/command -run '^TestMutant' -mutants 10000 -v -timeout 2h
 
+# Debian's qemu-user-static, where it is missing.
+emulators:
+	@command -v qemu-s390x-static >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends qemu-user-static; }
+
 # Every shipped scenario, cut short, on other architectures: the same results bit for
-# bit. Installs Debian's qemu-user-static where it is missing.
-test-platforms:
-	@command -v qemu-s390x-static >/dev/null || apt-get install -y --no-install-recommends qemu-user-static
+# bit.
+test-platforms: emulators
 	$(GO) test ./cmd/fedsim/command -count=1 -run '^TestNoFusedInstructions$$' -fused=arm64,amd64,riscv64,s390x,ppc64le,loong64
 	$(GO) test ./cmd/fedsim/command -count=1 -run '^TestPlatforms$$' -platforms=$(PLATFORMS) -v -timeout 45m
 
