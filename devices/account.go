@@ -10,34 +10,50 @@ import (
 // Account brings the figures of device t up to now. It panics when that is before
 // the last account, or after the instant at which a device that is up was to die.
 func (b *Batteries) Account(t int, now engine.Time) {
+	b.account(t, now, b.planOf(t, &plan{}))
+}
+
+// account is Account given what is to come of the device's load, nil when nothing is.
+func (b *Batteries) account(t int, now engine.Time, p *plan) {
 	m := &b.meters[t]
 	switch {
 	case now < m.since:
 		panic(fmt.Sprintf("devices: device %d at %v: its energy is accounted up to %v already", t, now, m.since))
 	case !b.OnMains(t):
 		c := b.cells.at(t)
-		b.advance(t, m, &c, b.planOf(t), now)
+		b.advance(t, m, &c, p, now)
 		b.cells.put(t, &c)
 		if c.charged != 0 {
 			b.charged.add(c.charged)
 		}
-	case b.plans == nil:
+	case p == nil:
 		m.drained += float64(m.watts * (now - m.since).Seconds())
 		m.since = now
 	default:
-		b.advance(t, m, nil, b.planOf(t), now)
+		b.advance(t, m, nil, p, now)
 	}
 	if invariants.Enabled && !(m.drained >= 0) {
 		panic(fmt.Sprintf("devices: device %d at %v: energy out of bounds: %+v", t, now, *m))
 	}
 }
 
-// planOf returns what is to come of a device's load; nil without stages.
-func (b *Batteries) planOf(t int) *plan {
-	if b.plans == nil {
+// planOf returns what is to come of a device's load, which is put into told when it is
+// foretold; nil when nothing is.
+func (b *Batteries) planOf(t int, told *plan) *plan {
+	switch {
+	case b.plans != nil:
+		return &b.plans[t]
+	case b.change == nil:
 		return nil
 	}
-	return &b.plans[t]
+	m := &b.meters[t]
+	at, watts := b.change(t)
+	if at <= m.since || watts == m.watts {
+		return nil
+	}
+	told.at = [MaxStages]engine.Time{at, engine.Never}
+	told.watts[0] = watts
+	return told
 }
 
 // advance accounts for the time until now, in pieces in which neither load nor

@@ -27,6 +27,7 @@ type Batteries struct {
 	charging Charging // nil: a charger that waits until the battery is empty
 	meters   []meter
 	plans    []plan // none as long as no load had a stage
+	change   Change // nil: plans say what is to come
 	cells    cells
 	initial  float64 // J at the start, in all batteries
 	charged  sum     // J from all chargers so far
@@ -120,26 +121,38 @@ func (b *Batteries) Mains() bool { return b.cells.none() }
 
 const joulesPerWattHour = 3600
 
+// Change returns the last or the next instant at which the power of device t changes
+// on its own, and the power from then on.
+type Change func(t int) (at engine.Time, watts float64)
+
+// Foretell makes b ask for changes of power whenever it needs them, in place of
+// keeping those of each device. The answer for a device must stay the same until
+// Account has brought the device up to the present, which it must before SetPower gives
+// the device another power. Loads have no stages then.
+func (b *Batteries) Foretell(change Change) { b.change = change }
+
 // SetPower makes device t draw watts from now on. It panics when the device is
 // flat, when its battery was empty before now, when now lies before the last
 // account, and on a power that is negative or no number.
 func (b *Batteries) SetPower(t int, now engine.Time, watts float64) {
-	b.set(t, now, watts, constant)
+	b.set(t, now, watts, &constant)
 }
 
-// set makes device t draw watts from now on, and then what a plan says.
-func (b *Batteries) set(t int, now engine.Time, watts float64, p plan) {
+// set makes device t draw watts from now on, and then what a plan says, if plans are kept.
+func (b *Batteries) set(t int, now engine.Time, watts float64, p *plan) {
 	if !(watts >= 0) {
 		panic(fmt.Sprintf("devices: device %d draws %g W: must be a number, not negative", t, watts))
 	}
 	if b.Flat(t) {
 		panic(fmt.Sprintf("devices: device %d draws power at %v: it is flat", t, now))
 	}
-	b.Account(t, now)
-	b.meters[t].watts = watts
-	if b.plans != nil {
-		b.plans[t] = p
+	if b.plans == nil {
+		b.account(t, now, nil) // what is foretold is that of the new load already
+	} else {
+		b.account(t, now, &b.plans[t])
+		b.plans[t] = *p
 	}
+	b.meters[t].watts = watts
 	b.replan(t)
 }
 
@@ -148,13 +161,16 @@ func (b *Batteries) set(t int, now engine.Time, watts float64, p plan) {
 func (b *Batteries) replan(t int) {
 	if !b.OnMains(t) {
 		c := b.cells.at(t)
-		b.plan(t, &c, &b.meters[t], b.planOf(t))
+		b.plan(t, &c, &b.meters[t], b.planOf(t, &plan{}))
 		b.cells.put(t, &c)
 	}
 }
 
-// SetLoad is SetPower for a power that will change.
+// SetLoad is SetPower for a power that will change. It panics after Foretell.
 func (b *Batteries) SetLoad(t int, now engine.Time, load Load) {
+	if b.change != nil {
+		panic(fmt.Sprintf("devices: device %d is given a load of stages: what is to come is foretold", t))
+	}
 	watts, p := load.plan(now)
 	if p != constant && b.plans == nil {
 		b.plans = make([]plan, len(b.meters)) // most runs have none
@@ -162,7 +178,7 @@ func (b *Batteries) SetLoad(t int, now engine.Time, load Load) {
 			b.plans[t] = constant
 		}
 	}
-	b.set(t, now, watts, p)
+	b.set(t, now, watts, &p)
 }
 
 // ChangeAt returns when the load of device t changes next, as SetLoad was told;
@@ -193,7 +209,7 @@ func (b *Batteries) Spend(t int, now engine.Time, joules float64) {
 	joules = min(joules, c.left)
 	c.left -= joules
 	m.drained += joules
-	b.plan(t, &c, m, b.planOf(t))
+	b.plan(t, &c, m, b.planOf(t, &plan{}))
 	b.cells.put(t, &c)
 }
 

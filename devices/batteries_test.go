@@ -325,3 +325,46 @@ func TestSpend(t *testing.T) {
 	}
 	mustPanic(t, "device 0 spends -1 J", func() { m.Spend(0, second, -1) })
 }
+
+// A change that is foretold has the energies of one that is kept, to the bit: on mains,
+// with a battery and with a charger, looked at in between or not.
+func TestAForetoldChangeIsAKeptOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := phone()
+		cfg.BatteryWh = rapid.SampledFrom([]float64{0, 1}).Draw(t, "battery")
+		cfg.InitialCharge, cfg.LowBattery = 0.9, 0.5
+		cfg.ChargeW = rapid.SampledFrom([]float64{0, 3}).Draw(t, "charger")
+		kept, told := NewBatteries(cfg, 1, 1), NewBatteries(cfg, 1, 1)
+		var at engine.Time
+		var then float64
+		told.Foretell(func(int) (engine.Time, float64) { return at, then })
+		now := engine.Time(0)
+		for range rapid.IntRange(1, 8).Draw(t, "loads") {
+			first, later := rapid.Float64Range(0, 3).Draw(t, "first"), rapid.Float64Range(0, 3).Draw(t, "then")
+			length := engine.Time(rapid.Int64Range(1, int64(60*second)).Draw(t, "length"))
+			if first == later {
+				continue // what does not change is not foretold
+			}
+			kept.SetLoad(0, now, Load{Stages: [MaxStages]Stage{{Length: length, Watts: first}}, Watts: later})
+			told.Account(0, now)
+			at, then = now.Add(length), later
+			told.SetPower(0, now, first)
+			for range rapid.IntRange(0, 3).Draw(t, "looks") {
+				now = now.Add(engine.Time(rapid.Int64Range(0, int64(60*second)).Draw(t, "pause")))
+				if empty, ok := kept.EmptyAt(0); ok && now > empty {
+					return
+				}
+				if kept.Level(0, now) != told.Level(0, now) || kept.Low(0, now) != told.Low(0, now) {
+					t.Fatalf("at %v: level %g, foretold %g", now, kept.Level(0, now), told.Level(0, now))
+				}
+				kept.Account(0, now)
+				told.Account(0, now)
+				a, _ := kept.EmptyAt(0)
+				b, _ := told.EmptyAt(0)
+				if a != b || kept.Spent(0) != told.Spent(0) || kept.Total() != told.Total() {
+					t.Fatalf("at %v: %g J spent, empty at %v; foretold %g J, %v", now, kept.Spent(0), a, told.Spent(0), b)
+				}
+			}
+		}
+	})
+}

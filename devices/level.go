@@ -25,9 +25,10 @@ func (b *Batteries) at(t int, now engine.Time) cell {
 		return c
 	}
 	m := b.meters[t]
-	var p *plan
-	if b.plans != nil {
-		copied := b.plans[t]
+	var copied plan
+	p := b.planOf(t, &copied)
+	if p != nil {
+		copied = *p
 		p = &copied
 	}
 	b.advance(t, &m, &c, p, now)
@@ -44,9 +45,9 @@ func (b *Batteries) LowChange(t int) (at engine.Time, ok bool) {
 	}
 	c, m := b.cells.at(t), &b.meters[t]
 	if c.left >= low {
-		at = b.crossing(t, &c, m, b.planOf(t), low)
+		at = b.crossing(t, &c, m, b.planOf(t, &plan{}), low)
 	} else {
-		at = b.filling(&c, m, b.planOf(t), low)
+		at = b.filling(&c, m, b.planOf(t, &plan{}), low)
 	}
 	// A level that is just reached is not crossed, and a rounding may keep it from
 	// being reached: who looks again looks later.

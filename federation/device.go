@@ -46,7 +46,7 @@ var ends = [...]engine.Kind{download: downloadDone, compute: computeDone, upload
 // device is the state of a device, flat and without pointers: there may be
 // millions.
 type device struct {
-	began             engine.Time // since when it has been at its phase without interruption; later when its radio has to wake first
+	began             engine.Time // since when it has computed or moved bytes without interruption; later while its radio wakes or its transfer's latency passes
 	down, compute, up engine.Time // lengths of the attempt's phases
 	cut               float64     // share of the phase strikes at which it drops
 	flops             float64     // its work for this answer
@@ -211,8 +211,7 @@ func (f *Federation) proceed(t int) {
 	d := &f.devices[t]
 	share, kind := d.end()
 	if f.flowing(d.phase) {
-		latency := f.flow(t, share)
-		f.carry(t, latency, max(0, d.length()-latency))
+		f.carry(t, f.flow(t, share))
 		return
 	}
 	left, done := d.length(), f.over(t)
@@ -222,16 +221,29 @@ func (f *Federation) proceed(t int) {
 	case share != 1 || done != 0:
 		left = engine.Time(math.Round((share - done) * float64(left)))
 	}
-	d.began = f.clock.Now()
+	start := f.clock.Now()
 	if d.phase == compute {
+		d.began = start
 		f.draw(t, f.power(t, compute))
 	} else {
-		d.began = d.began.Add(f.promotion(t))
-		length := d.length()
-		latency, passed := waiting(f.latency(t, d.phase), length), engine.Time(float64(done*float64(length)))
-		f.carry(t, max(0, latency-passed), length-latency)
+		start = start.Add(f.promotion(t))
+		latency := f.delay(t)
+		d.began = start.Add(latency)
+		f.carry(t, latency)
 	}
-	d.next = f.clock.Schedule(d.began.Add(left), kind, t).Seq()
+	d.next = f.clock.Schedule(start.Add(left), kind, t).Seq()
+}
+
+// delay returns how long after device t went on with its phase, its radio awake, it
+// moves its first byte; 0 when that is up to a flow, or it computes.
+func (f *Federation) delay(t int) engine.Time {
+	d := &f.devices[t]
+	if d.phase == compute || f.traffic != nil {
+		return 0
+	}
+	length := d.length()
+	passed := engine.Time(float64(f.over(t) * float64(length)))
+	return max(0, waiting(f.latency(t, d.phase), length)-passed)
 }
 
 // over returns the share of device t's phase that was over when it went on with it.
@@ -248,7 +260,16 @@ func (f *Federation) over(t int) float64 {
 func (f *Federation) leave(t int, complete bool) {
 	d := &f.devices[t]
 	end, _ := d.end()
-	share := end - f.over(t)
+	before, start := f.over(t), d.began
+	share := end - before
+	if d.phase != compute {
+		if f.foretold() {
+			f.batteries.Account(t, f.clock.Now()) // while change knows this transfer
+		}
+		if !complete || f.setup.Journal != nil {
+			start -= f.delay(t)
+		}
+	}
 	if f.flowing(d.phase) {
 		share = f.halt(t, complete)
 	} else if !complete {
@@ -257,12 +278,11 @@ func (f *Federation) leave(t int, complete bool) {
 		switch length := d.length(); {
 		case length == 0:
 		case d.phase == compute && f.setup.Pace != nil:
-			share = min(share, f.workDone(t, d.began, now))
+			share = min(share, f.workDone(t, start, now))
 		default:
-			share = min(share, float64(max(0, now-d.began))/float64(length))
+			share = min(share, float64(max(0, now-start))/float64(length))
 		}
 	}
-	before := f.over(t)
 	after := before + share
 	if complete && end == 1 {
 		after = 1
@@ -284,12 +304,15 @@ func (f *Federation) leave(t int, complete bool) {
 		f.count(0, amount)
 		f.pay(t, 0, amount)
 	}
-	f.noteStretch(t, amount)
+	f.noteStretch(t, start, amount)
 }
 
 // movedBetween returns how many bytes of the message of device t have moved between
 // two shares of its transfer. Of a flow they are shares of the bytes.
 func (f *Federation) movedBetween(t int, bytes, from, to float64) float64 {
+	if from == 0 && to >= 1 {
+		return bytes
+	}
 	latency := 0.0
 	if f.traffic == nil {
 		latency = f.latency(t, f.devices[t].phase)

@@ -45,13 +45,19 @@ func newBatteries(s *Setup, n int) *devices.Batteries {
 
 // draw sets the power that device t, which transfers nothing, draws from now on, the
 // tail of its radio aside.
-func (f *Federation) draw(t int, watts float64) { f.drawLoad(t, f.load(t, watts)) }
+func (f *Federation) draw(t int, watts float64) {
+	if f.radios == nil {
+		f.batteries.SetPower(t, f.clock.Now(), watts)
+	} else {
+		f.batteries.SetLoad(t, f.clock.Now(), f.load(t, watts))
+	}
+	f.guard(t)
+}
 
-// drawLoad sets what device t draws from now on, and sees to it that its battery is
-// looked at no later than it can be empty. A look that turns out to be early is
-// renewed by checkBattery, so that most changes of power schedule nothing.
-func (f *Federation) drawLoad(t int, load devices.Load) {
-	f.batteries.SetLoad(t, f.clock.Now(), load)
+// guard sees to it that the battery of device t, whose load has changed, is looked at
+// no later than it can be empty. A look that turns out to be early is renewed by
+// checkBattery, so that most changes of power schedule nothing.
+func (f *Federation) guard(t int) {
 	if at, ok := f.turn(t); ok {
 		if look, pending := f.clock.Alarm(t); !pending || at < look {
 			f.clock.SetAlarm(at, batteryEmpty, t)

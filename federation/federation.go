@@ -256,6 +256,9 @@ func New(s Setup) (*Federation, error) {
 		return nil, err
 	}
 	f.traffic = f.newTraffic()
+	if f.foretold() {
+		f.batteries.Foretell(f.change)
+	}
 	f.clients.weights = f.weigh()
 	return f, nil
 }

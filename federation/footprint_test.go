@@ -38,7 +38,7 @@ func heap() uint64 {
 // phoneWh is the battery of the default profile.
 const phoneWh = 11
 
-// A device of a run without learning takes at most 232 bytes, with a battery and as one
+// A device of a run without learning takes at most 200 bytes, with a battery and as one
 // of a fleet too. A fleet adds the class and the factor of the rates, 9 bytes, a battery
 // 17, and the next look at it 12.
 func TestADeviceTakesFewBytes(t *testing.T) {
@@ -47,13 +47,13 @@ func TestADeviceTakesFewBytes(t *testing.T) {
 		change func(*Setup)
 		most   float64
 	}{
-		{"on mains", func(*Setup) {}, 202},
-		{"with a battery", func(s *Setup) { s.Devices.BatteryWh = phoneWh }, 232},
+		{"on mains", func(*Setup) {}, 170},
+		{"with a battery", func(s *Setup) { s.Devices.BatteryWh = phoneWh }, 200},
 		{"of a fleet", func(s *Setup) {
 			a, b := class("a", 0.5), class("b", 0.5)
 			a.SpeedSpread, b.RateSpread = 0.3, 0.45
 			s.Fleet = &fleets.Fleet{Classes: []fleets.Class{a, b}}
-		}, 214},
+		}, 182},
 	} {
 		got := footprint(t, 100_000, c.change)
 		t.Logf("%s: %.1f bytes a device", c.name, got)

@@ -95,14 +95,15 @@ func (f *Federation) note(k EntryKind, t int, amount float64) {
 	}
 }
 
-// noteStretch tells the journal of a stretch of a phase that is over.
-func (f *Federation) noteStretch(t int, amount float64) {
+// noteStretch tells the journal of a stretch of a phase that is over, given when it
+// began, its radio awake.
+func (f *Federation) noteStretch(t int, start engine.Time, amount float64) {
 	if f.setup.Journal == nil {
 		return
 	}
 	d, now := &f.devices[t], f.clock.Now()
 	kind := [...]EntryKind{download: Received, compute: Computed, upload: Sent}[d.phase]
-	f.setup.Journal.Note(Entry{Kind: kind, Device: int32(t), Round: int32(f.round + 1), From: min(d.began, now), To: now, Amount: amount})
+	f.setup.Journal.Note(Entry{Kind: kind, Device: int32(t), Round: int32(f.round + 1), From: min(start, now), To: now, Amount: amount})
 	f.noteLevel(t)
 }
 

@@ -77,17 +77,44 @@ func (f *Federation) spare(t int, seconds float64) float64 {
 	return max(awake.Seconds(), seconds-radio.Promotion.Length.Seconds())
 }
 
-// carry sets what device t draws from now on for its transfer, of which so much
-// latency is left and whose bytes take so long: the radio's promotion, then what a
-// radio takes that is connected and moves nothing, then what it takes to move bytes.
-func (f *Federation) carry(t int, latency, bytes engine.Time) {
-	idle, radio := f.fleet.IdlePower(t), f.links.Radio(t)
-	var load devices.Load
-	if f.devices[t].phase == download {
-		load.Watts = f.receiving(t, bytes)
-	} else {
-		load.Watts = f.sending(t, bytes)
+// foretold reports whether change says what devices draw behind the latency of their
+// transfers: without states of radios and flows the instant is known, the power the link's.
+func (f *Federation) foretold() bool { return f.radios == nil && f.traffic == nil }
+
+// change returns when device t moves the first byte of the transfer that it is at, and
+// what it draws from then on; otherwise nothing that is to come.
+func (f *Federation) change(t int) (at engine.Time, watts float64) {
+	d := &f.devices[t]
+	if d.phase == compute || !d.working() {
+		return 0, 0
 	}
+	return d.began, f.moves(t, 0)
+}
+
+// moves returns what device t draws while the bytes of its transfer take so long, which
+// matters only to radios that have states.
+func (f *Federation) moves(t int, bytes engine.Time) float64 {
+	if f.devices[t].phase == download {
+		return f.receiving(t, bytes)
+	}
+	return f.sending(t, bytes)
+}
+
+// carry sets what device t draws from now on for its transfer, of which so much
+// latency is left: the radio's promotion, then what a radio takes that is connected
+// and moves nothing, then what it takes to move bytes.
+func (f *Federation) carry(t int, latency engine.Time) {
+	if f.foretold() {
+		watts := f.connected(t)
+		if latency == 0 {
+			watts = f.moves(t, 0)
+		}
+		f.batteries.SetPower(t, f.clock.Now(), watts)
+		f.guard(t)
+		return
+	}
+	idle, radio := f.fleet.IdlePower(t), f.links.Radio(t)
+	load := devices.Load{Watts: f.power(t, f.devices[t].phase)}
 	if wakes := f.promotion(t); wakes > 0 {
 		load.Stages[0] = devices.Stage{Length: wakes, Watts: idle + radio.Promotion.Watts}
 	}
@@ -97,7 +124,8 @@ func (f *Federation) carry(t int, latency, bytes engine.Time) {
 	if f.radios != nil {
 		f.radios[t] = transferring
 	}
-	f.drawLoad(t, load)
+	f.batteries.SetLoad(t, f.clock.Now(), load)
+	f.guard(t)
 }
 
 // connected returns what device t draws while its radio is awake and moves nothing.
@@ -141,9 +169,6 @@ func moved(bytes, share, latency float64) float64 {
 // load returns what device t, which transfers nothing, draws from now on, given the
 // power in its phase that its radio's tail is not part of.
 func (f *Federation) load(t int, watts float64) devices.Load {
-	if f.radios == nil {
-		return devices.Load{Watts: watts}
-	}
 	now, radio := f.clock.Now(), f.links.Radio(t)
 	load := devices.Load{Watts: watts}
 	if f.radios[t] == transferring {
