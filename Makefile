@@ -28,7 +28,7 @@ check:
 	$(GO) tool -modfile=tools/go.mod staticcheck ./...
 
 race:
-	$(GO) test -race -short -skip '^TestKilled' $(CONCURRENT)
+	$(GO) test -race -short -timeout 20m -skip '^TestKilled' $(CONCURRENT)
 
 invariants:
 	$(GO) test -tags invariants $(CORE)
