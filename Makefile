@@ -6,7 +6,7 @@ COUNT ?= 6
 BENCHTIME ?= 0.1s
 
 # Packages with goroutines of their own, or that hand work to them.
-CONCURRENT = ./internal/parallel ./mtl ./data ./federation ./experiment ./results ./serve ./cmd/...
+CONCURRENT = ./internal/parallel ./mtl ./data ./federation ./experiment ./results ./serve
 # Packages that check invariants when they are built with the tag.
 CORE = ./engine ./devices ./mtl ./federation ./algorithms ./experiment
 
@@ -28,7 +28,8 @@ check:
 	$(GO) tool -modfile=tools/go.mod staticcheck ./...
 
 race:
-	$(GO) test -race -short -timeout 20m -skip '^TestKilled' $(CONCURRENT)
+	$(GO) test -race -short $(CONCURRENT)
+	$(GO) test -race -short -timeout 20m -run '^TestScripts$$/^run_(workers|interrupt|resume)$$' ./cmd/fedsim/command
 
 invariants:
 	$(GO) test -tags invariants $(CORE)
