@@ -139,7 +139,7 @@ func TestAnUnfinishedReplacementIsToldOf(t *testing.T) {
 	}
 	defer func() { _ = other.Discard() }()
 	_, err = Create(dir, false, about)
-	if !errors.Is(err, ErrExists) || !strings.Contains(err.Error(), "an unfinished one that was to replace it: go on with that by fedsim run --resume "+dir) {
+	if !errors.Is(err, ErrExists) || !strings.Contains(err.Error(), "an unfinished one that was to replace it: resume that with fedsim run --resume "+dir) {
 		t.Errorf("error %v", err)
 	}
 }
