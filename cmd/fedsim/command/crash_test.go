@@ -157,12 +157,11 @@ func killedRunsGoOn(t *testing.T, text string, kills int) {
 			died("run", "--resume", dir)
 		}
 		// A run that was killed when all but the tidying was done is complete.
+		again := []string{"run", "--resume", dir, workers}
 		if _, err := os.Stat(index); err == nil {
 			resumed++
-		}
-		again := []string{"run", "--resume", dir, workers}
-		if _, err := os.Stat(filepath.Join(dir, ".unfinished")); err != nil {
-			again = append(again, scenario) // it has not begun: the scenario is not there
+		} else {
+			again = append(again, scenario) // killed before the index, which holds the scenario
 		}
 		if out, err := exec.Command("fedsim", again...).CombinedOutput(); err != nil {
 			t.Fatalf("run %d: %v: %s", i, err, out)
