@@ -6,7 +6,7 @@ COUNT ?= 6
 BENCHTIME ?= 0.1s
 
 # Packages with goroutines of their own, or that hand work to them.
-CONCURRENT = ./internal/parallel ./mtl ./data ./federation ./experiment ./results ./serve
+CONCURRENT = ./internal/parallel ./mtl ./data ./federation ./experiment ./results ./report/serve
 # Packages that check invariants when they are built with the tag.
 CORE = ./engine ./devices ./mtl ./federation ./algorithms ./experiment
 
@@ -25,7 +25,7 @@ test:
 check:
 	@files=$$(gofmt -l .); if [ -n "$$files" ]; then echo "not formatted by gofmt:" $$files; exit 1; fi
 	$(GO) vet ./...
-	$(GO) tool -modfile=tools/go.mod staticcheck ./...
+	$(GO) tool -modfile=internal/tools/go.mod staticcheck ./...
 
 race:
 	$(GO) test -race -short $(CONCURRENT)
@@ -38,12 +38,12 @@ invariants:
 EXAMPLES = prox steady foreground gilbert
 examples:
 	@made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && for e in $(EXAMPLES); do (cd examples/$$e && \
-		$(GO) vet ./... && $(GO) tool -modfile=../../tools/go.mod staticcheck ./... && $(GO) test ./... && \
+		$(GO) vet ./... && $(GO) tool -modfile=../../internal/tools/go.mod staticcheck ./... && $(GO) test ./... && \
 		$(GO) run . run $$e.toml --out "$$made/$$e") || exit 1; done
 
 # After a change of go.mod: what the modules beside it need of it.
 tidy:
-	@for m in bench interop/browser tools internal/kernel/gen $(EXAMPLES:%=examples/%); do (cd $$m && $(GO) mod tidy) || exit 1; done
+	@for m in bench bench/interop/browser internal/tools internal/kernel/gen $(EXAMPLES:%=examples/%); do (cd $$m && $(GO) mod tidy) || exit 1; done
 
 # 200 runs, and 100 with tables, killed at random moments and gone on with, with 1, 2 and 8 workers.
 test-crash:
@@ -75,17 +75,17 @@ bench-peers:
 
 # That the peers do the same work; of those that are installed.
 test-peers:
-	cd bench && $(GO) vet ./... && $(GO) tool -modfile=../tools/go.mod staticcheck ./... && $(GO) test -v ./...
+	cd bench && $(GO) vet ./... && $(GO) tool -modfile=../internal/tools/go.mod staticcheck ./... && $(GO) test -v ./...
 
-# DuckDB reads the parquet files of a run; installs it below interop/duckdb. Needs npm.
+# DuckDB reads the parquet files of a run; installs it below bench/interop/duckdb. Needs npm.
 test-duckdb:
-	cd interop/duckdb && npm install --no-save --prefer-offline --ignore-scripts --no-audit --no-fund
-	$(GO) test -count=1 -v ./interop/duckdb
+	cd bench/interop/duckdb && npm install --no-save --prefer-offline --ignore-scripts --no-audit --no-fund
+	cd bench && $(GO) test -count=1 -v ./interop/duckdb
 
 # The pages in Chromium, which is installed where it is missing. PICTURES: a folder for pictures of them.
 test-browser:
-	interop/browser/install
-	cd interop/browser && $(GO) vet ./... && $(GO) tool -modfile=../../tools/go.mod staticcheck ./... && \
+	bench/interop/browser/install
+	cd bench/interop/browser && $(GO) vet ./... && $(GO) tool -modfile=../../../internal/tools/go.mod staticcheck ./... && \
 		$(GO) test -count=1 -timeout 10m -v . $(if $(PICTURES),-args -pictures $(abspath $(PICTURES)))
 
 # Every fuzz target in turn, each for FUZZTIME. What is new to the corpus is hardly
@@ -104,7 +104,7 @@ generate:
 
 # The license notices of what the program carries, after a change of go.mod.
 licenses:
-	$(GO) test ./licenses -run TestUpToDate -update
+	$(GO) test ./internal/licenses -run TestUpToDate -update
 
 clean:
 	rm -rf bin

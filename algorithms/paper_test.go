@@ -14,7 +14,7 @@ import (
 	"fedsim/data"
 	"fedsim/internal/kernel"
 	"fedsim/mtl"
-	"fedsim/theory"
+	"fedsim/mtl/theory"
 )
 
 // dualMethods are those that Algorithm 1's state belongs to.

@@ -10,15 +10,15 @@ import (
 	"time"
 
 	"fedsim/algorithms"
+	"fedsim/analysis/ledger"
 	"fedsim/config"
 	"fedsim/data"
+	"fedsim/devices/traces"
 	"fedsim/federation"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/parallel"
-	"fedsim/ledger"
 	"fedsim/results"
 	"fedsim/scenarios"
-	"fedsim/traces"
 )
 
 // Options say how a scenario is run; none of them changes its results.

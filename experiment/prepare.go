@@ -7,12 +7,12 @@ import (
 	"sync"
 
 	"fedsim/data"
+	"fedsim/devices/traces"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/parallel"
 	"fedsim/internal/state"
 	"fedsim/mtl"
 	"fedsim/scenarios"
-	"fedsim/traces"
 )
 
 // prepared is what a run starts from; runs with the same data and problem share

@@ -7,9 +7,9 @@ import (
 	"math"
 
 	"fedsim/config"
+	"fedsim/mtl/theory"
 	"fedsim/results"
 	"fedsim/scenarios"
-	"fedsim/theory"
 )
 
 // Comparison is a method at a point of an experiment, over its seeds, against the

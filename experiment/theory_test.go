@@ -12,9 +12,9 @@ import (
 
 	"fedsim/config"
 	"fedsim/internal/rng"
+	"fedsim/mtl/theory"
 	"fedsim/results"
 	"fedsim/scenarios"
-	"fedsim/theory"
 )
 
 // compareAll runs fedsim theory's comparison of a scenario.

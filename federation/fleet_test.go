@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"fedsim/devices"
+	"fedsim/devices/fleets"
 	"fedsim/engine"
-	"fedsim/fleets"
 	"fedsim/network"
 )
 

@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"testing"
 
-	"fedsim/fleets"
+	"fedsim/devices/fleets"
 )
 
 // footprint returns how many bytes a device of a federation takes after some

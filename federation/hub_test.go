@@ -9,8 +9,8 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/devices"
+	"fedsim/devices/fleets"
 	"fedsim/engine"
-	"fedsim/fleets"
 	"fedsim/internal/parallel"
 	"fedsim/network"
 )

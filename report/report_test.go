@@ -18,7 +18,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fedsim/attribution"
+	"fedsim/analysis/explain"
 	"fedsim/results"
 )
 
@@ -425,20 +425,20 @@ func TestFairLimit(t *testing.T) {
 // TestStragglers holds what the page says to the attribution that it is made of.
 func TestStragglers(t *testing.T) {
 	a := &attributed{
-		report: &attribution.Report{
-			Rounds: []attribution.Round{
-				{Round: 1, LengthS: 2, Cause: attribution.Answer, Device: 1, ExcessS: 0.5, Path: attribution.Path{DownlinkS: 0.5, ComputeS: 1.5}, IdleS: 1, Asked: 2, Taken: 2},
-				{Round: 2, LengthS: 1, Cause: attribution.Deadline, Device: -1, Path: attribution.Path{ClockS: 1}, IdleS: 2, Asked: 2, Taken: 1},
+		report: &explain.Report{
+			Rounds: []explain.Round{
+				{Round: 1, LengthS: 2, Cause: explain.Answer, Device: 1, ExcessS: 0.5, Path: explain.Path{DownlinkS: 0.5, ComputeS: 1.5}, IdleS: 1, Asked: 2, Taken: 2},
+				{Round: 2, LengthS: 1, Cause: explain.Deadline, Device: -1, Path: explain.Path{ClockS: 1}, IdleS: 2, Asked: 2, Taken: 1},
 			},
-			Devices: []attribution.Device{
-				{Device: 0, Total: attribution.Total{Asked: 2, Taken: 1, ComputeS: 1, WaitS: 2, EnergyJ: 3}},
-				{Device: 1, Total: attribution.Total{Asked: 2, Taken: 2, ComputeS: 2, WaitS: 1, Ended: 1, ExcessS: 0.5, EnergyJ: 4}},
+			Devices: []explain.Device{
+				{Device: 0, Total: explain.Total{Asked: 2, Taken: 1, ComputeS: 1, WaitS: 2, EnergyJ: 3}},
+				{Device: 1, Total: explain.Total{Asked: 2, Taken: 2, ComputeS: 2, WaitS: 1, Ended: 1, ExcessS: 0.5, EnergyJ: 4}},
 			},
-			TimeS: 3, Path: attribution.Path{DownlinkS: 0.5, ComputeS: 1.5, ClockS: 1},
+			TimeS: 3, Path: explain.Path{DownlinkS: 0.5, ComputeS: 1.5, ClockS: 1},
 		},
 		rows: []results.Round{{}, {Round: 1}, {Round: 2}},
 	}
-	a.rounds = map[int]*attribution.Round{1: &a.report.Rounds[0], 2: &a.report.Rounds[1]}
+	a.rounds = map[int]*explain.Round{1: &a.report.Rounds[0], 2: &a.report.Rounds[1]}
 	s := a.stragglers()
 	if s.Devices != 2 || s.Waited != 0.5 || s.Asked != 2 || s.Taken != 1.5 || s.Slowest[0].Name != "1" || s.Slowest[0].ExcessS != 0.5 || s.Slowest[0].EnergyJ != 4 {
 		t.Errorf("stragglers %+v", s)

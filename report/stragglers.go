@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"fedsim/attribution"
+	"fedsim/analysis/explain"
 	"fedsim/results"
 	"fedsim/scenarios"
 )
@@ -41,8 +41,8 @@ const shownDevices = 10
 
 // attributed is the attribution of a run with its rounds by number.
 type attributed struct {
-	report *attribution.Report
-	rounds map[int]*attribution.Round
+	report *explain.Report
+	rounds map[int]*explain.Round
 	rows   []results.Round
 }
 
@@ -52,7 +52,7 @@ func attribute(dir string, found *results.Results) ([]*attributed, error) {
 	if !found.Manifest.HasDevices() {
 		return nil, nil
 	}
-	known, err := attribution.Runs(found)
+	known, err := explain.Runs(found)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func attribute(dir string, found *results.Results) ([]*attributed, error) {
 		}
 		runs[i] = run
 	}
-	reports, err := attribution.ExplainAll(dir, runs)
+	reports, err := explain.ExplainAll(dir, runs)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func attribute(dir string, found *results.Results) ([]*attributed, error) {
 		if len(r.Rounds) == 0 {
 			continue
 		}
-		t := &attributed{report: r, rounds: make(map[int]*attribution.Round, len(r.Rounds)), rows: found.Runs[i].Rounds}
+		t := &attributed{report: r, rounds: make(map[int]*explain.Round, len(r.Rounds)), rows: found.Runs[i].Rounds}
 		for k := range r.Rounds {
 			t.rounds[r.Rounds[k].Round] = &r.Rounds[k]
 		}
@@ -85,7 +85,7 @@ func attribute(dir string, found *results.Results) ([]*attributed, error) {
 // causes are what can end a round, by the number that column cause has for it.
 func causes() []string {
 	var list []string
-	for _, c := range attribution.Causes {
+	for _, c := range explain.Causes {
 		list = append(list, string(c))
 	}
 	return list
@@ -93,7 +93,7 @@ func causes() []string {
 
 func parts() []string {
 	var list []string
-	for _, p := range new(attribution.Path).Parts() {
+	for _, p := range new(explain.Path).Parts() {
 		list = append(list, p.Name)
 	}
 	return list
@@ -103,7 +103,7 @@ func parts() []string {
 // that ended it was later than the next, whose it was, the share of the devices' time
 // that was waiting, what ended it, and the parts of its path in seconds.
 func toldColumns(told []*attributed) []column {
-	of := func(name string, value func(t *attributed, x *attribution.Round) float64) column {
+	of := func(name string, value func(t *attributed, x *explain.Round) float64) column {
 		return column{name, 32, func(run, row int) float64 {
 			if t := told[run]; t != nil {
 				if x := t.rounds[t.rows[row].Round]; x != nil && row > 0 {
@@ -114,17 +114,17 @@ func toldColumns(told []*attributed) []column {
 		}}
 	}
 	columns := []column{
-		of("excess_s", func(_ *attributed, x *attribution.Round) float64 { return x.ExcessS }),
-		of("device", func(_ *attributed, x *attribution.Round) float64 { return float64(x.Device) }),
-		of("idle", func(t *attributed, x *attribution.Round) float64 {
+		of("excess_s", func(_ *attributed, x *explain.Round) float64 { return x.ExcessS }),
+		of("device", func(_ *attributed, x *explain.Round) float64 { return float64(x.Device) }),
+		of("idle", func(t *attributed, x *explain.Round) float64 {
 			return x.IdleS / (x.LengthS * float64(len(t.report.Devices)))
 		}),
-		of("cause", func(_ *attributed, x *attribution.Round) float64 {
-			return float64(slices.Index(attribution.Causes, x.Cause))
+		of("cause", func(_ *attributed, x *explain.Round) float64 {
+			return float64(slices.Index(explain.Causes, x.Cause))
 		}),
 	}
 	for i := range parts() {
-		columns = append(columns, of(fmt.Sprintf("path_%d", i), func(_ *attributed, x *attribution.Round) float64 { return x.Path.Parts()[i].S }))
+		columns = append(columns, of(fmt.Sprintf("path_%d", i), func(_ *attributed, x *explain.Round) float64 { return x.Path.Parts()[i].S }))
 	}
 	return columns
 }
@@ -152,7 +152,7 @@ func (t *attributed) stragglers() *Stragglers {
 	return s
 }
 
-func newHolder(name, class string, devices int, t *attribution.Total) Holder {
+func newHolder(name, class string, devices int, t *explain.Total) Holder {
 	return Holder{
 		Name: name, Class: class, Devices: devices, Ended: t.Ended, ExcessS: t.ExcessS, AnswerS: t.AnswerS(),
 		Taken: t.Taken, Late: t.Late, Dropped: t.Dropped, Waited: t.WaitShare(), EnergyJ: t.EnergyJ,

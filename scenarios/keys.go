@@ -5,8 +5,8 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/config"
+	"fedsim/mtl/crossval"
 	"fedsim/results"
-	"fedsim/tables"
 )
 
 // Keys lists the keys that overrides of a scenario reach, in full: those of all
@@ -70,7 +70,7 @@ func Keys(s *Scenario) []config.Field {
 		for k := range p.sets {
 			labels[k] = p.sets[k].label
 		}
-		standard := tables.Defaults()
+		standard := crossval.Defaults()
 		prefix := "table." + config.Path{p.name}.String() + "."
 		add(prefix, config.Fields(&standard))
 		add(prefix, []config.Field{{Key: "set", Type: "string", Doc: "labels of the data sets to keep", Choices: labels}})

@@ -9,7 +9,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/internal/input"
-	"fedsim/tables"
+	"fedsim/mtl/crossval"
 )
 
 // Scenario is a scenario that is known to be right: every run of every
@@ -20,7 +20,7 @@ type Scenario struct {
 	File        string   // where it was read from
 	Settings    Settings // the base settings, overrides included
 	Experiments []Experiment
-	Tables      []tables.Table
+	Tables      []crossval.Table
 	Notes       []string // what is well but may be unexpected, one sentence each
 
 	plans      []plan

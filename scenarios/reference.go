@@ -9,8 +9,8 @@ import (
 	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/federation"
+	"fedsim/mtl/crossval"
 	"fedsim/results"
-	"fedsim/tables"
 )
 
 // section is a table of a scenario file in the reference.
@@ -69,7 +69,7 @@ func sections() []section {
 		fieldsUnder("[[experiment.axis]]", "a named axis of the grid", "experiment.axis", &axisTable{}),
 		fieldsUnder("[experiment.tuning]", "how tuned methods are compared", "experiment.tuning", &tuning),
 		fieldsUnder("[experiment.figure]", "how the experiment is drawn; panel and series are names of axes, swept keys or \"method\"; file is the experiment's name when absent", "experiment.figure", &figure),
-		fieldsUnder("[[table]]", "a table of prediction errors, cross-validated and solved centrally; the problem is that of [problem], lambda aside", "table", &tableTable{Config: tables.Defaults()}),
+		fieldsUnder("[[table]]", "a table of prediction errors, cross-validated and solved centrally; the problem is that of [problem], lambda aside", "table", &tableTable{Config: crossval.Defaults()}),
 	)
 }
 

@@ -9,8 +9,8 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/config"
+	"fedsim/mtl/crossval"
 	"fedsim/results"
-	"fedsim/tables"
 )
 
 // schema is a JSON Schema, or a part of one.
@@ -156,7 +156,7 @@ func tuneSchema() schema {
 
 // tableSchema is that of a [[table]].
 func tableSchema() schema {
-	table := object(config.Fields(&tableTable{Config: tables.Defaults()}))
+	table := object(config.Fields(&tableTable{Config: crossval.Defaults()}))
 	named(table, "set")
 	sets := table["properties"].(schema)["set"].(schema)
 	sets["minItems"] = 1
@@ -166,7 +166,7 @@ func tableSchema() schema {
 	described(keys, "data", reference("data"))
 	described(keys, "otherwise", reference("data"))
 	described(keys, "paper", schema{
-		"type": "object", "propertyNames": schema{"enum": tables.Models()},
+		"type": "object", "propertyNames": schema{"enum": crossval.Models()},
 		"additionalProperties": schema{"type": "array", "items": schema{"type": "number"}, "minItems": 2, "maxItems": 2},
 	})
 	return table

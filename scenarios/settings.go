@@ -8,12 +8,12 @@ import (
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/devices"
+	"fedsim/devices/fleets"
+	"fedsim/devices/traces"
 	"fedsim/federation"
-	"fedsim/fleets"
 	"fedsim/mtl"
 	"fedsim/network"
 	"fedsim/results"
-	"fedsim/traces"
 )
 
 // Settings is everything that determines a run but its seed: one table per

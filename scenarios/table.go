@@ -7,13 +7,13 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/tables"
+	"fedsim/mtl/crossval"
 )
 
 // tableTable is one [[table]].
 type tableTable struct {
 	Name string `toml:"name" doc:"name of the table and of its files: letters, digits, -, _ and .; required"`
-	tables.Config
+	crossval.Config
 	Set []setTable `toml:"set" doc:"the data sets, one column each; at least one"`
 }
 
@@ -28,7 +28,7 @@ type setTable struct {
 // tablePlan is a table before its sets are expanded.
 type tablePlan struct {
 	name   string
-	config tables.Config
+	config crossval.Config
 	sets   []setPlan
 }
 
@@ -46,7 +46,7 @@ func makeTables(nodes []*config.Node, root *config.Node, over *overrides, proble
 	seen := map[string]bool{}
 	for i, node := range nodes {
 		key := fmt.Sprintf("table[%d]", i)
-		table := tableTable{Config: tables.Defaults()}
+		table := tableTable{Config: crossval.Defaults()}
 		if wrong := config.Decode(node, key, &table); len(wrong) > 0 {
 			problems.Merge(wrong)
 			continue
@@ -78,7 +78,7 @@ func (p *tablePlan) check(c *config.Checker) {
 		c.Require(!seen[s.label], "label", s.label, "must name every data set of a table once")
 		seen[s.label] = true
 		for _, model := range slices.Sorted(maps.Keys(s.paper)) {
-			c.OneOf("paper", model, tables.Models()...)
+			c.OneOf("paper", model, crossval.Models()...)
 			c.Require(len(s.paper[model]) == 2, "paper."+model, s.paper[model], "must be a mean and its standard error")
 		}
 	}
@@ -98,14 +98,14 @@ func newSetPlan(table setTable, over *overrides, problems *config.Errors) setPla
 }
 
 // expand makes the table over the base settings and checks all of its sets.
-func (p *tablePlan) expand(base *config.Node) (tables.Table, config.Errors) {
-	t := tables.Table{Name: p.name, Config: p.config}
+func (p *tablePlan) expand(base *config.Node) (crossval.Table, config.Errors) {
+	t := crossval.Table{Name: p.name, Config: p.config}
 	var problems config.Errors
 	for i := range p.sets {
 		plan := &p.sets[i]
-		set := tables.Set{Label: plan.label, Paper: map[string]tables.Reference{}}
+		set := crossval.Set{Label: plan.label, Paper: map[string]crossval.Reference{}}
 		for model, figures := range plan.paper {
-			set.Paper[model] = tables.Reference{Mean: figures[0], StandardError: figures[1]}
+			set.Paper[model] = crossval.Reference{Mean: figures[0], StandardError: figures[1]}
 		}
 		tree := base.Clone()
 		lay(tree, plan.data, &problems)
@@ -128,7 +128,7 @@ func (p *tablePlan) settings(tree *config.Node, problems *config.Errors) data.Co
 		wrong = settings.validate(tree)
 		c := config.NewChecker()
 		p.config.ValidateProblem(&settings.Problem, c.In("problem"))
-		tables.ValidateData(&settings.Data, c.In("data"))
+		crossval.ValidateData(&settings.Data, c.In("data"))
 		wrong.AddFound(tree, c)
 	}
 	problems.Merge(wrong)
@@ -157,7 +157,7 @@ func forgetFile(tree *config.Node) {
 // resolvedTable and resolvedSet are how a table is written back.
 type resolvedTable struct {
 	Name string `toml:"name"`
-	tables.Config
+	crossval.Config
 	Set []resolvedSet `toml:"set"`
 }
 

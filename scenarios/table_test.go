@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/data"
-	"fedsim/tables"
+	"fedsim/mtl/crossval"
 )
 
 const twoTables = `
@@ -41,7 +41,7 @@ func TestTables(t *testing.T) {
 		t.Fatalf("%d experiments and %d tables, want 0 and 2: nothing is run without a method", len(s.Experiments), len(s.Tables))
 	}
 	a := s.Tables[0]
-	if a.Name != "a" || a.Shuffles != 3 || !cmp.Equal(a.Lambdas, []float64{1, 0.1}) || a.Folds != tables.Defaults().Folds {
+	if a.Name != "a" || a.Shuffles != 3 || !cmp.Equal(a.Lambdas, []float64{1, 0.1}) || a.Folds != crossval.Defaults().Folds {
 		t.Errorf("table %+v: keys that are set must count, others be defaults", a.Config)
 	}
 	file := a.Sets[0]
@@ -52,7 +52,7 @@ func TestTables(t *testing.T) {
 		d.Preset != "human-activity" || d.Synthetic.Tasks != 4 || d.Bias || !d.Standardize {
 		t.Errorf("the stand-in must share all but what belongs to the file: %+v", d)
 	}
-	if want := (tables.Reference{Mean: 0.5, StandardError: 0.1}); file.Paper[tables.MTL] != want || len(file.Paper) != 1 {
+	if want := (crossval.Reference{Mean: 0.5, StandardError: 0.1}); file.Paper[crossval.MTL] != want || len(file.Paper) != 1 {
 		t.Errorf("published figures %v, want %v for mtl alone", file.Paper, want)
 	}
 	if g := a.Sets[1]; g.Otherwise != nil || g.Data.Synthetic.Tasks != 5 || !g.Data.Bias {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fedsim/comparison"
+	"fedsim/analysis/compare"
 	"fedsim/config"
 	"fedsim/internal/atomicfile"
 	"fedsim/plots"
@@ -62,7 +62,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	c, err := comparison.Compare(dirs, targets)
+	c, err := compare.Compare(dirs, targets)
 	if err != nil {
 		return usageError{err}
 	}
@@ -117,12 +117,12 @@ func (f *compareFlags) parse() (results.Targets, error) {
 
 // open reads the directories, each of which may be there once and none of which
 // is written to.
-func (f *compareFlags) open(args []string) ([]comparison.Directory, error) {
-	var dirs []comparison.Directory
+func (f *compareFlags) open(args []string) ([]compare.Directory, error) {
+	var dirs []compare.Directory
 	var seen []os.FileInfo
 	for _, name := range args {
 		name = filepath.Clean(name)
-		d, err := comparison.Open(name)
+		d, err := compare.Open(name)
 		if err != nil {
 			return nil, usageError{err}
 		}
@@ -145,7 +145,7 @@ func (f *compareFlags) open(args []string) ([]comparison.Directory, error) {
 
 // saveComparison writes the tables and draws the figure, and returns the
 // paths of the files.
-func saveComparison(dir string, c *comparison.Comparison) ([]string, error) {
+func saveComparison(dir string, c *compare.Comparison) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}

@@ -1,7 +1,7 @@
 package command
 
 import (
-	"fedsim/comparison"
+	"fedsim/analysis/compare"
 	"fedsim/results"
 )
 
@@ -63,7 +63,7 @@ type aloneSummary struct {
 }
 
 // newComparisonSummary sums up a comparison and the files made of it.
-func newComparisonSummary(c *comparison.Comparison, files []string) comparisonSummary {
+func newComparisonSummary(c *compare.Comparison, files []string) comparisonSummary {
 	sum := comparisonSummary{
 		Directories: c.Directories, Differing: []differenceSummary{}, Cases: []caseSummary{},
 		Alone: []aloneSummary{}, Files: append([]string{}, files...),
@@ -93,7 +93,7 @@ func newComparisonSummary(c *comparison.Comparison, files []string) comparisonSu
 	return sum
 }
 
-func newSideSummary(c *comparison.Comparison, r *comparison.Row) sideSummary {
+func newSideSummary(c *compare.Comparison, r *compare.Row) sideSummary {
 	side := sideSummary{Directory: c.Directories[r.Directory], Seeds: r.Seeds, Relative: r.Relative, Targets: []againstTarget{}}
 	for i, x := range r.Cells {
 		side.Targets = append(side.Targets, againstTarget{

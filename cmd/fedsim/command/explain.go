@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fedsim/attribution"
+	"fedsim/analysis/explain"
 	"fedsim/config"
 	"fedsim/results"
 )
@@ -62,13 +62,13 @@ func (f *explainFlags) explain(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	run, err := attribution.Find(read, f.run, func(ids []string) error {
+	run, err := explain.Find(read, f.run, func(ids []string) error {
 		return usagef("--run: %s", config.UnknownName("run", f.run, f.run, ids))
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", place, err)
 	}
-	report, err := attribution.Explain(place, run)
+	report, err := explain.Explain(place, run)
 	if errors.Is(err, results.ErrNoDevices) {
 		return fmt.Errorf("%w; run the scenario again with --set run.devices=true", err)
 	}
@@ -91,8 +91,8 @@ func (f *explainFlags) explain(cmd *cobra.Command, dir string) error {
 }
 
 // changes returns what the flags ask for.
-func (f *explainFlags) changes(r *attribution.Report) ([]*attribution.WhatIf, error) {
-	var all []*attribution.WhatIf
+func (f *explainFlags) changes(r *explain.Report) ([]*explain.WhatIf, error) {
+	var all []*explain.WhatIf
 	if f.without > 0 {
 		w, err := r.Without(f.without)
 		if err != nil {
@@ -110,7 +110,7 @@ func (f *explainFlags) changes(r *attribution.Report) ([]*attribution.WhatIf, er
 	return all, nil
 }
 
-func writeExplanation(out io.Writer, r *attribution.Report, changes []*attribution.WhatIf) error {
+func writeExplanation(out io.Writer, r *explain.Report, changes []*explain.WhatIf) error {
 	if err := r.WriteText(out, textWidth()); err != nil {
 		return err
 	}

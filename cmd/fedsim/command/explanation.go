@@ -1,6 +1,6 @@
 package command
 
-import "fedsim/attribution"
+import "fedsim/analysis/explain"
 
 // explanation is what fedsim explain has found, for scripts: docs/json.md describes
 // it. Fields are added, and neither renamed nor removed.
@@ -44,15 +44,15 @@ type pathSummary struct {
 
 // roundSummary is what held up a round.
 type roundSummary struct {
-	Round   int               `json:"round"`
-	LengthS number            `json:"length_s"`
-	Cause   attribution.Cause `json:"cause"`
-	Device  *int              `json:"device"`
-	ExcessS number            `json:"excess_s"`
-	Path    pathSummary       `json:"path"`
-	IdleS   number            `json:"idle_s"`
-	Asked   int               `json:"asked"`
-	Taken   int               `json:"taken"`
+	Round   int           `json:"round"`
+	LengthS number        `json:"length_s"`
+	Cause   explain.Cause `json:"cause"`
+	Device  *int          `json:"device"`
+	ExcessS number        `json:"excess_s"`
+	Path    pathSummary   `json:"path"`
+	IdleS   number        `json:"idle_s"`
+	Asked   int           `json:"asked"`
+	Taken   int           `json:"taken"`
 }
 
 // totalSummary is what devices did over a run.
@@ -97,7 +97,7 @@ type whatIfSummary struct {
 	Before    int    `json:"before"`
 }
 
-func newExplanation(r *attribution.Report, changes []*attribution.WhatIf) explanation {
+func newExplanation(r *explain.Report, changes []*explain.WhatIf) explanation {
 	all := r.All()
 	e := explanation{
 		Run: r.Run.ID, Protocol: r.Run.Settings.Federation.Protocol, TimeS: number(r.TimeS), Relative: r.Relative(),
@@ -142,14 +142,14 @@ func newExplanation(r *attribution.Report, changes []*attribution.WhatIf) explan
 	return e
 }
 
-func newPathSummary(p *attribution.Path) pathSummary {
+func newPathSummary(p *explain.Path) pathSummary {
 	return pathSummary{
 		number(p.DownlinkS), number(p.ComputeS), number(p.UplinkS), number(p.WaitS),
 		number(p.AwayS), number(p.FlatS), number(p.ClockS), number(p.ServerS),
 	}
 }
 
-func newTotalSummary(t *attribution.Total) totalSummary {
+func newTotalSummary(t *explain.Total) totalSummary {
 	return totalSummary{
 		Ended: t.Ended, ExcessS: number(t.ExcessS), AnswerS: number(t.AnswerS()),
 		Asked: t.Asked, Taken: t.Taken, Dropped: t.Dropped, Late: t.Late,

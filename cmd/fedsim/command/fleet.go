@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fedsim/fleets"
+	"fedsim/devices/fleets"
 	"fedsim/internal/atomicfile"
 	"fedsim/internal/columns"
 	"fedsim/plots"

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"fedsim/config"
-	"fedsim/fleets"
+	"fedsim/devices/fleets"
 )
 
 // TestFleetsPage runs the commands of docs/fleets.md and reads its files; it

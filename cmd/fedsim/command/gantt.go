@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strconv"
 
+	"fedsim/analysis/timeline"
 	"fedsim/engine"
 	"fedsim/federation"
 	"fedsim/internal/atomicfile"
 	"fedsim/plots"
 	"fedsim/scenarios"
-	"fedsim/timeline"
 )
 
 // ganttFormats are the files that a Gantt figure can be, by extension.

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"fedsim/experiment"
-	"fedsim/tables"
+	"fedsim/mtl/crossval"
 )
 
 // How progress is shown.
@@ -79,7 +79,7 @@ func (p *progress) estimate() func(experiment.Estimate) {
 }
 
 // table shows how far a table is, likewise.
-func (p *progress) table(x tables.Progress) {
+func (p *progress) table(x crossval.Progress) {
 	p.show(x.Done, x.Total, "fits", float64(x.Done)/float64(x.Total), 0, "cross-validating", x.Set+", "+x.Model)
 }
 

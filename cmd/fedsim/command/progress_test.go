@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/experiment"
-	"fedsim/tables"
+	"fedsim/mtl/crossval"
 )
 
 // fakeClock is moved by hand.
@@ -44,7 +44,7 @@ func TestProgressOfATable(t *testing.T) {
 	var out bytes.Buffer
 	p := newProgress(&out, progressPlain, clock.now)
 	clock.at = clock.at.Add(6 * time.Second)
-	p.table(tables.Progress{Done: 45, Total: 180, Set: "Human Activity", Model: "mtl"})
+	p.table(crossval.Progress{Done: 45, Total: 180, Set: "Human Activity", Model: "mtl"})
 	if want := "45/180 fits, 25 %, 6s, cross-validating Human Activity, mtl\n"; out.String() != want {
 		t.Errorf("got  %q\nwant %q", out.String(), want)
 	}

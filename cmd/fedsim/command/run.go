@@ -14,10 +14,10 @@ import (
 	"fedsim/data"
 	"fedsim/engine"
 	"fedsim/experiment"
+	"fedsim/mtl/crossval"
 	"fedsim/plots"
 	"fedsim/results"
 	"fedsim/scenarios"
-	"fedsim/tables"
 )
 
 // runFlags are the flags of fedsim run.
@@ -47,7 +47,7 @@ func newRun(line []string) *cobra.Command {
 
 SCENARIO is a file, or the bare name of a scenario that is shipped (see
 "fedsim scenarios list"). What comes of it goes to a directory of its own:
-manifest.json, scenario.toml, rounds.csv, rounds.parquet, runs.csv, figures and tables. The first
+manifest.json, scenario.toml, rounds.csv, rounds.parquet, runs.csv, figures and crossval. The first
 interrupt (Ctrl-C) ends the runs after their round, and tables in the middle of a fit,
 and saves them. --resume DIR resumes them, and a run that was killed or whose disk was
 full, from the last checkpoint; the results are those of a run without the interruption.
@@ -155,7 +155,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 		Workers:  f.workers, Queue: f.queue, Journal: watched.journal(),
 		Progress: p.update, Rounds: w.Rounds, Devices: devicesOf(w), Model: modelsOf(w), Clock: time.Now,
 	}))
-	var made []*tables.Result
+	var made []*crossval.Result
 	if err == nil {
 		made, err = f.makeTables(cmd.Context(), w, scenario, p)
 	}
@@ -287,7 +287,7 @@ func (f *runFlags) about(s *scenarios.Scenario) (about results.About, err error)
 }
 
 // keep writes what was finished when the user stopped the run.
-func (f *runFlags) keep(cmd *cobra.Command, w *results.Writer, s *scenarios.Scenario, made []*tables.Result, interrupt error) error {
+func (f *runFlags) keep(cmd *cobra.Command, w *results.Writer, s *scenarios.Scenario, made []*crossval.Result, interrupt error) error {
 	if len(w.Runs()) == 0 && len(made) == 0 {
 		first := "run"
 		if len(s.Experiments) == 0 {
@@ -363,7 +363,7 @@ func drawInto(dir string, s *scenarios.Scenario, runs []results.Run) (files []st
 }
 
 // summarise prints the tables and where everything is, as the flags ask for it.
-func (f *runFlags) summarise(cmd *cobra.Command, w *results.Writer, state results.State, s *scenarios.Scenario, made []*tables.Result, figures []string) error {
+func (f *runFlags) summarise(cmd *cobra.Command, w *results.Writer, state results.State, s *scenarios.Scenario, made []*crossval.Result, figures []string) error {
 	if f.json {
 		return writeJSON(cmd.OutOrStdout(), newSummary(w, state, s, made, figures))
 	}

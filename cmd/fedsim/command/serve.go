@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fedsim/report/serve"
 	"fedsim/results"
-	"fedsim/serve"
 )
 
 // serveFlags are the flags of fedsim serve.

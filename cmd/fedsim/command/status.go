@@ -8,11 +8,11 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
+	"fedsim/devices/traces"
 	"fedsim/experiment"
 	"fedsim/internal/quote"
 	"fedsim/results"
 	"fedsim/scenarios"
-	"fedsim/traces"
 )
 
 // The statuses to exit with.

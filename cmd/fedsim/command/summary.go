@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 
 	"fedsim/experiment"
+	"fedsim/mtl/crossval"
 	"fedsim/results"
 	"fedsim/scenarios"
-	"fedsim/tables"
 )
 
 // summary is what came of a scenario, for scripts: docs/json.md describes it.
@@ -113,7 +113,7 @@ type trialSummary struct {
 type number = results.Number
 
 // newSummary sums up what was run and made.
-func newSummary(w *results.Writer, state results.State, s *scenarios.Scenario, made []*tables.Result, figures []string) summary {
+func newSummary(w *results.Writer, state results.State, s *scenarios.Scenario, made []*crossval.Result, figures []string) summary {
 	sum := summary{
 		Scenario: s.Name, State: state, Directory: w.Dir(),
 		Figures: []string{}, Experiments: []experimentSummary{}, Tables: []tableSummary{},
@@ -156,7 +156,7 @@ func newRowSummary(r *results.Row, point []results.Setting, key string, targets 
 	return row
 }
 
-func newTableSummary(r *tables.Result, dir string) tableSummary {
+func newTableSummary(r *crossval.Result, dir string) tableSummary {
 	t := tableSummary{Name: r.Name, Files: []string{}, Cells: []cellSummary{}}
 	for _, file := range r.Files() {
 		t.Files = append(t.Files, filepath.Join(dir, "tables", file.Name))

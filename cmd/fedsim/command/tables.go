@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"fedsim/mtl/crossval"
 	"fedsim/results"
 	"fedsim/scenarios"
-	"fedsim/tables"
 )
 
 // dataFolder is the environment variable with the folder where the files of
@@ -19,16 +19,16 @@ const dataFolder = "FEDSIM_DATA"
 // makeTables makes the tables of a scenario, one after the other, and hands each
 // to the run directory when it is done. Those that are done come back with an
 // error, too.
-func (f *runFlags) makeTables(ctx context.Context, w *results.Writer, s *scenarios.Scenario, p *progress) ([]*tables.Result, error) {
+func (f *runFlags) makeTables(ctx context.Context, w *results.Writer, s *scenarios.Scenario, p *progress) ([]*crossval.Result, error) {
 	keep := f.policy(w)
 	if keep.Keeper != nil && len(s.Tables) > 0 { // tables may take longer than the runs before them
 		if err := w.Checkpoint(); err != nil {
 			return nil, err
 		}
 	}
-	var made []*tables.Result
+	var made []*crossval.Result
 	for i := range s.Tables {
-		r, err := s.Tables[i].Run(ctx, s.Settings.Problem, tables.Options{
+		r, err := s.Tables[i].Run(ctx, s.Settings.Problem, crossval.Options{
 			Workers: f.workers, Folder: os.Getenv(dataFolder), Progress: p.table, Keep: keep,
 		})
 		if err != nil {
@@ -44,8 +44,8 @@ func (f *runFlags) makeTables(ctx context.Context, w *results.Writer, s *scenari
 	return made, nil
 }
 
-// printTables prints tables.
-func printTables(out io.Writer, made []*tables.Result, below bool) error {
+// printTables prints crossval.
+func printTables(out io.Writer, made []*crossval.Result, below bool) error {
 	for _, r := range made {
 		if below {
 			if _, err := fmt.Fprintln(out); err != nil {
@@ -61,7 +61,7 @@ func printTables(out io.Writer, made []*tables.Result, below bool) error {
 }
 
 // locatedTables prints where tables are.
-func locatedTables(out io.Writer, w *results.Writer, made []*tables.Result) error {
+func locatedTables(out io.Writer, w *results.Writer, made []*crossval.Result) error {
 	for _, r := range made {
 		for _, file := range r.Files() {
 			if _, err := fmt.Fprintf(out, "table:   %s\n", filepath.Join(w.Dir(), "tables", file.Name)); err != nil {

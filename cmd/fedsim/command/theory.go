@@ -15,10 +15,10 @@ import (
 
 	"fedsim/experiment"
 	"fedsim/internal/columns"
+	"fedsim/mtl/theory"
 	"fedsim/plots"
 	"fedsim/results"
 	"fedsim/scenarios"
-	"fedsim/theory"
 )
 
 // chartFile is the figure of the bounds, without its extension.

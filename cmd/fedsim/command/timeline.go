@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"fedsim/analysis/timeline"
 	"fedsim/config"
 	"fedsim/federation"
 	"fedsim/internal/atomicfile"
 	"fedsim/plots"
 	"fedsim/scenarios"
-	"fedsim/timeline"
 )
 
 // timelineFlags are the flags of fedsim run that show what devices do when.

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"fedsim/licenses"
+	"fedsim/internal/licenses"
 )
 
 // version is what is known of the binary.

@@ -1,0 +1,346 @@
+package compare
+
+import (
+	"encoding/csv"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"fedsim/plots"
+	"fedsim/results"
+)
+
+func on(link string, p string) []results.Setting {
+	return []results.Setting{{Key: "network.profile", Value: link}, {Key: "faults.drop_probability", Value: p}}
+}
+
+func compare(t *testing.T, targets results.Targets, dirs ...Directory) *Comparison {
+	t.Helper()
+	c, err := Compare(dirs, targets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Cases are found whatever the order of the runs and of the keys of a point.
+func TestCases(t *testing.T) {
+	swapped := on("3g", "0.5")
+	swapped[0], swapped[1] = swapped[1], swapped[0]
+	one := times{1: 2}
+	c := compare(t, results.ToSuboptimalities(0.1),
+		directory("a", "", runsOf("x", "MOCHA", on("3g", "0.5"), one), runsOf("x", "CoCoA", on("3g", "0.5"), one), runsOf("x", "MOCHA", on("3g", "0"), one)),
+		directory("b", "", runsOf("x", "Mb", nil, one), runsOf("y", "MOCHA", on("3g", "0.5"), one), runsOf("x", "CoCoA", swapped, one)),
+		directory("c", "", runsOf("x", "Mb", nil, one), runsOf("x", "MOCHA", swapped, one)),
+	)
+	type found struct {
+		Label string
+		In    []int
+	}
+	var cases []found
+	for _, x := range c.Cases {
+		f := found{Label: x.String()}
+		for _, r := range x.Rows {
+			f.In = append(f.In, r.Directory)
+		}
+		cases = append(cases, f)
+	}
+	want := []found{
+		{"x: MOCHA, network.profile = 3g, faults.drop_probability = 0.5", []int{0, 2}},
+		{"x: CoCoA, network.profile = 3g, faults.drop_probability = 0.5", []int{0, 1}},
+		{"x: Mb", []int{1, 2}},
+	}
+	if d := cmp.Diff(want, cases); d != "" {
+		t.Error(d)
+	}
+	alone := []Alone{{0, Label{"x", "MOCHA", on("3g", "0")}}, {1, Label{"y", "MOCHA", on("3g", "0.5")}}}
+	if d := cmp.Diff(alone, c.Alone); d != "" {
+		t.Error(d)
+	}
+	// The text of a label may be that of another one.
+	a, b := Label{Experiment: "x", Method: "a, k = v"}, Label{Experiment: "x", Method: "a", Point: []results.Setting{{Key: "k", Value: "v"}}}
+	if a.String() != b.String() || a.key() == b.key() {
+		t.Errorf("%s and %s are two labels", a.key(), b.key())
+	}
+}
+
+// Pairs are of seeds that both have; means are over all.
+func TestCells(t *testing.T) {
+	nan := math.NaN()
+	base := runsOf("x", "MOCHA", nil, times{1: 2, 2: 4, 3: 90})
+	c := compare(t, results.ToSuboptimalities(0.1, 0.5),
+		directory("a", "", base),
+		directory("fewer", "", runsOf("x", "MOCHA", nil, times{1: 6, 2: 12})),
+		directory("others", "", runsOf("x", "MOCHA", nil, times{7: 96, 8: 96})),
+		directory("one of them", "", runsOf("x", "MOCHA", nil, times{1: 5, 9: 7})),
+		directory("not there", "", runsOf("x", "MOCHA", nil, times{1: 2, 2: nan})),
+		directory("only the lone seed not there", "", runsOf("x", "MOCHA", nil, times{1: 3, 2: 6, 9: nan})),
+	)
+	want := []Cell{
+		{3, 2, 32, 200, 2, Ratio{1, 1, 1, 3, true}},
+		{2, 2, 9, 200, 2, Ratio{3, 3, 3, 2, true}},
+		{2, 2, 96, 200, 2, Ratio{3, 96.0 / 90, 48, 2, false}},
+		{2, 2, 6, 200, 2, Ratio{2.5, nan, nan, 1, true}},
+		{1, nan, nan, nan, nan, Ratio{nan, nan, nan, 2, true}},
+		{2, nan, nan, nan, nan, Ratio{1.5, 1.5, 1.5, 2, true}},
+	}
+	var got []Cell
+	for _, row := range c.Cases[0].Rows {
+		got = append(got, row.Cells[0])
+	}
+	if d := cmp.Diff(want, got, cmpopts.EquateNaNs(), cmpopts.EquateApprox(1e-12, 0)); d != "" {
+		t.Error(d)
+	}
+	// Half way, after one round of all runs.
+	if x := c.Cases[0].Rows[4].Cells[1]; x.Reached != 2 || x.Rounds != 1 || x.EnergyJ != 1 || x.TimeS != (1+50)/2.0 || x.Ratio.Value != 51.0/3 {
+		t.Errorf("to 0.5: %+v", x)
+	}
+}
+
+func TestTargets(t *testing.T) {
+	runs := runsOf("x", "MOCHA", nil, times{1: 2})
+	a, b := directory("a", "", runs), directory("b", "", runs)
+	b.Manifest.Targets = results.ToSuboptimalities(0.1, 0.2, 0.5)
+	if c := compare(t, nil, a, b); !cmp.Equal(c.Targets, results.ToSuboptimalities(0.5, 0.1)) {
+		t.Errorf("targets %v, want those of both, in the order of the first", c.Targets)
+	}
+	if c := compare(t, results.ToSuboptimalities(0.3), a, b); c.Cases[0].Rows[0].Cells[0].TimeS != 2 {
+		t.Errorf("to 0.3, which no directory reports: %+v", c.Cases[0])
+	}
+}
+
+// A target of any metric is one: here test errors of 0.25 after one round and 0.21
+// after two, of runs that have no sub-optimality.
+func TestTargetsOfAnotherMetric(t *testing.T) {
+	slow, fast := runsOf("x", "MOCHA", nil, times{1: 6}), runsOf("x", "MOCHA", nil, times{1: 2})
+	for _, runs := range [][]results.Run{slow, fast} {
+		for i := range runs[0].Rounds {
+			runs[0].Rounds[i].Suboptimality = math.NaN()
+		}
+	}
+	c := compare(t, results.Targets{{Metric: "test_error", Value: 0.25}, {Metric: "test_error", Value: 0.2}}, directory("a", "", slow), directory("b", "", fast))
+	cells := c.Cases[0].Rows[1].Cells
+	if x := cells[0]; x.Reached != 1 || x.Rounds != 1 || x.TimeS != 1 || x.Bytes != 100 || x.Ratio.Value != 1.0/3 {
+		t.Errorf("to 0.25: %+v", x)
+	}
+	if x := cells[1]; x.Reached != 0 || !math.IsNaN(x.Bytes) {
+		t.Errorf("to 0.2: %+v", x)
+	}
+}
+
+func TestDiffering(t *testing.T) {
+	runs := runsOf("x", "MOCHA", nil, times{1: 2})
+	a := directory("a", `
+name = "a"
+description = "one"
+[network]
+profile = "3g"
+uplink_mbps = 0.5
+[run]
+seeds = [1, 2]
+[methods.mocha]
+options.epochs = 5
+[[experiment]]
+name = "x"
+description = "this"
+methods = ["mocha"]
+sweep = { "faults.drop_probability" = [0.0, 0.5] }
+figure = { title = "a" }
+[[experiment.axis]]
+name = "link"
+points = [{ label = "far", set = { "network.rtt_ms" = 5 } }, { label = "near", set = { "network.rtt_ms" = 1 } }]
+[[experiment]]
+name = "y"
+`, runs)
+	b := directory("b", `
+name = "b"
+description = "two"
+[run]
+seeds = [1, 2, 3]
+[network]
+uplink_mbps = 0.5
+profile = "lte"
+new_key = true
+[methods.mocha]
+options.epochs = 7
+[[experiment]]
+name = "y"
+[[experiment]]
+name = "x"
+description = "that"
+methods = ["mocha"]
+sweep = { "faults.drop_probability" = [0.0, 0.75] }
+figure = { title = "b" }
+[[experiment.axis]]
+name = "link"
+points = [{ label = "near", set = { "network.rtt_ms" = 2 } }, { label = "far", set = { "network.rtt_ms" = 5 } }]
+`, runs)
+	b.Manifest.Version = "v1.1.0"
+	want := []Difference{
+		{"(version of fedsim)", []string{"v1.0.0", "v1.1.0"}},
+		{"network.profile", []string{`"3g"`, `"lte"`}},
+		{"run.seeds", []string{"[1, 2]", "[1, 2, 3]"}},
+		{"methods.mocha.options.epochs", []string{"5", "7"}},
+		{"experiment.x.sweep.faults.drop_probability", []string{"[0.0, 0.5]", "[0.0, 0.75]"}},
+		{"experiment.x.axis.link.points.near.set.network.rtt_ms", []string{"1", "2"}},
+		{"network.new_key", []string{"", "true"}},
+	}
+	if d := cmp.Diff(want, compare(t, nil, a, b).Differing); d != "" {
+		t.Error(d)
+	}
+	if c := compare(t, nil, a, directory("again", string(a.Scenario), runs)); len(c.Differing) > 0 {
+		t.Errorf("the same settings differ in %v", c.Differing)
+	}
+	b.Scenario = []byte("[network\n")
+	if _, err := Compare([]Directory{a, b}, nil); err == nil || !strings.HasPrefix(err.Error(), filepath.Join("b", "scenario.toml")+":1:") {
+		t.Errorf("error %v, must begin with the place", err)
+	}
+}
+
+func TestNothingToCompare(t *testing.T) {
+	one := times{1: 2}
+	a := directory("a", "", runsOf("x", "MOCHA", nil, one))
+	other := directory("b", "", runsOf("y", "MOCHA", nil, one))
+	targets := directory("b", "", runsOf("x", "MOCHA", nil, one))
+	targets.Manifest.Targets = results.ToSuboptimalities(0.2)
+	unmeasured := directory("b", "", runsOf("x", "MOCHA", nil, one))
+	for i := range unmeasured.Runs[0].Rounds {
+		unmeasured.Runs[0].Rounds[i].Suboptimality = math.NaN()
+	}
+	none := directory("b", "")
+	for _, c := range []struct {
+		a, b Directory
+		want string
+	}{
+		{a, other, "nothing to compare: no two of the directories have an experiment, a method and a place on its axes in common; a has x: MOCHA, b has y: MOCHA: give them the same names"},
+		{a, none, "a has x: MOCHA, b has no run"},
+		{a, targets, "no target is reported by all of a, b: choose some"},
+		{unmeasured, unmeasured, `no run of b, b has a value of suboptimality, so that none has a time to a target: runs need run.mode = "learning", and a sub-optimality needs problem.optimum_sweeps above 0`},
+	} {
+		if _, err := Compare([]Directory{c.a, c.b}, nil); !errors.Is(err, ErrNothing) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error  %v\nwanted %s", err, c.want)
+		}
+	}
+	// What one of both can be measured by is shown; the other has no ratio.
+	c := compare(t, nil, a, unmeasured)
+	if x := c.Cases[0].Rows[1].Cells[0]; x.Reached != 0 || !math.IsNaN(x.Ratio.Value) {
+		t.Errorf("%+v", x)
+	}
+	if _, err := plots.Draw(c.Figure()); err != nil {
+		t.Errorf("its figure: %v", err)
+	}
+}
+
+func TestOpen(t *testing.T) {
+	dir := t.TempDir()
+	empty := filepath.Join(dir, "empty")
+	if err := os.Mkdir(empty, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	runs := runsOf("x", "MOCHA", nil, times{1: 2})
+	for i := range runs {
+		runs[i].WallS, runs[i].Optimum, runs[i].OptimumGap = 1, 1, 0
+	}
+	for state, want := range map[results.State]error{results.Complete: nil, results.Incomplete: ErrUnfinished} {
+		at := filepath.Join(dir, string(state))
+		w, err := results.Create(at, false, results.About{Version: "v1", Seeds: []uint64{1}, Targets: results.ToSuboptimalities(0.5), Scenario: []byte("name = \"x\"\n")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range runs {
+			if err := w.Add(i, runs[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := Open(at); err == nil || !strings.HasPrefix(err.Error(), at+": its run did not come to an end") || strings.Contains(err.Error(), "--resume") { // nothing is kept
+			t.Errorf("before the end: %v", err)
+		}
+		if err := w.Finish(state, results.End{At: time.Unix(0, 0)}); err != nil {
+			t.Fatal(err)
+		}
+		d, err := Open(at)
+		if !errors.Is(err, want) || want != nil && !strings.Contains(err.Error(), at+": is not finished, its manifest.json says incomplete: go on with it before it is compared, fedsim run --resume "+at) {
+			t.Errorf("%s: %v", state, err)
+		}
+		if want == nil && (d.Name != at || len(d.Runs) != 1) {
+			t.Errorf("%s: %+v", state, d)
+		}
+	}
+	for _, name := range []string{empty, filepath.Join(dir, "missing")} {
+		if _, err := Open(name); !errors.Is(err, results.ErrForeign) || !strings.HasPrefix(err.Error(), name) || !strings.HasSuffix(err.Error(), "must be what fedsim run has left") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The figure has a panel per case, and the directories in one order whichever
+// has the first case.
+func TestFigure(t *testing.T) {
+	one := times{1: 2, 2: 3}
+	c := compare(t, nil,
+		directory("a", "", runsOf("x", "CoCoA", nil, one)),
+		directory("b", "", runsOf("y", "MOCHA", nil, one), runsOf("x", "CoCoA", nil, one)),
+		directory("c", "", runsOf("y", "MOCHA", nil, one)),
+	)
+	fig, runs := c.Figure()
+	if fig.File != "compare" || fig.Panel != "case" || fig.Series != "directory" {
+		t.Errorf("figure %+v", fig)
+	}
+	var got []string
+	for _, r := range runs {
+		panel, _ := r.Value("case")
+		line, _ := r.Value("directory")
+		got = append(got, line+" "+panel)
+	}
+	want := []string{"a x: CoCoA", "a x: CoCoA", "b x: CoCoA", "b x: CoCoA", "b y: MOCHA", "b y: MOCHA", "c y: MOCHA", "c y: MOCHA"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestFigureOfManyCases(t *testing.T) {
+	var runs [][]results.Run
+	for i := range mostPanels + 1 {
+		runs = append(runs, runsOf("x", "MOCHA", []results.Setting{{Key: "p", Value: strconv.Itoa(i)}}, times{1: 2}))
+	}
+	c := compare(t, nil, directory("a", "", runs...), directory("b", "", runs...))
+	fig, shown := c.Figure()
+	if !strings.HasSuffix(fig.Title, ": the first 60 of 61 cases") || len(shown) != 2*mostPanels {
+		t.Errorf("%q of %d runs", fig.Title, len(shown))
+	}
+}
+
+func TestCSV(t *testing.T) {
+	c := compare(t, nil,
+		directory("a", "", runsOf("x", "MOCHA", on("3g", "0"), times{1: 0.1, 2: 0.2})),
+		directory("b", "", runsOf("x", "MOCHA", on("3g", "0"), times{2: 0.3, 3: math.NaN()})),
+	)
+	var b strings.Builder
+	if err := c.WriteCSV(&b); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(b.String())).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{
+		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "a", "a", "5e-01", "2", "2", "1", "0.07500000000000001", "1", "1", "1", "1", "2", "true", "suboptimality", "0.5", "100"},
+		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "a", "a", "1e-01", "2", "2", "2", "0.15000000000000002", "2", "1", "1", "1", "2", "true", "suboptimality", "0.1", "200"},
+		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "b", "a", "5e-01", "2", "2", "1", "25.075", "1", "1.4999999999999998", "", "", "1", "true", "suboptimality", "0.5", "100"},
+		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "b", "a", "1e-01", "2", "1", "", "", "", "1.4999999999999998", "", "", "1", "true", "suboptimality", "0.1", ""},
+	}
+	if d := cmp.Diff(want, rows[1:]); d != "" {
+		t.Error(d)
+	}
+	if len(rows[0]) != len(want[0]) {
+		t.Errorf("%d heads for %d columns", len(rows[0]), len(want[0]))
+	}
+}

@@ -1,0 +1,46 @@
+package compare
+
+import (
+	"encoding/csv"
+	"io"
+	"math"
+	"strconv"
+
+	"fedsim/results"
+)
+
+// WriteCSV writes a row per case, directory and target. An empty cell is a
+// number that does not exist; reached counts the seeds that got to the target,
+// ratio_seeds those behind the ratio, and paired tells whether they are pairs.
+// Numbers read back to the same bits.
+func (c *Comparison) WriteCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	if err := out.Write([]string{"experiment", "method", "point", "directory", "compared_with", "target", "seeds", "reached", "rounds", "time_s", "energy_j", "ratio", "ratio_low", "ratio_high", "ratio_seeds", "paired", "metric", "value", "bytes"}); err != nil {
+		return err
+	}
+	for i := range c.Cases {
+		a := &c.Cases[i]
+		for _, row := range a.Rows {
+			for k, x := range row.Cells {
+				err := out.Write([]string{
+					a.Experiment, results.NoFormula(a.Method), results.NoFormula(a.point()), results.NoFormula(c.Directories[row.Directory]), results.NoFormula(c.Directories[a.Rows[0].Directory]), c.Targets[k].Name(),
+					strconv.Itoa(len(row.Seeds)), strconv.Itoa(x.Reached), number(x.Rounds), number(x.TimeS), number(x.EnergyJ),
+					number(x.Ratio.Value), number(x.Ratio.Low), number(x.Ratio.High), strconv.Itoa(x.Ratio.Seeds), strconv.FormatBool(x.Ratio.Paired),
+					c.Targets[k].Metric, number(c.Targets[k].Value), number(x.Bytes),
+				})
+				if err != nil {
+					return err
+				}
+			}
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+func number(v float64) string {
+	if math.IsNaN(v) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}

@@ -1,0 +1,109 @@
+package compare
+
+import (
+	"math"
+	"slices"
+
+	"fedsim/results"
+)
+
+// group is the runs of one label, by directory.
+type group struct {
+	label Label
+	runs  map[int][]results.Run
+}
+
+// match finds the cases and what one directory alone has.
+func (c *Comparison) match(dirs []Directory) {
+	var groups []*group
+	place := map[string]*group{}
+	for d := range dirs {
+		for _, r := range dirs[d].Runs {
+			label := Label{Experiment: r.Experiment, Method: r.Method, Point: r.Point}
+			g := place[label.key()]
+			if g == nil {
+				g = &group{label: label, runs: map[int][]results.Run{}}
+				place[label.key()] = g
+				groups = append(groups, g)
+			}
+			g.runs[d] = append(g.runs[d], r)
+		}
+	}
+	for _, g := range groups {
+		var rows []Row
+		var runs [][]results.Run
+		for d := range dirs {
+			if own := g.runs[d]; own != nil {
+				runs = append(runs, own)
+				rows = append(rows, c.row(d, own, runs[0]))
+			}
+		}
+		if len(rows) == 1 {
+			c.Alone = append(c.Alone, Alone{Directory: rows[0].Directory, Label: g.label})
+			continue
+		}
+		c.Cases = append(c.Cases, Case{Label: g.label, Rows: rows})
+		c.runs = append(c.runs, runs)
+	}
+	// By directory, as they are listed; within one the order stays.
+	slices.SortStableFunc(c.Alone, func(a, b Alone) int { return a.Directory - b.Directory })
+}
+
+// row sums up the runs of a directory, compared with those of the first row.
+func (c *Comparison) row(directory int, runs, base []results.Run) Row {
+	row := Row{Directory: directory}
+	for i := range runs {
+		row.Seeds, row.Relative = append(row.Seeds, runs[i].Seed), runs[i].Relative
+	}
+	for _, target := range c.Targets {
+		row.Cells = append(row.Cells, newCell(runs, base, target))
+	}
+	return row
+}
+
+func newCell(runs, base []results.Run, target results.Target) Cell {
+	cell := Cell{Ratio: ratio(runs, base, target)}
+	for i := range runs {
+		c, ok := runs[i].CostTo(target)
+		if !ok {
+			continue
+		}
+		cell.Reached++
+		cell.Rounds += float64(c.Rounds) / float64(len(runs))
+		cell.TimeS += c.TimeS / float64(len(runs))
+		cell.Bytes += c.Bytes / float64(len(runs))
+		cell.EnergyJ += c.EnergyJ / float64(len(runs))
+	}
+	if cell.Reached < len(runs) {
+		cell.Rounds, cell.TimeS, cell.Bytes, cell.EnergyJ = math.NaN(), math.NaN(), math.NaN(), math.NaN()
+	}
+	return cell
+}
+
+// ratio compares the times to a target, paired where there are seeds that both
+// sides have.
+func ratio(runs, base []results.Run, target results.Target) Ratio {
+	var times, with []float64
+	for i := range runs {
+		if j := slices.IndexFunc(base, func(r results.Run) bool { return r.Seed == runs[i].Seed }); j >= 0 {
+			times = append(times, timeTo(&runs[i], target))
+			with = append(with, timeTo(&base[j], target))
+		}
+	}
+	if len(times) > 0 {
+		return PairedRatio(times, with)
+	}
+	for i := range runs {
+		times = append(times, timeTo(&runs[i], target))
+	}
+	for i := range base {
+		with = append(with, timeTo(&base[i], target))
+	}
+	return UnpairedRatio(times, with)
+}
+
+// timeTo returns the virtual seconds to a target, NaN when it was not reached.
+func timeTo(r *results.Run, target results.Target) float64 {
+	c, _ := r.CostTo(target)
+	return c.TimeS
+}

@@ -1,0 +1,262 @@
+package compare
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fedsim/internal/columns"
+	"fedsim/results"
+)
+
+const none = "-"
+
+// table is a table under a caption.
+type table struct {
+	caption string
+	columns.Table
+}
+
+// WriteText writes the comparison as text of so many characters a line: the settings
+// that differ, a table per case, what one directory alone has, and how to read it.
+func (c *Comparison) WriteText(w io.Writer, width int) error {
+	var b strings.Builder
+	for _, t := range []table{c.settings(), c.costs()} {
+		b.WriteString(t.caption + "\n")
+		t.Write(&b, width)
+		b.WriteByte('\n')
+	}
+	for _, line := range c.notes() {
+		b.WriteString(columns.Wrap(line, width, 0) + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// WriteMarkdown writes the comparison as Markdown.
+func (c *Comparison) WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	line := func(cells []string) {
+		b.WriteByte('|')
+		for _, cell := range cells {
+			fmt.Fprintf(&b, " %s |", markdown(cell))
+		}
+		b.WriteByte('\n')
+	}
+	for _, t := range []table{c.settings(), c.costs()} {
+		fmt.Fprintf(&b, "### %s\n\n", markdown(t.caption))
+		if len(t.Blocks) == 0 {
+			continue
+		}
+		head := []string{t.Label}
+		for _, g := range t.Groups {
+			for _, name := range g.Heads {
+				if name == "rounds" {
+					name += " " + g.Title
+				}
+				head = append(head, name)
+			}
+		}
+		line(head)
+		b.WriteString("| :-- |" + strings.Repeat(" --: |", len(head)-1) + "\n")
+		for _, block := range t.Blocks {
+			if block.Title != "" {
+				fmt.Fprintf(&b, "| **%s** |%s\n", markdown(block.Title), strings.Repeat(" |", len(head)-1))
+			}
+			for _, row := range block.Rows {
+				line(row)
+			}
+		}
+		b.WriteByte('\n')
+	}
+	for _, line := range c.notes() {
+		fmt.Fprintf(&b, "* %s\n", markdown(line))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// markdown escapes what would be mark-up within a table.
+func markdown(text string) string {
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", `\<`, "[", `\[`).Replace(text)
+}
+
+// settings lists what differs, a row per setting.
+func (c *Comparison) settings() table {
+	if len(c.Differing) == 0 {
+		return table{caption: "no setting differs"}
+	}
+	t := table{caption: "settings that differ", Table: columns.Table{Label: "setting"}}
+	for _, name := range c.Directories {
+		t.Groups = append(t.Groups, columns.Group{Heads: []string{name}})
+	}
+	var block columns.Block
+	for _, d := range c.Differing {
+		row := []string{d.Key}
+		for _, v := range d.Values {
+			if v == "" {
+				v = none
+			}
+			row = append(row, v)
+		}
+		block.Rows = append(block.Rows, row)
+	}
+	t.Blocks = []columns.Block{block}
+	return t
+}
+
+// costs has a block per case, a row per directory, and a group of columns per target.
+func (c *Comparison) costs() table {
+	t := table{caption: "virtual time, bytes and energy to each target", Table: columns.Table{Label: "directory"}}
+	for _, x := range c.Targets {
+		to, heads := "to "+x.Text(c.real()), []string{"rounds", "time", "ratio"}
+		if c.seeds() == 0 {
+			heads = append([]string{"seeds"}, heads...)
+		}
+		t.Groups = append(t.Groups, columns.Group{Title: to, Heads: heads}, columns.Group{Title: to, Heads: []string{"sent", "energy"}})
+	}
+	relative := false
+	for n := range c.Cases {
+		a := &c.Cases[n]
+		block := columns.Block{Title: a.String()}
+		for i := range a.Rows {
+			r := &a.Rows[i]
+			relative = relative || r.Relative
+			row := []string{c.Directories[r.Directory]}
+			for k := range r.Cells {
+				if c.seeds() == 0 {
+					row = append(row, strconv.Itoa(len(r.Seeds)))
+				}
+				row = append(row, r.Cells[k].text(r, a.ratio(i, k))...)
+			}
+			block.Rows = append(block.Rows, row)
+		}
+		t.Blocks = append(t.Blocks, block)
+	}
+	t.caption += results.RelativeNote(relative)
+	return t
+}
+
+// seeds returns how many seeds every row has, 0 when they differ.
+func (c *Comparison) seeds() int {
+	n := len(c.Cases[0].Rows[0].Seeds)
+	for i := range c.Cases {
+		if slices.ContainsFunc(c.Cases[i].Rows, func(r Row) bool { return len(r.Seeds) != n }) {
+			return 0
+		}
+	}
+	return n
+}
+
+// real reports whether the runs are on real targets.
+func (c *Comparison) real() bool { return len(c.runs) > 0 && c.runs[0][0][0].Real }
+
+// text returns rounds, or how many of the seeds reached the target, time, its ratio,
+// bytes and energy.
+func (c *Cell) text(r *Row, ratio string) []string {
+	switch {
+	case math.IsNaN(c.TimeS) && c.Reached > 0:
+		return []string{fmt.Sprintf("%d of %d", c.Reached, len(r.Seeds)), none, ratio, none, none}
+	case math.IsNaN(c.TimeS):
+		return []string{none, none, ratio, none, none}
+	default:
+		rounds := strconv.FormatFloat(c.Rounds, 'f', decimals(c.Rounds), 64)
+		return []string{rounds, results.TimeText(c.TimeS, r.Relative), ratio, results.Scaled(c.Bytes, "B"), results.Scaled(c.EnergyJ, "J")}
+	}
+}
+
+// decimals returns how many digits a mean of counts has behind the point.
+func decimals(mean float64) int {
+	if mean == math.Trunc(mean) || mean >= 100 {
+		return 0
+	}
+	return 1
+}
+
+// ratio writes a ratio with its interval, and over which seeds it is when that is
+// not over all of the row.
+func (a *Case) ratio(row, cell int) string {
+	r := &a.Rows[row].Cells[cell].Ratio
+	switch {
+	case math.IsNaN(r.Value):
+		return none
+	case row == 0:
+		return "1x"
+	}
+	text := significant(r.Value) + "x"
+	if !math.IsNaN(r.Low) {
+		text += fmt.Sprintf(" [%s, %s]", significant(r.Low), significant(r.High))
+	}
+	seeds := len(a.Rows[row].Seeds)
+	switch {
+	case !r.Paired:
+		text += " unpaired"
+	case r.Seeds == 1 && seeds == 1:
+		text += " (1 seed)"
+	case r.Seeds == 1:
+		text += " (1 pair)"
+	case r.Seeds < seeds || r.Seeds < len(a.Rows[0].Seeds):
+		text += fmt.Sprintf(" (%d pairs)", r.Seeds)
+	}
+	return text
+}
+
+// notes says what is missing and what the figures are.
+func (c *Comparison) notes() []string {
+	var lines []string
+	for _, a := range c.Alone {
+		lines = append(lines, fmt.Sprintf("only in %s: %s", c.Directories[a.Directory], a.Label))
+	}
+	over := "the seeds of a directory"
+	switch n := c.seeds(); n {
+	case 0:
+	case 1:
+		over = "the one seed of every directory"
+	default:
+		over = fmt.Sprintf("the %d seeds of every directory", n)
+	}
+	lines = append(lines, "rounds, time, bytes and energy: means over "+over+"; time is virtual")
+	if c.has(func(*Ratio) bool { return true }) {
+		lines = append(lines, "ratio: of the mean time to that of the first directory, over the seeds that both have")
+	}
+	if c.has(func(r *Ratio) bool { return !math.IsNaN(r.Low) }) {
+		lines = append(lines, fmt.Sprintf("[low, high]: its %g %% interval by the bootstrap, expanded percentiles of %d resamples of the seeds", 100*Level, Resamples))
+	}
+	if c.has(func(r *Ratio) bool { return r.Seeds == 1 }) {
+		lines = append(lines, "a ratio over one seed has no interval: run more, such as --set 'run.seeds=[1,2,3,4,5,6]'")
+	}
+	if c.has((*Ratio).narrow) {
+		lines = append(lines, fmt.Sprintf("an interval over so few seeds covers less than %g %%: docs/compare.md", 100*Level))
+	}
+	if c.has(func(r *Ratio) bool { return !r.Paired }) {
+		lines = append(lines, "unpaired: the directories have no seed in common, all of both count")
+	}
+	return lines
+}
+
+// has reports whether a ratio to a first row has a property.
+func (c *Comparison) has(property func(*Ratio) bool) bool {
+	for i := range c.Cases {
+		for _, row := range c.Cases[i].Rows[1:] {
+			if slices.ContainsFunc(row.Cells, func(x Cell) bool { return !math.IsNaN(x.Ratio.Value) && property(&x.Ratio) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// significant writes three digits, and all of those before the point.
+func significant(v float64) string {
+	digits := 2
+	for limit := 9.995; digits > 0 && v >= limit; limit *= 10 {
+		digits--
+	}
+	if v < 0.0995 {
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
+	return strconv.FormatFloat(v, 'f', digits, 64)
+}

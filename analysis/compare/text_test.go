@@ -1,0 +1,103 @@
+package compare
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fedsim/results"
+)
+
+// sample has everything that a text can say.
+func sample(t *testing.T) *Comparison {
+	return compare(t, results.ToSuboptimalities(0.1),
+		directory("runs/a", "[network]\nprofile = \"3g\"\n", runsOf("x", "MOCHA", nil, times{1: 2, 2: 4, 3: 3}), runsOf("x", "Mb|SGD", nil, times{1: 1})),
+		directory("runs/b", "[network]\nprofile = \"lte\"\n", runsOf("x", "MOCHA", nil, times{1: 3, 2: 6, 5: 100})),
+		directory("runs/c", "", runsOf("x", "MOCHA", nil, times{3: 0.12})),
+		directory("runs/d", "", runsOf("x", "MOCHA", nil, times{1: math.NaN(), 2: 5})),
+		directory("runs/e", "", runsOf("x", "MOCHA", nil, times{8: 6, 9: 6})),
+		directory("runs/f", "", runsOf("x", "MOCHA", nil, times{1: math.NaN()})),
+	)
+}
+
+func TestText(t *testing.T) {
+	var b strings.Builder
+	if err := sample(t).WriteText(&b, 80); err != nil {
+		t.Fatal(err)
+	}
+	const want = `settings that differ
+  setting            runs/a  runs/b  runs/c  runs/d  runs/e  runs/f
+  -----------------------------------------------------------------
+  network.profile      "3g"   "lte"       -       -       -       -
+
+virtual time, bytes and energy to each target
+  x: MOCHA
+               to primal sub-optimality 1e-01
+  directory    seeds  rounds    time                         ratio
+  ----------------------------------------------------------------
+  runs/a           3       2  3.00 s                            1x
+  runs/b           3       2  36.3 s  1.50x [1.50, 1.50] (2 pairs)
+  runs/c           1       2  120 ms                0.04x (1 seed)
+  runs/d           2  1 of 2       -                             -
+  runs/e           2       2  6.00 s   2.00x [1.50, 3.00] unpaired
+  runs/f           1       -       -                             -
+
+               to primal sub-optimality 1e-01
+  directory     sent  energy
+  --------------------------
+  runs/a       200 B  2.00 J
+  runs/b       200 B  2.00 J
+  runs/c       200 B  2.00 J
+  runs/d           -       -
+  runs/e       200 B  2.00 J
+  runs/f           -       -
+
+`
+	const notes = `only in runs/a: x: Mb|SGD
+rounds, time, bytes and energy: means over the seeds of a directory; time is
+virtual
+ratio: of the mean time to that of the first directory, over the seeds that both
+have
+[low, high]: its 95 % interval by the bootstrap, expanded percentiles of 15000
+resamples of the seeds
+a ratio over one seed has no interval: run more, such as --set
+'run.seeds=[1,2,3,4,5,6]'
+an interval over so few seeds covers less than 95 %: docs/compare.md
+unpaired: the directories have no seed in common, all of both count
+`
+	if d := cmp.Diff(want+notes, b.String()); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	var b strings.Builder
+	if err := sample(t).WriteMarkdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"### settings that differ\n\n| setting | runs/a |", "\n| network.profile | \"3g\" | \"lte\" | - |",
+		"### virtual time, bytes and energy to each target\n\n| directory | seeds | rounds to primal sub-optimality 1e-01 | time | ratio | sent | energy |\n| :-- | --: | --: | --: | --: | --: | --: |\n| **x: MOCHA** | | | | | | |\n| runs/a | 3 | 2 | 3.00 s | 1x | 200 B | 2.00 J |\n",
+		"* only in runs/a: x: Mb\\|SGD\n* rounds",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in\n%s", want, b.String())
+		}
+	}
+	one := times{1: 2}
+	same := compare(t, nil, directory("a", "", runsOf("x", "MOCHA", nil, one)), directory("b", "", runsOf("x", "MOCHA", nil, one)))
+	b.Reset()
+	if err := same.WriteMarkdown(&b); err != nil || !strings.HasPrefix(b.String(), "### no setting differs\n\n### virtual time, bytes and energy to each target\n\n|") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
+func TestSignificant(t *testing.T) {
+	for want, v := range map[string]float64{"6.97": 6.972, "10.0": 9.995, "70.0": 70, "1234": 1234.4, "0.15": 0.1512, "0.0123": 0.01234, "1.00": 0.999} {
+		if got := significant(v); got != want {
+			t.Errorf("%g is %s, want %s", v, got, want)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package crossval
+
+import (
+	"encoding/csv"
+	"io"
+	"math"
+	"strconv"
+)
+
+// File is one of the files that a table is written to.
+type File struct {
+	Name  string
+	Write func(io.Writer) error
+}
+
+// Files returns what a table leaves behind: NAME.md and NAME.csv with its
+// figures, and NAME-shuffles.csv with each shuffle's error, its lambda and the
+// cross-validated errors that lambda was chosen by.
+func (r *Result) Files() []File {
+	return []File{
+		{r.Name + ".csv", r.writeSummary},
+		{r.Name + "-shuffles.csv", r.writeShuffles},
+		{r.Name + ".md", r.WriteMarkdown},
+	}
+}
+
+// writeSummary writes a row for each set and model. Cells without a figure are
+// empty.
+func (r *Result) writeSummary(w io.Writer) error {
+	rows := [][]string{{"set", "source", "generated", "model", "measure", "mean", "standard_error", "shuffles", "paper_mean", "paper_standard_error"}}
+	for i := range r.Columns {
+		c := &r.Columns[i]
+		for k := range c.Models {
+			m := &c.Models[k]
+			row := []string{c.Label, c.Source, strconv.FormatBool(c.Generated), m.Name, c.measure(),
+				number(m.Mean), number(m.StandardError), strconv.Itoa(len(m.Shuffles)), "", ""}
+			if m.Paper != nil {
+				row[8], row[9] = number(m.Paper.Mean), number(m.Paper.StandardError)
+			}
+			rows = append(rows, row)
+		}
+	}
+	return csv.NewWriter(w).WriteAll(rows)
+}
+
+// writeShuffles writes a row for each set, model and shuffle.
+func (r *Result) writeShuffles(w io.Writer) error {
+	head := []string{"set", "generated", "model", "seed", "lambda", "error"}
+	var rows [][]string
+	for i := range r.Columns {
+		c := &r.Columns[i]
+		for k := range c.Models {
+			for _, s := range c.Models[k].Shuffles {
+				row := []string{c.Label, strconv.FormatBool(c.Generated), c.Models[k].Name,
+					strconv.FormatUint(s.Seed, 10), number(s.Lambda), number(s.Error)}
+				for _, e := range s.Validation {
+					row = append(row, number(e))
+				}
+				if len(rows) == 0 {
+					for _, l := range s.Lambdas {
+						head = append(head, "validation_"+number(l))
+					}
+					rows = append(rows, head)
+				}
+				rows = append(rows, row)
+			}
+		}
+	}
+	return csv.NewWriter(w).WriteAll(rows)
+}
+
+// number writes the shortest text that reads back to the same bits; what is not
+// a number is empty.
+func number(v float64) string {
+	if math.IsNaN(v) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}

@@ -1,0 +1,42 @@
+package crossval
+
+import (
+	"os"
+	"testing"
+
+	"fedsim/data"
+	"fedsim/mtl"
+)
+
+// What table1 must show on the human-activity data (global between 1.9 and
+// 3.0 %, local at most the paper's 1.34 %, MTL at most the paper's 0.46 %), on one
+// of its ten shuffles, the second, and with two of its lambdas, those around most
+// winners. fedsim run table1 goes over all shuffles and lambdas.
+func TestErrorsOnHAR(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes twenty seconds, and FEDSIM_DATA")
+	}
+	folder := os.Getenv("FEDSIM_DATA")
+	if folder == "" {
+		folder = "../../../shared/data"
+	}
+	cfg := data.Defaults()
+	cfg.Source, cfg.Path, cfg.Bias, cfg.Seed = data.SourceHAR, "har.zip", true, 2
+	set := Set{Label: "Human Activity", Data: cfg}
+	if _, err := set.Locate(folder); err != nil {
+		t.Skipf("no har.zip in %s: set FEDSIM_DATA to the folder that holds it", folder)
+	}
+	table := Table{Name: "table1", Config: Defaults(), Sets: []Set{set}}
+	table.Shuffles, table.Folds, table.Lambdas = 1, 3, []float64{1e-3, 1e-4}
+	r, err := table.Run(t.Context(), mtl.Defaults(), Options{Folder: folder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(r.Columns[0].Models)
+	for i, bounds := range [][2]float64{{1.9, 3.0}, {0, 1.34}, {0, 0.46}} {
+		m := r.Columns[0].Models[i]
+		if !(m.Mean >= bounds[0] && m.Mean <= bounds[1]) {
+			t.Errorf("%s errs on %.2f %%, must be in %v", m.Name, m.Mean, bounds)
+		}
+	}
+}

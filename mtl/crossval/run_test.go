@@ -1,0 +1,388 @@
+package crossval
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"fedsim/data"
+	"fedsim/internal/parallel"
+	"fedsim/mtl"
+)
+
+// The slow twin solves every fold and lambda anew from zero, to a gap far below
+// what the signs of the scores depend on, one after the other, and counts by
+// itself.
+func TestCrossValidationAgainstASlowTwin(t *testing.T) {
+	table := tiny()
+	table.Gap, table.FoldGap, table.Sweeps = 1e-9, 1e-9, 100_000
+	table.OmegaUpdates = 0 // what is learnt from loosely solved W steps has a test of its own
+	problem := mtl.Defaults()
+	column := run(t, table, problem, 2).Columns[0]
+	cfg := table.Sets[0].Data
+	set, err := data.Load(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range table.Models {
+		for s, got := range column.Models[i].Shuffles {
+			seed := cfg.Seed + uint64(s)
+			split, err := data.SplitSet(set, cfg.TestFraction, seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			best, lowest := math.NaN(), math.Inf(1)
+			for l, lambda := range got.Lambdas {
+				wrong, rows := make([]float64, len(set.Tasks)), make([]float64, len(set.Tasks))
+				for k := range table.Folds {
+					fold, err := data.Fold(split.Train, table.Folds, k, seed)
+					if err != nil {
+						t.Fatal(err)
+					}
+					slowCount(t, name, problem, lambda, cfg, fold, wrong, rows)
+				}
+				e := slowMean(wrong, rows)
+				if math.Abs(e-got.Validation[l]) > 1e-10 {
+					t.Errorf("%s, shuffle %d, lambda %g: cross-validated error %v, the twin has %v", name, s, lambda, got.Validation[l], e)
+				}
+				if e < lowest { // from the largest lambda down: equals leave it
+					best, lowest = lambda, e
+				}
+			}
+			if got.Lambda != best {
+				t.Errorf("%s, shuffle %d: lambda %g, the twin has %g", name, s, got.Lambda, best)
+			}
+			wrong, rows := make([]float64, len(set.Tasks)), make([]float64, len(set.Tasks))
+			slowCount(t, name, problem, best, cfg, split, wrong, rows)
+			if e := slowMean(wrong, rows); math.Abs(e-got.Error) > 1e-10 {
+				t.Errorf("%s, shuffle %d: test error %v, the twin has %v", name, s, got.Error, e)
+			}
+		}
+	}
+}
+
+// slowCount trains on copies and adds up wrong signs and rows by task.
+func slowCount(t *testing.T, model string, problem mtl.Config, lambda float64, cfg data.Config, split *data.Split, wrong, rows []float64) {
+	t.Helper()
+	fresh := &data.Split{Train: copySet(split.Train), Test: copySet(split.Test)}
+	scaling := data.FitScaling(fresh.Train)
+	scaling.Apply(fresh.Train)
+	scaling.Apply(fresh.Test)
+	data.AppendBias(fresh.Train)
+	data.AppendBias(fresh.Test)
+	train := fresh.Train
+	if model == Global {
+		one := data.Task{X: data.NewMatrix(train.Rows(), train.Features)}
+		for k := range train.Tasks {
+			for i, y := range train.Tasks[k].Y {
+				copy(one.X.Row(len(one.Y)), train.Tasks[k].X.Row(i))
+				one.Y = append(one.Y, y)
+			}
+		}
+		train = &data.Set{Features: train.Features, Tasks: []data.Task{one}}
+	}
+	problem.Regularizer = mtl.RegIndependent // without an Omega update "mtl" is Omega = I/m
+	problem.Lambda = lambda
+	p, err := mtl.NewProblem(problem, data.Split{Train: train, Test: &data.Set{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	coupling, err := p.Regularizer.Start(nil, p.Tasks())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := p.Optimize(t.Context(), parallel.NewPool(1), coupling, nil, 1e-10, 100_000)
+	for k := range fresh.Test.Tasks {
+		w := o.W.Row(0)
+		if model != Global {
+			w = o.W.Row(k)
+		}
+		for i, y := range fresh.Test.Tasks[k].Y {
+			z := 0.0
+			for j, x := range fresh.Test.Tasks[k].X.Row(i) {
+				z += x * w[j]
+			}
+			rows[k]++
+			if z*y <= 0 {
+				wrong[k]++
+			}
+		}
+	}
+}
+
+func slowMean(wrong, rows []float64) float64 {
+	sum, n := 0.0, 0.0
+	for k := range wrong {
+		if rows[k] > 0 {
+			sum += wrong[k] / rows[k]
+			n++
+		}
+	}
+	return 100 * sum / n
+}
+
+func copySet(s *data.Set) *data.Set {
+	c := *s
+	c.Tasks = make([]data.Task, len(s.Tasks))
+	for k := range s.Tasks {
+		c.Tasks[k] = s.Tasks[k]
+		c.Tasks[k].X.Data = append([]float64(nil), s.Tasks[k].X.Data...)
+		c.Tasks[k].Y = append([]float64(nil), s.Tasks[k].Y...)
+	}
+	return &c
+}
+
+// Alternation from loosely solved W steps ends where LearnCoupling's, which
+// solves each closely, does.
+func TestLooseStepsLearnTheSameCoupling(t *testing.T) {
+	table := tiny()
+	cfg := table.Sets[0].Data
+	split, err := data.Prepare(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	problem := mtl.Defaults()
+	problem.Lambda = 0.01
+	workers := parallel.NewPool(1)
+	config := Defaults()
+	config.Sweeps = 100_000
+	w, err := newPath(&config, MTL, 1e-6, problem, split.Train, workers).solve(t.Context(), problem.Lambda)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := mtl.NewProblem(problem, *split)
+	if err != nil {
+		t.Fatal(err)
+	}
+	coupling, err := p.LearnCoupling(t.Context(), workers, config.OmegaUpdates, problem.OmegaFloor, 1e-6, 100_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := p.Optimize(t.Context(), workers, coupling, nil, 1e-6, 100_000)
+	apart, err := newPath(&config, Local, 1e-6, problem, split.Train, workers).solve(t.Context(), problem.Lambda)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Measured: 0.010 and 0.38.
+	if far := distance(w, &o.W); far > 0.02 {
+		t.Errorf("W is %.2g of its length from that of closely solved steps, want 0.02 at most", far)
+	}
+	if far := distance(apart, &o.W); far < 0.1 {
+		t.Errorf("W is %.2g of its length from that of tasks apart: the test tells nothing", far)
+	}
+}
+
+// distance returns |a - b| / |b|.
+func distance(a, b *data.Matrix) float64 {
+	far, length := 0.0, 0.0
+	for i, x := range b.Data {
+		far += (x - a.Data[i]) * (x - a.Data[i])
+		length += x * x
+	}
+	return math.Sqrt(far / length)
+}
+
+// A path may start from the lambda before: where it ends is the same.
+func TestPathForgetsWhereItCameFrom(t *testing.T) {
+	split, err := data.Prepare(tiny().Sets[0].Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := Defaults()
+	config.Sweeps = 100_000
+	for _, model := range []string{Global, Local} {
+		warm := newPath(&config, model, 1e-10, mtl.Defaults(), split.Train, parallel.NewPool(1))
+		for _, lambda := range []float64{1, 0.1, 1e-3, 1e-2} { // up again at the end
+			got, err := warm.solve(t.Context(), lambda)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := newPath(&config, model, 1e-10, mtl.Defaults(), split.Train, parallel.NewPool(1)).solve(t.Context(), lambda)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// A gap of 1e-10 P leaves |dW|^2 at most 2e-10 P/convexity, and P is below m.
+			if diff := cmp.Diff(want.Data, got.Data, cmpopts.EquateApprox(0, math.Sqrt(1e-9/lambda))); diff != "" {
+				t.Errorf("%s, lambda %g: warm and cold start differ: %s", model, lambda, diff)
+			}
+		}
+	}
+}
+
+// The rows of the test half, whatever is in them, say nothing about lambda.
+func TestFoldsNeverSeeTestRows(t *testing.T) {
+	table := tiny()
+	cfg := table.Sets[0].Data
+	set, err := data.Load(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	choose := func(set *data.Set) []Shuffle {
+		r := &runner{table: &table.Config, problem: mtl.Defaults(), pool: parallel.NewPool(2)}
+		tr, err := newTrial(t.Context(), r, "", Source{Config: cfg}, set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		chosen, err := tr.run()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var first []Shuffle // of each model
+		for _, shuffles := range chosen {
+			first = append(first, shuffles[0])
+		}
+		return first
+	}
+	clean := choose(set)
+
+	// The copy knows which of its rows the first shuffle tests on by a mark in
+	// place of a feature.
+	marked := copySet(set)
+	for k := range marked.Tasks {
+		for i := range marked.Tasks[k].Y {
+			marked.Tasks[k].X.Row(i)[0] = float64(i)
+		}
+	}
+	split, err := data.SplitSet(marked, cfg.TestFraction, cfg.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoilt := copySet(set)
+	for k := range split.Test.Tasks {
+		for i := range split.Test.Tasks[k].Y {
+			row := int(split.Test.Tasks[k].X.Row(i)[0])
+			spoilt.Tasks[k].Y[row] *= -1
+			for j := range spoilt.Tasks[k].X.Row(row) {
+				spoilt.Tasks[k].X.Row(row)[j] *= 1e3
+			}
+		}
+	}
+	for i, got := range choose(spoilt) {
+		if diff := cmp.Diff(clean[i].Validation, got.Validation); diff != "" || got.Lambda != clean[i].Lambda {
+			t.Errorf("%s: spoilt test rows change the cross-validation: %s", table.Models[i], diff)
+		}
+		if got.Error == clean[i].Error {
+			t.Errorf("%s: spoilt test rows do not change the test error %v", table.Models[i], got.Error)
+		}
+	}
+}
+
+func TestWorkersChangeNothing(t *testing.T) {
+	table := tiny()
+	table.Sets = append(table.Sets, table.Sets[0])
+	table.Sets[1].Data.Skew, table.Sets[1].Data.SkewMin = true, 2
+	want := run(t, table, mtl.Defaults(), 1)
+	for _, workers := range []int{2, 8} {
+		if diff := cmp.Diff(want, run(t, table, mtl.Defaults(), workers), cmpopts.EquateNaNs()); diff != "" {
+			t.Errorf("%d workers make another table (-one +many):\n%s", workers, diff)
+		}
+	}
+}
+
+// Tasks with real targets have root mean square errors.
+func TestRealTargets(t *testing.T) {
+	table := tiny()
+	table.Sets[0].Data.Target = data.TargetReal
+	table.Sets[0].Data.Synthetic.Noise = -1
+	problem := mtl.Defaults()
+	problem.Loss = mtl.LossSquared
+	c := run(t, table, problem, 2).Columns[0]
+	if !c.Real {
+		t.Fatal("the column must say that its targets are real")
+	}
+	for _, m := range c.Models {
+		// The targets have standard deviation 1; what is worse than a constant has
+		// learnt nothing.
+		if !(m.Mean > 0 && m.Mean < 1) {
+			t.Errorf("%s: root mean square error %v, want it in (0, 1)", m.Name, m.Mean)
+		}
+	}
+}
+
+func TestProgressCountsEveryPath(t *testing.T) {
+	table := tiny()
+	table.Shuffles = 2
+	last := Progress{}
+	_, err := table.Run(context.Background(), mtl.Defaults(), Options{Workers: 2, Progress: func(p Progress) {
+		if p.Done != last.Done+1 {
+			t.Errorf("progress jumps from %d to %d", last.Done, p.Done)
+		}
+		last = p
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 3 models, each on 3 folds and on all training rows of 2 shuffles.
+	if last.Done != 24 || last.Total != 24 {
+		t.Errorf("ended at %d of %d, want 24 of 24", last.Done, last.Total)
+	}
+}
+
+func TestRunEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	table := tiny()
+	_, err := table.Run(ctx, mtl.Defaults(), Options{Workers: 2, Progress: func(Progress) { cancel() }})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want that of the context", err)
+	}
+}
+
+// A fold with one class alone cannot be trained on, and says which it is.
+func TestRunSaysWhatFailed(t *testing.T) {
+	table := tiny()
+	table.Sets[0].Data.Synthetic.Tasks, table.Sets[0].Data.Synthetic.Clusters = 1, 1
+	table.Sets[0].Data.Synthetic.RowsMin, table.Sets[0].Data.Synthetic.RowsMax = 3, 3
+	_, err := table.Run(context.Background(), mtl.Defaults(), Options{Workers: 1})
+	const want = `table tiny, data set "tiny": shuffle 0, fold 2, model "global": data set`
+	if err == nil || len(err.Error()) < len(want) || err.Error()[:len(want)] != want {
+		t.Errorf("error %v, want it to open with %s", err, want)
+	}
+}
+
+// The global model of a table is what a federation learns whose devices share one
+// task, and the local models are those of one without a relation between tasks.
+func TestBaselinesAreThoseOfAFederation(t *testing.T) {
+	config := Defaults()
+	config.Sweeps = 100_000
+	workers := parallel.NewPool(1)
+	for _, model := range []string{Global, Local} {
+		cfg := tiny().Sets[0].Data
+		apart, err := data.Prepare(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Pool = model == Global
+		split, err := data.Prepare(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		problem := mtl.Defaults()
+		problem.Regularizer, problem.Lambda = mtl.RegIndependent, 0.03
+		p, err := mtl.NewProblem(problem, *split)
+		if err != nil {
+			t.Fatal(err)
+		}
+		coupling, err := p.Regularizer.Start(nil, p.Tasks())
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := p.Optimize(t.Context(), workers, coupling, nil, 1e-10, 100_000)
+		w, err := newPath(&config, model, 1e-10, mtl.Defaults(), apart.Train, workers).solve(t.Context(), problem.Lambda)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Evaluate(workers, coupling, w, nil, nil).Primal; math.Abs(got-o.Primal) > 1e-6*o.Primal {
+			t.Errorf("%s: P = %.9g for the W of the table, the optimum is %.9g", model, got, o.Primal)
+		}
+		// The errors of both are those over the tasks there were, in percent here.
+		wrong := newMisses(len(split.Test.Tasks))
+		wrong.count(split.Test, &o.W)
+		if got := wrong.error(false); math.Abs(got-100*o.TestError) > 1e-9 {
+			t.Errorf("%s: test error %g %%, want %g %%", model, 100*o.TestError, got)
+		}
+	}
+}
