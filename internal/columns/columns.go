@@ -1,4 +1,5 @@
-// Package columns writes tables and paragraphs of text that fit a terminal.
+// Package columns writes tables, paragraphs and numbers: as text that fits a
+// terminal, and as Markdown.
 //
 // It must not know what the text is about.
 package columns
@@ -8,53 +9,54 @@ import (
 	"unicode/utf8"
 )
 
-// Width is the number of characters that a line has at most, unless a terminal is
-// known to be wider.
+// Width is the most characters of a line, unless the terminal is known to be wider.
 const Width = 80
 
-// Table is a table whose first column names the rows. Where it is wider than a line,
-// it is written in several parts below each other, a group of columns being split
-// only when it is too wide by itself.
+// Table is a table whose first column labels the rows. As text, a table that is wider
+// than a line is written in several parts, one below the other. A group of columns is
+// split only when the group alone is wider than a line.
 type Table struct {
 	Label  string // head of the first column
 	Groups []Group
 	Blocks []Block
 }
 
-// Group is columns under one title. Groups of the same title, one behind the other,
-// may be parted by the end of a line; where they are not, the title stands once.
+// Group is columns under one title. Adjacent groups with the same title can be
+// separated by a line end; otherwise the title is written once.
 type Group struct {
 	Title string // empty: none
 	Heads []string
-	Left  bool // the cells are texts, not numbers
+	Left  bool // align left: the cells are text, not numbers
 }
 
-// Block is rows that stand together. A row is a label and a cell for each column of
-// all groups.
+// Block is a set of rows. A row is a label followed by one cell for each column.
 type Block struct {
 	Title string // empty: none
 	Rows  [][]string
 	Notes []string // sentences below the rows
+	// Bold selects cells that Markdown shows in bold, by their indices in Rows; nil: none.
+	Bold func(row, cell int) bool
 }
 
 const (
-	lead     = 2 // blanks before a line
-	gap      = 2 // between two columns
-	groupGap = 4 // before a group
+	lead     = 2 // blanks at the start of a line
+	gap      = 2 // blanks between two columns
+	groupGap = 4 // blanks before a group
 )
 
-// col is a column in its place.
+// col is a column with its layout.
 type col struct {
 	group *Group
-	first bool // of its group in this part
-	more  bool // the title of its group stands before it already
+	first bool // first column of its group in this part
+	more  bool // continues the title of the group before it
 	index int  // of its cells in a row
 	head  string
 	width int
-	extra int // blanks behind it, for the title of its group
+	extra int // blanks after the column, where the title of its group is wider
 }
 
-// Write appends the table. Cells are cut where one by itself is too wide for a line.
+// Write appends the table as text with at most width characters a line. A cell that is
+// wider than a line is cut.
 func (t *Table) Write(b *strings.Builder, width int) {
 	label := utf8.RuneCountInString(t.Label)
 	var all []col
@@ -95,8 +97,8 @@ func (t *Table) Write(b *strings.Builder, width int) {
 	}
 }
 
-// split deals columns out to parts of at most so many characters: whole groups while
-// they fit.
+// split divides columns into parts of at most width characters. A group that fits is
+// not divided.
 func split(all []col, width int) [][]col {
 	var parts [][]col
 	var part []col
@@ -147,7 +149,7 @@ func split(all []col, width int) [][]col {
 	return parts
 }
 
-// fit puts blanks behind a group whose title is wider than its columns.
+// fit adds blanks after a group whose title is wider than its columns.
 func fit(group []col, title string) {
 	last := &group[len(group)-1]
 	if last.extra = 0; !group[0].more {
@@ -155,7 +157,7 @@ func fit(group []col, title string) {
 	}
 }
 
-// widthOf returns the characters of columns with the blanks before them.
+// widthOf returns the width of columns, including the blanks before each.
 func widthOf(columns []col) int {
 	n := 0
 	for _, c := range columns {
@@ -189,7 +191,7 @@ func (t *Table) part(b *strings.Builder, part []col, rows [][]string, label, wid
 		heads += strings.Repeat(" ", c.blanks()) + pad(c.head, c.width, c.group.Left) + strings.Repeat(" ", c.extra)
 	}
 	if titled {
-		line(b, Cut(titles, width))
+		line(b, cut(titles, width))
 	}
 	line(b, heads)
 	line(b, strings.Repeat(" ", lead)+strings.Repeat("-", label+widthOf(part)))
@@ -202,7 +204,7 @@ func (t *Table) part(b *strings.Builder, part []col, rows [][]string, label, wid
 	}
 }
 
-// position returns the place of a column in a part.
+// position returns the index of a column in a part.
 func position(part []col, c col) int {
 	for i := range part {
 		if part[i].index == c.index {
@@ -214,9 +216,9 @@ func position(part []col, c col) int {
 
 func line(b *strings.Builder, text string) { b.WriteString(strings.TrimRight(text, " ") + "\n") }
 
-// pad fills text with blanks up to a width, or cuts it.
+// pad pads or cuts text to a width.
 func pad(text string, width int, left bool) string {
-	text = Cut(text, width)
+	text = cut(text, width)
 	blanks := strings.Repeat(" ", max(width-utf8.RuneCountInString(text), 0))
 	if left {
 		return text + blanks
@@ -224,16 +226,16 @@ func pad(text string, width int, left bool) string {
 	return blanks + text
 }
 
-// Cut returns text of at most so many characters; the last is … where any are left
-// out.
-func Cut(text string, width int) string {
+// cut returns at most width characters of text. The last is … if any are omitted.
+func cut(text string, width int) string {
 	if utf8.RuneCountInString(text) <= width {
 		return text
 	}
 	return string([]rune(text)[:max(width-1, 0)]) + "…"
 }
 
-// Entries returns a text behind each name, wrapped beside the longest of the names.
+// Entries returns a line for each name with its text, all texts in one column. A long
+// text continues on lines of its own in that column.
 func Entries(names, texts []string, width int) string {
 	longest := 0
 	for _, name := range names {
@@ -247,9 +249,8 @@ func Entries(names, texts []string, width int) string {
 	return out.String()
 }
 
-// Wrap breaks paragraphs into lines of at most so many characters, at blanks, each
-// behind an indent. Words that are longer by themselves are cut. Line breaks within the
-// text stay.
+// Wrap breaks paragraphs at blanks into indented lines of at most width characters.
+// A word that is wider than a line is cut. Line breaks in the text are preserved.
 func Wrap(text string, width, indent int) string {
 	var out strings.Builder
 	blanks := strings.Repeat(" ", indent)
@@ -271,7 +272,7 @@ func Wrap(text string, width, indent int) string {
 				out.WriteByte(' ')
 				used++
 			}
-			out.WriteString(Cut(word, width-indent))
+			out.WriteString(cut(word, width-indent))
 			used += min(n, width-indent)
 		}
 	}

@@ -1,6 +1,7 @@
 package columns
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -52,13 +53,13 @@ func TestTable(t *testing.T) {
 		var b strings.Builder
 		table.Write(&b, width)
 		if b.String() != want {
-			t.Errorf("of %d characters\n%s\nwant\n%s", width, b.String(), want)
+			t.Errorf("width %d:\n%s\nwant\n%s", width, b.String(), want)
 		}
 	}
 }
 
-// No line is wider than asked for, whatever is in the table, and every cell that is
-// not too wide by itself is there.
+// No line is wider than requested, whatever the table holds. Every cell that fits in
+// half a line is written.
 func TestTablesFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[a-zé]{0,50}`)
@@ -92,12 +93,49 @@ func TestTablesFit(t *testing.T) {
 func TestWrap(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                             "",
-		"a few words that go on":       "  a few words\n  that go on",
+		"a few words and others":       "  a few words\n  and others",
 		"one\n\ntwo":                   "  one\n\n  two",
 		"abcdefghijklmnopqrstuvwxyz b": "  abcdefghijklm…\n  b",
 	} {
 		if got := Wrap(text, 16, 2); got != want {
 			t.Errorf("%q is\n%s\nwant\n%s", text, got, want)
+		}
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	table := Table{
+		Label:  "method",
+		Groups: []Group{{Heads: []string{"error"}}, {Title: "to 1e-3", Heads: []string{"a", "b"}}, {Title: "to 1e-3", Heads: []string{"c"}}, {Heads: []string{"note"}, Left: true}},
+		Blocks: []Block{
+			{Title: "a|b", Rows: [][]string{{"x_y", "1 %", "2", "3", "4", "stalled"}}, Bold: func(row, cell int) bool { return row == 0 && cell == 1 }},
+			{Rows: [][]string{{"z", "-", "-", "-", "-", ""}}, Notes: []string{"one*", "two"}},
+		},
+	}
+	var b strings.Builder
+	table.WriteMarkdown(&b)
+	want := `| method | error | to 1e-3: a | b | c | note |
+| :-- | --: | --: | --: | --: | :-- |
+| **a\|b** | | | | | |
+| x\_y | **1 %** | 2 | 3 | 4 | stalled |
+| z | - | - | - | - |  |
+
+* one\*
+* two
+`
+	if b.String() != want {
+		t.Errorf("\n%s\nwant\n%s", b.String(), want)
+	}
+}
+
+func TestSignificant(t *testing.T) {
+	for v, want := range map[float64]string{
+		0: "0", 1: "1.00", -1: "-1.00", 0.0123456: "0.0123", 0.0994: "0.0994", 0.1: "0.10",
+		9.994: "9.99", 9.996: "10.0", 99.96: "100", 12345.6: "12346", 1.2e-9: "1.2e-09",
+		math.Inf(1): "+Inf", math.NaN(): "NaN",
+	} {
+		if got := Significant(v); got != want {
+			t.Errorf("%v: %s, want %s", v, got, want)
 		}
 	}
 }

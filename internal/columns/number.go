@@ -1,0 +1,19 @@
+package columns
+
+import (
+	"math"
+	"strconv"
+)
+
+// Significant formats a number with three significant digits, and with all digits
+// before the decimal point: 0.0123, 1.50, 12.3, 12345. Zero is 0.
+func Significant(v float64) string {
+	if math.Abs(v) < 0.0995 {
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
+	decimals := 2
+	for limit := 9.995; decimals > 0 && math.Abs(v) >= limit; limit *= 10 {
+		decimals--
+	}
+	return strconv.FormatFloat(v, 'f', decimals, 64)
+}
