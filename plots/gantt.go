@@ -63,9 +63,9 @@ const (
 	Downlink Activity = iota
 	Compute
 	Uplink
-	Wait // for the end of the round
-	Away // it cannot be reached
-	Flat // its battery is empty
+	Wait        // for the end of the round
+	Unavailable // it cannot be reached
+	Depleted    // its battery is empty
 )
 
 // bar is how an activity looks. Work is as high as a row allows, everything else is
@@ -78,12 +78,12 @@ type bar struct {
 }
 
 var bars = [...]bar{
-	Downlink: {"downlink", color.NRGBA{0x8f, 0xcc, 0xf0, 0xff}, 6.4, false},
-	Compute:  {"compute", color.NRGBA{0x00, 0x4c, 0x85, 0xff}, 6.4, false},
-	Uplink:   {"uplink", color.NRGBA{0xe0, 0x76, 0x10, 0xff}, 6.4, false},
-	Wait:     {"wait", color.Gray{0xb4}, 1.6, false},
-	Away:     {"away", color.White, 3.6, true},
-	Flat:     {"flat", ink, 3.6, false},
+	Downlink:    {"downlink", color.NRGBA{0x8f, 0xcc, 0xf0, 0xff}, 6.4, false},
+	Compute:     {"compute", color.NRGBA{0x00, 0x4c, 0x85, 0xff}, 6.4, false},
+	Uplink:      {"uplink", color.NRGBA{0xe0, 0x76, 0x10, 0xff}, 6.4, false},
+	Wait:        {"wait", color.Gray{0xb4}, 1.6, false},
+	Unavailable: {"away", color.White, 3.6, true},
+	Depleted:    {"flat", ink, 3.6, false},
 }
 
 // Looks of what is not a bar.

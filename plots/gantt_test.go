@@ -36,9 +36,9 @@ func dayGantt() Gantt {
 				row.Bars = append(row.Bars, GanttBar{Activity(a), GanttSpan{at, at + length}})
 				at += length
 			}
-			last := Away
+			last := Unavailable
 			if k%2 == 0 {
-				last = Flat
+				last = Depleted
 			}
 			row.Bars = append(row.Bars, GanttBar{last, GanttSpan{at, r.To}})
 		}

@@ -427,12 +427,12 @@ func TestStragglers(t *testing.T) {
 	a := &attributed{
 		report: &explain.Report{
 			Rounds: []explain.Round{
-				{Round: 1, LengthS: 2, Cause: explain.Answer, Device: 1, ExcessS: 0.5, Path: explain.Path{DownlinkS: 0.5, ComputeS: 1.5}, IdleS: 1, Asked: 2, Taken: 2},
-				{Round: 2, LengthS: 1, Cause: explain.Deadline, Device: -1, Path: explain.Path{ClockS: 1}, IdleS: 2, Asked: 2, Taken: 1},
+				{Round: 1, LengthS: 2, Cause: explain.Response, Device: 1, ExcessS: 0.5, Path: explain.Path{DownlinkS: 0.5, ComputeS: 1.5}, IdleS: 1, Selected: 2, Taken: 2},
+				{Round: 2, LengthS: 1, Cause: explain.Deadline, Device: -1, Path: explain.Path{ClockS: 1}, IdleS: 2, Selected: 2, Taken: 1},
 			},
 			Devices: []explain.Device{
-				{Device: 0, Total: explain.Total{Asked: 2, Taken: 1, ComputeS: 1, WaitS: 2, EnergyJ: 3}},
-				{Device: 1, Total: explain.Total{Asked: 2, Taken: 2, ComputeS: 2, WaitS: 1, Ended: 1, ExcessS: 0.5, EnergyJ: 4}},
+				{Device: 0, Total: explain.Total{Selected: 2, Taken: 1, ComputeS: 1, WaitS: 2, EnergyJ: 3}},
+				{Device: 1, Total: explain.Total{Selected: 2, Taken: 2, ComputeS: 2, WaitS: 1, Ended: 1, ExcessS: 0.5, EnergyJ: 4}},
 			},
 			TimeS: 3, Path: explain.Path{DownlinkS: 0.5, ComputeS: 1.5, ClockS: 1},
 		},

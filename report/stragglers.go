@@ -64,7 +64,7 @@ func attribute(dir string, found *results.Results) ([]*attributed, error) {
 		}
 		runs[i] = run
 	}
-	reports, err := explain.ExplainAll(dir, runs)
+	reports, err := explain.ReadAll(dir, runs)
 	if err != nil {
 		return nil, err
 	}
@@ -135,13 +135,13 @@ func (t *attributed) stragglers() *Stragglers {
 	all := r.All()
 	rounds := float64(len(r.Rounds))
 	s := &Stragglers{
-		Devices: len(r.Devices), Waited: all.WaitShare(), Asked: float64(all.Asked) / rounds, Taken: float64(all.Taken) / rounds,
+		Devices: len(r.Devices), Waited: all.WaitShare(), Asked: float64(all.Selected) / rounds, Taken: float64(all.Taken) / rounds,
 		Slowest: []Holder{}, Classes: []Holder{},
 	}
 	for _, p := range r.Path.Parts() {
 		s.Path = append(s.Path, p.S)
 	}
-	for _, d := range r.Holders()[:min(shownDevices, len(r.Devices))] {
+	for _, d := range r.Stragglers()[:min(shownDevices, len(r.Devices))] {
 		x := &r.Devices[d]
 		s.Slowest = append(s.Slowest, newHolder(fmt.Sprint(x.Device), x.Class, 1, &x.Total))
 	}
@@ -154,7 +154,7 @@ func (t *attributed) stragglers() *Stragglers {
 
 func newHolder(name, class string, devices int, t *explain.Total) Holder {
 	return Holder{
-		Name: name, Class: class, Devices: devices, Ended: t.Ended, ExcessS: t.ExcessS, AnswerS: t.AnswerS(),
+		Name: name, Class: class, Devices: devices, Ended: t.Ended, ExcessS: t.ExcessS, AnswerS: t.ResponseS(),
 		Taken: t.Taken, Late: t.Late, Dropped: t.Dropped, Waited: t.WaitShare(), EnergyJ: t.EnergyJ,
 	}
 }

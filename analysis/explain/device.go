@@ -9,28 +9,28 @@ import (
 
 // Total is what devices did over a run. Seconds are sums over its devices.
 type Total struct {
-	Ended     int     // rounds that an answer of theirs ended
-	ExcessS   float64 // sum over these of Round.ExcessS
-	Asked     int     // rounds in which the server asked them
-	Taken     int     // rounds in which it took an answer of theirs
-	Dropped   int     // as in rounds.csv
-	Late      int     // as in rounds.csv
-	DownlinkS float64
-	ComputeS  float64
-	UplinkS   float64
-	WaitS     float64
-	AwayS     float64
-	FlatS     float64
-	EnergyJ   float64
+	Ended        int     // rounds that an answer of theirs ended
+	ExcessS      float64 // sum over these of Round.ExcessS
+	Selected     int     // rounds in which the server asked them
+	Taken        int     // rounds in which it took an answer of theirs
+	Dropped      int     // as in rounds.csv
+	Late         int     // as in rounds.csv
+	DownlinkS    float64
+	ComputeS     float64
+	UplinkS      float64
+	WaitS        float64
+	UnavailableS float64
+	DepletedS    float64
+	EnergyJ      float64
 
 	tookS float64 // until its answers came, or until the rounds ended in which none did
 	took  int     // rounds that tookS is the sum of
 }
 
-// AnswerS returns the mean time from the beginning of a round until an answer came,
+// ResponseS returns the mean time from the beginning of a round until an answer came,
 // of rounds in which it was asked or answered; one that did not come counts as if it
 // had at the end of its round. 0 when there is no such round.
-func (t *Total) AnswerS() float64 {
+func (t *Total) ResponseS() float64 {
 	if t.took == 0 {
 		return 0
 	}
@@ -39,7 +39,7 @@ func (t *Total) AnswerS() float64 {
 
 // WaitShare returns the share of the time that was waiting; 0 of no time.
 func (t *Total) WaitShare() float64 {
-	if all := t.DownlinkS + t.ComputeS + t.UplinkS + t.WaitS + t.AwayS + t.FlatS; all > 0 {
+	if all := t.DownlinkS + t.ComputeS + t.UplinkS + t.WaitS + t.UnavailableS + t.DepletedS; all > 0 {
 		return t.WaitS / all
 	}
 	return 0
@@ -48,7 +48,7 @@ func (t *Total) WaitShare() float64 {
 func (t *Total) add(o *Total) {
 	t.Ended += o.Ended
 	t.ExcessS += o.ExcessS
-	t.Asked += o.Asked
+	t.Selected += o.Selected
 	t.Taken += o.Taken
 	t.Dropped += o.Dropped
 	t.Late += o.Late
@@ -56,8 +56,8 @@ func (t *Total) add(o *Total) {
 	t.ComputeS += o.ComputeS
 	t.UplinkS += o.UplinkS
 	t.WaitS += o.WaitS
-	t.AwayS += o.AwayS
-	t.FlatS += o.FlatS
+	t.UnavailableS += o.UnavailableS
+	t.DepletedS += o.DepletedS
 	t.EnergyJ += o.EnergyJ
 	t.tookS += o.tookS
 	t.took += o.took
@@ -86,7 +86,7 @@ func (r *Report) All() Total {
 	return all
 }
 
-// Slowest returns the devices, the one with the longest AnswerS first, and then by
+// Slowest returns the devices, the one with the longest ResponseS first, and then by
 // number.
 func (r *Report) Slowest() []int {
 	order := make([]int, len(r.Devices))
@@ -94,21 +94,21 @@ func (r *Report) Slowest() []int {
 		order[t] = t
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Compare(r.Devices[b].AnswerS(), r.Devices[a].AnswerS())
+		return cmp.Compare(r.Devices[b].ResponseS(), r.Devices[a].ResponseS())
 	})
 	return order
 }
 
-// Holders returns the devices, first those that held the rounds up longest: by
-// ExcessS, then by the rounds they ended, then by AnswerS and number.
-func (r *Report) Holders() []int {
+// Stragglers returns the devices, first those that held the rounds up longest: by
+// ExcessS, then by the rounds they ended, then by ResponseS and number.
+func (r *Report) Stragglers() []int {
 	order := make([]int, len(r.Devices))
 	for t := range order {
 		order[t] = t
 	}
 	slices.SortStableFunc(order, func(x, y int) int {
 		p, q := &r.Devices[x], &r.Devices[y]
-		return cmp.Or(cmp.Compare(q.ExcessS, p.ExcessS), cmp.Compare(q.Ended, p.Ended), cmp.Compare(q.AnswerS(), p.AnswerS()))
+		return cmp.Or(cmp.Compare(q.ExcessS, p.ExcessS), cmp.Compare(q.Ended, p.Ended), cmp.Compare(q.ResponseS(), p.ResponseS()))
 	})
 	return order
 }
@@ -126,7 +126,7 @@ func (r *Report) count(x *Round, rows []results.DeviceRow) {
 	for t := range rows {
 		row, d := &rows[t], &r.Devices[t]
 		if row.Attempts > 0 {
-			d.Asked++
+			d.Selected++
 		}
 		if row.Taken > 0 {
 			d.Taken++
@@ -145,8 +145,8 @@ func (r *Report) count(x *Round, rows []results.DeviceRow) {
 		d.ComputeS += row.ComputeS
 		d.UplinkS += row.UplinkS
 		d.WaitS += row.WaitS
-		d.AwayS += row.AwayS
-		d.FlatS += row.FlatS
+		d.UnavailableS += row.AwayS
+		d.DepletedS += row.FlatS
 		d.EnergyJ += row.EnergyJ
 		switch row.Outcome {
 		case results.OutcomeFlat, results.OutcomeLowBattery:

@@ -41,7 +41,7 @@ type Target struct {
 
 // Reach adds what the run took to reach targets, as its rounds tell. Those whose metric
 // the run does not know are left out.
-func (r *Report) Reach(run *results.Run, targets results.Targets) {
+func (r *Report) AddTargets(run *results.Run, targets results.Targets) {
 	for _, t := range targets {
 		metric, _ := results.MetricNamed(t.Metric)
 		if !metric.Known(run) {
@@ -58,11 +58,11 @@ func (r *Report) Reach(run *results.Run, targets results.Targets) {
 	}
 }
 
-// Explain reads the rows of a run in a run directory. The run is as the directory's
+// Read reads the rows of a run in a run directory. The run is as the directory's
 // scenario has it; see Find. An error that is results.ErrNoDevices says that the
 // directory has no rows by device.
-func Explain(dir string, run *scenarios.Run) (*Report, error) {
-	reports, err := ExplainAll(dir, []*scenarios.Run{run})
+func Read(dir string, run *scenarios.Run) (*Report, error) {
+	reports, err := ReadAll(dir, []*scenarios.Run{run})
 	if err != nil {
 		return nil, err
 	}
@@ -72,9 +72,9 @@ func Explain(dir string, run *scenarios.Run) (*Report, error) {
 	return reports[0], nil
 }
 
-// ExplainAll is Explain for several runs, in one pass over the rows. The report of a
+// ReadAll is Explain for several runs, in one pass over the rows. The report of a
 // run that ended before its first round did has neither rounds nor devices.
-func ExplainAll(dir string, runs []*scenarios.Run) ([]*Report, error) {
+func ReadAll(dir string, runs []*scenarios.Run) ([]*Report, error) {
 	reports := make([]*Report, len(runs))
 	place := make(map[string]int, len(runs))
 	for i, run := range runs {

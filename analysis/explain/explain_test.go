@@ -70,7 +70,7 @@ func explained(t *testing.T, dir string) *explain.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := explain.Explain(dir, run)
+	r, err := explain.Read(dir, run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,19 +124,19 @@ func TestTimesAddUp(t *testing.T) {
 		set    []string
 		causes []explain.Cause
 	}{
-		"wait-for-all": {causes: []explain.Cause{explain.Answer}},
-		"drops":        {[]string{"faults.drop_probability=0.3"}, []explain.Cause{explain.Answer}},
+		"wait-for-all": {causes: []explain.Cause{explain.Response}},
+		"drops":        {[]string{"faults.drop_probability=0.3"}, []explain.Cause{explain.Response}},
 		"deadline":     {[]string{"federation.protocol=deadline", "federation.deadline_s=1"}, []explain.Cause{explain.Deadline}},
 		"charged":      {[]string{"federation.protocol=charged"}, []explain.Cause{explain.Charge}},
-		"first":        {[]string{"federation.protocol=first", "federation.over_selection=1.5"}, []explain.Cause{explain.Answer}},
-		"losses":       {[]string{"federation.protocol=first", "faults.drop_probability=0.3"}, []explain.Cause{explain.Answer, explain.Loss}},
-		"limited":      {[]string{"federation.protocol=first", "federation.deadline_s=0.8"}, []explain.Cause{explain.Answer, explain.Deadline}},
-		"away":         {[]string{"traces.presence.mean_up_s=3", "traces.presence.mean_down_s=1"}, []explain.Cause{explain.Answer}},
-		"shared":       {[]string{"network.server_up_mbps=0.05"}, []explain.Cause{explain.Answer}},
-		"sampled":      {[]string{"federation.clients_per_round=3"}, []explain.Cause{explain.Answer}},
-		"hubs":         {[]string{"network.hub_size=3"}, []explain.Cause{explain.Answer}},
+		"first":        {[]string{"federation.protocol=first", "federation.over_selection=1.5"}, []explain.Cause{explain.Response}},
+		"losses":       {[]string{"federation.protocol=first", "faults.drop_probability=0.3"}, []explain.Cause{explain.Dropout, explain.Response}},
+		"limited":      {[]string{"federation.protocol=first", "federation.deadline_s=0.8"}, []explain.Cause{explain.Deadline, explain.Response}},
+		"away":         {[]string{"traces.presence.mean_up_s=3", "traces.presence.mean_down_s=1"}, []explain.Cause{explain.Response}},
+		"shared":       {[]string{"network.server_up_mbps=0.05"}, []explain.Cause{explain.Response}},
+		"sampled":      {[]string{"federation.clients_per_round=3"}, []explain.Cause{explain.Response}},
+		"hubs":         {[]string{"network.hub_size=3"}, []explain.Cause{explain.Response}},
 		"asynchronous": {[]string{"run.mode=learning", "problem.optimum_sweeps=0", "methods.mocha.algorithm=async-mocha", "federation.protocol=asynchronous"}, []explain.Cause{explain.Count}},
-		"server":       {[]string{"run.mode=learning", "problem.optimum_sweeps=0", "federation.server_gflops=1e-6"}, []explain.Cause{explain.Answer}},
+		"server":       {[]string{"run.mode=learning", "problem.optimum_sweeps=0", "federation.server_gflops=1e-6"}, []explain.Cause{explain.Response}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -159,7 +159,7 @@ func TestTimesAddUp(t *testing.T) {
 				if math.Abs(path-x.LengthS) > 1e-8 {
 					t.Errorf("the path of round %d adds up to %v s: must be %v", x.Round, path, x.LengthS)
 				}
-				if x.ExcessS < 0 || (x.Device >= 0) != (x.Cause == explain.Answer) {
+				if x.ExcessS < 0 || (x.Device >= 0) != (x.Cause == explain.Response) {
 					t.Errorf("round %d: %+v", x.Round, x)
 				}
 				sum += x.LengthS
@@ -180,7 +180,7 @@ func TestTimesAddUp(t *testing.T) {
 			if all.Ended != ended || math.Abs(all.ExcessS-excess) > 1e-8 {
 				t.Errorf("devices ended %d rounds, %v s late: must be %d, %v", all.Ended, all.ExcessS, ended, excess)
 			}
-			near(t, "device-seconds", all.DownlinkS+all.ComputeS+all.UplinkS+all.WaitS+all.AwayS+all.FlatS, r.TimeS*float64(len(r.Devices)), exact)
+			near(t, "device-seconds", all.DownlinkS+all.ComputeS+all.UplinkS+all.WaitS+all.UnavailableS+all.DepletedS, r.TimeS*float64(len(r.Devices)), exact)
 			if name == "server" && r.Path.ServerS == 0 {
 				t.Error("the server's work is no part of the path")
 			}
@@ -207,8 +207,8 @@ func TestTheStragglerIsNamed(t *testing.T) {
 		t.Errorf("device 5 ended %d of %d rounds and waited %v s: must be all of them and 0", d.Ended, len(r.Rounds), d.WaitS)
 	}
 	// Without jitter it is late by as much as its mean answer is than that of the next.
-	next := r.Devices[r.Slowest()[1]].AnswerS()
-	near(t, "what it cost", d.ExcessS, float64(len(r.Rounds))*(d.AnswerS()-next), 1e-6)
+	next := r.Devices[r.Slowest()[1]].ResponseS()
+	near(t, "what it cost", d.ExcessS, float64(len(r.Rounds))*(d.ResponseS()-next), 1e-6)
 }
 
 // The path to a target is the time to it, whatever its metric; a target whose metric
@@ -237,7 +237,7 @@ targets = { test_error = [0.9, 0.001], suboptimality = [0.1] }
 	for i := range run.Rounds { // as a fall that takes some rounds
 		run.Rounds[i].TestError = 1 - float64(i)/30
 	}
-	r.Reach(run, read.Manifest.Targets)
+	r.AddTargets(run, read.Manifest.Targets)
 	if len(r.Targets) != 2 || !r.Targets[0].Reached || r.Targets[1].Reached {
 		t.Fatalf("targets %+v", r.Targets)
 	}
@@ -317,17 +317,17 @@ func TestWithoutTheSlowestIsThatRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := explainScenario(t, csvScenario(with), set...)
-			w, err := r.Without(2)
+			w, err := r.WithoutSlowest(2)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !slices.Equal(w.Without, []int{6, 7}) {
-				t.Fatalf("the slowest are %v: must be 6 and 7", w.Without)
+			if !slices.Equal(w.Removed, []int{6, 7}) {
+				t.Fatalf("the slowest are %v: must be 6 and 7", w.Removed)
 			}
 			real := explainScenario(t, csvScenario(fewer), set...)
 			near(t, "the time without the slowest", w.TimeS, real.TimeS, exact)
-			if all := real.All(); w.Answers != all.Taken {
-				t.Errorf("%d answers: must be %d", w.Answers, all.Taken)
+			if all := real.All(); w.Responses != all.Taken {
+				t.Errorf("%d answers: must be %d", w.Responses, all.Taken)
 			}
 			if name == "wait-for-all" && !(w.TimeS < 0.9*r.TimeS) {
 				t.Errorf("without the slowest it takes %v s of %v: the test compares nothing", w.TimeS, r.TimeS)
@@ -359,11 +359,11 @@ func TestWithADeadlineIsThatRun(t *testing.T) {
 			real := explainScenario(t, timed, append(slices.Clone(c.before), c.after...)...)
 			near(t, "the time with a deadline", w.TimeS, real.TimeS, exact)
 			all := real.All()
-			if w.Answers != all.Taken {
-				t.Errorf("%d answers in time: must be %d", w.Answers, all.Taken)
+			if w.Responses != all.Taken {
+				t.Errorf("%d answers in time: must be %d", w.Responses, all.Taken)
 			}
-			if had := r.All(); w.Before != had.Taken || name != "loose" && w.Answers >= had.Taken {
-				t.Errorf("%d answers in time of %d, %d of them taken: the test compares nothing", w.Answers, w.Before, had.Taken)
+			if had := r.All(); w.Baseline != had.Taken || name != "loose" && w.Responses >= had.Taken {
+				t.Errorf("%d answers in time of %d, %d of them taken: the test compares nothing", w.Responses, w.Baseline, had.Taken)
 			}
 		})
 	}
@@ -377,7 +377,7 @@ func TestWhatIfOfALearningRun(t *testing.T) {
 		return explainScenario(t, strings.Replace(csvScenario(file), `mode = "timing"`, "", 1), "problem.optimum_sweeps=0", "run.outer=2")
 	}
 	r := learning(with)
-	w, err := r.Without(2)
+	w, err := r.WithoutSlowest(2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -446,7 +446,7 @@ func TestWhatTheRowsDoNotTell(t *testing.T) {
 			for _, of := range c.of {
 				var err error
 				if of == "without" {
-					_, err = r.Without(2)
+					_, err = r.WithoutSlowest(2)
 				} else {
 					_, err = r.Deadline(0.5)
 				}
@@ -462,7 +462,7 @@ func TestWhatIfsAreChecked(t *testing.T) {
 	t.Parallel()
 	r := explainScenario(t, timed)
 	for _, k := range []int{-1, 0, 8, 9} {
-		if _, err := r.Without(k); err == nil || !strings.Contains(err.Error(), "fewer than the 8") {
+		if _, err := r.WithoutSlowest(k); err == nil || !strings.Contains(err.Error(), "fewer than the 8") {
 			t.Errorf("without %d: %v", k, err)
 		}
 	}
@@ -485,10 +485,10 @@ func TestClassesOfAFleet(t *testing.T) {
 	devices, asked := 0, 0
 	for _, c := range r.Classes {
 		devices += c.Devices
-		asked += c.Asked
+		asked += c.Selected
 	}
-	if all := r.All(); devices != 40 || asked != all.Asked {
-		t.Errorf("classes have %d devices that were asked %d times: must be 40 and %d", devices, asked, all.Asked)
+	if all := r.All(); devices != 40 || asked != all.Selected {
+		t.Errorf("classes have %d devices that were asked %d times: must be 40 and %d", devices, asked, all.Selected)
 	}
 	var text strings.Builder
 	if err := r.WriteText(&text, 80); err != nil || !strings.Contains(text.String(), "by class") {
@@ -511,7 +511,7 @@ func TestRunsAreFoundByID(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := explain.Explain(dir, run)
+		r, err := explain.Read(dir, run)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -541,7 +541,7 @@ func TestRunsWithoutRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := explain.Explain(dir, run); !errors.Is(err, results.ErrNoDevices) {
+	if _, err := explain.Read(dir, run); !errors.Is(err, results.ErrNoDevices) {
 		t.Errorf("%v: must be %v", err, results.ErrNoDevices)
 	}
 }
@@ -549,9 +549,9 @@ func TestRunsWithoutRows(t *testing.T) {
 // A sentence names ten devices at most.
 func TestManyDevicesAreCounted(t *testing.T) {
 	t.Parallel()
-	w := explain.WhatIf{Protocol: "wait-for-all", TimeS: 1, Answers: 3, Before: 4}
+	w := explain.WhatIf{Protocol: "wait-for-all", TimeS: 1, Responses: 3, Baseline: 4}
 	for k := range 12 {
-		w.Without = append(w.Without, 2*k)
+		w.Removed = append(w.Removed, 2*k)
 	}
 	var text strings.Builder
 	if err := w.WriteText(&text, &explain.Report{Run: &scenarios.Run{}, TimeS: 2}, 400); err != nil {

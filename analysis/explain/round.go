@@ -10,27 +10,27 @@ import (
 type Cause string
 
 const (
-	Answer   Cause = "answer"   // the last answer that the server waited for
+	Response Cause = "response" // the last answer that the server waited for
 	Deadline Cause = "deadline" // the clock cycle was over
 	Charge   Cause = "charge"   // the time was over that every device is charged
-	Loss     Cause = "loss"     // no other answer could come any more
+	Dropout  Cause = "dropout"  // no other answer could come any more
 	Count    Cause = "count"    // without rounds: as many answers had come as make one; nobody waited for any
 )
 
 // Causes are all of them.
-var Causes = []Cause{Answer, Deadline, Charge, Loss, Count}
+var Causes = []Cause{Response, Deadline, Charge, Dropout, Count}
 
 // Path is what the time of a round was spent on, in seconds that add up to it: on
 // the way of the answer that ended it, or on waiting for something else to end it.
 type Path struct {
-	DownlinkS float64 // receiving, all attempts of the device in the round
-	ComputeS  float64
-	UplinkS   float64
-	WaitS     float64 // the device waits to be asked, or asked again, or for its hub
-	AwayS     float64 // it is out of reach
-	FlatS     float64 // its battery is empty
-	ClockS    float64 // of rounds that no answer ended: until they did
-	ServerS   float64 // the server's own work after the last answer
+	DownlinkS    float64 // receiving, all attempts of the device in the round
+	ComputeS     float64
+	UplinkS      float64
+	WaitS        float64 // the device waits to be asked, or asked again, or for its hub
+	UnavailableS float64 // it is out of reach
+	DepletedS    float64 // its battery is empty
+	ClockS       float64 // of rounds that no answer ended: until they did
+	ServerS      float64 // the server's own work after the last answer
 }
 
 func (p *Path) add(q *Path) {
@@ -38,23 +38,23 @@ func (p *Path) add(q *Path) {
 	p.ComputeS += q.ComputeS
 	p.UplinkS += q.UplinkS
 	p.WaitS += q.WaitS
-	p.AwayS += q.AwayS
-	p.FlatS += q.FlatS
+	p.UnavailableS += q.UnavailableS
+	p.DepletedS += q.DepletedS
 	p.ClockS += q.ClockS
 	p.ServerS += q.ServerS
 }
 
 // Round is what held up one round.
 type Round struct {
-	Round   int     // as in rounds.csv
-	LengthS float64 // since the round before ended, seconds
-	Cause   Cause
-	Device  int     // whose answer ended it; -1: none did
-	ExcessS float64 // by how much that answer came after the one before; 0 when it was the only one
-	Path    Path
-	IdleS   float64 // device-seconds of waiting, all devices
-	Asked   int     // devices that the server asked
-	Taken   int     // devices whose answer it took
+	Round    int     // as in rounds.csv
+	LengthS  float64 // since the round before ended, seconds
+	Cause    Cause
+	Device   int     // whose answer ended it; -1: none did
+	ExcessS  float64 // by how much that answer came after the one before; 0 when it was the only one
+	Path     Path
+	IdleS    float64 // device-seconds of waiting, all devices
+	Selected int     // devices that the server asked
+	Taken    int     // devices whose answer it took
 }
 
 // rules are what decides how rounds end.
@@ -78,7 +78,7 @@ func (r *rules) attribute(began float64, rows []results.DeviceRow) Round {
 		row := &rows[t]
 		x.IdleS += row.WaitS
 		if row.Attempts > 0 {
-			x.Asked++
+			x.Selected++
 		}
 		if row.Taken > 0 {
 			x.Taken++
@@ -88,7 +88,7 @@ func (r *rules) attribute(began float64, rows []results.DeviceRow) Round {
 		}
 	}
 	x.Cause = r.cause(x.LengthS, answers, len(rows), resolution(rows[0].TimeS))
-	if x.Cause != Answer {
+	if x.Cause != Response {
 		x.Path.ClockS = x.LengthS
 		return x
 	}
@@ -116,16 +116,16 @@ func (r *rules) cause(lengthS float64, answers, devices int, resolution float64)
 		wanted, _ := r.config.Sizes(devices)
 		switch {
 		case answers >= wanted:
-			return Answer
+			return Response
 		case r.config.DeadlineS > 0 && lengthS >= r.config.DeadlineS-resolution:
 			return Deadline
 		default:
-			return Loss
+			return Dropout
 		}
 	case federation.Asynchronous:
 		return Count
 	default:
-		return Answer
+		return Response
 	}
 }
 
@@ -163,9 +163,9 @@ func pathOf(row *results.DeviceRow, lengthS float64) Path {
 	p.ServerS = beyond(lengthS, row.AnsweredS, row.TimeS)
 	left := row.AnsweredS - p.DownlinkS - p.ComputeS - p.UplinkS
 	// What does not fit in before the answer, the device did while the server worked.
-	p.AwayS = min(row.AwayS, max(0, left))
-	p.FlatS = min(row.FlatS, max(0, left-p.AwayS))
-	p.WaitS = beyond(left, p.AwayS+p.FlatS, row.TimeS)
+	p.UnavailableS = min(row.AwayS, max(0, left))
+	p.DepletedS = min(row.FlatS, max(0, left-p.UnavailableS))
+	p.WaitS = beyond(left, p.UnavailableS+p.DepletedS, row.TimeS)
 	return p
 }
 

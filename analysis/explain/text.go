@@ -23,7 +23,7 @@ func (r *Report) WriteText(w io.Writer, width int) error {
 		r.Run.ID, r.Run.Settings.Federation.Protocol, len(r.Rounds), len(r.Devices), r.time(r.TimeS), results.RelativeNote(r.Relative()))
 	rounds := float64(len(r.Rounds))
 	b.say("a round asked %.3g devices and took the answers of %.3g; devices waited %s of their time\n",
-		float64(all.Asked)/rounds, float64(all.Taken)/rounds, percent(all.WaitShare()))
+		float64(all.Selected)/rounds, float64(all.Taken)/rounds, percent(all.WaitShare()))
 	r.textTargets(&b)
 	r.textPath(&b)
 	r.textDevices(&b)
@@ -60,7 +60,7 @@ func (r *Report) textTargets(b *text) {
 func (p *Path) Parts() []Part {
 	return []Part{
 		{"downlink", p.DownlinkS}, {"compute", p.ComputeS}, {"uplink", p.UplinkS}, {"waiting", p.WaitS},
-		{"away", p.AwayS}, {"battery empty", p.FlatS}, {"clock", p.ClockS}, {"server", p.ServerS},
+		{"away", p.UnavailableS}, {"battery empty", p.DepletedS}, {"clock", p.ClockS}, {"server", p.ServerS},
 	}
 }
 
@@ -84,7 +84,7 @@ func (r *Report) textPath(b *text) {
 
 // textDevices writes who held the rounds up.
 func (r *Report) textDevices(b *text) {
-	order := r.Holders()
+	order := r.Stragglers()
 	order = order[:min(shown, len(order))]
 	heading := "who held it up"
 	if all := r.All(); all.Ended == 0 {
@@ -130,7 +130,7 @@ func (r *Report) cells(t *Total) []string {
 		later = r.time(t.ExcessS)
 	}
 	return []string{
-		fmt.Sprint(t.Ended), later, r.time(t.AnswerS()),
+		fmt.Sprint(t.Ended), later, r.time(t.ResponseS()),
 		fmt.Sprint(t.Taken), fmt.Sprint(t.Late), fmt.Sprint(t.Dropped), percent(t.WaitShare()),
 	}
 }
@@ -166,15 +166,15 @@ func (p *Path) mostly(seconds float64) string {
 // of so many characters.
 func (w *WhatIf) WriteText(out io.Writer, r *Report, width int) error {
 	with := fmt.Sprintf("with a deadline of %s", r.time(w.DeadlineS))
-	if w.Without != nil {
+	if w.Removed != nil {
 		with = "without the slowest device, "
-		if len(w.Without) > 1 {
-			with = fmt.Sprintf("without the %d slowest devices, ", len(w.Without))
+		if len(w.Removed) > 1 {
+			with = fmt.Sprintf("without the %d slowest devices, ", len(w.Removed))
 		}
-		with += listed(w.Without)
+		with += listed(w.Removed)
 	}
 	line := fmt.Sprintf("%s, under %s: %s in place of %s, %s of it; %d answers in place of %d",
-		with, w.Protocol, r.time(w.TimeS), r.time(r.TimeS), percent(share(w.TimeS, r.TimeS)), w.Answers, w.Before)
+		with, w.Protocol, r.time(w.TimeS), r.time(r.TimeS), percent(share(w.TimeS, r.TimeS)), w.Responses, w.Baseline)
 	_, err := io.WriteString(out, columns.Wrap(line, width, 2)+"\n")
 	return err
 }

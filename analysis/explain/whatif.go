@@ -23,17 +23,17 @@ func unknown(format string, arguments ...any) error {
 // WhatIf is what the rounds of a run would have taken with a change, every device
 // doing the work that it did and losing what it lost.
 type WhatIf struct {
-	Without   []int   // devices that are left out, in order; nil: none
+	Removed   []int   // devices that are left out, in order; nil: none
 	DeadlineS float64 // 0: none
 	Protocol  string  // under which the rounds end then
 	TimeS     float64 // virtual time at the end of the last round
-	Answers   int     // answers in time, all rounds
-	Before    int     // answers that the server took as it was, all rounds, those of devices left out aside
+	Responses int     // answers in time, all rounds
+	Baseline  int     // answers that the server took as it was, all rounds, those of devices left out aside
 }
 
 // Without returns what the run would have taken without its k slowest devices, the
 // first of Slowest.
-func (r *Report) Without(k int) (*WhatIf, error) {
+func (r *Report) WithoutSlowest(k int) (*WhatIf, error) {
 	if k < 1 || k >= len(r.Devices) {
 		return nil, fmt.Errorf("%d devices cannot be left out: must be at least 1 and fewer than the %d that there are", k, len(r.Devices))
 	}
@@ -56,9 +56,9 @@ func (r *Report) Without(k int) (*WhatIf, error) {
 			return nil, unknown("late answers are kept, and would have come in other rounds")
 		}
 	}
-	w := &WhatIf{Without: slices.Sorted(slices.Values(r.Slowest()[:k])), Protocol: cfg.Protocol}
+	w := &WhatIf{Removed: slices.Sorted(slices.Values(r.Slowest()[:k])), Protocol: cfg.Protocol}
 	out := make([]bool, len(r.Devices))
-	for _, t := range w.Without {
+	for _, t := range w.Removed {
 		out[t] = true
 	}
 	var came []float64
@@ -66,7 +66,7 @@ func (r *Report) Without(k int) (*WhatIf, error) {
 		came = came[:0]
 		for t := range rows {
 			if row := &rows[t]; !out[t] {
-				w.Before += row.Taken
+				w.Baseline += row.Taken
 				if row.Answers > 0 {
 					came = append(came, row.AnsweredS)
 				}
@@ -75,13 +75,13 @@ func (r *Report) Without(k int) (*WhatIf, error) {
 		slices.Sort(came)
 		switch {
 		case cfg.Protocol == federation.Deadline:
-			w.Answers += len(came)
+			w.Responses += len(came)
 			return x.LengthS, nil
 		case len(came) >= wanted:
-			w.Answers += wanted
+			w.Responses += wanted
 			return came[wanted-1] + x.Path.ServerS, nil
 		case x.Cause == Deadline:
-			w.Answers += len(came)
+			w.Responses += len(came)
 			return x.LengthS, nil
 		default:
 			return 0, unknown("round %d would have ended with an answer, or a loss, that the rows do not hold", x.Round)
@@ -117,17 +117,17 @@ func (r *Report) Deadline(s float64) (*WhatIf, error) {
 			return 0, unknown("round %d ended at its deadline of %v s: what would have come afterwards is not known", x.Round, cfg.DeadlineS)
 		}
 		if cfg.Protocol == federation.First && s >= x.LengthS-server {
-			w.Answers += x.Taken
-			w.Before += x.Taken
+			w.Responses += x.Taken
+			w.Baseline += x.Taken
 			return x.LengthS, nil
 		}
 		for t := range rows {
 			row := &rows[t]
-			w.Before += row.Taken
+			w.Baseline += row.Taken
 			inTime := row.Answers > 0 && row.AnsweredS <= s+resolution(row.TimeS)
 			// A deadline lets nobody try again but as often as retries says.
 			if inTime && row.Attempts <= 1+cfg.Retries {
-				w.Answers++
+				w.Responses++
 			}
 		}
 		return s + server, nil

@@ -68,7 +68,7 @@ func (f *explainFlags) explain(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", place, err)
 	}
-	report, err := explain.Explain(place, run)
+	report, err := explain.Read(place, run)
 	if errors.Is(err, results.ErrNoDevices) {
 		return fmt.Errorf("%w; run the scenario again with --set run.devices=true", err)
 	}
@@ -77,7 +77,7 @@ func (f *explainFlags) explain(cmd *cobra.Command, dir string) error {
 	}
 	for i := range read.Runs {
 		if read.Runs[i].ID == run.ID {
-			report.Reach(&read.Runs[i], read.Manifest.Targets)
+			report.AddTargets(&read.Runs[i], read.Manifest.Targets)
 		}
 	}
 	changes, err := f.changes(report)
@@ -94,7 +94,7 @@ func (f *explainFlags) explain(cmd *cobra.Command, dir string) error {
 func (f *explainFlags) changes(r *explain.Report) ([]*explain.WhatIf, error) {
 	var all []*explain.WhatIf
 	if f.without > 0 {
-		w, err := r.Without(f.without)
+		w, err := r.WithoutSlowest(f.without)
 		if err != nil {
 			return nil, fmt.Errorf("--without=%d: %w", f.without, err)
 		}

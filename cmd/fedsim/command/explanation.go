@@ -108,7 +108,7 @@ func newExplanation(r *explain.Report, changes []*explain.WhatIf) explanation {
 		x := &r.Rounds[i]
 		round := roundSummary{
 			Round: x.Round, LengthS: number(x.LengthS), Cause: x.Cause, ExcessS: number(x.ExcessS),
-			Path: newPathSummary(&x.Path), IdleS: number(x.IdleS), Asked: x.Asked, Taken: x.Taken,
+			Path: newPathSummary(&x.Path), IdleS: number(x.IdleS), Asked: x.Selected, Taken: x.Taken,
 		}
 		if x.Device >= 0 {
 			round.Device = &x.Device
@@ -136,7 +136,7 @@ func newExplanation(r *explain.Report, changes []*explain.WhatIf) explanation {
 	}
 	for _, w := range changes {
 		e.WhatIf = append(e.WhatIf, whatIfSummary{
-			append([]int{}, w.Without...), number(w.DeadlineS), w.Protocol, number(w.TimeS), w.Answers, w.Before,
+			append([]int{}, w.Removed...), number(w.DeadlineS), w.Protocol, number(w.TimeS), w.Responses, w.Baseline,
 		})
 	}
 	return e
@@ -145,15 +145,15 @@ func newExplanation(r *explain.Report, changes []*explain.WhatIf) explanation {
 func newPathSummary(p *explain.Path) pathSummary {
 	return pathSummary{
 		number(p.DownlinkS), number(p.ComputeS), number(p.UplinkS), number(p.WaitS),
-		number(p.AwayS), number(p.FlatS), number(p.ClockS), number(p.ServerS),
+		number(p.UnavailableS), number(p.DepletedS), number(p.ClockS), number(p.ServerS),
 	}
 }
 
 func newTotalSummary(t *explain.Total) totalSummary {
 	return totalSummary{
-		Ended: t.Ended, ExcessS: number(t.ExcessS), AnswerS: number(t.AnswerS()),
-		Asked: t.Asked, Taken: t.Taken, Dropped: t.Dropped, Late: t.Late,
+		Ended: t.Ended, ExcessS: number(t.ExcessS), AnswerS: number(t.ResponseS()),
+		Asked: t.Selected, Taken: t.Taken, Dropped: t.Dropped, Late: t.Late,
 		DownlinkS: number(t.DownlinkS), ComputeS: number(t.ComputeS), UplinkS: number(t.UplinkS),
-		WaitS: number(t.WaitS), AwayS: number(t.AwayS), FlatS: number(t.FlatS), WaitShare: number(t.WaitShare()),
+		WaitS: number(t.WaitS), AwayS: number(t.UnavailableS), FlatS: number(t.DepletedS), WaitShare: number(t.WaitShare()),
 	}
 }

@@ -67,7 +67,7 @@ func saveGantt(line *timeline.Timeline, run *scenarios.Run, name string) (saved 
 // activities are the bars that slices are.
 var activities = map[timeline.What]plots.Activity{
 	timeline.Download: plots.Downlink, timeline.Compute: plots.Compute, timeline.Upload: plots.Uplink,
-	timeline.Wait: plots.Wait, timeline.Away: plots.Away, timeline.Flat: plots.Flat,
+	timeline.Wait: plots.Wait, timeline.Away: plots.Unavailable, timeline.Flat: plots.Depleted,
 }
 
 // titleOf names a run in words: its method, its place on the axes, its seed.
