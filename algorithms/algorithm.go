@@ -47,9 +47,9 @@ type Model struct {
 
 // Needs are the demands a method makes on the round protocol.
 type Needs struct {
-	Everyone bool // every device must answer in every round: it cannot tolerate drops
-	Budget   bool // the protocol must limit the steps: the method has no amount of its own
-	Smooth   bool // the loss must be smooth
+	AllClients bool // every device must answer in every round: it cannot tolerate drops
+	Budget     bool // the protocol must limit the steps: the method has no amount of its own
+	Smooth     bool // the loss must be smooth
 }
 
 // Algorithm is one run of a method: the state of its server and of all its
@@ -77,10 +77,10 @@ type Algorithm interface {
 	// returns the FLOPs of that step.
 	End() (flops float64)
 	// Model returns the present model; it is valid until the next End or
-	// Recouple.
+	// SetCoupling.
 	Model() Model
-	// Recouple continues under another coupling, after an Omega update.
-	Recouple(mtl.Coupling)
+	// SetCoupling continues under another coupling, after an Omega update.
+	SetCoupling(mtl.Coupling)
 }
 
 // Asynchronous is an Algorithm whose server can take every answer when it comes,
@@ -88,7 +88,7 @@ type Algorithm interface {
 // Discard; those of different devices interleave, and Begin, Commit and End are not
 // called. Solve works on what Send has fixed for its device, so that it may be
 // called at any time between the two. Model is valid until the next Receive or
-// Recouple. With rounds, Begin is a Send to every device and Commit a Receive.
+// SetCoupling. With rounds, Begin is a Send to every device and Commit a Receive.
 type Asynchronous interface {
 	Algorithm
 	// Send fixes what the server sends to the device now, and returns how many

@@ -183,11 +183,11 @@ func TestTimedAsynchronous(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
 	for _, name := range Names() {
 		f, _ := Lookup(name)
-		if f.Load == nil {
+		if f.Workload == nil {
 			continue
 		}
 		o := f.Options()
-		timed, err := NewTimed(f, o, []int32{14, 5, 30}, 9)
+		timed, err := NewTimingOnly(f, o, []int32{14, 5, 30}, 9)
 		if err != nil {
 			t.Fatal(err)
 		}

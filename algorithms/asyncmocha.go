@@ -10,8 +10,8 @@ import (
 
 // The names of the dampings of AsyncMOCHA.
 const (
-	LineSearch = "line-search" // every answer is scaled so that the dual cannot get worse
-	Undamped   = "none"        // every answer counts as it is
+	lineSearch = "line-search" // every answer is scaled so that the dual cannot get worse
+	undamped   = "none"        // every answer counts as it is
 )
 
 // AsyncMOCHAOptions are the settings of asynchronous MOCHA.
@@ -26,11 +26,11 @@ type AsyncMOCHAOptions struct {
 func (o *AsyncMOCHAOptions) Validate(c *config.Checker) {
 	o.MOCHAOptions.Validate(c)
 	c.Require(o.Sigma >= 0 && o.Sigma <= 1e6, "sigma", o.Sigma, "must be in [0, 1e6]")
-	c.OneOf("damping", o.Damping, LineSearch, Undamped)
+	c.OneOf("damping", o.Damping, lineSearch, undamped)
 	c.Require(o.MaxStaleness >= 0, "max_staleness", o.MaxStaleness, "must not be negative")
 }
 
-// AsyncMOCHA is MOCHA without rounds: the server sends a device the w_t of its task
+// asyncMOCHA is MOCHA without rounds: the server sends a device the w_t of its task
 // as it is now, and applies the device's answer when it comes, whatever others have
 // answered meanwhile. The paper leaves this open (section 3.4, last paragraph); the
 // damping is ours.
@@ -55,7 +55,7 @@ func (o *AsyncMOCHAOptions) Validate(c *config.Checker) {
 // coupling changes is a change of dual variables under any coupling: the search
 // is then for the new one. Under a protocol with rounds the devices answer in their
 // order, each with what it was sent when the round began.
-type AsyncMOCHA struct {
+type asyncMOCHA struct {
 	Dual
 	opts      AsyncMOCHAOptions
 	weights   mtl.Follower // of V: w_t as it is now
@@ -69,8 +69,8 @@ type AsyncMOCHA struct {
 }
 
 var (
-	_ Asynchronous = (*AsyncMOCHA)(nil)
-	_ Measurer     = (*AsyncMOCHA)(nil)
+	_ Asynchronous = (*asyncMOCHA)(nil)
+	_ Measurer     = (*asyncMOCHA)(nil)
 )
 
 func init() {
@@ -79,20 +79,20 @@ func init() {
 		Summary:   "MOCHA without rounds: each answer is applied when it comes, scaled so that the dual cannot get worse",
 		Reference: "after Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, section 3.4; the damping is fedsim's own",
 		Options: func() Options {
-			return &AsyncMOCHAOptions{MOCHAOptions: MOCHAOptions{Epochs: 1}, Sigma: 1, Damping: LineSearch}
+			return &AsyncMOCHAOptions{MOCHAOptions: MOCHAOptions{Epochs: 1}, Sigma: 1, Damping: lineSearch}
 		},
 		Asynchronous: true,
 		Needs:        func(o Options) Needs { return o.(*AsyncMOCHAOptions).needs() },
-		Load: func(o Options, features int) Load {
+		Workload: func(o Options, features int) Workload {
 			opts := o.(*AsyncMOCHAOptions)
-			return Load{
+			return Workload{
 				StepFLOPs: mtl.StepFLOPs(features) + conjugateFLOPs, Steps: opts.steps,
 				Extra: 1,
 			}
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			n, d := s.Problem.Devices(), s.Problem.Features()
-			a := &AsyncMOCHA{
+			a := &asyncMOCHA{
 				Dual: NewDual(s), opts: *o.(*AsyncMOCHAOptions), sent: data.NewMatrix(n, d),
 				curvature: make([]float64, n), since: make([]int, n), change: make([]float64, n), now: make([]float64, d),
 			}
@@ -107,11 +107,11 @@ func init() {
 const conjugateFLOPs = 4
 
 // StepFLOPs returns the cost of a coordinate step that moves, with its share of b.
-func (a *AsyncMOCHA) StepFLOPs() float64 { return a.Problem.StepFLOPs() + conjugateFLOPs }
+func (a *asyncMOCHA) StepFLOPs() float64 { return a.Problem.StepFLOPs() + conjugateFLOPs }
 
 // Curvature returns sigma M_tt of the device's task t, the quadratic term of its
 // subproblem, under the present coupling.
-func (a *AsyncMOCHA) Curvature(device int) float64 {
+func (a *asyncMOCHA) Curvature(device int) float64 {
 	if a.opts.Sigma == 0 {
 		return a.Dual.Curvature(device)
 	}
@@ -120,7 +120,7 @@ func (a *AsyncMOCHA) Curvature(device int) float64 {
 
 // Send fixes the present w_t of the device's task and the curvature of its
 // subproblem.
-func (a *AsyncMOCHA) Send(device int) int {
+func (a *asyncMOCHA) Send(device int) int {
 	a.weights.Task(a.sent.Row(device), a.Problem.TaskOf(device))
 	a.curvature[device] = a.Curvature(device)
 	a.since[device] = a.version
@@ -129,7 +129,7 @@ func (a *AsyncMOCHA) Send(device int) int {
 
 // Solve runs SDCA on the subproblem at the w_t the device was sent, for the fewer
 // of its epochs and the steps allowed. The device sends dv and b.
-func (a *AsyncMOCHA) Solve(r Request) Work {
+func (a *asyncMOCHA) Solve(r Request) Work {
 	k := r.Device
 	steps := a.opts.steps(len(a.Next[k]), r.Steps)
 	w, curvature := a.sent.Row(k), a.curvature[k]
@@ -148,12 +148,12 @@ func (a *AsyncMOCHA) Solve(r Request) Work {
 }
 
 // Theta returns theta_t of the device's tentative work, before the server scales it.
-func (a *AsyncMOCHA) Theta(device int) float64 {
+func (a *asyncMOCHA) Theta(device int) float64 {
 	return a.Problem.Theta(device, a.Duals.Alpha[device], a.Next[device], a.sent.Row(device), a.curvature[device])
 }
 
 // Receive applies the device's answer, as much of it as helps.
-func (a *AsyncMOCHA) Receive(device int) (taken bool, flops float64) {
+func (a *asyncMOCHA) Receive(device int) (taken bool, flops float64) {
 	if a.opts.MaxStaleness > 0 && a.version-a.since[device] > a.opts.MaxStaleness {
 		return false, 0
 	}
@@ -161,7 +161,7 @@ func (a *AsyncMOCHA) Receive(device int) (taken bool, flops float64) {
 	task, add := a.weights.FLOPs()
 	flops = task // of the w_t that will be sent next
 	gamma := a.Problem.Config.Gamma
-	if a.opts.Damping == LineSearch {
+	if a.opts.Damping == lineSearch {
 		a.weights.Task(a.now, t)
 		flops += task + float64(4*float64(len(dv)))
 		slope := a.change[device] + kernel.Dot(a.now, dv)
@@ -183,7 +183,7 @@ func (a *AsyncMOCHA) Receive(device int) (taken bool, flops float64) {
 }
 
 // Begin opens a round: each device is sent its w_t.
-func (a *AsyncMOCHA) Begin() int {
+func (a *asyncMOCHA) Begin() int {
 	a.served = 0
 	for k := range a.since {
 		a.Send(k)
@@ -192,23 +192,23 @@ func (a *AsyncMOCHA) Begin() int {
 }
 
 // Commit lets the server have the device's answer.
-func (a *AsyncMOCHA) Commit(device int) {
+func (a *asyncMOCHA) Commit(device int) {
 	_, flops := a.Receive(device)
 	a.served += flops
 }
 
 // End returns the FLOPs of the round's answers.
-func (a *AsyncMOCHA) End() float64 { return a.served }
+func (a *asyncMOCHA) End() float64 { return a.served }
 
 // Model returns V, the dual variables, and W computed from V anew.
-func (a *AsyncMOCHA) Model() Model {
+func (a *asyncMOCHA) Model() Model {
 	a.Coupling.Primal(&a.W, &a.Duals.V)
 	return a.Dual.Model()
 }
 
 // State names what the devices were sent, besides the state of a dual method, and
 // what is summed up of V.
-func (a *AsyncMOCHA) State(c *state.Coder) {
+func (a *asyncMOCHA) State(c *state.Coder) {
 	a.Dual.State(c)
 	c.Int(&a.version)
 	rows(c, &a.sent)
@@ -218,10 +218,10 @@ func (a *AsyncMOCHA) State(c *state.Coder) {
 	a.weights.State(c)
 }
 
-// Recouple keeps the dual variables and recomputes V and W from them. It counts as
+// SetCoupling keeps the dual variables and recomputes V and W from them. It counts as
 // a version; what devices were sent before stays what they work on.
-func (a *AsyncMOCHA) Recouple(c mtl.Coupling) {
-	a.Dual.Recouple(c)
+func (a *asyncMOCHA) SetCoupling(c mtl.Coupling) {
+	a.Dual.SetCoupling(c)
 	a.weights = c.Follow(&a.Duals.V)
 	a.version++
 }

@@ -20,7 +20,7 @@ func BenchmarkServerAnswer(b *testing.B) {
 			sizes[k] = 5 + k%20
 		}
 		p, c := randomProblem(b, v.change, nil, 64, sizes...)
-		a := start(b, "async-mocha", p, c, nil).(*AsyncMOCHA)
+		a := start(b, "async-mocha", p, c, nil).(*asyncMOCHA)
 		b.Run(fmt.Sprintf("%s/answer", v.name), func(b *testing.B) {
 			b.ReportAllocs()
 			for i := range b.N {

@@ -108,7 +108,7 @@ func TestDualNeverGetsWorse(t *testing.T) {
 // get worse: the damping is what keeps it.
 func TestUndampedDualGetsWorse(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30, 8, 21)
-	a := start(t, "async-mocha", p, c, asyncOptions(func(o *AsyncMOCHAOptions) { o.Damping = Undamped }))
+	a := start(t, "async-mocha", p, c, asyncOptions(func(o *AsyncMOCHAOptions) { o.Damping = undamped }))
 	course := newCourse(a, p, random(3, 1))
 	course.begin()
 	last, rises := evaluate(a, p, c).Dual, 0
@@ -132,7 +132,7 @@ func TestUndampedDualGetsWorse(t *testing.T) {
 // for answers of any age.
 func TestLineSearchIsExactForTheHinge(t *testing.T) {
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
-		a := start(t, "async-mocha", p, c, nil).(*AsyncMOCHA)
+		a := start(t, "async-mocha", p, c, nil).(*asyncMOCHA)
 		course := newCourse(a, p, random(5, 4))
 		course.begin()
 		between := 0
@@ -223,14 +223,14 @@ func TestWithoutDelayItIsBlockCoordinateAscent(t *testing.T) {
 		c.Primal(&w, &v)
 		nearMatrix(t, damping+": W", a.Model().W, &w, tolerance)
 	}
-	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) { check(t, p, c, Undamped, 1, 20, 1e-10) })
-	everyCoupling(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) { check(t, p, c, Undamped, 1, 20, 1e-10) })
+	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) { check(t, p, c, undamped, 1, 20, 1e-10) })
+	everyCoupling(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) { check(t, p, c, undamped, 1, 20, 1e-10) })
 	for _, loss := range mtl.LossNames() {
 		t.Run(loss, func(t *testing.T) {
 			for _, sizes := range [][]int{{14}, {14, 5, 30}} {
 				p, c := randomProblem(t, func(c *mtl.Config) { tiedToMean(c); c.Loss = loss }, nil, 9, sizes...)
 				// A block solved to the last digits is taken whole.
-				check(t, p, c, LineSearch, 3000, 3, 1e-6)
+				check(t, p, c, lineSearch, 3000, 3, 1e-6)
 			}
 		})
 	}
@@ -275,7 +275,7 @@ func TestAsyncMOCHAFindsTheOptimum(t *testing.T) {
 // million answers, of which it takes up to 330,000, leave 8e-14.)
 func TestAsyncMOCHADoesNotDrift(t *testing.T) {
 	everyCoupling(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
-		a := start(t, "async-mocha", p, c, asyncOptions(func(o *AsyncMOCHAOptions) { o.Sigma = 40 })).(*AsyncMOCHA)
+		a := start(t, "async-mocha", p, c, asyncOptions(func(o *AsyncMOCHAOptions) { o.Sigma = 40 })).(*asyncMOCHA)
 		course := newCourse(a, p, random(7, 3))
 		course.steps = 1 // small answers, of which the server takes many
 		course.begin()
@@ -344,7 +344,7 @@ func TestMaxStaleness(t *testing.T) {
 	a.Send(1)
 	a.Solve(request(1, 2, NoLimit, 0))
 	for range 3 {
-		a.Recouple(c)
+		a.SetCoupling(c)
 	}
 	if taken, _ := a.Receive(1); taken {
 		t.Error("an answer from three couplings ago is taken")
@@ -355,7 +355,7 @@ func TestMaxStaleness(t *testing.T) {
 // variables. It is searched along under the new coupling: the dual of the new
 // problem does not get worse by it, it is what it was whether it was computed before
 // or after, and the new optimum is found.
-func TestAsyncMOCHAAcrossRecouple(t *testing.T) {
+func TestAsyncMOCHAAcrossSetCoupling(t *testing.T) {
 	for _, sigma := range []float64{0, 1} {
 		p, c := randomProblem(t, learnt, nil, 9, 14, 5, 30, 8, 21)
 		build := func(lazy bool) *course {
@@ -374,8 +374,8 @@ func TestAsyncMOCHAAcrossRecouple(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		early.a.Recouple(next)
-		late.a.Recouple(next)
+		early.a.SetCoupling(next)
+		late.a.SetCoupling(next)
 		last := evaluate(early.a, p, next).Dual
 		optimum := p.Optimize(t.Context(), testPool, next, nil, 1e-8, 100_000).Lower()
 		best := math.Inf(1)
@@ -401,7 +401,7 @@ func TestAsyncMOCHAAcrossRecouple(t *testing.T) {
 // Theta belongs to the subproblem a device was sent, whatever has come since.
 func TestAsyncMOCHATheta(t *testing.T) {
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
-		a := start(t, "async-mocha", p, c, asyncOptions(func(o *AsyncMOCHAOptions) { o.Epochs = 0.3 })).(*AsyncMOCHA)
+		a := start(t, "async-mocha", p, c, asyncOptions(func(o *AsyncMOCHAOptions) { o.Epochs = 0.3 })).(*asyncMOCHA)
 		course := newCourse(a, p, random(3, 2))
 		course.begin()
 		before := make([]float64, p.Devices())
@@ -430,8 +430,8 @@ func TestAsyncMOCHACountsTheServersWork(t *testing.T) {
 		if task < d || add < d {
 			t.Fatalf("a row of d = %g weights costs %g, a change %g", d, task, add)
 		}
-		for _, damping := range []string{LineSearch, Undamped} {
-			a := start(t, "async-mocha", p, c, asyncOptions(func(o *AsyncMOCHAOptions) { o.Damping = damping })).(*AsyncMOCHA)
+		for _, damping := range []string{lineSearch, undamped} {
+			a := start(t, "async-mocha", p, c, asyncOptions(func(o *AsyncMOCHAOptions) { o.Damping = damping })).(*asyncMOCHA)
 			course := newCourse(a, p, random(3, 3))
 			course.begin()
 			for range 50 {
@@ -439,7 +439,7 @@ func TestAsyncMOCHACountsTheServersWork(t *testing.T) {
 				_, taken := course.next()
 				cost := course.flops - was
 				want := []float64{task + add}
-				if damping == LineSearch {
+				if damping == lineSearch {
 					want = []float64{2*task + add + 4*d, 2*task + add + 5*d}
 				}
 				if !taken {
@@ -463,7 +463,7 @@ func TestAsyncMOCHACountsTheServersWork(t *testing.T) {
 func TestAsyncMOCHASendsTheChangeOfItsConjugates(t *testing.T) {
 	for _, loss := range mtl.LossNames() {
 		p, c := onLoss(t, loss, tiedToMean)
-		a := start(t, "async-mocha", p, c, nil).(*AsyncMOCHA)
+		a := start(t, "async-mocha", p, c, nil).(*asyncMOCHA)
 		course := newCourse(a, p, random(3, 3))
 		course.begin()
 		for range 20 {

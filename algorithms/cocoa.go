@@ -32,13 +32,13 @@ func (o *CoCoAOptions) Validate(c *config.Checker) {
 // CoCoA solves every subproblem to the same accuracy theta on all devices and
 // in all rounds (paper, section 3.4, remark 2 and appendix, "Statistical
 // Heterogeneity"). It cannot do without any device's answer.
-type CoCoA struct {
+type cocoa struct {
 	Dual
 	opts   CoCoAOptions
 	optima []mtl.LocalOptimum // by worker: of the subproblem that it is at
 }
 
-var _ Algorithm = (*CoCoA)(nil)
+var _ Algorithm = (*cocoa)(nil)
 
 func init() {
 	Register(Factory{
@@ -50,18 +50,18 @@ func init() {
 		},
 		AuthorUnits: 8,
 		Limit:       "max_epochs",
-		Needs:       func(Options) Needs { return Needs{Everyone: true} },
+		Needs:       func(Options) Needs { return Needs{AllClients: true} },
 		New: func(s Setup, o Options) (Algorithm, error) {
-			return &CoCoA{Dual: NewDual(s), opts: *o.(*CoCoAOptions), optima: make([]mtl.LocalOptimum, s.Workers)}, nil
+			return &cocoa{Dual: NewDual(s), opts: *o.(*CoCoAOptions), optima: make([]mtl.LocalOptimum, s.Workers)}, nil
 		},
 	})
 }
 
 // StepFLOPs returns the cost of a coordinate step that moves.
-func (c *CoCoA) StepFLOPs() float64 { return c.Problem.StepFLOPs() }
+func (c *cocoa) StepFLOPs() float64 { return c.Problem.StepFLOPs() }
 
 // Solve runs SDCA until a check finds that theta is reached, or for max_epochs.
-func (c *CoCoA) Solve(r Request) Work {
+func (c *cocoa) Solve(r Request) Work {
 	t := r.Device
 	n := float64(len(c.Next[t]))
 	w, curvature := c.Weights(t), c.Curvature(t)
@@ -91,7 +91,7 @@ func (c *CoCoA) Solve(r Request) Work {
 //	theta = (G(a+da) - G*)/(G(a) - G*) <= g / (g + G(a) - G(a+da)),
 //
 // the last being what is compared (eq. localSolutionQuality2a).
-func (c *CoCoA) certain(t int, u, w []float64, curvature float64) bool {
+func (c *cocoa) certain(t int, u, w []float64, curvature float64) bool {
 	before := 0.0
 	for i, a := range c.Duals.Alpha[t] {
 		before += c.Problem.Loss.Conjugate(a, c.Problem.Train.Tasks[t].Y[i])

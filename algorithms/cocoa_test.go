@@ -11,7 +11,7 @@ import (
 
 // exactly solves the subproblem of a device from its present dual variables to
 // a gap of 1e-12 and returns a lower bound on its minimum.
-func exactly(t *testing.T, a *CoCoA, k int) float64 {
+func exactly(t *testing.T, a *cocoa, k int) float64 {
 	t.Helper()
 	p, curvature := a.Problem, a.Curvature(k)
 	w := a.Weights(k)
@@ -33,7 +33,7 @@ func exactly(t *testing.T, a *CoCoA, k int) float64 {
 
 // value returns the objective of a device's subproblem at dual variables with
 // the given change of V, from its definition (eq. subproblem without c(alpha)).
-func value(a *CoCoA, k int, alpha, dv []float64) float64 {
+func value(a *cocoa, k int, alpha, dv []float64) float64 {
 	sum := 0.0
 	for i, x := range alpha {
 		sum += a.Problem.Loss.Conjugate(x, a.Problem.Train.Tasks[k].Y[i])
@@ -47,7 +47,7 @@ func value(a *CoCoA, k int, alpha, dv []float64) float64 {
 
 // certified returns the bound on theta that the duality gap gives for what a
 // device has done in this round.
-func certified(a *CoCoA, k int) float64 {
+func certified(a *cocoa, k int) float64 {
 	u, curvature := make([]float64, a.Problem.Features()), a.Curvature(k)
 	for j, w := range a.Weights(k) {
 		u[j] = w + curvature*a.Delta.Row(k)[j]
@@ -90,7 +90,7 @@ func variants(t *testing.T, f func(t *testing.T, p *mtl.Problem, c mtl.Coupling)
 // quality returns theta_t^h of what a device has done in this round by its
 // definition, and whether there was enough to gain for it to be known to six
 // digits; least is the minimum of the subproblem.
-func quality(a *CoCoA, k int, least float64) (theta float64, known bool) {
+func quality(a *cocoa, k int, least float64) (theta float64, known bool) {
 	zero := make([]float64, a.Problem.Features())
 	before := value(a, k, a.Duals.Alpha[k], zero)
 	after := value(a, k, a.Next[k], a.Delta.Row(k))
@@ -108,7 +108,7 @@ func TestCoCoAReachesThetaAndNoMore(t *testing.T) {
 			variants(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
 				a := start(t, "cocoa", p, c, func(o Options) {
 					*o.(*CoCoAOptions) = CoCoAOptions{Theta: theta, Stop: stop, CheckEvery: 0.1, MaxEpochs: 1e5}
-				}).(*CoCoA)
+				}).(*cocoa)
 				reached, short := 0, 0
 				for h := range 24 {
 					a.Begin()
@@ -158,7 +158,7 @@ func TestCoCoASaysWhereItIsShortOfTheta(t *testing.T) {
 		for _, epochs := range []float64{0.1, 1, 100} {
 			a := start(t, "cocoa", p, c, func(o Options) {
 				*o.(*CoCoAOptions) = CoCoAOptions{Theta: 0.05, Stop: stop, CheckEvery: 0.1, MaxEpochs: epochs}
-			}).(*CoCoA)
+			}).(*cocoa)
 			a.Begin()
 			for k := range p.Devices() {
 				work := a.Solve(request(k, 0, NoLimit, 0))
@@ -191,7 +191,7 @@ func TestCoCoAOnASolvedSubproblem(t *testing.T) {
 		p, c := randomProblem(t, func(c *mtl.Config) { untied(c); c.Loss = loss }, nil, 4, 10, 17)
 		a := start(t, "cocoa", p, c, func(o Options) {
 			*o.(*CoCoAOptions) = CoCoAOptions{Theta: 1e-6, Stop: StopTheta, CheckEvery: 1, MaxEpochs: 1e5}
-		}).(*CoCoA)
+		}).(*cocoa)
 		for h := range 6 {
 			round(a, p, h, NoLimit, nil)
 		}
@@ -234,7 +234,7 @@ func TestCoCoAWork(t *testing.T) {
 			t.Errorf("check_every = %g, max_epochs = %g, at most %d steps: %+v, want %d steps, %g FLOPs for them and %g for checks",
 				x.every, x.most, x.allowed, work, x.steps, steps, x.checks*2*d*n)
 		}
-		a.(*CoCoA).opts.Stop = StopTheta
+		a.(*cocoa).opts.Stop = StopTheta
 		if free := a.Solve(request(0, 0, x.allowed, 0)); free.Steps != x.steps || free.FLOPs != steps {
 			t.Errorf("check_every = %g, max_epochs = %g, at most %d steps: %+v, want %d steps and %g FLOPs", x.every, x.most, x.allowed, free, x.steps, steps)
 		}
@@ -270,7 +270,7 @@ func TestCoCoAWorkGrowsWithAccuracy(t *testing.T) {
 	if steps := a.Solve(request(0, 9, NoLimit, 0)).Steps; steps > 20 {
 		t.Errorf("%d steps on a subproblem that was solved before, want a chunk of 10 or two", steps)
 	}
-	if needs := needsOf("cocoa", &CoCoAOptions{}); needs != (Needs{Everyone: true}) {
+	if needs := needsOf("cocoa", &CoCoAOptions{}); needs != (Needs{AllClients: true}) {
 		t.Errorf("needs %+v", needs)
 	}
 }

@@ -16,9 +16,9 @@ func smaller(o Options) {
 		*o = MbSDCAOptions{Batch: 6, Beta: 2}
 	case *MbSGDOptions:
 		o.Batch = 6
-	case *FedAvgOptions:
+	case *fedAvgOptions:
 		o.Batch = 6
-	case *FedProxOptions:
+	case *fedProxOptions:
 		o.Batch = 6
 	case *FedBuffOptions:
 		o.Batch, o.Buffer = 6, 2
@@ -319,13 +319,13 @@ func TestRoundsAllocateNothing(t *testing.T) {
 // dualOf returns the state that dual methods share, nil for a primal method.
 func dualOf(a Algorithm) *Dual {
 	switch a := a.(type) {
-	case *MOCHA:
+	case *mocha:
 		return &a.Dual
-	case *CoCoA:
+	case *cocoa:
 		return &a.Dual
-	case *MbSDCA:
+	case *mbSDCA:
 		return &a.Dual
-	case *AsyncMOCHA:
+	case *asyncMOCHA:
 		return &a.Dual
 	}
 	return nil
@@ -333,7 +333,7 @@ func dualOf(a Algorithm) *Dual {
 
 // After an Omega update a method goes on with what it has under the new
 // coupling: the dual variables for a dual method, W for a primal one.
-func TestRecouple(t *testing.T) {
+func TestSetCoupling(t *testing.T) {
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
 			p, c := randomProblem(t, learnt, nil, 9, 14, 5, 30, 8, 21)
@@ -350,7 +350,7 @@ func TestRecouple(t *testing.T) {
 				// The rounding that many updates leave in V, exaggerated.
 				d.Duals.V.Data[0] += 1e-6
 			}
-			a.Recouple(next)
+			a.SetCoupling(next)
 			if d := dualOf(a); d != nil {
 				for k, sigma := range p.SigmaPrime(next) {
 					if got, want := d.Curvature(k), sigma*next.Diag(k); got != want {

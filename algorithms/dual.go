@@ -115,10 +115,10 @@ func (d *Dual) State(c *state.Coder) {
 	}
 }
 
-// Recouple keeps the dual variables and recomputes V and W = grad R*(V) from them: w is
+// SetCoupling keeps the dual variables and recomputes V and W = grad R*(V) from them: w is
 // a function of alpha, and the W of the old coupling is not a point of the new
 // problem.
-func (d *Dual) Recouple(c mtl.Coupling) {
+func (d *Dual) SetCoupling(c mtl.Coupling) {
 	d.Coupling = c
 	d.sigmaPrime = d.Problem.SigmaPrime(c)
 	d.Problem.Recompute(d.pool, d.Duals)

@@ -68,9 +68,9 @@ func TestFedAvgOnFullBatchesIsGradientDescent(t *testing.T) {
 		problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
 			a := start(t, method, p, c, func(o Options) {
 				switch o := o.(type) {
-				case *FedAvgOptions:
+				case *fedAvgOptions:
 					o.LocalSGDOptions = full
-				case *FedProxOptions:
+				case *fedProxOptions:
 					o.LocalSGDOptions, o.Mu = full, 3 // no pull at the first step
 				case *FedBuffOptions:
 					o.LocalSGDOptions, o.Buffer = full, p.Devices()
@@ -96,7 +96,7 @@ func TestOnOneDeviceItIsLocalSGD(t *testing.T) {
 	for _, mu := range []float64{0, 0.7} {
 		o := LocalSGDOptions{Epochs: 2.5, Batch: 4, Step: 0.2, L2: 0.1}
 		p, c := randomProblem(t, untied, nil, 9, 14)
-		a := start(t, "fedprox", p, c, func(x Options) { *x.(*FedProxOptions) = FedProxOptions{o, mu} })
+		a := start(t, "fedprox", p, c, func(x Options) { *x.(*fedProxOptions) = fedProxOptions{o, mu} })
 		w := make([]float64, p.Features())
 		for h := range 10 {
 			round(a, p, h, NoLimit, nil)
@@ -130,8 +130,8 @@ func TestOnOneDeviceItIsLocalSGD(t *testing.T) {
 func TestFedProxAndFedBuffReduceToFedAvg(t *testing.T) {
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
 		local := LocalSGDOptions{Epochs: 2, Batch: 4, Step: 0.1, L2: 0.01}
-		avg := start(t, "fedavg", p, c, func(o Options) { o.(*FedAvgOptions).LocalSGDOptions = local })
-		prox := start(t, "fedprox", p, c, func(o Options) { *o.(*FedProxOptions) = FedProxOptions{local, 0} })
+		avg := start(t, "fedavg", p, c, func(o Options) { o.(*fedAvgOptions).LocalSGDOptions = local })
+		prox := start(t, "fedprox", p, c, func(o Options) { *o.(*fedProxOptions) = fedProxOptions{local, 0} })
 		buff := start(t, "fedbuff", p, c, func(o Options) {
 			*o.(*FedBuffOptions) = FedBuffOptions{local, p.Devices(), 1, 1}
 		}).(Asynchronous)
@@ -161,7 +161,7 @@ func TestFedProxAndFedBuffReduceToFedAvg(t *testing.T) {
 // allowed fewer rows counts with its own number all the same.
 func TestFedAvgAveragesWhoAnswers(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
-	set := func(o Options) { o.(*FedAvgOptions).LocalSGDOptions = LocalSGDOptions{Epochs: 3, Batch: 4, Step: 0.1} }
+	set := func(o Options) { o.(*fedAvgOptions).LocalSGDOptions = LocalSGDOptions{Epochs: 3, Batch: 4, Step: 0.1} }
 	alone := make([][]float64, 3)
 	for k := range alone {
 		a := start(t, "fedavg", p, c, set)
@@ -191,7 +191,7 @@ func TestFedProxStaysNear(t *testing.T) {
 	last := math.Inf(1)
 	for _, mu := range []float64{0, 0.3, 1, 3, 10} {
 		a := start(t, "fedprox", p, c, func(o Options) {
-			*o.(*FedProxOptions) = FedProxOptions{LocalSGDOptions{Epochs: 50, Step: 0.05}, mu}
+			*o.(*fedProxOptions) = fedProxOptions{LocalSGDOptions{Epochs: 50, Step: 0.05}, mu}
 		})
 		round(a, p, 0, NoLimit, nil)
 		way := 0.0
@@ -221,7 +221,7 @@ func TestFedBuffByHand(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
 	a := start(t, "fedbuff", p, c, func(o Options) {
 		*o.(*FedBuffOptions) = FedBuffOptions{LocalSGDOptions{Epochs: 1, Batch: 4, Step: 0.1}, 2, 0.5, 1}
-	}).(*FedBuff)
+	}).(*fedBuff)
 	w := func() []float64 { return slices.Clone(a.Model().W.Row(0)) }
 	answer := func(k, h int) []float64 {
 		a.Solve(request(k, h, NoLimit, 0))
@@ -326,7 +326,7 @@ func TestFedAvgMinimisesTheMeanLoss(t *testing.T) {
 	} {
 		a := start(t, method.name, p, c, func(o Options) {
 			switch o := o.(type) {
-			case *FedAvgOptions:
+			case *fedAvgOptions:
 				o.LocalSGDOptions = method.local
 			case *FedBuffOptions:
 				o.LocalSGDOptions, o.Buffer = method.local, 3

@@ -24,7 +24,7 @@ func (o *FedBuffOptions) Validate(c *config.Checker) {
 	c.Require(o.MaxStaleness >= 0, "max_staleness", o.MaxStaleness, "must not be negative")
 }
 
-// FedBuff is federated averaging without rounds: the server gathers K answers,
+// fedBuff is federated averaging without rounds: the server gathers K answers,
 // from whatever versions of w they started, and then adds to w the mean of their
 // changes, weighted by rows and each damped by 1/sqrt(1+tau), where tau is how many
 // steps the server has taken since it sent the device its w. K = 1 takes a step on
@@ -32,7 +32,7 @@ func (o *FedBuffOptions) Validate(c *config.Checker) {
 // Optimization, 2019), but adds the change where that mixes the models. Under a
 // protocol with rounds the devices that answer enter the buffer in their order; K
 // as many as the devices is FedAvg. As there, W = w 1^T does not reach P*.
-type FedBuff struct {
+type fedBuff struct {
 	globalModel
 	opts    FedBuffOptions
 	sent    data.Matrix // w as each device was sent it
@@ -43,7 +43,7 @@ type FedBuff struct {
 	served  float64 // FLOPs of the server in the open round
 }
 
-var _ Asynchronous = (*FedBuff)(nil)
+var _ Asynchronous = (*fedBuff)(nil)
 
 func init() {
 	Register(Factory{
@@ -55,11 +55,11 @@ func init() {
 		},
 		Asynchronous: true,
 		Needs:        func(o Options) Needs { return o.(*FedBuffOptions).needs() },
-		Load:         func(o Options, features int) Load { return o.(*FedBuffOptions).load(features) },
+		Workload:     func(o Options, features int) Workload { return o.(*FedBuffOptions).workload(features) },
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := *o.(*FedBuffOptions)
 			p := s.Problem
-			return &FedBuff{
+			return &fedBuff{
 				globalModel: newGlobalModel(s, opts.LocalSGDOptions, 0), opts: opts,
 				sent: data.NewMatrix(p.Devices(), p.Features()), since: make([]int, p.Devices()),
 				buffer: newAverage(p.Features()),
@@ -69,18 +69,18 @@ func init() {
 }
 
 // Send fixes the present w as what the device starts from.
-func (f *FedBuff) Send(device int) int {
+func (f *fedBuff) Send(device int) int {
 	copy(f.sent.Row(device), f.w)
 	f.since[device] = f.steps
 	return len(f.w)
 }
 
 // Solve makes the device's local steps from the w it was sent.
-func (f *FedBuff) Solve(r Request) Work { return f.solve(r, f.sent.Row(r.Device)) }
+func (f *fedBuff) Solve(r Request) Work { return f.solve(r, f.sent.Row(r.Device)) }
 
 // Receive puts the device's change into the buffer, unless it is older than
 // allowed, and takes a step when the buffer is full.
-func (f *FedBuff) Receive(device int) (taken bool, flops float64) {
+func (f *fedBuff) Receive(device int) (taken bool, flops float64) {
 	tau := f.steps - f.since[device]
 	if f.opts.MaxStaleness > 0 && tau > f.opts.MaxStaleness {
 		return false, 0
@@ -98,7 +98,7 @@ func (f *FedBuff) Receive(device int) (taken bool, flops float64) {
 }
 
 // State names what the devices were sent, and the buffer.
-func (f *FedBuff) State(c *state.Coder) {
+func (f *fedBuff) State(c *state.Coder) {
 	f.globalModel.State(c)
 	rows(c, &f.sent)
 	c.Ints(f.since)
@@ -110,10 +110,10 @@ func (f *FedBuff) State(c *state.Coder) {
 }
 
 // Discard leaves both sides as they were.
-func (f *FedBuff) Discard(int) {}
+func (f *fedBuff) Discard(int) {}
 
 // Begin opens a round: each device is sent w.
-func (f *FedBuff) Begin() int {
+func (f *fedBuff) Begin() int {
 	f.served = 0
 	for k := range f.since {
 		f.Send(k)
@@ -122,10 +122,10 @@ func (f *FedBuff) Begin() int {
 }
 
 // Commit lets the server have the device's answer.
-func (f *FedBuff) Commit(device int) {
+func (f *fedBuff) Commit(device int) {
 	_, flops := f.Receive(device)
 	f.served += flops
 }
 
 // End returns the FLOPs of the round's server steps.
-func (f *FedBuff) End() float64 { return f.served }
+func (f *fedBuff) End() float64 { return f.served }

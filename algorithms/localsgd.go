@@ -58,8 +58,8 @@ func (o *LocalSGDOptions) stepFLOPs(d int) float64 {
 	return rowFLOPs(d) + float64(5*float64(d)/float64(o.Batch))
 }
 
-func (o *LocalSGDOptions) load(features int) Load {
-	return Load{StepFLOPs: o.stepFLOPs(features), Steps: o.steps}
+func (o *LocalSGDOptions) workload(features int) Workload {
+	return Workload{StepFLOPs: o.stepFLOPs(features), Steps: o.steps}
 }
 
 // globalModel is the state that methods with one model w for all tasks share. A
@@ -166,8 +166,8 @@ func (m *globalModel) State(c *state.Coder) {
 	rows(c, &m.change)
 }
 
-// Recouple changes nothing: a coupling has no say in what is minimised.
-func (m *globalModel) Recouple(mtl.Coupling) {}
+// SetCoupling changes nothing: a coupling has no say in what is minimised.
+func (m *globalModel) SetCoupling(mtl.Coupling) {}
 
 // average gathers weighted changes of a model.
 type average struct {

@@ -17,16 +17,16 @@ func (o *MbSDCAOptions) Validate(c *config.Checker) {
 	c.Require(o.Beta >= 1 && (o.Batch == 0 || o.Beta <= float64(o.Batch)), "beta", o.Beta, "must be in [1, batch]")
 }
 
-// MbSDCA is mini-batch stochastic dual coordinate ascent (appendix,
+// mbSDCA is mini-batch stochastic dual coordinate ascent (appendix,
 // "Implementation Details"): b coordinates per device are solved at the same w
 // and their updates scaled by beta/b. Conflicts between tasks are covered by
 // sigma' in the curvature, as in the subproblems of the other dual methods.
-type MbSDCA struct {
+type mbSDCA struct {
 	Dual
 	opts MbSDCAOptions
 }
 
-var _ Algorithm = (*MbSDCA)(nil)
+var _ Algorithm = (*mbSDCA)(nil)
 
 func init() {
 	Register(Factory{
@@ -36,24 +36,24 @@ func init() {
 		Options:     func() Options { return &MbSDCAOptions{Batch: 32, Beta: 1} },
 		AuthorUnits: 6,
 		Needs:       func(o Options) Needs { return Needs{Budget: o.(*MbSDCAOptions).Batch == 0} }, // or steps must be limited
-		Load: func(o Options, features int) Load {
+		Workload: func(o Options, features int) Workload {
 			opts := o.(*MbSDCAOptions)
-			return Load{
+			return Workload{
 				StepFLOPs: mtl.StepFLOPs(features),
 				Steps:     func(rows, allowed int) int { return batchSize(opts.Batch, allowed, rows) },
 			}
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
-			return &MbSDCA{Dual: NewDual(s), opts: *o.(*MbSDCAOptions)}, nil
+			return &mbSDCA{Dual: NewDual(s), opts: *o.(*MbSDCAOptions)}, nil
 		},
 	})
 }
 
 // StepFLOPs returns the cost of one coordinate.
-func (m *MbSDCA) StepFLOPs() float64 { return m.Problem.StepFLOPs() }
+func (m *mbSDCA) StepFLOPs() float64 { return m.Problem.StepFLOPs() }
 
 // Solve computes the scaled updates of a mini-batch drawn without replacement.
-func (m *MbSDCA) Solve(r Request) Work {
+func (m *mbSDCA) Solve(r Request) Work {
 	t := r.Device
 	p := m.Problem
 	task := p.Train.Open(t)

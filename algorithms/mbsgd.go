@@ -25,12 +25,12 @@ func (o *MbSGDOptions) Validate(c *config.Checker) {
 	c.Require(o.Delay > 0 && o.Delay <= 1e12, "delay", o.Delay, "must be in (0, 1e12]")
 }
 
-// MbSGD is mini-batch stochastic sub-gradient descent on P: devices send the
+// mbSGD is mini-batch stochastic sub-gradient descent on P: devices send the
 // sub-gradient of their loss on a mini-batch, the server adds the gradient of
 // the regulariser and takes a step. The task of a device that did not
 // answer keeps its weights, regulariser included: an update that is lost never
 // happened. The projection, where it applies, scales the weights of all tasks.
-type MbSGD struct {
+type mbSGD struct {
 	problem  *mtl.Problem
 	coupling mtl.Coupling
 	opts     MbSGDOptions
@@ -44,7 +44,7 @@ type MbSGD struct {
 	most     float64     // P(0), an upper bound on R at the optimum
 }
 
-var _ Algorithm = (*MbSGD)(nil)
+var _ Algorithm = (*mbSGD)(nil)
 
 func init() {
 	Register(Factory{
@@ -54,16 +54,16 @@ func init() {
 		Options:     func() Options { return &MbSGDOptions{Batch: 32, Delay: 1, Project: true} },
 		AuthorUnits: 4,
 		Needs:       func(o Options) Needs { return Needs{Budget: o.(*MbSGDOptions).Batch == 0} }, // or steps must be limited
-		Load: func(o Options, features int) Load {
+		Workload: func(o Options, features int) Workload {
 			opts := o.(*MbSGDOptions)
-			return Load{
+			return Workload{
 				StepFLOPs: rowFLOPs(features),
 				Steps:     func(rows, allowed int) int { return batchSize(opts.Batch, allowed, rows) },
 			}
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			p := s.Problem
-			m := &MbSGD{
+			m := &mbSGD{
 				problem: p, opts: *o.(*MbSGDOptions),
 				w: p.NewWeights(), z: p.NewWeights(),
 				gradient: data.NewMatrix(p.Devices(), p.Features()), arrived: make([]bool, p.Devices()),
@@ -76,27 +76,27 @@ func init() {
 				}
 				m.most += float64(p.Scale[t] * sum)
 			}
-			m.Recouple(s.Coupling)
+			m.SetCoupling(s.Coupling)
 			return m, nil
 		},
 	})
 }
 
 // StepFLOPs returns the cost of one row.
-func (m *MbSGD) StepFLOPs() float64 { return rowFLOPs(m.problem.Features()) }
+func (m *mbSGD) StepFLOPs() float64 { return rowFLOPs(m.problem.Features()) }
 
 // rowFLOPs is the cost of a row of d features: a dot product and an axpy.
 func rowFLOPs(d int) float64 { return float64(4 * float64(d)) }
 
 // Begin opens a round: each device is sent its w_t.
-func (m *MbSGD) Begin() int {
+func (m *mbSGD) Begin() int {
 	clear(m.arrived)
 	return m.problem.Features()
 }
 
 // Solve computes the sub-gradient of c_t sum_i loss on a mini-batch drawn
 // without replacement, scaled up to all rows.
-func (m *MbSGD) Solve(r Request) Work {
+func (m *mbSGD) Solve(r Request) Work {
 	p, t := m.problem, r.Device
 	task := p.Train.Open(t)
 	defer task.Close()
@@ -117,13 +117,13 @@ func (m *MbSGD) Solve(r Request) Work {
 }
 
 // Commit takes note that the device's gradient has arrived.
-func (m *MbSGD) Commit(device int) { m.arrived[device] = true }
+func (m *mbSGD) Commit(device int) { m.arrived[device] = true }
 
 // Discard leaves the device's gradient out of the step.
-func (m *MbSGD) Discard(device int) { m.arrived[device] = false }
+func (m *mbSGD) Discard(device int) { m.arrived[device] = false }
 
 // End takes the step on the tasks whose gradients arrived.
-func (m *MbSGD) End() float64 {
+func (m *mbSGD) End() float64 {
 	eta := m.step / (1 + float64(m.round)/m.opts.Delay)
 	m.round++
 	clear(m.heard)
@@ -148,7 +148,7 @@ func (m *MbSGD) End() float64 {
 
 // project scales W onto the ball R(W) <= P(0), which holds the optimum since
 // R(W*) <= P(W*) <= P(0). The quadratic part of R stands for R.
-func (m *MbSGD) project() {
+func (m *mbSGD) project() {
 	r := 0.0
 	for t := range m.w.Rows {
 		r += float64(0.5 * kernel.Dot(m.w.Row(t), m.z.Row(t)))
@@ -164,10 +164,10 @@ func (m *MbSGD) project() {
 }
 
 // Model returns W; there are no dual variables.
-func (m *MbSGD) Model() Model { return Model{W: &m.w} }
+func (m *mbSGD) Model() Model { return Model{W: &m.w} }
 
 // State names W, the gradients on their way and the count of rounds.
-func (m *MbSGD) State(c *state.Coder) {
+func (m *mbSGD) State(c *state.Coder) {
 	c.Int(&m.round)
 	rows(c, &m.w)
 	rows(c, &m.gradient)
@@ -176,9 +176,9 @@ func (m *MbSGD) State(c *state.Coder) {
 	}
 }
 
-// Recouple keeps W and continues under another coupling, with the step sizes
+// SetCoupling keeps W and continues under another coupling, with the step sizes
 // starting over: it is another problem.
-func (m *MbSGD) Recouple(c mtl.Coupling) {
+func (m *mbSGD) SetCoupling(c mtl.Coupling) {
 	m.coupling = c
 	m.round = 0
 	m.step = m.opts.Step

@@ -24,8 +24,8 @@ func TestMbSGDIsAGradientStep(t *testing.T) {
 				w.Row(t)[j] = s.Normal()
 			}
 		}
-		copy(a.(*MbSGD).w.Data, w.Data) // no gradient vanishes
-		a.Recouple(c)
+		copy(a.(*mbSGD).w.Data, w.Data) // no gradient vanishes
+		a.SetCoupling(c)
 		for h := range 6 {
 			answers := func(k int) bool { return h < 3 || chance(k, h, 0.5) }
 			c.Gradient(&z, &w)
@@ -68,10 +68,10 @@ func TestMbSGDIsAGradientStep(t *testing.T) {
 // b rows drawn without replacement.
 func TestMbSGDIsUnbiased(t *testing.T) {
 	p, c := randomProblem(t, untied, nil, 3, 7)
-	whole := start(t, "mb-sgd", p, c, func(o Options) { o.(*MbSGDOptions).Batch = 7 }).(*MbSGD)
+	whole := start(t, "mb-sgd", p, c, func(o Options) { o.(*MbSGDOptions).Batch = 7 }).(*mbSGD)
 	whole.Begin()
 	whole.Solve(request(0, 0, NoLimit, 0))
-	part := start(t, "mb-sgd", p, c, func(o Options) { o.(*MbSGDOptions).Batch = 2 }).(*MbSGD)
+	part := start(t, "mb-sgd", p, c, func(o Options) { o.(*MbSGDOptions).Batch = 2 }).(*mbSGD)
 	const draws = 20_000
 	mean, square := make([]float64, 3), make([]float64, 3)
 	for h := range draws {
@@ -114,7 +114,7 @@ func TestMbSGDProjection(t *testing.T) {
 			touched = touched || near(r, atZero, 1e-9)
 			z := p.NewWeights()
 			c.Gradient(&z, wild.Model().W)
-			nearMatrix(t, "the kept gradient of R", &wild.(*MbSGD).z, &z, 1e-9)
+			nearMatrix(t, "the kept gradient of R", &wild.(*mbSGD).z, &z, 1e-9)
 			if err := same(snapshot(small), snapshot(free)); err != nil {
 				t.Errorf("round %d: a small step with and without projection: %v", h, err)
 			}
@@ -129,10 +129,10 @@ func TestMbSGDProjection(t *testing.T) {
 func TestMbSGDDefaultStep(t *testing.T) {
 	p, c := randomProblem(t, untied, nil, 3, 7, 9)
 	// R(W) = lambda m/2 |W|^2 with lambda = 0.05, m = 2.
-	if got, want := start(t, "mb-sgd", p, c, nil).(*MbSGD).step, 1/(0.05*2); !near(got, want, 1e-12) {
+	if got, want := start(t, "mb-sgd", p, c, nil).(*mbSGD).step, 1/(0.05*2); !near(got, want, 1e-12) {
 		t.Errorf("eta_0 = %g, want %g", got, want)
 	}
-	if got := start(t, "mb-sgd", p, c, func(o Options) { o.(*MbSGDOptions).Step = 0.3 }).(*MbSGD).step; got != 0.3 {
+	if got := start(t, "mb-sgd", p, c, func(o Options) { o.(*MbSGDOptions).Step = 0.3 }).(*mbSGD).step; got != 0.3 {
 		t.Errorf("eta_0 = %g, want 0.3", got)
 	}
 }
@@ -145,9 +145,9 @@ func TestMbSGDStepsStartOver(t *testing.T) {
 		round(a, p, h, NoLimit, nil)
 	}
 	b := start(t, "mb-sgd", p, c, func(o Options) { o.(*MbSGDOptions).Step = 0.5 })
-	copy(b.(*MbSGD).w.Data, a.Model().W.Data)
-	a.Recouple(c)
-	b.Recouple(c)
+	copy(b.(*mbSGD).w.Data, a.Model().W.Data)
+	a.SetCoupling(c)
+	b.SetCoupling(c)
 	round(a, p, 5, NoLimit, nil)
 	round(b, p, 5, NoLimit, nil)
 	if err := same(snapshot(a), snapshot(b)); err != nil {
@@ -160,7 +160,7 @@ func TestMbSGDStepsStartOver(t *testing.T) {
 func TestMbSDCAAgainstSlowTwin(t *testing.T) {
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
 		for _, o := range []MbSDCAOptions{{1, 1}, {4, 1}, {4, 3}, {4, 4}, {100, 2}, {100, 50}} {
-			a := start(t, "mb-sdca", p, c, func(x Options) { *x.(*MbSDCAOptions) = o }).(*MbSDCA)
+			a := start(t, "mb-sdca", p, c, func(x Options) { *x.(*MbSDCAOptions) = o }).(*mbSDCA)
 			for h := range 5 {
 				a.Begin()
 				for k := range p.Devices() {

@@ -26,15 +26,15 @@ func (o *MOCHAOptions) steps(rows, allowed int) int {
 	return allowed
 }
 
-// MOCHA is Algorithm 1 of the paper for one W update: every device improves its
+// mocha is Algorithm 1 of the paper for one W update: every device improves its
 // subproblem by as many coordinate steps as it can afford, which is its
 // theta_t^h, and devices that drop (theta = 1) are tolerated.
-type MOCHA struct {
+type mocha struct {
 	Dual
 	opts MOCHAOptions
 }
 
-var _ Algorithm = (*MOCHA)(nil)
+var _ Algorithm = (*mocha)(nil)
 
 func init() {
 	Register(Factory{
@@ -44,21 +44,21 @@ func init() {
 		Options:     func() Options { return &MOCHAOptions{Epochs: 1} },
 		AuthorUnits: 8,
 		Needs:       func(o Options) Needs { return o.(*MOCHAOptions).needs() },
-		Load: func(o Options, features int) Load {
+		Workload: func(o Options, features int) Workload {
 			opts := o.(*MOCHAOptions)
-			return Load{StepFLOPs: mtl.StepFLOPs(features), Steps: opts.steps}
+			return Workload{StepFLOPs: mtl.StepFLOPs(features), Steps: opts.steps}
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
-			return &MOCHA{Dual: NewDual(s), opts: *o.(*MOCHAOptions)}, nil
+			return &mocha{Dual: NewDual(s), opts: *o.(*MOCHAOptions)}, nil
 		},
 	})
 }
 
 // StepFLOPs returns the cost of a coordinate step that moves.
-func (m *MOCHA) StepFLOPs() float64 { return m.Problem.StepFLOPs() }
+func (m *mocha) StepFLOPs() float64 { return m.Problem.StepFLOPs() }
 
 // Solve runs SDCA for the fewer of its epochs and the steps allowed.
-func (m *MOCHA) Solve(r Request) Work {
+func (m *mocha) Solve(r Request) Work {
 	steps := m.opts.steps(len(m.Next[r.Device]), r.Steps)
 	w, curvature := m.Weights(r.Device), m.Curvature(r.Device)
 	s := m.start(r, w)

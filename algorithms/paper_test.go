@@ -98,7 +98,7 @@ func TestAlgorithm1KeepsAlphaAcrossOmegaUpdates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a.Recouple(next)
+		a.SetCoupling(next)
 		after := snapshot(a)
 		if err := same(shown{duals: before.duals}, shown{duals: after.duals}); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -136,7 +136,7 @@ func TestOnlyDNumbersAreCommunicated(t *testing.T) {
 // an exact solution", 1 "that node t made no progress".
 func TestThetaRangesFromExactToNoProgress(t *testing.T) {
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
-		a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 }).(*MOCHA)
+		a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 }).(*mocha)
 		round(a, p, 0, 3, nil)
 		a.Begin()
 		for k := range p.Devices() {
@@ -187,7 +187,7 @@ func TestDroppedNodeLeavesItsBlockUnchanged(t *testing.T) {
 // at least gamma times the gain of the subproblems whose devices answer.
 func TestDualNeverRisesWhoeverAnswers(t *testing.T) {
 	never := func(t *testing.T, p *mtl.Problem, c mtl.Coupling, answers func(k, h int) bool, alike bool) (tightest float64) {
-		a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 }).(*MOCHA)
+		a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 }).(*mocha)
 		last := evaluate(a, p, c).Dual
 		tightest = math.Inf(1)
 		for h := range 60 {
@@ -257,7 +257,7 @@ func TestDualNeverRisesWhoeverAnswers(t *testing.T) {
 
 // subproblemGain returns by how much a device's tentative work lowers its subproblem
 // (eq. subproblem).
-func subproblemGain(a *MOCHA, k int) float64 {
+func subproblemGain(a *mocha, k int) float64 {
 	gain := 0.0
 	for i, b := range a.Next[k] {
 		y := a.Problem.Train.Tasks[k].Y[i]
@@ -286,7 +286,7 @@ func TestTheorem1AndCorollaryForEveryCourse(t *testing.T) {
 				t.Fatal(err)
 			}
 			optimum := p.Optimize(t.Context(), testPool, c, nil, 1e-12, 20_000)
-			a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 }).(*MOCHA)
+			a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 }).(*mocha)
 			at := evaluate(a, p, c).Dual
 			distance, bars := []float64{at + optimum.Lower()}, []float64(nil)
 			for h := range 25 {
@@ -323,7 +323,7 @@ func TestTheorem1AndCorollaryForEveryCourse(t *testing.T) {
 }
 
 // taskGap returns G_t of eq. defOfG_k for a device.
-func taskGap(p *mtl.Problem, a *MOCHA, device int) float64 {
+func taskGap(p *mtl.Problem, a *mocha, device int) float64 {
 	sum := 0.0
 	task := &p.Train.Tasks[device]
 	for i, y := range task.Y {
@@ -341,8 +341,8 @@ func TestRemark2CoCoAIsMOCHAOfOneTheta(t *testing.T) {
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
 		cocoa := start(t, "cocoa", p, c, func(o Options) {
 			*o.(*CoCoAOptions) = CoCoAOptions{Theta: 0.4, Stop: StopTheta, CheckEvery: 0.3, MaxEpochs: 1e4}
-		}).(*CoCoA)
-		mocha := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 }).(*MOCHA)
+		}).(*cocoa)
+		mocha := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 }).(*mocha)
 		different := false
 		for h := range 6 {
 			cocoa.Begin()
@@ -410,7 +410,7 @@ func TestMbSDCAScalesUpdatesByBetaOverB(t *testing.T) {
 	p, c := randomProblem(t, learnt, nil, 6, 9, 14)
 	var curvature []float64
 	update := func(beta float64) [][]float64 {
-		a := start(t, "mb-sdca", p, c, func(o Options) { *o.(*MbSDCAOptions) = MbSDCAOptions{Batch: b, Beta: beta} }).(*MbSDCA)
+		a := start(t, "mb-sdca", p, c, func(o Options) { *o.(*MbSDCAOptions) = MbSDCAOptions{Batch: b, Beta: beta} }).(*mbSDCA)
 		a.Begin()
 		for k := range p.Devices() {
 			curvature = append(curvature, a.Curvature(k))
@@ -460,7 +460,7 @@ func TestCoCoAHasOneThetaBelowOne(t *testing.T) {
 			t.Errorf("theta = %g: %d problems, want %d", theta, n, want)
 		}
 	}
-	if !needsOf("cocoa", &CoCoAOptions{}).Everyone {
+	if !needsOf("cocoa", &CoCoAOptions{}).AllClients {
 		t.Error("cocoa does without some devices' answers")
 	}
 }
@@ -470,7 +470,7 @@ func TestCoCoAHasOneThetaBelowOne(t *testing.T) {
 // subproblems on each machine".
 func TestMOCHASpansOneDataPointToExactSolutions(t *testing.T) {
 	p, c := randomProblem(t, learnt, nil, 6, 9, 14)
-	a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 }).(*MOCHA)
+	a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 }).(*mocha)
 	a.Begin()
 	for k := range p.Devices() {
 		a.Solve(request(k, 0, 1, 0))

@@ -30,9 +30,9 @@ type Factory struct {
 	// Needs returns what the method with the given options demands of the round
 	// protocol; nil: nothing.
 	Needs func(Options) Needs
-	// Load describes the local work with the given options on d features; nil when
+	// Workload describes the local work with the given options on d features; nil when
 	// it depends on what is learnt.
-	Load func(o Options, features int) Load
+	Workload func(o Options, features int) Workload
 	// New starts a run; the options are what Options returned, decoded and valid.
 	New func(Setup, Options) (Algorithm, error)
 }

@@ -95,7 +95,7 @@ func TestOuterIterationsImproveTheObjective(t *testing.T) {
 					t.Fatal(err)
 				}
 				c = next
-				a.Recouple(c)
+				a.SetCoupling(c)
 			}
 			for i := 1; i < len(ends); i++ {
 				if ends[i] > ends[i-1]+1e-5*math.Abs(ends[i-1])+1e-5*math.Abs(ends[i]) {

@@ -30,7 +30,7 @@ func TestMethodsGoOnFromTheirState(t *testing.T) {
 				if err != nil {
 					continue // it has nothing to learn
 				}
-				whole.Recouple(next)
+				whole.SetCoupling(next)
 				coupling = next
 				play(whole, 3, 5)
 			}

@@ -324,7 +324,7 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 		size = federation.Size{Devices: len(p.rows), MinRows: int(slices.Min(p.rows)), Rows: p.rows, Features: p.features, PerTask: s.Data.DevicesPerTask}
 		timed := factory
 		factory.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
-			return algorithms.NewTimed(timed, run.Options, p.rows, p.features)
+			return algorithms.NewTimingOnly(timed, run.Options, p.rows, p.features)
 		}
 	} else if (phase == "tuning" || !s.Run.Model) && r.recordable(run, p.problem.Devices()) {
 		rec, err := r.record(run, p, factory)

@@ -247,6 +247,6 @@ func (r *replay) Model() algorithms.Model {
 	panic("experiment: a recorded run was asked for its model")
 }
 
-func (r *replay) Recouple(mtl.Coupling) {
+func (r *replay) SetCoupling(mtl.Coupling) {
 	panic("experiment: a recorded run was given another coupling")
 }

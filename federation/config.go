@@ -136,7 +136,7 @@ func (f *Config) limited() bool { return f.Protocol == Charged || f.Protocol == 
 // with. What depends on the data as well, [New] reports.
 func (f *Config) ValidateMethod(c *config.Checker, method *algorithms.Factory, o algorithms.Options) {
 	needs := method.NeedsOf(o)
-	c.Require(!needs.Everyone || f.Protocol == WaitForAll, "protocol", f.Protocol,
+	c.Require(!needs.AllClients || f.Protocol == WaitForAll, "protocol", f.Protocol,
 		fmt.Sprintf("must be %q: %s cannot do without any device's answer", WaitForAll, method.Name))
 	c.Require(!needs.Budget || f.limited(), "protocol", f.Protocol,
 		fmt.Sprintf("must be %q with fit_work, or %q: %s was given no amount of local work of its own", Deadline, Charged, method.Name))

@@ -132,7 +132,7 @@ func (c *authors) worked(f *Federation) {
 		total += steps
 		most = max(most, steps)
 	}
-	if f.setup.Factory.NeedsOf(f.setup.Options).Everyone {
+	if f.setup.Factory.NeedsOf(f.setup.Options).AllClients {
 		total = most * float64(len(f.chosen))
 	}
 	c.round = engine.FromSeconds(total * units * authorUnit)

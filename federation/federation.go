@@ -269,7 +269,7 @@ func (f *Federation) check() error {
 	name := f.setup.Factory.Name
 	c := config.NewChecker()
 	f.setup.Config.ValidateMethod(c.In("federation"), &f.setup.Factory, f.setup.Options)
-	c.Require(!needs.Everyone || f.clients.size == f.setup.Size.Devices, "federation.clients_per_round", f.clients.size,
+	c.Require(!needs.AllClients || f.clients.size == f.setup.Size.Devices, "federation.clients_per_round", f.clients.size,
 		fmt.Sprintf("must be 0, and fraction 1: %s cannot do without any device's answer", name))
 	if p := f.setup.Problem; p != nil {
 		c.Require(!needs.Smooth || p.Loss.Smoothness() > 0, "problem.loss", p.Config.Loss,
@@ -423,7 +423,7 @@ func (f *Federation) recouple() error {
 		return nil
 	}
 	if !f.playing() {
-		f.method.Recouple(next)
+		f.method.SetCoupling(next)
 		f.coupling = next
 	}
 	f.note(Learnt, engine.Server, 0)

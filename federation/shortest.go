@@ -53,7 +53,7 @@ func (f *Federation) fits() bool {
 // least one step, and leaves time for an upload at its link's usual speed.
 func (f *Federation) shortest(t int) engine.Time {
 	values := 0 // a method of somebody else's may send as little as a header
-	if f.setup.Factory.Load != nil {
+	if f.setup.Factory.Workload != nil {
 		values = f.setup.Size.Features
 	}
 	steady := f.setup.Network.Jitter == 0 && f.setup.Bandwidth == nil && f.hubs == nil

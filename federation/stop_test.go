@@ -210,7 +210,7 @@ func TestOuterIterations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			twin.Recouple(c)
+			twin.SetCoupling(c)
 		}
 		for range 4 {
 			replay(twin, s, h)

@@ -27,7 +27,7 @@ func timedOn(s Setup, rows []int32) Setup {
 	s.Problem, s.Coupling = nil, nil
 	factory := s.Factory
 	s.Factory.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
-		return algorithms.NewTimed(factory, s.Options, rows, s.Size.Features)
+		return algorithms.NewTimingOnly(factory, s.Options, rows, s.Size.Features)
 	}
 	return s
 }

@@ -161,8 +161,8 @@ func (m *method) Model() algorithms.Model {
 	return algorithms.Model{W: &m.model}
 }
 
-// Recouple changes nothing: one model for all has no use for how tasks are related.
-func (m *method) Recouple(mtl.Coupling) {}
+// SetCoupling changes nothing: one model for all has no use for how tasks are related.
+func (m *method) SetCoupling(mtl.Coupling) {}
 
 // State names w and the devices' changes of it: all that another instance needs.
 func (m *method) State(c *algorithms.Coder) {

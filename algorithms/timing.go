@@ -7,10 +7,10 @@ import (
 	"fedsim/mtl"
 )
 
-// Load is the local work of a method where it is known without doing it: it
+// Workload is the local work of a method where it is known without doing it: it
 // depends on how many rows a device has and on what it is allowed, not on what
 // the rows say.
-type Load struct {
+type Workload struct {
 	StepFLOPs float64                     // the most that one step can take
 	Steps     func(rows, allowed int) int // steps of a device with so many rows
 	Extra     int                         // numbers that a device sends beyond one for each feature
@@ -22,76 +22,76 @@ func epochs(passes float64, rows int) int {
 	return int(min(math.MaxInt32, math.Ceil(passes*float64(rows))))
 }
 
-// Timed is a method of which only the work is done justice to: devices take as
+// timingOnly is a method of which only the work is done justice to: devices take as
 // long, and send as much, as if they computed, and nothing is learnt. Every step
 // is taken for one that moves its coordinate.
-type Timed struct {
-	load     Load
+type timingOnly struct {
+	workload Workload
 	rows     []int32 // by device
 	features int
 }
 
-var _ Algorithm = (*Timed)(nil)
+var _ Algorithm = (*timingOnly)(nil)
 
-// timedAsynchronous is a Timed whose method can do without rounds. No answer is
+// timingOnlyAsynchronous is a timingOnly whose method can do without rounds. No answer is
 // refused: which would be is not known.
-type timedAsynchronous struct{ *Timed }
+type timingOnlyAsynchronous struct{ *timingOnly }
 
-var _ Asynchronous = timedAsynchronous{}
+var _ Asynchronous = timingOnlyAsynchronous{}
 
 // Send returns how many numbers the device is sent.
-func (t timedAsynchronous) Send(int) int { return t.features }
+func (t timingOnlyAsynchronous) Send(int) int { return t.features }
 
 // Receive takes the answer.
-func (t timedAsynchronous) Receive(int) (taken bool, flops float64) { return true, 0 }
+func (t timingOnlyAsynchronous) Receive(int) (taken bool, flops float64) { return true, 0 }
 
-// NewTimed returns the method of a factory with the given options on devices
-// with so many rows of d features: a *Timed, or one that is Asynchronous when the
+// NewTimingOnly returns the method of a factory with the given options on devices
+// with so many rows of d features: a *timingOnly, or one that is Asynchronous when the
 // method is. It fails with a config.Problem when the method's work depends on what
 // the rows say.
-func NewTimed(f Factory, o Options, rows []int32, features int) (Algorithm, error) {
-	if f.Load == nil {
+func NewTimingOnly(f Factory, o Options, rows []int32, features int) (Algorithm, error) {
+	if f.Workload == nil {
 		return nil, config.Problem{Key: "run.mode", Value: "timing", Want: "must be \"learning\": how long " + f.Name + " computes depends on what it learns"}
 	}
-	t := &Timed{load: f.Load(o, features), rows: rows, features: features}
+	t := &timingOnly{workload: f.Workload(o, features), rows: rows, features: features}
 	if f.Asynchronous {
-		return timedAsynchronous{t}, nil
+		return timingOnlyAsynchronous{t}, nil
 	}
 	return t, nil
 }
 
 // StepFLOPs returns the cost of a step.
-func (t *Timed) StepFLOPs() float64 { return t.load.StepFLOPs }
+func (t *timingOnly) StepFLOPs() float64 { return t.workload.StepFLOPs }
 
 // Begin returns how many numbers each device is sent.
-func (t *Timed) Begin() int { return t.features }
+func (t *timingOnly) Begin() int { return t.features }
 
 // Solve returns what the local work would take.
-func (t *Timed) Solve(r Request) Work {
-	steps := t.load.Steps(int(t.rows[r.Device]), r.Steps)
-	return Work{Steps: steps, FLOPs: float64(steps) * t.load.StepFLOPs, Values: t.features + t.load.Extra}
+func (t *timingOnly) Solve(r Request) Work {
+	steps := t.workload.Steps(int(t.rows[r.Device]), r.Steps)
+	return Work{Steps: steps, FLOPs: float64(steps) * t.workload.StepFLOPs, Values: t.features + t.workload.Extra}
 }
 
 // Commit does nothing.
-func (t *Timed) Commit(int) {}
+func (t *timingOnly) Commit(int) {}
 
 // Discard does nothing.
-func (t *Timed) Discard(int) {}
+func (t *timingOnly) Discard(int) {}
 
 // End returns 0: what the server would compute is not known.
-func (t *Timed) End() float64 { return 0 }
+func (t *timingOnly) End() float64 { return 0 }
 
 // Model panics: there is none. A timed run is evaluated by Objective.
-func (t *Timed) Model() Model { panic("algorithms: a timed method has no model") }
+func (t *timingOnly) Model() Model { panic("algorithms: a timed method has no model") }
 
-// Recouple does nothing.
-func (t *Timed) Recouple(mtl.Coupling) {}
+// SetCoupling does nothing.
+func (t *timingOnly) SetCoupling(mtl.Coupling) {}
 
 // Objective returns that nothing is known of the model.
-func (t *Timed) Objective() mtl.Objective {
+func (t *timingOnly) Objective() mtl.Objective {
 	nan := math.NaN()
 	return mtl.Objective{Primal: nan, Dual: nan, Gap: nan, TrainError: nan, TestError: nan}
 }
 
 // Hash returns 0, the hash of no model.
-func (t *Timed) Hash() uint64 { return 0 }
+func (t *timingOnly) Hash() uint64 { return 0 }
