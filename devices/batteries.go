@@ -24,7 +24,7 @@ type Batteries struct {
 	classes  classes
 	charger  float64 // W
 	delay    engine.Time
-	charging Charging // nil: a charger that waits until the battery is empty
+	charging ChargingSchedule // nil: a charger that waits until the battery is empty
 	meters   []meter
 	plans    []plan // none as long as no load had a stage
 	change   Change // nil: plans say what is to come
@@ -62,20 +62,20 @@ func NewBatteries(cfg Config, n int, seed uint64) *Batteries {
 
 // NewChargedBatteries is NewBatteries with chargers of ChargeW that are plugged in
 // as a plan says, in place of the configuration's.
-func NewChargedBatteries(cfg Config, n int, seed uint64, plan Charging) *Batteries {
+func NewChargedBatteries(cfg Config, n int, seed uint64, plan ChargingSchedule) *Batteries {
 	return newBatteries(&cfg, []Profile{cfg.Device()}, nil, n, seed, plan)
 }
 
 // NewMixedBatteries returns the batteries of the devices of a mix, charged as a
 // plan says; nil: as the configuration does.
-func NewMixedBatteries(cfg Config, mix Mix, seed uint64, plan Charging) *Batteries {
+func NewMixedBatteries(cfg Config, mix Mix, seed uint64, plan ChargingSchedule) *Batteries {
 	if plan == nil {
 		plan = cfg.charging(seed)
 	}
 	return newBatteries(&cfg, mix.Profiles, mix.Class, len(mix.Class), seed, plan)
 }
 
-func newBatteries(cfg *Config, profiles []Profile, of classes, n int, seed uint64, plan Charging) *Batteries {
+func newBatteries(cfg *Config, profiles []Profile, of classes, n int, seed uint64, plan ChargingSchedule) *Batteries {
 	b := &Batteries{
 		classes:  of,
 		charger:  cfg.ChargeW,
@@ -125,11 +125,11 @@ const joulesPerWattHour = 3600
 // on its own, and the power from then on.
 type Change func(t int) (at engine.Time, watts float64)
 
-// Foretell makes b ask for changes of power whenever it needs them, in place of
+// SetNextPower makes b ask for changes of power whenever it needs them, in place of
 // keeping those of each device. The answer for a device must stay the same until
 // Account has brought the device up to the present, which it must before SetPower gives
 // the device another power. Loads have no stages then.
-func (b *Batteries) Foretell(change Change) { b.change = change }
+func (b *Batteries) SetNextPower(change Change) { b.change = change }
 
 // SetPower makes device t draw watts from now on. It panics when the device is
 // flat, when its battery was empty before now, when now lies before the last
@@ -143,7 +143,7 @@ func (b *Batteries) set(t int, now engine.Time, watts float64, p *plan) {
 	if !(watts >= 0) {
 		panic(fmt.Sprintf("devices: device %d draws %g W: must be a number, not negative", t, watts))
 	}
-	if b.Flat(t) {
+	if b.Depleted(t) {
 		panic(fmt.Sprintf("devices: device %d draws power at %v: it is flat", t, now))
 	}
 	if b.plans == nil {
@@ -166,8 +166,8 @@ func (b *Batteries) replan(t int) {
 	}
 }
 
-// SetLoad is SetPower for a power that will change. It panics after Foretell.
-func (b *Batteries) SetLoad(t int, now engine.Time, load Load) {
+// SetPowerSequence is SetPower for a power that will change. It panics after SetNextPower.
+func (b *Batteries) SetPowerSequence(t int, now engine.Time, load PowerSequence) {
 	if b.change != nil {
 		panic(fmt.Sprintf("devices: device %d is given a load of stages: what is to come is foretold", t))
 	}
@@ -181,9 +181,9 @@ func (b *Batteries) SetLoad(t int, now engine.Time, load Load) {
 	b.set(t, now, watts, &p)
 }
 
-// ChangeAt returns when the load of device t changes next, as SetLoad was told;
+// PowerChangeAt returns when the load of device t changes next, as SetPowerSequence was told;
 // engine.Never when it does not.
-func (b *Batteries) ChangeAt(t int) engine.Time {
+func (b *Batteries) PowerChangeAt(t int) engine.Time {
 	if b.plans == nil {
 		return engine.Never
 	}
@@ -196,7 +196,7 @@ func (b *Batteries) Spend(t int, now engine.Time, joules float64) {
 	if !(joules >= 0) {
 		panic(fmt.Sprintf("devices: device %d spends %g J: must be a number, not negative", t, joules))
 	}
-	if b.Flat(t) {
+	if b.Depleted(t) {
 		panic(fmt.Sprintf("devices: device %d spends energy at %v: it is flat", t, now))
 	}
 	b.Account(t, now)
@@ -227,8 +227,8 @@ func (b *Batteries) EmptyAt(t int) (at engine.Time, ok bool) {
 	return b.cells.due(t), true
 }
 
-// Die makes device t flat; now must be its EmptyAt, also after Account(t, now).
-func (b *Batteries) Die(t int, now engine.Time) {
+// Deplete makes device t flat; now must be its EmptyAt, also after Account(t, now).
+func (b *Batteries) Deplete(t int, now engine.Time) {
 	if at, ok := b.EmptyAt(t); ok && at == now {
 		b.Account(t, now)
 	}
@@ -248,29 +248,29 @@ func (b *Batteries) Die(t int, now engine.Time) {
 	b.cells.put(t, &c)
 }
 
-// Flat reports whether device t has died and not been revived.
-func (b *Batteries) Flat(t int) bool { return !b.Mains() && b.cells.flat(t) }
+// Depleted reports whether device t has died and not been revived.
+func (b *Batteries) Depleted(t int) bool { return !b.Mains() && b.cells.flat(t) }
 
-// ReturnAt returns when the battery of device t, which is flat, will be charged
+// RestoreAt returns when the battery of device t, which is flat, will be charged
 // enough for the device to come back. ok is false when it never will, and when
 // the device is not flat. Where chargers follow a plan it looks no further than
 // EmptyAt does: the device comes back no earlier.
-func (b *Batteries) ReturnAt(t int) (at engine.Time, ok bool) {
-	if !b.Flat(t) || b.cells.due(t) == engine.Never {
+func (b *Batteries) RestoreAt(t int) (at engine.Time, ok bool) {
+	if !b.Depleted(t) || b.cells.due(t) == engine.Never {
 		return engine.Never, false
 	}
 	return b.cells.due(t), true
 }
 
-// Revive brings device t up, which is flat, drawing no power yet. A charger that
+// Restore brings device t up, which is flat, drawing no power yet. A charger that
 // was plugged in because the device was flat is unplugged. now must not lie before
-// its ReturnAt, also after Account(t, now); the battery is charged until now, at
+// its RestoreAt, also after Account(t, now); the battery is charged until now, at
 // most until it is full.
-func (b *Batteries) Revive(t int, now engine.Time) {
-	if at, ok := b.ReturnAt(t); ok && at <= now {
+func (b *Batteries) Restore(t int, now engine.Time) {
+	if at, ok := b.RestoreAt(t); ok && at <= now {
 		b.Account(t, now)
 	}
-	if at, ok := b.ReturnAt(t); !ok || now < at {
+	if at, ok := b.RestoreAt(t); !ok || now < at {
 		panic(fmt.Sprintf("devices: device %d is revived at %v: it may come back at %v", t, now, at))
 	}
 	c := b.cells.at(t)
@@ -282,8 +282,8 @@ func (b *Batteries) Revive(t int, now engine.Time) {
 	b.cells.put(t, &c)
 }
 
-// Drain accounts for all devices up to now.
-func (b *Batteries) Drain(now engine.Time) {
+// AccountAll accounts for all devices up to now.
+func (b *Batteries) AccountAll(now engine.Time) {
 	for t := range b.meters {
 		b.Account(t, now)
 	}

@@ -44,41 +44,41 @@ func TestABatteryRunsDownAndIsCharged(t *testing.T) {
 	if !ok || at != 500*second {
 		t.Fatalf("empty at %v, want 500 s", at)
 	}
-	if _, ok := b.ReturnAt(0); ok || b.Flat(0) {
+	if _, ok := b.RestoreAt(0); ok || b.Depleted(0) {
 		t.Error("the device comes back before it is gone")
 	}
-	b.Die(0, at)
-	if b.Level(0, at) != 0 || b.Spent(0) != 1800 || !b.Flat(0) {
+	b.Deplete(0, at)
+	if b.Level(0, at) != 0 || b.Spent(0) != 1800 || !b.Depleted(0) {
 		t.Errorf("dead: level %g, spent %g J", b.Level(0, at), b.Spent(0))
 	}
 	if at, ok := b.EmptyAt(0); ok {
 		t.Errorf("a flat battery is empty again at %v", at)
 	}
-	back, ok := b.ReturnAt(0) // 60 s, then 900 J at 10 W
+	back, ok := b.RestoreAt(0) // 60 s, then 900 J at 10 W
 	if !ok || back != 650*second {
 		t.Fatalf("back at %v, want 650 s", back)
 	}
-	b.Drain(560 * second)
+	b.AccountAll(560 * second)
 	if b.Level(0, 560*second) != 0 {
 		t.Errorf("level %g when the charger is plugged in", b.Level(0, 560*second))
 	}
-	b.Drain(590 * second) // 30 s of charging, then 10 s more: none is counted twice
-	b.Drain(600 * second)
+	b.AccountAll(590 * second) // 30 s of charging, then 10 s more: none is counted twice
+	b.AccountAll(600 * second)
 	if math.Abs(b.Level(0, 600*second)-400./3600) > 1e-12 {
 		t.Errorf("level %g after 40 s of charging, want 400 J of 3600 J", b.Level(0, 600*second))
 	}
-	b.Revive(0, back)
+	b.Restore(0, back)
 	if at, ok := b.EmptyAt(0); ok {
 		t.Errorf("a revived device draws nothing yet, and is empty at %v", at)
 	}
-	if b.Level(0, back) != 0.25 || b.Flat(0) || b.Spent(0) != 1800 {
+	if b.Level(0, back) != 0.25 || b.Depleted(0) || b.Spent(0) != 1800 {
 		t.Errorf("revived: level %g, spent %g J", b.Level(0, back), b.Spent(0))
 	}
 	b.SetPower(0, back, 9)
 	if at, _ := b.EmptyAt(0); at != 750*second {
 		t.Errorf("empty again at %v, want 750 s", at)
 	}
-	b.Drain(700 * second)
+	b.AccountAll(700 * second)
 	if got, want := b.Total(), (Energy{InitialJ: 3600, ChargedJ: 900, DrainedJ: 2250, LeftJ: 2250}); got != want {
 		t.Errorf("total %+v, want %+v", got, want)
 	}
@@ -94,9 +94,9 @@ func TestALateRevivalFindsMore(t *testing.T) {
 		cfg.ChargeW = 10
 		b := NewBatteries(cfg, 1, 1)
 		b.SetPower(0, 0, 3600)
-		b.Die(0, second)
-		at, _ := b.ReturnAt(0)
-		b.Revive(0, at+c.wait)
+		b.Deplete(0, second)
+		at, _ := b.RestoreAt(0)
+		b.Restore(0, at+c.wait)
 		if math.Abs(b.Level(0, at+c.wait)-c.level) > 1e-12 {
 			t.Errorf("revived %v late: level %g, want %g", c.wait, b.Level(0, at+c.wait), c.level)
 		}
@@ -107,11 +107,11 @@ func TestWithoutAChargerADeviceStaysGone(t *testing.T) {
 	b := NewBatteries(phone(), 1, 1)
 	b.SetPower(0, 0, 1)
 	at, _ := b.EmptyAt(0)
-	b.Die(0, at)
-	if at, ok := b.ReturnAt(0); ok {
+	b.Deplete(0, at)
+	if at, ok := b.RestoreAt(0); ok {
 		t.Errorf("back at %v", at)
 	}
-	b.Drain(at + second)
+	b.AccountAll(at + second)
 	if b.Level(0, at+second) != 0 || b.Total().ChargedJ != 0 {
 		t.Errorf("level %g without a charger", b.Level(0, at+second))
 	}
@@ -122,7 +122,7 @@ func TestMainsNeverEnd(t *testing.T) {
 	cfg.Profile = "raspberry-pi-4"
 	b := NewBatteries(cfg, 1, 1)
 	b.SetPower(0, 0, 7)
-	b.Drain(1e9 * second)
+	b.AccountAll(1e9 * second)
 	if at, ok := b.EmptyAt(0); ok {
 		t.Errorf("mains are empty at %v", at)
 	}
@@ -141,8 +141,8 @@ func TestAnEmptyStart(t *testing.T) {
 	if at, ok := b.EmptyAt(0); !ok || at != 0 {
 		t.Fatalf("empty at %v, want the start", at)
 	}
-	b.Die(0, 0)
-	if at, ok := b.ReturnAt(0); !ok || at != second { // 0.2 of 3600 J at 720 W
+	b.Deplete(0, 0)
+	if at, ok := b.RestoreAt(0); !ok || at != second { // 0.2 of 3600 J at 720 W
 		t.Errorf("back at %v, want 1 s", at)
 	}
 }
@@ -178,12 +178,12 @@ func TestAccountingDoesNotMoveTheEnd(t *testing.T) {
 		now := engine.Time(0)
 		for range rapid.IntRange(0, 30).Draw(t, "accounts") {
 			now = engine.Time(rapid.Int64Range(int64(now), int64(end)).Draw(t, "now"))
-			b.Drain(now)
+			b.AccountAll(now)
 			if at, _ := b.EmptyAt(0); at != end {
 				t.Fatalf("empty at %d ns, was %d ns", at, end)
 			}
 		}
-		b.Die(0, end)
+		b.Deplete(0, end)
 		if b.Level(0, end) != 0 || math.Abs(b.Spent(0)/3600-1) > 1e-12 {
 			t.Fatalf("level %g, spent %g J at the end, want 0, 3600", b.Level(0, end), b.Spent(0))
 		}
@@ -201,7 +201,7 @@ func TestEmptyAtIsTheFirstEmptyNanosecond(t *testing.T) {
 		if watts*end.Seconds() < 3600*(1-1e-15) {
 			t.Fatalf("%g W empty 3600 J in %d ns: %g J", watts, end, watts*end.Seconds())
 		}
-		b.Drain(end - 1)
+		b.AccountAll(end - 1)
 		if watts*(end-1).Seconds() < 3600*(1-1e-15) && b.Level(0, end-1) <= 0 {
 			t.Fatalf("nothing is left a nanosecond before %d ns", end)
 		}
@@ -239,9 +239,9 @@ func TestEnergyIsConserved(t *testing.T) {
 			for d := range n {
 				for {
 					if at, ok := b.EmptyAt(d); ok && at <= next {
-						b.Die(d, at)
-					} else if at, ok := b.ReturnAt(d); ok && at <= next && rapid.Bool().Draw(t, "revive") {
-						b.Revive(d, max(at, now))
+						b.Deplete(d, at)
+					} else if at, ok := b.RestoreAt(d); ok && at <= next && rapid.Bool().Draw(t, "revive") {
+						b.Restore(d, max(at, now))
 						// As federation does: a device that is back draws idle
 						// power, so that a tiny battery dies again at once.
 						b.SetPower(d, max(at, now), 0)
@@ -252,16 +252,16 @@ func TestEnergyIsConserved(t *testing.T) {
 			}
 			now = next
 			d := rapid.IntRange(0, n-1).Draw(t, "device")
-			if !b.Flat(d) {
+			if !b.Depleted(d) {
 				b.SetPower(d, now, rapid.SampledFrom([]float64{0, 1e-9, 0.3, 1.95, 1e4}).Draw(t, "watts"))
 			}
 			if rapid.Bool().Draw(t, "account") {
 				for d := range n {
 					if at, ok := b.EmptyAt(d); ok && at <= now {
-						b.Die(d, at)
+						b.Deplete(d, at)
 					}
 				}
-				b.Drain(now)
+				b.AccountAll(now)
 			}
 			check()
 		}
@@ -277,13 +277,13 @@ func TestMisuseOfBatteries(t *testing.T) {
 	mustPanic(t, "device 0 draws -1 W: must be a number, not negative", func() { fresh().SetPower(0, 0, -1) })
 	mustPanic(t, "device 0 draws NaN W", func() { fresh().SetPower(0, 0, math.NaN()) })
 	mustPanic(t, "device 0 is up at 1.000000001s: its battery was empty at 1s", func() { fresh().SetPower(0, second+1, 1) })
-	mustPanic(t, "device 0 is up at 2s", func() { fresh().Drain(2 * second) })
-	mustPanic(t, "device 0 dies at 999.999999ms: its battery is empty at 1s", func() { fresh().Die(0, second-1) })
-	mustPanic(t, "device 0 is revived at 1s: it may come back at never", func() { fresh().Revive(0, second) })
+	mustPanic(t, "device 0 is up at 2s", func() { fresh().AccountAll(2 * second) })
+	mustPanic(t, "device 0 dies at 999.999999ms: its battery is empty at 1s", func() { fresh().Deplete(0, second-1) })
+	mustPanic(t, "device 0 is revived at 1s: it may come back at never", func() { fresh().Restore(0, second) })
 	b := fresh()
-	b.Die(0, second)
+	b.Deplete(0, second)
 	mustPanic(t, "device 0 draws power at 1s: it is flat", func() { b.SetPower(0, second, 1) })
-	mustPanic(t, "its energy is accounted up to 1s already", func() { b.Drain(second - 1) })
+	mustPanic(t, "its energy is accounted up to 1s already", func() { b.AccountAll(second - 1) })
 }
 
 func TestAccountingAllocatesNothing(t *testing.T) {
@@ -295,7 +295,7 @@ func TestAccountingAllocatesNothing(t *testing.T) {
 			b.SetPower(d, now, 1.95)
 			b.EmptyAt(d)
 		}
-		b.Drain(now)
+		b.AccountAll(now)
 	}); n != 0 {
 		t.Errorf("accounting allocates %v times", n)
 	}
@@ -314,7 +314,7 @@ func TestSpend(t *testing.T) {
 	if at, ok := b.EmptyAt(0); !ok || at != 200*second || b.Spent(0) != 3600 {
 		t.Errorf("empty at %v, %g J spent; want 200 s, 3600 J", at, b.Spent(0))
 	}
-	b.Die(0, 200*second)
+	b.Deplete(0, 200*second)
 	mustPanic(t, "device 0 spends energy at 3m20s: it is flat", func() { b.Spend(0, 200*second, 1) })
 	cfg := Defaults()
 	cfg.BatteryWh = Mains
@@ -337,7 +337,7 @@ func TestAForetoldChangeIsAKeptOne(t *testing.T) {
 		kept, told := NewBatteries(cfg, 1, 1), NewBatteries(cfg, 1, 1)
 		var at engine.Time
 		var then float64
-		told.Foretell(func(int) (engine.Time, float64) { return at, then })
+		told.SetNextPower(func(int) (engine.Time, float64) { return at, then })
 		now := engine.Time(0)
 		for range rapid.IntRange(1, 8).Draw(t, "loads") {
 			first, later := rapid.Float64Range(0, 3).Draw(t, "first"), rapid.Float64Range(0, 3).Draw(t, "then")
@@ -345,7 +345,7 @@ func TestAForetoldChangeIsAKeptOne(t *testing.T) {
 			if first == later {
 				continue // what does not change is not foretold
 			}
-			kept.SetLoad(0, now, Load{Stages: [MaxStages]Stage{{Length: length, Watts: first}}, Watts: later})
+			kept.SetPowerSequence(0, now, PowerSequence{Stages: [MaxStages]Stage{{Length: length, Watts: first}}, Watts: later})
 			told.Account(0, now)
 			at, then = now.Add(length), later
 			told.SetPower(0, now, first)

@@ -10,26 +10,26 @@ import (
 
 // When devices are charged.
 const (
-	// WhenFlat plugs the charger in a while after the battery has run empty, until
+	// WhenDepleted plugs the charger in a while after the battery has run empty, until
 	// the device comes back.
-	WhenFlat = "when-flat"
+	WhenDepleted = "when-flat"
 	// Daily plugs the charger in at a time of the day for some hours.
 	Daily = "daily"
 )
 
-// Charging says when devices are plugged in, whether they are up or flat.
+// ChargingSchedule says when devices are plugged in, whether they are up or flat.
 //
 // Different devices may be asked about at once.
-type Charging interface {
-	// Plugged reports whether a device is plugged in at an instant, and when that
+type ChargingSchedule interface {
+	// PluggedIn reports whether a device is plugged in at an instant, and when that
 	// changes next: later than at, Never when it does not. For each device it is
 	// asked about instants in order, from 0 on.
-	Plugged(device int, at engine.Time) (plugged bool, change engine.Time)
+	PluggedIn(device int, at engine.Time) (plugged bool, change engine.Time)
 }
 
 // charging returns the plan of a valid configuration; nil for chargers that wait
 // until a battery is empty, and for none.
-func (d *Config) charging(seed uint64) Charging {
+func (d *Config) charging(seed uint64) ChargingSchedule {
 	if d.Charging != Daily || d.ChargeW == 0 {
 		return nil
 	}
@@ -50,9 +50,9 @@ type daily struct {
 	seed          uint64
 }
 
-// Plugged draws when device t is plugged in from the stream (seed, rng.Charging,
+// PluggedIn draws when device t is plugged in from the stream (seed, rng.Charging,
 // t, 0): nothing is kept for a device, and any instant may be asked about.
-func (d *daily) Plugged(t int, at engine.Time) (plugged bool, change engine.Time) {
+func (d *daily) PluggedIn(t int, at engine.Time) (plugged bool, change engine.Time) {
 	start := d.start
 	if d.spread > 0 {
 		s := rng.New(d.seed, rng.Charging, t, 0)
@@ -79,7 +79,7 @@ func (b *Batteries) replug(t int, c *cell, now engine.Time) {
 		c.plugged, c.change = true, engine.Never // of a flat device
 		return
 	}
-	c.plugged, c.change = b.charging.Plugged(t, now)
+	c.plugged, c.change = b.charging.PluggedIn(t, now)
 	if c.change <= now {
 		panic(fmt.Sprintf("devices: device %d is plugged in = %t at %v until %v: must be later", t, c.plugged, now, c.change))
 	}

@@ -12,7 +12,7 @@ import (
 // slots is a charging plan second by second; behind its end it stays as it is.
 type slots []bool
 
-func (s slots) Plugged(_ int, at engine.Time) (bool, engine.Time) {
+func (s slots) PluggedIn(_ int, at engine.Time) (bool, engine.Time) {
 	i := min(int(at/second), len(s)-1)
 	for k := i + 1; k < len(s); k++ {
 		if s[k] != s[i] {
@@ -60,7 +60,7 @@ func until(b *Batteries, t int, now engine.Time) {
 		}
 		b.Account(t, due)
 		if again, ok := b.EmptyAt(t); ok && again == due {
-			b.Die(t, due)
+			b.Deplete(t, due)
 		}
 	}
 }
@@ -87,8 +87,8 @@ func TestBatteriesAgreeWithStepwise(t *testing.T) {
 		powers := rapid.SampledFrom([]float64{0, 0.3, 0.7, 1.06, 2.5, 6})
 		var power [horizon]float64
 		for now := 0; now < horizon; {
-			if !b.Flat(0) {
-				load := Load{Watts: powers.Draw(t, "watts")}
+			if !b.Depleted(0) {
+				load := PowerSequence{Watts: powers.Draw(t, "watts")}
 				k := now
 				for i := range load.Stages {
 					load.Stages[i] = Stage{Length: engine.Time(rapid.IntRange(0, 12).Draw(t, "length")) * second, Watts: powers.Draw(t, "stage")}
@@ -99,7 +99,7 @@ func TestBatteriesAgreeWithStepwise(t *testing.T) {
 				for ; k < horizon; k++ {
 					power[k] = load.Watts
 				}
-				b.SetLoad(0, engine.Time(now)*second, load)
+				b.SetPowerSequence(0, engine.Time(now)*second, load)
 			}
 			for end := min(horizon, now+rapid.IntRange(1, 60).Draw(t, "span")); now < end; now++ {
 				twin.second(power[now], plan[now])
@@ -114,8 +114,8 @@ func TestBatteriesAgreeWithStepwise(t *testing.T) {
 			want := Energy{InitialJ: e.InitialJ, ChargedJ: twin.charged, DrainedJ: twin.drained, LeftJ: twin.left}
 			// A battery is empty at whole nanoseconds.
 			near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-7 }
-			if b.Flat(0) != twin.flat || !near(e.ChargedJ, twin.charged) || !near(e.DrainedJ, twin.drained) || !near(e.LeftJ, twin.left) {
-				t.Fatalf("at %d s: flat %t, %+v; by steps %t, %+v", now, b.Flat(0), e, twin.flat, want)
+			if b.Depleted(0) != twin.flat || !near(e.ChargedJ, twin.charged) || !near(e.DrainedJ, twin.drained) || !near(e.LeftJ, twin.left) {
+				t.Fatalf("at %d s: flat %t, %+v; by steps %t, %+v", now, b.Depleted(0), e, twin.flat, want)
 			}
 		}
 	})
@@ -131,11 +131,11 @@ func TestDailyCharging(t *testing.T) {
 		plan := cfg.charging(7)
 		differ := false
 		for device := range 20 {
-			plugged, begin := plan.Plugged(device, 3*day+13*hour) // an hour at which few are charged
+			plugged, begin := plan.PluggedIn(device, 3*day+13*hour) // an hour at which few are charged
 			if plugged {
 				begin = begin.Add(16 * hour)
 			}
-			if again, _ := plan.Plugged(device, begin); !again {
+			if again, _ := plan.PluggedIn(device, begin); !again {
 				t.Fatalf("spread %g: device %d is not plugged in at %v", spread, device, begin)
 			}
 			off := math.Abs(float64(begin%day-22*hour)) / float64(hour)
@@ -146,7 +146,7 @@ func TestDailyCharging(t *testing.T) {
 			for k := range 300 {
 				at := engine.Time(k) * day / 100
 				since := ((at-begin)%day + day) % day
-				plugged, change := plan.Plugged(device, at)
+				plugged, change := plan.PluggedIn(device, at)
 				if want := since < 8*hour; plugged != want {
 					t.Fatalf("spread %g: device %d at %v: plugged in = %t", spread, device, at, plugged)
 				}
@@ -175,7 +175,7 @@ func TestAFullBatteryIsSpared(t *testing.T) {
 	if at, ok := b.EmptyAt(0); ok {
 		t.Errorf("empty at %v", at)
 	}
-	b.Drain(600 * second) // 360 J are missing, 3 W go into the battery: full after 120 s
+	b.AccountAll(600 * second) // 360 J are missing, 3 W go into the battery: full after 120 s
 	if got, want := b.Total(), (Energy{InitialJ: 3240, ChargedJ: 1560, DrainedJ: 1200, LeftJ: 3600}); got != want {
 		t.Errorf("full: %+v, want %+v", got, want)
 	}
@@ -183,7 +183,7 @@ func TestAFullBatteryIsSpared(t *testing.T) {
 	if at, ok := b.EmptyAt(0); !ok || at != 1800*second { // 3600 J at 3 W
 		t.Errorf("empty at %v, want 1800 s", at)
 	}
-	b.Drain(1600 * second)
+	b.AccountAll(1600 * second)
 	if got, want := b.Total(), (Energy{InitialJ: 3240, ChargedJ: 6560, DrainedJ: 9200, LeftJ: 600}); got != want {
 		t.Errorf("half-way: %+v, want %+v", got, want)
 	}
@@ -198,12 +198,12 @@ func TestAFlatDeviceWaitsForItsPlan(t *testing.T) {
 	b := NewBatteries(cfg, 1, 1)
 	b.SetPower(0, 0, 1)
 	until(b, 0, 2*hour)
-	if !b.Flat(0) || b.Spent(0) != 3600 {
-		t.Fatalf("flat = %t, spent %g J", b.Flat(0), b.Spent(0))
+	if !b.Depleted(0) || b.Spent(0) != 3600 {
+		t.Fatalf("flat = %t, spent %g J", b.Depleted(0), b.Spent(0))
 	}
 	var back engine.Time
 	for range 20 {
-		at, ok := b.ReturnAt(0)
+		at, ok := b.RestoreAt(0)
 		if !ok {
 			t.Fatal("never comes back")
 		}
@@ -217,15 +217,15 @@ func TestAFlatDeviceWaitsForItsPlan(t *testing.T) {
 	if want := 2*day + 6*hour + hour/2; back != want {
 		t.Fatalf("back at %v, want %v", back, want)
 	}
-	b.Revive(0, back)
+	b.Restore(0, back)
 	b.SetPower(0, back, 0.02)
-	b.Drain(back + hour) // half an hour at +0.06 W, half an hour at -0.02 W
+	b.AccountAll(back + hour) // half an hour at +0.06 W, half an hour at -0.02 W
 	if got := b.Left(0); math.Abs(got-(720+108-36)) > 1e-9 {
 		t.Errorf("%g J are left, want 792", got)
 	}
 }
 
-// Level and Low tell without accounting, and LowChange finds the first instant at
+// Level and Low tell without accounting, and LowChangeAt finds the first instant at
 // which Low is something else.
 func TestLowBattery(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -236,17 +236,17 @@ func TestLowBattery(t *testing.T) {
 		plugged := rapid.Bool().Draw(t, "plugged")
 		b := NewChargedBatteries(cfg, 1, 1, slots{plugged})
 		powers := rapid.SampledFrom([]float64{0.01, 1.95, 4.9, 5.1, 60})
-		load := Load{Watts: powers.Draw(t, "watts")}
+		load := PowerSequence{Watts: powers.Draw(t, "watts")}
 		for i := range load.Stages {
 			load.Stages[i] = Stage{Length: engine.Time(rapid.IntRange(0, 100).Draw(t, "length")) * second, Watts: powers.Draw(t, "stage")}
 		}
-		b.SetLoad(0, 0, load)
+		b.SetPowerSequence(0, 0, load)
 		before := b.Total()
 		end := 3000 * second
 		if due, ok := b.EmptyAt(0); ok {
 			end = min(end, due)
 		}
-		at, ok := b.LowChange(0)
+		at, ok := b.LowChangeAt(0)
 		low := b.Low(0, 0)
 		for k := range engine.Time(50) {
 			now := end * k / 50
@@ -273,16 +273,16 @@ func TestChargingAllocatesNothing(t *testing.T) {
 	cfg := Defaults()
 	cfg.Charging, cfg.ChargeW, cfg.ChargeHourSpread, cfg.LowBattery = Daily, 5, 3, 0.2
 	b := NewBatteries(cfg, 10, 1)
-	load := Load{Stages: [MaxStages]Stage{{Length: second, Watts: 1}, {Length: second, Watts: 0.5}}, Watts: 0.2}
-	b.SetLoad(0, 0, load)
+	load := PowerSequence{Stages: [MaxStages]Stage{{Length: second, Watts: 1}, {Length: second, Watts: 0.5}}, Watts: 0.2}
+	b.SetPowerSequence(0, 0, load)
 	now := engine.Time(0)
 	if n := testing.AllocsPerRun(100, func() {
 		now += 500 * second
 		for d := range 10 {
 			until(b, d, now)
-			b.SetLoad(d, now, load)
+			b.SetPowerSequence(d, now, load)
 			b.Low(d, now)
-			b.LowChange(d)
+			b.LowChangeAt(d)
 		}
 	}); n != 0 {
 		t.Errorf("charging allocates %v times", n)

@@ -70,7 +70,7 @@ type Config struct {
 
 // Defaults returns the table's defaults.
 func Defaults() Config {
-	return Config{Profile: "phone-2017", Governor: Performance, Spread: Fixed, InitialCharge: 1, Charging: WhenFlat, ChargeHour: 22, ChargeHours: 8, ReturnLevel: 0.2, LowBatteryAction: Refuse}
+	return Config{Profile: "phone-2017", Governor: Performance, Spread: Fixed, InitialCharge: 1, Charging: WhenDepleted, ChargeHour: 22, ChargeHours: 8, ReturnLevel: 0.2, LowBatteryAction: Refuse}
 }
 
 // Validate reports everything wrong with the table.
@@ -106,7 +106,7 @@ func (d *Config) Validate(c *config.Checker) {
 	}
 	c.Require(d.ChargeW >= 0 && d.ChargeW <= 1e6, "charge_w", d.ChargeW, "must be in [0, 1e6] watts")
 	c.Require(d.ChargeDelayS >= 0 && d.ChargeDelayS <= 1e9, "charge_delay_s", d.ChargeDelayS, "must be in [0, 1e9] seconds")
-	c.OneOf("charging", d.Charging, WhenFlat, Daily)
+	c.OneOf("charging", d.Charging, WhenDepleted, Daily)
 	c.Require(d.Charging != Daily || d.ChargeW != 0, "charge_w", d.ChargeW, "must be positive: charging \"daily\" needs a charger")
 	c.Require(d.ChargeHour >= 0 && d.ChargeHour < 24, "charge_hour", d.ChargeHour, "must be in [0, 24)")
 	c.Require(d.ChargeHourSpread >= 0 && d.ChargeHourSpread <= 12, "charge_hour_spread", d.ChargeHourSpread, "must be in [0, 12] hours")

@@ -9,31 +9,31 @@ import (
 	"fedsim/internal/rng"
 )
 
-// Phase is a part of a device's round.
-type Phase uint8
+// DropPhase is a part of a device's round.
+type DropPhase uint8
 
 const (
-	Start    Phase = iota // before the round's work
-	Compute               // the computation
-	Upload                // the upload
-	Anywhere              // the whole round trip: download, computation and upload
+	DropAtStart   DropPhase = iota // before the round's work
+	DropInCompute                  // the computation
+	DropInUpload                   // the upload
+	DropAnywhere                   // the whole round trip: download, computation and upload
 )
 
 // String returns the phase's name in the key strike.
-func (p Phase) String() string {
+func (p DropPhase) String() string {
 	if int(p) < len(strikes) {
 		return strikes[p]
 	}
-	return fmt.Sprintf("Phase(%d)", uint8(p))
+	return fmt.Sprintf("DropPhase(%d)", uint8(p))
 }
 
-var strikes = [...]string{Start: AtStart, Compute: AtCompute, Upload: AtUpload, Anywhere: AtRandom}
+var strikes = [...]string{DropAtStart: AtStart, DropInCompute: AtCompute, DropInUpload: AtUpload, DropAnywhere: AtRandom}
 
 // Drop is whether, and where, a device drops in a round.
 type Drop struct {
 	Happens bool
-	Phase   Phase   // where it strikes
-	At      float64 // which share of the phase has passed then, in [0, 1); 0 in Start
+	Phase   DropPhase // where it strikes
+	At      float64   // which share of the phase has passed then, in [0, 1); 0 in Start
 }
 
 // Drops is the fault model: theta_t^h = 1 with probability p_t^h, independently
@@ -44,7 +44,7 @@ type Drop struct {
 // p also drop at every higher p, none drops at 0 and all do at 1.
 type Drops struct {
 	seed      uint64
-	phase     Phase
+	phase     DropPhase
 	perDevice []float64 // empty, or one for each device
 	byRound   []float64 // not empty: one value is for all rounds
 	never     []bool
@@ -75,7 +75,7 @@ func NewDrops(cfg Faults, n int, seed uint64) (*Drops, error) {
 	}
 	for phase, name := range strikes {
 		if name == cfg.Strike {
-			d.phase = Phase(phase)
+			d.phase = DropPhase(phase)
 		}
 	}
 	c.OneOf("strike", cfg.Strike, strikes[:]...)
@@ -89,12 +89,6 @@ func NewDrops(cfg Faults, n int, seed uint64) (*Drops, error) {
 	}
 	return d, nil
 }
-
-// Never reports whether a device is one of those that never answer.
-func (d *Drops) Never(device int) bool { return d.never[device] }
-
-// Phase returns the part of a round in which drops strike.
-func (d *Drops) Phase() Phase { return d.phase }
 
 // Probability returns p_t^h of a device t in a round h, counted from 0; 1 for a
 // device that never answers.
@@ -121,7 +115,7 @@ func (d *Drops) Draw(device, round, attempt int) Drop {
 	}
 	s := rng.NewAttempt(d.seed, rng.Drop, device, round, attempt)
 	drop := Drop{Happens: s.Float64() < p, Phase: d.phase}
-	if at := s.Float64(); d.phase != Start {
+	if at := s.Float64(); d.phase != DropAtStart {
 		drop.At = at
 	}
 	return drop

@@ -29,7 +29,7 @@ func TestNoFaultsByDefault(t *testing.T) {
 	d := newDrops(t, 50, func(*Faults) {})
 	for device := range 50 {
 		for round := range 50 {
-			if d.Draw(device, round, 0).Happens || d.Never(device) || d.Probability(device, round) != 0 {
+			if d.Draw(device, round, 0).Happens || d.Probability(device, round) != 0 {
 				t.Fatalf("device %d drops in round %d", device, round)
 			}
 		}
@@ -116,9 +116,6 @@ func TestDrawsDiffer(t *testing.T) {
 func TestNever(t *testing.T) {
 	d := newDrops(t, 4, func(f *Faults) { f.Never = []int{2, 0} })
 	for device, never := range []bool{true, false, true, false} {
-		if d.Never(device) != never {
-			t.Errorf("Never(%d) = %v", device, !never)
-		}
 		for round := range 100 {
 			if d.Draw(device, round, round%3).Happens != never {
 				t.Fatalf("device %d, round %d: drops: %v", device, round, !never)
@@ -156,7 +153,7 @@ func TestProbabilityPerDevice(t *testing.T) {
 
 // At is 0 at the start and uniform in [0, 1) elsewhere: mean 1/2 within 4 sigma.
 func TestStrike(t *testing.T) {
-	for strike, phase := range map[string]Phase{AtStart: Start, AtCompute: Compute, AtUpload: Upload, AtRandom: Anywhere} {
+	for strike, phase := range map[string]DropPhase{AtStart: DropAtStart, AtCompute: DropInCompute, AtUpload: DropInUpload, AtRandom: DropAnywhere} {
 		d := newDrops(t, 100, func(f *Faults) { f.DropProbability, f.Strike = 1, strike })
 		sum, n := 0.0, 0.0
 		for device := range 100 {
@@ -170,14 +167,14 @@ func TestStrike(t *testing.T) {
 			}
 		}
 		want := 0.5
-		if phase == Start {
+		if phase == DropAtStart {
 			want = 0
 		}
-		if math.Abs(sum/n-want) > 4*math.Sqrt(1/12./n) || phase == Start && sum != 0 {
+		if math.Abs(sum/n-want) > 4*math.Sqrt(1/12./n) || phase == DropAtStart && sum != 0 {
 			t.Errorf("%s strikes at %g on average, want %g", strike, sum/n, want)
 		}
 	}
-	if got := Phase(9).String(); got != "Phase(9)" {
+	if got := DropPhase(9).String(); got != "DropPhase(9)" {
 		t.Errorf("an unknown phase prints as %q", got)
 	}
 }

@@ -35,10 +35,10 @@ func (b *Batteries) at(t int, now engine.Time) cell {
 	return c
 }
 
-// LowChange returns when Low of device t, which is up, changes: under the present
+// LowChangeAt returns when Low of device t, which is up, changes: under the present
 // load, as seen from the last account. ok is false when that is not before EmptyAt,
 // or not before the next change of the plan that chargers follow.
-func (b *Batteries) LowChange(t int) (at engine.Time, ok bool) {
+func (b *Batteries) LowChangeAt(t int) (at engine.Time, ok bool) {
 	low := b.size(t).low // 0 on mains
 	if low == 0 || b.cells.flat(t) {
 		return engine.Never, false

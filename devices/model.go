@@ -16,9 +16,9 @@ import (
 // any event queue, and lets one that was interrupted be gone on with. Several
 // goroutines may ask at once, about different devices.
 type Model struct {
-	Pace     Pace     // how fast processors are
-	Presence Presence // when devices can be reached
-	Charging Charging // when chargers are plugged in
+	Speed        Speed            // how fast processors are
+	Availability Availability     // when devices can be reached
+	Charging     ChargingSchedule // when chargers are plugged in
 }
 
 // Stream is a source of random numbers.

@@ -36,16 +36,16 @@ func modelDevices(s *federation.Setup, c *devices.Config) error {
 		return fmt.Errorf("starting device model %s: %w", c.Model, err)
 	}
 	if m == (devices.Model{}) {
-		return fmt.Errorf("device model %s says nothing: must set one of Pace, Presence and Charging", c.Model)
+		return fmt.Errorf("device model %s says nothing: must set one of Speed, Availability and Charging", c.Model)
 	}
-	if m.Pace != nil {
-		s.Pace = pace{name: c.Model, of: m.Pace, other: s.Pace}
+	if m.Speed != nil {
+		s.Pace = pace{name: c.Model, of: m.Speed, other: s.Pace}
 	}
-	if m.Presence != nil {
-		s.Presence = presence{name: c.Model, of: m.Presence, other: s.Presence}
+	if m.Availability != nil {
+		s.Presence = presence{name: c.Model, of: m.Availability, other: s.Presence}
 	}
 	if m.Charging != nil {
-		if s.Charging != nil || c.Charging != devices.WhenFlat {
+		if s.Charging != nil || c.Charging != devices.WhenDepleted {
 			return config.Problem{Key: "devices.model", Value: c.Model, Want: "must be one that leaves charging alone, beside a trace of it or charging = \"daily\": there can be one plan"}
 		}
 		s.Charging = m.Charging
@@ -78,14 +78,14 @@ func modelLinks(s *federation.Setup, c *network.Config) error {
 
 type pace struct {
 	name      string
-	of, other devices.Pace
+	of, other devices.Speed
 }
 
-func (p pace) Pace(device int, at engine.Time) (factor float64, until engine.Time) {
-	factor, until = p.of.Pace(device, at)
+func (p pace) Speed(device int, at engine.Time) (factor float64, until engine.Time) {
+	factor, until = p.of.Speed(device, at)
 	require(p.name, "pace", factor, device, at, until)
 	if p.other != nil {
-		told, next := p.other.Pace(device, at)
+		told, next := p.other.Speed(device, at)
 		factor, until = factor*told, min(until, next)
 	}
 	return factor, until
@@ -93,16 +93,16 @@ func (p pace) Pace(device int, at engine.Time) (factor float64, until engine.Tim
 
 type presence struct {
 	name      string
-	of, other devices.Presence
+	of, other devices.Availability
 }
 
-func (p presence) Present(device int, at engine.Time) (present bool, until engine.Time) {
-	present, until = p.of.Present(device, at)
+func (p presence) Available(device int, at engine.Time) (present bool, until engine.Time) {
+	present, until = p.of.Available(device, at)
 	require(p.name, "presence", 0, device, at, until)
 	if p.other == nil {
 		return present, until
 	}
-	told, next := p.other.Present(device, at)
+	told, next := p.other.Available(device, at)
 	switch {
 	case present && told:
 		return true, min(until, next)

@@ -55,7 +55,7 @@ func (b beat) at(device int, at engine.Time) (second bool, until engine.Time) {
 	return k%2 == 1, (k + 1) * half
 }
 
-func (b beat) Pace(device int, at engine.Time) (float64, engine.Time) {
+func (b beat) Speed(device int, at engine.Time) (float64, engine.Time) {
 	second, until := b.at(device, at)
 	if second {
 		return b.factor, until
@@ -63,15 +63,15 @@ func (b beat) Pace(device int, at engine.Time) (float64, engine.Time) {
 	return 1, until
 }
 
-func (b beat) Present(device int, at engine.Time) (bool, engine.Time) {
+func (b beat) Available(device int, at engine.Time) (bool, engine.Time) {
 	second, until := b.at(device, at)
 	return !second, until
 }
 
-func (b beat) Plugged(device int, at engine.Time) (bool, engine.Time) { return b.at(device, at) }
+func (b beat) PluggedIn(device int, at engine.Time) (bool, engine.Time) { return b.at(device, at) }
 
 func (b beat) Downlink(device int, usual float64, at engine.Time) (float64, engine.Time) {
-	factor, until := b.Pace(device, at)
+	factor, until := b.Speed(device, at)
 	return usual * factor, until
 }
 
@@ -82,7 +82,7 @@ func (b beat) Uplink(device int, usual float64, at engine.Time) (float64, engine
 // wrong answers what no model may.
 type wrong struct{ pace float64 }
 
-func (w wrong) Pace(_ int, at engine.Time) (float64, engine.Time) { return w.pace, at }
+func (w wrong) Speed(_ int, at engine.Time) (float64, engine.Time) { return w.pace, at }
 
 func init() {
 	options := func() config.Options { return &beatOptions{PeriodS: 1, Factor: 0.5, Of: "pace"} }
@@ -93,15 +93,15 @@ func init() {
 			b := newBeat(opts, s.Devices, s.Stream)
 			switch opts.Of {
 			case "pace":
-				m.Pace = b
+				m.Speed = b
 			case "presence":
-				m.Presence = b
+				m.Availability = b
 			case "charging":
 				m.Charging = b
 			case "wrong-pace":
-				m.Pace = wrong{math.NaN()}
+				m.Speed = wrong{math.NaN()}
 			case "wrong-time":
-				m.Pace = wrong{1}
+				m.Speed = wrong{1}
 			}
 			return m, nil
 		},
@@ -263,7 +263,7 @@ func TestModelsThatAreWrong(t *testing.T) {
 					t.Errorf("panic %v, want %s", got, want)
 				}
 			}()
-			pace{name: "beat", of: value}.Pace(3, 2)
+			pace{name: "beat", of: value}.Speed(3, 2)
 		}()
 	}
 }

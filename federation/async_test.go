@@ -144,4 +144,4 @@ func TestAsynchronousWithoutAnswersEnds(t *testing.T) {
 
 type nobody struct{}
 
-func (nobody) Present(int, engine.Time) (bool, engine.Time) { return false, engine.Never }
+func (nobody) Available(int, engine.Time) (bool, engine.Time) { return false, engine.Never }

@@ -116,7 +116,7 @@ func TestStalledByAnEmptyBattery(t *testing.T) {
 	if n := len(out.Rounds); n < 3 || n > 10 || observed != n {
 		t.Errorf("%d rows, %d of them observed, want some", n, observed)
 	}
-	if !f.batteries.Flat(2) || f.batteries.Flat(0) || f.batteries.Flat(1) {
+	if !f.batteries.Depleted(2) || f.batteries.Depleted(0) || f.batteries.Depleted(1) {
 		t.Error("want device 2 flat and no other")
 	}
 	// What had arrived is the beginning of the run on mains.
@@ -150,7 +150,7 @@ func TestStalledBeforeTheNextRound(t *testing.T) {
 	if f.stalled != "" || r.Participants != 2 || r.Dropped != 0 {
 		t.Fatalf("the first round: %+v, stalled: %q", r, f.stalled)
 	}
-	if !f.batteries.Flat(0) {
+	if !f.batteries.Depleted(0) {
 		t.Fatal("device 0 has survived")
 	}
 	f.runRound()

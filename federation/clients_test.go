@@ -105,7 +105,7 @@ func TestBatteriesOfThoseNotAsked(t *testing.T) {
 				t.Fatalf("%s, round %d: %d took part, %d dropped, %d late: 2 were asked", protocol, h, r.Participants, r.Dropped, r.Late)
 			}
 			for k := range f.devices {
-				died = died || f.batteries.Flat(k) && !slices.Contains(f.chosen, int32(k))
+				died = died || f.batteries.Depleted(k) && !slices.Contains(f.chosen, int32(k))
 			}
 		}
 		if !died {
@@ -142,7 +142,7 @@ func TestMoreClientsThanDevicesAreRefused(t *testing.T) {
 // and for good after a hundred.
 type blinking struct{}
 
-func (blinking) Present(device int, at engine.Time) (bool, engine.Time) {
+func (blinking) Available(device int, at engine.Time) (bool, engine.Time) {
 	const second = engine.Time(1e9)
 	whole := at - at%second
 	if whole == 100*second {

@@ -41,7 +41,7 @@ func newCost(f *Federation) cost {
 
 // physical takes rates from the profiles of devices and links.
 type physical struct {
-	fleet     *devices.Fleet
+	fleet     *devices.Processors
 	links     *network.Links
 	stepFLOPs float64
 }

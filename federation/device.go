@@ -127,13 +127,13 @@ func (f *Federation) draft(t int) {
 	}
 	d.cut = drop.At
 	switch drop.Phase {
-	case devices.Start:
+	case devices.DropAtStart:
 		d.strikes = lost
-	case devices.Compute:
+	case devices.DropInCompute:
 		d.strikes = compute
-	case devices.Upload:
+	case devices.DropInUpload:
 		d.strikes = upload
-	case devices.Anywhere:
+	case devices.DropAnywhere:
 		d.strikes = anywhere
 	}
 }

@@ -26,12 +26,12 @@ func (f *Federation) power(t int, p phase) float64 {
 }
 
 // newDevices returns the devices, batteries and links of a setup.
-func newDevices(s *Setup, n int) (*devices.Fleet, *devices.Batteries, *network.Links) {
+func newDevices(s *Setup, n int) (*devices.Processors, *devices.Batteries, *network.Links) {
 	if s.Fleet == nil {
-		return devices.NewFleet(s.Devices, n, s.Seed), newBatteries(s, n), network.NewLinks(s.Network.Own(), n, s.Seed)
+		return devices.NewProcessors(s.Devices, n, s.Seed), newBatteries(s, n), network.NewLinks(s.Network.Own(), n, s.Seed)
 	}
 	machines, links := s.Fleet.Assemble(n, s.Size.Rows, s.Seed)
-	return devices.NewMixedFleet(s.Devices, machines), devices.NewMixedBatteries(s.Devices, machines, s.Seed, s.Charging),
+	return devices.NewMixedProcessors(s.Devices, machines), devices.NewMixedBatteries(s.Devices, machines, s.Seed, s.Charging),
 		network.NewMixedLinks(s.Network, links, s.Seed)
 }
 
@@ -49,7 +49,7 @@ func (f *Federation) draw(t int, watts float64) {
 	if f.radios == nil {
 		f.batteries.SetPower(t, f.clock.Now(), watts)
 	} else {
-		f.batteries.SetLoad(t, f.clock.Now(), f.load(t, watts))
+		f.batteries.SetPowerSequence(t, f.clock.Now(), f.load(t, watts))
 	}
 	f.guard(t)
 }
@@ -70,7 +70,7 @@ func (f *Federation) guard(t int) {
 func (f *Federation) turn(t int) (at engine.Time, ok bool) {
 	at, ok = f.batteries.EmptyAt(t)
 	if f.refusing() {
-		if low, changes := f.batteries.LowChange(t); changes {
+		if low, changes := f.batteries.LowChangeAt(t); changes {
 			return low, true
 		}
 	}
@@ -82,7 +82,7 @@ func (f *Federation) turn(t int) (at engine.Time, ok bool) {
 func (f *Federation) checkBattery(t int) {
 	d, now := &f.devices[t], f.clock.Now()
 	f.batteries.Account(t, now)
-	if f.batteries.Flat(t) {
+	if f.batteries.Depleted(t) {
 		return
 	}
 	if at, ok := f.batteries.EmptyAt(t); !ok || at > now {
@@ -97,14 +97,14 @@ func (f *Federation) checkBattery(t int) {
 		f.leave(t, false)
 	}
 	again := d.phase == lost && f.clock.CancelSeq(t, d.next) // the server would have asked again
-	f.batteries.Die(t, now)
+	f.batteries.Deplete(t, now)
 	f.note(WentFlat, t, 0)
 	f.noteLevel(t)
 	if f.reachable(t) {
 		f.absent++
 	}
 	d.phase, d.paused = flat, false
-	at, comes := f.batteries.ReturnAt(t)
+	at, comes := f.batteries.RestoreAt(t)
 	if comes {
 		f.clock.Schedule(at, returned, t)
 	}
@@ -132,13 +132,13 @@ func (f *Federation) checkBattery(t int) {
 func (f *Federation) comeBack(t int) {
 	d, now := &f.devices[t], f.clock.Now()
 	f.batteries.Account(t, now)
-	if at, ok := f.batteries.ReturnAt(t); at > now {
+	if at, ok := f.batteries.RestoreAt(t); at > now {
 		if ok { // its charger has been unplugged meanwhile
 			f.clock.Schedule(at, returned, t)
 		}
 		return
 	}
-	f.batteries.Revive(t, now)
+	f.batteries.Restore(t, now)
 	f.note(Recharged, t, 0)
 	f.noteLevel(t)
 	f.sleep(t)
@@ -164,7 +164,7 @@ func (f *Federation) hopeless(t int) bool {
 	if _, until := f.pace(t, f.clock.Now()); until != engine.Never {
 		return false
 	}
-	if f.setup.Network.Jitter > 0 || f.setup.Charging != nil || f.setup.Devices.Charging != devices.WhenFlat {
+	if f.setup.Network.Jitter > 0 || f.setup.Charging != nil || f.setup.Devices.Charging != devices.WhenDepleted {
 		return false
 	}
 	round, attempt := int(f.devices[t].round), int(f.devices[t].attempt) // any

@@ -32,10 +32,10 @@ type Setup struct {
 	Faults  devices.Faults
 	Plan    Plan
 
-	Presence  devices.Presence  // nil: devices can always be reached
-	Bandwidth network.Bandwidth // nil: links carry what they usually do
-	Charging  devices.Charging  // when chargers are plugged in; nil: as Devices says
-	Pace      devices.Pace      // nil: processors are always as fast
+	Presence  devices.Availability     // nil: devices can always be reached
+	Bandwidth network.Bandwidth        // nil: links carry what they usually do
+	Charging  devices.ChargingSchedule // when chargers are plugged in; nil: as Devices says
+	Pace      devices.Speed            // nil: processors are always as fast
 
 	Problem  *mtl.Problem // nil: nothing is learnt, the method's work is timed alone
 	Size     Size         // that of Problem when there is one
@@ -106,7 +106,7 @@ type Federation struct {
 	method    algorithms.Algorithm
 	coupling  mtl.Coupling // the present one
 	clock     *engine.Engine
-	fleet     *devices.Fleet
+	fleet     *devices.Processors
 	batteries *devices.Batteries
 	drops     *devices.Drops
 	links     *network.Links
@@ -257,7 +257,7 @@ func New(s Setup) (*Federation, error) {
 	}
 	f.traffic = f.newTraffic()
 	if f.foretold() {
-		f.batteries.Foretell(f.change)
+		f.batteries.SetNextPower(f.change)
 	}
 	f.clients.weights = f.weigh()
 	return f, nil

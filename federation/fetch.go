@@ -12,7 +12,7 @@ func (f *Federation) fetch(soon []int32) {
 		}
 		d := &f.devices[t]
 		read += float64(d.began) + float64(d.phase) // its two lines
-		read += f.batteries.Spent(int(t)) + f.links.UplinkMbps(int(t)) + float64(f.batteries.ChangeAt(int(t)))
+		read += f.batteries.Spent(int(t)) + f.links.UplinkMbps(int(t)) + float64(f.batteries.PowerChangeAt(int(t)))
 		if empty, ok := f.batteries.EmptyAt(int(t)); ok {
 			read += float64(empty)
 		}

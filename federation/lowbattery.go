@@ -24,11 +24,11 @@ func (f *Federation) judge(t int) {
 
 // step returns the frequency step at which device t computes what it begins now.
 func (f *Federation) step(t int) int {
-	if step, ok := f.fleet.Steady(t); ok {
+	if step, ok := f.fleet.FixedStep(t); ok {
 		return step
 	}
 	now := f.clock.Now()
-	if f.batteries.Flat(t) {
+	if f.batteries.Depleted(t) {
 		return 0 // it begins nothing
 	}
 	return f.fleet.Step(t, f.batteries.Level(t, now), f.batteries.Low(t, now))

@@ -54,7 +54,7 @@ func TestLowBatteriesRefuse(t *testing.T) {
 			at := f.clock.Now()
 			low := 0
 			for k := range f.devices {
-				if f.batteries.Low(k, at) != f.devices[k].refuses && !f.batteries.Flat(k) {
+				if f.batteries.Low(k, at) != f.devices[k].refuses && !f.batteries.Depleted(k) {
 					// Within a nanosecond of the threshold a level is rounded.
 					if level := f.batteries.Level(k, at); math.Abs(level-0.4) > 1e-9 {
 						t.Fatalf("%s: device %d refuses = %t at a level of %g", protocol, k, f.devices[k].refuses, level)
@@ -197,7 +197,7 @@ func TestEnergyIsConservedUnderAPlan(t *testing.T) {
 // always is a trace of chargers that are plugged in all the time, or never.
 type always bool
 
-func (a always) Plugged(int, engine.Time) (bool, engine.Time) { return bool(a), engine.Never }
+func (a always) PluggedIn(int, engine.Time) (bool, engine.Time) { return bool(a), engine.Never }
 
 // With a trace in place of the table's plan a device lives on its charger, or is
 // gone for good.

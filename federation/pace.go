@@ -12,7 +12,7 @@ func (f *Federation) pace(t int, at engine.Time) (factor float64, until engine.T
 	if f.setup.Pace == nil {
 		return 1, engine.Never
 	}
-	return f.setup.Pace.Pace(t, at)
+	return f.setup.Pace.Speed(t, at)
 }
 
 // slowdown returns how many times as long device t computes now as at its fastest

@@ -16,7 +16,7 @@ type turns struct {
 	fast, slow float64
 }
 
-func (p turns) Pace(_ int, at engine.Time) (float64, engine.Time) {
+func (p turns) Speed(_ int, at engine.Time) (float64, engine.Time) {
 	k := at / p.each
 	if k%2 == 0 {
 		return p.fast, (k + 1) * p.each
@@ -27,7 +27,7 @@ func (p turns) Pace(_ int, at engine.Time) (float64, engine.Time) {
 // level is a pace that stays.
 type level float64
 
-func (p level) Pace(int, engine.Time) (float64, engine.Time) { return float64(p), engine.Never }
+func (p level) Speed(int, engine.Time) (float64, engine.Time) { return float64(p), engine.Never }
 
 // A device alone whose pace changes while it computes: it is over when the integral of
 // its pace has come to the length of its work, whatever it was asked at; also when it
@@ -47,7 +47,7 @@ func TestWorkTakesTheIntegralOfThePace(t *testing.T) {
 		step := work / 20_000
 		for done := 0.0; done < work; end += step {
 			if end < at || end >= at+away {
-				pace, _ := p.Pace(0, engine.FromSeconds(end))
+				pace, _ := p.Speed(0, engine.FromSeconds(end))
 				done += step * pace
 			}
 		}
@@ -80,7 +80,7 @@ func TestWorkTakesTheIntegralOfThePace(t *testing.T) {
 func TestSteadyPaces(t *testing.T) {
 	for _, protocol := range []string{WaitForAll, Deadline, Charged, First, Asynchronous} {
 		for _, factor := range []float64{1, 0.5, 0.25} {
-			of := func(p devices.Pace) *Outcome {
+			of := func(p devices.Speed) *Outcome {
 				return run(t, world(t, "async-mocha", protocol, func(s *Setup) {
 					s.Pace, s.Network.Jitter, s.Faults.DropProbability, s.Faults.Strike = p, 0.3, 0.2, devices.AtRandom
 				}))

@@ -24,7 +24,7 @@ func (f *Federation) appear() {
 // look reports whether device t is present, and whether that may change, and sees to
 // it that the next look comes in time.
 func (f *Federation) look(t int) (present, changes bool) {
-	present, until := f.setup.Presence.Present(t, f.clock.Now())
+	present, until := f.setup.Presence.Available(t, f.clock.Now())
 	if changes = until != engine.Never; changes {
 		f.clock.Schedule(until, flip, t)
 	}

@@ -16,7 +16,7 @@ import (
 // from the second on never are.
 type windows struct{ from, to engine.Time }
 
-func (w windows) Present(device int, at engine.Time) (bool, engine.Time) {
+func (w windows) Available(device int, at engine.Time) (bool, engine.Time) {
 	switch {
 	case device > 0 || at >= w.to:
 		return true, engine.Never
@@ -102,7 +102,7 @@ type coins struct {
 
 const toss = engine.Time(1e8)
 
-func (c coins) Present(device int, at engine.Time) (bool, engine.Time) {
+func (c coins) Available(device int, at engine.Time) (bool, engine.Time) {
 	n := at / toss
 	s := rng.New(c.seed, rng.Solve, device, int(n))
 	return s.Float64() < c.share, (n + 1) * toss

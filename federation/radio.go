@@ -114,7 +114,7 @@ func (f *Federation) carry(t int, latency engine.Time) {
 		return
 	}
 	idle, radio := f.fleet.IdlePower(t), f.links.Radio(t)
-	load := devices.Load{Watts: f.power(t, f.devices[t].phase)}
+	load := devices.PowerSequence{Watts: f.power(t, f.devices[t].phase)}
 	if wakes := f.promotion(t); wakes > 0 {
 		load.Stages[0] = devices.Stage{Length: wakes, Watts: idle + radio.Promotion.Watts}
 	}
@@ -124,7 +124,7 @@ func (f *Federation) carry(t int, latency engine.Time) {
 	if f.radios != nil {
 		f.radios[t] = transferring
 	}
-	f.batteries.SetLoad(t, f.clock.Now(), load)
+	f.batteries.SetPowerSequence(t, f.clock.Now(), load)
 	f.guard(t)
 }
 
@@ -168,9 +168,9 @@ func moved(bytes, share, latency float64) float64 {
 
 // load returns what device t, which transfers nothing, draws from now on, given the
 // power in its phase that its radio's tail is not part of.
-func (f *Federation) load(t int, watts float64) devices.Load {
+func (f *Federation) load(t int, watts float64) devices.PowerSequence {
 	now, radio := f.clock.Now(), f.links.Radio(t)
-	load := devices.Load{Watts: watts}
+	load := devices.PowerSequence{Watts: watts}
 	if f.radios[t] == transferring {
 		f.radios[t] = now
 	}

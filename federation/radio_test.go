@@ -146,7 +146,7 @@ func TestDyingInATail(t *testing.T) {
 		t.Fatalf("empty at %v, want %v", at, want)
 	}
 	f.runRound()
-	if !f.batteries.Flat(0) {
+	if !f.batteries.Depleted(0) {
 		t.Error("the device has survived")
 	}
 }

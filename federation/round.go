@@ -57,7 +57,7 @@ func (f *Federation) runRound() results.Round {
 		Thetas: thetas,
 	}
 	f.tally = tally{} // what happens before the next round counts for it
-	f.batteries.Drain(f.clock.Now())
+	f.batteries.AccountAll(f.clock.Now())
 	f.noteRound()
 	f.round++
 	// Also what was spent between the last round and this one.
@@ -105,7 +105,7 @@ func (f *Federation) open() {
 		case here:
 			up++
 		case d.phase == flat && waits:
-			if _, comes := f.batteries.ReturnAt(int(t)); !comes {
+			if _, comes := f.batteries.RestoreAt(int(t)); !comes {
 				f.stall(int(t), "has an empty battery and is never charged")
 				return
 			}

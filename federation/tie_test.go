@@ -39,7 +39,7 @@ func TestTies(t *testing.T) {
 			if r.TimeS != 1 || r.Participants != 1 || r.Dropped != 0 || r.Late != 0 || r.BytesUp != message {
 				t.Errorf("battery of %g Wh: %+v: the answer is in time", battery, r)
 			}
-			if dead := battery != batteryNone; f.batteries.Flat(0) != dead {
+			if dead := battery != batteryNone; f.batteries.Depleted(0) != dead {
 				t.Errorf("battery of %g Wh: flat: %v", battery, !dead)
 			}
 		}

@@ -82,14 +82,14 @@ func (f *Federation) despairs() bool {
 func (f *Federation) gone(t int) bool {
 	d := &f.devices[t]
 	if d.phase == flat {
-		if _, comes := f.batteries.ReturnAt(t); !comes {
+		if _, comes := f.batteries.RestoreAt(t); !comes {
 			return true
 		}
 	}
 	if !d.away {
 		return false
 	}
-	present, until := f.setup.Presence.Present(t, f.clock.Now())
+	present, until := f.setup.Presence.Available(t, f.clock.Now())
 	return !present && until == engine.Never
 }
 

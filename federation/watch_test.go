@@ -18,7 +18,7 @@ type restless struct {
 	gone   int
 }
 
-func (r restless) Present(device int, at engine.Time) (bool, engine.Time) {
+func (r restless) Available(device int, at engine.Time) (bool, engine.Time) {
 	const length = engine.Time(1e9)
 	if device < r.gone && at >= r.leaves {
 		return false, engine.Never
@@ -143,7 +143,7 @@ func TestAnInterruptEndsARoundWithoutEnd(t *testing.T) {
 // function when it is asked about the time after a second.
 type slowing struct{ late func() }
 
-func (s slowing) Pace(_ int, at engine.Time) (float64, engine.Time) {
+func (s slowing) Speed(_ int, at engine.Time) (float64, engine.Time) {
 	if at == engine.Time(1e9) {
 		s.late()
 	}

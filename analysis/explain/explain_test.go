@@ -393,7 +393,7 @@ type usual struct{}
 
 func (*usual) Validate(*config.Checker) {}
 
-func (usual) Pace(int, engine.Time) (float64, engine.Time) { return 1, engine.Never }
+func (usual) Speed(int, engine.Time) (float64, engine.Time) { return 1, engine.Never }
 
 func (usual) Downlink(_ int, mbps float64, _ engine.Time) (float64, engine.Time) {
 	return mbps, engine.Never
@@ -406,7 +406,7 @@ func (usual) Uplink(_ int, mbps float64, _ engine.Time) (float64, engine.Time) {
 func init() {
 	options := func() config.Options { return &usual{} }
 	devices.RegisterModel(devices.ModelFactory{Name: "usual", Options: options, New: func(devices.ModelSetup, config.Options) (devices.Model, error) {
-		return devices.Model{Pace: usual{}}, nil
+		return devices.Model{Speed: usual{}}, nil
 	}})
 	network.RegisterModel(network.ModelFactory{Name: "usual", Options: options, New: func(network.ModelSetup, config.Options) (network.Bandwidth, error) {
 		return usual{}, nil

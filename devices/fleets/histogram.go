@@ -36,7 +36,7 @@ type measured struct {
 // class of each.
 func (f *Fleet) measure(n int, seed uint64) ([]measured, []uint8) {
 	machines, mix := f.Assemble(n, nil, seed)
-	fleet, links := devices.NewMixedFleet(devices.Defaults(), machines), network.NewMixedLinks(network.Defaults(), mix, seed)
+	fleet, links := devices.NewMixedProcessors(devices.Defaults(), machines), network.NewMixedLinks(network.Defaults(), mix, seed)
 	return []measured{
 		{"speed, GFLOP/s", func(t int) float64 { return fleet.Rate(t) / 1e9 }},
 		{"downlink, Mbit/s", links.DownlinkMbps},

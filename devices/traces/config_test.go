@@ -97,7 +97,7 @@ func TestConfigSources(t *testing.T) {
 	for device := range 10 {
 		a, b := s.Lookup(Available, device, hour)
 		x, y := presence.Lookup(Available, device, hour)
-		if up, until := s.Present(device, hour); up != (x == 1) || until != y {
+		if up, until := s.Available(device, hour); up != (x == 1) || until != y {
 			t.Errorf("device %d is present: %v until %v, must be %v until %v", device, up, until, x, y)
 		}
 		if a != x || b != y {
@@ -161,7 +161,7 @@ func TestPlugged(t *testing.T) {
 		plugged bool
 		change  engine.Time
 	}{0: {false, 30}, 29: {false, 30}, 30: {true, 60}, 60: {false, 130}, 730: {true, 760}} {
-		if plugged, change := j.Plugged(3, at); plugged != want.plugged || change != want.change {
+		if plugged, change := j.PluggedIn(3, at); plugged != want.plugged || change != want.change {
 			t.Errorf("at %d: %v until %d, must be %v until %d", at, plugged, change, want.plugged, want.change)
 		}
 	}

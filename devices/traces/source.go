@@ -69,14 +69,14 @@ func (j *Joint) Lookup(k Kind, device int, t engine.Time) (value float64, until 
 
 // Present returns whether a device is available at an instant, and when that
 // changes, as federation asks; [Available] must be among the kinds.
-func (j *Joint) Present(device int, at engine.Time) (present bool, until engine.Time) {
+func (j *Joint) Available(device int, at engine.Time) (present bool, until engine.Time) {
 	value, until := j.Lookup(Available, device, at)
 	return value == 1, until
 }
 
 // Plugged returns whether the charger of a device is plugged in at an instant,
 // and when that changes, as devices ask; [Charging] must be among the kinds.
-func (j *Joint) Plugged(device int, at engine.Time) (plugged bool, change engine.Time) {
+func (j *Joint) PluggedIn(device int, at engine.Time) (plugged bool, change engine.Time) {
 	value, change := j.Lookup(Charging, device, at)
 	return value == 1, change
 }
@@ -112,7 +112,7 @@ func (j *Joint) Rates() bool {
 
 // Pace returns what the rate of a device's processor is multiplied by at an
 // instant, and until when; [Speed] must be among the kinds.
-func (j *Joint) Pace(device int, at engine.Time) (factor float64, until engine.Time) {
+func (j *Joint) Speed(device int, at engine.Time) (factor float64, until engine.Time) {
 	return j.Lookup(Speed, device, at)
 }
 

@@ -55,7 +55,7 @@ func init() {
 			return &Options{SessionsPerDay: []float64{10, 200}, SessionS: []float64{10, 250}, Pace: 0.5}
 		},
 		New: func(s devices.ModelSetup, o config.Options) (devices.Model, error) {
-			return devices.Model{Pace: newUsers(s, *o.(*Options))}, nil
+			return devices.Model{Speed: newUsers(s, *o.(*Options))}, nil
 		},
 	})
 }
@@ -95,9 +95,9 @@ func newUsers(s devices.ModelSetup, o Options) *users {
 // between is log-uniform in a range when u is uniform.
 func between(of []float64, u float64) float64 { return of[0] * math.Pow(of[1]/of[0], u) }
 
-// Pace returns the share of its speed that a device has left for training, and until
+// Speed returns the share of its speed that a device has left for training, and until
 // when. It allocates nothing.
-func (u *users) Pace(device int, at engine.Time) (factor float64, until engine.Time) {
+func (u *users) Speed(device int, at engine.Time) (factor float64, until engine.Time) {
 	i := &u.at[device]
 	if i.until == 0 || at < i.from {
 		*i = u.first(device)

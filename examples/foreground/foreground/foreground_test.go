@@ -38,7 +38,7 @@ func TestMeanPace(t *testing.T) {
 		}
 		sum := 0.0
 		for at := engine.Time(0); at < end; {
-			pace, until := u.Pace(k, at)
+			pace, until := u.Speed(k, at)
 			until = min(until, end)
 			sum += pace * (until - at).Seconds()
 			at = until
@@ -59,7 +59,7 @@ func TestTheBeginningIsLikeAnyTime(t *testing.T) {
 	u := newUsers(devices.ModelSetup{Devices: n, Seed: 1}, o)
 	used := 0.0
 	for k := range n {
-		if pace, _ := u.Pace(k, 0); pace == o.Pace {
+		if pace, _ := u.Speed(k, 0); pace == o.Pace {
 			used++
 		}
 	}
@@ -77,19 +77,19 @@ func TestAFunctionOfDeviceAndTime(t *testing.T) {
 	source := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
 		k, at := source.IntN(3), engine.FromSeconds(3*day*source.Float64())
-		pace, until := any.Pace(k, at)
+		pace, until := any.Speed(k, at)
 		fresh := newUsers(devices.ModelSetup{Devices: 5, Seed: 9}, o)
-		if p, u := fresh.Pace(k, at); p != pace || u != until || until <= at {
+		if p, u := fresh.Speed(k, at); p != pace || u != until || until <= at {
 			t.Fatalf("device %d at %v: %g until %v, asked first %g until %v", k, at, pace, until, p, u)
 		}
-		if p, u := few.Pace(k, at); p != pace || u != until {
+		if p, u := few.Speed(k, at); p != pace || u != until {
 			t.Fatalf("device %d of 5 at %v: %g until %v, of 3 %g until %v", k, at, pace, until, p, u)
 		}
-		if last, next := any.Pace(k, until-1); last != pace || next != until {
+		if last, next := any.Speed(k, until-1); last != pace || next != until {
 			t.Fatalf("device %d at %v: %g until %v, but %g until %v just before", k, at, pace, until, last, next)
 		}
 	}
-	if n := testing.AllocsPerRun(100, func() { any.Pace(0, engine.FromSeconds(day*source.Float64())) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { any.Speed(0, engine.FromSeconds(day*source.Float64())) }); n != 0 {
 		t.Errorf("a look-up allocates %g times", n)
 	}
 }

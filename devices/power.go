@@ -6,9 +6,9 @@ import (
 	"fedsim/engine"
 )
 
-// Load is the power that a device draws from some instant on: that of each stage
+// PowerSequence is the power that a device draws from some instant on: that of each stage
 // for as long as it lasts, one after another, then Watts for good.
-type Load struct {
+type PowerSequence struct {
 	Stages [MaxStages]Stage
 	Watts  float64
 }
@@ -34,7 +34,7 @@ type plan struct {
 var constant = plan{at: [MaxStages]engine.Time{engine.Never, engine.Never}}
 
 // plan returns the power with which a load begins at now, and what is to come.
-func (l *Load) plan(now engine.Time) (watts float64, p plan) {
+func (l *PowerSequence) plan(now engine.Time) (watts float64, p plan) {
 	watts, p = l.Watts, constant
 	n, end := 0, now
 	for _, s := range l.Stages {

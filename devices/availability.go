@@ -6,12 +6,12 @@ import (
 	"fedsim/engine"
 )
 
-// Presence says when devices can be reached.
-type Presence interface {
+// Availability says when devices can be reached.
+type Availability interface {
 	// Present reports whether a device can be reached at an instant, and the first
 	// instant after it from which that may be otherwise; engine.Never: it stays so.
 	// For each device it is asked about instants in order.
-	Present(device int, at engine.Time) (present bool, until engine.Time)
+	Available(device int, at engine.Time) (present bool, until engine.Time)
 }
 
 // outage is a presence in which some devices cannot be reached for a while,
@@ -19,13 +19,13 @@ type Presence interface {
 type outage struct {
 	from, to engine.Time
 	struck   int // devices 0..struck-1
-	next     Presence
+	next     Availability
 }
 
 // WithOutage returns the presence of n devices under a valid table of faults: that
 // given, nil being one of devices that are always there, but for the devices of the
 // region whose network is down. Without an outage it returns what it was given.
-func (f *Faults) WithOutage(next Presence, n int) Presence {
+func (f *Faults) WithOutage(next Availability, n int) Availability {
 	if f.OutageShare == 0 {
 		return next
 	}
@@ -35,11 +35,11 @@ func (f *Faults) WithOutage(next Presence, n int) Presence {
 	}
 }
 
-// Present is that of Presence.
-func (o *outage) Present(device int, at engine.Time) (present bool, until engine.Time) {
+// Available implements Availability.
+func (o *outage) Available(device int, at engine.Time) (present bool, until engine.Time) {
 	present, until = true, engine.Never
 	if o.next != nil {
-		present, until = o.next.Present(device, at)
+		present, until = o.next.Available(device, at)
 	}
 	switch {
 	case device >= o.struck || at >= o.to:

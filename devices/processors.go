@@ -6,9 +6,9 @@ import (
 	"fedsim/internal/rng"
 )
 
-// Fleet is the devices of a federation: the profile of each, or of its class, and
+// Processors is the devices of a federation: the profile of each, or of its class, and
 // its own speed. It does not change.
-type Fleet struct {
+type Processors struct {
 	kinds   []kind
 	classes classes
 	size    int
@@ -22,9 +22,9 @@ type kind struct {
 	fixed   int // frequency step; negative: by the charge of the battery
 }
 
-// NewFleet returns n devices of a valid configuration. Their speeds depend on
+// NewProcessors returns n devices of a valid configuration. Their speeds depend on
 // the seed and on nothing else: device t of a larger fleet is as fast.
-func NewFleet(cfg Config, n int, seed uint64) *Fleet {
+func NewProcessors(cfg Config, n int, seed uint64) *Processors {
 	f := newFleet(&cfg, []Profile{cfg.Device()}, n)
 	if cfg.Spread != Uniform && cfg.Spread != LogNormal {
 		return f
@@ -36,9 +36,9 @@ func NewFleet(cfg Config, n int, seed uint64) *Fleet {
 	return f
 }
 
-// NewMixedFleet returns the devices of a mix. The configuration says which of its
+// NewMixedProcessors returns the devices of a mix. The configuration says which of its
 // frequency steps a device computes at, and nothing else.
-func NewMixedFleet(cfg Config, mix Mix) *Fleet {
+func NewMixedProcessors(cfg Config, mix Mix) *Processors {
 	f := newFleet(&cfg, mix.Profiles, len(mix.Class))
 	f.classes = mix.Class
 	if mix.Speed == nil {
@@ -51,8 +51,8 @@ func NewMixedFleet(cfg Config, mix Mix) *Fleet {
 	return f
 }
 
-func newFleet(cfg *Config, profiles []Profile, n int) *Fleet {
-	f := &Fleet{size: n, slow: cfg.LowBattery > 0 && cfg.LowBatteryAction == Slow}
+func newFleet(cfg *Config, profiles []Profile, n int) *Processors {
+	f := &Processors{size: n, slow: cfg.LowBattery > 0 && cfg.LowBatteryAction == Slow}
 	for _, p := range profiles {
 		k := kind{profile: p, fixed: p.steps() - 1}
 		switch {
@@ -69,7 +69,7 @@ func newFleet(cfg *Config, profiles []Profile, n int) *Fleet {
 }
 
 // kind returns what device t is.
-func (f *Fleet) kind(t int) *kind { return &f.kinds[f.classes.of(t)] }
+func (f *Processors) kind(t int) *kind { return &f.kinds[f.classes.of(t)] }
 
 // speed returns the factor by which device t of a fleet that is spread is faster
 // than its profile.
@@ -84,13 +84,13 @@ func speed(cfg *Config, seed uint64, t int) float64 {
 }
 
 // Len returns the number of devices.
-func (f *Fleet) Len() int { return f.size }
+func (f *Processors) Len() int { return f.size }
 
 // Profile returns what device t is, before it differs in speed from its like.
-func (f *Fleet) Profile(t int) Profile { return f.kind(t).profile }
+func (f *Processors) Profile(t int) Profile { return f.kind(t).profile }
 
 // Rate returns the speed of device t in FLOP/s at its fastest frequency step.
-func (f *Fleet) Rate(t int) float64 {
+func (f *Processors) Rate(t int) float64 {
 	if f.rates == nil {
 		return f.kind(t).profile.Rate()
 	}
@@ -99,17 +99,17 @@ func (f *Fleet) Rate(t int) float64 {
 
 // ComputeTime returns how long device t takes for that many FLOPs at its fastest
 // frequency step: the first term of Time(h, t) in the paper's appendix, "Estimated Time".
-func (f *Fleet) ComputeTime(t int, flops float64) engine.Time {
+func (f *Processors) ComputeTime(t int, flops float64) engine.Time {
 	return engine.FromSeconds(flops / f.Rate(t))
 }
 
 // IdlePower returns the power in watts of device t when it neither computes nor
 // sends.
-func (f *Fleet) IdlePower(t int) float64 { return f.kind(t).profile.IdleW }
+func (f *Processors) IdlePower(t int) float64 { return f.kind(t).profile.IdleW }
 
 // ComputePower returns the power in watts of device t when it computes at a
 // frequency step.
-func (f *Fleet) ComputePower(t, step int) float64 {
+func (f *Processors) ComputePower(t, step int) float64 {
 	p := &f.kind(t).profile
 	if power := p.step(step).Power; power != 1 {
 		return p.IdleW + float64(power*(p.ComputeW-p.IdleW))
@@ -117,16 +117,16 @@ func (f *Fleet) ComputePower(t, step int) float64 {
 	return p.ComputeW
 }
 
-// Steady reports whether device t computes at one frequency step all the time,
+// FixedStep reports whether device t computes at one frequency step all the time,
 // whatever its battery, and which.
-func (f *Fleet) Steady(t int) (step int, ok bool) {
+func (f *Processors) FixedStep(t int) (step int, ok bool) {
 	fixed := f.kind(t).fixed
 	return fixed, fixed >= 0 && !f.slow
 }
 
 // Step returns the frequency step, from 0 up, at which device t begins to compute
 // when its battery is full to a level in [0, 1], low or not.
-func (f *Fleet) Step(t int, level float64, low bool) int {
+func (f *Processors) Step(t int, level float64, low bool) int {
 	k := f.kind(t)
 	switch {
 	case low && f.slow:
@@ -141,4 +141,4 @@ func (f *Fleet) Step(t int, level float64, low bool) int {
 
 // Slowdown returns how many times as long device t computes at a frequency step as
 // at its fastest one.
-func (f *Fleet) Slowdown(t, step int) float64 { return 1 / f.kind(t).profile.step(step).Clock }
+func (f *Processors) Slowdown(t, step int) float64 { return 1 / f.kind(t).profile.step(step).Clock }

@@ -9,7 +9,7 @@ import (
 
 // phone-2017: 2 GHz at 3 FLOP per cycle, so 3e9 FLOPs take half a second.
 func TestComputeTime(t *testing.T) {
-	f := NewFleet(Defaults(), 3, 1)
+	f := NewProcessors(Defaults(), 3, 1)
 	for device := range f.Len() {
 		if f.Rate(device) != 6e9 || f.ComputeTime(device, 3e9) != 500_000_000 || f.ComputeTime(device, 0) != 0 {
 			t.Errorf("device %d: %g FLOP/s, 3e9 FLOPs in %v", device, f.Rate(device), f.ComputeTime(device, 3e9))
@@ -26,9 +26,9 @@ func TestComputeTime(t *testing.T) {
 func TestTimeScalesWithRate(t *testing.T) {
 	cfg := Defaults()
 	cfg.Spread, cfg.SpreadWidth = LogNormal, 0.5
-	fast := NewFleet(cfg, 20, 9)
+	fast := NewProcessors(cfg, 20, 9)
 	cfg.ClockGHz = cfg.Device().ClockGHz / 2
-	slow := NewFleet(cfg, 20, 9)
+	slow := NewProcessors(cfg, 20, 9)
 	for d := range fast.Len() {
 		a, b := fast.ComputeTime(d, 1e12), slow.ComputeTime(d, 1e12)
 		if diff := b - 2*a; diff < -1 || diff > 1 {
@@ -44,7 +44,7 @@ func TestSpread(t *testing.T) {
 	for spread, standard := range map[string]float64{Uniform: 0.6 / math.Sqrt(3), LogNormal: 0.6} {
 		cfg := Defaults()
 		cfg.Spread, cfg.SpreadWidth = spread, 0.6
-		f := NewFleet(cfg, n, 4)
+		f := NewProcessors(cfg, n, 4)
 		var sum, squares float64
 		for d := range n {
 			x := f.Rate(d) / f.Profile(d).Rate()
@@ -68,7 +68,7 @@ func TestSpread(t *testing.T) {
 func TestFleetGrowsWithoutChangingItsDevices(t *testing.T) {
 	cfg := Defaults()
 	cfg.Spread, cfg.SpreadWidth = Uniform, 0.5
-	small, large, other := NewFleet(cfg, 5, 1), NewFleet(cfg, 50, 1), NewFleet(cfg, 5, 2)
+	small, large, other := NewProcessors(cfg, 5, 1), NewProcessors(cfg, 50, 1), NewProcessors(cfg, 5, 2)
 	for d := range small.Len() {
 		if small.Rate(d) != large.Rate(d) {
 			t.Errorf("device %d: %g FLOP/s among 5, %g among 50", d, small.Rate(d), large.Rate(d))
@@ -104,12 +104,12 @@ func TestFrequencySteps(t *testing.T) {
 	} {
 		cfg := Defaults()
 		c.change(&cfg)
-		f := NewFleet(cfg, 1, 1)
+		f := NewProcessors(cfg, 1, 1)
 		step := f.Step(0, c.level, c.low)
 		if step != c.step || math.Abs(f.ComputePower(0, step)-c.watts) > 1e-12 || math.Abs(f.Slowdown(0, step)-c.slower) > 1e-12 {
 			t.Errorf("%+v: step %d, %g W, %g times as long; want %d, %g, %g", cfg, step, f.ComputePower(0, step), f.Slowdown(0, step), c.step, c.watts, c.slower)
 		}
-		if at, ok := f.Steady(0); ok != c.steady || ok && at != c.step {
+		if at, ok := f.FixedStep(0); ok != c.steady || ok && at != c.step {
 			t.Errorf("%+v: always step %d: %t", cfg, at, ok)
 		}
 	}
