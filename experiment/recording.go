@@ -59,11 +59,13 @@ type recordingKey struct {
 const mostRecorded = 4_000_000
 
 // recordable reports whether a run's mathematics is independent of time, and
-// worth keeping. Rounds are evaluated one by one, the coupling is fixed, and no
-// theta is measured, which takes a round's open state.
+// worth recording: every device takes part in every round, rounds are evaluated one
+// by one, the coupling is fixed, and no theta is measured, which takes a round's
+// open state.
 func (r *runner) recordable(run *scenarios.Run, devices int) bool {
 	s := &run.Settings.Run
-	return run.Settings.Federation.Protocol == federation.WaitForAll &&
+	_, asked := run.Settings.Federation.Sizes(devices)
+	return run.Settings.Federation.Protocol == federation.WaitForAll && asked == devices &&
 		s.Outer == 1 && s.EvalEvery == 1 && s.ThetaEvery == 0 && devices*s.Rounds <= r.mostRecorded
 }
 

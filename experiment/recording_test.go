@@ -33,24 +33,27 @@ sweep = { "network.profile" = ["3g", "wifi"], "faults.drop_probability" = [0, 0.
 "options.epochs" = [1, 3]
 `
 
-func TestRecordedRunsEqualComputedOnes(t *testing.T) {
-	s, err := scenarios.Parse("shared.toml", []byte(shared), nil)
+// collect returns the runs of a scenario; mostRecorded 0 computes each by itself.
+func collect(t *testing.T, text string, workers, mostRecorded int) []results.Run {
+	t.Helper()
+	s, err := scenarios.Parse("shared.toml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	collect := func(workers, most int) []results.Run {
-		runs := make([]results.Run, Total(s.Experiments))
-		o := Options{Workers: workers, Clock: time.Now, Finished: func(i int, r results.Run) error {
-			r.WallS = 0
-			runs[i] = r
-			return nil
-		}}
-		if err := run(context.Background(), s.Experiments, o, most); err != nil {
-			t.Fatal(err)
-		}
-		return runs
+	runs := make([]results.Run, Total(s.Experiments))
+	o := Options{Workers: workers, Clock: time.Now, Finished: func(i int, r results.Run) error {
+		r.WallS = 0
+		runs[i] = r
+		return nil
+	}}
+	if err := run(context.Background(), s.Experiments, o, mostRecorded); err != nil {
+		t.Fatal(err)
 	}
-	want := collect(1, 0)
+	return runs
+}
+
+func TestRecordedRunsEqualComputedOnes(t *testing.T) {
+	want := collect(t, shared, 1, 0)
 	if len(want) != 24 || len(want[0].Rounds) != 26 {
 		t.Fatalf("%d runs, the first with %d rounds; want 24 with 26", len(want), len(want[0].Rounds))
 	}
@@ -62,10 +65,37 @@ func TestRecordedRunsEqualComputedOnes(t *testing.T) {
 		t.Error("no device was short of theta: the test shows nothing of them")
 	}
 	for _, workers := range []int{1, 2, 8} {
-		got := collect(workers, mostRecorded)
+		got := collect(t, shared, workers, mostRecorded)
 		for i := range want {
 			if a, b := text(got[i]), text(want[i]); a != b {
 				t.Fatalf("%d workers: run %s differs:\n%s\nwant\n%s", workers, want[i].ID, a, b)
+			}
+		}
+	}
+}
+
+// A server that waits for a sample of its clients depends on who was available, so
+// its runs share no recording of all clients.
+func TestSampledRunsEqualComputedOnes(t *testing.T) {
+	for _, selection := range []string{"", `selection = "power-of-choice"` + "\ncandidates = 4"} {
+		scenario := `
+[data.synthetic]
+tasks = 5
+features = 6
+[problem]
+optimum_sweeps = 0
+[federation]
+clients_per_round = 3
+` + selection + `
+[run]
+rounds = 5
+[methods.mocha]
+[methods.mb-sgd]
+`
+		want, got := collect(t, scenario, 1, 0), collect(t, scenario, 2, mostRecorded)
+		for i := range want {
+			if a, b := text(got[i]), text(want[i]); a != b {
+				t.Fatalf("%s: run %s differs:\n%s\nwant\n%s", selection, want[i].ID, a, b)
 			}
 		}
 	}
