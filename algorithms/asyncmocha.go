@@ -58,14 +58,14 @@ func (o *AsyncMOCHAOptions) Validate(c *config.Checker) {
 type asyncMOCHA struct {
 	Dual
 	opts      AsyncMOCHAOptions
-	weights   mtl.Follower // of V: w_t as it is now
-	version   int          // answers taken
-	sent      data.Matrix  // w_t as it was sent, one row a device
-	curvature []float64    // of the subproblem, by device, as it was sent
-	since     []int        // version when it was sent, by device
-	change    []float64    // b of the tentative work, by device
-	now       []float64    // w_t at an answer
-	served    float64      // FLOPs of the server in the open round
+	weights   mtl.IncrementalPrimal // of V: w_t as it is now
+	version   int                   // answers taken
+	sent      data.Matrix           // w_t as it was sent, one row a device
+	curvature []float64             // of the subproblem, by device, as it was sent
+	since     []int                 // version when it was sent, by device
+	change    []float64             // b of the tentative work, by device
+	now       []float64             // w_t at an answer
+	served    float64               // FLOPs of the server in the open round
 }
 
 var (
@@ -96,7 +96,7 @@ func init() {
 				Dual: NewDual(s), opts: *o.(*AsyncMOCHAOptions), sent: data.NewMatrix(n, d),
 				curvature: make([]float64, n), since: make([]int, n), change: make([]float64, n), now: make([]float64, d),
 			}
-			a.weights = s.Coupling.Follow(&a.Duals.V)
+			a.weights = s.Coupling.Incremental(&a.Duals.V)
 			return a, nil
 		},
 	})
@@ -222,6 +222,6 @@ func (a *asyncMOCHA) State(c *state.Coder) {
 // a version; what devices were sent before stays what they work on.
 func (a *asyncMOCHA) SetCoupling(c mtl.Coupling) {
 	a.Dual.SetCoupling(c)
-	a.weights = c.Follow(&a.Duals.V)
+	a.weights = c.Incremental(&a.Duals.V)
 	a.version++
 }

@@ -425,7 +425,7 @@ func TestAsyncMOCHATheta(t *testing.T) {
 func TestAsyncMOCHACountsTheServersWork(t *testing.T) {
 	everyCoupling(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
 		v := p.NewWeights()
-		task, add := c.Follow(&v).FLOPs()
+		task, add := c.Incremental(&v).FLOPs()
 		d := float64(p.Features())
 		if task < d || add < d {
 			t.Fatalf("a row of d = %g weights costs %g, a change %g", d, task, add)
@@ -479,9 +479,9 @@ func TestAsyncMOCHASendsTheChangeOfItsConjugates(t *testing.T) {
 				t.Errorf("%s: device %d sends %v, want %v", loss, k, a.change[k], want)
 			}
 			dv := make([]float64, p.Features())
-			p.AddImage(k, dv, next)
+			p.AddV(k, dv, next)
 			old := make([]float64, p.Features())
-			p.AddImage(k, old, a.Duals.Alpha[k])
+			p.AddV(k, old, a.Duals.Alpha[k])
 			kernel.Axpy(-1, old, dv)
 			nearVector(t, "dv", a.Delta.Row(k), dv, 1e-12)
 		}

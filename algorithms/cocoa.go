@@ -97,7 +97,7 @@ func (c *cocoa) certain(t int, u, w []float64, curvature float64) bool {
 		before += c.Problem.Loss.Conjugate(a, c.Problem.Train.Tasks[t].Y[i])
 	}
 	before = float64(before * c.Problem.Scale[t])
-	now := c.Problem.Measure(t, c.Next[t], u, w, c.Delta.Row(t), curvature)
+	now := c.Problem.EvaluateSubproblem(t, c.Next[t], u, w, c.Delta.Row(t), curvature)
 	// A subproblem solved to the last bits has neither gap nor progress left.
 	const roundoff = 1e-14
 	return now.Gap <= c.opts.Theta*(now.Gap+before-now.Value) || now.Gap <= roundoff*(1+math.Abs(now.Value))

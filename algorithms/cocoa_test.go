@@ -22,7 +22,7 @@ func exactly(t *testing.T, a *cocoa, k int) float64 {
 	order.Reset(len(alpha), rng.New(77, rng.Reference, k, 0))
 	for range 5000 {
 		p.SDCA(k, alpha, u, curvature, &order, 20*len(alpha))
-		s := p.Measure(k, alpha, u, w, dv, curvature)
+		s := p.EvaluateSubproblem(k, alpha, u, w, dv, curvature)
 		if s.Gap <= 1e-12*(1+math.Abs(s.Value)) {
 			return s.Value - s.Gap
 		}
@@ -53,7 +53,7 @@ func certified(a *cocoa, k int) float64 {
 		u[j] = w + curvature*a.Delta.Row(k)[j]
 	}
 	dv, zero := make([]float64, len(u)), make([]float64, len(u))
-	gap := a.Problem.Measure(k, a.Next[k], u, a.Weights(k), dv, curvature).Gap
+	gap := a.Problem.EvaluateSubproblem(k, a.Next[k], u, a.Weights(k), dv, curvature).Gap
 	progress := value(a, k, a.Duals.Alpha[k], zero) - value(a, k, a.Next[k], a.Delta.Row(k))
 	return gap / (gap + progress)
 }

@@ -39,7 +39,7 @@ func serverFLOPs(name string, p *mtl.Problem, c mtl.Coupling) (least, most float
 	}
 	if name == "async-mocha" {
 		v := p.NewWeights()
-		task, add := c.Follow(&v).FLOPs()
+		task, add := c.Incremental(&v).FLOPs()
 		return 0, float64(p.Devices()) * (2*task + add + 5*d)
 	}
 	return c.FLOPs(p.Features()), c.FLOPs(p.Features())

@@ -121,7 +121,7 @@ func (d *Dual) State(c *state.Coder) {
 func (d *Dual) SetCoupling(c mtl.Coupling) {
 	d.Coupling = c
 	d.sigmaPrime = d.Problem.SigmaPrime(c)
-	d.Problem.Recompute(d.pool, d.Duals)
+	d.Problem.RecomputeV(d.pool, d.Duals)
 	c.Primal(&d.W, &d.Duals.V)
 }
 
@@ -138,11 +138,11 @@ func (d *Dual) start(r Request, w []float64) *scratch {
 
 // finish derives the tentative change of V from u = w + curvature dv.
 func (d *Dual) finish(r Request, s *scratch, w []float64, curvature float64) {
-	mtl.Change(d.Delta.Row(r.Device), s.u, w, curvature)
+	mtl.DeltaV(d.Delta.Row(r.Device), s.u, w, curvature)
 }
 
 // sdca takes steps of SDCA on the device's subproblem and returns their FLOPs.
 func (d *Dual) sdca(r Request, s *scratch, curvature float64, steps int) float64 {
 	moved := d.Problem.SDCA(r.Device, d.Next[r.Device], s.u, curvature, &s.order, steps)
-	return float64(float64(moved)*d.Problem.StepFLOPs()) + float64(float64(steps-moved)*d.Problem.IdleStepFLOPs())
+	return float64(float64(moved)*d.Problem.StepFLOPs()) + float64(float64(steps-moved)*d.Problem.NullStepFLOPs())
 }

@@ -34,5 +34,5 @@ func leastMemory(s *scenarios.Settings) float64 {
 	if s.Data.Pool {
 		tasks = 1
 	}
-	return least + s.Problem.LeastMemory(tasks, s.Data.Resolve().Synthetic.Features, s.Run.Outer)
+	return least + s.Problem.MinMemory(tasks, s.Data.Resolve().Synthetic.Features, s.Run.Outer)
 }

@@ -109,7 +109,7 @@ func TestTheorem1HoldsInRandomScenarios(t *testing.T) {
 			t.Errorf("scenario %d: measured H = %d, the bound is %g in%s", seed, c.Measured, c.H, text)
 			continue
 		}
-		if h, bound, ok := c.Broken(); !ok {
+		if h, bound, ok := c.Violation(); !ok {
 			t.Errorf("scenario %d: round %d: %g lies above the bound's or the corollary's curve at %g in%s", seed, h, c.Mean[h], bound, text)
 		}
 		for h, mean := range c.Mean {
@@ -167,7 +167,7 @@ seeds = [1, 2, 3]
 			t.Fatalf("%s: %v", c.problem, err)
 		}
 		x := &found[0]
-		if h, bound, ok := x.Broken(); !ok {
+		if h, bound, ok := x.Violation(); !ok {
 			t.Errorf("%s: round %d: %g lies above the curve at %g", c.problem, h, x.Mean[h], bound)
 		}
 		if _, lipschitz := x.Bound.(theory.Lipschitz); lipschitz != strings.Contains(c.problem, `"hinge"`) {

@@ -10,14 +10,14 @@ import (
 	"fedsim/data"
 )
 
-// penalty is a regulariser with its Omega fixed: as this package makes it, and
+// penalty is a regularizer with its Omega fixed: as this package makes it, and
 // as the paper writes it down.
 type penalty struct {
 	name      string
 	configure func(*Config)
-	// learnt: the coupling is that of the Omega learnt from penaltyW, else the
+	// learned: the coupling is that of the Omega learned from penaltyW, else the
 	// one that is known from the start.
-	learnt bool
+	learned bool
 	// plain returns A, l1 and the constant of R(W) = 1/2 tr(W A W^T) + l1 |W|_1 +
 	// constant, for m tasks of d features.
 	plain func(m, d int) (a *mat.SymDense, l1, constant float64)
@@ -25,7 +25,7 @@ type penalty struct {
 
 const penaltyFloor = 0.01
 
-// penaltyW is what Omega is learnt from.
+// penaltyW is what Omega is learned from.
 func penaltyW(m, d int) data.Matrix { return randomMatrix(77, m, d) }
 
 var penalties = []penalty{
@@ -65,10 +65,10 @@ var penalties = []penalty{
 		configure: func(c *Config) {
 			c.Regularizer, c.Lambda, c.Eta, c.ClusterCount = RegClustered, 0.05, 0.2, 1.5
 		},
-		learnt: true,
+		learned: true,
 		// lambda tr(W (eta I + Omega)^-1 W^T)
 		plain: func(m, d int) (*mat.SymDense, float64, float64) {
-			// Minimising sum s_i^2/(eta + o_i) over sum o_i = k: o_i = clip(s_i/level - eta, 0, 1).
+			// Minimizing sum s_i^2/(eta + o_i) over sum o_i = k: o_i = clip(s_i/level - eta, 0, 1).
 			share := func(size, level float64) float64 { return math.Min(1, math.Max(0, size/level-0.2)) }
 			low, high := 1e-6, 1e6
 			for range 200 {
@@ -92,7 +92,7 @@ var penalties = []penalty{
 	{
 		name:      "probabilistic, authors",
 		configure: func(c *Config) { c.Lambda = 0.1 },
-		learnt:    true,
+		learned:   true,
 		// lambda/2 tr(W Omega^-1 W^T)
 		plain: func(m, d int) (*mat.SymDense, float64, float64) {
 			inverse := inverted(covariance(m, d))
@@ -104,7 +104,7 @@ var penalties = []penalty{
 		configure: func(c *Config) {
 			c.Convention, c.Lambda, c.PriorPrecision = ConventionPaper, 0.03, 2
 		},
-		learnt: true,
+		learned: true,
 		// lambda (1/s2 |W|^2 + tr(W Omega^-1 W^T))
 		plain: func(m, d int) (*mat.SymDense, float64, float64) {
 			inverse := inverted(covariance(m, d))
@@ -116,16 +116,16 @@ var penalties = []penalty{
 		configure: func(c *Config) {
 			c.Regularizer, c.Lambda, c.Lambda1, c.Lambda2, c.PriorPrecision = RegGraphical, 0.02, 0, 0, 0.5
 		},
-		learnt: true,
-		plain:  func(m, d int) (*mat.SymDense, float64, float64) { return graph(m, d, 0.02, 0) },
+		learned: true,
+		plain:   func(m, d int) (*mat.SymDense, float64, float64) { return graph(m, d, 0.02, 0) },
 	},
 	{
 		name: "graphical, sparse",
 		configure: func(c *Config) {
 			c.Regularizer, c.Lambda, c.Lambda1, c.Lambda2, c.PriorPrecision = RegGraphical, 0.02, 0.03, 0, 0.5
 		},
-		learnt: true,
-		plain:  func(m, d int) (*mat.SymDense, float64, float64) { return graph(m, d, 0.02, 0.03) },
+		learned: true,
+		plain:   func(m, d int) (*mat.SymDense, float64, float64) { return graph(m, d, 0.02, 0.03) },
 	},
 	{
 		name: "graphical, at the start",
@@ -139,7 +139,7 @@ var penalties = []penalty{
 	},
 }
 
-// graph is eq. graph1 with 1/s2 = 1/2 and l2 = 0, under the Omega that minimises
+// graph is eq. graph1 with 1/s2 = 1/2 and l2 = 0, under the Omega that minimizes
 // tr(W Omega W^T) - d log det Omega, which is d (W^T W)^-1.
 func graph(m, d int, lambda, l1 float64) (*mat.SymDense, float64, float64) {
 	omega := spectral(m, d, func(size float64) float64 { return float64(d) / (size * size) })
@@ -227,7 +227,7 @@ func covariance(m, d int) *mat.SymDense {
 // coupling returns the coupling of the penalty as the program makes it.
 func (r penalty) coupling(t *testing.T, p *Problem) Coupling {
 	t.Helper()
-	if !r.learnt {
+	if !r.learned {
 		return mustStart(t, p)
 	}
 	w := penaltyW(p.Tasks(), p.Features())
@@ -238,7 +238,7 @@ func (r penalty) coupling(t *testing.T, p *Problem) Coupling {
 	return c
 }
 
-// Each loss under each regulariser's fixed coupling has the optimum that a
+// Each loss under each regularizer's fixed coupling has the optimum that a
 // generic convex solver finds from the paper's formulas: to 1e-6 in the
 // objective, relative, and to 1e-4 in W.
 func TestOptimaAgreeWithAGenericSolver(t *testing.T) {

@@ -60,7 +60,7 @@ func (r Clustered) Update(pool *parallel.Pool, w *data.Matrix, floor float64) (C
 // UpdateFLOPs returns the cost of the decomposition of W.
 func (r Clustered) UpdateFLOPs(m, d int) float64 { return spectrumFLOPs(m, d) }
 
-// waterFill returns the minimiser of sum_i s_i^2/(eta + o_i) subject to
+// waterFill returns the minimizer of sum_i s_i^2/(eta + o_i) subject to
 // sum_i o_i = k and 0 <= o_i <= 1 over m eigenvalues o: those that belong to
 // the positive values s, and the one that all others share. At the optimum
 // s_i/(eta + o_i) is the same for all 0 < o_i < 1, hence

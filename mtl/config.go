@@ -28,7 +28,7 @@ const (
 	SigmaPerTask  = "per-task"
 )
 
-// Config is the table [problem] of a scenario: loss, regulariser and the
+// Config is the table [problem] of a scenario: loss, regularizer and the
 // constants of the dual method.
 type Config struct {
 	Loss           string  `toml:"loss" doc:"loss of one row: \"hinge\", \"smoothed-hinge\", \"squared-hinge\" or \"logistic\" (labels -1 and +1), \"squared\" or \"absolute\" (real targets, or labels)"`
@@ -36,7 +36,7 @@ type Config struct {
 	LossScaling    string  `toml:"loss_scaling" doc:"weight c_t of a task's loss: \"mean\" (1/n_t, the authors' code) or \"sum\" (1, eq. 1)"`
 	Regularizer    string  `toml:"regularizer" doc:"how tasks are tied together: \"independent\" (not at all), \"mean\" (by a known Omega), \"clustered\", \"probabilistic\" or \"graphical\" (which learn Omega)"`
 	Convention     string  `toml:"convention" doc:"constants of \"probabilistic\": \"authors\" (M = Omega/lambda, the published lambda grid) or \"paper\" (eq. prob)"`
-	Lambda         float64 `toml:"lambda" doc:"regularisation strength lambda of all but \"mean\""`
+	Lambda         float64 `toml:"lambda" doc:"regularization strength lambda of all but \"mean\""`
 	Lambda1        float64 `toml:"lambda1" doc:"lambda_1: strength of the coupling term of \"mean\" (eq. fixed_cluster); of |W|_1 in \"graphical\" (eq. graph1), where 0 leaves it out"`
 	Lambda2        float64 `toml:"lambda2" doc:"lambda_2: strength of the Frobenius term of \"mean\" (eq. fixed_cluster); of |Omega|_1 in \"graphical\" (eq. graph1), where 0 needs a W of full rank"`
 	OmegaFile      string  `toml:"omega_file" doc:"csv file with the known Omega of \"mean\", a row of m numbers for each task and no header; symmetric, positive semidefinite; empty: that of clusters"`
@@ -50,7 +50,7 @@ type Config struct {
 	OmegaDecay     float64 `toml:"omega_decay" doc:"ratio of the floors of two updates under omega_update = \"annealed\": the nearer to 1, the more outer iterations it takes and the nearer to the joint optimum it ends"`
 	OmegaFloor     float64 `toml:"omega_floor" doc:"share of (tr Omega/m) I mixed into Omega after every update, which keeps it positive definite and its trace"`
 	WarmOmega      int     `toml:"warm_omega" doc:"central outer iterations that learn the coupling before the run, at no virtual time; the run starts from alpha = 0 under it"`
-	WarmFloor      float64 `toml:"warm_floor" doc:"share of (tr Omega/m) I mixed into the Omega learnt by warm_omega"`
+	WarmFloor      float64 `toml:"warm_floor" doc:"share of (tr Omega/m) I mixed into the Omega learned by warm_omega"`
 	OptimumGap     float64 `toml:"optimum_gap" doc:"relative duality gap to which the reference optimum P* is certified"`
 	OptimumSweeps  int     `toml:"optimum_sweeps" doc:"most passes over all tasks the reference optimum may take; 0: no reference, no sub-optimality"`
 }
@@ -118,10 +118,10 @@ func (c *Config) Floor(n int) float64 {
 	return c.OmegaFloor
 }
 
-// LeastMemory returns how many bytes it takes at least to learn so many tasks of so
+// MinMemory returns how many bytes it takes at least to learn so many tasks of so
 // many features in so many outer iterations: W and V, and where the coupling is dense
-// once it is learnt, the coupling, its factor and what it is made from.
-func (c *Config) LeastMemory(tasks, features, outer int) float64 {
+// once it is learned, the coupling, its factor and what it is made from.
+func (c *Config) MinMemory(tasks, features, outer int) float64 {
 	m := float64(tasks)
 	least := float64(2 * 8 * m * float64(features))
 	if c.Regularizer == RegGraphical && (outer > 1 || c.WarmOmega > 0) {

@@ -6,7 +6,7 @@ import (
 	"fedsim/internal/state"
 )
 
-// Coupling is what a regulariser with its Omega fixed hands to the rest of the
+// Coupling is what a regularizer with its Omega fixed hands to the rest of the
 // program: R(., Omega) with the symmetric positive definite m x m matrix M of
 // Assumption 1 (divided by I_d), with respect to whose inverse R is strongly
 // convex. For all but the sparse coupling R(W) = 1/2 tr(W M^-1 W^T) plus a
@@ -20,9 +20,9 @@ type Coupling interface {
 	// Primal sets W = grad R*(V), which is V M when R is quadratic; w and v must
 	// not overlap.
 	Primal(w, v *data.Matrix)
-	// Follow returns W = grad R*(V) for a V that changes one row at a time, by the
-	// Follower alone.
-	Follow(v *data.Matrix) Follower
+	// Incremental returns W = grad R*(V) for a V that changes one row at a time, by the
+	// IncrementalPrimal alone.
+	Incremental(v *data.Matrix) IncrementalPrimal
 	// Gradient sets Z to a subgradient of R at W, which is W M^-1 when R is
 	// quadratic; z and w must not overlap.
 	Gradient(z, w *data.Matrix)
@@ -41,9 +41,9 @@ type Coupling interface {
 	FLOPs(d int) float64
 }
 
-// Follower is W = grad R*(V) one task at a time, as a central solver needs it that
+// IncrementalPrimal is W = grad R*(V) one task at a time, as a central solver needs it that
 // visits the tasks in turn.
-type Follower interface {
+type IncrementalPrimal interface {
 	// Task sets dst to row t of W.
 	Task(dst []float64, t int)
 	// Add adds dv to row t of V.
@@ -91,8 +91,8 @@ func (c Identity) Diag(int) float64 { return c.Scale }
 // Primal sets W = Scale V.
 func (c Identity) Primal(w, v *data.Matrix) { scaleInto(w.Data, v.Data, c.Scale) }
 
-// Follow needs nothing but V.
-func (c Identity) Follow(v *data.Matrix) Follower { return identityFollower{c, v} }
+// Incremental needs nothing but V.
+func (c Identity) Incremental(v *data.Matrix) IncrementalPrimal { return identityFollower{c, v} }
 
 type identityFollower struct {
 	Identity

@@ -10,14 +10,14 @@ import (
 	"fedsim/data"
 )
 
-// matrixOf reads a coupling out row by row through Follow on unit vectors.
+// matrixOf reads a coupling out row by row through Incremental on unit vectors.
 func matrixOf(c Coupling) *mat.SymDense {
 	m := c.Tasks()
 	v := data.NewMatrix(m, m)
 	for i := range m {
 		v.Row(i)[i] = 1
 	}
-	f, M := c.Follow(&v), mat.NewSymDense(m, nil)
+	f, M := c.Incremental(&v), mat.NewSymDense(m, nil)
 	row := make([]float64, m)
 	for i := range m {
 		f.Task(row, i)
@@ -30,7 +30,7 @@ func matrixOf(c Coupling) *mat.SymDense {
 
 func couplings(t *testing.T) map[string]Coupling {
 	w := randomMatrix(3, 6, 10)
-	learnt, err := Probabilistic{Lambda: 0.1}.Update(testPool, &w, 1e-6)
+	learned, err := Probabilistic{Lambda: 0.1}.Update(testPool, &w, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func couplings(t *testing.T) map[string]Coupling {
 		t.Fatal(err)
 	}
 	return map[string]Coupling{
-		"identity": Identity{M: 6, Scale: 0.7}, "learnt": learnt, "singular": low, "mean": mean,
+		"identity": Identity{M: 6, Scale: 0.7}, "learned": learned, "singular": low, "mean": mean,
 	}
 }
 
@@ -57,14 +57,14 @@ func TestCouplingProductsAgree(t *testing.T) {
 		c.Gradient(&z, &w)
 		row := make([]float64, 13)
 		for s := range 6 {
-			c.Follow(&v).Task(row, s)
+			c.Incremental(&v).Task(row, s)
 			for j := range 13 {
 				want := 0.0
 				for r := range 6 {
 					want += M.At(s, r) * v.Row(r)[j]
 				}
 				if !near(w.Row(s)[j], want, 1e-12) || !near(row[j], want, 1e-12) {
-					t.Fatalf("%s: (V M)[%d][%d] = %g by Primal, %g by Follow, want %g", name, s, j, w.Row(s)[j], row[j], want)
+					t.Fatalf("%s: (V M)[%d][%d] = %g by Primal, %g by Incremental, want %g", name, s, j, w.Row(s)[j], row[j], want)
 				}
 				if !near(z.Row(s)[j], v.Row(s)[j], 1e-8) {
 					t.Fatalf("%s: Gradient(Primal(V)) = %g, want %g", name, z.Row(s)[j], v.Row(s)[j])
@@ -119,15 +119,15 @@ func TestMeanCouplingInvertsItsDefinition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	centre := mat.NewDense(m, m, nil)
+	center := mat.NewDense(m, m, nil)
 	for i := range m {
 		for j := range m {
-			centre.Set(i, j, -1.0/m)
+			center.Set(i, j, -1.0/m)
 		}
-		centre.Set(i, i, 1-1.0/m)
+		center.Set(i, i, 1-1.0/m)
 	}
 	var omega, product mat.Dense
-	omega.Mul(centre, centre)
+	omega.Mul(center, center)
 	definition := mat.NewDense(m, m, nil)
 	for i := range m {
 		for j := range m {
@@ -152,10 +152,10 @@ func TestMeanCouplingInvertsItsDefinition(t *testing.T) {
 	}
 }
 
-// (W^T W)^1/2 / tr is the minimiser of tr(W Omega^-1 W^T) over tr Omega = 1
+// (W^T W)^1/2 / tr is the minimizer of tr(W Omega^-1 W^T) over tr Omega = 1
 // (Zhang and Yeung): its value is (tr (W^T W)^1/2)^2, and no other Omega of
 // trace one has a lower one.
-func TestProbabilisticUpdateMinimises(t *testing.T) {
+func TestProbabilisticUpdateMinimizes(t *testing.T) {
 	const m = 5
 	w := randomMatrix(7, m, 9)
 	value := func(c Coupling) float64 { // tr(W M^-1 W^T) with M = Omega
@@ -215,7 +215,7 @@ func TestProbabilisticUpdateMinimises(t *testing.T) {
 	}
 }
 
-func TestConventionsOfTheProbabilisticRegulariser(t *testing.T) {
+func TestConventionsOfTheProbabilisticRegularizer(t *testing.T) {
 	w := randomMatrix(9, 4, 6)
 	authors, err := Probabilistic{Lambda: 0.2}.Update(testPool, &w, 1e-6)
 	if err != nil {
@@ -239,7 +239,7 @@ func TestConventionsOfTheProbabilisticRegulariser(t *testing.T) {
 	}
 }
 
-func TestFixedRegularisersRefuseToLearn(t *testing.T) {
+func TestFixedRegularizersRefuseToLearn(t *testing.T) {
 	w := randomMatrix(1, 3, 3)
 	for _, r := range []Regularizer{Independent{1}, MeanRegularized{Lambda1: 1, Lambda2: 1}} {
 		if _, err := r.Update(testPool, &w, 1e-6); !errors.Is(err, ErrFixed) {

@@ -48,10 +48,10 @@ func (p *Problem) CouplingState(c *state.Coder, pool *parallel.Pool, coupling Co
 		x, _ := coupling.(*Dense)
 		coupling, err = denseState(c, p.Tasks(), x)
 	case sparseKind:
-		x, _ := coupling.(*Sparse)
+		x, _ := coupling.(*sparse)
 		coupling, err = sparseState(c, p.Tasks(), x)
 	case lowRankKind:
-		x, _ := coupling.(*LowRank)
+		x, _ := coupling.(*lowRank)
 		coupling, err = lowRankState(c, pool, p.Tasks(), p.Features(), x)
 	default:
 		err = fmt.Errorf("no coupling is of kind %d", kind)
@@ -78,9 +78,9 @@ func kindOf(c *state.Coder, coupling Coupling) int {
 		return identityKind
 	case *Dense:
 		return denseKind
-	case *Sparse:
+	case *sparse:
 		return sparseKind
-	case *LowRank:
+	case *lowRank:
 		return lowRankKind
 	default:
 		c.Fail(fmt.Errorf("a coupling of type %T cannot be kept: no Omega update makes one", coupling))
@@ -98,9 +98,9 @@ func denseState(c *state.Coder, m int, x *Dense) (Coupling, error) {
 }
 
 // sparseState names M^-1 and l1.
-func sparseState(c *state.Coder, m int, x *Sparse) (Coupling, error) {
+func sparseState(c *state.Coder, m int, x *sparse) (Coupling, error) {
 	if x == nil {
-		x = &Sparse{}
+		x = &sparse{}
 	}
 	l1 := x.l1
 	c.Float64(&l1)
@@ -108,7 +108,7 @@ func sparseState(c *state.Coder, m int, x *Sparse) (Coupling, error) {
 	if read == nil {
 		return x, nil
 	}
-	return NewSparse(read, l1)
+	return newSparse(read, l1)
 }
 
 // symmetricState names a symmetric m x m matrix, row by row from the diagonal on, and
@@ -137,7 +137,7 @@ func symmetricState(c *state.Coder, m int, at func(i, j int) float64) *mat.SymDe
 }
 
 // lowRankState names F and the eigenvalues.
-func lowRankState(c *state.Coder, pool *parallel.Pool, m, d int, x *LowRank) (Coupling, error) {
+func lowRankState(c *state.Coder, pool *parallel.Pool, m, d int, x *lowRank) (Coupling, error) {
 	var off float64
 	var eigenvalues []float64
 	if x != nil {

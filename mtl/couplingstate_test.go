@@ -59,7 +59,7 @@ func TestCouplingsAreKept(t *testing.T) {
 		c.Primal(&w, &v)
 		c.Gradient(&z, &w)
 		task := make([]float64, 3)
-		c.Follow(&v).Task(task, 2)
+		c.Incremental(&v).Task(task, 2)
 		return []any{w, z, task, c.Value(&w, nil), c.Value(&w, &v), c.Convexity(), c.Diag(5), c.FLOPs(3),
 			c.SigmaPrime(SigmaLemma9, nil), c.SigmaPrime(SigmaSpectral, nil), c.SigmaPrime(SigmaPerTask, nil)}
 	}
@@ -90,7 +90,7 @@ func TestCouplingsAreKept(t *testing.T) {
 		}
 	}
 	if len(kinds) != 4 {
-		t.Errorf("%d kinds of couplings were tested (%v), want Identity, Dense, Sparse and LowRank", len(kinds), kinds)
+		t.Errorf("%d kinds of couplings were tested (%v), want Identity, Dense, sparse and lowRank", len(kinds), kinds)
 	}
 }
 

@@ -76,8 +76,8 @@ func (c *Dense) At(s, t int) float64 { return c.m.Data[s*c.m.Stride+t] }
 // Primal sets W = V M.
 func (c *Dense) Primal(w, v *data.Matrix) { product(w, &c.m, v) }
 
-// Follow sums over all tasks for every row it is asked for.
-func (c *Dense) Follow(v *data.Matrix) Follower { return &denseFollower{c, v} }
+// Incremental sums over all tasks for every row it is asked for.
+func (c *Dense) Incremental(v *data.Matrix) IncrementalPrimal { return &denseFollower{c, v} }
 
 type denseFollower struct {
 	*Dense

@@ -5,7 +5,7 @@
 //	D(a) = sum_t c_t sum_i loss*(-a_ti) + 1/2 tr(V M V^T),  v_t = c_t X_t^T a_t,  w(a) = V M
 //
 // (eq. obj and objDual with the sign convention min D, so that P + D >= 0). It
-// owns losses, regularisers and their Omega updates, couplings, sigma', the
+// owns losses, regularizers and their Omega updates, couplings, sigma', the
 // objectives, the local solver of the subproblem and the central solver of the
 // reference optimum. W and V are stored one task to a row: row t is w_t.
 //

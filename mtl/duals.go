@@ -30,8 +30,8 @@ func (p *Problem) NewBlocks() [][]float64 {
 	return blocks
 }
 
-// AddImage adds c X^T a of a device to dst.
-func (p *Problem) AddImage(device int, dst, a []float64) {
+// AddV adds c X^T a of a device to dst.
+func (p *Problem) AddV(device int, dst, a []float64) {
 	task := p.Train.Open(device)
 	defer task.Close()
 	for i, ai := range a {
@@ -41,16 +41,16 @@ func (p *Problem) AddImage(device int, dst, a []float64) {
 	}
 }
 
-// Recompute sets V from the dual variables, which takes out the rounding that
+// RecomputeV sets V from the dual variables, which takes out the rounding that
 // many small updates have left in it. Devices that share a task are added in
 // their order.
-func (p *Problem) Recompute(pool *parallel.Pool, d *Duals) {
+func (p *Problem) RecomputeV(pool *parallel.Pool, d *Duals) {
 	clear(d.V.Data)
 	if p.sharing == nil {
-		pool.For(len(d.Alpha), func(k, _ int) { p.AddImage(k, d.V.Row(k), d.Alpha[k]) })
+		pool.For(len(d.Alpha), func(k, _ int) { p.AddV(k, d.V.Row(k), d.Alpha[k]) })
 		return
 	}
 	for k := range d.Alpha {
-		p.AddImage(k, d.V.Row(p.TaskOf(k)), d.Alpha[k])
+		p.AddV(k, d.V.Row(p.TaskOf(k)), d.Alpha[k])
 	}
 }

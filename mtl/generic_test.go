@@ -105,7 +105,7 @@ func (p *plain) value(w *mat.Dense) float64 {
 	return sum
 }
 
-// solve minimises the objective by the alternating direction method of
+// solve minimizes the objective by the alternating direction method of
 // multipliers (Boyd et al., Foundations and Trends in Machine Learning 3, 2011,
 // sections 3.4.1 and 3.4.3): with B = [X; I],
 //
@@ -198,7 +198,7 @@ func (p *plain) solve() (w *mat.Dense, converged bool) {
 	return mat.NewDense(m, d, x.RawVector().Data), converged
 }
 
-// prox returns the minimiser of loss(z, y) + q/2 (z - v)^2: the place where the
+// prox returns the minimizer of loss(z, y) + q/2 (z - v)^2: the place where the
 // increasing loss'(z) + q (z - v) changes its sign.
 func (p *plain) prox(v, y, q float64) float64 {
 	g := func(z float64) float64 { return p.loss.slope(z, y) + q*(z-v) }

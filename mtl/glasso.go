@@ -18,7 +18,7 @@ const (
 	glassoViolation = 1e-3
 )
 
-// graphicalLasso returns the minimiser of
+// graphicalLasso returns the minimizer of
 //
 //	tr(S X) - log det X + rho sum_ij |X_ij|  over positive definite X
 //

@@ -72,7 +72,7 @@ func (r Graphical) UpdateFLOPs(m, d int) float64 {
 	return float64(m) * float64(m) * (float64(2*float64(d)) + float64(10*float64(m)))
 }
 
-// omega returns the Omega that minimises R(W, .).
+// omega returns the Omega that minimizes R(W, .).
 func (r Graphical) omega(w *data.Matrix) (*mat.SymDense, error) {
 	gram := mat.NewSymDense(w.Rows, nil)
 	for s := range w.Rows {
@@ -105,7 +105,7 @@ func (r Graphical) coupling(omega *mat.SymDense) (Coupling, error) {
 		}
 	}
 	if r.L1 > 0 {
-		c, err := NewSparse(precision, r.L1)
+		c, err := newSparse(precision, r.L1)
 		if err != nil {
 			return nil, err
 		}

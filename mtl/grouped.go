@@ -9,12 +9,12 @@ import (
 	"fedsim/internal/state"
 )
 
-// Grouped is the coupling of tasks that are drawn to the mean of their cluster:
+// grouped is the coupling of tasks that are drawn to the mean of their cluster:
 // on a cluster of n tasks M = apart (I - 11^T/n) + along 11^T/n, and 0 between
 // clusters. It works by the sums over clusters, in O(m d) a product, and its
 // inverse is the same with 1/apart and 1/along. Products are computed on the pool
 // that the coupling was made with, and their bits do not depend on it.
-type Grouped struct {
+type grouped struct {
 	pool         *parallel.Pool
 	apart, along float64
 	cluster      []int32   // by task: its cluster, numbered in the order of their first tasks
@@ -29,15 +29,15 @@ type Grouped struct {
 // depends on the clusters alone.
 type piece struct{ from, to int32 }
 
-var _ Coupling = (*Grouped)(nil)
+var _ Coupling = (*grouped)(nil)
 
 // longestPiece bounds a piece.
 const longestPiece = 4096
 
 // newGrouped returns the coupling with the cluster of every task, nil being one of
 // all, and 0 < apart <= along.
-func newGrouped(pool *parallel.Pool, m int, clusters []int, apart, along float64) *Grouped {
-	c := &Grouped{pool: pool, apart: apart, along: along, cluster: make([]int32, m), members: make([]int32, m)}
+func newGrouped(pool *parallel.Pool, m int, clusters []int, apart, along float64) *grouped {
+	c := &grouped{pool: pool, apart: apart, along: along, cluster: make([]int32, m), members: make([]int32, m)}
 	number := map[int]int32{}
 	for t := range m {
 		name := 0
@@ -73,17 +73,17 @@ func newGrouped(pool *parallel.Pool, m int, clusters []int, apart, along float64
 }
 
 // Tasks returns m.
-func (c *Grouped) Tasks() int { return len(c.cluster) }
+func (c *grouped) Tasks() int { return len(c.cluster) }
 
 // between returns M_st of two tasks of cluster n.
-func (c *Grouped) between(n int32) float64 { return (c.along - c.apart) / c.size[n] }
+func (c *grouped) between(n int32) float64 { return (c.along - c.apart) / c.size[n] }
 
 // Diag returns M_tt.
-func (c *Grouped) Diag(t int) float64 { return c.apart + c.between(c.cluster[t]) }
+func (c *grouped) Diag(t int) float64 { return c.apart + c.between(c.cluster[t]) }
 
 // sums returns the sums of the rows of X over clusters, in the rows of the
 // clusters' first pieces. They are to be put back into spare.
-func (c *Grouped) sums(x *data.Matrix) *data.Matrix {
+func (c *grouped) sums(x *data.Matrix) *data.Matrix {
 	sums, ok := c.spare.Get().(*data.Matrix)
 	if !ok || sums.Cols != x.Cols {
 		s := data.NewMatrix(len(c.pieces), x.Cols)
@@ -105,7 +105,7 @@ func (c *Grouped) sums(x *data.Matrix) *data.Matrix {
 }
 
 // multiply sets dst to X times the matrix that is M with other eigenvalues.
-func (c *Grouped) multiply(dst, x *data.Matrix, apart, along float64) {
+func (c *grouped) multiply(dst, x *data.Matrix, apart, along float64) {
 	sums := c.sums(x)
 	defer c.spare.Put(sums)
 	tasks := cut(x.Rows, longestPiece)
@@ -120,14 +120,14 @@ func (c *Grouped) multiply(dst, x *data.Matrix, apart, along float64) {
 }
 
 // Primal sets W = V M.
-func (c *Grouped) Primal(w, v *data.Matrix) { c.multiply(w, v, c.apart, c.along) }
+func (c *grouped) Primal(w, v *data.Matrix) { c.multiply(w, v, c.apart, c.along) }
 
 // Gradient sets Z = W M^-1.
-func (c *Grouped) Gradient(z, w *data.Matrix) { c.multiply(z, w, 1/c.apart, 1/c.along) }
+func (c *grouped) Gradient(z, w *data.Matrix) { c.multiply(z, w, 1/c.apart, 1/c.along) }
 
 // Value returns 1/2 tr(W M^-1 W^T). Without V it is the squares of the clusters'
 // means and of the distances from them, so that no digits are lost.
-func (c *Grouped) Value(w, v *data.Matrix) float64 {
+func (c *grouped) Value(w, v *data.Matrix) float64 {
 	if v != nil {
 		return half(c, w, v)
 	}
@@ -157,17 +157,17 @@ func (c *Grouped) Value(w, v *data.Matrix) float64 {
 }
 
 // Convexity returns 1/along.
-func (c *Grouped) Convexity() float64 { return 1 / c.along }
+func (c *grouped) Convexity() float64 { return 1 / c.along }
 
 // FLOPs returns 4 m d.
-func (c *Grouped) FLOPs(d int) float64 { return 4 * float64(len(c.cluster)) * float64(d) }
+func (c *grouped) FLOPs(d int) float64 { return 4 * float64(len(c.cluster)) * float64(d) }
 
-// Follow keeps the sums over clusters, so that a row of W and a change of V take
+// Incremental keeps the sums over clusters, so that a row of W and a change of V take
 // O(d) each.
-func (c *Grouped) Follow(v *data.Matrix) Follower {
+func (c *grouped) Incremental(v *data.Matrix) IncrementalPrimal {
 	sums := c.sums(v)
 	defer c.spare.Put(sums)
-	f := &groupedFollower{Grouped: c, v: v, sums: data.NewMatrix(len(c.size), v.Cols)}
+	f := &groupedFollower{grouped: c, v: v, sums: data.NewMatrix(len(c.size), v.Cols)}
 	for n := range c.size {
 		copy(f.sums.Row(n), sums.Row(int(c.first[n])))
 	}
@@ -175,7 +175,7 @@ func (c *Grouped) Follow(v *data.Matrix) Follower {
 }
 
 type groupedFollower struct {
-	*Grouped
+	*grouped
 	v    *data.Matrix
 	sums data.Matrix // of V over clusters
 }
@@ -210,7 +210,7 @@ func (f *groupedFollower) FLOPs() (task, add float64) {
 // cluster has one device, they give along/M_tt, all three: no entry of M is
 // negative, and the cluster's mean is an eigenvector. Otherwise the largest
 // eigenvalue of a cluster is the root of a scalar equation.
-func (c *Grouped) SigmaPrime(rule string, devices []int) []float64 {
+func (c *grouped) SigmaPrime(rule string, devices []int) []float64 {
 	sigma := make([]float64, len(c.cluster))
 	most := 0.0
 	for n := range c.size {
@@ -238,14 +238,14 @@ func (c *Grouped) SigmaPrime(rule string, devices []int) []float64 {
 }
 
 // of returns the tasks of cluster n.
-func (c *Grouped) of(n int) []int32 {
+func (c *grouped) of(n int) []int32 {
 	return c.members[c.pieces[c.first[n]].from:c.pieces[c.first[n+1]-1].to]
 }
 
 // spectral returns the largest eigenvalue of D^-1/2 M D^-1/2 on cluster n with the
 // row and column of a task repeated for each of its devices: topEigenvalue with
 // P = n_t apart/M_tt and one column (n_t between/M_tt)^1/2.
-func (c *Grouped) spectral(n int, devices []int) float64 {
+func (c *grouped) spectral(n int, devices []int) float64 {
 	between := c.between(int32(n))
 	diag := c.apart + between
 	if devices == nil {

@@ -44,7 +44,7 @@ func TestGroupedIsTheDenseCoupling(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
-		if _, ok := got.(*Grouped); !ok {
+		if _, ok := got.(*grouped); !ok {
 			t.Fatalf("the coupling is a %T", got)
 		}
 		agree(t, fmt.Sprintf("clusters %v", r.Clusters), got, want, rapid.IntRange(1, 9).Draw(t, "d"), 1e-10)
@@ -78,8 +78,8 @@ func TestGroupedOfManyTasks(t *testing.T) {
 	c.Gradient(&z, &w)
 	for s, n := range clusters {
 		for j, x := range v.Row(s) {
-			centre := mean[n][j] / size[n]
-			if want := apart*(x-centre) + along*centre; !near(w.Row(s)[j], want, 1e-12) {
+			center := mean[n][j] / size[n]
+			if want := apart*(x-center) + along*center; !near(w.Row(s)[j], want, 1e-12) {
 				t.Fatalf("W[%d][%d] = %g, want %g", s, j, w.Row(s)[j], want)
 			}
 			if !near(z.Row(s)[j], x, 1e-12) {

@@ -17,11 +17,11 @@ import (
 // is a function of the singular values of W.
 type Joint interface {
 	Regularizer
-	// Least returns r(W) for a W of these singular values.
-	Least(singular []float64) float64
-	// LeastConjugate returns r*(V), the conjugate of r, for a V of these singular
+	// Reduced returns r(W) for a W of these singular values.
+	Reduced(singular []float64) float64
+	// ReducedConjugate returns r*(V), the conjugate of r, for a V of these singular
 	// values, in descending order.
-	LeastConjugate(singular []float64) float64
+	ReducedConjugate(singular []float64) float64
 	// Proximal replaces y, in descending order, by the singular values s that minimize
 	// r + rho/2 |s - y|^2.
 	Proximal(y []float64, rho float64)
@@ -132,7 +132,7 @@ func (s *splitting) task(t int, order *Order) {
 	w, v := s.w.Row(t), s.duals.V.Row(t)
 	clear(v)
 	for _, k := range s.devices[t] {
-		s.p.AddImage(k, v, s.duals.Alpha[k])
+		s.p.AddV(k, v, s.duals.Alpha[k])
 	}
 	copy(w, s.z.Row(t))
 	kernel.Axpy(-1, s.u.Row(t), w)
@@ -149,13 +149,13 @@ func (s *splitting) task(t int, order *Order) {
 // measure returns the objective at Z and the lower bound of the dual variables.
 func (s *splitting) measure() (primal, lower float64, err error) {
 	p := s.p
-	p.Recompute(s.pool, s.duals)
+	p.RecomputeV(s.pool, s.duals)
 	s.pool.For(len(s.fits), func(k, _ int) {
 		task := p.Train.Open(k)
 		defer task.Close()
 		s.fits[k] = p.fit(task.Task, s.z.Row(p.TaskOf(k)), s.duals.Alpha[k])
 	})
-	primal = s.r.Least(s.values)
+	primal = s.r.Reduced(s.values)
 	var gain float64
 	for k := range s.fits {
 		primal += float64(p.Scale[k] * s.fits[k].loss)
@@ -165,7 +165,7 @@ func (s *splitting) measure() (primal, lower float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	cost := s.r.LeastConjugate(v.values)
+	cost := s.r.ReducedConjugate(v.values)
 	t := 1.0
 	if gain < 2*cost {
 		t = max(0, gain/(2*cost))

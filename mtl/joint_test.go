@@ -166,7 +166,7 @@ func TestLeastOfOmega(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, want := r.Least(s.values), c.Value(&w, nil); !near(got, want, 1e-7) {
+			if got, want := r.Reduced(s.values), c.Value(&w, nil); !near(got, want, 1e-7) {
 				t.Errorf("%+v: r(W) = %g, with the Omega of Update R is %g", r, got, want)
 			}
 			v := randomMatrix(seed+100, 5, 3)
@@ -174,9 +174,9 @@ func TestLeastOfOmega(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			bound := r.LeastConjugate(sv.values)
-			if inner := dot(&v, &w); inner-r.Least(s.values) > bound*(1+1e-12) {
-				t.Errorf("%+v: <V, W> - r(W) = %g exceeds r*(V) = %g", r, inner-r.Least(s.values), bound)
+			bound := r.ReducedConjugate(sv.values)
+			if inner := dot(&v, &w); inner-r.Reduced(s.values) > bound*(1+1e-12) {
+				t.Errorf("%+v: <V, W> - r(W) = %g exceeds r*(V) = %g", r, inner-r.Reduced(s.values), bound)
 			}
 			// With rho near 0 the proximal point of V/rho is the maximizer.
 			const rho = 1e-9
@@ -185,7 +185,7 @@ func TestLeastOfOmega(t *testing.T) {
 				y[k] = x / rho
 			}
 			r.Proximal(y, rho)
-			reached := -r.Least(y)
+			reached := -r.Reduced(y)
 			for k, x := range y {
 				reached += x * sv.values[k]
 			}
@@ -193,7 +193,7 @@ func TestLeastOfOmega(t *testing.T) {
 				t.Errorf("%+v: <V, W> - r(W) reaches %g, r*(V) = %g", r, reached, bound)
 			}
 			value := func(x []float64) float64 {
-				sum := r.Least(x)
+				sum := r.Reduced(x)
 				for k := range x {
 					sum += 0.35 * square(x[k]-s.values[k])
 				}

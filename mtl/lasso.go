@@ -28,7 +28,7 @@ func newLasso(a []float64, m int, l1 float64) *lasso {
 	return l
 }
 
-// softThreshold returns the minimiser b of 1/2 (b-x)^2 + t |b|.
+// softThreshold returns the minimizer b of 1/2 (b-x)^2 + t |b|.
 func softThreshold(x, t float64) float64 {
 	switch {
 	case x > t:
@@ -43,8 +43,8 @@ func softThreshold(x, t float64) float64 {
 // of the column.
 //
 // A pass of coordinate descent lowers the objective unless all conditions of
-// optimality hold; then the minimiser for the signs it has found is taken, or
-// approached until an entry becomes zero. Once the minimiser for a set of signs
+// optimality hold; then the minimizer for the signs it has found is taken, or
+// approached until an entry becomes zero. Once the minimizer for a set of signs
 // was reached, the set comes back only when it was the last: the loop ends, in
 // practice after a few passes.
 func (l *lasso) solve(column []float64, stride int) {
@@ -124,7 +124,7 @@ func (l *lasso) multiply() {
 	}
 }
 
-// polish moves w to the minimiser among all w with its signs, or towards it
+// polish moves w to the minimizer among all w with its signs, or toward it
 // until an entry becomes zero, which it reports by true.
 func (l *lasso) polish() bool {
 	l.support = l.support[:0]

@@ -70,7 +70,7 @@ func TestLassoAgainstAllSigns(t *testing.T) {
 		})
 		v := rapid.SliceOfN(rapid.Float64Range(-3, 3), m, m).Draw(t, "v")
 		l1 := rapid.SampledFrom([]float64{0, 1e-6, 0.1, 1, 2.9}).Draw(t, "l1")
-		c, err := NewSparse(a, l1)
+		c, err := newSparse(a, l1)
 		if err != nil {
 			t.Skip(err)
 		}
@@ -103,7 +103,7 @@ func TestLassoAgainstAllSigns(t *testing.T) {
 // nor keep it going.
 func TestLassoOnItsEdges(t *testing.T) {
 	a := mat.NewSymDense(3, []float64{2, 1, 0, 1, 2, 1, 0, 1, 2})
-	c, err := NewSparse(a, 1)
+	c, err := newSparse(a, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,9 +125,9 @@ func TestLassoOnItsEdges(t *testing.T) {
 	l.solve([]float64{math.NaN(), 1, 1}, 1) // ends
 }
 
-// Sparse with an exact number of zeros costs nothing per feature but time.
+// The sparse coupling with an exact number of zeros costs nothing per feature but time.
 func TestLassoAllocatesNothing(t *testing.T) {
-	c, err := NewSparse(symmetric(20, func(s, t int) float64 { return delta(s, t) + 1/float64(1+s+t) }), 0.2)
+	c, err := newSparse(symmetric(20, func(s, t int) float64 { return delta(s, t) + 1/float64(1+s+t) }), 0.2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestLassoAllocatesNothing(t *testing.T) {
 
 // The order of features and earlier solutions make no difference to the bits.
 func TestSparsePrimalHasNoMemory(t *testing.T) {
-	c, err := NewSparse(symmetric(6, func(s, t int) float64 { return delta(s, t) + 0.4 }), 0.3)
+	c, err := newSparse(symmetric(6, func(s, t int) float64 { return delta(s, t) + 0.4 }), 0.3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestSparsePrimalHasNoMemory(t *testing.T) {
 }
 
 func BenchmarkSparsePrimal(b *testing.B) {
-	c, err := NewSparse(symmetric(30, func(s, t int) float64 { return delta(s, t) + 1/float64(1+s+t) }), 0.3)
+	c, err := newSparse(symmetric(30, func(s, t int) float64 { return delta(s, t) + 1/float64(1+s+t) }), 0.3)
 	if err != nil {
 		b.Fatal(err)
 	}

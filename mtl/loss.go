@@ -13,7 +13,7 @@ type Loss interface {
 	Subgradient(z, y float64) float64
 	// Conjugate returns loss*(-a), +Inf where a is outside the conjugate's domain.
 	Conjugate(a, y float64) float64
-	// Step returns the minimiser b of loss*(-b) + (b-a) z + q/2 (b-a)^2 with
+	// Step returns the minimizer b of loss*(-b) + (b-a) z + q/2 (b-a)^2 with
 	// q > 0: the exact coordinate step of SDCA. b lies in the conjugate's domain,
 	// rounding included.
 	Step(a, y, z, q float64) float64

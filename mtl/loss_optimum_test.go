@@ -41,9 +41,9 @@ func TestSDCAClosesTheGapOfEveryLoss(t *testing.T) {
 	}
 }
 
-// Each step of SDCA lowers the subproblem of a device, and Measure's gap bounds
+// Each step of SDCA lowers the subproblem of a device, and its duality gap bounds
 // what is left, with every loss and curvatures far from 1.
-func TestMeasureBoundsTheSubproblemOfEveryLoss(t *testing.T) {
+func TestDualityGapBoundsTheSubproblemOfEveryLoss(t *testing.T) {
 	split := randomSplit(6, 7, 25)
 	for _, name := range LossNames() {
 		for _, curvature := range []float64{0.05, 1.5, 40} {
@@ -57,7 +57,7 @@ func TestMeasureBoundsTheSubproblemOfEveryLoss(t *testing.T) {
 			order.Reset(25, rng.New(1, rng.Solve, 0, 0))
 			var trail []Subproblem
 			for range 1200 {
-				trail = append(trail, p.Measure(0, a, u, w.Row(0), dv, curvature))
+				trail = append(trail, p.EvaluateSubproblem(0, a, u, w.Row(0), dv, curvature))
 				p.SDCA(0, a, u, curvature, &order, 25)
 			}
 			last := trail[len(trail)-1]

@@ -151,7 +151,7 @@ func TestFenchelYoung(t *testing.T) {
 
 // A step ends in the domain, and no point of the domain gives the coordinate
 // problem a lower value: none of a fine grid, none near it, none drawn.
-func TestStepIsTheMinimiser(t *testing.T) {
+func TestStepIsTheMinimizer(t *testing.T) {
 	everyLoss(t, func(t *testing.T, c lossCase) {
 		rapid.Check(t, func(t *rapid.T) {
 			y := c.target(t)

@@ -11,13 +11,13 @@ import (
 	"fedsim/internal/state"
 )
 
-// LowRank is the coupling M = off I + F diag(c) F^T of more tasks than features
+// lowRank is the coupling M = off I + F diag(c) F^T of more tasks than features
 // that an Omega update makes: F is m x r with r <= d and has orthonormal columns,
 // c >= 0. No m x m matrix exists: memory is O(m d), a product takes 4 m r d FLOPs,
 // and the inverse is exact, I/off with -c/(off (off + c)) along F. Products are
 // computed on the pool that the coupling was made with, and their bits do not
 // depend on it.
-type LowRank struct {
+type lowRank struct {
 	pool *parallel.Pool
 	f    data.Matrix
 	off  float64
@@ -32,15 +32,15 @@ type LowRank struct {
 	spare *sync.Pool
 }
 
-var _ Coupling = (*LowRank)(nil)
+var _ Coupling = (*lowRank)(nil)
 
 // newLowRank returns the coupling with the eigenvalues along the columns of F,
 // none of which is below off. It fails unless off > 0.
-func newLowRank(pool *parallel.Pool, f data.Matrix, eigenvalues []float64, off float64) (*LowRank, error) {
+func newLowRank(pool *parallel.Pool, f data.Matrix, eigenvalues []float64, off float64) (*lowRank, error) {
 	if !(off > 0) {
 		return nil, fmt.Errorf("the %d x %d coupling is not positive definite: raise problem.omega_floor or problem.warm_floor", f.Rows, f.Rows)
 	}
-	c := &LowRank{
+	c := &lowRank{
 		pool: pool, f: f, off: off, eigenvalues: eigenvalues, diag: make([]float64, f.Rows),
 		along: make([]float64, f.Cols), back: make([]float64, f.Cols), spare: new(sync.Pool),
 		// Few enough blocks that their partial sums take no more room than V.
@@ -64,10 +64,10 @@ func newLowRank(pool *parallel.Pool, f data.Matrix, eigenvalues []float64, off f
 }
 
 // Tasks returns m.
-func (c *LowRank) Tasks() int { return c.f.Rows }
+func (c *lowRank) Tasks() int { return c.f.Rows }
 
 // Diag returns M_tt.
-func (c *LowRank) Diag(t int) float64 { return c.diag[t] }
+func (c *lowRank) Diag(t int) float64 { return c.diag[t] }
 
 // image is scratch for F^T X: the parts of all blocks, their sum, and what each
 // worker needs.
@@ -79,7 +79,7 @@ type image struct {
 }
 
 // newImage returns scratch for an X of d columns.
-func (c *LowRank) newImage(d int) *image {
+func (c *lowRank) newImage(d int) *image {
 	im := &image{
 		parts: make([]data.Matrix, c.blocks.count), sum: data.NewMatrix(c.f.Cols, d),
 		crossed: make([]*crossed, c.pool.Size()), rows: make([]data.Matrix, c.pool.Size()),
@@ -94,7 +94,7 @@ func (c *LowRank) newImage(d int) *image {
 }
 
 // project returns F^T X, to be put back into spare.
-func (c *LowRank) project(x *data.Matrix) *image {
+func (c *lowRank) project(x *data.Matrix) *image {
 	im, ok := c.spare.Get().(*image)
 	if !ok || im.sum.Cols != x.Cols {
 		im = c.newImage(x.Cols)
@@ -113,7 +113,7 @@ func (c *LowRank) project(x *data.Matrix) *image {
 }
 
 // multiply sets dst = off X + F diag(along) F^T X.
-func (c *LowRank) multiply(dst, x *data.Matrix, off float64, along []float64) {
+func (c *lowRank) multiply(dst, x *data.Matrix, off float64, along []float64) {
 	im := c.project(x)
 	defer c.spare.Put(im)
 	for k, a := range along {
@@ -128,15 +128,15 @@ func (c *LowRank) multiply(dst, x *data.Matrix, off float64, along []float64) {
 }
 
 // Primal sets W = V M.
-func (c *LowRank) Primal(w, v *data.Matrix) { c.multiply(w, v, c.off, c.along) }
+func (c *lowRank) Primal(w, v *data.Matrix) { c.multiply(w, v, c.off, c.along) }
 
 // Gradient sets Z = W M^-1.
-func (c *LowRank) Gradient(z, w *data.Matrix) { c.multiply(z, w, 1/c.off, c.back) }
+func (c *lowRank) Gradient(z, w *data.Matrix) { c.multiply(z, w, 1/c.off, c.back) }
 
 // Value returns 1/2 tr(W M^-1 W^T). Without V it is the sum of what W has along
 // the columns of F and of what is left of it, each over its eigenvalue: no term
 // is negative, so that no digits are lost.
-func (c *LowRank) Value(w, v *data.Matrix) float64 {
+func (c *lowRank) Value(w, v *data.Matrix) float64 {
 	if v != nil {
 		return half(c, w, v)
 	}
@@ -168,7 +168,7 @@ func (c *LowRank) Value(w, v *data.Matrix) float64 {
 }
 
 // Convexity returns the inverse of the largest eigenvalue of M.
-func (c *LowRank) Convexity() float64 {
+func (c *lowRank) Convexity() float64 {
 	high := c.off
 	for _, a := range c.along {
 		high = max(high, c.off+a)
@@ -177,21 +177,21 @@ func (c *LowRank) Convexity() float64 {
 }
 
 // FLOPs returns 4 m r d + 2 m d.
-func (c *LowRank) FLOPs(d int) float64 {
+func (c *lowRank) FLOPs(d int) float64 {
 	return float64(c.f.Rows) * float64(d) * (float64(4*float64(c.f.Cols)) + 2)
 }
 
-// Follow keeps F^T V, so that a row of W and a change of V take O(r d) each.
-func (c *LowRank) Follow(v *data.Matrix) Follower {
+// Incremental keeps F^T V, so that a row of W and a change of V take O(r d) each.
+func (c *lowRank) Incremental(v *data.Matrix) IncrementalPrimal {
 	im := c.project(v)
 	defer c.spare.Put(im)
-	l := &lowRankFollower{LowRank: c, v: v, image: data.NewMatrix(c.f.Cols, v.Cols)}
+	l := &lowRankFollower{lowRank: c, v: v, image: data.NewMatrix(c.f.Cols, v.Cols)}
 	copy(l.image.Data, im.sum.Data)
 	return l
 }
 
 type lowRankFollower struct {
-	*LowRank
+	*lowRank
 	v     *data.Matrix
 	image data.Matrix // F^T V
 }
@@ -228,7 +228,7 @@ func (l *lowRankFollower) FLOPs() (task, add float64) {
 // SigmaPrime applies the rules as Dense does. The sums over tasks of Lemma 9 and
 // of its terms take O(m^2 r); the largest eigenvalue takes a few passes of
 // O(m r^2), see spectral.
-func (c *LowRank) SigmaPrime(rule string, devices []int) []float64 {
+func (c *lowRank) SigmaPrime(rule string, devices []int) []float64 {
 	sigma := make([]float64, c.f.Rows)
 	if rule == SigmaSpectral {
 		fill(sigma, c.spectral(devices))
@@ -247,7 +247,7 @@ func (c *LowRank) SigmaPrime(rule string, devices []int) []float64 {
 
 // rowSums sets sigma_t = sum_s n_s |M_ts| / M_tt for tasks of n_s devices, a tile
 // of M at a time.
-func (c *LowRank) rowSums(sigma []float64, devices []int) {
+func (c *lowRank) rowSums(sigma []float64, devices []int) {
 	m, r := c.f.Rows, c.f.Cols
 	tiles := cut(m, 128)
 	c.pool.For(tiles.count, func(i, _ int) {

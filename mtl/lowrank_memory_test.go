@@ -32,7 +32,7 @@ func TestAnOldCouplingIsLetGo(t *testing.T) {
 }
 
 // manyTasks returns a low-rank coupling that a product has scratch for.
-func manyTasks(t *testing.T) *LowRank {
+func manyTasks(t *testing.T) *lowRank {
 	w := data.NewMatrix(1000, 3)
 	for i := range w.Rows {
 		w.Row(i)[i%3] = float64(1 + i%7)
@@ -41,5 +41,5 @@ func manyTasks(t *testing.T) *LowRank {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c.(*LowRank)
+	return c.(*lowRank)
 }

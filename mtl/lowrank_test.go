@@ -157,7 +157,7 @@ func follow(t reporter, name string, got, want Coupling, d int, accuracy float64
 	v, dv := randomMatrix(78, m, d), randomMatrix(79, 2*m, d)
 	twin := data.NewMatrix(m, d)
 	copy(twin.Data, v.Data)
-	a, b := got.Follow(&v), want.Follow(&twin)
+	a, b := got.Incremental(&v), want.Incremental(&twin)
 	w, x := data.NewMatrix(1, d), data.NewMatrix(1, d)
 	for i := range dv.Rows {
 		s, u := 7*i%m, 5*i%m
@@ -175,7 +175,7 @@ func follow(t reporter, name string, got, want Coupling, d int, accuracy float64
 }
 
 // lowRankCase draws a W of any rank, with equal rows and rows of zeros, and a
-// regulariser that learns from it.
+// regularizer that learns from it.
 func lowRankCase(t *rapid.T) (m, d int, r Regularizer, w data.Matrix, floor float64) {
 	d = rapid.IntRange(1, 8).Draw(t, "d")
 	m = rapid.OneOf(rapid.Just(d+1), rapid.IntRange(d+1, 40)).Draw(t, "m")
@@ -199,7 +199,7 @@ func lowRankCase(t *rapid.T) (m, d int, r Regularizer, w data.Matrix, floor floa
 	}
 	// The dense twin solves with M, so that M must not be too far from singular.
 	floor = math.Exp(rapid.Float64Range(-7, 0).Draw(t, "log floor"))
-	switch rapid.IntRange(0, 2).Draw(t, "regulariser") {
+	switch rapid.IntRange(0, 2).Draw(t, "regularizer") {
 	case 0:
 		r = Probabilistic{Lambda: 0.3}
 	case 1:
@@ -218,7 +218,7 @@ func TestLowRankIsTheDenseCoupling(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if _, low := c.(*LowRank); !low {
+		if _, low := c.(*lowRank); !low {
 			rt.Fatalf("%d tasks of %d features have a %T", m, d, c)
 		}
 		twin, accuracy := denseUpdate(rt, r, &w, floor)
@@ -242,7 +242,7 @@ func TestRepresentationDependsOnTheSizesAlone(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if _, low := c.(*LowRank); low != (m > d) {
+					if _, low := c.(*lowRank); low != (m > d) {
 						t.Errorf("%T, m = %d, d = %d, %s, floor %g: %T", r, m, d, name, floor, c)
 					}
 				}
@@ -314,7 +314,7 @@ func atAll(c Coupling, d int) []float64 {
 	for t := range m {
 		out = append(out, c.Diag(t))
 	}
-	f := c.Follow(&v)
+	f := c.Incremental(&v)
 	f.Add(m/2, w.Row(0))
 	f.Task(w.Row(1), m/3)
 	out = append(out, w.Row(1)...)
@@ -377,7 +377,7 @@ func TestProductsKeepTheirScratch(t *testing.T) {
 	const m, d = 20_000, 8
 	v := randomMatrix(7, m, d)
 	w := data.NewMatrix(m, d)
-	learnt, err := Probabilistic{Lambda: 1}.Update(nil, &v, 1e-4)
+	learned, err := Probabilistic{Lambda: 1}.Update(nil, &v, 1e-4)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -385,7 +385,7 @@ func TestProductsKeepTheirScratch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []Coupling{learnt, mean, Identity{M: m, Scale: 2}} {
+	for _, c := range []Coupling{learned, mean, Identity{M: m, Scale: 2}} {
 		const rounds = 20
 		once := func() {
 			c.Primal(&w, &v)
@@ -409,7 +409,7 @@ func TestProductsKeepTheirScratch(t *testing.T) {
 func TestFollowersAllocateNothing(t *testing.T) {
 	const m, d = 50, 6
 	w := randomMatrix(8, m, d)
-	learnt, err := Probabilistic{Lambda: 1}.Update(nil, &w, 1e-4)
+	learned, err := Probabilistic{Lambda: 1}.Update(nil, &w, 1e-4)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -418,8 +418,8 @@ func TestFollowersAllocateNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	row := make([]float64, d)
-	for _, c := range []Coupling{learnt, mean, Identity{M: m, Scale: 2}} {
-		f := c.Follow(&w)
+	for _, c := range []Coupling{learned, mean, Identity{M: m, Scale: 2}} {
+		f := c.Incremental(&w)
 		if n := testing.AllocsPerRun(100, func() {
 			f.Task(row, 3)
 			f.Add(4, row)

@@ -16,7 +16,7 @@ import (
 )
 
 // Omega of a file: the identity gives M = I/(2(l1+l2)) in closed form, the
-// centring matrix what the default and the clusters give.
+// centering matrix what the default and the clusters give.
 func TestMeanWithKnownOmega(t *testing.T) {
 	const l1, l2 = 0.3, 0.2
 	written := func(omega *mat.SymDense) string {
@@ -37,7 +37,7 @@ func TestMeanWithKnownOmega(t *testing.T) {
 		return path
 	}
 	split := randomSplit(5, 3, 6, 6, 6)
-	centring := func(c []int) *mat.SymDense {
+	centering := func(c []int) *mat.SymDense {
 		size := map[int]int{}
 		for _, x := range c {
 			size[x]++
@@ -65,9 +65,9 @@ func TestMeanWithKnownOmega(t *testing.T) {
 			symmetric(3, func(s, u int) float64 { return delta(s, u) / (2 * (l1 + l2)) })},
 		{"zero", of(func(c *Config) { c.OmegaFile = written(mat.NewSymDense(3, nil)) }),
 			symmetric(3, func(s, u int) float64 { return delta(s, u) / (2 * l2) })},
-		{"one cluster by file", of(func(c *Config) { c.OmegaFile = written(centring([]int{0, 0, 0})) }), of(func(*Config) {})},
+		{"one cluster by file", of(func(c *Config) { c.OmegaFile = written(centering([]int{0, 0, 0})) }), of(func(*Config) {})},
 		{"one cluster by name", of(func(c *Config) { c.Clusters = "7,7,7" }), of(func(*Config) {})},
-		{"two clusters", of(func(c *Config) { c.OmegaFile = written(centring([]int{0, 1, 0})) }), of(func(c *Config) { c.Clusters = " 3, 1 ,3" })},
+		{"two clusters", of(func(c *Config) { c.OmegaFile = written(centering([]int{0, 1, 0})) }), of(func(c *Config) { c.Clusters = " 3, 1 ,3" })},
 		{"each its own", of(func(c *Config) { c.Clusters = "0,1,2" }),
 			symmetric(3, func(s, u int) float64 { return delta(s, u) / (2 * l2) })}, // (1 - 1)^2 = 0
 	} {
@@ -139,7 +139,7 @@ func FuzzOmegaFile(f *testing.F) {
 
 // What does not go with the number of tasks, or is no Omega, is refused where
 // the tasks are known, by the name of the key.
-func TestRegularisersRefuseWhatDoesNotFit(t *testing.T) {
+func TestRegularizersRefuseWhatDoesNotFit(t *testing.T) {
 	split := randomSplit(5, 3, 6, 6, 6)
 	for _, test := range []struct {
 		change func(*Config)

@@ -46,7 +46,7 @@ func (p *Problem) Optimize(ctx context.Context, pool *parallel.Pool, c Coupling,
 		for k := range start.Alpha {
 			copy(o.Duals.Alpha[k], start.Alpha[k])
 		}
-		p.Recompute(pool, o.Duals)
+		p.RecomputeV(pool, o.Duals)
 	}
 	s := newSweeper(p, c, o.Duals)
 	o.Constant = c.Value(&o.W, nil) // W is still 0
@@ -56,8 +56,8 @@ func (p *Problem) Optimize(ctx context.Context, pool *parallel.Pool, c Coupling,
 		if o.Sweeps == check || over {
 			// A check costs about half a sweep over all rows, or a sixth of all that
 			// belongs to one: look often at first, every other time later.
-			p.Recompute(pool, o.Duals)
-			s.weights = c.Follow(&o.Duals.V)
+			p.RecomputeV(pool, o.Duals)
+			s.weights = c.Incremental(&o.Duals.V)
 			c.Primal(&o.W, &o.Duals.V)
 			o.Objective = p.Evaluate(pool, c, &o.W, &o.Duals.V, o.Duals.Alpha)
 			o.RelativeGap = o.Gap / o.scale()
@@ -79,7 +79,7 @@ func (p *Problem) Optimize(ctx context.Context, pool *parallel.Pool, c Coupling,
 type sweeper struct {
 	p        *Problem
 	c        Coupling
-	weights  Follower // follows the V of duals
+	weights  IncrementalPrimal // follows the V of duals
 	duals    *Duals
 	active   [][]int32 // by device: the rows that moved in the last sweep over all
 	before   []float64 // dual variables of the device under way, before that sweep
@@ -90,7 +90,7 @@ type sweeper struct {
 
 func newSweeper(p *Problem, c Coupling, duals *Duals) *sweeper {
 	d := p.Features()
-	s := &sweeper{p: p, c: c, weights: c.Follow(&duals.V), duals: duals, active: make([][]int32, len(duals.Alpha)),
+	s := &sweeper{p: p, c: c, weights: c.Incremental(&duals.V), duals: duals, active: make([][]int32, len(duals.Alpha)),
 		w: make([]float64, d), u: make([]float64, d), dv: make([]float64, d)}
 	for k := range s.active {
 		s.active[k] = make([]int32, 0, len(duals.Alpha[k]))
@@ -139,7 +139,7 @@ func (s *sweeper) solve(k, steps int) {
 	s.weights.Task(s.w, t)
 	copy(s.u, s.w)
 	s.p.SDCA(k, s.duals.Alpha[k], s.u, curvature, &s.order, steps)
-	Change(s.dv, s.u, s.w, curvature)
+	DeltaV(s.dv, s.u, s.w, curvature)
 	s.weights.Add(t, s.dv)
 }
 

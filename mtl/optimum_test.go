@@ -10,7 +10,7 @@ import (
 	"fedsim/data"
 )
 
-// Weak duality and the certificate, for every regulariser and both scalings.
+// Weak duality and the certificate, for every regularizer and both scalings.
 func TestOptimizeCertifiesItsOptimum(t *testing.T) {
 	split := randomSplit(11, 6, 20, 35, 12)
 	for _, reg := range []string{RegIndependent, RegMean, RegProbabilistic} {

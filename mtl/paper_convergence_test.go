@@ -51,11 +51,11 @@ func taskCurve(p *Problem, c Coupling, d *Duals, sigma, s float64, k int) float6
 		square += u[i] * u[i]
 	}
 	image := make([]float64, p.Features())
-	p.AddImage(k, image, u)
+	p.AddV(k, image, u)
 	return -p.Loss.Smoothness()*(1-s)/(sigma*s)*square + c.Diag(p.TaskOf(k))*kernel.Dot(image, image)
 }
 
-// exactSubproblem returns the minimiser of device k's subproblem to a gap of 1e-11.
+// exactSubproblem returns the minimizer of device k's subproblem to a gap of 1e-11.
 func exactSubproblem(t testing.TB, p *Problem, c Coupling, d *Duals, sigma []float64, k int) []float64 {
 	t.Helper()
 	w := weightsOf(c, &d.V)
@@ -66,7 +66,7 @@ func exactSubproblem(t testing.TB, p *Problem, c Coupling, d *Duals, sigma []flo
 	order.Reset(len(a), rng.New(3, rng.Reference, k, 0))
 	for range 5000 {
 		p.SDCA(k, a, u, curvature, &order, 10*len(a))
-		if s := p.Measure(k, a, u, row, dv, curvature); s.Gap <= 1e-11*(1+math.Abs(s.Value)) {
+		if s := p.EvaluateSubproblem(k, a, u, row, dv, curvature); s.Gap <= 1e-11*(1+math.Abs(s.Value)) {
 			return a
 		}
 	}
@@ -191,7 +191,7 @@ func TestLemmaSubproblemsBoundTheDual(t *testing.T) {
 							moved.Alpha[k][i] = (1-gamma)*a[i] + gamma*next.Alpha[k][i]
 						}
 					}
-					p.Recompute(nil, moved)
+					p.RecomputeV(nil, moved)
 					if left := dualAt(p, f.c, moved); left > right+1e-9*(1+math.Abs(right)) {
 						t.Fatalf("%s: D = %v > %v, the bound of the subproblems", f.name, left, right)
 					}
@@ -224,7 +224,7 @@ func TestLemmaImprovementOfARound(t *testing.T) {
 			if theta[0] != 1 || math.Abs(theta[3]) > 1e-9 {
 				t.Errorf("%s/%s: theta is %v", loss, f.name, theta)
 			}
-			p.Recompute(nil, moved)
+			p.RecomputeV(nil, moved)
 			fallen := dualAt(p, f.c, d) - dualAt(p, f.c, moved)
 			for _, s := range []float64{0.01, 0.1, 0.3, 1} {
 				promise := 0.0
@@ -267,7 +267,7 @@ func TestLemmaSmoothLossesGainAShareOfTheGap(t *testing.T) {
 				copy(moved.Alpha[k], exactSubproblem(t, p, f.c, d, sigma, k))
 				gap += taskGap(p, f.c, d, k)
 			}
-			p.Recompute(nil, moved)
+			p.RecomputeV(nil, moved)
 			at := dualAt(p, f.c, d)
 			if fallen := at - dualAt(p, f.c, moved); fallen < s*gap {
 				t.Errorf("%s: D has fallen by %v, want at least %v", f.name, fallen, s*gap)
@@ -351,7 +351,7 @@ func TestSigmaPrimeSatisfiesItsDefinition(t *testing.T) {
 			m, sigma := inverseMatrix(t, f.inverse), p.SigmaPrime(f.c)
 			tightest := math.Inf(1)
 			ratio := func(d *Duals) float64 {
-				p.Recompute(testPool, d)
+				p.RecomputeV(testPool, d)
 				left, right := 0.0, p.Config.Gamma*traceForm(m, &d.V)
 				for k := range paperTasks {
 					left += sigma[k] * m.At(k, k) * kernel.Dot(d.V.Row(k), d.V.Row(k))
@@ -446,7 +446,7 @@ func TestRemark6SmallerGammaIsMoreAggressive(t *testing.T) {
 						change[i] -= d.Alpha[k][i]
 					}
 					dv := make([]float64, paperFeatures)
-					q.AddImage(k, dv, change)
+					q.AddV(k, dv, change)
 					step += f.c.Diag(k) * kernel.Dot(dv, dv)
 				}
 				if sigma[0] >= lastSigma || step < lastStep*(1-1e-6) {

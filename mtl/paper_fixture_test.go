@@ -1,6 +1,6 @@
 package mtl
 
-// What the tests by sentence (paper_test.go) are made of: the regularisers of
+// What the tests by sentence (paper_test.go) are made of: the regularizers of
 // appendix B with what their formulas say, and the paper's functions P, D, R*
 // and G_t written out.
 
@@ -16,7 +16,7 @@ import (
 	"fedsim/internal/rng"
 )
 
-// formulation is a regulariser with a coupling of four tasks, learnt from
+// formulation is a regularizer with a coupling of four tasks, learned from
 // random weights when it learns.
 type formulation struct {
 	name string
@@ -49,14 +49,14 @@ func formulations(t testing.TB) []formulation {
 	w := randomMatrix(21, paperTasks, paperFeatures)
 	omega := rootOfGram(t, &w, floor)
 	eye := unitMatrix(paperTasks)
-	centre := mat.NewDense(paperTasks, paperTasks, nil)
+	center := mat.NewDense(paperTasks, paperTasks, nil)
 	for i := range paperTasks {
 		for j := range paperTasks {
-			centre.Set(i, j, eye.At(i, j)-1.0/paperTasks)
+			center.Set(i, j, eye.At(i, j)-1.0/paperTasks)
 		}
 	}
 	var square mat.Dense // Omega = (I - 11^T/m)^2, known a priori
-	square.Mul(centre, centre)
+	square.Mul(center, center)
 	relaxed := waterFilled(t, &w, eta, clusters)
 	relaxed = weightedSum(1-floor, relaxed, floor*clusters/paperTasks, eye)
 	graphical := Graphical{Lambda: lambda, PriorPrecision: prior, L1: lambda1, L2: lambda2, Features: paperFeatures}
@@ -234,7 +234,7 @@ func feasibleDuals(p *Problem, seed uint64) *Duals {
 			d.Alpha[k][i] = p.Loss.Step(0, p.Train.Tasks[k].Y[i], s.Normal(), 0.2+s.Float64())
 		}
 	}
-	p.Recompute(nil, d)
+	p.RecomputeV(nil, d)
 	return d
 }
 
@@ -273,7 +273,7 @@ func subproblemAt(p *Problem, c Coupling, d *Duals, sigma []float64, k int, next
 		change[i] = next[i] - d.Alpha[k][i]
 		value += p.Scale[k] * p.Loss.Conjugate(next[i], p.Train.Tasks[k].Y[i])
 	}
-	p.AddImage(k, dv.Row(0), change)
+	p.AddV(k, dv.Row(0), change)
 	norm := c.Diag(t) * kernel.Dot(dv.Row(0), dv.Row(0)) // |X_t da|^2 in the norm of M_t
 	return value + kernel.Dot(w.Row(t), dv.Row(0)) + sigma[t]/2*norm
 }

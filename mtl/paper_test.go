@@ -21,7 +21,7 @@ import (
 
 // Section 3.1, eq. obj: the objective is the sum of the losses of all rows of
 // all tasks plus R(W, Omega), for "arbitrary convex loss functions".
-func TestObjectiveIsSumOfLossesPlusRegulariser(t *testing.T) {
+func TestObjectiveIsSumOfLossesPlusRegularizer(t *testing.T) {
 	w := randomMatrix(1, paperTasks, paperFeatures)
 	eachPaperLoss(t, func(t *testing.T, p *Problem) {
 		for _, f := range formulations(t) {
@@ -46,7 +46,7 @@ func TestObjectiveIsSumOfLossesPlusRegulariser(t *testing.T) {
 // Section 3.1, eq. fixed_cluster (again eq. fixed_cluster_app), and appendix
 // B.1, eq. prob, eq. cluster and eq. graph1: R(W, Omega) in the paper's own
 // letters.
-func TestRegularisersFollowTheirEquations(t *testing.T) {
+func TestRegularizersFollowTheirEquations(t *testing.T) {
 	for _, f := range formulations(t) {
 		for seed := range uint64(5) {
 			w := randomMatrix(40+seed, paperTasks, paperFeatures)
@@ -177,7 +177,7 @@ var randomMatrixOnce = randomMatrix(6, paperTasks, paperFeatures)
 
 // Section 3.3, eq. objDual: D holds the conjugates of the losses and of R, R*(V)
 // = sup over W of <V, W> - R(W), attained at W = grad R*(V).
-func TestDualHoldsTheConjugateOfTheRegulariser(t *testing.T) {
+func TestDualHoldsTheConjugateOfTheRegularizer(t *testing.T) {
 	for _, f := range formulations(t) {
 		v := randomMatrix(3, paperTasks, paperFeatures)
 		top, best := conjugateOf(f.c, &v), weightsOf(f.c, &v)
@@ -304,7 +304,7 @@ func TestAppendixB2StrongConvexityHoldsTwice(t *testing.T) {
 
 // Remark 1: with w the columns of W and Omega-bar = Omega x I_d (Kronecker),
 // R(W, Omega) = w^T (lambda_1 Omega-bar + lambda_2 I) w.
-func TestRemark1VectorisedForm(t *testing.T) {
+func TestRemark1VectorizedForm(t *testing.T) {
 	for _, f := range formulations(t) {
 		w := randomMatrix(12, paperTasks, paperFeatures)
 		vector := mat.NewVecDense(paperTasks*paperFeatures, nil)
@@ -337,13 +337,13 @@ func TestSubproblemFollowsItsEquation(t *testing.T) {
 				for i, x := range a {
 					atZero += p.Loss.Conjugate(x, p.Train.Tasks[k].Y[i])
 				}
-				if got := p.Measure(k, a, u, w.Row(k), dv, curvature).Value; !near(got, atZero, 1e-12) {
+				if got := p.EvaluateSubproblem(k, a, u, w.Row(k), dv, curvature).Value; !near(got, atZero, 1e-12) {
 					t.Errorf("%s: G_%d(0) = %v, want %v", f.name, k, got, atZero)
 				}
 				var order Order
 				order.Reset(len(a), rng.New(1, rng.Solve, k, 0))
 				p.SDCA(k, a, u, curvature, &order, 2*len(a))
-				got, want := p.Measure(k, a, u, w.Row(k), dv, curvature).Value, subproblemAt(p, f.c, d, sigma, k, a)-constant
+				got, want := p.EvaluateSubproblem(k, a, u, w.Row(k), dv, curvature).Value, subproblemAt(p, f.c, d, sigma, k, a)-constant
 				if !near(got, want, 1e-9) {
 					t.Errorf("%s: G_%d(da) = %v, by eq. subproblem %v", f.name, k, got, want)
 				}

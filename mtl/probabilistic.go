@@ -6,7 +6,7 @@ import (
 )
 
 // Probabilistic is eq. prob, the paper's own experiments (Zhang and Yeung, UAI
-// 2010): Omega is a covariance with tr Omega = 1, learnt as
+// 2010): Omega is a covariance with tr Omega = 1, learned as
 // (W^T W)^1/2 / tr (W^T W)^1/2.
 //
 // In the paper's convention R(W) = lambda (1/s2 |W|^2 + tr(W Omega^-1 W^T)) and
@@ -64,8 +64,8 @@ func (r Probabilistic) strength() float64 {
 	return r.Lambda / 2
 }
 
-// Least returns l (sum s^2/s2 + (sum s)^2).
-func (r Probabilistic) Least(s []float64) float64 {
+// Reduced returns l (sum s^2/s2 + (sum s)^2).
+func (r Probabilistic) Reduced(s []float64) float64 {
 	sum, squares := 0.0, 0.0
 	for _, x := range s {
 		sum += x
@@ -74,9 +74,9 @@ func (r Probabilistic) Least(s []float64) float64 {
 	return r.strength() * (float64(r.PriorPrecision*squares) + square(sum))
 }
 
-// LeastConjugate returns the maximum over s >= 0 of sum s v - l (sum s^2/s2 + S^2) with
+// ReducedConjugate returns the maximum over s >= 0 of sum s v - l (sum s^2/s2 + S^2) with
 // S = sum s: s = max(0, v - 2 l S)/(2 l/s2), or v_1^2/(4 l) without the first term.
-func (r Probabilistic) LeastConjugate(v []float64) float64 {
+func (r Probabilistic) ReducedConjugate(v []float64) float64 {
 	if len(v) == 0 {
 		return 0
 	}

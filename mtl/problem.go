@@ -10,7 +10,7 @@ import (
 	"fedsim/internal/parallel"
 )
 
-// Problem is the learning problem of a federation: data, loss, regulariser and
+// Problem is the learning problem of a federation: data, loss, regularizer and
 // what is precomputed of them. Rows lie on devices; each device belongs to one
 // task, mostly to one of its own. It is never changed after NewProblem, so that
 // any number of runs may share it.
@@ -29,7 +29,7 @@ type Problem struct {
 }
 
 // NewProblem prepares the problem of a validated configuration. It fails on
-// data that cannot be learnt from: no task, a device without rows, labels of one
+// data that cannot be learned from: no task, a device without rows, labels of one
 // class over all tasks, or, with a config.Problem, targets that the loss does not
 // take.
 func NewProblem(cfg Config, split data.Split) (*Problem, error) {
@@ -185,6 +185,6 @@ func (p *Problem) StepFLOPs() float64 { return StepFLOPs(p.Features()) }
 // the axpy and eight operations for the step itself.
 func StepFLOPs(d int) float64 { return float64(4*float64(d)) + 8 }
 
-// IdleStepFLOPs is the cost of a step that leaves its coordinate where it is
+// NullStepFLOPs is the cost of a step that leaves its coordinate where it is
 // and needs no axpy.
-func (p *Problem) IdleStepFLOPs() float64 { return 2*float64(p.Features()) + 8 }
+func (p *Problem) NullStepFLOPs() float64 { return 2*float64(p.Features()) + 8 }

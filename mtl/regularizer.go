@@ -8,26 +8,26 @@ import (
 	"fedsim/internal/parallel"
 )
 
-// Regularizer ties the tasks together: it turns what is known or learnt of
+// Regularizer ties the tasks together: it turns what is known or learned of
 // their relationship Omega into a coupling M (appendix B of the paper).
 type Regularizer interface {
-	// Start returns the coupling of m tasks before anything is learnt. It computes
+	// Start returns the coupling of m tasks before anything is learned. It computes
 	// on the pool from then on.
 	Start(pool *parallel.Pool, m int) (Coupling, error)
-	// Update returns the coupling of the Omega that minimises R(W, .) for fixed
+	// Update returns the coupling of the Omega that minimizes R(W, .) for fixed
 	// W (one task to a row), after mixing: (1-floor) Omega + floor (tr Omega/m) I,
 	// which keeps the trace. It returns ErrFixed when Omega is known and not
-	// learnt. The coupling is low-rank when there are more tasks than features.
+	// learned. The coupling is low-rank when there are more tasks than features.
 	Update(pool *parallel.Pool, w *data.Matrix, floor float64) (Coupling, error)
 	// UpdateFLOPs returns what an Update of m tasks with d features costs a server,
 	// about; 0 when Omega is known.
 	UpdateFLOPs(m, d int) float64
 }
 
-// ErrFixed says that a regulariser's Omega is known a priori and never updated.
-var ErrFixed = fmt.Errorf("the regulariser's Omega is fixed: it is known, not learnt")
+// ErrFixed says that a regularizer's Omega is known a priori and never updated.
+var ErrFixed = fmt.Errorf("the regularizer's Omega is fixed: it is known, not learned")
 
-// regularizerOf returns the regulariser of a validated configuration for a
+// regularizerOf returns the regularizer of a validated configuration for a
 // number of tasks and of features. It fails when a file it needs cannot be read,
 // and with a config.Problem when a key does not go with that many tasks.
 func regularizerOf(cfg Config, tasks, features int) (Regularizer, error) {
@@ -51,7 +51,7 @@ func regularizerOf(cfg Config, tasks, features int) (Regularizer, error) {
 	case RegGraphical:
 		return Graphical{Lambda: cfg.Lambda, PriorPrecision: cfg.PriorPrecision, L1: cfg.Lambda1, L2: cfg.Lambda2, Features: features}, nil
 	}
-	panic("mtl: regulariser " + cfg.Regularizer + " passed validation but is not known")
+	panic("mtl: regularizer " + cfg.Regularizer + " passed validation but is not known")
 }
 
 // mostRowSums is the largest number of tasks for which a low-rank coupling sums
@@ -59,7 +59,7 @@ func regularizerOf(cfg Config, tasks, features int) (Regularizer, error) {
 // Omega update.
 const mostRowSums = 20_000
 
-// meanOf returns the regulariser of a known Omega: that of a file, or that of
+// meanOf returns the regularizer of a known Omega: that of a file, or that of
 // the clusters.
 func meanOf(cfg Config, tasks int) (Regularizer, error) {
 	r := MeanRegularized{Lambda1: cfg.Lambda1, Lambda2: cfg.Lambda2}

@@ -13,7 +13,7 @@ import (
 	"fedsim/internal/rng"
 )
 
-// tied is a regulariser with what the paper writes down for it: A of
+// tied is a regularizer with what the paper writes down for it: A of
 // R(W, Omega) = 1/2 tr(W A W^T) + l1 |W|_1 + constant.
 type tied struct {
 	name        string
@@ -22,7 +22,7 @@ type tied struct {
 	constant    func(omega *mat.SymDense) float64
 	l1          float64
 	begin       *mat.SymDense                                   // the Omega of Start
-	omega       func(m *mat.SymDense) *mat.SymDense             // Omega of a coupling's M; nil: it is not learnt
+	omega       func(m *mat.SymDense) *mat.SymDense             // Omega of a coupling's M; nil: it is not learned
 	feasible    func(t *testing.T, omega *mat.SymDense) float64 // by how much Omega is outside its set
 }
 
@@ -42,7 +42,7 @@ func regularizers() []tied {
 	const m, d = tiedTasks, tiedFeatures
 	known := symmetric(m, func(s, t int) float64 { return 2*delta(s, t) - 0.3/float64(1+s+t) })
 	clusters := []int{4, 0, 4, 0, 4}
-	centring := symmetric(m, func(s, t int) float64 { // (I - 11^T/n)^2 = I - 11^T/n on clusters of 3 and 2
+	centering := symmetric(m, func(s, t int) float64 { // (I - 11^T/n)^2 = I - 11^T/n on clusters of 3 and 2
 		if clusters[s] != clusters[t] {
 			return 0
 		}
@@ -98,7 +98,7 @@ func regularizers() []tied {
 		{name: "mean", Regularizer: MeanRegularized{Lambda1: 0.5, Lambda2: 0.1}, constant: none, quadratic: mean(0.5, 0.1),
 			begin: symmetric(m, func(s, t int) float64 { return delta(s, t) - 1.0/m })},
 		{name: "mean of clusters", Regularizer: MeanRegularized{Lambda1: 0.5, Lambda2: 0.1, Clusters: clusters},
-			constant: none, quadratic: mean(0.5, 0.1), begin: centring},
+			constant: none, quadratic: mean(0.5, 0.1), begin: centering},
 		{name: "known Omega", Regularizer: MeanRegularized{Lambda1: 0.2, Lambda2: 0.3, Omega: known},
 			constant: none, quadratic: mean(0.2, 0.3), begin: known},
 		{name: "clustered", Regularizer: clustered, begin: multiple(m, clustered.Count/m), constant: none,
@@ -148,13 +148,13 @@ func quadraticPart(c Coupling) *mat.SymDense {
 	if shifted, ok := c.(Shifted); ok {
 		c = shifted.Coupling
 	}
-	if sparse, ok := c.(*Sparse); ok {
+	if sparse, ok := c.(*sparse); ok {
 		c = sparse.Dense
 	}
 	return matrixOf(c)
 }
 
-// each calls f with the coupling that every regulariser starts with and, for
+// each calls f with the coupling that every regularizer starts with and, for
 // those that learn, with that of an update, and the Omega they stand for.
 func (r *tied) each(t *testing.T, f func(c Coupling, omega *mat.SymDense)) {
 	t.Helper()
@@ -222,7 +222,7 @@ func mustEigenvalues(t *testing.T, a *mat.SymDense) []float64 {
 // leave out the factor 2 of the quadratic forms, so that it holds for them too;
 // M is the smallest for which it does, as equality shows where there is no l1
 // term. And sigma' is safe by every rule (eq. sigmaPrimeSafeDefinition).
-func TestStrongConvexityOfEveryRegulariser(t *testing.T) {
+func TestStrongConvexityOfEveryRegularizer(t *testing.T) {
 	for _, r := range regularizers() {
 		r.each(t, func(c Coupling, omega *mat.SymDense) {
 			M := quadraticPart(c)
@@ -258,7 +258,7 @@ func TestStrongConvexityOfEveryRegulariser(t *testing.T) {
 }
 
 // grad R* by its definition: no W' has a larger <V, W'> - R(W') than W, and V is
-// a subgradient of R there. Follow gives a row of it, Value is the
+// a subgradient of R there. Incremental gives a row of it, Value is the
 // same with V at hand.
 func TestPrimalIsTheGradientOfTheConjugate(t *testing.T) {
 	for _, r := range regularizers() {
@@ -287,10 +287,10 @@ func TestPrimalIsTheGradientOfTheConjugate(t *testing.T) {
 			c.Gradient(&z, &w)
 			zeros := 0
 			for s := range tiedTasks {
-				c.Follow(&v).Task(row, s)
+				c.Incremental(&v).Task(row, s)
 				for j, x := range w.Row(s) {
 					if _, dense := c.(*Dense); !dense && row[j] != x || !near(row[j], x, 1e-13) {
-						t.Errorf("%s: w_%d[%d] = %.17g by Follow, %.17g by Primal", r.name, s, j, row[j], x)
+						t.Errorf("%s: w_%d[%d] = %.17g by Incremental, %.17g by Primal", r.name, s, j, row[j], x)
 					}
 					difference := math.Abs(v.Row(s)[j] - z.Row(s)[j])
 					if x == 0 {
@@ -560,7 +560,7 @@ func TestAlternationNeverIncreasesTheObjective(t *testing.T) {
 					c, start, before = next, o.Duals, after
 				}
 				if !(first-before > 1e-3*math.Abs(first)) {
-					t.Errorf("P went from %g to %g in %d steps: nothing was learnt", first, before, steps)
+					t.Errorf("P went from %g to %g in %d steps: nothing was learned", first, before, steps)
 				}
 			})
 		}

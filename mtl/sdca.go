@@ -120,7 +120,7 @@ func (p *Problem) SDCA(k int, a, u []float64, curvature float64, order *Order, s
 	return moved
 }
 
-// CoordinateStep returns the exact minimiser b of coordinate i of a device's
+// CoordinateStep returns the exact minimizer b of coordinate i of a device's
 // subproblem, its dual variable being a and x_i . u being z.
 func (p *Problem) CoordinateStep(k, i int, a, z, curvature float64) float64 {
 	q := float64(float64(curvature*p.Scale[k]) * p.Norms[k][i])
@@ -152,11 +152,11 @@ type Subproblem struct {
 	Gap   float64 // its duality gap: an upper bound on Value minus the minimum
 }
 
-// Measure evaluates the subproblem of device k at a + da (as SDCA leaves a and u,
+// EvaluateSubproblem evaluates the subproblem of device k at a + da (as SDCA leaves a and u,
 // started at w). By Fenchel and Young the gap is the sum over rows of
 // loss(x.u) + loss*(-a) + a x.u, each term of which is at least zero. dv is
 // scratch space of d values.
-func (p *Problem) Measure(k int, a, u, w, dv []float64, curvature float64) Subproblem {
+func (p *Problem) EvaluateSubproblem(k int, a, u, w, dv []float64, curvature float64) Subproblem {
 	task := p.Train.Open(k)
 	defer task.Close()
 	var s Subproblem
@@ -169,14 +169,14 @@ func (p *Problem) Measure(k int, a, u, w, dv []float64, curvature float64) Subpr
 	}
 	s.Value = float64(s.Value * p.Scale[k])
 	s.Gap = float64(s.Gap * p.Scale[k])
-	Change(dv, u, w, curvature)
+	DeltaV(dv, u, w, curvature)
 	s.Value += kernel.Dot(w, dv) + float64(0.5*curvature*kernel.Dot(dv, dv))
 	return s
 }
 
-// Change sets dv = (u - w)/curvature: the change of v_t that u = w + curvature
+// DeltaV sets dv = (u - w)/curvature: the change of v_t that u = w + curvature
 // dv stands for.
-func Change(dv, u, w []float64, curvature float64) {
+func DeltaV(dv, u, w []float64, curvature float64) {
 	for j := range dv {
 		dv[j] = (u[j] - w[j]) / curvature
 	}

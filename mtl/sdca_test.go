@@ -33,7 +33,7 @@ func TestSDCAAgainstSlowTwin(t *testing.T) {
 		for range steps {
 			i := twin.Next()
 			clear(dv)
-			p.AddImage(task, dv, slow)
+			p.AddV(task, dv, slow)
 			x, y := p.Train.Tasks[task].X.Row(i), p.Train.Tasks[task].Y[i]
 			z, norm := 0.0, 0.0
 			for j := range x {
@@ -48,7 +48,7 @@ func TestSDCAAgainstSlowTwin(t *testing.T) {
 			}
 		}
 		clear(dv)
-		p.AddImage(task, dv, slow)
+		p.AddV(task, dv, slow)
 		for j := range u {
 			if want := w.Row(task)[j] + curvature*dv[j]; !near(u[j], want, 1e-11) {
 				t.Fatalf("task %d: u[%d] = %g, want w + curvature dv = %g", task, j, u[j], want)
@@ -114,7 +114,7 @@ func TestSDCAIsItsStepsOneByOne(t *testing.T) {
 }
 
 // Each step must lower the subproblem, and the gap must bound what is left.
-func TestMeasureBoundsTheSubproblem(t *testing.T) {
+func TestDualityGapBoundsTheSubproblem(t *testing.T) {
 	p := mustProblem(t, Defaults(), randomSplit(6, 7, 25))
 	const curvature = 1.5
 	w := randomMatrix(2, 1, 7)
@@ -124,7 +124,7 @@ func TestMeasureBoundsTheSubproblem(t *testing.T) {
 	order.Reset(25, rng.New(1, rng.Solve, 0, 0))
 	var trail []Subproblem
 	for range 400 {
-		trail = append(trail, p.Measure(0, a, u, w.Row(0), dv, curvature))
+		trail = append(trail, p.EvaluateSubproblem(0, a, u, w.Row(0), dv, curvature))
 		p.SDCA(0, a, u, curvature, &order, 25)
 	}
 	least := trail[len(trail)-1].Value

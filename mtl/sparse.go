@@ -10,30 +10,30 @@ import (
 	"fedsim/internal/state"
 )
 
-// Sparse is a dense coupling with an l1 term, the part in W of eq. graph1:
+// sparse is a dense coupling with an l1 term, the part in W of eq. graph1:
 // R(W) = 1/2 tr(W M^-1 W^T) + l1 |W|_1. It is strongly convex with respect to
 // M^-1 as without the term, so that sigma' and step sizes are those of M.
 //
 // grad R*(V) = argmax_W <V, W> - R(W) falls apart into one lasso of m variables
-// for each feature, min 1/2 w M^-1 w^T - v w + l1 |w|_1, which the centre solves
+// for each feature, min 1/2 w M^-1 w^T - v w + l1 |w|_1, which the center solves
 // exactly, from w = 0 every time: the result depends on V alone.
-type Sparse struct {
+type sparse struct {
 	*Dense
 	precision []float64 // M^-1, row by row
 	l1        float64
 }
 
-var _ Coupling = (*Sparse)(nil)
+var _ Coupling = (*sparse)(nil)
 
-// NewSparse returns the coupling with the given M^-1, which must be positive
+// newSparse returns the coupling with the given M^-1, which must be positive
 // definite, and l1 >= 0.
-func NewSparse(precision *mat.SymDense, l1 float64) (*Sparse, error) {
+func newSparse(precision *mat.SymDense, l1 float64) (*sparse, error) {
 	M, err := inverseCoupling(precision)
 	if err != nil {
 		return nil, err
 	}
 	m := M.Tasks()
-	c := &Sparse{Dense: M, precision: make([]float64, m*m), l1: l1}
+	c := &sparse{Dense: M, precision: make([]float64, m*m), l1: l1}
 	for i := range m {
 		for j := range m {
 			c.precision[i*m+j] = precision.At(i, j)
@@ -43,7 +43,7 @@ func NewSparse(precision *mat.SymDense, l1 float64) (*Sparse, error) {
 }
 
 // Primal sets W = grad R*(V).
-func (c *Sparse) Primal(w, v *data.Matrix) {
+func (c *sparse) Primal(w, v *data.Matrix) {
 	l := newLasso(c.precision, c.Tasks(), c.l1)
 	for j := range v.Cols {
 		l.solve(v.Data[j:], v.Stride)
@@ -53,14 +53,14 @@ func (c *Sparse) Primal(w, v *data.Matrix) {
 	}
 }
 
-// Follow solves all lassos for every row it is asked for: the features of a task
+// Incremental solves all lassos for every row it is asked for: the features of a task
 // depend on those of the others.
-func (c *Sparse) Follow(v *data.Matrix) Follower {
+func (c *sparse) Incremental(v *data.Matrix) IncrementalPrimal {
 	return &sparseFollower{c, v, newLasso(c.precision, c.Tasks(), c.l1)}
 }
 
 type sparseFollower struct {
-	*Sparse
+	*sparse
 	v     *data.Matrix
 	lasso *lasso
 }
@@ -81,11 +81,11 @@ func (f *sparseFollower) Add(t int, dv []float64) { kernel.Axpy(1, dv, f.v.Row(t
 
 // FLOPs returns the cost of one Primal and d.
 func (f *sparseFollower) FLOPs() (task, add float64) {
-	return f.Sparse.FLOPs(f.v.Cols), float64(f.v.Cols)
+	return f.sparse.FLOPs(f.v.Cols), float64(f.v.Cols)
 }
 
 // Gradient sets Z = W M^-1 + l1 sign(W), with sign(0) = 0.
-func (c *Sparse) Gradient(z, w *data.Matrix) {
+func (c *sparse) Gradient(z, w *data.Matrix) {
 	c.quadratic(z, w)
 	for i, x := range w.Data {
 		if x != 0 {
@@ -95,13 +95,13 @@ func (c *Sparse) Gradient(z, w *data.Matrix) {
 }
 
 // quadratic sets Z = W M^-1.
-func (c *Sparse) quadratic(z, w *data.Matrix) {
+func (c *sparse) quadratic(z, w *data.Matrix) {
 	m := c.Tasks()
 	product(z, &data.Matrix{Rows: m, Cols: m, Stride: m, Data: c.precision}, w)
 }
 
 // Value returns 1/2 tr(W M^-1 W^T) + l1 |W|_1.
-func (c *Sparse) Value(w, _ *data.Matrix) float64 {
+func (c *sparse) Value(w, _ *data.Matrix) float64 {
 	z := data.NewMatrix(w.Rows, w.Cols)
 	c.quadratic(&z, w)
 	size := 0.0
@@ -113,12 +113,12 @@ func (c *Sparse) Value(w, _ *data.Matrix) float64 {
 
 // FLOPs returns 20 m^2 d, as if every lasso took ten passes of 2 m^2: how many
 // it takes depends on V.
-func (c *Sparse) FLOPs(d int) float64 {
+func (c *sparse) FLOPs(d int) float64 {
 	return 20 * float64(c.Tasks()) * float64(c.Tasks()) * float64(d)
 }
 
 // Shifted is a coupling whose R has a constant added: the terms of a
-// regulariser in Omega alone, which the objectives of different Omega are
+// regularizer in Omega alone, which the objectives of different Omega are
 // compared with. Value at W = 0 is the constant.
 type Shifted struct {
 	Coupling

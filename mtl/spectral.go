@@ -34,7 +34,7 @@ const raiseBy = 1e-10
 // it, least not below the entries of P; f is evaluated above least alone.
 //
 // 1/f is concave and increases, so that Newton's steps for 1/f = 1 increase
-// towards the eigenvalue from whatever side they start; they converge
+// toward the eigenvalue from whatever side they start; they converge
 // quadratically. Each is the Rayleigh quotient of B at (lambda I - P)^-1 G u with u
 // the eigenvector of S, hence never above the eigenvalue.
 func topEigenvalue(least, most float64, f func(lambda float64) secular) float64 {
@@ -59,7 +59,7 @@ func topEigenvalue(least, most float64, f func(lambda float64) secular) float64 
 // column of a task repeated for each of its devices and D the diagonal. Each
 // step of topEigenvalue is a pass of O(m r^2); few are needed, two if all M_tt
 // are equal.
-func (c *LowRank) spectral(devices []int) float64 {
+func (c *lowRank) spectral(devices []int) float64 {
 	least, most := 0.0, 0.0
 	for t := range c.diag {
 		least = max(least, load(devices, t)) // an entry of the diagonal
@@ -72,7 +72,7 @@ func (c *LowRank) spectral(devices []int) float64 {
 // task t has n_t devices. The rounding of lambda - P is that of a P which differs
 // by a rounding of lambda, far less than lambda is raised by; so only the sums
 // count.
-func (c *LowRank) secular(lambda float64, devices []int) secular {
+func (c *lowRank) secular(lambda float64, devices []int) secular {
 	r := c.f.Cols
 	parts := make([]data.Matrix, c.blocks.count)
 	scratch := make([]*crossed, c.pool.Size())

@@ -185,7 +185,7 @@ func (o *LocalOptimum) excess(b, u []float64) float64 {
 			sum += loss.Conjugate(bi, y[i]) - loss.Conjugate(best, y[i]) + float64((bi-best)*o.z[i])
 		}
 	}
-	Change(o.diff, u, o.u, o.curvature)
+	DeltaV(o.diff, u, o.u, o.curvature)
 	return float64(sum*o.p.Scale[o.k]) + float64(0.5*o.curvature*kernel.Dot(o.diff, o.diff))
 }
 

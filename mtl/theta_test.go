@@ -16,7 +16,7 @@ func lossProblem(t *testing.T, loss, scaling string, seed uint64, features int, 
 }
 
 // With a single row and the hinge, G is the parabola c^2 curvature/2 |x|^2 (b - b*)^2
-// around its minimiser, as long as that is inside [0, 1]: theta of a step that
+// around its minimizer, as long as that is inside [0, 1]: theta of a step that
 // goes a share r of the way is (1-r)^2. The squared loss adds to the parabola's
 // width only.
 func TestThetaOfASingleRowInClosedForm(t *testing.T) {
@@ -28,16 +28,16 @@ func TestThetaOfASingleRowInClosedForm(t *testing.T) {
 		p := mustProblem(t, cfg, split)
 		for k := range 2 {
 			w := make([]float64, 5)
-			curvature := 4 / p.Norms[k][0] // the hinge's minimiser is y/4
+			curvature := 4 / p.Norms[k][0] // the hinge's minimizer is y/4
 			before := []float64{0}
-			minimiser := append([]float64(nil), before...)
+			minimizer := append([]float64(nil), before...)
 			u := append([]float64(nil), w...)
-			p.SDCAStep(k, minimiser, u, curvature, 0)
-			if loss == LossHinge && !near(minimiser[0], p.Train.Tasks[k].Y[0]/4, 1e-12) {
-				t.Fatalf("the minimiser is %g, want y/4", minimiser[0])
+			p.SDCAStep(k, minimizer, u, curvature, 0)
+			if loss == LossHinge && !near(minimizer[0], p.Train.Tasks[k].Y[0]/4, 1e-12) {
+				t.Fatalf("the minimizer is %g, want y/4", minimizer[0])
 			}
 			for _, r := range []float64{0, 0.1, 0.5, 0.9, 1, 1.5, 2, 3} {
-				after := []float64{r * minimiser[0]}
+				after := []float64{r * minimizer[0]}
 				if got, want := p.Theta(k, before, after, w, curvature), (1-r)*(1-r); !near(got, want, 1e-12) {
 					t.Errorf("%s: theta at %g of the way = %.15g, want (1-r)^2 = %g", loss, r, got, want)
 				}
@@ -63,7 +63,7 @@ func definition(p *Problem, k int, before, b, w []float64, curvature float64) fl
 	return sum
 }
 
-// bruteForce minimises G over one coordinate at a time by golden section on its
+// bruteForce minimizes G over one coordinate at a time by golden section on its
 // definition, which knows neither steps nor gaps.
 func bruteForce(p *Problem, k int, before, w []float64, curvature float64, low, high float64) []float64 {
 	b := append([]float64(nil), before...)
@@ -150,7 +150,7 @@ func TestThetaDecreasesWithSteps(t *testing.T) {
 			for pass := range 20 {
 				p.SDCA(0, b, u, curvature, &order, 10)
 				theta := p.Theta(0, before, b, w, curvature)
-				// The minimiser is known to a 1e-10th of the denominator.
+				// The minimizer is known to a 1e-10th of the denominator.
 				if theta > last+1e-9 || theta < 0 {
 					t.Fatalf("%s, curvature %g: theta rose from %g to %g in pass %d", loss, curvature, last, theta, pass)
 				}
@@ -163,7 +163,7 @@ func TestThetaDecreasesWithSteps(t *testing.T) {
 	}
 }
 
-// Measure's duality gap is an upper bound of the numerator: theta must stay
+// The duality gap of EvaluateSubproblem is an upper bound of the numerator: theta must stay
 // below what CoCoA makes of it (see CoCoA.Solve).
 func TestThetaIsBelowItsCertificate(t *testing.T) {
 	for _, loss := range LossNames() {
@@ -171,12 +171,12 @@ func TestThetaIsBelowItsCertificate(t *testing.T) {
 		w := randomRow(5, 6)
 		u, dv := append([]float64(nil), w...), make([]float64, 6)
 		before, b := make([]float64, 25), make([]float64, 25)
-		start := p.Measure(0, before, u, w, dv, 5)
+		start := p.EvaluateSubproblem(0, before, u, w, dv, 5)
 		var order Order
 		order.Reset(25, rng.New(1, rng.Solve, 0, 0))
 		for range 8 {
 			p.SDCA(0, b, u, 5, &order, 25)
-			now := p.Measure(0, b, u, w, dv, 5)
+			now := p.EvaluateSubproblem(0, b, u, w, dv, 5)
 			if theta, most := p.Theta(0, before, b, w, 5), now.Gap/(now.Gap+start.Value-now.Value); theta > most+1e-9 {
 				t.Errorf("%s: theta = %g exceeds the certificate %g", loss, theta, most)
 			}

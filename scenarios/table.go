@@ -114,7 +114,7 @@ func (p *tablePlan) expand(base *config.Node) (crossval.Table, config.Errors) {
 			forgetFile(tree)
 			lay(tree, plan.otherwise, &problems)
 			otherwise := p.settings(tree, &problems)
-			set.Otherwise = &otherwise
+			set.Fallback = &otherwise
 		}
 		t.Sets = append(t.Sets, set)
 	}

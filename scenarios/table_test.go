@@ -48,14 +48,14 @@ func TestTables(t *testing.T) {
 	if d := file.Data; d.Source != data.SourceHAR || d.Path != "har.zip" || d.PositiveClass != "WALKING" || d.Bias || !d.Standardize {
 		t.Errorf("data of a file: %+v", d)
 	}
-	if d := file.Otherwise; d == nil || d.Source != data.SourceSynthetic || d.Path != "" || d.PositiveClass != "SITTING" ||
+	if d := file.Fallback; d == nil || d.Source != data.SourceSynthetic || d.Path != "" || d.PositiveClass != "SITTING" ||
 		d.Preset != "human-activity" || d.Synthetic.Tasks != 4 || d.Bias || !d.Standardize {
 		t.Errorf("the stand-in must share all but what belongs to the file: %+v", d)
 	}
 	if want := (crossval.Reference{Mean: 0.5, StandardError: 0.1}); file.Paper[crossval.MTL] != want || len(file.Paper) != 1 {
 		t.Errorf("published figures %v, want %v for mtl alone", file.Paper, want)
 	}
-	if g := a.Sets[1]; g.Otherwise != nil || g.Data.Synthetic.Tasks != 5 || !g.Data.Bias {
+	if g := a.Sets[1]; g.Fallback != nil || g.Data.Synthetic.Tasks != 5 || !g.Data.Bias {
 		t.Errorf("generated set %+v", g)
 	}
 	if len(s.Tables[1].Sets) != 1 {
@@ -83,7 +83,7 @@ func TestTableOverrides(t *testing.T) {
 	}
 	// An override stands above what a set says itself.
 	file := s.Tables[0].Sets[0]
-	if !file.Data.Bias || !file.Otherwise.Bias || file.Otherwise.Synthetic.Tasks != 9 || s.Tables[1].Sets[0].Data.Synthetic.Tasks != 9 {
+	if !file.Data.Bias || !file.Fallback.Bias || file.Fallback.Synthetic.Tasks != 9 || s.Tables[1].Sets[0].Data.Synthetic.Tasks != 9 {
 		t.Errorf("overrides of [data] must reach every set: %+v", file)
 	}
 	if s.Settings.Problem.Loss != "logistic" {

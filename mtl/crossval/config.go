@@ -12,7 +12,7 @@ import (
 const (
 	Global = "global" // one model for the rows of all tasks
 	Local  = "local"  // one model for each task, no sharing
-	MTL    = "mtl"    // the models tied together by the regulariser of [problem]
+	MTL    = "mtl"    // the models tied together by the regularizer of [problem]
 )
 
 // models are all models with their names in the paper's tables.

@@ -1,6 +1,6 @@
 // Package crossval makes the paper's tables of prediction errors (section 5.2 and
 // the appendix on skewed data): a global, a local and a multi-task model, the
-// regularisation of each chosen by cross-validation on the training rows, over
+// regularization of each chosen by cross-validation on the training rows, over
 // shuffles of the rows.
 //
 // It owns the models, the choice of lambda, the mean over shuffles, where the

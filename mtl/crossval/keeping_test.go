@@ -69,8 +69,8 @@ func TestInterruptedTablesComeToTheSame(t *testing.T) {
 				}
 			})
 			got, err := table.Run(ctx, problem, Options{
-				Workers: rapid.SampledFrom([]int{1, 2, 8}).Draw(rt, "workers"),
-				Keep:    checkpoint.Policy{Keeper: kept, Every: every, Clock: told},
+				Workers:    rapid.SampledFrom([]int{1, 2, 8}).Draw(rt, "workers"),
+				Checkpoint: checkpoint.Policy{Keeper: kept, Every: every, Clock: told},
 			})
 			cancel()
 			if err == nil {
@@ -99,7 +99,7 @@ func TestKilledTablesGoOn(t *testing.T) {
 			n++
 			keeps = append(keeps, keep{name, content})
 		}
-		got, err := table.Run(t.Context(), problem, Options{Workers: 2, Keep: checkpoint.Policy{Keeper: a, Clock: time.Now}})
+		got, err := table.Run(t.Context(), problem, Options{Workers: 2, Checkpoint: checkpoint.Policy{Keeper: a, Clock: time.Now}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func TestUselessTablesAreRefused(t *testing.T) {
 	resume := func(table Table, name string, content []byte) error {
 		a := &checkpointtest.Attic{}
 		a.Put(name, content)
-		_, err := table.Run(t.Context(), problem, Options{Workers: 2, Keep: checkpoint.Policy{Keeper: a, Every: time.Hour, Clock: time.Now}})
+		_, err := table.Run(t.Context(), problem, Options{Workers: 2, Checkpoint: checkpoint.Policy{Keeper: a, Every: time.Hour, Clock: time.Now}})
 		return err
 	}
 	const name = `table tiny, data set "tiny"`
@@ -150,9 +150,9 @@ func TestUselessTablesAreRefused(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 200 { // a checksum finds these; without it they must do no worse than this
-		spoilt := append([]byte(nil), content...)
-		spoilt[random.IntN(len(spoilt))] ^= 1 << random.IntN(8)
-		if err := resume(table, name, spoilt); err != nil && !errors.Is(err, checkpointtest.ErrUseless) {
+		spoiled := append([]byte(nil), content...)
+		spoiled[random.IntN(len(spoiled))] ^= 1 << random.IntN(8)
+		if err := resume(table, name, spoiled); err != nil && !errors.Is(err, checkpointtest.ErrUseless) {
 			t.Errorf("a bit was flipped: %v", err)
 		}
 	}
@@ -183,7 +183,7 @@ func halfKept(t *testing.T, table Table, problem mtl.Config) map[string][]byte {
 			cancel()
 		}
 	}
-	_, err := table.Run(ctx, problem, Options{Workers: 1, Keep: checkpoint.Policy{Keeper: a, Clock: time.Now}})
+	_, err := table.Run(ctx, problem, Options{Workers: 1, Checkpoint: checkpoint.Policy{Keeper: a, Clock: time.Now}})
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v, want that of the context", err)
 	}
@@ -195,7 +195,7 @@ func halfKept(t *testing.T, table Table, problem mtl.Config) map[string][]byte {
 func TestTablesThatCannotBeKeptEnd(t *testing.T) {
 	table, problem := keptTable()
 	steps := 0
-	_, err := table.Run(t.Context(), problem, Options{Workers: 1, Keep: checkpoint.Policy{
+	_, err := table.Run(t.Context(), problem, Options{Workers: 1, Checkpoint: checkpoint.Policy{
 		Keeper: &checkpointtest.Attic{Fails: "real"}, Clock: at(func() { steps++ }),
 	}})
 	if !errors.Is(err, checkpointtest.ErrFull) || !strings.Contains(err.Error(), `data set "real"`) {
@@ -203,7 +203,7 @@ func TestTablesThatCannotBeKeptEnd(t *testing.T) {
 	}
 	first := steps
 	steps = 0
-	if _, err = table.Run(t.Context(), problem, Options{Workers: 1, Keep: checkpoint.Policy{Keeper: &checkpointtest.Attic{}, Clock: at(func() { steps++ })}}); err != nil {
+	if _, err = table.Run(t.Context(), problem, Options{Workers: 1, Checkpoint: checkpoint.Policy{Keeper: &checkpointtest.Attic{}, Clock: at(func() { steps++ })}}); err != nil {
 		t.Fatal(err)
 	}
 	if first > steps/2+10 {
@@ -211,7 +211,7 @@ func TestTablesThatCannotBeKeptEnd(t *testing.T) {
 	}
 
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err = table.Run(ctx, problem, Options{Workers: 1, Progress: func(Progress) { cancel() }, Keep: checkpoint.Policy{
+	_, err = table.Run(ctx, problem, Options{Workers: 1, Progress: func(Progress) { cancel() }, Checkpoint: checkpoint.Policy{
 		Keeper: &checkpointtest.Attic{Fails: "tiny"}, Every: time.Hour, Clock: time.Now,
 	}})
 	if !errors.Is(err, checkpointtest.ErrFull) {
@@ -228,7 +228,7 @@ func TestProgressGoesOnFromWhatWasKept(t *testing.T) {
 		a.Put(name, content)
 	}
 	first, last := Progress{}, Progress{}
-	_, err := table.Run(t.Context(), problem, Options{Workers: 1, Keep: checkpoint.Policy{Keeper: a, Clock: time.Now}, Progress: func(p Progress) {
+	_, err := table.Run(t.Context(), problem, Options{Workers: 1, Checkpoint: checkpoint.Policy{Keeper: a, Clock: time.Now}, Progress: func(p Progress) {
 		if first.Done == 0 {
 			first = p
 		}
@@ -254,7 +254,7 @@ func FuzzKept(f *testing.F) {
 			f.Add(whole)
 		}
 	}}
-	if _, err := table.Run(f.Context(), problem, Options{Workers: 1, Keep: checkpoint.Policy{Keeper: a, Clock: time.Now}}); err != nil {
+	if _, err := table.Run(f.Context(), problem, Options{Workers: 1, Checkpoint: checkpoint.Policy{Keeper: a, Clock: time.Now}}); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(whole)
@@ -262,7 +262,7 @@ func FuzzKept(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte) {
 		a := &checkpointtest.Attic{}
 		a.Put(name, content)
-		_, err := table.Run(t.Context(), problem, Options{Workers: 1, Keep: checkpoint.Policy{Keeper: a, Every: time.Hour, Clock: time.Now}})
+		_, err := table.Run(t.Context(), problem, Options{Workers: 1, Checkpoint: checkpoint.Policy{Keeper: a, Every: time.Hour, Clock: time.Now}})
 		if err != nil && !errors.Is(err, checkpointtest.ErrUseless) {
 			t.Error(err)
 		}

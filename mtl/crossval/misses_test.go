@@ -54,13 +54,13 @@ func TestMisses(t *testing.T) {
 }
 
 // The standard error of 1, 2, 6: mean 3, sample variance 7, over 3.
-func TestSummarise(t *testing.T) {
+func TestSummarize(t *testing.T) {
 	paper := map[string]Reference{MTL: {Mean: 0.46, StandardError: 0.11}}
-	m := summarise(MTL, []Shuffle{{Error: 1}, {Error: 2}, {Error: 6}}, paper)
+	m := summarize(MTL, []Shuffle{{Error: 1}, {Error: 2}, {Error: 6}}, paper)
 	if math.Abs(m.Mean-3) > 1e-14 || math.Abs(m.StandardError-math.Sqrt(7.0/3)) > 1e-14 || *m.Paper != paper[MTL] {
 		t.Errorf("mean %v, standard error %v, paper %v, want 3, %v, 0.46 (0.11)", m.Mean, m.StandardError, m.Paper, math.Sqrt(7.0/3))
 	}
-	if m := summarise(Local, []Shuffle{{Error: 1}}, paper); !math.IsNaN(m.StandardError) || m.Paper != nil {
+	if m := summarize(Local, []Shuffle{{Error: 1}}, paper); !math.IsNaN(m.StandardError) || m.Paper != nil {
 		t.Errorf("one shuffle: standard error %v, paper %v, want none", m.StandardError, m.Paper)
 	}
 }

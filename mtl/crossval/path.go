@@ -15,7 +15,7 @@ type path struct {
 	table   *Config
 	model   string
 	gap     float64    // relative, of the last W step
-	base    mtl.Config // the problem but for its regulariser and lambda
+	base    mtl.Config // the problem but for its regularizer and lambda
 	train   *data.Set
 	workers *parallel.Pool
 
@@ -40,7 +40,7 @@ func newPath(table *Config, model string, gap float64, base mtl.Config, train *d
 	return &path{table: table, model: model, gap: gap, base: base, train: train, workers: workers}
 }
 
-// learningGap is the relative gap of the W steps that Omega is learnt from. On
+// learningGap is the relative gap of the W steps that Omega is learned from. On
 // HAR ten Omega updates end at the same test errors for 0.1 and for 0.01, three
 // times faster.
 const learningGap = 0.1

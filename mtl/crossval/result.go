@@ -38,8 +38,8 @@ type Shuffle struct {
 	Validation []float64 // cross-validated error of each of Lambdas
 }
 
-// summarise takes the mean over shuffles.
-func summarise(model string, shuffles []Shuffle, paper map[string]Reference) Model {
+// summarize takes the mean over shuffles.
+func summarize(model string, shuffles []Shuffle, paper map[string]Reference) Model {
 	m := Model{Name: model, Shuffles: shuffles}
 	n := float64(len(shuffles))
 	for _, s := range shuffles {

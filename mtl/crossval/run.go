@@ -17,10 +17,10 @@ type Options struct {
 	Folder   string         // where files are looked for that are not found as they are named; empty: nowhere
 	Progress func(Progress) // nil: none; calls do not overlap
 
-	// Keep keeps how far each set has come, when a model is solved for one lambda more,
+	// Checkpoint keeps how far each set has come, when a model is solved for one lambda more,
 	// when the set is through, and when ctx ends; and the table goes on with what was
 	// kept. It refuses what was kept of other rows.
-	Keep checkpoint.Policy
+	Checkpoint checkpoint.Policy
 }
 
 // Progress is how far a table has come.
@@ -29,7 +29,7 @@ type Progress struct {
 	Set, Model  string
 }
 
-// Run makes the table for a problem whose loss, loss scaling and regulariser all
+// Run makes the table for a problem whose loss, loss scaling and regularizer all
 // models share, its lambda aside. Nothing is loaded unless the data of every set
 // are there. When ctx ends so does Run, with ctx's error.
 func (t *Table) Run(ctx context.Context, problem mtl.Config, o Options) (*Result, error) {
@@ -42,7 +42,7 @@ func (t *Table) Run(ctx context.Context, problem mtl.Config, o Options) (*Result
 		}
 	}
 	r := &runner{
-		name: t.Name, table: &t.Config, problem: problem, keep: o.Keep, pool: parallel.NewPool(o.Workers), report: o.Progress,
+		name: t.Name, table: &t.Config, problem: problem, checkpoint: o.Checkpoint, pool: parallel.NewPool(o.Workers), report: o.Progress,
 		total: len(t.Sets) * len(t.Models) * t.Shuffles * (t.Folds + 1),
 	}
 	for i := range t.Sets {
@@ -57,11 +57,11 @@ func (t *Table) Run(ctx context.Context, problem mtl.Config, o Options) (*Result
 
 // runner computes the columns of a table.
 type runner struct {
-	name    string
-	table   *Config
-	problem mtl.Config
-	keep    checkpoint.Policy
-	pool    *parallel.Pool
+	name       string
+	table      *Config
+	problem    mtl.Config
+	checkpoint checkpoint.Policy
+	pool       *parallel.Pool
 
 	mu     sync.Mutex
 	report func(Progress)
@@ -88,7 +88,7 @@ func (r *runner) column(ctx context.Context, s *Set, from Source) (*Column, erro
 		Tasks: len(set.Tasks), Real: set.Real,
 	}
 	for i, model := range r.table.Models {
-		column.Models = append(column.Models, summarise(model, shuffles[i], s.Paper))
+		column.Models = append(column.Models, summarize(model, shuffles[i], s.Paper))
 	}
 	return column, nil
 }

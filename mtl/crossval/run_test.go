@@ -20,7 +20,7 @@ import (
 func TestCrossValidationAgainstASlowTwin(t *testing.T) {
 	table := tiny()
 	table.Gap, table.FoldGap, table.Sweeps = 1e-9, 1e-9, 100_000
-	table.OmegaUpdates = 0 // what is learnt from loosely solved W steps has a test of its own
+	table.OmegaUpdates = 0 // what is learned from loosely solved W steps has a test of its own
 	problem := mtl.Defaults()
 	column := run(t, table, problem, 2).Columns[0]
 	cfg := table.Sets[0].Data
@@ -251,22 +251,22 @@ func TestFoldsNeverSeeTestRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spoilt := copySet(set)
+	spoiled := copySet(set)
 	for k := range split.Test.Tasks {
 		for i := range split.Test.Tasks[k].Y {
 			row := int(split.Test.Tasks[k].X.Row(i)[0])
-			spoilt.Tasks[k].Y[row] *= -1
-			for j := range spoilt.Tasks[k].X.Row(row) {
-				spoilt.Tasks[k].X.Row(row)[j] *= 1e3
+			spoiled.Tasks[k].Y[row] *= -1
+			for j := range spoiled.Tasks[k].X.Row(row) {
+				spoiled.Tasks[k].X.Row(row)[j] *= 1e3
 			}
 		}
 	}
-	for i, got := range choose(spoilt) {
+	for i, got := range choose(spoiled) {
 		if diff := cmp.Diff(clean[i].Validation, got.Validation); diff != "" || got.Lambda != clean[i].Lambda {
-			t.Errorf("%s: spoilt test rows change the cross-validation: %s", table.Models[i], diff)
+			t.Errorf("%s: spoiled test rows change the cross-validation: %s", table.Models[i], diff)
 		}
 		if got.Error == clean[i].Error {
-			t.Errorf("%s: spoilt test rows do not change the test error %v", table.Models[i], got.Error)
+			t.Errorf("%s: spoiled test rows do not change the test error %v", table.Models[i], got.Error)
 		}
 	}
 }
@@ -296,7 +296,7 @@ func TestRealTargets(t *testing.T) {
 	}
 	for _, m := range c.Models {
 		// The targets have standard deviation 1; what is worse than a constant has
-		// learnt nothing.
+		// learned nothing.
 		if !(m.Mean > 0 && m.Mean < 1) {
 			t.Errorf("%s: root mean square error %v, want it in (0, 1)", m.Name, m.Mean)
 		}

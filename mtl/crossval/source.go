@@ -21,10 +21,10 @@ type Table struct {
 type Set struct {
 	Label string
 	Data  data.Config
-	// Otherwise is what stands in when the file of Data is nowhere; nil: nothing
+	// Fallback is what stands in when the file of Data is nowhere; nil: nothing
 	// does, and a missing file is an error.
-	Otherwise *data.Config
-	Paper     map[string]Reference // published figures by model
+	Fallback *data.Config
+	Paper    map[string]Reference // published figures by model
 }
 
 // Reference is a published mean with its standard error.
@@ -38,7 +38,7 @@ type Source struct {
 }
 
 // Locate finds the data of the set: a file is looked for under its path as it is
-// given, then in the folder. Only when it is in neither place does Otherwise
+// given, then in the folder. Only when it is in neither place does Fallback
 // stand in; a file that cannot be read is an error later on.
 func (s *Set) Locate(folder string) (Source, error) {
 	cfg := s.Data
@@ -59,10 +59,10 @@ func (s *Set) Locate(folder string) (Source, error) {
 			return Source{}, fmt.Errorf("data set %q: %w", s.Label, err)
 		}
 	}
-	if s.Otherwise == nil {
+	if s.Fallback == nil {
 		return Source{}, fmt.Errorf("data set %q: there is no %s beside the scenario, in the working directory or in the folder that FEDSIM_DATA names", s.Label, cfg.Path)
 	}
-	other := source(*s.Otherwise)
+	other := source(*s.Fallback)
 	other.Text += fmt.Sprintf(", in place of %s %s, which was not found", cfg.Source, cfg.Path)
 	return other, nil
 }

@@ -23,7 +23,7 @@ func TestLocate(t *testing.T) {
 	file := func(path string) Set {
 		cfg := data.Defaults()
 		cfg.Source, cfg.Path = data.SourceHAR, path
-		return Set{Label: "ha", Data: cfg, Otherwise: &generated}
+		return Set{Label: "ha", Data: cfg, Fallback: &generated}
 	}
 	for _, test := range []struct {
 		path, folder, want, text string
@@ -47,7 +47,7 @@ func TestLocate(t *testing.T) {
 	}
 
 	lone := file("there.zip")
-	lone.Otherwise = nil
+	lone.Fallback = nil
 	const want = `data set "ha": there is no there.zip beside the scenario, in the working directory or in the folder that FEDSIM_DATA names`
 	if _, err := lone.Locate(""); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)

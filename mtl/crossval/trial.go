@@ -36,7 +36,7 @@ type trial struct {
 func newTrial(ctx context.Context, r *runner, label string, from Source, set *data.Set) (*trial, error) {
 	t := &trial{
 		runner: r, cfg: from.Config, set: set, label: label, source: from.Text,
-		kept:   r.keep.Thing(ctx, fmt.Sprintf("table %s, data set %q", r.name, label)),
+		kept:   r.checkpoint.Thing(ctx, fmt.Sprintf("table %s, data set %q", r.name, label)),
 		trails: make([][]trail, r.table.Shuffles*(r.table.Folds+1)),
 	}
 	for part := range t.trails {

@@ -137,7 +137,7 @@ func TestCorollaryOnSequences(t *testing.T) {
 
 func TestStudyOfSamples(t *testing.T) {
 	k := &Constants{Gamma: 1, S: 0.5, Mu: 1, L: 1, Start: 16, N: 16}
-	samples := []Sample{
+	samples := []Run{
 		{Gaps: []float64{8, 4, 1, 0.5}, Thetas: [][]float64{{0, 1}, {0.5, 0.5}, {0.2, 0.6}}},
 		{Gaps: []float64{8, 6, 2}, Thetas: [][]float64{{0.5, 0}, {0.5, 1}}}, // ended earlier
 	}
@@ -161,28 +161,28 @@ func TestStudyOfSamples(t *testing.T) {
 	if len(s.Corollary) != 3 || s.Corollary[1] != 12 || s.Corollary[2] != 10.5 {
 		t.Errorf("corollary %v, want 16, 12, 10.5", s.Corollary)
 	}
-	if _, _, ok := s.Broken(); !ok {
+	if _, _, ok := s.Violation(); !ok {
 		t.Error("measurements below the curves are said to break them")
 	}
 	s.Mean[2] = 10.9 // the bound's curve is at 11.4
-	if h, bound, ok := s.Broken(); ok || h != 2 || bound != 10.5 {
+	if h, bound, ok := s.Violation(); ok || h != 2 || bound != 10.5 {
 		t.Errorf("a measurement above the corollary in round 2 is not seen: %d, %g, %v", h, bound, ok)
 	}
 	s.Mean[1] = 14
 	s.Corollary = nil
-	if h, bound, ok := s.Broken(); ok || h != 1 || bound != 13.5 {
+	if h, bound, ok := s.Violation(); ok || h != 1 || bound != 13.5 {
 		t.Errorf("a measurement above the bound in round 1 is not seen: %d, %g, %v", h, bound, ok)
 	}
 	s.Slack = 5
-	if _, _, ok := s.Broken(); !ok {
+	if _, _, ok := s.Violation(); !ok {
 		t.Error("a measurement that may be below the curve is said to break it")
 	}
 
-	stuck, err := k.Study([]Sample{{Gaps: []float64{1, 1}, Thetas: [][]float64{{1, 1.5}}}}, 0.1, 0)
+	stuck, err := k.Study([]Run{{Gaps: []float64{1, 1}, Thetas: [][]float64{{1, 1.5}}}}, 0.1, 0)
 	if err != nil || stuck.PMax != 1 || stuck.ThetaBar != 1 || !math.IsInf(stuck.H, 1) || stuck.Measured != -1 || !math.IsNaN(stuck.Ratio()) {
 		t.Errorf("nobody ever answers: %+v, %v", stuck, err)
 	}
-	if p, theta := Stragglers(samples, 1, 1); !math.IsNaN(p) || !math.IsNaN(theta) {
+	if p, theta := stragglers(samples, 1, 1); !math.IsNaN(p) || !math.IsNaN(theta) {
 		t.Errorf("without rounds p_max = %g, Theta_max = %g, want NaN", p, theta)
 	}
 	rough := *k

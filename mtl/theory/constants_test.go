@@ -24,7 +24,7 @@ func TestSigmaIsTheLargestQuotient(t *testing.T) {
 			n := p.Train.Tasks[device].X.Rows
 			quotient := func(a []float64) (float64, []float64) {
 				v := make([]float64, 7)
-				p.AddImage(device, v, a) // c X^T a
+				p.AddV(device, v, a) // c X^T a
 				top, bottom := 0.0, 0.0
 				for _, x := range v {
 					top += x * x

@@ -136,7 +136,7 @@ func dual(p *mtl.Problem, c mtl.Coupling, alpha [][]float64) (d, gap float64) {
 	for k := range alpha {
 		copy(duals.Alpha[k], alpha[k])
 	}
-	p.Recompute(nil, duals)
+	p.RecomputeV(nil, duals)
 	w := p.NewWeights()
 	c.Primal(&w, &duals.V)
 	o := p.Evaluate(testPool, c, &w, &duals.V, duals.Alpha)

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Sample is one run of a W update from alpha = 0.
-type Sample struct {
+// Run is one run of a W update from alpha = 0.
+type Run struct {
 	Gaps   []float64   // D(alpha^h) - D* for h = 0, 1, ...
 	Thetas [][]float64 // theta_t^h by round, then device: Thetas[h] leads from Gaps[h] to Gaps[h+1]
 }
@@ -37,7 +37,7 @@ type Study struct {
 // smooth. Of the samples' gaps, up to slack may come from what is not known of D*
 // and from rounding. It fails when the losses are neither, or when there is no
 // sample.
-func (k *Constants) Study(samples []Sample, target, slack float64) (*Study, error) {
+func (k *Constants) Study(samples []Run, target, slack float64) (*Study, error) {
 	if len(samples) == 0 {
 		return nil, fmt.Errorf("there is no run to compare with the bound")
 	}
@@ -47,8 +47,8 @@ func (k *Constants) Study(samples []Sample, target, slack float64) (*Study, erro
 	if s.Measured >= 0 {
 		rounds = s.Measured
 	}
-	s.PMax, s.ThetaMax = Stragglers(samples, 0, rounds)
-	s.LaterPMax, s.LaterThetaMax = Stragglers(samples, rounds/2, rounds)
+	s.PMax, s.ThetaMax = stragglers(samples, 0, rounds)
+	s.LaterPMax, s.LaterThetaMax = stragglers(samples, rounds/2, rounds)
 	s.ThetaBar = ThetaBar(s.PMax, s.ThetaMax)
 	if math.IsNaN(s.ThetaBar) { // nobody made progress, or there was no round to make it in
 		s.ThetaBar = 1
@@ -69,12 +69,12 @@ func (k *Constants) Study(samples []Sample, target, slack float64) (*Study, erro
 	return s, nil
 }
 
-// Stragglers returns the empirical constants of Assumption 2 in the rounds from,
+// stragglers returns the empirical constants of Assumption 2 in the rounds from,
 // ..., to-1 of samples: pMax, the largest share over the devices of rounds with
 // theta = 1 (or more), and thetaMax, the largest mean over the devices of the
 // theta of their other rounds. Both are NaN without rounds, thetaMax also when
 // no device ever made progress.
-func Stragglers(samples []Sample, from, to int) (pMax, thetaMax float64) {
+func stragglers(samples []Run, from, to int) (pMax, thetaMax float64) {
 	pMax, thetaMax = math.NaN(), math.NaN()
 	if to <= from {
 		return pMax, thetaMax
@@ -102,7 +102,7 @@ func Stragglers(samples []Sample, from, to int) (pMax, thetaMax float64) {
 }
 
 // measure fills in what the samples have in common.
-func (s *Study) measure(samples []Sample) {
+func (s *Study) measure(samples []Run) {
 	rounds := len(samples[0].Gaps)
 	for _, x := range samples {
 		rounds = min(rounds, len(x.Gaps))
@@ -123,7 +123,7 @@ func (s *Study) measure(samples []Sample) {
 
 // worst returns, for each of the first rounds, the largest over the devices of
 // theta's mean over the samples.
-func worst(samples []Sample, rounds int) []float64 {
+func worst(samples []Run, rounds int) []float64 {
 	largest := make([]float64, rounds)
 	for h := range largest {
 		for t := range samples[0].Thetas[h] {
@@ -145,10 +145,10 @@ func (s *Study) Ratio() float64 {
 	return float64(s.Measured) / s.H
 }
 
-// Broken returns the first round in which the measured mean, even less its slack,
+// Violation returns the first round in which the measured mean, even less its slack,
 // is above the bound's curve or the corollary's, and that bound; ok is true when
 // there is none.
-func (s *Study) Broken() (round int, bound float64, ok bool) {
+func (s *Study) Violation() (round int, bound float64, ok bool) {
 	for h, mean := range s.Mean {
 		bound := s.Curve[h]
 		if s.Corollary != nil {

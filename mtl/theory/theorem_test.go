@@ -11,13 +11,13 @@ import (
 // averaged runs a W update over seeds and returns D - D* and the duality gap of
 // the mean of alpha over the rounds from+1 to to, and D - D* of the last alpha,
 // each as its mean over the seeds; and the samples.
-func averaged(t *testing.T, p *mtl.Problem, seeds, from, to int, epochs float64, drop func(int) float64) (distance, gap, last float64, samples []Sample) {
+func averaged(t *testing.T, p *mtl.Problem, seeds, from, to int, epochs float64, drop func(int) float64) (distance, gap, last float64, samples []Run) {
 	t.Helper()
 	lowest := least(t, p)
 	for seed := range seeds {
 		u := newUpdate(t, p, uint64(seed+1), epochs, drop)
 		mean := p.NewBlocks()
-		s := Sample{Gaps: []float64{u.at() - lowest}}
+		s := Run{Gaps: []float64{u.at() - lowest}}
 		for h := 1; h <= to; h++ {
 			s.Thetas = append(s.Thetas, u.next())
 			s.Gaps = append(s.Gaps, u.at()-lowest)
@@ -73,7 +73,7 @@ func TestTheorem2OnTheHinge(t *testing.T) {
 		drop := func(int) float64 { return c.p }
 		// Theta-bar from a trial of its own, a little larger for its noise.
 		_, _, _, trial := averaged(t, p, seeds, 0, 50, c.epochs, drop)
-		bar := ThetaBar(Stragglers(trial, 0, 50))
+		bar := ThetaBar(stragglers(trial, 0, 50))
 		bar += 0.2 * (1 - bar)
 		b := k.Lipschitz(bar)
 		eps := k.Start / 6
@@ -95,7 +95,7 @@ func TestTheorem2OnTheHinge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if h, bound, ok := s.Broken(); !ok {
+		if h, bound, ok := s.Violation(); !ok {
 			t.Errorf("round %d: %g lies above the curve at %g", h, s.Mean[h], bound)
 		}
 		if s.Measured < 0 || float64(s.Measured) > s.H {
@@ -126,7 +126,7 @@ func TestTheorem2AsPrintedIsTooOptimistic(t *testing.T) {
 	from := math.Ceil(h0 + 4*printed.B/(b.Q*eps))
 	to := from + math.Ceil(2/b.Q*math.Max(1, printed.B/(2*eps)))
 	distance, _, _, samples := averaged(t, p, 1, int(from), int(to), 200, func(int) float64 { return 0 })
-	if pMax, thetaMax := Stragglers(samples, 0, int(to)); pMax > 0 || thetaMax > 0.05 {
+	if pMax, thetaMax := stragglers(samples, 0, int(to)); pMax > 0 || thetaMax > 0.05 {
 		t.Fatalf("p_max = %g, Theta_max = %g", pMax, thetaMax)
 	}
 	t.Logf("as printed H0 = %g, H = %g for eps = %.3g: D - D* is %.3g; with 1 for n^2, H = %.3g", from, to, eps, distance, b.Rounds(eps))
@@ -150,10 +150,10 @@ func TestCorollaryInARun(t *testing.T) {
 		power float64
 		zero  bool
 	}{{0.5, true}, {2, false}} {
-		var samples []Sample
+		var samples []Run
 		for seed := range uint64(seeds) {
 			u := newUpdate(t, p, seed+1, 0.2, func(h int) float64 { return 1 - math.Pow(float64(h+1), -c.power) })
-			s := Sample{Gaps: []float64{u.at() - lowest}}
+			s := Run{Gaps: []float64{u.at() - lowest}}
 			for range rounds {
 				s.Thetas = append(s.Thetas, u.next())
 				s.Gaps = append(s.Gaps, u.at()-lowest)

@@ -29,7 +29,7 @@ func (f *runFlags) makeTables(ctx context.Context, w *results.Writer, s *scenari
 	var made []*crossval.Result
 	for i := range s.Tables {
 		r, err := s.Tables[i].Run(ctx, s.Settings.Problem, crossval.Options{
-			Workers: f.workers, Folder: os.Getenv(dataFolder), Progress: p.table, Keep: keep,
+			Workers: f.workers, Folder: os.Getenv(dataFolder), Progress: p.table, Checkpoint: keep,
 		})
 		if err != nil {
 			return made, err

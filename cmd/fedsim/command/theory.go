@@ -190,7 +190,7 @@ func where(c *experiment.Comparison) string {
 func broken(found []experiment.Comparison) error {
 	var wrong []error
 	for i := range found {
-		if h, bound, ok := found[i].Broken(); !ok {
+		if h, bound, ok := found[i].Violation(); !ok {
 			wrong = append(wrong, fmt.Errorf("%s: the measured D(alpha) - D* of %.3g lies above the bound of %.3g in round %d",
 				where(&found[i]), found[i].Mean[h], bound, h))
 		}

@@ -59,6 +59,6 @@ func (m *steady) Solve(r algorithms.Request) algorithms.Work {
 	l.order.Reset(len(next), r.Stream)
 	steps, curvature := min(m.steps, r.Steps), m.Curvature(r.Device)
 	m.Problem.SDCA(r.Device, next, l.u, curvature, &l.order, steps)
-	mtl.Change(m.Delta.Row(r.Device), l.u, w, curvature)
+	mtl.DeltaV(m.Delta.Row(r.Device), l.u, w, curvature)
 	return algorithms.Work{Steps: steps, FLOPs: float64(steps) * m.StepFLOPs(), Values: m.Problem.Features()}
 }
