@@ -27,14 +27,14 @@ func everyCoupling(t *testing.T, f func(t *testing.T, p *mtl.Problem, c mtl.Coup
 		want     string
 	}{
 		{"identity", untied, 9, nil, "mtl.Identity"},
-		{"grouped", tiedToMean, 9, nil, "*mtl.Grouped"},
-		{"grouped shared", tiedToMean, 9, []int{0, 1, 0, 2, 0}, "*mtl.Grouped"},
+		{"grouped", tiedToMean, 9, nil, "*mtl.grouped"},
+		{"grouped shared", tiedToMean, 9, []int{0, 1, 0, 2, 0}, "*mtl.grouped"},
 		{"dense", learnt, 9, nil, "*mtl.Dense"},
-		{"low-rank", learnt, 3, nil, "*mtl.LowRank"},
-		{"low-rank shared", learnt, 2, []int{0, 1, 3, 2, 0}, "*mtl.LowRank"},
+		{"low-rank", learnt, 3, nil, "*mtl.lowRank"},
+		{"low-rank shared", learnt, 2, []int{0, 1, 3, 2, 0}, "*mtl.lowRank"},
 		{"sparse", func(c *mtl.Config) {
 			c.Regularizer, c.Lambda1, c.Lambda2 = mtl.RegGraphical, 0.02, 0.1
-		}, 9, nil, "*mtl.Sparse"},
+		}, 9, nil, "*mtl.sparse"},
 	} {
 		t.Run(v.name, func(t *testing.T) {
 			p, c := randomProblem(t, v.change, v.owner, v.features, 14, 5, 30, 8, 21)
