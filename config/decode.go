@@ -169,8 +169,12 @@ func (d *decoder) table(n *Node, key string, v reflect.Value) {
 		at := join(key, name)
 		known := false
 		for _, f := range fields {
-			if f.key == name {
+			switch {
+			case f.key == name:
 				d.decode(child, at, v.FieldByIndex(f.index))
+				known = true
+			case f.was == name && name != "":
+				d.problems.add(Located{Place: child.Key, Text: fmt.Sprintf("%s is now called %s", at, join(key, f.key)), Renamed: true})
 				known = true
 			}
 		}

@@ -16,7 +16,7 @@ type shared struct {
 
 type sample struct {
 	shared
-	Text    string           `toml:"text" doc:"a text"`
+	Text    string           `toml:"text" was:"txt" doc:"a text"`
 	Rate    float64          `toml:"rate" doc:"a rate" unit:"1/s"`
 	Small   int8             `toml:"small" doc:"a small number"`
 	Seeds   []uint64         `toml:"seeds" doc:"some seeds"`
@@ -85,6 +85,7 @@ x = 1
 
 func TestDecodeErrors(t *testing.T) {
 	const source = `Text = "a"
+txt = "a"
 small = 128
 seeds = [1, -1]
 on = 1
@@ -97,16 +98,17 @@ depth = 1.5
 [inner.depth]
 `
 	const want = `x.toml:1:1: unknown key Text: did you mean text?
-x.toml:2:9: small = 128: must be a whole number of 8 bits
-x.toml:3:13: seeds[1] = -1: must be a whole number of 64 bits, not negative
-x.toml:4:6: on = 1: must be true or false
-x.toml:5:18: list[0].depth = "a": must be an integer
-x.toml:5:25: unknown key list[1].dept: did you mean depth?
-x.toml:6:8: rate = +Inf: must be a finite number
-x.toml:7:8: free = 3: must be a table
-x.toml:8:10: grid[0][0] = true: must be a number
-x.toml:10:9: named.a.depth = 1.5: must be an integer
-x.toml:11:1: inner.depth: is a table: must be an integer`
+x.toml:2:1: txt is now called text
+x.toml:3:9: small = 128: must be a whole number of 8 bits
+x.toml:4:13: seeds[1] = -1: must be a whole number of 64 bits, not negative
+x.toml:5:6: on = 1: must be true or false
+x.toml:6:18: list[0].depth = "a": must be an integer
+x.toml:6:25: unknown key list[1].dept: did you mean depth?
+x.toml:7:8: rate = +Inf: must be a finite number
+x.toml:8:8: free = 3: must be a table
+x.toml:9:10: grid[0][0] = true: must be a number
+x.toml:11:9: named.a.depth = 1.5: must be an integer
+x.toml:12:1: inner.depth: is a table: must be an integer`
 	if got := decodeSample(t, source, &sample{}).Error(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -9,8 +9,9 @@ import (
 // Located is something wrong at a place: "x.toml:14:20: faults.drop_probability
 // = 1.4: must be in [0, 1]".
 type Located struct {
-	Place Place
-	Text  string
+	Place   Place
+	Text    string
+	Renamed bool // the place has the former name of a key
 }
 
 // Error renders place and text.
@@ -48,12 +49,13 @@ const mostProblems = 100
 
 // Add appends a problem unless the list holds the same one already. Beyond a hundred
 // it only says that there are more.
-func (e *Errors) Add(at Place, text string) {
-	l := Located{Place: at, Text: text}
+func (e *Errors) Add(at Place, text string) { e.add(Located{Place: at, Text: text}) }
+
+func (e *Errors) add(l Located) {
 	switch {
 	case len(*e) > mostProblems || slices.Contains(*e, l):
 	case len(*e) == mostProblems:
-		*e = append(*e, Located{Place: Place{File: at.File}, Text: fmt.Sprintf("more than %d problems: correct those above first", mostProblems)})
+		*e = append(*e, Located{Place: Place{File: l.Place.File}, Text: fmt.Sprintf("more than %d problems: correct those above first", mostProblems)})
 	default:
 		*e = append(*e, l)
 	}
@@ -72,7 +74,7 @@ func (e *Errors) AddProblem(at Place, p Problem) {
 // Merge appends the problems of another list.
 func (e *Errors) Merge(others Errors) {
 	for _, l := range others {
-		e.Add(l.Place, l.Text)
+		e.add(l)
 	}
 }
 

@@ -78,6 +78,7 @@ func appendFields(fields *[]Field, prefix string, v reflect.Value) {
 // structField is one configurable field of a struct.
 type structField struct {
 	key, doc, unit string
+	was            string // former key
 	index          []int
 }
 
@@ -101,7 +102,7 @@ func structFields(t reflect.Type) []structField {
 			panic(fmt.Sprintf("config: field %s of %s has no toml tag", f.Name, t))
 		default:
 			fields = append(fields, structField{
-				key: key, doc: f.Tag.Get("doc"), unit: f.Tag.Get("unit"), index: []int{i},
+				key: key, doc: f.Tag.Get("doc"), unit: f.Tag.Get("unit"), was: f.Tag.Get("was"), index: []int{i},
 			})
 		}
 	}

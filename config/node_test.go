@@ -46,7 +46,7 @@ func TestSetKeepsPlaces(t *testing.T) {
 	}
 	for key, want := range map[string]string{
 		"run.rounds": "top.toml:2:16", "run.outer": "base.toml:3:9", "run.seeds": "base.toml:1:1",
-		"network.profile": "top.toml:4:11", "faults.never[1]": "--set faults.never=[1,2]", "faults.strike": "--set faults.never=[1,2]",
+		"network.profile": "top.toml:4:11", "faults.never[1]": "--set faults.never=[1,2]", "faults.drop_phase": "--set faults.never=[1,2]",
 	} {
 		if got := merged.PlaceOf(key).String(); got != want {
 			t.Errorf("%s comes from %s, want %s", key, got, want)
@@ -78,8 +78,8 @@ func TestProblems(t *testing.T) {
 	faults.Require(false, "drop_probability", 1.4, "must be in [0, 1]")
 	faults.Require(false, "drop_probability", 1.4, "must be in [0, 1]") // said once
 	faults.Require(false, "never", []int{-1}, "must not be negative")
-	faults.Require(false, "strike", "", "must be given")
-	faults.Require(true, "strike", "", "is right")
+	faults.Require(false, "drop_phase", "", "must be given")
+	faults.Require(true, "drop_phase", "", "is right")
 	c.In("network").OneOf("profile", "5g", "wifi", "3g")
 	c.In("network").Require(false, "rtt_ms", nil, "must be given")
 	c.Require(false, "elsewhere", 1, "must not be")
@@ -87,7 +87,7 @@ func TestProblems(t *testing.T) {
 	problems.AddFound(root, c)
 	const want = `x.toml:2:20: faults.drop_probability = 1.4: must be in [0, 1]
 x.toml:3:9: faults.never = [-1]: must not be negative
-x.toml:1:1: faults.strike = "": must be given
+x.toml:1:1: faults.drop_phase = "": must be given
 --set network.profile=5g: must be one of wifi, 3g (did you mean "3g"?)
 --set network.profile=5g: network.rtt_ms: must be given
 x.toml: elsewhere = 1: must not be`

@@ -12,7 +12,7 @@ import (
 const (
 	// WhenDepleted plugs the charger in a while after the battery has run empty, until
 	// the device comes back.
-	WhenDepleted = "when-flat"
+	WhenDepleted = "when-depleted"
 	// Daily plugs the charger in at a time of the day for some hours.
 	Daily = "daily"
 )

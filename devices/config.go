@@ -51,9 +51,9 @@ type Config struct {
 	InitialCharge       float64 `toml:"initial_charge" doc:"charge of the batteries at the start, as a share of full"`
 	InitialChargeSpread float64 `toml:"initial_charge_spread" doc:"a device's initial charge is uniform within this much of initial_charge"`
 
-	Charging         string  `toml:"charging" doc:"when the charger is plugged in: \"when-flat\" (charge_delay_s after the battery has run empty, until the device comes back) or \"daily\" (for charge_hours from charge_hour on, every day, whether the device is up or not)"`
+	Charging         string  `toml:"charging" doc:"when the charger is plugged in: \"when-depleted\" (charge_delay_s after the battery has run empty, until the device comes back) or \"daily\" (for charge_hours from charge_hour on, every day, whether the device is up or not)"`
 	ChargeW          float64 `toml:"charge_w" doc:"power of the charger in watts; 0: none, a device whose battery has run empty does not come back"`
-	ChargeDelayS     float64 `toml:"charge_delay_s" doc:"charging \"when-flat\": time in seconds from an empty battery until the charger is plugged in"`
+	ChargeDelayS     float64 `toml:"charge_delay_s" doc:"charging \"when-depleted\": time in seconds from an empty battery until the charger is plugged in"`
 	ChargeHour       float64 `toml:"charge_hour" doc:"charging \"daily\": hour of the day at which the charger is plugged in; the run begins at hour 0"`
 	ChargeHourSpread float64 `toml:"charge_hour_spread" doc:"charging \"daily\": a device's own charge_hour is uniform within this many hours of it"`
 	ChargeHours      float64 `toml:"charge_hours" doc:"charging \"daily\": how many hours the charger is plugged in"`

@@ -19,7 +19,7 @@ const (
 	DropAnywhere                   // the whole round trip: download, computation and upload
 )
 
-// String returns the phase's name in the key strike.
+// String returns the phase's name in the key drop_phase.
 func (p DropPhase) String() string {
 	if int(p) < len(strikes) {
 		return strikes[p]
@@ -78,7 +78,7 @@ func NewDrops(cfg Faults, n int, seed uint64) (*Drops, error) {
 			d.phase = DropPhase(phase)
 		}
 	}
-	c.OneOf("strike", cfg.Strike, strikes[:]...)
+	c.OneOf("drop_phase", cfg.Strike, strikes[:]...)
 
 	var problems []error
 	for _, p := range c.Problems() {

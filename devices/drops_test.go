@@ -198,7 +198,7 @@ func TestInvalidFaults(t *testing.T) {
 		{func(f *Faults) { f.Never = []int{1, -1, 1} },
 			[]string{"faults.never[1] = -1: must be the number of a device, from 0 up", "faults.never[2] = 1: must not be listed twice"}},
 		{func(f *Faults) { f.Strike = "uplod" },
-			[]string{`faults.strike = "uplod": must be one of start, compute, upload, uniform (did you mean "upload"?)`}},
+			[]string{`faults.drop_phase = "uplod": must be one of start, compute, upload, uniform (did you mean "upload"?)`}},
 	} {
 		cfg := DefaultFaults()
 		c.change(&cfg)

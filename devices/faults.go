@@ -26,7 +26,7 @@ type Faults struct {
 	OutageFromS              float64   `toml:"outage_from_s" doc:"when that network goes down, in virtual seconds"`
 	OutageToS                float64   `toml:"outage_to_s" doc:"when it is up again, in virtual seconds"`
 	OnReturn                 string    `toml:"on_return" doc:"what becomes of the work of a device that goes away in the middle of it and comes back: \"discard\" (the attempt is lost) or \"resume\" (transfers and computation go on where they were)"`
-	Strike                   string    `toml:"strike" doc:"where in a round a drop strikes: \"start\", \"compute\", \"upload\" (at a random point of it) or \"uniform\" (at a random point of the whole round trip)"`
+	Strike                   string    `toml:"drop_phase" was:"strike" doc:"where in a round a device drops: \"start\", \"compute\", \"upload\" (at a random point of it) or \"uniform\" (at a random point of the whole round trip)"`
 }
 
 // What becomes of a device's work when it goes away and comes back.
@@ -74,5 +74,5 @@ func (f *Faults) Validate(c *config.Checker) {
 		c.Require(f.OutageFromS == 0, "outage_from_s", f.OutageFromS, "must be left out without outage_share")
 	}
 	c.OneOf("on_return", f.OnReturn, Discard, Resume)
-	c.OneOf("strike", f.Strike, AtStart, AtCompute, AtUpload, AtRandom)
+	c.OneOf("drop_phase", f.Strike, AtStart, AtCompute, AtUpload, AtRandom)
 }

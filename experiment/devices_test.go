@@ -127,10 +127,10 @@ func TestRowsByDeviceAddUp(t *testing.T) {
 		}
 		set := []string{
 			one("federation.protocol", "wait-for-all", "deadline", "charged", "first"),
-			one("faults.drop_probability", "0", "0.3"), one("faults.strike", "start", "compute", "upload", "uniform"),
+			one("faults.drop_probability", "0", "0.3"), one("faults.drop_phase", "start", "compute", "upload", "uniform"),
 			one("faults.on_return", "discard", "resume"), one("network.jitter", "0", "0.5"), one("network.loss_probability", "0", "0.2"),
 			one("network.server_down_mbps", "0", "0.5"), one("network.profile", "lte", "3g", "wifi"),
-			one("traces.presence.mean_up_s", "0", "2"), "traces.presence.mean_down_s=1",
+			one("traces.availability.mean_up_s", "0", "2"), "traces.availability.mean_down_s=1",
 			one("federation.late", "drop", "keep"), one("federation.fraction", "1", "0.6"), one("federation.server_gflops", "0", "1e-6"),
 			one("devices.battery_wh", "-1", "2e-4"), "devices.charge_w=1", "devices.charge_delay_s=0.5", one("devices.low_battery", "0", "0.4"),
 			one("run.theta_every", "0", "4"), one("run.mode", "learning", "learning", "timing"), "run.rounds=12", "problem.optimum_sweeps=0",
@@ -186,7 +186,7 @@ func TestEveryOutcomeHappens(t *testing.T) {
 		results.OutcomeUnderWay:    {"federation.protocol=first", "federation.fraction=0.6", "federation.over_selection=1.5", "federation.late=keep", "network.jitter=0.5"},
 		results.OutcomeDropped:     {"federation.protocol=first", "faults.never=[2]"},
 		results.OutcomeMessageLost: {"federation.protocol=first", "network.loss_probability=0.5"},
-		results.OutcomeAway:        {"federation.protocol=first", "traces.presence.mean_up_s=1", "traces.presence.mean_down_s=1"},
+		results.OutcomeAway:        {"federation.protocol=first", "traces.availability.mean_up_s=1", "traces.availability.mean_down_s=1"},
 		results.OutcomeFlat:        {"federation.protocol=first", "devices.battery_wh=2e-4", "devices.charge_w=1", "devices.charge_delay_s=0.5"},
 		results.OutcomeLowBattery:  {"federation.protocol=first", "devices.battery_wh=1e-3", "devices.low_battery=0.6", "devices.return_level=0.7", "devices.charge_w=0.5", "devices.charging=daily", "devices.charge_hour=0"},
 		results.OutcomeLate:        {"federation.protocol=first", "federation.over_selection=1.5", "federation.fraction=0.6", "network.jitter=0.5"},

@@ -170,7 +170,7 @@ func TestModelsHaveTheSameBitsAnywhere(t *testing.T) {
 	for _, protocol := range []string{"wait-for-all", "deadline", "first", "asynchronous"} {
 		for _, of := range []string{"pace", "presence"} {
 			set := []string{beatingDevices, "devices.options.of=" + of, beatingLinks, "run.rounds=8", "federation.protocol=" + protocol, "network.jitter=0.3",
-				"faults.drop_probability=0.1", "faults.strike=uniform", "faults.on_return=resume", "methods.mocha.algorithm=async-mocha"}
+				"faults.drop_probability=0.1", "faults.drop_phase=uniform", "faults.on_return=resume", "methods.mocha.algorithm=async-mocha"}
 			if protocol == "deadline" {
 				set = append(set, "federation.deadline_s=4")
 			}

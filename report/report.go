@@ -3,7 +3,6 @@ package report
 import (
 	"encoding/json"
 	"io"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
@@ -123,7 +122,7 @@ func Read(dir string) (*Report, error) {
 
 // build makes the report of results, which are those in dir.
 func build(dir string, found *results.Results) (*Report, error) {
-	scenario, err := scenarios.Parse(filepath.Join(dir, "scenario.toml"), found.Scenario, nil)
+	scenario, err := scenarios.ParseRecorded(dir, found.Scenario)
 	if err != nil {
 		return nil, err
 	}

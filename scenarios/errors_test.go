@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -370,5 +371,19 @@ func TestTuningOfRemovedMethods(t *testing.T) {
 		if _, err := Parse("x.toml", []byte(source), set); err == nil || !strings.Contains(err.Error(), "unknown method") {
 			t.Errorf("%s%v: %v", source, set, err)
 		}
+	}
+}
+
+// A run directory of an earlier version, with former keys and values, is refused in
+// one line.
+func TestRecordedByAnEarlierVersion(t *testing.T) {
+	const source = "[methods.mocha]\n[devices]\ncharging = \"when-flat\"\n[faults]\nstrike = \"start\"\n[traces.presence]\nmean_up_s = 1\n"
+	_, err := ParseRecorded("runs/x", []byte(source))
+	const want = "runs/x/scenario.toml:5:1: faults.strike is now called faults.drop_phase (an earlier version wrote this directory): run the scenario again"
+	if err == nil || filepath.ToSlash(err.Error()) != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if _, err := ParseRecorded("runs/x", []byte("[methods.mocha]\n[run]\nrounds = 0\n")); err == nil || strings.Contains(err.Error(), "again") {
+		t.Errorf("a wrong value: %v", err)
 	}
 }

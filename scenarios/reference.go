@@ -165,7 +165,7 @@ shuffles = 3
 [[table.set]]
 label = "Human Activity"
 data = { source = "uci-har", path = "har.zip" }     # as it is, or in the folder that FEDSIM_DATA names
-otherwise = { preset = "human-activity" }           # generated, and called so, when the file is nowhere
+fallback = { preset = "human-activity" }           # generated, and called so, when the file is nowhere
 paper = { mtl = [0.46, 0.11] }                      # published mean and standard error
 ` + "```" + `
 

@@ -164,7 +164,7 @@ func tableSchema() schema {
 	set["required"] = []string{"label"}
 	keys := set["properties"].(schema)
 	described(keys, "data", reference("data"))
-	described(keys, "otherwise", reference("data"))
+	described(keys, "fallback", reference("data"))
 	described(keys, "paper", schema{
 		"type": "object", "propertyNames": schema{"enum": crossval.Models()},
 		"additionalProperties": schema{"type": "array", "items": schema{"type": "number"}, "minItems": 2, "maxItems": 2},

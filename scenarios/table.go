@@ -21,7 +21,7 @@ type tableTable struct {
 type setTable struct {
 	Label     string               `toml:"label" doc:"name of the data set; required"`
 	Data      *config.Node         `toml:"data" doc:"keys of [data] for this set, over those of the file. A path is looked up as data.path is"`
-	Otherwise *config.Node         `toml:"otherwise" doc:"keys of [data], over those of data, for the generated set that stands in, and is named as generated, when the file of data is in neither place; absent: a missing file is an error"`
+	Otherwise *config.Node         `toml:"fallback" was:"otherwise" doc:"keys of [data], over those of data, for the generated set that stands in, and is named as generated, when the file of data is in neither place; absent: a missing file is an error"`
 	Paper     map[string][]float64 `toml:"paper" doc:"published figures to print beside one's own: by model, the mean and its standard error"`
 }
 
@@ -164,7 +164,7 @@ type resolvedTable struct {
 type resolvedSet struct {
 	Label     string               `toml:"label"`
 	Data      config.InlineTable   `toml:"data,omitempty"`
-	Otherwise *config.InlineTable  `toml:"otherwise,omitempty"`
+	Otherwise *config.InlineTable  `toml:"fallback,omitempty"`
 	Paper     map[string][]float64 `toml:"paper,omitempty"`
 }
 

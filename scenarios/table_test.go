@@ -22,7 +22,7 @@ lambdas = [1, 0.1]
 [[table.set]]
 label = "file"
 data = { source = "uci-har", path = "har.zip", positive_class = "WALKING", bias = false }
-otherwise = { preset = "human-activity", "synthetic.tasks" = 4 }
+fallback = { preset = "human-activity", "synthetic.tasks" = 4 }
 paper = { mtl = [0.5, 0.1] }
 
 [[table.set]]
@@ -124,8 +124,8 @@ x.toml:10:10: table[0].sweeps = 0: must be at least 1`},
 			`x.toml:5:9: table[0].set[0].paper = "mlt": must be one of global, local, mtl (did you mean "mtl"?)`},
 		{"a mean alone", head + set + "paper = { mtl = [1] }\n", nil,
 			"x.toml:5:17: table[0].set[0].paper.mtl = [1.0]: must be a mean and its standard error"},
-		{"a stand-in that is wrong", head + set + "data = { source = \"uci-har\", path = \"h\" }\notherwise = { preset = \"human\" }\n", nil,
-			`x.toml:6:24: data.preset = "human": must be one of human-activity, google-glass, vehicle-sensor`},
+		{"a stand-in that is wrong", head + set + "data = { source = \"uci-har\", path = \"h\" }\nfallback = { preset = \"human\" }\n", nil,
+			`x.toml:6:23: data.preset = "human": must be one of human-activity, google-glass, vehicle-sensor`},
 		{"nothing held out", "[data]\ntest_fraction = 0\n" + head + set, nil,
 			"x.toml:2:17: data.test_fraction = 0: must be above 0 in a table, whose figures are those of held-out rows"},
 		{"devices", "[data]\ndevices_per_task = 2\n" + head + set, nil,

@@ -191,7 +191,7 @@ func Find(r *results.Results, id string, unknown func(ids []string) error) (*sce
 
 // Runs returns the runs of a run directory as its scenario has them, by ID.
 func Runs(r *results.Results) (map[string]*scenarios.Run, error) {
-	s, err := scenarios.Parse(filepath.Join(r.Dir, "scenario.toml"), r.Scenario, nil)
+	s, err := scenarios.ParseRecorded(r.Dir, r.Scenario)
 	if err != nil {
 		return nil, err
 	}

@@ -11,9 +11,9 @@ import (
 type Config struct {
 	Files      []string       `toml:"files" doc:"trace files, each with kinds of its own (docs/traces.md); empty: none"`
 	Format     string         `toml:"format" doc:"of the files: \"csv\", \"fedscale\" or \"flash\"; \"auto\": what each looks like"`
-	Assignment string         `toml:"assignment" doc:"which trace of a file with n a device follows: \"in-order\" (device k trace k mod n) or \"drawn\" (one of them by the seed of the run; files with as many traces alike)"`
+	Assignment string         `toml:"assignment" doc:"which trace of a file with n a device follows: \"in-order\" (device k trace k mod n) or \"random\" (one of them, by the seed of the run; the same one of all files with as many traces)"`
 	Wrap       bool           `toml:"wrap" doc:"a trace that has come to its end repeats from its beginning; false: its last values hold on"`
-	Presence   PresenceConfig `toml:"presence" doc:"availability by chance instead of from a file"`
+	Presence   PresenceConfig `toml:"availability" was:"presence" doc:"availability by chance instead of from a file"`
 	Fading     FadingConfig   `toml:"fading" doc:"rates of links that change by chance: a Markov chain"`
 }
 
@@ -34,7 +34,7 @@ func (c *Config) Validate(check *config.Checker) {
 	}
 	check.OneOf("format", c.Format, append([]string{FormatAuto}, Formats()...)...)
 	check.OneOf("assignment", c.Assignment, InOrder, Drawn)
-	c.Presence.Validate(check.In("presence"))
+	c.Presence.Validate(check.In("availability"))
 	c.Fading.Validate(check.In("fading"))
 }
 
@@ -52,7 +52,7 @@ func (c *Config) Load() ([]*Set, error) {
 		for _, k := range AllKinds() {
 			again := have.Has(k) || k == Available && c.Presence.generated()
 			if s.kinds.Has(k) && again {
-				return nil, fmt.Errorf("%s: %v comes from another file or from traces.presence too: must come from one", file, k)
+				return nil, fmt.Errorf("%s: %v comes from another file or from traces.availability too: must come from one", file, k)
 			}
 		}
 		have |= s.kinds

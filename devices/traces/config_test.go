@@ -44,7 +44,7 @@ func TestConfigReportsAll(t *testing.T) {
 		keys = append(keys, p.Key)
 	}
 	want := []string{"traces.files", "traces.format", "traces.assignment",
-		"traces.presence.mean_up_s", "traces.presence.mean_down_s", "traces.presence.daily", "traces.presence.peak_hour", "traces.presence.zones_h",
+		"traces.availability.mean_up_s", "traces.availability.mean_down_s", "traces.availability.daily", "traces.availability.peak_hour", "traces.availability.zones_h",
 		"traces.fading.levels[1]", "traces.fading.levels[2]", "traces.fading.mean_s", "traces.fading.mean_s[1]",
 		"mean_up_s", "mean_down_s", "daily", "peak_hour", "zones_h", "mean_s"}
 	if diff := cmp.Diff(want, keys); diff != "" {
@@ -140,7 +140,7 @@ func TestConfigLoadRefuses(t *testing.T) {
 	}{
 		{[]string{"none.csv"}, FormatAuto, 0, "none.csv: no such file"},
 		{[]string{put(t, "x.csv", one), put(t, "y.csv", one)}, FormatAuto, 0, "y.csv: available comes from another file"},
-		{[]string{put(t, "x.csv", one)}, FormatAuto, 5, "x.csv: available comes from another file or from traces.presence too"},
+		{[]string{put(t, "x.csv", one)}, FormatAuto, 5, "x.csv: available comes from another file or from traces.availability too"},
 		{[]string{put(t, "x.csv", one)}, FormatFLASH, 0, "is no JSON"},
 		{[]string{put(t, "x.csv", csvHeader+"\n")}, FormatAuto, 0, "x.csv: has a header but no rows"},
 	} {

@@ -31,7 +31,7 @@ func (c *FadingConfig) generated() bool { return len(c.Levels) > 0 }
 func (c *FadingConfig) Validate(check *config.Checker) {
 	check.Require(len(c.Levels) <= mostLevels, "levels", len(c.Levels), fmt.Sprintf("must be at most %d levels", mostLevels))
 	for i, level := range c.Levels {
-		check.Require(level >= 1e-6 && level <= 1e6, fmt.Sprintf("levels[%d]", i), level, "must be in [1e-06, 1e+06]: devices that cannot be reached are a matter of traces.presence")
+		check.Require(level >= 1e-6 && level <= 1e6, fmt.Sprintf("levels[%d]", i), level, "must be in [1e-06, 1e+06]: devices that cannot be reached are a matter of traces.availability")
 	}
 	check.Require(len(c.MeanS) == len(c.Levels), "mean_s", c.MeanS, fmt.Sprintf("must have one mean time for each of the %d levels", len(c.Levels)))
 	for i, s := range c.MeanS {

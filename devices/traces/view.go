@@ -12,7 +12,7 @@ const (
 	// Drawn: each device draws its trace, all as likely, so that some are
 	// followed by several devices and some by none. Sets of as many traces are
 	// drawn alike: when they are of the same devices, they stay together.
-	Drawn = "drawn"
+	Drawn = "random"
 )
 
 // View is a set of traces as the devices of a simulation follow them. There may

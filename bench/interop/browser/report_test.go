@@ -28,7 +28,7 @@ features = 6
 rows_min = 10
 rows_max = 30
 [faults]
-strike = "uniform"
+drop_phase = "uniform"
 [run]
 rounds = 40
 seeds = [1, 2]

@@ -28,7 +28,7 @@ rows_max = 30
 jitter = 0.3
 [faults]
 drop_probability = 0.2
-strike = "uniform"
+drop_phase = "uniform"
 [federation]
 protocol = "deadline"
 deadline_s = 0.4

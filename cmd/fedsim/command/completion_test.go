@@ -62,8 +62,8 @@ func TestCompletion(t *testing.T) {
 		{"run --set network.rt", []string{"network.rtt_ms="}, ":38"},
 		{"run --set=network.rt", []string{"network.rtt_ms="}, ":38"},
 		{"run --set network.nothing", nil, ":38"},
-		{"run --set faults.strike=", []string{"faults.strike=start", "faults.strike=compute", "faults.strike=upload", "faults.strike=uniform"}, ":36"},
-		{"run --set faults.strike=u", []string{"faults.strike=upload", "faults.strike=uniform"}, ":36"},
+		{"run --set faults.drop_phase=", []string{"faults.drop_phase=start", "faults.drop_phase=compute", "faults.drop_phase=upload", "faults.drop_phase=uniform"}, ":36"},
+		{"run --set faults.drop_phase=u", []string{"faults.drop_phase=upload", "faults.drop_phase=uniform"}, ":36"},
 		{"run --set data.bias=", []string{"data.bias=true", "data.bias=false"}, ":36"},
 		{"run --set run.rounds=", []string{"run.rounds=100"}, ":36"},
 		{"run --set data.path=", nil, ":0"},
@@ -171,7 +171,7 @@ printf '%s\n' "${COMPREPLY[@]}"
 		{[]string{"run", "quicks"}, "quickstart\n"},
 		{[]string{"run", "quickstart", "--set", "network.rt"}, "network.rtt_ms=\n"},
 		{[]string{"run", "quickstart", "--set", "network.profile=et"}, "ethernet\n"},
-		{[]string{"run", "quickstart", "--set", "faults.strike=u"}, "upload\nuniform\n"},
+		{[]string{"run", "quickstart", "--set", "faults.drop_phase=u"}, "upload\nuniform\n"},
 	} {
 		args := append([]string{"--norc", "-c", script.String() + harness, "bash", filepath.Join(dir, "fedsim")}, c.words...)
 		cmd := exec.Command(bash, args...)

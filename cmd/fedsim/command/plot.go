@@ -39,7 +39,7 @@ func redraw(cmd *cobra.Command, run, dir string) error {
 	if err != nil {
 		return err
 	}
-	scenario, err := scenarios.Parse(filepath.Join(run, "scenario.toml"), found.Scenario, nil)
+	scenario, err := scenarios.ParseRecorded(run, found.Scenario)
 	if err != nil {
 		return err
 	}

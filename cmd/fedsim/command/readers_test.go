@@ -58,10 +58,10 @@ func anySettings(draw *rand.Rand) string {
 		one("", `spread = "log-normal"`), one("", "return_level = 0.9"))
 	table("network", fmt.Sprintf("profile = %q", one("wifi", "lte", "ble", "ethernet")), one("", "jitter = 1"), one("", "loss_probability = 0.2"),
 		one("", `radio = "states"`), one("", "", "server_up_mbps = 0.3", "hub_size = 2"))
-	table("faults", one("", "drop_probability = 0.4"), one("", `strike = "upload"`), one("", `on_return = "resume"`),
+	table("faults", one("", "drop_probability = 0.4"), one("", `drop_phase = "upload"`), one("", `on_return = "resume"`),
 		one("", "outage_share = 0.5\noutage_from_s = 0.05\noutage_to_s = 0.4"))
 	if draw.IntN(3) == 0 {
-		table("traces.presence", "mean_up_s = 0.1", "mean_down_s = 0.05")
+		table("traces.availability", "mean_up_s = 0.1", "mean_down_s = 0.05")
 	}
 	run := []string{"rounds = 6", "devices = true", fmt.Sprintf("seeds = [%d]", draw.IntN(1000))}
 	if protocol != "asynchronous" {

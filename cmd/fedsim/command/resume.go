@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -131,7 +130,7 @@ func (f *runFlags) resumeLeft(cmd *cobra.Command, left *results.Left, named *sce
 		}
 	}
 	// No such file is there, but it is what would be there.
-	s, err = scenarios.Parse(filepath.Join(f.resume, "scenario.toml"), left.Scenario, nil)
+	s, err = scenarios.ParseRecorded(f.resume, left.Scenario)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -53,7 +53,7 @@ theta of every device and round. The command fails when a curve is crossed, and
 exits with status 3 when a run stalled: the rounds before are compared. When it was
 interrupted it starts over.`,
 		Example: `  fedsim theory theory
-  fedsim theory theory --target 0.01 --seeds 20 --set faults.strike=upload
+  fedsim theory theory --target 0.01 --seeds 20 --set faults.drop_phase=upload
   fedsim theory my.toml --set problem.loss=logistic --out runs/logistic-theory`,
 		Args:              takes(1, 1, "one scenario, a file or the name of a shipped one"),
 		ValidArgsFunction: first(completeScenario),
