@@ -6,7 +6,7 @@ COUNT ?= 6
 BENCHTIME ?= 0.1s
 
 # Packages with goroutines of their own, or that hand work to them.
-CONCURRENT = ./internal/parallel ./mtl ./data ./federation ./experiment ./results ./report/serve
+CONCURRENT = ./internal/parallel ./mtl ./data ./federation ./experiment ./results/rundir ./report/serve
 # Packages that check invariants when they are built with the tag.
 CORE = ./engine ./devices ./mtl ./federation ./algorithms ./experiment
 

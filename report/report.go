@@ -9,29 +9,30 @@ import (
 
 	"fedsim/plots"
 	"fedsim/results"
+	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
 
 // Report is what the page shows, as its script reads it. Numbers that are not known
 // are null.
 type Report struct {
-	Name        string        `json:"name"`
-	Description string        `json:"description"`
-	State       results.State `json:"state"`
-	Expected    int           `json:"expected"` // runs that the scenario comes to
-	Made        Made          `json:"made"`
-	Targets     []Target      `json:"targets"`
-	Scenario    string        `json:"scenario"` // resolved, as TOML
-	Quantities  []Quantity    `json:"quantities"`
-	Experiments []Experiment  `json:"experiments"`
-	Runs        []Run         `json:"runs"`
-	Columns     Columns       `json:"columns"`
-	Shown       int           `json:"shown"`   // rows of rounds in Columns
-	Rows        int           `json:"rows"`    // rows of rounds that there are
-	Devices     bool          `json:"devices"` // there are rows by device, and Columns has what they tell
-	Causes      []string      `json:"causes"`  // what the numbers in column cause mean
-	Parts       []string      `json:"parts"`   // what the parts of a round's path are called, as in Columns after cause
-	Tables      []Table       `json:"tables"`
+	Name        string       `json:"name"`
+	Description string       `json:"description"`
+	State       rundir.State `json:"state"`
+	Expected    int          `json:"expected"` // runs that the scenario comes to
+	Made        Made         `json:"made"`
+	Targets     []Target     `json:"targets"`
+	Scenario    string       `json:"scenario"` // resolved, as TOML
+	Quantities  []Quantity   `json:"quantities"`
+	Experiments []Experiment `json:"experiments"`
+	Runs        []Run        `json:"runs"`
+	Columns     Columns      `json:"columns"`
+	Shown       int          `json:"shown"`   // rows of rounds in Columns
+	Rows        int          `json:"rows"`    // rows of rounds that there are
+	Devices     bool         `json:"devices"` // there are rows by device, and Columns has what they tell
+	Causes      []string     `json:"causes"`  // what the numbers in column cause mean
+	Parts       []string     `json:"parts"`   // what the parts of a round's path are called, as in Columns after cause
+	Tables      []Table      `json:"tables"`
 }
 
 // Target is a results.Target.
@@ -43,18 +44,18 @@ type Target struct {
 
 // Made says what made the results.
 type Made struct {
-	Version    string           `json:"version"`
-	Go         string           `json:"go"`
-	Platform   results.Platform `json:"platform"`
-	Command    []string         `json:"command"`
-	Data       string           `json:"data"`
-	Seeds      []string         `json:"seeds"` // in decimal: a script's numbers do not hold 64 bits
-	ResultHash results.Hash     `json:"result_hash"`
-	Started    *time.Time       `json:"started"`
-	TookS      results.Number   `json:"took_s"` // of the real clock
-	EventsPerS results.Number   `json:"events_per_s"`
-	StepsPerS  results.Number   `json:"steps_per_s"`
-	PeakBytes  int64            `json:"peak_bytes"` // 0: not known
+	Version    string          `json:"version"`
+	Go         string          `json:"go"`
+	Platform   rundir.Platform `json:"platform"`
+	Command    []string        `json:"command"`
+	Data       string          `json:"data"`
+	Seeds      []string        `json:"seeds"` // in decimal: a script's numbers do not hold 64 bits
+	ResultHash results.Hash    `json:"result_hash"`
+	Started    *time.Time      `json:"started"`
+	TookS      results.Number  `json:"took_s"` // of the real clock
+	EventsPerS results.Number  `json:"events_per_s"`
+	StepsPerS  results.Number  `json:"steps_per_s"`
+	PeakBytes  int64           `json:"peak_bytes"` // 0: not known
 }
 
 // Quantity is a plots.Quantity.
@@ -111,9 +112,9 @@ type Totals struct {
 
 // Read reads the report of a run directory. A directory whose run goes on, or did
 // not come to an end, has the report of all that was made until now, see
-// [results.Follow].
+// [rundir.Follow].
 func Read(dir string) (*Report, error) {
-	found, err := results.Follow(dir)
+	found, err := rundir.Follow(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +122,7 @@ func Read(dir string) (*Report, error) {
 }
 
 // build makes the report of results, which are those in dir.
-func build(dir string, found *results.Results) (*Report, error) {
+func build(dir string, found *rundir.Results) (*Report, error) {
 	scenario, err := scenarios.ParseRecorded(dir, found.Scenario)
 	if err != nil {
 		return nil, err
@@ -153,7 +154,7 @@ func build(dir string, found *results.Results) (*Report, error) {
 	return r, r.addTables(dir, m.Tables)
 }
 
-func newMade(m *results.Manifest) Made {
+func newMade(m *rundir.Manifest) Made {
 	made := Made{
 		Version: m.Version, Go: m.Go, Platform: m.Platform, Command: nonNil(m.Command), Data: m.Data,
 		Seeds: []string{}, ResultHash: m.ResultHash, TookS: unknown, EventsPerS: unknown, StepsPerS: unknown,

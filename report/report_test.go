@@ -20,6 +20,7 @@ import (
 
 	"fedsim/analysis/explain"
 	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 const scenario = `name = "made"
@@ -42,7 +43,7 @@ panel = "faults.drop_probability"
 func made(t *testing.T, rounds int, table string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "made")
-	w, err := results.Create(dir, false, results.About{
+	w, err := rundir.Create(dir, false, rundir.About{
 		Version: "test", Command: []string{"fedsim", "run", "made"}, Scenario: []byte(scenario), Seeds: []uint64{1, 2},
 		Targets: results.ToSuboptimalities(0.1), Data: "made up", Started: time.Unix(0, 0).UTC(),
 	})
@@ -79,7 +80,7 @@ func made(t *testing.T, rounds int, table string) string {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Finish(results.Complete, results.End{At: time.Unix(90, 0).UTC()}); err != nil {
+	if err := w.Finish(rundir.Complete, rundir.End{At: time.Unix(90, 0).UTC()}); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -116,7 +117,7 @@ func unpacked(t *testing.T, c *Columns, rows int) map[string][]float64 {
 
 func TestColumnsHoldTheRounds(t *testing.T) {
 	dir := made(t, 30, "")
-	found, err := results.Read(dir)
+	found, err := rundir.Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +160,7 @@ func TestReadSaysWhereRunsAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Expected != 8 || len(r.Runs) != 8 || r.State != results.Complete {
+	if r.Expected != 8 || len(r.Runs) != 8 || r.State != rundir.Complete {
 		t.Errorf("%d of %d runs, %s: must be all 8, complete", len(r.Runs), r.Expected, r.State)
 	}
 	e := &r.Experiments[0]
@@ -246,7 +247,7 @@ func TestTheBestIsMarked(t *testing.T) {
 // Times in relative units are told by experiment.
 func TestRelativeUnitsOfAnExperiment(t *testing.T) {
 	dir := made(t, 3, "")
-	found, err := results.Read(dir)
+	found, err := rundir.Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

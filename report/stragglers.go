@@ -7,6 +7,7 @@ import (
 
 	"fedsim/analysis/explain"
 	"fedsim/results"
+	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
 
@@ -48,7 +49,7 @@ type attributed struct {
 
 // attribute reads the rows by device in the directory of the results; nil without any. The runs are in order; nil for
 // one that ended before its first round did.
-func attribute(dir string, found *results.Results) ([]*attributed, error) {
+func attribute(dir string, found *rundir.Results) ([]*attributed, error) {
 	if !found.Manifest.HasDevices() {
 		return nil, nil
 	}

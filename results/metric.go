@@ -57,7 +57,22 @@ func MetricNamed(name string) (m Metric, ok bool) {
 
 // Of returns the value after a round, NaN where the round was not evaluated or its
 // method does not report the metric.
-func (m *Metric) Of(r *Round) float64 { return r.metric(m.Name) }
+func (m *Metric) Of(r *Round) float64 {
+	switch m.Name {
+	case Suboptimality:
+		return r.Suboptimality
+	case "primal":
+		return r.Primal
+	case "gap":
+		return r.Gap
+	case "train_error":
+		return r.TrainError
+	case "test_error":
+		return r.TestError
+	default:
+		return math.NaN()
+	}
+}
 
 // Known reports whether some round of the run has a value.
 func (m *Metric) Known(r *Run) bool {
@@ -117,15 +132,4 @@ func (m *Metric) Format(value float64, real bool) string {
 	default:
 		return strconv.FormatFloat(value, 'g', 5, 64)
 	}
-}
-
-// metric returns the value of a column of the round's state, NaN when there is no
-// such column.
-func (r *Round) metric(name string) float64 {
-	for i := range roundColumns[:stateColumns] {
-		if c := &roundColumns[i]; c.name == name && c.field != nil {
-			return *c.field(r)
-		}
-	}
-	return math.NaN()
 }

@@ -2,7 +2,9 @@ package results
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
+	"strconv"
 )
 
 // Number is a number in JSON: null when it is not known (NaN) or not finite.
@@ -14,4 +16,23 @@ func (n Number) MarshalJSON() ([]byte, error) {
 		return []byte("null"), nil
 	}
 	return json.Marshal(float64(n))
+}
+
+// Hash is a 64-bit hash, 16 hexadecimal digits in text.
+type Hash uint64
+
+// String returns the 16 digits.
+func (h Hash) String() string { return fmt.Sprintf("%016x", uint64(h)) }
+
+// MarshalText returns the 16 digits.
+func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
+// UnmarshalText reads 16 hexadecimal digits.
+func (h *Hash) UnmarshalText(text []byte) error {
+	v, err := strconv.ParseUint(string(text), 16, 64)
+	if err != nil || len(text) != 16 {
+		return fmt.Errorf("hash %q: must be 16 hexadecimal digits", text)
+	}
+	*h = Hash(v)
+	return nil
 }

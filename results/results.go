@@ -1,37 +1,12 @@
-// Package results owns the run directory: what a run leaves behind, how it is
-// written so that nothing half-written survives, how it is read back, and the
-// table that sums it up.
+// Package results owns the records of a run: rounds, runs, metrics, targets, what a
+// device did in a round, and the tables that sum runs up. Package rundir writes them to
+// a run directory and reads them back.
 //
-//	DIR/manifest.json   what was run, where, with which seeds; hashes; one entry per run; the clock apart
-//	DIR/scenario.toml   the resolved scenario: running it gives the same results
-//	DIR/rounds.csv      one row per run and round
-//	DIR/runs.csv        one row per run: where it ended, and when it reached each target
-//	DIR/rounds.parquet  the rows of rounds.csv with units and descriptions; absent from checkpoints
-//	DIR/devices.parquet one row per device of each round, see DeviceRow; absent unless asked for
-//	DIR/thetas.csv      one row per device of each round in which theta was measured; absent without
-//	DIR/figures/        pictures
-//	DIR/report.html     a page of the run, when one was asked for; never read
-//	DIR/tables/         tables of prediction errors; absent without
-//
-// Meanwhile [Follow] tells how far everything has come, each round within about a
-// second, to any process.
-//
-// A [Writer] gathers finished runs in DIR/.unfinished, which is a run directory
-// itself, and moves everything to its place at the end; the manifest comes last,
-// so a directory with a manifest is whole. [Read] checks all files against each
-// other. One writer at a time has a directory: it holds a lock of the kernel's on
-// DIR/.unfinished/lock. Numbers are written so that they read back to the same bits, an empty
-// cell is NaN, and apart from the manifest's clock and the column wall_s the
-// same results make the same bytes.
-//
-// It must not know how the numbers came about, nor how they are drawn.
+// It must not know how the numbers came about, where they are stored, nor how they are
+// drawn.
 package results
 
 import "math"
-
-// ReportFile is the page of a run in its directory, made of the results later; it
-// goes when another run takes their place.
-const ReportFile = "report.html"
 
 // Setting is one swept key of a run with the value the run has for it, in the
 // order in which the experiment sweeps.
@@ -112,4 +87,52 @@ func (r *Run) Last() (round Round, ok bool) {
 		}
 	}
 	return Round{}, false
+}
+
+// Total returns what all rounds of the run took together: its Participants,
+// Dropped, Late, FLOPs, BytesDown, BytesUp and EnergyJ. The other fields are zero.
+func (r *Run) Total() Round {
+	var sum Round
+	for i := range r.Rounds {
+		x := &r.Rounds[i]
+		sum.Participants += x.Participants
+		sum.Dropped += x.Dropped
+		sum.Late += x.Late
+		sum.FLOPs += x.FLOPs
+		sum.BytesDown += x.BytesDown
+		sum.BytesUp += x.BytesUp
+		sum.EnergyJ += x.EnergyJ
+	}
+	return sum
+}
+
+// SettingKeys returns the keys that settings of the runs have, in the order of
+// their first appearance.
+func SettingKeys(runs []Run, settings func(*Run) []Setting) []string {
+	var keys []string
+	seen := make(map[string]bool)
+	for i := range runs {
+		for _, s := range settings(&runs[i]) {
+			if !seen[s.Key] {
+				seen[s.Key] = true
+				keys = append(keys, s.Key)
+			}
+		}
+	}
+	return keys
+}
+
+func PointOf(r *Run) []Setting { return r.Point }
+func TunedOf(r *Run) []Setting { return r.Tuned }
+
+// Value returns the value that the run has for a swept key, and whether it has one.
+func (r *Run) Value(key string) (value string, ok bool) { return Lookup(r.Point, key) }
+
+func Lookup(settings []Setting, key string) (string, bool) {
+	for _, s := range settings {
+		if s.Key == key {
+			return s.Value, true
+		}
+	}
+	return "", false
 }

@@ -13,7 +13,7 @@ func (r *Round) State(c *state.Coder) {
 	} {
 		c.Float64(x)
 	}
-	codeList(c, &r.Thetas, (*Theta).state)
+	CodeList(c, &r.Thetas, (*Theta).state)
 }
 
 func (t *Theta) state(c *state.Coder) {
@@ -22,25 +22,25 @@ func (t *Theta) state(c *state.Coder) {
 }
 
 // state names all of a run.
-func (r *Run) state(c *state.Coder) {
+func (r *Run) State(c *state.Coder) {
 	for _, x := range []*string{&r.ID, &r.Experiment, &r.Method, &r.Algorithm, (*string)(&r.Status), &r.Reason, &r.Limit, (*string)(&r.Vary)} {
 		c.String(x)
 	}
-	codeList(c, &r.Point, (*Setting).state)
-	codeList(c, &r.Tuned, (*Setting).state)
-	codeList(c, &r.Edges, (*Edge).state)
+	CodeList(c, &r.Point, (*Setting).state)
+	CodeList(c, &r.Tuned, (*Setting).state)
+	CodeList(c, &r.Edges, (*Edge).state)
 	c.Bool(&r.Real)
 	c.Bool(&r.Relative)
 	for _, x := range []*uint64{&r.Seed, &r.EventHash, &r.ModelHash} {
 		c.Uint64(x)
 	}
 	for _, x := range []*int64{&r.Events, &r.Steps, &r.Capped} {
-		codeInt64(c, x)
+		CodeInt64(c, x)
 	}
 	for _, x := range []*float64{&r.Optimum, &r.OptimumGap, &r.WallS} {
 		c.Float64(x)
 	}
-	codeList(c, &r.Rounds, (*Round).State)
+	CodeList(c, &r.Rounds, (*Round).State)
 	c.String(&r.Model)
 }
 
@@ -49,15 +49,15 @@ func (s *Setting) state(c *state.Coder) {
 	c.String(&s.Value)
 }
 
-func codeInt64(c *state.Coder, x *int64) {
+func CodeInt64(c *state.Coder, x *int64) {
 	bits := uint64(*x)
 	if c.Uint64(&bits); c.Reads() {
 		*x = int64(bits)
 	}
 }
 
-// codeList names a list of any length. An empty one is read as nil.
-func codeList[T any](c *state.Coder, list *[]T, part func(*T, *state.Coder)) {
+// CodeList names a list of any length. An empty one is read as nil.
+func CodeList[T any](c *state.Coder, list *[]T, part func(*T, *state.Coder)) {
 	n := c.Count(len(*list))
 	if c.Reads() {
 		*list = nil

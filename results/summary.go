@@ -115,7 +115,7 @@ func rowKey(runs []Run) string {
 		return "method"
 	}
 	best, most := "method", 1
-	for _, key := range sweptKeys(runs, pointOf) {
+	for _, key := range SettingKeys(runs, PointOf) {
 		n := len(groupBy(runs, func(r *Run) string { v, _ := r.Value(key); return v }))
 		if n > most {
 			best, most = key, n

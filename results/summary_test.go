@@ -198,7 +198,7 @@ func TestSummaryOfNothing(t *testing.T) {
 		{path("x", "at once", "mocha", 1, 0, []int{0, 0, 0})},                                                  // in no time
 	} {
 		b.Reset()
-		if err := Summary(runs, testTargets).WriteText(&b, 80); err != nil {
+		if err := Summary(runs, ToSuboptimalities(1e-1, 1e-2, 1e-3)).WriteText(&b, 80); err != nil {
 			t.Fatal(err)
 		}
 		if s := b.String(); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") || runs == nil && s != "" {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"fedsim/config"
-	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 // Axis is one dimension of an experiment's grid: a swept key, or a named axis
@@ -34,7 +34,7 @@ func namedAxis(table axisTable, at config.Place, problems *config.Errors) axis {
 	switch {
 	case !config.IsName(table.Name) || strings.Contains(table.Name, "."):
 		problems.Add(at, fmt.Sprintf("axis name %q %s; a name with . is that of a key", table.Name, config.NameRule))
-	case isMethod(table.Name) || results.Reserved(table.Name):
+	case isMethod(table.Name) || rundir.Reserved(table.Name):
 		problems.Add(at, fmt.Sprintf("axis name %q is that of a column of the results: choose another", table.Name))
 	}
 	if len(table.Points) == 0 {

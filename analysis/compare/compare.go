@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 var (
@@ -23,18 +24,18 @@ var (
 // Directory is a run directory under the name that it is shown by.
 type Directory struct {
 	Name string
-	*results.Results
+	*rundir.Results
 }
 
 // Open reads a finished run directory.
 func Open(dir string) (Directory, error) {
-	found, err := results.Read(dir)
+	found, err := rundir.Read(dir)
 	switch {
-	case errors.Is(err, results.ErrForeign):
+	case errors.Is(err, rundir.ErrForeign):
 		return Directory{}, fmt.Errorf("%w: must be what fedsim run has left", err)
 	case err != nil:
 		return Directory{}, err
-	case found.Manifest.State != results.Complete:
+	case found.Manifest.State != rundir.Complete:
 		return Directory{}, fmt.Errorf("%s: %w, its manifest.json says %s: go on with it before it is compared, fedsim run --resume %s", dir, ErrUnfinished, found.Manifest.State, dir)
 	}
 	return Directory{Name: dir, Results: found}, nil

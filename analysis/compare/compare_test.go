@@ -16,6 +16,7 @@ import (
 
 	"fedsim/plots"
 	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 func on(link string, p string) []results.Setting {
@@ -249,9 +250,9 @@ func TestOpen(t *testing.T) {
 	for i := range runs {
 		runs[i].WallS, runs[i].Optimum, runs[i].OptimumGap = 1, 1, 0
 	}
-	for state, want := range map[results.State]error{results.Complete: nil, results.Incomplete: ErrUnfinished} {
+	for state, want := range map[rundir.State]error{rundir.Complete: nil, rundir.Incomplete: ErrUnfinished} {
 		at := filepath.Join(dir, string(state))
-		w, err := results.Create(at, false, results.About{Version: "v1", Seeds: []uint64{1}, Targets: results.ToSuboptimalities(0.5), Scenario: []byte("name = \"x\"\n")})
+		w, err := rundir.Create(at, false, rundir.About{Version: "v1", Seeds: []uint64{1}, Targets: results.ToSuboptimalities(0.5), Scenario: []byte("name = \"x\"\n")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -263,7 +264,7 @@ func TestOpen(t *testing.T) {
 		if _, err := Open(at); err == nil || !strings.HasPrefix(err.Error(), at+": its run did not come to an end") || strings.Contains(err.Error(), "--resume") { // nothing is kept
 			t.Errorf("before the end: %v", err)
 		}
-		if err := w.Finish(state, results.End{At: time.Unix(0, 0)}); err != nil {
+		if err := w.Finish(state, rundir.End{At: time.Unix(0, 0)}); err != nil {
 			t.Fatal(err)
 		}
 		d, err := Open(at)
@@ -275,7 +276,7 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	for _, name := range []string{empty, filepath.Join(dir, "missing")} {
-		if _, err := Open(name); !errors.Is(err, results.ErrForeign) || !strings.HasPrefix(err.Error(), name) || !strings.HasSuffix(err.Error(), "must be what fedsim run has left") {
+		if _, err := Open(name); !errors.Is(err, rundir.ErrForeign) || !strings.HasPrefix(err.Error(), name) || !strings.HasSuffix(err.Error(), "must be what fedsim run has left") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

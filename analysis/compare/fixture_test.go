@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 // times says how long the runs of a case take to the sub-optimality 0.1, by
@@ -43,10 +44,10 @@ func runsOf(experiment, method string, point []results.Setting, seconds times) [
 
 // directory returns a finished run directory.
 func directory(name, scenario string, runs ...[]results.Run) Directory {
-	d := Directory{Name: name, Results: &results.Results{Scenario: []byte(scenario)}}
+	d := Directory{Name: name, Results: &rundir.Results{Scenario: []byte(scenario)}}
 	m := &d.Manifest
 	m.Version, m.Go, m.Platform.OS, m.Platform.Arch = "v1.0.0", "go1.26", "linux", "amd64"
-	m.State, m.Targets = results.Complete, results.ToSuboptimalities(0.5, 0.1)
+	m.State, m.Targets = rundir.Complete, results.ToSuboptimalities(0.5, 0.1)
 	for _, r := range runs {
 		d.Runs = append(d.Runs, r...)
 	}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"fedsim/results"
+	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
 
@@ -59,7 +60,7 @@ func (r *Report) AddTargets(run *results.Run, targets results.Targets) {
 }
 
 // Read reads the rows of a run in a run directory. The run is as the directory's
-// scenario has it; see Find. An error that is results.ErrNoDevices says that the
+// scenario has it; see Find. An error that is rundir.ErrNoDevices says that the
 // directory has no rows by device.
 func Read(dir string, run *scenarios.Run) (*Report, error) {
 	reports, err := ReadAll(dir, []*scenarios.Run{run})
@@ -131,7 +132,7 @@ func eachRound(dir string, place map[string]int, each func(run int, began float6
 		began, rows = rows[0].TimeS, rows[:0]
 		return err
 	}
-	err := results.Devices(dir, func(run string, row *results.DeviceRow) error {
+	err := rundir.Devices(dir, func(run string, row *results.DeviceRow) error {
 		if _, ok := place[run]; !ok {
 			return nil
 		}
@@ -161,7 +162,7 @@ func eachRound(dir string, place map[string]int, each func(run int, began float6
 // Find returns the run with an id as the scenario of the run directory has it;
 // empty: the first that the directory holds. unknown says what to answer when there
 // is no such run.
-func Find(r *results.Results, id string, unknown func(ids []string) error) (*scenarios.Run, error) {
+func Find(r *rundir.Results, id string, unknown func(ids []string) error) (*scenarios.Run, error) {
 	var ids []string
 	for i := range r.Runs {
 		ids = append(ids, r.Runs[i].ID)
@@ -190,7 +191,7 @@ func Find(r *results.Results, id string, unknown func(ids []string) error) (*sce
 }
 
 // Runs returns the runs of a run directory as its scenario has them, by ID.
-func Runs(r *results.Results) (map[string]*scenarios.Run, error) {
+func Runs(r *rundir.Results) (map[string]*scenarios.Run, error) {
 	s, err := scenarios.ParseRecorded(r.Dir, r.Scenario)
 	if err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ import (
 	"fedsim/experiment"
 	"fedsim/network"
 	"fedsim/results"
+	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
 
@@ -34,7 +35,7 @@ func simulate(t *testing.T, source string, set ...string) string {
 		t.Fatal(err)
 	}
 	began := time.Unix(0, 0)
-	w, err := results.Create(filepath.Join(t.TempDir(), "run"), false, results.About{
+	w, err := rundir.Create(filepath.Join(t.TempDir(), "run"), false, rundir.About{
 		Version: "test", Scenario: resolved, Seeds: s.Settings.Run.Seeds, Targets: s.Settings.Run.Targets, Started: began,
 	})
 	if err != nil {
@@ -53,7 +54,7 @@ func simulate(t *testing.T, source string, set ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Finish(results.Complete, results.End{At: began}); err != nil {
+	if err := w.Finish(rundir.Complete, rundir.End{At: began}); err != nil {
 		t.Fatal(err)
 	}
 	return w.Dir()
@@ -62,7 +63,7 @@ func simulate(t *testing.T, source string, set ...string) string {
 // explain explains the first run of a directory.
 func explained(t *testing.T, dir string) *explain.Report {
 	t.Helper()
-	read, err := results.Read(dir)
+	read, err := rundir.Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +230,7 @@ targets = { test_error = [0.9, 0.001], suboptimality = [0.1] }
 [methods.mocha]
 `)
 	r := explained(t, dir)
-	read, err := results.Read(dir)
+	read, err := rundir.Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -499,7 +500,7 @@ func TestClassesOfAFleet(t *testing.T) {
 func TestRunsAreFoundByID(t *testing.T) {
 	t.Parallel()
 	dir := simulate(t, timed+"[sweep]\n\"network.jitter\" = [0.1, 0.4]\n", "run.seeds=[1, 2]")
-	read, err := results.Read(dir)
+	read, err := rundir.Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -533,7 +534,7 @@ func TestRunsAreFoundByID(t *testing.T) {
 func TestRunsWithoutRows(t *testing.T) {
 	t.Parallel()
 	dir := simulate(t, timed, "run.devices=false")
-	read, err := results.Read(dir)
+	read, err := rundir.Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -541,8 +542,8 @@ func TestRunsWithoutRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := explain.Read(dir, run); !errors.Is(err, results.ErrNoDevices) {
-		t.Errorf("%v: must be %v", err, results.ErrNoDevices)
+	if _, err := explain.Read(dir, run); !errors.Is(err, rundir.ErrNoDevices) {
+		t.Errorf("%v: must be %v", err, rundir.ErrNoDevices)
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 	"slices"
 
 	"fedsim/bench/runs"
-	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -109,7 +109,7 @@ func (w work) seconds(p runs.Program, dir string, workers, rounds int) (float64,
 
 // spent returns the seconds that a single run took, or all runs of a sweep from
 // start to end.
-func spent(r *results.Results) (float64, error) {
+func spent(r *rundir.Results) (float64, error) {
 	clock := r.Manifest.Clock
 	if clock == nil || clock.Finished == nil {
 		return 0, fmt.Errorf("the manifest has no clock")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 // Every work runs, with one worker and with two, and has its row.
@@ -29,7 +30,7 @@ func TestCompareLittle(t *testing.T) {
 func TestSpent(t *testing.T) {
 	start := time.Unix(100, 0)
 	end := start.Add(5 * time.Second)
-	r := &results.Results{Manifest: results.Manifest{Clock: &results.Clock{Started: start, Finished: &end}}, Runs: []results.Run{{WallS: 3}}}
+	r := &rundir.Results{Manifest: rundir.Manifest{Clock: &rundir.Clock{Started: start, Finished: &end}}, Runs: []results.Run{{WallS: 3}}}
 	if s, err := spent(r); s != 3 || err != nil {
 		t.Errorf("a single run: %g s, %v", s, err)
 	}

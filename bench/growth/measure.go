@@ -5,6 +5,7 @@ import (
 
 	"fedsim/bench/runs"
 	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 // point is what a run took.
@@ -28,7 +29,7 @@ func measure(p runs.Program, dir string, s sweep, size int) (point, error) {
 }
 
 // point reads off a run directory.
-func (s sweep) point(r *results.Results, size int) (point, error) {
+func (s sweep) point(r *rundir.Results, size int) (point, error) {
 	clock := r.Manifest.Clock
 	if len(r.Runs) != 1 || clock == nil || clock.PeakMemoryBytes == 0 {
 		return point{}, fmt.Errorf("scenario %s: %d runs, clock %+v: want one, and the memory it took, which this system may not tell", s.scenario, len(r.Runs), clock)

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 // Program is the path of a fedsim that was built.
@@ -34,10 +34,10 @@ func Build(dir string) (Program, error) {
 
 // Run runs a scenario with further arguments, leaving its results in dir, which may
 // hold others, and reads them.
-func (p Program) Run(dir, scenario string, args ...string) (*results.Results, error) {
+func (p Program) Run(dir, scenario string, args ...string) (*rundir.Results, error) {
 	args = append([]string{"run", scenario, "--out", dir, "--force", "--progress", "none"}, args...)
 	if text, err := exec.Command(string(p), args...).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("fedsim %s: %w\n%s", strings.Join(args, " "), err, text)
 	}
-	return results.Read(dir)
+	return rundir.Read(dir)
 }

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"fedsim/report"
-	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 // data is the report of a run directory as it is sent. It is made when it is asked
@@ -46,7 +46,7 @@ func (d *data) pace() time.Duration {
 func (d *data) read() (plain, packed []byte, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	now, err := results.Look(d.dir)
+	now, err := rundir.Look(d.dir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -100,7 +100,7 @@ func stayInside(dir string) (err error) {
 		}
 		for _, e := range entries {
 			name := path.Join(folder, e.Name())
-			if e.Type()&fs.ModeSymlink == 0 || folder == "." && !results.IsName(e.Name()) {
+			if e.Type()&fs.ModeSymlink == 0 || folder == "." && !rundir.IsName(e.Name()) {
 				continue // other links than those to what is read are nobody's concern
 			}
 			if _, err := root.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -120,7 +120,7 @@ func (s *Server) serveData(w http.ResponseWriter, r *http.Request) {
 		if errors.Is(err, fs.ErrNotExist) {
 			// No status of an error: a browser that is told of one complains.
 			status = http.StatusAccepted
-			if g, err := results.Look(s.dir); err == nil && g.Phase == results.Absent {
+			if g, err := rundir.Look(s.dir); err == nil && g.Phase == rundir.Absent {
 				text = s.dir + ": there is no run here yet; it shows as soon as there is"
 			}
 		}

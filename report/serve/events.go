@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 // beat is how often a comment tells that the server is there, so that what lies
@@ -58,10 +58,10 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 }
 
 // events are what tells of a phase. Who has just come is fetching the data anyway.
-func events(phase results.Phase, id string, first bool) string {
-	over := phase == results.Finished || phase == results.Stopped
+func events(phase rundir.Phase, id string, first bool) string {
+	over := phase == rundir.Finished || phase == rundir.Stopped
 	text := ""
-	if !first || phase == results.Writing {
+	if !first || phase == rundir.Writing {
 		text = event("changed", phase, id)
 	}
 	if over {
@@ -70,12 +70,12 @@ func events(phase results.Phase, id string, first bool) string {
 	return text
 }
 
-func event(name string, phase results.Phase, id string) string {
+func event(name string, phase rundir.Phase, id string) string {
 	return fmt.Sprintf("event: %s\nid: %s\ndata: %s\n\n", name, id, phase)
 }
 
 // idOf names what was seen.
-func idOf(g results.Glance) string {
+func idOf(g rundir.Glance) string {
 	h := fnv.New64a()
 	h.Write([]byte(string(g.Phase) + " " + g.Mark))
 	return fmt.Sprintf("%016x", h.Sum64())

@@ -22,6 +22,7 @@ import (
 
 	"fedsim/report"
 	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 // served starts a server of dir and returns its address; stop stops it, and fails
@@ -141,7 +142,7 @@ func TestARunIsFollowed(t *testing.T) {
 				t.Fatalf("%d runs with %d rows: must be 2 with 15", len(r.Runs), r.Rows)
 			}
 		}
-		if r.State != results.Running || r.Expected != 2 || r.Runs[0].Status != results.Done || r.Runs[1].Status != results.UnderWay {
+		if r.State != rundir.Running || r.Expected != 2 || r.Runs[0].Status != results.Done || r.Runs[1].Status != results.UnderWay {
 			t.Errorf("while it runs: %s, %+v", r.State, r.Runs)
 		}
 		close(p.goOn)
@@ -155,7 +156,7 @@ func TestARunIsFollowed(t *testing.T) {
 				t.Errorf("events %v", seen)
 			}
 		}
-		if status, r := fetch(t, url); status != 200 || r.State != results.Complete || r.Rows != 18 {
+		if status, r := fetch(t, url); status != 200 || r.State != rundir.Complete || r.Rows != 18 {
 			t.Errorf("in the end: status %d, %s, %d rows", status, r.State, r.Rows)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"fedsim/report"
-	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 // newServer returns a server that nobody can reach but through ask.
@@ -238,7 +238,7 @@ func TestData(t *testing.T) {
 		t.Errorf("the data are not those of package report: %.80q", got)
 	}
 	var r report.Report
-	if err := json.Unmarshal([]byte(want), &r); err != nil || len(r.Runs) != 2 || r.State != results.Complete {
+	if err := json.Unmarshal([]byte(want), &r); err != nil || len(r.Runs) != 2 || r.State != rundir.Complete {
 		t.Errorf("%+v (%v)", r, err)
 	}
 
@@ -296,7 +296,7 @@ func TestNoRun(t *testing.T) {
 		t.Errorf("status %d", r.StatusCode)
 	}
 	for _, path := range []string{dir, filepath.Join(dir, "mine")} {
-		if _, err := New(path); !errors.Is(err, results.ErrForeign) {
+		if _, err := New(path); !errors.Is(err, rundir.ErrForeign) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"fedsim/experiment"
 	"fedsim/report"
 	"fedsim/results"
+	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
 
@@ -48,7 +49,7 @@ func startRun(t *testing.T, dir string, force bool) *pausing {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := results.Create(dir, force, results.About{
+	w, err := rundir.Create(dir, force, rundir.About{
 		Version: "test", Command: []string{"fedsim", "run", "x.toml"}, Seeds: s.Settings.Run.Seeds, Scenario: text,
 		Targets: s.Settings.Run.Targets, Started: time.Now(), Runs: experiment.Total(s.Experiments),
 	})
@@ -74,7 +75,7 @@ func startRun(t *testing.T, dir string, force bool) *pausing {
 		if err != nil {
 			t.Error(err)
 		}
-		if err := w.Finish(results.Complete, results.End{At: time.Now()}); err != nil {
+		if err := w.Finish(rundir.Complete, rundir.End{At: time.Now()}); err != nil {
 			t.Error(err)
 		}
 	}()

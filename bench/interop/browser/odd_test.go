@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 // TestOddReports opens pages of runs that are not as one would like them: one that
@@ -46,7 +47,7 @@ func TestOddReports(t *testing.T) {
 			runFedsim(t, "report", dir)
 			b := newTab(t)
 			b.look(1280, false, false)
-			b.open("file://" + filepath.Join(dir, results.ReportFile))
+			b.open("file://" + filepath.Join(dir, rundir.ReportFile))
 			if note := ask[string](b, `document.getElementById("foot").textContent`); note != "" {
 				t.Errorf("the page says %q", note)
 			}
@@ -81,7 +82,7 @@ func TestOddReports(t *testing.T) {
 func odd(t *testing.T, runs []results.Run) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "odd")
-	w, err := results.Create(dir, false, results.About{
+	w, err := rundir.Create(dir, false, rundir.About{
 		Version: "test", Scenario: []byte("name = \"odd\"\n[methods.mocha]\n[[experiment]]\nname = \"odd\"\n"),
 		Seeds: []uint64{1, math.MaxUint64}, Targets: results.ToSuboptimalities(0.1), Started: time.Now(),
 	})
@@ -94,7 +95,7 @@ func odd(t *testing.T, runs []results.Run) string {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Finish(results.Incomplete, results.End{At: time.Now()}); err != nil {
+	if err := w.Finish(rundir.Incomplete, rundir.End{At: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	return dir

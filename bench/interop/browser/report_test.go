@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 const scenario = `
@@ -62,7 +63,7 @@ func example(t *testing.T) (dir, url string) {
 	dir = filepath.Join(dir, "run")
 	runFedsim(t, "run", file, "--out", dir, "--quiet")
 	runFedsim(t, "report", dir)
-	return dir, "file://" + filepath.Join(dir, results.ReportFile)
+	return dir, "file://" + filepath.Join(dir, rundir.ReportFile)
 }
 
 // open opens the page, complete when its sections are there.
@@ -147,7 +148,7 @@ func TestReportHasEverything(t *testing.T) {
 // bit: a single run, and the runs of two seeds.
 func TestReportIsReadOff(t *testing.T) {
 	dir, url := example(t)
-	found, err := results.Read(dir)
+	found, err := rundir.Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -416,7 +417,7 @@ func large(t *testing.T, runs, rounds int) string {
 		text += fmt.Sprintf("[methods.m%d]\nalgorithm = \"mocha\"\n", m)
 	}
 	text += "[[experiment]]\nname = \"large\"\n"
-	w, err := results.Create(dir, false, results.About{Version: "test", Scenario: []byte(text), Seeds: []uint64{1, 2, 3, 4, 5}, Targets: results.ToSuboptimalities(0.1, 0.01), Started: time.Now()})
+	w, err := rundir.Create(dir, false, rundir.About{Version: "test", Scenario: []byte(text), Seeds: []uint64{1, 2, 3, 4, 5}, Targets: results.ToSuboptimalities(0.1, 0.01), Started: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -444,7 +445,7 @@ func large(t *testing.T, runs, rounds int) string {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Finish(results.Complete, results.End{At: time.Now()}); err != nil {
+	if err := w.Finish(rundir.Complete, rundir.End{At: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -15,6 +15,7 @@ import (
 
 	"fedsim/experiment"
 	"fedsim/results"
+	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
 
@@ -50,7 +51,7 @@ func runScenario(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := results.Create(filepath.Join(t.TempDir(), "it's a run"), false, results.About{
+	w, err := rundir.Create(filepath.Join(t.TempDir(), "it's a run"), false, rundir.About{
 		Version: "test", Scenario: []byte(scenario), Seeds: s.Settings.Run.Seeds, Targets: s.Settings.Run.Targets, Started: time.Now(),
 	})
 	if err != nil {
@@ -60,7 +61,7 @@ func runScenario(t *testing.T) string {
 		Clock: time.Now, Finished: w.Add,
 		Devices: func(i int, r results.Run) (experiment.DeviceRows, error) { return w.Devices(i, r) },
 	})
-	if err := errors.Join(err, w.Finish(results.Complete, results.End{At: time.Now()})); err != nil {
+	if err := errors.Join(err, w.Finish(rundir.Complete, rundir.End{At: time.Now()})); err != nil {
 		t.Fatal(err)
 	}
 	return w.Dir()
@@ -98,7 +99,7 @@ func TestDuckDBReadsARun(t *testing.T) {
 	if err := json.Unmarshal(out, &got); err != nil {
 		t.Fatalf("%v in %s", err, out)
 	}
-	r, err := results.Read(dir)
+	r, err := rundir.Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/config"
-	"fedsim/results"
+	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
 
@@ -117,7 +117,7 @@ func completeRun(_ *cobra.Command, args []string, word string) ([]cobra.Completi
 	if len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	m, err := results.ReadManifest(results.Locate(args[0]))
+	m, err := rundir.ReadManifest(rundir.Locate(args[0]))
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 var kills = flag.Int("kills", 12, "how many runs are killed and gone on with")
@@ -215,7 +215,7 @@ func killAfter(t *testing.T, file string, d time.Duration, args ...string) (kill
 // command line.
 func lasting(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	r, err := results.Read(dir)
+	r, err := rundir.Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"fedsim/analysis/explain"
 	"fedsim/config"
-	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 // explainFlags are the flags of fedsim explain.
@@ -57,8 +57,8 @@ func (f *explainFlags) explain(cmd *cobra.Command, dir string) error {
 	if cmd.Flags().Changed("deadline") && !(f.deadlineS > 0 && f.deadlineS <= 1e9) {
 		return usagef("--deadline=%v: must be positive and at most 1e9 seconds", f.deadlineS)
 	}
-	place := results.Locate(dir)
-	read, err := results.Read(place)
+	place := rundir.Locate(dir)
+	read, err := rundir.Read(place)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (f *explainFlags) explain(cmd *cobra.Command, dir string) error {
 		return fmt.Errorf("%s: %w", place, err)
 	}
 	report, err := explain.Read(place, run)
-	if errors.Is(err, results.ErrNoDevices) {
+	if errors.Is(err, rundir.ErrNoDevices) {
 		return fmt.Errorf("%w; run the scenario again with --set run.devices=true", err)
 	}
 	if err != nil {

@@ -3,6 +3,7 @@ package command
 import (
 	"go/parser"
 	"go/token"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -38,16 +39,17 @@ var layers = map[string]string{
 	"mtl":                 "config data internal/elementary internal/input internal/invariants internal/kernel internal/linalg internal/parallel internal/quote internal/rng internal/state",
 	"mtl/crossval":        "config data mtl internal/checkpoint internal/kernel internal/parallel internal/state",
 	"algorithms":          "config data mtl internal/kernel internal/parallel internal/registry internal/rng internal/state",
-	"results":             "config internal/atomicfile internal/columns internal/input internal/quote internal/state",
+	"results":             "config internal/columns internal/state",
+	"results/rundir":      "config internal/atomicfile internal/input internal/quote internal/state results",
 	"plots":               "results internal/atomicfile",
-	"analysis/compare":    "config results internal/columns internal/rng",
+	"analysis/compare":    "config results results/rundir internal/columns internal/rng",
 	"federation":          "algorithms config data devices engine devices/fleets mtl network network/flows results internal/elementary internal/parallel internal/rng internal/state",
 	"analysis/timeline":   "engine federation",
 	"analysis/ledger":     "engine federation results",
-	"scenarios":           "algorithms config data devices federation devices/fleets mtl network results mtl/crossval devices/traces internal/input",
-	"analysis/explain":    "devices federation network results scenarios internal/columns",
-	"report":              "analysis/explain plots results scenarios internal/input",
-	"report/serve":        "report results",
+	"scenarios":           "algorithms config data devices federation devices/fleets mtl network results results/rundir mtl/crossval devices/traces internal/input",
+	"analysis/explain":    "devices federation network results results/rundir scenarios internal/columns",
+	"report":              "analysis/explain plots results results/rundir scenarios internal/input",
+	"report/serve":        "report results results/rundir",
 	"mtl/theory":          "mtl internal/elementary internal/kernel internal/linalg",
 	"experiment":          "mtl/theory algorithms config data devices engine federation analysis/ledger mtl network results scenarios devices/traces internal/checkpoint internal/elementary internal/parallel internal/rng internal/state",
 }
@@ -76,6 +78,20 @@ func TestImportsRunDownwards(t *testing.T) {
 					t.Errorf("%s imports %s: %s may import %q", file, ours, name, allowed)
 				}
 			}
+		}
+	}
+}
+
+// TestFederationLinksNoFileFormats: whoever links the simulator alone, without the
+// command, gets no parquet, no file locks and no protobuf.
+func TestFederationLinksNoFileFormats(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "fedsim/federation", "fedsim/plots").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range strings.FieldsSeq(string(out)) {
+		if strings.Contains(path, "parquet") || strings.Contains(path, "flock") || strings.Contains(path, "protobuf") || path == "fedsim/results/rundir" {
+			t.Errorf("federation or plots imports %s", path)
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"time"
 	"unicode"
 
-	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 var (
@@ -194,11 +194,11 @@ func (m *mutated) requireWhole(dir string, status int, stderr string) {
 	if status == exitInterrupted && len(entries) == 1 && entries[0].Name() == ".unfinished" && strings.Contains(stderr, "--resume") {
 		return
 	}
-	r, err := results.Read(dir)
+	r, err := rundir.Read(dir)
 	switch {
 	case err != nil:
 		m.complain("status %d and half a directory is left: %v; %s", status, err, stderr)
-	case (status == exitDone || status == exitStalled) != (r.Manifest.State == results.Complete) && status != exitFailed: // pictures may fail
+	case (status == exitDone || status == exitStalled) != (r.Manifest.State == rundir.Complete) && status != exitFailed: // pictures may fail
 		m.complain("status %d and what is left is %s", status, r.Manifest.State)
 	}
 }

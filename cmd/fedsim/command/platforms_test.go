@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fedsim/results"
+	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
 
@@ -163,7 +163,7 @@ func ranOn(t *testing.T, name, dir string, environment, program []string) map[st
 // leftIn returns the files of a run directory whose bits must not depend on the
 // platform: the hashes, and what is comma-separated without the columns of wall time.
 func leftIn(dir string) (map[string]string, error) {
-	r, err := results.Read(dir)
+	r, err := rundir.Read(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fedsim/results"
+	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
 
@@ -35,7 +35,7 @@ as its scenario.toml says: edit [experiment.figure] there to change them.`,
 // redraw draws the figures of a run directory into dir, or else into its own folder,
 // which must not be a link out of it.
 func redraw(cmd *cobra.Command, run, dir string) error {
-	found, err := results.Read(run)
+	found, err := rundir.Read(run)
 	if err != nil {
 		return err
 	}

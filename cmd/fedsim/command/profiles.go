@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 // profiles are the flags that watch fedsim itself at work: each names a file,
@@ -24,7 +24,7 @@ func (p *profiles) add(flags *pflag.FlagSet) {
 }
 
 // ended is how a run has ended, now.
-func ended() results.End { return results.End{At: time.Now(), PeakMemoryBytes: peakMemory()} }
+func ended() rundir.End { return rundir.End{At: time.Now(), PeakMemoryBytes: peakMemory()} }
 
 // start begins what was asked for and returns what ends it.
 func (p *profiles) start() (stop func() error, err error) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 // anySettings returns a scenario with random settings: what decides who responds,
@@ -130,13 +131,13 @@ func TestEveryReaderAcceptsWhatRunLeaves(t *testing.T) {
 // agree compares the rows by device of a run with its rounds.
 func agree(t *testing.T, dir, text string) {
 	t.Helper()
-	read, err := results.Read(dir)
+	read, err := rundir.Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	rounds := read.Runs[0].Rounds
 	sums := make([]results.Round, len(rounds))
-	if err := results.Devices(dir, func(_ string, row *results.DeviceRow) error {
+	if err := rundir.Devices(dir, func(_ string, row *results.DeviceRow) error {
 		if row.Taken > row.Answers || (row.Answers > 0) == math.IsNaN(row.AnsweredS) || row.AnsweredS < 0 {
 			t.Errorf("round %d, device %d: %d answers of which %d were taken, the last after %g s\n%s", row.Round, row.Device, row.Answers, row.Taken, row.AnsweredS, text)
 		}

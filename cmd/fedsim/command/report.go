@@ -11,7 +11,7 @@ import (
 
 	"fedsim/internal/atomicfile"
 	"fedsim/report"
-	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 func newReport() *cobra.Command {
@@ -39,7 +39,7 @@ now; "fedsim serve" shows it as it goes.`,
 				return err
 			}
 			if out == "" {
-				out = filepath.Join(args[0], results.ReportFile)
+				out = filepath.Join(args[0], rundir.ReportFile)
 			}
 			err = atomicfile.Write(out, func(w io.Writer) error { return report.Write(w, found) })
 			if err != nil {

@@ -15,6 +15,7 @@ import (
 	"fedsim/config"
 	"fedsim/internal/atomicfile"
 	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 func newResults() *cobra.Command {
@@ -44,8 +45,8 @@ on, or was killed, it shows what was finished at the last checkpoint.`,
 
 // showResults prints what the results in dir are.
 func showResults(out io.Writer, dir string) error {
-	place := results.Locate(dir)
-	r, err := results.Read(place)
+	place := rundir.Locate(dir)
+	r, err := rundir.Read(place)
 	if err != nil {
 		return err
 	}
@@ -85,11 +86,11 @@ func showResults(out io.Writer, dir string) error {
 }
 
 // completeness says how much of a scenario is there.
-func completeness(m *results.Manifest) string {
+func completeness(m *rundir.Manifest) string {
 	switch m.State {
-	case results.Complete:
+	case rundir.Complete:
 		return "complete"
-	case results.Incomplete:
+	case rundir.Incomplete:
 		return "interrupted, with what was finished until then"
 	default:
 		return "not at its end, with what was finished at the last checkpoint"
@@ -97,7 +98,7 @@ func completeness(m *results.Manifest) string {
 }
 
 // took says when a run was made and how long it took.
-func took(m *results.Manifest) string {
+func took(m *rundir.Manifest) string {
 	if m.Clock == nil {
 		return "not recorded"
 	}
@@ -109,7 +110,7 @@ func took(m *results.Manifest) string {
 }
 
 // endings counts runs by how they ended.
-func endings(runs []results.RunEntry) string {
+func endings(runs []rundir.RunEntry) string {
 	text := count(len(runs), "run")
 	for _, status := range []results.Status{results.Done, results.Stalled, results.Interrupted} {
 		n := 0
@@ -126,7 +127,7 @@ func endings(runs []results.RunEntry) string {
 }
 
 // listFiles prints files with their sizes.
-func listFiles(out io.Writer, files []results.File) error {
+func listFiles(out io.Writer, files []rundir.File) error {
 	if _, err := fmt.Fprintln(out, "\nfiles:"); err != nil {
 		return err
 	}
@@ -165,24 +166,24 @@ that goes on, or was killed, it exports what was finished at the last checkpoint
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.export(cmd.OutOrStdout(), args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", "csv", strings.Join(results.Formats, ", ")+"; of a model "+strings.Join(results.ModelFormats, ", "))
+	flags.StringVar(&f.format, "format", "csv", strings.Join(rundir.Formats, ", ")+"; of a model "+strings.Join(rundir.ModelFormats, ", "))
 	flags.BoolVar(&f.model, "model", false, "the final model of a run, instead of a table")
 	flags.StringVar(&f.run, "run", "", "with --model: the run, as named in runs.csv")
-	flags.StringVar(&f.table, "table", "rounds", strings.Join(results.Tables, ", "))
+	flags.StringVar(&f.table, "table", "rounds", strings.Join(rundir.Tables, ", "))
 	flags.StringVarP(&f.out, "out", "o", "", "file to write (default standard output)")
-	completeFlag(cmd, "format", oneOf(append(slices.Clone(results.Formats), "npy")))
-	completeFlag(cmd, "table", oneOf(results.Tables))
+	completeFlag(cmd, "format", oneOf(append(slices.Clone(rundir.Formats), "npy")))
+	completeFlag(cmd, "table", oneOf(rundir.Tables))
 	return cmd
 }
 
 func (f *exportFlags) export(out io.Writer, dir string) error {
 	c := config.NewChecker()
-	formats := results.Formats
+	formats := rundir.Formats
 	if f.model {
-		formats = results.ModelFormats
+		formats = rundir.ModelFormats
 	}
 	c.OneOf("--format", f.format, formats...)
-	c.OneOf("--table", f.table, results.Tables...)
+	c.OneOf("--table", f.table, rundir.Tables...)
 	c.Require(!f.model || f.table == "rounds", "--table", f.table, "cannot be combined with --model")
 	c.Require(f.model || f.run == "", "--run", f.run, "must be left out without --model: tables have all runs")
 	if problems := c.Problems(); len(problems) > 0 {
@@ -194,9 +195,9 @@ func (f *exportFlags) export(out io.Writer, dir string) error {
 	}
 	write := func(w io.Writer) error {
 		if f.model {
-			return results.ExportModel(w, results.Locate(dir), f.run, f.format)
+			return rundir.ExportModel(w, rundir.Locate(dir), f.run, f.format)
 		}
-		return results.Export(w, results.Locate(dir), f.table, f.format)
+		return rundir.Export(w, rundir.Locate(dir), f.table, f.format)
 	}
 	if f.out != "" {
 		return atomicfile.Write(f.out, write)

@@ -13,6 +13,7 @@ import (
 	"fedsim/experiment"
 	"fedsim/internal/checkpoint"
 	"fedsim/results"
+	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
 
@@ -58,7 +59,7 @@ func (f *resumeFlags) arguments(cmd *cobra.Command, args []string) error {
 
 // reopen resumes an unfinished run. Where there is none, it starts the scenario that
 // is named, if one is.
-func (f *runFlags) reopen(cmd *cobra.Command, args, sets []string) (*scenarios.Scenario, *results.Writer, error) {
+func (f *runFlags) reopen(cmd *cobra.Command, args, sets []string) (*scenarios.Scenario, *rundir.Writer, error) {
 	var named *scenarios.Scenario
 	if len(args) > 0 {
 		var err error
@@ -66,19 +67,19 @@ func (f *runFlags) reopen(cmd *cobra.Command, args, sets []string) (*scenarios.S
 			return nil, nil, err
 		}
 	}
-	left, err := results.Reopen(f.resume)
+	left, err := rundir.Reopen(f.resume)
 	switch {
 	case err == nil:
 		return f.resumeLeft(cmd, left, named)
 	case named == nil:
 		return nil, nil, err
-	case errors.Is(err, results.ErrComplete):
-		there, failed := results.Read(f.resume)
+	case errors.Is(err, rundir.ErrComplete):
+		there, failed := rundir.Read(f.resume)
 		if failed != nil {
 			return nil, nil, failed
 		}
 		return nil, nil, cmp.Or(f.requireSame(named, there.Scenario), err)
-	case errors.Is(err, results.ErrForeign):
+	case errors.Is(err, rundir.ErrForeign):
 		f.out = f.resume
 		w, err := f.create(named, true)
 		if err != nil {
@@ -94,7 +95,7 @@ func (f *runFlags) reopen(cmd *cobra.Command, args, sets []string) (*scenarios.S
 // nothingToResume says that a run is complete, and which of its runs stalled. That is
 // no failure: a script may resume until it succeeds.
 func (f *runFlags) nothingToResume(cmd *cobra.Command, complete error) error {
-	there, err := results.Read(f.resume)
+	there, err := rundir.Read(f.resume)
 	if err != nil {
 		return err
 	}
@@ -122,7 +123,7 @@ func (f *runFlags) requireSame(s *scenarios.Scenario, there []byte) error {
 }
 
 // resumeLeft resumes what is left of a run, of the scenario that is named if one is.
-func (f *runFlags) resumeLeft(cmd *cobra.Command, left *results.Left, named *scenarios.Scenario) (s *scenarios.Scenario, w *results.Writer, err error) {
+func (f *runFlags) resumeLeft(cmd *cobra.Command, left *rundir.Left, named *scenarios.Scenario) (s *scenarios.Scenario, w *rundir.Writer, err error) {
 	defer func() { err = errors.Join(err, left.Close()) }()
 	if named != nil {
 		if err := f.requireSame(named, left.Scenario); err != nil {
@@ -147,7 +148,7 @@ func (f *runFlags) resumeLeft(cmd *cobra.Command, left *results.Left, named *sce
 }
 
 // policy lets what is unfinished go to the run directory.
-func (f *resumeFlags) policy(w *results.Writer) checkpoint.Policy {
+func (f *resumeFlags) policy(w *rundir.Writer) checkpoint.Policy {
 	if f.checkpoint == 0 {
 		return checkpoint.Policy{}
 	}
@@ -155,7 +156,7 @@ func (f *resumeFlags) policy(w *results.Writer) checkpoint.Policy {
 }
 
 // keeping lets runs that are finished or not go to the run directory.
-func (f *resumeFlags) keeping(w *results.Writer, o experiment.Options) experiment.Options {
+func (f *resumeFlags) keeping(w *rundir.Writer, o experiment.Options) experiment.Options {
 	had := map[string]bool{}
 	for _, run := range w.Runs() {
 		had[run.ID] = true
@@ -181,6 +182,6 @@ func (f *resumeFlags) keeping(w *results.Writer, o experiment.Options) experimen
 }
 
 // goOn says how to go on with what a run directory keeps.
-func goOn(w *results.Writer) string {
+func goOn(w *rundir.Writer) string {
 	return fmt.Sprintf("go on with: fedsim run --resume %s", w.Dir())
 }

@@ -17,6 +17,7 @@ import (
 	"fedsim/mtl/crossval"
 	"fedsim/plots"
 	"fedsim/results"
+	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
 
@@ -133,7 +134,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 	}
 	scenario, w, watched, err := f.open(cmd, args, sets)
 	if err != nil {
-		if errors.Is(err, results.ErrComplete) {
+		if errors.Is(err, rundir.ErrComplete) {
 			return f.nothingToResume(cmd, err)
 		}
 		return err
@@ -171,21 +172,21 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 	}
 	figures, drawn := draw(w, scenario)
 	// What was computed is kept even when it could not be drawn.
-	if err := w.Finish(results.Complete, ended()); err != nil {
+	if err := w.Finish(rundir.Complete, ended()); err != nil {
 		return errors.Join(drawn, err)
 	}
-	return errors.Join(drawn, f.summarise(cmd, w, results.Complete, scenario, made, figures), watched.write(f.text(cmd)), stalls(w.Runs()))
+	return errors.Join(drawn, f.summarise(cmd, w, rundir.Complete, scenario, made, figures), watched.write(f.text(cmd)), stalls(w.Runs()))
 }
 
 // discard closes a run directory after err, which may be nil. A checkpoint that can be
 // resumed stays, and the error says how to resume it. An error of the scenario removes it:
 // with another scenario nobody can resume it.
-func discard(w *results.Writer, err error) error {
+func discard(w *rundir.Writer, err error) error {
 	if isUsage(err) {
 		w.Forget()
 	}
 	err = errors.Join(err, w.Discard())
-	if err == nil || experiment.Interrupted(err) || errors.Is(err, results.ErrKept) || !w.Resumable() {
+	if err == nil || experiment.Interrupted(err) || errors.Is(err, rundir.ErrKept) || !w.Resumable() {
 		return err
 	}
 	return fmt.Errorf("%w; the checkpoint stays: fix the cause, then resume with: fedsim run --resume %s", err, w.Dir())
@@ -209,7 +210,7 @@ func (f *runFlags) newProgress(cmd *cobra.Command) *progress {
 }
 
 // devicesOf lets the rows by device of runs go to the run directory.
-func devicesOf(w *results.Writer) func(int, results.Run) (experiment.DeviceRows, error) {
+func devicesOf(w *rundir.Writer) func(int, results.Run) (experiment.DeviceRows, error) {
 	return func(index int, run results.Run) (experiment.DeviceRows, error) {
 		rows, err := w.Devices(index, run)
 		if err != nil {
@@ -220,14 +221,14 @@ func devicesOf(w *results.Writer) func(int, results.Run) (experiment.DeviceRows,
 }
 
 // modelsOf lets the final models of runs go to the run directory.
-func modelsOf(w *results.Writer) func(int, *data.Matrix) error {
+func modelsOf(w *rundir.Writer) func(int, *data.Matrix) error {
 	return func(index int, m *data.Matrix) error {
 		return w.Model(index, m.Rows, m.Cols, m.Row)
 	}
 }
 
 // open makes the run directory of a scenario, or opens that of an unfinished run.
-func (f *runFlags) open(cmd *cobra.Command, args []string, sets []string) (*scenarios.Scenario, *results.Writer, *watch, error) {
+func (f *runFlags) open(cmd *cobra.Command, args []string, sets []string) (*scenarios.Scenario, *rundir.Writer, *watch, error) {
 	if f.resume != "" {
 		s, w, err := f.reopen(cmd, args, sets)
 		return s, w, nil, err
@@ -248,7 +249,7 @@ func (f *runFlags) open(cmd *cobra.Command, args []string, sets []string) (*scen
 }
 
 // create makes the run directory, which keeps what is unfinished or does not.
-func (f *runFlags) create(s *scenarios.Scenario, keeps bool) (*results.Writer, error) {
+func (f *runFlags) create(s *scenarios.Scenario, keeps bool) (*rundir.Writer, error) {
 	about, err := f.about(s)
 	if err != nil {
 		return nil, err
@@ -258,11 +259,11 @@ func (f *runFlags) create(s *scenarios.Scenario, keeps bool) (*results.Writer, e
 	if dir == "" {
 		dir = filepath.Join("runs", s.Name)
 	}
-	return results.Create(dir, f.force, about)
+	return rundir.Create(dir, f.force, about)
 }
 
 // about is what the run directory records of a scenario that can be run here.
-func (f *runFlags) about(s *scenarios.Scenario) (about results.About, err error) {
+func (f *runFlags) about(s *scenarios.Scenario) (about rundir.About, err error) {
 	if err := requireRoom(s); err != nil {
 		return about, err
 	}
@@ -274,7 +275,7 @@ func (f *runFlags) about(s *scenarios.Scenario) (about results.About, err error)
 	if err != nil {
 		return about, err
 	}
-	return results.About{
+	return rundir.About{
 		Version:  readVersion().String(),
 		Command:  f.line,
 		Seeds:    s.Settings.Run.Seeds,
@@ -287,7 +288,7 @@ func (f *runFlags) about(s *scenarios.Scenario) (about results.About, err error)
 }
 
 // keep writes what was finished when the user stopped the run.
-func (f *runFlags) keep(cmd *cobra.Command, w *results.Writer, s *scenarios.Scenario, made []*crossval.Result, interrupt error) error {
+func (f *runFlags) keep(cmd *cobra.Command, w *rundir.Writer, s *scenarios.Scenario, made []*crossval.Result, interrupt error) error {
 	if len(w.Runs()) == 0 && len(made) == 0 {
 		first := "run"
 		if len(s.Experiments) == 0 {
@@ -302,10 +303,10 @@ func (f *runFlags) keep(cmd *cobra.Command, w *results.Writer, s *scenarios.Scen
 		}
 		return interrupted{outcome + "nothing is kept", interrupt}
 	}
-	if err := w.Finish(results.Incomplete, ended()); err != nil {
+	if err := w.Finish(rundir.Incomplete, ended()); err != nil {
 		return err
 	}
-	if err := f.summarise(cmd, w, results.Incomplete, s, made, nil); err != nil {
+	if err := f.summarise(cmd, w, rundir.Incomplete, s, made, nil); err != nil {
 		return err
 	}
 	finished := 0
@@ -326,7 +327,7 @@ func (f *runFlags) keep(cmd *cobra.Command, w *results.Writer, s *scenarios.Scen
 }
 
 // draw draws the figure of each experiment from its runs.
-func draw(w *results.Writer, s *scenarios.Scenario) (files []string, err error) {
+func draw(w *rundir.Writer, s *scenarios.Scenario) (files []string, err error) {
 	dir, err := w.FiguresDir()
 	if err != nil {
 		return nil, err
@@ -363,7 +364,7 @@ func drawInto(dir string, s *scenarios.Scenario, runs []results.Run) (files []st
 }
 
 // summarise prints the tables and where everything is, as the flags ask for it.
-func (f *runFlags) summarise(cmd *cobra.Command, w *results.Writer, state results.State, s *scenarios.Scenario, made []*crossval.Result, figures []string) error {
+func (f *runFlags) summarise(cmd *cobra.Command, w *rundir.Writer, state rundir.State, s *scenarios.Scenario, made []*crossval.Result, figures []string) error {
 	if f.json {
 		return writeJSON(cmd.OutOrStdout(), newSummary(w, state, s, made, figures))
 	}
@@ -378,7 +379,7 @@ func (f *runFlags) summarise(cmd *cobra.Command, w *results.Writer, state result
 }
 
 // located prints where the results and figures are.
-func located(out io.Writer, w *results.Writer, figures []string) error {
+func located(out io.Writer, w *rundir.Writer, figures []string) error {
 	if _, err := fmt.Fprintf(out, "\nresults: %s\n", w.Dir()); err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 // TestMain makes the programs of the scripts: fedsim itself, and what looks at
@@ -97,7 +97,7 @@ func files() {
 // two runs of the same thing: the clock and the command line. It fails unless
 // the whole directory can be read.
 func what() {
-	r, err := results.Read(os.Args[1])
+	r, err := rundir.Read(os.Args[1])
 	if err != nil {
 		fail(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/report/serve"
-	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 // serveFlags are the flags of fedsim serve.
@@ -92,7 +92,7 @@ func (f *serveFlags) tell(cmd *cobra.Command, dir string, l net.Listener) error 
 	if !about.Loopback {
 		complain(cmd.ErrOrStderr(), fmt.Errorf("warning: --addr=%s: whoever reaches this machine can read %s", f.address, dir))
 	}
-	if g, err := results.Look(dir); err == nil && g.Phase == results.Absent {
+	if g, err := rundir.Look(dir); err == nil && g.Phase == rundir.Absent {
 		complain(cmd.ErrOrStderr(), fmt.Errorf("%s: there is no run here yet, the page waits for it", dir))
 	}
 	out := cmd.OutOrStdout()

@@ -18,6 +18,7 @@ import (
 
 	"fedsim/report"
 	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 // browse runs a server, asks it for paths, terminates it, and exits as it does:
@@ -175,7 +176,7 @@ max_time_s = %s
 	until("changed writing")
 	before := data()
 	until("changed writing")
-	if after := data(); before.State != results.Running || len(after.Runs) != 1 || after.Runs[0].Status != results.UnderWay || after.Rows <= before.Rows {
+	if after := data(); before.State != rundir.Running || len(after.Runs) != 1 || after.Runs[0].Status != results.UnderWay || after.Rows <= before.Rows {
 		t.Errorf("while it runs: %s, %d rows, then %d", before.State, before.Rows, after.Rows)
 	}
 	if err := run.Process.Kill(); err != nil {
@@ -183,7 +184,7 @@ max_time_s = %s
 	}
 	_ = run.Wait() // it was killed
 	until("finished stopped")
-	if r := data(); r.State != results.Incomplete || r.Runs[0].Status != results.Interrupted {
+	if r := data(); r.State != rundir.Incomplete || r.Runs[0].Status != results.Interrupted {
 		t.Errorf("killed: %s, %+v", r.State, r.Runs)
 	}
 
@@ -197,7 +198,7 @@ max_time_s = %s
 	}
 	_ = run.Wait() // 75
 	until("finished finished")
-	if r := data(); r.State != results.Incomplete {
+	if r := data(); r.State != rundir.Incomplete {
 		t.Errorf("interrupted: %s, %+v", r.State, r.Runs)
 	}
 
@@ -208,7 +209,7 @@ max_time_s = %s
 		t.Fatalf("%v: %s", err, out)
 	}
 	until("finished finished")
-	if r := data(); r.State != results.Complete || r.Runs[0].Status != results.Done {
+	if r := data(); r.State != rundir.Complete || r.Runs[0].Status != results.Done {
 		t.Errorf("made anew: %s, %+v", r.State, r.Runs)
 	}
 

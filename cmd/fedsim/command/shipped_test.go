@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"fedsim/results"
+	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
 
@@ -76,11 +76,11 @@ func TestShippedScenariosRun(t *testing.T) {
 			if status := Main(args, &out, &errors); status != 0 {
 				t.Fatalf("exit status %d\n%s%s", status, out.String(), errors.String())
 			}
-			r, err := results.Read(dir)
+			r, err := rundir.Read(dir)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r.Manifest.State != results.Complete {
+			if r.Manifest.State != rundir.Complete {
 				t.Errorf("state %q", r.Manifest.State)
 			}
 			if pictures, _ := os.ReadDir(filepath.Join(dir, "figures")); len(r.Manifest.Runs) > 0 && len(pictures) == 0 && info.Name != "million-events" {

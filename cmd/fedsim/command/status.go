@@ -11,7 +11,7 @@ import (
 	"fedsim/devices/traces"
 	"fedsim/experiment"
 	"fedsim/internal/quote"
-	"fedsim/results"
+	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
 
@@ -65,7 +65,7 @@ func isUsage(err error) bool {
 	if _, ok := errors.AsType[config.Problem](err); ok {
 		return true
 	}
-	return errors.Is(err, results.ErrExists) || errors.Is(err, results.ErrUnfinished) || errors.Is(err, results.ErrForeign)
+	return errors.Is(err, rundir.ErrExists) || errors.Is(err, rundir.ErrUnfinished) || errors.Is(err, rundir.ErrForeign)
 }
 
 // tell prints the notes of a scenario.

@@ -11,6 +11,7 @@ import (
 	"fedsim/experiment"
 	"fedsim/mtl/crossval"
 	"fedsim/results"
+	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
 
@@ -18,7 +19,7 @@ import (
 // Fields are added, and neither renamed nor removed.
 type summary struct {
 	Scenario    string               `json:"scenario"`
-	State       results.State        `json:"state"`
+	State       rundir.State         `json:"state"`
 	Directory   string               `json:"directory"`
 	Figures     []string             `json:"figures"`
 	Experiments []experimentSummary  `json:"experiments"`
@@ -113,7 +114,7 @@ type trialSummary struct {
 type number = results.Number
 
 // newSummary sums up what was run and made.
-func newSummary(w *results.Writer, state results.State, s *scenarios.Scenario, made []*crossval.Result, figures []string) summary {
+func newSummary(w *rundir.Writer, state rundir.State, s *scenarios.Scenario, made []*crossval.Result, figures []string) summary {
 	sum := summary{
 		Scenario: s.Name, State: state, Directory: w.Dir(),
 		Figures: []string{}, Experiments: []experimentSummary{}, Tables: []tableSummary{},

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"fedsim/results"
+	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
 
@@ -89,7 +90,7 @@ func TestRunJSON(t *testing.T) {
 	if err := json.Unmarshal(stdout.Bytes(), &got); err != nil {
 		t.Fatalf("%v\n%s", err, stdout.String())
 	}
-	r, err := results.Read(out)
+	r, err := rundir.Read(out)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"fedsim/mtl/crossval"
-	"fedsim/results"
+	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
 
@@ -19,7 +19,7 @@ const dataFolder = "FEDSIM_DATA"
 // makeTables makes the tables of a scenario, one after the other, and hands each
 // to the run directory when it is done. Those that are done come back with an
 // error, too.
-func (f *runFlags) makeTables(ctx context.Context, w *results.Writer, s *scenarios.Scenario, p *progress) ([]*crossval.Result, error) {
+func (f *runFlags) makeTables(ctx context.Context, w *rundir.Writer, s *scenarios.Scenario, p *progress) ([]*crossval.Result, error) {
 	keep := f.policy(w)
 	if keep.Keeper != nil && len(s.Tables) > 0 { // tables may take longer than the runs before them
 		if err := w.Checkpoint(); err != nil {
@@ -61,7 +61,7 @@ func printTables(out io.Writer, made []*crossval.Result, below bool) error {
 }
 
 // locatedTables prints where tables are.
-func locatedTables(out io.Writer, w *results.Writer, made []*crossval.Result) error {
+func locatedTables(out io.Writer, w *rundir.Writer, made []*crossval.Result) error {
 	for _, r := range made {
 		for _, file := range r.Files() {
 			if _, err := fmt.Fprintf(out, "table:   %s\n", filepath.Join(w.Dir(), "tables", file.Name)); err != nil {

@@ -17,7 +17,7 @@ import (
 	"fedsim/internal/columns"
 	"fedsim/mtl/theory"
 	"fedsim/plots"
-	"fedsim/results"
+	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
 
@@ -139,7 +139,7 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 	figures, drawn := draw(w, scenario)
 	chart, failed := drawTheory(w, found)
 	// What was computed is kept even when it could not be drawn.
-	if err := w.Finish(results.Complete, ended()); err != nil {
+	if err := w.Finish(rundir.Complete, ended()); err != nil {
 		return errors.Join(drawn, failed, err)
 	}
 	if err := writeTheory(f.text(cmd), found); err != nil {
@@ -152,7 +152,7 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 }
 
 // drawTheory draws the measurements under the curves of the bounds.
-func drawTheory(w *results.Writer, found []experiment.Comparison) ([]string, error) {
+func drawTheory(w *rundir.Writer, found []experiment.Comparison) ([]string, error) {
 	dir, err := w.FiguresDir()
 	if err != nil {
 		return nil, err

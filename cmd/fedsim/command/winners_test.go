@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"fedsim/results"
+	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
 
@@ -46,7 +46,7 @@ func TestShippedWinnersLieInside(t *testing.T) {
 // requireInside looks at the winners in the manifest of a run directory.
 func requireInside(t *testing.T, dir string) {
 	t.Helper()
-	r, err := results.Read(dir)
+	r, err := rundir.Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"fedsim/config"
 	"fedsim/engine"
 	"fedsim/network"
-	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 func defaults(t *testing.T) Options {
@@ -144,7 +144,7 @@ rounds = 1
 		if code := command.Main(args, &out, &errs); code != 0 {
 			t.Fatalf("exit code %d\n%s%s", code, &out, &errs)
 		}
-		r, err := results.Read(filepath.Join(dir, name))
+		r, err := rundir.Read(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"fedsim/cmd/fedsim/command"
 	"fedsim/config"
 	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 // scenario has both methods, on rows that batches do not divide, with jitter, drops and
@@ -50,7 +51,7 @@ func runs(t *testing.T, args ...string) []results.Run {
 	if code := command.Main(args, &out, &errs); code != 0 {
 		t.Fatalf("%q: exit code %d\n%s%s", args, code, &out, &errs)
 	}
-	all, err := results.Read(filepath.Join(dir, "x"))
+	all, err := rundir.Read(filepath.Join(dir, "x"))
 	if err != nil {
 		t.Fatal(err)
 	}

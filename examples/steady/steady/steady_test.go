@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"fedsim/cmd/fedsim/command"
-	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 // A run of so many devices and rounds takes their product in steps of each, and never
@@ -35,7 +35,7 @@ options.steps = 37
 	if code := command.Main([]string{"run", file, "--out", made}, &out, &errs); code != 0 {
 		t.Fatalf("exit code %d\n%s%s", code, &out, &errs)
 	}
-	r, err := results.Read(made)
+	r, err := rundir.Read(made)
 	if err != nil {
 		t.Fatal(err)
 	}

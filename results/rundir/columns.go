@@ -1,0 +1,152 @@
+package rundir
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fedsim/results"
+)
+
+// roundColumn is one figure of a round as a column of rounds.csv.
+type roundColumn struct {
+	column
+	format func(*results.Round) string
+	parse  func(*results.Round, string) error
+	field  func(*results.Round) *float64 // nil for counts
+}
+
+// roundColumns are the columns of rounds.csv behind those that say which run
+// a row belongs to. The first stateColumns of them describe the model after
+// the round, the others what the round took.
+var roundColumns = []roundColumn{
+	count("outer", "coupling updates made so far", func(r *results.Round) *int { return &r.Outer }),
+	count("round", "rounds made so far, over all outer iterations; 0 is the state before the first", func(r *results.Round) *int { return &r.Round }),
+	number("time_s", "s", "virtual time at the end of the round; relative units where federation.cost is not physical", func(r *results.Round) *float64 { return &r.TimeS }, formatDecimal),
+	number("primal", "", "objective P(W)", func(r *results.Round) *float64 { return &r.Primal }, formatNumber),
+	number("dual", "", "dual objective D(alpha); empty for methods without dual variables", func(r *results.Round) *float64 { return &r.Dual }, formatNumber),
+	number("gap", "", "duality gap P + D", func(r *results.Round) *float64 { return &r.Gap }, formatNumber),
+	number("suboptimality", "", "(P - P*) / |P* - R(0)|", func(r *results.Round) *float64 { return &r.Suboptimality }, formatNumber),
+	number("train_error", "", "mean over tasks of the share of wrong signs on training rows, or of the root mean square error of real targets", func(r *results.Round) *float64 { return &r.TrainError }, formatNumber),
+	number("test_error", "", "the same on test rows", func(r *results.Round) *float64 { return &r.TestError }, formatNumber),
+	count("participants", "devices whose update the server took", func(r *results.Round) *int { return &r.Participants }),
+	count("dropped", "devices that dropped, went away or had no energy", func(r *results.Round) *int { return &r.Dropped }),
+	count("late", "devices that missed the end of the round", func(r *results.Round) *int { return &r.Late }),
+	number("flops", "FLOP", "on all devices in the round, one multiply or one add being 1", func(r *results.Round) *float64 { return &r.FLOPs }, formatNumber),
+	number("bytes_down", "B", "sent to devices in the round", func(r *results.Round) *float64 { return &r.BytesDown }, formatNumber),
+	number("bytes_up", "B", "sent by devices in the round", func(r *results.Round) *float64 { return &r.BytesUp }, formatNumber),
+	number("energy_j", "J", "drawn by all devices in the round", func(r *results.Round) *float64 { return &r.EnergyJ }, formatNumber),
+}
+
+// stateColumns counts the columns of the state: outer to test_error.
+const stateColumns = 9
+
+func count(name, doc string, field func(*results.Round) *int) roundColumn {
+	return roundColumn{
+		column: column{name: name, kind: wholeCell, doc: doc},
+		format: func(r *results.Round) string { return strconv.Itoa(*field(r)) },
+		parse: func(r *results.Round, cell string) (err error) {
+			n, err := strconv.Atoi(cell)
+			if err != nil || n < 0 {
+				return fmt.Errorf("must be a count")
+			}
+			*field(r) = n
+			return nil
+		},
+	}
+}
+
+func number(name, unit, doc string, field func(*results.Round) *float64, format func(float64) string) roundColumn {
+	return roundColumn{
+		column: column{name: name, kind: realCell, unit: unit, doc: doc},
+		format: func(r *results.Round) string { return format(*field(r)) },
+		parse:  func(r *results.Round, cell string) (err error) { *field(r), err = parseNumber(cell); return err },
+		field:  field,
+	}
+}
+
+// formatNumber writes the shortest digits that read back to the same bits; NaN
+// is an empty cell.
+func formatNumber(v float64) string {
+	if math.IsNaN(v) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// formatDecimal is formatNumber without an exponent, for seconds.
+func formatDecimal(v float64) string {
+	if math.IsNaN(v) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}
+
+// parseNumber reads what formatNumber and formatDecimal write.
+func parseNumber(cell string) (float64, error) {
+	if cell == "" {
+		return math.NaN(), nil
+	}
+	v, err := strconv.ParseFloat(cell, 64)
+	if err != nil || math.IsNaN(v) {
+		return 0, fmt.Errorf("must be a number, or empty for one that is not known")
+	}
+	return v, nil
+}
+
+// The columns that say which run a row belongs to.
+var (
+	identityHead = []column{ // before the swept keys
+		{name: "run", doc: "the run's name, unique in the directory"},
+		{name: "experiment", doc: "of the scenario"},
+		{name: "method", doc: "the method's label in the scenario"},
+		{name: "algorithm", doc: "its registered name"},
+	}
+	identityTail = []column{{name: "seed", kind: seedCell, doc: "of the repetition"}} // behind them
+)
+
+// Reserved reports whether name is that of a column of rounds.csv or runs.csv,
+// so that no swept key or axis may have it.
+func Reserved(name string) bool {
+	for _, fixed := range [][]column{identityHead, identityTail, runHead, stragglerColumns, {cappedColumn}, runTail} {
+		for _, c := range fixed {
+			if name == c.name {
+				return true
+			}
+		}
+	}
+	for _, c := range roundColumns {
+		if name == c.name || name == totalPrefix+c.name {
+			return true
+		}
+	}
+	for _, p := range []string{roundsToPrefix, timeToPrefix, energyToPrefix, bytesToPrefix, tunedPrefix} {
+		if strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// identityColumns returns the columns that say which run a row belongs to, given
+// the swept keys of all runs.
+func identityColumns(keys []string) []column {
+	columns := slices.Clone(identityHead)
+	for _, k := range keys {
+		columns = append(columns, column{name: k, doc: "swept by the scenario; empty where the run's experiment does not"})
+	}
+	return append(columns, identityTail...)
+}
+
+// appendIdentity appends the cells under identityColumns. A key that the run's
+// experiment does not sweep has an empty cell.
+func appendIdentity(row []string, r *results.Run, keys []string) []string {
+	row = append(row, r.ID, r.Experiment, r.Method, r.Algorithm)
+	for _, k := range keys {
+		v, _ := r.Value(k)
+		row = append(row, v)
+	}
+	return append(row, strconv.FormatUint(r.Seed, 10))
+}

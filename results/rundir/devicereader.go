@@ -1,0 +1,107 @@
+package rundir
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/parquet-go/parquet-go"
+
+	"fedsim/internal/input"
+	"fedsim/results"
+)
+
+// Devices reads the rows by device of a run directory, in the order of runs, rounds
+// and devices, and calls each with the run that a row belongs to and the row, which
+// is valid until the next. An error of each ends it.
+func Devices(dir string, each func(run string, row *results.DeviceRow) error) error {
+	var row results.DeviceRow
+	return eachDevice(dir, func(values []parquet.Value) error {
+		own := values[len(values)-len(deviceColumns):]
+		for i := range deviceColumns {
+			c := &deviceColumns[i]
+			if err := c.set(&row, own[i]); err != nil {
+				return fmt.Errorf("%s = %q: %w", c.name, c.cell(own[i]), err)
+			}
+		}
+		return each(string(values[0].ByteArray()), &row)
+	})
+}
+
+// eachDevice reads devices.parquet as rows of values.
+func eachDevice(dir string, each func([]parquet.Value) error) error {
+	m, err := ReadManifest(dir)
+	if err == nil {
+		err = m.requireDevices(dir)
+	}
+	if err != nil {
+		return err
+	}
+	return openParquet(filepath.Join(dir, devicesParquet), func(f *parquet.File) error {
+		if want := schema(devicesTable, devicesColumns()); !parquet.EqualNodes(f.Schema(), want) {
+			return fmt.Errorf("has other columns than this version of fedsim writes")
+		}
+		for _, group := range f.RowGroups() {
+			if err := eachRow(group, each); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// eachRow calls each with the values of each row of a group. A group must be as long
+// as it says: pages that are not what they were may have rows without end.
+func eachRow(group parquet.RowGroup, each func([]parquet.Value) error) (err error) {
+	rows, columns, left := group.Rows(), len(group.ColumnChunks()), group.NumRows()
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	batch := make([]parquet.Row, 256)
+	for {
+		n, err := rows.ReadRows(batch)
+		if left -= int64(n); left < 0 || n == 0 && err == nil || err == io.EOF && left > 0 {
+			return fmt.Errorf("is damaged: a group of %d rows has others", group.NumRows())
+		}
+		for _, row := range batch[:n] {
+			if len(row) != columns {
+				return fmt.Errorf("is damaged: a row has %d values, must have %d", len(row), columns)
+			}
+			if err := each(row); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// openParquet opens a parquet file for a while. What the library says of a damaged
+// file, a panic too, is an error that begins with the file's path.
+func openParquet(path string, use func(*parquet.File) error) (err error) {
+	file, err := input.Open(path, maxTable)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("is damaged: %v", p)
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+		err = errors.Join(err, file.Close())
+	}()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	f, err := parquet.OpenFile(file, info.Size())
+	if err != nil {
+		return err
+	}
+	return use(f)
+}

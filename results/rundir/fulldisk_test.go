@@ -1,0 +1,141 @@
+//go:build unix
+
+package rundir
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestFullDisk writes with a limit on the size of files, in a process of its
+// own: the kernel cuts a write short as it does when the disk is full. Both the
+// checkpoint in Add and the last write in Finish must fail with one line that
+// names the file, and leave the directory as it was.
+func TestFullDisk(t *testing.T) {
+	if at := os.Getenv("RESULTS_TEST_DISK"); at != "" {
+		writeOnSmallDisk(at)
+		return
+	}
+	for _, at := range []string{"Add", "Finish"} {
+		for _, old := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, old run %v", at, old), func(t *testing.T) {
+				root := t.TempDir()
+				dir := filepath.Join(root, "runs", "x")
+				if old {
+					w := create(t, dir, false)
+					addAll(t, w, syntheticRuns())
+					finish(t, w, Complete)
+				}
+				before := tree(t, root)
+				cmd := exec.Command(os.Args[0], "-test.run=^TestFullDisk$", "-test.v=false")
+				cmd.Env = append(os.Environ(), "RESULTS_TEST_DISK="+at, "RESULTS_TEST_DIR="+dir)
+				out, err := cmd.Output()
+				if err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+				line, _, _ := strings.Cut(string(out), "\n")
+				if !strings.HasPrefix(line, at+": write "+filepath.Join(dir, stageDir, roundsFile)+": ") {
+					t.Errorf("got %q", out)
+				}
+				if d := cmp.Diff(before, tree(t, root)); d != "" {
+					t.Errorf("the directory changed: %s", d)
+				}
+			})
+		}
+	}
+}
+
+// writeOnSmallDisk is the process with the limit. It prints where it failed.
+func writeOnSmallDisk(at string) {
+	signal.Ignore(syscall.SIGXFSZ) // else the signal kills before the write fails
+	runs := syntheticRuns()
+	const perRun = 41 * 80 // bytes of a run's 41 rounds, at least
+	limit := uint64(perRun)
+	if at == "Finish" {
+		limit, runs = 3*perRun, runs[:3] // room for the checkpoints at 1 and 2, not for the end
+		for i := range runs {
+			runs[i].Rounds = runs[i].Rounds[:10]
+		}
+		runs[2].Rounds = syntheticRuns()[2].Rounds
+		runs[2].Rounds = append(runs[2].Rounds, runs[2].Rounds...)
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
+		fmt.Println("setrlimit:", err)
+		return
+	}
+	w, err := Create(os.Getenv("RESULTS_TEST_DIR"), true, testAbout())
+	if err != nil {
+		fmt.Println("Create:", err)
+		return
+	}
+	defer w.Discard()
+	for i, r := range runs {
+		if err := w.Add(i, r); err != nil {
+			fmt.Printf("Add: %v\n", err)
+			return
+		}
+	}
+	if err := w.Finish(Complete, End{At: testFinished}); err != nil {
+		fmt.Printf("Finish: %v\n", err)
+		return
+	}
+	fmt.Println("nothing failed")
+}
+
+// Rows by device are joined without their room twice: the disk holds at most the
+// largest part more than it did before.
+func TestAJoinNeedsNoRoomTwice(t *testing.T) {
+	w := withDevices(t, filepath.Join(t.TempDir(), "run"))
+	largest := int64(0)
+	for _, path := range w.partsOf(w.placesOfParts()) {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		largest = max(largest, info.Size())
+	}
+	most := int64(0)
+	disk := &failing{left: 1000, then: func() { most = max(most, room(t, w.stage())) }}
+	disk.on(t, largest)
+	before := room(t, w.stage())
+	if err := w.joinDevices(); err != nil {
+		t.Fatal(err)
+	}
+	const rounding = 4 * 4096 // of the plan, the tail and a part to whole blocks
+	if limit := before + largest + rounding; most == 0 || most > limit {
+		t.Errorf("%d bytes at a time, %d before: must be at most %d", most, before, limit)
+	}
+	if left, err := list(filepath.Join(w.stage(), partsDir)); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v is left of the parts", left, err)
+	}
+	if err := w.Discard(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// room returns how many bytes of the disk the files in a folder take.
+func room(t *testing.T, dir string) (bytes int64) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			bytes += info.Sys().(*syscall.Stat_t).Blocks * 512
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes
+}

@@ -1,0 +1,113 @@
+package rundir
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fedsim/results"
+)
+
+// fuzzed is a finished directory of two short runs with rows by device.
+func fuzzed(f *testing.F) (dir string) {
+	f.Helper()
+	dir = filepath.Join(f.TempDir(), "run")
+	w, err := Create(dir, false, testAbout())
+	if err != nil {
+		f.Fatal(err)
+	}
+	for i, r := range syntheticRuns()[:2] {
+		r.Rounds = r.Rounds[:3]
+		d, err := w.Devices(i, r)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, rows := range deviceRows(&r, 2) {
+			if err := d.Write(rows); err != nil {
+				f.Fatal(err)
+			}
+		}
+		if err := d.Close(); err != nil {
+			f.Fatal(err)
+		}
+		if err := w.Add(i, r); err != nil {
+			f.Fatal(err)
+		}
+	}
+	if err := w.Finish(Complete, End{At: testFinished}); err != nil {
+		f.Fatal(err)
+	}
+	return dir
+}
+
+// FuzzDirectory reads a run directory of which one file is something else: what is
+// refused is named, and what is read can be exported.
+func FuzzDirectory(f *testing.F) {
+	dir := fuzzed(f)
+	names := []string{manifestFile, scenarioFile, roundsFile, runsFile}
+	whole := make([][]byte, len(names))
+	for i, name := range names {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		whole[i] = text
+		f.Add(uint8(i), text)
+		f.Add(uint8(i), text[:len(text)/2])
+	}
+	f.Fuzz(func(t *testing.T, which uint8, content []byte) {
+		for i, name := range names {
+			text := whole[i]
+			if i == int(which)%len(names) {
+				text = content
+			}
+			if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, name := range []string{"rounds", "runs"} {
+			for _, format := range Formats {
+				if err := Export(io.Discard, dir, name, format); err != nil && !strings.HasPrefix(err.Error(), dir) {
+					t.Fatalf("error %q does not begin with the place", err)
+				}
+			}
+		}
+	})
+}
+
+// FuzzDevices reads rows by device from a file that is something else.
+func FuzzDevices(f *testing.F) {
+	dir := fuzzed(f)
+	m, err := ReadManifest(dir)
+	if err != nil {
+		f.Fatal(err)
+	}
+	m.Sums = nil // with them the file would be refused unread
+	var text bytes.Buffer
+	if err := m.write(&text); err != nil {
+		f.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, manifestFile), text.Bytes(), 0o666); err != nil {
+		f.Fatal(err)
+	}
+	path := filepath.Join(dir, devicesParquet)
+	content, err := os.ReadFile(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(content)
+	f.Add(content[:len(content)-4])
+	f.Add([]byte("PAR1\x00\x00\x00\x00PAR1"))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		if err := os.WriteFile(path, content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		err := Devices(dir, func(string, *results.DeviceRow) error { return nil })
+		if err != nil && !strings.HasPrefix(err.Error(), path) {
+			t.Fatalf("error %q does not begin with the place", err)
+		}
+	})
+}

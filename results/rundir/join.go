@@ -1,0 +1,261 @@
+package rundir
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/parquet-go/parquet-go"
+
+	"fedsim/internal/atomicfile"
+	"fedsim/internal/state"
+	"fedsim/results"
+)
+
+// joinName is the name of the checkpoint that holds the plan of devices.parquet.
+const joinName = "devices.parquet"
+
+// joinPlan says what devices.parquet will hold: the row groups of all parts, one
+// behind the other, and a tail. It is saved before the parts are moved into the file,
+// so that a move that was interrupted can be completed.
+type joinPlan struct {
+	places []int   // of the runs, in order
+	ends   []int64 // in the file, of the row groups of each
+	tail   []byte  // page indexes and footer
+	sum    []byte  // SHA-256 of the file
+}
+
+// magic opens a parquet file, before the row groups.
+const magic = "PAR1"
+
+// newJoinPlan plans the file of the rows of some runs.
+func (w *Writer) newJoinPlan(places []int) (*joinPlan, error) {
+	p := &joinPlan{places: places}
+	data := sha256.New() // of all before the tail
+	_, _ = io.WriteString(data, magic)
+	end := int64(len(magic))
+	for _, place := range places {
+		size, err := rowGroupBytes(w.part(place))
+		if err == nil {
+			err = copyRange(data, w.part(place), int64(len(magic)), size)
+		}
+		if err != nil {
+			return nil, err
+		}
+		end += size
+		p.ends = append(p.ends, end)
+	}
+	out := &tailWriter{sum: sha256.New(), data: end}
+	if err := join(out, w.about.Version, w.partsOf(places)); err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(out.dataSum, data.Sum(nil)) {
+		return nil, errors.New("the parquet library does not copy row groups as they are, which moving them relies on")
+	}
+	p.tail, p.sum = out.tail, out.sum.Sum(nil)
+	return p, nil
+}
+
+// rowGroupBytes returns how many bytes the row groups of a part take.
+func rowGroupBytes(part string) (size int64, err error) {
+	err = openParquet(part, func(f *parquet.File) error {
+		for _, group := range f.Metadata().RowGroups {
+			for _, column := range group.Columns {
+				size += column.MetaData.TotalCompressedSize
+			}
+		}
+		return nil
+	})
+	return size, err
+}
+
+// copyRange copies a range of a file.
+func copyRange(to io.Writer, path string, start, size int64) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, io.NewSectionReader(f, start, size))
+	return errors.Join(err, f.Close())
+}
+
+// tailWriter takes a parquet file, of which it keeps the tail.
+type tailWriter struct {
+	sum     hash.Hash // of the file
+	dataSum []byte    // of all before the tail
+	data    int64     // bytes of it
+	size    int64     // written so far
+	tail    []byte
+}
+
+func (t *tailWriter) Write(p []byte) (int, error) {
+	before := min(max(t.data-t.size, 0), int64(len(p)))
+	t.sum.Write(p[:before])
+	if t.size += before; t.size == t.data {
+		if t.dataSum == nil {
+			t.dataSum = t.sum.Sum(nil)
+		}
+		t.sum.Write(p[before:])
+		t.tail = append(t.tail, p[before:]...)
+	}
+	return len(p), nil
+}
+
+// state names the plan.
+func (p *joinPlan) state(c *state.Coder) {
+	results.CodeList(c, &p.places, func(x *int, c *state.Coder) { c.Int(x) })
+	results.CodeList(c, &p.ends, func(x *int64, c *state.Coder) { results.CodeInt64(c, x) })
+	c.Bytes(&p.tail)
+	c.Bytes(&p.sum)
+	if c.Reads() && c.Err() == nil && (len(p.places) == 0 || len(p.ends) != len(p.places) || !slices.IsSorted(p.ends) || p.ends[0] < int64(len(magic))) {
+		c.Fail(errors.New("its parts do not belong together"))
+	}
+}
+
+// joinDevices makes devices.parquet of the parts of all runs. The parts are moved into
+// it, so that it needs no room beside them. The runs must be in the index.
+func (w *Writer) joinDevices() error {
+	if w.plan == nil {
+		if err := w.planJoin(); err != nil {
+			return err
+		}
+	}
+	file := filepath.Join(w.stage(), devicesParquet)
+	if !exists(file) { // the row groups of the first part are where they are to be
+		if err := os.Rename(w.part(w.plan.places[0]), file); err != nil {
+			return err
+		}
+		if err := atomicfile.SyncDir(w.stage()); err != nil {
+			return err
+		}
+	}
+	return updateFile(file, func(out atomicfile.File) error { return w.plan.move(out, w.part) })
+}
+
+// planJoin plans devices.parquet and saves the plan.
+func (w *Writer) planJoin() error {
+	plan, err := w.newJoinPlan(w.placesOfParts())
+	if err != nil {
+		return err
+	}
+	if w.shelf != nil {
+		err := w.shelf.write(w.shelf.path(joinName), joinName, func(out io.Writer) error {
+			c := state.Writing(out)
+			plan.state(c)
+			return c.Err()
+		})
+		if err != nil {
+			return err
+		}
+	}
+	w.plan = plan
+	return nil
+}
+
+// move moves the row groups of all parts but the first into the file and writes the tail.
+func (p *joinPlan) move(file atomicfile.File, part func(place int) string) error {
+	end := p.ends[len(p.ends)-1]
+	if err := file.Truncate(end); err != nil {
+		return err
+	}
+	for i, place := range p.places[1:] {
+		if err := moveRowGroups(file, part(place), p.ends[i], p.ends[i+1]-p.ends[i]); err != nil {
+			return err
+		}
+	}
+	_, err := file.WriteAt(p.tail, end)
+	return err
+}
+
+// Tests have a disk that fails, and move less at once.
+var (
+	updateFile  = atomicfile.Update
+	movedAtOnce = int64(4 << 20) // bytes that are in the part and in the file at a time
+)
+
+// moveRowGroups moves the row groups of a part, of so many bytes, to an offset of the
+// file, and removes the part. It begins at their end and truncates the part behind each
+// piece: after an interruption the length of the part says how much remains to move.
+func moveRowGroups(file atomicfile.File, part string, at, size int64) (err error) {
+	from, err := os.OpenFile(part, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it was moved before an interruption
+	}
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err = errors.Join(err, from.Close()); err == nil {
+			err = os.Remove(part)
+		}
+	}()
+	info, err := from.Stat()
+	if err != nil {
+		return err
+	}
+	const head = int64(len(magic))
+	left := min(info.Size()-head, size)
+	buffer := make([]byte, min(max(left, 0), movedAtOnce))
+	for left > 0 {
+		now := buffer[:min(left, movedAtOnce)]
+		left -= int64(len(now))
+		if _, err := from.ReadAt(now, head+left); err != nil {
+			return err
+		}
+		if _, err := file.WriteAt(now, at+left); err != nil {
+			return err
+		}
+		if err := file.Sync(); err != nil {
+			return err
+		}
+		if err := from.Truncate(head + left); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recallJoin takes the plan of a move that was interrupted, and the file, which may
+// already have been installed. Without the file, and with the first part gone, there
+// is nothing to complete.
+func (w *Writer) recallJoin() error {
+	content, err := w.shelf.read(joinName)
+	if content == nil || err != nil {
+		return err
+	}
+	plan := &joinPlan{}
+	c := state.Reading(bytes.NewReader(content))
+	if plan.state(c); c.Err() != nil {
+		return refuse(w.shelf.path(joinName), c.Err().Error(), startOver)
+	}
+	file := filepath.Join(w.stage(), devicesParquet)
+	if installed := filepath.Join(w.dir, devicesParquet); !exists(file) {
+		sum, err := sumOf(installed)
+		switch {
+		case err == nil && bytes.Equal(sum, plan.sum):
+			err = os.Rename(installed, file)
+		case errors.Is(err, fs.ErrNotExist):
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !exists(file) && !exists(w.part(plan.places[0])) {
+		return w.shelf.forget(joinName)
+	}
+	w.plan = plan
+	return nil
+}
+
+// moved reports whether the rows of the run at a place may have been moved out of
+// their part.
+func (w *Writer) moved(place int) bool {
+	return w.plan != nil && slices.Contains(w.plan.places, place) && exists(filepath.Join(w.stage(), devicesParquet))
+}

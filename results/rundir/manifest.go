@@ -1,0 +1,332 @@
+package rundir
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"fedsim/internal/quote"
+	"fedsim/results"
+)
+
+// manifestFormat is the version of the layout of a run directory.
+const manifestFormat = 1
+
+// Numerics is the numeric version: what the bits of results depend on besides the
+// scenario. The same numbers on every platform and of every version of fedsim have the
+// same one; a change that gives a scenario other result hashes, or an algorithm
+// another state, raises it. What was saved under one is not resumed under another.
+const Numerics = 1
+
+// State says how much of a scenario a run directory holds.
+type State string
+
+const (
+	Complete   State = "complete"   // every run of the scenario
+	Incomplete State = "incomplete" // the runs that were finished when it was stopped
+	Running    State = "running"    // the runs that were finished at a checkpoint
+)
+
+// Manifest is the content of manifest.json: what was run, where and how it
+// ended. All that depends on the real clock is in Clock.
+type Manifest struct {
+	Format     int             `json:"format"`
+	Version    string          `json:"fedsim"`             // version of fedsim
+	Go         string          `json:"go"`                 // version of Go
+	Numerics   int             `json:"numerics,omitempty"` // numeric version; absent from directories of older versions
+	Platform   Platform        `json:"platform"`
+	Command    []string        `json:"command"`
+	Seeds      []uint64        `json:"seeds"`
+	Data       string          `json:"data"` // one line that describes the data
+	Targets    results.Targets `json:"targets"`
+	State      State           `json:"state"`
+	ResultHash results.Hash    `json:"result_hash"`              // over the hashes of all runs, in order
+	Figures    []string        `json:"figures"`                  // names of the files in figures/
+	Tables     []string        `json:"tables,omitempty"`         // names of the files in tables/
+	Thetas     bool            `json:"thetas,omitempty"`         // there is a thetas.csv
+	Parquet    []string        `json:"parquet,omitempty"`        // names of the parquet files, in the directory itself
+	Sums       []string        `json:"parquet_sha256,omitempty"` // of each of the parquet files; absent from directories of older versions
+	Runs       []RunEntry      `json:"runs"`
+	Clock      *Clock          `json:"clock,omitempty"`
+}
+
+// Platform is the machine a run was made on.
+type Platform struct {
+	OS   string `json:"os"`
+	Arch string `json:"arch"`
+	CPUs int    `json:"cpus"`
+}
+
+// RunEntry is a run in the manifest: all of [Run] but its numbers.
+type RunEntry struct {
+	ID         string            `json:"id"`
+	Experiment string            `json:"experiment"`
+	Method     string            `json:"method"`
+	Algorithm  string            `json:"algorithm"`
+	Point      []results.Setting `json:"point,omitempty"`
+	Tuned      []results.Setting `json:"tuned,omitempty"`
+	Edges      []results.Edge    `json:"edges,omitempty"` // of tuned options
+	Seed       uint64            `json:"seed"`
+	Vary       results.Vary      `json:"vary,omitempty"`     // what the seed varies; absent: the system
+	Real       bool              `json:"real,omitempty"`     // train_error and test_error are root mean square errors
+	Relative   bool              `json:"relative,omitempty"` // times are relative units, not seconds
+	Status     results.Status    `json:"status"`
+	Reason     string            `json:"reason,omitempty"`
+	EventHash  results.Hash      `json:"event_hash"`
+	ModelHash  results.Hash      `json:"model_hash"`
+	Model      string            `json:"model,omitempty"` // name of its file in models/
+	Events     int64             `json:"events"`
+	Steps      int64             `json:"steps"`
+	Limit      string            `json:"limit,omitempty"` // absent for methods without, and from directories of older versions
+	Capped     int64             `json:"capped,omitempty"`
+}
+
+// Clock is the part of a manifest that differs between two runs of the same thing.
+type Clock struct {
+	Started  time.Time  `json:"started"`
+	Finished *time.Time `json:"finished,omitempty"` // absent at a checkpoint
+	RunWallS []*float64 `json:"run_wall_s"`         // seconds per run, in order; null when not measured
+	// Of all runs together, from start to finish; absent at a checkpoint.
+	StepsPerS  float64 `json:"steps_per_s,omitempty"`
+	EventsPerS float64 `json:"events_per_s,omitempty"`
+	// The most memory held at a time; absent where the system does not tell.
+	PeakMemoryBytes int64 `json:"peak_memory_bytes,omitempty"`
+}
+
+// End is how the work on a run directory ended.
+type End struct {
+	At              time.Time
+	PeakMemoryBytes int64 // most memory held at a time; 0: not known
+}
+
+// WithoutClock returns the manifest without what depends on the real clock, to
+// compare it with another.
+func (m Manifest) WithoutClock() Manifest {
+	m.Clock = nil
+	return m
+}
+
+// newManifest describes runs made with this binary on this machine.
+func newManifest(about About, state State, runs []results.Run, extra attached, end *End) Manifest {
+	m := Manifest{
+		Format:   manifestFormat,
+		Version:  about.Version,
+		Go:       runtime.Version(),
+		Numerics: Numerics,
+		Platform: Platform{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()},
+		Command:  orEmpty(about.Command),
+		Seeds:    orEmpty(about.Seeds),
+		Data:     about.Data,
+		Targets:  about.Targets,
+		State:    state,
+		Figures:  orEmpty(extra.figures),
+		Tables:   extra.tables,
+		Thetas:   measured(runs),
+		Parquet:  extra.parquet,
+		Clock:    newClock(about.Started, runs, end),
+	}
+	m.setRuns(runs)
+	return m
+}
+
+// setRuns describes the runs.
+func (m *Manifest) setRuns(runs []results.Run) {
+	m.Runs = []RunEntry{}
+	for i := range runs {
+		r := &runs[i]
+		m.Runs = append(m.Runs, RunEntry{
+			ID: r.ID, Experiment: r.Experiment, Method: r.Method, Algorithm: r.Algorithm,
+			Point: r.Point, Tuned: r.Tuned, Edges: r.Edges, Seed: r.Seed, Vary: r.Vary, Real: r.Real, Relative: r.Relative, Status: r.Status, Reason: r.Reason,
+			EventHash: results.Hash(r.EventHash), ModelHash: results.Hash(r.ModelHash), Model: r.Model, Events: r.Events, Steps: r.Steps,
+			Limit: r.Limit, Capped: r.Capped,
+		})
+	}
+	m.ResultHash = resultHash(m.Runs)
+}
+
+// newClock describes how long runs took; end is nil at a checkpoint.
+func newClock(started time.Time, runs []results.Run, end *End) *Clock {
+	c := &Clock{Started: started, RunWallS: []*float64{}}
+	var steps, events int64
+	for i := range runs {
+		var wall *float64
+		if !math.IsNaN(runs[i].WallS) {
+			wall = &runs[i].WallS
+		}
+		c.RunWallS = append(c.RunWallS, wall)
+		steps += runs[i].Steps
+		events += runs[i].Events
+	}
+	if end == nil {
+		return c
+	}
+	c.Finished, c.PeakMemoryBytes = &end.At, end.PeakMemoryBytes
+	if took := end.At.Sub(started).Seconds(); took > 0 {
+		c.StepsPerS, c.EventsPerS = float64(steps)/took, float64(events)/took
+	}
+	return c
+}
+
+// orEmpty makes a missing list an empty one, which JSON writes as [].
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// resultHash is FNV-1a over the event and the model hash of each run, in
+// order, as big-endian words.
+func resultHash(runs []RunEntry) results.Hash {
+	h := fnv.New64a()
+	var word [8]byte
+	for i := range runs {
+		for _, x := range []results.Hash{runs[i].EventHash, runs[i].ModelHash} {
+			binary.BigEndian.PutUint64(word[:], uint64(x))
+			h.Write(word[:])
+		}
+	}
+	return results.Hash(h.Sum64())
+}
+
+// runs returns the runs of the manifest, without their numbers.
+func (m *Manifest) runs() []results.Run {
+	runs := make([]results.Run, len(m.Runs))
+	for i, e := range m.Runs {
+		runs[i] = results.Run{
+			ID: e.ID, Experiment: e.Experiment, Method: e.Method, Algorithm: e.Algorithm,
+			Point: e.Point, Tuned: e.Tuned, Edges: e.Edges, Seed: e.Seed, Vary: e.Vary, Real: e.Real, Relative: e.Relative, Status: e.Status, Reason: e.Reason,
+			Optimum: math.NaN(), OptimumGap: math.NaN(), WallS: math.NaN(),
+			EventHash: uint64(e.EventHash), ModelHash: uint64(e.ModelHash), Model: e.Model, Events: e.Events, Steps: e.Steps,
+			Limit: e.Limit, Capped: e.Capped,
+		}
+	}
+	return runs
+}
+
+func (m *Manifest) write(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(m)
+}
+
+// decodeManifest reads manifest.json strictly: no unknown field, one value.
+func decodeManifest(path string, text []byte) (*Manifest, error) {
+	// The version is looked at first: the fields of another one are unknown.
+	var version struct {
+		Format int `json:"format"`
+	}
+	if json.Unmarshal(text, &version) == nil && version.Format != manifestFormat {
+		return nil, fmt.Errorf("%s: format = %d: must be %d, the one this version of fedsim reads", path, version.Format, manifestFormat)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	var m Manifest
+	if err := d.Decode(&m); err != nil {
+		return nil, fmt.Errorf("%s:%d: %w", path, jsonLine(text, d, err), plainJSON(err))
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, fmt.Errorf("%s:%d: must end behind the first value", path, lineAt(text, d.InputOffset()))
+	}
+	if err := m.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &m, nil
+}
+
+// check reports what cannot be in a manifest that a Writer made.
+func (m *Manifest) check() error {
+	switch m.State {
+	case Complete, Incomplete, Running:
+	default:
+		return fmt.Errorf("state = %q: must be one of %s, %s, %s", m.State, Complete, Incomplete, Running)
+	}
+	runs := m.runs()
+	seen := make(map[string]bool)
+	for i := range runs {
+		if err := checkRun(&runs[i]); err != nil {
+			return err
+		}
+		if seen[runs[i].ID] {
+			return fmt.Errorf("run %q: must be there once", runs[i].ID)
+		}
+		seen[runs[i].ID] = true
+	}
+	for _, name := range m.Figures {
+		if !isFileName(name) {
+			return fmt.Errorf("figure %q: must be the name of a file without a folder", name)
+		}
+	}
+	for _, name := range m.Tables {
+		if !isFileName(name) {
+			return fmt.Errorf("table %q: must be the name of a file without a folder", name)
+		}
+	}
+	for _, name := range m.Parquet {
+		if !slices.Contains(parquetFiles, name) {
+			return fmt.Errorf("parquet file %q: must be one of %s", name, strings.Join(parquetFiles, ", "))
+		}
+	}
+	if len(m.Sums) != 0 && len(m.Sums) != len(m.Parquet) {
+		return fmt.Errorf("parquet_sha256 has %d checksums: must have one for each of the %d parquet files", len(m.Sums), len(m.Parquet))
+	}
+	if want := resultHash(m.Runs); m.ResultHash != want {
+		return fmt.Errorf("result_hash = %s: must be %s, as the hashes of the runs say", m.ResultHash, want)
+	}
+	return nil
+}
+
+// plainJSON says of an error of decoding what a reader of the file understands.
+func plainJSON(err error) error {
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &kind):
+		return fmt.Errorf("%s: must not be %s", cmp.Or(kind.Field, "the whole"), quote.Cut(kind.Value))
+	case errors.Is(err, io.ErrUnexpectedEOF), err == io.EOF:
+		return errors.New("the file is cut off")
+	default:
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+}
+
+// attached are the files that the manifest lists.
+func (m *Manifest) attached() attached {
+	a := attached{figures: m.Figures, tables: m.Tables, parquet: m.Parquet}
+	for i := range m.Runs {
+		if m.Runs[i].Model != "" {
+			a.models = append(a.models, m.Runs[i].Model)
+		}
+	}
+	return a
+}
+
+// jsonLine finds the line of a decoding error.
+func jsonLine(text []byte, d *json.Decoder, err error) int {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return lineAt(text, syntax.Offset)
+	case errors.As(err, &kind):
+		return lineAt(text, kind.Offset)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return lineAt(text, int64(len(text)))
+	default:
+		return lineAt(text, d.InputOffset())
+	}
+}
+
+func lineAt(text []byte, offset int64) int {
+	return 1 + bytes.Count(text[:min(max(offset, 0), int64(len(text)))], []byte("\n"))
+}

@@ -1,0 +1,250 @@
+package rundir
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"fedsim/internal/atomicfile"
+	"fedsim/results"
+)
+
+// modelsDir holds the final models of runs.
+const modelsDir = "models"
+
+// ModelFormats are the formats of [ExportModel].
+var ModelFormats = []string{"csv", "npy"}
+
+// modelName is the file of the model of the run at a place of the scenario.
+func modelName(place int) string { return fmt.Sprintf("%06d.npy", place) }
+
+func isModelName(name string) bool {
+	place, err := strconv.Atoi(strings.TrimSuffix(name, ".npy"))
+	return err == nil && name == modelName(place)
+}
+
+// Model stores the final model of a run that is added next: so many tasks, each with
+// so many weights. The index is that of Add.
+func (w *Writer) Model(index, tasks, features int, weights func(task int) []float64) error {
+	dir := filepath.Join(w.stage(), modelsDir)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	return atomicfile.WriteIn(dir, modelName(index), func(out io.Writer) error {
+		if _, err := out.Write(npyHead(tasks, features)); err != nil {
+			return err
+		}
+		row := make([]byte, 8*features)
+		for t := range tasks {
+			for i, x := range weights(t) {
+				binary.LittleEndian.PutUint64(row[8*i:], math.Float64bits(x))
+			}
+			if _, err := out.Write(row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// copyModel copies a model from the stage, where it stays, to its place.
+func (w *Writer) copyModel(name string) error {
+	from, err := os.Open(filepath.Join(w.stage(), modelsDir, name))
+	if err != nil {
+		return err
+	}
+	err = atomicfile.WriteIn(filepath.Join(w.dir, modelsDir), name, func(out io.Writer) error {
+		_, err := io.Copy(out, from)
+		return err
+	})
+	return errors.Join(err, from.Close())
+}
+
+// npyHead is what comes before the numbers of a rows x cols matrix of float64 in NumPy's
+// format, version 1.0: the magic string, the version, the length of the header, and the
+// header, a Python dictionary padded so that the numbers begin at a multiple of 64 bytes.
+// See https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
+func npyHead(rows, cols int) []byte {
+	const magic, align = "\x93NUMPY\x01\x00", 64
+	header := fmt.Sprintf(npyHeader, rows, cols)
+	before := len(magic) + 2
+	padded := (before+len(header)+1+align-1)/align*align - before
+	head := binary.LittleEndian.AppendUint16([]byte(magic), uint16(padded))
+	head = append(head, header...)
+	head = append(head, bytes.Repeat([]byte(" "), padded-len(header)-1)...)
+	return append(head, '\n')
+}
+
+// npyHeader is a format for the size of a matrix.
+const npyHeader = "{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d), }"
+
+// modelFile is the model of a run in its file.
+type modelFile struct {
+	*os.File
+	path        string
+	rows, cols  int
+	start, size int64 // of the numbers
+}
+
+// openModel opens the file of a model that a Writer made.
+func openModel(path string) (*modelFile, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	m := &modelFile{File: f, path: path}
+	if err := m.readHead(); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+	}
+	return m, nil
+}
+
+func (m *modelFile) readHead() error {
+	info, err := m.Stat()
+	if err != nil {
+		return err
+	}
+	head := make([]byte, 128) // more than the header of any size takes
+	n, err := m.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	const before = 10 // bytes
+	damaged := errors.New("is corrupt: it is not a matrix that fedsim wrote")
+	if n < before {
+		return damaged
+	}
+	if _, err := fmt.Sscanf(string(head[before:n]), npyHeader, &m.rows, &m.cols); err != nil {
+		return damaged
+	}
+	want := npyHead(m.rows, m.cols)
+	m.start = int64(len(want))
+	m.size = info.Size() - m.start
+	if !bytes.HasPrefix(head[:n], want) || m.rows < 0 || m.cols < 1 || m.size%8 != 0 || m.size/8%int64(m.cols) != 0 || m.size/8/int64(m.cols) != int64(m.rows) {
+		return damaged
+	}
+	return nil
+}
+
+// numbers returns the numbers, row by row, as little-endian float64.
+func (m *modelFile) numbers() io.Reader { return io.NewSectionReader(m, m.start, m.size) }
+
+// check reports whether the numbers are those of the hash, which is that of the model's
+// bits row by row: FNV-1a of what lies in the file.
+func (m *modelFile) check(want uint64) error {
+	h := fnv.New64a()
+	if _, err := io.Copy(h, m.numbers()); err != nil {
+		return fmt.Errorf("%s: %w", m.path, err)
+	}
+	if h.Sum64() != want {
+		return fmt.Errorf("%s: is corrupt: its hash is %s and the model_hash of its run is %s", m.path, results.Hash(h.Sum64()), results.Hash(want))
+	}
+	return nil
+}
+
+// writeCSV writes a row for each task: its number and its weights.
+func (m *modelFile) writeCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	row := []string{"task"}
+	for i := range m.cols {
+		row = append(row, fmt.Sprintf("w%d", i))
+	}
+	if err := out.Write(row); err != nil {
+		return err
+	}
+	in := bufio.NewReaderSize(m.numbers(), 1<<16)
+	var number [8]byte
+	for t := range m.rows {
+		row[0] = strconv.Itoa(t)
+		for i := range m.cols {
+			if _, err := io.ReadFull(in, number[:]); err != nil {
+				return err
+			}
+			row[1+i] = strconv.FormatFloat(math.Float64frombits(binary.LittleEndian.Uint64(number[:])), 'g', -1, 64)
+		}
+		if err := out.Write(row); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// checkModel reports whether the model of a run is there, and refuses another.
+func (w *Writer) checkModel(run *results.Run) (there bool, err error) {
+	m, err := openModel(filepath.Join(w.stage(), modelsDir, run.Model))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err == nil {
+		err = errors.Join(m.check(run.ModelHash), m.Close())
+	}
+	if err != nil {
+		return false, fmt.Errorf("%w: %s", err, startsOver)
+	}
+	return true, nil
+}
+
+// ErrNoModel is wrapped by the errors of ExportModel for a directory without the model
+// that is asked for.
+var ErrNoModel = errors.New("has no model")
+
+// ExportModel writes the final model of a run, by its ID, in one of the ModelFormats; the
+// ID may be empty when one run alone has a model. The matrix has a row of weights for each
+// task. Npy is NumPy's format, csv has the number of the task before its weights.
+func ExportModel(w io.Writer, dir, run, format string) error {
+	m, err := ReadManifest(dir)
+	if err != nil {
+		return err
+	}
+	entry, err := m.withModel(dir, run)
+	if err != nil {
+		return err
+	}
+	f, err := openModel(filepath.Join(dir, modelsDir, entry.Model))
+	if err != nil {
+		return err
+	}
+	if err = f.check(uint64(entry.ModelHash)); err == nil {
+		switch format {
+		case "npy":
+			_, err = io.Copy(w, f)
+		case "csv":
+			err = f.writeCSV(w)
+		default:
+			err = fmt.Errorf("there is no format %q", format)
+		}
+	}
+	return errors.Join(err, f.Close())
+}
+
+// withModel finds the run with that ID, or the one with a model.
+func (m *Manifest) withModel(dir, id string) (*RunEntry, error) {
+	var found []*RunEntry
+	for i := range m.Runs {
+		if m.Runs[i].Model != "" && (id == "" || m.Runs[i].ID == id) {
+			found = append(found, &m.Runs[i])
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return nil, fmt.Errorf("%s: has the models of %d runs: name one of them, such as %s", dir, len(found), found[0].ID)
+	case id != "":
+		return nil, fmt.Errorf("%s: %w of run %q: must be a run of runs.csv, made with run.model = true", dir, ErrNoModel, id)
+	default:
+		return nil, fmt.Errorf("%s: %w: run.model = true stores them", dir, ErrNoModel)
+	}
+}

@@ -1,0 +1,95 @@
+package rundir
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"fedsim/internal/input"
+)
+
+// requireFree reports what is in the way of a new run.
+func requireFree(dir string, force bool) error {
+	old, err := inspect(dir)
+	if errors.Is(err, ErrForeign) {
+		return fmt.Errorf("%w: choose another directory with --out", err)
+	}
+	if err != nil {
+		return err
+	}
+	if old != nil && old.State == Complete && !force {
+		left := ""
+		if exists(filepath.Join(dir, stageDir, shelfDir, indexFile)) {
+			left = fmt.Sprintf(", and an unfinished one that was to replace it: resume that with fedsim run --resume %s,", dir)
+		}
+		return fmt.Errorf("%s: %w%s use --force to overwrite it, or --out for another directory", dir, ErrExists, cmp.Or(left, ":"))
+	}
+	return nil
+}
+
+// inspect returns the manifest in dir, or nil when dir does not exist, is
+// empty, or holds no more than an unfinished run.
+func inspect(dir string) (*Manifest, error) {
+	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s: %w but a file", dir, ErrForeign)
+	}
+	path := filepath.Join(dir, manifestFile)
+	text, err := input.ReadFile(path, maxText)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, requireEmpty(dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := decodeManifest(path, text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w of this version (%w)", dir, ErrForeign, err)
+	}
+	for _, name := range append([]string{roundsFile, runsFile, thetasFile, scenarioFile}, parquetFiles...) {
+		if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s: %w: %s in it is not a file", dir, ErrForeign, name)
+		}
+	}
+	for _, name := range []string{figuresDir, tablesDir} {
+		if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && !info.IsDir() {
+			return nil, fmt.Errorf("%s: %w: %s in it is not a directory", dir, ErrForeign, name)
+		}
+	}
+	return m, nil
+}
+
+// requireEmpty accepts a directory without a manifest only when it is empty but
+// for what a crashed run left: the stage, and files whose manifest still lies
+// in the stage.
+func requireEmpty(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	staged := false
+	for _, e := range entries {
+		staged = staged || e.Name() == stageDir && e.IsDir()
+	}
+	for _, e := range entries {
+		switch e.Name() {
+		case stageDir:
+			continue
+		case roundsFile, runsFile, thetasFile, roundsParquet, devicesParquet, scenarioFile, figuresDir, tablesDir, modelsDir:
+			if staged {
+				continue
+			}
+		}
+		return fmt.Errorf("%s: %w: it holds %s and no %s", dir, ErrForeign, e.Name(), manifestFile)
+	}
+	return nil
+}

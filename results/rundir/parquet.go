@@ -1,0 +1,214 @@
+package rundir
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/parquet-go/parquet-go"
+
+	"fedsim/internal/input"
+)
+
+// columnsKey is the key in a parquet file's metadata under which the units and
+// descriptions of its columns are, as JSON: {"time_s": {"unit": "s", "description": "..."}}.
+const columnsKey = "fedsim.columns"
+
+// mostRows bounds the rows of a row group, and with it what a writer or a reader
+// keeps in memory: some 10 MB.
+const mostRows = 1 << 16
+
+// parquetWriter writes rows of values, one for each column.
+type parquetWriter struct {
+	file *parquet.GenericWriter[any]
+	rows [64]parquet.Row // that are written together
+	full int             // of them
+}
+
+// newParquetWriter begins a parquet file; the caller must Close it.
+func newParquetWriter(w io.Writer, name, version string, columns []column) *parquetWriter {
+	p := &parquetWriter{file: parquet.NewGenericWriter[any](w, schema(name, columns),
+		parquet.Compression(&parquet.Snappy), // what every reader knows
+		parquet.MaxRowsPerRowGroup(mostRows),
+		parquet.CreatedBy("fedsim", version, ""),
+		parquet.KeyValueMetadata(columnsKey, describe(columns)),
+	)}
+	for i := range p.rows {
+		p.rows[i] = make(parquet.Row, len(columns))
+	}
+	return p
+}
+
+// write writes one row: set puts its values at the columns' places, where those of
+// an older row are.
+func (p *parquetWriter) write(set func(row parquet.Row)) error {
+	row := p.rows[p.full]
+	set(row)
+	for i := range row {
+		level := 1
+		if row[i].IsNull() {
+			level = 0
+		}
+		row[i] = row[i].Level(0, level, i)
+	}
+	if p.full++; p.full < len(p.rows) {
+		return nil
+	}
+	return p.flush()
+}
+
+func (p *parquetWriter) flush() error {
+	_, err := p.file.WriteRows(p.rows[:p.full])
+	p.full = 0
+	return err
+}
+
+// Close ends the file.
+func (p *parquetWriter) Close() error {
+	if err := p.flush(); err != nil {
+		return err
+	}
+	return p.file.Close()
+}
+
+// describe returns what is said of columns in a file's metadata.
+func describe(columns []column) string {
+	type about struct {
+		Unit        string `json:"unit"`
+		Description string `json:"description"`
+	}
+	all := make(map[string]about, len(columns))
+	for _, c := range columns {
+		all[c.name] = about{c.unit, c.doc}
+	}
+	said, err := json.Marshal(all)
+	if err != nil {
+		panic(err) // texts can be marshalled
+	}
+	return string(said)
+}
+
+// schema returns the schema of columns, in their order. Every cell may be null.
+func schema(name string, columns []column) *parquet.Schema {
+	root := ordered{Group: parquet.Group{}}
+	for _, c := range columns {
+		node := parquet.Optional(c.node())
+		root.Group[c.name] = node
+		root.fields = append(root.fields, parquet.Group{c.name: node}.Fields()...)
+	}
+	return parquet.NewSchema(name, root)
+}
+
+// ordered is a group whose fields stay in their order.
+type ordered struct {
+	parquet.Group
+	fields []parquet.Field
+}
+
+func (o ordered) Fields() []parquet.Field { return o.fields }
+
+func (c *column) node() parquet.Node {
+	switch c.kind {
+	case wholeCell:
+		return parquet.Encoded(parquet.Int(64), &parquet.DeltaBinaryPacked)
+	case seedCell:
+		return parquet.Encoded(parquet.Uint(64), &parquet.RLEDictionary)
+	case realCell:
+		return parquet.Leaf(parquet.DoubleType)
+	default:
+		return parquet.Encoded(parquet.String(), &parquet.RLEDictionary)
+	}
+}
+
+// realValue returns a float as a value; NaN is null.
+func realValue(v float64) parquet.Value {
+	if math.IsNaN(v) {
+		return parquet.NullValue()
+	}
+	return parquet.DoubleValue(v)
+}
+
+// textValue returns a text as a value; the empty one is null.
+func textValue(s string) parquet.Value {
+	if s == "" {
+		return parquet.NullValue()
+	}
+	return parquet.ByteArrayValue([]byte(s))
+}
+
+// value returns a cell as a value.
+func (c *column) value(cell string) (parquet.Value, error) {
+	if cell == "" || c.kind == textCell {
+		return textValue(cell), nil
+	}
+	switch c.kind {
+	case wholeCell:
+		n, err := strconv.ParseInt(cell, 10, 64)
+		return parquet.Int64Value(n), err
+	case seedCell:
+		n, err := strconv.ParseUint(cell, 10, 64)
+		return parquet.Int64Value(int64(n)), err
+	default:
+		x, err := strconv.ParseFloat(cell, 64)
+		return parquet.DoubleValue(x), err
+	}
+}
+
+// writeParquet writes the table as a parquet file.
+func (t table) writeParquet(w io.Writer, version string) error {
+	out := newParquetWriter(w, t.name, version, t.columns)
+	err := t.rows(func(cells []string) (err error) {
+		failed := out.write(func(row parquet.Row) {
+			for i := range cells {
+				v, wrong := t.columns[i].value(cells[i])
+				if wrong != nil && err == nil {
+					err = fmt.Errorf("%s = %q: %w", t.columns[i].name, cells[i], wrong)
+				}
+				row[i] = v
+			}
+		})
+		if err == nil {
+			err = failed
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+// sumOf returns the SHA-256 of a file.
+func sumOf(path string) ([]byte, error) {
+	f, err := input.Open(path, maxTable)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.New()
+	_, err = io.Copy(sum, f)
+	return sum.Sum(nil), errors.Join(err, f.Close())
+}
+
+// checkSum reports whether a parquet file of the directory is what was written.
+func (m *Manifest) checkSum(dir, name string) error {
+	at := slices.Index(m.Parquet, name)
+	if at >= len(m.Sums) {
+		return nil
+	}
+	path := filepath.Join(dir, name)
+	sum, err := sumOf(path)
+	if err != nil {
+		return err
+	}
+	if hex.EncodeToString(sum) != m.Sums[at] {
+		return fmt.Errorf("%s: is damaged: its checksum is not the one in %s", path, manifestFile)
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package rundir
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"fedsim/config"
+	"fedsim/internal/input"
+	"fedsim/results"
+)
+
+// The most bytes of a file of a run directory that is held as a whole, and of one that
+// streams. The directory may be somebody else's.
+const (
+	maxText  = 1 << 30
+	maxTable = 1 << 38
+)
+
+// Results is what a run directory holds.
+type Results struct {
+	Dir      string // where it was read from
+	Manifest Manifest
+	Scenario []byte        // scenario.toml
+	Runs     []results.Run // in the order of the scenario
+}
+
+// Read reads a run directory back, to the bit. It is strict: the files must
+// agree with each other in every cell. Errors begin with file and line. Parquet
+// files, which hold the same for other programs, are not looked at; see [Devices].
+func Read(dir string) (*Results, error) {
+	m, err := ReadManifest(dir)
+	if err != nil {
+		return nil, err
+	}
+	res := &Results{Dir: dir, Manifest: *m, Runs: m.runs()}
+	if res.Scenario, err = input.ReadFile(filepath.Join(dir, scenarioFile), config.MaxSource); err != nil {
+		return nil, err
+	}
+	err = readTable(filepath.Join(dir, roundsFile), func(path string, r io.Reader) error {
+		return readRounds(path, r, res.Runs)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if m.Thetas {
+		err = readTable(filepath.Join(dir, thetasFile), func(path string, r io.Reader) error {
+			return readThetas(path, r, res.Runs)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	err = readTable(filepath.Join(dir, runsFile), func(path string, r io.Reader) error {
+		return readRuns(path, r, res.Runs, m.Targets)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// ReadManifest reads the manifest of a run directory alone: what was run, without the
+// numbers. What else there is is not looked at.
+func ReadManifest(dir string) (*Manifest, error) {
+	path := filepath.Join(dir, manifestFile)
+	text, err := input.ReadFile(path, maxText)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, missing(dir, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return decodeManifest(path, text)
+}
+
+// missing explains why there is no manifest in dir.
+func missing(dir string, err error) error {
+	stage := filepath.Join(dir, stageDir)
+	if _, e := os.Stat(filepath.Join(stage, shelfDir, indexFile)); e == nil {
+		return fmt.Errorf("%s: its run did not come to an end, go on with: fedsim run --resume %s; checkpoints of the runs finished until then are in %s: %w", dir, dir, stage, err)
+	}
+	if _, e := os.Stat(filepath.Join(stage, manifestFile)); e == nil {
+		return fmt.Errorf("%s: its run did not come to an end; the runs finished until then are in %s: %w", dir, stage, err)
+	}
+	return fmt.Errorf("%s: %w: %w", dir, ErrForeign, err)
+}
+
+func readTable(path string, read func(path string, r io.Reader) error) error {
+	f, err := input.Open(path, maxTable)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %s beside it says that it is there: run its %s again", err, manifestFile, scenarioFile)
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(read(path, f), f.Close())
+}

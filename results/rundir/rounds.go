@@ -1,0 +1,84 @@
+package rundir
+
+import (
+	"io"
+
+	"fedsim/results"
+)
+
+func roundsColumns(keys []string) []column {
+	columns := identityColumns(keys)
+	for _, c := range roundColumns {
+		columns = append(columns, c.column)
+	}
+	return columns
+}
+
+// roundsTable is the table of all rounds: the rows of each run in the order of
+// the runs.
+func roundsTable(runs []results.Run) table {
+	keys := results.SettingKeys(runs, results.PointOf)
+	return table{name: "rounds", columns: roundsColumns(keys), rows: func(yield func([]string) error) error {
+		var row []string
+		for i := range runs {
+			run := &runs[i]
+			row = appendIdentity(row[:0], run, keys)
+			identity := len(row)
+			for j := range run.Rounds {
+				row = row[:identity]
+				for _, c := range roundColumns {
+					row = append(row, c.format(&run.Rounds[j]))
+				}
+				if err := yield(row); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}}
+}
+
+// readRounds reads rounds.csv into the Rounds of the runs, which the manifest
+// has named. Rows must come in the order of the runs and say the same about
+// them as the manifest does.
+func readRounds(path string, r io.Reader, runs []results.Run) error {
+	keys := results.SettingKeys(runs, results.PointOf)
+	t, err := newTableReader(path, r, roundsColumns(keys))
+	if err != nil {
+		return err
+	}
+	var (
+		current  = -1 // the run of the last row
+		identity []string
+	)
+	for {
+		err := t.next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if current < 0 || t.row[0] != identity[0] {
+			next := current + 1
+			for next < len(runs) && runs[next].ID != t.row[0] {
+				next++
+			}
+			if next == len(runs) {
+				return t.wrong(0, "must be a run of the manifest, in its order")
+			}
+			current = next
+			identity = appendIdentity(identity[:0], &runs[current], keys)
+		}
+		if err := t.require(0, identity, "as manifest.json says"); err != nil {
+			return err
+		}
+		var round results.Round
+		for i, c := range roundColumns {
+			if err := c.parse(&round, t.row[len(identity)+i]); err != nil {
+				return t.wrong(len(identity)+i, err.Error())
+			}
+		}
+		runs[current].Rounds = append(runs[current].Rounds, round)
+	}
+}

@@ -1,0 +1,192 @@
+package rundir
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"fedsim/results"
+)
+
+// Names and prefixes of the columns of runs.csv beside those of rounds.csv.
+const (
+	totalPrefix    = "total_"
+	roundsToPrefix = "rounds_to_"
+	timeToPrefix   = "time_s_to_"
+	energyToPrefix = "energy_j_to_"
+	bytesToPrefix  = "bytes_to_"
+	tunedPrefix    = "tuned:"
+)
+
+var (
+	runHead = []column{ // behind the identity
+		{name: "status", doc: "done, stalled or interrupted"},
+		{name: "reason", doc: "why it stalled"},
+		{name: "optimum", kind: realCell, doc: "reference optimum P*"},
+		{name: "optimum_gap", kind: realCell, doc: "certified relative gap of the optimum"},
+	}
+	// What Stragglers returns; only there when theta was measured.
+	stragglerColumns = []column{
+		{name: "p_max", kind: realCell, doc: "largest share over the devices of their rounds without progress"},
+		{name: "theta_max", kind: realCell, doc: "largest mean over the devices of the theta of their other rounds"},
+	}
+	// Only there when a method of the directory has a Limit.
+	cappedColumn = column{name: "capped", kind: wholeCell, doc: "updates taken whose local work ended at the method's limit, such as max_epochs of cocoa, short of its accuracy; empty for methods without such a limit"}
+	runTail      = []column{{name: "wall_s", kind: realCell, unit: "s", doc: "of the real clock"}} // the last column
+)
+
+// runTable is what the columns of runs.csv depend on.
+type runTable struct {
+	keys, tuned []string
+	targets     results.Targets
+	measured    bool
+	limited     bool
+}
+
+func newRunTable(runs []results.Run, targets results.Targets) runTable {
+	return runTable{
+		keys: results.SettingKeys(runs, results.PointOf), tuned: results.SettingKeys(runs, results.TunedOf), targets: targets, measured: measured(runs),
+		limited: slices.ContainsFunc(runs, func(r results.Run) bool { return r.Limit != "" }),
+	}
+}
+
+// columns are: which run it is, how it ended, the state in its
+// last evaluated round, or in its last when none was, totals over all its rounds, when it reached each
+// target, how its devices straggled, how often they stopped short of their accuracy, what tuning chose, and the seconds of the real clock.
+func (t runTable) columns() []column {
+	columns := append(identityColumns(t.keys), runHead...)
+	for i, c := range roundColumns {
+		own := c.column
+		if i >= stateColumns {
+			own.name, own.doc = totalPrefix+c.name, "total over all rounds: "+c.doc
+		}
+		columns = append(columns, own)
+	}
+	for _, x := range t.targets {
+		m, _ := results.MetricNamed(x.Metric)
+		most := "most "
+		if m.Higher {
+			most = "least "
+		}
+		to := " until " + x.Metric + " was at " + most + formatNumber(x.Value) + "; empty when it never was"
+		columns = append(columns,
+			column{name: roundsToPrefix + x.Name(), kind: wholeCell, doc: "rounds" + to},
+			column{name: timeToPrefix + x.Name(), kind: realCell, unit: "s", doc: "virtual time" + to},
+			column{name: energyToPrefix + x.Name(), kind: realCell, unit: "J", doc: "energy of all devices" + to},
+			column{name: bytesToPrefix + x.Name(), kind: realCell, unit: "B", doc: "bytes sent both ways" + to, added: true})
+	}
+	if t.measured {
+		columns = append(columns, stragglerColumns...)
+	}
+	if t.limited {
+		columns = append(columns, cappedColumn)
+	}
+	for _, k := range t.tuned {
+		columns = append(columns, column{name: tunedPrefix + k, doc: "chosen by tuning"})
+	}
+	return append(columns, runTail...)
+}
+
+// appendRow appends the cells under columns. What a run never reached, or never
+// evaluated, is an empty cell.
+func (t runTable) appendRow(row []string, r *results.Run) []string {
+	row = appendIdentity(row, r, t.keys)
+	row = append(row, string(r.Status), r.Reason, formatNumber(r.Optimum), formatNumber(r.OptimumGap))
+	last, ok := r.Last()
+	if n := len(r.Rounds); !ok && n > 0 {
+		last, ok = r.Rounds[n-1], true
+	}
+	for _, c := range roundColumns[:stateColumns] {
+		if ok {
+			row = append(row, c.format(&last))
+		} else {
+			row = append(row, "")
+		}
+	}
+	total := r.Total()
+	for _, c := range roundColumns[stateColumns:] {
+		row = append(row, c.format(&total))
+	}
+	for _, x := range t.targets {
+		if c, ok := r.CostTo(x); ok {
+			row = append(row, strconv.Itoa(c.Rounds), formatDecimal(c.TimeS), formatNumber(c.EnergyJ), formatNumber(c.Bytes))
+		} else {
+			row = append(row, "", "", "", "")
+		}
+	}
+	if t.measured {
+		pMax, thetaMax := results.Stragglers(r)
+		row = append(row, formatNumber(pMax), formatNumber(thetaMax))
+	}
+	switch {
+	case t.limited && r.Limit != "":
+		row = append(row, strconv.FormatInt(r.Capped, 10))
+	case t.limited:
+		row = append(row, "")
+	}
+	for _, k := range t.tuned {
+		v, _ := results.Lookup(r.Tuned, k)
+		row = append(row, v)
+	}
+	return append(row, formatNumber(r.WallS))
+}
+
+// runsTable is the table of all runs.
+func runsTable(runs []results.Run, targets results.Targets) table {
+	t := newRunTable(runs, targets)
+	return table{name: "runs", columns: t.columns(), rows: func(yield func([]string) error) error {
+		var row []string
+		for i := range runs {
+			row = t.appendRow(row[:0], &runs[i])
+			if err := yield(row); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
+// readRuns reads what runs.csv alone knows (Optimum, OptimumGap, WallS) into
+// runs that have everything else, and requires the rest of the file to be what
+// follows from that.
+func readRuns(path string, r io.Reader, runs []results.Run, targets results.Targets) error {
+	table := newRunTable(runs, targets)
+	columns := table.columns()
+	t, err := newTableReader(path, r, columns)
+	if err != nil {
+		return err
+	}
+	optimum, optimumGap := slices.Index(t.header, "optimum"), slices.Index(t.header, "optimum_gap")
+	var want []string
+	for i := range runs {
+		run := &runs[i]
+		err := t.next()
+		if err == io.EOF {
+			return fmt.Errorf("%s: has %d rows: must have one for each of the %d runs of the manifest", path, i, len(runs))
+		}
+		if err != nil {
+			return err
+		}
+		for _, own := range []struct {
+			column int
+			field  *float64
+		}{{optimum, &run.Optimum}, {optimumGap, &run.OptimumGap}, {len(t.row) - 1, &run.WallS}} {
+			if *own.field, err = parseNumber(t.row[own.column]); err != nil {
+				return t.wrong(own.column, err.Error())
+			}
+		}
+		want = t.present(table.appendRow(want[:0], run))
+		if err := t.require(0, want, "as manifest.json and rounds.csv say"); err != nil {
+			return err
+		}
+	}
+	switch err := t.next(); err {
+	case io.EOF:
+		return nil
+	case nil:
+		return t.wrong(0, fmt.Sprintf("must not be here: the manifest has %d runs", len(runs)))
+	default:
+		return err
+	}
+}

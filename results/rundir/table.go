@@ -1,0 +1,105 @@
+package rundir
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"fedsim/internal/input"
+)
+
+// maxTableRow is the most bytes of a row of a table.
+const maxTableRow = 1 << 24
+
+// tableReader reads a csv file whose columns are known, and names file, line and
+// column in its errors.
+type tableReader struct {
+	path   string
+	bytes  *input.Records
+	csv    *csv.Reader
+	header []string // the columns that the file has
+	absent []int    // columns that it lacks, by their place among those asked for
+	row    []string // valid until the next call of next
+}
+
+// newTableReader reads the header and requires it to be that of the columns, of
+// which those that were added may be absent.
+func newTableReader(path string, r io.Reader, columns []column) (*tableReader, error) {
+	t := &tableReader{path: path, bytes: input.NewRecords(r, maxTableRow), header: names(columns)}
+	t.csv = csv.NewReader(t.bytes)
+	t.csv.ReuseRecord = true
+	switch err := t.next(); {
+	case err == io.EOF:
+		return nil, fmt.Errorf("%s:1: is empty: must begin with a row of column names", path)
+	case err != nil:
+		return nil, err
+	}
+	at := 0
+	t.header = t.header[:0]
+	for i, c := range columns {
+		switch {
+		case at < len(t.row) && t.row[at] == c.name:
+			t.header = append(t.header, c.name)
+			at++
+		case c.added:
+			t.absent = append(t.absent, i)
+		case at < len(t.row):
+			return nil, t.errorf(at, "column %d is %q: must be %q", at+1, t.row[at], c.name)
+		default:
+			return nil, fmt.Errorf("%s:1: has %d columns: must have %d", path, len(t.row), len(columns)-len(t.absent))
+		}
+	}
+	if at < len(t.row) {
+		return nil, fmt.Errorf("%s:1: has %d columns: must have %d", path, len(t.row), at)
+	}
+	return t, nil
+}
+
+// present returns the cells of a row, one for each column asked for, that the file
+// has. It overwrites the row.
+func (t *tableReader) present(row []string) []string {
+	for k, i := range t.absent {
+		row = slices.Delete(row, i-k, i-k+1)
+	}
+	return row
+}
+
+// next reads a row; at the end of the file it returns io.EOF as it is.
+func (t *tableReader) next() (err error) {
+	t.row, err = t.csv.Read()
+	t.bytes.Next()
+	if err == nil || err == io.EOF {
+		return err
+	}
+	var pe *csv.ParseError
+	if !errors.As(err, &pe) {
+		return fmt.Errorf("%s: %w", t.path, err)
+	}
+	if errors.Is(err, csv.ErrFieldCount) {
+		return fmt.Errorf("%s:%d: has %d columns: must have %d", t.path, pe.Line, len(t.row), len(t.header))
+	}
+	return fmt.Errorf("%s:%d:%d: %w", t.path, pe.Line, pe.Column, pe.Err)
+}
+
+// errorf returns an error at a column of the current row.
+func (t *tableReader) errorf(column int, format string, args ...any) error {
+	line, _ := t.csv.FieldPos(column)
+	return fmt.Errorf("%s:%d: %s", t.path, line, fmt.Sprintf(format, args...))
+}
+
+// wrong returns the error of a cell: column, value and what would be right.
+func (t *tableReader) wrong(column int, want string) error {
+	return t.errorf(column, "%s = %q: %s", t.header[column], t.row[column], want)
+}
+
+// require reports the first cell from column on that is not the wanted one.
+func (t *tableReader) require(column int, want []string, because string) error {
+	for i, w := range want {
+		if t.row[column+i] != w {
+			return t.wrong(column+i, fmt.Sprintf("must be %q, %s", w, because))
+		}
+	}
+	return nil
+}

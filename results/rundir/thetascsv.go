@@ -1,0 +1,158 @@
+package rundir
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+
+	"fedsim/results"
+)
+
+// measured reports whether theta was measured in any round of the runs.
+func measured(runs []results.Run) bool {
+	for i := range runs {
+		for j := range runs[i].Rounds {
+			if runs[i].Rounds[j].Thetas != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// thetasColumns are the columns of thetas.csv.
+var thetasColumns = []column{{name: "run"}, {name: "round"}, {name: "device"}, {name: "theta"}, {name: "answered"}}
+
+// writeThetas writes thetas.csv: a row per device of each measured round, in the
+// order of the runs.
+func writeThetas(w io.Writer, runs []results.Run) error {
+	out := csv.NewWriter(w)
+	if err := out.Write(names(thetasColumns)); err != nil {
+		return err
+	}
+	for i := range runs {
+		for j := range runs[i].Rounds {
+			round := &runs[i].Rounds[j]
+			row := []string{runs[i].ID, strconv.Itoa(round.Round), "", "", ""}
+			for t, theta := range round.Thetas {
+				row[2], row[3], row[4] = strconv.Itoa(t), formatNumber(theta.Value), strconv.FormatBool(theta.Answered)
+				if err := out.Write(row); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// thetasReader reads thetas.csv into the rounds that rounds.csv has named.
+type thetasReader struct {
+	*tableReader
+	runs     []results.Run
+	run      int // of the last row; -1 before the first
+	round    int // its index in the run
+	answered int // devices of that round, up to the last row
+	devices  int // of the run; 0 while its first measured round is read
+}
+
+// readThetas reads thetas.csv. Rows must come in the order of the runs, rounds
+// and devices; all measured rounds of a run must have the same devices, of which
+// as many have answered as rounds.csv says.
+func readThetas(path string, r io.Reader, runs []results.Run) error {
+	table, err := newTableReader(path, r, thetasColumns)
+	if err != nil {
+		return err
+	}
+	t := &thetasReader{tableReader: table, runs: runs, run: -1}
+	for {
+		switch err := t.next(); err {
+		case nil:
+			if err := t.take(); err != nil {
+				return err
+			}
+		case io.EOF:
+			return t.closeRound()
+		default:
+			return err
+		}
+	}
+}
+
+// take takes the present row.
+func (t *thetasReader) take() error {
+	round, err := strconv.Atoi(t.row[1])
+	if err != nil {
+		return t.wrong(1, "must be a round of "+roundsFile)
+	}
+	if t.run < 0 || t.row[0] != t.runs[t.run].ID || round != t.runs[t.run].Rounds[t.round].Round {
+		if err := t.closeRound(); err != nil {
+			return err
+		}
+		if err := t.openRound(round); err != nil {
+			return err
+		}
+	}
+	x := &t.runs[t.run].Rounds[t.round]
+	if want := strconv.Itoa(len(x.Thetas)); t.row[2] != want || t.devices > 0 && len(x.Thetas) == t.devices {
+		return t.wrong(2, "must be the next device of the round, of which each has one row")
+	}
+	theta := results.Theta{Answered: t.row[4] == "true"}
+	if !theta.Answered && t.row[4] != "false" {
+		return t.wrong(4, "must be true or false")
+	}
+	if t.row[3] == "" {
+		theta.Value = math.NaN()
+	} else if theta.Value, err = strconv.ParseFloat(t.row[3], 64); err != nil || !(theta.Value >= 0) || math.IsInf(theta.Value, 1) {
+		return t.wrong(3, "must be a number that is not negative, or empty")
+	}
+	if !theta.Answered && theta.Value != 1 {
+		return t.wrong(3, "must be 1: the device has not answered")
+	}
+	if theta.Answered {
+		t.answered++
+	}
+	x.Thetas = append(x.Thetas, theta)
+	return nil
+}
+
+// openRound finds the round of the present row, which must lie behind the last.
+func (t *thetasReader) openRound(number int) error {
+	run, from := t.run, t.round+1
+	if run < 0 || t.runs[run].ID != t.row[0] {
+		for run++; run < len(t.runs) && t.runs[run].ID != t.row[0]; run++ {
+		}
+		if run == len(t.runs) {
+			return t.wrong(0, "must be a run of the manifest, in its order")
+		}
+		from, t.devices = 0, 0
+	}
+	rounds := t.runs[run].Rounds
+	for from < len(rounds) && rounds[from].Round != number {
+		from++
+	}
+	if from == len(rounds) {
+		return t.wrong(1, "must be a round of "+roundsFile+", in its order")
+	}
+	t.run, t.round, t.answered = run, from, 0
+	return nil
+}
+
+// closeRound checks the last round as a whole.
+func (t *thetasReader) closeRound() error {
+	if t.run < 0 {
+		return nil
+	}
+	run := &t.runs[t.run]
+	round := &run.Rounds[t.round]
+	if t.devices == 0 {
+		t.devices = len(round.Thetas)
+	}
+	if len(round.Thetas) != t.devices || t.answered != round.Participants {
+		return fmt.Errorf("%s: round %d of run %q has %d devices of which %d have answered: must have %d of which %d have, as the rounds before it and %s say",
+			t.path, round.Round, run.ID, len(round.Thetas), t.answered, t.devices, round.Participants, roundsFile)
+	}
+	return nil
+}
