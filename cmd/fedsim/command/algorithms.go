@@ -14,7 +14,7 @@ import (
 func newAlgorithms() *cobra.Command {
 	return &cobra.Command{
 		Use:   "algorithms [NAME]",
-		Short: "List the algorithms with their options, or show one of them",
+		Short: "List the algorithms and their options",
 		Example: `  fedsim algorithms
   fedsim algorithms mocha`,
 		Args:              takes(0, 1, "at most one algorithm"),
@@ -42,12 +42,12 @@ func newAlgorithms() *cobra.Command {
 	}
 }
 
-// describeAlgorithm prints what an algorithm is and each of its options with type,
-// default and meaning.
+// describeAlgorithm prints the summary and reference of an algorithm, and the type,
+// default and meaning of each option.
 func describeAlgorithm(w io.Writer, name string, width int) error {
 	f, ok := algorithms.Lookup(name)
 	if !ok {
-		panic("command: the registry names an algorithm that it does not hold: " + name)
+		panic("command: unknown algorithm in the list of names: " + name)
 	}
 	text := columns.Wrap(f.Name+": "+f.Summary, width, 0) + "\n" + columns.Wrap(f.Reference, width, 2) + "\n"
 	for _, o := range config.Fields(f.Options()) {

@@ -1,12 +1,14 @@
-// Package command is the command line of fedsim: one file per command, which
-// reads arguments, calls the package that does the work, and prints what comes
-// back. A main package of one's own that imports it beside algorithms of one's
-// own is a fedsim with those algorithms:
+// Package command implements the fedsim command line, one file per command. A
+// command parses its arguments, calls the package that does the work, and prints
+// the result.
+//
+// To add algorithms or other plugins, write a main package that imports them and
+// calls Main:
 //
 //	func main() { os.Exit(command.Main(os.Args[1:], os.Stdout, os.Stderr)) }
 //
-// It is the one place that knows the real clock, signals and terminals. It must
-// not know how anything is computed, written or drawn.
+// Only this package uses the real clock, signals and terminals. It must not know
+// how results are computed, written or drawn.
 package command
 
 import (
@@ -22,11 +24,11 @@ import (
 	"fedsim/internal/columns"
 )
 
-// Main runs the command line that args are, without the name of the program,
-// and returns the status to exit with: 0 done, 1 failed, 2 usage or
-// configuration, 3 stalled: the results are complete, and no device of some run can
-// ever act again, 75 interrupted with what was finished kept. Errors go to stderr, one
-// line each. An interrupt ends a run after its round; a second one kills the process.
+// Main runs a command line and returns the exit status. Args excludes the program
+// name. The statuses are 0 done, 1 failed, 2 usage or configuration error, 3 stalled
+// (the results are complete, but in some run no device could act again) and 75
+// interrupted (finished results are saved). Errors are written to stderr, one line
+// each. The first interrupt ends a run after its round; the second kills the process.
 func Main(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := untilInterrupted(context.Background())
 	defer stop()
@@ -41,21 +43,22 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
-	// A command that writes more than the buffer holds meets the error itself.
+	// A command whose output exceeds the buffer already returns the write error.
 	if flushed := out.Flush(); flushed != nil && (err == nil || errors.Is(err, flushed)) {
 		err = fmt.Errorf("write standard output: %w", flushed)
 	}
-	complain(stderr, err)
+	printError(stderr, err)
 	return status(err)
 }
 
 func newRoot(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "fedsim",
-		Short: "Simulate federated optimisation on slow, unreliable devices in virtual time",
-		Long: `fedsim simulates a federation of devices that learn together: real optimisation
-inside a discrete-event model of devices, links, drops and batteries. A scenario
-file says what to run; figures and tables show the time to accuracy.`,
+		Short: "Simulate federated learning on slow, unreliable devices in virtual time",
+		Long: `fedsim simulates federated learning on a network of devices. The optimization is
+real; devices, links, dropouts and batteries are simulated as discrete events in
+virtual time. A scenario file defines the runs. Figures and tables show the time
+to accuracy.`,
 		Example: `  fedsim run quickstart
   fedsim run scenarios/lte-high-var.toml --set faults.drop_probability=0.25
   fedsim scenarios list`,
@@ -64,7 +67,7 @@ file says what to run; figures and tables show the time to accuracy.`,
 	}
 	root.Version = readVersion().String()
 	root.SetVersionTemplate(versionText())
-	root.Flags().Bool("version", false, "print the versions of fedsim and Go and the platform")
+	root.Flags().Bool("version", false, "print the versions of fedsim and Go, and the platform")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", columns.Width)))
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newRun(append([]string{root.Name()}, args...)), newTune(), newTheory(append([]string{root.Name()}, args...)), newPlot(), newCompare(), newExplain(), newReport(), newServe(), newResults(), newInit(), newScenarios(), newData(), newTrace(), newFleet(), newAlgorithms(), newCompletion(), newMan(), newVersion())

@@ -31,22 +31,22 @@ func newCompare() *cobra.Command {
 	var f compareFlags
 	cmd := &cobra.Command{
 		Use:   "compare DIR DIR...",
-		Short: "Compare the settings of finished runs and their time to a target",
-		Long: `Compare run directories: of other settings, seeds or versions of fedsim.
+		Short: "Compare run directories: settings and time to a target",
+		Long: `Compare run directories that differ in settings, seeds or versions of fedsim.
 
-Runs of the same experiment, method and place on its axes stand side by side, with
-the ratio of the virtual times to each target. The first directory is what the
-others are compared with. Times of the same seed are pairs; the interval of the
-ratio over the seeds is by the bootstrap. The settings that differ are those of
-the directories' scenario.toml. docs/compare.md has the method.`,
+The command lists the settings that differ between the scenario.toml files. For
+each experiment, method and sweep point, it prints the virtual time to each target
+and the ratio to the time in the first directory. Runs with the same seed are
+paired. The interval of a ratio is a bootstrap interval over the seeds.
+docs/compare.md explains the method.`,
 		Example: `  fedsim compare runs/quickstart runs/3g
   fedsim compare runs/quickstart runs/3g runs/lte --target 1e-2 -o comparison`,
-		Args:              takes(2, math.MaxInt, "two run directories or more"),
+		Args:              takes(2, math.MaxInt, "two or more run directories"),
 		ValidArgsFunction: completeDirectory,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	cmd.Flags().StringSliceVar(&f.targets, "target", nil, "targets to compare the times to: 1e-2 is a sub-optimality, test_error=0.08 a value of a metric (default those that all directories report)")
-	cmd.Flags().Lookup("target").DefValue = "" // which help would show as well
+	cmd.Flags().StringSliceVar(&f.targets, "target", nil, "targets to compare: a sub-optimality such as 1e-2, or a metric such as test_error=0.08 (default the targets of all directories)")
+	cmd.Flags().Lookup("target").DefValue = "" // help would show [] otherwise
 	cmd.Flags().StringVarP(&f.out, "out", "o", "", "directory for compare.csv, compare.md, compare.png and compare.svg (default none)")
 	completeFlag(cmd, "out", completeDirectory)
 	cmd.Flags().BoolVar(&f.json, "json", false, "print the comparison as JSON (docs/json.md)")
@@ -71,7 +71,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	if f.out != "" {
 		files, failed = saveComparison(f.out, c)
 	}
-	// What was compared is told even when it could not be written or drawn.
+	// Print the comparison even if a file could not be written or drawn.
 	if f.json {
 		return errors.Join(failed, writeJSON(cmd.OutOrStdout(), newComparisonSummary(c, files)))
 	}
@@ -90,7 +90,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	return failed
 }
 
-// parse reads the targets.
+// parse parses the targets.
 func (f *compareFlags) parse() (results.Targets, error) {
 	var targets results.Targets
 	for _, text := range f.targets {
@@ -104,19 +104,19 @@ func (f *compareFlags) parse() (results.Targets, error) {
 		t.Check(c, "")
 		switch {
 		case err != nil || math.IsInf(value, 0) || math.IsNaN(value):
-			return nil, usagef("--target=%s: must be a number, or a metric and a number as in test_error=0.08", text)
+			return nil, usagef("--target=%s: must be a number or metric=number, as in test_error=0.08", text)
 		case len(c.Problems()) > 0:
 			return nil, usagef("--target=%s: %s", text, c.Problems()[0].Want)
 		case slices.Contains(targets, t):
-			return nil, usagef("--target=%s: must be given once", text)
+			return nil, usagef("--target=%s: is given twice", text)
 		}
 		targets = append(targets, t)
 	}
 	return targets, nil
 }
 
-// open reads the directories, each of which may be there once and none of which
-// is written to.
+// open reads the directories. It refuses duplicates and an output directory that is
+// one of them.
 func (f *compareFlags) open(args []string) ([]compare.Directory, error) {
 	var dirs []compare.Directory
 	var seen []os.FileInfo
@@ -132,7 +132,7 @@ func (f *compareFlags) open(args []string) ([]compare.Directory, error) {
 		}
 		for i := range seen {
 			if os.SameFile(seen[i], info) {
-				return nil, usagef("%s is the same directory as %s: must be there once", name, dirs[i].Name)
+				return nil, usagef("%s is the same directory as %s: name each directory once", name, dirs[i].Name)
 			}
 		}
 		if out, err := os.Stat(f.out); f.out != "" && err == nil && os.SameFile(out, info) {
@@ -143,8 +143,8 @@ func (f *compareFlags) open(args []string) ([]compare.Directory, error) {
 	return dirs, nil
 }
 
-// saveComparison writes the tables and draws the figure, and returns the
-// paths of the files.
+// saveComparison writes the tables, draws the figure, and returns the paths of the
+// files.
 func saveComparison(dir string, c *compare.Comparison) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 	"fedsim/scenarios"
 )
 
-// shells are those whose completion scripts can be printed.
+// shells are the shells with a completion script.
 var shells = []struct {
 	name  string
 	write func(root *cobra.Command, w io.Writer) error
@@ -32,16 +32,16 @@ func newCompletion() *cobra.Command {
 	}
 	return &cobra.Command{
 		Use:   "completion SHELL",
-		Short: "Print the completion script of a shell",
-		Long: `Print the script by which a shell completes commands, flags, names of scenarios and
-the keys and values of --set. To have it in every new shell:
+		Short: "Print a shell completion script",
+		Long: `Print a script that lets a shell complete commands, flags, scenario names, and the
+keys and values of --set. To install it for every new shell:
 
   bash        fedsim completion bash > /etc/bash_completion.d/fedsim
   zsh         fedsim completion zsh > "${fpath[1]}/_fedsim"
   fish        fedsim completion fish > ~/.config/fish/completions/fedsim.fish
   powershell  fedsim completion powershell >> $PROFILE
 
-bash needs the package bash-completion.`,
+bash requires the package bash-completion.`,
 		Example: `  source <(fedsim completion bash)
   fedsim completion fish | source`,
 		Args:              takes(1, 1, "one shell"),
@@ -57,7 +57,7 @@ bash needs the package bash-completion.`,
 	}
 }
 
-// first completes the first argument and none after it.
+// first completes only the first argument.
 func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -67,8 +67,8 @@ func first(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// completeNothingAfter gives all commands that take no arguments completions of
-// none, where the shell would offer files.
+// completeNothingAfter disables the completion of files for all commands that take no
+// arguments.
 func completeNothingAfter(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
 		completeNothingAfter(c)
@@ -89,11 +89,11 @@ func completeShipped(_ *cobra.Command, _ []string, word string) ([]cobra.Complet
 	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeScenario completes a scenario: the name of a shipped one, a file of the
-// working folder, or any file once neither fits.
+// completeScenario completes a scenario: the name of a shipped scenario, a file of the
+// working directory, or any file if neither matches.
 func completeScenario(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	found, directive := completeShipped(cmd, args, word)
-	if files, err := filepath.Glob("*.toml"); err == nil { // the pattern is right
+	if files, err := filepath.Glob("*.toml"); err == nil { // the pattern is valid
 		for _, name := range files {
 			if strings.HasPrefix(name, word) {
 				found = append(found, name)
@@ -111,8 +111,7 @@ func completeDirectory(*cobra.Command, []string, string) ([]cobra.Completion, co
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// completeRun completes the id of a run of the directory that is the first argument,
-// when there is one that holds runs.
+// completeRun completes the id of a run. The first argument is the run directory.
 func completeRun(_ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -130,19 +129,19 @@ func completeRun(_ *cobra.Command, args []string, word string) ([]cobra.Completi
 	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeFlag completes the values of a flag that cmd has.
+// completeFlag sets the completion of the values of a flag.
 func completeFlag(cmd *cobra.Command, name string, complete cobra.CompletionFunc) {
 	if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
-		panic(err) // the command lacks the flag, or it is completed twice
+		panic(err) // the command lacks the flag, or its completion is set twice
 	}
 }
 
-// oneOf completes one of the names.
+// oneOf completes one of names.
 func oneOf(names []string) cobra.CompletionFunc {
 	return oneOfOr(names, cobra.ShellCompDirectiveNoFileComp)
 }
 
-// oneOfOr completes one of the names, or what the directive says.
+// oneOfOr completes one of names; the directive says what else the shell may offer.
 func oneOfOr(names []string, directive cobra.ShellCompDirective) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		var found []cobra.Completion
@@ -155,17 +154,17 @@ func oneOfOr(names []string, directive cobra.ShellCompDirective) cobra.Completio
 	}
 }
 
-// completeSet completes an override: the tables of a scenario, the keys of a
-// table, the names that a key takes. The scenario is the first argument, when
-// there is one that is right; the keys are those under the prefix.
+// completeSet completes an override: the tables of a scenario, the keys of a table,
+// and the values of a key. The scenario is the first argument, if it is valid. Only
+// keys with the prefix are offered.
 func completeSet(prefix string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		keys := slices.DeleteFunc(reached(args), func(f config.Field) bool { return !strings.HasPrefix(f.Key, prefix) })
+		keys := slices.DeleteFunc(overridable(args), func(f config.Field) bool { return !strings.HasPrefix(f.Key, prefix) })
 		if key, value, ok := strings.Cut(word, "="); ok {
 			return values(keys, key, value)
 		}
 		if !strings.Contains(word, ".") {
-			return openings(keys, word), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+			return topLevel(keys, word), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 		}
 		var found []cobra.Completion
 		for _, f := range keys {
@@ -177,9 +176,9 @@ func completeSet(prefix string) cobra.CompletionFunc {
 	}
 }
 
-// reached returns the keys that an override reaches in the scenario that args
-// name, or in any.
-func reached(args []string) []config.Field {
+// overridable returns the keys that --set can change in the scenario of args, or in
+// any scenario.
+func overridable(args []string) []config.Field {
 	if len(args) > 0 {
 		if s, err := scenarios.Load(args[0], nil); err == nil {
 			return scenarios.Keys(s)
@@ -188,10 +187,10 @@ func reached(args []string) []config.Field {
 	return scenarios.Keys(nil)
 }
 
-// openings returns the tables, and the keys outside tables, that begin with word.
-func openings(keys []config.Field, word string) []cobra.Completion {
+// topLevel returns the tables, and the keys outside tables, with the prefix word.
+func topLevel(keys []config.Field, word string) []cobra.Completion {
 	var found []cobra.Completion
-	tables := map[string]int{} // keys of each
+	tables := map[string]int{} // number of keys
 	var order []string
 	for _, f := range keys {
 		table, _, within := strings.Cut(f.Key, ".")
@@ -211,9 +210,9 @@ func openings(keys []config.Field, word string) []cobra.Completion {
 	return found
 }
 
-// values returns the overrides that give a key one of the names that it takes;
-// of keys that take anything the default, to start from.
-func values(keys []config.Field, key, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// values returns overrides that set a key to one of its choices. For a key without
+// choices, it returns the default.
+func values(keys []config.Field, key, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	i := slices.IndexFunc(keys, func(f config.Field) bool { return f.Key == key })
 	if i < 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -231,7 +230,7 @@ func values(keys []config.Field, key, begun string) ([]cobra.Completion, cobra.S
 	}
 	var found []cobra.Completion
 	for _, name := range names {
-		if name != "" && strings.HasPrefix(name, begun) {
+		if name != "" && strings.HasPrefix(name, prefix) {
 			found = append(found, key+"="+name)
 		}
 	}

@@ -32,8 +32,9 @@ func newDataDescribe() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "describe [SCENARIO]",
 		Short: "Print tasks, features, rows and targets of a data set",
-		Long: `Print tasks, features, rows and targets (class balance, or mean and deviation) of
-the data set of a scenario, as it is loaded and as it is trained on. Without a scenario the defaults of [data] hold.`,
+		Long: `Print the tasks, features, rows and targets (class balance, or mean and deviation)
+of the data set of a scenario, as loaded and as used for training. Without a
+scenario, use the defaults of [data].`,
 		Example: `  fedsim data describe quickstart
   fedsim data describe --set data.source=uci-har --set data.path=har.zip
   fedsim data describe --set data.source=csv --set data.path=mine.csv
@@ -57,11 +58,11 @@ the data set of a scenario, as it is loaded and as it is trained on. Without a s
 	return cmd
 }
 
-// unlessInterrupted returns what compute returns, or that it was interrupted.
+// unlessInterrupted returns the result of compute, or an error if it was interrupted.
 func unlessInterrupted[V any](cmd *cobra.Command, compute func() (V, error)) (V, error) {
 	v, err := parallel.Await(cmd.Context(), compute)
 	if errors.Is(err, context.Canceled) {
-		err = interrupted{"interrupted, nothing is written", err}
+		err = interrupted{"interrupted; nothing is written", err}
 	}
 	return v, err
 }
@@ -75,7 +76,7 @@ func describe(cfg data.Config) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("as loaded\n\n%s\nas trained on\n\n%s", data.Describe(set), data.Describe(split.Train)), nil
+	return fmt.Sprintf("as loaded\n\n%s\nas used for training\n\n%s", data.Describe(set), data.Describe(split.Train)), nil
 }
 
 func newDataGenerate() *cobra.Command {
@@ -84,9 +85,9 @@ func newDataGenerate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "generate [SCENARIO]",
 		Short: "Write a generated data set as csv",
-		Long: `Write the generated data set of a scenario as csv, with the columns task, label and
-the features, before any split or scaling. Without a scenario the defaults of
-[data] hold.`,
+		Long: `Write the generated data set of a scenario as csv, before any split or scaling. The
+columns are the task, the label and the features. Without a scenario, use the
+defaults of [data].`,
 		Example: `  fedsim data generate --set data.preset=vehicle-sensor -o vehicles.csv
   fedsim data generate --set data.synthetic.tasks=5 > small.csv`,
 		Args:              takes(0, 1, "at most one scenario"),
@@ -115,8 +116,8 @@ the features, before any split or scaling. Without a scenario the defaults of
 	return cmd
 }
 
-// dataConfig returns the table [data] of the scenario that args name, or the
-// defaults, with the overrides laid over it.
+// dataConfig returns the table [data] of the scenario in args, or the defaults, with
+// the overrides applied.
 func dataConfig(args, sets []string) (data.Config, error) {
 	for _, set := range sets {
 		a, err := config.ParseOverride(set)
@@ -128,7 +129,7 @@ func dataConfig(args, sets []string) (data.Config, error) {
 		}
 	}
 	if len(args) == 0 {
-		// A scenario needs a method to be one, and a loss that takes any targets.
+		// A scenario needs a method, and a loss that accepts any targets.
 		s, err := scenarios.Parse("defaults.toml", []byte("[methods.mocha]\n[problem]\nloss = \"squared\"\n"), sets)
 		if err != nil {
 			return data.Config{}, err

@@ -21,7 +21,7 @@ func TestDataAreInterrupted(t *testing.T) {
 		{"data", "describe", "--set", large},
 	} {
 		var out, errors strings.Builder
-		if code := execute(ctx, args, &out, &errors); code != exitInterrupted || out.Len() > 0 || errors.String() != "fedsim: interrupted, nothing is written\n" {
+		if code := execute(ctx, args, &out, &errors); code != exitInterrupted || out.Len() > 0 || errors.String() != "fedsim: interrupted; nothing is written\n" {
 			t.Errorf("fedsim %s: exit %d, prints %q and %q", strings.Join(args, " "), code, out.String(), errors.String())
 		}
 	}

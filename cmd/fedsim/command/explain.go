@@ -24,14 +24,18 @@ func newExplain() *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:   "explain DIR",
-		Short: "Say why a run took so long and what would have helped",
-		Long: `Say why a run took so long and who held it up: what every round was spent on, on
-the way of the answer that ended it, which devices ended rounds and how much later
-than the next they were, how much of the devices' time was waiting.
+		Short: "Explain why a run took so long and what would have helped",
+		Long: `Explain why a run took so long, and which devices were stragglers.
 
---without and --deadline say what the same rounds would have taken with a change,
-where the rows by device tell it. docs/explain.md says when they do. The run must
-have been made with --set run.devices=true.`,
+The command prints the time of the rounds by cause (downlink, compute, uplink, ...)
+along the path of the response that ended each round. It lists the devices that
+ended rounds, by how much they delayed the round after the last response before
+theirs, and the share of time that devices waited.
+
+--without and --deadline estimate the time of the same rounds without the slowest
+devices, or with a deadline. docs/explain.md says when that is possible.
+
+The run must have been made with --set run.devices=true.`,
 		Example: `  fedsim explain runs/quickstart
   fedsim explain runs/quickstart --run quickstart/cocoa/seed=1 --without 3
   fedsim explain runs/quickstart --deadline 0.5 --json`,
@@ -42,11 +46,11 @@ have been made with --set run.devices=true.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.run, "run", "", "the run, its id in runs.csv (default the first)")
+	flags.StringVar(&f.run, "run", "", "the run, by its id in runs.csv (default the first run)")
 	completeFlag(cmd, "run", completeRun)
-	flags.IntVar(&f.without, "without", 0, "say what the time would have been without the so many slowest devices")
-	flags.Float64Var(&f.deadlineS, "deadline", 0, "say what it would have been with a deadline of so many seconds for every round")
-	flags.BoolVar(&f.json, "json", false, "print JSON for scripts, every round and device (docs/json.md)")
+	flags.IntVar(&f.without, "without", 0, "also estimate the time without the N slowest devices")
+	flags.Float64Var(&f.deadlineS, "deadline", 0, "also estimate the time with a deadline of this many seconds in every round")
+	flags.BoolVar(&f.json, "json", false, "print JSON with every round and device (docs/json.md)")
 	return cmd
 }
 
@@ -90,7 +94,7 @@ func (f *explainFlags) explain(cmd *cobra.Command, dir string) error {
 	return writeExplanation(cmd.OutOrStdout(), report, changes)
 }
 
-// changes returns what the flags ask for.
+// changes returns the estimates that the flags request.
 func (f *explainFlags) changes(r *explain.Report) ([]*explain.WhatIf, error) {
 	var all []*explain.WhatIf
 	if f.without > 0 {

@@ -17,9 +17,10 @@ import (
 func newFleet() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fleet",
-		Short: "List and describe fleets of devices that are not all alike",
-		Long: `List and describe fleets: classes of devices with shares, each with a device, a link
-and spreads. docs/fleets.md describes the file.`,
+		Short: "List and describe fleets of heterogeneous devices",
+		Long: `List and describe fleets. A fleet consists of classes of devices; each class has a
+share of the devices, a device profile, a link profile and spreads. docs/fleets.md
+describes the file format.`,
 		Example: `  fedsim fleet list
   fedsim fleet describe phones-2017
   fedsim fleet show phones-2017 > mine.toml
@@ -51,7 +52,7 @@ func newFleetList() *cobra.Command {
 func newFleetShow() *cobra.Command {
 	return &cobra.Command{
 		Use:               "show NAME",
-		Short:             "Print a built-in fleet with its sources, to start your own from",
+		Short:             "Print a built-in fleet with its sources, to start from",
 		Example:           "  fedsim fleet show phones-2017 > mine.toml",
 		Args:              takes(1, 1, "the name of one built-in fleet"),
 		ValidArgsFunction: first(oneOf(fleets.Names())),
@@ -66,25 +67,25 @@ func newFleetShow() *cobra.Command {
 	}
 }
 
-// mostDescribed bounds the devices of a description.
-const mostDescribed = 10_000_000
+// maxDescribed is the maximum number of devices of a description.
+const maxDescribed = 10_000_000
 
 func newFleetDescribe() *cobra.Command {
 	var figure string
 	devices, seed := 1000, uint64(1)
 	cmd := &cobra.Command{
 		Use:   "describe NAME|FILE",
-		Short: "Print the classes of a fleet and how its devices are distributed",
-		Long: `Print the classes of a fleet, built in or from a file, and histograms of the speed
-and the rates of so many of its devices: those that a run of this seed has, unless
-their speed goes with their data.`,
+		Short: "Print the classes of a fleet and histograms of its devices",
+		Long: `Print the classes of a fleet, and histograms of the speed and the link rates of its
+devices. The fleet is built in or read from a file. The devices are those of a run
+with the same seed, unless the fleet correlates their speed with their data.`,
 		Example: `  fedsim fleet describe phones-2017
   fedsim fleet describe mine.csv --devices 10000 --seed 3 --figure mine.png`,
-		Args:              takes(1, 1, "the name of one built-in fleet, or one file"),
+		Args:              takes(1, 1, "one fleet (a file or the name of a built-in fleet)"),
 		ValidArgsFunction: first(oneOfOr(fleets.Names(), cobra.ShellCompDirectiveDefault)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if devices < 1 || devices > mostDescribed {
-				return usagef("--devices=%d: must be in [1, %d]", devices, mostDescribed)
+			if devices < 1 || devices > maxDescribed {
+				return usagef("--devices=%d: must be in [1, %d]", devices, maxDescribed)
 			}
 			write, err := pictureWriter(figure)
 			if err != nil {
@@ -104,13 +105,13 @@ their speed goes with their data.`,
 			return atomicfile.Write(figure, func(w io.Writer) error { return write(picture, w) })
 		},
 	}
-	cmd.Flags().IntVar(&devices, "devices", devices, "how many devices")
-	cmd.Flags().Uint64Var(&seed, "seed", seed, "seed of the run that they are those of")
-	cmd.Flags().StringVar(&figure, "figure", "", "file for a picture of the distributions of each class, .png or .svg (default none)")
+	cmd.Flags().IntVar(&devices, "devices", devices, "number of devices")
+	cmd.Flags().Uint64Var(&seed, "seed", seed, "seed of the run")
+	cmd.Flags().StringVar(&figure, "figure", "", "file for a figure of the distributions by class, .png or .svg (default none)")
 	return cmd
 }
 
-// pictureWriter returns how a picture is written to a file of a name.
+// pictureWriter returns the function that writes a picture in the format of a file name.
 func pictureWriter(name string) (func(*plots.Picture, io.Writer) error, error) {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case "":
@@ -125,12 +126,12 @@ func pictureWriter(name string) (func(*plots.Picture, io.Writer) error, error) {
 	return nil, usagef("--figure=%s: must end in .png or .svg", name)
 }
 
-// fleetChart is how the devices of a fleet are distributed: a line for each class, which
-// rises by the share of its devices that is no faster.
+// fleetChart returns the distributions of the devices of a fleet: for each class, the
+// cumulative share of its devices.
 func fleetChart(name string, f *fleets.Fleet, n int, seed uint64) plots.Chart {
 	chart := plots.Chart{
 		File: "fleet", Title: fmt.Sprintf("%s: %d devices", filepath.Base(name), n),
-		YLabel: "devices of the class up to here (%)", LogX: true, LinearY: true, Steps: true,
+		YLabel: "share of the class (%)", LogX: true, LinearY: true, Steps: true,
 	}
 	for i := range f.Classes {
 		chart.Lines = append(chart.Lines, f.Classes[i].Name)

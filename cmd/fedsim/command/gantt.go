@@ -15,14 +15,14 @@ import (
 	"fedsim/scenarios"
 )
 
-// ganttFormats are the files that a Gantt figure can be, by extension.
+// ganttFormats are the file formats of a Gantt figure, by extension.
 var ganttFormats = []struct {
 	extension string
 	write     func(*plots.Picture, io.Writer) error
 }{{".png", (*plots.Picture).WritePNG}, {".svg", (*plots.Picture).WriteSVG}}
 
-// ganttFiles returns the files that --gantt asks for, by format: one, or all when it
-// has no extension.
+// ganttFiles returns the files for --gantt, indexed as ganttFormats: one file, or one
+// for each format if the name has no extension.
 func ganttFiles(name string) (paths []string, err error) {
 	paths = make([]string, len(ganttFormats))
 	extension := filepath.Ext(name)
@@ -36,13 +36,12 @@ func ganttFiles(name string) (paths []string, err error) {
 		}
 	}
 	if extension != "" {
-		return nil, usagef("--gantt=%s: must end in .png or .svg, or in neither for both", name)
+		return nil, usagef("--gantt=%s: must end in .png or .svg, or have no extension for both", name)
 	}
 	return paths, nil
 }
 
-// saveGantt draws a timeline into the files that --gantt asks for, and returns their
-// names.
+// saveGantt draws a timeline to the files for --gantt and returns their names.
 func saveGantt(line *timeline.Timeline, run *scenarios.Run, name string) (saved []string, err error) {
 	picture, err := plots.DrawGantt(ganttOf(line, run))
 	if err != nil {
@@ -64,13 +63,13 @@ func saveGantt(line *timeline.Timeline, run *scenarios.Run, name string) (saved 
 	return saved, nil
 }
 
-// activities are the bars that slices are.
+// activities maps the slices of a timeline to bars.
 var activities = map[timeline.What]plots.Activity{
 	timeline.Download: plots.Downlink, timeline.Compute: plots.Compute, timeline.Upload: plots.Uplink,
 	timeline.Wait: plots.Wait, timeline.Away: plots.Unavailable, timeline.Flat: plots.Depleted,
 }
 
-// titleOf names a run in words: its method, its place on the axes, its seed.
+// titleOf describes a run: its method, sweep point and seed.
 func titleOf(run *scenarios.Run) string {
 	text := run.Label
 	if len(run.Point) > 0 {

@@ -8,42 +8,40 @@ import (
 	"sync/atomic"
 )
 
-// The garbage that may lie beside the live heap before it is collected: as much as
-// is alive, Go's default, as long as that is little, and a small share of a large
-// heap. The large heaps of fedsim are arenas without pointers, which cost a
-// collection nothing.
+// The limit on garbage before the next collection. For a small heap it is the size of
+// the live heap, the default of Go; for a large heap it is a small share. The large
+// heaps of fedsim are arenas without pointers, which are cheap to collect.
 const (
-	mostGarbage  = 128 << 20 // bytes
-	leastPercent = 3
+	maxGarbage = 128 << 20 // bytes
+	minPercent = 3
 )
 
-// limitGarbage sets how much garbage there may be after every collection, until it
-// is stopped, unless the user has (GOGC). It changes no result.
+// limitGarbage adapts GOGC to the live heap after every collection, until stop is
+// called. It does nothing if the user sets GOGC. It does not change results.
 func limitGarbage() (stop func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}
 	var stopped atomic.Bool
-	// A cleanup runs when a collection has found its object dead.
-	type witness struct{ _ [64]byte }
-	var await func(struct{})
-	await = func(struct{}) {
+	// A cleanup runs after a collection finds its object unreachable.
+	type sentinel struct{ _ [64]byte }
+	var adapt func(struct{})
+	adapt = func(struct{}) {
 		if !stopped.Load() {
 			debug.SetGCPercent(garbagePercent(liveHeap()))
-			runtime.AddCleanup(new(witness), await, struct{}{})
+			runtime.AddCleanup(new(sentinel), adapt, struct{}{})
 		}
 	}
-	await(struct{}{})
+	adapt(struct{}{})
 	return func() { stopped.Store(true) }
 }
 
-// garbagePercent returns the percentage of a live heap of so many bytes that may be
-// garbage.
+// garbagePercent returns GOGC for a live heap of so many bytes.
 func garbagePercent(live uint64) int {
-	return int(min(100, max(leastPercent, mostGarbage*100/max(1, live))))
+	return int(min(100, max(minPercent, maxGarbage*100/max(1, live))))
 }
 
-// liveHeap returns the bytes that the last collection found in use.
+// liveHeap returns the bytes in use after the last collection.
 func liveHeap() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)

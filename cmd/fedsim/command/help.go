@@ -12,7 +12,7 @@ import (
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND]",
-		Short:   "Explain a command, with examples",
+		Short:   "Print the help of a command",
 		Example: "  fedsim help scenarios show",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -39,8 +39,8 @@ func newHelp() *cobra.Command {
 	}
 }
 
-// reflow breaks the paragraphs of the descriptions of cmd, and of those below it, into
-// lines that every terminal shows whole. Lines that begin with blanks stay.
+// reflow wraps the paragraphs of the descriptions of cmd and its subcommands to
+// [columns.Width]. Indented lines are preserved.
 func reflow(cmd *cobra.Command) {
 	var out, paragraph []string
 	flush := func() {
@@ -64,8 +64,7 @@ func reflow(cmd *cobra.Command) {
 	}
 }
 
-// child returns the command of a name among those below cmd, nil when there is
-// none.
+// child returns the subcommand of cmd with a name, or nil.
 func child(cmd *cobra.Command, name string) *cobra.Command {
 	for _, c := range cmd.Commands() {
 		if c.Name() == name {
@@ -75,11 +74,11 @@ func child(cmd *cobra.Command, name string) *cobra.Command {
 	return nil
 }
 
-// children returns the names of the commands below cmd.
+// children returns the names of the subcommands of cmd.
 func children(cmd *cobra.Command) []string {
 	var names []string
 	for _, c := range cmd.Commands() {
-		if !strings.HasPrefix(c.Name(), "_") { // what shells ask
+		if !strings.HasPrefix(c.Name(), "_") { // hidden: the completion scripts call it
 			names = append(names, c.Name())
 		}
 	}

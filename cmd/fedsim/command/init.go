@@ -14,16 +14,16 @@ import (
 	"fedsim/scenarios"
 )
 
-// starterFile is the file that fedsim init writes unless it is told another.
+// starterFile is the default file of fedsim init.
 const starterFile = "scenario.toml"
 
 func newInit() *cobra.Command {
 	return &cobra.Command{
 		Use:   "init [FILE]",
-		Short: "Write a commented scenario to start one's own from",
-		Long: `Write a commented scenario to start one's own from: two methods on a small data set,
-and every key with its meaning and default. It runs as it is. FILE is ` + starterFile + `
-unless it is given; a file that exists is left alone.`,
+		Short: "Write a commented scenario to start from",
+		Long: `Write a commented scenario to start from. It runs two methods on a small data set
+and lists every key with its meaning and default. FILE defaults to ` + starterFile + `.
+An existing file is never overwritten.`,
 		Example: `  fedsim init mine.toml
   fedsim run mine.toml`,
 		Args: takes(0, 1, "at most one file"),
@@ -35,29 +35,29 @@ unless it is given; a file that exists is left alone.`,
 			if err := writeStarter(name); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "wrote %s; to run it: fedsim run %s\n", name, name)
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "wrote %s; run it with: fedsim run %s\n", name, name)
 			return err
 		},
 	}
 }
 
-// writeStarter writes the scenario to a file that there is none of.
+// writeStarter writes the scenario to a new file.
 func writeStarter(file string) error {
 	name, ok := strings.CutSuffix(filepath.Base(file), ".toml")
 	if !ok || !config.IsName(name) {
 		return usagef("%s: must end in .toml, and the name before it %s", file, config.NameRule)
 	}
-	// Not by way of another name: it must not replace what is there.
+	// Do not rename a temporary file: that would replace an existing file.
 	out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, fs.ErrExist) {
-		return usagef("%s: exists, and is left alone", file)
+		return usagef("%s: already exists: choose another name", file)
 	}
 	if err != nil {
 		return err
 	}
 	_, err = out.Write(scenarios.Starter(name))
 	if err = errors.Join(err, out.Close()); err != nil {
-		return errors.Join(err, os.Remove(file)) // no half of it
+		return errors.Join(err, os.Remove(file)) // leave no partial file
 	}
 	return nil
 }

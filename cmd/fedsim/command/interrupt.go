@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// untilInterrupted returns a context that the first interrupt or request to
-// terminate cancels. From then on, and after stop, signals act as usual: the
-// next one kills the process. (The cause of signal.NotifyContext does not wrap
-// context.Canceled, by which others know an interrupt.)
+// untilInterrupted returns a context that is canceled by the first SIGINT or SIGTERM.
+// After that, and after stop, signals have their default action: the next one kills
+// the process. (signal.NotifyContext is not used because its cause does not wrap
+// context.Canceled, by which an interrupt is recognized.)
 func untilInterrupted(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 1)
@@ -29,7 +29,7 @@ func untilInterrupted(parent context.Context) (ctx context.Context, stop func())
 	return ctx, stop
 }
 
-// interrupted says what became of a run that the user stopped.
+// interrupted is the error of a command that the user interrupted.
 type interrupted struct {
 	outcome string
 	cause   error

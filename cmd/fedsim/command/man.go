@@ -10,28 +10,28 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// manEnd ends the page of fedsim itself.
+// manEnd is the end of the page fedsim(1).
 const manEnd = `
 
 # EXIT STATUS
-**0** all is done, **1** something failed, **2** the command line or a scenario is wrong,
-**3** a run stalled, no device being able to act again (the results are complete),
-**75** a run was interrupted; what was finished is kept.
+**0** success, **1** failure, **2** an error in the command line or in a scenario,
+**3** a run stalled: no device could act again (the results are complete),
+**75** a run was interrupted; finished results are saved.
 
 # ENVIRONMENT
-**FEDSIM_DATA** the folder where data files are looked for that are neither beside the
-scenario nor in the working directory.
+**FEDSIM_DATA** the folder to search for data files that are neither in the folder of
+the scenario nor in the working directory.
 
-**GOGC** sets how much garbage may lie in memory, as for every Go program; fedsim then
-does not.
+**GOGC** the garbage collection target of the Go runtime. If it is set, fedsim does
+not adapt the target to the size of the heap.
 `
 
 func newMan() *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write the manual pages of all commands",
-		Long: `Write the manual pages of all commands to a directory, which is made if need be:
-fedsim.1, fedsim-run.1 and so on. Their date is SOURCE_DATE_EPOCH where it is set.`,
+		Long: `Write the manual pages of all commands (fedsim.1, fedsim-run.1, ...) to a directory.
+The directory is created if needed. SOURCE_DATE_EPOCH sets the date of the pages.`,
 		Example: `  fedsim man ~/.local/share/man/man1
   fedsim man man && man man/fedsim-run.1`,
 		Args:              takes(1, 1, "one directory"),
@@ -52,9 +52,8 @@ fedsim.1, fedsim-run.1 and so on. Their date is SOURCE_DATE_EPOCH where it is se
 	}
 }
 
-// asMarkdown makes the texts of a command and those below it what the manual's
-// writer takes them for: nothing in them is markup, and blocks that are indented
-// stay as they are.
+// asMarkdown converts the help texts of a command and its subcommands to Markdown, the
+// input of the manual writer: it escapes markup and preserves indented blocks.
 func asMarkdown(cmd *cobra.Command) {
 	escape := strings.NewReplacer("<", `\<`, ">", `\>`, "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`)
 	cmd.DisableAutoGenTag = true

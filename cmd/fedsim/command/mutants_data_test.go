@@ -204,7 +204,7 @@ func TestMutantData(t *testing.T) {
 		}
 		status, stderr := m.fedsim(args...)
 		if (status == exitFailed || status == exitUsage) && !strings.Contains(stderr, path) {
-			m.complain("%v is refused without its name: %s", args, stderr)
+			m.report("%v is refused without its name: %s", args, stderr)
 		}
 		if args[0] == "run" {
 			m.requireWhole(out, status, stderr)
@@ -216,7 +216,7 @@ func TestMutantData(t *testing.T) {
 		}
 		left2, _ := filepath.Glob(filepath.Join(m.dir, ".*"))
 		if n := len(left) + len(left2); status != exitDone && n > 1 || n > 2 {
-			m.complain("%v: status %d, and there are %v %v", args, status, left, left2)
+			m.report("%v: status %d, and there are %v %v", args, status, left, left2)
 		}
 	})
 }

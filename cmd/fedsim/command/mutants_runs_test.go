@@ -137,7 +137,7 @@ func TestMutantResults(t *testing.T) {
 		before := listing(m, dir)
 		changed := func(args []string) {
 			if d := cmp.Diff(before, listing(m, dir)); d != "" {
-				m.complain("%v: what was there is not what it was: %s", args, d)
+				m.report("%v: what was there is not what it was: %s", args, d)
 			}
 		}
 		for _, args := range [][]string{
@@ -150,7 +150,7 @@ func TestMutantResults(t *testing.T) {
 			{"run", "--resume", dir},
 		} {
 			if status, stderr := m.fedsim(args...); status != exitDone && !strings.Contains(stderr, dir) {
-				m.complain("%v: %s", args, stderr)
+				m.report("%v: %s", args, stderr)
 			}
 			changed(args)
 		}
@@ -165,7 +165,7 @@ func TestMutantResults(t *testing.T) {
 			return
 		}
 		if !strings.Contains(stderr, dir) {
-			m.complain("%v: %s", args, stderr)
+			m.report("%v: %s", args, stderr)
 		}
 		changed(args)
 	})
@@ -203,7 +203,7 @@ func TestMutantCheckpoints(t *testing.T) {
 		spoilt := m.spoil(dir)
 		before := m.kept(dir)
 		if status, stderr := m.fedsim("results", "show", dir); status != exitDone && !strings.Contains(stderr, dir) {
-			m.complain("%s: results show: %s", spoilt, stderr)
+			m.report("%s: results show: %s", spoilt, stderr)
 		}
 		args := []string{"run", "--resume", dir}
 		if m.number%4 == 0 {
@@ -213,18 +213,18 @@ func TestMutantCheckpoints(t *testing.T) {
 		switch {
 		case status == exitDone && !m.forged:
 			if d := cmp.Diff(want, lasting(m.T, dir)); d != "" {
-				m.complain("%s: %v comes to something else: %s", spoilt, args, d)
+				m.report("%s: %v comes to something else: %s", spoilt, args, d)
 			}
 		case status == exitDone || status == exitInterrupted:
 			m.requireWhole(dir, status, stderr)
 		default:
 			if !strings.Contains(stderr, dir) {
-				m.complain("%s: %v: %s", spoilt, args, stderr)
+				m.report("%s: %v: %s", spoilt, args, stderr)
 			}
 			after := m.kept(dir)
 			for name, was := range before { // there may be more: a run that was made again before another was refused
 				if is, there := after[name]; !there || is != was && filepath.Base(name) != "index.state" {
-					m.complain("%s: %v: %s is not what it was", spoilt, args, name)
+					m.report("%s: %v: %s is not what it was", spoilt, args, name)
 				}
 			}
 		}

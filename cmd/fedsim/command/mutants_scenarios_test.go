@@ -61,7 +61,7 @@ func TestMutantScenarios(t *testing.T) {
 		path := m.write("x.toml", mutate(m.random, base))
 		status, stderr := m.fedsim("scenarios", "validate", path)
 		if status != exitDone && !strings.HasPrefix(stderr, path) {
-			m.complain("refused without its place: %s", stderr)
+			m.report("refused without its place: %s", stderr)
 		}
 		if !runs {
 			return
@@ -69,7 +69,7 @@ func TestMutantScenarios(t *testing.T) {
 		out := filepath.Join(m.dir, "run")
 		ran, stderr := m.fedsim("run", path, "--out", out, "--workers=1", "--progress=none")
 		if status != exitDone && ran != exitUsage {
-			m.complain("validate refused it, and run ended with status %d: %s", ran, stderr)
+			m.report("validate refused it, and run ended with status %d: %s", ran, stderr)
 		}
 		m.requireWhole(out, ran, stderr)
 	})

@@ -89,7 +89,7 @@ type mutated struct {
 
 // complain says what is wrong, and leaves the mutant where the flag -artifacts keeps
 // it: run directories have the time in them, and their mutants differ with it.
-func (m *mutated) complain(format string, arguments ...any) {
+func (m *mutated) report(format string, arguments ...any) {
 	m.Helper()
 	m.Errorf("mutant %d (-run %s -mutant %d): %s", m.number, m.Name(), m.number, fmt.Sprintf(format, arguments...))
 	if err := os.CopyFS(filepath.Join(m.ArtifactDir(), fmt.Sprint(m.number)), os.DirFS(m.dir)); err != nil {
@@ -126,7 +126,7 @@ func (m *mutated) fedsim(args ...string) (status int, stderr string) {
 	status = func() (status int) {
 		defer func() {
 			if p := recover(); p != nil {
-				m.complain("%v: panic: %v\n%s", args, p, debug.Stack())
+				m.report("%v: panic: %v\n%s", args, p, debug.Stack())
 				status = exitFailed
 				errs.WriteString("fedsim: panic")
 			}
@@ -145,23 +145,23 @@ func (m *mutated) fedsim(args ...string) (status int, stderr string) {
 	m.ends[status]++
 	stderr = errs.String()
 	if took > mostWork {
-		m.complain("%v computed for %v, must end within %v", args, took, mostWork)
+		m.report("%v computed for %v, must end within %v", args, took, mostWork)
 	}
 	if strings.ContainsFunc(stderr, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) || ofGo.MatchString(stderr) {
-		m.complain("%v speaks of Go, or in control characters: %q", args, stderr)
+		m.report("%v speaks of Go, or in control characters: %q", args, stderr)
 	}
 	switch status {
 	case exitDone:
 	case exitFailed, exitUsage, exitStalled:
 		if strings.TrimSpace(stderr) == "" {
-			m.complain("%v did not say why it ended with status %d", args, status)
+			m.report("%v did not say why it ended with status %d", args, status)
 		}
 	case exitInterrupted:
 		if ctx.Err() == nil {
-			m.complain("%v: interrupted by nobody: %s", args, stderr)
+			m.report("%v: interrupted by nobody: %s", args, stderr)
 		}
 	default:
-		m.complain("%v: status %d: %s", args, status, stderr)
+		m.report("%v: status %d: %s", args, status, stderr)
 	}
 	return status, stderr
 }
@@ -184,7 +184,7 @@ func (m *mutated) requireWhole(dir string, status int, stderr string) {
 	entries, err := os.ReadDir(dir)
 	if os.IsNotExist(err) {
 		if status == exitDone {
-			m.complain("done, and there is nothing")
+			m.report("done, and there is nothing")
 		}
 		return
 	}
@@ -197,8 +197,8 @@ func (m *mutated) requireWhole(dir string, status int, stderr string) {
 	r, err := rundir.Read(dir)
 	switch {
 	case err != nil:
-		m.complain("status %d and half a directory is left: %v; %s", status, err, stderr)
+		m.report("status %d and half a directory is left: %v; %s", status, err, stderr)
 	case (status == exitDone || status == exitStalled) != (r.Manifest.State == rundir.Complete) && status != exitFailed: // pictures may fail
-		m.complain("status %d and what is left is %s", status, r.Manifest.State)
+		m.report("status %d and what is left is %s", status, r.Manifest.State)
 	}
 }

@@ -16,9 +16,9 @@ func newPlot() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "plot DIR",
-		Short: "Draw the figures of a finished or interrupted run anew",
-		Long: `Draw the figures of a finished or interrupted run anew, from its rounds.csv and
-as its scenario.toml says: edit [experiment.figure] there to change them.`,
+		Short: "Draw the figures of a run directory again",
+		Long: `Draw the figures of a finished or interrupted run again, from its rounds.csv. To
+change a figure, edit [experiment.figure] in the scenario.toml of the run directory.`,
 		Example: `  fedsim plot runs/quickstart
   fedsim plot runs/quickstart --out paper/figures`,
 		Args:              takes(1, 1, "one run directory"),
@@ -32,8 +32,8 @@ as its scenario.toml says: edit [experiment.figure] there to change them.`,
 	return cmd
 }
 
-// redraw draws the figures of a run directory into dir, or else into its own folder,
-// which must not be a link out of it.
+// redraw draws the figures of a run directory to dir. If dir is empty, they go to the
+// folder figures of the run directory, which must not link to a place outside it.
 func redraw(cmd *cobra.Command, run, dir string) error {
 	found, err := rundir.Read(run)
 	if err != nil {
@@ -60,8 +60,8 @@ func redraw(cmd *cobra.Command, run, dir string) error {
 	return err
 }
 
-// makeWithin makes a folder of a directory, unless it is there; a link that leads out
-// of the directory is an error.
+// makeWithin creates a folder in a directory, unless it exists. A link to a place
+// outside the directory is an error.
 func makeWithin(dir, folder string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -72,7 +72,7 @@ func makeWithin(dir, folder string) error {
 		_, err = root.Stat(folder)
 	}
 	if err := errors.Join(err, root.Close()); err != nil {
-		return fmt.Errorf("%s: figures cannot be drawn there, choose another directory with --out: %w", filepath.Join(dir, folder), err)
+		return fmt.Errorf("%s: cannot write figures here: %w: choose another directory with --out", filepath.Join(dir, folder), err)
 	}
 	return nil
 }

@@ -13,20 +13,20 @@ import (
 	"fedsim/results/rundir"
 )
 
-// profiles are the flags that watch fedsim itself at work: each names a file,
-// empty for none. They change no result.
+// profiles are the flags for profiling fedsim itself. Each is a file name, or empty
+// for none. They do not change results.
 type profiles struct{ cpu, memory, trace string }
 
 func (p *profiles) add(flags *pflag.FlagSet) {
-	flags.StringVar(&p.cpu, "cpuprofile", "", "write a CPU profile to this file, for go tool pprof")
-	flags.StringVar(&p.memory, "memprofile", "", "write a profile of allocations to this file at the end, for go tool pprof")
-	flags.StringVar(&p.trace, "trace", "", "write an execution trace to this file, for go tool trace")
+	flags.StringVar(&p.cpu, "cpuprofile", "", "write a CPU profile to this file (go tool pprof)")
+	flags.StringVar(&p.memory, "memprofile", "", "write an allocation profile to this file (go tool pprof)")
+	flags.StringVar(&p.trace, "trace", "", "write an execution trace to this file (go tool trace)")
 }
 
-// ended is how a run has ended, now.
+// ended returns the end of a run: the time now and the peak memory.
 func ended() rundir.End { return rundir.End{At: time.Now(), PeakMemoryBytes: peakMemory()} }
 
-// start begins what was asked for and returns what ends it.
+// start starts the requested profiles. Stop ends and writes them.
 func (p *profiles) start() (stop func() error, err error) {
 	var ends []func() error
 	stop = func() error {
@@ -57,7 +57,7 @@ func (p *profiles) start() (stop func() error, err error) {
 		begin(p.trace, func(f *os.File) error { return trace.Start(f) },
 			func(*os.File) error { trace.Stop(); return nil }),
 		begin(p.memory, nothing, func(f *os.File) error {
-			runtime.GC() // so that the profile is of what is still held
+			runtime.GC() // so that the profile shows live memory
 			return pprof.Lookup("allocs").WriteTo(f, 0)
 		}),
 	)

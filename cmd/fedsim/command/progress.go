@@ -13,27 +13,27 @@ import (
 	"fedsim/mtl/crossval"
 )
 
-// How progress is shown.
+// The values of --progress.
 const (
-	progressAuto  = "auto"  // redrawn on a terminal, plain otherwise
+	progressAuto  = "auto"  // one updated line on a terminal, plain elsewhere
 	progressPlain = "plain" // a line every five seconds
 	progressNone  = "none"
 )
 
 var progressNames = []string{progressAuto, progressPlain, progressNone}
 
-// progress shows how far a scenario has come: on a terminal in one line that is
-// drawn anew, elsewhere in lines of their own.
+// progress displays the progress of a scenario. A terminal has one line that is
+// updated; other outputs have a new line for each update.
 type progress struct {
 	out         io.Writer
-	width       func() int // of the terminal; nil: there is none
+	width       func() int // of the terminal; nil if there is none
 	now         func() time.Time
-	every       time.Duration // between two lines
+	every       time.Duration // minimum time between two updates
 	start, last time.Time
 	left        remaining
 }
 
-// newProgress returns the display of the kind, one of progressNames, on out.
+// newProgress returns a display on out; kind is one of progressNames.
 func newProgress(out io.Writer, kind string, now func() time.Time) *progress {
 	p := &progress{out: out, now: now, every: 5 * time.Second, start: now()}
 	p.last = p.start
@@ -46,39 +46,40 @@ func newProgress(out io.Writer, kind string, now func() time.Time) *progress {
 			if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
 				return width
 			}
-			return 80 // a terminal that does not know
+			return 80 // unknown
 		}
 	}
 	return p
 }
 
-// update shows x unless the last line is too young.
+// update displays x, unless the last update is too recent.
 func (p *progress) update(x experiment.Progress) {
 	p.show(x.Done, x.Total, "runs", x.Share, x.Before, x.Phase, x.Run)
 }
 
-// leastEstimated is the least time that is worth an estimate.
-const leastEstimated = 10 * time.Second
+// minEstimate is the shortest time for which an estimate is printed.
+const minEstimate = 10 * time.Second
 
-// estimate says how long the runs will take. It is nil when nothing is shown.
+// estimate returns a function that prints the estimated time of the runs; nil if
+// progress is not shown.
 func (p *progress) estimate() func(experiment.Estimate) {
 	if p.out == nil {
 		return nil
 	}
 	return func(e experiment.Estimate) {
-		if e.Time < leastEstimated {
+		if e.Time < minEstimate {
 			return
 		}
 		text := "estimate: " + e.Time.Round(roundedTo(e.Time)).String()
 		if e.AtMost {
-			text += " at most, less when runs end early"
+			text += " at most; less if runs end early"
 		}
-		p.end() // the line of a terminal
+		p.end() // clear the line on a terminal
 		_, _ = fmt.Fprintf(p.out, "%s (timed on the first rounds of each method)\n", text)
 	}
 }
 
-// table shows how far a table is, likewise.
+// table displays the progress of a table.
 func (p *progress) table(x crossval.Progress) {
 	p.show(x.Done, x.Total, "fits", float64(x.Done)/float64(x.Total), 0, "cross-validating", x.Set+", "+x.Model)
 }
@@ -91,7 +92,7 @@ func (p *progress) show(done, total int, what string, share, before float64, pha
 	}
 	p.last = now
 	text := fmt.Sprintf("%d/%d %s, %.0f %%, %s%s, %s", done, total, what, 100*share, now.Sub(p.start).Round(time.Second), p.left.text(now), phase)
-	// Progress that cannot be shown is no reason to stop computing.
+	// Ignore write errors: they must not stop the runs.
 	if p.width == nil {
 		_, _ = fmt.Fprintf(p.out, "%s %s\n", text, name)
 		return
@@ -106,9 +107,8 @@ func (p *progress) end() {
 	}
 }
 
-// fit joins text and the name of a run in at most width columns. A name that is
-// too long loses its middle: its start says what it is about, its end tells runs
-// apart.
+// fit joins text and the name of a run in at most width columns. It cuts the middle of
+// a long name: the start and the end identify the run.
 func fit(text, name string, width int) string {
 	if n := utf8.RuneCountInString(text); n >= width {
 		return string([]rune(text)[:max(width, 0)])

@@ -2,44 +2,43 @@ package command
 
 import "time"
 
-// remaining estimates the time that is left from how the share that is done has
-// grown. What comes before the first of it, such as a reference optimum, is not
-// taken for the pace; nor is what came before the share began anew, or before an
-// interruption.
+// remaining estimates the remaining time from the growth of the share that is done. The
+// estimate excludes the time before the first progress, such as that of a reference
+// optimum, and restarts when the share decreases. It excludes work that was done before
+// the run was resumed.
 type remaining struct {
-	begun      time.Time // when the share began to grow
-	first, own float64   // the share that this process made, then and now
-	share      float64   // of all
+	start      time.Time // when the share started to grow
+	first, own float64   // share done by this process, at start and now
+	share      float64   // of all work
 }
 
-// leastGrown is how much of a share must be done, and leastSeen how long it must
-// have been seen growing, for an estimate.
+// An estimate requires this growth of the share over this time.
 const (
-	leastGrown = 0.01
-	leastSeen  = 3 * time.Second
+	minGrown = 0.01
+	minTime  = 3 * time.Second
 )
 
-// note takes down the share that is done, and the part of it that was before an
-// interruption.
+// note records the share that is done; before is the part that was done before the run
+// was resumed.
 func (r *remaining) note(share, before float64, now time.Time) {
 	own := share - before
-	if r.begun.IsZero() || share < r.share || r.own == 0 {
-		r.begun, r.first = now, own
+	if r.start.IsZero() || share < r.share || r.own == 0 {
+		r.start, r.first = now, own
 	}
 	r.share, r.own = share, own
 }
 
-// text says how much time is left, nothing when it cannot be told.
+// text describes the remaining time; empty if there is no estimate.
 func (r *remaining) text(now time.Time) string {
-	grown, seen := r.own-r.first, now.Sub(r.begun)
-	if grown < leastGrown || seen < leastSeen || r.share >= 1 {
+	grown, elapsed := r.own-r.first, now.Sub(r.start)
+	if grown < minGrown || elapsed < minTime || r.share >= 1 {
 		return ""
 	}
-	left := time.Duration((1 - r.share) / grown * float64(seen))
+	left := time.Duration((1 - r.share) / grown * float64(elapsed))
 	return ", about " + left.Round(roundedTo(left)).String() + " left"
 }
 
-// roundedTo is how exactly a span is told.
+// roundedTo returns the precision with which a time is displayed.
 func roundedTo(d time.Duration) time.Duration {
 	switch {
 	case d < time.Minute:

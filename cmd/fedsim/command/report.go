@@ -19,12 +19,12 @@ func newReport() *cobra.Command {
 	var show bool
 	cmd := &cobra.Command{
 		Use:   "report DIR",
-		Short: "Make a page of a run: tables, curves, stragglers, energy",
-		Long: `Make one page of a run for a browser: what was run, the times to target, curves
-that can be zoomed and read off, heat maps of sweeps, who held the rounds up, where
-the energy went, the resolved scenario and how to reproduce it. The page is one
-file that needs no network. A run that goes on has the page of what was made until
-now; "fedsim serve" shows it as it goes.`,
+		Short: "Write an HTML report of a run",
+		Long: `Write an HTML report of a run. It shows the settings, the times to each target,
+curves to zoom into, heat maps of sweeps, stragglers, the energy by use, the
+resolved scenario and how to reproduce the run. The report is one file and needs
+no network. While a run is in progress, the report shows its finished rounds;
+"fedsim serve" shows a live report.`,
 		Example: `  fedsim report runs/quickstart
   fedsim report runs/quickstart --open
   fedsim report runs/quickstart -o quickstart.html`,
@@ -32,7 +32,7 @@ now; "fedsim serve" shows it as it goes.`,
 		ValidArgsFunction: first(completeDirectory),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if extension := filepath.Ext(out); out != "" && extension != ".html" && extension != ".htm" {
-				return usagef("--out=%s: must end in .html or .htm", out) // it is overwritten
+				return usagef("--out=%s: must end in .html or .htm", out) // never overwrite another kind of file
 			}
 			found, err := report.Read(args[0])
 			if err != nil {
@@ -51,18 +51,19 @@ now; "fedsim serve" shows it as it goes.`,
 			return openPage(out)
 		},
 	}
-	cmd.Flags().StringVarP(&out, "out", "o", "", "the file (default DIR/report.html)")
-	cmd.Flags().BoolVar(&show, "open", false, "open the page in the browser")
+	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write (default DIR/report.html)")
+	cmd.Flags().BoolVar(&show, "open", false, "open the report in the browser")
 	return cmd
 }
 
-// openers are the programs that open a file as the desktop does, by operating system.
+// openers are the programs that open a file with its default application, by
+// operating system.
 var openers = map[string][]string{
 	"darwin":  {"open"},
 	"windows": {"rundll32", "url.dll,FileProtocolHandler"},
 }
 
-// openPage opens a file in the browser, and does not wait for it to be closed.
+// openPage opens a file in the browser without waiting for the browser.
 func openPage(file string) error {
 	path, err := filepath.Abs(file)
 	if err != nil {
@@ -74,7 +75,7 @@ func openPage(file string) error {
 	}
 	command := exec.Command(opener[0], append(opener[1:], path)...)
 	if err := command.Start(); err != nil {
-		return fmt.Errorf("--open: no browser could be started: %w: open %s in one", err, file)
+		return fmt.Errorf("--open: cannot start a browser: %w: open %s yourself", err, file)
 	}
 	return command.Process.Release()
 }

@@ -21,7 +21,7 @@ import (
 func newResults() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "results",
-		Short: "Show and export what a run directory holds",
+		Short: "Show and export the contents of a run directory",
 		Example: `  fedsim results show runs/quickstart
   fedsim results export runs/quickstart --format json --table runs -o runs.json`,
 	}
@@ -33,9 +33,9 @@ func newResults() *cobra.Command {
 func newResultsShow() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show DIR",
-		Short: "Say what was run, how it came out, and which files there are",
-		Long: `Say what was run, how it came out, and which files there are. Of a run that goes
-on, or was killed, it shows what was finished at the last checkpoint.`,
+		Short: "Show the settings, results and files of a run directory",
+		Long: `Show the settings, results and files of a run directory. For a run that is in
+progress or was killed, show the results at the last checkpoint.`,
 		Example:           "  fedsim results show runs/quickstart",
 		Args:              takes(1, 1, "one run directory"),
 		ValidArgsFunction: first(completeDirectory),
@@ -43,7 +43,7 @@ on, or was killed, it shows what was finished at the last checkpoint.`,
 	}
 }
 
-// showResults prints what the results in dir are.
+// showResults describes the run directory dir.
 func showResults(out io.Writer, dir string) error {
 	place := rundir.Locate(dir)
 	r, err := rundir.Read(place)
@@ -85,31 +85,31 @@ func showResults(out io.Writer, dir string) error {
 	return listFiles(out, files)
 }
 
-// completeness says how much of a scenario is there.
+// completeness describes the state of a run directory.
 func completeness(m *rundir.Manifest) string {
 	switch m.State {
 	case rundir.Complete:
 		return "complete"
 	case rundir.Incomplete:
-		return "interrupted, with what was finished until then"
+		return "interrupted, with the results so far"
 	default:
-		return "not at its end, with what was finished at the last checkpoint"
+		return "unfinished, with the results at the last checkpoint"
 	}
 }
 
-// took says when a run was made and how long it took.
+// took describes when a run started and how long it took.
 func took(m *rundir.Manifest) string {
 	if m.Clock == nil {
 		return "not recorded"
 	}
-	text := "began " + m.Clock.Started.Format("2006-01-02 15:04:05 MST")
+	text := "started " + m.Clock.Started.Format("2006-01-02 15:04:05 MST")
 	if m.Clock.Finished != nil {
 		text += ", took " + results.HumanTime(m.Clock.Finished.Sub(m.Clock.Started).Seconds())
 	}
 	return text
 }
 
-// endings counts runs by how they ended.
+// endings counts runs by status.
 func endings(runs []rundir.RunEntry) string {
 	text := count(len(runs), "run")
 	for _, status := range []results.Status{results.Done, results.Stalled, results.Interrupted} {
@@ -126,7 +126,7 @@ func endings(runs []rundir.RunEntry) string {
 	return text
 }
 
-// listFiles prints files with their sizes.
+// listFiles prints the names and sizes of files.
 func listFiles(out io.Writer, files []rundir.File) error {
 	if _, err := fmt.Fprintln(out, "\nfiles:"); err != nil {
 		return err
@@ -150,13 +150,17 @@ func newResultsExport() *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
 		Use:   "export DIR",
-		Short: "Write a table (csv, parquet, JSON) or a model (npy, csv) of a run",
-		Long: `Write a table of a run directory as csv, parquet or JSON: the rounds of all runs, a
-row for each run, or what each device did in each round (of runs with run.devices).
-With --model, write the final model of a run with run.model instead, as npy (NumPy) or
-csv: a row of weights for each task.
-docs/reading.md says what the columns are and how to read them elsewhere. Of a run
-that goes on, or was killed, it exports what was finished at the last checkpoint.`,
+		Short: "Export a table (csv, parquet, JSON) or a model (npy, csv)",
+		Long: `Export a table of a run directory as csv, parquet or JSON. The tables are rounds (a
+row for each round of each run), runs (a row for each run) and devices (a row for
+each device and round; needs run.devices=true).
+
+With --model, export the final model of a run as npy (NumPy) or csv: one row of
+weights for each task. It needs run.model=true.
+
+docs/reading.md describes the columns and how to read them in other programs. For a
+run that is in progress or was killed, the results at the last checkpoint are
+exported.`,
 		Example: `  fedsim results export runs/quickstart --format json
   fedsim results export runs/quickstart --table runs -o runs.csv
   fedsim results export runs/quickstart --table devices -o devices.csv
@@ -166,9 +170,9 @@ that goes on, or was killed, it exports what was finished at the last checkpoint
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.export(cmd.OutOrStdout(), args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", "csv", strings.Join(rundir.Formats, ", ")+"; of a model "+strings.Join(rundir.ModelFormats, ", "))
-	flags.BoolVar(&f.model, "model", false, "the final model of a run, instead of a table")
-	flags.StringVar(&f.run, "run", "", "with --model: the run, as named in runs.csv")
+	flags.StringVar(&f.format, "format", "csv", strings.Join(rundir.Formats, ", ")+"; with --model "+strings.Join(rundir.ModelFormats, ", "))
+	flags.BoolVar(&f.model, "model", false, "export the final model of a run, not a table")
+	flags.StringVar(&f.run, "run", "", "with --model: the run, by its id in runs.csv (default the only run)")
 	flags.StringVar(&f.table, "table", "rounds", strings.Join(rundir.Tables, ", "))
 	flags.StringVarP(&f.out, "out", "o", "", "file to write (default standard output)")
 	completeFlag(cmd, "format", oneOf(append(slices.Clone(rundir.Formats), "npy")))
@@ -185,7 +189,7 @@ func (f *exportFlags) export(out io.Writer, dir string) error {
 	c.OneOf("--format", f.format, formats...)
 	c.OneOf("--table", f.table, rundir.Tables...)
 	c.Require(!f.model || f.table == "rounds", "--table", f.table, "cannot be combined with --model")
-	c.Require(f.model || f.run == "", "--run", f.run, "must be left out without --model: tables have all runs")
+	c.Require(f.model || f.run == "", "--run", f.run, "requires --model: tables have all runs")
 	if problems := c.Problems(); len(problems) > 0 {
 		var all []error
 		for _, p := range problems {
@@ -203,7 +207,7 @@ func (f *exportFlags) export(out io.Writer, dir string) error {
 		return atomicfile.Write(f.out, write)
 	}
 	if f.format != "csv" && f.format != "json" && term.IsTerminal(int(os.Stdout.Fd())) {
-		return usagef("--format=%s: a terminal cannot show it: give a file with -o", f.format)
+		return usagef("--format=%s: cannot be shown on a terminal: name a file with -o", f.format)
 	}
 	return write(out)
 }

@@ -17,22 +17,22 @@ import (
 	"fedsim/scenarios"
 )
 
-// resumeFlags are the flags of fedsim run about interruptions.
+// resumeFlags are the flags of fedsim run for checkpoints.
 type resumeFlags struct {
-	resume     string  // the directory of the run to go on with
-	checkpoint float64 // seconds
+	resume     string  // run directory to resume; empty: none
+	checkpoint float64 // minimum seconds between checkpoints; 0: none
 }
 
 func (f *resumeFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.resume, "resume", "", "resume the interrupted or killed run in this directory; given SCENARIO, too, start it when there is no checkpoint")
+	cmd.Flags().StringVar(&f.resume, "resume", "", "resume the interrupted or killed run in this directory; with SCENARIO, start it if there is no checkpoint")
 	completeFlag(cmd, "resume", completeDirectory)
-	cmd.Flags().Float64Var(&f.checkpoint, "checkpoint", 60, "keep what is unfinished at the end of a round, or of a fit of a table, at most once in so many seconds; 0: never")
+	cmd.Flags().Float64Var(&f.checkpoint, "checkpoint", 60, "minimum seconds between checkpoints; 0: none")
 }
 
-// check reports flags that mean nothing, or nothing together.
+// check checks the values and the combination of flags.
 func (f *resumeFlags) check(cmd *cobra.Command) error {
 	if f.checkpoint < 0 || math.IsNaN(f.checkpoint) || f.checkpoint > math.MaxInt64/1e9 {
-		return usagef("--checkpoint=%g: must be in [0, 9.2e9]: seconds", f.checkpoint)
+		return usagef("--checkpoint=%g: must be in [0, 9.2e9] (seconds)", f.checkpoint)
 	}
 	if f.resume == "" {
 		return nil
@@ -49,16 +49,15 @@ func (f *resumeFlags) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// arguments accepts a scenario, which may be left out with --resume.
+// arguments requires a scenario, which is optional with --resume.
 func (f *resumeFlags) arguments(cmd *cobra.Command, args []string) error {
 	if f.resume != "" {
 		return takes(0, 1, "at most one SCENARIO with --resume")(cmd, args)
 	}
-	return takes(1, 1, "one scenario, a file or the name of a shipped one")(cmd, args)
+	return takes(1, 1, "one scenario (a file or the name of a shipped scenario)")(cmd, args)
 }
 
-// reopen resumes an unfinished run. Where there is none, it starts the scenario that
-// is named, if one is.
+// reopen resumes an unfinished run. If there is none, it starts the scenario in args.
 func (f *runFlags) reopen(cmd *cobra.Command, args, sets []string) (*scenarios.Scenario, *rundir.Writer, error) {
 	var named *scenarios.Scenario
 	if len(args) > 0 {
@@ -85,44 +84,45 @@ func (f *runFlags) reopen(cmd *cobra.Command, args, sets []string) (*scenarios.S
 		if err != nil {
 			return nil, nil, err
 		}
-		f.startsOver(cmd)
+		f.noteStart(cmd)
 		return named, w, nil
 	default:
 		return nil, nil, err
 	}
 }
 
-// nothingToResume says that a run is complete, and which of its runs stalled. That is
-// no failure: a script may resume until it succeeds.
-func (f *runFlags) nothingToResume(cmd *cobra.Command, complete error) error {
+// alreadyComplete reports that a run is complete, and prints which runs stalled. It is
+// not an error, so that a script can resume until it succeeds.
+func (f *runFlags) alreadyComplete(cmd *cobra.Command, complete error) error {
 	there, err := rundir.Read(f.resume)
 	if err != nil {
 		return err
 	}
 	if !f.quiet {
-		complain(cmd.ErrOrStderr(), stalls(there.Runs))
+		printError(cmd.ErrOrStderr(), stalls(there.Runs))
 	}
 	_, err = fmt.Fprintln(f.text(cmd), complete)
 	return err
 }
 
-// startsOver says that a run begins although it was to be resumed.
-func (f *runFlags) startsOver(cmd *cobra.Command) {
+// noteStart prints that a run starts from the beginning because there is no checkpoint.
+func (f *runFlags) noteStart(cmd *cobra.Command) {
 	if !f.quiet {
-		complain(cmd.ErrOrStderr(), fmt.Errorf("%s: no checkpoint yet: the run starts from the beginning", f.resume))
+		printError(cmd.ErrOrStderr(), fmt.Errorf("%s: no checkpoint yet: the run starts from the beginning", f.resume))
 	}
 }
 
-// requireSame refuses a scenario other than that of the run directory.
+// requireSame returns an error unless the scenario is that of the run directory.
 func (f *runFlags) requireSame(s *scenarios.Scenario, there []byte) error {
 	resolved, err := s.Resolved()
 	if err == nil && !bytes.Equal(resolved, there) {
-		err = usagef("--resume %s: holds a run of other settings than SCENARIO %s has here: omit SCENARIO to resume that run, or choose another directory with --out", f.resume, s.Name)
+		err = usagef("--resume %s: the run in this directory has other settings than SCENARIO %s: omit SCENARIO to resume it, or choose another directory with --out", f.resume, s.Name)
 	}
 	return err
 }
 
-// resumeLeft resumes what is left of a run, of the scenario that is named if one is.
+// resumeLeft resumes an unfinished run. If named is not nil, it must be the scenario of
+// the run.
 func (f *runFlags) resumeLeft(cmd *cobra.Command, left *rundir.Left, named *scenarios.Scenario) (s *scenarios.Scenario, w *rundir.Writer, err error) {
 	defer func() { err = errors.Join(err, left.Close()) }()
 	if named != nil {
@@ -130,7 +130,7 @@ func (f *runFlags) resumeLeft(cmd *cobra.Command, left *rundir.Left, named *scen
 			return nil, nil, err
 		}
 	}
-	// No such file is there, but it is what would be there.
+	// The file does not exist before the run is complete; errors name it anyway.
 	s, err = scenarios.ParseRecorded(f.resume, left.Scenario)
 	if err != nil {
 		return nil, nil, err
@@ -141,13 +141,13 @@ func (f *runFlags) resumeLeft(cmd *cobra.Command, left *rundir.Left, named *scen
 	}
 	about.Command, about.Started = left.Command, left.Started
 	if left.Empty() {
-		f.startsOver(cmd)
+		f.noteStart(cmd)
 	}
 	w, err = left.Resume(about, experiment.Places(s.Experiments))
 	return s, w, err
 }
 
-// policy lets what is unfinished go to the run directory.
+// policy returns the policy that saves checkpoints to the run directory.
 func (f *resumeFlags) policy(w *rundir.Writer) checkpoint.Policy {
 	if f.checkpoint == 0 {
 		return checkpoint.Policy{}
@@ -155,8 +155,9 @@ func (f *resumeFlags) policy(w *rundir.Writer) checkpoint.Policy {
 	return checkpoint.Policy{Keeper: w, Every: time.Duration(f.checkpoint * float64(time.Second)), Clock: time.Now}
 }
 
-// keeping lets runs that are finished or not go to the run directory.
-func (f *resumeFlags) keeping(w *rundir.Writer, o experiment.Options) experiment.Options {
+// checkpointing returns o with the functions that save runs and checkpoints to the run
+// directory.
+func (f *resumeFlags) checkpointing(w *rundir.Writer, o experiment.Options) experiment.Options {
 	had := map[string]bool{}
 	for _, run := range w.Runs() {
 		had[run.ID] = true
@@ -181,7 +182,7 @@ func (f *resumeFlags) keeping(w *rundir.Writer, o experiment.Options) experiment
 	return o
 }
 
-// goOn says how to go on with what a run directory keeps.
-func goOn(w *rundir.Writer) string {
-	return fmt.Sprintf("go on with: fedsim run --resume %s", w.Dir())
+// resumeHint describes how to resume the run in a directory.
+func resumeHint(w *rundir.Writer) string {
+	return fmt.Sprintf("resume with: fedsim run --resume %s", w.Dir())
 }

@@ -23,7 +23,7 @@ import (
 
 // runFlags are the flags of fedsim run.
 type runFlags struct {
-	line     []string // the command line they are from
+	line     []string // the command line, for the manifest
 	set      []string
 	seed     uint64
 	out      string
@@ -38,26 +38,27 @@ type runFlags struct {
 	resumeFlags
 }
 
-// newRun returns the command; line is the command line, for the manifest.
+// newRun returns the command. The manifest records line, the command line.
 func newRun(line []string) *cobra.Command {
 	f := runFlags{line: line}
 	cmd := &cobra.Command{
 		Use:   "run SCENARIO",
-		Short: "Run a scenario: simulate, draw its figures, print its table",
-		Long: `Run a scenario: simulate, draw its figures, print its table.
+		Short: "Run a scenario and draw its figures",
+		Long: `Run a scenario, print a summary of its runs, and draw its figures.
 
-SCENARIO is a file, or the bare name of a scenario that is shipped (see
-"fedsim scenarios list"). What comes of it goes to a directory of its own:
-manifest.json, scenario.toml, rounds.csv, rounds.parquet, runs.csv, figures and crossval. The first
-interrupt (Ctrl-C) ends the runs after their round, and tables in the middle of a fit,
-and saves them. --resume DIR resumes them, and a run that was killed or whose disk was
-full, from the last checkpoint; the results are those of a run without the interruption.
-Given SCENARIO as well, it starts the run when there is nothing to resume: a command
-that can be repeated until the run is complete. A checkpoint is never overwritten
-without --force.
+SCENARIO is a file or the name of a shipped scenario ("fedsim scenarios list").
+Results are written to a run directory: manifest.json, scenario.toml, rounds.csv,
+rounds.parquet, runs.csv, figures/ and tables/. An existing run is never
+overwritten without --force.
 
-A scenario of several methods begins with an estimate when its runs take over 10 s: the
-first rounds of each method are timed, for about a second in all.`,
+An interrupt (Ctrl-C) ends each run after its current round and saves a
+checkpoint. To continue after an interrupt, a kill or a full disk, use
+--resume DIR. A resumed run gives the same results as an uninterrupted one.
+"fedsim run SCENARIO --resume DIR" starts the run if there is no checkpoint, so
+the command can be repeated until the run is complete.
+
+If a scenario has several methods, fedsim times their first rounds for about a
+second. It prints an estimate of the total time if that is over 10 s.`,
 		Example: `  fedsim run quickstart
   fedsim run scenarios/lte-high-var.toml --out runs/tonight
   fedsim run fig1-statistical --set data.source=uci-har --set data.path=har.zip
@@ -77,10 +78,10 @@ first rounds of each method are timed, for about a second in all.`,
 	}
 	addSet(cmd, &f.set, "")
 	flags := cmd.Flags()
-	flags.Uint64Var(&f.seed, "seed", 0, "run with this seed alone: short for --set run.seeds=[N]")
-	flags.StringVar(&f.out, "out", "", "directory for the results (default runs/<scenario name>)")
+	flags.Uint64Var(&f.seed, "seed", 0, "run with one seed; same as --set run.seeds=[N]")
+	flags.StringVar(&f.out, "out", "", "run directory (default runs/<scenario name>)")
 	completeFlag(cmd, "out", completeDirectory)
-	flags.BoolVar(&f.force, "force", false, "overwrite a run that is there, complete or unfinished")
+	flags.BoolVar(&f.force, "force", false, "overwrite an existing run or checkpoint")
 	f.addComputing(cmd)
 	f.addQuiet(cmd)
 	flags.BoolVar(&f.json, "json", false, "print the summary as JSON (docs/json.md)")
@@ -89,35 +90,35 @@ first rounds of each method are timed, for about a second in all.`,
 	return cmd
 }
 
-// addQuiet gives cmd the flag --quiet.
+// addQuiet adds the flag --quiet.
 func (f *runFlags) addQuiet(cmd *cobra.Command) {
-	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress, and of what came of it no text: errors alone, and JSON where it is asked for")
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print errors only, and JSON if --json is given")
 }
 
-// addComputing gives cmd the flags that say how, not what, is computed.
+// addComputing adds the flags that affect how results are computed, not the results.
 func (f *runFlags) addComputing(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.IntVar(&f.workers, "workers", 0, "how many cores to use; 0: all; changes no result")
-	flags.StringVar(&f.queue, "queue", engine.DefaultQueue, "event queue: "+strings.Join(engine.Queues(), ", ")+"; changes no result")
+	flags.IntVar(&f.workers, "workers", 0, "number of cores to use; 0: all (does not change results)")
+	flags.StringVar(&f.queue, "queue", engine.DefaultQueue, "event queue: "+strings.Join(engine.Queues(), ", ")+" (does not change results)")
 	f.profiles.add(flags)
-	flags.StringVar(&f.progress, "progress", progressAuto, "progress on standard error: "+strings.Join(progressNames, ", "))
+	flags.StringVar(&f.progress, "progress", progressAuto, "show progress on standard error: "+strings.Join(progressNames, ", "))
 	completeFlag(cmd, "queue", oneOf(engine.Queues()))
 	completeFlag(cmd, "progress", oneOf(progressNames))
 }
 
-// addSet gives cmd the flag --set, for keys under the prefix.
+// addSet adds the flag --set for keys with the prefix.
 func addSet(cmd *cobra.Command, into *[]string, prefix string) {
-	cmd.Flags().StringArrayVar(into, "set", nil, "set a key of the scenario, as in --set network.profile=3g; repeatable, the last one counts")
+	cmd.Flags().StringArrayVar(into, "set", nil, "set a scenario key, as in --set network.profile=3g; repeatable, the last value wins")
 	completeFlag(cmd, "set", completeSet(prefix))
 }
 
-// check reports flags with values that mean nothing.
+// check checks the values of flags.
 func (f *runFlags) check() error {
 	switch {
 	case f.quiet && f.progress == progressPlain:
-		return usagef("--quiet: must be left out with --progress=%s, which is its contrary", progressPlain)
+		return usagef("--quiet: cannot be combined with --progress=%s", progressPlain)
 	case f.workers < 0:
-		return usagef("--workers=%d: must not be negative; 0 is one per core", f.workers)
+		return usagef("--workers=%d: must not be negative; 0 uses all cores", f.workers)
 	case !slices.Contains(engine.Queues(), f.queue):
 		return usagef("--queue=%s: must be one of %s", f.queue, strings.Join(engine.Queues(), ", "))
 	case !slices.Contains(progressNames, f.progress):
@@ -127,7 +128,7 @@ func (f *runFlags) check() error {
 	}
 }
 
-// run does everything: all that can be refused is, before anything is computed.
+// run runs a scenario. It checks everything that it can before it computes anything.
 func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err error) {
 	if err := errors.Join(f.check(), f.resumeFlags.check(cmd)); err != nil {
 		return err
@@ -135,7 +136,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 	scenario, w, watched, err := f.open(cmd, args, sets)
 	if err != nil {
 		if errors.Is(err, rundir.ErrComplete) {
-			return f.nothingToResume(cmd, err)
+			return f.alreadyComplete(cmd, err)
 		}
 		return err
 	}
@@ -149,9 +150,9 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 	p := f.newProgress(cmd)
 	estimate := p.estimate()
 	if f.resume != "" {
-		estimate = nil // a part is done, and progress tells what is left
+		estimate = nil // a part is done; progress shows the remaining time
 	}
-	err = experiment.Run(cmd.Context(), scenario.Experiments, f.keeping(w, experiment.Options{
+	err = experiment.Run(cmd.Context(), scenario.Experiments, f.checkpointing(w, experiment.Options{
 		Estimate: estimate,
 		Workers:  f.workers, Queue: f.queue, Journal: watched.journal(),
 		Progress: p.update, Rounds: w.Rounds, Devices: devicesOf(w), Model: modelsOf(w), Clock: time.Now,
@@ -161,26 +162,26 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 		made, err = f.makeTables(cmd.Context(), w, scenario, p)
 	}
 	p.end()
-	if unseen := w.Followed(); unseen != nil { // no reason to fail: nothing is missing in the end
-		complain(cmd.ErrOrStderr(), fmt.Errorf("warning: %w", unseen))
+	if unseen := w.Followed(); unseen != nil { // only a warning: the results are complete
+		printError(cmd.ErrOrStderr(), fmt.Errorf("warning: %w", unseen))
 	}
 	if err != nil {
 		if experiment.Interrupted(err) {
-			return errors.Join(f.keep(cmd, w, scenario, made, err), watched.write(f.text(cmd)))
+			return errors.Join(f.saveInterrupted(cmd, w, scenario, made, err), watched.write(f.text(cmd)))
 		}
 		return err
 	}
 	figures, drawn := draw(w, scenario)
-	// What was computed is kept even when it could not be drawn.
+	// Save the results even if drawing failed.
 	if err := w.Finish(rundir.Complete, ended()); err != nil {
 		return errors.Join(drawn, err)
 	}
-	return errors.Join(drawn, f.summarise(cmd, w, rundir.Complete, scenario, made, figures), watched.write(f.text(cmd)), stalls(w.Runs()))
+	return errors.Join(drawn, f.summarize(cmd, w, rundir.Complete, scenario, made, figures), watched.write(f.text(cmd)), stalls(w.Runs()))
 }
 
-// discard closes a run directory after err, which may be nil. A checkpoint that can be
-// resumed stays, and the error says how to resume it. An error of the scenario removes it:
-// with another scenario nobody can resume it.
+// discard closes a run directory after err, which may be nil. A checkpoint is preserved,
+// and the error says how to resume it. After an error in the scenario the checkpoint is
+// removed, because a checkpoint cannot be resumed with another scenario.
 func discard(w *rundir.Writer, err error) error {
 	if isUsage(err) {
 		w.Forget()
@@ -189,10 +190,10 @@ func discard(w *rundir.Writer, err error) error {
 	if err == nil || experiment.Interrupted(err) || errors.Is(err, rundir.ErrKept) || !w.Resumable() {
 		return err
 	}
-	return fmt.Errorf("%w; the checkpoint stays: fix the cause, then resume with: fedsim run --resume %s", err, w.Dir())
+	return fmt.Errorf("%w; the checkpoint is saved: fix the cause, then resume with: fedsim run --resume %s", err, w.Dir())
 }
 
-// text is where is said what came of a run, in words.
+// text returns the writer for text output.
 func (f *runFlags) text(cmd *cobra.Command) io.Writer {
 	if f.quiet || f.json {
 		return io.Discard
@@ -200,7 +201,7 @@ func (f *runFlags) text(cmd *cobra.Command) io.Writer {
 	return cmd.OutOrStdout()
 }
 
-// newProgress returns the display that the flags ask for.
+// newProgress returns the display that the flags request.
 func (f *runFlags) newProgress(cmd *cobra.Command) *progress {
 	kind := f.progress
 	if f.quiet {
@@ -209,7 +210,7 @@ func (f *runFlags) newProgress(cmd *cobra.Command) *progress {
 	return newProgress(cmd.ErrOrStderr(), kind, time.Now)
 }
 
-// devicesOf lets the rows by device of runs go to the run directory.
+// devicesOf returns a function that opens the rows by device of a run.
 func devicesOf(w *rundir.Writer) func(int, results.Run) (experiment.DeviceRows, error) {
 	return func(index int, run results.Run) (experiment.DeviceRows, error) {
 		rows, err := w.Devices(index, run)
@@ -220,14 +221,14 @@ func devicesOf(w *rundir.Writer) func(int, results.Run) (experiment.DeviceRows, 
 	}
 }
 
-// modelsOf lets the final models of runs go to the run directory.
+// modelsOf returns a function that writes the final model of a run.
 func modelsOf(w *rundir.Writer) func(int, *data.Matrix) error {
 	return func(index int, m *data.Matrix) error {
 		return w.Model(index, m.Rows, m.Cols, m.Row)
 	}
 }
 
-// open makes the run directory of a scenario, or opens that of an unfinished run.
+// open creates the run directory of a scenario, or opens that of an unfinished run.
 func (f *runFlags) open(cmd *cobra.Command, args []string, sets []string) (*scenarios.Scenario, *rundir.Writer, *watch, error) {
 	if f.resume != "" {
 		s, w, err := f.reopen(cmd, args, sets)
@@ -238,7 +239,7 @@ func (f *runFlags) open(cmd *cobra.Command, args []string, sets []string) (*scen
 		return nil, nil, nil, err
 	}
 	if !f.quiet {
-		tell(cmd.ErrOrStderr(), s)
+		printNotes(cmd.ErrOrStderr(), s)
 	}
 	timeline, err := f.timeline.plan(cmd.Flags(), s)
 	if err != nil {
@@ -248,13 +249,13 @@ func (f *runFlags) open(cmd *cobra.Command, args []string, sets []string) (*scen
 	return s, w, timeline, err
 }
 
-// create makes the run directory, which keeps what is unfinished or does not.
-func (f *runFlags) create(s *scenarios.Scenario, keeps bool) (*rundir.Writer, error) {
+// create creates the run directory; checkpoints reports whether the run can be resumed.
+func (f *runFlags) create(s *scenarios.Scenario, checkpoints bool) (*rundir.Writer, error) {
 	about, err := f.about(s)
 	if err != nil {
 		return nil, err
 	}
-	about.Keeps = keeps
+	about.Keeps = checkpoints
 	dir := f.out
 	if dir == "" {
 		dir = filepath.Join("runs", s.Name)
@@ -262,9 +263,10 @@ func (f *runFlags) create(s *scenarios.Scenario, keeps bool) (*rundir.Writer, er
 	return rundir.Create(dir, f.force, about)
 }
 
-// about is what the run directory records of a scenario that can be run here.
+// about returns the facts that the run directory records about a scenario. It fails if
+// the scenario cannot run on this machine.
 func (f *runFlags) about(s *scenarios.Scenario) (about rundir.About, err error) {
-	if err := requireRoom(s); err != nil {
+	if err := requireMemory(s); err != nil {
 		return about, err
 	}
 	resolved, err := s.Resolved()
@@ -287,26 +289,26 @@ func (f *runFlags) about(s *scenarios.Scenario) (about rundir.About, err error) 
 	}, nil
 }
 
-// keep writes what was finished when the user stopped the run.
-func (f *runFlags) keep(cmd *cobra.Command, w *rundir.Writer, s *scenarios.Scenario, made []*crossval.Result, interrupt error) error {
+// saveInterrupted saves the finished results of an interrupted run.
+func (f *runFlags) saveInterrupted(cmd *cobra.Command, w *rundir.Writer, s *scenarios.Scenario, made []*crossval.Result, interrupt error) error {
 	if len(w.Runs()) == 0 && len(made) == 0 {
 		first := "run"
 		if len(s.Experiments) == 0 {
 			first = "table"
 		}
-		outcome := fmt.Sprintf("interrupted before the first %s, ", first)
+		outcome := fmt.Sprintf("interrupted before the end of the first %s; ", first)
 		if w.Resumable() {
 			if err := w.Leave(); err != nil {
 				return err
 			}
-			return interrupted{outcome + goOn(w), interrupt}
+			return interrupted{outcome + resumeHint(w), interrupt}
 		}
-		return interrupted{outcome + "nothing is kept", interrupt}
+		return interrupted{outcome + "nothing is saved", interrupt}
 	}
 	if err := w.Finish(rundir.Incomplete, ended()); err != nil {
 		return err
 	}
-	if err := f.summarise(cmd, w, rundir.Incomplete, s, made, nil); err != nil {
+	if err := f.summarize(cmd, w, rundir.Incomplete, s, made, nil); err != nil {
 		return err
 	}
 	finished := 0
@@ -319,14 +321,14 @@ func (f *runFlags) keep(cmd *cobra.Command, w *rundir.Writer, s *scenarios.Scena
 	if len(s.Tables) > 0 {
 		progress += fmt.Sprintf(" and %d of %d tables", len(made), len(s.Tables))
 	}
-	outcome := fmt.Sprintf("interrupted with %s finished, which %s keeps", progress, w.Dir())
+	outcome := fmt.Sprintf("interrupted with %s finished; results so far: %s", progress, w.Dir())
 	if w.Resumable() {
-		outcome += "; " + goOn(w)
+		outcome += "; " + resumeHint(w)
 	}
 	return interrupted{outcome, interrupt}
 }
 
-// draw draws the figure of each experiment from its runs.
+// draw draws the figures of all experiments to the run directory.
 func draw(w *rundir.Writer, s *scenarios.Scenario) (files []string, err error) {
 	dir, err := w.FiguresDir()
 	if err != nil {
@@ -335,9 +337,8 @@ func draw(w *rundir.Writer, s *scenarios.Scenario) (files []string, err error) {
 	return drawInto(dir, s, w.Runs())
 }
 
-// drawInto draws the figures of all experiments that have runs, those of
-// [plots.Default] where the scenario describes none. The error tells of figures that
-// cannot be drawn.
+// drawInto draws the figures of all experiments that have runs. An experiment without a
+// figure in the scenario gets [plots.Default]. The error has the figures that failed.
 func drawInto(dir string, s *scenarios.Scenario, runs []results.Run) (files []string, err error) {
 	for _, e := range s.Experiments {
 		var own []results.Run
@@ -363,8 +364,8 @@ func drawInto(dir string, s *scenarios.Scenario, runs []results.Run) (files []st
 	return files, err
 }
 
-// summarise prints the tables and where everything is, as the flags ask for it.
-func (f *runFlags) summarise(cmd *cobra.Command, w *rundir.Writer, state rundir.State, s *scenarios.Scenario, made []*crossval.Result, figures []string) error {
+// summarize prints the summary in the format of the flags.
+func (f *runFlags) summarize(cmd *cobra.Command, w *rundir.Writer, state rundir.State, s *scenarios.Scenario, made []*crossval.Result, figures []string) error {
 	if f.json {
 		return writeJSON(cmd.OutOrStdout(), newSummary(w, state, s, made, figures))
 	}
@@ -375,11 +376,11 @@ func (f *runFlags) summarise(cmd *cobra.Command, w *rundir.Writer, state rundir.
 	if err := printTables(out, made, len(w.Runs()) > 0); err != nil {
 		return err
 	}
-	return errors.Join(results.WriteEdges(out, w.Runs()), located(out, w, figures), locatedTables(out, w, made))
+	return errors.Join(results.WriteEdges(out, w.Runs()), printPaths(out, w, figures), printTablePaths(out, w, made))
 }
 
-// located prints where the results and figures are.
-func located(out io.Writer, w *rundir.Writer, figures []string) error {
+// printPaths prints the paths of the run directory and its figures.
+func printPaths(out io.Writer, w *rundir.Writer, figures []string) error {
 	if _, err := fmt.Fprintf(out, "\nresults: %s\n", w.Dir()); err != nil {
 		return err
 	}
@@ -391,7 +392,7 @@ func located(out io.Writer, w *rundir.Writer, figures []string) error {
 	return nil
 }
 
-// sources says in one line where the data of all runs and tables come from.
+// sources describes the sources of the data of all runs and tables in one line.
 func sources(s *scenarios.Scenario) (string, error) {
 	var all []string
 	for _, e := range s.Experiments {

@@ -32,7 +32,7 @@ func newScenariosList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the scenarios that are shipped within the program",
+		Short: "List the shipped scenarios",
 		Example: `  fedsim scenarios list
   fedsim scenarios list --json`,
 		Args: takes(0, 0, "no arguments"),
@@ -48,14 +48,14 @@ func newScenariosList() *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print them as JSON (docs/json.md)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON (docs/json.md)")
 	return cmd
 }
 
 func newScenariosShow() *cobra.Command {
 	return &cobra.Command{
 		Use:               "show NAME",
-		Short:             "Print a shipped scenario, to start one's own from",
+		Short:             "Print a shipped scenario, to start from",
 		Example:           "  fedsim scenarios show quickstart > mine.toml",
 		Args:              takes(1, 1, "the name of one shipped scenario"),
 		ValidArgsFunction: first(completeShipped),
@@ -77,12 +77,12 @@ func newScenariosShow() *cobra.Command {
 func newScenariosValidate() *cobra.Command {
 	return &cobra.Command{
 		Use:   "validate FILE...",
-		Short: "Check scenarios and say what they run",
-		Long: `Check scenarios and say what they run. Everything that is wrong is reported, each
-with file, line and column. Data files are not opened: what does not go with the
-devices that they come to is found when the scenario is run.`,
+		Short: "Check scenarios and count their runs",
+		Long: `Check scenarios and count their experiments, runs and tables. All errors are
+reported, each with file, line and column. Data files are not opened: settings that
+do not fit the number of devices in the data are rejected when the scenario runs.`,
 		Example:           "  fedsim scenarios validate mine.toml scenarios/*.toml",
-		Args:              takes(1, math.MaxInt, "scenarios, files or names of shipped ones"),
+		Args:              takes(1, math.MaxInt, "one or more scenarios (files or names of shipped scenarios)"),
 		ValidArgsFunction: completeScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var wrong config.Errors
@@ -95,7 +95,7 @@ devices that they come to is found when the scenario is run.`,
 				if err != nil {
 					return err
 				}
-				tell(cmd.ErrOrStderr(), s)
+				printNotes(cmd.ErrOrStderr(), s)
 				text := fmt.Sprintf("%s, %s", count(len(s.Experiments), "experiment"), count(experiment.Total(s.Experiments), "run"))
 				if len(s.Tables) > 0 {
 					text += ", " + count(len(s.Tables), "table")
@@ -114,13 +114,13 @@ func newScenariosSchema() *cobra.Command {
 		Use:   "schema",
 		Short: "Print the JSON Schema of scenario files, for editors",
 		Long: `Print the JSON Schema (draft 2020-12) of scenario files: every key with its type,
-default and meaning, and the options of every algorithm. An editor that knows TOML
-and JSON Schema completes and explains the keys of a file that opens with the line
+default and meaning, and the options of every algorithm. An editor that supports JSON
+Schema for TOML completes and explains the keys of a file that starts with the line
 
   #:schema fedsim.schema.json
 
-What the schema refuses is wrong; ranges, and what keys have to do with each
-other, are for "fedsim scenarios validate".`,
+The schema does not check ranges or combinations of keys; use "fedsim scenarios
+validate".`,
 		Example: "  fedsim scenarios schema > fedsim.schema.json",
 		Args:    takes(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -23,15 +23,16 @@ func newServe() *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve DIR",
-		Short: "Show the page of a run in a browser while it is made",
-		Long: `Show the page of a run in a browser while it is made: what "fedsim report" makes a
-file of, with the rounds of the runs under way about a second after they are over.
+		Short: "Serve a live report of a run for a browser",
+		Long: `Serve a live report of a run over HTTP and print its address. The report is that of
+"fedsim report"; each round appears about a second after its end.
 
-DIR need not be there yet: its run may be started, interrupted, gone on with and
-made anew while the page is open. The address to open is printed. Only this machine
-can reach it unless --addr says otherwise; nobody is asked who they are, and there
-is no encryption. Nothing but the page and what it shows is served. An interrupt
-(Ctrl-C) stops the server.`,
+DIR need not exist yet. Its run can be started, interrupted, resumed and
+overwritten while the report is open.
+
+By default only this machine can connect; --addr changes that. There is no
+authentication and no encryption. The server serves only the report and its data.
+An interrupt (Ctrl-C) stops it.`,
 		Example: `  fedsim serve runs/quickstart
   fedsim serve runs/tonight --addr 127.0.0.1:8080
   fedsim serve runs/tonight --addr '[::1]:0' --json`,
@@ -42,13 +43,13 @@ is no encryption. Nothing but the page and what it shows is served. An interrupt
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.address, "addr", "127.0.0.1:0", "address and port to listen at; port 0: any that is free")
+	flags.StringVar(&f.address, "addr", "127.0.0.1:0", "address and port to listen on; port 0: any free port")
 	completeFlag(cmd, "addr", cobra.NoFileCompletions)
 	flags.BoolVar(&f.json, "json", false, "print the address as JSON (docs/json.md)")
 	return cmd
 }
 
-// serving is where a run is served, for scripts: docs/json.md describes it.
+// serving is the JSON output (docs/json.md).
 type serving struct {
 	URL       string `json:"url"`
 	Directory string `json:"directory"`
@@ -67,13 +68,13 @@ func (f *serveFlags) serve(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.tell(cmd, dir, l); err != nil {
+	if err := f.printAddress(cmd, dir, l); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	return server.Serve(cmd.Context(), l)
 }
 
-// checkAddress reports an address that cannot be one.
+// checkAddress checks the form of an address.
 func checkAddress(address string) error {
 	const want = "must be an address and a port, as in 127.0.0.1:8080 or [::1]:0"
 	_, port, err := net.SplitHostPort(address)
@@ -86,26 +87,24 @@ func checkAddress(address string) error {
 	return nil
 }
 
-// tell prints where the page is before anything is served.
-func (f *serveFlags) tell(cmd *cobra.Command, dir string, l net.Listener) error {
+// printAddress prints the address of the report.
+func (f *serveFlags) printAddress(cmd *cobra.Command, dir string, l net.Listener) error {
 	about := serving{URL: serve.URL(l), Directory: dir, Loopback: serve.Loopback(l)}
 	if !about.Loopback {
-		complain(cmd.ErrOrStderr(), fmt.Errorf("warning: --addr=%s: whoever reaches this machine can read %s", f.address, dir))
+		printError(cmd.ErrOrStderr(), fmt.Errorf("warning: --addr=%s: anyone who can connect to this machine can read %s", f.address, dir))
 	}
 	if g, err := rundir.Look(dir); err == nil && g.Phase == rundir.Absent {
-		complain(cmd.ErrOrStderr(), fmt.Errorf("%s: there is no run here yet, the page waits for it", dir))
+		printError(cmd.ErrOrStderr(), fmt.Errorf("%s: no run here yet; the report waits for it", dir))
 	}
 	out := cmd.OutOrStdout()
-	err := error(nil)
 	if f.json {
-		err = writeJSON(out, about)
-	} else {
-		_, err = fmt.Fprintln(out, about.URL)
+		return errors.Join(writeJSON(out, about), flush(out))
 	}
+	_, err := fmt.Fprintln(out, about.URL)
 	return errors.Join(err, flush(out))
 }
 
-// flush writes what waits: a command that goes on is read while it does.
+// flush writes buffered output, for a command whose output is read while it runs.
 func flush(out io.Writer) error {
 	if b, ok := out.(interface{ Flush() error }); ok {
 		return b.Flush()

@@ -7,14 +7,13 @@ import (
 	"fedsim/results"
 )
 
-// stalled is the error of a command whose runs are complete, and of which some
-// stalled.
+// stalled is the error of a command that completed its runs, some of which stalled.
 type stalled []results.Run
 
-// mostStalled is how many runs that stalled are named.
-const mostStalled = 5
+// maxStalled is the maximum number of stalled runs in an error.
+const maxStalled = 5
 
-// stalls returns the error of those runs that stalled; nil when none did.
+// stalls returns the error of the runs that stalled, or nil.
 func stalls(runs []results.Run) error {
 	var all stalled
 	for _, r := range runs {
@@ -28,14 +27,14 @@ func stalls(runs []results.Run) error {
 	return all
 }
 
-// Error says for each run where and why it stalled.
+// Error has a line for each run, with the round and the reason.
 func (s stalled) Error() string {
 	var lines []string
-	for _, r := range s[:min(len(s), mostStalled)] {
+	for _, r := range s[:min(len(s), maxStalled)] {
 		lines = append(lines, fmt.Sprintf("run %s stalled after round %d: %s", r.ID, len(r.Rounds)-1, r.Reason))
 	}
-	if more := len(s) - mostStalled; more > 0 {
-		lines = append(lines, fmt.Sprintf("%d more runs stalled: runs.csv has their reasons", more))
+	if more := len(s) - maxStalled; more > 0 {
+		lines = append(lines, fmt.Sprintf("%d more runs stalled; see runs.csv for the reasons", more))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -15,16 +15,16 @@ import (
 	"fedsim/scenarios"
 )
 
-// The statuses to exit with.
+// The exit statuses.
 const (
 	exitDone        = 0
 	exitFailed      = 1
 	exitUsage       = 2  // usage or configuration
-	exitStalled     = 3  // a run can never end: no device can act again, or virtual time is over
-	exitInterrupted = 75 // EX_TEMPFAIL of sysexits.h: run it again
+	exitStalled     = 3  // a run cannot end: no device can act again, or virtual time is exhausted
+	exitInterrupted = 75 // EX_TEMPFAIL of sysexits.h: resume
 )
 
-// status returns what to exit with after err.
+// status returns the exit status for err.
 func status(err error) int {
 	if err == nil {
 		return exitDone
@@ -41,7 +41,7 @@ func status(err error) int {
 	return exitFailed
 }
 
-// isStalled reports whether nothing is wrong but that runs stalled.
+// isStalled reports whether err consists only of stalled runs.
 func isStalled(err error) bool {
 	for {
 		joined, ok := err.(interface{ Unwrap() []error })
@@ -53,8 +53,7 @@ func isStalled(err error) bool {
 	}
 }
 
-// isUsage reports whether the user has to change the command line or the
-// scenario.
+// isUsage reports whether err is an error in the command line or the scenario.
 func isUsage(err error) bool {
 	if _, ok := errors.AsType[usageError](err); ok {
 		return true
@@ -68,33 +67,33 @@ func isUsage(err error) bool {
 	return errors.Is(err, rundir.ErrExists) || errors.Is(err, rundir.ErrUnfinished) || errors.Is(err, rundir.ErrForeign)
 }
 
-// tell prints the notes of a scenario.
-func tell(w io.Writer, s *scenarios.Scenario) {
+// printNotes prints the notes of a scenario.
+func printNotes(w io.Writer, s *scenarios.Scenario) {
 	for _, note := range s.Notes {
-		line(w, "note: "+note, false)
+		printLine(w, "note: "+note, false)
 	}
 }
 
-// complain writes an error, one line for each thing that is wrong. A line that
-// does not open with the place it is about names the program.
-func complain(w io.Writer, err error) {
+// printError prints an error, one line for each problem. A line that does not start
+// with a position in a file starts with the name of the program.
+func printError(w io.Writer, err error) {
 	if err == nil {
 		return
 	}
 	if list, ok := errors.AsType[config.Errors](err); ok {
 		for _, located := range list {
-			line(w, located.Error(), located.Place != config.Place{})
+			printLine(w, located.Error(), located.Place != config.Place{})
 		}
 		return
 	}
-	file := parsed(err)
+	file := parsedFile(err)
 	for text := range strings.SplitSeq(err.Error(), "\n") {
-		line(w, text, file != "" && strings.HasPrefix(text, file))
+		printLine(w, text, file != "" && strings.HasPrefix(text, file))
 	}
 }
 
-// parsed returns the file that an error of reading one is about.
-func parsed(err error) string {
+// parsedFile returns the file of a parse error, or "".
+func parsedFile(err error) string {
 	if parse, ok := errors.AsType[*data.ParseError](err); ok {
 		return parse.File
 	}
@@ -104,10 +103,11 @@ func parsed(err error) string {
 	return ""
 }
 
-func line(w io.Writer, text string, placed bool) {
-	if !placed {
+// printLine prints a line; positioned reports whether it starts with a position.
+func printLine(w io.Writer, text string, positioned bool) {
+	if !positioned {
 		text = "fedsim: " + text
 	}
-	// There is nobody left to tell when standard error cannot be written.
+	// An error of standard error cannot be reported anywhere.
 	_, _ = fmt.Fprintln(w, quote.Line(text))
 }

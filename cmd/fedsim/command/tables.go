@@ -12,16 +12,14 @@ import (
 	"fedsim/scenarios"
 )
 
-// dataFolder is the environment variable with the folder where the files of
-// tables are looked for.
+// dataFolder is the environment variable with the folder of data files.
 const dataFolder = "FEDSIM_DATA"
 
-// makeTables makes the tables of a scenario, one after the other, and hands each
-// to the run directory when it is done. Those that are done come back with an
-// error, too.
+// makeTables computes the tables of a scenario in order and writes each to the run
+// directory when it is complete. After an error it returns the complete tables too.
 func (f *runFlags) makeTables(ctx context.Context, w *rundir.Writer, s *scenarios.Scenario, p *progress) ([]*crossval.Result, error) {
 	keep := f.policy(w)
-	if keep.Keeper != nil && len(s.Tables) > 0 { // tables may take longer than the runs before them
+	if keep.Keeper != nil && len(s.Tables) > 0 { // tables can take longer than the runs
 		if err := w.Checkpoint(); err != nil {
 			return nil, err
 		}
@@ -44,7 +42,7 @@ func (f *runFlags) makeTables(ctx context.Context, w *rundir.Writer, s *scenario
 	return made, nil
 }
 
-// printTables prints crossval.
+// printTables prints tables, each after a blank line; the first only if below is true.
 func printTables(out io.Writer, made []*crossval.Result, below bool) error {
 	for _, r := range made {
 		if below {
@@ -60,8 +58,8 @@ func printTables(out io.Writer, made []*crossval.Result, below bool) error {
 	return nil
 }
 
-// locatedTables prints where tables are.
-func locatedTables(out io.Writer, w *rundir.Writer, made []*crossval.Result) error {
+// printTablePaths prints the files of tables.
+func printTablePaths(out io.Writer, w *rundir.Writer, made []*crossval.Result) error {
 	for _, r := range made {
 		for _, file := range r.Files() {
 			if _, err := fmt.Fprintf(out, "table:   %s\n", filepath.Join(w.Dir(), "tables", file.Name)); err != nil {
@@ -72,7 +70,7 @@ func locatedTables(out io.Writer, w *rundir.Writer, made []*crossval.Result) err
 	return nil
 }
 
-// tableSources says where the data of the tables come from.
+// tableSources describes the sources of the data of tables.
 func tableSources(s *scenarios.Scenario) ([]string, error) {
 	var all []string
 	for i := range s.Tables {

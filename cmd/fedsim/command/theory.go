@@ -21,7 +21,7 @@ import (
 	"fedsim/scenarios"
 )
 
-// chartFile is the figure of the bounds, without its extension.
+// chartFile is the name of the figure of the bounds, without its extension.
 const chartFile = "theory-bound"
 
 // theoryFlags are the flags of fedsim theory.
@@ -31,41 +31,42 @@ type theoryFlags struct {
 	seeds  int
 }
 
-// newTheory returns the command; line is the command line, for the manifest.
+// newTheory returns the command. The manifest records line, the command line.
 func newTheory(line []string) *cobra.Command {
 	f := theoryFlags{runFlags: runFlags{line: line}}
 	cmd := &cobra.Command{
 		Use:   "theory SCENARIO",
-		Short: "Compare a scenario's convergence with the theorems of the paper",
-		Long: `Compare a scenario's convergence with the theorems of the paper.
+		Short: "Compare the convergence of a scenario with the paper's theorems",
+		Long: `Compare the convergence of a scenario with the theorems of the paper.
 
-Runs SCENARIO, a file or the name of a shipped one, for a single W update in
-which the accuracy theta of every local solve is measured. Then it prints the
-constants of the analysis (sigma_t, sigma', s, Theta-bar, ...) and the rounds
-until the expected D(alpha) - D* is at most the target: what Theorem 1 (smooth
-losses) or Theorem 2 (Lipschitz losses) asks for, and what was measured over the
-seeds. Theorem 2 is about the mean of alpha over the rounds H0+1 to H; measured
-is alpha itself.
+The command runs SCENARIO (a file or the name of a shipped scenario) for a single
+W update and measures the accuracy theta of every local solve. It prints the
+constants of the analysis (sigma_t, sigma', s, Theta-bar, ...) and the number of
+rounds until the expected D(alpha) - D* is at most the target. One number is the
+bound of Theorem 1 (smooth losses) or Theorem 2 (Lipschitz losses), the other is
+measured over the seeds. Theorem 2 bounds the mean of alpha over the rounds H0+1
+to H; the measurement is of alpha itself.
 
-The run directory holds figures/theory-bound.png and .svg, the measured D(alpha) - D*
-below the curve of the bound, beside all that "fedsim run" leaves; thetas.csv has
-theta of every device and round. The command fails when a curve is crossed, and
-exits with status 3 when a run stalled: the rounds before are compared. When it was
-interrupted it starts over.`,
+The run directory has the files that "fedsim run" writes. In addition,
+figures/theory-bound.png and .svg show the measured D(alpha) - D* and the bound,
+and thetas.csv has theta for each device and round.
+
+The command fails if a measurement exceeds its bound. It exits with status 3 if a
+run stalled; the rounds before the stall are compared. It cannot be resumed.`,
 		Example: `  fedsim theory theory
   fedsim theory theory --target 0.01 --seeds 20 --set faults.drop_phase=upload
   fedsim theory my.toml --set problem.loss=logistic --out runs/logistic-theory`,
-		Args:              takes(1, 1, "one scenario, a file or the name of a shipped one"),
+		Args:              takes(1, 1, "one scenario (a file or the name of a shipped scenario)"),
 		ValidArgsFunction: first(completeScenario),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
 	addSet(cmd, &f.set, "")
 	flags := cmd.Flags()
-	flags.Float64Var(&f.target, "target", 0, "epsilon_D, the D(alpha) - D* to be reached; 0: a thousandth of n (of m under loss_scaling \"mean\")")
-	flags.IntVar(&f.seeds, "seeds", 0, "run with the seeds 1 to N; 0: those of the scenario")
-	flags.StringVar(&f.out, "out", "", "directory for the results (default runs/<scenario name>-theory)")
+	flags.Float64Var(&f.target, "target", 0, "epsilon_D, the target for D(alpha) - D*; 0: n/1000 (m/1000 with loss_scaling \"mean\")")
+	flags.IntVar(&f.seeds, "seeds", 0, "run with seeds 1 to N; 0: the seeds of the scenario")
+	flags.StringVar(&f.out, "out", "", "run directory (default runs/<scenario name>-theory)")
 	completeFlag(cmd, "out", completeDirectory)
-	flags.BoolVar(&f.force, "force", false, "overwrite a run that is there, complete or unfinished")
+	flags.BoolVar(&f.force, "force", false, "overwrite an existing run or checkpoint")
 	f.addComputing(cmd)
 	f.addQuiet(cmd)
 	return cmd
@@ -74,15 +75,15 @@ interrupted it starts over.`,
 func (f *theoryFlags) check() error {
 	switch {
 	case !(f.target >= 0) || math.IsInf(f.target, 1):
-		return usagef("--target=%v: must be a number that is not negative; 0 is a thousandth of n", f.target)
+		return usagef("--target=%v: must be a number that is not negative; 0 is n/1000", f.target)
 	case f.seeds < 0:
-		return usagef("--seeds=%d: must not be negative; 0 is the seeds of the scenario", f.seeds)
+		return usagef("--seeds=%d: must not be negative; 0 uses the seeds of the scenario", f.seeds)
 	default:
 		return f.runFlags.check()
 	}
 }
 
-// sets returns the overrides: the user's, then what the theorems need.
+// sets returns the overrides of the user, followed by those that the theorems require.
 func (f *theoryFlags) sets() []string {
 	sets := slices.Clone(f.set)
 	if f.seeds > 0 {
@@ -104,11 +105,11 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 		return err
 	}
 	if len(scenario.Experiments) == 0 {
-		return usagef("scenario %s makes tables alone: there is no run to hold against the theory", scenario.Name)
+		return usagef("scenario %s makes only tables: there is no run to compare with the theorems", scenario.Name)
 	}
 	for _, e := range scenario.Experiments {
 		if e.Figure != nil && e.Figure.File == chartFile {
-			return usagef("experiment %s: figure.file = %q: must not be the name of the figure of the bounds", e.Name, chartFile)
+			return usagef("experiment %s: figure.file = %q: is the name of the figure of the bounds: choose another", e.Name, chartFile)
 		}
 	}
 	if f.out == "" {
@@ -132,26 +133,26 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 	p.end()
 	if err != nil {
 		if experiment.Interrupted(err) {
-			return f.keep(cmd, w, scenario, nil, err)
+			return f.saveInterrupted(cmd, w, scenario, nil, err)
 		}
 		return err
 	}
 	figures, drawn := draw(w, scenario)
 	chart, failed := drawTheory(w, found)
-	// What was computed is kept even when it could not be drawn.
+	// Save the results even if drawing failed.
 	if err := w.Finish(rundir.Complete, ended()); err != nil {
 		return errors.Join(drawn, failed, err)
 	}
 	if err := writeTheory(f.text(cmd), found); err != nil {
 		return err
 	}
-	if err := located(f.text(cmd), w, append(chart, figures...)); err != nil {
+	if err := printPaths(f.text(cmd), w, append(chart, figures...)); err != nil {
 		return err
 	}
 	return errors.Join(drawn, failed, broken(found), stalls(w.Runs()))
 }
 
-// drawTheory draws the measurements under the curves of the bounds.
+// drawTheory draws the measurements and the bounds.
 func drawTheory(w *rundir.Writer, found []experiment.Comparison) ([]string, error) {
 	dir, err := w.FiguresDir()
 	if err != nil {
@@ -176,7 +177,7 @@ func drawTheory(w *rundir.Writer, found []experiment.Comparison) ([]string, erro
 	return plots.SaveChart(dir, chart)
 }
 
-// where names a comparison: its method and its place on the axes.
+// where names a comparison by its method and its sweep point.
 func where(c *experiment.Comparison) string {
 	text := c.Method
 	if len(c.Point) > 0 {
@@ -185,20 +186,19 @@ func where(c *experiment.Comparison) string {
 	return text
 }
 
-// broken returns an error for each comparison whose measurement crosses the
-// curve of its bound.
+// broken returns an error for each comparison whose measurement exceeds its bound.
 func broken(found []experiment.Comparison) error {
 	var wrong []error
 	for i := range found {
 		if h, bound, ok := found[i].Violation(); !ok {
-			wrong = append(wrong, fmt.Errorf("%s: the measured D(alpha) - D* of %.3g lies above the bound of %.3g in round %d",
+			wrong = append(wrong, fmt.Errorf("%s: the measured D(alpha) - D* of %.3g exceeds the bound of %.3g in round %d",
 				where(&found[i]), found[i].Mean[h], bound, h))
 		}
 	}
 	return errors.Join(wrong...)
 }
 
-// theoryRows are the rows of the table: a name and its value for a comparison.
+// theoryRows are the rows of the table: a name, and its value in a comparison.
 var theoryRows = []struct {
 	name  string
 	value func(*experiment.Comparison) string
@@ -255,7 +255,7 @@ func writeTheory(out io.Writer, found []experiment.Comparison) error {
 	return err
 }
 
-// short writes a number with four digits; "-" for one that does not exist.
+// short formats a number with four digits; "-" if it does not exist.
 func short(v float64) string {
 	switch {
 	case math.IsNaN(v):
@@ -267,7 +267,7 @@ func short(v float64) string {
 	}
 }
 
-// spread writes the range of values.
+// spread formats the range of values.
 func spread(values []float64) string {
 	low, high := short(slices.Min(values)), short(slices.Max(values))
 	if low == high {
@@ -276,7 +276,7 @@ func spread(values []float64) string {
 	return low + " to " + high
 }
 
-// phase writes h0 or H0 of Theorem 2.
+// phase formats h0 or H0 of Theorem 2.
 func phase(c *experiment.Comparison, which int) string {
 	b, ok := c.Bound.(theory.Lipschitz)
 	if !ok {

@@ -20,7 +20,7 @@ import (
 	"fedsim/scenarios"
 )
 
-// timelineFlags are the flags of fedsim run that show what devices do when.
+// timelineFlags are the flags of fedsim run for timelines.
 type timelineFlags struct {
 	trace   string
 	gantt   string
@@ -29,46 +29,47 @@ type timelineFlags struct {
 	rounds  string
 }
 
-// How many rounds are shown unless told otherwise.
+// The default number of rounds.
 const (
 	traceRounds = 100
 	ganttRounds = 10
 )
 
 func (f *timelineFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.trace, "timeline", "", "write what the devices of one run do when to this file, a Chrome trace of virtual time that https://ui.perfetto.dev opens")
-	flags.StringVar(&f.gantt, "gantt", "", "draw what the devices of one run do when: a file .png or .svg, or neither for both")
-	flags.StringVar(&f.run, "timeline-run", "", "the run of --timeline and --gantt: its id in runs.csv, without what tuning chose (default the first)")
-	flags.IntVar(&f.devices, "timeline-devices", 200, fmt.Sprintf("show at most so many devices, evenly spaced; --gantt at most %d", plots.MaxGanttRows))
-	flags.StringVar(&f.rounds, "timeline-rounds", "", fmt.Sprintf("show rounds A to B, as in 20:40, or one (default 1:%d, --gantt 1:%d)", traceRounds, ganttRounds))
+	flags.StringVar(&f.trace, "timeline", "", "write a timeline of the devices of one run to this file, as a Chrome trace for https://ui.perfetto.dev")
+	flags.StringVar(&f.gantt, "gantt", "", "draw a timeline of the devices of one run to this file, .png or .svg; without an extension, both")
+	flags.StringVar(&f.run, "timeline-run", "", "run for --timeline and --gantt: its id in runs.csv, without tuned options (default the first run)")
+	flags.IntVar(&f.devices, "timeline-devices", 200, fmt.Sprintf("maximum number of devices to show, evenly spaced (--gantt: at most %d)", plots.MaxGanttRows))
+	flags.StringVar(&f.rounds, "timeline-rounds", "", fmt.Sprintf("rounds to show, as in 20:40 or 20 (default 1:%d, --gantt 1:%d)", traceRounds, ganttRounds))
 }
 
-// watch is what is to be shown of one run.
+// watch is the timelines of one run.
 type watch struct {
 	id    string
 	shows []show
 }
 
-// show is a file or two that show a timeline, and its recorder when the run has begun.
+// show is a timeline that is recorded and saved.
 type show struct {
 	selection timeline.Selection
-	recorder  *timeline.Recorder
-	name      string // of what it is
+	recorder  *timeline.Recorder // nil before the run starts
+	name      string             // "timeline" or "gantt"
 	save      func(*timeline.Timeline) (files []string, err error)
 }
 
-// plan checks the flags against the scenario; nil: nothing is to be shown.
+// plan checks the flags against the scenario. The result is nil if they request no
+// timeline.
 func (f *timelineFlags) plan(flags *pflag.FlagSet, s *scenarios.Scenario) (*watch, error) {
 	if f.trace == "" && f.gantt == "" {
 		for _, name := range []string{"timeline-run", "timeline-devices", "timeline-rounds"} {
 			if flags.Changed(name) {
-				return nil, usagef("--%s: goes with --timeline or --gantt", name)
+				return nil, usagef("--%s: requires --timeline or --gantt", name)
 			}
 		}
 		return nil, nil
 	}
 	if f.trace != "" && filepath.Ext(f.trace) != ".json" {
-		return nil, usagef("--timeline=%s: must end in .json", f.trace) // it is overwritten, a scenario must not be
+		return nil, usagef("--timeline=%s: must end in .json", f.trace) // never overwrite a scenario
 	}
 	if f.devices < 1 {
 		return nil, usagef("--timeline-devices=%d: must be positive", f.devices)
@@ -101,16 +102,16 @@ func (f *timelineFlags) plan(flags *pflag.FlagSet, s *scenarios.Scenario) (*watc
 	}
 	for _, path := range []string{f.trace, f.gantt} {
 		if _, err := os.Stat(filepath.Dir(path)); err != nil {
-			return nil, fmt.Errorf("%s cannot be written: %w", path, err)
+			return nil, fmt.Errorf("%s: cannot be written: %w", path, err)
 		}
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			return nil, fmt.Errorf("%s cannot be written: %w", path, syscall.EISDIR)
+			return nil, fmt.Errorf("%s: cannot be written: %w", path, syscall.EISDIR)
 		}
 	}
 	return w, nil
 }
 
-// narrow shows the rounds that the flag says, of a run of so many.
+// narrow selects the rounds of --timeline-rounds. The run has so many rounds.
 func (f *timelineFlags) narrow(w *watch, rounds int) error {
 	if f.rounds == "" {
 		return nil
@@ -120,7 +121,7 @@ func (f *timelineFlags) narrow(w *watch, rounds int) error {
 		return err
 	}
 	if first > rounds {
-		return usagef("--timeline-rounds=%s: must begin with one of the %d rounds of run %s", f.rounds, rounds, w.id)
+		return usagef("--timeline-rounds=%s: run %[3]s has only %[2]d rounds", f.rounds, rounds, w.id)
 	}
 	for i := range w.shows {
 		w.shows[i].selection.First, w.shows[i].selection.Last = first, last
@@ -128,7 +129,7 @@ func (f *timelineFlags) narrow(w *watch, rounds int) error {
 	return nil
 }
 
-// choose returns the run that is to be shown.
+// choose returns the run of --timeline-run, or the first run.
 func (f *timelineFlags) choose(s *scenarios.Scenario) (*scenarios.Run, error) {
 	var ids []string
 	for _, e := range s.Experiments {
@@ -144,20 +145,19 @@ func (f *timelineFlags) choose(s *scenarios.Scenario) (*scenarios.Run, error) {
 		}
 	}
 	if len(ids) == 0 {
-		return nil, usagef("scenario %s makes tables alone: there is no run for --timeline or --gantt", s.Name)
+		return nil, usagef("scenario %s makes only tables: there is no run for --timeline or --gantt", s.Name)
 	}
 	return nil, usagef("--timeline-run: %s", config.UnknownName("run", f.run, f.run, ids))
 }
 
-// plainID returns the id of a run without what tuning chose, which is known from
-// the start.
+// plainID returns the id of a run without tuned options. It is known before the run.
 func plainID(run *scenarios.Run) string {
 	plain := *run
 	plain.Tuned = nil
 	return plain.WithSeed(run.Seed).ID
 }
 
-// parseRounds reads A:B, or A alone.
+// parseRounds parses A:B, or A.
 func parseRounds(text string) (first, last int, err error) {
 	a, b, pair := strings.Cut(text, ":")
 	if !pair {
@@ -168,12 +168,12 @@ func parseRounds(text string) (first, last int, err error) {
 		last, failed = strconv.Atoi(b)
 	}
 	if failed != nil || first < 1 || last < first {
-		return 0, 0, usagef("--timeline-rounds=%s: must be two rounds in order, as in 20:40; the first round is 1", text)
+		return 0, 0, usagef("--timeline-rounds=%s: must be a round or a range of rounds, as in 20:40; the first round is 1", text)
 	}
 	return first, last, nil
 }
 
-// journal returns what gives the run that is watched its journal; nil when none is.
+// journal returns a function that returns the journal of a run; nil if w is nil.
 func (w *watch) journal() func(run *scenarios.Run, devices int) federation.Journal {
 	if w == nil {
 		return nil
@@ -192,7 +192,7 @@ func (w *watch) journal() func(run *scenarios.Run, devices int) federation.Journ
 	}
 }
 
-// write writes what was to be shown, and says so to out.
+// write saves the timelines and prints their files to out.
 func (w *watch) write(out io.Writer) error {
 	if w == nil {
 		return nil
@@ -206,7 +206,7 @@ func (w *watch) write(out io.Writer) error {
 
 func (s *show) write(out io.Writer, id string) error {
 	if s.recorder == nil {
-		return fmt.Errorf("no %s: run %s was not begun", s.name, id)
+		return fmt.Errorf("no %s: run %s was not started", s.name, id)
 	}
 	line, err := s.recorder.Timeline()
 	if err != nil {
@@ -216,12 +216,12 @@ func (s *show) write(out io.Writer, id string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%-8s %s, of run %s, rounds %d to %d, %d of %d devices\n",
+	_, err = fmt.Fprintf(out, "%-8s %s: run %s, rounds %d to %d, %d of %d devices\n",
 		s.name+":", strings.Join(files, ", "), id, line.First, line.Last, len(line.Tracks), line.Devices)
 	return err
 }
 
-// saveTrace writes a timeline of a run as a Chrome trace.
+// saveTrace writes the timeline of a run as a Chrome trace.
 func saveTrace(line *timeline.Timeline, run, path string) error {
 	return atomicfile.Write(path, func(w io.Writer) error { return line.WriteChrome(w, run) })
 }

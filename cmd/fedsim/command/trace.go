@@ -17,9 +17,10 @@ import (
 func newTrace() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trace",
-		Short: "Sum up, convert and generate traces of devices",
-		Long: `Sum up, convert and generate traces: when devices are available and charging, and
-how fast they and their links are. docs/traces.md describes the file.`,
+		Short: "Summarize, convert and generate device traces",
+		Long: `Summarize, convert and generate device traces. A trace records when devices are
+available and charging, and the speeds of devices and links over time.
+docs/traces.md describes the file format.`,
 		Example: `  fedsim trace synthesise --devices 1000 --days 7 --seed 1 -o week.csv
   fedsim trace stats week.csv
   fedsim trace convert client_behave_trace -o fedscale.csv`,
@@ -29,10 +30,10 @@ how fast they and their links are. docs/traces.md describes the file.`,
 	return cmd
 }
 
-// traceFormats is how the commands that read traces describe what they take.
-const traceFormats = `The file is fedsim's csv, one of FedScale's pickles (client_behave_trace,
-client_device_capacity) or one of FLASH's JSON files (state_traces.json,
-speed_distri.json). It streams: any size will do.`
+// traceFormats describes the input of the commands that read traces.
+const traceFormats = `The file is a csv file of fedsim, a pickle of FedScale (client_behave_trace,
+client_device_capacity) or a JSON file of FLASH (state_traces.json,
+speed_distri.json). It is read as a stream and may be larger than memory.`
 
 // traceFlags are the flags of the commands that read traces.
 type traceFlags struct {
@@ -45,20 +46,19 @@ type traceFlags struct {
 func (f *traceFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.flash = traces.FLASHDefaults()
-	flags.StringVar(&f.from, "from", traces.FormatAuto, "format: "+strings.Join(traces.Formats(), ", ")+", or "+traces.FormatAuto+": what the file looks like")
-	flags.BoolVar(&f.skip, "skip", false, "leave out devices that cannot be read, and say how many on standard error")
-	flags.StringSliceVar(&f.flash.Need, "need", f.flash.Need, "FLASH states that make a device available together: locked, screen-off, wifi, charging")
-	flags.BoolVar(&f.flash.Battery, "battery", f.flash.Battery, "take FLASH's readings of batteries too")
-	flags.StringVar(&f.origin, "origin", "", "FLASH clock time that is time 0, as 2020-01-02 or \"2020-01-02 15:04:05\" (default: midnight before the first message)")
-	flags.Float64Var(&f.flash.Days, "days", f.flash.Days, "span of traces drawn from FLASH's speeds")
-	flags.Float64Var(&f.flash.HoldS, "hold-s", f.flash.HoldS, "seconds for which a rate drawn from FLASH's speeds holds")
-	flags.Uint64Var(&f.flash.Seed, "seed", f.flash.Seed, "seed of rates drawn from FLASH's speeds")
+	flags.StringVar(&f.from, "from", traces.FormatAuto, "format: "+strings.Join(traces.Formats(), ", ")+", or "+traces.FormatAuto+" to detect it")
+	flags.BoolVar(&f.skip, "skip", false, "omit devices with errors, and print their number on standard error")
+	flags.StringSliceVar(&f.flash.Need, "need", f.flash.Need, "FLASH states that a device must have to be available: locked, screen-off, wifi, charging")
+	flags.BoolVar(&f.flash.Battery, "battery", f.flash.Battery, "include FLASH battery levels")
+	flags.StringVar(&f.origin, "origin", "", "FLASH date that is time 0, as 2020-01-02 or \"2020-01-02 15:04:05\" (default midnight before the first message)")
+	flags.Float64Var(&f.flash.Days, "days", f.flash.Days, "length in days of traces generated from FLASH speeds")
+	flags.Float64Var(&f.flash.HoldS, "hold-s", f.flash.HoldS, "seconds between rate changes in traces generated from FLASH speeds")
+	flags.Uint64Var(&f.flash.Seed, "seed", f.flash.Seed, "seed for traces generated from FLASH speeds")
 	completeFlag(cmd, "from", oneOf(append([]string{traces.FormatAuto}, traces.Formats()...)))
 }
 
-// open returns the devices of a file. Those left out are counted in left, the
-// first with its reason.
-func (f *traceFlags) open(path string, left *leftOut) (traces.Recordings, error) {
+// open returns the devices of a file. It counts the omitted devices in skipped.
+func (f *traceFlags) open(path string, skipped *omitted) (traces.Recordings, error) {
 	from := func(c *config.Checker) {
 		c.OneOf("from", f.from, append([]string{traces.FormatAuto}, traces.Formats()...)...)
 	}
@@ -78,13 +78,13 @@ func (f *traceFlags) open(path string, left *leftOut) (traces.Recordings, error)
 	}
 	devices := traces.Open(path, f.from, f.flash)
 	if f.skip {
-		devices = traces.Skip(devices, left.count)
+		devices = traces.Skip(devices, skipped.count)
 	}
 	return devices, nil
 }
 
-// checked returns what validate reports, one line each; the keys are the names
-// of flags.
+// checked returns the problems that validate reports, one line each. The keys are
+// named as flags.
 func checked(validate func(*config.Checker)) error {
 	c := config.NewChecker()
 	validate(c)
@@ -98,31 +98,31 @@ func checked(validate func(*config.Checker)) error {
 	return usagef("%s", strings.Join(lines, "\n"))
 }
 
-// leftOut counts devices that were left out.
-type leftOut struct {
+// omitted counts devices that are omitted.
+type omitted struct {
 	devices int
 	first   error
 }
 
-func (l *leftOut) count(err error) {
+func (l *omitted) count(err error) {
 	if l.devices++; l.devices == 1 {
 		l.first = err
 	}
 }
 
-// explain says of a file of which nothing is left why that is.
-func (l *leftOut) explain(path string, err error) error {
+// explain adds the first reason to the error of a file without any valid device.
+func (l *omitted) explain(path string, err error) error {
 	if !errors.Is(err, traces.ErrEmpty) || l.devices == 0 {
 		return err
 	}
-	return fmt.Errorf("%s: %w: all %d were left out, the first one because: %w", path, traces.ErrEmpty, l.devices, l.first)
+	return fmt.Errorf("%s: %w: all %d were omitted; reason for the first: %w", path, traces.ErrEmpty, l.devices, l.first)
 }
 
-func (l *leftOut) report(w io.Writer) error {
+func (l *omitted) report(w io.Writer) error {
 	if l.devices == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "left out %d devices, the first one because: %v\n", l.devices, l.first)
+	_, err := fmt.Fprintf(w, "omitted %d devices; reason for the first: %v\n", l.devices, l.first)
 	return err
 }
 
@@ -130,28 +130,29 @@ func newTraceStats() *cobra.Command {
 	var f traceFlags
 	cmd := &cobra.Command{
 		Use:   "stats FILE",
-		Short: "Print the devices, the length and the content of a trace",
-		Long: `Print the devices and the span of a trace, the share of time for which devices are
-available and charging, how long at a time, and each hour of the day.
+		Short: "Print statistics of a trace",
+		Long: `Print the number of devices and the length of a trace, the share of time that
+devices are available and charging, how long each period lasts, and the average for
+each hour of the day.
 
 ` + traceFormats,
 		Example: `  fedsim trace stats week.csv
   fedsim trace stats state_traces.json --skip --need screen-off,wifi`,
 		Args: takes(1, 1, "one file of traces"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var left leftOut
-			devices, err := f.open(args[0], &left)
+			var skipped omitted
+			devices, err := f.open(args[0], &skipped)
 			if err != nil {
 				return err
 			}
 			stats, err := traces.Summarise(devices)
 			if err != nil {
-				return left.explain(args[0], err)
+				return skipped.explain(args[0], err)
 			}
 			if err := stats.WriteText(cmd.OutOrStdout()); err != nil {
 				return err
 			}
-			return left.report(cmd.ErrOrStderr())
+			return skipped.report(cmd.ErrOrStderr())
 		},
 	}
 	f.add(cmd)
@@ -163,27 +164,27 @@ func newTraceConvert() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "convert IN",
-		Short: "Write a trace of FedScale or FLASH as fedsim's csv",
-		Long: `Write a trace as fedsim's csv.
+		Short: "Convert a trace of FedScale or FLASH to csv",
+		Long: `Convert a trace to the csv format of fedsim.
 
 ` + traceFormats + `
-Pickles are read by a decoder that can run nothing: numbers, texts, lists and
-dicts are taken, everything else is refused.`,
+The decoder of pickles cannot execute code. It accepts numbers, strings, lists and
+dicts, and rejects everything else.`,
 		Example: `  fedsim trace convert client_behave_trace -o availability.csv
   fedsim trace convert client_device_capacity -o capacity.csv
   fedsim trace convert state_traces.json --skip --origin 2020-01-28 -o flash.csv
   fedsim trace convert speed_distri.json --days 7 --seed 1 -o speeds.csv`,
 		Args: takes(1, 1, "one file of traces"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var left leftOut
-			devices, err := f.open(args[0], &left)
+			var skipped omitted
+			devices, err := f.open(args[0], &skipped)
 			if err != nil {
 				return err
 			}
 			if err := writeTraces(cmd, out, devices); err != nil {
-				return left.explain(args[0], err)
+				return skipped.explain(args[0], err)
 			}
-			return left.report(cmd.ErrOrStderr())
+			return skipped.report(cmd.ErrOrStderr())
 		},
 	}
 	f.add(cmd)
@@ -195,8 +196,8 @@ func addOut(cmd *cobra.Command, out *string) {
 	cmd.Flags().StringVarP(out, "out", "o", "", "file to write (default standard output)")
 }
 
-// writeTraces writes csv to a file or standard output. What is wrong with the
-// devices says itself where it is, and not that writing failed.
+// writeTraces writes csv to a file or standard output. It returns an error of the
+// devices unchanged, since that error has its own position.
 func writeTraces(cmd *cobra.Command, out string, devices traces.Recordings) error {
 	var fault error
 	noted := func(yield func(*traces.Recording, error) bool) {
@@ -223,11 +224,11 @@ func newTraceSynthesise() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "synthesise",
-		Short: "Generate traces: come and go, a daily pattern, charging, rates",
-		Long: `Generate traces as fedsim's csv. Devices come and go as a two-state Markov chain
-whose rates follow the local hour of the day; chargers are plugged in once a day;
-rates are log-normal and drawn anew from time to time. Time 0 is midnight at zone
-offset 0. A device's trace depends on the seed and its number alone.`,
+		Short: "Generate traces of availability, charging and rates",
+		Long: `Generate traces in the csv format of fedsim. Availability is a two-state Markov
+chain whose rates vary with the local hour of the day. Devices charge once a day.
+Link rates are log-normal and change at random times. Time 0 is midnight at zone
+offset 0. The trace of a device depends only on the seed and the device number.`,
 		Example: `  fedsim trace synthesise --devices 1000 --days 7 --seed 1 -o week.csv
   fedsim trace synthesise --mean-up-s 3600 --mean-down-s 10800 -o markov.csv
   fedsim trace synthesise --zones-h=-8,0,8 --down-mbps 20 -o world.csv`,
@@ -240,21 +241,21 @@ offset 0. A device's trace depends on the seed and its number alone.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&s.Devices, "devices", s.Devices, "how many devices")
-	flags.Float64Var(&s.Days, "days", s.Days, "span of the traces")
-	flags.Uint64Var(&s.Seed, "seed", s.Seed, "seed of all draws")
-	flags.Float64Var(&s.Presence.MeanUpS, "mean-up-s", s.Presence.MeanUpS, "mean time in seconds for which a device is available; 0: availability is not generated")
-	flags.Float64Var(&s.Presence.MeanDownS, "mean-down-s", s.Presence.MeanDownS, "mean time in seconds for which it is not")
-	flags.Float64Var(&s.Presence.Daily, "daily", s.Presence.Daily, "how much coming and going follow the day, from 0 to 1")
-	flags.Float64Var(&s.Presence.PeakHour, "peak-hour", s.Presence.PeakHour, "local hour at which devices come back most and leave least")
-	flags.Float64SliceVar(&s.Presence.ZonesH, "zones-h", s.Presence.ZonesH, "offsets of local time in hours; each device draws one")
-	flags.Float64Var(&s.ChargeH, "charge-h", s.ChargeH, "mean hours on the charger a day; 0: charging is not generated")
-	flags.Float64Var(&s.PlugHour, "plug-hour", s.PlugHour, "mean local hour at which the charger is plugged in")
-	flags.Float64Var(&s.ChargeSpreadH, "charge-spread-h", s.ChargeSpreadH, "standard deviation of both, hours")
-	flags.Float64Var(&s.DownMbps, "down-mbps", s.DownMbps, "mean rate from the server to a device; 0: not generated")
-	flags.Float64Var(&s.UpMbps, "up-mbps", s.UpMbps, "mean rate from a device to the server; 0: not generated")
-	flags.Float64Var(&s.RateCV, "rate-cv", s.RateCV, "sigma/mu of a rate over time")
-	flags.Float64Var(&s.RateS, "rate-s", s.RateS, "mean time in seconds for which a rate holds")
+	flags.IntVar(&s.Devices, "devices", s.Devices, "number of devices")
+	flags.Float64Var(&s.Days, "days", s.Days, "length of the traces in days")
+	flags.Uint64Var(&s.Seed, "seed", s.Seed, "seed")
+	flags.Float64Var(&s.Presence.MeanUpS, "mean-up-s", s.Presence.MeanUpS, "mean seconds that a device is available; 0: do not generate availability")
+	flags.Float64Var(&s.Presence.MeanDownS, "mean-down-s", s.Presence.MeanDownS, "mean seconds that a device is unavailable")
+	flags.Float64Var(&s.Presence.Daily, "daily", s.Presence.Daily, "strength of the daily pattern, from 0 to 1")
+	flags.Float64Var(&s.Presence.PeakHour, "peak-hour", s.Presence.PeakHour, "local hour at which most devices become available")
+	flags.Float64SliceVar(&s.Presence.ZonesH, "zones-h", s.Presence.ZonesH, "offsets of local time in hours; each device has one of them at random")
+	flags.Float64Var(&s.ChargeH, "charge-h", s.ChargeH, "mean hours of charging a day; 0: do not generate charging")
+	flags.Float64Var(&s.PlugHour, "plug-hour", s.PlugHour, "mean local hour at which charging begins")
+	flags.Float64Var(&s.ChargeSpreadH, "charge-spread-h", s.ChargeSpreadH, "standard deviation of --charge-h and --plug-hour in hours")
+	flags.Float64Var(&s.DownMbps, "down-mbps", s.DownMbps, "mean downlink rate; 0: do not generate")
+	flags.Float64Var(&s.UpMbps, "up-mbps", s.UpMbps, "mean uplink rate; 0: do not generate")
+	flags.Float64Var(&s.RateCV, "rate-cv", s.RateCV, "coefficient of variation of a rate over time")
+	flags.Float64Var(&s.RateS, "rate-s", s.RateS, "mean seconds between changes of a rate")
 	addOut(cmd, &out)
 	return cmd
 }

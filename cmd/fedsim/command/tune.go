@@ -16,7 +16,6 @@ import (
 	"fedsim/scenarios"
 )
 
-// newTune returns the command that shows how the methods of a scenario are tuned.
 func newTune() *cobra.Command {
 	f := runFlags{}
 	cmd := &cobra.Command{
@@ -24,18 +23,21 @@ func newTune() *cobra.Command {
 		Short: "Run the tuning grids of a scenario and print the winners",
 		Long: `Run the tuning grids of a scenario and print them with their winners.
 
-Every candidate of [experiment.tune.<method>] runs under the first seed with the
-same budget of rounds. The winner, marked with a star, is the one that reaches
-the target of [experiment.tuning] in the least virtual time, or else the one that
-ends at the best value of its metric; of two that are as good, the one tried first. A
-candidate that is slower than the best before it is given up there. With
-tuning.extend a grid grows, marked with a plus, until its winner beats its neighbors
-(docs/tuning.md); a winner at an edge is named below its grid. "fedsim run" does the
-same before it runs the winners, and resumes it when it was interrupted; this command
-saves nothing and starts over.`,
+Each candidate of [experiment.tune.<method>] runs with the first seed and the same
+number of rounds. The winner is marked with *. It reaches the target of
+[experiment.tuning] in the least virtual time; if no candidate reaches the target,
+the winner has the best final value of its metric. The first candidate wins a tie.
+A candidate is stopped when it is slower than the best so far.
+
+With tuning.extend, a grid grows until its winner beats its neighbors
+(docs/tuning.md); added candidates are marked with +. A winner at an edge of its
+grid is reported below the grid.
+
+"fedsim run" also tunes, before it runs the winners, and can be resumed. This
+command saves nothing.`,
 		Example: `  fedsim tune fig1-statistical
   fedsim tune fig1-statistical --set 'run.seeds=[7]'`,
-		Args:              takes(1, 1, "one scenario, a file or the name of a shipped one"),
+		Args:              takes(1, 1, "one scenario (a file or the name of a shipped scenario)"),
 		ValidArgsFunction: first(completeScenario),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.tune(cmd, args[0]) },
 	}
@@ -53,8 +55,8 @@ func (f *runFlags) tune(cmd *cobra.Command, name string) (err error) {
 	if err != nil {
 		return err
 	}
-	tell(cmd.ErrOrStderr(), scenario)
-	if err := requireRoom(scenario); err != nil {
+	printNotes(cmd.ErrOrStderr(), scenario)
+	if err := requireMemory(scenario); err != nil {
 		return err
 	}
 	stop, err := f.profiles.start()
@@ -69,7 +71,7 @@ func (f *runFlags) tune(cmd *cobra.Command, name string) (err error) {
 	p.end()
 	if err != nil {
 		if experiment.Interrupted(err) {
-			return interrupted{"interrupted while tuning, nothing is kept", err}
+			return interrupted{"interrupted while tuning; nothing is saved", err}
 		}
 		return err
 	}
@@ -77,7 +79,7 @@ func (f *runFlags) tune(cmd *cobra.Command, name string) (err error) {
 		return writeJSON(cmd.OutOrStdout(), newGridSummaries(grids))
 	}
 	if len(grids) == 0 {
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "scenario %s tunes nothing: it has no [experiment.tune.<method>]\n", scenario.Name)
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "scenario %s has no tuning grid: it has no table [experiment.tune.<method>]\n", scenario.Name)
 		return err
 	}
 	return writeGrids(cmd.OutOrStdout(), grids)
@@ -103,7 +105,7 @@ func writeGrids(w io.Writer, grids []experiment.Grid) error {
 			}
 			note := ""
 			if k > g.Winner && trial.Reached && best.Reached && trial.TimeS == best.TimeS {
-				note = ", as fast: the first wins"
+				note = ", equal: the first wins"
 			}
 			fmt.Fprintf(t, "  %s %s\t%s%s\n", mark, settings(trial.Options), outcome(trial, &g), note)
 		}
@@ -117,14 +119,14 @@ func writeGrids(w io.Writer, grids []experiment.Grid) error {
 	return nil
 }
 
-// outcome says how a candidate did.
+// outcome describes the result of a candidate.
 func outcome(t experiment.Trial, g *experiment.Grid) string {
 	metric, _ := results.MetricNamed(g.Target.Metric)
 	switch {
 	case t.Reached:
 		return fmt.Sprintf("%s\t%d rounds", results.TimeText(t.TimeS, g.Relative), t.Rounds)
 	case t.GivenUp:
-		return fmt.Sprintf("over %s\tgiven up at %s after %d rounds", results.TimeText(t.TimeS, g.Relative), metric.Format(t.Last, true), t.Rounds)
+		return fmt.Sprintf("over %s\tstopped at %s after %d rounds", results.TimeText(t.TimeS, g.Relative), metric.Format(t.Last, true), t.Rounds)
 	default:
 		return fmt.Sprintf("not reached\tends at %s after %d rounds", metric.Format(t.Last, true), t.Rounds)
 	}

@@ -14,7 +14,7 @@ import (
 	"fedsim/internal/columns"
 )
 
-// usageError is a command line that cannot be understood.
+// usageError is an error in the command line.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -23,17 +23,16 @@ func usagef(format string, arguments ...any) error {
 	return usageError{fmt.Errorf(format, arguments...)}
 }
 
-// wanted says what a flag takes, by the type of its value.
-var wanted = map[string]string{
+// flagValues describes the values of a flag, by type.
+var flagValues = map[string]string{
 	"bool": "true or false", "int": "a whole number", "uint64": "a whole number that is not negative",
-	"float64": "a number", "float64Slice": "numbers with commas between them",
+	"float64": "a number", "float64Slice": "numbers separated by commas",
 }
 
-// flagError explains a flag that cannot be taken, and which one may have been
-// meant.
+// flagError describes an invalid flag and suggests a similar one.
 func flagError(cmd *cobra.Command, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		if want, ok := wanted[invalid.GetFlag().Value.Type()]; ok {
+		if want, ok := flagValues[invalid.GetFlag().Value.Type()]; ok {
 			return usagef("--%s=%s: must be %s", invalid.GetFlag().Name, invalid.GetValue(), want)
 		}
 	}
@@ -50,7 +49,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usagef("%s; see %s --help", text, cmd.CommandPath())
 }
 
-// asGroup makes cmd a command that only holds others: alone it shows its help.
+// asGroup makes cmd a command that only has subcommands. Alone it prints its help.
 func asGroup(cmd *cobra.Command) {
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -65,7 +64,7 @@ func asGroup(cmd *cobra.Command) {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 }
 
-// below returns the commands of a name in the groups below cmd, with that of the group.
+// below returns the subcommands with a name in the groups below cmd, as "group name".
 func below(cmd *cobra.Command, name string) []string {
 	var found []string
 	for _, group := range cmd.Commands() {
@@ -76,8 +75,8 @@ func below(cmd *cobra.Command, name string) []string {
 	return found
 }
 
-// textWidth is the number of characters of a line on standard output: that of the
-// terminal, within what can be read, and otherwise what any terminal has.
+// textWidth returns the line width for standard output: that of the terminal, within
+// limits, or [columns.Width].
 func textWidth() int {
 	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
 		return min(max(width, 60), 240)
@@ -85,14 +84,14 @@ func textWidth() int {
 	return columns.Width
 }
 
-// takes makes cmd take from least to most arguments, which what describes.
+// takes requires between least and most arguments, which what describes.
 func takes(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
 			return usagef("%s needs %s; see %s --help", cmd.CommandPath(), what, cmd.CommandPath())
 		case len(args) > most:
-			return usagef("%s takes %s: %q is too many; see %s --help", cmd.CommandPath(), what, args[most], cmd.CommandPath())
+			return usagef("%s takes %s: unexpected argument %q; see %s --help", cmd.CommandPath(), what, args[most], cmd.CommandPath())
 		default:
 			return nil
 		}

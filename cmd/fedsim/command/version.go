@@ -13,14 +13,14 @@ import (
 	"fedsim/internal/licenses"
 )
 
-// version is what is known of the binary.
+// version identifies the binary.
 type version struct {
-	module   string // version of module fedsim; "(devel)" when it was built from a checkout without one
-	revision string // of the checkout it was built in, empty when it was not recorded
-	modified bool   // the checkout had changes
+	module   string // version of module fedsim; "(devel)" if the checkout has none
+	revision string // of the checkout; empty if not recorded
+	modified bool   // the checkout had uncommitted changes
 }
 
-// readVersion reads what the linker has recorded.
+// readVersion returns the version that the linker recorded.
 func readVersion() version {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -29,9 +29,9 @@ func readVersion() version {
 	return versionOf(info)
 }
 
-// versionOf finds module fedsim in the build: it is the main module, or in a
-// binary with plugins one of those that it needs. The revision is that of the
-// main module's checkout.
+// versionOf returns the version of module fedsim in a build. In a binary with plugins,
+// fedsim is a dependency of the main module. The revision is that of the checkout of
+// the main module.
 func versionOf(info *debug.BuildInfo) version {
 	const path = "fedsim"
 	if info.Main.Path != path {
@@ -63,7 +63,7 @@ func versionOf(info *debug.BuildInfo) version {
 	return v
 }
 
-// String returns the version on one line, as manifests hold it.
+// String returns the version in one line, as in manifests.
 func (v version) String() string {
 	text := v.module
 	if v.revision != "" {
@@ -79,9 +79,9 @@ func newVersion() *cobra.Command {
 	var notices bool
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Print the versions of fedsim and Go and the platform",
-		Long: `Print the versions of fedsim and Go and the platform, or with --licenses the license
-notices of the modules, scripts and fonts that the program carries.`,
+		Short: "Print the versions of fedsim and Go, and the platform",
+		Long: `Print the versions of fedsim and Go, and the platform. With --licenses, print the
+license notices of the modules, scripts and fonts in the program.`,
 		Example: `  fedsim version
   fedsim version --licenses`,
 		Args: takes(0, 0, "no arguments"),
@@ -94,7 +94,7 @@ notices of the modules, scripts and fonts that the program carries.`,
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&notices, "licenses", false, "print the license notices of what the program carries")
+	cmd.Flags().BoolVar(&notices, "licenses", false, "print the license notices of the parts of the program")
 	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == "licences" {
 			name = "licenses"
@@ -104,7 +104,7 @@ notices of the modules, scripts and fonts that the program carries.`,
 	return cmd
 }
 
-// versionText is what fedsim version and fedsim --version print.
+// versionText is the output of fedsim version and fedsim --version.
 func versionText() string {
 	return fmt.Sprintf("fedsim %s\n%s %s/%s\n", readVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// peakMemory returns the most memory in bytes that the process has held at a
-// time, 0 when the system does not tell.
+// peakMemory returns the peak memory of the process in bytes, or 0 if unknown.
 func peakMemory() int64 {
 	var usage syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// memoryOfMachine returns how many bytes of memory there are, swap included, or that
-// the control group of a container may take; 0 when the system does not tell.
-func memoryOfMachine() float64 {
+// machineMemory returns the memory of the machine in bytes, including swap, or the limit
+// of the control group of a container if that is lower; 0 if unknown.
+func machineMemory() float64 {
 	var info unix.Sysinfo_t
 	if unix.Sysinfo(&info) != nil {
 		return 0

@@ -2,5 +2,5 @@
 
 package command
 
-// peakMemory returns 0: the system does not tell.
+// peakMemory returns 0: not available on this system.
 func peakMemory() int64 { return 0 }
