@@ -7,12 +7,13 @@ import (
 	"fedsim/results"
 )
 
-// Total is what devices did over a run. Seconds are sums over its devices.
+// Total sums up the activity of one or more devices in a run. Seconds and counts are sums
+// over the devices.
 type Total struct {
-	Ended        int     // rounds that an answer of theirs ended
-	ExcessS      float64 // sum over these of Round.ExcessS
-	Selected     int     // rounds in which the server asked them
-	Taken        int     // rounds in which it took an answer of theirs
+	Ended        int     // rounds that ended with their response
+	ExcessS      float64 // sum of Round.ExcessS over these rounds
+	Selected     int     // rounds in which the server requested an update
+	Taken        int     // rounds in which the server used a response
 	Dropped      int     // as in rounds.csv
 	Late         int     // as in rounds.csv
 	DownlinkS    float64
@@ -23,21 +24,21 @@ type Total struct {
 	DepletedS    float64
 	EnergyJ      float64
 
-	tookS float64 // until its answers came, or until the rounds ended in which none did
-	took  int     // rounds that tookS is the sum of
+	responseS float64 // sum of the response times; a missing response counts until the end of its round
+	responses int     // rounds in responseS
 }
 
-// ResponseS returns the mean time from the beginning of a round until an answer came,
-// of rounds in which it was asked or answered; one that did not come counts as if it
-// had at the end of its round. 0 when there is no such round.
+// ResponseS returns the mean response time: seconds from the start of a round to the
+// response, over the rounds with a request or a response. A missing response counts
+// until the end of its round. It is 0 if there is no such round.
 func (t *Total) ResponseS() float64 {
-	if t.took == 0 {
+	if t.responses == 0 {
 		return 0
 	}
-	return t.tookS / float64(t.took)
+	return t.responseS / float64(t.responses)
 }
 
-// WaitShare returns the share of the time that was waiting; 0 of no time.
+// WaitShare returns the fraction of the time spent waiting, 0 if the time is 0.
 func (t *Total) WaitShare() float64 {
 	if all := t.DownlinkS + t.ComputeS + t.UplinkS + t.WaitS + t.UnavailableS + t.DepletedS; all > 0 {
 		return t.WaitS / all
@@ -59,25 +60,25 @@ func (t *Total) add(o *Total) {
 	t.UnavailableS += o.UnavailableS
 	t.DepletedS += o.DepletedS
 	t.EnergyJ += o.EnergyJ
-	t.tookS += o.tookS
-	t.took += o.took
+	t.responseS += o.responseS
+	t.responses += o.responses
 }
 
-// Device is what one device did.
+// Device is the total of one device.
 type Device struct {
-	Device int    // its number, from 0
-	Class  string // of the fleet; empty without one
+	Device int    // number, from 0
+	Class  string // of the fleet; empty without a fleet
 	Total
 }
 
-// Class is what the devices of one class of a fleet did.
+// Class is the total of one device class of a fleet.
 type Class struct {
 	Name    string
 	Devices int
 	Total
 }
 
-// All returns what all devices did.
+// All returns the total of all devices.
 func (r *Report) All() Total {
 	var all Total
 	for t := range r.Devices {
@@ -86,42 +87,30 @@ func (r *Report) All() Total {
 	return all
 }
 
-// Slowest returns the devices, the one with the longest ResponseS first, and then by
-// number.
+// Slowest returns the devices by decreasing ResponseS, then by number.
 func (r *Report) Slowest() []int {
-	order := make([]int, len(r.Devices))
-	for t := range order {
-		order[t] = t
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Compare(r.Devices[b].ResponseS(), r.Devices[a].ResponseS())
-	})
-	return order
+	return r.sorted(func(a, b *Device) int { return cmp.Compare(b.ResponseS(), a.ResponseS()) })
 }
 
-// Stragglers returns the devices, first those that held the rounds up longest: by
-// ExcessS, then by the rounds they ended, then by ResponseS and number.
+// Stragglers returns the devices by decreasing ExcessS, then by decreasing Ended, then
+// by decreasing ResponseS, then by number.
 func (r *Report) Stragglers() []int {
+	return r.sorted(func(a, b *Device) int {
+		return cmp.Or(cmp.Compare(b.ExcessS, a.ExcessS), cmp.Compare(b.Ended, a.Ended), cmp.Compare(b.ResponseS(), a.ResponseS()))
+	})
+}
+
+// sorted returns the numbers of the devices in an order.
+func (r *Report) sorted(compare func(a, b *Device) int) []int {
 	order := make([]int, len(r.Devices))
 	for t := range order {
 		order[t] = t
 	}
-	slices.SortStableFunc(order, func(x, y int) int {
-		p, q := &r.Devices[x], &r.Devices[y]
-		return cmp.Or(cmp.Compare(q.ExcessS, p.ExcessS), cmp.Compare(q.Ended, p.Ended), cmp.Compare(q.ResponseS(), p.ResponseS()))
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return compare(&r.Devices[a], &r.Devices[b]) })
 	return order
 }
 
-func newDevices(rows []results.DeviceRow) []Device {
-	devices := make([]Device, len(rows))
-	for t := range devices {
-		devices[t].Device = t
-	}
-	return devices
-}
-
-// count adds a round to what its devices did.
+// count adds a round to the totals of its devices.
 func (r *Report) count(x *Round, rows []results.DeviceRow) {
 	for t := range rows {
 		row, d := &rows[t], &r.Devices[t]
@@ -133,11 +122,11 @@ func (r *Report) count(x *Round, rows []results.DeviceRow) {
 		}
 		switch {
 		case row.Answers > 0:
-			d.tookS += row.AnsweredS
-			d.took++
+			d.responseS += row.AnsweredS
+			d.responses++
 		case row.Attempts > 0:
-			d.tookS += x.LengthS
-			d.took++
+			d.responseS += x.LengthS
+			d.responses++
 		}
 		d.Dropped += row.Dropped
 		d.Late += row.Late
@@ -150,9 +139,9 @@ func (r *Report) count(x *Round, rows []results.DeviceRow) {
 		d.EnergyJ += row.EnergyJ
 		switch row.Outcome {
 		case results.OutcomeFlat, results.OutcomeLowBattery:
-			r.exhausted = true
+			r.depleted = true
 		}
-		r.exhausted = r.exhausted || row.FlatS > 0
+		r.depleted = r.depleted || row.FlatS > 0
 	}
 	if x.Device >= 0 {
 		r.Devices[x.Device].Ended++
@@ -160,13 +149,13 @@ func (r *Report) count(x *Round, rows []results.DeviceRow) {
 	}
 }
 
-// classify names the classes of the devices of a fleet and adds them up.
+// classify sets the classes of the devices of a fleet and sums up each class.
 func (r *Report) classify() {
 	fleet := r.Run.Settings.Fleet.Fleet()
 	if fleet == nil || len(r.Devices) == 0 {
 		return
 	}
-	// Which class a device is of does not depend on its data.
+	// The class of a device does not depend on its data.
 	machines, _ := fleet.Assemble(len(r.Devices), nil, r.Run.System)
 	for _, c := range fleet.Classes {
 		r.Classes = append(r.Classes, Class{Name: c.Name})

@@ -1,47 +1,48 @@
-// Package explain explains how long a run took from its rows by device: what
-// each round was spent on and who ended it, who held up the others and for how
-// long, how much of the devices' time was waiting, and what the time would have
-// been without the slowest devices or with a deadline.
+// Package explain analyzes the virtual time of a run from its rows by device: what
+// each round's time was spent on, which response ended it, which devices were
+// stragglers and how much of the devices' time was waiting. It estimates the time
+// without the slowest devices or with a deadline.
 //
-// It reads rows and settings and simulates nothing. It must not know where the rows
-// come from but the run directory, nor how a report is drawn.
+// It reads the rows by device and the resolved scenario of a run directory, and
+// simulates nothing. It must not know how a report is displayed.
 package explain
 
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"fedsim/results"
 	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
 
-// Report is what the rows by device of one run tell.
+// Report is the analysis of one run.
 type Report struct {
 	Run     *scenarios.Run
 	Rounds  []Round  // in order
 	Devices []Device // by number
-	Classes []Class  // of the fleet, in its order; empty without one
+	Classes []Class  // of the fleet, in its order; empty without a fleet
 	TimeS   float64  // virtual time at the end of the last round, seconds
-	Path    Path     // sum of those of the rounds
-	Targets []Target // set by Reach
+	Path    Path     // sum over the rounds
+	Targets []Target // set by AddTargets
 
-	dir       string
-	exhausted bool // a battery was empty or low in the run
+	dir      string
+	depleted bool // a battery was depleted, or too low for new work, during the run
 }
 
-// Target is what a run took to reach a target, and what that time was spent on.
+// Target is the cost of reaching a target, and what that time was spent on.
 type Target struct {
 	results.Target
 	Reached bool
 	Cost    results.Cost
-	Path    Path // sum of those of the rounds until then
+	Path    Path // sum over the rounds up to the target
 
-	real bool // of a run on real targets
+	real bool // the labels are real numbers, not classes
 }
 
-// Reach adds what the run took to reach targets, as its rounds tell. Those whose metric
-// the run does not know are left out.
+// AddTargets adds the cost of each target, from the rounds of the run. It skips
+// targets whose metric the run does not record.
 func (r *Report) AddTargets(run *results.Run, targets results.Targets) {
 	for _, t := range targets {
 		metric, _ := results.MetricNamed(t.Metric)
@@ -59,31 +60,30 @@ func (r *Report) AddTargets(run *results.Run, targets results.Targets) {
 	}
 }
 
-// Read reads the rows of a run in a run directory. The run is as the directory's
-// scenario has it; see Find. An error that is rundir.ErrNoDevices says that the
-// directory has no rows by device.
+// Read analyzes a run of a run directory; Find returns the run. The error wraps
+// rundir.ErrNoDevices if the directory has no rows by device.
 func Read(dir string, run *scenarios.Run) (*Report, error) {
 	reports, err := ReadAll(dir, []*scenarios.Run{run})
 	if err != nil {
 		return nil, err
 	}
 	if len(reports[0].Rounds) == 0 {
-		return nil, fmt.Errorf("%s: run %s ended before its first round did: there is nothing to explain", dir, run.ID)
+		return nil, fmt.Errorf("%s: run %s has no complete round to explain", dir, run.ID)
 	}
 	return reports[0], nil
 }
 
-// ReadAll is Explain for several runs, in one pass over the rows. The report of a
-// run that ended before its first round did has neither rounds nor devices.
+// ReadAll analyzes several runs in one pass over the rows. The report of a run
+// without a complete round has no rounds and no devices.
 func ReadAll(dir string, runs []*scenarios.Run) ([]*Report, error) {
 	reports := make([]*Report, len(runs))
-	place := make(map[string]int, len(runs))
+	index := make(map[string]int, len(runs))
 	for i, run := range runs {
 		reports[i] = &Report{Run: run, dir: dir}
-		place[run.ID] = i
+		index[run.ID] = i
 	}
-	err := eachRound(dir, place, func(i int, began float64, rows []results.DeviceRow) error {
-		reports[i].take(began, rows)
+	err := eachRound(dir, index, func(i int, startS float64, rows []results.DeviceRow) error {
+		reports[i].addRound(startS, rows)
 		return nil
 	})
 	if err != nil {
@@ -95,28 +95,31 @@ func ReadAll(dir string, runs []*scenarios.Run) ([]*Report, error) {
 	return reports, nil
 }
 
-// take attributes the next round.
-func (r *Report) take(began float64, rows []results.DeviceRow) {
+// addRound analyzes the next round.
+func (r *Report) addRound(startS float64, rows []results.DeviceRow) {
 	if r.Devices == nil {
-		r.Devices = newDevices(rows)
+		r.Devices = make([]Device, len(rows))
+		for t := range r.Devices {
+			r.Devices[t].Device = t
+		}
 	}
 	rules := newRules(r.Run)
-	round := rules.attribute(began, rows)
+	round := rules.attribute(startS, rows)
 	r.Rounds = append(r.Rounds, round)
 	r.TimeS = rows[0].TimeS
 	r.Path.add(&round.Path)
 	r.count(&round, rows)
 }
 
-// eachRound reads the rows of runs round by round, those of a round in the order of
-// devices. Each gets what place has for the run, when the round before ended, and the
-// rows, which are used again.
-func eachRound(dir string, place map[string]int, each func(run int, began float64, rows []results.DeviceRow) error) error {
+// eachRound calls each for every round of the runs in index: with the index of the
+// run, the start of the round and its rows in the order of devices. The rows are
+// valid until each returns.
+func eachRound(dir string, index map[string]int, each func(run int, startS float64, rows []results.DeviceRow) error) error {
 	var (
 		rows    []results.DeviceRow
-		id      string // of the run of the last row
-		devices int    // of its first round; 0: not known
-		began   float64
+		id      string // run of the last row
+		devices int    // number of devices in the first round; 0: not known
+		startS  float64
 	)
 	flush := func() error {
 		if len(rows) == 0 {
@@ -126,14 +129,14 @@ func eachRound(dir string, place map[string]int, each func(run int, began float6
 			devices = len(rows)
 		}
 		if len(rows) != devices {
-			return fmt.Errorf("is damaged: round %d of run %s has rows of %d devices: must be %d", rows[0].Round, id, len(rows), devices)
+			return fmt.Errorf("is corrupt: round %d of run %s has rows of %d devices: must be %d", rows[0].Round, id, len(rows), devices)
 		}
-		err := each(place[id], began, rows)
-		began, rows = rows[0].TimeS, rows[:0]
+		err := each(index[id], startS, rows)
+		startS, rows = rows[0].TimeS, rows[:0]
 		return err
 	}
 	err := rundir.Devices(dir, func(run string, row *results.DeviceRow) error {
-		if _, ok := place[run]; !ok {
+		if _, ok := index[run]; !ok {
 			return nil
 		}
 		if len(rows) > 0 && (run != id || rows[0].Round != row.Round) {
@@ -142,10 +145,10 @@ func eachRound(dir string, place map[string]int, each func(run int, began float6
 			}
 		}
 		if run != id {
-			id, devices, began = run, 0, 0
+			id, devices, startS = run, 0, 0
 		}
 		if row.Device != len(rows) {
-			return fmt.Errorf("is damaged: round %d of run %s has device %d in the place of device %d", row.Round, run, row.Device, len(rows))
+			return fmt.Errorf("is corrupt: round %d of run %s has device %d where device %d is expected", row.Round, run, row.Device, len(rows))
 		}
 		rows = append(rows, *row)
 		return nil
@@ -159,25 +162,20 @@ func eachRound(dir string, place map[string]int, each func(run int, began float6
 	return nil
 }
 
-// Find returns the run with an id as the scenario of the run directory has it;
-// empty: the first that the directory holds. unknown says what to answer when there
-// is no such run.
+// Find returns the run with an ID, as the directory's scenario defines it, or the
+// first run for an empty ID. It returns unknown(ids) if there is no such run.
 func Find(r *rundir.Results, id string, unknown func(ids []string) error) (*scenarios.Run, error) {
 	var ids []string
 	for i := range r.Runs {
 		ids = append(ids, r.Runs[i].ID)
 	}
 	if len(ids) == 0 {
-		return nil, fmt.Errorf("%s holds no run", r.Dir)
+		return nil, fmt.Errorf("%s contains no run", r.Dir)
 	}
 	if id == "" {
 		id = ids[0]
 	}
-	known := false
-	for _, have := range ids {
-		known = known || have == id
-	}
-	if !known {
+	if !slices.Contains(ids, id) {
 		return nil, unknown(ids)
 	}
 	runs, err := Runs(r)
@@ -187,10 +185,10 @@ func Find(r *rundir.Results, id string, unknown func(ids []string) error) (*scen
 	if run, ok := runs[id]; ok {
 		return run, nil
 	}
-	return nil, fmt.Errorf("%s does not have run %s, which the directory holds: it has been changed since", filepath.Join(r.Dir, "scenario.toml"), id)
+	return nil, fmt.Errorf("%s does not define run %s of this directory: the file was changed after the run", filepath.Join(r.Dir, "scenario.toml"), id)
 }
 
-// Runs returns the runs of a run directory as its scenario has them, by ID.
+// Runs returns the runs of a run directory by ID, as its scenario defines them.
 func Runs(r *rundir.Results) (map[string]*scenarios.Run, error) {
 	s, err := scenarios.ParseRecorded(r.Dir, r.Scenario)
 	if err != nil {
@@ -205,10 +203,10 @@ func Runs(r *rundir.Results) (map[string]*scenarios.Run, error) {
 	jobOf := scenarios.JobOf(s.Experiments)
 	runs := make(map[string]*scenarios.Run)
 	for i := range r.Runs {
-		known := &r.Runs[i]
-		if place, ok := jobOf(known.ID); ok {
-			if run, err := jobs[place].Find(known.ID, known.Tuned, known.Seed); err == nil {
-				runs[known.ID] = &run
+		recorded := &r.Runs[i]
+		if job, ok := jobOf(recorded.ID); ok {
+			if run, err := jobs[job].Find(recorded.ID, recorded.Tuned, recorded.Seed); err == nil {
+				runs[recorded.ID] = &run
 			}
 		}
 	}

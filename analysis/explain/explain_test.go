@@ -60,7 +60,7 @@ func simulate(t *testing.T, source string, set ...string) string {
 	return w.Dir()
 }
 
-// explain explains the first run of a directory.
+// explained analyzes the first run of a directory.
 func explained(t *testing.T, dir string) *explain.Report {
 	t.Helper()
 	read, err := rundir.Read(dir)
@@ -83,8 +83,8 @@ func explainScenario(t *testing.T, source string, set ...string) *explain.Report
 	return explained(t, simulate(t, source, set...))
 }
 
-// The time of a run without learning depends on nothing that was learnt, so that a
-// what-if and the run with that change are the same to the last nanosecond.
+// In timing mode, times do not depend on the model: a what-if estimate and the run with
+// that change agree to the nanosecond.
 const timed = `
 [data.synthetic]
 tasks = 8
@@ -107,8 +107,7 @@ rounds = 25
 options.epochs = 3
 `
 
-// exact is how far sums of a few dozen times of seconds may be apart that mean the
-// same nanoseconds.
+// exact is the rounding difference of sums of a few dozen times of seconds.
 const exact = 1e-9
 
 func near(t *testing.T, what string, got, want, relative float64) {
@@ -118,8 +117,8 @@ func near(t *testing.T, what string, got, want, relative float64) {
 	}
 }
 
-// Paths add up to rounds, rounds to the run, and what the devices did to as much
-// time as there is, whatever ends the rounds.
+// Under every protocol, paths add up to rounds, rounds to the run, and the activities
+// of the devices to the time of the run.
 func TestTimesAddUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		set    []string
@@ -186,35 +185,34 @@ func TestTimesAddUp(t *testing.T) {
 				t.Error("the server's work is no part of the path")
 			}
 			var text strings.Builder
-			if err := r.WriteText(&text, 80); err != nil || !strings.Contains(text.String(), "where the time went") {
+			if err := r.WriteText(&text, 80); err != nil || !strings.Contains(text.String(), "time along the responses") {
 				t.Errorf("%v: %s", err, text.String())
 			}
 		})
 	}
 }
 
-// A device with ten times as many rows as the others ends every round, and costs what
-// the others are faster.
-func TestTheStragglerIsNamed(t *testing.T) {
+// A device with ten times as many rows as the others ends every round. Its excess is
+// the difference to the mean response time of the next device.
+func TestStraggler(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := writeData(t, dir, 6, 1)
 	r := explainScenario(t, csvScenario(file), "network.jitter=0", "devices.spread=fixed")
 	if got := r.Slowest()[0]; got != 5 {
-		t.Fatalf("the slowest device is %d: must be 5, which has ten times as many rows", got)
+		t.Fatalf("the slowest device is %d: must be 5, with ten times as many rows", got)
 	}
 	d := &r.Devices[5]
 	if d.Ended != len(r.Rounds) || d.WaitS != 0 {
 		t.Errorf("device 5 ended %d of %d rounds and waited %v s: must be all of them and 0", d.Ended, len(r.Rounds), d.WaitS)
 	}
-	// Without jitter it is late by as much as its mean answer is than that of the next.
 	next := r.Devices[r.Slowest()[1]].ResponseS()
-	near(t, "what it cost", d.ExcessS, float64(len(r.Rounds))*(d.ResponseS()-next), 1e-6)
+	near(t, "the excess", d.ExcessS, float64(len(r.Rounds))*(d.ResponseS()-next), 1e-6)
 }
 
-// The path to a target is the time to it, whatever its metric; a target whose metric
-// the run does not know is left out.
-func TestTheWayToATarget(t *testing.T) {
+// The path to a target adds up to its time, for every metric. A target whose metric the
+// run does not record is skipped.
+func TestTargets(t *testing.T) {
 	t.Parallel()
 	dir := simulate(t, `
 [data.synthetic]
@@ -235,7 +233,7 @@ targets = { test_error = [0.9, 0.001], suboptimality = [0.1] }
 		t.Fatal(err)
 	}
 	run := &read.Runs[0]
-	for i := range run.Rounds { // as a fall that takes some rounds
+	for i := range run.Rounds { // a slow decrease
 		run.Rounds[i].TestError = 1 - float64(i)/30
 	}
 	r.AddTargets(run, read.Manifest.Targets)
@@ -257,8 +255,8 @@ targets = { test_error = [0.9, 0.001], suboptimality = [0.1] }
 	}
 }
 
-// writeData writes a csv of so many tasks; the last slow ones have ten times as many
-// rows as the others.
+// writeData writes a csv file of tasks; the last slow ones have ten times as many rows
+// as the others.
 func writeData(t *testing.T, dir string, tasks, slow int) string {
 	t.Helper()
 	var b strings.Builder
@@ -279,8 +277,8 @@ func writeData(t *testing.T, dir string, tasks, slow int) string {
 	return file
 }
 
-// slowData writes a csv of 8 tasks of which the last two are the largest, and one
-// without them.
+// slowData writes a csv file of 8 tasks, the last two the largest, and one without
+// these two.
 func slowData(t *testing.T) (with, fewer string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -297,16 +295,16 @@ func slowData(t *testing.T) (with, fewer string) {
 	return with, fewer
 }
 
-// csvScenario is timed on the data of a file.
+// csvScenario returns scenario timed with the data of a file.
 func csvScenario(file string) string {
 	_, rest, _ := strings.Cut(timed, "[devices]")
 	return fmt.Sprintf("[data]\nsource = \"csv\"\npath = %q\ntask_column = \"task\"\nlabel_column = \"label\"\ntest_fraction = 0\n[devices]", file) +
 		strings.Replace(rest, "spread_width = 0.7", "spread_width = 0.1", 1)
 }
 
-// The what-if of leaving out the slowest is the run of a data set without them,
-// whose devices have the numbers and thus the jitter, drops and speeds of before.
-func TestWithoutTheSlowestIsThatRun(t *testing.T) {
+// WithoutSlowest agrees with a run on the data set without these devices. The others
+// have the same numbers and so the same jitter, drops and speeds.
+func TestWithoutSlowest(t *testing.T) {
 	with, fewer := slowData(t)
 	for name, set := range map[string][]string{
 		"wait-for-all": nil,
@@ -328,7 +326,7 @@ func TestWithoutTheSlowestIsThatRun(t *testing.T) {
 			real := explainScenario(t, csvScenario(fewer), set...)
 			near(t, "the time without the slowest", w.TimeS, real.TimeS, exact)
 			if all := real.All(); w.Responses != all.Taken {
-				t.Errorf("%d answers: must be %d", w.Responses, all.Taken)
+				t.Errorf("%d responses: must be %d", w.Responses, all.Taken)
 			}
 			if name == "wait-for-all" && !(w.TimeS < 0.9*r.TimeS) {
 				t.Errorf("without the slowest it takes %v s of %v: the test compares nothing", w.TimeS, r.TimeS)
@@ -337,8 +335,8 @@ func TestWithoutTheSlowestIsThatRun(t *testing.T) {
 	}
 }
 
-// The what-if of a deadline is the run with it.
-func TestWithADeadlineIsThatRun(t *testing.T) {
+// Deadline agrees with a run with that deadline.
+func TestDeadline(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after []string
 		deadlineS     float64
@@ -361,17 +359,17 @@ func TestWithADeadlineIsThatRun(t *testing.T) {
 			near(t, "the time with a deadline", w.TimeS, real.TimeS, exact)
 			all := real.All()
 			if w.Responses != all.Taken {
-				t.Errorf("%d answers in time: must be %d", w.Responses, all.Taken)
+				t.Errorf("%d responses in time: must be %d", w.Responses, all.Taken)
 			}
 			if had := r.All(); w.Baseline != had.Taken || name != "loose" && w.Responses >= had.Taken {
-				t.Errorf("%d answers in time of %d, %d of them taken: the test compares nothing", w.Responses, w.Baseline, had.Taken)
+				t.Errorf("%d responses in time of %d, %d of them used: the test compares nothing", w.Responses, w.Baseline, had.Taken)
 			}
 		})
 	}
 }
 
-// What is learnt changes with who takes part, and with it the work: within 1 %.
-func TestWhatIfOfALearningRun(t *testing.T) {
+// With learning, the set of devices changes the model and so the work: within 1 %.
+func TestWithoutSlowestLearning(t *testing.T) {
 	t.Parallel()
 	with, fewer := slowData(t)
 	learning := func(file string) *explain.Report {
@@ -389,32 +387,32 @@ func TestWhatIfOfALearningRun(t *testing.T) {
 	}
 }
 
-// usual is a model by which all is as it usually is.
-type usual struct{}
+// constant is a device and link model without any change in time.
+type constant struct{}
 
-func (*usual) Validate(*config.Checker) {}
+func (*constant) Validate(*config.Checker) {}
 
-func (usual) Speed(int, engine.Time) (float64, engine.Time) { return 1, engine.Never }
+func (constant) Speed(int, engine.Time) (float64, engine.Time) { return 1, engine.Never }
 
-func (usual) Downlink(_ int, mbps float64, _ engine.Time) (float64, engine.Time) {
+func (constant) Downlink(_ int, mbps float64, _ engine.Time) (float64, engine.Time) {
 	return mbps, engine.Never
 }
 
-func (usual) Uplink(_ int, mbps float64, _ engine.Time) (float64, engine.Time) {
+func (constant) Uplink(_ int, mbps float64, _ engine.Time) (float64, engine.Time) {
 	return mbps, engine.Never
 }
 
 func init() {
-	options := func() config.Options { return &usual{} }
-	devices.RegisterModel(devices.ModelFactory{Name: "usual", Options: options, New: func(devices.ModelSetup, config.Options) (devices.Model, error) {
-		return devices.Model{Speed: usual{}}, nil
+	options := func() config.Options { return &constant{} }
+	devices.RegisterModel(devices.ModelFactory{Name: "constant", Options: options, New: func(devices.ModelSetup, config.Options) (devices.Model, error) {
+		return devices.Model{Speed: constant{}}, nil
 	}})
-	network.RegisterModel(network.ModelFactory{Name: "usual", Options: options, New: func(network.ModelSetup, config.Options) (network.Bandwidth, error) {
-		return usual{}, nil
+	network.RegisterModel(network.ModelFactory{Name: "constant", Options: options, New: func(network.ModelSetup, config.Options) (network.Bandwidth, error) {
+		return constant{}, nil
 	}})
 }
 
-func TestWhatTheRowsDoNotTell(t *testing.T) {
+func TestRefusedEstimates(t *testing.T) {
 	both := []string{"without", "deadline"}
 	for name, c := range map[string]struct {
 		set  []string
@@ -422,23 +420,23 @@ func TestWhatTheRowsDoNotTell(t *testing.T) {
 		want string
 	}{
 		"shared":       {[]string{"network.server_up_mbps=0.05"}, both, "transfers share links"},
-		"hubs":         {[]string{"network.hub_size=2"}, both, "hubs send answers together"},
-		"radio":        {[]string{"network.radio=states"}, both, "how long a radio takes to wake"},
-		"presence":     {[]string{"traces.availability.mean_up_s=3", "traces.availability.mean_down_s=1"}, both, "the time of day"},
-		"device model": {[]string{"devices.model=usual"}, both, "the time of day"},
-		"link model":   {[]string{"network.model=usual"}, both, "the time of day"},
-		"outage":       {[]string{"faults.outage_share=0.5", "faults.outage_from_s=1", "faults.outage_to_s=2"}, both, "the time of day"},
-		"governor":     {[]string{"devices.governor=charge"}, both, "how full their batteries are"},
+		"hubs":         {[]string{"network.hub_size=2"}, both, "hubs send responses together"},
+		"radio":        {[]string{"network.radio=states"}, both, "wake-up time of a radio"},
+		"availability": {[]string{"traces.availability.mean_up_s=3", "traces.availability.mean_down_s=1"}, both, "the virtual time"},
+		"device model": {[]string{"devices.model=constant"}, both, "the virtual time"},
+		"link model":   {[]string{"network.model=constant"}, both, "the virtual time"},
+		"outage":       {[]string{"faults.outage_share=0.5", "faults.outage_from_s=1", "faults.outage_to_s=2"}, both, "the virtual time"},
+		"governor":     {[]string{"devices.governor=charge"}, both, "their battery level"},
 		"charged":      {[]string{"federation.protocol=charged"}, both, `protocol "charged"`},
 		"relative":     {[]string{"federation.cost=relative"}, []string{"without"}, `cost "relative"`},
-		"sampled":      {[]string{"federation.fraction=0.5"}, []string{"without"}, "a part of the devices"},
+		"sampled":      {[]string{"federation.fraction=0.5"}, []string{"without"}, "some of the devices"},
 		"fitted":       {[]string{"federation.protocol=deadline", "federation.deadline_s=1", "federation.fit_work=true"}, []string{"deadline"}, "with fit_work"},
 		"adaptive":     {[]string{"federation.protocol=deadline", "federation.deadline_s=1", "federation.deadline_quantile=0.8"}, []string{"deadline"}, "deadline_quantile"},
-		"kept":         {[]string{"federation.protocol=first", "federation.over_selection=1.3", "federation.late=keep"}, both, "late answers are kept"},
+		"kept":         {[]string{"federation.protocol=first", "federation.over_selection=1.3", "federation.late=keep"}, both, "keeps late responses"},
 		"longer":       {[]string{"federation.protocol=deadline", "federation.deadline_s=0.4"}, []string{"deadline"}, "ended at its deadline of 0.4 s"},
-		"lost":         {[]string{"federation.protocol=first", "faults.drop_probability=0.5"}, []string{"without"}, "that the rows do not hold"},
+		"lost":         {[]string{"federation.protocol=first", "faults.drop_probability=0.5"}, []string{"without"}, "that the rows do not record"},
 		"min reports":  {[]string{"federation.protocol=deadline", "federation.deadline_s=1", "federation.min_reports=7"}, both, "min_reports"},
-		"ran flat":     {[]string{"devices.battery_wh=0.001", "devices.charge_w=5", "federation.protocol=deadline", "federation.deadline_s=2"}, both, "batteries ran empty"},
+		"depleted":     {[]string{"devices.battery_wh=0.001", "devices.charge_w=5", "federation.protocol=deadline", "federation.deadline_s=2"}, both, "batteries were depleted"},
 		"asynchronous": {[]string{"run.mode=learning", "problem.optimum_sweeps=0", "methods.mocha.algorithm=async-mocha", "federation.protocol=asynchronous"}, both, `protocol "asynchronous"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -459,7 +457,7 @@ func TestWhatTheRowsDoNotTell(t *testing.T) {
 	}
 }
 
-func TestWhatIfsAreChecked(t *testing.T) {
+func TestInvalidChanges(t *testing.T) {
 	t.Parallel()
 	r := explainScenario(t, timed)
 	for _, k := range []int{-1, 0, 8, 9} {
@@ -474,8 +472,8 @@ func TestWhatIfsAreChecked(t *testing.T) {
 	}
 }
 
-// The devices of a fleet are told apart by class, as they were assembled.
-func TestClassesOfAFleet(t *testing.T) {
+// The devices of a fleet have the classes with which they were assembled.
+func TestClasses(t *testing.T) {
 	t.Parallel()
 	source := strings.Replace(timed, "clock_ghz = 0.00002\nspread = \"log-normal\"\nspread_width = 0.7\n", "", 1)
 	source = strings.Replace(source, "profile = \"3g\"\n", "", 1)
@@ -483,13 +481,13 @@ func TestClassesOfAFleet(t *testing.T) {
 	if len(r.Classes) < 2 {
 		t.Fatalf("%d classes", len(r.Classes))
 	}
-	devices, asked := 0, 0
+	devices, selected := 0, 0
 	for _, c := range r.Classes {
 		devices += c.Devices
-		asked += c.Selected
+		selected += c.Selected
 	}
-	if all := r.All(); devices != 40 || asked != all.Selected {
-		t.Errorf("classes have %d devices that were asked %d times: must be 40 and %d", devices, asked, all.Selected)
+	if all := r.All(); devices != 40 || selected != all.Selected {
+		t.Errorf("classes have %d devices, selected %d times: must be 40 and %d", devices, selected, all.Selected)
 	}
 	var text strings.Builder
 	if err := r.WriteText(&text, 80); err != nil || !strings.Contains(text.String(), "by class") {
@@ -497,7 +495,7 @@ func TestClassesOfAFleet(t *testing.T) {
 	}
 }
 
-func TestRunsAreFoundByID(t *testing.T) {
+func TestFind(t *testing.T) {
 	t.Parallel()
 	dir := simulate(t, timed+"[sweep]\n\"network.jitter\" = [0.1, 0.4]\n", "run.seeds=[1, 2]")
 	read, err := rundir.Read(dir)
@@ -521,17 +519,17 @@ func TestRunsAreFoundByID(t *testing.T) {
 			t.Errorf("run %s: %d rounds in %v s: must be %d in %v", run.ID, len(r.Rounds), r.TimeS, last.Round, last.TimeS)
 		}
 	}
-	stranger := errors.New("stranger")
-	if _, err := explain.Find(read, "nobody", func([]string) error { return stranger }); err != stranger {
-		t.Errorf("a run that is not there: %v", err)
+	unknown := errors.New("unknown")
+	if _, err := explain.Find(read, "nobody", func([]string) error { return unknown }); err != unknown {
+		t.Errorf("an unknown run: %v", err)
 	}
 	read.Scenario = []byte(timed)
-	if _, err := explain.Find(read, read.Runs[0].ID, nil); err == nil || !strings.Contains(err.Error(), "does not have run") {
+	if _, err := explain.Find(read, read.Runs[0].ID, nil); err == nil || !strings.Contains(err.Error(), "does not define run") {
 		t.Errorf("another scenario: %v", err)
 	}
 }
 
-func TestRunsWithoutRows(t *testing.T) {
+func TestWithoutRows(t *testing.T) {
 	t.Parallel()
 	dir := simulate(t, timed, "run.devices=false")
 	read, err := rundir.Read(dir)
@@ -547,8 +545,8 @@ func TestRunsWithoutRows(t *testing.T) {
 	}
 }
 
-// A sentence names ten devices at most.
-func TestManyDevicesAreCounted(t *testing.T) {
+// A sentence lists ten devices at most.
+func TestListsTenDevices(t *testing.T) {
 	t.Parallel()
 	w := explain.WhatIf{Protocol: "wait-for-all", TimeS: 1, Responses: 3, Baseline: 4}
 	for k := range 12 {
@@ -558,7 +556,7 @@ func TestManyDevicesAreCounted(t *testing.T) {
 	if err := w.WriteText(&text, &explain.Report{Run: &scenarios.Run{}, TimeS: 2}, 400); err != nil {
 		t.Fatal(err)
 	}
-	const want = "  without the 12 slowest devices, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18 and 2 more, under wait-for-all: 1.00 s in place of 2.00 s, 50 % of it; 3 answers in place of 4\n"
+	const want = "  without the 12 slowest devices, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18 and 2 more, protocol wait-for-all: 1.00 s instead of 2.00 s (50 %); 3 responses instead of 4\n"
 	if text.String() != want {
 		t.Errorf("got  %swant %s", text.String(), want)
 	}

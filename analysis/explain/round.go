@@ -10,27 +10,27 @@ import (
 type Cause string
 
 const (
-	Response Cause = "response" // the last answer that the server waited for
-	Deadline Cause = "deadline" // the clock cycle was over
-	Charge   Cause = "charge"   // the time was over that every device is charged
-	Dropout  Cause = "dropout"  // no other answer could come any more
-	Count    Cause = "count"    // without rounds: as many answers had come as make one; nobody waited for any
+	Response Cause = "response" // the last response that the server waited for
+	Deadline Cause = "deadline" // the deadline of the round
+	Charge   Cause = "charge"   // the time that protocol "charged" charges every device
+	Dropout  Cause = "dropout"  // every attempt without a response had failed
+	Count    Cause = "count"    // asynchronous: enough responses to count as a round
 )
 
-// Causes are all of them.
+// Causes lists all causes.
 var Causes = []Cause{Response, Deadline, Charge, Dropout, Count}
 
-// Path is what the time of a round was spent on, in seconds that add up to it: on
-// the way of the answer that ended it, or on waiting for something else to end it.
+// Path divides the time of a round, in seconds: along the response that ended the
+// round, or waiting for something else to end it.
 type Path struct {
-	DownlinkS    float64 // receiving, all attempts of the device in the round
+	DownlinkS    float64 // receiving, over all attempts of the device in the round
 	ComputeS     float64
 	UplinkS      float64
-	WaitS        float64 // the device waits to be asked, or asked again, or for its hub
-	UnavailableS float64 // it is out of reach
-	DepletedS    float64 // its battery is empty
-	ClockS       float64 // of rounds that no answer ended: until they did
-	ServerS      float64 // the server's own work after the last answer
+	WaitS        float64 // waiting for a request, a retry or the hub
+	UnavailableS float64
+	DepletedS    float64 // with an empty battery
+	ClockS       float64 // whole rounds that did not end with a response
+	ServerS      float64 // server work after the last response
 }
 
 func (p *Path) add(q *Path) {
@@ -44,36 +44,36 @@ func (p *Path) add(q *Path) {
 	p.ServerS += q.ServerS
 }
 
-// Round is what held up one round.
+// Round is the analysis of one round.
 type Round struct {
 	Round    int     // as in rounds.csv
-	LengthS  float64 // since the round before ended, seconds
+	LengthS  float64 // seconds since the end of the previous round
 	Cause    Cause
-	Device   int     // whose answer ended it; -1: none did
-	ExcessS  float64 // by how much that answer came after the one before; 0 when it was the only one
+	Device   int     // device whose response ended the round; -1: none
+	ExcessS  float64 // seconds between that response and the one before it; 0 if it was the only one
 	Path     Path
 	IdleS    float64 // device-seconds of waiting, all devices
-	Selected int     // devices that the server asked
-	Taken    int     // devices whose answer it took
+	Selected int     // devices that the server requested an update from
+	Taken    int     // devices with a response that the server used
 }
 
-// rules are what decides how rounds end.
+// rules determine how rounds end.
 type rules struct {
-	config federation.Config // its Protocol is the run's
+	config federation.Config // with the protocol of the run
 }
 
 func newRules(run *scenarios.Run) rules {
 	return rules{run.Settings.Federation}
 }
 
-// resolution is how far apart two sums of virtual times may be that mean the same:
-// the clock counts nanoseconds, rows have seconds rounded to a float64.
+// resolution returns the largest rounding difference of two equal virtual times. The
+// clock counts nanoseconds; rows hold seconds rounded to float64.
 func resolution(timeS float64) float64 { return 1e-9 + float64(4e-16*timeS) }
 
-// attribute says what held up a round that began at a time.
-func (r *rules) attribute(began float64, rows []results.DeviceRow) Round {
-	x := Round{Round: rows[0].Round, LengthS: rows[0].TimeS - began, Device: -1}
-	answers := 0
+// attribute analyzes a round that started at a virtual time.
+func (r *rules) attribute(startS float64, rows []results.DeviceRow) Round {
+	x := Round{Round: rows[0].Round, LengthS: rows[0].TimeS - startS, Device: -1}
+	responses := 0
 	for t := range rows {
 		row := &rows[t]
 		x.IdleS += row.WaitS
@@ -84,10 +84,10 @@ func (r *rules) attribute(began float64, rows []results.DeviceRow) Round {
 			x.Taken++
 		}
 		if row.Answers > 0 {
-			answers++
+			responses++
 		}
 	}
-	x.Cause = r.cause(x.LengthS, answers, len(rows), resolution(rows[0].TimeS))
+	x.Cause = r.cause(x.LengthS, responses, len(rows), resolution(rows[0].TimeS))
 	if x.Cause != Response {
 		x.Path.ClockS = x.LengthS
 		return x
@@ -105,8 +105,8 @@ func (r *rules) attribute(began float64, rows []results.DeviceRow) Round {
 	return x
 }
 
-// cause says what ended a round of so many seconds and answers.
-func (r *rules) cause(lengthS float64, answers, devices int, resolution float64) Cause {
+// cause returns what ended a round of the given length and number of responses.
+func (r *rules) cause(lengthS float64, responses, devices int, resolution float64) Cause {
 	switch r.config.Protocol {
 	case federation.Deadline:
 		return Deadline
@@ -115,7 +115,7 @@ func (r *rules) cause(lengthS float64, answers, devices int, resolution float64)
 	case federation.First:
 		wanted, _ := r.config.Sizes(devices)
 		switch {
-		case answers >= wanted:
+		case responses >= wanted:
 			return Response
 		case r.config.DeadlineS > 0 && lengthS >= r.config.DeadlineS-resolution:
 			return Deadline
@@ -129,8 +129,8 @@ func (r *rules) cause(lengthS float64, answers, devices int, resolution float64)
 	}
 }
 
-// lastOf returns the device whose answer came last. Of those that share a hub, whose
-// answers come together, it is the one that waited least. -1: no answer came.
+// lastOf returns the device with the last response, or -1 if there is none. The
+// devices of a hub respond together: of these it is the one that waited least.
 func lastOf(rows []results.DeviceRow) int {
 	last := -1
 	for t := range rows {
@@ -146,7 +146,7 @@ func lastOf(rows []results.DeviceRow) int {
 	return last
 }
 
-// latest returns when the last answer of all devices but one came.
+// latest returns the time of the last response of all devices but one.
 func latest(rows []results.DeviceRow, but int) (s float64, ok bool) {
 	for t := range rows {
 		if row := &rows[t]; t != but && row.Answers > 0 && (!ok || row.AnsweredS > s) {
@@ -156,20 +156,20 @@ func latest(rows []results.DeviceRow, but int) (s float64, ok bool) {
 	return s, ok
 }
 
-// pathOf splits the time of a round by what the device of its last answer did until
-// then.
+// pathOf divides the time of a round by the activities of the device with the last
+// response.
 func pathOf(row *results.DeviceRow, lengthS float64) Path {
 	p := Path{DownlinkS: row.DownlinkS, ComputeS: row.ComputeS, UplinkS: row.UplinkS}
 	p.ServerS = beyond(lengthS, row.AnsweredS, row.TimeS)
 	left := row.AnsweredS - p.DownlinkS - p.ComputeS - p.UplinkS
-	// What does not fit in before the answer, the device did while the server worked.
+	// Any time beyond the response, the device spent while the server worked.
 	p.UnavailableS = min(row.AwayS, max(0, left))
 	p.DepletedS = min(row.FlatS, max(0, left-p.UnavailableS))
 	p.WaitS = beyond(left, p.UnavailableS+p.DepletedS, row.TimeS)
 	return p
 }
 
-// beyond returns by how much a time is longer than another; 0 when it only seems so.
+// beyond returns longer - shorter, or 0 if the difference is within the resolution.
 func beyond(longer, shorter, timeS float64) float64 {
 	if d := longer - shorter; d > resolution(timeS) {
 		return d

@@ -11,18 +11,18 @@ import (
 	"fedsim/results"
 )
 
-// shown is how many devices and rounds WriteText lists.
+// shown is the number of devices and of rounds that WriteText lists.
 const shown = 10
 
-// WriteText writes the report in words and tables, of so many characters a line: all of
-// it but the rounds and the devices that matter less than ten others.
+// WriteText writes the report as text with at most width characters a line. It lists
+// the ten longest rounds and the ten worst stragglers.
 func (r *Report) WriteText(w io.Writer, width int) error {
 	b := text{width: width}
 	all := r.All()
-	b.say("run %s under %s: %d rounds of %d devices in %s%s\n",
+	b.paragraph("run %s, protocol %s: %d rounds, %d devices, %s%s\n",
 		r.Run.ID, r.Run.Settings.Federation.Protocol, len(r.Rounds), len(r.Devices), r.time(r.TimeS), results.RelativeNote(r.Relative()))
 	rounds := float64(len(r.Rounds))
-	b.say("a round asked %.3g devices and took the answers of %.3g; devices waited %s of their time\n",
+	b.paragraph("mean round: %.3g devices selected, %.3g responses used; devices waited %s of their time\n",
 		float64(all.Selected)/rounds, float64(all.Taken)/rounds, percent(all.WaitShare()))
 	r.textTargets(&b)
 	r.textPath(&b)
@@ -33,46 +33,46 @@ func (r *Report) WriteText(w io.Writer, width int) error {
 	return err
 }
 
-// Relative reports whether the times of the run are relative units, not seconds.
+// Relative reports whether the times are in relative units, not seconds.
 func (r *Report) Relative() bool { return r.Run.Settings.Federation.Relative() }
 
 func (r *Report) time(t float64) string { return results.TimeText(t, r.Relative()) }
 
-// textTargets writes what the targets took.
+// textTargets writes the cost of each target.
 func (r *Report) textTargets(b *text) {
 	if len(r.Targets) == 0 {
 		return
 	}
-	b.say("\nthe way to each target\n\n")
-	lines := [][]string{{"target", "rounds", "time", "sent", "energy", "mostly"}}
+	b.paragraph("\ncost of each target\n\n")
+	lines := [][]string{{"target", "rounds", "time", "sent", "energy", "largest part"}}
 	for i := range r.Targets {
 		x := &r.Targets[i]
 		line := []string{x.Text(x.real), "-", "-", "-", "-", "-"}
 		if c := x.Cost; x.Reached {
-			line = append(line[:1], fmt.Sprint(c.Rounds), r.time(c.TimeS), results.Scaled(c.Bytes, "B"), results.Scaled(c.EnergyJ, "J"), x.Path.mostly(c.TimeS))
+			line = append(line[:1], fmt.Sprint(c.Rounds), r.time(c.TimeS), results.Scaled(c.Bytes, "B"), results.Scaled(c.EnergyJ, "J"), x.Path.largest(c.TimeS))
 		}
 		lines = append(lines, line)
 	}
 	b.table(lines)
 }
 
-// Parts are the parts of a path, each with its name.
+// Parts returns the parts of a path with their names.
 func (p *Path) Parts() []Part {
 	return []Part{
 		{"downlink", p.DownlinkS}, {"compute", p.ComputeS}, {"uplink", p.UplinkS}, {"waiting", p.WaitS},
-		{"away", p.UnavailableS}, {"battery empty", p.DepletedS}, {"clock", p.ClockS}, {"server", p.ServerS},
+		{"unavailable", p.UnavailableS}, {"depleted", p.DepletedS}, {"clock", p.ClockS}, {"server", p.ServerS},
 	}
 }
 
-// Part is a part of a path: what time was spent on, and how much.
+// Part is a named part of a path.
 type Part struct {
 	Name string
-	S    float64
+	S    float64 // seconds
 }
 
-// textPath writes what the time was spent on.
+// textPath writes the parts of the path.
 func (r *Report) textPath(b *text) {
-	b.say("\nwhere the time went, on the way of the answers that ended the rounds\n\n")
+	b.paragraph("\ntime along the responses that ended the rounds\n\n")
 	lines := [][]string{{"part", "time", "share"}}
 	for _, part := range r.Path.Parts() {
 		if part.S > 0 {
@@ -82,15 +82,15 @@ func (r *Report) textPath(b *text) {
 	b.table(lines)
 }
 
-// textDevices writes who held the rounds up.
+// textDevices writes the worst stragglers.
 func (r *Report) textDevices(b *text) {
 	order := r.Stragglers()
 	order = order[:min(shown, len(order))]
-	heading := "who held it up"
+	heading := "stragglers"
 	if all := r.All(); all.Ended == 0 {
-		heading = "no answer ended a round, the slowest"
+		heading = "slowest devices (no round ended with a response)"
 	}
-	b.say("\n%s: %d of %d devices\n\n", heading, len(order), len(r.Devices))
+	b.paragraph("\n%s: %d of %d devices\n\n", heading, len(order), len(r.Devices))
 	lines := [][]string{append([]string{"device"}, heads...)}
 	classes := len(r.Classes) > 0
 	if classes {
@@ -107,7 +107,7 @@ func (r *Report) textDevices(b *text) {
 	b.table(lines)
 }
 
-// textClasses writes the same by class.
+// textClasses writes the totals by class.
 func (r *Report) textClasses(b *text) {
 	if len(r.Classes) == 0 {
 		return
@@ -121,8 +121,8 @@ func (r *Report) textClasses(b *text) {
 	b.table(lines)
 }
 
-// heads are the columns of cells.
-var heads = []string{"ended", "later by", "answer", "taken", "late", "dropped", "waited"}
+// heads are the headings of cells.
+var heads = []string{"ended", "later by", "response", "used", "late", "dropped", "waited"}
 
 func (r *Report) cells(t *Total) []string {
 	later := "-"
@@ -140,8 +140,8 @@ func (r *Report) textRounds(b *text) {
 	longest := slices.Clone(r.Rounds)
 	slices.SortStableFunc(longest, func(x, y Round) int { return cmp.Compare(y.LengthS, x.LengthS) })
 	longest = longest[:min(shown, len(longest))]
-	b.say("\nthe longest rounds: %d of %d\n\n", len(longest), len(r.Rounds))
-	lines := [][]string{{"round", "took", "ended by", "later by", "taken", "mostly"}}
+	b.paragraph("\nlongest rounds: %d of %d\n\n", len(longest), len(r.Rounds))
+	lines := [][]string{{"round", "length", "ended by", "later by", "used", "largest part"}}
 	for i := range longest {
 		x := &longest[i]
 		by, later := string(x.Cause), "-"
@@ -150,36 +150,36 @@ func (r *Report) textRounds(b *text) {
 		}
 		lines = append(lines, []string{
 			fmt.Sprint(x.Round), r.time(x.LengthS), by, later, fmt.Sprint(x.Taken),
-			x.Path.mostly(x.LengthS),
+			x.Path.largest(x.LengthS),
 		})
 	}
 	b.table(lines)
 }
 
-// mostly names the largest part of a path of so many seconds.
-func (p *Path) mostly(seconds float64) string {
+// largest returns the name of the largest part of a path and its share.
+func (p *Path) largest(seconds float64) string {
 	most := slices.MaxFunc(p.Parts(), func(p, q Part) int { return cmp.Compare(p.S, q.S) })
 	return fmt.Sprintf("%s %s", most.Name, percent(share(most.S, seconds)))
 }
 
-// WriteText writes what would have been of the run of a report in a sentence, in lines
-// of so many characters.
+// WriteText writes the estimate for the run of a report as one sentence, with at most
+// width characters a line.
 func (w *WhatIf) WriteText(out io.Writer, r *Report, width int) error {
-	with := fmt.Sprintf("with a deadline of %s", r.time(w.DeadlineS))
+	change := fmt.Sprintf("with a deadline of %s", r.time(w.DeadlineS))
 	if w.Removed != nil {
-		with = "without the slowest device, "
+		change = "without the slowest device, "
 		if len(w.Removed) > 1 {
-			with = fmt.Sprintf("without the %d slowest devices, ", len(w.Removed))
+			change = fmt.Sprintf("without the %d slowest devices, ", len(w.Removed))
 		}
-		with += listed(w.Removed)
+		change += listed(w.Removed)
 	}
-	line := fmt.Sprintf("%s, under %s: %s in place of %s, %s of it; %d answers in place of %d",
-		with, w.Protocol, r.time(w.TimeS), r.time(r.TimeS), percent(share(w.TimeS, r.TimeS)), w.Responses, w.Baseline)
+	line := fmt.Sprintf("%s, protocol %s: %s instead of %s (%s); %d responses instead of %d",
+		change, w.Protocol, r.time(w.TimeS), r.time(r.TimeS), percent(share(w.TimeS, r.TimeS)), w.Responses, w.Baseline)
 	_, err := io.WriteString(out, columns.Wrap(line, width, 2)+"\n")
 	return err
 }
 
-// listed names devices, the first ones when they are many.
+// listed lists device numbers, at most the first ten.
 func listed(devices []int) string {
 	text := ""
 	for i, t := range devices {
@@ -194,7 +194,7 @@ func listed(devices []int) string {
 	return text
 }
 
-// share returns a part of a whole, 0 of nothing.
+// share returns part / whole, or 0 if whole is 0.
 func share(part, whole float64) float64 {
 	if whole > 0 {
 		return part / whole
@@ -204,18 +204,18 @@ func share(part, whole float64) float64 {
 
 func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
 
-// text is text of lines of so many characters.
+// text builds text with at most width characters a line.
 type text struct {
 	strings.Builder
 	width int
 }
 
-// say writes a sentence, in several lines where it is longer than one.
-func (b *text) say(format string, args ...any) {
+// paragraph writes text, wrapped to the width.
+func (b *text) paragraph(format string, args ...any) {
 	b.WriteString(columns.Wrap(fmt.Sprintf(format, args...), b.width, 0))
 }
 
-// table writes lines with their columns below each other, the first being their heads.
+// table writes a table; the first line holds the headings.
 func (b *text) table(lines [][]string) {
 	t := columns.Table{Label: lines[0][0], Groups: []columns.Group{{Heads: lines[0][1:]}}, Blocks: []columns.Block{{Rows: lines[1:]}}}
 	t.Write(&b.Builder, b.width)

@@ -12,48 +12,47 @@ import (
 	"fedsim/scenarios"
 )
 
-// ErrUnknown is what an error is when rows and settings do not tell what would have
-// been.
-var ErrUnknown = errors.New("cannot be told from the rows")
+// ErrUnknown is wrapped by errors of what-if estimates that the rows by device do not
+// allow.
+var ErrUnknown = errors.New("cannot be estimated from the rows")
 
 func unknown(format string, arguments ...any) error {
 	return fmt.Errorf("%w: %s", ErrUnknown, fmt.Sprintf(format, arguments...))
 }
 
-// WhatIf is what the rounds of a run would have taken with a change, every device
-// doing the work that it did and losing what it lost.
+// WhatIf is the estimated time of a run with one change. Every device does the same
+// work and has the same failures as in the run.
 type WhatIf struct {
-	Removed   []int   // devices that are left out, in order; nil: none
+	Removed   []int   // devices left out, in order; nil: none
 	DeadlineS float64 // 0: none
-	Protocol  string  // under which the rounds end then
+	Protocol  string  // of the changed run
 	TimeS     float64 // virtual time at the end of the last round
-	Responses int     // answers in time, all rounds
-	Baseline  int     // answers that the server took as it was, all rounds, those of devices left out aside
+	Responses int     // responses in time, all rounds
+	Baseline  int     // responses used in the original run, without those of removed devices
 }
 
-// Without returns what the run would have taken without its k slowest devices, the
-// first of Slowest.
+// WithoutSlowest estimates the run without its k slowest devices, the first of Slowest.
 func (r *Report) WithoutSlowest(k int) (*WhatIf, error) {
 	if k < 1 || k >= len(r.Devices) {
-		return nil, fmt.Errorf("%d devices cannot be left out: must be at least 1 and fewer than the %d that there are", k, len(r.Devices))
+		return nil, fmt.Errorf("%d devices cannot be left out: must be at least 1 and fewer than the %d of the run", k, len(r.Devices))
 	}
-	if err := r.tellable(); err != nil {
+	if err := r.checkIndependent(); err != nil {
 		return nil, err
 	}
 	cfg := &r.Run.Settings.Federation
 	if cfg.Cost != federation.Physical {
-		return nil, unknown("under cost %q what work costs depends on which devices there are", cfg.Cost)
+		return nil, unknown("cost %q: the cost of work depends on the set of devices", cfg.Cost)
 	}
 	wanted, asked := cfg.Sizes(len(r.Devices) - k)
 	if _, all := cfg.Sizes(len(r.Devices)); all != len(r.Devices) || asked != len(r.Devices)-k {
-		return nil, unknown("rounds ask a part of the devices, and would ask others")
+		return nil, unknown("rounds select some of the devices, and would select others")
 	}
 	switch cfg.Protocol {
 	case federation.Charged, federation.Asynchronous:
-		return nil, unknown("protocol %q ends rounds by what the rows do not hold", cfg.Protocol)
+		return nil, unknown("protocol %q: the rows do not record what ends a round", cfg.Protocol)
 	case federation.First:
 		if cfg.Late == federation.Keep {
-			return nil, unknown("late answers are kept, and would have come in other rounds")
+			return nil, unknown("the server keeps late responses, which would arrive in other rounds")
 		}
 	}
 	w := &WhatIf{Removed: slices.Sorted(slices.Values(r.Slowest()[:k])), Protocol: cfg.Protocol}
@@ -61,46 +60,45 @@ func (r *Report) WithoutSlowest(k int) (*WhatIf, error) {
 	for _, t := range w.Removed {
 		out[t] = true
 	}
-	var came []float64
+	var times []float64 // of the responses
 	return r.recompute(w, func(x *Round, rows []results.DeviceRow) (float64, error) {
-		came = came[:0]
+		times = times[:0]
 		for t := range rows {
 			if row := &rows[t]; !out[t] {
 				w.Baseline += row.Taken
 				if row.Answers > 0 {
-					came = append(came, row.AnsweredS)
+					times = append(times, row.AnsweredS)
 				}
 			}
 		}
-		slices.Sort(came)
+		slices.Sort(times)
 		switch {
 		case cfg.Protocol == federation.Deadline:
-			w.Responses += len(came)
+			w.Responses += len(times)
 			return x.LengthS, nil
-		case len(came) >= wanted:
+		case len(times) >= wanted:
 			w.Responses += wanted
-			return came[wanted-1] + x.Path.ServerS, nil
+			return times[wanted-1] + x.Path.ServerS, nil
 		case x.Cause == Deadline:
-			w.Responses += len(came)
+			w.Responses += len(times)
 			return x.LengthS, nil
 		default:
-			return 0, unknown("round %d would have ended with an answer, or a loss, that the rows do not hold", x.Round)
+			return 0, unknown("round %d would end with a response or a dropout that the rows do not record", x.Round)
 		}
 	})
 }
 
-// Deadline returns what the run would have taken with a deadline of so many seconds:
-// under protocol "wait-for-all" that of protocol "deadline" with fit_work = false,
-// whose rounds all last as long as the clock cycle, under "deadline" and "first"
-// another deadline_s.
+// Deadline estimates the run with a deadline of s seconds. For protocol "wait-for-all"
+// it estimates protocol "deadline" with fit_work = false, whose rounds all last until
+// the deadline. For "deadline" and "first" it estimates another deadline_s.
 func (r *Report) Deadline(s float64) (*WhatIf, error) {
 	if !(s > 0 && s <= 1e9) {
-		return nil, fmt.Errorf("a deadline of %v s is none: must be positive and at most 1e9 seconds", s)
+		return nil, fmt.Errorf("deadline of %v s: must be positive and at most 1e9 seconds", s)
 	}
-	if err := r.tellable(); err != nil {
+	if err := r.checkIndependent(); err != nil {
 		return nil, err
 	}
-	if err := deadlineTellable(r.Run); err != nil {
+	if err := checkDeadline(r.Run); err != nil {
 		return nil, err
 	}
 	cfg := &r.Run.Settings.Federation
@@ -114,7 +112,7 @@ func (r *Report) Deadline(s float64) (*WhatIf, error) {
 			server = beyond(x.LengthS, cfg.DeadlineS, rows[0].TimeS)
 		}
 		if x.Cause == Deadline && s > cfg.DeadlineS {
-			return 0, unknown("round %d ended at its deadline of %v s: what would have come afterwards is not known", x.Round, cfg.DeadlineS)
+			return 0, unknown("round %d ended at its deadline of %v s: later responses are not recorded", x.Round, cfg.DeadlineS)
 		}
 		if cfg.Protocol == federation.First && s >= x.LengthS-server {
 			w.Responses += x.Taken
@@ -125,7 +123,7 @@ func (r *Report) Deadline(s float64) (*WhatIf, error) {
 			row := &rows[t]
 			w.Baseline += row.Taken
 			inTime := row.Answers > 0 && row.AnsweredS <= s+resolution(row.TimeS)
-			// A deadline lets nobody try again but as often as retries says.
+			// With a deadline, a device retries at most cfg.Retries times.
 			if inTime && row.Attempts <= 1+cfg.Retries {
 				w.Responses++
 			}
@@ -134,70 +132,69 @@ func (r *Report) Deadline(s float64) (*WhatIf, error) {
 	})
 }
 
-// deadlineTellable says why the rows do not tell what a deadline would do.
-func deadlineTellable(run *scenarios.Run) error {
+// checkDeadline returns an error if the rows do not allow Deadline.
+func checkDeadline(run *scenarios.Run) error {
 	cfg := &run.Settings.Federation
 	switch {
 	case cfg.Protocol == federation.Charged || cfg.Protocol == federation.Asynchronous:
-		return unknown("protocol %q has no use for one", cfg.Protocol)
+		return unknown("protocol %q has no deadline", cfg.Protocol)
 	case cfg.Cost == federation.Authors:
-		return unknown("under cost %q there is no clock cycle", cfg.Cost)
+		return unknown("cost %q has no clock cycle", cfg.Cost)
 	case cfg.Protocol == federation.Deadline && cfg.Fit:
-		return unknown("with fit_work devices do as much work as fits into the clock cycle, and would do another amount")
+		return unknown("with fit_work the amount of work depends on the deadline")
 	case cfg.Quantile > 0:
-		return unknown("deadline_quantile sets the clock cycle")
+		return unknown("deadline_quantile sets the deadline")
 	case cfg.Protocol != federation.WaitForAll && cfg.Late == federation.Keep:
-		return unknown("late answers are kept, and would have come in other rounds")
+		return unknown("the server keeps late responses, which would arrive in other rounds")
 	case cfg.ServerGFLOPS > 0 && run.Settings.Run.Outer > 1:
-		return unknown("the server's updates of the coupling are a part of rounds and not of the clock cycle")
+		return unknown("rounds include the server's updates of the coupling, the deadline does not")
 	}
 	return nil
 }
 
-// tellable says why the rows do not tell what the time would have been had rounds
-// been shorter or longer: something in the
-// run depends on the time of day, or on what others did.
-func (r *Report) tellable() error {
+// checkIndependent returns an error if a change would also change response times: they
+// depend on the virtual time or on other devices.
+func (r *Report) checkIndependent() error {
 	s := &r.Run.Settings
 	switch {
 	case s.Network.Limits():
-		return unknown("transfers share links, and are as fast as others leave them")
+		return unknown("transfers share links, so their speed depends on other transfers")
 	case s.Network.HubSize > 0:
-		return unknown("hubs send answers together")
+		return unknown("hubs send responses together")
 	case s.Network.Radio == network.RadioStates:
-		return unknown("how long a radio takes to wake depends on how long it has slept")
+		return unknown("the wake-up time of a radio depends on how long it slept")
 	case len(s.Traces.Files) > 0 || s.Traces.Presence.MeanUpS > 0 || len(s.Traces.Fading.Levels) > 0:
-		return unknown("what the devices do by [traces] depends on the time of day")
+		return unknown("[traces] depend on the virtual time")
 	case s.Devices.Model != "" || s.Network.Model != "":
-		return unknown("what the devices and links do by their models depends on the time of day")
+		return unknown("device and link models depend on the virtual time")
 	case s.Faults.OutageShare > 0:
-		return unknown("who is in the outage depends on the time of day")
+		return unknown("outages depend on the virtual time")
 	case s.Devices.Governor == devices.ByCharge || s.Devices.LowBattery > 0:
-		return unknown("what devices do depends on how full their batteries are")
+		return unknown("the speed of devices depends on their battery level")
 	case s.Federation.MinReports > 0:
-		return unknown("with min_reports the server may have forgotten the answers of a round")
-	case r.exhausted:
-		return unknown("batteries ran empty, and would have at other times")
+		return unknown("with min_reports the server may discard the responses of a round")
+	case r.depleted:
+		return unknown("batteries were depleted, and would be at other times")
 	}
 	return nil
 }
 
-// recompute adds up what the rounds would have taken.
+// recompute sums up the lengths that length returns for the rounds.
 func (r *Report) recompute(w *WhatIf, length func(x *Round, rows []results.DeviceRow) (float64, error)) (*WhatIf, error) {
 	h := 0
-	var untold error // says itself what is wrong, and not that the file is
+	var refused error // from length; returned without the name of the file
 	err := eachRound(r.dir, map[string]int{r.Run.ID: 0}, func(_ int, _ float64, rows []results.DeviceRow) error {
 		if h == len(r.Rounds) || len(rows) != len(r.Devices) {
-			return errors.New("has changed since it was read")
+			return errors.New("changed while it was read")
 		}
-		var took float64
-		took, untold = length(&r.Rounds[h], rows)
-		w.TimeS += took
+		var lengthS float64
+		lengthS, refused = length(&r.Rounds[h], rows)
+		w.TimeS += lengthS
 		h++
-		return untold
+		return refused
 	})
-	if untold != nil {
-		return nil, untold
+	if refused != nil {
+		return nil, refused
 	}
 	if err != nil {
 		return nil, err
