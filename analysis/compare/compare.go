@@ -12,16 +12,15 @@ import (
 )
 
 var (
-	// ErrUnfinished is wrapped by the error of Open for a run directory that does
-	// not hold all runs of its scenario.
-	ErrUnfinished = errors.New("is not finished")
+	// errUnfinished is wrapped by errors for directories without all runs of their
+	// scenario.
+	errUnfinished = errors.New("is not finished")
 
-	// ErrNothing is wrapped by the error of Compare for directories that cannot be
-	// held against each other.
-	ErrNothing = errors.New("nothing to compare")
+	// errNothing is wrapped by errors for directories that have nothing in common.
+	errNothing = errors.New("nothing to compare")
 )
 
-// Directory is a run directory under the name that it is shown by.
+// Directory is a run directory and its displayed name.
 type Directory struct {
 	Name string
 	*rundir.Results
@@ -32,38 +31,38 @@ func Open(dir string) (Directory, error) {
 	found, err := rundir.Read(dir)
 	switch {
 	case errors.Is(err, rundir.ErrForeign):
-		return Directory{}, fmt.Errorf("%w: must be what fedsim run has left", err)
+		return Directory{}, fmt.Errorf("%w: must be a directory written by fedsim run", err)
 	case err != nil:
 		return Directory{}, err
 	case found.Manifest.State != rundir.Complete:
-		return Directory{}, fmt.Errorf("%s: %w, its manifest.json says %s: go on with it before it is compared, fedsim run --resume %s", dir, ErrUnfinished, found.Manifest.State, dir)
+		return Directory{}, fmt.Errorf("%s: %w (%s): resume it first with: fedsim run --resume %s", dir, errUnfinished, found.Manifest.State, dir)
 	}
 	return Directory{Name: dir, Results: found}, nil
 }
 
-// Comparison is what several run directories have in common and where they
-// differ. Indices of directories are those of Directories.
+// Comparison compares several run directories. Other fields refer to a directory by its
+// index in Directories.
 type Comparison struct {
-	Directories []string        // their names
-	Targets     results.Targets // in the order asked for
+	Directories []string        // names
+	Targets     results.Targets // in the requested order
 	Differing   []Difference
-	Cases       []Case  // what at least two directories have, in the order of the first that has it
-	Alone       []Alone // what one of them has
+	Cases       []Case      // in at least two directories, in the order of the first of them
+	Unmatched   []Unmatched // in one directory
 
 	runs [][][]results.Run // by case and row
 }
 
-// Label says what runs are, whatever directory they are in.
+// Label identifies runs independently of their directory.
 type Label struct {
 	Experiment string
 	Method     string
 	Point      []results.Setting
 }
 
-// String writes "experiment: method, key = value".
+// String returns "experiment: method, key = value".
 func (l Label) String() string { return l.Experiment + ": " + l.short() }
 
-// short leaves the experiment out.
+// short returns String without the experiment.
 func (l Label) short() string {
 	if len(l.Point) == 0 {
 		return l.Method
@@ -71,7 +70,7 @@ func (l Label) short() string {
 	return l.Method + ", " + l.point()
 }
 
-// point writes the place on the axes: "key = value, key = value".
+// point returns "key = value, key = value".
 func (l Label) point() string {
 	var parts []string
 	for _, s := range l.Point {
@@ -80,8 +79,7 @@ func (l Label) point() string {
 	return strings.Join(parts, ", ")
 }
 
-// key tells labels apart, whatever is in their texts and in whatever order the
-// point names its keys.
+// key returns a unique key of a label, independent of the order of the point's settings.
 func (l Label) key() string {
 	parts := []string{strconv.Quote(l.Experiment), strconv.Quote(l.Method)}
 	for _, s := range l.Point {
@@ -91,41 +89,40 @@ func (l Label) key() string {
 	return strings.Join(parts, " ")
 }
 
-// Alone is what one directory alone has.
-type Alone struct {
+// Unmatched identifies runs that only one directory has.
+type Unmatched struct {
 	Directory int
 	Label     Label
 }
 
-// Case is the same runs in several directories.
+// Case compares the same runs in several directories.
 type Case struct {
 	Label
-	Rows []Row // by directory, those that have it; the others are compared with the first
+	Rows []Row // one per directory that has the runs; the first is the baseline
 }
 
-// Row is what a case came to in one directory.
+// Row holds the runs of a case in one directory.
 type Row struct {
 	Directory int
-	Seeds     []uint64 // of its runs
-	Relative  bool     // times are relative units, not seconds
+	Seeds     []uint64 // of the runs
+	Relative  bool     // times are in relative units, not seconds
 	Cells     []Cell   // one per target
 }
 
-// Cell is the way to one target. Rounds, time, bytes and energy are means over all
-// seeds of the row and NaN unless every one reached it.
+// Cell is the cost of reaching one target. Rounds, time, bytes and energy are means over
+// all seeds of the row, and NaN unless every seed reached the target.
 type Cell struct {
-	Reached int // how many seeds reached it
+	Reached int // number of seeds that reached the target
 	Rounds  float64
-	TimeS   float64 // virtual
-	Bytes   float64 // both ways
-	EnergyJ float64 // of all devices
-	Ratio   Ratio   // of the times to those of the first row; 1 there
+	TimeS   float64 // virtual seconds
+	Bytes   float64 // downlink and uplink
+	EnergyJ float64 // all devices
+	Ratio   Ratio   // to the times of the baseline; 1 in the first row
 }
 
-// Compare joins directories, the first of which the others are compared with.
-// Without targets, those that all directories report are taken. It is an error that
-// wraps ErrNothing when no two directories have runs of one case, when they share no
-// target, or when no such run has a value of a target's metric.
+// Compare compares directories. Without targets, it uses those that all directories
+// report. It fails if no two directories have the same runs, if they share no target, or
+// if no run records the metric of a target.
 func Compare(dirs []Directory, targets results.Targets) (*Comparison, error) {
 	c := &Comparison{Targets: targets}
 	for i := range dirs {
@@ -133,7 +130,7 @@ func Compare(dirs []Directory, targets results.Targets) (*Comparison, error) {
 	}
 	if len(targets) == 0 {
 		if c.Targets = shared(dirs); len(c.Targets) == 0 {
-			return nil, fmt.Errorf("%w: no target is reported by all of %s: choose some, such as --target 1e-2 or --target test_error=0.08", ErrNothing, strings.Join(c.Directories, ", "))
+			return nil, fmt.Errorf("%w: %s have no target in common: set one, such as --target 1e-2 or --target test_error=0.08", errNothing, strings.Join(c.Directories, ", "))
 		}
 	}
 	var err error
@@ -142,10 +139,10 @@ func Compare(dirs []Directory, targets results.Targets) (*Comparison, error) {
 	}
 	c.match(dirs)
 	if len(c.Cases) == 0 {
-		return nil, fmt.Errorf("%w: no two of the directories have an experiment, a method and a place on its axes in common; %s: give them the same names", ErrNothing, c.examples())
+		return nil, fmt.Errorf("%w: no two directories have the same experiment, method and point; %s: use the same names", errNothing, c.examples())
 	}
 	if !c.measured() {
-		return nil, fmt.Errorf("%w: no run of %s has a value of %s, so that none has a time to a target: runs need run.mode = \"learning\", and a sub-optimality needs problem.optimum_sweeps above 0", ErrNothing, strings.Join(c.Directories, ", "), strings.Join(c.metrics(), " or "))
+		return nil, fmt.Errorf("%w: no run of %s records %s: set run.mode = \"learning\", and for suboptimality problem.optimum_sweeps above 0", errNothing, strings.Join(c.Directories, ", "), strings.Join(c.metrics(), " or "))
 	}
 	return c, nil
 }
@@ -161,20 +158,20 @@ func shared(dirs []Directory) results.Targets {
 	return all
 }
 
-// examples says what the first lone case of each directory is.
+// examples describes the first unmatched runs of each directory.
 func (c *Comparison) examples() string {
 	var texts []string
 	for d, name := range c.Directories {
-		if i := slices.IndexFunc(c.Alone, func(a Alone) bool { return a.Directory == d }); i >= 0 {
-			texts = append(texts, fmt.Sprintf("%s has %s", name, c.Alone[i].Label))
+		if i := slices.IndexFunc(c.Unmatched, func(a Unmatched) bool { return a.Directory == d }); i >= 0 {
+			texts = append(texts, fmt.Sprintf("%s has %s", name, c.Unmatched[i].Label))
 		} else {
-			texts = append(texts, name+" has no run")
+			texts = append(texts, name+" has no runs")
 		}
 	}
 	return strings.Join(texts, ", ")
 }
 
-// metrics returns the names of the targets' metrics, each once.
+// metrics returns the distinct metrics of the targets.
 func (c *Comparison) metrics() []string {
 	var names []string
 	for _, t := range c.Targets {
@@ -185,7 +182,7 @@ func (c *Comparison) metrics() []string {
 	return names
 }
 
-// measured reports whether a run of the cases has a value of a target's metric.
+// measured reports whether a run of the cases records the metric of a target.
 func (c *Comparison) measured() bool {
 	for _, name := range c.metrics() {
 		metric, _ := results.MetricNamed(name)

@@ -19,7 +19,8 @@ import (
 	"fedsim/results/rundir"
 )
 
-func on(link string, p string) []results.Setting {
+// point returns the point of a link profile and a drop probability.
+func point(link, p string) []results.Setting {
 	return []results.Setting{{Key: "network.profile", Value: link}, {Key: "faults.drop_probability", Value: p}}
 }
 
@@ -32,14 +33,14 @@ func compare(t *testing.T, targets results.Targets, dirs ...Directory) *Comparis
 	return c
 }
 
-// Cases are found whatever the order of the runs and of the keys of a point.
+// Cases do not depend on the order of the runs or of the keys of a point.
 func TestCases(t *testing.T) {
-	swapped := on("3g", "0.5")
+	swapped := point("3g", "0.5")
 	swapped[0], swapped[1] = swapped[1], swapped[0]
 	one := times{1: 2}
 	c := compare(t, results.ToSuboptimalities(0.1),
-		directory("a", "", runsOf("x", "MOCHA", on("3g", "0.5"), one), runsOf("x", "CoCoA", on("3g", "0.5"), one), runsOf("x", "MOCHA", on("3g", "0"), one)),
-		directory("b", "", runsOf("x", "Mb", nil, one), runsOf("y", "MOCHA", on("3g", "0.5"), one), runsOf("x", "CoCoA", swapped, one)),
+		directory("a", "", runsOf("x", "MOCHA", point("3g", "0.5"), one), runsOf("x", "CoCoA", point("3g", "0.5"), one), runsOf("x", "MOCHA", point("3g", "0"), one)),
+		directory("b", "", runsOf("x", "Mb", nil, one), runsOf("y", "MOCHA", point("3g", "0.5"), one), runsOf("x", "CoCoA", swapped, one)),
 		directory("c", "", runsOf("x", "Mb", nil, one), runsOf("x", "MOCHA", swapped, one)),
 	)
 	type found struct {
@@ -62,18 +63,18 @@ func TestCases(t *testing.T) {
 	if d := cmp.Diff(want, cases); d != "" {
 		t.Error(d)
 	}
-	alone := []Alone{{0, Label{"x", "MOCHA", on("3g", "0")}}, {1, Label{"y", "MOCHA", on("3g", "0.5")}}}
-	if d := cmp.Diff(alone, c.Alone); d != "" {
+	unmatched := []Unmatched{{0, Label{"x", "MOCHA", point("3g", "0")}}, {1, Label{"y", "MOCHA", point("3g", "0.5")}}}
+	if d := cmp.Diff(unmatched, c.Unmatched); d != "" {
 		t.Error(d)
 	}
-	// The text of a label may be that of another one.
+	// Two labels with the same text have different keys.
 	a, b := Label{Experiment: "x", Method: "a, k = v"}, Label{Experiment: "x", Method: "a", Point: []results.Setting{{Key: "k", Value: "v"}}}
 	if a.String() != b.String() || a.key() == b.key() {
-		t.Errorf("%s and %s are two labels", a.key(), b.key())
+		t.Errorf("%s and %s: must differ", a.key(), b.key())
 	}
 }
 
-// Pairs are of seeds that both have; means are over all.
+// Pairs use the common seeds; means use all seeds.
 func TestCells(t *testing.T) {
 	nan := math.NaN()
 	base := runsOf("x", "MOCHA", nil, times{1: 2, 2: 4, 3: 90})
@@ -81,9 +82,9 @@ func TestCells(t *testing.T) {
 		directory("a", "", base),
 		directory("fewer", "", runsOf("x", "MOCHA", nil, times{1: 6, 2: 12})),
 		directory("others", "", runsOf("x", "MOCHA", nil, times{7: 96, 8: 96})),
-		directory("one of them", "", runsOf("x", "MOCHA", nil, times{1: 5, 9: 7})),
-		directory("not there", "", runsOf("x", "MOCHA", nil, times{1: 2, 2: nan})),
-		directory("only the lone seed not there", "", runsOf("x", "MOCHA", nil, times{1: 3, 2: 6, 9: nan})),
+		directory("one common seed", "", runsOf("x", "MOCHA", nil, times{1: 5, 9: 7})),
+		directory("one not reached", "", runsOf("x", "MOCHA", nil, times{1: 2, 2: nan})),
+		directory("only an unpaired seed not reached", "", runsOf("x", "MOCHA", nil, times{1: 3, 2: 6, 9: nan})),
 	)
 	want := []Cell{
 		{3, 2, 32, 200, 2, Ratio{1, 1, 1, 3, true}},
@@ -100,7 +101,7 @@ func TestCells(t *testing.T) {
 	if d := cmp.Diff(want, got, cmpopts.EquateNaNs(), cmpopts.EquateApprox(1e-12, 0)); d != "" {
 		t.Error(d)
 	}
-	// Half way, after one round of all runs.
+	// The first round of all runs reaches 0.5.
 	if x := c.Cases[0].Rows[4].Cells[1]; x.Reached != 2 || x.Rounds != 1 || x.EnergyJ != 1 || x.TimeS != (1+50)/2.0 || x.Ratio.Value != 51.0/3 {
 		t.Errorf("to 0.5: %+v", x)
 	}
@@ -118,9 +119,9 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// A target of any metric is one: here test errors of 0.25 after one round and 0.21
-// after two, of runs that have no sub-optimality.
-func TestTargetsOfAnotherMetric(t *testing.T) {
+// Targets can have any metric: the test error is 0.25 after one round and 0.21 after
+// two, and the runs record no sub-optimality.
+func TestTestErrorTargets(t *testing.T) {
 	slow, fast := runsOf("x", "MOCHA", nil, times{1: 6}), runsOf("x", "MOCHA", nil, times{1: 2})
 	for _, runs := range [][]results.Run{slow, fast} {
 		for i := range runs[0].Rounds {
@@ -206,7 +207,7 @@ points = [{ label = "near", set = { "network.rtt_ms" = 2 } }, { label = "far", s
 	}
 }
 
-func TestNothingToCompare(t *testing.T) {
+func TestIncomparable(t *testing.T) {
 	one := times{1: 2}
 	a := directory("a", "", runsOf("x", "MOCHA", nil, one))
 	other := directory("b", "", runsOf("y", "MOCHA", nil, one))
@@ -221,16 +222,16 @@ func TestNothingToCompare(t *testing.T) {
 		a, b Directory
 		want string
 	}{
-		{a, other, "nothing to compare: no two of the directories have an experiment, a method and a place on its axes in common; a has x: MOCHA, b has y: MOCHA: give them the same names"},
-		{a, none, "a has x: MOCHA, b has no run"},
-		{a, targets, "no target is reported by all of a, b: choose some"},
-		{unmeasured, unmeasured, `no run of b, b has a value of suboptimality, so that none has a time to a target: runs need run.mode = "learning", and a sub-optimality needs problem.optimum_sweeps above 0`},
+		{a, other, "nothing to compare: no two directories have the same experiment, method and point; a has x: MOCHA, b has y: MOCHA: use the same names"},
+		{a, none, "a has x: MOCHA, b has no runs"},
+		{a, targets, "a, b have no target in common: set one"},
+		{unmeasured, unmeasured, `no run of b, b records suboptimality: set run.mode = "learning", and for suboptimality problem.optimum_sweeps above 0`},
 	} {
-		if _, err := Compare([]Directory{c.a, c.b}, nil); !errors.Is(err, ErrNothing) || !strings.Contains(err.Error(), c.want) {
+		if _, err := Compare([]Directory{c.a, c.b}, nil); !errors.Is(err, errNothing) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error  %v\nwanted %s", err, c.want)
 		}
 	}
-	// What one of both can be measured by is shown; the other has no ratio.
+	// One side records the metric: the other has no ratio.
 	c := compare(t, nil, a, unmeasured)
 	if x := c.Cases[0].Rows[1].Cells[0]; x.Reached != 0 || !math.IsNaN(x.Ratio.Value) {
 		t.Errorf("%+v", x)
@@ -250,7 +251,7 @@ func TestOpen(t *testing.T) {
 	for i := range runs {
 		runs[i].WallS, runs[i].Optimum, runs[i].OptimumGap = 1, 1, 0
 	}
-	for state, want := range map[rundir.State]error{rundir.Complete: nil, rundir.Incomplete: ErrUnfinished} {
+	for state, want := range map[rundir.State]error{rundir.Complete: nil, rundir.Incomplete: errUnfinished} {
 		at := filepath.Join(dir, string(state))
 		w, err := rundir.Create(at, false, rundir.About{Version: "v1", Seeds: []uint64{1}, Targets: results.ToSuboptimalities(0.5), Scenario: []byte("name = \"x\"\n")})
 		if err != nil {
@@ -261,14 +262,14 @@ func TestOpen(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := Open(at); err == nil || !strings.HasPrefix(err.Error(), at+": its run did not come to an end") || strings.Contains(err.Error(), "--resume") { // nothing is kept
+		if _, err := Open(at); err == nil || !strings.HasPrefix(err.Error(), at+": its run did not come to an end") || strings.Contains(err.Error(), "--resume") { // there is no checkpoint
 			t.Errorf("before the end: %v", err)
 		}
 		if err := w.Finish(state, rundir.End{At: time.Unix(0, 0)}); err != nil {
 			t.Fatal(err)
 		}
 		d, err := Open(at)
-		if !errors.Is(err, want) || want != nil && !strings.Contains(err.Error(), at+": is not finished, its manifest.json says incomplete: go on with it before it is compared, fedsim run --resume "+at) {
+		if !errors.Is(err, want) || want != nil && !strings.Contains(err.Error(), at+": is not finished (incomplete): resume it first with: fedsim run --resume "+at) {
 			t.Errorf("%s: %v", state, err)
 		}
 		if want == nil && (d.Name != at || len(d.Runs) != 1) {
@@ -276,14 +277,13 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	for _, name := range []string{empty, filepath.Join(dir, "missing")} {
-		if _, err := Open(name); !errors.Is(err, rundir.ErrForeign) || !strings.HasPrefix(err.Error(), name) || !strings.HasSuffix(err.Error(), "must be what fedsim run has left") {
+		if _, err := Open(name); !errors.Is(err, rundir.ErrForeign) || !strings.HasPrefix(err.Error(), name) || !strings.HasSuffix(err.Error(), "must be a directory written by fedsim run") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// The figure has a panel per case, and the directories in one order whichever
-// has the first case.
+// The figure has a panel per case and lists the directories in their order.
 func TestFigure(t *testing.T) {
 	one := times{1: 2, 2: 3}
 	c := compare(t, nil,
@@ -309,20 +309,20 @@ func TestFigure(t *testing.T) {
 
 func TestFigureOfManyCases(t *testing.T) {
 	var runs [][]results.Run
-	for i := range mostPanels + 1 {
+	for i := range maxPanels + 1 {
 		runs = append(runs, runsOf("x", "MOCHA", []results.Setting{{Key: "p", Value: strconv.Itoa(i)}}, times{1: 2}))
 	}
 	c := compare(t, nil, directory("a", "", runs...), directory("b", "", runs...))
 	fig, shown := c.Figure()
-	if !strings.HasSuffix(fig.Title, ": the first 60 of 61 cases") || len(shown) != 2*mostPanels {
+	if !strings.HasSuffix(fig.Title, ": the first 60 of 61 cases") || len(shown) != 2*maxPanels {
 		t.Errorf("%q of %d runs", fig.Title, len(shown))
 	}
 }
 
 func TestCSV(t *testing.T) {
 	c := compare(t, nil,
-		directory("a", "", runsOf("x", "MOCHA", on("3g", "0"), times{1: 0.1, 2: 0.2})),
-		directory("b", "", runsOf("x", "MOCHA", on("3g", "0"), times{2: 0.3, 3: math.NaN()})),
+		directory("a", "", runsOf("x", "MOCHA", point("3g", "0"), times{1: 0.1, 2: 0.2})),
+		directory("b", "", runsOf("x", "MOCHA", point("3g", "0"), times{2: 0.3, 3: math.NaN()})),
 	)
 	var b strings.Builder
 	if err := c.WriteCSV(&b); err != nil {

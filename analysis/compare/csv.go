@@ -9,10 +9,9 @@ import (
 	"fedsim/results/rundir"
 )
 
-// WriteCSV writes a row per case, directory and target. An empty cell is a
-// number that does not exist; reached counts the seeds that got to the target,
-// ratio_seeds those behind the ratio, and paired tells whether they are pairs.
-// Numbers read back to the same bits.
+// WriteCSV writes a row per case, directory and target, with floats in full precision.
+// An undefined number is an empty cell. Column reached counts the seeds that reached the
+// target, ratio_seeds the seeds of the ratio; paired is true if they form pairs.
 func (c *Comparison) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	if err := out.Write([]string{"experiment", "method", "point", "directory", "compared_with", "target", "seeds", "reached", "rounds", "time_s", "energy_j", "ratio", "ratio_low", "ratio_high", "ratio_seeds", "paired", "metric", "value", "bytes"}); err != nil {

@@ -1,31 +1,30 @@
-// Package compare joins finished run directories: what was run in several of
-// them stands side by side, with the ratio of the virtual times to each target
-// and an interval of it over the seeds, and with the settings that differ.
+// Package compare compares finished run directories. It puts the same runs of several
+// directories side by side, with the ratio of their virtual times to each target, a
+// confidence interval of the ratio over the seeds, and the settings that differ.
 //
-// # What is compared
+// # Cases
 //
-// Runs are of one [Case] when their experiment, the label of their method and
-// their place on the sweeps and axes are the same. The first directory that has
-// a case is the one the others are compared with. What one directory alone has
-// is listed.
+// Runs belong to the same [Case] if they have the same experiment, method label and
+// point on the sweeps and axes. The baseline of a case is the first directory that has
+// it. Runs that only one directory has are listed.
 //
 // # The ratio and its interval
 //
-// The ratio is that of the mean times to the target. All methods face the
-// same stragglers under a seed, so times of one seed belong together: the seeds
-// that both sides have are pairs, and others stay out of the ratio. Without a common
-// seed the two sides are compared unpaired. There is a ratio when every one of
-// these seeds reached the target.
+// The ratio is that of the mean times to the target. With the same seed, all methods
+// face the same stragglers, so times of the same seed form a pair. The ratio uses the
+// seeds that both sides have. If they have no seed in common, it uses all seeds of both
+// sides, unpaired. The ratio is defined only if every one of these seeds reached the
+// target.
 //
-// The interval is the percentile interval of the bootstrap (Efron, Annals of
-// Statistics 7, 1979) with the levels of Hesterberg's expanded percentile interval ("What
-// Teachers Should Know About the Bootstrap", The American Statistician 69, 2015;
-// arXiv:1411.5279): resamples spread as if divided by n and not n-1, and a normal
-// quantile stands where Student's belongs, which matters with the few seeds
-// that runs have. It draws [Resamples] resamples of the seeds, of pairs as pairs,
-// the same ones for every ratio over as many seeds. It never reaches beyond the ratios
-// of single seeds: n pairs cover at most a share of 1 - 2^(1-n), so that 95 % need six.
+// The interval is the bootstrap percentile interval (Efron, Annals of Statistics 7,
+// 1979) with the levels of Hesterberg's expanded percentile interval ("What Teachers
+// Should Know About the Bootstrap", The American Statistician 69, 2015,
+// arXiv:1411.5279). The expanded levels correct for small samples: resamples spread as
+// if divided by n instead of n-1, and a Student quantile replaces the normal one. The
+// interval uses 15,000 resamples of the seeds, or of the pairs. All ratios with the same
+// number of seeds use the same resamples. The interval cannot exceed the ratios of
+// single pairs: n pairs cover at most 1 - 2^(1-n), so a level of 95 % needs six.
 //
-// The package must not know how runs are made, what a setting means, nor how
+// The package must not know how runs are simulated, the meaning of settings, or how
 // figures are drawn.
 package compare

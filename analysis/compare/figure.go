@@ -7,17 +7,13 @@ import (
 	"fedsim/results"
 )
 
-// FigureFile is the name of the figure's files, without extension.
-const FigureFile = "compare"
+// maxPanels is the maximum number of panels of a figure: sixty make a picture of 2000 by
+// 16,000 pixels.
+const maxPanels = 60
 
-// mostPanels bounds the panels of a figure: sixty are a picture of 2000 by 16 000
-// pixels, and nobody reads more.
-const mostPanels = 60
-
-// Figure returns the figure of a comparison and the runs to draw it with: the metric
-// of the last target against virtual time, a panel per case, a line per directory, the mean
-// over its seeds with their band. When there are more than sixty cases it shows the first
-// sixty, and its title says so.
+// Figure returns the figure of a comparison and its runs: the metric of the last target
+// against virtual time, with a panel per case and a line per directory. A figure of more
+// than sixty cases shows the first sixty, and says so in its title.
 func (c *Comparison) Figure() (results.Figure, []results.Run) {
 	fig := results.DefaultFigure()
 	last := c.Targets[len(c.Targets)-1].Metric
@@ -26,9 +22,9 @@ func (c *Comparison) Figure() (results.Figure, []results.Run) {
 	}
 	metric, _ := results.MetricNamed(last)
 	label := metric.LabelFor(c.real())
-	fig.File, fig.Title = FigureFile, strings.ToUpper(label[:1])+label[1:]+" against virtual time"
+	fig.File, fig.Title = "compare", strings.ToUpper(label[:1])+label[1:]+" against virtual time"
 	fig.Panel, fig.Series = "case", "directory"
-	shown := c.Cases[:min(len(c.Cases), mostPanels)]
+	shown := c.Cases[:min(len(c.Cases), maxPanels)]
 	if len(shown) < len(c.Cases) {
 		fig.Title += fmt.Sprintf(": the first %d of %d cases", len(shown), len(c.Cases))
 	}
@@ -37,8 +33,7 @@ func (c *Comparison) Figure() (results.Figure, []results.Run) {
 		several = several || shown[i].Experiment != shown[0].Experiment
 	}
 	var all []results.Run
-	// Lines have their colours in the order of the directories, whichever the
-	// first case is in.
+	// The order of the runs gives each directory the same color in every figure.
 	for d := range c.Directories {
 		for i := range shown {
 			title := shown[i].short()

@@ -8,13 +8,12 @@ import (
 	"fedsim/results/rundir"
 )
 
-// times says how long the runs of a case take to the sub-optimality 0.1, by
-// seed; NaN for one that does not get there.
+// times holds the seconds to a sub-optimality of 0.1 by seed; NaN: not reached.
 type times map[uint64]float64
 
-// runsOf returns the runs of a case in the order of the seeds 1 to 9. A run has two rounds,
-// each half of its time long and of a joule, with sub-optimalities 0.5 and 0.1, test errors
-// 0.25 and 0.21, and 100 bytes.
+// runsOf returns the runs of a case, ordered by seed. A run has two rounds of equal
+// length, with sub-optimalities 0.5 and 0.1, test errors 0.25 and 0.21, and in each round
+// 1 J and 100 bytes.
 func runsOf(experiment, method string, point []results.Setting, seconds times) []results.Run {
 	var runs []results.Run
 	for seed := uint64(1); seed <= 9; seed++ {

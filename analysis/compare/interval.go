@@ -10,36 +10,36 @@ import (
 )
 
 const (
-	// Level is the confidence of the intervals.
-	Level = 0.95
+	// level is the confidence level of the intervals.
+	level = 0.95
 
-	// Resamples is how many resamples an interval is made from: with so many the
-	// share of them in a tail of 2.5 % is within 10 % of the right one with
-	// probability 0.95, 1.96 sqrt(0.975/(0.025 Resamples)) = 0.1 (Hesterberg asks for the same).
-	Resamples = 15000
+	// resamples is the number of bootstrap resamples of an interval. With so many, the
+	// share of them in a tail of 2.5 % is within 10 % of the exact one with probability
+	// 0.95: 1.96 sqrt(0.975/(0.025 resamples)) = 0.1. Hesterberg recommends the same.
+	resamples = 15000
 )
 
-// Ratio is how many times as long one side takes as the other.
+// Ratio is the ratio of the mean times of two sides, with its confidence interval.
 type Ratio struct {
-	Value     float64 // mean time of the one over that of the other; NaN when there is none
-	Low, High float64 // interval at Level; NaN when there is none
-	Seeds     int     // behind Value: pairs, or the fewer of the two sides when there are none
-	Paired    bool    // times of the same seed belong together
+	Value     float64 // NaN: undefined
+	Low, High float64 // 95 % interval; NaN: undefined
+	Seeds     int     // number of pairs, or of seeds of the smaller side if unpaired
+	Paired    bool    // times of the same seed form pairs
 }
 
-// PairedRatio returns the ratio of the means of times to those of base, where
-// times[i] and base[i] are of the same seed, in seconds. One pair has no
-// interval. There is no ratio without pairs, nor when a time is zero.
-func PairedRatio(times, base []float64) Ratio {
+// pairedRatio returns the ratio of the mean of times to that of base, in seconds.
+// times[i] and base[i] have the same seed. The ratio is undefined without pairs or with
+// a time of 0; the interval needs two pairs.
+func pairedRatio(times, base []float64) Ratio {
 	if len(times) != len(base) {
-		panic("comparison: pairs need as many times on both sides")
+		panic("compare: pairs need the same number of times on both sides")
 	}
 	return newRatio(times, base, true)
 }
 
-// UnpairedRatio returns the ratio of the means of times to those of base, which
-// have no seed in common. A side of one seed has no interval.
-func UnpairedRatio(times, base []float64) Ratio { return newRatio(times, base, false) }
+// unpairedRatio returns the ratio of the mean of times to that of base, which have no
+// seed in common. The interval needs two seeds on each side.
+func unpairedRatio(times, base []float64) Ratio { return newRatio(times, base, false) }
 
 func newRatio(times, base []float64, paired bool) Ratio {
 	n := min(len(times), len(base))
@@ -51,14 +51,14 @@ func newRatio(times, base []float64, paired bool) Ratio {
 	if n == 1 {
 		return r
 	}
-	ratios := make([]float64, Resamples)
+	ratios := make([]float64, resamples)
 	stream := rng.New(0, rng.Resample, -1, 0)
 	for i := range ratios {
 		ratios[i] = resampled(times, base, paired, &stream)
 	}
 	slices.Sort(ratios)
-	k := int(tail(n) * Resamples)
-	r.Low, r.High = ratios[k], ratios[Resamples-1-k]
+	k := int(tail(n) * resamples)
+	r.Low, r.High = ratios[k], ratios[resamples-1-k]
 	return r
 }
 
@@ -82,18 +82,16 @@ func resampled(times, base []float64, paired bool, stream *rng.Stream) float64 {
 	return above / float64(len(times)) / (below / float64(len(base)))
 }
 
-// enoughPairs and enoughUnpaired are how many seeds an interval needs for the
-// coverage that it states. The ends of an interval are at most those of all
-// resamples, the least and the greatest ratio of a pair: n pairs cover the
-// ratio, when it is about their median, with a probability of at most
-// 1 - 2^(1-n), which is 0.94 for five. The least over the greatest time of two
-// sides reach further; TestCoverage has what they come to.
+// enoughPairs and enoughUnpaired are the fewest seeds for which an interval has its
+// nominal coverage. An interval lies between the smallest and the largest ratio of a
+// pair, so n pairs cover the ratio, if it is near their median, with probability at most
+// 1 - 2^(1-n): 0.94 for five. Unpaired intervals are wider; see TestCoverage.
 const (
 	enoughPairs    = 6
 	enoughUnpaired = 4
 )
 
-// narrow reports whether the interval covers less than Level for want of seeds.
+// narrow reports whether the interval has too few seeds for its nominal coverage.
 func (r *Ratio) narrow() bool {
 	enough := enoughUnpaired
 	if r.Paired {
@@ -102,11 +100,11 @@ func (r *Ratio) narrow() bool {
 	return !math.IsNaN(r.Low) && r.Seeds < enough
 }
 
-// tail returns the share of resamples beyond each end of the interval over n
-// seeds, p with z_p sqrt((n-1)/n) = t_{n-1} (Hesterberg's expanded percentiles).
+// tail returns the share p of resamples outside each end of an interval over n seeds:
+// z_p sqrt((n-1)/n) = t_{n-1} (Hesterberg's expanded percentiles).
 func tail(n int) float64 {
 	f := float64(n)
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: f - 1}.Quantile((1 - Level) / 2)
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: f - 1}.Quantile((1 - level) / 2)
 	return distuv.UnitNormal.CDF(t * math.Sqrt(f/(f-1)))
 }
 

@@ -10,21 +10,21 @@ import (
 	"fedsim/internal/rng"
 )
 
-// When every seed takes twice as long, there is nothing to be uncertain about.
-func TestTwiceIsTwice(t *testing.T) {
+// If every seed takes twice as long, the interval is a point.
+func TestExactRatio(t *testing.T) {
 	base := []float64{0.7, 3.1, 1.9, 11}
 	twice := make([]float64, len(base))
 	for i, x := range base {
 		twice[i] = 2 * x
 	}
-	if got, want := PairedRatio(twice, base), (Ratio{Value: 2, Low: 2, High: 2, Seeds: 4, Paired: true}); got != want {
+	if got, want := pairedRatio(twice, base), (Ratio{Value: 2, Low: 2, High: 2, Seeds: 4, Paired: true}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if got, want := UnpairedRatio([]float64{6, 6}, []float64{3, 3, 3}), (Ratio{Value: 2, Low: 2, High: 2, Seeds: 2}); got != want {
+	if got, want := unpairedRatio([]float64{6, 6}, []float64{3, 3, 3}), (Ratio{Value: 2, Low: 2, High: 2, Seeds: 2}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	// Without the pairs these seeds say little.
-	if got := UnpairedRatio(twice, base); !(got.Value == 2 && got.Low < 1 && got.High > 4) {
+	// Unpaired, the same times have a wide interval.
+	if got := unpairedRatio(twice, base); !(got.Value == 2 && got.Low < 1 && got.High > 4) {
 		t.Errorf("unpaired: %+v", got)
 	}
 }
@@ -35,12 +35,12 @@ func TestNoInterval(t *testing.T) {
 		got  Ratio
 		want float64
 	}{
-		{"one pair", PairedRatio([]float64{3}, []float64{2}), 1.5},
-		{"one seed of one side", UnpairedRatio([]float64{3}, []float64{2, 4}), 1},
-		{"none", PairedRatio(nil, nil), math.NaN()},
-		{"not reached", PairedRatio([]float64{3, math.NaN()}, []float64{2, 4}), math.NaN()},
-		{"not reached by the other", UnpairedRatio([]float64{3, 3}, []float64{math.NaN(), 4}), math.NaN()},
-		{"reached before the first round", PairedRatio([]float64{3, 3}, []float64{0, 4}), math.NaN()},
+		{"one pair", pairedRatio([]float64{3}, []float64{2}), 1.5},
+		{"one seed of one side", unpairedRatio([]float64{3}, []float64{2, 4}), 1},
+		{"none", pairedRatio(nil, nil), math.NaN()},
+		{"not reached", pairedRatio([]float64{3, math.NaN()}, []float64{2, 4}), math.NaN()},
+		{"not reached by the other", unpairedRatio([]float64{3, 3}, []float64{math.NaN(), 4}), math.NaN()},
+		{"reached before the first round", pairedRatio([]float64{3, 3}, []float64{0, 4}), math.NaN()},
 	} {
 		if !math.IsNaN(c.got.Low) || !math.IsNaN(c.got.High) || c.got.Value != c.want && !(math.IsNaN(c.want) && math.IsNaN(c.got.Value)) {
 			t.Errorf("%s: %+v, want %g without an interval", c.name, c.got, c.want)
@@ -48,21 +48,21 @@ func TestNoInterval(t *testing.T) {
 	}
 }
 
-// Whichever directory comes first, the interval is the same one; a unit of time
-// has no say; and it holds the ratio.
+// Swapping the sides inverts the interval, the unit of time does not change it, and it
+// contains the ratio.
 func TestSymmetry(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 8).Draw(t, "seeds")
 		times := rapid.SliceOfN(rapid.Float64Range(1e-3, 1e3), n, n)
 		a, b := times.Draw(t, "a"), times.Draw(t, "b")
-		r, back := PairedRatio(a, b), PairedRatio(b, a)
+		r, back := pairedRatio(a, b), pairedRatio(b, a)
 		for _, pair := range [][2]float64{{r.Value, back.Value}, {r.Low, back.High}, {r.High, back.Low}} {
 			if math.Abs(pair[0]*pair[1]-1) > 1e-14 {
 				t.Fatalf("%+v and %+v", r, back)
 			}
 		}
 		if r.Low > r.Value*(1+1e-14) || r.High < r.Value*(1-1e-14) {
-			t.Fatalf("%+v: the interval does not hold the ratio", r)
+			t.Fatalf("%+v: the interval does not contain the ratio", r)
 		}
 		least, most := math.Inf(1), 0.0
 		for i := range a {
@@ -72,14 +72,14 @@ func TestSymmetry(t *testing.T) {
 		if r.Low < least*(1-1e-14) || r.High > most*(1+1e-14) {
 			t.Fatalf("%+v reaches beyond the pairs, %g to %g", r, least, most)
 		}
-		if again := PairedRatio(a, b); again != r {
+		if again := pairedRatio(a, b); again != r {
 			t.Fatalf("in another unit %+v is %+v", r, again)
 		}
 	})
 }
 
-// The levels are those of Student's t (quantiles from its tables) with resamples that spread by
-// sqrt((n-1)/n) too little.
+// The levels follow Student's t (quantiles from tables), corrected for resamples whose
+// spread is too small by sqrt((n-1)/n).
 func TestTail(t *testing.T) {
 	for _, c := range []struct {
 		n int
@@ -95,9 +95,9 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// TestAgainstAllResamples holds the ends of intervals to all 6^6 resamples of six pairs:
-// the share of them at or below an end is the level, within four
-// deviations of a share among so many drawn ones.
+// TestAgainstAllResamples compares the ends of an interval with all 6^6 resamples of six
+// pairs. The share of these below an end is the level, within four standard deviations
+// of a share among the drawn resamples.
 func TestAgainstAllResamples(t *testing.T) {
 	a, b := []float64{3.1, 2.2, 7.9, 4.4, 5.3, 2.9}, []float64{1.2, 1.9, 2.1, 2.8, 1.6, 0.9}
 	var all []float64
@@ -113,11 +113,11 @@ func TestAgainstAllResamples(t *testing.T) {
 		all = append(all, above/below)
 	}
 	slices.Sort(all)
-	r := PairedRatio(a, b)
+	r := pairedRatio(a, b)
 	p := tail(6)
-	within := 4 * math.Sqrt(p*(1-p)/Resamples)
+	within := 4 * math.Sqrt(p*(1-p)/resamples)
 	share := func(x float64) float64 { return float64(search(all, x)) / float64(len(all)) }
-	const rounding = 1e-12 // the sums are in other orders
+	const rounding = 1e-12 // the order of the sums differs
 	if low, high := share(r.Low*(1-rounding)), share(r.Low*(1+rounding)); low > p+within || high < p-within {
 		t.Errorf("below %g is a share of %g to %g of all, want %g +- %g", r.Low, low, high, p, within)
 	}
@@ -131,15 +131,15 @@ func search(sorted []float64, x float64) int {
 	return i
 }
 
-// TestCoverage counts how often the interval holds the right ratio, 2, of
-// log-normal times that vary by a third from seed to seed, and by a third
-// again from run to run. With enough seeds it is within five per cent of the
-// level, of which three deviations of a share of 200 trials are 4.6; with two pairs it
-// is one half, since both ratios are on one side of the right one as often as not.
-// docs/compare.md has the shares of 2000 trials.
+// TestCoverage counts how often the interval contains the true ratio, 2. The times are
+// log-normal and vary by a third between seeds and by a third between runs. With enough
+// seeds, the coverage is within five percent of the level: three standard deviations of
+// a share of 200 trials are 4.6 %. With two pairs it is one half: both ratios are on the
+// same side of the true one in half of the trials. docs/compare.md shows the coverage
+// in 2000 trials.
 func TestCoverage(t *testing.T) {
 	const trials, sigma = 200, 0.3
-	draw := func(s *rng.Stream) float64 { return math.Exp(float64(sigma * s.Normal())) } // both sides have one mean
+	draw := func(s *rng.Stream) float64 { return math.Exp(float64(sigma * s.Normal())) } // the same mean on both sides
 	for _, c := range []struct {
 		seeds  int
 		paired bool
@@ -147,10 +147,10 @@ func TestCoverage(t *testing.T) {
 		within float64
 	}{
 		{2, true, 0.5, 3 * math.Sqrt(0.25/trials)},
-		{enoughPairs, true, Level, 0.05},
-		{12, true, Level, 0.05},
-		{enoughUnpaired, false, Level, 0.05},
-		{8, false, Level, 0.05},
+		{enoughPairs, true, level, 0.05},
+		{12, true, level, 0.05},
+		{enoughUnpaired, false, level, 0.05},
+		{8, false, level, 0.05},
 	} {
 		holds := 0
 		for k := range trials {
@@ -171,19 +171,19 @@ func TestCoverage(t *testing.T) {
 		share := float64(holds) / trials
 		t.Logf("%d seeds, paired %v: %.3f", c.seeds, c.paired, share)
 		if math.Abs(share-c.want) > c.within {
-			t.Errorf("%d seeds, paired %v: holds the ratio in %.3f of the trials, want %g +- %.3f", c.seeds, c.paired, share, c.want, c.within)
+			t.Errorf("%d seeds, paired %v: contains the ratio in %.3f of the trials, want %g +- %.3f", c.seeds, c.paired, share, c.want, c.within)
 		}
 	}
 }
 
-// The quantile behind a tail is another library's, whose last bits depend on the
-// platform. What it is used for is the whole part of tail(n) Resamples, which does
-// not: that is never near a whole number.
-func TestTailsAreFarFromWholeNumbers(t *testing.T) {
+// The last bits of the quantile in tail depend on the platform. The index of the
+// resample, the integer part of tail(n) * resamples, does not: no value is close to an
+// integer.
+func TestTailRounding(t *testing.T) {
 	for n := 2; n <= 2000; n++ {
-		x := tail(n) * Resamples
+		x := tail(n) * resamples
 		if k := math.Round(x); k > 0 && math.Abs(x-k) < 1e-5 {
-			t.Errorf("%d seeds: resample %.9f is too near a whole number", n, x)
+			t.Errorf("%d seeds: resample %.9f is too close to an integer", n, x)
 		}
 	}
 }

@@ -13,17 +13,17 @@ type group struct {
 	runs  map[int][]results.Run
 }
 
-// match finds the cases and what one directory alone has.
+// match sets the cases and the unmatched runs.
 func (c *Comparison) match(dirs []Directory) {
 	var groups []*group
-	place := map[string]*group{}
+	groupOf := map[string]*group{}
 	for d := range dirs {
 		for _, r := range dirs[d].Runs {
 			label := Label{Experiment: r.Experiment, Method: r.Method, Point: r.Point}
-			g := place[label.key()]
+			g := groupOf[label.key()]
 			if g == nil {
 				g = &group{label: label, runs: map[int][]results.Run{}}
-				place[label.key()] = g
+				groupOf[label.key()] = g
 				groups = append(groups, g)
 			}
 			g.runs[d] = append(g.runs[d], r)
@@ -39,17 +39,16 @@ func (c *Comparison) match(dirs []Directory) {
 			}
 		}
 		if len(rows) == 1 {
-			c.Alone = append(c.Alone, Alone{Directory: rows[0].Directory, Label: g.label})
+			c.Unmatched = append(c.Unmatched, Unmatched{Directory: rows[0].Directory, Label: g.label})
 			continue
 		}
 		c.Cases = append(c.Cases, Case{Label: g.label, Rows: rows})
 		c.runs = append(c.runs, runs)
 	}
-	// By directory, as they are listed; within one the order stays.
-	slices.SortStableFunc(c.Alone, func(a, b Alone) int { return a.Directory - b.Directory })
+	slices.SortStableFunc(c.Unmatched, func(a, b Unmatched) int { return a.Directory - b.Directory })
 }
 
-// row sums up the runs of a directory, compared with those of the first row.
+// row returns the row of a directory; base holds the runs of the first row.
 func (c *Comparison) row(directory int, runs, base []results.Run) Row {
 	row := Row{Directory: directory}
 	for i := range runs {
@@ -80,8 +79,8 @@ func newCell(runs, base []results.Run, target results.Target) Cell {
 	return cell
 }
 
-// ratio compares the times to a target, paired where there are seeds that both
-// sides have.
+// ratio returns the ratio of the times to a target, paired if the sides have a seed in
+// common.
 func ratio(runs, base []results.Run, target results.Target) Ratio {
 	var times, with []float64
 	for i := range runs {
@@ -91,7 +90,7 @@ func ratio(runs, base []results.Run, target results.Target) Ratio {
 		}
 	}
 	if len(times) > 0 {
-		return PairedRatio(times, with)
+		return pairedRatio(times, with)
 	}
 	for i := range runs {
 		times = append(times, timeTo(&runs[i], target))
@@ -99,10 +98,10 @@ func ratio(runs, base []results.Run, target results.Target) Ratio {
 	for i := range base {
 		with = append(with, timeTo(&base[i], target))
 	}
-	return UnpairedRatio(times, with)
+	return unpairedRatio(times, with)
 }
 
-// timeTo returns the virtual seconds to a target, NaN when it was not reached.
+// timeTo returns the virtual seconds to a target, or NaN.
 func timeTo(r *results.Run, target results.Target) float64 {
 	c, _ := r.CostTo(target)
 	return c.TimeS

@@ -8,15 +8,14 @@ import (
 	"fedsim/config"
 )
 
-// Difference is a setting that the directories do not agree on.
+// Difference is a setting that differs between directories.
 type Difference struct {
-	Key    string   // dotted; experiments, tables, axes and their points go by their names
-	Values []string // by directory, as written in TOML; empty where there is none
+	Key    string   // dotted; elements of lists of tables are keyed by name
+	Values []string // by directory, as TOML; empty: not set
 }
 
-// differing returns the settings that differ, after the versions and machines.
-// What a scenario or an experiment is called, how it is described and how it is
-// drawn has no part in what is run and is left out.
+// differing returns the versions, platforms and settings that differ. It ignores names,
+// descriptions and figures, which do not affect a run.
 func differing(dirs []Directory) ([]Difference, error) {
 	var keys []string
 	values := map[string][]string{}
@@ -55,7 +54,7 @@ func differing(dirs []Directory) ([]Difference, error) {
 	return found, nil
 }
 
-// flatten puts all values below a node, tables in lists under their names.
+// flatten calls put for every value below a node. Tables in lists are keyed by name.
 func flatten(n *config.Node, at string, put func(key, value string)) {
 	switch {
 	case n.IsTable():
@@ -77,8 +76,7 @@ func flatten(n *config.Node, at string, put func(key, value string)) {
 	}
 }
 
-// nameOf returns what a table in a list goes by, and its index when it has no
-// name.
+// nameOf returns the name or label of a table in a list, or its index.
 func nameOf(table *config.Node, index int) string {
 	for _, key := range []string{"name", "label"} {
 		if table.IsTable() && table.Child(key) != nil {

@@ -14,14 +14,14 @@ import (
 
 const none = "-"
 
-// table is a table under a caption.
+// table is a table with a caption.
 type table struct {
 	caption string
 	columns.Table
 }
 
-// WriteText writes the comparison as text of so many characters a line: the settings
-// that differ, a table per case, what one directory alone has, and how to read it.
+// WriteText writes the comparison as text with at most width characters a line: the
+// settings that differ, a table per case, the unmatched runs and notes.
 func (c *Comparison) WriteText(w io.Writer, width int) error {
 	var b strings.Builder
 	for _, t := range []table{c.settings(), c.costs()} {
@@ -39,52 +39,21 @@ func (c *Comparison) WriteText(w io.Writer, width int) error {
 // WriteMarkdown writes the comparison as Markdown.
 func (c *Comparison) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	line := func(cells []string) {
-		b.WriteByte('|')
-		for _, cell := range cells {
-			fmt.Fprintf(&b, " %s |", markdown(cell))
-		}
-		b.WriteByte('\n')
-	}
 	for _, t := range []table{c.settings(), c.costs()} {
-		fmt.Fprintf(&b, "### %s\n\n", markdown(t.caption))
-		if len(t.Blocks) == 0 {
-			continue
+		b.WriteString("### " + columns.Markdown(t.caption) + "\n\n")
+		if len(t.Blocks) > 0 {
+			t.WriteMarkdown(&b)
+			b.WriteByte('\n')
 		}
-		head := []string{t.Label}
-		for _, g := range t.Groups {
-			for _, name := range g.Heads {
-				if name == "rounds" {
-					name += " " + g.Title
-				}
-				head = append(head, name)
-			}
-		}
-		line(head)
-		b.WriteString("| :-- |" + strings.Repeat(" --: |", len(head)-1) + "\n")
-		for _, block := range t.Blocks {
-			if block.Title != "" {
-				fmt.Fprintf(&b, "| **%s** |%s\n", markdown(block.Title), strings.Repeat(" |", len(head)-1))
-			}
-			for _, row := range block.Rows {
-				line(row)
-			}
-		}
-		b.WriteByte('\n')
 	}
 	for _, line := range c.notes() {
-		fmt.Fprintf(&b, "* %s\n", markdown(line))
+		b.WriteString("* " + columns.Markdown(line) + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// markdown escapes what would be mark-up within a table.
-func markdown(text string) string {
-	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", `\<`, "[", `\[`).Replace(text)
-}
-
-// settings lists what differs, a row per setting.
+// settings returns a row per setting that differs.
 func (c *Comparison) settings() table {
 	if len(c.Differing) == 0 {
 		return table{caption: "no setting differs"}
@@ -108,7 +77,7 @@ func (c *Comparison) settings() table {
 	return t
 }
 
-// costs has a block per case, a row per directory, and a group of columns per target.
+// costs returns a block per case, a row per directory and a group of columns per target.
 func (c *Comparison) costs() table {
 	t := table{caption: "virtual time, bytes and energy to each target", Table: columns.Table{Label: "directory"}}
 	for _, x := range c.Targets {
@@ -140,7 +109,7 @@ func (c *Comparison) costs() table {
 	return t
 }
 
-// seeds returns how many seeds every row has, 0 when they differ.
+// seeds returns the number of seeds of every row, 0 if they differ.
 func (c *Comparison) seeds() int {
 	n := len(c.Cases[0].Rows[0].Seeds)
 	for i := range c.Cases {
@@ -151,11 +120,11 @@ func (c *Comparison) seeds() int {
 	return n
 }
 
-// real reports whether the runs are on real targets.
+// real reports whether the labels are real numbers, not classes.
 func (c *Comparison) real() bool { return len(c.runs) > 0 && c.runs[0][0][0].Real }
 
-// text returns rounds, or how many of the seeds reached the target, time, its ratio,
-// bytes and energy.
+// text returns the cells rounds, time, ratio, bytes and energy. If only some seeds
+// reached the target, it returns their number instead of the rounds.
 func (c *Cell) text(r *Row, ratio string) []string {
 	switch {
 	case math.IsNaN(c.TimeS) && c.Reached > 0:
@@ -168,7 +137,7 @@ func (c *Cell) text(r *Row, ratio string) []string {
 	}
 }
 
-// decimals returns how many digits a mean of counts has behind the point.
+// decimals returns the number of decimals of a mean of counts.
 func decimals(mean float64) int {
 	if mean == math.Trunc(mean) || mean >= 100 {
 		return 0
@@ -176,8 +145,8 @@ func decimals(mean float64) int {
 	return 1
 }
 
-// ratio writes a ratio with its interval, and over which seeds it is when that is
-// not over all of the row.
+// ratio returns a ratio with its interval, and with the number of seeds if it does not
+// use all seeds of the row.
 func (a *Case) ratio(row, cell int) string {
 	r := &a.Rows[row].Cells[cell].Ratio
 	switch {
@@ -186,9 +155,9 @@ func (a *Case) ratio(row, cell int) string {
 	case row == 0:
 		return "1x"
 	}
-	text := significant(r.Value) + "x"
+	text := columns.Significant(r.Value) + "x"
 	if !math.IsNaN(r.Low) {
-		text += fmt.Sprintf(" [%s, %s]", significant(r.Low), significant(r.High))
+		text += fmt.Sprintf(" [%s, %s]", columns.Significant(r.Low), columns.Significant(r.High))
 	}
 	seeds := len(a.Rows[row].Seeds)
 	switch {
@@ -204,10 +173,10 @@ func (a *Case) ratio(row, cell int) string {
 	return text
 }
 
-// notes says what is missing and what the figures are.
+// notes returns the unmatched runs and how to read the numbers.
 func (c *Comparison) notes() []string {
 	var lines []string
-	for _, a := range c.Alone {
+	for _, a := range c.Unmatched {
 		lines = append(lines, fmt.Sprintf("only in %s: %s", c.Directories[a.Directory], a.Label))
 	}
 	over := "the seeds of a directory"
@@ -220,24 +189,24 @@ func (c *Comparison) notes() []string {
 	}
 	lines = append(lines, "rounds, time, bytes and energy: means over "+over+"; time is virtual")
 	if c.has(func(*Ratio) bool { return true }) {
-		lines = append(lines, "ratio: of the mean time to that of the first directory, over the seeds that both have")
+		lines = append(lines, "ratio: mean time divided by that of the first directory, over common seeds")
 	}
 	if c.has(func(r *Ratio) bool { return !math.IsNaN(r.Low) }) {
-		lines = append(lines, fmt.Sprintf("[low, high]: its %g %% interval by the bootstrap, expanded percentiles of %d resamples of the seeds", 100*Level, Resamples))
+		lines = append(lines, fmt.Sprintf("[low, high]: %g %% bootstrap interval, expanded percentiles of %d resamples", 100*level, resamples))
 	}
 	if c.has(func(r *Ratio) bool { return r.Seeds == 1 }) {
 		lines = append(lines, "a ratio over one seed has no interval: run more, such as --set 'run.seeds=[1,2,3,4,5,6]'")
 	}
 	if c.has((*Ratio).narrow) {
-		lines = append(lines, fmt.Sprintf("an interval over so few seeds covers less than %g %%: docs/compare.md", 100*Level))
+		lines = append(lines, fmt.Sprintf("intervals over so few seeds cover less than %g %% (docs/compare.md)", 100*level))
 	}
 	if c.has(func(r *Ratio) bool { return !r.Paired }) {
-		lines = append(lines, "unpaired: the directories have no seed in common, all of both count")
+		lines = append(lines, "unpaired: the directories have no common seed; the ratio uses all seeds of both")
 	}
 	return lines
 }
 
-// has reports whether a ratio to a first row has a property.
+// has reports whether a defined ratio has a property.
 func (c *Comparison) has(property func(*Ratio) bool) bool {
 	for i := range c.Cases {
 		for _, row := range c.Cases[i].Rows[1:] {
@@ -247,16 +216,4 @@ func (c *Comparison) has(property func(*Ratio) bool) bool {
 		}
 	}
 	return false
-}
-
-// significant writes three digits, and all of those before the point.
-func significant(v float64) string {
-	digits := 2
-	for limit := 9.995; digits > 0 && v >= limit; limit *= 10 {
-		digits--
-	}
-	if v < 0.0995 {
-		return strconv.FormatFloat(v, 'g', 3, 64)
-	}
-	return strconv.FormatFloat(v, 'f', digits, 64)
 }

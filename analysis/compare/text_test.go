@@ -10,7 +10,7 @@ import (
 	"fedsim/results"
 )
 
-// sample has everything that a text can say.
+// sample returns a comparison with every kind of line.
 func sample(t *testing.T) *Comparison {
 	return compare(t, results.ToSuboptimalities(0.1),
 		directory("runs/a", "[network]\nprofile = \"3g\"\n", runsOf("x", "MOCHA", nil, times{1: 2, 2: 4, 3: 3}), runsOf("x", "Mb|SGD", nil, times{1: 1})),
@@ -58,14 +58,12 @@ virtual time, bytes and energy to each target
 	const notes = `only in runs/a: x: Mb|SGD
 rounds, time, bytes and energy: means over the seeds of a directory; time is
 virtual
-ratio: of the mean time to that of the first directory, over the seeds that both
-have
-[low, high]: its 95 % interval by the bootstrap, expanded percentiles of 15000
-resamples of the seeds
+ratio: mean time divided by that of the first directory, over common seeds
+[low, high]: 95 % bootstrap interval, expanded percentiles of 15000 resamples
 a ratio over one seed has no interval: run more, such as --set
 'run.seeds=[1,2,3,4,5,6]'
-an interval over so few seeds covers less than 95 %: docs/compare.md
-unpaired: the directories have no seed in common, all of both count
+intervals over so few seeds cover less than 95 % (docs/compare.md)
+unpaired: the directories have no common seed; the ratio uses all seeds of both
 `
 	if d := cmp.Diff(want+notes, b.String()); d != "" {
 		t.Error(d)
@@ -79,7 +77,7 @@ func TestMarkdown(t *testing.T) {
 	}
 	for _, want := range []string{
 		"### settings that differ\n\n| setting | runs/a |", "\n| network.profile | \"3g\" | \"lte\" | - |",
-		"### virtual time, bytes and energy to each target\n\n| directory | seeds | rounds to primal sub-optimality 1e-01 | time | ratio | sent | energy |\n| :-- | --: | --: | --: | --: | --: | --: |\n| **x: MOCHA** | | | | | | |\n| runs/a | 3 | 2 | 3.00 s | 1x | 200 B | 2.00 J |\n",
+		"### virtual time, bytes and energy to each target\n\n| directory | to primal sub-optimality 1e-01: seeds | rounds | time | ratio | sent | energy |\n| :-- | --: | --: | --: | --: | --: | --: |\n| **x: MOCHA** | | | | | | |\n| runs/a | 3 | 2 | 3.00 s | 1x | 200 B | 2.00 J |\n",
 		"* only in runs/a: x: Mb\\|SGD\n* rounds",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -91,13 +89,5 @@ func TestMarkdown(t *testing.T) {
 	b.Reset()
 	if err := same.WriteMarkdown(&b); err != nil || !strings.HasPrefix(b.String(), "### no setting differs\n\n### virtual time, bytes and energy to each target\n\n|") {
 		t.Errorf("%v\n%s", err, b.String())
-	}
-}
-
-func TestSignificant(t *testing.T) {
-	for want, v := range map[string]float64{"6.97": 6.972, "10.0": 9.995, "70.0": 70, "1234": 1234.4, "0.15": 0.1512, "0.0123": 0.01234, "1.00": 0.999} {
-		if got := significant(v); got != want {
-			t.Errorf("%g is %s, want %s", v, got, want)
-		}
 	}
 }

@@ -84,7 +84,7 @@ func newComparisonSummary(c *compare.Comparison, files []string) comparisonSumma
 		}
 		sum.Cases = append(sum.Cases, of)
 	}
-	for _, a := range c.Alone {
+	for _, a := range c.Unmatched {
 		sum.Alone = append(sum.Alone, aloneSummary{
 			Directory: c.Directories[a.Directory], Experiment: a.Label.Experiment, Method: a.Label.Method,
 			Point: append([]results.Setting{}, a.Label.Point...),
