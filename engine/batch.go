@@ -1,14 +1,14 @@
 package engine
 
-// Batch calls fill and collects what it schedules, to be sorted at once: many
+// ScheduleBatch calls fill and collects what it schedules, to be sorted at once: many
 // events known together, such as the arrivals of a synchronous round, cost less
 // than one by one. Nothing else is different: the events fire in the same order,
 // their handles are valid from the start, and fill may cancel and move them.
 //
-// Batch panics when fill calls Step, Run, RunUntil or Batch.
-func (e *Engine) Batch(fill func()) {
+// ScheduleBatch panics when fill calls Step, Run, RunUntil or ScheduleBatch.
+func (e *Engine) ScheduleBatch(fill func()) {
 	if e.run.collecting {
-		panic("engine: Batch within Batch")
+		panic("engine: ScheduleBatch within ScheduleBatch")
 	}
 	e.run.collecting = true
 	defer e.endBatch()

@@ -55,7 +55,7 @@ func TestBatchIsAsOneByOne(t *testing.T) {
 			t.Fatalf("only %d events, %d pending: the test shows nothing", want.Fired(), want.Pending())
 		}
 		for _, queue := range Queues() {
-			got, log := rounds(queue, spread, (*Engine).Batch)
+			got, log := rounds(queue, spread, (*Engine).ScheduleBatch)
 			if got.Digest() != want.Digest() || got.Pending() != want.Pending() || got.Now() != want.Now() {
 				t.Errorf("%s, spread %d: digest %x, %d pending at %d, want %x, %d, %d:\n%s", queue, spread,
 					got.Digest(), got.Pending(), got.Now(), want.Digest(), want.Pending(), want.Now(), cmp.Diff(wantLog, log))
@@ -83,7 +83,7 @@ func TestBatchesOverlap(t *testing.T) {
 						e.Schedule(at, 0, 0)
 					}
 				}
-				batched.Batch(func() { schedule(batched) })
+				batched.ScheduleBatch(func() { schedule(batched) })
 				schedule(single)
 			}
 			add(first)
@@ -109,10 +109,10 @@ func TestBatchesOverlap(t *testing.T) {
 func TestBatchMisuse(t *testing.T) {
 	e := New(1, Options{})
 	ignore := func(Event) {}
-	mustPanic(t, "Batch within Batch", func() { e.Batch(func() { e.Batch(func() {}) }) })
-	mustPanic(t, "within Batch", func() { e.Batch(func() { e.Step(ignore) }) })
-	mustPanic(t, "within Batch", func() { e.Batch(func() { e.Run(ignore) }) })
-	mustPanic(t, "within Batch", func() { e.Batch(func() { e.Schedule(1, 0, 0); e.RunUntil(5, ignore) }) })
+	mustPanic(t, "ScheduleBatch within ScheduleBatch", func() { e.ScheduleBatch(func() { e.ScheduleBatch(func() {}) }) })
+	mustPanic(t, "within ScheduleBatch", func() { e.ScheduleBatch(func() { e.Step(ignore) }) })
+	mustPanic(t, "within ScheduleBatch", func() { e.ScheduleBatch(func() { e.Run(ignore) }) })
+	mustPanic(t, "within ScheduleBatch", func() { e.ScheduleBatch(func() { e.Schedule(1, 0, 0); e.RunUntil(5, ignore) }) })
 	// What was scheduled before the panic is pending.
 	if e.Pending() != 1 || !e.Step(ignore) {
 		t.Errorf("%d pending after the panic, want the one that was scheduled", e.Pending())
@@ -122,7 +122,7 @@ func TestBatchMisuse(t *testing.T) {
 	fired := 0
 	e.Run(func(ev Event) {
 		if fired++; ev.At == 7 {
-			e.Batch(func() {
+			e.ScheduleBatch(func() {
 				for range 100 {
 					e.Schedule(8, 1, 0)
 				}
@@ -141,7 +141,7 @@ func TestTombstonesOfABatchAreBounded(t *testing.T) {
 	e := New(1, Options{})
 	handles := make([]Handle, n)
 	for range 50 {
-		e.Batch(func() {
+		e.ScheduleBatch(func() {
 			for i := range handles {
 				e.Cancel(handles[i])
 				handles[i] = e.Schedule(Time(1+i), 0, 0)
@@ -172,7 +172,7 @@ func TestBatchesTakeNoMoreRoomThanTheirEvents(t *testing.T) {
 				}
 			}
 			if k == 0 {
-				e.Batch(fill)
+				e.ScheduleBatch(fill)
 			} else {
 				fill()
 			}

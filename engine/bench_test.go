@@ -113,7 +113,7 @@ func BenchmarkRound(b *testing.B) {
 				fired := 0
 				round := func() {
 					if batch {
-						e.Batch(fill)
+						e.ScheduleBatch(fill)
 					} else {
 						fill()
 					}

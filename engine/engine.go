@@ -10,10 +10,10 @@ import (
 type Options struct {
 	Queue string // one of Queues; empty: DefaultQueue
 	Hooks *Hooks // nil: none
-	// Ahead is told of devices that have events soon, some hundreds at a time, so
+	// Prefetch is told of devices that have events soon, some hundreds at a time, so
 	// that it can read what is held of them while none of it is waited for. It is no
 	// promise: their events may be cancelled, and others come before. nil: none.
-	Ahead func(devices []int32)
+	Prefetch func(devices []int32)
 }
 
 // Engine is a virtual clock with its pending events. Once its tables have grown
@@ -49,8 +49,8 @@ func New(devices int, o Options) *Engine {
 		panic(fmt.Sprintf("engine: %d devices: must be at most %d", devices, MaxDevices))
 	}
 	e := &Engine{pending: pendingSet{devices: make([]window, devices+1)}}
-	if o.Ahead != nil {
-		e.pending.ahead, e.pending.near = o.Ahead, make([]int32, 0, pruneBlock)
+	if o.Prefetch != nil {
+		e.pending.ahead, e.pending.near = o.Prefetch, make([]int32, 0, pruneBlock)
 	}
 	e.prune = e.pending.prune
 	e.queue = newQueue(o.Queue, e.prune)
@@ -221,7 +221,7 @@ func (e *Engine) fireUntil(limit Time, fn func(Event)) bool {
 // tombstones before it.
 func (e *Engine) next(bound item) (item, bool) {
 	if e.run.collecting {
-		panic("engine: Step, Run or RunUntil within Batch")
+		panic("engine: Step, Run or RunUntil within ScheduleBatch")
 	}
 	alarm, rings := e.alarms.first(bound)
 	if rings {

@@ -30,11 +30,11 @@ func TestSteadyAlarmsAllocateNothing(t *testing.T) {
 	const devices = 5000
 	e, r := New(devices, Options{}), rand.New(rand.NewPCG(5, 6))
 	move := func(ev Event) {
-		e.SetAlarm(e.Now()+Time(r.IntN(1000)), 0, int(ev.Device))
-		e.SetAlarm(e.Now()+Time(r.IntN(1000)), 0, r.IntN(devices))
+		e.SetTimer(e.Now()+Time(r.IntN(1000)), 0, int(ev.Device))
+		e.SetTimer(e.Now()+Time(r.IntN(1000)), 0, r.IntN(devices))
 	}
 	for d := range devices {
-		e.SetAlarm(Time(r.IntN(1000)), 0, d)
+		e.SetTimer(Time(r.IntN(1000)), 0, d)
 	}
 	if n := testing.AllocsPerRun(20, func() {
 		for range 200 {
@@ -51,7 +51,7 @@ func TestSteadyAlarmsAllocateNothing(t *testing.T) {
 func TestSteadyBatchesAllocateNothing(t *testing.T) {
 	const devices = 5000
 	announced := 0
-	e := New(devices, Options{Ahead: func(soon []int32) { announced += len(soon) }})
+	e := New(devices, Options{Prefetch: func(soon []int32) { announced += len(soon) }})
 	r := rand.New(rand.NewPCG(5, 6))
 	left := 0
 	answer := func(ev Event) {
@@ -65,7 +65,7 @@ func TestSteadyBatchesAllocateNothing(t *testing.T) {
 		}
 	}
 	round := func() {
-		e.Batch(fill)
+		e.ScheduleBatch(fill)
 		e.RunUntil(e.Now()+900, answer)
 	}
 	for range 20 {

@@ -93,7 +93,7 @@ func (w *world) schedule(span Time, k Kind, device int) {
 // alarm sets the alarm of a device.
 func (w *world) alarm(span Time, device int) {
 	for _, e := range w.engines {
-		e.SetAlarm(e.Now()+span, alarmKind, device)
+		e.SetTimer(e.Now()+span, alarmKind, device)
 	}
 	w.naive.alarm(w.naive.now+span, device)
 }
@@ -101,7 +101,7 @@ func (w *world) alarm(span Time, device int) {
 // batch schedules many events at once in every engine.
 func (w *world) batch(n int, seed uint64, longest Time) {
 	for i, e := range w.engines {
-		e.Batch(func() {
+		e.ScheduleBatch(func() {
 			r := rand.New(rand.NewPCG(seed, 0))
 			for range n {
 				w.handles[i] = append(w.handles[i], e.Schedule(e.Now()+Time(r.Int64N(int64(longest)+1)), Kind(r.IntN(3)), r.IntN(4)-1))
@@ -191,7 +191,7 @@ func (w *world) step(more bool) {
 			if more {
 				chosen(ev, func(span Time, k Kind, device int) {
 					w.handles[i] = append(w.handles[i], e.Schedule(e.Now()+span, k, device))
-				}, func(span Time, device int) { e.SetAlarm(e.Now()+span, alarmKind, device) })
+				}, func(span Time, device int) { e.SetTimer(e.Now()+span, alarmKind, device) })
 			}
 		})
 		if got != want {

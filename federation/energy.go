@@ -59,8 +59,8 @@ func (f *Federation) draw(t int, watts float64) {
 // checkBattery, so that most changes of power schedule nothing.
 func (f *Federation) guard(t int) {
 	if at, ok := f.turn(t); ok {
-		if look, pending := f.clock.Alarm(t); !pending || at < look {
-			f.clock.SetAlarm(at, batteryEmpty, t)
+		if look, pending := f.clock.Timer(t); !pending || at < look {
+			f.clock.SetTimer(at, batteryEmpty, t)
 		}
 	}
 }
@@ -87,7 +87,7 @@ func (f *Federation) checkBattery(t int) {
 	}
 	if at, ok := f.batteries.EmptyAt(t); !ok || at > now {
 		if at, ok := f.turn(t); ok {
-			f.clock.SetAlarm(at, batteryEmpty, t)
+			f.clock.SetTimer(at, batteryEmpty, t)
 		}
 		f.judge(t)
 		return

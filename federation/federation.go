@@ -212,7 +212,7 @@ func New(s Setup) (*Federation, error) {
 	if s.Config.Quantile > 0 {
 		f.responses = newResponses(s.Config.Window)
 	}
-	f.clock = engine.New(happens, engine.Options{Queue: s.Queue, Hooks: s.Hooks, Ahead: f.fetch})
+	f.clock = engine.New(happens, engine.Options{Queue: s.Queue, Hooks: s.Hooks, Prefetch: f.fetch})
 	wanted, asked := s.Config.Sizes(n)
 	f.wanted, f.clients = wanted, newClients(s.Seed, asked, n)
 	f.startRadios(n)

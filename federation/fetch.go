@@ -20,7 +20,7 @@ func (f *Federation) fetch(soon []int32) {
 			read += float64(f.dues[t])
 		}
 		read += float64(f.budget(int(t)))
-		if look, ok := f.clock.Alarm(int(t)); ok {
+		if look, ok := f.clock.Timer(int(t)); ok {
 			read += float64(look)
 		}
 	}

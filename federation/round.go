@@ -137,7 +137,7 @@ func (f *Federation) open() {
 	f.cost.worked(f)
 	f.setup.Pool.For(len(f.chosen), func(i, _ int) { f.time(int(f.chosen[i])) })
 	var end engine.Time
-	f.clock.Batch(func() {
+	f.clock.ScheduleBatch(func() {
 		if f.hubs != nil {
 			end = f.dispatch()
 			return

@@ -74,10 +74,10 @@ func TestAlarmsAreEvents(t *testing.T) {
 	alarms, events := New(2, Options{Hooks: note(0)}), New(2, Options{Hooks: note(1)})
 	var handles [2]Handle
 	set := func(at Time, device int) {
-		alarms.SetAlarm(at, 5, device)
+		alarms.SetTimer(at, 5, device)
 		events.Cancel(handles[device])
 		handles[device] = events.Schedule(at, 5, device)
-		if got, ok := alarms.Alarm(device); !ok || got != at {
+		if got, ok := alarms.Timer(device); !ok || got != at {
 			t.Errorf("the alarm of device %d is at %v, %t, want %v", device, got, ok, at)
 		}
 	}
@@ -101,10 +101,10 @@ func TestAlarmsAreEvents(t *testing.T) {
 	if d := cmp.Diff(told[1], told[0]); d != "" || alarms.Digest() != events.Digest() || alarms.Pending() != 1 || events.Pending() != 1 {
 		t.Errorf("%d and %d pending, digests %x and %x; events and alarms:\n%s", events.Pending(), alarms.Pending(), events.Digest(), alarms.Digest(), d)
 	}
-	if _, ok := alarms.Alarm(1); ok {
+	if _, ok := alarms.Timer(1); ok {
 		t.Error("an alarm that has fired is pending")
 	}
-	if at, ok := alarms.Alarm(0); !ok || at != Never {
+	if at, ok := alarms.Timer(0); !ok || at != Never {
 		t.Errorf("the alarm at Never is at %v, %t", at, ok)
 	}
 }
@@ -113,16 +113,16 @@ func TestAlarmMisuse(t *testing.T) {
 	e := New(2, Options{})
 	e.RunUntil(10, func(Event) {})
 	for _, device := range []int{Server, 0, 7} {
-		if _, ok := e.Alarm(device); ok {
+		if _, ok := e.Timer(device); ok {
 			t.Errorf("device %d has an alarm", device)
 		}
 	}
-	mustPanic(t, "must be at a device", func() { e.SetAlarm(20, 1, Server) })
-	mustPanic(t, "must be in -1..1", func() { e.SetAlarm(20, 1, 2) })
-	mustPanic(t, "already", func() { e.SetAlarm(9, 1, 0) })
-	e.SetAlarm(20, 1, 0)
-	mustPanic(t, "others are of kind 1", func() { e.SetAlarm(20, 2, 0) })
-	mustPanic(t, "must be in -1..1", func() { e.SetAlarm(20, 1, 2) })
+	mustPanic(t, "must be at a device", func() { e.SetTimer(20, 1, Server) })
+	mustPanic(t, "must be in -1..1", func() { e.SetTimer(20, 1, 2) })
+	mustPanic(t, "already", func() { e.SetTimer(9, 1, 0) })
+	e.SetTimer(20, 1, 0)
+	mustPanic(t, "others are of kind 1", func() { e.SetTimer(20, 2, 0) })
+	mustPanic(t, "must be in -1..1", func() { e.SetTimer(20, 1, 2) })
 	if e.Pending() != 1 {
 		t.Errorf("%d pending, want 1", e.Pending())
 	}
@@ -133,13 +133,13 @@ func BenchmarkAlarms(b *testing.B) {
 	const devices = 1e6
 	e, after := New(devices, Options{}), increments(1e9)
 	for d := range int(devices) {
-		e.SetAlarm(after[d%len(after)]+Time(d), 0, d)
+		e.SetTimer(after[d%len(after)]+Time(d), 0, d)
 	}
 	r, n := rand.New(rand.NewPCG(5, 6)), 0
 	move := func(ev Event) {
 		n++
-		e.SetAlarm(ev.At+after[n%len(after)], 0, int(ev.Device))
-		e.SetAlarm(ev.At+after[n*7%len(after)], 0, r.IntN(devices))
+		e.SetTimer(ev.At+after[n%len(after)], 0, int(ev.Device))
+		e.SetTimer(ev.At+after[n*7%len(after)], 0, r.IntN(devices))
 	}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// SetAlarm makes an event of kind k happen at a device at the given instant, in place
+// SetTimer makes an event of kind k happen at a device at the given instant, in place
 // of the alarm that the device has pending, if any, which is cancelled. An alarm
 // happens, counts and is hooked like an event that was scheduled; what is different is
 // what it takes, which is 12 bytes a device once one has an alarm, and nothing more
 // for those that were moved. It is for what is mostly moved or far away.
 //
-// All alarms of an engine are of one kind. SetAlarm panics on another one and when
+// All alarms of an engine are of one kind. SetTimer panics on another one and when
 // Schedule does, and at the server.
-func (e *Engine) SetAlarm(at Time, k Kind, device int) {
+func (e *Engine) SetTimer(at Time, k Kind, device int) {
 	a := &e.alarms
 	switch devices := len(e.pending.devices) - 1; {
 	case device == Server:
@@ -39,9 +39,9 @@ func (e *Engine) SetAlarm(at Time, k Kind, device int) {
 	}
 }
 
-// Alarm returns when the pending alarm of a device is due; ok is false when it has
+// Timer returns when the pending alarm of a device is due; ok is false when it has
 // none.
-func (e *Engine) Alarm(device int) (at Time, ok bool) {
+func (e *Engine) Timer(device int) (at Time, ok bool) {
 	a := &e.alarms
 	if device < 0 || device >= len(a.seqs) || a.seqs[device] == 0 {
 		return 0, false

@@ -8,9 +8,9 @@ import (
 // crowd is a round of devices that each have two events, the second scheduled in
 // the first, and of the server with one. It returns the digest.
 func crowd(devices int, queue string, ahead func([]int32), fired func(Event)) uint64 {
-	e := New(devices, Options{Queue: queue, Ahead: ahead})
+	e := New(devices, Options{Queue: queue, Prefetch: ahead})
 	r := rand.New(rand.NewPCG(5, 6))
-	e.Batch(func() {
+	e.ScheduleBatch(func() {
 		for d := range devices {
 			e.Schedule(Time(r.IntN(1e6)), 0, d)
 		}
