@@ -28,7 +28,7 @@ func (f *Federation) power(t int, p phase) float64 {
 // newDevices returns the devices, batteries and links of a setup.
 func newDevices(s *Setup, n int) (*devices.Processors, *devices.Batteries, *network.Links) {
 	if s.Fleet == nil {
-		return devices.NewProcessors(s.Devices, n, s.Seed), newBatteries(s, n), network.NewLinks(s.Network.Own(), n, s.Seed)
+		return devices.NewProcessors(s.Devices, n, s.Seed), newBatteries(s, n), network.NewLinks(s.Network.DeviceLinks(), n, s.Seed)
 	}
 	machines, links := s.Fleet.Assemble(n, s.Size.Rows, s.Seed)
 	return devices.NewMixedProcessors(s.Devices, machines), devices.NewMixedBatteries(s.Devices, machines, s.Seed, s.Charging),

@@ -237,9 +237,9 @@ func (f *Federation) book(g int, share float64) {
 	hub := &f.hubs.each[g]
 	hub.moving = false
 	if hub.way == download {
-		f.tally.down += moved(hub.bytes, share, f.hubs.links.DownlinkLatency(g, hub.bytes))
+		f.tally.down += moved(hub.bytes, share, f.hubs.links.DownlinkLatencyShare(g, hub.bytes))
 	} else {
-		f.tally.up += moved(hub.bytes, share, f.hubs.links.UplinkLatency(g, hub.bytes))
+		f.tally.up += moved(hub.bytes, share, f.hubs.links.UplinkLatencyShare(g, hub.bytes))
 	}
 }
 

@@ -38,7 +38,7 @@ func (f *Federation) startRadios(n int) {
 // sleep lets the radio of device t sleep at once.
 func (f *Federation) sleep(t int) {
 	if f.radios != nil {
-		f.radios[t] = -f.links.Radio(t).TailLength()
+		f.radios[t] = -f.links.Radio(t).TailDuration()
 	}
 }
 
@@ -70,10 +70,10 @@ func (f *Federation) promotionAfter(t int, quiet engine.Time) engine.Time {
 // answer.
 func (f *Federation) spare(t int, seconds float64) float64 {
 	radio := f.links.Radio(t)
-	if f.radios == nil || seconds < radio.TailLength().Seconds() {
+	if f.radios == nil || seconds < radio.TailDuration().Seconds() {
 		return seconds
 	}
-	awake := radio.TailLength() - 1
+	awake := radio.TailDuration() - 1
 	return max(awake.Seconds(), seconds-radio.Promotion.Length.Seconds())
 }
 
@@ -141,9 +141,9 @@ func (f *Federation) latency(t int, p phase) float64 {
 	case f.setup.Config.Cost != Physical:
 		return 0
 	case p == download:
-		return f.links.DownlinkLatency(t, f.bytes.down)
+		return f.links.DownlinkLatencyShare(t, f.bytes.down)
 	default:
-		return f.links.UplinkLatency(t, f.uploadBytes(t))
+		return f.links.UplinkLatencyShare(t, f.uploadBytes(t))
 	}
 }
 
@@ -174,7 +174,7 @@ func (f *Federation) load(t int, watts float64) devices.PowerSequence {
 	if f.radios[t] == transferring {
 		f.radios[t] = now
 	}
-	for i, s := range radio.Rest(now - f.radios[t]) {
+	for i, s := range radio.RemainingTail(now - f.radios[t]) {
 		load.Stages[i] = devices.Stage{Length: s.Length, Watts: watts + s.Watts}
 	}
 	return load
@@ -222,7 +222,7 @@ func (f *Federation) moving(t int, down, up float64) float64 {
 	if f.radios == nil || f.traffic == nil {
 		return 0
 	}
-	return f.links.Radio(t).Moving(down, up)
+	return f.links.Radio(t).TransferEnergy(down, up)
 }
 
 // between returns the energy in joules that the radio of device t takes in an
@@ -237,7 +237,7 @@ func (f *Federation) between(t int, work engine.Time) float64 {
 		return float64((f.fleet.IdlePower(t) + radio.Promotion.Watts) * length.Seconds())
 	}
 	sum := awake(radio.Promotion.Length) + awake(f.promotionAfter(t, work))
-	for i, rest := range radio.Rest(work) {
+	for i, rest := range radio.RemainingTail(work) {
 		sum += float64((radio.Tail[i].Length - rest.Length).Seconds() * rest.Watts)
 	}
 	return sum

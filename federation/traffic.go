@@ -17,7 +17,7 @@ type traffic struct {
 
 // direction is the transfers in one direction.
 type direction struct {
-	share *flows.Share
+	share *flows.FairShare
 	tree  flows.Tree    // its usual capacities
 	kind  engine.Kind   // of the event at which something ends
 	event engine.Handle // the next one of these
@@ -35,7 +35,7 @@ type moving struct {
 // flows reports whether transfers are flows.
 func (f *Federation) flows() bool {
 	cfg := &f.setup.Network
-	return cfg.Limits() || cfg.TCPSlowStart || f.setup.Bandwidth != nil
+	return cfg.SharesLinks() || cfg.TCPSlowStart || f.setup.Bandwidth != nil
 }
 
 // newTraffic returns the traffic of a federation; nil when nothing is shared and
@@ -173,7 +173,7 @@ func (f *Federation) land(w *direction, arrive func(t int)) {
 	w.stale = true
 	// What ends together with the round, behind what ended it, is for the next.
 	for before := f.ended; f.ended == before; {
-		t, ok := w.share.Take(f.clock.Now())
+		t, ok := w.share.TakeEnded(f.clock.Now())
 		if !ok {
 			return
 		}

@@ -81,7 +81,7 @@ func (n *Config) Validate(c *config.Checker) {
 	c.Require(n.RushShare > 0 && n.RushShare <= 1, "rush_share", n.RushShare, "must be in (0, 1]")
 	if n.RushShare < 1 {
 		c.Require(n.RushFromH < n.RushToH, "rush_to_h", n.RushToH, "must be after rush_from_h")
-		c.Require(n.Limits(), "rush_share", n.RushShare, "must be 1 where no link is shared: it needs server_up_mbps, cells or the like")
+		c.Require(n.SharesLinks(), "rush_share", n.RushShare, "must be 1 where no link is shared: it needs server_up_mbps, cells or the like")
 	} else {
 		c.Require(n.RushFromH == 0, "rush_from_h", n.RushFromH, "must be left out without rush_share")
 		c.Require(n.RushToH == 0, "rush_to_h", n.RushToH, "must be left out without rush_share")
@@ -112,9 +112,9 @@ func (n *Config) Link() Profile {
 // the last one's may be fewer. HubSize must be positive.
 func (n *Config) Hubs(devices int) int { return (devices + n.HubSize - 1) / n.HubSize }
 
-// Own returns the links that devices have themselves: the table, or, with hubs, one
+// DeviceLinks returns the links that devices have themselves: the table, or, with hubs, one
 // of the short links, without hubs, jitter, losses, or anything that is shared.
-func (n *Config) Own() Config {
+func (n *Config) DeviceLinks() Config {
 	if n.HubSize == 0 {
 		return *n
 	}

@@ -100,7 +100,7 @@ func (l *Links) Radio(t int) *Radio { return &l.kind(t).radio }
 // Stateless reports whether no device has a radio with a state but the active one.
 func (l *Links) Stateless() bool {
 	for i := range l.kinds {
-		if r := &l.kinds[i].radio; r.TailLength() != 0 || r.Promotion.Length != 0 {
+		if r := &l.kinds[i].radio; r.TailDuration() != 0 || r.Promotion.Length != 0 {
 			return false
 		}
 	}
@@ -148,15 +148,15 @@ func (l *Links) ExpectedUplink(t int, bytes float64) engine.Time {
 	return engine.FromSeconds(l.seconds(t, l.UplinkMbps(t), bytes))
 }
 
-// DownlinkLatency returns which share of the time of a message of that many bytes to
+// DownlinkLatencyShare returns which share of the time of a message of that many bytes to
 // device t passes before its first byte moves: that of half the round trip. Jitter
 // stretches both parts alike.
-func (l *Links) DownlinkLatency(t int, bytes float64) float64 {
+func (l *Links) DownlinkLatencyShare(t int, bytes float64) float64 {
 	return l.latency(t, l.DownlinkMbps(t), bytes)
 }
 
-// UplinkLatency is DownlinkLatency for a message from device t.
-func (l *Links) UplinkLatency(t int, bytes float64) float64 {
+// UplinkLatencyShare is DownlinkLatencyShare for a message from device t.
+func (l *Links) UplinkLatencyShare(t int, bytes float64) float64 {
 	return l.latency(t, l.UplinkMbps(t), bytes)
 }
 

@@ -42,15 +42,15 @@ func (r *Radio) Active(downMbps, upMbps float64) float64 {
 	return (float64(r.down*downMbps) + float64(r.up*upMbps) + r.base) / 1e3
 }
 
-// Moving returns the energy in joules of moving so many bytes down and up, at any
+// TransferEnergy returns the energy in joules of moving so many bytes down and up, at any
 // rate: what Active adds to that of an idle link.
-func (r *Radio) Moving(down, up float64) float64 {
+func (r *Radio) TransferEnergy(down, up float64) float64 {
 	const megabits = 8 / 1e6
 	return (float64(r.down*down) + float64(r.up*up)) * megabits / 1e3
 }
 
-// TailLength returns how long a radio is awake after its last activity.
-func (r *Radio) TailLength() engine.Time {
+// TailDuration returns how long a radio is awake after its last activity.
+func (r *Radio) TailDuration() engine.Time {
 	length := engine.Time(0)
 	for _, s := range r.Tail {
 		length = length.Add(s.Length)
@@ -60,11 +60,11 @@ func (r *Radio) TailLength() engine.Time {
 
 // Asleep reports whether a radio sleeps when its last activity ended so long
 // ago: from the end of its tail on.
-func (r *Radio) Asleep(quiet engine.Time) bool { return quiet >= r.TailLength() }
+func (r *Radio) Asleep(quiet engine.Time) bool { return quiet >= r.TailDuration() }
 
-// Rest returns what is left of the tail when the last activity ended so long ago.
+// RemainingTail returns what is left of the tail when the last activity ended so long ago.
 // States that are over have length 0.
-func (r *Radio) Rest(quiet engine.Time) [Tails]State {
+func (r *Radio) RemainingTail(quiet engine.Time) [Tails]State {
 	rest := r.Tail
 	for i := range rest {
 		over := min(quiet, rest[i].Length)

@@ -56,15 +56,15 @@ func TestTheTailOf3G(t *testing.T) {
 		{10 * s, [Tails]State{{0, dch}, {0, fach}}, true},
 		{engine.Never, [Tails]State{{0, dch}, {0, fach}}, true},
 	} {
-		if got := r.Rest(c.quiet); got != c.rest {
+		if got := r.RemainingTail(c.quiet); got != c.rest {
 			t.Errorf("%v after the last activity: %v, want %v", c.quiet, got, c.rest)
 		}
 		if got := r.Asleep(c.quiet); got != c.asleep {
 			t.Errorf("%v after the last activity: asleep = %t", c.quiet, got)
 		}
 	}
-	if r.TailLength() != 10*s {
-		t.Errorf("the tail lasts %v, want 10 s", r.TailLength())
+	if r.TailDuration() != 10*s {
+		t.Errorf("the tail lasts %v, want 10 s", r.TailDuration())
 	}
 }
 
@@ -78,13 +78,13 @@ func TestTailsAddUp(t *testing.T) {
 		}
 		quiet := engine.Time(rapid.Int64Range(0, 250).Draw(t, "quiet"))
 		left := engine.Time(0)
-		for _, s := range r.Rest(quiet) {
+		for _, s := range r.RemainingTail(quiet) {
 			if s.Length < 0 {
 				t.Fatalf("%v is left of a state", s.Length)
 			}
 			left += s.Length
 		}
-		if want := max(0, r.TailLength()-quiet); left != want || r.Asleep(quiet) != (want == 0) {
+		if want := max(0, r.TailDuration()-quiet); left != want || r.Asleep(quiet) != (want == 0) {
 			t.Fatalf("%v is left, want %v; asleep = %t", left, want, r.Asleep(quiet))
 		}
 	})
@@ -97,7 +97,7 @@ func TestRadiosWithoutStates(t *testing.T) {
 		links(t, 1, func(n *Config) { n.Profile, n.Radio = "ethernet", RadioStates }),
 	} {
 		r := l.Radio(0)
-		if r.TailLength() != 0 || r.Promotion.Length != 0 || !r.Asleep(0) {
+		if r.TailDuration() != 0 || r.Promotion.Length != 0 || !r.Asleep(0) {
 			t.Errorf("%s: %+v", l.Profile(0).Name, *r)
 		}
 	}

@@ -157,7 +157,7 @@ func checkDeadline(run *scenarios.Run) error {
 func (r *Report) checkIndependent() error {
 	s := &r.Run.Settings
 	switch {
-	case s.Network.Limits():
+	case s.Network.SharesLinks():
 		return unknown("transfers share links, so their speed depends on other transfers")
 	case s.Network.HubSize > 0:
 		return unknown("hubs send responses together")

@@ -11,7 +11,7 @@ import (
 // hold is a share with a fixed number of flows: whenever one ends, another device
 // begins (the hold model, as for the engine).
 type hold struct {
-	s    *Share
+	s    *FairShare
 	now  engine.Time
 	size []float64 // drawn beforehand
 	idle []int32   // devices, in a ring
@@ -48,7 +48,7 @@ func newHold(devices, flows int, distinct bool) *hold {
 func (h *hold) arrive() {
 	for {
 		h.now = h.s.Next()
-		if d, ok := h.s.Take(h.now); ok {
+		if d, ok := h.s.TakeEnded(h.now); ok {
 			h.at++
 			i := h.at % len(h.idle)
 			d, h.idle[i] = int(h.idle[i]), int32(d)

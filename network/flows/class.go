@@ -25,11 +25,11 @@ func (x *classIndex) bucket(cell int32, rate float64) *int32 {
 	return &x.buckets[(h>>32^h>>48)&uint64(len(x.buckets)-1)]
 }
 
-func (s *Share) isClass(g int32) bool { return g >= firstCell+int32(len(s.cells)) }
+func (s *FairShare) isClass(g int32) bool { return g >= firstCell+int32(len(s.cells)) }
 
 // classOf returns the class of a cell and a rate, a new one without flows if
 // there was none.
-func (s *Share) classOf(cell int32, rate float64) int32 {
+func (s *FairShare) classOf(cell int32, rate float64) int32 {
 	bucket := s.index.bucket(cell, rate)
 	for g := *bucket; g != none; g = s.classes[g].next {
 		if k := &s.classes[g]; k.rate == rate && k.cell == cell {
@@ -59,7 +59,7 @@ func (s *Share) classOf(cell int32, rate float64) int32 {
 }
 
 // newClass returns a number that no class has.
-func (s *Share) newClass() int32 {
+func (s *FairShare) newClass() int32 {
 	if g := s.free; g != none {
 		s.free = s.classes[g].next
 		return g
@@ -74,7 +74,7 @@ func (s *Share) newClass() int32 {
 }
 
 // dissolve forgets class g, which has no flows.
-func (s *Share) dissolve(g int32) {
+func (s *FairShare) dissolve(g int32) {
 	k := &s.classes[g]
 	c := &s.cells[k.cell]
 	s.detach(g)
@@ -93,7 +93,7 @@ func (s *Share) dissolve(g int32) {
 }
 
 // reindex spreads the classes over twice as many buckets.
-func (s *Share) reindex() {
+func (s *FairShare) reindex() {
 	old := s.index.buckets
 	s.index.buckets = make([]int32, 2*len(old))
 	for i := range s.index.buckets {
@@ -111,7 +111,7 @@ func (s *Share) reindex() {
 }
 
 // limitToOwn makes the own rate what limits class g.
-func (s *Share) limitToOwn(g int32) {
+func (s *FairShare) limitToOwn(g int32) {
 	k := &s.classes[g]
 	c := &s.cells[k.cell]
 	c.sharing = s.risesAbove.remove(c.sharing, g)
@@ -123,7 +123,7 @@ func (s *Share) limitToOwn(g int32) {
 }
 
 // limitToLevel makes the level of its cell what limits class g.
-func (s *Share) limitToLevel(g int32) {
+func (s *FairShare) limitToLevel(g int32) {
 	k := &s.classes[g]
 	c := &s.cells[k.cell]
 	c.capped = s.fallsBelow.remove(c.capped, g)

@@ -22,7 +22,7 @@ type clock struct {
 const timeClock int32 = 0
 
 // reading returns what clock g shows now.
-func (s *Share) reading(g int32) exact {
+func (s *FairShare) reading(g int32) exact {
 	if g == timeClock {
 		return s.now
 	}
@@ -31,7 +31,7 @@ func (s *Share) reading(g int32) exact {
 }
 
 // due returns when clock g is due, as a reading of its parent.
-func (s *Share) due(g int32) exact {
+func (s *FairShare) due(g int32) exact {
 	c := &s.clocks[g]
 	if c.first == none || c.rate == 0 {
 		return never
@@ -53,7 +53,7 @@ func (s *Share) due(g int32) exact {
 
 // replan puts clock g to its place among its siblings, and the clocks above it
 // as far as it matters to them.
-func (s *Share) replan(g int32) {
+func (s *FairShare) replan(g int32) {
 	for g != timeClock {
 		due := s.due(g)
 		if due == s.clocksDue[g].key {
@@ -70,7 +70,7 @@ func (s *Share) replan(g int32) {
 }
 
 // run makes clock g run at another rate from now on.
-func (s *Share) run(g int32, rate float64) {
+func (s *FairShare) run(g int32, rate float64) {
 	c := &s.clocks[g]
 	if c.rate == rate {
 		return
@@ -82,7 +82,7 @@ func (s *Share) run(g int32, rate float64) {
 }
 
 // attach makes clock g run at a rate in units of a parent from now on.
-func (s *Share) attach(g, parent int32, rate float64) {
+func (s *FairShare) attach(g, parent int32, rate float64) {
 	c := &s.clocks[g]
 	if c.parent == parent {
 		s.run(g, rate)
@@ -96,7 +96,7 @@ func (s *Share) attach(g, parent int32, rate float64) {
 }
 
 // place puts clock g, which is in no heap, among its siblings.
-func (s *Share) place(g int32) {
+func (s *FairShare) place(g int32) {
 	up := s.clocks[g].parent
 	parent := &s.clocks[up]
 	parent.first = s.clocksDue.push(parent.first, g, s.due(g))
@@ -106,7 +106,7 @@ func (s *Share) place(g int32) {
 }
 
 // detach takes clock g from among its siblings.
-func (s *Share) detach(g int32) {
+func (s *FairShare) detach(g int32) {
 	up := s.clocks[g].parent
 	parent := &s.clocks[up]
 	was := parent.first

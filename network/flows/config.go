@@ -42,8 +42,8 @@ func (f *Config) Validate(c *config.Checker) {
 	}
 }
 
-// Limits reports whether any link is limited, so that transfers share it.
-func (f *Config) Limits() bool {
+// SharesLinks reports whether any link is limited, so that transfers share it.
+func (f *Config) SharesLinks() bool {
 	return f.ServerDownMbps > 0 || f.ServerUpMbps > 0 || f.CellDownMbps > 0 || f.CellUpMbps > 0
 }
 

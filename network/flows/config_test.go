@@ -42,7 +42,7 @@ func TestValidate(t *testing.T) {
 
 func TestTrees(t *testing.T) {
 	none := Defaults()
-	if down, up := none.Trees(3); none.Limits() || !cmp.Equal(down, Tree{}) || !cmp.Equal(up, Tree{}) {
+	if down, up := none.Trees(3); none.SharesLinks() || !cmp.Equal(down, Tree{}) || !cmp.Equal(up, Tree{}) {
 		t.Errorf("by default %+v down and %+v up, want no limits", down, up)
 	}
 	f := Config{ServerDownMbps: 100, ServerUpMbps: 50, Cells: 2, CellUpMbps: 5}
@@ -58,11 +58,11 @@ func TestTrees(t *testing.T) {
 		t.Errorf("down %+v, want cells of 7 Mbps", down)
 	}
 	for _, limited := range []Config{{ServerDownMbps: 1}, {ServerUpMbps: 1}, {Cells: 1, CellDownMbps: 1}, {Cells: 1, CellUpMbps: 1}} {
-		if !limited.Limits() {
+		if !limited.SharesLinks() {
 			t.Errorf("%+v limits nothing", limited)
 		}
 	}
-	if slow := (&Config{TCPSlowStart: true}); slow.Limits() {
+	if slow := (&Config{TCPSlowStart: true}); slow.SharesLinks() {
 		t.Error("slow start limits a link")
 	}
 }

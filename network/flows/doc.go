@@ -14,7 +14,7 @@
 // x with sum over cells of min(the cell's capacity, sum of min(own rate, x)) =
 // capacity; infinite where the flows do not fill it.
 //
-// What follows a link's level is not planned one by one. A Share keeps clocks
+// What follows a link's level is not planned one by one. A FairShare keeps clocks
 // that count service instead of time, one for each link and one for each class
 // of flows with the same own rate in the same cell; a flow ends at a fixed
 // reading of the clock of its class, and an arrival or departure that changes

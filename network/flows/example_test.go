@@ -8,7 +8,7 @@ import (
 
 // Two devices of 10 Mbps upload a megabyte each to a server with 12 Mbps, the
 // second one half a second later. Alone, the first would take 800 ms.
-func ExampleShare() {
+func ExampleFairShare() {
 	s := flows.New(2, flows.Tree{ServerMbps: 12})
 	s.SetRate(0, 0, 10)
 	s.SetRate(0, 1, 10)
@@ -16,7 +16,7 @@ func ExampleShare() {
 	s.Begin(0, 1, 1e6, 500e6)
 	for s.Active() > 0 {
 		now := s.Next() // one event in the engine's queue, moved when this changes
-		for device, ok := s.Take(now); ok; device, ok = s.Take(now) {
+		for device, ok := s.TakeEnded(now); ok; device, ok = s.TakeEnded(now) {
 			fmt.Printf("device %d after %v\n", device, now)
 		}
 	}

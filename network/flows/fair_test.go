@@ -43,7 +43,7 @@ func TestEveryFlowHasABottleneck(t *testing.T) {
 	now := engine.Time(0)
 	for step := range 200 {
 		now += engine.Time(random.IntN(1e6))
-		for d, ok := s.Take(now); ok; d, ok = s.Take(now) {
+		for d, ok := s.TakeEnded(now); ok; d, ok = s.TakeEnded(now) {
 			transfers[d] = false
 		}
 		switch step % 4 {
@@ -69,14 +69,14 @@ func TestEveryFlowHasABottleneck(t *testing.T) {
 				transfers[d] = false
 			}
 		}
-		for d, ok := s.Take(now); ok; d, ok = s.Take(now) { // of no bytes
+		for d, ok := s.TakeEnded(now); ok; d, ok = s.TakeEnded(now) { // of no bytes
 			transfers[d] = false
 		}
 		requireFair(t, s, tree, rates, transfers)
 	}
 }
 
-func requireFair(t *testing.T, s *Share, tree Tree, rates []float64, transfers []bool) {
+func requireFair(t *testing.T, s *FairShare, tree Tree, rates []float64, transfers []bool) {
 	t.Helper()
 	const slack = 1e-12 // relative
 	carried, fastest := make([]float64, 1+len(tree.CellMbps)), make([]float64, 1+len(tree.CellMbps))
@@ -136,7 +136,7 @@ func TestNothingIsLostOverTime(t *testing.T) {
 	now := start
 	ended := 0
 	take := func() {
-		for _, ok := s.Take(now); ok; _, ok = s.Take(now) {
+		for _, ok := s.TakeEnded(now); ok; _, ok = s.TakeEnded(now) {
 			ended++
 		}
 	}
@@ -174,7 +174,7 @@ func TestEdges(t *testing.T) {
 	if s.Rate(1) != 0 || s.Rate(0) != 8 {
 		t.Errorf("rates %g and %g Mbps, want 8 and, waiting, 0", s.Rate(0), s.Rate(1))
 	}
-	if _, ok := s.Take(2000); ok {
+	if _, ok := s.TakeEnded(2000); ok {
 		t.Error("a flow ended with its delay")
 	}
 	if b := s.Remove(3000, 0); b != 3 {
@@ -199,7 +199,7 @@ func TestEdges(t *testing.T) {
 		t.Errorf("no bytes are over at %d ns, want at once", s.Next())
 	}
 	for want := range 2 { // by number, not as they began
-		if d, ok := s.Take(502000); !ok || d != want {
+		if d, ok := s.TakeEnded(502000); !ok || d != want {
 			t.Errorf("took %d (%v), want %d", d, ok, want)
 		}
 	}
@@ -217,20 +217,20 @@ func TestEdges(t *testing.T) {
 func TestMisusePanics(t *testing.T) {
 	for _, c := range []struct {
 		says   string
-		misuse func(*Share)
+		misuse func(*FairShare)
 	}{
-		{"already", func(s *Share) { s.Take(5); s.Take(4) }},
-		{"rate of -1", func(s *Share) { s.SetRate(0, 0, -1) }},
-		{"rate of NaN", func(s *Share) { s.SetRate(0, 0, math.NaN()) }},
-		{"rate of +Inf", func(s *Share) { s.SetRate(0, 0, math.Inf(1)) }},
-		{"capacity of -1", func(s *Share) { s.SetServer(0, -1) }},
-		{"capacity of NaN", func(s *Share) { s.SetCell(0, 0, math.NaN()) }},
-		{"-1 bytes", func(s *Share) { s.Begin(0, 0, -1, 0) }},
-		{"nor may it have a flow", func(s *Share) { s.Begin(0, 0, 1, 0); s.Begin(0, 0, 1, 0) }},
-		{"negative", func(s *Share) { s.Begin(0, 0, 1, -1) }},
-		{"no flow to remove", func(s *Share) { s.Remove(0, 1) }},
-		{"cells of 2 devices", func(*Share) { New(3, Tree{CellOf: []int32{-1, -1}}) }},
-		{"is in cell 1", func(*Share) { New(1, Tree{CellOf: []int32{1}, CellMbps: []float64{1}}) }},
+		{"already", func(s *FairShare) { s.TakeEnded(5); s.TakeEnded(4) }},
+		{"rate of -1", func(s *FairShare) { s.SetRate(0, 0, -1) }},
+		{"rate of NaN", func(s *FairShare) { s.SetRate(0, 0, math.NaN()) }},
+		{"rate of +Inf", func(s *FairShare) { s.SetRate(0, 0, math.Inf(1)) }},
+		{"capacity of -1", func(s *FairShare) { s.SetServer(0, -1) }},
+		{"capacity of NaN", func(s *FairShare) { s.SetCell(0, 0, math.NaN()) }},
+		{"-1 bytes", func(s *FairShare) { s.Begin(0, 0, -1, 0) }},
+		{"nor may it have a flow", func(s *FairShare) { s.Begin(0, 0, 1, 0); s.Begin(0, 0, 1, 0) }},
+		{"negative", func(s *FairShare) { s.Begin(0, 0, 1, -1) }},
+		{"no flow to remove", func(s *FairShare) { s.Remove(0, 1) }},
+		{"cells of 2 devices", func(*FairShare) { New(3, Tree{CellOf: []int32{-1, -1}}) }},
+		{"is in cell 1", func(*FairShare) { New(1, Tree{CellOf: []int32{1}, CellMbps: []float64{1}}) }},
 	} {
 		t.Run(c.says, func(t *testing.T) {
 			defer func() {

@@ -21,11 +21,11 @@ type cell struct {
 	heldTaken   exact
 	heldSharers int
 
-	stale bool // listed in Share.stale
+	stale bool // listed in FairShare.stale
 }
 
 // level returns the level that flows of the cell follow.
-func (c *cell) level(s *Share) float64 {
+func (c *cell) level(s *FairShare) float64 {
 	if c.limited {
 		return c.own
 	}
@@ -67,7 +67,7 @@ func (h heaps) first(first int32) float64 {
 
 // settle makes all rates those of the flows, capacities and own rates as they
 // are now.
-func (s *Share) settle() {
+func (s *FairShare) settle() {
 	if len(s.stale) == 0 && !s.resized {
 		return
 	}
@@ -98,7 +98,7 @@ func (s *Share) settle() {
 
 // leave takes from the server link's level what it rises above in cell c: a
 // class, or the whole cell.
-func (s *Share) leave(c int32) {
+func (s *FairShare) leave(c int32) {
 	x := &s.cells[c]
 	if s.risesAbove.first(x.sharing) < fill(x.capacity, x.taken, x.sharers) {
 		s.limitToOwn(x.sharing)
@@ -109,7 +109,7 @@ func (s *Share) leave(c int32) {
 }
 
 // join puts to the server link's level what it falls below in cell c.
-func (s *Share) join(c int32) {
+func (s *FairShare) join(c int32) {
 	x := &s.cells[c]
 	if x.limited {
 		x.limited = false
@@ -121,7 +121,7 @@ func (s *Share) join(c int32) {
 
 // refresh makes the level of cell c, if it has one, and what the server's link
 // knows of the cell those of its flows and capacity.
-func (s *Share) refresh(c int32) {
+func (s *FairShare) refresh(c int32) {
 	x := &s.cells[c]
 	if x.limited {
 		s.settleCell(x)
@@ -150,7 +150,7 @@ func (s *Share) refresh(c int32) {
 
 // settleCell makes the level of a limited cell that of its flows and capacity.
 // The cell is no longer limited if they do not fill it.
-func (s *Share) settleCell(x *cell) {
+func (s *FairShare) settleCell(x *cell) {
 	for {
 		level := fill(x.capacity, x.taken, x.sharers)
 		if g := x.sharing; below(s.risesAbove.first(g), level) {

@@ -14,19 +14,19 @@ type Tree struct {
 	CellOf     []int32   // each device's cell, -1: none; nil: no device is in a cell. It is not copied
 }
 
-// Share is the flows of one direction, at most one for each device. The zero
+// FairShare is the flows of one direction, at most one for each device. The zero
 // value is not usable; New returns one.
 //
 // Its methods take the present instant, which never goes back. Flows that have
-// ended stay until Take has returned them. The rates of an instant are found
+// ended stay until TakeEnded has returned them. The rates of an instant are found
 // when the next one comes or is asked for, so that all that happens at an instant
 // happens at once: told in another order it differs in roundings, of 10^-16 of the
 // bytes, at most.
 //
-// A Share takes 56 bytes for a device and some 180 for a class of flows with the
+// A FairShare takes 56 bytes for a device and some 180 for a class of flows with the
 // same own rate in the same cell while they last. Once it has grown to the number
 // of classes at a time it allocates nothing.
-type Share struct {
+type FairShare struct {
 	now   exact       // where the clock stands
 	asked engine.Time // the last instant a method was given
 
@@ -83,7 +83,7 @@ const (
 
 // New returns a share of devices 0..devices-1, all with own rate 0, at time 0. It
 // panics when a capacity is negative or no number, or a device has no such cell.
-func New(devices int, t Tree) *Share {
+func New(devices int, t Tree) *FairShare {
 	if t.CellOf != nil && len(t.CellOf) != devices {
 		panic(fmt.Sprintf("flows: cells of %d devices: there are %d", len(t.CellOf), devices))
 	}
@@ -93,7 +93,7 @@ func New(devices int, t Tree) *Share {
 		}
 	}
 	n := int(firstCell) + 1 + len(t.CellMbps)
-	s := &Share{
+	s := &FairShare{
 		flows: make([]flow, devices), flowsDue: make(heaps, devices), waiting: none, ended: none,
 		cellOf: t.CellOf, cells: make([]cell, 1+len(t.CellMbps)), classes: make([]class, n), free: none,
 		index:  classIndex{buckets: []int32{none}},
@@ -136,7 +136,7 @@ func capacity(mbps float64) float64 {
 // SetRate gives a device another rate of its own, in 10^6 bit/s, which its flow,
 // if it has one, follows from now on; 0 is an outage. It panics when the rate is
 // negative or not finite.
-func (s *Share) SetRate(now engine.Time, device int, mbps float64) {
+func (s *FairShare) SetRate(now engine.Time, device int, mbps float64) {
 	if !(mbps >= 0) || math.IsInf(mbps, 1) {
 		panic(fmt.Sprintf("flows: device %d has a rate of %g Mbps: must be finite, not negative", device, mbps))
 	}
@@ -156,13 +156,13 @@ func (s *Share) SetRate(now engine.Time, device int, mbps float64) {
 
 // SetServer gives the server's access link another capacity, in 10^6 bit/s; 0:
 // unlimited.
-func (s *Share) SetServer(now engine.Time, mbps float64) {
+func (s *FairShare) SetServer(now engine.Time, mbps float64) {
 	s.move(now)
 	s.capacity, s.resized = capacity(mbps), true
 }
 
 // SetCell gives a cell another capacity, in 10^6 bit/s; 0: unlimited.
-func (s *Share) SetCell(now engine.Time, c int, mbps float64) {
+func (s *FairShare) SetCell(now engine.Time, c int, mbps float64) {
 	s.move(now)
 	s.cells[c+1].capacity = capacity(mbps)
 	s.touch(int32(c + 1))
@@ -171,7 +171,7 @@ func (s *Share) SetCell(now engine.Time, c int, mbps float64) {
 // Begin starts a flow of that many bytes from or to a device, which takes part in
 // the sharing when the delay (latency, start-up) is over. It panics when the
 // device has a flow that neither was removed nor taken, or a quantity is negative.
-func (s *Share) Begin(now engine.Time, device int, bytes float64, delay engine.Time) {
+func (s *FairShare) Begin(now engine.Time, device int, bytes float64, delay engine.Time) {
 	s.move(now)
 	f := &s.flows[device]
 	if f.class != idle || delay < 0 || !(bytes >= 0) || math.IsInf(bytes, 1) {
@@ -190,7 +190,7 @@ func (s *Share) Begin(now engine.Time, device int, bytes float64, delay engine.T
 // Remove ends the flow of a device before its time and returns the bytes that
 // were transferred, all of them if it ends just now and was not taken. It
 // panics when the device has no flow.
-func (s *Share) Remove(now engine.Time, device int) (bytes float64) {
+func (s *FairShare) Remove(now engine.Time, device int) (bytes float64) {
 	s.move(now)
 	f := &s.flows[device]
 	left := f.units
@@ -210,10 +210,10 @@ func (s *Share) Remove(now engine.Time, device int) (bytes float64) {
 	return (f.units - left) / unitsPerByte
 }
 
-// Next returns the next instant at which Take is to be called, unless something
+// Next returns the next instant at which TakeEnded is to be called, unless something
 // else happens before: a flow ends, or a delay is over. It is Never when neither
 // will happen as things are.
-func (s *Share) Next() engine.Time {
+func (s *FairShare) Next() engine.Time {
 	if s.ended != none {
 		return s.flowsDue[s.ended].key.over()
 	}
@@ -228,10 +228,10 @@ func (s *Share) Next() engine.Time {
 	return next
 }
 
-// Take returns a device whose flow has ended by now, and forgets that flow; ok is
+// TakeEnded returns a device whose flow has ended by now, and forgets that flow; ok is
 // false when there is none. Devices come in the order of the nanoseconds at which
 // their flows ended, then of their numbers.
-func (s *Share) Take(now engine.Time) (device int, ok bool) {
+func (s *FairShare) TakeEnded(now engine.Time) (device int, ok bool) {
 	s.move(now)
 	s.catchUp(now) // what began at this instant may end at it
 	d := s.ended
@@ -246,11 +246,11 @@ func (s *Share) Take(now engine.Time) (device int, ok bool) {
 
 // Active returns the number of flows that were begun and neither removed nor
 // taken.
-func (s *Share) Active() int { return s.active }
+func (s *FairShare) Active() int { return s.active }
 
 // Rate returns the present rate of a device's flow, in 10^6 bit/s: 0 when it has
 // none, waits or has ended.
-func (s *Share) Rate(device int) float64 {
+func (s *FairShare) Rate(device int) float64 {
 	g := s.flows[device].class
 	if g < 0 {
 		return 0
@@ -264,7 +264,7 @@ func (s *Share) Rate(device int) float64 {
 }
 
 // move advances the clock to an instant, past what is due before.
-func (s *Share) move(now engine.Time) {
+func (s *FairShare) move(now engine.Time) {
 	if now < s.asked {
 		panic(fmt.Sprintf("flows: asked at %v (%d ns): it is %v (%d ns) already", now, int64(now), s.asked, int64(s.asked)))
 	}
@@ -275,7 +275,7 @@ func (s *Share) move(now engine.Time) {
 
 // catchUp ends and starts all that is due by an instant, in the order in which
 // it is due.
-func (s *Share) catchUp(now engine.Time) {
+func (s *FairShare) catchUp(now engine.Time) {
 	s.asked = now
 	for {
 		s.settle()
@@ -312,14 +312,14 @@ func (s *Share) catchUp(now engine.Time) {
 }
 
 // end keeps a flow that is over now until it is taken.
-func (s *Share) end(d int32) {
+func (s *FairShare) end(d int32) {
 	s.flows[d].class = over
 	s.ended = s.flowsDue.push(s.ended, d, at(s.now.over()))
 }
 
 // enter makes a device's flow share what it can get, with that many units to go.
 // With none it is over even where there is no rate.
-func (s *Share) enter(d int32, units float64) {
+func (s *FairShare) enter(d int32, units float64) {
 	if units == 0 {
 		s.end(d)
 		return
@@ -348,7 +348,7 @@ func (s *Share) enter(d int32, units float64) {
 
 // withdraw takes a device's flow from its class and returns the units it had to
 // go.
-func (s *Share) withdraw(d int32) (units float64) {
+func (s *FairShare) withdraw(d int32) (units float64) {
 	g := s.flows[d].class
 	k := &s.classes[g]
 	units = s.flowsDue[d].key.minus(s.reading(g))
@@ -370,7 +370,7 @@ func (s *Share) withdraw(d int32) (units float64) {
 }
 
 // touch notes that the rates of a cell are to be settled.
-func (s *Share) touch(c int32) {
+func (s *FairShare) touch(c int32) {
 	if x := &s.cells[c]; !x.stale {
 		x.stale = true
 		s.stale = append(s.stale, c)

@@ -189,7 +189,7 @@ func solve(p problem) map[int][]outcome {
 	take := func(limit engine.Time) {
 		for s.Next() != engine.Never && s.Next() <= limit {
 			now := s.Next()
-			for d, ok := s.Take(now); ok; d, ok = s.Take(now) {
+			for d, ok := s.TakeEnded(now); ok; d, ok = s.TakeEnded(now) {
 				done[d] = append(done[d], outcome{now.Seconds(), sizes[d]})
 				delete(sizes, d)
 			}
