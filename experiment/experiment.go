@@ -399,7 +399,7 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 }
 
 // follow lets the devices do what traces tell of them.
-func follow(s *federation.Setup, told *traces.Joint) {
+func follow(s *federation.Setup, told *traces.Combined) {
 	have := told.Kinds()
 	if have.Has(traces.Available) {
 		s.Presence = told
@@ -407,7 +407,7 @@ func follow(s *federation.Setup, told *traces.Joint) {
 	if have.Has(traces.Charging) {
 		s.Charging = told
 	}
-	if told.Rates() {
+	if told.HasRates() {
 		s.Bandwidth = told
 	}
 	if have.Has(traces.Speed) {

@@ -9,8 +9,8 @@ import (
 	"fedsim/network"
 )
 
-// Own, as a correlation of a Config, stands for the fleet's.
-const Own = -2
+// Inherit, as a correlation of a Config, stands for the fleet's.
+const Inherit = -2
 
 // Config is the table [fleet] of a scenario.
 type Config struct {
@@ -23,7 +23,7 @@ type Config struct {
 }
 
 // Defaults returns the table's defaults: no fleet.
-func Defaults() Config { return Config{LinkSpeed: Own, DataSpeed: Own} }
+func Defaults() Config { return Config{LinkSpeed: Inherit, DataSpeed: Inherit} }
 
 // Validate reports everything wrong with the table, and reads the fleet.
 func (f *Config) Validate(c *config.Checker) {
@@ -47,8 +47,8 @@ func (f *Config) Validate(c *config.Checker) {
 		key string
 		is  float64
 	}{{"link_speed_correlation", f.LinkSpeed}, {"data_speed_correlation", f.DataSpeed}} {
-		c.Require(rho.is >= -1 && rho.is <= 1 || rho.is == Own, rho.key, rho.is, "must be in [-1, 1], or -2 for the fleet's own")
-		c.Require(!none || rho.is == Own, rho.key, rho.is, "must be left out without a fleet (fleet.name or fleet.file)")
+		c.Require(rho.is >= -1 && rho.is <= 1 || rho.is == Inherit, rho.key, rho.is, "must be in [-1, 1], or -2 for the fleet's own")
+		c.Require(!none || rho.is == Inherit, rho.key, rho.is, "must be left out without a fleet (fleet.name or fleet.file)")
 	}
 }
 
@@ -62,10 +62,10 @@ func (f *Config) Fleet() *Fleet {
 		panic("fleets: the fleet has not been read: Validate does")
 	}
 	out := *f.Loaded
-	if f.LinkSpeed != Own {
+	if f.LinkSpeed != Inherit {
 		out.LinkSpeed = f.LinkSpeed
 	}
-	if f.DataSpeed != Own {
+	if f.DataSpeed != Inherit {
 		out.DataSpeed = f.DataSpeed
 	}
 	return &out

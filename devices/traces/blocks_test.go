@@ -18,12 +18,12 @@ const brief = 60e9
 func TestBlocksAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		mean := rapid.Float64Range(0.5, 100).Draw(t, "mean")
-		presence := PresenceConfig{MeanUpS: mean, MeanDownS: rapid.Float64Range(0.5, 100).Draw(t, "down"), ZonesH: []float64{0, 5}}
+		presence := AvailabilityConfig{MeanUpS: mean, MeanDownS: rapid.Float64Range(0.5, 100).Draw(t, "down"), ZonesH: []float64{0, 5}}
 		presence.Daily = rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "daily")
 		fading := FadingConfig{Levels: []float64{1, 2, 3}, MeanS: []float64{mean, 2, 5}}
 		seed := rapid.Uint64().Draw(t, "seed")
 		chains := func() (lookups [2]func(engine.Time) (float64, engine.Time)) {
-			p, f := NewPresence(presence, seed, 1), NewFading(fading, seed, 1)
+			p, f := NewAvailability(presence, seed, 1), NewFading(fading, seed, 1)
 			p.length, f.length = brief, brief
 			lookups[0] = func(at engine.Time) (float64, engine.Time) { return p.Lookup(Available, 0, at) }
 			lookups[1] = func(at engine.Time) (float64, engine.Time) { return f.Level(0, at) }
@@ -63,7 +63,7 @@ func TestBlocksAnyOrder(t *testing.T) {
 // independent of each other.
 func TestBlocksKeepTheShares(t *testing.T) {
 	const devices = 20_000
-	p := NewPresence(PresenceConfig{MeanUpS: 30, MeanDownS: 10, ZonesH: []float64{0}}, 3, devices)
+	p := NewAvailability(AvailabilityConfig{MeanUpS: 30, MeanDownS: 10, ZonesH: []float64{0}}, 3, devices)
 	f := NewFading(FadingConfig{Levels: []float64{0, 1}, MeanS: []float64{10, 30}}, 3, devices)
 	p.length, f.length = brief, brief
 	const want = 0.75
@@ -93,13 +93,13 @@ func TestBlocksKeepTheShares(t *testing.T) {
 // with that of a chain in a single block: within four standard errors.
 func TestBlocksKeepTheDay(t *testing.T) {
 	const devices = 3000
-	c := PresenceConfig{MeanUpS: 7200, MeanDownS: 10800, Daily: 0.9, PeakHour: 2, ZonesH: []float64{5.5}}
-	whole, cut := NewPresence(c, 1, devices), NewPresence(c, 2, devices)
+	c := AvailabilityConfig{MeanUpS: 7200, MeanDownS: 10800, Daily: 0.9, PeakHour: 2, ZonesH: []float64{5.5}}
+	whole, cut := NewAvailability(c, 1, devices), NewAvailability(c, 2, devices)
 	cut.length = 7 * hour
 	for _, h := range []engine.Time{6, 7, 8, 14, 15, 28, 42, 46} {
 		up := [2]float64{}
 		for k := range devices {
-			for i, p := range []*Presence{whole, cut} {
+			for i, p := range []*Availability{whole, cut} {
 				value, _ := p.Lookup(Available, k, h*hour)
 				up[i] += value / devices
 			}
@@ -114,7 +114,7 @@ func TestBlocksKeepTheDay(t *testing.T) {
 // from its start: going through all of them would take days.
 func TestLookUpAfterCenturies(t *testing.T) {
 	f := NewFading(FadingConfig{Levels: []float64{1, 0.5}, MeanS: []float64{1e-3, 1e-3}}, 1, 1)
-	p := NewPresence(PresenceConfig{MeanUpS: 1e-3, MeanDownS: 1e-3, Daily: 0.5, ZonesH: []float64{0}}, 1, 1)
+	p := NewAvailability(AvailabilityConfig{MeanUpS: 1e-3, MeanDownS: 1e-3, Daily: 0.5, ZonesH: []float64{0}}, 1, 1)
 	for _, at := range []engine.Time{engine.Never / 2, engine.Never - 1, 0, engine.Never - 1} {
 		if _, until := f.Level(0, at); until <= at {
 			t.Errorf("fading: the interval at %v ends at %v", at, until)

@@ -30,13 +30,13 @@ func TestConfigDefaultsAreValidAndTellNothing(t *testing.T) {
 func TestConfigReportsAll(t *testing.T) {
 	c := Config{
 		Files: []string{""}, Format: "cvs", Assignment: "in-ordre",
-		Presence: PresenceConfig{MeanUpS: -1, MeanDownS: 0, Daily: 2, PeakHour: 24, ZonesH: []float64{15}},
-		Fading:   FadingConfig{Levels: []float64{1, 0, 2e6}, MeanS: []float64{1, 0}},
+		Availability: AvailabilityConfig{MeanUpS: -1, MeanDownS: 0, Daily: 2, PeakHour: 24, ZonesH: []float64{15}},
+		Fading:       FadingConfig{Levels: []float64{1, 0, 2e6}, MeanS: []float64{1, 0}},
 	}
 	check := config.NewChecker()
 	c.Validate(check.In("traces"))
-	c.Presence.ZonesH = nil
-	c.Presence.Validate(check)
+	c.Availability.ZonesH = nil
+	c.Availability.Validate(check)
 	c.Fading = FadingConfig{MeanS: []float64{1}}
 	c.Fading.Validate(check)
 	var keys []string
@@ -68,7 +68,7 @@ func TestConfigSources(t *testing.T) {
 	battery := put(t, "b.csv", csvHeader+"\na,0,battery_level,1\na,50,battery_level,0.5\na,100,end,\n")
 	c := Default()
 	c.Files = []string{"testdata/capacity.pkl", battery}
-	c.Presence.MeanUpS, c.Presence.MeanDownS = 100, 100
+	c.Availability.MeanUpS, c.Availability.MeanDownS = 100, 100
 	sets, err := c.Load()
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestConfigSources(t *testing.T) {
 	if got := s.Kinds().String(); got != "available, battery_level, down_mbps, up_mbps, speed" {
 		t.Errorf("the source has %s", got)
 	}
-	presence := NewPresence(c.Presence, 3, 10)
+	presence := NewAvailability(c.Availability, 3, 10)
 	for _, want := range []struct {
 		k      Kind
 		device int
@@ -145,7 +145,7 @@ func TestConfigLoadRefuses(t *testing.T) {
 		{[]string{put(t, "x.csv", csvHeader+"\n")}, FormatAuto, 0, "x.csv: has a header but no rows"},
 	} {
 		d := Default()
-		d.Files, d.Format, d.Presence.MeanUpS = c.files, c.format, c.meanUp
+		d.Files, d.Format, d.Availability.MeanUpS = c.files, c.format, c.meanUp
 		if _, err := d.Load(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, must say %q", c.files, err, c.want)
 		}
@@ -153,7 +153,7 @@ func TestConfigLoadRefuses(t *testing.T) {
 }
 
 func TestPlugged(t *testing.T) {
-	j, err := Join(NewView(only(t, 100, Charging, Step{0, 0}, Step{30, 1}, Step{60, 0}), InOrder, 0, true))
+	j, err := Combine(NewView(only(t, 100, Charging, Step{0, 0}, Step{30, 1}, Step{60, 0}), InOrder, 0, true))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,8 +168,8 @@ func TestPlugged(t *testing.T) {
 }
 
 func TestJoinRefusesTwoOfAKind(t *testing.T) {
-	a := NewPresence(SynthesisDefaults().Presence, 1, 1)
-	if _, err := Join(a, a); err == nil || err.Error() != "available comes from two traces: must come from one" {
+	a := NewAvailability(SynthesisDefaults().Availability, 1, 1)
+	if _, err := Combine(a, a); err == nil || err.Error() != "available comes from two traces: must come from one" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -180,7 +180,7 @@ func TestSynthesisReportsAll(t *testing.T) {
 	if s.Validate(check); len(check.Problems()) > 0 {
 		t.Errorf("the defaults have %v", check.Problems())
 	}
-	s = Synthesis{Presence: DefaultPresence(), ChargeH: -1, PlugHour: -1, ChargeSpreadH: 13, DownMbps: -1, UpMbps: -1, RateCV: -1}
+	s = Synthesis{Availability: DefaultAvailability(), ChargeH: -1, PlugHour: -1, ChargeSpreadH: 13, DownMbps: -1, UpMbps: -1, RateCV: -1}
 	s.Validate(check)
 	var keys []string
 	for _, p := range check.Problems() {
@@ -201,8 +201,8 @@ func TestSynthesisReportsAll(t *testing.T) {
 func TestSynthesisMeans(t *testing.T) {
 	s := SynthesisDefaults()
 	s.Devices, s.Days, s.ChargeH, s.DownMbps, s.UpMbps = 400, 30, 7, 20, 5
-	s.Presence.Daily, s.Presence.ZonesH = 0, []float64{-8, 0, 5.5}
-	stats, err := Summarise(Synthesise(s))
+	s.Availability.Daily, s.Availability.ZonesH = 0, []float64{-8, 0, 5.5}
+	stats, err := Summarize(Synthesize(s))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,8 +28,8 @@ const (
 // its trace ends. Name is for messages. The text streams: what is held is the
 // device at hand and the names so far. Faults are a *ParseError with line and
 // column, and end the sequence.
-func CSV(r io.Reader, name string) Recordings {
-	return func(yield func(*Recording, error) bool) {
+func CSV(r io.Reader, name string) Sequence {
+	return func(yield func(*Trace, error) bool) {
 		p := &csvReader{name: name, lines: bufio.NewReaderSize(r, maxLine), rules: newRules()}
 		if err := p.header(); err != nil {
 			yield(nil, err)
@@ -57,7 +57,7 @@ type csvReader struct {
 	lines     *bufio.Reader
 	line      int
 	rules     *rules
-	recording Recording
+	recording Trace
 	last      engine.Time // of the row before
 }
 

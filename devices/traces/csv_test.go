@@ -15,7 +15,7 @@ import (
 )
 
 // written returns a sequence as csv.
-func written(t testing.TB, seq Recordings) string {
+func written(t testing.TB, seq Sequence) string {
 	t.Helper()
 	var b strings.Builder
 	if err := WriteCSV(&b, seq); err != nil {
@@ -43,7 +43,7 @@ func TestCSVRoundTrip(t *testing.T) {
 	if set.Len() != 2 || set.Kinds().String() != "available, down_mbps" || set.Name(1) != "b c" || set.Span(0) != 24*hour {
 		t.Errorf("read %d traces of %v, %q, %v", set.Len(), set.Kinds(), set.Name(1), set.Span(0))
 	}
-	if diff := cmp.Diff(goodCSV, written(t, set.Recordings())); diff != "" {
+	if diff := cmp.Diff(goodCSV, written(t, set.Traces())); diff != "" {
 		t.Errorf("through a set (-file +written):\n%s", diff)
 	}
 	if diff := cmp.Diff(goodCSV, written(t, CSV(strings.NewReader(goodCSV), "x.csv"))); diff != "" {
@@ -66,9 +66,9 @@ func TestCSVRoundTrip(t *testing.T) {
 func TestRoundTripRandom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		have := rapid.IntRange(1, 1<<kinds-1).Draw(t, "kinds")
-		var all []*Recording
+		var all []*Trace
 		for i := range rapid.IntRange(1, 4).Draw(t, "devices") {
-			r := &Recording{Name: fmt.Sprintf("dev-%d", i)}
+			r := &Trace{Name: fmt.Sprintf("dev-%d", i)}
 			for k := range kinds {
 				if have>>k&1 == 0 {
 					continue
@@ -81,7 +81,7 @@ func TestRoundTripRandom(t *testing.T) {
 			}
 			all = append(all, r)
 		}
-		set, err := Collect(func(yield func(*Recording, error) bool) {
+		set, err := Collect(func(yield func(*Trace, error) bool) {
 			for _, r := range all {
 				if !yield(r, nil) {
 					return
@@ -92,7 +92,7 @@ func TestRoundTripRandom(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b bytes.Buffer
-		if err := WriteCSV(&b, set.Recordings()); err != nil {
+		if err := WriteCSV(&b, set.Traces()); err != nil {
 			t.Fatal(err)
 		}
 		again, err := Collect(CSV(&b, "x.csv"))
@@ -103,7 +103,7 @@ func TestRoundTripRandom(t *testing.T) {
 			t.Fatalf("-written +read:\n%s", diff)
 		}
 		i := 0
-		for r := range again.Recordings() {
+		for r := range again.Traces() {
 			if diff := cmp.Diff(all[i].Steps, r.Steps, cmp.Transformer("", func(s []Step) []Step { return append([]Step{}, s...) })); diff != "" {
 				t.Fatalf("device %d (-made +read):\n%s", i, diff)
 			}
@@ -158,27 +158,27 @@ func TestBadCSV(t *testing.T) {
 }
 
 func TestBadRecordings(t *testing.T) {
-	good := func() *Recording {
-		r := &Recording{Name: "d", Span: 10}
+	good := func() *Trace {
+		r := &Trace{Name: "d", Span: 10}
 		r.Steps[Available] = []Step{{0, 1}, {5, 0}}
 		return r
 	}
 	for _, c := range []struct {
-		spoil func(*Recording)
+		spoil func(*Trace)
 		want  string
 	}{
-		{func(r *Recording) { r.Steps[Available][0].At = 1 }, "begins at 1ns: must begin at 0"},
-		{func(r *Recording) { r.Steps[Available][1].At = 0 }, "times must rise"},
-		{func(r *Recording) { r.Steps[Available][1].At = 10 }, "must be before the end"},
-		{func(r *Recording) { r.Steps[Available][1].Value = math.NaN() }, "must be 0 (off) or 1 (on)"},
-		{func(r *Recording) { r.Span = engine.Never }, "finite"},
-		{func(r *Recording) { r.Name = "a,b" }, "must not hold a comma"},
-		{func(r *Recording) { r.Name = " a" }, "must not begin or end with a blank"},
-		{func(r *Recording) { r.Name = strings.Repeat("a", 257) }, "at most 256"},
+		{func(r *Trace) { r.Steps[Available][0].At = 1 }, "begins at 1ns: must begin at 0"},
+		{func(r *Trace) { r.Steps[Available][1].At = 0 }, "times must rise"},
+		{func(r *Trace) { r.Steps[Available][1].At = 10 }, "must be before the end"},
+		{func(r *Trace) { r.Steps[Available][1].Value = math.NaN() }, "must be 0 (off) or 1 (on)"},
+		{func(r *Trace) { r.Span = engine.Never }, "finite"},
+		{func(r *Trace) { r.Name = "a,b" }, "must not hold a comma"},
+		{func(r *Trace) { r.Name = " a" }, "must not begin or end with a blank"},
+		{func(r *Trace) { r.Name = strings.Repeat("a", 257) }, "at most 256"},
 	} {
 		r := good()
 		c.spoil(r)
-		one := func(yield func(*Recording, error) bool) { yield(r, nil) }
+		one := func(yield func(*Trace, error) bool) { yield(r, nil) }
 		if _, err := Collect(one); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("collected: %v, must say %q", err, c.want)
 		}
@@ -186,7 +186,7 @@ func TestBadRecordings(t *testing.T) {
 			t.Errorf("written: %v, must say %q", err, c.want)
 		}
 	}
-	none := func(func(*Recording, error) bool) {}
+	none := func(func(*Trace, error) bool) {}
 	if _, err := Collect(none); !errors.Is(err, ErrEmpty) {
 		t.Errorf("no device: %v", err)
 	}
@@ -220,7 +220,7 @@ func FuzzCSV(f *testing.F) {
 			t.Fatalf("%d points of %d bytes", set.Points(), len(data))
 		}
 		var b bytes.Buffer
-		if err := WriteCSV(&b, set.Recordings()); err != nil {
+		if err := WriteCSV(&b, set.Traces()); err != nil {
 			t.Fatal(err)
 		}
 		again, err := Collect(CSV(&b, "x.csv"))

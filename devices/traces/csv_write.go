@@ -13,7 +13,7 @@ import (
 // WriteCSV writes a sequence in the form that [CSV] reads, device by device:
 // change points alone, times and values in the shortest form that reads back
 // to the same. It fails as [Collect] does.
-func WriteCSV(w io.Writer, seq Recordings) error {
+func WriteCSV(w io.Writer, seq Sequence) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	if _, err := out.WriteString(csvHeader + "\n"); err != nil {
 		return fmt.Errorf("write traces: %w", err)
@@ -41,7 +41,7 @@ func WriteCSV(w io.Writer, seq Recordings) error {
 }
 
 // writeDevice merges the kinds of a device in order of time.
-func writeDevice(out *bufio.Writer, r *Recording, row []byte) ([]byte, error) {
+func writeDevice(out *bufio.Writer, r *Trace, row []byte) ([]byte, error) {
 	var next [kinds]int
 	for {
 		kind, at := kinds, r.Span

@@ -162,7 +162,7 @@ func TestFadingOfTracedRates(t *testing.T) {
 		t.Errorf("%v until %v, must be 1.5 for ever", got, ends)
 	}
 	none := Default()
-	if none.Source(nil, 1, 2).Rates() || !plain.Rates() || !half.Rates() {
+	if none.Source(nil, 1, 2).HasRates() || !plain.HasRates() || !half.HasRates() {
 		t.Error("who says that rates change is another")
 	}
 }

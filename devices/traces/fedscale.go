@@ -33,12 +33,12 @@ import (
 // Lists that devices share are found as long as a quarter of that has not been
 // read in between. Faults are a *ParseError with the offset in the file, those of
 // one device with its name.
-func FedScale(r io.Reader, name string) Recordings {
+func FedScale(r io.Reader, name string) Sequence {
 	return admitted(fedScale(r, name, PickleMemory), name)
 }
 
-func fedScale(r io.Reader, name string, limit int64) Recordings {
-	return func(yield func(*Recording, error) bool) {
+func fedScale(r io.Reader, name string, limit int64) Sequence {
+	return func(yield func(*Trace, error) bool) {
 		f := &fedScaleReader{pickle: newPickle(r, limit), name: name, yield: yield}
 		f.stream.take = f.devices
 		root, err := f.decode(name)
@@ -55,13 +55,13 @@ func fedScale(r io.Reader, name string, limit int64) Recordings {
 type fedScaleReader struct {
 	*pickle
 	name       string
-	yield      func(*Recording, error) bool
+	yield      func(*Trace, error) bool
 	stopped    bool                          // yield wants no more
 	read       func(key, device value) error // for the kind of file; nil before the first device
 	spent      int64                         // bytes of steps that were made
 	capacities []capacity
 	intervals  []interval
-	recording  Recording
+	recording  Trace
 }
 
 // interval is [from, to).
@@ -233,7 +233,7 @@ func (f *fedScaleReader) present(key, d value) error {
 }
 
 // union makes a switch that is on within any of the intervals, which it sorts.
-func (r *Recording) union(k Kind, intervals []interval) {
+func (r *Trace) union(k Kind, intervals []interval) {
 	slices.SortFunc(intervals, func(a, b interval) int {
 		if a.from != b.from {
 			if a.from < b.from {

@@ -113,7 +113,7 @@ func TestBadFedScale(t *testing.T) {
 	}
 	// The good device is left when the bad one is skipped.
 	skipped := 0
-	set, err := Collect(Skip(FedScale(strings.NewReader(device(times)), "x"), func(error) { skipped++ }))
+	set, err := Collect(SkipInvalid(FedScale(strings.NewReader(device(times)), "x"), func(error) { skipped++ }))
 	if err != nil || set.Len() != 1 || set.Name(0) != "good" || skipped != 1 {
 		t.Errorf("skipping leaves %v (%v) after %d", set, err, skipped)
 	}
@@ -122,7 +122,7 @@ func TestBadFedScale(t *testing.T) {
 // TestFedScaleUnion has intervals that overlap, touch, are empty, out of order
 // and beyond the end.
 func TestFedScaleUnion(t *testing.T) {
-	r := &Recording{Name: "d", Span: 100}
+	r := &Trace{Name: "d", Span: 100}
 	r.union(Available, []interval{{70, 80}, {0, 5}, {5, 9}, {20, 40}, {30, 35}, {38, 50}, {60, 60}, {90, 100}, {95, 100}, {120, 100}})
 	want := []Step{{0, 1}, {9, 0}, {20, 1}, {50, 0}, {70, 1}, {80, 0}, {90, 1}}
 	if diff := cmp.Diff(want, r.Steps[Available]); diff != "" {

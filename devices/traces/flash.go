@@ -85,12 +85,12 @@ const (
 // The file streams: what is held is the device at hand, at most 16 MiB of text.
 // Faults are a *ParseError with the offset in the file, those of one device with
 // its name.
-func FLASH(r io.Reader, name string, o FLASHOptions) Recordings {
+func FLASH(r io.Reader, name string, o FLASHOptions) Sequence {
 	return admitted(flash(r, name, o), name)
 }
 
-func flash(r io.Reader, name string, o FLASHOptions) Recordings {
-	return func(yield func(*Recording, error) bool) {
+func flash(r io.Reader, name string, o FLASHOptions) Sequence {
+	return func(yield func(*Trace, error) bool) {
 		f := newFLASHReader(r, name, o)
 		if err := f.delimiter('{', "the file must hold an object of devices"); err != nil {
 			yield(nil, err)
@@ -113,7 +113,7 @@ type flashReader struct {
 	name      string
 	tokens    *json.Decoder
 	options   FLASHOptions
-	recording Recording
+	recording Trace
 	events    []event
 	segments  []segment
 	devices   int
@@ -144,7 +144,7 @@ func (l *lagging) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func (f *flashReader) result(err error) (*Recording, error) {
+func (f *flashReader) result(err error) (*Trace, error) {
 	if err != nil {
 		return nil, err
 	}

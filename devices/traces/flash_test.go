@@ -220,7 +220,7 @@ func TestBadFLASH(t *testing.T) {
 	// A fault of one device leaves the others.
 	good := flashFile(two...)
 	left := 0
-	set, err := Collect(Skip(FLASH(strings.NewReader(`{"a": [{"b": 1}], "c": {"messages": "x"}, `+good[1:]), "x", flashOptions()), func(error) { left++ }))
+	set, err := Collect(SkipInvalid(FLASH(strings.NewReader(`{"a": [{"b": 1}], "c": {"messages": "x"}, `+good[1:]), "x", flashOptions()), func(error) { left++ }))
 	if err != nil || set.Len() != 1 || left != 2 {
 		t.Errorf("skipping leaves %v (%v) after %d", set, err, left)
 	}

@@ -27,8 +27,8 @@ const maxFile = 1 << 36
 // Open returns the devices of the file at path, which is opened anew for each
 // loop over them. The format is found out from the first bytes when it is
 // [FormatAuto]. The options are for FLASH's files alone.
-func Open(path, format string, o FLASHOptions) Recordings {
-	return func(yield func(*Recording, error) bool) {
+func Open(path, format string, o FLASHOptions) Sequence {
+	return func(yield func(*Trace, error) bool) {
 		file, err := input.Open(path, maxFile)
 		if err != nil {
 			yield(nil, fmt.Errorf("read traces: %w", err))
@@ -59,7 +59,7 @@ func Load(path, format string) (*Set, error) {
 
 // Read returns the devices that r holds, in a format or, when it is [FormatAuto],
 // in that which the first bytes look like. Name is for messages.
-func Read(r io.Reader, name, format string, o FLASHOptions) Recordings {
+func Read(r io.Reader, name, format string, o FLASHOptions) Sequence {
 	in := bufio.NewReaderSize(r, 1<<16)
 	if format == FormatAuto {
 		format = detect(in)
@@ -72,7 +72,7 @@ func Read(r io.Reader, name, format string, o FLASHOptions) Recordings {
 	case FormatFLASH:
 		return FLASH(in, name, o)
 	default:
-		return func(yield func(*Recording, error) bool) {
+		return func(yield func(*Trace, error) bool) {
 			yield(nil, &ParseError{File: name, Offset: 0, Problem: "is no trace: must be a csv with the header " + csvHeader + ", a pickle of FedScale or a JSON file of FLASH"})
 		}
 	}

@@ -37,8 +37,8 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// Switch reports whether the kind is on or off, 1 or 0.
-func (k Kind) Switch() bool { return k == Available || k == Charging }
+// Binary reports whether the kind is on or off, 1 or 0.
+func (k Kind) Binary() bool { return k == Available || k == Charging }
 
 // maxValue bounds rates and speeds: sums over a trace stay far from overflow, and no
 // device comes near it.
@@ -47,7 +47,7 @@ const maxValue = 1e12
 // refuse says what is wrong with a value of the kind, or nothing.
 func (k Kind) refuse(v float64) string {
 	switch {
-	case k.Switch() && v != 0 && v != 1:
+	case k.Binary() && v != 0 && v != 1:
 		return "must be 0 (off) or 1 (on)"
 	case k == BatteryLevel && !(v >= 0 && v <= 1):
 		return "must be in [0, 1], a share of full"

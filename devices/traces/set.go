@@ -27,9 +27,9 @@ type series struct {
 }
 
 // Collect packs a sequence into a set. It fails with the first error, when a
-// recording breaks the rules of [Recording.Check], when two devices have one
+// recording breaks the rules of [Trace.Check], when two devices have one
 // name, when their kinds differ and when there is no device.
-func Collect(seq Recordings) (*Set, error) {
+func Collect(seq Sequence) (*Set, error) {
 	s := &Set{}
 	rules := newRules()
 	for r, err := range seq {
@@ -52,7 +52,7 @@ func Collect(seq Recordings) (*Set, error) {
 	return s, nil
 }
 
-func (s *Set) add(r *Recording) {
+func (s *Set) add(r *Trace) {
 	s.names = append(s.names, r.Name)
 	s.spans = append(s.spans, r.Span)
 	for k := range s.series {
@@ -60,7 +60,7 @@ func (s *Set) add(r *Recording) {
 		if len(x.first) == 0 {
 			x.first = append(x.first, 0)
 		}
-		if Kind(k).Switch() {
+		if Kind(k).Binary() {
 			on := 0.0
 			for _, step := range r.Steps[k] {
 				if step.Value != on {
@@ -110,10 +110,10 @@ func (s *Set) Points() int {
 	return n
 }
 
-// Recordings returns the traces one by one, as they would be read.
-func (s *Set) Recordings() Recordings {
-	return func(yield func(*Recording, error) bool) {
-		r := &Recording{}
+// Traces returns the traces one by one, as they would be read.
+func (s *Set) Traces() Sequence {
+	return func(yield func(*Trace, error) bool) {
+		r := &Trace{}
 		for i := range s.names {
 			r.reset(s.names[i], s.spans[i])
 			for k := range s.series {
@@ -121,7 +121,7 @@ func (s *Set) Recordings() Recordings {
 					continue
 				}
 				times, values := s.series[k].of(i)
-				if Kind(k).Switch() {
+				if Kind(k).Binary() {
 					r.add(Kind(k), 0, 0)
 				}
 				for j, at := range times {
@@ -155,7 +155,7 @@ type deviceError struct{ device, problem string }
 func (e *deviceError) Error() string { return fmt.Sprintf("device %q: %s", e.device, e.problem) }
 
 // admit returns what is wrong with the next recording.
-func (u *rules) admit(r *Recording) error {
+func (u *rules) admit(r *Trace) error {
 	if err := r.Check(); err != nil {
 		return err
 	}

@@ -7,8 +7,8 @@ import (
 )
 
 // Source tells what the devices of a simulation do. Devices count from 0; times
-// must not be negative, and kinds must be among Kinds. [View] and [Presence] are
-// sources, and a [Joint] is several as one.
+// must not be negative, and kinds must be among Kinds. [View] and [Availability] are
+// sources, and a [Combined] is several as one.
 type Source interface {
 	// Kinds returns what the source tells.
 	Kinds() Kinds
@@ -18,22 +18,22 @@ type Source interface {
 	Lookup(k Kind, device int, t engine.Time) (value float64, until engine.Time)
 }
 
-// Joint is several sources as one: each kind comes from the one that has it.
+// Combined is several sources as one: each kind comes from the one that has it.
 // The zero value tells nothing.
-type Joint struct {
+type Combined struct {
 	of     [kinds]Source
 	fading *Fading // nil: rates are the usual ones, or those of a source
 }
 
 var (
-	_ Source = (*Joint)(nil)
+	_ Source = (*Combined)(nil)
 	_ Source = (*View)(nil)
-	_ Source = (*Presence)(nil)
+	_ Source = (*Availability)(nil)
 )
 
-// Join returns the sources as one. It fails when two have the same kind.
-func Join(sources ...Source) (*Joint, error) {
-	j := &Joint{}
+// Combine returns the sources as one. It fails when two have the same kind.
+func Combine(sources ...Source) (*Combined, error) {
+	j := &Combined{}
 	for _, s := range sources {
 		for _, k := range AllKinds() {
 			if !s.Kinds().Has(k) {
@@ -49,7 +49,7 @@ func Join(sources ...Source) (*Joint, error) {
 }
 
 // Kinds returns the kinds of all sources.
-func (j *Joint) Kinds() Kinds {
+func (j *Combined) Kinds() Kinds {
 	var s Kinds
 	for k, source := range j.of {
 		if source != nil {
@@ -60,23 +60,23 @@ func (j *Joint) Kinds() Kinds {
 }
 
 // Lookup asks the source of the kind.
-func (j *Joint) Lookup(k Kind, device int, t engine.Time) (value float64, until engine.Time) {
+func (j *Combined) Lookup(k Kind, device int, t engine.Time) (value float64, until engine.Time) {
 	if j.of[k] == nil {
 		panic(untold(k, j.Kinds()))
 	}
 	return j.of[k].Lookup(k, device, t)
 }
 
-// Present returns whether a device is available at an instant, and when that
+// Available returns whether a device is available at an instant, and when that
 // changes, as federation asks; [Available] must be among the kinds.
-func (j *Joint) Available(device int, at engine.Time) (present bool, until engine.Time) {
+func (j *Combined) Available(device int, at engine.Time) (present bool, until engine.Time) {
 	value, until := j.Lookup(Available, device, at)
 	return value == 1, until
 }
 
-// Plugged returns whether the charger of a device is plugged in at an instant,
+// PluggedIn returns whether the charger of a device is plugged in at an instant,
 // and when that changes, as devices ask; [Charging] must be among the kinds.
-func (j *Joint) PluggedIn(device int, at engine.Time) (plugged bool, change engine.Time) {
+func (j *Combined) PluggedIn(device int, at engine.Time) (plugged bool, change engine.Time) {
 	value, change := j.Lookup(Charging, device, at)
 	return value == 1, change
 }
@@ -84,16 +84,16 @@ func (j *Joint) PluggedIn(device int, at engine.Time) (plugged bool, change engi
 // Downlink returns the rate of a device's link from the server at an instant, in
 // 10^6 bit/s, and until when it holds: the usual one when no trace tells, times the
 // level that the link has faded to.
-func (j *Joint) Downlink(device int, usual float64, at engine.Time) (mbps float64, until engine.Time) {
+func (j *Combined) Downlink(device int, usual float64, at engine.Time) (mbps float64, until engine.Time) {
 	return j.rate(DownMbps, device, usual, at)
 }
 
 // Uplink is Downlink for the link to the server.
-func (j *Joint) Uplink(device int, usual float64, at engine.Time) (mbps float64, until engine.Time) {
+func (j *Combined) Uplink(device int, usual float64, at engine.Time) (mbps float64, until engine.Time) {
 	return j.rate(UpMbps, device, usual, at)
 }
 
-func (j *Joint) rate(k Kind, device int, usual float64, at engine.Time) (mbps float64, until engine.Time) {
+func (j *Combined) rate(k Kind, device int, usual float64, at engine.Time) (mbps float64, until engine.Time) {
 	mbps, until = usual, engine.Never
 	if j.of[k] != nil {
 		mbps, until = j.Lookup(k, device, at)
@@ -105,18 +105,18 @@ func (j *Joint) rate(k Kind, device int, usual float64, at engine.Time) (mbps fl
 	return mbps, until
 }
 
-// Rates reports whether Downlink or Uplink may differ from the usual rate.
-func (j *Joint) Rates() bool {
+// HasRates reports whether Downlink or Uplink may differ from the usual rate.
+func (j *Combined) HasRates() bool {
 	return j.fading != nil || j.of[DownMbps] != nil || j.of[UpMbps] != nil
 }
 
-// Pace returns what the rate of a device's processor is multiplied by at an
+// Speed returns what the rate of a device's processor is multiplied by at an
 // instant, and until when; [Speed] must be among the kinds.
-func (j *Joint) Speed(device int, at engine.Time) (factor float64, until engine.Time) {
+func (j *Combined) Speed(device int, at engine.Time) (factor float64, until engine.Time) {
 	return j.Lookup(Speed, device, at)
 }
 
-func (j *Joint) period(k Kind, device int) engine.Time { return period(j.of[k], k, device) }
+func (j *Combined) period(k Kind, device int) engine.Time { return period(j.of[k], k, device) }
 
 func untold(k Kind, have Kinds) string {
 	return fmt.Sprintf("traces: %v of traces that have %v", k, have)

@@ -41,8 +41,8 @@ type KindStats struct {
 	ByHour [dayHours]float64
 }
 
-// Summarise goes through a sequence, which must be as [Collect] wants it.
-func Summarise(seq Recordings) (*Stats, error) {
+// Summarize goes through a sequence, which must be as [Collect] wants it.
+func Summarize(seq Sequence) (*Stats, error) {
 	s := &Stats{}
 	var sums [kinds]summary
 	rules := newRules()
@@ -99,13 +99,13 @@ func (u *summary) add(k Kind, steps []Step, span engine.Time) {
 		}
 		u.min, u.max = min(u.min, s.Value), max(u.max, s.Value)
 		u.spread(s.At, to, s.Value)
-		if k.Switch() && next != s.Value {
+		if k.Binary() && next != s.Value {
 			u.runs[int(s.Value)]++
 			changes++
 		}
 	}
 	switch {
-	case !k.Switch():
+	case !k.Binary():
 	case changes == 0 && steps[0].Value == 1:
 		u.always++
 	case changes == 0:
@@ -170,7 +170,7 @@ func (s *Stats) WriteText(w io.Writer) error {
 		row("span", "%s to %s, mean %s", length(s.Shortest.Seconds()), length(s.Longest.Seconds()), length(s.Mean))
 	}
 	for _, k := range s.Kinds {
-		if k.Kind.Switch() {
+		if k.Kind.Binary() {
 			row(k.Kind.String(), "%.1f %% of the time", 100*k.Mean)
 			if !math.IsNaN(k.MeanOn) {
 				row("", "on for %s at a time, off for %s, on average", length(k.MeanOn), length(k.MeanOff))
@@ -196,7 +196,7 @@ func (s *Stats) WriteText(w io.Writer) error {
 func (k *KindStats) histogram(b *strings.Builder) {
 	const width = 50
 	full := 1.0
-	if !k.Kind.Switch() && k.Kind != BatteryLevel {
+	if !k.Kind.Binary() && k.Kind != BatteryLevel {
 		full = 0
 		for _, x := range k.ByHour {
 			if x > full {
@@ -214,7 +214,7 @@ func (k *KindStats) histogram(b *strings.Builder) {
 			bar = int(math.Round(width * x / full))
 		}
 		number := fmt.Sprintf("%.4g", x)
-		if k.Kind.Switch() {
+		if k.Kind.Binary() {
 			number = fmt.Sprintf("%.1f %%", 100*x)
 		}
 		line := fmt.Sprintf("  %02d h  %8s  %s", h, number, strings.Repeat("#", bar))

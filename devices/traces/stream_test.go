@@ -112,11 +112,11 @@ func TestFilesStream(t *testing.T) {
 		name    string
 		devices int
 		parts   func(devices int) iter.Seq[string]
-		read    func(io.Reader) Recordings
+		read    func(io.Reader) Sequence
 	}{
-		{"csv", 500, longCSV, func(r io.Reader) Recordings { return CSV(r, "x") }},
-		{"fedscale", 3000, longPickle, func(r io.Reader) Recordings { return admitted(fedScale(r, "x", 1<<26), "x") }},
-		{"flash", 300, longFLASH, func(r io.Reader) Recordings { return FLASH(r, "x", FLASHDefaults()) }},
+		{"csv", 500, longCSV, func(r io.Reader) Sequence { return CSV(r, "x") }},
+		{"fedscale", 3000, longPickle, func(r io.Reader) Sequence { return admitted(fedScale(r, "x", 1<<26), "x") }},
+		{"flash", 300, longFLASH, func(r io.Reader) Sequence { return FLASH(r, "x", FLASHDefaults()) }},
 	} {
 		heap := func() int64 {
 			var m runtime.MemStats
@@ -188,11 +188,11 @@ func TestReleasedLists(t *testing.T) {
 
 // TestReadersStopWhenAsked breaks off after the first device.
 func TestReadersStopWhenAsked(t *testing.T) {
-	for name, seq := range map[string]Recordings{
+	for name, seq := range map[string]Sequence{
 		"csv":        CSV(reader(t, longCSV(10)), "x"),
 		"fedscale":   FedScale(reader(t, longPickle(10)), "x"),
 		"flash":      FLASH(reader(t, longFLASH(10)), "x", FLASHDefaults()),
-		"synthesise": Synthesise(SynthesisDefaults()),
+		"synthesise": Synthesize(SynthesisDefaults()),
 	} {
 		n := 0
 		for _, err := range seq {

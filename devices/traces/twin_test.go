@@ -51,9 +51,9 @@ func (n naive) next(t engine.Time) engine.Time {
 
 // only returns a set of one trace.
 func only(t interface{ Fatal(...any) }, span engine.Time, k Kind, steps ...Step) *Set {
-	r := &Recording{Name: "d", Span: span}
+	r := &Trace{Name: "d", Span: span}
 	r.Steps[k] = steps
-	s, err := Collect(func(yield func(*Recording, error) bool) { yield(r, nil) })
+	s, err := Collect(func(yield func(*Trace, error) bool) { yield(r, nil) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,13 +247,13 @@ func TestReachNever(t *testing.T) {
 func TestMoreDevicesThanTraces(t *testing.T) {
 	d := SynthesisDefaults()
 	d.Devices = 5
-	set, err := Collect(Synthesise(d))
+	set, err := Collect(Synthesize(d))
 	if err != nil {
 		t.Fatal(err)
 	}
 	inOrder := NewView(set, InOrder, 1, true)
 	for device := range 20 {
-		if got := inOrder.Trace(device); got != device%5 {
+		if got := inOrder.traceOf(device); got != device%5 {
 			t.Errorf("in order: device %d follows trace %d, must be %d", device, got, device%5)
 		}
 	}
@@ -265,13 +265,13 @@ func TestMoreDevicesThanTraces(t *testing.T) {
 	var counts [5]int
 	same := 0
 	for device := range devices {
-		trace := drawn.Trace(device)
+		trace := drawn.traceOf(device)
 		counts[trace]++
-		if other.Trace(device) == trace {
+		if other.traceOf(device) == trace {
 			same++
 		}
-		if twin.Trace(device) != trace {
-			t.Fatalf("device %d follows traces %d and %d of sets of one size", device, trace, twin.Trace(device))
+		if twin.traceOf(device) != trace {
+			t.Fatalf("device %d follows traces %d and %d of sets of one size", device, trace, twin.traceOf(device))
 		}
 	}
 	for trace, n := range append(counts[:], same) {
@@ -282,7 +282,7 @@ func TestMoreDevicesThanTraces(t *testing.T) {
 }
 
 func TestLookupsAllocateNothing(t *testing.T) {
-	set, err := Collect(Synthesise(SynthesisDefaults()))
+	set, err := Collect(Synthesize(SynthesisDefaults()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func TestLookupsAllocateNothing(t *testing.T) {
 func BenchmarkLookup(b *testing.B) {
 	d := SynthesisDefaults()
 	d.Devices, d.Days = 1000, 7
-	set, err := Collect(Synthesise(d))
+	set, err := Collect(Synthesize(d))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -42,8 +42,8 @@ func NewView(set *Set, assignment string, seed uint64, wrap bool) *View {
 // Kinds returns what the traces tell.
 func (v *View) Kinds() Kinds { return v.set.kinds }
 
-// Trace returns the number in the set of the trace that a device follows.
-func (v *View) Trace(device int) int {
+// traceOf returns the number in the set of the trace that a device follows.
+func (v *View) traceOf(device int) int {
 	n := v.set.Len()
 	if v.drawn {
 		stream := rng.New(v.seed, rng.Trace, device, n)
@@ -57,7 +57,7 @@ func (v *View) Lookup(k Kind, device int, t engine.Time) (value float64, until e
 	if !v.set.kinds.Has(k) {
 		panic(untold(k, v.set.kinds))
 	}
-	trace := v.Trace(device)
+	trace := v.traceOf(device)
 	times, values := v.set.series[k].of(trace)
 	base, within := engine.Time(0), t
 	if v.wrap {
@@ -91,7 +91,7 @@ func (v *View) period(_ Kind, device int) engine.Time {
 	if !v.wrap {
 		return engine.Never
 	}
-	return v.set.spans[v.Trace(device)]
+	return v.set.spans[v.traceOf(device)]
 }
 
 // reached returns how many of the rising times lie at or before t.

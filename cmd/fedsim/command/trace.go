@@ -58,7 +58,7 @@ func (f *traceFlags) add(cmd *cobra.Command) {
 }
 
 // open returns the devices of a file. It counts the omitted devices in skipped.
-func (f *traceFlags) open(path string, skipped *omitted) (traces.Recordings, error) {
+func (f *traceFlags) open(path string, skipped *omitted) (traces.Sequence, error) {
 	from := func(c *config.Checker) {
 		c.OneOf("from", f.from, append([]string{traces.FormatAuto}, traces.Formats()...)...)
 	}
@@ -78,7 +78,7 @@ func (f *traceFlags) open(path string, skipped *omitted) (traces.Recordings, err
 	}
 	devices := traces.Open(path, f.from, f.flash)
 	if f.skip {
-		devices = traces.Skip(devices, skipped.count)
+		devices = traces.SkipInvalid(devices, skipped.count)
 	}
 	return devices, nil
 }
@@ -145,7 +145,7 @@ each hour of the day.
 			if err != nil {
 				return err
 			}
-			stats, err := traces.Summarise(devices)
+			stats, err := traces.Summarize(devices)
 			if err != nil {
 				return skipped.explain(args[0], err)
 			}
@@ -198,9 +198,9 @@ func addOut(cmd *cobra.Command, out *string) {
 
 // writeTraces writes csv to a file or standard output. It returns an error of the
 // devices unchanged, since that error has its own position.
-func writeTraces(cmd *cobra.Command, out string, devices traces.Recordings) error {
+func writeTraces(cmd *cobra.Command, out string, devices traces.Sequence) error {
 	var fault error
-	noted := func(yield func(*traces.Recording, error) bool) {
+	noted := func(yield func(*traces.Trace, error) bool) {
 		for r, err := range devices {
 			fault = err
 			if !yield(r, err) {
@@ -237,18 +237,18 @@ offset 0. The trace of a device depends only on the seed and the device number.`
 			if err := checked(s.Validate); err != nil {
 				return err
 			}
-			return writeTraces(cmd, out, traces.Synthesise(s))
+			return writeTraces(cmd, out, traces.Synthesize(s))
 		},
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&s.Devices, "devices", s.Devices, "number of devices")
 	flags.Float64Var(&s.Days, "days", s.Days, "length of the traces in days")
 	flags.Uint64Var(&s.Seed, "seed", s.Seed, "seed")
-	flags.Float64Var(&s.Presence.MeanUpS, "mean-up-s", s.Presence.MeanUpS, "mean seconds that a device is available; 0: do not generate availability")
-	flags.Float64Var(&s.Presence.MeanDownS, "mean-down-s", s.Presence.MeanDownS, "mean seconds that a device is unavailable")
-	flags.Float64Var(&s.Presence.Daily, "daily", s.Presence.Daily, "strength of the daily pattern, from 0 to 1")
-	flags.Float64Var(&s.Presence.PeakHour, "peak-hour", s.Presence.PeakHour, "local hour at which most devices become available")
-	flags.Float64SliceVar(&s.Presence.ZonesH, "zones-h", s.Presence.ZonesH, "offsets of local time in hours; each device has one of them at random")
+	flags.Float64Var(&s.Availability.MeanUpS, "mean-up-s", s.Availability.MeanUpS, "mean seconds that a device is available; 0: do not generate availability")
+	flags.Float64Var(&s.Availability.MeanDownS, "mean-down-s", s.Availability.MeanDownS, "mean seconds that a device is unavailable")
+	flags.Float64Var(&s.Availability.Daily, "daily", s.Availability.Daily, "strength of the daily pattern, from 0 to 1")
+	flags.Float64Var(&s.Availability.PeakHour, "peak-hour", s.Availability.PeakHour, "local hour at which most devices become available")
+	flags.Float64SliceVar(&s.Availability.ZonesH, "zones-h", s.Availability.ZonesH, "offsets of local time in hours; each device has one of them at random")
 	flags.Float64Var(&s.ChargeH, "charge-h", s.ChargeH, "mean hours of charging a day; 0: do not generate charging")
 	flags.Float64Var(&s.PlugHour, "plug-hour", s.PlugHour, "mean local hour at which charging begins")
 	flags.Float64Var(&s.ChargeSpreadH, "charge-spread-h", s.ChargeSpreadH, "standard deviation of --charge-h and --plug-hour in hours")

@@ -50,7 +50,7 @@ func TestTracesPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var again strings.Builder
-	if err := traces.WriteCSV(&again, set.Recordings()); err != nil {
+	if err := traces.WriteCSV(&again, set.Traces()); err != nil {
 		t.Fatal(err)
 	}
 	if again.String() != examples[0] {

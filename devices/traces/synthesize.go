@@ -18,7 +18,7 @@ type Synthesis struct {
 	Days    float64 // span of the traces
 	Seed    uint64
 
-	Presence PresenceConfig
+	Availability AvailabilityConfig
 
 	ChargeH       float64 // mean time on the charger a day, hours; 0: charging is not generated
 	PlugHour      float64 // mean local hour at which the charger is plugged in
@@ -34,8 +34,8 @@ type Synthesis struct {
 // variation of rates is what FLASH measured (sigma/mu about 0.45); mean times,
 // pattern and charging are ours.
 func SynthesisDefaults() Synthesis {
-	s := Synthesis{Devices: 100, Days: 1, Presence: DefaultPresence(), PlugHour: 22, ChargeSpreadH: 1, RateCV: 0.45, RateS: 900}
-	s.Presence.MeanUpS, s.Presence.Daily = 2*3600, 0.8
+	s := Synthesis{Devices: 100, Days: 1, Availability: DefaultAvailability(), PlugHour: 22, ChargeSpreadH: 1, RateCV: 0.45, RateS: 900}
+	s.Availability.MeanUpS, s.Availability.Daily = 2*3600, 0.8
 	return s
 }
 
@@ -44,8 +44,8 @@ func (s *Synthesis) Validate(c *config.Checker) {
 	rate := func(key string, r float64) { c.Require(r >= 0 && r <= 1e9, key, r, "must be in [0, 1e9], Mbps") }
 	c.Require(s.Devices >= 1, "devices", s.Devices, "must be at least 1")
 	c.Require(s.Days > 0 && s.Days <= maxDays, "days", s.Days, wantDays)
-	s.Presence.Validate(c)
-	c.Require(s.Presence.generated() || s.ChargeH > 0 || s.DownMbps > 0 || s.UpMbps > 0, "mean_up_s", s.Presence.MeanUpS,
+	s.Availability.Validate(c)
+	c.Require(s.Availability.generated() || s.ChargeH > 0 || s.DownMbps > 0 || s.UpMbps > 0, "mean_up_s", s.Availability.MeanUpS,
 		"must be positive when neither charging nor rates are generated")
 	c.Require(s.ChargeH >= 0 && s.ChargeH <= 24, "charge_h", s.ChargeH, "must be in [0, 24], hours a day")
 	c.Require(s.PlugHour >= 0 && s.PlugHour < 24, "plug_hour", s.PlugHour, "must be in [0, 24), hours")
@@ -56,22 +56,22 @@ func (s *Synthesis) Validate(c *config.Checker) {
 	c.Require(s.RateS >= 1 && s.RateS <= 1e9, "rate_s", s.RateS, "must be in [1, 1e9], seconds")
 }
 
-// Synthesise returns the devices of a valid description, d0, d1 and so on. The
+// Synthesize returns the devices of a valid description, d0, d1 and so on. The
 // draws of a device depend on the seed and its number alone, so that more
 // devices leave the first ones as they were. Their availability is that of
-// [NewPresence] with the same seed.
-func Synthesise(s Synthesis) Recordings {
-	return func(yield func(*Recording, error) bool) {
-		r := &Recording{}
-		x := newChain(s.Presence, s.Seed)
+// [NewAvailability] with the same seed.
+func Synthesize(s Synthesis) Sequence {
+	return func(yield func(*Trace, error) bool) {
+		r := &Trace{}
+		x := newChain(s.Availability, s.Seed)
 		for d := range s.Devices {
 			r.reset(fmt.Sprintf("d%d", d), atLeast1ns(s.Days*86400))
-			if s.Presence.generated() {
+			if s.Availability.generated() {
 				x.record(r, d)
 			}
 			if s.ChargeH > 0 {
 				zone, _ := x.zone(d)
-				s.charge(r, d, s.Presence.ZonesH[zone])
+				s.charge(r, d, s.Availability.ZonesH[zone])
 			}
 			s.rates(r, d, DownMbps, s.DownMbps)
 			s.rates(r, d, UpMbps, s.UpMbps)
@@ -83,7 +83,7 @@ func Synthesise(s Synthesis) Recordings {
 }
 
 // record writes the intervals of a device up to the end of its span.
-func (x *chain) record(r *Recording, device int) {
+func (x *chain) record(r *Trace, device int) {
 	for c := x.first(device, 0); c.from < r.Span; c = x.next(device, c) {
 		on := 0.0
 		if c.turn > 0 {
@@ -99,7 +99,7 @@ func (s *Synthesis) draws(device int, k Kind) rng.Stream {
 }
 
 // charge plugs the charger in once a day, from the day before the first on.
-func (s *Synthesis) charge(r *Recording, device int, zone float64) {
+func (s *Synthesis) charge(r *Trace, device int, zone float64) {
 	draws := s.draws(device, Charging)
 	var plugged []interval
 	// From the days before the first, whose charging may reach into it.
@@ -113,7 +113,7 @@ func (s *Synthesis) charge(r *Recording, device int, zone float64) {
 	r.union(Charging, plugged)
 }
 
-func (s *Synthesis) rates(r *Recording, device int, k Kind, mean float64) {
+func (s *Synthesis) rates(r *Trace, device int, k Kind, mean float64) {
 	if mean == 0 {
 		return
 	}

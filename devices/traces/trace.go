@@ -16,8 +16,8 @@ type Step struct {
 	Value float64
 }
 
-// Recording is the trace of one device.
-type Recording struct {
+// Trace is the trace of one device.
+type Trace struct {
 	Name string      // of the device, not empty, without comma, quote or line break
 	Span engine.Time // where the trace ends: it lies in [0, Span), and may repeat from there
 	// Steps has the change points of each kind, rising in time, the first at 0.
@@ -25,13 +25,13 @@ type Recording struct {
 	Steps [kinds][]Step
 }
 
-// Recordings is a sequence of devices. A recording and its steps are valid
+// Sequence is a sequence of devices. A recording and its steps are valid
 // until the next one. An error ends the sequence unless it is a [*ParseError]
-// about one device, which [Skip] leaves out.
-type Recordings = iter.Seq2[*Recording, error]
+// about one device, which [SkipInvalid] leaves out.
+type Sequence = iter.Seq2[*Trace, error]
 
 // Kinds returns the kinds that were recorded.
-func (r *Recording) Kinds() Kinds {
+func (r *Trace) Kinds() Kinds {
 	var s Kinds
 	for k := range r.Steps {
 		if len(r.Steps[k]) > 0 {
@@ -42,7 +42,7 @@ func (r *Recording) Kinds() Kinds {
 }
 
 // reset makes r the empty trace of a device, and keeps the memory.
-func (r *Recording) reset(name string, span engine.Time) {
+func (r *Trace) reset(name string, span engine.Time) {
 	r.Name, r.Span = name, span
 	for k := range r.Steps {
 		r.Steps[k] = r.Steps[k][:0]
@@ -51,7 +51,7 @@ func (r *Recording) reset(name string, span engine.Time) {
 
 // add appends a step unless it changes nothing. One at the instant of the last
 // takes its place.
-func (r *Recording) add(k Kind, at engine.Time, value float64) {
+func (r *Trace) add(k Kind, at engine.Time, value float64) {
 	steps := r.Steps[k]
 	if n := len(steps); n > 0 && steps[n-1].At == at {
 		steps = steps[:n-1]
@@ -64,7 +64,7 @@ func (r *Recording) add(k Kind, at engine.Time, value float64) {
 
 // Check returns what is wrong with the recording, if anything: the rules are
 // those of its fields and of the values of each kind.
-func (r *Recording) Check() error {
+func (r *Trace) Check() error {
 	if problem := refuseName(r.Name); problem != "" {
 		return errors.New("the device's name " + problem)
 	}
@@ -113,10 +113,10 @@ func refuseName(name string) string {
 
 const maxName = 256
 
-// Skip leaves out the devices of seq that cannot be read, and calls left for
+// SkipInvalid leaves out the devices of seq that cannot be read, and calls left for
 // each with what is wrong. Faults of a whole file remain.
-func Skip(seq Recordings, left func(error)) Recordings {
-	return func(yield func(*Recording, error) bool) {
+func SkipInvalid(seq Sequence, left func(error)) Sequence {
+	return func(yield func(*Trace, error) bool) {
 		for r, err := range seq {
 			if parse, ok := errors.AsType[*ParseError](err); ok && parse.Device != "" {
 				left(err)
@@ -131,8 +131,8 @@ func Skip(seq Recordings, left func(error)) Recordings {
 
 // admitted refuses the devices of seq that do not go with those before them, as
 // faults of one device in the file of that name.
-func admitted(seq Recordings, name string) Recordings {
-	return func(yield func(*Recording, error) bool) {
+func admitted(seq Sequence, name string) Sequence {
+	return func(yield func(*Trace, error) bool) {
 		rules := newRules()
 		for r, err := range seq {
 			if err == nil {

@@ -2,7 +2,7 @@ package traces
 
 import "fedsim/config"
 
-// PresenceConfig describes devices that come and go: a two-state Markov chain
+// AvailabilityConfig describes devices that come and go: a two-state Markov chain
 // in continuous time whose rates follow the hour of the day. At the local hour h
 // a device that is down comes back at the rate
 //
@@ -15,7 +15,7 @@ import "fedsim/config"
 // With Daily = 0 the times up and down are exponential with those means, and
 // the share of time up is MeanUpS/(MeanUpS + MeanDownS). Time 0 is midnight of
 // the zone with offset 0.
-type PresenceConfig struct {
+type AvailabilityConfig struct {
 	MeanUpS   float64   `toml:"mean_up_s" doc:"mean time in seconds for which a device is available; 0: devices do not come and go by chance"`
 	MeanDownS float64   `toml:"mean_down_s" doc:"mean time in seconds for which it is not"`
 	Daily     float64   `toml:"daily" doc:"how much coming and going follow the day: at the peak a device comes back 1 + daily times as often as on average and leaves 1 - daily times as often, half a day later the reverse; 0: not at all"`
@@ -23,15 +23,15 @@ type PresenceConfig struct {
 	ZonesH    []float64 `toml:"zones_h" doc:"offsets of local time in hours from that of time 0, which is midnight; each device draws one"`
 }
 
-// DefaultPresence returns devices that do not come and go; once mean_up_s is
+// DefaultAvailability returns devices that do not come and go; once mean_up_s is
 // set, without regard to the day. The mean time down and the peak, when phones
 // lie on their chargers at night, are ours.
-func DefaultPresence() PresenceConfig {
-	return PresenceConfig{MeanDownS: 6 * 3600, PeakHour: 2, ZonesH: []float64{0}}
+func DefaultAvailability() AvailabilityConfig {
+	return AvailabilityConfig{MeanDownS: 6 * 3600, PeakHour: 2, ZonesH: []float64{0}}
 }
 
 // generated reports whether devices come and go.
-func (c *PresenceConfig) generated() bool { return c.MeanUpS != 0 }
+func (c *AvailabilityConfig) generated() bool { return c.MeanUpS != 0 }
 
 // The bounds of mean times in seconds: below, the changes of a day would take minutes.
 const (
@@ -40,7 +40,7 @@ const (
 )
 
 // Validate reports everything that is wrong.
-func (c *PresenceConfig) Validate(check *config.Checker) {
+func (c *AvailabilityConfig) Validate(check *config.Checker) {
 	mean := func(key string, s float64, zero bool) {
 		check.Require(s >= leastMean && s <= mostMean || zero && s == 0, key, s, wantMean)
 	}

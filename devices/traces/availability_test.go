@@ -9,21 +9,21 @@ import (
 	"fedsim/engine"
 )
 
-// TestPresenceAnyOrder asks a lazy source in any order for what Synthesise
+// TestPresenceAnyOrder asks a lazy source in any order for what Synthesize
 // writes to a file: whatever was asked before, the answer is that of the file.
 func TestPresenceAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := SynthesisDefaults()
 		s.Devices, s.Days, s.Seed = 3, 20, rapid.Uint64().Draw(t, "seed")
-		s.Presence.MeanUpS = rapid.Float64Range(600, 1e5).Draw(t, "up")
-		s.Presence.MeanDownS = rapid.Float64Range(600, 1e5).Draw(t, "down")
-		s.Presence.Daily = rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "daily")
-		s.Presence.ZonesH = []float64{0, -8, 5.5}
-		set, err := Collect(Synthesise(s))
+		s.Availability.MeanUpS = rapid.Float64Range(600, 1e5).Draw(t, "up")
+		s.Availability.MeanDownS = rapid.Float64Range(600, 1e5).Draw(t, "down")
+		s.Availability.Daily = rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "daily")
+		s.Availability.ZonesH = []float64{0, -8, 5.5}
+		set, err := Collect(Synthesize(s))
 		if err != nil {
 			t.Fatal(err)
 		}
-		file, lazy := NewView(set, InOrder, 0, false), NewPresence(s.Presence, s.Seed, 3)
+		file, lazy := NewView(set, InOrder, 0, false), NewAvailability(s.Availability, s.Seed, 3)
 		span := engine.FromSeconds(s.Days * 86400)
 		for range 50 {
 			device := rapid.IntRange(0, 2).Draw(t, "device")
@@ -42,8 +42,8 @@ func TestPresenceAnyOrder(t *testing.T) {
 // and within sqrt(2/n) of it (fourth moment 24).
 func TestPresenceLengths(t *testing.T) {
 	const devices, each = 20, 1000
-	c := PresenceConfig{MeanUpS: 600, MeanDownS: 1800, ZonesH: []float64{0}}
-	p := NewPresence(c, 5, devices)
+	c := AvailabilityConfig{MeanUpS: 600, MeanDownS: 1800, ZonesH: []float64{0}}
+	p := NewAvailability(c, 5, devices)
 	var n, sums, squares [2]float64
 	for device := range devices {
 		at := engine.Time(0)
@@ -71,7 +71,7 @@ func TestPresenceLengths(t *testing.T) {
 // small steps from any beginning a month before.
 func TestPresenceDaily(t *testing.T) {
 	const devices = 5000
-	for _, c := range []PresenceConfig{
+	for _, c := range []AvailabilityConfig{
 		{MeanUpS: 7200, MeanDownS: 21600, Daily: 0.8, PeakHour: 2, ZonesH: []float64{0}},
 		{MeanUpS: 86400, MeanDownS: 43200, Daily: 1, PeakHour: 20, ZonesH: []float64{-8}},
 		{MeanUpS: 100, MeanDownS: 300, Daily: 0.5, PeakHour: 12, ZonesH: []float64{5.5}},
@@ -87,7 +87,7 @@ func TestPresenceDaily(t *testing.T) {
 			wave := c.Daily * math.Cos(2*math.Pi*((float64(s)+0.5)/3600+c.ZonesH[0]-c.PeakHour)/24)
 			x += step * ((1-x)*(1+wave)/c.MeanDownS - x*(1-wave)/c.MeanUpS)
 		}
-		p := NewPresence(c, 11, devices)
+		p := NewAvailability(c, 11, devices)
 		for _, h := range []int{0, 5, 9, 14, 20, 24, 24 + 5} {
 			up := 0.0
 			for device := range devices {
@@ -105,8 +105,8 @@ func TestPresenceDaily(t *testing.T) {
 
 // TestPresenceFarAhead jumps a year ahead, to the end of time and back.
 func TestPresenceFarAhead(t *testing.T) {
-	c := PresenceConfig{MeanUpS: 600, MeanDownS: 600, Daily: 0.5, ZonesH: []float64{0}}
-	p, stepwise := NewPresence(c, 1, 1), NewPresence(c, 1, 1)
+	c := AvailabilityConfig{MeanUpS: 600, MeanDownS: 600, Daily: 0.5, ZonesH: []float64{0}}
+	p, stepwise := NewAvailability(c, 1, 1), NewAvailability(c, 1, 1)
 	early, until := p.Lookup(Available, 0, 0)
 	const year = 365 * 24 * hour
 	got, next := p.Lookup(Available, 0, year)
@@ -121,7 +121,7 @@ func TestPresenceFarAhead(t *testing.T) {
 	if again, next := p.Lookup(Available, 0, 0); again != early || next != until {
 		t.Errorf("back at the start: %v until %v, was %v until %v", again, next, early, until)
 	}
-	slow := NewPresence(PresenceConfig{MeanUpS: 1e9, MeanDownS: 1e9, ZonesH: []float64{0}}, 1, 1)
+	slow := NewAvailability(AvailabilityConfig{MeanUpS: 1e9, MeanDownS: 1e9, ZonesH: []float64{0}}, 1, 1)
 	if _, until := slow.Lookup(Available, 0, engine.Never-1); until != engine.Never {
 		t.Errorf("an interval at the end of time ends at %v, must be never", until)
 	}
@@ -130,8 +130,8 @@ func TestPresenceFarAhead(t *testing.T) {
 // TestPresenceOfOthers says that a device's intervals depend on its number and
 // the seed alone.
 func TestPresenceOfOthers(t *testing.T) {
-	c := SynthesisDefaults().Presence
-	few, many, other := NewPresence(c, 1, 2), NewPresence(c, 1, 100), NewPresence(c, 2, 2)
+	c := SynthesisDefaults().Availability
+	few, many, other := NewAvailability(c, 1, 2), NewAvailability(c, 1, 100), NewAvailability(c, 2, 2)
 	differ := false
 	for at := engine.Time(0); at < 240*hour; at += hour {
 		a, _ := few.Lookup(Available, 1, at)
@@ -147,7 +147,7 @@ func TestPresenceOfOthers(t *testing.T) {
 }
 
 func TestPresenceAllocatesNothing(t *testing.T) {
-	p := NewPresence(SynthesisDefaults().Presence, 1, 100)
+	p := NewAvailability(SynthesisDefaults().Availability, 1, 100)
 	at := engine.Time(0)
 	if n := testing.AllocsPerRun(1000, func() {
 		at += hour
@@ -161,16 +161,16 @@ func TestPresenceAllocatesNothing(t *testing.T) {
 // next.
 func BenchmarkPresence(b *testing.B) {
 	for name, daily := range map[string]float64{"markov": 0, "daily": 0.8} {
-		c := SynthesisDefaults().Presence
+		c := SynthesisDefaults().Availability
 		c.Daily = daily
 		b.Run(name+"/same", func(b *testing.B) {
-			p := NewPresence(c, 1, 1)
+			p := NewAvailability(c, 1, 1)
 			for b.Loop() {
 				p.Lookup(Available, 0, 1)
 			}
 		})
 		b.Run(name+"/next", func(b *testing.B) {
-			p := NewPresence(c, 1, 1)
+			p := NewAvailability(c, 1, 1)
 			at := engine.Time(0)
 			for b.Loop() {
 				if _, at = p.Lookup(Available, 0, at); at == engine.Never {

@@ -8,8 +8,8 @@ import (
 	"fedsim/internal/rng"
 )
 
-// Presence is the availability of devices that come and go as a
-// [PresenceConfig] describes, made as it is asked for. Nothing of it is stored
+// Availability is the availability of devices that come and go as a
+// [AvailabilityConfig] describes, made as it is asked for. Nothing of it is stored
 // but a cursor for each device, 24 bytes, which stands in the interval that was
 // asked for last. Time is cut into blocks of some 131,000 intervals.
 // The intervals of a device in a block are numbered from 0 and the length of each is drawn from (seed, device, block, number), so that they
@@ -17,9 +17,9 @@ import (
 // intervals between, at most those of a block, and one back begins at the start of
 // its block again.
 //
-// [Synthesise] writes the same intervals to a file. Several goroutines may look
+// [Synthesize] writes the same intervals to a file. Several goroutines may look
 // up at once when they do so for different devices.
-type Presence struct {
+type Availability struct {
 	chain
 	at []cursor
 }
@@ -32,18 +32,18 @@ type cursor struct {
 	turn int64
 }
 
-// NewPresence returns the presence of so many devices under a seed. The
+// NewAvailability returns the presence of so many devices under a seed. The
 // configuration must be valid and its MeanUpS positive.
-func NewPresence(c PresenceConfig, seed uint64, devices int) *Presence {
-	return &Presence{chain: newChain(c, seed), at: make([]cursor, devices)}
+func NewAvailability(c AvailabilityConfig, seed uint64, devices int) *Availability {
+	return &Availability{chain: newChain(c, seed), at: make([]cursor, devices)}
 }
 
 // Kinds returns that availability is told.
-func (p *Presence) Kinds() Kinds { return Kinds(0).with(Available) }
+func (p *Availability) Kinds() Kinds { return Kinds(0).with(Available) }
 
 // Lookup returns whether the device is up at t and until when, as [Source]
 // says.
-func (p *Presence) Lookup(k Kind, device int, t engine.Time) (value float64, until engine.Time) {
+func (p *Availability) Lookup(k Kind, device int, t engine.Time) (value float64, until engine.Time) {
 	if k != Available {
 		panic(untold(k, p.Kinds()))
 	}
@@ -72,11 +72,11 @@ func (p *Presence) Lookup(k Kind, device int, t engine.Time) (value float64, unt
 // chain draws the intervals of devices that come and go.
 type chain struct {
 	blocks
-	config PresenceConfig
+	config AvailabilityConfig
 	shares []float64 // of devices that are up at time 0, by zone
 }
 
-func newChain(c PresenceConfig, seed uint64) chain {
+func newChain(c AvailabilityConfig, seed uint64) chain {
 	x := chain{blocks: newBlocks(seed, rng.Presence, (c.MeanUpS+c.MeanDownS)/2), config: c}
 	for _, zone := range c.ZonesH {
 		x.shares = append(x.shares, c.share(zone))
@@ -153,7 +153,7 @@ func (x *chain) ends(device int, c cursor) engine.Time {
 func hourOf(t engine.Time) float64 { return float64(t%(dayHours*hour)) / float64(hour) }
 
 // wave returns what daily and the local hour add to the rate of coming back.
-func (c *PresenceConfig) wave(local float64) float64 {
+func (c *AvailabilityConfig) wave(local float64) float64 {
 	return float64(c.Daily * elementary.Cos(2*math.Pi*(local-c.PeakHour)/dayHours))
 }
 
@@ -164,7 +164,7 @@ func (c *PresenceConfig) wave(local float64) float64 {
 //
 // by exact steps of constant rates, a minute each. It is linear in p(0), so
 // that one day from p(0) = 0 says where it closes.
-func (c *PresenceConfig) share(zone float64) float64 {
+func (c *AvailabilityConfig) share(zone float64) float64 {
 	if c.Daily == 0 {
 		return c.MeanUpS / (c.MeanUpS + c.MeanDownS)
 	}
