@@ -74,7 +74,7 @@ func checkRows(run *results.Run, rows []results.DeviceRow, devices int) error {
 			if r.Device != t || r.Round != want.Round || r.TimeS != want.TimeS {
 				return fmt.Errorf("row of device %d, round %d, %g s in place of device %d, round %d, %g s", r.Device, r.Round, r.TimeS, t, want.Round, want.TimeS)
 			}
-			seconds := []float64{r.DownlinkS, r.ComputeS, r.UplinkS, r.WaitS, r.AwayS, r.FlatS}
+			seconds := []float64{r.DownlinkS, r.ComputeS, r.UplinkS, r.WaitS, r.UnavailableS, r.DepletedS}
 			all := 0.0
 			for _, s := range seconds {
 				if !(s >= 0) {
@@ -85,11 +85,11 @@ func checkRows(run *results.Run, rows []results.DeviceRow, devices int) error {
 			if !near(all, took) {
 				return fmt.Errorf("round %d, device %d: seconds %v add up to %g, the round took %g", want.Round, t, seconds, all, took)
 			}
-			if came := !math.IsNaN(r.AnsweredS); came != (r.Answers > 0) || came && !(r.AnsweredS >= 0 && r.AnsweredS <= took*(1+1e-9)) {
-				return fmt.Errorf("round %d, device %d: %d answers, the last at %g of %g s", want.Round, t, r.Answers, r.AnsweredS, took)
+			if came := !math.IsNaN(r.ResponseS); came != (r.Responses > 0) || came && !(r.ResponseS >= 0 && r.ResponseS <= took*(1+1e-9)) {
+				return fmt.Errorf("round %d, device %d: %d answers, the last at %g of %g s", want.Round, t, r.Responses, r.ResponseS, took)
 			}
-			if (r.Outcome == results.OutcomeAnswered) != (r.Taken > 0) || r.Taken > r.Answers {
-				return fmt.Errorf("round %d, device %d: %s, %d taken of %d", want.Round, t, r.Outcome, r.Taken, r.Answers)
+			if (r.Outcome == results.OutcomeAccepted) != (r.Taken > 0) || r.Taken > r.Responses {
+				return fmt.Errorf("round %d, device %d: %s, %d taken of %d", want.Round, t, r.Outcome, r.Taken, r.Responses)
 			}
 			if r.BytesDown != math.Trunc(r.BytesDown) || r.BytesUp != math.Trunc(r.BytesUp) {
 				return fmt.Errorf("round %d, device %d: %g bytes down, %g up: must be whole", want.Round, t, r.BytesDown, r.BytesUp)
@@ -181,17 +181,17 @@ func TestRowsByDeviceAddUp(t *testing.T) {
 // Each outcome in a scenario that brings it about.
 func TestEveryOutcomeHappens(t *testing.T) {
 	for outcome, set := range map[results.Outcome][]string{
-		results.OutcomeAnswered:    {"federation.protocol=wait-for-all"},
+		results.OutcomeAccepted:    {"federation.protocol=wait-for-all"},
 		results.OutcomeRefused:     {"federation.protocol=deadline", "federation.deadline_s=0.6", "faults.drop_probability=0.5", "federation.min_reports=4"},
 		results.OutcomeUnderWay:    {"federation.protocol=first", "federation.fraction=0.6", "federation.over_selection=1.5", "federation.late=keep", "network.jitter=0.5"},
 		results.OutcomeDropped:     {"federation.protocol=first", "faults.never=[2]"},
 		results.OutcomeMessageLost: {"federation.protocol=first", "network.loss_probability=0.5"},
-		results.OutcomeAway:        {"federation.protocol=first", "traces.availability.mean_up_s=1", "traces.availability.mean_down_s=1"},
-		results.OutcomeFlat:        {"federation.protocol=first", "devices.battery_wh=2e-4", "devices.charge_w=1", "devices.charge_delay_s=0.5"},
+		results.OutcomeUnavailable: {"federation.protocol=first", "traces.availability.mean_up_s=1", "traces.availability.mean_down_s=1"},
+		results.OutcomeDepleted:    {"federation.protocol=first", "devices.battery_wh=2e-4", "devices.charge_w=1", "devices.charge_delay_s=0.5"},
 		results.OutcomeLowBattery:  {"federation.protocol=first", "devices.battery_wh=1e-3", "devices.low_battery=0.6", "devices.return_level=0.7", "devices.charge_w=0.5", "devices.charging=daily", "devices.charge_hour=0"},
 		results.OutcomeLate:        {"federation.protocol=first", "federation.over_selection=1.5", "federation.fraction=0.6", "network.jitter=0.5"},
 		results.OutcomeNoTime:      {"federation.protocol=deadline", "federation.deadline_s=0.13", "network.jitter=0.5"},
-		results.OutcomeNotAsked:    {"federation.protocol=first", "federation.fraction=0.6"},
+		results.OutcomeNotSelected: {"federation.protocol=first", "federation.fraction=0.6"},
 	} {
 		e := parse(t, "[methods.mocha]\n", append(set, "run.devices=true", "problem.optimum_sweeps=0")...)
 		runs, rows, err := rowsOf(e, 1)

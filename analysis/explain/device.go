@@ -121,8 +121,8 @@ func (r *Report) count(x *Round, rows []results.DeviceRow) {
 			d.Taken++
 		}
 		switch {
-		case row.Answers > 0:
-			d.responseS += row.AnsweredS
+		case row.Responses > 0:
+			d.responseS += row.ResponseS
 			d.responses++
 		case row.Attempts > 0:
 			d.responseS += x.LengthS
@@ -134,14 +134,14 @@ func (r *Report) count(x *Round, rows []results.DeviceRow) {
 		d.ComputeS += row.ComputeS
 		d.UplinkS += row.UplinkS
 		d.WaitS += row.WaitS
-		d.UnavailableS += row.AwayS
-		d.DepletedS += row.FlatS
+		d.UnavailableS += row.UnavailableS
+		d.DepletedS += row.DepletedS
 		d.EnergyJ += row.EnergyJ
 		switch row.Outcome {
-		case results.OutcomeFlat, results.OutcomeLowBattery:
+		case results.OutcomeDepleted, results.OutcomeLowBattery:
 			r.depleted = true
 		}
-		r.depleted = r.depleted || row.FlatS > 0
+		r.depleted = r.depleted || row.DepletedS > 0
 	}
 	if x.Device >= 0 {
 		r.Devices[x.Device].Ended++

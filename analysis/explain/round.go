@@ -83,7 +83,7 @@ func (r *rules) attribute(startS float64, rows []results.DeviceRow) Round {
 		if row.Taken > 0 {
 			x.Taken++
 		}
-		if row.Answers > 0 {
+		if row.Responses > 0 {
 			responses++
 		}
 	}
@@ -99,7 +99,7 @@ func (r *rules) attribute(startS float64, rows []results.DeviceRow) Round {
 	}
 	x.Device = last
 	if before, ok := latest(rows, last); ok {
-		x.ExcessS = rows[last].AnsweredS - before
+		x.ExcessS = rows[last].ResponseS - before
 	}
 	x.Path = pathOf(&rows[last], x.LengthS)
 	return x
@@ -135,11 +135,11 @@ func lastOf(rows []results.DeviceRow) int {
 	last := -1
 	for t := range rows {
 		row := &rows[t]
-		if row.Answers == 0 {
+		if row.Responses == 0 {
 			continue
 		}
-		if last < 0 || row.AnsweredS > rows[last].AnsweredS ||
-			row.AnsweredS == rows[last].AnsweredS && row.WaitS < rows[last].WaitS {
+		if last < 0 || row.ResponseS > rows[last].ResponseS ||
+			row.ResponseS == rows[last].ResponseS && row.WaitS < rows[last].WaitS {
 			last = t
 		}
 	}
@@ -149,8 +149,8 @@ func lastOf(rows []results.DeviceRow) int {
 // latest returns the time of the last response of all devices but one.
 func latest(rows []results.DeviceRow, but int) (s float64, ok bool) {
 	for t := range rows {
-		if row := &rows[t]; t != but && row.Answers > 0 && (!ok || row.AnsweredS > s) {
-			s, ok = row.AnsweredS, true
+		if row := &rows[t]; t != but && row.Responses > 0 && (!ok || row.ResponseS > s) {
+			s, ok = row.ResponseS, true
 		}
 	}
 	return s, ok
@@ -160,11 +160,11 @@ func latest(rows []results.DeviceRow, but int) (s float64, ok bool) {
 // response.
 func pathOf(row *results.DeviceRow, lengthS float64) Path {
 	p := Path{DownlinkS: row.DownlinkS, ComputeS: row.ComputeS, UplinkS: row.UplinkS}
-	p.ServerS = beyond(lengthS, row.AnsweredS, row.TimeS)
-	left := row.AnsweredS - p.DownlinkS - p.ComputeS - p.UplinkS
+	p.ServerS = beyond(lengthS, row.ResponseS, row.TimeS)
+	left := row.ResponseS - p.DownlinkS - p.ComputeS - p.UplinkS
 	// Any time beyond the response, the device spent while the server worked.
-	p.UnavailableS = min(row.AwayS, max(0, left))
-	p.DepletedS = min(row.FlatS, max(0, left-p.UnavailableS))
+	p.UnavailableS = min(row.UnavailableS, max(0, left))
+	p.DepletedS = min(row.DepletedS, max(0, left-p.UnavailableS))
 	p.WaitS = beyond(left, p.UnavailableS+p.DepletedS, row.TimeS)
 	return p
 }

@@ -66,8 +66,8 @@ func (r *Report) WithoutSlowest(k int) (*WhatIf, error) {
 		for t := range rows {
 			if row := &rows[t]; !out[t] {
 				w.Baseline += row.Taken
-				if row.Answers > 0 {
-					times = append(times, row.AnsweredS)
+				if row.Responses > 0 {
+					times = append(times, row.ResponseS)
 				}
 			}
 		}
@@ -122,7 +122,7 @@ func (r *Report) Deadline(s float64) (*WhatIf, error) {
 		for t := range rows {
 			row := &rows[t]
 			w.Baseline += row.Taken
-			inTime := row.Answers > 0 && row.AnsweredS <= s+resolution(row.TimeS)
+			inTime := row.Responses > 0 && row.ResponseS <= s+resolution(row.TimeS)
 			// With a deadline, a device retries at most cfg.Retries times.
 			if inTime && row.Attempts <= 1+cfg.Retries {
 				w.Responses++

@@ -146,26 +146,26 @@ func (l *Ledger) Note(e federation.Entry) {
 
 // deliver books the answer that is there, so long after the round began.
 func (a *account) deliver(row *results.DeviceRow, after engine.Time) {
-	row.Answers++
+	row.Responses++
 	row.Steps += a.steps
-	row.AnsweredS = after.Seconds()
+	row.ResponseS = after.Seconds()
 }
 
 // postpone takes the answer out of a round that has neither taken nor refused it: it
 // came while the server computed, and is one of the next round.
 func (a *account) postpone(row *results.DeviceRow) {
-	row.Answers--
+	row.Responses--
 	row.Steps -= a.steps
-	row.AnsweredS = math.NaN()
+	row.ResponseS = math.NaN()
 }
 
 // outcomes are the names of losses.
 var outcomes = [...]results.Outcome{
-	0:                    results.OutcomeNotAsked,
+	0:                    results.OutcomeNotSelected,
 	federation.Dropped:   results.OutcomeDropped,
 	federation.Message:   results.OutcomeMessageLost,
-	federation.Away:      results.OutcomeAway,
-	federation.Flat:      results.OutcomeFlat,
+	federation.Away:      results.OutcomeUnavailable,
+	federation.Flat:      results.OutcomeDepleted,
 	federation.OutOfTime: results.OutcomeLate,
 	federation.NoTime:    results.OutcomeNoTime,
 	federation.Low:       results.OutcomeLowBattery,
@@ -176,7 +176,7 @@ var outcomes = [...]results.Outcome{
 func (a *account) outcome(row *results.DeviceRow) results.Outcome {
 	switch {
 	case row.Taken > 0:
-		return results.OutcomeAnswered
+		return results.OutcomeAccepted
 	case row.Outcome == results.OutcomeRefused:
 		return results.OutcomeRefused
 	case a.doing != waiting || a.delivered:
@@ -196,7 +196,7 @@ func (l *Ledger) close(e federation.Entry) {
 		}
 		row.Round, row.TimeS, row.Outcome = int(e.Round), e.To.Seconds(), a.outcome(row)
 		row.WaitS, row.DownlinkS, row.ComputeS = a.spent[waiting].Seconds(), a.spent[downloading].Seconds(), a.spent[computing].Seconds()
-		row.UplinkS, row.AwayS, row.FlatS = a.spent[uploading].Seconds(), a.spent[away].Seconds(), a.spent[flat].Seconds()
+		row.UplinkS, row.UnavailableS, row.DepletedS = a.spent[uploading].Seconds(), a.spent[away].Seconds(), a.spent[flat].Seconds()
 	}
 	if l.err == nil {
 		l.err = l.write(l.rows)

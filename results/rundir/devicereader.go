@@ -40,7 +40,7 @@ func eachDevice(dir string, each func([]parquet.Value) error) error {
 	}
 	return openParquet(filepath.Join(dir, devicesParquet), func(f *parquet.File) error {
 		if want := schema(devicesTable, devicesColumns()); !parquet.EqualNodes(f.Schema(), want) {
-			return fmt.Errorf("has other columns than this version of fedsim writes")
+			return fmt.Errorf("has other columns than this version of fedsim writes: run the scenario again")
 		}
 		for _, group := range f.RowGroups() {
 			if err := eachRow(group, each); err != nil {

@@ -30,9 +30,9 @@ func deviceRows(run *results.Run, devices int) [][]results.DeviceRow {
 			r.Outcome = results.Outcomes[s.IntN(len(results.Outcomes))]
 			r.Attempts, r.Dropped, r.Late, r.Steps = s.IntN(3), s.IntN(2), s.IntN(2), int64(s.IntN(1<<40))
 			if s.IntN(2) == 0 {
-				r.Answers, r.Taken, r.AnsweredS, r.Theta = 1, 1, s.Float64(), s.Float64()
+				r.Responses, r.Taken, r.ResponseS, r.Theta = 1, 1, s.Float64(), s.Float64()
 			}
-			r.DownlinkS, r.ComputeS, r.UplinkS, r.WaitS, r.AwayS, r.FlatS = s.Float64(), s.Float64(), s.Float64(), s.Float64(), 0, math.Copysign(0, -1)
+			r.DownlinkS, r.ComputeS, r.UplinkS, r.WaitS, r.UnavailableS, r.DepletedS = s.Float64(), s.Float64(), s.Float64(), s.Float64(), 0, math.Copysign(0, -1)
 			r.FLOPs, r.BytesDown, r.BytesUp, r.EnergyJ = 1e9*s.Float64(), 4488, 4488*s.Float64(), math.SmallestNonzeroFloat64
 			rounds[h] = append(rounds[h], r)
 		}

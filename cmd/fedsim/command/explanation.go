@@ -32,14 +32,14 @@ type reachedTarget struct {
 
 // pathSummary is what time was spent on.
 type pathSummary struct {
-	DownlinkS number `json:"downlink_s"`
-	ComputeS  number `json:"compute_s"`
-	UplinkS   number `json:"uplink_s"`
-	WaitS     number `json:"wait_s"`
-	AwayS     number `json:"away_s"`
-	FlatS     number `json:"flat_s"`
-	ClockS    number `json:"clock_s"`
-	ServerS   number `json:"server_s"`
+	DownlinkS    number `json:"downlink_s"`
+	ComputeS     number `json:"compute_s"`
+	UplinkS      number `json:"uplink_s"`
+	WaitS        number `json:"wait_s"`
+	UnavailableS number `json:"unavailable_s"`
+	DepletedS    number `json:"depleted_s"`
+	ClockS       number `json:"clock_s"`
+	ServerS      number `json:"server_s"`
 }
 
 // roundSummary is what held up a round.
@@ -51,26 +51,26 @@ type roundSummary struct {
 	ExcessS number        `json:"excess_s"`
 	Path    pathSummary   `json:"path"`
 	IdleS   number        `json:"idle_s"`
-	Asked   int           `json:"asked"`
+	Asked   int           `json:"selected"`
 	Taken   int           `json:"taken"`
 }
 
 // totalSummary is what devices did over a run.
 type totalSummary struct {
-	Ended     int    `json:"ended"`
-	ExcessS   number `json:"excess_s"`
-	AnswerS   number `json:"answer_s"`
-	Asked     int    `json:"asked"`
-	Taken     int    `json:"taken"`
-	Dropped   int    `json:"dropped"`
-	Late      int    `json:"late"`
-	DownlinkS number `json:"downlink_s"`
-	ComputeS  number `json:"compute_s"`
-	UplinkS   number `json:"uplink_s"`
-	WaitS     number `json:"wait_s"`
-	AwayS     number `json:"away_s"`
-	FlatS     number `json:"flat_s"`
-	WaitShare number `json:"wait_share"`
+	Ended        int    `json:"ended"`
+	ExcessS      number `json:"excess_s"`
+	AnswerS      number `json:"response_s"`
+	Asked        int    `json:"selected"`
+	Taken        int    `json:"taken"`
+	Dropped      int    `json:"dropped"`
+	Late         int    `json:"late"`
+	DownlinkS    number `json:"downlink_s"`
+	ComputeS     number `json:"compute_s"`
+	UplinkS      number `json:"uplink_s"`
+	WaitS        number `json:"wait_s"`
+	UnavailableS number `json:"unavailable_s"`
+	DepletedS    number `json:"depleted_s"`
+	WaitShare    number `json:"wait_share"`
 }
 
 // deviceSummary is what a device did.
@@ -93,7 +93,7 @@ type whatIfSummary struct {
 	DeadlineS number `json:"deadline_s"`
 	Protocol  string `json:"protocol"`
 	TimeS     number `json:"time_s"`
-	Answers   int    `json:"answers"`
+	Answers   int    `json:"responses"`
 	Before    int    `json:"before"`
 }
 
@@ -154,6 +154,6 @@ func newTotalSummary(t *explain.Total) totalSummary {
 		Ended: t.Ended, ExcessS: number(t.ExcessS), AnswerS: number(t.ResponseS()),
 		Asked: t.Selected, Taken: t.Taken, Dropped: t.Dropped, Late: t.Late,
 		DownlinkS: number(t.DownlinkS), ComputeS: number(t.ComputeS), UplinkS: number(t.UplinkS),
-		WaitS: number(t.WaitS), AwayS: number(t.UnavailableS), FlatS: number(t.DepletedS), WaitShare: number(t.WaitShare()),
+		WaitS: number(t.WaitS), UnavailableS: number(t.UnavailableS), DepletedS: number(t.DepletedS), WaitShare: number(t.WaitShare()),
 	}
 }

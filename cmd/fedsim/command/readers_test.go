@@ -138,8 +138,8 @@ func agree(t *testing.T, dir, text string) {
 	rounds := read.Runs[0].Rounds
 	sums := make([]results.Round, len(rounds))
 	if err := rundir.Devices(dir, func(_ string, row *results.DeviceRow) error {
-		if row.Taken > row.Answers || (row.Answers > 0) == math.IsNaN(row.AnsweredS) || row.AnsweredS < 0 {
-			t.Errorf("round %d, device %d: %d answers of which %d were taken, the last after %g s\n%s", row.Round, row.Device, row.Answers, row.Taken, row.AnsweredS, text)
+		if row.Taken > row.Responses || (row.Responses > 0) == math.IsNaN(row.ResponseS) || row.ResponseS < 0 {
+			t.Errorf("round %d, device %d: %d answers of which %d were taken, the last after %g s\n%s", row.Round, row.Device, row.Responses, row.Taken, row.ResponseS, text)
 		}
 		if theta := rounds[row.Round].Thetas; theta != nil && theta[row.Device].Answered != (row.Taken > 0) {
 			t.Errorf("round %d, device %d: %d answers were taken, thetas.csv says %v\n%s", row.Round, row.Device, row.Taken, theta[row.Device].Answered, text)
