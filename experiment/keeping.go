@@ -16,14 +16,14 @@ import (
 )
 
 // keeping returns what keeps a thing that begins now; nil when nothing is kept.
-func (r *runner) keeping(name string) *checkpoint.Thing {
-	return r.options.Keep.Thing(r.ctx, name)
+func (r *runner) keeping(name string) *checkpoint.Saver {
+	return r.options.Keep.Saver(r.ctx, name)
 }
 
 // stayed makes a run keep itself. It is for methods that compute: to go on with
 // one that does not is to do it again.
 type stayed struct {
-	*checkpoint.Thing
+	*checkpoint.Saver
 	able  bool // the method is algorithms.Stateful
 	round int  // that was kept last
 	now   int
@@ -36,7 +36,7 @@ func (r *runner) stays(name string, setup *federation.Setup) (*stayed, error) {
 	if k == nil {
 		return nil, nil
 	}
-	s := &stayed{Thing: k}
+	s := &stayed{Saver: k}
 	start := setup.Factory.New
 	setup.Factory.New = func(from algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 		method, err := start(from, o)
@@ -49,10 +49,10 @@ func (r *runner) stays(name string, setup *federation.Setup) (*stayed, error) {
 			return nil
 		}
 		s.round = s.now
-		return s.Keep(f.Keep)
+		return s.Save(f.Keep)
 	}
 	var err error
-	setup.Kept, err = k.Kept()
+	setup.Kept, err = k.Restore()
 	return s, err
 }
 
@@ -62,7 +62,7 @@ func (s *stayed) explain(setup *federation.Setup, err error) error {
 	if s == nil || setup.Kept == nil || setup.Kept.Err() == nil && !errors.Is(err, federation.ErrOther) {
 		return err
 	}
-	return s.Refuse(err)
+	return s.Reject(err)
 }
 
 // leave keeps a run that was interrupted just after a round was over that was not
@@ -71,25 +71,25 @@ func (s *stayed) leave(f *federation.Federation) error {
 	if s == nil || !s.able || s.now == s.round {
 		return nil
 	}
-	return s.Keep(f.Keep)
+	return s.Save(f.Keep)
 }
 
 // trials keeps how the candidates of all tuning did.
 type trials struct {
 	mu sync.Mutex
-	*checkpoint.Thing
+	*checkpoint.Saver
 	jobs []job
 }
 
 // recall takes how candidates did before the interruption.
 func (t *trials) recall(r *runner, jobs []job) error {
-	t.Thing, t.jobs = r.keeping("tuning"), jobs
-	c, err := t.Kept()
+	t.Saver, t.jobs = r.keeping("tuning"), jobs
+	c, err := t.Restore()
 	if c == nil || err != nil {
 		return err
 	}
 	if t.state(c); c.Err() != nil {
-		return t.Refuse(c.Err())
+		return t.Reject(c.Err())
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func (t *trials) note(j *job, x Trial) error {
 func (t *trials) end() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.Ends() || !slices.ContainsFunc(t.jobs, func(j job) bool { return len(j.Trials) > 0 }) {
+	if !t.Stopping() || !slices.ContainsFunc(t.jobs, func(j job) bool { return len(j.Trials) > 0 }) {
 		return nil
 	}
 	return t.keepDue()
@@ -123,7 +123,7 @@ func (t *trials) keepDue() error {
 	if !t.Due() {
 		return nil
 	}
-	return t.Keep(t.state)
+	return t.Save(t.state)
 }
 
 // state names the trials of each job that is tuned, in the order in which the same

@@ -63,13 +63,13 @@ func leaping() func() time.Time {
 // goneOnWith runs experiments, interrupts them after so many reports of progress,
 // goes on, and so forth until they are through. It returns the runs.
 func goneOnWith(t interface{ Fatal(...any) }, ctx context.Context, e []scenarios.Experiment, patience func() int, o Options) map[int]results.Run {
-	kept := &checkpointtest.Attic{}
+	kept := &checkpointtest.Store{}
 	finished := map[int]results.Run{}
 	had := map[string]bool{}
 	for range 200 {
 		inner, cancel := context.WithCancel(ctx)
 		left := patience()
-		o.Keep.Keeper, o.Keep.Clock = kept, leaping()
+		o.Keep.Store, o.Keep.Clock = kept, leaping()
 		o.Had, o.Clock = func(id string) bool { return had[id] }, time.Now
 		last := Progress{}
 		o.Progress = func(p Progress) {
@@ -165,7 +165,7 @@ func TestPlacesAreThoseOfTheRuns(t *testing.T) {
 func TestWhatCannotBeKeptEndsAll(t *testing.T) {
 	e := parse(t, eventful)
 	for _, what := range []string{"coupled/mocha", "recording", "tuning"} {
-		_, err := gather(t.Context(), e, Options{Workers: 2, Keep: checkpoint.Policy{Keeper: &checkpointtest.Attic{Fails: what}, Clock: time.Now}})
+		_, err := gather(t.Context(), e, Options{Workers: 2, Keep: checkpoint.Policy{Store: &checkpointtest.Store{Fails: what}, Clock: time.Now}})
 		if !errors.Is(err, checkpointtest.ErrFull) {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -175,20 +175,20 @@ func TestWhatCannotBeKeptEndsAll(t *testing.T) {
 // What was kept and is of no use is refused: nothing starts over unasked.
 func TestUselessThingsAreRefused(t *testing.T) {
 	e := parse(t, eventful)
-	full := &checkpointtest.Attic{}
-	if _, err := gather(t.Context(), e, Options{Keep: checkpoint.Policy{Keeper: full, Clock: time.Now}}); err != nil {
+	full := &checkpointtest.Store{}
+	if _, err := gather(t.Context(), e, Options{Keep: checkpoint.Policy{Store: full, Clock: time.Now}}); err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	for name, content := range full.Things() {
+	for name, content := range full.All() {
 		kind, _, _ := strings.Cut(name, " ")
 		if strings.HasPrefix(name, "tuned/") {
 			continue // of a winner whose tuning may be cut short
 		}
 		seen[kind] = true
-		spoilt := &checkpointtest.Attic{}
+		spoilt := &checkpointtest.Store{}
 		spoilt.Put(name, content[:len(content)-3])
-		if _, err := gather(t.Context(), e, Options{Keep: checkpoint.Policy{Keeper: spoilt, Every: time.Hour, Clock: time.Now}}); !errors.Is(err, checkpointtest.ErrUseless) || !strings.Contains(err.Error(), name) {
+		if _, err := gather(t.Context(), e, Options{Keep: checkpoint.Policy{Store: spoilt, Every: time.Hour, Clock: time.Now}}); !errors.Is(err, checkpointtest.ErrRejected) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s, cut off: %v", name, err)
 		}
 	}
@@ -214,12 +214,12 @@ func TestOtherRowsAreRefused(t *testing.T) {
 	}
 	write(rows)
 	e := parse(t, "[methods.mocha]\n[[experiment]]\nname = \"file\"\n", `data.source="csv"`, fmt.Sprintf("data.path=%q", file), "run.rounds=3")
-	attic := &checkpointtest.Attic{}
-	options := Options{Keep: checkpoint.Policy{Keeper: attic, Clock: leaping()}}
+	attic := &checkpointtest.Store{}
+	options := Options{Keep: checkpoint.Policy{Store: attic, Clock: leaping()}}
 	mustGather(t, e, options)
 	mustGather(t, e, options) // the same rows are
 	write(strings.Replace(rows, "3,1,3,3\n", "3,1,3,2\n", 1))
-	if _, err := gather(t.Context(), e, options); !errors.Is(err, checkpointtest.ErrUseless) || !strings.Contains(err.Error(), errOtherRows.Error()) {
+	if _, err := gather(t.Context(), e, options); !errors.Is(err, checkpointtest.ErrRejected) || !strings.Contains(err.Error(), errOtherRows.Error()) {
 		t.Errorf("other rows: error %v", err)
 	}
 }

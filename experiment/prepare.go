@@ -90,7 +90,7 @@ func (p *preparer) split(of data.Config) (*data.Split, error) {
 	if err != nil || of.Source == data.SourceSynthetic {
 		return split, err
 	}
-	thing := p.policy.Thing(p.ctx, fmt.Sprintf("data %+v", of))
+	thing := p.policy.Saver(p.ctx, fmt.Sprintf("data %+v", of))
 	if thing == nil {
 		return split, nil
 	}
@@ -99,15 +99,15 @@ func (p *preparer) split(of data.Config) (*data.Split, error) {
 			sameRows(c, set)
 		}
 	}
-	c, err := thing.Kept()
+	c, err := thing.Restore()
 	switch {
 	case err != nil:
 		return nil, err
 	case c == nil:
-		return split, thing.Keep(rows)
+		return split, thing.Save(rows)
 	}
 	if rows(c); c.Err() != nil {
-		return nil, thing.Refuse(c.Err())
+		return nil, thing.Reject(c.Err())
 	}
 	return split, nil
 }

@@ -27,7 +27,7 @@ type recording struct {
 	seed     uint64
 
 	mu     sync.Mutex
-	stay   *checkpoint.Thing // nil: it is not kept
+	stay   *checkpoint.Saver // nil: it is not kept
 	saved  int               // rounds that were kept last
 	before int               // rounds that were made before an interruption
 	failed func(error)       // is told when it cannot be kept
@@ -81,7 +81,7 @@ func (r *runner) record(run *scenarios.Run, p *prepared, factory algorithms.Fact
 		if _, able := method.(algorithms.Stateful); able {
 			rec.stay = r.keeping(fmt.Sprintf("recording %+v", key))
 		}
-		c, err := rec.stay.Kept()
+		c, err := rec.stay.Restore()
 		switch {
 		case err != nil:
 			return nil, err
@@ -89,7 +89,7 @@ func (r *runner) record(run *scenarios.Run, p *prepared, factory algorithms.Fact
 			rec.look()
 		default:
 			if rec.state(c); c.Err() != nil {
-				return nil, rec.stay.Refuse(c.Err())
+				return nil, rec.stay.Reject(c.Err())
 			}
 			rec.saved = len(rec.rounds)
 			rec.before = rec.saved
@@ -131,7 +131,7 @@ func (r *recording) compute() {
 
 // keep keeps the recording; when that fails, everything ends.
 func (r *recording) keep() {
-	if err := r.stay.Keep(r.state); err != nil {
+	if err := r.stay.Save(r.state); err != nil {
 		r.failed(err)
 	}
 	r.saved = len(r.rounds)

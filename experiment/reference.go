@@ -27,13 +27,13 @@ const jointGap = 1e-5
 type reference struct {
 	*preparer
 	of   problemKey
-	kept *checkpoint.Thing // nil: it is not kept
+	kept *checkpoint.Saver // nil: it is not kept
 	took time.Duration     // to compute it; 0 when it was before an interruption
 }
 
 // newReference prepares one.
 func (p *preparer) newReference(of problemKey) *reference {
-	return &reference{preparer: p, of: of, kept: p.policy.Thing(p.ctx, fmt.Sprintf("optimum %+v", of))}
+	return &reference{preparer: p, of: of, kept: p.policy.Saver(p.ctx, fmt.Sprintf("optimum %+v", of))}
 }
 
 // solve makes it, or takes what was made before an interruption.
@@ -43,7 +43,7 @@ func (r *reference) solve(split *data.Split) (*prepared, error) {
 		return nil, err
 	}
 	out := &prepared{problem: problem, optimum: math.NaN(), optimumGap: math.NaN()}
-	c, err := r.kept.Kept()
+	c, err := r.kept.Restore()
 	switch {
 	case err != nil:
 		return nil, err
@@ -67,13 +67,13 @@ func (r *reference) keep(made *prepared) error {
 	if r.kept == nil || r.took < worthKeeping {
 		return nil
 	}
-	return r.kept.Keep(func(c *state.Coder) { r.state(c, made) })
+	return r.kept.Save(func(c *state.Coder) { r.state(c, made) })
 }
 
 // recall sets out to what was kept.
 func (r *reference) recall(c *state.Coder, out *prepared) (err error) {
 	if r.state(c, out); c.Err() != nil {
-		return r.kept.Refuse(c.Err())
+		return r.kept.Reject(c.Err())
 	}
 	if r.of.problem.WarmOmega == 0 {
 		out.coupling, err = out.problem.Regularizer.Start(r.pool, out.problem.Tasks())

@@ -43,14 +43,14 @@ var under = []string{"run.rounds=4", "problem.lambda1=0.1", "problem.lambda2=0.1
 const optimum = "optimum "
 
 // references returns what is kept of the references alone, by name.
-func references(a *checkpointtest.Attic) map[string][]byte {
-	of := a.Things()
+func references(a *checkpointtest.Store) map[string][]byte {
+	of := a.All()
 	maps.DeleteFunc(of, func(name string, _ []byte) bool { return !strings.HasPrefix(name, optimum) })
 	return of
 }
 
-func holding(things map[string][]byte) *checkpointtest.Attic {
-	a := &checkpointtest.Attic{}
+func holding(things map[string][]byte) *checkpointtest.Store {
+	a := &checkpointtest.Store{}
 	for name, content := range things {
 		a.Put(name, content)
 	}
@@ -62,9 +62,9 @@ func holding(things map[string][]byte) *checkpointtest.Attic {
 func TestReferencesThatTookTimeAreKept(t *testing.T) {
 	e := parse(t, referred, under...)
 	want := mustGather(t, e, Options{})
-	full := &checkpointtest.Attic{}
-	keeping := func(a *checkpointtest.Attic, clock func() time.Time) Options {
-		return Options{Keep: checkpoint.Policy{Keeper: a, Every: time.Hour, Clock: clock}}
+	full := &checkpointtest.Store{}
+	keeping := func(a *checkpointtest.Store, clock func() time.Time) Options {
+		return Options{Keep: checkpoint.Policy{Store: a, Every: time.Hour, Clock: clock}}
 	}
 	mustGather(t, e, keeping(full, leaping()))
 	kept := references(full)
@@ -72,14 +72,14 @@ func TestReferencesThatTookTimeAreKept(t *testing.T) {
 		t.Fatalf("%d references are kept, want 8: %v", len(kept), slices.Collect(maps.Keys(kept)))
 	}
 	again := holding(kept)
-	again.Told = func(name string, _ []byte) {
+	again.Saved = func(name string, _ []byte) {
 		if strings.HasPrefix(name, optimum) {
 			t.Errorf("%s is kept again", name)
 		}
 	}
 	same(t, want, mustGather(t, e, keeping(again, leaping())))
 
-	quick := &checkpointtest.Attic{}
+	quick := &checkpointtest.Store{}
 	instant := time.Unix(0, 0)
 	mustGather(t, e, keeping(quick, func() time.Time { return instant }))
 	if n := len(references(quick)); n > 0 {
@@ -104,15 +104,15 @@ func TestReferencesThatTookTimeAreKept(t *testing.T) {
 // A reference that is cut off is refused, and one of other rows, too.
 func TestUselessReferencesAreRefused(t *testing.T) {
 	e := parse(t, referred, under...)
-	full := &checkpointtest.Attic{}
-	keeping := func(a *checkpointtest.Attic) Options {
-		return Options{Keep: checkpoint.Policy{Keeper: a, Clock: leaping()}}
+	full := &checkpointtest.Store{}
+	keeping := func(a *checkpointtest.Store) Options {
+		return Options{Keep: checkpoint.Policy{Store: a, Clock: leaping()}}
 	}
 	mustGather(t, e, keeping(full))
 	refused := func(name string, content []byte, why string) {
 		t.Helper()
 		_, err := gather(t.Context(), e, keeping(holding(map[string][]byte{name: content})))
-		if !errors.Is(err, checkpointtest.ErrUseless) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), why) {
+		if !errors.Is(err, checkpointtest.ErrRejected) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), why) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -131,7 +131,7 @@ func TestUselessReferencesAreRefused(t *testing.T) {
 // A reference that cannot be kept ends all.
 func TestReferencesThatCannotBeKeptEndAll(t *testing.T) {
 	e := parse(t, referred, under...)
-	_, err := gather(t.Context(), e, Options{Keep: checkpoint.Policy{Keeper: &checkpointtest.Attic{Fails: optimum}, Clock: leaping()}})
+	_, err := gather(t.Context(), e, Options{Keep: checkpoint.Policy{Store: &checkpointtest.Store{Fails: optimum}, Clock: leaping()}})
 	if !errors.Is(err, checkpointtest.ErrFull) {
 		t.Errorf("error %v", err)
 	}

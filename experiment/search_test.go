@@ -193,8 +193,8 @@ tuning = { target = 0.01, extend = 4 }
 
 // The trials of a grid that grew are refused when there are more of them than it takes.
 func TestTrialsTooManyAreRefused(t *testing.T) {
-	full := &checkpointtest.Attic{}
-	o := Options{Keep: checkpoint.Policy{Keeper: full, Clock: time.Now}}
+	full := &checkpointtest.Store{}
+	o := Options{Keep: checkpoint.Policy{Store: full, Clock: time.Now}}
 	mustGather(t, parse(t, growing), o)
 	if _, err := gather(t.Context(), parse(t, growing, "experiment.growing.tuning.extend=0"), o); err == nil || !strings.Contains(err.Error(), "trials") {
 		t.Errorf("%v", err)

@@ -174,7 +174,7 @@ func (r *runner) tune(j *job) {
 		}
 	}
 	if len(s.tried) < len(j.Trials) {
-		r.cancel(r.trials.Refuse(fmt.Errorf("it holds %d trials of %s, which needs %d", len(j.Trials), j.winner.ID, len(s.tried))))
+		r.cancel(r.trials.Reject(fmt.Errorf("it holds %d trials of %s, which needs %d", len(j.Trials), j.winner.ID, len(s.tried))))
 	}
 	j.winner, j.Edges = *s.winner(), s.edges()
 }

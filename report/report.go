@@ -112,9 +112,9 @@ type Totals struct {
 
 // Read reads the report of a run directory. A directory whose run goes on, or did
 // not come to an end, has the report of all that was made until now, see
-// [rundir.Follow].
+// [rundir.ReadLive].
 func Read(dir string) (*Report, error) {
-	found, err := rundir.Follow(dir)
+	found, err := rundir.ReadLive(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -15,8 +15,8 @@ import (
 func TestThingsAreDueEverySoOften(t *testing.T) {
 	now := time.Unix(0, 0)
 	ctx, cancel := context.WithCancel(t.Context())
-	attic := &checkpointtest.Attic{}
-	thing := checkpoint.Policy{Keeper: attic, Every: time.Minute, Clock: func() time.Time { return now }}.Thing(ctx, "x")
+	attic := &checkpointtest.Store{}
+	thing := checkpoint.Policy{Store: attic, Every: time.Minute, Clock: func() time.Time { return now }}.Saver(ctx, "x")
 	value := 7
 	named := func(c *state.Coder) { c.Int(&value) }
 	for _, step := range []struct {
@@ -28,18 +28,18 @@ func TestThingsAreDueEverySoOften(t *testing.T) {
 			t.Errorf("at %v it is due: %v", now, thing.Due())
 		}
 	}
-	if err := thing.Keep(named); err != nil {
+	if err := thing.Save(named); err != nil {
 		t.Fatal(err)
 	}
-	if thing.Due() || thing.Ends() {
+	if thing.Due() || thing.Stopping() {
 		t.Error("it is due just after it was kept")
 	}
 	cancel()
-	if !thing.Due() || !thing.Ends() {
+	if !thing.Due() || !thing.Stopping() {
 		t.Error("it is not due when all ends")
 	}
 	value = 0
-	c, err := thing.Kept()
+	c, err := thing.Restore()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,27 +49,27 @@ func TestThingsAreDueEverySoOften(t *testing.T) {
 }
 
 func TestNothingIsKeptWithoutAKeeper(t *testing.T) {
-	thing := checkpoint.Policy{}.Thing(t.Context(), "x")
-	if c, err := thing.Kept(); thing != nil || thing.Due() || thing.Ends() || c != nil || err != nil {
+	thing := checkpoint.Policy{}.Saver(t.Context(), "x")
+	if c, err := thing.Restore(); thing != nil || thing.Due() || thing.Stopping() || c != nil || err != nil {
 		t.Error("there is a thing")
 	}
 }
 
 // What cannot be written is not kept, and what was kept stays.
 func TestAFailureLeavesWhatThereWas(t *testing.T) {
-	attic := &checkpointtest.Attic{}
-	thing := checkpoint.Policy{Keeper: attic, Clock: time.Now}.Thing(t.Context(), "x")
+	attic := &checkpointtest.Store{}
+	thing := checkpoint.Policy{Store: attic, Clock: time.Now}.Saver(t.Context(), "x")
 	value := 7
-	if err := thing.Keep(func(c *state.Coder) { c.Int(&value) }); err != nil {
+	if err := thing.Save(func(c *state.Coder) { c.Int(&value) }); err != nil {
 		t.Fatal(err)
 	}
-	before := string(attic.Things()["x"])
+	before := string(attic.All()["x"])
 	wrong := errors.New("it cannot be named")
-	err := thing.Keep(func(c *state.Coder) {
+	err := thing.Save(func(c *state.Coder) {
 		c.Int(&value)
 		c.Fail(wrong)
 	})
-	if !errors.Is(err, wrong) || string(attic.Things()["x"]) != before {
-		t.Errorf("%v, and %q is kept", err, attic.Things()["x"])
+	if !errors.Is(err, wrong) || string(attic.All()["x"]) != before {
+		t.Errorf("%v, and %q is kept", err, attic.All()["x"])
 	}
 }

@@ -24,12 +24,12 @@ func (t *trial) recall() error {
 		return nil
 	}
 	t.digest = t.set.Digest()
-	c, err := t.kept.Kept()
+	c, err := t.kept.Restore()
 	if c == nil || err != nil {
 		return err
 	}
 	if t.state(c); c.Err() != nil {
-		return t.kept.Refuse(c.Err())
+		return t.kept.Reject(c.Err())
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func (t *trial) keep() {
 	if t.fresh = false; t.unkept != nil {
 		return
 	}
-	if t.unkept = t.kept.Keep(t.state); t.unkept != nil {
+	if t.unkept = t.kept.Save(t.state); t.unkept != nil {
 		t.cancel()
 	}
 }

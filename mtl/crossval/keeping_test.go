@@ -56,7 +56,7 @@ func TestInterruptedTablesComeToTheSame(t *testing.T) {
 		if rapid.Bool().Draw(rt, "seldom") {
 			every = time.Hour // at the interrupts alone
 		}
-		kept := &checkpointtest.Attic{}
+		kept := &checkpointtest.Store{}
 		for session := 0; ; session++ {
 			if session == 300 {
 				rt.Fatal("it does not come to an end")
@@ -70,7 +70,7 @@ func TestInterruptedTablesComeToTheSame(t *testing.T) {
 			})
 			got, err := table.Run(ctx, problem, Options{
 				Workers:    rapid.SampledFrom([]int{1, 2, 8}).Draw(rt, "workers"),
-				Checkpoint: checkpoint.Policy{Keeper: kept, Every: every, Clock: told},
+				Checkpoint: checkpoint.Policy{Store: kept, Every: every, Clock: told},
 			})
 			cancel()
 			if err == nil {
@@ -94,19 +94,19 @@ func TestKilledTablesGoOn(t *testing.T) {
 		content []byte
 	}
 	var keeps []keep
-	steps := func(a *checkpointtest.Attic) (n int) {
-		a.Told = func(name string, content []byte) {
+	steps := func(a *checkpointtest.Store) (n int) {
+		a.Saved = func(name string, content []byte) {
 			n++
 			keeps = append(keeps, keep{name, content})
 		}
-		got, err := table.Run(t.Context(), problem, Options{Workers: 2, Checkpoint: checkpoint.Policy{Keeper: a, Clock: time.Now}})
+		got, err := table.Run(t.Context(), problem, Options{Workers: 2, Checkpoint: checkpoint.Policy{Store: a, Clock: time.Now}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		sameResult(t, want, got)
 		return n
 	}
-	all := steps(&checkpointtest.Attic{})
+	all := steps(&checkpointtest.Store{})
 	// 2 sets of 2 shuffles, 3 models: 4 lambdas on each of 3 folds, 1 to 4 in the test.
 	if all < 2*2*3*(4*3+1) || all > 2*2*3*(4*3+4) {
 		t.Fatalf("it was kept %d times", all)
@@ -115,7 +115,7 @@ func TestKilledTablesGoOn(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 25 {
 		killed := random.IntN(all)
-		a := &checkpointtest.Attic{}
+		a := &checkpointtest.Store{}
 		for _, k := range made[:killed+1] {
 			a.Put(k.name, k.content)
 		}
@@ -132,16 +132,16 @@ func TestUselessTablesAreRefused(t *testing.T) {
 	table.Sets = table.Sets[:1]
 	half := halfKept(t, table, problem)
 	resume := func(table Table, name string, content []byte) error {
-		a := &checkpointtest.Attic{}
+		a := &checkpointtest.Store{}
 		a.Put(name, content)
-		_, err := table.Run(t.Context(), problem, Options{Workers: 2, Checkpoint: checkpoint.Policy{Keeper: a, Every: time.Hour, Clock: time.Now}})
+		_, err := table.Run(t.Context(), problem, Options{Workers: 2, Checkpoint: checkpoint.Policy{Store: a, Every: time.Hour, Clock: time.Now}})
 		return err
 	}
 	const name = `table tiny, data set "tiny"`
 	content := half[name]
 	refused := func(what string, err error, why string) {
 		t.Helper()
-		if !errors.Is(err, checkpointtest.ErrUseless) || !strings.Contains(err.Error(), name+": ") || !strings.Contains(err.Error(), why) {
+		if !errors.Is(err, checkpointtest.ErrRejected) || !strings.Contains(err.Error(), name+": ") || !strings.Contains(err.Error(), why) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -152,7 +152,7 @@ func TestUselessTablesAreRefused(t *testing.T) {
 	for range 200 { // a checksum finds these; without it they must do no worse than this
 		spoiled := append([]byte(nil), content...)
 		spoiled[random.IntN(len(spoiled))] ^= 1 << random.IntN(8)
-		if err := resume(table, name, spoiled); err != nil && !errors.Is(err, checkpointtest.ErrUseless) {
+		if err := resume(table, name, spoiled); err != nil && !errors.Is(err, checkpointtest.ErrRejected) {
 			t.Errorf("a bit was flipped: %v", err)
 		}
 	}
@@ -176,18 +176,18 @@ func halfKept(t *testing.T, table Table, problem mtl.Config) map[string][]byte {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	a := &checkpointtest.Attic{}
+	a := &checkpointtest.Store{}
 	n := 0
-	a.Told = func(string, []byte) {
+	a.Saved = func(string, []byte) {
 		if n++; n == 30 { // of 78 to 96
 			cancel()
 		}
 	}
-	_, err := table.Run(ctx, problem, Options{Workers: 1, Checkpoint: checkpoint.Policy{Keeper: a, Clock: time.Now}})
+	_, err := table.Run(ctx, problem, Options{Workers: 1, Checkpoint: checkpoint.Policy{Store: a, Clock: time.Now}})
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("error %v, want that of the context", err)
 	}
-	return a.Things()
+	return a.All()
 }
 
 // When a table cannot be kept it ends at once, and says why, also when it could not be
@@ -196,14 +196,14 @@ func TestTablesThatCannotBeKeptEnd(t *testing.T) {
 	table, problem := keptTable()
 	steps := 0
 	_, err := table.Run(t.Context(), problem, Options{Workers: 1, Checkpoint: checkpoint.Policy{
-		Keeper: &checkpointtest.Attic{Fails: "real"}, Clock: at(func() { steps++ }),
+		Store: &checkpointtest.Store{Fails: "real"}, Clock: at(func() { steps++ }),
 	}})
 	if !errors.Is(err, checkpointtest.ErrFull) || !strings.Contains(err.Error(), `data set "real"`) {
 		t.Errorf("error %v", err)
 	}
 	first := steps
 	steps = 0
-	if _, err = table.Run(t.Context(), problem, Options{Workers: 1, Checkpoint: checkpoint.Policy{Keeper: &checkpointtest.Attic{}, Clock: at(func() { steps++ })}}); err != nil {
+	if _, err = table.Run(t.Context(), problem, Options{Workers: 1, Checkpoint: checkpoint.Policy{Store: &checkpointtest.Store{}, Clock: at(func() { steps++ })}}); err != nil {
 		t.Fatal(err)
 	}
 	if first > steps/2+10 {
@@ -212,7 +212,7 @@ func TestTablesThatCannotBeKeptEnd(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err = table.Run(ctx, problem, Options{Workers: 1, Progress: func(Progress) { cancel() }, Checkpoint: checkpoint.Policy{
-		Keeper: &checkpointtest.Attic{Fails: "tiny"}, Every: time.Hour, Clock: time.Now,
+		Store: &checkpointtest.Store{Fails: "tiny"}, Every: time.Hour, Clock: time.Now,
 	}})
 	if !errors.Is(err, checkpointtest.ErrFull) {
 		t.Errorf("error %v, want that of the attic", err)
@@ -223,12 +223,12 @@ func TestTablesThatCannotBeKeptEnd(t *testing.T) {
 func TestProgressGoesOnFromWhatWasKept(t *testing.T) {
 	table, problem := keptTable()
 	table.Sets = table.Sets[:1]
-	a := &checkpointtest.Attic{}
+	a := &checkpointtest.Store{}
 	for name, content := range halfKept(t, table, problem) {
 		a.Put(name, content)
 	}
 	first, last := Progress{}, Progress{}
-	_, err := table.Run(t.Context(), problem, Options{Workers: 1, Checkpoint: checkpoint.Policy{Keeper: a, Clock: time.Now}, Progress: func(p Progress) {
+	_, err := table.Run(t.Context(), problem, Options{Workers: 1, Checkpoint: checkpoint.Policy{Store: a, Clock: time.Now}, Progress: func(p Progress) {
 		if first.Done == 0 {
 			first = p
 		}
@@ -249,21 +249,21 @@ func FuzzKept(f *testing.F) {
 	table.Sets, table.Shuffles, table.Sweeps, table.OmegaUpdates = table.Sets[:1], 1, 5, 1
 	const name = `table tiny, data set "tiny"`
 	var whole []byte
-	a := &checkpointtest.Attic{Told: func(_ string, content []byte) {
+	a := &checkpointtest.Store{Saved: func(_ string, content []byte) {
 		if whole = content; len(whole)%5 == 0 {
 			f.Add(whole)
 		}
 	}}
-	if _, err := table.Run(f.Context(), problem, Options{Workers: 1, Checkpoint: checkpoint.Policy{Keeper: a, Clock: time.Now}}); err != nil {
+	if _, err := table.Run(f.Context(), problem, Options{Workers: 1, Checkpoint: checkpoint.Policy{Store: a, Clock: time.Now}}); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(whole)
 	f.Add(whole[:100])
 	f.Fuzz(func(t *testing.T, content []byte) {
-		a := &checkpointtest.Attic{}
+		a := &checkpointtest.Store{}
 		a.Put(name, content)
-		_, err := table.Run(t.Context(), problem, Options{Workers: 1, Checkpoint: checkpoint.Policy{Keeper: a, Every: time.Hour, Clock: time.Now}})
-		if err != nil && !errors.Is(err, checkpointtest.ErrUseless) {
+		_, err := table.Run(t.Context(), problem, Options{Workers: 1, Checkpoint: checkpoint.Policy{Store: a, Every: time.Hour, Clock: time.Now}})
+		if err != nil && !errors.Is(err, checkpointtest.ErrRejected) {
 			t.Error(err)
 		}
 	})

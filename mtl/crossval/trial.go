@@ -22,7 +22,7 @@ type trial struct {
 	label  string
 	source string // where the rows come from
 
-	kept   *checkpoint.Thing // nil: it is not kept
+	kept   *checkpoint.Saver // nil: it is not kept
 	digest uint64            // of set, when it is
 
 	mu     sync.Mutex // of trails as long as there are several goroutines
@@ -36,7 +36,7 @@ type trial struct {
 func newTrial(ctx context.Context, r *runner, label string, from Source, set *data.Set) (*trial, error) {
 	t := &trial{
 		runner: r, cfg: from.Config, set: set, label: label, source: from.Text,
-		kept:   r.checkpoint.Thing(ctx, fmt.Sprintf("table %s, data set %q", r.name, label)),
+		kept:   r.checkpoint.Saver(ctx, fmt.Sprintf("table %s, data set %q", r.name, label)),
 		trails: make([][]trail, r.table.Shuffles*(r.table.Folds+1)),
 	}
 	for part := range t.trails {
@@ -183,7 +183,7 @@ func (t *trial) train(part int, gap float64, ways [][]float64, divide func() (*d
 func (t *trial) follow(x *trail, p *path, test *data.Set, lambdas []float64) error {
 	if done := len(x.wrong); done > 0 {
 		if done > len(lambdas) || !x.next.fits(p.train) {
-			return t.kept.Refuse(errOther)
+			return t.kept.Reject(errOther)
 		}
 		p.next = x.next
 	}

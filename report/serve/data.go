@@ -46,11 +46,11 @@ func (d *data) pace() time.Duration {
 func (d *data) read() (plain, packed []byte, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	now, err := rundir.Look(d.dir)
+	now, err := rundir.Stat(d.dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	if now.Mark == d.mark {
+	if now.Version == d.mark {
 		return d.plain, d.packed, nil
 	}
 	d.mark = ""
@@ -77,7 +77,7 @@ func (d *data) read() (plain, packed []byte, err error) {
 		return nil, nil, err
 	}
 	// What was written since it was looked at may be in it, or not: it is read again.
-	d.mark, d.plain, d.packed = now.Mark, text.Bytes(), zipped.Bytes()
+	d.mark, d.plain, d.packed = now.Version, text.Bytes(), zipped.Bytes()
 	d.took.Store(int64(time.Since(started)))
 	return d.plain, d.packed, nil
 }
@@ -120,7 +120,7 @@ func (s *Server) serveData(w http.ResponseWriter, r *http.Request) {
 		if errors.Is(err, fs.ErrNotExist) {
 			// No status of an error: a browser that is told of one complains.
 			status = http.StatusAccepted
-			if g, err := rundir.Look(s.dir); err == nil && g.Phase == rundir.Absent {
+			if g, err := rundir.Stat(s.dir); err == nil && g.Status == rundir.Absent {
 				text = s.dir + ": there is no run here yet; it shows as soon as there is"
 			}
 		}

@@ -38,7 +38,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 	for {
 		seen, next := s.watch.now()
 		if id := idOf(seen); id != told {
-			text += events(seen.Phase, id, first)
+			text += events(seen.Status, id, first)
 			told = id
 		}
 		if text != "" && out.send(text) != nil {
@@ -58,7 +58,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 }
 
 // events are what tells of a phase. Who has just come is fetching the data anyway.
-func events(phase rundir.Phase, id string, first bool) string {
+func events(phase rundir.Status, id string, first bool) string {
 	over := phase == rundir.Finished || phase == rundir.Stopped
 	text := ""
 	if !first || phase == rundir.Writing {
@@ -70,14 +70,14 @@ func events(phase rundir.Phase, id string, first bool) string {
 	return text
 }
 
-func event(name string, phase rundir.Phase, id string) string {
+func event(name string, phase rundir.Status, id string) string {
 	return fmt.Sprintf("event: %s\nid: %s\ndata: %s\n\n", name, id, phase)
 }
 
 // idOf names what was seen.
-func idOf(g rundir.Glance) string {
+func idOf(g rundir.Info) string {
 	h := fnv.New64a()
-	h.Write([]byte(string(g.Phase) + " " + g.Mark))
+	h.Write([]byte(string(g.Status) + " " + g.Version))
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 

@@ -62,7 +62,7 @@ func startRun(t *testing.T, dir string, force bool) *pausing {
 		err := experiment.Run(context.Background(), s.Experiments, experiment.Options{
 			Workers: 1, Finished: w.Add, Clock: time.Now,
 			Rounds: func(index int, run results.Run) func(results.Round) {
-				tell := w.Rounds(index, run)
+				tell := w.Progress(index, run)
 				return func(r results.Round) {
 					tell(r)
 					if index == 1 && r.Round == 5 {

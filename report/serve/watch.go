@@ -16,13 +16,13 @@ type watch struct {
 	dir string
 
 	mu   sync.Mutex
-	seen rundir.Glance
+	seen rundir.Info
 	next chan struct{} // closed when seen is another
 }
 
 // newWatch looks at a directory for the first time.
 func newWatch(dir string) (*watch, error) {
-	seen, err := rundir.Look(dir)
+	seen, err := rundir.Stat(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func newWatch(dir string) (*watch, error) {
 }
 
 // now returns what was seen last, and a channel that is closed when that is over.
-func (w *watch) now() (rundir.Glance, <-chan struct{}) {
+func (w *watch) now() (rundir.Info, <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.seen, w.next
@@ -63,10 +63,10 @@ func (w *watch) run(ctx context.Context, pace func() time.Duration) {
 
 // look looks. A directory that cannot be looked at is as good as none until it can;
 // who asks for its data is told why.
-func (w *watch) look() rundir.Glance {
-	seen, err := rundir.Look(w.dir)
+func (w *watch) look() rundir.Info {
+	seen, err := rundir.Stat(w.dir)
 	if err != nil {
-		return rundir.Glance{Phase: rundir.Absent, Mark: err.Error()}
+		return rundir.Info{Status: rundir.Absent, Version: err.Error()}
 	}
 	return seen
 }

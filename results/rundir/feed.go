@@ -284,19 +284,19 @@ func (w *Writer) dropFeed() {
 	}
 }
 
-// Rounds lets a run that begins be followed. The index is that of Add; of run ID,
+// Progress lets a run that begins be followed. The index is that of Add; of run ID,
 // Experiment, Method, Algorithm, Point, Tuned, Seed, Real and Relative are used. What it
 // returns is to be told of each round, and may be called from any goroutine.
-func (w *Writer) Rounds(index int, run results.Run) func(results.Round) {
+func (w *Writer) Progress(index int, run results.Run) func(results.Round) {
 	run.Status = results.UnderWay
 	run.Optimum, run.OptimumGap, run.WallS = math.NaN(), math.NaN(), math.NaN()
 	w.feed.begin(index, run)
 	return func(r results.Round) { w.feed.round(index, &r) }
 }
 
-// Followed reports why runs could not be followed to their end while they were
+// ProgressErr reports why runs could not be followed to their end while they were
 // made: the disk was full. It is nil when they could; results do not depend on it.
-func (w *Writer) Followed() error {
+func (w *Writer) ProgressErr() error {
 	w.feed.mu.Lock()
 	defer w.feed.mu.Unlock()
 	return w.feed.err

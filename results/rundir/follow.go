@@ -19,27 +19,27 @@ import (
 	"fedsim/results"
 )
 
-// Phase is what a run directory is at.
-type Phase string
+// Status is what a run directory is at.
+type Status string
 
 const (
-	Absent   Phase = "absent"   // nothing is there, or nothing that can be read yet
-	Writing  Phase = "writing"  // a process writes it
-	Stopped  Phase = "stopped"  // the process that wrote it is gone: it was killed, or the machine went down
-	Finished Phase = "finished" // its run came to its end, or was interrupted; one that was killed later left it as it was
+	Absent   Status = "absent"   // nothing is there, or nothing that can be read yet
+	Writing  Status = "writing"  // a process writes it
+	Stopped  Status = "stopped"  // the process that wrote it is gone: it was killed, or the machine went down
+	Finished Status = "finished" // its run came to its end, or was interrupted; one that was killed later left it as it was
 )
 
-// Glance is what a look at a run directory tells without reading it.
-type Glance struct {
-	Phase Phase
-	Mark  string // as long as it is the same, so is what Follow tells
+// Info is what a look at a run directory tells without reading it.
+type Info struct {
+	Status  Status
+	Version string // as long as it is the same, so is what ReadLive tells
 }
 
-// Look looks at a run directory, which need not be there yet. It takes some system
+// Stat looks at a run directory, which need not be there yet. It takes some system
 // calls, whatever the directory holds. The error of a path that is no directory, or
 // of one that holds anything but a run, wraps ErrForeign.
-func Look(dir string) (Glance, error) {
-	g := Glance{Phase: Absent}
+func Stat(dir string) (Info, error) {
+	g := Info{Status: Absent}
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		_, err := inspect(dir)
 		return g, err
@@ -49,18 +49,18 @@ func Look(dir string) (Glance, error) {
 		info, err := os.Stat(name)
 		switch {
 		case err == nil && name == filepath.Join(dir, manifestFile):
-			g.Phase = Finished
-		case err == nil && g.Phase == Absent:
-			g.Phase = Stopped
+			g.Status = Finished
+		case err == nil && g.Status == Absent:
+			g.Status = Stopped
 		case err != nil && !absent(err):
 			return g, err
 		}
-		g.Mark += mark(info)
+		g.Version += mark(info)
 	}
 	f, err := input.Open(filepath.Join(stage, feedFile), maxText)
 	switch {
 	case absent(err):
-		if g.Phase == Absent {
+		if g.Status == Absent {
 			_, err := inspect(dir) // it may hold something else altogether
 			return g, err
 		}
@@ -74,11 +74,11 @@ func Look(dir string) (Glance, error) {
 	}
 	switch {
 	case isAlive(stage):
-		g.Phase = Writing
-	case g.Phase == Absent:
-		g.Phase = Stopped
+		g.Status = Writing
+	case g.Status == Absent:
+		g.Status = Stopped
 	}
-	g.Mark += string(g.Phase) + mark(info)
+	g.Version += string(g.Status) + mark(info)
 	return g, f.Close()
 }
 
@@ -107,35 +107,35 @@ func isAlive(stage string) bool {
 
 // Live is what a run directory holds, finished or not.
 type Live struct {
-	Results       // State is Running while Phase is Writing, Incomplete when it is Stopped
-	Phase   Phase // never Absent
-	Total   int   // runs that there will be in the end; 0: not known
+	Results        // State is Running while Status is Writing, Incomplete when it is Stopped
+	Status  Status // never Absent
+	Total   int    // runs that there will be in the end; 0: not known
 }
 
-// Follow reads how far a run directory has come: the runs that are finished and
+// ReadLive reads how far a run directory has come: the runs that are finished and
 // those that are under way, whose Status is UnderWay while somebody makes them and
 // Interrupted when nobody does any more. Of what a process writes at this moment all
 // is read that is whole; thetas and rows by device are not. The error of a directory
 // where there is nothing to read wraps fs.ErrNotExist or ErrForeign.
-func Follow(dir string) (*Live, error) {
+func ReadLive(dir string) (*Live, error) {
 	const attempts = 5 // what is read may be moved to its place meanwhile
 	for i := 1; ; i++ {
-		before, err := Look(dir)
+		before, err := Stat(dir)
 		if err != nil {
 			return nil, err
 		}
-		l, err := follow(dir, before.Phase)
+		l, err := follow(dir, before.Status)
 		if err == nil || i == attempts {
 			return l, err
 		}
-		if after, e := Look(dir); e != nil || after == before {
+		if after, e := Stat(dir); e != nil || after == before {
 			return nil, err
 		}
 	}
 }
 
-func follow(dir string, phase Phase) (*Live, error) {
-	l := &Live{Phase: phase}
+func follow(dir string, phase Status) (*Live, error) {
+	l := &Live{Status: phase}
 	place := dir
 	if phase != Finished {
 		place = filepath.Join(dir, stageDir)
@@ -197,12 +197,12 @@ func (l *Live) read(path string, text []byte) error {
 		order = append(order, index)
 	}
 	sort.Ints(order)
-	if l.Phase != Writing {
+	if l.Status != Writing {
 		l.Manifest.State = Incomplete
 	}
 	for _, index := range order {
 		run := places[index]
-		if run.Status == results.UnderWay && l.Phase != Writing {
+		if run.Status == results.UnderWay && l.Status != Writing {
 			run.Status = results.Interrupted
 		}
 		l.Runs = append(l.Runs, *run)

@@ -18,22 +18,22 @@ import (
 
 // startRun lets a run begin, as far as it is known then.
 func startRun(w *Writer, index int, r results.Run) func(results.Round) {
-	return w.Rounds(index, results.Run{ID: r.ID, Experiment: r.Experiment, Method: r.Method, Algorithm: r.Algorithm,
+	return w.Progress(index, results.Run{ID: r.ID, Experiment: r.Experiment, Method: r.Method, Algorithm: r.Algorithm,
 		Point: r.Point, Tuned: r.Tuned, Seed: r.Seed, Real: r.Real})
 }
 
 func follows(t *testing.T, dir string) *Live {
 	t.Helper()
-	l, err := Follow(dir)
+	l, err := ReadLive(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return l
 }
 
-func glance(t *testing.T, dir string) Glance {
+func glance(t *testing.T, dir string) Info {
 	t.Helper()
-	g, err := Look(dir)
+	g, err := Stat(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,23 +48,23 @@ func TestFollow(t *testing.T) {
 	runs[1].Rounds[7].Thetas = []results.Theta{{Value: 0.5, Answered: true}}
 	runs[1].Rounds[7].Participants = 1
 	var marks []string
-	look := func(phase Phase, statuses ...results.Status) *Live {
+	look := func(phase Status, statuses ...results.Status) *Live {
 		t.Helper()
 		g := glance(t, dir)
 		if g != glance(t, dir) {
 			t.Error("two looks at the same thing differ")
 		}
 		for _, old := range marks {
-			if old == g.Mark {
+			if old == g.Version {
 				t.Errorf("the mark %q was there before", old)
 			}
 		}
-		marks = append(marks, g.Mark)
-		if g.Phase != phase {
-			t.Fatalf("phase %s, must be %s", g.Phase, phase)
+		marks = append(marks, g.Version)
+		if g.Status != phase {
+			t.Fatalf("phase %s, must be %s", g.Status, phase)
 		}
 		if phase == Absent {
-			if _, err := Follow(dir); !errors.Is(err, fs.ErrNotExist) {
+			if _, err := ReadLive(dir); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("following nothing: %v", err)
 			}
 			return nil
@@ -74,8 +74,8 @@ func TestFollow(t *testing.T) {
 		for _, r := range l.Runs {
 			got = append(got, r.Status)
 		}
-		if d := cmp.Diff(statuses, got); d != "" || l.Phase != phase {
-			t.Errorf("phase %s: %s", l.Phase, d)
+		if d := cmp.Diff(statuses, got); d != "" || l.Status != phase {
+			t.Errorf("phase %s: %s", l.Status, d)
 		}
 		return l
 	}
@@ -148,8 +148,8 @@ func TestFollow(t *testing.T) {
 	if err := w.Discard(); err != nil {
 		t.Fatal(err)
 	}
-	if g := glance(t, dir); g.Phase != Finished {
-		t.Errorf("phase %s after a run that was given up", g.Phase)
+	if g := glance(t, dir); g.Status != Finished {
+		t.Errorf("phase %s after a run that was given up", g.Status)
 	}
 }
 
@@ -176,8 +176,8 @@ func TestFollowKilled(t *testing.T) {
 	if csv, err := os.Stat(filepath.Join(dir, stageDir, roundsFile)); err != nil || int64(len(text)) > 2*csv.Size() {
 		t.Errorf("the feed of two runs has %d bytes, more than twice those of one in %s: %v", len(text), roundsFile, err)
 	}
-	if g := glance(t, dir); g.Phase != Stopped {
-		t.Fatalf("phase %s", g.Phase)
+	if g := glance(t, dir); g.Status != Stopped {
+		t.Fatalf("phase %s", g.Status)
 	}
 	if l := follows(t, dir); len(l.Runs) != 2 || l.Runs[0].Status != results.Interrupted || l.Runs[1].Status != results.Done || l.Manifest.State != Incomplete {
 		t.Errorf("%+v", l.Manifest.Runs)
@@ -187,7 +187,7 @@ func TestFollowKilled(t *testing.T) {
 		if err := os.WriteFile(path, text[:end], 0o666); err != nil {
 			t.Fatal(err)
 		}
-		l, err := Follow(dir)
+		l, err := ReadLive(dir)
 		if err != nil {
 			if told != 0 {
 				t.Fatalf("of %d bytes: %v after %d rounds", end, err, told)
@@ -222,11 +222,11 @@ func TestFollowKilled(t *testing.T) {
 // Nothing of the feed stays, however a run ends.
 func TestFeedIsGone(t *testing.T) {
 	about := testAbout()
-	about.Keeps = true
+	about.Resumable = true
 	for name, end := range map[string]func(*Writer) error{
 		"complete":   func(w *Writer) error { return w.Finish(Complete, End{At: testFinished}) },
 		"incomplete": func(w *Writer) error { return w.Finish(Incomplete, End{At: testFinished}) },
-		"left":       (*Writer).Leave,
+		"left":       (*Writer).Suspend,
 		"discarded":  (*Writer).Discard,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -240,7 +240,7 @@ func TestFeedIsGone(t *testing.T) {
 				t.Fatal(err)
 			}
 			kill(t, w)
-			left, err := Reopen(dir)
+			left, err := OpenCheckpoint(dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -248,11 +248,11 @@ func TestFeedIsGone(t *testing.T) {
 				t.Fatal(err)
 			}
 			// Who goes on tells again of what was finished.
-			if l := follows(t, dir); l.Phase != Writing || len(l.Runs) != 1 || l.Runs[0].Status != results.Done || len(l.Runs[0].Rounds) != len(run.Rounds) {
-				t.Errorf("gone on with: phase %s, %+v", l.Phase, l.Manifest.Runs)
+			if l := follows(t, dir); l.Status != Writing || len(l.Runs) != 1 || l.Runs[0].Status != results.Done || len(l.Runs[0].Rounds) != len(run.Rounds) {
+				t.Errorf("gone on with: phase %s, %+v", l.Status, l.Manifest.Runs)
 			}
 			startRun(w, 1, syntheticRuns()[1])(run.Rounds[0])
-			if err := errors.Join(end(w), w.Followed()); err != nil {
+			if err := errors.Join(end(w), w.ProgressErr()); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := os.Stat(filepath.Join(dir, stageDir, feedFile)); !errors.Is(err, fs.ErrNotExist) {
@@ -278,14 +278,14 @@ func TestFollowMoved(t *testing.T) {
 	if err := w.move(nil, attached{}); err == nil {
 		t.Fatal("no error")
 	}
-	if g := glance(t, w.Dir()); g.Phase != Writing {
-		t.Errorf("phase %s while it is moved", g.Phase)
+	if g := glance(t, w.Dir()); g.Status != Writing {
+		t.Errorf("phase %s while it is moved", g.Status)
 	}
 	if err := w.install(Complete, attached{}); err == nil {
 		t.Fatal("no error")
 	}
-	if l := follows(t, w.Dir()); l.Phase != Stopped || l.Manifest.State != Incomplete || len(l.Runs) != 2 {
-		t.Errorf("phase %s, %s, %d runs after it failed", l.Phase, l.Manifest.State, len(l.Runs))
+	if l := follows(t, w.Dir()); l.Status != Stopped || l.Manifest.State != Incomplete || len(l.Runs) != 2 {
+		t.Errorf("phase %s, %s, %d runs after it failed", l.Status, l.Manifest.State, len(l.Runs))
 	}
 	w.feed.write() // a timer that fires late
 	w.feed.stop()
@@ -304,7 +304,7 @@ func TestFeedFails(t *testing.T) {
 	}
 	tell := startRun(w, 0, runs[0])
 	w.feed.write()
-	if err := w.Followed(); err == nil {
+	if err := w.ProgressErr(); err == nil {
 		t.Fatal("no error")
 	}
 	tell(runs[0].Rounds[0])
@@ -315,12 +315,12 @@ func TestFeedFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	addAll(t, w, runs[:4])
-	if l := follows(t, w.Dir()); l.Phase != Writing || len(l.Runs) != 4 {
-		t.Errorf("phase %s, %d runs: must be those of the last checkpoint", l.Phase, len(l.Runs))
+	if l := follows(t, w.Dir()); l.Status != Writing || len(l.Runs) != 4 {
+		t.Errorf("phase %s, %d runs: must be those of the last checkpoint", l.Status, len(l.Runs))
 	}
 	finish(t, w, Complete)
-	if l := follows(t, w.Dir()); len(l.Runs) != 4 || l.Phase != Finished {
-		t.Errorf("phase %s, %d runs", l.Phase, len(l.Runs))
+	if l := follows(t, w.Dir()); len(l.Runs) != 4 || l.Status != Finished {
+		t.Errorf("phase %s, %d runs", l.Status, len(l.Runs))
 	}
 }
 
@@ -380,7 +380,7 @@ func TestLookAtWhatIsNoRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{dir, file} {
-		if _, err := Look(path); !errors.Is(err, ErrForeign) {
+		if _, err := Stat(path); !errors.Is(err, ErrForeign) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

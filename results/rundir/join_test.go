@@ -189,7 +189,7 @@ func TestACorruptJoinIsRefused(t *testing.T) {
 	if w, err = resume(dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Finish(Complete, End{At: testFinished}); !errors.Is(err, ErrKept) {
+	if err := w.Finish(Complete, End{At: testFinished}); !errors.Is(err, ErrCheckpoint) {
 		t.Errorf("%v", err)
 	}
 	if err := w.Discard(); err != nil {

@@ -14,7 +14,7 @@ import (
 	"fedsim/internal/input"
 )
 
-// ErrBusy is wrapped by the errors of Create and Reopen for a directory that
+// ErrBusy is wrapped by the errors of Create and OpenCheckpoint for a directory that
 // another process is writing to.
 var ErrBusy = errors.New("is being written to by another fedsim")
 

@@ -125,7 +125,7 @@ func TestWhatIsKeptIsNotOverwritten(t *testing.T) {
 // A complete run with an unfinished one that was to replace it tells of both.
 func TestAnUnfinishedReplacementIsToldOf(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	about := About{Version: "test", Scenario: []byte("name = \"x\"\n"), Seeds: []uint64{1}, Keeps: true}
+	about := About{Version: "test", Scenario: []byte("name = \"x\"\n"), Seeds: []uint64{1}, Resumable: true}
 	w, err := Create(dir, false, about)
 	if err != nil {
 		t.Fatal(err)

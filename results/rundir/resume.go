@@ -15,11 +15,11 @@ import (
 	"fedsim/results"
 )
 
-// ErrComplete is the error of Reopen for a directory whose run came to its end.
+// ErrComplete is the error of OpenCheckpoint for a directory whose run came to its end.
 var ErrComplete = errors.New("run is complete; nothing to resume")
 
-// Left is what a run that did not come to its end has left in a run directory.
-type Left struct {
+// Checkpoint is what a run that did not come to its end has left in a run directory.
+type Checkpoint struct {
 	Scenario []byte // the resolved one
 	Command  []string
 	Started  time.Time
@@ -30,13 +30,13 @@ type Left struct {
 	lock     *lock
 }
 
-// Reopen looks for what was kept in a run directory by a fedsim of the
-// same numeric version, on whatever platform; another's is refused with an error that wraps ErrKept. The
+// OpenCheckpoint looks for what was kept in a run directory by a fedsim of the
+// same numeric version, on whatever platform; another's is refused with an error that wraps ErrCheckpoint. The
 // error of a directory without anything to go on with wraps ErrComplete when its
 // run is complete, of which it removes what is left of the way there, else
 // ErrForeign; that of one that another process writes to wraps ErrBusy. What it
 // returns must be resumed or closed.
-func Reopen(dir string) (l *Left, err error) {
+func OpenCheckpoint(dir string) (l *Checkpoint, err error) {
 	if !exists(filepath.Join(dir, stageDir)) { // then nothing is made there
 		return nil, nothingLeft(dir)
 	}
@@ -66,8 +66,8 @@ func Reopen(dir string) (l *Left, err error) {
 }
 
 // decode reads the content of the index.
-func (s *shelf) decode(h header, content []byte, remedy string) (*Left, error) {
-	l := &Left{}
+func (s *shelf) decode(h header, content []byte, remedy string) (*Checkpoint, error) {
+	l := &Checkpoint{}
 	c := state.Reading(bytes.NewReader(content))
 	if l.state(c); c.Err() != nil {
 		return nil, refuse(s.index(), c.Err().Error(), remedy)
@@ -80,13 +80,13 @@ func (s *shelf) decode(h header, content []byte, remedy string) (*Left, error) {
 
 // Empty reports whether the run was stopped before its first checkpoint: only its
 // scenario is there.
-func (l *Left) Empty() bool {
+func (l *Checkpoint) Empty() bool {
 	things, _, err := l.shelf.inspect()
 	return err == nil && things == 0 && len(l.Runs) == 0
 }
 
 // Close leaves what was left as it is. After Resume it does nothing.
-func (l *Left) Close() error { return l.lock.release() }
+func (l *Checkpoint) Close() error { return l.lock.release() }
 
 // nothingLeft explains why there is nothing to go on with.
 func nothingLeft(dir string) error {
@@ -102,7 +102,7 @@ func nothingLeft(dir string) error {
 }
 
 // state names what the index holds.
-func (l *Left) state(c *state.Coder) {
+func (l *Checkpoint) state(c *state.Coder) {
 	scenario := string(l.Scenario)
 	c.String(&scenario)
 	l.Scenario = []byte(scenario)
@@ -118,12 +118,12 @@ func (l *Left) state(c *state.Coder) {
 // run; place tells the place of a run in its order. A run whose rows by device or model were
 // deleted is to be made again. From now on the writer keeps what there is, whatever
 // happens.
-func (l *Left) Resume(about About, place func(id string) (int, bool)) (*Writer, error) {
+func (l *Checkpoint) Resume(about About, place func(id string) (int, bool)) (*Writer, error) {
 	path := l.shelf.index()
 	if !bytes.Equal(about.Scenario, l.Scenario) {
 		return nil, refuse(path, "its scenario has another meaning to this fedsim", startOver)
 	}
-	about.Keeps = true
+	about.Resumable = true
 	w := &Writer{dir: l.dir, about: about, shelf: l.shelf, resumed: true, seals: map[int]string{}}
 	if err := w.recallJoin(); err != nil {
 		return nil, err
@@ -177,10 +177,10 @@ func (l *Left) Resume(about About, place func(id string) (int, bool)) (*Writer, 
 	return w, nil
 }
 
-// Keep keeps what fill writes under a name, until a run of that ID is finished, or
+// Save saves what fill writes under a name, until a run of that ID is finished, or
 // the scenario. When it fails, what was kept before stays. Calls for different
 // names may overlap.
-func (w *Writer) Keep(name string, fill func(io.Writer) error) error {
+func (w *Writer) Save(name string, fill func(io.Writer) error) error {
 	if err := w.shelf.write(w.shelf.path(name), name, fill); err != nil {
 		return err
 	}
@@ -190,11 +190,11 @@ func (w *Writer) Keep(name string, fill func(io.Writer) error) error {
 	return nil
 }
 
-// Kept returns what is kept under a name, nil when nothing is.
-func (w *Writer) Kept(name string) ([]byte, error) { return w.shelf.read(name) }
+// Load returns what is kept under a name, nil when nothing is.
+func (w *Writer) Load(name string) ([]byte, error) { return w.shelf.read(name) }
 
-// Refuse says that what is kept under a name cannot be gone on with, and why.
-func (w *Writer) Refuse(name string, why error) error {
+// Reject says that what is kept under a name cannot be resumed, and why.
+func (w *Writer) Reject(name string, why error) error {
 	return fmt.Errorf("%w (%w)", refuse(w.shelf.path(name), why.Error(), startsOver), why)
 }
 
@@ -222,10 +222,10 @@ func (w *Writer) checkpoint() error {
 func (w *Writer) writeIndex() error { return w.writeIndexBy(atomicfile.Write) }
 
 func (w *Writer) writeIndexBy(write func(string, func(io.Writer) error) error) error {
-	if !w.about.Keeps {
+	if !w.about.Resumable {
 		return nil
 	}
-	l := Left{Scenario: w.about.Scenario, Command: w.about.Command, Started: w.about.Started}
+	l := Checkpoint{Scenario: w.about.Scenario, Command: w.about.Command, Started: w.about.Started}
 	for i := range w.runs {
 		if w.runs[i].Status != results.Interrupted {
 			l.Runs = append(l.Runs, w.runs[i])
@@ -263,9 +263,9 @@ func (w *Writer) saveFresh() error {
 	return w.writeIndex()
 }
 
-// Leave lets what there is be gone on with, instead of Finish: the directory stays
+// Suspend lets what there is be gone on with, instead of Finish: the directory stays
 // as it was but for what is kept. Discard then does nothing.
-func (w *Writer) Leave() error {
+func (w *Writer) Suspend() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.done = true
@@ -273,9 +273,9 @@ func (w *Writer) Leave() error {
 	return errors.Join(w.writeIndex(), w.lock.release())
 }
 
-// Resumable reports whether what there is can be gone on with, and is worth it.
+// Resumable reports whether what there is can be resumed, and is worth it.
 func (w *Writer) Resumable() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.about.Keeps && (w.resumed || w.worth)
+	return w.about.Resumable && (w.resumed || w.worth)
 }

@@ -20,7 +20,7 @@ import (
 // keeps is a description of runs that can be gone on with.
 func keeps() About {
 	about := testAbout()
-	about.Keeps = true
+	about.Resumable = true
 	return about
 }
 
@@ -51,14 +51,14 @@ func begun(t *testing.T, dir string) *Writer {
 
 func keepText(t *testing.T, w *Writer, name, text string) {
 	t.Helper()
-	if err := w.Keep(name, func(out io.Writer) error { _, err := io.WriteString(out, text); return err }); err != nil {
+	if err := w.Save(name, func(out io.Writer) error { _, err := io.WriteString(out, text); return err }); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // resume goes on with what is in dir.
 func resume(dir string) (*Writer, error) {
-	left, err := Reopen(dir)
+	left, err := OpenCheckpoint(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -144,10 +144,10 @@ func TestWritersGoOn(t *testing.T) {
 	if d := cmp.Diff(runs[:3], w.Runs(), sameBits); d != "" {
 		t.Error(d)
 	}
-	if b, err := w.Kept(runs[3].ID); string(b) != "halfway" || err != nil {
+	if b, err := w.Load(runs[3].ID); string(b) != "halfway" || err != nil {
 		t.Errorf("%q, %v", b, err)
 	}
-	if b, err := w.Kept(runs[4].ID); b != nil || err != nil {
+	if b, err := w.Load(runs[4].ID); b != nil || err != nil {
 		t.Errorf("%q, %v", b, err)
 	}
 	// The fourth is finished before the writer is killed again.
@@ -195,7 +195,7 @@ func TestInterruptedWritersGoOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err := w.Kept(half.ID); string(b) != "halfway" || err != nil {
+	if b, err := w.Load(half.ID); string(b) != "halfway" || err != nil {
 		t.Errorf("%q, %v", b, err)
 	}
 	addHalf() // again, as it may be
@@ -239,13 +239,13 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 	name := syntheticRuns()[3].ID
 	for path, ask := range map[string]func() error{
 		w.shelf.index(): func() error {
-			left, err := Reopen(dir)
+			left, err := OpenCheckpoint(dir)
 			if err == nil {
 				err = left.Close()
 			}
 			return err
 		},
-		w.shelf.path(name): func() error { _, err := w.Kept(name); return err },
+		w.shelf.path(name): func() error { _, err := w.Load(name); return err },
 	} {
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -257,7 +257,7 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			err := ask()
-			if !errors.Is(err, ErrKept) || !strings.HasPrefix(err.Error(), path+": ") || strings.Contains(err.Error(), "\n") ||
+			if !errors.Is(err, ErrCheckpoint) || !strings.HasPrefix(err.Error(), path+": ") || strings.Contains(err.Error(), "\n") ||
 				!strings.Contains(err.Error(), startsOver) && !strings.Contains(err.Error(), startOver) {
 				t.Fatalf("%s at %d of %d: %v", what, at, len(text), err)
 			}
@@ -288,7 +288,7 @@ func TestWhatIsOfAnotherIsRefused(t *testing.T) {
 	name := syntheticRuns()[3].ID
 	check := func(err error, want string) {
 		t.Helper()
-		if !errors.Is(err, ErrKept) || !strings.Contains(err.Error(), want) {
+		if !errors.Is(err, ErrCheckpoint) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q in it", err, want)
 		}
 	}
@@ -297,7 +297,7 @@ func TestWhatIsOfAnotherIsRefused(t *testing.T) {
 	_, _, err := another.open(another.index(), startOver)
 	check(err, fmt.Sprintf("numeric version %d and this one has %d", Numerics, Numerics+1))
 
-	left, err := Reopen(dir)
+	left, err := OpenCheckpoint(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +315,7 @@ func TestWhatIsOfAnotherIsRefused(t *testing.T) {
 	if err := os.WriteFile(w.shelf.path("someone else"), text, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.Kept("someone else")
+	_, err = w.Load("someone else")
 	check(err, "it is of \""+name)
 
 	foreign, err := Create(filepath.Join(t.TempDir(), "other"), false, other)
@@ -325,11 +325,11 @@ func TestWhatIsOfAnotherIsRefused(t *testing.T) {
 	if err := os.WriteFile(foreign.shelf.path(name), text, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	_, err = foreign.Kept(name)
+	_, err = foreign.Load(name)
 	check(err, "of another scenario")
 
 	w.shelf.numerics++
-	_, err = w.Kept(name)
+	_, err = w.Load(name)
 	check(err, "the results of both do not mix")
 }
 
@@ -340,7 +340,7 @@ func TestFailedWritesLeaveWhatWasKept(t *testing.T) {
 	w := begun(t, dir)
 	name := syntheticRuns()[3].ID
 	full := errors.New("disk full")
-	err := w.Keep(name, func(out io.Writer) error { return full })
+	err := w.Save(name, func(out io.Writer) error { return full })
 	if !errors.Is(err, full) || !w.Resumable() {
 		t.Errorf("%v", err)
 	}
@@ -351,7 +351,7 @@ func TestFailedWritesLeaveWhatWasKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err := again.Kept(name); string(b) != "halfway" || err != nil {
+	if b, err := again.Load(name); string(b) != "halfway" || err != nil {
 		t.Errorf("%q, %v", b, err)
 	}
 	if err := again.Discard(); err != nil { // a run that fails when it is gone on with
@@ -364,7 +364,7 @@ func TestFailedWritesLeaveWhatWasKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Keep(name, func(out io.Writer) error { return full }); !errors.Is(err, full) || w.Resumable() {
+	if err := w.Save(name, func(out io.Writer) error { return full }); !errors.Is(err, full) || w.Resumable() {
 		t.Errorf("%v", err)
 	}
 	if err := w.Discard(); err != nil {
@@ -396,7 +396,7 @@ func TestARunWithoutACheckpointIsStarted(t *testing.T) {
 		t.Fatal(err)
 	}
 	kill(t, w)
-	left, err := Reopen(dir)
+	left, err := OpenCheckpoint(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -408,7 +408,7 @@ func TestARunWithoutACheckpointIsStarted(t *testing.T) {
 	}
 	endRun(t, dir)
 	kill(t, begun(t, dir))
-	if left, err = Reopen(dir); err != nil || left.Empty() {
+	if left, err = OpenCheckpoint(dir); err != nil || left.Empty() {
 		t.Errorf("nothing is left of three runs: %v", err)
 	}
 	if err := left.Close(); err != nil {
@@ -433,7 +433,7 @@ func FuzzReopen(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	if err := w.Leave(); err != nil {
+	if err := w.Suspend(); err != nil {
 		f.Fatal(err)
 	}
 	f.Add(content)
@@ -448,7 +448,7 @@ func FuzzReopen(f *testing.F) {
 		if err == nil {
 			err = again.Discard()
 		}
-		if err != nil && !errors.Is(err, ErrKept) {
+		if err != nil && !errors.Is(err, ErrCheckpoint) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -479,7 +479,7 @@ func TestRowsByDeviceThatWereKeptAreSealed(t *testing.T) {
 		if err := os.WriteFile(part, spoilt, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := resume(dir); !errors.Is(err, ErrKept) || !strings.HasPrefix(err.Error(), part+": ") || !strings.Contains(err.Error(), startsOver) {
+		if _, err := resume(dir); !errors.Is(err, ErrCheckpoint) || !strings.HasPrefix(err.Error(), part+": ") || !strings.Contains(err.Error(), startsOver) {
 			t.Fatalf("flipped at %d: %v", at, err)
 		}
 	}

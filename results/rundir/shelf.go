@@ -18,9 +18,9 @@ import (
 	"fedsim/results"
 )
 
-// ErrKept is wrapped by the errors of what was kept and cannot be gone on with:
+// ErrCheckpoint is wrapped by the errors of what was kept and cannot be resumed:
 // damaged, or of another scenario or numeric version.
-var ErrKept = errors.New("cannot be gone on with")
+var ErrCheckpoint = errors.New("cannot be resumed")
 
 const (
 	shelfMagic  = "fedsim\x00k" // a text file it is not
@@ -169,9 +169,9 @@ const (
 	startOver  = "run the scenario anew, with --force and without --resume"
 )
 
-// refuse says which file cannot be gone on with, why, and what to do.
+// refuse says which file cannot be resumed, why, and what to do.
 func refuse(path, why, remedy string) error {
-	return fmt.Errorf("%s: %w: %s: %s", path, ErrKept, why, remedy)
+	return fmt.Errorf("%s: %w: %s: %s", path, ErrCheckpoint, why, remedy)
 }
 
 // forget removes what is kept under a name, if anything is.

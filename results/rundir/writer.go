@@ -11,7 +11,7 @@
 //	DIR/report.html     a page of the run, when one was asked for; never read
 //	DIR/tables/         tables of prediction errors; absent without
 //
-// Meanwhile [Follow] tells how far everything has come, each round within about a
+// Meanwhile [ReadLive] tells how far everything has come, each round within about a
 // second, to any process.
 //
 // A [Writer] gathers finished runs in DIR/.unfinished, which is a run directory
@@ -91,15 +91,15 @@ var (
 
 // About is what a run directory records beside the runs.
 type About struct {
-	Version  string          // of fedsim
-	Command  []string        // the command line
-	Seeds    []uint64        // of the scenario
-	Data     string          // one line that describes the data
-	Scenario []byte          // the resolved scenario, stored as it is
-	Targets  results.Targets // that runs.csv reports the time to
-	Started  time.Time
-	Runs     int  // that there will be in the end, for who looks on; 0: not known
-	Keeps    bool // what is unfinished is kept in DIR/.unfinished/kept, to be gone on with
+	Version   string          // of fedsim
+	Command   []string        // the command line
+	Seeds     []uint64        // of the scenario
+	Data      string          // one line that describes the data
+	Scenario  []byte          // the resolved scenario, stored as it is
+	Targets   results.Targets // that runs.csv reports the time to
+	Started   time.Time
+	Runs      int  // that there will be in the end, for who looks on; 0: not known
+	Resumable bool // what is unfinished is kept in DIR/.unfinished/kept, to be gone on with
 }
 
 // Writer gathers the finished runs of a scenario and leaves a run directory.
@@ -163,7 +163,7 @@ func Create(dir string, force bool, about About) (_ *Writer, err error) {
 	if err := clearStage(dir); err != nil {
 		return nil, err
 	}
-	if about.Keeps {
+	if about.Resumable {
 		err = w.startShelf()
 	}
 	if err == nil {
@@ -406,7 +406,7 @@ func (w *Writer) Finish(state State, end End) error {
 		if err := w.writeIndex(); err != nil {
 			return err
 		}
-		extra.resumable = w.about.Keeps
+		extra.resumable = w.about.Resumable
 	}
 	return w.install(state, extra)
 }
@@ -435,7 +435,7 @@ func (w *Writer) install(state State, extra attached) error {
 	if err != nil {
 		return err
 	}
-	if state == Incomplete && w.about.Keeps {
+	if state == Incomplete && w.about.Resumable {
 		return errors.Join(clearStage(w.dir, shelfDir, partsDir, modelsDir), w.lock.release(), atomicfile.SyncDir(w.dir))
 	}
 	w.worth, w.resumed = false, false // nothing is left to do
@@ -570,9 +570,9 @@ func (w *Writer) Discard() error {
 	return err
 }
 
-// Forget lets Discard remove the checkpoint of this writer, too: nobody will resume it.
+// DropCheckpoint lets Discard remove the checkpoint of this writer, too: nobody will resume it.
 // An older checkpoint stays.
-func (w *Writer) Forget() {
+func (w *Writer) DropCheckpoint() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.worth = false

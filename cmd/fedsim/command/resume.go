@@ -66,7 +66,7 @@ func (f *runFlags) reopen(cmd *cobra.Command, args, sets []string) (*scenarios.S
 			return nil, nil, err
 		}
 	}
-	left, err := rundir.Reopen(f.resume)
+	left, err := rundir.OpenCheckpoint(f.resume)
 	switch {
 	case err == nil:
 		return f.resumeLeft(cmd, left, named)
@@ -123,7 +123,7 @@ func (f *runFlags) requireSame(s *scenarios.Scenario, there []byte) error {
 
 // resumeLeft resumes an unfinished run. If named is not nil, it must be the scenario of
 // the run.
-func (f *runFlags) resumeLeft(cmd *cobra.Command, left *rundir.Left, named *scenarios.Scenario) (s *scenarios.Scenario, w *rundir.Writer, err error) {
+func (f *runFlags) resumeLeft(cmd *cobra.Command, left *rundir.Checkpoint, named *scenarios.Scenario) (s *scenarios.Scenario, w *rundir.Writer, err error) {
 	defer func() { err = errors.Join(err, left.Close()) }()
 	if named != nil {
 		if err := f.requireSame(named, left.Scenario); err != nil {
@@ -152,7 +152,7 @@ func (f *resumeFlags) policy(w *rundir.Writer) checkpoint.Policy {
 	if f.checkpoint == 0 {
 		return checkpoint.Policy{}
 	}
-	return checkpoint.Policy{Keeper: w, Every: time.Duration(f.checkpoint * float64(time.Second)), Clock: time.Now}
+	return checkpoint.Policy{Store: w, Every: time.Duration(f.checkpoint * float64(time.Second)), Clock: time.Now}
 }
 
 // checkpointing returns o with the functions that save runs and checkpoints to the run

@@ -155,14 +155,14 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 	err = experiment.Run(cmd.Context(), scenario.Experiments, f.checkpointing(w, experiment.Options{
 		Estimate: estimate,
 		Workers:  f.workers, Queue: f.queue, Journal: watched.journal(),
-		Progress: p.update, Rounds: w.Rounds, Devices: devicesOf(w), Model: modelsOf(w), Clock: time.Now,
+		Progress: p.update, Rounds: w.Progress, Devices: devicesOf(w), Model: modelsOf(w), Clock: time.Now,
 	}))
 	var made []*crossval.Result
 	if err == nil {
 		made, err = f.makeTables(cmd.Context(), w, scenario, p)
 	}
 	p.end()
-	if unseen := w.Followed(); unseen != nil { // only a warning: the results are complete
+	if unseen := w.ProgressErr(); unseen != nil { // only a warning: the results are complete
 		printError(cmd.ErrOrStderr(), fmt.Errorf("warning: %w", unseen))
 	}
 	if err != nil {
@@ -184,10 +184,10 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 // removed, because a checkpoint cannot be resumed with another scenario.
 func discard(w *rundir.Writer, err error) error {
 	if isUsage(err) {
-		w.Forget()
+		w.DropCheckpoint()
 	}
 	err = errors.Join(err, w.Discard())
-	if err == nil || experiment.Interrupted(err) || errors.Is(err, rundir.ErrKept) || !w.Resumable() {
+	if err == nil || experiment.Interrupted(err) || errors.Is(err, rundir.ErrCheckpoint) || !w.Resumable() {
 		return err
 	}
 	return fmt.Errorf("%w; the checkpoint is saved: fix the cause, then resume with: fedsim run --resume %s", err, w.Dir())
@@ -255,7 +255,7 @@ func (f *runFlags) create(s *scenarios.Scenario, checkpoints bool) (*rundir.Writ
 	if err != nil {
 		return nil, err
 	}
-	about.Keeps = checkpoints
+	about.Resumable = checkpoints
 	dir := f.out
 	if dir == "" {
 		dir = filepath.Join("runs", s.Name)
@@ -298,7 +298,7 @@ func (f *runFlags) saveInterrupted(cmd *cobra.Command, w *rundir.Writer, s *scen
 		}
 		outcome := fmt.Sprintf("interrupted before the end of the first %s; ", first)
 		if w.Resumable() {
-			if err := w.Leave(); err != nil {
+			if err := w.Suspend(); err != nil {
 				return err
 			}
 			return interrupted{outcome + resumeHint(w), interrupt}

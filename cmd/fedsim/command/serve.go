@@ -93,7 +93,7 @@ func (f *serveFlags) printAddress(cmd *cobra.Command, dir string, l net.Listener
 	if !about.Loopback {
 		printError(cmd.ErrOrStderr(), fmt.Errorf("warning: --addr=%s: anyone who can connect to this machine can read %s", f.address, dir))
 	}
-	if g, err := rundir.Look(dir); err == nil && g.Phase == rundir.Absent {
+	if g, err := rundir.Stat(dir); err == nil && g.Status == rundir.Absent {
 		printError(cmd.ErrOrStderr(), fmt.Errorf("%s: no run here yet; the report waits for it", dir))
 	}
 	out := cmd.OutOrStdout()

@@ -19,7 +19,7 @@ const dataFolder = "FEDSIM_DATA"
 // directory when it is complete. After an error it returns the complete tables too.
 func (f *runFlags) makeTables(ctx context.Context, w *rundir.Writer, s *scenarios.Scenario, p *progress) ([]*crossval.Result, error) {
 	keep := f.policy(w)
-	if keep.Keeper != nil && len(s.Tables) > 0 { // tables can take longer than the runs
+	if keep.Store != nil && len(s.Tables) > 0 { // tables can take longer than the runs
 		if err := w.Checkpoint(); err != nil {
 			return nil, err
 		}
