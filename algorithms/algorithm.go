@@ -126,6 +126,15 @@ type Measurer interface {
 	Theta(device int) float64
 }
 
+// LossReporter is an Algorithm that evaluates its own global model on the rows of a
+// device. Selectors that ask for losses need it of a learner that is not a linear
+// model.
+type LossReporter interface {
+	// Loss returns the mean loss of the present global model on the device's training
+	// rows. It changes nothing, and may be called for several devices at once.
+	Loss(device int) float64
+}
+
 // Setup is what an algorithm is built on.
 type Setup struct {
 	Problem  *mtl.Problem

@@ -139,7 +139,7 @@ func (f *Federation) another(t int) {
 		return
 	}
 	f.draws++
-	s := rng.New(f.setup.Seed, rng.Clients, -1, f.draws)
+	s := rng.New(f.setup.Seed, rng.Selection, -1, f.draws)
 	t = s.IntN(len(f.devices))
 	// Mostly one of the first few draws is vacant; else the next one after the last.
 	for range 32 {

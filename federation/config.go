@@ -62,13 +62,16 @@ type Config struct {
 	Cost         string  `toml:"cost" doc:"how work and bytes become time: \"physical\", in seconds; or \"relative\" (the paper's section 5.3) or \"authors\" (their released drivers), in relative units that are no seconds"`
 	Clients      int     `toml:"clients_per_round" doc:"devices that the server asks in a round, drawn anew for each as selection says; protocol \"first\": answers that end a round; protocol \"asynchronous\": devices at work at a time; 0: all, or what fraction says"`
 	Fraction     float64 `toml:"fraction" doc:"share of the devices that the server asks in a round, in (0, 1], rounded up, drawn likewise; in place of clients_per_round"`
-	Selection    string  `toml:"selection" doc:"how the devices of a round are drawn from those that can be reached: \"uniform\", \"data\" (in proportion to their rows), \"speed\" (in inverse proportion to how long an answer takes them) or \"power-of-choice\" (those that the model fits worst among candidates)"`
+	Selection    string  `toml:"selection" doc:"how the devices of a round are drawn from those that can be reached: \"uniform\", \"data\" (in proportion to their rows), \"speed\" (in inverse proportion to how long an answer takes them) or \"power-of-choice\" (those that the model fits worst among candidates); or a selector of your own (docs/plugins.md)"`
 	Candidates   int     `toml:"candidates" doc:"selection \"power-of-choice\": how many devices are drawn to choose from; at least clients_per_round"`
 	Over         float64 `toml:"over_selection" doc:"protocol \"first\": how many times as many devices are asked as answers are needed, at least 1; rounded up. Where there are not so many, all are asked, and the fewer answers are needed"`
 	Retries      int     `toml:"retries" doc:"protocols \"deadline\" and \"first\": how often in a round a device is asked again when the answer of an attempt that was lost was due"`
 	MinReports   int     `toml:"min_reports" doc:"fewest answers that a round needs: with fewer the server forgets those that it has"`
 	Late         string  `toml:"late" doc:"answers that have not come when a round ends: \"drop\" (the device stops working) or \"keep\" (it goes on, is not asked meanwhile, and its answer is taken in the round in which it comes; the dual may then fall, weak duality holds)"`
 	ServerGFLOPS float64 `toml:"server_gflops" doc:"speed of the server in 1e9 FLOP/s; 0: server work takes no time"`
+
+	// SelectionOptions is a pointer to the options struct of the selector; nil without.
+	SelectionOptions any `toml:"selection_options" doc:"the options of a selector of your own"`
 }
 
 // Relative reports whether times are relative units, not seconds.
@@ -78,7 +81,7 @@ func (f *Config) Relative() bool { return f.Cost == Relative || f.Cost == Author
 func Defaults() Config {
 	return Config{
 		Protocol: WaitForAll, StepsLow: 0.1, StepsHigh: 1, Cost: Physical, Fraction: 1,
-		Window: 5, Fit: true, Selection: Uniformly, Over: 1, Late: Drop,
+		Window: 5, Fit: true, Selection: "uniform", Over: 1, Late: Drop,
 	}
 }
 
@@ -120,9 +123,7 @@ func (f *Config) Validate(c *config.Checker) {
 func (f *Config) validatePolicies(c *config.Checker) {
 	c.Require(f.Quantile >= 0 && f.Quantile <= 1, "deadline_quantile", f.Quantile, "must be in [0, 1]")
 	c.Require(f.Window >= 1 && f.Window <= 10_000, "deadline_window", f.Window, "must be in [1, 10000]")
-	c.OneOf("selection", f.Selection, Uniformly, ByData, BySpeed, ByLoss)
-	c.Require(f.Candidates >= 0, "candidates", f.Candidates, "must not be negative")
-	c.Require((f.Candidates > 0) == (f.Selection == ByLoss), "candidates", f.Candidates, "must be set with selection \"power-of-choice\", and with no other")
+	f.validateSelection(c)
 	c.Require(f.Over >= 1 && f.Over <= 1e6, "over_selection", f.Over, "must be in [1, 1e6]")
 	c.Require(f.Retries >= 0 && f.Retries <= 1000, "retries", f.Retries, "must be in [0, 1000]")
 	c.Require(f.MinReports >= 0, "min_reports", f.MinReports, "must not be negative")
@@ -175,7 +176,7 @@ func (f *Config) ValidateUse(c *config.Checker, inForce []string) {
 		c.Require(!set || used, key, value, fmt.Sprintf("must be left out: only protocols %s have a use for it", strings.Join(protocols, ", ")))
 	}
 	use("deadline_quantile", f.Quantile, f.Quantile != 0, Deadline)
-	use("selection", f.Selection, f.Selection != Uniformly, WaitForAll, Deadline, Charged, First)
+	use("selection", f.Selection, f.Selection != Defaults().Selection, WaitForAll, Deadline, Charged, First)
 	use("over_selection", f.Over, f.Over != 1, First)
 	use("retries", f.Retries, f.Retries != 0, Deadline, First)
 	use("min_reports", f.MinReports, f.MinReports != 0, Deadline, Charged, First)

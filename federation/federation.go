@@ -145,10 +145,12 @@ type Federation struct {
 	tape *tape // nil: the run is not kept
 
 	// Rounds.
-	clients     clients
-	wanted      int     // answers that a round is for
-	chosen      []int32 // devices of this round, in order
-	carried     []int32 // devices that still owe an answer to an earlier one, in order
+	selection   Selection
+	selector    Selector // nil: a round asks all
+	reports     *reports // nil: the selector does not look at them
+	wanted      int      // answers that a round is for
+	chosen      []int32  // devices of this round, in order
+	carried     []int32  // devices that still owe an answer to an earlier one, in order
 	merged      []int32
 	waiting     int // answers that end the round, under protocols that wait for them
 	outstanding int // answers that may still come
@@ -214,7 +216,7 @@ func New(s Setup) (*Federation, error) {
 	}
 	f.clock = engine.New(happens, engine.Options{Queue: s.Queue, Hooks: s.Hooks, Prefetch: f.fetch})
 	wanted, asked := s.Config.Sizes(n)
-	f.wanted, f.clients = wanted, newClients(s.Seed, asked, n)
+	f.wanted, f.selection = wanted, newSelection(f, s.Seed, asked, n)
 	f.startRadios(n)
 	if f.asksAgain(0) {
 		f.dues = make([]engine.Time, n)
@@ -259,7 +261,12 @@ func New(s Setup) (*Federation, error) {
 	if f.foretold() {
 		f.batteries.SetNextPower(f.change)
 	}
-	f.clients.weights = f.weigh()
+	if f.selector, err = s.newSelector(asked); err != nil {
+		return nil, err
+	}
+	if factory, _ := LookupSelector(s.Config.Selection); f.selector != nil && factory.History {
+		f.reports = newReports(n, factory.Losses)
+	}
 	return f, nil
 }
 
@@ -269,7 +276,7 @@ func (f *Federation) check() error {
 	name := f.setup.Factory.Name
 	c := config.NewChecker()
 	f.setup.Config.ValidateMethod(c.In("federation"), &f.setup.Factory, f.setup.Options)
-	c.Require(!needs.AllClients || f.clients.size == f.setup.Size.Devices, "federation.clients_per_round", f.clients.size,
+	c.Require(!needs.AllClients || f.selection.asked == f.setup.Size.Devices, "federation.clients_per_round", f.selection.asked,
 		fmt.Sprintf("must be 0, and fraction 1: %s cannot do without any device's answer", name))
 	if p := f.setup.Problem; p != nil {
 		c.Require(!needs.Smooth || p.Loss.Smoothness() > 0, "problem.loss", p.Config.Loss,
@@ -283,11 +290,7 @@ func (f *Federation) check() error {
 	c.Require(f.setup.Fleet == nil || f.setup.Config.Cost == Physical, "federation.cost", f.setup.Config.Cost,
 		"must be \"physical\" with a fleet: under others all devices and links are of one profile")
 	f.checkHubs(c)
-	if config := &f.setup.Config; config.Selection == ByLoss {
-		c.Require(config.Candidates >= f.clients.size && config.Candidates <= f.setup.Size.Devices, "federation.candidates", config.Candidates,
-			fmt.Sprintf("must be from the %d devices that a round asks to the %d that there are", f.clients.size, f.setup.Size.Devices))
-		c.Require(f.setup.Problem != nil, "federation.selection", config.Selection, "must be another in a run without learning, which has no losses")
-	}
+	f.checkSelection(c)
 	c.Require(f.setup.Charging == nil || f.setup.Devices.ChargeW > 0, "devices.charge_w", f.setup.Devices.ChargeW, "must be positive: a trace or a model tells when chargers are plugged in")
 	f.setup.Config.ValidateFaults(c, &f.setup.Faults, &f.setup.Network)
 	if never := f.setup.Faults.Never; protocol == WaitForAll && len(never) > 0 {

@@ -114,7 +114,7 @@ func TestHubsOfOneAtNoDistanceAreNone(t *testing.T) {
 					}
 					if protocol == Deadline {
 						s.Config.Margin = 0.3
-						s.Config.Selection = BySpeed
+						s.Config.Selection = "speed"
 						s.Config.DeadlineS = 2
 					}
 				}))

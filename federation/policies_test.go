@@ -150,8 +150,8 @@ func TestRetries(t *testing.T) {
 // standard deviation of at most 0.0036, five of which are allowed.
 func TestSelectionByWeights(t *testing.T) {
 	weights := map[string]func(k int) float64{
-		ByData:  func(k int) float64 { return float64(sizes[k]) },
-		BySpeed: func(k int) float64 { return 1 / (2*transferS + float64(sizes[k])*stepFLOPs/rate) },
+		"data":  func(k int) float64 { return float64(sizes[k]) },
+		"speed": func(k int) float64 { return 1 / (2*transferS + float64(sizes[k])*stepFLOPs/rate) },
 	}
 	for selection, weight := range weights {
 		f := start(t, passes(t, Charged, func(s *Setup) { s.Config.Selection, s.Config.Clients = selection, 1 }))
@@ -176,7 +176,7 @@ func TestSelectionByWeights(t *testing.T) {
 // Power-of-choice with all as candidates asks those that the model fits worst.
 func TestPowerOfChoice(t *testing.T) {
 	f := start(t, world(t, "mocha", Charged, func(s *Setup) {
-		s.Config.Selection, s.Config.Clients, s.Config.Candidates = ByLoss, 3, len(sizes)
+		s.Config.Selection, s.Config.Clients, s.Config.Candidates = "power-of-choice", 3, len(sizes)
 	}))
 	f.onset()
 	for range 5 {

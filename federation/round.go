@@ -84,7 +84,7 @@ func (f *Federation) aborted() bool { return f.stalled != "" || f.cut.Load() }
 // it waits for each of them anyway.
 func (f *Federation) deserted() bool {
 	n := len(f.devices)
-	if f.setup.Config.Protocol == WaitForAll && f.clients.size == n {
+	if f.setup.Config.Protocol == WaitForAll && f.selector == nil {
 		return false
 	}
 	return f.absent == n && len(f.carried) == 0
@@ -220,6 +220,7 @@ func (f *Federation) solve(listed []int32) {
 		}
 	})
 	f.worked(listed)
+	f.reportLosses(listed)
 	for _, t := range listed {
 		if d := &f.devices[t]; d.solved {
 			f.steps += int64(d.steps)
@@ -230,6 +231,7 @@ func (f *Federation) solve(listed []int32) {
 // take lets the server have the answer of device t, which has just arrived.
 func (f *Federation) take(t int) {
 	f.note(Answered, t, float64(f.devices[t].steps))
+	f.reports.respond(t, f.clock.Now())
 	if f.asynchronous() {
 		f.apply(t)
 		return

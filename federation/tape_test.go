@@ -79,7 +79,7 @@ func TestRunsGoOnFromWhatWasKept(t *testing.T) {
 					s.Devices.ChargeW = 20
 				}
 				if choice {
-					s.Config.Selection, s.Config.Clients, s.Config.Candidates = ByLoss, 3, 5
+					s.Config.Selection, s.Config.Clients, s.Config.Candidates = "power-of-choice", 3, 5
 				}
 				switch protocol {
 				case First:

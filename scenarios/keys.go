@@ -35,7 +35,7 @@ func Keys(s *Scenario) []config.Field {
 	for _, kind := range kindsOfModels() {
 		for _, m := range kind.models {
 			if s == nil || s.names(kind.table, m.name) {
-				add(kind.table+".options.", config.Fields(m.options()))
+				add(kind.path()+".", config.Fields(m.options()))
 			}
 		}
 	}

@@ -5,67 +5,91 @@ import (
 
 	"fedsim/config"
 	"fedsim/devices"
+	"fedsim/federation"
 	"fedsim/network"
 )
 
-// model is what there is to know of a registered model of devices or links.
+// model describes a registered model of devices or links, or a selector.
 type model struct {
 	name, summary string
 	options       func() config.Options
 }
 
-// kindOfModel is a sort of models: the table that names one, and those there are.
+// kindOfModel is a sort of plugin that a key of a table names: a model of devices or
+// links, or a selector.
 type kindOfModel struct {
-	table, what string
-	models      []model
+	table, key, options string // key names one, options holds its options; both in the table
+	what                string
+	optional            bool // the key may be empty: none
+	models              []model
 }
 
-// kindsOfModels lists the models that are linked in.
+// path returns where the options are.
+func (k *kindOfModel) path() string { return k.table + "." + k.options }
+
+// kindsOfModels lists the models and selectors that are linked in. Those without
+// options are left out.
 func kindsOfModels() []kindOfModel {
-	machines := kindOfModel{table: "devices", what: "device model"}
+	machines := kindOfModel{table: "devices", key: "model", options: "options", what: "device model", optional: true}
 	for _, name := range devices.ModelNames() {
 		f, _ := devices.LookupModel(name)
 		machines.models = append(machines.models, model{name, f.Summary, f.Options})
 	}
-	links := kindOfModel{table: "network", what: "link model"}
+	links := kindOfModel{table: "network", key: "model", options: "options", what: "link model", optional: true}
 	for _, name := range network.ModelNames() {
 		f, _ := network.LookupModel(name)
 		links.models = append(links.models, model{name, f.Summary, f.Options})
 	}
-	return []kindOfModel{machines, links}
+	selectors := kindOfModel{table: "federation", key: "selection", options: "selection_options", what: "selection"}
+	for _, name := range federation.SelectorNames() {
+		if f, _ := federation.LookupSelector(name); f.Options != nil {
+			selectors.models = append(selectors.models, model{name, f.Summary, f.Options})
+		}
+	}
+	return []kindOfModel{machines, links, selectors}
 }
 
 // chosen returns the model and where in the settings its options are.
 func (s *Settings) chosen(table string) (name string, options *any) {
-	if table == "devices" {
+	switch table {
+	case "devices":
 		return s.Devices.Model, &s.Devices.Options
+	case "network":
+		return s.Network.Model, &s.Network.Options
+	default:
+		return s.Federation.Selection, &s.Federation.SelectionOptions
 	}
-	return s.Network.Model, &s.Network.Options
 }
 
-// resolveModels decodes the options of the models of devices and links strictly over
-// the defaults of each. What names no model that there is is left to the tables' checks.
+// resolveModels decodes the options of models and selectors strictly over the defaults
+// of each. A name that is not registered is left to the tables' checks.
 func (s *Settings) resolveModels(tree *config.Node) config.Errors {
 	var problems config.Errors
 	for _, kind := range kindsOfModels() {
 		name, into := s.chosen(kind.table)
 		var given *config.Node
 		if table := tree.Child(kind.table); table != nil {
-			given = table.Child("options")
-		}
-		if given != nil && name == "" {
-			problems.Add(given.Key, fmt.Sprintf("%s.options has no effect without %s.model", kind.table, kind.table))
+			given = table.Child(kind.options)
 		}
 		*into = nil
+		found := false
 		for _, m := range kind.models {
 			if m.name != name {
 				continue
 			}
+			found = true
 			options := m.options()
 			if given != nil {
-				problems.Merge(config.Decode(given, kind.table+".options", options))
+				problems.Merge(config.Decode(given, kind.path(), options))
 			}
 			*into = options
+		}
+		switch {
+		case given == nil || found:
+		case kind.optional && name == "":
+			problems.Add(given.Key, fmt.Sprintf("%s has no effect without %s.%s", kind.path(), kind.table, kind.key))
+		case !kind.optional:
+			problems.Add(given.Key, fmt.Sprintf("%s has no effect: %s %q has no options", kind.path(), kind.what, name))
 		}
 	}
 	return problems

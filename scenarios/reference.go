@@ -59,8 +59,7 @@ func sections() []section {
 	}
 	for _, kind := range kindsOfModels() {
 		for _, m := range kind.models {
-			options := kind.table + ".options"
-			list = append(list, fieldsUnder(fmt.Sprintf("[%s] of %s %q", options, kind.what, m.name), m.summary, options, m.options()))
+			list = append(list, fieldsUnder(fmt.Sprintf("[%s] of %s %q", kind.path(), kind.what, m.name), m.summary, kind.path(), m.options()))
 		}
 	}
 	tuning := DefaultTuning()

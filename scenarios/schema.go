@@ -48,7 +48,7 @@ func documentSchema() schema {
 	sweep := laid(settings, "", listOf)
 	dataOf := laid(settings, "data.", func(value schema) schema { return value })
 	for _, s := range []schema{set, sweep} {
-		s["patternProperties"] = schema{`^(methods|devices\.options|network\.options)(\.|$)`: schema{}}
+		s["patternProperties"] = schema{`^(methods|devices\.options|network\.options|federation\.selection_options)(\.|$)`: schema{}}
 	}
 	definitions := schema{"set": set, "sweep": sweep, "data": dataOf}
 	root["$defs"] = definitions
@@ -102,14 +102,14 @@ func methods(table, definitions schema) {
 // options are those of the model.
 func (k *kindOfModel) complete(table schema) {
 	keys := table["properties"].(schema)
-	described(keys, "options", schema{"type": "object"})
-	rules := []any{schema{"if": schema{"required": []string{"options"}}, "then": schema{"required": []string{"model"}}}}
+	described(keys, k.options, schema{"type": "object"})
+	rules := []any{schema{"if": schema{"required": []string{k.options}}, "then": schema{"required": []string{k.key}}}}
 	for _, m := range k.models {
 		options := object(config.Fields(m.options()))
 		options["description"] = m.summary
 		rules = append(rules, schema{
-			"if":   schema{"required": []string{"model"}, "properties": schema{"model": schema{"const": m.name}}},
-			"then": schema{"properties": schema{"options": options}},
+			"if":   schema{"required": []string{k.key}, "properties": schema{k.key: schema{"const": m.name}}},
+			"then": schema{"properties": schema{k.options: options}},
 		})
 	}
 	table["allOf"] = rules

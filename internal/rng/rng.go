@@ -33,7 +33,7 @@ const (
 	Reference                      // the central solver of the reference optimum
 	ClientSplit                    // cross-validation folds
 	Share                          // which of a task's devices holds a row
-	Clients                        // which devices the server asks in a round
+	Selection                      // which clients the server asks in a round
 	Sample                         // which tasks a model is evaluated on
 	Trace                          // which trace a device follows
 	Presence                       // when a device comes and goes

@@ -43,7 +43,7 @@ var layers = map[string]string{
 	"results/rundir":      "config internal/atomicfile internal/input internal/quote internal/state results",
 	"plots":               "results internal/atomicfile",
 	"analysis/compare":    "config results results/rundir internal/columns internal/rng",
-	"federation":          "algorithms config data devices engine devices/fleets mtl network network/flows results internal/elementary internal/parallel internal/rng internal/state",
+	"federation":          "algorithms config data devices engine devices/fleets mtl network network/flows results internal/elementary internal/parallel internal/registry internal/rng internal/state",
 	"analysis/timeline":   "engine federation",
 	"analysis/ledger":     "engine federation results",
 	"scenarios":           "algorithms config data devices federation devices/fleets mtl network results results/rundir mtl/crossval devices/traces internal/input",

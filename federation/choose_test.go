@@ -19,8 +19,12 @@ func TestClientsAreDistinctInOrderAndDependOnTheRoundAlone(t *testing.T) {
 		n := rapid.IntRange(1, 300).Draw(t, "devices")
 		k := rapid.IntRange(1, n).Draw(t, "clients")
 		round := rapid.IntRange(0, 1000).Draw(t, "round")
-		c := newClients(7, k, n)
-		got := slices.Clone(c.uniform(round, k, n, nil))
+		s := newSelection(nil, 7, k, n)
+		draw := func(round int) []int32 {
+			s.open(round, false, nil)
+			return slices.Clone(s.Uniform(k, nil))
+		}
+		got := draw(round)
 		if len(got) != k {
 			t.Fatalf("%d devices of %d, want %d", len(got), n, k)
 		}
@@ -29,8 +33,8 @@ func TestClientsAreDistinctInOrderAndDependOnTheRoundAlone(t *testing.T) {
 				t.Fatalf("devices %v of %d: must ascend", got, n)
 			}
 		}
-		c.uniform(round+1, k, n, nil)
-		if again := c.uniform(round, k, n, nil); !slices.Equal(got, again) {
+		draw(round + 1)
+		if again := draw(round); !slices.Equal(got, again) {
 			t.Fatalf("round %d asks %v, then %v", round, got, again)
 		}
 	})
@@ -41,10 +45,11 @@ func TestClientsAreDistinctInOrderAndDependOnTheRoundAlone(t *testing.T) {
 // allowed.
 func TestClientsAreUniform(t *testing.T) {
 	const n, rounds = 20, 20_000
-	c := newClients(1, 6, n)
+	s := newSelection(nil, 1, 6, n)
 	var asked [n]int
 	for h := range rounds {
-		for _, device := range c.uniform(h, 6, n, nil) {
+		s.open(h, false, nil)
+		for _, device := range s.Uniform(6, nil) {
 			asked[device]++
 		}
 	}
@@ -163,13 +168,13 @@ func TestEverySelectionWaitsForTheFirstDevice(t *testing.T) {
 	for _, protocol := range []string{Deadline, Charged, First} {
 		for _, asked := range []int{len(sizes), 5} {
 			var uniform *Outcome
-			for _, selection := range []string{Uniformly, ByData, BySpeed, ByLoss} {
+			for _, selection := range []string{"uniform", "data", "speed", "power-of-choice"} {
 				f := start(t, world(t, "mocha", protocol, func(s *Setup) {
 					s.Presence = blinking{}
 					s.Config.Selection, s.Config.Clients, s.Config.Fit = selection, asked, false
 					s.Config.DeadlineS, s.Plan.Rounds = 0.2, 40
 					s.Options.(*algorithms.MOCHAOptions).Epochs = 0.01
-					if selection == ByLoss {
+					if selection == "power-of-choice" {
 						s.Config.Candidates = len(sizes)
 					}
 				}))
@@ -185,7 +190,7 @@ func TestEverySelectionWaitsForTheFirstDevice(t *testing.T) {
 				}
 				// When all are asked, the draw decides nothing.
 				if asked == len(sizes) && out.EventHash != uniform.EventHash {
-					t.Errorf("%s: the events of %s are not those of %s", protocol, selection, Uniformly)
+					t.Errorf("%s: the events of %s are not those of %s", protocol, selection, "uniform")
 				}
 			}
 		}

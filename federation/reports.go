@@ -1,0 +1,91 @@
+package federation
+
+import (
+	"math"
+
+	"fedsim/algorithms"
+	"fedsim/engine"
+)
+
+// reports is what clients have reported to the server, for selectors that ask. nil:
+// the selector does not.
+type reports struct {
+	clients []report
+	losses  bool // clients report their losses
+}
+
+type report struct {
+	History
+	asked int32       // the round that the client was last asked in
+	since engine.Time // when that round started
+	loss  float64     // reported with the response to it
+}
+
+func newReports(clients int, losses bool) *reports {
+	r := &reports{clients: make([]report, clients), losses: losses}
+	for t := range r.clients {
+		r.clients[t].Loss, r.clients[t].loss = math.NaN(), math.NaN()
+	}
+	return r
+}
+
+func (r *reports) of(t int) History {
+	if r == nil {
+		panic("federation: a selector calls Selection.History and does not declare it in its factory")
+	}
+	return r.clients[t].History
+}
+
+// ask notes that a round asks the clients listed.
+func (r *reports) ask(listed []int32, round int, now engine.Time) {
+	if r == nil {
+		return
+	}
+	for _, t := range listed {
+		c := &r.clients[t]
+		c.Asked++
+		c.asked, c.since = int32(round), now
+	}
+}
+
+// respond notes that the response of client t has arrived.
+func (r *reports) respond(t int, now engine.Time) {
+	if r == nil {
+		return
+	}
+	c := &r.clients[t]
+	c.Responses++
+	c.Round, c.Time, c.Loss = c.asked, now-c.since, c.loss
+}
+
+// reportLosses evaluates the model that those of the clients listed were sent that
+// have done their work, on the rows of each.
+func (f *Federation) reportLosses(listed []int32) {
+	r := f.reports
+	if r == nil || !r.losses {
+		return
+	}
+	if !f.playing() {
+		loss := f.clientLoss()
+		f.setup.Pool.For(len(listed), func(i, _ int) {
+			if t := int(listed[i]); f.devices[t].solved {
+				r.clients[t].loss = loss(t)
+			}
+		})
+	}
+	for _, t := range listed {
+		if c := &r.clients[t]; f.devices[t].solved {
+			c.loss = math.Float64frombits(f.told(func() uint64 { return math.Float64bits(c.loss) }))
+		}
+	}
+}
+
+// clientLoss returns a function that evaluates the present global model on the
+// training rows of a client. It may be called for several clients at once.
+func (f *Federation) clientLoss() func(t int) float64 {
+	if l, ok := f.method.(algorithms.LossReporter); ok {
+		return l.Loss
+	}
+	problem, w := f.setup.Problem, f.method.Model().W
+	return func(t int) float64 { return problem.LocalLoss(t, w.Row(problem.TaskOf(t))) }
+}

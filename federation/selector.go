@@ -1,0 +1,115 @@
+package federation
+
+import (
+	"fmt"
+
+	"fedsim/config"
+	"fedsim/engine"
+	"fedsim/internal/registry"
+)
+
+// Selector chooses the clients that the server asks in a round. The server calls it
+// when a round opens, unless it asks all clients.
+type Selector interface {
+	// Select returns s.Size different clients out of those available, in any order.
+	// The server reads the slice before the next call. What Select returns depends on
+	// s and on earlier calls alone: not on the machine's clock or a global generator.
+	Select(s *Selection) []int32
+}
+
+// SelectorFactory describes a selector and builds it for runs.
+type SelectorFactory struct {
+	Name      string                // as federation.selection names it: lower case, words joined by hyphens
+	Summary   string                // one line for listings
+	Reference string                // where the rule comes from; empty: nowhere in particular
+	Options   func() config.Options // a new struct holding the defaults of federation.selection_options; nil: none
+	// Candidates is true when the selector uses federation.candidates. The key must then
+	// be set, and must not be set with other selectors.
+	Candidates bool
+	// History is true when the selector calls Selection.History. The server records
+	// nothing otherwise.
+	History bool
+	// Losses is true when the selector calls Selection.Losses or reads History.Loss. It
+	// is then refused in a run without learning.
+	Losses bool
+	// New builds the selector for one run. The options are what Options returned,
+	// decoded and valid; nil without Options.
+	New func(SelectorSetup, config.Options) (Selector, error)
+}
+
+// SelectorSetup is what a selector is built for.
+type SelectorSetup struct {
+	Clients    int // clients of the run, numbered from 0
+	Size       int // clients that the server asks in a round
+	Candidates int // federation.candidates
+}
+
+var selectors = registry.New[SelectorFactory]("federation")
+
+// RegisterSelector makes a selector known under its name. It is called from init
+// functions and panics on a factory that is incomplete or already known.
+func RegisterSelector(f SelectorFactory) {
+	selectors.Add(f.Name, f, f.New != nil, "a name and a constructor")
+}
+
+// LookupSelector returns the selector registered under a name.
+func LookupSelector(name string) (SelectorFactory, bool) { return selectors.Lookup(name) }
+
+// SelectorNames returns the names of the registered selectors in alphabetical order.
+func SelectorNames() []string { return selectors.Names() }
+
+// newSelector builds the selector of a run that asks size of its clients in a round;
+// nil when it asks all of them.
+func (s *Setup) newSelector(size int) (Selector, error) {
+	if size == s.Size.Devices {
+		return nil, nil
+	}
+	factory, ok := LookupSelector(s.Config.Selection)
+	if !ok {
+		return nil, fmt.Errorf("selector %q is not registered", s.Config.Selection)
+	}
+	options, _ := s.Config.SelectionOptions.(config.Options)
+	if options == nil && factory.Options != nil {
+		options = factory.Options()
+	}
+	selector, err := factory.New(SelectorSetup{Clients: s.Size.Devices, Size: size, Candidates: s.Config.Candidates}, options)
+	if err != nil {
+		return nil, fmt.Errorf("starting selector %s: %w", factory.Name, err)
+	}
+	return selector, nil
+}
+
+// checkSelection reports what the selector cannot work with in this run.
+func (f *Federation) checkSelection(c *config.Checker) {
+	cfg := &f.setup.Config
+	factory, ok := LookupSelector(cfg.Selection)
+	if !ok {
+		return
+	}
+	if asked, n := f.selection.asked, f.setup.Size.Devices; factory.Candidates {
+		c.Require(cfg.Candidates >= asked && cfg.Candidates <= n, "federation.candidates", cfg.Candidates,
+			fmt.Sprintf("must be from %d, the clients that a round asks, to %d, all clients", asked, n))
+	}
+	c.Require(!factory.Losses || f.setup.Problem != nil, "federation.selection", cfg.Selection, "must be another in a run without learning, which has no losses")
+}
+
+// validateSelection reports what is wrong with the keys of the selector.
+func (f *Config) validateSelection(c *config.Checker) {
+	c.OneOf("selection", f.Selection, SelectorNames()...)
+	c.Require(f.Candidates >= 0, "candidates", f.Candidates, "must not be negative")
+	if factory, ok := LookupSelector(f.Selection); ok && f.Candidates >= 0 {
+		c.Require(f.Candidates > 0 || !factory.Candidates, "candidates", f.Candidates, fmt.Sprintf("must be positive: selection %q draws so many clients first", f.Selection))
+		c.Require(f.Candidates == 0 || factory.Candidates, "candidates", f.Candidates, fmt.Sprintf("must be left out: selection %q draws no candidates", f.Selection))
+	}
+	if o, decoded := f.SelectionOptions.(config.Options); decoded {
+		o.Validate(c.In("selection_options"))
+	}
+}
+
+// expectedResponse returns how long client t usually takes from the server's message
+// to its response, with one pass over its rows.
+func (f *Federation) expectedResponse(t int) engine.Time {
+	bytes := f.links.Bytes(f.setup.Size.Features)
+	pass := float64(f.setup.Size.Rows[t]) * f.method.StepFLOPs()
+	return f.links.ExpectedDownlink(t, bytes) + f.fleet.ComputeTime(t, pass) + f.cost.expectedUp(t, bytes) + f.relaying(t, bytes)
+}
