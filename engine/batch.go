@@ -1,11 +1,11 @@
 package engine
 
-// ScheduleBatch calls fill and collects what it schedules, to be sorted at once: many
-// events known together, such as the arrivals of a synchronous round, cost less
-// than one by one. Nothing else is different: the events fire in the same order,
-// their handles are valid from the start, and fill may cancel and move them.
+// ScheduleBatch calls fill and sorts the events that it schedules in one pass. Many
+// events that are known together, such as the arrivals of a synchronous round, cost less
+// than one by one. They fire in the same order. Their handles are valid at once, and
+// fill may cancel them.
 //
-// ScheduleBatch panics when fill calls Step, Run, RunUntil or ScheduleBatch.
+// ScheduleBatch panics if fill calls Step, Run, RunUntil or ScheduleBatch.
 func (e *Engine) ScheduleBatch(fill func()) {
 	if e.run.collecting {
 		panic("engine: ScheduleBatch within ScheduleBatch")
@@ -22,27 +22,26 @@ func (e *Engine) endBatch() {
 	}
 }
 
-// run is a sorted list of items beside the queue, and the batch that is to be absorbed.
+// run is a sorted list of items beside the queue, and the batch that is being collected.
 type run struct {
-	next   []item // the first of the list, looked at not long ago
-	rest   []item // what follows
+	next   []item // the head of the list, pruned recently
+	rest   []item // the tail of the list
 	batch  []item
-	memory []item // where the three are, in this order
+	memory []item // holds next, rest and batch, in this order
 
 	collecting bool
 	sorter     sorter
-	space      *chunks // to sort through: those of the queue, if it has any
+	space      *chunks // scratch space for sorting, shared with the queue if it has any
 }
 
 const (
-	smallBatch = 64  // fewer items are better left to the queue
-	lookAhead  = 256 // how many items are looked at together
+	smallBatch = 64  // a queue handles fewer items faster
+	lookAhead  = 256 // items pruned together
 )
 
 func (r *run) len() int { return len(r.next) + len(r.rest) + len(r.batch) }
 
-// first returns the first item, after those that are not wanted, if it is known
-// that they are not.
+// first returns the first item after those that the filter removes.
 func (r *run) first(wanted filter) (item, bool) {
 	for len(r.next) == 0 {
 		if len(r.rest) == 0 {
@@ -64,9 +63,9 @@ func (r *run) collect(it item, devices int, wanted filter) {
 	r.batch = append(r.batch, it)
 }
 
-// makeRoom lets the batch grow, into what the run has left behind when that is a
-// quarter of the memory. Most batches have at most one item for each of the devices,
-// so that there is no more room as long as that is enough.
+// makeRoom lets the batch grow, into the consumed part of the memory if that is at least
+// a quarter. Most batches have at most one item per device, so capacity stops at that
+// size while it suffices.
 func (r *run) makeRoom(devices int, wanted filter) {
 	r.compact(wanted)
 	n := r.len()
@@ -81,18 +80,16 @@ func (r *run) makeRoom(devices int, wanted filter) {
 	r.join(make([]item, 0, room))
 }
 
-// join moves the run and the batch to the beginning of a memory, which may be their
-// own.
+// join moves the run and the batch to the beginning of a memory, which may be their own.
 func (r *run) join(memory []item) {
 	sorted := len(r.next) + len(r.rest)
 	r.memory = append(append(append(memory, r.next...), r.rest...), r.batch...)
 	r.next, r.rest, r.batch = nil, r.memory[:sorted:sorted], r.memory[sorted:]
 }
 
-// absorb makes a run of the collected items and what is left of the run. A
-// batch that is small, or smaller than what is left, is returned instead and not
-// absorbed, so that sorting again what is left takes no longer than sorting the
-// batch.
+// absorb sorts the collected items and the rest of the run into a new run. It returns a
+// batch that is small, or smaller than the rest, instead of absorbing it. So sorting the
+// rest again never takes longer than sorting the batch.
 func (r *run) absorb() (small []item) {
 	if n := len(r.batch); n < smallBatch || n < len(r.next)+len(r.rest) {
 		small, r.batch = r.batch, r.batch[:0]

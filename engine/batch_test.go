@@ -8,10 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// rounds is a synchronous protocol in miniature: in each round every device gets
-// a message and now and then a strike on the way, at once or one by one; an
-// arrival brings an answer, a strike takes the arrival back, and the end of the
-// round what is still under way.
+// rounds is a small synchronous protocol. In each round every device gets a message, and
+// sometimes a failure on the way, scheduled in a batch or one by one. An arrival
+// schedules a response. A failure cancels the arrival. The end of the round cancels all
+// pending events.
 func rounds(queue string, spread Time, batch func(*Engine, func())) (*Engine, []string) {
 	const devices, arrival, strike, answer, end = 700, 0, 1, 2, 3
 	e := New(devices, Options{Queue: queue})
@@ -38,7 +38,7 @@ func rounds(queue string, spread Time, batch func(*Engine, func())) (*Engine, []
 				e.Cancel(next[d])
 				next[d] = e.Schedule(e.Now()+Time(r.Int64N(int64(spread))), arrival, d)
 				if r.IntN(8) == 0 {
-					next[d], _ = e.Reschedule(next[d], e.Now()+1)
+					next[d], _ = reschedule(e, next[d], e.Now()+1)
 				}
 			}
 			e.Schedule(e.Now()+spread*9/8, end, Server)
@@ -64,8 +64,8 @@ func TestBatchIsAsOneByOne(t *testing.T) {
 	}
 }
 
-// A second batch comes while the first is under way: a larger one takes the rest
-// of it along, a smaller one goes into the queue.
+// A second batch comes before the first has fired. A larger one absorbs the rest of the
+// first; a smaller one goes to the queue.
 func TestBatchesOverlap(t *testing.T) {
 	for _, second := range []int{10, 500, 5000} {
 		t.Run(fmt.Sprint(second), func(t *testing.T) {
@@ -113,11 +113,11 @@ func TestBatchMisuse(t *testing.T) {
 	mustPanic(t, "within ScheduleBatch", func() { e.ScheduleBatch(func() { e.Step(ignore) }) })
 	mustPanic(t, "within ScheduleBatch", func() { e.ScheduleBatch(func() { e.Run(ignore) }) })
 	mustPanic(t, "within ScheduleBatch", func() { e.ScheduleBatch(func() { e.Schedule(1, 0, 0); e.RunUntil(5, ignore) }) })
-	// What was scheduled before the panic is pending.
+	// The event scheduled before the panic is pending.
 	if e.Pending() != 1 || !e.Step(ignore) {
 		t.Errorf("%d pending after the panic, want the one that was scheduled", e.Pending())
 	}
-	// A handler may use Batch.
+	// A handler may call ScheduleBatch.
 	e.Schedule(7, 0, 0)
 	fired := 0
 	e.Run(func(ev Event) {
@@ -134,8 +134,7 @@ func TestBatchMisuse(t *testing.T) {
 	}
 }
 
-// Cancelling all of a batch while it is collected or under way frees its memory
-// for the next.
+// Cancelling a whole batch while it is collected or fired frees its memory for the next.
 func TestTombstonesOfABatchAreBounded(t *testing.T) {
 	const n = 1000
 	e := New(1, Options{})
@@ -156,8 +155,8 @@ func TestTombstonesOfABatchAreBounded(t *testing.T) {
 	}
 }
 
-// Rounds of one event for each device take room for one each, also when some of a round
-// are cancelled before they happen, and what is left of a round stays in order.
+// Rounds with one event per device need memory for one event per device, even if some
+// are cancelled before they fire. The others stay in order.
 func TestBatchesTakeNoMoreRoomThanTheirEvents(t *testing.T) {
 	const devices = 1000
 	batched, single := New(devices, Options{}), New(devices, Options{})

@@ -6,10 +6,11 @@ import (
 	"testing"
 )
 
-// Of the queues, sorted is left out: a push is linear in the events pending.
+// The queue sorted is left out: a push takes time linear in the number of pending
+// events.
 var raced = []string{"radix", "heap4"}
 
-// increments are drawn beforehand: drawing takes as long as a queue does.
+// increments are drawn beforehand: drawing takes as long as a queue operation.
 func increments(mean float64) []Time {
 	random := rand.New(rand.NewPCG(5, 6))
 	times := make([]Time, 1<<12)
@@ -19,9 +20,8 @@ func increments(mean float64) []Time {
 	return times
 }
 
-// The hold model with exponential increments: each event that fires schedules
-// another (Vaucher and Duval, CACM 1975). What an engine takes for an event:
-// schedule, fire, handler and digest.
+// The hold model with exponential increments: each event schedules another (Vaucher and
+// Duval, CACM 1975). It measures schedule, fire, handler and digest.
 func BenchmarkHold(b *testing.B) {
 	for _, pending := range []int{1e3, 1e5, 1e6} {
 		for _, queue := range raced {
@@ -51,7 +51,7 @@ func BenchmarkHold(b *testing.B) {
 	}
 }
 
-// The hold model in which every event also moves that of another device.
+// The hold model in which every event also moves an event of another device.
 func BenchmarkHoldAndMove(b *testing.B) {
 	for _, pending := range []int{1e3, 1e5, 1e6} {
 		for _, queue := range raced {
@@ -66,7 +66,7 @@ func BenchmarkHoldAndMove(b *testing.B) {
 	}
 }
 
-// What a queue takes for a pop and a push of the hold model, without an engine.
+// The hold model of a queue alone: a pop and a push.
 func BenchmarkQueue(b *testing.B) {
 	for _, mean := range []float64{1e6, 1e9} {
 		for _, pending := range []int{1e3, 1e5, 1e6} {
@@ -92,8 +92,8 @@ func BenchmarkQueue(b *testing.B) {
 	}
 }
 
-// A round of a synchronous protocol, of which all arrivals are known at its
-// start: scheduled at once or one by one, and fired. An operation is an event.
+// A round of a synchronous protocol whose arrivals are all known at its start, scheduled
+// in a batch or one by one. An operation is an event.
 func BenchmarkRound(b *testing.B) {
 	const devices = 1e6
 	random := rand.New(rand.NewPCG(5, 6))

@@ -1,11 +1,11 @@
 package engine
 
-// chunks is the memory of a wheel's buckets: chunks of items that are linked to
-// lists and recycled. It is in slabs, so that growing copies nothing.
+// chunks is the memory of a wheel's buckets: chunks of items in linked lists, recycled.
+// It is allocated in slabs, so growing copies nothing.
 type chunks struct {
 	slabs []*slab
-	next  []uint32 // of each chunk, the one after it in its bucket or in free
-	free  uint32   // the first chunk that no bucket has
+	next  []uint32 // by chunk: the next one in its bucket or in the free list
+	free  uint32   // the first free chunk
 }
 
 func newChunks() *chunks { return &chunks{free: noChunk} }
@@ -18,10 +18,10 @@ const (
 
 type slab [slabChunks][chunkSize]item
 
-// bucket is a list of chunks of which only the first is not full.
+// bucket is a list of chunks. All but the first are full.
 type bucket struct{ first, n uint32 }
 
-// chunk returns the chunk with a number.
+// chunk returns a chunk by number.
 func (c *chunks) chunk(number uint32) *[chunkSize]item {
 	return &c.slabs[number/slabChunks][number%slabChunks]
 }
@@ -61,9 +61,8 @@ func (c *chunks) grow() {
 	c.free = number
 }
 
-// take removes the first chunk from b and returns its items, which can be read
-// one by one while no more are added than have been read: the chunk is the next
-// to be used again.
+// take removes the first chunk from b and returns its items. The chunk is the next to be
+// reused: the caller must read an item before it adds another one.
 func (c *chunks) take(b *bucket) []item {
 	n := (b.n-1)%chunkSize + 1
 	first := b.first

@@ -1,9 +1,9 @@
 package engine
 
-// digest is a running hash of events: of each, a word that mixes its fields by
-// odd multipliers is folded in by an exclusive or and the finaliser of
-// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), so that order matters. Only
-// the finaliser has to wait for the event before.
+// digest is a running hash of events that depends on their order. Each event's fields
+// are mixed into a word by odd multipliers. The word is folded in by exclusive or and
+// the finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). Only the finalizer
+// depends on the previous event.
 type digest uint64
 
 func (d digest) add(ev Event) digest {

@@ -1,14 +1,16 @@
-// Package engine is a virtual clock and the queue of what is to happen.
+// Package engine is a discrete-event simulation core: a virtual clock and a queue of
+// events.
 //
-// A client schedules events for a device at an instant, cancels or moves them by
-// the handle it got, and is called back with each event when its time has come.
-// Events fire in a total order that the client fixes entirely by what it
-// schedules: (time, kind, device, that device's own counter). Neither the order
-// in which different devices were scheduled nor the queue in use has any say, so
-// that a simulation's events, and the digest of them, are the same on every run.
+// A client schedules events for a device at an instant, and cancels or moves them by
+// handle. When the clock reaches an event, the engine calls the client's handler. Events
+// fire in a total order: by time, kind, device, and the device's own counter. The order
+// depends only on the events scheduled for each device. It does not depend on the
+// queue, or on the order in which different devices are scheduled. So a simulation fires
+// the same events, with the same digest, on every run.
 //
-// The engine has one goroutine, that of its caller, and reads no real clock.
+// Time is in nanoseconds. The engine runs in its caller's goroutine and never reads the
+// real clock.
 //
-// It owns virtual time, events and their order. It must not know what an event
-// means: nothing of devices' speeds, links, rounds or learning.
+// The package owns virtual time, events and their order. It must not know the meaning of
+// an event: nothing of device speeds, links, rounds or learning.
 package engine

@@ -6,44 +6,44 @@ import (
 	"fedsim/internal/invariants"
 )
 
-// Options of an engine. The zero value works.
+// Options configures an engine. The zero value works.
 type Options struct {
-	Queue string // one of Queues; empty: DefaultQueue
-	Hooks *Hooks // nil: none
-	// Prefetch is told of devices that have events soon, some hundreds at a time, so
-	// that it can read what is held of them while none of it is waited for. It is no
-	// promise: their events may be cancelled, and others come before. nil: none.
+	Queue string // one of Queues; default: DefaultQueue
+	Hooks *Hooks // default: none
+	// Prefetch is called with devices that have events soon, some hundreds at a time, so
+	// that the client can load their state into the cache. The events may still be
+	// cancelled, and other events may fire first. Default: none.
 	Prefetch func(devices []int32)
 }
 
-// Engine is a virtual clock with its pending events. Once its tables have grown
-// to the number of events pending at a time, scheduling, cancelling, moving and
-// firing allocate nothing. A device takes 8 bytes, 20 when devices have alarms, and an
-// event 16; one that was cancelled keeps its memory until it would have come up, or
-// until the cancelled are more than those pending.
+// Engine is a virtual clock with its pending events. Once its tables have grown to the
+// largest number of pending events, scheduling, cancelling and firing allocate nothing.
+// A device takes 8 bytes, 20 if timers are used. An event takes 16 bytes. A cancelled
+// event keeps its memory until its time comes, or until cancelled events outnumber
+// pending ones.
 type Engine struct {
 	now     Time
 	pending pendingSet
 
-	// Each event that is pending, but alarms and those at Never, is in one of these two. A
-	// cancelled one stays there as a tombstone, one that is not pending, until it
-	// comes up or tombstones are more than half.
+	// Every pending event is in the queue or in the run, except for timers and events at
+	// Never. A cancelled event stays there as a tombstone until its time comes or
+	// tombstones are more than half.
 	queue queue
 	run   run
-	prune filter // the method, bound once: binding allocates
+	prune filter // the method value, bound once because binding allocates
 
-	alarms alarms // none of these is in the set or in a queue
+	timers timers // timers are in neither the pending set nor a queue
 
 	hooks   Hooks
-	traced  map[uint64]item // the pending events by device and counter; nil without a Cancelled hook
+	traced  map[uint64]item // pending events by device and counter; nil without a Cancelled hook
 	stopped bool
 	fired   int64
 	digest  digest
 }
 
 // New returns an engine at time 0 without events, for the server and devices
-// 0..devices-1. It panics when devices is more than MaxDevices, or no queue has
-// the name in o.
+// 0..devices-1. It panics if devices exceeds MaxDevices or if no queue has the name in
+// o.
 func New(devices int, o Options) *Engine {
 	if devices > MaxDevices {
 		panic(fmt.Sprintf("engine: %d devices: must be at most %d", devices, MaxDevices))
@@ -68,23 +68,23 @@ func New(devices int, o Options) *Engine {
 	return e
 }
 
-// Now returns the present instant: that of the event being handled, or where
-// the last RunUntil ended.
+// Now returns the current instant: that of the event being handled, or the limit of the
+// last RunUntil.
 func (e *Engine) Now() Time { return e.now }
 
 // Pending returns the number of events that have neither fired nor been cancelled.
-func (e *Engine) Pending() int { return e.pending.n + e.alarms.n }
+func (e *Engine) Pending() int { return e.pending.n + e.timers.n }
 
 // Fired returns the number of events fired so far.
 func (e *Engine) Fired() int64 { return e.fired }
 
-// Digest returns a hash of the events fired so far, in their order: time, kind,
-// device and the device's counter of each.
+// Digest returns a hash of the fired events in order: the time, kind, device and counter
+// of each.
 func (e *Engine) Digest() uint64 { return uint64(e.digest) }
 
-// Schedule makes an event of kind k happen at a device (or Server) at the given
-// instant, which may be now and may be Never. It panics when the instant is past,
-// there is no such device or k is above MaxKind.
+// Schedule adds an event of kind k for a device (or Server) at an instant, which may be
+// now or Never. It panics if the instant is in the past, if there is no such device, or
+// if k exceeds MaxKind.
 func (e *Engine) Schedule(at Time, k Kind, device int) Handle {
 	row := device + 1
 	if at < e.now || uint(row) >= uint(len(e.pending.devices)) || k > MaxKind {
@@ -108,19 +108,19 @@ func (e *Engine) Schedule(at Time, k Kind, device int) Handle {
 	return Handle{it.key}
 }
 
-// count returns the counter of an event that a device is given. It panics when there
-// is none left.
+// count returns a counter value from the pending set. It panics at 0: the device has
+// used all values.
 func (e *Engine) count(seq uint32, device int) uint32 {
 	if seq == 0 {
-		panic(fmt.Sprintf("engine: device %d was given 2^32 events: their order is lost", device))
+		panic(fmt.Sprintf("engine: device %d has 2^32 events: its counter is used up", device))
 	}
 	return seq
 }
 
-// refuse panics with what is wrong with an event.
+// refuse panics with the reason why an event is invalid.
 func (e *Engine) refuse(at Time, k Kind, device int) {
 	if at < e.now {
-		panic(fmt.Sprintf("engine: event of kind %d for device %d at %v (%d ns): it is %v (%d ns) already",
+		panic(fmt.Sprintf("engine: event of kind %d for device %d at %v (%d ns): the clock is at %v (%d ns)",
 			k, device, at, int64(at), e.now, int64(e.now)))
 	}
 	if k > MaxKind {
@@ -129,8 +129,8 @@ func (e *Engine) refuse(at Time, k Kind, device int) {
 	panic(fmt.Sprintf("engine: event for device %d: must be in -1..%d", device, len(e.pending.devices)-2))
 }
 
-// Cancel takes back the event that h names. It returns false, and does nothing,
-// when h is stale.
+// Cancel removes the event of handle h. It returns false, and does nothing, if h is
+// stale.
 func (e *Engine) Cancel(h Handle) bool {
 	if !e.pending.remove(h.key) {
 		return false
@@ -146,34 +146,18 @@ func (e *Engine) Cancel(h Handle) bool {
 	return true
 }
 
-// CancelSeq is Cancel of the event that is the seq-th of a device, see Handle.Seq.
+// CancelSeq cancels the event of a device by its counter. See Handle.Seq.
 func (e *Engine) CancelSeq(device int, seq uint32) bool {
 	return e.Cancel(Handle{key(0, int32(device), seq)})
 }
 
-// mostTombstones is how many there may be whatever the number pending: looking
-// through a nearly empty queue at every cancellation would cost more.
+// mostTombstones is how many tombstones are allowed however few events are pending:
+// compacting a nearly empty queue at every cancellation would cost more.
 const mostTombstones = 64
 
-// Reschedule moves the event that h names to another instant: it is cancelled,
-// and an event of its kind is scheduled for its device, which takes its turn by
-// the device's counter anew. It returns false, and does nothing, when h is stale. It panics when the
-// instant is past.
-func (e *Engine) Reschedule(h Handle, at Time) (Handle, bool) {
-	if !e.pending.has(h.key) {
-		return Handle{}, false
-	}
-	k, device := kindOf(h.key), int(rowOf(h.key))-1
-	if at < e.now {
-		e.refuse(at, k, device)
-	}
-	e.Cancel(h)
-	return e.Schedule(at, k, device), true
-}
-
-// Step advances the clock to the next event and calls fn with it. It returns
-// false when no event is pending but those at Never. Within fn the event is no
-// longer pending and its handle is stale.
+// Step advances the clock to the next event and calls fn with it. It returns false if no
+// event is pending except at Never. Within fn the event is no longer pending and its
+// handle is stale.
 func (e *Engine) Step(fn func(Event)) bool {
 	it, ok := e.next(endOf(Never))
 	if !ok {
@@ -183,16 +167,15 @@ func (e *Engine) Step(fn func(Event)) bool {
 	return true
 }
 
-// Run fires events until none is pending but those at Never, or Stop is called.
-// The clock stands at the last event then.
+// Run fires events until none is pending except at Never, or until Stop is called. The
+// clock then stands at the last event.
 func (e *Engine) Run(fn func(Event)) { e.fireUntil(Never, fn) }
 
-// RunUntil fires the events up to limit, that instant included, then advances
-// the clock to limit, unless Stop was called. It panics when limit is past.
-// RunUntil(Never) is Run: the clock cannot get there.
+// RunUntil fires all events up to and at limit, then advances the clock to limit, unless
+// Stop was called. It panics if limit is in the past. RunUntil(Never) is Run.
 func (e *Engine) RunUntil(limit Time, fn func(Event)) {
 	if limit < e.now {
-		panic(fmt.Sprintf("engine: run until %v (%d ns): it is %v (%d ns) already",
+		panic(fmt.Sprintf("engine: run until %v (%d ns): the clock is at %v (%d ns)",
 			limit, int64(limit), e.now, int64(e.now)))
 	}
 	if e.fireUntil(limit, fn) && limit != Never {
@@ -200,11 +183,11 @@ func (e *Engine) RunUntil(limit Time, fn func(Event)) {
 	}
 }
 
-// Stop, called from within a handler, makes Run or RunUntil return after it.
-// The events left stay pending.
+// Stop, called from a handler, makes Run or RunUntil return after that handler. Other
+// events stay pending.
 func (e *Engine) Stop() { e.stopped = true }
 
-// fireUntil returns false when it was stopped.
+// fireUntil returns false if it was stopped.
 func (e *Engine) fireUntil(limit Time, fn func(Event)) bool {
 	e.stopped = false
 	for bound := endOf(limit); !e.stopped; {
@@ -217,15 +200,15 @@ func (e *Engine) fireUntil(limit Time, fn func(Event)) bool {
 	return false
 }
 
-// next takes the first pending event before the bound from where it is, and the
-// tombstones before it.
+// next removes and returns the first pending event before the bound. It drops tombstones
+// on the way.
 func (e *Engine) next(bound item) (item, bool) {
 	if e.run.collecting {
 		panic("engine: Step, Run or RunUntil within ScheduleBatch")
 	}
-	alarm, rings := e.alarms.first(bound)
-	if rings {
-		bound = alarm
+	timer, timed := e.timers.first(bound)
+	if timed {
+		bound = timer
 	}
 	for {
 		it, ok := e.pop(bound)
@@ -233,9 +216,9 @@ func (e *Engine) next(bound item) (item, bool) {
 		case ok && e.pending.remove(it.key):
 			return it, true
 		case ok: // a tombstone
-		case rings:
-			e.alarms.clear(int(rowOf(alarm.key)) - 1)
-			return alarm, true
+		case timed:
+			e.timers.clear(int(rowOf(timer.key)) - 1)
+			return timer, true
 		default:
 			return item{}, false
 		}
@@ -254,11 +237,11 @@ func (e *Engine) pop(bound item) (item, bool) {
 	return first, true
 }
 
-// fire hands an event that was taken out to fn.
+// fire handles an event that was removed from its queue.
 func (e *Engine) fire(it item, fn func(Event)) {
 	ev := it.event()
 	if invariants.Enabled && ev.At < e.now {
-		panic(fmt.Sprintf("engine: the clock goes back from %v to %v", e.now, ev.At))
+		panic(fmt.Sprintf("engine: the clock moves back from %v to %v", e.now, ev.At))
 	}
 	e.now = ev.At
 	e.fired++

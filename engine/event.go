@@ -1,33 +1,32 @@
 package engine
 
-// Kind orders events of the same instant: the lower fires first. The client
-// defines the kinds.
+// Kind orders events at the same instant: lower kinds fire first. The client defines the
+// kinds.
 type Kind uint8
 
-// MaxKind is the highest kind of event that an engine takes.
+// MaxKind is the highest kind of an event.
 const MaxKind Kind = 1<<kindBits - 1
 
-// MaxDevices is how many devices an engine can have at most.
+// MaxDevices is the largest number of devices of an engine.
 const MaxDevices = 1<<deviceBits - 1
 
-// Server is the device number of what happens at no device.
+// Server is the device number of events that belong to no device.
 const Server = -1
 
-// Event is something that is to happen at a device. It fires before another one
-// when its time is lower, then its kind, then its device, then the device's own
-// counter. No two events of an engine are equal in all four.
+// Event is a scheduled event of a device. Events fire in the order of time, then kind,
+// then device, then the device's own counter. No two events of an engine are equal in
+// all four.
 type Event struct {
 	At     Time
 	Device int32  // Server, or 0 and up
-	Seq    uint32 // how many events the device had been given, this one included
+	Seq    uint32 // the device's counter: 1 for its first event
 	Kind   Kind
 }
 
-// Handle names a pending event, for cancelling or moving it. Once that event
-// has fired, was cancelled or moved, the handle is stale and names nothing,
-// for ever: a device's counter does not repeat. The zero Handle is stale.
+// Handle identifies a pending event. It becomes stale when the event fires or is
+// cancelled, and never becomes valid again. The zero Handle is stale.
 type Handle struct{ key uint64 }
 
-// Seq returns the counter of the event, which names it to who knows its device: see
-// Engine.CancelSeq. No event has counter 0.
+// Seq returns the counter of the event, which identifies it among the events of its
+// device. See Engine.CancelSeq. No event has counter 0.
 func (h Handle) Seq() uint32 { return uint32(h.key) }

@@ -6,8 +6,8 @@ import (
 	"fedsim/engine"
 )
 
-// A server gives two devices until 300 ms to answer. Kinds are in the order in
-// which simultaneous events are to fire: an answer at the deadline is in time.
+// A server gives two devices 300 ms to respond. Simultaneous events fire in the order of
+// their kinds, so a response at the deadline is on time.
 func Example() {
 	const (
 		answer engine.Kind = iota

@@ -1,8 +1,7 @@
 package engine
 
-// heap4 is an implicit 4-ary heap of items: the children of i are 4i+1..4i+4.
-// It is half as deep as a binary heap and a node's four children are one or two
-// cache lines.
+// heap4 is an implicit 4-ary heap of items: the children of i are 4i+1..4i+4. It is half
+// as deep as a binary heap, and a node's four children lie in one or two cache lines.
 type heap4 struct{ items []item }
 
 var _ queue = (*heap4)(nil)

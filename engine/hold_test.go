@@ -2,12 +2,12 @@ package engine
 
 import "math/rand/v2"
 
-// holdModel keeps a fixed number of events pending: each that fires is replaced
-// by one a random span later (Vaucher and Duval, CACM 1975).
+// holdModel has a constant number of pending events: each event that fires schedules its
+// successor after a random time (Vaucher and Duval, CACM 1975).
 type holdModel struct {
 	engine  *Engine
 	random  *rand.Rand
-	handles []Handle // of each device's one event
+	handles []Handle // of each device's pending event
 	cancels bool     // every second event moves another, every fourth replaces one
 	refill  func(Event)
 }
@@ -33,7 +33,7 @@ func (m *holdModel) handle(ev Event) {
 	m.handles[ev.Device] = e.Schedule(e.Now()+m.span(), 0, int(ev.Device))
 	if m.cancels && e.Fired()%2 == 0 {
 		other := m.random.IntN(len(m.handles))
-		m.handles[other], _ = e.Reschedule(m.handles[other], e.Now()+m.span())
+		m.handles[other], _ = reschedule(e, m.handles[other], e.Now()+m.span())
 		if e.Fired()%4 == 0 {
 			e.Cancel(m.handles[other])
 			m.handles[other] = e.Schedule(e.Now()+m.span(), 1, other)
@@ -45,4 +45,13 @@ func (m *holdModel) run(events int) {
 	for range events {
 		m.engine.Step(m.refill)
 	}
+}
+
+// reschedule cancels an event and schedules one of its kind for its device at another
+// instant. It returns false if the handle is stale.
+func reschedule(e *Engine, h Handle, at Time) (Handle, bool) {
+	if !e.Cancel(h) {
+		return Handle{}, false
+	}
+	return e.Schedule(at, kindOf(h.key), int(rowOf(h.key))-1), true
 }

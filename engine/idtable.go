@@ -2,19 +2,19 @@ package engine
 
 import "math/bits"
 
-// idTable is a set of ids by open addressing with linear probing: at most half
-// full, 0 for an empty place, which no id is since counters start at 1.
+// idTable is a hash set of ids with open addressing and linear probing. It is at most
+// half full. 0 marks an empty slot; no id is 0, since counters start at 1.
 type idTable struct {
-	ids   []uint64 // a power of two of them, or none
+	ids   []uint64 // length is a power of two, or 0
 	n     int
-	shift int // 64 less the power
+	shift int // 64 minus the logarithm of the length
 }
 
-// home returns where id is to be looked for first: the top bits of a product
-// with 2^64 divided by the golden ratio.
+// home returns the first slot to probe for id: the top bits of its product with 2^64
+// divided by the golden ratio.
 func (t *idTable) home(id uint64) int { return int(id * 0x9e3779b97f4a7c15 >> t.shift) }
 
-// find returns the place of id, or the empty one where it would be.
+// find returns the slot of id, or the empty one where it would be.
 func (t *idTable) find(id uint64) int {
 	mask := len(t.ids) - 1
 	i := t.home(id)
@@ -45,7 +45,8 @@ func (t *idTable) grow() {
 	}
 }
 
-// remove closes the gap: what follows and may not be found over it moves up.
+// remove deletes id. It closes the gap by moving up the ids behind it that linear
+// probing would no longer find.
 func (t *idTable) remove(id uint64) bool {
 	if t.n == 0 {
 		return false

@@ -2,9 +2,9 @@ package engine
 
 import "math/bits"
 
-// item is an event as a queue holds it: 16 bytes that, read as one number of
-// 128 bits, are in the order in which events fire. key is kind, device + 1 and
-// the device's own counter from the top bit down.
+// item is an event in a queue: 16 bytes. Read as one number of 128 bits, items are in
+// the order in which events fire. From the top bit down, key is kind, device + 1 and the
+// device's own counter.
 type item struct{ at, key uint64 }
 
 const (
@@ -25,11 +25,10 @@ func (i item) event() Event {
 
 func kindOf(key uint64) Kind { return Kind(key >> (seqBits + deviceBits)) }
 
-// rowOf returns the place of the event's device in a table that begins with the
-// server.
+// rowOf returns the event's row in a table that starts with the server.
 func rowOf(key uint64) uint64 { return key >> seqBits & (1<<deviceBits - 1) }
 
-// before has no branch: the borrow of i - j.
+// before compares without a branch, by the borrow of i - j.
 func (i item) before(j item) bool {
 	_, borrow := bits.Sub64(i.key, j.key, 0)
 	_, borrow = bits.Sub64(i.at, j.at, borrow)
@@ -39,7 +38,7 @@ func (i item) before(j item) bool {
 // endOf returns the bound before which everything up to and at limit fires.
 func endOf(limit Time) item { return item{at: uint64(limit) + 1} }
 
-// digit returns digit l of the number that i is in base 256.
+// digit returns digit l of item i, a number in base 256.
 func (i item) digit(l uint) uint {
 	if l >= atLevel {
 		return uint(i.at>>((l-atLevel)*digitBits)) % digits
@@ -47,7 +46,7 @@ func (i item) digit(l uint) uint {
 	return uint(i.key>>(l*digitBits)) % digits
 }
 
-// withDigit returns i with another digit l, and zeros below it.
+// withDigit returns i with digit l replaced and zeros below it.
 func (i item) withDigit(l, digit uint) item {
 	if l >= atLevel {
 		shift := (l - atLevel) * digitBits

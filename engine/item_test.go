@@ -11,7 +11,7 @@ func handleOf(ev Event) Handle { return Handle{key(ev.Kind, ev.Device, ev.Seq)} 
 
 func TestItemsAreInTheOrderOfEvents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		draw := func(ends ...int64) int64 { // few values, so that there are ties
+		draw := func(ends ...int64) int64 { // few values, so that ties occur
 			return rapid.SampledFrom(ends).Draw(t, "value")
 		}
 		event := func() Event {
@@ -45,8 +45,8 @@ func precedes(a, b Event) bool {
 	return false
 }
 
-// The bucket that digit l of an item names begins with the digits above it and
-// ends where the next one begins.
+// The bucket of digit l of an item starts at the digits above it and ends where the next
+// one starts.
 func TestDigits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		it := item{at: rapid.Uint64Range(0, uint64(Never)).Draw(t, "at"), key: rapid.Uint64().Draw(t, "key")}

@@ -1,19 +1,19 @@
 package engine
 
-// pendingSet knows which events are pending, by device and counter. A device
-// has a window of one bit for each of the latest events it was given; what is
-// still pending when it leaves the window moves to a table.
+// pendingSet knows which events are pending, by device and counter. Each device has a
+// window with one bit for each of its latest events. Events that are still pending when
+// they leave the window move to a table.
 type pendingSet struct {
-	devices []window // device t at t+1
+	devices []window // device t is at t+1
 	old     idTable
 	n       int
 	fetched uint32 // see prune
 	ahead   func(devices []int32)
-	near    []int32 // what ahead is told
+	near    []int32 // the argument of ahead
 }
 
-// window is of the events last, last-1, ..., last-31 of a device; event last-i
-// is bit i.
+// window covers the events last, last-1, ..., last-31 of a device. Bit i stands for
+// event last-i.
 type window struct {
 	last    uint32
 	pending uint32
@@ -21,11 +21,11 @@ type window struct {
 
 const windowSize = 32
 
-// idOf is what of a key names the event: its device and counter.
+// idOf returns the bits of a key that identify the event: its device and counter.
 func idOf(key uint64) uint64 { return key & (1<<(seqBits+deviceBits) - 1) }
 
-// skip returns the counter of the next event of a device, which others know: 0 when
-// there is no next one.
+// skip returns the next counter of a device for an event that is tracked elsewhere. It
+// returns 0 if all counters are used.
 func (s *pendingSet) skip(row int) (seq uint32) {
 	if seq = s.add(row); seq != 0 {
 		s.devices[row].pending &^= 1
@@ -34,8 +34,8 @@ func (s *pendingSet) skip(row int) (seq uint32) {
 	return seq
 }
 
-// add makes the next event of a device pending and returns its counter: 0 when
-// there is no next one.
+// add makes the next event of a device pending and returns its counter. It returns 0 if
+// all counters are used.
 func (s *pendingSet) add(row int) (seq uint32) {
 	w := &s.devices[row]
 	seq = w.last + 1
@@ -62,7 +62,7 @@ func (s *pendingSet) has(key uint64) bool {
 	return s.old.has(idOf(key))
 }
 
-// remove returns false, and does nothing, when the event is not pending.
+// remove returns false, and does nothing, if the event is not pending.
 func (s *pendingSet) remove(key uint64) bool {
 	row := rowOf(key)
 	if row >= uint64(len(s.devices)) {
@@ -82,10 +82,9 @@ func (s *pendingSet) remove(key uint64) bool {
 	return true
 }
 
-// prune returns those of the items that are pending, in their order and in the
-// memory of items. To ask for many at once is quicker than for each when it is
-// due: a loop that only reads the windows has many of them underway from memory
-// at a time.
+// prune returns the pending items, in order and in place. Testing many items together is
+// faster than testing each one when it fires: the first loop only reads windows, so the
+// processor loads many of them at the same time.
 func (s *pendingSet) prune(items []item) []item {
 	kept := items[:0]
 	for len(items) > 0 {
@@ -95,7 +94,7 @@ func (s *pendingSet) prune(items []item) []item {
 		for _, it := range some {
 			fetched += s.devices[rowOf(it.key)].pending
 		}
-		s.fetched = fetched // what is not used would not be read
+		s.fetched = fetched // without a use, the compiler would remove the reads
 		from := len(kept)
 		for _, it := range some {
 			if s.has(it.key) {
@@ -109,7 +108,7 @@ func (s *pendingSet) prune(items []item) []item {
 	return kept
 }
 
-// announce tells ahead of the devices that items belong to.
+// announce calls ahead with the devices of items.
 func (s *pendingSet) announce(items []item) {
 	s.near = s.near[:0]
 	for _, it := range items {
@@ -120,5 +119,5 @@ func (s *pendingSet) announce(items []item) {
 	s.ahead(s.near)
 }
 
-// pruneBlock is how many windows stay in the first-level cache.
+// pruneBlock is how many windows fit into the first-level cache.
 const pruneBlock = 256

@@ -6,8 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The windows and the table against a map, with devices that are given far more
-// events than a window has bits.
+// The windows and the table agree with a map, for devices with many more events than a
+// window has bits.
 func TestPendingAgainstAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const devices = 3
@@ -46,12 +46,12 @@ func TestPendingAgainstAMap(t *testing.T) {
 			}
 		}
 		if len(kept) != 0 || s.n != len(twin) {
-			t.Fatalf("%d items too many are kept, %d are pending, want 0 and %d", len(kept), s.n, len(twin))
+			t.Fatalf("%d extra items remain, %d are pending, want 0 and %d", len(kept), s.n, len(twin))
 		}
 	})
 }
 
-// What lies beyond the table's end wraps to its start, also when gaps close.
+// Probing wraps around the end of the table, also when gaps close.
 func TestIDTableWraps(t *testing.T) {
 	table := idTable{}
 	table.add(1)

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// crowd is a round of devices that each have two events, the second scheduled in
-// the first, and of the server with one. It returns the digest.
-func crowd(devices int, queue string, ahead func([]int32), fired func(Event)) uint64 {
+// prefetchRound runs a round in which each device has two events, the first of which
+// schedules the second, and the server has one. It returns the digest.
+func prefetchRound(devices int, queue string, ahead func([]int32), fired func(Event)) uint64 {
 	e := New(devices, Options{Queue: queue, Prefetch: ahead})
 	r := rand.New(rand.NewPCG(5, 6))
 	e.ScheduleBatch(func() {
@@ -25,13 +25,13 @@ func crowd(devices int, queue string, ahead func([]int32), fired func(Event)) ui
 	return e.Digest()
 }
 
-// Every device that fires has been announced by the queue that looks ahead, in
-// pieces of some hundreds, never the server, and nothing else is different.
+// Every device that fires was announced before, in groups of some hundreds. The server
+// never is. Events do not change.
 func TestDevicesAreAnnouncedAhead(t *testing.T) {
 	const devices = 20_000
 	for _, queue := range Queues()[:2] {
 		ahead, largest, surprises := make([]int, devices), 0, 0
-		with := crowd(devices, queue, func(soon []int32) {
+		with := prefetchRound(devices, queue, func(soon []int32) {
 			largest = max(largest, len(soon))
 			for _, d := range soon {
 				ahead[d]++ // out of range for the server
@@ -43,7 +43,7 @@ func TestDevicesAreAnnouncedAhead(t *testing.T) {
 				}
 			}
 		})
-		if without := crowd(devices, queue, nil, func(Event) {}); with != without {
+		if without := prefetchRound(devices, queue, nil, func(Event) {}); with != without {
 			t.Errorf("%s: the events are others when they are announced", queue)
 		}
 		if largest == 0 || largest > pruneBlock {

@@ -5,24 +5,23 @@ import (
 	"strings"
 )
 
-// queue holds items, no two of which are equal, and gives them back in rising
-// order. Which one an engine uses changes its speed and nothing else.
+// queue holds distinct items and returns them in ascending order. The choice of queue
+// changes the speed of an engine and nothing else.
 //
-// A client that pushes nothing before the time of what it has popped, nor before
-// that of the bound up to which it found nothing to pop, gets the speed that a
-// queue promises; one that does gets the right order all the same.
+// A queue reaches its speed if the client pushes nothing earlier than the last item
+// popped, or than the last bound below which it found nothing. The order is right in any
+// case.
 type queue interface {
 	push(item)
-	// popBefore removes and returns the first item unless it is at or behind
-	// the bound; ok is false when there is none.
+	// popBefore removes and returns the first item before the bound; ok is false if
+	// there is none.
 	popBefore(bound item) (first item, ok bool)
 	len() int
-	// compact removes every item that is not wanted.
+	// compact applies the filter to all items.
 	compact(wanted filter)
 }
 
-// filter returns those of the items that are wanted, in their order and in the
-// memory of items.
+// filter returns a subset of the items, in order and in place.
 type filter func(items []item) []item
 
 // DefaultQueue is the queue of an engine whose options name none.
@@ -37,9 +36,9 @@ var queues = []struct {
 	{"sorted", func(filter) queue { return new(sorted) }},
 }
 
-// Queues returns the names of the queues, the default first: "radix", a wheel
-// of buckets by the digits of the time; "heap4", a 4-ary heap; and "sorted", a
-// sorted list. The two latter are there to be compared with.
+// Queues returns the names of the queues, the default first: "radix", a wheel of buckets
+// by the digits of the time; "heap4", a 4-ary heap; and "sorted", a sorted list. The
+// last two exist for comparison.
 func Queues() []string {
 	names := make([]string, len(queues))
 	for i, q := range queues {
@@ -48,8 +47,7 @@ func Queues() []string {
 	return names
 }
 
-// newQueue returns an empty queue, which may remove what is not wanted at any
-// time.
+// newQueue returns an empty queue that may apply the filter at any time.
 func newQueue(name string, wanted filter) queue {
 	if name == "" {
 		name = DefaultQueue

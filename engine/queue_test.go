@@ -13,8 +13,8 @@ import (
 
 const year = Time(365.25 * 24 * 3600 * 1e9)
 
-// spans are how long after the present instant the next event may be, chosen to
-// be hard on queues that sort by the digits of the time.
+// spans draw the time from now to the next event. They are hard cases for queues that
+// sort by the digits of the time.
 var spans = map[string]func(r *rand.Rand, n int) Time{
 	"microseconds": func(r *rand.Rand, _ int) Time { return Time(r.ExpFloat64() * 1e3) },
 	"milliseconds": func(r *rand.Rand, _ int) Time { return Time(r.ExpFloat64() * 1e6) },
@@ -28,8 +28,8 @@ var spans = map[string]func(r *rand.Rand, n int) Time{
 	"digit ends":   func(r *rand.Rand, _ int) Time { return Time(1)<<(8*r.IntN(8)) - Time(r.IntN(2)) },
 }
 
-// drive makes the same random calls of a queue and of its twin and compares
-// every answer. Now is where the twin says that it is.
+// drive makes the same random calls on a queue and on its twin and compares every
+// result. The twin defines the current time.
 type drive struct {
 	t         interface{ Fatalf(string, ...any) }
 	got, want queue
@@ -85,8 +85,8 @@ func (d *drive) drain() {
 	}
 }
 
-// Random pushes, bounded and unbounded pops and compactions, with bursts large
-// enough for every level of the wheel and for spills.
+// Random pushes, bounded and unbounded pops and compactions, in bursts large enough for
+// every level of the wheel and for spills.
 func TestQueuesAgainstSorted(t *testing.T) {
 	for _, name := range Queues() {
 		if name == "sorted" {
@@ -104,13 +104,13 @@ func TestQueuesAgainstSorted(t *testing.T) {
 					case 0, 1, 2:
 						d.pushSome(burst)
 					case 3:
-						d.push(Time(d.random.Int64N(max(1, int64(d.now))))) // before what was popped
+						d.push(Time(d.random.Int64N(max(1, int64(d.now))))) // before the last item popped
 					case 4:
 						if burst > 100 {
 							d.compact()
 						}
 					case 5, 6:
-						// As far as RunUntil goes; the clock stands there then.
+						// Up to the limit, as in RunUntil, which then stands there.
 						limit := d.now.Add(d.span(d.random, d.pushed))
 						if items := d.want.(*sorted).items; len(items) > 0 && rapid.Bool().Draw(t, "just before the first") {
 							limit = max(d.now, Time(items[len(items)-1].at)-1)
@@ -122,7 +122,7 @@ func TestQueuesAgainstSorted(t *testing.T) {
 							}
 						}
 					case 7:
-						// Every event brings another.
+						// Every event schedules another.
 						for range burst {
 							if d.popBefore(endOf(Never)) {
 								d.pushSome(1)
@@ -140,8 +140,7 @@ func TestQueuesAgainstSorted(t *testing.T) {
 	}
 }
 
-// The hold model over many turnovers, at sizes that the sorted list cannot keep
-// up with.
+// The hold model over many turnovers, with more items than the sorted list can handle.
 func TestWheelAgainstHeap(t *testing.T) {
 	for name, span := range spans {
 		for _, pending := range []int{10, 1000, 20_000} {

@@ -2,8 +2,8 @@ package engine
 
 import "slices"
 
-// sorted is the slowest twin: a slice in falling order, the first item at its
-// end. A push takes time proportional to the length.
+// sorted is the reference queue: a slice in descending order, the first item at its end.
+// A push takes time proportional to the length.
 type sorted struct{ items []item }
 
 var _ queue = (*sorted)(nil)

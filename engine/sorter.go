@@ -2,26 +2,24 @@ package engine
 
 import "math/bits"
 
-// sorter sorts items by one distribution over as many cells as there are items,
-// of equal width between the least and the greatest, then each cell: by
-// insertion when it has few items, by the same means when it has many. A cell
-// has at least one bit less to sort by than the whole, so that no input takes
-// long: with few items in a cell the depth does not matter, and with many, the
-// bits are soon used up.
+// sorter sorts items by one distribution into as many cells as there are items. The
+// cells have equal width between the smallest and the largest item. A cell with few
+// items is sorted by insertion, a larger one recursively. Each level of recursion uses
+// at least one bit of the items, so every input is fast.
 type sorter struct {
 	counts  []uint32
-	scratch []item // of inPlace
+	scratch []item // for inPlace
 }
 
 const (
-	fewItems  = 16   // insertion sort is as fast as anything up to here
-	mostCells = 2048 // beyond, the cells' ends do not stay in the cache
+	fewItems  = 16   // up to here insertion sort is fast
+	mostCells = 2048 // with more, the ends of the cells no longer fit the cache
 
 	mostCopied = 4096 // items, 64 KB
 )
 
-// sort fills dst with the items of src in rising order. The slices have the
-// same length and must not overlap; src is overwritten.
+// sort fills dst with the items of src in ascending order. The slices have equal length
+// and must not overlap. src is overwritten.
 func (s *sorter) sort(dst, src []item) {
 	if len(src) <= fewItems {
 		copy(dst, src)
@@ -50,9 +48,8 @@ func (s *sorter) sort(dst, src []item) {
 	s.counts = s.counts[:depth]
 }
 
-// inPlace sorts many items in their place, with room for as many in the chunks besides:
-// it puts them there and distributes them from there, until few enough are left to be
-// sorted with a copy.
+// inPlace sorts many items in place. It moves them to the chunks and distributes them
+// back into cells, until a cell is small enough to sort with a copy.
 func (s *sorter) inPlace(items []item, space *chunks) {
 	if len(items) <= mostCopied {
 		s.scratch = append(s.scratch[:0], items...)
@@ -75,7 +72,7 @@ func (s *sorter) inPlace(items []item, space *chunks) {
 	s.counts = s.counts[:depth]
 }
 
-// cells divides items by their time, or by their key when they are of one time.
+// cells divides items by their time, or by their key if their times are equal.
 type cells struct {
 	n     int
 	word  uint64 // all ones for the time, zero for the key
@@ -104,8 +101,8 @@ func cellsOf(items []item) cells {
 
 func (c *cells) of(it item) uint64 { return ((it.at&c.word | it.key&^c.word) - c.least) >> c.shift }
 
-// scatter copies the items of src to dst cell by cell and leaves where each
-// cell ends. There is one end more than cells, all of them zero.
+// scatter copies the items of src to dst cell by cell and sets the end of each cell.
+// ends must be zero, and one longer than the number of cells.
 func (c *cells) scatter(dst, src []item, ends []uint32) {
 	for _, it := range src {
 		ends[c.of(it)+1]++
@@ -122,7 +119,7 @@ func (c *cells) scatter(dst, src []item, ends []uint32) {
 	}
 }
 
-// scatterThrough is scatter of items to their own places.
+// scatterThrough scatters items into their own memory.
 func (c *cells) scatterThrough(items []item, space *chunks, ends []uint32) {
 	var b bucket
 	for _, it := range items {

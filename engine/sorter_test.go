@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Random items of which some groups share their highest bits and some their
-// time, so that cells must be divided again and again.
+// Random items, in groups that share their highest bits or their time, so that cells
+// must be divided repeatedly.
 func TestSorter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
@@ -44,7 +44,7 @@ func TestSorter(t *testing.T) {
 	})
 }
 
-// Each time is double the one before: nearly all fall into the first cell.
+// Each time is twice the one before: nearly all fall into the first cell.
 func TestSorterOfPowers(t *testing.T) {
 	var items, want []item
 	for key := range uint64(100) {

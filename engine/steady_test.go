@@ -2,16 +2,16 @@
 
 package engine
 
-// The race detector keeps append from growing a slice in place of an argument that
-// is made for it, so allocations are not counted under it.
+// Allocations are not counted under the race detector, which makes append copy where it
+// otherwise grows a slice in place.
 
 import (
 	"math/rand/v2"
 	"testing"
 )
 
-// The tables grow to the number of events pending at a time, tombstones
-// included, and nothing is allocated from then on.
+// The tables grow to the largest number of pending events and tombstones. From then on
+// nothing is allocated.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	const pending = 10_000
 	for _, queue := range []string{"radix", "heap4"} {
@@ -41,7 +41,7 @@ func TestSteadyAlarmsAllocateNothing(t *testing.T) {
 			e.Step(move)
 		}
 	}); n != 0 {
-		t.Errorf("200 alarms allocate %v times, want none", n)
+		t.Errorf("200 timers allocate %v times, want none", n)
 	}
 	if e.Pending() != devices || e.queue.len() != 0 {
 		t.Errorf("%d pending, %d in the queue, want %d and none", e.Pending(), e.queue.len(), devices)

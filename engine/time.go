@@ -6,23 +6,21 @@ import (
 	"time"
 )
 
-// Time is an instant in nanoseconds of virtual time since the start of the
-// simulation, or the length of a span of it.
+// Time is an instant, in nanoseconds of virtual time since the start of the simulation,
+// or a duration.
 type Time int64
 
-// Never is the end of time: an event scheduled there stays pending and does not
-// fire.
+// Never is the end of time. An event scheduled there stays pending and does not fire.
 const Never Time = math.MaxInt64
 
 const nanosecondsPerSecond = 1e9
 
-// FromSeconds returns s seconds rounded to the nearest nanosecond, Never when
-// that lies beyond the range of Time (292 years). It panics on NaN and on
-// negative s.
+// FromSeconds returns s seconds rounded to the nearest nanosecond, or Never beyond the
+// range of Time (292 years). It panics if s is NaN or negative.
 func FromSeconds(s float64) Time { return fromNanoseconds(math.Round(s * nanosecondsPerSecond)) }
 
-// CeilSeconds is FromSeconds rounding up: the first instant at which something
-// that takes s seconds is over.
+// CeilSeconds is FromSeconds rounded up: the first instant at which a process of s
+// seconds is over.
 func CeilSeconds(s float64) Time { return fromNanoseconds(math.Ceil(s * nanosecondsPerSecond)) }
 
 func fromNanoseconds(ns float64) Time {
@@ -43,8 +41,7 @@ func (t Time) Seconds() float64 {
 	return float64(t) / nanosecondsPerSecond
 }
 
-// Add returns t + span, Never when the sum lies beyond it. Neither may be
-// negative.
+// Add returns t + span, or Never beyond the range of Time. Neither may be negative.
 func (t Time) Add(span Time) Time {
 	if span > Never-t {
 		return Never
@@ -52,7 +49,7 @@ func (t Time) Add(span Time) Time {
 	return t + span
 }
 
-// String returns t as a span of hours, minutes and seconds, such as "1m2.5s".
+// String formats t in hours, minutes and seconds, such as "1m2.5s".
 func (t Time) String() string {
 	if t == Never {
 		return "never"

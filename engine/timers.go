@@ -5,26 +5,25 @@ import (
 	"slices"
 )
 
-// SetTimer makes an event of kind k happen at a device at the given instant, in place
-// of the alarm that the device has pending, if any, which is cancelled. An alarm
-// happens, counts and is hooked like an event that was scheduled; what is different is
-// what it takes, which is 12 bytes a device once one has an alarm, and nothing more
-// for those that were moved. It is for what is mostly moved or far away.
+// SetTimer sets the timer of a device: an event of kind k at an instant. It cancels the
+// device's previous timer, if pending. A timer fires, counts and calls hooks like any
+// event. Timers take 12 bytes per device, however often they are moved, so they suit
+// events that are often moved or far away.
 //
-// All alarms of an engine are of one kind. SetTimer panics on another one and when
-// Schedule does, and at the server.
+// All timers of an engine have the same kind. SetTimer panics on another kind, for the
+// server, and in the cases in which Schedule does.
 func (e *Engine) SetTimer(at Time, k Kind, device int) {
-	a := &e.alarms
+	a := &e.timers
 	switch devices := len(e.pending.devices) - 1; {
 	case device == Server:
-		panic("engine: an alarm at the server: must be at a device")
+		panic("engine: a timer of the server: must be at a device")
 	case at < e.now || uint(device) >= uint(devices) || k > MaxKind:
 		e.refuse(at, k, device)
 	case a.at == nil:
 		a.kind = k
 		a.grow(devices)
 	case k != a.kind:
-		panic(fmt.Sprintf("engine: an alarm of kind %d for device %d: others are of kind %d", k, device, a.kind))
+		panic(fmt.Sprintf("engine: a timer of kind %d for device %d: the others have kind %d", k, device, a.kind))
 	}
 	if a.seqs[device] != 0 {
 		moved := a.item(device)
@@ -39,38 +38,37 @@ func (e *Engine) SetTimer(at Time, k Kind, device int) {
 	}
 }
 
-// Timer returns when the pending alarm of a device is due; ok is false when it has
-// none.
+// Timer returns the instant of a device's pending timer; ok is false if it has none.
 func (e *Engine) Timer(device int) (at Time, ok bool) {
-	a := &e.alarms
+	a := &e.timers
 	if device < 0 || device >= len(a.seqs) || a.seqs[device] == 0 {
 		return 0, false
 	}
 	return a.at[device], true
 }
 
-// alarms are events of one kind of which each device has at most one: 12 bytes a
-// device, whether it is pending or not and however often it is moved. A queue would
-// hold 16 for one that is pending, and as many for each place that it was moved from.
+// timers are events of one kind, at most one per device. They take 12 bytes per device,
+// pending or not, however often they are moved. A queue would take 16 bytes for each
+// pending event and for each tombstone.
 //
-// Over them lies a tree of minima, each over fanOut of the level below. An alarm that
-// comes nearer lowers those above it, one that goes leaves them as they are: a minimum
-// is what its alarms are at least, and is brought up to date when it is the least.
-type alarms struct {
+// Above them is a tree of minima, each over fanOut values of the level below. Setting an
+// earlier timer lowers the minima above it. Clearing a timer leaves them unchanged: a
+// minimum is a lower bound, and find updates it when it is the smallest.
+type timers struct {
 	kind  Kind
-	at    []Time   // by device; Never where none is pending, or one that never fires
-	seqs  []uint32 // of the pending one; 0: none
-	least [][]Time // level by level; one value in the last
-	n     int      // pending
+	at    []Time   // by device; Never if none is pending
+	seqs  []uint32 // counter of the pending timer; 0: none
+	least [][]Time // by level; the last one has one value
+	n     int      // number pending
 
-	next  item // the first of all
-	known bool // it is; otherwise it is to be looked for
+	next  item // the first timer
+	known bool // next is valid
 }
 
 const fanOut = 64
 
-// grow makes room for all devices, at the first alarm: most engines have none.
-func (a *alarms) grow(devices int) {
+// grow allocates the tables at the first timer: most engines have none.
+func (a *timers) grow(devices int) {
 	a.at, a.seqs = slices.Repeat([]Time{Never}, devices), make([]uint32, devices)
 	for n := devices; ; {
 		n = (n + fanOut - 1) / fanOut
@@ -81,13 +79,13 @@ func (a *alarms) grow(devices int) {
 	}
 }
 
-// item returns the pending alarm of a device.
-func (a *alarms) item(device int) item {
+// item returns the pending timer of a device.
+func (a *timers) item(device int) item {
 	return item{at: uint64(a.at[device]), key: key(a.kind, int32(device), a.seqs[device])}
 }
 
-// set makes an alarm of a device pending, which has none.
-func (a *alarms) set(device int, at Time, seq uint32) {
+// set sets the timer of a device that has none pending.
+func (a *timers) set(device int, at Time, seq uint32) {
 	a.at[device], a.seqs[device] = at, seq
 	a.n++
 	for i, level := device/fanOut, 0; level < len(a.least) && at < a.least[level][i]; i, level = i/fanOut, level+1 {
@@ -98,8 +96,8 @@ func (a *alarms) set(device int, at Time, seq uint32) {
 	}
 }
 
-// clear takes back the pending alarm of a device.
-func (a *alarms) clear(device int) {
+// clear removes the pending timer of a device.
+func (a *timers) clear(device int) {
 	if a.known && a.next == a.item(device) {
 		a.known = false
 	}
@@ -107,8 +105,8 @@ func (a *alarms) clear(device int) {
 	a.n--
 }
 
-// first returns the first alarm if it is before the bound. Those at Never are not.
-func (a *alarms) first(bound item) (it item, ok bool) {
+// first returns the first timer if it is before the bound and not at Never.
+func (a *timers) first(bound item) (it item, ok bool) {
 	if a.n == 0 {
 		return item{}, false
 	}
@@ -118,9 +116,8 @@ func (a *alarms) first(bound item) (it item, ok bool) {
 	return a.next, a.next.before(bound) && a.next.at != uint64(Never)
 }
 
-// find looks for the first alarm. Of those at one instant it is that of the lowest
-// device, as the order of events has it.
-func (a *alarms) find() {
+// find finds the first timer, of equal times that of the lowest device.
+func (a *timers) find() {
 	for {
 		bound := a.least[len(a.least)-1][0]
 		i := 0
@@ -141,7 +138,7 @@ func (a *alarms) find() {
 	}
 }
 
-// leastOf returns the place of the least of group i of the values, the first of equals.
+// leastOf returns the index of the first minimum in group i of the values.
 func leastOf(values []Time, i int) int {
 	from, to := i*fanOut, min((i+1)*fanOut, len(values))
 	least := from

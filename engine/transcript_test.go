@@ -10,11 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "rewrite the transcripts with what the engine does")
+var update = flag.Bool("update", false, "rewrite the transcripts with the output of the engine")
 
-// TestTranscript runs the conversation in testdata/order.txt with every queue.
-// A block is commands, "----", and what they print; blocks share one engine of
-// three devices and are separated by empty lines; # starts a comment.
+// TestTranscript runs the commands in testdata/order.txt with every queue. A block is
+// commands, "----", and their output. Blocks share one engine of three devices and are
+// separated by empty lines. # starts a comment.
 //
 //	schedule NAME AT KIND DEVICE
 //	cancel NAME | reschedule NAME AT
@@ -103,7 +103,7 @@ func (c *conversation) do(line string) {
 		}
 	case "reschedule":
 		scan("%s %d", &name, &at)
-		if h, ok := c.engine.Reschedule(c.handles[name], at); ok {
+		if h, ok := reschedule(c.engine, c.handles[name], at); ok {
 			c.keep(name, h)
 		} else {
 			fmt.Fprintf(&c.out, "%s is not pending\n", name)

@@ -8,13 +8,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// naive is what an engine does, written as its definition: a list of events,
-// searched for the least by comparing all four keys.
+// naive is an engine written as its definition: a list of events, searched for the least
+// by comparing all four keys.
 type naive struct {
 	now      Time
 	pending  []Event
 	counters map[int]uint32
-	alarms   map[int]Event // the last of each device
+	timers   map[int]Event // the last one of each device
 }
 
 func (n *naive) schedule(at Time, k Kind, device int) Event {
@@ -34,13 +34,13 @@ func (n *naive) cancel(target Event) bool {
 	return false
 }
 
-// alarmKind lies between the kinds of other events.
-const alarmKind Kind = 1
+// timerKind lies between the kinds of other events.
+const timerKind Kind = 1
 
-// alarm replaces the alarm of a device.
-func (n *naive) alarm(at Time, device int) {
-	n.cancel(n.alarms[device])
-	n.alarms[device] = n.schedule(at, alarmKind, device)
+// timer replaces the timer of a device.
+func (n *naive) timer(at Time, device int) {
+	n.cancel(n.timers[device])
+	n.timers[device] = n.schedule(at, timerKind, device)
 }
 
 func (n *naive) least() Event {
@@ -64,8 +64,8 @@ func (n *naive) step(fn func(Event)) bool {
 	return true
 }
 
-// world drives an engine of every queue and the naive one through the same
-// operations. Handles and events with the same index belong together.
+// world drives an engine of every queue and the naive one through the same operations.
+// Handles and events with the same index correspond.
 type world struct {
 	t       *rapid.T
 	engines []*Engine
@@ -75,7 +75,7 @@ type world struct {
 }
 
 func newWorld(t *rapid.T, devices int) *world {
-	w := &world{t: t, naive: naive{counters: map[int]uint32{}, alarms: map[int]Event{}}}
+	w := &world{t: t, naive: naive{counters: map[int]uint32{}, timers: map[int]Event{}}}
 	for _, queue := range Queues() {
 		w.engines = append(w.engines, New(devices, Options{Queue: queue}))
 	}
@@ -90,12 +90,12 @@ func (w *world) schedule(span Time, k Kind, device int) {
 	w.events = append(w.events, w.naive.schedule(w.naive.now+span, k, device))
 }
 
-// alarm sets the alarm of a device.
-func (w *world) alarm(span Time, device int) {
+// timer sets the timer of a device.
+func (w *world) timer(span Time, device int) {
 	for _, e := range w.engines {
-		e.SetTimer(e.Now()+span, alarmKind, device)
+		e.SetTimer(e.Now()+span, timerKind, device)
 	}
-	w.naive.alarm(w.naive.now+span, device)
+	w.naive.timer(w.naive.now+span, device)
 }
 
 // batch schedules many events at once in every engine.
@@ -114,7 +114,7 @@ func (w *world) batch(n int, seed uint64, longest Time) {
 	}
 }
 
-// runUntil advances every clock, firing what is due; handlers do nothing.
+// runUntil advances every clock and fires the events on the way; handlers do nothing.
 func (w *world) runUntil(span Time) {
 	limit := w.naive.now + span
 	var want []Event
@@ -151,7 +151,7 @@ func (w *world) reschedule(which int, span Time) {
 		w.events[which] = w.naive.schedule(w.naive.now+span, ev.Kind, int(ev.Device))
 	}
 	for i, e := range w.engines {
-		h, got := e.Reschedule(w.handles[i][which], e.Now()+span)
+		h, got := reschedule(e, w.handles[i][which], e.Now()+span)
 		if got != want {
 			w.t.Fatalf("%s: moving event %d gives %v, want %v", Queues()[i], which, got, want)
 		}
@@ -161,14 +161,14 @@ func (w *world) reschedule(which int, span Time) {
 	}
 }
 
-// step fires one event everywhere. Its handler schedules up to two more, chosen
-// by the event alone, many of them at the same instant.
+// step fires one event in every engine. Its handler schedules up to two more, chosen by
+// the event alone, many of them at the same instant.
 func (w *world) step(more bool) {
 	var fired Event
-	chosen := func(ev Event, schedule func(span Time, k Kind, device int), alarm func(span Time, device int)) {
+	chosen := func(ev Event, schedule func(span Time, k Kind, device int), timer func(span Time, device int)) {
 		r := rand.New(rand.NewPCG(uint64(ev.At), uint64(ev.Device)<<32|uint64(ev.Seq)))
 		if r.IntN(3) == 0 {
-			alarm(Time(r.IntN(3)), r.IntN(3))
+			timer(Time(r.IntN(3)), r.IntN(3))
 		}
 		for range r.IntN(3) {
 			schedule(Time(r.IntN(3)), Kind(r.IntN(3)), r.IntN(4)-1)
@@ -179,7 +179,7 @@ func (w *world) step(more bool) {
 		if more {
 			chosen(ev, func(span Time, k Kind, device int) {
 				w.events = append(w.events, w.naive.schedule(w.naive.now+span, k, device))
-			}, func(span Time, device int) { w.naive.alarm(w.naive.now+span, device) })
+			}, func(span Time, device int) { w.naive.timer(w.naive.now+span, device) })
 		}
 	})
 	for i, e := range w.engines {
@@ -191,7 +191,7 @@ func (w *world) step(more bool) {
 			if more {
 				chosen(ev, func(span Time, k Kind, device int) {
 					w.handles[i] = append(w.handles[i], e.Schedule(e.Now()+span, k, device))
-				}, func(span Time, device int) { e.SetTimer(e.Now()+span, alarmKind, device) })
+				}, func(span Time, device int) { e.SetTimer(e.Now()+span, timerKind, device) })
 			}
 		})
 		if got != want {
@@ -223,7 +223,7 @@ func TestQueuesAgainstTheDefinition(t *testing.T) {
 			op := rapid.IntRange(0, 13).Draw(t, "operation")
 			switch {
 			case op >= 12:
-				w.alarm(span.Draw(t, "span"), rapid.IntRange(0, devices-1).Draw(t, "device"))
+				w.timer(span.Draw(t, "span"), rapid.IntRange(0, devices-1).Draw(t, "device"))
 			case op <= 3 || len(w.events) == 0:
 				w.schedule(span.Draw(t, "span"), Kind(rapid.IntRange(0, 2).Draw(t, "kind")), rapid.IntRange(-1, devices-1).Draw(t, "device"))
 			case op <= 5:
@@ -247,8 +247,8 @@ func TestQueuesAgainstTheDefinition(t *testing.T) {
 	})
 }
 
-// Each device's own order is kept, that between devices is shuffled: the same
-// events must fire in the same order.
+// Shuffling the order of scheduling between devices, but not within a device, does not
+// change the order in which events fire.
 func TestOrderDoesNotDependOnInterleaving(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const devices = 4
@@ -284,8 +284,8 @@ func TestOrderDoesNotDependOnInterleaving(t *testing.T) {
 	})
 }
 
-// churn is a simulation in miniature: every event puts off or cancels another
-// and schedules the next.
+// churn is a small simulation: every event moves or cancels another one and schedules
+// the next.
 func churn(o Options) *Engine {
 	const devices = 50
 	e := New(devices, o)
@@ -300,7 +300,7 @@ func churn(o Options) *Engine {
 		}
 		handles[ev.Device] = e.Schedule(e.Now()+Time(r.IntN(10)), Kind(r.IntN(3)), int(ev.Device))
 		other := r.IntN(devices)
-		if h, ok := e.Reschedule(handles[other], e.Now()+Time(r.IntN(10))); ok {
+		if h, ok := reschedule(e, handles[other], e.Now()+Time(r.IntN(10))); ok {
 			handles[other] = h
 		}
 	})

@@ -2,30 +2,30 @@ package engine
 
 import "math/bits"
 
-// wheel is a monotone radix queue (after Ahuja, Mehlhorn, Orlin and Tarjan,
-// JACM 1990), over the 16 bytes of an item as a number in base 256. An item
-// whose highest digit that differs from the base is digit l lies in bucket
-// (l, that digit). The first bucket of the lowest level holds the items that
-// are next: when they are few they are sorted, else they go to buckets one level
-// down. So an item is moved a few times, whatever the number pending.
+// wheel is a monotone radix queue (after Ahuja, Mehlhorn, Orlin and Tarjan, JACM 1990).
+// It reads the 16 bytes of an item as a number in base 256. An item whose highest digit
+// that differs from the base is digit l goes to bucket (l, that digit). The first bucket
+// of the lowest level holds the next items. A small one is sorted; a large one is
+// distributed to buckets one level down. So each item moves a few times, however many
+// are pending.
 //
-// Items that are pushed before the limit up to which all was sorted wait in a
-// heap. When that outgrows spillSize everything sorted is put back into buckets
-// of lower levels, so that the limit comes nearer.
+// Items pushed before the limit, up to which everything is sorted, wait in a heap. If
+// the heap outgrows spillSize, all sorted items move back into buckets of lower levels,
+// and the limit moves down.
 type wheel struct {
-	sorted  []item // from next on, in rising order; before the limit
+	sorted  []item // sorted[next:] is ascending and before the limit
 	next    int
-	late    heap4 // what was pushed before the limit
-	spillAt int   // the length of late at which it spills
+	late    heap4 // items pushed before the limit
+	spillAt int   // length of late that causes a spill
 
 	base, limit item
 	n           int // items in buckets
 	wanted      filter
 	chunks      chunks
 	sorter      sorter
-	sortable    []item // where a bucket is gathered to be sorted
+	sortable    []item // buffer for the bucket being sorted
 
-	levels   uint16 // bit l is set: level l has an item
+	levels   uint16 // bit l is set if level l has an item
 	occupied [levels][digits / 64]uint64
 	buckets  [levels][digits]bucket
 }
@@ -36,9 +36,9 @@ const (
 	digitBits = 8
 	digits    = 1 << digitBits
 	levels    = 128 / digitBits
-	atLevel   = levels / 2 // the level of the lowest digit of at
+	atLevel   = levels / 2 // level of the lowest digit of at
 
-	mostSorted = 1024 // a bucket of more items goes one level down
+	mostSorted = 1024 // a larger bucket moves one level down
 	spillSize  = 512
 )
 
@@ -62,7 +62,7 @@ func (w *wheel) push(it item) {
 	w.place(it)
 }
 
-// restart lowers base and limit when there is nothing that they divide.
+// restart resets base and limit if the wheel is empty.
 func (w *wheel) restart() bool {
 	if w.len() > 0 {
 		return false
@@ -92,7 +92,7 @@ func (w *wheel) popBefore(bound item) (first item, ok bool) {
 	}
 }
 
-// place puts an item that is not before the base into its bucket.
+// place adds an item that is not before the base to its bucket.
 func (w *wheel) place(it item) {
 	var level, digit uint
 	if differs := it.at ^ w.base.at; differs != 0 {
@@ -115,8 +115,8 @@ func (w *wheel) add(level, digit uint, it item) {
 	w.n++
 }
 
-// refill sorts the first bucket when all that was sorted is gone. It returns
-// false when nothing is before the bound.
+// refill sorts the first bucket once all sorted items are gone. It returns false if no
+// item is before the bound.
 func (w *wheel) refill(bound item) bool {
 	w.spillAt = spillSize
 	for w.levels != 0 {
@@ -139,7 +139,7 @@ func (w *wheel) refill(bound item) bool {
 	return false
 }
 
-// firstDigit returns the lowest digit of a level with an item.
+// firstDigit returns the lowest digit of a level that has an item.
 func (w *wheel) firstDigit(level uint) uint {
 	for i, word := range w.occupied[level] {
 		if word != 0 {
@@ -149,7 +149,7 @@ func (w *wheel) firstDigit(level uint) uint {
 	panic("engine: a level of the wheel is empty")
 }
 
-// remove takes a bucket out of the wheel.
+// remove removes a bucket from the wheel.
 func (w *wheel) remove(level, digit uint) bucket {
 	b := w.buckets[level][digit]
 	w.buckets[level][digit] = bucket{}
@@ -162,10 +162,9 @@ func (w *wheel) remove(level, digit uint) bucket {
 	return b
 }
 
-// lower distributes the items of a bucket over those of a lower level by the
-// digit there, also those that have the same one as the base. Until these are
-// sorted nothing that belongs to a still lower level may be pushed, which the
-// limit sees to.
+// lower distributes the items of a bucket over a lower level by their digit there,
+// including those with the same digit as the base. Until these are sorted, an item that
+// belongs to a still lower level must not be placed; the limit prevents that.
 func (w *wheel) lower(b bucket, level uint) {
 	for b.n > 0 {
 		for _, it := range w.chunks.take(&b) {
@@ -174,7 +173,7 @@ func (w *wheel) lower(b bucket, level uint) {
 	}
 }
 
-// sort makes what is wanted of a bucket the sorted items.
+// sort prunes a bucket and makes its items the sorted ones.
 func (w *wheel) sort(b bucket) {
 	items := w.sortable[:0]
 	for b.n > 0 {
@@ -185,8 +184,8 @@ func (w *wheel) sort(b bucket) {
 	w.sorter.sort(w.sorted, items)
 }
 
-// spill puts what is sorted and late back into buckets, which lie below the
-// level of the bucket that was sorted last.
+// spill moves sorted and late items back into buckets below the level of the last bucket
+// sorted.
 func (w *wheel) spill() {
 	for _, it := range w.sorted[w.next:] {
 		w.place(it)
@@ -197,7 +196,7 @@ func (w *wheel) spill() {
 	w.spillAt = max(spillSize, 2*len(w.late.items))
 }
 
-// placeAll is a filter that leaves the items before the base and places the others.
+// placeAll is a filter that keeps the items before the base and places the others.
 func (w *wheel) placeAll(items []item) []item {
 	early := items[:0]
 	for _, it := range items {

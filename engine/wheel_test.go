@@ -11,8 +11,8 @@ func newDrive(t *testing.T, span func(*rand.Rand, int) Time) (*drive, *wheel) {
 	return &drive{t: t, got: w, want: new(heap4), random: rand.New(rand.NewPCG(1, 2)), span: span}, w
 }
 
-// A few items that are far apart make one bucket of minutes and bring the limit
-// to its end. Many that come before it must not stay in the heap.
+// A few items far apart make one bucket of minutes and bring the limit to its end. Many
+// items pushed before it must not stay in the heap.
 func TestLateItemsSpill(t *testing.T) {
 	d, w := newDrive(t, spans["minutes"])
 	for i := range Time(10) {
@@ -34,8 +34,8 @@ func TestLateItemsSpill(t *testing.T) {
 	d.drain()
 }
 
-// Every item is of one instant: the digits of the key must part them, also from
-// those that are pushed while the instant is under way.
+// All items have the same time. The digits of the key must separate them, also from
+// those pushed while that instant is being handled.
 func TestManySimultaneousItems(t *testing.T) {
 	d, w := newDrive(t, spans["now"])
 	d.now = 1e15
@@ -50,8 +50,8 @@ func TestManySimultaneousItems(t *testing.T) {
 	d.drain()
 }
 
-// A large bucket has gone one level down and its first item lies behind the
-// bound: pushes on either side of what is in the buckets must find their place.
+// A large bucket has moved one level down and its first item lies behind the bound.
+// Pushes before and after the items in the buckets must be ordered right.
 func TestBoundWithinALargeBucket(t *testing.T) {
 	d, w := newDrive(t, func(r *rand.Rand, _ int) Time { return 1<<40 + 1<<33 + Time(r.IntN(1<<35)) })
 	d.pushSome(2 * mostSorted)
@@ -59,15 +59,15 @@ func TestBoundWithinALargeBucket(t *testing.T) {
 	if d.popBefore(endOf(d.now)) || w.base.at != 1<<40 || w.levels != 1<<(atLevel+4) {
 		t.Fatalf("the base is %v, want the start of the bucket, %v, and its items a level down", Time(w.base.at), Time(1<<40))
 	}
-	for at := Time(1 << 40); at < 1<<41; at += 1 << 32 { // fewer than spill
+	for at := Time(1 << 40); at < 1<<41; at += 1 << 32 { // fewer than cause a spill
 		d.push(at)
 	}
 	d.push(1<<40 - 1)
 	d.drain()
 }
 
-// Items before the base cannot spill. They are few when a client keeps to what
-// queue asks for; one that does not pays for a heap, not for a spill every time.
+// Items before the base cannot spill. Clients that follow the rule of queue have few of
+// them. Other clients pay for a heap, not for a spill every time.
 func TestItemsBeforeTheBase(t *testing.T) {
 	d, w := newDrive(t, spans["milliseconds"])
 	d.push(year)
@@ -87,8 +87,8 @@ func TestItemsBeforeTheBase(t *testing.T) {
 	d.drain()
 }
 
-// RunUntil looks for events up to its limit and must not bring the base beyond
-// it: what is scheduled from there on would all be late.
+// RunUntil searches for events up to its limit and must not move the base beyond it:
+// later events would all be late.
 func TestLookingAheadLeavesTheBase(t *testing.T) {
 	e := New(1, Options{})
 	w := e.queue.(*wheel)
@@ -111,8 +111,8 @@ func TestLookingAheadLeavesTheBase(t *testing.T) {
 	}
 }
 
-// Memory is that of the items, of a chunk begun for each bucket, and of the
-// last slab: over many turnovers of every kind no more.
+// The memory covers the items, one partial chunk per bucket, and the last slab. It does
+// not grow over many turnovers of any kind.
 func TestChunksAreRecycled(t *testing.T) {
 	for name, span := range spans {
 		const pending = 5000
@@ -137,10 +137,9 @@ func TestChunksAreRecycled(t *testing.T) {
 	}
 }
 
-// Timing mode is to take at most 200 bytes a device in all, with three events
-// pending for each: here are 8 of the device and 3 times 16, a tenth more for
-// chunks that are not full, and what any engine takes (a chunk for each of 4096
-// buckets is 2 MB).
+// Timing mode must take at most 200 bytes per device with three pending events each. The
+// engine takes 8 for the device and 3 times 16, a tenth more for partial chunks, and a
+// constant (a chunk for each of 4096 buckets is 2 MB).
 func TestBytesPerDevice(t *testing.T) {
 	const devices, each = 200_000, 3
 	var before, after runtime.MemStats
