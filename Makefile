@@ -35,7 +35,7 @@ invariants:
 	$(GO) test -tags invariants $(CORE)
 
 # The plugins of docs/plugins.md, each a module of its own: checked, tested, and run with its scenario.
-EXAMPLES = prox steady foreground gilbert
+EXAMPLES = prox steady foreground gilbert utility
 examples:
 	@made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && for e in $(EXAMPLES); do (cd examples/$$e && \
 		$(GO) vet ./... && $(GO) tool -modfile=../../internal/tools/go.mod staticcheck ./... && $(GO) test ./... && \
