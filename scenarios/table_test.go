@@ -114,7 +114,7 @@ func TestTableErrors(t *testing.T) {
 			`x.toml:6:10: table[0].models = "locl": must be one of global, local, mtl (did you mean "local"?)
 x.toml:3:12: table[0].shuffles = 0: must be in [1, 10000]
 x.toml:4:9: table[0].folds = 1: must be in [2, 1000]
-x.toml:5:11: table[0].lambdas = [1.0, 1.0, 0.0]: must hold every value once
+x.toml:5:11: table[0].lambdas = [1.0, 1.0, 0.0]: must not have a value twice
 x.toml:5:11: table[0].lambdas = [1.0, 1.0, 0.0]: must be in [1e-12, 1e12]
 x.toml:9:17: table[0].omega_updates = -1: must be in [0, 1000]
 x.toml:7:7: table[0].gap = 0: must be in [1e-9, 1]
@@ -127,13 +127,13 @@ x.toml:10:10: table[0].sweeps = 0: must be at least 1`},
 		{"a stand-in that is wrong", head + set + "data = { source = \"uci-har\", path = \"h\" }\nfallback = { preset = \"human\" }\n", nil,
 			`x.toml:6:23: data.preset = "human": must be one of human-activity, google-glass, vehicle-sensor`},
 		{"nothing held out", "[data]\ntest_fraction = 0\n" + head + set, nil,
-			"x.toml:2:17: data.test_fraction = 0: must be above 0 in a table, whose figures are those of held-out rows"},
+			"x.toml:2:17: data.test_fraction = 0: must be above 0 in a table: its errors are measured on test rows"},
 		{"devices", "[data]\ndevices_per_task = 2\n" + head + set, nil,
-			"x.toml:2:20: data.devices_per_task = 2: must be 1 in a table, which knows tasks and no devices"},
+			"x.toml:2:20: data.devices_per_task = 2: must be 1 in a table: it has tasks but no devices"},
 		{"pooled tasks", "[data]\npool = true\n" + head + set, nil,
-			`x.toml:2:8: data.pool = true: must be false in a table, whose model "global" is of all tasks`},
+			`x.toml:2:8: data.pool = true: must be false in a table: its model "global" already uses all tasks`},
 		{"no lambda to choose", "[problem]\nregularizer = \"mean\"\n" + head + set, nil,
-			`x.toml:2:15: problem.regularizer = "mean": must be one that ties tasks together with a strength lambda, such as "probabilistic", for the model "mtl" of a table`},
+			`x.toml:2:15: problem.regularizer = "mean": must be a regularizer with a strength lambda that couples tasks, such as "probabilistic", for the model "mtl" of a table`},
 		{"a loss for labels on real targets", "[data]\ntarget = \"real\"\n" + head + set, nil,
 			`x.toml:2:10: data.target = "real": needs a problem.loss for real targets (squared, absolute): "hinge" takes the labels -1 and +1`},
 		{"nothing to sweep", head + set + "[sweep]\n\"problem.lambda\" = [1]\n", nil,

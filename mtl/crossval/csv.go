@@ -7,15 +7,15 @@ import (
 	"strconv"
 )
 
-// File is one of the files that a table is written to.
+// File is an output file of a table.
 type File struct {
 	Name  string
 	Write func(io.Writer) error
 }
 
-// Files returns what a table leaves behind: NAME.md and NAME.csv with its
-// figures, and NAME-shuffles.csv with each shuffle's error, its lambda and the
-// cross-validated errors that lambda was chosen by.
+// Files returns the output files of a table: NAME.md and NAME.csv hold the mean errors.
+// NAME-shuffles.csv holds the error of each shuffle, its lambda and the cross-validated
+// error of every candidate lambda.
 func (r *Result) Files() []File {
 	return []File{
 		{r.Name + ".csv", r.writeSummary},
@@ -24,8 +24,7 @@ func (r *Result) Files() []File {
 	}
 }
 
-// writeSummary writes a row for each set and model. Cells without a figure are
-// empty.
+// writeSummary writes a row for each set and model. Missing values are empty cells.
 func (r *Result) writeSummary(w io.Writer) error {
 	rows := [][]string{{"set", "source", "generated", "model", "measure", "mean", "standard_error", "shuffles", "paper_mean", "paper_standard_error"}}
 	for i := range r.Columns {
@@ -69,8 +68,7 @@ func (r *Result) writeShuffles(w io.Writer) error {
 	return csv.NewWriter(w).WriteAll(rows)
 }
 
-// number writes the shortest text that reads back to the same bits; what is not
-// a number is empty.
+// number formats a number so that it reads back to the same bits. NaN is empty.
 func number(v float64) string {
 	if math.IsNaN(v) {
 		return ""

@@ -1,10 +1,9 @@
-// Package crossval makes the paper's tables of prediction errors (section 5.2 and
-// the appendix on skewed data): a global, a local and a multi-task model, the
-// regularization of each chosen by cross-validation on the training rows, over
-// shuffles of the rows.
+// Package crossval computes the paper's tables of prediction errors (section 5.2 and
+// the appendix on skewed data). It trains a global, a local and a multi-task model on
+// several shuffles of the rows. Cross-validation on the training rows chooses the
+// regularization of each.
 //
-// It owns the models, the choice of lambda, the mean over shuffles, where the
-// data of a table come from, and how a table is written. All is solved centrally:
-// it must not know of time, devices, links or rounds, nor how a scenario is
-// written.
+// The package owns the models, the choice of lambda, the mean over shuffles, the search
+// for data files, and the output of a table. All models are solved centrally. The
+// package must not know of time, devices, links or rounds, nor of the scenario format.
 package crossval

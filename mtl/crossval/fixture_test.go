@@ -8,8 +8,8 @@ import (
 	"fedsim/mtl"
 )
 
-// tiny returns a table of a set that takes milliseconds: 5 related tasks of 6
-// features, a few rows each.
+// tiny returns a table that takes milliseconds: 5 related tasks with 6 features and a few
+// rows each.
 func tiny() Table {
 	cfg := data.Defaults()
 	cfg.Bias, cfg.Standardize = true, true

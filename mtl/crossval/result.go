@@ -2,43 +2,43 @@ package crossval
 
 import "math"
 
-// Result is a table that was made.
+// Result is a computed table.
 type Result struct {
 	Name string
 	Config
 	Columns []Column
 }
 
-// Column is a data set of a table.
+// Column holds the errors on one data set.
 type Column struct {
 	Label     string
-	Source    string // where the rows come from, in one line
+	Source    string // origin of the rows, one line
 	Generated bool   // the rows are generated, not measured
 	Tasks     int
-	Real      bool    // errors are root mean square errors, not percent
+	Real      bool    // errors are root mean square errors, not percentages
 	Models    []Model // in the order of the table
 }
 
-// Model is a cell of a table: the error of a model on a set, in percent of a
-// task's rows, or the root mean square error, as a mean over tasks.
+// Model is a cell of a table: the error of a model on a data set, as a mean over tasks.
+// The error of a task is a percentage of its rows, or its root mean square error.
 type Model struct {
 	Name          string
 	Mean          float64 // over shuffles
 	StandardError float64 // of the mean; NaN for a single shuffle
 	Shuffles      []Shuffle
-	Paper         *Reference // nil when nothing was published
+	Paper         *Reference // nil: not published
 }
 
-// Shuffle is one repetition.
+// Shuffle is one repetition with its own split of the rows.
 type Shuffle struct {
 	Seed       uint64
-	Lambda     float64   // chosen
+	Lambda     float64   // chosen by cross-validation
 	Error      float64   // on the test rows
-	Lambdas    []float64 // to choose from, the largest first
+	Lambdas    []float64 // candidates, the largest first
 	Validation []float64 // cross-validated error of each of Lambdas
 }
 
-// summarize takes the mean over shuffles.
+// summarize computes the mean over shuffles and its standard error.
 func summarize(model string, shuffles []Shuffle, paper map[string]Reference) Model {
 	m := Model{Name: model, Shuffles: shuffles}
 	n := float64(len(shuffles))
@@ -49,7 +49,7 @@ func summarize(model string, shuffles []Shuffle, paper map[string]Reference) Mod
 	for _, s := range shuffles {
 		squares += float64((s.Error - m.Mean) * (s.Error - m.Mean))
 	}
-	m.StandardError = math.Sqrt(squares / (n - 1) / n) // 0/0 for one
+	m.StandardError = math.Sqrt(squares / (n - 1) / n) // NaN for one shuffle
 	if reference, ok := paper[model]; ok {
 		m.Paper = &reference
 	}

@@ -11,27 +11,26 @@ import (
 	"fedsim/mtl"
 )
 
-// Options say how a table is made; none of them changes its figures.
+// Options control how a table is computed. They do not affect its numbers.
 type Options struct {
 	Workers  int            // 0: one per core
-	Folder   string         // where files are looked for that are not found as they are named; empty: nowhere
+	Folder   string         // searched for data files that do not exist at their path; empty: none
 	Progress func(Progress) // nil: none; calls do not overlap
 
-	// Checkpoint keeps how far each set has come, when a model is solved for one lambda more,
-	// when the set is through, and when ctx ends; and the table goes on with what was
-	// kept. It refuses what was kept of other rows.
+	// Checkpoint saves the progress of each data set at intervals, when the set is complete
+	// and when ctx ends. Run resumes from a checkpoint. It rejects one of other rows.
 	Checkpoint checkpoint.Policy
 }
 
-// Progress is how far a table has come.
+// Progress reports the progress of a table.
 type Progress struct {
-	Done, Total int // models solved for all lambdas, over all sets
+	Done, Total int // paths: one for each set, model, shuffle and fold or test
 	Set, Model  string
 }
 
-// Run makes the table for a problem whose loss, loss scaling and regularizer all
-// models share, its lambda aside. Nothing is loaded unless the data of every set
-// are there. When ctx ends so does Run, with ctx's error.
+// Run computes the table. All models share the loss, the loss scaling and the regularizer
+// of the problem, but not its lambda. Run locates the data of every set before it loads
+// any. If ctx ends first, Run returns its error.
 func (t *Table) Run(ctx context.Context, problem mtl.Config, o Options) (*Result, error) {
 	result := &Result{Name: t.Name, Config: t.Config}
 	sources := make([]Source, len(t.Sets))
@@ -93,8 +92,8 @@ func (r *runner) column(ctx context.Context, s *Set, from Source) (*Column, erro
 	return column, nil
 }
 
-// moved passes progress on.
-func (r *runner) moved(set, model string) {
+// advance counts a completed path and reports progress.
+func (r *runner) advance(set, model string) {
 	if r.report == nil {
 		return
 	}
@@ -104,8 +103,8 @@ func (r *runner) moved(set, model string) {
 	r.report(Progress{Done: r.done, Total: r.total, Set: set, Model: model})
 }
 
-// had counts a model that was solved before an interruption, which is no progress.
-func (r *runner) had() {
+// skip counts a path that the checkpoint already holds. It does not report progress.
+func (r *runner) skip() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.done++

@@ -14,13 +14,12 @@ import (
 	"fedsim/mtl"
 )
 
-// The slow twin solves every fold and lambda anew from zero, to a gap far below
-// what the signs of the scores depend on, one after the other, and counts by
-// itself.
+// The slow twin solves every fold and lambda from zero, one after the other, to a gap that
+// is too small to change the sign of a score. It counts errors with its own code.
 func TestCrossValidationAgainstASlowTwin(t *testing.T) {
 	table := tiny()
 	table.Gap, table.FoldGap, table.Sweeps = 1e-9, 1e-9, 100_000
-	table.OmegaUpdates = 0 // what is learned from loosely solved W steps has a test of its own
+	table.OmegaUpdates = 0 // TestLooseStepsLearnTheSameCoupling covers Omega updates
 	problem := mtl.Defaults()
 	column := run(t, table, problem, 2).Columns[0]
 	cfg := table.Sets[0].Data
@@ -49,7 +48,7 @@ func TestCrossValidationAgainstASlowTwin(t *testing.T) {
 				if math.Abs(e-got.Validation[l]) > 1e-10 {
 					t.Errorf("%s, shuffle %d, lambda %g: cross-validated error %v, the twin has %v", name, s, lambda, got.Validation[l], e)
 				}
-				if e < lowest { // from the largest lambda down: equals leave it
+				if e < lowest { // lambdas descend: the largest wins a tie
 					best, lowest = lambda, e
 				}
 			}
@@ -65,7 +64,7 @@ func TestCrossValidationAgainstASlowTwin(t *testing.T) {
 	}
 }
 
-// slowCount trains on copies and adds up wrong signs and rows by task.
+// slowCount trains on copies and adds the wrong signs and the rows of each task.
 func slowCount(t *testing.T, model string, problem mtl.Config, lambda float64, cfg data.Config, split *data.Split, wrong, rows []float64) {
 	t.Helper()
 	fresh := &data.Split{Train: copySet(split.Train), Test: copySet(split.Test)}
@@ -136,8 +135,8 @@ func copySet(s *data.Set) *data.Set {
 	return &c
 }
 
-// Alternation from loosely solved W steps ends where LearnCoupling's, which
-// solves each closely, does.
+// Alternation with W steps of a large gap learns the same coupling as LearnCoupling, whose W
+// steps have a small gap.
 func TestLooseStepsLearnTheSameCoupling(t *testing.T) {
 	table := tiny()
 	cfg := table.Sets[0].Data
@@ -163,16 +162,16 @@ func TestLooseStepsLearnTheSameCoupling(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := p.Optimize(t.Context(), workers, coupling, nil, 1e-6, 100_000)
-	apart, err := newPath(&config, Local, 1e-6, problem, split.Train, workers).solve(t.Context(), problem.Lambda)
+	independent, err := newPath(&config, Local, 1e-6, problem, split.Train, workers).solve(t.Context(), problem.Lambda)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Measured: 0.010 and 0.38.
 	if far := distance(w, &o.W); far > 0.02 {
-		t.Errorf("W is %.2g of its length from that of closely solved steps, want 0.02 at most", far)
+		t.Errorf("W is %.2g of its length away from that of accurate steps, want at most 0.02", far)
 	}
-	if far := distance(apart, &o.W); far < 0.1 {
-		t.Errorf("W is %.2g of its length from that of tasks apart: the test tells nothing", far)
+	if far := distance(independent, &o.W); far < 0.1 {
+		t.Errorf("W is %.2g of its length away from that of independent tasks: the test is too weak", far)
 	}
 }
 
@@ -186,8 +185,8 @@ func distance(a, b *data.Matrix) float64 {
 	return math.Sqrt(far / length)
 }
 
-// A path may start from the lambda before: where it ends is the same.
-func TestPathForgetsWhereItCameFrom(t *testing.T) {
+// Warm starts do not change the solution.
+func TestPathDoesNotDependOnItsStart(t *testing.T) {
 	split, err := data.Prepare(tiny().Sets[0].Data)
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +195,7 @@ func TestPathForgetsWhereItCameFrom(t *testing.T) {
 	config.Sweeps = 100_000
 	for _, model := range []string{Global, Local} {
 		warm := newPath(&config, model, 1e-10, mtl.Defaults(), split.Train, parallel.NewPool(1))
-		for _, lambda := range []float64{1, 0.1, 1e-3, 1e-2} { // up again at the end
+		for _, lambda := range []float64{1, 0.1, 1e-3, 1e-2} { // the last is larger than the one before
 			got, err := warm.solve(t.Context(), lambda)
 			if err != nil {
 				t.Fatal(err)
@@ -213,8 +212,8 @@ func TestPathForgetsWhereItCameFrom(t *testing.T) {
 	}
 }
 
-// The rows of the test half, whatever is in them, say nothing about lambda.
-func TestFoldsNeverSeeTestRows(t *testing.T) {
+// The values of test rows do not affect the choice of lambda.
+func TestFoldsDoNotUseTestRows(t *testing.T) {
 	table := tiny()
 	cfg := table.Sets[0].Data
 	set, err := data.Load(cfg)
@@ -239,8 +238,8 @@ func TestFoldsNeverSeeTestRows(t *testing.T) {
 	}
 	clean := choose(set)
 
-	// The copy knows which of its rows the first shuffle tests on by a mark in
-	// place of a feature.
+	// A feature of the copy holds the row's index, which shows what rows the first shuffle
+	// tests on.
 	marked := copySet(set)
 	for k := range marked.Tasks {
 		for i := range marked.Tasks[k].Y {
@@ -251,22 +250,22 @@ func TestFoldsNeverSeeTestRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spoiled := copySet(set)
+	changed := copySet(set)
 	for k := range split.Test.Tasks {
 		for i := range split.Test.Tasks[k].Y {
 			row := int(split.Test.Tasks[k].X.Row(i)[0])
-			spoiled.Tasks[k].Y[row] *= -1
-			for j := range spoiled.Tasks[k].X.Row(row) {
-				spoiled.Tasks[k].X.Row(row)[j] *= 1e3
+			changed.Tasks[k].Y[row] *= -1
+			for j := range changed.Tasks[k].X.Row(row) {
+				changed.Tasks[k].X.Row(row)[j] *= 1e3
 			}
 		}
 	}
-	for i, got := range choose(spoiled) {
+	for i, got := range choose(changed) {
 		if diff := cmp.Diff(clean[i].Validation, got.Validation); diff != "" || got.Lambda != clean[i].Lambda {
-			t.Errorf("%s: spoiled test rows change the cross-validation: %s", table.Models[i], diff)
+			t.Errorf("%s: changed test rows change the cross-validation: %s", table.Models[i], diff)
 		}
 		if got.Error == clean[i].Error {
-			t.Errorf("%s: spoiled test rows do not change the test error %v", table.Models[i], got.Error)
+			t.Errorf("%s: changed test rows do not change the test error %v", table.Models[i], got.Error)
 		}
 	}
 }
@@ -278,7 +277,7 @@ func TestWorkersChangeNothing(t *testing.T) {
 	want := run(t, table, mtl.Defaults(), 1)
 	for _, workers := range []int{2, 8} {
 		if diff := cmp.Diff(want, run(t, table, mtl.Defaults(), workers), cmpopts.EquateNaNs()); diff != "" {
-			t.Errorf("%d workers make another table (-one +many):\n%s", workers, diff)
+			t.Errorf("%d workers change the table (-one +many):\n%s", workers, diff)
 		}
 	}
 }
@@ -292,11 +291,10 @@ func TestRealTargets(t *testing.T) {
 	problem.Loss = mtl.LossSquared
 	c := run(t, table, problem, 2).Columns[0]
 	if !c.Real {
-		t.Fatal("the column must say that its targets are real")
+		t.Fatal("Real is false for a column of real targets")
 	}
 	for _, m := range c.Models {
-		// The targets have standard deviation 1; what is worse than a constant has
-		// learned nothing.
+		// The targets have standard deviation 1: a constant model has error 1.
 		if !(m.Mean > 0 && m.Mean < 1) {
 			t.Errorf("%s: root mean square error %v, want it in (0, 1)", m.Name, m.Mean)
 		}
@@ -309,7 +307,7 @@ func TestProgressCountsEveryPath(t *testing.T) {
 	last := Progress{}
 	_, err := table.Run(context.Background(), mtl.Defaults(), Options{Workers: 2, Progress: func(p Progress) {
 		if p.Done != last.Done+1 {
-			t.Errorf("progress jumps from %d to %d", last.Done, p.Done)
+			t.Errorf("progress goes from %d to %d", last.Done, p.Done)
 		}
 		last = p
 	}})
@@ -331,27 +329,27 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// A fold with one class alone cannot be trained on, and says which it is.
-func TestRunSaysWhatFailed(t *testing.T) {
+// The error for a fold with a single class names the fold.
+func TestRunNamesWhatFailed(t *testing.T) {
 	table := tiny()
 	table.Sets[0].Data.Synthetic.Tasks, table.Sets[0].Data.Synthetic.Clusters = 1, 1
 	table.Sets[0].Data.Synthetic.RowsMin, table.Sets[0].Data.Synthetic.RowsMax = 3, 3
 	_, err := table.Run(context.Background(), mtl.Defaults(), Options{Workers: 1})
 	const want = `table tiny, data set "tiny": shuffle 0, fold 2, model "global": data set`
 	if err == nil || len(err.Error()) < len(want) || err.Error()[:len(want)] != want {
-		t.Errorf("error %v, want it to open with %s", err, want)
+		t.Errorf("error %v, want it to start with %s", err, want)
 	}
 }
 
-// The global model of a table is what a federation learns whose devices share one
-// task, and the local models are those of one without a relation between tasks.
-func TestBaselinesAreThoseOfAFederation(t *testing.T) {
+// The global model of a table equals that of a federation whose devices share one task. The
+// local models equal those of a federation with independent tasks.
+func TestBaselinesEqualThoseOfAFederation(t *testing.T) {
 	config := Defaults()
 	config.Sweeps = 100_000
 	workers := parallel.NewPool(1)
 	for _, model := range []string{Global, Local} {
 		cfg := tiny().Sets[0].Data
-		apart, err := data.Prepare(cfg)
+		unpooled, err := data.Prepare(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -371,17 +369,17 @@ func TestBaselinesAreThoseOfAFederation(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := p.Optimize(t.Context(), workers, coupling, nil, 1e-10, 100_000)
-		w, err := newPath(&config, model, 1e-10, mtl.Defaults(), apart.Train, workers).solve(t.Context(), problem.Lambda)
+		w, err := newPath(&config, model, 1e-10, mtl.Defaults(), unpooled.Train, workers).solve(t.Context(), problem.Lambda)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := p.Evaluate(workers, coupling, w, nil, nil).Primal; math.Abs(got-o.Primal) > 1e-6*o.Primal {
 			t.Errorf("%s: P = %.9g for the W of the table, the optimum is %.9g", model, got, o.Primal)
 		}
-		// The errors of both are those over the tasks there were, in percent here.
-		wrong := newMisses(len(split.Test.Tasks))
-		wrong.count(split.Test, &o.W)
-		if got := wrong.error(false); math.Abs(got-100*o.TestError) > 1e-9 {
+		// Both errors are means over the original tasks; taskErrors has percentages.
+		errors := newTaskErrors(len(split.Test.Tasks))
+		errors.count(split.Test, &o.W)
+		if got := errors.error(false); math.Abs(got-100*o.TestError) > 1e-9 {
 			t.Errorf("%s: test error %g %%, want %g %%", model, 100*o.TestError, got)
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"fedsim/data"
 )
 
-// Table is one table to be made.
+// Table describes one table.
 type Table struct {
-	Name string // of its files
+	Name string // base name of its files
 	Config
 	Sets []Set // one column each
 }
@@ -21,25 +21,25 @@ type Table struct {
 type Set struct {
 	Label string
 	Data  data.Config
-	// Fallback is what stands in when the file of Data is nowhere; nil: nothing
-	// does, and a missing file is an error.
+	// Fallback is used when the file of Data does not exist; nil: a missing file is an
+	// error.
 	Fallback *data.Config
-	Paper    map[string]Reference // published figures by model
+	Paper    map[string]Reference // published errors by model
 }
 
 // Reference is a published mean with its standard error.
 type Reference struct{ Mean, StandardError float64 }
 
-// Source is where the rows of a set come from in the end.
+// Source is the origin of the rows of a set, after the search for files.
 type Source struct {
 	Config    data.Config
 	Generated bool   // the rows are generated, not measured
-	Text      string // one line that says so
+	Text      string // description of the origin, one line
 }
 
-// Locate finds the data of the set: a file is looked for under its path as it is
-// given, then in the folder. Only when it is in neither place does Fallback
-// stand in; a file that cannot be read is an error later on.
+// Locate finds the data of the set. It looks for a file at its path, then in the folder.
+// It returns Fallback only when the file exists in neither place. Locate does not read
+// the file.
 func (s *Set) Locate(folder string) (Source, error) {
 	cfg := s.Data
 	if cfg.Path == "" {
@@ -60,14 +60,14 @@ func (s *Set) Locate(folder string) (Source, error) {
 		}
 	}
 	if s.Fallback == nil {
-		return Source{}, fmt.Errorf("data set %q: there is no %s beside the scenario, in the working directory or in the folder that FEDSIM_DATA names", s.Label, cfg.Path)
+		return Source{}, fmt.Errorf("data set %q: file %s not found beside the scenario, in the working directory or in the folder FEDSIM_DATA", s.Label, cfg.Path)
 	}
-	other := source(*s.Fallback)
-	other.Text += fmt.Sprintf(", in place of %s %s, which was not found", cfg.Source, cfg.Path)
-	return other, nil
+	fallback := source(*s.Fallback)
+	fallback.Text += fmt.Sprintf(", in place of %s %s, which was not found", cfg.Source, cfg.Path)
+	return fallback, nil
 }
 
-// source describes a configuration as it is.
+// source describes a configuration.
 func source(cfg data.Config) Source {
 	switch {
 	case cfg.Source != data.SourceSynthetic:

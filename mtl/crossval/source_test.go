@@ -11,9 +11,9 @@ import (
 )
 
 func TestLocate(t *testing.T) {
-	here, folder := t.TempDir(), t.TempDir()
-	t.Chdir(here)
-	for _, path := range []string{filepath.Join(here, "here.zip"), filepath.Join(here, "both.zip"), filepath.Join(folder, "both.zip"), filepath.Join(folder, "there.zip")} {
+	working, folder := t.TempDir(), t.TempDir()
+	t.Chdir(working)
+	for _, path := range []string{filepath.Join(working, "local.zip"), filepath.Join(working, "both.zip"), filepath.Join(folder, "both.zip"), filepath.Join(folder, "folder.zip")} {
 		if err := os.WriteFile(path, []byte("not a zip"), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -27,12 +27,12 @@ func TestLocate(t *testing.T) {
 	}
 	for _, test := range []struct {
 		path, folder, want, text string
-		standIn                  bool
+		fallback                 bool
 	}{
-		{"here.zip", folder, "here.zip", "uci-har here.zip", false},
+		{"local.zip", folder, "local.zip", "uci-har local.zip", false},
 		{"both.zip", folder, "both.zip", "uci-har both.zip", false},
-		{"there.zip", folder, filepath.Join(folder, "there.zip"), "uci-har there.zip", false},
-		{"there.zip", "", "", "generated, with the sizes of human-activity, in place of uci-har there.zip, which was not found", true},
+		{"folder.zip", folder, filepath.Join(folder, "folder.zip"), "uci-har folder.zip", false},
+		{"folder.zip", "", "", "generated, with the sizes of human-activity, in place of uci-har folder.zip, which was not found", true},
 		{"/none/x.zip", folder, "", "generated, with the sizes of human-activity, in place of uci-har /none/x.zip, which was not found", true},
 	} {
 		set := file(test.path)
@@ -41,14 +41,14 @@ func TestLocate(t *testing.T) {
 			t.Errorf("%s: %v", test.path, err)
 			continue
 		}
-		if got.Config.Path != test.want || got.Text != test.text || got.Generated != test.standIn {
+		if got.Config.Path != test.want || got.Text != test.text || got.Generated != test.fallback {
 			t.Errorf("%s: %+v, want %+v", test.path, got, test)
 		}
 	}
 
-	lone := file("there.zip")
+	lone := file("folder.zip")
 	lone.Fallback = nil
-	const want = `data set "ha": there is no there.zip beside the scenario, in the working directory or in the folder that FEDSIM_DATA names`
+	const want = `data set "ha": file folder.zip not found beside the scenario, in the working directory or in the folder FEDSIM_DATA`
 	if _, err := lone.Locate(""); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
@@ -57,10 +57,10 @@ func TestLocate(t *testing.T) {
 		t.Errorf("generated set: %+v, %v", got, err)
 	}
 
-	// A file that is there but cannot be read is no reason to generate another.
-	broken := file("here.zip")
+	// A file that exists but cannot be read is an error: no set is generated instead.
+	broken := file("local.zip")
 	table := Table{Name: "t", Config: Defaults(), Sets: []Set{broken}}
-	if _, err := table.Run(t.Context(), mtl.Defaults(), Options{Workers: 1}); err == nil || !strings.Contains(err.Error(), "here.zip") {
-		t.Errorf("a broken file: error %v, want one that names it", err)
+	if _, err := table.Run(t.Context(), mtl.Defaults(), Options{Workers: 1}); err == nil || !strings.Contains(err.Error(), "local.zip") {
+		t.Errorf("unreadable file: error %v, want one that names it", err)
 	}
 }

@@ -5,10 +5,11 @@ import (
 	"io"
 	"math"
 	"strings"
-	"unicode/utf8"
+
+	"fedsim/internal/columns"
 )
 
-// heading is the first line of a table.
+// heading returns the title line of a table.
 func (r *Result) heading() string {
 	if r.Title == "" {
 		return r.Name
@@ -16,16 +17,16 @@ func (r *Result) heading() string {
 	return r.Name + ": " + r.Title
 }
 
-// caption says what the figures are.
+// caption describes the numbers of a table.
 func (r *Result) caption() string {
-	repetitions := "of one shuffle"
+	repetitions := "one shuffle"
 	if r.Shuffles > 1 {
-		repetitions = fmt.Sprintf("over %d shuffles, standard error in brackets", r.Shuffles)
+		repetitions = fmt.Sprintf("over %d shuffles, standard error in parentheses", r.Shuffles)
 	}
-	return fmt.Sprintf("Mean over tasks of the error on test rows, %s; lambda by %d-fold cross-validation on the training rows.", repetitions, r.Folds)
+	return fmt.Sprintf("Mean over tasks of the error on test rows, %s. Lambda is chosen by %d-fold cross-validation on the training rows.", repetitions, r.Folds)
 }
 
-// measure names the unit of a column.
+// measure returns the unit of a column.
 func (c *Column) measure() string {
 	if c.Real {
 		return "root mean square error"
@@ -33,7 +34,7 @@ func (c *Column) measure() string {
 	return "percent"
 }
 
-// head names a column; generated rows are never taken for measured ones.
+// head returns the title of a column. It marks generated rows.
 func (c *Column) head() string {
 	text := c.Label
 	if c.Generated {
@@ -47,15 +48,16 @@ func (c *Column) head() string {
 	return text
 }
 
-// note says where the rows of a column come from.
+// note describes the origin of the rows of a column.
 func (c *Column) note() string {
 	text := fmt.Sprintf("%s: %s; %d tasks", c.Label, c.Source, c.Tasks)
 	if c.Generated && c.published() {
-		text += "; the paper's figures are of other data"
+		text += "; the paper uses other data"
 	}
 	return text
 }
 
+// published reports whether there is a published error of any model.
 func (c *Column) published() bool {
 	for i := range c.Models {
 		if c.Models[i].Paper != nil {
@@ -76,7 +78,7 @@ func (c *Column) best() int {
 	return best
 }
 
-// figure writes a mean with its standard error.
+// figure formats a mean with its standard error.
 func (c *Column) figure(mean, standardError float64) string {
 	format := func(v float64) string { return fmt.Sprintf("%.2f", v) }
 	if c.Real {
@@ -88,23 +90,38 @@ func (c *Column) figure(mean, standardError float64) string {
 	return fmt.Sprintf("%s (%s)", format(mean), format(standardError))
 }
 
-// cells returns the rows below the head: a model's name, and for each column
-// what was measured and what the paper has, empty where nothing was published.
-func (r *Result) cells() [][]string {
+// table lays out the errors: a row for each model, and for each data set a column with
+// the measured error and one with the published error, empty where there is none.
+func (r *Result) table() *columns.Table {
 	rows := make([][]string, len(r.Models))
 	for i, name := range r.Models {
 		rows[i] = []string{title(name)}
-		for k := range r.Columns {
-			c := &r.Columns[k]
-			m := &c.Models[i]
-			paper := ""
+	}
+	t := &columns.Table{Label: "model"}
+	for k := range r.Columns {
+		c := &r.Columns[k]
+		t.Groups = append(t.Groups, columns.Group{Title: c.head(), Heads: []string{"fedsim", "paper"}})
+		for i := range rows {
+			m, paper := &c.Models[i], ""
 			if m.Paper != nil {
 				paper = c.figure(m.Paper.Mean, m.Paper.StandardError)
 			}
 			rows[i] = append(rows[i], c.figure(m.Mean, m.StandardError), paper)
 		}
 	}
-	return rows
+	t.Blocks = []columns.Block{{Rows: rows, Bold: func(row, cell int) bool {
+		return cell%2 == 1 && r.Columns[cell/2].best() == row
+	}}}
+	return t
+}
+
+// notes returns a sentence about each data set.
+func (r *Result) notes() []string {
+	notes := make([]string, len(r.Columns))
+	for i := range r.Columns {
+		notes[i] = r.Columns[i].note()
+	}
+	return notes
 }
 
 // title returns a model's name in the paper's tables.
@@ -117,75 +134,27 @@ func title(model string) string {
 	return model
 }
 
-// WriteText writes the table as aligned text.
-func (r *Result) WriteText(w io.Writer) error {
-	rows := [][]string{{"model"}}
-	for range r.Columns {
-		rows[0] = append(rows[0], "here", "paper")
-	}
-	rows = append(rows, r.cells()...)
-	width := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			width[i] = max(width[i], utf8.RuneCountInString(cell))
-		}
-	}
-	above := pad("", width[0])
-	for k := range r.Columns { // a head stands above both columns of its set
-		head := r.Columns[k].head()
-		width[2+2*k] = max(width[2+2*k], utf8.RuneCountInString(head)-width[1+2*k]-2)
-		above += "    " + pad(head, width[1+2*k]+2+width[2+2*k])
-	}
+// WriteText writes the table as aligned text with at most width characters a line.
+func (r *Result) WriteText(w io.Writer, width int) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n%s\n\n  %s\n", r.heading(), r.caption(), strings.TrimRight(above, " "))
-	for _, row := range rows {
-		line := pad(row[0], width[0])
-		for k := range r.Columns {
-			line += "    " + pad(row[1+2*k], width[1+2*k]) + "  " + pad(row[2+2*k], width[2+2*k])
-		}
-		fmt.Fprintf(&b, "  %s\n", strings.TrimRight(line, " "))
-	}
+	fmt.Fprintf(&b, "%s\n%s\n\n", columns.Wrap(r.heading(), width, 0), columns.Wrap(r.caption(), width, 0))
+	r.table().Write(&b, width)
 	b.WriteByte('\n')
-	for i := range r.Columns {
-		fmt.Fprintf(&b, "%s\n", r.Columns[i].note())
+	for _, note := range r.notes() {
+		fmt.Fprintf(&b, "%s\n", columns.Wrap(note, width, 0))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// pad fills text up with blanks.
-func pad(text string, width int) string {
-	return text + strings.Repeat(" ", width-utf8.RuneCountInString(text))
-}
-
-// WriteMarkdown writes the table as Markdown, the lowest error of each column in
+// WriteMarkdown writes the table as Markdown, with the lowest error of each data set in
 // bold.
 func (r *Result) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%s\n\n| Model |", escape(r.heading()), r.caption())
-	rule := "| :-- |"
-	for i := range r.Columns {
-		fmt.Fprintf(&b, " %s | paper |", escape(r.Columns[i].head()))
-		rule += " --: | --: |"
-	}
-	b.WriteString("\n" + rule + "\n")
-	for i, row := range r.cells() {
-		for k := range r.Columns {
-			if r.Columns[k].best() == i {
-				row[1+2*k] = "**" + row[1+2*k] + "**"
-			}
-		}
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
-	}
-	b.WriteByte('\n')
-	for i := range r.Columns {
-		fmt.Fprintf(&b, "* %s\n", escape(r.Columns[i].note()))
-	}
+	fmt.Fprintf(&b, "# %s\n\n%s\n\n", columns.Markdown(r.heading()), r.caption())
+	t := r.table()
+	t.Blocks[0].Notes = r.notes()
+	t.WriteMarkdown(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// escape takes its meaning from what would be mark-up.
-func escape(text string) string {
-	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", `\<`).Replace(text)
 }

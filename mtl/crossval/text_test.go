@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"flag"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -15,8 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata")
 
-// result is a table with a measured set, a generated one in place of a file,
-// and one with real targets and nothing published.
+// result returns a table of a measured set, a generated one in place of a file, and one
+// with real targets and no published errors.
 func result() *Result {
 	lambdas := []float64{0.1, 1e-3}
 	model := func(name string, real bool, a, b float64, paper map[string]Reference) Model {
@@ -46,7 +47,7 @@ func result() *Result {
 
 func TestRendering(t *testing.T) {
 	r := result()
-	for _, file := range append(r.Files(), File{"t1.txt", r.WriteText}) {
+	for _, file := range append(r.Files(), File{"t1.txt", func(w io.Writer) error { return r.WriteText(w, 80) }}) {
 		var b bytes.Buffer
 		if err := file.Write(&b); err != nil {
 			t.Fatal(err)
@@ -67,21 +68,23 @@ func TestRendering(t *testing.T) {
 	}
 }
 
-// One shuffle has no standard error: no brackets, and an empty cell.
+// One shuffle has no standard error: no parentheses in the text, an empty cell in the csv.
 func TestRenderingOfOneShuffle(t *testing.T) {
 	r := &Result{Name: "one", Config: Defaults(), Columns: []Column{{Label: "s", Source: "generated", Generated: true, Tasks: 2}}}
 	r.Shuffles, r.Models = 1, []string{MTL}
 	r.Columns[0].Models = []Model{summarize(MTL, []Shuffle{{Seed: 1, Lambda: 1, Error: 1.0 / 3, Lambdas: []float64{1}, Validation: []float64{2}}}, nil)}
 	var b bytes.Buffer
-	if err := r.WriteText(&b); err != nil {
+	if err := r.WriteText(&b, 80); err != nil {
 		t.Fatal(err)
 	}
 	const want = `one
-Mean over tasks of the error on test rows, of one shuffle; lambda by 5-fold cross-validation on the training rows.
+Mean over tasks of the error on test rows, one shuffle. Lambda is chosen by
+5-fold cross-validation on the training rows.
 
            s (generated), %
-  model    here  paper
-  MTL      0.33
+  model    fedsim  paper
+  ----------------------
+  MTL        0.33
 
 s: generated; 2 tasks
 `
@@ -97,6 +100,6 @@ s: generated; 2 tasks
 		t.Fatal(err)
 	}
 	if mean, err := strconv.ParseFloat(rows[1][5], 64); err != nil || mean != 1.0/3 || rows[1][6] != "" || !math.IsNaN(r.Columns[0].Models[0].StandardError) {
-		t.Errorf("row %q: the mean must read back to the bit, what is not a number be empty", rows[1])
+		t.Errorf("row %q: the mean must read back to the same bits, and NaN must be empty", rows[1])
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"fedsim/internal/checkpoint"
 )
 
-// trial is the protocol on one set: shuffle, choose lambda by cross-validation,
-// train again with it, test. A shuffle has a part for each fold and one for the
-// test; each model leaves a trail on each part.
+// trial computes the errors on one data set: for each shuffle, choose lambda by
+// cross-validation, train with it on all training rows, and test. A shuffle has one part
+// for each fold and one for the test. Each model has a path on each part.
 type trial struct {
 	*runner
 	ctx    context.Context
@@ -20,33 +20,33 @@ type trial struct {
 	cfg    data.Config
 	set    *data.Set
 	label  string
-	source string // where the rows come from
+	source string // origin of the rows
 
-	kept   *checkpoint.Saver // nil: it is not kept
-	digest uint64            // of set, when it is
+	checkpoint *checkpoint.Saver // nil: none
+	digest     uint64            // of set; 0 without a checkpoint
 
-	mu     sync.Mutex // of trails as long as there are several goroutines
-	trails [][]trail  // by part and model
-	fresh  bool       // they have grown since they were kept
-	unkept error      // why they could not be
+	mu      sync.Mutex    // guards the fields below
+	paths   [][]pathState // by part and model
+	unsaved bool          // paths has grown since the last checkpoint
+	saveErr error         // of the first checkpoint that failed
 }
 
-// newTrial prepares a trial that goes on with what was kept of it. It is to be run
-// once, and ends with ctx.
+// newTrial prepares a trial and restores its checkpoint. A trial runs once and ends with
+// ctx.
 func newTrial(ctx context.Context, r *runner, label string, from Source, set *data.Set) (*trial, error) {
 	t := &trial{
 		runner: r, cfg: from.Config, set: set, label: label, source: from.Text,
-		kept:   r.checkpoint.Saver(ctx, fmt.Sprintf("table %s, data set %q", r.name, label)),
-		trails: make([][]trail, r.table.Shuffles*(r.table.Folds+1)),
+		checkpoint: r.checkpoint.Saver(ctx, fmt.Sprintf("table %s, data set %q", r.name, label)),
+		paths:      make([][]pathState, r.table.Shuffles*(r.table.Folds+1)),
 	}
-	for part := range t.trails {
-		t.trails[part] = make([]trail, len(r.table.Models))
+	for part := range t.paths {
+		t.paths[part] = make([]pathState, len(r.table.Models))
 	}
 	t.ctx, t.cancel = context.WithCancel(ctx)
-	return t, t.recall()
+	return t, t.restore()
 }
 
-// run returns all shuffles of each model. When ctx ends, what there is is kept.
+// run returns all shuffles of each model. It saves a checkpoint when ctx ends.
 func (t *trial) run() ([][]Shuffle, error) {
 	defer t.cancel()
 	shuffles, err := t.validate()
@@ -54,10 +54,10 @@ func (t *trial) run() ([][]Shuffle, error) {
 		err = t.test(shuffles)
 	}
 	if err == nil || t.ctx.Err() != nil {
-		t.leave()
+		t.saveRest()
 	}
-	if t.unkept != nil {
-		return nil, t.unkept
+	if t.saveErr != nil {
+		return nil, t.saveErr
 	}
 	return shuffles, err
 }
@@ -65,7 +65,7 @@ func (t *trial) run() ([][]Shuffle, error) {
 // seed returns the seed of a shuffle.
 func (t *trial) seed(shuffle int) uint64 { return t.cfg.SplitSeed() + uint64(shuffle) }
 
-// lambdas returns the values to choose from, the largest first.
+// lambdas returns the candidates, the largest first.
 func (t *trial) lambdas() []float64 {
 	descending := slices.Clone(t.table.Lambdas)
 	slices.Sort(descending)
@@ -73,9 +73,8 @@ func (t *trial) lambdas() []float64 {
 	return descending
 }
 
-// validate chooses lambda for each model and shuffle: the one whose models err
-// least on the rows that their fold has left out, all folds taken together. Each
-// fold is prepared once for all models.
+// validate chooses lambda for each model and shuffle: the one with the lowest error on
+// the held-out rows of all folds together. Each fold is prepared once for all models.
 func (t *trial) validate() ([][]Shuffle, error) {
 	shuffles, folds, lambdas := t.table.Shuffles, t.table.Folds, t.lambdas()
 	err := t.each(shuffles*folds, func(i int) error { return t.fold(i/folds, i%folds, lambdas) })
@@ -88,9 +87,9 @@ func (t *trial) validate() ([][]Shuffle, error) {
 			shuffle := Shuffle{Seed: t.seed(s), Lambdas: lambdas}
 			best := 0
 			for l := range lambdas {
-				sum := newMisses(len(t.set.Tasks))
+				sum := newTaskErrors(len(t.set.Tasks))
 				for fold := range folds {
-					sum.add(t.trails[t.part(s, fold)][m].wrong[l])
+					sum.add(t.paths[t.part(s, fold)][m].errors[l])
 				}
 				shuffle.Validation = append(shuffle.Validation, sum.error(t.set.Real))
 				if shuffle.Validation[l] < shuffle.Validation[best] {
@@ -104,19 +103,18 @@ func (t *trial) validate() ([][]Shuffle, error) {
 	return chosen, nil
 }
 
-// part returns the part of a fold of a shuffle; that of its test comes after its
-// folds.
+// part returns the index of the part of a fold. The test of a shuffle follows its folds.
 func (t *trial) part(shuffle, fold int) int { return shuffle*(t.table.Folds+1) + fold }
 
-// fold trains each model under each lambda on all folds of the training rows of a
-// shuffle but one, and tests it on that one. The shuffle's test rows are not looked
-// at, not even to scale features.
+// fold trains each model with each lambda on all folds of a shuffle's training rows but
+// one, and tests it on that fold. It never uses the shuffle's test rows, not even to scale
+// features.
 func (t *trial) fold(shuffle, fold int, lambdas []float64) error {
-	wanted := make([][]float64, len(t.table.Models))
-	for m := range wanted {
-		wanted[m] = lambdas
+	each := make([][]float64, len(t.table.Models))
+	for m := range each {
+		each[m] = lambdas
 	}
-	err := t.train(t.part(shuffle, fold), t.table.FoldGap, wanted, func() (*data.Split, error) {
+	err := t.train(t.part(shuffle, fold), t.table.FoldGap, each, func() (*data.Split, error) {
 		split, err := t.cfg.Divide(t.set, t.seed(shuffle))
 		if err != nil {
 			return nil, err
@@ -129,36 +127,36 @@ func (t *trial) fold(shuffle, fold int, lambdas []float64) error {
 	return nil
 }
 
-// test trains each model of each shuffle on all its training rows with the
-// lambda chosen for it, and sets Error from the test rows.
+// test trains each model of each shuffle on all its training rows with the chosen lambda,
+// and sets Error from the test rows.
 func (t *trial) test(chosen [][]Shuffle) error {
 	return t.each(t.table.Shuffles, func(s int) error {
-		// The way to lambda is that of the cross-validation.
-		ways := make([][]float64, len(chosen))
-		for m := range ways {
+		// Warm starts come from the larger lambdas, as in the cross-validation.
+		lambdas := make([][]float64, len(chosen))
+		for m := range lambdas {
 			all := chosen[m][s].Lambdas
-			ways[m] = all[:slices.Index(all, chosen[m][s].Lambda)+1]
+			lambdas[m] = all[:slices.Index(all, chosen[m][s].Lambda)+1]
 		}
 		part := t.part(s, t.table.Folds)
-		err := t.train(part, t.table.Gap, ways, func() (*data.Split, error) { return t.cfg.Divide(t.set, t.seed(s)) })
+		err := t.train(part, t.table.Gap, lambdas, func() (*data.Split, error) { return t.cfg.Divide(t.set, t.seed(s)) })
 		if err != nil {
 			return fmt.Errorf("shuffle %d, %w", s, err)
 		}
-		for m, way := range ways {
-			chosen[m][s].Error = t.trails[part][m].wrong[len(way)-1].error(t.set.Real)
+		for m := range lambdas {
+			chosen[m][s].Error = t.paths[part][m].errors[len(lambdas[m])-1].error(t.set.Real)
 		}
 		return nil
 	})
 }
 
-// train follows each model on a part along its lambdas, in turn. The rows are
-// divided when there is anything left to do.
-func (t *trial) train(part int, gap float64, ways [][]float64, divide func() (*data.Split, error)) error {
+// train solves each model on a part for its lambdas, in turn. It divides the rows only
+// when the checkpoint does not hold all results.
+func (t *trial) train(part int, gap float64, lambdas [][]float64, divide func() (*data.Split, error)) error {
 	var split *data.Split
 	for m, model := range t.table.Models {
-		x := &t.trails[part][m]
-		if len(x.wrong) == len(ways[m]) {
-			t.had()
+		x := &t.paths[part][m]
+		if len(x.errors) == len(lambdas[m]) {
+			t.skip()
 			continue
 		}
 		if split == nil {
@@ -170,40 +168,40 @@ func (t *trial) train(part int, gap float64, ways [][]float64, divide func() (*d
 				return err
 			}
 		}
-		if err := t.follow(x, newPath(t.table, model, gap, t.problem, split.Train, t.pool), split.Test, ways[m]); err != nil {
+		if err := t.solve(x, newPath(t.table, model, gap, t.problem, split.Train, t.pool), split.Test, lambdas[m]); err != nil {
 			return fmt.Errorf("model %q: %w", model, err)
 		}
-		t.moved(t.label, model)
+		t.advance(t.label, model)
 	}
 	return nil
 }
 
-// follow solves a model for each of the lambdas in turn that its trail does not have
-// yet, and notes what it gets wrong on test rows.
-func (t *trial) follow(x *trail, p *path, test *data.Set, lambdas []float64) error {
-	if done := len(x.wrong); done > 0 {
+// solve solves a model for each lambda that its state does not have yet, and records its
+// errors on the test rows.
+func (t *trial) solve(x *pathState, p *path, test *data.Set, lambdas []float64) error {
+	if done := len(x.errors); done > 0 {
 		if done > len(lambdas) || !x.next.fits(p.train) {
-			return t.kept.Reject(errOther)
+			return t.checkpoint.Reject(errMismatch)
 		}
 		p.next = x.next
 	}
-	for l := len(x.wrong); l < len(lambdas); l++ {
+	for l := len(x.errors); l < len(lambdas); l++ {
 		w, err := p.solve(t.ctx, lambdas[l])
 		if err != nil {
 			return err
 		}
-		wrong := newMisses(len(test.Tasks))
-		wrong.count(test, w)
+		errors := newTaskErrors(len(test.Tasks))
+		errors.count(test, w)
 		if l == len(lambdas)-1 {
-			p.next = start{}
+			p.next = warmStart{}
 		}
-		t.note(x, wrong, p.next)
+		t.record(x, errors, p.next)
 	}
 	return nil
 }
 
-// each spreads n pieces of work over the workers and returns the error of the
-// first that failed.
+// each runs work for 0, ..., n-1 on the workers and returns the error with the lowest
+// index.
 func (t *trial) each(n int, work func(i int) error) error {
 	failed := make([]error, n)
 	t.pool.For(n, func(i, _ int) {

@@ -50,7 +50,7 @@ func printTables(out io.Writer, made []*crossval.Result, below bool) error {
 				return err
 			}
 		}
-		if err := r.WriteText(out); err != nil {
+		if err := r.WriteText(out, textWidth()); err != nil {
 			return err
 		}
 		below = true

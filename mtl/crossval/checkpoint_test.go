@@ -18,8 +18,9 @@ import (
 	"fedsim/mtl"
 )
 
-// keptTable has two sets, one of them with real errors, and a problem for both.
-func keptTable() (Table, mtl.Config) {
+// twoSets returns a table of two data sets, one of them with real targets, and a problem for
+// both.
+func twoSets() (Table, mtl.Config) {
 	table := tiny()
 	table.Shuffles, table.OmegaUpdates = 2, 3
 	other := table.Sets[0]
@@ -30,47 +31,47 @@ func keptTable() (Table, mtl.Config) {
 	return table, problem
 }
 
-// at is a clock that tells of each time it is read: once for each lambda of each
-// path, and at the beginning of each set.
-func at(told func()) func() time.Time {
+// clock returns a clock that calls read each time it is read: once for each lambda of each
+// path, and at the start of each data set.
+func clock(read func()) func() time.Time {
 	now := time.Unix(0, 0)
 	return func() time.Time {
-		told()
+		read()
 		return now
 	}
 }
 
 func sameResult(t interface{ Fatalf(string, ...any) }, want, got *Result) {
 	if d := cmp.Diff(want, got, cmpopts.EquateNaNs()); d != "" {
-		t.Fatalf("it comes to something else (-want +got):\n%s", d)
+		t.Fatalf("the table differs (-want +got):\n%s", d)
 	}
 }
 
-// Wherever and however often a table is interrupted, and with however many workers it
-// is gone on with, it comes to the same.
-func TestInterruptedTablesComeToTheSame(t *testing.T) {
-	table, problem := keptTable()
+// A table that is interrupted at any time, any number of times, and resumed with any number
+// of workers has the same result.
+func TestInterruptedTablesAreTheSame(t *testing.T) {
+	table, problem := twoSets()
 	want := run(t, table, problem, 2)
 	rapid.Check(t, func(rt *rapid.T) {
 		every := time.Duration(0)
 		if rapid.Bool().Draw(rt, "seldom") {
-			every = time.Hour // at the interrupts alone
+			every = time.Hour // checkpoints at interrupts only
 		}
-		kept := &checkpointtest.Store{}
+		store := &checkpointtest.Store{}
 		for session := 0; ; session++ {
 			if session == 300 {
-				rt.Fatal("it does not come to an end")
+				rt.Fatal("the table does not complete")
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			left := rapid.IntRange(2, 120).Draw(rt, "steps")
-			told := at(func() {
+			reading := clock(func() {
 				if left--; left == 0 {
 					cancel()
 				}
 			})
 			got, err := table.Run(ctx, problem, Options{
 				Workers:    rapid.SampledFrom([]int{1, 2, 8}).Draw(rt, "workers"),
-				Checkpoint: checkpoint.Policy{Store: kept, Every: every, Clock: told},
+				Checkpoint: checkpoint.Policy{Store: store, Every: every, Clock: reading},
 			})
 			cancel()
 			if err == nil {
@@ -84,20 +85,20 @@ func TestInterruptedTablesComeToTheSame(t *testing.T) {
 	})
 }
 
-// From whatever was kept last when a table is killed it goes on to the same, and does
-// only what is left.
-func TestKilledTablesGoOn(t *testing.T) {
-	table, problem := keptTable()
+// A table that is killed at any time resumes from its last checkpoint. It has the same
+// result and does no work twice.
+func TestKilledTablesResume(t *testing.T) {
+	table, problem := twoSets()
 	want := run(t, table, problem, 2)
-	type keep struct {
+	type saved struct {
 		name    string
 		content []byte
 	}
-	var keeps []keep
+	var all []saved
 	steps := func(a *checkpointtest.Store) (n int) {
 		a.Saved = func(name string, content []byte) {
 			n++
-			keeps = append(keeps, keep{name, content})
+			all = append(all, saved{name, content})
 		}
 		got, err := table.Run(t.Context(), problem, Options{Workers: 2, Checkpoint: checkpoint.Policy{Store: a, Clock: time.Now}})
 		if err != nil {
@@ -106,31 +107,31 @@ func TestKilledTablesGoOn(t *testing.T) {
 		sameResult(t, want, got)
 		return n
 	}
-	all := steps(&checkpointtest.Store{})
+	total := steps(&checkpointtest.Store{})
 	// 2 sets of 2 shuffles, 3 models: 4 lambdas on each of 3 folds, 1 to 4 in the test.
-	if all < 2*2*3*(4*3+1) || all > 2*2*3*(4*3+4) {
-		t.Fatalf("it was kept %d times", all)
+	if total < 2*2*3*(4*3+1) || total > 2*2*3*(4*3+4) {
+		t.Fatalf("%d checkpoints", total)
 	}
-	made := keeps[:all:all]
+	made := all[:total:total]
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 25 {
-		killed := random.IntN(all)
+		killed := random.IntN(total)
 		a := &checkpointtest.Store{}
 		for _, k := range made[:killed+1] {
 			a.Put(k.name, k.content)
 		}
-		if again := steps(a); again != all-killed-1 {
-			t.Errorf("killed after %d of %d steps it takes %d more", killed+1, all, again)
+		if again := steps(a); again != total-killed-1 {
+			t.Errorf("killed after %d of %d steps, the table takes %d more", killed+1, total, again)
 		}
 	}
 }
 
-// What was kept and does not fit is refused, with the reason: nothing starts over
-// unasked, and nothing panics.
-func TestUselessTablesAreRefused(t *testing.T) {
-	table, problem := keptTable()
+// A checkpoint that is corrupt or belongs to another table is rejected with the reason. The
+// table does not start from the beginning, and nothing panics.
+func TestInvalidCheckpointsAreRejected(t *testing.T) {
+	table, problem := twoSets()
 	table.Sets = table.Sets[:1]
-	half := halfKept(t, table, problem)
+	half := halfway(t, table, problem)
 	resume := func(table Table, name string, content []byte) error {
 		a := &checkpointtest.Store{}
 		a.Put(name, content)
@@ -139,40 +140,40 @@ func TestUselessTablesAreRefused(t *testing.T) {
 	}
 	const name = `table tiny, data set "tiny"`
 	content := half[name]
-	refused := func(what string, err error, why string) {
+	rejected := func(what string, err error, why string) {
 		t.Helper()
 		if !errors.Is(err, checkpointtest.ErrRejected) || !strings.Contains(err.Error(), name+": ") || !strings.Contains(err.Error(), why) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	for cut := 0; cut < len(content); cut += 1 + len(content)/200 {
-		refused("cut off", resume(table, name, content[:cut]), "")
+		rejected("cut off", resume(table, name, content[:cut]), "")
 	}
 	random := rand.New(rand.NewPCG(3, 4))
-	for range 200 { // a checksum finds these; without it they must do no worse than this
-		spoiled := append([]byte(nil), content...)
-		spoiled[random.IntN(len(spoiled))] ^= 1 << random.IntN(8)
-		if err := resume(table, name, spoiled); err != nil && !errors.Is(err, checkpointtest.ErrRejected) {
-			t.Errorf("a bit was flipped: %v", err)
+	for range 200 { // the checksum of a file detects these; without it the table may resume
+		flipped := append([]byte(nil), content...)
+		flipped[random.IntN(len(flipped))] ^= 1 << random.IntN(8)
+		if err := resume(table, name, flipped); err != nil && !errors.Is(err, checkpointtest.ErrRejected) {
+			t.Errorf("after flipping a bit: %v", err)
 		}
 	}
 
 	other := table
 	other.Sets = append([]Set(nil), table.Sets...)
 	other.Sets[0].Data.Synthetic.Noise = 0.1
-	refused("other rows", resume(other, name, content), `of other rows of "generated" than there are now`)
+	rejected("other rows", resume(other, name, content), `the rows of "generated" have changed`)
 	other.Sets[0].Data.Preset = "human-activity"
-	refused("another source", resume(other, name, content), `of the rows of "generated", and now there are those of "generated, with the sizes of human-activity"`)
+	rejected("another source", resume(other, name, content), `its rows are from "generated", those of the table from "generated, with the sizes of human-activity"`)
 	fewer := table
 	fewer.Lambdas = fewer.Lambdas[:2]
-	refused("fewer lambdas", resume(fewer, name, content), "a model under 4 of 2 lambdas")
+	rejected("fewer lambdas", resume(fewer, name, content), "it has 4 lambdas for a model, the table has 2")
 	other = table
 	other.Shuffles, other.Folds = 1, 7 // as many parts
-	refused("other folds", resume(other, name, content), errOther.Error())
+	rejected("other folds", resume(other, name, content), errMismatch.Error())
 }
 
-// halfKept returns what is kept of a table in its middle.
-func halfKept(t *testing.T, table Table, problem mtl.Config) map[string][]byte {
+// halfway returns the checkpoints of a table that is interrupted halfway.
+func halfway(t *testing.T, table Table, problem mtl.Config) map[string][]byte {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -190,24 +191,24 @@ func halfKept(t *testing.T, table Table, problem mtl.Config) map[string][]byte {
 	return a.All()
 }
 
-// When a table cannot be kept it ends at once, and says why, also when it could not be
-// kept at an interrupt.
-func TestTablesThatCannotBeKeptEnd(t *testing.T) {
-	table, problem := keptTable()
+// A checkpoint that cannot be saved ends the table at once with that error, also after an
+// interrupt.
+func TestFailedCheckpointEndsTheTable(t *testing.T) {
+	table, problem := twoSets()
 	steps := 0
 	_, err := table.Run(t.Context(), problem, Options{Workers: 1, Checkpoint: checkpoint.Policy{
-		Store: &checkpointtest.Store{Fails: "real"}, Clock: at(func() { steps++ }),
+		Store: &checkpointtest.Store{Fails: "real"}, Clock: clock(func() { steps++ }),
 	}})
 	if !errors.Is(err, checkpointtest.ErrFull) || !strings.Contains(err.Error(), `data set "real"`) {
 		t.Errorf("error %v", err)
 	}
 	first := steps
 	steps = 0
-	if _, err = table.Run(t.Context(), problem, Options{Workers: 1, Checkpoint: checkpoint.Policy{Store: &checkpointtest.Store{}, Clock: at(func() { steps++ })}}); err != nil {
+	if _, err = table.Run(t.Context(), problem, Options{Workers: 1, Checkpoint: checkpoint.Policy{Store: &checkpointtest.Store{}, Clock: clock(func() { steps++ })}}); err != nil {
 		t.Fatal(err)
 	}
 	if first > steps/2+10 {
-		t.Errorf("it went on for %d of %d readings of the clock", first, steps)
+		t.Errorf("the table ended after %d of %d readings of the clock", first, steps)
 	}
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -215,16 +216,16 @@ func TestTablesThatCannotBeKeptEnd(t *testing.T) {
 		Store: &checkpointtest.Store{Fails: "tiny"}, Every: time.Hour, Clock: time.Now,
 	}})
 	if !errors.Is(err, checkpointtest.ErrFull) {
-		t.Errorf("error %v, want that of the attic", err)
+		t.Errorf("error %v, want that of the store", err)
 	}
 }
 
-// What is there from before is no progress: the time left is told from the rest.
-func TestProgressGoesOnFromWhatWasKept(t *testing.T) {
-	table, problem := keptTable()
+// Progress after a resume starts at the checkpoint and does not report it.
+func TestProgressStartsAtTheCheckpoint(t *testing.T) {
+	table, problem := twoSets()
 	table.Sets = table.Sets[:1]
 	a := &checkpointtest.Store{}
-	for name, content := range halfKept(t, table, problem) {
+	for name, content := range halfway(t, table, problem) {
 		a.Put(name, content)
 	}
 	first, last := Progress{}, Progress{}
@@ -237,15 +238,15 @@ func TestProgressGoesOnFromWhatWasKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 30 steps are 7 models under 4 lambdas, and half of the next.
+	// 30 steps are 7 paths of 4 lambdas and half of the next path.
 	if first.Done != 8 || last.Done != 24 || last.Total != 24 {
-		t.Errorf("from %d to %d of %d models, want 8 to 24 of 24", first.Done, last.Done, last.Total)
+		t.Errorf("from %d to %d of %d paths, want 8 to 24 of 24", first.Done, last.Done, last.Total)
 	}
 }
 
-// Whatever is kept of a table, going on with it ends, well or with a reason.
-func FuzzKept(f *testing.F) {
-	table, problem := keptTable()
+// Any checkpoint either resumes or is rejected with a reason.
+func FuzzCheckpoint(f *testing.F) {
+	table, problem := twoSets()
 	table.Sets, table.Shuffles, table.Sweeps, table.OmegaUpdates = table.Sets[:1], 1, 5, 1
 	const name = `table tiny, data set "tiny"`
 	var whole []byte

@@ -15,39 +15,39 @@ func matrix(rows ...[]float64) data.Matrix {
 	return m
 }
 
-// Worked by hand: task a has scores 1, -2 and 0 (which is wrong) for labels
-// 1, 1, 1; task b is right throughout; task c has no rows.
-func TestMisses(t *testing.T) {
+// Computed by hand: task a has scores 1, -2 and 0 for labels 1, 1, 1; a score of 0 is an
+// error. Task b has no error; task c has no rows.
+func TestTaskErrors(t *testing.T) {
 	set := &data.Set{Features: 2, Tasks: []data.Task{
 		{X: matrix([]float64{1, 0}, []float64{-2, 0}, []float64{0, 5}), Y: []float64{1, 1, 1}},
 		{X: matrix([]float64{0, -3}), Y: []float64{-1}},
 		{X: data.NewMatrix(0, 2)},
 	}}
-	own := matrix([]float64{1, 0}, []float64{0, 1}, []float64{7, 7})
-	m := newMisses(3)
-	m.count(set, &own)
+	models := matrix([]float64{1, 0}, []float64{0, 1}, []float64{7, 7})
+	m := newTaskErrors(3)
+	m.count(set, &models)
 	if got, want := m.error(false), 100*(2.0/3+0)/2; math.Abs(got-want) > 1e-13 {
 		t.Errorf("error of a model per task = %v, want %v", got, want)
 	}
-	// One model for all: task b's score is 0, which is wrong.
+	// With one model for all tasks, task b has a score of 0: an error.
 	one := matrix([]float64{1, 0})
-	m = newMisses(3)
+	m = newTaskErrors(3)
 	m.count(set, &one)
 	if got, want := m.error(false), 100*(2.0/3+1)/2; math.Abs(got-want) > 1e-13 {
 		t.Errorf("error of one model for all = %v, want %v", got, want)
 	}
-	// Counted twice nothing changes.
+	// Counting all rows twice does not change the error.
 	m.add(m)
 	if got, want := m.error(false), 100*(2.0/3+1)/2; math.Abs(got-want) > 1e-13 || m.rows[0] != 6 {
 		t.Errorf("error of rows counted twice = %v, want %v", got, want)
 	}
 	set.Real = true
-	m = newMisses(3)
-	m.count(set, &own) // a: errors 0, -3, -1; b: -2
+	m = newTaskErrors(3)
+	m.count(set, &models) // a: errors 0, -3, -1; b: -2
 	if got, want := m.error(true), (math.Sqrt(10.0/3)+2)/2; math.Abs(got-want) > 1e-13 {
 		t.Errorf("root mean square error = %v, want %v", got, want)
 	}
-	none := newMisses(1)
+	none := newTaskErrors(1)
 	if got := none.error(false); !math.IsNaN(got) {
 		t.Errorf("error without rows = %v, want none", got)
 	}
