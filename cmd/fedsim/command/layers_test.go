@@ -37,7 +37,7 @@ var layers = map[string]string{
 	"devices/traces":      "config engine internal/elementary internal/input internal/lognormal internal/quote internal/rng",
 	"data":                "config internal/elementary internal/hugepage internal/input internal/kernel internal/quote internal/rng internal/state",
 	"mtl":                 "config data internal/elementary internal/input internal/invariants internal/kernel internal/linalg internal/parallel internal/quote internal/rng internal/state",
-	"mtl/crossval":        "config data mtl internal/checkpoint internal/kernel internal/parallel internal/state",
+	"mtl/crossval":        "config data mtl internal/checkpoint internal/columns internal/kernel internal/parallel internal/state",
 	"algorithms":          "config data mtl internal/kernel internal/parallel internal/registry internal/rng internal/state",
 	"results":             "config internal/columns internal/state",
 	"results/rundir":      "config internal/atomicfile internal/input internal/quote internal/state results",
