@@ -8,7 +8,7 @@ BENCHTIME ?= 0.1s
 # Packages with goroutines of their own, or that hand work to them.
 CONCURRENT = ./internal/parallel ./mtl ./data ./federation ./experiment ./results/rundir ./report/serve
 # Packages that check invariants when they are built with the tag.
-CORE = ./engine ./devices ./mtl ./federation ./algorithms ./experiment
+CORE = ./engine ./devices ./mtl ./clients ./federation ./algorithms ./experiment
 
 # The architectures that test-platforms runs every shipped scenario on, emulated where
 # need be.

@@ -24,7 +24,7 @@ func (f *Federation) listen() {
 	for _, t := range f.chosen {
 		f.fill(int(t))
 	}
-	f.reroute()
+	f.clients.Flush()
 }
 
 // fill asks device t for an answer when the server wants one more, and t can be
@@ -37,22 +37,20 @@ func (f *Federation) fill(t int) {
 }
 
 // vacant reports whether device t can be asked.
-func (f *Federation) vacant(t int) bool { return f.reachable(t) && f.devices[t].phase == idle }
+func (f *Federation) vacant(t int) bool { return f.clients.Idle(t) }
 
 // ask sends device t the present model.
 func (f *Federation) ask(t int) {
 	d := &f.devices[t]
-	d.round++
-	d.attempt = 0
 	d.chosen, d.solved, d.answered, d.dropped = true, false, false, false
-	f.bytes.down = f.links.Bytes(f.sendModel(t))
-	f.draft(t)
+	f.clients.SetBytesDown(f.clients.MessageBytes(f.sendModel(t)))
+	f.clients.PrepareDownlink(t, f.clients.Number(t)+1, 0)
 	f.unsolved = append(f.unsolved, int32(t))
-	if d.strikes == anywhere { // where depends on the work
+	if f.clients.DropsAnywhere(t) { // where depends on the work
 		f.solvePending()
 	}
-	f.time(t)
-	f.send(t)
+	f.prepareUplink(t)
+	f.clients.Send(t)
 }
 
 // solvePending does the local work of all devices that have been sent a model
@@ -61,13 +59,13 @@ func (f *Federation) ask(t int) {
 func (f *Federation) solvePending() {
 	work := f.unsolved[:0]
 	for _, t := range f.unsolved {
-		if f.devices[t].phase != lost {
+		if !f.clients.Failed(int(t)) {
 			work = append(work, t)
 		}
 	}
 	f.solve(work)
 	for _, t := range work {
-		f.time(int(t))
+		f.prepareUplink(int(t))
 	}
 	f.unsolved = f.unsolved[:0]
 }
@@ -86,8 +84,8 @@ func (f *Federation) apply(t int) {
 		f.note(Late, t, 0)
 	}
 	f.devices[t].chosen = false
-	if at := f.busy(flops); at > f.clock.Now() {
-		f.devices[t].next = f.clock.Schedule(at, askAgain, t).Seq()
+	if at := f.busy(flops); at > f.clients.Now() {
+		f.clients.SetTimer(t, at)
 	} else {
 		f.another(t)
 	}
@@ -100,10 +98,10 @@ func (f *Federation) apply(t int) {
 // was given before is done.
 func (f *Federation) busy(flops float64) engine.Time {
 	if speed := f.setup.Config.ServerGFLOPS * 1e9; speed > 0 {
-		f.busyUntil = max(f.busyUntil, f.clock.Now()).Add(engine.FromSeconds(flops / speed))
+		f.busyUntil = max(f.busyUntil, f.clients.Now()).Add(engine.FromSeconds(flops / speed))
 		if f.busyUntil == engine.Never {
 			f.stalled = beyond("the work of the server (federation.server_gflops)")
-			f.clock.Stop()
+			f.clients.Stop()
 		}
 	}
 	return f.busyUntil
@@ -117,13 +115,11 @@ func (f *Federation) forget(t int) {
 	} else if i := slices.Index(f.unsolved, int32(t)); i >= 0 { // the list is of those that are sent something now
 		f.unsolved = slices.Delete(f.unsolved, i, i+1)
 	}
-	if d.phase == lost {
-		d.phase = idle
-	}
+	f.clients.Release(t)
 	d.chosen = false
 	if f.fruitless++; f.fruitless > 1000*len(f.devices)+100_000 {
 		f.stalled = fmt.Sprintf("no answer has come in %d attempts", f.fruitless)
-		f.clock.Stop()
+		f.clients.Stop()
 		return
 	}
 	f.another(t)

@@ -19,7 +19,7 @@ func TestAnswersAreTakenWhenTheyCome(t *testing.T) {
 		o := s.Options.(*algorithms.FedBuffOptions)
 		o.Epochs, o.Buffer = 2, 1
 	}))
-	f.onset()
+	f.clients.Begin()
 	var got, want []float64
 	for f.round < 10 {
 		r := f.runRound()
@@ -29,8 +29,8 @@ func TestAnswersAreTakenWhenTheyCome(t *testing.T) {
 		got = append(got, r.TimeS)
 	}
 	for k := range sizes {
-		d := &f.devices[k]
-		once := (d.down + d.compute + d.up).Seconds()
+		d := f.clients.State(k)
+		once := (d.Downlink + d.Compute + d.Uplink).Seconds()
 		for at := once; at < got[9]+1; at += once {
 			want = append(want, at)
 		}
@@ -70,7 +70,7 @@ func TestConcurrency(t *testing.T) {
 			t.Errorf("%d devices at most work at a time, want %d", most, k)
 		}
 		for d := range f.devices {
-			if f.devices[d].round < 0 {
+			if f.clients.Number(d) < 0 {
 				t.Errorf("%d at a time: device %d was never asked", k, d)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fedsim/algorithms"
+	"fedsim/clients"
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/results"
@@ -22,19 +23,19 @@ func TestEnergyClosedForm(t *testing.T) {
 			different(s)
 			s.Devices.BatteryWh = battery
 		}))
-		f.onset()
+		f.clients.Begin()
 		before := 0.0
 		for h := range 10 {
 			r := f.runRound()
 			want := 0.0
 			for k := range f.devices {
 				// LTE: 51.97 mW/Mbps down, 438.39 up, 1288.04 mW (Huang et al., 2012).
-				radioDown := (51.97*f.links.DownlinkMbps(k) + 1288.04) / 1e3
-				radioUp := (438.39*f.links.UplinkMbps(k) + 1288.04) / 1e3
-				down := 8 * message / 1e6 / f.links.DownlinkMbps(k)
-				up := 8 * message / 1e6 / f.links.UplinkMbps(k)
+				radioDown := (51.97*f.clients.Links().DownlinkMbps(k) + 1288.04) / 1e3
+				radioUp := (438.39*f.clients.Links().UplinkMbps(k) + 1288.04) / 1e3
+				down := 8 * message / 1e6 / f.clients.Links().DownlinkMbps(k)
+				up := 8 * message / 1e6 / f.clients.Links().UplinkMbps(k)
 				const latency, connected = 2 * 0.015, 1.28804 // both ways, and what the radio draws meanwhile
-				compute := f.devices[k].flops / f.fleet.Rate(k)
+				compute := f.clients.State(k).FLOPs / f.clients.Fleet().Rate(k)
 				rest := r.TimeS - before - down - compute - up - latency
 				want += (idleW+connected)*latency + (idleW+radioDown)*down + computeW*compute + (idleW+radioUp)*up + idleW*rest
 			}
@@ -75,7 +76,7 @@ func TestEnergyIsConserved(t *testing.T) {
 			}
 			sum += r.EnergyJ
 		}
-		e := f.batteries.Total()
+		e := f.clients.Batteries().Total()
 		if !near(sum, e.DrainedJ, 1e-12) {
 			t.Errorf("%s: the rounds take %.9f J, the devices %.9f", protocol, sum, e.DrainedJ)
 		}
@@ -116,7 +117,7 @@ func TestStalledByAnEmptyBattery(t *testing.T) {
 	if n := len(out.Rounds); n < 3 || n > 10 || observed != n {
 		t.Errorf("%d rows, %d of them observed, want some", n, observed)
 	}
-	if !f.batteries.Depleted(2) || f.batteries.Depleted(0) || f.batteries.Depleted(1) {
+	if !f.clients.Batteries().Depleted(2) || f.clients.Batteries().Depleted(0) || f.clients.Batteries().Depleted(1) {
 		t.Error("want device 2 flat and no other")
 	}
 	// What had arrived is the beginning of the run on mains.
@@ -145,12 +146,12 @@ func TestStalledBeforeTheNextRound(t *testing.T) {
 		s.Devices.IdleW, s.Devices.ComputeW = 10, 0.01
 		joules(s, 20) // 2 s of idling; device 1 computes for more than 3
 	}))
-	f.onset()
+	f.clients.Begin()
 	r := f.runRound()
 	if f.stalled != "" || r.Participants != 2 || r.Dropped != 0 {
 		t.Fatalf("the first round: %+v, stalled: %q", r, f.stalled)
 	}
-	if !f.batteries.Depleted(0) {
+	if !f.clients.Batteries().Depleted(0) {
 		t.Fatal("device 0 has survived")
 	}
 	f.runRound()
@@ -199,12 +200,12 @@ func TestChargedDevicesComeBack(t *testing.T) {
 			joules(s, 6)
 			s.Devices.ChargeW, s.Devices.ReturnLevel, s.Devices.ChargeDelayS = 2, 0.5, 0.25
 			s.Devices.InitialCharge, s.Devices.InitialChargeSpread = 0.5, 0.5
-			s.Hooks = witness(&f, func(e engine.Event, d *device) {
+			s.Hooks = witness(&f, func(e engine.Event, d clients.State) {
 				k := int(e.Device)
-				if at, ok := f.batteries.EmptyAt(k); e.Kind == batteryEmpty && ok && at == e.At {
+				if at, ok := f.clients.Batteries().EmptyAt(k); e.Kind == clients.EventBatteryCheck && ok && at == e.At {
 					away[k] = append(away[k], span{e.At, engine.Never})
 				}
-				if e.Kind == returned {
+				if e.Kind == clients.EventRecharged {
 					last := &away[k][len(away[k])-1]
 					last.to = e.At
 					// Plugged in after 0.25 s, charged to 3 J at 2 W: 1.5 s.
@@ -215,10 +216,10 @@ func TestChargedDevicesComeBack(t *testing.T) {
 			})
 		})
 		f = start(t, s)
-		f.onset()
+		f.clients.Begin()
 		missed := 0
 		for h := range 60 {
-			begin := f.clock.Now()
+			begin := f.clients.Now()
 			r := f.runRound()
 			for k := range f.devices {
 				out := false // flat for some time of the round before its answer
@@ -261,10 +262,10 @@ func TestDeadlineWaitsForTheFirstToComeBack(t *testing.T) {
 		s.Faults.DropProbability = 1
 		s.Devices.InitialCharge, s.Devices.InitialChargeSpread = 0.9, 0.05
 	}))
-	f.onset()
+	f.clients.Begin()
 	first, last := math.Inf(1), 0.0 // when batteries are empty
 	for k := range f.devices {
-		at, _ := f.batteries.EmptyAt(k)
+		at, _ := f.clients.Batteries().EmptyAt(k)
 		first, last = min(first, at.Seconds()), max(last, at.Seconds())
 	}
 	if first < 5.1 || last > 5.7 {
@@ -329,7 +330,7 @@ func TestEmptyFromTheStart(t *testing.T) {
 		// With a charger they come, each of them when it is full enough.
 		s.Devices.ChargeW, s.Devices.ReturnLevel = 1, 1
 		f := start(t, s)
-		f.onset()
+		f.clients.Begin()
 		took := 0
 		for range 10 {
 			r := f.runRound()
@@ -357,7 +358,7 @@ func TestStalledByABatteryTooSmallForAnAttempt(t *testing.T) {
 				s.Plan.Rounds = 30
 			})
 			mains := start(t, s)
-			need := 2*mains.connected(0)*latencyS + (mains.power(0, download)+mains.power(0, upload))*(transferS-latencyS) + computeW*10*4*features/rate
+			need := 2*connected(mains)*latencyS + (mains.clients.Power(0, clients.Downlink)+mains.clients.Power(0, clients.Uplink))*(transferS-latencyS) + computeW*10*4*features/rate
 			share := 1 + 1e-6
 			if !enough {
 				share = 1 - 1e-6
@@ -377,8 +378,8 @@ func TestStalledByABatteryTooSmallForAnAttempt(t *testing.T) {
 				continue
 			}
 			const want = `device 0 comes back with a battery that cannot last for one attempt (devices.return_level), and protocol "wait-for-all" waits for it`
-			if out.Status != results.Stalled || out.Reason != want || f.devices[0].attempt > 100 {
-				t.Errorf("loss %g: %s after %d attempts: %s; want stalled: %s", loss, out.Status, f.devices[0].attempt, out.Reason, want)
+			if out.Status != results.Stalled || out.Reason != want || f.clients.Try(0) > 100 {
+				t.Errorf("loss %g: %s after %d attempts: %s; want stalled: %s", loss, out.Status, f.clients.Try(0), out.Reason, want)
 			}
 		}
 	}

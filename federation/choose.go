@@ -9,11 +9,11 @@ import (
 // response, or those of the available ones that the selector chooses.
 func (f *Federation) choose() {
 	s, all := &f.selection, f.selector == nil
-	partial := len(f.carried) > 0 || !all && f.absent > 0
+	partial := len(f.carried) > 0 || !all && f.clients.Unavailable() > 0
 	available := s.available[:0]
 	if partial {
 		for t := range f.devices {
-			if !f.devices[t].chosen && (all || f.reachable(t)) {
+			if !f.devices[t].chosen && (all || f.clients.Available(t)) {
 				available = append(available, int32(t))
 			}
 		}
@@ -25,7 +25,7 @@ func (f *Federation) choose() {
 		f.chosen = f.selector.Select(s)
 		f.checkSelected()
 	}
-	f.reports.ask(f.chosen, f.round, f.clock.Now())
+	f.reports.ask(f.chosen, f.round, f.clients.Now())
 }
 
 // checkSelected puts the selected clients in order, and panics when the selector has
@@ -40,7 +40,7 @@ func (f *Federation) checkSelected() {
 	}
 	for i, t := range f.chosen {
 		switch {
-		case t < 0 || int(t) >= len(f.devices) || f.devices[t].chosen || !f.reachable(int(t)):
+		case t < 0 || int(t) >= len(f.devices) || f.devices[t].chosen || !f.clients.Available(int(t)):
 			panic(fmt.Sprintf("federation: selector %s selects client %d in round %d, which is not available", name, t, s.Round+1))
 		case i > 0 && t == f.chosen[i-1]:
 			panic(fmt.Sprintf("federation: selector %s selects client %d twice in round %d", name, t, s.Round+1))

@@ -69,7 +69,7 @@ func TestASampleTakesPart(t *testing.T) {
 				s.Faults.DropProbability = 0.2
 			}
 		}))
-		f.onset()
+		f.clients.Begin()
 		for h := range 30 {
 			before := slices.Clone(f.method.Model().Duals)
 			for k := range before {
@@ -99,7 +99,7 @@ func TestBatteriesOfThoseNotAsked(t *testing.T) {
 			joules(s, 6)
 			s.Devices.ChargeW, s.Devices.ReturnLevel = 3, 0.5
 		}))
-		f.onset()
+		f.clients.Begin()
 		died := false
 		for h := range 200 {
 			r := f.runRound()
@@ -110,7 +110,7 @@ func TestBatteriesOfThoseNotAsked(t *testing.T) {
 				t.Fatalf("%s, round %d: %d took part, %d dropped, %d late: 2 were asked", protocol, h, r.Participants, r.Dropped, r.Late)
 			}
 			for k := range f.devices {
-				died = died || f.batteries.Depleted(k) && !slices.Contains(f.chosen, int32(k))
+				died = died || f.clients.Batteries().Depleted(k) && !slices.Contains(f.chosen, int32(k))
 			}
 		}
 		if !died {

@@ -148,16 +148,16 @@ func TestMethodsFaceTheSameStragglers(t *testing.T) {
 				s.Network.LossProbability, s.Network.Jitter = 0.1, 0.4
 				s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 0.5
 			}))
-			f.onset()
+			f.clients.Begin()
 			for range 50 {
 				f.runRound()
 				for k := range f.devices {
-					d := &f.devices[k]
-					x := fate{dropped: d.dropped, down: d.down, up: d.up, downLost: d.downLost, upLost: d.upLost}
+					d, at := &f.devices[k], f.clients.State(k)
+					x := fate{dropped: d.dropped, down: at.Downlink, up: at.Uplink, downLost: at.DownlinkLost, upLost: at.UplinkLost}
 					if c.protocol == Charged {
 						x.budget = int(f.budget(k))
 					}
-					if c.protocol == Deadline && d.upLost {
+					if c.protocol == Deadline && at.UplinkLost {
 						// An answer that is lost is late or dropped, whichever the
 						// length of the computation makes it.
 						x.dropped = false
@@ -198,7 +198,7 @@ func TestDevicesAreIndependent(t *testing.T) {
 			s.Faults.DropProbability, s.Faults.Strike = 0.3, devices.AtRandom
 			s.Network.Jitter, s.Network.LossProbability, s.Network.RateSpread = 0.4, 0.1, 0.5
 		}))
-		f.onset()
+		f.clients.Begin()
 		return f
 	}
 	// The third is the smallest, so that n_min is 8 in both.
@@ -208,7 +208,7 @@ func TestDevicesAreIndependent(t *testing.T) {
 		many.runRound()
 		for k := range few.devices {
 			a, b := &few.devices[k], &many.devices[k]
-			if few.budget(k) != many.budget(k) || a.dropped != b.dropped || a.answered != b.answered || a.down != b.down || a.up != b.up {
+			if few.budget(k) != many.budget(k) || a.dropped != b.dropped || a.answered != b.answered || few.clients.State(k).Downlink != many.clients.State(k).Downlink || few.clients.State(k).Uplink != many.clients.State(k).Uplink {
 				t.Fatalf("round %d, device %d: %+v among 4, %+v among 7", h, k, *a, *b)
 			}
 			for j, x := range few.method.Model().W.Row(k) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedsim/algorithms"
+	"fedsim/clients"
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/results"
@@ -89,19 +90,19 @@ func TestNoStrikeFromAnEarlierRound(t *testing.T) {
 				s.Faults.DropProbability, s.Faults.Strike = 0.5, where
 				s.anyDeadline = true
 				s.Hooks = &engine.Hooks{Fired: func(e engine.Event) {
-					if e.Kind == strike && !f.drops.Draw(int(e.Device), f.round, 0).Happens {
+					if e.Kind == clients.EventDrop && !f.draw(int(e.Device), f.round, 0).Happens {
 						t.Errorf("round %d: device %d is struck at %v, but does not drop in this round", f.round, e.Device, e.At)
 					}
 				}}
 			})
 			f = start(t, s)
-			f.onset()
+			f.clients.Begin()
 			for h := range 30 {
 				r := f.runRound()
 				if n := len(f.devices); r.Late+r.Dropped != n {
 					t.Errorf("round %d: %d late and %d dropped of %d", h, r.Late, r.Dropped, n)
 				}
-				if pending := f.clock.Pending(); pending != 0 {
+				if pending := f.clients.Clock().Pending(); pending != 0 {
 					t.Fatalf("round %d leaves %d events behind", h, pending)
 				}
 			}
@@ -117,11 +118,11 @@ func TestRoundsLeaveNoEventsBehind(t *testing.T) {
 			s.Network.Jitter, s.Network.LossProbability, s.Network.RTTms = 2, 0.2, 150
 			s.Faults.DropProbability, s.Faults.Strike = 0.3, devices.AtRandom
 		}))
-		f.onset()
+		f.clients.Begin()
 		sum := results.Round{}
 		for h := range 60 {
 			r := f.runRound()
-			if pending := f.clock.Pending(); pending != 0 {
+			if pending := f.clients.Clock().Pending(); pending != 0 {
 				t.Fatalf("%s: round %d leaves %d events behind", protocol, h, pending)
 			}
 			sum.Participants, sum.Dropped, sum.Late = sum.Participants+r.Participants, sum.Dropped+r.Dropped, sum.Late+r.Late
@@ -188,14 +189,14 @@ func TestFLOPsAndBytesAreConserved(t *testing.T) {
 							s.Faults.DropProbability, s.Faults.Strike = 0.3, devices.AtRandom
 						}
 					}))
-					f.onset()
+					f.clients.Begin()
 					less := false
 					for h := range 20 {
 						r := f.runRound()
 						n, flops := float64(len(f.devices)), 0.0
 						for k := range f.devices {
 							if f.devices[k].solved {
-								flops += f.devices[k].flops
+								flops += f.clients.State(k).FLOPs
 							}
 						}
 						bytes := n * message

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"fedsim/algorithms"
+	"fedsim/clients"
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/devices"
@@ -100,28 +101,16 @@ type Outcome struct {
 	Capped    int64  // updates taken whose local work ended there, short of its accuracy
 }
 
-// Federation is one run: a server, its devices and the method they execute.
+// Federation is one run: a server, its clients and the method they execute.
 type Federation struct {
-	setup     Setup
-	method    algorithms.Algorithm
-	coupling  mtl.Coupling // the present one
-	clock     *engine.Engine
-	fleet     *devices.Processors
-	batteries *devices.Batteries
-	drops     *devices.Drops
-	links     *network.Links
-	cost      cost
-	traffic   *traffic // nil: the length of a transfer is known when it begins
-	hubs      *hubs    // nil: there are none
+	setup    Setup
+	method   algorithms.Algorithm
+	coupling mtl.Coupling // the present one
+	clients  *clients.Clients
 
 	devices []device
-	fetched float64       // see fetch
-	dues    []engine.Time // when the answer of each device's attempt is expected; none when no one is asked again
-	budgets []int32       // steps that each device may take; none when that is left to the method
-	done    []float64     // share of each device's phase that was over at began; none when no device goes away in one
-	radios  []engine.Time // when the last activity of each device's ended; none when they have no states
-	absent  int           // devices that cannot be reached
-	sample  *mtl.Sample   // tasks that a model is evaluated on; nil: all
+	budgets []int32     // steps that each device may take; none when that is left to the method
+	sample  *mtl.Sample // tasks that a model is evaluated on; nil: all
 	tally   tally
 	round   int // rounds begun, over all outer iterations
 	outer   int
@@ -131,16 +120,15 @@ type Federation struct {
 
 	ctx      context.Context
 	cut      atomic.Bool // the run was interrupted, and its round is given up
-	events   int64       // handled so far
-	looked   int64       // how many there were when all devices were looked at
+	looked   int64       // how many events there were when all devices were looked at
 	overtime int         // events handled since the interruption
+	fetched  int64       // see fetch
 
 	steps  int64
-	short  []bool                     // whether the local work of each device was capped; nil for a method without a limit
-	capped int                        // updates that the server took of such work
-	noted  []float64                  // joules by device that the journal knows of
-	spent  float64                    // joules that the rounds so far have taken
-	bytes  struct{ down, up float64 } // of one message
+	short  []bool    // whether the local work of each device was capped; nil for a method without a limit
+	capped int       // updates that the server took of such work
+	noted  []float64 // joules by device that the journal knows of
+	spent  float64   // joules that the rounds so far have taken
 
 	tape *tape // nil: the run is not kept
 
@@ -155,7 +143,6 @@ type Federation struct {
 	waiting     int // answers that end the round, under protocols that wait for them
 	outstanding int // answers that may still come
 	cycle       engine.Time
-	cycleEnd    engine.Handle
 	charged     engine.Time // until when devices are charged at least, under protocol "charged" on shared links
 	responses   responses
 	enough      bool // answers of the round that closes for the server to take them
@@ -170,11 +157,17 @@ type Federation struct {
 	busyUntil engine.Time
 }
 
-// tally counts what happens in a round.
-type tally struct {
-	flops, down, up      float64
-	taken, dropped, late int
+// device is what the server knows of a device.
+type device struct {
+	steps    int32 // of its work for this answer
+	chosen   bool  // the server waits for its answer, to the open round or to an earlier one
+	solved   bool  // its local work is done, tentatively
+	answered bool  // the server has its answer
+	dropped  bool  // it has dropped in this round
 }
+
+// tally counts what happens in a round.
+type tally struct{ taken, dropped, late int }
 
 // New prepares a run. The error joins a config.Problem for each setting that
 // does not go with the others or with the number of devices.
@@ -183,52 +176,36 @@ func New(s Setup) (*Federation, error) {
 		s.Size = Size{Devices: p.Devices(), MinRows: p.MinRows(), Rows: p.RowCounts(), Features: p.Features()}
 	}
 	n := s.Size.Devices
-	if most := engine.MaxDevices / 2; n > most { // a hub has events, too
-		return nil, config.Problem{Key: "data.synthetic.tasks", Value: n, Want: fmt.Sprintf("must be at most %d in all: the engine numbers devices and hubs in 26 bits", most)}
+	if n > clients.MaxClients {
+		return nil, config.Problem{Key: "data.synthetic.tasks", Value: n, Want: fmt.Sprintf("must be at most %d in all: the engine numbers devices and hubs in 26 bits", clients.MaxClients)}
 	}
 	if s.Config.Clients > n {
 		return nil, config.Problem{Key: "federation.clients_per_round", Value: s.Config.Clients, Want: fmt.Sprintf("must be at most %d, the number of devices", n)}
-	}
-	s.Presence = s.Faults.WithOutage(s.Presence, n)
-	drops, err := devices.NewDrops(s.Faults, n, s.Seed)
-	if err != nil {
-		return nil, err
 	}
 	method, err := s.Factory.New(algorithms.Setup{Problem: s.Problem, Coupling: s.Coupling, Workers: s.Pool.Size(), Pool: s.Pool}, s.Options)
 	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", s.Factory.Name, err)
 	}
-	fleet, batteries, links := newDevices(&s, n)
 	f := &Federation{
-		setup: s, method: method, coupling: s.Coupling, drops: drops,
-		fleet: fleet, batteries: batteries, links: links,
+		setup: s, method: method, coupling: s.Coupling,
 		devices: make([]device, n),
 		cycle:   engine.FromSeconds(s.Config.DeadlineS),
 		ctx:     context.Background(),
 		ended:   true,
 	}
-	happens := n // where events may be
-	if f.hubs = f.newHubs(); f.hubs != nil {
-		happens += len(f.hubs.each)
+	if f.clients, err = clients.New(f.clientsSetup(), f.listener()); err != nil {
+		return nil, err
 	}
 	if s.Config.Quantile > 0 {
 		f.responses = newResponses(s.Config.Window)
 	}
-	f.clock = engine.New(happens, engine.Options{Queue: s.Queue, Hooks: s.Hooks, Prefetch: f.fetch})
 	wanted, asked := s.Config.Sizes(n)
 	f.wanted, f.selection = wanted, newSelection(f, s.Seed, asked, n)
-	f.startRadios(n)
-	if f.asksAgain(0) {
-		f.dues = make([]engine.Time, n)
-	}
 	if f.limited() {
 		f.budgets = make([]int32, n)
 	}
 	if s.Factory.Limit != "" {
 		f.short = make([]bool, n)
-	}
-	if s.Presence != nil {
-		f.done = make([]float64, n)
 	}
 	if s.Problem != nil && s.Plan.EvalTasks > 0 {
 		if m := s.Problem.Tasks(); s.Plan.EvalTasks > m {
@@ -250,16 +227,11 @@ func New(s Setup) (*Federation, error) {
 	if f.asynchronous() {
 		f.server = f.method.(algorithms.Asynchronous)
 		for t := range f.devices {
-			f.devices[t].round = -1
+			f.clients.SetNumber(t, -1)
 		}
 	}
-	f.cost = newCost(f)
 	if err := f.checkDeadline(); err != nil {
 		return nil, err
-	}
-	f.traffic = f.newTraffic()
-	if f.foretold() {
-		f.batteries.SetNextPower(f.change)
 	}
 	if f.selector, err = s.newSelector(asked); err != nil {
 		return nil, err
@@ -268,6 +240,35 @@ func New(s Setup) (*Federation, error) {
 		f.reports = newReports(n, factory.Losses)
 	}
 	return f, nil
+}
+
+// clientsSetup returns the setup of the clients.
+func (f *Federation) clientsSetup() clients.Setup {
+	s := &f.setup
+	c := clients.Setup{
+		Clients: s.Size.Devices, Rows: s.Size.Rows,
+		Devices: s.Devices, Network: s.Network, Faults: s.Faults, Fleet: s.Fleet,
+		Presence: s.Presence, Pace: s.Pace, Charging: s.Charging, Bandwidth: s.Bandwidth,
+		Cost: s.Config.Cost, PassFLOPs: float64(s.Size.MinRows) * mtl.StepFLOPs(s.Size.Features),
+		Model: f.model, Due: f.asksAgain(0), Ahead: f.fetch, GiveUp: f.giveUp,
+		Seed: s.Seed, Queue: s.Queue, Hooks: s.Hooks,
+	}
+	if s.Config.Protocol == Charged {
+		c.LeastFLOPs = s.Config.StepsHigh * float64(s.Size.MinRows) * f.method.StepFLOPs()
+	}
+	if s.Journal != nil {
+		c.Journal = clientsJournal{f}
+	}
+	return c
+}
+
+// listener returns what the server does when it hears of clients.
+func (f *Federation) listener() clients.Listener {
+	return clients.Listener{
+		Downloaded: f.downloaded, Responded: f.responded, Failed: f.failed,
+		Available: f.available, Depleted: f.depleted, Recharged: f.recharged,
+		Timer: f.timeout, Repeat: f.repeat, Unreached: f.unreached, Watch: f.watch,
+	}
 }
 
 // check finds protocols that the method or the faults cannot live with.
@@ -286,12 +287,11 @@ func (f *Federation) check() error {
 			"must be 0 in a run without learning: what the server would compute is not known")
 	}
 	f.checkAsynchronous(c)
-	f.checkTraffic(c)
-	c.Require(f.setup.Fleet == nil || f.setup.Config.Cost == Physical, "federation.cost", f.setup.Config.Cost,
-		"must be \"physical\" with a fleet: under others all devices and links are of one profile")
-	f.checkHubs(c)
+	if f.setup.Network.HubSize > 0 {
+		c.Require(!f.asynchronous(), "federation.protocol", protocol, "must be another with network.hub_size: a hub gathers the answers of a round")
+		c.Require(f.setup.Config.Late == Drop, "federation.late", f.setup.Config.Late, "must be \"drop\" with network.hub_size: a hub gathers the answers of one round")
+	}
 	f.checkSelection(c)
-	c.Require(f.setup.Charging == nil || f.setup.Devices.ChargeW > 0, "devices.charge_w", f.setup.Devices.ChargeW, "must be positive: a trace or a model tells when chargers are plugged in")
 	f.setup.Config.ValidateFaults(c, &f.setup.Faults, &f.setup.Network)
 	if never := f.setup.Faults.Never; protocol == WaitForAll && len(never) > 0 {
 		c.Require(false, "faults.never", slices.Min(never), "must be empty"+endless)
@@ -319,7 +319,7 @@ func (f *Federation) checkAsynchronous(c *config.Checker) {
 func (f *Federation) Run(ctx context.Context, observe func(results.Round)) (*Outcome, error) {
 	out := &Outcome{Status: results.Done}
 	f.ctx = ctx
-	f.onset()
+	f.clients.Begin()
 	record := func(r results.Round) {
 		out.Rounds = append(out.Rounds, r)
 		if observe != nil {
@@ -385,26 +385,13 @@ loop:
 			}
 		}
 	}
-	out.EventHash, out.Events, out.Steps = f.clock.Digest(), f.clock.Fired(), f.steps
+	out.EventHash, out.Events, out.Steps = f.clients.Clock().Digest(), f.clients.Clock().Fired(), f.steps
 	out.Limit, out.Capped = f.setup.Factory.Limit, int64(f.capped)
 	out.ModelHash = f.hash()
 	if _, before := f.method.(Evaluated); !before && f.setup.Problem != nil {
 		out.Model = f.method.Model().W
 	}
 	return out, nil
-}
-
-// onset begins the life of every device.
-func (f *Federation) onset() {
-	for t := range f.devices {
-		f.draw(t, f.fleet.IdlePower(t))
-		f.judge(t)
-		f.noteLevel(t)
-	}
-	f.appear()
-	if f.setup.Network.RushShare < 1 {
-		f.crowd()
-	}
 }
 
 // recouple updates Omega from the present W and continues under the new
@@ -440,12 +427,12 @@ func (f *Federation) serverWork(flops float64) {
 	if speed == 0 {
 		return
 	}
-	until := f.clock.Now().Add(engine.FromSeconds(flops / speed))
+	until := f.clients.Now().Add(engine.FromSeconds(flops / speed))
 	if until == engine.Never {
 		f.stalled = beyond("the work of the server (federation.server_gflops)")
 		return
 	}
-	f.clock.RunUntil(until, f.handle)
+	f.clients.RunUntil(until)
 }
 
 // Evaluated is an algorithm that knows the objective of its present model and

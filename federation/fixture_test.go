@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fedsim/algorithms"
+	"fedsim/clients"
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/devices"
@@ -243,10 +244,10 @@ const nanosecond = 1e-9
 
 // witness returns hooks that call seen before each event is handled, with the
 // phase its device is in then, except those of hubs; f is set once the federation is there.
-func witness(f **Federation, seen func(e engine.Event, d *device)) *engine.Hooks {
+func witness(f **Federation, seen func(e engine.Event, d clients.State)) *engine.Hooks {
 	return &engine.Hooks{Fired: func(e engine.Event) {
 		if e.Device >= 0 && int(e.Device) < len((*f).devices) {
-			seen(e, &(*f).devices[e.Device])
+			seen(e, (*f).clients.State(int(e.Device)))
 		}
 	}}
 }
@@ -315,6 +316,21 @@ func (fixedScale) UpdateFLOPs(int, int) float64 { return 0 }
 
 // work returns what the local solve of a device took in the open round.
 func (f *Federation) work(t int) algorithms.Work {
-	d := &f.devices[t]
-	return algorithms.Work{Steps: int(d.steps), FLOPs: d.flops, Values: int(d.values)}
+	flops, bytes := f.clients.Work(t)
+	header := f.clients.MessageBytes(0)
+	return algorithms.Work{Steps: int(f.devices[t].steps), FLOPs: flops, Values: int((bytes - header) / (f.clients.MessageBytes(1) - header))}
+}
+
+// connected returns what device 0 draws while its radio is awake and moves nothing.
+func connected(f *Federation) float64 {
+	return f.clients.Fleet().IdlePower(0) + f.clients.Links().Radio(0).Active(0, 0)
+}
+
+// draw returns whether and where device t drops in an attempt.
+func (f *Federation) draw(t, round, try int) devices.Drop {
+	drops, err := devices.NewDrops(f.setup.Faults, len(f.devices), f.setup.Seed)
+	if err != nil {
+		panic(err)
+	}
+	return drops.Draw(t, round, try)
 }

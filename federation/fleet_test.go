@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/clients"
 	"fedsim/devices"
 	"fedsim/devices/fleets"
 	"fedsim/engine"
@@ -72,11 +73,11 @@ func TestDevicesAreOfTheirClasses(t *testing.T) {
 		machines, _ := s.Fleet.Assemble(len(sizes), s.Size.Rows, s.Seed)
 		var f *Federation
 		computed, seen := map[int]float64{}, 0
-		s.Hooks = witness(&f, func(e engine.Event, d *device) {
+		s.Hooks = witness(&f, func(e engine.Event, d clients.State) {
 			switch e.Kind {
-			case downloadDone, computeDone:
+			case clients.EventDownlinkDone, clients.EventComputeDone:
 				computed[int(e.Device)] = e.At.Seconds()
-			case uploadDone:
+			case clients.EventUplinkDone:
 				seen++
 				up := e.At.Seconds() - computed[int(e.Device)]
 				want := transferS
@@ -99,8 +100,8 @@ func TestDevicesAreOfTheirClasses(t *testing.T) {
 			if of == 0 {
 				perSecond = 2 * rate
 			}
-			want := f.devices[k].flops / perSecond
-			if got := f.devices[k].compute.Seconds(); math.Abs(got-want) > nanosecond {
+			want := f.clients.State(k).FLOPs / perSecond
+			if got := f.clients.State(k).Compute.Seconds(); math.Abs(got-want) > nanosecond {
 				t.Errorf("device %d of class %d computes for %g s, must be %g", k, of, got, want)
 			}
 		}
@@ -124,8 +125,8 @@ func TestMixedEnergyIsConserved(t *testing.T) {
 		machines, _ := s.Fleet.Assemble(len(sizes), s.Size.Rows, s.Seed)
 		var f *Federation
 		died := map[int32]bool{}
-		s.Hooks = witness(&f, func(e engine.Event, d *device) {
-			if e.Kind == returned {
+		s.Hooks = witness(&f, func(e engine.Event, d clients.State) {
+			if e.Kind == clients.EventRecharged {
 				died[e.Device] = true
 			}
 		})
@@ -133,7 +134,7 @@ func TestMixedEnergyIsConserved(t *testing.T) {
 		if _, err := f.Run(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
-		e := f.batteries.Total()
+		e := f.clients.Batteries().Total()
 		if d := e.DrainedJ + e.LeftJ - e.InitialJ - e.ChargedJ; math.Abs(d) > 1e-9*e.DrainedJ {
 			t.Errorf("%s: %+v: %g J are lost", protocol, e, d)
 		}

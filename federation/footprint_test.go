@@ -20,7 +20,7 @@ func footprint(t *testing.T, n int, change func(*Setup)) float64 {
 		f.runRound()
 	}
 	bytes := float64(heap()-before) / float64(n)
-	if fired := f.clock.Fired(); fired < int64(8*n) {
+	if fired := f.clients.Clock().Fired(); fired < int64(8*n) {
 		t.Fatalf("%d events in three rounds of %d devices: about nine for each are to be held", fired, n)
 	}
 	runtime.KeepAlive(f)

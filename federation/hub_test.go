@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/algorithms"
+	"fedsim/clients"
 	"fedsim/devices"
 	"fedsim/devices/fleets"
 	"fedsim/engine"
@@ -31,7 +32,7 @@ func shortS(bytes float64) float64 { return shortRTTms/2e3 + bytes*8/(shortMbps*
 // for what they do; the hub's radio is nobody's.
 func TestARoundBehindOneHubClosedForm(t *testing.T) {
 	f := start(t, world(t, "mocha", WaitForAll, func(s *Setup) { behind(s, len(sizes)) }))
-	f.onset()
+	f.clients.Begin()
 	n := float64(len(sizes))
 	group := 64 + 8*features*n
 	link, short := 0.005+8*group/1e6, shortS(message)
@@ -150,7 +151,7 @@ func TestARoundLastsAsLongAsItsSlowestHub(t *testing.T) {
 			s.Network.HubRTTms = rapid.Float64Range(0, 500).Draw(rt, "hub_rtt_ms")
 		})
 		f := start(t, s)
-		f.onset()
+		f.clients.Begin()
 		between := network.NewLinks(s.Network, s.Network.Hubs(len(sizes)), s.Seed)
 		short := s.Network.HubRTTms/2e3 + message*8/(shortMbps*1e6)
 		before := 0.0
@@ -158,10 +159,11 @@ func TestARoundLastsAsLongAsItsSlowestHub(t *testing.T) {
 			r := f.runRound()
 			slowest := 0.0
 			for g := range s.Network.Hubs(len(sizes)) {
-				from, to := f.members(g)
+				from := g * s.Network.HubSize
+				to := min(from+s.Network.HubSize, len(sizes))
 				bytes, work := float64(64+8*features*(to-from)), 0.0
 				for k := from; k < to; k++ {
-					work = max(work, f.fleet.ComputeTime(k, f.work(k).FLOPs).Seconds())
+					work = max(work, f.clients.Fleet().ComputeTime(k, f.work(k).FLOPs).Seconds())
 				}
 				slowest = max(slowest, between.Downlink(g, h, 0, bytes).Duration.Seconds()+2*short+work+between.Uplink(g, h, 0, bytes).Duration.Seconds())
 			}
@@ -183,7 +185,7 @@ func TestAHubSendsWithoutThoseThatAreLost(t *testing.T) {
 		s.Options = s.Factory.Options()
 		s.Options.(*algorithms.MbSGDOptions).Batch = 3
 	}))
-	f.onset()
+	f.clients.Begin()
 	r := f.runRound()
 	if want := 64 + 8*features*float64(len(sizes)-1); r.BytesUp != want || r.Participants != len(sizes)-1 || r.Dropped != 1 {
 		t.Errorf("%g bytes up, want %g; %+v", r.BytesUp, want, r)
@@ -212,7 +214,7 @@ func TestHubsRepeatMessagesThatAreLost(t *testing.T) {
 					}
 				})
 				f := start(t, s)
-				f.onset()
+				f.clients.Begin()
 				between := network.NewLinks(s.Network, 1, s.Seed)
 				bytes := 64 + 2*8.0*features
 				once := 0.005 + 8*bytes/1e6
@@ -231,7 +233,7 @@ func TestHubsRepeatMessagesThatAreLost(t *testing.T) {
 				const work = 10 * 4 * features / rate
 				gaveUp := 0
 				for h := range 40 {
-					before := f.clock.Now().Seconds()
+					before := f.clients.Now().Seconds()
 					r := f.runRound()
 					down, there := tries(func(a int) bool { return between.Downlink(0, h, a, bytes).Lost })
 					up, back := 0, false
@@ -268,15 +270,15 @@ func TestAnswersBehindAHubArriveTogether(t *testing.T) {
 		behind(s, 3)
 		s.Config.Clients, s.Config.Over = 1, float64(len(sizes))
 	}))
-	f.onset()
+	f.clients.Begin()
 	for h := range 5 {
 		r := f.runRound()
 		if r.Participants != 3 && r.Participants != 1 || r.Participants+r.Late != len(sizes) {
 			t.Errorf("round %d: %d took part, %d late; hubs have 3, 3 and 1 devices", h, r.Participants, r.Late)
 		}
-		for g := range f.hubs.each {
-			if f.hubs.each[g] != (hub{}) {
-				t.Errorf("round %d: hub %d is left as %+v", h, g, f.hubs.each[g])
+		for g := range 3 {
+			if hub := f.clients.Hub(g); hub != (clients.HubState{}) {
+				t.Errorf("round %d: hub %d is left as %+v", h, g, hub)
 			}
 		}
 	}

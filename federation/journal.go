@@ -3,6 +3,7 @@ package federation
 import (
 	"math"
 
+	"fedsim/clients"
 	"fedsim/engine"
 	"fedsim/results"
 )
@@ -49,22 +50,17 @@ const (
 )
 
 // Loss is why an attempt brings no answer.
-type Loss uint8
+type Loss = clients.Reason
 
 const (
-	Dropped   Loss = iota + 1 // the device dropped (faults)
-	Message                   // a message was lost on its link, or on that of its hub
-	Away                      // the device went away
-	Flat                      // its battery ran empty
-	OutOfTime                 // the round ended before its answer came
-	NoTime                    // nothing could be done in what the clock cycle left
-	Low                       // its battery is too low for new work
+	Dropped   = clients.DroppedOut
+	Message   = clients.MessageLost
+	Away      = clients.BecameUnavailable
+	Flat      = clients.BatteryDepleted
+	OutOfTime = clients.Cancelled
+	NoTime    = clients.NoTime
+	Low       = clients.BatteryLow
 )
-
-// String returns the reason in words.
-func (l Loss) String() string {
-	return [...]string{"", "dropped", "message lost", "went away", "battery empty", "out of time", "no time to work", "battery low"}[l]
-}
 
 // Journals returns a journal that passes every entry on to each of those given, in
 // their order; nil when there are none.
@@ -87,58 +83,30 @@ func (all journals) Note(e Entry) {
 	}
 }
 
+// clientsJournal passes on what the clients note.
+type clientsJournal struct{ f *Federation }
+
+func (j clientsJournal) Note(e clients.Entry) {
+	kind := [...]EntryKind{
+		clients.Started: Asked, clients.Received: Received, clients.Computed: Computed, clients.Sent: Sent, clients.AttemptFailed: Lost,
+		clients.GoneAway: GoneAway, clients.BackAgain: BackAgain, clients.WentFlat: WentFlat, clients.Recharged: Recharged, clients.Level: Level,
+	}[e.Kind]
+	j.f.setup.Journal.Note(Entry{Kind: kind, Why: e.Why, Device: e.Client, Round: int32(j.f.round + 1), From: e.From, To: e.To, Amount: e.Amount})
+}
+
 // note tells the journal of something at a device, now.
 func (f *Federation) note(k EntryKind, t int, amount float64) {
 	if f.setup.Journal != nil {
-		now := f.clock.Now()
+		now := f.clients.Now()
 		f.setup.Journal.Note(Entry{Kind: k, Device: int32(t), Round: int32(f.round + 1), From: now, To: now, Amount: amount})
-	}
-}
-
-// noteStretch tells the journal of a stretch of a phase that is over, given when it
-// began, its radio awake.
-func (f *Federation) noteStretch(t int, start engine.Time, amount float64) {
-	if f.setup.Journal == nil {
-		return
-	}
-	d, now := &f.devices[t], f.clock.Now()
-	kind := [...]EntryKind{download: Received, compute: Computed, upload: Sent}[d.phase]
-	f.setup.Journal.Note(Entry{Kind: kind, Device: int32(t), Round: int32(f.round + 1), From: min(start, now), To: now, Amount: amount})
-	f.noteLevel(t)
-}
-
-// noteLevel tells the journal how full the battery of device t is, if it has one.
-func (f *Federation) noteLevel(t int) {
-	if f.setup.Journal != nil && !f.batteries.OnMains(t) {
-		f.note(Level, t, f.batteries.Level(t, f.clock.Now()))
-	}
-}
-
-// noteLoss tells the journal that an attempt of device t has ended without an answer.
-func (f *Federation) noteLoss(t int, why Loss) {
-	if f.setup.Journal != nil {
-		now := f.clock.Now()
-		f.setup.Journal.Note(Entry{Kind: Lost, Why: why, Device: int32(t), Round: int32(f.round + 1), From: now, To: now})
 	}
 }
 
 // noteMissed tells the journal that the round counts device t as dropped.
 func (f *Federation) noteMissed(t int, why Loss) {
 	if f.setup.Journal != nil {
-		now := f.clock.Now()
+		now := f.clients.Now()
 		f.setup.Journal.Note(Entry{Kind: Missed, Why: why, Device: int32(t), Round: int32(f.round + 1), From: now, To: now})
-	}
-}
-
-// unreached returns why device t cannot be asked.
-func (f *Federation) unreached(t int) Loss {
-	switch d := &f.devices[t]; {
-	case d.phase == flat:
-		return Flat
-	case d.away:
-		return Away
-	default:
-		return Low
 	}
 }
 
@@ -149,7 +117,7 @@ func (f *Federation) noteUnreached() {
 	}
 	for _, t := range f.chosen {
 		if f.devices[t].dropped {
-			f.noteMissed(int(t), f.unreached(int(t)))
+			f.noteMissed(int(t), f.clients.WhyUnavailable(int(t)))
 		}
 	}
 }
@@ -176,11 +144,11 @@ func (f *Federation) noteRound() {
 		f.noted = make([]float64, len(f.devices))
 	}
 	for t := range f.devices {
-		if spent := f.batteries.Spent(t); spent != f.noted[t] {
+		if spent := f.clients.Batteries().Spent(t); spent != f.noted[t] {
 			f.note(Spent, t, spent-f.noted[t])
 			f.noted[t] = spent
 		}
-		f.noteLevel(t)
+		f.clients.NoteLevel(t)
 	}
 	f.note(Closed, engine.Server, 0)
 }

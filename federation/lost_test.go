@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fedsim/algorithms"
+	"fedsim/clients"
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/internal/rng"
@@ -35,41 +36,41 @@ const (
 
 // look counts what happens to devices.
 func look(f **Federation, seen map[sighting]int) *engine.Hooks {
-	hooks := witness(f, func(e engine.Event, d *device) {
+	hooks := witness(f, func(e engine.Event, d clients.State) {
 		switch {
-		case e.Kind == strike && d.phase == download:
+		case e.Kind == clients.EventDrop && d.Activity == clients.Downlink:
 			seen[struckDownload]++
-		case e.Kind == strike && d.phase == compute:
+		case e.Kind == clients.EventDrop && d.Activity == clients.Compute:
 			seen[struckCompute]++
-		case e.Kind == strike && d.phase == upload:
+		case e.Kind == clients.EventDrop && d.Activity == clients.Uplink:
 			seen[struckUpload]++
-		case e.Kind == downloadDone && d.downLost:
+		case e.Kind == clients.EventDownlinkDone && d.DownlinkLost:
 			seen[downloadLost]++
-		case e.Kind == uploadDone && d.upLost:
+		case e.Kind == clients.EventUplinkDone && d.UplinkLost:
 			seen[uploadLost]++
-		case e.Kind == uploadDone:
+		case e.Kind == clients.EventUplinkDone:
 			seen[answeredAnything]++
-		case e.Kind == askAgain:
+		case e.Kind == clients.EventTimer:
 			seen[askedOnceMore]++
-		case e.Kind == returned:
+		case e.Kind == clients.EventRecharged:
 			seen[cameBack]++
-		case e.Kind == batteryEmpty:
-			if at, ok := (*f).batteries.EmptyAt(int(e.Device)); !ok || at > e.At {
+		case e.Kind == clients.EventBatteryCheck:
+			if at, ok := (*f).clients.Batteries().EmptyAt(int(e.Device)); !ok || at > e.At {
 				return // only a look
 			}
-			switch d.phase {
-			case download:
+			switch d.Activity {
+			case clients.Downlink:
 				seen[diedDownloading]++
-			case compute:
+			case clients.Compute:
 				seen[diedComputing]++
-			case upload:
+			case clients.Uplink:
 				seen[diedUploading]++
 			}
 		}
 	})
 	fired := hooks.Fired
 	hooks.Fired = func(e engine.Event) {
-		if g := int(e.Device) - len((*f).devices); g >= 0 && e.Kind != askAgain && (*f).hubs.each[g].transfer.Lost {
+		if g := int(e.Device) - len((*f).devices); g >= 0 && e.Kind != clients.EventTimer && (*f).clients.Hub(g).Lost {
 			seen[hubsMessageLost]++
 		}
 		fired(e)
@@ -159,7 +160,7 @@ func TestLostUpdateNeverHappened(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					f.onset()
+					f.clients.Begin()
 					took := 0
 					for h := range rounds {
 						r := f.runRound()

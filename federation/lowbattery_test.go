@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fedsim/algorithms"
+	"fedsim/clients"
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/results"
@@ -34,38 +35,38 @@ func TestLowBatteriesRefuse(t *testing.T) {
 			s.Plan.Rounds = 60
 			firstAnswers(s)
 		})
-		s.Hooks = witness(&f, func(e engine.Event, d *device) {
+		s.Hooks = witness(&f, func(e engine.Event, d clients.State) {
 			k := int(e.Device)
-			if e.Kind == batteryEmpty && d.refuses && !f.batteries.Low(k, e.At) {
+			if e.Kind == clients.EventBatteryCheck && d.Refuses && !f.clients.Batteries().Low(k, e.At) {
 				recovered++
 			}
-			if f.ended || e.Kind != downloadDone {
+			if f.ended || e.Kind != clients.EventDownlinkDone {
 				return
 			}
 			begun++
 			// It was not low when it was asked, a transfer ago.
-			if level := f.batteries.Level(k, e.At); level < 0.4-2*s.Devices.Device().ComputeW*d.down.Seconds()/60 {
+			if level := f.clients.Batteries().Level(k, e.At); level < 0.4-2*s.Devices.Device().ComputeW*d.Downlink.Seconds()/60 {
 				t.Errorf("%s: device %d takes work at a level of %g", protocol, k, level)
 			}
 		})
 		f = start(t, s)
-		f.onset()
+		f.clients.Begin()
 		for range 60 {
-			at := f.clock.Now()
+			at := f.clients.Now()
 			low := 0
 			for k := range f.devices {
-				if f.batteries.Low(k, at) != f.devices[k].refuses && !f.batteries.Depleted(k) {
+				if f.clients.Batteries().Low(k, at) != f.clients.State(k).Refuses && !f.clients.Batteries().Depleted(k) {
 					// Within a nanosecond of the threshold a level is rounded.
-					if level := f.batteries.Level(k, at); math.Abs(level-0.4) > 1e-9 {
-						t.Fatalf("%s: device %d refuses = %t at a level of %g", protocol, k, f.devices[k].refuses, level)
+					if level := f.clients.Batteries().Level(k, at); math.Abs(level-0.4) > 1e-9 {
+						t.Fatalf("%s: device %d refuses = %t at a level of %g", protocol, k, f.clients.State(k).Refuses, level)
 					}
 				}
-				if !f.reachable(k) {
+				if !f.clients.Available(k) {
 					low++
 				}
 			}
-			if low != f.absent {
-				t.Fatalf("%s: %d devices cannot be reached, counted %d", protocol, low, f.absent)
+			if low != f.clients.Unavailable() {
+				t.Fatalf("%s: %d devices cannot be reached, counted %d", protocol, low, f.clients.Unavailable())
 			}
 			refused += low
 			r := f.runRound()
@@ -112,7 +113,7 @@ func TestLowBatteriesSlowDown(t *testing.T) {
 				change(s)
 			}
 		}))
-		f.onset()
+		f.clients.Begin()
 		return f.runRound(), f
 	}
 	slow := func(s *Setup) { s.Devices.LowBattery, s.Devices.LowBatteryAction = 0.6, devices.Slow }
@@ -126,7 +127,7 @@ func TestLowBatteriesSlowDown(t *testing.T) {
 		half, as := round(WaitForAll, change)
 		longest := engine.Time(0)
 		for k := range at.devices {
-			a, b := at.devices[k].compute, as.devices[k].compute
+			a, b := at.clients.State(k).Compute, as.clients.State(k).Compute
 			if diff := b - 2*a; diff < -1 || diff > 1 {
 				t.Fatalf("%s: device %d computes for %v, %v at its fastest", name, k, b, a)
 			}
@@ -135,7 +136,7 @@ func TestLowBatteriesSlowDown(t *testing.T) {
 		if !near(half.TimeS-fast.TimeS, longest.Seconds(), 3*nanosecond) {
 			t.Errorf("%s: a round takes %g s, %g s at the fastest", name, half.TimeS, fast.TimeS)
 		}
-		if watts := as.power(0, compute); !near(watts, idleW+0.32*(computeW-idleW), 1e-12) {
+		if watts := as.clients.Power(0, clients.Compute); !near(watts, idleW+0.32*(computeW-idleW), 1e-12) {
 			t.Errorf("%s: computing takes %g W", name, watts)
 		}
 	}
@@ -184,7 +185,7 @@ func TestEnergyIsConservedUnderAPlan(t *testing.T) {
 		for _, r := range out.Rounds {
 			sum += r.EnergyJ
 		}
-		e := f.batteries.Total()
+		e := f.clients.Batteries().Total()
 		if in, out := e.InitialJ+e.ChargedJ, e.DrainedJ+e.LeftJ; out == 0 || math.Abs(in-out) > 1e-9*in || !near(sum, e.DrainedJ, 1e-9) {
 			t.Errorf("%s: %g J came in, %g J went out or are left; the rounds took %g J, the devices %g", protocol, in, out, sum, e.DrainedJ)
 		}
@@ -215,10 +216,10 @@ func TestChargersFollowATrace(t *testing.T) {
 		return out, f
 	}
 	out, f := outcome(true)
-	if e := f.batteries.Total(); out.Status != results.Done || f.absent != 0 || !near(e.LeftJ, e.InitialJ, 1e-9) {
-		t.Errorf("plugged in: %s, %d devices are gone, %+v", out.Status, f.absent, e)
+	if e := f.clients.Batteries().Total(); out.Status != results.Done || f.clients.Unavailable() != 0 || !near(e.LeftJ, e.InitialJ, 1e-9) {
+		t.Errorf("plugged in: %s, %d devices are gone, %+v", out.Status, f.clients.Unavailable(), e)
 	}
-	if out, f := outcome(false); out.Status != results.Stalled || f.batteries.Total().ChargedJ != 0 {
+	if out, f := outcome(false); out.Status != results.Stalled || f.clients.Batteries().Total().ChargedJ != 0 {
 		t.Errorf("unplugged: %s after %d rounds", out.Status, len(out.Rounds)-1)
 	}
 	_, err := New(world(t, "mocha", Deadline, func(s *Setup) { s.Charging = always(true) }))

@@ -100,12 +100,15 @@ func TestSteadyPaces(t *testing.T) {
 // do slowly.
 func TestStandingStill(t *testing.T) {
 	f := start(t, alone(t, func(s *Setup) { s.Pace = level(0) }))
-	f.devices[0].solved, f.devices[0].flops = true, 1e6
-	if got := f.computing(0); got != engine.Never {
+	computing := func(flops float64) engine.Time {
+		f.clients.SetWork(0, flops, message)
+		f.clients.PrepareUplink(0)
+		return f.clients.State(0).Compute
+	}
+	if got := computing(1e6); got != engine.Never {
 		t.Errorf("a device that stands still is over after %v", got)
 	}
-	f.devices[0].flops = 0
-	if got := f.computing(0); got != 0 {
+	if got := computing(0); got != 0 {
 		t.Errorf("no work takes %v", got)
 	}
 }

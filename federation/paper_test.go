@@ -53,7 +53,7 @@ func TestSystemsHeterogeneityOfThePaper(t *testing.T) {
 					t.Fatalf("the defaults are [%g, %g] n_min", Defaults().StepsLow, s.Config.StepsHigh)
 				}
 				f := start(t, s)
-				f.onset()
+				f.clients.Begin()
 				each := 2*transferS + least*f.method.StepFLOPs()/rate
 				sum, fewest, most := 0.0, math.MaxInt, 0
 				for h := range rounds {
@@ -206,7 +206,7 @@ func TestAuthorsTimeAxisOfCoCoA(t *testing.T) {
 		*o.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: 0.3, Stop: algorithms.StopTheta, CheckEvery: 0.2, MaxEpochs: 50}
 	})
 	f := start(t, s)
-	f.onset()
+	f.clients.Begin()
 	axis, different := 0.0, map[int]bool{}
 	for k := range rounds {
 		r := f.runRound()

@@ -80,7 +80,7 @@ func TestTheCycleFollowsTheAnswers(t *testing.T) {
 	f := start(t, passes(t, Deadline, func(s *Setup) {
 		s.Config.DeadlineS, s.Config.Quantile, s.Config.Window, s.Config.Fit = 100, 0.7, 1, false
 	}))
-	f.onset()
+	f.clients.Begin()
 	for range 4 {
 		f.runRound()
 		if got := f.cycle.Seconds(); math.Abs(got-sorted[4]) > 1e-8 {
@@ -91,7 +91,7 @@ func TestTheCycleFollowsTheAnswers(t *testing.T) {
 	f = start(t, passes(t, Deadline, func(s *Setup) {
 		s.Config.DeadlineS, s.Config.Quantile, s.Config.Window, s.Config.Fit = 0.05, 1, 1, false
 	}))
-	f.onset()
+	f.clients.Begin()
 	grown := 0.05
 	for grown < sorted[6] {
 		f.runRound()
@@ -178,7 +178,7 @@ func TestPowerOfChoice(t *testing.T) {
 	f := start(t, world(t, "mocha", Charged, func(s *Setup) {
 		s.Config.Selection, s.Config.Clients, s.Config.Candidates = "power-of-choice", 3, len(sizes)
 	}))
-	f.onset()
+	f.clients.Begin()
 	for range 5 {
 		w := f.method.Model().W
 		losses := make([]float64, len(sizes))
@@ -205,7 +205,7 @@ func TestASampleIsDrawnFromThoseThatAreThere(t *testing.T) {
 		s.Config.Clients = 2
 		s.Presence = windows{from: 0, to: engine.FromSeconds(1e6)}
 	}))
-	f.onset()
+	f.clients.Begin()
 	for range 200 {
 		if r := f.runRound(); r.Participants != 2 || r.Dropped != 0 {
 			t.Fatalf("%+v", r)

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"fedsim/algorithms"
-	"fedsim/engine"
+	"fedsim/clients"
 	"fedsim/network"
 )
 
@@ -40,7 +40,7 @@ func TestStatesClosedForm(t *testing.T) {
 				s.Devices.BatteryWh = battery
 				states(s, "3g")
 			}))
-			f.onset()
+			f.clients.Begin()
 			r := f.runRound()
 			length := c.wakes*promotionS + 2*transferS + c.compute
 			want := idleW*(length-c.compute) + computeW*c.compute +
@@ -84,7 +84,7 @@ func TestControllersKnowPromotions(t *testing.T) {
 			s.Config.DeadlineS = deadline
 			states(s, "3g")
 		}))
-		f.onset()
+		f.clients.Begin()
 		for range 4 {
 			if r := f.runRound(); r.Participants != len(f.devices) {
 				t.Errorf("deadline of %g s: %+v", deadline, r)
@@ -104,7 +104,7 @@ func TestHopelessWithStates(t *testing.T) {
 			states(s, "3g")
 		})
 		mains := start(t, s)
-		mains.onset()
+		mains.clients.Begin()
 		need := mains.runRound().EnergyJ
 		share := 1 + 1e-6
 		if !enough {
@@ -119,35 +119,9 @@ func TestHopelessWithStates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if done := out.Status == "done"; done != enough || f.devices[0].attempt > 10 {
-			t.Errorf("enough = %t: %s after %d attempts: %s", enough, out.Status, f.devices[0].attempt, out.Reason)
+		if done := out.Status == "done"; done != enough || f.clients.Try(0) > 10 {
+			t.Errorf("enough = %t: %s after %d attempts: %s", enough, out.Status, f.clients.Try(0), out.Reason)
 		}
-	}
-}
-
-// A device that dies within a tail dies when the last stage of its load takes what
-// was left, and its radio sleeps when it is back.
-func TestDyingInATail(t *testing.T) {
-	var f *Federation
-	s := world(t, "mb-sgd", Deadline, func(s *Setup) {
-		s.Problem = randomProblem(t, features, 10)
-		s.Config.DeadlineS = 60
-		s.Faults.DropProbability = 1 // nothing is sent
-		s.Devices.BatteryWh = 10. / 3600
-		states(s, "3g")
-	})
-	f = start(t, s)
-	f.onset()
-	f.radios[0] = 0 // as if it had just been active
-	f.draw(0, idleW)
-	// 4 s at 0.5 + 0.8039 W are 5.2156 J, the rest lasts 4.7844 J / 1.1013 W.
-	want := engine.CeilSeconds(4 + (10-4*(idleW+0.8039))/(idleW+0.6013))
-	if at, ok := f.batteries.EmptyAt(0); !ok || at < want-1 || at > want+1 {
-		t.Fatalf("empty at %v, want %v", at, want)
-	}
-	f.runRound()
-	if !f.batteries.Depleted(0) {
-		t.Error("the device has survived")
 	}
 }
 
@@ -170,7 +144,7 @@ func TestRadiosOnSharedLinks(t *testing.T) {
 			}
 		}
 		f := start(t, setup(battery, 0.01))
-		f.onset()
+		f.clients.Begin()
 		r := f.runRound()
 		const (
 			promotion, tail = 0.26 * 1.21, 1.06
@@ -178,7 +152,7 @@ func TestRadiosOnSharedLinks(t *testing.T) {
 		)
 		want, n := 0.0, float64(len(sizes))
 		for k := range f.devices {
-			compute := f.devices[k].flops / f.fleet.Rate(k)
+			compute := f.clients.State(k).FLOPs / f.clients.Fleet().Rate(k)
 			// Everyone's download ends together; the uploads do not.
 			want += promotion + compute*(computeW-idleW+tail) + idleW*r.TimeS + message*8/1e9*(51.97+438.39)
 		}
@@ -197,7 +171,7 @@ func TestActivePowerOfAPowerProfile(t *testing.T) {
 			s.Devices.PowerProfile = "../devices/testdata/power_profile.xml"
 			s.Network.Profile = profile
 		}))
-		if got := f.power(0, upload) - idleW; !near(got, want, 1e-12) {
+		if got := f.clients.Power(0, clients.Uplink) - idleW; !near(got, want, 1e-12) {
 			t.Errorf("%s: %g W, want %g", profile, got, want)
 		}
 	}
@@ -230,10 +204,10 @@ func TestLatencyMovesNoBytes(t *testing.T) {
 				change(s)
 			})
 			mains := start(t, s)
-			mains.bytes.down = message
-			mains.devices[0].down = engine.FromSeconds(transferS)
+			mains.clients.SetBytesDown(message)
+			mains.clients.PrepareDownlink(0, 0, 0)
 			// A nanojoule more, for what is rounded.
-			joules(&s, mains.connected(0)*min(c.of, latencyS)+mains.power(0, download)*max(0, c.of-latencyS)+1e-9)
+			joules(&s, connected(mains)*min(c.of, latencyS)+mains.clients.Power(0, clients.Downlink)*max(0, c.of-latencyS)+1e-9)
 			s.Journal = &told
 			run(t, s)
 			for _, e := range told {
@@ -251,19 +225,6 @@ func TestLatencyMovesNoBytes(t *testing.T) {
 			if len(told) == 0 {
 				t.Error("nothing happened")
 			}
-		}
-	}
-}
-
-// A message that a hub is sent, or sends, moves its bytes behind the latency.
-func TestMovedBytesAreWhole(t *testing.T) {
-	for _, c := range []struct{ share, latency, want float64 }{
-		{0, 0, 0}, {0.5, 0, 48}, {0.999, 0, 95}, {1, 0, 96}, {0.2, 0.2, 0}, {0.1, 0.9, 0}, {0.61, 0.2, 49}, {1, 0.9, 96}, {1, 1, 96}, {0.5, 1, 0},
-		// 96 bytes on LTE take 35 ms of latency and 0.137 ms, of which 0.017 ms are left.
-		{1 - 0.017/35.137142857, 35 / 35.137142857, 84},
-	} {
-		if got := moved(96, c.share, c.latency); got != c.want {
-			t.Errorf("%g of a transfer with %g of latency: %g bytes, want %g", c.share, c.latency, got, c.want)
 		}
 	}
 }

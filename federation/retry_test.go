@@ -49,8 +49,8 @@ func TestWaitForAllAsksAgain(t *testing.T) {
 					s.Hooks = look(&f, seen)
 				})
 				f = start(t, s)
-				f.onset()
-				calm.onset()
+				f.clients.Begin()
+				calm.clients.Begin()
 				type sum struct{ time, flops, down, up, energy float64 }
 				var ours, theirs sum
 				for h := range rounds {
@@ -111,14 +111,14 @@ func TestRetryClosedForm(t *testing.T) {
 				s.Faults.DropProbability, s.Faults.Strike = 0.6, where
 			})
 			f := start(t, s)
-			f.onset()
+			f.clients.Begin()
 			once := 2*transferS + 10*4*features/rate
 			for h := range 30 {
-				before := f.clock.Now().Seconds()
+				before := f.clients.Now().Seconds()
 				r := f.runRound()
 				attempts, flops := 1, 0.0
 				for ; ; attempts++ {
-					drop := f.drops.Draw(0, h, attempts-1)
+					drop := f.draw(0, h, attempts-1)
 					if !drop.Happens {
 						break
 					}
@@ -131,8 +131,8 @@ func TestRetryClosedForm(t *testing.T) {
 					}
 					flops += min(max(at, 0), 1)
 				}
-				if d := f.devices[0]; int(d.attempt) != attempts-1 {
-					t.Fatalf("round %d: %d attempts, want %d", h, d.attempt+1, attempts)
+				if try := f.clients.Try(0); try != attempts-1 {
+					t.Fatalf("round %d: %d attempts, want %d", h, try+1, attempts)
 				}
 				if took := r.TimeS - before; !near(took, float64(attempts)*once, 1e-8) {
 					t.Errorf("round %d: %d attempts took %g s, want %g", h, attempts, took, float64(attempts)*once)

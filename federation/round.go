@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"fedsim/algorithms"
+	"fedsim/clients"
 	"fedsim/engine"
 	"fedsim/internal/rng"
 	"fedsim/results"
@@ -13,25 +14,25 @@ import (
 // runRound runs one round and returns its figures, objective aside.
 func (f *Federation) runRound() results.Round {
 	f.ended = false
-	f.began = f.clock.Now()
+	f.began = f.clients.Now()
 	f.note(Opened, engine.Server, 0)
 	if f.asynchronous() {
 		f.listen()
 	} else {
 		for f.deserted() {
 			// The server waits for the first device that can be reached.
-			if !f.clock.Step(f.handle) || f.despairs() {
+			if !f.clients.Step() || f.despairs() {
 				f.stalled = f.forlorn()
 			}
 			if f.aborted() {
 				return results.Round{}
 			}
 		}
-		f.bytes.down = f.links.Bytes(f.begin())
+		f.clients.SetBytesDown(f.clients.MessageBytes(f.begin()))
 		f.open()
 	}
 	if !f.aborted() && !f.ended {
-		f.clock.Run(f.handle)
+		f.clients.Run()
 	}
 	if !f.aborted() && !f.ended {
 		f.stalled = f.why()
@@ -41,7 +42,7 @@ func (f *Federation) runRound() results.Round {
 	}
 	var thetas []results.Theta
 	if !f.asynchronous() {
-		f.recall()
+		f.clients.CloseGroup()
 		f.settle()
 		thetas = f.thetas()
 		f.noteThetas(thetas)
@@ -50,26 +51,28 @@ func (f *Federation) runRound() results.Round {
 			return results.Round{}
 		}
 	}
+	traffic := f.clients.Take()
 	r := results.Round{
 		Outer: f.outer, Round: f.round + 1,
 		Participants: f.tally.taken, Dropped: f.tally.dropped, Late: f.tally.late,
-		FLOPs: f.tally.flops, BytesDown: f.tally.down, BytesUp: f.tally.up,
+		FLOPs: traffic.FLOPs, BytesDown: traffic.BytesDown, BytesUp: traffic.BytesUp,
 		Thetas: thetas,
 	}
 	f.tally = tally{} // what happens before the next round counts for it
-	f.batteries.AccountAll(f.clock.Now())
+	batteries := f.clients.Batteries()
+	batteries.AccountAll(f.clients.Now())
 	f.noteRound()
 	f.round++
 	// Also what was spent between the last round and this one.
-	spent := f.batteries.Total().DrainedJ
-	r.TimeS, r.EnergyJ = f.clock.Now().Seconds(), spent-f.spent
+	spent := batteries.Total().DrainedJ
+	r.TimeS, r.EnergyJ = f.clients.Now().Seconds(), spent-f.spent
 	f.spent = spent
 	return r
 }
 
 // why says why a round that has no events left has not ended.
 func (f *Federation) why() string {
-	if f.clock.Pending() == 0 && (f.asynchronous() || f.setup.Config.Protocol != Deadline) {
+	if f.clients.Clock().Pending() == 0 && (f.asynchronous() || f.setup.Config.Protocol != Deadline) {
 		return fmt.Sprintf("round %d waits for answers that never come: devices are away for ever", f.round+1)
 	}
 	return beyond(fmt.Sprintf("round %d", f.round+1))
@@ -87,7 +90,7 @@ func (f *Federation) deserted() bool {
 	if f.setup.Config.Protocol == WaitForAll && f.selector == nil {
 		return false
 	}
-	return f.absent == n && len(f.carried) == 0
+	return f.clients.Unavailable() == n && len(f.carried) == 0
 }
 
 // open chooses the devices of the round, plans it for those that can be reached,
@@ -97,21 +100,14 @@ func (f *Federation) open() {
 	waits := f.setup.Config.Protocol == WaitForAll
 	up := 0
 	for _, t := range f.chosen {
-		d := &f.devices[t]
-		here := f.reachable(int(t))
-		d.attempt, d.round = 0, int32(f.round)
-		d.chosen, d.solved, d.answered, d.dropped = true, false, false, !here
-		switch {
-		case here:
+		available := f.clients.Available(int(t))
+		f.devices[t] = device{steps: f.devices[t].steps, chosen: true, dropped: !available}
+		f.clients.Release(int(t))
+		if available {
 			up++
-		case d.phase == flat && waits:
-			if _, comes := f.batteries.RestoreAt(int(t)); !comes {
-				f.stall(int(t), "has an empty battery and is never charged")
-				return
-			}
-		}
-		if d.phase != flat {
-			d.phase = idle
+		} else if depleted, charged := f.clients.Depleted(int(t)); waits && depleted && !charged {
+			f.stall(int(t), "has an empty battery and is never charged")
+			return
 		}
 	}
 	f.tally.dropped += len(f.chosen) - up
@@ -124,50 +120,36 @@ func (f *Federation) open() {
 		switch d := &f.devices[t]; {
 		case d.answered: // since the last round
 			f.waiting--
-		case d.working() || d.paused: // not lost since
+		case f.clients.AtWork(int(t)): // not lost since
 			d.dropped = false
 			f.outstanding++
 		}
 	}
-	if f.hubs != nil {
-		f.gather()
-	}
+	f.clients.OpenGroup(f.round, f.chosen, waits)
 	f.setup.Pool.For(len(f.chosen), func(i, _ int) { f.plan(int(f.chosen[i])) })
 	f.solve(f.chosen)
-	f.cost.worked(f)
-	f.setup.Pool.For(len(f.chosen), func(i, _ int) { f.time(int(f.chosen[i])) })
-	var end engine.Time
-	f.clock.ScheduleBatch(func() {
-		if f.hubs != nil {
-			end = f.dispatch()
-			return
-		}
-		for _, t := range f.chosen {
-			if f.reachable(int(t)) {
-				end = max(end, f.send(int(t)))
-			}
-		}
-		f.reroute()
-	})
+	f.chargeAuthors()
+	f.setup.Pool.For(len(f.chosen), func(i, _ int) { f.prepareUplink(int(f.chosen[i])) })
+	end := f.clients.SendGroup(f.chosen)
 	switch protocol := f.setup.Config.Protocol; {
 	case f.ended:
 	case protocol == First && (f.waiting <= 0 || f.outstanding == 0): // late answers came since the last round, enough of them
 		f.end()
-	case protocol == Charged && f.traffic != nil: // when the last answer is there, which nobody knows yet
+	case protocol == Charged && f.clients.Sharing(): // when the last answer is there, which nobody knows yet
 		f.charged = end
 		f.outOfReach()
 	case protocol == Charged:
-		f.cycleEnd = f.clock.Schedule(end, roundEnd, engine.Server)
+		f.clients.SetServerTimer(end)
 	case protocol == Deadline, protocol == First && f.cycle > 0:
-		f.cycleEnd = f.clock.Schedule(f.clock.Now().Add(f.cycle), roundEnd, engine.Server)
+		f.clients.SetServerTimer(f.clients.Now().Add(f.cycle))
 	}
 }
 
 // plan draws what the download and the faults have in store for device t in this
 // round, and decides how many steps it may take.
 func (f *Federation) plan(t int) {
-	d, cfg := &f.devices[t], &f.setup.Config
-	f.draft(t)
+	cfg := &f.setup.Config
+	f.clients.PrepareDownlink(t, f.round, 0)
 	switch {
 	case cfg.Protocol == Charged:
 		s := rng.New(f.setup.Seed, rng.Work, t, f.round)
@@ -177,10 +159,10 @@ func (f *Federation) plan(t int) {
 		// The device's controller: what the message took, what its own link needs
 		// for the answer, and its clock decide how many steps fit (paper, section
 		// 3.4). It knows its link's usual speed, not the next transfer's.
-		toHub, fromHub := f.relayed(t)
-		down := f.promotion(t).Add(d.down).Add(toHub)
-		up := float64(f.cost.expectedUp(t, f.links.Bytes(f.setup.Size.Features)).Add(fromHub).Seconds() * (1 + cfg.Margin))
-		f.budgets[t] = int32(min(f.cost.steps(t, f.spare(t, f.cycle.Seconds()-down.Seconds()-up)/f.slowdown(t)), unlimited))
+		down, usual := f.clients.Transfers(t, f.clients.MessageBytes(f.setup.Size.Features))
+		up := float64(usual.Seconds() * (1 + cfg.Margin))
+		flops := f.clients.FLOPsWithin(t, f.cycle.Seconds()-down.Seconds()-up)
+		f.budgets[t] = int32(min(max(0, min(unlimited, flops/f.method.StepFLOPs())), unlimited))
 	}
 }
 
@@ -188,11 +170,10 @@ func (f *Federation) plan(t int) {
 // wait-for-all everyone will in the end; so will who is asked again. Without
 // rounds a device is only listed when it will.
 func (f *Federation) mustSolve(t int) bool {
-	d := &f.devices[t]
 	if f.setup.Config.Protocol == WaitForAll || f.asynchronous() {
 		return true
 	}
-	return f.reachable(t) && f.budget(t) > 0 && (d.strikes != lost || f.setup.Config.Retries > 0)
+	return f.clients.Available(t) && f.budget(t) > 0 && (!f.clients.DropsAtOnce(t) || f.setup.Config.Retries > 0)
 }
 
 // solve does the local work of those of the devices listed that must, on all
@@ -214,7 +195,8 @@ func (f *Federation) solve(listed []int32) {
 			steps = int(budget)
 		}
 		work := f.method.Solve(algorithms.Request{Device: t, Steps: steps, Worker: worker, Stream: f.stream(t)})
-		d.flops, d.steps, d.values = work.FLOPs, int32(min(work.Steps, math.MaxInt32)), int32(work.Values)
+		d.steps = int32(min(work.Steps, math.MaxInt32))
+		f.clients.SetWork(t, work.FLOPs, f.clients.MessageBytes(work.Values))
 		if f.short != nil {
 			f.short[t] = work.Capped
 		}
@@ -228,10 +210,11 @@ func (f *Federation) solve(listed []int32) {
 	}
 }
 
-// take lets the server have the answer of device t, which has just arrived.
-func (f *Federation) take(t int) {
+// responded lets the server have the answer of device t, which has just arrived.
+func (f *Federation) responded(t int) {
+	f.devices[t].answered = true
 	f.note(Answered, t, float64(f.devices[t].steps))
-	f.reports.respond(t, f.clock.Now())
+	f.reports.respond(t, f.clients.Now())
 	if f.asynchronous() {
 		f.apply(t)
 		return
@@ -239,7 +222,7 @@ func (f *Federation) take(t int) {
 	if f.ended { // between two rounds: an answer that is late
 		return
 	}
-	f.responses.add(f.clock.Now() - f.began)
+	f.responses.add(f.clients.Now() - f.began)
 	f.waiting--
 	f.outstanding--
 	switch f.setup.Config.Protocol {
@@ -255,7 +238,7 @@ func (f *Federation) take(t int) {
 func (f *Federation) without(t int) {
 	if !f.ended {
 		f.outstanding--
-		f.relinquish(t)
+		f.clients.StopWaiting(t)
 		f.outOfReach()
 	}
 }
@@ -268,8 +251,8 @@ func (f *Federation) outOfReach() {
 	switch protocol := f.setup.Config.Protocol; {
 	case protocol == First:
 		f.end()
-	case protocol == Charged && f.traffic != nil && f.charged > 0:
-		f.cycleEnd = f.clock.Schedule(max(f.clock.Now(), f.charged), roundEnd, engine.Server)
+	case protocol == Charged && f.clients.Sharing() && f.charged > 0:
+		f.clients.SetServerTimer(max(f.clients.Now(), f.charged))
 		f.charged = 0
 	}
 }
@@ -277,19 +260,19 @@ func (f *Federation) outOfReach() {
 // end ends the open round.
 func (f *Federation) end() {
 	f.ended = true
-	f.clock.Stop()
+	f.clients.Stop()
 }
 
-// giveUp ends the server's wait for the answer of device t: it is asked again, or
+// askAgain ends the server's wait for the answer of device t: it is asked again, or
 // another is in its place.
-func (f *Federation) giveUp(t int) {
-	switch d := &f.devices[t]; {
-	case f.asynchronous() && d.phase == lost:
+func (f *Federation) askAgain(t int) {
+	switch {
+	case f.asynchronous() && f.clients.Failed(t):
 		f.forget(t)
 	case f.asynchronous(): // it is done with the answer that it has
 		f.another(t)
-	case !f.reachable(t):
-		d.phase = idle
+	case !f.clients.Available(t):
+		f.clients.Release(t)
 		if f.setup.Config.Protocol != WaitForAll {
 			f.without(t)
 		}
@@ -303,17 +286,14 @@ const mostAttempts = 100_000
 
 // retry asks device t again.
 func (f *Federation) retry(t int) {
-	if f.awaits(t) {
+	if f.clients.Awaits(t) {
 		return
 	}
-	d := &f.devices[t]
-	if d.attempt++; d.attempt == mostAttempts {
+	if f.clients.Try(t)+1 == mostAttempts {
 		f.stall(t, fmt.Sprintf("has been asked %d times in one round and never answered", mostAttempts))
 		return
 	}
-	f.draft(t)
-	f.time(t)
-	f.send(t)
+	f.clients.Retry(t)
 }
 
 // settle decides whether the server takes the answers that the round has: all of
@@ -339,13 +319,13 @@ func (f *Federation) takes(t int) bool {
 // order, and everything else is forgotten on both sides, or goes on when late
 // answers are kept.
 func (f *Federation) close() {
-	f.clock.Cancel(f.cycleEnd)
+	f.clients.StopServerTimer()
 	cfg, all := &f.setup.Config, f.all()
-	defer f.reroute()
+	defer f.clients.Flush()
 	f.carried = f.carried[:0]
 	for _, t := range all {
 		d := &f.devices[t]
-		fresh := int(d.round) == f.round // it was asked in this round
+		fresh := f.clients.Number(int(t)) == f.round // it was asked in this round
 		switch {
 		case f.takes(int(t)):
 			f.commit(int(t))
@@ -354,7 +334,7 @@ func (f *Federation) close() {
 		case d.answered:
 			f.discard(int(t))
 			f.note(Refused, int(t), 0)
-		case !d.dropped && cfg.Late == Keep && (d.working() || d.paused):
+		case !d.dropped && cfg.Late == Keep && f.clients.AtWork(int(t)):
 			f.carried = append(f.carried, t)
 			if fresh {
 				f.tally.late++
@@ -375,24 +355,13 @@ func (f *Federation) abandon(t int, fresh bool) {
 	if d.solved {
 		f.discard(t)
 	}
-	if d.phase == lost {
-		f.clock.CancelSeq(t, d.next)
-	}
+	f.clients.StopTimer(t)
 	switch {
-	case d.paused:
-		f.markDropped(t, Away)
+	case f.clients.Paused(t):
+		f.markDropped(t, clients.BecameUnavailable)
 	case !d.dropped && fresh:
 		f.tally.late++
 		f.note(Late, t, 0)
 	}
-	if d.working() {
-		f.leave(t, false)
-		f.noteLoss(t, OutOfTime)
-	} else if d.paused {
-		f.noteLoss(t, Away)
-	}
-	d.paused = false
-	if d.phase != flat && d.phase != lost && d.phase != idle {
-		f.rest(t)
-	}
+	f.clients.Cancel(t)
 }

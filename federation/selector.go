@@ -109,7 +109,6 @@ func (f *Config) validateSelection(c *config.Checker) {
 // expectedResponse returns how long client t usually takes from the server's message
 // to its response, with one pass over its rows.
 func (f *Federation) expectedResponse(t int) engine.Time {
-	bytes := f.links.Bytes(f.setup.Size.Features)
-	pass := float64(f.setup.Size.Rows[t]) * f.method.StepFLOPs()
-	return f.links.ExpectedDownlink(t, bytes) + f.fleet.ComputeTime(t, pass) + f.cost.expectedUp(t, bytes) + f.relaying(t, bytes)
+	bytes := f.clients.MessageBytes(f.setup.Size.Features)
+	return f.clients.ExpectedResponse(t, bytes, float64(f.setup.Size.Rows[t])*f.method.StepFLOPs(), bytes)
 }

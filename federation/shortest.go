@@ -56,21 +56,21 @@ func (f *Federation) shortest(t int) engine.Time {
 	if f.setup.Factory.Workload != nil {
 		values = f.setup.Size.Features
 	}
-	steady := f.setup.Network.Jitter == 0 && f.setup.Bandwidth == nil && f.hubs == nil
+	steady := f.setup.Network.Jitter == 0 && f.setup.Bandwidth == nil && f.setup.Network.HubSize == 0
 	var least engine.Time
 	if steady {
-		least = f.cost.expectedDown(t, f.links.Bytes(values))
+		least = f.clients.ExpectedDownlink(t, f.clients.MessageBytes(values))
 	}
 	switch {
 	case f.fits():
-		up := f.cost.expectedUp(t, f.links.Bytes(f.setup.Size.Features)).Seconds() * (1 + f.setup.Config.Margin)
+		up := f.clients.ExpectedUplink(t, f.clients.MessageBytes(f.setup.Size.Features)).Seconds() * (1 + f.setup.Config.Margin)
 		least = least.Add(engine.FromSeconds(up))
 		if f.setup.Pace == nil {
-			least = least.Add(f.fleet.ComputeTime(t, f.method.StepFLOPs()))
+			least = least.Add(f.clients.Fleet().ComputeTime(t, f.method.StepFLOPs()))
 		}
 		least -= rounding
 	case steady:
-		least = least.Add(f.cost.expectedUp(t, f.links.Bytes(values)))
+		least = least.Add(f.clients.ExpectedUplink(t, f.clients.MessageBytes(values)))
 	}
 	return least
 }

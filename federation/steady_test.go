@@ -33,7 +33,7 @@ func busy(t testing.TB, n int, protocol string, change ...func(*Setup)) *Federat
 			c(s)
 		}
 	}))
-	f.onset()
+	f.clients.Begin()
 	return f
 }
 
@@ -108,12 +108,12 @@ func BenchmarkRound(b *testing.B) {
 				f := busy(b, n, protocol)
 				b.ReportAllocs()
 				b.ResetTimer()
-				fired := f.clock.Fired()
+				fired := f.clients.Clock().Fired()
 				for range b.N {
 					f.runRound()
 				}
 				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rounds/s")
-				b.ReportMetric(float64(f.clock.Fired()-fired)/float64(b.N), "events/round")
+				b.ReportMetric(float64(f.clients.Clock().Fired()-fired)/float64(b.N), "events/round")
 			})
 		}
 	}

@@ -139,9 +139,11 @@ func (f *Federation) worked(listed []int32) {
 		if !d.solved {
 			continue
 		}
-		d.flops = f.toldFloat(func() float64 { return d.flops })
+		flops, bytes := f.clients.Work(int(t))
+		flops = f.toldFloat(func() float64 { return flops })
 		d.steps = int32(f.toldCount(func() int { return int(d.steps) }))
-		d.values = int32(f.toldCount(func() int { return int(d.values) }))
+		bytes = f.toldFloat(func() float64 { return bytes })
+		f.clients.SetWork(int(t), flops, bytes)
 	}
 }
 

@@ -27,7 +27,7 @@ func (f *Federation) thetas() []results.Theta {
 		if !thetas[t].Answered {
 			return
 		}
-		if thetas[t].Value = math.NaN(); int(f.devices[t].round) == f.round {
+		if thetas[t].Value = math.NaN(); f.clients.Number(t) == f.round {
 			thetas[t].Value = measurer.Theta(t)
 		}
 	})

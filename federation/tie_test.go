@@ -31,15 +31,15 @@ func TestTies(t *testing.T) {
 				s.Config.DeadlineS = 1
 				s.Devices.BatteryWh, s.Devices.ChargeW = battery, charger
 			}))
-			f.onset()
+			f.clients.Begin()
 			r := f.runRound()
-			if d := &f.devices[0]; d.down.Seconds() != 0.25 || d.compute.Seconds() != 0.5 || d.up.Seconds() != 0.25 {
-				t.Fatalf("the phases take %v, %v and %v, want 0.25, 0.5 and 0.25 s", d.down, d.compute, d.up)
+			if d := f.clients.State(0); d.Downlink.Seconds() != 0.25 || d.Compute.Seconds() != 0.5 || d.Uplink.Seconds() != 0.25 {
+				t.Fatalf("the phases take %v, %v and %v, want 0.25, 0.5 and 0.25 s", d.Downlink, d.Compute, d.Uplink)
 			}
 			if r.TimeS != 1 || r.Participants != 1 || r.Dropped != 0 || r.Late != 0 || r.BytesUp != message {
 				t.Errorf("battery of %g Wh: %+v: the answer is in time", battery, r)
 			}
-			if dead := battery != batteryNone; f.batteries.Depleted(0) != dead {
+			if dead := battery != batteryNone; f.clients.Batteries().Depleted(0) != dead {
 				t.Errorf("battery of %g Wh: flat: %v", battery, !dead)
 			}
 		}
@@ -54,7 +54,7 @@ func TestTies(t *testing.T) {
 			s.Config.DeadlineS = 1
 			change(s)
 		}))
-		f.onset()
+		f.clients.Begin()
 		// The controller sees a shorter clock cycle and does a row less.
 		if r := f.runRound(); name == "battery" && (r.Participants != 0 || r.Dropped != 1) {
 			t.Errorf("%s: %+v: want no answer", name, r)
@@ -78,7 +78,7 @@ func TestStrikeInPhasesOfNoLength(t *testing.T) {
 						s.Config.DeadlineS = 1e-9
 					}
 				}))
-				f.onset()
+				f.clients.Begin()
 				for h := range 10 {
 					r := f.runRound()
 					if f.devices[0].answered || f.devices[4].answered || r.Participants != 5 || r.Dropped != 2 {

@@ -22,16 +22,16 @@ func TestRoundTakesAsLongAsTheSlowestDevice(t *testing.T) {
 	for _, method := range algorithms.Names() {
 		t.Run(method, func(t *testing.T) {
 			f := start(t, world(t, method, WaitForAll, different))
-			f.onset()
+			f.clients.Begin()
 			before, slowest := 0.0, map[int]bool{}
 			for h := range 10 {
 				r := f.runRound()
 				longest, who := 0.0, noDevice
 				for k := range f.devices {
-					down := 0.015 + 8*message/1e6/f.links.DownlinkMbps(k)
+					down := 0.015 + 8*message/1e6/f.clients.Links().DownlinkMbps(k)
 					sent := float64(message + 8*(f.work(k).Values-features)) // async-mocha sends one more
-					up := 0.015 + 8*sent/1e6/f.links.UplinkMbps(k)
-					if took := down + f.work(k).FLOPs/f.fleet.Rate(k) + up; took > longest {
+					up := 0.015 + 8*sent/1e6/f.clients.Links().UplinkMbps(k)
+					if took := down + f.work(k).FLOPs/f.clients.Fleet().Rate(k) + up; took > longest {
 						longest, who = took, k
 					}
 				}
@@ -78,7 +78,7 @@ func TestControllerFillsTheClockCycle(t *testing.T) {
 					different(s)
 					s.Config.DeadlineS, s.Config.Margin = 2, margin
 				}))
-				f.onset()
+				f.clients.Begin()
 				flops := f.method.StepFLOPs()
 				for h := range 5 {
 					r := f.runRound()
@@ -86,13 +86,13 @@ func TestControllerFillsTheClockCycle(t *testing.T) {
 						t.Errorf("round %d: %d took part, %d were late: without jitter everyone is in time", h, r.Participants, r.Late)
 					}
 					for k := range f.devices {
-						down := 0.015 + 8*message/1e6/f.links.DownlinkMbps(k)
+						down := 0.015 + 8*message/1e6/f.clients.Links().DownlinkMbps(k)
 						sent := float64(message + 8*(f.work(k).Values-features)) // async-mocha sends one more
-						up := 0.015 + 8*sent/1e6/f.links.UplinkMbps(k)
+						up := 0.015 + 8*sent/1e6/f.clients.Links().UplinkMbps(k)
 						left := 2 - down - (1+margin)*up
 						// The clock's resolution may decide at the very edge.
-						low := int(math.Floor((left - 3*nanosecond) * f.fleet.Rate(k) / flops))
-						high := int(math.Floor((left + 3*nanosecond) * f.fleet.Rate(k) / flops))
+						low := int(math.Floor((left - 3*nanosecond) * f.clients.Fleet().Rate(k) / flops))
+						high := int(math.Floor((left + 3*nanosecond) * f.clients.Fleet().Rate(k) / flops))
 						if got := int(f.budget(k)); got < low || got > high || got == 0 {
 							t.Errorf("round %d: device %d may take %d steps, want %d", h, k, got, low)
 						}
@@ -113,7 +113,7 @@ func TestChargedTakesTheSameTimeForAll(t *testing.T) {
 	const low, high, least = 0.25, 2.5, 8 // n_min = 8
 	s := world(t, "mocha", Charged, func(s *Setup) { s.Config.StepsLow, s.Config.StepsHigh = low, high })
 	f := start(t, s)
-	f.onset()
+	f.clients.Begin()
 	want := 2*transferS + high*least*stepFLOPs/rate
 	fewest, most, seen := math.MaxInt, 0, map[int]bool{}
 	for h := range 200 {
@@ -144,7 +144,7 @@ func TestChargedDoesAtLeastOneStep(t *testing.T) {
 		s.Problem = randomProblem(t, features, 2, 9)
 		s.Config.StepsLow, s.Config.StepsHigh = 0.01, 0.02
 	}))
-	f.onset()
+	f.clients.Begin()
 	for h := range 10 {
 		f.runRound()
 		for k := range f.devices {
@@ -165,7 +165,7 @@ func TestRelativeCost(t *testing.T) {
 				s.Network.Profile, s.Network.HeaderBytes = profile, bytes
 				s.Options.(*algorithms.MbSGDOptions).Batch = 40
 			}))
-			f.onset()
+			f.clients.Begin()
 			r := f.runRound()
 			pass := 8 * stepFLOPs / rate
 			want := factor*pass + 40*4*features/rate // the largest task has 40 rows
@@ -189,14 +189,14 @@ func TestRelativeCostHasTheLinksJitter(t *testing.T) {
 			s.Network.DownlinkMbps, s.Network.UplinkMbps = mbps, mbps
 		}))
 		physical := start(t, world(t, "mb-sgd", WaitForAll, func(s *Setup) { s.Network.Jitter, s.Network.RTTms = 0.5, 0 }))
-		relative.onset()
-		physical.onset()
+		relative.clients.Begin()
+		physical.clients.Begin()
 		relative.runRound()
 		physical.runRound()
 		for k := range relative.devices {
 			for way, d := range map[string][2]float64{
-				"down": {relative.devices[k].down.Seconds(), physical.devices[k].down.Seconds()},
-				"up":   {relative.devices[k].up.Seconds(), physical.devices[k].up.Seconds()},
+				"down": {relative.clients.State(k).Downlink.Seconds(), physical.clients.State(k).Downlink.Seconds()},
+				"up":   {relative.clients.State(k).Uplink.Seconds(), physical.clients.State(k).Uplink.Seconds()},
 			} {
 				each := 100 * (8 * stepFLOPs / rate) / 2
 				if want := each * d[1] / (8 * message / 1e6); !near(d[0], want, 1e-5) {

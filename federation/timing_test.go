@@ -119,7 +119,7 @@ func crowd(t testing.TB, n int, change func(*Setup)) *Federation {
 	})
 	s.Size = Size{Devices: n, MinRows: 20, Features: 30}
 	f := start(t, timedOn(s, rows))
-	f.onset()
+	f.clients.Begin()
 	return f
 }
 
@@ -129,13 +129,13 @@ func BenchmarkTimedRound(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			f := crowd(b, n, nil)
 			f.runRound()
-			before := f.clock.Fired()
+			before := f.clients.Clock().Fired()
 			b.ResetTimer()
 			for range b.N {
 				f.runRound()
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(f.clock.Fired()-before), "ns/event")
-			b.ReportMetric(float64(f.clock.Fired()-before)/float64(b.N)/float64(n), "events/device")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(f.clients.Clock().Fired()-before), "ns/event")
+			b.ReportMetric(float64(f.clients.Clock().Fired()-before)/float64(b.N)/float64(n), "events/device")
 		})
 	}
 }

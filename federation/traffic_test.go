@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fedsim/clients"
 	"fedsim/devices"
 	"fedsim/engine"
 )
@@ -48,26 +49,23 @@ func TestWideLinksEqualNone(t *testing.T) {
 // half the round trip, and then all their bytes at the link's rate.
 func TestDownloadsShareTheServersLink(t *testing.T) {
 	const mbps = 2
-	f := start(t, world(t, "mocha", Charged, func(s *Setup) { s.Network.ServerDownMbps = mbps }))
-	f.onset()
-	f.bytes.down = f.links.Bytes(f.method.Begin())
-	f.ended = false
-	f.open()
 	arrived := 0
-	f.clock.Run(func(e engine.Event) {
-		if e.Kind == downFlow {
-			want := 0.005 + float64(len(sizes))*8*message/(mbps*1e6)
-			if got := e.At.Seconds(); f.devices[0].phase == download && got > 0.0051 && math.Abs(got-want) > 2e-9 {
-				t.Errorf("downloads end at %.9f s, want %.9f", got, want)
-			} else if got > 0.0051 {
-				arrived++
+	var f *Federation
+	f = start(t, world(t, "mocha", Charged, func(s *Setup) {
+		s.Network.ServerDownMbps = mbps
+		s.Hooks = &engine.Hooks{Fired: func(e engine.Event) {
+			if e.Kind == clients.EventDownlinkFlow {
+				want := 0.005 + float64(len(sizes))*8*message/(mbps*1e6)
+				if got := e.At.Seconds(); f.clients.State(0).Activity == clients.Downlink && got > 0.0051 && math.Abs(got-want) > 2e-9 {
+					t.Errorf("downloads end at %.9f s, want %.9f", got, want)
+				} else if got > 0.0051 {
+					arrived++
+				}
 			}
-		}
-		f.handle(e)
-		if e.Kind == roundEnd {
-			f.clock.Stop()
-		}
-	})
+		}}
+	}))
+	f.clients.Begin()
+	f.runRound()
 	if arrived != 1 {
 		t.Errorf("downloads end at %d instants, want one", arrived)
 	}
@@ -106,30 +104,6 @@ func TestRatesScaleTime(t *testing.T) {
 			s.Devices.ClockGHz /= 2
 		}))
 		apart(t, protocol+", half of every rate", once, twice, 2, 200e-9)
-	}
-}
-
-// A rush hour halves what is left of the link: an upload that runs into it takes
-// longer by what it has left.
-func TestRushHours(t *testing.T) {
-	f := start(t, alone(t, func(s *Setup) {
-		s.Network.ServerUpMbps = 0.5
-		s.Network.RushShare, s.Network.RushFromH, s.Network.RushToH = 0.5, 12, 13
-	}))
-	f.onset()
-	share := func(hour float64) float64 {
-		f.clock.RunUntil(engine.FromSeconds(hour*3600), f.handle)
-		f.traffic.up.share.SetRate(f.clock.Now(), 0, 1)
-		f.traffic.up.share.Begin(f.clock.Now(), 0, 1e9, 0)
-		f.traffic.up.share.Next()
-		rate := f.traffic.up.share.Rate(0)
-		f.traffic.up.share.Remove(f.clock.Now(), 0)
-		return rate
-	}
-	for _, c := range []struct{ hour, want float64 }{{1, 0.5}, {11.99, 0.5}, {12, 0.25}, {12.5, 0.25}, {13, 0.5}, {35.5, 0.5}, {36.5, 0.25}, {37.5, 0.5}} {
-		if got := share(c.hour); got != c.want {
-			t.Errorf("at hour %g the link carries %g Mbps, want %g", c.hour, got, c.want)
-		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/algorithms"
+	"fedsim/clients"
 	"fedsim/devices"
 	"fedsim/engine"
 )
@@ -17,12 +18,19 @@ import (
 var update = flag.Bool("update", false, "rewrite the transcripts with what the federation does")
 
 var kindNames = map[engine.Kind]string{
-	returned: "returned", downloadDone: "download done", computeDone: "compute done", uploadDone: "upload done",
-	strike: "strike", batteryEmpty: "battery", askAgain: "ask again", roundEnd: "round end",
+	clients.EventRecharged: "returned", clients.EventDownlinkDone: "download done", clients.EventComputeDone: "compute done",
+	clients.EventUplinkDone: "upload done", clients.EventDrop: "strike", clients.EventBatteryCheck: "battery",
+	clients.EventTimer: "ask again", clients.EventServerTimer: "round end",
 }
 
-var phaseNames = map[phase]string{
-	idle: "idle", download: "download", compute: "compute", upload: "upload", lost: "lost", flat: "flat",
+// phaseName returns where a device stands.
+func phaseName(s clients.State) string {
+	if s.Failed {
+		return "lost"
+	}
+	return [...]string{
+		clients.Idle: "idle", clients.Downlink: "download", clients.Compute: "compute", clients.Uplink: "upload", clients.Depleted: "flat",
+	}[s.Activity]
 }
 
 // TestTranscript compares the events of a few rounds, with the phase that each
@@ -77,7 +85,7 @@ func TestTranscript(t *testing.T) {
 					return func(e engine.Event) {
 						who := "server"
 						if e.Device >= 0 {
-							who = fmt.Sprintf("device %d in %s", e.Device, phaseNames[f.devices[e.Device].phase])
+							who = fmt.Sprintf("device %d in %s", e.Device, phaseName(f.clients.State(int(e.Device))))
 						}
 						fmt.Fprintf(&out, "%s%.6f %s: %s\n", prefix, e.At.Seconds(), kindNames[e.Kind], who)
 					}
@@ -88,9 +96,9 @@ func TestTranscript(t *testing.T) {
 					s.Queue = queue
 					s.Hooks = &engine.Hooks{Fired: line(""), Cancelled: line("  cancelled ")}
 				}))
-				f.onset()
+				f.clients.Begin()
 				for range c.rounds {
-					fmt.Fprintf(&out, "\n%.6f round %d begins\n", f.clock.Now().Seconds(), f.round+1)
+					fmt.Fprintf(&out, "\n%.6f round %d begins\n", f.clients.Now().Seconds(), f.round+1)
 					r := f.runRound()
 					fmt.Fprintf(&out, "%d took part, %d dropped, %d late; %.0f FLOPs, %.0f bytes down, %.0f up\n",
 						r.Participants, r.Dropped, r.Late, r.FLOPs, r.BytesDown, r.BytesUp)

@@ -1,0 +1,374 @@
+package clients
+
+import (
+	"errors"
+	"fmt"
+
+	"fedsim/config"
+	"fedsim/devices"
+	"fedsim/devices/fleets"
+	"fedsim/engine"
+	"fedsim/network"
+)
+
+// The cost models: how bytes and FLOPs become time.
+const (
+	// Physical takes rates from the profiles of devices and links.
+	Physical = "physical"
+	// Relative gives every transfer the same length, whatever its bytes: half of
+	// the link profile's relative cost, times the time that Setup.PassFLOPs take
+	// client 0.
+	Relative = "relative"
+	// Authors gives every transfer half of the link profile's relative cost in
+	// milliseconds, and every computation the length of SetComputeTime.
+	Authors = "authors"
+)
+
+// MaxClients is the largest number of clients: the engine numbers them and as many hubs
+// in 26 bits.
+const MaxClients = engine.MaxDevices / 2
+
+// Setup describes the simulated clients of a run. Every table must have passed its
+// Validate. Clients are numbered from 0.
+type Setup struct {
+	Clients int     // how many there are
+	Rows    []int32 // rows of data of each, which a fleet may depend on; nil: not known
+
+	Devices devices.Config
+	Network network.Config
+	Faults  devices.Faults
+	Fleet   *fleets.Fleet // classes of devices and links; nil: what Devices and Network say
+
+	Presence  devices.Availability     // when clients are available; nil: always
+	Pace      devices.Speed            // how fast processors are as time passes; nil: always the same
+	Charging  devices.ChargingSchedule // when chargers are plugged in; nil: as Devices says
+	Bandwidth network.Bandwidth        // the rates of links as time passes; nil: always the same
+
+	Cost       string            // Physical, Relative or Authors; empty: Physical
+	PassFLOPs  float64           // work that Relative measures transfers by
+	LeastFLOPs float64           // a computation takes at least the time of so many
+	Model      func(t int) int   // the model, from 0 on, that messages to and from a client carry; nil: one for all
+	Due        bool              // keep when responses are expected; see Clients.Due
+	Ahead      func([]int32)     // is told clients whose events come next, to read their state into caches; nil: nobody
+	GiveUp     func() (end bool) // asked in loops that may not end: whether to end them; nil: never
+
+	Seed  uint64
+	Queue string        // event queue, by name; empty: the engine's default
+	Hooks *engine.Hooks // nil: none
+
+	Journal Journal // hears what clients do; nil: none
+}
+
+// flows reports whether transfers share links or have rates that change.
+func (s *Setup) flows() bool {
+	return s.Network.SharesLinks() || s.Network.TCPSlowStart || s.Bandwidth != nil
+}
+
+// physical reports whether transfers and computations take what profiles say.
+func (s *Setup) physical() bool { return s.Cost == "" || s.Cost == Physical }
+
+// Validate reports settings that exclude each other. Its keys are those of a scenario.
+func (s *Setup) Validate(c *config.Checker) {
+	physical := s.physical()
+	c.Require(physical || !s.flows(), "federation.cost", s.Cost,
+		"must be \"physical\" where transfers share links, start slowly or have rates that change: under others their lengths are given")
+	c.Require(s.Fleet == nil || physical, "federation.cost", s.Cost,
+		"must be \"physical\" with a fleet: under others all devices and links are of one profile")
+	if size := s.Network.HubSize; size > 0 {
+		c.Require(size <= s.Clients, "network.hub_size", size, fmt.Sprintf("must be at most %d, the number of devices", s.Clients))
+		c.Require(s.Fleet == nil, "network.hub_size", size, "must be 0 with a fleet, whose classes have links of their own")
+		c.Require(!s.flows(), "network.hub_size", size, "must be 0 where transfers share links, start slowly or have rates that change")
+		c.Require(physical, "federation.cost", s.Cost, "must be \"physical\" with network.hub_size: under others there is one transfer each way")
+	}
+	c.Require(s.Charging == nil || s.Devices.ChargeW > 0, "devices.charge_w", s.Devices.ChargeW, "must be positive: a trace or a model tells when chargers are plugged in")
+}
+
+// Listener hears what becomes of clients. Functions that are nil hear nothing. They
+// are called at the instant of what they tell, with the state of the client as it is
+// afterwards, and may start, cancel and set timers.
+type Listener struct {
+	// Downloaded: the downlink transfer of an attempt is over, though the message may
+	// be lost. It is the last moment for SetWork. The client computes when it returns
+	// true, and fails for lack of time otherwise. nil: it computes.
+	Downloaded func(client int) (compute bool)
+	// Responded: the response has arrived.
+	Responded func(client int)
+	// Failed: the attempt has ended without a response.
+	Failed func(client int, why Reason)
+
+	// Available: the client can be started from now on, unless it is at work.
+	Available func(client int)
+	// Unavailable: the client cannot be reached, or refuses new work.
+	Unavailable func(client int)
+	// Depleted: the battery is empty. pending says whether it ended an attempt, of
+	// which Failed told before, or stopped the timer of one that had failed.
+	Depleted func(client int, pending bool)
+	// Recharged: there is enough in the battery again.
+	Recharged func(client int)
+
+	// Timer: the time of SetTimer has come; engine.Server for SetServerTimer.
+	Timer func(client int)
+
+	// Repeat: a message of a hub was lost for the n-th time. It is sent again when
+	// Repeat returns true. nil: it always is.
+	Repeat func(hub, n int) bool
+	// Unreached: a hub has no use for a client any more, since a message for or from
+	// it was lost, or it cannot be reached.
+	Unreached func(client int, why Reason)
+
+	// Watch is called once in WatchEvery events.
+	Watch func()
+}
+
+// WatchEvery is how many events pass between two calls of Listener.Watch.
+const WatchEvery = 1 << 10
+
+// ensureDefaults replaces functions that are nil.
+func (l *Listener) ensureDefaults() {
+	ignore := func(f *func(int)) {
+		if *f == nil {
+			*f = func(int) {}
+		}
+	}
+	for _, f := range [...]*func(int){&l.Responded, &l.Available, &l.Unavailable, &l.Recharged, &l.Timer} {
+		ignore(f)
+	}
+	if l.Downloaded == nil {
+		l.Downloaded = func(int) bool { return true }
+	}
+	if l.Failed == nil {
+		l.Failed = func(int, Reason) {}
+	}
+	if l.Depleted == nil {
+		l.Depleted = func(int, bool) {}
+	}
+	if l.Repeat == nil {
+		l.Repeat = func(int, int) bool { return true }
+	}
+	if l.Unreached == nil {
+		l.Unreached = func(int, Reason) {}
+	}
+	if l.Watch == nil {
+		l.Watch = func() {}
+	}
+}
+
+// Clients is the simulated clients of a run and the virtual clock that they live by.
+// It is for one goroutine, except where a method says otherwise.
+type Clients struct {
+	setup    Setup
+	listener Listener
+
+	clock     *engine.Engine
+	handler   func(engine.Event) // handle, bound once
+	fleet     *devices.Processors
+	batteries *devices.Batteries
+	drops     *devices.Drops
+	links     *network.Links
+	cost      cost
+	traffic   *traffic // nil: the length of a transfer is known when it begins
+	hubs      *hubs    // nil: there are none
+
+	devices     []device
+	bytesDown   float64       // of the message of an attempt
+	downs       []float64     // the same by client, once they differ; nil before
+	due         []engine.Time // when the response to each attempt is expected; nil unless Setup.Due
+	done        []float64     // share of each client's phase that was over when it began to work on it last; nil when clients are always available
+	radios      []engine.Time // when the last activity of each ended; nil when radios have no states
+	unavailable int           // clients that cannot be started
+	traffics    Traffic       // what was moved and computed since Take
+	serverTimer engine.Handle
+	stops       int64 // calls of Stop
+	events      int64 // handled so far
+	fetched     float64
+	noted       []float64 // joules by client that the journal knows of
+}
+
+// Traffic is the work and the bytes of clients.
+type Traffic struct {
+	FLOPs, BytesDown, BytesUp float64
+}
+
+// New returns clients that are idle. Begin begins the simulation.
+func New(s Setup, l Listener) (*Clients, error) {
+	n := s.Clients
+	if n < 0 || n > MaxClients {
+		return nil, fmt.Errorf("clients: %d of them: must be in [0, %d]", n, MaxClients)
+	}
+	s.Presence = s.Faults.WithOutage(s.Presence, n)
+	drops, err := devices.NewDrops(s.Faults, n, s.Seed)
+	if err != nil {
+		return nil, err
+	}
+	check := config.NewChecker()
+	s.Validate(check)
+	var problems []error
+	for _, p := range check.Problems() {
+		problems = append(problems, p)
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	l.ensureDefaults()
+	c := &Clients{setup: s, listener: l, drops: drops, devices: make([]device, n)}
+	c.handler = c.handle
+	c.newDevices()
+	places := n // where events may be
+	if c.hubs = c.newHubs(); c.hubs != nil {
+		places += len(c.hubs.each)
+	}
+	c.clock = engine.New(places, engine.Options{Queue: s.Queue, Hooks: s.Hooks, Prefetch: c.fetch})
+	c.startRadios(n)
+	if s.Due {
+		c.due = make([]engine.Time, n)
+	}
+	if s.Presence != nil {
+		c.done = make([]float64, n)
+	}
+	c.cost = c.newCost()
+	c.traffic = c.newTraffic()
+	if c.foretold() {
+		c.batteries.SetNextPower(c.change)
+	}
+	return c, nil
+}
+
+// newDevices makes devices, batteries and links.
+func (c *Clients) newDevices() {
+	s, n := &c.setup, c.setup.Clients
+	switch {
+	case s.Fleet != nil:
+		machines, links := s.Fleet.Assemble(n, s.Rows, s.Seed)
+		c.fleet = devices.NewMixedProcessors(s.Devices, machines)
+		c.batteries = devices.NewMixedBatteries(s.Devices, machines, s.Seed, s.Charging)
+		c.links = network.NewMixedLinks(s.Network, links, s.Seed)
+		return
+	case s.Charging != nil:
+		c.batteries = devices.NewChargedBatteries(s.Devices, n, s.Seed, s.Charging)
+	default:
+		c.batteries = devices.NewBatteries(s.Devices, n, s.Seed)
+	}
+	c.fleet, c.links = devices.NewProcessors(s.Devices, n, s.Seed), network.NewLinks(s.Network.DeviceLinks(), n, s.Seed)
+}
+
+// Begin lets every client draw power and look at its availability trace. It is for
+// once, at time 0.
+func (c *Clients) Begin() {
+	for t := range c.devices {
+		c.draw(t, c.fleet.IdlePower(t))
+		c.updateRefusal(t)
+		c.NoteLevel(t)
+	}
+	c.beginAvailability()
+	if c.setup.Network.RushShare < 1 {
+		c.setCapacity()
+	}
+}
+
+// Now returns the virtual time.
+func (c *Clients) Now() engine.Time { return c.clock.Now() }
+
+// Step goes on to the next event. It reports whether there was one.
+func (c *Clients) Step() bool { return c.clock.Step(c.handler) }
+
+// Run goes on until Stop is called or no event is left.
+func (c *Clients) Run() { c.clock.Run(c.handler) }
+
+// RunUntil goes on until Stop is called, or to an instant and the events at it.
+func (c *Clients) RunUntil(limit engine.Time) { c.clock.RunUntil(limit, c.handler) }
+
+// Stop ends Run and RunUntil behind the event that is being handled.
+func (c *Clients) Stop() {
+	c.stops++
+	c.clock.Stop()
+}
+
+// Batch calls start, which starts many clients: their events are scheduled together,
+// which is faster.
+func (c *Clients) Batch(start func()) {
+	c.clock.ScheduleBatch(func() {
+		start()
+		c.reschedule()
+	})
+}
+
+// Flush schedules the ends of transfers that share links. It must be called after
+// attempts were started or cancelled elsewhere than in a Listener or in Batch.
+func (c *Clients) Flush() { c.reschedule() }
+
+// SetTimer calls Listener.Timer for a client that is idle or whose attempt has failed,
+// at an instant. It has at most one timer.
+func (c *Clients) SetTimer(t int, at engine.Time) {
+	c.devices[t].next = c.clock.Schedule(max(at, c.clock.Now()), EventTimer, t).Seq()
+}
+
+// StopTimer stops the timer of a client whose attempt has failed. It reports whether
+// there was one.
+func (c *Clients) StopTimer(t int) bool {
+	d := &c.devices[t]
+	return d.phase == failed && c.clock.CancelSeq(t, d.next)
+}
+
+// SetServerTimer calls Listener.Timer for engine.Server at an instant, behind all else
+// that happens then. There is at most one such timer.
+func (c *Clients) SetServerTimer(at engine.Time) {
+	c.serverTimer = c.clock.Schedule(at, EventServerTimer, engine.Server)
+}
+
+// StopServerTimer stops the server's timer, if there is one.
+func (c *Clients) StopServerTimer() { c.clock.Cancel(c.serverTimer) }
+
+// handle is the engine's handler.
+func (c *Clients) handle(e engine.Event) {
+	c.happen(e)
+	c.reschedule()
+	if c.events++; c.events%WatchEvery == 0 {
+		c.listener.Watch()
+	}
+}
+
+// happen does what an event does to its device.
+func (c *Clients) happen(e engine.Event) {
+	t := int(e.Device)
+	if t >= len(c.devices) {
+		c.hubEvent(e.Kind, t-len(c.devices))
+		return
+	}
+	switch e.Kind {
+	case EventDownlinkDone:
+		c.leave(t, true)
+		c.downloaded(t)
+	case EventComputeDone:
+		c.leave(t, true)
+		c.enter(t, uplink)
+	case EventUplinkDone:
+		c.leave(t, true)
+		c.uploaded(t)
+	case EventDownlinkFlow:
+		c.endFlows(&c.traffic.down, c.downloaded)
+	case EventUplinkFlow:
+		c.endFlows(&c.traffic.up, c.uploaded)
+	case EventRateChange:
+		c.updateRate(t)
+	case EventDrop:
+		c.leave(t, true)
+		c.fail(t, DroppedOut)
+	case EventAvailability:
+		c.changeAvailability(t)
+	case EventTimer, EventServerTimer:
+		c.listener.Timer(t)
+	case EventBatteryCheck:
+		c.checkBattery(t)
+	case EventRecharged:
+		c.recharge(t)
+	case EventCapacity:
+		c.setCapacity()
+	}
+}
+
+// Interrupted reports whether a loop over virtual time that has taken so many steps is
+// to be ended.
+func (c *Clients) interrupted(steps int) bool {
+	const between = 1 << 20
+	return steps%between == 0 && c.setup.GiveUp != nil && c.setup.GiveUp()
+}

@@ -1,0 +1,35 @@
+// Package clients simulates the clients of a federated system in virtual time. Each
+// client is a device with a processor, a battery, a link, and an availability trace.
+//
+// # Attempts
+//
+// A server starts an attempt with [Clients.Start]: the client downloads a message of so
+// many bytes, computes so many FLOPs, and uploads a response of so many bytes. The
+// [Listener] hears that it responded or failed, and why. [Clients.Cancel] ends an
+// attempt early. A client is at one attempt at a time. Until the downlink is over, the
+// work may still change: see [Listener.Downloaded].
+//
+// An attempt fails when the client drops out, a message is lost, the client becomes
+// unavailable, its battery is depleted, or it has no time to compute. A client whose
+// attempt has failed keeps that state until [Clients.Release] or the next attempt, since
+// a server learns of most failures only when the response is overdue. [Clients.Due] and
+// [Clients.SetTimer] are for that.
+//
+// # Groups
+//
+// [Clients.SendGroup] starts many attempts at once. Where hubs stand between the server
+// and its clients, they serve groups: [Clients.OpenGroup] before the attempts are
+// prepared, SendGroup, and [Clients.CloseGroup] when the server waits no longer.
+//
+// # Time
+//
+// [Clients.Run], [Clients.RunUntil] and [Clients.Step] advance the clock. Listeners are
+// called at the instants of what they hear. The order of events depends on nothing but
+// the setup and the calls.
+//
+// # What it must not know
+//
+// The package knows no round, no protocol, no selection and no learning. It imports
+// neither algorithms nor mtl, data or results. Package federation drives it by rounds,
+// and other programs may drive it alone.
+package clients

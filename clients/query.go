@@ -1,0 +1,102 @@
+package clients
+
+import (
+	"fedsim/devices"
+	"fedsim/engine"
+	"fedsim/network"
+)
+
+// Len returns how many clients there are.
+func (c *Clients) Len() int { return len(c.devices) }
+
+// Clock returns the engine. It is for what Clients does not offer.
+func (c *Clients) Clock() *engine.Engine { return c.clock }
+
+// Batteries returns the batteries, to read.
+func (c *Clients) Batteries() *devices.Batteries { return c.batteries }
+
+// Fleet returns the processors, to read.
+func (c *Clients) Fleet() *devices.Processors { return c.fleet }
+
+// Links returns the links, to read. With hubs they are those between hub and client.
+func (c *Clients) Links() *network.Links { return c.links }
+
+// MessageBytes returns the size of a message of so many numbers.
+func (c *Clients) MessageBytes(values int) float64 { return c.links.Bytes(values) }
+
+// Events returns how many events have happened.
+func (c *Clients) Events() int64 { return c.events }
+
+// ExpectedDownlink returns how long a downlink to a client takes without jitter.
+func (c *Clients) ExpectedDownlink(t int, bytes float64) engine.Time {
+	return c.cost.expectedDown(t, bytes)
+}
+
+// ExpectedUplink returns how long an uplink from a client takes without jitter.
+func (c *Clients) ExpectedUplink(t int, bytes float64) engine.Time {
+	return c.cost.expectedUp(t, bytes)
+}
+
+// ExpectedResponse returns how long a response of a client usually takes, without
+// jitter, traces and drops: downlink, computation and uplink.
+func (c *Clients) ExpectedResponse(t int, bytesDown, flops, bytesUp float64) engine.Time {
+	length := c.links.ExpectedDownlink(t, bytesDown) + c.fleet.ComputeTime(t, flops) + c.cost.expectedUp(t, bytesUp)
+	if c.hubs != nil {
+		g := t / c.hubs.size
+		length += c.hubs.links.ExpectedDownlink(g, bytesDown) + c.hubs.links.ExpectedUplink(g, bytesDown)
+	}
+	return length
+}
+
+// Transfers returns how long the downlink of a prepared attempt takes when it begins
+// now, and how long its uplink usually does, hubs included.
+func (c *Clients) Transfers(t int, bytesUp float64) (down, up engine.Time) {
+	down, up = c.promotion(t).Add(c.devices[t].down), c.cost.expectedUp(t, bytesUp)
+	if c.hubs != nil {
+		g := t / c.hubs.size
+		hub, header := &c.hubs.each[g], c.links.Bytes(0)
+		down = down.Add(hub.transfer.Duration)
+		up = up.Add(c.hubs.links.ExpectedUplink(g, header+float64(hub.models*(bytesUp-header))))
+	}
+	return down, up
+}
+
+// FLOPsWithin returns how much work a client does in so many seconds between downlink
+// and uplink, at its present speed.
+func (c *Clients) FLOPsWithin(t int, seconds float64) float64 {
+	return c.spare(t, seconds) / c.slowdown(t) * c.fleet.Rate(t)
+}
+
+// Sharing reports whether transfers share links or have rates that change: then nobody
+// knows when one ends before it does.
+func (c *Clients) Sharing() bool { return c.traffic != nil }
+
+// Power returns what a client draws while it does something, in watts: idling, the
+// processor when it computes, and the radio on top of idling when it moves bytes.
+func (c *Clients) Power(t int, a Activity) float64 {
+	switch a {
+	case Downlink:
+		return c.power(t, downlink)
+	case Compute:
+		return c.power(t, compute)
+	case Uplink:
+		return c.power(t, uplink)
+	case Depleted:
+		return 0
+	default:
+		return c.fleet.IdlePower(t)
+	}
+}
+
+// HubState is what a hub does now: Idle, Downlink or Uplink, and whether its message is
+// lost.
+type HubState struct {
+	Activity Activity
+	Lost     bool
+}
+
+// Hub returns what a hub does now.
+func (c *Clients) Hub(g int) HubState {
+	hub := &c.hubs.each[g]
+	return HubState{Activity: (&device{phase: hub.phase}).activity(), Lost: hub.transfer.Lost}
+}

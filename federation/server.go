@@ -1,0 +1,186 @@
+package federation
+
+import (
+	"fmt"
+	"math"
+
+	"fedsim/clients"
+	"fedsim/engine"
+	"fedsim/internal/rng"
+)
+
+// unlimited is a budget that leaves the amount of work to the method.
+const unlimited = math.MaxInt32
+
+// limited reports whether a protocol says how many steps a device may take.
+func (f *Federation) limited() bool { return f.setup.Config.limited() }
+
+// budget returns how many steps device t may take for the response that it was asked
+// for.
+func (f *Federation) budget(t int) int32 {
+	if f.budgets == nil {
+		return unlimited
+	}
+	return f.budgets[t]
+}
+
+// model returns which of the models that the server sends is for device t.
+func (f *Federation) model(t int) int {
+	switch {
+	case f.setup.Factory.OneModel:
+		return 0
+	case f.setup.Problem != nil:
+		return f.setup.Problem.TaskOf(t)
+	default:
+		return t / max(1, f.setup.Size.PerTask)
+	}
+}
+
+// prepareUplink tells the clients of the work of device t, as far as it is known, and
+// lets them draw the upload.
+func (f *Federation) prepareUplink(t int) {
+	if d := &f.devices[t]; !d.solved {
+		flops := 0.0
+		if f.asynchronous() { // as long as it took the last time
+			flops, _ = f.clients.Work(t)
+		}
+		f.clients.SetWork(t, flops, f.clients.MessageBytes(f.setup.Size.Features))
+	}
+	f.clients.PrepareUplink(t)
+}
+
+// downloaded hears that the message of device t has arrived, or was lost.
+func (f *Federation) downloaded(t int) (compute bool) {
+	if f.asynchronous() {
+		f.solvePending()
+	}
+	return f.budget(t) != 0
+}
+
+// failed hears that the attempt of device t brings no response. The server cannot know
+// before the response is due, unless the device has found no time, or its battery is
+// empty.
+func (f *Federation) failed(t int, why clients.Reason) {
+	switch why {
+	case clients.BatteryDepleted: // depleted hears of it, too
+	case clients.NoTime:
+		f.without(t)
+	default:
+		f.markDropped(t, why)
+		if f.asksAgain(f.clients.Try(t)) {
+			f.clients.SetTimer(t, f.clients.Due(t))
+		} else {
+			f.without(t)
+		}
+	}
+}
+
+// depleted hears that the battery of device t is empty.
+func (f *Federation) depleted(t int, pending bool) {
+	if d := &f.devices[t]; !d.chosen || d.answered || f.clients.Held(t) {
+		return
+	}
+	f.markDropped(t, clients.BatteryDepleted)
+	switch {
+	case f.asynchronous():
+		f.forget(t)
+	case f.setup.Config.Protocol != WaitForAll:
+		if pending {
+			f.without(t)
+		}
+	default:
+		if _, charged := f.clients.Depleted(t); !charged {
+			f.stall(t, "has an empty battery and is never charged")
+		}
+	}
+}
+
+// recharged hears that the battery of device t is full enough again.
+func (f *Federation) recharged(t int) {
+	if f.owes(t) && f.clients.CannotComplete(t) {
+		f.stall(t, "comes back with a battery that cannot last for one attempt (devices.return_level)")
+	}
+}
+
+// available hears that device t is available again, and asks it for what the server is
+// waiting for.
+func (f *Federation) available(t int) {
+	switch {
+	case f.stalled != "" || !f.clients.Idle(t): // at work, or it is asked when the response is due
+	case f.asynchronous():
+		f.fill(t)
+	case f.owes(t):
+		f.retry(t)
+	}
+}
+
+// owes reports whether the round cannot end without a response of device t that has not
+// come.
+func (f *Federation) owes(t int) bool {
+	d := &f.devices[t]
+	return f.setup.Config.Protocol == WaitForAll && d.chosen && !d.answered && !f.clients.Held(t)
+}
+
+// timeout hears that a timer has run out: that of the round, or that of device t.
+func (f *Federation) timeout(t int) {
+	if t == engine.Server {
+		f.end()
+	} else {
+		f.askAgain(t)
+	}
+}
+
+// repeat reports whether a message of a hub that was lost n times is sent again.
+func (f *Federation) repeat(hub, n int) bool {
+	if n == mostAttempts {
+		f.stalled = fmt.Sprintf("a message of hub %d was lost %d times in one round, and protocol %q waits for it", hub, mostAttempts, WaitForAll)
+		f.clients.Stop()
+		return true
+	}
+	return f.asksAgain(n - 1)
+}
+
+// unreached hears that a hub has given up device t.
+func (f *Federation) unreached(t int, why clients.Reason) {
+	f.markDropped(t, why)
+	if f.setup.Config.Protocol != WaitForAll { // else it is asked when it is back
+		f.without(t)
+	}
+}
+
+// asksAgain reports whether the server asks a device again after so many attempts but
+// one.
+func (f *Federation) asksAgain(attempt int) bool {
+	return f.asynchronous() || f.setup.Config.Protocol == WaitForAll || attempt < f.setup.Config.Retries
+}
+
+// markDropped counts device t when it drops for the first time in this round.
+func (f *Federation) markDropped(t int, why clients.Reason) {
+	if d := &f.devices[t]; !d.dropped {
+		d.dropped = true
+		f.tally.dropped++
+		f.noteMissed(t, why)
+	}
+}
+
+// stream returns the randomness of the local work of device t.
+func (f *Federation) stream(t int) rng.Stream {
+	return rng.New(f.setup.Seed, rng.Solve, t, f.clients.Number(t))
+}
+
+// stall ends the run: the round can never be completed.
+func (f *Federation) stall(t int, why string) {
+	f.stalled = fmt.Sprintf("device %d %s, and protocol %q waits for it", t, why, WaitForAll)
+	f.clients.Stop()
+}
+
+// fetch reads what the server knows of devices whose events come next.
+func (f *Federation) fetch(soon []int32) {
+	read := int64(0)
+	for _, t := range soon {
+		if int(t) < len(f.devices) {
+			read += int64(f.devices[t].steps) + int64(f.budget(int(t)))
+		}
+	}
+	f.fetched = read // what is not used would not be read
+}
