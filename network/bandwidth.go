@@ -2,13 +2,13 @@ package network
 
 import "fedsim/engine"
 
-// Bandwidth says what the links of devices carry as time passes. The answer depends
-// on the device and the instant alone, not on what was asked before. Instants are
-// asked about in order for each device and each way.
+// Bandwidth returns the rates of device links over time. A result depends only on the
+// device and the instant, not on earlier calls. For each device and direction, it is
+// called for instants in ascending order.
 type Bandwidth interface {
-	// Downlink and Uplink return the rate of a device's link at an instant, in
-	// 10^6 bit/s, given the usual one, and the first instant after it from which
-	// that may be otherwise; engine.Never: it stays so.
+	// Downlink and Uplink return the rate of a device's link at an instant, in 10^6
+	// bit/s, and until when it holds: the next instant at which it may change, or
+	// engine.Never. usual is the rate without a model.
 	Downlink(device int, usual float64, at engine.Time) (mbps float64, until engine.Time)
 	Uplink(device int, usual float64, at engine.Time) (mbps float64, until engine.Time)
 }

@@ -7,38 +7,38 @@ import (
 	"fedsim/network/flows"
 )
 
-// Unset, in the overrides of a Config, stands for the profile's figure. It is
-// not 0, so that a link without bandwidth is an error and none without latency is.
+// Unset marks an override of a Config that is not set, so the profile's value holds. It
+// is not 0: a bandwidth of 0 is an error, and a latency of 0 is valid.
 const Unset = -1
 
 // Config is the table [network] of a scenario.
 type Config struct {
-	Profile      string  `toml:"profile" doc:"what the links are: \"wifi\", \"wifi-2012\", \"lte\", \"3g\", \"ble\" (Bluetooth Low Energy) or \"ethernet\". A fleet overrides it, with a note"`
+	Profile      string  `toml:"profile" doc:"kind of link: \"wifi\", \"wifi-2012\", \"lte\", \"3g\", \"ble\" (Bluetooth Low Energy) or \"ethernet\". A fleet overrides it, with a note"`
 	DownlinkMbps float64 `toml:"downlink_mbps" doc:"rate from the server to a device, in 10^6 bit/s; -1: the profile's"`
 	UplinkMbps   float64 `toml:"uplink_mbps" doc:"rate from a device to the server, in 10^6 bit/s; -1: the profile's"`
 	RTTms        float64 `toml:"rtt_ms" doc:"round trip time in milliseconds, half of it each way; -1: the profile's"`
 
-	RateSpread      float64 `toml:"rate_spread" doc:"how the devices' rates differ: sigma/mu of the log-normal number of mean 1 that both rates of a device are multiplied by"`
-	Jitter          float64 `toml:"jitter" doc:"how transfers differ: sigma/mu of the log-normal number of mean 1 that the duration of each is multiplied by"`
-	LossProbability float64 `toml:"loss_probability" doc:"probability that a transfer, whole, does not arrive"`
+	RateSpread      float64 `toml:"rate_spread" doc:"spread of rates between devices: sigma/mu of a log-normal factor of mean 1 on both rates of a device"`
+	Jitter          float64 `toml:"jitter" doc:"spread between transfers: sigma/mu of a log-normal factor of mean 1 on the duration of each transfer"`
+	LossProbability float64 `toml:"loss_probability" doc:"probability that a transfer does not arrive"`
 
-	Radio string `toml:"radio" doc:"what a device's radio draws power for: \"active\" (sending and receiving at the link's rate, and being connected during a transfer's latency) or \"states\" (at the rate at which the transfer really moves, and in promotion, which delays a transfer of a sleeping radio, and in the tail states behind a transfer, too)"`
+	Radio string `toml:"radio" doc:"when a device's radio draws power: \"active\" (while it sends or receives, at the link's rate, and during latency) or \"states\" (at the actual rate of the transfer, and also during promotion, which delays a transfer of a sleeping radio, and during the tail states after a transfer)"`
 
-	HubSize    int     `toml:"hub_size" doc:"devices, numbered one after the other, that share a hub, such as wearables a phone. The links above are the hubs' then: the server's message comes to a hub once for its devices that take part, each of them gets it over a short link of its own, and the hub adds up their answers and sends them together when none of them is missing that may still come. A message carries one model for each task of those devices, and what the results call bytes are the bytes between server and hubs. A device pays for its short link; a hub is on mains, its radio is nobody's; 0: no hubs"`
-	HubProfile string  `toml:"hub_profile" doc:"what the short links between hubs and their devices are, one of the above, with neither jitter nor losses; with hub_size"`
+	HubSize    int     `toml:"hub_size" doc:"number of consecutive devices that share a hub, as wearables share a phone; 0: no hubs. The links above then belong to the hubs. A hub receives one message for all its participating devices and forwards it over a short link to each. It combines their responses and sends them together once no further response can arrive. A message carries one model per task of those devices. The results count the bytes between server and hubs. A device pays the energy of its short link; hubs run on mains"`
+	HubProfile string  `toml:"hub_profile" doc:"kind of the short links between hubs and devices, as for profile, without jitter and losses; requires hub_size"`
 	HubMbps    float64 `toml:"hub_mbps" doc:"rate of a short link each way, in 10^6 bit/s; -1: hub_profile's"`
 	HubRTTms   float64 `toml:"hub_rtt_ms" doc:"round trip time of a short link in milliseconds; -1: hub_profile's"`
 
 	flows.Config
-	RushFromH float64 `toml:"rush_from_h" doc:"hour of each virtual day, from 0 on, at which the capacity of the shared links falls"`
-	RushToH   float64 `toml:"rush_to_h" doc:"hour of the day at which it is back"`
-	RushShare float64 `toml:"rush_share" doc:"share of their capacity that is left to the shared links in between: others use the rest; 1: all of it"`
+	RushFromH float64 `toml:"rush_from_h" doc:"hour of each virtual day at which the capacity of the shared links falls; time 0 is midnight"`
+	RushToH   float64 `toml:"rush_to_h" doc:"hour of the day at which the capacity is restored"`
+	RushShare float64 `toml:"rush_share" doc:"share of their capacity that the shared links have between these hours; 1: all of it"`
 
-	HeaderBytes          int `toml:"header_bytes" doc:"bytes of a message besides its values"`
-	PayloadBytesPerValue int `toml:"payload_bytes_per_value" doc:"bytes of a value in a message: 4 or 8"`
+	HeaderBytes          int `toml:"header_bytes" doc:"bytes of a message in addition to its values"`
+	PayloadBytesPerValue int `toml:"payload_bytes_per_value" doc:"bytes per value in a message: 4 or 8"`
 
-	Model   string `toml:"model" doc:"what links carry as time passes, by a model of one's own (docs/plugins.md); empty: what the keys above and [traces] say"`
-	Options any    `toml:"options" doc:"the model's own options"` // a pointer to the options struct of the model; nil without one
+	Model   string `toml:"model" doc:"link model: the rates of links over time, by a plugin (docs/plugins.md); empty: the keys above and [traces]"`
+	Options any    `toml:"options" doc:"options of the model"` // pointer to the options struct of the model; nil if there is no model
 }
 
 // Defaults returns the table's defaults.
@@ -51,7 +51,7 @@ func Defaults() Config {
 	}
 }
 
-// Validate reports everything wrong with the table.
+// Validate reports all errors in the table.
 func (n *Config) Validate(c *config.Checker) {
 	c.OneOf("profile", n.Profile, ProfileNames()...)
 	models.Check(c, n.Model, n.Options)
@@ -81,17 +81,16 @@ func (n *Config) Validate(c *config.Checker) {
 	c.Require(n.RushShare > 0 && n.RushShare <= 1, "rush_share", n.RushShare, "must be in (0, 1]")
 	if n.RushShare < 1 {
 		c.Require(n.RushFromH < n.RushToH, "rush_to_h", n.RushToH, "must be after rush_from_h")
-		c.Require(n.SharesLinks(), "rush_share", n.RushShare, "must be 1 where no link is shared: it needs server_up_mbps, cells or the like")
+		c.Require(n.SharesLinks(), "rush_share", n.RushShare, "requires a shared link: set server_up_mbps, server_down_mbps or cells")
 	} else {
-		c.Require(n.RushFromH == 0, "rush_from_h", n.RushFromH, "must be left out without rush_share")
-		c.Require(n.RushToH == 0, "rush_to_h", n.RushToH, "must be left out without rush_share")
+		c.Require(n.RushFromH == 0, "rush_from_h", n.RushFromH, "requires rush_share")
+		c.Require(n.RushToH == 0, "rush_to_h", n.RushToH, "requires rush_share")
 	}
 	c.Require(n.HeaderBytes >= 0 && n.HeaderBytes <= 1<<30, "header_bytes", n.HeaderBytes, fmt.Sprintf("must be in [0, %d]", 1<<30))
 	c.Require(n.PayloadBytesPerValue == 4 || n.PayloadBytesPerValue == 8, "payload_bytes_per_value", n.PayloadBytesPerValue, "must be 4 or 8")
 }
 
-// Link returns the profile with the table's overrides in its place. The table
-// must be valid.
+// Link returns the profile with the overrides of the table. The table must be valid.
 func (n *Config) Link() Profile {
 	p, ok := Lookup(n.Profile)
 	if !ok {
@@ -108,12 +107,13 @@ func (n *Config) Link() Profile {
 	return p
 }
 
-// Hubs returns how many hubs that many devices have: one for each HubSize of them,
-// the last one's may be fewer. HubSize must be positive.
+// Hubs returns the number of hubs for a number of devices: one per HubSize devices. The
+// last hub may have fewer. HubSize must be positive.
 func (n *Config) Hubs(devices int) int { return (devices + n.HubSize - 1) / n.HubSize }
 
-// DeviceLinks returns the links that devices have themselves: the table, or, with hubs, one
-// of the short links, without hubs, jitter, losses, or anything that is shared.
+// DeviceLinks returns the configuration of the links of devices. With hubs that is the
+// short link between a device and its hub, without jitter, losses or sharing. Without
+// hubs it is the table itself.
 func (n *Config) DeviceLinks() Config {
 	if n.HubSize == 0 {
 		return *n

@@ -6,43 +6,42 @@ import (
 	"fedsim/internal/rng"
 )
 
-// Transfer is what becomes of one message on its way.
+// Transfer is the result of sending one message.
 type Transfer struct {
 	Duration engine.Time // from the first bit sent to the last one received
-	Lost     bool        // it did not arrive; who sends knows only when the answer does not come
+	Lost     bool        // it did not arrive; the sender notices only the missing response
 }
 
-// Links is the links of a federation: the profile of each, or of its class, and
-// each device's own rates. It does not change.
+// Links are the links of all devices: a profile each, or per class, and the device's own
+// rates. They do not change.
 type Links struct {
 	seed    uint64
 	kinds   []kind
-	class   []uint8 // of each device; nil when there is one alone
+	class   []uint8 // by device; nil if there is one class
 	header  int
-	payload int // bytes of a value
+	payload int // bytes per value
 	jitter  lognormal.Multiplier
 	steady  bool // neither jitter nor losses: nothing is drawn
 	loss    float64
-	factors []float64 // by which each device's rates differ from the profile's; none when they do not
+	factors []float64 // each device's rates as multiples of its profile's; nil if all are 1
 }
 
-// kind is what all links of a class are.
+// kind describes the links of a class.
 type kind struct {
 	profile Profile
 	radio   Radio
 	latency float64 // seconds
 }
 
-// Mix is the links of a federation when they are of several classes.
+// Mix assigns the links of devices to classes.
 type Mix struct {
-	Profiles []Profile // of the classes
-	Class    []uint8   // of each device: index into Profiles
-	Rate     []float64 // that both rates of each device are multiplied by; nil: none is
+	Profiles []Profile // by class
+	Class    []uint8   // by device: index into Profiles
+	Rate     []float64 // by device: factor of both rates; nil: all 1
 }
 
-// NewLinks returns the links of n devices of a valid configuration. Their rates
-// depend on the seed and on nothing else: device t of a larger federation has
-// the same.
+// NewLinks returns the links of n devices of a valid configuration. Their rates depend
+// only on the seed and the device, not on n.
 func NewLinks(cfg Config, n int, seed uint64) *Links {
 	l := newLinks(&cfg, []Profile{cfg.Link()}, seed)
 	if cfg.RateSpread == 0 {
@@ -51,15 +50,15 @@ func NewLinks(cfg Config, n int, seed uint64) *Links {
 	l.factors = make([]float64, n)
 	spread := lognormal.Of(cfg.RateSpread)
 	for t := range l.factors {
-		// Round 0 of this purpose is the speed of the device's processor.
+		// Round 0 of this purpose draws the speed of the device's processor.
 		s := rng.New(seed, rng.Spread, t, 1)
 		l.factors[t] = spread.At(s.Normal())
 	}
 	return l
 }
 
-// NewMixedLinks returns the links of a mix; the configuration says all else of
-// them but their spread.
+// NewMixedLinks returns the links of a mix. The configuration gives all other properties
+// except the spread.
 func NewMixedLinks(cfg Config, mix Mix, seed uint64) *Links {
 	l := newLinks(&cfg, mix.Profiles, seed)
 	l.class, l.factors = mix.Class, mix.Rate
@@ -81,7 +80,7 @@ func newLinks(cfg *Config, profiles []Profile, seed uint64) *Links {
 	return l
 }
 
-// kind returns what the link of device t is.
+// kind returns the kind of the link of device t.
 func (l *Links) kind(t int) *kind {
 	if l.class == nil {
 		return &l.kinds[0]
@@ -89,15 +88,15 @@ func (l *Links) kind(t int) *kind {
 	return &l.kinds[l.class[t]]
 }
 
-// Profile returns what the link of device t is, before it differs in its rates from
-// its like.
+// Profile returns the profile of the link of device t, without the device's own rate
+// factor.
 func (l *Links) Profile(t int) Profile { return l.kind(t).profile }
 
-// Radio returns the radio of device t. Under radio "active" it has no state but the
-// active one.
+// Radio returns the radio of device t. With radio = "active" it has only the active
+// state.
 func (l *Links) Radio(t int) *Radio { return &l.kind(t).radio }
 
-// Stateless reports whether no device has a radio with a state but the active one.
+// Stateless reports whether all radios have only the active state.
 func (l *Links) Stateless() bool {
 	for i := range l.kinds {
 		if r := &l.kinds[i].radio; r.TailDuration() != 0 || r.Promotion.Length != 0 {
@@ -107,8 +106,8 @@ func (l *Links) Stateless() bool {
 	return true
 }
 
-// SetActivePower gives the radios an active power in watts that does not depend on
-// the rate, in place of the profile's.
+// SetActivePower sets the active power of all radios in watts, independent of the rate,
+// instead of the profile's.
 func (l *Links) SetActivePower(watts float64) {
 	for i := range l.kinds {
 		r := &l.kinds[i].radio
@@ -116,7 +115,7 @@ func (l *Links) SetActivePower(watts float64) {
 	}
 }
 
-// Bytes returns the size of a message that carries that many values.
+// Bytes returns the size of a message with a number of values.
 func (l *Links) Bytes(values int) float64 {
 	return float64(l.header) + float64(float64(values)*float64(l.payload))
 }
@@ -136,9 +135,8 @@ func (l *Links) factor(t int) float64 {
 	return l.factors[t]
 }
 
-// ExpectedDownlink returns how long a message of that many bytes takes to
-// device t without jitter: half the round trip + 8 bytes / bandwidth. It is
-// what the device can know beforehand.
+// ExpectedDownlink returns the duration of a message of some bytes to device t without
+// jitter: half the round trip + 8 bytes / bandwidth. The device knows it in advance.
 func (l *Links) ExpectedDownlink(t int, bytes float64) engine.Time {
 	return engine.FromSeconds(l.seconds(t, l.DownlinkMbps(t), bytes))
 }
@@ -148,9 +146,8 @@ func (l *Links) ExpectedUplink(t int, bytes float64) engine.Time {
 	return engine.FromSeconds(l.seconds(t, l.UplinkMbps(t), bytes))
 }
 
-// DownlinkLatencyShare returns which share of the time of a message of that many bytes to
-// device t passes before its first byte moves: that of half the round trip. Jitter
-// stretches both parts alike.
+// DownlinkLatencyShare returns the latency of a message of some bytes to device t as a
+// share of the message's duration. Jitter stretches both alike.
 func (l *Links) DownlinkLatencyShare(t int, bytes float64) float64 {
 	return l.latency(t, l.DownlinkMbps(t), bytes)
 }
@@ -168,32 +165,30 @@ func (l *Links) latency(t int, mbps, bytes float64) float64 {
 	return latency / l.seconds(t, mbps, bytes)
 }
 
-// Downlink sends a message of that many bytes to device t: the attempt-th, from
-// 0 up, in a round.
+// Downlink sends a message of some bytes to device t in a round. attempt counts from 0.
 //
-// Loss and jitter are the first numbers of the stream (seed, rng.Downlink, t,
-// round + 2^32 attempt). A transfer is lost when u < loss_probability with the
-// same u for every probability, and its jitter does not depend on its bytes, so
-// that algorithms are compared on the same links.
+// Loss and jitter are the first numbers of the stream (seed, rng.Downlink, t, round +
+// 2^32 attempt). A transfer is lost if u < loss_probability, with the same u for every
+// probability. Its jitter does not depend on its bytes. So all algorithms face the same
+// links.
 func (l *Links) Downlink(t, round, attempt int, bytes float64) Transfer {
 	return l.transfer(rng.Downlink, l.DownlinkMbps(t), t, round, attempt, bytes)
 }
 
-// Uplink is Downlink for a message from device t, with draws of its own.
+// Uplink is Downlink for a message from device t, with its own draws.
 func (l *Links) Uplink(t, round, attempt int, bytes float64) Transfer {
 	return l.transfer(rng.Uplink, l.UplinkMbps(t), t, round, attempt, bytes)
 }
 
-// DownlinkPower returns the power in watts of the radio of device t while it
-// receives at the rate of its link.
+// DownlinkPower returns the power in watts of the radio of device t while it receives at
+// the rate of its link.
 func (l *Links) DownlinkPower(t int) float64 { return l.kind(t).radio.Active(l.DownlinkMbps(t), 0) }
 
 // UplinkPower returns the power in watts of the radio of device t while it
 // sends at the rate of its link.
 func (l *Links) UplinkPower(t int) float64 { return l.kind(t).radio.Active(0, l.UplinkMbps(t)) }
 
-// seconds returns how long that many bytes take on the link of device t, without
-// jitter.
+// seconds returns the duration of some bytes on the link of device t without jitter.
 func (l *Links) seconds(t int, mbps, bytes float64) float64 {
 	return l.kind(t).latency + float64(bytes*8/(mbps*1e6))
 }

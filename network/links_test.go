@@ -33,7 +33,7 @@ func TestClosedForm(t *testing.T) {
 			t.Errorf("expected %v and %v, want 14 ms and 26 ms", l.ExpectedDownlink(device, 1000), l.ExpectedUplink(device, 1000))
 		}
 		if got := l.Uplink(device, 0, 0, 0).Duration; got != 10*ms {
-			t.Errorf("nothing takes %v, want half the round trip", got)
+			t.Errorf("a message of 0 bytes takes %v, want half the round trip", got)
 		}
 	}
 }
@@ -63,8 +63,8 @@ func TestRadioPower(t *testing.T) {
 	}
 }
 
-// Halving every rate doubles the part of each transfer that grows with its
-// bytes, jitter or not; the latency is set to nothing to see that part alone.
+// Halving every rate doubles the part of each transfer that depends on its bytes, with
+// or without jitter. The latency is 0 to isolate that part.
 func TestHalvedRatesDoubleTheTime(t *testing.T) {
 	for _, jitter := range []float64{0, 0.45} {
 		set := func(down, up float64) *Links {
@@ -90,8 +90,8 @@ func TestHalvedRatesDoubleTheTime(t *testing.T) {
 	}
 }
 
-// Mean within four standard errors of the expected duration, coefficient of
-// variation within 5 %, latency included in both.
+// The mean is within four standard errors of the expected duration, and the coefficient
+// of variation within 5 %, both including latency.
 func TestJitterKeepsTheMean(t *testing.T) {
 	const n, cv = 40_000, 0.45
 	l := links(t, 1, func(n *Config) { n.Jitter = cv })
@@ -110,7 +110,7 @@ func TestJitterKeepsTheMean(t *testing.T) {
 			squares += (x - 1) * (x - 1)
 		}
 		if mean := sum / n; math.Abs(mean-1) > 4*cv/math.Sqrt(n) {
-			t.Errorf("%s: mean %g of what is expected", name, mean)
+			t.Errorf("%s: mean %g times the expected duration", name, mean)
 		}
 		if sd := math.Sqrt(squares / n); math.Abs(sd/cv-1) > 0.05 {
 			t.Errorf("%s: sigma/mu %g, want %g", name, sd, cv)
@@ -140,13 +140,13 @@ func TestRateSpread(t *testing.T) {
 	small := links(t, 5, func(n *Config) { n.RateSpread = cv })
 	for d := range 5 {
 		if small.UplinkMbps(d) != l.UplinkMbps(d) {
-			t.Errorf("device %d is another one in a smaller federation", d)
+			t.Errorf("device %d differs with fewer devices", d)
 		}
 	}
 }
 
-// Losses are binomial: within 4 sigma of n p; who is lost at one probability is
-// lost at every higher one, and jitter has no say in it.
+// Losses are binomial: within 4 sigma of n p. A transfer lost at one probability is lost
+// at every higher one, whatever the jitter.
 func TestLosses(t *testing.T) {
 	const devices, rounds = 50, 100
 	ways := map[string]func(l *Links, device, round, attempt int) Transfer{
@@ -167,7 +167,7 @@ func TestLosses(t *testing.T) {
 							lost++
 						}
 						if got.Lost != send(jittery, device, round, attempt).Lost {
-							t.Fatalf("%s: jitter changes what is lost", name)
+							t.Fatalf("%s: jitter changes which transfers are lost", name)
 						}
 						if before != nil && send(before, device, round, attempt).Lost && !got.Lost {
 							t.Fatalf("%s: lost at a lower probability than %g only", name, p)
@@ -184,8 +184,7 @@ func TestLosses(t *testing.T) {
 	}
 }
 
-// Jitter is a matter of seed, device, round, attempt and way, each of which
-// must matter, and of nothing else.
+// Jitter depends on seed, device, round, attempt and direction, and on nothing else.
 func TestTransfersDiffer(t *testing.T) {
 	jitter := func(n *Config) { n.Jitter, n.DownlinkMbps, n.UplinkMbps = 0.3, 10, 10 }
 	l := links(t, 4, jitter)
@@ -194,7 +193,7 @@ func TestTransfersDiffer(t *testing.T) {
 	other := NewLinks(cfg, 4, 22)
 	base := l.Downlink(1, 2, 0, 1000)
 	if again := links(t, 9, jitter).Downlink(1, 2, 0, 1000); again != base {
-		t.Errorf("asked again: %+v, was %+v", again, base)
+		t.Errorf("second call: %+v, first: %+v", again, base)
 	}
 	for name, got := range map[string]Transfer{
 		"seed":    other.Downlink(1, 2, 0, 1000),
@@ -204,7 +203,7 @@ func TestTransfersDiffer(t *testing.T) {
 		"way":     l.Uplink(1, 2, 0, 1000),
 	} {
 		if got == base {
-			t.Errorf("another %s makes no difference", name)
+			t.Errorf("a different %s makes no difference", name)
 		}
 	}
 }

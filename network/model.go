@@ -9,39 +9,37 @@ import (
 // Stream is a source of random numbers.
 type Stream = rng.Stream
 
-// ModelSetup is what a link model is built for.
+// ModelSetup is the input for building a link model.
 type ModelSetup struct {
-	Devices int    // how many there are, numbered from 0
+	Devices int    // number of devices, numbered from 0
 	Seed    uint64 // of the run
 }
 
-// Stream returns the random numbers that a link model has for a device and a number
-// of its own choice, such as that of an interval: the same ones whenever it is asked.
-// They have nothing to do with those of another device or number, nor with any other
-// draws of the run.
+// Stream returns the random numbers of a device and a number of the model's choice, such
+// as an interval's. The same arguments always give the same numbers. They are
+// independent of all other draws of the run.
 func (s ModelSetup) Stream(device, number int) Stream {
 	return rng.New(s.Seed, rng.LinkModel, device, number)
 }
 
-// ModelFactory describes a link model and builds it for runs.
+// ModelFactory describes a link model and builds it for a run.
 type ModelFactory struct {
-	Name      string                // as network.model names it: lower case, words joined by hyphens
+	Name      string                // the value of network.model: lower case, words joined by hyphens
 	Summary   string                // one line for listings
-	Reference string                // where the model and its numbers come from
-	Options   func() config.Options // a new struct holding the defaults
-	// New builds the model for one run; the options are what Options returned, decoded
-	// and valid. Whatever the model answers depends on the setup and the options, on
-	// the device and on the instant alone: not on the clock of the machine, on a global
-	// generator, or on what was asked before. That is what makes a run the same for any
-	// number of workers and any event queue, and lets one that was interrupted be gone
-	// on with.
+	Reference string                // source of the model and its numbers
+	Options   func() config.Options // returns a new struct with the defaults
+	// New builds the model for one run. The options are those that Options returned,
+	// decoded and valid. Results must depend only on the setup, the options, the device
+	// and the instant. They must not depend on the real clock, a global generator or
+	// earlier calls. Otherwise runs would differ between worker counts and event queues,
+	// and could not be resumed.
 	New func(ModelSetup, config.Options) (Bandwidth, error)
 }
 
 var models = registry.New[ModelFactory]("network")
 
-// RegisterModel makes a link model known under its name. It is called from init
-// functions and panics on a factory that is incomplete or already known.
+// RegisterModel registers a link model under its name. Call it from an init function. It
+// panics if the factory is incomplete or the name is taken.
 func RegisterModel(f ModelFactory) {
 	models.Add(f.Name, f, f.Options != nil && f.New != nil, "a name, options and a constructor")
 }

@@ -2,10 +2,10 @@ package network
 
 import "slices"
 
-// Profile is what a link is. It does not change. While sending or receiving at
-// r Mbps a device's radio draws a r + b milliwatts, with a = RadioUp or
-// RadioDown and b = RadioBase (Huang et al., MobiSys 2012). Promotion and Tail
-// are the states before and behind that, see Radio.
+// Profile describes a kind of link. It does not change. While sending or receiving at r
+// Mbps, the radio draws a r + b milliwatts, with a = RadioUp or RadioDown and b =
+// RadioBase (Huang et al., MobiSys 2012). Promotion and Tail are the states before and
+// after that; see Radio.
 type Profile struct {
 	Name         string
 	DownlinkMbps float64 // 10^6 bit/s
@@ -34,11 +34,10 @@ const (
 // RadioState is a state of a radio in which it neither sends nor receives.
 type RadioState struct{ Seconds, Watts float64 }
 
-// The states beside the active one, with the powers that Huang et al. (MobiSys
-// 2012) measured. The tail of LTE is without the short peaks of discontinuous
-// reception, one thirtieth of its energy. The timers of 3G are those of Zhang et al.
-// (CODES+ISSS 2010): Huang et al. saw 8.09 s and 0.82 s in their network, which
-// comes to 7.0 J in place of 6.8.
+// The states beside the active one, with the powers measured by Huang et al. (MobiSys
+// 2012). The tail of LTE excludes the short peaks of discontinuous reception, one
+// thirtieth of its energy. The timers of 3G are those of Zhang et al. (CODES+ISSS 2010).
+// Huang et al. measured 8.09 s and 0.82 s in their network, 7.0 J instead of 6.8.
 var (
 	wifiPromotion, wifiTail = RadioState{0.0791, 0.1244}, RadioState{0.25, 0.1193}
 	ltePromotion, lteTail   = RadioState{0.26, 1.21}, RadioState{11.576, 1.06}
@@ -78,13 +77,13 @@ var profiles = [...]Profile{
 		Source: huang2012 + "; timers of the tail: Zhang et al., CODES+ISSS 2010; " + browser,
 	},
 	{
-		// A packet on the LE 1M PHY carries 244 bytes of a notification in 2.5 ms, with
-		// the answer and the gaps around it (Bluetooth Core Specification 4.2): 0.78
-		// Mbps at most. A message waits a connection interval of 30 ms each way.
+		// A packet on the LE 1M PHY carries 244 bytes of a notification in 2.5 ms,
+		// including the acknowledgement and the gaps (Bluetooth Core Specification 4.2):
+		// 0.78 Mbps at most. A message waits a connection interval of 30 ms each way.
 		Name: "ble", DownlinkMbps: 0.7, UplinkMbps: 0.7, RTTms: 60,
 		RadioUp: 2.6, RadioDown: 0, RadioBase: 19.5, RelativeCost: 100,
 		Radio:  Bluetooth,
-		Source: "rate, a tenth below what the LE 1M PHY allows, round trip and relative cost: our choice; radio: " + nordic,
+		Source: "rate, a tenth below the limit of the LE 1M PHY, round trip and relative cost: our choice; radio: " + nordic,
 	},
 	{
 		Name: "ethernet", DownlinkMbps: 1000, UplinkMbps: 1000, RTTms: 0.5,
@@ -105,7 +104,7 @@ func ProfileNames() []string {
 	return names
 }
 
-// Lookup returns the profile of that name; ok is false when there is none.
+// Lookup returns the profile with a name; ok is false if there is none.
 func Lookup(name string) (p Profile, ok bool) {
 	for _, p := range profiles {
 		if p.Name == name {

@@ -14,13 +14,13 @@ func radioOf(t *testing.T, profile string) *Radio {
 	return links(t, 1, func(n *Config) { n.Profile, n.Radio = profile, RadioStates }).Radio(0)
 }
 
-// One isolated packet costs 12.8 J on LTE, 7.4 J on 3G and 0.04 J on WiFi,
-// promotion and tail included (Huang et al., MobiSys 2012).
+// One isolated packet costs 12.8 J on LTE, 7.4 J on 3G and 0.04 J on WiFi, including
+// promotion and tail (Huang et al., MobiSys 2012).
 func TestOnePacketCosts(t *testing.T) {
 	for profile, want := range map[string]float64{"lte": 12.8, "3g": 7.4, "wifi": 0.04, "wifi-2012": 0.04} {
 		l := links(t, 1, func(n *Config) { n.Profile, n.Radio = profile, RadioStates })
 		r := l.Radio(0)
-		const bytes = 64 // a small one: a full one takes WiFi 3 mJ more
+		const bytes = 64 // a small one: a full one costs 3 mJ more on WiFi
 		way := l.ExpectedUplink(0, bytes).Seconds()
 		got := r.Promotion.Length.Seconds()*r.Promotion.Watts + way*r.Active(0, bytes*8/1e6/way)
 		for _, s := range r.Tail {
@@ -68,8 +68,8 @@ func TestTheTailOf3G(t *testing.T) {
 	}
 }
 
-// What is over of a tail and what is left of it are the tail, and a radio is
-// asleep when nothing is left.
+// The elapsed and the remaining part of a tail add up to the tail. A radio sleeps when
+// nothing remains.
 func TestTailsAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r Radio
@@ -90,7 +90,7 @@ func TestTailsAddUp(t *testing.T) {
 	})
 }
 
-// With radio "active", and on a wire, there is no state but the active one.
+// With radio = "active", and on a wire, there is only the active state.
 func TestRadiosWithoutStates(t *testing.T) {
 	for _, l := range []*Links{
 		links(t, 1, func(*Config) {}),

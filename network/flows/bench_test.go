@@ -8,18 +8,18 @@ import (
 	"fedsim/engine"
 )
 
-// hold is a share with a fixed number of flows: whenever one ends, another device
-// begins (the hold model, as for the engine).
+// hold is a share with a constant number of flows: when one ends, another device begins.
+// It is the hold model, as in the benchmarks of the engine.
 type hold struct {
 	s    *FairShare
 	now  engine.Time
 	size []float64 // drawn beforehand
-	idle []int32   // devices, in a ring
+	idle []int32   // idle devices, in a ring
 	at   int
 }
 
-// newHold returns a share with that many of the devices transferring behind a
-// link that is contended: each flow gets about half of what it could have.
+// newHold returns a share in which that many devices transfer behind a contended link.
+// Each flow gets about half of its own rate.
 func newHold(devices, flows int, distinct bool) *hold {
 	random := rand.New(rand.NewPCG(15, 16))
 	h := &hold{s: New(devices, Tree{ServerMbps: float64(flows) / 2})}
@@ -43,8 +43,8 @@ func newHold(devices, flows int, distinct bool) *hold {
 	return h
 }
 
-// arrive is a departure and an arrival, with what the owner of an event queue
-// asks meanwhile.
+// arrive is a departure and an arrival, with the calls that the owner of an event queue
+// makes in between.
 func (h *hold) arrive() {
 	for {
 		h.now = h.s.Next()
@@ -58,7 +58,7 @@ func (h *hold) arrive() {
 	}
 }
 
-// One operation is an arrival and a departure, with so many flows on one link.
+// One operation is an arrival and a departure, with a number of flows on one link.
 func BenchmarkFlow(b *testing.B) {
 	for _, flows := range []int{1e3, 1e5} {
 		for _, rates := range []string{"equal", "distinct"} {

@@ -2,21 +2,21 @@ package flows
 
 import "math"
 
-// class is the flows in one cell whose devices have the same rate: they have the
-// same share at any instant, so that one clock serves them all. A class has the
-// number of its clock and exists while it has flows.
+// class is the flows in one cell whose devices have the same rate. Their shares are
+// always equal, so they use one clock. A class has the number of its clock, and exists
+// while it has flows.
 type class struct {
 	rate   float64 // of each device, Mbps
 	cell   int32
 	n      int32 // flows
-	next   int32 // class in the same bucket of the index; or that is free, too
-	capped bool  // its devices' rate is what limits it: the clock counts on that of time, else on the cell's
+	next   int32 // next class in the same bucket of the index, or next free one
+	capped bool  // limited by the devices' own rate: the clock runs on time; otherwise on the cell's clock
 }
 
-// classIndex finds the class of a cell and a rate: a hash table of chains, which
-// unlike a map keeps its memory and asks for none while classes come and go.
+// classIndex finds the class of a cell and a rate. It is a hash table with chaining.
+// Unlike a map, it does not allocate while classes come and go.
 type classIndex struct {
-	buckets []int32 // first class of each, a power of two of them
+	buckets []int32 // first class of each bucket; the length is a power of two
 	n       int
 }
 
@@ -27,8 +27,7 @@ func (x *classIndex) bucket(cell int32, rate float64) *int32 {
 
 func (s *FairShare) isClass(g int32) bool { return g >= firstCell+int32(len(s.cells)) }
 
-// classOf returns the class of a cell and a rate, a new one without flows if
-// there was none.
+// classOf returns the class of a cell and a rate, and creates it if there is none.
 func (s *FairShare) classOf(cell int32, rate float64) int32 {
 	bucket := s.index.bucket(cell, rate)
 	for g := *bucket; g != none; g = s.classes[g].next {
@@ -58,7 +57,7 @@ func (s *FairShare) classOf(cell int32, rate float64) int32 {
 	return g
 }
 
-// newClass returns a number that no class has.
+// newClass returns an unused class number.
 func (s *FairShare) newClass() int32 {
 	if g := s.free; g != none {
 		s.free = s.classes[g].next
@@ -73,7 +72,7 @@ func (s *FairShare) newClass() int32 {
 	return g
 }
 
-// dissolve forgets class g, which has no flows.
+// dissolve removes class g, which has no flows.
 func (s *FairShare) dissolve(g int32) {
 	k := &s.classes[g]
 	c := &s.cells[k.cell]
@@ -92,7 +91,7 @@ func (s *FairShare) dissolve(g int32) {
 	k.next, s.free = s.free, g
 }
 
-// reindex spreads the classes over twice as many buckets.
+// reindex doubles the number of buckets.
 func (s *FairShare) reindex() {
 	old := s.index.buckets
 	s.index.buckets = make([]int32, 2*len(old))
@@ -110,7 +109,7 @@ func (s *FairShare) reindex() {
 	}
 }
 
-// limitToOwn makes the own rate what limits class g.
+// limitToOwn makes the devices' own rate the limit of class g.
 func (s *FairShare) limitToOwn(g int32) {
 	k := &s.classes[g]
 	c := &s.cells[k.cell]
@@ -122,7 +121,7 @@ func (s *FairShare) limitToOwn(g int32) {
 	s.attach(g, timeClock, k.rate)
 }
 
-// limitToLevel makes the level of its cell what limits class g.
+// limitToLevel makes the level of its cell the limit of class g.
 func (s *FairShare) limitToLevel(g int32) {
 	k := &s.classes[g]
 	c := &s.cells[k.cell]

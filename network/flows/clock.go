@@ -2,26 +2,26 @@ package flows
 
 import "math"
 
-// clock counts something, at a rate in units of another clock, its parent's.
-// Clock 0 counts virtual time in nanoseconds; every other one counts service,
-// in units of 10^-3 bit per flow, so that 1 Mbps is one unit per nanosecond.
+// clock counts at a rate in units of another clock, its parent. Clock 0 counts virtual
+// time in nanoseconds. All others count service in units of 10^-3 bit per flow, so 1
+// Mbps is one unit per nanosecond.
 //
-// A clock has members: flows if it is that of a class, else clocks. Each is due
-// at a reading of the clock, and the first of them says when the clock itself is
-// due on its parent.
+// A clock has members: flows for the clock of a class, other clocks otherwise. Each
+// member has a due reading. The earliest of these determines the due reading of the
+// clock itself on its parent.
 type clock struct {
 	parent int32
 	first  int32   // member due first
 	rate   float64 // units per unit of the parent
 
-	// The reading when the parent's was since.
+	// The reading when the parent's reading was since.
 	reading, since exact
 }
 
 // timeClock is the number of the clock that counts virtual time.
 const timeClock int32 = 0
 
-// reading returns what clock g shows now.
+// reading returns the current reading of clock g.
 func (s *FairShare) reading(g int32) exact {
 	if g == timeClock {
 		return s.now
@@ -30,7 +30,7 @@ func (s *FairShare) reading(g int32) exact {
 	return c.reading.plus(float64(c.rate * s.reading(c.parent).minus(c.since)))
 }
 
-// due returns when clock g is due, as a reading of its parent.
+// due returns the due reading of clock g on its parent.
 func (s *FairShare) due(g int32) exact {
 	c := &s.clocks[g]
 	if c.first == none || c.rate == 0 {
@@ -51,8 +51,8 @@ func (s *FairShare) due(g int32) exact {
 	return c.since.plus(span)
 }
 
-// replan puts clock g to its place among its siblings, and the clocks above it
-// as far as it matters to them.
+// replan moves clock g to its place among its siblings, and updates the clocks above it
+// if that matters to them.
 func (s *FairShare) replan(g int32) {
 	for g != timeClock {
 		due := s.due(g)
@@ -69,7 +69,7 @@ func (s *FairShare) replan(g int32) {
 	}
 }
 
-// run makes clock g run at another rate from now on.
+// run changes the rate of clock g from now on.
 func (s *FairShare) run(g int32, rate float64) {
 	c := &s.clocks[g]
 	if c.rate == rate {
@@ -81,7 +81,7 @@ func (s *FairShare) run(g int32, rate float64) {
 	s.replan(g)
 }
 
-// attach makes clock g run at a rate in units of a parent from now on.
+// attach changes the parent and the rate of clock g from now on.
 func (s *FairShare) attach(g, parent int32, rate float64) {
 	c := &s.clocks[g]
 	if c.parent == parent {
@@ -95,7 +95,7 @@ func (s *FairShare) attach(g, parent int32, rate float64) {
 	s.place(g)
 }
 
-// place puts clock g, which is in no heap, among its siblings.
+// place adds clock g, which is in no heap, to its siblings.
 func (s *FairShare) place(g int32) {
 	up := s.clocks[g].parent
 	parent := &s.clocks[up]
@@ -105,7 +105,7 @@ func (s *FairShare) place(g int32) {
 	}
 }
 
-// detach takes clock g from among its siblings.
+// detach removes clock g from its siblings.
 func (s *FairShare) detach(g int32) {
 	up := s.clocks[g].parent
 	parent := &s.clocks[up]

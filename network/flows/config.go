@@ -2,29 +2,29 @@ package flows
 
 import "fedsim/config"
 
-// Config is the keys of a scenario's table [network] that say what transfers
-// share. Its zero value shares nothing.
+// Config has the keys of the table [network] about shared links. Its zero value shares
+// nothing.
 type Config struct {
-	ServerDownMbps float64 `toml:"server_down_mbps" doc:"capacity of the server's access link towards the devices, in 10^6 bit/s, which downloads share max-min fairly; 0: not limited"`
-	ServerUpMbps   float64 `toml:"server_up_mbps" doc:"capacity of the server's access link from the devices, in 10^6 bit/s, which uploads share max-min fairly; 0: not limited"`
+	ServerDownMbps float64 `toml:"server_down_mbps" doc:"capacity of the server's access link to the devices, in 10^6 bit/s; downloads share it max-min fairly; 0: unlimited"`
+	ServerUpMbps   float64 `toml:"server_up_mbps" doc:"capacity of the server's access link from the devices, in 10^6 bit/s; uploads share it max-min fairly; 0: unlimited"`
 
-	Cells        int     `toml:"cells" doc:"number of cells, each a group of devices behind one link: device t is in cell t mod cells; 0: none"`
-	CellDownMbps float64 `toml:"cell_down_mbps" doc:"capacity of each cell's link towards its devices, in 10^6 bit/s; 0: not limited"`
-	CellUpMbps   float64 `toml:"cell_up_mbps" doc:"capacity of each cell's link from its devices, in 10^6 bit/s; 0: not limited"`
+	Cells        int     `toml:"cells" doc:"number of cells; a cell is a group of devices behind one link, and device t is in cell t mod cells; 0: none"`
+	CellDownMbps float64 `toml:"cell_down_mbps" doc:"capacity of each cell's link to its devices, in 10^6 bit/s; 0: unlimited"`
+	CellUpMbps   float64 `toml:"cell_up_mbps" doc:"capacity of each cell's link from its devices, in 10^6 bit/s; 0: unlimited"`
 
 	TCPSlowStart bool `toml:"tcp_slow_start" doc:"whether a transfer waits for acknowledgements while the window of a new TCP connection grows (RFC 6928, RFC 5681)"`
 }
 
-// Defaults returns the defaults of the keys: nothing is shared, and transfers
-// start at the full rate.
+// Defaults returns the defaults: nothing is shared, and transfers start at the full
+// rate.
 func Defaults() Config { return Config{} }
 
 const (
-	maxMbps  = 1e9     // that of a device's rate, too
-	maxCells = 1 << 24 // their numbers and those of their clocks are int32
+	maxMbps  = 1e9     // also the limit of a device's rate
+	maxCells = 1 << 24 // the numbers of cells and their clocks are int32
 )
 
-// Validate reports everything wrong with the keys.
+// Validate reports all errors in the keys.
 func (f *Config) Validate(c *config.Checker) {
 	capacity := func(key string, mbps float64) {
 		c.Require(mbps >= 0 && mbps <= maxMbps, key, mbps, "must be in [0, 1e+09], 0 being without limit")
@@ -42,13 +42,13 @@ func (f *Config) Validate(c *config.Checker) {
 	}
 }
 
-// SharesLinks reports whether any link is limited, so that transfers share it.
+// SharesLinks reports whether transfers share any link.
 func (f *Config) SharesLinks() bool {
 	return f.ServerDownMbps > 0 || f.ServerUpMbps > 0 || f.CellDownMbps > 0 || f.CellUpMbps > 0
 }
 
-// Trees returns what the downloads and what the uploads of devices 0..devices-1
-// share, of a valid configuration.
+// Trees returns the shared links of downloads and of uploads for devices 0..devices-1.
+// The configuration must be valid.
 func (f *Config) Trees(devices int) (down, up Tree) {
 	down.ServerMbps, up.ServerMbps = f.ServerDownMbps, f.ServerUpMbps
 	if f.Cells == 0 {

@@ -6,17 +6,16 @@ import (
 	"fedsim/engine"
 )
 
-// exact is the unevaluated sum of two floating-point numbers, lo being less than
-// half a unit in the last place of hi: about 106 bits. Readings of clocks and sums
-// of rates are exact, so that a nanosecond and a bit count after a year of
-// millions of events, and what is added and taken away again leaves nothing.
+// exact is the unevaluated sum of two floating-point numbers, where lo is less than half
+// a unit in the last place of hi: about 106 bits. Clock readings and sums of rates are
+// exact. So a nanosecond and a bit still count after millions of events in a year, and
+// adding and subtracting a value leaves no remainder.
 type exact struct{ hi, lo float64 }
 
-// never is the due time of what makes no progress. It may be compared, and
-// nothing else.
+// never is the due time of a flow that makes no progress. It may only be compared.
 var never = exact{hi: math.Inf(1)}
 
-// at returns an instant in nanoseconds, never for one beyond 146 years.
+// at converts an instant to nanoseconds, and returns never beyond 146 years.
 func at(t engine.Time) exact {
 	if t >= 1<<62 {
 		return never
@@ -46,7 +45,7 @@ func (x exact) minus(y exact) float64 {
 
 // product returns n x.
 func product(n int, x float64) exact {
-	hi := float64(float64(n) * x) // not to be fused with what follows
+	hi := float64(float64(n) * x) // the conversion prevents fusing
 	return exact{hi, math.FMA(float64(n), x, -hi)}
 }
 
@@ -55,13 +54,12 @@ func (x exact) negative() exact { return exact{-x.hi, -x.lo} }
 
 func (x exact) less(y exact) bool { return x.hi < y.hi || x.hi == y.hi && x.lo < y.lo }
 
-// roundingNS is by how many nanoseconds something may end after an instant and
-// still count as over: ten hours at the relative precision of a rate, 2^-53, are
-// 4e-3 ns, so that a transfer which takes a whole number of nanoseconds is not
-// given one more.
+// roundingNS is how many nanoseconds after an instant something may end and still count
+// as over. At the relative precision of a rate, 2^-53, ten hours have an error of 4e-3
+// ns. So a transfer of a whole number of nanoseconds does not get an extra one.
 const roundingNS = 0x1p-8
 
-// over returns the first whole nanosecond at which what is due at x is over.
+// over returns the first whole nanosecond at which something due at x is over.
 func (x exact) over() engine.Time {
 	if x.hi >= 0x1p62 {
 		return engine.Never

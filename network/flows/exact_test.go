@@ -41,8 +41,8 @@ func TestExactArithmetic(t *testing.T) {
 
 func abs(x float64) float64 { return max(x, -x) }
 
-// Instants keep their nanosecond, those of a century too; what is over a rounding
-// later is over.
+// Instants of a century keep their nanosecond. Something due a rounding error after an
+// instant is over.
 func TestInstants(t *testing.T) {
 	for _, now := range []engine.Time{0, 1, 1<<53 + 1, 3155760000e9 + 7} {
 		x := at(now)

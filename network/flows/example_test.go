@@ -6,8 +6,8 @@ import (
 	"fedsim/network/flows"
 )
 
-// Two devices of 10 Mbps upload a megabyte each to a server with 12 Mbps, the
-// second one half a second later. Alone, the first would take 800 ms.
+// Two devices of 10 Mbps upload a megabyte each to a server with 12 Mbps, the second one
+// half a second later. Alone, the first would take 800 ms.
 func ExampleFairShare() {
 	s := flows.New(2, flows.Tree{ServerMbps: 12})
 	s.SetRate(0, 0, 10)
@@ -15,7 +15,7 @@ func ExampleFairShare() {
 	s.Begin(0, 0, 1e6, 0)
 	s.Begin(0, 1, 1e6, 500e6)
 	for s.Active() > 0 {
-		now := s.Next() // one event in the engine's queue, moved when this changes
+		now := s.Next() // one event in the engine's queue, moved when Next changes
 		for device, ok := s.TakeEnded(now); ok; device, ok = s.TakeEnded(now) {
 			fmt.Printf("device %d after %v\n", device, now)
 		}

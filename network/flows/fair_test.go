@@ -10,10 +10,10 @@ import (
 	"fedsim/engine"
 )
 
-// Rates are max-min fair if and only if no link carries more than its capacity
-// and every flow has a bottleneck: its own rate, or a full link on which no flow
-// is faster (Bertsekas and Gallager, Data Networks, section 6.5.2). Here for
-// thousands of flows, while all that can change does.
+// Rates are max-min fair if and only if no link exceeds its capacity and every flow has
+// a bottleneck: its own rate, or a full link on which no flow is faster (Bertsekas and
+// Gallager, Data Networks, section 6.5.2). This checks thousands of flows while rates
+// and capacities change.
 func TestEveryFlowHasABottleneck(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
 	const devices, cells = 3000, 40
@@ -24,7 +24,7 @@ func TestEveryFlowHasABottleneck(t *testing.T) {
 	for c := range tree.CellMbps {
 		tree.CellMbps[c] = 200 * random.Float64()
 	}
-	mbps := func() float64 { // a third in classes, a third apart, a few out
+	mbps := func() float64 { // a third in classes, a third all different, a few without a rate
 		switch random.IntN(9) {
 		case 0:
 			return 0
@@ -49,7 +49,7 @@ func TestEveryFlowHasABottleneck(t *testing.T) {
 		switch step % 4 {
 		case 0:
 			c := random.IntN(cells)
-			tree.CellMbps[c] = max(0, 300*random.Float64()-50) // now and then unlimited
+			tree.CellMbps[c] = max(0, 300*random.Float64()-50) // sometimes unlimited
 			s.SetCell(now, c, tree.CellMbps[c])
 		case 1:
 			tree.ServerMbps = max(0, 10000*random.Float64()-500)
@@ -64,7 +64,7 @@ func TestEveryFlowHasABottleneck(t *testing.T) {
 			case !transfers[d]:
 				s.Begin(now, d, 1e6*random.ExpFloat64(), 0)
 				transfers[d] = true
-			case step > 100: // first they gather
+			case step > 100: // first the flows start
 				s.Remove(now, d)
 				transfers[d] = false
 			}
@@ -123,8 +123,8 @@ func requireFair(t *testing.T, s *FairShare, tree Tree, rates []float64, transfe
 	}
 }
 
-// A link that is never idle carries what came in the time that takes, whoever
-// comes and goes: to the nanosecond after 2e5 changes, in the tenth year.
+// A link that is never idle carries all bytes in the expected time, whatever flows come
+// and go: to the nanosecond after 2e5 changes, in the tenth year.
 func TestNothingIsLostOverTime(t *testing.T) {
 	const n, bytes, mbps = 100000, 12345, 800
 	start := engine.Time(10 * 365 * 24 * 3600 * 1e9)
@@ -140,7 +140,7 @@ func TestNothingIsLostOverTime(t *testing.T) {
 			ended++
 		}
 	}
-	for d := range n { // faster than the link carries them away
+	for d := range n { // faster than the link can carry them
 		s.Begin(now, d, bytes, 0)
 		now += engine.Time(random.IntN(100000))
 		for at := s.Next(); at <= now; at = s.Next() {
@@ -163,13 +163,13 @@ func TestEdges(t *testing.T) {
 	s.SetRate(0, 0, 8) // a byte a microsecond
 	s.SetRate(0, 1, 8)
 	if s.Next() != engine.Never {
-		t.Error("something is due before anything began")
+		t.Error("Next returns an instant before any flow began")
 	}
 	s.Begin(0, 0, 1000, 0)
 	s.Begin(0, 1, 500, 2000)
 	s.Begin(0, 2, 10, 0) // no rate
 	if s.Next() != 2000 {
-		t.Errorf("next is due at %d ns, want the end of the delay", s.Next())
+		t.Errorf("next at %d ns, want the end of the delay", s.Next())
 	}
 	if s.Rate(1) != 0 || s.Rate(0) != 8 {
 		t.Errorf("rates %g and %g Mbps, want 8 and, waiting, 0", s.Rate(0), s.Rate(1))
@@ -185,7 +185,7 @@ func TestEdges(t *testing.T) {
 		t.Errorf("%g bytes during the delay, want 0", b)
 	}
 	if at := s.Next(); at != 502000 {
-		t.Errorf("next is due at %d ns, want 502000", at)
+		t.Errorf("next at %d ns, want 502000", at)
 	}
 	if b := s.Remove(502000, 1); b != 500 {
 		t.Errorf("%g bytes at the very end, want all", b)
@@ -196,16 +196,16 @@ func TestEdges(t *testing.T) {
 	s.Begin(502000, 1, 0, 0)
 	s.Begin(502000, 0, 0, 0)
 	if s.Next() != 502000 {
-		t.Errorf("no bytes are over at %d ns, want at once", s.Next())
+		t.Errorf("a flow of no bytes ends at %d ns, want at once", s.Next())
 	}
-	for want := range 2 { // by number, not as they began
+	for want := range 2 { // by device number, not by starting order
 		if d, ok := s.TakeEnded(502000); !ok || d != want {
 			t.Errorf("took %d (%v), want %d", d, ok, want)
 		}
 	}
 	s.SetRate(600000, 2, 8)
 	if s.Next() != 610000 {
-		t.Errorf("after an outage the end is due at %d ns, want 610000", s.Next())
+		t.Errorf("after an outage the end is at %d ns, want 610000", s.Next())
 	}
 	s.SetRate(605000, 2, 0)
 	if b := s.Remove(engine.Time(1e18), 2); b != 5 {
@@ -213,24 +213,24 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// Misuse is the programmer's mistake and says what.
+// Misuse is a programmer's error and panics with the reason.
 func TestMisusePanics(t *testing.T) {
 	for _, c := range []struct {
 		says   string
 		misuse func(*FairShare)
 	}{
-		{"already", func(s *FairShare) { s.TakeEnded(5); s.TakeEnded(4) }},
+		{"time must not decrease", func(s *FairShare) { s.TakeEnded(5); s.TakeEnded(4) }},
 		{"rate of -1", func(s *FairShare) { s.SetRate(0, 0, -1) }},
 		{"rate of NaN", func(s *FairShare) { s.SetRate(0, 0, math.NaN()) }},
 		{"rate of +Inf", func(s *FairShare) { s.SetRate(0, 0, math.Inf(1)) }},
 		{"capacity of -1", func(s *FairShare) { s.SetServer(0, -1) }},
 		{"capacity of NaN", func(s *FairShare) { s.SetCell(0, 0, math.NaN()) }},
 		{"-1 bytes", func(s *FairShare) { s.Begin(0, 0, -1, 0) }},
-		{"nor may it have a flow", func(s *FairShare) { s.Begin(0, 0, 1, 0); s.Begin(0, 0, 1, 0) }},
+		{"must have no flow", func(s *FairShare) { s.Begin(0, 0, 1, 0); s.Begin(0, 0, 1, 0) }},
 		{"negative", func(s *FairShare) { s.Begin(0, 0, 1, -1) }},
 		{"no flow to remove", func(s *FairShare) { s.Remove(0, 1) }},
 		{"cells of 2 devices", func(*FairShare) { New(3, Tree{CellOf: []int32{-1, -1}}) }},
-		{"is in cell 1", func(*FairShare) { New(1, Tree{CellOf: []int32{1}, CellMbps: []float64{1}}) }},
+		{"is in cell 1 of 1", func(*FairShare) { New(1, Tree{CellOf: []int32{1}, CellMbps: []float64{1}}) }},
 	} {
 		t.Run(c.says, func(t *testing.T) {
 			defer func() {
@@ -243,8 +243,8 @@ func TestMisusePanics(t *testing.T) {
 	}
 }
 
-// In the steady state nothing is allocated: with equal own rates, with one for
-// each device, and with all that can change.
+// In the steady state nothing is allocated: with equal own rates, with different ones,
+// and while everything changes.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	for _, distinct := range []bool{false, true} {
 		h := newHold(2000, 500, distinct)

@@ -1,16 +1,16 @@
 package flows
 
-// none is no member of a heap.
+// none stands for no member.
 const none int32 = -1
 
-// heaps is any number of heaps over the members 0..len-1, each in at most one of
-// them, as pairing heaps (Fredman, Sedgewick, Sleator and Tarjan, Algorithmica
-// 1986): adding costs O(1), removing O(log n) amortised, and a heap is no more
-// than its first member. The order is by key, then by number.
+// heaps is a set of pairing heaps over the members 0..len-1, each in at most one of them
+// (Fredman, Sedgewick, Sleator and Tarjan, Algorithmica 1986). Adding costs O(1),
+// removing O(log n) amortized. A heap is represented by its first member. The order is
+// by key, then by number.
 type heaps []node
 
-// node is a member's place. Its older neighbour is its parent if it is the
-// parent's first child, else the sibling that has it as next.
+// node is a member's place. Its previous neighbor is its parent if it is the parent's
+// first child, otherwise the sibling that points to it.
 type node struct {
 	key                exact
 	child, next, older int32
@@ -27,15 +27,15 @@ func (h heaps) before(a, b int32) bool {
 	return a < b
 }
 
-// push puts a member that is in no heap into the one with the given first
-// member and returns the first member then.
+// push adds a member, which is in no heap, to the heap with the given first member. It
+// returns the new first member.
 func (h heaps) push(first, id int32, key exact) int32 {
 	h[id] = node{key: key, child: none, next: none, older: none}
 	return h.meld(first, id)
 }
 
-// remove takes a member out of the heap with the given first member and returns
-// the first member then.
+// remove removes a member from the heap with the given first member. It returns the new
+// first member.
 func (h heaps) remove(first, id int32) int32 {
 	below := h.combine(h[id].child)
 	if id == first {
@@ -53,7 +53,7 @@ func (h heaps) remove(first, id int32) int32 {
 	return h.meld(first, below)
 }
 
-// meld makes one heap of two.
+// meld merges two heaps.
 func (h heaps) meld(a, b int32) int32 {
 	if a == none {
 		return b
@@ -73,8 +73,8 @@ func (h heaps) meld(a, b int32) int32 {
 	return a
 }
 
-// combine makes one heap of siblings: in pairs from the left, then the pairs
-// from the right.
+// combine merges siblings into one heap: in pairs from the left, then the pairs from the
+// right.
 func (h heaps) combine(sibling int32) int32 {
 	pairs := none
 	for sibling != none {

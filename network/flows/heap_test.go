@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Members of three heaps come, go from anywhere and are first where they are due
-// first, by number where that is alike: the twin looks at all of them.
+// Members are added to three heaps and removed from anywhere. The first member agrees
+// with a twin that searches all members: the least key, then the least number.
 func TestHeapsAgainstTwin(t *testing.T) {
 	const members, among = 60, 3
 	random := rand.New(rand.NewPCG(9, 10))

@@ -2,29 +2,29 @@ package flows
 
 import "math"
 
-// cell is a link with the flows behind it. Cell 0 holds the devices that are in
-// none; its capacity is unlimited. The clock of cell c is firstCell + c.
+// cell is a link with the flows behind it. Cell 0 holds the devices that are in no cell;
+// its capacity is unlimited. The clock of cell c is firstCell + c.
 type cell struct {
 	capacity float64 // Mbps
 
-	sharing int32 // first of the classes that follow the level, by rate upwards
-	capped  int32 // first of the others, by rate downwards
+	sharing int32 // first of the classes that follow the level, by ascending rate
+	capped  int32 // first of the other classes, by descending rate
 	sharers int   // flows in the classes that follow the level
-	taken   exact // Mbps that the others take
+	taken   exact // Mbps of the other classes
 
-	// A limited cell has a level of its own, and its clock counts on that of
-	// time. Else the level is the server link's, and the clock follows that.
+	// A limited cell has its own level, and its clock runs on time. Otherwise its level
+	// is the server link's, and its clock follows that link's clock.
 	limited bool
 	own     float64
 
-	// What of this cell the server link's sums hold.
+	// The part of the server link's sums that belongs to this cell.
 	heldTaken   exact
 	heldSharers int
 
 	stale bool // listed in FairShare.stale
 }
 
-// level returns the level that flows of the cell follow.
+// level returns the level of the cell's flows.
 func (c *cell) level(s *FairShare) float64 {
 	if c.limited {
 		return c.own
@@ -32,9 +32,9 @@ func (c *cell) level(s *FairShare) float64 {
 	return s.level
 }
 
-// fill returns the level at which n flows take what is left of a capacity:
-// +Inf if there are none and something may be left, -Inf if there are none and
-// too much is taken, so that some of the takers must follow the level too.
+// fill returns the level at which n flows use the rest of a capacity. With n = 0 it is
+// +Inf if capacity is left, and -Inf if too much is taken, so that some of the takers
+// must follow the level too.
 func fill(capacity float64, taken exact, n int) float64 {
 	if math.IsInf(capacity, 1) {
 		return capacity
@@ -49,15 +49,13 @@ func fill(capacity float64, taken exact, n int) float64 {
 	return math.Inf(1)
 }
 
-// levelSlack is the relative difference up to which two rates count as the same:
-// that of some roundings of a level, so that what limits a flow cannot swing from
-// one to the other for ever.
+// levelSlack is the relative difference up to which two rates count as equal: a few
+// roundings of a level. Without it, the limit of a flow could alternate forever.
 const levelSlack = 0x1p-48
 
 func below(x, y float64) bool { return x < y*(1-levelSlack) }
 
-// first returns the key of the first member of one of the heaps by rate, +Inf if
-// it is empty.
+// first returns the key of the first member of a heap by rate, or +Inf if it is empty.
 func (h heaps) first(first int32) float64 {
 	if first == none {
 		return math.Inf(1)
@@ -65,8 +63,7 @@ func (h heaps) first(first int32) float64 {
 	return h[first].key.hi
 }
 
-// settle makes all rates those of the flows, capacities and own rates as they
-// are now.
+// settle updates all rates to the current flows, capacities and own rates.
 func (s *FairShare) settle() {
 	if len(s.stale) == 0 && !s.resized {
 		return
@@ -76,8 +73,8 @@ func (s *FairShare) settle() {
 		s.refresh(c)
 	}
 	s.stale, s.resized = s.stale[:0], false
-	// Every step but the first frees capacity, so that the level only rises and no
-	// step is taken back.
+	// Every step after the first frees capacity, so the level only rises and no step is
+	// undone.
 	for {
 		level := fill(s.capacity, s.taken, s.sharers)
 		if g := s.rising; below(s.risesAbove.first(g), level) {
@@ -96,8 +93,8 @@ func (s *FairShare) settle() {
 	}
 }
 
-// leave takes from the server link's level what it rises above in cell c: a
-// class, or the whole cell.
+// leave moves the first limit that the server link's level exceeds in cell c, of a class
+// or of the whole cell, out of that level.
 func (s *FairShare) leave(c int32) {
 	x := &s.cells[c]
 	if s.risesAbove.first(x.sharing) < fill(x.capacity, x.taken, x.sharers) {
@@ -108,7 +105,8 @@ func (s *FairShare) leave(c int32) {
 	s.refresh(c)
 }
 
-// join puts to the server link's level what it falls below in cell c.
+// join moves the first limit that exceeds the server link's level in cell c back to that
+// level.
 func (s *FairShare) join(c int32) {
 	x := &s.cells[c]
 	if x.limited {
@@ -119,8 +117,8 @@ func (s *FairShare) join(c int32) {
 	s.refresh(c)
 }
 
-// refresh makes the level of cell c, if it has one, and what the server's link
-// knows of the cell those of its flows and capacity.
+// refresh updates the level of cell c, if it has one, and the cell's part of the server
+// link's sums.
 func (s *FairShare) refresh(c int32) {
 	x := &s.cells[c]
 	if x.limited {
@@ -148,8 +146,8 @@ func (s *FairShare) refresh(c int32) {
 	}
 }
 
-// settleCell makes the level of a limited cell that of its flows and capacity.
-// The cell is no longer limited if they do not fill it.
+// settleCell updates the level of a limited cell to its flows and capacity. The cell is
+// no longer limited if they do not fill it.
 func (s *FairShare) settleCell(x *cell) {
 	for {
 		level := fill(x.capacity, x.taken, x.sharers)

@@ -7,64 +7,64 @@ import (
 	"fedsim/engine"
 )
 
-// Tree is what flows of one direction share. The zero value limits nothing.
+// Tree describes the links shared by the flows of one direction. The zero value limits
+// nothing.
 type Tree struct {
 	ServerMbps float64   // capacity of the server's access link, in 10^6 bit/s; 0: unlimited
 	CellMbps   []float64 // capacity of each cell's link; 0: unlimited
 	CellOf     []int32   // each device's cell, -1: none; nil: no device is in a cell. It is not copied
 }
 
-// FairShare is the flows of one direction, at most one for each device. The zero
-// value is not usable; New returns one.
+// FairShare divides links among the flows of one direction, at most one per device. New
+// returns one; the zero value is not usable.
 //
-// Its methods take the present instant, which never goes back. Flows that have
-// ended stay until TakeEnded has returned them. The rates of an instant are found
-// when the next one comes or is asked for, so that all that happens at an instant
-// happens at once: told in another order it differs in roundings, of 10^-16 of the
-// bytes, at most.
+// Methods take the current instant, which never decreases. Flows that have ended remain
+// until TakeEnded returns them. The rates of an instant are computed when time advances
+// or a method needs them, so all changes at an instant are simultaneous. Their order
+// only causes rounding differences of at most 10^-16 of the bytes.
 //
-// A FairShare takes 56 bytes for a device and some 180 for a class of flows with the
-// same own rate in the same cell while they last. Once it has grown to the number
-// of classes at a time it allocates nothing.
+// A FairShare takes 56 bytes per device and about 180 per class of flows with the same
+// own rate in the same cell. Once it has grown to the largest number of classes, it
+// allocates nothing.
 type FairShare struct {
-	now   exact       // where the clock stands
-	asked engine.Time // the last instant a method was given
+	now   exact       // current reading of the time clock
+	asked engine.Time // the last instant passed to a method
 
 	flows    []flow
-	flowsDue heaps // on the clock of their class; waiting and ended flows in time
+	flowsDue heaps // by the clock of their class; waiting and ended flows by time
 	waiting  int32 // first of the flows whose delay is not over
 	ended    int32 // first of the flows that have ended and were not taken
-	active   int   // flows in any of these
+	active   int   // flows in a class, waiting or ended
 
 	cellOf  []int32
 	cells   []cell
 	classes []class // by clock
-	free    int32   // first number below len(classes) that no class has
+	free    int32   // first unused number below len(classes)
 	index   classIndex
 
-	clocks    []clock // of time, the server's link, the cells, the classes
+	clocks    []clock // time, the server's link, the cells, the classes
 	clocksDue heaps
 
 	// The server's link.
 	capacity float64
 	level    float64
 	sharers  int   // flows that follow its level
-	taken    exact // Mbps that the others take
+	taken    exact // Mbps of the other flows
 
-	// Classes by the own rate above or below which a level must not go, cells by
-	// the level of the server's link at which something within changes over.
+	// Classes by the own rate above or below which their cell's level must not move.
+	// Cells by the level of the server's link at which their state changes.
 	risesAbove, fallsBelow heaps
 	rising, falling        int32
 
-	stale   []int32 // cells with other flows or capacity than when rates were settled
-	resized bool    // the server's link has another capacity
+	stale   []int32 // cells whose flows or capacity changed since rates were settled
+	resized bool    // the capacity of the server's link changed
 }
 
-// flow is a device's own rate and what it transfers.
+// flow is a device's own rate and its transfer.
 type flow struct {
 	mbps  float64
 	units float64 // size, in 10^-3 bit
-	class int32   // or one of the states
+	class int32   // or one of the states below
 }
 
 // The states of a flow that is in no class.
@@ -81,15 +81,15 @@ const (
 	unitsPerByte = 8e3 // 10^-3 bit
 )
 
-// New returns a share of devices 0..devices-1, all with own rate 0, at time 0. It
-// panics when a capacity is negative or no number, or a device has no such cell.
+// New returns a share of devices 0..devices-1 at time 0, all with own rate 0. It panics
+// if a capacity is negative or not a number, or if a device's cell does not exist.
 func New(devices int, t Tree) *FairShare {
 	if t.CellOf != nil && len(t.CellOf) != devices {
-		panic(fmt.Sprintf("flows: cells of %d devices: there are %d", len(t.CellOf), devices))
+		panic(fmt.Sprintf("flows: cells of %d devices for %d devices", len(t.CellOf), devices))
 	}
 	for device, c := range t.CellOf {
 		if c < -1 || int(c) >= len(t.CellMbps) {
-			panic(fmt.Sprintf("flows: device %d is in cell %d: there are %d", device, c, len(t.CellMbps)))
+			panic(fmt.Sprintf("flows: device %d is in cell %d of %d", device, c, len(t.CellMbps)))
 		}
 	}
 	n := int(firstCell) + 1 + len(t.CellMbps)
@@ -122,7 +122,7 @@ func New(devices int, t Tree) *FairShare {
 	return s
 }
 
-// capacity returns a capacity with +Inf for an unlimited one.
+// capacity returns +Inf for an unlimited capacity.
 func capacity(mbps float64) float64 {
 	if !(mbps >= 0) || math.IsInf(mbps, 1) {
 		panic(fmt.Sprintf("flows: a capacity of %g Mbps: must be positive, or 0 for an unlimited one", mbps))
@@ -133,9 +133,8 @@ func capacity(mbps float64) float64 {
 	return mbps
 }
 
-// SetRate gives a device another rate of its own, in 10^6 bit/s, which its flow,
-// if it has one, follows from now on; 0 is an outage. It panics when the rate is
-// negative or not finite.
+// SetRate sets a device's own rate, in 10^6 bit/s, from now on; 0 is an outage. It
+// panics if the rate is negative or not finite.
 func (s *FairShare) SetRate(now engine.Time, device int, mbps float64) {
 	if !(mbps >= 0) || math.IsInf(mbps, 1) {
 		panic(fmt.Sprintf("flows: device %d has a rate of %g Mbps: must be finite, not negative", device, mbps))
@@ -154,28 +153,27 @@ func (s *FairShare) SetRate(now engine.Time, device int, mbps float64) {
 	s.enter(int32(device), left)
 }
 
-// SetServer gives the server's access link another capacity, in 10^6 bit/s; 0:
-// unlimited.
+// SetServer sets the capacity of the server's access link, in 10^6 bit/s; 0: unlimited.
 func (s *FairShare) SetServer(now engine.Time, mbps float64) {
 	s.move(now)
 	s.capacity, s.resized = capacity(mbps), true
 }
 
-// SetCell gives a cell another capacity, in 10^6 bit/s; 0: unlimited.
+// SetCell sets the capacity of a cell, in 10^6 bit/s; 0: unlimited.
 func (s *FairShare) SetCell(now engine.Time, c int, mbps float64) {
 	s.move(now)
 	s.cells[c+1].capacity = capacity(mbps)
 	s.touch(int32(c + 1))
 }
 
-// Begin starts a flow of that many bytes from or to a device, which takes part in
-// the sharing when the delay (latency, start-up) is over. It panics when the
-// device has a flow that neither was removed nor taken, or a quantity is negative.
+// Begin starts a flow of some bytes from or to a device. The flow takes part in sharing
+// once the delay (latency, slow start) is over. It panics if the device has a flow that
+// was neither removed nor taken, or if an argument is negative.
 func (s *FairShare) Begin(now engine.Time, device int, bytes float64, delay engine.Time) {
 	s.move(now)
 	f := &s.flows[device]
 	if f.class != idle || delay < 0 || !(bytes >= 0) || math.IsInf(bytes, 1) {
-		panic(fmt.Sprintf("flows: %g bytes begin for device %d after %v: neither may be negative, nor may it have a flow", bytes, device, delay))
+		panic(fmt.Sprintf("flows: cannot begin a flow of %g bytes for device %d after %v: bytes and delay must not be negative, and the device must have no flow", bytes, device, delay))
 	}
 	f.units = bytes * unitsPerByte
 	s.active++
@@ -187,9 +185,9 @@ func (s *FairShare) Begin(now engine.Time, device int, bytes float64, delay engi
 	s.waiting = s.flowsDue.push(s.waiting, int32(device), at(now.Add(delay)))
 }
 
-// Remove ends the flow of a device before its time and returns the bytes that
-// were transferred, all of them if it ends just now and was not taken. It
-// panics when the device has no flow.
+// Remove ends the flow of a device early and returns the bytes transferred. It returns
+// all bytes for a flow that has ended but was not taken. It panics if the device has no
+// flow.
 func (s *FairShare) Remove(now engine.Time, device int) (bytes float64) {
 	s.move(now)
 	f := &s.flows[device]
@@ -210,9 +208,8 @@ func (s *FairShare) Remove(now engine.Time, device int) (bytes float64) {
 	return (f.units - left) / unitsPerByte
 }
 
-// Next returns the next instant at which TakeEnded is to be called, unless something
-// else happens before: a flow ends, or a delay is over. It is Never when neither
-// will happen as things are.
+// Next returns the next instant at which to call TakeEnded if nothing else happens: a
+// flow ends, or a delay is over. It returns Never if there is none.
 func (s *FairShare) Next() engine.Time {
 	if s.ended != none {
 		return s.flowsDue[s.ended].key.over()
@@ -228,12 +225,12 @@ func (s *FairShare) Next() engine.Time {
 	return next
 }
 
-// TakeEnded returns a device whose flow has ended by now, and forgets that flow; ok is
-// false when there is none. Devices come in the order of the nanoseconds at which
-// their flows ended, then of their numbers.
+// TakeEnded returns a device whose flow has ended by now, and removes that flow; ok is
+// false if there is none. Devices come in the order in which their flows ended, in
+// nanoseconds, then by number.
 func (s *FairShare) TakeEnded(now engine.Time) (device int, ok bool) {
 	s.move(now)
-	s.catchUp(now) // what began at this instant may end at it
+	s.catchUp(now) // a flow that starts at this instant may end at it
 	d := s.ended
 	if d == none {
 		return 0, false
@@ -244,12 +241,11 @@ func (s *FairShare) TakeEnded(now engine.Time) (device int, ok bool) {
 	return int(d), true
 }
 
-// Active returns the number of flows that were begun and neither removed nor
-// taken.
+// Active returns the number of flows neither removed nor taken.
 func (s *FairShare) Active() int { return s.active }
 
-// Rate returns the present rate of a device's flow, in 10^6 bit/s: 0 when it has
-// none, waits or has ended.
+// Rate returns the current rate of a device's flow, in 10^6 bit/s. It is 0 if the device
+// has no flow, or if the flow waits or has ended.
 func (s *FairShare) Rate(device int) float64 {
 	g := s.flows[device].class
 	if g < 0 {
@@ -263,18 +259,17 @@ func (s *FairShare) Rate(device int) float64 {
 	return s.cells[k.cell].level(s)
 }
 
-// move advances the clock to an instant, past what is due before.
+// move advances the clock to an instant.
 func (s *FairShare) move(now engine.Time) {
 	if now < s.asked {
-		panic(fmt.Sprintf("flows: asked at %v (%d ns): it is %v (%d ns) already", now, int64(now), s.asked, int64(s.asked)))
+		panic(fmt.Sprintf("flows: called for %v (%d ns) after %v (%d ns): time must not decrease", now, int64(now), s.asked, int64(s.asked)))
 	}
 	if now > s.asked {
 		s.catchUp(now)
 	}
 }
 
-// catchUp ends and starts all that is due by an instant, in the order in which
-// it is due.
+// catchUp ends and starts flows up to an instant, in order of time.
 func (s *FairShare) catchUp(now engine.Time) {
 	s.asked = now
 	for {
@@ -311,14 +306,14 @@ func (s *FairShare) catchUp(now engine.Time) {
 	}
 }
 
-// end keeps a flow that is over now until it is taken.
+// end keeps the flow of d, which is over now, until it is taken.
 func (s *FairShare) end(d int32) {
 	s.flows[d].class = over
 	s.ended = s.flowsDue.push(s.ended, d, at(s.now.over()))
 }
 
-// enter makes a device's flow share what it can get, with that many units to go.
-// With none it is over even where there is no rate.
+// enter adds a device's flow with a number of remaining units to its class. Without
+// units the flow is over, even if it has no rate.
 func (s *FairShare) enter(d int32, units float64) {
 	if units == 0 {
 		s.end(d)
@@ -346,8 +341,7 @@ func (s *FairShare) enter(d int32, units float64) {
 	}
 }
 
-// withdraw takes a device's flow from its class and returns the units it had to
-// go.
+// withdraw removes a device's flow from its class and returns the remaining units.
 func (s *FairShare) withdraw(d int32) (units float64) {
 	g := s.flows[d].class
 	k := &s.classes[g]
@@ -369,7 +363,7 @@ func (s *FairShare) withdraw(d int32) (units float64) {
 	return min(max(units, 0), s.flows[d].units)
 }
 
-// touch notes that the rates of a cell are to be settled.
+// touch marks the rates of a cell as out of date.
 func (s *FairShare) touch(c int32) {
 	if x := &s.cells[c]; !x.stale {
 		x.stale = true

@@ -19,13 +19,13 @@ func TestAgainstSlowTwin(t *testing.T) {
 	})
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
-		p := crowd(random)
+		p := busyProblem(random)
 		compare(t, solve(p), solveSlowly(p), p)
 	}
 }
 
-// When every rate is halved and all that happens comes after twice the time, all
-// comes after twice the time, up to the whole nanosecond.
+// Halving every rate and doubling the times of all operations doubles the times of all
+// outcomes, to the nanosecond.
 func TestHalvingRatesDoublesDurations(t *testing.T) {
 	halve := func(p problem) problem {
 		p.tree.ServerMbps /= 2
@@ -56,7 +56,7 @@ func TestHalvingRatesDoublesDurations(t *testing.T) {
 	})
 }
 
-// A cell without a limit is no cell.
+// A cell without a limit is equivalent to no cell.
 func TestCellWithoutLimitIsNone(t *testing.T) {
 	forProblems(t, func(t rapid.TB, p problem) {
 		p.tree.CellMbps = make([]float64, len(p.tree.CellMbps))
@@ -67,7 +67,7 @@ func TestCellWithoutLimitIsNone(t *testing.T) {
 	})
 }
 
-// A link that nothing can fill is no link.
+// A link that nothing can fill is equivalent to no link.
 func TestWideLinkIsNone(t *testing.T) {
 	forProblems(t, func(t rapid.TB, p problem) {
 		p.tree.ServerMbps = 0
@@ -78,7 +78,7 @@ func TestWideLinkIsNone(t *testing.T) {
 	})
 }
 
-// Devices and cells may have any numbers.
+// The numbers of devices and cells do not matter.
 func TestPermutationPermutes(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	forProblems(t, func(t rapid.TB, p problem) {
@@ -117,17 +117,17 @@ func TestPermutationPermutes(t *testing.T) {
 	})
 }
 
-// forProblems checks a property of a general problem at a time, and of crowds.
+// forProblems checks a property on general problems and on busy ones.
 func forProblems(t *testing.T, property func(rapid.TB, problem)) {
 	rapid.Check(t, func(t *rapid.T) { property(t, problems(t)) })
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 100 {
-		property(t, crowd(random))
+		property(t, busyProblem(random))
 	}
 }
 
-// requireSame requires the same outcomes, the instants up to some nanoseconds and
-// the bytes up to 1e-12 of them, which is the rounding of what is left.
+// requireSame requires equal outcomes: instants within some nanoseconds, and bytes
+// within 1e-12, the rounding of the remaining bytes.
 func requireSame(t rapid.TB, got, want map[int][]outcome, ns float64, p problem) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -139,7 +139,7 @@ func requireSame(t rapid.TB, got, want map[int][]outcome, ns float64, p problem)
 			t.Fatalf("device %d has outcomes %v, want %v: %+v", device, g, w, p)
 		}
 		for i := range w {
-			// Seconds as floating-point numbers: the half is for their rounding.
+			// Seconds are floating-point numbers: the half covers their rounding.
 			if math.Abs(g[i].seconds-w[i].seconds) > (ns+0.5)*1e-9 || math.Abs(g[i].bytes-w[i].bytes) > 1e-12*w[i].bytes+1e-9 {
 				t.Fatalf("flow %d of device %d: %v, want %v: %+v", i, device, g[i], w[i], p)
 			}
@@ -147,24 +147,24 @@ func requireSame(t rapid.TB, got, want map[int][]outcome, ns float64, p problem)
 	}
 }
 
-// Flows that begin or change at the same instant may be told in any order.
+// The order of operations at the same instant does not matter.
 func TestOrderOfInsertionDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := problems(t)
-		for i := range p.ops { // many at each of few instants
+		for i := range p.ops { // many operations at each of a few instants
 			p.ops[i].at = p.ops[i].at / 5e9 * 5e9
 		}
 		q := p
 		q.ops = rapid.Permutation(p.ops).Draw(t, "order")
 		slices.SortStableFunc(q.ops, func(a, b op) int { return cmp.Compare(a.at, b.at) })
-		// What concerns one device or cell keeps its order.
+		// Operations on one device or cell keep their order.
 		q.ops = keepOrderOf(p.ops, q.ops)
 		requireSame(t, solve(q), solve(p), 0, p)
 	})
 }
 
-// keepOrderOf returns shuffled with the operations on one thing at one instant
-// in the order they have in the original.
+// keepOrderOf returns shuffled, with the operations on one device or cell at one instant
+// in their original order.
 func keepOrderOf(original, shuffled []op) []op {
 	type thing struct {
 		at     engine.Time

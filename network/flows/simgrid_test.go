@@ -12,10 +12,10 @@ import (
 	"fedsim/engine"
 )
 
-// SimGrid is the external oracle: Casanova, Giersch, Legrand, Quinson and Suter,
-// JPDC 2014, version 3.32, whose model CM02 without windows, weights and latency
-// is max-min fairness. testdata/simgrid.csv is written and checked by
-// bench/simgrid_test.go; a row is one transfer, cell -1 is none.
+// SimGrid is the external oracle: Casanova, Giersch, Legrand, Quinson and Suter, JPDC
+// 2014, version 3.32. Its model CM02 without windows, weights and latency is max-min
+// fairness. bench/simgrid_test.go writes and checks testdata/simgrid.csv. A row is one
+// transfer; cell -1 is none.
 func TestAgainstSimGrid(t *testing.T) {
 	file, err := os.Open("testdata/simgrid.csv")
 	if err != nil {
@@ -40,8 +40,8 @@ func TestAgainstSimGrid(t *testing.T) {
 			}
 			wrong := math.Abs(got[d][0].seconds-want) / want
 			worst = max(worst, wrong)
-			// SimGrid keeps seconds in floating-point numbers to 1e-12; an end is up to
-			// 1 ns later here, and the shortest take milliseconds.
+			// SimGrid rounds seconds to 1e-12. An end is up to 1 ns later here. The
+			// shortest transfers take milliseconds.
 			if wrong > 1e-9+1e-9/want {
 				t.Errorf("case %s: transfer %d ends at %.12g s, SimGrid says %.12g", rest[0][0], d, got[d][0].seconds, want)
 			}
@@ -54,8 +54,8 @@ func TestAgainstSimGrid(t *testing.T) {
 	t.Logf("%d cases, %d transfers, the worst wrong by %.2g of its end", cases, len(rows)-1, worst)
 }
 
-// simGridCase returns a case as a problem whose devices send once, and when
-// SimGrid says that each is done.
+// simGridCase returns a case as a problem in which each device sends once, and the end
+// of each transfer according to SimGrid.
 func simGridCase(t *testing.T, rows [][]string) (p problem, ends []float64) {
 	t.Helper()
 	number := func(s string) float64 {

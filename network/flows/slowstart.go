@@ -7,32 +7,30 @@ import (
 )
 
 const (
-	// segmentBytes is what a TCP segment carries on Ethernet: 1500 bytes without
-	// the headers of IPv4 and TCP (RFC 6928, section 2, has it as the usual one).
+	// segmentBytes is the payload of a TCP segment on Ethernet: 1500 bytes minus the
+	// headers of IPv4 and TCP (RFC 6928, section 2, calls it typical).
 	segmentBytes = 1460
 	// initialWindow is in segments (RFC 6928, section 2).
 	initialWindow = 10
 )
 
-// SlowStart returns by how much longer TCP's slow start makes a transfer of that
-// many bytes over an idle path with a rate in 10^6 bit/s and a round-trip time in
-// milliseconds: the time in which the sender waits for acknowledgements.
+// SlowStart returns the delay that TCP's slow start adds to a transfer over an idle
+// path: the time in which the sender waits for acknowledgements. The rate is in 10^6
+// bit/s, the round-trip time in milliseconds.
 //
-// A new connection sends 10 segments of 1460 bytes, then two for each that is
-// acknowledged (RFC 6928, section 2; RFC 5681, section 3.1, every segment being
-// acknowledged and none lost), so that the window doubles from one round trip to
-// the next until it fills the path. With s the time that a segment takes at the
-// full rate, a window of w segments takes w s and its first acknowledgement comes
-// after s + RTT; the sender waits RTT - (w - 1) s unless that is negative or
-// nothing is left to send:
+// A new connection sends 10 segments of 1460 bytes, then two per acknowledged segment
+// (RFC 6928, section 2; RFC 5681, section 3.1, if every segment is acknowledged and none
+// is lost). So the window doubles every round trip until it fills the path. Let s denote the
+// time of a segment at the full rate. A window of w segments takes w s, and its first
+// acknowledgement arrives after s + RTT. The sender waits RTT - (w - 1) s if that is
+// positive and segments remain:
 //
-//	sum over the windows w = 10, 20, 40, ... but the last of max(0, RTT - (w - 1) s)
+//	sum over the windows w = 10, 20, 40, ... except the last of max(0, RTT - (w - 1) s)
 //
-// It is a delay for Begin, on top of the latency. The rate is the device's own: a
-// flow that gets less at first would fill its share with a smaller window, so that
-// on a contended link this is the most that slow start costs. Before anything is
-// sent there is a handshake, which takes a round trip of its own and is not in it.
-// Without a rate there is no delay.
+// Add it to the latency as the delay of Begin. The rate is the device's own. A flow that
+// gets less at first would fill its share with a smaller window, so on a contended link
+// the result is an upper bound. It excludes the handshake, which takes another round
+// trip. With rate 0 the delay is 0.
 func SlowStart(bytes, mbps, rttMs float64) engine.Time {
 	rtt := rttMs / 1e3
 	segment := segmentBytes * 8 / (mbps * 1e6)

@@ -8,10 +8,10 @@ import (
 	"fedsim/engine"
 )
 
-// sendSegments is a transfer segment by segment: each is sent when the link is
-// free and the window allows, and is acknowledged a round trip after its last bit
-// was sent, which opens the window by one besides the one that is free again. It
-// returns when the last bit was sent, in seconds.
+// sendSegments simulates a transfer segment by segment. A segment is sent when the link
+// is free and the window allows. It is acknowledged a round trip after its last bit was
+// sent, and the acknowledgement opens the window by one more segment. It returns when
+// the last bit was sent, in seconds.
 func sendSegments(bytes, mbps, rtt float64) float64 {
 	var acks []float64 // in order
 	now, inFlight, window := 0.0, 0, 10
@@ -39,7 +39,7 @@ func TestSlowStartAgainstTwin(t *testing.T) {
 		bytes, mbps, rttMs := math.Ceil(between(1e4, 3e6)), between(1, 1000), between(1, 500)
 		got := SlowStart(bytes, mbps, rttMs).Seconds()
 		want := sendSegments(bytes, mbps, rttMs/1e3) - bytes*8/(mbps*1e6)
-		// Half a nanosecond of rounding, and the twin's own: 2e3 additions.
+		// Half a nanosecond of rounding, plus the twin's own: 2e3 additions.
 		if math.Abs(got-want) > 0.5e-9+1e-11 {
 			t.Fatalf("%g bytes at %g Mbps and %g ms: %.12f s longer, want %.12f", bytes, mbps, rttMs, got, want)
 		}

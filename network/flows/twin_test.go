@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// op is something that happens to a share at an instant.
+// op is an operation on a share at an instant.
 type op struct {
 	at     engine.Time
 	what   what
@@ -30,21 +30,21 @@ const (
 	cellMbps
 )
 
-// outcome is what became of the flows of a device, in their order.
+// outcome is the result of a device's flows, in their order.
 type outcome struct {
 	seconds float64 // when it ended or was removed
-	bytes   float64 // what was transferred by then
+	bytes   float64 // bytes transferred by then
 }
 
-// problem is a tree, its devices' first rates and what happens.
+// problem is a tree, the devices' initial rates and the operations.
 type problem struct {
 	tree  Tree
 	rates []float64
 	ops   []op
 }
 
-// fluid is the slow twin: it finds all rates anew by progressive filling at
-// every event and moves every flow on to the next one.
+// fluid is the slow twin: at every event it recomputes all rates by progressive filling
+// and advances every flow.
 type fluid struct {
 	problem
 	now   float64 // seconds
@@ -126,8 +126,8 @@ func (f *fluid) runTo(limit float64) {
 	}
 }
 
-// fill is progressive filling: the link that gives each of its unfixed flows
-// least fixes them, until all are fixed.
+// fill is progressive filling: the link that gives its unfixed flows the least fixes
+// them, until all are fixed.
 func (f *fluid) fill() {
 	type link struct {
 		left  float64
@@ -178,7 +178,7 @@ func (f *fluid) fill() {
 	}
 }
 
-// solve has a share do the same.
+// solve runs a problem on a FairShare.
 func solve(p problem) map[int][]outcome {
 	s := New(len(p.rates), p.tree)
 	for d, mbps := range p.rates {
@@ -218,9 +218,8 @@ func solve(p problem) map[int][]outcome {
 	return done
 }
 
-// compare requires ends within the nanosecond that rounding up adds, besides
-// 1e-12 of the time for the twin's own rounding, and bytes within 1e-9 of the
-// size or what a nanosecond carries.
+// compare requires ends within 1 ns (rounding up) plus 1e-12 of the time (the twin's
+// rounding), and bytes within 1e-9 of the size or one nanosecond of transfer.
 func compare(t rapid.TB, got, want map[int][]outcome, context any) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -243,7 +242,7 @@ func compare(t rapid.TB, got, want map[int][]outcome, context any) {
 	}
 }
 
-// problems draws problems with a few devices, ties of rates included.
+// problems draws problems with a few devices and with equal rates.
 func problems(t *rapid.T) problem {
 	mbps := rapid.OneOf(rapid.SampledFrom([]float64{1, 2, 5, 10}), rapid.Float64Range(0.1, 20))
 	capacities := rapid.OneOf(rapid.Just(0.0), rapid.SampledFrom([]float64{1, 3, 10, 20}), rapid.Float64Range(0.2, 60))
@@ -254,9 +253,9 @@ func problems(t *rapid.T) problem {
 		p.rates = append(p.rates, mbps.Draw(t, "rate"))
 		p.tree.CellOf = append(p.tree.CellOf, int32(rapid.IntRange(-1, len(p.tree.CellMbps)-1).Draw(t, "cell")))
 	}
-	last := make([]bool, n) // a device may begin when its flow before was removed
+	last := make([]bool, n) // a device may begin again once its flow was removed
 	instants := rapid.OneOf(rapid.Int64Range(0, 20e9), rapid.Map(rapid.Int64Range(0, 20), func(s int64) int64 { return s * 1e9 }))
-	ops := rapid.IntRange(1, 60).Draw(t, "operations") // of itself a slice is mostly short
+	ops := rapid.IntRange(1, 60).Draw(t, "operations") // a drawn slice would usually be short
 	times := rapid.SliceOfN(instants, ops, ops).Draw(t, "times")
 	slices.Sort(times)
 	for _, at := range times {
@@ -290,16 +289,16 @@ func problems(t *rapid.T) problem {
 		}
 		p.ops = append(p.ops, o)
 	}
-	// Whatever is off or out comes back, so that all flows end.
+	// All rates and capacities are restored, so that all flows end.
 	for d := range n {
 		p.ops = append(p.ops, op{at: 21e9, what: rate, device: d, value: mbps.Draw(t, "last rate")})
 	}
 	return p
 }
 
-// crowd draws a problem in which most of its devices transfer at any time, as
-// the general ones seldom do: up to 40 devices in up to 5 cells, 150 operations.
-func crowd(random *rand.Rand) problem {
+// busyProblem draws a problem in which most devices transfer at any time, which general
+// problems seldom have: up to 40 devices in up to 5 cells, 150 operations.
+func busyProblem(random *rand.Rand) problem {
 	mbps := func() float64 {
 		if random.IntN(2) == 0 {
 			return []float64{1, 2, 5, 10}[random.IntN(4)]
@@ -307,7 +306,7 @@ func crowd(random *rand.Rand) problem {
 		return 0.1 + 20*random.Float64()
 	}
 	n, cells := 10+random.IntN(31), random.IntN(6)
-	capacity := func(devices int) float64 { // that limits or does not
+	capacity := func(devices int) float64 { // a limiting capacity or none
 		if random.IntN(5) == 0 {
 			return 0
 		}
@@ -323,7 +322,7 @@ func crowd(random *rand.Rand) problem {
 	}
 	transfers, at := make([]bool, n), engine.Time(0)
 	for range 150 {
-		if random.IntN(4) > 0 { // else at the same instant
+		if random.IntN(4) > 0 { // otherwise at the same instant
 			at += engine.Time(random.ExpFloat64() * 2e8)
 		}
 		o := op{at: at, what: begins, device: random.IntN(n)}
