@@ -20,29 +20,29 @@ import (
 	"fedsim/results/rundir"
 )
 
-// data is the report of a run directory as it is sent. It is made when it is asked
-// for, once for all who ask while the directory stays as it is.
+// data is the encoded report of a run directory. It is built on the first request after
+// a change of the directory, once for all clients.
 type data struct {
 	dir string
 
-	mu     sync.Mutex
-	mark   string // of the directory when it was read; empty: what follows is not to be used
-	plain  []byte
-	packed []byte // plain, gzipped
+	mu      sync.Mutex
+	version string // of the directory when it was read; empty: plain and packed are invalid
+	plain   []byte
+	packed  []byte // plain, gzipped
 
-	took atomic.Int64 // nanoseconds to make them
+	took atomic.Int64 // nanoseconds to build them
 }
 
-// leastPace is the least time between two changes that are told.
-const leastPace = time.Second
+// minInterval is the minimum time between two notifications of changes.
+const minInterval = time.Second
 
-// pace is the time between two changes that leaves most of a core to the run, however
-// long the report takes.
-func (d *data) pace() time.Duration {
-	return max(leastPace, 5*time.Duration(d.took.Load()))
+// interval returns the time between two notifications. It limits the server to a fifth
+// of a core, so that most of it is left to the run.
+func (d *data) interval() time.Duration {
+	return max(minInterval, 5*time.Duration(d.took.Load()))
 }
 
-// read returns the report of the directory as it is now.
+// read returns the current report of the directory.
 func (d *data) read() (plain, packed []byte, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -50,12 +50,12 @@ func (d *data) read() (plain, packed []byte, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if now.Version == d.mark {
+	if now.Version == d.version {
 		return d.plain, d.packed, nil
 	}
-	d.mark = ""
+	d.version = ""
 	started := time.Now()
-	if err := stayInside(d.dir); err != nil {
+	if err := checkLinks(d.dir); err != nil {
 		return nil, nil, err
 	}
 	found, err := report.Read(d.dir)
@@ -76,15 +76,15 @@ func (d *data) read() (plain, packed []byte, err error) {
 	if err := zip.Close(); err != nil {
 		return nil, nil, err
 	}
-	// What was written since it was looked at may be in it, or not: it is read again.
-	d.mark, d.plain, d.packed = now.Version, text.Bytes(), zipped.Bytes()
+	// The version is older than the report: any later change causes another read.
+	d.version, d.plain, d.packed = now.Version, text.Bytes(), zipped.Bytes()
 	d.took.Store(int64(time.Since(started)))
 	return d.plain, d.packed, nil
 }
 
-// stayInside reports links in a run directory that lead out of it: what they lead to
-// is nobody's to see.
-func stayInside(dir string) (err error) {
+// checkLinks returns an error if a file that a report reads is a symbolic link out of
+// the run directory.
+func checkLinks(dir string) (err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func stayInside(dir string) (err error) {
 		for _, e := range entries {
 			name := path.Join(folder, e.Name())
 			if e.Type()&fs.ModeSymlink == 0 || folder == "." && !rundir.IsName(e.Name()) {
-				continue // other links than those to what is read are nobody's concern
+				continue // not read by a report
 			}
 			if _, err := root.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("%s: the link %s leads out of it: %w", dir, name, err)
@@ -111,17 +111,16 @@ func stayInside(dir string) (err error) {
 	return nil
 }
 
-// serveData sends the report with the status 200, or else says in words why there is
-// none.
+// serveData sends the report with status 200, or an error text with another status.
 func (s *Server) serveData(w http.ResponseWriter, r *http.Request) {
 	plain, packed, err := s.data.read()
 	if err != nil {
 		text, status := err.Error(), http.StatusInternalServerError
 		if errors.Is(err, fs.ErrNotExist) {
-			// No status of an error: a browser that is told of one complains.
+			// Not an error status, which a browser would log.
 			status = http.StatusAccepted
 			if g, err := rundir.Stat(s.dir); err == nil && g.Status == rundir.Absent {
-				text = s.dir + ": there is no run here yet; it shows as soon as there is"
+				text = s.dir + ": no run yet; this page shows the run when it starts"
 			}
 		}
 		http.Error(w, text, status)
@@ -140,13 +139,13 @@ func (s *Server) serveData(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 }
 
-// tag names a content.
+// tag returns the entity tag of content.
 func tag(content []byte) string {
 	sum := sha256.Sum256(content)
 	return `"` + hex.EncodeToString(sum[:12]) + `"`
 }
 
-// acceptsGzip reads an Accept-Encoding header.
+// acceptsGzip reports whether an Accept-Encoding header accepts gzip.
 func acceptsGzip(header string) bool {
 	for part := range strings.SplitSeq(header, ",") {
 		name, weight, _ := strings.Cut(part, ";")

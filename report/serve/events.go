@@ -10,20 +10,21 @@ import (
 	"fedsim/results/rundir"
 )
 
-// beat is how often a comment tells that the server is there, so that what lies
-// between does not take the connection for dead, and who has gone is found out.
-const beat = 15 * time.Second
+// heartbeat is the interval of comments in a stream of events. They prevent proxies from
+// closing the connection, and detect clients that have disconnected.
+const heartbeat = 15 * time.Second
 
-// serveEvents tells a page when to fetch the data again, and when there will be no
-// more of them. Its first event says how things stand. An event's id names what it is
-// about, so that a page that was cut off and is told nothing new does nothing.
+// serveEvents sends server-sent events: "changed" when the page must fetch the data
+// again, "finished" when the run has ended. The first event describes the current
+// state. The id of an event identifies that state, so a page that reconnects without a
+// change gets no event.
 func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 	select {
-	case s.seats <- struct{}{}:
-		defer func() { <-s.seats }()
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
 	default:
 		w.Header().Set("Retry-After", "10")
-		http.Error(w, fmt.Sprintf("%d pages listen already", mostListeners), http.StatusServiceUnavailable)
+		http.Error(w, fmt.Sprintf("%d pages are connected: close one or retry later", maxListeners), http.StatusServiceUnavailable)
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -31,65 +32,64 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out := stream{w, http.NewResponseController(w)}
-	heart := time.NewTicker(beat)
-	defer heart.Stop()
-	text, told := fmt.Sprintf("retry: %d\n\n", time.Second.Milliseconds()), r.Header.Get("Last-Event-ID")
-	first := told == ""
+	ticker := time.NewTicker(heartbeat)
+	defer ticker.Stop()
+	text, lastID := fmt.Sprintf("retry: %d\n\n", time.Second.Milliseconds()), r.Header.Get("Last-Event-ID")
+	first := lastID == ""
 	for {
 		seen, next := s.watch.now()
-		if id := idOf(seen); id != told {
+		if id := idOf(seen); id != lastID {
 			text += events(seen.Status, id, first)
-			told = id
+			lastID = id
 		}
 		if text != "" && out.send(text) != nil {
-			return // it has gone
+			return // the client has disconnected
 		}
 		text, first = "", false
 		select {
 		case <-next:
-		case <-heart.C:
-			text = ": the server is there\n\n"
+		case <-ticker.C:
+			text = ": heartbeat\n\n"
 		case <-r.Context().Done():
 			return
-		case <-s.over:
+		case <-s.closed:
 			return
 		}
 	}
 }
 
-// events are what tells of a phase. Who has just come is fetching the data anyway.
-func events(phase rundir.Status, id string, first bool) string {
-	over := phase == rundir.Finished || phase == rundir.Stopped
+// events returns the events for a status. A new page fetches the data without an event.
+func events(status rundir.Status, id string, first bool) string {
 	text := ""
-	if !first || phase == rundir.Writing {
-		text = event("changed", phase, id)
+	if !first || status == rundir.Writing {
+		text = event("changed", status, id)
 	}
-	if over {
-		text += event("finished", phase, id)
+	if status == rundir.Finished || status == rundir.Stopped {
+		text += event("finished", status, id)
 	}
 	return text
 }
 
-func event(name string, phase rundir.Status, id string) string {
-	return fmt.Sprintf("event: %s\nid: %s\ndata: %s\n\n", name, id, phase)
+func event(name string, status rundir.Status, id string) string {
+	return fmt.Sprintf("event: %s\nid: %s\ndata: %s\n\n", name, id, status)
 }
 
-// idOf names what was seen.
+// idOf returns an event id for the state of a directory.
 func idOf(g rundir.Info) string {
 	h := fnv.New64a()
 	h.Write([]byte(string(g.Status) + " " + g.Version))
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// stream is an answer that goes on.
+// stream is a response without an end.
 type stream struct {
 	http.ResponseWriter
 	control *http.ResponseController
 }
 
-// send sends a text at once, and gives up on who does not take it.
+// send sends text immediately. It fails if the client does not read it in writeTimeout.
 func (s stream) send(text string) error {
-	err := s.control.SetWriteDeadline(time.Now().Add(writeWait))
+	err := s.control.SetWriteDeadline(time.Now().Add(writeTimeout))
 	if err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}

@@ -25,8 +25,8 @@ import (
 	"fedsim/results/rundir"
 )
 
-// served starts a server of dir and returns its address; stop stops it, and fails
-// the test unless it does so at once and without an error.
+// served starts a server for dir and returns its URL. stop stops it, and fails the test
+// unless it stops promptly and without an error.
 func served(t *testing.T, dir string) (url string, stop func()) {
 	t.Helper()
 	l, err := Listen("127.0.0.1:0")
@@ -34,7 +34,7 @@ func served(t *testing.T, dir string) (url string, stop func()) {
 		t.Fatal(err)
 	}
 	if !Loopback(l) {
-		t.Error("127.0.0.1 can be reached by others")
+		t.Error("127.0.0.1 is not a loopback address")
 	}
 	s, err := New(dir)
 	if err != nil {
@@ -51,12 +51,12 @@ func served(t *testing.T, dir string) (url string, stop func()) {
 				t.Error(err)
 			}
 		case <-time.After(20 * time.Second):
-			t.Error("it does not stop")
+			t.Error("the server does not stop")
 		}
 	})
 }
 
-// listen reads events until the server ends them: "name phase" each.
+// listen returns the events until the server ends them, as "name phase".
 func listen(t *testing.T, url string) <-chan string {
 	t.Helper()
 	r, err := http.Get(url + "events")
@@ -102,9 +102,8 @@ func fetch(t *testing.T, url string) (status int, r report.Report) {
 	return answer.StatusCode, r
 }
 
-// A page that is opened before the run sees it begin, go on, come to its end, and be
-// made anew.
-func TestARunIsFollowed(t *testing.T) {
+// A page opened before the run sees it start, progress, finish, and be replaced.
+func TestFollowsRun(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "runs", "x")
 	url, stop := served(t, dir)
 	defer stop()
@@ -122,12 +121,12 @@ func TestARunIsFollowed(t *testing.T) {
 					t.Fatalf("the events ended after %v", seen)
 				}
 			case <-late:
-				t.Fatalf("%q did not come, but %v", want, seen)
+				t.Fatalf("%q is missing: %v", want, seen)
 			}
 		}
 	}
 	if status, _ := fetch(t, url); status != 202 {
-		t.Errorf("status %d before there is anything", status)
+		t.Errorf("status %d before the run", status)
 	}
 	for i := range 2 {
 		p := startRun(t, dir, i > 0)
@@ -135,7 +134,7 @@ func TestARunIsFollowed(t *testing.T) {
 		until("changed writing")
 		var r report.Report
 		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-			if _, r = fetch(t, url); len(r.Runs) == 2 && r.Rows == 9+6 { // the first run, and round 0 to 5
+			if _, r = fetch(t, url); len(r.Runs) == 2 && r.Rows == 9+6 { // the first run, and rounds 0 to 5
 				break
 			}
 			if time.Now().After(deadline) {
@@ -143,13 +142,13 @@ func TestARunIsFollowed(t *testing.T) {
 			}
 		}
 		if r.State != rundir.Running || r.Expected != 2 || r.Runs[0].Status != results.Done || r.Runs[1].Status != results.UnderWay {
-			t.Errorf("while it runs: %s, %+v", r.State, r.Runs)
+			t.Errorf("during the run: %s, %+v", r.State, r.Runs)
 		}
-		close(p.goOn)
+		close(p.proceed)
 		<-p.ended
 		seen := until("finished finished")
 		if n := len(seen); n < 2 || seen[n-2] != "changed finished" {
-			t.Errorf("events %v: the last one must come behind the change", seen)
+			t.Errorf("events %v: the last one must follow the change", seen)
 		}
 		for _, e := range seen[:max(0, len(seen)-2)] {
 			if e != "changed writing" {
@@ -157,19 +156,19 @@ func TestARunIsFollowed(t *testing.T) {
 			}
 		}
 		if status, r := fetch(t, url); status != 200 || r.State != rundir.Complete || r.Rows != 18 {
-			t.Errorf("in the end: status %d, %s, %d rows", status, r.State, r.Rows)
+			t.Errorf("after the run: status %d, %s, %d rows", status, r.State, r.Rows)
 		}
 	}
 	stop()
 	for e := range events {
-		t.Errorf("event %q behind the end", e)
+		t.Errorf("event %q after the end", e)
 	}
 }
 
-// In virtual time: changes are told at most once a second, the first at once, and a
-// comment tells that the server is there. Who was cut off and missed nothing is told
-// nothing.
-func TestPace(t *testing.T) {
+// In the fake time of synctest: the first change is sent immediately, later ones at most
+// once a second, with heartbeats between. A client that reconnects without a change gets
+// no event.
+func TestEventInterval(t *testing.T) {
 	dir := finishedRun(t)
 	manifest := filepath.Join(dir, "manifest.json")
 	synctest.Test(t, func(t *testing.T) {
@@ -178,7 +177,7 @@ func TestPace(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		go s.watch.run(ctx, s.data.pace)
+		go s.watch.run(ctx, s.data.interval)
 		start := time.Now()
 		listener := &logger{header: http.Header{}, start: start}
 		r := httptest.NewRequest("GET", "/events", nil).WithContext(ctx)
@@ -200,7 +199,7 @@ func TestPace(t *testing.T) {
 			t.Error(d)
 		}
 
-		// The report takes long: it may take a fifth of the time.
+		// Building a report takes 2 s: at most one in 10 s.
 		s.data.took.Store(int64(2 * time.Second))
 		for i := range 250 {
 			touch(100 + i)
@@ -213,7 +212,7 @@ func TestPace(t *testing.T) {
 				changes++
 			}
 		}
-		if changes != 3 { // at once, after 10 s, after 20 s
+		if changes != 3 { // after 0, 10 and 20 s
 			t.Errorf("%d changes in 25 s: %v", changes, log)
 		}
 		time.Sleep(time.Minute)
@@ -236,7 +235,7 @@ func TestPace(t *testing.T) {
 	})
 }
 
-// logger is a client that notes what it is sent, and when.
+// logger is a client that records what it receives, and when.
 type logger struct {
 	header http.Header
 	start  time.Time
@@ -255,7 +254,7 @@ func (l *logger) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// take returns what was noted since the last time.
+// take returns the log since the last call.
 func (l *logger) take() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -264,7 +263,7 @@ func (l *logger) take() []string {
 	return log
 }
 
-// kinds says what a piece of a stream is made of.
+// kinds returns the kinds of lines in a part of the stream.
 func kinds(text string) string {
 	var all []string
 	for line := range strings.Lines(text) {
@@ -280,15 +279,15 @@ func kinds(text string) string {
 	return strings.Join(all, " ")
 }
 
-// Only so many may listen; a place that was left is free.
-func TestListenersAreBounded(t *testing.T) {
+// The number of listeners is limited; a listener that disconnects frees its slot.
+func TestMaxListeners(t *testing.T) {
 	s, err := New(finishedRun(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(s)
 	defer server.Close()
-	defer close(s.over)
+	defer close(s.closed)
 	open := func() *http.Response {
 		r, err := http.Get(server.URL + "/events")
 		if err != nil {
@@ -297,7 +296,7 @@ func TestListenersAreBounded(t *testing.T) {
 		return r
 	}
 	var all []*http.Response
-	for range mostListeners {
+	for range maxListeners {
 		r := open()
 		if r.StatusCode != 200 {
 			t.Fatal(r.Status)
@@ -305,19 +304,19 @@ func TestListenersAreBounded(t *testing.T) {
 		all = append(all, r)
 	}
 	if r := open(); r.StatusCode != 503 || r.Header.Get("Retry-After") == "" {
-		t.Errorf("one more: %s", r.Status)
+		t.Errorf("one too many: %s", r.Status)
 	}
 	if err := all[0].Body.Close(); err != nil {
 		t.Error(err)
 	}
 	for deadline := time.Now().Add(20 * time.Second); open().StatusCode != 200; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("the place that was left is not free")
+			t.Fatal("the slot of a closed connection is not free")
 		}
 	}
 }
 
-// It stops at once, whoever listens or says nothing, and leaves nothing running.
+// The server stops promptly with listeners and silent connections, and leaves no goroutine.
 func TestStop(t *testing.T) {
 	dir := finishedRun(t)
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
@@ -356,7 +355,6 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// Before a run is asked for, the server that cannot serve says so.
 func TestListen(t *testing.T) {
 	l, err := Listen("127.0.0.1:0")
 	if err != nil {
@@ -364,7 +362,7 @@ func TestListen(t *testing.T) {
 	}
 	defer l.Close()
 	if _, err := Listen(l.Addr().String()); err == nil {
-		t.Error("two listen to one address")
+		t.Error("two listeners on one address")
 	}
 	all, err := Listen(":0")
 	if err != nil {
@@ -382,6 +380,6 @@ func TestListen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.Serve(t.Context(), l); err == nil {
-		t.Error("a closed listener is served")
+		t.Error("Serve succeeds on a closed listener")
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ServeHTTP answers GET and HEAD of the three paths that there are.
+// ServeHTTP serves GET and HEAD requests of /, /data and /events.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
@@ -17,37 +17,37 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
-	if !s.called(r.Host) {
-		http.Error(w, "this server is not called "+safe(r.Host)+": open the address that fedsim serve printed", http.StatusMisdirectedRequest)
+	if !s.allowed(r.Host) {
+		http.Error(w, "unknown host "+printable(r.Host)+": open the address that fedsim serve printed", http.StatusMisdirectedRequest)
 		return
 	}
-	var answer func(http.ResponseWriter, *http.Request)
-	switch r.URL.Path { // decoded, and taken as it is
+	var handler func(http.ResponseWriter, *http.Request)
+	switch r.URL.Path { // decoded, not cleaned
 	case "/":
-		answer = s.servePage
+		handler = s.servePage
 	case "/data":
-		answer = s.serveData
+		handler = s.serveData
 	case "/events":
-		answer = s.serveEvents
+		handler = s.serveEvents
 	default:
-		http.Error(w, "there is nothing here: there are /, /data and /events", http.StatusNotFound)
+		http.Error(w, "not found: the paths are /, /data and /events", http.StatusNotFound)
 		return
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		h.Set("Allow", "GET, HEAD")
-		http.Error(w, "only GET and HEAD are answered", http.StatusMethodNotAllowed)
+		http.Error(w, "method not allowed: use GET or HEAD", http.StatusMethodNotAllowed)
 		return
 	}
-	answer(w, r)
+	handler(w, r)
 }
 
-// called reports whether a request means this server.
-func (s *Server) called(host string) bool {
+// allowed reports whether host is a name of this server.
+func (s *Server) allowed(host string) bool {
 	return s.hosts == nil || slices.Contains(s.hosts, strings.ToLower(host))
 }
 
-// safe returns a text without what is not printed, and not too much of it.
-func safe(text string) string {
+// printable returns at most 80 characters of text, with ? for unprintable ones.
+func printable(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
 			return '?'

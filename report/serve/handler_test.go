@@ -18,7 +18,7 @@ import (
 	"fedsim/results/rundir"
 )
 
-// newServer returns a server that nobody can reach but through ask.
+// newServer returns a server without a listener, for ask.
 func newServer(t *testing.T, dir string) *Server {
 	t.Helper()
 	s, err := New(dir)
@@ -29,7 +29,7 @@ func newServer(t *testing.T, dir string) *Server {
 	return s
 }
 
-// ask sends a request; headers are pairs of names and values.
+// ask sends a request to the handler; headers are pairs of names and values.
 func ask(s *Server, method, target string, headers ...string) *http.Response {
 	r := httptest.NewRequest(method, "http://127.0.0.1:8080/", nil)
 	r.URL.Path = target
@@ -53,8 +53,7 @@ func body(t *testing.T, r *http.Response) string {
 	return string(b)
 }
 
-// Whatever is asked, the answer may be used by this page alone, and runs nothing but
-// its own script.
+// Every response has headers that restrict it to this origin and to the page's own script.
 func TestHeaders(t *testing.T) {
 	s := newServer(t, finishedRun(t))
 	var page strings.Builder
@@ -67,7 +66,7 @@ func TestHeaders(t *testing.T) {
 			t.Errorf("the page's policy is %s: must have %s", policy, part)
 		}
 	}
-	nothing := "default-src 'none'; frame-ancestors 'none'"
+	none := "default-src 'none'; frame-ancestors 'none'"
 	for _, x := range []struct {
 		method, target string
 		headers        []string
@@ -76,15 +75,15 @@ func TestHeaders(t *testing.T) {
 	}{
 		{"GET", "/", nil, 200, "text/html; charset=utf-8", policy},
 		{"HEAD", "/", nil, 200, "text/html; charset=utf-8", policy},
-		{"GET", "/data", nil, 200, "application/json", nothing},
-		{"HEAD", "/data", nil, 200, "application/json", nothing},
-		{"HEAD", "/events", nil, 200, "text/event-stream", nothing},
-		{"POST", "/data", nil, 405, "text/plain; charset=utf-8", nothing},
-		{"DELETE", "/", nil, 405, "text/plain; charset=utf-8", nothing},
-		{"PUT", "/events", nil, 405, "text/plain; charset=utf-8", nothing},
-		{"OPTIONS", "/data", []string{"Origin", "http://evil.example"}, 405, "text/plain; charset=utf-8", nothing},
-		{"GET", "/nothing", nil, 404, "text/plain; charset=utf-8", nothing},
-		{"GET", "/data", []string{"Host", "evil.example:8080"}, 421, "text/plain; charset=utf-8", nothing},
+		{"GET", "/data", nil, 200, "application/json", none},
+		{"HEAD", "/data", nil, 200, "application/json", none},
+		{"HEAD", "/events", nil, 200, "text/event-stream", none},
+		{"POST", "/data", nil, 405, "text/plain; charset=utf-8", none},
+		{"DELETE", "/", nil, 405, "text/plain; charset=utf-8", none},
+		{"PUT", "/events", nil, 405, "text/plain; charset=utf-8", none},
+		{"OPTIONS", "/data", []string{"Origin", "http://evil.example"}, 405, "text/plain; charset=utf-8", none},
+		{"GET", "/nothing", nil, 404, "text/plain; charset=utf-8", none},
+		{"GET", "/data", []string{"Host", "evil.example:8080"}, 421, "text/plain; charset=utf-8", none},
 	} {
 		r := ask(s, x.method, x.target, x.headers...)
 		if r.StatusCode != x.status {
@@ -110,11 +109,11 @@ func TestHeaders(t *testing.T) {
 		}
 	}
 	if got := body(t, ask(s, "GET", "/")); got != page.String() {
-		t.Errorf("the page is not that of package report: %.80q", got)
+		t.Errorf("the page differs from that of package report: %.80q", got)
 	}
 }
 
-// A name that points here and is not ours is somebody else's page in the browser.
+// Requests with the Host header of another site are refused (DNS rebinding).
 func TestHosts(t *testing.T) {
 	dir := finishedRun(t)
 	for _, x := range []struct {
@@ -141,13 +140,13 @@ func TestHosts(t *testing.T) {
 			s.hosts = loopbackHosts(x.address)
 		}
 		if r := ask(s, "GET", "/data", "Host", x.host); r.StatusCode != x.status {
-			t.Errorf("%v called %q: status %d, must be %d", x.address, x.host, r.StatusCode, x.status)
+			t.Errorf("%v, host %q: status %d, must be %d", x.address, x.host, r.StatusCode, x.status)
 		}
 	}
 }
 
-// No way of writing a path leads to a file, in the directory or out of it.
-func TestNoFileIsServed(t *testing.T) {
+// No path serves a file, inside or outside of the directory.
+func TestServesNoFiles(t *testing.T) {
 	dir := finishedRun(t)
 	s := newServer(t, dir)
 	write(t, filepath.Join(filepath.Dir(dir), "secret"), "SECRET")
@@ -179,26 +178,25 @@ func TestNoFileIsServed(t *testing.T) {
 	}
 }
 
-// A link that leads out of the directory is not followed, wherever in it; one that
-// stays is.
+// The server refuses symbolic links out of the directory and follows those within.
 func TestLinks(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("links need rights there")
+		t.Skip("symbolic links need privileges on Windows")
 	}
 	for _, name := range []string{"scenario.toml", "manifest.json", "rounds.csv", ".unfinished", "tables", "tables/a"} {
 		dir := finishedRun(t)
-		away := filepath.Join(filepath.Dir(dir), "away")
+		outside := filepath.Join(filepath.Dir(dir), "outside")
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777); err != nil {
 			t.Fatal(err)
 		}
-		err := os.Rename(filepath.Join(dir, name), away)
+		err := os.Rename(filepath.Join(dir, name), outside)
 		if errors.Is(err, os.ErrNotExist) {
-			err = os.Mkdir(away, 0o777)
+			err = os.Mkdir(outside, 0o777)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Symlink(away, filepath.Join(dir, name)); err != nil {
+		if err := os.Symlink(outside, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 		s := newServer(t, dir)
@@ -214,7 +212,7 @@ func TestLinks(t *testing.T) {
 	if err := os.Symlink("other", filepath.Join(dir, "scenario.toml")); err != nil {
 		t.Fatal(err)
 	}
-	// Links that nothing is read from are nobody's concern, wherever they lead to.
+	// Other links are ignored, even if they are broken.
 	for _, nowhere := range []string{"/nowhere", "nowhere", "../../nowhere"} {
 		if err := os.Symlink(nowhere, filepath.Join(dir, "mine-"+strings.ReplaceAll(nowhere, "/", "-"))); err != nil {
 			t.Fatal(err)
@@ -235,7 +233,7 @@ func TestData(t *testing.T) {
 	want := encoded(t, dir)
 	plain := ask(s, "GET", "/data")
 	if got := body(t, plain); got != want || plain.Header.Get("Content-Encoding") != "" {
-		t.Errorf("the data are not those of package report: %.80q", got)
+		t.Errorf("the data differ from those of package report: %.80q", got)
 	}
 	var r report.Report
 	if err := json.Unmarshal([]byte(want), &r); err != nil || len(r.Runs) != 2 || r.State != rundir.Complete {
@@ -255,35 +253,35 @@ func TestData(t *testing.T) {
 	}
 	for _, refused := range []string{"gzip;q=0", "gzip; q=0.000", "br", "xgzip", ""} {
 		if r := ask(s, "GET", "/data", "Accept-Encoding", refused); r.Header.Get("Content-Encoding") != "" {
-			t.Errorf("packed for who accepts %q", refused)
+			t.Errorf("gzipped for Accept-Encoding %q", refused)
 		}
 	}
 
 	tag := plain.Header.Get("ETag")
 	if tag == "" || tag == packed.Header.Get("ETag") {
-		t.Errorf("tags %q and %q: must be two", tag, packed.Header.Get("ETag"))
+		t.Errorf("tags %q and %q: must differ", tag, packed.Header.Get("ETag"))
 	}
 	if r := ask(s, "GET", "/data", "If-None-Match", tag); r.StatusCode != 304 || body(t, r) != "" {
-		t.Errorf("status %d for who has it", r.StatusCode)
+		t.Errorf("status %d for a matching tag", r.StatusCode)
 	}
 	if r := ask(s, "GET", "/data", "If-None-Match", `"other"`); r.StatusCode != 200 {
-		t.Errorf("status %d for who has others", r.StatusCode)
+		t.Errorf("status %d for another tag", r.StatusCode)
 	}
 
-	// Another run, another tag.
+	// Another run has another tag.
 	p := startRun(t, dir, true)
 	<-p.reached
 	if r := ask(s, "GET", "/data", "If-None-Match", tag); r.StatusCode != 200 || body(t, r) == want {
-		t.Errorf("status %d when it has changed", r.StatusCode)
+		t.Errorf("status %d after a change", r.StatusCode)
 	}
 }
 
-// What there is not yet is said in words, and what never can be is refused at once.
+// A missing run has status 202; New refuses a path that cannot become a run directory.
 func TestNoRun(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "runs", "x")
 	for range 2 {
 		r := ask(newServer(t, dir), "GET", "/data")
-		if text := body(t, r); r.StatusCode != 202 || text != dir+": there is no run here yet; it shows as soon as there is\n" {
+		if text := body(t, r); r.StatusCode != 202 || text != dir+": no run yet; this page shows the run when it starts\n" {
 			t.Errorf("status %d: %s", r.StatusCode, text)
 		}
 		if err := os.MkdirAll(dir, 0o777); err != nil {

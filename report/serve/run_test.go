@@ -30,16 +30,15 @@ seeds = [1, 2]
 [methods.mocha]
 `
 
-// pausing is a run that waits after a round of its second seed until it is told to
-// go on.
-type pausing struct {
-	reached chan struct{} // closed when it waits
-	goOn    chan struct{} // to be closed
-	ended   chan struct{} // closed when the directory is whole
+// pausedRun is a run that waits after round 5 of its second seed.
+type pausedRun struct {
+	reached chan struct{} // closed when the run waits
+	proceed chan struct{} // closed by the test to continue the run
+	ended   chan struct{} // closed when the run directory is complete
 }
 
-// startRun begins a run in dir; it is done when the test is, at the latest.
-func startRun(t *testing.T, dir string, force bool) *pausing {
+// startRun starts a run in dir, which ends at the latest with the test.
+func startRun(t *testing.T, dir string, force bool) *pausedRun {
 	t.Helper()
 	s, err := scenarios.Parse("x.toml", []byte(scenario), nil)
 	if err != nil {
@@ -56,7 +55,7 @@ func startRun(t *testing.T, dir string, force bool) *pausing {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pausing{make(chan struct{}), make(chan struct{}), make(chan struct{})}
+	p := &pausedRun{make(chan struct{}), make(chan struct{}), make(chan struct{})}
 	go func() {
 		defer close(p.ended)
 		err := experiment.Run(context.Background(), s.Experiments, experiment.Options{
@@ -67,7 +66,7 @@ func startRun(t *testing.T, dir string, force bool) *pausing {
 					tell(r)
 					if index == 1 && r.Round == 5 {
 						close(p.reached)
-						<-p.goOn
+						<-p.proceed
 					}
 				}
 			},
@@ -81,26 +80,26 @@ func startRun(t *testing.T, dir string, force bool) *pausing {
 	}()
 	t.Cleanup(func() {
 		select {
-		case <-p.goOn:
+		case <-p.proceed:
 		default:
-			close(p.goOn)
+			close(p.proceed)
 		}
 		<-p.ended
 	})
 	return p
 }
 
-// finishedRun makes a whole run directory.
+// finishedRun returns a complete run directory.
 func finishedRun(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "x")
 	p := startRun(t, dir, false)
-	close(p.goOn)
+	close(p.proceed)
 	<-p.ended
 	return dir
 }
 
-// encoded is what the data of a directory must be.
+// encoded returns the expected data of a directory.
 func encoded(t *testing.T, dir string) string {
 	t.Helper()
 	r, err := report.Read(dir)

@@ -1,16 +1,14 @@
-// Package serve shows a run directory to browsers on this machine while a run writes
-// it: the page of package report, its data, and the events that tell the page when
-// there are new ones.
+// Package serve serves the report of a run directory over HTTP, usually to a browser on
+// the same machine, and updates it while a run writes the directory.
 //
-//	/        the page
-//	/data    the report as JSON; 202 while there is none, and why in words
-//	/events  server-sent events: changed, and finished
+//	/        the page of package report
+//	/data    the report as JSON; status 202 and a text if there is no run yet
+//	/events  server-sent events: changed and finished
 //
-// There is nothing else, and nothing outside of the directory is ever read. The
-// directory need not be there yet; a run in it may begin, end, be gone on with or be
-// made anew, all of which shows.
+// The server never reads files outside of the directory. The directory may not exist yet,
+// and runs in it may start, end, be resumed or be replaced; the page follows.
 //
-// It must not know what is in a run directory, nor how a page shows it.
+// The package must not know the format of a run directory or how the page shows it.
 package serve
 
 import (
@@ -26,33 +24,33 @@ import (
 	"fedsim/report"
 )
 
-// Server shows one run directory. It is an http.Handler.
+// Server serves one run directory. It is an http.Handler.
 type Server struct {
 	dir    string
 	page   []byte
 	policy string // Content-Security-Policy of the page
 	watch  *watch
 	data   data
-	seats  chan struct{} // one for each who listens to events
-	over   chan struct{} // closed when the server stops
-	hosts  []string      // names that a request may call the server by; nil: any
+	slots  chan struct{} // one entry per listener to events
+	closed chan struct{} // closed when the server stops
+	hosts  []string      // allowed Host headers; nil: any
 }
 
-// mostListeners is how many may listen to events at a time.
-const mostListeners = 64
+// maxListeners is the maximum number of listeners to events.
+const maxListeners = 64
 
-// Waits of the server: nobody who is slow or silent holds it up.
+// Timeouts against slow or silent clients.
 const (
-	headerWait = 5 * time.Second
-	idleWait   = time.Minute
-	writeWait  = 30 * time.Second
-	stopWait   = 300 * time.Millisecond
+	headerTimeout = 5 * time.Second
+	idleTimeout   = time.Minute
+	writeTimeout  = 30 * time.Second
+	stopTimeout   = 300 * time.Millisecond
 )
 
-// New returns a server of a run directory. Its error for a path that is there and is
-// no run directory wraps results.ErrForeign.
+// New returns a server for a run directory, which may not exist yet. The error for any
+// other directory or file wraps rundir.ErrForeign.
 func New(dir string) (*Server, error) {
-	s := &Server{dir: dir, seats: make(chan struct{}, mostListeners), over: make(chan struct{})}
+	s := &Server{dir: dir, slots: make(chan struct{}, maxListeners), closed: make(chan struct{})}
 	var page bytes.Buffer
 	var err error
 	if s.policy, err = report.Live(&page); err != nil {
@@ -66,16 +64,16 @@ func New(dir string) (*Server, error) {
 	return s, nil
 }
 
-// Listen opens the address, host:port, for Serve. Port 0 is any that is free.
+// Listen listens on address, host:port, for Serve. Port 0 is any free port.
 func Listen(address string) (net.Listener, error) { return net.Listen("tcp", address) }
 
-// Loopback reports whether only this machine can reach a listener.
+// Loopback reports whether the listener accepts connections from this machine only.
 func Loopback(l net.Listener) bool {
 	tcp, ok := l.Addr().(*net.TCPAddr)
 	return ok && tcp.IP.IsLoopback()
 }
 
-// URL returns where the page of a listener is, for a browser on this machine.
+// URL returns the URL of the page, for a browser on this machine.
 func URL(l net.Listener) string {
 	tcp, ok := l.Addr().(*net.TCPAddr)
 	if ok && tcp.IP.IsUnspecified() {
@@ -84,8 +82,8 @@ func URL(l net.Listener) string {
 	return "http://" + l.Addr().String() + "/"
 }
 
-// Serve answers at the listener, which it closes, until ctx ends; then it returns nil.
-// It is called once.
+// Serve serves requests until ctx ends, closes the listener and returns nil. It must be
+// called only once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if Loopback(l) {
 		s.hosts = loopbackHosts(l.Addr())
@@ -95,23 +93,23 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	watching := make(chan struct{})
 	go func() {
 		defer close(watching)
-		s.watch.run(ctx, s.data.pace)
+		s.watch.run(ctx, s.data.interval)
 	}()
 	server := &http.Server{
 		Handler:           s,
-		ReadHeaderTimeout: headerWait,
-		IdleTimeout:       idleWait,
-		WriteTimeout:      writeWait, // events have a wait for each of their own
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		WriteTimeout:      writeTimeout, // serveEvents extends it
 		MaxHeaderBytes:    1 << 14,
 	}
 	stopped := make(chan error, 1)
 	go func() {
 		<-ctx.Done()
-		close(s.over)
-		soon, cancel := context.WithTimeout(context.Background(), stopWait)
+		close(s.closed)
+		soon, cancel := context.WithTimeout(context.Background(), stopTimeout)
 		defer cancel()
 		err := server.Shutdown(soon)
-		if errors.Is(err, context.DeadlineExceeded) { // who does not read is cut off
+		if errors.Is(err, context.DeadlineExceeded) { // close the remaining connections
 			err = server.Close()
 		}
 		stopped <- err
@@ -125,15 +123,15 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// loopbackHosts are the names by which a browser on this machine asks for an address
-// of it. Any other has been made to point here by someone else (DNS rebinding).
+// loopbackHosts returns the Host headers that a browser on this machine sends to a
+// loopback address. Any other name may be a DNS rebinding attack.
 func loopbackHosts(address net.Addr) []string {
 	_, port, _ := net.SplitHostPort(address.String())
 	hosts := []string{address.String()}
 	for _, name := range []string{"localhost", "127.0.0.1", "::1"} {
 		hosts = append(hosts, net.JoinHostPort(name, port))
 	}
-	if port == "80" { // which browsers leave out
+	if port == "80" { // browsers omit the default port
 		for _, h := range hosts[:len(hosts):len(hosts)] {
 			hosts = append(hosts, strings.TrimSuffix(h, ":80"))
 		}

@@ -8,19 +8,19 @@ import (
 	"fedsim/results/rundir"
 )
 
-// lookEvery is how often the directory is looked at.
-const lookEvery = 200 * time.Millisecond
+// pollInterval is the interval at which the directory is polled.
+const pollInterval = 200 * time.Millisecond
 
-// watch knows what a run directory is at, and tells whoever waits when it changes.
+// watch polls a run directory and notifies its listeners of changes.
 type watch struct {
 	dir string
 
 	mu   sync.Mutex
 	seen rundir.Info
-	next chan struct{} // closed when seen is another
+	next chan struct{} // closed at the next change of seen
 }
 
-// newWatch looks at a directory for the first time.
+// newWatch polls a directory for the first time.
 func newWatch(dir string) (*watch, error) {
 	seen, err := rundir.Stat(dir)
 	if err != nil {
@@ -29,30 +29,29 @@ func newWatch(dir string) (*watch, error) {
 	return &watch{dir: dir, seen: seen, next: make(chan struct{})}, nil
 }
 
-// now returns what was seen last, and a channel that is closed when that is over.
+// now returns the last state and a channel that is closed when the state changes.
 func (w *watch) now() (rundir.Info, <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.seen, w.next
 }
 
-// run looks again and again until ctx ends. Between two changes that it tells is at
-// least what pace returns.
-func (w *watch) run(ctx context.Context, pace func() time.Duration) {
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	var told time.Time
+// run polls until ctx ends. The time between two notifications is at least interval().
+func (w *watch) run(ctx context.Context, interval func() time.Duration) {
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	var notified time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-ticker.C:
 		}
-		seen := w.look()
-		if last, _ := w.now(); seen == last || time.Since(told) < pace() {
+		seen := w.poll()
+		if last, _ := w.now(); seen == last || time.Since(notified) < interval() {
 			continue
 		}
-		told = time.Now()
+		notified = time.Now()
 		w.mu.Lock()
 		w.seen = seen
 		close(w.next)
@@ -61,9 +60,9 @@ func (w *watch) run(ctx context.Context, pace func() time.Duration) {
 	}
 }
 
-// look looks. A directory that cannot be looked at is as good as none until it can;
-// who asks for its data is told why.
-func (w *watch) look() rundir.Info {
+// poll returns the state of the directory. A directory that cannot be read is absent
+// until it can; requests for its data return the error.
+func (w *watch) poll() rundir.Info {
 	seen, err := rundir.Stat(w.dir)
 	if err != nil {
 		return rundir.Info{Status: rundir.Absent, Version: err.Error()}
