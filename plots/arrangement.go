@@ -2,6 +2,7 @@ package plots
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -9,37 +10,36 @@ import (
 	"fedsim/results"
 )
 
-// Arrangement says where the runs of a figure are: in which panel, on which line.
+// Arrangement assigns the runs of a figure to panels and lines.
 type Arrangement struct {
-	Figure  results.Figure // with all defaults filled in
-	Panels  []string       // their titles; one that is empty without a panel key
+	Figure  results.Figure // with all defaults
+	Panels  []string       // titles; one empty title without a panel key
 	Lines   []Line
-	Legend  string // what the lines are values of; empty for methods
-	Ordered bool   // the lines are numbers, in their order
+	Legend  string // name of the key that the lines are values of; empty for methods
+	Ordered bool   // the lines are sorted numbers
 	Runs    []Place
 }
 
-// Line is an entry of the legend: one line in each panel.
+// Line is an entry of the legend, with a line in each panel.
 type Line struct {
 	Label    string
-	Emphasis bool // drawn apart; those come last
+	Emphasis bool // emphasized; these come last
 }
 
-// Place is where a run is, by index.
+// Place is the panel and line of a run, by index.
 type Place struct{ Panel, Line int }
 
-// Arrange sorts the runs of a figure into panels and lines. Runs that differ in a
-// key that is neither the figure's panel nor its series get lines of their own,
-// named by both. It is an error when there are no runs, when an axis is none of
-// results.XNames and results.YNames, or when no run has the key of the panels or
-// of the series.
+// Arrange assigns the runs of a figure to panels and lines. Runs that differ in a key
+// other than the panel and the series of the figure get separate lines, labeled with
+// both. It fails without runs, for an unknown quantity or scale, and if no run has the
+// key of the panels or of the series.
 func Arrange(fig results.Figure, runs []results.Run) (*Arrangement, error) {
 	if err := complete(&fig); err != nil {
 		return nil, err
 	}
 	a := &Arrangement{Figure: fig, Runs: make([]Place, len(runs))}
 	if len(runs) == 0 {
-		return nil, errorf(&fig, "has no runs to draw")
+		return nil, errorf(&fig, "there are no runs to draw")
 	}
 	for _, role := range []struct{ name, key string }{{"series", fig.Series}, {"panel", fig.Panel}} {
 		if err := requireKey(&fig, role.name, role.key, runs); err != nil {
@@ -48,7 +48,7 @@ func Arrange(fig results.Figure, runs []results.Run) (*Arrangement, error) {
 	}
 	extra := otherKeys(runs, fig.Series, fig.Panel)
 	panelOf, lineOf := make(map[string]int), make(map[string]int)
-	values := []string{} // of the lines
+	var values []string // of the lines
 	for i := range runs {
 		v := panelValue(&runs[i], fig.Panel)
 		if _, ok := panelOf[v]; !ok {
@@ -73,7 +73,7 @@ func Arrange(fig results.Figure, runs []results.Run) (*Arrangement, error) {
 	return a, nil
 }
 
-// legendTitle says what the lines are values of, with the unit of numbers.
+// legendTitle returns the name of the key that the lines are values of, with its unit.
 func legendTitle(key string, numbers bool) string {
 	name, unit := keyName(key)
 	if numbers && unit != "" {
@@ -86,27 +86,22 @@ func errorf(fig *results.Figure, format string, args ...any) error {
 	return fmt.Errorf("figure %q: %s", fig.File, fmt.Sprintf(format, args...))
 }
 
-// complete fills in what is empty, time_s, suboptimality, linear and method, and
-// checks axes and scales.
+// complete sets the defaults of empty fields, and checks axes and scales.
 func complete(fig *results.Figure) error {
 	for _, a := range []struct {
-		key, otherwise string
-		name           *string
-		names          []string
+		key, value string // value is the default
+		name       *string
+		names      []string
 	}{
-		{"x", "time_s", &fig.X, results.XNames},
-		{"y", "suboptimality", &fig.Y, results.YNames},
+		{"x", "time_s", &fig.X, names(func(q *Quantity) bool { return q.X })},
+		{"y", "suboptimality", &fig.Y, names(func(q *Quantity) bool { return q.Y })},
 		{"x_scale", "linear", &fig.XScale, []string{"linear", "log"}},
 		{"y_scale", "linear", &fig.YScale, []string{"linear", "log"}},
 	} {
 		if *a.name == "" {
-			*a.name = a.otherwise
+			*a.name = a.value
 		}
-		known := false
-		for _, n := range a.names {
-			known = known || n == *a.name
-		}
-		if !known {
+		if !slices.Contains(a.names, *a.name) {
 			return errorf(fig, "%s = %q: must be one of %s", a.key, *a.name, strings.Join(a.names, ", "))
 		}
 	}
@@ -116,7 +111,17 @@ func complete(fig *results.Figure) error {
 	return nil
 }
 
-// requireKey requires a key that some run has; the empty one is always fine.
+// names returns the names of the selected quantities.
+func names(selected func(*Quantity) bool) (list []string) {
+	for i := range quantities {
+		if selected(&quantities[i]) {
+			list = append(list, quantities[i].Name)
+		}
+	}
+	return list
+}
+
+// requireKey returns an error if no run has a key. An empty key is valid.
 func requireKey(fig *results.Figure, role, key string, runs []results.Run) error {
 	if key == "" || key == "method" {
 		return nil
@@ -134,10 +139,10 @@ func requireKey(fig *results.Figure, role, key string, runs []results.Run) error
 			}
 		}
 	}
-	return errorf(fig, "%s = %q: no run has it: must be one of %s", role, key, strings.Join(names, ", "))
+	return errorf(fig, "%s = %q: no run has this key: must be one of %s", role, key, strings.Join(names, ", "))
 }
 
-// valueOf returns the value a run has for a key or "method".
+// valueOf returns the value of a key, or of "method", of a run.
 func valueOf(r *results.Run, key string) string {
 	if key == "method" {
 		return r.Method
@@ -153,7 +158,7 @@ func panelValue(r *results.Run, key string) string {
 	return valueOf(r, key)
 }
 
-// otherKeys returns what the runs differ in beside series and panel.
+// otherKeys returns the keys, other than series and panel, in which the runs differ.
 func otherKeys(runs []results.Run, series, panel string) []string {
 	var keys []string
 	seen := map[string]bool{series: true, panel: true}
@@ -192,8 +197,8 @@ func lineLabel(r *results.Run, key string, extra []string) string {
 	return label
 }
 
-// order sorts lines that are numbers and puts the emphasised ones last; others
-// keep the order of the scenario.
+// order sorts lines with numeric values and moves emphasized lines to the end. Other
+// lines stay in the order of the scenario.
 func (a *Arrangement) order(values []string, lineOf map[string]int, alone bool) {
 	numbers := make([]float64, len(values))
 	a.Ordered = alone && a.Figure.Series != "method"

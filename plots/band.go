@@ -6,30 +6,29 @@ import (
 	"sort"
 )
 
-// maxPlaces is how many places a line is drawn through at most: about one per
-// pixel of a panel.
+// maxPlaces is the maximum number of points of a line: about one per pixel of a panel.
 const maxPlaces = 600
 
-// band is a line and how curves are spread around it, in axis space.
+// band is a line and the spread of its curves, in axis space.
 type band struct {
 	x, mean, low, high []float64
 	lower, upper       []float64 // an inner band; nil for none
-	steps              bool      // a value holds until the next place
+	steps              bool      // a value holds until the next point
 }
 
-// showing says what a band shows of its curves.
+// showing selects the statistics of the curves that a band shows.
 type showing int
 
 const (
-	ofMean      showing = iota // the mean, the lowest and the highest
-	ofQuantiles                // the median, 5 and 95 %, within them the quartiles
-	ofThree                    // three curves that are low, middle and high; or the middle alone
+	ofMean      showing = iota // mean, lowest and highest
+	ofQuantiles                // median, quartiles, 5 and 95 %
+	ofThree                    // three given curves, low, middle and high; or the middle alone
 )
 
-// newBand combines the curves of one line up to the place end. Values below
-// floor count as floor, so that one seed that is done does not draw the mean
-// of the others out of the picture. With steps a value holds until the next one
-// was measured, otherwise curves are straight between their points.
+// newBand combines the curves of one line up to the position end. Values below floor
+// count as floor: a seed that has converged must not move the mean of the others out of
+// the figure. With steps, a value holds until the next measurement; otherwise curves are
+// linear between their points.
 func newBand(curves []curve, end, floor float64, shows showing, steps bool) band {
 	if len(curves) == 0 {
 		return band{}
@@ -45,7 +44,7 @@ func newBand(curves []curve, end, floor float64, shows showing, steps bool) band
 		}
 	}
 	if last < first {
-		return band{} // no place that all curves have
+		return band{} // the curves do not overlap
 	}
 	b := band{x: places(curves, first, math.Min(last, math.Max(end, first))), steps: steps}
 	n := len(b.x)
@@ -72,8 +71,7 @@ func newBand(curves []curve, end, floor float64, shows showing, steps bool) band
 	return b
 }
 
-// quantile returns the value below which a share of sorted values lies,
-// interpolated between the two next to it.
+// quantile returns a quantile of sorted values, with linear interpolation.
 func quantile(sorted []float64, share float64) float64 {
 	at := share * float64(len(sorted)-1)
 	i := min(int(at), len(sorted)-1)
@@ -81,9 +79,9 @@ func quantile(sorted []float64, share float64) float64 {
 	return sorted[i] + (at-float64(i))*(sorted[j]-sorted[i])
 }
 
-// places returns where the curves have points between first and last, and both
-// of these. Where there are too many, it returns the last one of each of
-// maxPlaces equal parts of the axis, so that every place is one of some curve.
+// places returns the positions of all points between first and last, and these two. If
+// there are too many, it divides the axis into maxPlaces equal parts and returns the last
+// position in each.
 func places(curves []curve, first, last float64) []float64 {
 	xs := []float64{first, last}
 	for _, c := range curves {
@@ -99,7 +97,7 @@ func places(curves []curve, first, last float64) []float64 {
 		return xs
 	}
 	part := func(x float64) int { return int((x - first) / (last - first) * (maxPlaces - 1)) }
-	thin := xs[:1] // the first place is kept beside the last one of its part
+	thin := xs[:1] // first, in addition to the last position of its part
 	for i := 1; i < len(xs); i++ {
 		if i == len(xs)-1 || part(xs[i]) != part(xs[i+1]) {
 			thin = append(thin, xs[i])
@@ -108,9 +106,9 @@ func places(curves []curve, first, last float64) []float64 {
 	return thin
 }
 
-// at returns the value at x, and the last one behind the end: with steps that of
-// the last point up to x, otherwise linearly interpolated in axis space. x must not
-// lie before the first point.
+// at returns the value at x, which must not precede the first point: with steps that of
+// the last point up to x, otherwise the linear interpolation in axis space. After the
+// last point, it returns the last value.
 func (c *curve) at(x, floor float64, steps bool) float64 {
 	i := sort.SearchFloat64s(c.x, x)
 	if i < len(c.x) && c.x[i] == x {

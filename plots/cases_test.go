@@ -7,8 +7,7 @@ import (
 	"fedsim/results"
 )
 
-// example is a figure with runs for it. Each is compared with its picture in
-// testdata.
+// example is a figure with its runs and a golden image in testdata.
 type example struct {
 	fig  results.Figure
 	runs []results.Run
@@ -27,8 +26,7 @@ func cases() []example {
 	}
 }
 
-// errors has a linear vertical axis, a logarithmic horizontal one, and panels
-// in two rows.
+// errors has a linear vertical axis, a logarithmic horizontal axis and two rows of panels.
 func errors() example {
 	var runs []results.Run
 	for i, n := range []string{"10", "30", "100", "300", "1000"} {
@@ -42,7 +40,7 @@ func errors() example {
 		X: "time_s", Y: "test_error", XScale: "log"}, runs}
 }
 
-// odd has a panel for each kind of run that there is hardly anything to draw of.
+// odd has panels of runs with little data.
 func odd() example {
 	full := methods[0].run(1, 0.6)
 	change := func(label string, f func(*results.Run)) results.Run {
@@ -68,7 +66,7 @@ func odd() example {
 				}
 			}
 		}),
-		change("evaluated now and then", func(r *results.Run) {
+		change("evaluated at times", func(r *results.Run) {
 			for i := range r.Rounds {
 				if i%40 != 0 {
 					r.Rounds[i].Suboptimality = math.NaN()
@@ -78,7 +76,7 @@ func odd() example {
 	}}
 }
 
-// long has names that do not fit anywhere.
+// long has names and titles that are too long.
 func long() example {
 	var runs []results.Run
 	for _, m := range methods {
@@ -88,11 +86,11 @@ func long() example {
 		}
 	}
 	return example{results.Figure{File: "long", Panel: "place", Series: "method", YScale: "log", X: "bytes_up",
-		Title: "A title that is much longer than the figure is wide, because whoever wrote it wanted to say everything at once, and more than that, so that even two lines are not enough for it"}, runs}
+		Title: "A title that is much longer than the figure is wide and that does not fit in two lines, because it describes the methods, the data, the links, the devices and the seeds of all the runs"}, runs}
 }
 
-// many has more methods than there are colours, two of them emphasised or
-// interrupted, limits of its own, and a key that is neither panel nor series.
+// many has more methods than colors, an emphasized and an interrupted one, axis limits, and
+// a key that is neither panel nor series.
 func many() example {
 	var runs []results.Run
 	for i, name := range []string{"A", "B", "C", "D", "E", "H"} {
@@ -113,8 +111,8 @@ func many() example {
 	return example{results.Figure{File: "many", Title: "Two keys", Series: "method", X: "energy_j", Y: "gap", YScale: "log", XMax: 1500, YMin: 1e-2, YMax: 10, Emphasis: "H"}, runs}
 }
 
-// thetas is a distribution over devices and seeds: MOCHA's is wide and has
-// devices that drop, CoCoA's is narrow. It is measured in every second round.
+// thetas has values per device in every second round: with a wide distribution and
+// dropouts for MOCHA, with a narrow one for CoCoA.
 func thetas() example {
 	var runs []results.Run
 	for _, p := range []string{"0", "0.25"} {

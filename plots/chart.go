@@ -7,36 +7,37 @@ import (
 	"fedsim/results"
 )
 
-// Chart is a figure of given lines, rather than of runs.
+// Chart is a figure of given lines instead of runs.
 type Chart struct {
 	File           string // name of the files, without extension
 	Title          string
 	XLabel, YLabel string
-	LogX           bool     // the horizontal axis is logarithmic
-	LinearY        bool     // the vertical axis is not
-	Steps          bool     // lines stay at a value until the next, instead of being straight between them
-	Lines          []string // their names, for the legend
+	LogX           bool     // logarithmic horizontal axis
+	LinearY        bool     // linear vertical axis, not logarithmic
+	Steps          bool     // a value holds until the next one; otherwise lines are straight between points
+	Lines          []string // names, for the legend
+	Bands          string   // note on the bands for the legend, such as "band: lowest to highest of 3 seeds"; empty: no note
 	Panels         []ChartPanel
 }
 
-// ChartPanel is one picture of a chart beside others.
+// ChartPanel is one panel of a chart.
 type ChartPanel struct {
 	Title string
-	Lines []ChartLine // as many as the chart has; those without points are left out
+	Lines []ChartLine // one per line of the chart; lines without points are not drawn
 }
 
-// ChartLine is a line at the places X, in increasing order, and the band between
-// Low and High, which are nil for none and hold Y between them otherwise.
+// ChartLine is a line through the points (X, Y) with X increasing, and a band from Low to
+// High around Y; nil: no band.
 type ChartLine struct {
 	X, Y, Low, High []float64
 }
 
-// DrawChart lays out a chart. It is an error when a panel lacks lines, or a line
-// has values or a band of another length than its places, or not numbers.
+// DrawChart lays out a chart. It fails if a panel has another number of lines than the
+// chart, if the slices of a line differ in length, or if a value is not finite.
 func DrawChart(c Chart) (*Picture, error) {
 	m := &model{
-		fig: results.Figure{File: c.File, Title: c.Title}, yScale: logarithmic, shows: ofThree, steps: c.Steps,
-		x: quantity{label: c.XLabel}, y: quantity{label: c.YLabel},
+		fig: results.Figure{File: c.File, Title: c.Title}, yScale: logarithmic, shows: ofThree, steps: c.Steps, bands: c.Bands,
+		x: Quantity{Label: c.XLabel}, y: Quantity{Label: c.YLabel},
 	}
 	if c.LogX {
 		m.xScale = logarithmic
@@ -57,7 +58,7 @@ func DrawChart(c Chart) (*Picture, error) {
 			if c.LogX {
 				for i, x := range line.X {
 					if !(x > 0) {
-						return nil, fmt.Errorf("chart %q: line %q has place %d at %v: must be positive on a logarithmic axis", c.File, c.Lines[s], i, x)
+						return nil, fmt.Errorf("chart %q: line %q has x = %[4]v at point %[3]d: must be positive on a logarithmic axis", c.File, c.Lines[s], i, x)
 					}
 				}
 			}
@@ -66,11 +67,11 @@ func DrawChart(c Chart) (*Picture, error) {
 			}
 			for _, y := range ys {
 				if len(y) != len(line.X) {
-					return nil, fmt.Errorf("chart %q: line %q has %d values: must have one for each of %d places", c.File, c.Lines[s], len(y), len(line.X))
+					return nil, fmt.Errorf("chart %q: line %q has %d values: must have one for each of %d points", c.File, c.Lines[s], len(y), len(line.X))
 				}
 				for i, v := range y {
 					if math.IsNaN(v) || math.IsInf(v, 0) {
-						return nil, fmt.Errorf("chart %q: line %q is %v at place %d: must be a number", c.File, c.Lines[s], v, i)
+						return nil, fmt.Errorf("chart %q: line %q is %v at point %d: must be finite", c.File, c.Lines[s], v, i)
 					}
 				}
 				if len(y) > 0 {
@@ -86,7 +87,7 @@ func DrawChart(c Chart) (*Picture, error) {
 	return m.layOut(), nil
 }
 
-// placedOn puts values on an axis.
+// placedOn maps values to axis space.
 func placedOn(values []float64, on scale) []float64 {
 	out := make([]float64, len(values))
 	for i, v := range values {
@@ -95,8 +96,8 @@ func placedOn(values []float64, on scale) []float64 {
 	return out
 }
 
-// SaveChart draws a chart and writes File.png and File.svg into dir, which must
-// exist. It returns the names of the files.
+// SaveChart draws a chart, writes File.png and File.svg to the existing directory dir
+// and returns the names of the files.
 func SaveChart(dir string, c Chart) ([]string, error) {
 	f, err := DrawChart(c)
 	if err != nil {

@@ -1,8 +1,6 @@
 package plots
 
 import (
-	"bytes"
-	"image/png"
 	"math"
 	"os"
 	"path/filepath"
@@ -12,11 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// bounds is a chart of two panels: a line, a line that one panel lacks, and a
-// line with a band.
+// bounds returns a chart of two panels with three lines. One panel lacks the second line;
+// the third has a band.
 func bounds() Chart {
 	c := Chart{File: "chart", Title: "Bound and measurement", XLabel: "rounds", YLabel: "distance",
-		Lines: []string{"bound", "other bound", "measured"}}
+		Lines: []string{"bound", "other bound", "measured"}, Bands: "band: lowest to highest of 3 seeds"}
 	for i, rate := range []float64{0.2, 0.05} {
 		var x, bound, other, y, low, high []float64
 		for h := range 61 {
@@ -40,37 +38,11 @@ func TestChartPicture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got bytes.Buffer
-	if err := p.writePNG(&got, goldenDPI); err != nil {
-		t.Fatal(err)
-	}
-	golden := filepath.Join("testdata", "chart_golden.png")
-	if *regenerate {
-		if err := os.WriteFile(golden, got.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	text, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := png.Decode(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	have, err := png.Decode(&got)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if share := differing(have, want); share > 1e-3 {
-		t.Errorf("%.2g of the pixels differ from %s; -regenerate if it is right", share, golden)
-	}
+	compareGolden(t, "chart", p)
 }
 
-// The line of a chart is the given one, not a mean of its band, and the band is
-// what was given.
-func TestChartDrawsWhatItIsGiven(t *testing.T) {
+// A chart draws the given lines and bands.
+func TestChart(t *testing.T) {
 	three := []curve{
 		{x: []float64{0, 1}, y: []float64{0, -1}}, {x: []float64{0, 1}, y: []float64{2, 0.5}}, {x: []float64{0, 1}, y: []float64{2.5, 4}},
 	}
@@ -101,12 +73,12 @@ func TestChartRefuses(t *testing.T) {
 		want   string
 	}{
 		{func(c *Chart) { c.Panels[1].Lines = c.Panels[1].Lines[:2] }, `chart "chart": panel 2 has 2 lines: must have 3`},
-		{func(c *Chart) { c.Panels[0].Lines[0].Y = c.Panels[0].Lines[0].Y[:5] }, `line "bound" has 5 values: must have one for each of 61 places`},
+		{func(c *Chart) { c.Panels[0].Lines[0].Y = c.Panels[0].Lines[0].Y[:5] }, `line "bound" has 5 values: must have one for each of 61 points`},
 		{func(c *Chart) { c.Panels[0].Lines[2].Low = nil }, `line "measured" has 0 values`},
-		{func(c *Chart) { c.Panels[0].Lines[0].Y[3] = math.NaN() }, `line "bound" is NaN at place 3: must be a number`},
-		{func(c *Chart) { c.Panels[0].Lines[0].Y[3] = math.Inf(1) }, `line "bound" is +Inf at place 3: must be a number`},
+		{func(c *Chart) { c.Panels[0].Lines[0].Y[3] = math.NaN() }, `line "bound" is NaN at point 3: must be finite`},
+		{func(c *Chart) { c.Panels[0].Lines[0].Y[3] = math.Inf(1) }, `line "bound" is +Inf at point 3: must be finite`},
 		{func(c *Chart) { c.Panels = nil }, `chart "chart": has no panel`},
-		{func(c *Chart) { c.LogX = true }, `line "bound" has place 0 at 0: must be positive on a logarithmic axis`},
+		{func(c *Chart) { c.LogX = true }, `line "bound" has x = 0 at point 0: must be positive on a logarithmic axis`},
 	} {
 		chart := bounds()
 		c.change(&chart)
@@ -114,38 +86,37 @@ func TestChartRefuses(t *testing.T) {
 			t.Errorf("error %v, want %s", err, c.want)
 		}
 		if _, err := SaveChart(t.TempDir(), chart); err == nil {
-			t.Error("it was drawn all the same")
+			t.Error("SaveChart did not fail")
 		}
 	}
 }
 
-// On a logarithmic horizontal axis two decades have the width of two.
-func TestChartOfDecades(t *testing.T) {
+// A logarithmic horizontal axis shows the two decades of the data.
+func TestLogChart(t *testing.T) {
 	line := ChartLine{X: []float64{1, 10, 100}, Y: []float64{2, 20, 200}}
 	p, err := DrawChart(Chart{File: "decades", LogX: true, Lines: []string{"linear"}, Panels: []ChartPanel{{Lines: []ChartLine{line}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if x := p.plots[0][0].X; x.Min > 0 || x.Max < 2 || x.Max-x.Min > 3 {
-		t.Errorf("the horizontal axis is from 10^%g to 10^%g, want 10^0 to 10^2 and little more", x.Min, x.Max)
+		t.Errorf("the horizontal axis is from 10^%g to 10^%g, want 10^0 to slightly above 10^2", x.Min, x.Max)
 	}
 }
 
-// On a linear vertical axis shares begin at nothing, whatever the decades say.
-func TestChartOfShares(t *testing.T) {
+// A linear vertical axis of a chart starts at zero.
+func TestLinearChart(t *testing.T) {
 	line := ChartLine{X: []float64{1, 2, 3}, Y: []float64{0, 60, 40}}
 	p, err := DrawChart(Chart{File: "shares", LinearY: true, Lines: []string{"a"}, Panels: []ChartPanel{{Lines: []ChartLine{line}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if y := p.plots[0][0].Y; y.Min != 0 || y.Max < 60 || y.Max > 70 {
-		t.Errorf("the vertical axis is from %g to %g, want 0 to 60 and little more", y.Min, y.Max)
+		t.Errorf("the vertical axis is from %g to %g, want 0 to slightly above 60", y.Min, y.Max)
 	}
 }
 
-// A distribution: median, quartiles, 5 and 95 % of 0, 1, ..., 20, and between
-// values where there is none.
-func TestBandOfADistribution(t *testing.T) {
+// Quantiles of 0, 1, ..., 20, and interpolated ones.
+func TestQuantileBand(t *testing.T) {
 	var curves []curve
 	for i := 20; i >= 0; i-- {
 		curves = append(curves, curve{x: []float64{0, 1}, y: []float64{float64(i), 0}})
@@ -164,9 +135,8 @@ func TestBandOfADistribution(t *testing.T) {
 	}
 }
 
-// Each device has a curve of its own; rounds that were not measured are skipped,
-// and all that were are shown.
-func TestThetasOfDevices(t *testing.T) {
+// Each device has its own curve, with the measured rounds only.
+func TestThetaCurves(t *testing.T) {
 	e := thetas()
 	m, err := newModel(e.fig, e.runs)
 	if err != nil {
@@ -177,7 +147,7 @@ func TestThetasOfDevices(t *testing.T) {
 	}
 	c := m.panels[0].curves[0][0]
 	if len(c.x) != 19 || c.x[0] != 2 || c.x[18] != 38 || c.y[0] != e.runs[0].Rounds[2].Thetas[0].Value {
-		t.Errorf("the first device's curve is %v %v", c.x, c.y)
+		t.Errorf("the curve of the first device is %v %v", c.x, c.y)
 	}
 	if x, ok := m.xLimits(&m.panels[0]); !ok || x.max < 38 {
 		t.Errorf("the horizontal axis ends at %g, want all 38 rounds", x.max)

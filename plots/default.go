@@ -7,17 +7,18 @@ import (
 	"fedsim/results"
 )
 
-// preferred are the quantities that say how good a model is, the best one first, and
-// what there is without a model.
+// preferred are quantities of model quality in order of preference, and participants for
+// runs without learning.
 var preferred = []string{"suboptimality", "test_error", "train_error", "gap", "participants"}
 
-// mostPanels is how many panels a figure has that nobody asked for.
-const mostPanels = 9
+// maxPanels is the maximum number of panels of a default figure.
+const maxPanels = 9
 
-// Default returns the figure of an experiment whose scenario describes none: the first
-// known of sub-optimality, test error, training error, duality gap and answers taken,
-// against time. There is a line per method, or for a single method per value of the
-// swept key with the most values, and a panel per value of another swept key.
+// Default returns the figure of an experiment whose scenario has none. The vertical axis
+// is the first recorded one of sub-optimality, test error, training error, duality gap
+// and participants; the horizontal axis is time. There is a line per method; with a
+// single method, a line per value of the swept key with the most values. There is a panel
+// per value of another swept key.
 func Default(runs []results.Run) results.Figure {
 	fig := Available(results.DefaultFigure(), runs)
 	if len(runs) == 0 {
@@ -38,14 +39,14 @@ func Default(runs []results.Run) results.Figure {
 	} else if len(keys) > 0 {
 		fig.Series, keys = keys[0], keys[1:]
 	}
-	if len(keys) > 0 && values(keys[0]) <= mostPanels {
+	if len(keys) > 0 && values(keys[0]) <= maxPanels {
 		fig.Panel = keys[0]
 	}
 	return fig
 }
 
-// Available returns a figure whose vertical axis shows something: what fig asks for,
-// or the quantity of a Default figure where no run knows that.
+// Available returns fig, or, if no run records its vertical quantity, fig with that of
+// Default.
 func Available(fig results.Figure, runs []results.Run) results.Figure {
 	if known(fig.Y, runs) {
 		return fig
@@ -62,9 +63,9 @@ func Available(fig results.Figure, runs []results.Run) results.Figure {
 	return fig
 }
 
-// known reports whether some round has a value of a quantity.
+// known reports whether a round has a value of a quantity.
 func known(name string, runs []results.Run) bool {
-	q := quantities[name]
+	q, _ := quantityOf(name)
 	for i := range runs {
 		for j := range runs[i].Rounds {
 			if x := &runs[i].Rounds[j]; q.each != nil && len(q.each(x)) > 0 || q.of != nil && !math.IsNaN(q.of(x)) {

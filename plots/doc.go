@@ -1,42 +1,42 @@
-// Package plots draws the figures of an experiment from its results, as PNG
-// and SVG: panels side by side with one vertical axis, one line per method or
-// per value of a swept key, a legend in a tile of its own below them.
+// Package plots draws figures of results as PNG and SVG: panels with a common vertical
+// axis, a line per method or per value of a swept key, and a legend below the panels.
 //
-// # What a line is
+// # Lines and bands
 //
-// Lines are steps: a value holds from the end of the round in which it was
-// measured until the next one is measured, and markers lie at measured points.
-// Numbers of devices are those of a round, from its beginning to its end.
-// The line of several seeds is the mean of their steps, on a logarithmic axis
-// the geometric one; the band reaches from the lowest to the highest. A run
-// that has ended keeps its last value until the slowest of its line has ended
-// too; an interrupted run cuts its line. Rounds that were not evaluated are
-// skipped, and errors begin with the first model: in round 0, W is zero. On a
-// logarithmic axis, values of zero and below leave the panel through its floor.
+// Lines are steps: a value holds from the end of the round in which it was measured until
+// the next measurement. Markers are at measured points. Counts of devices hold from the
+// start to the end of their round.
 //
-// A quantity that every device has is drawn as a distribution: the line is the
-// median over devices and seeds, the inner band reaches from quartile to quartile,
-// the outer one from 5 to 95 %. In a Chart, lines and bands are given.
+// The line of several seeds is the mean of their steps, on a logarithmic axis the
+// geometric mean. The band reaches from the lowest to the highest seed. The legend gives
+// the number of seeds and whether they vary the system, the split of the data or both. A
+// run that has ended keeps its last value until all runs of its line have ended; an
+// interrupted run ends its line. Rounds without evaluation are skipped. Errors start with
+// the first model, after round 0. On a logarithmic axis, lines leave the panel at the
+// bottom for values up to zero.
 //
-// # What the axes show
+// For a quantity with a value per device, the line is the median over devices and seeds,
+// and two bands show the quartiles and 5 to 95 %. In a [Chart], the caller sets lines and
+// bands.
 //
-// All panels share the vertical axis, and the unit of the horizontal one.
-// Without limits in the figure the axes hold all values, but for a logarithmic
-// vertical axis: it does not go below 1e-6 for a sub-optimality and shows at
-// most eight decades of anything else. An axis that leaves values out says so
-// below its label: "cut at 3.7 s of 7.95 s".
+// # Axes
 //
-// Times are in seconds, or in relative units under the cost models of the paper
-// and of its authors. Logarithmic axes have powers of ten, all of them or none.
+// All panels share the vertical axis and the unit of the horizontal axis. Without limits
+// in the figure, axes show all values, except that a logarithmic vertical axis ends at
+// 1e-6 for a sub-optimality and shows at most eight decades of other quantities. An axis
+// that omits values has a note: "cut at 3.7 s of 7.95 s".
 //
-// # How lines are told apart
+// Times are in seconds, or in relative units under the cost models of the paper and of
+// its authors. The logarithmic axes of a figure all use powers of ten, or none does.
 //
-// Methods have the colours of Okabe and Ito (Color Universal Design, 2008),
-// which survive colour blindness, and each its own dashes and marker, which
-// survive greyscale. Numbers, such as drop probabilities, are shaded from dark
-// to light in their order, with a marker each. The emphasised value is a green
-// dotted line, as in the third figure of Smith et al. (NIPS 2017).
+// # Colors
 //
-// The same results make the same bytes. The package must not know where
-// results come from: it imports results alone.
+// Methods have the colors of Okabe and Ito (Color Universal Design, 2008), which are
+// distinguishable with color blindness. Each method also has its own dashes and marker,
+// for grayscale. Numbers, such as drop probabilities, have a color ramp from dark to light
+// and markers. The emphasized value is a green dotted line, as in the third figure of
+// Smith et al. (NIPS 2017).
+//
+// The same results give the same bytes. The package imports only package results and must
+// not know how results are made or stored.
 package plots

@@ -8,17 +8,17 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// exponents is a text handler that sets what follows "^" as an exponent. It
-// draws single lines that are not rotated: the labels of ticks.
+// exponents is a text handler for tick labels that draws the text after "^" as an
+// exponent. It supports single lines without rotation.
 type exponents struct{ text.Plain }
 
 const (
-	exponentSize = 0.72 // of the font
-	exponentRise = 0.42 // of the font's size, above the base line
-	centreShift  = 0.1  // of the font's size: the middle of a digit lies that much above that of its line
+	exponentSize = 0.72 // relative to the font
+	exponentRise = 0.42 // above the base line, relative to the font size
+	centerShift  = 0.1  // of the middle of a digit above that of its line, relative to the font size
 )
 
-// parts splits txt and measures both parts.
+// parts splits txt at "^" and measures both parts.
 func (h exponents) parts(txt string, f font.Font) (base, exponent string, small font.Font, w, v vg.Length) {
 	base, exponent, _ = strings.Cut(txt, "^")
 	small = f
@@ -28,14 +28,14 @@ func (h exponents) parts(txt string, f font.Font) (base, exponent string, small 
 	return base, exponent, small, w, v
 }
 
-// Box measures as text.Plain does; the exponent stays within the height of the line.
+// Box measures text like text.Plain; the exponent stays within the height of the line.
 func (h exponents) Box(txt string, f font.Font) (width, height, depth vg.Length) {
 	_, _, _, w, v := h.parts(txt, f)
 	_, height, depth = h.Plain.Box("0", f)
 	return w + v, height, depth
 }
 
-// Draw draws base and exponent.
+// Draw draws the base and the exponent.
 func (h exponents) Draw(c vg.Canvas, txt string, sty text.Style, at vg.Point) {
 	if strings.TrimSpace(txt) == "" {
 		return
@@ -46,7 +46,7 @@ func (h exponents) Draw(c vg.Canvas, txt string, sty text.Style, at vg.Point) {
 	at.X += vg.Length(sty.XAlign) * (w + v)
 	at.Y += vg.Length(sty.YAlign)*sty.Height(txt) - e.Ascent + sty.Font.Size
 	if sty.YAlign == text.YCenter {
-		at.Y -= centreShift * sty.Font.Size
+		at.Y -= centerShift * sty.Font.Size
 	}
 	c.FillString(h.Fonts.Lookup(sty.Font, sty.Font.Size), at, base)
 	if exponent != "" {

@@ -11,20 +11,20 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Gantt is a figure of what devices do when: a row for each, bars for what takes
-// time, marks for what happens, and the server's rounds as bands behind them. All
-// times are virtual, in seconds or in relative units.
+// Gantt is a figure of the activities of devices over virtual time: a row per device, bars
+// for activities, marks for events, and bands for the rounds of the server. Times are in
+// seconds or in relative units.
 type Gantt struct {
 	Title    string
-	Relative bool // times are relative units
+	Relative bool // times are in relative units
 	From, To float64
 	Rounds   []GanttRound
-	Updates  []GanttSpan // of the coupling
-	Rows     []GanttRow  // from the top, MaxGanttRows at most
-	Marks    []string    // the kinds of marks, as many as there are markers at most
+	Updates  []GanttSpan // updates of the coupling
+	Rows     []GanttRow  // from top to bottom, at most MaxGanttRows
+	Marks    []string    // names of the kinds of marks, at most seven
 }
 
-// MaxGanttRows is how many rows fit on a page.
+// MaxGanttRows is the maximum number of rows of a Gantt figure.
 const MaxGanttRows = 30
 
 // GanttSpan is a span of time.
@@ -36,40 +36,40 @@ type GanttRound struct {
 	GanttSpan
 }
 
-// GanttRow is what a device does.
+// GanttRow is the row of a device.
 type GanttRow struct {
 	Name  string
-	Bars  []GanttBar // by time, without overlap
+	Bars  []GanttBar // by time, without overlaps
 	Marks []GanttMark
 }
 
-// GanttBar is a span in which a device does one thing.
+// GanttBar is an activity of a device over a span.
 type GanttBar struct {
 	Activity Activity
 	GanttSpan
 }
 
-// GanttMark is something that happens at an instant.
+// GanttMark is an event at an instant.
 type GanttMark struct {
-	Kind int // index into the kinds of marks
+	Kind int // index into Gantt.Marks
 	At   float64
 }
 
-// Activity is what a device does in a bar.
+// Activity is the activity of a device.
 type Activity uint8
 
-// The activities, as the legend lists them.
+// Activities, in the order of the legend.
 const (
 	Downlink Activity = iota
 	Compute
 	Uplink
-	Wait        // for the end of the round
-	Unavailable // it cannot be reached
-	Depleted    // its battery is empty
+	Wait // until the end of the round
+	Unavailable
+	Depleted // with an empty battery
 )
 
-// bar is how an activity looks. Work is as high as a row allows, everything else is
-// lower: what lightness does not tell apart in grey, height does.
+// bar is the style of an activity. Bars of work have the full height; other bars are
+// lower, so that the activities also differ in grayscale.
 type bar struct {
 	name   string
 	fill   color.Color
@@ -82,11 +82,11 @@ var bars = [...]bar{
 	Compute:     {"compute", color.NRGBA{0x00, 0x4c, 0x85, 0xff}, 6.4, false},
 	Uplink:      {"uplink", color.NRGBA{0xe0, 0x76, 0x10, 0xff}, 6.4, false},
 	Wait:        {"wait", color.Gray{0xb4}, 1.6, false},
-	Unavailable: {"away", color.White, 3.6, true},
-	Depleted:    {"flat", ink, 3.6, false},
+	Unavailable: {"unavailable", color.White, 3.6, true},
+	Depleted:    {"depleted", ink, 3.6, false},
 }
 
-// Looks of what is not a bar.
+// Styles of bands and rims.
 var (
 	roundBand  = color.Gray{0xf0} // every other round
 	updateBand = color.Gray{0xdc}
@@ -101,8 +101,8 @@ const (
 	ganttNames = vg.Length(9)  // the rounds' numbers above the rows
 )
 
-// DrawGantt lays out a Gantt figure. It is an error when it has no row or too many,
-// when its span is empty, or when a bar or a mark is of a kind that there is not.
+// DrawGantt lays out a Gantt figure. It fails for no row or too many, an empty span, and
+// unknown activities or marks.
 func DrawGantt(g Gantt) (*Picture, error) {
 	if err := g.check(); err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (g *Gantt) check() error {
 	return nil
 }
 
-// entries lists in the legend what occurs.
+// entries returns legend entries for the activities and marks that occur.
 func (g *Gantt) entries() (entries []legendEntry) {
 	var activities [len(bars)]bool
 	marks := make([]bool, len(g.Marks))
@@ -167,7 +167,7 @@ func (g *Gantt) entries() (entries []legendEntry) {
 	return entries
 }
 
-// sample draws a piece of the bar.
+// sample draws a sample of the bar.
 func (b *bar) sample(c *draw.Canvas, x, y vg.Length) { b.draw(c, x, x+sampleWidth, y) }
 
 // draw draws the bar from x to right around the height y.
@@ -184,13 +184,13 @@ func (m mark) sample(c *draw.Canvas, x, y vg.Length) {
 	m.draw(c, vg.Point{X: x + sampleWidth/2, Y: y}, ink)
 }
 
-// plot makes the plot of the rows: row 0 lies between the heights n-1 and n.
+// plot returns the plot of n rows. Row 0 is between the heights n-1 and n.
 func (g *Gantt) plot() *plot.Plot {
 	out := plot.New()
 	out.BackgroundColor = nil
-	time := quantity{label: "virtual time", units: timeUnits}
+	time := Quantity{Label: "virtual time", Units: timeUnits}
 	if g.Relative {
-		time = quantity{label: "virtual time (relative units)"}
+		time = Quantity{Label: "virtual time (relative units)"}
 	}
 	u := time.unitFor(g.To)
 	out.X.Label.Text, out.Y.Label.Text = time.labelIn(u), "device"
@@ -208,10 +208,10 @@ func (g *Gantt) plot() *plot.Plot {
 	return out
 }
 
-// middle returns the height of a row's middle.
+// middle returns the height of the middle of a row.
 func (g *Gantt) middle(row int) float64 { return float64(len(g.Rows)-row) - 0.5 }
 
-// Plot draws bands first and marks last.
+// Plot draws bands, then bars, then marks.
 func (g *Gantt) Plot(c draw.Canvas, p *plot.Plot) {
 	toX, toY := p.Transforms(&c)
 	at := func(seconds float64) vg.Length { return toX(min(max(seconds, g.From), g.To)) }
@@ -228,11 +228,11 @@ func (g *Gantt) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// nameGap is the least distance between the names of two rounds.
+// nameGap is the minimum distance of the names of two rounds.
 const nameGap = vg.Length(4)
 
-// bands draws what the server does: every other round shaded, with its number where
-// there is room, and updates of the coupling. It leaves out what bars does.
+// bands draws the rounds of the server, every other one shaded, with their numbers where
+// there is room, and the updates of the coupling. Like bars, it skips invisible ones.
 func (g *Gantt) bands(c *draw.Canvas, at func(float64) vg.Length) {
 	fill := func(s GanttSpan, with color.Color) (left, right vg.Length) {
 		left, right = at(s.From), at(s.To)
@@ -240,13 +240,13 @@ func (g *Gantt) bands(c *draw.Canvas, at func(float64) vg.Length) {
 		return left, right
 	}
 	sty := textStyle(tickSize, false)
-	drawn, free := c.Min.X, c.Min.X // behind the bands and their names so far
+	drawn, free := c.Min.X, c.Min.X // right ends of the last band and the last name
 	for _, r := range g.Rounds {
 		with := color.Color(color.White)
 		if r.Number%2 == 0 {
 			with = roundBand
 		}
-		if at(r.To)-drawn < dot { // not seen
+		if at(r.To)-drawn < dot { // invisible
 			continue
 		}
 		left, right := fill(r.GanttSpan, with)
@@ -267,11 +267,11 @@ func (g *Gantt) bands(c *draw.Canvas, at func(float64) vg.Length) {
 	}
 }
 
-// dot is the width of a dot of a PNG file.
-const dot = vg.Inch / DPI
+// dot is the width of a pixel of a PNG file.
+const dot = vg.Inch / dpi
 
-// bars draws the bars of a row. One that ends within a dot of the one before is not
-// seen and left out, which bounds the size of the figure.
+// bars draws the bars of a row. It skips bars that end within a dot of the previous one,
+// which bounds the size of the file.
 func (r *GanttRow) bars(c *draw.Canvas, at func(float64) vg.Length, y vg.Length) {
 	drawn := c.Min.X
 	for _, b := range r.Bars {

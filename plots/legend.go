@@ -10,28 +10,26 @@ import (
 
 // Lengths within the legend, in points.
 const (
-	sampleWidth = vg.Length(21) // the piece of line
-	sampleGap   = vg.Length(4)  // between it and its text
+	sampleWidth = vg.Length(21) // of a line sample
+	sampleGap   = vg.Length(4)  // between a sample and its text
 	entryGap    = vg.Length(12)
 	legendRow   = vg.Length(13) // height
 )
 
-// legend lists the series, or what else there is to tell apart, in centred rows below
-// the panels.
+// legend lists the series in centered rows below the panels.
 type legend struct {
 	style text.Style
 	rows  [][]legendEntry
 }
 
-// legendEntry is a sample and its name, or a text alone that says what the names are
-// values of.
+// legendEntry is a sample with its name, or a text without a sample.
 type legendEntry struct {
 	text   string
 	sample sampler // nil for none
 	width  vg.Length
 }
 
-// sampler draws a sample of its looks, sampleWidth wide from x on, at the height y.
+// sampler draws a sample that is sampleWidth wide, starting at x, centered at y.
 type sampler interface {
 	sample(c *draw.Canvas, x, y vg.Length)
 }
@@ -41,46 +39,46 @@ func (s *lineStyle) sample(c *draw.Canvas, x, y vg.Length) {
 	s.mark.draw(c, vg.Point{X: x + sampleWidth/2, Y: y}, s.line.Color)
 }
 
-// legendStyle is that of the texts of a legend.
+// legendStyle returns the style of the text in a legend.
 func legendStyle() text.Style {
 	sty := textStyle(legendSize, false)
 	sty.XAlign, sty.YAlign = draw.XLeft, draw.YCenter
 	return sty
 }
 
-// newEntry returns the entry of a sample, its name cut to a width.
+// newEntry returns the entry of a sample, with its name cut to a width.
 func newEntry(name string, of sampler, width vg.Length) legendEntry {
 	sty := legendStyle()
 	name = fit(name, sty, width-sampleWidth-sampleGap, 1)
 	return legendEntry{text: name, sample: of, width: sampleWidth + sampleGap + sty.Width(name)}
 }
 
-// newLegend sets the entries of the series. What they are values of stands before
-// them, or in a row of its own.
+// newLegend returns the legend of the series. The name of their key precedes them, in
+// the same row if it fits. A note on the bands follows in its own row.
 func (m *model) newLegend(styles []lineStyle, width vg.Length) legend {
 	var entries []legendEntry
 	for i, s := range m.series {
 		entries = append(entries, newEntry(s.Label, &styles[i], width))
 	}
-	var head *legendEntry
-	if m.legend != "" {
-		sty := legendStyle()
-		head = &legendEntry{text: m.legend + ":", width: sty.Width(m.legend + ":")}
-		if rowWidth(append([]legendEntry{*head}, entries...)) <= width {
-			return setLegend(append([]legendEntry{*head}, entries...), width)
-		}
-		name := fit(m.legend, sty, width, 1)
-		*head = legendEntry{text: name, width: sty.Width(name)}
-	}
+	sty := legendStyle()
+	head := legendEntry{text: m.legend + ":", width: sty.Width(m.legend + ":")}
 	l := setLegend(entries, width)
-	if head != nil {
-		l.rows = append([][]legendEntry{{*head}}, l.rows...)
+	switch withHead := append([]legendEntry{head}, entries...); {
+	case m.legend == "":
+	case rowWidth(withHead) <= width:
+		l = setLegend(withHead, width)
+	default:
+		name := fit(m.legend, sty, width, 1)
+		l.rows = append([][]legendEntry{{{text: name, width: sty.Width(name)}}}, l.rows...)
+	}
+	if m.bands != "" {
+		note := fit(m.bands, sty, width, 1)
+		l.rows = append(l.rows, []legendEntry{{text: note, width: sty.Width(note)}})
 	}
 	return l
 }
 
-// setLegend sets entries in one row, or where that is too long for the width, in
-// columns.
+// setLegend arranges entries in one row, or in columns if the row is too wide.
 func setLegend(entries []legendEntry, width vg.Length) legend {
 	l := legend{style: legendStyle()}
 	if rowWidth(entries) <= width {
@@ -91,7 +89,7 @@ func setLegend(entries []legendEntry, width vg.Length) legend {
 	return l
 }
 
-// rowWidth is the width of the entries side by side.
+// rowWidth returns the width of a row of entries.
 func rowWidth(row []legendEntry) vg.Length {
 	total := entryGap * vg.Length(len(row)-1)
 	for _, e := range row {
@@ -100,8 +98,8 @@ func rowWidth(row []legendEntry) vg.Length {
 	return total
 }
 
-// inColumns breaks entries into as few rows as the width allows, in columns of
-// one width; the last row is filled up with empty entries.
+// inColumns arranges entries in columns of equal width and in as few rows as possible.
+// Empty entries fill the last row.
 func inColumns(entries []legendEntry, width vg.Length) (rows [][]legendEntry) {
 	var widest vg.Length
 	for _, e := range entries {
@@ -126,7 +124,7 @@ func inColumns(entries []legendEntry, width vg.Length) (rows [][]legendEntry) {
 
 func (l *legend) height() vg.Length { return legendRow * vg.Length(len(l.rows)) }
 
-// draw draws the rows from the top of the canvas on.
+// draw draws the rows from the top of the canvas.
 func (l *legend) draw(c draw.Canvas) {
 	y := c.Max.Y - legendRow/2
 	for _, row := range l.rows {
@@ -137,15 +135,15 @@ func (l *legend) draw(c draw.Canvas) {
 				e.sample.sample(&c, x, y)
 				x += sampleWidth + sampleGap
 			}
-			c.FillText(l.style, vg.Point{X: x, Y: y + centreShift*legendSize}, e.text)
+			c.FillText(l.style, vg.Point{X: x, Y: y + centerShift*legendSize}, e.text)
 			x = start + e.width + entryGap
 		}
 		y -= legendRow
 	}
 }
 
-// fit breaks a text between words into at most the given number of lines of a
-// width, and ends it with an ellipsis where it does not fit.
+// fit breaks a text between words into at most the given number of lines, and cuts lines
+// that are too wide with an ellipsis.
 func fit(s string, sty text.Style, width vg.Length, lines int) string {
 	var out []string
 	rest := strings.Fields(s)

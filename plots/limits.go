@@ -5,12 +5,12 @@ import (
 	"math"
 )
 
-// interval is the part of an axis that is shown, in axis space.
+// interval is a range on an axis, in axis space.
 type interval struct{ min, max float64 }
 
 func (r interval) length() float64 { return r.max - r.min }
 
-// widened makes an interval of no length one that can be drawn, around it.
+// widened returns an interval of positive length around an empty one.
 func (r interval) widened() interval {
 	if r.max > r.min {
 		return r
@@ -19,12 +19,12 @@ func (r interval) widened() interval {
 	return interval{r.min - by, r.max + by}
 }
 
-// cover extends r to hold v.
+// cover extends r to include v.
 func (r *interval) cover(v float64) {
 	r.min, r.max = math.Min(r.min, v), math.Max(r.max, v)
 }
 
-// nothing covers no value.
+// nothing is an interval without values.
 func nothing() interval { return interval{math.Inf(1), math.Inf(-1)} }
 
 // each calls f for each curve of the panel.
@@ -36,8 +36,8 @@ func (p *panel) each(f func(curve)) {
 	}
 }
 
-// upwards returns the places on the vertical axis that the panels have points at.
-func (m *model) upwards() interval {
+// yRange returns the vertical range of the points of all panels.
+func (m *model) yRange() interval {
 	data := nothing()
 	for i := range m.panels {
 		m.panels[i].each(func(c curve) {
@@ -51,17 +51,16 @@ func (m *model) upwards() interval {
 	return data
 }
 
-// yLimits returns what the vertical axis shows; ok is false when no run has a
-// value to draw.
+// yLimits returns the limits of the vertical axis; ok is false without data.
 func (m *model) yLimits() (limits interval, ok bool) {
-	data := m.upwards()
+	data := m.yRange()
 	if data.max < data.min {
 		return interval{}, false
 	}
 	if m.yScale == logarithmic {
 		floor := data.max - 8
-		if m.y.floor > 0 {
-			floor = math.Log10(m.y.floor)
+		if m.y.Floor > 0 {
+			floor = math.Log10(m.y.Floor)
 		}
 		if floor < data.max {
 			data.min = math.Max(data.min, floor)
@@ -81,7 +80,7 @@ func (m *model) yLimits() (limits interval, ok bool) {
 	if v := m.fig.YMax; v > 0 || v < 0 && m.yScale == linear {
 		limits.max = m.yScale.place(v)
 	}
-	if limits.max <= limits.min { // a limit that excludes all data: show the limit
+	if limits.max <= limits.min { // the given limit excludes all data
 		if m.fig.YMax != 0 {
 			limits.min = limits.max - data.length()
 		} else {
@@ -91,8 +90,8 @@ func (m *model) yLimits() (limits interval, ok bool) {
 	return limits, true
 }
 
-// across returns the places on the horizontal axis that a panel has points at.
-func (p *panel) across() interval {
+// xRange returns the horizontal range of the points of a panel.
+func (p *panel) xRange() interval {
 	data := nothing()
 	p.each(func(c curve) {
 		data.cover(c.x[0])
@@ -101,17 +100,17 @@ func (p *panel) across() interval {
 	return data
 }
 
-// xLimits returns what the horizontal axis of a panel shows: all, unless the
-// figure has a limit. ok is false for a panel without data.
+// xLimits returns the limits of the horizontal axis of a panel: all data, up to the limit
+// of the figure. ok is false for a panel without data.
 func (m *model) xLimits(p *panel) (limits interval, ok bool) {
-	data := p.across()
+	data := p.xRange()
 	if data.max < data.min {
 		return interval{}, false
 	}
 	if m.xScale == linear {
 		data.min = math.Min(data.min, 0)
 		if data.max <= 0 {
-			data.max = 1 // nothing but the start
+			data.max = 1 // only the start
 		}
 	}
 	if m.fig.XMax > 0 {
@@ -129,20 +128,20 @@ func (m *model) xLimits(p *panel) (limits interval, ok bool) {
 	return data, true
 }
 
-// cutX says how much of a panel lies to the right of the limits; empty when nothing does.
+// cutX describes the data of a panel to the right of the limits; it may be empty.
 func (m *model) cutX(p *panel, limits interval, u unit) string {
-	all := p.across()
+	all := p.xRange()
 	if all.max <= limits.max {
 		return ""
 	}
 	return fmt.Sprintf("cut at %s of %s", u.amount(m.xScale.value(limits.max)), u.amount(m.xScale.value(all.max)))
 }
 
-// cutY says what lies above and below the limits; empty when nothing does. Values of
-// zero and below on a logarithmic axis are seen to leave the panel.
+// cutY describes the data above and below the limits; it may be empty. On a logarithmic
+// axis, it ignores values up to zero, whose lines leave the panel visibly.
 func (m *model) cutY(limits interval) (text string) {
-	all := m.upwards()
-	plain := unit{size: 1}
+	all := m.yRange()
+	plain := unit{Size: 1}
 	if all.max > limits.max {
 		text += fmt.Sprintf("\ncut at %s, highest %s", plain.amount(m.yScale.value(limits.max)), plain.amount(m.yScale.value(all.max)))
 	}

@@ -6,23 +6,24 @@ import (
 	"fedsim/results"
 )
 
-// model is a figure in numbers: what lies where, but not how it looks.
+// model is the content of a figure, without its looks.
 type model struct {
 	fig            results.Figure
-	x, y           quantity
+	x, y           Quantity
 	xScale, yScale scale
-	legend         string // what the series are values of; empty for methods
-	ordered        bool   // the series are numbers, sorted
+	legend         string // name of the key with the values in series; empty for methods
+	ordered        bool   // the series are sorted numbers
+	bands          string // note on the bands; empty without bands
 	series         []Line
 	panels         []panel
-	shows          showing // of the curves of a line
-	steps          bool    // a value holds until the next one was measured
+	shows          showing // how a line combines its curves
+	steps          bool    // a value holds until the next measurement
 }
 
-// panel is one picture beside others.
+// panel is one of the panels of a figure.
 type panel struct {
 	title  string
-	curves [][]curve // by series, one curve per seed, or per seed and device
+	curves [][]curve // by series: a curve per seed, or per seed and device
 }
 
 // curve is a run in axis space, x increasing. On a logarithmic axis y may be
@@ -32,7 +33,7 @@ type curve struct {
 	interrupted bool
 }
 
-// newModel sorts the runs into panels and lines.
+// newModel assigns the runs to panels and lines.
 func newModel(fig results.Figure, runs []results.Run) (*model, error) {
 	a, err := Arrange(fig, runs)
 	if err != nil {
@@ -41,17 +42,18 @@ func newModel(fig results.Figure, runs []results.Run) (*model, error) {
 	return a.model(runs), nil
 }
 
-// model puts the curves of the runs where they are.
+// model returns the model with the curves of the runs.
 func (a *Arrangement) model(runs []results.Run) *model {
 	m := &model{fig: a.Figure, legend: a.Legend, ordered: a.Ordered, series: a.Lines, steps: true}
 	m.axes()
-	if m.y.each != nil {
+	if m.y.Devices {
 		m.shows = ofQuantiles
 	}
 	m.x, m.y = m.x.on(runs), m.y.on(runs)
 	for _, title := range a.Panels {
 		m.panels = append(m.panels, panel{title: title, curves: make([][]curve, len(m.series))})
 	}
+	m.bands = m.bandNote(a, runs)
 	for i := range runs {
 		at := a.Runs[i]
 		p := &m.panels[at.Panel]
@@ -64,9 +66,34 @@ func (a *Arrangement) model(runs []results.Run) *model {
 	return m
 }
 
-// axes looks up quantities and scales.
+// bandNote describes the lines and bands of repeated runs, such as "line: mean, band:
+// lowest to highest of 3 seeds". It is empty if no line has two runs.
+func (m *model) bandNote(a *Arrangement, runs []results.Run) string {
+	most, count := 0, make(map[Place]int)
+	vary := runs[0].Vary
+	for i := range runs {
+		count[a.Runs[i]]++
+		most = max(most, count[a.Runs[i]])
+		if runs[i].Vary != vary {
+			vary = ""
+		}
+	}
+	switch repetitions := vary.Repetitions(most); {
+	case m.shows == ofQuantiles && most > 1:
+		return "line: median; bands: quartiles, 5 to 95 % of devices and " + repetitions
+	case m.shows == ofQuantiles:
+		return "line: median; bands: quartiles, 5 to 95 % of devices"
+	case most > 1:
+		return "line: mean; band: lowest to highest of " + repetitions
+	default:
+		return ""
+	}
+}
+
+// axes sets quantities and scales.
 func (m *model) axes() {
-	m.x, m.y = quantities[m.fig.X], quantities[m.fig.Y]
+	m.x, _ = quantityOf(m.fig.X)
+	m.y, _ = quantityOf(m.fig.Y)
 	m.xScale, m.yScale = scales[m.fig.XScale], scales[m.fig.YScale]
 }
 
@@ -91,8 +118,8 @@ func (m *model) curvesOf(r *results.Run) []curve {
 	return curves
 }
 
-// curve returns the evaluated rounds of a run in axis space. A place that does
-// not exist (time 0 on a logarithmic axis) is skipped, and so is a step back.
+// curve returns the evaluated rounds of a run in axis space. It skips points that are
+// not on the axis, such as time 0 on a logarithmic axis, and steps back in time.
 func (m *model) curve(r *results.Run, y func(*results.Round) float64) curve {
 	c := curve{interrupted: r.Status == results.Interrupted}
 	var sum float64
@@ -112,7 +139,7 @@ func (m *model) curve(r *results.Run, y func(*results.Round) float64) curve {
 		case n > 0 && px < c.x[n-1]:
 			continue
 		case n > 0 && px == c.x[n-1]:
-			c.y[n-1] = py // the later of two rounds at one time counts
+			c.y[n-1] = py // of two rounds at the same time, the later one counts
 		default:
 			c.x, c.y = append(c.x, px), append(c.y, py)
 		}
@@ -123,9 +150,8 @@ func (m *model) curve(r *results.Run, y func(*results.Round) float64) curve {
 	return c
 }
 
-// during moves values to the beginning of the rounds that they are of: each then holds
-// until the end of its round. The beginning of the first does not exist on a
-// logarithmic axis.
+// during moves values to the start of their rounds, so that each holds until the end of
+// its round. On a logarithmic axis, the start of the first round does not exist.
 func (c *curve) during(on scale) {
 	c.y = append(c.y, c.y[len(c.y)-1])
 	if on == linear && c.x[0] > 0 {

@@ -9,19 +9,18 @@ import (
 	"fedsim/results"
 )
 
-// properNames are how values are written in a title.
+// properNames are the spellings of values in titles.
 var properNames = map[string]string{
 	"3g": "3G", "lte": "LTE", "wifi": "WiFi", "ethernet": "Ethernet", "4g": "4G", "5g": "5G",
 }
 
-// keyUnits are the units that keys end in.
+// keyUnits are the units of keys by suffix.
 var keyUnits = map[string]string{
 	"s": "s", "ms": "ms", "h": "h", "hours": "h", "bytes": "B", "mbps": "Mbit/s", "ghz": "GHz", "gflops": "GFLOP/s", "w": "W", "wh": "Wh",
 }
 
-// panelTitle returns the title of the panel with a value of a key: a proper
-// name, "Key = value" for a dotted key or a number, and the label of a point
-// of an axis as it is.
+// panelTitle returns the title of the panel for a value of a key: a proper name, "Key =
+// value" for a dotted key or a number, or the label of a point.
 func panelTitle(key, value string) string {
 	if key == "" {
 		return ""
@@ -36,11 +35,11 @@ func panelTitle(key, value string) string {
 	return capital(value)
 }
 
-// seedOf is what the seeds and splits of data are called, to tell them from the seeds of
+// seedOf are the names of the seeds and splits of data, which differ from the seeds of
 // repetitions.
 var seedOf = map[string]string{"data.seed": "data seed", "data.split": "data split"}
 
-// keyName returns the last part of a dotted key as words, and the unit that it ends in.
+// keyName returns the last part of a dotted key as words, and the unit of its suffix.
 func keyName(key string) (name, unit string) {
 	if name, ok := seedOf[key]; ok {
 		return name, ""
@@ -54,7 +53,7 @@ func keyName(key string) (name, unit string) {
 	return strings.ReplaceAll(name, "_", " "), unit
 }
 
-// settingText writes a value of a key as "name = value unit".
+// settingText returns "name = value unit".
 func settingText(key, value string) string {
 	name, unit := keyName(key)
 	if _, err := strconv.ParseFloat(value, 64); err == nil && unit != "" {
@@ -63,8 +62,8 @@ func settingText(key, value string) string {
 	return name + " = " + value
 }
 
-// PointText writes a place on the axes as titles and legends do: its settings,
-// separated by commas.
+// PointText returns the settings of a point as in titles and legends, separated by
+// commas.
 func PointText(point []results.Setting) string {
 	var parts []string
 	for _, s := range point {
@@ -73,8 +72,8 @@ func PointText(point []results.Setting) string {
 	return strings.Join(parts, ", ")
 }
 
-// capital makes the first letter of a text a capital one, if the text begins with a
-// word: symbols, as in "p = 0.1" or "sigma/mu = 1", and names, as in "async-mocha", stay.
+// capital capitalizes a text that starts with a word. It does not change symbols ("p =
+// 0.1", "sigma/mu = 1") and names ("async-mocha").
 func capital(text string) string {
 	word, rest, _ := strings.Cut(text, " ")
 	word = strings.TrimRight(word, ",:;")

@@ -20,7 +20,7 @@ func TestBandOfTwoSeeds(t *testing.T) {
 		{x: []float64{0, 4, 8}, y: []float64{8, 4, -90}},
 	}, math.Inf(1), -2, ofMean, false)
 	want := band{
-		// The first seed keeps its 0 behind 4; the -90 of the second counts as the floor.
+		// After 4, the first seed stays at 0; the -90 of the second counts as the floor.
 		x:    []float64{0, 2, 4, 8},
 		mean: []float64{6, 4, 2, -1},
 		low:  []float64{4, 2, 0, -2},
@@ -43,10 +43,10 @@ func TestBandEnds(t *testing.T) {
 		end         float64
 		first, last float64
 	}{
-		{"the slowest counts", []curve{long, short}, 99, 0, 10},
-		{"an interrupted run cuts", []curve{long, cut}, 99, 0, 4},
-		{"the axis ends", []curve{long, short}, 3, 0, 3},
-		{"all must have begun", []curve{long, late}, 99, 6, 10},
+		{"the longest run ends the line", []curve{long, short}, 99, 0, 10},
+		{"an interrupted run ends the line", []curve{long, cut}, 99, 0, 4},
+		{"the axis ends the line", []curve{long, short}, 3, 0, 3},
+		{"the latest start", []curve{long, late}, 99, 6, 10},
 	} {
 		b := newBand(c.curves, c.end, -9, ofMean, false)
 		if n := len(b.x); n == 0 || b.x[0] != c.first || b.x[n-1] != c.last {
@@ -54,15 +54,15 @@ func TestBandEnds(t *testing.T) {
 		}
 	}
 	if b := newBand([]curve{cut, late}, 99, -9, ofMean, false); len(b.x) != 0 {
-		t.Errorf("nothing in common, but %v", b.x)
+		t.Errorf("curves without overlap: %v", b.x)
 	}
 	if b := newBand(nil, 99, -9, ofMean, false); len(b.x) != 0 {
-		t.Errorf("no seed, but %v", b.x)
+		t.Errorf("no curves: %v", b.x)
 	}
 }
 
-// TestBandAgainstSlowTwin checks every place of a band by a walk through all
-// points of all curves, which are steps or straight between their points.
+// TestBandAgainstSlowTwin compares every point of a band with a linear search through all
+// points of all curves, as steps and as straight lines.
 func TestBandAgainstSlowTwin(t *testing.T) {
 	const floor = -5
 	slow := func(c curve, x float64, steps bool) float64 {
@@ -116,7 +116,7 @@ func TestBandAgainstSlowTwin(t *testing.T) {
 				y := slow(c, x, steps)
 				low, high, sum = math.Min(low, y), math.Max(high, y), sum+y
 			}
-			// Values up to 10, steps down to 0.01: 1e-12 leaves four digits of room.
+			// Values are at most 10, so rounding errors are far below 1e-12.
 			for _, pair := range [][2]float64{{b.low[i], low}, {b.high[i], high}, {b.mean[i], sum / float64(len(curves))}} {
 				if math.Abs(pair[0]-pair[1]) > 1e-12 {
 					t.Fatalf("at %v: %v, want %v", x, pair[0], pair[1])
@@ -126,7 +126,7 @@ func TestBandAgainstSlowTwin(t *testing.T) {
 	})
 }
 
-// TestGeometricMean says in numbers what the package comment says in words.
+// The mean on a logarithmic axis is geometric.
 func TestGeometricMean(t *testing.T) {
 	run := func(seed uint64, sub float64) results.Run {
 		return results.Run{Method: "m", Seed: seed, Status: results.Done,
@@ -148,7 +148,7 @@ func TestCurve(t *testing.T) {
 		{TimeS: 0, Suboptimality: 1, BytesUp: 0},
 		{TimeS: 1, Suboptimality: nan, BytesUp: 10},
 		{TimeS: 2, Suboptimality: 0.1, BytesUp: 10},
-		{TimeS: 2, Suboptimality: 0.01, BytesUp: 0}, // no time passed: the later counts
+		{TimeS: 2, Suboptimality: 0.01, BytesUp: 0}, // same time: the later one counts
 		{TimeS: 1.5, Suboptimality: 7, BytesUp: 5},  // a step back in time, not in bytes
 		{TimeS: 3, Suboptimality: 0, BytesUp: 10},
 		{TimeS: 4, Suboptimality: math.Inf(1), BytesUp: 10},
@@ -161,7 +161,7 @@ func TestCurve(t *testing.T) {
 		{"log", results.Figure{YScale: "log"}, curve{x: []float64{0, 2, 3}, y: []float64{0, -2, math.Inf(-1)}}},
 		{"linear", results.Figure{}, curve{x: []float64{0, 2, 3}, y: []float64{1, 0.01, 0}}},
 		{"no time 0 on a log axis", results.Figure{XScale: "log"}, curve{x: []float64{math.Log10(2), math.Log10(3)}, y: []float64{0.01, 0}}},
-		{"summed up", results.Figure{X: "bytes_up"}, curve{x: []float64{0, 20, 25, 35}, y: []float64{1, 0.01, 7, 0}}},
+		{"cumulative", results.Figure{X: "bytes_up"}, curve{x: []float64{0, 20, 25, 35}, y: []float64{1, 0.01, 7, 0}}},
 	} {
 		m, err := newModel(c.fig, []results.Run{r})
 		if err != nil {
@@ -173,9 +173,8 @@ func TestCurve(t *testing.T) {
 	}
 }
 
-// TestStepsAcrossAnOutage: between two evaluations a line stays at the first of them,
-// also in the mean over seeds, and never goes down a slope that nobody measured.
-func TestStepsAcrossAnOutage(t *testing.T) {
+// Between two evaluations, a line stays at the first value, also in the mean over seeds.
+func TestSteps(t *testing.T) {
 	var runs []results.Run
 	for seed := uint64(1); seed <= 2; seed++ {
 		at := float64(seed)
@@ -210,9 +209,8 @@ func TestStepsAcrossAnOutage(t *testing.T) {
 	}
 }
 
-// TestMarkersLieAtMeasuredPoints: of the points, one every markGap, and those that are
-// not in the panel never.
-func TestMarkersLieAtMeasuredPoints(t *testing.T) {
+// Markers are at points in the panel, with a distance of at least markGap.
+func TestMarkers(t *testing.T) {
 	c := &draw.Canvas{Rectangle: vg.Rectangle{Max: vg.Point{X: 200, Y: 100}}}
 	rapid.Check(t, func(t *rapid.T) {
 		var points []vg.Point
@@ -236,13 +234,13 @@ func TestMarkersLieAtMeasuredPoints(t *testing.T) {
 	})
 }
 
-// TestAllIsShown: the axes hold every value, also that of a method a thousand times as
-// slow, and a figure with limits says what it cuts off.
-func TestAllIsShown(t *testing.T) {
-	run := func(method string, pace float64) results.Run {
+// The axes show every value, also of a method that is a thousand times slower, and a
+// figure with limits notes omitted values.
+func TestAxisNotes(t *testing.T) {
+	run := func(method string, seconds float64) results.Run {
 		r := results.Run{Method: method}
 		for h := range 11 {
-			r.Rounds = append(r.Rounds, results.Round{Round: h, TimeS: pace * float64(h), Suboptimality: math.Pow10(-h)})
+			r.Rounds = append(r.Rounds, results.Round{Round: h, TimeS: seconds * float64(h), Suboptimality: math.Pow10(-h)})
 		}
 		return r
 	}
@@ -254,7 +252,7 @@ func TestAllIsShown(t *testing.T) {
 		{results.Figure{YScale: "linear"}, "estimated time (h)", "primal sub-optimality"},
 		{results.Figure{XMax: 2400, YMax: 0.5}, "estimated time (min)\ncut at 40 min of 167 min", "primal sub-optimality\ncut at 0.5, highest 1"},
 		{results.Figure{X: "round", XMax: 4, YScale: "log", YMin: 1e-4}, "rounds\ncut at 4 of 10", "primal sub-optimality\ncut at 0.0001, lowest 1e-10"},
-		{results.Figure{X: "round", YScale: "log"}, "rounds", "primal sub-optimality\ncut at 5.75e-07, lowest 1e-10"}, // below the certificate of P*
+		{results.Figure{X: "round", YScale: "log"}, "rounds", "primal sub-optimality\ncut at 5.75e-07, lowest 1e-10"}, // below the accuracy of P*
 		{results.Figure{X: "round", YScale: "log", Y: "primal"}, "rounds", "primal objective"},
 	} {
 		p, err := Draw(c.fig, runs)
@@ -271,15 +269,15 @@ func TestAllIsShown(t *testing.T) {
 	}
 }
 
-// TestErrorsBeginWithAModel: round 0 has none.
-func TestErrorsBeginWithAModel(t *testing.T) {
+// Errors start after round 0, which has no model.
+func TestErrorsStart(t *testing.T) {
 	for _, y := range []string{"test_error", "train_error"} {
 		m, err := newModel(results.Figure{Y: y}, methodRuns(1)[:1])
 		if err != nil {
 			t.Fatal(err)
 		}
 		if first := methodRuns(1)[0].Rounds[1].TimeS; m.panels[0].curves[0][0].x[0] != first {
-			t.Errorf("%s begins at %v s, the first round ends at %v s", y, m.panels[0].curves[0][0].x[0], first)
+			t.Errorf("%s starts at %v s, the first round ends at %v s", y, m.panels[0].curves[0][0].x[0], first)
 		}
 	}
 }
@@ -294,7 +292,7 @@ func TestLimits(t *testing.T) {
 	if x, okX := m.xLimits(&m.panels[0]); !ok || !okX || (y != interval{-2, 1}) || (x != interval{0, 5}) {
 		t.Errorf("limits of the figure: x %v, y %v", x, y)
 	}
-	// Below 1e-6 a sub-optimality is not worth a picture; 0.04 of the length is margin.
+	// The floor of a sub-optimality is 1e-6, with a margin of 0.04 of the length.
 	for i := range runs[0].Rounds {
 		runs[0].Rounds[i].Suboptimality = math.Pow(10, -float64(i)/10)
 	}
@@ -305,7 +303,7 @@ func TestLimits(t *testing.T) {
 	if y, _ := m.yLimits(); math.Abs(y.min+6.24) > 1e-9 || math.Abs(y.max-0.24) > 1e-9 {
 		t.Errorf("limits %v, want -6.24 to 0.24", y)
 	}
-	// Errors begin at zero.
+	// The axis of errors starts at zero.
 	m, err = newModel(results.Figure{Y: "test_error"}, methodRuns(1))
 	if err != nil {
 		t.Fatal(err)
@@ -313,7 +311,7 @@ func TestLimits(t *testing.T) {
 	if y, _ := m.yLimits(); y.min != 0 {
 		t.Errorf("limits %v", y)
 	}
-	// A limit beyond all data must not turn the axis around.
+	// A limit beyond all data does not invert the axis.
 	for _, fig := range []results.Figure{{YScale: "log", YMin: 1e6}, {YScale: "log", YMax: 1e-9}, {YMax: -4}, {XScale: "log", XMax: 1e-9}} {
 		if m, err = newModel(fig, methodRuns(1)); err != nil {
 			t.Fatal(err)
@@ -341,7 +339,7 @@ func labels(t ticks) string {
 }
 
 func TestTicks(t *testing.T) {
-	one := unit{size: 1}
+	one := unit{Size: 1}
 	lin := func(lo, hi float64, u unit) string { return labels(linearTicks(interval{lo, hi}, u, 5)) }
 	log := func(lo, hi float64, powers bool) string {
 		return labels(logTicks(interval{math.Log10(lo), math.Log10(hi)}, one, 7, powers))
@@ -372,9 +370,9 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// TestTicksOfAnyAxis: at most as many labels as asked for, within the limits,
-// none twice, and at least two.
-func TestTicksOfAnyAxis(t *testing.T) {
+// Ticks have distinct labels within the limits: at least two, at most the requested
+// number.
+func TestTicksProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lo := rapid.Float64Range(-1e9, 1e9).Draw(t, "lo")
 		r := interval{lo, lo + math.Pow(10, rapid.Float64Range(-3, 9).Draw(t, "length"))}
@@ -401,13 +399,13 @@ func TestTicksOfAnyAxis(t *testing.T) {
 				t.Fatalf("%d marks", len(marks))
 			}
 		}
-		if math.Abs(lo) < 1e6 || r.length() > 1e3 { // else neighbours agree in all digits shown
-			check(t, r, linearTicks(r, unit{size: 1}, most), max(most+1, 5)) // one multiple of 5 within: up to five of 2
+		if math.Abs(lo) < 1e6 || r.length() > 1e3 { // otherwise neighbors have the same label
+			check(t, r, linearTicks(r, unit{Size: 1}, most), max(most+1, 5)) // with one multiple of 5, up to five of 2
 		}
 		decades := rapid.Float64Range(0.01, 12).Draw(t, "decades")
 		at := rapid.Float64Range(-9, 9).Draw(t, "at")
 		r = interval{at, at + decades}
-		check(t, r, logTicks(r, unit{size: 1}, most, true), max(most+1, 6))
+		check(t, r, logTicks(r, unit{Size: 1}, most, true), max(most+1, 6))
 	})
 }
 
@@ -436,7 +434,7 @@ func TestUnits(t *testing.T) {
 		{"round", "rounds", 1e6}, {"flops", "work of all devices (GFLOP)", 5e9}, {"bytes_up", "data sent to the server (MB)", 4e6},
 		{"energy_j", "energy of all devices (kJ)", 2e3},
 	} {
-		q := quantities[c.axis]
+		q, _ := quantityOf(c.axis)
 		if got := q.labelIn(q.unitFor(c.most)); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
@@ -450,8 +448,8 @@ func TestPanelTitle(t *testing.T) {
 		{"solver.kind", "exact", "Kind = exact"}, {"tasks", "30", "Tasks = 30"}, {"method", "MOCHA", "MOCHA"}, {"", "", ""},
 		{"federation.deadline_s", "0.1", "Deadline = 0.1 s"}, {"network.rtt_ms", "30", "Rtt = 30 ms"}, {"network.header_bytes", "96", "Header = 96 B"},
 		{"heterogeneity", "sigma/mu = 0.5", "sigma/mu = 0.5"}, {"outage", "from 5 s to 25 s", "From 5 s to 25 s"},
-		{"drops", "p = 0.1", "p = 0.1"}, {"kind", "a single point", "A single point"}, {"size", "b", "b"}, {"protocol", "async-mocha", "async-mocha"}, {"cycle", "fixed, late answers kept", "Fixed, late answers kept"},
-		{"data.seed", "1", "Data seed = 1"}, {"data.split", "2", "Data split = 2"}, // the repetitions have seeds, too
+		{"drops", "p = 0.1", "p = 0.1"}, {"kind", "a single point", "A single point"}, {"size", "b", "b"}, {"protocol", "async-mocha", "async-mocha"}, {"cycle", "fixed, late responses used", "Fixed, late responses used"},
+		{"data.seed", "1", "Data seed = 1"}, {"data.split", "2", "Data split = 2"}, // not the seeds of repetitions
 	} {
 		if got := panelTitle(c.key, c.value); got != c.want {
 			t.Errorf("%s, %s: %q, want %q", c.key, c.value, got, c.want)
@@ -459,8 +457,8 @@ func TestPanelTitle(t *testing.T) {
 	}
 }
 
-// TestSeries: numbers are sorted, the emphasised comes last, methods keep the
-// order of the scenario, and looks do not depend on the panel.
+// Numbers are sorted, the emphasized line comes last, and methods are in the order of the
+// scenario.
 func TestSeries(t *testing.T) {
 	point := func(method string, settings ...results.Setting) results.Run {
 		return results.Run{Method: method, Point: settings, Rounds: []results.Round{{Suboptimality: 1}}}
@@ -501,17 +499,17 @@ func TestSeries(t *testing.T) {
 	}
 }
 
-// TestLooksDiffer: no two of the first 42 methods look the same, and shades of
-// numbers get lighter throughout, so that greyscale keeps their order.
-func TestLooksDiffer(t *testing.T) {
+// The first 42 methods have distinct styles, and the colors of numbers get lighter, also
+// in grayscale.
+func TestStylesDiffer(t *testing.T) {
 	m := &model{series: make([]Line, 42)}
-	type look struct{ colour, dash int }
-	seen := map[look]int{}
+	type style struct{ color, dash int }
+	seen := map[style]int{}
 	for i, s := range m.lineStyles() {
-		l := look{-1, -1}
+		l := style{-1, -1}
 		for k, c := range categoryColors {
 			if c == s.line.Color {
-				l.colour = k
+				l.color = k
 			}
 		}
 		for k, d := range categoryDashes {
@@ -562,8 +560,8 @@ func TestSimplified(t *testing.T) {
 
 func inPoints(v float64) vg.Length { return vg.Length(v) }
 
-// The axis of an error says which error it is.
-func TestErrorAxisSaysWhichError(t *testing.T) {
+// The label of an error axis depends on the kind of labels.
+func TestErrorLabel(t *testing.T) {
 	for _, c := range []struct {
 		y    string
 		real []bool
@@ -585,14 +583,14 @@ func TestErrorAxisSaysWhichError(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.y.label != c.want {
-			t.Errorf("%s on %v: labelled %q, want %q", c.y, c.real, m.y.label, c.want)
+		if m.y.Label != c.want {
+			t.Errorf("%s on %v: labeled %q, want %q", c.y, c.real, m.y.Label, c.want)
 		}
 	}
 }
 
-// Times of the paper's or the authors' cost model are not seconds.
-func TestTimeAxisSaysWhichTime(t *testing.T) {
+// The cost models of the paper and of its authors have relative units of time.
+func TestTimeLabel(t *testing.T) {
 	for _, c := range []struct {
 		relative []bool
 		want     string
@@ -610,13 +608,13 @@ func TestTimeAxisSaysWhichTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := p.plots[0][0].X.Label.Text; got != c.want {
-			t.Errorf("%v: labelled %q, want %q", c.relative, got, c.want)
+			t.Errorf("%v: labeled %q, want %q", c.relative, got, c.want)
 		}
 	}
 }
 
-// One figure has one unit, and writes decades in one way.
-func TestOneUnitAndOneNumberFormat(t *testing.T) {
+// A figure has one time unit and one format of decades.
+func TestUnitAndFormat(t *testing.T) {
 	run := func(kind string, scale float64) results.Run {
 		r := results.Run{Method: "m", Point: []results.Setting{{Key: "kind", Value: kind}}}
 		for h := range 20 {
@@ -629,11 +627,11 @@ func TestOneUnitAndOneNumberFormat(t *testing.T) {
 		fig        results.Figure
 		runs       []results.Run
 	}{
-		{"the shortest panel has its unit", "ms", "10^−2 10^−1 10^0", results.Figure{YScale: "log", YMin: 5e-3}, []results.Run{run("a", 0.01), run("b", 0.1)}},
-		{"unless the longest would need five digits", "h", "10^−2 10^−1 10^0", results.Figure{YScale: "log", YMin: 5e-3}, []results.Run{run("a", 0.01), run("b", 1000)}},
-		{"a short axis makes all decades plain", "s", "0.01 0.1 1", results.Figure{XScale: "log", YScale: "log", YMin: 5e-3}, []results.Run{run("a", 0.3)}},
-		{"the middle of decades has its unit", "s", "10^−2 10^−1 10^0", results.Figure{XScale: "log", YScale: "log", YMin: 5e-3}, []results.Run{run("a", 0.05), run("b", 5)}},
-		{"or all powers", "s", "10^−4 10^−3 10^−2 10^−1 10^0", results.Figure{XScale: "log", YScale: "log", YMin: 5e-5}, []results.Run{run("a", 0.3)}},
+		{"the unit of the shortest panel", "ms", "10^−2 10^−1 10^0", results.Figure{YScale: "log", YMin: 5e-3}, []results.Run{run("a", 0.01), run("b", 0.1)}},
+		{"the longest would need five digits", "h", "10^−2 10^−1 10^0", results.Figure{YScale: "log", YMin: 5e-3}, []results.Run{run("a", 0.01), run("b", 1000)}},
+		{"a short axis", "s", "0.01 0.1 1", results.Figure{XScale: "log", YScale: "log", YMin: 5e-3}, []results.Run{run("a", 0.3)}},
+		{"the middle of a logarithmic axis", "s", "10^−2 10^−1 10^0", results.Figure{XScale: "log", YScale: "log", YMin: 5e-3}, []results.Run{run("a", 0.05), run("b", 5)}},
+		{"all powers", "s", "10^−4 10^−3 10^−2 10^−1 10^0", results.Figure{XScale: "log", YScale: "log", YMin: 5e-5}, []results.Run{run("a", 0.3)}},
 	} {
 		c.fig.Panel = "kind"
 		p, err := Draw(c.fig, c.runs)
@@ -642,7 +640,7 @@ func TestOneUnitAndOneNumberFormat(t *testing.T) {
 		}
 		for i, plot := range p.plots[0][:len(c.runs)] {
 			if want := "estimated time (" + c.x + ")"; plot.X.Label.Text != want {
-				t.Errorf("%s: panel %d is labelled %q, want %q", c.name, i, plot.X.Label.Text, want)
+				t.Errorf("%s: panel %d is labeled %q, want %q", c.name, i, plot.X.Label.Text, want)
 			}
 		}
 		if got := labels(p.plots[0][0].Y.Tick.Marker.(ticks)); got != c.y {
@@ -651,7 +649,7 @@ func TestOneUnitAndOneNumberFormat(t *testing.T) {
 	}
 }
 
-// A scenario that describes no figure has one.
+// The default figure depends on the methods and the swept keys.
 func TestDefaultFigure(t *testing.T) {
 	point := func(method string, settings ...results.Setting) results.Run {
 		return results.Run{Experiment: "e", Method: method, Point: settings, Rounds: []results.Round{{}, {Round: 1, Suboptimality: 1}}}
@@ -678,12 +676,12 @@ func TestDefaultFigure(t *testing.T) {
 		}
 	}
 	if _, err := Draw(Default(nil), nil); err == nil {
-		t.Error("a figure without runs was drawn")
+		t.Error("Draw succeeded without runs")
 	}
 }
 
-// What is counted in a round is drawn from its beginning to its end.
-func TestCountsAreOfARound(t *testing.T) {
+// Counts hold from the start to the end of their round.
+func TestCounts(t *testing.T) {
 	r := results.Run{Method: "m", Rounds: []results.Round{{Participants: 99}, {Round: 1, TimeS: 2, Participants: 20}, {Round: 2, TimeS: 5, Participants: 19}}}
 	for _, c := range []struct {
 		x    string
@@ -700,7 +698,52 @@ func TestCountsAreOfARound(t *testing.T) {
 			t.Errorf("%s: %s", c.x, d)
 		}
 		if y, _ := m.yLimits(); y.min != 0 {
-			t.Errorf("%s: the vertical axis begins at %v, must begin at 0", c.x, y.min)
+			t.Errorf("%s: the vertical axis starts at %v, must start at 0", c.x, y.min)
+		}
+	}
+}
+
+// The legend describes the bands of repeated runs.
+func TestBandNote(t *testing.T) {
+	repeated := func(n uint64, vary results.Vary) []results.Run {
+		var runs []results.Run
+		for seed := range n {
+			r := methods[0].run(seed, 0.6)
+			r.Vary = vary
+			runs = append(runs, r)
+		}
+		return runs
+	}
+	mixed := append(repeated(2, results.VarySplit), repeated(1, results.VaryAll)...)
+	for _, c := range []struct {
+		runs []results.Run
+		y    string
+		want string
+	}{
+		{repeated(1, results.VarySystem), "gap", ""},
+		{repeated(3, results.VarySystem), "gap", "line: mean; band: lowest to highest of 3 seeds"},
+		{repeated(3, ""), "gap", "line: mean; band: lowest to highest of 3 seeds"},
+		{repeated(4, results.VarySplit), "gap", "line: mean; band: lowest to highest of 4 splits of the data"},
+		{repeated(2, results.VaryAll), "gap", "line: mean; band: lowest to highest of 2 seeds of system and data"},
+		{mixed, "gap", "line: mean; band: lowest to highest of 3 seeds"},
+		{repeated(1, results.VarySystem), "theta", "line: median; bands: quartiles, 5 to 95 % of devices"},
+		{repeated(3, results.VarySystem), "theta", "line: median; bands: quartiles, 5 to 95 % of devices and 3 seeds"},
+	} {
+		m, err := newModel(results.Figure{Y: c.y}, c.runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.bands != c.want {
+			t.Errorf("%q, want %q", m.bands, c.want)
+		}
+	}
+}
+
+// Every metric of package results can be drawn.
+func TestMetrics(t *testing.T) {
+	for _, name := range append(results.MetricNames(), results.YNames...) {
+		if _, err := newModel(results.Figure{Y: name}, methodRuns(1)); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Sizes of text in points.
+// Text sizes in points.
 const (
 	titleSize  = 10
 	panelSize  = 9
@@ -20,16 +20,16 @@ const (
 	legendSize = 8.5
 )
 
-// axes are what the panels of a figure have in common.
+// axes is the common part of the panels of a figure.
 type axes struct {
 	y      interval
 	unit   unit // of all horizontal axes
-	powers bool // decades are written as powers of ten
+	powers bool // label decades as powers of ten
 	styles []lineStyle
 }
 
-// newPlot makes the plot of a panel whose horizontal axis shows x. Only a panel in
-// the first column has labels at the vertical axis.
+// newPlot returns the plot of a panel with the horizontal limits x. Only panels in the
+// first column label the vertical axis.
 func (m *model) newPlot(p *panel, title string, a *axes, x interval, width vg.Length, first bool) *plot.Plot {
 	out := plot.New()
 	out.BackgroundColor = nil
@@ -46,23 +46,23 @@ func (m *model) newPlot(p *panel, title string, a *axes, x interval, width vg.Le
 	out.Y.Min, out.Y.Max = a.y.min, a.y.max
 	xTicks, yTicks := m.xTicks(x, a, hasX, width), m.yTicks(a)
 	if first {
-		out.Y.Label.Text = m.y.label + m.cutY(a.y)
+		out.Y.Label.Text = m.y.Label + m.cutY(a.y)
 		out.Y.Tick.Marker = yTicks
 	} else {
-		out.Y.Tick.Marker = yTicks.unlabelled()
+		out.Y.Tick.Marker = yTicks.unlabeled()
 	}
 	out.X.Tick.Marker = xTicks
 	styleAxes(out)
 	d := &drawing{title: title, x: xTicks, y: yTicks, styles: a.styles}
 	for _, seeds := range p.curves {
-		// A little below the panel, so that lines leave it through the floor.
+		// The floor is slightly below the panel, so that lines leave the panel there.
 		d.bands = append(d.bands, newBand(seeds, x.max+0.05*x.length(), a.y.min-0.05*a.y.length(), m.shows, m.steps))
 	}
 	out.Add(d)
 	return out
 }
 
-// styleAxes gives a plot's axes their looks.
+// styleAxes sets the style of the axes of a plot.
 func styleAxes(p *plot.Plot) {
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
 		axis.LineStyle = axisLine
@@ -77,7 +77,7 @@ func styleAxes(p *plot.Plot) {
 	}
 }
 
-// xTicks marks as many places as have room for their labels.
+// xTicks returns as many ticks as their labels have room.
 func (m *model) xTicks(x interval, a *axes, hasX bool, width vg.Length) (t ticks) {
 	if !hasX {
 		return nil
@@ -99,14 +99,13 @@ func (m *model) xTicks(x interval, a *axes, hasX bool, width vg.Length) (t ticks
 
 func (m *model) yTicks(a *axes) ticks {
 	if m.yScale == logarithmic {
-		return logTicks(a.y, unit{size: 1}, 7, a.powers)
+		return logTicks(a.y, unit{Size: 1}, 7, a.powers)
 	}
-	return linearTicks(a.y, unit{size: 1}, 6)
+	return linearTicks(a.y, unit{Size: 1}, 6)
 }
 
-// drawing is what lies within the axes of a panel (grid, bands, lines) and its
-// title, which gonum/plot would centre over the axis labels as well. Its places
-// are in axis space.
+// drawing is the content of a panel in axis space: grid, bands, lines and the title,
+// which gonum/plot would center over the axis labels too.
 type drawing struct {
 	title  string
 	x, y   ticks
@@ -114,7 +113,7 @@ type drawing struct {
 	styles []lineStyle
 }
 
-// Plot draws the grid first and the lines last, so that no band covers a line.
+// Plot draws the grid, then the bands, then the lines.
 func (d *drawing) Plot(c draw.Canvas, p *plot.Plot) {
 	toX, toY := p.Transforms(&c)
 	c.FillText(textStyle(panelSize, false), vg.Point{X: c.Center().X, Y: c.Max.Y + titleGap}, d.title)
@@ -144,7 +143,7 @@ func (d *drawing) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// grid draws a line at each label but those that would lie on an axis.
+// grid draws a line at each label that is not on an axis.
 func (d *drawing) grid(c *draw.Canvas, toX, toY func(float64) vg.Length) {
 	const apart = 0.5
 	for _, t := range d.x {
@@ -159,8 +158,8 @@ func (d *drawing) grid(c *draw.Canvas, toX, toY func(float64) vg.Length) {
 	}
 }
 
-// path returns the line through points: with steps, one that stays at the height of
-// a point until the next.
+// path returns the line through points; with steps, it stays at the height of a point
+// until the next one.
 func (b *band) path(ps []vg.Point) []vg.Point {
 	if !b.steps || len(ps) == 0 {
 		return ps
@@ -175,8 +174,8 @@ func (b *band) path(ps []vg.Point) []vg.Point {
 	return stairs
 }
 
-// line draws series i along a path, with markers at its points. A line of a single
-// point is its marker.
+// line draws series i along a path, with markers at its points. A single point is drawn
+// as a marker.
 func (d *drawing) line(c *draw.Canvas, at, path []vg.Point, i int) {
 	s := d.styles[i]
 	if len(at) == 1 {
@@ -197,13 +196,12 @@ func (d *drawing) line(c *draw.Canvas, at, path []vg.Point, i int) {
 	}
 }
 
-// markGap is the distance between two markers, in points.
+// markGap is the minimum distance between two markers.
 const markGap = vg.Length(34)
 
-// spread chooses points that lie in the canvas, each at least markGap from the one
-// before as the crow flies, so that a noisy line gets no more markers than a smooth
-// one; the last point where there would be none. The phase, a share of the gap, keeps
-// the markers of different lines apart.
+// spread selects points in the canvas with a distance of at least markGap, so that a noisy
+// line has no more markers than a smooth one. If it selects none, it returns the last
+// point. The phase, a fraction of the gap, separates the markers of different lines.
 func spread(c *draw.Canvas, points []vg.Point, phase float64) []vg.Point {
 	var at, inside []vg.Point
 	for _, p := range points {
@@ -229,9 +227,8 @@ func spread(c *draw.Canvas, points []vg.Point, phase float64) []vg.Point {
 
 func distance(a, b vg.Point) float64 { return math.Hypot(float64(a.X-b.X), float64(a.Y-b.Y)) }
 
-// simplified drops the points of a line that lie within a twentieth of a point
-// of the rest (Ramer 1972, Douglas and Peucker 1973): nobody sees them, but
-// they make an SVG large.
+// simplified drops points within 1/20 pt of the remaining line (Ramer 1972, Douglas and
+// Peucker 1973). They are invisible and would enlarge an SVG file.
 func simplified(line []vg.Point) []vg.Point {
 	if len(line) < 3 {
 		return line
@@ -250,7 +247,7 @@ func simplified(line []vg.Point) []vg.Point {
 	return append(append([]vg.Point(nil), head...), tail[1:]...)
 }
 
-// offset is the distance of p from the piece of line between a and b.
+// offset returns the distance of p from the segment between a and b.
 func offset(p, a, b vg.Point) float64 {
 	ab, ap := b.Sub(a), p.Sub(a)
 	length := ab.Dot(ab)

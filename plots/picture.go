@@ -17,21 +17,20 @@ import (
 	"fedsim/results"
 )
 
-// DPI is the resolution of the PNG files: three panels are 1980 pixels wide.
-const DPI = 300
+// dpi is the resolution of PNG files: three panels are 1980 pixels wide.
+const dpi = 300
 
-// Picture is a figure that is ready to be written, in any format.
+// Picture is a figure with its layout, independent of a file format.
 type Picture struct {
 	width, height vg.Length
 	title         string
 	panelTitles   vg.Length // height of the tallest
 	legend        legend
-	plots         [][]*plot.Plot // rows of panels; nil where the last row ends early
+	plots         [][]*plot.Plot // rows of panels; nil at the end of an incomplete row
 }
 
-// Draw lays out fig with the runs of its experiment. It is an error when fig
-// names an unknown axis, or a key that no run has, or when there are no runs;
-// panels without values say so in the picture.
+// Draw lays out fig with the runs of its experiment. It fails for an unknown quantity, for
+// a key that no run has, and without runs. A panel without values shows a note.
 func Draw(fig results.Figure, runs []results.Run) (*Picture, error) {
 	m, err := newModel(fig, runs)
 	if err != nil {
@@ -73,8 +72,8 @@ func (m *model) layOut() *Picture {
 	return f
 }
 
-// unitOf returns the unit of all horizontal axes. It suits the shortest, unless the
-// longest would then have more than four digits; on logarithmic axes it suits their
+// unitOf returns the unit of all horizontal axes: that of the shortest one, unless labels
+// of the longest would need more than four digits; on logarithmic axes, that of the
 // middle.
 func (m *model) unitOf(x []interval) unit {
 	all, ends := nothing(), nothing()
@@ -89,16 +88,15 @@ func (m *model) unitOf(x []interval) unit {
 		return m.x.unitFor(1.5 * m.xScale.value((all.min+all.max)/2))
 	}
 	u := m.x.unitFor(ends.min)
-	if ends.max/u.size >= 1e4 {
+	if ends.max/u.Size >= 1e4 {
 		u = m.x.unitFor(ends.max)
 	}
 	return u
 }
 
-// inPowers reports whether decades are written as powers of ten: on all logarithmic
-// axes of a figure or on none. Beside a linear axis, and where an axis is so short that
-// its labels lie between decades, plain numbers are read more easily, if they are
-// neither small nor large.
+// inPowers reports whether the logarithmic axes of a figure label decades as powers of
+// ten. Plain numbers are easier to read beside a linear axis, and on an axis with labels
+// between decades, unless they are very small or large.
 func (m *model) inPowers(x []interval, y interval) bool {
 	shown := nothing()
 	short := m.yScale == linear
@@ -114,7 +112,7 @@ func (m *model) inPowers(x []interval, y interval) bool {
 		see(y)
 	}
 	if m.xScale == logarithmic {
-		shift := math.Log10(m.unitOf(x).size)
+		shift := math.Log10(m.unitOf(x).Size)
 		for _, r := range x {
 			see(interval{r.min - shift, r.max - shift})
 		}
@@ -131,8 +129,8 @@ const (
 	legendGap  = vg.Length(5)
 )
 
-// arrangement returns how many panels stand side by side, and the size of one
-// with its axes. Three are as wide as the text of a paper.
+// arrangement returns the number of columns, and the size of a panel with its axes. Three
+// columns have the text width of a paper.
 func arrangement(panels int) (cols int, size vg.Point) {
 	switch {
 	case panels <= 1:
@@ -175,18 +173,18 @@ func (f *Picture) draw(canvas vg.CanvasSizer) {
 	}
 }
 
-// WritePNG writes the figure as a picture of DPI dots per inch.
-func (f *Picture) WritePNG(w io.Writer) error { return f.writePNG(w, DPI) }
+// WritePNG writes the figure as PNG, at 300 dots per inch.
+func (f *Picture) WritePNG(w io.Writer) error { return f.writePNG(w, dpi) }
 
-func (f *Picture) writePNG(w io.Writer, dpi int) error {
-	c := vgimg.NewWith(vgimg.UseWH(f.width, f.height), vgimg.UseDPI(dpi))
+func (f *Picture) writePNG(w io.Writer, resolution int) error {
+	c := vgimg.NewWith(vgimg.UseWH(f.width, f.height), vgimg.UseDPI(resolution))
 	f.draw(c)
 	e := png.Encoder{CompressionLevel: png.BestCompression}
 	return e.Encode(w, c.Image())
 }
 
-// WriteSVG writes the figure as vectors. The font is named, not embedded;
-// where it is missing, Arial has the same widths.
+// WriteSVG writes the figure as SVG. It names the font without embedding it; Arial, the
+// fallback, has the same metrics.
 func (f *Picture) WriteSVG(w io.Writer) error {
 	c := vgsvg.New(f.width, f.height)
 	f.draw(c)
@@ -200,8 +198,8 @@ func (f *Picture) WriteSVG(w io.Writer) error {
 	return err
 }
 
-// Save draws fig and writes File.png and File.svg into dir, which must exist.
-// It returns the names of the files.
+// Save draws fig, writes File.png and File.svg to the existing directory dir and returns
+// the names of the files.
 func Save(dir string, fig results.Figure, runs []results.Run) ([]string, error) {
 	f, err := Draw(fig, runs)
 	if err != nil {
@@ -210,7 +208,7 @@ func Save(dir string, fig results.Figure, runs []results.Run) ([]string, error) 
 	return f.save(dir, fig.File)
 }
 
-// save writes name.png and name.svg into dir.
+// save writes file.png and file.svg to dir.
 func (f *Picture) save(dir, file string) ([]string, error) {
 	var names []string
 	for _, format := range []struct {

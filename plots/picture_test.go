@@ -15,15 +15,12 @@ import (
 	"fedsim/results"
 )
 
-var regenerate = flag.Bool("regenerate", false, "write the pictures in testdata anew instead of comparing with them")
+var regenerate = flag.Bool("regenerate", false, "write the golden images in testdata instead of comparing with them")
 
-// goldenDPI keeps the pictures in testdata small.
+// goldenDPI is the low resolution of the golden images.
 const goldenDPI = 72
 
-// TestPictures compares with pictures that a person has looked at. Other
-// processors round differently in the last bit, which moves an edge by a
-// fraction of a grey level: a pixel differs when a channel does by more than a
-// tenth of its range, and one in a thousand may.
+// TestPictures compares figures with golden images that were inspected by eye.
 func TestPictures(t *testing.T) {
 	for _, c := range cases() {
 		t.Run(c.fig.File, func(t *testing.T) {
@@ -31,51 +28,60 @@ func TestPictures(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got bytes.Buffer
-			if err := p.writePNG(&got, goldenDPI); err != nil {
-				t.Fatal(err)
-			}
-			golden := filepath.Join("testdata", c.fig.File+"_golden.png")
-			if *regenerate {
-				if err := os.WriteFile(golden, got.Bytes(), 0o666); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			text, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(text) > 60_000 {
-				t.Errorf("%s has %d bytes: too large for the repository", golden, len(text))
-			}
-			want, err := png.Decode(bytes.NewReader(text))
-			if err != nil {
-				t.Fatal(err)
-			}
-			have, err := png.Decode(&got)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if share := differing(have, want); share > 1e-3 {
-				name := filepath.Join(os.TempDir(), c.fig.File+"_failed.png")
-				_ = os.WriteFile(name, encoded(t, have), 0o666)
-				t.Errorf("%.2g of the pixels differ from %s; see %s, and -regenerate if it is right", share, golden, name)
-			}
+			compareGolden(t, c.fig.File, p)
 		})
 	}
 }
 
-func encoded(t *testing.T, m image.Image) []byte {
+// compareGolden compares a figure with testdata/<name>_golden.png, which it returns. The
+// last bit of floating-point results depends on the processor and moves edges by a
+// fraction of a gray level. So a pixel differs if a channel differs by more than a tenth
+// of its range, and one pixel in a thousand may differ.
+func compareGolden(t *testing.T, name string, p *Picture) image.Image {
+	t.Helper()
+	got := encoded(t, p)
+	golden := filepath.Join("testdata", name+"_golden.png")
+	if *regenerate {
+		if err := os.WriteFile(golden, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(text) > 60_000 {
+		t.Errorf("%s has %d bytes: too large for the repository", golden, len(text))
+	}
+	want := decoded(t, text)
+	if share := differing(decoded(t, got), want); share > 1e-3 {
+		failed := filepath.Join(os.TempDir(), name+"_failed.png")
+		_ = os.WriteFile(failed, got, 0o666)
+		t.Errorf("%.2g of the pixels differ from %s: see %s; -regenerate accepts it", share, golden, failed)
+	}
+	return want
+}
+
+// encoded returns the PNG file of a figure at goldenDPI.
+func encoded(t *testing.T, p *Picture) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := png.Encode(&b, m); err != nil {
+	if err := p.writePNG(&b, goldenDPI); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
 }
 
-// differing returns the share of pixels in which two pictures differ.
+func decoded(t *testing.T, text []byte) image.Image {
+	t.Helper()
+	m, err := png.Decode(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// differing returns the fraction of pixels in which two images differ.
 func differing(a, b image.Image) float64 {
 	if a.Bounds() != b.Bounds() {
 		return 1
@@ -96,39 +102,31 @@ func differing(a, b image.Image) float64 {
 
 func far(a, b uint32) bool { return max(a, b)-min(a, b) > 0xffff/10 }
 
-// TestDifferingSees makes sure that the comparison can fail.
-func TestDifferingSees(t *testing.T) {
+// The comparison detects a missing line.
+func TestDiffering(t *testing.T) {
 	fig, runs := faultFigure(), faultRuns(1)
-	picture := func(runs []results.Run) image.Image {
+	picture := func() image.Image {
 		p, err := Draw(fig, runs)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var b bytes.Buffer
-		if err := p.writePNG(&b, goldenDPI); err != nil {
-			t.Fatal(err)
-		}
-		m, err := png.Decode(&b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return m
+		return decoded(t, encoded(t, p))
 	}
-	whole := picture(runs)
+	whole := picture()
 	if d := differing(whole, whole); d != 0 {
-		t.Errorf("a picture differs from itself by %v", d)
+		t.Errorf("an image differs from itself by %v", d)
 	}
 	for i := range runs {
 		if v, _ := runs[i].Value("faults.drop_probability"); v == "0.5" {
 			runs[i].Rounds = nil
 		}
 	}
-	if d := differing(whole, picture(runs)); d < 1e-3 {
+	if d := differing(whole, picture()); d < 1e-3 {
 		t.Errorf("a missing line differs by %v", d)
 	}
 }
 
-// TestSameBytes draws twice, the second time with the runs handed over anew.
+// The same results give the same bytes.
 func TestSameBytes(t *testing.T) {
 	for _, format := range []func(*Picture, io.Writer) error{
 		func(p *Picture, w io.Writer) error { return p.writePNG(w, goldenDPI) }, (*Picture).WriteSVG,
@@ -144,7 +142,7 @@ func TestSameBytes(t *testing.T) {
 			}
 		}
 		if first.Len() == 0 || !bytes.Equal(first.Bytes(), second.Bytes()) {
-			t.Error("the same results made different bytes")
+			t.Error("the same results gave different bytes")
 		}
 	}
 }
@@ -184,19 +182,19 @@ func TestSave(t *testing.T) {
 			t.Errorf("the SVG has no %s", want)
 		}
 	}
-	// The vertical axis is shared: its label stands once.
+	// The panels share the vertical axis and its label.
 	if n := strings.Count(string(text), ">primal sub-optimality<"); n != 1 {
-		t.Errorf("the label of the vertical axis is there %d times", n)
+		t.Errorf("the SVG has %d labels of the vertical axis", n)
 	}
 }
 
-func TestSaveLeavesNothingBehind(t *testing.T) {
+func TestSaveFails(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "methods.png", "in the way"), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, "methods.png", "x"), 0o777); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Save(dir, methodFigure(), methodRuns(1)[:4]); err == nil {
-		t.Fatal("a folder was replaced by a picture")
+		t.Fatal("Save replaced a directory")
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
 		t.Errorf("left: %v", entries)
@@ -212,9 +210,9 @@ func TestDrawRefuses(t *testing.T) {
 		{func(f *results.Figure) { f.X = "tiem" }, methodRuns(1), `figure "methods": x = "tiem": must be one of time_s, round, flops, bytes_up, energy_j`},
 		{func(f *results.Figure) { f.Y = "time_s" }, methodRuns(1), `y = "time_s": must be one of suboptimality, primal`},
 		{func(f *results.Figure) { f.YScale = "logarithmic" }, methodRuns(1), `y_scale = "logarithmic": must be one of linear, log`},
-		{func(f *results.Figure) { f.Panel = "net" }, methodRuns(1), `panel = "net": no run has it: must be one of method, network`},
-		{func(f *results.Figure) { f.Series = "p" }, methodRuns(1), `series = "p": no run has it`},
-		{func(f *results.Figure) {}, nil, "has no runs to draw"},
+		{func(f *results.Figure) { f.Panel = "net" }, methodRuns(1), `panel = "net": no run has this key: must be one of method, network`},
+		{func(f *results.Figure) { f.Series = "p" }, methodRuns(1), `series = "p": no run has this key`},
+		{func(f *results.Figure) {}, nil, "there are no runs to draw"},
 	} {
 		fig := methodFigure()
 		c.change(&fig)

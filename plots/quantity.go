@@ -2,65 +2,43 @@ package plots
 
 import (
 	"math"
+	"slices"
 	"sort"
 	"strconv"
 
 	"fedsim/results"
 )
 
-// quantity is what an axis can show.
-type quantity struct {
-	label string
-	real  string // the label for runs on real targets; empty: the same
-	of    func(*results.Round) float64
-	total bool // summed up over the rounds so far
-	count bool // of what happens in a round, not after it
-	// each returns the values by device of a quantity that devices have; of is nil
-	// then. Lines show how it is distributed.
-	each  func(*results.Round) []results.Theta
-	units []unit // smallest first; nil when the numbers have none
-	floor float64
-}
-
-// unit is a name and how many base units it has.
-type unit struct {
-	name string
-	size float64
-}
-
-// Quantity is what an axis of a figure can show, by its name in a scenario.
+// Quantity is a quantity that an axis of a figure can show.
 type Quantity struct {
-	Name    string
-	Label   string  // as on the axis, without the unit
-	Total   bool    // summed up over the rounds so far
-	Floor   float64 // what lies below counts as so much on a logarithmic axis; 0: none
-	Units   []Unit  // smallest first; nil when the numbers have none
-	X, Y    bool    // which axes can show it
-	Devices bool    // every device has a value of its own
+	Name    string  `json:"name"`  // as in a scenario
+	Label   string  `json:"label"` // on the axis, without the unit
+	Floor   float64 `json:"floor"` // smallest value shown on a logarithmic axis; 0: none
+	Units   []unit  `json:"units"` // smallest first; empty for pure numbers
+	X       bool    `json:"x"`     // a horizontal axis can show it
+	Y       bool    `json:"y"`     // a vertical axis can show it
+	Devices bool    `json:"-"`     // every device has its own value
+
+	real  string // label for real-valued targets; empty: Label
+	of    func(*results.Round) float64
+	total bool // cumulative over the rounds
+	count bool // counts events during a round, not the state after it
+	// each returns the values of the devices if Devices is true; of is nil then. Lines
+	// show the distribution of the values.
+	each func(*results.Round) []results.Theta
 }
 
-// Unit is a name and how many base units it has.
-type Unit struct {
-	Name string
-	Size float64
+// unit is a unit of measurement and its size in base units.
+type unit struct {
+	Name string  `json:"name"`
+	Size float64 `json:"size"`
 }
 
-// Quantities returns all of them, as they are labelled for runs.
+// Quantities returns all quantities, with the labels that the runs need.
 func Quantities(runs []results.Run) []Quantity {
 	var list []Quantity
-	add := func(name string, x, y bool) {
-		q := quantities[name].on(runs)
-		of := Quantity{Name: name, Label: q.label, Total: q.total, Floor: q.floor, X: x, Y: y, Devices: q.each != nil}
-		for _, u := range q.units {
-			of.Units = append(of.Units, Unit{u.name, u.size})
-		}
-		list = append(list, of)
-	}
-	for _, name := range results.XNames {
-		add(name, true, false)
-	}
-	for _, name := range results.YNames {
-		add(name, false, true)
+	for _, q := range quantities {
+		list = append(list, q.on(runs))
 	}
 	return list
 }
@@ -74,98 +52,111 @@ var (
 
 const timeLabel = "estimated time"
 
-// quantities are the values of x and y in a figure.
-var quantities = map[string]quantity{
-	"time_s":   {label: timeLabel, of: func(r *results.Round) float64 { return r.TimeS }, units: timeUnits},
-	"round":    {label: "rounds", of: func(r *results.Round) float64 { return float64(r.Round) }},
-	"flops":    {label: "work of all devices", of: func(r *results.Round) float64 { return r.FLOPs }, total: true, units: flopUnits},
-	"bytes_up": {label: "data sent to the server", of: func(r *results.Round) float64 { return r.BytesUp }, total: true, units: byteUnits},
-	"energy_j": {label: "energy of all devices", of: func(r *results.Round) float64 { return r.EnergyJ }, total: true, units: energyUnits},
+// quantities are all quantities: the values of x in a figure, and then those of y. Every
+// metric of package results is one.
+var quantities = func() []Quantity {
+	list := []Quantity{
+		{Name: "time_s", Label: timeLabel, X: true, of: func(r *results.Round) float64 { return r.TimeS }, Units: timeUnits},
+		{Name: "round", Label: "rounds", X: true, of: func(r *results.Round) float64 { return float64(r.Round) }},
+		{Name: "flops", Label: "work of all devices", X: true, of: func(r *results.Round) float64 { return r.FLOPs }, total: true, Units: flopUnits},
+		{Name: "bytes_up", Label: "data sent to the server", X: true, of: func(r *results.Round) float64 { return r.BytesUp }, total: true, Units: byteUnits},
+		{Name: "energy_j", Label: "energy of all devices", X: true, of: func(r *results.Round) float64 { return r.EnergyJ }, total: true, Units: energyUnits},
+	}
+	for _, m := range results.Metrics() {
+		q := Quantity{Name: m.Name, Label: m.Label, Y: true, real: m.Real, of: m.Of}
+		if m.Name == results.Suboptimality {
+			q.Floor = 1e-6
+		}
+		if m.Share { // an error of the model: round 0 has no model yet
+			q.of = func(r *results.Round) float64 { return afterStart(r, m.Of(r)) }
+		}
+		list = append(list, q)
+	}
+	list = append(list,
+		Quantity{Name: "participants", Label: "responses used", Y: true, of: func(r *results.Round) float64 { return afterStart(r, float64(r.Participants)) }, count: true},
+		Quantity{Name: "dropped", Label: "devices dropped", Y: true, of: func(r *results.Round) float64 { return afterStart(r, float64(r.Dropped)) }, count: true},
+		Quantity{Name: "late", Label: "late responses", Y: true, of: func(r *results.Round) float64 { return afterStart(r, float64(r.Late)) }, count: true},
+		Quantity{Name: "theta", Label: "θ of local solves", Y: true, Devices: true, each: func(r *results.Round) []results.Theta { return r.Thetas }},
+	)
+	for i := range list {
+		if list[i].Units == nil {
+			list[i].Units = []unit{} // not null in JSON
+		}
+	}
+	return list
+}()
 
-	"suboptimality": {label: "primal sub-optimality", of: func(r *results.Round) float64 { return r.Suboptimality }, floor: 1e-6},
-	"primal":        {label: "primal objective", of: func(r *results.Round) float64 { return r.Primal }},
-	"gap":           {label: "duality gap", of: func(r *results.Round) float64 { return r.Gap }},
-	"train_error":   {label: "training error", real: "root mean square error in training", of: func(r *results.Round) float64 { return trained(r, r.TrainError) }},
-	"participants":  {label: "answers taken", of: func(r *results.Round) float64 { return counted(r, r.Participants) }, count: true},
-	"dropped":       {label: "devices dropped", of: func(r *results.Round) float64 { return counted(r, r.Dropped) }, count: true},
-	"late":          {label: "late answers", of: func(r *results.Round) float64 { return counted(r, r.Late) }, count: true},
-	"test_error":    {label: "test error", real: "root mean square test error", of: func(r *results.Round) float64 { return trained(r, r.TestError) }},
-	"theta":         {label: "θ of local solves", each: func(r *results.Round) []results.Theta { return r.Thetas }},
+// quantityOf returns the quantity with a name; ok is false if there is none.
+func quantityOf(name string) (q Quantity, ok bool) {
+	i := slices.IndexFunc(quantities, func(q Quantity) bool { return q.Name == name })
+	if i < 0 {
+		return Quantity{}, false
+	}
+	return quantities[i], true
 }
 
-// counted returns a number of devices of a round; round 0 has none.
-func counted(r *results.Round, n int) float64 {
+// afterStart returns v, or NaN for round 0.
+func afterStart(r *results.Round, v float64) float64 {
 	if r.Round == 0 {
 		return math.NaN()
 	}
-	return float64(n)
+	return v
 }
 
-// trained returns an error of the model after a round; round 0 has no model yet, W is
-// zero.
-func trained(r *results.Round, e float64) float64 {
-	if r.Round == 0 {
-		return math.NaN()
-	}
-	return e
-}
-
-// on returns the quantity labelled for what it is on the runs: an error is that
-// of classes or of real targets, a time is in seconds or in relative units.
-func (q quantity) on(runs []results.Run) quantity {
-	all := func(is func(*results.Run) bool) (some, all bool) {
-		n := 0
+// on returns the quantity with its label for the runs: errors of classes or of real
+// targets, times in seconds or in relative units.
+func (q Quantity) on(runs []results.Run) Quantity {
+	count := func(is func(*results.Run) bool) (n int) {
 		for i := range runs {
 			if is(&runs[i]) {
 				n++
 			}
 		}
-		return n > 0, n == len(runs)
+		return n
 	}
-	if some, every := all(func(r *results.Run) bool { return r.Real }); q.real != "" && some {
-		if !every {
-			q.real = q.label + " or " + q.real
+	if n := count(func(r *results.Run) bool { return r.Real }); q.real != "" && n > 0 {
+		if n < len(runs) {
+			q.real = q.Label + " or " + q.real
 		}
-		q.label = q.real
+		q.Label = q.real
 	}
-	if some, every := all(func(r *results.Run) bool { return r.Relative }); q.label == timeLabel && some {
-		q.units = nil
-		q.label += " (relative units)"
-		if !every {
-			q.label = timeLabel + " (s or relative units)"
+	if n := count(func(r *results.Run) bool { return r.Relative }); q.Label == timeLabel && n > 0 {
+		q.Units = []unit{}
+		q.Label += " (relative units)"
+		if n < len(runs) {
+			q.Label = timeLabel + " (s or relative units)"
 		}
 	}
 	return q
 }
 
-// unitFor returns the largest unit of which most is at least one and a half.
-func (q quantity) unitFor(most float64) unit {
-	if q.units == nil {
-		return unit{size: 1}
+// unitFor returns the largest unit in which most is at least 1.5.
+func (q Quantity) unitFor(most float64) unit {
+	if len(q.Units) == 0 {
+		return unit{Size: 1}
 	}
-	i := sort.Search(len(q.units), func(i int) bool { return q.units[i].size*1.5 > most })
-	return q.units[max(i-1, 0)]
+	i := sort.Search(len(q.Units), func(i int) bool { return q.Units[i].Size*1.5 > most })
+	return q.Units[max(i-1, 0)]
 }
 
 // labelIn returns the label with its unit.
-func (q quantity) labelIn(u unit) string {
-	if u.name == "" {
-		return q.label
+func (q Quantity) labelIn(u unit) string {
+	if u.Name == "" {
+		return q.Label
 	}
-	return q.label + " (" + u.name + ")"
+	return q.Label + " (" + u.Name + ")"
 }
 
-// amount writes a number of base units with three digits, in the unit.
+// amount formats a number of base units in the unit, with three digits.
 func (u unit) amount(v float64) string {
-	text := strconv.FormatFloat(v/u.size, 'g', 3, 64)
-	if u.name != "" {
-		text += " " + u.name
+	text := strconv.FormatFloat(v/u.Size, 'g', 3, 64)
+	if u.Name != "" {
+		text += " " + u.Name
 	}
 	return text
 }
 
-// scale maps values to places on an axis, "axis space": the value itself or
-// its decimal logarithm.
+// scale maps values to axis space: the value itself or its decimal logarithm.
 type scale int
 
 const (
@@ -176,8 +167,8 @@ const (
 // scales are the values of x_scale and y_scale in a figure.
 var scales = map[string]scale{"linear": linear, "log": logarithmic}
 
-// place returns where v lies. On a logarithmic axis everything up to zero lies
-// infinitely far below.
+// place maps a value to axis space. On a logarithmic axis, values up to zero map to minus
+// infinity.
 func (s scale) place(v float64) float64 {
 	switch {
 	case s == linear:

@@ -13,8 +13,8 @@ import (
 	xfont "golang.org/x/image/font"
 )
 
-// Colours of Okabe and Ito, "Color Universal Design" (2008), without the
-// yellow, which is too light on white. Green is the emphasised line's.
+// Colors of Okabe and Ito, "Color Universal Design" (2008), without yellow, which is too
+// light on white. Green is for the emphasized line.
 var (
 	categoryColors = []color.NRGBA{
 		{0x00, 0x72, 0xb2, 0xff}, // blue
@@ -27,8 +27,8 @@ var (
 	emphasisColor = color.NRGBA{0x00, 0x9e, 0x73, 0xff} // bluish green
 )
 
-// rampColors are points of Matplotlib's "plasma" (van der Walt and Smith,
-// 2015), whose lightness grows evenly, up to where it gets too light on white.
+// rampColors are colors of Matplotlib's "plasma" (van der Walt and Smith, 2015), with
+// uniform steps in lightness, without the ones that are too light on white.
 var rampColors = []color.NRGBA{
 	{0x0d, 0x08, 0x87, 0xff},
 	{0x5c, 0x01, 0xa6, 0xff},
@@ -38,7 +38,7 @@ var rampColors = []color.NRGBA{
 	{0xfd, 0xb4, 0x2f, 0xff},
 }
 
-// Lengths of dashes and gaps in points; nil is a solid line.
+// Lengths of dashes and gaps in points; nil: a solid line.
 var categoryDashes = [][]vg.Length{
 	nil,
 	{5, 2},
@@ -50,20 +50,20 @@ var categoryDashes = [][]vg.Length{
 }
 
 var (
-	emphasisDashes = [][]vg.Length{{1.3, 1.9}, {3, 1.9}, {1.3, 1.9, 3, 1.9}} // one but for other keys
+	emphasisDashes = [][]vg.Length{{1.3, 1.9}, {3, 1.9}, {1.3, 1.9, 3, 1.9}} // the first one, unless lines differ in other keys
 	categoryMarks  = []mark{disc, square, triangle, diamond, pentagon, flipped, star}
 )
 
-// lineStyle is how a series looks in all panels and in the legend.
+// lineStyle is the style of a series in all panels and in the legend.
 type lineStyle struct {
 	line draw.LineStyle
 	band color.Color
-	mark mark // zero for none
+	mark mark // zero: none
 }
 
-// lineStyles gives each series its looks.
+// lineStyles returns the style of each series.
 func (m *model) lineStyles() []lineStyle {
-	plain := 0 // series that are not emphasised; those come last
+	plain := 0 // number of series without emphasis; they come first
 	for _, s := range m.series {
 		if !s.Emphasis {
 			plain++
@@ -83,7 +83,7 @@ func (m *model) lineStyles() []lineStyle {
 			c = ramp(float64(i) / float64(max(plain-1, 1)))
 			s.mark = categoryMarks[i%len(categoryMarks)]
 		default:
-			// Seven dashes and six colours: the pair repeats after 42 series.
+			// Seven dashes and six colors: the pair repeats after 42 series.
 			c = categoryColors[i%len(categoryColors)]
 			s.line.Dashes = categoryDashes[i%len(categoryDashes)]
 			s.mark = categoryMarks[i%len(categoryMarks)]
@@ -95,7 +95,7 @@ func (m *model) lineStyles() []lineStyle {
 	return styles
 }
 
-// ramp returns the colour at t in [0, 1], dark to light.
+// ramp returns the color at t in [0, 1], from dark to light.
 func ramp(t float64) color.NRGBA {
 	at := t * float64(len(rampColors)-1)
 	i := min(int(at), len(rampColors)-2)
@@ -105,8 +105,8 @@ func ramp(t float64) color.NRGBA {
 	return color.NRGBA{mix(a.R, b.R), mix(a.G, b.G), mix(a.B, b.B), 0xff}
 }
 
-// mark is the outline of a marker around the origin, for a radius of one;
-// the zero mark draws nothing.
+// mark is the outline of a marker around the origin, for a radius of one. The zero mark
+// draws nothing.
 type mark []vg.Point
 
 var (
@@ -139,7 +139,7 @@ func starOutline() mark {
 
 const markRadius = vg.Length(1.9) // points
 
-// draw draws the marker at p, with a white rim that parts it from other lines.
+// draw draws the marker at p, with a white rim that separates it from lines.
 func (m mark) draw(c *draw.Canvas, p vg.Point, fill color.Color) {
 	if len(m) == 0 {
 		return
@@ -152,14 +152,14 @@ func (m mark) draw(c *draw.Canvas, p vg.Point, fill color.Color) {
 	c.StrokeLines(draw.LineStyle{Color: color.White, Width: 0.4}, append(outline, outline[0]))
 }
 
-// Styles of text and of the lines that are not data.
+// Styles of text, grid and axes.
 var (
 	ink      = color.Gray{0x20}
 	gridLine = draw.LineStyle{Color: color.Gray{0xe4}, Width: 0.4}
 	axisLine = draw.LineStyle{Color: ink, Width: 0.5}
 )
 
-// textStyle is a sans serif text of the given size in points.
+// textStyle returns a sans serif style with a size in points.
 func textStyle(size vg.Length, bold bool) text.Style {
 	f := font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 	if bold {

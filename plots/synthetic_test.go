@@ -8,17 +8,17 @@ import (
 	"fedsim/results"
 )
 
-// race is a made-up method: rounds of a length, a rate of decay per round, a
-// level it does not get below, and noise that differs by seed.
+// race is a synthetic method: the length of a round, the decay rate per round, a lower
+// bound, and noise by seed.
 type race struct {
 	method, algorithm string
-	work              float64 // seconds per round beside the network
+	work              float64 // seconds per round without communication
 	rate, floor       float64
 	noise             float64
 	rounds            int
 }
 
-// run makes one run of it that stops at 1e-3.
+// run returns a run that stops at 1e-3.
 func (r race) run(seed uint64, comm float64, point ...results.Setting) results.Run {
 	out := results.Run{
 		ID:         fmt.Sprintf("%s%v/%d", r.method, point, seed),
@@ -55,7 +55,7 @@ var networks = []struct {
 	comm float64
 }{{"3g", 4}, {"lte", 0.6}, {"wifi", 0.08}}
 
-// methodRuns look like the first figure of the paper.
+// methodRuns returns runs like those of the first figure of the paper.
 func methodRuns(seeds uint64) []results.Run {
 	var runs []results.Run
 	for _, net := range networks {
@@ -75,8 +75,8 @@ func methodFigure() results.Figure {
 
 var drops = []string{"0", "0.1", "0.25", "0.5", "0.75", "0.9", "0.95"}
 
-// faultRuns look like the third figure of the paper: drop probabilities, and a
-// device that never answers.
+// faultRuns returns runs like those of the third figure of the paper: drop probabilities,
+// and a device that never responds.
 func faultRuns(seeds uint64) []results.Run {
 	var runs []results.Run
 	for i, outer := range []string{"one W update", "whole method"} {

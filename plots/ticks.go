@@ -11,15 +11,15 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// ticks are the marks of an axis, in axis space. Those without a label are minor.
+// ticks are the ticks of an axis in axis space. Ticks without a label are minor.
 type ticks []plot.Tick
 
-// Ticks returns the marks whatever the limits; it makes ticks a plot.Ticker.
+// Ticks implements plot.Ticker; it ignores the limits.
 func (t ticks) Ticks(min, max float64) []plot.Tick { return t }
 
-// unlabelled returns the same marks for an axis that shares the labels of its
-// neighbour. A blank label keeps a major mark major.
-func (t ticks) unlabelled() ticks {
+// unlabeled returns the same ticks with blank labels, for an axis that shares the labels
+// of its neighbor. A blank label marks a major tick.
+func (t ticks) unlabeled() ticks {
 	bare := append(ticks(nil), t...)
 	for i := range bare {
 		if bare[i].Label != "" {
@@ -29,7 +29,7 @@ func (t ticks) unlabelled() ticks {
 	return bare
 }
 
-// room returns the least distance between two labels on an axis of a length.
+// room returns the minimum distance of two labels on an axis of a length.
 func (t ticks) room(r interval, length vg.Length) vg.Length {
 	var places []float64
 	for _, tick := range t {
@@ -53,7 +53,7 @@ func (t ticks) widest(sty text.Style) (width vg.Length) {
 	return width
 }
 
-// slack widens the limits for marks that lie on them.
+// slack is the relative tolerance for ticks at the limits.
 const slack = 1e-9
 
 func (r interval) holds(place float64) bool {
@@ -61,38 +61,37 @@ func (r interval) holds(place float64) bool {
 	return place >= r.min-margin && place <= r.max+margin
 }
 
-// linearTicks marks multiples of 1, 2 or 5 times a power of ten, about most of
-// them but not fewer than two, and minor ones in between. Values are counted
-// in units.
+// linearTicks returns ticks at multiples of 1, 2 or 5 times a power of ten units: about
+// most labels, at least two, with minor ticks between.
 func linearTicks(r interval, u unit, most int) ticks {
-	lo, hi := r.min/u.size, r.max/u.size
+	lo, hi := r.min/u.Size, r.max/u.Size
 	step, minor := u.niceStep((hi - lo) / float64(most))
 	var t ticks
 	for k := math.Ceil(lo/step - slack); k*step <= hi+slack*(hi-lo); k++ {
-		t = append(t, plot.Tick{Value: k * step * u.size, Label: numberText(k*step, step)})
+		t = append(t, plot.Tick{Value: k * step * u.Size, Label: numberText(k*step, step)})
 	}
 	if len(t) < 2 {
 		return linearTicks(r, u, most+1)
 	}
 	for k := math.Ceil(lo/minor - slack); k*minor <= hi+slack*(hi-lo); k++ {
 		if on := k * minor / step; math.Abs(on-math.Round(on)) > 0.01 {
-			t = append(t, plot.Tick{Value: k * minor * u.size})
+			t = append(t, plot.Tick{Value: k * minor * u.Size})
 		}
 	}
 	return t
 }
 
-// clockSteps are the steps between the marks of an axis in hours or minutes, and those
-// between minor ones: an axis of a day has marks at 0, 6, 12, 18 and 24.
+// clockSteps are the steps of major and minor ticks in hours or minutes: the axis of a day
+// has ticks at 0, 6, 12, 18 and 24.
 var clockSteps = map[string][]struct{ step, minor float64 }{
 	"h":   {{1, 0.25}, {2, 0.5}, {3, 1}, {6, 1}, {12, 3}, {24, 6}},
 	"min": {{1, 0.25}, {2, 0.5}, {5, 1}, {10, 2}, {15, 5}, {30, 10}, {60, 15}},
 }
 
-// niceStep returns the smallest step that is at least the wanted one, and the step of
-// minor marks that goes with it: 1, 2 or 5 times a power of ten, or one of the clock's.
+// niceStep returns the smallest step of at least want, 1, 2 or 5 times a power of ten or
+// one of clockSteps, and the step of its minor ticks.
 func (u unit) niceStep(want float64) (step, minor float64) {
-	for _, s := range clockSteps[u.name] {
+	for _, s := range clockSteps[u.Name] {
 		if want > 0.5 && s.step >= want*(1-slack) {
 			return s.step, s.minor
 		}
@@ -106,17 +105,16 @@ func (u unit) niceStep(want float64) (step, minor float64) {
 	return 10 * power, 2 * power
 }
 
-// hasDecades reports whether two powers of ten lie on a logarithmic axis, so that it
-// is marked with them.
+// hasDecades reports whether a logarithmic axis contains two powers of ten.
 func hasDecades(r interval) bool {
 	return math.Floor(r.max+slack)-math.Ceil(r.min-slack) >= 1
 }
 
-// logTicks marks decades, at most most of them with a label, or 1, 2 and 5
-// times decades where the axis holds less than two, or multiples of a step
-// where it holds hardly any of those.
+// logTicks returns ticks at powers of ten, with at most most labels. If the axis contains
+// fewer than two, it labels 1, 2 and 5 times powers of ten; if it contains fewer than two
+// of these, multiples of a step.
 func logTicks(r interval, u unit, most int, powers bool) ticks {
-	shift := math.Log10(u.size)
+	shift := math.Log10(u.Size)
 	in := interval{r.min - shift, r.max - shift}
 	label := func(mantissa, decade int) string { return decadeText(mantissa, decade, powers) }
 	first, last := int(math.Ceil(in.min-slack)), int(math.Floor(in.max+slack))
@@ -124,7 +122,7 @@ func logTicks(r interval, u unit, most int, powers bool) ticks {
 	if hasDecades(in) {
 		stride, anchor := (last-first)/most+1, 0
 		if first+mod(-first, stride)+stride > last {
-			anchor = last // multiples of the stride would be less than two labels
+			anchor = last // multiples of the stride give fewer than two labels
 		}
 		for d := first - 1; d <= last; d++ {
 			for k := 1; k <= 9; k++ {
@@ -141,7 +139,7 @@ func logTicks(r interval, u unit, most int, powers bool) ticks {
 		}
 		return t
 	}
-	labelled := 0
+	labeled := 0
 	for d := first - 1; d <= last; d++ {
 		for k := 1; k <= 9; k++ {
 			place := float64(d) + math.Log10(float64(k))
@@ -151,26 +149,26 @@ func logTicks(r interval, u unit, most int, powers bool) ticks {
 			tick := plot.Tick{Value: place + shift}
 			if k == 1 || k == 2 || k == 5 {
 				tick.Label = label(k, d)
-				labelled++
+				labeled++
 			}
 			t = append(t, tick)
 		}
 	}
-	if labelled >= 2 {
+	if labeled >= 2 {
 		return t
 	}
-	t = linearTicks(interval{math.Pow(10, in.min), math.Pow(10, in.max)}, unit{size: 1}, most)
+	t = linearTicks(interval{math.Pow(10, in.min), math.Pow(10, in.max)}, unit{Size: 1}, most)
 	for i := range t {
 		t[i].Value = math.Log10(t[i].Value) + shift
 	}
 	return t
 }
 
-// mod is the remainder that is never negative.
+// mod returns the non-negative remainder.
 func mod(a, b int) int { return ((a % b) + b) % b }
 
-// decadeText writes mantissa times ten to the decade; "^" begins an exponent. Without
-// powers, numbers are written out.
+// decadeText formats mantissa times ten to the decade, with "^" before the exponent, or
+// without powers as a plain number.
 func decadeText(mantissa, decade int, powers bool) string {
 	if !powers {
 		return numberText(float64(mantissa)*math.Pow10(decade), math.Pow10(decade))
@@ -182,9 +180,8 @@ func decadeText(mantissa, decade int, powers bool) string {
 	return text
 }
 
-// numberText writes a multiple of a step with the decimals that the step needs
-// and groups of thousands; very large and very small ones, when few digits are
-// enough, with a power of ten.
+// numberText formats a multiple of a step with the decimals of the step and separators of
+// thousands. Very large and very small numbers with few digits get a power of ten.
 func numberText(v, step float64) string {
 	last := int(math.Floor(math.Log10(step) + slack)) // power of ten of the last digit
 	decimals := max(0, -last)
@@ -213,5 +210,5 @@ func numberText(v, step float64) string {
 	return minus(whole)
 }
 
-// minus sets the sign that is as wide as a digit.
+// minus replaces hyphens by minus signs, which have the width of a digit.
 func minus(text string) string { return strings.ReplaceAll(text, "-", "−") }

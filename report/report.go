@@ -16,23 +16,23 @@ import (
 // Report is what the page shows, as its script reads it. Numbers that are not known
 // are null.
 type Report struct {
-	Name        string       `json:"name"`
-	Description string       `json:"description"`
-	State       rundir.State `json:"state"`
-	Expected    int          `json:"expected"` // runs that the scenario comes to
-	Made        Made         `json:"made"`
-	Targets     []Target     `json:"targets"`
-	Scenario    string       `json:"scenario"` // resolved, as TOML
-	Quantities  []Quantity   `json:"quantities"`
-	Experiments []Experiment `json:"experiments"`
-	Runs        []Run        `json:"runs"`
-	Columns     Columns      `json:"columns"`
-	Shown       int          `json:"shown"`   // rows of rounds in Columns
-	Rows        int          `json:"rows"`    // rows of rounds that there are
-	Devices     bool         `json:"devices"` // there are rows by device, and Columns has what they tell
-	Causes      []string     `json:"causes"`  // what the numbers in column cause mean
-	Parts       []string     `json:"parts"`   // what the parts of a round's path are called, as in Columns after cause
-	Tables      []Table      `json:"tables"`
+	Name        string           `json:"name"`
+	Description string           `json:"description"`
+	State       rundir.State     `json:"state"`
+	Expected    int              `json:"expected"` // runs that the scenario comes to
+	Made        Made             `json:"made"`
+	Targets     []Target         `json:"targets"`
+	Scenario    string           `json:"scenario"` // resolved, as TOML
+	Quantities  []plots.Quantity `json:"quantities"`
+	Experiments []Experiment     `json:"experiments"`
+	Runs        []Run            `json:"runs"`
+	Columns     Columns          `json:"columns"`
+	Shown       int              `json:"shown"`   // rows of rounds in Columns
+	Rows        int              `json:"rows"`    // rows of rounds that there are
+	Devices     bool             `json:"devices"` // there are rows by device, and Columns has what they tell
+	Causes      []string         `json:"causes"`  // what the numbers in column cause mean
+	Parts       []string         `json:"parts"`   // what the parts of a round's path are called, as in Columns after cause
+	Tables      []Table          `json:"tables"`
 }
 
 // Target is a results.Target.
@@ -56,22 +56,6 @@ type Made struct {
 	EventsPerS results.Number  `json:"events_per_s"`
 	StepsPerS  results.Number  `json:"steps_per_s"`
 	PeakBytes  int64           `json:"peak_bytes"` // 0: not known
-}
-
-// Quantity is a plots.Quantity.
-type Quantity struct {
-	Name  string  `json:"name"`
-	Label string  `json:"label"`
-	Floor float64 `json:"floor"`
-	Units []Unit  `json:"units"`
-	X     bool    `json:"x"`
-	Y     bool    `json:"y"`
-}
-
-// Unit is a name and how many base units it has.
-type Unit struct {
-	Name string  `json:"name"`
-	Size float64 `json:"size"`
 }
 
 // Run is a run without its rounds, which are rows First to First+Count-1 of the
@@ -172,12 +156,12 @@ func newMade(m *rundir.Manifest) Made {
 	return made
 }
 
-// addQuantities adds what the axes can show: of what every device has the median,
-// where it was measured.
+// addQuantities adds the quantities of the axes; for a quantity with a value per device,
+// the median over the devices.
 func (r *Report) addQuantities(runs []results.Run) {
 	seconds := slices.Clone(runs)
 	for i := range seconds {
-		seconds[i].Relative = false // that is told by experiment
+		seconds[i].Relative = false // Experiment.Relative selects the label
 	}
 	for _, q := range plots.Quantities(seconds) {
 		if q.Devices {
@@ -186,11 +170,7 @@ func (r *Report) addQuantities(runs []results.Run) {
 			}
 			q.Label = "median " + q.Label
 		}
-		of := Quantity{Name: q.Name, Label: q.Label, Floor: q.Floor, Units: []Unit{}, X: q.X, Y: q.Y}
-		for _, u := range q.Units {
-			of.Units = append(of.Units, Unit(u))
-		}
-		r.Quantities = append(r.Quantities, of)
+		r.Quantities = append(r.Quantities, q)
 	}
 }
 

@@ -39,7 +39,7 @@ func (e *ExperimentTable) Caption() string {
 		text += ", and virtual time, bytes and energy to each target"
 	}
 	if e.Seeds > 1 {
-		text += ", mean over " + e.Vary.repetitions(e.Seeds)
+		text += ", mean over " + e.Vary.Repetitions(e.Seeds)
 	}
 	text += RelativeNote(e.some(func(r *Row) bool { return r.Totals.Relative }))
 	if e.marksBest() {

@@ -11,8 +11,8 @@ const (
 	VaryAll    Vary = "all"    // both, and generated data
 )
 
-// repetitions names so many runs that are repeated: a mean is over them.
-func (v Vary) repetitions(n int) string {
+// Repetitions describes n repeated runs: "3 seeds", "3 splits of the data".
+func (v Vary) Repetitions(n int) string {
 	switch v {
 	case VarySplit:
 		return fmt.Sprintf("%d splits of the data", n)

@@ -160,7 +160,8 @@ func drawTheory(w *rundir.Writer, found []experiment.Comparison) ([]string, erro
 	}
 	chart := plots.Chart{
 		File: chartFile, Title: "Distance from the optimum: bound and measurement",
-		XLabel: "rounds", YLabel: "D(α) − D*", Steps: true, Lines: []string{"bound", "corollary, measured θ", "measured mean and range"},
+		XLabel: "rounds", YLabel: "D(α) − D*", Steps: true, Lines: []string{"bound", "corollary, measured θ", "measured mean"},
+		Bands: "band: lowest to highest of the runs",
 	}
 	for i := range found {
 		c := &found[i]
