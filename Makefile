@@ -26,6 +26,7 @@ check:
 	@files=$$(gofmt -l .); if [ -n "$$files" ]; then echo "not formatted by gofmt:" $$files; exit 1; fi
 	$(GO) vet ./...
 	$(GO) tool -modfile=internal/tools/go.mod staticcheck ./...
+	$(GO) test ./cmd/fedsim/command -run '^TestNoFusedInstructions$$' -fused=arm64
 
 race:
 	$(GO) test -race -short $(CONCURRENT)
@@ -47,7 +48,7 @@ tidy:
 
 # 200 runs, and 100 with tables, killed at random moments and gone on with, with 1, 2 and 8 workers.
 test-crash:
-	$(GO) test ./cmd/fedsim/command -run '^TestKilled(Runs|Tables)GoOn$$' -kills 200 -v -timeout 30m
+	$(GO) test ./cmd/fedsim/command -run '^TestKilled(Runs|Tables)Resume$$' -kills 200 -v -timeout 30m
 
 # 10,000 scenarios, 10,000 data files and 2,000 run directories to each of which
 # something has happened: read, run, resumed and drawn.

@@ -21,10 +21,10 @@ import (
 	"fedsim/results/rundir"
 )
 
-var kills = flag.Int("kills", 12, "how many runs are killed and gone on with")
+var kills = flag.Int("kills", 6, "number of runs to kill and resume")
 
-// crashing has all that is kept: runs, mathematics that is shared, a tuning, rows
-// by device.
+// crashing has every kind of checkpoint: runs, shared computations, a tuning, rows by
+// device.
 const crashing = `
 [data.synthetic]
 tasks = 4
@@ -52,24 +52,13 @@ target = 1e-9
 "options.epochs" = [1, 3]
 `
 
-// drawn adds a figure, which takes as long as all the rest.
-const drawn = `
-[experiment.figure]
-x = "round"
-y = "primal"
-`
-
-// Runs that are killed at any moment, and killed again when they are gone on with,
-// leave in the end what a run leaves that was not, with any number of workers.
-func TestKilledRunsGoOn(t *testing.T) {
-	text := crashing
-	if *kills > 12 {
-		text += drawn
-	}
-	killedRunsGoOn(t, text, *kills)
+// Runs are killed at random moments, and killed again after they are resumed. At the end
+// they have the results of an uninterrupted run, with any number of workers.
+func TestKilledRunsResume(t *testing.T) {
+	resumeKilled(t, crashing, *kills)
 }
 
-// tabled has two tables, with errors of both kinds, behind two runs.
+// tabled has two tables, with both kinds of errors, after two runs.
 const tabled = `
 [data]
 bias = true
@@ -105,24 +94,26 @@ label = "real"
 data = { target = "real" }
 `
 
-// So do tables.
-func TestKilledTablesGoOn(t *testing.T) {
-	killedRunsGoOn(t, tabled, (*kills+1)/2)
+// Likewise for tables.
+func TestKilledTablesResume(t *testing.T) {
+	resumeKilled(t, tabled, (*kills+1)/2)
 }
 
-// killedRunsGoOn kills runs of a scenario until so many were gone on with.
-func killedRunsGoOn(t *testing.T, text string, kills int) {
+// resumeKilled kills runs of a scenario until it has resumed so many. Figures take as
+// long as the rest together, so they are drawn only when there are many kills.
+func resumeKilled(t *testing.T, text string, kills int) {
 	t.Helper()
 	if testing.Short() {
 		kills = min(kills, 4)
 	}
 	root := t.TempDir()
+	figures := fmt.Sprintf("--no-figures=%t", kills <= 12)
 	scenario := filepath.Join(root, "x.toml")
 	if err := os.WriteFile(scenario, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	started := time.Now()
-	if out, err := exec.Command("fedsim", "run", scenario, "--out", filepath.Join(root, "whole")).CombinedOutput(); err != nil {
+	if out, err := exec.Command("fedsim", "run", scenario, figures, "--out", filepath.Join(root, "whole")).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	took := time.Since(started)
@@ -131,15 +122,15 @@ func killedRunsGoOn(t *testing.T, text string, kills int) {
 	killed := 0
 	for i, resumed := 0, 0; resumed < kills; i++ {
 		if i > 4*kills {
-			t.Fatalf("only %d of %d left anything to go on with", resumed, i)
+			t.Fatalf("only %d of %d left a checkpoint", resumed, i)
 		}
 		dir := filepath.Join(root, fmt.Sprint(i))
 		index := filepath.Join(dir, ".unfinished", "kept", "index.state")
 		workers := fmt.Sprintf("--workers=%d", []int{1, 2, 8}[i%3])
 		died := func(args ...string) bool {
-			args = append(args, workers, "--checkpoint=0.01", "--progress=none")
+			args = append(args, workers, figures, "--checkpoint=0.01", "--progress=none")
 			after, most := index, took
-			if i%4 == 1 { // while the directory is made, or before
+			if i%4 == 1 { // before or while the directory is created
 				after, most = root, 50*time.Millisecond
 			}
 			if !killAfter(t, after, time.Duration(random.Int64N(int64(most))), args...) {
@@ -150,24 +141,24 @@ func killedRunsGoOn(t *testing.T, text string, kills int) {
 		}
 		began := time.Now()
 		if !died("run", scenario, "--out", dir) {
-			took = min(took, time.Since(began)) // the machine was busier at first
+			took = min(took, time.Since(began)) // the machine was busier during the first run
 			continue
 		}
 		if i%4 == 0 {
 			died("run", "--resume", dir)
 		}
-		// A run that was killed when all but the tidying was done is complete.
-		again := []string{"run", "--resume", dir, workers}
+		// A run that was killed during the final cleanup is complete.
+		again := []string{"run", "--resume", dir, workers, figures}
 		if _, err := os.Stat(index); err == nil {
 			resumed++
 		} else {
-			again = append(again, scenario) // killed before the index, which holds the scenario
+			again = append(again, scenario) // killed before the index, which has the scenario, was written
 		}
 		if out, err := exec.Command("fedsim", again...).CombinedOutput(); err != nil {
 			t.Fatalf("run %d: %v: %s", i, err, out)
 		}
 		if d := cmp.Diff(want, lasting(t, dir)); d != "" {
-			t.Fatalf("run %d differs from one that was not killed: %s", i, d)
+			t.Fatalf("run %d differs from an uninterrupted run: %s", i, d)
 		}
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
@@ -176,8 +167,8 @@ func killedRunsGoOn(t *testing.T, text string, kills int) {
 	t.Logf("%d kills", killed)
 }
 
-// killAfter runs fedsim and kills it a while after a file is there; killed is false
-// when it was done by then.
+// killAfter runs fedsim and kills it at time d after a file exists. Killed is false if
+// the run ended first.
 func killAfter(t *testing.T, file string, d time.Duration, args ...string) (killed bool) {
 	t.Helper()
 	cmd := exec.Command("fedsim", args...)
@@ -196,7 +187,7 @@ func killAfter(t *testing.T, file string, d time.Duration, args ...string) (kill
 		}
 		select {
 		case <-time.After(d):
-			_ = cmd.Process.Kill() // it may be done
+			_ = cmd.Process.Kill() // it may have ended
 		case <-ended:
 		}
 	}()
@@ -211,7 +202,7 @@ func killAfter(t *testing.T, file string, d time.Duration, args ...string) (kill
 	return true
 }
 
-// lasting reads all of a run directory but what depends on the real clock and the
+// lasting reads a run directory, except for what depends on the real clock and on the
 // command line.
 func lasting(t *testing.T, dir string) map[string]string {
 	t.Helper()

@@ -23,7 +23,7 @@ import (
 )
 
 var (
-	mutants = flag.Int("mutants", 200, "how many scenarios and how many data files are mutated, and a fifth of it run directories")
+	mutants = flag.Int("mutants", 100, "how many scenarios and how many data files are mutated, and a fifth of it run directories")
 	mutant  = flag.Int("mutant", -1, "the number of the one mutant to try; -1: all")
 )
 

@@ -30,6 +30,7 @@ type runFlags struct {
 	workers  int
 	force    bool
 	quiet    bool
+	plain    bool // draw no figures
 	json     bool
 	queue    string
 	progress string
@@ -84,6 +85,7 @@ second. It prints an estimate of the total time if that is over 10 s.`,
 	flags.BoolVar(&f.force, "force", false, "overwrite an existing run or checkpoint")
 	f.addComputing(cmd)
 	f.addQuiet(cmd)
+	flags.BoolVar(&f.plain, "no-figures", false, "do not draw figures; \"fedsim plot\" draws them later")
 	flags.BoolVar(&f.json, "json", false, "print the summary as JSON (docs/json.md)")
 	f.timeline.add(flags)
 	f.resumeFlags.add(cmd)
@@ -171,7 +173,11 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 		}
 		return err
 	}
-	figures, drawn := draw(w, scenario)
+	var figures []string
+	var drawn error
+	if !f.plain {
+		figures, drawn = draw(w, scenario)
+	}
 	// Save the results even if drawing failed.
 	if err := w.Finish(rundir.Complete, ended()); err != nil {
 		return errors.Join(drawn, err)
