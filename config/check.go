@@ -9,15 +9,15 @@ import (
 	"fedsim/internal/quote"
 )
 
-// Problem is one thing wrong with a configuration: the dotted key, the value
-// found there and what would be right.
+// Problem is a problem of a configuration: the dotted key, its value and the values
+// that are right.
 type Problem struct {
 	Key   string
 	Value any
 	Want  string
 }
 
-// Error says key, value and remedy: `faults.drop_probability = 1.4: must be in [0, 1]`.
+// Error returns key, value and remedy: `faults.drop_probability = 1.4: must be in [0, 1]`.
 func (p Problem) Error() string {
 	switch v := reflect.ValueOf(p.Value); v.Kind() {
 	case reflect.Invalid:
@@ -31,32 +31,30 @@ func (p Problem) Error() string {
 	}
 }
 
-// Checker collects everything that is wrong with a configuration. Packages
-// check their own struct through it; the caller says under which key the
-// struct lies.
+// Checker collects the problems of a configuration. A package checks its own struct
+// with a checker for the key of the struct.
 type Checker struct {
 	prefix  string
 	found   *[]Problem
-	choices map[string][]string // the names asked for so far, by key
+	choices map[string][]string // the names that OneOf required, by key
 }
 
 // NewChecker returns a checker at the root of a configuration.
 func NewChecker() *Checker { return &Checker{found: new([]Problem), choices: map[string][]string{}} }
 
-// In returns a checker for the table at key below c, reporting into the same list.
+// In returns a checker for the table at a key below c. Both share one list of problems.
 func (c *Checker) In(key string) *Checker {
 	return &Checker{prefix: c.path(key), found: c.found, choices: c.choices}
 }
 
-// Require reports a problem unless ok: want says what would be right
-// ("must be in [0, 1]").
+// Require reports a problem unless ok. want is the remedy ("must be in [0, 1]").
 func (c *Checker) Require(ok bool, key string, value any, want string) {
 	if !ok {
 		*c.found = append(*c.found, Problem{Key: c.path(key), Value: value, Want: want})
 	}
 }
 
-// OneOf requires value to be one of the names, and suggests the nearest.
+// OneOf requires a value to be one of the names. The problem suggests the nearest.
 func (c *Checker) OneOf(key, value string, names ...string) {
 	c.choices[c.path(key)] = names
 	for _, n := range names {
@@ -71,7 +69,7 @@ func (c *Checker) OneOf(key, value string, names ...string) {
 	c.Require(false, key, value, want)
 }
 
-// OneOfOrEmpty requires value to be empty or one of the names.
+// OneOfOrEmpty requires a value to be empty or one of the names.
 func (c *Checker) OneOfOrEmpty(key, value string, names ...string) {
 	if value != "" {
 		c.OneOf(key, value, names...)
@@ -79,11 +77,11 @@ func (c *Checker) OneOfOrEmpty(key, value string, names ...string) {
 	c.choices[c.path(key)] = append([]string{""}, names...)
 }
 
-// Choices returns the names that were required of keys, by key: what a check has
-// asked OneOf and OneOfOrEmpty for, whatever the values were.
+// Choices returns the names that OneOf and OneOfOrEmpty required, by key, for right
+// and wrong values.
 func (c *Checker) Choices() map[string][]string { return maps.Clone(c.choices) }
 
-// Problems returns what was reported, in order.
+// Problems returns the problems in the order in which they were reported.
 func (c *Checker) Problems() []Problem { return *c.found }
 
 func (c *Checker) path(key string) string {

@@ -11,30 +11,28 @@ import (
 
 var nodeType = reflect.TypeFor[*Node]()
 
-// Decode puts the value n, found at a dotted key ("" for the root), into the
-// struct that into points to; keys that are absent keep the values the struct
-// has, which are their defaults. It collects everything that is wrong: unknown
-// keys (names are compared with case), values of the wrong type, integers out
-// of range, numbers that are not finite.
+// Decode decodes the value n of a dotted key ("" for the root) into the struct that
+// into points to. Fields without a key in n are unchanged: they hold their defaults. It
+// returns all problems: unknown keys (case matters), values of the wrong type, integers
+// out of range and numbers that are not finite.
 //
-// Integers are taken for floats, and floats that are whole, such as 1e3, for
-// integers. Lists replace defaults as a
-// whole. A field of type map[string]any, any or *Node takes what there is: it
-// is left to the caller. A [Custom] field decodes itself.
+// A float field takes an integer, and an integer field a whole float such as 1e3. A
+// list replaces a default list as a whole. A field of type map[string]any, any or *Node
+// takes any value, for the caller to check. A [Custom] field decodes itself.
 func Decode(n *Node, key string, into any) Errors {
 	var d decoder
 	d.decode(n, key, reflect.ValueOf(into).Elem())
 	return d.problems
 }
 
-// Custom is a pointer to a value with a form of its own in TOML, such as one of two
+// Custom is a pointer to a value that decodes itself, such as a value of one of two
 // types.
 type Custom interface {
-	// TypeTOML names the type as Field.Type does; alternatives stand beside "or".
+	// TypeTOML returns the type as Field.Type has it; "or" separates alternatives.
 	TypeTOML() string
-	// DecodeTOML takes the value n, found at a dotted key, and returns what is wrong.
+	// DecodeTOML decodes the value n of a dotted key and returns all problems.
 	DecodeTOML(n *Node, key string) Errors
-	// MarshalTOML writes the value on one line.
+	// MarshalTOML returns the value on one line.
 	MarshalTOML() ([]byte, error)
 }
 
@@ -68,8 +66,8 @@ func (d *decoder) decode(n *Node, key string, v reflect.Value) {
 	}
 }
 
-// decodeKind decodes by the kind of the field; it reports false when the value
-// is of another type.
+// decodeKind decodes by the kind of the field. It reports false if the value has
+// another type.
 func (d *decoder) decodeKind(n *Node, key string, v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -130,8 +128,7 @@ func (d *decoder) decodeKind(n *Node, key string, v reflect.Value) bool {
 	return true
 }
 
-// integer returns a number that is whole. A float has the value of the integer that was
-// meant up to 2^53.
+// integer returns a whole number. A float is exact up to 2^53.
 func (n *Node) integer() (i int64, ok bool) {
 	switch x := n.scalar.(type) {
 	case int64:
@@ -143,9 +140,8 @@ func (n *Node) integer() (i int64, ok bool) {
 	}
 }
 
-// asList says how to write a value as the list that a key of the type takes, which may be
-// the value alone or, of a number of things, as many: [3] or [1, 2, 3]. It says nothing
-// of other types.
+// asList returns a hint for a scalar where the type is a list, empty for other types:
+// the scalar 3 may stand for [3] or for [1, 2, 3].
 func asList(n *Node, t reflect.Type) string {
 	if t.Kind() != reflect.Slice || n.kind != scalarNode {
 		return ""
@@ -188,8 +184,7 @@ func (d *decoder) table(n *Node, key string, v reflect.Value) {
 	}
 }
 
-// mapping decodes into a map from names; entries that the map holds already
-// serve as defaults.
+// mapping decodes into a map from names. Entries of the map are defaults.
 func (d *decoder) mapping(n *Node, key string, v reflect.Value) {
 	entries := reflect.MakeMap(v.Type())
 	for _, name := range v.MapKeys() {
@@ -225,7 +220,7 @@ func (d *decoder) float(n *Node, key string, v reflect.Value) bool {
 	return true
 }
 
-// mismatch reports a value that does not fit its key.
+// mismatch reports a value of the wrong type or range.
 func (d *decoder) mismatch(n *Node, key, want string) {
 	value := n.Value()
 	switch n.kind {
@@ -237,11 +232,11 @@ func (d *decoder) mismatch(n *Node, key, want string) {
 	d.problems.AddProblem(n.Place, Problem{Key: key, Value: value, Want: want})
 }
 
-// UnknownName says that a name is not known and which one may have been meant:
-// `unknown key faults.drop_probabilty: did you mean drop_probability?`. What is
-// the sort of name, at the name with its surroundings.
-func UnknownName(what, at, name string, known []string) string {
-	text := fmt.Sprintf("unknown %s %s", what, quote.Cut(at))
+// UnknownName returns the text for an unknown name, with a suggestion: `unknown key
+// faults.drop_probabilty: did you mean drop_probability?`. The kind is "key" or the
+// like; at is the name with its context.
+func UnknownName(kind, at, name string, known []string) string {
+	text := fmt.Sprintf("unknown %s %s", kind, quote.Cut(at))
 	if near := Nearest(name, known); near != "" {
 		return text + ": did you mean " + near + "?"
 	}
@@ -251,7 +246,7 @@ func UnknownName(what, at, name string, known []string) string {
 	return text + ": known are " + strings.Join(known, ", ")
 }
 
-// article puts the right one before a type's name.
+// article returns the name of a type with its article.
 func article(typeName string) string {
 	switch typeName {
 	case "float":

@@ -10,8 +10,8 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// Encode writes a configuration struct as TOML with every key, those of empty
-// lists too.
+// Encode returns a configuration struct as TOML with every key, also those of empty
+// lists.
 func Encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := toml.NewEncoder(&b)
@@ -22,19 +22,19 @@ func Encode(v any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Literal writes a scalar, a list or a map as a TOML value on one line. It
-// panics for what TOML cannot hold.
+// Literal returns a scalar, a list or a map as a TOML value on one line. It panics for
+// values that TOML does not have.
 func Literal(v any) string {
 	var b bytes.Buffer
 	if err := toml.NewEncoder(&b).Encode(map[string]any{"v": []any{[]any{withLists(reflect.ValueOf(v)).Interface()}}}); err != nil {
-		panic(fmt.Sprintf("config: %v has no place in TOML: %v", v, err))
+		panic(fmt.Sprintf("config: %v has no form in TOML: %v", v, err))
 	}
 	text := strings.TrimSpace(b.String())
 	return strings.TrimSuffix(strings.TrimPrefix(text, "v = [["), "]]")
 }
 
-// Label writes a value as people name it: strings without quotes, numbers
-// without a needless fraction ("3g", "0.5", "[0, 1]").
+// Label returns a value as a label: strings without quotes, numbers in the shortest
+// form ("3g", "0.5", "[0, 1]").
 func Label(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -46,11 +46,11 @@ func Label(v any) string {
 	}
 }
 
-// InlineTable is a table that is encoded on one line in the order of its
-// assignments, the dotted keys in quotes: { "run.rounds" = 5, "run.outer" = 2 }.
+// InlineTable is a table that is encoded on one line, in the order of its assignments
+// and with dotted keys in quotes: { "run.rounds" = 5, "run.outer" = 2 }.
 type InlineTable []Assignment
 
-// MarshalTOML writes the table.
+// MarshalTOML returns the table as TOML.
 func (t InlineTable) MarshalTOML() ([]byte, error) {
 	var b strings.Builder
 	b.WriteString("{")
@@ -64,8 +64,8 @@ func (t InlineTable) MarshalTOML() ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// withLists returns a copy of v in which lists that are nil are empty, since
-// the library leaves nil ones out and every key is to be written.
+// withLists returns a copy of v with empty lists in place of nil, since the library
+// omits keys of nil lists.
 func withLists(v reflect.Value) reflect.Value {
 	out := reflect.New(v.Type()).Elem()
 	out.Set(v)

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Located is something wrong at a place: "x.toml:14:20: faults.drop_probability
+// Located is a problem with its place: "x.toml:14:20: faults.drop_probability
 // = 1.4: must be in [0, 1]".
 type Located struct {
 	Place   Place
 	Text    string
-	Renamed bool // the place has the former name of a key
+	Renamed bool // a key has its former name there
 }
 
-// Error renders place and text.
+// Error returns place and text.
 func (l Located) Error() string {
 	if place := l.Place.String(); place != "" {
 		return place + ": " + l.Text
@@ -22,8 +22,8 @@ func (l Located) Error() string {
 	return l.Text
 }
 
-// Errors is everything wrong with a configuration, one line each. The command
-// line prints it and exits with status 2.
+// Errors lists all problems of a configuration. The command line prints them, one a
+// line, and exits with status 2.
 type Errors []Located
 
 // Error returns one line per problem.
@@ -35,7 +35,7 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Err returns e as an error, nil when nothing is wrong.
+// Err returns e as an error, nil if it is empty.
 func (e Errors) Err() error {
 	if len(e) == 0 {
 		return nil
@@ -43,12 +43,12 @@ func (e Errors) Err() error {
 	return e
 }
 
-// mostProblems is how many problems a list tells of: whoever has that many mends those
-// first, and the time to collect more grows with their square.
+// mostProblems limits a list of problems: the time to collect them grows with their
+// square.
 const mostProblems = 100
 
-// Add appends a problem unless the list holds the same one already. Beyond a hundred
-// it only says that there are more.
+// Add appends a problem unless the list holds it already. After a hundred problems it
+// appends only that there are more.
 func (e *Errors) Add(at Place, text string) { e.add(Located{Place: at, Text: text}) }
 
 func (e *Errors) add(l Located) {
@@ -61,8 +61,8 @@ func (e *Errors) add(l Located) {
 	}
 }
 
-// AddProblem appends what is wrong with a key whose value stands at a place. A
-// place that is an override of this very key has said key and value already.
+// AddProblem appends a problem of a key with the place of its value. If the place is an
+// override of that key, it shows key and value already, and the text repeats neither.
 func (e *Errors) AddProblem(at Place, p Problem) {
 	if at.overrides(p.Key) && p.Value != nil {
 		e.Add(at, p.Want)
@@ -78,8 +78,8 @@ func (e *Errors) Merge(others Errors) {
 	}
 }
 
-// AddFound appends what a checker found in the struct that was decoded from
-// root, each with the place its value came from.
+// AddFound appends the problems of a checker, each with the place of its value in the
+// tree that the struct was decoded from.
 func (e *Errors) AddFound(root *Node, c *Checker) {
 	for _, p := range c.Problems() {
 		e.AddProblem(root.PlaceOf(p.Key), p)

@@ -6,30 +6,28 @@ import (
 	"strings"
 )
 
-// Field describes one key of a configuration for the documentation and for
-// completion.
+// Field describes a key for the documentation and for completion.
 type Field struct {
-	Key     string // dotted; <name> stands for a free name, [] for an element of a list
+	Key     string // dotted; <name> is a free name, [] an element of a list
 	Type    string // "string", "integer", "float", "boolean", "table", "list of integers", "float or table", ...
 	Default string // as TOML; empty for tables and for keys without a default
 	Doc     string
-	Unit    string // empty when the key names it or it has none
-	// Choices are the names that the value, or each element of a list, must be one
-	// of, as the struct's Validate asks for them; nil when any will do.
+	Unit    string // empty if the key names it or there is none
+	// Choices are the names that Validate accepts for the value, or for each element
+	// of a list; nil: any.
 	Choices []string
 }
 
-// Fields lists the keys of a configuration struct, given by a pointer to a
-// value that holds the defaults, in the order of the struct, nested tables
-// after their own key. The check of every table (its Validate) is asked which names
-// it takes.
+// Fields lists the keys of a configuration struct in its order. structPtr points to a
+// struct with the defaults. The keys of a nested table follow the key of the table.
+// Choices are from the Validate method of each table.
 func Fields(structPtr any) []Field {
 	var fields []Field
 	appendFields(&fields, "", reflect.ValueOf(structPtr).Elem())
 	return fields
 }
 
-// choices returns the names that the check of a table asks for, by key.
+// choices returns the names that the Validate method of a table accepts, by key.
 func choices(v reflect.Value) map[string][]string {
 	table, ok := v.Addr().Interface().(interface{ Validate(*Checker) })
 	if !ok {
@@ -82,9 +80,9 @@ type structField struct {
 	index          []int
 }
 
-// structFields lists the fields of a configuration struct; those of an embedded
-// struct without a tag of its own count as the outer struct's. It panics on an
-// exported field without a toml tag: such a field could not be configured.
+// structFields lists the fields of a configuration struct, with those of embedded
+// structs without a tag. It panics on an exported field without a toml tag: no key
+// could set it.
 func structFields(t reflect.Type) []structField {
 	var fields []structField
 	for i := range t.NumField() {
@@ -109,7 +107,7 @@ func structFields(t reflect.Type) []structField {
 	return fields
 }
 
-// typeName names the TOML type of a Go type in the singular.
+// typeName returns the TOML type of a Go type in the singular.
 func typeName(t reflect.Type) string {
 	if isCustom(t) {
 		return reflect.New(t).Interface().(Custom).TypeTOML()
@@ -138,7 +136,7 @@ func typeName(t reflect.Type) string {
 	}
 }
 
-// typeNames names the type in the plural.
+// typeNames returns the type in the plural.
 func typeNames(t reflect.Type) string {
 	name := typeName(t)
 	if rest, ok := strings.CutPrefix(name, "list of "); ok {

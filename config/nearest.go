@@ -2,11 +2,11 @@ package config
 
 import "strings"
 
-// Nearest returns the candidate closest to name in Damerau-Levenshtein
-// distance (insertions, deletions, substitutions and swaps of neighbours each
-// count one), ignoring case, or "" when no candidate is near: a third of the
-// longer name's runes, rounded up, is the most that may differ. Ties go to the
-// earliest candidate. It is for the "did you mean" of error messages.
+// Nearest returns the candidate nearest to a name, for the "did you mean" of errors, or
+// "" if none is near. It ignores case. The distance is Damerau-Levenshtein's: each
+// insertion, deletion, substitution and swap of neighbors counts one. At most a third of
+// the longer name's runes, rounded up, may differ. The earliest of equally near
+// candidates wins.
 func Nearest(name string, candidates []string) string {
 	if len(name) > maxName {
 		return "" // no name is that long, and the time to compare grows with it
@@ -29,9 +29,8 @@ func Nearest(name string, candidates []string) string {
 // foldRunes returns the runes of s in lower case.
 func foldRunes(s string) []rune { return []rune(strings.ToLower(s)) }
 
-// distance is the optimal string alignment distance: Damerau-Levenshtein in
-// which no substring is edited twice. It keeps three rows of the table, since
-// a swap looks back two.
+// distance is the optimal string alignment distance: Damerau-Levenshtein without two
+// edits of one substring. It holds three rows of the table, since a swap looks back two.
 func distance(a, b []rune) int {
 	before := make([]int, len(b)+1)
 	previous := make([]int, len(b)+1)

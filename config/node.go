@@ -5,13 +5,11 @@ import (
 	"slices"
 )
 
-// Node is one value of a TOML document together with its place: a table whose
-// keys keep the order of the file, a list, or a scalar (string, int64, float64,
-// bool or time.Time).
+// Node is a value of a TOML document with its place: a table with its keys in the order
+// of the file, a list, or a scalar (string, int64, float64, bool or time.Time).
 //
-// Places travel with the values when trees are laid over each other with Set,
-// so that a message about the composed tree can name the line or the override
-// that a value came from.
+// A value has its place also in a tree that Set composed of several documents and
+// overrides, so an error can name the line or the override.
 type Node struct {
 	Place Place // of the value
 	Key   Place // of the key that holds the value; of the value itself in a list
@@ -39,7 +37,7 @@ func NewTable(at Place) *Node {
 // NewScalar returns a string, int64, float64 or bool at a place.
 func NewScalar(value any, at Place) *Node { return &Node{Place: at, Key: at, scalar: value} }
 
-// SetText replaces the text that n is; it keeps its place.
+// SetText replaces the text n. The place stays.
 func (n *Node) SetText(text string) { n.scalar = text }
 
 // IsTable reports whether n is a table.
@@ -78,8 +76,8 @@ func (n *Node) Value() any {
 	}
 }
 
-// Clone returns a copy of the tree that can be changed by Set without changing
-// n. Lists and scalars are never changed in place and are shared.
+// Clone returns a copy of the tree. Set on the copy does not change n. Both share lists
+// and scalars, which never change.
 func (n *Node) Clone() *Node {
 	if n.kind != tableNode {
 		return n
@@ -93,9 +91,9 @@ func (n *Node) Clone() *Node {
 	return &clone
 }
 
-// Set puts value at the path below the table n, over what was there. Missing
-// tables on the way are created at the value's place, and stand in the place of what
-// is no table: some keys take a table or another value.
+// Set puts a value at a path below the table n, in place of any other. It creates
+// missing tables on the path at the place of the value. A table replaces a value of
+// another type: some keys take either.
 func (n *Node) Set(path Path, value *Node) error {
 	if len(path) == 0 {
 		return fmt.Errorf("empty key")
@@ -130,16 +128,15 @@ func (n *Node) add(key string, child *Node) {
 	n.table[key] = child
 }
 
-// Assignment is a value with the path at which it belongs.
+// Assignment is a value with its path.
 type Assignment struct {
 	Path  Path
 	Value *Node
 }
 
-// Assignments flattens a table into its values that are not tables themselves,
-// in the order of the file. A key may be a whole dotted path in quotes:
-// {"run.rounds" = 5} and {run = {rounds = 5}} flatten to the same. A key that
-// is no such path is a problem at its place.
+// Assignments returns the values of a table and of the tables in it, in the order of
+// the file. A key may be a dotted path in quotes: {"run.rounds" = 5} and
+// {run = {rounds = 5}} give the same. A key that is not a path is a problem.
 func (n *Node) Assignments() ([]Assignment, Errors) {
 	var found []Assignment
 	var problems Errors
@@ -164,9 +161,9 @@ func (n *Node) Assignments() ([]Assignment, Errors) {
 	return found, problems
 }
 
-// PlaceOf returns the place of the value at a dotted key as Checker writes it
-// (indices in brackets are understood), or, where the value is a default, that
-// of the innermost table around it which was written down.
+// PlaceOf returns the place of the value of a dotted key, which may have indices in
+// brackets. For a default it returns the place of the innermost table around it that
+// has one.
 func (n *Node) PlaceOf(key string) Place {
 	place := n.Place
 	path, err := ParsePath(key)

@@ -1,8 +1,8 @@
 package config
 
-// Options are the settings of something that is chosen by its name: a pointer to a
-// struct with tags `toml` and `doc`, decoded strictly from a table of its own.
+// Options are the options of an algorithm or a model: a pointer to a struct with tags
+// `toml` and `doc`, decoded strictly from a table.
 type Options interface {
-	// Validate reports everything wrong with the settings.
+	// Validate reports all problems of the options.
 	Validate(*Checker)
 }

@@ -7,10 +7,9 @@ import (
 	"fedsim/internal/quote"
 )
 
-// ParseOverride reads the argument of --set: a dotted key, an equals sign and a
-// value in TOML. A value that is not TOML and does not open like a string, list
-// or table is taken as a string, so that --set network.profile=3g needs no
-// quotes within quotes.
+// ParseOverride parses the argument of --set: a dotted key, an equals sign and a TOML
+// value. A value that is not TOML is a string unless it begins like a string, a list or a
+// table, so --set network.profile=3g needs no quotes.
 func ParseOverride(argument string) (Assignment, error) {
 	if strings.TrimSpace(argument) == "" {
 		return Assignment{}, Errors{{Text: "--set: must be key=value"}}
@@ -19,8 +18,8 @@ func ParseOverride(argument string) (Assignment, error) {
 	fail := func(format string, args ...any) (Assignment, error) {
 		return Assignment{}, Errors{{Place: at, Text: fmt.Sprintf(format, args...)}}
 	}
-	s := scanner{source: argument}
-	path, err := s.path(isBareByte)
+	s := scanner{source: argument, lines: []int{0}}
+	path, err := s.path(isBareByte, maxDepth+1)
 	if err != nil {
 		return fail("%v: must be key=value", err)
 	}
@@ -51,7 +50,7 @@ func ParseOverride(argument string) (Assignment, error) {
 	return Assignment{Path: path, Value: NewScalar(text, at)}, nil
 }
 
-// relocate gives every value of the tree the same place.
+// relocate sets the place of every value of the tree.
 func (n *Node) relocate(at Place) {
 	n.Place, n.Key = at, at
 	for _, child := range n.table {

@@ -9,21 +9,20 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// Path is a dotted key taken apart: run.rounds is {"run", "rounds"}.
+// Path is a dotted key in parts: run.rounds is {"run", "rounds"}.
 type Path []string
 
-// String writes the path as a dotted key, quoting what TOML wants quoted.
+// String returns the path as a dotted key, with quotes where TOML needs them.
 func (p Path) String() string { return toml.Key(p).String() }
 
-// Equal reports whether both paths are the same.
+// Equal reports whether two paths are equal.
 func (p Path) Equal(other Path) bool { return slices.Equal(p, other) }
 
-// ParsePath takes a dotted key apart. Segments may be quoted as in TOML;
-// unquoted ones may hold an index in brackets ("never[2]"), which stays part of
-// the segment.
+// ParsePath splits a dotted key. A part may have quotes as in TOML. A part without
+// quotes may end in an index in brackets ("never[2]"), which stays in the part.
 func ParsePath(key string) (Path, error) {
-	s := scanner{source: key}
-	path, err := s.path(isPathByte)
+	s := scanner{source: key, lines: []int{0}}
+	path, err := s.path(isPathByte, maxDepth+1)
 	if err != nil {
 		return nil, err
 	}
@@ -33,15 +32,15 @@ func ParsePath(key string) (Path, error) {
 	return path, nil
 }
 
-// isPathByte is what a segment without quotes may consist of outside a file.
+// isPathByte reports whether a part without quotes may have the byte in ParsePath.
 func isPathByte(c byte) bool { return isBareByte(c) || c == '[' || c == ']' }
 
-// isBareByte is what TOML allows in a key without quotes.
+// isBareByte reports whether TOML allows the byte in a key without quotes.
 func isBareByte(c byte) bool {
 	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 
-// cutIndex splits "never[2]" into "never" and 2; without an index it is -1.
+// cutIndex splits "never[2]" into "never" and 2. The index is -1 if there is none.
 func cutIndex(segment string) (name string, index int) {
 	name, rest, ok := strings.Cut(segment, "[")
 	if !ok || !strings.HasSuffix(rest, "]") {

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"sort"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -9,43 +11,62 @@ import (
 	"fedsim/internal/quote"
 )
 
-// scanner walks the source of a document and notes where every key and value stands and in which order keys come. The
-// library tells neither for the elements of lists: in its metadata all tables
-// of an [[array]] share one key.
+// scanner finds the place of every key and value of a TOML document and the order of
+// its keys. The TOML library reports neither: its metadata has no places, and one key
+// for all elements of a list.
 //
-// Only valid TOML gets past the library, so that the scanner need but know where
-// things end; on anything else it may say what it likes, but must come to an
-// end. The one fault that is its own to find is a key that is set twice: the
-// library overlooks some of those and drops a value in silence ("a.b = 1"
-// followed by "a = 2").
+// The library checks the syntax, so the scanner accepts more than TOML. It reports two
+// faults itself: values that lie too deep for the library, and keys that are set twice
+// where the library drops one of the values ("a.b = 1" followed by "a = 2").
 type scanner struct {
-	source string
-	offset int
-	place  func(offset int) Place
+	file, source string
+	lines        []int // offsets at which lines begin
+	offset       int
+	statement    int // offset of the header or the key at the top that is being read
 }
 
-// document returns the skeleton of the document: tables, lists and scalars with
-// places, the scalars without values.
-func (s *scanner) document(root *Node) error {
+// errMalformed stands for all that the library reports with a better text.
+var errMalformed = errors.New("this TOML is not supported")
+
+func newScanner(file, source string) *scanner {
+	s := &scanner{file: file, source: source, lines: []int{0}}
+	for i := range len(source) {
+		if source[i] == '\n' {
+			s.lines = append(s.lines, i+1)
+		}
+	}
+	return s
+}
+
+// place returns the place of an offset.
+func (s *scanner) place(offset int) Place {
+	line := sort.SearchInts(s.lines, offset+1)
+	return Place{File: s.file, Line: line, Column: offset - s.lines[line-1] + 1}
+}
+
+// document returns the tree of the document, its scalars without values.
+func (s *scanner) document() (*Node, error) {
+	root := NewTable(Place{File: s.file})
 	table := root
 	for {
-		s.skip(blankOrComment)
-		if s.offset >= len(s.source) {
-			return nil
-		}
+		s.skipSpace()
+		s.statement = s.offset
 		var err error
-		if s.source[s.offset] == '[' {
+		switch s.peek() {
+		case 0:
+			return root, nil
+		case '[':
 			table, err = s.header(root)
-		} else {
-			err = s.keyValue(table)
+		default:
+			err = s.keyValue(table, 0)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
 }
 
-// header reads [a.b] or [[a.b]] and returns the table it opens.
+// header reads [a.b] or [[a.b]] and returns the table that it opens.
 func (s *scanner) header(root *Node) (*Node, error) {
 	at := s.place(s.offset)
 	s.offset++
@@ -53,7 +74,7 @@ func (s *scanner) header(root *Node) (*Node, error) {
 	if element {
 		s.offset++
 	}
-	path, err := s.path(isBareByte)
+	path, err := s.path(isBareByte, maxDepth)
 	if err != nil {
 		return nil, err
 	}
@@ -70,102 +91,97 @@ func (s *scanner) header(root *Node) (*Node, error) {
 			}
 			table.add(key, next)
 		}
-		if next.kind == scalarNode || last && element && next.kind != listNode {
-			return nil, twice(at, path[:i+1])
-		}
-		if last && !element {
+		if last && element {
+			next.items = append(next.items, NewTable(at))
+		} else if last {
 			next.Place, next.Key = at, at
 		}
-		if next.kind == listNode {
-			if last {
-				next.items = append(next.items, NewTable(at))
-			}
-			if len(next.items) == 0 {
-				return nil, twice(at, path[:i+1])
-			}
+		if next.kind == listNode && len(next.items) > 0 {
 			next = next.items[len(next.items)-1]
+		}
+		if next.kind != tableNode {
+			return nil, errMalformed
 		}
 		table = next
 	}
 	return table, nil
 }
 
-// keyValue reads a.b = value into the table.
-func (s *scanner) keyValue(table *Node) error {
-	start := s.offset
-	path, err := s.path(isBareByte)
+// keyValue reads a.b = value into a table whose values lie at a depth; that of a table
+// with a header is 0.
+func (s *scanner) keyValue(table *Node, depth int) error {
+	at := s.place(s.offset)
+	path, err := s.path(isBareByte, maxDepth+1-depth)
 	if err != nil {
 		return err
 	}
-	at := s.place(start)
 	s.skip(isBlank)
 	if s.peek() != '=' {
-		return fmt.Errorf("no value for %s", path)
+		return errMalformed
 	}
 	s.offset++
 	s.skip(isBlank)
-	value, err := s.value()
+	value, err := s.value(depth + len(path) - 1)
 	if err != nil {
 		return err
 	}
 	value.Key = at
-	for i, key := range path[:len(path)-1] {
+	for i, key := range path {
 		next := table.table[key]
+		last := i == len(path)-1
+		if next != nil && (last || next.kind != tableNode) {
+			return Errors{{Place: at, Text: fmt.Sprintf("key %s is set twice", quote.Cut(path[:i+1].String()))}}
+		}
+		if last {
+			table.add(key, value)
+			break
+		}
 		if next == nil {
 			next = NewTable(at)
 			table.add(key, next)
 		}
-		if next.kind != tableNode {
-			return twice(at, path[:i+1])
-		}
 		table = next
 	}
-	last := path[len(path)-1]
-	if table.table[last] != nil {
-		return twice(at, path)
-	}
-	table.add(last, value)
 	return nil
 }
 
-// value reads any value.
-func (s *scanner) value() (*Node, error) {
-	at := s.place(s.offset)
+// value reads any value that lies at a depth.
+func (s *scanner) value(depth int) (*Node, error) {
+	node := NewScalar(nil, s.place(s.offset))
+	if c := s.peek(); (c == '[' || c == '{') && depth == maxDepth {
+		return nil, s.tooDeep()
+	}
 	switch s.peek() {
 	case '[':
-		node := &Node{Place: at, Key: at, kind: listNode}
-		err := s.enclosed(']', func() error {
-			item, err := s.value()
+		node.kind = listNode
+		return node, s.enclosed(']', func() error {
+			item, err := s.value(depth + 1)
 			node.items = append(node.items, item)
 			return err
 		})
-		return node, err
 	case '{':
-		node := NewTable(at)
-		return node, s.enclosed('}', func() error { return s.keyValue(node) })
+		node = NewTable(node.Place)
+		return node, s.enclosed('}', func() error { return s.keyValue(node, depth+1) })
 	case '"', '\'':
-		s.str()
+		s.skipString()
 	default:
-		end := strings.IndexAny(s.source[s.offset:], ",]}#\r\n")
-		if end == 0 {
-			return nil, fmt.Errorf("no value at offset %d", s.offset)
+		start := s.offset
+		s.skip(func(c byte) bool { return !strings.ContainsRune(",]}#\r\n", rune(c)) })
+		if s.offset == start {
+			return nil, errMalformed
 		}
-		if end < 0 {
-			end = len(s.source) - s.offset
-		}
-		s.offset += end
 	}
-	return &Node{Place: at, Key: at}, nil
+	return node, nil
 }
 
 // enclosed reads elements separated by commas up to the closing bracket.
 func (s *scanner) enclosed(closing byte, element func() error) error {
 	s.offset++ // the opening bracket
 	for {
-		s.skip(blankOrComment)
+		s.skipSpace()
 		switch s.peek() {
 		case 0:
-			return fmt.Errorf("no %q before the end", closing)
+			return errMalformed
 		case closing:
 			s.offset++
 			return nil
@@ -179,34 +195,30 @@ func (s *scanner) enclosed(closing byte, element func() error) error {
 	}
 }
 
-// path reads a dotted key; bare tells what a segment without quotes consists of.
-func (s *scanner) path(bare func(byte) bool) (Path, error) {
+// path reads a dotted key of at most so many parts. A part without quotes consists of
+// the bytes that bare reports.
+func (s *scanner) path(bare func(byte) bool, most int) (Path, error) {
 	var path Path
 	for {
 		s.skip(isBlank)
+		if len(path) == most {
+			return nil, s.tooDeep()
+		}
 		start := s.offset
-		var segment string
-		switch c := s.peek(); {
-		case c == '"' || c == '\'':
-			s.str()
+		var part string
+		if c := s.peek(); c == '"' || c == '\'' {
+			s.skipString()
 			var holder struct{ Key string }
 			if _, err := toml.Decode("key = "+s.source[start:s.offset], &holder); err != nil {
 				return nil, fmt.Errorf("the quoted part at column %d is not a TOML string", start+1)
 			}
-			segment = holder.Key
-		default:
-			s.skip(bare)
-			segment = s.source[start:s.offset]
-			if segment == "" && len(path) == 0 && start >= len(s.source) {
-				return nil, fmt.Errorf("empty key")
-			}
-			if segment == "" {
-				return nil, fmt.Errorf("a name is missing at column %d (a name that is not made of letters, digits, - and _ needs quotes)", start+1)
-			}
+			part = holder.Key
+		} else if s.skip(bare); s.offset == start {
+			return nil, fmt.Errorf("a name is missing at column %d (a name that is not made of letters, digits, - and _ needs quotes)", start+1)
+		} else {
+			part = s.source[start:s.offset]
 		}
-		if path = append(path, segment); len(path) > maxDepth+1 {
-			return nil, fmt.Errorf("the key %s", tooDeep)
-		}
+		path = append(path, part)
 		s.skip(isBlank)
 		if s.peek() != '.' {
 			return path, nil
@@ -215,8 +227,13 @@ func (s *scanner) path(bare func(byte) bool) (Path, error) {
 	}
 }
 
-// str moves past a string of any of the four kinds.
-func (s *scanner) str() {
+// tooDeep reports the value or the part of a key at the offset.
+func (s *scanner) tooDeep() error {
+	return Errors{{Place: s.place(s.offset), Text: tooDeep}}
+}
+
+// skipString moves past a string of any of the four kinds.
+func (s *scanner) skipString() {
 	quote := s.source[s.offset : s.offset+1]
 	if triple := strings.Repeat(quote, 3); strings.HasPrefix(s.source[s.offset:], triple) {
 		quote = triple
@@ -228,7 +245,7 @@ func (s *scanner) str() {
 			s.offset = min(s.offset+2, len(s.source))
 		case strings.HasPrefix(s.source[s.offset:], quote):
 			s.offset += len(quote)
-			// A multi-line string may end in up to two quotes of its own.
+			// The text of a multi-line string may end in up to two quotes.
 			for more := 0; len(quote) == 3 && more < 2 && s.peek() == quote[0]; more++ {
 				s.offset++
 			}
@@ -247,38 +264,20 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// skip moves past bytes of a class; blankOrComment (nil) moves past white
-// space, newlines and comments.
+// skip moves past bytes of a class.
 func (s *scanner) skip(class func(byte) bool) {
-	for s.offset < len(s.source) {
-		c := s.source[s.offset]
-		switch {
-		case class != nil:
-			if !class(c) {
-				return
-			}
-			s.offset++
-		case c == '#':
-			end := strings.IndexByte(s.source[s.offset:], '\n')
-			if end < 0 {
-				s.offset = len(s.source)
-				return
-			}
-			s.offset += end
-		case isBlank(c) || c == '\n' || c == '\r':
-			s.offset++
-		default:
-			return
-		}
+	for s.offset < len(s.source) && class(s.source[s.offset]) {
+		s.offset++
 	}
 }
 
-// blankOrComment asks skip to cross lines.
-var blankOrComment func(byte) bool
+// skipSpace moves past white space, newlines and comments.
+func (s *scanner) skipSpace() {
+	for s.skip(isSpace); s.peek() == '#'; s.skip(isSpace) {
+		s.skip(func(c byte) bool { return c != '\n' })
+	}
+}
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
-// twice reports a key that already has a value.
-func twice(at Place, path Path) error {
-	return Errors{{Place: at, Text: fmt.Sprintf("key %s is set twice", quote.Cut(path.String()))}}
-}
+func isSpace(c byte) bool { return isBlank(c) || c == '\n' || c == '\r' }
