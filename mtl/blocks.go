@@ -5,12 +5,12 @@ import (
 	"fedsim/internal/kernel"
 )
 
-// blocks cuts the rows of a matrix into consecutive ranges, which depend on its
-// size alone: sums that are taken range by range, then over the ranges in order,
-// have the same bits for any number of workers.
+// blocks divides the rows of a matrix into consecutive ranges that depend only on its size.
+// Sums over each range, then over the ranges in order, have the same bits for any number of
+// workers.
 type blocks struct{ rows, count int }
 
-// cut returns ranges of at least so many rows, or one of all.
+// cut returns ranges of at least the given number of rows, or one range of all rows.
 func cut(rows, least int) blocks { return blocks{rows, max(1, rows/least)} }
 
 // at returns the rows of range i, from <= t < to.
@@ -26,11 +26,11 @@ func product(c, a, b *data.Matrix) {
 	kernel.Gemm(c.Rows, c.Cols, a.Cols, a.Data, a.Stride, b.Data, b.Stride, c.Data, c.Stride)
 }
 
-// crossed adds up A^T diag(weights) B, so many rows of A and B at a time, with
-// scratch of a worker's own.
+// crossed accumulates A^T diag(weights) B over blocks of crossedRows rows. Each worker has
+// its own crossed.
 type crossed struct{ transposed, part data.Matrix }
 
-// crossedRows is how many rows a step takes.
+// crossedRows is the number of rows of a block.
 const crossedRows = 256
 
 // newCrossed returns scratch for p columns of A and q of B.

@@ -10,12 +10,12 @@ import (
 )
 
 // Clustered is eq. cluster, the convex relaxation of learning which tasks
-// belong together (Jacob, Bach and Vert, NIPS 2008; Zhou, Chen and Ye, NIPS
+// form clusters (Jacob, Bach and Vert, NIPS 2008; Zhou, Chen and Ye, NIPS
 // 2011):
 //
 //	R(W, Omega) = lambda tr(W (eta I + Omega)^-1 W^T),  0 <= Omega <= I,  tr Omega = k
 //
-// hence M = (eta I + Omega)/(2 lambda). It is jointly convex in W and Omega.
+// so that M = (eta I + Omega)/(2 lambda). R is jointly convex in W and Omega.
 type Clustered struct {
 	Lambda, Eta float64
 	Count       float64 // k, in (0, m)
@@ -61,13 +61,12 @@ func (r Clustered) Update(pool *parallel.Pool, w *data.Matrix, floor float64) (C
 func (r Clustered) UpdateFLOPs(m, d int) float64 { return spectrumFLOPs(m, d) }
 
 // waterFill returns the minimizer of sum_i s_i^2/(eta + o_i) subject to
-// sum_i o_i = k and 0 <= o_i <= 1 over m eigenvalues o: those that belong to
-// the positive values s, and the one that all others share. At the optimum
-// s_i/(eta + o_i) is the same for all 0 < o_i < 1, hence
-// o_i = clip(s_i/level - eta, 0, 1), and the sum is piecewise linear in
-// 1/level: the piece it reaches k on is found among its sorted ends, the point
-// on it is exact. When the positive values cannot hold k, the others share the
-// rest alike; they do not enter the objective.
+// sum_i o_i = k and 0 <= o_i <= 1 over m eigenvalues o: those of the positive values s, and
+// one value for all others. At the optimum s_i/(eta + o_i) is the same for all
+// 0 < o_i < 1, so that o_i = clip(s_i/level - eta, 0, 1). The sum is piecewise linear in
+// 1/level. waterFill finds the piece where the sum reaches k among the sorted ends of the
+// pieces, and then solves exactly. When k exceeds the number of positive values, the other
+// eigenvalues divide the rest equally; the objective does not depend on them.
 func waterFill(s []float64, m int, eta, k float64) (omega []float64, off float64) {
 	omega = make([]float64, len(s))
 	if k >= float64(len(s)) {

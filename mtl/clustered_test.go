@@ -52,7 +52,7 @@ func TestWaterFillIsOptimal(t *testing.T) {
 			}
 		}
 		if off > 0 && len(s) < m {
-			low = 0 // what is off the range does not matter and has a share
+			low = 0 // eigenvalues outside the range have a share but do not matter
 		}
 		if high > low*(1+1e-9) {
 			t.Fatalf("s = %v, eta = %g, k = %g: o = %v: the level %g could grow from one of %g", s, eta, k, o, high, low)

@@ -6,7 +6,7 @@ import (
 	"fedsim/config"
 )
 
-// The names a problem is configured with.
+// Values of the keys of [problem].
 const (
 	Sum  = "sum"  // c_t = 1, as in eq. (1)
 	Mean = "mean" // c_t = 1/n_t, as in the authors' released code
@@ -32,27 +32,27 @@ const (
 // constants of the dual method.
 type Config struct {
 	Loss           string  `toml:"loss" doc:"loss of one row: \"hinge\", \"smoothed-hinge\", \"squared-hinge\" or \"logistic\" (labels -1 and +1), \"squared\" or \"absolute\" (real targets, or labels)"`
-	Smoothing      float64 `toml:"smoothing" doc:"gamma of \"smoothed-hinge\": the width of margins over which its kink is rounded off; the loss is (1/gamma)-smooth"`
+	Smoothing      float64 `toml:"smoothing" doc:"gamma of \"smoothed-hinge\": the width of the interval of margins over which the kink is smoothed; the loss is (1/gamma)-smooth"`
 	LossScaling    string  `toml:"loss_scaling" doc:"weight c_t of a task's loss: \"mean\" (1/n_t, the authors' code) or \"sum\" (1, eq. 1)"`
-	Regularizer    string  `toml:"regularizer" doc:"how tasks are tied together: \"independent\" (not at all), \"mean\" (by a known Omega), \"clustered\", \"probabilistic\" or \"graphical\" (which learn Omega)"`
+	Regularizer    string  `toml:"regularizer" doc:"how tasks are coupled: \"independent\" (not at all), \"mean\" (by a known Omega), \"clustered\", \"probabilistic\" or \"graphical\" (which learn Omega)"`
 	Convention     string  `toml:"convention" doc:"constants of \"probabilistic\": \"authors\" (M = Omega/lambda, the published lambda grid) or \"paper\" (eq. prob)"`
 	Lambda         float64 `toml:"lambda" doc:"regularization strength lambda of all but \"mean\""`
 	Lambda1        float64 `toml:"lambda1" doc:"lambda_1: strength of the coupling term of \"mean\" (eq. fixed_cluster); of |W|_1 in \"graphical\" (eq. graph1), where 0 leaves it out"`
 	Lambda2        float64 `toml:"lambda2" doc:"lambda_2: strength of the Frobenius term of \"mean\" (eq. fixed_cluster); of |Omega|_1 in \"graphical\" (eq. graph1), where 0 needs a W of full rank"`
 	OmegaFile      string  `toml:"omega_file" doc:"csv file with the known Omega of \"mean\", a row of m numbers for each task and no header; symmetric, positive semidefinite; empty: that of clusters"`
-	Clusters       string  `toml:"clusters" doc:"number of the cluster of each task, whose mean \"mean\" draws it to: \"0,0,1,1\"; empty: one cluster of all"`
-	Eta            float64 `toml:"eta" doc:"eta of \"clustered\" (eq. cluster): the smaller, the more Omega decides"`
+	Clusters       string  `toml:"clusters" doc:"cluster of each task for \"mean\", which pulls a task to the mean of its cluster: \"0,0,1,1\"; empty: one cluster"`
+	Eta            float64 `toml:"eta" doc:"eta of \"clustered\" (eq. cluster): a smaller eta gives Omega more weight"`
 	ClusterCount   float64 `toml:"cluster_count" doc:"k of \"clustered\" (eq. cluster): the number of clusters, tr Omega; above 0 and below the number of tasks"`
 	PriorPrecision float64 `toml:"prior_precision" doc:"1/sigma^2 of \"probabilistic\" in the paper's convention (eq. prob) and of \"graphical\" (eq. graph1)"`
-	SigmaPrime     string  `toml:"sigma_prime" doc:"rule for sigma': \"spectral\" (largest eigenvalue, the smallest safe value for all tasks), \"lemma9\" or \"per-task\" (remark 5); for \"probabilistic\" and \"clustered\" on more than 20000 tasks only \"spectral\", the others sum over all pairs"`
+	SigmaPrime     string  `toml:"sigma_prime" doc:"rule for sigma': \"spectral\" (largest eigenvalue, the smallest safe value for all tasks), \"lemma9\" or \"per-task\" (remark 5); for \"probabilistic\" and \"clustered\" on more than 20000 tasks only \"spectral\", since the others sum over all pairs"`
 	Gamma          float64 `toml:"gamma" doc:"aggregation parameter gamma in (0, 1]: updates are scaled by gamma, and sigma' with them"`
 	OmegaUpdate    string  `toml:"omega_update" doc:"floor of Omega from one update to the next: \"alternating\" (the paper's alternation: omega_floor after every update) or \"annealed\" (omega_decay to the power of the number of updates so far, and omega_floor at least). With more tasks than features the alternation of \"probabilistic\" ends above the joint optimum, which annealing approaches"`
-	OmegaDecay     float64 `toml:"omega_decay" doc:"ratio of the floors of two updates under omega_update = \"annealed\": the nearer to 1, the more outer iterations it takes and the nearer to the joint optimum it ends"`
-	OmegaFloor     float64 `toml:"omega_floor" doc:"share of (tr Omega/m) I mixed into Omega after every update, which keeps it positive definite and its trace"`
-	WarmOmega      int     `toml:"warm_omega" doc:"central outer iterations that learn the coupling before the run, at no virtual time; the run starts from alpha = 0 under it"`
+	OmegaDecay     float64 `toml:"omega_decay" doc:"ratio of the floors of two updates under omega_update = \"annealed\": closer to 1 takes more outer iterations and ends closer to the joint optimum"`
+	OmegaFloor     float64 `toml:"omega_floor" doc:"share of (tr Omega/m) I mixed into Omega after every update; Omega stays positive definite and its trace is unchanged"`
+	WarmOmega      int     `toml:"warm_omega" doc:"central outer iterations that learn the coupling before the run, in no virtual time; the run then starts at alpha = 0"`
 	WarmFloor      float64 `toml:"warm_floor" doc:"share of (tr Omega/m) I mixed into the Omega learned by warm_omega"`
 	OptimumGap     float64 `toml:"optimum_gap" doc:"relative duality gap to which the reference optimum P* is certified"`
-	OptimumSweeps  int     `toml:"optimum_sweeps" doc:"most passes over all tasks the reference optimum may take; 0: no reference, no sub-optimality"`
+	OptimumSweeps  int     `toml:"optimum_sweeps" doc:"maximum passes over all tasks for the reference optimum; 0: no reference, no sub-optimality"`
 }
 
 // Defaults returns the table's defaults.
@@ -64,7 +64,7 @@ func Defaults() Config {
 	}
 }
 
-// Validate reports everything wrong with the table.
+// Validate reports all invalid values of the table.
 func (p *Config) Validate(c *config.Checker) {
 	positive := func(key string, v float64) {
 		c.Require(v >= 1e-12 && v <= 1e12, key, v, "must be in [1e-12, 1e12]")
@@ -118,9 +118,9 @@ func (c *Config) Floor(n int) float64 {
 	return c.OmegaFloor
 }
 
-// MinMemory returns how many bytes it takes at least to learn so many tasks of so
-// many features in so many outer iterations: W and V, and where the coupling is dense
-// once it is learned, the coupling, its factor and what it is made from.
+// MinMemory returns a lower bound, in bytes, of the memory for the given numbers of tasks,
+// features and outer iterations: W and V, and three m x m matrices when the learned
+// coupling is dense.
 func (c *Config) MinMemory(tasks, features, outer int) float64 {
 	m := float64(tasks)
 	least := float64(2 * 8 * m * float64(features))

@@ -6,12 +6,11 @@ import (
 	"fedsim/internal/state"
 )
 
-// Coupling is what a regularizer with its Omega fixed hands to the rest of the
-// program: R(., Omega) with the symmetric positive definite m x m matrix M of
-// Assumption 1 (divided by I_d), with respect to whose inverse R is strongly
-// convex. For all but the sparse coupling R(W) = 1/2 tr(W M^-1 W^T) plus a
-// constant. W, V and Z hold one task to a row: m rows of d values. A coupling is
-// shared by runs at the same time.
+// Coupling is R(., Omega) of a regularizer for a fixed Omega. M is the symmetric positive
+// definite m x m matrix of Assumption 1: R is strongly convex with respect to M^-1. For
+// all couplings except the sparse one, R(W) = 1/2 tr(W M^-1 W^T) plus a constant. W, V and
+// Z have m rows of d values, one for each task. Several runs may use a coupling at the
+// same time.
 type Coupling interface {
 	// Tasks returns m.
 	Tasks() int
@@ -20,8 +19,8 @@ type Coupling interface {
 	// Primal sets W = grad R*(V), which is V M when R is quadratic; w and v must
 	// not overlap.
 	Primal(w, v *data.Matrix)
-	// Incremental returns W = grad R*(V) for a V that changes one row at a time, by the
-	// IncrementalPrimal alone.
+	// Incremental returns W = grad R*(V) for a V that changes one row at a time. Only the
+	// IncrementalPrimal may change V afterward.
 	Incremental(v *data.Matrix) IncrementalPrimal
 	// Gradient sets Z to a subgradient of R at W, which is W M^-1 when R is
 	// quadratic; z and w must not overlap.
@@ -29,20 +28,20 @@ type Coupling interface {
 	// Value returns R(W). v is the V that W = grad R*(V) comes from, which makes
 	// the value cheap, or nil when there is none.
 	Value(w, v *data.Matrix) float64
-	// SigmaPrime returns a sigma'_t for each task such that
+	// SigmaPrime returns a sigma'_t for each task with
 	// sum_t sigma'_t M_tt |u_t|^2 >= |u|_M^2 (eq. sigmaPrimeSafeDefinition with
 	// gamma = 1), where devices[t] devices share the data of task t; nil is one
 	// each. The rule is SigmaLemma9, SigmaSpectral or SigmaPerTask.
 	SigmaPrime(rule string, devices []int) []float64
-	// Convexity returns the smallest eigenvalue of M^-1: the strong convexity of
-	// R, which sets the classical step size of primal methods.
+	// Convexity returns the smallest eigenvalue of M^-1, which is the strong convexity of R.
+	// It sets the classical step size of primal methods.
 	Convexity() float64
 	// FLOPs returns the cost of one Primal for d features.
 	FLOPs(d int) float64
 }
 
-// IncrementalPrimal is W = grad R*(V) one task at a time, as a central solver needs it that
-// visits the tasks in turn.
+// IncrementalPrimal computes rows of W = grad R*(V) for a solver that visits one task after
+// the other.
 type IncrementalPrimal interface {
 	// Task sets dst to row t of W.
 	Task(dst []float64, t int)
@@ -50,8 +49,8 @@ type IncrementalPrimal interface {
 	Add(t int, dv []float64)
 	// FLOPs returns the cost of one Task and of one Add.
 	FLOPs() (task, add float64)
-	// State names what it has summed up so far and V alone does not give again bit for
-	// bit; V, whose state is its owner's, must have been read before.
+	// State encodes or decodes sums that cannot be recomputed from V to the same bits. The
+	// owner of V must have decoded V before.
 	State(c *state.Coder)
 }
 
@@ -64,7 +63,7 @@ func dot(z, w *data.Matrix) float64 {
 	return sum
 }
 
-// half returns 1/2 <W M^-1, W>, with V = W M^-1 when it is at hand.
+// half returns 1/2 <W M^-1, W>, with V = W M^-1 when it is known.
 func half(c Coupling, w, v *data.Matrix) float64 {
 	if v == nil {
 		z := data.NewMatrix(w.Rows, w.Cols)
@@ -74,7 +73,7 @@ func half(c Coupling, w, v *data.Matrix) float64 {
 	return 0.5 * dot(v, w)
 }
 
-// Identity is M = Scale I: tasks do not talk to each other.
+// Identity is M = Scale I: independent tasks.
 type Identity struct {
 	M     int
 	Scale float64

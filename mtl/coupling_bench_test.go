@@ -37,7 +37,7 @@ func BenchmarkOmegaUpdate(b *testing.B) {
 	}
 }
 
-// What a round and what an Omega update ask of a low-rank coupling.
+// Operations of a round and of an Omega update on a low-rank coupling.
 func BenchmarkLowRank(b *testing.B) {
 	for _, size := range benchSizes {
 		v, w := randomMatrix(1, size.m, size.d), randomMatrix(2, size.m, size.d)

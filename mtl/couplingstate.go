@@ -10,7 +10,7 @@ import (
 	"fedsim/internal/state"
 )
 
-// The couplings that Omega updates make, as they are kept.
+// Kinds of couplings in a checkpoint. An Omega update returns one of them.
 const (
 	identityKind = iota
 	denseKind
@@ -18,9 +18,8 @@ const (
 	lowRankKind
 )
 
-// CouplingState names the state of a coupling of the problem's tasks that an Omega
-// update has made, and returns it; of one that is read, which is the same bit for
-// bit and computes on the pool, the argument is ignored.
+// CouplingState encodes the coupling of an Omega update and returns it, or decodes one with
+// the same bits, which computes on the pool. When c decodes, the argument is ignored.
 func (p *Problem) CouplingState(c *state.Coder, pool *parallel.Pool, coupling Coupling) Coupling {
 	if c.Reads() {
 		coupling = nil
@@ -54,7 +53,7 @@ func (p *Problem) CouplingState(c *state.Coder, pool *parallel.Pool, coupling Co
 		x, _ := coupling.(*lowRank)
 		coupling, err = lowRankState(c, pool, p.Tasks(), p.Features(), x)
 	default:
-		err = fmt.Errorf("no coupling is of kind %d", kind)
+		err = fmt.Errorf("unknown kind %d", kind)
 	}
 	if err != nil {
 		c.Fail(fmt.Errorf("reading a coupling: %w", err))
@@ -69,10 +68,10 @@ func (p *Problem) CouplingState(c *state.Coder, pool *parallel.Pool, coupling Co
 	return coupling
 }
 
-// kindOf returns the kind of a coupling that is written.
+// kindOf returns the kind of a coupling to encode.
 func kindOf(c *state.Coder, coupling Coupling) int {
 	switch coupling.(type) {
-	case nil: // read
+	case nil: // decoding
 		return 0
 	case Identity:
 		return identityKind
@@ -83,12 +82,12 @@ func kindOf(c *state.Coder, coupling Coupling) int {
 	case *lowRank:
 		return lowRankKind
 	default:
-		c.Fail(fmt.Errorf("a coupling of type %T cannot be kept: no Omega update makes one", coupling))
+		c.Fail(fmt.Errorf("a coupling of type %T cannot be saved: no Omega update returns one", coupling))
 		return 0
 	}
 }
 
-// denseState names M.
+// denseState encodes or decodes M.
 func denseState(c *state.Coder, m int, x *Dense) (Coupling, error) {
 	read := symmetricState(c, m, func(i, j int) float64 { return x.At(i, j) })
 	if read == nil {
@@ -97,7 +96,7 @@ func denseState(c *state.Coder, m int, x *Dense) (Coupling, error) {
 	return NewDense(read)
 }
 
-// sparseState names M^-1 and l1.
+// sparseState encodes or decodes M^-1 and l1.
 func sparseState(c *state.Coder, m int, x *sparse) (Coupling, error) {
 	if x == nil {
 		x = &sparse{}
@@ -111,9 +110,9 @@ func sparseState(c *state.Coder, m int, x *sparse) (Coupling, error) {
 	return newSparse(read, l1)
 }
 
-// symmetricState names a symmetric m x m matrix, row by row from the diagonal on, and
-// returns the one that was read; nil when it is written, and when reading has failed.
-// What is read is believed as far as it goes.
+// symmetricState encodes or decodes a symmetric m x m matrix, row by row from the diagonal
+// on. It returns the decoded matrix; nil when it encodes or fails. It allocates as it
+// reads, so that a corrupt size cannot exhaust the memory.
 func symmetricState(c *state.Coder, m int, at func(i, j int) float64) *mat.SymDense {
 	var read []float64
 	row := make([]float64, m)
@@ -127,7 +126,7 @@ func symmetricState(c *state.Coder, m int, at func(i, j int) float64) *mat.SymDe
 			return nil
 		}
 		if c.Reads() {
-			read = append(read, row...) // what is below the diagonal is not looked at
+			read = append(read, row...) // NewSymDense ignores the entries below the diagonal
 		}
 	}
 	if !c.Reads() {
@@ -136,7 +135,7 @@ func symmetricState(c *state.Coder, m int, at func(i, j int) float64) *mat.SymDe
 	return mat.NewSymDense(m, read)
 }
 
-// lowRankState names F and the eigenvalues.
+// lowRankState encodes or decodes F and the eigenvalues.
 func lowRankState(c *state.Coder, pool *parallel.Pool, m, d int, x *lowRank) (Coupling, error) {
 	var off float64
 	var eigenvalues []float64
@@ -146,7 +145,7 @@ func lowRankState(c *state.Coder, pool *parallel.Pool, m, d int, x *lowRank) (Co
 	c.Float64(&off)
 	r := c.Count(len(eigenvalues))
 	if r > min(m, d) {
-		return nil, fmt.Errorf("a coupling of rank %d from %d features of %d tasks", r, d, m)
+		return nil, fmt.Errorf("rank %d with %d features and %d tasks", r, d, m)
 	}
 	if c.Err() != nil {
 		return nil, nil

@@ -13,7 +13,7 @@ import (
 	"fedsim/internal/state"
 )
 
-// coupled returns a problem of so many tasks and features, whose couplings are kept.
+// coupled returns a problem with the given numbers of tasks and features.
 func coupled(tasks, features int) *Problem {
 	return &Problem{Train: &data.Set{Features: features}, tasks: tasks}
 }
@@ -41,7 +41,8 @@ func updated(t *testing.T) map[string]Coupling {
 	}
 }
 
-func keptCoupling(t *testing.T, p *Problem, c Coupling) []byte {
+// encodeCoupling returns the encoded state of a coupling.
+func encodeCoupling(t *testing.T, p *Problem, c Coupling) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := state.Writing(&b)
@@ -51,8 +52,8 @@ func keptCoupling(t *testing.T, p *Problem, c Coupling) []byte {
 	return b.Bytes()
 }
 
-// A coupling that was kept does what it did, bit for bit.
-func TestCouplingsAreKept(t *testing.T) {
+// A decoded coupling computes the same bits as the one that was encoded.
+func TestCouplingState(t *testing.T) {
 	v := randomMatrix(9, 8, 3)
 	of := func(c Coupling) []any {
 		w, z := data.NewMatrix(8, 3), data.NewMatrix(8, 3)
@@ -66,17 +67,17 @@ func TestCouplingsAreKept(t *testing.T) {
 	kinds := map[string]bool{}
 	for name, c := range updated(t) {
 		p := coupled(8, 3)
-		b := keptCoupling(t, p, c)
+		b := encodeCoupling(t, p, c)
 		r := state.Reading(bytes.NewReader(b))
 		again := p.CouplingState(r, testPool, nil)
 		if r.Err() != nil {
 			t.Fatalf("%s: %v", name, r.Err())
 		}
 		if d := cmp.Diff(of(c), of(again)); d != "" {
-			t.Errorf("%s is another when it was kept:\n%s", name, d)
+			t.Errorf("%s: the decoded coupling differs:\n%s", name, d)
 		}
-		if b2 := keptCoupling(t, p, again); !bytes.Equal(b, b2) {
-			t.Errorf("%s: what is kept of it again is other", name)
+		if b2 := encodeCoupling(t, p, again); !bytes.Equal(b, b2) {
+			t.Errorf("%s: encoding it again gives other bytes", name)
 		}
 		if shifted, ok := c.(Shifted); ok {
 			c = shifted.Coupling
@@ -94,8 +95,8 @@ func TestCouplingsAreKept(t *testing.T) {
 	}
 }
 
-// What no update makes is not kept, and what cannot be a coupling is refused.
-func TestOtherCouplingsAreRefused(t *testing.T) {
+// Couplings that no update returns cannot be encoded, and invalid data are rejected.
+func TestInvalidCouplingStateIsRejected(t *testing.T) {
 	p := coupled(8, 3)
 	mean, err := MeanRegularized{Lambda1: 0.5, Lambda2: 0.1}.Start(testPool, 8)
 	if err != nil {
@@ -103,19 +104,19 @@ func TestOtherCouplingsAreRefused(t *testing.T) {
 	}
 	w := state.Writing(io.Discard)
 	if p.CouplingState(w, testPool, mean); w.Err() == nil {
-		t.Errorf("%T was kept", mean)
+		t.Errorf("%T was encoded", mean)
 	}
 	all := updated(t)
 	for name, other := range map[string]*Problem{"low rank": coupled(8, 2), "dense": coupled(9, 20)} {
-		r := state.Reading(bytes.NewReader(keptCoupling(t, p, all[name])))
+		r := state.Reading(bytes.NewReader(encodeCoupling(t, p, all[name])))
 		if c := other.CouplingState(r, testPool, nil); c != nil || r.Err() == nil {
-			t.Errorf("%s: taken by a problem of another size", name)
+			t.Errorf("%s: accepted by a problem of another size", name)
 		}
 	}
-	b := keptCoupling(t, p, all["identity"])
+	b := encodeCoupling(t, p, all["identity"])
 	b[len(b)-9] = 7 // the highest byte of its kind, which is before the scale
 	r := state.Reading(bytes.NewReader(b))
 	if p.CouplingState(r, testPool, nil); r.Err() == nil {
-		t.Error("a coupling of no kind was read")
+		t.Error("an unknown kind was accepted")
 	}
 }

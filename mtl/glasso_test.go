@@ -115,8 +115,8 @@ func TestGraphicalLassoScales(t *testing.T) {
 	}
 }
 
-// The smaller the penalty, the more digits rounding takes from X; what is left of
-// none is refused, by the name of the key that helps.
+// A smaller penalty loses more digits of X to rounding. A result without a correct digit is
+// an error that names the key to change.
 func TestGraphicalLassoAtTheEndOfPrecision(t *testing.T) {
 	if testing.Short() {
 		t.Skip("computes for seconds, on one goroutine")

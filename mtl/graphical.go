@@ -18,7 +18,7 @@ import (
 //
 //	R(W, Omega) = lambda (1/s2 |W|^2 + tr(W Omega W^T) - d log det Omega) + l1 |W|_1 + l2 |Omega|_1
 //
-// hence M = 1/(2 lambda) (I/s2 + Omega)^-1, with the term in |W|_1 beside it.
+// so that M = 1/(2 lambda) (I/s2 + Omega)^-1, with the term in |W|_1 beside it.
 // |Omega|_1 is the sum over all entries, the diagonal among them. R is convex in
 // W and in Omega, not jointly: alternation ends in a point that neither step
 // improves. The terms in Omega alone are part of the coupling's Value.

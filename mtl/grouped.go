@@ -9,11 +9,11 @@ import (
 	"fedsim/internal/state"
 )
 
-// grouped is the coupling of tasks that are drawn to the mean of their cluster:
-// on a cluster of n tasks M = apart (I - 11^T/n) + along 11^T/n, and 0 between
-// clusters. It works by the sums over clusters, in O(m d) a product, and its
-// inverse is the same with 1/apart and 1/along. Products are computed on the pool
-// that the coupling was made with, and their bits do not depend on it.
+// grouped is the coupling that pulls each task to the mean of its cluster. On a cluster of n
+// tasks M = apart (I - 11^T/n) + along 11^T/n; M is 0 between clusters. A product takes the
+// sums over clusters, in O(m d). The inverse has the same form with 1/apart and 1/along.
+// Products run on the pool that the coupling was created with; their bits do not depend on
+// the number of workers.
 type grouped struct {
 	pool         *parallel.Pool
 	apart, along float64
@@ -22,11 +22,11 @@ type grouped struct {
 	members      []int32   // the tasks, cluster after cluster
 	pieces       []piece   // of members
 	first        []int32   // by cluster: its first piece; one more at the end
-	spare        sync.Pool // of *data.Matrix, a row for each piece: couplings are shared by runs at the same time
+	spare        sync.Pool // of *data.Matrix with a row for each piece; runs may use a coupling concurrently
 }
 
-// piece is a range of members of one cluster, that is summed as a whole: which
-// depends on the clusters alone.
+// piece is a range of members of one cluster that one worker sums. Pieces depend only on the
+// clusters.
 type piece struct{ from, to int32 }
 
 var _ Coupling = (*grouped)(nil)
@@ -34,8 +34,8 @@ var _ Coupling = (*grouped)(nil)
 // longestPiece bounds a piece.
 const longestPiece = 4096
 
-// newGrouped returns the coupling with the cluster of every task, nil being one of
-// all, and 0 < apart <= along.
+// newGrouped returns the coupling for the cluster of every task (nil: a single cluster) and
+// 0 < apart <= along.
 func newGrouped(pool *parallel.Pool, m int, clusters []int, apart, along float64) *grouped {
 	c := &grouped{pool: pool, apart: apart, along: along, cluster: make([]int32, m), members: make([]int32, m)}
 	number := map[int]int32{}

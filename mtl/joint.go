@@ -10,7 +10,7 @@ import (
 	"fedsim/internal/rng"
 )
 
-// Joint is a regularizer that is convex in W and Omega together. Its minimum over Omega,
+// Joint is a regularizer that is jointly convex in W and Omega. Its minimum over Omega,
 //
 //	r(W) = min over Omega of R(W, Omega),
 //
@@ -27,8 +27,8 @@ type Joint interface {
 	Proximal(y []float64, rho float64)
 }
 
-// JointOptimum minimizes P over W and Omega together, without the floor that keeps a
-// learned Omega positive definite. It is the alternating direction method of
+// JointOptimum minimizes P over W and Omega together, without a floor on the eigenvalues of
+// Omega. It is the alternating direction method of
 // multipliers (Boyd et al., Foundations and Trends in Machine Learning 3(1), 2011) on
 //
 //	min sum_t c_t sum_i loss(w_t . x_ti, y_ti) + r(Z)  subject to W = Z:
@@ -39,8 +39,8 @@ type Joint interface {
 //
 //	P* >= t A - t^2 r*(V),  A = -sum_t c_t sum_i loss*(-a_i).
 //
-// It ends at that gap relative to P, or after so many sweeps over all rows. The
-// optimum's W is the best Z. When ctx ends so does it, with ctx's error.
+// It ends at the given gap relative to P, or after the given number of sweeps over all rows.
+// The optimum's W is the best Z. If ctx ends first, JointOptimum returns ctx's error.
 func (p *Problem) JointOptimum(ctx context.Context, pool *parallel.Pool, r Joint, gap float64, sweeps int) (*Optimum, error) {
 	start, err := r.Start(pool, p.Tasks())
 	if err != nil {
@@ -72,8 +72,8 @@ func (p *Problem) JointOptimum(ctx context.Context, pool *parallel.Pool, r Joint
 	}
 }
 
-// splittingPasses is how many passes a task makes over its rows in a step. Steps need
-// no exact solutions: each begins at the dual variables of the last.
+// splittingPasses is the number of passes of a task over its rows in a step. Steps need no
+// exact solutions: each starts at the dual variables of the last.
 const splittingPasses = 5
 
 // splitting is the state of JointOptimum: W, Z and the multipliers of W = Z, divided by
@@ -107,7 +107,7 @@ func newSplitting(p *Problem, pool *parallel.Pool, r Joint, duals *Duals, rho fl
 	return s
 }
 
-// step brings W, Z and the multipliers forward.
+// step updates W, Z and the multipliers.
 func (s *splitting) step() error {
 	s.pool.For(len(s.devices), func(t, worker int) { s.task(t, &s.orders[worker]) })
 	s.steps++
@@ -173,9 +173,9 @@ func (s *splitting) measure() (primal, lower float64, err error) {
 	return primal, float64(t*gain) - float64(t*t*cost), nil
 }
 
-// balance changes rho when one of both residuals, W - Z and that of the multipliers, is
-// more than three times the other, relative to Z and to the multipliers. It stops
-// after 200 steps: the method converges for a rho that is fixed.
+// balance changes rho when one of the residuals, W - Z relative to Z and the change of Z
+// relative to the multipliers, is more than three times the other. It stops after 200 steps:
+// the method converges for a fixed rho.
 func (s *splitting) balance() {
 	if s.steps > 200 {
 		return

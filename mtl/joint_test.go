@@ -118,6 +118,9 @@ func TestJointOptimumIsBelowAlternation(t *testing.T) {
 	shared.Owner, test.Tasks = []int{0, 0, 1, 1, 2, 3, 4, 5, 6, 6}, test.Tasks[:7]
 	problems["shared"] = mustProblem(t, Defaults(), data.Split{Train: &shared, Test: &test})
 	for name, p := range problems {
+		if testing.Short() && name != LossHinge && name != "shared" {
+			continue // the others run the same goroutines
+		}
 		o := jointly(t, p, 1e-6)
 		annealed, plain := alternated(t, p, UpdateAnnealed, 0.9, 150), alternated(t, p, UpdateAlternating, 0.9, 150)
 		if low := o.Lower() * (1 - 1e-12); annealed < low || plain < low {
@@ -127,7 +130,7 @@ func TestJointOptimumIsBelowAlternation(t *testing.T) {
 			t.Errorf("%s: annealed alternation ends at %.9g, the optimum is %.9g", name, annealed, o.Primal)
 		}
 		if name == LossHinge && plain < 1.01*o.Primal {
-			t.Errorf("the paper's alternation ends at %.9g, the optimum is %.9g: the test shows nothing", plain, o.Primal)
+			t.Errorf("the paper's alternation ends at %.9g, the optimum is %.9g: the test is too weak", plain, o.Primal)
 		}
 	}
 }

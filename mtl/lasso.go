@@ -3,9 +3,9 @@ package mtl
 import "math"
 
 // lasso solves min over w of 1/2 w A w^T - v w + l1 |w|_1 for a positive
-// definite m x m matrix A, exactly up to rounding: passes of coordinate descent
-// find which entries are not zero and their signs, and what the others leave is
-// a linear system. It allocates nothing after it is made.
+// definite m x m matrix A, exact up to rounding. Passes of coordinate descent
+// find the nonzero entries and their signs. For these the solution is that of a linear
+// system. solve does not allocate.
 type lasso struct {
 	a        []float64 // A, row by row
 	l1       float64
@@ -14,7 +14,7 @@ type lasso struct {
 	sign     []float64 // of w on the support
 	root     []float64 // Cholesky factor of A on the support, row by row
 	full     []float64 // the solution of the linear system
-	pattern  []int8    // signs of w when polish was last done with
+	pattern  []int8    // signs of w after the last polish
 }
 
 // newLasso returns the solver for A, given row by row, of m variables.
@@ -42,11 +42,10 @@ func softThreshold(x, t float64) float64 {
 // solve leaves in l.w the solution for the v whose entries are every stride-th
 // of the column.
 //
-// A pass of coordinate descent lowers the objective unless all conditions of
-// optimality hold; then the minimizer for the signs it has found is taken, or
-// approached until an entry becomes zero. Once the minimizer for a set of signs
-// was reached, the set comes back only when it was the last: the loop ends, in
-// practice after a few passes.
+// A pass of coordinate descent lowers the objective unless all optimality conditions hold.
+// polish then moves w to the minimizer for the signs of the pass, or toward it until an
+// entry becomes zero. The signs of such a minimizer repeat only when it is optimal, so the
+// loop ends, in practice after a few passes.
 func (l *lasso) solve(column []float64, stride int) {
 	most := 0.0
 	for t := range l.v {
@@ -61,7 +60,7 @@ func (l *lasso) solve(column []float64, stride int) {
 	clear(l.aw)
 	clear(l.pattern)
 	tolerance := 1e-15 * (most + l.l1)
-	const limit = 1000 // for values that are not finite
+	const limit = 1000 // ends the loop for values that are not finite
 	for range limit {
 		if !l.pass(tolerance) {
 			return
@@ -75,7 +74,7 @@ func (l *lasso) solve(column []float64, stride int) {
 	}
 }
 
-// settled reports whether w has the signs of the last call, and so is the same.
+// settled reports whether w has the same signs as in the last call.
 func (l *lasso) settled() bool {
 	same := true
 	for i, x := range l.w {

@@ -99,8 +99,7 @@ func TestLassoAgainstAllSigns(t *testing.T) {
 	})
 }
 
-// Entries whose condition holds with equality at zero neither stop the solver
-// nor keep it going.
+// The solver ends when the optimality condition of a zero entry holds with equality.
 func TestLassoOnItsEdges(t *testing.T) {
 	a := mat.NewSymDense(3, []float64{2, 1, 0, 1, 2, 1, 0, 1, 2})
 	c, err := newSparse(a, 1)
@@ -125,7 +124,7 @@ func TestLassoOnItsEdges(t *testing.T) {
 	l.solve([]float64{math.NaN(), 1, 1}, 1) // ends
 }
 
-// The sparse coupling with an exact number of zeros costs nothing per feature but time.
+// solve does not allocate.
 func TestLassoAllocatesNothing(t *testing.T) {
 	c, err := newSparse(symmetric(20, func(s, t int) float64 { return delta(s, t) + 1/float64(1+s+t) }), 0.2)
 	if err != nil {

@@ -2,8 +2,8 @@ package mtl
 
 import "fedsim/internal/kernel"
 
-// Loss is a convex loss of one row, with what a dual method needs of it. The
-// dual variable a belongs to the row's example (x, y); z = w . x.
+// Loss is a convex loss of one row (x, y), with its conjugate and its coordinate step. a is
+// the dual variable of the row; z = w . x.
 //
 // Methods start from a = 0, where every conjugate is finite.
 type Loss interface {
@@ -27,14 +27,14 @@ type Loss interface {
 	Regression() bool
 }
 
-// clipped is a loss whose Step is a clipped step for the targets it takes, to the
-// bit, so that whole runs of steps are left to the kernel. The labels -1 and +1
-// turn y clip(y a + (1 - y z - g y a)/..., low, high) into one: a factor of -1 goes
-// through every operation, its rounding included.
+// clipped is a loss whose Step has the same bits as a clipped step of the kernel, which then
+// takes many steps in one call. For the labels -1 and +1,
+// y clip(y a + (1 - y z - g y a)/..., low, high) is such a step: multiplication by -1
+// commutes with every operation and its rounding.
 type clipped interface{ clippedStep() kernel.ClippedStep }
 
-// clip returns min(high, max(low, b)), which min and max themselves do in a chain
-// of instructions that the next step has to wait for; branches are foreseen.
+// clip returns min(high, max(low, b)). Branches are faster here than min and max: the
+// processor predicts them, and the next step does not wait for the result.
 func clip(b, low, high float64) float64 {
 	if b <= low {
 		return low
@@ -55,7 +55,7 @@ const (
 	LossAbsolute      = "absolute"
 )
 
-// LossNames returns the names a configuration may give.
+// LossNames returns the valid loss names.
 func LossNames() []string {
 	return []string{LossHinge, LossSmoothedHinge, LossSquaredHinge, LossLogistic, LossSquared, LossAbsolute}
 }
@@ -95,5 +95,5 @@ func lossOf(cfg Config) Loss {
 	case LossAbsolute:
 		return Absolute{}
 	}
-	panic("mtl: loss " + cfg.Loss + " passed validation but is not known")
+	panic("mtl: loss " + cfg.Loss + " passed validation but is unknown")
 }

@@ -41,8 +41,8 @@ func TestSDCAClosesTheGapOfEveryLoss(t *testing.T) {
 	}
 }
 
-// Each step of SDCA lowers the subproblem of a device, and its duality gap bounds
-// what is left, with every loss and curvatures far from 1.
+// For every loss and curvatures far from 1, each step of SDCA lowers the subproblem, and the
+// duality gap bounds the distance to its minimum.
 func TestDualityGapBoundsTheSubproblemOfEveryLoss(t *testing.T) {
 	split := randomSplit(6, 7, 25)
 	for _, name := range LossNames() {

@@ -11,12 +11,11 @@ import (
 	"fedsim/internal/state"
 )
 
-// lowRank is the coupling M = off I + F diag(c) F^T of more tasks than features
-// that an Omega update makes: F is m x r with r <= d and has orthonormal columns,
-// c >= 0. No m x m matrix exists: memory is O(m d), a product takes 4 m r d FLOPs,
-// and the inverse is exact, I/off with -c/(off (off + c)) along F. Products are
-// computed on the pool that the coupling was made with, and their bits do not
-// depend on it.
+// lowRank is the coupling M = off I + F diag(c) F^T, the result of an Omega update with more
+// tasks than features. F is m x r with r <= d and has orthonormal columns; c >= 0. It needs
+// O(m d) memory and no m x m matrix. A product takes 4 m r d FLOPs. The inverse is exact:
+// I/off with -c/(off (off + c)) along F. Products run on the pool that the coupling was
+// created with; their bits do not depend on the number of workers.
 type lowRank struct {
 	pool *parallel.Pool
 	f    data.Matrix
@@ -27,8 +26,8 @@ type lowRank struct {
 	back        []float64 // the same for M^-1
 	diag        []float64 // of M
 	blocks      blocks
-	// Of *image: couplings are shared by runs at the same time. The runtime holds on to
-	// a pool beyond its last use, and must not hold on to F with it.
+	// Scratch (*image) for concurrent runs. The runtime retains a sync.Pool after its last
+	// use, so the pool is allocated separately: it must not retain F.
 	spare *sync.Pool
 }
 
@@ -133,9 +132,9 @@ func (c *lowRank) Primal(w, v *data.Matrix) { c.multiply(w, v, c.off, c.along) }
 // Gradient sets Z = W M^-1.
 func (c *lowRank) Gradient(z, w *data.Matrix) { c.multiply(z, w, 1/c.off, c.back) }
 
-// Value returns 1/2 tr(W M^-1 W^T). Without V it is the sum of what W has along
-// the columns of F and of what is left of it, each over its eigenvalue: no term
-// is negative, so that no digits are lost.
+// Value returns 1/2 tr(W M^-1 W^T). Without V it sums the squares of W along the columns of
+// F and of the rest of W, each divided by its eigenvalue. No term is negative, so that no
+// digits cancel.
 func (c *lowRank) Value(w, v *data.Matrix) float64 {
 	if v != nil {
 		return half(c, w, v)
@@ -181,38 +180,38 @@ func (c *lowRank) FLOPs(d int) float64 {
 	return float64(c.f.Rows) * float64(d) * (float64(4*float64(c.f.Cols)) + 2)
 }
 
-// Incremental keeps F^T V, so that a row of W and a change of V take O(r d) each.
+// Incremental stores F^T V, so that a row of W and a change of V take O(r d) each.
 func (c *lowRank) Incremental(v *data.Matrix) IncrementalPrimal {
 	im := c.project(v)
 	defer c.spare.Put(im)
-	l := &lowRankFollower{lowRank: c, v: v, image: data.NewMatrix(c.f.Cols, v.Cols)}
+	l := &lowRankIncremental{lowRank: c, v: v, image: data.NewMatrix(c.f.Cols, v.Cols)}
 	copy(l.image.Data, im.sum.Data)
 	return l
 }
 
-type lowRankFollower struct {
+type lowRankIncremental struct {
 	*lowRank
 	v     *data.Matrix
 	image data.Matrix // F^T V
 }
 
 // Task sets dst to row t of W.
-func (l *lowRankFollower) Task(dst []float64, t int) {
+func (l *lowRankIncremental) Task(dst []float64, t int) {
 	scaleInto(dst, l.v.Row(t), l.off)
 	for k, x := range l.f.Row(t) {
 		kernel.Axpy(float64(x*l.along[k]), l.image.Row(k), dst)
 	}
 }
 
-// State names F^T V.
-func (l *lowRankFollower) State(c *state.Coder) {
+// State encodes or decodes F^T V.
+func (l *lowRankIncremental) State(c *state.Coder) {
 	for k := range l.image.Rows {
 		c.Float64s(l.image.Row(k))
 	}
 }
 
 // Add adds dv to row t of V.
-func (l *lowRankFollower) Add(t int, dv []float64) {
+func (l *lowRankIncremental) Add(t int, dv []float64) {
 	kernel.Axpy(1, dv, l.v.Row(t))
 	for k, x := range l.f.Row(t) {
 		kernel.Axpy(x, dv, l.image.Row(k))
@@ -220,7 +219,7 @@ func (l *lowRankFollower) Add(t int, dv []float64) {
 }
 
 // FLOPs returns 2 r d + d for each.
-func (l *lowRankFollower) FLOPs() (task, add float64) {
+func (l *lowRankIncremental) FLOPs() (task, add float64) {
 	cost := (2*float64(l.f.Cols) + 1) * float64(l.v.Cols)
 	return cost, cost
 }

@@ -9,10 +9,9 @@ import (
 	"fedsim/data"
 )
 
-// A coupling that no one uses any more is let go of in the next collection: its
-// pool of scratch, which the runtime knows for two more, does not hold it. Each has
-// the size of W.
-func TestAnOldCouplingIsLetGo(t *testing.T) {
+// The next garbage collection frees a coupling after its last use. The runtime retains its
+// pool of scratch for two more collections, but the pool does not retain the coupling.
+func TestUnusedCouplingIsFreed(t *testing.T) {
 	var gone atomic.Bool
 	use := func() {
 		c := manyTasks(t)
@@ -21,17 +20,17 @@ func TestAnOldCouplingIsLetGo(t *testing.T) {
 		c.Primal(&w, &v)
 	}
 	use()
-	runtime.GC() // one collection alone
+	runtime.GC() // a single collection
 	for range 1000 {
 		if gone.Load() {
 			return
 		}
-		time.Sleep(time.Millisecond) // cleanups run in a goroutine of the runtime's
+		time.Sleep(time.Millisecond) // cleanups run in a goroutine of the runtime
 	}
-	t.Error("a coupling is still there after a collection")
+	t.Error("the coupling was not freed")
 }
 
-// manyTasks returns a low-rank coupling that a product has scratch for.
+// manyTasks returns a low-rank coupling of 1000 tasks with 3 features.
 func manyTasks(t *testing.T) *lowRank {
 	w := data.NewMatrix(1000, 3)
 	for i := range w.Rows {

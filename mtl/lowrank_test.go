@@ -373,7 +373,10 @@ func TestCouplingsDoNotDependOnTheWorkers(t *testing.T) {
 }
 
 // A product every round leaves nothing of the size of W behind.
-func TestProductsKeepTheirScratch(t *testing.T) {
+func TestProductsReuseTheirScratch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds on one goroutine")
+	}
 	const m, d = 20_000, 8
 	v := randomMatrix(7, m, d)
 	w := data.NewMatrix(m, d)
@@ -406,7 +409,7 @@ func TestProductsKeepTheirScratch(t *testing.T) {
 }
 
 // The central solver's row of W and its change of V allocate nothing.
-func TestFollowersAllocateNothing(t *testing.T) {
+func TestIncrementalPrimalAllocatesNothing(t *testing.T) {
 	const m, d = 50, 6
 	w := randomMatrix(8, m, d)
 	learned, err := Probabilistic{Lambda: 1}.Update(nil, &w, 1e-4)
@@ -451,7 +454,7 @@ func TestUpdateFLOPs(t *testing.T) {
 
 // Sums over all pairs of very many tasks are refused by the name of the key, and
 // only where they would have to be taken.
-func TestRowSumsOfVeryManyTasksAreRefused(t *testing.T) {
+func TestRowSumsOfVeryManyTasksAreRejected(t *testing.T) {
 	sizes := slices.Repeat([]int{1}, mostRowSums+1)
 	many, most := randomSplit(1, 2, sizes...), randomSplit(1, 2, sizes[1:]...)
 	for _, test := range []struct {

@@ -16,9 +16,9 @@ import (
 //
 //	R(W) = lambda_1 tr(W Omega W^T) + lambda_2 |W|^2,  M = 1/2 (lambda_1 Omega + lambda_2 I)^-1
 //
-// When Omega is not given it follows from Clusters: tasks are drawn to the mean
-// of their cluster (Evgeniou and Pontil, KDD 2004), Omega being
-// (I - 11^T/n)^2 on each cluster of n tasks and 0 between clusters.
+// Without a given Omega, Clusters determines it: (I - 11^T/n)^2 on each cluster of n tasks
+// and 0 between clusters, which pulls each task to the mean of its cluster (Evgeniou and
+// Pontil, KDD 2004).
 type MeanRegularized struct {
 	Lambda1, Lambda2 float64
 	Clusters         []int         // the cluster of every task; nil: all are one
@@ -27,9 +27,8 @@ type MeanRegularized struct {
 
 var _ Regularizer = MeanRegularized{}
 
-// Start returns M. It fails when Omega or Clusters are not of m tasks, and when
-// Omega has a negative eigenvalue that is more than rounding
-// in a file; such ones count as 0.
+// Start returns M. It fails when Omega or Clusters has another number of tasks, and when
+// Omega has a negative eigenvalue. Eigenvalues within the precision of a file count as 0.
 func (r MeanRegularized) Start(pool *parallel.Pool, m int) (Coupling, error) {
 	if r.Omega != nil {
 		return r.known(m)

@@ -15,8 +15,8 @@ import (
 	"fedsim/data"
 )
 
-// Omega of a file: the identity gives M = I/(2(l1+l2)) in closed form, the
-// centering matrix what the default and the clusters give.
+// For Omega from a file, the identity gives M = I/(2(l1+l2)). The centering matrix gives the
+// same coupling as the default and as the clusters.
 func TestMeanWithKnownOmega(t *testing.T) {
 	const l1, l2 = 0.3, 0.2
 	written := func(omega *mat.SymDense) string {
@@ -110,8 +110,7 @@ func TestOmegaFileFaults(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, reading ends without a panic, and what is taken makes a
-// coupling.
+// No file makes the parser panic, and every accepted file gives a coupling.
 func FuzzOmegaFile(f *testing.F) {
 	for _, seed := range []string{"", "1,0\n0,1\n", "1,2\n2,4", "1e100,-1e100\n-1e100,1e100\n", "0,0\n0,0\n", "\"1\",0\r\n0,1e-300\r\n", "1,-2e-7\n0,0"} {
 		f.Add(seed)

@@ -9,26 +9,24 @@ import (
 )
 
 // Objective is the value of a problem at one point. Dual and Gap are NaN for a
-// point without dual variables. The errors are means over tasks: of the share of
-// wrong signs, or of the root mean square error when targets are real; NaN
-// without rows. TestError is the mean over the elements of the test set, which are
-// the tasks there were before pooling.
+// point without dual variables. The errors are means over tasks of the share of wrong signs,
+// or of the root mean square error when targets are real; NaN without rows. TestError is the
+// mean over the tasks of the test set, before pooling.
 type Objective struct {
 	Primal, Dual, Gap     float64
 	TrainError, TestError float64
 }
 
-// Evaluate returns P(W), D(a), their gap and the errors under a coupling. v and
-// duals belong to W = grad R*(V) of a dual method and are nil for a primal one.
-// Devices are evaluated in parallel and summed in order.
+// Evaluate returns P(W), D(a), their gap and the errors under a coupling. v and duals are V
+// and the dual variables of W = grad R*(V); nil for a primal method. Devices are evaluated in
+// parallel and summed in order.
 func (p *Problem) Evaluate(pool *parallel.Pool, c Coupling, w, v *data.Matrix, duals [][]float64) Objective {
 	return p.EvaluateOn(pool, nil, c, w, v, duals)
 }
 
-// EvaluateOn is Evaluate on a sample of the tasks; nil is all of them. The sums
-// of loss and loss* over n of m tasks are taken m/n times, R is exact, and the
-// errors are means over the sample. Weak duality holds for the sums over all
-// tasks alone.
+// EvaluateOn is Evaluate on a sample of the tasks; nil: all tasks. The sums of loss and loss*
+// over n of m tasks are multiplied by m/n, R is exact, and the errors are means over the
+// sample. Weak duality holds only for all tasks.
 func (p *Problem) EvaluateOn(pool *parallel.Pool, s *Sample, c Coupling, w, v *data.Matrix, duals [][]float64) Objective {
 	if s == nil {
 		s = &p.everything

@@ -16,9 +16,8 @@ import (
 	"fedsim/internal/quote"
 )
 
-// omegaSymmetry is how far entries on both sides of the diagonal may differ,
-// relative to the largest: what a file with seven digits makes of them. The
-// mean of both is taken.
+// omegaSymmetry is the largest difference between entry (s, t) and entry (t, s), relative to
+// the largest entry. It allows for files with seven digits. Omega has the mean of both.
 const omegaSymmetry = 1e-6
 
 // The most bytes of a file with Omega, and of one of its rows.
@@ -98,7 +97,7 @@ func parseOmega(r io.Reader, name string, m int) (*mat.SymDense, error) {
 			omega.SetSym(t, s, (x+y)/2)
 		}
 	}
-	// Eigenvalues that are zero come out as what the digits of the file are worth.
+	// Zero eigenvalues have errors of the size of the file's precision.
 	eigen, err := eigenvalues(omega)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

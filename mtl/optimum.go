@@ -21,7 +21,7 @@ type Optimum struct {
 	W           data.Matrix
 }
 
-// scale returns |P - R(0)|, what gaps and gains are measured in.
+// scale returns |P - R(0)|, the unit of relative gaps and gains.
 func (o *Optimum) scale() float64 {
 	return math.Max(math.Abs(o.Primal-o.Constant), math.SmallestNonzeroFloat64)
 }
@@ -30,16 +30,15 @@ func (o *Optimum) scale() float64 {
 // against it a sub-optimality is never understated.
 func (o *Optimum) Lower() float64 { return -o.Dual }
 
-// Optimize solves the problem centrally, with all data at hand and no clock: it
-// visits the devices in turn, brings its task's w_t up to date and takes an exact
-// local step (sigma' = 1 suffices when devices move one at a time), until the
-// duality gap is at most gap |P| or after so many sweeps over all rows, where P is
-// counted without the terms in Omega alone. start may hold dual variables to
-// start from, or be nil. When ctx ends, it stops after the sweep under way, with
-// the gap that it has then.
+// Optimize solves the problem centrally, with all data and no clock. It visits the devices
+// in turn, computes w_t of the device's task, and takes coordinate steps on the device's
+// rows. sigma' = 1 is safe because one device moves at a time. Optimize stops when the
+// duality gap is at most gap |P|, without the terms of P in Omega alone, or after the given
+// number of sweeps over all rows. start holds initial dual variables, or is nil. When ctx
+// ends, Optimize stops after the current sweep and returns the gap reached.
 //
-// Between two sweeps over all rows it makes several over those rows alone that
-// moved in the last: with a hinge most rows sit at a bound and stay there.
+// Between two sweeps over all rows it makes several sweeps over the rows that moved in the
+// last one: with a hinge loss most dual variables stay at a bound.
 func (p *Problem) Optimize(ctx context.Context, pool *parallel.Pool, c Coupling, start *Duals, gap float64, sweeps int) *Optimum {
 	o := &Optimum{Duals: p.NewDuals(), W: p.NewWeights()}
 	if start != nil {
@@ -54,8 +53,8 @@ func (p *Problem) Optimize(ctx context.Context, pool *parallel.Pool, c Coupling,
 	for {
 		over := o.Sweeps >= sweeps || ctx.Err() != nil
 		if o.Sweeps == check || over {
-			// A check costs about half a sweep over all rows, or a sixth of all that
-			// belongs to one: look often at first, every other time later.
+			// A check costs about half a sweep over all rows, or a sixth of such a sweep
+			// with the sweeps between. Check after the first sweep, then after every other.
 			p.RecomputeV(pool, o.Duals)
 			s.weights = c.Incremental(&o.Duals.V)
 			c.Primal(&o.W, &o.Duals.V)
@@ -79,10 +78,10 @@ func (p *Problem) Optimize(ctx context.Context, pool *parallel.Pool, c Coupling,
 type sweeper struct {
 	p        *Problem
 	c        Coupling
-	weights  IncrementalPrimal // follows the V of duals
+	weights  IncrementalPrimal // of the V of duals
 	duals    *Duals
 	active   [][]int32 // by device: the rows that moved in the last sweep over all
-	before   []float64 // dual variables of the device under way, before that sweep
+	before   []float64 // dual variables of the current device before that sweep
 	order    Order
 	w, u, dv []float64
 	count    int // visits of devices so far
@@ -98,7 +97,7 @@ func newSweeper(p *Problem, c Coupling, duals *Duals) *sweeper {
 	return s
 }
 
-// all visits every row of every device once and notes which move.
+// all visits every row of every device once and records which rows move.
 func (s *sweeper) all() {
 	for k := range s.active {
 		n := len(s.duals.Alpha[k])
@@ -131,8 +130,8 @@ func (s *sweeper) stream(k int) rng.Stream {
 	return rng.New(0, rng.Reference, k, s.count-1)
 }
 
-// solve brings w of the device's task up to date, takes steps in the order that
-// was set up, and adds what they have changed to V.
+// solve computes w of the device's task, takes steps in the current order, and adds the
+// change to V.
 func (s *sweeper) solve(k, steps int) {
 	t := s.p.TaskOf(k)
 	curvature := s.c.Diag(t)
@@ -143,11 +142,10 @@ func (s *sweeper) solve(k, steps int) {
 	s.weights.Add(t, s.dv)
 }
 
-// LearnCoupling alternates W and Omega steps centrally, outer times from
-// Omega = I/m, as the paper's Algorithm 1 does across devices: each W step to
-// the relative gap, the last Omega step with floor mixed in and the earlier ones
-// with Config.Floor. It returns Start's coupling for outer = 0 or a fixed
-// Omega. When ctx ends so does it, with ctx's error.
+// LearnCoupling alternates W and Omega steps centrally, outer times from Omega = I/m, like
+// the paper's Algorithm 1 across devices. Each W step ends at the relative gap. The last
+// Omega step uses floor, the earlier ones Config.Floor. For outer = 0 or a fixed Omega,
+// LearnCoupling returns the coupling of Start. If ctx ends first, it returns ctx's error.
 func (p *Problem) LearnCoupling(ctx context.Context, pool *parallel.Pool, outer int, floor, gap float64, sweeps int) (Coupling, error) {
 	c, err := p.Regularizer.Start(pool, p.Tasks())
 	if err != nil {
@@ -175,14 +173,14 @@ func (p *Problem) LearnCoupling(ctx context.Context, pool *parallel.Pool, outer 
 	return c, nil
 }
 
-// AlternatingOptimum approaches a stationary point of P(W, Omega) by outer central W
-// and Omega steps from coupling c. That need not be the optimum, even of a
-// regularizer that is jointly convex: once Omega has lost its rank, W steps cannot
-// leave its range but by the floor (see JointOptimum). It ends early when one of them gains less than
-// gap relative to P, counted as in Optimize. A W step is solved to a tenth of what the one before it has
-// gained, the last one to gap. It returns the last W step, whose primal objective
-// is the lowest of all, with RelativeGap set to the last gain: alternation has no
-// certificate. When ctx ends so does it, with ctx's error.
+// AlternatingOptimum approaches a stationary point of P(W, Omega) by at most outer central W
+// and Omega steps from coupling c. The point need not be the optimum, even for a jointly
+// convex regularizer: when Omega is singular, only the floor lets W leave its range (see
+// JointOptimum). AlternatingOptimum ends early when a W step lowers P by less than gap,
+// relative to P as in Optimize. The gap of a W step is a tenth of the last improvement; that
+// of the last step is gap. The result is the last W step, which has the lowest primal
+// objective. Its RelativeGap is the last improvement: alternation has no certificate. If ctx
+// ends first, AlternatingOptimum returns ctx's error.
 func (p *Problem) AlternatingOptimum(ctx context.Context, pool *parallel.Pool, c Coupling, outer int, gap float64, sweeps int) (*Optimum, error) {
 	var start *Duals
 	before, gain := math.Inf(1), math.Inf(1)

@@ -77,7 +77,7 @@ func TestEvaluateAgainstDefinition(t *testing.T) {
 	}
 }
 
-// With one class everywhere there is nothing to learn; within one task it is fine.
+// Labels of a single class over all tasks are rejected. A single class in one task is valid.
 func TestNewProblemRefusesUnlearnableData(t *testing.T) {
 	split := randomSplit(1, 3, 5, 5)
 	for i := range split.Train.Tasks[0].Y {
@@ -85,7 +85,7 @@ func TestNewProblemRefusesUnlearnableData(t *testing.T) {
 	}
 	split.Train.Tasks[1].Y[0] = -1
 	if _, err := NewProblem(Defaults(), split); err != nil {
-		t.Errorf("one class within a task was refused: %v", err)
+		t.Errorf("one class within a task was rejected: %v", err)
 	}
 	for i := range split.Train.Tasks[1].Y {
 		split.Train.Tasks[1].Y[i] = 1
@@ -127,9 +127,8 @@ func TestPermutingTasksPermutesTheOptimum(t *testing.T) {
 	}
 }
 
-// When the context ends the central solver stops after a sweep, with a gap that is
-// the certificate of what it has come to; what is made of several optima ends with
-// the context's error.
+// When the context ends, Optimize stops after a sweep with a valid gap. Methods that solve
+// several problems return the context's error.
 func TestCentralSolverStops(t *testing.T) {
 	p := mustProblem(t, Defaults(), randomSplit(3, 5, 12, 9, 20))
 	c := mustStart(t, p)

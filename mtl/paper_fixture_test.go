@@ -22,7 +22,7 @@ type formulation struct {
 	name string
 	reg  Regularizer
 	c    Coupling
-	// What the formula of R in section 3.1 or appendix B.1 says: R(W) = 1/2 tr(W
+	// The formula of R in section 3.1 or appendix B.1: R(W) = 1/2 tr(W
 	// M^-1 W^T) + l1 |W|_1 + constant.
 	inverse      *mat.SymDense // M^-1
 	l1, constant float64

@@ -3,7 +3,7 @@ package mtl
 // The paper's sentences as tests, one for each that can be checked: Smith,
 // Chiang, Sanjabi and Talwalkar, "Federated Multi-Task Learning", NIPS 2017.
 // Each is named after its claim and says where it stands; eq. labels are those
-// of the paper's source. docs/paper.md lists what is shown where.
+// of the paper's source. docs/paper.md lists the tests by sentence.
 //
 // This file: section 3 and appendix B. The convergence analysis and sigma' are
 // in paper_convergence_test.go.
@@ -322,7 +322,7 @@ func TestRemark1VectorizedForm(t *testing.T) {
 }
 
 // Section 3.3, eq. subproblem: as measured, G_t at 0 is its constant-free part,
-// and after coordinate steps it is what the equation says.
+// and after coordinate steps it equals the equation.
 func TestSubproblemFollowsItsEquation(t *testing.T) {
 	eachPaperLoss(t, func(t *testing.T, p *Problem) {
 		for _, f := range formulations(t) {

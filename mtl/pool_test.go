@@ -57,7 +57,7 @@ func TestPooledTasksAreOneModelOfAllRows(t *testing.T) {
 				t.Errorf("%s/%s: training error %g, want that of all rows, %g", reg, scaling, got.TrainError, together.TrainError)
 			}
 			if mean == together.TestError {
-				t.Errorf("%s/%s: the mean over tasks is that over rows: the test tells nothing", reg, scaling)
+				t.Errorf("%s/%s: the mean over tasks equals the mean over rows: the test is too weak", reg, scaling)
 			}
 		}
 	}

@@ -10,28 +10,27 @@ import (
 	"fedsim/internal/parallel"
 )
 
-// Problem is the learning problem of a federation: data, loss, regularizer and
-// what is precomputed of them. Rows lie on devices; each device belongs to one
-// task, mostly to one of its own. It is never changed after NewProblem, so that
-// any number of runs may share it.
+// Problem is the learning problem of a federation: data, loss, regularizer and values
+// computed from them. Devices hold the rows. Each device belongs to one task, and by default
+// each task has one device. A Problem does not change after NewProblem, so that any number
+// of runs may share it.
 type Problem struct {
-	Config      Config
-	Train       *data.Set // one element for each device
-	Test        *data.Set // one element for each task; several when its tasks were pooled (Owner)
-	Loss        Loss
-	Regularizer Regularizer
-	Scale       []float64   // c of each device's rows: 1, or 1/n_t with n_t the rows of its task
-	Norms       [][]float64 // |x|^2 of each device's rows, one arena
-	tasks       int
-	sharing     []int // devices of each task; nil when every device has its own
-	beyondCache bool  // the training rows do not fit into a core's share of the caches
-	everything  Sample
+	Config       Config
+	Train        *data.Set // one element for each device
+	Test         *data.Set // one element for each task; several when its tasks were pooled (Owner)
+	Loss         Loss
+	Regularizer  Regularizer
+	Scale        []float64   // c of each device's rows: 1, or 1/n_t with n_t the rows of its task
+	Norms        [][]float64 // |x|^2 of each device's rows, one arena
+	tasks        int
+	sharing      []int  // devices of each task; nil when every device has its own
+	exceedsCache bool   // the training rows do not fit into a core's share of the caches
+	everything   Sample // all tasks
 }
 
-// NewProblem prepares the problem of a validated configuration. It fails on
-// data that cannot be learned from: no task, a device without rows, labels of one
-// class over all tasks, or, with a config.Problem, targets that the loss does not
-// take.
+// NewProblem prepares the problem of a validated configuration. It fails without tasks, for
+// a device without rows, and for labels of a single class over all tasks. It fails with a
+// config.Problem when the loss does not accept the targets.
 func NewProblem(cfg Config, split data.Split) (*Problem, error) {
 	train := split.Train
 	if len(train.Tasks) == 0 {
@@ -52,7 +51,7 @@ func NewProblem(cfg Config, split data.Split) (*Problem, error) {
 		return nil, err
 	}
 	p.measureRows()
-	p.beyondCache = train.Resident() && p.bytes() > cacheShare
+	p.exceedsCache = train.Resident() && p.bytes() > cacheShare
 	p.everything = p.whole()
 	var err error
 	if p.Regularizer, err = regularizerOf(cfg, p.tasks, p.Features()); err != nil {
@@ -61,8 +60,8 @@ func NewProblem(cfg Config, split data.Split) (*Problem, error) {
 	return p, nil
 }
 
-// cacheShare is how many bytes of rows a core may hope to find in the last cache
-// of today's processors. When there are more, SDCA fetches rows four steps ahead.
+// cacheShare is a typical share of a core in the last-level cache, in bytes. When the rows
+// need more, SDCA prefetches them four steps ahead.
 const cacheShare = 8 << 20
 
 // bytes returns how many bytes the training rows take in memory.
@@ -120,8 +119,8 @@ func (p *Problem) countRows() error {
 	return nil
 }
 
-// measureRows precomputes norms, on all cores: rows that are not in memory must be
-// made for it.
+// measureRows precomputes norms on all cores: rows that are not in memory are generated
+// again.
 func (p *Problem) measureRows() {
 	pool := parallel.NewPool(0)
 	spaces := data.NewMatrix(pool.Size(), p.Features()) // a row for each worker
@@ -185,6 +184,5 @@ func (p *Problem) StepFLOPs() float64 { return StepFLOPs(p.Features()) }
 // the axpy and eight operations for the step itself.
 func StepFLOPs(d int) float64 { return float64(4*float64(d)) + 8 }
 
-// NullStepFLOPs is the cost of a step that leaves its coordinate where it is
-// and needs no axpy.
+// NullStepFLOPs is the cost of a step that does not change its coordinate and needs no axpy.
 func (p *Problem) NullStepFLOPs() float64 { return 2*float64(p.Features()) + 8 }

@@ -25,7 +25,7 @@ type tallQR struct {
 // newTallQR decomposes A in its place. It has at least as many rows as columns,
 // and its entries are at most 1e100 in size, so that no square overflows.
 func newTallQR(pool *parallel.Pool, a data.Matrix) *tallQR {
-	// Blocks stay in a core's cache, and what is stacked is a fifth at most.
+	// A block fits in a core's cache, and the stacked factors are at most a fifth of A.
 	q := &tallQR{pool: pool, a: a, blocks: cut(a.Rows, max(400, 5*a.Cols))}
 	q.t = make([]data.Matrix, q.blocks.count)
 	pool.For(q.blocks.count, func(i, _ int) {

@@ -12,11 +12,16 @@ import (
 	"fedsim/internal/parallel"
 )
 
-// tall are matrices with more rows than columns: of one block, of several, and
-// of so many that their triangles make several again.
+// tall returns matrices with more rows than columns. Their rows make one block or several.
+// The triangles of the largest make several blocks again; -short leaves these out, except
+// one with few columns.
 func tall() map[string]data.Matrix {
 	cases := map[string]data.Matrix{}
-	for _, size := range [][2]int{{2, 1}, {9, 8}, {40, 3}, {401, 1}, {799, 7}, {800, 7}, {1003, 100}, {9000, 60}, {30_000, 20}} {
+	sizes := [][2]int{{2, 1}, {9, 8}, {40, 3}, {401, 1}, {799, 7}, {800, 7}, {1003, 100}, {9000, 60}, {30_000, 20}}
+	if testing.Short() {
+		sizes = append(sizes[:6], [2]int{9000, 5})
+	}
+	for _, size := range sizes {
 		cases[fmt.Sprintf("%d x %d", size[0], size[1])] = randomMatrix(uint64(size[0]), size[0], size[1])
 	}
 	zero := data.NewMatrix(900, 4)
@@ -191,7 +196,11 @@ func TestSpectrumAgainstTheDecompositionInOnePiece(t *testing.T) {
 
 // Directions that W has by rounding alone do not count, whatever its size.
 func TestRankIsFound(t *testing.T) {
-	for _, size := range [][3]int{{2, 1, 1}, {30, 8, 3}, {8, 30, 3}, {8, 8, 5}, {2000, 100, 40}, {2000, 100, 99}, {40_000, 30, 1}, {40_000, 30, 29}} {
+	sizes := [][3]int{{2, 1, 1}, {30, 8, 3}, {8, 30, 3}, {8, 8, 5}, {2000, 20, 7}, {2000, 100, 40}, {2000, 100, 99}, {40_000, 30, 1}, {40_000, 30, 29}}
+	if testing.Short() {
+		sizes = sizes[:5]
+	}
+	for _, size := range sizes {
 		m, d, rank := size[0], size[1], size[2]
 		left, right := randomMatrix(10, m, rank), randomMatrix(11, rank, d)
 		w := data.NewMatrix(m, d)

@@ -8,28 +8,28 @@ import (
 	"fedsim/internal/parallel"
 )
 
-// Regularizer ties the tasks together: it turns what is known or learned of
-// their relationship Omega into a coupling M (appendix B of the paper).
+// Regularizer couples the tasks: it maps their relationship Omega, known or learned, to a
+// coupling M (appendix B of the paper).
 type Regularizer interface {
-	// Start returns the coupling of m tasks before anything is learned. It computes
-	// on the pool from then on.
+	// Start returns the coupling of m tasks before the first update. The coupling computes
+	// on the pool.
 	Start(pool *parallel.Pool, m int) (Coupling, error)
 	// Update returns the coupling of the Omega that minimizes R(W, .) for fixed
-	// W (one task to a row), after mixing: (1-floor) Omega + floor (tr Omega/m) I,
-	// which keeps the trace. It returns ErrFixed when Omega is known and not
-	// learned. The coupling is low-rank when there are more tasks than features.
+	// W (one task a row), after mixing: (1-floor) Omega + floor (tr Omega/m) I, which has
+	// the same trace. It returns ErrFixed when Omega is known. The coupling is low-rank
+	// when there are more tasks than features.
 	Update(pool *parallel.Pool, w *data.Matrix, floor float64) (Coupling, error)
-	// UpdateFLOPs returns what an Update of m tasks with d features costs a server,
-	// about; 0 when Omega is known.
+	// UpdateFLOPs returns the approximate server FLOPs of an Update of m tasks with d
+	// features; 0 when Omega is known.
 	UpdateFLOPs(m, d int) float64
 }
 
-// ErrFixed says that a regularizer's Omega is known a priori and never updated.
+// ErrFixed means that the Omega of a regularizer is known and never updated.
 var ErrFixed = fmt.Errorf("the regularizer's Omega is fixed: it is known, not learned")
 
 // regularizerOf returns the regularizer of a validated configuration for a
-// number of tasks and of features. It fails when a file it needs cannot be read,
-// and with a config.Problem when a key does not go with that many tasks.
+// number of tasks and of features. It fails when Omega cannot be read, and with a
+// config.Problem when a key is invalid for the number of tasks.
 func regularizerOf(cfg Config, tasks, features int) (Regularizer, error) {
 	learns := cfg.Regularizer == RegClustered || cfg.Regularizer == RegProbabilistic
 	if learns && tasks > features && tasks > mostRowSums && cfg.SigmaPrime != SigmaSpectral {
@@ -51,12 +51,12 @@ func regularizerOf(cfg Config, tasks, features int) (Regularizer, error) {
 	case RegGraphical:
 		return Graphical{Lambda: cfg.Lambda, PriorPrecision: cfg.PriorPrecision, L1: cfg.Lambda1, L2: cfg.Lambda2, Features: features}, nil
 	}
-	panic("mtl: regularizer " + cfg.Regularizer + " passed validation but is not known")
+	panic("mtl: regularizer " + cfg.Regularizer + " passed validation but is unknown")
 }
 
 // mostRowSums is the largest number of tasks for which a low-rank coupling sums
-// over pairs of tasks: with 100 features that takes some four seconds after each
-// Omega update.
+// over pairs of tasks. With 100 features the sums take about four seconds after each Omega
+// update.
 const mostRowSums = 20_000
 
 // meanOf returns the regularizer of a known Omega: that of a file, or that of
@@ -69,7 +69,7 @@ func meanOf(cfg Config, tasks int) (Regularizer, error) {
 		return r, err
 	}
 	if r.Clusters, err = parseClusters(cfg.Clusters); err != nil {
-		return nil, err // validation has seen to it
+		return nil, err // Validate rejects it earlier
 	}
 	if n := len(r.Clusters); r.Clusters != nil && n != tasks {
 		return nil, config.Problem{Key: "problem.clusters", Value: cfg.Clusters, Want: fmt.Sprintf("must have a number for each of the %d tasks: it has %d", tasks, n)}

@@ -357,7 +357,7 @@ func traceOf(a *mat.SymDense, w *data.Matrix) float64 {
 	return sum
 }
 
-// finite turns what is no number into a number that no search takes.
+// finite replaces NaN by a value that no search selects.
 func finite(x float64) float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return 1e300

@@ -75,7 +75,7 @@ func TestSamplesAreTasksWithTheirDevices(t *testing.T) {
 	}
 }
 
-// sampled returns a problem of six devices, each with a task of its own or the
+// sampled returns a problem of six devices, each with its own task or the
 // given one.
 func sampled(t *testing.T, owner []int) *Problem {
 	t.Helper()

@@ -5,16 +5,16 @@ import (
 	"fedsim/internal/rng"
 )
 
-// Order visits the rows of a task in random permutations, one after the other,
-// drawn as they are needed: k visits cost k draws.
+// Order visits the rows of a task in random permutations, one after the other. Each visit
+// takes one draw.
 type Order struct {
 	rows   []int32
 	next   int
 	stream rng.Stream
 }
 
-// Reset starts anew on n rows with draws from s. It allocates only when n is
-// larger than ever before.
+// Reset starts a new permutation of n rows with draws from s. It allocates only when n is
+// larger than in all earlier calls.
 func (o *Order) Reset(n int, s rng.Stream) {
 	o.resize(n)
 	for i := range o.rows {
@@ -23,7 +23,7 @@ func (o *Order) Reset(n int, s rng.Stream) {
 	o.next, o.stream = 0, s
 }
 
-// ResetTo starts anew on the given rows alone, which it copies.
+// ResetTo starts a new permutation of the given rows, which it copies.
 func (o *Order) ResetTo(rows []int32, s rng.Stream) {
 	o.resize(len(rows))
 	copy(o.rows, rows)
@@ -40,16 +40,15 @@ func (o *Order) resize(n int) {
 // Next returns the next row.
 func (o *Order) Next() int { return int(o.Take(1)[0]) }
 
-// Take returns the next rows, at most so many and none beyond the end of the
-// permutation. They are valid until the next draw.
+// Take returns up to most next rows of the current permutation. They are valid until the
+// next draw.
 func (o *Order) Take(most int) []int32 {
 	from, to := o.pass(most)
 	o.stream.Draw(o.rows, from, to)
 	return o.rows[from:to]
 }
 
-// pass moves on to the positions of the rows that Take returns, which the caller
-// must draw.
+// pass advances past the positions of the rows that Take returns. The caller must draw them.
 func (o *Order) pass(most int) (from, to int) {
 	from, to = o.next, min(o.next+most, len(o.rows))
 	if o.next = to; to == len(o.rows) {
@@ -77,7 +76,7 @@ func (p *Problem) SDCA(k int, a, u []float64, curvature float64, order *Order, s
 	if loss, ok := p.Loss.(clipped); ok {
 		ascent := kernel.Ascent{
 			X: x.Data, X32: x.Single, Stride: x.Stride, Cols: x.Cols, Y: y, Norms: norms, A: a, U: u,
-			Scale: scaled, Least: leastCurvature, Step: loss.clippedStep(), Far: p.beyondCache,
+			Scale: scaled, Least: leastCurvature, Step: loss.clippedStep(), Far: p.exceedsCache,
 		}
 		for steps > 0 {
 			from, to := order.pass(steps)
@@ -86,7 +85,7 @@ func (p *Problem) SDCA(k int, a, u []float64, curvature float64, order *Order, s
 		}
 		return moved
 	}
-	loss, beyond := p.Loss, p.beyondCache
+	loss, beyond := p.Loss, p.exceedsCache
 	last, delta := 0, 0.0
 	for steps > 0 {
 		rows := order.Take(steps)

@@ -78,7 +78,7 @@ func TestSDCAIsItsStepsOneByOne(t *testing.T) {
 		if err != nil {
 			r.Fatal(err)
 		}
-		p.beyondCache = rapid.Bool().Draw(r, "beyond")
+		p.exceedsCache = rapid.Bool().Draw(r, "beyond")
 		const curvature = 0.3
 		type state struct {
 			A, U  []float64
@@ -113,7 +113,7 @@ func TestSDCAIsItsStepsOneByOne(t *testing.T) {
 	})
 }
 
-// Each step must lower the subproblem, and the gap must bound what is left.
+// Each step lowers the subproblem, and the gap bounds the distance to its minimum.
 func TestDualityGapBoundsTheSubproblem(t *testing.T) {
 	p := mustProblem(t, Defaults(), randomSplit(6, 7, 25))
 	const curvature = 1.5

@@ -36,7 +36,7 @@ const raiseBy = 1e-10
 // 1/f is concave and increases, so that Newton's steps for 1/f = 1 increase
 // toward the eigenvalue from whatever side they start; they converge
 // quadratically. Each is the Rayleigh quotient of B at (lambda I - P)^-1 G u with u
-// the eigenvector of S, hence never above the eigenvalue.
+// the eigenvector of S, so it is never above the eigenvalue.
 func topEigenvalue(least, most float64, f func(lambda float64) secular) float64 {
 	raise := raiseBy
 	lambda := max(least, most) * (1 + raise)

@@ -194,7 +194,7 @@ func (o *LocalOptimum) excess(b, u []float64) float64 {
 // variable. Batches grow, since each costs another pass to measure. When the
 // gap has not halved during half of all passes, the rest of it is rounding.
 func (o *LocalOptimum) improve() {
-	const patience = 4096 // passes that are too few to tell
+	const patience = 4096 // fewer passes do not show whether the gap has stopped
 	n, passes := len(o.best), 1<<min(o.batches, 6)
 	o.last = append(o.last[:0], o.best...)
 	o.order.Reset(n, rng.New(0, rng.Reference, o.k, 2*o.batches))

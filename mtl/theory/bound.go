@@ -6,10 +6,10 @@ import (
 	"fedsim/internal/elementary"
 )
 
-// Bound is what a theorem says of a W update from alpha = 0 under one Theta-bar.
+// Bound is the bound of a theorem on a W update from alpha = 0 for a given Theta-bar.
 type Bound interface {
-	// Rounds returns the least H that the theorem asks for, so that the expected
-	// D(alpha) - D* is at most eps; +Inf when Theta-bar is 1.
+	// Rounds returns the smallest H for which the theorem bounds the expected D(alpha) - D* by
+	// eps; +Inf when Theta-bar is 1.
 	Rounds(eps float64) float64
 	// Curve returns a bound of E[D(alpha^h) - D*] for h = 0, ..., rounds.
 	Curve(rounds int) []float64
@@ -17,8 +17,8 @@ type Bound interface {
 
 // Smooth is the bound of Theorem 1 for (1/mu)-smooth losses.
 type Smooth struct {
-	Rate  float64 // gamma (1 - Theta-bar) s: what a round takes off, at least
-	Start float64 // D(0) - D*, from above
+	Rate  float64 // gamma (1 - Theta-bar) s: least relative decrease in a round
+	Start float64 // upper bound of D(0) - D*
 }
 
 // Smooth returns Theorem 1's bound; the losses must be smooth.
@@ -62,7 +62,7 @@ func (b Smooth) Curve(rounds int) []float64 {
 type Lipschitz struct {
 	Q     float64 // gamma (1 - Theta-bar)
 	B     float64 // 4 L^2 sigma sigma'
-	Start float64 // D(0) - D*, from above
+	Start float64 // upper bound of D(0) - D*
 }
 
 // Lipschitz returns Theorem 2's bound; the losses must be Lipschitz.

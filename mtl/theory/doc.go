@@ -1,8 +1,7 @@
-// Package theory is the convergence analysis of "Federated Multi-Task Learning"
-// (Smith et al., NIPS 2017, section 4 and appendix C) in numbers: the constants
-// of a problem under a coupling, the bounds of Theorems 1 and 2 on the rounds of
-// a W update, the corollary on asymptotic convergence, and how a measurement
-// compares with them.
+// Package theory evaluates the convergence analysis of "Federated Multi-Task Learning"
+// (Smith et al., NIPS 2017, section 4 and appendix C). It computes the constants of a
+// problem under a coupling, the bounds of Theorems 1 and 2 on the rounds of a W update,
+// and the corollary on asymptotic convergence, and compares runs with them.
 //
 // # Weights of the losses
 //
@@ -15,8 +14,8 @@
 //
 //	G(0) - G(s(u-a)) >= s Gap_t + s/2 ((1-s) mu c |u-a|^2 - s sigma' M_tt c^2 |X^T (u-a)|^2)
 //
-// where Gap_t is the device's part of the duality gap, c included. So what
-// sigma_t measures (eq. definitionOfSigmaK) is the quotient of these two forms,
+// where Gap_t is the device's part of the duality gap, c included. So
+// sigma_t (eq. definitionOfSigmaK) is the largest quotient of these two forms,
 //
 //	sigma_t = max_a M_tt |c X^T a|^2 / (c |a|^2) = c M_tt lambda_max(X X^T),
 //
@@ -25,9 +24,9 @@
 //
 // The same weights turn n, which bounds D(0) - D*, into sum_t c_t n_t, and
 // sigma = sum_t sigma_t n_t (eq. sigma) into sum_t sigma_t c_t n_t: under
-// "mean" these are m and sum_t sigma_t. A device that shares its task has terms
-// of its own in all sums and maxima; sigma' answers for it
-// (mtl.Coupling.SigmaPrime). gamma stands beside 1 - Theta-bar as in that lemma.
+// "mean" these are m and sum_t sigma_t. Devices that share a
+// task have separate terms in all sums and maxima; sigma' accounts for them
+// (mtl.Coupling.SigmaPrime). gamma multiplies 1 - Theta-bar as in that lemma.
 //
 // # Theorem 2 as printed
 //
@@ -37,5 +36,5 @@
 // D(a*) - D(a^0): Lipschitz has the derivation. For Theorem 1 the printed
 // constants are right.
 //
-// The package must not know of time, rounds of a run, files or pictures.
+// The package must not know of time, the rounds of a simulation, files or figures.
 package theory

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Run is one run of a W update from alpha = 0.
+// Run is the record of one W update from alpha = 0.
 type Run struct {
 	Gaps   []float64   // D(alpha^h) - D* for h = 0, 1, ...
 	Thetas [][]float64 // theta_t^h by round, then device: Thetas[h] leads from Gaps[h] to Gaps[h+1]
@@ -14,43 +14,42 @@ type Run struct {
 // Study compares runs that differ in their seeds with a theorem.
 type Study struct {
 	*Constants
-	// Of Assumption 2, measured in the rounds that begin above the target: theta
-	// says nothing of the way there once subproblems are solved.
+	// Constants of Assumption 2, measured in the rounds that start above the target. Later
+	// rounds are excluded: theta of a solved subproblem is not meaningful.
 	PMax, ThetaMax, ThetaBar float64
-	// The same in the later half of those rounds: what stands for the limits
-	// superior of corollary asym.
+	// The same in the later half of those rounds, in place of the limits superior of
+	// corollary asym.
 	LaterPMax, LaterThetaMax float64
 	Target                   float64 // epsilon_D
 	Bound                    Bound   // Theorem 1's when the losses are smooth, else Theorem 2's
-	H                        float64 // rounds that the theorem asks for
-	Measured                 int     // first round whose mean D - D* is at most Target; -1: none is
-	// By round, as far as all runs go:
+	H                        float64 // rounds by the theorem
+	Measured                 int     // first round whose mean D - D* is at most Target; -1: none
+	// By round, for the rounds that all runs have:
 	Mean, Low, High []float64 // D - D* over the runs
-	Slack           float64   // how much of that need not be the runs'
+	Slack           float64   // allowed excess over a bound
 	Curve           []float64 // of Bound
 	// Corollary is the curve of Asymptotic for the largest mean theta over the
 	// devices of each round; nil when the losses are not smooth.
 	Corollary []float64
 }
 
-// Study compares samples with Theorem 1, or Theorem 2 for losses that are not
-// smooth. Of the samples' gaps, up to slack may come from what is not known of D*
-// and from rounding. It fails when the losses are neither, or when there is no
-// sample.
-func (k *Constants) Study(samples []Run, target, slack float64) (*Study, error) {
-	if len(samples) == 0 {
+// Study compares runs with Theorem 1, or Theorem 2 for losses that are not
+// smooth. slack bounds the part of the gaps that comes from the uncertainty of D* and from
+// rounding. Study fails when the losses are neither smooth nor Lipschitz, and without runs.
+func (k *Constants) Study(runs []Run, target, slack float64) (*Study, error) {
+	if len(runs) == 0 {
 		return nil, fmt.Errorf("there is no run to compare with the bound")
 	}
 	s := &Study{Constants: k, Target: target, Slack: slack, Measured: -1}
-	s.measure(samples)
+	s.measure(runs)
 	rounds := len(s.Mean) - 1
 	if s.Measured >= 0 {
 		rounds = s.Measured
 	}
-	s.PMax, s.ThetaMax = stragglers(samples, 0, rounds)
-	s.LaterPMax, s.LaterThetaMax = stragglers(samples, rounds/2, rounds)
+	s.PMax, s.ThetaMax = stragglers(runs, 0, rounds)
+	s.LaterPMax, s.LaterThetaMax = stragglers(runs, rounds/2, rounds)
 	s.ThetaBar = ThetaBar(s.PMax, s.ThetaMax)
-	if math.IsNaN(s.ThetaBar) { // nobody made progress, or there was no round to make it in
+	if math.IsNaN(s.ThetaBar) { // no progress, or no rounds
 		s.ThetaBar = 1
 	}
 	switch {
@@ -64,24 +63,24 @@ func (k *Constants) Study(samples []Run, target, slack float64) (*Study, error) 
 	s.H = s.Bound.Rounds(target)
 	s.Curve = s.Bound.Curve(len(s.Mean) - 1)
 	if k.Mu > 0 {
-		s.Corollary = k.Asymptotic(worst(samples, len(s.Mean)-1))
+		s.Corollary = k.Asymptotic(worst(runs, len(s.Mean)-1))
 	}
 	return s, nil
 }
 
 // stragglers returns the empirical constants of Assumption 2 in the rounds from,
-// ..., to-1 of samples: pMax, the largest share over the devices of rounds with
+// ..., to-1 of the runs: pMax, the largest share over the devices of rounds with
 // theta = 1 (or more), and thetaMax, the largest mean over the devices of the
 // theta of their other rounds. Both are NaN without rounds, thetaMax also when
 // no device ever made progress.
-func stragglers(samples []Run, from, to int) (pMax, thetaMax float64) {
+func stragglers(runs []Run, from, to int) (pMax, thetaMax float64) {
 	pMax, thetaMax = math.NaN(), math.NaN()
 	if to <= from {
 		return pMax, thetaMax
 	}
-	for t := range samples[0].Thetas[from] {
+	for t := range runs[0].Thetas[from] {
 		stuck, moved, sum := 0.0, 0.0, 0.0
-		for _, s := range samples {
+		for _, s := range runs {
 			for _, thetas := range s.Thetas[from:to] {
 				if thetas[t] >= 1 {
 					stuck++
@@ -101,20 +100,20 @@ func stragglers(samples []Run, from, to int) (pMax, thetaMax float64) {
 	return pMax, thetaMax
 }
 
-// measure fills in what the samples have in common.
-func (s *Study) measure(samples []Run) {
-	rounds := len(samples[0].Gaps)
-	for _, x := range samples {
+// measure computes mean, lowest and highest gap by round.
+func (s *Study) measure(runs []Run) {
+	rounds := len(runs[0].Gaps)
+	for _, x := range runs {
 		rounds = min(rounds, len(x.Gaps))
 	}
 	s.Mean, s.Low, s.High = make([]float64, rounds), make([]float64, rounds), make([]float64, rounds)
 	for h := range rounds {
 		low, high, sum := math.Inf(1), math.Inf(-1), 0.0
-		for _, x := range samples {
+		for _, x := range runs {
 			low, high = math.Min(low, x.Gaps[h]), math.Max(high, x.Gaps[h])
 			sum += x.Gaps[h]
 		}
-		s.Low[h], s.High[h], s.Mean[h] = low, high, sum/float64(len(samples))
+		s.Low[h], s.High[h], s.Mean[h] = low, high, sum/float64(len(runs))
 		if s.Measured < 0 && s.Mean[h] <= s.Target {
 			s.Measured = h
 		}
@@ -122,16 +121,16 @@ func (s *Study) measure(samples []Run) {
 }
 
 // worst returns, for each of the first rounds, the largest over the devices of
-// theta's mean over the samples.
-func worst(samples []Run, rounds int) []float64 {
+// the mean theta over the runs.
+func worst(runs []Run, rounds int) []float64 {
 	largest := make([]float64, rounds)
 	for h := range largest {
-		for t := range samples[0].Thetas[h] {
+		for t := range runs[0].Thetas[h] {
 			sum := 0.0
-			for _, x := range samples {
+			for _, x := range runs {
 				sum += x.Thetas[h][t]
 			}
-			largest[h] = math.Max(largest[h], sum/float64(len(samples)))
+			largest[h] = math.Max(largest[h], sum/float64(len(runs)))
 		}
 	}
 	return largest
@@ -145,9 +144,8 @@ func (s *Study) Ratio() float64 {
 	return float64(s.Measured) / s.H
 }
 
-// Violation returns the first round in which the measured mean, even less its slack,
-// is above the bound's curve or the corollary's, and that bound; ok is true when
-// there is none.
+// Violation returns the first round whose measured mean minus the slack exceeds the curve of
+// the bound or of the corollary, and that bound; ok is true when there is none.
 func (s *Study) Violation() (round int, bound float64, ok bool) {
 	for h, mean := range s.Mean {
 		bound := s.Curve[h]

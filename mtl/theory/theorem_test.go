@@ -71,7 +71,7 @@ func TestTheorem2OnTheHinge(t *testing.T) {
 		})
 		k := constants(t, p)
 		drop := func(int) float64 { return c.p }
-		// Theta-bar from a trial of its own, a little larger for its noise.
+		// Theta-bar from a separate trial, a little larger for its noise.
 		_, _, _, trial := averaged(t, p, seeds, 0, 50, c.epochs, drop)
 		bar := ThetaBar(stragglers(trial, 0, 50))
 		bar += 0.2 * (1 - bar)
