@@ -7,18 +7,18 @@ import (
 	"fedsim/internal/invariants"
 )
 
-// Account brings the figures of device t up to now. It panics when that is before
-// the last account, or after the instant at which a device that is up was to die.
+// Account updates the energy of device t to now. It panics if now is before the last
+// update, or after the instant at which the battery of a device that is up runs empty.
 func (b *Batteries) Account(t int, now engine.Time) {
-	b.account(t, now, b.planOf(t, &plan{}))
+	b.account(t, now, b.changesOf(t, &powerChanges{}))
 }
 
-// account is Account given what is to come of the device's load, nil when nothing is.
-func (b *Batteries) account(t int, now engine.Time, p *plan) {
+// account is Account with the power changes ahead, nil if there are none.
+func (b *Batteries) account(t int, now engine.Time, p *powerChanges) {
 	m := &b.meters[t]
 	switch {
 	case now < m.since:
-		panic(fmt.Sprintf("devices: device %d at %v: its energy is accounted up to %v already", t, now, m.since))
+		panic(fmt.Sprintf("devices: device %d at %v: its energy is accounted up to %v, which is later", t, now, m.since))
 	case !b.OnMains(t):
 		c := b.cells.at(t)
 		b.advance(t, m, &c, p, now)
@@ -37,28 +37,28 @@ func (b *Batteries) account(t int, now engine.Time, p *plan) {
 	}
 }
 
-// planOf returns what is to come of a device's load, which is put into told when it is
-// foretold; nil when nothing is.
-func (b *Batteries) planOf(t int, told *plan) *plan {
+// changesOf returns the power changes of a device ahead, nil if there are none. Those
+// from nextPower are stored in buffer.
+func (b *Batteries) changesOf(t int, buffer *powerChanges) *powerChanges {
 	switch {
-	case b.plans != nil:
-		return &b.plans[t]
-	case b.change == nil:
+	case b.changes != nil:
+		return &b.changes[t]
+	case b.nextPower == nil:
 		return nil
 	}
 	m := &b.meters[t]
-	at, watts := b.change(t)
+	at, watts := b.nextPower(t)
 	if at <= m.since || watts == m.watts {
 		return nil
 	}
-	told.at = [MaxStages]engine.Time{at, engine.Never}
-	told.watts[0] = watts
-	return told
+	buffer.at = [MaxStages]engine.Time{at, engine.Never}
+	buffer.watts[0] = watts
+	return buffer
 }
 
-// advance accounts for the time until now, in pieces in which neither load nor
-// charger changes. c is nil on mains, p when the load does not change.
-func (b *Batteries) advance(t int, m *meter, c *cell, p *plan, now engine.Time) {
+// advance accounts for the time until now, in intervals of constant power and charger
+// state. c is nil on mains; p is nil if the power does not change.
+func (b *Batteries) advance(t int, m *meter, c *cell, p *powerChanges, now engine.Time) {
 	for {
 		until := now
 		if p != nil {
@@ -68,15 +68,15 @@ func (b *Batteries) advance(t int, m *meter, c *cell, p *plan, now engine.Time) 
 			m.drained += float64(m.watts * (until - m.since).Seconds())
 		} else {
 			until = min(until, c.change)
-			b.piece(t, m, c, until)
+			b.balance(t, m, c, until)
 		}
 		m.since = until
 		if p != nil && until == p.at[0] {
 			m.watts = p.pop()
 		}
 		if c != nil && until == c.change && until != engine.Never {
-			b.replug(t, c, until)
-			b.plan(t, c, m, p)
+			b.updateCharger(t, c, until)
+			b.setDue(t, c, m, p)
 		}
 		if until == now {
 			return
@@ -84,10 +84,10 @@ func (b *Batteries) advance(t int, m *meter, c *cell, p *plan, now engine.Time) 
 	}
 }
 
-// piece moves the energy of the time until an instant between the battery of
-// device t, its charger and what it feeds.
-func (b *Batteries) piece(t int, m *meter, c *cell, until engine.Time) {
-	if !c.flat && c.certain && until > c.due {
+// balance moves the energy of an interval that ends at until between the battery of
+// device t, its charger and its load.
+func (b *Batteries) balance(t int, m *meter, c *cell, until engine.Time) {
+	if !c.depleted && c.certain && until > c.due {
 		panic(fmt.Sprintf("devices: device %d is up at %v: its battery was empty at %v", t, until, c.due))
 	}
 	seconds := (until - m.since).Seconds()
@@ -103,8 +103,8 @@ func (b *Batteries) piece(t int, m *meter, c *cell, until engine.Time) {
 		m.drained += drawn
 	} else {
 		loss := min(c.left, drawn-given)
-		if !c.flat && c.certain && until == c.due {
-			loss = c.left // at the instant at which nothing is left
+		if !c.depleted && c.certain && until == c.due {
+			loss = c.left // EmptyAt defines this instant, whatever the rounding
 		}
 		c.left -= loss
 		c.charged += given
@@ -115,14 +115,14 @@ func (b *Batteries) piece(t int, m *meter, c *cell, until engine.Time) {
 	}
 }
 
-// plan decides what is due for the battery of device t, as far as the charger's
-// next change.
-func (b *Batteries) plan(t int, c *cell, m *meter, p *plan) {
-	if c.flat && c.certain && c.due <= m.since {
-		return // it may come back already
+// setDue sets the next battery event of device t, at the latest the charger's next
+// change.
+func (b *Batteries) setDue(t int, c *cell, m *meter, p *powerChanges) {
+	if c.depleted && c.certain && c.due <= m.since {
+		return // the device may be restored already
 	}
-	if c.flat {
-		c.due = b.fullEnough(t, c, m.since)
+	if c.depleted {
+		c.due = b.restoreTime(t, c, m.since)
 	} else {
 		c.due = b.crossing(t, c, m, p, 0)
 	}
@@ -132,10 +132,9 @@ func (b *Batteries) plan(t int, c *cell, m *meter, p *plan) {
 	}
 }
 
-// fullEnough returns when a flat battery is charged enough to come back, if its
-// charger is not unplugged before.
-func (b *Batteries) fullEnough(t int, c *cell, now engine.Time) engine.Time {
-	missing := max(0, b.size(t).comeback-c.left)
+// restoreTime returns when a depleted battery has enough charge to be restored, unless its charger changes.
+func (b *Batteries) restoreTime(t int, c *cell, now engine.Time) engine.Time {
+	missing := max(0, b.size(t).restore-c.left)
 	switch {
 	case c.plugged:
 		return now.Add(engine.CeilSeconds(missing / b.charger))
@@ -148,11 +147,12 @@ func (b *Batteries) fullEnough(t int, c *cell, now engine.Time) engine.Time {
 	}
 }
 
-// crossing returns the first instant at which no more than level joules are left
-// of the battery of device t, which has at least as much, if its charger stays as it is.
-func (b *Batteries) crossing(t int, c *cell, m *meter, p *plan, level float64) engine.Time {
+// crossing returns the first instant at which at most level joules remain in the battery
+// of device t, unless its charger changes. The battery must have at least level
+// joules now.
+func (b *Batteries) crossing(t int, c *cell, m *meter, p *powerChanges, level float64) engine.Time {
 	left, since, watts := c.left, m.since, m.watts
-	rest := constant
+	rest := noChanges
 	if p != nil {
 		rest = *p
 	}

@@ -6,32 +6,31 @@ import (
 	"fedsim/engine"
 )
 
-// Availability says when devices can be reached.
+// Availability says when devices are available.
 type Availability interface {
-	// Present reports whether a device can be reached at an instant, and the first
-	// instant after it from which that may be otherwise; engine.Never: it stays so.
-	// For each device it is asked about instants in order.
+	// Available reports whether a device is available at an instant, and until when that
+	// holds: the next instant at which it may change, or engine.Never. For each device
+	// it is called for instants in ascending order.
 	Available(device int, at engine.Time) (present bool, until engine.Time)
 }
 
-// outage is a presence in which some devices cannot be reached for a while,
-// whatever was said of them.
+// outage makes some devices unavailable for a while and otherwise follows next.
 type outage struct {
 	from, to engine.Time
-	struck   int // devices 0..struck-1
+	affected int // the outage affects devices 0..affected-1
 	next     Availability
 }
 
-// WithOutage returns the presence of n devices under a valid table of faults: that
-// given, nil being one of devices that are always there, but for the devices of the
-// region whose network is down. Without an outage it returns what it was given.
+// WithOutage adds the outage of a valid table of faults to the availability of n
+// devices. If next is nil, devices are available at all other times. Without an outage
+// it returns next.
 func (f *Faults) WithOutage(next Availability, n int) Availability {
 	if f.OutageShare == 0 {
 		return next
 	}
 	return &outage{
 		from: engine.FromSeconds(f.OutageFromS), to: engine.FromSeconds(f.OutageToS),
-		struck: int(math.Ceil(f.OutageShare * float64(n))), next: next,
+		affected: int(math.Ceil(f.OutageShare * float64(n))), next: next,
 	}
 }
 
@@ -42,7 +41,7 @@ func (o *outage) Available(device int, at engine.Time) (present bool, until engi
 		present, until = o.next.Available(device, at)
 	}
 	switch {
-	case device >= o.struck || at >= o.to:
+	case device >= o.affected || at >= o.to:
 		return present, until
 	case at < o.from:
 		return present, min(until, o.from)

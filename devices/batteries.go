@@ -7,92 +7,91 @@ import (
 	"fedsim/internal/rng"
 )
 
-// Batteries is the state of every device's energy: what it draws, what is left
-// and what it has been charged with. A device is either up, and draws the load
-// last set, or flat, and draws none until it is revived. Its charger is plugged in
-// a while after it ran empty, until it is revived, or as a plan says, up or flat;
-// then a battery that is full is spared and the charger feeds the device.
+// Batteries is the energy state of all devices: the power they draw, the energy left and
+// the energy charged. A device is up and draws the power last set, or it is depleted and
+// draws none until it is restored. Its charger is plugged in some time after the battery
+// is empty, until the device is restored, or it follows a schedule. The charger feeds
+// the device first and charges the battery with the rest.
 //
-// Energy is accounted when a device's load is set, when it dies or is revived,
-// and by Account and Drain; Spent, Left and Total are as of then. The instant at which a
-// battery is empty is decided when its load is set or its charger plugged in or
-// out, so that accounting in between cannot move it by a rounding. The caller must
-// let the device die then: it is a programmer's error, and a panic, to account for
-// a time after it.
+// Energy is accounted when the power of a device is set, when it is depleted or
+// restored, and by Account and AccountAll. Spent, Left and Total refer to that time. The
+// instant at which a battery is empty is determined when the power is set or the charger
+// changes, so accounting in between cannot move it by a rounding. The caller must call
+// Deplete at that instant: accounting for a later time panics.
 type Batteries struct {
-	sizes    []size // of the batteries, by class
-	classes  classes
-	charger  float64 // W
-	delay    engine.Time
-	charging ChargingSchedule // nil: a charger that waits until the battery is empty
-	meters   []meter
-	plans    []plan // none as long as no load had a stage
-	change   Change // nil: plans say what is to come
-	cells    cells
-	initial  float64 // J at the start, in all batteries
-	charged  sum     // J from all chargers so far
+	sizes     []size // of the batteries, by class
+	classes   classes
+	charger   float64 // W
+	delay     engine.Time
+	charging  ChargingSchedule // nil: the charger waits until the battery is empty
+	meters    []meter
+	changes   []powerChanges                              // nil until a device has a sequence of powers
+	nextPower func(t int) (at engine.Time, watts float64) // nil: changes has the power changes ahead
+	cells     cells
+	initial   float64 // J at the start, in all batteries
+	charged   sum     // J from all chargers so far
 }
 
-// size is what batteries of a class hold, in joules.
+// size describes the batteries of a class, in joules.
 type size struct {
-	capacity float64 // 0: there is none, the device is on mains
-	low      float64 // below which a battery is low
-	comeback float64 // at which a flat device may come back
+	capacity float64 // 0: on mains, no battery
+	low      float64 // below this a battery is low
+	restore  float64 // at this a depleted device may be restored
 }
 
-// meter is what a device draws.
+// meter measures the consumption of a device.
 type meter struct {
-	drained float64 // J drawn so far
-	watts   float64 // power drawn
+	drained float64 // J consumed so far
+	watts   float64 // current power
 	since   engine.Time
 }
 
-// Energy is a balance in joules: DrainedJ + LeftJ = InitialJ + ChargedJ. Mains
-// counts as a charger that always gives what is drawn.
+// Energy is a balance in joules: DrainedJ + LeftJ = InitialJ + ChargedJ. Mains counts as
+// a charger that supplies exactly the consumption.
 type Energy struct {
 	InitialJ, ChargedJ, DrainedJ, LeftJ float64
 }
 
-// NewBatteries returns the batteries of n devices of a valid configuration at
-// time 0, no power drawn. The seed decides how full each is when
-// InitialChargeSpread is set, and when each is charged when ChargeHourSpread is.
+// NewBatteries returns the batteries of n devices at time 0, with no power drawn. The
+// configuration must be valid. The seed determines the initial charge of each if
+// InitialChargeSpread is set, and its charging hours if ChargeHourSpread is set.
 func NewBatteries(cfg Config, n int, seed uint64) *Batteries {
 	return NewChargedBatteries(cfg, n, seed, cfg.charging(seed))
 }
 
-// NewChargedBatteries is NewBatteries with chargers of ChargeW that are plugged in
-// as a plan says, in place of the configuration's.
-func NewChargedBatteries(cfg Config, n int, seed uint64, plan ChargingSchedule) *Batteries {
-	return newBatteries(&cfg, []Profile{cfg.Device()}, nil, n, seed, plan)
+// NewChargedBatteries is NewBatteries with chargers of ChargeW that follow a schedule
+// instead of the configuration's.
+func NewChargedBatteries(cfg Config, n int, seed uint64, schedule ChargingSchedule) *Batteries {
+	return newBatteries(&cfg, []Profile{cfg.Device()}, nil, n, seed, schedule)
 }
 
-// NewMixedBatteries returns the batteries of the devices of a mix, charged as a
-// plan says; nil: as the configuration does.
-func NewMixedBatteries(cfg Config, mix Mix, seed uint64, plan ChargingSchedule) *Batteries {
-	if plan == nil {
-		plan = cfg.charging(seed)
+// NewMixedBatteries returns the batteries of the devices of a mix. Chargers follow the
+// schedule, or the configuration's if it is nil.
+func NewMixedBatteries(cfg Config, mix Mix, seed uint64, schedule ChargingSchedule) *Batteries {
+	if schedule == nil {
+		schedule = cfg.charging(seed)
 	}
-	return newBatteries(&cfg, mix.Profiles, mix.Class, len(mix.Class), seed, plan)
+	return newBatteries(&cfg, mix.Profiles, mix.Class, len(mix.Class), seed, schedule)
 }
 
-func newBatteries(cfg *Config, profiles []Profile, of classes, n int, seed uint64, plan ChargingSchedule) *Batteries {
+func newBatteries(cfg *Config, profiles []Profile, of classes, n int, seed uint64, schedule ChargingSchedule) *Batteries {
 	b := &Batteries{
 		classes:  of,
 		charger:  cfg.ChargeW,
 		delay:    engine.FromSeconds(cfg.ChargeDelayS),
-		charging: plan,
+		charging: schedule,
 		meters:   make([]meter, n),
 	}
 	mains := true
 	for _, p := range profiles {
 		capacity := p.BatteryWh * joulesPerWattHour
-		b.sizes = append(b.sizes, size{capacity: capacity, low: cfg.LowBattery * capacity, comeback: cfg.ReturnLevel * capacity})
+		b.sizes = append(b.sizes, size{capacity: capacity, low: cfg.LowBattery * capacity, restore: cfg.ReturnLevel * capacity})
 		mains = mains && capacity == 0
 	}
 	if mains {
 		return b
 	}
-	b.cells = newCells(n, plan != nil || cfg.ChargeW > 0)
+	b.cells = newCells(n, schedule != nil || cfg.ChargeW > 0)
 	for t := range n {
 		c := cell{due: engine.Never, change: engine.Never}
 		if !b.OnMains(t) {
@@ -100,17 +99,17 @@ func newBatteries(cfg *Config, profiles []Profile, of classes, n int, seed uint6
 			share := cfg.InitialCharge + float64(cfg.InitialChargeSpread*(2*s.Float64()-1))
 			c.left = float64(min(max(share, 0), 1) * b.size(t).capacity)
 			b.initial += c.left
-			if plan != nil {
-				b.replug(t, &c, 0)
+			if schedule != nil {
+				b.updateCharger(t, &c, 0)
 			}
-			b.plan(t, &c, &b.meters[t], nil)
+			b.setDue(t, &c, &b.meters[t], nil)
 		}
 		b.cells.put(t, &c)
 	}
 	return b
 }
 
-// size returns what the battery of device t holds.
+// size returns the size of the battery of device t.
 func (b *Batteries) size(t int) *size { return &b.sizes[b.classes.of(t)] }
 
 // OnMains reports whether device t has no battery.
@@ -121,83 +120,83 @@ func (b *Batteries) Mains() bool { return b.cells.none() }
 
 const joulesPerWattHour = 3600
 
-// Change returns the last or the next instant at which the power of device t changes
-// on its own, and the power from then on.
-type Change func(t int) (at engine.Time, watts float64)
-
-// SetNextPower makes b ask for changes of power whenever it needs them, in place of
-// keeping those of each device. The answer for a device must stay the same until
-// Account has brought the device up to the present, which it must before SetPower gives
-// the device another power. Loads have no stages then.
-func (b *Batteries) SetNextPower(change Change) { b.change = change }
-
-// SetPower makes device t draw watts from now on. It panics when the device is
-// flat, when its battery was empty before now, when now lies before the last
-// account, and on a power that is negative or no number.
-func (b *Batteries) SetPower(t int, now engine.Time, watts float64) {
-	b.set(t, now, watts, &constant)
+// SetNextPower makes b call next to learn when power changes, instead of storing the
+// changes of each device. next returns the last or next instant at which the power of
+// device t changes, and the power from then on. Its result for a device must not change
+// until Account has updated the device to the current time; call Account before
+// SetPower. Power sequences cannot be used then.
+func (b *Batteries) SetNextPower(next func(t int) (at engine.Time, watts float64)) {
+	b.nextPower = next
 }
 
-// set makes device t draw watts from now on, and then what a plan says, if plans are kept.
-func (b *Batteries) set(t int, now engine.Time, watts float64, p *plan) {
+// SetPower sets the power of device t, in watts, from now on. It panics if the device is
+// depleted, if its battery was empty before now, if now is before the last update, or if
+// the power is negative or not a number.
+func (b *Batteries) SetPower(t int, now engine.Time, watts float64) {
+	b.set(t, now, watts, &noChanges)
+}
+
+// set sets the power of device t from now on, and its changes ahead if they are stored.
+func (b *Batteries) set(t int, now engine.Time, watts float64, p *powerChanges) {
 	if !(watts >= 0) {
 		panic(fmt.Sprintf("devices: device %d draws %g W: must be a number, not negative", t, watts))
 	}
 	if b.Depleted(t) {
-		panic(fmt.Sprintf("devices: device %d draws power at %v: it is flat", t, now))
+		panic(fmt.Sprintf("devices: device %d draws power at %v: it is depleted", t, now))
 	}
-	if b.plans == nil {
-		b.account(t, now, nil) // what is foretold is that of the new load already
+	if b.changes == nil {
+		b.account(t, now, nil) // nextPower already refers to the new power
 	} else {
-		b.account(t, now, &b.plans[t])
-		b.plans[t] = *p
+		b.account(t, now, &b.changes[t])
+		b.changes[t] = *p
 	}
 	b.meters[t].watts = watts
-	b.replan(t)
+	b.reschedule(t)
 }
 
-// replan is plan for device t under its present load, once it is accounted for; of
-// one on mains nothing is due.
-func (b *Batteries) replan(t int) {
+// reschedule updates the next battery event of device t after accounting, if it has a
+// battery.
+func (b *Batteries) reschedule(t int) {
 	if !b.OnMains(t) {
 		c := b.cells.at(t)
-		b.plan(t, &c, &b.meters[t], b.planOf(t, &plan{}))
+		b.setDue(t, &c, &b.meters[t], b.changesOf(t, &powerChanges{}))
 		b.cells.put(t, &c)
 	}
 }
 
-// SetPowerSequence is SetPower for a power that will change. It panics after SetNextPower.
+// SetPowerSequence is SetPower for a power that changes at known times. It panics after
+// SetNextPower.
 func (b *Batteries) SetPowerSequence(t int, now engine.Time, load PowerSequence) {
-	if b.change != nil {
-		panic(fmt.Sprintf("devices: device %d is given a load of stages: what is to come is foretold", t))
+	if b.nextPower != nil {
+		panic(fmt.Sprintf("devices: device %d has a power sequence: not possible after SetNextPower", t))
 	}
-	watts, p := load.plan(now)
-	if p != constant && b.plans == nil {
-		b.plans = make([]plan, len(b.meters)) // most runs have none
-		for t := range b.plans {
-			b.plans[t] = constant
+	watts, p := load.start(now)
+	if p != noChanges && b.changes == nil {
+		b.changes = make([]powerChanges, len(b.meters)) // most runs have none
+		for t := range b.changes {
+			b.changes[t] = noChanges
 		}
 	}
 	b.set(t, now, watts, &p)
 }
 
-// PowerChangeAt returns when the load of device t changes next, as SetPowerSequence was told;
-// engine.Never when it does not.
+// PowerChangeAt returns the next change of a sequence set by SetPowerSequence, or
+// engine.Never.
 func (b *Batteries) PowerChangeAt(t int) engine.Time {
-	if b.plans == nil {
+	if b.changes == nil {
 		return engine.Never
 	}
-	return b.plans[t].at[0]
+	return b.changes[t].at[0]
 }
 
-// Spend takes energy from device t, which is up, at once: as much of it as its
-// battery has, which may be empty now.
+// Spend takes energy from device t, which is up, at once. It takes at most the energy
+// left, so the battery may then be empty.
 func (b *Batteries) Spend(t int, now engine.Time, joules float64) {
 	if !(joules >= 0) {
 		panic(fmt.Sprintf("devices: device %d spends %g J: must be a number, not negative", t, joules))
 	}
 	if b.Depleted(t) {
-		panic(fmt.Sprintf("devices: device %d spends energy at %v: it is flat", t, now))
+		panic(fmt.Sprintf("devices: device %d spends energy at %v: it is depleted", t, now))
 	}
 	b.Account(t, now)
 	m := &b.meters[t]
@@ -209,52 +208,53 @@ func (b *Batteries) Spend(t int, now engine.Time, joules float64) {
 	joules = min(joules, c.left)
 	c.left -= joules
 	m.drained += joules
-	b.plan(t, &c, m, b.planOf(t, &plan{}))
+	b.setDue(t, &c, m, b.changesOf(t, &powerChanges{}))
 	b.cells.put(t, &c)
 }
 
-// EmptyAt returns when the battery of device t will be empty under the present
-// load: the first nanosecond at which nothing is left. ok is false when that
-// will not happen, when the device runs on mains, and when it is flat already.
+// EmptyAt returns the first nanosecond at which the battery of device t is empty under
+// the current power. ok is false if that never happens, if the device runs on mains, and
+// if it is already depleted.
 //
-// Where chargers follow a plan it looks no further than to the plan's next
-// change: the battery is empty no earlier, and once the time until then is
-// accounted for, EmptyAt knows more.
+// If chargers follow a schedule, the result is at most the schedule's next change. The
+// battery is not empty earlier. After accounting up to the result, EmptyAt returns the
+// next one.
 func (b *Batteries) EmptyAt(t int) (at engine.Time, ok bool) {
-	if b.Mains() || b.cells.flat(t) || b.cells.due(t) == engine.Never {
+	if b.Mains() || b.cells.depleted(t) || b.cells.due(t) == engine.Never {
 		return engine.Never, false
 	}
 	return b.cells.due(t), true
 }
 
-// Deplete makes device t flat; now must be its EmptyAt, also after Account(t, now).
+// Deplete marks device t as depleted. now must be its EmptyAt, also after Account(t,
+// now).
 func (b *Batteries) Deplete(t int, now engine.Time) {
 	if at, ok := b.EmptyAt(t); ok && at == now {
 		b.Account(t, now)
 	}
 	if at, ok := b.EmptyAt(t); !ok || at != now {
-		panic(fmt.Sprintf("devices: device %d dies at %v: its battery is empty at %v", t, now, at))
+		panic(fmt.Sprintf("devices: device %d is depleted at %v: its battery is empty at %v", t, now, at))
 	}
 	c := b.cells.at(t)
-	c.flat, c.certain = true, false
+	c.depleted, c.certain = true, false
 	b.meters[t].watts = 0
-	if b.plans != nil {
-		b.plans[t] = constant
+	if b.changes != nil {
+		b.changes[t] = noChanges
 	}
 	if b.charging == nil && b.charger > 0 {
 		c.plugged, c.change = false, now.Add(b.delay)
 	}
-	b.plan(t, &c, &b.meters[t], nil)
+	b.setDue(t, &c, &b.meters[t], nil)
 	b.cells.put(t, &c)
 }
 
-// Depleted reports whether device t has died and not been revived.
-func (b *Batteries) Depleted(t int) bool { return !b.Mains() && b.cells.flat(t) }
+// Depleted reports whether device t is depleted.
+func (b *Batteries) Depleted(t int) bool { return !b.Mains() && b.cells.depleted(t) }
 
-// RestoreAt returns when the battery of device t, which is flat, will be charged
-// enough for the device to come back. ok is false when it never will, and when
-// the device is not flat. Where chargers follow a plan it looks no further than
-// EmptyAt does: the device comes back no earlier.
+// RestoreAt returns when the battery of device t, which is depleted, has enough charge
+// to restore the device. ok is false if that never happens, and if the device is not
+// depleted. If chargers follow a schedule, the result is at most the schedule's next
+// change, as for EmptyAt.
 func (b *Batteries) RestoreAt(t int) (at engine.Time, ok bool) {
 	if !b.Depleted(t) || b.cells.due(t) == engine.Never {
 		return engine.Never, false
@@ -262,42 +262,42 @@ func (b *Batteries) RestoreAt(t int) (at engine.Time, ok bool) {
 	return b.cells.due(t), true
 }
 
-// Restore brings device t up, which is flat, drawing no power yet. A charger that
-// was plugged in because the device was flat is unplugged. now must not lie before
-// its RestoreAt, also after Account(t, now); the battery is charged until now, at
-// most until it is full.
+// Restore brings a depleted device t up, drawing no power yet. A charger that was
+// plugged in because the device was depleted is unplugged. now must not be before its
+// RestoreAt, also after Account(t, now). The battery charges until now, or until it is
+// full.
 func (b *Batteries) Restore(t int, now engine.Time) {
 	if at, ok := b.RestoreAt(t); ok && at <= now {
 		b.Account(t, now)
 	}
 	if at, ok := b.RestoreAt(t); !ok || now < at {
-		panic(fmt.Sprintf("devices: device %d is revived at %v: it may come back at %v", t, now, at))
+		panic(fmt.Sprintf("devices: device %d is restored at %v: must not be before %v", t, now, at))
 	}
 	c := b.cells.at(t)
-	c.flat = false
+	c.depleted = false
 	if b.charging == nil {
 		c.plugged, c.change = false, engine.Never
 	}
-	b.plan(t, &c, &b.meters[t], nil)
+	b.setDue(t, &c, &b.meters[t], nil)
 	b.cells.put(t, &c)
 }
 
-// AccountAll accounts for all devices up to now.
+// AccountAll updates the energy of all devices to now.
 func (b *Batteries) AccountAll(now engine.Time) {
 	for t := range b.meters {
 		b.Account(t, now)
 	}
 }
 
-// Spent returns the energy in joules that device t has drawn so far, from its
-// battery or from mains.
+// Spent returns the energy in joules that device t has consumed so far, from its battery
+// or from mains.
 func (b *Batteries) Spent(t int) float64 { return b.meters[t].drained }
 
-// Left returns the energy in joules that is left in the battery of device t, which
-// is not on mains.
+// Left returns the energy in joules left in the battery of device t, which must have
+// one.
 func (b *Batteries) Left(t int) float64 { return b.cells.left(t) }
 
-// Total returns the balance of all devices together.
+// Total returns the energy balance of all devices together.
 func (b *Batteries) Total() Energy {
 	var all Energy
 	for t := range b.meters {

@@ -39,40 +39,40 @@ func TestABatteryRunsDownAndIsCharged(t *testing.T) {
 		t.Errorf("a device that draws nothing is empty at %v", at)
 	}
 	b.SetPower(0, 0, 2)
-	b.SetPower(0, 100*second, 4) // 200 J of 1800 J are gone: 400 s are left
+	b.SetPower(0, 100*second, 4) // 200 J of 1800 J are used: 400 s remain
 	at, ok := b.EmptyAt(0)
 	if !ok || at != 500*second {
 		t.Fatalf("empty at %v, want 500 s", at)
 	}
 	if _, ok := b.RestoreAt(0); ok || b.Depleted(0) {
-		t.Error("the device comes back before it is gone")
+		t.Error("the device is restored before it is depleted")
 	}
 	b.Deplete(0, at)
 	if b.Level(0, at) != 0 || b.Spent(0) != 1800 || !b.Depleted(0) {
-		t.Errorf("dead: level %g, spent %g J", b.Level(0, at), b.Spent(0))
+		t.Errorf("depleted: level %g, spent %g J", b.Level(0, at), b.Spent(0))
 	}
 	if at, ok := b.EmptyAt(0); ok {
-		t.Errorf("a flat battery is empty again at %v", at)
+		t.Errorf("a depleted battery is empty again at %v", at)
 	}
 	back, ok := b.RestoreAt(0) // 60 s, then 900 J at 10 W
 	if !ok || back != 650*second {
-		t.Fatalf("back at %v, want 650 s", back)
+		t.Fatalf("restored at %v, want 650 s", back)
 	}
 	b.AccountAll(560 * second)
 	if b.Level(0, 560*second) != 0 {
 		t.Errorf("level %g when the charger is plugged in", b.Level(0, 560*second))
 	}
-	b.AccountAll(590 * second) // 30 s of charging, then 10 s more: none is counted twice
+	b.AccountAll(590 * second) // 30 s of charging, then 10 s more: nothing is counted twice
 	b.AccountAll(600 * second)
 	if math.Abs(b.Level(0, 600*second)-400./3600) > 1e-12 {
 		t.Errorf("level %g after 40 s of charging, want 400 J of 3600 J", b.Level(0, 600*second))
 	}
 	b.Restore(0, back)
 	if at, ok := b.EmptyAt(0); ok {
-		t.Errorf("a revived device draws nothing yet, and is empty at %v", at)
+		t.Errorf("a restored device draws nothing yet, but is empty at %v", at)
 	}
 	if b.Level(0, back) != 0.25 || b.Depleted(0) || b.Spent(0) != 1800 {
-		t.Errorf("revived: level %g, spent %g J", b.Level(0, back), b.Spent(0))
+		t.Errorf("restored: level %g, spent %g J", b.Level(0, back), b.Spent(0))
 	}
 	b.SetPower(0, back, 9)
 	if at, _ := b.EmptyAt(0); at != 750*second {
@@ -84,8 +84,8 @@ func TestABatteryRunsDownAndIsCharged(t *testing.T) {
 	}
 }
 
-// Whoever revives late finds a fuller battery, but never more than full.
-func TestALateRevivalFindsMore(t *testing.T) {
+// A later restoration finds more charge, but never more than full.
+func TestLateRestorationFindsMore(t *testing.T) {
 	for _, c := range []struct {
 		wait  engine.Time
 		level float64
@@ -98,7 +98,7 @@ func TestALateRevivalFindsMore(t *testing.T) {
 		at, _ := b.RestoreAt(0)
 		b.Restore(0, at+c.wait)
 		if math.Abs(b.Level(0, at+c.wait)-c.level) > 1e-12 {
-			t.Errorf("revived %v late: level %g, want %g", c.wait, b.Level(0, at+c.wait), c.level)
+			t.Errorf("restored %v late: level %g, want %g", c.wait, b.Level(0, at+c.wait), c.level)
 		}
 	}
 }
@@ -109,7 +109,7 @@ func TestWithoutAChargerADeviceStaysGone(t *testing.T) {
 	at, _ := b.EmptyAt(0)
 	b.Deplete(0, at)
 	if at, ok := b.RestoreAt(0); ok {
-		t.Errorf("back at %v", at)
+		t.Errorf("restored at %v", at)
 	}
 	b.AccountAll(at + second)
 	if b.Level(0, at+second) != 0 || b.Total().ChargedJ != 0 {
@@ -143,7 +143,7 @@ func TestAnEmptyStart(t *testing.T) {
 	}
 	b.Deplete(0, 0)
 	if at, ok := b.RestoreAt(0); !ok || at != second { // 0.2 of 3600 J at 720 W
-		t.Errorf("back at %v, want 1 s", at)
+		t.Errorf("restored at %v, want 1 s", at)
 	}
 }
 
@@ -168,8 +168,8 @@ func TestInitialChargeSpreads(t *testing.T) {
 	}
 }
 
-// Accounting in between, as at the end of each round, must not move the instant
-// at which a battery is empty: the caller has an event there.
+// Accounting in between, as at the end of each round, must not move the instant at which
+// a battery is empty: the caller has an event there.
 func TestAccountingDoesNotMoveTheEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := NewBatteries(phone(), 1, 1)
@@ -190,7 +190,7 @@ func TestAccountingDoesNotMoveTheEnd(t *testing.T) {
 	})
 }
 
-// Nothing is left at EmptyAt, and something is a nanosecond before.
+// The battery is empty at EmptyAt and not a nanosecond before.
 func TestEmptyAtIsTheFirstEmptyNanosecond(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		// Below 1e6 s a nanosecond is well above the rounding of a float64.
@@ -203,12 +203,12 @@ func TestEmptyAtIsTheFirstEmptyNanosecond(t *testing.T) {
 		}
 		b.AccountAll(end - 1)
 		if watts*(end-1).Seconds() < 3600*(1-1e-15) && b.Level(0, end-1) <= 0 {
-			t.Fatalf("nothing is left a nanosecond before %d ns", end)
+			t.Fatalf("empty a nanosecond before %d ns", end)
 		}
 	})
 }
 
-// Random histories of power, deaths and revivals: energy is conserved, never
+// Random histories of power, depletion and restoration: energy is conserved, never
 // negative and never above the capacity.
 func TestEnergyIsConserved(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -229,21 +229,21 @@ func TestEnergyIsConserved(t *testing.T) {
 			}
 			e := b.Total()
 			if in, out := e.InitialJ+e.ChargedJ, e.DrainedJ+e.LeftJ; math.Abs(in-out) > 1e-9*in {
-				t.Fatalf("%+v: %g J came in, %g J went out or are left", e, in, out)
+				t.Fatalf("%+v: %g J in, %g J out or left", e, in, out)
 			}
 		}
 		for range rapid.IntRange(20, 80).Draw(t, "steps") {
 			next := now + engine.Time(rapid.Int64Range(0, int64(200*second)).Draw(t, "span"))
-			// Fire the deaths that are due until then, and the revivals the
-			// history does not put off.
+			// Deplete the devices whose batteries are empty by then, and restore those
+			// that the history does not delay.
 			for d := range n {
 				for {
 					if at, ok := b.EmptyAt(d); ok && at <= next {
 						b.Deplete(d, at)
 					} else if at, ok := b.RestoreAt(d); ok && at <= next && rapid.Bool().Draw(t, "revive") {
 						b.Restore(d, max(at, now))
-						// As federation does: a device that is back draws idle
-						// power, so that a tiny battery dies again at once.
+						// As the simulation does: a restored device draws idle power, so
+						// a tiny battery is empty again at once.
 						b.SetPower(d, max(at, now), 0)
 					} else {
 						break
@@ -278,12 +278,12 @@ func TestMisuseOfBatteries(t *testing.T) {
 	mustPanic(t, "device 0 draws NaN W", func() { fresh().SetPower(0, 0, math.NaN()) })
 	mustPanic(t, "device 0 is up at 1.000000001s: its battery was empty at 1s", func() { fresh().SetPower(0, second+1, 1) })
 	mustPanic(t, "device 0 is up at 2s", func() { fresh().AccountAll(2 * second) })
-	mustPanic(t, "device 0 dies at 999.999999ms: its battery is empty at 1s", func() { fresh().Deplete(0, second-1) })
-	mustPanic(t, "device 0 is revived at 1s: it may come back at never", func() { fresh().Restore(0, second) })
+	mustPanic(t, "device 0 is depleted at 999.999999ms: its battery is empty at 1s", func() { fresh().Deplete(0, second-1) })
+	mustPanic(t, "device 0 is restored at 1s: must not be before never", func() { fresh().Restore(0, second) })
 	b := fresh()
 	b.Deplete(0, second)
-	mustPanic(t, "device 0 draws power at 1s: it is flat", func() { b.SetPower(0, second, 1) })
-	mustPanic(t, "its energy is accounted up to 1s already", func() { b.AccountAll(second - 1) })
+	mustPanic(t, "device 0 draws power at 1s: it is depleted", func() { b.SetPower(0, second, 1) })
+	mustPanic(t, "its energy is accounted up to 1s", func() { b.AccountAll(second - 1) })
 }
 
 func TestAccountingAllocatesNothing(t *testing.T) {
@@ -301,8 +301,7 @@ func TestAccountingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// What is spent at once is gone at once, at most what is left, and brings the end
-// forward.
+// Spent energy is gone at once, at most the energy left, and EmptyAt moves forward.
 func TestSpend(t *testing.T) {
 	b := NewBatteries(phone(), 1, 1)
 	b.SetPower(0, 0, 6)
@@ -315,7 +314,7 @@ func TestSpend(t *testing.T) {
 		t.Errorf("empty at %v, %g J spent; want 200 s, 3600 J", at, b.Spent(0))
 	}
 	b.Deplete(0, 200*second)
-	mustPanic(t, "device 0 spends energy at 3m20s: it is flat", func() { b.Spend(0, 200*second, 1) })
+	mustPanic(t, "device 0 spends energy at 3m20s: it is depleted", func() { b.Spend(0, 200*second, 1) })
 	cfg := Defaults()
 	cfg.BatteryWh = Mains
 	m := NewBatteries(cfg, 1, 1)
@@ -326,43 +325,44 @@ func TestSpend(t *testing.T) {
 	mustPanic(t, "device 0 spends -1 J", func() { m.Spend(0, second, -1) })
 }
 
-// A change that is foretold has the energies of one that is kept, to the bit: on mains,
-// with a battery and with a charger, looked at in between or not.
-func TestAForetoldChangeIsAKeptOne(t *testing.T) {
+// Power changes from SetNextPower give the same energies, to the bit, as a stored
+// sequence: on mains, with a battery and with a charger, with or without accounting in
+// between.
+func TestNextPowerMatchesStoredSequence(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := phone()
 		cfg.BatteryWh = rapid.SampledFrom([]float64{0, 1}).Draw(t, "battery")
 		cfg.InitialCharge, cfg.LowBattery = 0.9, 0.5
 		cfg.ChargeW = rapid.SampledFrom([]float64{0, 3}).Draw(t, "charger")
-		kept, told := NewBatteries(cfg, 1, 1), NewBatteries(cfg, 1, 1)
+		stored, asked := NewBatteries(cfg, 1, 1), NewBatteries(cfg, 1, 1)
 		var at engine.Time
 		var then float64
-		told.SetNextPower(func(int) (engine.Time, float64) { return at, then })
+		asked.SetNextPower(func(int) (engine.Time, float64) { return at, then })
 		now := engine.Time(0)
 		for range rapid.IntRange(1, 8).Draw(t, "loads") {
 			first, later := rapid.Float64Range(0, 3).Draw(t, "first"), rapid.Float64Range(0, 3).Draw(t, "then")
 			length := engine.Time(rapid.Int64Range(1, int64(60*second)).Draw(t, "length"))
 			if first == later {
-				continue // what does not change is not foretold
+				continue // no change
 			}
-			kept.SetPowerSequence(0, now, PowerSequence{Stages: [MaxStages]Stage{{Length: length, Watts: first}}, Watts: later})
-			told.Account(0, now)
+			stored.SetPowerSequence(0, now, PowerSequence{Stages: [MaxStages]Stage{{Length: length, Watts: first}}, Watts: later})
+			asked.Account(0, now)
 			at, then = now.Add(length), later
-			told.SetPower(0, now, first)
+			asked.SetPower(0, now, first)
 			for range rapid.IntRange(0, 3).Draw(t, "looks") {
 				now = now.Add(engine.Time(rapid.Int64Range(0, int64(60*second)).Draw(t, "pause")))
-				if empty, ok := kept.EmptyAt(0); ok && now > empty {
+				if empty, ok := stored.EmptyAt(0); ok && now > empty {
 					return
 				}
-				if kept.Level(0, now) != told.Level(0, now) || kept.Low(0, now) != told.Low(0, now) {
-					t.Fatalf("at %v: level %g, foretold %g", now, kept.Level(0, now), told.Level(0, now))
+				if stored.Level(0, now) != asked.Level(0, now) || stored.Low(0, now) != asked.Low(0, now) {
+					t.Fatalf("at %v: level %g, by SetNextPower %g", now, stored.Level(0, now), asked.Level(0, now))
 				}
-				kept.Account(0, now)
-				told.Account(0, now)
-				a, _ := kept.EmptyAt(0)
-				b, _ := told.EmptyAt(0)
-				if a != b || kept.Spent(0) != told.Spent(0) || kept.Total() != told.Total() {
-					t.Fatalf("at %v: %g J spent, empty at %v; foretold %g J, %v", now, kept.Spent(0), a, told.Spent(0), b)
+				stored.Account(0, now)
+				asked.Account(0, now)
+				a, _ := stored.EmptyAt(0)
+				b, _ := asked.EmptyAt(0)
+				if a != b || stored.Spent(0) != asked.Spent(0) || stored.Total() != asked.Total() {
+					t.Fatalf("at %v: %g J spent, empty at %v; by SetNextPower %g J, %v", now, stored.Spent(0), a, asked.Spent(0), b)
 				}
 			}
 		}

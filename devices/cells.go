@@ -4,21 +4,21 @@ import "fedsim/engine"
 
 // cell is the state of a battery.
 type cell struct {
-	left    float64     // J in the battery, in [0, capacity]
-	charged float64     // J from the charger since it was taken out of cells
-	due     engine.Time // up: when the battery is empty; flat: when the device may come back; no later than change
-	change  engine.Time // when the charger is plugged in or out next
-	plugged bool
-	flat    bool
-	certain bool // what is due happens; otherwise it may turn out to be later
+	left     float64     // J in the battery, in [0, capacity]
+	charged  float64     // J from the charger since the cell was loaded
+	due      engine.Time // up: when the battery is empty; depleted: when it may be restored; at most change
+	change   engine.Time // next change of the charger
+	plugged  bool
+	depleted bool
+	certain  bool // the event happens at due; otherwise it may turn out to be later
 }
 
-// cells holds the cells of all devices, 17 bytes each, and 8 more when there are
-// chargers. The zero value holds none.
+// cells stores the cells of all devices, in 17 bytes each, and 8 more with chargers. The
+// zero value has none.
 type cells struct {
 	charges []charge
 	modes   []mode
-	changes []engine.Time // none when nothing is ever plugged in
+	changes []engine.Time // nil if chargers never change
 }
 
 type charge struct {
@@ -26,7 +26,7 @@ type charge struct {
 	due  engine.Time
 }
 
-// mode is what of a cell is true or not.
+// mode has the flags of a cell.
 type mode uint8
 
 const (
@@ -43,12 +43,12 @@ func newCells(n int, chargers bool) cells {
 	return c
 }
 
-// at takes out the cell of device t.
+// at loads the cell of device t.
 func (c *cells) at(t int) cell {
 	m := c.modes[t]
 	x := cell{
 		left: c.charges[t].left, due: c.charges[t].due, change: engine.Never,
-		plugged: m&isPlugged != 0, flat: m&isFlat != 0, certain: m&isCertain != 0,
+		plugged: m&isPlugged != 0, depleted: m&isFlat != 0, certain: m&isCertain != 0,
 	}
 	if c.changes != nil {
 		x.change = c.changes[t]
@@ -56,7 +56,7 @@ func (c *cells) at(t int) cell {
 	return x
 }
 
-// put puts the cell of device t back; charged is the caller's to keep.
+// put stores the cell of device t, except for charged.
 func (c *cells) put(t int, x *cell) {
 	c.charges[t] = charge{left: x.left, due: x.due}
 	if c.changes != nil {
@@ -66,7 +66,7 @@ func (c *cells) put(t int, x *cell) {
 	if x.plugged {
 		m |= isPlugged
 	}
-	if x.flat {
+	if x.depleted {
 		m |= isFlat
 	}
 	if x.certain {
@@ -78,10 +78,10 @@ func (c *cells) put(t int, x *cell) {
 func (c *cells) none() bool            { return c.charges == nil }
 func (c *cells) left(t int) float64    { return c.charges[t].left }
 func (c *cells) due(t int) engine.Time { return c.charges[t].due }
-func (c *cells) flat(t int) bool       { return c.modes[t]&isFlat != 0 }
+func (c *cells) depleted(t int) bool   { return c.modes[t]&isFlat != 0 }
 
-// sum adds up numbers that are not negative and keeps what rounding takes away (Kahan,
-// CACM 1965): of millions of them about as many digits as of one.
+// sum adds nonnegative numbers with compensation for rounding (Kahan, CACM 1965): a sum
+// of millions has almost full precision.
 type sum struct{ high, low float64 }
 
 func (s *sum) add(x float64) {

@@ -10,8 +10,8 @@ import (
 	"fedsim/engine"
 )
 
-// What is put into the cells is taken out, and no other is touched.
-func TestCellsComeBack(t *testing.T) {
+// A stored cell can be loaded again, and no other cell changes.
+func TestCellsLoadAsStored(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		chargers := rapid.Bool().Draw(t, "chargers")
 		c := newCells(3, chargers)
@@ -25,7 +25,7 @@ func TestCellsComeBack(t *testing.T) {
 			k := rapid.IntRange(0, 2).Draw(t, "device")
 			x := cell{
 				left: rapid.Float64().Draw(t, "left"), due: engine.Time(rapid.Int64().Draw(t, "due")), change: engine.Never,
-				plugged: rapid.Bool().Draw(t, "plugged"), flat: rapid.Bool().Draw(t, "flat"), certain: rapid.Bool().Draw(t, "certain"),
+				plugged: rapid.Bool().Draw(t, "plugged"), depleted: rapid.Bool().Draw(t, "flat"), certain: rapid.Bool().Draw(t, "certain"),
 			}
 			if chargers {
 				x.change = engine.Time(rapid.Int64().Draw(t, "change"))
@@ -33,7 +33,7 @@ func TestCellsComeBack(t *testing.T) {
 			c.put(k, &x)
 			twin[k] = x
 			for k, want := range twin {
-				if got := c.at(k); got != want || c.flat(k) != want.flat || c.left(k) != want.left || c.due(k) != want.due {
+				if got := c.at(k); got != want || c.depleted(k) != want.depleted || c.left(k) != want.left || c.due(k) != want.due {
 					t.Fatalf("cell %d is %+v, want %+v", k, got, want)
 				}
 			}
@@ -41,8 +41,8 @@ func TestCellsComeBack(t *testing.T) {
 	})
 }
 
-// Of a million numbers the sum has the last digit but one, where adding them up one by
-// one has lost four more.
+// The sum of a million numbers is exact to the last digit but one. Plain addition loses
+// four more digits.
 func TestSumKeepsItsDigits(t *testing.T) {
 	var s sum
 	plain, exact := 0.0, new(big.Float).SetPrec(200)
@@ -54,9 +54,9 @@ func TestSumKeepsItsDigits(t *testing.T) {
 	}
 	want, _ := exact.Float64()
 	if off := math.Abs(s.value()-want) / want; off > 3e-16 {
-		t.Errorf("the sum is off by %g of itself, adding up by %g", off, math.Abs(plain-want)/want)
+		t.Errorf("relative error %g of the sum, %g of plain addition", off, math.Abs(plain-want)/want)
 	}
 	if math.Abs(plain-want) == 0 {
-		t.Error("adding up loses nothing: nothing is tested")
+		t.Error("plain addition is exact: the test is void")
 	}
 }

@@ -8,27 +8,28 @@ import (
 	"fedsim/internal/rng"
 )
 
-// When devices are charged.
+// Values of the key charging: when devices are charged.
 const (
-	// WhenDepleted plugs the charger in a while after the battery has run empty, until
-	// the device comes back.
+	// WhenDepleted plugs the charger in some time after the battery is empty, until the
+	// device is restored.
 	WhenDepleted = "when-depleted"
-	// Daily plugs the charger in at a time of the day for some hours.
+	// Daily plugs the charger in at an hour of the day for some hours.
 	Daily = "daily"
 )
 
-// ChargingSchedule says when devices are plugged in, whether they are up or flat.
+// ChargingSchedule says when the chargers of devices are plugged in, whether the devices
+// are up or depleted.
 //
-// Different devices may be asked about at once.
+// It may be called concurrently for different devices.
 type ChargingSchedule interface {
 	// PluggedIn reports whether a device is plugged in at an instant, and when that
-	// changes next: later than at, Never when it does not. For each device it is
-	// asked about instants in order, from 0 on.
+	// changes next: later than at, or Never. For each device it is called for instants
+	// in ascending order from 0.
 	PluggedIn(device int, at engine.Time) (plugged bool, change engine.Time)
 }
 
-// charging returns the plan of a valid configuration; nil for chargers that wait
-// until a battery is empty, and for none.
+// charging returns the schedule of a valid configuration. It is nil without chargers,
+// and for chargers that wait until a battery is empty.
 func (d *Config) charging(seed uint64) ChargingSchedule {
 	if d.Charging != Daily || d.ChargeW == 0 {
 		return nil
@@ -43,15 +44,15 @@ func (d *Config) charging(seed uint64) ChargingSchedule {
 // day is the period of daily charging.
 const day engine.Time = 24 * 3600e9
 
-// daily charges for the same hours of every day. Time 0 is midnight.
+// daily charges during the same hours of every day. Time 0 is midnight.
 type daily struct {
 	start, spread float64     // ns after midnight
-	length        engine.Time // below a day
+	length        engine.Time // less than a day
 	seed          uint64
 }
 
-// PluggedIn draws when device t is plugged in from the stream (seed, rng.Charging,
-// t, 0): nothing is kept for a device, and any instant may be asked about.
+// PluggedIn draws the charging hour of device t from the stream (seed, rng.Charging, t,
+// 0). It stores nothing and accepts instants in any order.
 func (d *daily) PluggedIn(t int, at engine.Time) (plugged bool, change engine.Time) {
 	start := d.start
 	if d.spread > 0 {
@@ -62,7 +63,7 @@ func (d *daily) PluggedIn(t int, at engine.Time) (plugged bool, change engine.Ti
 	if begin < 0 {
 		begin += day
 	}
-	since := (at - begin) % day // the start of its last charging
+	since := (at - begin) % day // time since the last charging began
 	if since < 0 {
 		since += day
 	}
@@ -72,15 +73,14 @@ func (d *daily) PluggedIn(t int, at engine.Time) (plugged bool, change engine.Ti
 	return false, at.Add(day - since)
 }
 
-// replug asks the plan for what follows the instant at which a device's charger
-// was to be plugged in or out.
-func (b *Batteries) replug(t int, c *cell, now engine.Time) {
+// updateCharger sets the state of a device's charger at now, and its next change.
+func (b *Batteries) updateCharger(t int, c *cell, now engine.Time) {
 	if b.charging == nil {
-		c.plugged, c.change = true, engine.Never // of a flat device
+		c.plugged, c.change = true, engine.Never // of a depleted device
 		return
 	}
 	c.plugged, c.change = b.charging.PluggedIn(t, now)
 	if c.change <= now {
-		panic(fmt.Sprintf("devices: device %d is plugged in = %t at %v until %v: must be later", t, c.plugged, now, c.change))
+		panic(fmt.Sprintf("devices: device %d: plugged in = %t at %v until %v: the end must be later", t, c.plugged, now, c.change))
 	}
 }

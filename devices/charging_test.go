@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// slots is a charging plan second by second; behind its end it stays as it is.
+// slots is a charging schedule by seconds. The last value holds on.
 type slots []bool
 
 func (s slots) PluggedIn(_ int, at engine.Time) (bool, engine.Time) {
@@ -22,21 +22,21 @@ func (s slots) PluggedIn(_ int, at engine.Time) (bool, engine.Time) {
 	return s[i], engine.Never
 }
 
-// stepwise is the slow twin of a battery: it goes through time second by second,
-// in which neither load nor charger changes.
+// stepwise is the slow twin of a battery. It advances second by second; power and
+// charger are constant within a second.
 type stepwise struct {
 	capacity, left, drained, charged, charger float64
-	flat                                      bool
+	depleted                                  bool
 }
 
 func (s *stepwise) second(watts float64, plugged bool) {
-	in, lives := 0.0, 1.0 // lives: until it is flat
+	in, lives := 0.0, 1.0 // lives: until it is depleted
 	if plugged {
 		in = s.charger
 	}
-	if net := watts - in; !s.flat && net > s.left {
-		s.flat, lives = true, s.left/net
-	} else if s.flat {
+	if net := watts - in; !s.depleted && net > s.left {
+		s.depleted, lives = true, s.left/net
+	} else if s.depleted {
 		lives = 0
 	}
 	s.drained += watts * lives
@@ -50,7 +50,7 @@ func (s *stepwise) second(watts float64, plugged bool) {
 	s.charged += gain
 }
 
-// until lets a device die when it is due, and accounts for the time until now.
+// until depletes a device at EmptyAt and accounts for the time until now.
 func until(b *Batteries, t int, now engine.Time) {
 	for {
 		due, ok := b.EmptyAt(t)
@@ -65,13 +65,13 @@ func until(b *Batteries, t int, now engine.Time) {
 	}
 }
 
-// Random loads with stages under random plans, accounted at random: the battery's
-// figures are those of the slow twin, and energy is conserved to 1e-9.
+// Random power sequences under random schedules, accounted at random times, agree with
+// the slow twin, and energy is conserved to 1e-9.
 func TestBatteriesAgreeWithStepwise(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const horizon = 200
 		cfg := Defaults()
-		capacity := rapid.Float64Range(20, 400).Draw(t, "capacity") + math.Pi/100 // nothing ends on a second
+		capacity := rapid.Float64Range(20, 400).Draw(t, "capacity") + math.Pi/100 // no battery is empty at a whole second
 		cfg.BatteryWh = capacity / 3600
 		cfg.InitialCharge = rapid.Float64Range(0.1, 1).Draw(t, "initial_charge")
 		cfg.ChargeW = rapid.SampledFrom([]float64{0.7, 1.5, 4}).Draw(t, "charge_w")
@@ -109,20 +109,20 @@ func TestBatteriesAgreeWithStepwise(t *testing.T) {
 			}
 			e := b.Total()
 			if in, out := e.InitialJ+e.ChargedJ, e.DrainedJ+e.LeftJ; math.Abs(in-out) > 1e-9*in {
-				t.Fatalf("at %d s: %+v: %g J came in, %g J went out or are left", now, e, in, out)
+				t.Fatalf("at %d s: %+v: %g J in, %g J out or left", now, e, in, out)
 			}
 			want := Energy{InitialJ: e.InitialJ, ChargedJ: twin.charged, DrainedJ: twin.drained, LeftJ: twin.left}
-			// A battery is empty at whole nanoseconds.
+			// A battery is empty at a whole nanosecond.
 			near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-7 }
-			if b.Depleted(0) != twin.flat || !near(e.ChargedJ, twin.charged) || !near(e.DrainedJ, twin.drained) || !near(e.LeftJ, twin.left) {
-				t.Fatalf("at %d s: flat %t, %+v; by steps %t, %+v", now, b.Depleted(0), e, twin.flat, want)
+			if b.Depleted(0) != twin.depleted || !near(e.ChargedJ, twin.charged) || !near(e.DrainedJ, twin.drained) || !near(e.LeftJ, twin.left) {
+				t.Fatalf("at %d s: depleted %t, %+v; by steps %t, %+v", now, b.Depleted(0), e, twin.depleted, want)
 			}
 		}
 	})
 }
 
-// 22 h, give or take one, for 8 h: every instant says the same about the change
-// that follows, in any order, and a day looks like the one before.
+// 22 h plus or minus 1 h, for 8 h. Every instant gives the same next change, in any
+// order, and all days are alike.
 func TestDailyCharging(t *testing.T) {
 	const hour = 3600 * second
 	for _, spread := range []float64{0, 1, 12} {
@@ -165,9 +165,8 @@ func TestDailyCharging(t *testing.T) {
 	}
 }
 
-// Plugged in, a device that is full lives on its charger, and what its charger
-// cannot give comes from the battery.
-func TestAFullBatteryIsSpared(t *testing.T) {
+// While plugged in, a full device runs on its charger. The battery supplies the rest.
+func TestFullBatteryIsNotDrained(t *testing.T) {
 	cfg := phone() // 3600 J
 	cfg.ChargeW, cfg.InitialCharge = 5, 0.9
 	b := NewChargedBatteries(cfg, 1, 1, slots{true})
@@ -189,9 +188,9 @@ func TestAFullBatteryIsSpared(t *testing.T) {
 	}
 }
 
-// A flat device under a plan comes back when its charger has been plugged in for
-// long enough, over as many days as it takes, and stays plugged in.
-func TestAFlatDeviceWaitsForItsPlan(t *testing.T) {
+// A depleted device with a schedule is restored once its charger has been plugged in for
+// long enough, over several days if necessary. It stays plugged in.
+func TestDepletedDeviceFollowsSchedule(t *testing.T) {
 	const hour = 3600 * second
 	cfg := phone() // 3600 J, back at 0.2
 	cfg.Charging, cfg.ChargeHour, cfg.ChargeHours, cfg.ChargeW = Daily, 6, 1, 0.08
@@ -199,7 +198,7 @@ func TestAFlatDeviceWaitsForItsPlan(t *testing.T) {
 	b.SetPower(0, 0, 1)
 	until(b, 0, 2*hour)
 	if !b.Depleted(0) || b.Spent(0) != 3600 {
-		t.Fatalf("flat = %t, spent %g J", b.Depleted(0), b.Spent(0))
+		t.Fatalf("depleted = %t, spent %g J", b.Depleted(0), b.Spent(0))
 	}
 	var back engine.Time
 	for range 20 {
@@ -215,18 +214,18 @@ func TestAFlatDeviceWaitsForItsPlan(t *testing.T) {
 	}
 	// 720 J at 0.08 W are 2.5 h.
 	if want := 2*day + 6*hour + hour/2; back != want {
-		t.Fatalf("back at %v, want %v", back, want)
+		t.Fatalf("restored at %v, want %v", back, want)
 	}
 	b.Restore(0, back)
 	b.SetPower(0, back, 0.02)
 	b.AccountAll(back + hour) // half an hour at +0.06 W, half an hour at -0.02 W
 	if got := b.Left(0); math.Abs(got-(720+108-36)) > 1e-9 {
-		t.Errorf("%g J are left, want 792", got)
+		t.Errorf("%g J left, want 792", got)
 	}
 }
 
-// Level and Low tell without accounting, and LowChangeAt finds the first instant at
-// which Low is something else.
+// Level and Low do not account, and LowChangeAt finds the first instant at which Low
+// changes.
 func TestLowBattery(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := phone()
@@ -250,7 +249,7 @@ func TestLowBattery(t *testing.T) {
 		low := b.Low(0, 0)
 		for k := range engine.Time(50) {
 			now := end * k / 50
-			if got := b.Low(0, now); got != low && (!ok || now < at-1) { // behind at it may change again
+			if got := b.Low(0, now); got != low && (!ok || now < at-1) { // after at, Low may change again
 				t.Fatalf("low at %v: %t, changes at %v (%t)", now, got, at, ok)
 			}
 			if got, want := b.Low(0, now), b.Level(0, now) < cfg.LowBattery; got != want && math.Abs(b.Level(0, now)-cfg.LowBattery) > 1e-9 {
@@ -258,7 +257,7 @@ func TestLowBattery(t *testing.T) {
 			}
 		}
 		if ok {
-			// The first nanosecond, but for a rounding of the level.
+			// It is the first nanosecond, up to a rounding of the level.
 			if at > 1 && b.Low(0, at-2) != low || b.Low(0, at+1) == low {
 				t.Fatalf("low changes at %v: %t before, %t then", at, b.Low(0, at-1), b.Low(0, at+1))
 			}

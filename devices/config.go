@@ -9,21 +9,21 @@ import (
 	"fedsim/config"
 )
 
-// How the devices' speeds differ.
+// Values of the key spread: how the speeds of devices differ.
 const (
 	Fixed     = "fixed"      // all alike
 	Uniform   = "uniform"    // multiplied by a uniform number in [1-w, 1+w]
 	LogNormal = "log-normal" // multiplied by a log-normal number of mean 1 and sigma/mu w
 )
 
-// Which frequency step a device computes at.
+// Values of the key governor: the frequency step of a device.
 const (
 	Performance = "performance" // the fastest
 	Powersave   = "powersave"   // the slowest
 	ByCharge    = "charge"      // the fuller its battery, the faster
 )
 
-// What a device with a low battery does.
+// Values of the key low_battery_action.
 const (
 	Refuse = "refuse" // takes no new work
 	Slow   = "slow"   // computes at its slowest frequency step
@@ -34,38 +34,38 @@ const Mains = -1
 
 // Config is the table [devices] of a scenario.
 type Config struct {
-	Profile       string  `toml:"profile" doc:"what the devices are: \"phone-2010\", \"phone-2017\", \"phone-2020\" or \"raspberry-pi-4\""`
-	PowerProfile  string  `toml:"power_profile" doc:"Android's power_profile.xml of a device, whose clocks, powers of processor and active radio, and battery stand in for the profile's; empty: none"`
+	Profile       string  `toml:"profile" doc:"kind of device: \"phone-2010\", \"phone-2017\", \"phone-2020\" or \"raspberry-pi-4\""`
+	PowerProfile  string  `toml:"power_profile" doc:"an Android power_profile.xml; its clocks, processor and radio powers and battery override the profile's; empty: none"`
 	ClockGHz      float64 `toml:"clock_ghz" doc:"clock of the processor at its fastest frequency step; 0: the profile's"`
 	FlopsPerCycle float64 `toml:"flops_per_cycle" doc:"floating-point operations in a clock cycle; 0: the profile's"`
 	IdleW         float64 `toml:"idle_w" doc:"power when neither computing nor sending, in watts; 0: the profile's"`
 	ComputeW      float64 `toml:"compute_w" doc:"power when computing at the fastest frequency step, in watts; 0: the profile's"`
 	BatteryWh     float64 `toml:"battery_wh" doc:"energy of a full battery in watt-hours; 0: the profile's, -1: no battery, runs on mains"`
 
-	Governor      string `toml:"governor" doc:"which frequency step of its processor a device computes at: \"performance\" (the fastest), \"powersave\" (the slowest) or \"charge\" (the fuller its battery when it is asked, the faster)"`
-	FrequencyStep int    `toml:"frequency_step" doc:"that step by its number, 1 the slowest; 0: as governor says"`
+	Governor      string `toml:"governor" doc:"frequency step of a device's processor: \"performance\" (the fastest), \"powersave\" (the slowest) or \"charge\" (faster for a fuller battery)"`
+	FrequencyStep int    `toml:"frequency_step" doc:"frequency step by number, 1 the slowest; 0: by governor"`
 
-	Spread      string  `toml:"spread" doc:"how the devices' speeds differ: \"fixed\", \"uniform\" (multiplied by a number in [1-w, 1+w]) or \"log-normal\" (by a number of mean 1 and sigma/mu w)"`
+	Spread      string  `toml:"spread" doc:"spread of speeds between devices: \"fixed\" (none), \"uniform\" (a factor in [1-w, 1+w]) or \"log-normal\" (a factor of mean 1 and sigma/mu w)"`
 	SpreadWidth float64 `toml:"spread_width" doc:"the w of spread; not used by \"fixed\""`
 
 	InitialCharge       float64 `toml:"initial_charge" doc:"charge of the batteries at the start, as a share of full"`
 	InitialChargeSpread float64 `toml:"initial_charge_spread" doc:"a device's initial charge is uniform within this much of initial_charge"`
 
-	Charging         string  `toml:"charging" doc:"when the charger is plugged in: \"when-depleted\" (charge_delay_s after the battery has run empty, until the device comes back) or \"daily\" (for charge_hours from charge_hour on, every day, whether the device is up or not)"`
-	ChargeW          float64 `toml:"charge_w" doc:"power of the charger in watts; 0: none, a device whose battery has run empty does not come back"`
+	Charging         string  `toml:"charging" doc:"when the charger is plugged in: \"when-depleted\" (charge_delay_s after the battery is empty, until the device returns) or \"daily\" (for charge_hours from charge_hour on, every day)"`
+	ChargeW          float64 `toml:"charge_w" doc:"power of the charger in watts; 0: no charger, so a depleted device does not return"`
 	ChargeDelayS     float64 `toml:"charge_delay_s" doc:"charging \"when-depleted\": time in seconds from an empty battery until the charger is plugged in"`
 	ChargeHour       float64 `toml:"charge_hour" doc:"charging \"daily\": hour of the day at which the charger is plugged in; the run begins at hour 0"`
 	ChargeHourSpread float64 `toml:"charge_hour_spread" doc:"charging \"daily\": a device's own charge_hour is uniform within this many hours of it"`
 	ChargeHours      float64 `toml:"charge_hours" doc:"charging \"daily\": how many hours the charger is plugged in"`
-	ReturnLevel      float64 `toml:"return_level" doc:"charge, as a share of full, at which a device that ran empty comes back"`
+	ReturnLevel      float64 `toml:"return_level" doc:"charge, as a share of full, at which a depleted device returns"`
 
 	LowBattery       float64 `toml:"low_battery" doc:"charge, as a share of full, below which a battery is low; 0: never"`
-	LowBatteryAction string  `toml:"low_battery_action" doc:"what a device with a low battery does: \"refuse\" (takes no new work until it is charged; what it has begun it ends) or \"slow\" (computes at its slowest frequency step what it begins)"`
+	LowBatteryAction string  `toml:"low_battery_action" doc:"behavior of a device with a low battery: \"refuse\" (accepts no new work until it is charged, but finishes its current work) or \"slow\" (starts new work at its slowest frequency step)"`
 
-	Model   string `toml:"model" doc:"what devices do as time passes, by a model of one's own (docs/plugins.md); empty: none"`
-	Options any    `toml:"options" doc:"the model's own options"` // a pointer to the options struct of the model; nil without one
+	Model   string `toml:"model" doc:"device model: availability, speed and charging over time, by a plugin (docs/plugins.md); empty: none"`
+	Options any    `toml:"options" doc:"options of the model"` // pointer to the options struct of the model; nil if there is no model
 
-	Imported *PowerProfile `toml:"-"` // what PowerProfile names, read by Validate
+	Imported *PowerProfile `toml:"-"` // the file of PowerProfile, read by Validate
 }
 
 // Defaults returns the table's defaults.
@@ -73,7 +73,7 @@ func Defaults() Config {
 	return Config{Profile: "phone-2017", Governor: Performance, Spread: Fixed, InitialCharge: 1, Charging: WhenDepleted, ChargeHour: 22, ChargeHours: 8, ReturnLevel: 0.2, LowBatteryAction: Refuse}
 }
 
-// Validate reports everything wrong with the table.
+// Validate reports all errors in the table.
 func (d *Config) Validate(c *config.Checker) {
 	c.OneOf("profile", d.Profile, ProfileNames()...)
 	models.Check(c, d.Model, d.Options)
@@ -118,7 +118,7 @@ func (d *Config) Validate(c *config.Checker) {
 	c.Require(d.ReturnLevel > 0 && d.ReturnLevel <= 1, "return_level", d.ReturnLevel, "must be in (0, 1]")
 }
 
-// validateSteps reports what is wrong with the choice of a frequency step.
+// validateSteps checks the choice of a frequency step.
 func (d *Config) validateSteps(c *config.Checker) {
 	c.OneOf("governor", d.Governor, Performance, Powersave, ByCharge)
 	if _, ok := Lookup(d.Profile); !ok || d.PowerProfile != "" && d.Imported == nil {
@@ -127,11 +127,10 @@ func (d *Config) validateSteps(c *config.Checker) {
 	p := d.Device()
 	c.Require(d.FrequencyStep >= 0 && d.FrequencyStep <= p.steps(), "frequency_step", d.FrequencyStep,
 		fmt.Sprintf("must be one of the %d steps of the processor, from 1 up, or 0 for governor's", p.steps()))
-	c.Require(d.FrequencyStep == 0 || d.Governor == Performance, "governor", d.Governor, "must be left out beside frequency_step, which says the same")
+	c.Require(d.FrequencyStep == 0 || d.Governor == Performance, "governor", d.Governor, "cannot be combined with frequency_step")
 }
 
-// importPowerProfile reads the power profile that the table names, for Device, and
-// reports what is wrong with it.
+// importPowerProfile reads the file of PowerProfile for Device and reports its errors.
 func (d *Config) importPowerProfile(c *config.Checker) {
 	d.Imported = nil
 	if d.PowerProfile == "" {
@@ -149,9 +148,8 @@ func (d *Config) importPowerProfile(c *config.Checker) {
 	d.Imported = &p
 }
 
-// Device returns the profile with what its power profile says and the table's
-// overrides in its place. The table must have passed Validate, which reads the
-// power profile.
+// Device returns the profile with the values of the power profile and the overrides of
+// the table. Validate must have read the power profile.
 func (d *Config) Device() Profile {
 	p, ok := Lookup(d.Profile)
 	if !ok {
@@ -165,12 +163,12 @@ func (d *Config) Device() Profile {
 	if d.PowerProfile != "" {
 		from := d.Imported
 		if from == nil {
-			panic(fmt.Sprintf("devices: power profile %s has not been read: Validate does", d.PowerProfile))
+			panic(fmt.Sprintf("devices: power profile %s has not been read: call Validate first", d.PowerProfile))
 		}
 		p.ClockGHz, p.IdleW, p.ComputeW, p.Steps = from.ClockGHz, from.IdleW, from.ComputeW, slices.Clone(from.Steps)
 		p.WiFiW, p.CellularW = from.WiFiW, from.CellularW
 		override(&p.BatteryWh, from.BatteryWh)
-		p.Source = fmt.Sprintf("power profile of %q; FLOP per cycle, and what it does not say: %s", from.Device, p.Source)
+		p.Source = fmt.Sprintf("power profile of %q; FLOP per cycle, and values not in that file: %s", from.Device, p.Source)
 	}
 	override(&p.ClockGHz, d.ClockGHz)
 	override(&p.FlopsPerCycle, d.FlopsPerCycle)

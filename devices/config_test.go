@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// problems returns what validating the table says, under its key in a scenario.
+// problems returns the errors from validating the table under its key in a scenario.
 func problems(table string, validate func(*config.Checker)) []string {
 	c := config.NewChecker()
 	validate(c.In(table))
@@ -79,7 +79,7 @@ func TestInvalidDevices(t *testing.T) {
 		{func(d *Config) { d.FrequencyStep, d.Governor = 4, "ondemand" },
 			[]string{`devices.governor = "ondemand": must be one of performance, powersave, charge`,
 				"devices.frequency_step = 4: must be one of the 3 steps of the processor, from 1 up, or 0 for governor's",
-				`devices.governor = "ondemand": must be left out beside frequency_step, which says the same`}},
+				`devices.governor = "ondemand": cannot be combined with frequency_step`}},
 	} {
 		cfg := Defaults()
 		c.change(&cfg)

@@ -1,13 +1,13 @@
-// Package devices is what the machines of a federation are: how fast each
-// computes, what power it draws, when its battery is empty and when it is back,
-// and in which rounds it drops.
+// Package devices models the hardware of clients: the speed and power of processors,
+// batteries and their charging, availability, and dropouts.
 //
-// A Profile says what a device is and never changes; Fleet holds every device's
-// speed and powers, Batteries the state of their energy, Drops the fault model.
-// All of it is a function of the configuration and the seed: a drop is drawn
-// from (seed, device, round), so that every algorithm faces the same ones.
+// A Profile describes a kind of device. Processors has the speeds and powers of all
+// devices, Batteries the state of their energy, and Drops the fault model. Availability,
+// Speed and ChargingSchedule vary over time; traces and device models implement them.
+// Every result depends only on the configuration and the seed. A drop is drawn from
+// (seed, device, round, attempt), so all algorithms face the same ones.
 //
-// The package owns FLOPs to seconds and watts to joules. It must not know what
-// the FLOPs compute, what a round is made of or how bytes travel; it schedules
-// no events, federation does.
+// The package converts FLOPs to seconds and watts to joules. It must not know the
+// computation behind the FLOPs, rounds, or how bytes travel. It schedules no events; its
+// caller does.
 package devices

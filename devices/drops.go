@@ -9,49 +9,49 @@ import (
 	"fedsim/internal/rng"
 )
 
-// DropPhase is a part of a device's round.
+// DropPhase is the part of an attempt in which a device drops.
 type DropPhase uint8
 
 const (
-	DropAtStart   DropPhase = iota // before the round's work
+	DropAtStart   DropPhase = iota // before any work
 	DropInCompute                  // the computation
 	DropInUpload                   // the upload
-	DropAnywhere                   // the whole round trip: download, computation and upload
+	DropAnywhere                   // the whole attempt: downlink, computation and uplink
 )
 
 // String returns the phase's name in the key drop_phase.
 func (p DropPhase) String() string {
-	if int(p) < len(strikes) {
-		return strikes[p]
+	if int(p) < len(dropPhases) {
+		return dropPhases[p]
 	}
 	return fmt.Sprintf("DropPhase(%d)", uint8(p))
 }
 
-var strikes = [...]string{DropAtStart: AtStart, DropInCompute: AtCompute, DropInUpload: AtUpload, DropAnywhere: AtRandom}
+var dropPhases = [...]string{DropAtStart: AtStart, DropInCompute: AtCompute, DropInUpload: AtUpload, DropAnywhere: AtRandom}
 
-// Drop is whether, and where, a device drops in a round.
+// Drop says whether, and when, a device drops in an attempt.
 type Drop struct {
 	Happens bool
 	Phase   DropPhase // where it strikes
-	At      float64   // which share of the phase has passed then, in [0, 1); 0 in Start
+	At      float64   // elapsed share of the phase, in [0, 1); 0 at the start
 }
 
-// Drops is the fault model: theta_t^h = 1 with probability p_t^h, independently
-// over devices, rounds and attempts (paper, assumption 2 and section 5.4).
+// Drops is the fault model: theta_t^h = 1 with probability p_t^h, independently for
+// devices, rounds and attempts (paper, assumption 2 and section 5.4).
 //
-// Whether a device drops is decided by u < p with a uniform u in [0, 1) that
-// depends on seed, device, round and attempt alone. So those that drop at one
-// p also drop at every higher p, none drops at 0 and all do at 1.
+// A device drops if u < p, with a uniform u in [0, 1) that depends only on seed, device,
+// round and attempt. So devices that drop at one p also drop at every higher p. None
+// drops at 0, and all do at 1.
 type Drops struct {
 	seed      uint64
 	phase     DropPhase
-	perDevice []float64 // empty, or one for each device
-	byRound   []float64 // not empty: one value is for all rounds
+	perDevice []float64 // empty, or one per device
+	byRound   []float64 // not empty; one value applies to all rounds
 	never     []bool
 }
 
-// NewDrops returns the fault model of a valid table for n devices. The error
-// joins a config.Problem for everything in the table that does not fit n.
+// NewDrops returns the fault model of a valid table for n devices. The error joins a
+// config.Problem for each value that does not fit n.
 func NewDrops(cfg Faults, n int, seed uint64) (*Drops, error) {
 	c := config.NewChecker().In("faults")
 	c.Require(len(cfg.DropProbabilityPerDevice) == 0 || len(cfg.DropProbabilityPerDevice) == n,
@@ -73,12 +73,12 @@ func NewDrops(cfg Faults, n int, seed uint64) (*Drops, error) {
 			d.never[t] = true
 		}
 	}
-	for phase, name := range strikes {
-		if name == cfg.Strike {
+	for phase, name := range dropPhases {
+		if name == cfg.DropPhase {
 			d.phase = DropPhase(phase)
 		}
 	}
-	c.OneOf("drop_phase", cfg.Strike, strikes[:]...)
+	c.OneOf("drop_phase", cfg.DropPhase, dropPhases[:]...)
 
 	var problems []error
 	for _, p := range c.Problems() {
@@ -90,8 +90,8 @@ func NewDrops(cfg Faults, n int, seed uint64) (*Drops, error) {
 	return d, nil
 }
 
-// Probability returns p_t^h of a device t in a round h, counted from 0; 1 for a
-// device that never answers.
+// Probability returns p_t^h of a device t in a round h, counted from 0. It is 1 for a
+// device that never responds.
 func (d *Drops) Probability(device, round int) float64 {
 	if d.never[device] {
 		return 1
@@ -102,12 +102,12 @@ func (d *Drops) Probability(device, round int) float64 {
 	return d.byRound[min(round, len(d.byRound)-1)]
 }
 
-// Draw returns whether and where a device drops at the attempt-th time, from 0
-// up, that it is asked in a round, counted from 0.
+// Draw returns whether and when a device drops in an attempt of a round, both counted
+// from 0.
 //
-// The numbers are the first two of the stream (seed, rng.Drop, device, round +
-// 2^32 attempt): no two draws of a run share one, and a late attempt costs no
-// more than the first.
+// It uses the first two numbers of the stream (seed, rng.Drop, device, round + 2^32
+// attempt). So no two draws of a run share a number, and later attempts cost no more
+// than the first.
 func (d *Drops) Draw(device, round, attempt int) Drop {
 	p := d.Probability(device, round)
 	if p == 0 {

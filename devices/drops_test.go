@@ -36,8 +36,8 @@ func TestNoFaultsByDefault(t *testing.T) {
 	}
 }
 
-// The number of drops among n is binomial: within 4 sigma of n p. At 0 and 1
-// that leaves no room.
+// The number of drops among n is binomial: within 4 sigma of n p. At p = 0 and 1 it is
+// exact.
 func TestDropsAreAsFrequentAsTheirProbability(t *testing.T) {
 	const devices, rounds = 100, 200
 	for _, p := range []float64{0, 0.01, 0.1, 0.5, 0.9, 1} {
@@ -59,13 +59,13 @@ func TestDropsAreAsFrequentAsTheirProbability(t *testing.T) {
 	}
 }
 
-// Common random numbers: who drops at one probability drops, at the same point,
+// Common random numbers: a device that drops at one probability drops at the same point
 // at every higher one.
 func TestDropsGrowWithTheProbability(t *testing.T) {
 	probabilities := []float64{0, 0.1, 0.25, 0.5, 0.9, 1}
 	var before *Drops
 	for _, p := range probabilities {
-		d := newDrops(t, 30, func(f *Faults) { f.DropProbability, f.Strike = p, AtCompute })
+		d := newDrops(t, 30, func(f *Faults) { f.DropProbability, f.DropPhase = p, AtCompute })
 		for device := range 30 {
 			for round := range 30 {
 				for attempt := range 3 {
@@ -83,13 +83,13 @@ func TestDropsGrowWithTheProbability(t *testing.T) {
 	}
 }
 
-// Whether a device drops is a matter of seed, device, round and attempt, each
-// of which must matter: two of them agree in about half of the cases at p = 1/2.
+// Drops depend on seed, device, round and attempt. Changing any one of them changes
+// about half of the draws at p = 1/2.
 func TestDrawsDiffer(t *testing.T) {
 	const n = 4000
 	half := func(f *Faults) { f.DropProbability = 0.5 }
 	d := newDrops(t, n+1, half)
-	other, err := NewDrops(Faults{DropProbability: 0.5, Strike: AtStart}, n+1, 12)
+	other, err := NewDrops(Faults{DropProbability: 0.5, DropPhase: AtStart}, n+1, 12)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestDrawsDiffer(t *testing.T) {
 		"device":  func(i int) (a, b Drop) { return d.Draw(i, 0, 0), d.Draw(i+1, 0, 0) },
 		"round":   func(i int) (a, b Drop) { return d.Draw(0, i, 0), d.Draw(0, i+1, 0) },
 		"attempt": func(i int) (a, b Drop) { return d.Draw(0, i, 0), d.Draw(0, i, 1) },
-		// Were round and attempt added up, these two would be the same.
+		// If round and attempt were added, these two would be equal.
 		"round and attempt": func(i int) (a, b Drop) { return d.Draw(0, i, 1), d.Draw(0, i+1, 0) },
 	} {
 		same := 0
@@ -131,7 +131,7 @@ func TestProbabilityByRoundHoldsItsLastValue(t *testing.T) {
 			t.Errorf("round %d: probability %g, want %g", round, got, want)
 		}
 		if got := d.Probability(1, round); got != 1 {
-			t.Errorf("round %d: probability %g of one that never answers", round, got)
+			t.Errorf("round %d: probability %g of a device that never responds", round, got)
 		}
 	}
 	if !d.Draw(0, 0, 0).Happens || d.Draw(0, 1, 0).Happens {
@@ -152,9 +152,9 @@ func TestProbabilityPerDevice(t *testing.T) {
 }
 
 // At is 0 at the start and uniform in [0, 1) elsewhere: mean 1/2 within 4 sigma.
-func TestStrike(t *testing.T) {
+func TestDropPhase(t *testing.T) {
 	for strike, phase := range map[string]DropPhase{AtStart: DropAtStart, AtCompute: DropInCompute, AtUpload: DropInUpload, AtRandom: DropAnywhere} {
-		d := newDrops(t, 100, func(f *Faults) { f.DropProbability, f.Strike = 1, strike })
+		d := newDrops(t, 100, func(f *Faults) { f.DropProbability, f.DropPhase = 1, strike })
 		sum, n := 0.0, 0.0
 		for device := range 100 {
 			for round := range 50 {
@@ -171,7 +171,7 @@ func TestStrike(t *testing.T) {
 			want = 0
 		}
 		if math.Abs(sum/n-want) > 4*math.Sqrt(1/12./n) || phase == DropAtStart && sum != 0 {
-			t.Errorf("%s strikes at %g on average, want %g", strike, sum/n, want)
+			t.Errorf("%s: drops at %g on average, want %g", strike, sum/n, want)
 		}
 	}
 	if got := DropPhase(9).String(); got != "DropPhase(9)" {
@@ -180,7 +180,7 @@ func TestStrike(t *testing.T) {
 }
 
 func TestInvalidFaults(t *testing.T) {
-	const one = "must be left out: set one of drop_probability, drop_probability_per_device and drop_probability_by_round"
+	const one = "set only one of drop_probability, drop_probability_per_device and drop_probability_by_round"
 	for _, c := range []struct {
 		change func(*Faults)
 		want   []string
@@ -197,7 +197,7 @@ func TestInvalidFaults(t *testing.T) {
 			[]string{"faults.drop_probability_by_round = [0.2]: " + one}},
 		{func(f *Faults) { f.Never = []int{1, -1, 1} },
 			[]string{"faults.never[1] = -1: must be the number of a device, from 0 up", "faults.never[2] = 1: must not be listed twice"}},
-		{func(f *Faults) { f.Strike = "uplod" },
+		{func(f *Faults) { f.DropPhase = "uplod" },
 			[]string{`faults.drop_phase = "uplod": must be one of start, compute, upload, uniform (did you mean "upload"?)`}},
 	} {
 		cfg := DefaultFaults()
@@ -225,12 +225,12 @@ func TestFaultsMustFitTheDevices(t *testing.T) {
 	}
 	var p config.Problem
 	if !errors.As(err, &p) || p.Key != "faults.drop_probability_per_device" {
-		t.Errorf("the error is no config.Problem: %v", err)
+		t.Errorf("the error is not a config.Problem: %v", err)
 	}
 }
 
 func TestDrawAllocatesNothing(t *testing.T) {
-	d := newDrops(t, 10, func(f *Faults) { f.DropProbability, f.Strike = 0.5, AtRandom })
+	d := newDrops(t, 10, func(f *Faults) { f.DropProbability, f.DropPhase = 0.5, AtRandom })
 	if n := testing.AllocsPerRun(100, func() { d.Draw(3, 5, 2) }); n != 0 {
 		t.Errorf("a draw allocates %v times", n)
 	}

@@ -6,40 +6,41 @@ import (
 	"fedsim/config"
 )
 
-// Where in a round a drop strikes.
+// Values of the key drop_phase: when a device drops.
 const (
-	AtStart   = "start"   // before the device has done anything
+	AtStart   = "start"   // before the device has done any work
 	AtCompute = "compute" // at a random point of the computation
 	AtUpload  = "upload"  // at a random point of the upload
-	AtRandom  = "uniform" // at a random point of the whole round trip
+	AtRandom  = "uniform" // at a random point of the whole attempt
 )
 
-// Faults is the table [faults] of a scenario: the probabilities p_t^h with which
-// device t drops in round h (paper, assumption 2 and section 5.4). At most one
-// of the three probability keys may be set.
+// Faults is the table [faults] of a scenario: the probabilities p_t^h with which device
+// t drops in round h (paper, assumption 2 and section 5.4). At most one of the three
+// probability keys may be set.
 type Faults struct {
 	DropProbability          float64   `toml:"drop_probability" doc:"probability that a device drops in a round"`
-	DropProbabilityPerDevice []float64 `toml:"drop_probability_per_device" doc:"that probability for each device, as many as there are devices; empty: drop_probability for all"`
-	DropProbabilityByRound   []float64 `toml:"drop_probability_by_round" doc:"that probability for each round from the first; the last value holds on afterwards; empty: drop_probability in all"`
-	Never                    []int     `toml:"never" doc:"devices, counted from 0, that never answer: they drop in every round"`
-	OutageShare              float64   `toml:"outage_share" doc:"share of the devices, the first by number, that are of a region whose network goes down; rounded up; 0: none"`
-	OutageFromS              float64   `toml:"outage_from_s" doc:"when that network goes down, in virtual seconds"`
-	OutageToS                float64   `toml:"outage_to_s" doc:"when it is up again, in virtual seconds"`
-	OnReturn                 string    `toml:"on_return" doc:"what becomes of the work of a device that goes away in the middle of it and comes back: \"discard\" (the attempt is lost) or \"resume\" (transfers and computation go on where they were)"`
-	Strike                   string    `toml:"drop_phase" was:"strike" doc:"where in a round a device drops: \"start\", \"compute\", \"upload\" (at a random point of it) or \"uniform\" (at a random point of the whole round trip)"`
+	DropProbabilityPerDevice []float64 `toml:"drop_probability_per_device" doc:"drop probability of each device, one value per device; empty: drop_probability for all"`
+	DropProbabilityByRound   []float64 `toml:"drop_probability_by_round" doc:"drop probability of each round from the first; the last value applies to all later rounds; empty: drop_probability in all"`
+	Never                    []int     `toml:"never" doc:"devices, counted from 0, that drop in every round"`
+	OutageShare              float64   `toml:"outage_share" doc:"share of the devices, the first by number, that a network outage affects; rounded up; 0: none"`
+	OutageFromS              float64   `toml:"outage_from_s" doc:"start of the outage, in virtual seconds"`
+	OutageToS                float64   `toml:"outage_to_s" doc:"end of the outage, in virtual seconds"`
+	OnReturn                 string    `toml:"on_return" doc:"work of a device that becomes unavailable and available again: \"discard\" (the attempt fails) or \"resume\" (transfers and computation continue)"`
+	DropPhase                string    `toml:"drop_phase" was:"strike" doc:"when a device drops in a round: \"start\", \"compute\", \"upload\" (at a random point of that phase) or \"uniform\" (at a random point of the whole attempt)"`
 }
 
-// What becomes of a device's work when it goes away and comes back.
+// Values of the key on_return: the work of a device that becomes unavailable and
+// available again.
 const (
 	Discard = "discard" // the attempt is lost
-	Resume  = "resume"  // it goes on where it was
+	Resume  = "resume"  // the attempt continues
 )
 
 // DefaultFaults returns the table's defaults: no device ever drops.
-func DefaultFaults() Faults { return Faults{Strike: AtStart, OnReturn: Discard} }
+func DefaultFaults() Faults { return Faults{DropPhase: AtStart, OnReturn: Discard} }
 
-// Validate reports everything wrong with the table that can be told without
-// knowing how many devices there are; NewDrops tells the rest.
+// Validate reports all errors in the table that do not depend on the number of devices.
+// NewDrops reports the others.
 func (f *Faults) Validate(c *config.Checker) {
 	probability := func(key string, p float64) {
 		c.Require(p >= 0 && p <= 1, key, p, "must be in [0, 1]")
@@ -52,7 +53,7 @@ func (f *Faults) Validate(c *config.Checker) {
 		probability(fmt.Sprintf("drop_probability_by_round[%d]", h), p)
 	}
 	list := func(key string, p []float64, ok bool) {
-		c.Require(ok || len(p) == 0, key, p, "must be left out: set one of drop_probability, drop_probability_per_device and drop_probability_by_round")
+		c.Require(ok || len(p) == 0, key, p, "set only one of drop_probability, drop_probability_per_device and drop_probability_by_round")
 	}
 	list("drop_probability_per_device", f.DropProbabilityPerDevice, f.DropProbability == 0)
 	list("drop_probability_by_round", f.DropProbabilityByRound, f.DropProbability == 0 && len(f.DropProbabilityPerDevice) == 0)
@@ -70,9 +71,9 @@ func (f *Faults) Validate(c *config.Checker) {
 	if f.OutageShare > 0 {
 		c.Require(f.OutageFromS < f.OutageToS, "outage_to_s", f.OutageToS, "must be after outage_from_s")
 	} else {
-		c.Require(f.OutageToS == 0, "outage_to_s", f.OutageToS, "must be left out without outage_share")
-		c.Require(f.OutageFromS == 0, "outage_from_s", f.OutageFromS, "must be left out without outage_share")
+		c.Require(f.OutageToS == 0, "outage_to_s", f.OutageToS, "requires outage_share")
+		c.Require(f.OutageFromS == 0, "outage_from_s", f.OutageFromS, "requires outage_share")
 	}
 	c.OneOf("on_return", f.OnReturn, Discard, Resume)
-	c.OneOf("drop_phase", f.Strike, AtStart, AtCompute, AtUpload, AtRandom)
+	c.OneOf("drop_phase", f.DropPhase, AtStart, AtCompute, AtUpload, AtRandom)
 }

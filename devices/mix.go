@@ -1,13 +1,13 @@
 package devices
 
-// Mix is the devices of a federation when they are of several classes.
+// Mix assigns devices to classes.
 type Mix struct {
-	Profiles []Profile // of the classes
-	Class    []uint8   // of each device: index into Profiles
-	Speed    []float64 // by which each device is faster than its profile; nil: none is
+	Profiles []Profile // by class
+	Class    []uint8   // by device: index into Profiles
+	Speed    []float64 // by device: factor of its speed; nil: all 1
 }
 
-// classes is which class each device is of; nil when there is one alone.
+// classes is the class of each device; nil if there is one class.
 type classes []uint8
 
 // of returns the class of device t.

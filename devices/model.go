@@ -6,53 +6,50 @@ import (
 	"fedsim/internal/rng"
 )
 
-// Model is what a device model says of the devices of a run as time passes. A field
-// that is nil leaves its matter to the tables of the scenario; one at least must be
-// set.
+// Model is the behavior of the devices of a run over time. At least one field must be
+// set. For a nil field, the tables of the scenario apply.
 //
-// Whatever it answers depends on the setup and the options, on the device and on the
-// instant alone: not on the clock of the machine, on a global generator, or on what
-// was asked before. That is what makes a run the same for any number of workers and
-// any event queue, and lets one that was interrupted be gone on with. Several
-// goroutines may ask at once, about different devices.
+// Results must depend only on the setup, the options, the device and the instant. They
+// must not depend on the real clock, a global generator or earlier calls. Otherwise runs
+// would differ between worker counts and event queues, and could not be resumed. Methods
+// may be called concurrently for different devices.
 type Model struct {
 	Speed        Speed            // how fast processors are
-	Availability Availability     // when devices can be reached
+	Availability Availability     // when devices are available
 	Charging     ChargingSchedule // when chargers are plugged in
 }
 
 // Stream is a source of random numbers.
 type Stream = rng.Stream
 
-// ModelSetup is what a device model is built for.
+// ModelSetup is the input for building a device model.
 type ModelSetup struct {
-	Devices int    // how many there are, numbered from 0
+	Devices int    // number of devices, numbered from 0
 	Seed    uint64 // of the run
 }
 
-// Stream returns the random numbers that a device model has for a device and a number
-// of its own choice, such as that of an interval: the same ones whenever it is asked.
-// They have nothing to do with those of another device or number, nor with any other
-// draws of the run.
+// Stream returns the random numbers of a device and a number of the model's choice, such
+// as an interval's. The same arguments always give the same numbers. They are
+// independent of all other draws of the run.
 func (s ModelSetup) Stream(device, number int) Stream {
 	return rng.New(s.Seed, rng.DeviceModel, device, number)
 }
 
 // ModelFactory describes a device model and builds it for runs.
 type ModelFactory struct {
-	Name      string                // as devices.model names it: lower case, words joined by hyphens
+	Name      string                // the value of devices.model: lower case, words joined by hyphens
 	Summary   string                // one line for listings
-	Reference string                // where the model and its numbers come from
-	Options   func() config.Options // a new struct holding the defaults
-	// New builds the model for one run; the options are what Options returned, decoded
-	// and valid.
+	Reference string                // source of the model and its numbers
+	Options   func() config.Options // returns a new struct with the defaults
+	// New builds the model for one run. The options are those that Options returned,
+	// decoded and valid.
 	New func(ModelSetup, config.Options) (Model, error)
 }
 
 var models = registry.New[ModelFactory]("devices")
 
-// RegisterModel makes a device model known under its name. It is called from init
-// functions and panics on a factory that is incomplete or already known.
+// RegisterModel registers a device model under its name. Call it from an init function.
+// It panics if the factory is incomplete or the name is taken.
 func RegisterModel(f ModelFactory) {
 	models.Add(f.Name, f, f.Options != nil && f.New != nil, "a name, options and a constructor")
 }

@@ -6,36 +6,35 @@ import (
 	"fedsim/engine"
 )
 
-// PowerSequence is the power that a device draws from some instant on: that of each stage
-// for as long as it lasts, one after another, then Watts for good.
+// PowerSequence is the power that a device draws from an instant on: the stages one
+// after another, then Watts.
 type PowerSequence struct {
 	Stages [MaxStages]Stage
 	Watts  float64
 }
 
-// MaxStages is how many changes of its power a load knows beforehand: a radio has
-// no more than two tail states.
+// MaxStages is the largest number of stages: a radio has at most two tail states.
 const MaxStages = 2
 
-// Stage is a part of a load; one of Length 0 is not there.
+// Stage is a part of a power sequence. A stage of Length 0 is skipped.
 type Stage struct {
 	Length engine.Time
 	Watts  float64
 }
 
-// plan is what is to come of a load: at at[0] the power becomes watts[0], at at[1]
-// watts[1]. Never: it does not.
-type plan struct {
+// powerChanges are the changes of power ahead: to watts[0] at at[0], then to watts[1] at
+// at[1]. An instant of Never means no change.
+type powerChanges struct {
 	at    [MaxStages]engine.Time
 	watts [MaxStages]float64
 }
 
-// constant is the plan of a load that does not change.
-var constant = plan{at: [MaxStages]engine.Time{engine.Never, engine.Never}}
+// noChanges is the value for a constant power.
+var noChanges = powerChanges{at: [MaxStages]engine.Time{engine.Never, engine.Never}}
 
-// plan returns the power with which a load begins at now, and what is to come.
-func (l *PowerSequence) plan(now engine.Time) (watts float64, p plan) {
-	watts, p = l.Watts, constant
+// start returns the power of a sequence at now and its changes ahead.
+func (l *PowerSequence) start(now engine.Time) (watts float64, p powerChanges) {
+	watts, p = l.Watts, noChanges
 	n, end := 0, now
 	for _, s := range l.Stages {
 		switch {
@@ -55,8 +54,8 @@ func (l *PowerSequence) plan(now engine.Time) (watts float64, p plan) {
 	return watts, p
 }
 
-// pop passes to the next power of a plan.
-func (p *plan) pop() (watts float64) {
+// pop removes the first change and returns its power.
+func (p *powerChanges) pop() (watts float64) {
 	watts = p.watts[0]
 	p.at = [MaxStages]engine.Time{p.at[1], engine.Never}
 	p.watts[0] = p.watts[1]

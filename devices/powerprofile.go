@@ -13,41 +13,41 @@ import (
 	"fedsim/internal/input"
 )
 
-// PowerProfile is what a power_profile.xml says, the file in which the maker of an
-// Android device gives its currents (source.android.com, "Measure power values").
-// Currents have become powers at NominalVolts.
+// PowerProfile has the values of a power_profile.xml, in which the maker of an Android
+// device lists its currents (source.android.com, "Measure power values"). Currents are
+// converted to powers at NominalVolts.
 type PowerProfile struct {
 	Device    string
 	ClockGHz  float64 // highest clock of any core
 	IdleW     float64 // cpu.suspend + cpu.idle
-	ComputeW  float64 // besides, one core of the fastest cluster at its highest clock
+	ComputeW  float64 // IdleW plus one core of the fastest cluster at its highest clock
 	Steps     []Step  // the clocks of that cluster
-	BatteryWh float64 // 0: the file does not say
-	WiFiW     float64 // of an active WiFi radio; 0: the file does not say
-	CellularW float64 // of an active cellular radio; 0: the file does not say
+	BatteryWh float64 // 0: not in the file
+	WiFiW     float64 // of an active WiFi radio; 0: not in the file
+	CellularW float64 // of an active cellular radio; 0: not in the file
 }
 
-// NominalVolts is the voltage at which currents are powers and charges energies:
-// that of lithium-ion cells of phones between full, 4.4 V, and empty, 3.4 V.
+// NominalVolts converts currents to powers and charges to energies. The voltage of
+// lithium-ion phone cells is between 4.4 V, full, and 3.4 V, empty.
 const NominalVolts = 3.85
 
-// maxPowerProfile bounds a file's size in bytes: those that are shipped have less
+// maxPowerProfile limits the size of a file in bytes. Files of real devices have less
 // than 20 kB.
 const maxPowerProfile = 1 << 20
 
-// PowerProfileError is a power profile that is refused, and where.
+// PowerProfileError is an error in a power profile with its position.
 type PowerProfileError struct {
-	Offset int64 // bytes before the place
+	Offset int64 // bytes before the position
 	Reason string
 }
 
-// Error says where and why.
+// Error returns the position and the reason.
 func (e *PowerProfileError) Error() string {
 	return fmt.Sprintf("byte %d: %s", e.Offset, e.Reason)
 }
 
-// ReadPowerProfile reads a file. An error that is not the system's is a
-// *PowerProfileError.
+// ReadPowerProfile reads a file. An error is a *PowerProfileError or from the file
+// system.
 func ReadPowerProfile(path string) (PowerProfile, error) {
 	text, err := input.ReadFile(path, maxPowerProfile)
 	if err != nil {
@@ -56,11 +56,11 @@ func ReadPowerProfile(path string) (PowerProfile, error) {
 	return ParsePowerProfile(text)
 }
 
-// ParsePowerProfile reads the text of a file. Names that it has no use for are
-// passed over; every error is a *PowerProfileError.
+// ParsePowerProfile parses the text of a file. Unknown names are ignored. All errors are
+// *PowerProfileError.
 func ParsePowerProfile(text []byte) (PowerProfile, error) {
 	if len(text) > maxPowerProfile {
-		return PowerProfile{}, &PowerProfileError{maxPowerProfile, fmt.Sprintf("is longer than %d bytes: no power profile is", maxPowerProfile)}
+		return PowerProfile{}, &PowerProfileError{maxPowerProfile, fmt.Sprintf("is longer than %d bytes, the limit of a power profile", maxPowerProfile)}
 	}
 	p := powerProfile{values: make(map[string]entry)}
 	if err := p.read(text); err != nil {
@@ -69,13 +69,13 @@ func ParsePowerProfile(text []byte) (PowerProfile, error) {
 	return p.profile(int64(len(text)))
 }
 
-// entry is the numbers of one item, or array.
+// entry has the numbers of one item or array.
 type entry struct {
 	numbers []float64
 	at      int64
 }
 
-// powerProfile is a file that is being read.
+// powerProfile is a file being read.
 type powerProfile struct {
 	device string
 	values map[string]entry
@@ -84,13 +84,12 @@ type powerProfile struct {
 // read collects the items and arrays of a file.
 func (p *powerProfile) read(text []byte) error {
 	d := xml.NewDecoder(bytes.NewReader(text))
-	// Numbers and the names that matter are the same in every encoding that is
-	// used for them.
+	// Numbers and relevant names are the same in all encodings of such files.
 	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
 	fail := func(at int64, format string, args ...any) error {
 		return &PowerProfileError{at, fmt.Sprintf(format, args...)}
 	}
-	var open []string // elements, from outside in
+	var open []string // open elements, outermost first
 	var name string   // of the open item or array
 	var now entry
 	var number strings.Builder
@@ -99,7 +98,7 @@ func (p *powerProfile) read(text []byte) error {
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) {
 			if len(p.values) == 0 {
-				return fail(at, "ends without an item: must be a <device> with <item>s and <array>s")
+				return fail(at, "has no items: must be a <device> with <item>s and <array>s")
 			}
 			return nil
 		}
@@ -126,7 +125,7 @@ func (p *powerProfile) read(text []byte) error {
 			case within == "device array" && element == "value":
 				number.Reset()
 			default:
-				return fail(at, "<%s> must not be here, within <%s>", element, strings.Join(open, "><"))
+				return fail(at, "<%s> is not allowed in <%s>", element, strings.Join(open, "><"))
 			}
 			open = append(open, element)
 		case xml.CharData:
@@ -136,7 +135,7 @@ func (p *powerProfile) read(text []byte) error {
 				return fail(at, "text must be within an <item> or a <value>")
 			}
 		case xml.EndElement:
-			element := open[len(open)-1] // the decoder sees to it that they match
+			element := open[len(open)-1] // the decoder checks that they match
 			open = open[:len(open)-1]
 			if element == "item" || element == "value" {
 				x, err := strconv.ParseFloat(strings.TrimSpace(number.String()), 64)
@@ -147,12 +146,12 @@ func (p *powerProfile) read(text []byte) error {
 			}
 			if element == "item" || element == "array" {
 				if _, twice := p.values[name]; twice {
-					return fail(now.at, "%s is here a second time", name)
+					return fail(now.at, "duplicate %s", name)
 				}
 				p.values[name] = now
 			}
 		case xml.Directive:
-			return fail(at, "must have no document type")
+			return fail(at, "must not have a document type")
 		}
 	}
 }
@@ -166,7 +165,7 @@ func attribute(element xml.StartElement, name string) string {
 	return ""
 }
 
-// item returns a single number, 0 when the file does not have it.
+// item returns a single number, 0 if it is not in the file.
 func (p *powerProfile) item(name string) (float64, error) {
 	e, ok := p.values[name]
 	switch {
@@ -179,17 +178,17 @@ func (p *powerProfile) item(name string) (float64, error) {
 	}
 }
 
-// cluster is cores that share a clock.
+// cluster is a group of cores with a common clock.
 type cluster struct {
 	khz, mA entry
-	base    float64 // mA of the cluster while one of them is active
+	base    float64 // mA of the cluster while any of its cores is active
 }
 
 // top returns the highest clock.
 func (c *cluster) top() float64 { return slices.Max(c.khz.numbers) }
 
-// fastest returns the cluster with the highest clock, the first of several. end is
-// the length of the file.
+// fastest returns the cluster with the highest clock, the first of several. end is the
+// length of the file.
 func (p *powerProfile) fastest(end int64) (best cluster, err error) {
 	active, isArray := p.values["cpu.active"]
 	if _, old := p.values["cpu.speeds"]; old { // before Android 7: one cluster, and currents of the whole processor
@@ -199,7 +198,7 @@ func (p *powerProfile) fastest(end int64) (best cluster, err error) {
 	common := 0.0
 	if isArray {
 		if common, err = p.item("cpu.active"); err != nil {
-			return best, &PowerProfileError{active.at, "cpu.active has several values and there is no cpu.speeds beside it"}
+			return best, &PowerProfileError{active.at, "cpu.active has several values, but cpu.speeds is missing"}
 		}
 	}
 	for i := 0; ; i++ {
@@ -219,34 +218,35 @@ func (p *powerProfile) fastest(end int64) (best cluster, err error) {
 		}
 	}
 	if len(best.khz.numbers) == 0 {
-		return best, &PowerProfileError{end, "has neither cpu.core_speeds.cluster0 nor cpu.speeds: must say how fast the processor is"}
+		return best, &PowerProfileError{end, "has neither cpu.core_speeds.cluster0 nor cpu.speeds: one is required"}
 	}
 	return best, nil
 }
 
-// cluster returns the clocks and currents under two names; ok is false without.
+// cluster returns the clocks and currents under two names. ok is false if they are
+// missing.
 func (p *powerProfile) cluster(speeds, power string, base float64) (c cluster, ok bool, err error) {
 	c = cluster{khz: p.values[speeds], mA: p.values[power], base: base}
 	if _, ok := p.values[speeds]; !ok {
 		return c, false, nil
 	}
 	if n := len(c.khz.numbers); n == 0 || n > 255 || n != len(c.mA.numbers) {
-		return c, false, &PowerProfileError{c.khz.at, fmt.Sprintf("%s has %d values and %s %d: must have as many, from 1 to 255", speeds, n, power, len(c.mA.numbers))}
+		return c, false, &PowerProfileError{c.khz.at, fmt.Sprintf("%s has %d values and %s %d: must have equally many, from 1 to 255", speeds, n, power, len(c.mA.numbers))}
 	}
 	for i, khz := range c.khz.numbers {
 		switch {
 		case khz == 0 || i > 0 && khz <= c.khz.numbers[i-1]:
 			return c, false, &PowerProfileError{c.khz.at, fmt.Sprintf("%s: %g kHz must be positive and above the clock before it", speeds, khz)}
 		case c.mA.numbers[i]+base == 0:
-			return c, false, &PowerProfileError{c.mA.at, fmt.Sprintf("%s: a core at %g kHz must take some current", power, khz)}
+			return c, false, &PowerProfileError{c.mA.at, fmt.Sprintf("%s: a core at %g kHz must draw a current", power, khz)}
 		}
 	}
 	return c, true, nil
 }
 
-// profile makes powers of currents.
+// profile converts currents to powers.
 func (p *powerProfile) profile(end int64) (PowerProfile, error) {
-	const watts = NominalVolts / 1e3 // of a mA
+	const watts = NominalVolts / 1e3 // per mA
 	out := PowerProfile{Device: p.device}
 	var suspended, idle float64
 	var errs [5]error

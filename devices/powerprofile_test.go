@@ -41,25 +41,25 @@ func TestOldPowerProfile(t *testing.T) {
 func TestRefusedPowerProfiles(t *testing.T) {
 	const speeds = `<array name="cpu.core_speeds.cluster0"><value>100</value><value>200</value></array>`
 	for text, want := range map[string]string{
-		"":                          "byte 0: ends without an item: must be a <device> with <item>s and <array>s",
+		"":                          "byte 0: has no items: must be a <device> with <item>s and <array>s",
 		"<device>":                  "byte 8: line 1: unexpected EOF",
 		"<device></item>":           "byte 15: line 1: element <device> closed by </item>",
-		"<phone/>":                  "byte 0: <phone> must not be here, within <>",
+		"<phone/>":                  "byte 0: <phone> is not allowed in <>",
 		"<device><array><item/>":    "byte 8: <array> has no name",
 		"<device>x</device>":        "byte 8: text must be within an <item> or a <value>",
-		"<!DOCTYPE device><device>": "byte 0: must have no document type",
+		"<!DOCTYPE device><device>": "byte 0: must not have a document type",
 		`<device><item name="cpu.idle">-1</item></device>`:                                                              `byte 32: cpu.idle = "-1": must be a number in [0, 1e9]`,
 		`<device><item name="cpu.idle">NaN</item>`:                                                                      `byte 33: cpu.idle = "NaN": must be a number in [0, 1e9]`,
 		`<device><item name="a">&bomb;</item>`:                                                                          "byte 29: line 1: invalid character entity &bomb;",
-		`<device><item name="a">1</item><item name="a">1</item></device>`:                                               "byte 31: a is here a second time",
-		`<device><item name="a"><value>1</value></item></device>`:                                                       "byte 23: <value> must not be here, within <device><item>",
-		`<device><item name="a">1</item></device>`:                                                                      "byte 40: has neither cpu.core_speeds.cluster0 nor cpu.speeds: must say how fast the processor is",
-		"<device>" + speeds + "</device>":                                                                               "byte 8: cpu.core_speeds.cluster0 has 2 values and cpu.core_power.cluster0 0: must have as many, from 1 to 255",
+		`<device><item name="a">1</item><item name="a">1</item></device>`:                                               "byte 31: duplicate a",
+		`<device><item name="a"><value>1</value></item></device>`:                                                       "byte 23: <value> is not allowed in <device><item>",
+		`<device><item name="a">1</item></device>`:                                                                      "byte 40: has neither cpu.core_speeds.cluster0 nor cpu.speeds: one is required",
+		"<device>" + speeds + "</device>":                                                                               "byte 8: cpu.core_speeds.cluster0 has 2 values and cpu.core_power.cluster0 0: must have equally many, from 1 to 255",
 		`<device><array name="battery.capacity"><value>1</value><value>2</value></array></device>`:                      "byte 8: battery.capacity has 2 values: must have one",
-		`<device><array name="cpu.active"><value>1</value><value>2</value></array></device>`:                            "byte 8: cpu.active has several values and there is no cpu.speeds beside it",
-		"<device>" + speeds + `<array name="cpu.core_power.cluster0"><value>0</value><value>1</value></array></device>`: "byte 91: cpu.core_power.cluster0: a core at 100 kHz must take some current",
+		`<device><array name="cpu.active"><value>1</value><value>2</value></array></device>`:                            "byte 8: cpu.active has several values, but cpu.speeds is missing",
+		"<device>" + speeds + `<array name="cpu.core_power.cluster0"><value>0</value><value>1</value></array></device>`: "byte 91: cpu.core_power.cluster0: a core at 100 kHz must draw a current",
 		`<device><array name="cpu.speeds"><value>2</value><value>1</value></array><array name="cpu.active"><value>1</value><value>1</value></array></device>`: "byte 8: cpu.speeds: 1 kHz must be positive and above the clock before it",
-		strings.Repeat(" ", maxPowerProfile+1): "byte 1048576: is longer than 1048576 bytes: no power profile is",
+		strings.Repeat(" ", maxPowerProfile+1): "byte 1048576: is longer than 1048576 bytes, the limit of a power profile",
 	} {
 		_, err := ParsePowerProfile([]byte(text))
 		var refused *PowerProfileError
@@ -68,11 +68,11 @@ func TestRefusedPowerProfiles(t *testing.T) {
 		}
 	}
 	if _, err := ReadPowerProfile("testdata/none.xml"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a file that is not there: %v", err)
+		t.Errorf("missing file: %v", err)
 	}
 }
 
-// Whatever the text, what is accepted is a device that can compute.
+// Every accepted text describes a device that can compute.
 func FuzzPowerProfile(f *testing.F) {
 	text, err := os.ReadFile(sampleProfile)
 	if err != nil {
@@ -105,8 +105,8 @@ func FuzzPowerProfile(f *testing.F) {
 	})
 }
 
-// What a power profile says stands in for the profile's figures, and the table's
-// overrides for both; what it does not say is the profile's.
+// The values of a power profile override the profile's, and the table's override both.
+// Missing values come from the profile.
 func TestDevicesWithAPowerProfile(t *testing.T) {
 	cfg := Defaults()
 	cfg.PowerProfile, cfg.ComputeW, cfg.FrequencyStep = sampleProfile, 2, 3

@@ -6,24 +6,24 @@ import (
 	"fedsim/internal/rng"
 )
 
-// Processors is the devices of a federation: the profile of each, or of its class, and
-// its own speed. It does not change.
+// Processors has the compute speed and power of all devices: a profile each, or per
+// class, and the device's own speed. It does not change.
 type Processors struct {
 	kinds   []kind
 	classes classes
 	size    int
-	rates   []float64 // FLOP/s of each device at its fastest step; none when all are as fast as their profile
-	slow    bool      // a device with a low battery takes the slowest
+	rates   []float64 // FLOP/s of each device at its fastest step; nil if all have their profile's
+	slow    bool      // a device with a low battery uses its slowest step
 }
 
-// kind is what all devices of a class are.
+// kind describes the devices of a class.
 type kind struct {
 	profile Profile
-	fixed   int // frequency step; negative: by the charge of the battery
+	fixed   int // frequency step; negative: depends on the charge of the battery
 }
 
-// NewProcessors returns n devices of a valid configuration. Their speeds depend on
-// the seed and on nothing else: device t of a larger fleet is as fast.
+// NewProcessors returns the processors of n devices of a valid configuration. Their
+// speeds depend only on the seed and the device, not on n.
 func NewProcessors(cfg Config, n int, seed uint64) *Processors {
 	f := newFleet(&cfg, []Profile{cfg.Device()}, n)
 	if cfg.Spread != Uniform && cfg.Spread != LogNormal {
@@ -36,8 +36,8 @@ func NewProcessors(cfg Config, n int, seed uint64) *Processors {
 	return f
 }
 
-// NewMixedProcessors returns the devices of a mix. The configuration says which of its
-// frequency steps a device computes at, and nothing else.
+// NewMixedProcessors returns the processors of the devices of a mix. The configuration
+// only gives the frequency steps.
 func NewMixedProcessors(cfg Config, mix Mix) *Processors {
 	f := newFleet(&cfg, mix.Profiles, len(mix.Class))
 	f.classes = mix.Class
@@ -68,11 +68,10 @@ func newFleet(cfg *Config, profiles []Profile, n int) *Processors {
 	return f
 }
 
-// kind returns what device t is.
+// kind returns the kind of device t.
 func (f *Processors) kind(t int) *kind { return &f.kinds[f.classes.of(t)] }
 
-// speed returns the factor by which device t of a fleet that is spread is faster
-// than its profile.
+// speed returns the factor between the speed of device t and its profile's.
 func speed(cfg *Config, seed uint64, t int) float64 {
 	s := rng.New(seed, rng.Spread, t, 0)
 	switch cfg.Spread {
@@ -86,7 +85,7 @@ func speed(cfg *Config, seed uint64, t int) float64 {
 // Len returns the number of devices.
 func (f *Processors) Len() int { return f.size }
 
-// Profile returns what device t is, before it differs in speed from its like.
+// Profile returns the profile of device t, without the device's own speed.
 func (f *Processors) Profile(t int) Profile { return f.kind(t).profile }
 
 // Rate returns the speed of device t in FLOP/s at its fastest frequency step.
@@ -97,18 +96,18 @@ func (f *Processors) Rate(t int) float64 {
 	return f.rates[t]
 }
 
-// ComputeTime returns how long device t takes for that many FLOPs at its fastest
-// frequency step: the first term of Time(h, t) in the paper's appendix, "Estimated Time".
+// ComputeTime returns the duration of a number of FLOPs on device t at its fastest
+// frequency step: the first term of Time(h, t) in the paper's appendix, "Estimated
+// Time".
 func (f *Processors) ComputeTime(t int, flops float64) engine.Time {
 	return engine.FromSeconds(flops / f.Rate(t))
 }
 
-// IdlePower returns the power in watts of device t when it neither computes nor
-// sends.
+// IdlePower returns the power in watts of device t while it neither computes nor sends.
 func (f *Processors) IdlePower(t int) float64 { return f.kind(t).profile.IdleW }
 
-// ComputePower returns the power in watts of device t when it computes at a
-// frequency step.
+// ComputePower returns the power in watts of device t while it computes at a frequency
+// step.
 func (f *Processors) ComputePower(t, step int) float64 {
 	p := &f.kind(t).profile
 	if power := p.step(step).Power; power != 1 {
@@ -117,15 +116,15 @@ func (f *Processors) ComputePower(t, step int) float64 {
 	return p.ComputeW
 }
 
-// FixedStep reports whether device t computes at one frequency step all the time,
-// whatever its battery, and which.
+// FixedStep returns the frequency step of device t; ok is false if it depends on the
+// battery.
 func (f *Processors) FixedStep(t int) (step int, ok bool) {
 	fixed := f.kind(t).fixed
 	return fixed, fixed >= 0 && !f.slow
 }
 
-// Step returns the frequency step, from 0 up, at which device t begins to compute
-// when its battery is full to a level in [0, 1], low or not.
+// Step returns the frequency step, from 0 up, at which device t starts to compute. level
+// is the charge of its battery in [0, 1], low whether it is low.
 func (f *Processors) Step(t int, level float64, low bool) int {
 	k := f.kind(t)
 	switch {
@@ -139,6 +138,6 @@ func (f *Processors) Step(t int, level float64, low bool) int {
 	}
 }
 
-// Slowdown returns how many times as long device t computes at a frequency step as
-// at its fastest one.
+// Slowdown returns the time that device t computes at a frequency step, as a multiple of
+// that at its fastest one.
 func (f *Processors) Slowdown(t, step int) float64 { return 1 / f.kind(t).profile.step(step).Clock }

@@ -37,8 +37,8 @@ func TestTimeScalesWithRate(t *testing.T) {
 	}
 }
 
-// Mean within four standard errors: w/sqrt(3n) for a uniform number in
-// [1-w, 1+w], w/sqrt(n) for sigma/mu = w.
+// The mean is within four standard errors: w/sqrt(3n) for a uniform number in [1-w,
+// 1+w], w/sqrt(n) for sigma/mu = w.
 func TestSpread(t *testing.T) {
 	const n = 20_000
 	for spread, standard := range map[string]float64{Uniform: 0.6 / math.Sqrt(3), LogNormal: 0.6} {
@@ -57,8 +57,8 @@ func TestSpread(t *testing.T) {
 		if mean := sum / n; math.Abs(mean-1) > 4*standard/math.Sqrt(n) {
 			t.Errorf("%s: mean %g, want 1", spread, mean)
 		}
-		// 10 % is far beyond the sampling error of either variance, and far
-		// below what mistaking w for sigma or for a half-width would make.
+		// 10 % is far more than the sampling error of either variance, and far less than
+		// the effect of confusing w with sigma or a half-width.
 		if sd := math.Sqrt(squares / n); math.Abs(sd/standard-1) > 0.1 {
 			t.Errorf("%s: standard deviation %g, want %g", spread, sd, standard)
 		}
@@ -79,8 +79,8 @@ func TestFleetGrowsWithoutChangingItsDevices(t *testing.T) {
 	}
 }
 
-// Half the clock takes 0.5 x 0.8^2 of the power beyond idling, so that a piece of
-// work takes 0.64 of the dynamic energy in twice the time.
+// Half the clock needs 0.5 x 0.8^2 of the power beyond idling. So work takes 0.64 of the
+// dynamic energy and twice the time.
 func TestFrequencySteps(t *testing.T) {
 	for _, c := range []struct {
 		change func(*Config)
@@ -115,7 +115,7 @@ func TestFrequencySteps(t *testing.T) {
 	}
 }
 
-// Steps rise in clock and power, to the fastest.
+// Steps increase in clock and power, up to the fastest.
 func TestStepsOfProfiles(t *testing.T) {
 	for _, p := range Profiles() {
 		for i := range p.steps() {

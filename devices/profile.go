@@ -2,29 +2,29 @@ package devices
 
 import "slices"
 
-// Profile is what a device is. It does not change.
+// Profile describes a kind of device. It does not change.
 type Profile struct {
 	Name          string
 	ClockGHz      float64 // of the fastest step
 	FlopsPerCycle float64
-	IdleW         float64 // power when neither computing nor sending, watts
-	ComputeW      float64 // power when computing at the fastest step, watts
+	IdleW         float64 // power while neither computing nor sending, watts
+	ComputeW      float64 // power while computing at the fastest step, watts
 	BatteryWh     float64 // 0: runs on mains
-	WiFiW         float64 // power of an active WiFi radio, watts; 0: that of the link
-	CellularW     float64 // the same of a cellular one
-	Steps         []Step  // from slow to fast, the last one {1, 1}; empty: that one alone
+	WiFiW         float64 // power of an active WiFi radio, watts; 0: the link's
+	CellularW     float64 // power of an active cellular radio, watts; 0: the link's
+	Steps         []Step  // from slow to fast, the last one {1, 1}; empty: only that one
 	Source        string
 }
 
 // Step is a frequency step of a processor, relative to the fastest one.
 type Step struct {
 	Clock float64 // share of ClockGHz, in (0, 1]
-	Power float64 // share of what computing takes beyond idling, ComputeW - IdleW
+	Power float64 // share of the power beyond idling, ComputeW - IdleW
 }
 
-// halves are the frequency steps of a processor whose power beyond idling is
-// dynamic, C V^2 f (Weiser et al., OSDI 1994), at a voltage that falls linearly with
-// the clock to 0.8 of its height at half of it: our choice of the voltages.
+// halves are the frequency steps of a processor with dynamic power C V^2 f beyond idling
+// (Weiser et al., OSDI 1994). Its voltage falls linearly with the clock, to 0.8 at half
+// the clock: our choice.
 var halves = []Step{{0.5, 0.5 * 0.8 * 0.8}, {0.75, 0.75 * 0.9 * 0.9}, {1, 1}}
 
 // steps returns how many frequency steps there are.
@@ -78,7 +78,7 @@ func ProfileNames() []string {
 	return names
 }
 
-// Lookup returns the profile of that name; ok is false when there is none.
+// Lookup returns the profile with a name; ok is false if there is none.
 func Lookup(name string) (p Profile, ok bool) {
 	for _, p := range profiles {
 		if p.Name == name {

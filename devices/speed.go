@@ -2,11 +2,11 @@ package devices
 
 import "fedsim/engine"
 
-// Speed says how fast the processors of devices are as time passes.
+// Speed says how fast the processors of devices are over time.
 type Speed interface {
-	// Speed returns what a device's usual speed is multiplied by at an instant, and
-	// the first instant after it from which that may be otherwise; engine.Never: it
-	// stays so. A factor of 0 stands still. The answer depends on the device and the
-	// instant alone: instants ahead are asked about, and then earlier ones again.
+	// Speed returns the factor of a device's usual speed at an instant, and until when
+	// it holds: the next instant at which it may change, or engine.Never. At factor 0
+	// the device makes no progress. The result depends only on the device and the
+	// instant; calls may go back in time.
 	Speed(device int, at engine.Time) (factor float64, until engine.Time)
 }

@@ -13,7 +13,7 @@ import (
 // schedules a response. A failure cancels the arrival. The end of the round cancels all
 // pending events.
 func rounds(queue string, spread Time, batch func(*Engine, func())) (*Engine, []string) {
-	const devices, arrival, strike, answer, end = 700, 0, 1, 2, 3
+	const devices, arrival, failure, response, end = 700, 0, 1, 2, 3
 	e := New(devices, Options{Queue: queue})
 	r := rand.New(rand.NewPCG(7, 8))
 	next := make([]Handle, devices)
@@ -22,8 +22,8 @@ func rounds(queue string, spread Time, batch func(*Engine, func())) (*Engine, []
 		record(ev)
 		switch ev.Kind {
 		case arrival:
-			next[ev.Device] = e.Schedule(ev.At+spread/2+Time(ev.Device%5), answer, int(ev.Device))
-		case strike:
+			next[ev.Device] = e.Schedule(ev.At+spread/2+Time(ev.Device%5), response, int(ev.Device))
+		case failure:
 			e.Cancel(next[ev.Device])
 		case end:
 			e.Stop()
@@ -33,7 +33,7 @@ func rounds(queue string, spread Time, batch func(*Engine, func())) (*Engine, []
 		batch(e, func() {
 			for d := range devices {
 				if r.IntN(4) == 0 {
-					e.Schedule(e.Now()+Time(r.Int64N(int64(spread))), strike, d)
+					e.Schedule(e.Now()+Time(r.Int64N(int64(spread))), failure, d)
 				}
 				e.Cancel(next[d])
 				next[d] = e.Schedule(e.Now()+Time(r.Int64N(int64(spread))), arrival, d)

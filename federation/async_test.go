@@ -96,7 +96,7 @@ func TestAsynchronousChurn(t *testing.T) {
 			out := run(t, world(t, method, Asynchronous, func(s *Setup) {
 				busyNetwork(s)
 				s.Problem, s.Seed, s.Queue, s.Pool = problem, seed, queue, poolOf(1+i%2)
-				s.Faults.OnReturn, s.Faults.Strike = onReturn, strike
+				s.Faults.OnReturn, s.Faults.DropPhase = onReturn, strike
 				s.Presence = coins{seed, share}
 				s.Hooks = bounded()
 				s.Config.Fraction, s.Config.ServerGFLOPS = fraction, server

@@ -57,7 +57,7 @@ func TestEnergyIsConserved(t *testing.T) {
 			s.Devices.ChargeW, s.Devices.ReturnLevel, s.Devices.ChargeDelayS = 1, 0.9, 0.3
 			s.Devices.InitialCharge, s.Devices.InitialChargeSpread = 0.6, 0.4
 			s.Network.Jitter, s.Network.LossProbability = 0.5, 0.1
-			s.Faults.DropProbability, s.Faults.Strike = 0.2, devices.AtRandom
+			s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtRandom
 			s.Config.ServerGFLOPS = 1e-6
 			s.Plan = Plan{Outer: 4, Rounds: 10, EvalEvery: 1, Optimum: math.NaN()}
 			s.Options.(*algorithms.MbSDCAOptions).Batch = 4

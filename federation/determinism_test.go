@@ -100,7 +100,7 @@ func TestNoProbabilityIsNoFaultModel(t *testing.T) {
 			} {
 				zero := run(t, world(t, "mocha", protocol, func(s *Setup) {
 					different(s)
-					s.Faults.Strike = where
+					s.Faults.DropPhase = where
 					change(&s.Faults)
 				}))
 				if err := sameOutcome(zero, none); err != nil {
@@ -115,7 +115,7 @@ func TestNoProbabilityIsNoFaultModel(t *testing.T) {
 func TestEqualProbabilitiesAreOneFaultModel(t *testing.T) {
 	scene := func(change func(*devices.Faults)) *Outcome {
 		return run(t, world(t, "mocha", Deadline, func(s *Setup) {
-			s.Faults.Strike = devices.AtRandom
+			s.Faults.DropPhase = devices.AtRandom
 			change(&s.Faults)
 		}))
 	}
@@ -144,7 +144,7 @@ func TestMethodsFaceTheSameStragglers(t *testing.T) {
 		var drops int
 		for i, method := range []string{"mocha", "mb-sgd"} {
 			f := start(t, world(t, method, c.protocol, func(s *Setup) {
-				s.Faults.DropProbability, s.Faults.Strike = 0.3, c.strike
+				s.Faults.DropProbability, s.Faults.DropPhase = 0.3, c.strike
 				s.Network.LossProbability, s.Network.Jitter = 0.1, 0.4
 				s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 0.5
 			}))
@@ -195,7 +195,7 @@ func TestDevicesAreIndependent(t *testing.T) {
 			cfg.Regularizer = "independent"
 			s.Problem = withConfig(t, s.Problem, cfg)
 			s.Problem.Regularizer = fixedScale{0.5}
-			s.Faults.DropProbability, s.Faults.Strike = 0.3, devices.AtRandom
+			s.Faults.DropProbability, s.Faults.DropPhase = 0.3, devices.AtRandom
 			s.Network.Jitter, s.Network.LossProbability, s.Network.RateSpread = 0.4, 0.1, 0.5
 		}))
 		f.clients.Begin()

@@ -39,7 +39,7 @@ func TestDeadlineTooShort(t *testing.T) {
 							s.Network.Profile = "wifi"
 							s.Config.DeadlineS *= 5 * 8 * stepFLOPs / rate / transferS
 						}
-						s.Faults.DropProbability, s.Faults.Strike = 0, devices.AtUpload
+						s.Faults.DropProbability, s.Faults.DropPhase = 0, devices.AtUpload
 					})
 					if cost == Relative && c.name == "no step" {
 						s.Config.DeadlineS = 10*8*stepFLOPs/rate + 0.99*stepFLOPs/rate
@@ -87,7 +87,7 @@ func TestNoStrikeFromAnEarlierRound(t *testing.T) {
 			var f *Federation
 			s := world(t, "mocha", Deadline, func(s *Setup) {
 				s.Config.DeadlineS = 1.1 * transferS
-				s.Faults.DropProbability, s.Faults.Strike = 0.5, where
+				s.Faults.DropProbability, s.Faults.DropPhase = 0.5, where
 				s.anyDeadline = true
 				s.Hooks = &engine.Hooks{Fired: func(e engine.Event) {
 					if e.Kind == clients.EventDrop && !f.draw(int(e.Device), f.round, 0).Happens {
@@ -116,7 +116,7 @@ func TestRoundsLeaveNoEventsBehind(t *testing.T) {
 		f := start(t, world(t, "mb-sgd", protocol, func(s *Setup) {
 			s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 1
 			s.Network.Jitter, s.Network.LossProbability, s.Network.RTTms = 2, 0.2, 150
-			s.Faults.DropProbability, s.Faults.Strike = 0.3, devices.AtRandom
+			s.Faults.DropProbability, s.Faults.DropPhase = 0.3, devices.AtRandom
 		}))
 		f.clients.Begin()
 		sum := results.Round{}
@@ -186,7 +186,7 @@ func TestFLOPsAndBytesAreConserved(t *testing.T) {
 					f := start(t, world(t, method, protocol, func(s *Setup) {
 						if faults {
 							s.Network.Jitter, s.Network.LossProbability = 0.5, 0.2
-							s.Faults.DropProbability, s.Faults.Strike = 0.3, devices.AtRandom
+							s.Faults.DropProbability, s.Faults.DropPhase = 0.3, devices.AtRandom
 						}
 					}))
 					f.clients.Begin()

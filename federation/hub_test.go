@@ -108,7 +108,7 @@ func TestHubsOfOneAtNoDistanceAreNone(t *testing.T) {
 					s.Network.HubSize, s.Network.HubMbps, s.Network.HubRTTms = size, 1e9, 0
 					s.Config.Fraction = 0.8
 					if protocol != WaitForAll { // there the server would ask again later than a hub
-						s.Faults.DropProbability, s.Faults.Strike = 0.2, devices.AtCompute
+						s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtCompute
 					}
 					if protocol == First {
 						s.Config.Over = 1.5
@@ -181,7 +181,7 @@ func TestAHubSendsWithoutThoseThatAreLost(t *testing.T) {
 	const gone = 5 // the device with the most rows
 	f := start(t, world(t, "mb-sgd", Charged, func(s *Setup) {
 		behind(s, len(sizes))
-		s.Faults.Never, s.Faults.Strike = []int{gone}, devices.AtCompute
+		s.Faults.Never, s.Faults.DropPhase = []int{gone}, devices.AtCompute
 		s.Options = s.Factory.Options()
 		s.Options.(*algorithms.MbSGDOptions).Batch = 3
 	}))

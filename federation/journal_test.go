@@ -115,7 +115,7 @@ func TestTheJournalAddsUp(t *testing.T) {
 			outs[i] = run(t, world(t, method, protocol, func(s *Setup) {
 				busyNetwork(s)
 				s.Problem, s.Seed = problem, seed
-				s.Faults.Strike, s.Faults.OnReturn = strike, devices.Resume
+				s.Faults.DropPhase, s.Faults.OnReturn = strike, devices.Resume
 				s.Presence = coins{seed, share}
 				s.Hooks = bounded()
 				if hubs > 0 {

@@ -90,17 +90,17 @@ var ways = []way{
 	{name: "none", change: func(*Setup) {}, must: []sighting{answeredAnything}},
 	{name: "never", change: func(s *Setup) { s.Faults.Never = []int{0, 3} }, must: []sighting{neverAnswers}},
 	{name: "never in the upload", change: func(s *Setup) {
-		s.Faults.Never, s.Faults.Strike = []int{5}, devices.AtUpload
+		s.Faults.Never, s.Faults.DropPhase = []int{5}, devices.AtUpload
 	}, must: []sighting{neverAnswers, struckUpload}},
 	{name: "start", change: func(s *Setup) { s.Faults.DropProbability = 0.4 }, must: []sighting{struckAtStart}},
 	{name: "compute", change: func(s *Setup) {
-		s.Faults.DropProbability, s.Faults.Strike = 0.4, devices.AtCompute
+		s.Faults.DropProbability, s.Faults.DropPhase = 0.4, devices.AtCompute
 	}, must: []sighting{struckCompute}},
 	{name: "upload", change: func(s *Setup) {
-		s.Faults.DropProbability, s.Faults.Strike = 0.4, devices.AtUpload
+		s.Faults.DropProbability, s.Faults.DropPhase = 0.4, devices.AtUpload
 	}, must: []sighting{struckUpload}},
 	{name: "uniform", change: func(s *Setup) {
-		s.Faults.DropProbability, s.Faults.Strike = 0.5, devices.AtRandom
+		s.Faults.DropProbability, s.Faults.DropPhase = 0.5, devices.AtRandom
 		s.Network.RTTms = 400 // so that it strikes in the transfers too
 	}, must: []sighting{struckDownload, struckCompute, struckUpload}},
 	{name: "lost transfers", change: func(s *Setup) { s.Network.LossProbability = 0.3 },
@@ -119,7 +119,7 @@ var ways = []way{
 		s.Devices.InitialCharge, s.Devices.InitialChargeSpread = 0.7, 0.3
 		s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 0.5
 		s.Network.RTTms, s.Network.RateSpread, s.Network.Jitter, s.Network.LossProbability = 100, 0.5, 0.5, 0.1
-		s.Faults.DropProbability, s.Faults.Strike = 0.2, devices.AtRandom
+		s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtRandom
 		s.Config.ServerGFLOPS = 1e-6 // so that devices die while the server works
 	}, must: []sighting{downloadLost, uploadLost, diedComputing, struckCompute, cameBack}},
 	{name: "behind hubs", change: func(s *Setup) {
@@ -127,7 +127,7 @@ var ways = []way{
 		s.Network.RTTms, s.Network.RateSpread, s.Network.Jitter, s.Network.LossProbability = 40, 0.5, 0.5, 0.2
 		s.Devices.BatteryWh, s.Devices.ChargeW, s.Devices.ReturnLevel = 2.0/3600, 1, 0.5
 		s.Devices.InitialCharge, s.Devices.InitialChargeSpread = 0.7, 0.3
-		s.Faults.DropProbability, s.Faults.Strike = 0.2, devices.AtCompute
+		s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtCompute
 	}, must: []sighting{hubsMessageLost, struckCompute, cameBack}},
 }
 
@@ -201,7 +201,7 @@ func TestLostUpdateNeverHappened(t *testing.T) {
 						}
 						took += answers
 						seen[missedTheEnd] += r.Late
-						if s.Faults.Strike == devices.AtStart && s.Network.LossProbability == 0 && s.Devices.BatteryWh == devices.Mains {
+						if s.Faults.DropPhase == devices.AtStart && s.Network.LossProbability == 0 && s.Devices.BatteryWh == devices.Mains {
 							seen[struckAtStart] += r.Dropped
 						}
 						for _, k := range s.Faults.Never {

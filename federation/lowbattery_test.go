@@ -31,7 +31,7 @@ func TestLowBatteriesRefuse(t *testing.T) {
 			joules(s, 60)
 			d.LowBattery, d.ReturnLevel, d.InitialCharge, d.InitialChargeSpread = 0.4, 0.5, 0.7, 0.3
 			d.Charging, d.ChargeW, d.ChargeHour, d.ChargeHours = devices.Daily, 3, 0.01, 0.05 // from 36 s to 216 s
-			s.Faults.DropProbability, s.Faults.Strike = 0.1, devices.AtRandom
+			s.Faults.DropProbability, s.Faults.DropPhase = 0.1, devices.AtRandom
 			s.Plan.Rounds = 60
 			firstAnswers(s)
 		})
@@ -172,7 +172,7 @@ func TestEnergyIsConservedUnderAPlan(t *testing.T) {
 			joules(s, 60)
 			s.Devices.Charging, s.Devices.ChargeW, s.Devices.ChargeHours = devices.Daily, 4, 12
 			s.Devices.ChargeHour, s.Devices.ChargeHourSpread = 0, 12
-			s.Faults.DropProbability, s.Faults.Strike = 0.2, devices.AtRandom
+			s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtRandom
 			s.Network.Jitter = 0.3
 			s.Plan.Rounds = 100
 			firstAnswers(s)

@@ -82,7 +82,7 @@ func TestSteadyPaces(t *testing.T) {
 		for _, factor := range []float64{1, 0.5, 0.25} {
 			of := func(p devices.Speed) *Outcome {
 				return run(t, world(t, "async-mocha", protocol, func(s *Setup) {
-					s.Pace, s.Network.Jitter, s.Faults.DropProbability, s.Faults.Strike = p, 0.3, 0.2, devices.AtRandom
+					s.Pace, s.Network.Jitter, s.Faults.DropProbability, s.Faults.DropPhase = p, 0.3, 0.2, devices.AtRandom
 				}))
 			}
 			want := of(level(factor))

@@ -126,7 +126,7 @@ func TestAlwaysPresentEqualsNoPresence(t *testing.T) {
 func busyNetwork(s *Setup) {
 	s.Options = s.Factory.Options()
 	s.Network.Jitter, s.Network.LossProbability = 0.5, 0.1
-	s.Faults.DropProbability, s.Faults.Strike = 0.2, devices.AtRandom
+	s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtRandom
 }
 
 // Whatever comes and goes, under whatever policy: the clock goes on, weak duality

@@ -108,7 +108,7 @@ func TestRetryClosedForm(t *testing.T) {
 			s := world(t, "mb-sgd", WaitForAll, func(s *Setup) {
 				s.Problem = randomProblem(t, features, 10)
 				s.Options.(*algorithms.MbSGDOptions).Batch = 10
-				s.Faults.DropProbability, s.Faults.Strike = 0.6, where
+				s.Faults.DropProbability, s.Faults.DropPhase = 0.6, where
 			})
 			f := start(t, s)
 			f.clients.Begin()

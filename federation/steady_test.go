@@ -28,7 +28,7 @@ func busy(t testing.TB, n int, protocol string, change ...func(*Setup)) *Federat
 		joules(s, 1000)
 		s.Devices.ChargeW = 100
 		s.Network.Jitter, s.Network.LossProbability = 0.3, 0.05
-		s.Faults.DropProbability, s.Faults.Strike = 0.1, devices.AtRandom
+		s.Faults.DropProbability, s.Faults.DropPhase = 0.1, devices.AtRandom
 		for _, c := range change {
 			c(s)
 		}

@@ -72,7 +72,7 @@ func TestStrikeInPhasesOfNoLength(t *testing.T) {
 			for _, idle := range []bool{false, true} {
 				f := start(t, world(t, "mocha", protocol, func(s *Setup) {
 					s.Network.RTTms, s.Network.DownlinkMbps, s.Network.UplinkMbps = 0, 1e9, 1e9
-					s.Faults.Never, s.Faults.Strike = []int{0, 4}, where
+					s.Faults.Never, s.Faults.DropPhase = []int{0, 4}, where
 					if idle {
 						s.Devices.ClockGHz = 1e5 // a step takes no time either
 						s.Config.DeadlineS = 1e-9

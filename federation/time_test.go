@@ -281,7 +281,7 @@ func TestTimeScalesWithEveryRate(t *testing.T) {
 						s.Network.UplinkMbps /= slower
 						s.Network.RTTms *= slower
 						s.Network.Jitter = 0.3
-						s.Faults.DropProbability, s.Faults.Strike = 0.3, devices.AtRandom
+						s.Faults.DropProbability, s.Faults.DropPhase = 0.3, devices.AtRandom
 					}))
 				}
 				fast, slow := scene(1), scene(2)

@@ -45,7 +45,7 @@ func TestTimedRunsHaveTheEventsOfLearning(t *testing.T) {
 				}
 				s := world(t, method, protocol, func(s *Setup) {
 					s.Config.Cost = cost
-					s.Faults.DropProbability, s.Faults.Strike = 0.2, devices.AtRandom
+					s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtRandom
 					s.Network.Jitter, s.Network.LossProbability = 0.3, 0.05
 					s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 0.4
 					joules(s, 400)

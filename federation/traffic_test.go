@@ -35,10 +35,10 @@ func apart(t testing.TB, what string, a, b *Outcome, scale, tolerance float64) {
 // jitter, losses and drops.
 func TestWideLinksEqualNone(t *testing.T) {
 	for _, protocol := range []string{WaitForAll, Deadline, Charged, First} {
-		apart(t, protocol, run(t, world(t, "mocha", protocol, func(s *Setup) { busyNetwork(s); s.Faults.Strike = devices.AtCompute })),
+		apart(t, protocol, run(t, world(t, "mocha", protocol, func(s *Setup) { busyNetwork(s); s.Faults.DropPhase = devices.AtCompute })),
 			run(t, world(t, "mocha", protocol, func(s *Setup) {
 				busyNetwork(s)
-				s.Faults.Strike = devices.AtCompute
+				s.Faults.DropPhase = devices.AtCompute
 				s.Network.ServerDownMbps, s.Network.ServerUpMbps = 1e6, 1e6
 				s.Network.Cells, s.Network.CellDownMbps, s.Network.CellUpMbps = 3, 1e6, 1e6
 			})), 1, 50e-9)

@@ -51,7 +51,7 @@ func TestTranscript(t *testing.T) {
 				s.Config.DeadlineS, s.Config.Margin = 0.4, 0.2
 				s.Network.RTTms, s.Network.Jitter = 60, 0.5
 				s.Seed = 5
-				s.Faults.DropProbability, s.Faults.Strike = 0.3, devices.AtCompute
+				s.Faults.DropProbability, s.Faults.DropPhase = 0.3, devices.AtCompute
 			},
 			must: []string{"strike", "1 dropped, 1 late", "cancelled"},
 		},
@@ -60,7 +60,7 @@ func TestTranscript(t *testing.T) {
 			method: "cocoa", protocol: WaitForAll, rounds: 3,
 			change: func(s *Setup) {
 				s.Network.LossProbability = 0.1
-				s.Faults.DropProbability, s.Faults.Strike = 0.3, devices.AtUpload
+				s.Faults.DropProbability, s.Faults.DropPhase = 0.3, devices.AtUpload
 				s.Options.(*algorithms.CoCoAOptions).MaxEpochs = 1
 			},
 			must: []string{"strike", "ask again", "0 late"},

@@ -228,7 +228,7 @@ func TestSlicesNestAndAddUp(t *testing.T) {
 		s.Seed = rapid.Uint64Range(0, 1<<32).Draw(rt, "seed")
 		s.Plan.Outer, s.Plan.Rounds = 2, 4
 		s.Faults.DropProbability = 0.2
-		s.Faults.Strike = rapid.SampledFrom([]string{devices.AtStart, devices.AtCompute, devices.AtUpload, devices.AtRandom}).Draw(rt, "strike")
+		s.Faults.DropPhase = rapid.SampledFrom([]string{devices.AtStart, devices.AtCompute, devices.AtUpload, devices.AtRandom}).Draw(rt, "strike")
 		s.Faults.OnReturn = rapid.SampledFrom([]string{devices.Resume, devices.Discard}).Draw(rt, "on_return")
 		s.Presence = coins{s.Seed, rapid.Float64Range(0.5, 1).Draw(rt, "present")}
 		s.Network.LossProbability = 0.05
@@ -362,7 +362,7 @@ func TestGolden(t *testing.T) {
 	s.Config.ServerGFLOPS = 1e-6
 	s.Config.DeadlineS, s.Config.Fit = 0.4, false
 	s.Options.(*algorithms.MOCHAOptions).Epochs = 1
-	s.Faults.DropProbability, s.Faults.Strike = 0.3, devices.AtUpload
+	s.Faults.DropProbability, s.Faults.DropPhase = 0.3, devices.AtUpload
 	s.Presence = coins{8, 0.7}
 	s.Faults.OnReturn = devices.Resume
 	s.Devices.BatteryWh, s.Devices.ComputeW, s.Devices.IdleW, s.Devices.ChargeW, s.Devices.ReturnLevel = 0.5/3600, 2, 0.5, 4, 0.5
