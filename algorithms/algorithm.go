@@ -76,19 +76,46 @@ type Algorithm interface {
 	// End closes the round: the server takes its step on what was committed. It
 	// returns the FLOPs of that step.
 	End() (flops float64)
-	// Model returns the present model; it is valid until the next End or
+}
+
+// Linear is an Algorithm that learns a linear model for each task of Setup.Problem. A
+// run evaluates the model on the problem.
+type Linear interface {
+	Algorithm
+	// Model returns the present model. It is valid until the next End or
 	// SetCoupling.
 	Model() Model
 	// SetCoupling continues under another coupling, after an Omega update.
 	SetCoupling(mtl.Coupling)
 }
 
+// Reporter is an Algorithm that evaluates its own model. A learner that is not a linear
+// model is one; its rounds record what it reports. An algorithm is Linear or a Reporter.
+type Reporter interface {
+	Algorithm
+	// Metrics evaluates the present model. It costs no virtual time.
+	Metrics() Metrics
+	// Hash returns a hash of the present model, which the manifest records; 0 for none.
+	Hash() uint64
+}
+
+// Metrics are what a round records of the model: Primal is the objective or training
+// loss, Dual and Gap its bounds, TrainError and TestError the errors. NaN stands for
+// what is not known; see Unknown.
+type Metrics = mtl.Objective
+
+// Unknown returns metrics of which none is known.
+func Unknown() Metrics {
+	nan := math.NaN()
+	return Metrics{Primal: nan, Dual: nan, Gap: nan, TrainError: nan, TestError: nan}
+}
+
 // Asynchronous is an Algorithm whose server can take every answer when it comes,
 // without rounds. For a device the order is then Send, Solve, and Receive or
 // Discard; those of different devices interleave, and Begin, Commit and End are not
 // called. Solve works on what Send has fixed for its device, so that it may be
-// called at any time between the two. Model is valid until the next Receive or
-// SetCoupling. With rounds, Begin is a Send to every device and Commit a Receive.
+// called at any time between the two. A Linear one's Model is valid until the next
+// Receive or SetCoupling. With rounds, Begin is a Send to every device and Commit a Receive.
 type Asynchronous interface {
 	Algorithm
 	// Send fixes what the server sends to the device now, and returns how many
@@ -135,10 +162,15 @@ type LossReporter interface {
 	Loss(device int) float64
 }
 
+// Pool spreads independent work over the cores. A nil pool has one worker.
+type Pool = parallel.Pool
+
 // Setup is what an algorithm is built on.
 type Setup struct {
-	Problem  *mtl.Problem
-	Coupling mtl.Coupling
-	Workers  int            // most concurrent calls of Solve
-	Pool     *parallel.Pool // the cores for what the server computes; nil: one
+	Rows     []int32      // training rows of each device
+	Features int          // of each row
+	Problem  *mtl.Problem // what linear methods solve, with the data of all devices; nil in a run that has no data
+	Coupling mtl.Coupling // of the problem's tasks; nil without a problem
+	Workers  int          // most concurrent calls of Solve
+	Pool     *Pool        // the cores for what the server computes; nil: one
 }

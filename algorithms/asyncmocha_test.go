@@ -221,7 +221,7 @@ func TestWithoutDelayItIsBlockCoordinateAscent(t *testing.T) {
 		want := blockAscent(p, c, passes, rounds, p.Config.Gamma)
 		v, w := imageOf(p, want), p.NewWeights()
 		c.Primal(&w, &v)
-		nearMatrix(t, damping+": W", a.Model().W, &w, tolerance)
+		nearMatrix(t, damping+": W", a.(Linear).Model().W, &w, tolerance)
 	}
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) { check(t, p, c, undamped, 1, 20, 1e-10) })
 	everyCoupling(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) { check(t, p, c, undamped, 1, 20, 1e-10) })
@@ -344,7 +344,7 @@ func TestMaxStaleness(t *testing.T) {
 	a.Send(1)
 	a.Solve(request(1, 2, NoLimit, 0))
 	for range 3 {
-		a.SetCoupling(c)
+		a.(Linear).SetCoupling(c)
 	}
 	if taken, _ := a.Receive(1); taken {
 		t.Error("an answer from three couplings ago is taken")
@@ -370,12 +370,12 @@ func TestAsyncMOCHAAcrossSetCoupling(t *testing.T) {
 			early.next()
 			late.next()
 		}
-		next, err := p.Regularizer.Update(testPool, early.a.Model().W, 1e-3)
+		next, err := p.Regularizer.Update(testPool, early.a.(Linear).Model().W, 1e-3)
 		if err != nil {
 			t.Fatal(err)
 		}
-		early.a.SetCoupling(next)
-		late.a.SetCoupling(next)
+		early.a.(Linear).SetCoupling(next)
+		late.a.(Linear).SetCoupling(next)
 		last := evaluate(early.a, p, next).Dual
 		optimum := p.Optimize(t.Context(), testPool, next, nil, 1e-8, 100_000).Lower()
 		best := math.Inf(1)

@@ -38,7 +38,7 @@ type cocoa struct {
 	optima []mtl.LocalOptimum // by worker: of the subproblem that it is at
 }
 
-var _ Algorithm = (*cocoa)(nil)
+var _ Linear = (*cocoa)(nil)
 
 func init() {
 	Register(Factory{

@@ -317,7 +317,7 @@ func TestRoundsAllocateNothing(t *testing.T) {
 }
 
 // dualOf returns the state that dual methods share, nil for a primal method.
-func dualOf(a Algorithm) *Dual {
+func dualOf(a Linear) *Dual {
 	switch a := a.(type) {
 	case *mocha:
 		return &a.Dual

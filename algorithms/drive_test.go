@@ -19,7 +19,7 @@ import (
 var testPool = parallel.NewPool(2)
 
 // start builds a run of a registered method; set changes its options.
-func start(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, set func(Options)) Algorithm {
+func start(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, set func(Options)) Linear {
 	t.Helper()
 	f, ok := Lookup(name)
 	if !ok {
@@ -38,12 +38,12 @@ func start(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, set func(O
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a
+	return a.(Linear)
 }
 
 // round runs one round in which the devices for which takesPart is true answer;
 // nil means all.
-func round(a Algorithm, p *mtl.Problem, h, steps int, takesPart func(device int) bool) {
+func round(a Linear, p *mtl.Problem, h, steps int, takesPart func(device int) bool) {
 	a.Begin()
 	testPool.For(p.Devices(), func(t, worker int) {
 		a.Solve(Request{Device: t, Steps: steps, Worker: worker, Stream: rng.New(1, rng.Solve, t, h)})
@@ -59,7 +59,7 @@ func round(a Algorithm, p *mtl.Problem, h, steps int, takesPart func(device int)
 }
 
 func evaluate(a Algorithm, p *mtl.Problem, c mtl.Coupling) mtl.Objective {
-	m := a.Model()
+	m := a.(Linear).Model()
 	return p.Evaluate(testPool, c, m.W, m.V, m.Duals)
 }
 

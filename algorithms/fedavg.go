@@ -29,7 +29,7 @@ type fedAvg struct {
 	round average
 }
 
-var _ Algorithm = (*fedAvg)(nil)
+var _ Linear = (*fedAvg)(nil)
 
 func init() {
 	Register(Factory{

@@ -109,7 +109,7 @@ type shown struct {
 }
 
 func snapshot(a Algorithm) shown {
-	m := a.Model()
+	m := a.(Linear).Model()
 	s := shown{w: slices.Clone(m.W.Data)}
 	if m.V != nil {
 		s.v = slices.Clone(m.V.Data)

@@ -26,7 +26,7 @@ type mbSDCA struct {
 	opts MbSDCAOptions
 }
 
-var _ Algorithm = (*mbSDCA)(nil)
+var _ Linear = (*mbSDCA)(nil)
 
 func init() {
 	Register(Factory{

@@ -44,7 +44,7 @@ type mbSGD struct {
 	most     float64     // P(0), an upper bound on R at the optimum
 }
 
-var _ Algorithm = (*mbSGD)(nil)
+var _ Linear = (*mbSGD)(nil)
 
 func init() {
 	Register(Factory{

@@ -96,7 +96,7 @@ func TestMbSGDProjection(t *testing.T) {
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
 		zero := p.NewWeights()
 		atZero := p.Evaluate(testPool, c, &zero, nil, nil).Primal
-		scene := func(step float64, project bool) Algorithm {
+		scene := func(step float64, project bool) Linear {
 			return start(t, "mb-sgd", p, c, func(o Options) {
 				*o.(*MbSGDOptions) = MbSGDOptions{Batch: 5, Step: step, Delay: 1, Project: project}
 			})

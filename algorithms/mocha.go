@@ -34,7 +34,7 @@ type mocha struct {
 	opts MOCHAOptions
 }
 
-var _ Algorithm = (*mocha)(nil)
+var _ Linear = (*mocha)(nil)
 
 func init() {
 	Register(Factory{

@@ -20,6 +20,9 @@ type Factory struct {
 	// OneModel is true when every device is sent the same model, whatever its task,
 	// so that the answers of devices behind one hub add up to one.
 	OneModel bool
+	// OwnMetrics is true when New returns a Reporter. Its sub-optimality is not known:
+	// the reference optimum is that of the linear problem.
+	OwnMetrics bool
 	// Asynchronous is true when the method can do without rounds: what New returns is
 	// then Asynchronous.
 	Asynchronous bool

@@ -19,7 +19,7 @@ func TestMethodsGoOnFromTheirState(t *testing.T) {
 			}
 			coupling := c
 			whole := start(t, name, p, coupling, impatient)
-			play := func(a Algorithm, from, to int) {
+			play := func(a Linear, from, to int) {
 				for h := from; h < to; h++ {
 					round(a, p, h, NoLimit, func(k int) bool { return chance(k, h, 0.7) })
 				}
@@ -52,7 +52,7 @@ func TestMethodsGoOnFromTheirState(t *testing.T) {
 			if w.Err() != nil || r.Err() != nil || kept.Len() > 0 {
 				t.Fatalf("%v, %v; %d bytes left", w.Err(), r.Err(), kept.Len())
 			}
-			for _, a := range []Algorithm{whole, resumed} {
+			for _, a := range []Linear{whole, resumed} {
 				if late {
 					a := a.(Asynchronous)
 					a.Solve(request(2, 5, NoLimit, 0))

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"fedsim/config"
-	"fedsim/mtl"
 )
 
 // Workload is the local work of a method where it is known without doing it: it
@@ -31,7 +30,7 @@ type timingOnly struct {
 	features int
 }
 
-var _ Algorithm = (*timingOnly)(nil)
+var _ Reporter = (*timingOnly)(nil)
 
 // timingOnlyAsynchronous is a timingOnly whose method can do without rounds. No answer is
 // refused: which would be is not known.
@@ -81,17 +80,8 @@ func (t *timingOnly) Discard(int) {}
 // End returns 0: what the server would compute is not known.
 func (t *timingOnly) End() float64 { return 0 }
 
-// Model panics: there is none. A timed run is evaluated by Objective.
-func (t *timingOnly) Model() Model { panic("algorithms: a timed method has no model") }
-
-// SetCoupling does nothing.
-func (t *timingOnly) SetCoupling(mtl.Coupling) {}
-
-// Objective returns that nothing is known of the model.
-func (t *timingOnly) Objective() mtl.Objective {
-	nan := math.NaN()
-	return mtl.Objective{Primal: nan, Dual: nan, Gap: nan, TrainError: nan, TestError: nan}
-}
+// Metrics returns that nothing is known of the model.
+func (t *timingOnly) Metrics() Metrics { return Unknown() }
 
 // Hash returns 0, the hash of no model.
 func (t *timingOnly) Hash() uint64 { return 0 }

@@ -336,6 +336,9 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 		}
 		recorded = rec
 	}
+	if s.Run.Model && factory.OwnMetrics {
+		return nil, config.Problem{Key: "run.model", Value: true, Want: "must be false: " + factory.Name + " has no linear model to write"}
+	}
 	if p.problem != nil {
 		size.Devices = p.problem.Devices()
 		if want, fits := scenarios.ModelFits(p.problem.Tasks(), p.problem.Features()); s.Run.Model && !fits {

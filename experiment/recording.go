@@ -73,7 +73,10 @@ func (r *runner) recordable(run *scenarios.Run, devices int) bool {
 func (r *runner) record(run *scenarios.Run, p *prepared, factory algorithms.Factory) (*recording, error) {
 	key := recordingKey{keyOf(&run.Settings), run.Algorithm, fmt.Sprintf("%+v", run.Options), run.System}
 	return r.recordings.get(key, func() (*recording, error) {
-		method, err := factory.New(algorithms.Setup{Problem: p.problem, Coupling: p.coupling, Workers: r.pool.Size(), Pool: r.pool}, run.Options)
+		method, err := factory.New(algorithms.Setup{
+			Rows: p.problem.RowCounts(), Features: p.problem.Features(),
+			Problem: p.problem, Coupling: p.coupling, Workers: r.pool.Size(), Pool: r.pool,
+		}, run.Options)
 		if err != nil {
 			return nil, fmt.Errorf("starting %s: %w", factory.Name, err)
 		}
@@ -191,7 +194,11 @@ func (k *known) state(c *state.Coder) {
 
 // look evaluates the present model.
 func (r *recording) look() {
-	m := r.method.Model()
+	if own, ok := r.method.(algorithms.Reporter); ok {
+		r.states = append(r.states, known{own.Metrics(), own.Hash()})
+		return
+	}
+	m := r.method.(algorithms.Linear).Model()
 	r.states = append(r.states, known{
 		objective: r.problem.Evaluate(r.pool, r.coupling, m.W, m.V, m.Duals),
 		hash:      federation.HashWeights(m.W),
@@ -214,7 +221,7 @@ type replay struct {
 
 var (
 	_ algorithms.Algorithm = (*replay)(nil)
-	_ federation.Evaluated = (*replay)(nil)
+	_ algorithms.Reporter  = (*replay)(nil)
 )
 
 func (r *replay) StepFLOPs() float64 { return r.method.StepFLOPs() }
@@ -237,18 +244,8 @@ func (r *replay) End() float64 {
 	return r.now.flops
 }
 
-// Objective returns the objective after the rounds so far.
-func (r *replay) Objective() mtl.Objective { return r.after(r.done).objective }
+// Metrics returns the metrics after the rounds so far.
+func (r *replay) Metrics() algorithms.Metrics { return r.after(r.done).objective }
 
 // Hash returns the hash of the weights after the rounds so far.
 func (r *replay) Hash() uint64 { return r.after(r.done).hash }
-
-// Model is the recording's, which may be rounds ahead: a run over a recording is
-// evaluated by Evaluate.
-func (r *replay) Model() algorithms.Model {
-	panic("experiment: a recorded run was asked for its model")
-}
-
-func (r *replay) SetCoupling(mtl.Coupling) {
-	panic("experiment: a recorded run was given another coupling")
-}

@@ -71,7 +71,7 @@ func TestASampleTakesPart(t *testing.T) {
 		}))
 		f.clients.Begin()
 		for h := range 30 {
-			before := slices.Clone(f.method.Model().Duals)
+			before := slices.Clone(f.linearModel().Duals)
 			for k := range before {
 				before[k] = slices.Clone(before[k])
 			}
@@ -83,7 +83,7 @@ func TestASampleTakesPart(t *testing.T) {
 				t.Errorf("round %d: %d took part, want all 3 asked", h, r.Participants)
 			}
 			for k := range f.devices {
-				if !slices.Contains(f.chosen, int32(k)) && !slices.Equal(before[k], f.method.Model().Duals[k]) {
+				if !slices.Contains(f.chosen, int32(k)) && !slices.Equal(before[k], f.linearModel().Duals[k]) {
 					t.Errorf("%s, round %d: device %d was not asked and has changed", protocol, h, k)
 				}
 			}

@@ -49,7 +49,7 @@ func TestDeadlineTooShort(t *testing.T) {
 					}
 					s.anyDeadline = true
 					f := start(t, s)
-					before := HashWeights(f.method.Model().W)
+					before := HashWeights(f.linearModel().W)
 					out, err := f.Run(t.Context(), nil)
 					if err != nil {
 						t.Fatal(err)

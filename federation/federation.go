@@ -182,9 +182,12 @@ func New(s Setup) (*Federation, error) {
 	if s.Config.Clients > n {
 		return nil, config.Problem{Key: "federation.clients_per_round", Value: s.Config.Clients, Want: fmt.Sprintf("must be at most %d, the number of devices", n)}
 	}
-	method, err := s.Factory.New(algorithms.Setup{Problem: s.Problem, Coupling: s.Coupling, Workers: s.Pool.Size(), Pool: s.Pool}, s.Options)
+	method, err := s.newMethod(s.Coupling)
 	if err != nil {
-		return nil, fmt.Errorf("starting %s: %w", s.Factory.Name, err)
+		return nil, err
+	}
+	if s.Factory.OwnMetrics {
+		s.Plan.Optimum = math.NaN()
 	}
 	f := &Federation{
 		setup: s, method: method, coupling: s.Coupling,
@@ -388,8 +391,8 @@ loop:
 	out.EventHash, out.Events, out.Steps = f.clients.Clock().Digest(), f.clients.Clock().Fired(), f.steps
 	out.Limit, out.Capped = f.setup.Factory.Limit, int64(f.capped)
 	out.ModelHash = f.hash()
-	if _, before := f.method.(Evaluated); !before && f.setup.Problem != nil {
-		out.Model = f.method.Model().W
+	if _, linear := f.method.(algorithms.Linear); linear {
+		out.Model = f.linearModel().W
 	}
 	return out, nil
 }
@@ -400,7 +403,7 @@ func (f *Federation) recouple() error {
 	var next mtl.Coupling
 	var err error
 	updated := f.told(func() uint64 {
-		w := f.method.Model().W
+		w := f.linearModel().W
 		if next, err = f.setup.Problem.Regularizer.Update(f.setup.Pool, w, f.setup.Problem.Config.Floor(f.outer)); err != nil {
 			return 0
 		}
@@ -413,7 +416,7 @@ func (f *Federation) recouple() error {
 		return nil
 	}
 	if !f.playing() {
-		f.method.SetCoupling(next)
+		f.method.(algorithms.Linear).SetCoupling(next)
 		f.coupling = next
 	}
 	f.note(Learnt, engine.Server, 0)
@@ -435,34 +438,47 @@ func (f *Federation) serverWork(flops float64) {
 	f.clients.RunUntil(until)
 }
 
-// Evaluated is an algorithm that knows the objective of its present model and
-// the hash of its weights (HashWeights), because its rounds were computed before.
-// Its Model is not asked for.
-type Evaluated interface {
-	Objective() mtl.Objective
-	Hash() uint64
-}
-
-// objective evaluates the present model; it costs no virtual time.
-func (f *Federation) objective() mtl.Objective {
-	if e, ok := f.method.(Evaluated); ok {
-		return e.Objective()
+// metrics evaluates the present model; it costs no virtual time.
+func (f *Federation) metrics() algorithms.Metrics {
+	if r, ok := f.method.(algorithms.Reporter); ok {
+		return r.Metrics()
 	}
-	m := f.method.Model()
+	m := f.linearModel()
 	return f.setup.Problem.EvaluateOn(f.setup.Pool, f.sample, f.coupling, m.W, m.V, m.Duals)
 }
 
+// linearModel returns the present model of a method that is Linear.
+func (f *Federation) linearModel() algorithms.Model { return f.method.(algorithms.Linear).Model() }
+
 // hash returns the hash of the present model.
 func (f *Federation) hash() uint64 {
-	if e, ok := f.method.(Evaluated); ok {
-		return e.Hash()
+	if r, ok := f.method.(algorithms.Reporter); ok {
+		return r.Hash()
 	}
-	return HashWeights(f.method.Model().W)
+	return HashWeights(f.linearModel().W)
+}
+
+// newMethod starts the method under a coupling.
+func (s *Setup) newMethod(c mtl.Coupling) (algorithms.Algorithm, error) {
+	name := s.Factory.Name
+	method, err := s.Factory.New(algorithms.Setup{
+		Rows: s.Size.Rows, Features: s.Size.Features,
+		Problem: s.Problem, Coupling: c, Workers: s.Pool.Size(), Pool: s.Pool,
+	}, s.Options)
+	if err != nil {
+		return nil, fmt.Errorf("starting %s: %w", name, err)
+	}
+	_, linear := method.(algorithms.Linear)
+	_, reporter := method.(algorithms.Reporter)
+	if linear == reporter || linear && s.Problem == nil {
+		return nil, fmt.Errorf("starting %s: must be algorithms.Linear, with a problem, or algorithms.Reporter", name)
+	}
+	return method, nil
 }
 
 // evaluate fills in the objective.
 func (f *Federation) evaluate(r results.Round) results.Round {
-	o := f.objective()
+	o := f.metrics()
 	r.Primal, r.Dual, r.Gap = o.Primal, o.Dual, o.Gap
 	r.TrainError, r.TestError = o.TrainError, o.TestError
 	r.Suboptimality = f.setup.Plan.suboptimality(o.Primal)

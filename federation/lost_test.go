@@ -182,7 +182,7 @@ func TestLostUpdateNeverHappened(t *testing.T) {
 							twin.Commit(k)
 						}
 						twin.End()
-						if err := sameModel(f.method.Model(), twin.Model()); err != nil {
+						if err := sameModel(f.linearModel(), twin.(algorithms.Linear).Model()); err != nil {
 							t.Fatalf("round %d: after %d answers: %v", h, answers, err)
 						}
 						if r.Participants != answers || r.Participants+r.Dropped+r.Late != len(f.devices) {

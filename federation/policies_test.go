@@ -180,7 +180,7 @@ func TestPowerOfChoice(t *testing.T) {
 	}))
 	f.clients.Begin()
 	for range 5 {
-		w := f.method.Model().W
+		w := f.linearModel().W
 		losses := make([]float64, len(sizes))
 		for k := range losses {
 			losses[k] = f.setup.Problem.LocalLoss(k, w.Row(k))

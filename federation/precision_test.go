@@ -60,7 +60,7 @@ func TestSinglePrecisionIsThatOfRoundedRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return out, f.method.Model()
+		return out, f.linearModel()
 	}
 	for _, method := range algorithms.Names() {
 		want, model := end(method, wide)

@@ -86,6 +86,6 @@ func (f *Federation) clientLoss() func(t int) float64 {
 	if l, ok := f.method.(algorithms.LossReporter); ok {
 		return l.Loss
 	}
-	problem, w := f.setup.Problem, f.method.Model().W
+	problem, w := f.setup.Problem, f.linearModel().W
 	return func(t int) float64 { return problem.LocalLoss(t, w.Row(problem.TaskOf(t))) }
 }

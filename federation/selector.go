@@ -3,6 +3,7 @@ package federation
 import (
 	"fmt"
 
+	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/engine"
 	"fedsim/internal/registry"
@@ -90,7 +91,8 @@ func (f *Federation) checkSelection(c *config.Checker) {
 		c.Require(cfg.Candidates >= asked && cfg.Candidates <= n, "federation.candidates", cfg.Candidates,
 			fmt.Sprintf("must be from %d, the clients that a round asks, to %d, all clients", asked, n))
 	}
-	c.Require(!factory.Losses || f.setup.Problem != nil, "federation.selection", cfg.Selection, "must be another in a run without learning, which has no losses")
+	_, reports := f.method.(algorithms.LossReporter)
+	c.Require(!factory.Losses || reports || f.setup.Problem != nil, "federation.selection", cfg.Selection, "must be another in a run without learning, which has no losses")
 }
 
 // validateSelection reports what is wrong with the keys of the selector.

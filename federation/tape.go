@@ -224,10 +224,9 @@ func (f *Federation) codeCoupling(c *state.Coder) {
 
 // restart makes the method anew under the present coupling.
 func (f *Federation) restart() (algorithms.Stateful, error) {
-	s := &f.setup
-	method, err := s.Factory.New(algorithms.Setup{Problem: s.Problem, Coupling: f.coupling, Workers: s.Pool.Size(), Pool: s.Pool}, s.Options)
+	method, err := f.setup.newMethod(f.coupling)
 	if err != nil {
-		return nil, fmt.Errorf("starting %s: %w", s.Factory.Name, err)
+		return nil, err
 	}
 	stateful, ok := method.(algorithms.Stateful)
 	if !ok {

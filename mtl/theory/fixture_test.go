@@ -86,7 +86,7 @@ func diagonal(t testing.TB, m ...float64) mtl.Coupling {
 
 // update is a W update under drops.
 type update struct {
-	method algorithms.Algorithm
+	method algorithms.Linear
 	p      *mtl.Problem
 	c      mtl.Coupling
 	seed   uint64
@@ -105,7 +105,7 @@ func newUpdate(t testing.TB, p *mtl.Problem, seed uint64, epochs float64, drop f
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &update{method: method, p: p, c: c, seed: seed, drop: drop, epochs: epochs}
+	return &update{method: method.(algorithms.Linear), p: p, c: c, seed: seed, drop: drop, epochs: epochs}
 }
 
 // next runs a round and returns its thetas.

@@ -1,0 +1,176 @@
+package federation
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"fedsim/algorithms"
+	"fedsim/config"
+	"fedsim/internal/state"
+)
+
+// angles is a learner that is not a linear model and knows no mtl.Problem. Client k has
+// a direction a_k in the plane; one angle x for all is to have the least mean of
+// 1 - cos(x - a_k), weighted by rows. A client takes gradient steps, the server averages.
+type angles struct {
+	rows      []int32
+	of        []float64 // a_k
+	x         float64
+	tentative []float64
+	sum, rate float64 // of the round: weighted changes, weights
+}
+
+var (
+	_ algorithms.Reporter     = (*angles)(nil)
+	_ algorithms.Stateful     = (*angles)(nil)
+	_ algorithms.LossReporter = (*angles)(nil)
+)
+
+func (a *angles) StepFLOPs() float64 { return 20 }
+
+func (a *angles) Begin() int {
+	a.sum, a.rate = 0, 0
+	return 1
+}
+
+func (a *angles) Solve(r algorithms.Request) algorithms.Work {
+	const steps = 5
+	x := a.x
+	for range steps {
+		x -= 0.1 * math.Sin(x-a.of[r.Device])
+	}
+	a.tentative[r.Device] = x - a.x
+	return algorithms.Work{Steps: steps, FLOPs: steps * a.StepFLOPs(), Values: 1}
+}
+
+func (a *angles) Commit(k int) {
+	w := float64(a.rows[k])
+	a.sum += float64(w * a.tentative[k])
+	a.rate += w
+}
+
+func (a *angles) Discard(k int) { a.tentative[k] = 0 }
+
+func (a *angles) End() float64 {
+	if a.rate > 0 {
+		a.x += a.sum / a.rate
+	}
+	return 2
+}
+
+func (a *angles) Loss(k int) float64 { return 1 - math.Cos(a.x-a.of[k]) }
+
+func (a *angles) Metrics() algorithms.Metrics {
+	m := algorithms.Unknown()
+	m.Primal, m.TestError = 0, 0.25
+	total := 0.0
+	for k, rows := range a.rows {
+		m.Primal += float64(float64(rows) * a.Loss(k))
+		total += float64(rows)
+	}
+	m.Primal /= total
+	return m
+}
+
+func (a *angles) Hash() uint64 { return math.Float64bits(a.x) }
+
+func (a *angles) State(c *algorithms.Coder) {
+	c.Float64(&a.x)
+	c.Float64s(a.tentative)
+}
+
+// ownLearner makes a setup run angles, with no problem.
+func ownLearner(t testing.TB, protocol string, change func(*Setup)) Setup {
+	t.Helper()
+	s := world(t, "mb-sgd", protocol, change)
+	s.Size = Size{Devices: len(sizes), MinRows: slices.Min(sizes), Features: 1}
+	for _, n := range sizes {
+		s.Size.Rows = append(s.Size.Rows, int32(n))
+	}
+	s.Problem, s.Coupling = nil, nil
+	s.Factory = algorithms.Factory{Name: "angles", OwnMetrics: true,
+		New: func(s algorithms.Setup, _ algorithms.Options) (algorithms.Algorithm, error) {
+			a := &angles{rows: s.Rows, of: make([]float64, len(s.Rows)), tentative: make([]float64, len(s.Rows))}
+			for k := range a.of {
+				a.of[k] = 1 + 0.3*float64(k-3)
+			}
+			return a, nil
+		}}
+	return s
+}
+
+// A learner that is not a linear model runs under every protocol with rounds. What it
+// reports is recorded, and a sub-optimality is not.
+func TestALearnerOfItsOwn(t *testing.T) {
+	for _, protocol := range []string{WaitForAll, Deadline, Charged, First} {
+		for _, selection := range []string{"uniform", "power-of-choice"} {
+			setup := func() Setup {
+				s := ownLearner(t, protocol, func(s *Setup) {
+					s.Config.Selection, s.Config.Clients, s.Config.Fit = selection, 3, false
+					s.Plan.Rounds = 60
+					s.Faults.DropProbability = 0.2
+					if selection == "power-of-choice" {
+						s.Config.Candidates = 5
+					}
+				})
+				s.Plan.Optimum = 1 // that of another model
+				return s
+			}
+			s := setup()
+			saved := keeping(&s)
+			whole := run(t, s)
+			first, last := whole.Rounds[0], whole.Rounds[len(whole.Rounds)-1]
+			least := 1 - (1+2*(math.Cos(0.3)+math.Cos(0.6)+math.Cos(0.9)))/7 // with equal rows
+			if !(last.Primal < 0.5*first.Primal) || last.Primal < 0.5*least {
+				t.Errorf("%s, %s: the loss goes from %g to %g", protocol, selection, first.Primal, last.Primal)
+			}
+			if last.TestError != 0.25 || !math.IsNaN(last.Suboptimality) || !math.IsNaN(last.Dual) || whole.Model != nil {
+				t.Errorf("%s, %s: %+v", protocol, selection, last)
+			}
+			s = setup()
+			s.Kept = state.Reading(bytes.NewReader((*saved)[20]))
+			again := run(t, s)
+			if again.ModelHash != whole.ModelHash || again.EventHash != whole.EventHash {
+				t.Errorf("%s, %s: resumed after round 21, the model is %x, want %x", protocol, selection, again.ModelHash, whole.ModelHash)
+			}
+		}
+	}
+}
+
+// mute is a method that is neither Linear nor a Reporter.
+type mute struct{ algorithms.Algorithm }
+
+func TestAMethodMustBeEvaluated(t *testing.T) {
+	s := ownLearner(t, WaitForAll, nil)
+	s.Factory.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) { return mute{}, nil }
+	if _, err := New(s); err == nil || !strings.Contains(err.Error(), "must be algorithms.Linear, with a problem, or algorithms.Reporter") {
+		t.Errorf("neither: %v", err)
+	}
+	factory, _ := algorithms.Lookup("mocha")
+	s.Factory.New = func(a algorithms.Setup, _ algorithms.Options) (algorithms.Algorithm, error) {
+		a.Problem = randomProblem(t, features, sizes...)
+		a.Coupling, _ = a.Problem.Regularizer.Start(nil, a.Problem.Tasks())
+		return factory.New(a, factory.Options())
+	}
+	if _, err := New(s); err == nil {
+		t.Error("a linear model runs without a problem")
+	}
+}
+
+// A selector that asks for losses is refused where there are none.
+func TestLossesNeedALearner(t *testing.T) {
+	s := ownLearner(t, WaitForAll, func(s *Setup) { s.Config.Selection, s.Config.Clients, s.Config.Candidates = "power-of-choice", 3, 5 })
+	s.Factory.New = func(s algorithms.Setup, _ algorithms.Options) (algorithms.Algorithm, error) {
+		return algorithms.NewTimingOnly(algorithms.Factory{Workload: func(algorithms.Options, int) algorithms.Workload {
+			return algorithms.Workload{StepFLOPs: 1, Steps: func(rows, allowed int) int { return min(rows, allowed) }}
+		}}, nil, s.Rows, s.Features)
+	}
+	var problem config.Problem
+	if _, err := New(s); !errors.As(err, &problem) || problem.Key != "federation.selection" {
+		t.Errorf("losses without learning: %v", err)
+	}
+}
