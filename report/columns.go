@@ -10,29 +10,28 @@ import (
 	"fedsim/results"
 )
 
-// maxRows is how many rows of rounds a page holds at most, about 3 MB of it.
+// maxRows is the maximum number of rows of rounds in a page, about 3 MB.
 const maxRows = 60_000
 
-// Columns are the rounds of all runs, column by column, all of them as little-endian
-// numbers of 64 bits, or of 32 where the page only draws them. What is not known is NaN.
-// The bytes of a column are ordered by their place in the number, first the lowest ones
-// of all rows, because so they pack better; then everything is DEFLATEd (RFC 1951) and
-// written in base64.
-type Columns struct {
+// packedColumns holds the rounds of all runs by column, as little-endian numbers of 64
+// bits, or of 32 bits for numbers that are only drawn. Unknown values are NaN. The bytes
+// of a column are grouped by their position in the number, lowest bytes first, because
+// these compress better. All columns together are compressed with DEFLATE (RFC 1951).
+type packedColumns struct {
 	Names []string `json:"names"`
-	Bits  []int    `json:"bits"` // of a number in each column
-	Data  []byte   `json:"data"`
+	Bits  []int    `json:"bits"` // per number, by column
+	Data  []byte   `json:"data"` // base64 in JSON
 }
 
-// column is a column on its way into Columns.
+// column is a column before packing.
 type column struct {
 	name string
 	bits int
 	of   func(run, row int) float64
 }
 
-// roundColumns are those that every report has. FLOPs, bytes and joules are sums over
-// the rounds so far.
+// roundColumns returns the columns of every report. FLOPs, bytes and joules are
+// cumulative.
 func roundColumns(runs []results.Run) []column {
 	total := func(name string, of func(*results.Round) float64) column {
 		sums := make([][]float64, len(runs))
@@ -54,11 +53,11 @@ func roundColumns(runs []results.Run) []column {
 		plain("primal", func(r *results.Round) float64 { return r.Primal }),
 		plain("gap", func(r *results.Round) float64 { return r.Gap }),
 		plain("suboptimality", func(r *results.Round) float64 { return r.Suboptimality }),
-		plain("train_error", func(r *results.Round) float64 { return trained(r, r.TrainError) }),
-		plain("test_error", func(r *results.Round) float64 { return trained(r, r.TestError) }),
-		plain("participants", func(r *results.Round) float64 { return counted(r, r.Participants) }),
-		plain("dropped", func(r *results.Round) float64 { return counted(r, r.Dropped) }),
-		plain("late", func(r *results.Round) float64 { return counted(r, r.Late) }),
+		plain("train_error", func(r *results.Round) float64 { return afterStart(r, r.TrainError) }),
+		plain("test_error", func(r *results.Round) float64 { return afterStart(r, r.TestError) }),
+		plain("participants", func(r *results.Round) float64 { return afterStart(r, float64(r.Participants)) }),
+		plain("dropped", func(r *results.Round) float64 { return afterStart(r, float64(r.Dropped)) }),
+		plain("late", func(r *results.Round) float64 { return afterStart(r, float64(r.Late)) }),
 		total("flops", func(r *results.Round) float64 { return r.FLOPs }),
 		total("bytes_up", func(r *results.Round) float64 { return r.BytesUp }),
 		total("energy_j", func(r *results.Round) float64 { return r.EnergyJ }),
@@ -69,7 +68,7 @@ func roundColumns(runs []results.Run) []column {
 	return columns
 }
 
-// measured reports whether theta was measured in some round.
+// measured reports whether a round has measurements of theta.
 func measured(runs []results.Run) bool {
 	for i := range runs {
 		for j := range runs[i].Rounds {
@@ -81,8 +80,7 @@ func measured(runs []results.Run) bool {
 	return false
 }
 
-// medianTheta returns the median over the devices whose theta was measured; NaN when
-// none was.
+// medianTheta returns the median over the devices with a measured theta, or NaN.
 func medianTheta(r *results.Round) float64 {
 	var values []float64
 	for _, t := range r.Thetas {
@@ -98,28 +96,20 @@ func medianTheta(r *results.Round) float64 {
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
-// counted returns a number of devices of a round; round 0 has none.
-func counted(r *results.Round, n int) float64 {
+// afterStart returns v, or NaN for round 0, which has no responses and no model.
+func afterStart(r *results.Round, v float64) float64 {
 	if r.Round == 0 {
 		return math.NaN()
 	}
-	return float64(n)
+	return v
 }
 
-// trained returns an error of the model after a round; round 0 has no model yet.
-func trained(r *results.Round, e float64) float64 {
-	if r.Round == 0 {
-		return math.NaN()
-	}
-	return e
-}
-
-// pack chooses the rows that the page holds and packs them.
-func (r *Report) pack(runs []results.Run, told []*attributed) {
+// pack selects the rows of the page and packs them.
+func (r *Report) pack(runs []results.Run, attributions []*attributed) {
 	columns := roundColumns(runs)
-	for _, t := range told {
+	for _, t := range attributions {
 		if t != nil {
-			columns = append(columns, toldColumns(told)...)
+			columns = append(columns, deviceColumns(attributions)...)
 			r.Devices = true
 			break
 		}
@@ -130,8 +120,8 @@ func (r *Report) pack(runs []results.Run, told []*attributed) {
 		r.Runs[i].First, r.Runs[i].Count = r.Shown, len(rows[i])
 		r.Shown += len(rows[i])
 		r.Rows += len(runs[i].Rounds)
-		if len(told) > 0 && told[i] != nil {
-			r.Runs[i].Stragglers = told[i].stragglers()
+		if len(attributions) > 0 && attributions[i] != nil {
+			r.Runs[i].Stragglers = attributions[i].summary()
 		}
 	}
 	var plain []byte
@@ -142,7 +132,7 @@ func (r *Report) pack(runs []results.Run, told []*attributed) {
 	var packed bytes.Buffer
 	w, err := flate.NewWriter(&packed, flate.DefaultCompression)
 	if err != nil {
-		panic(err) // the level is one
+		panic(err) // the level is valid
 	}
 	// Writing to memory does not fail.
 	_, _ = w.Write(plain)
@@ -150,7 +140,7 @@ func (r *Report) pack(runs []results.Run, told []*attributed) {
 	r.Columns.Data = packed.Bytes()
 }
 
-// appendColumn appends the n numbers of a column in the order of Columns.
+// appendColumn appends the n numbers of a column as packedColumns describes.
 func appendColumn(plain []byte, c column, rows [][]int, n int) []byte {
 	size := c.bits / 8
 	start := len(plain)
@@ -174,10 +164,10 @@ func appendColumn(plain []byte, c column, rows [][]int, n int) []byte {
 	return plain
 }
 
-// choose returns which rounds of each run are shown, at most so many in all: every
-// one of a short run, and of the longest runs the same number each. Rounds that were
-// not evaluated go first; of those that were, half of what is shown are the first, and
-// the others lie evenly behind them. The last one is always there.
+// choose selects the rounds of each run, at most most in total: all rounds of short runs,
+// and the same number of each long run. It first drops rounds without evaluation. Of
+// evaluated rounds, it selects half from the start and half evenly from the rest,
+// including the last round.
 func choose(runs []results.Run, most int) [][]int {
 	lengths := make([]int, len(runs))
 	for i := range runs {
@@ -191,8 +181,8 @@ func choose(runs []results.Run, most int) [][]int {
 	return rows
 }
 
-// fairLimit returns the largest limit to all lengths under which their sum is at most
-// most, but not less than 50.
+// fairLimit returns the largest limit, at least 50, for which the sum of min(length,
+// limit) is at most most.
 func fairLimit(lengths []int, most int) int {
 	sorted := slices.Sorted(slices.Values(lengths))
 	left := most
@@ -205,7 +195,7 @@ func fairLimit(lengths []int, most int) int {
 	return math.MaxInt
 }
 
-// thin returns the rounds of a run that are shown, at most limit of them.
+// thin selects at most limit rounds of a run.
 func thin(rounds []results.Round, limit int) []int {
 	all := make([]int, len(rounds))
 	for i := range all {

@@ -1,17 +1,14 @@
-// Package report makes one page of a run directory: what was run, the tables of
-// times to target, curves that can be zoomed and read off, heat maps of sweeps, who
-// held the rounds up, where the energy went, the resolved scenario and how to
-// reproduce all of it.
+// Package report builds an HTML page from a run directory: tables of the time to each
+// target, interactive curves, heat maps of sweeps, stragglers, energy, the resolved
+// scenario and the commands to reproduce the results.
 //
-// [Write] makes a file that needs nothing else: uPlot (MIT, github.com/leeoniya/uPlot,
-// unchanged in uplot/) draws the curves, and styles and scripts are in it. [Live] makes
-// the same page without data, which asks a server for them.
+// [Write] writes a self-contained file, with styles and scripts. uPlot (MIT,
+// github.com/leeoniya/uPlot, unchanged in uplot/) draws the curves. [Live] writes the
+// same page without data; it fetches the data from a server.
 //
-// The data are a [Report]: text and tables as JSON, and the columns of all rounds,
-// packed (see [Columns]). All that is said in words or computed once is computed here;
-// the page's script in page/ combines seeds for the axes that the reader chooses, and
-// draws.
+// The data are a [Report]: JSON with the texts, the tables and the packed columns of all
+// rounds. This package computes all texts and numbers that do not depend on choices of
+// the reader. The script in page/ combines the seeds for the selected axes and draws.
 //
-// It reads run directories. It must not know how runs are made, nor how a page comes
-// to its reader.
+// The package must not know how runs are simulated or how the page is delivered.
 package report

@@ -10,26 +10,26 @@ import (
 	"fedsim/scenarios"
 )
 
-// unknown is a number that is null.
+// unknown is null in JSON.
 var unknown = results.Number(math.NaN())
 
-// Experiment is what the page shows of an experiment.
-type Experiment struct {
-	Name        string  `json:"name"`
-	Description string  `json:"description"`
-	Figure      Figure  `json:"figure"`
-	Relative    bool    `json:"relative"` // times of some run are relative units
-	Caption     string  `json:"caption"`  // of the blocks
-	Blocks      []Block `json:"blocks"`
-	Seeds       int     `json:"seeds"`   // most runs behind a row
-	RowKey      string  `json:"row_key"` // what the labels of rows are of
-	Keys        []Key   `json:"keys"`    // what its rows differ in
-	Cells       []Cell  `json:"cells"`   // one per row of a block
-	Groups      []Group `json:"groups"`  // of the columns of blocks, behind the label
+// experimentPage is the part of the page for one experiment.
+type experimentPage struct {
+	Name        string     `json:"name"`
+	Description string     `json:"description"`
+	Figure      figurePage `json:"figure"`
+	Relative    bool       `json:"relative"` // times of a run are in relative units
+	Caption     string     `json:"caption"`  // of the blocks
+	Blocks      []block    `json:"blocks"`
+	Seeds       int        `json:"seeds"`   // largest number of runs in a row
+	RowKey      string     `json:"row_key"` // key of the row labels
+	Keys        []key      `json:"keys"`    // keys in which the rows differ
+	Cells       []cell     `json:"cells"`   // one per row of a block
+	Groups      []group    `json:"groups"`  // columns of the blocks after the label
 }
 
-// Figure says how the curves are drawn until the reader wants something else.
-type Figure struct {
+// figurePage is the initial figure of the curves.
+type figurePage struct {
 	Title   string       `json:"title"`
 	X       string       `json:"x"`
 	Y       string       `json:"y"`
@@ -37,42 +37,41 @@ type Figure struct {
 	YLog    bool         `json:"y_log"`
 	Panels  []string     `json:"panels"` // titles
 	Lines   []plots.Line `json:"lines"`
-	Legend  string       `json:"legend"` // what the lines are values of; empty for methods
+	Legend  string       `json:"legend"` // name of the key of the lines; empty for methods
 	Ordered bool         `json:"ordered"`
 }
 
-// Group is columns under one title, which may be empty.
-type Group struct {
+// group is a set of columns with a title, which may be empty.
+type group struct {
 	Title string   `json:"title"`
 	Heads []string `json:"heads"`
 }
 
-// Block is rows that are compared with each other, as text: a label, then a cell for
-// each column.
-type Block struct {
+// block is a set of comparable rows. A row has a label and a cell per column.
+type block struct {
 	Title string     `json:"title"`
 	Rows  [][]string `json:"rows"`
-	Best  [][2]int   `json:"best"` // row and column of the best of each column that has one
+	Best  [][2]int   `json:"best"` // row and column of the best cells
 }
 
-// Key is what rows differ in: "method", or a swept key.
-type Key struct {
+// key is a key in which rows differ: "method", or a swept key.
+type key struct {
 	Name   string   `json:"name"`
 	Values []string `json:"values"`
 }
 
-// Cell holds the numbers of a row, means over its seeds.
-type Cell struct {
-	At        []int          `json:"at"` // the value of each key, by index
+// cell holds the numbers of a row, means over its seeds.
+type cell struct {
+	At        []int          `json:"at"` // index of the value of each key
 	Last      results.Number `json:"last"`
 	TestError results.Number `json:"test_error"`
 	TimeS     results.Number `json:"time_s"`
 	EnergyJ   results.Number `json:"energy_j"`
-	Targets   []ToTarget     `json:"targets"`
+	Targets   []toTarget     `json:"targets"`
 }
 
-// ToTarget is the way to a target; null where some seed did not get there.
-type ToTarget struct {
+// toTarget is the cost of reaching a target; null unless every seed reached it.
+type toTarget struct {
 	Rounds  results.Number `json:"rounds"`
 	TimeS   results.Number `json:"time_s"`
 	Bytes   results.Number `json:"bytes"`
@@ -80,8 +79,8 @@ type ToTarget struct {
 	Ratio   results.Number `json:"ratio"`
 }
 
-// addExperiments adds the experiments that have runs. An experiment without a figure,
-// or with one of a quantity that no run has, is drawn as plots.Default says.
+// addExperiments adds the experiments with runs. plots.Default replaces a missing figure,
+// and the quantity of a figure if no run records it.
 func (r *Report) addExperiments(s *scenarios.Scenario, runs []results.Run, targets results.Targets) error {
 	tables := results.Summary(runs, targets).Experiments
 	for i := range s.Experiments {
@@ -96,7 +95,7 @@ func (r *Report) addExperiments(s *scenarios.Scenario, runs []results.Run, targe
 		if len(own) == 0 {
 			continue
 		}
-		of := Experiment{Name: e.Name, Description: e.Description, Blocks: []Block{}, Groups: []Group{}}
+		of := experimentPage{Name: e.Name, Description: e.Description, Blocks: []block{}, Groups: []group{}}
 		of.Relative = slices.ContainsFunc(own, func(r results.Run) bool { return r.Relative })
 		places, err := of.arrange(e.Figure, own)
 		if err != nil {
@@ -116,15 +115,15 @@ func (r *Report) addExperiments(s *scenarios.Scenario, runs []results.Run, targe
 	return nil
 }
 
-// arrange fills in the figure.
-func (e *Experiment) arrange(figure *results.Figure, runs []results.Run) ([]plots.Place, error) {
+// arrange sets the figure.
+func (e *experimentPage) arrange(figure *results.Figure, runs []results.Run) ([]plots.Place, error) {
 	fig := plots.Default(runs)
 	if figure != nil {
 		fig = plots.Available(*figure, runs)
 	}
 	a, err := plots.Arrange(fig, runs)
 	if err != nil {
-		// While a run goes on, no run may have the figure's keys yet.
+		// During a run, there may be no run with the keys of the figure yet.
 		plain := results.DefaultFigure()
 		plain.X, plain.Y, plain.XScale, plain.YScale = fig.X, fig.Y, fig.XScale, fig.YScale
 		if a, err = plots.Arrange(plain, runs); err != nil {
@@ -132,27 +131,27 @@ func (e *Experiment) arrange(figure *results.Figure, runs []results.Run) ([]plot
 		}
 	}
 	fig = a.Figure
-	e.Figure = Figure{
+	e.Figure = figurePage{
 		Title: fig.Title, X: fig.X, Y: fig.Y, XLog: fig.XScale == "log", YLog: fig.YScale == "log",
 		Panels: a.Panels, Lines: a.Lines, Legend: a.Legend, Ordered: a.Ordered,
 	}
 	return a.Runs, nil
 }
 
-// tabulate fills in the tables and the numbers of their rows.
-func (e *Experiment) tabulate(t *results.ExperimentTable) {
+// tabulate sets the tables and the numbers of their rows.
+func (e *experimentPage) tabulate(t *results.ExperimentTable) {
 	e.Caption, e.Seeds, e.RowKey = t.Caption(), t.Seeds, t.RowKey
 	for _, g := range t.Columns() {
-		e.Groups = append(e.Groups, Group{g.Title, g.Heads})
+		e.Groups = append(e.Groups, group{g.Title, g.Heads})
 	}
-	e.Keys = []Key{}
+	e.Keys = []key{}
 	add := func(name, value string) int {
 		k := 0
 		for k < len(e.Keys) && e.Keys[k].Name != name {
 			k++
 		}
 		if k == len(e.Keys) {
-			e.Keys = append(e.Keys, Key{Name: name, Values: []string{}})
+			e.Keys = append(e.Keys, key{Name: name, Values: []string{}})
 		}
 		for v, have := range e.Keys[k].Values {
 			if have == value {
@@ -164,15 +163,15 @@ func (e *Experiment) tabulate(t *results.ExperimentTable) {
 	}
 	for i := range t.Blocks {
 		b := &t.Blocks[i]
-		e.Blocks = append(e.Blocks, Block{Title: settingsText(b.Point), Rows: t.Cells(b), Best: best(b.Rows, e.Groups, t.Known)})
+		e.Blocks = append(e.Blocks, block{Title: settingsText(b.Point), Rows: t.Cells(b), Best: best(b.Rows, e.Groups, t.Known)})
 		for k := range b.Rows {
 			row := &b.Rows[k]
-			c := Cell{
+			c := cell{
 				Last: results.Number(row.Last), TestError: results.Number(row.Totals.TestError),
-				TimeS: results.Number(row.Totals.TimeS), EnergyJ: results.Number(row.Totals.EnergyJ), Targets: []ToTarget{},
+				TimeS: results.Number(row.Totals.TimeS), EnergyJ: results.Number(row.Totals.EnergyJ), Targets: []toTarget{},
 			}
 			for _, x := range row.Cells {
-				c.Targets = append(c.Targets, ToTarget{results.Number(x.Rounds), results.Number(x.TimeS), results.Number(x.Bytes), results.Number(x.EnergyJ), results.Number(x.Ratio)})
+				c.Targets = append(c.Targets, toTarget{results.Number(x.Rounds), results.Number(x.TimeS), results.Number(x.Bytes), results.Number(x.EnergyJ), results.Number(x.Ratio)})
 			}
 			c.At = append(c.At, add(t.RowKey, row.Label))
 			for _, s := range b.Point {
@@ -183,22 +182,21 @@ func (e *Experiment) tabulate(t *results.ExperimentTable) {
 	}
 }
 
-// best returns where the least time, bytes and energy to each target, and the least
-// sub-optimality and error in the end, are in a block with groups of columns, of which
-// those of targets are of the known ones. A column in which no two rows differ has no
-// best.
-func best(rows []results.Row, groups []Group, known []bool) [][2]int {
+// best returns the row and column of the smallest time, bytes and energy to each target,
+// and of the smallest final sub-optimality and error. A column with equal values has
+// none. known selects the targets that have a group of columns.
+func best(rows []results.Row, groups []group, known []bool) [][2]int {
 	marks := [][2]int{}
 	column, target := 0, -1
 	for _, g := range groups {
-		way := strings.HasPrefix(g.Title, "to ")
-		if way {
+		isTarget := strings.HasPrefix(g.Title, "to ")
+		if isTarget {
 			for target++; !known[target]; target++ {
 			}
 		}
 		for _, head := range g.Heads {
 			column++
-			value := measureOf(head, way, target)
+			value := measureOf(head, isTarget, target)
 			least, most := math.Inf(1), math.Inf(-1)
 			for i := range rows {
 				if v := value(&rows[i]); !math.IsNaN(v) {
@@ -215,15 +213,15 @@ func best(rows []results.Row, groups []Group, known []bool) [][2]int {
 	return marks
 }
 
-// measureOf returns what rows are compared by in the column with a head, of the way to
-// a target or of how runs ended: less is better. It is NaN where nothing is better.
-func measureOf(head string, way bool, target int) func(*results.Row) float64 {
+// measureOf returns the value of a row by which a column is compared; smaller is better.
+// It is NaN for columns without an order. isTarget is true for the columns of a target.
+func measureOf(head string, isTarget bool, target int) func(*results.Row) float64 {
 	switch {
-	case way && head == "time":
+	case isTarget && head == "time":
 		return func(r *results.Row) float64 { return r.Cells[target].TimeS }
-	case way && head == "sent":
+	case isTarget && head == "sent":
 		return func(r *results.Row) float64 { return r.Cells[target].Bytes }
-	case way && head == "energy":
+	case isTarget && head == "energy":
 		return func(r *results.Row) float64 { return r.Cells[target].EnergyJ }
 	case head == "sub-optimality":
 		return func(r *results.Row) float64 { return r.Last }
@@ -234,7 +232,7 @@ func measureOf(head string, way bool, target int) func(*results.Row) float64 {
 	}
 }
 
-// settingsText writes settings as "key = value, key = value".
+// settingsText returns "key = value, key = value".
 func settingsText(settings []results.Setting) string {
 	var parts []string
 	for _, s := range settings {
@@ -243,7 +241,7 @@ func settingsText(settings []results.Setting) string {
 	return strings.Join(parts, ", ")
 }
 
-// nonNil makes a missing list an empty one.
+// nonNil returns an empty list for nil, which is null in JSON.
 func nonNil[T any](list []T) []T {
 	if list == nil {
 		return []T{}

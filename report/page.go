@@ -12,49 +12,47 @@ import (
 //go:embed page uplot
 var files embed.FS
 
-// scripts are the files of the page's script, in their order.
+// scripts are the parts of the script of the page, in order.
 var scripts = []string{
-	"page/words.js", "page/columns.js", "page/lines.js", "page/colours.js", "page/chart.js", "page/tables.js",
+	"page/words.js", "page/columns.js", "page/lines.js", "page/colors.js", "page/chart.js", "page/tables.js",
 	"page/curves.js", "page/heat.js", "page/stragglers.js", "page/energy.js", "page/sections.js", "page/page.js",
 }
 
-// page is what page.html is filled with.
+// page is the data of the template page.html.
 type page struct {
 	Title  string
-	Policy string // Content-Security-Policy of a file; empty where a header says it
+	Policy string // Content-Security-Policy of a file; empty if it is sent as a header
 	Style  template.CSS
 	Script template.JS
-	Data   template.JS // JSON; empty when a server has it
+	Data   template.JS // JSON; empty for a page that fetches the data
 }
 
 var layout = template.Must(template.ParseFS(files, "page/page.html"))
 
-// Write writes the page of a report: one file that needs nothing else.
+// Write writes the page of a report as one self-contained file.
 func Write(w io.Writer, r *Report) error {
 	var data bytes.Buffer
-	// encoding/json escapes <, > and &, so that nothing in it ends the element.
+	// encoding/json escapes <, > and &, so that the data cannot end the script element.
 	if err := Encode(&data, r); err != nil {
 		return err
 	}
 	p, policy := newPage()
 	p.Title, p.Data = r.Name, template.JS(data.String())
-	// Directives about frames and reports are for headers alone.
+	// Browsers ignore frame-ancestors outside of headers.
 	p.Policy = policy + "; connect-src 'none'"
 	return layout.Execute(w, p)
 }
 
-// Live writes the page without data, and returns the Content-Security-Policy that
-// it must be served with. Its script fetches what Encode writes from "data", beside
-// the page, and again when the server-sent events of "events" say "changed", until
-// they say "finished".
+// Live writes the page without data and returns its Content-Security-Policy. Its script
+// fetches the output of Encode from the relative URL "data", and again after each
+// server-sent event "changed" from "events".
 func Live(w io.Writer) (policy string, err error) {
 	p, policy := newPage()
 	p.Title = "fedsim"
 	return policy + "; connect-src 'self'; frame-ancestors 'none'", layout.Execute(w, p)
 }
 
-// newPage returns the page with its style and script, and a policy that allows
-// these and nothing else.
+// newPage returns the page with its style and script, and a policy that allows only these.
 func newPage() (p page, policy string) {
 	style := concatenated("uplot/uPlot.min.css", "page/style.css")
 	script := "(() => {\n\"use strict\";\n" + concatenated(scripts...) + "})();\n"
@@ -76,7 +74,7 @@ func concatenated(names ...string) string {
 	return text
 }
 
-// hashed names a text in a Content-Security-Policy.
+// hashed returns the hash of a text for a Content-Security-Policy.
 func hashed(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

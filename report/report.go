@@ -13,54 +13,53 @@ import (
 	"fedsim/scenarios"
 )
 
-// Report is what the page shows, as its script reads it. Numbers that are not known
-// are null.
+// Report is the data of the page. Unknown numbers are null.
 type Report struct {
 	Name        string           `json:"name"`
 	Description string           `json:"description"`
 	State       rundir.State     `json:"state"`
-	Expected    int              `json:"expected"` // runs that the scenario comes to
-	Made        Made             `json:"made"`
-	Targets     []Target         `json:"targets"`
+	Expected    int              `json:"expected"` // number of runs of the scenario
+	Made        provenance       `json:"made"`
+	Targets     []target         `json:"targets"`
 	Scenario    string           `json:"scenario"` // resolved, as TOML
 	Quantities  []plots.Quantity `json:"quantities"`
-	Experiments []Experiment     `json:"experiments"`
-	Runs        []Run            `json:"runs"`
-	Columns     Columns          `json:"columns"`
+	Experiments []experimentPage `json:"experiments"`
+	Runs        []reportRun      `json:"runs"`
+	Columns     packedColumns    `json:"columns"`
 	Shown       int              `json:"shown"`   // rows of rounds in Columns
-	Rows        int              `json:"rows"`    // rows of rounds that there are
-	Devices     bool             `json:"devices"` // there are rows by device, and Columns has what they tell
-	Causes      []string         `json:"causes"`  // what the numbers in column cause mean
-	Parts       []string         `json:"parts"`   // what the parts of a round's path are called, as in Columns after cause
-	Tables      []Table          `json:"tables"`
+	Rows        int              `json:"rows"`    // rows of rounds in the run directory
+	Devices     bool             `json:"devices"` // the run directory has rows by device; Columns includes them
+	Causes      []string         `json:"causes"`  // values of column cause, by index
+	Parts       []string         `json:"parts"`   // names of the parts of a path, in the order of the columns path_0, path_1, ...
+	Tables      []table          `json:"tables"`
 }
 
-// Target is a results.Target.
-type Target struct {
+// target is a results.target.
+type target struct {
 	Metric string  `json:"metric"`
 	Value  float64 `json:"value"`
-	Text   string  `json:"text"` // in words
+	Text   string  `json:"text"` // as in tables
 }
 
-// Made says what made the results.
-type Made struct {
+// provenance describes the program, machine and command of a run.
+type provenance struct {
 	Version    string          `json:"version"`
 	Go         string          `json:"go"`
 	Platform   rundir.Platform `json:"platform"`
 	Command    []string        `json:"command"`
 	Data       string          `json:"data"`
-	Seeds      []string        `json:"seeds"` // in decimal: a script's numbers do not hold 64 bits
+	Seeds      []string        `json:"seeds"` // decimal: JavaScript numbers have fewer than 64 bits
 	ResultHash results.Hash    `json:"result_hash"`
 	Started    *time.Time      `json:"started"`
-	TookS      results.Number  `json:"took_s"` // of the real clock
+	TookS      results.Number  `json:"took_s"` // real time
 	EventsPerS results.Number  `json:"events_per_s"`
 	StepsPerS  results.Number  `json:"steps_per_s"`
-	PeakBytes  int64           `json:"peak_bytes"` // 0: not known
+	PeakBytes  int64           `json:"peak_bytes"` // 0: unknown
 }
 
-// Run is a run without its rounds, which are rows First to First+Count-1 of the
+// reportRun is a run without its rounds, which are rows First to First+Count-1 of the
 // columns.
-type Run struct {
+type reportRun struct {
 	ID         string         `json:"id"`
 	Experiment int            `json:"experiment"`
 	Panel      int            `json:"panel"`
@@ -77,12 +76,12 @@ type Run struct {
 	ModelHash  results.Hash   `json:"model_hash"`
 	First      int            `json:"first"`
 	Count      int            `json:"count"`
-	Totals     Totals         `json:"totals"`
-	Stragglers *Stragglers    `json:"stragglers"` // null without rows by device
+	Totals     totals         `json:"totals"`
+	Stragglers *attribution   `json:"stragglers"` // null without rows by device
 }
 
-// Totals are sums over the rounds of a run.
-type Totals struct {
+// totals are sums over the rounds of a run.
+type totals struct {
 	Rounds       int            `json:"rounds"`
 	TimeS        results.Number `json:"time_s"`
 	Participants int            `json:"participants"`
@@ -94,9 +93,8 @@ type Totals struct {
 	EnergyJ      results.Number `json:"energy_j"`
 }
 
-// Read reads the report of a run directory. A directory whose run goes on, or did
-// not come to an end, has the report of all that was made until now, see
-// [rundir.ReadLive].
+// Read returns the report of a run directory. If the run is not complete, it contains the
+// rounds so far; see [rundir.ReadLive].
 func Read(dir string) (*Report, error) {
 	found, err := rundir.ReadLive(dir)
 	if err != nil {
@@ -105,7 +103,7 @@ func Read(dir string) (*Report, error) {
 	return build(dir, &found.Results)
 }
 
-// build makes the report of results, which are those in dir.
+// build returns the report of the results in dir.
 func build(dir string, found *rundir.Results) (*Report, error) {
 	scenario, err := scenarios.ParseRecorded(dir, found.Scenario)
 	if err != nil {
@@ -114,11 +112,11 @@ func build(dir string, found *rundir.Results) (*Report, error) {
 	m := &found.Manifest
 	r := &Report{
 		Name: scenario.Name, Description: scenario.Description, State: m.State,
-		Made: newMade(m), Targets: []Target{}, Scenario: string(found.Scenario),
-		Experiments: []Experiment{}, Runs: []Run{}, Tables: []Table{},
+		Made: newMade(m), Targets: []target{}, Scenario: string(found.Scenario),
+		Experiments: []experimentPage{}, Runs: []reportRun{}, Tables: []table{},
 	}
 	for _, t := range m.Targets {
-		r.Targets = append(r.Targets, Target{t.Metric, t.Value, t.Text(len(found.Runs) > 0 && found.Runs[0].Real)})
+		r.Targets = append(r.Targets, target{t.Metric, t.Value, t.Text(len(found.Runs) > 0 && found.Runs[0].Real)})
 	}
 	for i := range scenario.Experiments {
 		for j := range scenario.Experiments[i].Jobs {
@@ -130,16 +128,16 @@ func build(dir string, found *rundir.Results) (*Report, error) {
 	if err := r.addExperiments(scenario, found.Runs, m.Targets); err != nil {
 		return nil, err
 	}
-	told, err := attribute(dir, found)
+	attributions, err := attribute(dir, found)
 	if err != nil {
 		return nil, err
 	}
-	r.pack(found.Runs, told)
+	r.pack(found.Runs, attributions)
 	return r, r.addTables(dir, m.Tables)
 }
 
-func newMade(m *rundir.Manifest) Made {
-	made := Made{
+func newMade(m *rundir.Manifest) provenance {
+	made := provenance{
 		Version: m.Version, Go: m.Go, Platform: m.Platform, Command: nonNil(m.Command), Data: m.Data,
 		Seeds: []string{}, ResultHash: m.ResultHash, TookS: unknown, EventsPerS: unknown, StepsPerS: unknown,
 	}
@@ -177,7 +175,7 @@ func (r *Report) addQuantities(runs []results.Run) {
 func (r *Report) addRuns(runs []results.Run) {
 	for i := range runs {
 		run := &runs[i]
-		of := Run{
+		of := reportRun{
 			ID: run.ID, Method: run.Method, Algorithm: run.Algorithm, Seed: run.Seed, Status: run.Status, Reason: run.Reason,
 			Tuned: settingsText(run.Tuned), Optimum: results.Number(run.Optimum), OptimumGap: results.Number(run.OptimumGap),
 			EventHash: results.Hash(run.EventHash), ModelHash: results.Hash(run.ModelHash),

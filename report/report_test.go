@@ -39,8 +39,8 @@ title = "The figure"
 panel = "faults.drop_probability"
 `
 
-// made leaves a run directory of a scenario, each run with so many rounds.
-func made(t *testing.T, rounds int, table string) string {
+// writeRun writes a run directory of the scenario; each run has the given rounds.
+func writeRun(t *testing.T, rounds int, table string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "made")
 	w, err := rundir.Create(dir, false, rundir.About{
@@ -86,8 +86,8 @@ func made(t *testing.T, rounds int, table string) string {
 	return dir
 }
 
-// unpacked reads columns back as the page's script does.
-func unpacked(t *testing.T, c *Columns, rows int) map[string][]float64 {
+// unpacked decodes columns like the script of the page.
+func unpacked(t *testing.T, c *packedColumns, rows int) map[string][]float64 {
 	t.Helper()
 	plain, err := io.ReadAll(flate.NewReader(bytes.NewReader(c.Data)))
 	if err != nil {
@@ -110,13 +110,13 @@ func unpacked(t *testing.T, c *Columns, rows int) map[string][]float64 {
 		plain = plain[size*rows:]
 	}
 	if len(plain) != 0 {
-		t.Errorf("%d bytes are left over", len(plain))
+		t.Errorf("%d extra bytes", len(plain))
 	}
 	return columns
 }
 
-func TestColumnsHoldTheRounds(t *testing.T) {
-	dir := made(t, 30, "")
+func TestColumns(t *testing.T) {
+	dir := writeRun(t, 30, "")
 	found, err := rundir.Read(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestColumnsHoldTheRounds(t *testing.T) {
 	}
 	columns := unpacked(t, &r.Columns, r.Shown)
 	if r.Shown != r.Rows || r.Rows != 8*31 {
-		t.Errorf("%d of %d rows are shown, must be all %d", r.Shown, r.Rows, 8*31)
+		t.Errorf("%d of %d rows, must be all %d", r.Shown, r.Rows, 8*31)
 	}
 	same := func(a, b float64) bool {
 		return math.Float64bits(a) == math.Float64bits(b) || math.IsNaN(a) && math.IsNaN(b)
@@ -141,8 +141,8 @@ func TestColumnsHoldTheRounds(t *testing.T) {
 			energy += x.EnergyJ
 			for name, want := range map[string]float64{
 				"round": float64(x.Round), "time_s": x.TimeS, "primal": x.Primal, "gap": x.Gap, "suboptimality": x.Suboptimality,
-				"train_error": trained(x, x.TrainError), "test_error": trained(x, x.TestError), "flops": flops, "bytes_up": bytes, "energy_j": energy,
-				"dropped": counted(x, x.Dropped), "late": counted(x, x.Late), "participants": counted(x, x.Participants),
+				"train_error": afterStart(x, x.TrainError), "test_error": afterStart(x, x.TestError), "flops": flops, "bytes_up": bytes, "energy_j": energy,
+				"dropped": afterStart(x, float64(x.Dropped)), "late": afterStart(x, float64(x.Late)), "participants": afterStart(x, float64(x.Participants)),
 			} {
 				if got := columns[name][at]; !same(got, want) {
 					t.Errorf("%s of round %d of %s is %v, must be %v", name, x.Round, found.Runs[i].ID, got, want)
@@ -155,8 +155,8 @@ func TestColumnsHoldTheRounds(t *testing.T) {
 	}
 }
 
-func TestReadSaysWhereRunsAre(t *testing.T) {
-	r, err := Read(made(t, 3, "set,model,mean\na,b,0.25\n"))
+func TestRead(t *testing.T) {
+	r, err := Read(writeRun(t, 3, "set,model,mean\na,b,0.25\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestReadSaysWhereRunsAre(t *testing.T) {
 	if got := r.Runs[4].Totals; got.Rounds != 3 || got.TimeS != 5 || got.Participants != 21 || got.Dropped != 12 || got.BytesUp != 90 {
 		t.Errorf("totals of run 4 are %+v", got)
 	}
-	// The row of "slow" at 0.5: its two seeds halve 7 and 8 down to at most 0.1 in 7 rounds, which they do not have.
+	// The two seeds of "slow" at 0.5 start at 7 and 8 and do not reach 0.1 in three rounds.
 	if len(e.Cells) != 4 || len(e.Keys) != 2 || !slices.Equal(e.Cells[3].At, []int{1, 1}) || !math.IsNaN(float64(e.Cells[3].Targets[0].TimeS)) {
 		t.Errorf("cells %+v under keys %+v", e.Cells, e.Keys)
 	}
@@ -190,9 +190,9 @@ func TestReadSaysWhereRunsAre(t *testing.T) {
 	}
 }
 
-// The curves that are shown at first are of the figure's quantity where it is known, and
-// else of the first metric there is: never of P, which begins with a spike.
-func TestTheFirstCurvesAreOfAMetric(t *testing.T) {
+// The initial curves show the quantity of the figure, or the first recorded one of the
+// default quantities.
+func TestInitialQuantity(t *testing.T) {
 	nan := math.NaN()
 	round := func(h int, sub, test, train, gap float64) results.Round {
 		return results.Round{Round: h, TimeS: float64(h), Primal: 2, Suboptimality: sub, TestError: test, TrainError: train, Gap: gap}
@@ -214,7 +214,7 @@ func TestTheFirstCurvesAreOfAMetric(t *testing.T) {
 			{round(1, nan, nan, nan, nan), "participants", false},
 		} {
 			runs := []results.Run{{ID: "a", Experiment: "e", Method: "m", Rounds: []results.Round{round(0, nan, 1, 1, nan), c.last}}}
-			var e Experiment
+			var e experimentPage
 			if _, err := e.arrange(figure, runs); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -225,15 +225,15 @@ func TestTheFirstCurvesAreOfAMetric(t *testing.T) {
 	}
 }
 
-// The best of a block is marked where rows differ, and never what nobody knows.
-func TestTheBestIsMarked(t *testing.T) {
+// The best cells of a block are marked if rows differ; unknown values never are.
+func TestBest(t *testing.T) {
 	nan := math.NaN()
 	row := func(time, energy, last, test float64) results.Row {
 		return results.Row{Cells: []results.Cell{{TimeS: 1, EnergyJ: energy}, {TimeS: time, EnergyJ: nan}}, Last: last, Totals: results.Totals{TestError: test}}
 	}
-	way := []string{"rounds", "time", "ratio", "sent", "energy"}
-	groups := []Group{{"at the end", []string{"test error", "sub-optimality"}}, {"in all", []string{"rounds", "time"}}, {"to 0.1", way}, {"to 0.01", way}, {"", []string{""}}}
-	// The second of three targets is not known.
+	costs := []string{"rounds", "time", "ratio", "sent", "energy"}
+	groups := []group{{"at the end", []string{"test error", "sub-optimality"}}, {"in all", []string{"rounds", "time"}}, {"to 0.1", costs}, {"to 0.01", costs}, {"", []string{""}}}
+	// No run records the metric of the second target.
 	rows := []results.Row{row(3, 7, 0.1, nan), row(2, 5, 0.1, 0.4), row(nan, 5, 0.2, 0.3)}
 	for i := range rows {
 		rows[i].Cells = slices.Insert(rows[i].Cells, 1, results.Cell{TimeS: float64(i)})
@@ -244,9 +244,9 @@ func TestTheBestIsMarked(t *testing.T) {
 	}
 }
 
-// Times in relative units are told by experiment.
-func TestRelativeUnitsOfAnExperiment(t *testing.T) {
-	dir := made(t, 3, "")
+// Relative units are a property of an experiment.
+func TestRelativeUnits(t *testing.T) {
+	dir := writeRun(t, 3, "")
 	found, err := rundir.Read(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -259,14 +259,14 @@ func TestRelativeUnitsOfAnExperiment(t *testing.T) {
 		t.Fatal(err)
 	}
 	if e := &r.Experiments[0]; !e.Relative || !strings.Contains(e.Caption, "not seconds") {
-		t.Errorf("the experiment is %+v", e)
+		t.Errorf("experiment %+v", e)
 	}
 	if !found.Runs[0].Relative || r.Quantities[0].Name != "time_s" || len(r.Quantities[0].Units) == 0 {
-		t.Errorf("seconds have no units: %+v", r.Quantities[0])
+		t.Errorf("no units of time: %+v", r.Quantities[0])
 	}
 }
 
-func TestTheMedianOfTheta(t *testing.T) {
+func TestMedianTheta(t *testing.T) {
 	round := func(values ...float64) *results.Round {
 		r := new(results.Round)
 		for _, v := range values {
@@ -279,7 +279,7 @@ func TestTheMedianOfTheta(t *testing.T) {
 		want float64
 	}{{round(0.3, 0.1, 0.2), 0.2}, {round(1, math.NaN(), 0.5), 0.75}, {round(), math.NaN()}} {
 		if got := medianTheta(c.of); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
-			t.Errorf("the median of %v is %v, must be %v", c.of.Thetas, got, c.want)
+			t.Errorf("median of %v is %v, must be %v", c.of.Thetas, got, c.want)
 		}
 	}
 	runs := []results.Run{{Rounds: []results.Round{{}, *round(0.5)}}}
@@ -295,23 +295,23 @@ func TestTheMedianOfTheta(t *testing.T) {
 		return list
 	}
 	if with, without := names(runs), names([]results.Run{{}}); len(with) != len(without)+2 || slices.Contains(without, "theta") {
-		t.Errorf("measured there is %q, else %q", with, without)
+		t.Errorf("with theta %q, without %q", with, without)
 	}
 }
 
-func TestARunWithoutLearningHasAFigure(t *testing.T) {
+func TestTimingFigure(t *testing.T) {
 	nan := math.NaN()
 	runs := []results.Run{{ID: "a", Experiment: "e", Method: "m", Rounds: []results.Round{{Primal: nan, Gap: nan, Suboptimality: nan}, {Round: 1, TimeS: 1, Primal: nan, Gap: nan, Suboptimality: nan, TrainError: nan, TestError: nan, Participants: 3}}}}
-	var e Experiment
+	var e experimentPage
 	if _, err := e.arrange(nil, runs); err != nil || e.Figure.Y != "participants" || e.Figure.YLog {
-		t.Errorf("is drawn as %+v (%v), must be who answered", e.Figure, err)
+		t.Errorf("figure %+v (%v), must show participants", e.Figure, err)
 	}
 }
 
-// TestPageIsSealed holds the page to its policy: the only script and the only style
-// that it allows are those that it has, and no text ends an element early.
-func TestPageIsSealed(t *testing.T) {
-	r, err := Read(made(t, 3, ""))
+// The policy of the page allows its own script and style only, and no text of the data
+// ends an element.
+func TestPolicy(t *testing.T) {
+	r, err := Read(writeRun(t, 3, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -332,45 +332,45 @@ func TestPageIsSealed(t *testing.T) {
 		for _, kind := range []string{"script", "style"} {
 			inside := element(text, kind)
 			if len(inside) < 1000 || !strings.Contains(policy, kind+"-src "+hashed(inside)) {
-				t.Errorf("%s: the policy does not have the hash of its %s of %d bytes", name, kind, len(inside))
+				t.Errorf("%s: the policy lacks the hash of the %s of %d bytes", name, kind, len(inside))
 			}
 		}
 		if n := strings.Count(text, "</script>"); n != 2 {
-			t.Errorf("%s: has %d ends of scripts, must have 2", name, n)
+			t.Errorf("%s: has %d script end tags, must have 2", name, n)
 		}
 		if urls := regexp.MustCompile(`(src|href)="[^#]`).FindAllString(text, -1); len(urls) != 1 {
-			t.Errorf("%s: asks for %q, must ask for its empty icon alone", name, urls)
+			t.Errorf("%s: requests %q, must request only its empty icon", name, urls)
 		}
 	}
 	said := regexp.MustCompile(`http-equiv="Content-Security-Policy" content="([^"]*)"`).FindStringSubmatch(page.String())
 	if said == nil || !strings.Contains(strings.ReplaceAll(said[1], "&#39;", "'"), "connect-src 'none'") || !strings.Contains(policy, "connect-src 'self'") {
-		t.Errorf("policies %q and %q: a page asks nobody, one that is served its server", said, policy)
+		t.Errorf("policies %q and %q: a file must not connect, a served page only to its server", said, policy)
 	}
 	_, data, _ := strings.Cut(page.String(), `<script type="application/json" id="data">`)
 	data, _, _ = strings.Cut(data, "</script>")
 	var back struct{ Description string }
 	if err := json.Unmarshal([]byte(data), &back); err != nil || back.Description != "</script><b>& \u2028" {
-		t.Errorf("the description comes back as %q (%v)", back.Description, err)
+		t.Errorf("the description is %q (%v)", back.Description, err)
 	}
 	if !strings.Contains(live.String(), `id="data"></script>`) {
-		t.Error("the page that is served has data")
+		t.Error("the served page contains data")
 	}
 	for _, word := range []string{"Leon Sorokin", "THE SOFTWARE IS PROVIDED"} {
 		if !strings.Contains(page.String(), word) {
-			t.Errorf("the licence of uPlot is not there: %q", word)
+			t.Errorf("the license of uPlot is missing: %q", word)
 		}
 	}
 }
 
-// TestEveryScriptIsInThePage keeps the list of scripts and the folder the same.
-func TestEveryScriptIsInThePage(t *testing.T) {
+// The list of scripts contains every script in page/.
+func TestScripts(t *testing.T) {
 	entries, err := os.ReadDir("page")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), ".js") && !slices.Contains(scripts, "page/"+e.Name()) {
-			t.Errorf("%s is not in the page", e.Name())
+			t.Errorf("%s is not in the list of scripts", e.Name())
 		}
 	}
 }
@@ -387,17 +387,17 @@ func TestThin(t *testing.T) {
 		limit := rapid.IntRange(2, 310).Draw(t, "limit")
 		shown := thin(rounds, limit)
 		if len(shown) > limit || len(shown) < min(limit, (len(rounds)+every-1)/every) {
-			t.Fatalf("%d of %d rounds are shown under a limit of %d", len(shown), len(rounds), limit)
+			t.Fatalf("%d of %d rounds with a limit of %d", len(shown), len(rounds), limit)
 		}
 		if len(rounds) == 0 {
 			return
 		}
 		if shown[0] != 0 || shown[len(shown)-1] != len(rounds)-1 {
-			t.Fatalf("shows %v of %d rounds: must have the first and the last", shown, len(rounds))
+			t.Fatalf("selects %v of %d rounds: must contain the first and the last", shown, len(rounds))
 		}
 		for i := 1; i < len(shown); i++ {
 			if shown[i] <= shown[i-1] {
-				t.Fatalf("shows %v: must increase", shown)
+				t.Fatalf("selects %v: must increase", shown)
 			}
 		}
 	})
@@ -415,15 +415,15 @@ func TestFairLimit(t *testing.T) {
 			return sum
 		}
 		if got := under(limit); got > most && limit > 50 {
-			t.Fatalf("a limit of %d shows %d rows, must be at most %d", limit, got, most)
+			t.Fatalf("a limit of %d selects %d rows, must be at most %d", limit, got, most)
 		}
 		if limit < math.MaxInt && limit > 50 && under(limit+1) <= most {
-			t.Fatalf("a limit of %d would do, and %d is chosen", limit+1, limit)
+			t.Fatalf("the limit can be %d, is %d", limit+1, limit)
 		}
 	})
 }
 
-// TestStragglers holds what the page says to the attribution that it is made of.
+// The page contains the results of package explain.
 func TestStragglers(t *testing.T) {
 	a := &attributed{
 		report: &explain.Report{
@@ -440,7 +440,7 @@ func TestStragglers(t *testing.T) {
 		rows: []results.Round{{}, {Round: 1}, {Round: 2}},
 	}
 	a.rounds = map[int]*explain.Round{1: &a.report.Rounds[0], 2: &a.report.Rounds[1]}
-	s := a.stragglers()
+	s := a.summary()
 	if s.Devices != 2 || s.Waited != 0.5 || s.Asked != 2 || s.Taken != 1.5 || s.Slowest[0].Name != "1" || s.Slowest[0].ExcessS != 0.5 || s.Slowest[0].EnergyJ != 4 {
 		t.Errorf("stragglers %+v", s)
 	}
@@ -452,7 +452,7 @@ func TestStragglers(t *testing.T) {
 	if names[0] != "downlink" || names[1] != "compute" || names[6] != "clock" {
 		t.Errorf("the parts are %q", names)
 	}
-	for _, c := range toldColumns([]*attributed{a}) {
+	for _, c := range deviceColumns([]*attributed{a}) {
 		values, ok := want[c.name]
 		if !ok {
 			values = [3]float64{math.NaN(), 0, 0}

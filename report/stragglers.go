@@ -11,25 +11,25 @@ import (
 	"fedsim/scenarios"
 )
 
-// Stragglers is what the rows by device tell of a run. Seconds are virtual.
-type Stragglers struct {
-	Devices int       `json:"devices"`
-	Waited  float64   `json:"waited"` // share of the devices' time
-	Asked   float64   `json:"asked"`  // devices in a round, mean
-	Taken   float64   `json:"taken"`
-	Path    []float64 `json:"path"` // seconds by part, as Report.Parts
-	Slowest []Holder  `json:"slowest"`
-	Classes []Holder  `json:"classes"` // of the fleet; empty without one
+// attribution summarizes the rows by device of a run. Seconds are virtual.
+type attribution struct {
+	Devices int         `json:"devices"`
+	Waited  float64     `json:"waited"` // fraction of the time of the devices
+	Asked   float64     `json:"asked"`  // mean number of devices in a round
+	Taken   float64     `json:"taken"`
+	Path    []float64   `json:"path"` // seconds by part, in the order of Report.Parts
+	Slowest []straggler `json:"slowest"`
+	Classes []straggler `json:"classes"` // of the fleet; empty without a fleet
 }
 
-// Holder is a device, or a class of devices, and how it held up the rounds.
-type Holder struct {
+// straggler is a device or a device class and its effect on the rounds.
+type straggler struct {
 	Name    string  `json:"name"`
 	Class   string  `json:"class"`
 	Devices int     `json:"devices"`
-	Ended   int     `json:"ended"`    // rounds that an answer of it ended
-	ExcessS float64 `json:"excess_s"` // by how much these were later than the next
-	AnswerS float64 `json:"answer_s"` // mean time to an answer
+	Ended   int     `json:"ended"`    // rounds that ended with its response
+	ExcessS float64 `json:"excess_s"` // total time after the previous response
+	AnswerS float64 `json:"answer_s"` // mean response time
 	Taken   int     `json:"taken"`
 	Late    int     `json:"late"`
 	Dropped int     `json:"dropped"`
@@ -37,18 +37,18 @@ type Holder struct {
 	EnergyJ float64 `json:"energy_j"`
 }
 
-// shownDevices is how many devices of a run are listed.
+// shownDevices is the number of devices in the table of a run.
 const shownDevices = 10
 
-// attributed is the attribution of a run with its rounds by number.
+// attributed is the analysis of a run, with its rounds by number.
 type attributed struct {
 	report *explain.Report
 	rounds map[int]*explain.Round
 	rows   []results.Round
 }
 
-// attribute reads the rows by device in the directory of the results; nil without any. The runs are in order; nil for
-// one that ended before its first round did.
+// attribute analyzes the runs of the results, in their order. A run without a complete
+// round has nil. Without rows by device, it returns nil.
 func attribute(dir string, found *rundir.Results) ([]*attributed, error) {
 	if !found.Manifest.HasDevices() {
 		return nil, nil
@@ -61,7 +61,7 @@ func attribute(dir string, found *rundir.Results) ([]*attributed, error) {
 	for i := range found.Runs {
 		run, ok := known[found.Runs[i].ID]
 		if !ok {
-			return nil, fmt.Errorf("%s: scenario.toml does not have run %s: it has been changed since", dir, found.Runs[i].ID)
+			return nil, fmt.Errorf("%s: scenario.toml does not define run %s: the file was changed after the run", dir, found.Runs[i].ID)
 		}
 		runs[i] = run
 	}
@@ -83,7 +83,7 @@ func attribute(dir string, found *rundir.Results) ([]*attributed, error) {
 	return all, nil
 }
 
-// causes are what can end a round, by the number that column cause has for it.
+// causes returns the causes by their number in column cause.
 func causes() []string {
 	var list []string
 	for _, c := range explain.Causes {
@@ -100,13 +100,13 @@ func parts() []string {
 	return list
 }
 
-// toldColumns are what the rows by device tell of each round: by how much the answer
-// that ended it was later than the next, whose it was, the share of the devices' time
-// that was waiting, what ended it, and the parts of its path in seconds.
-func toldColumns(told []*attributed) []column {
+// deviceColumns returns the columns from the rows by device: excess and device of the
+// response that ended a round, fraction of waiting, cause, and the parts of the path in
+// seconds.
+func deviceColumns(all []*attributed) []column {
 	of := func(name string, value func(t *attributed, x *explain.Round) float64) column {
 		return column{name, 32, func(run, row int) float64 {
-			if t := told[run]; t != nil {
+			if t := all[run]; t != nil {
 				if x := t.rounds[t.rows[row].Round]; x != nil && row > 0 {
 					return value(t, x)
 				}
@@ -130,31 +130,31 @@ func toldColumns(told []*attributed) []column {
 	return columns
 }
 
-// stragglers sums a run up.
-func (t *attributed) stragglers() *Stragglers {
+// summary returns the summary of a run.
+func (t *attributed) summary() *attribution {
 	r := t.report
 	all := r.All()
 	rounds := float64(len(r.Rounds))
-	s := &Stragglers{
+	s := &attribution{
 		Devices: len(r.Devices), Waited: all.WaitShare(), Asked: float64(all.Selected) / rounds, Taken: float64(all.Taken) / rounds,
-		Slowest: []Holder{}, Classes: []Holder{},
+		Slowest: []straggler{}, Classes: []straggler{},
 	}
 	for _, p := range r.Path.Parts() {
 		s.Path = append(s.Path, p.S)
 	}
 	for _, d := range r.Stragglers()[:min(shownDevices, len(r.Devices))] {
 		x := &r.Devices[d]
-		s.Slowest = append(s.Slowest, newHolder(fmt.Sprint(x.Device), x.Class, 1, &x.Total))
+		s.Slowest = append(s.Slowest, newStraggler(fmt.Sprint(x.Device), x.Class, 1, &x.Total))
 	}
 	for i := range r.Classes {
 		c := &r.Classes[i]
-		s.Classes = append(s.Classes, newHolder(c.Name, "", c.Devices, &c.Total))
+		s.Classes = append(s.Classes, newStraggler(c.Name, "", c.Devices, &c.Total))
 	}
 	return s
 }
 
-func newHolder(name, class string, devices int, t *explain.Total) Holder {
-	return Holder{
+func newStraggler(name, class string, devices int, t *explain.Total) straggler {
+	return straggler{
 		Name: name, Class: class, Devices: devices, Ended: t.Ended, ExcessS: t.ExcessS, AnswerS: t.ResponseS(),
 		Taken: t.Taken, Late: t.Late, Dropped: t.Dropped, Waited: t.WaitShare(), EnergyJ: t.EnergyJ,
 	}

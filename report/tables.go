@@ -10,14 +10,14 @@ import (
 	"fedsim/internal/input"
 )
 
-// Table is a table of prediction errors, as its csv file has it.
-type Table struct {
+// table is a table of prediction errors from a csv file.
+type table struct {
 	Name string     `json:"name"`
 	Head []string   `json:"head"`
 	Rows [][]string `json:"rows"`
 }
 
-// addTables reads the tables of a run directory, but for their single shuffles.
+// addTables reads the tables of a run directory, except those of single shuffles.
 func (r *Report) addTables(dir string, files []string) error {
 	for _, file := range files {
 		name, ok := strings.CutSuffix(file, ".csv")
@@ -34,10 +34,10 @@ func (r *Report) addTables(dir string, files []string) error {
 	return nil
 }
 
-// maxTable is the most bytes of a table: it has a column for each data set.
+// maxTable is the maximum size of a table in bytes.
 const maxTable = 1 << 24
 
-func readTable(path string) (t Table, err error) {
+func readTable(path string) (t table, err error) {
 	f, err := input.Open(path, maxTable)
 	if err != nil {
 		return t, err
@@ -47,7 +47,7 @@ func readTable(path string) (t Table, err error) {
 		return t, fmt.Errorf("%s: %w", path, err)
 	}
 	if len(rows) == 0 {
-		return t, errors.New(path + ": has no head: must be a table that fedsim wrote")
+		return t, errors.New(path + ": is empty: must be a table written by fedsim")
 	}
-	return Table{Head: rows[0], Rows: nonNil(rows[1:])}, nil
+	return table{Head: rows[0], Rows: nonNil(rows[1:])}, nil
 }

@@ -1,9 +1,9 @@
-// A chart that can be zoomed and read off, by mouse, finger and keyboard.
+// An interactive chart, for mouse, touch and keyboard.
 
-const zooms = new Map(); // by the chart's key, so that a chart made anew looks as before
+const zooms = new Map(); // zoom and cursor by chart key, for charts that are drawn again
 
-// Chart draws lines: {label, look, x, y, low, high, round, show}, all x increasing.
-// A line stays at a value until the next one was measured. x and y are {quantity, log}.
+// Chart draws lines {label, look, x, y, low, high, round, show} with increasing x. A value
+// holds until the next measurement. x and y are {quantity, log}.
 class Chart {
   constructor(key, title, lines, x, y, options = {}) {
     Object.assign(this, { key, title, lines, x, y, options });
@@ -11,7 +11,7 @@ class Chart {
     this.readout = el("div", { class: "readout", hidden: true });
     this.frame = el("div", {
       class: "frame", tabindex: 0, role: "group", id: "chart-" + slug(key),
-      "aria-label": `${title || "curves"}: ${y.quantity.label} against ${x.quantity.label}. Arrow keys move the cursor, plus and minus zoom, 0 shows all.`,
+      "aria-label": `${title || "curves"}: ${y.quantity.label} against ${x.quantity.label}. Arrow keys move the cursor, plus and minus zoom, 0 shows everything.`,
       onkeydown: (e) => this.pressed(e),
     });
     const button = (text, name, act) => el("button", { type: "button", title: name, "aria-label": name, onclick: act }, text);
@@ -21,7 +21,7 @@ class Chart {
       this.frame, this.readout);
   }
 
-  // unitOf returns the unit in which an axis is labelled.
+  // unitOf returns the unit of an axis.
   unitOf(axis, which) {
     let most = 0;
     for (const l of this.lines) if (l.show) for (const v of l[which]) if (Number.isFinite(v)) most = Math.max(most, v);
@@ -30,16 +30,16 @@ class Chart {
 
   label(axis, unit) { return axis.quantity.label + (unit.name ? ` (${unit.name})` : ""); }
 
-  // draw makes the picture; the element must be in the page.
+  // draw draws the chart; the element must be in the page.
   draw() {
     if (this.plot || !this.element.isConnected) return;
     const shown = this.lines.filter((l) => l.show && l.x.length > 0);
     this.frame.replaceChildren();
     if (shown.length === 0) {
-      this.frame.append(el("p", { class: "quiet" }, "There is nothing to show on these axes."));
+      this.frame.append(el("p", { class: "quiet" }, "There are no values on these axes."));
       return;
     }
-    // One increasing list of all places, which the library wants.
+    // uPlot needs one increasing list of all x.
     const all = Float64Array.from(shown.flatMap((l) => Array.from(l.x))).sort().filter((v, i, list) => i === 0 || v !== list[i - 1]);
     const place = new Map();
     all.forEach((v, i) => place.set(v, i));
@@ -52,17 +52,17 @@ class Chart {
         values.forEach((v, i) => { c[l.at[i]] = v; });
         return c;
       };
-      const stroke = rgb(l.look.colour);
+      const stroke = rgb(l.look.color);
       data.push(column(l.y));
       l.series = series.push({
         label: l.label, stroke, width: l.faint ? 1 : 2, dash: l.look.dash, spanGaps: true, points: { show: l.x.length === 1 },
-        fill: l.fill ? rgb(l.look.colour) : undefined, paths: uPlot.paths.stepped({ align: l.over ? -1 : 1 }),
+        fill: l.fill ? rgb(l.look.color) : undefined, paths: uPlot.paths.stepped({ align: l.over ? -1 : 1 }),
       }) - 1;
       if (!l.low) continue;
       const edge = { stroke: "transparent", width: 0, spanGaps: true, points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }) };
       data.push(column(l.high), column(l.low));
       const high = series.push({ ...edge }) - 1, low = series.push({ ...edge }) - 1;
-      bands.push({ series: [high, low], fill: rgb(l.look.colour, 0.16) });
+      bands.push({ series: [high, low], fill: rgb(l.look.color, 0.16) });
     }
     const ink = css("--ink"), quiet = css("--quiet"), rule = css("--rule");
     const axis = (a, unit, extra) => ({
@@ -106,8 +106,8 @@ class Chart {
     this.plot = null;
   }
 
-  // window returns what is shown at first, which is all, or of a part of the horizontal
-  // axis the window in which its lines fit.
+  // window returns the limits that show all lines, or all lines in a part of the
+  // horizontal axis.
   window(part = null) {
     const w = {};
     for (const which of ["x", "y"]) {
@@ -118,7 +118,7 @@ class Chart {
       }
       let low = Infinity, high = -Infinity;
       for (const l of this.shown) {
-        if (l.fill && which === "y") low = 0; // areas are compared
+        if (l.fill && which === "y") low = 0; // areas start at zero
         const first = part ? Math.max(before(l.x, part[0]), 0) : 0, end = part ? before(l.x, part[1]) + 1 : l.x.length;
         for (const values of which === "x" ? [l.x] : [l.y, l.low, l.high]) {
           for (const v of (values || []).slice(first, end)) if (Number.isFinite(v) && (!a.log || v > 0)) { low = Math.min(low, v); high = Math.max(high, v); }
@@ -129,7 +129,7 @@ class Chart {
     return w;
   }
 
-  // dragged shows the part of the horizontal axis that was dragged over.
+  // dragged shows the selected part of the horizontal axis.
   dragged(u) {
     const { left, width } = u.select;
     if (!(width > 0)) return;
@@ -153,7 +153,7 @@ class Chart {
     zooms.delete(this.key);
   }
 
-  // zoom shows the part around the cursor, or around the middle, that is so many times as wide.
+  // zoom scales the limits by a factor around the cursor, or around the center.
   zoom(factor) {
     if (!this.plot) return;
     const w = {}, u = this.plot, { left, top } = u.cursor;
@@ -167,7 +167,7 @@ class Chart {
     this.remember();
   }
 
-  // remember keeps what the reader has zoomed to.
+  // remember stores the current zoom.
   remember() {
     if (this.showing || !this.plot) return;
     const { x, y } = this.plot.scales;
@@ -191,7 +191,7 @@ class Chart {
     e.preventDefault();
   }
 
-  // touch lets a finger move the cursor; up and down it scrolls the page.
+  // touch moves the cursor with a finger; vertical moves scroll the page.
   touch() {
     const u = this.plot;
     const follow = (e) => {
@@ -202,14 +202,14 @@ class Chart {
     u.over.addEventListener("touchmove", follow, { passive: true });
   }
 
-  // nearest returns where a series has the place that is nearest to x.
+  // nearest returns the index of the point of a series that is nearest to x.
   nearest(s, x) {
     const line = this.shown.find((l) => l.series === s);
     if (!line) return null;
     return line.at[nearest(line.x, x, (this.x.log ? logarithm : identity).to)];
   }
 
-  // tell writes what is under the cursor.
+  // tell displays the values at the cursor.
   tell() {
     const u = this.plot;
     if (!u) return;
@@ -233,11 +233,11 @@ class Chart {
   }
 }
 
-// few reports whether a logarithmic axis is too short to have two of 1, 2 and 5 times
-// powers of ten on it for certain.
+// few reports whether a logarithmic axis may have fewer than two of 1, 2 and 5 times powers
+// of ten.
 const few = (low, high) => high / low < 5;
 
-// evenly are about five places at even distances.
+// evenly returns about five evenly spaced ticks.
 function evenly(low, high) {
   const least = (high - low) / 5, size = 10 ** Math.floor(Math.log10(least)), list = [];
   const step = [1, 2, 5, 10].map((m) => m * size).find((v) => v >= least) || least;
@@ -245,8 +245,8 @@ function evenly(low, high) {
   return list;
 }
 
-// decades are the places on a longer logarithmic axis: powers of ten, and where few of
-// them are seen their multiples.
+// decades returns the ticks of a longer logarithmic axis: powers of ten, and their
+// multiples if there are few.
 function decades(low, high) {
   const from = Math.floor(Math.log10(low)), to = Math.ceil(Math.log10(high)), list = [];
   const step = Math.ceil((to - from) / 12);
@@ -259,8 +259,8 @@ function decades(low, high) {
   return list;
 }
 
-// ticks writes the values of an axis: all, or on one of decades the powers of ten, written
-// as such when it spans many, and 1, 2 and 5 times them where there are few.
+// ticks returns the labels of an axis: all values, or with ofDecades the powers of ten, and
+// 2 and 5 times these if there are few.
 function ticks(splits, unit, ofDecades) {
   const values = splits.map((v) => v / unit.size);
   if (!ofDecades) return values.map((v) => figure(v, 6));
@@ -273,9 +273,8 @@ function ticks(splits, unit, ofDecades) {
   });
 }
 
-// increments are the steps of a linear axis in base units: 1, 2 and 5 times powers of
-// ten of the unit in which it is labelled, and of hours and minutes those of a clock, as
-// in package plots.
+// increments returns the steps of a linear axis in base units: 1, 2 and 5 times powers of ten
+// of the unit, and for hours and minutes those of a clock, as in package plots.
 function increments(unit) {
   const list = [], steps = { h: [1, 2, 3, 6, 12, 24], min: [1, 2, 5, 10, 15, 30, 60] }[unit.name] || [];
   const own = (v) => v < 1 || v > steps[steps.length - 1] || steps.length === 0;
@@ -283,7 +282,7 @@ function increments(unit) {
   return [...list, ...steps.map((v) => v * unit.size)].sort((a, b) => a - b);
 }
 
-// widened returns limits around all values from low to high.
+// widened returns limits with a margin around low to high.
 function widened(low, high, log, which) {
   if (!(low <= high)) return log ? [0.1, 1] : [0, 1];
   if (log) {
@@ -295,7 +294,7 @@ function widened(low, high, log, which) {
   return [low === 0 ? 0 : low - by, high + by];
 }
 
-// Charts that are not on the screen yet are drawn when they come near it.
+// Charts are drawn when they are near the visible part of the page.
 const waiting = new Map();
 const watch = new IntersectionObserver((entries) => {
   for (const e of entries) {
@@ -307,7 +306,7 @@ const watch = new IntersectionObserver((entries) => {
   }
 }, { rootMargin: "400px" });
 
-// arrive draws a chart that has just come into the page, or has it drawn in time.
+// arrive draws a chart that was added to the page, or draws it later when it is near.
 function arrive(chart) {
   if (chart.element.getBoundingClientRect().top < innerHeight + 400) {
     chart.draw();
@@ -317,7 +316,7 @@ function arrive(chart) {
   watch.observe(chart.element);
 }
 
-// drawAll draws what waits, to be printed.
+// drawAll draws all waiting charts, for printing.
 function drawAll() {
   for (const [element, chart] of waiting) {
     watch.unobserve(element);

@@ -1,6 +1,6 @@
-// The columns of all rounds, see Columns in columns.go.
+// The columns of all rounds; see packedColumns in columns.go.
 
-// bytesOf reads base64.
+// bytesOf decodes base64.
 function bytesOf(text) {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
   const plain = atob(text);
@@ -23,11 +23,11 @@ async function unpack(columns, n) {
     }
     byName[name] = size === 8 ? new Float64Array(ordered.buffer) : new Float32Array(ordered.buffer);
   });
-  if (start !== bytes.length) throw new Error("the rounds of this page are damaged");
+  if (start !== bytes.length) throw new Error("the data of this page are corrupt");
   return byName;
 }
 
-// read makes the report ready to be shown: every run gets column(name), a view of its rounds.
+// read decodes a report. Every run gets column(name), a view of its rounds.
 async function read(text) {
   const report = JSON.parse(text);
   const columns = await unpack(report.columns, report.shown);
@@ -35,7 +35,7 @@ async function read(text) {
   for (const run of report.runs) {
     run.column = (name) => columns[name].subarray(run.first, run.first + run.count);
   }
-  // Time is in seconds, or in relative units: its quantity is that of an experiment.
+  // An experiment has times in seconds or in relative units.
   report.quantity = (name, experiment) => {
     const q = report.quantities.find((x) => x.name === name);
     const relative = name === "time_s" && report.experiments[experiment]?.relative;

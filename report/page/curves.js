@@ -1,15 +1,15 @@
-// The curves of an experiment, with axes to choose.
+// The curves of an experiment, with selectable axes.
 
-const kept = new Map(); // what the reader has chosen, by key
+const choices = new Map(); // selections of the reader, by key
 
-// chosen returns what the reader has chosen under a key, beginning with a default.
-function chosen(key, beginning) {
-  if (!kept.has(key)) kept.set(key, { ...beginning });
-  return kept.get(key);
+// chosen returns the selections for a key, at first the defaults.
+function chosen(key, defaults) {
+  if (!choices.has(key)) choices.set(key, { ...defaults });
+  return choices.get(key);
 }
 
-// curvesOf shows the runs of an experiment. preset has the axes that are shown at first:
-// those of the experiment's figure unless it says otherwise.
+// curvesOf returns the curves of an experiment. The initial axes are those of preset, or
+// of the figure of the experiment.
 function curvesOf(report, index, preset = {}) {
   const e = report.experiments[index], f = e.figure;
   const key = `${e.name}/${preset.name || "curves"}`, id = slug(key);
@@ -56,14 +56,14 @@ function curvesOf(report, index, preset = {}) {
   };
   const options = (which) => report.quantities.filter((q) => q[which] && runs.some((r) => has(r, q.name))).map((q) => [q.name, q.label]);
   const controls = el("div", { class: "controls" },
-    el("span", { class: "axis" }, choice(id + "-x", "across", options("x"), c.x, change("x")), tick(id + "-x-log", "logarithmic", c.xLog, change("xLog"))),
-    el("span", { class: "axis" }, choice(id + "-y", "up", options("y"), c.y, change("y")), tick(id + "-y-log", "logarithmic", c.yLog, change("yLog"))),
+    el("span", { class: "axis" }, choice(id + "-x", "horizontal", options("x"), c.x, change("x")), tick(id + "-x-log", "logarithmic", c.xLog, change("xLog"))),
+    el("span", { class: "axis" }, choice(id + "-y", "vertical", options("y"), c.y, change("y")), tick(id + "-y-log", "logarithmic", c.yLog, change("yLog"))),
     seeds ? choice(id + "-seeds", "seeds", [["false", "mean and range"], ["true", "each"]], String(c.each), (v) => change("each")(v === "true")) : null);
   paint();
   return { element: el("div", { class: "curves" }, controls, legend, place), arrive: () => drawn.forEach(arrive), erase: () => drawn.forEach((d) => d.erase()) };
 }
 
-// has reports whether a run knows a quantity.
+// has reports whether a run records a quantity.
 function has(run, name) {
   const c = run.column(name);
   for (let i = 0; i < c.length; i++) if (Number.isFinite(c[i])) return true;

@@ -1,6 +1,6 @@
-// What the runs took: joules, bytes, FLOPs.
+// Energy, bytes and FLOPs of the runs.
 
-// againstEnergy returns the axes on which what was learnt is seen against joules.
+// againstEnergy returns axes that show the quality of the model against energy.
 function againstEnergy(report, index) {
   const f = report.experiments[index].figure, runs = report.runs.filter((r) => r.experiment === index);
   const y = ["suboptimality", "test_error", f.y].find((name) => runs.some((r) => has(r, name))) || f.y;
@@ -11,11 +11,11 @@ function energyOf(report, index) {
   const units = (name) => report.quantity(name).units;
   const groups = byLine(report, index);
   const of = (g, name) => mean(g.runs, (r) => r.totals[name]);
-  const answers = (g) => mean(g.runs, (r) => (r.totals.participants > 0 ? r.totals.energy_j / r.totals.participants : NaN));
+  const perResponse = (g) => mean(g.runs, (r) => (r.totals.participants > 0 ? r.totals.energy_j / r.totals.participants : NaN));
   return [
     bars(["energy"], [hex(css("--line-0"))], groups.map((g) => ({ label: g.label, parts: [of(g, "energy_j")], text: amount(of(g, "energy_j"), units("energy_j"), 3) })), "Energy of all devices"),
-    table(["line", "energy of all devices", "for an answer taken", "sent to devices", "sent by devices", "work"], groups.map((g) => [
-      g.label, amount(of(g, "energy_j"), units("energy_j"), 3), amount(answers(g), units("energy_j"), 3), amount(of(g, "bytes_down"), units("bytes_up"), 3),
+    table(["line", "energy of all devices", "per response used", "sent to devices", "sent by devices", "work"], groups.map((g) => [
+      g.label, amount(of(g, "energy_j"), units("energy_j"), 3), amount(perResponse(g), units("energy_j"), 3), amount(of(g, "bytes_down"), units("bytes_up"), 3),
       amount(of(g, "bytes_up"), units("bytes_up"), 3), amount(of(g, "flops"), units("flops"), 3)])),
   ];
 }

@@ -1,4 +1,4 @@
-// The heat map of a sweep: two keys across and down, the others chosen.
+// The heat map of a sweep: two keys are the axes, the others are selected.
 
 function heatOf(report, index) {
   const e = report.experiments[index];
@@ -15,11 +15,11 @@ function heatOf(report, index) {
   });
   measures.push({ name: "sub-optimality at the end", of: (c) => c.last, units: [] },
     { name: "test error at the end", of: (c) => c.test_error, units: [] },
-    { name: "virtual time in all", of: (c) => c.time_s, units: units("time_s") },
-    { name: "energy in all", of: (c) => c.energy_j, units: units("energy_j") });
+    { name: "total virtual time", of: (c) => c.time_s, units: units("time_s") },
+    { name: "total energy", of: (c) => c.energy_j, units: units("energy_j") });
   const usable = measures.filter((m) => e.cells.some((c) => known(m.of(c))));
   if (usable.length === 0) return null;
-  // At first the time to the last target that three of four rows get to.
+  // The default is the time to the last target that three of four rows reach.
   const often = (m) => m.name.startsWith("time to") && e.cells.filter((c) => known(m.of(c))).length >= 0.75 * e.cells.length;
   const first = usable.findLast(often) || usable[0];
   const c = chosen(e.name + "/heat", { measure: first.name, down: keys[0].name, across: keys[1].name, rest: {} });
@@ -41,17 +41,17 @@ function heatOf(report, index) {
     const cell = (i, j) => {
       const v = cellAt(i, j) && measure.of(cellAt(i, j));
       if (!known(v)) return el("td", { class: "blank", title: cellAt(i, j) ? "not reached by every seed" : "no run" }, none);
-      const colour = heatColour(share(v));
+      const color = heatColor(share(v));
       const td = el("td", { "data-value": v }, amount(v, measure.units, 3));
-      td.style.background = colour.background;
-      td.style.color = colour.ink;
+      td.style.background = color.background;
+      td.style.color = color.ink;
       return td;
     };
     element.replaceChildren(
       el("div", { class: "controls" }, choice(id + "-measure", "show", usable.map((m) => [m.name, m.name]), measure.name, set("measure")),
-        choice(id + "-down", "down", named, down.name, set("down")), choice(id + "-across", "across", named.filter(([n]) => n !== down.name), across.name, set("across")),
+        choice(id + "-down", "rows", named, down.name, set("down")), choice(id + "-across", "columns", named.filter(([n]) => n !== down.name), across.name, set("across")),
         rest.map((k) => choice(`${id}-${slug(k.name)}`, k.name, k.values.map((v, i) => [i, v]), c.rest[k.name] || 0, (v) => { c.rest[k.name] = v; paint(); }))),
-      el("p", { class: "quiet" }, `${capital(measure.name)}, mean over repeated runs; colours ${log ? "on a logarithmic scale " : ""}from ${amount(low, measure.units, 3)} to ${amount(high, measure.units, 3)}.`),
+      el("p", { class: "quiet" }, `${capital(measure.name)}, mean over repeated runs; colors ${log ? "on a logarithmic scale " : ""}from ${amount(low, measure.units, 3)} to ${amount(high, measure.units, 3)}.`),
       scrolled(measure.name,
         el("table", {},
           el("thead", {}, el("tr", {}, el("th", { scope: "col" }, `${down.name} \\ ${across.name}`), across.values.map((v) => el("th", { scope: "col" }, v)))),

@@ -1,11 +1,11 @@
-// Lines of a chart: the runs of a line, or their mean and spread over the seeds,
-// as package plots combines them.
+// Lines of a chart: single runs, or the mean and the range over the seeds as in package
+// plots.
 
-const maxPlaces = 600; // that a mean is drawn through
+const maxPlaces = 600; // points of a mean
 
-// curveOf returns what a run shows on two axes: the places that exist there, x
-// increasing, the later of two rounds at one x. On a logarithmic axis values below the
-// floor are drawn there; without one, values of zero and below are left out.
+// curveOf returns the points of a run on two axes with increasing x; of two rounds at the
+// same x, the later one. On a logarithmic axis, values below the floor count as the floor;
+// without a floor, values up to zero are omitted.
 function curveOf(run, x, y, xLog, yLog) {
   const xs = run.column(x.name), ys = run.column(y.name), rounds = run.column("round");
   const curve = { x: [], y: [], own: [], round: [], run };
@@ -29,7 +29,7 @@ function curveOf(run, x, y, xLog, yLog) {
   return curve;
 }
 
-// before returns the index of the last of sorted numbers that is at most v; -1: none.
+// before returns the index of the last sorted number that is at most v; -1: none.
 function before(sorted, v) {
   let low = 0, high = sorted.length;
   while (low < high) {
@@ -40,7 +40,7 @@ function before(sorted, v) {
   return low - 1;
 }
 
-// nearest returns the index of the sorted number that is nearest to v by a measure.
+// nearest returns the index of the sorted number that is nearest to v on a scale.
 function nearest(sorted, v, measure) {
   const i = before(sorted, v);
   if (i < 0) return 0;
@@ -51,9 +51,9 @@ function nearest(sorted, v, measure) {
 const logarithm = { to: Math.log10, from: (v) => 10 ** v };
 const identity = { to: (v) => v, from: (v) => v };
 
-// combine returns the mean, the lowest and the highest of several curves, the mean of
-// logarithms on a logarithmic axis. A curve that has come to its end keeps its last
-// value; an interrupted one, or one that goes on, cuts the line.
+// combine returns the mean, lowest and highest values of curves; on a logarithmic axis, the
+// geometric mean. A finished run keeps its last value; an interrupted or running one ends
+// the line.
 function combine(curves, xLog, yLog) {
   const onX = xLog ? logarithm : identity, onY = yLog ? logarithm : identity;
   let first = -Infinity, last = -Infinity;
@@ -69,7 +69,7 @@ function combine(curves, xLog, yLog) {
   let places = [first, last];
   for (const c of curves) for (const x of c.x) if (x > first && x < last) places.push(x);
   places = Float64Array.from(places).sort().filter((x, i, all) => i === 0 || x !== all[i - 1]);
-  if (places.length > maxPlaces) { // the last place of each of so many equal parts
+  if (places.length > maxPlaces) { // the last point in each of maxPlaces equal parts
     const from = onX.to(first), to = onX.to(last);
     const part = (x) => Math.floor(((onX.to(x) - from) / (to - from)) * (maxPlaces - 1));
     places = places.filter((x, i, all) => i === 0 || i === all.length - 1 || part(x) !== part(all[i + 1]));

@@ -1,14 +1,14 @@
-// The page as a whole: what is shown, light and dark, print, and what a server sends.
+// The page: its content, light and dark, print, and updates from a server.
 
 const main = document.getElementById("main");
 let report = null, shown = [];
 
-// compose shows the report, again when it has changed. What the reader has chosen, where
-// the page stands and what has the focus stay.
+// compose displays the report, again after each change. It preserves the selections of the
+// reader, the scroll position and the focus.
 function compose() {
   const focus = document.activeElement?.id, open = [...document.querySelectorAll("details[open]")].map((d) => d.id);
   const height = main.offsetHeight;
-  main.style.minHeight = height + "px"; // so that the page does not jump
+  main.style.minHeight = height + "px"; // prevents a jump of the page
   for (const s of shown) s.live.forEach((l) => l.erase());
   waiting.clear();
   watch.disconnect();
@@ -23,7 +23,7 @@ function compose() {
   if (focus) document.getElementById(focus)?.focus({ preventScroll: true });
 }
 
-// Light and dark: as the system has it, until the reader chooses.
+// Light or dark: the setting of the system, until the reader selects one.
 const themes = ["auto", "light", "dark"];
 let theme = "auto";
 try { theme = themes.includes(localStorage.getItem("theme")) ? localStorage.getItem("theme") : "auto"; } catch { /* a page from a file may have no storage */ }
@@ -35,9 +35,9 @@ function setTheme(name) {
 }
 
 function themeButton() {
-  return el("button", { type: "button", id: "theme", class: "theme", "aria-label": `Colours: ${theme}`, onclick: () => {
+  return el("button", { type: "button", id: "theme", class: "theme", "aria-label": `Colors: ${theme}`, onclick: () => {
     setTheme(themes[(themes.indexOf(theme) + 1) % themes.length]);
-    try { localStorage.setItem("theme", theme); } catch { /* it lasts as long as the page */ }
+    try { localStorage.setItem("theme", theme); } catch { /* the setting is lost when the page closes */ }
     compose();
   } }, { auto: "◐ auto", light: "○ light", dark: "● dark" }[theme]);
 }
@@ -45,12 +45,12 @@ function themeButton() {
 setTheme(theme);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => report && theme === "auto" && compose());
 
-// Paper is white, narrow, and holds what is not on the screen too.
+// Printed pages are light and narrow, with all charts.
 let onScreen = null;
 addEventListener("beforeprint", () => {
   onScreen = theme;
   setTheme("light");
-  document.documentElement.classList.add("printing"); // as wide as paper, before the charts are drawn
+  document.documentElement.classList.add("printing"); // the width of paper, before the charts are drawn
   if (report) compose();
   drawAll();
 });
@@ -60,7 +60,7 @@ addEventListener("afterprint", () => {
   if (report) compose();
 });
 
-// say puts a text at the foot of the page, or instead of what is not there yet.
+// say displays a text at the foot of the page, and in place of missing content.
 function say(text) {
   const note = document.getElementById("note");
   if (note) note.textContent = text;
@@ -72,11 +72,11 @@ async function show(text) {
   compose();
 }
 
-// follow shows what a server has, and again whenever it says that it has changed.
+// follow displays the report of a server and updates it after each change.
 async function follow() {
   let busy = false, again = false, failed = false;
-  let told = ""; // what the page says while the server answers
-  const tell = (text) => { told = text; say(text); };
+  let message = ""; // displayed while the server is available
+  const tell = (text) => { message = text; say(text); };
   const fetchAndShow = async () => {
     again = true;
     if (busy) return;
@@ -86,32 +86,32 @@ async function follow() {
         again = false;
         const answer = await fetch("data", { cache: "no-cache" });
         const text = await answer.text();
-        if (answer.status !== 200) { // 202: there is nothing yet
+        if (answer.status !== 200) { // 202: no run yet
           tell(text);
           continue;
         }
         await show(text);
-        if (failed) say(told);
+        if (failed) say(message);
         failed = false;
       }
     } catch (e) {
       failed = true;
-      say(`The results could not be read: ${e.message}`);
+      say(`Cannot read the results: ${e.message}`);
     } finally {
       busy = false;
     }
   };
   const events = new EventSource("events");
-  events.addEventListener("open", () => { // when it opens again, what was told is not told twice
-    if (told) say(told);
+  events.addEventListener("open", () => { // after a reconnection, the server repeats no events
+    if (message) say(message);
     if (failed) fetchAndShow();
   });
   events.addEventListener("changed", () => { tell("Following the run"); fetchAndShow(); });
-  events.addEventListener("finished", () => { fetchAndShow(); tell("The run is over"); });
-  events.addEventListener("error", () => say("The server does not answer; the page goes on when it does"));
+  events.addEventListener("finished", () => { fetchAndShow(); tell("The run has ended"); });
+  events.addEventListener("error", () => say("The server does not respond; the page continues when it does"));
   await fetchAndShow();
 }
 
 const own = document.getElementById("data").textContent;
-if (own.trim()) show(own).catch((e) => say(`The results could not be read: ${e.message}`));
+if (own.trim()) show(own).catch((e) => say(`Cannot read the results: ${e.message}`));
 else follow();

@@ -1,12 +1,12 @@
-// The sections of the page. Each is {id, title, element, live}: live are its parts that
-// must be told when they have come into the page, and before they leave it.
+// The sections of the page: {id, title, element, live}. live are the parts with methods
+// that must be called after they are added to the page and before they are removed.
 
 function section(id, title, live, ...content) {
   return { id, title, live: live.filter(Boolean), element: el("section", { id, "aria-labelledby": id + "-title" }, el("h2", { id: id + "-title" }, title), ...content) };
 }
 
-// perExperiment shows something for each experiment that has it, under its name when
-// there are several.
+// perExperiment returns the content that make returns for each experiment, with headings if
+// there are several experiments.
 function perExperiment(report, make) {
   const live = [];
   const content = report.experiments.map((e, i) => {
@@ -26,24 +26,24 @@ function sections(report) {
   const list = [];
   const add = (id, title, { live, content }, ...more) => { if (content.length > 0) list.push(section(id, title, live, ...more, content)); };
   if (report.runs.length === 0 && report.state === "running") {
-    list.push(section("results", "Results", [], el("p", {}, "No run has begun: what all of them share is being made, and methods are tuned. The page shows their rounds when there are some.")));
+    list.push(section("results", "Results", [], el("p", {}, "No run has started: fedsim prepares the data and tunes the methods. The page shows the rounds when there are some.")));
   }
   add("results", "Results", perExperiment(report, (e, i) => (e.blocks.length > 0 ? [e.description ? el("p", {}, e.description) : null, el("p", { class: "quiet" }, capital(e.caption) + "."), resultsOf(e)].flat() : null)));
   if (report.tables.length > 0) list.push(section("errors", "Prediction errors", [], report.tables.map(errorsOf)));
-  add("curves", "Curves", perExperiment(report, (_, i) => curvesOf(report, i)), el("p", { class: "quiet hint" }, "Drag over a part of the horizontal axis to zoom into it, double-click to see all again; a finger or the arrow keys move the cursor, + and − zoom. A line is the mean over repeated runs; its band reaches from the lowest to the highest."),
-    report.shown < report.rows ? el("p", { class: "quiet" }, `The page holds ${report.shown.toLocaleString("en")} of the run's ${report.rows.toLocaleString("en")} rounds, the first of each run and then evenly spread ones; rounds.csv has all.`) : null);
+  add("curves", "Curves", perExperiment(report, (_, i) => curvesOf(report, i)), el("p", { class: "quiet hint" }, "Drag over a part of the horizontal axis to zoom in; double-click to show everything. A finger or the arrow keys move the cursor, + and − zoom. A line is the mean over repeated runs; its band reaches from the lowest to the highest."),
+    report.shown < report.rows ? el("p", { class: "quiet" }, `The page holds ${report.shown.toLocaleString("en")} of the run's ${report.rows.toLocaleString("en")} rounds, the first rounds of each run and evenly spread later ones; rounds.csv contains all.`) : null);
   add("sweep", "Sweep", perExperiment(report, (_, i) => heatOf(report, i)));
-  const stragglers = perExperiment(report, (e, i) => [participationOf(report, i), ...(report.devices ? [el("h4", {}, "What the time was spent on"), pathsOf(report, i), roundsOf(report, i)] : [])]);
-  add("stragglers", "Stragglers", stragglers, report.devices || report.runs.length === 0 ? null : el("p", { class: "quiet" }, "Who held the rounds up is told by the rows by device: run the scenario with ", el("code", {}, "--set run.devices=true"), "."));
+  const stragglers = perExperiment(report, (e, i) => [participationOf(report, i), ...(report.devices ? [el("h4", {}, "Parts of the time"), pathsOf(report, i), roundsOf(report, i)] : [])]);
+  add("stragglers", "Stragglers", stragglers, report.devices || report.runs.length === 0 ? null : el("p", { class: "quiet" }, "Stragglers need rows by device: run the scenario with ", el("code", {}, "--set run.devices=true"), "."));
   add("energy", "Energy", perExperiment(report, (e, i) => [...energyOf(report, i), curvesOf(report, i, againstEnergy(report, i))]));
   if (report.runs.length > 0) list.push(section("runs", "Runs", [], runsOf(report)));
-  list.push(section("scenario", "Scenario", [], scenarioOf(report)), section("reproduce", "How to reproduce it", [], reproduce(report)));
+  list.push(section("scenario", "Scenario", [], scenarioOf(report)), section("reproduce", "Reproduce", [], reproduce(report)));
   return list;
 }
 
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-// opening says what was run.
+// opening returns the header of the page.
 function opening(report) {
   const m = report.made, done = report.runs.filter((r) => r.status === "done").length;
   const state = { complete: "complete", incomplete: "interrupted", running: "running" }[report.state] || report.state;
@@ -67,7 +67,7 @@ function runsOf(report) {
   const rows = report.runs.map((r) => [r.id, r.status + (r.reason ? ": " + r.reason : ""), String(r.totals.rounds), amount(r.totals.time_s, report.quantity("time_s", r.experiment).units, 4), r.tuned || none,
     known(r.optimum) ? figure(r.optimum, 6) : none, el("code", {}, r.event_hash), el("code", {}, r.model_hash)]);
   return el("details", { id: "all-runs" }, el("summary", {}, plural(report.runs.length, "run")),
-    table(["run", "status", "rounds", "virtual time", "tuned", "optimum", "hash of events", "hash of the model"], rows, "all runs", "texts"));
+    table(["run", "status", "rounds", "virtual time", "tuned", "optimum", "event hash", "model hash"], rows, "all runs", "texts"));
 }
 
 function scenarioOf(report) {
@@ -81,11 +81,11 @@ function scenarioOf(report) {
       said.textContent = " selected: copy it with the keyboard";
     }
   } }, "Copy");
-  return [el("p", {}, "With every default written out; running it gives these results. ", copy, said), el("pre", { id: "toml", tabindex: 0 }, el("code", {}, ...coloured(report.scenario)))];
+  return [el("p", {}, "All defaults are included; running it gives these results. ", copy, said), el("pre", { id: "toml", tabindex: 0 }, el("code", {}, ...colored(report.scenario)))];
 }
 
-// coloured marks the tables, keys and comments of TOML.
-function coloured(text) {
+// colored marks tables, keys and comments of TOML.
+function colored(text) {
   return text.split(/(?<=\n)/).map((line) => {
     if (/^\s*\[/.test(line)) return el("span", { class: "toml-table" }, line);
     if (/^\s*#/.test(line)) return el("span", { class: "toml-comment" }, line);
@@ -97,11 +97,11 @@ function coloured(text) {
 function reproduce(report) {
   const m = report.made;
   return [
-    el("p", {}, "The results were made with"),
+    el("p", {}, "Command of these results:"),
     el("pre", {}, el("code", {}, m.command.map((a) => (/^[\w@%+=:,./-]+$/.test(a) ? a : `'${a.replaceAll("'", "'\\''")}'`)).join(" "))),
     el("p", {}, "Save the scenario above as ", el("code", {}, "scenario.toml"), " and run it with the same version:"),
     el("pre", {}, el("code", {}, "fedsim version\nfedsim run scenario.toml --out again\nfedsim results show again")),
-    el("p", {}, "The same version gives the same bits on any number of cores",
+    el("p", {}, "The same version gives the same results, bit for bit, on any number of cores",
       report.state === "complete" ? [": ", el("code", {}, "result_hash"), " in ", el("code", {}, "again/manifest.json"), " must be ", el("code", {}, m.result_hash)] : null, "."),
   ];
 }

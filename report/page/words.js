@@ -1,7 +1,7 @@
-// Elements, numbers and words.
+// Elements and number formats.
 
-// el makes an element. Of the attributes, "on..." are listeners, true is an empty
-// attribute, and what is false, null or undefined is left out. Children are nodes and texts.
+// el creates an element. Attributes "on..." are listeners, true is an empty attribute, and
+// false, null and undefined are omitted. Children are nodes and texts.
 function el(tag, attributes, ...children) {
   const e = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes || {})) {
@@ -13,7 +13,7 @@ function el(tag, attributes, ...children) {
   return e;
 }
 
-// svg makes an element of a drawing.
+// svg creates an SVG element.
 function svg(tag, attributes, ...children) {
   const e = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) e.setAttribute(name, value);
@@ -21,7 +21,7 @@ function svg(tag, attributes, ...children) {
   return e;
 }
 
-// slug makes a text that an id can hold.
+// slug converts a text to an element id.
 const slug = (text) => text.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "") || "x";
 
 const none = "–";
@@ -29,7 +29,7 @@ const known = (v) => v !== null && v !== undefined && Number.isFinite(v);
 const superscripts = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 const power = (n) => "10" + String(n).replace(/[-0-9]/g, (c) => superscripts[c]);
 
-// figure writes a number with so many digits that count.
+// figure formats a number with significant digits.
 function figure(v, digits = 4) {
   if (!known(v)) return none;
   if (v === 0) return "0";
@@ -41,14 +41,14 @@ function figure(v, digits = 4) {
 
 const plainUnit = { name: "", size: 1 };
 
-// unitFor returns the largest unit that is not above the size of a number.
+// unitFor returns the largest unit that is at most a number.
 function unitFor(units, most) {
   let chosen = units[0] || plainUnit;
   for (const u of units) if (u.size <= most) chosen = u;
   return chosen;
 }
 
-// amount writes a number in the unit that suits it.
+// amount formats a number in a suitable unit.
 function amount(v, units, digits = 4) {
   if (!known(v)) return none;
   const u = v === 0 ? units.find((x) => x.size === 1) || units[0] || plainUnit : unitFor(units, Math.abs(v));
@@ -58,7 +58,7 @@ function amount(v, units, digits = 4) {
 const percent = (v) => (known(v) ? (100 * v).toFixed(v < 0.0995 ? 1 : 0) + " %" : none);
 const plural = (n, one, many) => n.toLocaleString("en") + " " + (n === 1 ? one : many || one + "s");
 
-// clock writes seconds of the real clock.
+// clock formats seconds of real time.
 function clock(s) {
   if (!known(s)) return none;
   if (s < 60) return figure(s, 3) + " s";
@@ -67,14 +67,14 @@ function clock(s) {
   return Math.floor(minutes / 60) + " h " + (minutes % 60) + " min";
 }
 
-// choice is a labelled list to choose from; options are [value, text].
+// choice returns a labeled selection; options are [value, text].
 function choice(id, label, options, value, change) {
   const select = el("select", { id, onchange: () => change(select.value) },
     options.map(([v, text]) => el("option", { value: v, selected: String(v) === String(value) }, text)));
   return el("label", { class: "control", for: id }, el("span", {}, label), select);
 }
 
-// tick is a labelled box to tick.
+// tick returns a labeled checkbox.
 function tick(id, label, value, change) {
   const box = el("input", { type: "checkbox", id, checked: value, onchange: () => change(box.checked) });
   return el("label", { class: "control", for: id }, box, el("span", {}, label));

@@ -235,7 +235,7 @@ func TestEventInterval(t *testing.T) {
 	})
 }
 
-// logger is a client that records what it receives, and when.
+// logger is a client that records received events and their times.
 type logger struct {
 	header http.Header
 	start  time.Time

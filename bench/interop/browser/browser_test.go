@@ -16,11 +16,11 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-var pictures = flag.String("pictures", "", "folder for pictures of the pages, to be looked at")
+var pictures = flag.String("pictures", "", "directory for screenshots")
 
 var (
-	fedsim  string          // the program
-	browser context.Context // the one browser; each test has a tab of its own
+	fedsim  string          // path of the program
+	browser context.Context // each test opens a tab
 )
 
 func TestMain(m *testing.M) {
@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// withBrowser builds fedsim and starts Chromium; without Chromium the tests are
-// skipped.
+// withBrowser builds fedsim, starts Chromium and runs the tests. Without Chromium, the
+// tests are skipped.
 func withBrowser(run func() int) (code int, err error) {
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
@@ -47,7 +47,7 @@ func withBrowser(run func() int) (code int, err error) {
 	defer func() { _ = os.RemoveAll(dir) }()
 	fedsim = filepath.Join(dir, "fedsim")
 	build := exec.Command("go", "build", "-o", fedsim, "./cmd/fedsim")
-	build.Dir = filepath.Join("..", "..")
+	build.Dir = filepath.Join("..", "..", "..")
 	if out, err := build.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("%w\n%s", err, out)
 	}
@@ -65,8 +65,8 @@ func withBrowser(run func() int) (code int, err error) {
 	return run(), nil
 }
 
-// tab is a tab of the browser whose complaints fail the test, but for those that are
-// excused by a part of their text.
+// tab is a tab of the browser. Messages in its console fail the test, unless they contain
+// one of the excused texts.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
@@ -75,7 +75,7 @@ type tab struct {
 func newTab(t *testing.T, excused ...string) *tab {
 	t.Helper()
 	if browser == nil {
-		t.Skip("there is no chromium: make test-browser installs it")
+		t.Skip("needs Chromium: make test-browser installs it")
 	}
 	ctx, cancel := chromedp.NewContext(browser)
 	ctx, cancelTimeout := context.WithTimeout(ctx, 90*time.Second)
@@ -89,7 +89,7 @@ func newTab(t *testing.T, excused ...string) *tab {
 			}
 			text := fmt.Sprint(m)
 			if !slices.ContainsFunc(excused, func(part string) bool { return strings.Contains(text, part) }) {
-				t.Errorf("the page complains: %s %s", text, m.URL)
+				t.Errorf("console: %s %s", text, m.URL)
 			}
 		}
 	}()
@@ -124,15 +124,15 @@ func (b *tab) js(statements string) {
 	ask[bool](b, "(() => { "+statements+"; return true; })()")
 }
 
-// until waits for an expression to be true.
+// until waits until an expression is true.
 func (b *tab) until(expression string) {
 	b.t.Helper()
 	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool]("!!("+expression+")", chromedp.WithPollingTimeout(20*time.Second))); err != nil {
-		b.t.Fatalf("%s does not come true: %v", expression, err)
+		b.t.Fatalf("%s is not true: %v", expression, err)
 	}
 }
 
-// look sets the width of the window and whether the reader likes it dark.
+// look sets the width of the window, the color scheme and touch input.
 func (b *tab) look(width int64, dark, phone bool) {
 	b.t.Helper()
 	scheme := "light"
@@ -151,7 +151,7 @@ func (b *tab) look(width int64, dark, phone bool) {
 	}
 }
 
-// picture keeps what the whole page looks like, when pictures are asked for.
+// picture writes a screenshot of the whole page if -pictures is set.
 func (b *tab) picture(name string) {
 	b.t.Helper()
 	if *pictures == "" {
@@ -166,11 +166,11 @@ func (b *tab) picture(name string) {
 	}
 }
 
-// runFedsim runs fedsim and returns what it prints.
+// runFedsim runs fedsim and returns its output.
 func runFedsim(t *testing.T, args ...string) string {
 	t.Helper()
 	if fedsim == "" {
-		t.Skip("there is no chromium: make test-browser installs it")
+		t.Skip("needs Chromium: make test-browser installs it")
 	}
 	cmd := exec.Command(fedsim, args...)
 	out, err := cmd.CombinedOutput()

@@ -1,4 +1,3 @@
-// Package browser tests the pages of fedsim in Chromium: what fedsim report writes
-// and fedsim serve shows. Its tests need chromium, which `make test-browser` installs
-// where apt-get can.
+// Package browser tests the pages of fedsim report and fedsim serve in Chromium, which
+// `make test-browser` installs with apt-get.
 package browser

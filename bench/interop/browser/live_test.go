@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// endless is a run that takes hours, of rounds that take milliseconds.
+// endless is a scenario of hours with rounds of milliseconds.
 const endless = `
 name = "endless"
 [data.synthetic]
@@ -30,12 +30,12 @@ rounds = %d
 [methods.mocha]
 `
 
-// served starts fedsim serve at an address, and returns where the page is and what
-// stops the server: without an error, when the test is over at the latest.
+// served starts fedsim serve at an address and returns the URL of the page. stop stops the
+// server, at the latest at the end of the test, and fails the test on an error.
 func served(t *testing.T, dir, address string) (url string, stop func()) {
 	t.Helper()
 	if fedsim == "" {
-		t.Skip("there is no chromium: make test-browser installs it")
+		t.Skip("needs Chromium: make test-browser installs it")
 	}
 	server := exec.Command(fedsim, "serve", dir, "--addr", address)
 	out, err := server.StdoutPipe()
@@ -61,27 +61,26 @@ func served(t *testing.T, dir, address string) (url string, stop func()) {
 	return strings.TrimSpace(line), stop
 }
 
-// A page whose server is away for a while says so, and does not go on saying so.
-func TestServerComesBack(t *testing.T) {
+// A page displays the loss of its server, and recovers when the server is back.
+func TestServerRestart(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	url, stop := served(t, dir, "127.0.0.1:0")
 	runFedsim(t, "run", "quickstart", "--out", dir, "--quiet", "--set", "run.rounds=5")
-	b := newTab(t, "net::ERR_") // Chromium's own complaints of a server that is not there
+	b := newTab(t, "net::ERR_") // Chromium logs failed connections
 	b.do(chromedp.Navigate(url))
 	foot := func(text string) {
 		t.Helper()
 		b.until(fmt.Sprintf(`document.getElementById("foot").textContent.includes(%q)`, text))
 	}
-	foot("The run is over")
+	foot("The run has ended")
 	stop()
-	foot("does not answer")
+	foot("does not respond")
 	served(t, dir, strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/"))
-	foot("The run is over")
+	foot("The run has ended")
 }
 
-// A page that is open before its run shows it begin, go on and end, and the next one,
-// without being touched; what the reader has unfolded stays.
-func TestServedPageFollowsARun(t *testing.T) {
+// A page that is open before its run follows the run and the next one without a reload.
+func TestServedPageFollowsRun(t *testing.T) {
 	root := t.TempDir()
 	dir, scenario := filepath.Join(root, "run"), filepath.Join(root, "endless.toml")
 	url, _ := served(t, dir, "127.0.0.1:0")
@@ -95,13 +94,13 @@ func TestServedPageFollowsARun(t *testing.T) {
 	b := newTab(t)
 	b.look(1280, false, false)
 	b.do(chromedp.Navigate(url))
-	b.until(`document.body.textContent.includes("there is no run here yet")`)
+	b.until(`document.body.textContent.includes("no run yet")`)
 
 	run := exec.Command(fedsim, "run", scenario, "--out", dir, "--quiet")
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = run.Process.Kill() }() // it has ended by now, but after a failure
+	defer func() { _ = run.Process.Kill() }() // only after a failure of the test
 	b.until(`document.querySelector(".state.running") && document.querySelector("#curves canvas")`)
 	b.js(`document.querySelector("#curves").scrollIntoView()`)
 	b.picture("running")
@@ -110,14 +109,14 @@ func TestServedPageFollowsARun(t *testing.T) {
 	if err := run.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	_ = run.Wait() // 75
-	b.until(`document.querySelector(".state.incomplete") && document.body.textContent.includes("The run is over")`)
+	_ = run.Wait() // status 75
+	b.until(`document.querySelector(".state.incomplete") && document.body.textContent.includes("The run has ended")`)
 
 	write(50)
 	runFedsim(t, "run", scenario, "--out", dir, "--quiet", "--force")
-	b.until(`document.querySelector(".state.complete") && document.body.textContent.includes("The run is over")`)
+	b.until(`document.querySelector(".state.complete") && document.body.textContent.includes("The run has ended")`)
 	if !ask[bool](b, `window.before !== undefined`) {
-		t.Error("the page was loaded again")
+		t.Error("the page was reloaded")
 	}
 	b.picture("over")
 }

@@ -11,9 +11,8 @@ import (
 	"fedsim/results/rundir"
 )
 
-// TestOddReports opens pages of runs that are not as one would like them: one that
-// stalled before its first round, one that was interrupted, objectives that are
-// infinite or never known, names with marks in them, no run at all, many lines.
+// Reports of unusual runs: stalled before the first round, interrupted, infinite or unknown
+// objectives, markup in names, no runs, many lines.
 func TestOddReports(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	row := func(round int, at, primal, suboptimality float64) results.Round {
@@ -25,7 +24,7 @@ func TestOddReports(t *testing.T) {
 			Optimum: nan, OptimumGap: nan, WallS: nan, Rounds: rounds,
 		}
 		if status == results.Stalled {
-			r.Reason = "no device <can> ever answer & \"again\""
+			r.Reason = "no device <can> respond & \"again\""
 		}
 		return r
 	}
@@ -49,7 +48,7 @@ func TestOddReports(t *testing.T) {
 			b.look(1280, false, false)
 			b.open("file://" + filepath.Join(dir, rundir.ReportFile))
 			if note := ask[string](b, `document.getElementById("foot").textContent`); note != "" {
-				t.Errorf("the page says %q", note)
+				t.Errorf("the page has the note %q", note)
 			}
 			if wide := ask[float64](b, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
 				t.Errorf("the page is %v pixels wider than the window", wide)
@@ -65,11 +64,11 @@ func TestOddReports(t *testing.T) {
 				return
 			}
 			if n := ask[int](b, `document.querySelectorAll("#curves .legend button").length`); name == "many" && n != 60 {
-				t.Errorf("%d lines are to be chosen from, must be 60", n)
+				t.Errorf("%d lines in the legend, must be 60", n)
 			}
 			b.readings("#curves", 0.5, 0.5)
 			b.js(`document.querySelector("#energy .chart").scrollIntoView()`)
-			b.until(`document.querySelector("#energy .frame").textContent.startsWith("There is nothing")`)
+			b.until(`document.querySelector("#energy .frame").textContent.startsWith("There are no values")`)
 			b.js(`const y = document.getElementById("odd-curves-y"); y.selectedIndex = y.options.length - 1; y.dispatchEvent(new Event("change"))`)
 			b.js(`document.getElementById("odd-curves-x-log").click()`)
 			b.until(`document.querySelector("#curves .frame").childElementCount > 0`)
@@ -78,7 +77,7 @@ func TestOddReports(t *testing.T) {
 	}
 }
 
-// odd leaves a run directory with runs that the scenario may or may not have.
+// odd writes a run directory with runs, which the scenario may not define.
 func odd(t *testing.T, runs []results.Run) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "odd")

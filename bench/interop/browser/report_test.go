@@ -22,7 +22,7 @@ import (
 
 const scenario = `
 name = "links"
-description = "A page with everything on it"
+description = "A page with all sections"
 [data.synthetic]
 tasks = 9
 features = 6
@@ -52,7 +52,7 @@ methods = ["mocha"]
 set = { "run.seeds" = [3] }
 `
 
-// example makes a run and its page.
+// example runs the scenario and writes its page.
 func example(t *testing.T) (dir, url string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -66,20 +66,21 @@ func example(t *testing.T) (dir, url string) {
 	return dir, "file://" + filepath.Join(dir, rundir.ReportFile)
 }
 
-// open opens the page, complete when its sections are there.
+// open opens a page and waits for its sections.
 func (b *tab) open(url string) {
 	b.t.Helper()
 	b.do(chromedp.Navigate(url))
 	b.until(`document.querySelector("#reproduce")`)
 }
 
-// reading is what the cursor says of a line.
+// reading is the value of a line at the cursor.
 type reading struct {
 	Line, X, Y, Round string
 	Shown             string
 }
 
-// readings moves the mouse to shares of the first chart of an element and reads it off.
+// readings moves the mouse to a relative position in the first chart of an element and
+// returns the values at the cursor.
 func (b *tab) readings(element string, across, up float64) []reading {
 	b.t.Helper()
 	b.js(fmt.Sprintf(`document.querySelector(%q).scrollIntoView({block: "center"})`, element+" .chart"))
@@ -90,16 +91,16 @@ func (b *tab) readings(element string, across, up float64) []reading {
 	return ask[[]reading](b, fmt.Sprintf(`[...document.querySelectorAll(%q)].map((r) => ({Line: r.dataset.line, X: r.dataset.x, Y: r.dataset.y, Round: r.dataset.round, Shown: r.cells[2].textContent}))`, element+" .readout tbody tr"))
 }
 
-// TestReportHasEverything opens a page with sweeps, seeds, a fleet and rows by device
-// in light, dark and phone-wide, and finds all sections and curves that are drawn.
-func TestReportHasEverything(t *testing.T) {
+// A page with sweeps, seeds, a fleet and rows by device has all sections and curves: light,
+// dark and on a phone.
+func TestReportSections(t *testing.T) {
 	_, url := example(t)
 	b := newTab(t)
 	for _, c := range []struct {
 		name        string
 		width       int64
 		dark, phone bool
-		light       bool // what the paper is
+		light       bool // background of the page
 	}{{"light", 1280, false, false, true}, {"dark", 1280, true, false, false}, {"phone", 390, false, true, true}} {
 		b.look(c.width, c.dark, c.phone)
 		b.open(url)
@@ -130,23 +131,23 @@ func TestReportHasEverything(t *testing.T) {
 		}
 		if blank := ask[int](b, `[...document.querySelectorAll("canvas")].filter((c) => {
 			const p = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
-			let coloured = 0;
-			for (let i = 0; i < p.length; i += 4) if (p[i + 3] > 100 && Math.max(p[i], p[i + 1], p[i + 2]) - Math.min(p[i], p[i + 1], p[i + 2]) > 60) coloured++;
-			return coloured < 100;
+			let colored = 0;
+			for (let i = 0; i < p.length; i += 4) if (p[i + 3] > 100 && Math.max(p[i], p[i + 1], p[i + 2]) - Math.min(p[i], p[i + 1], p[i + 2]) > 60) colored++;
+			return colored < 100;
 		}).length`); blank != 0 {
 			t.Errorf("%s: %d charts have no curve", c.name, blank)
 		}
 		paper := ask[string](b, `getComputedStyle(document.body).backgroundColor`)
 		if light := paper == "rgb(255, 255, 255)"; light != c.light {
-			t.Errorf("%s: the paper is %s", c.name, paper)
+			t.Errorf("%s: the background is %s", c.name, paper)
 		}
 		b.picture("report-" + c.name)
 	}
 }
 
-// TestReportIsReadOff compares what the cursor says with the run directory, to the
-// bit: a single run, and the runs of two seeds.
-func TestReportIsReadOff(t *testing.T) {
+// The values at the cursor equal those of the run directory, bit for bit: for a single run
+// and for the runs of two seeds.
+func TestReadings(t *testing.T) {
 	dir, url := example(t)
 	found, err := rundir.Read(dir)
 	if err != nil {
@@ -175,12 +176,12 @@ func TestReportIsReadOff(t *testing.T) {
 					continue
 				}
 				if strconv.FormatFloat(x.TimeS, 'g', -1, 64) != number(r.X) || strconv.FormatFloat(y(x), 'g', -1, 64) != number(r.Y) {
-					t.Errorf("%s: round %s of %s is said to be (%s, %s), must be (%v, %v)", experiment, r.Round, r.Line, r.X, r.Y, x.TimeS, y(x))
+					t.Errorf("%s: round %s of %s is at (%s, %s), must be at (%v, %v)", experiment, r.Round, r.Line, r.X, r.Y, x.TimeS, y(x))
 				}
 				return
 			}
 		}
-		t.Errorf("%s: the cursor tells of round %q of %q, which there is not", experiment, r.Round, r.Line)
+		t.Errorf("%s: there is no round %q of %q", experiment, r.Round, r.Line)
 	}
 	suboptimality := func(r *results.Round) float64 { return r.Suboptimality }
 	rounds := map[string]bool{}
@@ -190,28 +191,28 @@ func TestReportIsReadOff(t *testing.T) {
 			check("alone", r, suboptimality)
 			rounds[r.Round] = true
 			if v, _ := strconv.ParseFloat(r.Y, 64); !strings.HasPrefix(r.Shown, leading(v)) {
-				t.Errorf("%s is shown for %s", r.Shown, r.Y)
+				t.Errorf("%s is displayed for %s", r.Shown, r.Y)
 			}
 		}
 	}
 	if len(rounds) < 4 {
-		t.Errorf("the cursor finds rounds %v: must find others elsewhere", rounds)
+		t.Errorf("rounds %v at four positions: must be four", rounds)
 	}
 	// Another quantity.
 	b.choose("alone-curves-y", "primal")
 	for _, r := range b.readings("#curves "+alone, 0.3, 0.5) {
 		check("alone", r, func(r *results.Round) float64 { return r.Primal })
 	}
-	// Each seed by itself.
+	// A line per seed.
 	b.choose("links-curves-seeds", "true")
 	read := b.readings("#curves .experiment:nth-of-type(1)", 0.4, 0.5)
 	if len(read) != 6 {
-		t.Errorf("the cursor tells of %d lines, must tell of three methods under two seeds", len(read))
+		t.Errorf("%d lines, must be three methods with two seeds", len(read))
 	}
 	for _, r := range read {
 		check("links", r, suboptimality)
 	}
-	// The heat map has the numbers of the summary.
+	// The heat map contains numbers of the summary.
 	heat := ask[[]string](b, `[...document.querySelectorAll("#sweep td[data-value]")].map((c) => c.dataset.value)`)
 	var want []string
 	for _, e := range results.Summary(found.Runs, found.Manifest.Targets).Experiments {
@@ -233,7 +234,7 @@ func TestReportIsReadOff(t *testing.T) {
 	}
 }
 
-// number writes a number of the page as Go does.
+// number formats a number of the page like Go.
 func number(text string) string {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
@@ -242,7 +243,7 @@ func number(text string) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// leading returns the first digits that a value is shown with.
+// leading returns the first displayed digits of a value.
 func leading(v float64) string {
 	if v >= 1e-3 {
 		return strconv.FormatFloat(v, 'g', 6, 64)[:4]
@@ -250,15 +251,14 @@ func leading(v float64) string {
 	return strconv.FormatFloat(v, 'e', 5, 64)[:4]
 }
 
-// TestReportIsUsed zooms by mouse, by button and by keyboard, hides a line, changes
-// the axes and the colours, and prints.
-func TestReportIsUsed(t *testing.T) {
+// Zooming by mouse, button and keyboard, hiding a line, changing axes and colors, printing.
+func TestInteraction(t *testing.T) {
 	_, url := example(t)
 	b := newTab(t)
 	b.look(1280, false, false)
 	b.open(url)
 	const chart = "#curves .chart"
-	leftmost := func() float64 { // the first place that the cursor finds
+	leftmost := func() float64 { // first x at the cursor
 		t.Helper()
 		v, err := strconv.ParseFloat(b.readings("#curves", 0, 0.5)[0].X, 64)
 		if err != nil {
@@ -266,7 +266,7 @@ func TestReportIsUsed(t *testing.T) {
 		}
 		return v
 	}
-	// highest returns how far below the top the highest line is at a place.
+	// highest returns the relative distance of the highest line from the top.
 	highest := func(across float64) float64 {
 		b.readings("#curves", across, 0.5)
 		return ask[float64](b, `(() => {
@@ -281,20 +281,20 @@ func TestReportIsUsed(t *testing.T) {
 	}
 	b.do(at(chromedp.MousePressed, 0.4), at(chromedp.MouseMoved, 0.5), at(chromedp.MouseMoved, 0.6), at(chromedp.MouseReleased, 0.6))
 	if zoomed := leftmost(); zoomed <= start {
-		t.Errorf("after a drag the first place is %v, before it was %v", zoomed, start)
+		t.Errorf("after a drag the first x is %v, before %v", zoomed, start)
 	}
-	// The vertical axis fits what lies there: the lines fall.
+	// The vertical axis fits the selected part, in which the lines fall.
 	if after := highest(0.01); after > 0.25 || after > before-0.1 {
-		t.Errorf("after a drag the highest line begins %v below the top, before it was %v there", after, before)
+		t.Errorf("after a drag the highest line starts %v below the top, before %v", after, before)
 	}
 	b.do(chromedp.Click(chromedp.CSS(chart + " .zoom button[title='Show all']")))
 	if again := leftmost(); again != start {
-		t.Errorf("after showing all the first place is %v, before it was %v", again, start)
+		t.Errorf("after Show all the first x is %v, before %v", again, start)
 	}
 	b.readings("#curves", 0.5, 0.5)
 	b.do(chromedp.Focus(chromedp.CSS("#curves .frame")), chromedp.KeyEvent("+"), chromedp.KeyEvent("+"))
 	if zoomed := leftmost(); zoomed <= start {
-		t.Errorf("after + the first place is %v, before it was %v", zoomed, start)
+		t.Errorf("after + the first x is %v, before %v", zoomed, start)
 	}
 	b.picture("report-zoomed")
 	b.do(chromedp.KeyEvent("0"), chromedp.KeyEvent(kb.End))
@@ -308,11 +308,11 @@ func TestReportIsUsed(t *testing.T) {
 
 	lines := func() int { return len(b.readings("#curves", 0.5, 0.5)) }
 	if n := lines(); n != 3 {
-		t.Errorf("%d lines are read off, must be 3", n)
+		t.Errorf("%d lines, must be 3", n)
 	}
 	b.do(chromedp.Click(chromedp.CSS("#links-curves-line-1")))
 	if n := lines(); n != 2 {
-		t.Errorf("%d lines are read off with one hidden, must be 2", n)
+		t.Errorf("%d lines with one hidden, must be 2", n)
 	}
 	if got := ask[string](b, `document.activeElement.id + document.activeElement.getAttribute("aria-pressed")`); got != "links-curves-line-1false" {
 		t.Errorf("%s has the focus", got)
@@ -322,28 +322,28 @@ func TestReportIsUsed(t *testing.T) {
 	if n := lines(); n != 2 {
 		t.Errorf("%d lines on a logarithmic axis, must be 2", n)
 	}
-	// Dark by button keeps all of it.
+	// The dark theme preserves all selections.
 	b.do(chromedp.Click(chromedp.CSS("#theme")), chromedp.Click(chromedp.CSS("#theme")))
 	if paper := ask[string](b, `getComputedStyle(document.body).backgroundColor`); paper == "rgb(255, 255, 255)" {
-		t.Errorf("the paper is %s when it was made dark", paper)
+		t.Errorf("the background of the dark theme is %s", paper)
 	}
 	if n := lines(); n != 2 || !ask[bool](b, `document.getElementById("links-curves-x-log").checked`) {
-		t.Errorf("%d lines after the colours changed, must be 2 on a logarithmic axis", n)
+		t.Errorf("%d lines after the change of theme, must be 2 on a logarithmic axis", n)
 	}
 	b.picture("report-used")
 
-	b = newTab(t) // one whose media are those of the printer
+	b = newTab(t) // without emulated media
 	b.open(url)
 	b.print()
 }
 
-// TestAxes has places on the axes wherever one zooms to: two that are labelled at least,
-// none too many, all on the axis and in order.
+// For any zoom, axes have at least two labels and not too many ticks, in order and within
+// the limits.
 func TestAxes(t *testing.T) {
 	b := newTab(t)
 	source := ""
 	for _, name := range []string{"words", "lines", "chart"} {
-		text, err := os.ReadFile(filepath.Join("..", "..", "report", "page", name+".js"))
+		text, err := os.ReadFile(filepath.Join("..", "..", "..", "report", "page", name+".js"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -362,7 +362,7 @@ func TestAxes(t *testing.T) {
 			t.Errorf("from %g to %g there are labels %q", low, high, axis.Labels)
 		}
 		if len(axis.At) == 0 || !slices.IsSorted(axis.At) || axis.At[0] < low || axis.At[len(axis.At)-1] > high {
-			t.Errorf("from %g to %g there are places %v", low, high, axis.At)
+			t.Errorf("from %g to %g there are ticks %v", low, high, axis.At)
 		}
 	}
 	for seconds, want := range map[float64]string{59.4: "59.4 s", 119.7: "2 min 0 s", 61: "1 min 1 s", 3599.7: "1 h 0 min", 7199: "2 h 0 min", 5400: "1 h 30 min"} {
@@ -370,21 +370,21 @@ func TestAxes(t *testing.T) {
 			t.Errorf("%g seconds are %q, must be %q", seconds, got, want)
 		}
 	}
-	// Areas begin at zero, lines where they are.
+	// The axis of areas starts at zero, that of lines at their values.
 	window := func(fill bool) []float64 {
 		t.Helper()
 		return ask[[]float64](b, fmt.Sprintf(`of.Chart.prototype.window.call({x: {}, y: {}, shown: [{x: [1, 2], y: [150, 151], fill: %t}]}).y`, fill))
 	}
 	if area, line := window(true), window(false); area[0] != 0 || line[0] < 140 {
-		t.Errorf("an area is shown from %v, a line from %v", area, line)
+		t.Errorf("the axis of an area starts at %v, that of a line at %v", area, line)
 	}
 }
 
-// TestLargeReport makes a page of 50 runs with 500 rounds of numbers that do not pack
-// well. It must be below 3 MB; how soon its first curve is drawn is told.
+// The page of 50 runs with 500 rounds of random numbers is below 3 MB. The test logs the
+// time to the first curve.
 func TestLargeReport(t *testing.T) {
 	if fedsim == "" {
-		t.Skip("there is no chromium: make test-browser installs it")
+		t.Skip("needs Chromium: make test-browser installs it")
 	}
 	dir := large(t, 50, 500)
 	file := filepath.Join(t.TempDir(), "large.html")
@@ -401,14 +401,14 @@ func TestLargeReport(t *testing.T) {
 		b := newTab(t)
 		b.open("file://" + file)
 		b.until(`performance.getEntriesByName("first-curve").length > 0`)
-		t.Logf("its first curve is there after %.0f ms", ask[float64](b, `performance.getEntriesByName("first-curve")[0].startTime`))
+		t.Logf("first curve after %.0f ms", ask[float64](b, `performance.getEntriesByName("first-curve")[0].startTime`))
 		if n := ask[int](b, `document.querySelectorAll("#curves .legend button").length`); n != 10 {
-			t.Errorf("has %d lines, must have 10", n)
+			t.Errorf("%d lines, must be 10", n)
 		}
 	}
 }
 
-// large leaves a run directory of ten methods under five seeds, or in that proportion.
+// large writes a run directory with five seeds per method.
 func large(t *testing.T, runs, rounds int) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "large")
@@ -451,13 +451,13 @@ func large(t *testing.T, runs, rounds int) string {
 	return dir
 }
 
-// choose chooses an option.
+// choose selects an option.
 func (b *tab) choose(id, value string) {
 	b.t.Helper()
 	b.js(fmt.Sprintf(`const s = document.getElementById(%q); s.value = %q; s.dispatchEvent(new Event("change"))`, id, value))
 }
 
-// print prints the page and requires some pages.
+// print prints the page and requires at least three pages.
 func (b *tab) print() {
 	b.t.Helper()
 	pdf, err := chromedp.Run(b.ctx, chromedp.PrintToPDF(chromedp.PDFPrintBackground()))
@@ -465,7 +465,7 @@ func (b *tab) print() {
 		b.t.Fatal(err)
 	}
 	if pages := strings.Count(string(pdf), "/Type /Page\n"); pages < 3 {
-		b.t.Errorf("is printed on %d pages, must be at least 3", pages)
+		b.t.Errorf("%d printed pages, must be at least 3", pages)
 	}
 	if *pictures != "" {
 		if err := os.WriteFile(filepath.Join(*pictures, "report.pdf"), pdf, 0o666); err != nil {
