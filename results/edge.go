@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"fedsim/internal/state"
 )
 
 // Edge is an option whose tuned value has no neighbor on one side that was tried: a
@@ -32,12 +30,6 @@ func (e Edge) String() string {
 		return text + "that was tried"
 	}
 	return text + "there is: " + e.Reason
-}
-
-func (e *Edge) state(c *state.Coder) {
-	for _, x := range []*string{&e.Key, &e.Value, (*string)(&e.Side), &e.Reason} {
-		c.String(x)
-	}
 }
 
 // TunedEdges are the edges of a method that was tuned at a point of an experiment.

@@ -155,7 +155,7 @@ func TestServesNoFiles(t *testing.T) {
 	s.hosts = nil
 	for _, target := range []string{
 		"/../secret", "/%2e%2e/secret", "/..%2fsecret", "/data/../../secret", "/data/../manifest.json", "/./data/../secret", "//secret", "/data/", "/data%00",
-		"/manifest.json", "/.unfinished/live", "/scenario.toml", "/figures/", "/..\\secret", "/%5c..%5csecret", "/" + dir + "/manifest.json",
+		"/manifest.json", "/.unfinished/progress.jsonl", "/scenario.toml", "/figures/", "/..\\secret", "/%5c..%5csecret", "/" + dir + "/manifest.json",
 		"http://127.0.0.1/../secret", "/DATA", "/index.html", "*",
 	} {
 		c, err := net.Dial("tcp", server.Listener.Addr().String())

@@ -10,12 +10,45 @@ import (
 	"fedsim/results"
 )
 
-// roundColumn is one figure of a round as a column of rounds.csv.
+// roundColumn is one figure of a round as a column of rounds.csv: a count or a number.
 type roundColumn struct {
 	column
-	format func(*results.Round) string
-	parse  func(*results.Round, string) error
-	field  func(*results.Round) *float64 // nil for counts
+	count  func(*results.Round) *int
+	number func(*results.Round) *float64
+}
+
+// format returns the cell of a round.
+func (c *roundColumn) format(r *results.Round) string {
+	switch {
+	case c.count != nil:
+		return strconv.Itoa(*c.count(r))
+	case c.unit == "s":
+		return formatDecimal(*c.number(r))
+	default:
+		return formatNumber(*c.number(r))
+	}
+}
+
+// appendJSON appends the figure of a round as the progress log has it.
+func (c *roundColumn) appendJSON(b []byte, r *results.Round) []byte {
+	if c.count != nil {
+		return strconv.AppendInt(b, int64(*c.count(r)), 10)
+	}
+	return appendJSON(b, *c.number(r))
+}
+
+// parse sets the figure of a round to a cell.
+func (c *roundColumn) parse(r *results.Round, cell string) (err error) {
+	if c.number != nil {
+		*c.number(r), err = parseNumber(cell)
+		return err
+	}
+	n, err := strconv.Atoi(cell)
+	if err != nil || n < 0 {
+		return fmt.Errorf("must be a count")
+	}
+	*c.count(r) = n
+	return nil
 }
 
 // roundColumns are the columns of rounds.csv behind those that say which run
@@ -24,47 +57,31 @@ type roundColumn struct {
 var roundColumns = []roundColumn{
 	count("outer", "coupling updates made so far", func(r *results.Round) *int { return &r.Outer }),
 	count("round", "rounds made so far, over all outer iterations; 0 is the state before the first", func(r *results.Round) *int { return &r.Round }),
-	number("time_s", "s", "virtual time at the end of the round; relative units where federation.cost is not physical", func(r *results.Round) *float64 { return &r.TimeS }, formatDecimal),
-	number("primal", "", "objective P(W)", func(r *results.Round) *float64 { return &r.Primal }, formatNumber),
-	number("dual", "", "dual objective D(alpha); empty for methods without dual variables", func(r *results.Round) *float64 { return &r.Dual }, formatNumber),
-	number("gap", "", "duality gap P + D", func(r *results.Round) *float64 { return &r.Gap }, formatNumber),
-	number("suboptimality", "", "(P - P*) / |P* - R(0)|", func(r *results.Round) *float64 { return &r.Suboptimality }, formatNumber),
-	number("train_error", "", "mean over tasks of the share of wrong signs on training rows, or of the root mean square error of real targets", func(r *results.Round) *float64 { return &r.TrainError }, formatNumber),
-	number("test_error", "", "the same on test rows", func(r *results.Round) *float64 { return &r.TestError }, formatNumber),
+	number("time_s", "s", "virtual time at the end of the round; relative units where federation.cost is not physical", func(r *results.Round) *float64 { return &r.TimeS }),
+	number("primal", "", "objective P(W)", func(r *results.Round) *float64 { return &r.Primal }),
+	number("dual", "", "dual objective D(alpha); empty for methods without dual variables", func(r *results.Round) *float64 { return &r.Dual }),
+	number("gap", "", "duality gap P + D", func(r *results.Round) *float64 { return &r.Gap }),
+	number("suboptimality", "", "(P - P*) / |P* - R(0)|", func(r *results.Round) *float64 { return &r.Suboptimality }),
+	number("train_error", "", "mean over tasks of the share of wrong signs on training rows, or of the root mean square error of real targets", func(r *results.Round) *float64 { return &r.TrainError }),
+	number("test_error", "", "the same on test rows", func(r *results.Round) *float64 { return &r.TestError }),
 	count("participants", "devices whose update the server took", func(r *results.Round) *int { return &r.Participants }),
 	count("dropped", "devices that dropped, went away or had no energy", func(r *results.Round) *int { return &r.Dropped }),
 	count("late", "devices that missed the end of the round", func(r *results.Round) *int { return &r.Late }),
-	number("flops", "FLOP", "on all devices in the round, one multiply or one add being 1", func(r *results.Round) *float64 { return &r.FLOPs }, formatNumber),
-	number("bytes_down", "B", "sent to devices in the round", func(r *results.Round) *float64 { return &r.BytesDown }, formatNumber),
-	number("bytes_up", "B", "sent by devices in the round", func(r *results.Round) *float64 { return &r.BytesUp }, formatNumber),
-	number("energy_j", "J", "drawn by all devices in the round", func(r *results.Round) *float64 { return &r.EnergyJ }, formatNumber),
+	number("flops", "FLOP", "on all devices in the round, one multiply or one add being 1", func(r *results.Round) *float64 { return &r.FLOPs }),
+	number("bytes_down", "B", "sent to devices in the round", func(r *results.Round) *float64 { return &r.BytesDown }),
+	number("bytes_up", "B", "sent by devices in the round", func(r *results.Round) *float64 { return &r.BytesUp }),
+	number("energy_j", "J", "drawn by all devices in the round", func(r *results.Round) *float64 { return &r.EnergyJ }),
 }
 
 // stateColumns counts the columns of the state: outer to test_error.
 const stateColumns = 9
 
 func count(name, doc string, field func(*results.Round) *int) roundColumn {
-	return roundColumn{
-		column: column{name: name, kind: wholeCell, doc: doc},
-		format: func(r *results.Round) string { return strconv.Itoa(*field(r)) },
-		parse: func(r *results.Round, cell string) (err error) {
-			n, err := strconv.Atoi(cell)
-			if err != nil || n < 0 {
-				return fmt.Errorf("must be a count")
-			}
-			*field(r) = n
-			return nil
-		},
-	}
+	return roundColumn{column: column{name: name, kind: wholeCell, doc: doc}, count: field}
 }
 
-func number(name, unit, doc string, field func(*results.Round) *float64, format func(float64) string) roundColumn {
-	return roundColumn{
-		column: column{name: name, kind: realCell, unit: unit, doc: doc},
-		format: func(r *results.Round) string { return format(*field(r)) },
-		parse:  func(r *results.Round, cell string) (err error) { *field(r), err = parseNumber(cell); return err },
-		field:  field,
-	}
+func number(name, unit, doc string, field func(*results.Round) *float64) roundColumn {
+	return roundColumn{column: column{name: name, kind: realCell, unit: unit, doc: doc}, number: field}
 }
 
 // formatNumber writes the shortest digits that read back to the same bits; NaN

@@ -88,19 +88,19 @@ func (d *DeviceWriter) Close() error {
 	}
 	d.fail(d.file.Close())
 	if d.err == nil {
-		d.of.seal(d.index, string(d.sum.Sum(nil)))
+		d.of.setSum(d.index, string(d.sum.Sum(nil)))
 	}
 	return d.err
 }
 
-// seal notes the checksum of the rows of a run.
-func (w *Writer) seal(index int, sum string) {
+// setSum stores the checksum of the rows of a run.
+func (w *Writer) setSum(index int, sum string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.seals == nil {
-		w.seals = map[int]string{}
+	if w.sums == nil {
+		w.sums = map[int]string{}
 	}
-	w.seals[index] = sum
+	w.sums[index] = sum
 }
 
 func (d *DeviceWriter) fail(err error) {
@@ -123,7 +123,7 @@ func (w *Writer) checkPart(index int, sum string) (there bool, err error) {
 		return false, err
 	}
 	if string(now) != sum {
-		return false, refuse(w.part(index), "it is damaged, its checksum is not that of what was written", startsOver)
+		return false, refuse(w.part(index), "it is corrupt: its checksum does not match its content", deleteIt)
 	}
 	return true, nil
 }

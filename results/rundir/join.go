@@ -3,6 +3,7 @@ package rundir
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"hash"
 	"io"
@@ -14,8 +15,6 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"fedsim/internal/atomicfile"
-	"fedsim/internal/state"
-	"fedsim/results"
 )
 
 // joinName is the name of the checkpoint that holds the plan of devices.parquet.
@@ -25,10 +24,10 @@ const joinName = "devices.parquet"
 // behind the other, and a tail. It is saved before the parts are moved into the file,
 // so that a move that was interrupted can be completed.
 type joinPlan struct {
-	places []int   // of the runs, in order
-	ends   []int64 // in the file, of the row groups of each
-	tail   []byte  // page indexes and footer
-	sum    []byte  // SHA-256 of the file
+	Places []int   // of the runs, in order
+	Ends   []int64 // in the file, of the row groups of each
+	Tail   []byte  // page indexes and footer
+	Sum    []byte  // SHA-256 of the file
 }
 
 // magic opens a parquet file, before the row groups.
@@ -36,7 +35,7 @@ const magic = "PAR1"
 
 // newJoinPlan plans the file of the rows of some runs.
 func (w *Writer) newJoinPlan(places []int) (*joinPlan, error) {
-	p := &joinPlan{places: places}
+	p := &joinPlan{Places: places}
 	data := sha256.New() // of all before the tail
 	_, _ = io.WriteString(data, magic)
 	end := int64(len(magic))
@@ -49,7 +48,7 @@ func (w *Writer) newJoinPlan(places []int) (*joinPlan, error) {
 			return nil, err
 		}
 		end += size
-		p.ends = append(p.ends, end)
+		p.Ends = append(p.Ends, end)
 	}
 	out := &tailWriter{sum: sha256.New(), data: end}
 	if err := join(out, w.about.Version, w.partsOf(places)); err != nil {
@@ -58,7 +57,7 @@ func (w *Writer) newJoinPlan(places []int) (*joinPlan, error) {
 	if !bytes.Equal(out.dataSum, data.Sum(nil)) {
 		return nil, errors.New("the parquet library does not copy row groups as they are, which moving them relies on")
 	}
-	p.tail, p.sum = out.tail, out.sum.Sum(nil)
+	p.Tail, p.Sum = out.tail, out.sum.Sum(nil)
 	return p, nil
 }
 
@@ -107,15 +106,12 @@ func (t *tailWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// state names the plan.
-func (p *joinPlan) state(c *state.Coder) {
-	results.CodeList(c, &p.places, func(x *int, c *state.Coder) { c.Int(x) })
-	results.CodeList(c, &p.ends, func(x *int64, c *state.Coder) { results.CodeInt64(c, x) })
-	c.Bytes(&p.tail)
-	c.Bytes(&p.sum)
-	if c.Reads() && c.Err() == nil && (len(p.places) == 0 || len(p.ends) != len(p.places) || !slices.IsSorted(p.ends) || p.ends[0] < int64(len(magic))) {
-		c.Fail(errors.New("its parts do not belong together"))
+// check reports parts of a plan that do not match.
+func (p *joinPlan) check() error {
+	if len(p.Places) == 0 || len(p.Ends) != len(p.Places) || !slices.IsSorted(p.Ends) || p.Ends[0] < int64(len(magic)) {
+		return errors.New("its parts do not match")
 	}
+	return nil
 }
 
 // joinDevices makes devices.parquet of the parts of all runs. The parts are moved into
@@ -128,7 +124,7 @@ func (w *Writer) joinDevices() error {
 	}
 	file := filepath.Join(w.stage(), devicesParquet)
 	if !exists(file) { // the row groups of the first part are where they are to be
-		if err := os.Rename(w.part(w.plan.places[0]), file); err != nil {
+		if err := os.Rename(w.part(w.plan.Places[0]), file); err != nil {
 			return err
 		}
 		if err := atomicfile.SyncDir(w.stage()); err != nil {
@@ -144,13 +140,8 @@ func (w *Writer) planJoin() error {
 	if err != nil {
 		return err
 	}
-	if w.shelf != nil {
-		err := w.shelf.write(w.shelf.path(joinName), joinName, func(out io.Writer) error {
-			c := state.Writing(out)
-			plan.state(c)
-			return c.Err()
-		})
-		if err != nil {
+	if w.files != nil {
+		if err := w.files.write(joinName, func(out io.Writer) error { return json.NewEncoder(out).Encode(plan) }); err != nil {
 			return err
 		}
 	}
@@ -160,16 +151,16 @@ func (w *Writer) planJoin() error {
 
 // move moves the row groups of all parts but the first into the file and writes the tail.
 func (p *joinPlan) move(file atomicfile.File, part func(place int) string) error {
-	end := p.ends[len(p.ends)-1]
+	end := p.Ends[len(p.Ends)-1]
 	if err := file.Truncate(end); err != nil {
 		return err
 	}
-	for i, place := range p.places[1:] {
-		if err := moveRowGroups(file, part(place), p.ends[i], p.ends[i+1]-p.ends[i]); err != nil {
+	for i, place := range p.Places[1:] {
+		if err := moveRowGroups(file, part(place), p.Ends[i], p.Ends[i+1]-p.Ends[i]); err != nil {
 			return err
 		}
 	}
-	_, err := file.WriteAt(p.tail, end)
+	_, err := file.WriteAt(p.Tail, end)
 	return err
 }
 
@@ -221,24 +212,27 @@ func moveRowGroups(file atomicfile.File, part string, at, size int64) (err error
 	return nil
 }
 
-// recallJoin takes the plan of a move that was interrupted, and the file, which may
+// restoreJoin takes the plan of a move that was interrupted, and the file, which may
 // already have been installed. Without the file, and with the first part gone, there
 // is nothing to complete.
-func (w *Writer) recallJoin() error {
-	content, err := w.shelf.read(joinName)
+func (w *Writer) restoreJoin() error {
+	content, err := w.files.read(joinName)
 	if content == nil || err != nil {
 		return err
 	}
 	plan := &joinPlan{}
-	c := state.Reading(bytes.NewReader(content))
-	if plan.state(c); c.Err() != nil {
-		return refuse(w.shelf.path(joinName), c.Err().Error(), startOver)
+	err = json.Unmarshal(content, plan)
+	if err == nil {
+		err = plan.check()
+	}
+	if err != nil {
+		return refuse(w.files.path(joinName), err.Error(), runAgain)
 	}
 	file := filepath.Join(w.stage(), devicesParquet)
 	if installed := filepath.Join(w.dir, devicesParquet); !exists(file) {
 		sum, err := sumOf(installed)
 		switch {
-		case err == nil && bytes.Equal(sum, plan.sum):
+		case err == nil && bytes.Equal(sum, plan.Sum):
 			err = os.Rename(installed, file)
 		case errors.Is(err, fs.ErrNotExist):
 			err = nil
@@ -247,8 +241,8 @@ func (w *Writer) recallJoin() error {
 			return err
 		}
 	}
-	if !exists(file) && !exists(w.part(plan.places[0])) {
-		return w.shelf.forget(joinName)
+	if !exists(file) && !exists(w.part(plan.Places[0])) {
+		return w.files.remove(joinName)
 	}
 	w.plan = plan
 	return nil
@@ -257,5 +251,5 @@ func (w *Writer) recallJoin() error {
 // moved reports whether the rows of the run at a place may have been moved out of
 // their part.
 func (w *Writer) moved(place int) bool {
-	return w.plan != nil && slices.Contains(w.plan.places, place) && exists(filepath.Join(w.stage(), devicesParquet))
+	return w.plan != nil && slices.Contains(w.plan.Places, place) && exists(filepath.Join(w.stage(), devicesParquet))
 }

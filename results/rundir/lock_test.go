@@ -106,7 +106,7 @@ func TestWhatIsKeptIsNotOverwritten(t *testing.T) {
 	later.Version = "v9" // of the same numeric version
 	for _, about := range []About{keeps(), testAbout(), later} {
 		_, err = Create(dir, false, about)
-		if !errors.Is(err, ErrUnfinished) || !strings.Contains(err.Error(), "2 finished and more under way when it was kept on 2") || !strings.Contains(err.Error(), "--resume "+dir+", use --force") {
+		if !errors.Is(err, ErrUnfinished) || !strings.Contains(err.Error(), "2 finished and more under way, last written 2") || !strings.Contains(err.Error(), "--resume "+dir+", use --force") {
 			t.Errorf("%v", err)
 		}
 	}

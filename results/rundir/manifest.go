@@ -143,15 +143,30 @@ func newManifest(about About, state State, runs []results.Run, extra attached, e
 func (m *Manifest) setRuns(runs []results.Run) {
 	m.Runs = []RunEntry{}
 	for i := range runs {
-		r := &runs[i]
-		m.Runs = append(m.Runs, RunEntry{
-			ID: r.ID, Experiment: r.Experiment, Method: r.Method, Algorithm: r.Algorithm,
-			Point: r.Point, Tuned: r.Tuned, Edges: r.Edges, Seed: r.Seed, Vary: r.Vary, Real: r.Real, Relative: r.Relative, Status: r.Status, Reason: r.Reason,
-			EventHash: results.Hash(r.EventHash), ModelHash: results.Hash(r.ModelHash), Model: r.Model, Events: r.Events, Steps: r.Steps,
-			Limit: r.Limit, Capped: r.Capped,
-		})
+		m.Runs = append(m.Runs, newRunEntry(&runs[i]))
 	}
 	m.ResultHash = resultHash(m.Runs)
+}
+
+// newRunEntry describes a run.
+func newRunEntry(r *results.Run) RunEntry {
+	return RunEntry{
+		ID: r.ID, Experiment: r.Experiment, Method: r.Method, Algorithm: r.Algorithm,
+		Point: r.Point, Tuned: r.Tuned, Edges: r.Edges, Seed: r.Seed, Vary: r.Vary, Real: r.Real, Relative: r.Relative, Status: r.Status, Reason: r.Reason,
+		EventHash: results.Hash(r.EventHash), ModelHash: results.Hash(r.ModelHash), Model: r.Model, Events: r.Events, Steps: r.Steps,
+		Limit: r.Limit, Capped: r.Capped,
+	}
+}
+
+// run returns the run of an entry, without its numbers.
+func (e *RunEntry) run() results.Run {
+	return results.Run{
+		ID: e.ID, Experiment: e.Experiment, Method: e.Method, Algorithm: e.Algorithm,
+		Point: e.Point, Tuned: e.Tuned, Edges: e.Edges, Seed: e.Seed, Vary: e.Vary, Real: e.Real, Relative: e.Relative, Status: e.Status, Reason: e.Reason,
+		Optimum: math.NaN(), OptimumGap: math.NaN(), WallS: math.NaN(),
+		EventHash: uint64(e.EventHash), ModelHash: uint64(e.ModelHash), Model: e.Model, Events: e.Events, Steps: e.Steps,
+		Limit: e.Limit, Capped: e.Capped,
+	}
 }
 
 // newClock describes how long runs took; end is nil at a checkpoint.
@@ -202,14 +217,8 @@ func resultHash(runs []RunEntry) results.Hash {
 // runs returns the runs of the manifest, without their numbers.
 func (m *Manifest) runs() []results.Run {
 	runs := make([]results.Run, len(m.Runs))
-	for i, e := range m.Runs {
-		runs[i] = results.Run{
-			ID: e.ID, Experiment: e.Experiment, Method: e.Method, Algorithm: e.Algorithm,
-			Point: e.Point, Tuned: e.Tuned, Edges: e.Edges, Seed: e.Seed, Vary: e.Vary, Real: e.Real, Relative: e.Relative, Status: e.Status, Reason: e.Reason,
-			Optimum: math.NaN(), OptimumGap: math.NaN(), WallS: math.NaN(),
-			EventHash: uint64(e.EventHash), ModelHash: uint64(e.ModelHash), Model: e.Model, Events: e.Events, Steps: e.Steps,
-			Limit: e.Limit, Capped: e.Capped,
-		}
+	for i := range m.Runs {
+		runs[i] = m.Runs[i].run()
 	}
 	return runs
 }

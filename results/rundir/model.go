@@ -191,7 +191,7 @@ func (w *Writer) checkModel(run *results.Run) (there bool, err error) {
 		err = errors.Join(m.check(run.ModelHash), m.Close())
 	}
 	if err != nil {
-		return false, fmt.Errorf("%w: %s", err, startsOver)
+		return false, fmt.Errorf("%w: %s", err, deleteIt)
 	}
 	return true, nil
 }

@@ -22,7 +22,7 @@ func requireFree(dir string, force bool) error {
 	}
 	if old != nil && old.State == Complete && !force {
 		left := ""
-		if exists(filepath.Join(dir, stageDir, shelfDir, indexFile)) {
+		if hasCheckpoint(dir) {
 			left = fmt.Sprintf(", and an unfinished one that was to replace it: resume that with fedsim run --resume %s,", dir)
 		}
 		return fmt.Errorf("%s: %w%s use --force to overwrite it, or --out for another directory", dir, ErrExists, cmp.Or(left, ":"))

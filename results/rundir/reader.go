@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"fedsim/config"
@@ -80,11 +79,11 @@ func ReadManifest(dir string) (*Manifest, error) {
 // missing explains why there is no manifest in dir.
 func missing(dir string, err error) error {
 	stage := filepath.Join(dir, stageDir)
-	if _, e := os.Stat(filepath.Join(stage, shelfDir, indexFile)); e == nil {
-		return fmt.Errorf("%s: its run did not come to an end, go on with: fedsim run --resume %s; checkpoints of the runs finished until then are in %s: %w", dir, dir, stage, err)
-	}
-	if _, e := os.Stat(filepath.Join(stage, manifestFile)); e == nil {
-		return fmt.Errorf("%s: its run did not come to an end; the runs finished until then are in %s: %w", dir, stage, err)
+	switch staged := exists(filepath.Join(stage, manifestFile)); {
+	case hasCheckpoint(dir):
+		return fmt.Errorf("%s: its run is unfinished: resume it with fedsim run --resume %s, or read its finished runs in %s: %w", dir, dir, stage, err)
+	case staged:
+		return fmt.Errorf("%s: its run is unfinished: read its finished runs in %s: %w", dir, stage, err)
 	}
 	return fmt.Errorf("%s: %w: %w", dir, ErrForeign, err)
 }

@@ -2,43 +2,47 @@ package rundir
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"fedsim/internal/atomicfile"
-	"fedsim/internal/state"
 	"fedsim/results"
 )
 
-// ErrComplete is the error of OpenCheckpoint for a directory whose run came to its end.
+// ErrComplete is wrapped by the error of OpenCheckpoint for a directory with a complete
+// run.
 var ErrComplete = errors.New("run is complete; nothing to resume")
 
-// Checkpoint is what a run that did not come to its end has left in a run directory.
+// ErrUnfinished is wrapped by the error of Create for a directory with a checkpoint,
+// which is not overwritten without force.
+var ErrUnfinished = errors.New("holds an unfinished run")
+
+// Checkpoint is what an unfinished run has saved in its run directory.
 type Checkpoint struct {
 	Scenario []byte // the resolved one
 	Command  []string
 	Started  time.Time
-	Runs     []results.Run // that are finished
-	seals    []string      // the SHA-256 of the rows by device of each; empty without
 	dir      string
-	shelf    *shelf
+	progress *progress
+	files    *stateFiles
 	lock     *lock
 }
 
-// OpenCheckpoint looks for what was kept in a run directory by a fedsim of the
-// same numeric version, on whatever platform; another's is refused with an error that wraps ErrCheckpoint. The
-// error of a directory without anything to go on with wraps ErrComplete when its
-// run is complete, of which it removes what is left of the way there, else
-// ErrForeign; that of one that another process writes to wraps ErrBusy. What it
-// returns must be resumed or closed.
-func OpenCheckpoint(dir string) (l *Checkpoint, err error) {
+// OpenCheckpoint locks a run directory and reads its checkpoint, of any platform. A
+// checkpoint of another numeric version, or one that is corrupt, is refused with an
+// error that wraps ErrCheckpoint. Without a checkpoint the error wraps ErrComplete if
+// the run is complete, else ErrForeign. It wraps ErrBusy if another process writes to
+// the directory. The caller resumes or closes the checkpoint.
+func OpenCheckpoint(dir string) (c *Checkpoint, err error) {
 	if !exists(filepath.Join(dir, stageDir)) { // then nothing is made there
-		return nil, nothingLeft(dir)
+		return nil, noCheckpoint(dir)
 	}
 	held, err := lockStage(dir)
 	if err != nil {
@@ -49,139 +53,185 @@ func OpenCheckpoint(dir string) (l *Checkpoint, err error) {
 			err = errors.Join(err, held.release())
 		}
 	}()
-	s := shelfIn(dir)
-	h, content, err := s.open(s.index(), startOver)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nothingLeft(dir)
+	if c, err = readCheckpoint(dir, runAgain); err == nil && c == nil {
+		err = noCheckpoint(dir)
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.scenario = h.scenario
-	if l, err = s.decode(h, content, startOver); err != nil {
-		return nil, err
-	}
-	l.dir, l.shelf, l.lock = dir, s, held
-	return l, nil
+	c.lock = held
+	return c, nil
 }
 
-// decode reads the content of the index.
-func (s *shelf) decode(h header, content []byte, remedy string) (*Checkpoint, error) {
-	l := &Checkpoint{}
-	c := state.Reading(bytes.NewReader(content))
-	if l.state(c); c.Err() != nil {
-		return nil, refuse(s.index(), c.Err().Error(), remedy)
+// readCheckpoint reads the checkpoint of a run directory, nil when there is none.
+func readCheckpoint(dir, remedy string) (*Checkpoint, error) {
+	path := filepath.Join(dir, stageDir, progressFile)
+	if old := filepath.Join(dir, stageDir, "kept", "index.state"); !exists(path) && exists(old) {
+		return nil, refuse(old, errFormat.Error(), remedy)
 	}
-	if hashScenario(l.Scenario) != h.scenario || h.name != indexName || len(l.seals) != len(l.Runs) {
-		return nil, refuse(s.index(), "its parts do not belong together", remedy)
+	p, err := readProgress(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, refuse(path, err.Error(), remedy)
+	case !p.head.Resumable:
+		return nil, nil
+	case p.head.Manifest.Numerics != Numerics:
+		return nil, refuse(path, otherNumerics(uint64(p.head.Manifest.Numerics), Numerics), remedy)
 	}
-	return l, nil
+	scenario := []byte(p.head.Scenario)
+	return &Checkpoint{
+		Scenario: scenario, Command: p.head.Manifest.Command, Started: p.head.Manifest.Clock.Started,
+		dir: dir, progress: p, files: stateFilesIn(dir, scenario),
+	}, nil
 }
 
-// Empty reports whether the run was stopped before its first checkpoint: only its
-// scenario is there.
-func (l *Checkpoint) Empty() bool {
-	things, _, err := l.shelf.inspect()
-	return err == nil && things == 0 && len(l.Runs) == 0
+// hasCheckpoint reports whether a run directory holds a checkpoint, good or bad.
+func hasCheckpoint(dir string) bool {
+	c, err := readCheckpoint(dir, runAgain)
+	return c != nil || err != nil
 }
 
-// Close leaves what was left as it is. After Resume it does nothing.
-func (l *Checkpoint) Close() error { return l.lock.release() }
+// finished returns how many runs are finished.
+func (c *Checkpoint) finished() (n int) {
+	for _, run := range c.progress.runs {
+		if isFinished(&run.Run) {
+			n++
+		}
+	}
+	return n
+}
 
-// nothingLeft explains why there is nothing to go on with.
-func nothingLeft(dir string) error {
+// isFinished reports whether a run needs no resuming.
+func isFinished(r *results.Run) bool { return r.Status == results.Done || r.Status == results.Stalled }
+
+// Empty reports whether the run was stopped before it saved any work: only its scenario
+// is there.
+func (c *Checkpoint) Empty() bool {
+	n, err := c.files.count()
+	return err == nil && n == 0 && c.finished() == 0
+}
+
+// Close unlocks the directory and leaves the checkpoint as it is. After Resume it does
+// nothing.
+func (c *Checkpoint) Close() error { return c.lock.release() }
+
+// noCheckpoint explains why there is no checkpoint.
+func noCheckpoint(dir string) error {
 	m, err := inspect(dir)
 	switch {
 	case err != nil:
 		return err
-	case m != nil && m.State == Complete: // it may have been killed while it tidied up
+	case m != nil && m.State == Complete: // it may have been killed while it cleared its stage
 		return errors.Join(fmt.Errorf("%s: %w", dir, ErrComplete), clearStage(dir))
 	default:
 		return fmt.Errorf("%s: %w that can be resumed: %s", dir, ErrForeign, startIt)
 	}
 }
 
-// state names what the index holds.
-func (l *Checkpoint) state(c *state.Coder) {
-	scenario := string(l.Scenario)
-	c.String(&scenario)
-	l.Scenario = []byte(scenario)
-	results.CodeList(c, &l.Command, func(s *string, c *state.Coder) { c.String(s) })
-	started := l.Started.UnixNano()
-	results.CodeInt64(c, &started)
-	l.Started = time.Unix(0, started)
-	results.CodeList(c, &l.Runs, (*results.Run).State)
-	results.CodeList(c, &l.seals, func(s *string, c *state.Coder) { c.String(s) })
+// requireNoCheckpoint reports the checkpoint that would be lost if the stage were
+// overwritten: how far it is, and when it was written.
+func requireNoCheckpoint(dir string) error {
+	const remedy = "use --force to start over, or --out for another directory"
+	c, err := readCheckpoint(dir, remedy)
+	if err != nil {
+		return fmt.Errorf("%s: %w: %w", dir, ErrUnfinished, err)
+	}
+	if c == nil || c.Empty() {
+		return nil
+	}
+	info, err := os.Stat(filepath.Join(dir, stageDir, progressFile))
+	if err != nil {
+		return err
+	}
+	underWay, err := c.files.count()
+	if err != nil {
+		return err
+	}
+	more := ""
+	if underWay > 0 {
+		more = " and more under way"
+	}
+	return fmt.Errorf("%s: %w, %d finished%s, last written %s: resume it with fedsim run --resume %s, %s",
+		dir, ErrUnfinished, c.finished(), more, info.ModTime().Format("2006-01-02 at 15:04:05"), dir, remedy)
 }
 
-// Resume goes on with what was left. The scenario of about must be the one that was
-// run; place tells the place of a run in its order. A run whose rows by device or model were
-// deleted is to be made again. From now on the writer keeps what there is, whatever
-// happens.
-func (l *Checkpoint) Resume(about About, place func(id string) (int, bool)) (*Writer, error) {
-	path := l.shelf.index()
-	if !bytes.Equal(about.Scenario, l.Scenario) {
-		return nil, refuse(path, "its scenario has another meaning to this fedsim", startOver)
+// Resume continues the run. The scenario of about must be that of the checkpoint; place
+// returns the place of a run in its order. A run whose rows by device or model were
+// deleted is computed again. From now on the checkpoint stays, whatever happens.
+func (c *Checkpoint) Resume(about About, place func(id string) (int, bool)) (*Writer, error) {
+	path := filepath.Join(c.dir, stageDir, progressFile)
+	if !bytes.Equal(about.Scenario, c.Scenario) {
+		return nil, refuse(path, "this version of fedsim interprets the scenario differently", runAgain)
 	}
 	about.Resumable = true
-	w := &Writer{dir: l.dir, about: about, shelf: l.shelf, resumed: true, seals: map[int]string{}}
-	if err := w.recallJoin(); err != nil {
+	w := &Writer{dir: c.dir, about: about, files: c.files, resumed: true, sums: map[int]string{}}
+	if err := w.restoreJoin(); err != nil {
 		return nil, err
 	}
-	for i, run := range l.Runs {
-		at, ok := place(run.ID)
-		if err := checkRun(&run); err != nil || !ok || run.Status == results.Interrupted {
-			return nil, refuse(path, fmt.Sprintf("run %q is none of its scenario", run.ID), startOver)
+	for _, at := range c.progress.places() {
+		run := c.progress.runs[at]
+		if !isFinished(&run.Run) {
+			continue
 		}
-		if sum := l.seals[i]; sum != "" {
-			there, err := w.moved(at), error(nil)
-			if !there {
-				there, err = w.checkPart(at, sum)
-			}
-			if err != nil {
-				return nil, err
-			}
-			if !there {
-				continue
-			}
-			w.seals[at] = sum
+		if want, ok := place(run.ID); checkRun(&run.Run) != nil || !ok || want != at {
+			return nil, refuse(path, fmt.Sprintf("run %q is not in its scenario", run.ID), runAgain)
 		}
-		if run.Model != "" {
-			there, err := w.checkModel(&run)
-			if err != nil {
-				return nil, err
-			}
-			if !there {
-				continue
-			}
+		there, err := w.checkFiles(at, run)
+		if err != nil {
+			return nil, err
 		}
-		w.index, w.runs = append(w.index, at), append(w.runs, run)
+		if there {
+			w.index, w.runs = append(w.index, at), append(w.runs, run.Run)
+		}
 	}
-	if !slices.IsSorted(w.index) || len(slices.Compact(slices.Clone(w.index))) != len(w.index) {
-		return nil, refuse(path, "its runs are in another order", startOver)
-	}
-	if _, err := inspect(l.dir); err != nil {
+	if _, err := inspect(c.dir); err != nil {
 		return nil, err
 	}
-	stay := []string{shelfDir, partsDir, modelsDir}
+	stay := []string{progressFile, checkpointDir, partsDir, modelsDir}
 	if w.plan != nil {
 		stay = append(stay, devicesParquet)
 	}
-	if err := clearStage(l.dir, stay...); err != nil {
+	if err := clearStage(c.dir, stay...); err != nil {
 		return nil, err
 	}
-	if err := w.startFeed(); err != nil {
+	if err := os.MkdirAll(w.files.dir, 0o777); err != nil {
 		return nil, err
 	}
-	w.lock, l.lock = l.lock, nil
+	if err := w.openLog(); err != nil {
+		return nil, err
+	}
+	w.lock, c.lock = c.lock, nil
 	return w, nil
 }
 
-// Save saves what fill writes under a name, until a run of that ID is finished, or
-// the scenario. When it fails, what was kept before stays. Calls for different
-// names may overlap.
+// checkFiles reports whether the rows by device and the model of a run are there, and
+// refuses others.
+func (w *Writer) checkFiles(at int, run *loggedRun) (there bool, err error) {
+	if run.devices != "" {
+		sum, err := hex.DecodeString(run.devices)
+		if err != nil {
+			return false, refuse(filepath.Join(w.stage(), progressFile), err.Error(), runAgain)
+		}
+		if !w.moved(at) {
+			if there, err := w.checkPart(at, string(sum)); !there || err != nil {
+				return false, err
+			}
+		}
+		w.sums[at] = string(sum)
+	}
+	if run.Model != "" {
+		return w.checkModel(&run.Run)
+	}
+	return true, nil
+}
+
+// Save writes the state of a computation under way, until a run of that name is
+// finished or the scenario is. When it fails, the state saved before stays. Calls for
+// different names may overlap.
 func (w *Writer) Save(name string, fill func(io.Writer) error) error {
-	if err := w.shelf.write(w.shelf.path(name), name, fill); err != nil {
+	if err := w.files.write(name, fill); err != nil {
 		return err
 	}
 	w.mu.Lock()
@@ -190,16 +240,16 @@ func (w *Writer) Save(name string, fill func(io.Writer) error) error {
 	return nil
 }
 
-// Load returns what is kept under a name, nil when nothing is.
-func (w *Writer) Load(name string) ([]byte, error) { return w.shelf.read(name) }
+// Load returns the state saved under a name, nil when there is none.
+func (w *Writer) Load(name string) ([]byte, error) { return w.files.read(name) }
 
-// Reject says that what is kept under a name cannot be resumed, and why.
+// Reject returns the error of a state that cannot be resumed, and why.
 func (w *Writer) Reject(name string, why error) error {
-	return fmt.Errorf("%w (%w)", refuse(w.shelf.path(name), why.Error(), startsOver), why)
+	return fmt.Errorf("%w (%w)", refuse(w.files.path(name), why.Error(), deleteIt), why)
 }
 
-// Checkpoint writes the finished runs to DIR/.unfinished, if any came since the
-// last time.
+// Checkpoint makes the finished runs durable and writes them to DIR/.unfinished, if any
+// came since the last time.
 func (w *Writer) Checkpoint() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -209,45 +259,32 @@ func (w *Writer) Checkpoint() error {
 	return w.checkpoint()
 }
 
-// checkpoint saves the finished runs to the index, which replaces their own
-// checkpoints, and then writes them as a run directory, for readers.
+// checkpoint makes the finished runs durable, and then writes them as a run directory,
+// for readers.
 func (w *Writer) checkpoint() error {
-	if err := w.writeIndex(); err != nil {
+	if err := w.saveFinished(); err != nil {
 		return err
 	}
 	return w.writeStage(Running, attached{}, nil)
 }
 
-// writeIndex puts what was run and the runs that are finished on the shelf.
-func (w *Writer) writeIndex() error { return w.writeIndexBy(atomicfile.Write) }
-
-func (w *Writer) writeIndexBy(write func(string, func(io.Writer) error) error) error {
+// saveFinished makes the finished runs durable and removes their state files.
+func (w *Writer) saveFinished() error {
 	if !w.about.Resumable {
 		return nil
-	}
-	l := Checkpoint{Scenario: w.about.Scenario, Command: w.about.Command, Started: w.about.Started}
-	for i := range w.runs {
-		if w.runs[i].Status != results.Interrupted {
-			l.Runs = append(l.Runs, w.runs[i])
-			l.seals = append(l.seals, w.seals[w.index[i]])
-		}
 	}
 	if parts := filepath.Join(w.stage(), partsDir); exists(parts) {
 		if err := atomicfile.SyncDir(parts); err != nil {
 			return err
 		}
 	}
-	err := w.shelf.writeBy(write, w.shelf.index(), indexName, func(out io.Writer) error {
-		c := state.Writing(out)
-		l.state(c)
-		return c.Err()
-	})
+	err := w.log.sync()
 	if w.failed = err != nil; w.failed {
 		return err
 	}
-	w.worth = w.worth || len(l.Runs) > 0
+	w.worth = w.worth || slices.ContainsFunc(w.runs, func(r results.Run) bool { return isFinished(&r) })
 	for _, id := range w.fresh {
-		if err := w.shelf.forget(id); err != nil {
+		if err := w.files.remove(id); err != nil {
 			return err
 		}
 	}
@@ -255,25 +292,18 @@ func (w *Writer) writeIndexBy(write func(string, func(io.Writer) error) error) e
 	return nil
 }
 
-// saveFresh puts the runs on the shelf that were finished since the index was written.
-func (w *Writer) saveFresh() error {
-	if len(w.fresh) == 0 {
-		return nil
-	}
-	return w.writeIndex()
-}
-
-// Suspend lets what there is be gone on with, instead of Finish: the directory stays
-// as it was but for what is kept. Discard then does nothing.
+// Suspend leaves the checkpoint for a later run, in place of Finish. The directory is
+// as it was otherwise. Discard then does nothing.
 func (w *Writer) Suspend() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.done = true
-	w.dropFeed()
-	return errors.Join(w.writeIndex(), w.lock.release())
+	err := w.saveFinished()
+	w.log.close()
+	return errors.Join(err, w.lock.release())
 }
 
-// Resumable reports whether what there is can be resumed, and is worth it.
+// Resumable reports whether there is a checkpoint with work in it.
 func (w *Writer) Resumable() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

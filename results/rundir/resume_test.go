@@ -3,7 +3,6 @@ package rundir
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fedsim/internal/state"
 	"fedsim/results"
 )
 
@@ -75,9 +73,9 @@ func kill(t *testing.T, w *Writer) {
 		t.Fatal(err)
 	}
 	w.lock.file = nil
-	w.feed.mu.Lock()
-	defer w.feed.mu.Unlock()
-	w.feed.letGo()
+	w.log.writing.Lock()
+	defer w.log.writing.Unlock()
+	w.log.release()
 }
 
 // whole is the directory of a run that was never interrupted.
@@ -109,24 +107,6 @@ func endRun(t *testing.T, dir string) {
 	finish(t, w, Complete)
 }
 
-func TestRunsAreKeptBitForBit(t *testing.T) {
-	for _, want := range syntheticRuns() {
-		var b bytes.Buffer
-		c := state.Writing(&b)
-		if want.State(c); c.Err() != nil {
-			t.Fatal(c.Err())
-		}
-		var got results.Run
-		c = state.Reading(&b)
-		if got.State(c); c.Err() != nil || b.Len() > 0 {
-			t.Fatalf("%v, %d bytes left", c.Err(), b.Len())
-		}
-		if d := cmp.Diff(want, got, sameBits); d != "" {
-			t.Fatal(d)
-		}
-	}
-}
-
 // A writer that goes on has the runs that were finished and what was kept of the
 // others, and leaves in the end what one leaves that was not interrupted.
 func TestWritersGoOn(t *testing.T) {
@@ -155,7 +135,7 @@ func TestWritersGoOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	kill(t, w)
-	if _, err := os.Stat(w.shelf.path(runs[3].ID)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(w.files.path(runs[3].ID)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("what was kept of a run that is finished: %v", err)
 	}
 	endRun(t, dir)
@@ -163,7 +143,7 @@ func TestWritersGoOn(t *testing.T) {
 		t.Error(d)
 	}
 	// It may be killed when all but the tidying is done.
-	if err := os.MkdirAll(filepath.Join(w.shelf.dir, "half"), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Join(w.files.dir, "half"), 0o777); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := resume(dir); !errors.Is(err, ErrComplete) {
@@ -230,52 +210,81 @@ func TestWritersKilledWhileMovingGoOn(t *testing.T) {
 	}
 }
 
-// Whatever bit of a file is not what it was, and wherever it is cut off, the file
-// is refused with its name, and with what to do.
-func TestDamagedFilesAreRefused(t *testing.T) {
+// A state file of which any bit is flipped or the end is cut off is refused with its
+// name and a remedy.
+func TestCorruptStateFilesAreRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	w := begun(t, dir)
 	kill(t, w)
 	name := syntheticRuns()[3].ID
-	for path, ask := range map[string]func() error{
-		w.shelf.index(): func() error {
-			left, err := OpenCheckpoint(dir)
-			if err == nil {
-				err = left.Close()
-			}
-			return err
-		},
-		w.shelf.path(name): func() error { _, err := w.Load(name); return err },
-	} {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		refused := func(what string, at int, text []byte) {
-			t.Helper()
-			if err := os.WriteFile(path, text, 0o666); err != nil {
-				t.Fatal(err)
-			}
-			err := ask()
-			if !errors.Is(err, ErrCheckpoint) || !strings.HasPrefix(err.Error(), path+": ") || strings.Contains(err.Error(), "\n") ||
-				!strings.Contains(err.Error(), startsOver) && !strings.Contains(err.Error(), startOver) {
-				t.Fatalf("%s at %d of %d: %v", what, at, len(text), err)
-			}
-		}
-		step := max(1, len(text)/1000) // of the index
-		for at := 0; at < len(text); at += step {
-			spoilt := bytes.Clone(text)
-			spoilt[at] ^= 1 << (at % 8)
-			refused("flipped", at, spoilt)
-			refused("cut off", at, text[:at])
-		}
-		refused("longer", len(text), append(bytes.Clone(text), 0))
+	path := w.files.path(name)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := func(what string, at int, text []byte) {
+		t.Helper()
 		if err := os.WriteFile(path, text, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if err := ask(); err != nil {
-			t.Error(err)
+		if _, err := w.Load(name); !errors.Is(err, ErrCheckpoint) || !strings.HasPrefix(err.Error(), path+": ") || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), deleteIt) {
+			t.Fatalf("%s at %d of %d: %v", what, at, len(text), err)
 		}
+	}
+	for at := range text {
+		spoilt := bytes.Clone(text)
+		spoilt[at] ^= 1 << (at % 8)
+		refused("flipped", at, spoilt)
+		refused("cut off", at, text[:at])
+	}
+	refused("longer", len(text), append(bytes.Clone(text), 0))
+}
+
+// A progress log of which any bit is flipped or the end is cut off gives the finished
+// runs before that place, bit for bit, or is refused.
+func TestCorruptProgressLogsLoseTheirEnd(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	w := begun(t, dir)
+	kill(t, w)
+	text, err := os.ReadFile(w.log.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := syntheticRuns()
+	head := bytes.IndexByte(text, '\n')
+	check := func(what string, at int, text []byte) {
+		t.Helper()
+		if err := os.WriteFile(w.log.path, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		c, err := readCheckpoint(dir, runAgain)
+		if at <= head {
+			if !errors.Is(err, ErrCheckpoint) || !strings.HasPrefix(err.Error(), w.log.path+": ") || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), runAgain) {
+				t.Fatalf("%s at %d: %v", what, at, err)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatalf("%s at %d of %d: %v", what, at, len(text), err)
+		}
+		for place, run := range c.progress.runs {
+			if isFinished(&run.Run) && cmp.Diff(runs[place], run.Run, sameBits) != "" {
+				t.Fatalf("%s at %d: run %d differs", what, at, place)
+			}
+		}
+		if all := bytes.Count(text[:min(at, len(text))], []byte(`"end":`)); c.finished() > all || c.finished() < all-1 {
+			t.Fatalf("%s at %d: %d finished runs, %d ends before it", what, at, c.finished(), all)
+		}
+	}
+	for at := 0; at < len(text); at += max(1, len(text)/500) {
+		spoilt := bytes.Clone(text)
+		spoilt[at] ^= 1 << (at % 8)
+		check("flipped", at, spoilt)
+		check("cut off", at, text[:at])
+	}
+	check("longer", len(text), append(bytes.Clone(text), "half a line"...))
+	if c, err := readCheckpoint(dir, runAgain); err != nil || c.finished() != 3 {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
 
@@ -292,10 +301,31 @@ func TestWhatIsOfAnotherIsRefused(t *testing.T) {
 			t.Errorf("%v, want %q in it", err, want)
 		}
 	}
-	another := shelfIn(dir)
-	another.numerics++
-	_, _, err := another.open(another.index(), startOver)
-	check(err, fmt.Sprintf("numeric version %d and this one has %d", Numerics, Numerics+1))
+	log, err := os.ReadFile(w.log.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from, to := range map[string][2]string{
+		`"numerics":1`: {`"numerics":2`, "numeric version 2 and this version of fedsim has 1"},
+		`"format":5`:   {`"format":4`, "was written by another version of fedsim: format = 4, must be 5"},
+	} {
+		line, rest, _ := bytes.Cut(log, []byte("\n"))
+		line = bytes.Replace(line[:len(line)-crcTail], []byte(from), []byte(to[0]), 1)
+		if err := os.WriteFile(w.log.path, append(seal(line, 0), rest...), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		_, err := OpenCheckpoint(dir)
+		check(err, to[1])
+	}
+	if err := os.WriteFile(w.log.path, log, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	old := filepath.Join(t.TempDir(), "old")
+	if err := errors.Join(os.MkdirAll(filepath.Join(old, stageDir, "kept"), 0o777), os.WriteFile(filepath.Join(old, stageDir, "kept", "index.state"), nil, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = OpenCheckpoint(old)
+	check(err, "was written by another version of fedsim: "+runAgain)
 
 	left, err := OpenCheckpoint(dir)
 	if err != nil {
@@ -304,15 +334,15 @@ func TestWhatIsOfAnotherIsRefused(t *testing.T) {
 	other := keeps()
 	other.Scenario = append(bytes.Clone(other.Scenario), "x = 1\n"...)
 	_, err = left.Resume(other, placesOf(syntheticRuns()))
-	check(err, "another meaning")
+	check(err, "interprets the scenario differently")
 	_, err = left.Resume(keeps(), placesOf(syntheticRuns()[1:]))
-	check(err, "is none of its scenario")
+	check(err, "is not in its scenario")
 
-	text, err := os.ReadFile(w.shelf.path(name))
+	text, err := os.ReadFile(w.files.path(name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(w.shelf.path("someone else"), text, 0o666); err != nil {
+	if err := os.WriteFile(w.files.path("someone else"), text, 0o666); err != nil {
 		t.Fatal(err)
 	}
 	_, err = w.Load("someone else")
@@ -322,15 +352,15 @@ func TestWhatIsOfAnotherIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(foreign.shelf.path(name), text, 0o666); err != nil {
+	if err := os.WriteFile(foreign.files.path(name), text, 0o666); err != nil {
 		t.Fatal(err)
 	}
 	_, err = foreign.Load(name)
 	check(err, "of another scenario")
 
-	w.shelf.numerics++
+	w.files.numerics++
 	_, err = w.Load(name)
-	check(err, "the results of both do not mix")
+	check(err, "their results differ")
 }
 
 // When something cannot be kept, what was kept before stays, whatever the caller
@@ -416,44 +446,6 @@ func TestARunWithoutACheckpointIsStarted(t *testing.T) {
 	}
 }
 
-// FuzzReopen reads indexes whose checksum is right and whose content is not.
-func FuzzReopen(f *testing.F) {
-	dir := f.TempDir()
-	w, err := Create(dir, false, keeps())
-	if err != nil {
-		f.Fatal(err)
-	}
-	for i, r := range syntheticRuns()[:2] {
-		r.Rounds = r.Rounds[:2]
-		if err := w.Add(i, r); err != nil {
-			f.Fatal(err)
-		}
-	}
-	_, content, err := w.shelf.open(w.shelf.index(), startIt)
-	if err != nil {
-		f.Fatal(err)
-	}
-	if err := w.Suspend(); err != nil {
-		f.Fatal(err)
-	}
-	f.Add(content)
-	f.Add(content[:len(content)/2])
-	f.Add(bytes.Repeat([]byte{0xff}, 64))
-	f.Fuzz(func(t *testing.T, content []byte) {
-		err := w.shelf.write(w.shelf.index(), indexName, func(out io.Writer) error { _, err := out.Write(content); return err })
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := resume(dir)
-		if err == nil {
-			err = again.Discard()
-		}
-		if err != nil && !errors.Is(err, ErrCheckpoint) {
-			t.Errorf("%v", err)
-		}
-	})
-}
-
 // Rows by device that are not what was written are refused; those that were deleted
 // make their run one that is to be made again.
 func TestRowsByDeviceThatWereKeptAreSealed(t *testing.T) {
@@ -479,23 +471,23 @@ func TestRowsByDeviceThatWereKeptAreSealed(t *testing.T) {
 		if err := os.WriteFile(part, spoilt, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := resume(dir); !errors.Is(err, ErrCheckpoint) || !strings.HasPrefix(err.Error(), part+": ") || !strings.Contains(err.Error(), startsOver) {
+		if _, err := resume(dir); !errors.Is(err, ErrCheckpoint) || !strings.HasPrefix(err.Error(), part+": ") || !strings.Contains(err.Error(), deleteIt) {
 			t.Fatalf("flipped at %d: %v", at, err)
 		}
 	}
-	for left, restore := range []func() error{
-		func() error { return os.Remove(part) },
+	for deleted, change := range []func() error{
 		func() error { return os.WriteFile(part, content, 0o666) },
+		func() error { return os.Remove(part) },
 	} {
-		if err := restore(); err != nil {
+		if err := change(); err != nil {
 			t.Fatal(err)
 		}
 		w, err := resume(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := w.Runs(); len(got) != 1+left || got[left].ID != runs[1].ID {
-			t.Errorf("%d runs are left, want %d", len(got), 1+left)
+		if got := w.Runs(); len(got) != 2-deleted || got[1-deleted].ID != runs[1].ID {
+			t.Errorf("%d runs are finished, want %d", len(got), 2-deleted)
 		}
 		kill(t, w)
 	}

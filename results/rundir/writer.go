@@ -114,16 +114,16 @@ type Writer struct {
 	mu    sync.Mutex
 	runs  []results.Run
 	index []int          // of runs[i] in the order of the scenario; increasing
-	seals map[int]string // SHA-256 of the rows by device of a run, by its place
+	sums  map[int]string // SHA-256 of the rows by device of a run, by its place
 	done  bool           // installed, or nothing may be removed any more
 
-	feed    *feed
-	shelf   *shelf    // nil: nothing is kept
-	fresh   []string  // runs finished since the index was written
-	worth   bool      // something on the shelf is worth going on with
-	resumed bool      // it was there before this writer
-	failed  bool      // the index could not be written
-	plan    *joinPlan // of devices.parquet, once its parts are being moved
+	log     *progressLog
+	files   *stateFiles // nil: the run saves no state
+	fresh   []string    // runs finished since the last checkpoint
+	worth   bool        // there is work in the checkpoint
+	resumed bool        // the checkpoint is older than this writer
+	failed  bool        // the last checkpoint failed
+	plan    *joinPlan   // of devices.parquet, once its parts are being moved
 }
 
 // Create prepares a run directory at dir, which is made if need be. Without force a
@@ -156,7 +156,7 @@ func Create(dir string, force bool, about About) (_ *Writer, err error) {
 		return nil, err
 	}
 	if !force {
-		if err := requireNothingKept(dir); err != nil {
+		if err := requireNoCheckpoint(dir); err != nil {
 			return nil, err
 		}
 	}
@@ -164,26 +164,16 @@ func Create(dir string, force bool, about About) (_ *Writer, err error) {
 		return nil, err
 	}
 	if about.Resumable {
-		err = w.startShelf()
+		w.files = stateFilesIn(dir, about.Scenario)
+		err = os.Mkdir(w.files.dir, 0o777)
 	}
 	if err == nil {
-		err = w.startFeed()
+		err = w.openLog()
 	}
 	if err != nil {
 		return nil, errors.Join(err, clearStage(dir))
 	}
 	return w, nil
-}
-
-// startShelf makes the shelf with an index of no runs, as early as possible: from then
-// on a run that is killed can be resumed.
-func (w *Writer) startShelf() error {
-	w.shelf = shelfIn(w.dir)
-	w.shelf.scenario = hashScenario(w.about.Scenario)
-	if err := os.Mkdir(w.shelf.dir, 0o777); err != nil {
-		return err
-	}
-	return w.writeIndexBy(atomicfile.WriteEarly)
 }
 
 // makeDirs is os.MkdirAll that tells which directories it made.
@@ -292,7 +282,7 @@ func (w *Writer) Add(index int, run results.Run) error {
 	if run.Status != results.Interrupted {
 		w.fresh = append(w.fresh, run.ID)
 	}
-	w.feed.finished(index, &w.runs[at])
+	w.log.end(index, &w.runs[at], hex.EncodeToString([]byte(w.sums[index])))
 	if n := len(w.runs); n&(n-1) == 0 {
 		return w.checkpoint()
 	}
@@ -373,8 +363,8 @@ func (w *Writer) writeStage(state State, extra attached, end *End) error {
 		if err != nil {
 			return err
 		}
-		if name == devicesParquet && w.plan != nil && !bytes.Equal(sum, w.plan.sum) {
-			return refuse(path, "it is corrupt: its checksum is not the planned one", startOver)
+		if name == devicesParquet && w.plan != nil && !bytes.Equal(sum, w.plan.Sum) {
+			return refuse(path, "it is corrupt: its checksum is not the planned one", runAgain)
 		}
 		m.Sums = append(m.Sums, hex.EncodeToString(sum))
 	}
@@ -403,7 +393,7 @@ func (w *Writer) Finish(state State, end End) error {
 		return err
 	}
 	if state == Incomplete {
-		if err := w.writeIndex(); err != nil {
+		if err := w.saveFinished(); err != nil {
 			return err
 		}
 		extra.resumable = w.about.Resumable
@@ -414,8 +404,10 @@ func (w *Writer) Finish(state State, end End) error {
 // writeDevices makes devices.parquet. Of a run that is not complete the parts stay,
 // for when it is resumed.
 func (w *Writer) writeDevices(state State) error {
-	if err := w.saveFresh(); err != nil {
-		return err
+	if len(w.fresh) > 0 {
+		if err := w.saveFinished(); err != nil {
+			return err
+		}
 	}
 	if state == Incomplete && w.plan == nil {
 		return w.copyDevices()
@@ -431,18 +423,16 @@ func (w *Writer) install(state State, extra attached) error {
 	}
 	w.done = true // from here on Discard would lose results
 	err = w.move(old, extra)
-	w.feed.stop() // until now who looks on sees that somebody is at it
+	w.log.close() // until now a reader sees that a process writes
 	if err != nil {
 		return err
 	}
 	if state == Incomplete && w.about.Resumable {
-		return errors.Join(clearStage(w.dir, shelfDir, partsDir, modelsDir), w.lock.release(), atomicfile.SyncDir(w.dir))
+		return errors.Join(clearStage(w.dir, progressFile, checkpointDir, partsDir, modelsDir), w.lock.release(), atomicfile.SyncDir(w.dir))
 	}
-	w.worth, w.resumed = false, false // nothing is left to do
-	if w.shelf != nil {               // without its index the rest is of no use
-		if err := os.Remove(w.shelf.index()); err != nil {
-			return err
-		}
+	w.worth, w.resumed = false, false             // nothing is left to do
+	if err := os.Remove(w.log.path); err != nil { // without it nothing is resumed
+		return err
 	}
 	return errors.Join(clearStage(w.dir), w.lock.release(), atomicfile.SyncDir(w.dir))
 }
@@ -555,14 +545,15 @@ func (w *Writer) Discard() error {
 		return w.lock.release()
 	}
 	w.done = true
-	w.dropFeed()
 	if w.resumed || w.worth {
 		var err error
-		if !w.failed { // else it has been said
-			err = w.saveFresh()
+		if !w.failed && len(w.fresh) > 0 { // else the error is known
+			err = w.saveFinished()
 		}
+		w.log.close()
 		return errors.Join(err, w.lock.release())
 	}
+	w.log.close()
 	err := errors.Join(clearStage(w.dir), w.lock.release())
 	if err == nil {
 		w.removeCreated()

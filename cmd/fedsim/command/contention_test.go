@@ -64,7 +64,7 @@ func halt(t *testing.T, program ...string) *halted {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.cmd.Process.Kill() }) // unless it is gone
-	kept := filepath.Join(h.root, "run", ".unfinished", "kept")
+	kept := filepath.Join(h.root, "run", ".unfinished", "checkpoint")
 	for range 30_000 {
 		if _, err := os.Stat(filepath.Join(kept, keptOfLong)); err == nil {
 			h.signal(t, syscall.SIGSTOP)
@@ -143,7 +143,7 @@ func TestOneProcessWritesADirectory(t *testing.T) {
 func TestDirectoryBecomesReadOnly(t *testing.T) {
 	h := halt(t, "unprivileged")
 	stage := filepath.Join(h.root, "run", ".unfinished")
-	dirs := []string{filepath.Join(stage, "kept"), stage, filepath.Join(h.root, "run")}
+	dirs := []string{filepath.Join(stage, "checkpoint"), stage, filepath.Join(h.root, "run")}
 	for _, dir := range dirs {
 		if err := os.Chmod(dir, 0o555); err != nil {
 			t.Fatal(err)
@@ -155,7 +155,7 @@ func TestDirectoryBecomesReadOnly(t *testing.T) {
 		t.Errorf("status %d, want %d", got, exitFailed)
 	}
 	line := h.stderr.String()
-	if !strings.Contains(line, "run/.unfinished/kept/") || !strings.HasSuffix(line, ": permission denied; the checkpoint is saved: fix the cause, then resume with: fedsim run --resume run\n") || strings.Count(line, "\n") != 1 {
+	if !strings.Contains(line, "run/.unfinished/checkpoint/") || !strings.HasSuffix(line, ": permission denied; the checkpoint is saved: fix the cause, then resume with: fedsim run --resume run\n") || strings.Count(line, "\n") != 1 {
 		t.Errorf("got %q", line)
 	}
 	for _, dir := range dirs {

@@ -125,7 +125,7 @@ func resumeKilled(t *testing.T, text string, kills int) {
 			t.Fatalf("only %d of %d left a checkpoint", resumed, i)
 		}
 		dir := filepath.Join(root, fmt.Sprint(i))
-		index := filepath.Join(dir, ".unfinished", "kept", "index.state")
+		index := filepath.Join(dir, ".unfinished", "progress.jsonl")
 		workers := fmt.Sprintf("--workers=%d", []int{1, 2, 8}[i%3])
 		died := func(args ...string) bool {
 			args = append(args, workers, figures, "--checkpoint=0.01", "--progress=none")

@@ -223,7 +223,7 @@ func TestMutantCheckpoints(t *testing.T) {
 			}
 			after := m.kept(dir)
 			for name, was := range before { // there may be more: a run that was made again before another was refused
-				if is, there := after[name]; !there || is != was && filepath.Base(name) != "index.state" {
+				if is, there := after[name]; !there || is != was && filepath.Base(name) != "progress.jsonl" {
 					m.report("%s: %v: %s is not what it was", spoilt, args, name)
 				}
 			}
@@ -236,7 +236,7 @@ func (m *mutated) kept(dir string) map[string]string {
 	m.Helper()
 	files := listing(m, dir)
 	for name := range files {
-		if stage := "/.unfinished/"; strings.HasPrefix(name, stage) && !strings.HasPrefix(name, stage+"kept/") && !strings.HasPrefix(name, stage+"devices/") {
+		if stage := "/.unfinished/"; strings.HasPrefix(name, stage) && !strings.HasPrefix(name, stage+"checkpoint/") && name != stage+"progress.jsonl" && !strings.HasPrefix(name, stage+"devices/") {
 			delete(files, name)
 		}
 	}

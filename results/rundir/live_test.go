@@ -1,8 +1,11 @@
 package rundir
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -12,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"fedsim/internal/state"
 	"fedsim/results"
 )
 
@@ -29,6 +31,13 @@ func follows(t *testing.T, dir string) *Live {
 		t.Fatal(err)
 	}
 	return l
+}
+
+func flush(t *testing.T, w *Writer) {
+	t.Helper()
+	if err := w.log.flush(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func glance(t *testing.T, dir string) Info {
@@ -97,10 +106,9 @@ func TestFollow(t *testing.T) {
 	for _, r := range runs[1].Rounds[:20] {
 		second(r)
 	}
-	w.feed.write()
+	flush(t, w)
 	l = look(Writing, results.UnderWay)
-	want := append([]results.Round(nil), runs[1].Rounds[:20]...)
-	want[7].Thetas = nil
+	want := runs[1].Rounds[:20]
 	if d := cmp.Diff(want, l.Runs[0].Rounds, sameBits); d != "" || l.Runs[0].ID != runs[1].ID || !cmp.Equal(l.Runs[0].Point, runs[1].Point) {
 		t.Errorf("a run under way: %s", d)
 	}
@@ -115,12 +123,9 @@ func TestFollow(t *testing.T) {
 	if err := w.Add(1, runs[1]); err != nil { // all but the last rounds were
 		t.Fatal(err)
 	}
-	w.feed.write()
+	flush(t, w)
 	l = look(Writing, results.UnderWay, results.Done, results.Done)
-	bare := append([]results.Run(nil), runs[1:]...)
-	bare[0].Rounds = append([]results.Round(nil), bare[0].Rounds...)
-	bare[0].Rounds[7].Thetas = nil
-	if d := cmp.Diff(bare, l.Runs[1:], sameBits); d != "" {
+	if d := cmp.Diff(runs[1:], l.Runs[1:], sameBits); d != "" {
 		t.Errorf("runs that are finished: %s", d)
 	}
 	if d := cmp.Diff(results.Hash(runs[2].EventHash), l.Manifest.Runs[2].EventHash); d != "" {
@@ -143,7 +148,7 @@ func TestFollow(t *testing.T) {
 	look(Finished, results.Done, results.Done, results.Done)
 	w = create(t, dir, true)
 	startRun(w, 0, runs[0]) // so that it differs from the other one in more than its time
-	w.feed.write()
+	flush(t, w)
 	look(Writing, results.UnderWay)
 	if err := w.Discard(); err != nil {
 		t.Fatal(err)
@@ -166,15 +171,15 @@ func TestFollowKilled(t *testing.T) {
 	if err := w.Add(1, runs[1]); err != nil {
 		t.Fatal(err)
 	}
-	w.feed.write()
+	flush(t, w)
 	kill(t, w)
-	path := filepath.Join(dir, stageDir, feedFile)
+	path := filepath.Join(dir, stageDir, progressFile)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if csv, err := os.Stat(filepath.Join(dir, stageDir, roundsFile)); err != nil || int64(len(text)) > 2*csv.Size() {
-		t.Errorf("the feed of two runs has %d bytes, more than twice those of one in %s: %v", len(text), roundsFile, err)
+	if csv, err := os.Stat(filepath.Join(dir, stageDir, roundsFile)); err != nil || int64(len(text)) > 3*csv.Size() {
+		t.Errorf("the progress of two runs has %d bytes, more than three times those of one in %s: %v", len(text), roundsFile, err)
 	}
 	if g := glance(t, dir); g.Status != Stopped {
 		t.Fatalf("phase %s", g.Status)
@@ -219,14 +224,14 @@ func TestFollowKilled(t *testing.T) {
 	}
 }
 
-// Nothing of the feed stays, however a run ends.
-func TestFeedIsGone(t *testing.T) {
+// The log is gone when a run is complete, and stays when it can be resumed.
+func TestProgressLogStaysWhileItIsNeeded(t *testing.T) {
 	about := testAbout()
 	about.Resumable = true
 	for name, end := range map[string]func(*Writer) error{
 		"complete":   func(w *Writer) error { return w.Finish(Complete, End{At: testFinished}) },
 		"incomplete": func(w *Writer) error { return w.Finish(Incomplete, End{At: testFinished}) },
-		"left":       (*Writer).Suspend,
+		"suspended":  (*Writer).Suspend,
 		"discarded":  (*Writer).Discard,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -240,23 +245,25 @@ func TestFeedIsGone(t *testing.T) {
 				t.Fatal(err)
 			}
 			kill(t, w)
-			left, err := OpenCheckpoint(dir)
+			c, err := OpenCheckpoint(dir)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if w, err = left.Resume(about, placesOf([]results.Run{run})); err != nil {
+			if w, err = c.Resume(about, placesOf([]results.Run{run})); err != nil {
 				t.Fatal(err)
 			}
-			// Who goes on tells again of what was finished.
 			if l := follows(t, dir); l.Status != Writing || len(l.Runs) != 1 || l.Runs[0].Status != results.Done || len(l.Runs[0].Rounds) != len(run.Rounds) {
-				t.Errorf("gone on with: phase %s, %+v", l.Status, l.Manifest.Runs)
+				t.Errorf("resumed: status %s, %+v", l.Status, l.Manifest.Runs)
 			}
 			startRun(w, 1, syntheticRuns()[1])(run.Rounds[0])
 			if err := errors.Join(end(w), w.ProgressErr()); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := os.Stat(filepath.Join(dir, stageDir, feedFile)); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("the feed: %v", err)
+			if there := exists(filepath.Join(dir, stageDir, progressFile)); there == (name == "complete") {
+				t.Errorf("the log is there: %t", there)
+			}
+			if g, want := glance(t, dir), map[string]Status{"complete": Finished, "incomplete": Finished, "suspended": Stopped, "discarded": Stopped}[name]; g.Status != want {
+				t.Errorf("status %s, want %s", g.Status, want)
 			}
 		})
 	}
@@ -270,7 +277,7 @@ func TestFollowMoved(t *testing.T) {
 	if err := w.writeStage(Complete, attached{}, &End{At: testFinished}); err != nil {
 		t.Fatal(err)
 	}
-	w.feed.write()
+	flush(t, w)
 	inTheWay := filepath.Join(w.Dir(), runsFile, "file")
 	if err := errors.Join(os.Mkdir(filepath.Dir(inTheWay), 0o777), os.WriteFile(inTheWay, nil, 0o666)); err != nil {
 		t.Fatal(err)
@@ -287,51 +294,45 @@ func TestFollowMoved(t *testing.T) {
 	if l := follows(t, w.Dir()); l.Status != Stopped || l.Manifest.State != Incomplete || len(l.Runs) != 2 {
 		t.Errorf("phase %s, %s, %d runs after it failed", l.Status, l.Manifest.State, len(l.Runs))
 	}
-	w.feed.write() // a timer that fires late
-	w.feed.stop()
+	flush(t, w) // a timer that fires late
+	w.log.close()
 }
 
-// A feed that cannot be written is given up; the run is not.
-func TestFeedFails(t *testing.T) {
+// Progress that cannot be written is written later. The run does not fail.
+func TestProgressIsWrittenLater(t *testing.T) {
 	w := create(t, filepath.Join(t.TempDir(), "run"), false)
+	w.log.every = time.Hour
 	runs := syntheticRuns()
-	path := filepath.Join(w.Dir(), stageDir, feedFile)
-	file := w.feed.file
-	defer file.Close()
+	file := w.log.file
 	var err error
-	if w.feed.file, err = os.Open(path); err != nil { // cannot be written
+	if w.log.file, err = os.Open(w.log.path); err != nil { // cannot be written
 		t.Fatal(err)
 	}
 	tell := startRun(w, 0, runs[0])
-	w.feed.write()
-	if err := w.ProgressErr(); err == nil {
-		t.Fatal("no error")
+	for _, r := range runs[0].Rounds[:5] {
+		tell(r)
+		if err := w.log.flush(); err == nil || w.ProgressErr() == nil {
+			t.Fatal("no error")
+		}
 	}
-	tell(runs[0].Rounds[0])
-	if w.feed.frames.Len() > 0 {
-		t.Error("it is told on")
+	if l := follows(t, w.Dir()); l.Status != Writing || len(l.Runs) != 0 {
+		t.Errorf("status %s, %d runs", l.Status, len(l.Runs))
 	}
-	if err := os.Truncate(path, 0); err != nil { // as it is when the disk is full
+	if err := w.log.file.Close(); err != nil {
 		t.Fatal(err)
 	}
-	addAll(t, w, runs[:4])
-	if l := follows(t, w.Dir()); l.Status != Writing || len(l.Runs) != 4 {
-		t.Errorf("phase %s, %d runs: must be those of the last checkpoint", l.Status, len(l.Runs))
+	w.log.file = file
+	if _, err := file.WriteAt([]byte("half a line"), w.log.size); err != nil { // of a write that was cut short
+		t.Fatal(err)
 	}
+	flush(t, w)
+	if l := follows(t, w.Dir()); len(l.Runs) != 1 || cmp.Diff(l.Runs[0].Rounds, runs[0].Rounds[:5], sameBits) != "" || w.ProgressErr() != nil {
+		t.Errorf("%+v, %v", l.Runs, w.ProgressErr())
+	}
+	addAll(t, w, runs[:4])
 	finish(t, w, Complete)
 	if l := follows(t, w.Dir()); len(l.Runs) != 4 || l.Status != Finished {
-		t.Errorf("phase %s, %d runs", l.Status, len(l.Runs))
-	}
-}
-
-// What is told while a write fails is not written behind what was given up.
-func TestFeedStaysGivenUp(t *testing.T) {
-	w := create(t, filepath.Join(t.TempDir(), "run"), false)
-	startRun(w, 0, syntheticRuns()[0])
-	w.feed.giveUp(errors.New("the disk is full"))
-	w.feed.write()
-	if info, err := w.feed.file.Stat(); err != nil || info.Size() > 0 {
-		t.Errorf("%d bytes, %v", info.Size(), err)
+		t.Errorf("status %s, %d runs", l.Status, len(l.Runs))
 	}
 }
 
@@ -339,7 +340,7 @@ func TestFeedStaysGivenUp(t *testing.T) {
 // second or so by itself.
 func TestFollowAtOnce(t *testing.T) {
 	w := create(t, filepath.Join(t.TempDir(), "run"), false)
-	w.feed.every = time.Millisecond
+	w.log.every = time.Millisecond
 	runs := syntheticRuns()[:4]
 	var wait sync.WaitGroup
 	for i := range runs {
@@ -386,23 +387,22 @@ func TestLookAtWhatIsNoRun(t *testing.T) {
 	}
 }
 
-func TestFeedAllocatesNothing(t *testing.T) {
+func TestProgressAllocatesNothing(t *testing.T) {
 	w := create(t, filepath.Join(t.TempDir(), "run"), false)
 	defer w.Discard()
 	round := syntheticRuns()[0].Rounds[3]
 	tell := startRun(w, 0, syntheticRuns()[0])
-	w.feed.every = time.Hour
-	w.feed.mu.Lock()
-	w.feed.waiting = true
-	w.feed.frames.Grow(1 << 20)
-	w.feed.mu.Unlock()
+	w.log.mu.Lock()
+	w.log.scheduled = true
+	w.log.buffer = make([]byte, 0, progressBuffer)
+	w.log.mu.Unlock()
 	if n := testing.AllocsPerRun(1000, func() { tell(round) }); n > 0 {
 		t.Errorf("%v allocations a round", n)
 	}
 }
 
-// BenchmarkFeedRound is what a round costs its run; the write is in it.
-func BenchmarkFeedRound(b *testing.B) {
+// BenchmarkProgress is what a round costs its run; the write is in it.
+func BenchmarkProgress(b *testing.B) {
 	w, err := Create(filepath.Join(b.TempDir(), "run"), false, testAbout())
 	if err != nil {
 		b.Fatal(err)
@@ -416,44 +416,63 @@ func BenchmarkFeedRound(b *testing.B) {
 	}
 }
 
-// Whatever a frame holds, it is taken or refused.
-func FuzzFeed(f *testing.F) {
-	dir := filepath.Join(f.TempDir(), "run")
-	w, err := Create(dir, false, testAbout())
+// The log holds runs to the bit, values that JSON has no number for too.
+func TestProgressHoldsRunsBitForBit(t *testing.T) {
+	want := append(syntheticRuns(), withExtremes()...)
+	want[0].Rounds[1].Thetas = []results.Theta{{Value: 1.0 / 3, Answered: true}, {Value: 1}, {Value: math.NaN(), Answered: true}}
+	l := &progressLog{rounds: map[int]int{}}
+	l.addLine(logLine{Head: &logHead{Format: progressFormat, Manifest: newManifest(testAbout(), Running, nil, attached{}, nil)}})
+	for i := range want {
+		l.addEnd(i, &want[i], "")
+	}
+	p, err := parseProgress(bytes.NewReader(l.buffer))
 	if err != nil {
-		f.Fatal(err)
+		t.Fatal(err)
 	}
-	if err := w.Add(0, syntheticRuns()[0]); err != nil {
-		f.Fatal(err)
+	var got []results.Run
+	for _, place := range p.places() {
+		got = append(got, p.runs[place].Run)
 	}
-	w.feed.write()
-	text, err := os.ReadFile(filepath.Join(dir, stageDir, feedFile))
-	if err != nil {
-		f.Fatal(err)
+	if d := cmp.Diff(want, got, sameBits, cmpopts.EquateEmpty()); d != "" {
+		t.Fatal(d)
 	}
-	if err := w.Discard(); err != nil {
-		f.Fatal(err)
-	}
-	l := &Live{}
-	if err := l.read("", text); err != nil {
-		f.Fatal(err)
-	}
-	f.Add(text)
-	f.Add(text[frameHead:])
-	f.Fuzz(func(t *testing.T, text []byte) {
-		l := &Live{}
-		_ = l.read("feed", text)
-		// Frames with a right checksum, whatever they hold.
-		var sealed feed
-		sealed.coder = state.Writing(&sealed.frames)
-		for len(text) > 0 {
-			n := min(len(text), 1+int(text[0]))
-			start := sealed.frames.Len()
-			sealed.frames.Write(make([]byte, frameHead))
-			sealed.frames.Write(text[:n])
-			sealed.close(start)
-			text = text[n:]
+	for line := range bytes.Lines(l.buffer) {
+		if !json.Valid(line) {
+			t.Fatalf("%s is not JSON", line)
 		}
-		_ = l.read("feed", sealed.frames.Bytes())
+	}
+}
+
+// FuzzProgress reads lines whose checksum is right, whatever they hold.
+func FuzzProgress(f *testing.F) {
+	l := &progressLog{rounds: map[int]int{}}
+	l.addLine(logLine{Head: &logHead{Format: progressFormat, Resumable: true, Scenario: string(testAbout().Scenario), Manifest: newManifest(testAbout(), Running, nil, attached{}, nil)}})
+	run := syntheticRuns()[0]
+	run.Rounds = run.Rounds[:2]
+	run.Rounds[1].Thetas = []results.Theta{{Value: 0.5, Answered: true}, {Value: 1}}
+	l.addEnd(0, &run, "00")
+	f.Add(l.buffer)
+	f.Add(bytes.ReplaceAll(l.buffer, []byte("null"), []byte("0")))
+	dir := f.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, stageDir), 0o777); err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var sealed []byte
+		for line := range bytes.Lines(text) {
+			start := len(sealed)
+			sealed = seal(append(sealed, bytes.TrimRight(line[:max(0, len(line)-crcTail-1)], "\n")...), start)
+		}
+		if err := os.WriteFile(filepath.Join(dir, stageDir, progressFile), sealed, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = ReadLive(dir)
+		w, err := resume(dir)
+		if err == nil {
+			err = w.Discard()
+		}
+		if err != nil && !errors.Is(err, ErrCheckpoint) && !errors.Is(err, ErrForeign) && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%v", err)
+		}
 	})
 }

@@ -1,0 +1,322 @@
+package rundir
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"fedsim/results"
+)
+
+// Files in DIR/.unfinished: the progress log, and a file that the writer locks for as
+// long as it lives. Readers test the second lock. If they tested the writer's own lock,
+// they would hold it for a moment and could turn a new writer away.
+const (
+	progressFile = "progress.jsonl"
+	aliveFile    = "alive"
+)
+
+const (
+	progressFormat = 5           // version of the layout of the log and of state files
+	progressEvery  = time.Second // least time between two writes
+	progressBuffer = 1 << 20     // bytes; a fuller buffer is written at once
+)
+
+// progressLog is an append-only file of JSON Lines, one object a line. It has three
+// uses: other processes follow a run by it, a resumed run takes its finished runs from
+// it, and nothing else stores a finished run before the run directory is complete.
+//
+//	{"head":{...}}                            what is run; the first line
+//	{"place":3,"begin":{...}}                 the run at that place begins
+//	{"place":3,"round":[...],"thetas":[...]}  its next round; cells as in rounds.csv
+//	{"place":3,"end":{...}}                   the run will not change any more
+//
+// Each line ends with the CRC-32C of what is before it, as the key "crc". A write goes
+// out about once a second; only [Writer.Checkpoint] and the end sync the file. A line
+// that was cut off is ignored, with all behind it. The methods may be called from
+// several goroutines.
+type progressLog struct {
+	path  string
+	alive *flock.Flock
+	every time.Duration
+
+	mu        sync.Mutex
+	buffer    []byte        // lines to be written
+	round     results.Round // of the line being made; a field, so that a round allocates nothing
+	rounds    map[int]int   // in the log, by the place of a run that has begun
+	scheduled bool          // a write is due
+	err       error         // of the last write
+
+	writing sync.Mutex // held during a write; locked before mu
+	file    *os.File   // nil: closed
+	size    int64      // of the complete lines in it
+	spare   []byte
+}
+
+// logHead is the first line.
+type logHead struct {
+	Format    int      `json:"format"`
+	Resumable bool     `json:"resumable"`
+	Runs      int      `json:"runs"` // About.Runs
+	Columns   []string `json:"columns"`
+	Scenario  string   `json:"scenario"`
+	Manifest  Manifest `json:"manifest"` // without runs
+}
+
+// logLine is a line other than that of a round.
+type logLine struct {
+	Head  *logHead  `json:"head,omitempty"`
+	Place *int      `json:"place,omitempty"`
+	Begin *RunEntry `json:"begin,omitempty"`
+	End   *logEnd   `json:"end,omitempty"`
+}
+
+// logEnd is a run without its rounds.
+type logEnd struct {
+	RunEntry
+	Optimum    float  `json:"optimum"`
+	OptimumGap float  `json:"optimum_gap"`
+	WallS      float  `json:"wall_s"`
+	Devices    string `json:"devices,omitempty"` // SHA-256 of its rows by device
+}
+
+// float is a float64 in JSON, bit for bit: NaN is null, infinities are texts.
+type float float64
+
+func (n float) MarshalJSON() ([]byte, error) { return appendJSON(nil, float64(n)), nil }
+
+func (n *float) UnmarshalJSON(text []byte) error {
+	v, err := parseNumber(jsonCell(string(text)))
+	*n = float(v)
+	return err
+}
+
+// appendJSON appends a float as the type float has it.
+func appendJSON(b []byte, v float64) []byte {
+	switch {
+	case math.IsNaN(v):
+		return append(b, "null"...)
+	case math.IsInf(v, 0):
+		return append(strconv.AppendFloat(append(b, '"'), v, 'g', -1, 64), '"')
+	default:
+		return strconv.AppendFloat(b, v, 'g', -1, 64)
+	}
+}
+
+// openLog writes a new log with the finished runs, which replaces an older one at once
+// or not at all.
+func (w *Writer) openLog() (err error) {
+	l := &progressLog{path: filepath.Join(w.stage(), progressFile), every: progressEvery, rounds: map[int]int{}}
+	head := logHead{
+		Format: progressFormat, Resumable: w.about.Resumable, Runs: w.about.Runs, Scenario: string(w.about.Scenario),
+		Manifest: newManifest(w.about, Running, nil, attached{}, nil),
+	}
+	for _, c := range roundColumns {
+		head.Columns = append(head.Columns, c.name)
+	}
+	l.addLine(logLine{Head: &head})
+	for i := range w.runs {
+		l.addEnd(w.index[i], &w.runs[i], hex.EncodeToString([]byte(w.sums[w.index[i]])))
+	}
+	l.alive = flock.New(filepath.Join(w.stage(), aliveFile))
+	if err := l.alive.Lock(); err != nil { // a reader holds it for a moment at most
+		return fmt.Errorf("lock %s: %w", l.alive.Path(), err)
+	}
+	defer func() {
+		if err != nil {
+			l.release()
+		}
+	}()
+	if l.file, err = os.Create(l.path + ".tmp"); err != nil {
+		return err
+	}
+	if err := l.sync(); err != nil {
+		return err
+	}
+	if err := os.Rename(l.file.Name(), l.path); err != nil {
+		return err
+	}
+	w.log = l
+	return nil
+}
+
+// addLine puts a line into the buffer.
+func (l *progressLog) addLine(line logLine) {
+	text, err := json.Marshal(line)
+	if err != nil {
+		panic(err) // texts and numbers can be marshalled
+	}
+	start := len(l.buffer)
+	l.buffer = seal(append(l.buffer, text[:len(text)-1]...), start)
+}
+
+// begin records that a run begins.
+func (l *progressLog) begin(place int, run *results.Run) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.addBegin(place, run)
+	l.schedule()
+}
+
+func (l *progressLog) addBegin(place int, run *results.Run) {
+	entry := newRunEntry(run)
+	entry.Status = results.UnderWay
+	l.rounds[place] = 0
+	l.addLine(logLine{Place: &place, Begin: &entry})
+}
+
+// add records a round. It allocates nothing once the buffer has grown.
+func (l *progressLog) add(place int, r results.Round) {
+	l.mu.Lock()
+	l.addRound(place, &r)
+	l.schedule()
+	full := len(l.buffer) >= progressBuffer && l.err == nil
+	l.mu.Unlock()
+	if full {
+		_ = l.flush() // err has it
+	}
+}
+
+func (l *progressLog) addRound(place int, r *results.Round) {
+	l.rounds[place]++
+	l.round = *r
+	start := len(l.buffer)
+	b := strconv.AppendInt(append(l.buffer, `{"place":`...), int64(place), 10)
+	b = append(b, `,"round":[`...)
+	for i := range roundColumns {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = roundColumns[i].appendJSON(b, &l.round)
+	}
+	b = append(b, ']')
+	for i, theta := range r.Thetas {
+		if i == 0 {
+			b = append(b, `,"thetas":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		if theta.Answered {
+			b = appendJSON(b, theta.Value)
+		} else {
+			b = append(b, "false"...) // its value is 1
+		}
+		if i == len(r.Thetas)-1 {
+			b = append(b, ']')
+		}
+	}
+	l.round = results.Round{}
+	l.buffer = seal(b, start)
+}
+
+// end records that a run will not change any more.
+func (l *progressLog) end(place int, run *results.Run, devices string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.addEnd(place, run, devices)
+	l.schedule()
+}
+
+// addEnd puts a run and those of its rounds into the buffer that are not in the log.
+func (l *progressLog) addEnd(place int, run *results.Run, devices string) {
+	if _, begun := l.rounds[place]; !begun {
+		l.addBegin(place, run)
+	}
+	for i := l.rounds[place]; i < len(run.Rounds); i++ {
+		l.addRound(place, &run.Rounds[i])
+	}
+	delete(l.rounds, place)
+	l.addLine(logLine{Place: &place, End: &logEnd{
+		newRunEntry(run), float(run.Optimum), float(run.OptimumGap), float(run.WallS), devices}})
+}
+
+// schedule makes the buffer be written soon. No timer runs while it is empty.
+func (l *progressLog) schedule() {
+	if !l.scheduled {
+		l.scheduled = true
+		time.AfterFunc(l.every, func() { _ = l.flush() }) // err has it
+	}
+}
+
+// flush writes the buffer. Runs do not wait for it. Where the disk is full the buffer
+// stays and the next flush tries again.
+func (l *progressLog) flush() error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	l.mu.Lock()
+	l.scheduled = false
+	l.buffer, l.spare = l.spare[:0], l.buffer
+	l.mu.Unlock()
+	if l.file == nil || len(l.spare) == 0 {
+		return nil
+	}
+	_, err := l.file.WriteAt(l.spare, l.size)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err = nil; err == nil {
+		l.size += int64(len(l.spare))
+		return nil
+	}
+	l.buffer, l.spare = append(l.spare, l.buffer...), nil
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		err = pe.Err
+	}
+	l.err = fmt.Errorf("write %s: %w", l.path, err)
+	return l.err
+}
+
+// sync writes the buffer and syncs the file.
+func (l *progressLog) sync() error {
+	if err := l.flush(); err != nil {
+		return err
+	}
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	if l.file == nil {
+		return nil
+	}
+	return l.file.Sync()
+}
+
+// close writes the buffer and closes the log, which stays.
+func (l *progressLog) close() {
+	_ = l.flush() // err has it
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	l.release()
+}
+
+// release closes the files. Errors do no harm: what matters was synced.
+func (l *progressLog) release() {
+	if l.file != nil {
+		_ = l.file.Close()
+		l.file = nil
+	}
+	_ = l.alive.Unlock()
+}
+
+// Progress records that a run begins, for [ReadLive]. The index is that of Add; of run
+// ID, Experiment, Method, Algorithm, Point, Tuned, Seed, Real and Relative are used.
+// The caller passes each round to the returned function, from any goroutine.
+func (w *Writer) Progress(index int, run results.Run) func(results.Round) {
+	w.log.begin(index, &run)
+	return func(r results.Round) { w.log.add(index, r) }
+}
+
+// ProgressErr returns the error of the last write of live progress, nil when it
+// succeeded. Results do not depend on it.
+func (w *Writer) ProgressErr() error {
+	w.log.mu.Lock()
+	defer w.log.mu.Unlock()
+	return w.log.err
+}

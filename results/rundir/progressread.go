@@ -1,0 +1,214 @@
+package rundir
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fedsim/internal/input"
+	"fedsim/results"
+)
+
+// What ends a line: ,"crc":"01234567"} and the line break.
+const (
+	crcKey  = `,"crc":"`
+	crcTail = len(crcKey) + 8 + len(`"}`)
+)
+
+var crcTable = crc32.MakeTable(crc32.Castagnoli)
+
+// tail returns what ends a line: the checksum of the line so far, and the line break.
+func tail(body []byte) (tail [crcTail + 1]byte) {
+	var sum [4]byte
+	binary.BigEndian.PutUint32(sum[:], crc32.Checksum(body, crcTable))
+	n := copy(tail[:], crcKey)
+	n += hex.Encode(tail[n:], sum[:])
+	copy(tail[n:], "\"}\n")
+	return tail
+}
+
+// seal ends the line that begins at start: an object without its closing brace.
+func seal(b []byte, start int) []byte {
+	end := tail(b[start:])
+	return append(b, end[:]...)
+}
+
+// unseal returns the object of a line without its closing brace, or ok = false when the
+// line is not what was written.
+func unseal(line []byte) (body []byte, ok bool) {
+	if len(line) < crcTail {
+		return nil, false
+	}
+	body = line[:len(line)-crcTail]
+	end := tail(body)
+	return body, bytes.Equal(line[len(body):], end[:crcTail])
+}
+
+// loggedRun is a run in the log.
+type loggedRun struct {
+	results.Run
+	devices string // SHA-256 of its rows by device; empty: it has none, or is under way
+}
+
+// progress is the content of a log.
+type progress struct {
+	head logHead
+	runs map[int]*loggedRun // by place
+}
+
+// places returns the places of the runs in order.
+func (p *progress) places() []int { return slices.Sorted(maps.Keys(p.runs)) }
+
+// readProgress reads a log up to the first line that is not whole. The error of a file
+// that is not there wraps fs.ErrNotExist, that of a file of another version errFormat.
+func readProgress(path string) (*progress, error) {
+	f, err := input.Open(path, maxTable)
+	if err != nil {
+		return nil, err
+	}
+	p, err := parseProgress(f)
+	return p, errors.Join(err, f.Close())
+}
+
+var errFormat = errors.New("was written by another version of fedsim")
+
+func parseProgress(r io.Reader) (*progress, error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxText)
+	lines.Split(wholeLines)
+	p := &progress{runs: map[int]*loggedRun{}}
+	for number := 1; lines.Scan(); number++ {
+		body, ok := unseal(lines.Bytes())
+		if !ok {
+			break
+		}
+		var err error
+		if before, list, is := bytes.Cut(body, []byte(`,"round":[`)); is {
+			err = p.addRound(string(before), string(list))
+		} else {
+			err = p.addLine(append(body, '}'), number)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", number, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, err
+	}
+	if p.head.Format == 0 {
+		return nil, errors.New("is corrupt: its first line must say what is run")
+	}
+	return p, nil
+}
+
+// wholeLines is bufio.ScanLines that ignores a last line without a line break.
+func wholeLines(data []byte, atEOF bool) (advance int, line []byte, err error) {
+	if i := bytes.IndexByte(data, '\n'); i >= 0 {
+		return i + 1, data[:i], nil
+	}
+	return 0, nil, nil
+}
+
+// addLine takes a line other than that of a round.
+func (p *progress) addLine(text []byte, number int) error {
+	if number == 1 {
+		return p.addHead(text)
+	}
+	var line logLine
+	if err := json.Unmarshal(text, &line); err != nil {
+		return plainJSON(err)
+	}
+	switch {
+	case line.Place == nil || (line.Begin == nil) == (line.End == nil):
+		return errors.New("must be the begin, a round or the end of a run")
+	case line.Begin != nil:
+		p.runs[*line.Place] = &loggedRun{Run: line.Begin.run()}
+	default:
+		run := p.runs[*line.Place]
+		if run == nil {
+			return fmt.Errorf("ends run %d, which has not begun", *line.Place)
+		}
+		rounds := run.Rounds
+		*run = loggedRun{line.End.run(), line.End.Devices}
+		run.Optimum, run.OptimumGap, run.WallS = float64(line.End.Optimum), float64(line.End.OptimumGap), float64(line.End.WallS)
+		run.Rounds = rounds
+	}
+	return nil
+}
+
+// addHead takes the first line. Its format says how to read the rest of it.
+func (p *progress) addHead(text []byte) error {
+	var version struct {
+		Head struct {
+			Format int `json:"format"`
+		} `json:"head"`
+	}
+	if err := json.Unmarshal(text, &version); err != nil {
+		return plainJSON(err)
+	}
+	if version.Head.Format != progressFormat {
+		return fmt.Errorf("%w: format = %d, must be %d", errFormat, version.Head.Format, progressFormat)
+	}
+	line := logLine{Head: &p.head}
+	if err := json.Unmarshal(text, &line); err != nil {
+		return plainJSON(err)
+	}
+	if p.head.Manifest.Clock == nil {
+		return errors.New("must say when the run began")
+	}
+	return nil
+}
+
+// addRound takes the line of a round: its place, and its lists behind the first bracket.
+func (p *progress) addRound(before, lists string) error {
+	place, err := strconv.Atoi(strings.TrimPrefix(before, `{"place":`))
+	run := p.runs[place]
+	if err != nil || run == nil {
+		return fmt.Errorf("has a round of run %d, which has not begun", place)
+	}
+	cells, thetas, measured := strings.Cut(strings.TrimSuffix(lists, "]"), `],"thetas":[`)
+	var round results.Round
+	list := strings.Split(cells, ",")
+	if len(list) != len(roundColumns) {
+		return fmt.Errorf("has a round of %d cells, must have %d", len(list), len(roundColumns))
+	}
+	for i := range roundColumns {
+		if err := roundColumns[i].parse(&round, jsonCell(list[i])); err != nil {
+			return fmt.Errorf("%s = %s: %w", roundColumns[i].name, list[i], err)
+		}
+	}
+	for cell := range strings.SplitSeq(thetas, ",") {
+		if !measured {
+			break
+		}
+		theta := results.Theta{Value: 1}
+		if cell != "false" {
+			if theta.Value, err = parseNumber(jsonCell(cell)); err != nil || math.IsInf(theta.Value, 0) {
+				return fmt.Errorf("theta = %s: must be a number, null or false", cell)
+			}
+			theta.Answered = true
+		}
+		round.Thetas = append(round.Thetas, theta)
+	}
+	run.Rounds = append(run.Rounds, round)
+	return nil
+}
+
+// jsonCell returns a JSON number, infinity or null as a cell of csv.
+func jsonCell(text string) string {
+	if text == "null" {
+		return ""
+	}
+	return strings.Trim(text, `"`)
+}
