@@ -3,7 +3,9 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // Field describes a key for the documentation and for completion.
@@ -84,6 +86,9 @@ type structField struct {
 // structs without a tag. It panics on an exported field without a toml tag: no key
 // could set it.
 func structFields(t reflect.Type) []structField {
+	if known, ok := knownFields.Load(t); ok {
+		return known.([]structField)
+	}
 	var fields []structField
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -92,7 +97,7 @@ func structFields(t reflect.Type) []structField {
 		case key == "-":
 		case key == "" && f.Anonymous && f.Type.Kind() == reflect.Struct:
 			for _, inner := range structFields(f.Type) {
-				inner.index = append([]int{i}, inner.index...)
+				inner.index = slices.Concat([]int{i}, inner.index)
 				fields = append(fields, inner)
 			}
 		case !f.IsExported():
@@ -104,8 +109,12 @@ func structFields(t reflect.Type) []structField {
 			})
 		}
 	}
+	knownFields.Store(t, fields)
 	return fields
 }
+
+// knownFields holds the results of structFields by type.
+var knownFields sync.Map
 
 // typeName returns the TOML type of a Go type in the singular.
 func typeName(t reflect.Type) string {

@@ -3,8 +3,6 @@ package scenarios
 import (
 	"fmt"
 	"slices"
-	"strings"
-	"sync"
 
 	"fedsim/config"
 )
@@ -38,22 +36,14 @@ func assignmentsOf(table *config.Node, problems *config.Errors) []config.Assignm
 }
 
 // eitherKeys are the settings that take a table or another value.
-var eitherKeys = sync.OnceValue(func() []config.Path {
-	var keys []config.Path
-	for _, f := range config.Fields(new(Settings)) {
-		if strings.Contains(f.Type, " or ") {
-			keys = append(keys, strings.Split(f.Key, "."))
-		}
-	}
-	return keys
-})
+var eitherKeys = []config.Path{{"run", "stop_at"}, {"run", "targets"}}
 
 // wholes returns assignments with those below a key that takes a table or another
 // value gathered in one of that key: it replaces the whole of the value.
 func wholes(all []config.Assignment) []config.Assignment {
 	var found []config.Assignment
 	for _, a := range all {
-		for _, key := range eitherKeys() {
+		for _, key := range eitherKeys {
 			if len(a.Path) <= len(key) || !key.Equal(a.Path[:len(key)]) {
 				continue
 			}

@@ -295,7 +295,10 @@ func TestMethodsAndProtocols(t *testing.T) {
 		}
 	}
 	if _, err := Parse("x.toml", []byte("[methods.async-mocha]\nprotocol = \"asynchronous\"\n[methods.cocoa]\n[methods.mocha]\nprotocol = \"charged\"\noptions.epochs = 0\n"), nil); err != nil {
-		t.Errorf("what goes together: %v", err)
+		t.Errorf("methods that fit their protocols: %v", err)
+	}
+	if _, err := Parse("x.toml", []byte("[methods.mocha]\nprotocol = \"deadline\"\n[methods.mb-sgd]\n[federation]\nprotocol = \"charged\"\nsteps_low = 0.2\ndeadline_s = 1\n"), nil); err != nil {
+		t.Errorf("keys of two protocols: %v", err)
 	}
 }
 

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"fedsim/algorithms"
@@ -32,10 +33,18 @@ func (p *plan) expand(base *config.Node) (Experiment, config.Errors) {
 	tree := base.Clone()
 	assign(tree, p.set, &problems)
 	combinations(p.axes, func(at []results.Setting, set []config.Assignment) {
-		point := tree.Clone()
-		assign(point, set, &problems)
+		tree := tree.Clone()
+		assign(tree, set, &problems)
+		settings, wrong := decodeSettings(tree)
+		if len(wrong) == 0 {
+			wrong = settings.validate(tree)
+			p.overrideByFleet(&settings, &wrong)
+		}
+		if problems.Merge(wrong); len(wrong) > 0 {
+			return
+		}
 		for _, method := range p.methods {
-			e.Jobs = append(e.Jobs, p.job(point, method, at, &problems))
+			e.Jobs = append(e.Jobs, p.job(&gridCell{at, tree, settings}, method, &problems))
 		}
 	})
 	if len(problems) == 0 && p.figure != nil && p.figure.Y == "theta" && !e.measured() {
@@ -44,22 +53,26 @@ func (p *plan) expand(base *config.Node) (Experiment, config.Errors) {
 	return e, problems
 }
 
-// job makes the runs of a method over the settings of a point.
-func (p *plan) job(point *config.Node, method string, at []results.Setting, problems *config.Errors) Job {
+// gridCell is a point of an experiment's grid with its settings and their tree, which are
+// valid but for the methods' protocols and tuned options.
+type gridCell struct {
+	at       []results.Setting
+	tree     *config.Node
+	settings Settings
+}
+
+// job makes the runs of a method in a cell.
+func (p *plan) job(c *gridCell, method string, problems *config.Errors) Job {
 	grid := p.grid(method)
-	j := Job{key: (&Run{Experiment: p.name, Method: method, Point: at}).place()}
+	j := Job{key: (&Run{Experiment: p.name, Method: method, Point: c.at}).place(), Seeds: c.settings.Run.Seeds}
 	make := func(tuned []results.Setting, options []config.Assignment) (Run, config.Errors) {
-		run, wrong := p.run(point, method, options)
-		run.Point, run.Tuned = at, tuned
-		if seeds := run.Settings.Run.Seeds; len(seeds) > 0 {
-			run = run.WithSeed(seeds[0])
-		}
-		return run, wrong
+		run, wrong := p.run(c, method, options)
+		run.Tuned = tuned
+		return run.WithSeed(j.Seeds[0]), wrong
 	}
 	combinations(grid, func(tuned []results.Setting, options []config.Assignment) {
 		run, wrong := make(tuned, options)
 		problems.Merge(wrong)
-		j.Seeds = run.Settings.Run.Seeds
 		j.Candidates = append(j.Candidates, run)
 	})
 	if len(j.Candidates) > 1 {
@@ -86,34 +99,42 @@ func (e *Experiment) measured() bool {
 	return false
 }
 
-// run makes the run of a method with some of its options over the settings of a
-// point; its place and seed are still to be filled in.
-func (p *plan) run(point *config.Node, label string, options []config.Assignment) (Run, config.Errors) {
-	tree := point.Clone()
+// run makes the run of a method in a cell with some of its options tuned. Its seed is
+// still to be set.
+func (p *plan) run(c *gridCell, label string, tuned []config.Assignment) (Run, config.Errors) {
 	var problems config.Errors
-	under := tree.Child("methods").Child(label)
-	assign(under, options, &problems)
-	if own := under.Child("protocol"); own != nil && own.Value() != "" {
-		assign(tree, []config.Assignment{{Path: config.Path{"federation", "protocol"}, Value: own}}, &problems)
-	}
-	settings, wrong := decodeSettings(tree)
-	problems.Merge(wrong)
-	if len(problems) > 0 {
-		return Run{}, problems
-	}
-	problems.Merge(settings.validate(tree))
+	settings, tree := c.settings, c.tree
 	method := settings.Methods[label]
-	c := config.NewChecker()
-	settings.Federation.ValidateFaults(c, &settings.Faults, &settings.Network)
-	if factory, ok := algorithms.Lookup(method.Algorithm); ok {
-		settings.Federation.ValidateMethod(c.In("federation"), &factory, method.options())
+	if len(tuned) > 0 {
+		tree = tree.Clone()
+		node := tree.Child("methods").Child(label)
+		assign(node, tuned, &problems)
+		if problems.Merge(method.resolve(label, node, tree)); len(problems) > 0 {
+			return Run{Settings: settings}, problems
+		}
+		settings.Methods = maps.Clone(settings.Methods)
+		settings.Methods[label] = method
 	}
-	problems.AddFound(tree, c)
-	p.overrideByFleet(&settings, &problems)
+	check := config.NewChecker()
+	if method.Protocol != "" {
+		tree = tree.Clone()
+		own := tree.Child("methods").Child(label).Child("protocol")
+		assign(tree, []config.Assignment{{Path: config.Path{"federation", "protocol"}, Value: own}}, &problems)
+		settings.Federation.Protocol = method.Protocol
+		settings.Federation.Validate(check.In("federation"))
+	}
+	if len(tuned) > 0 {
+		method.options().Validate(check.In("methods").In(label).In("options"))
+	}
+	settings.Federation.ValidateFaults(check, &settings.Faults, &settings.Network)
+	if factory, ok := algorithms.Lookup(method.Algorithm); ok {
+		settings.Federation.ValidateMethod(check.In("federation"), &factory, method.options())
+	}
+	problems.AddFound(tree, check)
 	return Run{
 		Experiment: p.name, Method: label, Label: method.Label,
 		Algorithm: method.Algorithm, Options: method.options(),
-		Protocol: settings.Federation.Protocol, Seed: firstSeed, System: firstSeed, Settings: settings,
+		Protocol: settings.Federation.Protocol, Point: c.at, Seed: firstSeed, System: firstSeed, Settings: settings,
 	}, problems
 }
 

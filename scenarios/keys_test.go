@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"fedsim/config"
 )
 
@@ -70,4 +72,16 @@ func TestKeys(t *testing.T) {
 	any := Keys(nil)
 	keyed(t, any, "methods.cocoa.options.theta")
 	keyed(t, any, "data.synthetic.tasks")
+}
+
+func TestEitherKeys(t *testing.T) {
+	var want []config.Path
+	for _, f := range config.Fields(new(Settings)) {
+		if strings.Contains(f.Type, " or ") {
+			want = append(want, strings.Split(f.Key, "."))
+		}
+	}
+	if diff := cmp.Diff(want, eitherKeys); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }
