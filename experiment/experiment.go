@@ -21,6 +21,12 @@ import (
 	"fedsim/scenarios"
 )
 
+// CheckpointPolicy says where an experiment saves checkpoints, and how often.
+type CheckpointPolicy = checkpoint.Policy
+
+// CheckpointStore is where checkpoints are saved.
+type CheckpointStore = checkpoint.Store
+
 // Options say how a scenario is run; none of them changes its results.
 type Options struct {
 	Workers  int                                    // 0: one per core
@@ -56,7 +62,7 @@ type Options struct {
 	// Keep keeps at the ends of rounds what there is, and all of it when ctx ends. Had
 	// tells, by ID, of the runs that were finished before an interruption, which are not
 	// made again. nil: there were none.
-	Keep checkpoint.Policy
+	Keep CheckpointPolicy
 	Had  func(id string) bool
 }
 

@@ -116,10 +116,13 @@ func (e *ExperimentTable) real() bool { return e.some(func(r *Row) bool { return
 // marksBest reports whether a test error is better than others.
 func (e *ExperimentTable) marksBest() bool { return e.some(func(r *Row) bool { return r.Best }) }
 
+// ColumnGroup is a group of columns of a text table under one title.
+type ColumnGroup = columns.Group
+
 // Columns returns the columns behind the label: what the models came to, what that
 // took, the way to each target whose metric some run knows, and what kept runs from
 // their end.
-func (e *ExperimentTable) Columns() []columns.Group {
+func (e *ExperimentTable) Columns() []ColumnGroup {
 	var groups []columns.Group
 	add := func(title string, of []endColumn) {
 		g := columns.Group{Title: title}
