@@ -18,8 +18,8 @@ const NoLimit = math.MaxInt
 // under the same seed are given the same streams.
 type Stream = rng.Stream
 
-// Coder writes what must be kept of a method, or reads it back into place; see
-// Stateful.
+// Coder writes the state of a method to a checkpoint, or reads it back into place;
+// see Stateful.
 type Coder = state.Coder
 
 // Request asks a device for its local work in the open round.
@@ -30,25 +30,26 @@ type Request struct {
 	Worker int    // index of the worker that computes, below Setup.Workers: for scratch space
 }
 
-// Work is a device's answer: what the local work took and what it sends.
+// Work describes a device's response: the cost of the local work and the size of the
+// message.
 type Work struct {
 	Steps  int     // coordinate steps or rows
 	FLOPs  float64 // one multiply or one add is one
 	Values int     // numbers the device must upload
-	Capped bool    // it ended at the limit of Factory.Limit, short of its accuracy
+	Capped bool    // it stopped at the limit of Factory.Limit before it reached its accuracy
 }
 
-// Model is what a run is evaluated on. Rows of W and V are tasks.
+// Model is the state that a run evaluates. Rows of W and V are tasks.
 type Model struct {
 	W     *data.Matrix // the tasks' weights
-	V     *data.Matrix // what W = grad R*(V) comes from; nil for a primal method
+	V     *data.Matrix // of W = grad R*(V); nil for a primal method
 	Duals [][]float64  // the dual variables by device; nil for a primal method
 }
 
-// Needs are the demands a method makes on the round protocol.
+// Needs are the demands of a method on the round protocol.
 type Needs struct {
-	AllClients bool // every device must answer in every round: it cannot tolerate drops
-	Budget     bool // the protocol must limit the steps: the method has no amount of its own
+	AllClients bool // every client must respond in every round: the method does not tolerate drops
+	Budget     bool // the protocol must limit the steps: the method does not
 	Smooth     bool // the loss must be smooth
 }
 
@@ -62,18 +63,18 @@ type Algorithm interface {
 	// Begin opens a round and returns how many numbers the server sends to each
 	// device.
 	Begin() (values int)
-	// Solve does a device's local work. It is called from several goroutines at
-	// once, for different devices, and may read what Begin has fixed and the
-	// device's own state. Its result is tentative: nothing that another call can
-	// see changes before Commit.
+	// Solve does a device's local work. Several goroutines call it at once, for
+	// different devices. It may read the state that Begin has fixed and the
+	// device's own state. Its result is tentative: before Commit, it changes
+	// nothing that another call reads.
 	Solve(Request) Work
 	// Commit makes the device's work of this round final, on the device and on
 	// the server. Calls come in device order.
 	Commit(device int)
-	// Discard forgets the device's work of this round: on both sides it never
-	// happened.
+	// Discard forgets the device's work of this round, on the device and on the
+	// server.
 	Discard(device int)
-	// End closes the round: the server takes its step on what was committed. It
+	// End closes the round: the server takes its step on the committed work. It
 	// returns the FLOPs of that step.
 	End() (flops float64)
 }
@@ -90,7 +91,7 @@ type Linear interface {
 }
 
 // Reporter is an Algorithm that evaluates its own model. A learner that is not a linear
-// model is one; its rounds record what it reports. An algorithm is Linear or a Reporter.
+// model is one; its rounds record the metrics that it reports. An algorithm is Linear or a Reporter.
 type Reporter interface {
 	Algorithm
 	// Metrics evaluates the present model. It costs no virtual time.
@@ -99,52 +100,51 @@ type Reporter interface {
 	Hash() uint64
 }
 
-// Metrics are what a round records of the model: Primal is the objective or training
-// loss, Dual and Gap its bounds, TrainError and TestError the errors. NaN stands for
-// what is not known; see Unknown.
+// Metrics are the figures of the model that a round records: Primal is the objective
+// or training loss, Dual and Gap its bounds, TrainError and TestError the errors. NaN
+// stands for an unknown figure; see Unknown.
 type Metrics = mtl.Objective
 
-// Unknown returns metrics of which none is known.
+// Unknown returns metrics that are all unknown.
 func Unknown() Metrics {
 	nan := math.NaN()
 	return Metrics{Primal: nan, Dual: nan, Gap: nan, TrainError: nan, TestError: nan}
 }
 
-// Asynchronous is an Algorithm whose server can take every answer when it comes,
+// Asynchronous is an Algorithm whose server can take every response when it arrives,
 // without rounds. For a device the order is then Send, Solve, and Receive or
-// Discard; those of different devices interleave, and Begin, Commit and End are not
-// called. Solve works on what Send has fixed for its device, so that it may be
-// called at any time between the two. A Linear one's Model is valid until the next
+// Discard. Calls for different devices interleave; Begin, Commit and End are not
+// called. Solve works on the state that Send has fixed for its device, so that it may
+// be called at any time between the two. A Linear one's Model is valid until the next
 // Receive or SetCoupling. With rounds, Begin is a Send to every device and Commit a Receive.
 type Asynchronous interface {
 	Algorithm
-	// Send fixes what the server sends to the device now, and returns how many
-	// numbers that is.
+	// Send fixes the message to the device, and returns how many numbers it has.
 	Send(device int) (values int)
-	// Receive lets the server have the device's answer. taken is false when it was
-	// refused, as too old or of no use: then it never happened, on either side.
+	// Receive hands the device's response to the server. taken is false when the
+	// server refuses it as stale or useless; then nothing changes on either side.
 	// flops is the server's work.
 	Receive(device int) (taken bool, flops float64)
 }
 
-// Stateful is an Algorithm that can be kept between two rounds, or two answers, and
-// gone on with: all that are registered here are.
+// Stateful is an Algorithm that can be checkpointed between two rounds, or two
+// responses, and resumed. All methods of this package are.
 type Stateful interface {
 	Algorithm
-	// State names all that a method built anew on the same problem, under the
-	// coupling of now, must be given to go on bit for bit; tentative work included.
+	// State codes all that a new instance on the same problem, under the present
+	// coupling, needs to continue bit for bit, tentative work included.
 	State(c *Coder)
 }
 
-// rows names a matrix.
+// rows codes a matrix.
 func rows(c *state.Coder, m *data.Matrix) {
 	for i := range m.Rows {
 		c.Float64s(m.Row(i))
 	}
 }
 
-// Measurer is an Algorithm that can say how well a device has solved its
-// subproblem. Every method built on Dual can.
+// Measurer is an Algorithm that measures how well a device has solved its
+// subproblem. Every method built on Dual is one.
 type Measurer interface {
 	// Theta returns theta_t^h of the device's work of this round (eq.
 	// localSolutionQuality2a): 0 exact, 1 no progress. It is valid between the
@@ -169,8 +169,8 @@ type Pool = parallel.Pool
 type Setup struct {
 	Rows     []int32      // training rows of each device
 	Features int          // of each row
-	Problem  *mtl.Problem // what linear methods solve, with the data of all devices; nil in a run that has no data
+	Problem  *mtl.Problem // the linear learning problem, with the data of all devices; nil in a run without data
 	Coupling mtl.Coupling // of the problem's tasks; nil without a problem
 	Workers  int          // most concurrent calls of Solve
-	Pool     *Pool        // the cores for what the server computes; nil: one
+	Pool     *Pool        // for the server's work; nil: one core
 }

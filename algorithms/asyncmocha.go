@@ -10,16 +10,16 @@ import (
 
 // The names of the dampings of AsyncMOCHA.
 const (
-	lineSearch = "line-search" // every answer is scaled so that the dual cannot get worse
-	undamped   = "none"        // every answer counts as it is
+	lineSearch = "line-search" // scale every response so that the dual does not get worse
+	undamped   = "none"        // scale no response
 )
 
 // AsyncMOCHAOptions are the settings of asynchronous MOCHA.
 type AsyncMOCHAOptions struct {
 	MOCHAOptions
-	Sigma        float64 `toml:"sigma" doc:"sigma in the curvature sigma M_tt of a device's subproblem; 1: as if nobody else answered meanwhile; 0: sigma'_t of the coupling, as if all did at once"`
-	Damping      string  `toml:"damping" doc:"\"line-search\": the server scales each answer so that the dual objective cannot get worse, and refuses one that cannot make it better; \"none\": answers count as they are, which asks for sigma = 0"`
-	MaxStaleness int     `toml:"max_staleness" doc:"answers the server has taken since it sent a device its w_t after which that device's answer is refused; 0: none is"`
+	Sigma        float64 `toml:"sigma" doc:"sigma in the curvature sigma M_tt of a device's subproblem; 1: as if no other device responded meanwhile; 0: sigma'_t of the coupling, as if all did at once"`
+	Damping      string  `toml:"damping" doc:"\"line-search\": the server scales each response so that the dual objective cannot get worse, and refuses one that cannot make it better; \"none\": it does not scale responses, which needs sigma = 0"`
+	MaxStaleness int     `toml:"max_staleness" doc:"responses that the server may take between sending a device its w_t and that device's response; later it refuses the response; 0: no limit"`
 }
 
 // Validate reports everything wrong with the options.
@@ -30,13 +30,13 @@ func (o *AsyncMOCHAOptions) Validate(c *config.Checker) {
 	c.Require(o.MaxStaleness >= 0, "max_staleness", o.MaxStaleness, "must not be negative")
 }
 
-// asyncMOCHA is MOCHA without rounds: the server sends a device the w_t of its task
-// as it is now, and applies the device's answer when it comes, whatever others have
-// answered meanwhile. The paper leaves this open (section 3.4, last paragraph); the
+// asyncMOCHA is MOCHA without rounds: the server sends a device the present w_t of its
+// task, and applies the device's response when it arrives, whatever it has taken from
+// others meanwhile. The paper leaves this open (section 3.4, last paragraph); the
 // damping is ours.
 //
-// An answer is a change da of the device's dual variables, of which the server is
-// sent dv = c_t X^T da and the number
+// A response is a change da of the device's dual variables. The device sends
+// dv = c_t X^T da and the number
 //
 //	b = c_t sum_i loss*(-a_i - da_i) - loss*(-a_i).
 //
@@ -44,27 +44,27 @@ func (o *AsyncMOCHAOptions) Validate(c *config.Checker) {
 //
 //	D(a + gamma da) <= D(a) + gamma (b + <w_t, dv>) + gamma^2/2 M_tt |dv|^2
 //
-// with the w_t of the moment of the answer. The server takes the gamma that
-// minimises the right side, at most problem.gamma: the dual never gets worse,
-// however stale the w_t was that da came from. For the hinge, whose conjugate is
+// with w_t at the time of the response. The server takes the gamma that minimizes the
+// right side, at most problem.gamma: the dual never gets worse, however stale the w_t
+// was that da came from. For the hinge, whose conjugate is
 // linear, and a quadratic R it is the exact line search. When no gamma > 0 helps,
-// the answer is refused. Without damping gamma is problem.gamma, and nothing is
-// promised.
+// the server refuses the response. Without damping gamma is problem.gamma, and nothing
+// is guaranteed.
 //
-// Devices that share a task each move its v_t. An answer on the way when the
-// coupling changes is a change of dual variables under any coupling: the search
-// is then for the new one. Under a protocol with rounds the devices answer in their
-// order, each with what it was sent when the round began.
+// Devices that share a task each move its v_t. A response under way when the coupling
+// changes is a change of dual variables under any coupling; the search then uses the
+// new one. Under a protocol with rounds the server takes the responses in device order,
+// each to the w_t of the start of the round.
 type asyncMOCHA struct {
 	Dual
 	opts      AsyncMOCHAOptions
-	weights   mtl.IncrementalPrimal // of V: w_t as it is now
-	version   int                   // answers taken
-	sent      data.Matrix           // w_t as it was sent, one row a device
-	curvature []float64             // of the subproblem, by device, as it was sent
-	since     []int                 // version when it was sent, by device
+	weights   mtl.IncrementalPrimal // of V: the present w_t
+	version   int                   // responses taken
+	sent      data.Matrix           // w_t that each device was sent, one row a device
+	curvature []float64             // of the subproblem of each device when it was sent w_t
+	since     []int                 // version that each device was sent
 	change    []float64             // b of the tentative work, by device
-	now       []float64             // w_t at an answer
+	now       []float64             // w_t at a response
 	served    float64               // FLOPs of the server in the open round
 }
 
@@ -76,7 +76,7 @@ var (
 func init() {
 	Register(Factory{
 		Name:      "async-mocha",
-		Summary:   "MOCHA without rounds: each answer is applied when it comes, scaled so that the dual cannot get worse",
+		Summary:   "MOCHA without rounds: the server applies each response when it arrives, scaled so that the dual cannot get worse",
 		Reference: "after Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, section 3.4; the damping is fedsim's own",
 		Options: func() Options {
 			return &AsyncMOCHAOptions{MOCHAOptions: MOCHAOptions{Epochs: 1}, Sigma: 1, Damping: lineSearch}
@@ -102,7 +102,7 @@ func init() {
 	})
 }
 
-// conjugateFLOPs is what b takes for a row whose dual variable has changed: two
+// conjugateFLOPs is the cost of b for a row whose dual variable has changed: two
 // conjugates, their difference and its sum.
 const conjugateFLOPs = 4
 
@@ -152,7 +152,7 @@ func (a *asyncMOCHA) Theta(device int) float64 {
 	return a.Problem.Theta(device, a.Duals.Alpha[device], a.Next[device], a.sent.Row(device), a.curvature[device])
 }
 
-// Receive applies the device's answer, as much of it as helps.
+// Receive applies the share of the device's response that helps.
 func (a *asyncMOCHA) Receive(device int) (taken bool, flops float64) {
 	if a.opts.MaxStaleness > 0 && a.version-a.since[device] > a.opts.MaxStaleness {
 		return false, 0
@@ -191,23 +191,23 @@ func (a *asyncMOCHA) Begin() int {
 	return a.Problem.Features()
 }
 
-// Commit lets the server have the device's answer.
+// Commit hands the device's response to the server.
 func (a *asyncMOCHA) Commit(device int) {
 	_, flops := a.Receive(device)
 	a.served += flops
 }
 
-// End returns the FLOPs of the round's answers.
+// End returns the server's FLOPs of the round's responses.
 func (a *asyncMOCHA) End() float64 { return a.served }
 
-// Model returns V, the dual variables, and W computed from V anew.
+// Model returns V, the dual variables, and W recomputed from V.
 func (a *asyncMOCHA) Model() Model {
 	a.Coupling.Primal(&a.W, &a.Duals.V)
 	return a.Dual.Model()
 }
 
-// State names what the devices were sent, besides the state of a dual method, and
-// what is summed up of V.
+// State codes the state of a dual method, the messages to the devices, and the sums
+// over V.
 func (a *asyncMOCHA) State(c *state.Coder) {
 	a.Dual.State(c)
 	c.Int(&a.version)
@@ -219,7 +219,7 @@ func (a *asyncMOCHA) State(c *state.Coder) {
 }
 
 // SetCoupling keeps the dual variables and recomputes V and W from them. It counts as
-// a version; what devices were sent before stays what they work on.
+// a version; devices continue to work on the w_t that they were sent.
 func (a *asyncMOCHA) SetCoupling(c mtl.Coupling) {
 	a.Dual.SetCoupling(c)
 	a.weights = c.Incremental(&a.Duals.V)

@@ -178,7 +178,7 @@ func TestLineSearchIsExactForTheHinge(t *testing.T) {
 }
 
 // blockAscent is block coordinate ascent on the dual, done slowly: the devices in
-// turn minimise over their block with all else fixed, W computed from the dual
+// turn minimize over their block with all else fixed, W computed from the dual
 // variables every time.
 func blockAscent(p *mtl.Problem, c mtl.Coupling, passes, rounds int, gamma float64) [][]float64 {
 	duals := p.NewBlocks()

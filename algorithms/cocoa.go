@@ -16,8 +16,8 @@ const (
 // CoCoAOptions are the settings of CoCoA.
 type CoCoAOptions struct {
 	Theta      float64 `toml:"theta" doc:"accuracy every device must reach on its subproblem in every round: 0 exact, 1 no progress"`
-	Stop       string  `toml:"stop" doc:"what must be at most theta: \"theta\", the true theta_t^h (eq. localSolutionQuality2a), computed outside virtual time; or \"certificate\", a bound on it from the duality gap of the subproblem, which a device can compute itself and which costs half a local pass each time. Late in a run the bound is far above theta_t^h, and devices work until max_epochs"`
-	CheckEvery float64 `toml:"check_every" doc:"local passes between two checks: no device does more than it must by more than this"`
+	Stop       string  `toml:"stop" doc:"the quantity that must be at most theta: \"theta\", the true theta_t^h (eq. localSolutionQuality2a), computed outside virtual time; or \"certificate\", a bound on it from the duality gap of the subproblem, which a device can compute itself and which costs half a local pass each time. Late in a run the bound is far above theta_t^h, and devices work until max_epochs"`
+	CheckEvery float64 `toml:"check_every" doc:"local passes between two checks: a device exceeds the necessary work by at most this"`
 	MaxEpochs  float64 `toml:"max_epochs" doc:"most local passes of a device in a round; summary and runs.csv count the updates that ended there short of theta"`
 }
 
@@ -29,13 +29,13 @@ func (o *CoCoAOptions) Validate(c *config.Checker) {
 	c.Require(o.MaxEpochs > 0 && o.MaxEpochs <= 1e6, "max_epochs", o.MaxEpochs, "must be in (0, 1e6]")
 }
 
-// CoCoA solves every subproblem to the same accuracy theta on all devices and
-// in all rounds (paper, section 3.4, remark 2 and appendix, "Statistical
-// Heterogeneity"). It cannot do without any device's answer.
+// cocoa solves every subproblem to the same accuracy theta on all devices and in all
+// rounds (paper, section 3.4, remark 2 and appendix, "Statistical Heterogeneity"). It
+// needs the response of every device.
 type cocoa struct {
 	Dual
 	opts   CoCoAOptions
-	optima []mtl.LocalOptimum // by worker: of the subproblem that it is at
+	optima []mtl.LocalOptimum // by worker
 }
 
 var _ Linear = (*cocoa)(nil)
@@ -85,12 +85,12 @@ func (c *cocoa) Solve(r Request) Work {
 	return work
 }
 
-// certain reports whether a device can be certain of theta. With g the duality gap
-// of the subproblem G at a + da, G(a+da) - G* <= g and hence
+// certain reports whether a device can certify theta. With g the duality gap of the
+// subproblem G at a + da, G(a+da) - G* <= g, so that
 //
 //	theta = (G(a+da) - G*)/(G(a) - G*) <= g / (g + G(a) - G(a+da)),
 //
-// the last being what is compared (eq. localSolutionQuality2a).
+// which is compared with theta (eq. localSolutionQuality2a).
 func (c *cocoa) certain(t int, u, w []float64, curvature float64) bool {
 	before := 0.0
 	for i, a := range c.Duals.Alpha[t] {

@@ -1,14 +1,13 @@
-// Package algorithms is the plugin interface of fedsim's optimisation methods,
-// their registry, the methods of the paper: mocha, cocoa, mb-sdca, mb-sgd, and
-// those it is asked about: async-mocha, which does without rounds, and the
-// averaging of one model, fedavg, fedprox, fedbuff.
+// Package algorithms is the plugin interface of fedsim's learning methods, their
+// registry, and the methods that fedsim has: mocha, cocoa, mb-sdca and mb-sgd of the
+// paper, async-mocha without rounds, and fedavg, fedprox and fedbuff, which average one
+// model.
 //
-// An algorithm is told how much work a device may do and answers with what it
-// did, how many FLOPs that took and how many values it must send. A method of
-// one's own is a package that calls Register in its init function; a main
-// package that imports it beside fedsim/cmd/fedsim/command is a fedsim with
-// that method.
+// An Algorithm receives a limit on the work of a device and returns the steps, FLOPs and
+// numbers sent. A method of your own is a package that calls Register in its init
+// function. A main package that imports it beside fedsim/cmd/fedsim/command is a fedsim
+// with that method; docs/plugins.md shows how.
 //
-// It must not know of time, devices, links, drops or deadlines: the runtime
-// turns work into time, and tells the algorithm which updates arrived.
+// It must not know of time, devices' hardware, links, drops or deadlines: federation
+// turns work into time, and commits or discards the work of each device.
 package algorithms

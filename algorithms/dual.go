@@ -15,7 +15,7 @@ import (
 type Dual struct {
 	Problem  *mtl.Problem
 	Coupling mtl.Coupling
-	Duals    *mtl.Duals  // what both sides have agreed on
+	Duals    *mtl.Duals  // committed, on both sides
 	W        data.Matrix // grad R*(V), broadcast at Begin
 	Next     [][]float64 // tentative dual variables, by device
 	Delta    data.Matrix // tentative change of its task's row of V, one row a device
@@ -76,8 +76,8 @@ func (d *Dual) Commit(device int) {
 	kernel.Axpy(gamma, d.Delta.Row(device), d.Duals.V.Row(d.Problem.TaskOf(device)))
 }
 
-// step moves the device's dual variables gamma of the way to the tentative ones, a
-// convex combination that stays in the domain of the conjugate, rounding included.
+// step moves the device's dual variables by a share gamma towards the tentative ones.
+// The convex combination stays in the domain of the conjugate, rounding included.
 func (d *Dual) step(device int, gamma float64) {
 	alpha := d.Duals.Alpha[device]
 	if gamma == 1 {

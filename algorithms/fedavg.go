@@ -17,13 +17,12 @@ func (o *fedProxOptions) Validate(c *config.Checker) {
 	c.Require(o.Mu >= 0 && o.Mu <= 1e12, "mu", o.Mu, "must be in [0, 1e12]")
 }
 
-// fedAvg is federated averaging: all devices are sent the one model w, make
-// mini-batch steps on their own objective (see LocalSGDOptions; with mu > 0 also
-// on a proximal term, which is FedProx), and the server adds to w the mean of
-// their changes weighted by their rows, which is the weighted mean of their models.
-// A device that does not answer is left out of the mean, and one that could afford
-// less counts with what it did. One w for all tasks does not reach the optimum P*
-// of a problem whose tasks differ.
+// fedAvg is federated averaging. The server sends one model w to all devices. They
+// make mini-batch steps on their own objective (see LocalSGDOptions; with mu > 0 also
+// on a proximal term, which is FedProx). The server adds to w the mean of their changes
+// weighted by their rows, which is the weighted mean of their models.
+// The mean leaves out devices that do not respond, and takes partial work in full. One
+// w for all tasks does not reach the optimum P* of a problem whose tasks differ.
 type fedAvg struct {
 	globalModel
 	round average
@@ -72,7 +71,7 @@ func (f *fedAvg) Begin() int {
 // Solve makes the device's local steps from w.
 func (f *fedAvg) Solve(r Request) Work { return f.solve(r, f.w) }
 
-// Commit takes the device's change into the mean.
+// Commit adds the device's change to the mean.
 func (f *fedAvg) Commit(device int) { f.round.add(f.change.Row(device), f.rows(device), 1) }
 
 // Discard leaves the device out of the mean.

@@ -304,7 +304,7 @@ func TestFedBuffAcrossRounds(t *testing.T) {
 
 // Many local passes on devices that differ lead FedAvg to a place near the
 // minimum of f, one gradient step a round to the minimum itself.
-func TestFedAvgMinimisesTheMeanLoss(t *testing.T) {
+func TestFedAvgMinimizesTheMeanLoss(t *testing.T) {
 	p, c := onLoss(t, mtl.LossSquaredHinge, tiedToMean)
 	const l2 = 0.1
 	w := make([]float64, p.Features())

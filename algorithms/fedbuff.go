@@ -11,9 +11,9 @@ import (
 // FedBuffOptions are the settings of FedBuff.
 type FedBuffOptions struct {
 	LocalSGDOptions
-	Buffer       int     `toml:"buffer" doc:"answers K that the server gathers for one step; 1: a step on every answer, as in FedAsync"`
-	ServerStep   float64 `toml:"server_step" doc:"step size of the server: what the mean of the gathered changes is multiplied by"`
-	MaxStaleness int     `toml:"max_staleness" doc:"server steps since a device was sent the model after which its answer is refused; 0: none is"`
+	Buffer       int     `toml:"buffer" doc:"responses K that the server gathers for one step; 1: a step on every response, as in FedAsync"`
+	ServerStep   float64 `toml:"server_step" doc:"step size of the server: the factor of the mean of the gathered changes"`
+	MaxStaleness int     `toml:"max_staleness" doc:"server steps between sending a device the model and its response; with more the server refuses it; 0: no limit"`
 }
 
 // Validate reports everything wrong with the options.
@@ -24,23 +24,23 @@ func (o *FedBuffOptions) Validate(c *config.Checker) {
 	c.Require(o.MaxStaleness >= 0, "max_staleness", o.MaxStaleness, "must not be negative")
 }
 
-// fedBuff is federated averaging without rounds: the server gathers K answers,
+// fedBuff is federated averaging without rounds: the server gathers K responses,
 // from whatever versions of w they started, and then adds to w the mean of their
 // changes, weighted by rows and each damped by 1/sqrt(1+tau), where tau is how many
 // steps the server has taken since it sent the device its w. K = 1 takes a step on
-// every answer, as FedAsync does (Xie, Koyejo, Gupta: Asynchronous Federated
+// every response, as FedAsync does (Xie, Koyejo, Gupta: Asynchronous Federated
 // Optimization, 2019), but adds the change where that mixes the models. Under a
-// protocol with rounds the devices that answer enter the buffer in their order; K
-// as many as the devices is FedAvg. As there, W = w 1^T does not reach P*.
+// protocol with rounds the responses enter the buffer in device order; with K equal to
+// the number of devices it is FedAvg. As there, W = w 1^T does not reach P*.
 type fedBuff struct {
 	globalModel
-	opts    FedBuffOptions
-	sent    data.Matrix // w as each device was sent it
-	since   []int       // server steps there were then, by device
-	steps   int         // server steps
-	buffer  average
-	answers int     // in the buffer
-	served  float64 // FLOPs of the server in the open round
+	opts      FedBuffOptions
+	sent      data.Matrix // w as each device was sent it
+	since     []int       // server steps there were then, by device
+	steps     int         // server steps
+	buffer    average
+	responses int     // in the buffer
+	served    float64 // FLOPs of the server in the open round
 }
 
 var _ Asynchronous = (*fedBuff)(nil)
@@ -68,7 +68,7 @@ func init() {
 	})
 }
 
-// Send fixes the present w as what the device starts from.
+// Send fixes the present w as the device's start.
 func (f *fedBuff) Send(device int) int {
 	copy(f.sent.Row(device), f.w)
 	f.since[device] = f.steps
@@ -86,24 +86,24 @@ func (f *fedBuff) Receive(device int) (taken bool, flops float64) {
 		return false, 0
 	}
 	f.buffer.add(f.change.Row(device), f.rows(device), 1/math.Sqrt(1+float64(tau)))
-	f.answers++
-	if f.answers < f.opts.Buffer {
+	f.responses++
+	if f.responses < f.opts.Buffer {
 		return true, 0
 	}
 	flops = f.buffer.apply(f.w, f.opts.ServerStep)
 	f.buffer.reset()
-	f.answers = 0
+	f.responses = 0
 	f.steps++
 	return true, flops
 }
 
-// State names what the devices were sent, and the buffer.
+// State codes the messages to the devices and the buffer.
 func (f *fedBuff) State(c *state.Coder) {
 	f.globalModel.State(c)
 	rows(c, &f.sent)
 	c.Ints(f.since)
 	c.Int(&f.steps)
-	c.Int(&f.answers)
+	c.Int(&f.responses)
 	c.Float64s(f.buffer.sum)
 	c.Float64(&f.buffer.weight)
 	c.Float64(&f.buffer.flops)
@@ -121,7 +121,7 @@ func (f *fedBuff) Begin() int {
 	return len(f.w)
 }
 
-// Commit lets the server have the device's answer.
+// Commit hands the device's response to the server.
 func (f *fedBuff) Commit(device int) {
 	_, flops := f.Receive(device)
 	f.served += flops

@@ -13,7 +13,7 @@ import (
 // LocalSGDOptions are the settings of a device's local work in the methods that
 // average models; their options embed them.
 type LocalSGDOptions struct {
-	Epochs float64 `toml:"epochs" doc:"local passes over a device's rows each time it is asked; 0: as many rows as the protocol allows"`
+	Epochs float64 `toml:"epochs" doc:"local passes over a device's rows per round; 0: as many rows as the protocol allows"`
 	Batch  int     `toml:"batch" doc:"rows of a mini-batch; 0: all rows of the device"`
 	Step   float64 `toml:"step" doc:"step size eta of the local mini-batch steps"`
 	L2     float64 `toml:"l2" doc:"l2 in the term l2/2 |w|^2 of every device's objective"`
@@ -25,7 +25,7 @@ func defaultLocalSGD() LocalSGDOptions { return LocalSGDOptions{Epochs: 1, Batch
 // Validate reports everything wrong with the options.
 func (o *LocalSGDOptions) Validate(c *config.Checker) { o.check(c, 0) }
 
-// check reports everything wrong under a proximal term of that strength.
+// check reports everything wrong with the options under a proximal term mu.
 func (o *LocalSGDOptions) check(c *config.Checker, mu float64) {
 	c.Require(o.Epochs >= 0 && o.Epochs <= 1e6, "epochs", o.Epochs, "must be in [0, 1e6]")
 	c.Require(o.Batch >= 0, "batch", o.Batch, "must not be negative")
@@ -47,10 +47,9 @@ func (o *LocalSGDOptions) steps(rows, allowed int) int {
 	return allowed
 }
 
-// stepFLOPs is the cost of a row of d features: a dot product, an axpy, and its
-// share of the update of 5 operations a weight that a mini-batch ends with. A
-// mini-batch cut short is charged for its rows' shares, and the one update of a
-// batch of all rows is left out.
+// stepFLOPs is the cost of a row of d features: a dot product, an axpy, and its share
+// of the update of the weights that ends a mini-batch, 5 operations a weight. A smaller
+// mini-batch pays for the shares of its rows. A batch of all rows pays for no update.
 func (o *LocalSGDOptions) stepFLOPs(d int) float64 {
 	if o.Batch == 0 {
 		return rowFLOPs(d)
@@ -69,10 +68,10 @@ func (o *LocalSGDOptions) workload(features int) Workload {
 //
 // makes mini-batch steps on F_k(w) + mu/2 |w - w_k|^2 from the w_k it was sent. The
 // loss is averaged over rows whatever problem.loss_scaling says, and averages of
-// models are weighted by n_k: together the devices minimise the mean loss of all
-// rows, f(w) = sum_k n_k/n F_k(w), of which the coupling is no part. So W = w 1^T
-// does not reach the optimum P* of a problem whose tasks differ; what such a
-// method is compared by is the error.
+// models are weighted by n_k: together the devices minimize the mean loss of all
+// rows, f(w) = sum_k n_k/n F_k(w), which does not depend on the coupling. So
+// W = w 1^T does not reach the optimum P* of a problem whose tasks differ; compare such
+// methods by their errors.
 type globalModel struct {
 	problem *mtl.Problem
 	opts    LocalSGDOptions
@@ -160,20 +159,20 @@ func (m *globalModel) Model() Model {
 	return Model{W: &m.model}
 }
 
-// State names w and the devices' changes of it.
+// State codes w and the devices' changes of it.
 func (m *globalModel) State(c *state.Coder) {
 	c.Float64s(m.w)
 	rows(c, &m.change)
 }
 
-// SetCoupling changes nothing: a coupling has no say in what is minimised.
+// SetCoupling changes nothing: the objective does not depend on the coupling.
 func (m *globalModel) SetCoupling(mtl.Coupling) {}
 
 // average gathers weighted changes of a model.
 type average struct {
 	sum    []float64
-	weight float64 // of all that is in sum; 0 when that is nothing
-	flops  float64 // of gathering
+	weight float64 // of the changes in sum; 0: there are none
+	flops  float64 // of adding them
 }
 
 func newAverage(d int) average { return average{sum: make([]float64, d)} }
@@ -190,7 +189,8 @@ func (a *average) add(change []float64, weight, damping float64) {
 	a.flops += 2 * float64(len(change))
 }
 
-// apply adds step times the average to w and returns the FLOPs of it all.
+// apply adds step times the average to w and returns the FLOPs of the average and the
+// step.
 func (a *average) apply(w []float64, step float64) float64 {
 	if a.weight == 0 {
 		return 0

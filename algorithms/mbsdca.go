@@ -35,7 +35,7 @@ func init() {
 		Reference:   "Takac, Bijral, Richtarik, Srebro: Mini-Batch Primal and Dual Methods for SVMs, ICML 2013",
 		Options:     func() Options { return &MbSDCAOptions{Batch: 32, Beta: 1} },
 		AuthorUnits: 6,
-		Needs:       func(o Options) Needs { return Needs{Budget: o.(*MbSDCAOptions).Batch == 0} }, // or steps must be limited
+		Needs:       func(o Options) Needs { return Needs{Budget: o.(*MbSDCAOptions).Batch == 0} },
 		Workload: func(o Options, features int) Workload {
 			opts := o.(*MbSDCAOptions)
 			return Workload{
@@ -76,8 +76,8 @@ func (m *mbSDCA) Solve(r Request) Work {
 	return Work{Steps: b, FLOPs: float64(b) * p.StepFLOPs(), Values: p.Features()}
 }
 
-// batchSize is the configured size (0: no size of its own), at most the steps
-// allowed and the rows there are.
+// batchSize is the configured size (0: unlimited), at most the steps allowed and the
+// number of rows.
 func batchSize(configured, allowed, rows int) int {
 	b := min(allowed, rows)
 	if configured > 0 {

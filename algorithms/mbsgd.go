@@ -27,9 +27,9 @@ func (o *MbSGDOptions) Validate(c *config.Checker) {
 
 // mbSGD is mini-batch stochastic sub-gradient descent on P: devices send the
 // sub-gradient of their loss on a mini-batch, the server adds the gradient of
-// the regulariser and takes a step. The task of a device that did not
-// answer keeps its weights, regulariser included: an update that is lost never
-// happened. The projection, where it applies, scales the weights of all tasks.
+// the regularizer and takes a step. A task without a response keeps its weights, also
+// with respect to the regularizer: a lost update never happened. The projection, where
+// it applies, scales the weights of all tasks.
 type mbSGD struct {
 	problem  *mtl.Problem
 	coupling mtl.Coupling
@@ -39,7 +39,7 @@ type mbSGD struct {
 	w, z     data.Matrix // W and the gradient of R there
 	gradient data.Matrix // of the loss, one row a device
 	arrived  []bool      // by device
-	heard    []bool      // by task: some device of it answered
+	heard    []bool      // by task: a device of it responded
 	orders   []mtl.Order // by worker
 	most     float64     // P(0), an upper bound on R at the optimum
 }
@@ -53,7 +53,7 @@ func init() {
 		Reference:   "Shalev-Shwartz, Singer, Srebro: Pegasos, ICML 2007",
 		Options:     func() Options { return &MbSGDOptions{Batch: 32, Delay: 1, Project: true} },
 		AuthorUnits: 4,
-		Needs:       func(o Options) Needs { return Needs{Budget: o.(*MbSGDOptions).Batch == 0} }, // or steps must be limited
+		Needs:       func(o Options) Needs { return Needs{Budget: o.(*MbSGDOptions).Batch == 0} },
 		Workload: func(o Options, features int) Workload {
 			opts := o.(*MbSGDOptions)
 			return Workload{
@@ -116,7 +116,7 @@ func (m *mbSGD) Solve(r Request) Work {
 	return Work{Steps: b, FLOPs: float64(b) * m.StepFLOPs(), Values: p.Features()}
 }
 
-// Commit takes note that the device's gradient has arrived.
+// Commit records that the device's gradient has arrived.
 func (m *mbSGD) Commit(device int) { m.arrived[device] = true }
 
 // Discard leaves the device's gradient out of the step.
@@ -146,7 +146,7 @@ func (m *mbSGD) End() float64 {
 	return m.coupling.FLOPs(m.problem.Features())
 }
 
-// project scales W onto the ball R(W) <= P(0), which holds the optimum since
+// project scales W onto the ball R(W) <= P(0), which contains the optimum because
 // R(W*) <= P(W*) <= P(0). The quadratic part of R stands for R.
 func (m *mbSGD) project() {
 	r := 0.0
@@ -166,7 +166,7 @@ func (m *mbSGD) project() {
 // Model returns W; there are no dual variables.
 func (m *mbSGD) Model() Model { return Model{W: &m.w} }
 
-// State names W, the gradients on their way and the count of rounds.
+// State codes W, the gradients under way and the number of rounds.
 func (m *mbSGD) State(c *state.Coder) {
 	c.Int(&m.round)
 	rows(c, &m.w)
@@ -176,8 +176,8 @@ func (m *mbSGD) State(c *state.Coder) {
 	}
 }
 
-// SetCoupling keeps W and continues under another coupling, with the step sizes
-// starting over: it is another problem.
+// SetCoupling keeps W and restarts the step sizes: another coupling is another
+// problem.
 func (m *mbSGD) SetCoupling(c mtl.Coupling) {
 	m.coupling = c
 	m.round = 0

@@ -18,7 +18,7 @@ func (o *MOCHAOptions) Validate(c *config.Checker) {
 // needs returns that steps must be limited when no number of epochs is set.
 func (o *MOCHAOptions) needs() Needs { return Needs{Budget: o.Epochs == 0} }
 
-// steps returns the fewer of the epochs and of what is allowed.
+// steps returns the fewer of the epochs and the steps allowed.
 func (o *MOCHAOptions) steps(rows, allowed int) int {
 	if o.Epochs > 0 {
 		return min(allowed, epochs(o.Epochs, rows))

@@ -14,33 +14,33 @@ type Factory struct {
 	Summary   string         // one line for listings
 	Reference string         // where the method comes from
 	Options   func() Options // a new struct holding the defaults
-	// AuthorUnits is what one step costs in the units of the authors' released
+	// AuthorUnits is the cost of one step in the units of the authors' released
 	// drivers; 0: the drivers do not have the method.
 	AuthorUnits float64
 	// OneModel is true when every device is sent the same model, whatever its task,
-	// so that the answers of devices behind one hub add up to one.
+	// so that a hub can add up the responses of its devices.
 	OneModel bool
 	// OwnMetrics is true when New returns a Reporter. Its sub-optimality is not known:
 	// the reference optimum is that of the linear problem.
 	OwnMetrics bool
-	// Asynchronous is true when the method can do without rounds: what New returns is
-	// then Asynchronous.
+	// Asynchronous is true when New returns an Asynchronous: the method works without
+	// rounds.
 	Asynchronous bool
-	// Limit is the option that limits the work of a method whose devices otherwise
-	// work until they reach an accuracy; Work.Capped says where it did. Empty: no such
-	// method.
+	// Limit names the option that limits local work which otherwise ends at an
+	// accuracy. Work.Capped reports where it did. Empty: the method has no such option.
 	Limit string
-	// Needs returns what the method with the given options demands of the round
-	// protocol; nil: nothing.
+	// Needs returns the demands of the method with the given options on the round
+	// protocol; nil: none.
 	Needs func(Options) Needs
 	// Workload describes the local work with the given options on d features; nil when
-	// it depends on what is learnt.
+	// it depends on the data.
 	Workload func(o Options, features int) Workload
 	// New starts a run; the options are what Options returned, decoded and valid.
 	New func(Setup, Options) (Algorithm, error)
 }
 
-// NeedsOf returns what the method with the given options demands of the round protocol.
+// NeedsOf returns the demands of the method with the given options on the round
+// protocol.
 func (f *Factory) NeedsOf(o Options) Needs {
 	if f.Needs == nil {
 		return Needs{}
@@ -50,8 +50,8 @@ func (f *Factory) NeedsOf(o Options) Needs {
 
 var factories = registry.New[Factory]("algorithms")
 
-// Register makes a method known under its name. It is called from init
-// functions and panics on a factory that is incomplete or already known.
+// Register registers a method under its name. Init functions call it. It panics when
+// the factory is incomplete or the name is taken.
 func Register(f Factory) {
 	factories.Add(f.Name, f, f.Options != nil && f.New != nil, "a name, options and a constructor")
 }

@@ -8,7 +8,7 @@ import (
 	"fedsim/mtl"
 )
 
-// tyings are all regularisers; those that learn their Omega start from what two
+// tyings are all regularizers; those that learn their Omega start from what two
 // central outer iterations have learnt.
 var tyings = []struct {
 	name   string
@@ -31,10 +31,10 @@ var tyings = []struct {
 	}},
 }
 
-// Under every regulariser's coupling MOCHA finds the optimum of the central
+// Under every regularizer's coupling MOCHA finds the optimum of the central
 // solver, sub-problems in parallel and half of the devices dropping, by every
 // rule for sigma'.
-func TestMOCHAFindsTheOptimumOfEveryRegulariser(t *testing.T) {
+func TestMOCHAFindsTheOptimumOfEveryRegularizer(t *testing.T) {
 	for _, tying := range tyings {
 		for _, rule := range []string{mtl.SigmaSpectral, mtl.SigmaLemma9, mtl.SigmaPerTask} {
 			t.Run(tying.name+"/"+rule, func(t *testing.T) {

@@ -6,9 +6,8 @@ import (
 	"fedsim/config"
 )
 
-// Workload is the local work of a method where it is known without doing it: it
-// depends on how many rows a device has and on what it is allowed, not on what
-// the rows say.
+// Workload is the local work of a method where it is known in advance: it depends on
+// the number of rows of a device and on its step limit, not on the data.
 type Workload struct {
 	StepFLOPs float64                     // the most that one step can take
 	Steps     func(rows, allowed int) int // steps of a device with so many rows
@@ -21,9 +20,9 @@ func epochs(passes float64, rows int) int {
 	return int(min(math.MaxInt32, math.Ceil(passes*float64(rows))))
 }
 
-// timingOnly is a method of which only the work is done justice to: devices take as
-// long, and send as much, as if they computed, and nothing is learnt. Every step
-// is taken for one that moves its coordinate.
+// timingOnly stands for a method in a run without learning: devices take as long, and
+// send as much, as if they computed. Every step counts as one that moves its
+// coordinate.
 type timingOnly struct {
 	workload Workload
 	rows     []int32 // by device
@@ -32,8 +31,8 @@ type timingOnly struct {
 
 var _ Reporter = (*timingOnly)(nil)
 
-// timingOnlyAsynchronous is a timingOnly whose method can do without rounds. No answer is
-// refused: which would be is not known.
+// timingOnlyAsynchronous is a timingOnly for a method without rounds. It refuses no
+// response.
 type timingOnlyAsynchronous struct{ *timingOnly }
 
 var _ Asynchronous = timingOnlyAsynchronous{}
@@ -41,13 +40,13 @@ var _ Asynchronous = timingOnlyAsynchronous{}
 // Send returns how many numbers the device is sent.
 func (t timingOnlyAsynchronous) Send(int) int { return t.features }
 
-// Receive takes the answer.
+// Receive takes the response.
 func (t timingOnlyAsynchronous) Receive(int) (taken bool, flops float64) { return true, 0 }
 
-// NewTimingOnly returns the method of a factory with the given options on devices
-// with so many rows of d features: a *timingOnly, or one that is Asynchronous when the
-// method is. It fails with a config.Problem when the method's work depends on what
-// the rows say.
+// NewTimingOnly returns an algorithm that takes the time and bytes of a factory's
+// method and learns nothing, on devices with the given numbers of rows. It is
+// Asynchronous when the method is. The error is a config.Problem when the method's
+// work depends on the data.
 func NewTimingOnly(f Factory, o Options, rows []int32, features int) (Algorithm, error) {
 	if f.Workload == nil {
 		return nil, config.Problem{Key: "run.mode", Value: "timing", Want: "must be \"learning\": how long " + f.Name + " computes depends on what it learns"}
@@ -65,7 +64,7 @@ func (t *timingOnly) StepFLOPs() float64 { return t.workload.StepFLOPs }
 // Begin returns how many numbers each device is sent.
 func (t *timingOnly) Begin() int { return t.features }
 
-// Solve returns what the local work would take.
+// Solve returns the cost of the local work.
 func (t *timingOnly) Solve(r Request) Work {
 	steps := t.workload.Steps(int(t.rows[r.Device]), r.Steps)
 	return Work{Steps: steps, FLOPs: float64(steps) * t.workload.StepFLOPs, Values: t.features + t.workload.Extra}
@@ -77,10 +76,10 @@ func (t *timingOnly) Commit(int) {}
 // Discard does nothing.
 func (t *timingOnly) Discard(int) {}
 
-// End returns 0: what the server would compute is not known.
+// End returns 0: the server's work is not known.
 func (t *timingOnly) End() float64 { return 0 }
 
-// Metrics returns that nothing is known of the model.
+// Metrics returns unknown metrics: there is no model.
 func (t *timingOnly) Metrics() Metrics { return Unknown() }
 
 // Hash returns 0, the hash of no model.

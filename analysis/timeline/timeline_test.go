@@ -210,7 +210,7 @@ type coins struct {
 
 func (c coins) Available(device int, at engine.Time) (bool, engine.Time) {
 	const stretch = engine.Time(4e8)
-	s := rng.New(c.seed, rng.Presence, device, int(at/stretch))
+	s := rng.New(c.seed, rng.Availability, device, int(at/stretch))
 	return s.Float64() < c.share, at - at%stretch + stretch
 }
 

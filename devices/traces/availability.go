@@ -77,7 +77,7 @@ type chain struct {
 }
 
 func newChain(c AvailabilityConfig, seed uint64) chain {
-	x := chain{blocks: newBlocks(seed, rng.Presence, (c.MeanUpS+c.MeanDownS)/2), config: c}
+	x := chain{blocks: newBlocks(seed, rng.Availability, (c.MeanUpS+c.MeanDownS)/2), config: c}
 	for _, zone := range c.ZonesH {
 		x.shares = append(x.shares, c.share(zone))
 	}

@@ -2,9 +2,9 @@ package parallel
 
 import "context"
 
-// Await returns what compute returns, or ctx's error as soon as ctx ends. Then
-// compute, which cannot be stopped, goes on for nobody until it is done; it must
-// write to nothing that others look at.
+// Await returns the results of compute, or ctx's error as soon as ctx ends. It cannot
+// stop compute, which then runs to its end in the background, and so must not write to
+// memory that other goroutines read.
 func Await[V any](ctx context.Context, compute func() (V, error)) (V, error) {
 	type result struct {
 		value V

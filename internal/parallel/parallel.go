@@ -1,8 +1,8 @@
-// Package parallel spreads independent pieces of work over the cores. Every
-// piece writes to a place of its own, so results do not depend on how many
-// workers there are or which of them does what.
+// Package parallel spreads independent pieces of work over the cores. Every piece
+// writes to a separate place, so that results do not depend on the number of workers
+// or on which worker does which piece.
 //
-// It must not know what the pieces are.
+// It must not know the work.
 package parallel
 
 import (
@@ -11,11 +11,10 @@ import (
 	"sync/atomic"
 )
 
-// Pool is a budget of workers shared by everything that computes: several runs
-// at once, and the local solves within each. Whoever calls For works itself and
-// borrows the workers that are idle at that moment, so nested loops neither
-// deadlock nor start more workers than the pool has. A nil pool has one worker,
-// the caller.
+// Pool is a budget of workers that all computations share: several runs at once, and
+// the local solves within each. The caller of For works too, and borrows the workers
+// that are idle. So nested loops neither deadlock nor start more workers than the pool
+// has. A nil pool has one worker, the caller.
 type Pool struct {
 	size int
 	idle chan struct{} // one token per worker beyond the first
@@ -42,9 +41,8 @@ func (p *Pool) Size() int {
 }
 
 // For calls f(i, worker) once for every i in [0, n) and returns when all calls
-// have. The calls of one For that run at the same time have different worker
-// indices, so scratch space may be kept by worker. A panic in f reaches the
-// caller.
+// have returned. Calls that run at the same time have different worker indices, which
+// index scratch space. A panic in f reaches the caller.
 func (p *Pool) For(n int, f func(i, worker int)) {
 	if n <= 0 {
 		return

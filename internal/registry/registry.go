@@ -1,7 +1,7 @@
-// Package registry holds what packages make known under a name from their init
-// functions, also packages that are written elsewhere and linked in.
+// Package registry maps names to values that packages register in their init functions.
+// Packages of other modules that are linked in register theirs too.
 //
-// It must not know what is registered.
+// It must not know the values' meaning.
 package registry
 
 import (
@@ -12,35 +12,37 @@ import (
 	"fedsim/config"
 )
 
-// Registry is things by name. The zero value is not usable; use New.
+// Registry maps names to values. The zero value is not usable; use New.
 type Registry[T any] struct {
-	of    string // what panics begin with
+	owner string
 	known map[string]T
 }
 
-// New returns an empty registry. Its panics begin with of, as in "algorithms".
-func New[T any](of string) *Registry[T] { return &Registry[T]{of: of, known: map[string]T{}} }
+// New returns an empty registry. Its panics begin with the owner, as in "algorithms".
+func New[T any](owner string) *Registry[T] {
+	return &Registry[T]{owner: owner, known: map[string]T{}}
+}
 
-// Add makes x known under a name. It panics for an x that is not complete, which
-// needs what is said, and for a name that is taken.
+// Add registers x under a name. It panics when x is not complete, with the text of its
+// needs, and when the name is taken.
 func (r *Registry[T]) Add(name string, x T, complete bool, needs string) {
 	if name == "" || !complete {
-		panic(fmt.Sprintf("%s: factory %q needs %s", r.of, name, needs))
+		panic(fmt.Sprintf("%s: factory %q needs %s", r.owner, name, needs))
 	}
 	if _, taken := r.known[name]; taken {
-		panic(fmt.Sprintf("%s: %q is registered twice", r.of, name))
+		panic(fmt.Sprintf("%s: %q is registered twice", r.owner, name))
 	}
 	r.known[name] = x
 }
 
-// Lookup returns what is known under a name.
+// Lookup returns the value registered under a name.
 func (r *Registry[T]) Lookup(name string) (x T, ok bool) {
 	x, ok = r.known[name]
 	return x, ok
 }
 
-// Check reports, at the key model below c, a name that is neither empty nor known, and
-// at options what is wrong with those of the model, once they are decoded.
+// Check reports, at the key model below c, a name that is neither empty nor registered,
+// and at the key options the problems of the options, once they are decoded.
 func (r *Registry[T]) Check(c *config.Checker, model string, options any) {
 	if len(r.known) == 0 {
 		c.OneOfOrEmpty("model", "")

@@ -8,7 +8,7 @@ import (
 )
 
 func TestRegistry(t *testing.T) {
-	r := New[int]("things")
+	r := New[int]("shapes")
 	if names := r.Names(); len(names) != 0 {
 		t.Errorf("an empty registry has %v", names)
 	}
@@ -24,10 +24,10 @@ func TestRegistry(t *testing.T) {
 		t.Errorf("Two is %d, %t: names are compared with case", x, ok)
 	}
 	for want, add := range map[string]func(){
-		`things: "one" is registered twice`:         func() { r.Add("one", 3, true, "a number") },
-		`things: factory "" needs a number`:         func() { r.Add("", 3, true, "a number") },
-		`things: factory "three" needs a number`:    func() { r.Add("three", 3, false, "a number") },
-		`things: factory "four" needs two, or more`: func() { r.Add("four", 4, false, "two, or more") },
+		`shapes: "one" is registered twice`:         func() { r.Add("one", 3, true, "a number") },
+		`shapes: factory "" needs a number`:         func() { r.Add("", 3, true, "a number") },
+		`shapes: factory "three" needs a number`:    func() { r.Add("three", 3, false, "a number") },
+		`shapes: factory "four" needs two, or more`: func() { r.Add("four", 4, false, "two, or more") },
 	} {
 		func() {
 			defer func() {
@@ -39,7 +39,7 @@ func TestRegistry(t *testing.T) {
 		}()
 	}
 	if x, _ := r.Lookup("one"); x != 1 || len(r.Names()) != 2 {
-		t.Errorf("what was refused is known: %v, one is %d", r.Names(), x)
+		t.Errorf("a refused value is registered: %v, one is %d", r.Names(), x)
 	}
 }
 
@@ -49,7 +49,7 @@ type picky struct{}
 func (picky) Validate(c *config.Checker) { c.Require(false, "size", 3, "must be even") }
 
 func TestCheck(t *testing.T) {
-	none, some := New[int]("things"), New[int]("things")
+	none, some := New[int]("shapes"), New[int]("shapes")
 	some.Add("long", 1, true, "a number")
 	some.Add("short", 2, true, "a number")
 	for _, c := range []struct {

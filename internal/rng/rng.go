@@ -3,7 +3,7 @@
 // algorithm, a device or a metric shifts no other draw, and every method that
 // asks for the same tuple faces the same stragglers (common random numbers).
 //
-// It must not know what its numbers are used for beyond the purpose's name.
+// It must not know the use of its numbers beyond the purpose's name.
 package rng
 
 import (
@@ -19,30 +19,30 @@ type Purpose uint64
 // The purposes a stream is drawn for. Values are part of the definition of a
 // run's result: append, never reorder.
 const (
-	Solve       Purpose = iota + 1 // coordinates and mini-batches of a local solve
-	Drop                           // whether and where a device drops in a round
-	Work                           // how many steps a device is given in a round
-	Downlink                       // jitter and loss of a download
-	Uplink                         // jitter and loss of an upload
-	Spread                         // a device's speed within its fleet
-	Battery                        // a device's charge at the start
-	Split                          // train/test split of a task
-	Skew                           // which training rows a skewed data set keeps
-	Synthetic                      // generated data
-	Charging                       // when a flat device is charged
-	Reference                      // the central solver of the reference optimum
-	ClientSplit                    // cross-validation folds
-	Share                          // which of a task's devices holds a row
-	Selection                      // which clients the server asks in a round
-	Sample                         // which tasks a model is evaluated on
-	Trace                          // which trace a device follows
-	Presence                       // when a device comes and goes
-	Recorded                       // what else a generated trace holds
-	Class                          // which class of its fleet a device is of
-	Fading                         // when the state of a link changes
-	Resample                       // which seeds a resample of runs holds
-	DeviceModel                    // what a device model that is linked in draws
-	LinkModel                      // what a link model that is linked in draws
+	Solve        Purpose = iota + 1 // coordinates and mini-batches of a local solve
+	Drop                            // whether and where a device drops in a round
+	Work                            // how many steps a device is given in a round
+	Downlink                        // jitter and loss of a download
+	Uplink                          // jitter and loss of an upload
+	Spread                          // a device's speed within its fleet
+	Battery                         // a device's charge at the start
+	Split                           // train/test split of a task
+	Skew                            // which training rows a skewed data set keeps
+	Synthetic                       // generated data
+	Charging                        // when a depleted device is charged
+	Reference                       // the central solver of the reference optimum
+	ClientSplit                     // cross-validation folds
+	Share                           // which of a task's devices holds a row
+	Selection                       // which clients the server asks in a round
+	Sample                          // which tasks a model is evaluated on
+	Trace                           // which trace a device follows
+	Availability                    // when a device is available
+	Recorded                        // the other traces that a generator makes
+	Class                           // the class of a device in its fleet
+	Fading                          // when the state of a link changes
+	Resample                        // the seeds in a resample of runs
+	DeviceModel                     // the draws of a device model from another module
+	LinkModel                       // the draws of a link model from another module
 )
 
 // Stream is a PCG-DXSM generator with 128 bits of state, the one of
@@ -71,7 +71,7 @@ func from(seed uint64, purpose Purpose, device int, round int64) Stream {
 	return Stream{hi: h, lo: mix(h + 0x9e3779b97f4a7c15)}
 }
 
-// mix is the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+// mix is the finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 func mix(z uint64) uint64 {
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
