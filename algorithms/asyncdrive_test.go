@@ -8,17 +8,17 @@ import (
 	"fedsim/mtl"
 )
 
-// course is a run without rounds on a clock of its own: a device is sent to,
-// answers after a delay, and is sent to again. Simultaneous answers come in the
-// order of devices.
+// course is a run without rounds on a separate clock: the driver sends to a device,
+// takes its response after a delay, and sends to it again. Simultaneous responses come
+// in device order.
 type course struct {
 	a        Asynchronous
 	p        *mtl.Problem
 	delay    func(device, attempt int) float64
-	lost     func(device, attempt int) bool // nil: none is
-	lazy     bool                           // solve all that are under way, in parallel, when the first comes
-	steps    int                            // most steps of an answer; 0: NoLimit
-	due      []float64                      // when a device's answer comes
+	lost     func(device, attempt int) bool // nil: none
+	lazy     bool                           // solve all pending ones in parallel when the first response is due
+	steps    int                            // most steps of a response; 0: NoLimit
+	due      []float64                      // when a device's response is due
 	attempts []int
 	pending  []int // devices that were sent to and have not solved
 	taken    int
@@ -65,7 +65,7 @@ func (c *course) solve(k, worker int) {
 	c.a.Solve(request(k, c.attempts[k], steps, worker))
 }
 
-// next lets the next answer come, or be lost, and sends to its device again.
+// next takes or loses the next response, and sends to its device again.
 func (c *course) next() (device int, taken bool) {
 	k := 0
 	for i, due := range c.due {
@@ -95,7 +95,7 @@ func (c *course) next() (device int, taken bool) {
 	return k, taken
 }
 
-// asynchronousMethods are the registered methods that can do without rounds.
+// asynchronousMethods are the registered methods that work without rounds.
 func asynchronousMethods(t *testing.T) []string {
 	t.Helper()
 	p, c := randomProblem(t, untied, nil, 3, 4, 4)

@@ -6,12 +6,12 @@ import (
 	"fedsim/mtl"
 )
 
-// everyAsynchronous holds every registered method that can do without rounds to the
-// contract of Asynchronous.
+// everyAsynchronous tests the contract of Asynchronous on every registered method that
+// works without rounds.
 func everyAsynchronous(t *testing.T, f func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling)) {
 	names := asynchronousMethods(t)
 	if len(names) < 2 {
-		t.Fatalf("only %v can do without rounds", names)
+		t.Fatalf("only %v work without rounds", names)
 	}
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
@@ -21,7 +21,7 @@ func everyAsynchronous(t *testing.T, f func(t *testing.T, name string, p *mtl.Pr
 	}
 }
 
-// tight makes methods refuse old answers.
+// tight makes methods refuse stale responses.
 func tight(o Options) {
 	smaller(o)
 	switch o := o.(type) {
@@ -32,10 +32,11 @@ func tight(o Options) {
 	}
 }
 
-// A device's work depends on what it was sent alone: the same bits come out when it
-// is done at once by one worker, and when it is done by several in parallel as late
-// as can be. To look at the model in between changes nothing.
+// A device's work depends on its message alone. It has the same bits when one worker
+// does it at once and when several do it in parallel as late as possible. Calls of Model
+// in between change nothing.
 func TestWhenAndWhoSolvesDoesNotMatter(t *testing.T) {
+	t.Parallel()
 	everyAsynchronous(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
 		build := func(lazy bool) *course {
 			course := newCourse(start(t, name, p, c, smaller), p, random(3, 6))
@@ -50,11 +51,11 @@ func TestWhenAndWhoSolvesDoesNotMatter(t *testing.T) {
 			late.next()
 			unseen.next()
 			if err := same(snapshot(early.a), snapshot(late.a)); err != nil {
-				t.Fatalf("answer %d, computed when sent against when due: %v", n, err)
+				t.Fatalf("response %d, computed when sent against when due: %v", n, err)
 			}
 		}
 		if err := same(snapshot(early.a), snapshot(unseen.a)); err != nil {
-			t.Errorf("seen after every answer against never: %v", err)
+			t.Errorf("seen after every response against never: %v", err)
 		}
 		if early.flops != late.flops {
 			t.Errorf("the server's work is %g FLOPs and %g", early.flops, late.flops)
@@ -62,9 +63,10 @@ func TestWhenAndWhoSolvesDoesNotMatter(t *testing.T) {
 	})
 }
 
-// A refused answer never happened: the state is what it was, and all that follows
-// has the bits of a run in which it was lost.
-func TestRefusedAnswersLeaveNoTrace(t *testing.T) {
+// A refused response leaves no trace: the state does not change, and later rounds have
+// the bits of a run in which the response was lost.
+func TestRefusedResponsesLeaveNoTrace(t *testing.T) {
+	t.Parallel()
 	everyAsynchronous(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
 		type try struct{ device, attempt int }
 		refused := map[try]bool{}
@@ -94,12 +96,12 @@ func TestRefusedAnswersLeaveNoTrace(t *testing.T) {
 			t.Errorf("refused against lost: %v", err)
 		}
 		if b.refused != 0 || b.taken != a.taken {
-			t.Errorf("%d answers were taken and %d refused, want %d and 0", b.taken, b.refused, a.taken)
+			t.Errorf("%d responses were taken and %d refused, want %d and 0", b.taken, b.refused, a.taken)
 		}
 	})
 }
 
-// What Solve does is tentative until it is received, and may be done again.
+// The work of Solve is tentative until Receive, and may be repeated.
 func TestAsynchronousSolveIsTentative(t *testing.T) {
 	everyAsynchronous(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
 		a := start(t, name, p, c, smaller).(Asynchronous)
@@ -124,13 +126,13 @@ func TestAsynchronousSolveIsTentative(t *testing.T) {
 				twin.Receive(k)
 			}
 			if err := same(snapshot(a), snapshot(twin)); err != nil {
-				t.Fatalf("after %d answers of each device: %v", h+1, err)
+				t.Fatalf("after %d responses of each device: %v", h+1, err)
 			}
 		}
 	})
 }
 
-// A round is a send to every device and their answers in order, lost ones apart.
+// A round is a send to every device, and their responses in order without lost ones.
 func TestRoundIsSendsThenAnswers(t *testing.T) {
 	everyAsynchronous(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
 		a, b := start(t, name, p, c, smaller), start(t, name, p, c, smaller).(Asynchronous)
@@ -154,7 +156,7 @@ func TestRoundIsSendsThenAnswers(t *testing.T) {
 	})
 }
 
-// An answer allocates nothing once a worker has seen the largest task.
+// A response allocates nothing once a worker has seen the largest task.
 func TestAnswersAllocateNothing(t *testing.T) {
 	everyAsynchronous(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
 		a := start(t, name, p, c, smaller).(Asynchronous)
@@ -177,8 +179,8 @@ func TestAnswersAllocateNothing(t *testing.T) {
 	})
 }
 
-// A timed run takes every answer, without learning, for the methods that can do
-// without rounds; the others cannot be timed without.
+// A timing run takes every response, for the methods that work without rounds. For
+// others it is not Asynchronous.
 func TestTimedAsynchronous(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
 	for _, name := range Names() {

@@ -7,10 +7,10 @@ import (
 	"fedsim/mtl"
 )
 
-// BenchmarkServerAnswer is what an answer of one coordinate step takes, which is
-// mostly the server's work in Send and Receive, beside one product W = V M of all
-// tasks, which it does not need.
-func BenchmarkServerAnswer(b *testing.B) {
+// BenchmarkServerResponse measures a response of one coordinate step, which is mostly the
+// server's work in Send and Receive, beside one product W = V M of all tasks, which the
+// server does not need.
+func BenchmarkServerResponse(b *testing.B) {
 	for _, v := range []struct {
 		name   string
 		change func(*mtl.Config)
@@ -21,7 +21,7 @@ func BenchmarkServerAnswer(b *testing.B) {
 		}
 		p, c := randomProblem(b, v.change, nil, 64, sizes...)
 		a := start(b, "async-mocha", p, c, nil).(*asyncMOCHA)
-		b.Run(fmt.Sprintf("%s/answer", v.name), func(b *testing.B) {
+		b.Run(fmt.Sprintf("%s/response", v.name), func(b *testing.B) {
 			b.ReportAllocs()
 			for i := range b.N {
 				k := i % len(sizes)

@@ -51,9 +51,10 @@ func everyCoupling(t *testing.T, f func(t *testing.T, p *mtl.Problem, c mtl.Coup
 }
 
 // The dual objective never gets worse, whatever the loss, the coupling, sigma, the
-// number of steps, and however late answers come and how many are lost; the dual
+// number of steps, and however late responses come and how many are lost; the dual
 // variables stay in the domain of their conjugate and weak duality holds.
 func TestDualNeverGetsWorse(t *testing.T) {
+	t.Parallel()
 	for _, loss := range mtl.LossNames() {
 		t.Run(loss, func(t *testing.T) {
 			type world struct {
@@ -84,13 +85,13 @@ func TestDualNeverGetsWorse(t *testing.T) {
 					k, taken := course.next()
 					v := evaluate(a, w.p, w.c)
 					if v.Dual > last+1e-13*(1+math.Abs(last)) {
-						r.Fatalf("answer %d, of device %d: the dual rises from %v to %v", n, k, last, v.Dual)
+						r.Fatalf("response %d, of device %d: the dual rises from %v to %v", n, k, last, v.Dual)
 					}
 					if !taken && v.Dual != last {
-						r.Fatalf("answer %d, of device %d, is not taken, and the dual goes from %v to %v", n, k, last, v.Dual)
+						r.Fatalf("response %d, of device %d, is not taken, and the dual goes from %v to %v", n, k, last, v.Dual)
 					}
 					if !(v.Gap >= -1e-9*math.Abs(v.Primal)) || math.IsInf(v.Gap, 0) {
-						r.Fatalf("answer %d: duality gap %g at P = %g", n, v.Gap, v.Primal)
+						r.Fatalf("response %d: duality gap %g at P = %g", n, v.Gap, v.Primal)
 					}
 					last = v.Dual
 				}
@@ -98,14 +99,14 @@ func TestDualNeverGetsWorse(t *testing.T) {
 				refused += course.refused
 			})
 			if damped == 0 || refused == 0 {
-				t.Errorf("%d answers were taken and %d refused: both must happen", damped, refused)
+				t.Errorf("%d responses were taken and %d refused: both must happen", damped, refused)
 			}
 		})
 	}
 }
 
-// Without damping, and sigma' too small for as many as answer at once, the dual does
-// get worse: the damping is what keeps it.
+// Without damping, and with sigma' too small for the number of concurrent responses, the
+// dual gets worse: the damping prevents it.
 func TestUndampedDualGetsWorse(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30, 8, 21)
 	a := start(t, "async-mocha", p, c, asyncOptions(func(o *AsyncMOCHAOptions) { o.Damping = undamped }))
@@ -114,7 +115,7 @@ func TestUndampedDualGetsWorse(t *testing.T) {
 	last, rises := evaluate(a, p, c).Dual, 0
 	for range 200 {
 		if _, taken := course.next(); !taken {
-			t.Fatal("an answer is refused without damping")
+			t.Fatal("a response is refused without damping")
 		}
 		now := evaluate(a, p, c).Dual
 		if now > last+1e-9*math.Abs(last) {
@@ -127,17 +128,18 @@ func TestUndampedDualGetsWorse(t *testing.T) {
 	}
 }
 
-// For the hinge and a quadratic R the server's gamma is the best there is: no
-// point between the old dual variables and those of the answer has a better dual,
-// for answers of any age.
+// For the hinge and a quadratic R the server's gamma is optimal: no point between the
+// old dual variables and those of the response has a better dual, for responses of any
+// age.
 func TestLineSearchIsExactForTheHinge(t *testing.T) {
+	t.Parallel()
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
 		a := start(t, "async-mocha", p, c, nil).(*asyncMOCHA)
 		course := newCourse(a, p, random(5, 4))
 		course.begin()
 		between := 0
 		for n := range 40 {
-			k := 0 // the device whose answer is next
+			k := 0 // the device whose response is next
 			for i, due := range course.due {
 				if due < course.due[k] {
 					k = i
@@ -165,14 +167,14 @@ func TestLineSearchIsExactForTheHinge(t *testing.T) {
 				}
 			}
 			if got > best+1e-12*(1+math.Abs(best)) {
-				t.Fatalf("answer %d of device %d (taken: %v): D = %v, at gamma = %g it is %v", n, k, taken, got, where, best)
+				t.Fatalf("response %d of device %d (taken: %v): D = %v, at gamma = %g it is %v", n, k, taken, got, where, best)
 			}
 			if taken && where > 0 && where < most {
 				between++
 			}
 		}
 		if between == 0 && p.Config.Gamma == 1 && c.Tasks() > 2 {
-			t.Error("no answer was damped")
+			t.Error("no response was damped")
 		}
 	})
 }
@@ -202,10 +204,11 @@ func blockAscent(p *mtl.Problem, c mtl.Coupling, passes, rounds int, gamma float
 	return duals
 }
 
-// When no answer is on the way while another is computed, sigma = 1 is exact block
-// coordinate ascent on the dual, with one device and with several: the search finds
-// that nothing needs damping.
+// When no response is under way while another is computed, sigma = 1 is exact block
+// coordinate ascent on the dual, with one device and with several: the search damps
+// nothing.
 func TestWithoutDelayItIsBlockCoordinateAscent(t *testing.T) {
+	t.Parallel()
 	check := func(t *testing.T, p *mtl.Problem, c mtl.Coupling, damping string, passes, rounds int, tolerance float64) {
 		t.Helper()
 		a := start(t, "async-mocha", p, c, asyncOptions(func(o *AsyncMOCHAOptions) {
@@ -229,7 +232,7 @@ func TestWithoutDelayItIsBlockCoordinateAscent(t *testing.T) {
 		t.Run(loss, func(t *testing.T) {
 			for _, sizes := range [][]int{{14}, {14, 5, 30}} {
 				p, c := randomProblem(t, func(c *mtl.Config) { tiedToMean(c); c.Loss = loss }, nil, 9, sizes...)
-				// A block solved to the last digits is taken whole.
+				// The server takes a block solved to the last digits in full.
 				check(t, p, c, lineSearch, 3000, 3, 1e-6)
 			}
 		})
@@ -239,6 +242,7 @@ func TestWithoutDelayItIsBlockCoordinateAscent(t *testing.T) {
 // It finds the optimum under random delays and losses, with every loss, every kind
 // of problem and every coupling.
 func TestAsyncMOCHAFindsTheOptimum(t *testing.T) {
+	t.Parallel()
 	check := func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
 		t.Helper()
 		optimum := p.Optimize(t.Context(), testPool, c, nil, 1e-8, 100_000).Lower()
@@ -254,9 +258,9 @@ func TestAsyncMOCHAFindsTheOptimum(t *testing.T) {
 			}
 		}
 		if best < -1e-7 || best > 1e-5 {
-			t.Errorf("P comes within %.2g of the optimum after %d answers, %d refused, want 1e-5", best, course.taken, course.refused)
+			t.Errorf("P comes within %.2g of the optimum after %d responses, %d refused, want 1e-5", best, course.taken, course.refused)
 		}
-		t.Logf("%d answers, %d refused", course.taken, course.refused)
+		t.Logf("%d responses, %d refused", course.taken, course.refused)
 	}
 	problems(t, check)
 	everyCoupling(t, check)
@@ -270,14 +274,15 @@ func TestAsyncMOCHAFindsTheOptimum(t *testing.T) {
 	}
 }
 
-// Many small answers leave no more than rounding in what the server holds: V is the
-// image of the dual variables, and the w_t it sends is that of W = grad R*(V). (A
-// million answers, of which it takes up to 330,000, leave 8e-14.)
+// Many small responses leave only rounding in the server's state: V is the image of the
+// dual variables, and the w_t it sends is that of W = grad R*(V). (A million responses,
+// of which it takes up to 330,000, leave 8e-14.)
 func TestAsyncMOCHADoesNotDrift(t *testing.T) {
+	t.Parallel()
 	everyCoupling(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
 		a := start(t, "async-mocha", p, c, asyncOptions(func(o *AsyncMOCHAOptions) { o.Sigma = 40 })).(*asyncMOCHA)
 		course := newCourse(a, p, random(7, 3))
-		course.steps = 1 // small answers, of which the server takes many
+		course.steps = 1 // small responses, of which the server takes many
 		course.begin()
 		for range 30_000 {
 			course.next()
@@ -305,15 +310,15 @@ func TestAsyncMOCHADoesNotDrift(t *testing.T) {
 			drift = max(drift, math.Abs(x-w.Data[i]))
 		}
 		size := most(w.Data)
-		t.Logf("%d answers: what is sent is %.1e off grad R*(V), that %.1e off grad R* of the image, relative", course.taken, off/size, drift/size)
+		t.Logf("%d responses: the w_t sent is %.1e off grad R*(V), that %.1e off grad R* of the image, relative", course.taken, off/size, drift/size)
 		if off > 1e-12*size || drift > 1e-12*size {
-			t.Errorf("what is sent is %g off grad R*(V), that %g off grad R* of the image of alpha, of a largest weight %g", off, drift, size)
+			t.Errorf("the w_t sent is %g off grad R*(V), that %g off grad R* of the image of alpha, of a largest weight %g", off, drift, size)
 		}
 	})
 }
 
-// Devices are refused by the number of answers that the server has taken since they
-// were sent to, and those it has refused do not count.
+// The server refuses a response by the number of responses that it has taken since it
+// sent to the device. Refused ones do not count.
 func TestMaxStaleness(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30, 8)
 	a := start(t, "async-mocha", p, c, asyncOptions(func(o *AsyncMOCHAOptions) { o.MaxStaleness = 2 })).(Asynchronous)
@@ -324,37 +329,37 @@ func TestMaxStaleness(t *testing.T) {
 	for k, want := range []bool{true, true, true, false} {
 		before := snapshot(a)
 		if taken, flops := a.Receive(k); taken != want || (flops > 0) != want {
-			t.Fatalf("device %d, of %d answers taken since: taken is %v at %g FLOPs", k, k, taken, flops)
+			t.Fatalf("device %d, of %d responses taken since: taken is %v at %g FLOPs", k, k, taken, flops)
 		}
 		if unchanged := same(snapshot(a), before) == nil; unchanged == want {
 			t.Fatalf("device %d: taken is %v, the state the same is %v", k, want, unchanged)
 		}
 	}
-	a.Send(0) // three answers were taken, one was refused
+	a.Send(0) // three responses were taken, one was refused
 	a.Solve(request(0, 1, NoLimit, 0))
 	a.Send(3)
 	a.Solve(request(3, 1, NoLimit, 0))
 	if taken, _ := a.Receive(3); !taken {
-		t.Error("an answer to what was sent last is refused")
+		t.Error("a response to the last message is refused")
 	}
 	if taken, _ := a.Receive(0); !taken {
-		t.Error("an answer one step old is refused")
+		t.Error("a response one step old is refused")
 	}
-	// An update of the coupling moves every w_t: it counts as an answer.
+	// An update of the coupling moves every w_t: it counts as a response.
 	a.Send(1)
 	a.Solve(request(1, 2, NoLimit, 0))
 	for range 3 {
 		a.(Linear).SetCoupling(c)
 	}
 	if taken, _ := a.Receive(1); taken {
-		t.Error("an answer from three couplings ago is taken")
+		t.Error("a response from three couplings ago is taken")
 	}
 }
 
-// An answer that is on the way when the coupling changes stays a change of dual
-// variables. It is searched along under the new coupling: the dual of the new
-// problem does not get worse by it, it is what it was whether it was computed before
-// or after, and the new optimum is found.
+// A response under way when the coupling changes remains a change of dual variables. The
+// search then uses the new coupling: the dual of the new problem does not get worse, the
+// result is the same whether the response was computed before or after the change, and
+// the method finds the new optimum.
 func TestAsyncMOCHAAcrossSetCoupling(t *testing.T) {
 	for _, sigma := range []float64{0, 1} {
 		p, c := randomProblem(t, learnt, nil, 9, 14, 5, 30, 8, 21)
@@ -383,11 +388,11 @@ func TestAsyncMOCHAAcrossSetCoupling(t *testing.T) {
 			early.next()
 			late.next()
 			if err := same(snapshot(early.a), snapshot(late.a)); err != nil {
-				t.Fatalf("answer %d after the update, computed before against after: %v", n, err)
+				t.Fatalf("response %d after the update, computed before against after: %v", n, err)
 			}
 			v := evaluate(early.a, p, next)
 			if v.Dual > last+1e-13*(1+math.Abs(last)) {
-				t.Fatalf("answer %d after the update: the dual rises from %v to %v", n, last, v.Dual)
+				t.Fatalf("response %d after the update: the dual rises from %v to %v", n, last, v.Dual)
 			}
 			last = v.Dual
 			best = math.Min(best, v.Primal/optimum-1)
@@ -398,7 +403,7 @@ func TestAsyncMOCHAAcrossSetCoupling(t *testing.T) {
 	}
 }
 
-// Theta belongs to the subproblem a device was sent, whatever has come since.
+// Theta belongs to the subproblem that a device was sent, whatever happened since.
 func TestAsyncMOCHATheta(t *testing.T) {
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
 		a := start(t, "async-mocha", p, c, asyncOptions(func(o *AsyncMOCHAOptions) { o.Epochs = 0.3 })).(*asyncMOCHA)
@@ -411,17 +416,17 @@ func TestAsyncMOCHATheta(t *testing.T) {
 				t.Errorf("device %d after 0.3 passes: theta = %g", k, before[k])
 			}
 		}
-		answered, _ := course.next()
+		responded, _ := course.next()
 		for k := range before {
-			if k != answered && a.Theta(k) != before[k] {
-				t.Errorf("device %d: theta is %g after another's answer, was %g", k, a.Theta(k), before[k])
+			if k != responded && a.Theta(k) != before[k] {
+				t.Errorf("device %d: theta is %g after another's response, was %g", k, a.Theta(k), before[k])
 			}
 		}
 	})
 }
 
-// The server's work is what it does: a row of W for the search and one to send, the
-// change of V, two dot products, and scaling when it damps.
+// The server's work is a row of W for the search and one to send, the change of V, two
+// dot products, and scaling when it damps.
 func TestAsyncMOCHACountsTheServersWork(t *testing.T) {
 	everyCoupling(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
 		v := p.NewWeights()
@@ -457,9 +462,9 @@ func TestAsyncMOCHACountsTheServersWork(t *testing.T) {
 	})
 }
 
-// b is the change of the conjugates, and what Receive adds to the dual is what the
-// bound allows: checked against the objective from scratch in the tests above, here
-// against the sum row by row.
+// b is the change of the conjugates, and Receive changes the dual by as much as the bound
+// allows. The tests above compare with the objective from scratch, this one with the sum
+// row by row.
 func TestAsyncMOCHASendsTheChangeOfItsConjugates(t *testing.T) {
 	for _, loss := range mtl.LossNames() {
 		p, c := onLoss(t, loss, tiedToMean)

@@ -45,8 +45,8 @@ func value(a *cocoa, k int, alpha, dv []float64) float64 {
 	return sum
 }
 
-// certified returns the bound on theta that the duality gap gives for what a
-// device has done in this round.
+// certified returns the bound on theta that the duality gap gives for a device's work in
+// this round.
 func certified(a *cocoa, k int) float64 {
 	u, curvature := make([]float64, a.Problem.Features()), a.Curvature(k)
 	for j, w := range a.Weights(k) {
@@ -58,7 +58,7 @@ func certified(a *cocoa, k int) float64 {
 	return gap / (gap + progress)
 }
 
-// variants holds f to problems of every kind, with every loss, and to tasks that
+// variants calls f for problems of every kind, with every loss, and with tasks that
 // devices share.
 func variants(t *testing.T, f func(t *testing.T, p *mtl.Problem, c mtl.Coupling)) {
 	problems(t, f)
@@ -87,9 +87,9 @@ func variants(t *testing.T, f func(t *testing.T, p *mtl.Problem, c mtl.Coupling)
 	})
 }
 
-// quality returns theta_t^h of what a device has done in this round by its
-// definition, and whether there was enough to gain for it to be known to six
-// digits; least is the minimum of the subproblem.
+// quality returns theta_t^h of a device's work in this round by its definition, and
+// whether the possible gain was large enough to know it to six digits; least is the
+// minimum of the subproblem.
 func quality(a *cocoa, k int, least float64) (theta float64, known bool) {
 	zero := make([]float64, a.Problem.Features())
 	before := value(a, k, a.Duals.Alpha[k], zero)
@@ -99,10 +99,11 @@ func quality(a *cocoa, k int, least float64) (theta float64, known bool) {
 
 // Every device reaches the accuracy theta in every round:
 // theta_t^h = (G(a+da) - G*)/(G(a) - G*) <= theta, with G* computed to high
-// accuracy (definition of the relative approximation quality, assumption 2). And
-// none continues once it is reached: at the check before, the true theta was above, or
-// under the certificate the bound was.
+// accuracy (definition of the relative approximation quality, assumption 2). No
+// device continues after that: at the check before, the true theta, or under the
+// certificate the bound, was above theta.
 func TestCoCoAReachesThetaAndNoMore(t *testing.T) {
+	t.Parallel()
 	for _, stop := range []string{StopTheta, StopCertificate} {
 		for _, theta := range []float64{0.99, 0.9, 0.5, 0.1, 0.01} {
 			variants(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
@@ -110,11 +111,11 @@ func TestCoCoAReachesThetaAndNoMore(t *testing.T) {
 					*o.(*CoCoAOptions) = CoCoAOptions{Theta: theta, Stop: stop, CheckEvery: 0.1, MaxEpochs: 1e5}
 				}).(*cocoa)
 				reached, short := 0, 0
-				for h := range 24 {
+				for h := range 16 {
 					a.Begin()
 					for k := range p.Devices() {
 						work := a.Solve(request(k, h, NoLimit, k%2))
-						if h < 4 || h >= 20 { // also when little is left to gain
+						if h < 4 || h >= 12 { // also late, when the possible gain is small
 							least := exactly(t, a, k)
 							got, known := quality(a, k, least)
 							if known && got > theta*(1+1e-5) || work.Capped {
@@ -149,8 +150,8 @@ func TestCoCoAReachesThetaAndNoMore(t *testing.T) {
 	}
 }
 
-// A device that may not make enough passes says that it is short of theta, and its
-// work ends there.
+// A device that reaches its limit of passes before theta reports it, and its work ends
+// there.
 func TestCoCoASaysWhereItIsShortOfTheta(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
 	for _, stop := range []string{StopTheta, StopCertificate} {
@@ -187,7 +188,7 @@ func TestCoCoASaysWhereItIsShortOfTheta(t *testing.T) {
 // makes one check interval to find out.
 func TestCoCoAOnASolvedSubproblem(t *testing.T) {
 	for _, loss := range mtl.LossNames() {
-		// Tasks that have nothing to tell each other: a round solves them.
+		// Tasks that are not coupled: a round solves them.
 		p, c := randomProblem(t, func(c *mtl.Config) { untied(c); c.Loss = loss }, nil, 4, 10, 17)
 		a := start(t, "cocoa", p, c, func(o Options) {
 			*o.(*CoCoAOptions) = CoCoAOptions{Theta: 1e-6, Stop: StopTheta, CheckEvery: 1, MaxEpochs: 1e5}
@@ -222,7 +223,7 @@ func TestCoCoAWork(t *testing.T) {
 		{1, 3, 33, 33, 2}, {1, 3, 1, 1, 1}, {0.001, 0.1, NoLimit, 2, 2}, {0.33, 1, NoLimit, 20, 3},
 	} {
 		a := start(t, "cocoa", p, c, func(o Options) {
-			// An accuracy that is not reached in a few passes.
+			// An accuracy that a few passes do not reach.
 			*o.(*CoCoAOptions) = CoCoAOptions{Theta: 1e-9, Stop: StopCertificate, CheckEvery: x.every, MaxEpochs: x.most}
 		})
 		a.Begin()
@@ -241,8 +242,8 @@ func TestCoCoAWork(t *testing.T) {
 	}
 }
 
-// More accuracy takes more work, and a subproblem that is already solved takes
-// one chunk to find that out.
+// More accuracy takes more work, and a subproblem that is solved already takes one
+// chunk.
 func TestCoCoAWorkGrowsWithAccuracy(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 6, 30, 12)
 	last := 0

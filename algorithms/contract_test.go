@@ -25,8 +25,8 @@ func smaller(o Options) {
 	}
 }
 
-// oneModel tells the methods that have one model for all tasks: they do not look
-// for the optimum of coupled tasks.
+// oneModel reports whether a method has one model for all tasks. Such a method does not
+// reach the optimum of coupled tasks.
 func oneModel(name string) bool { return name == "fedavg" || name == "fedprox" || name == "fedbuff" }
 
 // serverFLOPs returns the most FLOPs of the server in a round of the tests'
@@ -34,7 +34,7 @@ func oneModel(name string) bool { return name == "fedavg" || name == "fedprox" |
 func serverFLOPs(name string, p *mtl.Problem, c mtl.Coupling) (least, most float64) {
 	d := float64(p.Features())
 	if oneModel(name) {
-		// An axpy for each answer and one for each step.
+		// An axpy for each response and one for each step.
 		return 0, 4 * d * float64(p.Devices())
 	}
 	if name == "async-mocha" {
@@ -53,8 +53,8 @@ func uploads(name string, p *mtl.Problem) int {
 	return p.Features()
 }
 
-// everyMethod holds every registered method, on every kind of problem and with
-// every loss, to the contract of Algorithm.
+// everyMethod tests the contract of Algorithm on every registered method, with every
+// kind of problem and every loss.
 func everyMethod(t *testing.T, f func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling)) {
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
@@ -75,8 +75,8 @@ func chance(k, h int, p float64) bool {
 	return s.Float64() < p
 }
 
-// A discarded solve leaves no trace: the run is, bit for bit, one in which the
-// device was never asked.
+// A discarded solve leaves no trace: the run has the bits of one in which the device was
+// never asked.
 func TestDiscardLeavesNoTrace(t *testing.T) {
 	everyMethod(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
 		a, never := start(t, name, p, c, smaller), start(t, name, p, c, smaller)
@@ -100,16 +100,16 @@ func TestDiscardLeavesNoTrace(t *testing.T) {
 		if discarded == 0 {
 			t.Error("nothing was discarded")
 		}
-		// A round in which nobody answers changes nothing.
+		// A round without responses changes nothing.
 		before := snapshot(a)
 		round(a, p, 99, NoLimit, func(int) bool { return false })
 		if err := same(snapshot(a), before); err != nil {
-			t.Errorf("after a round in which nobody answered: %v", err)
+			t.Errorf("after a round in which nobody responded: %v", err)
 		}
 	})
 }
 
-// What Solve does is tentative until it is committed, also for the weights.
+// The work of Solve is tentative until Commit, also in the weights.
 func TestSolveIsTentative(t *testing.T) {
 	everyMethod(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
 		a := start(t, name, p, c, smaller)
@@ -127,14 +127,15 @@ func TestSolveIsTentative(t *testing.T) {
 		}
 		a.End()
 		if same(snapshot(a), before) == nil {
-			t.Error("a round in which all answered has changed nothing")
+			t.Error("a round in which all responded has changed nothing")
 		}
 	})
 }
 
-// The result depends neither on the order in which devices are solved, nor on
-// who computes them, nor on solves that were done before.
+// The result depends neither on the order of solves, nor on the workers, nor on earlier
+// solves.
 func TestSolveOrderDoesNotMatter(t *testing.T) {
+	t.Parallel()
 	everyMethod(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
 		a, b := start(t, name, p, c, smaller), start(t, name, p, c, smaller)
 		for h := range 10 {
@@ -157,11 +158,12 @@ func TestSolveOrderDoesNotMatter(t *testing.T) {
 	})
 }
 
-// Over many rounds of random budgets and answers: the limit on steps is kept,
-// no step costs more than it may, dual variables stay where their conjugate is
-// finite, V stays their image and W = V M, and weak duality holds. The dual
-// objective never gets worse: sigma' is safe for any set of answers.
+// Over many rounds of random budgets and responses, methods respect the limit on steps,
+// no step costs more than StepFLOPs, dual variables stay where their conjugate is finite,
+// V stays their image and W = V M, and weak duality holds. The dual objective never gets
+// worse: sigma' is safe for any set of responses.
 func TestInvariantsOverManyRounds(t *testing.T) {
+	t.Parallel()
 	everyMethod(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
 		a := start(t, name, p, c, func(o Options) {
 			smaller(o)
@@ -331,8 +333,8 @@ func dualOf(a Linear) *Dual {
 	return nil
 }
 
-// After an Omega update a method goes on with what it has under the new
-// coupling: the dual variables for a dual method, W for a primal one.
+// After an Omega update a method continues from its state under the new coupling: the
+// dual variables of a dual method, W of a primal one.
 func TestSetCoupling(t *testing.T) {
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
@@ -379,7 +381,7 @@ func TestSetCoupling(t *testing.T) {
 			if oneModel(name) {
 				return
 			}
-			// It still finds the optimum, of the new problem.
+			// It still finds the optimum of the new problem.
 			best := evaluate(a, p, next).Primal
 			optimum := p.Optimize(t.Context(), testPool, next, nil, 1e-6, 10_000).Lower()
 			for h := range 1000 {
@@ -395,10 +397,10 @@ func TestSetCoupling(t *testing.T) {
 	}
 }
 
-// Every method that converges finds the optimum of coupled tasks, also when
-// devices drop half of the time (the paper's theorems ask for no more than that
-// each takes part now and then).
+// Every method that converges finds the optimum of coupled tasks, also when devices drop
+// half of the time (the paper's theorems require only that each takes part sometimes).
 func TestCoupledOptimum(t *testing.T) {
+	t.Parallel()
 	everyMethod(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
 		if oneModel(name) {
 			t.Skip("one model for all tasks does not reach it")

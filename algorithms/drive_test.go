@@ -41,8 +41,8 @@ func start(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, set func(O
 	return a.(Linear)
 }
 
-// round runs one round in which the devices for which takesPart is true answer;
-// nil means all.
+// round runs one round with responses of the devices for which takesPart is true; nil
+// means all.
 func round(a Linear, p *mtl.Problem, h, steps int, takesPart func(device int) bool) {
 	a.Begin()
 	testPool.For(p.Devices(), func(t, worker int) {

@@ -126,7 +126,7 @@ func TestOnOneDeviceItIsLocalSGD(t *testing.T) {
 }
 
 // FedProx at mu = 0 is FedAvg, bit for bit, and so is FedBuff with a buffer of as
-// many answers as there are devices when all of them come before the next round.
+// many responses as there are devices when all of them arrive before the next round.
 func TestFedProxAndFedBuffReduceToFedAvg(t *testing.T) {
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
 		local := LocalSGDOptions{Epochs: 2, Batch: 4, Step: 0.1, L2: 0.01}
@@ -144,7 +144,7 @@ func TestFedProxAndFedBuffReduceToFedAvg(t *testing.T) {
 			for k := range p.Devices() {
 				buff.Solve(request(k, h, NoLimit, 0))
 				if taken, _ := buff.Receive(k); !taken {
-					t.Fatalf("round %d: the answer of device %d is refused", h, k)
+					t.Fatalf("round %d: the response of device %d is refused", h, k)
 				}
 			}
 			if err := same(snapshot(prox), snapshot(avg)); err != nil {
@@ -157,8 +157,8 @@ func TestFedProxAndFedBuffReduceToFedAvg(t *testing.T) {
 	})
 }
 
-// The mean is over those that answer, weighted by their rows; a device that was
-// allowed fewer rows counts with its own number all the same.
+// The mean is over the devices that respond, weighted by their rows. A device with a
+// lower step limit still counts with all its rows.
 func TestFedAvgAveragesWhoAnswers(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
 	set := func(o Options) { o.(*fedAvgOptions).LocalSGDOptions = LocalSGDOptions{Epochs: 3, Batch: 4, Step: 0.1} }
@@ -171,7 +171,7 @@ func TestFedAvgAveragesWhoAnswers(t *testing.T) {
 		}
 		a.Commit(k)
 		if flops := a.End(); flops != 4*9 {
-			t.Errorf("the mean of one answer takes %g FLOPs", flops)
+			t.Errorf("the mean of one response takes %g FLOPs", flops)
 		}
 		alone[k] = slices.Clone(a.Model().W.Row(0))
 	}
@@ -184,8 +184,8 @@ func TestFedAvgAveragesWhoAnswers(t *testing.T) {
 	nearVector(t, "w", a.Model().W.Row(1), want, 1e-14)
 }
 
-// The proximal term holds devices near what they were sent: the larger mu, the
-// shorter the way of a round, and local passes without end stay within |g|/mu.
+// The proximal term holds devices near the model that they were sent: the larger mu, the
+// shorter the step of a round, and any number of local passes stays within |g|/mu.
 func TestFedProxStaysNear(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
 	last := math.Inf(1)
@@ -214,16 +214,16 @@ func TestFedProxStaysNear(t *testing.T) {
 	}
 }
 
-// FedBuff on a hand-made course of events: what enters the buffer is damped by
-// 1/sqrt(1+tau) and weighted by rows, w moves when the buffer is full, and what is
-// too old is refused.
+// FedBuff on hand-made events: the buffer takes changes damped by 1/sqrt(1+tau) and
+// weighted by rows, w moves when the buffer is full, and the server refuses stale
+// responses.
 func TestFedBuffByHand(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
 	a := start(t, "fedbuff", p, c, func(o Options) {
 		*o.(*FedBuffOptions) = FedBuffOptions{LocalSGDOptions{Epochs: 1, Batch: 4, Step: 0.1}, 2, 0.5, 1}
 	}).(*fedBuff)
 	w := func() []float64 { return slices.Clone(a.Model().W.Row(0)) }
-	answer := func(k, h int) []float64 {
+	response := func(k, h int) []float64 {
 		a.Solve(request(k, h, NoLimit, 0))
 		return slices.Clone(a.change.Row(k))
 	}
@@ -235,7 +235,7 @@ func TestFedBuffByHand(t *testing.T) {
 		}
 		if !want {
 			if err := same(snapshot(a), before); err != nil {
-				t.Errorf("a refused answer has changed the model: %v", err)
+				t.Errorf("a refused response has changed the model: %v", err)
 			}
 		}
 	}
@@ -245,7 +245,7 @@ func TestFedBuffByHand(t *testing.T) {
 		}
 	}
 	start := w()
-	zero, one, two := answer(0, 0), answer(1, 0), answer(2, 0)
+	zero, one, two := response(0, 0), response(1, 0), response(2, 0)
 	receive(2, true, 0)
 	nearlySame(t, "w before the buffer is full", w(), start)
 	receive(0, true, 6*9)
@@ -256,7 +256,7 @@ func TestFedBuffByHand(t *testing.T) {
 	nearVector(t, "w after a step", w(), want, 1e-14)
 
 	a.Send(0)
-	zero = answer(0, 1)
+	zero = response(0, 1)
 	receive(1, true, 0) // its w is one step old
 	receive(0, true, 6*9)
 	for j := range want {
@@ -269,14 +269,14 @@ func TestFedBuffByHand(t *testing.T) {
 	for range 2 {
 		for _, k := range []int{0, 1} {
 			a.Send(k)
-			answer(k, 2)
+			response(k, 2)
 			receive(k, true, []float64{0, 6 * 9}[k])
 		}
 	}
-	answer(2, 2)
+	response(2, 2)
 	receive(2, false, 0)
 	a.Send(2)
-	answer(2, 3)
+	response(2, 3)
 	receive(2, true, 0)
 }
 
@@ -287,8 +287,8 @@ func nearlySame(t *testing.T, what string, got, want []float64) {
 	}
 }
 
-// Under protocols with rounds FedBuff has what the last round left in its buffer:
-// K = 7 of 5 devices is a step every other round.
+// Under protocols with rounds FedBuff's buffer carries over to the next round: K = 7 with
+// 5 devices is a step every other round.
 func TestFedBuffAcrossRounds(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30, 8, 21)
 	a := start(t, "fedbuff", p, c, func(o Options) { o.(*FedBuffOptions).Buffer = 7 })
@@ -321,7 +321,7 @@ func TestFedAvgMinimizesTheMeanLoss(t *testing.T) {
 	}{
 		{"fedavg", LocalSGDOptions{Epochs: 1, Step: 0.05, L2: l2}, 1e-9},
 		{"fedbuff", LocalSGDOptions{Epochs: 1, Step: 0.05, L2: l2}, 1e-2},
-		// Several steps between two means lead devices that differ apart.
+		// Several steps between two means move different devices apart.
 		{"fedavg", LocalSGDOptions{Epochs: 1, Batch: 8, Step: 0.01, L2: l2}, 0.05},
 	} {
 		a := start(t, method.name, p, c, func(o Options) {

@@ -48,7 +48,7 @@ var _ Asynchronous = (*fedBuff)(nil)
 func init() {
 	Register(Factory{
 		Name:      "fedbuff",
-		Summary:   "asynchronous federated averaging: the server takes a step whenever it has gathered K answers, stale ones damped",
+		Summary:   "asynchronous federated averaging: the server takes a step whenever it has gathered K responses, stale ones damped",
 		Reference: "Nguyen, Malik, Zhan, Yousefpour, Rabbat, Malek, Huba: Federated Learning with Buffered Asynchronous Aggregation, AISTATS 2022",
 		Options: func() Options {
 			return &FedBuffOptions{LocalSGDOptions: defaultLocalSGD(), Buffer: 10, ServerStep: 1}

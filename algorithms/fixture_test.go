@@ -11,10 +11,9 @@ import (
 	"fedsim/mtl"
 )
 
-// randomProblem makes a small classification problem of devices with the given
-// numbers of rows, each with a task of its own unless owner says otherwise:
-// labels follow a direction that all share in part, one in ten is flipped. change
-// may be nil.
+// randomProblem makes a small classification problem of devices with the given numbers
+// of rows. Each has a separate task, or that of owner. Labels follow a direction that
+// all share in part, one in ten is flipped. change may be nil.
 func randomProblem(t testing.TB, change func(*mtl.Config), owner []int, features int, sizes ...int) (*mtl.Problem, mtl.Coupling) {
 	t.Helper()
 	train := &data.Set{Name: "random", Features: features, Generated: true}
@@ -76,9 +75,9 @@ func perTask(c *mtl.Config)      { c.SigmaPrime, c.WarmOmega = mtl.SigmaPerTask,
 func damped(c *mtl.Config)       { c.Gamma, c.Regularizer = 0.6, mtl.RegMean }
 func dampedLearnt(c *mtl.Config) { c.Gamma, c.WarmOmega, c.SigmaPrime = 0.3, 1, mtl.SigmaLemma9 }
 
-// problems are what the methods are tested on: tasks tied to their mean, tied by
-// a learnt coupling, not tied at all; both scalings of the loss; the rules for
-// sigma' and gamma; devices that share tasks.
+// problems calls f for each test problem: tasks tied to their mean, tied by a learned
+// coupling, not tied; both scalings of the loss; the rules for sigma' and gamma; devices
+// that share tasks.
 func problems(t *testing.T, f func(t *testing.T, p *mtl.Problem, c mtl.Coupling)) {
 	for _, v := range []struct {
 		name   string
@@ -102,7 +101,7 @@ func problems(t *testing.T, f func(t *testing.T, p *mtl.Problem, c mtl.Coupling)
 	}
 }
 
-// shown is a copy of all that a model shows.
+// shown is a copy of a model.
 type shown struct {
 	w, v  []float64
 	duals [][]float64
@@ -154,7 +153,7 @@ func near(got, want, tolerance float64) bool {
 	return math.Abs(got-want) <= tolerance*math.Max(1, math.Abs(want))
 }
 
-// request asks a device in round h, as drive_test's round does.
+// request asks a device in round h, like round.
 func request(device, h, steps, worker int) Request {
 	return Request{Device: device, Steps: steps, Worker: worker, Stream: rng.New(1, rng.Solve, device, h)}
 }

@@ -50,8 +50,9 @@ func onLoss(t testing.TB, loss string, change func(*mtl.Config)) (*mtl.Problem, 
 // Every method finds the optimum under every loss, with tasks tied to their mean
 // and by a learnt coupling, with gamma below 1, also when each device drops in one
 // round out of four. On the way dual variables stay where their conjugate is
-// finite, rounding included, and the gap does not become negative.
+// finite, rounding included, and the gap stays nonnegative.
 func TestEveryMethodUnderEveryLoss(t *testing.T) {
+	t.Parallel()
 	methods := []struct {
 		name      string
 		set       func(Options)

@@ -10,7 +10,7 @@ import (
 )
 
 // The gradient step by hand: W <- W - eta_h (c_t X_t^T s + W M^-1) with all rows
-// of the tasks that answered, eta_h = eta_0/(1 + h/delay).
+// of the tasks that responded, eta_h = eta_0/(1 + h/delay).
 func TestMbSGDIsAGradientStep(t *testing.T) {
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
 		const eta, delay = 0.07, 3.0
@@ -24,17 +24,17 @@ func TestMbSGDIsAGradientStep(t *testing.T) {
 				w.Row(t)[j] = s.Normal()
 			}
 		}
-		copy(a.(*mbSGD).w.Data, w.Data) // no gradient vanishes
+		copy(a.(*mbSGD).w.Data, w.Data) // no gradient is zero
 		a.SetCoupling(c)
 		for h := range 6 {
-			answers := func(k int) bool { return h < 3 || chance(k, h, 0.5) }
+			responses := func(k int) bool { return h < 3 || chance(k, h, 0.5) }
 			c.Gradient(&z, &w)
 			next := data.NewMatrix(p.Tasks(), p.Features())
 			copy(next.Data, w.Data)
 			step := eta / (1 + float64(h)/delay)
 			heard := make([]bool, p.Tasks())
 			for k, task := range p.Train.Tasks {
-				if !answers(k) {
+				if !responses(k) {
 					continue
 				}
 				heard[p.TaskOf(k)] = true
@@ -58,7 +58,7 @@ func TestMbSGDIsAGradientStep(t *testing.T) {
 				}
 			}
 			w = next
-			round(a, p, h, NoLimit, answers)
+			round(a, p, h, NoLimit, responses)
 			nearMatrix(t, "W against a gradient step by hand", a.Model().W, &w, 1e-12)
 		}
 	})
@@ -114,7 +114,7 @@ func TestMbSGDProjection(t *testing.T) {
 			touched = touched || near(r, atZero, 1e-9)
 			z := p.NewWeights()
 			c.Gradient(&z, wild.Model().W)
-			nearMatrix(t, "the kept gradient of R", &wild.(*mbSGD).z, &z, 1e-9)
+			nearMatrix(t, "the stored gradient of R", &wild.(*mbSGD).z, &z, 1e-9)
 			if err := same(snapshot(small), snapshot(free)); err != nil {
 				t.Errorf("round %d: a small step with and without projection: %v", h, err)
 			}

@@ -7,8 +7,7 @@ import (
 	"fedsim/mtl"
 )
 
-// With one device there is nothing to be conservative about: enough epochs of a
-// single round are an exact solution.
+// With one device sigma' is exact: enough epochs of a single round solve the problem.
 func TestMOCHASolvesOneDeviceInOneRound(t *testing.T) {
 	for _, change := range []func(*mtl.Config){untied, tiedToMean, learnt} {
 		p, c := randomProblem(t, change, nil, 6, 40)
@@ -48,7 +47,7 @@ func TestMOCHASteps(t *testing.T) {
 	}
 }
 
-// needsOf returns what a method demands of the round protocol.
+// needsOf returns a method's demands on the round protocol.
 func needsOf(name string, o Options) Needs {
 	factory, _ := Lookup(name)
 	return factory.NeedsOf(o)
@@ -119,7 +118,7 @@ func TestGammaScalesUpdates(t *testing.T) {
 }
 
 // Devices that share a task share its row of V and W (Remark 4): splitting a
-// task's rows over devices leaves the problem what it was.
+// task's rows over devices does not change the problem.
 func TestSharedTasksAreTheSameProblem(t *testing.T) {
 	split, c := randomProblem(t, tiedToMean, []int{0, 1, 0}, 6, 12, 20, 9)
 	for _, name := range []string{"mocha", "cocoa"} {

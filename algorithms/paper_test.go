@@ -2,7 +2,7 @@ package algorithms
 
 // The paper's sentences on methods as tests, as in mtl/paper_test.go: Algorithm
 // 1 line by line, theta, and what section 4 and the appendix say of CoCoA and of
-// the mini-batch methods. docs/paper.md lists what is shown where.
+// the mini-batch methods. docs/paper.md lists the tests of each claim.
 
 import (
 	"math"
@@ -141,12 +141,12 @@ func TestThetaRangesFromExactToNoProgress(t *testing.T) {
 		a.Begin()
 		for k := range p.Devices() {
 			last := 1.0
-			copy(a.Next[k], a.Duals.Alpha[k]) // it has done nothing yet
+			copy(a.Next[k], a.Duals.Alpha[k]) // no work yet
 			if theta := a.Theta(k); theta != 1 {
 				t.Errorf("device %d without work: theta = %v", k, theta)
 			}
 			n := len(a.Next[k])
-			for _, steps := range []int{1, n, 5 * n, 5000 * n} { // the same order of rows: each goes on where the last has stopped
+			for _, steps := range []int{1, n, 5 * n, 5000 * n} { // the same order of rows: each continues the last
 				a.Solve(request(k, 1, steps, 0))
 				theta := a.Theta(k)
 				if theta < 0 || theta > last+1e-9 {
@@ -176,17 +176,17 @@ func TestDroppedNodeLeavesItsBlockUnchanged(t *testing.T) {
 		}
 		for _, k := range []int{0, 2} {
 			if same(shown{duals: before.duals[k : k+1]}, shown{duals: after.duals[k : k+1]}) == nil {
-				t.Errorf("%s: device %d has answered, and its dual variables are the same", name, k)
+				t.Errorf("%s: device %d has responded, and its dual variables are the same", name, k)
 			}
 		}
 	}
 }
 
 // Assumption 2 asks for no more than p < 1 and a mean theta < 1; lemma
-// RelationOfDTOSubproblems then says for any answers: D never rises, and falls by
-// at least gamma times the gain of the subproblems whose devices answer.
+// RelationOfDTOSubproblems then says for any set of responses: D never rises, and falls
+// by at least gamma times the gain of the subproblems whose devices respond.
 func TestDualNeverRisesWhoeverAnswers(t *testing.T) {
-	never := func(t *testing.T, p *mtl.Problem, c mtl.Coupling, answers func(k, h int) bool, alike bool) (tightest float64) {
+	never := func(t *testing.T, p *mtl.Problem, c mtl.Coupling, responses func(k, h int) bool, alike bool) (tightest float64) {
 		a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 }).(*mocha)
 		last := evaluate(a, p, c).Dual
 		tightest = math.Inf(1)
@@ -194,7 +194,7 @@ func TestDualNeverRisesWhoeverAnswers(t *testing.T) {
 			a.Begin()
 			gain := 0.0
 			for k := range p.Devices() {
-				if answers(k, h) {
+				if responses(k, h) {
 					r := request(k, h, 1+h%7, 0)
 					if alike {
 						r.Stream = request(0, h, 0, 0).Stream
@@ -271,8 +271,8 @@ func subproblemGain(a *mocha, k int) float64 {
 // devices reach when they take few steps and a third of them drop: D falls by
 // at least s gamma sum of (1 - theta_t) G_t in a round (lemma oneRoundImprove), and
 // D - D* stays under n times the product of 1 - s gamma (1 - max theta_t^h).
-// Theta-bar^h being what was reached and not an expectation, it holds for every
-// course of events.
+// Theta-bar^h is the value reached and not an expectation, so it holds for every
+// sequence of events.
 func TestTheorem1AndCorollaryForEveryCourse(t *testing.T) {
 	for _, loss := range []string{mtl.LossSmoothedHinge, mtl.LossLogistic, mtl.LossSquaredHinge} {
 		for _, gamma := range []float64{1, 0.5} {
@@ -445,7 +445,7 @@ func TestMbSDCAScalesUpdatesByBetaOverB(t *testing.T) {
 	}
 }
 
-// problemsOf returns what is wrong with options.
+// problemsOf returns the problems of options.
 func problemsOf(o Options) []config.Problem {
 	check := config.NewChecker()
 	o.Validate(check)
@@ -453,7 +453,7 @@ func problemsOf(o Options) []config.Problem {
 }
 
 // Appendix E, "Methods": CoCoA's theta is "between [0, 1)", one for all tasks and
-// rounds. 0 is left out: no finite number of coordinate steps is exact for sure.
+// rounds. fedsim refuses 0: no finite number of coordinate steps is exact for sure.
 func TestCoCoAHasOneThetaBelowOne(t *testing.T) {
 	for theta, want := range map[float64]int{0: 1, 1: 1, 1e-9: 0, 0.999: 0} {
 		if n := len(problemsOf(&CoCoAOptions{Theta: theta, Stop: StopTheta, CheckEvery: 1, MaxEpochs: 1})); n != want {
@@ -461,7 +461,7 @@ func TestCoCoAHasOneThetaBelowOne(t *testing.T) {
 		}
 	}
 	if !needsOf("cocoa", &CoCoAOptions{}).AllClients {
-		t.Error("cocoa does without some devices' answers")
+		t.Error("cocoa does not need the responses of all devices")
 	}
 }
 

@@ -39,7 +39,7 @@ func TestRegistry(t *testing.T) {
 		}
 		for _, field := range reflect.VisibleFields(reflect.TypeOf(o).Elem()) {
 			if field.Anonymous {
-				continue // its fields are visible themselves
+				continue // its fields are listed
 			}
 			if tag := field.Tag; tag.Get("toml") == "" || tag.Get("doc") == "" {
 				t.Errorf("%s: option %s lacks a key or a description", name, field.Name)
@@ -48,8 +48,7 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// Factories are registered from init functions: a wrong one must not go
-// unnoticed.
+// Init functions register factories: a wrong one must panic.
 func TestRegisterPanics(t *testing.T) {
 	options := func() Options { return &MOCHAOptions{} }
 	build := func(Setup, Options) (Algorithm, error) { return nil, nil }

@@ -8,8 +8,8 @@ import (
 	"fedsim/mtl"
 )
 
-// tyings are all regularizers; those that learn their Omega start from what two
-// central outer iterations have learnt.
+// tyings are all regularizers. Those that learn their Omega start from the Omega of two
+// central outer iterations.
 var tyings = []struct {
 	name   string
 	learns bool

@@ -8,10 +8,11 @@ import (
 	"fedsim/mtl"
 )
 
-// Remark 4: tasks may be shared by devices; the centre adds up their results.
-// The problem stays the same, so that its optimum, found without sharing, is
-// where every dual method and every rule for sigma' must lead, with any gamma.
+// Remark 4: tasks may be shared by devices; the center adds up their results.
+// The problem stays the same, so that every dual method, with every rule for sigma' and
+// any gamma, must reach the optimum found without sharing.
 func TestSharedTasksReachTheSameOptimum(t *testing.T) {
+	t.Parallel()
 	prepare := func(devices int, rule string, gamma float64) (*mtl.Problem, mtl.Coupling) {
 		cfg := data.Defaults()
 		cfg.Synthetic.Tasks, cfg.Synthetic.Features = 6, 8

@@ -8,9 +8,9 @@ import (
 	"fedsim/mtl"
 )
 
-// A method that is kept and gone on with by another instance has the bits of one
-// that was never interrupted: after rounds in which some devices dropped, with work
-// of others on its way, and after an update of the coupling.
+// A method resumed by another instance has the bits of one that was never interrupted:
+// after rounds with drops, with work of others under way, and after an update of the
+// coupling.
 func TestMethodsGoOnFromTheirState(t *testing.T) {
 	everyMethod(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
 		for _, learn := range []bool{false, true} {
@@ -28,7 +28,7 @@ func TestMethodsGoOnFromTheirState(t *testing.T) {
 			if learn {
 				next, err := p.Regularizer.Update(testPool, whole.Model().W, p.Config.OmegaFloor)
 				if err != nil {
-					continue // it has nothing to learn
+					continue // it learns nothing
 				}
 				whole.SetCoupling(next)
 				coupling = next
@@ -36,7 +36,7 @@ func TestMethodsGoOnFromTheirState(t *testing.T) {
 			}
 			asynchronous, ok := whole.(Asynchronous)
 			late := ok && !learn
-			if late { // answers are on their way
+			if late { // responses are under way
 				for k := range 2 {
 					asynchronous.Send(k)
 					asynchronous.Solve(request(k, 5, NoLimit, 0))
@@ -58,7 +58,7 @@ func TestMethodsGoOnFromTheirState(t *testing.T) {
 					a.Solve(request(2, 5, NoLimit, 0))
 					a.Receive(0)
 					a.Receive(2)
-					for k := range p.Devices() { // until the first has waited too long, perhaps
+					for k := range p.Devices() { // perhaps until the first is stale
 						if k != 1 {
 							a.Send(k)
 							a.Solve(request(k, 6, NoLimit, 0))
@@ -76,7 +76,7 @@ func TestMethodsGoOnFromTheirState(t *testing.T) {
 	})
 }
 
-// impatient makes servers refuse answers that are old.
+// impatient makes servers refuse stale responses.
 func impatient(o Options) {
 	smaller(o)
 	switch o := o.(type) {
