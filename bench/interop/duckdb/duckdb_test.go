@@ -1,5 +1,5 @@
-// Package duckdb tests that DuckDB reads the parquet files of a run directory as
-// fedsim means them. The test needs node and what `make test-duckdb` installs here.
+// Package duckdb tests that DuckDB reads the parquet files of a run directory correctly.
+// The test needs node and DuckDB; `make test-duckdb` installs DuckDB in this directory.
 package duckdb
 
 import (
@@ -44,7 +44,7 @@ name = "links"
 sweep = { "network.profile" = ["3g", "lte"] }
 `
 
-// runScenario leaves a run directory.
+// runScenario runs the scenario and returns the run directory.
 func runScenario(t *testing.T) string {
 	t.Helper()
 	s, err := scenarios.Parse("interop.toml", []byte(scenario), nil)
@@ -67,12 +67,12 @@ func runScenario(t *testing.T) string {
 	return w.Dir()
 }
 
-// seen is what query.mjs prints.
-type seen struct {
+// output is the output of query.mjs.
+type output struct {
 	Sums []struct {
 		Run, Profile                                   string
 		Rows, Measured                                 int
-		Participants, Dropped, Late, Answered          float64
+		Participants, Dropped, Late, Responses         float64
 		FLOPs, Bytes_down, Bytes_up, Energy_j, Seconds float64
 	}
 	Differing struct{ Lost, Gained, Rows int }
@@ -80,12 +80,12 @@ type seen struct {
 	About     map[string]struct{ Unit, Description string }
 }
 
-func TestDuckDBReadsARun(t *testing.T) {
+func TestDuckDB(t *testing.T) {
 	if _, err := exec.LookPath("node"); err != nil {
 		t.Skip("node is not installed")
 	}
 	if _, err := os.Stat(filepath.Join("node_modules", "@duckdb", "node-api")); err != nil {
-		t.Skip("DuckDB is not installed: make test-duckdb does so")
+		t.Skip("DuckDB is not installed: make test-duckdb installs it")
 	}
 	dir := runScenario(t)
 	var stderr bytes.Buffer
@@ -95,7 +95,7 @@ func TestDuckDBReadsARun(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, stderr.Bytes())
 	}
-	var got seen
+	var got output
 	if err := json.Unmarshal(out, &got); err != nil {
 		t.Fatalf("%v in %s", err, out)
 	}
@@ -119,8 +119,8 @@ func TestDuckDBReadsARun(t *testing.T) {
 		if profile, _ := run.Value("network.profile"); sum.Profile != profile {
 			t.Errorf("%s: profile %q", run.ID, sum.Profile)
 		}
-		if sum.Rows != devices*rounds || sum.Measured != devices*measured || sum.Answered < sum.Participants {
-			t.Errorf("%s: %d rows, theta in %d, %g answers", run.ID, sum.Rows, sum.Measured, sum.Answered)
+		if sum.Rows != devices*rounds || sum.Measured != devices*measured || sum.Responses < sum.Participants {
+			t.Errorf("%s: %d rows, theta in %d, %g responses", run.ID, sum.Rows, sum.Measured, sum.Responses)
 		}
 		want := run.Total()
 		for _, c := range []struct {
@@ -132,12 +132,12 @@ func TestDuckDBReadsARun(t *testing.T) {
 			{"joules", sum.Energy_j, want.EnergyJ}, {"device seconds", sum.Seconds, devices * run.Rounds[rounds].TimeS},
 		} {
 			if !(math.Abs(c.got-c.want) <= 1e-9*math.Abs(c.want)) {
-				t.Errorf("%s: %s are %g in DuckDB, %g in the run", run.ID, c.name, c.got, c.want)
+				t.Errorf("%s: %s: %g in DuckDB, %g in the run", run.ID, c.name, c.got, c.want)
 			}
 		}
 	}
 	if d := got.Differing; d.Lost != 0 || d.Gained != 0 || d.Rows != len(r.Runs)*(rounds+1) {
-		t.Errorf("rounds.parquet has %d rows, of rounds.csv %d are missing and %d are new", d.Rows, d.Lost, d.Gained)
+		t.Errorf("rounds.parquet has %d rows: %d of rounds.csv are missing, %d are extra", d.Rows, d.Lost, d.Gained)
 	}
 	for name, want := range map[string]string{"run": "VARCHAR", "seed": "UBIGINT", "device": "BIGINT", "outcome": "VARCHAR", "theta": "DOUBLE", "energy_j": "DOUBLE"} {
 		if got.Types[name] != want {
@@ -146,10 +146,10 @@ func TestDuckDBReadsARun(t *testing.T) {
 	}
 	for name := range got.Types {
 		if got.About[name].Description == "" {
-			t.Errorf("column %s is not described", name)
+			t.Errorf("column %s has no description", name)
 		}
 	}
 	if got.About["energy_j"].Unit != "J" || len(got.About) != len(got.Types) {
-		t.Errorf("%d columns are described of %d: %+v", len(got.About), len(got.Types), got.About)
+		t.Errorf("%d of %d columns have a description: %+v", len(got.About), len(got.Types), got.About)
 	}
 }

@@ -1,5 +1,5 @@
-// Reads a run directory with DuckDB and prints, as one JSON object, what the test
-// beside compares: node query.mjs DIR
+// Reads a run directory with DuckDB and prints one JSON object for duckdb_test.go:
+// node query.mjs DIR
 import { DuckDBInstance } from "@duckdb/node-api";
 
 const directory = process.argv[2].replaceAll("'", "''");
@@ -11,7 +11,7 @@ async function rows(query) {
   return reader.getRowObjectsJson();
 }
 
-// Sums over devices, next to those over rounds, by run and swept key: a join.
+// Sums over devices by run, joined with the swept keys of runs.csv.
 const sums = await rows(`
   SELECT r.run, r."network.profile" AS profile, d.*
   FROM read_csv(${file("runs.csv")}) r
@@ -19,13 +19,13 @@ const sums = await rows(`
     SELECT run,
       count(*)::INTEGER AS rows, sum(taken)::DOUBLE AS participants, sum(dropped)::DOUBLE AS dropped, sum(late)::DOUBLE AS late,
       sum(flops) AS flops, sum(bytes_down) AS bytes_down, sum(bytes_up) AS bytes_up, sum(energy_j) AS energy_j,
-      sum(downlink_s + compute_s + uplink_s + wait_s + away_s + flat_s) AS seconds,
-      count(answered_s)::DOUBLE AS answered, count(theta)::INTEGER AS measured
+      sum(downlink_s + compute_s + uplink_s + wait_s + unavailable_s + depleted_s) AS seconds,
+      count(response_s)::DOUBLE AS responses, count(theta)::INTEGER AS measured
     FROM ${file("devices.parquet")} GROUP BY run
   ) d USING (run)
   ORDER BY r.run`);
 
-// Rows of rounds.csv that are not in rounds.parquet, and the other way round.
+// Rows of rounds.csv that rounds.parquet lacks, and vice versa.
 const types = `{'seed': 'UBIGINT', 'dual': 'DOUBLE', 'gap': 'DOUBLE', 'time_s': 'DOUBLE', 'flops': 'DOUBLE', 'bytes_down': 'DOUBLE', 'bytes_up': 'DOUBLE', 'energy_j': 'DOUBLE'}`;
 const [csv, parquet] = [`FROM read_csv(${file("rounds.csv")}, types = ${types})`, `FROM ${file("rounds.parquet")}`];
 const [differing] = await rows(`
@@ -34,10 +34,10 @@ const [differing] = await rows(`
          (SELECT count(*) ${parquet})::INTEGER AS rows`);
 
 const columns = await rows(`DESCRIBE FROM ${file("devices.parquet")}`);
-const [said] = await rows(`SELECT decode(value) AS text FROM parquet_kv_metadata(${file("devices.parquet")}) WHERE decode(key) = 'fedsim.columns'`);
+const [metadata] = await rows(`SELECT decode(value) AS text FROM parquet_kv_metadata(${file("devices.parquet")}) WHERE decode(key) = 'fedsim.columns'`);
 
 console.log(JSON.stringify({
   sums, differing,
   types: Object.fromEntries(columns.map((c) => [c.column_name, c.column_type])),
-  about: JSON.parse(said.text),
+  about: JSON.parse(metadata.text),
 }));
