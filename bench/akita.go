@@ -7,8 +7,8 @@ import (
 	"github.com/sarchlab/akita/v4/sim"
 )
 
-// akita is Akita's serial engine. It runs in a goroutine of its own until it has
-// no event, so its handler waits between turns.
+// akita is Akita's serial engine. It runs in a separate goroutine until there are no
+// events; its handler waits between turns.
 type akita struct {
 	hold   *hold
 	engine *sim.SerialEngine
@@ -18,7 +18,7 @@ type akita struct {
 	done   chan struct{}
 	ended  bool
 	record []int64
-	keep   bool
+	keep   bool // record times
 }
 
 func newAkita(h *hold) *akita {
@@ -30,7 +30,7 @@ func newAkita(h *hold) *akita {
 	return a
 }
 
-// name tells the version that was linked.
+// name returns the name with the linked version.
 func (a *akita) name() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range info.Deps {
@@ -42,8 +42,8 @@ func (a *akita) name() string {
 	return "Akita"
 }
 
-// Handle is called by the engine with the event that has come; instants are
-// nanoseconds where Akita counts seconds, which is the same to it.
+// Handle handles an event of the engine. Times are in nanoseconds instead of Akita's
+// seconds.
 func (a *akita) Handle(e sim.Event) error {
 	if a.left == 0 && !a.next() {
 		return nil
@@ -59,8 +59,8 @@ func (a *akita) Handle(e sim.Event) error {
 	return nil
 }
 
-// next waits for the next turn, and returns false once there is none: then the
-// events that are pending fire without effect, and the engine returns.
+// next waits for the next turn. After the last turn it returns false: the pending events
+// fire without effect, and the engine returns.
 func (a *akita) next() bool {
 	if !a.ended {
 		turn, more := <-a.turns

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// child is a peer in a process of its own. It reads its work from its input,
-// says its name, and then answers each line with a line.
+// child is a peer in a separate process. It reads its work from its input, writes its
+// name, and then answers each line with a line.
 type child struct {
 	name    string
 	command *exec.Cmd
@@ -21,8 +21,8 @@ type child struct {
 	errors  bytes.Buffer
 }
 
-// startChild starts a peer and gives it its work: a line, then the values of
-// arrays as they lie in memory.
+// startChild starts a peer and sends its work: a line and then arrays in native byte
+// order.
 func startChild(command *exec.Cmd, head string, arrays ...any) (*child, error) {
 	c := &child{command: command}
 	command.Stderr = &c.errors
@@ -67,7 +67,7 @@ func (c *child) ask(format string, args ...any) (string, error) {
 	return c.answer()
 }
 
-// askNumber sends a line that is answered with a number.
+// askNumber sends a line and returns the number in the answer.
 func (c *child) askNumber(format string, args ...any) (float64, error) {
 	text, err := c.ask(format, args...)
 	if err != nil {
@@ -84,7 +84,7 @@ func (c *child) answer() (string, error) {
 	return strings.TrimSpace(text), nil
 }
 
-// failed ends the process and returns what it said of the reason.
+// failed ends the process and returns an error with its standard error.
 func (c *child) failed(err error) error {
 	c.close()
 	if said := strings.TrimSpace(c.errors.String()); said != "" {
@@ -93,8 +93,8 @@ func (c *child) failed(err error) error {
 	return fmt.Errorf("%s: %w", c.command.Path, err)
 }
 
-// close ends the input, upon which the process ends.
+// close closes the input, which ends the process.
 func (c *child) close() {
 	_ = c.in.Close()
-	_ = c.command.Wait() // how it ended shows in its answers
+	_ = c.command.Wait() // failures show in the answers
 }

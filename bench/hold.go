@@ -12,18 +12,17 @@ import (
 	"fedsim/internal/rng"
 )
 
-// hold is the work of an event engine, the hold model: each event that fires
-// makes another one span later, so that as many stay pending (Vaucher and Duval,
-// CACM 1975). Spans are whole nanoseconds, which all engines hold exactly, and
-// belong to the number of the event, not to a device: engines that fire events
-// of one instant in different orders still fire at the same instants.
+// hold is the hold model of event queues (Vaucher and Duval, CACM 1975): each event that
+// fires schedules another one a span later, so the number of pending events is constant.
+// Spans are integers of nanoseconds, which all engines represent exactly. A span belongs
+// to the number of an event, not to a device: engines that order simultaneous events
+// differently still fire at the same times.
 type hold struct {
 	pending int
-	spans   []int64 // a power of two of them, used over and over
+	spans   []int64 // a power of two of spans, used cyclically
 }
 
-// meanSpan is the mean of the spans, a second: what devices take to compute and
-// send.
+// meanSpan is the mean span, one second, in nanoseconds.
 const meanSpan = 1e9
 
 // newHold draws exponential spans.
@@ -36,29 +35,29 @@ func newHold(pending int) *hold {
 	return h
 }
 
-// span returns that of the k-th event there is, those pending at first included.
+// span returns the span of event k, counting the initial events.
 func (h *hold) span(k int) int64 { return h.spans[k&(len(h.spans)-1)] }
 
 // holder is an engine that runs the hold model.
 type holder interface {
 	name() string
-	// fire fires events and returns the nanoseconds it took.
+	// fire fires events and returns the elapsed nanoseconds.
 	fire(events int) (float64, error)
-	// times fires events and returns the instant of each.
+	// times fires events and returns their times.
 	times(events int) ([]int64, error)
 	close()
 }
 
-// ourHolder is fedsim's engine with one of its queues.
+// ourHolder is the engine of fedsim with one of its queues.
 type ourHolder struct {
 	hold   *hold
 	queue  string
 	engine *engine.Engine
-	made   int     // events there have been
-	record []int64 // instants, when they are asked for
+	made   int     // events so far
+	record []int64 // recorded times
 	keep   bool
 	refill func(engine.Event)
-	until  int // made, when a turn ends
+	until  int // value of made at the end of the turn
 }
 
 func newOurHolder(h *hold, queue string) *ourHolder {
@@ -68,7 +67,7 @@ func newOurHolder(h *hold, queue string) *ourHolder {
 	for k := range first {
 		first[k] = h.span(k)
 	}
-	if queue == "sorted" { // which takes the latest first at once, and minutes for any other order
+	if queue == "sorted" { // fast for descending times; any other order takes minutes
 		slices.SortFunc(first, func(a, b int64) int { return cmp.Compare(b, a) })
 	}
 	for device, at := range first {
@@ -106,14 +105,14 @@ func (o *ourHolder) times(events int) ([]int64, error) {
 	return o.record, err
 }
 
-// field is an engine in the comparison and how many events it fires in a turn.
+// field is an engine in the comparison and its number of events per turn.
 type field struct {
 	holder
 	events int
 }
 
-// compareEngines adds the rows of the hold model if its name contains only, and
-// returns the peers that are not installed.
+// compareEngines adds the rows of the hold model if its name contains only. It returns the
+// missing peers.
 func compareEngines(t table, repetitions int, only string) (missing []*notInstalled, err error) {
 	const work = "event, 1e6 pending"
 	if !strings.Contains(work, only) {
@@ -154,7 +153,7 @@ func compareEngines(t table, repetitions int, only string) (missing []*notInstal
 	return missing, nil
 }
 
-// engineBar is what the default queue is asked to be faster by.
+// engineBar returns the required ratio for the default queue; 0: none.
 func engineBar(queue string, peer holder) float64 {
 	if queue != engine.DefaultQueue {
 		return 0
@@ -164,19 +163,19 @@ func engineBar(queue string, peer holder) float64 {
 		return 10
 	case *ourHolder:
 		if p.queue == "heap4" {
-			return 5.0 / 3 // 5 million events a second where the heap makes 3
+			return 5.0 / 3 // 5 million events/s if the heap does 3 million
 		}
 	}
 	return 0
 }
 
-// startEngines starts all engines on the hold model, those of fedsim first, and
-// returns those that are not installed.
+// startEngines starts all engines with the hold model, those of fedsim first. It returns
+// the missing peers.
 func startEngines(h *hold) (started []field, missing []*notInstalled, err error) {
 	for _, queue := range engine.Queues() {
 		events := 300_000
 		if queue == "sorted" {
-			events = 50 // a push walks over the events before it
+			events = 50 // a push is linear in the number of events
 		}
 		started = append(started, field{newOurHolder(h, queue), events})
 	}

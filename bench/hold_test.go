@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// slowHold is the hold model as it is defined: the least of a list, over and over.
+// slowHold is a simple implementation of the hold model: it searches a list for the minimum.
 func slowHold(h *hold, events int) []int64 {
 	pending := make([]int64, h.pending)
 	for k := range pending {
@@ -25,8 +25,8 @@ func slowHold(h *hold, events int) []int64 {
 	return times
 }
 
-// All engines fire the same sequence of instants, in one turn or in several.
-func TestEnginesFireTheSameTimes(t *testing.T) {
+// All engines fire at the same times, in one turn or in several.
+func TestEngines(t *testing.T) {
 	const turn = 3000
 	h := newHold(1000)
 	want := slowHold(h, 3*turn)
@@ -35,7 +35,7 @@ func TestEnginesFireTheSameTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range missing {
-		t.Log("left out:", m)
+		t.Log("skipped:", m)
 	}
 	for _, e := range engines {
 		defer e.close()
@@ -44,7 +44,7 @@ func TestEnginesFireTheSameTimes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !slices.Equal(first, want[:turn]) {
-			t.Errorf("%s fires other times than the slow twin", e.name())
+			t.Errorf("%s differs from the slow twin", e.name())
 		}
 		if ns, err := e.fire(turn); err != nil || ns <= 0 {
 			t.Errorf("%s: a turn took %g ns (%v)", e.name(), ns, err)
@@ -54,7 +54,7 @@ func TestEnginesFireTheSameTimes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !slices.Equal(last, want[2*turn:]) {
-			t.Errorf("%s fires other times than the slow twin in its third turn", e.name())
+			t.Errorf("%s differs from the slow twin in the third turn", e.name())
 		}
 	}
 }
@@ -70,8 +70,8 @@ func TestSpansAreExponential(t *testing.T) {
 		squares += float64(s) * float64(s)
 	}
 	n := float64(len(h.spans))
-	// The standard errors of the first two moments are 1/sqrt(n) and
-	// sqrt(20)/sqrt(n) of a mean of 1 s: 0.4 and 1.7 %.
+	// The standard errors of the first two moments, for a mean of 1 s, are 1/sqrt(n) and
+	// sqrt(20)/sqrt(n): 0.4 and 1.7 %.
 	if mean := sum / n; mean < 0.98e9 || mean > 1.02e9 {
 		t.Errorf("mean span %g ns, want 1e9", mean)
 	}

@@ -1,15 +1,14 @@
-// Command bench does the same work with fedsim and with its peers, side by side
-// in one run, and prints how many times as long the peers take:
+// Command bench runs the same work with fedsim and with peers, and prints the ratios of
+// their times:
 //
 //   - coordinate steps of dual ascent, against LIBLINEAR and a loop in C;
 //   - events of the hold model, against Akita and SimPy.
 //
-// docs/performance.md tells the method. The command is a module of its own so
-// that fedsim does not depend on its peers. A peer that is not installed is left
-// out with a word of how to install it.
+// docs/performance.md describes the method. The command is a separate module, so that
+// fedsim does not depend on its peers. It skips peers that are not installed and prints
+// how to install them.
 //
-// It must not know how fedsim does the work: it uses what any user of its
-// packages has, and is right to be compared with.
+// It uses only the public interface of fedsim's packages.
 package main
 
 import (
@@ -24,17 +23,17 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run is the command on the given arguments; it returns the exit code.
+// run runs the command with arguments and returns the exit code.
 func run(args []string, out, log io.Writer) int {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(log)
-	repetitions := flags.Int("repetitions", 21, "how often each contestant does each work")
-	only := flags.String("only", "", "do only the work whose name contains this")
+	repetitions := flags.Int("repetitions", 21, "repetitions of each measurement")
+	only := flags.String("only", "", "run only work whose name contains this text")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
 	if flags.NArg() > 0 || *repetitions < 1 {
-		fmt.Fprintln(log, "bench: takes no arguments, and at least one repetition")
+		fmt.Fprintln(log, "bench: no arguments are allowed, and -repetitions must be at least 1")
 		return 2
 	}
 	if err := compare(out, *repetitions, *only); err != nil {
@@ -44,7 +43,7 @@ func run(args []string, out, log io.Writer) int {
 	return 0
 }
 
-// compare prints the table of all work whose name contains only.
+// compare prints the table of all work with names that contain only.
 func compare(out io.Writer, repetitions int, only string) error {
 	fmt.Fprintf(out, "%s, %d processors, %s; medians of %d repetitions in turn\n\n",
 		processor(), runtime.GOMAXPROCS(0), runtime.Version(), repetitions)
@@ -59,19 +58,19 @@ func compare(out io.Writer, repetitions int, only string) error {
 	}
 	fmt.Fprintln(out)
 	for _, m := range append(missing, more...) {
-		fmt.Fprintln(out, "left out:", m)
+		fmt.Fprintln(out, "skipped:", m)
 	}
 	return nil
 }
 
-// notInstalled says which peer is not there and what would bring it.
+// notInstalled is the error for a missing peer, with the command that installs it.
 type notInstalled struct{ peer, remedy string }
 
 func (e notInstalled) Error() string {
 	return fmt.Sprintf("%s is not installed: %s", e.peer, e.remedy)
 }
 
-// leftOut splits off a peer that is not installed from what is an error.
+// leftOut separates missing peers from other errors.
 func leftOut(err error) (missing *notInstalled, failure error) {
 	var m notInstalled
 	if errors.As(err, &m) {
@@ -80,7 +79,7 @@ func leftOut(err error) (missing *notInstalled, failure error) {
 	return nil, err
 }
 
-// processor returns the name that the system has for the processor.
+// processor returns the name of the processor.
 func processor() string {
 	info, err := os.ReadFile("/proc/cpuinfo")
 	if err == nil {

@@ -18,10 +18,10 @@ const (
 	liblinear = "LIBLINEAR"
 )
 
-// program is a peer in C, compiled.
+// program is a compiled peer in C.
 type program struct{ peer, path string }
 
-// programs are those that could be compiled, in a folder of their own.
+// programs are the compiled peers in C, in a temporary directory.
 type programs struct {
 	folder string
 	all    []program
@@ -29,7 +29,7 @@ type programs struct {
 
 func (p programs) remove() { _ = os.RemoveAll(p.folder) }
 
-// compileAll compiles the peers in C, and returns those that are not installed.
+// compileAll compiles the peers in C and returns the missing ones.
 func compileAll() (tools programs, missing []*notInstalled, err error) {
 	if tools.folder, err = os.MkdirTemp("", "fedsim-bench-"); err != nil {
 		return tools, nil, err
@@ -50,7 +50,7 @@ func compileAll() (tools programs, missing []*notInstalled, err error) {
 	return tools, missing, nil
 }
 
-// compile makes a peer's program in a folder.
+// compile compiles the program of a peer.
 func compile(folder, peer string) (program, error) {
 	p := program{peer, filepath.Join(folder, strings.ToLower(peer))}
 	source, library := "loop.c", "-lm"
@@ -83,7 +83,7 @@ func gcc(source, to, library string) *exec.Cmd {
 	return exec.Command("gcc", "-std=gnu11", "-O3", "-march=native", "-Wall", "-Werror", "-o", to, source, library)
 }
 
-// compiles reports whether a text is a program that can be made here.
+// compiles reports whether a C program compiles.
 func compiles(folder, text, library string) bool {
 	source := filepath.Join(folder, "probe.c")
 	if os.WriteFile(source, []byte(text), 0o600) != nil {
@@ -92,10 +92,10 @@ func compiles(folder, text, library string) bool {
 	return gcc(source, filepath.Join(folder, "probe"), library).Run() == nil
 }
 
-// native is a peer in C on a task.
+// native is a peer in C with a task.
 type native struct{ *child }
 
-// start gives a peer its task.
+// start starts a peer with a task.
 func (p program) start(t *task) (native, error) {
 	head := fmt.Sprintf("%d %d %d %g %d %d", t.loss.solver, t.rows, t.cols, t.loss.c, t.warm, t.timed)
 	arrays := []any{t.y}
@@ -113,7 +113,7 @@ func (n native) name() string { return n.child.name }
 
 func (n native) time(repeats int) (float64, error) { return n.askNumber("time %d", repeats) }
 
-// weights returns w: of the loop after all passes, of LIBLINEAR at the optimum.
+// weights returns w: for the loop after all passes, for LIBLINEAR at the optimum.
 func (n native) weights() ([]float64, error) {
 	text, err := n.ask("weights")
 	if err != nil {

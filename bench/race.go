@@ -5,16 +5,15 @@ import (
 	"slices"
 )
 
-// contestant is one who does the work. run does it once and returns the
-// nanoseconds that a unit of it took.
+// contestant is a program in the comparison. run does the work once and returns the
+// nanoseconds per unit of work.
 type contestant struct {
 	name string
 	run  func() (float64, error)
 }
 
-// race lets the contestants do the work in turn, A B C A B C and so on, and
-// returns for each what it took in each repetition. Whatever slows the machine
-// for longer than a turn slows them all.
+// race runs the contestants in turn, A B C A B C and so on, and returns the times of each
+// by repetition. A disturbance that is longer than a turn slows all of them.
 func race(repetitions int, contestants []contestant) ([][]float64, error) {
 	took := make([][]float64, len(contestants))
 	for range repetitions {
@@ -29,7 +28,7 @@ func race(repetitions int, contestants []contestant) ([][]float64, error) {
 	return took, nil
 }
 
-// spread is the median of a sample between its quartiles.
+// spread is the median and the quartiles of a sample.
 type spread struct{ low, median, high float64 }
 
 func spreadOf(sample []float64) spread {
@@ -37,8 +36,8 @@ func spreadOf(sample []float64) spread {
 	return spread{quantile(sorted, 0.25), quantile(sorted, 0.5), quantile(sorted, 0.75)}
 }
 
-// quantile interpolates between the values of a sorted sample, of which the first
-// is the quantile 0 and the last the quantile 1.
+// quantile returns a quantile of a sorted sample, with linear interpolation. The first
+// value is quantile 0, the last is quantile 1.
 func quantile(sorted []float64, p float64) float64 {
 	if len(sorted) == 1 {
 		return sorted[0]
@@ -48,7 +47,7 @@ func quantile(sorted []float64, p float64) float64 {
 	return sorted[k] + (at-float64(k))*(sorted[k+1]-sorted[k])
 }
 
-// ratios returns the spread of theirs over ours, repetition by repetition.
+// ratios returns the spread of theirs / ours over the repetitions.
 func ratios(theirs, ours []float64) spread {
 	r := make([]float64, len(ours))
 	for k := range r {

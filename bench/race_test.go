@@ -24,8 +24,8 @@ func TestContestantsTakeTurns(t *testing.T) {
 	if got := strings.Join(order, ""); got != "ababab" {
 		t.Errorf("turns %s, want ababab", got)
 	}
-	// 4/1, 8/2 and 24/3: a machine that is half as fast in the second repetition,
-	// and a peer that is slower in the third.
+	// 4/1, 8/2 and 24/3: the machine is slower in the second repetition, the peer in the
+	// third.
 	if r := ratios(took[1], took[0]); r.median != 4 {
 		t.Errorf("median of the ratios %g, want 4", r.median)
 	}
@@ -43,7 +43,7 @@ func TestSpread(t *testing.T) {
 		t.Errorf("spread %v of 1, 3, 5, 7, 9, want %v", s, want)
 	}
 	if !slices.Equal(sample, []float64{9, 1, 5, 3, 7}) {
-		t.Error("the sample was sorted in place")
+		t.Error("spread sorts the sample in place")
 	}
 	if s, want := spreadOf([]float64{4, 1, 2, 8}), (spread{1.75, 3, 5}); s != want {
 		t.Errorf("spread %v of 1, 2, 4, 8, want %v", s, want)

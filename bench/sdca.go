@@ -12,14 +12,12 @@ import (
 	"fedsim/mtl"
 )
 
-// task is the work of a solver: dual coordinate ascent on a linear model of
-// dense rows,
+// task is the work of a solver: dual coordinate ascent for a linear model with dense rows,
 //
 //	min over w of 1/2 |w|^2 + C sum_i loss(w.x_i, y_i).
 //
-// It makes warm passes over the rows and then timed ones, each in a random order,
-// from w = 0. Both numbers are multiples of 10: LIBLINEAR tells every ten passes
-// that it has made them.
+// It makes warm passes over the rows and then timed ones, each in a random order, from
+// w = 0. Both numbers are multiples of 10, because LIBLINEAR reports every ten passes.
 type task struct {
 	loss        loss
 	rows, cols  int
@@ -28,27 +26,26 @@ type task struct {
 	y           []float64
 }
 
-// loss is one under which every step of the passes moves its coordinate, so that
-// all solvers do the same work and LIBLINEAR has nothing to shrink.
+// loss is a loss for which every step moves its coordinate, so that all solvers do the
+// same work and LIBLINEAR does not shrink.
 type loss struct {
 	name   string
 	ours   string  // the loss in fedsim
-	lambda float64 // the weight of fedsim's 1/2 |w|^2
+	lambda float64 // weight of 1/2 |w|^2 in fedsim
 	c      float64 // C
 	solver int     // of LIBLINEAR
 }
 
 var (
-	// max(0, 1 - y w.x)^2 keeps all dual variables above 0 where C is so small that
-	// no row reaches the margin. With many more rows than features that is so long
-	// before C is so small that the passes converge.
+	// max(0, 1 - y w.x)^2 has all dual variables above 0 if C is so small that no row
+	// reaches the margin. With many more rows than features, the passes do not converge
+	// for such a C.
 	squaredHinge = loss{name: "squared hinge", ours: "squared-hinge", lambda: 1 / 0.2, c: 0.2, solver: 1}
-	// (w.x - y)^2 is the same without the bound. Fedsim's has a half in front.
+	// (w.x - y)^2 has no bound. The loss of fedsim has a factor 1/2.
 	squared = loss{name: "squared", ours: "squared", lambda: 1 / (2 * 10.), c: 10, solver: 12}
 )
 
-// newTask draws rows of normal numbers of variance 1/cols, with labels that have
-// nothing to do with them.
+// newTask draws rows of normal numbers with variance 1/cols, and independent labels.
 func newTask(loss loss, rows, cols, warm, timed int) *task {
 	t := &task{loss: loss, rows: rows, cols: cols, warm: warm, timed: timed, x: data.NewMatrix(rows, cols), y: make([]float64, rows)}
 	draws := rng.New(1, rng.Synthetic, rows, cols)
@@ -63,13 +60,13 @@ func newTask(loss loss, rows, cols, warm, timed int) *task {
 	return t
 }
 
-// steps returns how many steps so many passes are.
+// steps returns the number of steps of passes.
 func (t *task) steps(passes int) int { return passes * t.rows }
 
-// restart begins the random order of the task's rows anew.
+// restart restarts the random order of the rows.
 func (t *task) restart(o *mtl.Order) { o.Reset(t.rows, rng.New(1, rng.Solve, 0, 0)) }
 
-// order returns the rows that the steps of all passes visit.
+// order returns the row of each step of all passes.
 func (t *task) order() []int32 {
 	var o mtl.Order
 	t.restart(&o)
@@ -80,16 +77,16 @@ func (t *task) order() []int32 {
 	return visits
 }
 
-// solver makes the passes of a task.
+// solver runs the passes of a task.
 type solver interface {
 	name() string
-	// time makes all passes, from zero, so many times, and returns the
-	// nanoseconds that the timed ones took in all.
+	// time runs all passes from zero, repeatedly, and returns the total nanoseconds of the
+	// timed passes.
 	time(repeats int) (float64, error)
 	close()
 }
 
-// ours is fedsim on a task: the device of a federation of one.
+// ours is fedsim with a task: a federation of one device.
 type ours struct {
 	task      *task
 	problem   *mtl.Problem
@@ -110,7 +107,7 @@ func newOurs(t *task) (*ours, error) {
 	w := problem.NewWeights()
 	return &ours{
 		task: t, problem: problem, a: problem.NewBlocks()[0], u: w.Row(0),
-		curvature: 1 / t.loss.lambda, // M = I/lambda, and sigma' of a single device is 1
+		curvature: 1 / t.loss.lambda, // M = I/lambda; sigma' of a single device is 1
 	}, nil
 }
 
@@ -118,7 +115,7 @@ func (*ours) name() string { return "fedsim" }
 
 func (*ours) close() {}
 
-var errIdle = errors.New("a step left its coordinate where it was: the work is not what it should be")
+var errIdle = errors.New("a step did not move its coordinate: the work differs from that of the peers")
 
 func (o *ours) time(repeats int) (ns float64, err error) {
 	for range repeats {
@@ -131,8 +128,8 @@ func (o *ours) time(repeats int) (ns float64, err error) {
 	return ns, nil
 }
 
-// passes makes all passes from zero and returns what the timed ones took and how
-// many of their steps moved.
+// passes runs all passes from zero and returns the time of the timed ones and the number of
+// their steps that moved a coordinate.
 func (o *ours) passes() (took time.Duration, moved int) {
 	clear(o.a)
 	clear(o.u)
@@ -153,7 +150,7 @@ func (o *ours) steps(passes int) (moved int) {
 	return o.problem.SDCA(0, o.a, o.u, o.curvature, &o.order, o.task.steps(passes))
 }
 
-// bar is what fedsim is asked to be faster by, per number of features.
+// bar is the required ratio by number of features.
 func bar(peer string, cols int) float64 {
 	switch {
 	case peer == liblinear && cols >= 100:
@@ -167,8 +164,8 @@ func bar(peer string, cols int) float64 {
 	}
 }
 
-// sizes are those of a landmine field, a synthetic device and a person of the
-// HAR data (561 features), on a device's rows and on as many as no cache holds.
+// sizes have the features of Landmine, of a synthetic device and of HAR (561), with the rows
+// of a device and with more rows than a cache can hold.
 var sizes = []struct {
 	loss       loss
 	rows, cols int
@@ -177,8 +174,8 @@ var sizes = []struct {
 	{squaredHinge, 10_000, 9}, {squared, 10_000, 100}, {squared, 10_000, 561},
 }
 
-// compareSolvers adds the rows of the tasks whose names contain only, and returns
-// the peers that are not installed.
+// compareSolvers adds the rows of the tasks with names that contain only. It returns the
+// missing peers.
 func compareSolvers(t table, repetitions int, only string) (missing []*notInstalled, err error) {
 	tools, missing, err := compileAll()
 	if err != nil {
@@ -234,9 +231,9 @@ func compareOn(t table, work string, task *task, tools programs, repetitions int
 	return nil
 }
 
-// repeats returns how often the task is done in a turn: so that a turn takes some
-// hundredths of a second, as most disturbances last longer.
+// repeats returns the repetitions of a task in a turn. A turn takes some hundredths of a
+// second, longer than most disturbances.
 func (t *task) repeats() int {
-	const values = 2e7 // of rows, visited in a turn
+	const values = 2e7 // values of rows per turn
 	return max(1, int(values)/(t.steps(t.timed)*(t.cols+20)))
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// compiled returns the peers in C that are installed and says which are not.
+// compiled returns the installed peers in C and logs the missing ones.
 func compiled(t *testing.T) programs {
 	t.Helper()
 	tools, missing, err := compileAll()
@@ -15,7 +15,7 @@ func compiled(t *testing.T) programs {
 	}
 	t.Cleanup(tools.remove)
 	for _, m := range missing {
-		t.Log("left out:", m)
+		t.Log("skipped:", m)
 	}
 	if len(tools.all) == 0 {
 		t.Skip("no peer is installed")
@@ -23,8 +23,8 @@ func compiled(t *testing.T) programs {
 	return tools
 }
 
-// All solvers minimise the same function: after 500 passes over a few rows fedsim
-// and the loop are at the optimum, at which LIBLINEAR ends by itself.
+// All solvers minimize the same function. After 500 passes over a few rows, fedsim and the
+// loop are at the optimum, where LIBLINEAR stops.
 func TestOptimaAgree(t *testing.T) {
 	tools := compiled(t)
 	for _, task := range []*task{
@@ -38,8 +38,7 @@ func TestOptimaAgree(t *testing.T) {
 	}
 }
 
-// The loop takes fedsim's steps one by one: far from the optimum it is where
-// fedsim is.
+// The loop does the same steps as fedsim: both agree far from the optimum.
 func TestLoopTakesOurSteps(t *testing.T) {
 	for _, program := range compiled(t).all {
 		if program.peer != loop {
@@ -81,8 +80,8 @@ func compareWeights(t *testing.T, task *task, program program) {
 	}
 }
 
-// Every timed step of every size moves its coordinate, and LIBLINEAR shrinks
-// nothing and does not converge before its last pass: time refuses otherwise.
+// For every size, every timed step moves its coordinate, and LIBLINEAR neither shrinks nor
+// converges before the last pass; otherwise, time returns an error.
 func TestWorkIsWhole(t *testing.T) {
 	tools := compiled(t)
 	for _, size := range sizes {

@@ -14,15 +14,15 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "draw the cases of network/flows/testdata/simgrid.csv anew and have SimGrid solve them")
+var update = flag.Bool("update", false, "generate network/flows/testdata/simgrid.csv with SimGrid")
 
 const (
 	simgridFile   = "../network/flows/testdata/simgrid.csv"
 	simgridHeader = "case,server_mbps,changes_s,then_mbps,cell,cell_mbps,own_mbps,bytes,begins_s,ends_s"
 )
 
-// The reference that network/flows is tested against is what SimGrid says. It is
-// written by go test -run Reference -update in this folder.
+// The reference solutions of network/flows are those of SimGrid. This command generates
+// them: go test -run Reference -update
 func TestReferenceIsSimGrids(t *testing.T) {
 	program := compileSimGrid(t)
 	if *update {
@@ -57,7 +57,7 @@ func TestReferenceIsSimGrids(t *testing.T) {
 		}
 		for i, end := range solveBySimGrid(t, program, rows) {
 			got, want := parse(t, end), parse(t, ends[i])
-			if math.Abs(got-want) > 1e-9*want { // other versions may round otherwise
+			if math.Abs(got-want) > 1e-9*want { // other versions may round differently
 				t.Errorf("case %s: transfer %d ends at %s s, in the file at %s", number, i, end, ends[i])
 			}
 		}
@@ -89,7 +89,7 @@ func compileSimGrid(t *testing.T) (program string) {
 	return program
 }
 
-// solveBySimGrid returns when each transfer of a case ends, in seconds.
+// solveBySimGrid returns the end of each transfer of a case in seconds.
 func solveBySimGrid(t *testing.T, program string, rows []string) []string {
 	t.Helper()
 	cmd := exec.Command(program, "--log=root.thres:error")
@@ -103,11 +103,11 @@ func solveBySimGrid(t *testing.T, program string, rows []string) []string {
 	return ends
 }
 
-// drawTransfers draws a case: 2 to 40 transfers in up to 4 cells, half of them
-// with the rates of others, some with their beginnings too. The links carry from
-// a tenth to 1.2 times what all devices could send, and the server's changes once.
-// It is always as fast as any device: SimGrid bounds a transfer for good by the
-// narrowest link when it began, wider as that may become.
+// drawTransfers draws a case: 2 to 40 transfers in up to 4 cells, half of them with the
+// rates of others, some also with the same start. The capacity of links is 0.1 to 1.2 times
+// the sum of the rates of all devices, and the capacity of the server changes once. It is
+// never below the rate of a device: SimGrid limits a transfer permanently by the narrowest
+// link at its start.
 func drawTransfers(number int) (rows []string) {
 	random := rand.New(rand.NewPCG(2023, uint64(number)))
 	between := func(low, high float64) float64 { return low * math.Pow(high/low, random.Float64()) }

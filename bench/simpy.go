@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// simpyModules are the names of SimPy in Python: releases 3 and 4, and release 2,
-// which Debian has beside each other.
+// simpyModules are the names of the modules of SimPy: releases 3 and 4, and release 2.
+// Debian has packages of both.
 var simpyModules = []string{"simpy", "SimPy"}
 
-// simpy is SimPy in a Python of its own.
+// simpy is SimPy in a Python process.
 type simpy struct{ *child }
 
 func newSimpy(h *hold, module string) (simpy, error) {
@@ -29,7 +29,7 @@ func newSimpy(h *hold, module string) (simpy, error) {
 	if err != nil {
 		return simpy{}, err
 	}
-	defer os.RemoveAll(folder) // Python has read it by the time it answers
+	defer os.RemoveAll(folder) // Python has read the program before its first answer
 	script := filepath.Join(folder, "hold.py")
 	if err := os.WriteFile(script, text, 0o600); err != nil {
 		return simpy{}, err
@@ -38,8 +38,8 @@ func newSimpy(h *hold, module string) (simpy, error) {
 	return simpy{c}, err
 }
 
-// pythonWith returns the Python that has a module, the system's before that of
-// the path: Debian's packages are for the former.
+// pythonWith returns a Python with a module: that of the system, for which Debian has
+// packages, or that of the path.
 func pythonWith(module string) (string, error) {
 	for _, python := range []string{"/usr/bin/python3", "python3"} {
 		if exec.Command(python, "-c", "import "+module).Run() == nil {

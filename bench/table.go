@@ -5,26 +5,26 @@ import (
 	"io"
 )
 
-// table prints rows as they come, in Markdown.
+// table prints rows of a Markdown table.
 type table struct{ out io.Writer }
 
 const line = "| %-30s | %10s | %-14s | %10s | %5s | %-15s | %-11s |\n"
 
 func newTable(out io.Writer) table {
-	fmt.Fprintf(out, line, "work", "fedsim", "peer", "its figure", "ratio", "quartiles", "at least")
+	fmt.Fprintf(out, line, "work", "fedsim", "peer", "peer's value", "ratio", "quartiles", "at least")
 	fmt.Fprintf(out, line, "---", "---:", "---", "---:", "---:", "---", "---")
 	return table{out}
 }
 
-// unit is how the nanoseconds of a piece of work are told.
+// unit is a unit for the time of work.
 type unit func(ns float64) string
 
 func nanoseconds(ns float64) string { return digits(ns) + " ns" }
 
 func perSecond(ns float64) string { return digits(1e3/ns) + " M/s" }
 
-// add prints how many times as long as fedsim a peer takes for a piece of work.
-// bar is what the ratio must be at least, 0 where nothing is asked.
+// add prints the ratio of the time of a peer to that of fedsim. bar is the required ratio;
+// 0: none.
 func (t table) add(work string, u unit, ours []float64, peer string, theirs []float64, bar float64) {
 	r := ratios(theirs, ours)
 	demand := "-"
@@ -38,8 +38,8 @@ func (t table) add(work string, u unit, ours []float64, peer string, theirs []fl
 		digits(r.median), digits(r.low)+" to "+digits(r.high), demand)
 }
 
-// digits writes a number with three digits, two when it is small, or all that are
-// before the point.
+// digits formats a number with three digits, two if it is small, and with all digits before
+// the decimal point.
 func digits(x float64) string {
 	switch {
 	case x >= 100 || x == 0:

@@ -1,13 +1,12 @@
-// Command cores measures how many times as fast fedsim is on two cores as on one,
-// in a single run and in a sweep of sixteen:
+// Command cores measures the speedup of fedsim on two cores, in a single run and in a sweep
+// of sixteen runs:
 //
 //	cd bench && go run ./cores
 //
-// The work has the sizes of HAR, but the data are generated. One worker and two
-// take turns, and what is told is the median over the turns, and the quickest of one
-// over the quickest of two. Data and couplings, which are made before, are in the
-// time of the sweep alone. The machine must have two free cores: others who use them
-// take more from two workers than from one.
+// The work has the sizes of HAR with generated data. One and two workers take turns. The
+// command prints the median ratio over the turns, and the ratio of the minimum times. Only
+// the time of the sweep includes the preparation of data and couplings. The machine must
+// have two free cores: other load slows two workers more than one.
 package main
 
 import (
@@ -28,7 +27,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 //go:embed w-update.toml sweep.toml
 var scenarios embed.FS
 
-// work is a scenario and how many times as fast it is to be.
+// work is a scenario and its required speedup.
 type work struct {
 	name, scenario string
 	bar            float64
@@ -39,17 +38,17 @@ var works = []work{
 	{"sweep of 16 runs", "sweep.toml", 1.9},
 }
 
-// run is the command on the given arguments; it returns the exit code.
+// run runs the command with arguments and returns the exit code.
 func run(args []string, out, log io.Writer) int {
 	flags := flag.NewFlagSet("cores", flag.ContinueOnError)
 	flags.SetOutput(log)
-	repetitions := flags.Int("repetitions", 7, "how often each number of workers does each work")
-	rounds := flags.Int("rounds", 0, "rounds of a run; 0: as many as the scenario has")
+	repetitions := flags.Int("repetitions", 7, "repetitions of each measurement")
+	rounds := flags.Int("rounds", 0, "rounds of a run; 0: those of the scenario")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
 	if flags.NArg() > 0 || *repetitions < 1 || *rounds < 0 {
-		fmt.Fprintln(log, "cores: takes no arguments, at least one repetition and no negative rounds")
+		fmt.Fprintln(log, "cores: no arguments are allowed, -repetitions must be at least 1 and -rounds not negative")
 		return 2
 	}
 	if err := compare(out, *repetitions, *rounds); err != nil {
@@ -74,7 +73,7 @@ func compare(out io.Writer, repetitions, rounds int) error {
 		return err
 	}
 	fmt.Fprintf(out, "| %-24s | %-10s | %-10s | %-6s | %-16s | %-13s | %-8s |\n|---|---:|---:|---:|---|---:|---|\n",
-		"work", "one worker", "two", "ratio", "least to most", "of quickest", "at least")
+		"work", "one worker", "two", "ratio", "range", "of minima", "at least")
 	for _, w := range works {
 		var one, two, ratio []float64
 		for range repetitions {
@@ -94,7 +93,7 @@ func compare(out io.Writer, repetitions, rounds int) error {
 	return nil
 }
 
-// seconds does the work with so many workers and returns what it took.
+// seconds runs the work with a number of workers and returns its time.
 func (w work) seconds(p runs.Program, dir string, workers, rounds int) (float64, error) {
 	args := []string{fmt.Sprintf("--workers=%d", workers)}
 	if rounds > 0 {
@@ -107,8 +106,7 @@ func (w work) seconds(p runs.Program, dir string, workers, rounds int) (float64,
 	return spent(r)
 }
 
-// spent returns the seconds that a single run took, or all runs of a sweep from
-// start to end.
+// spent returns the seconds of a single run, or of all runs of a sweep from start to end.
 func spent(r *rundir.Results) (float64, error) {
 	clock := r.Manifest.Clock
 	if clock == nil || clock.Finished == nil {
@@ -120,7 +118,7 @@ func spent(r *rundir.Results) (float64, error) {
 	return clock.Finished.Sub(clock.Started).Seconds(), nil
 }
 
-// median returns the middle of a sample, the upper one of two.
+// median returns the median of a sample; the larger middle value of an even number.
 func median(sample []float64) float64 {
 	return slices.Sorted(slices.Values(sample))[len(sample)/2]
 }

@@ -10,8 +10,8 @@ import (
 	"fedsim/results/rundir"
 )
 
-// Every work runs, with one worker and with two, and has its row.
-func TestCompareLittle(t *testing.T) {
+// All work runs with one and two workers and has a row.
+func TestCompare(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds fedsim")
 	}
@@ -21,12 +21,12 @@ func TestCompareLittle(t *testing.T) {
 	}
 	for _, w := range works {
 		if !strings.Contains(out.String(), w.name) {
-			t.Errorf("no row of %s in\n%s", w.name, out.String())
+			t.Errorf("the row of %s is missing in\n%s", w.name, out.String())
 		}
 	}
 }
 
-// A single run has a clock of its own, the preparation of its data aside.
+// The time of a single run does not include the preparation of its data.
 func TestSpent(t *testing.T) {
 	start := time.Unix(100, 0)
 	end := start.Add(5 * time.Second)
@@ -40,7 +40,7 @@ func TestSpent(t *testing.T) {
 	}
 	r.Manifest.Clock.Finished = nil
 	if _, err := spent(r); err == nil {
-		t.Error("a run that has not ended has a time")
+		t.Error("an unfinished run has a time")
 	}
 }
 

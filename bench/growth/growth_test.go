@@ -12,8 +12,8 @@ import (
 	"fedsim/scenarios"
 )
 
-// Every point is a scenario that is valid, and a sweep covers three decades.
-func TestSweepsAreScenarios(t *testing.T) {
+// Every point is a valid scenario, and a sweep covers three decades.
+func TestSweeps(t *testing.T) {
 	for _, s := range sweeps() {
 		if least, most := s.sizes[0], s.sizes[len(s.sizes)-1]; most != 1000*least {
 			t.Errorf("%s: from %d to %d, not three decades", s.name, least, most)
@@ -26,7 +26,7 @@ func TestSweepsAreScenarios(t *testing.T) {
 	}
 }
 
-func TestUpToLeavesOutWhatIsLarger(t *testing.T) {
+func TestUpTo(t *testing.T) {
 	for _, s := range upTo(sweeps(), 20) {
 		for _, n := range s.sizes {
 			if n > 20 {
@@ -36,7 +36,7 @@ func TestUpToLeavesOutWhatIsLarger(t *testing.T) {
 	}
 }
 
-func TestTheLeastOfTwoMeasurementsCounts(t *testing.T) {
+func TestTake(t *testing.T) {
 	var p point
 	for _, q := range []point{{10, 2, 300}, {10, 3, 200}, {10, 4, 400}} {
 		p.take(q)
@@ -46,7 +46,7 @@ func TestTheLeastOfTwoMeasurementsCounts(t *testing.T) {
 	}
 }
 
-// Time 2e-9 n^1.5 and memory 100 MB are told as such.
+// The table of time 2e-9 n^1.5 and memory 100 MB.
 func TestTable(t *testing.T) {
 	all := []sweep{{name: "things"}}
 	measured := [][]point{{}}
@@ -59,16 +59,16 @@ func TestTable(t *testing.T) {
 	}
 	for _, want := range []string{
 		"|     100000 |  0.06325 s |   632.5 ns |      10.00 |     100 MB |",
-		"time goes with the power 1.50 and memory with the power 0.00",
+		"time grows with power 1.50 and memory with power 0.00",
 	} {
 		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in\n%s", want, out.String())
+			t.Errorf("%q is missing in\n%s", want, out.String())
 		}
 	}
 }
 
-// The smallest points, from the run to the figure.
-func TestGrowOfLittle(t *testing.T) {
+// The smallest points, from runs to the figure.
+func TestGrow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds fedsim")
 	}
@@ -79,7 +79,7 @@ func TestGrowOfLittle(t *testing.T) {
 	}
 	for _, want := range []string{"rows of each of 100 devices", "features of 300 devices"} {
 		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in\n%s", want, out.String())
+			t.Errorf("%q is missing in\n%s", want, out.String())
 		}
 	}
 	for _, name := range []string{"growth.png", "growth.svg"} {

@@ -1,12 +1,11 @@
-// Command growth measures how the time of a round and the memory of a run grow
-// with the number of devices, of their rows, of features and of events, each over
-// three decades, and draws them:
+// Command growth measures the time of a round and the memory of a run for increasing
+// numbers of devices, rows, features and events, each over three decades, and draws them:
 //
 //	cd bench && go run ./growth
 //
-// It builds fedsim and runs the scenarios million and million-events with other
-// sizes. Both numbers are those that a run leaves in the clock section of its
-// manifest. docs/performance.md tells what came out.
+// It builds fedsim and runs the scenarios million and million-events with other sizes. Time
+// and memory come from the clock section of the manifests. docs/performance.md has the
+// results.
 package main
 
 import (
@@ -22,18 +21,18 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run is the command on the given arguments; it returns the exit code.
+// run runs the command with arguments and returns the exit code.
 func run(args []string, out, log io.Writer) int {
 	flags := flag.NewFlagSet("growth", flag.ContinueOnError)
 	flags.SetOutput(log)
-	repetitions := flags.Int("repetitions", 3, "how often each point is measured; the quickest and the smallest count")
-	most := flags.Int("most", 1_000_000, "leave out points of more devices, rows, features or events than this")
+	repetitions := flags.Int("repetitions", 3, "measurements of each point; the minimum counts")
+	most := flags.Int("most", 1_000_000, "maximum number of devices, rows, features or events")
 	figures := flags.String("figures", "../docs/figures", "directory for growth.png and growth.svg")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
 	if flags.NArg() > 0 || *repetitions < 1 || *most < 1 {
-		fmt.Fprintln(log, "growth: takes no arguments, and at least one repetition and one device")
+		fmt.Fprintln(log, "growth: no arguments are allowed; -repetitions and -most must be at least 1")
 		return 2
 	}
 	if err := grow(out, log, *repetitions, *most, *figures); err != nil {
@@ -56,8 +55,7 @@ func grow(out, log io.Writer, repetitions, most int, figures string) error {
 	}
 	all := upTo(sweeps(), most)
 	measured := newMeasured(all)
-	// Whole passes over all points, so that what slows the machine for a while
-	// slows no point alone.
+	// Each pass measures all points, so that a temporary disturbance affects several points.
 	for pass := range repetitions {
 		for s := range all {
 			for i, size := range all[s].sizes {

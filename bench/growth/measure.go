@@ -8,14 +8,14 @@ import (
 	"fedsim/results/rundir"
 )
 
-// point is what a run took.
+// point is the cost of a run.
 type point struct {
-	count float64 // of what grows
+	count float64 // of the varied quantity
 	round float64 // seconds of a round
-	bytes float64 // most memory held at a time, that of making the data included
+	bytes float64 // peak memory, including the generation of data
 }
 
-// measure runs a sweep's scenario at a size, leaving its results in dir.
+// measure runs the scenario of a sweep with a size and writes its results to dir.
 func measure(p runs.Program, dir string, s sweep, size int) (point, error) {
 	var args []string
 	for _, k := range s.set(size) {
@@ -28,16 +28,16 @@ func measure(p runs.Program, dir string, s sweep, size int) (point, error) {
 	return s.point(r, size)
 }
 
-// point reads off a run directory.
+// point returns the point of a run directory.
 func (s sweep) point(r *rundir.Results, size int) (point, error) {
 	clock := r.Manifest.Clock
 	if len(r.Runs) != 1 || clock == nil || clock.PeakMemoryBytes == 0 {
-		return point{}, fmt.Errorf("scenario %s: %d runs, clock %+v: want one, and the memory it took, which this system may not tell", s.scenario, len(r.Runs), clock)
+		return point{}, fmt.Errorf("scenario %s: %d runs, clock %+v: must be one run with its peak memory, which some systems do not report", s.scenario, len(r.Runs), clock)
 	}
 	run := &r.Runs[0]
 	last, ok := lastRound(run)
 	if !ok {
-		return point{}, fmt.Errorf("scenario %s: the run has no round", s.scenario)
+		return point{}, fmt.Errorf("scenario %s: the run has no rounds", s.scenario)
 	}
 	p := point{count: float64(size), round: run.WallS / float64(last), bytes: float64(clock.PeakMemoryBytes)}
 	if s.events {
@@ -46,7 +46,7 @@ func (s sweep) point(r *rundir.Results, size int) (point, error) {
 	return p, nil
 }
 
-// lastRound returns how many rounds a run has made.
+// lastRound returns the number of rounds of a run.
 func lastRound(r *results.Run) (rounds int, ok bool) {
 	if len(r.Rounds) == 0 {
 		return 0, false
@@ -55,7 +55,7 @@ func lastRound(r *results.Run) (rounds int, ok bool) {
 	return rounds, rounds > 0
 }
 
-// newMeasured returns room for a point of each size of each sweep.
+// newMeasured returns a slice of points per sweep.
 func newMeasured(all []sweep) [][]point {
 	m := make([][]point, len(all))
 	for i := range all {
@@ -64,8 +64,7 @@ func newMeasured(all []sweep) [][]point {
 	return m
 }
 
-// take keeps the least of two measurements of the same: nothing makes a program
-// quicker or smaller than it is.
+// take sets the minimum of two measurements: disturbances only increase time and memory.
 func (p *point) take(q point) {
 	if p.count == 0 {
 		*p = q

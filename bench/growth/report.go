@@ -9,11 +9,11 @@ import (
 	"fedsim/plots"
 )
 
-// printTable prints all points in Markdown, with the time for each of what is
-// counted, and how that has grown from the first point of its sweep.
+// printTable prints all points as Markdown, with the time per unit of the varied quantity
+// and its ratio to that of the first point of the sweep.
 func printTable(out io.Writer, all []sweep, measured [][]point) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| %-28s | %10s | %10s | %10s | %10s | %10s |\n", "what grows", "count", "a round", "for each", "of first", "memory")
+	fmt.Fprintf(&b, "| %-28s | %10s | %10s | %10s | %10s | %10s |\n", "varied quantity", "count", "round", "per unit", "to first", "memory")
 	fmt.Fprintln(&b, "|---|---:|---:|---:|---:|---:|")
 	for i, s := range all {
 		for _, p := range measured[i] {
@@ -24,7 +24,7 @@ func printTable(out io.Writer, all []sweep, measured [][]point) error {
 	}
 	for i, s := range all {
 		if n := len(measured[i]); n > 1 {
-			fmt.Fprintf(&b, "\n%s: from the last but one to the last, time goes with the power %.2f and memory with the power %.2f\n",
+			fmt.Fprintf(&b, "\n%s: between the last two points, time grows with power %.2f and memory with power %.2f\n",
 				s.name, power(measured[i], func(p point) float64 { return p.round }), power(measured[i], func(p point) float64 { return p.bytes }))
 		}
 	}
@@ -32,18 +32,18 @@ func printTable(out io.Writer, all []sweep, measured [][]point) error {
 	return err
 }
 
-// power returns the slope of the last piece of a line in a log-log figure.
+// power returns the slope between the last two points in a log-log plot.
 func power(points []point, of func(point) float64) float64 {
 	n := len(points)
 	p, q := points[n-2], points[n-1]
 	return math.Log(of(q)/of(p)) / math.Log(q.count/p.count)
 }
 
-// chart draws the time of a round beside the memory of a run.
+// chart returns the figure of the times of rounds and the memory of runs.
 func chart(all []sweep, measured [][]point) plots.Chart {
 	c := plots.Chart{
-		File: "growth", Title: "how the time of a round and the memory of a run grow",
-		XLabel: "how many", YLabel: "seconds, or gigabytes", LogX: true,
+		File: "growth", Title: "Time of a round and memory of a run",
+		XLabel: "count", YLabel: "seconds, or gigabytes", LogX: true,
 		Panels: []plots.ChartPanel{{Title: "time of a round (s)"}, {Title: "peak memory (GB)"}},
 	}
 	for i, s := range all {

@@ -2,17 +2,17 @@ package main
 
 import "fmt"
 
-// sweep is one thing that grows, all else being equal.
+// sweep varies one quantity.
 type sweep struct {
 	name     string
 	scenario string
 	sizes    []int
-	set      func(size int) []string // keys of the scenario
-	events   bool                    // what has grown is the number of events, not the size
+	set      func(size int) []string // settings of the scenario
+	events   bool                    // the varied quantity is the number of events, not the size
 }
 
-// sweeps returns what is measured. There are 30 features, and 18 rows in the mean
-// to train on, but where they are what grows.
+// sweeps returns all sweeps. Unless a sweep varies them, there are 30 features and a mean
+// of 18 training rows.
 func sweeps() []sweep {
 	decades := []int{1000, 10_000, 100_000, 1_000_000}
 	return []sweep{
@@ -29,7 +29,7 @@ func sweeps() []sweep {
 	}
 }
 
-// devices sets the number of devices. lambda m stays 1, as the scenario has it.
+// devices returns the settings for m devices, with lambda m = 1 as in the scenario.
 func devices(m int) []string {
 	return []string{
 		key("data.synthetic.tasks", m),
@@ -38,15 +38,15 @@ func devices(m int) []string {
 	}
 }
 
-// rows sets the rows of a device, those that are held out included: the keys are
-// of three quarters of them.
+// rows returns the settings for the rows of a device, of which a quarter is held out. The
+// keys count the other three quarters.
 func rows(least, most int) []string {
 	return []string{key("data.synthetic.rows_min", least*3/4), key("data.synthetic.rows_max", most*3/4)}
 }
 
 func key(name string, value int) string { return fmt.Sprintf("%s=%d", name, value) }
 
-// upTo leaves out larger sizes.
+// upTo returns the sweeps without larger sizes.
 func upTo(all []sweep, most int) []sweep {
 	for i := range all {
 		var sizes []int

@@ -1,9 +1,9 @@
-"""The hold model in SimPy: hold.py simpy for releases 3 and 4, hold.py SimPy
-for release 2, whose module has another name and another interface.
+"""The hold model in SimPy: "hold.py simpy" for releases 3 and 4, "hold.py SimPy" for
+release 2, which has another module name and interface.
 
-The input is a line "pending spans" and behind it, as 64-bit integers, so many
-spans of time. Then "fire N" fires N events and is answered with the ns that
-took, "times N" with the instants of N events.
+The input is a line "pending spans" followed by the spans as 64-bit integers. Command
+"fire N" fires N events and returns the elapsed nanoseconds, "times N" returns the times
+of N events.
 """
 
 import array
@@ -13,8 +13,8 @@ import time
 
 
 def start(module, pending, spans):
-    """Returns the simulation, a function that fires its next event and one that
-    tells the time."""
+    """Returns the simulation, a function that fires the next event, and a function that
+    returns the time."""
     fired = 0
     mask = len(spans) - 1
 
@@ -32,7 +32,7 @@ def start(module, pending, spans):
         env = simpy.Environment()
         for k in range(pending):
             env.process(device(env, spans[k & mask]))
-        for _ in range(pending):  # the start of each process is an event too
+        for _ in range(pending):  # the start of each process is an event
             env.step()
         return simpy.__version__, env.step, lambda: env.now
 
@@ -59,7 +59,7 @@ def start(module, pending, spans):
 
 
 def main():
-    gc.disable()  # there are no cycles, only a million objects to look through
+    gc.disable()  # there are no cycles among the million objects
     pending, count = map(int, sys.stdin.buffer.readline().split())
     spans = array.array("q")
     spans.frombytes(sys.stdin.buffer.read(count * spans.itemsize))

@@ -1,8 +1,7 @@
-/* The dual coordinate descent of LIBLINEAR (its solvers 1 and 12), as the
- * packaged library has it. The library makes passes until it has
- * converged and cannot be told to make so many; but it prints a dot every ten,
- * through a function of the caller's. So each timing is a process of its own,
- * which reads the clock at the dots it is between and ends at the latter. */
+/* The dual coordinate descent of LIBLINEAR (solvers 1 and 12) in the packaged library. The
+ * library runs until it converges; the number of passes cannot be set. It prints a dot every
+ * ten passes through a callback. So each timing runs in a separate process, which reads the
+ * clock at two dots and ends at the second one. */
 #include <linear.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -64,7 +63,7 @@ static void print_weights(void)
 	set_print_string_function(silent);
 	parameter.eps = 1e-13;
 	struct model *model = train(&problem, &parameter);
-	/* w is that of the class it met first; a regression has no classes. */
+	/* w is for the class of the first row; a regression has no classes. */
 	int sign = model->label ? model->label[0] : 1;
 	for (int j = 0; j < task.cols; j++)
 		printf("%.17g ", sign * model->w[j]);
@@ -82,7 +81,7 @@ int main(void)
 	problem.y = task.y;
 	problem.bias = -1;
 	problem.x = allocate(task.rows * sizeof *problem.x);
-	/* One array for all rows, as its own program keeps them. */
+	/* One array for all rows, as in the program train of LIBLINEAR. */
 	struct feature_node *node = allocate((size_t)task.rows * (task.cols + 1) * sizeof *node);
 	for (int i = 0; i < task.rows; i++) {
 		problem.x[i] = node;

@@ -1,5 +1,5 @@
-/* Dual coordinate ascent as a C programmer writes it who wants it fast: dense padded rows in one array, a dot product of four
- * independent sums, an axpy. The order of the rows follows the task in the
+/* A hand-optimized loop of dual coordinate ascent: dense padded rows in one array, a dot
+ * product of four independent sums, an axpy. The order of the rows follows the task in the
  * input, an int32 for each step of all passes. */
 #include <math.h>
 #include <string.h>
@@ -8,8 +8,7 @@
 
 #include "task.h"
 
-/* The compiler makes of it what the machine has: one register of AVX-512, two
- * of AVX2. */
+/* The compiler uses one register of AVX-512 or two of AVX2. */
 typedef double vector __attribute__((vector_size(64)));
 enum { LANES = sizeof(vector) / sizeof(double) };
 
@@ -42,7 +41,7 @@ static void axpy(double f, const vector *restrict x, vector *restrict u)
 		u[j] += f * x[j];
 }
 
-/* The dual variable of a row that minimises along its coordinate, z being w.x. */
+/* The dual variable that minimizes along the coordinate of a row; z is w.x. */
 static double minimiser(double a, double y, double z, double norm)
 {
 	if (task.solver == 1)
@@ -50,7 +49,7 @@ static double minimiser(double a, double y, double z, double norm)
 	return a + (y - z - a) / (1 + curvature * norm);
 }
 
-/* Makes passes and returns how many steps moved. */
+/* Runs passes and returns the number of steps that moved. */
 static long passes(const int32_t *visit, int count)
 {
 	long moved = 0;
@@ -73,7 +72,7 @@ static void *zeros(size_t vectors)
 	void *p;
 	if (posix_memalign(&p, bytes < (2 << 20) ? sizeof(vector) : 2 << 20, bytes))
 		fail("out of memory");
-	madvise(p, bytes, MADV_HUGEPAGE); /* where the system has them */
+	madvise(p, bytes, MADV_HUGEPAGE); /* ignored if not supported */
 	return memset(p, 0, bytes);
 }
 

@@ -1,8 +1,8 @@
 // The finish times of transfers that share links, by SimGrid.
 //
-// Standard input is one case, a row for each transfer, its columns as in the
-// header of network/flows/testdata/simgrid.csv but for the last; standard output
-// is that last one, the seconds at which each transfer ends.
+// Standard input is one case: a row per transfer, with the columns of
+// network/flows/testdata/simgrid.csv except the last. Standard output is the last column,
+// the end of each transfer in seconds.
 #include <simgrid/s4u.hpp>
 
 #include <cstdint>
@@ -26,8 +26,8 @@ static double bandwidth(double mbps) { return mbps * 1e6 / 8; }
 
 int main(int argc, char** argv) {
   sg::Engine engine(&argc, argv);
-  // Max-min fairness and nothing else: no windows, no weights by round trip, no
-  // acknowledgements that take part of the link, protocol headers neither.
+  // Pure max-min fairness: no windows, no weights by round-trip time, no bandwidth for
+  // acknowledgments and protocol headers.
   for (const char* setting :
        {"network/model:CM02", "network/solver:maxmin", "network/optim:Full", "network/TCP-gamma:0",
         "network/weight-S:0", "network/latency-factor:1", "network/bandwidth-factor:1", "network/crosstraffic:0",

@@ -1,8 +1,8 @@
-/* What the C programs have in common: a task read from standard input, a line
- * of commands answered with a line each, and a clock.
+/* The common part of the C programs: a task from standard input, a line of output for each
+ * line of commands, and a clock.
  *
- * The input is a line "solver rows cols C warm timed" and behind it, as they lie
- * in memory, rows labels and rows x cols features in double precision. */
+ * The input is a line "solver rows cols C warm timed" followed by rows labels and rows x cols
+ * features, as doubles in native byte order. */
 #ifndef TASK_H
 #define TASK_H
 
@@ -11,10 +11,10 @@
 #include <time.h>
 
 struct task {
-	int solver;      /* LIBLINEAR's number: 1 is the squared hinge, 12 the squared loss */
+	int solver;      /* of LIBLINEAR: 1 is the squared hinge, 12 the squared loss */
 	int rows, cols;
 	double c;        /* weight of the losses against 1/2 |w|^2 */
-	int warm, timed; /* passes that are made, then passes that are timed */
+	int warm, timed; /* untimed passes, then timed passes */
 	double *y, *x;
 };
 
@@ -58,12 +58,12 @@ static long long now(void)
 	return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-/* Each program has its own. */
+/* Each program defines these. */
 static long long time_passes(void);           /* ns of the timed passes, from zero */
 static void print_weights(void);              /* after all passes, or at the optimum */
 
-/* "time N" is answered with the ns of N times the timed passes, "weights" with
- * w; the end of the input ends the program. */
+/* Command "time N" returns the nanoseconds of N times the timed passes, "weights" returns
+ * w. The end of the input ends the program. */
 static int answer_commands(void)
 {
 	char command[16];

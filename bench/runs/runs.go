@@ -1,7 +1,5 @@
-// Package runs builds fedsim and runs scenarios with it, as a user does, for the
-// commands that measure whole runs.
-//
-// It must not know what they measure.
+// Package runs builds fedsim and runs scenarios, for commands that measure whole runs. It
+// must not know their measurements.
 package runs
 
 import (
@@ -13,15 +11,14 @@ import (
 	"fedsim/results/rundir"
 )
 
-// Program is the path of a fedsim that was built.
+// Program is the path of a fedsim binary.
 type Program string
 
-// Build builds fedsim into dir. It is built in its own module, which knows what the
-// command line needs.
+// Build builds fedsim into dir, in its own module with the dependencies of the command line.
 func Build(dir string) (Program, error) {
 	module, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "fedsim").Output()
 	if err != nil {
-		return "", fmt.Errorf("looking for fedsim, which is right in the folder bench alone: %w", err)
+		return "", fmt.Errorf("finding module fedsim (run this in the directory bench): %w", err)
 	}
 	path := filepath.Join(dir, "fedsim")
 	build := exec.Command("go", "build", "-o", path, "./cmd/fedsim")
@@ -32,8 +29,8 @@ func Build(dir string) (Program, error) {
 	return Program(path), nil
 }
 
-// Run runs a scenario with further arguments, leaving its results in dir, which may
-// hold others, and reads them.
+// Run runs a scenario with more arguments and returns its results, which replace those in
+// dir.
 func (p Program) Run(dir, scenario string, args ...string) (*rundir.Results, error) {
 	args = append([]string{"run", scenario, "--out", dir, "--force", "--progress", "none"}, args...)
 	if text, err := exec.Command(string(p), args...).CombinedOutput(); err != nil {
