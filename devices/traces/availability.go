@@ -8,41 +8,38 @@ import (
 	"fedsim/internal/rng"
 )
 
-// Availability is the availability of devices that come and go as a
-// [AvailabilityConfig] describes, made as it is asked for. Nothing of it is stored
-// but a cursor for each device, 24 bytes, which stands in the interval that was
-// asked for last. Time is cut into blocks of some 131,000 intervals.
-// The intervals of a device in a block are numbered from 0 and the length of each is drawn from (seed, device, block, number), so that they
-// are the same whatever is asked and when: a look-up ahead goes through the
-// intervals between, at most those of a block, and one back begins at the start of
-// its block again.
+// Availability generates the availability of devices from an [AvailabilityConfig] on
+// demand. It stores a cursor of 24 bytes per device: the interval of the last look-up.
+// Time is divided into blocks of about 131,000 intervals. The length of each interval is
+// drawn from (seed, device, block, number of the interval in the block). So intervals do
+// not depend on the look-ups. A look-up ahead passes through the intervals between, at
+// most those of a block. A look-up back starts at the beginning of its block.
 //
-// [Synthesize] writes the same intervals to a file. Several goroutines may look
-// up at once when they do so for different devices.
+// [Synthesize] writes the same intervals to a file. Look-ups may run concurrently for
+// different devices.
 type Availability struct {
 	chain
 	at []cursor
 }
 
-// cursor is an interval of a device, or the part of it in a block.
+// cursor is an interval of a device, or its part in a block.
 type cursor struct {
 	from, until engine.Time
-	// turn is one more than the interval's number in its block, negative when the device is
-	// down; 0 stands for no interval.
+	// turn is one more than the interval's number in its block, negated if the device is
+	// unavailable. 0 means no interval.
 	turn int64
 }
 
-// NewAvailability returns the presence of so many devices under a seed. The
+// NewAvailability returns the availability of a number of devices for a seed. The
 // configuration must be valid and its MeanUpS positive.
 func NewAvailability(c AvailabilityConfig, seed uint64, devices int) *Availability {
 	return &Availability{chain: newChain(c, seed), at: make([]cursor, devices)}
 }
 
-// Kinds returns that availability is told.
+// Kinds returns [Available].
 func (p *Availability) Kinds() Kinds { return Kinds(0).with(Available) }
 
-// Lookup returns whether the device is up at t and until when, as [Source]
-// says.
+// Lookup implements [Source].
 func (p *Availability) Lookup(k Kind, device int, t engine.Time) (value float64, until engine.Time) {
 	if k != Available {
 		panic(untold(k, p.Kinds()))
@@ -69,11 +66,11 @@ func (p *Availability) Lookup(k Kind, device int, t engine.Time) (value float64,
 	return value, last.until
 }
 
-// chain draws the intervals of devices that come and go.
+// chain draws the intervals of devices.
 type chain struct {
 	blocks
 	config AvailabilityConfig
-	shares []float64 // of devices that are up at time 0, by zone
+	shares []float64 // by zone: share of devices that are available at time 0
 }
 
 func newChain(c AvailabilityConfig, seed uint64) chain {
@@ -84,7 +81,7 @@ func newChain(c AvailabilityConfig, seed uint64) chain {
 	return x
 }
 
-// zone returns which zone a device is in, and whether it is up at time 0.
+// zone returns the zone of a device, and whether the device is available at time 0.
 func (x *chain) zone(device int) (zone int, up bool) {
 	draws := x.draws(device, 0, -1)
 	zone = draws.IntN(len(x.shares))
@@ -120,9 +117,10 @@ func (x *chain) next(device int, c cursor) cursor {
 	return c
 }
 
-// ends draws where an interval ends, at the latest with its block, by thinning (Lewis and Shedler, Naval
-// Research Logistics Quarterly 26, 1979): candidates at the highest rate, each
-// taken with the share that the rate there has of it.
+// ends draws the end of an interval, at most the end of its block, by thinning (Lewis
+// and Shedler, Naval Research Logistics Quarterly 26, 1979). Candidates come at the
+// highest rate, and each is accepted with the ratio of the rate at that time to the
+// highest rate.
 func (x *chain) ends(device int, c cursor) engine.Time {
 	mean, sign := x.config.MeanUpS, -1.0
 	number := c.turn - 1
@@ -152,18 +150,18 @@ func (x *chain) ends(device int, c cursor) engine.Time {
 // hourOf returns the hour of the day in zone 0.
 func hourOf(t engine.Time) float64 { return float64(t%(dayHours*hour)) / float64(hour) }
 
-// wave returns what daily and the local hour add to the rate of coming back.
+// wave returns the relative change of the return rate at a local hour.
 func (c *AvailabilityConfig) wave(local float64) float64 {
 	return float64(c.Daily * elementary.Cos(2*math.Pi*(local-c.PeakHour)/dayHours))
 }
 
-// share returns the share of the devices in a zone that are up at time 0, as
-// it is every midnight, and that of zone + h at hour h: the periodic solution of
+// share returns the share of the devices in a zone that are available at midnight, or in
+// zone + h at hour h. It is the periodic solution of
 //
 //	p' = (1 - p) come(t) - p leave(t)
 //
-// by exact steps of constant rates, a minute each. It is linear in p(0), so
-// that one day from p(0) = 0 says where it closes.
+// by exact steps of one minute with constant rates. The solution is linear in p(0), so
+// one day from p(0) = 0 determines the periodic p(0).
 func (c *AvailabilityConfig) share(zone float64) float64 {
 	if c.Daily == 0 {
 		return c.MeanUpS / (c.MeanUpS + c.MeanDownS)
@@ -180,8 +178,9 @@ func (c *AvailabilityConfig) share(zone float64) float64 {
 	return p / -elementary.Expm1(-exponent)
 }
 
-// exponential returns an exponential number of mean 1.
+// exponential draws an exponential number of mean 1.
 func exponential(s *rng.Stream) float64 { return -elementary.Log1p(-s.Float64()) }
 
-// atLeast1ns returns s seconds, so that what lasts ends after it begins.
+// atLeast1ns returns s seconds, at least 1 ns, so that every interval ends after it
+// begins.
 func atLeast1ns(s float64) engine.Time { return max(1, engine.FromSeconds(s)) }

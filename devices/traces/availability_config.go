@@ -2,44 +2,45 @@ package traces
 
 import "fedsim/config"
 
-// AvailabilityConfig describes devices that come and go: a two-state Markov chain
-// in continuous time whose rates follow the hour of the day. At the local hour h
-// a device that is down comes back at the rate
+// AvailabilityConfig describes generated availability: a two-state Markov chain in
+// continuous time whose rates depend on the hour of the day. At the local hour h, an
+// unavailable device becomes available at the rate
 //
 //	(1 + Daily cos(2 pi (h - PeakHour)/24)) / MeanDownS
 //
-// and one that is up leaves at the rate
+// and an available device becomes unavailable at the rate
 //
 //	(1 - Daily cos(2 pi (h - PeakHour)/24)) / MeanUpS.
 //
-// With Daily = 0 the times up and down are exponential with those means, and
-// the share of time up is MeanUpS/(MeanUpS + MeanDownS). Time 0 is midnight of
-// the zone with offset 0.
+// With Daily = 0 the durations are exponential with those means, and the share of time
+// available is MeanUpS/(MeanUpS + MeanDownS). Time 0 is midnight of the zone with offset
+// 0.
 type AvailabilityConfig struct {
-	MeanUpS   float64   `toml:"mean_up_s" doc:"mean time in seconds for which a device is available; 0: devices do not come and go by chance"`
-	MeanDownS float64   `toml:"mean_down_s" doc:"mean time in seconds for which it is not"`
-	Daily     float64   `toml:"daily" doc:"how much coming and going follow the day: at the peak a device comes back 1 + daily times as often as on average and leaves 1 - daily times as often, half a day later the reverse; 0: not at all"`
-	PeakHour  float64   `toml:"peak_hour" doc:"local hour at which devices come back most and leave least"`
-	ZonesH    []float64 `toml:"zones_h" doc:"offsets of local time in hours from that of time 0, which is midnight; each device draws one"`
+	MeanUpS   float64   `toml:"mean_up_s" doc:"mean time in seconds for which a device is available; 0: availability is not generated"`
+	MeanDownS float64   `toml:"mean_down_s" doc:"mean time in seconds for which a device is unavailable"`
+	Daily     float64   `toml:"daily" doc:"daily variation of the rates, from 0 to 1: at peak_hour a device becomes available 1 + daily times as often as on average and unavailable 1 - daily times as often; half a day later the reverse"`
+	PeakHour  float64   `toml:"peak_hour" doc:"local hour at which most devices become available"`
+	ZonesH    []float64 `toml:"zones_h" doc:"time zones as offsets in hours; each device draws one. Time 0 is midnight at offset 0"`
 }
 
-// DefaultAvailability returns devices that do not come and go; once mean_up_s is
-// set, without regard to the day. The mean time down and the peak, when phones
-// lie on their chargers at night, are ours.
+// DefaultAvailability generates nothing. With mean_up_s set, it ignores the hour of the
+// day. The mean time down and the peak at night, when phones are on their chargers, are
+// our choice.
 func DefaultAvailability() AvailabilityConfig {
 	return AvailabilityConfig{MeanDownS: 6 * 3600, PeakHour: 2, ZonesH: []float64{0}}
 }
 
-// generated reports whether devices come and go.
+// generated reports whether availability is generated.
 func (c *AvailabilityConfig) generated() bool { return c.MeanUpS != 0 }
 
-// The bounds of mean times in seconds: below, the changes of a day would take minutes.
+// The bounds of mean times in seconds. With less, the changes of a day would take
+// minutes.
 const (
 	leastMean, mostMean = 1e-3, 1e9
 	wantMean            = "must be in [0.001, 1e9], seconds"
 )
 
-// Validate reports everything that is wrong.
+// Validate reports all errors.
 func (c *AvailabilityConfig) Validate(check *config.Checker) {
 	mean := func(key string, s float64, zero bool) {
 		check.Require(s >= leastMean && s <= mostMean || zero && s == 0, key, s, wantMean)

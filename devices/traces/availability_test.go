@@ -9,9 +9,9 @@ import (
 	"fedsim/engine"
 )
 
-// TestPresenceAnyOrder asks a lazy source in any order for what Synthesize
-// writes to a file: whatever was asked before, the answer is that of the file.
-func TestPresenceAnyOrder(t *testing.T) {
+// A lazy source returns the intervals that Synthesize writes to a file, in any order of
+// look-ups.
+func TestAvailabilityAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := SynthesisDefaults()
 		s.Devices, s.Days, s.Seed = 3, 20, rapid.Uint64().Draw(t, "seed")
@@ -37,10 +37,9 @@ func TestPresenceAnyOrder(t *testing.T) {
 	})
 }
 
-// TestPresenceLengths compares the intervals with the exponential distribution:
-// mean and standard deviation of n such numbers are the mean within 1/sqrt(n)
-// and within sqrt(2/n) of it (fourth moment 24).
-func TestPresenceLengths(t *testing.T) {
+// The intervals are exponential. The mean of n such numbers is within 1/sqrt(n) of the
+// mean, their standard deviation within sqrt(2/n) (fourth moment 24).
+func TestIntervalLengths(t *testing.T) {
 	const devices, each = 20, 1000
 	c := AvailabilityConfig{MeanUpS: 600, MeanDownS: 1800, ZonesH: []float64{0}}
 	p := NewAvailability(c, 5, devices)
@@ -66,10 +65,10 @@ func TestPresenceLengths(t *testing.T) {
 	}
 }
 
-// TestPresenceDaily compares the share of devices that are up at each hour of
-// the first and of a later day with the solution of the chain's equation, by
-// small steps from any beginning a month before.
-func TestPresenceDaily(t *testing.T) {
+// The share of devices that are available at each hour of the first and of a later day
+// agrees with the solution of the chain's equation. The solution uses small steps from
+// an arbitrary state a month before.
+func TestAvailabilityDaily(t *testing.T) {
 	const devices = 5000
 	for _, c := range []AvailabilityConfig{
 		{MeanUpS: 7200, MeanDownS: 21600, Daily: 0.8, PeakHour: 2, ZonesH: []float64{0}},
@@ -95,7 +94,8 @@ func TestPresenceDaily(t *testing.T) {
 				up += value
 			}
 			want := share[h%24]
-			// The step of a second is off by less than a hundredth of the shortest mean.
+			// The error of a step of one second is less than a hundredth of the shortest
+			// mean.
 			if got := up / devices; math.Abs(got-want) > 4*math.Sqrt(want*(1-want)/devices)+0.002 {
 				t.Errorf("%+v: %v are up at hour %d, must be %v", c, got, h, want)
 			}
@@ -103,8 +103,8 @@ func TestPresenceDaily(t *testing.T) {
 	}
 }
 
-// TestPresenceFarAhead jumps a year ahead, to the end of time and back.
-func TestPresenceFarAhead(t *testing.T) {
+// Look-ups jump a year ahead, to the end of time and back.
+func TestAvailabilityFarAhead(t *testing.T) {
 	c := AvailabilityConfig{MeanUpS: 600, MeanDownS: 600, Daily: 0.5, ZonesH: []float64{0}}
 	p, stepwise := NewAvailability(c, 1, 1), NewAvailability(c, 1, 1)
 	early, until := p.Lookup(Available, 0, 0)
@@ -127,9 +127,8 @@ func TestPresenceFarAhead(t *testing.T) {
 	}
 }
 
-// TestPresenceOfOthers says that a device's intervals depend on its number and
-// the seed alone.
-func TestPresenceOfOthers(t *testing.T) {
+// A device's intervals depend only on its number and the seed.
+func TestAvailabilityDependsOnDeviceAndSeed(t *testing.T) {
 	c := SynthesisDefaults().Availability
 	few, many, other := NewAvailability(c, 1, 2), NewAvailability(c, 1, 100), NewAvailability(c, 2, 2)
 	differ := false
@@ -146,7 +145,7 @@ func TestPresenceOfOthers(t *testing.T) {
 	}
 }
 
-func TestPresenceAllocatesNothing(t *testing.T) {
+func TestAvailabilityAllocatesNothing(t *testing.T) {
 	p := NewAvailability(SynthesisDefaults().Availability, 1, 100)
 	at := engine.Time(0)
 	if n := testing.AllocsPerRun(1000, func() {
@@ -157,9 +156,8 @@ func TestPresenceAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkPresence compares a look-up in the same interval with one in the
-// next.
-func BenchmarkPresence(b *testing.B) {
+// BenchmarkAvailability compares a look-up in the same interval with one in the next.
+func BenchmarkAvailability(b *testing.B) {
 	for name, daily := range map[string]float64{"markov": 0, "daily": 0.8} {
 		c := SynthesisDefaults().Availability
 		c.Daily = daily

@@ -9,12 +9,11 @@ import (
 	"fedsim/engine"
 )
 
-// brief is the length of a block in these tests, which see many of them.
+// brief is the length of a block in these tests, which need many blocks.
 const brief = 60e9
 
-// TestBlocksAnyOrder asks in any order, over many blocks, for what a walk from time 0
-// has seen. A device that comes and goes changes its state at the end of each interval,
-// also where that began in another block.
+// Look-ups in any order over many blocks agree with a walk from time 0. Availability
+// changes at the end of each interval, also one that began in another block.
 func TestBlocksAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		mean := rapid.Float64Range(0.5, 100).Draw(t, "mean")
@@ -58,9 +57,8 @@ func TestBlocksAnyOrder(t *testing.T) {
 	})
 }
 
-// TestBlocksKeepTheShares compares the states at the end of a block, and after it,
-// with the closed form: within four standard errors. States in two blocks are
-// independent of each other.
+// The states at the end of a block, and after it, agree with the closed form within four
+// standard errors. States in two blocks are independent.
 func TestBlocksKeepTheShares(t *testing.T) {
 	const devices = 20_000
 	p := NewAvailability(AvailabilityConfig{MeanUpS: 30, MeanDownS: 10, ZonesH: []float64{0}}, 3, devices)
@@ -89,8 +87,8 @@ func TestBlocksKeepTheShares(t *testing.T) {
 	}
 }
 
-// TestBlocksKeepTheDay compares the share of devices that are up at hours of two days
-// with that of a chain in a single block: within four standard errors.
+// The share of available devices at the hours of two days agrees with a chain in a
+// single block within four standard errors.
 func TestBlocksKeepTheDay(t *testing.T) {
 	const devices = 3000
 	c := AvailabilityConfig{MeanUpS: 7200, MeanDownS: 10800, Daily: 0.9, PeakHour: 2, ZonesH: []float64{5.5}}
@@ -110,8 +108,8 @@ func TestBlocksKeepTheDay(t *testing.T) {
 	}
 }
 
-// TestLookUpAfterCenturies asks what is at the end of virtual time, 10^13 intervals
-// from its start: going through all of them would take days.
+// Look-ups at the end of virtual time, 10^13 intervals from its start, return at once.
+// Passing through all intervals would take days.
 func TestLookUpAfterCenturies(t *testing.T) {
 	f := NewFading(FadingConfig{Levels: []float64{1, 0.5}, MeanS: []float64{1e-3, 1e-3}}, 1, 1)
 	p := NewAvailability(AvailabilityConfig{MeanUpS: 1e-3, MeanDownS: 1e-3, Daily: 0.5, ZonesH: []float64{0}}, 1, 1)

@@ -6,28 +6,27 @@ import (
 	"fedsim/config"
 )
 
-// Config is the table [traces] of a scenario: what the devices are told by
-// traces, from files, by chance, or by both for different kinds.
+// Config is the table [traces] of a scenario: trace files, generated availability, or
+// both for different kinds.
 type Config struct {
-	Files        []string           `toml:"files" doc:"trace files, each with kinds of its own (docs/traces.md); empty: none"`
-	Format       string             `toml:"format" doc:"of the files: \"csv\", \"fedscale\" or \"flash\"; \"auto\": what each looks like"`
-	Assignment   string             `toml:"assignment" doc:"which trace of a file with n a device follows: \"in-order\" (device k trace k mod n) or \"random\" (one of them, by the seed of the run; the same one of all files with as many traces)"`
-	Wrap         bool               `toml:"wrap" doc:"a trace that has come to its end repeats from its beginning; false: its last values hold on"`
-	Availability AvailabilityConfig `toml:"availability" was:"presence" doc:"availability by chance instead of from a file"`
-	Fading       FadingConfig       `toml:"fading" doc:"rates of links that change by chance: a Markov chain"`
+	Files        []string           `toml:"files" doc:"trace files, each with different kinds (docs/traces.md); empty: none"`
+	Format       string             `toml:"format" doc:"format of the files: \"csv\", \"fedscale\", \"flash\" or \"auto\" (detected for each file)"`
+	Assignment   string             `toml:"assignment" doc:"trace of each device: of n traces in a file, \"in-order\" (device k has trace k mod n) or \"random\" (drawn from the seed of the run, and the same number for files with equally many traces)"`
+	Wrap         bool               `toml:"wrap" doc:"whether a trace repeats after its end; false: its last values hold"`
+	Availability AvailabilityConfig `toml:"availability" was:"presence" doc:"generated availability, instead of a trace file"`
+	Fading       FadingConfig       `toml:"fading" doc:"random changes of link rates: a Markov chain"`
 }
 
-// FormatAuto stands for the format that a file looks like.
+// FormatAuto detects the format of a file.
 const FormatAuto = "auto"
 
-// Default returns the table without traces: nothing is told. Traces that are
-// named repeat, as FedScale's and FLASH's do there.
+// Default returns the table without traces. Traces from files repeat, as in FedScale and
+// FLASH.
 func Default() Config {
 	return Config{Format: FormatAuto, Assignment: InOrder, Wrap: true, Availability: DefaultAvailability()}
 }
 
-// Validate reports everything that is wrong with the table but for what only
-// the files tell.
+// Validate reports all errors in the table except those in the files.
 func (c *Config) Validate(check *config.Checker) {
 	for _, file := range c.Files {
 		check.Require(file != "", "files", c.Files, "must name files")
@@ -38,9 +37,8 @@ func (c *Config) Validate(check *config.Checker) {
 	c.Fading.Validate(check.In("fading"))
 }
 
-// Load reads the files, as often as a scenario is loaded rather than run: the
-// sets do not change and are shared by all runs. Files are opened by the names
-// they have in the table.
+// Load reads the files. Call it once per scenario: all runs share the sets, which do not
+// change.
 func (c *Config) Load() ([]*Set, error) {
 	var sets []*Set
 	var have Kinds
@@ -52,7 +50,7 @@ func (c *Config) Load() ([]*Set, error) {
 		for _, k := range AllKinds() {
 			again := have.Has(k) || k == Available && c.Availability.generated()
 			if s.kinds.Has(k) && again {
-				return nil, fmt.Errorf("%s: %v comes from another file or from traces.availability too: must come from one", file, k)
+				return nil, fmt.Errorf("%s: %v has another source (a file or traces.availability): must have one", file, k)
 			}
 		}
 		have |= s.kinds
@@ -61,9 +59,8 @@ func (c *Config) Load() ([]*Set, error) {
 	return sets, nil
 }
 
-// Source returns what the traces of a valid table tell so many devices under
-// the seed of a run; sets are those that [Config.Load] returned. A run needs a
-// source of its own.
+// Source returns the source of a run for a number of devices and a seed. The table must
+// be valid; sets are from [Config.Load]. Each run needs its own source.
 func (c *Config) Source(sets []*Set, seed uint64, devices int) *Combined {
 	var all []Source
 	for _, s := range sets {
@@ -74,7 +71,7 @@ func (c *Config) Source(sets []*Set, seed uint64, devices int) *Combined {
 	}
 	j, err := Combine(all...)
 	if err != nil {
-		panic(err) // these are not the sets of Load
+		panic(err) // the sets are not those of Load
 	}
 	if c.Fading.generated() {
 		j.fading = NewFading(c.Fading, seed, devices)

@@ -52,7 +52,7 @@ func TestConfigReportsAll(t *testing.T) {
 	}
 }
 
-// put writes a file of a test and returns its path.
+// put writes a test file and returns its path.
 func put(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -62,8 +62,7 @@ func put(t *testing.T, name, text string) string {
 	return path
 }
 
-// TestConfigSources joins FedScale's capacities, a csv and devices that come and
-// go, each kind from where it is.
+// A source combines FedScale's capacities, a csv file and generated availability.
 func TestConfigSources(t *testing.T) {
 	battery := put(t, "b.csv", csvHeader+"\na,0,battery_level,1\na,50,battery_level,0.5\na,100,end,\n")
 	c := Default()
@@ -98,15 +97,15 @@ func TestConfigSources(t *testing.T) {
 		a, b := s.Lookup(Available, device, hour)
 		x, y := presence.Lookup(Available, device, hour)
 		if up, until := s.Available(device, hour); up != (x == 1) || until != y {
-			t.Errorf("device %d is present: %v until %v, must be %v until %v", device, up, until, x, y)
+			t.Errorf("device %d is available: %v until %v, must be %v until %v", device, up, until, x, y)
 		}
 		if a != x || b != y {
 			t.Errorf("device %d: %v until %v, must be %v until %v", device, a, b, x, y)
 		}
 	}
-	// The joint repeats where its sources do: a thousand periods are as much as
-	// a thousand times one.
-	if got := Area(s, BatteryLevel, 0, 0, 100_000e9); got != 75_000 {
+	// The combined source repeats like its parts: a thousand periods give a thousand
+	// times the area of one.
+	if got := area(s, BatteryLevel, 0, 0, 100_000e9); got != 75_000 {
 		t.Errorf("area %v, must be 75000", got)
 	}
 	defer func() {
@@ -126,7 +125,7 @@ func TestConfigHoldsWithoutWrap(t *testing.T) {
 		t.Fatal(err)
 	}
 	if value, until := c.Source(sets, 3, 1).Lookup(BatteryLevel, 0, 130e9); value != 0.5 || until != engine.Never {
-		t.Errorf("%v until %v, must be 0.5 for ever", value, until)
+		t.Errorf("%v until %v, must be 0.5 forever", value, until)
 	}
 }
 
@@ -139,8 +138,8 @@ func TestConfigLoadRefuses(t *testing.T) {
 		want   string
 	}{
 		{[]string{"none.csv"}, FormatAuto, 0, "none.csv: no such file"},
-		{[]string{put(t, "x.csv", one), put(t, "y.csv", one)}, FormatAuto, 0, "y.csv: available comes from another file"},
-		{[]string{put(t, "x.csv", one)}, FormatAuto, 5, "x.csv: available comes from another file or from traces.availability too"},
+		{[]string{put(t, "x.csv", one), put(t, "y.csv", one)}, FormatAuto, 0, "y.csv: available has another source"},
+		{[]string{put(t, "x.csv", one)}, FormatAuto, 5, "x.csv: available has another source (a file or traces.availability)"},
 		{[]string{put(t, "x.csv", one)}, FormatFLASH, 0, "is no JSON"},
 		{[]string{put(t, "x.csv", csvHeader+"\n")}, FormatAuto, 0, "x.csv: has a header but no rows"},
 	} {
@@ -169,7 +168,7 @@ func TestPlugged(t *testing.T) {
 
 func TestJoinRefusesTwoOfAKind(t *testing.T) {
 	a := NewAvailability(SynthesisDefaults().Availability, 1, 1)
-	if _, err := Combine(a, a); err == nil || err.Error() != "available comes from two traces: must come from one" {
+	if _, err := Combine(a, a); err == nil || err.Error() != "available has two sources: must have one" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -192,12 +191,10 @@ func TestSynthesisReportsAll(t *testing.T) {
 	}
 }
 
-// TestSynthesisMeans compares what is generated with what is asked for. Of 400
-// devices and 30 days, the share of time up has the variance 2 tau p (1 - p)/T
-// with p = 1/4 and tau = 1.5 h, 0.0014 squared; charging has a deviation of a
-// hundredth of an hour, and
-// the mean over time of a rate that holds a quarter of an hour one of 0.45
-// sqrt(2/(400*2880)), 6e-4 of it.
+// Generated traces have the configured means. For 400 devices and 30 days, the share of
+// time available has the variance 2 tau p (1 - p)/T with p = 1/4 and tau = 1.5 h, 0.0014
+// squared. The deviation of charging is a hundredth of an hour. That of the mean rate,
+// which holds a quarter of an hour, is 0.45 sqrt(2/(400*2880)), 6e-4 of it.
 func TestSynthesisMeans(t *testing.T) {
 	s := SynthesisDefaults()
 	s.Devices, s.Days, s.ChargeH, s.DownMbps, s.UpMbps = 400, 30, 7, 20, 5

@@ -15,19 +15,17 @@ import (
 	"fedsim/internal/quote"
 )
 
-// csvHeader is the first line of a file of ours, and csvEnd the kind of a
-// device's last row.
+// csvHeader is the first line of a csv file, and csvEnd the kind of a device's last row.
 const (
 	csvHeader = "device,time_s,kind,value"
 	csvEnd    = "end"
 )
 
-// CSV reads traces in fedsim's own form (docs/traces.md): the header
-// device,time_s,kind,value, then for each device its change points in order of
-// time, each kind from time 0 on, and a row of kind end without a value where
-// its trace ends. Name is for messages. The text streams: what is held is the
-// device at hand and the names so far. Faults are a *ParseError with line and
-// column, and end the sequence.
+// CSV reads traces in fedsim's own format (docs/traces.md). After the header
+// device,time_s,kind,value, each device has its change points in order of time, each
+// kind from time 0 on, and a row of kind end without a value at the end of its trace.
+// name is for messages. The reader streams: it holds one device and the names so far.
+// Errors are a *ParseError with line and column, and end the sequence.
 func CSV(r io.Reader, name string) Sequence {
 	return func(yield func(*Trace, error) bool) {
 		p := &csvReader{name: name, lines: bufio.NewReaderSize(r, maxLine), rules: newRules()}
@@ -41,32 +39,32 @@ func CSV(r io.Reader, name string) Sequence {
 				yield(nil, err)
 				return
 			}
-			if done || !yield(&p.recording, nil) {
+			if done || !yield(&p.trace, nil) {
 				return
 			}
 		}
 	}
 }
 
-// maxLine is how many bytes a line may have.
+// maxLine is the largest number of bytes in a line.
 const maxLine = 1 << 16
 
-// csvReader holds what is known while the rows stream by.
+// csvReader is the state of the reader.
 type csvReader struct {
-	name      string
-	lines     *bufio.Reader
-	line      int
-	rules     *rules
-	recording Trace
-	last      engine.Time // of the row before
+	name  string
+	lines *bufio.Reader
+	line  int
+	rules *rules
+	trace Trace
+	last  engine.Time // of the previous row
 }
 
-// at places a problem in the line at hand.
+// at returns an error at a column of the current line.
 func (p *csvReader) at(column int, format string, arguments ...any) error {
 	return &ParseError{File: p.name, Line: p.line, Column: column, Offset: -1, Problem: fmt.Sprintf(format, arguments...)}
 }
 
-// next returns the next line without its end, io.EOF after the last.
+// next returns the next line without its line break, or io.EOF after the last.
 func (p *csvReader) next() ([]byte, error) {
 	line, err := p.lines.ReadSlice('\n')
 	if len(line) > 0 {
@@ -86,7 +84,7 @@ func (p *csvReader) next() ([]byte, error) {
 func (p *csvReader) header() error {
 	line, err := p.next()
 	if err == io.EOF {
-		return &ParseError{File: p.name, Offset: -1, Problem: fmt.Sprintf("the file is empty, it must have the header %s", csvHeader)}
+		return &ParseError{File: p.name, Offset: -1, Problem: fmt.Sprintf("the file is empty: must have the header %s", csvHeader)}
 	}
 	if err != nil {
 		return err
@@ -97,8 +95,8 @@ func (p *csvReader) header() error {
 	return nil
 }
 
-// device reads the rows up to the end of the next device, into p.recording. It
-// reports done when there is none.
+// device reads the rows of the next device into p.trace. It returns done if there is
+// none.
 func (p *csvReader) device() (done bool, err error) {
 	begun := false
 	for {
@@ -106,7 +104,7 @@ func (p *csvReader) device() (done bool, err error) {
 		if err == io.EOF {
 			if begun {
 				p.line++
-				return false, p.at(0, "the file ends within the trace of device %q: its last row must be of kind %s and say when the trace ends", p.recording.Name, csvEnd)
+				return false, p.at(0, "the file ends within the trace of device %q: its last row must be of kind %s and say when the trace ends", p.trace.Name, csvEnd)
 			}
 			if p.rules.first == "" {
 				return false, &ParseError{File: p.name, Offset: -1, Problem: "has a header but no rows", Err: ErrEmpty}
@@ -123,9 +121,9 @@ func (p *csvReader) device() (done bool, err error) {
 		if !begun {
 			begun = true
 			p.last = 0
-			p.recording.reset(string(row.device), 0)
-		} else if string(row.device) != p.recording.Name {
-			return false, p.at(1, "device %q begins within the trace of device %q: its last row must be of kind %s and say when the trace ends", quote.Cut(string(row.device)), p.recording.Name, csvEnd)
+			p.trace.reset(string(row.device), 0)
+		} else if string(row.device) != p.trace.Name {
+			return false, p.at(1, "device %q begins within the trace of device %q: its last row must be of kind %s and say when the trace ends", quote.Cut(string(row.device)), p.trace.Name, csvEnd)
 		}
 		ended, err := p.row(&row)
 		if err != nil {
@@ -137,7 +135,7 @@ func (p *csvReader) device() (done bool, err error) {
 	}
 }
 
-// csvRow is the fields of a line, and where they begin.
+// csvRow has the fields of a line and their columns.
 type csvRow struct {
 	device, time, kind, value []byte
 	column                    [4]int
@@ -158,9 +156,9 @@ func (p *csvReader) split(line []byte, row *csvRow) error {
 	return nil
 }
 
-// row takes a row of the device at hand, and reports whether it was its last.
+// row reads a row of the current device and reports whether it was the last one.
 func (p *csvReader) row(row *csvRow) (ended bool, err error) {
-	r := &p.recording
+	r := &p.trace
 	at, problem := parseTime(string(row.time))
 	if problem != "" {
 		return false, p.at(row.column[1], "time_s = %q: %s", quote.Cut(string(row.time)), problem)
@@ -194,16 +192,16 @@ func (p *csvReader) row(row *csvRow) (ended bool, err error) {
 	return false, nil
 }
 
-// end closes the trace of the device at hand.
+// end completes the trace of the current device.
 func (p *csvReader) end(at engine.Time, row *csvRow) error {
 	if len(row.value) > 0 {
 		return p.at(row.column[3], "value = %q: must be empty in a row of kind %s", quote.Cut(string(row.value)), csvEnd)
 	}
-	p.recording.Span = at
-	if err := p.recording.Check(); err != nil {
+	p.trace.Span = at
+	if err := p.trace.Check(); err != nil {
 		return p.at(1, "%v", err)
 	}
-	if err := p.rules.admit(&p.recording); err != nil {
+	if err := p.rules.admit(&p.trace); err != nil {
 		return p.at(1, "%v", err)
 	}
 	return nil
@@ -227,8 +225,8 @@ func (p *csvReader) unknownKind(row *csvRow) error {
 	return p.at(row.column[2], "%s", text)
 }
 
-// parseTime reads seconds to the nanosecond: exactly when they have at most
-// nine decimals, else rounded to the nearest.
+// parseTime parses seconds to the nanosecond: exactly with at most nine decimals,
+// otherwise rounded to the nearest.
 func parseTime(text string) (t engine.Time, problem string) {
 	whole, decimals, _ := strings.Cut(text, ".")
 	if len(whole) <= 10 && len(decimals) <= 9 && digits(whole) && digits(decimals) && len(whole)+len(decimals) > 0 {
@@ -268,7 +266,7 @@ func digits(s string) bool {
 	return true
 }
 
-// seconds returns s to the nearest nanosecond, or what is wrong with it.
+// seconds returns s to the nearest nanosecond, or the reason why it is invalid.
 func seconds(s float64) (t engine.Time, problem string) {
 	if math.IsNaN(s) || s < 0 {
 		return 0, "must not be negative"

@@ -49,7 +49,7 @@ func TestCSVRoundTrip(t *testing.T) {
 	if diff := cmp.Diff(goodCSV, written(t, CSV(strings.NewReader(goodCSV), "x.csv"))); diff != "" {
 		t.Errorf("device by device (-file +written):\n%s", diff)
 	}
-	// What spreadsheets and people write reads the same.
+	// Variants written by spreadsheets and people read the same.
 	for _, other := range []string{
 		"\ufeff" + strings.ReplaceAll(goodCSV, "\n", "\r\n"),
 		strings.TrimSuffix(goodCSV, "\n"),
@@ -115,9 +115,9 @@ func TestRoundTripRandom(t *testing.T) {
 func TestBadCSV(t *testing.T) {
 	const head = csvHeader + "\n"
 	for _, c := range []struct{ text, want string }{
-		{"", "x.csv: the file is empty, it must have the header device,time_s,kind,value"},
+		{"", "x.csv: the file is empty: must have the header device,time_s,kind,value"},
 		{"device,time,kind,value\n", `x.csv:1:1: the header is "device,time,kind,value", must be device,time_s,kind,value`},
-		{head, "x.csv: has a header but no rows: there is no trace: must have at least one device"},
+		{head, "x.csv: has a header but no rows: no traces: must have at least one device"},
 		{head + "a,0,available\n", "x.csv:2:1: the row has 3 fields, must have 4: device,time_s,kind,value"},
 		{head + "a,0,available,1,2\n", "x.csv:2:1: the row has 5 fields, must have 4: device,time_s,kind,value"},
 		{head + "a,zero,available,1\n", `x.csv:2:3: time_s = "zero": must be a number of seconds`},
@@ -138,11 +138,11 @@ func TestBadCSV(t *testing.T) {
 		{head + "a,0,available,1\nb,0,available,1\n", `x.csv:3:1: device "b" begins within the trace of device "a": its last row must be of kind end and say when the trace ends`},
 		{head + "a,0,available,1\na,9,end,1\n", `x.csv:3:9: value = "1": must be empty in a row of kind end`},
 		{head + "a,0,available,1\na,9,available,0\na,9,end,\n", `x.csv:4:1: device "a": available changes at 9s: must be before the end of the trace, 9s`},
-		{head + "a,9,end,\n", `x.csv:2:1: device "a": nothing is recorded: there must be a step`},
-		{head + "a,0,available,1\na,0,end,\n", `x.csv:3:1: device "a": its trace ends after 0s: must be more than nothing, and finite`},
+		{head + "a,9,end,\n", `x.csv:2:1: device "a": has no steps: must have at least one`},
+		{head + "a,0,available,1\na,0,end,\n", `x.csv:3:1: device "a": its trace ends after 0s: must be positive and finite`},
 		{head + ",0,available,1\n,9,end,\n", `x.csv:3:1: the device's name is empty`},
-		{head + "\"a\",0,available,1\n\"a\",9,end,\n", `x.csv:3:1: the device's name "\"a\"" must not hold a comma, a quote or a line break`},
-		{head + "a,0,available,1\na,9,end,\na,0,available,1\na,9,end,\n", `x.csv:5:1: device "a": has two traces: there must be one, all its rows together`},
+		{head + "\"a\",0,available,1\n\"a\",9,end,\n", `x.csv:3:1: the device's name "\"a\"" must not contain a comma, a quote or a line break`},
+		{head + "a,0,available,1\na,9,end,\na,0,available,1\na,9,end,\n", `x.csv:5:1: device "a": has two traces: must have one, with consecutive rows`},
 		{head + "a,0,available,1\na,9,end,\nb,0,speed,1\nb,9,end,\n", `x.csv:5:1: device "b": has speed, and device "a" has available: all devices must have the same kinds`},
 		{head + strings.Repeat("a", maxLine+1), "x.csv:2: the line has more than 65536 bytes"},
 	} {
@@ -168,11 +168,11 @@ func TestBadRecordings(t *testing.T) {
 		want  string
 	}{
 		{func(r *Trace) { r.Steps[Available][0].At = 1 }, "begins at 1ns: must begin at 0"},
-		{func(r *Trace) { r.Steps[Available][1].At = 0 }, "times must rise"},
+		{func(r *Trace) { r.Steps[Available][1].At = 0 }, "times must increase"},
 		{func(r *Trace) { r.Steps[Available][1].At = 10 }, "must be before the end"},
 		{func(r *Trace) { r.Steps[Available][1].Value = math.NaN() }, "must be 0 (off) or 1 (on)"},
 		{func(r *Trace) { r.Span = engine.Never }, "finite"},
-		{func(r *Trace) { r.Name = "a,b" }, "must not hold a comma"},
+		{func(r *Trace) { r.Name = "a,b" }, "must not contain a comma"},
 		{func(r *Trace) { r.Name = " a" }, "must not begin or end with a blank"},
 		{func(r *Trace) { r.Name = strings.Repeat("a", 257) }, "at most 256"},
 	} {
@@ -215,7 +215,7 @@ func FuzzCSV(f *testing.F) {
 			}
 			return
 		}
-		// A row is at least 5 bytes and makes at most one change point.
+		// A row has at least 5 bytes and makes at most one change point.
 		if set.Points() > len(data)/5 {
 			t.Fatalf("%d points of %d bytes", set.Points(), len(data))
 		}

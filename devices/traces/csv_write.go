@@ -10,9 +10,9 @@ import (
 	"fedsim/engine"
 )
 
-// WriteCSV writes a sequence in the form that [CSV] reads, device by device:
-// change points alone, times and values in the shortest form that reads back
-// to the same. It fails as [Collect] does.
+// WriteCSV writes a sequence in the format that [CSV] reads. It writes only change
+// points. Times and values have the shortest form that reads back as the same number. It
+// fails like [Collect].
 func WriteCSV(w io.Writer, seq Sequence) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	if _, err := out.WriteString(csvHeader + "\n"); err != nil {

@@ -1,21 +1,19 @@
-// Package traces holds what devices were seen to do: for each traced device,
-// step functions of virtual time that say when it is available, when its
-// charger is plugged in, and how full its battery, how fast its link and its
-// processor are.
+// Package traces provides recorded and generated behavior of devices. For each device,
+// step functions of virtual time say when it is available, when its charger is plugged
+// in, its battery level, the rates of its link and the speed of its processor.
 //
-// A [Trace] is the trace of one device, and the readers ([CSV], [FedScale],
-// [FLASH], [Synthesize], or [Open] for whichever a file holds) are sequences of
-// them, one device at a time, so that a file is converted or summed up in the
-// memory of one device. [Collect] packs a sequence into a [Set]: one arena of
-// change points for each kind, without pointers, 8 bytes for a change of a
-// switch and 16 for a change of a number.
+// A [Trace] belongs to one device. The readers [CSV], [FedScale], [FLASH], [Synthesize],
+// and [Open] for any format, return a [Sequence] of traces, one device at a time, so a
+// file is converted or summarized in the memory of one device. [Collect] packs a
+// sequence into a [Set]: one array of change points per kind, without pointers, with 8
+// bytes per change of a binary value and 16 per change of a number.
 //
-// A [Source] answers what a device does at an instant and when that changes: a
-// [View] from a set, [Availability] by chance, a [Combined] from several, with rates that
-// [Fading] multiplies by chance. Whatever was asked before, the answer is right after any jump in time, forwards or
-// backwards. [Config] is the table of a scenario that says which. Intervals are
-// half-open: at the instant of a change the new value holds (docs/traces.md).
+// A [Source] returns the value of a kind at an instant and its next change. A [View]
+// reads a set, [Availability] generates intervals, and a [Combined] joins sources;
+// [Fading] multiplies rates. A look-up may go forward or back in time by any amount.
+// [Config] is the table [traces] of a scenario. Intervals are half-open: the new value
+// holds at the instant of a change (docs/traces.md).
 //
-// It must not know of data, models, algorithms or rounds, nor what a device
-// does with what its trace says.
+// Times are in nanoseconds of virtual time, rates in 10^6 bit/s. The package must not
+// know of data, models, algorithms or rounds, or how a device responds to its trace.
 package traces

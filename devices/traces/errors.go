@@ -5,21 +5,21 @@ import (
 	"fmt"
 )
 
-// ParseError is a fault in a trace file.
+// ParseError is an error in a trace file.
 type ParseError struct {
-	File   string // as the user named it
-	Line   int    // from 1; 0 where lines do not count
-	Column int    // in bytes from 1; 0 when the whole line is at fault
-	Offset int64  // byte of the file from 0, of a file without lines; -1 when unknown
-	// Device is the one device whose trace is at fault while the others can be
-	// read; empty when the file is.
+	File   string // the name given by the user
+	Line   int    // from 1; 0 if the file has no lines
+	Column int    // in bytes from 1; 0: the whole line
+	Offset int64  // byte of the file from 0, if it has no lines; -1: unknown
+	// Device is the device whose trace is invalid if the others can be read. It is empty
+	// if the file is invalid.
 	Device  string
-	Problem string // what is wrong and what would be right; empty when Err says it
-	Err     error  // what lies beneath, or nil
+	Problem string // problem and remedy; empty if Err has them
+	Err     error  // the cause, or nil
 }
 
-// Error says where and what: `x.csv:3:18: value = 2: must be 0 (off) or 1 (on)`,
-// `x.pkl: offset 12: opcode GLOBAL ...`.
+// Error returns position and problem: `x.csv:3:18: value = 2: must be 0 (off) or 1
+// (on)`, `x.pkl: offset 12: opcode GLOBAL ...`.
 func (e *ParseError) Error() string {
 	text := e.File
 	switch {
@@ -42,8 +42,8 @@ func (e *ParseError) Error() string {
 	return text
 }
 
-// Unwrap returns the error beneath.
+// Unwrap returns the cause.
 func (e *ParseError) Unwrap() error { return e.Err }
 
-// ErrEmpty is what a sequence without a device is refused with.
-var ErrEmpty = errors.New("there is no trace: must have at least one device")
+// ErrEmpty is the error for a sequence without devices.
+var ErrEmpty = errors.New("no traces: must have at least one device")

@@ -5,16 +5,13 @@ import (
 	"fedsim/internal/rng"
 )
 
-// Fading is links whose rates change by chance as a [FadingConfig] describes, made
-// as it is asked for. Nothing of it is stored but a cursor for each device, 24
-// bytes, which stands in the interval that was asked for last. Time is cut into
-// blocks of some 131,000 intervals. The intervals of a device in a block are numbered from 0;
-// the length of each, and where the chain goes from it, are drawn from (seed, device,
-// block, number), so that they are the same whatever is asked and when: a look-up
-// ahead goes through the intervals between, at most those of a block, and one back
-// begins at the start of its block again.
+// Fading generates changes of link rates from a [FadingConfig] on demand. It stores a
+// cursor of 24 bytes per device: the interval of the last look-up. Time is divided into
+// blocks of about 131,000 intervals. The length of each interval and the next level are
+// drawn from (seed, device, block, number of the interval in the block), as for
+// [Availability].
 //
-// Several goroutines may look up at once when they do so for different devices.
+// Look-ups may run concurrently for different devices.
 type Fading struct {
 	blocks
 	config FadingConfig
@@ -22,7 +19,7 @@ type Fading struct {
 	at     []fade
 }
 
-// fade is an interval of a device, or the part of it in a block.
+// fade is an interval of a device, or its part in a block.
 type fade struct {
 	from, until engine.Time
 	place       uint64 // number of the interval in its block << 8 | its level; until = 0: no interval
@@ -31,15 +28,15 @@ type fade struct {
 func (i fade) number() int { return int(i.place >> 8) }
 func (i fade) level() int  { return int(i.place & 0xff) }
 
-// NewFading returns the links of so many devices under a seed. The configuration
-// must be valid and have levels.
+// NewFading returns the fading of a number of devices for a seed. The configuration must
+// be valid and have levels.
 func NewFading(c FadingConfig, seed uint64, devices int) *Fading {
 	return &Fading{blocks: newBlocks(seed, rng.Fading, c.mean()), config: c, shares: c.shares(), at: make([]fade, devices)}
 }
 
-// Level returns what the usual rates of a device's link are multiplied by at t, and
-// the first instant after it from which that may be otherwise, engine.Never when it
-// stays. The answer does not depend on what was asked before. It allocates nothing.
+// Level returns the factor of the usual rates of a device's link at t, and the next
+// instant at which it may change, or engine.Never. It does not depend on earlier calls
+// and does not allocate.
 func (f *Fading) Level(device int, t engine.Time) (factor float64, until engine.Time) {
 	i := &f.at[device]
 	if i.until == 0 || t < i.from || t >= i.until && i.from < f.start(t) {
@@ -62,7 +59,7 @@ func (f *Fading) first(device int, start engine.Time) fade {
 	return f.interval(device, 0, start, level)
 }
 
-// interval returns the one of a number that begins at an instant.
+// interval returns the interval with a number, start and level.
 func (f *Fading) interval(device, number int, from engine.Time, level int) fade {
 	i := fade{from: from, until: engine.Never, place: uint64(number)<<8 | uint64(level)}
 	if len(f.shares) > 1 {
@@ -84,7 +81,7 @@ func (f *Fading) next(device int, i fade) fade {
 		level--
 	default:
 		draws := f.draws(device, i.from, i.number())
-		draws.Uint64() // that of the interval's length
+		draws.Uint64() // skip the number used for the interval's length
 		level += 1 - 2*int(draws.Uint64()>>63)
 	}
 	return f.interval(device, i.number()+1, i.until, level)

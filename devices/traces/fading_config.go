@@ -6,32 +6,31 @@ import (
 	"fedsim/config"
 )
 
-// FadingConfig describes links whose rates change by chance: a Markov chain in
-// continuous time over levels, by which both usual rates of a device (or those that
-// a trace tells) are multiplied. It stays at level i for an exponential time of mean
-// MeanS[i] and then goes to one of the levels beside it in the list, either as
-// likely: signal strength comes and goes by degrees. Of the time it spends the share
+// FadingConfig describes link rates that change at random: a Markov chain in continuous
+// time over levels. A level is the factor of both rates of a device. The chain stays at
+// level i for an exponential time of mean MeanS[i], then moves to one of the neighboring
+// levels in the list with equal probability. The share of time at level i is
 //
 //	n_i MeanS[i] / sum_j n_j MeanS[j],
 //
-// at level i, n_i the number of levels beside it, and it begins at level i with that
-// probability.
+// where n_i is the number of neighbors of level i. The initial level has this
+// distribution.
 type FadingConfig struct {
-	Levels []float64 `toml:"levels" doc:"what both rates of a link are multiplied by in each of its states, such as [1, 0.3, 0.05]; from each it goes to one beside it in the list; empty: rates do not change by chance"`
-	MeanS  []float64 `toml:"mean_s" doc:"mean time in seconds for which a link stays in each state"`
+	Levels []float64 `toml:"levels" doc:"factors of both rates of a link, such as [1, 0.3, 0.05]; a link moves between neighboring levels of the list; empty: no fading"`
+	MeanS  []float64 `toml:"mean_s" doc:"mean time in seconds at each level"`
 }
 
-// mostLevels is how many levels a byte tells apart.
+// mostLevels is the number of values of a byte.
 const mostLevels = 256
 
 // generated reports whether rates change.
 func (c *FadingConfig) generated() bool { return len(c.Levels) > 0 }
 
-// Validate reports everything that is wrong.
+// Validate reports all errors.
 func (c *FadingConfig) Validate(check *config.Checker) {
 	check.Require(len(c.Levels) <= mostLevels, "levels", len(c.Levels), fmt.Sprintf("must be at most %d levels", mostLevels))
 	for i, level := range c.Levels {
-		check.Require(level >= 1e-6 && level <= 1e6, fmt.Sprintf("levels[%d]", i), level, "must be in [1e-06, 1e+06]: devices that cannot be reached are a matter of traces.availability")
+		check.Require(level >= 1e-6 && level <= 1e6, fmt.Sprintf("levels[%d]", i), level, "must be in [1e-06, 1e+06]: use traces.availability for unavailable devices")
 	}
 	check.Require(len(c.MeanS) == len(c.Levels), "mean_s", c.MeanS, fmt.Sprintf("must have one mean time for each of the %d levels", len(c.Levels)))
 	for i, s := range c.MeanS {
@@ -39,7 +38,7 @@ func (c *FadingConfig) Validate(check *config.Checker) {
 	}
 }
 
-// ways returns n_i, how many levels are beside level i.
+// ways returns n_i, the number of neighbors of level i.
 func (c *FadingConfig) ways(i int) int {
 	n := 0
 	if i > 0 {

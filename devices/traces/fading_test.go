@@ -9,7 +9,7 @@ import (
 	"fedsim/engine"
 )
 
-// TestFadingAnyOrder asks in any order for what a walk from time 0 has seen.
+// Look-ups in any order agree with a walk from time 0.
 func TestFadingAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 6).Draw(t, "levels")
@@ -43,8 +43,8 @@ func TestFadingAnyOrder(t *testing.T) {
 	})
 }
 
-// TestFadingShares compares the share of devices at each level, at the start, later
-// and after many changes, with the closed form: within four standard errors.
+// The share of devices at each level, at the start, later and after many changes, agrees
+// with the closed form within four standard errors.
 func TestFadingShares(t *testing.T) {
 	const devices = 10_000
 	for _, c := range []struct {
@@ -73,9 +73,9 @@ func TestFadingShares(t *testing.T) {
 	}
 }
 
-// TestFadingIntervals compares the times at each level with exponential ones, mean
-// and deviation within four standard errors (see TestPresenceLengths); from one in
-// the middle it goes up as often as down, and never further than to the next.
+// The times at each level are exponential: mean and deviation are within four standard
+// errors (see TestIntervalLengths). From a middle level, up and down are equally
+// frequent, and only neighbors are reached.
 func TestFadingIntervals(t *testing.T) {
 	const each = 60_000
 	c := FadingConfig{[]float64{1, 2, 3, 4}, []float64{60, 20, 10, 5}}
@@ -111,9 +111,8 @@ func TestFadingIntervals(t *testing.T) {
 	}
 }
 
-// TestFadingIsTheDevicesOwn says that a link depends on its device's number and the
-// seed alone.
-func TestFadingIsTheDevicesOwn(t *testing.T) {
+// Fading depends only on the device's number and the seed.
+func TestFadingDependsOnDeviceAndSeed(t *testing.T) {
 	c := FadingConfig{[]float64{1, 0.1}, []float64{100, 100}}
 	few, many, other := NewFading(c, 1, 2), NewFading(c, 1, 100), NewFading(c, 2, 2)
 	differ := false
@@ -130,8 +129,8 @@ func TestFadingIsTheDevicesOwn(t *testing.T) {
 	}
 }
 
-// TestFadingOfTracedRates multiplies what a trace tells, or the usual rate, and
-// ends with whichever ends first. A constant chain equals the constant.
+// Fading multiplies a traced rate, or the usual rate, and changes when either changes. A
+// chain with one level is constant.
 func TestFadingOfTracedRates(t *testing.T) {
 	text := csvHeader + "\na,0,down_mbps,10\na,7,down_mbps,20\na,30,end,\n"
 	c := Default()
@@ -159,7 +158,7 @@ func TestFadingOfTracedRates(t *testing.T) {
 		}
 	}
 	if got, ends := half.Uplink(0, 3, 5); got != 1.5 || ends != engine.Never {
-		t.Errorf("%v until %v, must be 1.5 for ever", got, ends)
+		t.Errorf("%v until %v, must be 1.5 forever", got, ends)
 	}
 	none := Default()
 	if none.Source(nil, 1, 2).HasRates() || !plain.HasRates() || !half.HasRates() {
@@ -167,7 +166,7 @@ func TestFadingOfTracedRates(t *testing.T) {
 	}
 }
 
-// TestFadingFarAhead jumps to the end of time.
+// Look-ups jump to the end of time.
 func TestFadingFarAhead(t *testing.T) {
 	f := NewFading(FadingConfig{[]float64{1, 2}, []float64{1e9, 1e9}}, 1, 1)
 	if _, until := f.Level(0, engine.Never-1); until != engine.Never {

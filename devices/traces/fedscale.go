@@ -12,27 +12,25 @@ import (
 	"fedsim/internal/quote"
 )
 
-// FedScale reads either of FedScale's pickles, told apart by the keys of the
-// first device.
+// FedScale reads FedScale's pickles. The keys of the first device determine which kind
+// of file it is.
 //
-// The availability of devices ("active" and "inactive", where intervals begin
-// and end, and "finish_time", after which they repeat, in seconds) becomes
-// [Available]: on in the union of [active[i], inactive[i]), cut at finish_time,
-// which FedScale's own clock, modulo finish_time, never passes.
+// The availability of devices becomes [Available]. "active" and "inactive" are the
+// starts and ends of intervals, and "finish_time" is the period, all in seconds. A
+// device is available in the union of [active[i], inactive[i]), cut at finish_time.
+// FedScale takes its clock modulo finish_time.
 //
-// The capacity of devices ("communication", in kbit/s as FedScale counts them,
-// 1024 bit/s, for both ways, and "computation", in ms for a sample) becomes
-// constant [DownMbps], [UpMbps] and [Speed], the last as the median of
-// computation over the device's own, so that the median device has speed 1. The
-// trace of a constant is given a span of a day.
+// The capacity of devices becomes constant [DownMbps], [UpMbps] and [Speed].
+// "communication" is in kbit/s of 1024 bit/s, as in FedScale, for both directions.
+// "computation" is in ms per sample. Speed is the median of computation divided by the
+// device's own, so the median device has speed 1. The trace of a constant spans a day.
 //
-// The decoder takes numbers, texts, lists, tuples and dicts, and refuses
-// whatever would run code. A pickle streams as it was written, a thousand devices
-// at a time with Python's own pickler; of capacities two numbers of each device
-// are held until the median is known. What is held takes [PickleMemory] at most.
-// Lists that devices share are found as long as a quarter of that has not been
-// read in between. Faults are a *ParseError with the offset in the file, those of
-// one device with its name.
+// The decoder accepts numbers, texts, lists, tuples and dicts, and rejects all opcodes
+// that would run code. A pickle streams in the chunks of Python's pickler, a thousand
+// devices each. For capacities, two numbers per device are held until the median is
+// known. Memory is at most [PickleMemory]. Lists shared by devices are found unless more
+// than a quarter of that was read in between. Errors are a *ParseError with the offset
+// in the file, and with the device's name if only that device is invalid.
 func FedScale(r io.Reader, name string) Sequence {
 	return admitted(fedScale(r, name, PickleMemory), name)
 }
@@ -51,17 +49,17 @@ func fedScale(r io.Reader, name string, limit int64) Sequence {
 	}
 }
 
-// fedScaleReader turns the dicts of a pickle into recordings.
+// fedScaleReader converts the dicts of a pickle to traces.
 type fedScaleReader struct {
 	*pickle
 	name       string
 	yield      func(*Trace, error) bool
-	stopped    bool                          // yield wants no more
-	read       func(key, device value) error // for the kind of file; nil before the first device
-	spent      int64                         // bytes of steps that were made
+	stopped    bool                          // yield returned false
+	read       func(key, device value) error // by kind of file; nil before the first device
+	spent      int64                         // bytes of steps so far
 	capacities []capacity
 	intervals  []interval
-	recording  Trace
+	trace      Trace
 }
 
 // interval is [from, to).
@@ -69,12 +67,12 @@ type interval struct{ from, to engine.Time }
 
 var errStopped = errors.New("no more devices are wanted")
 
-// refuse returns a fault of the file as a whole.
+// refuse returns an error about the whole file.
 func (f *fedScaleReader) refuse(format string, arguments ...any) error {
 	return &ParseError{File: f.name, Offset: 0, Problem: fmt.Sprintf(format, arguments...)}
 }
 
-// devices takes some devices of the outermost dict.
+// devices reads some devices of the outermost dict.
 func (f *fedScaleReader) devices(items []value) error {
 	if f.read == nil {
 		switch first := items[1]; {
@@ -96,14 +94,14 @@ func (f *fedScaleReader) devices(items []value) error {
 	return nil
 }
 
-// finish takes what a pickle has at its end: the dict whole when it was not
-// built item by item, and the capacities, whose median is known now.
+// finish reads the rest at the end of a pickle: the dict if it was not built item by
+// item, and the capacities, whose median is now known.
 func (f *fedScaleReader) finish(root value) error {
 	switch {
 	case root.tag != dict:
 		return f.refuse("the pickle holds %v: must be a dict of devices", root.tag)
 	case f.stream.began && root != f.stream.from:
-		return f.refuse("the pickle throws its first dict away: must hold one of all devices")
+		return f.refuse("the pickle drops its first dict: must have one dict of all devices")
 	}
 	if rest := f.dicts[root.bits].items; len(rest) > 0 {
 		if err := f.devices(rest); err != nil {
@@ -119,9 +117,9 @@ func (f *fedScaleReader) finish(root value) error {
 	return f.scale()
 }
 
-// result hands a device over, or what is wrong with it.
+// result yields a device or its error.
 func (f *fedScaleReader) result(err error) error {
-	r := &f.recording
+	r := &f.trace
 	if err != nil {
 		r = nil
 	}
@@ -137,17 +135,17 @@ func (f *fedScaleReader) has(d value, key string) bool {
 	return ok
 }
 
-// spend bounds what the devices take together. What they do not share is in
-// proportion to the file: an interval has two numbers of two bytes at least.
+// spend limits the memory of all devices. Without sharing it is proportional to the
+// file: an interval has at least two numbers of two bytes.
 func (f *fedScaleReader) spend() error {
 	f.spent += valueBytes * int64(1+2*len(f.intervals))
 	if f.spent > f.limit+8*f.offset {
-		return errors.New("the devices share lists that take too much when each has its own")
+		return errors.New("the lists shared by devices would take too much memory")
 	}
 	return nil
 }
 
-// deviceName returns what the key of a device says.
+// deviceName returns the name in the key of a device.
 func (f *fedScaleReader) deviceName(key value) string {
 	if key.tag == text {
 		return f.texts[key.bits]
@@ -155,11 +153,11 @@ func (f *fedScaleReader) deviceName(key value) string {
 	return strconv.FormatInt(int64(key.bits), 10)
 }
 
-// maxFields is how many keys the dict of a device may have. FedScale's have up
-// to 5.
+// maxFields is the largest number of keys in the dict of a device. FedScale's have up to
+// 5.
 const maxFields = 64
 
-// open begins the recording of a device, whose dict must be one.
+// open starts the trace of a device, whose value must be a dict.
 func (f *fedScaleReader) open(key, d value) (fail func(string, ...any) error, err error) {
 	name, at := f.deviceName(key), int64(-1)
 	fail = func(format string, arguments ...any) error {
@@ -176,21 +174,21 @@ func (f *fedScaleReader) open(key, d value) (fail func(string, ...any) error, er
 	if n := len(f.dicts[d.bits].items) / 2; n > maxFields {
 		return nil, fail("has %d keys: must have at most %d", n, maxFields)
 	}
-	f.recording.reset(name, 0)
+	f.trace.reset(name, 0)
 	return fail, nil
 }
 
 func (f *fedScaleReader) availability(key, d value) error {
 	f.intervals = f.intervals[:0]
-	err := f.result(f.present(key, d))
+	err := f.result(f.available(key, d))
 	if err == nil {
 		err = f.spend()
 	}
 	return err
 }
 
-// present reads the availability of a device into f.recording.
-func (f *fedScaleReader) present(key, d value) error {
+// available reads the availability of a device into f.trace.
+func (f *fedScaleReader) available(key, d value) error {
 	fail, err := f.open(key, d)
 	if err != nil {
 		return err
@@ -211,7 +209,7 @@ func (f *fedScaleReader) present(key, d value) error {
 		return fail("%s", problem)
 	}
 	if len(active) != len(inactive) {
-		return fail("has %d times in active and %d in inactive: must have as many", len(active), len(inactive))
+		return fail("has %d times in active and %d in inactive: must have equally many", len(active), len(inactive))
 	}
 	for i := range active {
 		from, problem := f.instant(active[i])
@@ -227,12 +225,12 @@ func (f *fedScaleReader) present(key, d value) error {
 		}
 		f.intervals = append(f.intervals, interval{from, min(to, finish)})
 	}
-	f.recording.Span = finish
-	f.recording.union(Available, f.intervals)
+	f.trace.Span = finish
+	f.trace.union(Available, f.intervals)
 	return nil
 }
 
-// union makes a switch that is on within any of the intervals, which it sorts.
+// union makes a binary value that is on within any of the intervals. It sorts them.
 func (r *Trace) union(k Kind, intervals []interval) {
 	slices.SortFunc(intervals, func(a, b interval) int {
 		if a.from != b.from {
@@ -249,24 +247,24 @@ func (r *Trace) union(k Kind, intervals []interval) {
 		if x.to <= x.from || x.to <= end {
 			continue
 		}
-		r.add(k, max(x.from, end), 1) // takes the place of an end at the same instant
+		r.add(k, max(x.from, end), 1) // replaces an end at the same instant
 		if end = x.to; end < r.Span {
 			r.add(k, end, 0)
 		}
 	}
 }
 
-// capacity is what is held of a device until the median is known.
+// capacity is the data of a device until the median is known.
 type capacity struct {
 	name          string
-	computation   float64 // ms for a sample
+	computation   float64 // ms per sample
 	communication float64 // kbit/s of 1024 bit/s
-	fault         error   // or what is wrong with it
+	fault         error   // why the device is invalid
 }
 
 const capacityBytes = 48
 
-// capacity keeps the capacity of a device.
+// capacity stores the capacity of a device.
 func (f *fedScaleReader) capacity(key, d value) error {
 	c := capacity{}
 	c.fault = f.able(key, d, &c)
@@ -280,7 +278,7 @@ func (f *fedScaleReader) able(key, d value, c *capacity) error {
 	if err != nil {
 		return err
 	}
-	c.name = f.recording.Name
+	c.name = f.trace.Name
 	for _, field := range []struct {
 		name string
 		x    *float64
@@ -295,8 +293,8 @@ func (f *fedScaleReader) able(key, d value, c *capacity) error {
 	return nil
 }
 
-// scale hands the capacities over. The device of speed 1 is the median of
-// those that can be read; of an even number, the lower one of the middle two.
+// scale yields the capacities. The device of speed 1 is the median of the valid ones; of
+// an even number, the lower of the middle two.
 func (f *fedScaleReader) scale() error {
 	var all []float64
 	for _, c := range f.capacities {
@@ -307,11 +305,11 @@ func (f *fedScaleReader) scale() error {
 	slices.Sort(all)
 	for _, c := range f.capacities {
 		if c.fault == nil {
-			const kbit = 1024 / 1e6 // of FedScale's model_update_size, in Mbit
-			f.recording.reset(c.name, engine.FromSeconds(86400))
-			f.recording.add(DownMbps, 0, c.communication*kbit)
-			f.recording.add(UpMbps, 0, c.communication*kbit)
-			f.recording.add(Speed, 0, all[(len(all)-1)/2]/c.computation)
+			const kbit = 1024 / 1e6 // as for FedScale's model_update_size, in Mbit
+			f.trace.reset(c.name, engine.FromSeconds(86400))
+			f.trace.add(DownMbps, 0, c.communication*kbit)
+			f.trace.add(UpMbps, 0, c.communication*kbit)
+			f.trace.add(Speed, 0, all[(len(all)-1)/2]/c.computation)
 		}
 		if err := f.result(c.fault); err != nil {
 			return err
@@ -339,7 +337,7 @@ func (f *fedScaleReader) time(d value, key string) (t engine.Time, problem strin
 	return t, problem
 }
 
-// instant returns a number of seconds as a time.
+// instant converts a number of seconds to a time.
 func (f *fedScaleReader) instant(v value) (t engine.Time, problem string) {
 	x, ok := v.number()
 	if !ok {

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFedScaleAvailability reads the pickles of testdata/make_pickles.sh in all
-// protocols; the first device is one of FedScale's own.
+// Reads the pickles of testdata/make_pickles.sh in all protocols. The first device is
+// from FedScale.
 func TestFedScaleAvailability(t *testing.T) {
 	const want = `device,time_s,kind,value
 3834,0,available,0
@@ -74,7 +74,7 @@ x,86400,end,
 	}
 }
 
-// device returns a pickle of protocol 0 with a good device and another.
+// device returns a pickle of protocol 0 with a valid device and another.
 func device(fields string) string {
 	return "(dS'good'\n(dS'finish_time'\nI10\nsS'active'\n(I2\nlsS'inactive'\n(I5\nlssS'bad'\n(d" + fields + "s."
 }
@@ -98,10 +98,10 @@ func TestBadFedScale(t *testing.T) {
 		{device(times + "S'finish_time'\nNs"), "finish_time is None: must be a number of seconds"},
 		{device("S'finish_time'\nI9\nsS'active'\nI9\nsS'inactive'\n(ls"), "active must be a list of times in seconds"},
 		{device("S'finish_time'\nI9\nsS'active'\n(ls"), "inactive must be a list of times in seconds"},
-		{device("S'finish_time'\nI9\nsS'active'\n(I1\nlsS'inactive'\n(ls"), "has 1 times in active and 0 in inactive: must have as many"},
+		{device("S'finish_time'\nI9\nsS'active'\n(I1\nlsS'inactive'\n(ls"), "has 1 times in active and 0 in inactive: must have equally many"},
 		{device("S'finish_time'\nI9\nsS'active'\n(I4\nlsS'inactive'\n(I3\nls"), "inactive[0] = 3s comes before active[0] = 4s"},
 		{device("S'finish_time'\nI9\nsS'active'\n(NlsS'inactive'\n(I3\nls"), "active[0] is None: must be a number of seconds"},
-		{strings.Replace(device(times+"S'finish_time'\nI9\ns"), "'bad'", "'a,b'", 1), `device "\"a,b\"": the name "a,b" must not hold a comma`},
+		{strings.Replace(device(times+"S'finish_time'\nI9\ns"), "'bad'", "'a,b'", 1), `device "\"a,b\"": the name "a,b" must not contain a comma`},
 		{strings.Replace(device(times+"S'finish_time'\nI9\ns"), "'bad'", "'good'", 1), `x: device "good": has two traces`},
 		{"}K\x01}(U\x0bcomputationK\x00U\x0dcommunicationK\x01us.", "computation must be a positive number"},
 		{"}K\x01}(U\x0bcomputationK\x01U\x0dcommunicationNus.", "communication must be a positive number"},
@@ -111,7 +111,7 @@ func TestBadFedScale(t *testing.T) {
 			t.Errorf("%q:\n got %v\nwant %s", c.input, err, c.want)
 		}
 	}
-	// The good device is left when the bad one is skipped.
+	// The valid device remains when the invalid one is skipped.
 	skipped := 0
 	set, err := Collect(SkipInvalid(FedScale(strings.NewReader(device(times)), "x"), func(error) { skipped++ }))
 	if err != nil || set.Len() != 1 || set.Name(0) != "good" || skipped != 1 {
@@ -119,8 +119,7 @@ func TestBadFedScale(t *testing.T) {
 	}
 }
 
-// TestFedScaleUnion has intervals that overlap, touch, are empty, out of order
-// and beyond the end.
+// Intervals overlap, touch, are empty, out of order and beyond the end.
 func TestFedScaleUnion(t *testing.T) {
 	r := &Trace{Name: "d", Span: 100}
 	r.union(Available, []interval{{70, 80}, {0, 5}, {5, 9}, {20, 40}, {30, 35}, {38, 50}, {60, 60}, {90, 100}, {95, 100}, {120, 100}})
@@ -130,8 +129,7 @@ func TestFedScaleUnion(t *testing.T) {
 	}
 }
 
-// TestSharedListsAreBounded has a thousand devices that share one long list,
-// which a small file can say.
+// A small file can describe a thousand devices that share one long list.
 func TestSharedListsAreBounded(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString("](")
@@ -145,7 +143,7 @@ func TestSharedListsAreBounded(t *testing.T) {
 	}
 	b.WriteString("u.")
 	_, err := Collect(fedScale(&b, "x", 1<<22))
-	if err == nil || !strings.Contains(err.Error(), "the devices share lists that take too much") {
+	if err == nil || !strings.Contains(err.Error(), "the lists shared by devices would take too much memory") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -13,33 +13,33 @@ import (
 	"fedsim/internal/quote"
 )
 
-// FLASHOptions say how FLASH's files become traces.
+// FLASHOptions configure the conversion of FLASH's files.
 type FLASHOptions struct {
-	// Need is the states that make a device available, all at once: "locked",
-	// "screen-off", "wifi" and "charging".
+	// Need has the states that a device must have at the same time to be available:
+	// "locked", "screen-off", "wifi" and "charging".
 	Need []string
-	// Origin is the clock time that is time 0 of the traces, without a zone; the
-	// zero time stands for the midnight before the first message of the file.
+	// Origin is the clock time, without a zone, that becomes time 0. The zero value
+	// stands for the midnight before the first message of the file.
 	Origin time.Time
-	// Battery says that the messages' readings of the battery are taken as
-	// [BatteryLevel]; a device without any is refused then.
+	// Battery converts battery readings to [BatteryLevel]; devices without readings are
+	// then invalid.
 	Battery bool
-	// Days, HoldS and Seed are for speed distributions: how long the traces are,
-	// for how many seconds a drawn rate holds, and the seed of the draws.
+	// Days, HoldS and Seed apply to speed distributions: the length of the traces, the
+	// seconds for which a drawn rate holds, and the seed.
 	Days  float64
 	HoldS float64
 	Seed  uint64
 }
 
-// FLASHDefaults returns the options of FLASH itself: a device is available when
-// it is locked, on WiFi and charging. Rates hold for ten minutes of one day.
+// FLASHDefaults returns the options of FLASH itself: a device is available while it is
+// locked, on WiFi and charging. Rates hold for ten minutes, over one day.
 func FLASHDefaults() FLASHOptions {
 	return FLASHOptions{Need: []string{"locked", "wifi", "charging"}, Days: 1, HoldS: 600}
 }
 
 var needs = []string{"locked", "screen-off", "wifi", "charging"}
 
-// Validate reports what is wrong, by the names of the flags that set it.
+// Validate reports all errors under the names of the command-line flags.
 func (o *FLASHOptions) Validate(c *config.Checker) {
 	c.Require(len(o.Need) > 0, "need", o.Need, "must name at least one state")
 	for _, name := range o.Need {
@@ -47,44 +47,42 @@ func (o *FLASHOptions) Validate(c *config.Checker) {
 	}
 	c.Require(o.Days > 0 && o.Days <= maxDays, "days", o.Days, wantDays)
 	c.Require(o.HoldS >= 1 && o.HoldS <= maxDays*86400 && o.Days*86400/o.HoldS <= maxDraws, "hold_s", o.HoldS,
-		"must be in [1, 3155760000], seconds, and go into the days at most 10000000 times")
+		"must be in [1, 3155760000], seconds, with at most 10000000 rates in the given days")
 	c.Require(o.Origin.IsZero() || ofOurTime(o.Origin), "origin", o.Origin.Format(time.DateTime), "its year "+wantYear)
 }
 
-// maxDays is a hundred years, maxDraws how many rates a device may be given.
+// maxDays is a hundred years. maxDraws is the largest number of rates of a device.
 const (
 	maxDays  = 36525
 	maxDraws = 1e7
 	wantDays = "must be in (0, 36525], days"
 )
 
-// The bounds of what a JSON file may hold.
+// Limits of a JSON file.
 const (
 	maxFLASHText  = 16 << 20 // bytes of the text of a device
 	maxFLASHDepth = 64
 )
 
-// FLASH reads either of FLASH's JSON files, told apart by the keys of the first
-// device.
+// FLASH reads FLASH's JSON files. The keys of the first device determine which kind of
+// file it is.
 //
-// In state_traces.json a device has "messages", a text of lines, each a clock
-// time, a tab and a state. They become [Available] and [Charging] of a span from
-// the first message to the last. Time 0 of the trace is the clock time Origin,
-// as it is for all devices, and the recording repeats before its first message
-// as it does after its last, so that before the first reading of a battery the
-// last one holds: the value at t is that of the instant of the
-// recording that is t - first message modulo the span, which is what FLASH
-// does. Unlike there, messages may be out of order, several at one instant
-// count at once, and an interval that lasts to the end of the recording counts.
+// In state_traces.json a device has "messages", a text whose lines have a clock time, a
+// tab and a state. They become [Available] and [Charging] over a span from the first
+// message to the last. Origin is time 0 for all devices. The recording also repeats
+// before its first message, as in FLASH: the value at t is that of the recording at (t -
+// first message) modulo the span. So before the first battery reading, the last one
+// holds. Unlike in FLASH, messages may be out of order, messages at the same instant
+// take effect together, and an interval that lasts to the end of the recording counts.
 //
-// In speed_distri.json a device has the mean and deviation of its rates ("down_u",
-// "down_sigma", "up_u", "up_sigma" in kB/s, of 1024 bytes as FLASH divides by
-// them). They become [DownMbps] and [UpMbps]: normal numbers, drawn again until
-// positive as FLASH does for each transfer, that hold for HoldS seconds.
+// In speed_distri.json a device has the mean and standard deviation of its rates
+// ("down_u", "down_sigma", "up_u", "up_sigma" in kB/s of 1024 bytes, as in FLASH). They
+// become [DownMbps] and [UpMbps]: normal numbers, drawn again until positive as in
+// FLASH, that hold for HoldS seconds.
 //
-// The file streams: what is held is the device at hand, at most 16 MiB of text.
-// Faults are a *ParseError with the offset in the file, those of one device with
-// its name.
+// The reader streams: it holds one device, at most 16 MiB of text. Errors are a
+// *ParseError with the offset in the file, and with the device's name if only that
+// device is invalid.
 func FLASH(r io.Reader, name string, o FLASHOptions) Sequence {
 	return admitted(flash(r, name, o), name)
 }
@@ -108,15 +106,15 @@ func flash(r io.Reader, name string, o FLASHOptions) Sequence {
 	}
 }
 
-// flashReader holds what is known while the devices stream by.
+// flashReader is the state of the reader.
 type flashReader struct {
-	name      string
-	tokens    *json.Decoder
-	options   FLASHOptions
-	recording Trace
-	events    []event
-	segments  []segment
-	devices   int
+	name     string
+	tokens   *json.Decoder
+	options  FLASHOptions
+	trace    Trace
+	events   []event
+	segments []segment
+	devices  int
 }
 
 func newFLASHReader(r io.Reader, name string, o FLASHOptions) *flashReader {
@@ -125,8 +123,8 @@ func newFLASHReader(r io.Reader, name string, o FLASHOptions) *flashReader {
 	return &flashReader{name: name, tokens: in.tokens, options: o}
 }
 
-// lagging ends the input when the decoder has been fed much more than it could
-// make a token of: a text is that long.
+// lagging ends the input if the decoder reads much more than a token may have: a text is
+// too long.
 type lagging struct {
 	in     io.Reader
 	read   int64
@@ -148,7 +146,7 @@ func (f *flashReader) result(err error) (*Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &f.recording, nil
+	return &f.trace, nil
 }
 
 func (f *flashReader) oneDevice(err error) bool {
@@ -160,8 +158,8 @@ func (f *flashReader) fail(device, format string, arguments ...any) error {
 	return &ParseError{File: f.name, Offset: f.tokens.InputOffset(), Device: device, Problem: fmt.Sprintf(format, arguments...)}
 }
 
-// token returns the next token. The decoder checks the grammar, so that a
-// wrong one is an error here.
+// token returns the next token. The decoder checks the grammar and returns an error for
+// an invalid one.
 func (f *flashReader) token() (json.Token, error) {
 	t, err := f.tokens.Token()
 	if err == nil {
@@ -187,7 +185,7 @@ func (f *flashReader) delimiter(want json.Delim, problem string) error {
 	return err
 }
 
-// more reports whether a device follows, or an error, which the next token is.
+// more reports whether a device or an error follows, which the next token returns.
 func (f *flashReader) more() bool { return f.tokens.More() }
 
 // close reads the end of the file.
@@ -196,7 +194,7 @@ func (f *flashReader) close() error {
 		return err
 	}
 	if _, err := f.tokens.Token(); err != io.EOF {
-		return f.fail("", "something follows the object of devices")
+		return f.fail("", "data after the object of devices")
 	}
 	if f.devices == 0 {
 		return f.fail("", "the object is empty: must have a device")
@@ -204,7 +202,7 @@ func (f *flashReader) close() error {
 	return nil
 }
 
-// device reads a device into f.recording.
+// device reads a device into f.trace.
 func (f *flashReader) device() error {
 	t, err := f.token()
 	if err != nil {
@@ -243,8 +241,8 @@ func (f *flashReader) device() error {
 
 var rateFields = []string{"down_u", "down_sigma", "up_u", "up_sigma"}
 
-// fields reads the object of a device: its messages, nil without, and its
-// rates. Those that are no number are left out.
+// fields reads the object of a device: its messages, or nil, and its rates. It ignores
+// values that are not numbers.
 func (f *flashReader) fields() (messages *string, rates map[string]float64, err error) {
 	for f.tokens.More() {
 		t, err := f.token()
@@ -277,7 +275,7 @@ func (f *flashReader) fields() (messages *string, rates map[string]float64, err 
 	return messages, rates, err
 }
 
-// skip reads to the end of the value that t begins.
+// skip reads to the end of the value that starts with t.
 func (f *flashReader) skip(t json.Token) error {
 	depth := 0
 	for {
@@ -291,7 +289,7 @@ func (f *flashReader) skip(t json.Token) error {
 			return nil
 		}
 		if depth > maxFLASHDepth {
-			return f.fail("", "values lie in each other more than %d deep", maxFLASHDepth)
+			return f.fail("", "values are nested more than %d deep", maxFLASHDepth)
 		}
 		var err error
 		if t, err = f.token(); err != nil {

@@ -7,7 +7,7 @@ import (
 
 // speeds draws the rates of a device.
 func (f *flashReader) speeds(name string, rates map[string]float64) error {
-	// With a positive mean at least every other draw is positive.
+	// With a positive mean, at least half of the draws are positive.
 	const most = 1e9
 	for i := 0; i < len(rateFields); i += 2 {
 		mean, sigma := rates[rateFields[i]], rates[rateFields[i+1]]
@@ -19,7 +19,7 @@ func (f *flashReader) speeds(name string, rates map[string]float64) error {
 		}
 	}
 	const kB = 1024 * 8 / 1e6 // in Mbit
-	r := &f.recording
+	r := &f.trace
 	r.reset(name, engine.FromSeconds(f.options.Days*86400))
 	hold := engine.FromSeconds(f.options.HoldS)
 	for i, kind := range [2]Kind{DownMbps, UpMbps} {

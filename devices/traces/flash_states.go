@@ -11,7 +11,7 @@ import (
 	"fedsim/internal/quote"
 )
 
-// phone is the states of a device.
+// phone is a set of device states.
 type phone uint8
 
 const (
@@ -22,7 +22,7 @@ const (
 	off
 )
 
-// phoneStates says which states a message turns on and off.
+// phoneStates maps a message to the states that it turns on and off.
 var phoneStates = map[string]struct{ on, off phone }{
 	"battery_charged_on":  {on: plugged},
 	"battery_charged_off": {off: plugged},
@@ -42,11 +42,12 @@ var phoneStates = map[string]struct{ on, off phone }{
 	"battery_okay":        {},
 }
 
-// event is a message: what it turns on and off at an instant since the origin.
+// event is a message: the states that it turns on and off at an instant since the
+// origin.
 type event struct {
 	at      engine.Time
 	on, off phone
-	level   float64 // of the battery as a share of full; noReading without one
+	level   float64 // of the battery as a share of full; noReading if none
 }
 
 const noReading = -1
@@ -92,25 +93,25 @@ func (f *flashReader) states(name, messages string) error {
 		f.events = append(f.events, e)
 	}
 	if len(f.events) == 0 {
-		return f.fail(name, "has no messages: must have two at least")
+		return f.fail(name, "has no messages: must have at least two")
 	}
 	slices.SortStableFunc(f.events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
 	start, end := f.events[0].at, f.events[len(f.events)-1].at
 	if start == end {
-		return f.fail(name, "all messages are of one instant: must have two at least")
+		return f.fail(name, "all messages have the same time: must have at least two times")
 	}
 	level := f.lastReading()
 	if f.options.Battery && level == noReading {
-		return f.fail(name, "has no reading of the battery: must have one, as 80%%, when they are wanted")
+		return f.fail(name, "has no battery reading: must have one, such as 80%%, if battery levels are requested")
 	}
 	f.segment(level)
-	f.recording.reset(name, end-start)
+	f.trace.reset(name, end-start)
 	f.rotate(start)
 	return nil
 }
 
-// ofOurTime reports whether a clock time and any other such are within the
-// range of engine.Time of each other.
+// ofOurTime reports whether differences between clock times in this range fit
+// engine.Time.
 func ofOurTime(t time.Time) bool { return t.Year() >= 1970 && t.Year() <= 2199 }
 
 const wantYear = "must be in [1970, 2199]"
@@ -124,7 +125,7 @@ func parseState(state string) (event, bool) {
 	return event{on: s.on, off: s.off, level: noReading}, ok
 }
 
-// lastReading returns the last level of the battery, noReading without any.
+// lastReading returns the last battery level, or noReading.
 func (f *flashReader) lastReading() float64 {
 	for _, e := range slices.Backward(f.events) {
 		if e.level != noReading {
@@ -134,8 +135,8 @@ func (f *flashReader) lastReading() float64 {
 	return noReading
 }
 
-// segment applies the events in order, those of one instant at once. What is
-// not said yet is off, as in FLASH; the battery has the level given.
+// segment applies the events in order, those at the same instant together. Initially all
+// states are off, as in FLASH, and the battery has the given level.
 func (f *flashReader) segment(level float64) {
 	f.segments = f.segments[:0]
 	need := f.need()
@@ -147,7 +148,7 @@ func (f *flashReader) segment(level float64) {
 			level = e.level
 		}
 		if e.at == end || f.events[i+1].at == e.at {
-			continue // the trace does not reach its end
+			continue // the trace ends before
 		}
 		s := segment{at: e.at, level: level}
 		if now&need == need && now&off == 0 {
@@ -168,10 +169,10 @@ func (f *flashReader) need() phone {
 	return all
 }
 
-// rotate lays the segments, which begin at start and last for the span, round
-// the circle of the span, so that the trace begins at the origin.
+// rotate shifts the segments, which begin at start and last for the span, by a multiple
+// of the span so that the trace begins at the origin.
 func (f *flashReader) rotate(start engine.Time) {
-	r := &f.recording
+	r := &f.trace
 	phase := start % r.Span
 	if phase < 0 {
 		phase += r.Span
@@ -183,7 +184,7 @@ func (f *flashReader) rotate(start engine.Time) {
 			r.add(BatteryLevel, at, s.level)
 		}
 	}
-	// From seam on the segments lie beyond the span, and come first.
+	// From seam on, the segments lie beyond the span and come first.
 	seam := slices.IndexFunc(f.segments, func(s segment) bool { return phase+s.at-start >= r.Span })
 	if seam < 0 {
 		seam = len(f.segments)

@@ -24,8 +24,7 @@ func flashFile(messages ...string) string {
 	return string(text)
 }
 
-// at is a message of the second of January 2020, the day after the origin of
-// the tests.
+// message returns a message of January 2, 2020, the day after the origin of the tests.
 func message(clock, state string) string { return "2020-01-02 " + clock + "\t" + state }
 
 func flashOptions() FLASHOptions {
@@ -64,7 +63,7 @@ p1,57600,available,0
 p1,57600,charging,0
 p1,86400,end,
 `
-	// The same recording, six hours later on the circle of its span.
+	// The same recording, rotated by six hours within its span.
 	const shifted = `device,time_s,kind,value
 p1,0,available,0
 p1,0,charging,0
@@ -78,7 +77,7 @@ p1,36000,available,0
 p1,36000,charging,0
 p1,86400,end,
 `
-	// From noon on, where the seam lies in the middle.
+	// From noon on, with the seam in the middle.
 	const seam = `device,time_s,kind,value
 p1,0,available,0
 p1,0,charging,1
@@ -125,8 +124,7 @@ p1,86400,end,
 	}
 }
 
-// TestFLASHBattery has readings of 80 % at one and 20 % at three: the last one
-// holds over the seam.
+// Readings of 80 % at one and 20 % at three: the last one holds across the seam.
 func TestFLASHBattery(t *testing.T) {
 	const want = `device,time_s,kind,value
 p1,0,available,0
@@ -143,7 +141,7 @@ p1,14400,end,
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	none := flashFile(message("00:00:00", "wifi"), message("01:00:00", "wifi"))
-	if _, err := Collect(FLASH(strings.NewReader(none), "x", o)); err == nil || !strings.Contains(err.Error(), "has no reading of the battery") {
+	if _, err := Collect(FLASH(strings.NewReader(none), "x", o)); err == nil || !strings.Contains(err.Error(), "has no battery reading") {
 		t.Errorf("without a reading: %v", err)
 	}
 }
@@ -158,20 +156,20 @@ func TestFLASHSpeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	view := NewView(set, InOrder, 0, true)
-	// kB/s of 1024 bytes in 10^6 bit/s; without deviation constant.
+	// kB/s of 1024 bytes in 10^6 bit/s; constant without deviation.
 	if rate, until := view.Lookup(UpMbps, 0, 0); math.Abs(rate-0.8192) > 1e-12 || until != engine.Never {
 		t.Errorf("up of a: %v until %v", rate, until)
 	}
 	if rate, until := view.Lookup(DownMbps, 1, 0); rate != 1.024 || until != engine.Never {
-		t.Errorf("down of b: %v until %v, must be 1.024 for ever", rate, until)
+		t.Errorf("down of b: %v until %v, must be 1.024 forever", rate, until)
 	}
-	// The mean of a normal number of mean 1 and deviation s that is positive is
-	// 1 + s phi(1/s)/Phi(1/s); 144000 of them are within 0.005 of it.
+	// The mean of the positive part of a normal distribution of mean 1 and deviation s
+	// is 1 + s phi(1/s)/Phi(1/s). That of 144000 numbers is within 0.005.
 	const s = 0.45
 	phi := math.Exp(-1/(2*s*s)) / math.Sqrt(2*math.Pi)
 	want := 8.192 * (1 + s*phi/(0.5*math.Erfc(-1/(s*math.Sqrt2))))
 	span := engine.FromSeconds(100 * 86400)
-	if got := Area(view, DownMbps, 0, 0, span) / span.Seconds(); math.Abs(got/want-1) > 0.005 {
+	if got := area(view, DownMbps, 0, 0, span) / span.Seconds(); math.Abs(got/want-1) > 0.005 {
 		t.Errorf("mean down of a %v, must be %v", got, want)
 	}
 	if _, until := view.Lookup(DownMbps, 0, 61e9); until != 120e9 {
@@ -191,20 +189,20 @@ func TestBadFLASH(t *testing.T) {
 		{`{"a": {}}`, `device "a": must have "messages" (states) or "down_u"`},
 		{`{"a": {"messages": 5}}`, `must have "messages" (states)`},
 		{`{"a": {"messages": "", "down_u": 1}}`, `must have "messages" (states)`},
-		{`{"a": {"messages": ""}}`, "has no messages: must have two at least"},
-		{`{"a,b": {"messages": ""}}`, `device "\"a,b\"": the name "a,b" must not hold a comma`},
+		{`{"a": {"messages": ""}}`, "has no messages: must have at least two"},
+		{`{"a,b": {"messages": ""}}`, `device "\"a,b\"": the name "a,b" must not contain a comma`},
 		{`{"a": {"down_u": 0, "down_sigma": 1, "up_u": 1, "up_sigma": 1}}`, "down_u = 0: must be in (0, 1e+09), kB/s"},
 		{`{"a": {"down_u": 1, "down_sigma": -1, "up_u": 1, "up_sigma": 1}}`, "down_sigma = -1: must be in [0, 1e+09), kB/s"},
 		{`{"a": {"down_u": 1e999}}`, "1e999"},
-		{`{"a": {"x": ` + strings.Repeat("[", 100), "values lie in each other more than 64 deep"},
+		{`{"a": {"x": ` + strings.Repeat("[", 100), "values are nested more than 64 deep"},
 		{flashFile("wifi"), `message 1 is "wifi": must be a time, a tab and a state`},
 		{flashFile("2020-01-02\twifi"), `message 1 has the time "2020-01-02": must be like 2006-01-02 15:04:05`},
 		{flashFile("1920-01-02 00:00:00\twifi"), "message 1 is of the year 1920: must be in [1970, 2199]"},
 		{flashFile(message("00:00:00", "6g")), `message 1 has the state "6g", which is unknown`},
 		{flashFile(message("00:00:00", "x%")), `has the state "x%"`},
 		{flashFile(message("00:00:00", "101%")), `has the state "101%"`},
-		{flashFile(two[0]), "all messages are of one instant: must have two at least"},
-		{flashFile(two...) + "{", "something follows the object of devices"},
+		{flashFile(two[0]), "all messages have the same time: must have at least two times"},
+		{flashFile(two...) + "{", "data after the object of devices"},
 		{strings.TrimSuffix(flashFile(two...), "}"), "the file is cut off"},
 	} {
 		_, err := Collect(FLASH(strings.NewReader(c.input), "x", flashOptions()))
@@ -217,7 +215,7 @@ func TestBadFLASH(t *testing.T) {
 			t.Errorf("%.80q: offset %d of %d bytes", c.input, parse.Offset, len(c.input))
 		}
 	}
-	// A fault of one device leaves the others.
+	// An error in one device does not affect the others.
 	good := flashFile(two...)
 	left := 0
 	set, err := Collect(SkipInvalid(FLASH(strings.NewReader(`{"a": [{"b": 1}], "c": {"messages": "x"}, `+good[1:]), "x", flashOptions()), func(error) { left++ }))
@@ -281,7 +279,7 @@ func FuzzFLASH(f *testing.F) {
 		if at := time.Unix(origin, 0).UTC(); ofOurTime(at) {
 			o.Origin = at
 		}
-		// 144 rates each way for each device, which takes 8 bytes at least.
+		// 144 rates each way for each device of at least 8 bytes.
 		most := 288 * (len(data)/8 + 1)
 		points := 0
 		for r, err := range FLASH(bytes.NewReader(data), "x", o) {

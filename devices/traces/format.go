@@ -11,7 +11,7 @@ import (
 	"fedsim/internal/input"
 )
 
-// The formats that are read, by their names on the command line.
+// The names of the formats on the command line.
 const (
 	FormatCSV      = "csv"
 	FormatFedScale = "fedscale"
@@ -21,12 +21,12 @@ const (
 // Formats returns the names of the formats.
 func Formats() []string { return []string{FormatCSV, FormatFedScale, FormatFLASH} }
 
-// maxFile is the most bytes of a file of traces; all formats stream.
+// maxFile is the size limit of a trace file in bytes; all formats stream.
 const maxFile = 1 << 36
 
-// Open returns the devices of the file at path, which is opened anew for each
-// loop over them. The format is found out from the first bytes when it is
-// [FormatAuto]. The options are for FLASH's files alone.
+// Open returns the devices of the file at path. Every loop over them opens the file
+// again. For [FormatAuto] it detects the format from the first bytes. The options are
+// for FLASH's files only.
 func Open(path, format string, o FLASHOptions) Sequence {
 	return func(yield func(*Trace, error) bool) {
 		file, err := input.Open(path, maxFile)
@@ -47,8 +47,8 @@ func Open(path, format string, o FLASHOptions) Sequence {
 	}
 }
 
-// Load packs the traces of the file at path into a set. FLASH's files are read
-// as FLASH itself does.
+// Load packs the traces of the file at path into a set. It reads FLASH's files with the
+// options of FLASH itself.
 func Load(path, format string) (*Set, error) {
 	s, err := Collect(Open(path, format, FLASHDefaults()))
 	if _, placed := errors.AsType[*ParseError](err); err != nil && !placed && !errors.Is(err, os.ErrNotExist) {
@@ -57,8 +57,8 @@ func Load(path, format string) (*Set, error) {
 	return s, err
 }
 
-// Read returns the devices that r holds, in a format or, when it is [FormatAuto],
-// in that which the first bytes look like. Name is for messages.
+// Read returns the devices in r. For [FormatAuto] it detects the format from the first
+// bytes. name is for messages.
 func Read(r io.Reader, name, format string, o FLASHOptions) Sequence {
 	in := bufio.NewReaderSize(r, 1<<16)
 	if format == FormatAuto {
@@ -73,13 +73,13 @@ func Read(r io.Reader, name, format string, o FLASHOptions) Sequence {
 		return FLASH(in, name, o)
 	default:
 		return func(yield func(*Trace, error) bool) {
-			yield(nil, &ParseError{File: name, Offset: 0, Problem: "is no trace: must be a csv with the header " + csvHeader + ", a pickle of FedScale or a JSON file of FLASH"})
+			yield(nil, &ParseError{File: name, Offset: 0, Problem: "is not a trace: must be a csv with the header " + csvHeader + ", a pickle of FedScale or a JSON file of FLASH"})
 		}
 	}
 }
 
-// detect returns the format that the input looks like, "" when it looks like
-// none. An error of the input is left to the reader of the format.
+// detect returns the format of the input, "" if unknown. It ignores errors of the input,
+// which the format's reader finds again.
 func detect(in *bufio.Reader) string {
 	head, _ := in.Peek(512)
 	trimmed := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")

@@ -4,17 +4,17 @@ import (
 	"fmt"
 )
 
-// Kind is what a step function of a trace is about.
+// Kind is the quantity of a step function.
 type Kind uint8
 
 // The kinds, by their names in a file.
 const (
-	Available    Kind = iota // available: the device may be asked to work, 1 or 0
+	Available    Kind = iota // available: the device can take part, 1 or 0
 	Charging                 // charging: the charger is plugged in, 1 or 0
 	BatteryLevel             // battery_level: charge of the battery as a share of full
 	DownMbps                 // down_mbps: rate from the server to the device, 10^6 bit/s
 	UpMbps                   // up_mbps: rate from the device to the server, 10^6 bit/s
-	Speed                    // speed: what the rate of the processor is multiplied by
+	Speed                    // speed: factor of the rate of the processor
 	kinds
 )
 
@@ -37,14 +37,13 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// Binary reports whether the kind is on or off, 1 or 0.
+// Binary reports whether values of the kind are 1 (on) or 0 (off).
 func (k Kind) Binary() bool { return k == Available || k == Charging }
 
-// maxValue bounds rates and speeds: sums over a trace stay far from overflow, and no
-// device comes near it.
+// maxValue limits rates and speeds, so that sums over a trace do not overflow.
 const maxValue = 1e12
 
-// refuse says what is wrong with a value of the kind, or nothing.
+// refuse returns why a value of the kind is invalid, or "".
 func (k Kind) refuse(v float64) string {
 	switch {
 	case k.Binary() && v != 0 && v != 1:

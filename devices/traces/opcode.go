@@ -1,7 +1,7 @@
 package traces
 
-// The opcodes of Python's pickle, protocols 0 to 5, by the names of the module
-// pickletools of Python 3.
+// The opcodes of Python's pickle, protocols 0 to 5, with the names of Python's module
+// pickletools.
 const (
 	opMark            = '('
 	opStop            = '.'
@@ -51,15 +51,15 @@ const (
 	opFrame           = 0x95
 )
 
-// running are the opcodes that import, call or rebuild something, or take it
-// from outside the file. None of them is ever followed.
+// running are the opcodes that import, call or rebuild an object, or load it from
+// outside the file. The decoder rejects all of them.
 var running = map[byte]string{
 	'c': "GLOBAL", 'R': "REDUCE", 'b': "BUILD", 'i': "INST", 'o': "OBJ", 'P': "PERSID", 'Q': "BINPERSID",
 	0x81: "NEWOBJ", 0x82: "EXT1", 0x83: "EXT2", 0x84: "EXT4", 0x92: "NEWOBJ_EX", 0x93: "STACK_GLOBAL",
 	0x97: "NEXT_BUFFER", 0x98: "READONLY_BUFFER",
 }
 
-// foreign are the opcodes that make what no trace holds.
+// foreign are the opcodes for values that a trace does not have.
 var foreign = map[byte]string{
 	'B': "BINBYTES", 'C': "SHORT_BINBYTES", 0x8e: "BINBYTES8", 0x96: "BYTEARRAY8",
 	0x8f: "EMPTY_SET", 0x90: "ADDITEMS", 0x91: "FROZENSET",

@@ -10,13 +10,14 @@ import (
 	"slices"
 )
 
-// The bounds of what a pickle may make.
+// Limits of a pickle.
 const (
-	// PickleMemory is about how many bytes the values of a pickle may take at once.
+	// PickleMemory is the approximate limit of the memory of a pickle's values, in
+	// bytes.
 	PickleMemory = 1 << 30
 
 	maxPickleText  = 1 << 20 // bytes of one text, and of a line of protocol 0
-	maxPickleMarks = 64      // lists, dictionaries and tuples open at once
+	maxPickleMarks = 64      // nesting depth of lists, dicts and tuples
 )
 
 // tag is the type of a value.
@@ -38,8 +39,8 @@ var tagNames = [tagCount]string{"None", "a bool", "an int", "a float", "a text",
 
 func (t tag) String() string { return tagNames[t] }
 
-// value is an object of a pickle. It has no pointers: what does not fit lies in
-// the tables of the decoder.
+// value is an object of a pickle. It has no pointers: the tables of the decoder hold
+// what does not fit into bits.
 type value struct {
 	tag  tag
 	bits uint64
@@ -59,54 +60,45 @@ func (v value) number() (x float64, ok bool) {
 	}
 }
 
-// dictionary is the items of a dict in the order they were put in, key, value,
-// key, value; a key may be there again, and the last one counts.
+// dictionary has the items of a dict in the order of insertion: key, value, key, value.
+// Of duplicate keys, the last one counts.
 type dictionary struct {
-	at    int64 // byte of the file where it was made
+	at    int64 // offset in the file
 	items []value
 }
 
-// pickle decodes one object of None, bools, ints of 64 bits, floats, texts,
-// lists, tuples and dicts. It imports nothing and calls nothing: there is no
-// code for that. It reads byte by byte, holds no more than a multiple of what
-// it has read, whatever lengths the input claims, and about limit bytes at most.
-// The items of the outermost dict can be taken as they come (pickle_stream.go).
+// pickle decodes one object of None, bools, ints of 64 bits, floats, texts, lists,
+// tuples and dicts. It has no code to import or call anything. It reads byte by byte.
+// Its memory is a multiple of the bytes read, whatever lengths the input claims, and at
+// most about limit bytes. The items of the outermost dict can be streamed
+// (pickle_stream.go).
 type pickle struct {
 	in     *bufio.Reader
 	offset int64 // of the next byte
-	opcode int64 // where the opcode at hand lies
+	opcode int64 // offset of the current opcode
 	stack  []value
 	marks  []int // heights of the stack
 	memo   []value
 	texts  []string
 	lists  [][]value
 	dicts  []dictionary
-	used   int64 // bytes that the tables take, at most
+	used   int64 // bytes of the tables
 	limit  int64
 	stream stream
-}
-
-// decodePickle reads the object that r holds, and nothing after it.
-func decodePickle(r io.Reader, name string, limit int64) (p *pickle, root value, err error) {
-	p = newPickle(r, limit)
-	if root, err = p.decode(name); err != nil {
-		return nil, value{}, err
-	}
-	return p, root, nil
 }
 
 func newPickle(r io.Reader, limit int64) *pickle {
 	return &pickle{in: bufio.NewReaderSize(r, 1<<16), limit: limit}
 }
 
-// decode returns the one object of the input, or a *ParseError with the offset
-// of the opcode at fault.
+// decode returns the only object of the input, or a *ParseError with the offset of the
+// invalid opcode.
 func (p *pickle) decode(name string) (value, error) {
 	root, err := p.load()
 	if err == nil {
 		if _, more := p.in.ReadByte(); more == nil {
 			p.opcode = p.offset
-			err = errors.New("something follows the pickle: the file must hold one object")
+			err = errors.New("data after the pickle: the file must hold one object")
 		} else if more != io.EOF {
 			p.opcode = p.offset
 			err = more
@@ -128,7 +120,7 @@ func (p *pickle) load() (value, error) {
 		if op == opStop {
 			root, err := p.pop()
 			if err == nil && (len(p.stack) > 0 || len(p.marks) > 0) {
-				err = errors.New("opcode STOP leaves objects behind: the pickle must end with one")
+				err = errors.New("opcode STOP with several objects on the stack: must have one")
 			}
 			return root, err
 		}
@@ -138,7 +130,7 @@ func (p *pickle) load() (value, error) {
 	}
 }
 
-// do carries out one opcode.
+// do executes one opcode.
 func (p *pickle) do(op byte) error {
 	switch op {
 	case opProto:
@@ -148,7 +140,7 @@ func (p *pickle) do(op byte) error {
 		}
 		return err
 	case opFrame:
-		// A frame says how much the reader may fetch at once, which is nothing to us.
+		// A frame only allows the reader to fetch bytes in advance.
 		_, err := p.bytes(8)
 		return err
 	case opNone:
@@ -188,21 +180,21 @@ func (p *pickle) do(op byte) error {
 	}
 }
 
-// plainDump is how Python writes a trace without objects, or sharing of lists.
+// plainDump is Python code that writes a trace without objects or shared lists.
 const plainDump = `pickle.dump(json.loads(json.dumps(d, default=lambda x: x.item())), open("plain.pkl", "wb"))`
 
-// refuseOpcode says why an opcode is not followed.
+// refuseOpcode returns the reason for rejecting an opcode.
 func refuseOpcode(op byte) error {
 	if name, ok := running[op]; ok {
-		return fmt.Errorf("opcode %s would run code or fetch objects of Python, which is refused; when the numbers are numpy's, write the file anew with plain ones: %s", name, plainDump)
+		return fmt.Errorf("opcode %s would run code or fetch objects of Python, which is not allowed; if the numbers are numpy's, write the file again with plain numbers: %s", name, plainDump)
 	}
 	if name, ok := foreign[op]; ok {
 		return fmt.Errorf("opcode %s makes bytes or sets: a trace holds numbers, texts, lists, tuples and dicts", name)
 	}
-	return fmt.Errorf("unknown opcode 0x%02x: the file is damaged or no pickle of protocol 0 to 5", op)
+	return fmt.Errorf("unknown opcode 0x%02x: the file is corrupt or not a pickle of protocol 0 to 5", op)
 }
 
-// charge counts memory that is about to be taken.
+// charge counts memory before it is allocated.
 func (p *pickle) charge(bytes int64) error {
 	if p.used += bytes; p.used > p.limit {
 		return fmt.Errorf("the values take more than %d bytes", p.limit)
@@ -225,8 +217,7 @@ func (p *pickle) pushText(s string) error {
 
 var errStack = errors.New("the opcode takes more objects than there are")
 
-// floor is the height under which the objects are not those of the innermost
-// mark.
+// floor returns the height of the stack at the innermost mark.
 func (p *pickle) floor() int {
 	if n := len(p.marks); n > 0 {
 		return p.marks[n-1]
@@ -253,8 +244,8 @@ func (p *pickle) top(n int) ([]value, error) {
 	return p.stack[len(p.stack)-n:], nil
 }
 
-// marked returns the objects since the innermost mark, and closes it. They stay
-// on the stack until drop.
+// marked returns the objects above the innermost mark, and closes it. They stay on the
+// stack until drop.
 func (p *pickle) marked() ([]value, error) {
 	n := len(p.marks)
 	if n == 0 {
@@ -295,7 +286,7 @@ func (p *pickle) shuffle(op byte) error {
 	}
 }
 
-// build makes a list, tuple or dict of what lies on the stack.
+// build makes a list, tuple or dict from objects on the stack.
 func (p *pickle) build(op byte) error {
 	var items []value
 	var err error
@@ -330,7 +321,7 @@ func (p *pickle) build(op byte) error {
 	}
 }
 
-// keys checks the items of a dict: keys are texts or ints.
+// keys checks the keys of a dict: texts or ints.
 func (p *pickle) keys(items []value) error {
 	if len(items)%2 != 0 {
 		return errors.New("a dict has a key without a value")
@@ -343,7 +334,7 @@ func (p *pickle) keys(items []value) error {
 	return nil
 }
 
-// extend puts objects of the stack into the list or dict beneath them.
+// extend adds objects on the stack to the list or dict below them.
 func (p *pickle) extend(op byte) error {
 	var items []value
 	var err error
@@ -386,7 +377,7 @@ func (p *pickle) extend(op byte) error {
 	return nil
 }
 
-// remember puts into the memo, or gets from it.
+// remember stores an object in the memo, or loads one.
 func (p *pickle) remember(op byte) error {
 	var index uint64
 	var err error
@@ -414,7 +405,7 @@ func (p *pickle) remember(op byte) error {
 			return fmt.Errorf("the memo has no object %d", index)
 		}
 		if p.memo[index].tag == released {
-			return fmt.Errorf("the memo's object %d lies in a device further back than is held: write the file anew without shared lists: %s", index, plainDump)
+			return fmt.Errorf("the memo's object %d belongs to an earlier device that was released: write the file again without shared lists: %s", index, plainDump)
 		}
 		return p.push(p.memo[index])
 	default:
@@ -422,8 +413,8 @@ func (p *pickle) remember(op byte) error {
 		if err != nil {
 			return err
 		}
-		// Picklers count from 0 or 1 without gaps, so an object's number is below
-		// the bytes so far.
+		// Picklers count from 0 or 1 without gaps, so an object's number is less than
+		// the offset.
 		if index > uint64(p.offset) {
 			return fmt.Errorf("the memo's object %d comes after %d bytes: its numbers must have no gaps", index, p.offset)
 		}
@@ -439,11 +430,11 @@ func (p *pickle) remember(op byte) error {
 }
 
 const (
-	absent   tag = 255 // marks a number of the memo that no object has
-	released tag = 254 // marks one whose object is held no longer
+	absent   tag = 255 // an unused number of the memo
+	released tag = 254 // an object that was released
 )
 
-// lookup returns the value of a text key, the last one put in.
+// lookup returns the last value of a text key.
 func (p *pickle) lookup(d value, key string) (value, bool) {
 	items := p.dicts[d.bits].items
 	for i := len(items) - 2; i >= 0; i -= 2 {
@@ -463,7 +454,7 @@ func (p *pickle) byte() (byte, error) {
 	return b, nil
 }
 
-// bytes returns the next n bytes, n at most 16, until the next call.
+// bytes returns the next n bytes, at most 16. They are valid until the next call.
 func (p *pickle) bytes(n int) ([]byte, error) {
 	b, err := p.in.Peek(n)
 	if err != nil {
@@ -476,7 +467,7 @@ func (p *pickle) bytes(n int) ([]byte, error) {
 
 func ended(err error) error {
 	if err == io.EOF {
-		return errors.New("the pickle ends too early: the file is cut off")
+		return errors.New("unexpected end of the pickle: the file is truncated")
 	}
 	return err
 }

@@ -14,7 +14,7 @@ import (
 	"fedsim/internal/quote"
 )
 
-// readNumber reads what follows the opcode of an int or a float.
+// readNumber reads the argument of an opcode for an int or a float.
 func (p *pickle) readNumber(op byte) (value, error) {
 	switch op {
 	case opInt, opLong, opFloat:
@@ -75,7 +75,7 @@ func (p *pickle) long(n uint32) (value, error) {
 	return value{whole, uint64(int64(x<<shift) >> shift)}, nil
 }
 
-// parseNumber reads a line of protocol 0.
+// parseNumber parses a line of protocol 0.
 func parseNumber(op byte, line string) (value, error) {
 	if op == opFloat {
 		x, err := strconv.ParseFloat(line, 64)
@@ -100,7 +100,7 @@ func parseNumber(op byte, line string) (value, error) {
 	return value{whole, uint64(x)}, nil
 }
 
-// lineIndex reads a number of the memo in protocol 0.
+// lineIndex reads a memo number in protocol 0.
 func (p *pickle) lineIndex() (uint64, error) {
 	line, err := p.textLine()
 	if err != nil {
@@ -108,12 +108,12 @@ func (p *pickle) lineIndex() (uint64, error) {
 	}
 	index, err := strconv.ParseUint(line, 10, 32)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no number of the memo", quote.Cut(line))
+		return 0, fmt.Errorf("%q is not a memo number", quote.Cut(line))
 	}
 	return index, nil
 }
 
-// readText reads what follows the opcode of a text, which must be UTF-8.
+// readText reads the argument of an opcode for a text, which must be UTF-8.
 func (p *pickle) readText(op byte) (string, error) {
 	var size int
 	switch op {
@@ -150,7 +150,7 @@ func (p *pickle) readText(op byte) (string, error) {
 	return s, err
 }
 
-// chars reads n bytes. It takes memory as they come, not as they are claimed.
+// chars reads n bytes. It allocates as they arrive, whatever length the input claims.
 func (p *pickle) chars(n int) (string, error) {
 	var s strings.Builder
 	got, err := io.CopyN(&s, p.in, int64(n))
@@ -161,7 +161,7 @@ func (p *pickle) chars(n int) (string, error) {
 	return s.String(), nil
 }
 
-// textLine reads up to the next line feed, which it leaves out.
+// textLine reads up to the next line feed and drops it.
 func (p *pickle) textLine() (string, error) {
 	var line []byte
 	for {
@@ -180,7 +180,7 @@ func (p *pickle) textLine() (string, error) {
 	}
 }
 
-// unquote reads a text of Python 2 as protocol 0 writes it.
+// unquote parses a text that Python 2 wrote in protocol 0.
 func unquote(line string) (string, error) {
 	n := len(line)
 	if n < 2 || line[0] != line[n-1] || line[0] != '\'' && line[0] != '"' {
@@ -189,8 +189,8 @@ func unquote(line string) (string, error) {
 	return unescape(line[1:n-1], map[byte]int{'x': 2}, map[byte]byte{'\\': '\\', '\'': '\'', '"': '"', 'n': '\n', 'r': '\r', 't': '\t'})
 }
 
-// unescapeUnicode reads a text of protocol 0 (raw-unicode-escape): a byte is a
-// character of Latin-1, and a backslash is one but before u and U.
+// unescapeUnicode parses a text of protocol 0 (raw-unicode-escape): each byte is a
+// Latin-1 character, and a backslash is an escape only before u and U.
 func unescapeUnicode(line string) (string, error) {
 	var wide strings.Builder
 	for i := range len(line) {
@@ -199,8 +199,8 @@ func unescapeUnicode(line string) (string, error) {
 	return unescape(wide.String(), map[byte]int{'u': 4, 'U': 8}, nil)
 }
 
-// unescape replaces escapes: those with as many hexadecimal digits as their
-// letter says, and those of one letter.
+// unescape replaces escapes: those of a letter followed by a number of hexadecimal
+// digits, and those of one letter.
 func unescape(s string, hex map[byte]int, letters map[byte]byte) (string, error) {
 	var out strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -219,7 +219,7 @@ func unescape(s string, hex map[byte]int, letters map[byte]byte) (string, error)
 		}
 		x, err := strconv.ParseUint(s[i+1:i+1+width], 16, 32)
 		if err != nil || x > utf8.MaxRune {
-			return "", fmt.Errorf("a text has the escape \\%s, which is no character", s[i:i+1+width])
+			return "", fmt.Errorf("a text has the escape \\%s, which is not a character", s[i:i+1+width])
 		}
 		if width == 2 {
 			out.WriteByte(byte(x))

@@ -1,21 +1,20 @@
 package traces
 
-// stream takes the items of the outermost dict as they come, so that a pickle
-// of any size is read in bounded memory.
+// stream passes on the items of the outermost dict as they are read, so that a pickle of
+// any size is read in bounded memory.
 type stream struct {
-	// take is given keys and values, one of each at least, which are valid until
-	// it returns; nil: the dict is decoded whole.
+	// take gets keys and values, at least one of each, which are valid until it returns.
+	// nil: the dict is decoded as a whole.
 	take func(items []value) error
-	// from is the dict whose items were taken, as soon as there is one.
+	// the dict whose items were taken, once there is one
 	from  value
 	began bool
 	held  int64 // bytes of lists, tuples and dicts since the last release
 }
 
-// take hands the items that an opcode puts into the dict at the bottom of the
-// stack over to the stream, with those that the dict had before, and reports
-// whether it did. What a pickler changes of a device afterwards is not seen;
-// none does.
+// take passes the items that an opcode adds to the dict at the bottom of the stack to
+// the stream, together with earlier items of that dict. It reports whether it did. Later
+// changes to a taken device would be missed; picklers do not make any.
 func (p *pickle) take(target value, below int, items []value) (taken bool, err error) {
 	s := &p.stream
 	if s.take == nil || target.tag != dict || below != 0 || len(p.marks) > 0 || s.began && s.from != target {
@@ -43,14 +42,14 @@ func (p *pickle) take(target value, below int, items []value) (taken bool, err e
 	return true, nil
 }
 
-// hold counts memory of a list, tuple or dict that is about to be taken.
+// hold counts memory of a list, tuple or dict before it is allocated.
 func (p *pickle) hold(bytes int64) error {
 	p.stream.held += bytes
 	return p.charge(bytes)
 }
 
-// release forgets all lists, tuples and dicts but the outermost, which is alone
-// on the stack. Only the memo can name the others, and it is told.
+// release drops all lists, tuples and dicts except the outermost, which is alone on the
+// stack. The memo marks the others as released.
 func (p *pickle) release() {
 	root := p.stream.from
 	for i, v := range p.memo {

@@ -3,6 +3,7 @@ package traces
 import (
 	"bytes"
 	"errors"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -27,7 +28,7 @@ func picklesOf(t testing.TB) map[string][]byte {
 	return all
 }
 
-// plain returns a value as Go would hold it.
+// plain returns a value as a Go value.
 func (p *pickle) plain(v value) any {
 	switch v.tag {
 	case none:
@@ -62,8 +63,7 @@ func decode(input string) (any, error) {
 	return p.plain(root), nil
 }
 
-// TestPickleOpcodes has what Python's own decoder makes of each opcode
-// (pickletools documents them).
+// Each opcode gives the same value as Python's own decoder (see pickletools).
 func TestPickleOpcodes(t *testing.T) {
 	list := func(x ...any) any { return append([]any{"a list"}, x...) }
 	tuple := func(x ...any) any { return append([]any{"a tuple"}, x...) }
@@ -130,20 +130,20 @@ func TestPickleOpcodes(t *testing.T) {
 
 func TestBadPickles(t *testing.T) {
 	for _, c := range []struct{ input, want string }{
-		{"", "x.pkl: offset 0: the pickle ends too early: the file is cut off"},
-		{"N", "x.pkl: offset 1: the pickle ends too early"},
-		{"]K\x01", "x.pkl: offset 3: the pickle ends too early"},
+		{"", "x.pkl: offset 0: unexpected end of the pickle: the file is truncated"},
+		{"N", "x.pkl: offset 1: unexpected end of the pickle"},
+		{"]K\x01", "x.pkl: offset 3: unexpected end of the pickle"},
 		{"X\xff\xff\xff\xff", "x.pkl: offset 0: a text claims 4294967295 bytes: must have at most 1048576"},
 		{"\x8d\xff\xff\xff\xff\xff\xff\xff\xff", "x.pkl: offset 0: a text claims 18446744073709551615 bytes"},
-		{"X\x00\x00\x10\x00ab", "x.pkl: offset 0: the pickle ends too early"},
-		{"N.N.", "x.pkl: offset 2: something follows the pickle"},
-		{"NN.", "x.pkl: offset 2: opcode STOP leaves objects behind"},
-		{"(N.", "x.pkl: offset 2: opcode STOP leaves objects behind"},
+		{"X\x00\x00\x10\x00ab", "x.pkl: offset 0: unexpected end of the pickle"},
+		{"N.N.", "x.pkl: offset 2: data after the pickle"},
+		{"NN.", "x.pkl: offset 2: opcode STOP with several objects on the stack"},
+		{"(N.", "x.pkl: offset 2: opcode STOP with several objects on the stack"},
 		{".", "x.pkl: offset 0: the opcode takes more objects than there are"},
 		{"0", "the opcode takes more objects than there are"},
 		{"2", "the opcode takes more objects than there are"},
 		{"N\x86.", "x.pkl: offset 1: the opcode takes more objects than there are"},
-		{"](N\x86.", "x.pkl: offset 3: the opcode takes more objects than there are"}, // not through a mark
+		{"](N\x86.", "x.pkl: offset 3: the opcode takes more objects than there are"}, // not across a mark
 		{"](K\x01a.", "x.pkl: offset 4: the opcode takes more objects than there are"},
 		{"(K\x01e.", "x.pkl: offset 3: the opcode takes more objects than there are"},
 		{"t.", "x.pkl: offset 0: the opcode closes a mark, and none is open"},
@@ -157,7 +157,7 @@ func TestBadPickles(t *testing.T) {
 		{"Nq\x01h\x00.", "the memo has no object 0"},
 		{"Nr\xff\xff\xff\xff", "x.pkl: offset 1: the memo's object 4294967295 comes after 6 bytes: its numbers must have no gaps"},
 		{"q\x00", "the opcode takes more objects than there are"},
-		{"gx\n", `"x" is no number of the memo`},
+		{"gx\n", `"x" is not a memo number`},
 		{"\x80\x06N.", "x.pkl: offset 0: protocol 6: must be 0 to 5"},
 		{"\x8a\x09123456789.", "an int has more than 64 bits"},
 		{"\x8b\xff\xff\xff\xff.", "an int has more than 64 bits"},
@@ -166,14 +166,14 @@ func TestBadPickles(t *testing.T) {
 		{"Ften\n.", `"ten" is no float`},
 		{"Sa\n.", `"a" is not a text in quotes`},
 		{"S'\\q'\n.", "a text has the escape \\q, which is cut off or unknown"},
-		{"S'\\xz1'\n.", "a text has the escape \\xz1, which is no character"},
+		{"S'\\xz1'\n.", "a text has the escape \\xz1, which is not a character"},
 		{"S'\\xff'\n.", "a text is not UTF-8"},
 		{"V\\u00\n.", "a text has the escape \\u, which is cut off or unknown"},
 		{"U\x01\xff.", "a text is not UTF-8"},
 		{"I" + strings.Repeat("1", maxPickleText+1), "a line has more than 1048576 bytes"},
 		{strings.Repeat("(", 65), "x.pkl: offset 64: more than 64 lists, dicts and tuples are open at once"},
 		{strings.Repeat("N", 1<<16) + strings.Repeat("2", 1<<16), "the values take more than 1048576 bytes"},
-		{"\xff", "x.pkl: offset 0: unknown opcode 0xff: the file is damaged or no pickle of protocol 0 to 5"},
+		{"\xff", "x.pkl: offset 0: unknown opcode 0xff: the file is corrupt or not a pickle of protocol 0 to 5"},
 	} {
 		_, err := decode(c.input)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -182,8 +182,7 @@ func TestBadPickles(t *testing.T) {
 	}
 }
 
-// TestPicklesRunNothing goes through all 256 opcodes: whatever is not known to
-// make plain values is refused, with its name when it has one.
+// All 256 opcodes that do not make plain values are rejected, by name if they have one.
 func TestPicklesRunNothing(t *testing.T) {
 	made := "(.012FIJKLMNSTUVX" + "a" + "d}eghjl]pqrst)uG" + "\x80\x85\x86\x87\x88\x89\x8a\x8b\x8c\x8d\x94\x95"
 	refused := 0
@@ -208,7 +207,7 @@ func TestPicklesRunNothing(t *testing.T) {
 	}
 }
 
-// refused returns what do says of an opcode that does not read.
+// refused returns the error of do for an opcode.
 func (p *pickle) refused(op byte, made string) error {
 	if strings.IndexByte(made, op) >= 0 {
 		return nil
@@ -219,7 +218,7 @@ func (p *pickle) refused(op byte, made string) error {
 func TestPicklesOfObjects(t *testing.T) {
 	files := picklesOf(t)
 	for name, want := range map[string]string{
-		"global2.pkl":   "x: offset 23: opcode GLOBAL would run code or fetch objects of Python, which is refused; when the numbers are numpy's",
+		"global2.pkl":   "x: offset 23: opcode GLOBAL would run code or fetch objects of Python, which is not allowed; if the numbers are numpy's",
 		"global4.pkl":   "opcode STACK_GLOBAL would run code",
 		"bytes.pkl":     "opcode SHORT_BINBYTES makes bytes or sets",
 		"wide.pkl":      "an int has more than 64 bits",
@@ -232,8 +231,7 @@ func TestPicklesOfObjects(t *testing.T) {
 	}
 }
 
-// TestPicklesCutOff gives every beginning of every pickle: each is refused at
-// an offset within.
+// Every prefix of every pickle is rejected at an offset within it.
 func TestPicklesCutOff(t *testing.T) {
 	for name, data := range picklesOf(t) {
 		for n := range data {
@@ -261,8 +259,8 @@ func FuzzPickle(f *testing.F) {
 			}
 			return
 		}
-		// The dearest byte is an empty list: a header and its place on the stack.
-		// A number of the memo may be as high as the bytes so far.
+		// The most expensive byte is an empty list: a header and its place on the stack.
+		// A memo number may be as high as the offset.
 		if most := int64(len(data))*(32+2*valueBytes) + 1024; p.used > most {
 			t.Fatalf("%d bytes are held of %d: must be at most %d", p.used, len(data), most)
 		}
@@ -283,4 +281,13 @@ func FuzzPickle(f *testing.F) {
 			t.Fatalf("%d change points of %d bytes", points, len(data))
 		}
 	})
+}
+
+// decodePickle reads the only object in r.
+func decodePickle(r io.Reader, name string, limit int64) (p *pickle, root value, err error) {
+	p = newPickle(r, limit)
+	if root, err = p.decode(name); err != nil {
+		return nil, value{}, err
+	}
+	return p, root, nil
 }

@@ -7,8 +7,8 @@ import (
 	"fedsim/engine"
 )
 
-// Set is the traces of several devices, numbered from 0 in the order of their
-// file. All have the same kinds. It does not change once it is made.
+// Set has the traces of several devices, numbered from 0 in the order of their file. All
+// have the same kinds. A set does not change.
 type Set struct {
 	names  []string
 	spans  []engine.Time
@@ -16,19 +16,18 @@ type Set struct {
 	series [kinds]series
 }
 
-// series is the step functions of one kind. Those of trace i are
-// times[first[i]:first[i+1]], without two equal values in a row. Numbers have
-// their values beside the times, and a step at 0. A switch starts off and each
-// time turns it over: it is on after an odd number of them.
+// series has the step functions of one kind. Those of trace i are
+// times[first[i]:first[i+1]], and consecutive values differ. Numbers have values beside
+// the times, and a step at 0. A binary value starts off and is toggled at each time.
 type series struct {
 	first  []int
 	times  []engine.Time
 	values []float64
 }
 
-// Collect packs a sequence into a set. It fails with the first error, when a
-// recording breaks the rules of [Trace.Check], when two devices have one
-// name, when their kinds differ and when there is no device.
+// Collect packs a sequence into a set. It returns the first error of the sequence or of
+// [Trace.Check]. It also fails if two devices have the same name, if their kinds differ,
+// and if there is no device.
 func Collect(seq Sequence) (*Set, error) {
 	s := &Set{}
 	rules := newRules()
@@ -92,16 +91,16 @@ func (s *series) of(trace int) (times []engine.Time, values []float64) {
 // Len returns the number of traces.
 func (s *Set) Len() int { return len(s.names) }
 
-// Kinds returns what the traces tell.
+// Kinds returns the kinds of the traces.
 func (s *Set) Kinds() Kinds { return s.kinds }
 
 // Name returns the name of a trace's device.
 func (s *Set) Name(trace int) string { return s.names[trace] }
 
-// Span returns where a trace ends.
+// Span returns the end of a trace.
 func (s *Set) Span(trace int) engine.Time { return s.spans[trace] }
 
-// Points returns the number of change points that are held.
+// Points returns the number of stored change points.
 func (s *Set) Points() int {
 	n := 0
 	for k := range s.series {
@@ -110,7 +109,7 @@ func (s *Set) Points() int {
 	return n
 }
 
-// Traces returns the traces one by one, as they would be read.
+// Traces returns the traces as a sequence, as if read from a file.
 func (s *Set) Traces() Sequence {
 	return func(yield func(*Trace, error) bool) {
 		r := &Trace{}
@@ -139,28 +138,27 @@ func (s *Set) Traces() Sequence {
 	}
 }
 
-// rules checks the recordings of a sequence on their own and against each
-// other.
+// rules checks the traces of a sequence and compares them.
 type rules struct {
 	kinds Kinds
-	first string // the name of the first device
+	first string // name of the first device
 	taken map[string]struct{}
 }
 
 func newRules() *rules { return &rules{taken: map[string]struct{}{}} }
 
-// deviceError is what is wrong with the trace of a device.
+// deviceError is an error in the trace of a device.
 type deviceError struct{ device, problem string }
 
 func (e *deviceError) Error() string { return fmt.Sprintf("device %q: %s", e.device, e.problem) }
 
-// admit returns what is wrong with the next recording.
+// admit returns why the next trace is invalid.
 func (u *rules) admit(r *Trace) error {
 	if err := r.Check(); err != nil {
 		return err
 	}
 	if _, ok := u.taken[r.Name]; ok {
-		return &deviceError{r.Name, "has two traces: there must be one, all its rows together"}
+		return &deviceError{r.Name, "has two traces: must have one, with consecutive rows"}
 	}
 	u.taken[r.Name] = struct{}{}
 	switch {

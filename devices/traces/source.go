@@ -6,23 +6,22 @@ import (
 	"fedsim/engine"
 )
 
-// Source tells what the devices of a simulation do. Devices count from 0; times
-// must not be negative, and kinds must be among Kinds. [View] and [Availability] are
-// sources, and a [Combined] is several as one.
+// Source returns the behavior of devices over time. Devices count from 0. Times must not
+// be negative, and kinds must be among Kinds. [View] and [Availability] are sources, and
+// [Combined] joins several.
 type Source interface {
-	// Kinds returns what the source tells.
+	// Kinds returns the kinds that the source has.
 	Kinds() Kinds
-	// Lookup returns the value at t, 1 or 0 for a switch, and the first instant
-	// after t at which it is another one, engine.Never when it stays. The answer
-	// does not depend on what was asked before. It allocates nothing.
+	// Lookup returns the value at t, 1 or 0 for a binary kind, and the next instant at
+	// which it differs, or engine.Never. It does not depend on earlier calls and does
+	// not allocate.
 	Lookup(k Kind, device int, t engine.Time) (value float64, until engine.Time)
 }
 
-// Combined is several sources as one: each kind comes from the one that has it.
-// The zero value tells nothing.
+// Combined joins several sources, each for its own kinds. The zero value has no kinds.
 type Combined struct {
 	of     [kinds]Source
-	fading *Fading // nil: rates are the usual ones, or those of a source
+	fading *Fading // nil: no fading
 }
 
 var (
@@ -31,7 +30,7 @@ var (
 	_ Source = (*Availability)(nil)
 )
 
-// Combine returns the sources as one. It fails when two have the same kind.
+// Combine joins sources. It fails if two have the same kind.
 func Combine(sources ...Source) (*Combined, error) {
 	j := &Combined{}
 	for _, s := range sources {
@@ -40,7 +39,7 @@ func Combine(sources ...Source) (*Combined, error) {
 				continue
 			}
 			if j.of[k] != nil {
-				return nil, fmt.Errorf("%v comes from two traces: must come from one", k)
+				return nil, fmt.Errorf("%v has two sources: must have one", k)
 			}
 			j.of[k] = s
 		}
@@ -59,7 +58,7 @@ func (j *Combined) Kinds() Kinds {
 	return s
 }
 
-// Lookup asks the source of the kind.
+// Lookup calls the source of the kind.
 func (j *Combined) Lookup(k Kind, device int, t engine.Time) (value float64, until engine.Time) {
 	if j.of[k] == nil {
 		panic(untold(k, j.Kinds()))
@@ -67,23 +66,21 @@ func (j *Combined) Lookup(k Kind, device int, t engine.Time) (value float64, unt
 	return j.of[k].Lookup(k, device, t)
 }
 
-// Available returns whether a device is available at an instant, and when that
-// changes, as federation asks; [Available] must be among the kinds.
+// Available implements devices.Availability. [Available] must be among the kinds.
 func (j *Combined) Available(device int, at engine.Time) (present bool, until engine.Time) {
 	value, until := j.Lookup(Available, device, at)
 	return value == 1, until
 }
 
-// PluggedIn returns whether the charger of a device is plugged in at an instant,
-// and when that changes, as devices ask; [Charging] must be among the kinds.
+// PluggedIn implements devices.ChargingSchedule. [Charging] must be among the kinds.
 func (j *Combined) PluggedIn(device int, at engine.Time) (plugged bool, change engine.Time) {
 	value, change := j.Lookup(Charging, device, at)
 	return value == 1, change
 }
 
-// Downlink returns the rate of a device's link from the server at an instant, in
-// 10^6 bit/s, and until when it holds: the usual one when no trace tells, times the
-// level that the link has faded to.
+// Downlink implements network.Bandwidth: the rate of a device's link from the server at
+// an instant, in 10^6 bit/s, and until when it holds. It is the usual rate if no trace
+// has one, multiplied by the fading level.
 func (j *Combined) Downlink(device int, usual float64, at engine.Time) (mbps float64, until engine.Time) {
 	return j.rate(DownMbps, device, usual, at)
 }
@@ -110,25 +107,11 @@ func (j *Combined) HasRates() bool {
 	return j.fading != nil || j.of[DownMbps] != nil || j.of[UpMbps] != nil
 }
 
-// Speed returns what the rate of a device's processor is multiplied by at an
-// instant, and until when; [Speed] must be among the kinds.
+// Speed implements devices.Speed. [Speed] must be among the kinds.
 func (j *Combined) Speed(device int, at engine.Time) (factor float64, until engine.Time) {
 	return j.Lookup(Speed, device, at)
 }
 
-func (j *Combined) period(k Kind, device int) engine.Time { return period(j.of[k], k, device) }
-
 func untold(k Kind, have Kinds) string {
-	return fmt.Sprintf("traces: %v of traces that have %v", k, have)
-}
-
-// period returns the span after which a device's trace repeats, Never when that
-// is unknown.
-func period(s Source, k Kind, device int) engine.Time {
-	if p, ok := s.(interface {
-		period(Kind, int) engine.Time
-	}); ok {
-		return p.period(k, device)
-	}
-	return engine.Never
+	return fmt.Sprintf("traces: no %v among the kinds %v", k, have)
 }

@@ -15,33 +15,33 @@ const (
 	dayHours = 24
 )
 
-// Stats sums up a sequence of traces.
+// Stats summarizes a sequence of traces.
 type Stats struct {
 	Devices  int
 	Points   int         // change points
 	Shortest engine.Time // span
 	Longest  engine.Time
-	Mean     float64 // span in seconds
+	Mean     float64 // mean span in seconds
 	Kinds    []KindStats
 }
 
-// KindStats sums up one kind over all devices and all of their spans.
+// KindStats summarizes one kind over all devices and their spans.
 type KindStats struct {
 	Kind Kind
-	// Mean is the value's mean over time: the share of time on for a switch.
+	// Mean is the mean over time; for a binary kind, the share of time on.
 	Mean     float64
 	Min, Max float64
-	// MeanOn and MeanOff are the mean lengths in seconds for which a switch stays
-	// on and off, a trace going on where it begins; devices where it never
-	// changes are left out. NaN when that is all of them, and for numbers.
+	// MeanOn and MeanOff are the mean durations in seconds for which a binary kind stays
+	// on and off. Traces repeat; devices that never change are excluded. NaN if no
+	// device changes, and for numbers.
 	MeanOn, MeanOff float64
-	Always, Never   int // devices whose switch is always on, always off
-	// ByHour is the mean over time in each hour of the day, of virtual time from
-	// 0 on; NaN in hours that no trace reaches.
+	Always, Never   int // devices that are always on, always off
+	// ByHour is the mean over time in each hour of the virtual day; NaN in hours that no
+	// trace covers.
 	ByHour [dayHours]float64
 }
 
-// Summarize goes through a sequence, which must be as [Collect] wants it.
+// Summarize reads a sequence, which must satisfy the rules of [Collect].
 func Summarize(seq Sequence) (*Stats, error) {
 	s := &Stats{}
 	var sums [kinds]summary
@@ -77,13 +77,13 @@ func Summarize(seq Sequence) (*Stats, error) {
 	return s, nil
 }
 
-// summary adds up one kind.
+// summary accumulates one kind.
 type summary struct {
 	devices         int
 	min, max        float64
 	area, time      [dayHours]float64 // by hour of the day: value times seconds, seconds
 	length          [2]float64        // seconds off and on, of devices that change
-	runs            [2]int            // how often
+	runs            [2]int            // number of intervals off and on
 	always, neverOn int
 }
 
@@ -154,12 +154,12 @@ func (u *summary) stats(k Kind) KindStats {
 	return s
 }
 
-// WriteText writes the statistics as a text for people.
+// WriteText writes the statistics as a text.
 func (s *Stats) WriteText(w io.Writer) error {
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	row := func(name, format string, arguments ...any) {
-		// A strings.Builder takes everything.
+		// A strings.Builder does not fail.
 		_, _ = fmt.Fprintf(table, name+"\t"+format+"\n", arguments...)
 	}
 	row("devices", "%d", s.Devices)
@@ -222,7 +222,7 @@ func (k *KindStats) histogram(b *strings.Builder) {
 	}
 }
 
-// length writes seconds in the unit in which they read best.
+// length formats seconds in the most readable unit.
 func length(s float64) string {
 	for _, unit := range []struct {
 		seconds float64

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// made is a file whose parts are made as it is read.
+// made is a file whose parts are generated during reading.
 type made struct {
 	next func() (string, bool)
 	part string
@@ -33,7 +33,7 @@ func (m *made) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// longCSV has devices of 500 intervals each, as have the others.
+// longCSV has devices of 500 intervals each, like the other files.
 func longCSV(devices int) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		yield(csvHeader + "\n")
@@ -62,7 +62,7 @@ func longFLASH(devices int) iter.Seq[string] {
 	}
 }
 
-// longPickle is as Python's pickler writes protocol 2: a thousand devices at a
+// longPickle has the form of Python's pickler in protocol 2: a thousand devices at a
 // time, with every dict, list and text in the memo.
 func longPickle(devices int) iter.Seq[string] {
 	return func(yield func(string) bool) {
@@ -103,10 +103,9 @@ func longPickle(devices int) iter.Seq[string] {
 	}
 }
 
-// TestFilesStream reads files of ten to thirty megabytes and looks at the heap
-// on the way: from a third of the devices to the end it may grow by what is
-// held of each device, its name and the pickle's memo, which is under 300 bytes
-// where the device takes 5000 and more in the file.
+// Reading files of ten to thirty megabytes keeps the heap small. From a third of the
+// devices to the end, it grows by the name and the pickle's memo of each device, less
+// than 300 bytes, while a device takes at least 5000 bytes in the file.
 func TestFilesStream(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -131,7 +130,7 @@ func TestFilesStream(t *testing.T) {
 			}
 			n++
 			points += len(r.Steps[Available]) + len(r.Steps[Charging])
-			// At the same place within a thousand, which a pickle holds together.
+			// At the same place within a thousand, which a pickle reads together.
 			if n == c.devices/3 {
 				early = heap()
 			}
@@ -153,8 +152,8 @@ func reader(t *testing.T, parts iter.Seq[string]) io.Reader {
 	return r
 }
 
-// TestReleasedLists has devices that share a list: far apart, where it is held
-// no longer, they are refused, and near each other not.
+// Devices that share a list are read if they are near each other. If the list was
+// released in between, they are rejected.
 func TestReleasedLists(t *testing.T) {
 	device := func(key byte, list string) string {
 		return "K" + string(key) + "}(U\x0bfinish_timeK\x09U\x06active" + list + "U\x08inactiveh\x01us"
@@ -165,10 +164,10 @@ func TestReleasedLists(t *testing.T) {
 	for _, c := range []struct{ input, want string }{
 		{shared + device(2, short) + ".", ""},
 		{shared + device(2, long) + ".", `device "2": has 2000 times in active and 1 in inactive`},
-		{shared + device(2, long) + device(3, short) + ".", "the memo's object 1 lies in a device further back than is held: write the file anew without shared lists"},
-		// The outermost dict itself is never let go.
+		{shared + device(2, long) + device(3, short) + ".", "the memo's object 1 belongs to an earlier device that was released: write the file again without shared lists"},
+		// The outermost dict is never released.
 		{shared + device(2, long) + "0h\x00.", `device "2": has 2000 times`},
-		{shared + "0}.", "the pickle throws its first dict away"},
+		{shared + "0}.", "the pickle drops its first dict"},
 		{shared + "0N.", "the pickle holds None: must be a dict"},
 	} {
 		var faults []string
@@ -186,7 +185,7 @@ func TestReleasedLists(t *testing.T) {
 	}
 }
 
-// TestReadersStopWhenAsked breaks off after the first device.
+// Readers stop after the first device if the loop breaks.
 func TestReadersStopWhenAsked(t *testing.T) {
 	for name, seq := range map[string]Sequence{
 		"csv":        CSV(reader(t, longCSV(10)), "x"),

@@ -9,10 +9,10 @@ import (
 	"fedsim/internal/rng"
 )
 
-// Synthesis describes generated traces. Devices come and go as Presence says.
-// Chargers, when ChargeH is positive, are plugged in once a day. Rates, when
-// they are positive, are a log-normal number of that mean, and drawn anew after
-// exponential times. Time 0 is midnight of the zone with offset 0.
+// Synthesis describes generated traces. Availability generates when devices are
+// available. If ChargeH is positive, chargers are plugged in once a day. If rates are
+// positive, they are log-normal with that mean and change after exponential times. Time
+// 0 is midnight of the zone with offset 0.
 type Synthesis struct {
 	Devices int
 	Days    float64 // span of the traces
@@ -20,9 +20,9 @@ type Synthesis struct {
 
 	Availability AvailabilityConfig
 
-	ChargeH       float64 // mean time on the charger a day, hours; 0: charging is not generated
+	ChargeH       float64 // mean hours per day on the charger; 0: charging is not generated
 	PlugHour      float64 // mean local hour at which the charger is plugged in
-	ChargeSpreadH float64 // standard deviation of either, hours
+	ChargeSpreadH float64 // standard deviation of both, hours
 
 	DownMbps float64 // mean rates; 0: not generated
 	UpMbps   float64
@@ -30,16 +30,16 @@ type Synthesis struct {
 	RateS    float64 // mean time for which a rate holds, seconds
 }
 
-// SynthesisDefaults returns a day of a hundred devices in one zone. The
-// variation of rates is what FLASH measured (sigma/mu about 0.45); mean times,
-// pattern and charging are ours.
+// SynthesisDefaults returns a day of a hundred devices in one zone. The variation of
+// rates was measured by FLASH (sigma/mu about 0.45). Mean times, daily pattern and
+// charging are our choice.
 func SynthesisDefaults() Synthesis {
 	s := Synthesis{Devices: 100, Days: 1, Availability: DefaultAvailability(), PlugHour: 22, ChargeSpreadH: 1, RateCV: 0.45, RateS: 900}
 	s.Availability.MeanUpS, s.Availability.Daily = 2*3600, 0.8
 	return s
 }
 
-// Validate reports what is wrong, by the names of the flags that set it.
+// Validate reports all errors under the names of the command-line flags.
 func (s *Synthesis) Validate(c *config.Checker) {
 	rate := func(key string, r float64) { c.Require(r >= 0 && r <= 1e9, key, r, "must be in [0, 1e9], Mbps") }
 	c.Require(s.Devices >= 1, "devices", s.Devices, "must be at least 1")
@@ -56,10 +56,9 @@ func (s *Synthesis) Validate(c *config.Checker) {
 	c.Require(s.RateS >= 1 && s.RateS <= 1e9, "rate_s", s.RateS, "must be in [1, 1e9], seconds")
 }
 
-// Synthesize returns the devices of a valid description, d0, d1 and so on. The
-// draws of a device depend on the seed and its number alone, so that more
-// devices leave the first ones as they were. Their availability is that of
-// [NewAvailability] with the same seed.
+// Synthesize generates the devices d0, d1 and so on of a valid description. The draws of
+// a device depend only on the seed and its number, so adding devices does not change the
+// others. Availability is that of [NewAvailability] for the same seed.
 func Synthesize(s Synthesis) Sequence {
 	return func(yield func(*Trace, error) bool) {
 		r := &Trace{}
@@ -82,7 +81,7 @@ func Synthesize(s Synthesis) Sequence {
 	}
 }
 
-// record writes the intervals of a device up to the end of its span.
+// record adds the intervals of a device up to the end of its span.
 func (x *chain) record(r *Trace, device int) {
 	for c := x.first(device, 0); c.from < r.Span; c = x.next(device, c) {
 		on := 0.0
@@ -93,16 +92,16 @@ func (x *chain) record(r *Trace, device int) {
 	}
 }
 
-// draws returns the stream of a kind of a device's trace.
+// draws returns the random stream of a kind of a device's trace.
 func (s *Synthesis) draws(device int, k Kind) rng.Stream {
 	return rng.New(s.Seed, rng.Recorded, device, int(k))
 }
 
-// charge plugs the charger in once a day, from the day before the first on.
+// charge plugs the charger in once a day.
 func (s *Synthesis) charge(r *Trace, device int, zone float64) {
 	draws := s.draws(device, Charging)
 	var plugged []interval
-	// From the days before the first, whose charging may reach into it.
+	// Charging that began up to three days before may still last.
 	for day := -3.0; day < s.Days+3; day++ {
 		from := float64(day*24) + s.PlugHour - zone + float64(s.ChargeSpreadH*draws.Normal())
 		to := from + max(0, s.ChargeH+float64(s.ChargeSpreadH*draws.Normal()))

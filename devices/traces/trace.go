@@ -9,28 +9,27 @@ import (
 	"fedsim/engine"
 )
 
-// Step is a change point: the value holds from At until the next step of its
-// kind.
+// Step is a change point: the value holds from At until the next step of its kind.
 type Step struct {
 	At    engine.Time
 	Value float64
 }
 
-// Trace is the trace of one device.
+// Trace is the recorded behavior of one device.
 type Trace struct {
-	Name string      // of the device, not empty, without comma, quote or line break
-	Span engine.Time // where the trace ends: it lies in [0, Span), and may repeat from there
-	// Steps has the change points of each kind, rising in time, the first at 0.
-	// A kind without steps was not recorded.
+	Name string      // not empty, without comma, quote or line break
+	Span engine.Time // end of the trace, which covers [0, Span) and may repeat from there
+	// Steps has the change points of each kind in ascending order of time, the first at
+	// 0. A kind without steps was not recorded.
 	Steps [kinds][]Step
 }
 
-// Sequence is a sequence of devices. A recording and its steps are valid
-// until the next one. An error ends the sequence unless it is a [*ParseError]
-// about one device, which [SkipInvalid] leaves out.
+// Sequence is a sequence of devices. A trace and its steps are valid until the next one.
+// An error ends the sequence unless it is a [*ParseError] about one device, which
+// [SkipInvalid] omits.
 type Sequence = iter.Seq2[*Trace, error]
 
-// Kinds returns the kinds that were recorded.
+// Kinds returns the recorded kinds.
 func (r *Trace) Kinds() Kinds {
 	var s Kinds
 	for k := range r.Steps {
@@ -41,7 +40,7 @@ func (r *Trace) Kinds() Kinds {
 	return s
 }
 
-// reset makes r the empty trace of a device, and keeps the memory.
+// reset makes r the empty trace of a device and reuses its memory.
 func (r *Trace) reset(name string, span engine.Time) {
 	r.Name, r.Span = name, span
 	for k := range r.Steps {
@@ -49,8 +48,8 @@ func (r *Trace) reset(name string, span engine.Time) {
 	}
 }
 
-// add appends a step unless it changes nothing. One at the instant of the last
-// takes its place.
+// add appends a step unless the value does not change. It replaces a step at the same
+// instant.
 func (r *Trace) add(k Kind, at engine.Time, value float64) {
 	steps := r.Steps[k]
 	if n := len(steps); n > 0 && steps[n-1].At == at {
@@ -62,8 +61,7 @@ func (r *Trace) add(k Kind, at engine.Time, value float64) {
 	r.Steps[k] = steps
 }
 
-// Check returns what is wrong with the recording, if anything: the rules are
-// those of its fields and of the values of each kind.
+// Check returns why the trace is invalid, by the rules of its fields and of each kind.
 func (r *Trace) Check() error {
 	if problem := refuseName(r.Name); problem != "" {
 		return errors.New("the device's name " + problem)
@@ -72,10 +70,10 @@ func (r *Trace) Check() error {
 		return &deviceError{r.Name, fmt.Sprintf(format, arguments...)}
 	}
 	if r.Span <= 0 || r.Span == engine.Never {
-		return fail("its trace ends after %v: must be more than nothing, and finite", r.Span)
+		return fail("its trace ends after %v: must be positive and finite", r.Span)
 	}
 	if r.Kinds() == 0 {
-		return fail("nothing is recorded: there must be a step")
+		return fail("has no steps: must have at least one")
 	}
 	for k, steps := range r.Steps {
 		for i, s := range steps {
@@ -86,7 +84,7 @@ func (r *Trace) Check() error {
 			case i == 0 && s.At != 0:
 				return fail("%v begins at %v: must begin at 0", Kind(k), s.At)
 			case i > 0 && s.At <= steps[i-1].At:
-				return fail("%v changes at %v after %v: times must rise", Kind(k), s.At, steps[i-1].At)
+				return fail("%v changes at %v after %v: times must increase", Kind(k), s.At, steps[i-1].At)
 			case s.At >= r.Span:
 				return fail("%v changes at %v: must be before the end of the trace, %v", Kind(k), s.At, r.Span)
 			}
@@ -95,7 +93,7 @@ func (r *Trace) Check() error {
 	return nil
 }
 
-// refuseName says what is wrong with the name of a device, or nothing.
+// refuseName returns why the name of a device is invalid, or "".
 func refuseName(name string) string {
 	switch {
 	case name == "":
@@ -105,7 +103,7 @@ func refuseName(name string) string {
 	case strings.TrimSpace(name) != name:
 		return fmt.Sprintf("%q must not begin or end with a blank", name)
 	case strings.ContainsAny(name, ",\"\r\n\x00"):
-		return fmt.Sprintf("%q must not hold a comma, a quote or a line break", name)
+		return fmt.Sprintf("%q must not contain a comma, a quote or a line break", name)
 	default:
 		return ""
 	}
@@ -113,8 +111,8 @@ func refuseName(name string) string {
 
 const maxName = 256
 
-// SkipInvalid leaves out the devices of seq that cannot be read, and calls left for
-// each with what is wrong. Faults of a whole file remain.
+// SkipInvalid omits invalid devices of seq and calls skipped with the error of each.
+// Errors about the whole file remain.
 func SkipInvalid(seq Sequence, left func(error)) Sequence {
 	return func(yield func(*Trace, error) bool) {
 		for r, err := range seq {
@@ -129,8 +127,8 @@ func SkipInvalid(seq Sequence, left func(error)) Sequence {
 	}
 }
 
-// admitted refuses the devices of seq that do not go with those before them, as
-// faults of one device in the file of that name.
+// admitted checks each device of seq against the earlier ones. It turns failures into
+// errors of one device in the file with that name.
 func admitted(seq Sequence, name string) Sequence {
 	return func(yield func(*Trace, error) bool) {
 		rules := newRules()

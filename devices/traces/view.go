@@ -5,23 +5,22 @@ import (
 	"fedsim/internal/rng"
 )
 
-// The assignments of traces to devices, by their names in a configuration.
+// Values of the key assignment: the trace of each device.
 const (
-	// InOrder: of n traces, device k follows trace k mod n.
+	// InOrder: of n traces, device k has trace k mod n.
 	InOrder = "in-order"
-	// Drawn: each device draws its trace, all as likely, so that some are
-	// followed by several devices and some by none. Sets of as many traces are
-	// drawn alike: when they are of the same devices, they stay together.
+	// Drawn: each device draws one of the traces with equal probability. Sets with
+	// equally many traces are drawn alike, so files about the same devices stay
+	// consistent.
 	Drawn = "random"
 )
 
-// View is a set of traces as the devices of a simulation follow them. There may
-// be more devices than traces, or fewer.
+// View assigns the traces of a set to the devices of a simulation. There may be more
+// devices than traces, or fewer.
 //
-// With wrap a trace of span P repeats: its value at t is that at t mod P.
-// Without, the last value holds from P on. A look-up costs O(log c) for c
-// changes of the trace, wherever the one before it was, and several goroutines
-// may look up at once.
+// With wrap, a trace of span P repeats: its value at t is that at t mod P. Otherwise the
+// last value holds from P on. A look-up costs O(log c) for c changes of the trace.
+// Look-ups may run concurrently.
 type View struct {
 	set   *Set
 	seed  uint64
@@ -29,7 +28,7 @@ type View struct {
 	wrap  bool
 }
 
-// NewView returns the view of a set; the seed is for traces that are drawn.
+// NewView returns a view of a set. The seed is for Drawn.
 func NewView(set *Set, assignment string, seed uint64, wrap bool) *View {
 	switch assignment {
 	case InOrder, Drawn:
@@ -39,10 +38,10 @@ func NewView(set *Set, assignment string, seed uint64, wrap bool) *View {
 	return &View{set: set, seed: seed, drawn: assignment == Drawn, wrap: wrap}
 }
 
-// Kinds returns what the traces tell.
+// Kinds returns the kinds of the traces.
 func (v *View) Kinds() Kinds { return v.set.kinds }
 
-// traceOf returns the number in the set of the trace that a device follows.
+// traceOf returns the number of a device's trace in the set.
 func (v *View) traceOf(device int) int {
 	n := v.set.Len()
 	if v.drawn {
@@ -52,7 +51,7 @@ func (v *View) traceOf(device int) int {
 	return int(uint(device) % uint(n))
 }
 
-// Lookup returns the value at t and until when it holds, as [Source] says.
+// Lookup implements [Source].
 func (v *View) Lookup(k Kind, device int, t engine.Time) (value float64, until engine.Time) {
 	if !v.set.kinds.Has(k) {
 		panic(untold(k, v.set.kinds))
@@ -73,8 +72,8 @@ func (v *View) Lookup(k Kind, device int, t engine.Time) (value float64, until e
 	if !v.wrap {
 		return value, engine.Never
 	}
-	// The last value holds to the end of the span, where the first one follows.
-	// When they are equal, the change is the first one after the start.
+	// The last value holds to the end of the span, where the first one follows. If they
+	// are equal, the next change is the first one after the start.
 	again := base.Add(v.set.spans[trace])
 	start := reached(times, 0)
 	switch {
@@ -87,14 +86,7 @@ func (v *View) Lookup(k Kind, device int, t engine.Time) (value float64, until e
 	}
 }
 
-func (v *View) period(_ Kind, device int) engine.Time {
-	if !v.wrap {
-		return engine.Never
-	}
-	return v.set.spans[v.traceOf(device)]
-}
-
-// reached returns how many of the rising times lie at or before t.
+// reached returns how many of the ascending times are at most t.
 func reached(times []engine.Time, t engine.Time) int {
 	low, high := 0, len(times)
 	for low < high {
