@@ -1,8 +1,8 @@
-// Package atomicfile replaces files so that a reader, a crash or a full disk
-// never meets half of one: a temporary file in the same directory is written,
-// synced and renamed over the old one, and then the directory is synced.
+// Package atomicfile replaces files so that no reader, crash or full disk ever leaves
+// half a file. It writes and syncs a temporary file in the same directory, renames it
+// over the old file, and syncs the directory.
 //
-// It must not know what the files hold.
+// It must not know the content of the files.
 package atomicfile
 
 import (
@@ -17,15 +17,14 @@ import (
 	"syscall"
 )
 
-// file is what Write needs of an open file. The second implementation is the
-// failing disk of the tests.
+// file is the part of *os.File that Write uses. The tests have a file on a failing disk.
 type file interface {
 	io.Writer
 	Sync() error
 	Close() error
 }
 
-// File is what [Update] changes.
+// File is an open file for [Update].
 type File interface {
 	io.WriterAt
 	Truncate(size int64) error
@@ -37,38 +36,24 @@ var create = func(dir *os.Root, name string) (file, error) {
 	return dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 }
 
-// Write replaces the file at path by what fill writes. On any error, of fill
-// or of the disk, the old file stays as it was and the temporary one is
-// removed. Writes of fill are buffered.
+// Write replaces the file at path by the output of fill, which is buffered. On any error,
+// of fill or of the disk, the old file stays and the temporary file is removed.
 func Write(path string, fill func(io.Writer) error) error {
 	dir, name := filepath.Split(path)
 	return WriteIn(cmp.Or(dir, "."), name, fill)
 }
 
-// WriteIn is Write for a name that somebody else may have chosen: the file is made in
-// the directory dir, or not at all.
+// WriteIn is Write for a name of any origin: it never writes outside the directory dir.
 func WriteIn(dir, name string, fill func(io.Writer) error) error {
-	return write(dir, name, fill, false)
-}
-
-// WriteEarly is Write for a file that is not there yet and is to be there as soon as
-// possible: it is renamed before it is synced, which may take a while. When the machine
-// goes down meanwhile the file may be corrupt: readers need a checksum.
-func WriteEarly(path string, fill func(io.Writer) error) error {
-	dir, name := filepath.Split(path)
-	return write(cmp.Or(dir, "."), name, fill, true)
-}
-
-func write(dir, name string, fill func(io.Writer) error, early bool) error {
 	path := filepath.Join(dir, name)
-	if err := writeIn(dir, name, fill, early); err != nil {
+	if err := writeIn(dir, name, fill); err != nil {
 		return fmt.Errorf("write %s: %w", path, cause(err))
 	}
 	return SyncDir(dir)
 }
 
-// Update lets change edit the file at path in place, and syncs it. Unlike Write it
-// protects nothing: when change fails, its edits stay.
+// Update edits the file at path in place by change, and syncs it. Unlike Write it is not
+// atomic: when change fails, its edits stay.
 func Update(path string, change func(File) error) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -83,9 +68,8 @@ func Update(path string, change func(File) error) error {
 	return nil
 }
 
-// writeIn replaces the file, early before it is synced; its errors speak of temporary
-// files.
-func writeIn(dir, name string, fill func(io.Writer) error, early bool) (err error) {
+// writeIn replaces the file. Its errors name temporary files.
+func writeIn(dir, name string, fill func(io.Writer) error) (err error) {
 	if filepath.Base(name) != name || !filepath.IsLocal(name) || name == "." {
 		if info, e := os.Stat(filepath.Join(dir, name)); e == nil && info.IsDir() {
 			return syscall.EISDIR
@@ -101,20 +85,14 @@ func writeIn(dir, name string, fill func(io.Writer) error, early bool) (err erro
 	if err != nil {
 		return err
 	}
-	rename := func() error {
-		err := root.Rename(temp, name)
+	if err = fillAndClose(f, fill); err == nil {
+		err = root.Rename(temp, name)
 		if info, e := root.Stat(name); err != nil && e == nil && info.IsDir() {
 			err = syscall.EISDIR // in place of the system's "file exists"
 		}
-		return err
-	}
-	if early {
-		err = fillAndClose(f, fill, rename)
-	} else if err = fillAndClose(f, fill, nil); err == nil {
-		err = rename()
 	}
 	if err != nil {
-		_ = root.Remove(temp) // err says what went wrong first
+		_ = root.Remove(temp) // err is the first error
 	}
 	return err
 }
@@ -127,8 +105,7 @@ func first(a, b error) error {
 	return b
 }
 
-// createTemp opens a file in a directory under a name that is free, beside the name
-// of the file that it will become.
+// createTemp creates a file with an unused name next to the file that it will replace.
 func createTemp(dir *os.Root, base string) (f file, name string, err error) {
 	for i := 0; ; i++ {
 		name = fmt.Sprintf(".%s.%d-%d.tmp", base, os.Getpid(), i)
@@ -139,16 +116,12 @@ func createTemp(dir *os.Root, base string) (f file, name string, err error) {
 	}
 }
 
-// fillAndClose writes, syncs and closes f, and calls early, when there is such a
-// function, before it syncs; f is closed whatever happens.
-func fillAndClose(f file, fill func(io.Writer) error, early func() error) error {
+// fillAndClose writes and syncs f, and closes it in any case.
+func fillAndClose(f file, fill func(io.Writer) error) error {
 	b := bufio.NewWriterSize(f, 1<<16)
 	err := fill(b)
 	if err == nil {
 		err = b.Flush()
-	}
-	if err == nil && early != nil {
-		err = early()
 	}
 	if err == nil {
 		err = f.Sync()
@@ -156,8 +129,8 @@ func fillAndClose(f file, fill func(io.Writer) error, early func() error) error 
 	return errors.Join(err, f.Close())
 }
 
-// cause strips the name of the temporary file from a file error: it means
-// nothing to a user, who knows the final name alone.
+// cause strips the name of the temporary file from an error: a user knows the final name
+// only.
 func cause(err error) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err
@@ -168,8 +141,8 @@ func cause(err error) error {
 	return err
 }
 
-// SyncDir makes renames and removals in a directory durable. File systems that
-// cannot sync a directory are taken to do so by themselves.
+// SyncDir makes renames and removals in a directory durable. It does nothing on file
+// systems that cannot sync a directory.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -81,7 +81,7 @@ func TestWriteReplaces(t *testing.T) {
 	}
 }
 
-func TestStaleTemporaryFileIsNoObstacle(t *testing.T) {
+func TestWriteBesideAStaleTemporaryFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.csv")
 	root, err := os.OpenRoot(dir)
@@ -175,7 +175,7 @@ func TestMissingDirectory(t *testing.T) {
 	}
 }
 
-// What is written to a directory by mistake is told so.
+// A path that is a directory is an error that says so.
 func TestWriteToDirectory(t *testing.T) {
 	dir := t.TempDir()
 	err := Write(dir, func(io.Writer) error { return nil })
@@ -187,7 +187,7 @@ func TestWriteToDirectory(t *testing.T) {
 	}
 }
 
-// TestWriteInStaysInside covers names that somebody else has chosen.
+// TestWriteInStaysInside covers names of any origin.
 func TestWriteInStaysInside(t *testing.T) {
 	outer := t.TempDir()
 	dir := filepath.Join(outer, "inner")
@@ -199,7 +199,7 @@ func TestWriteInStaysInside(t *testing.T) {
 			t.Errorf("%q was written", name)
 		}
 	}
-	// A link at the name itself is replaced, what it leads to stays.
+	// A link at the name itself is replaced; its target stays.
 	if err := os.Symlink(filepath.Join("..", "x"), filepath.Join(dir, "link")); err != nil {
 		t.Skip(err)
 	}
@@ -212,39 +212,4 @@ func TestWriteInStaysInside(t *testing.T) {
 	if got := names(t, dir); got != "link" {
 		t.Errorf("inside there is %q", got)
 	}
-}
-
-// A file that is to be there early is there when its sync begins, and goes when it
-// fails before.
-func TestWriteEarly(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.csv")
-	defer func(old func(*os.Root, string) (file, error)) { create = old }(create)
-	closed, seen := 0, ""
-	disk := fullDisk{room: 3, closed: &closed}
-	create = func(dir *os.Root, name string) (file, error) {
-		f, err := dir.Create(name)
-		disk.under = f
-		return &syncing{&disk, func() {
-			text, _ := os.ReadFile(path)
-			seen = string(text)
-		}}, err
-	}
-	if err := WriteEarly(path, text("long")); !errors.Is(err, syscall.ENOSPC) || closed != 1 || names(t, filepath.Dir(path)) != "" {
-		t.Errorf("%v, closed %d times, %q", err, closed, names(t, filepath.Dir(path)))
-	}
-	disk.room = 100
-	if err := WriteEarly(path, text("long")); err != nil || seen != "long" || names(t, filepath.Dir(path)) != "a.csv" {
-		t.Errorf("%v, %q was there when it was synced", err, seen)
-	}
-}
-
-// syncing tells when a file is synced.
-type syncing struct {
-	file
-	now func()
-}
-
-func (s *syncing) Sync() error {
-	s.now()
-	return s.file.Sync()
 }

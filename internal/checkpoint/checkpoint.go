@@ -1,7 +1,7 @@
-// Package checkpoint decides when what a computation has come to is kept, to go on
-// with it after an interruption.
+// Package checkpoint decides when a computation saves its state, to resume after an
+// interruption.
 //
-// It must not know what is kept, nor where.
+// It must not know the content of a state, nor where it is stored.
 package checkpoint
 
 import (
@@ -13,36 +13,36 @@ import (
 	"fedsim/internal/state"
 )
 
-// Store keeps what computations have come to under names. Calls for different
-// names may overlap.
+// Store stores states by name. Calls for different names may overlap.
 type Store interface {
-	// Save replaces what is kept under a name by what fill writes, or fails and
-	// leaves it as it was.
+	// Save replaces the state of a name by the output of fill. On an error the old
+	// state stays.
 	Save(name string, fill func(io.Writer) error) error
-	// Load returns what is kept under a name, nil when nothing is.
+	// Load returns the state of a name, nil when there is none.
 	Load(name string) ([]byte, error)
-	// Reject returns the error of what is kept under a name and cannot be resumed.
+	// Reject returns the error of a stored state that cannot be resumed, and why.
 	Reject(name string, why error) error
 }
 
-// Policy is where things are kept, and how often. The zero value keeps nothing.
+// Policy says where and how often computations save their state. The zero value saves
+// nothing.
 type Policy struct {
-	Store Store            // nil: nothing is kept
-	Every time.Duration    // each thing is kept at most once in so long, and when all ends
-	Clock func() time.Time // the real clock; must be there with a Store
+	Store Store            // nil: no checkpoints
+	Every time.Duration    // least time between two saves of a computation
+	Clock func() time.Time // the real clock; required with a Store
 }
 
-// Saver is kept at most every so often. A nil one is never kept. It is not safe for
-// concurrent use.
+// Saver saves and restores the state of one computation. A nil Saver does neither. It is
+// not safe for concurrent use.
 type Saver struct {
 	ctx    context.Context
 	policy Policy
 	name   string
-	last   time.Time // when it was kept, or began
+	last   time.Time // of the last save, or of the start
 }
 
-// Saver returns what keeps a thing that begins now, under a name of its own; nil when
-// nothing is kept. All ends with ctx.
+// Saver returns the saver of a computation that starts now, nil without a Store. The
+// name must be unique. The end of ctx interrupts the computation.
 func (p Policy) Saver(ctx context.Context, name string) *Saver {
 	if p.Store == nil {
 		return nil
@@ -50,37 +50,37 @@ func (p Policy) Saver(ctx context.Context, name string) *Saver {
 	return &Saver{ctx: ctx, policy: p, name: name, last: p.Clock()}
 }
 
-// Due reports whether it is time to keep the thing: long enough after the last
-// time, or when everything ends.
-func (t *Saver) Due() bool {
-	return t != nil && (t.Stopping() || t.policy.Clock().Sub(t.last) >= t.policy.Every)
+// Due reports whether to save now: Every has passed since the last save, or the
+// computation is interrupted.
+func (s *Saver) Due() bool {
+	return s != nil && (s.Stopping() || s.policy.Clock().Sub(s.last) >= s.policy.Every)
 }
 
-// Stopping reports whether everything ends.
-func (t *Saver) Stopping() bool { return t != nil && t.ctx.Err() != nil }
+// Stopping reports whether the computation is interrupted.
+func (s *Saver) Stopping() bool { return s != nil && s.ctx.Err() != nil }
 
-// Save keeps the parts that are named.
-func (t *Saver) Save(named func(*state.Coder)) error {
-	err := t.policy.Store.Save(t.name, func(w io.Writer) error {
+// Save stores the values that code passes to its coder.
+func (s *Saver) Save(code func(*state.Coder)) error {
+	err := s.policy.Store.Save(s.name, func(w io.Writer) error {
 		c := state.Writing(w)
-		named(c)
+		code(c)
 		return c.Err()
 	})
-	t.last = t.policy.Clock()
+	s.last = s.policy.Clock()
 	return err
 }
 
-// Restore returns what the thing is gone on with; nil when nothing was kept of it.
-func (t *Saver) Restore() (*state.Coder, error) {
-	if t == nil {
+// Restore returns a coder that reads the stored state, nil when there is none.
+func (s *Saver) Restore() (*state.Coder, error) {
+	if s == nil {
 		return nil, nil
 	}
-	content, err := t.policy.Store.Load(t.name)
+	content, err := s.policy.Store.Load(s.name)
 	if content == nil || err != nil {
 		return nil, err
 	}
 	return state.Reading(bytes.NewReader(content)), nil
 }
 
-// Reject says that what was kept is of no use.
-func (t *Saver) Reject(why error) error { return t.policy.Store.Reject(t.name, why) }
+// Reject returns the error of a stored state that cannot be resumed, and why.
+func (s *Saver) Reject(why error) error { return s.policy.Store.Reject(s.name, why) }

@@ -11,65 +11,65 @@ import (
 	"fedsim/internal/state"
 )
 
-// A thing is due when it was not kept for so long, and when all ends.
-func TestThingsAreDueEverySoOften(t *testing.T) {
+// A state is saved again after a while, and at once when the computation is interrupted.
+func TestSaversAreDueAfterAWhile(t *testing.T) {
 	now := time.Unix(0, 0)
 	ctx, cancel := context.WithCancel(t.Context())
-	attic := &checkpointtest.Store{}
-	thing := checkpoint.Policy{Store: attic, Every: time.Minute, Clock: func() time.Time { return now }}.Saver(ctx, "x")
+	store := &checkpointtest.Store{}
+	saver := checkpoint.Policy{Store: store, Every: time.Minute, Clock: func() time.Time { return now }}.Saver(ctx, "x")
 	value := 7
-	named := func(c *state.Coder) { c.Int(&value) }
+	code := func(c *state.Coder) { c.Int(&value) }
 	for _, step := range []struct {
 		after time.Duration
 		due   bool
 	}{{0, false}, {59 * time.Second, false}, {time.Second, true}, {time.Hour, true}} {
 		now = now.Add(step.after)
-		if thing.Due() != step.due {
-			t.Errorf("at %v it is due: %v", now, thing.Due())
+		if saver.Due() != step.due {
+			t.Errorf("at %v due = %v", now, saver.Due())
 		}
 	}
-	if err := thing.Save(named); err != nil {
+	if err := saver.Save(code); err != nil {
 		t.Fatal(err)
 	}
-	if thing.Due() || thing.Stopping() {
-		t.Error("it is due just after it was kept")
+	if saver.Due() || saver.Stopping() {
+		t.Error("due right after a save")
 	}
 	cancel()
-	if !thing.Due() || !thing.Stopping() {
-		t.Error("it is not due when all ends")
+	if !saver.Due() || !saver.Stopping() {
+		t.Error("not due when interrupted")
 	}
 	value = 0
-	c, err := thing.Restore()
+	c, err := saver.Restore()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if named(c); c.Err() != nil || value != 7 {
-		t.Errorf("%d was kept, %v", value, c.Err())
+	if code(c); c.Err() != nil || value != 7 {
+		t.Errorf("got %d, %v", value, c.Err())
 	}
 }
 
-func TestNothingIsKeptWithoutAKeeper(t *testing.T) {
-	thing := checkpoint.Policy{}.Saver(t.Context(), "x")
-	if c, err := thing.Restore(); thing != nil || thing.Due() || thing.Stopping() || c != nil || err != nil {
-		t.Error("there is a thing")
+func TestNoSaverWithoutAStore(t *testing.T) {
+	saver := checkpoint.Policy{}.Saver(t.Context(), "x")
+	if c, err := saver.Restore(); saver != nil || saver.Due() || saver.Stopping() || c != nil || err != nil {
+		t.Error("there is a saver")
 	}
 }
 
-// What cannot be written is not kept, and what was kept stays.
-func TestAFailureLeavesWhatThereWas(t *testing.T) {
-	attic := &checkpointtest.Store{}
-	thing := checkpoint.Policy{Store: attic, Clock: time.Now}.Saver(t.Context(), "x")
+// A save that fails leaves the older state.
+func TestFailedSavesLeaveTheOldState(t *testing.T) {
+	store := &checkpointtest.Store{}
+	saver := checkpoint.Policy{Store: store, Clock: time.Now}.Saver(t.Context(), "x")
 	value := 7
-	if err := thing.Save(func(c *state.Coder) { c.Int(&value) }); err != nil {
+	if err := saver.Save(func(c *state.Coder) { c.Int(&value) }); err != nil {
 		t.Fatal(err)
 	}
-	before := string(attic.All()["x"])
-	wrong := errors.New("it cannot be named")
-	err := thing.Save(func(c *state.Coder) {
+	before := string(store.All()["x"])
+	wrong := errors.New("cannot be coded")
+	err := saver.Save(func(c *state.Coder) {
 		c.Int(&value)
 		c.Fail(wrong)
 	})
-	if !errors.Is(err, wrong) || string(attic.All()["x"]) != before {
-		t.Errorf("%v, and %q is kept", err, attic.All()["x"])
+	if !errors.Is(err, wrong) || string(store.All()["x"]) != before {
+		t.Errorf("%v, stored %q", err, store.All()["x"])
 	}
 }

@@ -1,9 +1,9 @@
-// Package input opens files that may be anything: named by a user, or found in a
-// directory that somebody else has made. What is no regular file is refused instead of
-// waited for (a named pipe) or read without end (a device), and so is what is larger
-// than its reader has a use for.
+// Package input opens files of any origin: named by a user, or found in a directory that
+// another program made. It refuses files that are not regular, since a named pipe may
+// block and a device may never end, and files that are larger than the reader allows.
+// [CSV] reads rows of a bounded size.
 //
-// It must not know what the files hold.
+// It must not know the meaning of the content.
 package input
 
 import (
@@ -13,7 +13,8 @@ import (
 	"os"
 )
 
-// Open opens a regular file of at most so many bytes. Errors are a *fs.PathError.
+// Open opens a regular file of at most the given size in bytes. Errors are a
+// *fs.PathError.
 func Open(path string, most int64) (*os.File, error) {
 	if err := require(path, most); err != nil { // before it is opened: a pipe waits for a writer
 		return nil, err
@@ -21,8 +22,8 @@ func Open(path string, most int64) (*os.File, error) {
 	return os.Open(path)
 }
 
-// ReadFile returns the content of a regular file of at most so many bytes. Errors are
-// a *fs.PathError.
+// ReadFile returns the content of a regular file of at most the given size in bytes.
+// Errors are a *fs.PathError.
 func ReadFile(path string, most int64) (content []byte, err error) {
 	file, err := Open(path, most)
 	if err != nil {
@@ -32,7 +33,7 @@ func ReadFile(path string, most int64) (content []byte, err error) {
 	if closed := file.Close(); err == nil {
 		err = closed
 	}
-	if err == nil && int64(len(content)) > most { // it grows, or does not tell its size
+	if err == nil && int64(len(content)) > most { // it grows, or its size is not known
 		err = refuse(path, "has more than %s", bytes(most))
 	}
 	if err != nil {
@@ -41,7 +42,7 @@ func ReadFile(path string, most int64) (content []byte, err error) {
 	return content, nil
 }
 
-// require reports what is wrong with a file by its name.
+// require checks the kind and the size of a file before it is opened.
 func require(path string, most int64) error {
 	info, err := os.Stat(path)
 	switch {
@@ -61,7 +62,7 @@ func refuse(path, format string, arguments ...any) error {
 	return &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf(format, arguments...)}
 }
 
-// kind names what is no regular file.
+// kind names the kind of a file that is not regular.
 func kind(mode fs.FileMode) string {
 	switch {
 	case mode&fs.ModeNamedPipe != 0:
@@ -73,8 +74,7 @@ func kind(mode fs.FileMode) string {
 	}
 }
 
-// bytes writes a size with the largest unit that it is a multiple of, or that leaves
-// three digits.
+// bytes formats a size.
 func bytes(n int64) string {
 	for _, unit := range []struct {
 		name string

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestOpenRefuses: what cannot be read to an end is refused before it is opened. A
-// test that waits for a pipe has failed.
+// TestOpenRefuses: files without an end are refused before they are opened. A test that
+// waits for a pipe has failed.
 func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
 	pipe, sparse, small := filepath.Join(dir, "pipe"), filepath.Join(dir, "sparse"), filepath.Join(dir, "small")
@@ -48,7 +48,7 @@ func TestOpenRefuses(t *testing.T) {
 	if content, err := ReadFile(small, 5); err != nil || len(content) != 5 {
 		t.Errorf("%q, %v", content, err)
 	}
-	// Files of the system say that they have no bytes.
+	// Files in /proc report a size of 0.
 	if _, err := ReadFile("/proc/self/status", 4); err == nil || !strings.Contains(err.Error(), "has more than 4 bytes") {
 		t.Errorf("a file that grows: %v", err)
 	}
@@ -65,5 +65,19 @@ func TestRecords(t *testing.T) {
 	}
 	if _, err := lines.ReadString('\n'); err == nil || err.Error() != "a row has more than 40 bytes" {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestCSV(t *testing.T) {
+	for _, mark := range []string{"", "\ufeff"} {
+		c := NewCSV(strings.NewReader(mark+"a,\"b\nc\"\n1,2\n"+strings.Repeat("x", 20000)), 5000)
+		for _, want := range []string{"a|b\nc", "1|2"} {
+			if row, err := c.Read(); err != nil || strings.Join(row, "|") != want {
+				t.Errorf("%q, %v: want %q", row, err, want)
+			}
+		}
+		if _, err := c.Read(); err == nil || !strings.Contains(err.Error(), "a row has more than 5000 bytes") {
+			t.Errorf("%v", err)
+		}
 	}
 }

@@ -5,22 +5,20 @@ import (
 	"io"
 )
 
-// Records is a reader of which at most so many bytes are read between two calls of
-// Next: a parser of records that calls it after each of them cannot be made to
-// collect a record without end.
+// Records limits the bytes that a parser reads between two calls of Next. A parser that
+// calls Next after each record cannot be made to buffer a record without end.
 type Records struct {
 	in         io.Reader
 	most, left int64
 }
 
-// NewRecords returns a reader of r for records of at most so many bytes, and the
-// buffer of who reads them.
-func NewRecords(r io.Reader, most int64) *Records { return &Records{in: r, most: most, left: most} }
+// NewRecords returns a reader of r. The limit includes the buffer of the parser.
+func NewRecords(r io.Reader, limit int64) *Records { return &Records{in: r, most: limit, left: limit} }
 
-// Next says that a record was complete.
+// Next starts a new record.
 func (r *Records) Next() { r.left = r.most }
 
-// Read reads from the input, and fails where a record is too long.
+// Read reads from the input, and fails where a record exceeds the limit.
 func (r *Records) Read(b []byte) (int, error) {
 	if r.left <= 0 {
 		return 0, fmt.Errorf("a row has more than %s", bytes(r.most))

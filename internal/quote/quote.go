@@ -1,5 +1,5 @@
-// Package quote shows text of any origin in messages: short, and without characters
-// that a terminal would obey.
+// Package quote prepares text of any origin for messages: short, and without control
+// characters.
 package quote
 
 import (
@@ -16,7 +16,7 @@ const most = 80
 func Text(s string) string { return strconv.Quote(Cut(s)) }
 
 // Cut returns the first 80 characters of a text, and three dots where there are more.
-// It is for what stands in a message without quotation marks, or between others.
+// Use it where a message has its own quotation marks, or none.
 func Cut(s string) string { return cut(s, most) }
 
 func cut(s string, most int) string {
@@ -33,12 +33,12 @@ func cut(s string, most int) string {
 	return s
 }
 
-// mostOfLine is how many characters a line of a message may have: lists of names may
-// be long, a line is never longer than a screen.
+// mostOfLine is how many characters a line of a message may have: it may
+// list many names.
 const mostOfLine = 2000
 
-// Line returns a message as one line: its line breaks are semicolons, and what is not
-// printed is escaped as in Go.
+// Line returns a message as one line: line breaks become semicolons, and characters
+// that cannot be printed are escaped as in Go.
 func Line(s string) string {
 	var b strings.Builder
 	for i, r := range cut(s, mostOfLine) {

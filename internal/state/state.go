@@ -1,8 +1,8 @@
-// Package state writes what must be kept of a computation, and reads it back bit
-// for bit. One method of the thing that is kept names its parts in order, for both
-// ways; so what is written cannot differ from what is read.
+// Package state writes the state of a computation and reads it back bit for bit. A type
+// has one method that passes its fields to a [Coder] in order; the coder writes them or
+// reads them. So the two directions cannot differ.
 //
-// It must not know what the numbers mean, nor where they are kept.
+// It must not know the meaning of the values, nor where they are stored.
 package state
 
 import (
@@ -12,8 +12,9 @@ import (
 	"math"
 )
 
-// Coder writes parts, which others may read meanwhile, or reads them back into place. After an error it does
-// nothing; Err returns the first.
+// Coder writes the values that it is given, or reads them back into place. After an
+// error it does nothing; Err returns the first. When it writes, others may read the
+// values at the same time.
 type Coder struct {
 	w     io.Writer
 	r     io.Reader
@@ -21,28 +22,27 @@ type Coder struct {
 	space [4096]byte
 }
 
-// Writing returns a coder that writes the parts it is given.
+// Writing returns a coder that writes values.
 func Writing(w io.Writer) *Coder { return &Coder{w: w} }
 
-// Reading returns a coder that sets the parts it is given to what was written.
+// Reading returns a coder that sets values to the ones written before.
 func Reading(r io.Reader) *Coder { return &Coder{r: r} }
 
-// Reads reports whether the coder reads: then what depends on the parts is to be
-// made anew.
+// Reads reports whether the coder reads: then the caller recomputes whatever depends on
+// the values.
 func (c *Coder) Reads() bool { return c.r != nil }
 
-// Err returns the first error; io.ErrUnexpectedEOF when what was written ends too
-// early.
+// Err returns the first error. It is io.ErrUnexpectedEOF where the input ends early.
 func (c *Coder) Err() error { return c.err }
 
-// Fail makes the coder fail, unless it has.
+// Fail sets the error, unless there is one.
 func (c *Coder) Fail(err error) {
 	if c.err == nil {
 		c.err = err
 	}
 }
 
-// pass moves bytes from or to the coder's other end.
+// pass writes or reads bytes.
 func (c *Coder) pass(b []byte) {
 	if c.err != nil {
 		return
@@ -56,7 +56,7 @@ func (c *Coder) pass(b []byte) {
 	}
 }
 
-// Uint64 is a part of 64 bits.
+// Uint64 codes 64 bits.
 func (c *Coder) Uint64(x *uint64) {
 	b := c.space[:8]
 	binary.LittleEndian.PutUint64(b, *x)
@@ -66,7 +66,7 @@ func (c *Coder) Uint64(x *uint64) {
 	}
 }
 
-// Int is a whole number.
+// Int codes an integer.
 func (c *Coder) Int(x *int) {
 	bits := uint64(*x)
 	if c.Uint64(&bits); c.Reads() {
@@ -74,7 +74,7 @@ func (c *Coder) Int(x *int) {
 	}
 }
 
-// Float64 is a number, bit for bit.
+// Float64 codes a number bit for bit.
 func (c *Coder) Float64(x *float64) {
 	bits := math.Float64bits(*x)
 	if c.Uint64(&bits); c.Reads() {
@@ -82,7 +82,7 @@ func (c *Coder) Float64(x *float64) {
 	}
 }
 
-// Ints is a list whose length is known.
+// Ints codes a list whose length the reader knows.
 func (c *Coder) Ints(x []int) {
 	c.length(len(x))
 	for i := range x {
@@ -90,7 +90,7 @@ func (c *Coder) Ints(x []int) {
 	}
 }
 
-// Float64s is a list of numbers whose length is known.
+// Float64s codes a list of numbers whose length the reader knows.
 func (c *Coder) Float64s(x []float64) {
 	c.length(len(x))
 	for len(x) > 0 && c.err == nil {
@@ -109,7 +109,7 @@ func (c *Coder) Float64s(x []float64) {
 	}
 }
 
-// Bool is yes or no.
+// Bool codes a bool.
 func (c *Coder) Bool(x *bool) {
 	one := []bool{*x}
 	if c.Bools(one); c.Reads() {
@@ -117,7 +117,7 @@ func (c *Coder) Bool(x *bool) {
 	}
 }
 
-// Bools is a list of yes and no whose length is known.
+// Bools codes a list of bools whose length the reader knows.
 func (c *Coder) Bools(x []bool) {
 	c.length(len(x))
 	for i := range x {
@@ -128,7 +128,7 @@ func (c *Coder) Bools(x []bool) {
 		}
 		c.pass(b)
 		if c.err == nil && b[0] > 1 {
-			c.Fail(fmt.Errorf("%d is neither yes nor no", b[0]))
+			c.Fail(fmt.Errorf("%d is neither 0 nor 1", b[0]))
 		}
 		if c.Reads() {
 			x[i] = c.err == nil && b[0] == 1
@@ -136,7 +136,7 @@ func (c *Coder) Bools(x []bool) {
 	}
 }
 
-// String is a text of any length. What is read is believed as far as it goes.
+// String codes a text of any length. Reading allocates only for bytes that are there.
 func (c *Coder) String(x *string) {
 	text := []byte(*x)
 	if c.Bytes(&text); c.Reads() && c.err == nil {
@@ -144,7 +144,7 @@ func (c *Coder) String(x *string) {
 	}
 }
 
-// Bytes is a list of bytes of any length. What is read is believed as far as it goes.
+// Bytes codes bytes of any length. Reading allocates only for bytes that are there.
 func (c *Coder) Bytes(x *[]byte) {
 	n := len(*x)
 	if c.Int(&n); !c.Reads() {
@@ -163,11 +163,11 @@ func (c *Coder) Bytes(x *[]byte) {
 	}
 }
 
-// Count is the length of a list that is named next, part by part.
+// Count codes the length of a list whose elements the caller codes next.
 func (c *Coder) Count(n int) int {
 	c.Int(&n)
 	if n < 0 {
-		c.Fail(fmt.Errorf("a list of %d parts", n))
+		c.Fail(fmt.Errorf("a list of %d elements", n))
 	}
 	if c.err != nil {
 		return 0
@@ -175,10 +175,10 @@ func (c *Coder) Count(n int) int {
 	return n
 }
 
-// length writes the length of a part, or holds it against that which was written.
+// length writes the length of a list, or compares it with the one written.
 func (c *Coder) length(n int) {
 	written := n
 	if c.Int(&written); c.err == nil && written != n {
-		c.Fail(fmt.Errorf("a part of %d values where %d are wanted", written, n))
+		c.Fail(fmt.Errorf("a list of %d values, must have %d", written, n))
 	}
 }

@@ -17,8 +17,7 @@ const maxTableRow = 1 << 24
 // column in its errors.
 type tableReader struct {
 	path   string
-	bytes  *input.Records
-	csv    *csv.Reader
+	csv    *input.CSV
 	header []string // the columns that the file has
 	absent []int    // columns that it lacks, by their place among those asked for
 	row    []string // valid until the next call of next
@@ -27,9 +26,7 @@ type tableReader struct {
 // newTableReader reads the header and requires it to be that of the columns, of
 // which those that were added may be absent.
 func newTableReader(path string, r io.Reader, columns []column) (*tableReader, error) {
-	t := &tableReader{path: path, bytes: input.NewRecords(r, maxTableRow), header: names(columns)}
-	t.csv = csv.NewReader(t.bytes)
-	t.csv.ReuseRecord = true
+	t := &tableReader{path: path, csv: input.NewCSV(r, maxTableRow), header: names(columns)}
 	switch err := t.next(); {
 	case err == io.EOF:
 		return nil, fmt.Errorf("%s:1: is empty: must begin with a row of column names", path)
@@ -69,7 +66,6 @@ func (t *tableReader) present(row []string) []string {
 // next reads a row; at the end of the file it returns io.EOF as it is.
 func (t *tableReader) next() (err error) {
 	t.row, err = t.csv.Read()
-	t.bytes.Next()
 	if err == nil || err == io.EOF {
 		return err
 	}

@@ -1,4 +1,4 @@
-// Package checkpointtest keeps things in memory, for tests.
+// Package checkpointtest stores checkpoints in memory, for tests.
 package checkpointtest
 
 import (
@@ -14,25 +14,25 @@ import (
 )
 
 var (
-	// ErrFull is the error of what an Store does not keep.
-	ErrFull = errors.New("the attic is full")
+	// ErrFull is the error of a save that fails.
+	ErrFull = errors.New("the store is full")
 
-	// ErrRejected is wrapped by the error of what was kept and was refused.
-	ErrRejected = errors.New("it is of no use")
+	// ErrRejected is wrapped by the error of a stored state that was rejected.
+	ErrRejected = errors.New("rejected")
 )
 
-// Store keeps things in memory. The zero value is empty.
+// Store stores checkpoints in memory. The zero value is empty.
 type Store struct {
-	Fails string                            // names with this in them cannot be kept; empty: all can
-	Saved func(name string, content []byte) // of each thing that is kept; nil: nothing is told
+	Fails string                            // saving a name that contains this fails; empty: nothing fails
+	Saved func(name string, content []byte) // called after each save; nil: not called
 
 	mu     sync.Mutex
-	things map[string][]byte
+	states map[string][]byte
 }
 
 var _ checkpoint.Store = (*Store)(nil)
 
-// Save keeps what fill writes.
+// Save stores the output of fill.
 func (a *Store) Save(name string, fill func(io.Writer) error) error {
 	var b bytes.Buffer
 	if err := fill(&b); err != nil {
@@ -48,31 +48,31 @@ func (a *Store) Save(name string, fill func(io.Writer) error) error {
 	return nil
 }
 
-// Put puts content there as if it had been kept.
+// Put stores content under a name.
 func (a *Store) Put(name string, content []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.things == nil {
-		a.things = map[string][]byte{}
+	if a.states == nil {
+		a.states = map[string][]byte{}
 	}
-	a.things[name] = content
+	a.states[name] = content
 }
 
-// Load returns what was kept last.
+// Load returns the last state of a name.
 func (a *Store) Load(name string) ([]byte, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.things[name], nil
+	return a.states[name], nil
 }
 
-// Reject returns an error that wraps ErrRejected and why, and begins with the name.
+// Reject returns an error that begins with the name and wraps ErrRejected and why.
 func (a *Store) Reject(name string, why error) error {
 	return fmt.Errorf("%s: %w: %w", name, ErrRejected, why)
 }
 
-// All returns all that is kept, by name.
+// All returns all states by name.
 func (a *Store) All() map[string][]byte {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return maps.Clone(a.things)
+	return maps.Clone(a.states)
 }
