@@ -28,7 +28,10 @@ type fedAvg struct {
 	round average
 }
 
-var _ Linear = (*fedAvg)(nil)
+var (
+	_ Linear   = (*fedAvg)(nil)
+	_ Weighted = (*fedAvg)(nil)
+)
 
 func init() {
 	Register(Factory{
@@ -73,6 +76,11 @@ func (f *fedAvg) Solve(r Request) Work { return f.solve(r, f.w) }
 
 // Commit adds the device's change to the mean.
 func (f *fedAvg) Commit(device int) { f.round.add(f.change.Row(device), f.rows(device), 1) }
+
+// CommitWeighted takes the device's change into the mean, multiplied by a weight.
+func (f *fedAvg) CommitWeighted(device int, weight float64) {
+	f.round.add(f.change.Row(device), f.rows(device), weight)
+}
 
 // Discard leaves the device out of the mean.
 func (f *fedAvg) Discard(int) {}

@@ -65,7 +65,7 @@ const mostRecorded = 4_000_000
 func (r *runner) recordable(run *scenarios.Run, devices int) bool {
 	s := &run.Settings.Run
 	_, asked := run.Settings.Federation.Sizes(devices)
-	return run.Settings.Federation.Protocol == federation.WaitForAll && asked == devices &&
+	return run.Settings.Federation.Traits().WaitsForAll && asked == devices &&
 		s.Outer == 1 && s.EvalEvery == 1 && s.ThetaEvery == 0 && devices*s.Rounds <= r.mostRecorded
 }
 

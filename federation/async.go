@@ -9,12 +9,12 @@ import (
 )
 
 // asynchronous reports whether the server takes every answer when it comes.
-func (f *Federation) asynchronous() bool { return f.setup.Config.Protocol == Asynchronous }
+func (f *Federation) asynchronous() bool { return f.traits.Continuous }
 
 // listen begins a stretch of an asynchronous run that the tables call a round: it
 // ends with as many answers as devices are asked at a time.
 func (f *Federation) listen() {
-	f.waiting = f.wanted
+	f.open = Round{f: f}
 	if f.listening {
 		return
 	}
@@ -89,9 +89,8 @@ func (f *Federation) apply(t int) {
 	} else {
 		f.another(t)
 	}
-	if f.waiting--; f.waiting == 0 {
-		f.end()
-	}
+	f.open.received++
+	f.protocol.Responded(&f.open, t)
 }
 
 // busy returns when the server has done some work, which it begins when what it

@@ -12,25 +12,6 @@ import (
 	"fedsim/network"
 )
 
-// The server's round protocols.
-const (
-	// WaitForAll ends a round when every device has answered; a device that
-	// drops is asked again, and everyone waits for it.
-	WaitForAll = "wait-for-all"
-	// Deadline ends every round at the global clock cycle; whoever is late is
-	// dropped for the round (paper, section 3.4, "global clock cycle").
-	Deadline = "deadline"
-	// Charged charges every device the time of the same number of steps and
-	// lets it do a random part of them (paper, appendix, "Systems Heterogeneity").
-	Charged = "charged"
-	// First asks more devices than it needs and ends a round with the first
-	// clients_per_round answers (over-selection: Bonawitz et al., MLSys 2019).
-	First = "first"
-	// Asynchronous has no rounds: the server takes every answer when it comes and
-	// sends the device the model as it is then.
-	Asynchronous = "asynchronous"
-)
-
 // What becomes of an answer that is late.
 const (
 	Drop = "drop" // the device stops working on it
@@ -70,6 +51,8 @@ type Config struct {
 	Late         string  `toml:"late" doc:"answers that have not come when a round ends: \"drop\" (the device stops working) or \"keep\" (it goes on, is not asked meanwhile, and its answer is taken in the round in which it comes; the dual may then fall, weak duality holds)"`
 	ServerGFLOPS float64 `toml:"server_gflops" doc:"speed of the server in 1e9 FLOP/s; 0: server work takes no time"`
 
+	// ProtocolOptions is a pointer to the options struct of the protocol; nil without.
+	ProtocolOptions any `toml:"protocol_options" doc:"the options of a protocol of your own"`
 	// SelectionOptions is a pointer to the options struct of the selector; nil without.
 	SelectionOptions any `toml:"selection_options" doc:"the options of a selector of your own"`
 }
@@ -89,7 +72,7 @@ func Defaults() Config {
 // many devices are asked for them.
 func (f *Config) Sizes(devices int) (answers, asked int) {
 	answers = f.clients(devices)
-	if f.Protocol != First {
+	if !f.uses("over_selection") {
 		return answers, answers
 	}
 	asked = min(devices, int(math.Ceil(f.Over*float64(answers))))
@@ -106,10 +89,12 @@ func (f *Config) clients(devices int) int {
 
 // Validate reports everything wrong with the table.
 func (f *Config) Validate(c *config.Checker) {
-	c.OneOf("protocol", f.Protocol, WaitForAll, Deadline, Charged, First, Asynchronous)
+	c.OneOf("protocol", f.Protocol, ProtocolNames()...)
 	c.OneOf("cost", f.Cost, Physical, Relative, Authors)
 	c.Require(f.DeadlineS >= 0 && f.DeadlineS <= 1e9, "deadline_s", f.DeadlineS, "must be in [0, 1e9] seconds")
-	c.Require(f.Protocol != Deadline || f.DeadlineS != 0, "deadline_s", f.DeadlineS, "must be positive: protocol \"deadline\" needs the length of its clock cycle")
+	if factory, _ := LookupProtocol(f.Protocol); factory.Validate != nil {
+		factory.Validate(f, c)
+	}
 	c.Require(f.Margin >= 0 && f.Margin <= 10, "margin", f.Margin, "must be in [0, 10]")
 	c.Require(f.StepsLow > 0 && f.StepsLow <= f.StepsHigh, "steps_low", f.StepsLow, "must be positive and at most steps_high")
 	c.Require(f.StepsHigh > 0 && f.StepsHigh <= 1e6, "steps_high", f.StepsHigh, "must be in (0, 1e6]")
@@ -130,34 +115,33 @@ func (f *Config) validatePolicies(c *config.Checker) {
 	c.OneOf("late", f.Late, Drop, Keep)
 }
 
-// limited reports whether the protocol limits the steps of devices.
-func (f *Config) limited() bool { return f.Protocol == Charged || f.Protocol == Deadline && f.Fit }
-
 // ValidateMethod reports what in the table a method with the given options cannot live
 // with. What depends on the data as well, [New] reports.
 func (f *Config) ValidateMethod(c *config.Checker, method *algorithms.Factory, o algorithms.Options) {
-	needs := method.NeedsOf(o)
-	c.Require(!needs.AllClients || f.Protocol == WaitForAll, "protocol", f.Protocol,
+	needs, traits := method.NeedsOf(o), f.Traits()
+	c.Require(!needs.AllClients || traits.WaitsForAll, "protocol", f.Protocol,
 		fmt.Sprintf("must be %q: %s cannot do without any device's answer", WaitForAll, method.Name))
-	c.Require(!needs.Budget || f.limited(), "protocol", f.Protocol,
+	c.Require(!needs.Budget || traits.LimitsWork, "protocol", f.Protocol,
 		fmt.Sprintf("must be %q with fit_work, or %q: %s was given no amount of local work of its own", Deadline, Charged, method.Name))
-	c.Require(f.Protocol != Asynchronous || method.Asynchronous, "protocol", f.Protocol, fmt.Sprintf("must be another: %s works in rounds", method.Name))
+	c.Require(!traits.Continuous || method.Asynchronous, "protocol", f.Protocol, fmt.Sprintf("must be another: %s works in rounds", method.Name))
 	c.Require(f.Cost != Authors || method.AuthorUnits > 0, "cost", f.Cost,
 		fmt.Sprintf("must be %q or %q: the authors' drivers have no cost for %s", Physical, Relative, method.Name))
-	c.Require(f.Cost != Authors || f.Protocol != Deadline, "cost", f.Cost,
-		fmt.Sprintf("must be %q or %q under protocol %q: the authors' drivers have no clock cycle", Physical, Relative, Deadline))
+	c.Require(f.Cost != Authors || traits.End != EndsAtDeadline, "cost", f.Cost,
+		fmt.Sprintf("must be %q or %q under protocol %q: the authors' drivers have no clock cycle", Physical, Relative, f.Protocol))
 }
 
 // endless is what is wrong with devices that never answer.
-var endless = fmt.Sprintf(" under protocol %q, which would wait for ever", WaitForAll)
+func endless(protocol string) string {
+	return fmt.Sprintf(" under protocol %q, which would wait for ever", protocol)
+}
 
 // ValidateFaults reports certain faults and losses, for which wait-for-all would wait
 // without end. The places are those of a scenario's tables.
 func (f *Config) ValidateFaults(c *config.Checker, faults *devices.Faults, links *network.Config) {
-	if f.Protocol != WaitForAll {
+	if !f.Traits().WaitsForAll {
 		return
 	}
-	certain := func(key string, p float64) { c.Require(p != 1, key, p, "must be below 1"+endless) }
+	certain := func(key string, p float64) { c.Require(p != 1, key, p, "must be below 1"+endless(f.Protocol)) }
 	certain("faults.drop_probability", faults.DropProbability)
 	for t, p := range faults.DropProbabilityPerDevice {
 		certain(fmt.Sprintf("faults.drop_probability_per_device[%d]", t), p)
@@ -171,14 +155,21 @@ func (f *Config) ValidateFaults(c *config.Checker, faults *devices.Faults, links
 // ValidateUse reports the keys that have no use under any of the protocols in
 // force.
 func (f *Config) ValidateUse(c *config.Checker, inForce []string) {
-	use := func(key string, value any, set bool, protocols ...string) {
-		used := slices.ContainsFunc(protocols, func(p string) bool { return slices.Contains(inForce, p) })
+	use := func(key string, value any, set bool) {
+		var protocols []string
+		used := false
+		for _, name := range ProtocolNames() {
+			if factory, _ := LookupProtocol(name); slices.Contains(factory.Keys, key) {
+				protocols = append(protocols, name)
+				used = used || slices.Contains(inForce, name)
+			}
+		}
 		c.Require(!set || used, key, value, fmt.Sprintf("must be left out: only protocols %s have a use for it", strings.Join(protocols, ", ")))
 	}
-	use("deadline_quantile", f.Quantile, f.Quantile != 0, Deadline)
-	use("selection", f.Selection, f.Selection != Defaults().Selection, WaitForAll, Deadline, Charged, First)
-	use("over_selection", f.Over, f.Over != 1, First)
-	use("retries", f.Retries, f.Retries != 0, Deadline, First)
-	use("min_reports", f.MinReports, f.MinReports != 0, Deadline, Charged, First)
-	use("late", f.Late, f.Late != Drop, Deadline, First)
+	use("deadline_quantile", f.Quantile, f.Quantile != 0)
+	use("selection", f.Selection, f.Selection != Defaults().Selection)
+	use("over_selection", f.Over, f.Over != 1)
+	use("retries", f.Retries, f.Retries != 0)
+	use("min_reports", f.MinReports, f.MinReports != 0)
+	use("late", f.Late, f.Late != Drop)
 }

@@ -14,8 +14,8 @@ func (f *Federation) chargeAuthors() {
 		if f.devices[t].solved {
 			steps = float64(f.devices[t].steps)
 		}
-		if f.setup.Config.Protocol == Charged {
-			steps = f.setup.Config.StepsHigh * float64(f.setup.Size.MinRows)
+		if f.traits.ChargedPasses > 0 {
+			steps = f.traits.ChargedPasses * float64(f.setup.Size.MinRows)
 		}
 		total += steps
 		most = max(most, steps)

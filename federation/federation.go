@@ -132,6 +132,12 @@ type Federation struct {
 
 	tape *tape // nil: the run is not kept
 
+	protocol Protocol
+	traits   Traits
+	limiter  Limiter // nil: the protocol does not limit work
+	weigher  Weigher // nil: updates are taken as they are
+	open     Round   // the open round, as the protocol sees it
+
 	// Rounds.
 	selection   Selection
 	selector    Selector // nil: a round asks all
@@ -140,11 +146,7 @@ type Federation struct {
 	chosen      []int32  // devices of this round, in order
 	carried     []int32  // devices that still owe an answer to an earlier one, in order
 	merged      []int32
-	waiting     int // answers that end the round, under protocols that wait for them
-	outstanding int // answers that may still come
-	cycle       engine.Time
-	charged     engine.Time // until when devices are charged at least, under protocol "charged" on shared links
-	responses   responses
+	outstanding int  // answers that may still come
 	enough      bool // answers of the round that closes for the server to take them
 
 	// Without rounds.
@@ -191,21 +193,24 @@ func New(s Setup) (*Federation, error) {
 	}
 	f := &Federation{
 		setup: s, method: method, coupling: s.Coupling,
+		traits:  s.Config.Traits(),
 		devices: make([]device, n),
-		cycle:   engine.FromSeconds(s.Config.DeadlineS),
 		ctx:     context.Background(),
 		ended:   true,
 	}
 	if f.clients, err = clients.New(f.clientsSetup(), f.listener()); err != nil {
 		return nil, err
 	}
-	if s.Config.Quantile > 0 {
-		f.responses = newResponses(s.Config.Window)
+	if f.protocol, err = s.Config.newProtocol(); err != nil {
+		return nil, err
 	}
 	wanted, asked := s.Config.Sizes(n)
 	f.wanted, f.selection = wanted, newSelection(f, s.Seed, asked, n)
-	if f.limited() {
-		f.budgets = make([]int32, n)
+	if f.setup.Problem != nil {
+		f.weigher, _ = f.protocol.(Weigher)
+	}
+	if f.traits.LimitsWork {
+		f.limiter, f.budgets = f.protocol.(Limiter), make([]int32, n)
 	}
 	if s.Factory.Limit != "" {
 		f.short = make([]bool, n)
@@ -239,8 +244,10 @@ func New(s Setup) (*Federation, error) {
 	if f.selector, err = s.newSelector(asked); err != nil {
 		return nil, err
 	}
-	if factory, _ := LookupSelector(s.Config.Selection); f.selector != nil && factory.History {
-		f.reports = newReports(n, factory.Losses)
+	selector, _ := LookupSelector(s.Config.Selection)
+	protocol, _ := LookupProtocol(s.Config.Protocol)
+	if selecting := f.selector != nil && selector.History; selecting || protocol.History {
+		f.reports = newReports(n, selecting && selector.Losses)
 	}
 	return f, nil
 }
@@ -253,11 +260,9 @@ func (f *Federation) clientsSetup() clients.Setup {
 		Devices: s.Devices, Network: s.Network, Faults: s.Faults, Fleet: s.Fleet,
 		Presence: s.Presence, Pace: s.Pace, Charging: s.Charging, Bandwidth: s.Bandwidth,
 		Cost: s.Config.Cost, PassFLOPs: float64(s.Size.MinRows) * mtl.StepFLOPs(s.Size.Features),
-		Model: f.model, Due: f.asksAgain(0), Ahead: f.fetch, GiveUp: f.giveUp,
+		LeastFLOPs: f.traits.ChargedPasses * float64(s.Size.MinRows) * f.method.StepFLOPs(),
+		Model:      f.model, Due: f.asksAgain(0), Ahead: f.fetch, GiveUp: f.giveUp,
 		Seed: s.Seed, Queue: s.Queue, Hooks: s.Hooks,
-	}
-	if s.Config.Protocol == Charged {
-		c.LeastFLOPs = s.Config.StepsHigh * float64(s.Size.MinRows) * f.method.StepFLOPs()
 	}
 	if s.Journal != nil {
 		c.Journal = clientsJournal{f}
@@ -289,15 +294,19 @@ func (f *Federation) check() error {
 		c.Require(f.setup.Config.ServerGFLOPS == 0, "federation.server_gflops", f.setup.Config.ServerGFLOPS,
 			"must be 0 in a run without learning: what the server would compute is not known")
 	}
+	if f.weigher != nil {
+		_, able := f.method.(algorithms.Weighted)
+		c.Require(able, "federation.protocol", protocol, fmt.Sprintf("must be another: %s cannot give updates weights, which this protocol does", name))
+	}
 	f.checkAsynchronous(c)
 	if f.setup.Network.HubSize > 0 {
 		c.Require(!f.asynchronous(), "federation.protocol", protocol, "must be another with network.hub_size: a hub gathers the answers of a round")
-		c.Require(f.setup.Config.Late == Drop, "federation.late", f.setup.Config.Late, "must be \"drop\" with network.hub_size: a hub gathers the answers of one round")
+		c.Require(!f.traits.Late, "federation.late", f.setup.Config.Late, "must be \"drop\" with network.hub_size: a hub gathers the answers of one round")
 	}
 	f.checkSelection(c)
 	f.setup.Config.ValidateFaults(c, &f.setup.Faults, &f.setup.Network)
-	if never := f.setup.Faults.Never; protocol == WaitForAll && len(never) > 0 {
-		c.Require(false, "faults.never", slices.Min(never), "must be empty"+endless)
+	if never := f.setup.Faults.Never; f.traits.WaitsForAll && len(never) > 0 {
+		c.Require(false, "faults.never", slices.Min(never), "must be empty"+endless(protocol))
 	}
 	var problems []error
 	for _, p := range c.Problems() {
@@ -313,7 +322,7 @@ func (f *Federation) checkAsynchronous(c *config.Checker) {
 	}
 	cfg := &f.setup.Config
 	c.Require(cfg.Cost != Authors, "federation.cost", cfg.Cost, "must be \"physical\" or \"relative\": the authors' drivers have rounds")
-	c.Require(f.setup.Plan.ThetaEvery == 0, "run.theta_every", f.setup.Plan.ThetaEvery, fmt.Sprintf("must be 0 under protocol %q: theta_t^h is defined for rounds", Asynchronous))
+	c.Require(f.setup.Plan.ThetaEvery == 0, "run.theta_every", f.setup.Plan.ThetaEvery, fmt.Sprintf("must be 0 under protocol %q: theta_t^h is defined for rounds", cfg.Protocol))
 }
 
 // Run goes through the rounds of the plan and calls observe, which may be nil,

@@ -83,7 +83,7 @@ func TestTheCycleFollowsTheAnswers(t *testing.T) {
 	f.clients.Begin()
 	for range 4 {
 		f.runRound()
-		if got := f.cycle.Seconds(); math.Abs(got-sorted[4]) > 1e-8 {
+		if got := f.protocol.(*deadline).cycle.Seconds(); math.Abs(got-sorted[4]) > 1e-8 {
 			t.Fatalf("the cycle is %g s, want %g", got, sorted[4])
 		}
 	}
@@ -96,12 +96,12 @@ func TestTheCycleFollowsTheAnswers(t *testing.T) {
 	for grown < sorted[6] {
 		f.runRound()
 		grown *= 1.5
-		if got := f.cycle.Seconds(); math.Abs(got-grown) > 1e-6 {
+		if got := f.protocol.(*deadline).cycle.Seconds(); math.Abs(got-grown) > 1e-6 {
 			t.Fatalf("the cycle is %g s, want %g", got, grown)
 		}
 	}
 	f.runRound()
-	if got := f.cycle.Seconds(); math.Abs(got-sorted[6]) > 1e-8 {
+	if got := f.protocol.(*deadline).cycle.Seconds(); math.Abs(got-sorted[6]) > 1e-8 {
 		t.Errorf("the cycle is %g s in the end, want %g", got, sorted[6])
 	}
 }

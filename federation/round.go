@@ -7,7 +7,6 @@ import (
 	"fedsim/algorithms"
 	"fedsim/clients"
 	"fedsim/engine"
-	"fedsim/internal/rng"
 	"fedsim/results"
 )
 
@@ -29,7 +28,7 @@ func (f *Federation) runRound() results.Round {
 			}
 		}
 		f.clients.SetBytesDown(f.clients.MessageBytes(f.begin()))
-		f.open()
+		f.openRound()
 	}
 	if !f.aborted() && !f.ended {
 		f.clients.Run()
@@ -72,7 +71,7 @@ func (f *Federation) runRound() results.Round {
 
 // why says why a round that has no events left has not ended.
 func (f *Federation) why() string {
-	if f.clients.Clock().Pending() == 0 && (f.asynchronous() || f.setup.Config.Protocol != Deadline) {
+	if f.clients.Clock().Pending() == 0 && !f.open.timed {
 		return fmt.Sprintf("round %d waits for answers that never come: devices are away for ever", f.round+1)
 	}
 	return beyond(fmt.Sprintf("round %d", f.round+1))
@@ -87,17 +86,17 @@ func (f *Federation) aborted() bool { return f.stalled != "" || f.cut.Load() }
 // it waits for each of them anyway.
 func (f *Federation) deserted() bool {
 	n := len(f.devices)
-	if f.setup.Config.Protocol == WaitForAll && f.selector == nil {
+	if f.traits.WaitsForAll && f.selector == nil {
 		return false
 	}
 	return f.clients.Unavailable() == n && len(f.carried) == 0
 }
 
-// open chooses the devices of the round, plans it for those that can be reached,
+// openRound chooses the devices of the round, plans it for those that can be reached,
 // lets them solve, and sends the server's message. The round must not be deserted.
-func (f *Federation) open() {
+func (f *Federation) openRound() {
 	f.choose()
-	waits := f.setup.Config.Protocol == WaitForAll
+	waits := f.traits.WaitsForAll
 	up := 0
 	for _, t := range f.chosen {
 		available := f.clients.Available(int(t))
@@ -112,14 +111,11 @@ func (f *Federation) open() {
 	}
 	f.tally.dropped += len(f.chosen) - up
 	f.noteUnreached()
-	f.waiting, f.outstanding = len(f.chosen), up
-	if f.setup.Config.Protocol == First {
-		f.waiting = f.wanted
-	}
+	f.open, f.outstanding = Round{f: f}, up
 	for _, t := range f.carried {
 		switch d := &f.devices[t]; {
 		case d.answered: // since the last round
-			f.waiting--
+			f.open.received++
 		case f.clients.AtWork(int(t)): // not lost since
 			d.dropped = false
 			f.outstanding++
@@ -130,39 +126,18 @@ func (f *Federation) open() {
 	f.solve(f.chosen)
 	f.chargeAuthors()
 	f.setup.Pool.For(len(f.chosen), func(i, _ int) { f.prepareUplink(int(f.chosen[i])) })
-	end := f.clients.SendGroup(f.chosen)
-	switch protocol := f.setup.Config.Protocol; {
-	case f.ended:
-	case protocol == First && (f.waiting <= 0 || f.outstanding == 0): // late answers came since the last round, enough of them
-		f.end()
-	case protocol == Charged && f.clients.Sharing(): // when the last answer is there, which nobody knows yet
-		f.charged = end
-		f.outOfReach()
-	case protocol == Charged:
-		f.clients.SetServerTimer(end)
-	case protocol == Deadline, protocol == First && f.cycle > 0:
-		f.clients.SetServerTimer(f.clients.Now().Add(f.cycle))
+	f.open.expected = f.clients.SendGroup(f.chosen)
+	if !f.ended {
+		f.protocol.Open(&f.open)
 	}
 }
 
 // plan draws what the download and the faults have in store for device t in this
 // round, and decides how many steps it may take.
 func (f *Federation) plan(t int) {
-	cfg := &f.setup.Config
 	f.clients.PrepareDownlink(t, f.round, 0)
-	switch {
-	case cfg.Protocol == Charged:
-		s := rng.New(f.setup.Seed, rng.Work, t, f.round)
-		share := cfg.StepsLow + float64(s.Float64()*(cfg.StepsHigh-cfg.StepsLow))
-		f.budgets[t] = int32(min(max(1, share*float64(f.setup.Size.MinRows)), unlimited))
-	case cfg.Protocol == Deadline && cfg.Fit:
-		// The device's controller: what the message took, what its own link needs
-		// for the answer, and its clock decide how many steps fit (paper, section
-		// 3.4). It knows its link's usual speed, not the next transfer's.
-		down, usual := f.clients.Transfers(t, f.clients.MessageBytes(f.setup.Size.Features))
-		up := float64(usual.Seconds() * (1 + cfg.Margin))
-		flops := f.clients.FLOPsWithin(t, f.cycle.Seconds()-down.Seconds()-up)
-		f.budgets[t] = int32(min(max(0, min(unlimited, flops/f.method.StepFLOPs())), unlimited))
+	if f.limiter != nil {
+		f.budgets[t] = int32(min(max(0, f.limiter.Steps(&f.open, t)), unlimited))
 	}
 }
 
@@ -170,7 +145,7 @@ func (f *Federation) plan(t int) {
 // wait-for-all everyone will in the end; so will who is asked again. Without
 // rounds a device is only listed when it will.
 func (f *Federation) mustSolve(t int) bool {
-	if f.setup.Config.Protocol == WaitForAll || f.asynchronous() {
+	if f.traits.WaitsForAll || f.traits.Continuous {
 		return true
 	}
 	return f.clients.Available(t) && f.budget(t) > 0 && (!f.clients.DropsAtOnce(t) || f.setup.Config.Retries > 0)
@@ -222,16 +197,10 @@ func (f *Federation) responded(t int) {
 	if f.ended { // between two rounds: an answer that is late
 		return
 	}
-	f.responses.add(f.clients.Now() - f.began)
-	f.waiting--
+	f.open.received++
 	f.outstanding--
-	switch f.setup.Config.Protocol {
-	case WaitForAll, First:
-		if f.waiting <= 0 {
-			f.end()
-		}
-	}
-	f.outOfReach()
+	f.protocol.Responded(&f.open, t)
+	f.checkExhausted()
 }
 
 // without lets the open round do without the answer of device t.
@@ -239,21 +208,14 @@ func (f *Federation) without(t int) {
 	if !f.ended {
 		f.outstanding--
 		f.clients.StopWaiting(t)
-		f.outOfReach()
+		f.checkExhausted()
 	}
 }
 
-// outOfReach ends a round that waits for answers when no more can come.
-func (f *Federation) outOfReach() {
-	if f.outstanding > 0 {
-		return
-	}
-	switch protocol := f.setup.Config.Protocol; {
-	case protocol == First:
-		f.end()
-	case protocol == Charged && f.clients.Sharing() && f.charged > 0:
-		f.clients.SetServerTimer(max(f.clients.Now(), f.charged))
-		f.charged = 0
+// checkExhausted tells the protocol when no response can arrive any more in the round.
+func (f *Federation) checkExhausted() {
+	if f.outstanding <= 0 {
+		f.protocol.Exhausted(&f.open)
 	}
 }
 
@@ -273,7 +235,7 @@ func (f *Federation) askAgain(t int) {
 		f.another(t)
 	case !f.clients.Available(t):
 		f.clients.Release(t)
-		if f.setup.Config.Protocol != WaitForAll {
+		if !f.traits.WaitsForAll {
 			f.without(t)
 		}
 	default:
@@ -320,7 +282,7 @@ func (f *Federation) takes(t int) bool {
 // answers are kept.
 func (f *Federation) close() {
 	f.clients.StopServerTimer()
-	cfg, all := &f.setup.Config, f.all()
+	all := f.all()
 	defer f.clients.Flush()
 	f.carried = f.carried[:0]
 	for _, t := range all {
@@ -334,7 +296,7 @@ func (f *Federation) close() {
 		case d.answered:
 			f.discard(int(t))
 			f.note(Refused, int(t), 0)
-		case !d.dropped && cfg.Late == Keep && f.clients.AtWork(int(t)):
+		case !d.dropped && f.traits.Late && f.clients.AtWork(int(t)):
 			f.carried = append(f.carried, t)
 			if fresh {
 				f.tally.late++
@@ -346,7 +308,7 @@ func (f *Federation) close() {
 		}
 		d.chosen = false
 	}
-	f.adapt()
+	f.protocol.Close(&f.open)
 }
 
 // abandon ends what device t does for an answer that has not come.

@@ -12,9 +12,6 @@ import (
 // unlimited is a budget that leaves the amount of work to the method.
 const unlimited = math.MaxInt32
 
-// limited reports whether a protocol says how many steps a device may take.
-func (f *Federation) limited() bool { return f.setup.Config.limited() }
-
 // budget returns how many steps device t may take for the response that it was asked
 // for.
 func (f *Federation) budget(t int) int32 {
@@ -84,7 +81,7 @@ func (f *Federation) depleted(t int, pending bool) {
 	switch {
 	case f.asynchronous():
 		f.forget(t)
-	case f.setup.Config.Protocol != WaitForAll:
+	case !f.traits.WaitsForAll:
 		if pending {
 			f.without(t)
 		}
@@ -118,7 +115,7 @@ func (f *Federation) available(t int) {
 // come.
 func (f *Federation) owes(t int) bool {
 	d := &f.devices[t]
-	return f.setup.Config.Protocol == WaitForAll && d.chosen && !d.answered && !f.clients.Held(t)
+	return f.traits.WaitsForAll && d.chosen && !d.answered && !f.clients.Held(t)
 }
 
 // timeout hears that a timer has run out: that of the round, or that of device t.
@@ -133,7 +130,7 @@ func (f *Federation) timeout(t int) {
 // repeat reports whether a message of a hub that was lost n times is sent again.
 func (f *Federation) repeat(hub, n int) bool {
 	if n == mostAttempts {
-		f.stalled = fmt.Sprintf("a message of hub %d was lost %d times in one round, and protocol %q waits for it", hub, mostAttempts, WaitForAll)
+		f.stalled = fmt.Sprintf("a message of hub %d was lost %d times in one round, and protocol %q waits for it", hub, mostAttempts, f.setup.Config.Protocol)
 		f.clients.Stop()
 		return true
 	}
@@ -143,7 +140,7 @@ func (f *Federation) repeat(hub, n int) bool {
 // unreached hears that a hub has given up device t.
 func (f *Federation) unreached(t int, why clients.Reason) {
 	f.markDropped(t, why)
-	if f.setup.Config.Protocol != WaitForAll { // else it is asked when it is back
+	if !f.traits.WaitsForAll { // else it is asked when it is back
 		f.without(t)
 	}
 }
@@ -151,7 +148,7 @@ func (f *Federation) unreached(t int, why clients.Reason) {
 // asksAgain reports whether the server asks a device again after so many attempts but
 // one.
 func (f *Federation) asksAgain(attempt int) bool {
-	return f.asynchronous() || f.setup.Config.Protocol == WaitForAll || attempt < f.setup.Config.Retries
+	return f.traits.Continuous || f.traits.WaitsForAll || attempt < f.setup.Config.Retries
 }
 
 // markDropped counts device t when it drops for the first time in this round.
@@ -170,7 +167,7 @@ func (f *Federation) stream(t int) rng.Stream {
 
 // stall ends the run: the round can never be completed.
 func (f *Federation) stall(t int, why string) {
-	f.stalled = fmt.Sprintf("device %d %s, and protocol %q waits for it", t, why, WaitForAll)
+	f.stalled = fmt.Sprintf("device %d %s, and protocol %q waits for it", t, why, f.setup.Config.Protocol)
 	f.clients.Stop()
 }
 

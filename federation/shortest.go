@@ -14,10 +14,10 @@ import (
 // response takes, so that no deadline is refused that one can meet.
 func (f *Federation) checkDeadline() error {
 	cfg := &f.setup.Config
-	if f.setup.anyDeadline || cfg.DeadlineS == 0 || cfg.Quantile > 0 || cfg.Protocol != Deadline && cfg.Protocol != First {
+	if f.setup.anyDeadline || cfg.DeadlineS == 0 || cfg.Quantile > 0 || !cfg.uses("deadline_s") {
 		return nil
 	}
-	if !f.fits() && cfg.Late == Keep { // an answer counts whenever it comes
+	if !f.traits.FitsWork && f.traits.Late { // an answer counts whenever it comes
 		return nil
 	}
 	shortest := engine.Never
@@ -26,7 +26,7 @@ func (f *Federation) checkDeadline() error {
 			continue
 		}
 		response := f.shortest(t)
-		if response <= f.cycle {
+		if response <= engine.FromSeconds(cfg.DeadlineS) {
 			return nil
 		}
 		shortest = min(shortest, response)
@@ -35,16 +35,11 @@ func (f *Federation) checkDeadline() error {
 		return nil // nobody answers, for another reason
 	}
 	what := "download and upload"
-	if f.fits() {
+	if f.traits.FitsWork {
 		what = "download, one step and upload"
 	}
 	return config.Problem{Key: "federation.deadline_s", Value: cfg.DeadlineS, Want: fmt.Sprintf(
 		"must be at least %.4g: the fastest response of any device takes %s for %s, so that no answer would ever come", shortest.Seconds(), results.HumanTime(shortest.Seconds()), what)}
-}
-
-// fits reports whether devices do as many steps as fit into the clock cycle.
-func (f *Federation) fits() bool {
-	return f.setup.Config.Protocol == Deadline && f.setup.Config.Fit
 }
 
 // shortest returns the least time that a response of device t takes, whatever
@@ -62,7 +57,7 @@ func (f *Federation) shortest(t int) engine.Time {
 		least = f.clients.ExpectedDownlink(t, f.clients.MessageBytes(values))
 	}
 	switch {
-	case f.fits():
+	case f.traits.FitsWork:
 		up := f.clients.ExpectedUplink(t, f.clients.MessageBytes(f.setup.Size.Features)).Seconds() * (1 + f.setup.Config.Margin)
 		least = least.Add(engine.FromSeconds(up))
 		if f.setup.Pace == nil {

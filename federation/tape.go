@@ -90,10 +90,23 @@ func (f *Federation) finish() float64 {
 
 // commit makes the work of device t final.
 func (f *Federation) commit(t int) {
-	if !f.playing() {
-		f.method.Commit(t)
-		f.countCapped(t)
+	if f.playing() {
+		return
 	}
+	if weight := f.weight(t); weight == 1 {
+		f.method.Commit(t)
+	} else {
+		f.method.(algorithms.Weighted).CommitWeighted(t, weight)
+	}
+	f.countCapped(t)
+}
+
+// weight returns the factor of the update of device t.
+func (f *Federation) weight(t int) float64 {
+	if f.weigher == nil {
+		return 1
+	}
+	return f.weigher.Weight(&f.open, t)
 }
 
 // countCapped counts an update of capped work that the server has taken.

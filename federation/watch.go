@@ -37,7 +37,7 @@ func (f *Federation) watch() {
 		if f.despairs() {
 			f.stalled = f.forlorn()
 		}
-	case f.setup.Config.Protocol == WaitForAll && f.overdue():
+	case f.traits.WaitsForAll && f.overdue():
 		for t := range f.devices {
 			if f.owes(t) && f.clients.NeverAvailable(t) {
 				f.stall(t, "can never be reached again")

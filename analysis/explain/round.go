@@ -107,12 +107,18 @@ func (r *rules) attribute(startS float64, rows []results.DeviceRow) Round {
 
 // cause returns what ended a round of the given length and number of responses.
 func (r *rules) cause(lengthS float64, responses, devices int, resolution float64) Cause {
-	switch r.config.Protocol {
-	case federation.Deadline:
+	traits := r.config.Traits()
+	switch traits.End {
+	case federation.EndsAtDeadline:
 		return Deadline
-	case federation.Charged:
+	case federation.EndsWithCharge:
 		return Charge
-	case federation.First:
+	case federation.EndsWithCount:
+		return Count
+	default:
+		if traits.WaitsForAll {
+			return Response
+		}
 		wanted, _ := r.config.Sizes(devices)
 		switch {
 		case responses >= wanted:
@@ -122,10 +128,6 @@ func (r *rules) cause(lengthS float64, responses, devices int, resolution float6
 		default:
 			return Dropout
 		}
-	case federation.Asynchronous:
-		return Count
-	default:
-		return Response
 	}
 }
 

@@ -47,11 +47,12 @@ func (r *Report) WithoutSlowest(k int) (*WhatIf, error) {
 	if _, all := cfg.Sizes(len(r.Devices)); all != len(r.Devices) || asked != len(r.Devices)-k {
 		return nil, unknown("rounds select some of the devices, and would select others")
 	}
-	switch cfg.Protocol {
-	case federation.Charged, federation.Asynchronous:
+	traits := cfg.Traits()
+	switch traits.End {
+	case federation.EndsWithCharge, federation.EndsWithCount:
 		return nil, unknown("protocol %q: the rows do not record what ends a round", cfg.Protocol)
-	case federation.First:
-		if cfg.Late == federation.Keep {
+	case federation.EndsWithResponses:
+		if traits.Late && !traits.WaitsForAll {
 			return nil, unknown("the server keeps late responses, which would arrive in other rounds")
 		}
 	}
@@ -73,7 +74,7 @@ func (r *Report) WithoutSlowest(k int) (*WhatIf, error) {
 		}
 		slices.Sort(times)
 		switch {
-		case cfg.Protocol == federation.Deadline:
+		case traits.End == federation.EndsAtDeadline:
 			w.Responses += len(times)
 			return x.LengthS, nil
 		case len(times) >= wanted:
@@ -102,19 +103,20 @@ func (r *Report) Deadline(s float64) (*WhatIf, error) {
 		return nil, err
 	}
 	cfg := &r.Run.Settings.Federation
+	traits := cfg.Traits()
 	w := &WhatIf{DeadlineS: s, Protocol: cfg.Protocol}
-	if cfg.Protocol == federation.WaitForAll {
+	if traits.WaitsForAll {
 		w.Protocol = federation.Deadline
 	}
 	return r.recompute(w, func(x *Round, rows []results.DeviceRow) (float64, error) {
 		server := x.Path.ServerS
-		if cfg.Protocol == federation.Deadline {
+		if traits.End == federation.EndsAtDeadline {
 			server = beyond(x.LengthS, cfg.DeadlineS, rows[0].TimeS)
 		}
 		if x.Cause == Deadline && s > cfg.DeadlineS {
 			return 0, unknown("round %d ended at its deadline of %v s: later responses are not recorded", x.Round, cfg.DeadlineS)
 		}
-		if cfg.Protocol == federation.First && s >= x.LengthS-server {
+		if traits.End == federation.EndsWithResponses && !traits.WaitsForAll && s >= x.LengthS-server {
 			w.Responses += x.Taken
 			w.Baseline += x.Taken
 			return x.LengthS, nil
@@ -135,16 +137,17 @@ func (r *Report) Deadline(s float64) (*WhatIf, error) {
 // checkDeadline returns an error if the rows do not allow Deadline.
 func checkDeadline(run *scenarios.Run) error {
 	cfg := &run.Settings.Federation
+	traits := cfg.Traits()
 	switch {
-	case cfg.Protocol == federation.Charged || cfg.Protocol == federation.Asynchronous:
+	case traits.End == federation.EndsWithCharge || traits.End == federation.EndsWithCount:
 		return unknown("protocol %q has no deadline", cfg.Protocol)
 	case cfg.Cost == federation.Authors:
 		return unknown("cost %q has no clock cycle", cfg.Cost)
-	case cfg.Protocol == federation.Deadline && cfg.Fit:
+	case traits.FitsWork:
 		return unknown("with fit_work the amount of work depends on the deadline")
 	case cfg.Quantile > 0:
 		return unknown("deadline_quantile sets the deadline")
-	case cfg.Protocol != federation.WaitForAll && cfg.Late == federation.Keep:
+	case traits.Late && !traits.WaitsForAll:
 		return unknown("the server keeps late responses, which would arrive in other rounds")
 	case cfg.ServerGFLOPS > 0 && run.Settings.Run.Outer > 1:
 		return unknown("rounds include the server's updates of the coupling, the deadline does not")

@@ -1,0 +1,86 @@
+package federation
+
+import (
+	"fedsim/engine"
+	"fedsim/internal/rng"
+)
+
+// Round is what a protocol sees of the open round, and how it ends it. It shows nothing
+// of the future but what the server expects.
+type Round struct {
+	f        *Federation
+	received int
+	expected engine.Time
+	timed    bool // EndAt was called
+}
+
+// Number returns how many rounds there were before this one, over all outer iterations.
+func (r *Round) Number() int { return r.f.round }
+
+// Now returns the virtual time.
+func (r *Round) Now() engine.Time { return r.f.clients.Now() }
+
+// Began returns when the round began. If no client was available then, the server has
+// waited before Open.
+func (r *Round) Began() engine.Time { return r.f.began }
+
+// Asked returns the clients that the round asks, in ascending order. The slice must not
+// be changed.
+func (r *Round) Asked() []int32 { return r.f.chosen }
+
+// Needed returns how many responses the round is for: federation.clients_per_round or
+// what fraction says. Where clients are unavailable fewer may be asked.
+func (r *Round) Needed() int { return r.f.wanted }
+
+// Received returns how many responses have arrived: in this round, and between it and
+// the round before.
+func (r *Round) Received() int { return r.received }
+
+// Outstanding returns how many clients may still respond in this round, those that
+// still work for an earlier round included.
+func (r *Round) Outstanding() int { return r.f.outstanding }
+
+// Staleness returns how many rounds before this one a client was asked for its last
+// response.
+func (r *Round) Staleness(client int) int { return r.f.round - r.f.clients.Number(client) }
+
+// Expected returns when the last response is expected of the clients that were asked, if
+// none fails and links are not shared.
+func (r *Round) Expected() engine.Time { return r.expected }
+
+// Sharing reports whether transfers share links or have rates that change: then
+// responses may take longer than expected.
+func (r *Round) Sharing() bool { return r.f.clients.Sharing() }
+
+// History returns what the server knows of a client's earlier rounds. The protocol's
+// factory must declare History.
+func (r *Round) History(client int32) History { return r.f.reports.of(int(client)) }
+
+// MinRows returns the rows of the smallest task.
+func (r *Round) MinRows() int { return r.f.setup.Size.MinRows }
+
+// Stream returns the random numbers that a protocol has for a client in this round: the
+// same whenever it is called.
+func (r *Round) Stream(client int) Stream {
+	return rng.New(r.f.setup.Seed, rng.Work, client, r.f.round)
+}
+
+// StepsWithin returns how many steps of the method a client can do such that its
+// response takes a given time, as far as the client knows: what the message took, its
+// link's usual speed for the response, longer by a share, and its processor's speed now.
+func (r *Round) StepsWithin(client int, length engine.Time, margin float64) float64 {
+	f := r.f
+	down, usual := f.clients.Transfers(client, f.clients.MessageBytes(f.setup.Size.Features))
+	up := float64(usual.Seconds() * (1 + margin))
+	return f.clients.FLOPsWithin(client, length.Seconds()-down.Seconds()-up) / f.method.StepFLOPs()
+}
+
+// EndAt ends the round at an instant, behind what else happens then. It is called at
+// most once in a round.
+func (r *Round) EndAt(at engine.Time) {
+	r.timed = true
+	r.f.clients.SetServerTimer(at)
+}
+
+// End ends the round now.
+func (r *Round) End() { r.f.end() }

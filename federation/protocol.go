@@ -1,0 +1,149 @@
+package federation
+
+import (
+	"fmt"
+	"slices"
+
+	"fedsim/config"
+	"fedsim/internal/registry"
+)
+
+// Protocol decides when a round of one run ends. The server asks clients, keeps the
+// responses, and calls the protocol at each of the moments below. What a protocol does
+// depends on these calls and on what [Round] shows alone: not on the machine's clock or
+// a global generator. It is resumed by making the same calls again.
+//
+// A protocol may also be a [Limiter] and a [Weigher].
+type Protocol interface {
+	// Open is called when the clients of a round have been asked. It may end the round,
+	// or say when it ends.
+	Open(r *Round)
+	// Responded is called when a response has arrived in the open round, to it or to an
+	// earlier one.
+	Responded(r *Round, client int)
+	// Exhausted is called when no client that was asked can respond in this round any
+	// more, and again whenever the server notices.
+	Exhausted(r *Round)
+	// Close is called when the round has ended and the server has taken its responses.
+	Close(r *Round)
+}
+
+// Limiter is a Protocol that limits the work of clients.
+type Limiter interface {
+	// Steps returns how many steps of the method a client may do in the round that is
+	// being opened. Below 1 it does nothing. Several clients are asked about at once.
+	Steps(r *Round, client int) float64
+}
+
+// Weigher is a Protocol that gives updates weights. The method must be an
+// algorithms.Weighted.
+type Weigher interface {
+	// Weight returns the factor of a client's update, which the server takes in the round
+	// that closes.
+	Weight(r *Round, client int) float64
+}
+
+// End is what ends the rounds of a protocol.
+type End uint8
+
+const (
+	EndsWithResponses End = iota // enough responses, or federation.deadline_s where it is set
+	EndsAtDeadline               // federation.deadline_s, always
+	EndsWithCharge               // the time that every client is charged
+	EndsWithCount                // the protocol has no rounds: so many responses count as one
+)
+
+// Traits are what else the server, and an analysis of a run, must know of a protocol
+// under given settings.
+type Traits struct {
+	End End
+	// WaitsForAll: a round needs a response of every client that it asks. The server
+	// asks clients that have failed again without limit, and those that are unavailable
+	// when they become available.
+	WaitsForAll bool
+	// Continuous: there are no rounds. The server takes every response when it arrives,
+	// and asks another client. The method must be an algorithms.Asynchronous.
+	Continuous bool
+	// LimitsWork: the protocol is a Limiter.
+	LimitsWork bool
+	// FitsWork: it limits work to what fits into federation.deadline_s.
+	FitsWork bool
+	// Late: responses to earlier rounds are taken in the round in which they arrive.
+	Late bool
+	// ChargedPasses is how many passes over the smallest task every client is charged
+	// the time of, at least.
+	ChargedPasses float64
+}
+
+// ProtocolFactory describes a protocol and builds it for runs.
+type ProtocolFactory struct {
+	Name      string                // as federation.protocol names it: lower case, words joined by hyphens
+	Summary   string                // one line for listings
+	Reference string                // where the protocol comes from; empty: nowhere in particular
+	Options   func() config.Options // a new struct holding the defaults of federation.protocol_options; nil: none
+	// Keys lists the keys of [federation] that have a use under the protocol, out of
+	// deadline_s, deadline_quantile, selection, over_selection, retries, min_reports and
+	// late.
+	Keys []string
+	// History is true when the protocol calls Round.History. The server records nothing
+	// otherwise.
+	History bool
+	// Traits returns the protocol's traits under valid settings.
+	Traits func(*Config) Traits
+	// Validate reports what is wrong with the settings under the protocol; nil: nothing.
+	Validate func(*Config, *config.Checker)
+	// New builds the protocol for one run. The options are what Options returned,
+	// decoded and valid; nil without Options.
+	New func(*Config, config.Options) (Protocol, error)
+}
+
+var protocols = registry.New[ProtocolFactory]("federation")
+
+// RegisterProtocol makes a protocol known under its name. It is called from init
+// functions and panics on a factory that is incomplete or already known.
+func RegisterProtocol(f ProtocolFactory) {
+	protocols.Add(f.Name, f, f.Traits != nil && f.New != nil, "a name, traits and a constructor")
+}
+
+// LookupProtocol returns the protocol registered under a name.
+func LookupProtocol(name string) (ProtocolFactory, bool) { return protocols.Lookup(name) }
+
+// ProtocolNames returns the names of the registered protocols in alphabetical order.
+func ProtocolNames() []string { return protocols.Names() }
+
+// Traits returns the traits of the protocol in force; none if it is not registered.
+func (f *Config) Traits() Traits {
+	factory, ok := LookupProtocol(f.Protocol)
+	if !ok {
+		return Traits{}
+	}
+	return factory.Traits(f)
+}
+
+// uses reports whether a key has a use under the protocol in force.
+func (f *Config) uses(key string) bool {
+	factory, _ := LookupProtocol(f.Protocol)
+	return slices.Contains(factory.Keys, key)
+}
+
+// keepsLate reports what federation.late says.
+func (f *Config) keepsLate() bool { return f.Late == Keep }
+
+// newProtocol builds the protocol of a run.
+func (f *Config) newProtocol() (Protocol, error) {
+	factory, ok := LookupProtocol(f.Protocol)
+	if !ok {
+		return nil, fmt.Errorf("protocol %q is not registered", f.Protocol)
+	}
+	options, _ := f.ProtocolOptions.(config.Options)
+	if factory.Options == nil {
+		options = nil
+	} else if options == nil {
+		options = factory.Options()
+	}
+	p, err := factory.New(f, options)
+	if err != nil {
+		return nil, fmt.Errorf("starting protocol %s: %w", f.Protocol, err)
+	}
+	return p, nil
+}

@@ -1,0 +1,31 @@
+package federation
+
+import "fedsim/config"
+
+// Asynchronous has no rounds: the server takes every response when it arrives and asks
+// another client with the model as it is then. What the results call a round ends with
+// as many responses as clients are asked at a time.
+const Asynchronous = "asynchronous"
+
+type asynchronous struct{}
+
+func init() {
+	RegisterProtocol(ProtocolFactory{
+		Name:    Asynchronous,
+		Summary: "there are no rounds: every response is taken when it arrives",
+		Traits:  func(c *Config) Traits { return Traits{End: EndsWithCount, Continuous: true, Late: c.keepsLate()} },
+		New:     func(*Config, config.Options) (Protocol, error) { return asynchronous{}, nil },
+	})
+}
+
+func (asynchronous) Open(*Round) {}
+
+func (asynchronous) Responded(r *Round, _ int) {
+	if r.Received() == r.Needed() {
+		r.End()
+	}
+}
+
+func (asynchronous) Exhausted(*Round) {}
+
+func (asynchronous) Close(*Round) {}

@@ -1,0 +1,60 @@
+package federation
+
+import (
+	"fedsim/config"
+	"fedsim/engine"
+)
+
+// Charged charges every client the time of the same number of steps and lets it do a
+// random part of them (paper, appendix, "Systems Heterogeneity").
+const Charged = "charged"
+
+type charged struct {
+	low, high float64     // steps, as multiples of the rows of the smallest task
+	until     engine.Time // clients are charged until then at least, where links are shared; 0: nothing is to be done
+}
+
+func init() {
+	RegisterProtocol(ProtocolFactory{
+		Name:      Charged,
+		Summary:   "every client is charged the time of the same number of steps and does a random part of them",
+		Reference: "Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, appendix, Systems Heterogeneity",
+		Keys:      []string{"selection", "min_reports"},
+		Traits: func(c *Config) Traits {
+			return Traits{End: EndsWithCharge, LimitsWork: true, Late: c.keepsLate(), ChargedPasses: c.StepsHigh}
+		},
+		New: func(c *Config, _ config.Options) (Protocol, error) {
+			return &charged{low: c.StepsLow, high: c.StepsHigh}, nil
+		},
+	})
+}
+
+// Steps draws a part of the steps that clients are charged.
+func (p *charged) Steps(r *Round, client int) float64 {
+	s := r.Stream(client)
+	share := p.low + float64(s.Float64()*(p.high-p.low))
+	return max(1, share*float64(r.MinRows()))
+}
+
+func (p *charged) Open(r *Round) {
+	if !r.Sharing() {
+		r.EndAt(r.Expected())
+		return
+	}
+	// The round ends when the last response is there, which nobody knows yet.
+	p.until = r.Expected()
+	if r.Outstanding() <= 0 {
+		p.Exhausted(r)
+	}
+}
+
+func (p *charged) Responded(*Round, int) {}
+
+func (p *charged) Exhausted(r *Round) {
+	if p.until > 0 {
+		r.EndAt(max(r.Now(), p.until))
+		p.until = 0
+	}
+}
+
+func (p *charged) Close(*Round) {}

@@ -1,0 +1,119 @@
+package federation
+
+import (
+	"math"
+	"slices"
+
+	"fedsim/config"
+	"fedsim/engine"
+)
+
+// Deadline ends every round at the global clock cycle. Clients that are late are dropped
+// for the round (paper, section 3.4, "global clock cycle").
+const Deadline = "deadline"
+
+type deadline struct {
+	cycle    engine.Time // length of a round
+	margin   float64     // of the uplink
+	quantile float64     // of response times, which cycle becomes; 0: it stays
+	past     responses
+}
+
+func init() {
+	RegisterProtocol(ProtocolFactory{
+		Name:      Deadline,
+		Summary:   "every round lasts as long as the clock cycle, and late responses are not taken",
+		Reference: "Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, section 3.4",
+		Keys:      []string{"deadline_s", "deadline_quantile", "selection", "retries", "min_reports", "late"},
+		Traits: func(c *Config) Traits {
+			return Traits{End: EndsAtDeadline, LimitsWork: c.Fit, FitsWork: c.Fit, Late: c.keepsLate()}
+		},
+		Validate: func(f *Config, c *config.Checker) {
+			c.Require(f.DeadlineS != 0, "deadline_s", f.DeadlineS, "must be positive: protocol \"deadline\" needs the length of its clock cycle")
+		},
+		New: func(c *Config, _ config.Options) (Protocol, error) {
+			p := &deadline{cycle: engine.FromSeconds(c.DeadlineS), margin: c.Margin, quantile: c.Quantile}
+			if c.Quantile > 0 {
+				p.past = newResponses(c.Window)
+			}
+			return p, nil
+		},
+	})
+}
+
+// Steps is the controller of a client: what the message takes, what the client's own
+// link needs for the response, and its processor decide how many steps fit (paper,
+// section 3.4).
+func (p *deadline) Steps(r *Round, client int) float64 {
+	return r.StepsWithin(client, p.cycle, p.margin)
+}
+
+func (p *deadline) Open(r *Round) { r.EndAt(r.Now().Add(p.cycle)) }
+
+func (p *deadline) Responded(r *Round, _ int) { p.past.add(r.Now() - r.Began()) }
+
+func (p *deadline) Exhausted(*Round) {}
+
+// lengthening is the factor by which the cycle grows when it was too short to tell how
+// long it should be.
+const lengthening = 1.5
+
+// Close sets the clock cycle of the next round to a quantile of the response times of
+// the last rounds. When more responses are missing than it leaves out, the cycle grows.
+func (p *deadline) Close(r *Round) {
+	if p.quantile == 0 {
+		return
+	}
+	p.past.missing[0] = max(0, len(r.Asked())-len(p.past.rounds[0]))
+	if took, ok := p.past.quantile(p.quantile); ok {
+		p.cycle = took
+	} else {
+		p.cycle = engine.FromSeconds(p.cycle.Seconds() * lengthening)
+	}
+	p.past.shift()
+}
+
+// responses is how long the responses of recent rounds took; empty when the clock cycle
+// does not depend on it.
+type responses struct {
+	rounds  [][]engine.Time // of the window, the present one first
+	missing []int           // responses missing in each
+	sorted  []engine.Time
+}
+
+func newResponses(window int) responses {
+	return responses{rounds: make([][]engine.Time, window), missing: make([]int, window)}
+}
+
+// add notes a response of the present round.
+func (r *responses) add(took engine.Time) {
+	if len(r.rounds) > 0 {
+		r.rounds[0] = append(r.rounds[0], took)
+	}
+}
+
+// quantile returns a quantile of how long the responses took. Missing ones count as
+// longer than all others. ok is false when the quantile is one of them.
+func (r *responses) quantile(q float64) (took engine.Time, ok bool) {
+	r.sorted = r.sorted[:0]
+	asked := 0
+	for i, round := range r.rounds {
+		r.sorted = append(r.sorted, round...)
+		asked += len(round) + r.missing[i]
+	}
+	slices.Sort(r.sorted)
+	rank := max(1, int(math.Ceil(q*float64(asked))))
+	if rank > len(r.sorted) {
+		return 0, false
+	}
+	return r.sorted[rank-1], true
+}
+
+// shift makes room for the next round in place of the oldest.
+func (r *responses) shift() {
+	last := len(r.rounds) - 1
+	oldest := r.rounds[last][:0]
+	copy(r.rounds[1:], r.rounds)
+	copy(r.missing[1:], r.missing)
+	r.rounds[0] = oldest
+}
