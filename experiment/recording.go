@@ -65,7 +65,8 @@ const mostRecorded = 4_000_000
 func (r *runner) recordable(run *scenarios.Run, devices int) bool {
 	s := &run.Settings.Run
 	_, asked := run.Settings.Federation.Sizes(devices)
-	return run.Settings.Federation.Traits().WaitsForAll && asked == devices &&
+	protocol := run.Settings.Federation.Traits()
+	return protocol.WaitsForAll && !protocol.LimitsWork && !protocol.Weighs && asked == devices &&
 		s.Outer == 1 && s.EvalEvery == 1 && s.ThetaEvery == 0 && devices*s.Rounds <= r.mostRecorded
 }
 

@@ -109,6 +109,9 @@ func (f *Config) validatePolicies(c *config.Checker) {
 	c.Require(f.Quantile >= 0 && f.Quantile <= 1, "deadline_quantile", f.Quantile, "must be in [0, 1]")
 	c.Require(f.Window >= 1 && f.Window <= 10_000, "deadline_window", f.Window, "must be in [1, 10000]")
 	f.validateSelection(c)
+	if o, decoded := f.ProtocolOptions.(config.Options); decoded {
+		o.Validate(c.In("protocol_options"))
+	}
 	c.Require(f.Over >= 1 && f.Over <= 1e6, "over_selection", f.Over, "must be in [1, 1e6]")
 	c.Require(f.Retries >= 0 && f.Retries <= 1000, "retries", f.Retries, "must be in [0, 1000]")
 	c.Require(f.MinReports >= 0, "min_reports", f.MinReports, "must not be negative")

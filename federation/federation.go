@@ -206,8 +206,8 @@ func New(s Setup) (*Federation, error) {
 	}
 	wanted, asked := s.Config.Sizes(n)
 	f.wanted, f.selection = wanted, newSelection(f, s.Seed, asked, n)
-	if f.setup.Problem != nil {
-		f.weigher, _ = f.protocol.(Weigher)
+	if f.traits.Weighs && s.Problem != nil {
+		f.weigher = f.protocol.(Weigher)
 	}
 	if f.traits.LimitsWork {
 		f.limiter, f.budgets = f.protocol.(Limiter), make([]int32, n)

@@ -66,6 +66,8 @@ type Traits struct {
 	Continuous bool
 	// LimitsWork: the protocol is a Limiter.
 	LimitsWork bool
+	// Weighs: the protocol is a Weigher.
+	Weighs bool
 	// FitsWork: it limits work to what fits into federation.deadline_s.
 	FitsWork bool
 	// Late: responses to earlier rounds are taken in the round in which they arrive.

@@ -34,7 +34,7 @@ func Keys(s *Scenario) []config.Field {
 	}
 	for _, kind := range kindsOfModels() {
 		for _, m := range kind.models {
-			if s == nil || s.names(kind.table, m.name) {
+			if s == nil || s.names(&kind, m.name) {
 				add(kind.path()+".", config.Fields(m.options()))
 			}
 		}

@@ -9,14 +9,14 @@ import (
 	"fedsim/network"
 )
 
-// model describes a registered model of devices or links, or a selector.
+// model describes a registered model of devices or links, a selector or a protocol.
 type model struct {
 	name, summary string
 	options       func() config.Options
 }
 
 // kindOfModel is a sort of plugin that a key of a table names: a model of devices or
-// links, or a selector.
+// links, a selector or a protocol.
 type kindOfModel struct {
 	table, key, options string // key names one, options holds its options; both in the table
 	what                string
@@ -27,7 +27,7 @@ type kindOfModel struct {
 // path returns where the options are.
 func (k *kindOfModel) path() string { return k.table + "." + k.options }
 
-// kindsOfModels lists the models and selectors that are linked in. Those without
+// kindsOfModels lists the models, selectors and protocols that are linked in. Those without
 // options are left out.
 func kindsOfModels() []kindOfModel {
 	machines := kindOfModel{table: "devices", key: "model", options: "options", what: "device model", optional: true}
@@ -46,27 +46,36 @@ func kindsOfModels() []kindOfModel {
 			selectors.models = append(selectors.models, model{name, f.Summary, f.Options})
 		}
 	}
-	return []kindOfModel{machines, links, selectors}
+	protocols := kindOfModel{table: "federation", key: "protocol", options: "protocol_options", what: "protocol"}
+	for _, name := range federation.ProtocolNames() {
+		if f, _ := federation.LookupProtocol(name); f.Options != nil {
+			protocols.models = append(protocols.models, model{name, f.Summary, f.Options})
+		}
+	}
+	return []kindOfModel{machines, links, selectors, protocols}
 }
 
-// chosen returns the model and where in the settings its options are.
-func (s *Settings) chosen(table string) (name string, options *any) {
-	switch table {
-	case "devices":
-		return s.Devices.Model, &s.Devices.Options
-	case "network":
+// chosen returns the model of a kind and where in the settings its options are.
+func (s *Settings) chosen(kind *kindOfModel) (name string, options *any) {
+	switch kind.options {
+	case "options":
+		if kind.table == "devices" {
+			return s.Devices.Model, &s.Devices.Options
+		}
 		return s.Network.Model, &s.Network.Options
+	case "protocol_options":
+		return s.Federation.Protocol, &s.Federation.ProtocolOptions
 	default:
 		return s.Federation.Selection, &s.Federation.SelectionOptions
 	}
 }
 
-// resolveModels decodes the options of models and selectors strictly over the defaults
+// resolveModels decodes the options of models, selectors and protocols strictly over the defaults
 // of each. A name that is not registered is left to the tables' checks.
 func (s *Settings) resolveModels(tree *config.Node) config.Errors {
 	var problems config.Errors
 	for _, kind := range kindsOfModels() {
-		name, into := s.chosen(kind.table)
+		name, into := s.chosen(&kind)
 		var given *config.Node
 		if table := tree.Child(kind.table); table != nil {
 			given = table.Child(kind.options)
@@ -97,13 +106,13 @@ func (s *Settings) resolveModels(tree *config.Node) config.Errors {
 
 // names reports whether a model is in use: in the base settings or at a point of an
 // experiment.
-func (s *Scenario) names(table, model string) bool {
-	if name, _ := s.Settings.chosen(table); name == model {
+func (s *Scenario) names(kind *kindOfModel, model string) bool {
+	if name, _ := s.Settings.chosen(kind); name == model {
 		return true
 	}
 	for i := range s.Experiments {
 		for k := range s.Experiments[i].Jobs {
-			if name, _ := s.Experiments[i].Jobs[k].Candidates[0].Settings.chosen(table); name == model {
+			if name, _ := s.Experiments[i].Jobs[k].Candidates[0].Settings.chosen(kind); name == model {
 				return true
 			}
 		}

@@ -48,7 +48,7 @@ func documentSchema() schema {
 	sweep := laid(settings, "", listOf)
 	dataOf := laid(settings, "data.", func(value schema) schema { return value })
 	for _, s := range []schema{set, sweep} {
-		s["patternProperties"] = schema{`^(methods|devices\.options|network\.options|federation\.selection_options)(\.|$)`: schema{}}
+		s["patternProperties"] = schema{`^(methods|devices\.options|network\.options|federation\.(selection|protocol)_options)(\.|$)`: schema{}}
 	}
 	definitions := schema{"set": set, "sweep": sweep, "data": dataOf}
 	root["$defs"] = definitions
@@ -103,7 +103,8 @@ func methods(table, definitions schema) {
 func (k *kindOfModel) complete(table schema) {
 	keys := table["properties"].(schema)
 	described(keys, k.options, schema{"type": "object"})
-	rules := []any{schema{"if": schema{"required": []string{k.options}}, "then": schema{"required": []string{k.key}}}}
+	rules, _ := table["allOf"].([]any) // of another kind that the table names
+	rules = append(rules, schema{"if": schema{"required": []string{k.options}}, "then": schema{"required": []string{k.key}}})
 	for _, m := range k.models {
 		options := object(config.Fields(m.options()))
 		options["description"] = m.summary
