@@ -36,7 +36,7 @@ func (r Clustered) coupling(omega float64) float64 { return (r.Eta + omega) / (2
 
 // Update returns the coupling of (1-floor) Omega + floor (k/m) I, which keeps
 // 0 <= Omega <= I and the trace. Omega has the eigenvectors of W^T W (appendix
-// B.3). W = 0 says nothing of the tasks: the coupling is then that of Start.
+// B.3). For W = 0 the coupling is that of Start.
 func (r Clustered) Update(pool *parallel.Pool, w *data.Matrix, floor float64) (Coupling, error) {
 	start, err := r.Start(pool, w.Rows)
 	if err != nil {

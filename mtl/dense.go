@@ -76,7 +76,7 @@ func (c *Dense) At(s, t int) float64 { return c.m.Data[s*c.m.Stride+t] }
 // Primal sets W = V M.
 func (c *Dense) Primal(w, v *data.Matrix) { product(w, &c.m, v) }
 
-// Incremental sums over all tasks for every row it is asked for.
+// Incremental sums over all tasks for every row of W.
 func (c *Dense) Incremental(v *data.Matrix) IncrementalPrimal { return &denseFollower{c, v} }
 
 type denseFollower struct {
@@ -92,7 +92,7 @@ func (f *denseFollower) Task(dst []float64, t int) {
 	}
 }
 
-// State names nothing.
+// State has nothing to encode.
 func (f *denseFollower) State(*state.Coder) {}
 
 // Add adds dv to row t of V.
@@ -132,7 +132,7 @@ func (c *Dense) SigmaPrime(rule string, devices []int) []float64 {
 		}
 		values, err := eigenvalues(scaled)
 		if err != nil {
-			panic(fmt.Sprintf("mtl: sigma': %v", err)) // M was decomposed when it was made
+			panic(fmt.Sprintf("mtl: sigma': %v", err)) // NewDense has decomposed M
 		}
 		fill(sigma, values[n-1]*(1+1e-10))
 		return sigma

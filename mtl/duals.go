@@ -18,8 +18,8 @@ func (p *Problem) NewDuals() *Duals {
 	return &Duals{Alpha: p.NewBlocks(), V: p.NewWeights()}
 }
 
-// NewBlocks returns a zero vector of as many values as it has rows for each
-// device, in one arena.
+// NewBlocks returns a zero vector for each device with a value for each of its rows, in one
+// arena.
 func (p *Problem) NewBlocks() [][]float64 {
 	blocks := make([][]float64, p.Devices())
 	arena := make([]float64, p.Train.Rows())
@@ -41,9 +41,8 @@ func (p *Problem) AddV(device int, dst, a []float64) {
 	}
 }
 
-// RecomputeV sets V from the dual variables, which takes out the rounding that
-// many small updates have left in it. Devices that share a task are added in
-// their order.
+// RecomputeV computes V from the dual variables, which removes the accumulated rounding
+// errors of many small updates. Devices that share a task are added in order.
 func (p *Problem) RecomputeV(pool *parallel.Pool, d *Duals) {
 	clear(d.V.Data)
 	if p.sharing == nil {

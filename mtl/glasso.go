@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	glassoSweeps  = 1000  // some ten are usual, a hundred for nearly singular problems
+	glassoSweeps  = 1000  // about ten are typical, a hundred for nearly singular problems
 	glassoSettled = 1e-13 // change of an entry of W in a sweep that ends the iteration
-	// The largest violation of an optimality condition that is let through. 1e-7
-	// and less is usual down to rho = 1e-6 S_ii; for still smaller penalties X = W^-1 has
-	// condition numbers beyond 1e8 and loses the digits that W still has.
+	// The largest accepted violation of an optimality condition. At most 1e-7 is typical
+	// down to rho = 1e-6 S_ii. For smaller penalties, X = W^-1 has condition numbers beyond
+	// 1e8 and fewer correct digits than W.
 	glassoViolation = 1e-3
 )
 
@@ -23,7 +23,7 @@ const (
 //	tr(S X) - log det X + rho sum_ij |X_ij|  over positive definite X
 //
 // with exact zeros. For rho > 0 it exists for every positive semidefinite S; for
-// rho = 0 it is S^-1, and a singular S is refused. Accuracies are relative to
+// rho = 0 it is S^-1, and a singular S is an error. Accuracies are relative to
 // sqrt(W_ii W_jj), W = X^-1.
 func graphicalLasso(s *mat.SymDense, rho float64) (*mat.SymDense, error) {
 	n := s.SymmetricDim()
@@ -55,7 +55,7 @@ func inverse(s *mat.SymDense) (*mat.SymDense, error) {
 	if ok {
 		x = mat.NewSymDense(s.SymmetricDim(), chol.Inverse())
 	}
-	// Beyond a condition number of 1e12 the inverse has hardly a digit.
+	// Beyond a condition number of 1e12 the inverse has almost no correct digit.
 	if !ok || !(norm1(s)*norm1(x) < 1e12) {
 		return nil, fmt.Errorf("graphical lasso without penalty: W^T W (%d x %d) is singular and the minimum over Omega unbounded: problem.lambda2 must be positive", s.SymmetricDim(), s.SymmetricDim())
 	}
@@ -81,7 +81,7 @@ func norm1(x *mat.SymDense) (most float64) {
 //
 //	min 1/2 b W_11 b^T - s_12 b + rho |b|_1,
 //
-// and -b is column j of X but for a factor. Each lasso is solved exactly.
+// and -b is a multiple of column j of X. Each lasso is solved exactly.
 type glasso struct {
 	n    int
 	s, w *mat.SymDense
@@ -103,8 +103,7 @@ func newGlasso(s *mat.SymDense, rho float64) *glasso {
 	return g
 }
 
-// sweep brings every row and column of W up to date, and returns the largest
-// change.
+// sweep updates every row and column of W, and returns the largest change.
 func (g *glasso) sweep() (change float64) {
 	for j := range g.n {
 		rest := g.v[:0]
@@ -138,9 +137,8 @@ func (g *glasso) sweep() (change float64) {
 
 func (g *glasso) scale(i, j int) float64 { return math.Sqrt(g.w.At(i, i) * g.w.At(j, j)) }
 
-// solution returns X = W^-1 by the solutions of the lassos, whose zeros are
-// exact: x_22 = 1/(w_22 - w_12 b), x_12 = -b x_22. Both halves agree but for
-// rounding.
+// solution returns X = W^-1 from the solutions of the lassos, whose zeros are exact:
+// x_22 = 1/(w_22 - w_12 b), x_12 = -b x_22. Both triangles agree up to rounding.
 func (g *glasso) solution() *mat.SymDense {
 	x := mat.NewSymDense(g.n, nil)
 	for j := range g.n {
@@ -163,7 +161,7 @@ func (g *glasso) solution() *mat.SymDense {
 	return x
 }
 
-// violation returns by how much the conditions of optimality are violated at X:
+// violation returns the largest violation of the optimality conditions at X:
 // S_ij - (X^-1)_ij + rho sign(X_ij) = 0, or at most rho in size where X_ij = 0.
 // It is +Inf when X is not positive definite.
 func (g *glasso) violation(x *mat.SymDense) float64 {

@@ -18,9 +18,9 @@ import (
 //
 //	R(W, Omega) = lambda (1/s2 |W|^2 + tr(W Omega W^T) - d log det Omega) + l1 |W|_1 + l2 |Omega|_1
 //
-// so that M = 1/(2 lambda) (I/s2 + Omega)^-1, with the term in |W|_1 beside it.
-// |Omega|_1 is the sum over all entries, the diagonal among them. R is convex in
-// W and in Omega, not jointly: alternation ends in a point that neither step
+// so that M = 1/(2 lambda) (I/s2 + Omega)^-1, plus the term in |W|_1.
+// |Omega|_1 is the sum over all entries, including the diagonal. R is convex in
+// W and in Omega, but not jointly: alternation converges to a point that neither step
 // improves. The terms in Omega alone are part of the coupling's Value.
 type Graphical struct {
 	Lambda         float64
@@ -44,9 +44,9 @@ func (r Graphical) Start(_ *parallel.Pool, m int) (Coupling, error) {
 //
 //	Omega = argmin tr(W^T W/d Omega) - log det Omega + l2/(lambda d) |Omega|_1
 //
-// with floor (tr Omega/m) I mixed in, which keeps its zeros. For l2 > 0 it exists
-// for every W; for l2 = 0 it is d (W^T W)^-1, and a W without full rank is refused:
-// the minimum is then unbounded.
+// with floor (tr Omega/m) I mixed in, which preserves its zeros. For l2 > 0 it exists for
+// every W. For l2 = 0 it is d (W^T W)^-1; Update fails unless W has full rank, because the
+// objective is unbounded below.
 func (r Graphical) Update(_ *parallel.Pool, w *data.Matrix, floor float64) (Coupling, error) {
 	omega, err := r.omega(w)
 	if err != nil {
@@ -66,8 +66,8 @@ func (r Graphical) Update(_ *parallel.Pool, w *data.Matrix, floor float64) (Coup
 	return r.coupling(omega)
 }
 
-// UpdateFLOPs returns 2 m^2 d + 10 m^3: W^T W, and as if the graphical lasso took
-// ten passes; how many it takes depends on W.
+// UpdateFLOPs returns 2 m^2 d + 10 m^3, for W^T W and ten passes of the graphical lasso. The
+// actual number of passes depends on W.
 func (r Graphical) UpdateFLOPs(m, d int) float64 {
 	return float64(m) * float64(m) * (float64(2*float64(d)) + float64(10*float64(m)))
 }

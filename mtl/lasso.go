@@ -39,8 +39,8 @@ func softThreshold(x, t float64) float64 {
 	return 0
 }
 
-// solve leaves in l.w the solution for the v whose entries are every stride-th
-// of the column.
+// solve computes l.w, the solution for the v whose entries are every stride-th of the
+// column.
 //
 // A pass of coordinate descent lowers the objective unless all optimality conditions hold.
 // polish then moves w to the minimizer for the signs of the pass, or toward it until an

@@ -39,8 +39,8 @@ func (Logistic) Conjugate(a, y float64) float64 {
 	}
 }
 
-// The dual variables that a step may return: it stays off the ends, where the
-// conjugate has no derivative.
+// The range of dual variables that a step returns. It excludes the ends, where the conjugate
+// has no derivative.
 const (
 	logisticLeast = 0x1p-1022
 	logisticMost  = 1 - 0x1p-53
@@ -52,9 +52,9 @@ const (
 //	g(t) = t + m + q (sigma(t) - y a),   m = y z,
 //
 // between -m - q (1 - y a) and -m + q y a. Newton's method finds it to rounding,
-// mostly in two to five iterations; a bisection takes the place of a Newton step
-// that leaves the bracket or is not half as long as the one before, so that
-// there cannot be many.
+// typically in two to five iterations. A bisection replaces a Newton step that leaves the
+// bracket or is more than half as long as the one before, which bounds the number of
+// iterations.
 func (Logistic) Step(a, y, z, q float64) float64 {
 	s0, m := float64(y*a), float64(y*z)
 	low, high := -m-float64(q*(1-s0)), -m+float64(q*s0)
@@ -63,8 +63,8 @@ func (Logistic) Step(a, y, z, q float64) float64 {
 		t = min(high, max(low, elementary.Log(s0)-elementary.Log1p(-s0)))
 	}
 	last := high - low
-	// Each iteration halves the bracket or the step; brackets are narrower than
-	// q <= 2^100, and 2^-52 is the finest there is to find.
+	// Each iteration halves the bracket or the step. The bracket is narrower than
+	// q <= 2^100, and the resolution is 2^-52.
 	const most = 2 * (100 + 52)
 	for range most {
 		s := sigmoid(t)

@@ -22,8 +22,8 @@ type Loss interface {
 	Smoothness() float64
 	// Lipschitz returns L: the loss is L-Lipschitz in z; +Inf when it is not.
 	Lipschitz() float64
-	// Regression reports whether the loss takes real targets. One that does also
-	// takes the labels -1 and +1, as targets like any others.
+	// Regression reports whether the loss accepts real targets. Such a loss also accepts the
+	// labels -1 and +1.
 	Regression() bool
 }
 

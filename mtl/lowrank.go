@@ -42,7 +42,7 @@ func newLowRank(pool *parallel.Pool, f data.Matrix, eigenvalues []float64, off f
 	c := &lowRank{
 		pool: pool, f: f, off: off, eigenvalues: eigenvalues, diag: make([]float64, f.Rows),
 		along: make([]float64, f.Cols), back: make([]float64, f.Cols), spare: new(sync.Pool),
-		// Few enough blocks that their partial sums take no more room than V.
+		// The partial sums of the blocks take at most the memory of V.
 		blocks: cut(f.Rows, max(256, f.Cols, f.Rows/256)),
 	}
 	for k, e := range eigenvalues {
@@ -68,8 +68,8 @@ func (c *lowRank) Tasks() int { return c.f.Rows }
 // Diag returns M_tt.
 func (c *lowRank) Diag(t int) float64 { return c.diag[t] }
 
-// image is scratch for F^T X: the parts of all blocks, their sum, and what each
-// worker needs.
+// image is scratch for F^T X: the parts of all blocks, their sum, and scratch of each
+// worker.
 type image struct {
 	parts   []data.Matrix
 	sum     data.Matrix
@@ -92,7 +92,7 @@ func (c *lowRank) newImage(d int) *image {
 	return im
 }
 
-// project returns F^T X, to be put back into spare.
+// project returns F^T X. The caller returns it to spare.
 func (c *lowRank) project(x *data.Matrix) *image {
 	im, ok := c.spare.Get().(*image)
 	if !ok || im.sum.Cols != x.Cols {

@@ -20,14 +20,14 @@ import (
 // the largest entry. It allows for files with seven digits. Omega has the mean of both.
 const omegaSymmetry = 1e-6
 
-// The most bytes of a file with Omega, and of one of its rows.
+// The largest size of a file with Omega, and of one of its rows, in bytes.
 const (
 	maxOmegaFile = 1 << 36
 	maxOmegaRow  = 1 << 26
 )
 
-// readOmega reads the known m x m matrix Omega from a csv file without a header.
-// Faults are a *data.ParseError with line and column.
+// readOmega reads the known m x m matrix Omega from a csv file without a header. A malformed
+// file is a *data.ParseError with line and column.
 func readOmega(path string, m int) (*mat.SymDense, error) {
 	file, err := input.Open(path, maxOmegaFile)
 	if err != nil {
@@ -40,11 +40,11 @@ func readOmega(path string, m int) (*mat.SymDense, error) {
 	return omega, nil
 }
 
-// parseOmega reads Omega; name is for messages.
+// parseOmega reads Omega; name is the file in error messages.
 func parseOmega(r io.Reader, name string, m int) (*mat.SymDense, error) {
 	bounded := input.NewRecords(r, maxOmegaRow)
 	records := csv.NewReader(bounded)
-	records.FieldsPerRecord = -1 // counted here, for a message with both numbers
+	records.FieldsPerRecord = -1 // checked below, for a better error message
 	fault := func(line, column int, format string, args ...any) error {
 		return &data.ParseError{File: name, Line: line, Column: column, Problem: fmt.Sprintf(format, args...)}
 	}

@@ -33,8 +33,8 @@ func (r Probabilistic) coupling(omega float64) float64 {
 	return omega / (1 + float64(r.PriorPrecision*omega)) / (2 * r.Lambda)
 }
 
-// Update returns the coupling of (1-floor) (W^T W)^1/2/tr + floor I/m. W = 0
-// says nothing of the tasks: the coupling is then that of Start.
+// Update returns the coupling of (1-floor) (W^T W)^1/2/tr + floor I/m. For
+// W = 0 the coupling is that of Start.
 func (r Probabilistic) Update(pool *parallel.Pool, w *data.Matrix, floor float64) (Coupling, error) {
 	s, err := spectrumOf(pool, w)
 	if err != nil {
@@ -55,8 +55,8 @@ func (r Probabilistic) Update(pool *parallel.Pool, w *data.Matrix, floor float64
 // UpdateFLOPs returns the cost of the decomposition of W.
 func (r Probabilistic) UpdateFLOPs(m, d int) float64 { return spectrumFLOPs(m, d) }
 
-// strength returns l of r(W) = l (|W|^2/s2 + |W|_*^2), which R is with the Omega of Update
-// and no floor; |W|_* is the nuclear norm, the sum of the singular values.
+// strength returns l of r(W) = l (|W|^2/s2 + |W|_*^2), the value of R with the Omega of
+// Update and no floor; |W|_* is the nuclear norm, the sum of the singular values.
 func (r Probabilistic) strength() float64 {
 	if r.Paper {
 		return r.Lambda
@@ -104,8 +104,8 @@ func (r Probabilistic) Proximal(y []float64, rho float64) {
 	}
 }
 
-// shrunk returns the S that is the sum of all max(0, rho y - 2 l S)/width. The first of
-// y, which are in descending order, are those that are not 0.
+// shrunk solves S = sum max(0, rho y - 2 l S)/width for S. y is in descending order, so that
+// the nonzero terms come first.
 func (r Probabilistic) shrunk(y []float64, rho, width float64) float64 {
 	l, sum, total := r.strength(), 0.0, 0.0
 	for k, x := range y {

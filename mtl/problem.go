@@ -17,7 +17,7 @@ import (
 type Problem struct {
 	Config       Config
 	Train        *data.Set // one element for each device
-	Test         *data.Set // one element for each task; several when its tasks were pooled (Owner)
+	Test         *data.Set // one element for each task; several for pooled tasks (Owner)
 	Loss         Loss
 	Regularizer  Regularizer
 	Scale        []float64   // c of each device's rows: 1, or 1/n_t with n_t the rows of its task
@@ -64,7 +64,7 @@ func NewProblem(cfg Config, split data.Split) (*Problem, error) {
 // need more, SDCA prefetches them four steps ahead.
 const cacheShare = 8 << 20
 
-// bytes returns how many bytes the training rows take in memory.
+// bytes returns the size of the training rows in memory, in bytes.
 func (p *Problem) bytes() int {
 	bytes := 0
 	for k := range p.Train.Tasks {
@@ -74,7 +74,7 @@ func (p *Problem) bytes() int {
 	return bytes
 }
 
-// countTasks finds how many tasks there are and how many devices each has.
+// countTasks counts the tasks and the devices of each.
 func (p *Problem) countTasks() {
 	if p.Train.Owner == nil {
 		return
@@ -177,12 +177,12 @@ func (p *Problem) RowCounts() []int32 {
 // NewWeights returns a zero W: one row of d values for each task.
 func (p *Problem) NewWeights() data.Matrix { return data.NewMatrix(p.Tasks(), p.Features()) }
 
-// StepFLOPs is the cost of one coordinate step of this problem.
+// StepFLOPs returns the cost of one coordinate step of the problem.
 func (p *Problem) StepFLOPs() float64 { return StepFLOPs(p.Features()) }
 
-// StepFLOPs is the cost of one coordinate step on d features: the dot product,
+// StepFLOPs returns the cost of one coordinate step on d features: the dot product,
 // the axpy and eight operations for the step itself.
 func StepFLOPs(d int) float64 { return float64(4*float64(d)) + 8 }
 
-// NullStepFLOPs is the cost of a step that does not change its coordinate and needs no axpy.
+// NullStepFLOPs returns the cost of a step that does not change its coordinate and needs no axpy.
 func (p *Problem) NullStepFLOPs() float64 { return 2*float64(p.Features()) + 8 }

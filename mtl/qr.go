@@ -9,11 +9,10 @@ import (
 )
 
 // tallQR is the decomposition A = Q R of a matrix with more rows than columns by
-// Householder reflections, block by block of its rows: the triangles of the
-// blocks are stacked and decomposed in the same way, until one is left (TSQR,
-// Demmel, Grigori, Hoemmen and Langou, SIAM J. Sci. Comput. 34, 2012). It is as
-// accurate as the decomposition in one piece, and its bits depend on the size of
-// A alone.
+// Householder reflections. It decomposes blocks of rows, stacks the triangles of the
+// blocks and decomposes these in the same way, until one triangle remains (TSQR, Demmel,
+// Grigori, Hoemmen and Langou, SIAM J. Sci. Comput. 34, 2012). It is as accurate as a
+// decomposition without blocks. The blocks depend only on the size of A.
 type tallQR struct {
 	pool   *parallel.Pool
 	a      data.Matrix // below the diagonal of each block its reflections Y, on and above it its triangle
@@ -22,8 +21,8 @@ type tallQR struct {
 	above  *tallQR       // of the stacked triangles; nil for one block
 }
 
-// newTallQR decomposes A in its place. It has at least as many rows as columns,
-// and its entries are at most 1e100 in size, so that no square overflows.
+// newTallQR decomposes A in place. A must have at least as many rows as columns, and entries
+// of at most 1e100 in size, so that squares do not overflow.
 func newTallQR(pool *parallel.Pool, a data.Matrix) *tallQR {
 	// A block fits in a core's cache, and the stacked factors are at most a fifth of A.
 	q := &tallQR{pool: pool, a: a, blocks: cut(a.Rows, max(400, 5*a.Cols))}
@@ -45,11 +44,11 @@ func newTallQR(pool *parallel.Pool, a data.Matrix) *tallQR {
 	return q
 }
 
-// reflect decomposes a block in its place and returns T. Reflection k is
-// I - tau y y^T with y_k = 1 and zeros above. For it the sums over rows i > k of
-// a_ik times row i are at hand: they hold the norm of the column, y^T A for the
-// columns to come, and y^T Y, which column k of T is made of. One pass over the
-// rows below changes A and sums for the next reflection.
+// reflect decomposes a block in place and returns T. Reflection k is I - tau y y^T with
+// y_k = 1 and zeros above. Before reflection k, sums holds the sum over rows i > k of a_ik
+// times row i: the norm of the column, y^T A for the later columns, and y^T Y, from which
+// column k of T follows. One pass over the rows below applies the reflection and computes
+// the sums for the next.
 func reflect(a data.Matrix) data.Matrix {
 	t := data.NewMatrix(a.Cols, a.Cols)
 	sums, image := make([]float64, a.Cols), make([]float64, a.Cols)
@@ -100,8 +99,8 @@ func (q *tallQR) triangle() data.Matrix {
 	return r
 }
 
-// times returns Q Z for a Z of as many rows as A has columns and no more columns.
-// It uses up q: the product takes the place of A.
+// times returns Q Z. Z has as many rows as A has columns, and at most as many columns. The
+// product overwrites A, so that q is invalid afterward.
 func (q *tallQR) times(z data.Matrix) data.Matrix {
 	if q.above != nil {
 		z = q.above.times(z)
@@ -122,16 +121,16 @@ func (q *tallQR) times(z data.Matrix) data.Matrix {
 	return data.Matrix{Rows: q.a.Rows, Cols: z.Cols, Stride: q.a.Stride, Data: q.a.Data}
 }
 
-// unreflection is a worker's space to undo reflect in.
+// unreflection is scratch of a worker for apply.
 type unreflection struct {
 	image, coefficients data.Matrix // Y_1^T Z, -T Y_1^T Z
 	y, part             data.Matrix // some rows of Y, and of -Y T Y_1^T Z
 }
 
-// unreflected is how many rows a step takes.
+// unreflected is the number of rows of a step.
 const unreflected = 64
 
-// newUnreflection returns space for blocks of n columns and Z of so many.
+// newUnreflection returns scratch for blocks of n columns and a Z of the given number.
 func newUnreflection(n, columns int) *unreflection {
 	return &unreflection{
 		image: data.NewMatrix(n, columns), coefficients: data.NewMatrix(n, columns),
@@ -139,7 +138,7 @@ func newUnreflection(n, columns int) *unreflection {
 	}
 }
 
-// apply sets a block that reflect has decomposed to its Q times Z, which is
+// apply overwrites a block that reflect has decomposed by its Q times Z, which is
 // (Z, 0) - Y T Y_1^T Z with Y_1 the first rows of Y.
 func (u *unreflection) apply(a data.Matrix, t, z *data.Matrix) {
 	n, image, coefficients := a.Cols, &u.image, &u.coefficients
@@ -161,7 +160,7 @@ func (u *unreflection) apply(a data.Matrix, t, z *data.Matrix) {
 		reflections, change := rowsOf(&u.y, 0, out.Rows), rowsOf(&u.part, 0, out.Rows)
 		copy(reflections.Data, out.Data)
 		for i := range out.Rows {
-			if k := from + i; k < n { // on and above the diagonal lies the triangle
+			if k := from + i; k < n { // the triangle is on and above the diagonal
 				clear(reflections.Row(i)[k:])
 				reflections.Row(i)[k] = 1
 			}

@@ -2,14 +2,13 @@ package mtl
 
 import "fedsim/internal/rng"
 
-// Sample is a choice of tasks that a problem is evaluated on in place of all of
-// them.
+// Sample is a subset of the tasks for the evaluation of a problem.
 type Sample struct {
-	devices []int32 // those of its tasks, in order
+	devices []int32 // of its tasks, in order
 	tests   []int32 // its elements of the test set, in order
-	tasks   int     // how many there are
-	ranks   []int32 // of each of its devices: which of them is its own; nil when each device has its own
-	weight  float64 // tasks that each of it stands for
+	tasks   int     // number of tasks
+	ranks   []int32 // by device of the sample: the index of its task in the sample; nil when each device has its own task
+	weight  float64 // m/n for n of m tasks
 }
 
 // NewSample draws n tasks uniformly without replacement, 0 < n <= m, from (seed,
@@ -30,7 +29,7 @@ func (p *Problem) NewSample(n int, seed uint64) *Sample {
 	return &s
 }
 
-// sampleOf returns the sample of the tasks that are marked.
+// sampleOf returns the sample of the marked tasks.
 func (p *Problem) sampleOf(drawn []bool) Sample {
 	var s Sample
 	rank := make([]int32, len(drawn))
@@ -57,7 +56,7 @@ func (p *Problem) sampleOf(drawn []bool) Sample {
 	return s
 }
 
-// taskOf returns which of the sample's tasks its device number i belongs to.
+// taskOf returns the index, in the sample, of the task of device i of the sample.
 func (s *Sample) taskOf(i int) int {
 	if s.ranks == nil {
 		return i

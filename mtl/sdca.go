@@ -62,12 +62,11 @@ func (o *Order) pass(most int) (from, to int) {
 //
 //	min over da of c sum_i loss*(-a_i - da_i) + <w_t, dv> + curvature/2 |dv|^2,  dv = c X^T da
 //
-// where curvature = sigma' M_tt of its task t. It changes a in place to a + da, and u, which
-// holds w_t + curvature dv, along with it. The result has the same bits as that
-// of as many calls of SDCAStep, but the axpy of a step and the dot product of
-// the next are one pass over u, and rows are drawn and fetched while earlier ones
-// are worked on. It costs as many draws as steps, returns how many of these moved
-// their coordinate, and allocates nothing.
+// where curvature = sigma' M_tt of its task t. It changes a in place to a + da, and u =
+// w_t + curvature dv with it. The result has the same bits as the same number of calls of
+// SDCAStep. SDCA is faster: the axpy of a step and the dot product of the next are one pass
+// over u, and it draws and prefetches rows ahead. It takes one draw a step, returns the
+// number of steps that changed their coordinate, and does not allocate.
 func (p *Problem) SDCA(k int, a, u []float64, curvature float64, order *Order, steps int) (moved int) {
 	task := p.Train.Open(k)
 	defer task.Close()
@@ -120,14 +119,14 @@ func (p *Problem) SDCA(k int, a, u []float64, curvature float64, order *Order, s
 }
 
 // CoordinateStep returns the exact minimizer b of coordinate i of a device's
-// subproblem, its dual variable being a and x_i . u being z.
+// subproblem, for its dual variable a and z = x_i . u.
 func (p *Problem) CoordinateStep(k, i int, a, z, curvature float64) float64 {
 	q := float64(float64(curvature*p.Scale[k]) * p.Norms[k][i])
 	return p.Loss.Step(a, p.Train.Tasks[k].Y[i], z, max(q, leastCurvature))
 }
 
-// SDCAStep takes one coordinate step of SDCA, on row i, and reports whether it
-// moved the coordinate.
+// SDCAStep takes one coordinate step of SDCA on row i, and reports whether the coordinate
+// changed.
 func (p *Problem) SDCAStep(k int, a, u []float64, curvature float64, i int) bool {
 	task := p.Train.Open(k)
 	defer task.Close()
@@ -140,19 +139,18 @@ func (p *Problem) SDCAStep(k int, a, u []float64, curvature float64, i int) bool
 	return true
 }
 
-// leastCurvature stands for the curvature of a row of zeros. Such a row has no say
-// in w, but its dual variable has a value at the optimum, without which the
-// duality gap never closes.
+// leastCurvature replaces the curvature of a row of zeros. Such a row does not affect w, but
+// the duality gap closes only when its dual variable has the optimal value.
 const leastCurvature = 1e-300
 
-// Subproblem describes how good a + da is for the subproblem of a device.
+// Subproblem is the value of a device's subproblem at a + da.
 type Subproblem struct {
 	Value float64 // objective of the subproblem without its constant c(alpha)
 	Gap   float64 // its duality gap: an upper bound on Value minus the minimum
 }
 
-// EvaluateSubproblem evaluates the subproblem of device k at a + da (as SDCA leaves a and u,
-// started at w). By Fenchel and Young the gap is the sum over rows of
+// EvaluateSubproblem evaluates the subproblem of device k at a + da (a and u after SDCA from
+// u = w). By Fenchel and Young the gap is the sum over rows of
 // loss(x.u) + loss*(-a) + a x.u, each term of which is at least zero. dv is
 // scratch space of d values.
 func (p *Problem) EvaluateSubproblem(k int, a, u, w, dv []float64, curvature float64) Subproblem {
@@ -173,8 +171,7 @@ func (p *Problem) EvaluateSubproblem(k int, a, u, w, dv []float64, curvature flo
 	return s
 }
 
-// DeltaV sets dv = (u - w)/curvature: the change of v_t that u = w + curvature
-// dv stands for.
+// DeltaV sets dv = (u - w)/curvature: the change of v_t for u = w + curvature dv.
 func DeltaV(dv, u, w []float64, curvature float64) {
 	for j := range dv {
 		dv[j] = (u[j] - w[j]) / curvature

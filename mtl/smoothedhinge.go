@@ -6,7 +6,7 @@ import (
 	"fedsim/internal/kernel"
 )
 
-// SmoothedHinge is the hinge with its kink rounded off over a width of gamma =
+// SmoothedHinge is the hinge with its kink smoothed over a width of gamma =
 // Smoothing > 0: with the margin m = y z it is 0 for m >= 1, 1 - m - gamma/2 for
 // m <= 1 - gamma and (1-m)^2/(2 gamma) in between. Its conjugate is
 // loss*(-a) = -y a + gamma/2 (y a)^2 on 0 <= y a <= 1 (Shalev-Shwartz and Zhang,

@@ -11,12 +11,12 @@ import (
 )
 
 // sparse is a dense coupling with an l1 term, the part in W of eq. graph1:
-// R(W) = 1/2 tr(W M^-1 W^T) + l1 |W|_1. It is strongly convex with respect to
-// M^-1 as without the term, so that sigma' and step sizes are those of M.
+// R(W) = 1/2 tr(W M^-1 W^T) + l1 |W|_1. It is strongly convex with respect to M^-1, also
+// without the term, so that sigma' and step sizes are those of M.
 //
-// grad R*(V) = argmax_W <V, W> - R(W) falls apart into one lasso of m variables
-// for each feature, min 1/2 w M^-1 w^T - v w + l1 |w|_1, which the center solves
-// exactly, from w = 0 every time: the result depends on V alone.
+// grad R*(V) = argmax_W <V, W> - R(W) is one lasso of m variables for each feature,
+// min 1/2 w M^-1 w^T - v w + l1 |w|_1. The server solves each exactly, always from w = 0:
+// the result depends only on V.
 type sparse struct {
 	*Dense
 	precision []float64 // M^-1, row by row
@@ -53,8 +53,8 @@ func (c *sparse) Primal(w, v *data.Matrix) {
 	}
 }
 
-// Incremental solves all lassos for every row it is asked for: the features of a task
-// depend on those of the others.
+// Incremental solves all lassos for every row of W: the weights of a task depend on those of
+// the others.
 func (c *sparse) Incremental(v *data.Matrix) IncrementalPrimal {
 	return &sparseFollower{c, v, newLasso(c.precision, c.Tasks(), c.l1)}
 }
@@ -73,7 +73,7 @@ func (f *sparseFollower) Task(dst []float64, t int) {
 	}
 }
 
-// State names nothing: no lasso starts from another.
+// State has nothing to encode: every lasso starts at 0.
 func (f *sparseFollower) State(*state.Coder) {}
 
 // Add adds dv to row t of V.
@@ -111,15 +111,15 @@ func (c *sparse) Value(w, _ *data.Matrix) float64 {
 	return float64(0.5*dot(&z, w)) + float64(c.l1*size)
 }
 
-// FLOPs returns 20 m^2 d, as if every lasso took ten passes of 2 m^2: how many
-// it takes depends on V.
+// FLOPs returns 20 m^2 d: it assumes ten passes of 2 m^2 for every lasso. The actual number
+// depends on V.
 func (c *sparse) FLOPs(d int) float64 {
 	return 20 * float64(c.Tasks()) * float64(c.Tasks()) * float64(d)
 }
 
-// Shifted is a coupling whose R has a constant added: the terms of a
-// regularizer in Omega alone, which the objectives of different Omega are
-// compared with. Value at W = 0 is the constant.
+// Shifted is a coupling with a constant added to R: the terms of a regularizer in Omega
+// alone. With them the objectives of different Omega are comparable. The constant is Value
+// at W = 0.
 type Shifted struct {
 	Coupling
 	Constant float64

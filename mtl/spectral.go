@@ -16,26 +16,25 @@ import (
 //	S(lambda) = G^T (lambda I - P)^-1 G
 //
 // is 1, if there is such a lambda above the entries of P: by Schur's complement
-// lambda I - B is positive definite exactly when I - S(lambda) is. That is what
-// makes the result safe: it is returned only when f was found to be below 1 by
-// more than rounding, not because an iteration seems to have converged. Iterations
-// on B itself (power, Lanczos) give lower bounds alone, and take more passes over
-// G.
+// lambda I - B is positive definite exactly when I - S(lambda) is. The result is safe
+// because f is below 1 there by more than its rounding error; it does not rely on
+// convergence. Iterations on B itself (power, Lanczos) give only lower bounds, and take
+// more passes over G.
 
 // secular is f at some lambda, its derivative, and a bound on the rounding of f.
 type secular struct{ value, slope, rounding float64 }
 
-// raiseBy is how far, relative to it, the eigenvalue is raised: enough for f to
-// tell, and the same as Dense does.
+// raiseBy is the relative amount by which the result exceeds the eigenvalue. It is large
+// enough for f to fall below 1, and equals that of Dense.
 const raiseBy = 1e-10
 
-// topEigenvalue returns an upper bound of B's largest eigenvalue that exceeds it
-// by raiseBy, or by as much more as rounding asks for. least and most are bounds of
-// it, least not below the entries of P; f is evaluated above least alone.
+// topEigenvalue returns an upper bound of the largest eigenvalue of B. It exceeds the
+// eigenvalue by raiseBy, or by more when rounding requires it. least and most bound the
+// eigenvalue; least is at least every entry of P. f is evaluated only above least.
 //
-// 1/f is concave and increases, so that Newton's steps for 1/f = 1 increase
-// toward the eigenvalue from whatever side they start; they converge
-// quadratically. Each is the Rayleigh quotient of B at (lambda I - P)^-1 G u with u
+// 1/f is concave and increasing, so that Newton's steps for 1/f = 1 converge to the
+// eigenvalue quadratically from every start, increasing after the first. Each is the
+// Rayleigh quotient of B at (lambda I - P)^-1 G u with u
 // the eigenvector of S, so it is never above the eigenvalue.
 func topEigenvalue(least, most float64, f func(lambda float64) secular) float64 {
 	raise := raiseBy
@@ -57,8 +56,8 @@ func topEigenvalue(least, most float64, f func(lambda float64) secular) float64 
 
 // spectral returns the largest eigenvalue of D^-1/2 M D^-1/2 with the row and
 // column of a task repeated for each of its devices and D the diagonal. Each
-// step of topEigenvalue is a pass of O(m r^2); few are needed, two if all M_tt
-// are equal.
+// step of topEigenvalue is a pass of O(m r^2). It takes few steps, two if all M_tt are
+// equal.
 func (c *lowRank) spectral(devices []int) float64 {
 	least, most := 0.0, 0.0
 	for t := range c.diag {
@@ -69,9 +68,8 @@ func (c *lowRank) spectral(devices []int) float64 {
 }
 
 // secular evaluates f for P = off n_t/M_tt and G = (n_t/M_tt)^1/2 F c^1/2, where
-// task t has n_t devices. The rounding of lambda - P is that of a P which differs
-// by a rounding of lambda, far less than lambda is raised by; so only the sums
-// count.
+// task t has n_t devices. The rounding of lambda - P equals a change of P by a rounding of
+// lambda, far less than raiseBy, so that only the rounding of the sums matters.
 func (c *lowRank) secular(lambda float64, devices []int) secular {
 	r := c.f.Cols
 	parts := make([]data.Matrix, c.blocks.count)

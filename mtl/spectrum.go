@@ -14,16 +14,15 @@ import (
 )
 
 // spectrum is the eigensystem of W^T W (m x m) as the singular value
-// decomposition of W gives it: squaring W would cost half the digits of the
-// small eigenvalues. Those that are no more than rounding count as zero and are
-// left out with their vectors.
+// decomposition of W gives it: squaring W would lose half the digits of the small
+// eigenvalues. Values of the size of rounding errors are omitted with their vectors.
 type spectrum struct {
 	vectors data.Matrix // m rows, one column for each value, orthonormal
 	values  []float64   // singular values of W in descending order
 	thin    bool        // m > d
 }
 
-// spectrumOf decomposes W, which holds one task to a row. For m > d that is
+// spectrumOf decomposes W, which has a row for each task. For m > d that is
 // W = Q R and the decomposition of the d x d matrix R, O(d^2 m) in all. Otherwise it
 // is W^T = Q R, and R^T has the left vectors of W, O(m^2 d).
 func spectrumOf(pool *parallel.Pool, w *data.Matrix) (*spectrum, error) {
@@ -32,7 +31,7 @@ func spectrumOf(pool *parallel.Pool, w *data.Matrix) (*spectrum, error) {
 		return nil, err
 	}
 	s := &spectrum{thin: w.Rows > w.Cols}
-	// Squares must neither overflow nor all vanish; a power of two costs no digit.
+	// Scale so that squares neither overflow nor underflow. A power of two is exact.
 	_, exponent := math.Frexp(most)
 	exponent = min(1000, max(-1000, exponent))
 	scaled := data.NewMatrix(w.Rows, w.Cols)
@@ -45,7 +44,7 @@ func spectrumOf(pool *parallel.Pool, w *data.Matrix) (*spectrum, error) {
 	qr := newTallQR(pool, scaled)
 	r := qr.triangle()
 	n := r.Rows
-	left := make([]float64, n*n) // what it is made of is the columns of R, or of R^T
+	left := make([]float64, n*n) // its rows are the columns of R, or of R^T
 	for i := range n {
 		for j, x := range r.Row(i) {
 			if s.thin {
@@ -71,7 +70,7 @@ func spectrumOf(pool *parallel.Pool, w *data.Matrix) (*spectrum, error) {
 }
 
 // largest returns the size of the largest entry of W. It fails when one is not
-// finite: the decomposition would not end.
+// finite: the decomposition would not terminate.
 func largest(pool *parallel.Pool, w *data.Matrix) (float64, error) {
 	rows := cut(w.Rows, 4096)
 	parts := make([]float64, rows.count)
@@ -88,9 +87,8 @@ func largest(pool *parallel.Pool, w *data.Matrix) (float64, error) {
 	return most, nil
 }
 
-// significant returns the singular values of W that are more than rounding,
-// whose size is a few units in the last place of the largest one for every
-// column.
+// significant returns the singular values of W that exceed the rounding error: a few units
+// in the last place of the largest value for every column.
 func significant(values []float64, w *data.Matrix) []float64 {
 	const epsilon = 0x1p-52
 	floor := 8 * epsilon * float64(min(w.Rows, w.Cols)) * values[0]
@@ -112,9 +110,9 @@ func columns(a []float64, n, count int) data.Matrix {
 	return out
 }
 
-// spectrumFLOPs returns the cost of spectrumOf and of the coupling made of it. For
-// m > d: Q and R 4 m d^2, the decomposition of R about 20 d^3. Otherwise: W^T W or
-// its like, the decomposition and the product that makes M, 2 m^2 d + 10 m^3.
+// spectrumFLOPs returns the cost of spectrumOf and of the coupling. For m > d: 4 m d^2 for Q
+// and R, about 20 d^3 for the decomposition of R. Otherwise 2 m^2 d + 10 m^3 for the
+// product, the decomposition and M.
 func spectrumFLOPs(tasks, features int) float64 {
 	m, d := float64(tasks), float64(features)
 	if m > d {
@@ -133,8 +131,8 @@ func (s *spectrum) trace() float64 {
 }
 
 // coupling returns the M that has the spectrum's vectors with the given
-// eigenvalues, and the eigenvalue off, which is not above them, in all other
-// directions. It is low-rank when m > d and dense otherwise, whatever W is.
+// eigenvalues, and the eigenvalue off in all other directions. off is at most the smallest
+// of the others. The coupling is low-rank when m > d, and dense otherwise.
 func (s *spectrum) coupling(pool *parallel.Pool, eigenvalues []float64, off float64) (Coupling, error) {
 	if s.thin {
 		return newLowRank(pool, s.vectors, eigenvalues, off)
@@ -162,8 +160,8 @@ func (s *spectrum) matrix(eigenvalues []float64, off float64) *mat.SymDense {
 	return a
 }
 
-// rescale sets dst to W with other singular values, which are in the order of the
-// spectrum's; dst and w must not overlap.
+// rescale sets dst to W with the given singular values in place of those of the spectrum;
+// dst and w must not overlap.
 func (s *spectrum) rescale(dst, w *data.Matrix, values []float64) {
 	along := data.NewMatrix(len(values), w.Cols)
 	for t := range w.Rows {

@@ -15,7 +15,7 @@ import (
 // dual variables at the start of the round and as its solver left them (before
 // gamma scales the update), w is its task's w_t, curvature sigma'_t M_tt. 0 is
 // an exact solution, 1 no progress, more than 1 a solver that made it worse.
-// LocalOptimum says how accurate it is.
+// LocalOptimum documents its accuracy.
 func (p *Problem) Theta(k int, before, after, w []float64, curvature float64) float64 {
 	var o LocalOptimum
 	o.Reset(p, k, before, w, curvature)
@@ -23,8 +23,8 @@ func (p *Problem) Theta(k int, before, after, w []float64, curvature float64) fl
 }
 
 // LocalOptimum approaches the minimum G(da*) of a device's subproblem, and stops
-// as soon as it can answer a question. SDCA improves the dual variables best,
-// whose duality gap bounds the rest:
+// as soon as the accuracy suffices for a call. SDCA improves the dual variables best, whose
+// duality gap bounds the distance to the minimum:
 //
 //	G(best) - gap <= G(da*) <= G(best),
 //
@@ -35,26 +35,25 @@ func (p *Problem) Theta(k int, before, after, w []float64, curvature float64) fl
 // It ends when the gap is a 1e-10th of none, when a pass over all rows moves no row, or
 // when rounding hides further progress.
 //
-// A subproblem with G(0) - G(da*) of at most a 1e-12th of its terms is solved by the
-// dual variables it starts from, as far as can be measured: theta is 0 then, whatever
-// the device does.
+// A subproblem with G(0) - G(da*) of at most a 1e-12th of its terms counts as solved by the
+// initial dual variables: theta is then 0 for all dual variables.
 //
-// The answers are functions of the subproblem and of the questions so far. The zero
-// value is ready for Reset and keeps its memory: later subproblems of the same size
-// allocate nothing.
+// The results depend only on the subproblem and on the sequence of calls. The zero value is
+// ready for Reset. It reuses its memory: later subproblems of the same size allocate
+// nothing.
 type LocalOptimum struct {
 	p         *Problem
 	k         int
 	before, w []float64
 	curvature float64
-	noise     float64 // differences of G up to this are beyond measure
+	noise     float64 // differences of G up to this size are rounding
 
 	best  []float64 // dual variables
 	u     []float64 // w + curvature c X^T (best - before)
 	z     []float64 // x_i . u
 	none  float64   // G(0) - G(best)
 	gap   float64   // duality gap of best
-	known bool      // best and what follows from it are set
+	known bool      // best and the fields below are set
 
 	ended   bool    // best cannot be improved
 	batches int     // calls of improve
@@ -68,8 +67,8 @@ type LocalOptimum struct {
 	diff   []float64 // of two u
 }
 
-// Reset turns to the subproblem of device k around its dual variables before. The
-// slices are read until the next Reset.
+// Reset starts the subproblem of device k at its dual variables before. It retains the
+// slices until the next Reset.
 func (o *LocalOptimum) Reset(p *Problem, k int, before, w []float64, curvature float64) {
 	o.p, o.k, o.before, o.w, o.curvature, o.known = p, k, before, w, curvature, false
 }
@@ -118,7 +117,7 @@ func (o *LocalOptimum) Theta(after []float64) float64 {
 	}
 }
 
-// exact reports whether best is the minimizer as far as it can be found.
+// exact reports whether best is the minimizer, up to rounding.
 func (o *LocalOptimum) exact() bool { return o.ended || o.gap <= 1e-10*o.none }
 
 // start begins at the dual variables b.
@@ -143,8 +142,8 @@ func (o *LocalOptimum) addImage(u, b []float64) {
 	}
 }
 
-// measure sets u, z, none and gap to those of best. u is computed from scratch: many small
-// steps leave their rounding in it.
+// measure sets u, z, none and gap to those of best. It recomputes u, because the
+// rounding errors of many small steps accumulate in it.
 func (o *LocalOptimum) measure() {
 	copy(o.u, o.w)
 	o.addImage(o.u, o.best)
@@ -177,7 +176,7 @@ func (o *LocalOptimum) size() float64 {
 //
 //	c sum_i loss*(-b_i) - loss*(-best_i) + (b_i - best_i) z_i  +  curvature/2 |c X^T (b - best)|^2,
 //
-// and so keeps the digits that the difference of two values would lose.
+// and avoids the cancellation in a difference of two values.
 func (o *LocalOptimum) excess(b, u []float64) float64 {
 	y, loss, sum := o.p.Train.Tasks[o.k].Y, o.p.Loss, 0.0
 	for i, bi := range b {
@@ -189,10 +188,10 @@ func (o *LocalOptimum) excess(b, u []float64) float64 {
 	return float64(sum*o.p.Scale[o.k]) + float64(0.5*o.curvature*kernel.Dot(o.diff, o.diff))
 }
 
-// improve brings best nearer to the minimizer: a pass over all rows, then up to 63
-// over those that it has moved, as most rows stay at a bound of the loss's dual
-// variable. Batches grow, since each costs another pass to measure. When the
-// gap has not halved during half of all passes, the rest of it is rounding.
+// improve makes a pass over all rows, then up to 63 passes over the rows that it moved: most
+// dual variables stay at a bound. The number of passes grows, because each call needs
+// another pass to measure the gap. A gap that does not halve during half of all passes is
+// rounding.
 func (o *LocalOptimum) improve() {
 	const patience = 4096 // fewer passes do not show whether the gap has stopped
 	n, passes := len(o.best), 1<<min(o.batches, 6)
