@@ -163,7 +163,7 @@ func (e *experimentPage) tabulate(t *results.ExperimentTable) {
 	}
 	for i := range t.Blocks {
 		b := &t.Blocks[i]
-		e.Blocks = append(e.Blocks, block{Title: settingsText(b.Point), Rows: t.Cells(b), Best: best(b.Rows, e.Groups, t.Known)})
+		e.Blocks = append(e.Blocks, block{Title: results.SettingsText(b.Point), Rows: t.Cells(b), Best: best(b.Rows, e.Groups, t.Known)})
 		for k := range b.Rows {
 			row := &b.Rows[k]
 			c := cell{
@@ -230,15 +230,6 @@ func measureOf(head string, isTarget bool, target int) func(*results.Row) float6
 	default:
 		return func(*results.Row) float64 { return math.NaN() }
 	}
-}
-
-// settingsText returns "key = value, key = value".
-func settingsText(settings []results.Setting) string {
-	var parts []string
-	for _, s := range settings {
-		parts = append(parts, s.Key+" = "+s.Value)
-	}
-	return strings.Join(parts, ", ")
 }
 
 // nonNil returns an empty list for nil, which is null in JSON.

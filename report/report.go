@@ -177,20 +177,16 @@ func (r *Report) addRuns(runs []results.Run) {
 		run := &runs[i]
 		of := reportRun{
 			ID: run.ID, Method: run.Method, Algorithm: run.Algorithm, Seed: run.Seed, Status: run.Status, Reason: run.Reason,
-			Tuned: settingsText(run.Tuned), Optimum: results.Number(run.Optimum), OptimumGap: results.Number(run.OptimumGap),
+			Tuned: results.SettingsText(run.Tuned), Optimum: results.Number(run.Optimum), OptimumGap: results.Number(run.OptimumGap),
 			EventHash: results.Hash(run.EventHash), ModelHash: results.Hash(run.ModelHash),
 		}
-		t := &of.Totals
-		for j := range run.Rounds {
-			x := &run.Rounds[j]
-			t.Rounds, t.TimeS = x.Round, results.Number(x.TimeS)
-			t.Participants += x.Participants
-			t.Dropped += x.Dropped
-			t.Late += x.Late
-			t.FLOPs += results.Number(x.FLOPs)
-			t.BytesDown += results.Number(x.BytesDown)
-			t.BytesUp += results.Number(x.BytesUp)
-			t.EnergyJ += results.Number(x.EnergyJ)
+		sum, last := run.Total(), results.Round{}
+		if n := len(run.Rounds); n > 0 {
+			last = run.Rounds[n-1]
+		}
+		of.Totals = totals{
+			Rounds: last.Round, TimeS: results.Number(last.TimeS), Participants: sum.Participants, Dropped: sum.Dropped, Late: sum.Late,
+			FLOPs: results.Number(sum.FLOPs), BytesDown: results.Number(sum.BytesDown), BytesUp: results.Number(sum.BytesUp), EnergyJ: results.Number(sum.EnergyJ),
 		}
 		r.Runs = append(r.Runs, of)
 	}

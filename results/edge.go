@@ -44,7 +44,7 @@ type TunedEdges struct {
 // of the runs.
 func EdgesOf(runs []Run) []TunedEdges {
 	found := []TunedEdges{}
-	of := func(r *Run) string { return r.Experiment + "\n" + r.Method + "\n" + pointText(r.Point) }
+	of := func(r *Run) string { return r.Experiment + "\n" + r.Method + "\n" + SettingsText(r.Point) }
 	for _, seeds := range groupBy(runs, of) {
 		if r := &seeds[0]; len(r.Edges) > 0 {
 			found = append(found, TunedEdges{r.Experiment, r.Method, append([]Setting{}, r.Point...), r.Edges})
@@ -63,7 +63,7 @@ func WriteEdges(w io.Writer, runs []Run) error {
 	for _, x := range found {
 		text += "  " + x.Experiment + ", " + x.Method
 		if len(x.Point) > 0 {
-			text += ", " + pointText(x.Point)
+			text += ", " + SettingsText(x.Point)
 		}
 		text += "\n"
 		for _, e := range x.Edges {

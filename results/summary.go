@@ -96,7 +96,7 @@ func summarise(runs []Run, targets Targets) ExperimentTable {
 	if e.RowKey != "method" {
 		label = func(r *Run) string { v, _ := r.Value(e.RowKey); return v }
 	}
-	for _, block := range groupBy(runs, func(r *Run) string { return pointText(without(r.Point, e.RowKey)) }) {
+	for _, block := range groupBy(runs, func(r *Run) string { return SettingsText(without(r.Point, e.RowKey)) }) {
 		b := Block{Point: without(block[0].Point, e.RowKey)}
 		for _, seeds := range groupBy(block, label) {
 			row := newRow(label(&seeds[0]), seeds, targets)
@@ -151,10 +151,10 @@ func without(point []Setting, key string) []Setting {
 	return rest
 }
 
-// pointText writes settings as "key = value, key = value".
-func pointText(point []Setting) string {
+// SettingsText writes settings as "key = value, key = value".
+func SettingsText(settings []Setting) string {
 	text := ""
-	for i, s := range point {
+	for i, s := range settings {
 		if i > 0 {
 			text += ", "
 		}

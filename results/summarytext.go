@@ -24,7 +24,7 @@ func (t Table) WriteText(w io.Writer, width int) error {
 		fmt.Fprintf(&b, "%s\n\n", columns.Wrap(e.heading(), width, 0))
 		text := columns.Table{Label: e.RowKey, Groups: e.Columns()}
 		for k := range e.Blocks {
-			text.Blocks = append(text.Blocks, columns.Block{Title: pointText(e.Blocks[k].Point), Rows: e.Cells(&e.Blocks[k]), Notes: e.remarks(&e.Blocks[k])})
+			text.Blocks = append(text.Blocks, columns.Block{Title: SettingsText(e.Blocks[k].Point), Rows: e.Cells(&e.Blocks[k]), Notes: e.remarks(&e.Blocks[k])})
 		}
 		text.Write(&b, width)
 	}

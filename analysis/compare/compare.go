@@ -67,16 +67,7 @@ func (l Label) short() string {
 	if len(l.Point) == 0 {
 		return l.Method
 	}
-	return l.Method + ", " + l.point()
-}
-
-// point returns "key = value, key = value".
-func (l Label) point() string {
-	var parts []string
-	for _, s := range l.Point {
-		parts = append(parts, s.Key+" = "+s.Value)
-	}
-	return strings.Join(parts, ", ")
+	return l.Method + ", " + results.SettingsText(l.Point)
 }
 
 // key returns a unique key of a label, independent of the order of the point's settings.

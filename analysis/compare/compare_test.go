@@ -262,7 +262,7 @@ func TestOpen(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := Open(at); err == nil || !strings.HasPrefix(err.Error(), at+": its run did not come to an end") || strings.Contains(err.Error(), "--resume") { // there is no checkpoint
+		if _, err := Open(at); err == nil || !strings.HasPrefix(err.Error(), at+": its run is unfinished") || strings.Contains(err.Error(), "--resume") { // there is no checkpoint
 			t.Errorf("before the end: %v", err)
 		}
 		if err := w.Finish(state, rundir.End{At: time.Unix(0, 0)}); err != nil {
