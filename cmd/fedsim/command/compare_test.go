@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestComparePage runs the commands of docs/compare.md; the last one prints what
-// the page shows and leaves what it names.
+// TestComparePage runs the commands of docs/compare.md. The last one prints the output on
+// the page and writes the files that it names.
 func TestComparePage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs twelve seeds and draws")
@@ -25,8 +25,8 @@ func TestComparePage(t *testing.T) {
 	}
 }
 
-// runPage runs the block of commands of a page in a new folder, which it returns, and
-// holds what the last one prints to the page's block of output.
+// runPage runs the block of commands of a page in a new folder, and compares the output of
+// the last command with the block of output on the page. It returns the folder.
 func runPage(t *testing.T, name string) (dir string) {
 	t.Helper()
 	page := read(t, name)

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// completed returns what fedsim offers after the words of a command line, the
-// last of which is begun, and the number that tells the shell what to do.
+// completed returns the completions of the last word of a command line, and the directive
+// for the shell.
 func completed(t *testing.T, words ...string) (offers []string, directive string) {
 	t.Helper()
 	var out, errors bytes.Buffer
@@ -26,15 +26,15 @@ func completed(t *testing.T, words ...string) (offers []string, directive string
 	return offers, lines[len(lines)-1]
 }
 
-// The directives are cobra's, added up: 2 no space after it, 4 no files, 8 files
-// with these endings, 16 directories, 32 in this order.
+// The directives are the sums of those of cobra: 2 no space after the word, 4 no files,
+// 8 files with these extensions, 16 directories, 32 in this order.
 func TestCompletion(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("query.toml", []byte("[methods.ours]\nalgorithm = \"cocoa\"\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		line      string // the last word is begun, "_" stands for an empty one
+		line      string // "_" is an empty word
 		want      []string
 		directive string
 	}{
@@ -69,7 +69,7 @@ func TestCompletion(t *testing.T) {
 		{"run --set data.path=", nil, ":0"},
 		{"run --set run.nothing=", nil, ":4"},
 		{"run --set methods.cocoa.options.th", []string{"methods.cocoa.options.theta="}, ":38"},
-		// Of a scenario its own methods, experiments and points.
+		// The methods, experiments and points of a scenario.
 		{"run query.toml --set methods.", []string{"methods.ours.algorithm=", "methods.ours.label=", "methods.ours.protocol=",
 			"methods.ours.options.theta=", "methods.ours.options.stop=", "methods.ours.options.check_every=", "methods.ours.options.max_epochs="}, ":38"},
 		{"run fig3-faults --set experiment.fig3-faults.axis.u", []string{"experiment.fig3-faults.axis.update="}, ":38"},
@@ -89,8 +89,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// The runs of a directory are offered by their ids, also by one whose run did not come
-// to its end; of anything else none are.
+// The ids of the runs in a run directory are offered, even if it is unfinished.
 func TestCompletionOfRuns(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var out, errors bytes.Buffer
@@ -119,7 +118,7 @@ func TestCompletionOfRuns(t *testing.T) {
 			t.Errorf("explain %q: offers %q and %s, must offer %q and :4", c.words, got, directive, c.want)
 		}
 	}
-	// As a run that is killed leaves it: what is finished lies in its stage.
+	// The directory of a killed run: the finished results are in .unfinished.
 	if err := os.Rename("made", "stage"); err != nil {
 		t.Fatal(err)
 	}
@@ -130,12 +129,12 @@ func TestCompletionOfRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, _ := completed(t, "explain", "killed", "--run", ""); !slices.Equal(got, ids) {
-		t.Errorf("of a run that was killed are offered %q, must be %q", got, ids)
+		t.Errorf("killed run: offers %q, must offer %q", got, ids)
 	}
 }
 
-// The script of bash, run by bash: what is offered is what follows the last sign
-// at which bash breaks words.
+// The script for bash, run by bash. Completions start after the last character at which
+// bash breaks words.
 func TestCompletionInBash(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -145,7 +144,7 @@ func TestCompletionInBash(t *testing.T) {
 	if status := Main([]string{"completion", "bash"}, &script, &errors); status != 0 {
 		t.Fatal(errors.String())
 	}
-	// What the package bash-completion has is done by hand for words without quotes.
+	// A replacement of the package bash-completion for words without quotes.
 	const harness = `
 _init_completion() { words=("${line[@]}"); cword=$((${#words[@]} - 1)); cur=${words[cword]}; prev=${words[cword - 1]}; }
 compopt() { :; }
@@ -159,7 +158,7 @@ printf '%s\n' "${COMPREPLY[@]}"
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The test's own binary is fedsim when it is called so, see TestMain.
+	// The test binary acts as fedsim if that is its name, see TestMain.
 	dir := t.TempDir()
 	if err := os.Symlink(self, filepath.Join(dir, "fedsim")); err != nil {
 		t.Skipf("there are no symbolic links: %v", err)
@@ -183,7 +182,7 @@ printf '%s\n' "${COMPREPLY[@]}"
 	}
 }
 
-// The other shells' scripts ask the same hidden command.
+// The scripts of the other shells call the same hidden command.
 func TestCompletionScripts(t *testing.T) {
 	for _, s := range shells {
 		var out, errors bytes.Buffer

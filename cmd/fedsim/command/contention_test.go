@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// contended has finished two runs, with rows by device, when it is at the last, which
-// takes a tenth of a second.
+// contended has two short runs with rows by device, and a long run, which takes a tenth
+// of a second.
 const contended = `
 [data.synthetic]
 tasks = 3
@@ -36,22 +36,22 @@ name = "long"
 set = { "run.rounds" = 3000, "run.outer" = 2 }
 `
 
-// keptOfLong is what is kept of the last run: the beginning of the SHA-256 of its name.
-const keptOfLong = "acd0b4c42a80750f.state"
+// longCheckpoint is the checkpoint of the long run: the start of the SHA-256 of its name.
+const longCheckpoint = "acd0b4c42a80750f.state"
 
-// halted is a run of contended that stands still when it has kept some of its last run.
+// halted is a stopped process that runs contended and has a checkpoint of the long run.
 type halted struct {
 	cmd    *exec.Cmd
 	root   string // holds x.toml, whole and run
 	stderr bytes.Buffer
 }
 
-// halt runs contended without a break into root/whole, and then into root/run by
-// the command until it has kept some of the last run.
+// halt runs contended to root/whole. Then program runs it to root/run and is stopped after
+// a checkpoint of the long run.
 func halt(t *testing.T, program ...string) *halted {
 	t.Helper()
 	h := &halted{root: t.TempDir()}
-	if err := os.Chmod(h.root, 0o777); err != nil { // for those who are not root
+	if err := os.Chmod(h.root, 0o777); err != nil { // for users other than root
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(h.root, "x.toml"), []byte(contended), 0o666); err != nil {
@@ -63,20 +63,20 @@ func halt(t *testing.T, program ...string) *halted {
 	if err := h.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = h.cmd.Process.Kill() }) // unless it is gone
-	kept := filepath.Join(h.root, "run", ".unfinished", "checkpoint")
+	t.Cleanup(func() { _ = h.cmd.Process.Kill() }) // if it has not ended
+	saved := filepath.Join(h.root, "run", ".unfinished", "checkpoint")
 	for range 30_000 {
-		if _, err := os.Stat(filepath.Join(kept, keptOfLong)); err == nil {
+		if _, err := os.Stat(filepath.Join(saved, longCheckpoint)); err == nil {
 			h.signal(t, syscall.SIGSTOP)
-			time.Sleep(10 * time.Millisecond) // until all its threads do
-			if half, _ := filepath.Glob(filepath.Join(kept, ".*.tmp")); len(half) == 0 {
+			time.Sleep(10 * time.Millisecond) // until all threads have stopped
+			if half, _ := filepath.Glob(filepath.Join(saved, ".*.tmp")); len(half) == 0 {
 				return h
 			}
-			h.signal(t, syscall.SIGCONT) // and stands still when it is not writing
+			h.signal(t, syscall.SIGCONT) // try again: it was writing a file
 		}
 		time.Sleep(time.Millisecond)
 	}
-	t.Fatal("nothing was kept")
+	t.Fatal("no checkpoint")
 	return nil
 }
 
@@ -87,8 +87,7 @@ func (h *halted) signal(t *testing.T, s os.Signal) {
 	}
 }
 
-// exits runs a command in root, which must end with a status, and returns what it
-// wrote.
+// exits runs a command in root, checks its exit status and returns its output.
 func (h *halted) exits(t *testing.T, want int, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(args[0], args[1:]...)
@@ -100,8 +99,8 @@ func (h *halted) exits(t *testing.T, want int, args ...string) string {
 	return string(out)
 }
 
-// goesOn goes on with the run, which must come to what one without a break does.
-func (h *halted) goesOn(t *testing.T) {
+// resume resumes the run and compares its results with those of the uninterrupted run.
+func (h *halted) resume(t *testing.T) {
 	t.Helper()
 	h.exits(t, 0, "fedsim", "run", "--resume", "run")
 	if d := cmp.Diff(lasting(t, filepath.Join(h.root, "whole")), lasting(t, filepath.Join(h.root, "run"))); d != "" {
@@ -109,8 +108,8 @@ func (h *halted) goesOn(t *testing.T) {
 	}
 }
 
-// One directory is written by one process: others are refused, whatever they ask
-// for, until it is gone, even if it was killed.
+// Only one process writes a run directory. Other commands are rejected until that process
+// has ended, even by a kill.
 func TestOneProcessWritesADirectory(t *testing.T) {
 	h := halt(t, "fedsim")
 	busy := fmt.Sprintf("fedsim: run: is being written to by another fedsim, process %d: wait until it is done", h.cmd.Process.Pid)
@@ -121,7 +120,7 @@ func TestOneProcessWritesADirectory(t *testing.T) {
 		{"fedsim", "theory", "x.toml", "--out", "run", "--force"},
 	} {
 		want := busy + ", or choose another directory with --out\n"
-		if args[2] == "--resume" { // which has no --out
+		if args[2] == "--resume" { // it cannot be combined with --out
 			want = busy + "\n"
 		}
 		if got := h.exits(t, exitFailed, args...); got != want {
@@ -130,16 +129,16 @@ func TestOneProcessWritesADirectory(t *testing.T) {
 	}
 	h.signal(t, syscall.SIGKILL)
 	if err := h.cmd.Wait(); err == nil {
-		t.Fatal("it was not killed")
+		t.Fatal("the process was not killed")
 	}
 	if got := h.exits(t, exitUsage, "fedsim", "run", "x.toml", "--out", "run"); !strings.HasPrefix(got, "fedsim: run: holds an unfinished run, 2 finished ") {
 		t.Errorf("got %q", got)
 	}
-	h.goesOn(t)
+	h.resume(t)
 }
 
-// A directory that becomes read-only while a run writes to it: an error that names
-// the file, and what was kept before stays.
+// A directory becomes read-only during a run: the error names the file, and the
+// checkpoint is preserved.
 func TestDirectoryBecomesReadOnly(t *testing.T) {
 	h := halt(t, "unprivileged")
 	stage := filepath.Join(h.root, "run", ".unfinished")
@@ -150,7 +149,7 @@ func TestDirectoryBecomesReadOnly(t *testing.T) {
 		}
 	}
 	h.signal(t, syscall.SIGCONT)
-	_ = h.cmd.Wait() // the status says it
+	_ = h.cmd.Wait() // the status is checked below
 	if got := h.cmd.ProcessState.ExitCode(); got != exitFailed {
 		t.Errorf("status %d, want %d", got, exitFailed)
 	}
@@ -163,5 +162,5 @@ func TestDirectoryBecomesReadOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h.goesOn(t)
+	h.resume(t)
 }

@@ -8,13 +8,12 @@ import (
 	"testing"
 )
 
-// TestDataAreInterrupted interrupts the commands that make data, which write nothing
-// then.
+// Interrupted commands that generate data write nothing.
 func TestDataAreInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	file := filepath.Join(t.TempDir(), "rows.csv")
-	const large = "data.synthetic.tasks=300" // not made at once, and small: it goes on to be made for nobody
+	const large = "data.synthetic.tasks=300" // takes a while, yet small: its generation continues after the interrupt
 	for _, args := range [][]string{
 		{"data", "generate", "--set", large, "-o", file},
 		{"data", "generate", "--set", large},
@@ -26,6 +25,6 @@ func TestDataAreInterrupted(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(file); !os.IsNotExist(err) {
-		t.Errorf("the file is there: %v", err)
+		t.Errorf("the file exists: %v", err)
 	}
 }

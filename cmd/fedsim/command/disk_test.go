@@ -10,14 +10,14 @@ import (
 	"syscall"
 )
 
-// smallDisk is fedsim with no file larger than the first argument says, in
-// bytes: the kernel cuts a write short as it does when the disk is full.
+// smallDisk runs fedsim with a limit in bytes on the size of a file, the first argument.
+// The kernel cuts a write short as on a full disk.
 func smallDisk() {
 	limit, err := strconv.ParseUint(os.Args[1], 10, 64)
 	if err != nil {
 		fail(err)
 	}
-	signal.Ignore(syscall.SIGXFSZ) // else the signal kills before the write fails
+	signal.Ignore(syscall.SIGXFSZ) // otherwise the signal kills the process before the write fails
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
 		fail(err)
 	}
@@ -30,10 +30,10 @@ func truncatedZip() {
 	writeArgument(content[:len(content)/2])
 }
 
-// damagedZip writes a zip of whose first file no more can be unpacked.
+// damagedZip writes a zip whose first file is corrupt.
 func damagedZip() {
 	content := packedHAR()
-	content[bytes.Index(content, []byte("features.txt"))+len("features.txt")] = 0xff // no kind of block
+	content[bytes.Index(content, []byte("features.txt"))+len("features.txt")] = 0xff // an invalid block type
 	writeArgument(content)
 }
 
@@ -61,8 +61,7 @@ func writeArgument(content []byte) {
 	}
 }
 
-// unprivileged is fedsim run by someone who is refused what permissions forbid, as
-// root is not.
+// unprivileged runs fedsim as a user whom permissions restrict, unlike root.
 func unprivileged() {
 	const nobody = 65534
 	if os.Getuid() == 0 {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// root is the repository, seen from this package.
+// root is the repository, relative to this package.
 const root = "../../.."
 
 func read(t *testing.T, name string) string {
@@ -44,9 +44,9 @@ func blocks(page, language string) []string {
 	return found
 }
 
-// TestReadmeCommands runs what the README says, in its order, in one folder. The
-// main scenario takes a minute and is left to .ci/run; what needs the HAR
-// archive is checked up to its data.
+// TestReadmeCommands runs the commands of the README in order in one folder. .ci/run runs
+// the main scenario, which takes a minute. Commands for the HAR archive must report that
+// it is missing.
 func TestReadmeCommands(t *testing.T) {
 	if testing.Short() {
 		t.Skip("draws five times")
@@ -82,7 +82,7 @@ func TestReadmeCommands(t *testing.T) {
 	}
 }
 
-// TestReadmeLinks checks that what the pages point to is there.
+// TestReadmeLinks checks that the targets of links exist.
 func TestReadmeLinks(t *testing.T) {
 	for _, page := range []string{"README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/plugins.md", "docs/json.md", "docs/tutorial.md", "docs/compare.md", "docs/reading.md", "docs/explain.md", "docs/report.md", "docs/models.md"} {
 		for _, m := range regexp.MustCompile(`\]\(([^)#]+)\)`).FindAllStringSubmatch(read(t, page), -1) {
@@ -96,9 +96,8 @@ func TestReadmeLinks(t *testing.T) {
 	}
 }
 
-// TestPluginsPage holds the code of docs/plugins.md to that of the examples, which
-// make examples builds, tests and runs: every block lies, as it is, in the file that is
-// named last before it.
+// TestPluginsPage checks that every code block of docs/plugins.md is part of the example
+// file that is named before it. "make examples" builds, tests and runs the examples.
 func TestPluginsPage(t *testing.T) {
 	t.Parallel()
 	named := regexp.MustCompile("^`(examples/[^`]+)`\n$")
@@ -134,8 +133,8 @@ func TestPluginsPage(t *testing.T) {
 	}
 }
 
-// TestExamples holds the list of examples in the Makefile to their folders, the page's
-// table to both, and every example to what they have in common.
+// TestExamples checks that the Makefile and the table of docs/plugins.md list all
+// examples, and that the examples have the same form.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	folders, err := filepath.Glob(filepath.Join(root, "examples", "*"))
@@ -164,9 +163,9 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// The commands of the README and of all pages can be given one after another in one
-// folder: no two runs go to the same directory. The tutorial shows what happens when
-// one does.
+// The commands of the README and of all pages can run one after another in one folder:
+// no two of them write the same run directory. The tutorial is an exception: it shows the
+// error.
 func TestPagesFollowOneAnother(t *testing.T) {
 	pages, err := filepath.Glob("../../../docs/*.md")
 	if err != nil {

@@ -2,8 +2,8 @@ package command
 
 import "testing"
 
-// TestExplainPage runs the commands of docs/explain.md; the last one prints what the
-// page shows.
+// TestExplainPage runs the commands of docs/explain.md and compares the output of the last
+// one with the page.
 func TestExplainPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs and draws")

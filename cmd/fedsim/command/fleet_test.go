@@ -12,8 +12,8 @@ import (
 	"fedsim/devices/fleets"
 )
 
-// TestFleetsPage runs the commands of docs/fleets.md and reads its files; it
-// explains every fleet and every key.
+// TestFleetsPage runs the commands of docs/fleets.md and reads its files. The page explains
+// every fleet and every key.
 func TestFleetsPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the page's commands one by one")

@@ -23,11 +23,10 @@ import (
 // architectures fuse, and more (cmd/compile/internal/ssa/_gen/*.rules, useFMA).
 var fusedOn = flag.String("fused", "", "architectures that TestNoFusedInstructions compiles for; empty: skip")
 
-// TestNoFusedInstructions holds the module to results that have the same bits on
-// every platform. Go may compute x*y + z with one rounding, and does so where the
-// processor has an instruction for it, unless the product is converted:
-// float64(x*y) + z (Go specification, "Floating-point operators"). The test reads
-// the compiler's listing of each package.
+// TestNoFusedInstructions checks that results have the same bits on every platform. Go may
+// compute x*y + z with one rounding, if the processor has an instruction for it, unless the
+// product is converted: float64(x*y) + z (Go specification, "Floating-point operators").
+// The test reads the compiler's listing of each package.
 func TestNoFusedInstructions(t *testing.T) {
 	if *fusedOn == "" {
 		t.Skip("compiles the module for another architecture: make check runs it")
@@ -94,9 +93,8 @@ func fusedInstructions(t *testing.T, top, arch string) []fused {
 
 var fusedLine = regexp.MustCompile(`\((\S+\.go):(\d+)\)\t(V?FN?M(?:ADD|SUB)\w*)\t`)
 
-// fusedIn returns the fused instructions in a listing of the files below top, each
-// once. Those of plots are left out: what a figure's coordinates are rounded to is
-// no result.
+// fusedIn returns the fused instructions in a listing of the files below top, each once.
+// It omits plots, because the coordinates of a figure are not results.
 func fusedIn(listing []byte, top string) (found []fused) {
 	lines := bufio.NewScanner(bytes.NewReader(listing))
 	lines.Buffer(nil, 1<<24)

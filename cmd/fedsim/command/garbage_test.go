@@ -16,7 +16,7 @@ func TestGarbagePercent(t *testing.T) {
 		{0, 100},
 		{128 * mega, 100},
 		{256 * mega, 50},
-		{1 << 31, 6}, // 128 MB beside 2 GB
+		{1 << 31, 6}, // 128 MB for 2 GB
 		{1 << 40, 3},
 	} {
 		if got := garbagePercent(c.live); got != c.want {
@@ -25,8 +25,8 @@ func TestGarbagePercent(t *testing.T) {
 	}
 }
 
-// What is alive when a collection ends decides how much garbage there may be until
-// the next, every time.
+// The live heap at the end of each collection determines the limit on garbage until the
+// next.
 func TestLimitGarbageFollowsTheLiveHeap(t *testing.T) {
 	t.Setenv("GOGC", "")
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
@@ -44,11 +44,11 @@ func TestLimitGarbageLeavesTheUsersChoice(t *testing.T) {
 	defer limitGarbage()()
 	runtime.GC()
 	if got := percentNow(); got != 30 {
-		t.Errorf("GOGC=30 has become %d", got)
+		t.Errorf("GOGC=30 became %d", got)
 	}
 }
 
-// percentBecomes collects until the percentage in force is right.
+// percentBecomes collects garbage until the current percentage is right.
 func percentBecomes(t *testing.T, when string, right func(percent int) bool) {
 	t.Helper()
 	for range 1000 {
@@ -56,9 +56,9 @@ func percentBecomes(t *testing.T, when string, right func(percent int) bool) {
 		if right(percentNow()) {
 			return
 		}
-		time.Sleep(time.Millisecond) // cleanups run in a goroutine of the runtime's
+		time.Sleep(time.Millisecond) // cleanups run in a goroutine of the runtime
 	}
-	t.Errorf("%s %d %% may be garbage", when, percentNow())
+	t.Errorf("%s: GOGC is %d", when, percentNow())
 }
 
 func percentNow() int {

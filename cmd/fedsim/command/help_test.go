@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// all returns a command and those below it.
+// all returns a command and its subcommands.
 func all(cmd *cobra.Command) []*cobra.Command {
 	found := []*cobra.Command{cmd}
 	for _, c := range cmd.Commands() {
@@ -18,8 +18,8 @@ func all(cmd *cobra.Command) []*cobra.Command {
 	return found
 }
 
-// Every command explains itself, with examples that it takes: the commands are
-// there, their flags are, and so many arguments are right.
+// Every command has a description and valid examples: the commands and flags exist, and
+// the number of arguments is right.
 func TestEveryCommandHasExamples(t *testing.T) {
 	for _, cmd := range all(newRoot(nil)) {
 		if cmd.Short == "" || cmd.Example == "" {
@@ -37,13 +37,13 @@ func TestEveryCommandHasExamples(t *testing.T) {
 			}
 		}
 		if own == 0 {
-			t.Errorf("%s has no example of its own", cmd.CommandPath())
+			t.Errorf("%s has no example", cmd.CommandPath())
 		}
 	}
 }
 
-// calls returns the arguments of every call of fedsim in a line of shell, as far
-// as examples have it.
+// calls returns the arguments of every call of fedsim in a line of shell, for the syntax
+// that examples use.
 func calls(line string) [][]string {
 	var found [][]string
 	for part := range strings.SplitSeq(strings.NewReplacer("&&", "|", "<(", "|", ")", "|").Replace(line), "|") {
@@ -79,8 +79,8 @@ func fields(command string) []string {
 	return words
 }
 
-// checkCall checks an example of cmd, and reports whether it is of cmd itself or
-// of a command below it.
+// checkCall checks an example of cmd. It reports whether the example calls cmd or one of
+// its subcommands.
 func checkCall(t *testing.T, cmd *cobra.Command, words []string) bool {
 	t.Helper()
 	found, rest, err := newRoot(nil).Find(words)
@@ -117,8 +117,8 @@ func TestHelpOf(t *testing.T) {
 	}
 }
 
-// The manual has a page for every command, with its examples, and what looks like
-// markup in the texts is text there.
+// The manual has a page for every command, with its examples. Markup characters are
+// escaped.
 func TestManual(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "man1")
 	var out, errors strings.Builder

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// interruptAt runs a command, interrupts it as soon as a file is there, and
-// exits as it does: interrupt-at FILE COMMAND...
+// interruptAt runs a command, interrupts it as soon as a file exists, and exits with its
+// status: interrupt-at FILE COMMAND...
 func interruptAt() {
 	cmd := exec.Command(os.Args[2], os.Args[3:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
@@ -37,7 +37,7 @@ func interruptAt() {
 	}
 }
 
-// interruptItself sends itself one signal after the other.
+// interruptItself sends itself two interrupts.
 func interruptItself() {
 	ctx, stop := untilInterrupted(context.Background())
 	defer stop()
@@ -61,7 +61,7 @@ func TestSecondInterruptKills(t *testing.T) {
 	}
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	if !ok {
-		t.Fatalf("it lived on: %v", err)
+		t.Fatalf("it was not killed: %v", err)
 	}
 	if s := exit.Sys().(syscall.WaitStatus); !s.Signaled() || s.Signal() != syscall.SIGINT {
 		t.Errorf("it ended with %v, must be killed by the signal", exit)

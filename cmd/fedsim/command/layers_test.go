@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// layers says which packages of fedsim each package may import, docs/architecture.md
-// why.
+// layers lists the packages of fedsim that each package may import. docs/architecture.md
+// gives the reasons.
 var layers = map[string]string{
 	"internal/atomicfile": "",
 	"internal/checkpoint": "internal/state",
@@ -83,8 +83,7 @@ func TestImportsRunDownwards(t *testing.T) {
 	}
 }
 
-// TestFederationLinksNoFileFormats: whoever links the simulator alone, without the
-// command, gets no parquet, no file locks and no protobuf.
+// TestFederationLinksNoFileFormats: a program that links the simulator without the command gets no parquet, no file locks and no protobuf.
 func TestFederationLinksNoFileFormats(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "fedsim/federation", "fedsim/plots").Output()
 	if err != nil {

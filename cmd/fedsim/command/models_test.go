@@ -13,9 +13,9 @@ import (
 	"fedsim/network"
 )
 
-// TestModelsPage compares the tables of docs/models.md with the code: each
-// profile is a row with its numbers and has its source, each loss a row with its
-// constants, each method is named.
+// TestModelsPage compares the tables of docs/models.md with the code. Each profile has a
+// row with its numbers and a source, each loss has a row with its constants, and each
+// method is named.
 func TestModelsPage(t *testing.T) {
 	page := read(t, "docs/models.md")
 	flat := strings.Join(strings.Fields(page), " ")

@@ -17,9 +17,9 @@ import (
 type dataFile struct {
 	name    string
 	content []byte
-	// mutate makes a mutant of the content; nil: any change of its bytes.
+	// mutate returns a mutant of the content; nil: any change of its bytes.
 	mutate func(m *mutated, content []byte) []byte
-	// commands are those that read the file at a path, one of which is tried.
+	// commands returns commands that read the file; one of them is tested.
 	commands func(path string) [][]string
 }
 
@@ -34,7 +34,7 @@ rounds = 2
 [methods.mocha]
 `
 
-// run is the command that runs learners with keys set.
+// run returns the command that runs learners with overrides.
 func run(sets ...string) []string {
 	args := []string{"run", "learners.toml", "--progress=none", "--workers=1"}
 	for _, set := range sets {
@@ -43,7 +43,7 @@ func run(sets ...string) []string {
 	return args
 }
 
-// dataFiles are all kinds.
+// dataFiles returns a file of each kind.
 func dataFiles(t *testing.T) []dataFile {
 	t.Helper()
 	out := func(args ...string) []byte {
@@ -112,7 +112,7 @@ func dataFiles(t *testing.T) []dataFile {
 const flashStates = `{"p1": {"guid": "x", "messages": "2020-01-02 00:00:00\tscreen_lock\n2020-01-02 00:00:00\tWifi\n2020-01-02 08:00:00\tbattery_charged_on\n2020-01-02 09:00:00\t80.5%\n2020-01-02 10:00:00\tscreen_unlock\n2020-01-03 01:00:00\tphone_off"},
 "p2": {"guid": "y", "messages": "2020-01-01 23:00:00\tscreen_lock\n2020-01-02 01:00:00\t4g\n2020-01-02 08:00:00\tbattery_charged_off"}}`
 
-// tinyHAR packs a set of UCI's form; change changes its files.
+// tinyHAR returns an archive in the format of UCI HAR; change may change its files.
 func tinyHAR(t *testing.T, change func(name string, content []byte) []byte) []byte {
 	t.Helper()
 	var packed bytes.Buffer
@@ -148,8 +148,8 @@ func tinyHAR(t *testing.T, change func(name string, content []byte) []byte) []by
 	return packed.Bytes()
 }
 
-// mutateZip changes the archive, what it says of its files' sizes, or a file in it,
-// which may be missing.
+// mutateZip changes the archive, the recorded sizes of its files, or a file in it, or
+// removes a file.
 func mutateZip(m *mutated, content []byte) []byte {
 	switch m.random.IntN(4) {
 	case 0:
@@ -175,8 +175,8 @@ func mutateZip(m *mutated, content []byte) []byte {
 	}
 }
 
-// Whatever happened to a file of data, of traces or of devices, it is refused with
-// its name, or read; what is made of it is whole or not there.
+// A mutated file of data, traces or devices is read, or rejected with its name. Output
+// files are complete or absent.
 func TestMutantData(t *testing.T) {
 	files := dataFiles(t)
 	t.Chdir(t.TempDir())
@@ -184,7 +184,7 @@ func TestMutantData(t *testing.T) {
 		t.Fatal(err)
 	}
 	forMutants(t, 2, *mutants, func(m *mutated) {
-		// Each kind as often as any other, however many pickles there are.
+		// All pickles together are one kind.
 		f := files[min(m.random.IntN(10), len(files)-1)]
 		if strings.HasSuffix(f.name, ".pkl") {
 			f = files[9+m.random.IntN(len(files)-9)]
@@ -204,7 +204,7 @@ func TestMutantData(t *testing.T) {
 		}
 		status, stderr := m.fedsim(args...)
 		if (status == exitFailed || status == exitUsage) && !strings.Contains(stderr, path) {
-			m.report("%v is refused without its name: %s", args, stderr)
+			m.report("%v: the error does not name the file: %s", args, stderr)
 		}
 		if args[0] == "run" {
 			m.requireWhole(out, status, stderr)
@@ -216,7 +216,7 @@ func TestMutantData(t *testing.T) {
 		}
 		left2, _ := filepath.Glob(filepath.Join(m.dir, ".*"))
 		if n := len(left) + len(left2); status != exitDone && n > 1 || n > 2 {
-			m.report("%v: status %d, and there are %v %v", args, status, left, left2)
+			m.report("%v: status %d, and files %v %v", args, status, left, left2)
 		}
 	})
 }

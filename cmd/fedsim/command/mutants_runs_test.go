@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// several makes a directory with all that a run directory may hold.
+// several is a scenario whose run directory has every kind of file.
 const several = `
 [data.synthetic]
 tasks = 3
@@ -43,8 +43,8 @@ omega_updates = 1
 label = "generated"
 `
 
-// runDirectories makes a finished directory, and one that was killed when it had
-// something to go on with; what it comes to in the end is in another.
+// runDirectories returns a finished run directory, an unfinished one of a killed run that
+// can be resumed, and the complete directory of the same run.
 func runDirectories(t *testing.T) (finished, unfinished, whole string) {
 	t.Helper()
 	root := t.TempDir()
@@ -65,9 +65,9 @@ func runDirectories(t *testing.T) (finished, unfinished, whole string) {
 	return finished, filepath.Join(h.root, "run"), filepath.Join(h.root, "whole")
 }
 
-// spoil changes a file of a directory, removes one, puts one in place of another,
-// or makes a folder of one. It returns what was done.
-func (m *mutated) spoil(dir string) string {
+// corrupt changes, removes, replaces or swaps files of a directory, or replaces a file by
+// a folder. It returns the path of a file.
+func (m *mutated) corrupt(dir string) string {
 	m.Helper()
 	var files []string
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -110,8 +110,8 @@ func (m *mutated) spoil(dir string) string {
 	return strings.TrimPrefix(path, dir)
 }
 
-// resealed is a mutant of a file; of one with a checksum sometimes with one that is
-// right.
+// resealed returns a mutant of a file. If the file has a checksum, the mutant has a valid
+// one half of the time.
 func (m *mutated) resealed(path string, content []byte) []byte {
 	end := len(content) - sha256.Size
 	if filepath.Ext(path) != ".state" || end < 0 || m.random.IntN(2) == 0 {
@@ -123,8 +123,8 @@ func (m *mutated) resealed(path string, content []byte) []byte {
 	return append(content, sum[:]...)
 }
 
-// Whatever happened to a finished run directory, all that reads it says what is
-// wrong, or shows it, and changes nothing.
+// Commands that read a corrupt run directory succeed or print an error, and change
+// nothing.
 func TestMutantResults(t *testing.T) {
 	finished, _, whole := runDirectories(t)
 	scenario := filepath.Join(filepath.Dir(whole), "x.toml")
@@ -133,11 +133,11 @@ func TestMutantResults(t *testing.T) {
 		if err := os.CopyFS(dir, os.DirFS(finished)); err != nil {
 			m.Fatal(err)
 		}
-		m.spoil(dir)
+		m.corrupt(dir)
 		before := listing(m, dir)
 		changed := func(args []string) {
 			if d := cmp.Diff(before, listing(m, dir)); d != "" {
-				m.report("%v: what was there is not what it was: %s", args, d)
+				m.report("%v changed the directory: %s", args, d)
 			}
 		}
 		for _, args := range [][]string{
@@ -154,7 +154,7 @@ func TestMutantResults(t *testing.T) {
 			}
 			changed(args)
 		}
-		if m.number%4 == 0 { // which takes longer than all the rest
+		if m.number%4 == 0 { // drawing takes longer than the rest
 			m.fedsim("plot", dir, "--out", filepath.Join(m.dir, "drawn"))
 			m.fedsim("report", dir, "-o", filepath.Join(m.dir, "report.html"))
 		}
@@ -171,7 +171,7 @@ func TestMutantResults(t *testing.T) {
 	})
 }
 
-// listing is what a directory holds, but for what is there while it is written to.
+// listing returns the files of a directory.
 func listing(m *mutated, dir string) map[string]string {
 	m.Helper()
 	files := map[string]string{}
@@ -189,8 +189,8 @@ func listing(m *mutated, dir string) map[string]string {
 	return files
 }
 
-// Whatever happened to what was kept of a run, it is refused and stays as it is, or
-// gone on with, to the end that it would have come to.
+// A corrupt checkpoint is rejected and not changed, or it is resumed with the results of
+// an uninterrupted run.
 func TestMutantCheckpoints(t *testing.T) {
 	_, unfinished, whole := runDirectories(t)
 	scenario := filepath.Join(filepath.Dir(whole), "x.toml")
@@ -200,10 +200,10 @@ func TestMutantCheckpoints(t *testing.T) {
 		if err := os.CopyFS(dir, os.DirFS(unfinished)); err != nil {
 			m.Fatal(err)
 		}
-		spoilt := m.spoil(dir)
-		before := m.kept(dir)
+		corrupted := m.corrupt(dir)
+		before := m.checkpoints(dir)
 		if status, stderr := m.fedsim("results", "show", dir); status != exitDone && !strings.Contains(stderr, dir) {
-			m.report("%s: results show: %s", spoilt, stderr)
+			m.report("%s: results show: %s", corrupted, stderr)
 		}
 		args := []string{"run", "--resume", dir}
 		if m.number%4 == 0 {
@@ -213,26 +213,26 @@ func TestMutantCheckpoints(t *testing.T) {
 		switch {
 		case status == exitDone && !m.forged:
 			if d := cmp.Diff(want, lasting(m.T, dir)); d != "" {
-				m.report("%s: %v comes to something else: %s", spoilt, args, d)
+				m.report("%s: %v has other results: %s", corrupted, args, d)
 			}
 		case status == exitDone || status == exitInterrupted:
 			m.requireWhole(dir, status, stderr)
 		default:
 			if !strings.Contains(stderr, dir) {
-				m.report("%s: %v: %s", spoilt, args, stderr)
+				m.report("%s: %v: %s", corrupted, args, stderr)
 			}
-			after := m.kept(dir)
-			for name, was := range before { // there may be more: a run that was made again before another was refused
-				if is, there := after[name]; !there || is != was && filepath.Base(name) != "progress.jsonl" {
-					m.report("%s: %v: %s is not what it was", spoilt, args, name)
+			after := m.checkpoints(dir)
+			for name, old := range before { // there may be more, from a run that completed before the error
+				if new, ok := after[name]; !ok || new != old && filepath.Base(name) != "progress.jsonl" {
+					m.report("%s: %v changed %s", corrupted, args, name)
 				}
 			}
 		}
 	})
 }
 
-// kept lists what --resume needs.
-func (m *mutated) kept(dir string) map[string]string {
+// checkpoints returns the files that --resume needs.
+func (m *mutated) checkpoints(dir string) map[string]string {
 	m.Helper()
 	files := listing(m, dir)
 	for name := range files {

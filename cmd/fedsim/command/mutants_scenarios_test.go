@@ -12,12 +12,11 @@ import (
 	"fedsim/scenarios"
 )
 
-// figures are those of a resolved scenario.
+// figures matches the figures of a resolved scenario.
 var figures = regexp.MustCompile(`(?m)^\[experiment\.figure\]\n([^\[\n].*\n)*`)
 
-// tinyScenarios are the shipped scenarios with every key written out and next to
-// nothing to do, so that every key is changed in some mutant. Few are drawn, which
-// takes longer than all the rest.
+// tinyScenarios returns short forms of the shipped scenarios with every key, so that every
+// key is changed in some mutant. Only one has figures: drawing takes longer than the rest.
 func tinyScenarios(t *testing.T) (texts [][]byte) {
 	t.Helper()
 	for _, info := range scenarios.Shipped() {
@@ -43,8 +42,8 @@ func tinyScenarios(t *testing.T) (texts [][]byte) {
 	return texts
 }
 
-// Whatever happened to a scenario, it is refused with its place, or checked and run
-// until it is interrupted, and no half of a run is left.
+// A mutated scenario is rejected with a position, or it runs until it is interrupted. It
+// leaves no partial run directory.
 func TestMutantScenarios(t *testing.T) {
 	var shipped [][]byte
 	for _, info := range scenarios.Shipped() {
@@ -61,7 +60,7 @@ func TestMutantScenarios(t *testing.T) {
 		path := m.write("x.toml", mutate(m.random, base))
 		status, stderr := m.fedsim("scenarios", "validate", path)
 		if status != exitDone && !strings.HasPrefix(stderr, path) {
-			m.report("refused without its place: %s", stderr)
+			m.report("the error has no position: %s", stderr)
 		}
 		if !runs {
 			return
@@ -69,7 +68,7 @@ func TestMutantScenarios(t *testing.T) {
 		out := filepath.Join(m.dir, "run")
 		ran, stderr := m.fedsim("run", path, "--out", out, "--workers=1", "--progress=none")
 		if status != exitDone && ran != exitUsage {
-			m.report("validate refused it, and run ended with status %d: %s", ran, stderr)
+			m.report("validate rejected it, but run ended with status %d: %s", ran, stderr)
 		}
 		m.requireWhole(out, ran, stderr)
 	})

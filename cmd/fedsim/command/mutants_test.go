@@ -23,31 +23,31 @@ import (
 )
 
 var (
-	mutants = flag.Int("mutants", 100, "how many scenarios and how many data files are mutated, and a fifth of it run directories")
-	mutant  = flag.Int("mutant", -1, "the number of the one mutant to try; -1: all")
+	mutants = flag.Int("mutants", 100, "number of mutated scenarios and of mutated data files; a fifth as many run directories")
+	mutant  = flag.Int("mutant", -1, "number of the only mutant to test; -1: all")
 )
 
 const (
-	// A command that reads a mutant may compute for so long. It is the time of the
-	// processor, which does not depend on what else the machine does.
-	mostWork = time.Second
-	// What a mutant asks for may take for ever: it is interrupted after so long.
-	patience = 100 * time.Millisecond
-	// Who takes so long of the clock, with next to nothing to do, will not come back.
+	// The limit on the processor time of a command that reads a mutant. Processor time
+	// does not depend on the load of the machine.
+	maxWork = time.Second
+	// A mutated scenario may never end: the command is interrupted after this time.
+	interruptAfter = 100 * time.Millisecond
+	// A command that takes this long despite the interrupt hangs.
 	hang = time.Minute
 )
 
-// forMutants calls try with the numbers of count mutants of a kind and the stream
-// that makes each.
+// forMutants calls try for count mutants of a kind. The kind and the number of a mutant
+// determine its random stream.
 func forMutants(t *testing.T, kind uint64, count int, try func(t *mutated)) {
 	t.Helper()
-	if testing.Short() { // and the race detector computes for ten times as long
-		t.Skip("computes for seconds")
+	if testing.Short() { // the race detector is ten times slower
+		t.Skip("takes seconds")
 	}
 	dir := t.TempDir()
 	var took struct {
 		longest time.Duration
-		of      int
+		of      int // number of the mutant
 		ends    [exitInterrupted + 1]int
 	}
 	for i := range count {
@@ -72,32 +72,32 @@ func forMutants(t *testing.T, kind uint64, count int, try func(t *mutated)) {
 			t.Logf("%d mutants", i+1)
 		}
 	}
-	t.Logf("%d mutants; commands that ended with status 0: %d, 1: %d, 2: %d, 75: %d; the longest computed for %v, with mutant %d",
+	t.Logf("%d mutants; commands that ended with status 0: %d, 1: %d, 2: %d, 75: %d; the longest took %v of processor time, with mutant %d",
 		count, took.ends[0], took.ends[exitFailed], took.ends[exitUsage], took.ends[exitInterrupted], took.longest.Round(time.Millisecond), took.of)
 }
 
-// mutated is a mutant under trial.
+// mutated is a mutant under test.
 type mutated struct {
 	*testing.T
 	number  int
 	random  *rand.Rand
-	dir     string // of its own, empty at first
-	forged  bool   // it has a checksum, which is right
+	dir     string // its directory, initially empty
+	forged  bool   // it has a valid checksum
 	longest time.Duration
 	ends    [exitInterrupted + 1]int
 }
 
-// complain says what is wrong, and leaves the mutant where the flag -artifacts keeps
-// it: run directories have the time in them, and their mutants differ with it.
+// report reports an error and saves the mutant to the directory of the flag -artifacts.
+// Run directories contain times, so their mutants cannot be reproduced from the number.
 func (m *mutated) report(format string, arguments ...any) {
 	m.Helper()
 	m.Errorf("mutant %d (-run %s -mutant %d): %s", m.number, m.Name(), m.number, fmt.Sprintf(format, arguments...))
 	if err := os.CopyFS(filepath.Join(m.ArtifactDir(), fmt.Sprint(m.number)), os.DirFS(m.dir)); err != nil {
-		m.Logf("the mutant is not kept: %v", err)
+		m.Logf("the mutant is not saved: %v", err)
 	}
 }
 
-// write puts a file into the mutant's directory and returns its path.
+// write writes a file to the directory of the mutant and returns its path.
 func (m *mutated) write(name string, content []byte) string {
 	m.Helper()
 	path := filepath.Join(m.dir, name)
@@ -110,13 +110,13 @@ func (m *mutated) write(name string, content []byte) string {
 	return path
 }
 
-// fedsim runs a command as the program does, and checks how it ends: as a command
-// may, within a second of work, saying why when it fails.
+// fedsim runs a command and checks that it ends with a valid status, within maxWork, and
+// with an error message if it fails.
 func (m *mutated) fedsim(args ...string) (status int, stderr string) {
 	m.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	defer time.AfterFunc(patience, cancel).Stop()
+	defer time.AfterFunc(interruptAfter, cancel).Stop()
 	var out, errs bytes.Buffer
 	late := time.AfterFunc(hang, func() {
 		debug.SetTraceback("all")
@@ -134,7 +134,7 @@ func (m *mutated) fedsim(args ...string) (status int, stderr string) {
 		return execute(ctx, args, &out, &errs)
 	}()
 	took := processorTime() - before
-	for range hang / time.Millisecond { // what was being made when it was interrupted, for nobody
+	for range hang / time.Millisecond { // computations that an interrupt has not ended yet
 		if runtime.NumGoroutine() <= others {
 			break
 		}
@@ -144,21 +144,21 @@ func (m *mutated) fedsim(args ...string) (status int, stderr string) {
 	m.longest = max(m.longest, took)
 	m.ends[status]++
 	stderr = errs.String()
-	if took > mostWork {
-		m.report("%v computed for %v, must end within %v", args, took, mostWork)
+	if took > maxWork {
+		m.report("%v took %v of processor time, must take at most %v", args, took, maxWork)
 	}
-	if strings.ContainsFunc(stderr, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) || ofGo.MatchString(stderr) {
-		m.report("%v speaks of Go, or in control characters: %q", args, stderr)
+	if strings.ContainsFunc(stderr, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) || goError.MatchString(stderr) {
+		m.report("%v prints an error of Go or control characters: %q", args, stderr)
 	}
 	switch status {
 	case exitDone:
 	case exitFailed, exitUsage, exitStalled:
 		if strings.TrimSpace(stderr) == "" {
-			m.report("%v did not say why it ended with status %d", args, status)
+			m.report("%v: status %[2]d without an error message", args, status)
 		}
 	case exitInterrupted:
 		if ctx.Err() == nil {
-			m.report("%v: interrupted by nobody: %s", args, stderr)
+			m.report("%v: status 75 without an interrupt: %s", args, stderr)
 		}
 	default:
 		m.report("%v: status %d: %s", args, status, stderr)
@@ -166,10 +166,10 @@ func (m *mutated) fedsim(args ...string) (status int, stderr string) {
 	return status, stderr
 }
 
-// ofGo is what errors of Go's own packages say, which mean nothing to a user.
-var ofGo = regexp.MustCompile(`strconv\.|(^|\s)json: |Go (value|struct)|goroutine|\bint64\b|\bfloat64\b|unmarshal|interface \{`)
+// goError matches errors of Go's own packages, which are meaningless to a user.
+var goError = regexp.MustCompile(`strconv\.|(^|\s)json: |Go (value|struct)|goroutine|\bint64\b|\bfloat64\b|unmarshal|interface \{`)
 
-// processorTime returns the time that this process has computed for.
+// processorTime returns the processor time of this process.
 func processorTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -178,13 +178,13 @@ func processorTime() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// requireWhole checks that a run left all of its directory or none.
+// requireWhole checks that a run directory is complete, resumable or absent.
 func (m *mutated) requireWhole(dir string, status int, stderr string) {
 	m.Helper()
 	entries, err := os.ReadDir(dir)
 	if os.IsNotExist(err) {
 		if status == exitDone {
-			m.report("done, and there is nothing")
+			m.report("status 0 without a run directory")
 		}
 		return
 	}
@@ -197,8 +197,8 @@ func (m *mutated) requireWhole(dir string, status int, stderr string) {
 	r, err := rundir.Read(dir)
 	switch {
 	case err != nil:
-		m.report("status %d and half a directory is left: %v; %s", status, err, stderr)
-	case (status == exitDone || status == exitStalled) != (r.Manifest.State == rundir.Complete) && status != exitFailed: // pictures may fail
-		m.report("status %d and what is left is %s", status, r.Manifest.State)
+		m.report("status %d and a partial directory: %v; %s", status, err, stderr)
+	case (status == exitDone || status == exitStalled) != (r.Manifest.State == rundir.Complete) && status != exitFailed: // figures may fail
+		m.report("status %d and state %s", status, r.Manifest.State)
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// mutate returns a file that is not what it was: one to three things have happened
-// to it, or one number is another. The stream alone decides which.
+// mutate returns a file with one to three mutations, or with one number replaced. It
+// depends only on the random stream and the file.
 func mutate(random *rand.Rand, file []byte) []byte {
 	file = bytes.Clone(file)
-	if random.IntN(3) == 0 { // mostly still what it should be, which other changes seldom leave
+	if random.IntN(3) == 0 { // mostly still valid, unlike other mutations
 		return replaceNumber(random, file)
 	}
 	for range 1 + random.IntN(3) {
@@ -21,7 +21,7 @@ func mutate(random *rand.Rand, file []byte) []byte {
 	return file
 }
 
-// mutations are what happens to files on disks, in editors and in scripts.
+// mutations are typical damages by disks, editors and scripts.
 var mutations = []func(*rand.Rand, []byte) []byte{
 	flipBits, cutOff, cutOut, copySpan, insertBytes,
 	swapLines, doubleLine, dropLine,
@@ -39,7 +39,7 @@ func flipBits(random *rand.Rand, b []byte) []byte {
 
 func cutOff(random *rand.Rand, b []byte) []byte { return b[:random.IntN(len(b)+1)] }
 
-// span returns where a part of b is, of mostly a few bytes.
+// span returns the bounds of a part of b, usually of a few bytes.
 func span(random *rand.Rand, b []byte) (from, to int) {
 	from = random.IntN(len(b) + 1)
 	length := len(b) - from
@@ -67,7 +67,7 @@ func insertBytes(random *rand.Rand, b []byte) []byte {
 	return slices.Insert(b, random.IntN(len(b)+1), inserted[random.IntN(len(inserted))]...)
 }
 
-// inLines changes the lines of a file, of which there is at least one.
+// inLines changes the lines of a file. There is at least one.
 func inLines(b []byte, change func([][]byte) [][]byte) []byte {
 	return bytes.Join(change(bytes.Split(b, []byte("\n"))), []byte("\n"))
 }
@@ -97,21 +97,20 @@ func dropLine(random *rand.Rand, b []byte) []byte {
 var (
 	numbers = regexp.MustCompile(`-?[0-9][0-9_]*(\.[0-9]+)?([eE][-+]?[0-9]+)?`)
 	words   = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_.-]*`)
-	// What numbers become: the ends of types, what divides by zero, too much of all
-	// there is, and no numbers.
+	// Replacements of numbers: limits of types, zeros, huge numbers, and other values.
 	extremes = strings.Fields(`0 -1 1 2 7 0.5 -0.0 1e-320 1e308 -1e308 1e999 nan NaN inf -inf +Inf true [] "" x 1_000 1__0 0x7f
 		127 255 65536 1000000 2147483647 2147483648 4294967296 1000000000000 9223372036854775807 9223372036854775808 -9223372036854775808
 		18446744073709551615 18446744073709551616 0.1 0.99 1.0000001 3.9e9 1e9 1e18 [1,2] {} 2020-01-01`)
 )
 
-// inMatches replaces one match of a pattern, if there is any.
+// inMatches replaces one match of a pattern, if any.
 func inMatches(random *rand.Rand, b []byte, pattern *regexp.Regexp, by func(old []byte) []byte) []byte {
-	const most = 2000 // matches looked at: they begin anywhere
+	const limit = 2000 // matches, from a random position
 	from := 0
 	if len(b) > 1<<16 {
 		from = random.IntN(len(b) - 1<<15)
 	}
-	found := pattern.FindAllIndex(b[from:], most)
+	found := pattern.FindAllIndex(b[from:], limit)
 	if len(found) == 0 {
 		return b
 	}
@@ -124,7 +123,7 @@ func replaceNumber(random *rand.Rand, b []byte) []byte {
 	return inMatches(random, b, numbers, func([]byte) []byte { return []byte(extremes[random.IntN(len(extremes))]) })
 }
 
-// misspellWord renames a key, or a name.
+// misspellWord changes a letter of a key or a name.
 func misspellWord(random *rand.Rand, b []byte) []byte {
 	return inMatches(random, b, words, func(old []byte) []byte {
 		new := bytes.Clone(old)
@@ -133,7 +132,7 @@ func misspellWord(random *rand.Rand, b []byte) []byte {
 	})
 }
 
-// swapWords puts one key or name where another is.
+// swapWords replaces a key or name by another.
 func swapWords(random *rand.Rand, b []byte) []byte {
 	all := words.FindAll(b[:min(len(b), 1<<16)], 2000)
 	return inMatches(random, b, words, func([]byte) []byte { return bytes.Clone(all[random.IntN(len(all))]) })

@@ -12,11 +12,11 @@ import (
 	"testing"
 )
 
-// declared holds the names of a package: x, T.Method, T.Field.
+// declared is the set of names of a package: x, T.Method, T.Field.
 type declared map[string]bool
 
-// parsePackage reads the declarations of the package in a folder of the
-// repository, its tests among them; sentences are the tests of its paper*_test.go.
+// parsePackage returns the declarations of the package in a folder of the repository,
+// including tests. Sentences are the tests in its files paper*_test.go.
 func parsePackage(t *testing.T, folder string) (names declared, sentences []string) {
 	t.Helper()
 	names = declared{}
@@ -52,7 +52,7 @@ func parsePackage(t *testing.T, folder string) (names declared, sentences []stri
 	return names, sentences
 }
 
-// add notes what a declaration declares.
+// add adds the names of a declaration.
 func (names declared) add(spec ast.Spec) {
 	switch spec := spec.(type) {
 	case *ast.ValueSpec:
@@ -78,7 +78,7 @@ func (names declared) add(spec ast.Spec) {
 	}
 }
 
-// receiver returns the name of a method's type.
+// receiver returns the name of the receiver type of a method.
 func receiver(e ast.Expr) string {
 	if star, ok := e.(*ast.StarExpr); ok {
 		e = star.X
@@ -89,13 +89,12 @@ func receiver(e ast.Expr) string {
 	return ""
 }
 
-// explained are the packages that the pages on the paper name things of.
+// explained are the packages with names on the pages on the paper.
 var explained = []string{"algorithms", "data", "devices", "experiment", "federation", "mtl", "network", "scenarios", "mtl/crossval", "mtl/theory"}
 
-// TestPaperPages holds docs/paper.md and docs/theory.md to the code: each
-// package.Name on them exists, as do the files they name, and a test is never
-// named without its package. docs/paper.md has each test by sentence and those of
-// the theorems.
+// TestPaperPages compares docs/paper.md and docs/theory.md with the code. Each package.Name
+// and each file on them exists, and a test is named with its package. docs/paper.md names
+// each test of a sentence and those of the theorems.
 func TestPaperPages(t *testing.T) {
 	page := read(t, "docs/paper.md")
 	all := map[string]declared{}
@@ -120,7 +119,7 @@ func TestPaperPages(t *testing.T) {
 	namesExist(t, "docs/theory.md", read(t, "docs/theory.md"), all)
 }
 
-// namesExist checks what a page names, and returns how many package.Names it has.
+// namesExist checks the names on a page and returns the number of package.Names.
 func namesExist(t *testing.T, path, page string, all map[string]declared) (found int) {
 	t.Helper()
 	for _, m := range regexp.MustCompile("`([a-z]+)\\.([A-Z][A-Za-z0-9_.]*)`").FindAllStringSubmatch(page, -1) {

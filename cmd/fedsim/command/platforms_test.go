@@ -21,14 +21,14 @@ import (
 )
 
 var (
-	platforms         = flag.String("platforms", "", "what TestPlatforms runs scenarios on: baseline, v3, 386, arm64, riscv64, s390x, ppc64le, loong64, with commas between them")
-	platformScenarios = flag.String("platform-scenarios", "", "the scenarios that TestPlatforms runs; empty: all that are shipped")
+	platforms         = flag.String("platforms", "", "platforms of TestPlatforms, separated by commas: baseline, v3, 386, arm64, riscv64, s390x, ppc64le, loong64")
+	platformScenarios = flag.String("platform-scenarios", "", "scenarios of TestPlatforms; empty: all shipped scenarios")
 )
 
-// platform is a build of the program and how it is run on this machine.
+// platform is a build of the program, and the settings to run it on this machine.
 type platform struct {
 	build, run []string // settings of the environment
-	emulator   string   // Debian's package qemu-user-static has it; empty: none is needed
+	emulator   string   // a program of Debian's package qemu-user-static; empty: none
 }
 
 var knownPlatforms = map[string]platform{
@@ -42,8 +42,8 @@ var knownPlatforms = map[string]platform{
 	"loong64":  {build: []string{"GOARCH=loong64"}, emulator: "qemu-loongarch64-static"},
 }
 
-// platformCuts are the settings by which a shipped scenario ends within two seconds on
-// the machine itself: an emulated one takes up to sixty times as long.
+// platformCuts shorten the shipped scenarios to two seconds on this machine. Emulation is
+// up to sixty times slower.
 var platformCuts = map[string][]string{
 	"asynchrony":       {"run.rounds=2"},
 	"baselines":        {"run.rounds=3", "run.outer=2"},
@@ -73,11 +73,11 @@ func tableCuts(name string) (cuts []string) {
 	return cuts
 }
 
-// TestPlatforms runs shipped scenarios on other platforms and compares all that comes
-// of them, but for figures and the clock, with what this one makes of them.
+// TestPlatforms runs shipped scenarios on other platforms and compares the results with
+// those of this platform, except for figures and the clock.
 func TestPlatforms(t *testing.T) {
 	if *platforms == "" {
-		t.Skip("make test-platforms runs this")
+		t.Skip("make test-platforms runs this test")
 	}
 	var names []string
 	for _, s := range scenarios.Shipped() {
@@ -88,7 +88,7 @@ func TestPlatforms(t *testing.T) {
 	}
 	for _, name := range names {
 		if platformCuts[name] == nil {
-			t.Errorf("scenario %s has no settings in platformCuts that make it short", name)
+			t.Errorf("scenario %s: add settings to platformCuts that shorten it", name)
 		}
 	}
 	dir := t.TempDir()
@@ -124,7 +124,7 @@ func TestPlatforms(t *testing.T) {
 	}
 }
 
-// buildFor returns the program, built for a platform.
+// buildFor builds the program for a platform and returns the command to run it.
 func buildFor(t *testing.T, dir, name string, p platform) []string {
 	t.Helper()
 	program := filepath.Join(dir, "fedsim-"+name)
@@ -137,7 +137,7 @@ func buildFor(t *testing.T, dir, name string, p platform) []string {
 	return []string{program}
 }
 
-// ranOn runs a scenario and returns what it leaves, by file.
+// ranOn runs a scenario and returns its results, by file.
 func ranOn(t *testing.T, name, dir string, environment, program []string) map[string]string {
 	arguments := append(slices.Clone(program[1:]), "run", name, "--quiet", "--out", dir)
 	for _, cut := range platformCuts[name] {
@@ -160,8 +160,8 @@ func ranOn(t *testing.T, name, dir string, environment, program []string) map[st
 	return found
 }
 
-// leftIn returns the files of a run directory whose bits must not depend on the
-// platform: the hashes, and what is comma-separated without the columns of wall time.
+// leftIn returns the files of a run directory that must not depend on the platform: the
+// hashes, and the csv files without the columns of wall time.
 func leftIn(dir string) (map[string]string, error) {
 	r, err := rundir.Read(dir)
 	if err != nil {

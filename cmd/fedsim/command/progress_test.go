@@ -13,7 +13,7 @@ import (
 	"fedsim/mtl/crossval"
 )
 
-// fakeClock is moved by hand.
+// fakeClock is a clock that the test sets.
 type fakeClock struct{ at time.Time }
 
 func (c *fakeClock) now() time.Time { return c.at }
@@ -31,7 +31,7 @@ func TestPlainProgressIsALineEveryFiveSeconds(t *testing.T) {
 		clock.at = clock.at.Add(time.Second)
 	}
 	p.end()
-	// A thirtieth a second: 25 s for the rest at 5 s, 20 s at 10 s.
+	// A thirtieth per second: 25 s remain at 5 s, 20 s at 10 s.
 	want := "5/30 runs, 17 %, 5s, about 25s left, running e/mocha/seed=1\n" +
 		"10/30 runs, 33 %, 10s, about 20s left, running e/mocha/seed=1\n"
 	if out.String() != want {
@@ -91,7 +91,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// A line that is too wide would scroll the terminal instead of being redrawn.
+// A line that is too wide would scroll the terminal.
 func TestFitNeverExceedsTheWidth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text, name := rapid.String().Draw(t, "text"), rapid.String().Draw(t, "name")
@@ -109,7 +109,7 @@ func TestFitNeverExceedsTheWidth(t *testing.T) {
 	})
 }
 
-// An estimate is a line of its own, and worth one from ten seconds on.
+// An estimate of at least ten seconds is printed on a separate line.
 func TestEstimateIsALine(t *testing.T) {
 	clock := &fakeClock{at: time.Unix(1e9, 0)}
 	for _, c := range []struct {
@@ -118,7 +118,7 @@ func TestEstimateIsALine(t *testing.T) {
 	}{
 		{experiment.Estimate{Time: 9 * time.Second}, ""},
 		{experiment.Estimate{Time: 84 * time.Second}, "estimate: 1m20s (timed on the first rounds of each method)\n"},
-		{experiment.Estimate{Time: 90 * time.Minute, AtMost: true}, "estimate: 1h30m0s at most, less when runs end early (timed on the first rounds of each method)\n"},
+		{experiment.Estimate{Time: 90 * time.Minute, AtMost: true}, "estimate: 1h30m0s at most; less if runs end early (timed on the first rounds of each method)\n"},
 	} {
 		var out bytes.Buffer
 		newProgress(&out, progressPlain, clock.now).estimate()(c.e)

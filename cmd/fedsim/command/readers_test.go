@@ -14,8 +14,8 @@ import (
 	"fedsim/results/rundir"
 )
 
-// anySettings returns a scenario with random settings: what decides who responds,
-// in small. Not all of them go with each other.
+// anySettings returns a small scenario with random settings that affect responses. Not
+// all combinations are valid.
 func anySettings(draw *rand.Rand) string {
 	var text strings.Builder
 	one := func(of ...string) string { return of[draw.IntN(len(of))] }
@@ -73,17 +73,16 @@ func anySettings(draw *rand.Rand) string {
 	return text.String() + "[[experiment]]\nname = \"x\"\n[experiment.figure]\nx = \"time_s\"\ny = \"primal\"\n"
 }
 
-// Every directory that run completes is accepted by every reader, whatever the
-// settings, and its tables agree: what devices.parquet tells of who responded adds up
-// to what rounds.csv does, and an answer that was taken has come.
-func TestEveryReaderAcceptsWhatRunLeaves(t *testing.T) {
+// Every reader accepts every complete run directory, for random settings. The responses in
+// devices.parquet add up to the counts in rounds.csv, and a response that was used exists.
+func TestReadersAcceptEveryRun(t *testing.T) {
 	const wanted = 24
 	dir := t.TempDir()
 	path, timeline := filepath.Join(dir, "x.toml"), filepath.Join(dir, "timeline.json")
 	complete := 0
 	for seed := uint64(0); complete < wanted; seed++ {
 		if seed == 20*wanted {
-			t.Fatalf("%d of %d settings are refused", int(seed)-complete, seed)
+			t.Fatalf("%d of %d settings are rejected", int(seed)-complete, seed)
 		}
 		text := anySettings(rand.New(rand.NewPCG(seed, 4)))
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
@@ -95,11 +94,11 @@ func TestEveryReaderAcceptsWhatRunLeaves(t *testing.T) {
 			status := execute(t.Context(), args, &out, &errs)
 			return status, errs.String()
 		}
-		switch status, told := fedsim("run", path, "--out", made, "--progress=none", "--no-figures", "--timeline", timeline); status {
-		case exitUsage: // they do not go with each other
+		switch status, message := fedsim("run", path, "--out", made, "--progress=none", "--no-figures", "--timeline", timeline); status {
+		case exitUsage: // an invalid combination
 			continue
 		case exitFailed:
-			t.Fatalf("settings %d: %s\n%s", seed, told, text)
+			t.Fatalf("settings %d: %s\n%s", seed, message, text)
 		}
 		complete++
 		copied := filepath.Join(dir, "copied")
@@ -116,8 +115,8 @@ func TestEveryReaderAcceptsWhatRunLeaves(t *testing.T) {
 			readers = append(readers, []string{"plot", made})
 		}
 		for _, reader := range readers {
-			if status, told := fedsim(reader...); status != exitDone {
-				t.Errorf("settings %d: %v: %s\n%s", seed, reader, told, text)
+			if status, message := fedsim(reader...); status != exitDone {
+				t.Errorf("settings %d: %v: %s\n%s", seed, reader, message, text)
 			}
 		}
 		agree(t, made, text)

@@ -18,16 +18,16 @@ func TestRemaining(t *testing.T) {
 		want  string
 	}{
 		{"nothing is done", []seen{{0, 0, 0}, {0, 60, 0}}, ""},
-		{"an even pace", []seen{{0, 0, 0}, {0.25, 10, 0}, {0.5, 20, 0}}, ", about 20s left"},
-		// 50 s of preparation are not taken for the pace of the runs: a tenth took 10 s.
-		{"what comes before", []seen{{0, 0, 0}, {0.001, 50, 0}, {0.101, 60, 0}}, ", about 1m30s left"},
-		{"a share too small to tell", []seen{{0, 0, 0}, {0.001, 1, 0}, {0.009, 100, 0}}, ""},
-		{"a time too short to tell", []seen{{0, 0, 0}, {0.001, 1, 0}, {0.5, 3, 0}}, ""},
+		{"a constant rate", []seen{{0, 0, 0}, {0.25, 10, 0}, {0.5, 20, 0}}, ", about 20s left"},
+		// 50 s of preparation do not count: a tenth took 10 s.
+		{"preparation", []seen{{0, 0, 0}, {0.001, 50, 0}, {0.101, 60, 0}}, ", about 1m30s left"},
+		{"too small a share", []seen{{0, 0, 0}, {0.001, 1, 0}, {0.009, 100, 0}}, ""},
+		{"too short a time", []seen{{0, 0, 0}, {0.001, 1, 0}, {0.5, 3, 0}}, ""},
 		{"the end", []seen{{0, 0, 0}, {0.5, 10, 0}, {1, 20, 0}}, ""},
-		// The runs are over and a table begins: its own pace counts.
-		{"a share that begins anew", []seen{{0, 0, 0}, {0.5, 10, 0}, {1, 20, 0}, {0.1, 30, 0}, {0.2, 40, 0}}, ", about 1m20s left"},
-		// Half was done before an interruption, and comes at once: a tenth took 10 s.
-		{"what an interrupted run had done", []seen{{0, 0, 0}, {0.5, 1, 0.49}, {0.59, 10, 0.49}, {0.61, 11, 0.5}}, ", about 39s left"},
+		// The runs end and a table starts: only the table counts.
+		{"a share that restarts", []seen{{0, 0, 0}, {0.5, 10, 0}, {1, 20, 0}, {0.1, 30, 0}, {0.2, 40, 0}}, ", about 1m20s left"},
+		// Half was done before the run was resumed: a tenth took 10 s.
+		{"a resumed run", []seen{{0, 0, 0}, {0.5, 1, 0.49}, {0.59, 10, 0.49}, {0.61, 11, 0.5}}, ", about 39s left"},
 		{"hours", []seen{{0.01, 0, 0}, {0.02, 60, 0}, {0.03, 120, 0}}, ", about 1h37m0s left"},
 	} {
 		var r remaining

@@ -16,8 +16,8 @@ import (
 	"fedsim/results/rundir"
 )
 
-// TestMain makes the programs of the scripts: fedsim itself, and what looks at
-// it from outside.
+// TestMain registers the programs of the scripts: fedsim, and programs that examine its
+// output.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"fedsim":           func() { os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr)) },
@@ -27,13 +27,13 @@ func TestMain(m *testing.M) {
 		"interrupt-itself": interruptItself,
 		"browse":           browse,
 		"files":            files,
-		"what":             what,
+		"manifest":         printManifest,
 		"truncated-zip":    truncatedZip,
 		"damaged-zip":      damagedZip,
 	})
 }
 
-// TestScripts runs testdata/script, one archive per behaviour.
+// TestScripts runs testdata/script, one archive per behavior.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -44,8 +44,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// exits runs a command, which must end with the status that the first argument
-// says: exits 2 fedsim run.
+// exits runs a command and checks its exit status: exits 2 fedsim run.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits STATUS COMMAND...")
@@ -65,8 +64,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// files prints the files and empty directories below a directory, hidden ones
-// too.
+// files prints the files and empty directories in a directory, including hidden ones.
 func files() {
 	var dirs, all []string
 	err := filepath.WalkDir(os.Args[1], func(path string, d fs.DirEntry, err error) error {
@@ -93,10 +91,10 @@ func files() {
 	}
 }
 
-// what prints the manifest of a run directory without what may differ between
-// two runs of the same thing: the clock and the command line. It fails unless
-// the whole directory can be read.
-func what() {
+// printManifest prints the manifest of a run directory without the clock and the command
+// line, which differ between two runs of the same scenario. It fails unless the whole
+// directory is readable.
+func printManifest() {
 	r, err := rundir.Read(os.Args[1])
 	if err != nil {
 		fail(err)

@@ -21,8 +21,8 @@ import (
 	"fedsim/results/rundir"
 )
 
-// browse runs a server, asks it for paths, terminates it, and exits as it does:
-// browse PATH... -- COMMAND... The first event of events is printed.
+// browse runs a server, requests paths, terminates it, and exits with its status:
+// browse PATH... -- COMMAND... It prints the first event of /events.
 func browse() {
 	at := slices.Index(os.Args, "--")
 	cmd := exec.Command(os.Args[at+1], os.Args[at+2:]...)
@@ -66,7 +66,7 @@ func browse() {
 	}
 }
 
-// printedURL reads where a server is, from a line or from JSON.
+// printedURL reads the address of a server from a line or from JSON.
 func printedURL(out *bufio.Reader) string {
 	text := ""
 	for {
@@ -83,8 +83,8 @@ func printedURL(out *bufio.Reader) string {
 	return strings.TrimSpace(text)
 }
 
-// A page that is open before its run sees it begin, killed, gone on with, and come to
-// its end; the run takes no notice.
+// A report that is open before its run starts shows the run in progress, killed, resumed,
+// interrupted and complete. It does not affect the run.
 func TestServeFollowsProcesses(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -105,7 +105,7 @@ rounds = 10_000_000
 max_time_s = %s
 [methods.mocha]
 `
-	// It would take hours; the other is done at once.
+	// The first run would take hours; the last ends at once.
 	if err := os.WriteFile(scenario, fmt.Appendf(nil, text, "0"), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ max_time_s = %s
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = server.Process.Kill() }() // it is gone by now, but after a failure
+	defer func() { _ = server.Process.Kill() }() // it has ended unless the test failed
 	url := printedURL(bufio.NewReader(out))
 	answer, err := http.Get(url + "events")
 	if err != nil {
@@ -146,12 +146,12 @@ max_time_s = %s
 				if e == want {
 					return
 				}
-				// Between clearing away what was left and beginning there is nothing.
+				// The directory is absent between the deletion of the old run and the start.
 				if e != "changed writing" && e != "changed stopped" && e != "changed finished" && e != "changed absent" {
 					t.Fatalf("event %q, waiting for %q", e, want)
 				}
 			case <-late:
-				t.Fatalf("%q did not come", want)
+				t.Fatalf("no event %q", want)
 			}
 		}
 	}
@@ -210,7 +210,7 @@ max_time_s = %s
 	}
 	until("finished finished")
 	if r := data(); r.State != rundir.Complete || r.Runs[0].Status != results.Done {
-		t.Errorf("made anew: %s, %+v", r.State, r.Runs)
+		t.Errorf("overwritten: %s, %+v", r.State, r.Runs)
 	}
 
 	if err := server.Process.Signal(os.Interrupt); err != nil {

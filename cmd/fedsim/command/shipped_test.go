@@ -10,9 +10,9 @@ import (
 	"fedsim/scenarios"
 )
 
-// shortForms are the settings under which each shipped scenario runs in seconds:
-// all its runs, on less. Those without an entry run elsewhere: lte-high-var with
-// its three figures in full by .ci/run, quickstart in full by the scripts.
+// shortForms are settings with which each shipped scenario runs in seconds: all its runs,
+// with less data. Two scenarios have no entry: .ci/run runs lte-high-var in full, and the
+// commands of the README include quickstart.
 var shortForms = map[string][]string{
 	"asynchrony":       small("run.rounds=30"),
 	"battery-day":      {"data.synthetic.tasks=300", "problem.lambda=3e-3", "network.cells=3", "run.rounds=12", "run.outer=2", "run.eval_tasks=100"},
@@ -40,7 +40,7 @@ func small(more ...string) []string {
 	}, more...)
 }
 
-// tableForm makes a table of two small sets.
+// tableForm returns the settings for a table of two small sets.
 func tableForm(name, sets string) []string {
 	key := "table." + name + "."
 	return []string{
@@ -49,8 +49,7 @@ func tableForm(name, sets string) []string {
 	}
 }
 
-// Every scenario that is shipped runs, makes its figures and leaves a whole run
-// directory.
+// Every shipped scenario runs, draws figures, and writes a complete run directory.
 func TestShippedScenariosRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("draws a lot")
@@ -62,7 +61,7 @@ func TestShippedScenariosRun(t *testing.T) {
 			continue
 		}
 		if !ok {
-			t.Errorf("scenario %s is shipped and never run: give it a short form", info.Name)
+			t.Errorf("shipped scenario %s is not tested: add it to shortForms", info.Name)
 			continue
 		}
 		t.Run(info.Name, func(t *testing.T) {

@@ -17,9 +17,9 @@ import (
 	"fedsim/scenarios"
 )
 
-// summarised is a scenario with a sweep, a method that never gets to a target, and
-// a table, all small.
-const summarised = `
+// summarized is a small scenario with a sweep, a method that does not reach a target, and
+// a table.
+const summarized = `
 [data.synthetic]
 tasks = 3
 features = 4
@@ -49,11 +49,11 @@ omega_updates = 1
 set = [{ label = "small" }]
 `
 
-// The summary in JSON says what the run directory does.
+// The summary in JSON agrees with the run directory.
 func TestRunJSON(t *testing.T) {
 	dir := t.TempDir()
 	file, out := filepath.Join(dir, "x.toml"), filepath.Join(dir, "x")
-	if err := os.WriteFile(file, []byte(summarised), 0o666); err != nil {
+	if err := os.WriteFile(file, []byte(summarized), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	var stdout, stderr bytes.Buffer
@@ -135,7 +135,7 @@ func TestNumbersThatDoNotExistAreNull(t *testing.T) {
 	}
 }
 
-// docs/json.md has the fields, section by section, and no others.
+// docs/json.md has exactly the fields, section by section.
 func TestJSONPage(t *testing.T) {
 	var want []string
 	for _, v := range []any{summary{}, experimentSummary{}, rowSummary{}, targetSummary{}, tableSummary{}, cellSummary{}, gridSummary{}, trialSummary{}, scenarios.Info{},

@@ -11,8 +11,8 @@ import (
 	"fedsim/devices/traces"
 )
 
-// TestTracesPage runs the commands of docs/traces.md on small files of the
-// names there, and reads its example.
+// TestTracesPage runs the commands of docs/traces.md on small files with the names on the
+// page, and reads its example.
 func TestTracesPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the page's commands one by one")

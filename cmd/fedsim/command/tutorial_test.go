@@ -24,8 +24,8 @@ type fence struct {
 	text string
 }
 
-// fences takes a page apart: what stands between blocks, one more than there are
-// blocks, and the blocks.
+// fences splits a page into its code blocks and the text between them, before the first
+// and after the last.
 func fences(page string) (between []string, found []fence) {
 	var text strings.Builder
 	var block *fence
@@ -48,9 +48,9 @@ func fences(page string) (between []string, found []fence) {
 	return append(between, text.String()), found
 }
 
-// TestTutorial runs the commands of docs/tutorial.md, block by block in one
-// folder, and compares what they print with the block of text that follows.
-// Building fedsim, in the first block, is left to .ci/run.
+// TestTutorial runs the commands of docs/tutorial.md, block by block in one folder, and
+// compares their output with the block of text that follows. It skips the first block,
+// which builds fedsim.
 func TestTutorial(t *testing.T) {
 	if testing.Short() {
 		t.Skip("draws six times")
@@ -65,7 +65,7 @@ func TestTutorial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The test's own binary is fedsim when it is called so, see TestMain.
+	// The test binary acts as fedsim if that is its name, see TestMain.
 	if err := os.Symlink(self, filepath.Join(bin, "fedsim")); err != nil {
 		t.Skipf("there are no symbolic links: %v", err)
 	}
@@ -82,17 +82,17 @@ func TestTutorial(t *testing.T) {
 		cmd := exec.Command(shell, "-e", "-c", found[i].text)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-		var out, complaints bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &complaints // on a slow machine it has progress, too
+		var out, messages bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &messages // on a slow machine with progress
 		err := cmd.Run()
 		exit, _ := errors.AsType[*exec.ExitError](err)
 		if refused := exit != nil && exit.ExitCode() == exitUsage; refused != (found[i].info == "sh fails") || err != nil && !refused {
-			t.Fatalf("%s%v\n%s%s", found[i].text, err, &out, &complaints)
+			t.Fatalf("%s%v\n%s%s", found[i].text, err, &out, &messages)
 		} else if refused {
-			out = complaints
+			out = messages
 		}
 		if i+1 == len(found) || found[i+1].info != "text" {
-			t.Fatalf("%swhat it prints does not follow", found[i].text)
+			t.Fatalf("%sno output follows", found[i].text)
 		}
 		if *updateTutorial {
 			found[i+1].text = out.String()
@@ -112,13 +112,13 @@ func TestTutorial(t *testing.T) {
 		rewriteTutorial(t, between, found, picture)
 	}
 	if far := distance(t, picture, []byte(read(t, "docs/images/tutorial.png"))); far > 0.003 {
-		t.Errorf("docs/images/tutorial.png is not the picture that is drawn: their distance is %.3f", far)
+		t.Errorf("docs/images/tutorial.png differs from the figure of the run by %.3f", far)
 	}
 }
 
-// distance returns the mean over pixels of how far apart two PNGs are, 1 for black
-// and white. It forgives what the outline of a letter or the end of a line may
-// differ in on another machine.
+// distance returns the mean difference of the pixels of two PNGs; black and white differ
+// by 1. A small distance allows for differences between machines, as in the outlines of
+// letters.
 func distance(t *testing.T, one, other []byte) float64 {
 	t.Helper()
 	a, err := png.Decode(bytes.NewReader(one))

@@ -41,7 +41,7 @@ func TestHelpFits(t *testing.T) {
 	each(newRoot(nil))
 }
 
-// So do the tables that commands print.
+// Likewise for the tables that commands print.
 func TestOutputFits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs scenarios")
@@ -91,7 +91,7 @@ tuning.extend = 0
 		if status := execute(t.Context(), args, &out, &errs); status != exitDone {
 			t.Errorf("%v ends with %d: %s", args, status, errs.String())
 		}
-		// Where files are is told by their whole path.
+		// Paths of files are not wrapped.
 		requireFit(t, strings.Join(args[:1], " "), strings.ReplaceAll(out.String(), dir+string(filepath.Separator), ""))
 	}
 }

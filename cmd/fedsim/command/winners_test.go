@@ -10,11 +10,11 @@ import (
 	"fedsim/scenarios"
 )
 
-var tunedRun = flag.String("tuned", "", "run directory whose winners must lie inside their grids, too")
+var tunedRun = flag.String("tuned", "", "another run directory whose winners must be inside their grids")
 
-// Shipped figures tune their methods on grids that grow, and no winner lies at an edge
-// unless the range of its option ends there. The manifest of regression is made here;
-// .ci/run passes that of lte-high-var, which takes a minute.
+// Shipped figures tune their methods on growing grids. No winner is at an edge, unless the
+// range of its option ends there. The test runs regression; .ci/run passes the run
+// directory of lte-high-var, which takes a minute.
 func TestShippedWinnersLieInside(t *testing.T) {
 	for _, info := range scenarios.Shipped() {
 		s, err := scenarios.Load(info.Name, nil)
@@ -24,7 +24,7 @@ func TestShippedWinnersLieInside(t *testing.T) {
 		for i := range s.Experiments {
 			for k := range s.Experiments[i].Jobs {
 				if e := &s.Experiments[i]; len(e.Jobs[k].Candidates) > 1 && e.Tuning.Extend == 0 {
-					t.Errorf("%s, experiment %s: it tunes %s on a grid that does not grow", info.Name, e.Name, e.Jobs[k].Candidates[0].Method)
+					t.Errorf("%s, experiment %s: the grid of %s does not grow", info.Name, e.Name, e.Jobs[k].Candidates[0].Method)
 				}
 			}
 		}
@@ -43,7 +43,7 @@ func TestShippedWinnersLieInside(t *testing.T) {
 	requireInside(t, dir)
 }
 
-// requireInside looks at the winners in the manifest of a run directory.
+// requireInside checks the winners in the manifest of a run directory.
 func requireInside(t *testing.T, dir string) {
 	t.Helper()
 	r, err := rundir.Read(dir)
