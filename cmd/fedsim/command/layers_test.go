@@ -83,7 +83,8 @@ func TestImportsRunDownwards(t *testing.T) {
 	}
 }
 
-// TestFederationLinksNoFileFormats: a program that links the simulator without the command gets no parquet, no file locks and no protobuf.
+// A program that links the simulator without the command gets no parquet, no file locks
+// and no protobuf.
 func TestFederationLinksNoFileFormats(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "fedsim/federation", "fedsim/plots").Output()
 	if err != nil {
