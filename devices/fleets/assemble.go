@@ -11,23 +11,22 @@ import (
 	"fedsim/network"
 )
 
-// Assemble returns what n devices of a valid fleet are, and their links. rows are
-// the training rows of each device; nil when they are not known, and then nothing
-// goes with them.
+// Assemble returns the devices and links of n devices of a valid fleet. rows are the
+// training rows of each device; with nil, no correlation with data applies.
 //
-// Speed and rates are joined by a Gaussian copula. A device has normal scores of
-// its speed, its rate and its data,
+// Speed and rates are correlated by a Gaussian copula. A device has normal scores of its
+// speed, z, and its rate, y:
 //
-//	z = r_d d + sqrt(1 - r_d^2) e,   y = r_l z + sqrt(1 - r_l^2) e',
+//	z = r_d d + sqrt(1 - r_d^2) e,   y = r_l z + sqrt(1 - r_l^2) e'.
 //
-// with e and e' drawn from (seed, rng.Spread, t, 0) and (.., 1), as devices and
-// network draw them without a fleet, and d = Phi^-1((rank of n_t - 1/2)/n), equal
-// n_t ranked at random. r = 2 sin(pi rho/6) turns a rank correlation rho into that
-// of normal scores (Pearson 1907). Speed is then multiplied by
-// exp(s z - s^2/2) and both rates by exp(s' y - s'^2/2), s and s' of the class.
+// Here e and e' are drawn from (seed, rng.Spread, t, 0) and (.., 1), like the spreads in
+// devices and network. d = Phi^-1((rank of n_t - 1/2)/n) is the score of the training
+// rows, with random ranks among equal n_t. r = 2 sin(pi rho/6) converts a rank
+// correlation rho to that of normal scores (Pearson 1907). Speed is then multiplied by
+// exp(s z - s^2/2) and both rates by exp(s' y - s'^2/2), with s and s' of the class.
 //
-// So device t depends on the seed and on t alone unless its speed goes with its
-// data, which are ranked among all n.
+// So device t depends only on the seed and t, unless its speed is correlated with data,
+// which are ranked among all n devices.
 func (f *Fleet) Assemble(n int, rows []int32, seed uint64) (devices.Mix, network.Mix) {
 	class := f.order(n, seed)
 	machines, links := devices.Mix{Class: class}, network.Mix{Class: class}
@@ -69,16 +68,16 @@ func (f *Fleet) Assemble(n int, rows []int32, seed uint64) (devices.Mix, network
 	return machines, links
 }
 
-// join makes a normal score go with another.
+// join correlates a normal score with another one.
 type join struct{ r, rest float64 }
 
-// newJoin returns the one of a rank correlation.
+// newJoin returns the join for a rank correlation.
 func newJoin(rho float64) join {
 	r := 2 * elementary.Sin(math.Pi/6*rho)
 	return join{r, math.Sqrt(max(0, 1-float64(r*r)))}
 }
 
-// of returns a score that goes with another, given one of its own.
+// of returns a score correlated with other, given an independent score.
 func (j join) of(other, own float64) float64 {
 	if j.r == 0 {
 		return own
@@ -86,8 +85,8 @@ func (j join) of(other, own float64) float64 {
 	return float64(j.r*other) + float64(j.rest*own)
 }
 
-// scores returns the normal scores of numbers of rows. Equal ones are ranked by
-// chance: (seed, rng.Class, t, 1).
+// scores returns the normal scores of numbers of rows. Equal ones are ranked at random
+// by (seed, rng.Class, t, 1).
 func scores(rows []int32, seed uint64) []float64 {
 	type row struct {
 		n      int32

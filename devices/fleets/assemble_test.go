@@ -13,7 +13,7 @@ import (
 	"fedsim/network"
 )
 
-// rankCorrelation returns Spearman's rho of numbers that are all different.
+// rankCorrelation returns Spearman's rho of distinct numbers.
 func rankCorrelation(x, y []float64) float64 {
 	a, b := ranks(x), ranks(y)
 	n, sum := float64(len(a)), 0.0
@@ -36,14 +36,14 @@ func ranks(x []float64) []float64 {
 	return out
 }
 
-// standardError is that of Spearman's rho of n pairs: sqrt((1 + rho^2/2)/(n-3)) of
-// its Fisher transform (Bonett and Wright, Psychometrika 2000), whose slope is
-// 1/(1 - rho^2).
+// standardError returns the standard error of Spearman's rho of n pairs: sqrt((1 +
+// rho^2/2)/(n-3)) of its Fisher transform (Bonett and Wright, Psychometrika 2000), whose
+// slope is 1/(1 - rho^2).
 func standardError(rho float64, n int) float64 {
 	return (1 - rho*rho) * math.Sqrt((1+rho*rho/2)/float64(n-3))
 }
 
-// someRows are all different, so that ranks are.
+// someRows returns distinct numbers, so that ranks are distinct.
 func someRows(n int) []int32 {
 	rows := make([]int32, n)
 	for t := range rows {
@@ -54,8 +54,8 @@ func someRows(n int) []int32 {
 	return rows
 }
 
-// Within each class, rate and speed, and rows and speed, have the rank correlations
-// that were asked for: within four standard errors; and exactly at the ends.
+// Within each class, the rank correlations of rate and speed, and of rows and speed, are
+// as configured: within four standard errors, and exactly at the ends.
 func TestCorrelationsReachTheirTargets(t *testing.T) {
 	const n = 20_000
 	rows := someRows(n)
@@ -86,8 +86,8 @@ func TestCorrelationsReachTheirTargets(t *testing.T) {
 	}
 }
 
-// However speed goes with data, it has mean 1 and sigma/mu as asked for: within four
-// standard errors, that of the deviation by the fourth moment of the numbers.
+// With any correlation with data, speed has mean 1 and the configured sigma/mu: within
+// four standard errors, that of the deviation by the fourth moment of the numbers.
 func TestCorrelationKeepsTheSpread(t *testing.T) {
 	const n, cv = 20_000, 0.3
 	for _, data := range []float64{0, 0.7, -1} {
@@ -115,8 +115,8 @@ func TestCorrelationKeepsTheSpread(t *testing.T) {
 	}
 }
 
-// One class with spreads is what [devices] and [network] say with the same, bit for
-// bit, and one without is their profile.
+// One class with spreads equals the same values in [devices] and [network], bit for bit.
+// One without spreads equals its profile.
 func TestOneClassEqualsTheTables(t *testing.T) {
 	const n, seed = 500, 7
 	for _, c := range []struct{ speed, rate float64 }{{0, 0}, {0.5, 0}, {0, 0.45}, {0.5, 0.45}} {
@@ -138,7 +138,7 @@ func TestOneClassEqualsTheTables(t *testing.T) {
 	}
 }
 
-// Device t of a larger fleet is the same device, and another under another seed.
+// Device t of a larger fleet is the same device. It differs for another seed.
 func TestAssembleGrowsWithoutChangingItsDevices(t *testing.T) {
 	f, _ := BuiltIn("mixed")
 	const few, many = 100, 1000
@@ -159,8 +159,8 @@ func TestAssembleGrowsWithoutChangingItsDevices(t *testing.T) {
 	}
 }
 
-// Equal numbers of rows are ranked by chance: scores are those of a normal
-// distribution, and go with nothing.
+// Equal numbers of rows are ranked at random: scores are standard normal and
+// uncorrelated with everything.
 func TestScoresOfEqualRows(t *testing.T) {
 	const n = 10_000
 	z := scores(make([]int32, n), 1)
@@ -173,13 +173,13 @@ func TestScoresOfEqualRows(t *testing.T) {
 	if got := rankCorrelation(z, number); math.Abs(got) > 4*standardError(0, n) {
 		t.Errorf("rank correlation with the number of the device %g, must be 0", got)
 	}
-	// The mean of the quantiles' squares falls short of 1 by about log(n)/n.
+	// The mean of the squared quantiles is less than 1 by about log(n)/n.
 	if math.Abs(second-1) > 2*math.Log(n)/n {
 		t.Errorf("variance %g, must be 1", second)
 	}
 }
 
-// Classes are what their keys say.
+// Classes have the values of their keys.
 func TestClassesHaveTheirFigures(t *testing.T) {
 	f := shared(0.5, 0.5)
 	f.Classes[0] = Class{Name: "a", Share: 0.5, ClockGHz: 2, FlopsPerCycle: 3, IdleW: 0.1, ComputeW: 5, BatteryWh: devices.Mains, Link: "3g", RTTms: 90}
@@ -192,7 +192,7 @@ func TestClassesHaveTheirFigures(t *testing.T) {
 	fleet, l := devices.NewMixedProcessors(devices.Defaults(), machines), network.NewMixedLinks(network.Defaults(), links, 1)
 	batteries := devices.NewMixedBatteries(devices.Defaults(), machines, 1, nil)
 	if machines.Speed != nil || links.Rate != nil {
-		t.Error("factors are kept that are all 1")
+		t.Error("factors that are all 1 must be nil")
 	}
 	joules := 0.0
 	for t_, k := range machines.Class {

@@ -16,17 +16,16 @@ var names = []string{"phones-2010", "phones-2017", "phones-2020", "sensors", "mi
 // Names returns the names of the built-in fleets.
 func Names() []string { return append([]string(nil), names...) }
 
-// Unknown says that no built-in fleet has a name, and which may have been meant.
+// Unknown returns an error text: no built-in fleet has this name, and a similar name.
 func Unknown(name string) string { return config.UnknownName("fleet", name, name, names) }
 
-// Source returns the file of a built-in fleet, in which the sources of its figures
-// are named.
+// Source returns the file of a built-in fleet. It names the source of each value.
 func Source(name string) (source []byte, ok bool) {
 	source, err := builtin.ReadFile("builtin/" + name + ".toml")
 	return source, err == nil
 }
 
-// BuiltIn returns the built-in fleet of that name; ok is false when there is none.
+// BuiltIn returns the built-in fleet with a name; ok is false if there is none.
 func BuiltIn(name string) (f *Fleet, ok bool) {
 	source, ok := Source(name)
 	if !ok {
@@ -34,7 +33,7 @@ func BuiltIn(name string) (f *Fleet, ok bool) {
 	}
 	f, err := parseTOML(name+".toml", source)
 	if err != nil {
-		panic(fmt.Sprintf("fleets: a built-in fleet is wrong: %v", err)) // a test reads all of them
+		panic(fmt.Sprintf("fleets: a built-in fleet is invalid: %v", err)) // a test reads all of them
 	}
 	return f, true
 }

@@ -9,28 +9,28 @@ import (
 	"fedsim/network"
 )
 
-// Inherit, as a correlation of a Config, stands for the fleet's.
+// Inherit, as a correlation of a Config, selects that of the fleet.
 const Inherit = -2
 
 // Config is the table [fleet] of a scenario.
 type Config struct {
-	Name      string  `toml:"name" doc:"a built-in fleet of devices that are not all alike (docs/fleets.md): \"phones-2010\", \"phones-2017\", \"phones-2020\", \"sensors\" or \"mixed\"; empty: none, devices and links are those of [devices] and [network]"`
-	File      string  `toml:"file" doc:"a fleet of one's own, TOML or csv, in place of name"`
+	Name      string  `toml:"name" doc:"a built-in heterogeneous fleet (docs/fleets.md): \"phones-2010\", \"phones-2017\", \"phones-2020\", \"sensors\" or \"mixed\"; empty: none; [devices] and [network] then apply to all devices"`
+	File      string  `toml:"file" doc:"a fleet file, TOML or csv, instead of name"`
 	LinkSpeed float64 `toml:"link_speed_correlation" doc:"rank correlation of rate and speed among the devices of a class, in [-1, 1]; -2: the fleet's own"`
 	DataSpeed float64 `toml:"data_speed_correlation" doc:"rank correlation of training rows and speed among the devices of a class, in [-1, 1]; -2: the fleet's own"`
 
-	Loaded *Fleet `toml:"-"` // what Name or File say, read by Validate
+	Loaded *Fleet `toml:"-"` // the fleet of Name or File, read by Validate
 }
 
 // Defaults returns the table's defaults: no fleet.
 func Defaults() Config { return Config{LinkSpeed: Inherit, DataSpeed: Inherit} }
 
-// Validate reports everything wrong with the table, and reads the fleet.
+// Validate reports all errors in the table and reads the fleet.
 func (f *Config) Validate(c *config.Checker) {
 	f.Loaded = nil
 	switch {
 	case f.File != "" && f.Name != "":
-		c.Require(false, "name", f.Name, "must be left out beside file, which says the same")
+		c.Require(false, "name", f.Name, "cannot be combined with file")
 	case f.File != "":
 		fleet, err := Read(f.File)
 		if err != nil {
@@ -48,18 +48,18 @@ func (f *Config) Validate(c *config.Checker) {
 		is  float64
 	}{{"link_speed_correlation", f.LinkSpeed}, {"data_speed_correlation", f.DataSpeed}} {
 		c.Require(rho.is >= -1 && rho.is <= 1 || rho.is == Inherit, rho.key, rho.is, "must be in [-1, 1], or -2 for the fleet's own")
-		c.Require(!none || rho.is == Inherit, rho.key, rho.is, "must be left out without a fleet (fleet.name or fleet.file)")
+		c.Require(!none || rho.is == Inherit, rho.key, rho.is, "requires a fleet (fleet.name or fleet.file)")
 	}
 }
 
-// Fleet returns the fleet of a table that has passed Validate, its correlations
-// those of the table; nil when it has none.
+// Fleet returns the fleet with the correlations of the table, or nil if the table has
+// none. Validate must have been called.
 func (f *Config) Fleet() *Fleet {
 	if f.Name == "" && f.File == "" {
 		return nil
 	}
 	if f.Loaded == nil {
-		panic("fleets: the fleet has not been read: Validate does")
+		panic("fleets: the fleet has not been read: call Validate first")
 	}
 	out := *f.Loaded
 	if f.LinkSpeed != Inherit {
@@ -71,9 +71,9 @@ func (f *Config) Fleet() *Fleet {
 	return &out
 }
 
-// Override puts the default in the place of network.profile, which a fleet stands
-// above, and returns what it was; empty where nothing changes. A scenario that is
-// written for one kind of link can so be run with a fleet.
+// Override resets network.profile to its default, since a fleet overrides it, and
+// returns the previous value, or "" if nothing changes. So a scenario for one kind of
+// link can run with a fleet.
 func (f *Config) Override(n *network.Config) (profile string) {
 	standard := network.Defaults().Profile
 	if f.Loaded == nil || n.Profile == standard {
@@ -83,9 +83,8 @@ func (f *Config) Override(n *network.Config) (profile string) {
 	return profile
 }
 
-// CheckOthers reports what other tables, under their own names below c, say of
-// devices and links beside a fleet: what these are is the fleet's to say, the rest
-// of both tables is for all classes alike.
+// CheckOthers reports values in other tables, under their names below c, that the fleet
+// determines. The rest of both tables applies to all classes.
 func (f *Config) CheckOthers(c *config.Checker, d *devices.Config, n *network.Config) {
 	if f.Loaded == nil {
 		return
@@ -110,11 +109,11 @@ func (f *Config) CheckOthers(c *config.Checker, d *devices.Config, n *network.Co
 		{"network.rate_spread", n.RateSpread, link.RateSpread},
 	} {
 		c.Require(k.is == k.defaults, k.key, k.is,
-			fmt.Sprintf("must be left out, or %v, with a fleet, which says what devices and links are", config.Literal(k.defaults)))
+			fmt.Sprintf("must be left out, or %v, with a fleet, which determines devices and links", config.Literal(k.defaults)))
 	}
 	for _, k := range f.Loaded.Classes {
 		if p := k.machine(); d.FrequencyStep > max(1, len(p.Steps)) {
-			c.Require(false, "devices.frequency_step", d.FrequencyStep, "must be one that the devices of class "+k.Name+" of the fleet have, too")
+			c.Require(false, "devices.frequency_step", d.FrequencyStep, "must also exist in class "+k.Name+" of the fleet")
 		}
 	}
 }

@@ -5,24 +5,24 @@ import (
 	"slices"
 )
 
-// Distribution is how a quantity is distributed over the devices of each class.
+// Distribution is the distribution of a quantity over the devices of each class.
 type Distribution struct {
 	Quantity string // with its unit
 	Classes  []ECDF // by class
 }
 
-// ECDF is an empirical distribution function: the share Up[i] of the devices is at
-// most at X[i], and stays so until X[i+1]. It begins at 0 and ends at 1. All of a
-// Distribution span the same X. Without devices both are empty.
+// ECDF is an empirical distribution function: the share Up[i] of the devices has at most
+// X[i], up to X[i+1]. It begins at 0 and ends at 1. All ECDFs of a Distribution have the
+// same range of X. Without devices both slices are empty.
 type ECDF struct {
 	X, Up []float64
 }
 
-// ecdfSteps is how many steps an ECDF has at most, more than a figure shows.
+// ecdfSteps limits the steps of an ECDF; a figure shows fewer.
 const ecdfSteps = 500
 
-// Distributions returns those of the speed and both rates of n devices of a valid
-// fleet under a seed, n at least 1.
+// Distributions returns the distributions of the speed and both rates of n devices of a
+// valid fleet. n must be at least 1.
 func (f *Fleet) Distributions(n int, seed uint64) (all []Distribution) {
 	quantities, class := f.measure(n, seed)
 	for _, q := range quantities {
@@ -33,7 +33,7 @@ func (f *Fleet) Distributions(n int, seed uint64) (all []Distribution) {
 			values[class[t]] = append(values[class[t]], v)
 			low, high = min(low, v), max(high, v)
 		}
-		const beyond = 1.1 // so that the first and the last step are seen
+		const beyond = 1.1 // makes the first and the last step visible
 		d := Distribution{Quantity: q.quantity}
 		for _, v := range values {
 			d.Classes = append(d.Classes, newECDF(v, low/beyond, high*beyond))

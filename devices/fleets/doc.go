@@ -1,12 +1,10 @@
-// Package fleets is what the devices of a federation are when they are not all
-// alike: classes with shares, each with a device, a link and spreads, and how link,
-// speed and data go together.
+// Package fleets describes heterogeneous populations of devices: classes with shares,
+// each with a device, a link and spreads, and the correlations of speed, rate and data.
 //
-// A Fleet is read from a file (docs/fleets.md) or built in. Assemble says for each
-// device of a run its class, and by which factors its speed and its rates differ
-// from those of the class.
+// A Fleet is read from a file (docs/fleets.md) or built in. Assemble returns the class
+// of each device of a run, and the factors of its speed and its rates.
 //
-// The package owns who is of which class and how fast. It must not know what a
-// class computes, sends or draws: devices and network do, to which it hands their
-// mixes.
+// The package owns the assignment of devices to classes. It must not know how the
+// devices of a class compute, send or draw power: devices and network do, which receive
+// its mixes.
 package fleets

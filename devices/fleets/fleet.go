@@ -9,39 +9,39 @@ import (
 	"fedsim/network"
 )
 
-// Fleet is classes of devices, and how what they have goes together.
+// Fleet is a set of classes with correlations.
 type Fleet struct {
-	Description string  `toml:"description" doc:"what the fleet is, in a sentence"`
+	Description string  `toml:"description" doc:"one sentence about the fleet"`
 	LinkSpeed   float64 `toml:"link_speed_correlation" doc:"rank correlation, in [-1, 1], of rate and speed among the devices of a class"`
 	DataSpeed   float64 `toml:"data_speed_correlation" doc:"rank correlation, in [-1, 1], of a device's training rows and its speed among the devices of a class"`
 	Classes     []Class `toml:"class" doc:"the classes"`
 }
 
-// Class is devices of one kind.
+// Class is a class of devices.
 type Class struct {
 	Name  string  `toml:"name" doc:"of the class"`
-	Share float64 `toml:"share" doc:"of the devices, in (0, 1]; those of all classes add up to 1"`
+	Share float64 `toml:"share" doc:"share of the devices, in (0, 1]; the shares of all classes add up to 1"`
 
-	Device        string  `toml:"device" doc:"profile of the device, as devices.profile of a scenario; empty: none, and all figures up to battery_wh must be given"`
+	Device        string  `toml:"device" doc:"profile of the device, as in devices.profile of a scenario; empty: none, and all keys up to battery_wh are required"`
 	ClockGHz      float64 `toml:"clock_ghz" doc:"clock of the processor; 0: the profile's"`
 	FlopsPerCycle float64 `toml:"flops_per_cycle" doc:"floating-point operations in a clock cycle; 0: the profile's"`
 	IdleW         float64 `toml:"idle_w" doc:"power when neither computing nor sending, in watts; 0: the profile's"`
 	ComputeW      float64 `toml:"compute_w" doc:"power when computing, in watts; 0: the profile's"`
 	BatteryWh     float64 `toml:"battery_wh" doc:"energy of a full battery in watt-hours; 0: the profile's, -1: no battery, runs on mains"`
 
-	Link         string  `toml:"link" doc:"profile of the link, as network.profile of a scenario"`
+	Link         string  `toml:"link" doc:"profile of the link, as in network.profile of a scenario"`
 	DownlinkMbps float64 `toml:"downlink_mbps" doc:"rate from the server, in 10^6 bit/s; 0: the profile's"`
 	UplinkMbps   float64 `toml:"uplink_mbps" doc:"rate to the server, in 10^6 bit/s; 0: the profile's"`
 	RTTms        float64 `toml:"rtt_ms" doc:"round trip time in milliseconds; 0: the profile's"`
 
-	SpeedSpread float64 `toml:"speed_spread" doc:"sigma/mu of the log-normal number of mean 1 that a device's speed is multiplied by"`
-	RateSpread  float64 `toml:"rate_spread" doc:"sigma/mu of the log-normal number of mean 1 that both its rates are multiplied by"`
+	SpeedSpread float64 `toml:"speed_spread" doc:"sigma/mu of a log-normal factor of mean 1 on a device's speed"`
+	RateSpread  float64 `toml:"rate_spread" doc:"sigma/mu of a log-normal factor of mean 1 on both rates of a device"`
 }
 
-// mostClasses is how many classes a byte tells apart.
+// mostClasses is the number of values of a byte.
 const mostClasses = 256
 
-// Validate reports everything wrong with the fleet.
+// Validate reports all errors in the fleet.
 func (f *Fleet) Validate(c *config.Checker) {
 	validateCorrelation(c, "link_speed_correlation", f.LinkSpeed)
 	validateCorrelation(c, "data_speed_correlation", f.DataSpeed)
@@ -51,7 +51,7 @@ func (f *Fleet) Validate(c *config.Checker) {
 	for i := range f.Classes {
 		k := &f.Classes[i]
 		in := c.In(fmt.Sprintf("class[%d]", i))
-		in.Require(!seen[k.Name], "name", k.Name, "must be the name of one class")
+		in.Require(!seen[k.Name], "name", k.Name, "must be unique")
 		seen[k.Name] = true
 		k.validate(in)
 		sum += k.Share
@@ -76,7 +76,7 @@ func (k *Class) validate(c *config.Checker) {
 		case k.Device != "":
 			c.Require(x >= 0 && x <= most, key, x, fmt.Sprintf("must be positive and at most %g, or 0 for the profile's", most))
 		default:
-			c.Require(x > 0 && x <= most, key, x, fmt.Sprintf("must be positive and at most %g: without a device all its figures must be given", most))
+			c.Require(x > 0 && x <= most, key, x, fmt.Sprintf("must be positive and at most %g: a class without a device must set all its values", most))
 		}
 	}
 	if k.Device != "" {
@@ -101,8 +101,8 @@ func (k *Class) validate(c *config.Checker) {
 	spread("rate_spread", k.RateSpread)
 }
 
-// machine returns the profile of the devices of a valid class. Without a profile of
-// their own they have one frequency step.
+// machine returns the device profile of a valid class. A class without a profile has one
+// frequency step.
 func (k *Class) machine() devices.Profile {
 	if k.Device == "" {
 		return devices.Profile{
@@ -117,7 +117,7 @@ func (k *Class) machine() devices.Profile {
 	return c.Device()
 }
 
-// link returns the profile of the links of a valid class.
+// link returns the link profile of a valid class.
 func (k *Class) link() network.Profile {
 	unlessZero := func(x float64) float64 {
 		if x == 0 {

@@ -8,10 +8,10 @@ import (
 	"fedsim/network"
 )
 
-// Histogram is how the devices of a fleet are distributed over a quantity.
+// Histogram is the distribution of a quantity over the devices of a fleet.
 type Histogram struct {
 	Quantity string      // with its unit
-	Edges    []float64   // of the bins, rising; bin i is [Edges[i], Edges[i+1])
+	Edges    []float64   // of the bins, ascending; bin i is [Edges[i], Edges[i+1])
 	Classes  [][]float64 // by class and bin: share of all devices
 }
 
@@ -26,14 +26,13 @@ func (h *Histogram) All() []float64 {
 	return all
 }
 
-// measured is a quantity of the devices of a fleet.
+// measured is a quantity of all devices.
 type measured struct {
 	quantity string // with its unit
 	of       func(device int) float64
 }
 
-// measure returns what is known of n devices of a valid fleet under a seed, and the
-// class of each.
+// measure returns the speed and rates of n devices of a valid fleet, and their classes.
 func (f *Fleet) measure(n int, seed uint64) ([]measured, []uint8) {
 	machines, mix := f.Assemble(n, nil, seed)
 	fleet, links := devices.NewMixedProcessors(devices.Defaults(), machines), network.NewMixedLinks(network.Defaults(), mix, seed)
@@ -44,8 +43,8 @@ func (f *Fleet) measure(n int, seed uint64) ([]measured, []uint8) {
 	}, machines.Class
 }
 
-// Histograms returns those of the speed and both rates of n devices of a valid fleet
-// under a seed, n at least 1.
+// Histograms returns the histograms of the speed and both rates of n devices of a valid
+// fleet. n must be at least 1.
 func (f *Fleet) Histograms(n int, seed uint64) (all []Histogram) {
 	quantities, class := f.measure(n, seed)
 	for _, q := range quantities {
@@ -77,8 +76,8 @@ func (f *Fleet) Histograms(n int, seed uint64) (all []Histogram) {
 	return all
 }
 
-// mantissas are the edges of the bins in a decade: round numbers about as far apart
-// on a logarithmic scale.
+// mantissas are the edges of the bins in a decade: round numbers at similar distances on
+// a logarithmic scale.
 var mantissas = [...]float64{1, 1.5, 2, 3, 5, 7}
 
 // edge returns the i-th edge, the 0th being 1.
@@ -86,12 +85,12 @@ func edge(i int) float64 {
 	decade := int(math.Floor(float64(i) / float64(len(mantissas))))
 	m := mantissas[i-decade*len(mantissas)]
 	if decade < 0 {
-		return m / math.Pow10(-decade) // rounded as the number is when it is read
+		return m / math.Pow10(-decade) // rounded like a number that is read
 	}
 	return m * math.Pow10(decade)
 }
 
-// bin returns the bin that a positive number lies in: edge(bin) <= x < edge(bin+1).
+// bin returns the bin of a positive number: edge(bin) <= x < edge(bin+1).
 func bin(x float64) int {
 	i := int(math.Floor(elementary.Log(x)/math.Ln10)) * len(mantissas)
 	for x < edge(i) {

@@ -39,7 +39,7 @@ func TestHistograms(t *testing.T) {
 			t.Errorf("%s: the shares add up to %g in %d bins of %d edges", h.Quantity, sum, len(h.All()), len(h.Edges))
 		}
 	}
-	// Gateways, a tenth of the devices, are alike: 6 GFLOP/s, 1000 Mbit/s.
+	// Gateways, a tenth of the devices, are equal: 6 GFLOP/s, 1000 Mbit/s.
 	for i, low := range []float64{5, 1000, 1000} {
 		for b, share := range all[i].Classes[0] {
 			want := 0.0
@@ -57,8 +57,8 @@ func TestHistograms(t *testing.T) {
 	}
 }
 
-// A distribution function gives each value the share of its class's devices that is at
-// most so fast, and is that of a constant for a class without spread.
+// A distribution function gives the share of a class's devices that have at most a
+// value. It has one step for a class without spread.
 func TestDistributions(t *testing.T) {
 	f, _ := BuiltIn("sensors")
 	const n, seed = 1000, 3
@@ -87,7 +87,7 @@ func TestDistributions(t *testing.T) {
 				}
 			}
 		}
-		// Gateways are alike: all of them at one step.
+		// Gateways are equal: a single step.
 		if gateways := d.Classes[0]; len(gateways.X) != 3 || gateways.X[1] != []float64{6, 1000, 1000}[i] || gateways.Up[1] != 1 {
 			t.Errorf("%s: gateways are %+v", d.Quantity, gateways)
 		}

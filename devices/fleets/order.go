@@ -6,12 +6,11 @@ import (
 	"fedsim/internal/rng"
 )
 
-// whole is what shares are counted in parts of, so that 0.7 of ten devices are
-// seven.
+// whole is the unit of shares, so that 0.7 of ten devices are seven.
 const whole = 1_000_000_000
 
-// parts returns the shares of the classes in parts of the whole. What rounding
-// leaves over goes to the largest class.
+// parts returns the shares of the classes as parts of the whole. The largest class gets
+// the rounding difference.
 func (f *Fleet) parts() []int64 {
 	parts := make([]int64, len(f.Classes))
 	rest, largest := int64(whole), 0
@@ -26,16 +25,15 @@ func (f *Fleet) parts() []int64 {
 	return parts
 }
 
-// block is how many devices in a row come in random order: as few as have a round
-// number of each class when shares are multiples of 0.05.
+// block is the number of consecutive devices in random order: the smallest that has a
+// whole number of each class if shares are multiples of 0.05.
 const block = 20
 
-// order returns the class of each of n devices. Of all of them, and of the first m
-// for every multiple m of the block, a class has its share, rounded off or up. Within
-// a block the order is random, so that what repeats with the number of a device
-// (cells, kinds of data) does not meet the same classes again and again. The
-// devices of a whole block depend on the seed and their numbers alone; those of the
-// last, if it is not whole, on n besides.
+// order returns the class of each of n devices. Among all of them, and among the first m
+// for every multiple m of the block, a class has its share, rounded down or up. Within a
+// block the order is random, so that patterns in the device number (cells, kinds of
+// data) do not meet the same classes repeatedly. A whole block depends only on the seed
+// and its device numbers; a partial last block also on n.
 func (f *Fleet) order(n int, seed uint64) []uint8 {
 	order := fair(f.parts(), n)
 	for from := 0; from < n; from += block {
@@ -49,15 +47,15 @@ func (f *Fleet) order(n int, seed uint64) []uint8 {
 	return order
 }
 
-// The i-th device of a class, i from 0 up, keeps the class within its quota when
-// its number is in [release(i), deadline(i)).
+// The i-th device of a class, i from 0 up, keeps the class within its quota if its
+// number is in [release(i), deadline(i)).
 func release(part, i int64) int64  { return i * whole / part }
 func deadline(part, i int64) int64 { return ((i+1)*whole + part - 1) / part }
 
-// fair returns an order in which all classes keep their quotas for every m: the earliest deadline first (Baruah,
-// Cohen, Plaxton and Varvel, "Proportionate progress", Algorithmica 1996, show that
-// there is one; that for one unit at a time the earliest deadline finds it is
-// Horn's theorem, Naval Research Logistics Quarterly 1974).
+// fair returns an order in which all classes keep their quotas for every m, by the
+// earliest deadline first. Such an order exists (Baruah, Cohen, Plaxton and Varvel,
+// "Proportionate progress", Algorithmica 1996), and for unit jobs the earliest deadline
+// finds it (Horn, Naval Research Logistics Quarterly 1974).
 func fair(parts []int64, n int) []uint8 {
 	order := make([]uint8, n)
 	next := make([]window, len(parts))

@@ -17,8 +17,8 @@ func shared(shares ...float64) *Fleet {
 	return f
 }
 
-// Of all devices, and of those of whole blocks, a class has its share, rounded off or
-// up; the order of more devices begins with the whole blocks of fewer.
+// Among all devices, and among whole blocks, a class has its share, rounded down or up.
+// The order of more devices begins with the whole blocks of fewer.
 func TestSharesAreExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		weights := rapid.SliceOfN(rapid.IntRange(1, 1000), 1, 12).Draw(t, "weights")
@@ -55,8 +55,7 @@ func TestSharesAreExact(t *testing.T) {
 	})
 }
 
-// Seven of ten devices are of a class with the share 0.7, whatever the number has
-// for digits in binary.
+// Seven of ten devices belong to a class with the share 0.7, whatever its binary digits.
 func TestDecimalSharesAreExact(t *testing.T) {
 	for n := 10; n <= 100; n += 10 {
 		counts := make([]int, 3)
@@ -69,9 +68,9 @@ func TestDecimalSharesAreExact(t *testing.T) {
 	}
 }
 
-// Cells take every tenth device, say. In the fair order some would have no device of
-// a class. Here the number in a cell is within five standard deviations of a
-// binomial one, which spreads more.
+// Cells may take every tenth device. In the fair order some cells would have no device
+// of a class. Here the number in a cell is within five standard deviations of a binomial
+// number, which spreads more.
 func TestOrderHasNoPeriod(t *testing.T) {
 	const n = 20_000
 	for _, shares := range [][]float64{{0.5, 0.5}, {0.3, 0.7}, {0.1, 0.2, 0.7}, {0.2, 0.2, 0.2, 0.2, 0.2}} {

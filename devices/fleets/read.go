@@ -15,8 +15,7 @@ import (
 	"fedsim/internal/input"
 )
 
-// Read reads a fleet from a file: TOML, or csv by its ending. What is wrong with it
-// comes back as config.Errors, with places.
+// Read reads a fleet from a TOML or csv file. An error is config.Errors, with positions.
 func Read(path string) (*Fleet, error) {
 	source, err := input.ReadFile(path, config.MaxSource)
 	if err != nil {
@@ -32,7 +31,7 @@ func Read(path string) (*Fleet, error) {
 	return parseTOML(path, source)
 }
 
-// Open returns the built-in fleet of a name, or reads the file of it.
+// Open returns the built-in fleet with a name, or reads the file with that name.
 func Open(name string) (*Fleet, error) {
 	if f, ok := BuiltIn(name); ok {
 		return f, nil
@@ -51,7 +50,7 @@ func parseTOML(name string, source []byte) (*Fleet, error) {
 	return decode(root)
 }
 
-// decode makes a fleet of a tree.
+// decode converts a configuration tree to a fleet.
 func decode(root *config.Node) (*Fleet, error) {
 	f := &Fleet{}
 	problems := config.Decode(root, "", f)
@@ -67,8 +66,8 @@ func decode(root *config.Node) (*Fleet, error) {
 	return f, nil
 }
 
-// parseCSV reads classes, one a row; the header names their keys. An empty cell
-// leaves a key at its default.
+// parseCSV reads classes, one per row. The header names their keys. An empty cell leaves
+// a key at its default.
 func parseCSV(name string, source []byte) (*Fleet, error) {
 	texts := map[string]bool{}
 	for _, field := range config.Fields(&Class{}) {
@@ -116,7 +115,7 @@ func parseCSV(name string, source []byte) (*Fleet, error) {
 		classes = append(classes, class)
 	}
 	if len(classes) == 0 {
-		return nil, config.Errors{{Place: at, Text: "must have a header that names the keys of classes, and a row for each class"}}
+		return nil, config.Errors{{Place: at, Text: "must have a header with the keys of classes, and a row for each class"}}
 	}
 	root := config.NewTable(at)
 	if err := root.Set(config.Path{"class"}, config.NewList(classes, at)); err != nil {
@@ -125,7 +124,7 @@ func parseCSV(name string, source []byte) (*Fleet, error) {
 	return decode(root)
 }
 
-// unreadable places what the csv library found.
+// unreadable adds a position to an error of the csv package.
 func unreadable(name string, err error) error {
 	var parse *csv.ParseError
 	if !errors.As(err, &parse) {

@@ -12,7 +12,7 @@ import (
 	"fedsim/network"
 )
 
-// The built-in fleets are right, have a description, and there is no other file.
+// The built-in fleets are valid and have a description, and there is no other file.
 func TestBuiltInFleets(t *testing.T) {
 	entries, err := builtin.ReadDir("builtin")
 	if err != nil || len(entries) != len(Names()) {
@@ -62,7 +62,7 @@ const inCSV = "name,share,device,clock_ghz,flops_per_cycle,idle_w,compute_w,batt
 	"old,0.25,phone-2010,,,,,,3g,,0.2\n" +
 	"7,0.75,,2,3.5,0.1,2,-1,wifi,12,\n"
 
-// write puts a fleet's file into a new folder.
+// write writes a fleet to a file in a new folder.
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -89,7 +89,7 @@ func TestFormatsAreAlike(t *testing.T) {
 	}
 }
 
-// What is wrong is said with its place, all at once.
+// All errors are reported together, with positions.
 func TestFaultsOfFiles(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"x.toml", "", "x.toml: class = 0: must be from 1 to 256 classes"},
@@ -97,11 +97,11 @@ func TestFaultsOfFiles(t *testing.T) {
 		{"x.toml", strings.Replace(inTOML, "0.25", "0.2", 1), "x.toml:2:1: class: the shares add up to 0.95: must be 1"},
 		{"x.toml", strings.Replace(inTOML, "0.25", "0", 1), "x.toml:4:9: class[0].share = 0: must be in [1e-06, 1]"},
 		{"x.toml", strings.Replace(inTOML, `"phone-2010"`, `"phone-2011"`, 1), `x.toml:5:10: class[0].device = "phone-2011": must be one of phone-2010, phone-2017, phone-2020, raspberry-pi-4 (did you mean "phone-2010"?)`},
-		{"x.toml", strings.Replace(inTOML, "idle_w = 0.1\n", "", 1), "class[1].idle_w = 0: must be positive and at most 1e+06: without a device all its figures must be given"},
-		{"x.toml", strings.Replace(inTOML, `"7"`, `"old"`, 1), `x.toml:10:8: class[1].name = "old": must be the name of one class`},
+		{"x.toml", strings.Replace(inTOML, "idle_w = 0.1\n", "", 1), "class[1].idle_w = 0: must be positive and at most 1e+06: a class without a device must set all its values"},
+		{"x.toml", strings.Replace(inTOML, `"7"`, `"old"`, 1), `x.toml:10:8: class[1].name = "old": must be unique`},
 		{"x.toml", "link_speed_correlation = 1.5\n" + inTOML, "x.toml:1:26: link_speed_correlation = 1.5: must be in [-1, 1]"},
 		{"x.toml", strings.Replace(inTOML, `"wifi"`, `""`, 1), `class[1].link = "": must be one of wifi, wifi-2012, lte, 3g, ble, ethernet`},
-		{"x.csv", "", "x.csv: must have a header that names the keys of classes, and a row for each class"},
+		{"x.csv", "", "x.csv: must have a header with the keys of classes, and a row for each class"},
 		{"x.csv", "name,share\n", "a row for each class"},
 		{"x.csv", strings.Replace(inCSV, "0.75", "three", 1), `x.csv:3:3: class[1].share = "three": must be a number`},
 		{"x.csv", strings.Replace(inCSV, "share", "shere", 1), "x.csv:2:5: unknown key class[0].shere: did you mean share?"},
@@ -143,9 +143,9 @@ func TestConfig(t *testing.T) {
 		{func(*Config) {}, ""},
 		{func(f *Config) { f.Name = "mixed" }, ""},
 		{func(f *Config) { f.Name = "mixt" }, `name = "mixt": must be one of phones-2010, phones-2017, phones-2020, sensors, mixed (did you mean "mixed"?)`},
-		{func(f *Config) { f.Name, f.File = "mixed", "x.toml" }, `name = "mixed": must be left out beside file, which says the same`},
+		{func(f *Config) { f.Name, f.File = "mixed", "x.toml" }, `name = "mixed": cannot be combined with file`},
 		{func(f *Config) { f.File = "nowhere.toml" }, `file = "nowhere.toml": cannot be read: nowhere.toml: no such file or directory`},
-		{func(f *Config) { f.LinkSpeed = 0 }, "link_speed_correlation = 0: must be left out without a fleet (fleet.name or fleet.file)"},
+		{func(f *Config) { f.LinkSpeed = 0 }, "link_speed_correlation = 0: requires a fleet (fleet.name or fleet.file)"},
 		{func(f *Config) { f.Name, f.DataSpeed = "mixed", -1.5 }, "data_speed_correlation = -1.5: must be in [-1, 1], or -2 for the fleet's own"},
 	} {
 		f := Defaults()
@@ -167,7 +167,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// What a fleet says, no other table may.
+// Other tables must not set the values that a fleet determines.
 func TestNoOverridesBesideAFleet(t *testing.T) {
 	check := func(f Config, change func(*devices.Config, *network.Config)) string {
 		d, n := devices.Defaults(), network.Defaults()
@@ -204,7 +204,7 @@ func TestNoOverridesBesideAFleet(t *testing.T) {
 	}
 }
 
-// No file makes the reader panic, and what it takes can be assembled.
+// No file makes the reader panic, and every accepted fleet can be assembled.
 func FuzzRead(f *testing.F) {
 	f.Add(inTOML, false)
 	f.Add(inCSV, true)
@@ -224,7 +224,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// A fleet stands above network.profile; without one, or with the default, nothing
+// A fleet overrides network.profile. Without a fleet, or with the default, nothing
 // changes.
 func TestAFleetOverridesTheProfile(t *testing.T) {
 	fleet := Defaults()

@@ -10,8 +10,8 @@ import (
 	"fedsim/internal/columns"
 )
 
-// WriteText describes n devices of a valid fleet under a seed, n at least 1: a table
-// of the classes, and histograms.
+// WriteText describes n devices of a valid fleet: a table of the classes, and
+// histograms. n must be at least 1.
 func (f *Fleet) WriteText(w io.Writer, n int, seed uint64) error {
 	var b strings.Builder
 	if f.Description != "" {
@@ -56,7 +56,7 @@ func (f *Fleet) writeClasses(b *strings.Builder, n int, seed uint64) {
 	table.Write(b, columns.Width)
 }
 
-// write draws the bars of the devices of all classes.
+// write writes the bars of all devices.
 func (h *Histogram) write(b *strings.Builder) {
 	const widest = 48
 	all, most := h.All(), 0.0

@@ -23,8 +23,8 @@ func Erfinv(x float64) float64 {
 	return math.Copysign(value, x)
 }
 
-// The coefficients of AS 241, divided by sqrt(2): of |x| <= 0.85, of up to
-// 1 - 2 exp(-25), and of what is left.
+// The coefficients of AS 241, divided by sqrt(2): for |x| <= 0.85, up to 1 - 2 exp(-25),
+// and beyond.
 var (
 	middleAbove = [8]float64{
 		8.8709406962545514830200e2, 1.1819493347062294404278e4, 2.3782041382114385731252e4, 1.6235862515167575384252e4,

@@ -53,7 +53,8 @@ func Expm1(x float64) float64 {
 		return -1
 	}
 	k, high, rest := expParts(x)
-	// 2^k (high + (1 - 2^-k) + rest), the sums with what they lose (Knuth's two-sum).
+	// 2^k (high + (1 - 2^-k) + rest), with the rounding errors of the sums (Knuth's
+	// two-sum).
 	less := 0.0
 	if k <= 100 {
 		less = scale(1, -k)

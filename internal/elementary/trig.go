@@ -2,11 +2,11 @@ package elementary
 
 import "math"
 
-// Sin returns the sine of x for |x| < 2^29, NaN beyond. Near its zeros but 0 the
+// Sin returns the sine of x for |x| < 2^29, NaN beyond. Near its zeros except 0, the
 // error is that of 107 bits of pi.
 func Sin(x float64) float64 { return math.Copysign(1, x) * octants(math.Abs(x), 0) }
 
-// Cos returns the cosine of x as Sin does the sine.
+// Cos returns the cosine of x, with the accuracy of Sin.
 func Cos(x float64) float64 { return octants(math.Abs(x), 2) }
 
 // octants returns the sine of x + shift pi/4, for an x that is not negative and an

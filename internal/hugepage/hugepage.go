@@ -1,9 +1,8 @@
-// Package hugepage asks the system to hold large arrays in huge pages: walks over
-// rows in an order that no cache foresees then miss the translation of addresses
-// far less often. Where there are none it does nothing, silently: they change how
-// long work takes, and nothing else.
+// Package hugepage asks the operating system for huge pages for large arrays. Random
+// access to rows then causes far fewer misses in address translation. On systems without
+// huge pages it does nothing. Only speed depends on it, never a result.
 //
-// It must not know what the arrays hold.
+// It must not know the contents of the arrays.
 package hugepage
 
 import "unsafe"
@@ -11,9 +10,9 @@ import "unsafe"
 // size of a huge page: that of amd64, and of arm64 with small pages of 4 KB.
 const size = 2 << 20
 
-// Prefer asks for huge pages under the values of x as far as x covers whole ones.
-// They come when values are first written, so ask before. It is for arrays that
-// live long: the wish stays with their addresses.
+// Prefer asks for huge pages for the whole pages inside x. The system assigns them at
+// the first write, so call Prefer before. It is for long-lived arrays: the setting stays
+// with their addresses.
 func Prefer[T float32 | float64](x []T) {
 	if pages := whole(x); len(pages) > 0 {
 		prefer(pages)

@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// The system has taken note: the flags of the addresses hold "hg".
+// The flags of the addresses contain "hg".
 func TestTheSystemIsAsked(t *testing.T) {
 	if _, err := os.Stat("/sys/kernel/mm/transparent_hugepage"); err != nil {
 		t.Skip("the kernel has no transparent huge pages")
@@ -36,5 +36,5 @@ func TestTheSystemIsAsked(t *testing.T) {
 			return
 		}
 	}
-	t.Skip("the system does not tell the flags of addresses")
+	t.Skip("the system does not report the flags of addresses")
 }

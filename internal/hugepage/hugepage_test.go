@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// Arrays of any length and start are taken, and keep what they hold.
+// Arrays of any length and start are accepted and keep their values.
 func TestPreferLeavesValuesAlone(t *testing.T) {
 	x := make([]float64, 3*size/8+5)
 	for i := range x {
@@ -23,8 +23,8 @@ func TestPreferLeavesValuesAlone(t *testing.T) {
 	}
 }
 
-// The wish covers whole pages inside of the array and nothing else.
-func TestWholePagesAreAskedFor(t *testing.T) {
+// Only whole pages inside the array are covered.
+func TestOnlyWholePages(t *testing.T) {
 	x := make([]byte, 5*size)
 	first := -uintptr(unsafe.Pointer(&x[0])) % size
 	for _, c := range []struct{ from, bytes, pages uintptr }{
@@ -33,10 +33,10 @@ func TestWholePagesAreAskedFor(t *testing.T) {
 		values := unsafe.Slice((*float32)(unsafe.Pointer(&x[c.from])), c.bytes/4)
 		pages := whole(values)
 		if uintptr(len(pages)) != c.pages*size {
-			t.Errorf("%d bytes from %d: %d bytes are asked for, want %d pages", c.bytes, c.from-first, len(pages), c.pages)
+			t.Errorf("%d bytes from %d: %d bytes, want %d pages", c.bytes, c.from-first, len(pages), c.pages)
 		}
 		if len(pages) > 0 && uintptr(unsafe.Pointer(&pages[0]))%size != 0 {
-			t.Errorf("%d bytes from %d: what is asked for does not start with a page", c.bytes, c.from-first)
+			t.Errorf("%d bytes from %d: the result does not start at a page", c.bytes, c.from-first)
 		}
 	}
 }

@@ -1,11 +1,10 @@
-// Package invariants says whether this build checks what must always hold: the
-// clock never goes back, energy is never negative, weak duality. The checks are
-// compiled in by the build tag invariants (go test -tags invariants ./...) and
-// vanish without it:
+// Package invariants says whether this build checks invariants: the clock never moves
+// back, energy is never negative, weak duality holds. The build tag invariants enables
+// the checks (go test -tags invariants ./...). Without it the compiler removes them:
 //
 //	if invariants.Enabled && event.At < now {
-//		panic("engine: the clock went back")
+//		panic("engine: the clock moves back")
 //	}
 //
-// It must not know what is checked.
+// It must not know the invariants themselves.
 package invariants

@@ -2,5 +2,5 @@
 
 package invariants
 
-// Enabled is whether this build checks invariants.
+// Enabled reports whether this build checks invariants.
 const Enabled = false

@@ -57,11 +57,10 @@ type Ascent struct {
 	Far            bool // fetch rows four steps ahead: for more rows than a cache holds
 }
 
-// Walk draws the positions [from, to) of an order of rows as draws.Draw does,
-// takes a step on each of these rows, and returns how many of them moved their
-// coordinate. Each row is drawn while others are worked on, so that draws take no
-// time of their own. It panics when the arrays do not fit each other, or at a
-// row that is not there, and allocates nothing.
+// Walk draws the positions [from, to) of an order of rows as draws.Draw does, takes a
+// step on each of these rows, and returns how many coordinates moved. Drawing overlaps
+// with other rows' work and takes no extra time. Walk panics if the sizes of the arrays
+// do not match, or at a row that does not exist. It allocates nothing.
 func (s *Ascent) Walk(order []int32, draws *rng.Stream, from, to int) (moved int) {
 	rows := len(s.A)
 	if len(s.Y) != rows || len(s.Norms) != rows || len(s.U) != s.Cols || from < 0 || to > len(order) {

@@ -26,8 +26,8 @@ func (s *Ascent) walk(order []int32, draws *rng.Stream, from, to int) (moved int
 	return moved
 }
 
-// leg returns how many steps to take at a time: they cannot be interrupted, and
-// who wants to collect garbage waits for them, some tens of microseconds.
+// leg returns how many steps to take at a time. Steps cannot be interrupted, so the
+// garbage collector waits for them, some tens of microseconds.
 func (s *Ascent) leg() int { return max(8, 1<<15/(s.Cols+64)) }
 
 // vectors takes the steps up to position to of the order, of which all positions

@@ -43,7 +43,7 @@ func gemm(m, n, k int, a []float64, lda int, b []float64, ldb int, c []float64, 
 	}
 }
 
-// pack takes d rows of w columns, and zeros for what is missing to eight.
+// pack takes d rows of w columns, padded with zeros to eight.
 func (b *panel) pack(src []float64, stride, d, w int) {
 	for p := range d {
 		row := b[p*tileCols:][:tileCols]

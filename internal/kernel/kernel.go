@@ -1,6 +1,6 @@
-// Package kernel holds the inner loops of the numerics: the dot products and
-// scaled sums that a coordinate step is made of, whole runs of such steps, and
-// the matrix product that W = V M is. It must not know what the numbers mean.
+// Package kernel has the inner loops of the numerics: the dot products and
+// scaled sums of a coordinate step, whole runs of such steps, and the matrix
+// product W = V M. It must not know the meaning of the numbers.
 //
 // All results have the same bits on every machine, whether the AVX2 kernels
 // computed them or the scalar ones in Go, which take their place on other

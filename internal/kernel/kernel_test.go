@@ -186,7 +186,7 @@ func TestVectorsAgreeOnRandomCases(t *testing.T) {
 	})
 }
 
-// Worked by hand: 2^53 + 1 rounds to 2^53, so the result tells the order of the
+// Worked by hand: 2^53 + 1 rounds to 2^53, so the result shows the order of the
 // additions; and a product that an FMA would not round.
 func TestDotByHand(t *testing.T) {
 	bothWays(t, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 // Cholesky is the factor L of a symmetric positive definite matrix, A = L L^T.
 type Cholesky struct{ l [][]float64 } // row i has i+1 entries
 
-// NewCholesky decomposes the n x n matrix whose lower triangle a holds; a stays as it
-// is. It reports whether the matrix is positive definite to working precision.
+// NewCholesky decomposes the n x n matrix with the lower triangle in a, which does not
+// change. It reports whether the matrix is positive definite to working precision.
 func NewCholesky(n int, a []float64) (Cholesky, bool) {
 	l := make([][]float64, n)
 	values := make([]float64, n*(n+1)/2)
@@ -29,8 +29,7 @@ func NewCholesky(n int, a []float64) (Cholesky, bool) {
 	return Cholesky{l}, true
 }
 
-// Solve sets X = A^-1 X for an X with so many columns, row i of which starts at
-// x[i*stride].
+// Solve sets X = A^-1 X for an X with a number of columns. Row i starts at x[i*stride].
 func (c Cholesky) Solve(x []float64, columns, stride int) {
 	row := func(i int) []float64 { return x[i*stride:][:columns] }
 	for i, l := range c.l {

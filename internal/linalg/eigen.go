@@ -7,13 +7,12 @@ import (
 	"fedsim/internal/kernel"
 )
 
-// Eigen returns the eigenvalues of the symmetric n x n matrix whose lower triangle a
-// holds, in ascending order, each to within a few units in the last place of the
-// largest. With vectors, row k of a becomes the eigenvector of value k, of length 1;
-// else a is used up. It fails when an entry is not finite, and else, as far as anybody
-// knows, never.
+// Eigen returns the eigenvalues of the symmetric n x n matrix with the lower triangle in
+// a, in ascending order, each to within a few units in the last place of the largest.
+// With vectors, row k of a becomes the eigenvector of value k, of length 1; otherwise a
+// is overwritten. ok is false if an entry is not finite. No other failure is known.
 //
-// The matrix is made tridiagonal by Householder's reflections, and diagonal by QL
+// The matrix is made tridiagonal by Householder reflections, then diagonal by QL
 // iterations with implicit shifts (Golub and Van Loan, Matrix Computations, sections
 // 8.3.1 and 8.3.3).
 func Eigen(n int, a []float64, vectors bool) (values []float64, ok bool) {
@@ -21,7 +20,7 @@ func Eigen(n int, a []float64, vectors bool) (values []float64, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	if exponent < -900 || exponent > 900 { // squares must neither overflow nor all vanish
+	if exponent < -900 || exponent > 900 { // squares must neither overflow nor underflow to zero
 		scale(a, -exponent)
 	} else {
 		exponent = 0
@@ -59,15 +58,15 @@ func Eigen(n int, a []float64, vectors bool) (values []float64, ok bool) {
 	return values, true
 }
 
-// tridiagonal is Q^T A Q with the diagonal d and e beside it, e[i] between i and i+1.
-// Q is the product of reflections I - tau_i v_i v_i^T for i from n-1 down to 1, v_i
-// having i entries.
+// tridiagonal is Q^T A Q with the diagonal d and the off-diagonal e, e[i] between i and
+// i+1. Q is the product of reflections I - tau_i v_i v_i^T for i from n-1 down to 1,
+// where v_i has i entries.
 type tridiagonal struct {
 	d, e, tau []float64
 	v         [][]float64
 }
 
-// tridiagonalize uses up the lower triangle.
+// tridiagonalize overwrites the lower triangle.
 func tridiagonalize(a [][]float64) *tridiagonal {
 	n := len(a)
 	t := &tridiagonal{d: make([]float64, n), e: make([]float64, n), tau: make([]float64, n), v: a}
@@ -84,7 +83,8 @@ func tridiagonalize(a [][]float64) *tridiagonal {
 		t.e[i-1], t.tau[i] = beta, (beta-alpha)/beta
 		divide(v[:i-1], alpha-beta)
 		v[i-1] = 1
-		// w = tau A v less what makes A - v w^T - w v^T the product from both sides.
+		// w = tau A v minus the term that makes A - v w^T - w v^T the product from both
+		// sides.
 		w := w[:i]
 		clear(w)
 		for j, vj := range v {
@@ -121,7 +121,7 @@ func (t *tridiagonal) vectors() [][]float64 {
 	return z
 }
 
-// diagonalize makes e vanish and d the eigenvalues; it applies the rotations to the
+// diagonalize reduces e to 0 and d to the eigenvalues. It applies the rotations to the
 // rows of z, unless z is nil. It reports whether the iterations converged.
 func (t *tridiagonal) diagonalize(z [][]float64) bool {
 	d, e := t.d, t.e

@@ -1,9 +1,9 @@
-// Package linalg decomposes dense matrices with the same bits on every platform: it
-// is made of internal/kernel's canonical sums, and rounds every product before it is
-// added. gonum's loops are in assembly on one architecture and fused on others.
+// Package linalg decomposes dense matrices with the same bits on every platform. It uses
+// the canonical sums of internal/kernel and rounds every product before adding it.
+// gonum's loops are in assembly on one architecture and fused on others.
 //
-// Matrices are row-major slices without gaps between rows. It must not know what
-// they mean.
+// Matrices are row-major slices without gaps between rows. The package must not know
+// their meaning.
 package linalg
 
 import (
@@ -20,7 +20,7 @@ const epsilon = 0x1p-52
 func finite(a []float64) (exponent int, ok bool) {
 	most := 0.0
 	for _, x := range a {
-		most = max(most, math.Abs(x)) // NaN stays
+		most = max(most, math.Abs(x)) // preserves NaN
 	}
 	_, exponent = math.Frexp(most)
 	return exponent, most <= math.MaxFloat64

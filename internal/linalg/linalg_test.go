@@ -211,8 +211,8 @@ func TestSingularAgreesWithGonum(t *testing.T) {
 	}
 }
 
-// A = B diag(2^-60 i) with a well-conditioned B: each singular value has its digits,
-// however small it is.
+// A = B diag(2^-60 i) with a well-conditioned B: every singular value is accurate,
+// however small.
 func TestSmallSingularValuesKeepTheirDigits(t *testing.T) {
 	a := []float64{1, 1, math.Ldexp(1, -200), math.Ldexp(-1, -200)}
 	values, ok := Singular(2, a)
@@ -233,7 +233,7 @@ func TestCholesky(t *testing.T) {
 		for i := range n {
 			a[i*n+i]++
 		}
-		for i := range n { // what is above the diagonal is not looked at
+		for i := range n { // the upper triangle is not read
 			for j := range i {
 				a[j*n+i] = math.NaN()
 			}
@@ -294,7 +294,7 @@ func TestCholesky(t *testing.T) {
 	}
 }
 
-// TestBitsArePinned holds every platform to the same bits.
+// The bits are the same on every platform.
 func TestBitsArePinned(t *testing.T) {
 	const n = 37
 	s := rng.New(4, rng.Synthetic, n, 0)

@@ -7,15 +7,15 @@ import (
 	"fedsim/internal/kernel"
 )
 
-// Singular returns the singular values of the n x n matrix whose columns are the rows
-// of a, in descending order, and makes row k of a its left vector of value k, of length
-// 1, or 0 for a value that is 0. Entries must be at most 1e100 in size, and columns
-// shorter than 1e-130 count as orthogonal to the others. It reports whether the
-// iteration converged, which it does unless an entry is not finite.
+// Singular returns the singular values of the n x n matrix whose columns are the rows of
+// a, in descending order. Row k of a becomes its left vector of value k, of length 1, or
+// 0 for a value of 0. Entries must be at most 1e100 in size, and columns shorter than
+// 1e-130 count as orthogonal to the others. ok reports convergence, which only fails if
+// an entry is not finite.
 //
-// Rotations make the rows orthogonal (one-sided Jacobi, Hestenes 1958), which finds
-// small values to as many digits as the scaling of the columns lets them have (Demmel
-// and Veselic, SIAM J. Matrix Anal. Appl. 13, 1992).
+// Rotations make the rows orthogonal (one-sided Jacobi, Hestenes 1958). This computes
+// small values to as many digits as the scaling of the columns allows (Demmel and
+// Veselic, SIAM J. Matrix Anal. Appl. 13, 1992).
 func Singular(n int, a []float64) (values []float64, ok bool) {
 	if _, ok := finite(a); !ok {
 		return nil, false
@@ -45,8 +45,8 @@ func Singular(n int, a []float64) (values []float64, ok bool) {
 	}
 	orthogonal := float64(epsilon * math.Sqrt(float64(n)))
 	const (
-		tiny   = 1e-260 // squares of what is smaller lose digits
-		sweeps = 60     // some eight are usual
+		tiny   = 1e-260 // squares of smaller numbers lose digits
+		sweeps = 60     // about eight are usual
 	)
 	for range sweeps {
 		sort()

@@ -1,7 +1,7 @@
-// Package lognormal is the multiplier by which rates and durations vary: a
-// log-normal number of mean one with a given coefficient of variation.
+// Package lognormal provides random factors of rates and durations: log-normal numbers
+// of mean one with a given coefficient of variation.
 //
-// It must not know what is multiplied.
+// It must not know the quantities that it multiplies.
 package lognormal
 
 import (
@@ -19,6 +19,6 @@ type Multiplier struct{ sigma float64 }
 // deviation over mean), which must not be negative.
 func Of(cv float64) Multiplier { return Multiplier{sigma: math.Sqrt(elementary.Log1p(cv * cv))} }
 
-// At returns the multiplier's value at the standard normal number z, exactly 1
-// when the coefficient of variation is 0.
+// At returns the factor for the standard normal number z. It is exactly 1 if the
+// coefficient of variation is 0.
 func (m Multiplier) At(z float64) float64 { return elementary.Exp(m.sigma * (z - float64(m.sigma/2))) }

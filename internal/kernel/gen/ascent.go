@@ -8,13 +8,13 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// ascent emits the steps of an Ascent on rows of more than sixteen elements, or
-// of at most sixteen.
+// ascent emits the steps of an Ascent on rows of more than sixteen elements, or of at
+// most sixteen.
 //
-// All that a step computes from the sum is what the next one waits for; the rest,
-// the draw of a later row among it, is done meanwhile. So from the last addition
-// of the sum to the first product with a row numbers stay in vectors of equal
-// elements, which saves moving them to and fro.
+// The next step waits only for results that depend on the sum. Other work, such as the
+// draw of a later row, runs in the meantime. From the last addition of the sum to the
+// first product with a row, numbers stay in vectors of equal elements, which avoids
+// moves between registers.
 func ascent(e element, short bool) {
 	name, rows := "ascent", longRowsOf
 	if short {
@@ -133,7 +133,7 @@ func (s steps) hints(short bool) (h hints) {
 	return h
 }
 
-// sum emits what is left of the last step and the sum of next*u.
+// sum emits the rest of the last step and the sum of next*u.
 func (s steps) sum(next row, h hints) Register {
 	u := rowAt("u", float64s, s.index)
 	XORQ(s.index, s.index)

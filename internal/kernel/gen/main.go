@@ -1,6 +1,6 @@
 // Command gen writes the AVX2 kernels of fedsim/internal/kernel and their Go
-// declarations: run "go generate" there. It is a module of its own, so that the
-// product does not depend on the assembler's generator.
+// declarations: run "go generate" there. It is a separate module, so that fedsim does
+// not depend on the assembler's generator.
 package main
 
 import "github.com/mmcloughlin/avo/build"

@@ -145,9 +145,8 @@ func (s sum) four() Register {
 	return s[0].AsY()
 }
 
-// hints are rows that will be wanted soon: near is fetched into the first cache,
-// far into the second, unless it is nil when the kernel runs. The zero value
-// emits no prefetch.
+// hints are rows that are used soon: near is fetched into the first cache, far into the
+// second, unless it is nil at run time. The zero value emits no prefetch.
 type hints struct {
 	near, far row
 }
@@ -166,10 +165,10 @@ func (h hints) fetch(far bool) {
 	}
 }
 
-// elementwise emits the loop over n elements from index 0 on: visit is called
-// for each vector k of a block of sixteen, and for what is left behind the last
-// block, where count may be 2 or 1 and from is the place of the first in its
-// vector. Its labels start with the given one.
+// elementwise emits the loop over n elements from index 0 on. visit is called for each
+// vector k of a block of sixteen, and for the remainder after the last block, where
+// count may be 2 or 1 and from is the place of the first element in its vector. Its
+// labels start with the given one.
 func elementwise(label string, n, index Register, h hints, visit func(k, at, from, count int)) {
 	blocks := GP64()
 	MOVQ(n, blocks)
