@@ -1,0 +1,219 @@
+package clients
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fedsim/devices"
+	"fedsim/engine"
+)
+
+// The time of an attempt is that of its downlink, its work and its uplink.
+func TestResponseTime(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		a := Attempt{
+			BytesDown: float64(rapid.IntRange(0, 1e6).Draw(rt, "down")),
+			FLOPs:     float64(rapid.IntRange(0, 1e6).Draw(rt, "FLOPs")),
+			BytesUp:   float64(rapid.IntRange(0, 1e6).Draw(rt, "up")),
+		}
+		arrived := engine.Never
+		var c *Clients
+		c = start(t, setup(1, nil), Listener{Responded: func(int) { arrived = c.Now() }})
+		due := c.Start(0, a)
+		c.Run()
+		want := 2*0.005 + 8*(a.BytesDown+a.BytesUp)/1e6 + a.FLOPs/1000
+		if arrived != due || math.Abs(arrived.Seconds()-want) > 3e-9*(1+want) {
+			rt.Errorf("%+v: %v, expected %v, want %g s", a, arrived, due, want)
+		}
+		if got := c.Take(); got != (Traffic{a.FLOPs, a.BytesDown, a.BytesUp}) {
+			rt.Errorf("%+v: counted %+v", a, got)
+		}
+	})
+}
+
+// A cancelled attempt counts what was done until then, and its client can be started
+// again.
+func TestCancel(t *testing.T) {
+	heard := 0
+	c := start(t, setup(1, nil), Listener{Responded: func(int) { heard++ }, Failed: func(int, Reason) { heard++ }})
+	// 5 ms of latency and 8 ms of bytes each way, one second of work.
+	c.Start(0, Attempt{BytesDown: 1000, FLOPs: 1000, BytesUp: 1000})
+	c.RunUntil(engine.FromSeconds(0.013 + 0.25))
+	c.Cancel(0)
+	if got := c.Take(); got.BytesDown != 1000 || math.Abs(got.FLOPs-250) > 1e-3 || got.BytesUp != 0 || heard != 0 {
+		t.Errorf("%+v, heard %d times", got, heard)
+	}
+	if !c.Idle(0) {
+		t.Fatal("not idle")
+	}
+	c.Start(0, Attempt{Number: 1, BytesDown: 1000, FLOPs: 10, BytesUp: 1000})
+	c.Run()
+	if got := c.Take(); got != (Traffic{10, 1000, 1000}) || heard != 1 {
+		t.Errorf("the second attempt: %+v, heard %d times", got, heard)
+	}
+}
+
+// onOff is available before an instant and from another one on.
+type onOff struct{ from, to engine.Time }
+
+func (w onOff) Available(_ int, at engine.Time) (bool, engine.Time) {
+	switch {
+	case at < w.from:
+		return true, w.from
+	case at < w.to:
+		return false, w.to
+	default:
+		return true, engine.Never
+	}
+}
+
+// A listener hears of failures and of availability in order, with the state as it is
+// afterwards.
+func TestListener(t *testing.T) {
+	for _, onReturn := range []string{devices.Resume, devices.Discard} {
+		var heard []string
+		var c *Clients
+		hear := func(what string) func(int) {
+			return func(k int) {
+				heard = append(heard, fmt.Sprintf("%.3f %s %t %s", c.Now().Seconds(), what, c.Available(k), c.State(k).Activity))
+			}
+		}
+		c = start(t, setup(1, func(s *Setup) {
+			s.Presence, s.Faults.OnReturn = onOff{engine.FromSeconds(0.5), engine.FromSeconds(2)}, onReturn
+		}), Listener{
+			Responded: hear("responded"), Available: hear("available"), Unavailable: hear("unavailable"),
+			Failed: func(k int, why Reason) { hear("failed: " + why.String())(k) },
+		})
+		c.Start(0, Attempt{BytesDown: 1000, FLOPs: 1000, BytesUp: 1000})
+		c.Run()
+		want := []string{"0.500 unavailable false unavailable", "2.000 available true compute", "2.526 responded true idle"}
+		if onReturn == devices.Discard {
+			want = []string{"0.500 unavailable false unavailable", fmt.Sprintf("0.500 failed: %v false unavailable", BecameUnavailable), "2.000 available true idle"}
+		}
+		if !slices.Equal(heard, want) {
+			t.Errorf("%s: %q, want %q", onReturn, heard, want)
+		}
+	}
+}
+
+// A battery that is depleted ends an attempt: Failed, Depleted, and after some charging
+// Recharged and Available.
+func TestDepletion(t *testing.T) {
+	var heard []string
+	hear := func(what string) func(int) { return func(int) { heard = append(heard, what) } }
+	c := start(t, setup(1, func(s *Setup) {
+		s.Devices.BatteryWh, s.Devices.ChargeW, s.Devices.ReturnLevel = 2./3600, 1, 0.5
+	}), Listener{
+		Failed:    func(_ int, why Reason) { hear("failed: " + why.String())(0) },
+		Depleted:  func(_ int, pending bool) { hear(fmt.Sprintf("depleted %t", pending))(0) },
+		Recharged: hear("recharged"), Available: hear("available"), Responded: hear("responded"),
+	})
+	c.Start(0, Attempt{BytesDown: 1000, FLOPs: 5000, BytesUp: 1000})
+	c.RunUntil(engine.FromSeconds(2.5))
+	if want := []string{"failed: " + BatteryDepleted.String(), "depleted true", "recharged", "available"}; !slices.Equal(heard, want) {
+		t.Errorf("%q, want %q", heard, want)
+	}
+}
+
+// Timers are heard of in the order of their instants, and a stopped one is not.
+func TestTimers(t *testing.T) {
+	var heard []int
+	c := start(t, setup(3, func(s *Setup) {
+		s.Faults.Never, s.Faults.DropPhase, s.Due = []int{0, 1}, devices.AtStart, true
+	}), Listener{})
+	c.listener.Failed = func(k int, _ Reason) { c.SetTimer(k, c.Due(k)) }
+	c.listener.Timer = func(k int) { heard = append(heard, k) }
+	c.Start(0, Attempt{FLOPs: 2000})
+	c.Start(1, Attempt{FLOPs: 1000})
+	c.SetServerTimer(engine.FromSeconds(1.5))
+	if !c.Failed(0) || !c.Failed(1) {
+		t.Fatal("the clients have not failed")
+	}
+	c.RunUntil(engine.FromSeconds(1.6))
+	if !c.StopTimer(0) || c.StopTimer(0) {
+		t.Error("a timer is stopped once")
+	}
+	c.Run()
+	if want := []int{1, engine.Server}; !slices.Equal(heard, want) {
+		t.Errorf("timers of %v, want %v", heard, want)
+	}
+}
+
+// Clients of a hub respond together, and a hub is idle when its group is closed.
+func TestGroupBehindAHub(t *testing.T) {
+	var at []engine.Time
+	var c *Clients
+	c = start(t, setup(4, func(s *Setup) {
+		s.Network.HubSize = 2
+		s.Network.HubRTTms = 2
+	}), Listener{Responded: func(int) { at = append(at, c.Now()) }})
+	all := []int32{0, 1, 2, 3}
+	c.SetBytesDown(c.MessageBytes(10))
+	c.OpenGroup(0, all, false)
+	for _, t := range all {
+		c.PrepareDownlink(int(t), 0, 0)
+		c.SetWork(int(t), float64(1000*(t+1)), c.MessageBytes(10))
+		c.PrepareUplink(int(t))
+	}
+	expected := c.SendGroup(all)
+	c.Run()
+	if len(at) != 4 || at[0] != at[1] || at[2] != at[3] || at[1] >= at[2] || at[3] != expected {
+		t.Errorf("responses at %v, the last expected at %v", at, expected)
+	}
+	c.CloseGroup()
+	for g := range c.hubs.each {
+		if c.hubs.each[g] != (hub{}) || c.Hub(g) != (HubState{}) {
+			t.Errorf("hub %d is left as %+v", g, c.hubs.each[g])
+		}
+	}
+}
+
+// Messages of different sizes are under way at the same time, each with its own bytes.
+func TestMessagesOfDifferentSizes(t *testing.T) {
+	c := start(t, setup(2, nil), Listener{})
+	c.Start(0, Attempt{BytesDown: 1e6})
+	c.RunUntil(engine.FromSeconds(1))
+	c.Start(1, Attempt{BytesDown: 10})
+	c.Run()
+	if got := c.Take().BytesDown; got != 1e6+10 {
+		t.Errorf("%g bytes down", got)
+	}
+}
+
+// What happens does not depend on the queue, and setups that exclude each other are
+// refused.
+func TestSetup(t *testing.T) {
+	var digests []uint64
+	for _, queue := range engine.Queues() {
+		c := start(t, setup(20, func(s *Setup) {
+			s.Queue = queue
+			s.Faults.DropProbability, s.Faults.DropPhase = 0.3, devices.AtRandom
+			s.Network.Jitter, s.Network.LossProbability = 0.3, 0.1
+		}), Listener{})
+		for k := range c.Len() {
+			c.Start(k, Attempt{BytesDown: 1000, FLOPs: 100, BytesUp: 1000})
+		}
+		c.Run()
+		digests = append(digests, c.Clock().Digest())
+	}
+	for _, d := range digests {
+		if d != digests[0] {
+			t.Errorf("digests %x differ by queue", digests)
+		}
+	}
+	for _, change := range []func(*Setup){
+		func(s *Setup) { s.Clients = MaxClients + 1 },
+		func(s *Setup) { s.Network.HubSize = 21 },
+		func(s *Setup) { s.Network.HubSize, s.Cost = 2, Relative },
+		func(s *Setup) { s.Network.ServerUpMbps, s.Cost = 1, Authors },
+		func(s *Setup) { s.Network.HubSize, s.Network.TCPSlowStart = 2, true },
+	} {
+		if c, err := New(setup(20, change), Listener{}); err == nil {
+			t.Errorf("%d clients are accepted", c.Len())
+		}
+	}
+}
