@@ -37,7 +37,7 @@ invariants:
 	$(GO) test -tags invariants $(CORE)
 
 # The plugins of docs/plugins.md, each a module of its own: checked, tested, and run with its scenario.
-EXAMPLES = prox steady foreground gilbert utility
+EXAMPLES = prox steady foreground gilbert utility semiasync
 examples:
 	@made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && for e in $(EXAMPLES); do (cd examples/$$e && \
 		$(GO) vet ./... && $(GO) tool -modfile=../../internal/tools/go.mod staticcheck ./... && $(GO) test ./... && \
