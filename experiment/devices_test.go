@@ -15,40 +15,40 @@ import (
 	"fedsim/scenarios"
 )
 
-// kept keeps the rows by device of runs.
-type kept struct {
+// deviceRows stores the rows by device of runs.
+type deviceRows struct {
 	mu   sync.Mutex
-	runs map[int]*keptRun
+	runs map[int]*runRows
 	fail error // of every Write
 }
 
-type keptRun struct {
+type runRows struct {
 	about  results.Run
 	rows   []results.DeviceRow
 	closed bool
 	fail   error
 }
 
-func (k *kept) devices(index int, about results.Run) (DeviceRows, error) {
+func (k *deviceRows) devices(index int, about results.Run) (DeviceRows, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.runs[index] = &keptRun{about: about, fail: k.fail}
+	k.runs[index] = &runRows{about: about, fail: k.fail}
 	return k.runs[index], nil
 }
 
-func (r *keptRun) Write(rows []results.DeviceRow) error {
+func (r *runRows) Write(rows []results.DeviceRow) error {
 	r.rows = append(r.rows, rows...)
 	return r.fail
 }
 
-func (r *keptRun) Close() error {
+func (r *runRows) Close() error {
 	r.closed = true
 	return nil
 }
 
 // rowsOf runs experiments and returns the runs and their rows by device.
-func rowsOf(e []scenarios.Experiment, workers int) (runs map[int]results.Run, rows map[int]*keptRun, err error) {
-	runs, k := map[int]results.Run{}, kept{runs: map[int]*keptRun{}}
+func rowsOf(e []scenarios.Experiment, workers int) (runs map[int]results.Run, rows map[int]*runRows, err error) {
+	runs, k := map[int]results.Run{}, deviceRows{runs: map[int]*runRows{}}
 	err = Run(context.Background(), e, Options{Workers: workers, Clock: time.Now, Devices: k.devices, Finished: func(i int, r results.Run) error {
 		if rows := k.runs[i]; rows != nil && !rows.closed {
 			return fmt.Errorf("the rows of run %d are still open", i)
@@ -252,7 +252,7 @@ sweep = { "run.devices" = [false, true], "network.profile" = ["3g", "lte"] }
 // What receives the rows may fail, as a disk does: that ends all.
 func TestAnErrorOfTheRowsEndsAll(t *testing.T) {
 	full := errors.New("the disk is full")
-	k := kept{runs: map[int]*keptRun{}, fail: full}
+	k := deviceRows{runs: map[int]*runRows{}, fail: full}
 	err := Run(t.Context(), parse(t, "[methods.mocha]\n", "run.devices=true"), Options{Clock: time.Now, Devices: k.devices,
 		Finished: func(int, results.Run) error { t.Error("the run was handed on"); return nil }})
 	if !errors.Is(err, full) || len(k.runs[0].rows) != 5 || !k.runs[0].closed {

@@ -10,33 +10,32 @@ import (
 	"fedsim/scenarios"
 )
 
-// Estimate is how long the runs of a scenario will take when all of them make all their
-// rounds, each as long as the first rounds of its kind.
+// Estimate is the time that the runs of a scenario take if all make all their rounds and
+// every round takes as long as the first rounds of its kind.
 type Estimate struct {
 	Time   time.Duration
-	AtMost bool // runs may end early: candidates that are given up, or a stopping rule
+	AtMost bool // runs may end early: by tuning or by a stopping rule
 }
 
-// An estimate takes this long at most, but for the round that is being made then. A
-// round that has not ended after twice as long is interrupted: if it ends soon it is
-// timed, and else it is given up.
+// estimateFor limits the time of an estimate. The current round may end after it, and is
+// interrupted after twice the time.
 const estimateFor = time.Second
 
 // errEstimated ends the runs of an estimate.
 var errEstimated = errors.New("enough rounds were timed")
 
-// timing is a run whose first rounds are timed, for all runs of its kind.
+// timing is the timing of the first rounds of a run, for all runs of its kind.
 type timing struct {
 	job   *job
 	run   *scenarios.Run
-	count float64       // runs that it stands for
-	begin time.Duration // until its first round begins
+	count float64       // runs of its kind
+	begin time.Duration // before the first round
 	round time.Duration // of each round; 0: not timed
 }
 
-// estimate times the first rounds of every candidate of every job, as many at a time as
-// there are workers, and discards them. ok is false when a method was not timed, or when
-// there is only one kind of run: its own progress shows as much.
+// estimate times the first rounds of every candidate of every job on all workers, and
+// discards their results. ok is false if a method was not timed, or if there is only one
+// kind of run: its progress shows as much.
 func (r *runner) estimate(jobs []job) (e Estimate, ok bool) {
 	samples := samplesOf(jobs)
 	if len(samples) < 2 {
@@ -68,7 +67,7 @@ func samplesOf(jobs []job) (all []timing) {
 				more = true
 				s := timing{job: j, run: &j.Candidates[k], count: float64(len(j.Seeds)) / float64(n)}
 				if n > 1 {
-					s.count++ // it is tried, too
+					s.count++ // the trial
 				}
 				all = append(all, s)
 			}
@@ -79,13 +78,13 @@ func samplesOf(jobs []job) (all []timing) {
 
 // time runs the first rounds of a sample.
 func (r *runner) time(s *timing, end time.Time) {
-	plan := plan(s.run)
+	plan := planOf(s.run)
 	plan.Rounds = min(plan.Rounds, max(3, min(plan.EvalEvery, 10))) // the last one is evaluated
 	plan.Outer = 1
 	begin := r.options.Clock()
 	var first, last time.Time
 	rounds := 0
-	_, _ = r.run(s.run, plan, "estimating", nil, func(x results.Round) { // its error comes again
+	_, _ = r.run(s.run, plan, "estimating", nil, func(x results.Round) { // the run itself reports its error
 		last = r.options.Clock()
 		if rounds = x.Round; rounds == 0 {
 			first = last
@@ -99,8 +98,8 @@ func (r *runner) time(s *timing, end time.Time) {
 	}
 }
 
-// total adds up what the samples stand for. One that was not timed takes as long as
-// the others of its method in its experiment.
+// total adds up the times of all runs. A sample that was not timed takes as long as the
+// others of its method in its experiment.
 func total(samples []timing, workers int) (e Estimate, ok bool) {
 	type kind struct{ experiment, method string }
 	type sums struct{ begin, round, timed float64 }

@@ -23,7 +23,7 @@ seeds = [1, 2]
 [methods.cocoa]
 `
 
-// ticking is a clock that goes on by a step whenever it is looked at.
+// ticking is a clock that advances by a step at every call.
 func ticking(step time.Duration) func() time.Time {
 	var mu sync.Mutex
 	now := time.Unix(1e9, 0)
@@ -35,8 +35,8 @@ func ticking(step time.Duration) func() time.Time {
 	}
 }
 
-// runEstimated runs a scenario whose clock goes on by a step at every look, and returns
-// what was estimated, and the hashes of its runs.
+// runEstimated runs a scenario with a clock that advances by a step at every call. It
+// returns the estimates and the hashes of the runs.
 func runEstimated(t *testing.T, text string, step time.Duration, ask bool) (got []Estimate, hashes map[string][2]uint64) {
 	t.Helper()
 	s, err := scenarios.Parse("x.toml", []byte(text), nil)

@@ -3,17 +3,12 @@ package experiment
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
-	"slices"
 	"sync"
 	"time"
 
-	"fedsim/algorithms"
 	"fedsim/analysis/ledger"
-	"fedsim/config"
 	"fedsim/data"
-	"fedsim/devices/traces"
 	"fedsim/federation"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/parallel"
@@ -21,13 +16,13 @@ import (
 	"fedsim/scenarios"
 )
 
-// CheckpointPolicy says where an experiment saves checkpoints, and how often.
+// CheckpointPolicy is where and how often an experiment saves checkpoints.
 type CheckpointPolicy = checkpoint.Policy
 
-// CheckpointStore is where checkpoints are saved.
+// CheckpointStore stores checkpoints.
 type CheckpointStore = checkpoint.Store
 
-// Options say how a scenario is run; none of them changes its results.
+// Options set how a scenario is run. They do not change its results.
 type Options struct {
 	Workers  int                                    // 0: one per core
 	Queue    string                                 // the engine's event queue; empty: the default
@@ -35,54 +30,53 @@ type Options struct {
 	Finished func(index int, run results.Run) error // receives each finished run, in any order; calls do not overlap
 	Clock    func() time.Time                       // the real clock, for wall times
 
-	// Estimate is told, once, how long the runs will take, when that can be told; nil:
-	// nothing is, and no time is spent on it.
+	// Estimate receives, at most once, the time that the runs will take; nil: no time is
+	// spent on an estimate.
 	Estimate func(Estimate)
 
-	// Rounds returns what is told of each round of a run, of which ID, Experiment,
-	// Method, Algorithm, Point, Tuned, Seed, Real and Relative are set; nil: nothing is. It may be
-	// called by several goroutines. Tuning is not told of; a run that is gone on with is
-	// told of from its beginning.
+	// Rounds returns a function that receives each round of a run, or nil. ID,
+	// Experiment, Method, Algorithm, Point, Tuned, Seed, Real and Relative of the run
+	// are set. Several goroutines may call it. It is not called for tuning. A resumed
+	// run repeats its rounds from the first.
 	Rounds func(index int, run results.Run) func(results.Round)
 
-	// Journal returns what is told of everything that happens in a run of so many
-	// devices; nil: nothing. It is asked before each run, tuning aside; calls may
-	// overlap. A nil function asks for none.
+	// Journal returns the journal of a run with a number of devices, or nil. It is
+	// called before each run, but not for tuning. Calls may overlap.
 	Journal func(run *scenarios.Run, devices int) federation.Journal
 
-	// Devices takes the rows by device of a run with run.devices, of which ID,
-	// Experiment, Method, Algorithm and Seed are set; nil: they are not made. It may be
-	// called by several goroutines. The rows are closed before the run is Finished.
+	// Devices returns the writer of the rows by device of a run with run.devices; nil:
+	// there are no rows. ID, Experiment, Method, Algorithm and Seed of the run are set.
+	// Several goroutines may call it. The rows are closed before the run is Finished.
 	Devices func(index int, run results.Run) (DeviceRows, error)
 
-	// Model takes the final model of a run with run.model, before the
-	// run is Finished; nil: it is not stored. Calls may overlap.
+	// Model receives the final model of a run with run.model before the run is Finished;
+	// nil: models are not stored. Calls may overlap.
 	Model func(index int, w *data.Matrix) error
 
-	// Keep keeps at the ends of rounds what there is, and all of it when ctx ends. Had
-	// tells, by ID, of the runs that were finished before an interruption, which are not
-	// made again. nil: there were none.
-	Keep CheckpointPolicy
-	Had  func(id string) bool
+	// Checkpoints saves unfinished work at the ends of rounds and when ctx ends. Done
+	// reports, by ID, runs that were finished before an interruption and are skipped;
+	// nil: none.
+	Checkpoints CheckpointPolicy
+	Done        func(id string) bool
 }
 
-// DeviceRows takes the rows by device of one run, those of a round at a time.
+// DeviceRows writes the rows by device of a run, those of a round at a time.
 type DeviceRows interface {
 	Write([]results.DeviceRow) error
 	Close() error
 }
 
-// Progress is how far a scenario has come.
+// Progress is the progress of a scenario.
 type Progress struct {
 	Done, Total int     // runs, candidates of the tuning included
 	Share       float64 // of all rounds, in [0, 1]
-	Before      float64 // share of all rounds that was made before an interruption, part of Share
-	Run         string  // the run that has just moved
+	Before      float64 // part of Share from before an interruption
+	Run         string  // the run that this report is about
 	TimeS       float64 // its virtual time
 	Phase       string  // "preparing", "tuning" or "running"
 }
 
-// Total returns how many runs a scenario leaves.
+// Total returns the number of runs of experiments, without candidates that lose.
 func Total(experiments []scenarios.Experiment) int {
 	n := 0
 	for _, e := range experiments {
@@ -93,9 +87,9 @@ func Total(experiments []scenarios.Experiment) int {
 	return n
 }
 
-// Run runs expanded experiments. Run index counts jobs in their order, and the
-// seeds of each. When ctx ends, runs stop after their round and are handed on as
-// interrupted; the error then wraps ctx's. An error of a run ends all.
+// Run runs expanded experiments. The index of a run counts jobs in their order, and the
+// seeds of each. When ctx ends, runs stop after their round and finish as interrupted;
+// the error then wraps that of ctx. An error of a run ends all runs.
 func Run(ctx context.Context, experiments []scenarios.Experiment, o Options) error {
 	return run(ctx, experiments, o, mostRecorded)
 }
@@ -111,7 +105,7 @@ func run(ctx context.Context, experiments []scenarios.Experiment, o Options, mos
 // simulate tunes the jobs and runs the winners under every seed.
 func (r *runner) simulate(jobs []job) {
 	for i := range jobs {
-		r.hadAll(&jobs[i])
+		r.findDone(&jobs[i])
 	}
 	r.choose(jobs)
 	var seeds []repetition
@@ -142,23 +136,23 @@ type runner struct {
 	mu                 sync.Mutex
 	done               int
 	total              int
-	made               float64 // runs, shares of those under way included
-	before             float64 // of them, made before an interruption
-	share, shareBefore float64 // of all, and of what was made before an interruption, as they were told last
+	made               float64 // runs, with the shares of unfinished ones
+	before             float64 // part of made from before an interruption
+	share, shareBefore float64 // shares of made and before in the last report
 }
 
 func newRunner(ctx context.Context, cancel context.CancelCauseFunc, o Options, mostRecorded int) *runner {
 	r := &runner{options: o, pool: parallel.NewPool(o.Workers), ctx: ctx, cancel: cancel, mostRecorded: mostRecorded}
-	r.prepare = &preparer{ctx: ctx, pool: r.pool, policy: o.Keep}
+	r.prepare = &preparer{ctx: ctx, pool: r.pool, policy: o.Checkpoints}
 	return r
 }
 
-// ready prepares what the runs start from, each problem once.
+// ready prepares the problems of all runs, each problem once.
 func (r *runner) ready(jobs []job) {
 	var distinct []*scenarios.Run
 	seen := map[problemKey]bool{}
 	for i := range jobs {
-		if jobs[i].had {
+		if jobs[i].allDone {
 			continue
 		}
 		for k := range jobs[i].Candidates {
@@ -191,8 +185,8 @@ func (r *runner) repeat(rep repetition) {
 		return
 	}
 	run := rep.job.winner.WithSeed(rep.job.Seeds[rep.seed])
-	if r.had(run.ID) {
-		if !rep.job.had { // else it was counted
+	if r.finished(run.ID) {
+		if !rep.job.allDone { // else it was counted
 			r.add(0, 1)
 		}
 		r.report(run.ID, "running", math.NaN(), 0, 0)
@@ -233,15 +227,15 @@ func (r *runner) repeat(rep repetition) {
 	}
 }
 
-// watch executes a run, tells of its rounds, and writes its rows by device, when
-// they are asked for.
+// watch executes a run with its observers: those of rounds, of rows by device and of
+// the journal.
 func (r *runner) watch(index int, run *scenarios.Run, about results.Run) (*federation.Outcome, error) {
 	var observe func(results.Round)
 	if r.options.Rounds != nil {
 		observe = r.options.Rounds(index, about)
 	}
 	if !run.Settings.Run.Devices || r.options.Devices == nil {
-		return r.execute(run, plan(run), "running", r.options.Journal, observe)
+		return r.execute(run, planOf(run), "running", r.options.Journal, observe)
 	}
 	rows, err := r.options.Devices(index, about)
 	if err != nil {
@@ -249,7 +243,7 @@ func (r *runner) watch(index int, run *scenarios.Run, about results.Run) (*feder
 		return nil, err
 	}
 	var book *ledger.Ledger
-	out, err := r.execute(run, plan(run), "running", func(run *scenarios.Run, devices int) federation.Journal {
+	out, err := r.execute(run, planOf(run), "running", func(run *scenarios.Run, devices int) federation.Journal {
 		book = ledger.New(devices, rows.Write)
 		if r.options.Journal != nil {
 			if also := r.options.Journal(run, devices); also != nil {
@@ -272,155 +266,22 @@ func (r *runner) watch(index int, run *scenarios.Run, about results.Run) (*feder
 	return out, nil
 }
 
-// had reports whether a run was finished before an interruption.
-func (r *runner) had(id string) bool { return r.options.Had != nil && r.options.Had(id) }
+// finished reports whether a run was finished before an interruption.
+func (r *runner) finished(id string) bool { return r.options.Done != nil && r.options.Done(id) }
 
-// hadAll looks for the candidate of a job whose runs were all finished before an
+// findDone looks for the candidate of a job whose runs were all finished before an
 // interruption: it is the winner.
-func (r *runner) hadAll(j *job) {
+func (r *runner) findDone(j *job) {
 	for i, run := range j.Candidates {
 		had := 0
 		for _, seed := range j.Seeds {
-			if r.had(run.WithSeed(seed).ID) {
+			if r.finished(run.WithSeed(seed).ID) {
 				had++
 			}
 		}
 		if had == len(j.Seeds) {
-			j.Winner, j.winner, j.had = i, run, true
+			j.Winner, j.winner, j.allDone = i, run, true
 		}
-	}
-}
-
-// plan is how long a run goes on by its settings.
-func plan(run *scenarios.Run) federation.Plan {
-	s := &run.Settings.Run
-	return federation.Plan{
-		Outer: s.Outer, Rounds: s.Rounds, EvalEvery: s.EvalEvery,
-		MaxTime: s.MaxTimeS, StopAt: s.StopAt, ThetaEvery: s.ThetaEvery, EvalTasks: s.EvalTasks,
-	}
-}
-
-// execute runs one run, with a journal when there is one for it, and tells of each
-// round unless observe is nil; an error ends all others.
-func (r *runner) execute(run *scenarios.Run, plan federation.Plan, phase string, journal journalOf, observe func(results.Round)) (*federation.Outcome, error) {
-	out, err := r.run(run, plan, phase, journal, observe)
-	if err != nil {
-		err = fmt.Errorf("run %s: %w", run.ID, err)
-		r.cancel(err)
-	}
-	return out, err
-}
-
-// journalOf is Options.Journal.
-type journalOf = func(run *scenarios.Run, devices int) federation.Journal
-
-func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, journal journalOf, observe func(results.Round)) (*federation.Outcome, error) {
-	s := &run.Settings
-	p, err := r.prepare.prepare(s)
-	if err != nil {
-		return nil, err
-	}
-	factory, ok := algorithms.Lookup(run.Algorithm)
-	if !ok {
-		return nil, fmt.Errorf("algorithm %q is not registered", run.Algorithm)
-	}
-	var size federation.Size
-	var recorded *recording
-	if s.Run.Mode == scenarios.Timing {
-		size = federation.Size{Devices: len(p.rows), MinRows: int(slices.Min(p.rows)), Rows: p.rows, Features: p.features, PerTask: s.Data.DevicesPerTask}
-		timed := factory
-		factory.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
-			return algorithms.NewTimingOnly(timed, run.Options, p.rows, p.features)
-		}
-	} else if (phase == "tuning" || !s.Run.Model) && r.recordable(run, p.problem.Devices()) {
-		rec, err := r.record(run, p, factory)
-		if err != nil {
-			return nil, err
-		}
-		factory.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
-			return &replay{recording: rec}, nil
-		}
-		recorded = rec
-	}
-	if s.Run.Model && factory.OwnMetrics {
-		return nil, config.Problem{Key: "run.model", Value: true, Want: "must be false: " + factory.Name + " has no linear model to write"}
-	}
-	if p.problem != nil {
-		size.Devices = p.problem.Devices()
-		if want, fits := scenarios.ModelFits(p.problem.Tasks(), p.problem.Features()); s.Run.Model && !fits {
-			return nil, config.Problem{Key: "run.model", Value: s.Run.Model, Want: want}
-		}
-	}
-	plan.Optimum, plan.Constant = p.optimum, p.constant
-	setup := federation.Setup{
-		Config: s.Federation, Devices: s.Devices, Network: s.Network, Fleet: s.Fleet.Fleet(), Faults: s.Faults, Plan: plan,
-		Problem: p.problem, Size: size, Coupling: p.coupling, Factory: factory, Options: run.Options,
-		Seed: run.System, Pool: r.pool, Queue: r.options.Queue,
-	}
-	if journal != nil {
-		setup.Journal = journal(run, size.Devices)
-	}
-	sets, err := r.prepare.tracesOf(&s.Traces)
-	if err != nil {
-		return nil, err
-	}
-	follow(&setup, s.Traces.Source(sets, run.System, size.Devices))
-	if err := model(&setup, s); err != nil {
-		return nil, err
-	}
-	var stays *stayed
-	if recorded == nil && p.problem != nil {
-		name := run.ID
-		if phase == "tuning" {
-			name = "tuning " + name // a winner is run once more
-		}
-		if stays, err = r.stays(name, &setup); err != nil {
-			return nil, err
-		}
-	}
-	f, err := federation.New(setup)
-	if err != nil {
-		return nil, stays.explain(&setup, err)
-	}
-	done, all := 0.0, float64(plan.Outer*plan.Rounds)
-	out, err := f.Run(r.ctx, func(x results.Round) {
-		step := float64(x.Round)/all - done
-		done += step
-		if observe != nil {
-			observe(x)
-		}
-		if f.Replaying() || recorded != nil && x.Round > 0 && x.Round <= recorded.before {
-			r.again(step)
-		}
-		r.report(run.ID, phase, x.TimeS, step, 0)
-	})
-	r.report(run.ID, phase, math.NaN(), 1-done, 1)
-	if err != nil {
-		return nil, stays.explain(&setup, err)
-	}
-	if out.Status == results.Interrupted {
-		recorded.leave()
-		if !out.Cut { // else what was kept last stays
-			err = stays.leave(f)
-		}
-	}
-	return out, err
-}
-
-// follow lets the devices do what traces tell of them.
-func follow(s *federation.Setup, told *traces.Combined) {
-	have := told.Kinds()
-	if have.Has(traces.Available) {
-		s.Presence = told
-	}
-	if have.Has(traces.Charging) {
-		s.Charging = told
-	}
-	if told.HasRates() {
-		s.Bandwidth = told
-	}
-	if have.Has(traces.Speed) {
-		s.Pace = told
 	}
 }
 
@@ -439,7 +300,7 @@ func (r *runner) report(id, phase string, timeS, step float64, finished int) {
 	r.options.Progress(Progress{Done: r.done, Total: r.total, Share: r.share, Before: r.shareBefore, Run: id, TimeS: timeS, Phase: phase})
 }
 
-// add counts runs that are to be made, and such that were made before.
+// add counts further runs, and runs from before an interruption.
 func (r *runner) add(more, had int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -449,12 +310,12 @@ func (r *runner) add(more, had int) {
 	r.before += float64(had)
 }
 
-// again counts a share of a run that was made before an interruption.
+// again counts a share of a run from before an interruption.
 func (r *runner) again(step float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.before += step
 }
 
-// Interrupted reports whether an error of Run says that the user stopped it.
+// Interrupted reports whether an error of Run is an interruption by the user.
 func Interrupted(err error) bool { return errors.Is(err, context.Canceled) }

@@ -81,22 +81,21 @@ sweep = { "methods.probe.options.fail" = [false, true], "problem.lambda" = [0.1,
 				t.Fatalf("%s, %d workers: error %v", protocol, workers, err)
 			}
 			if want := `: starting probe: the probe refuses`; !strings.HasPrefix(err.Error(), "run x/probe/methods.probe.options.fail=true/") || !strings.HasSuffix(err.Error(), want) {
-				t.Errorf("%s, %d workers: %q does not name the run and what has failed", protocol, workers, err)
+				t.Errorf("%s, %d workers: %q does not name the run and the failed method", protocol, workers, err)
 			}
 			if workers == 1 && len(runs) != 7 {
-				t.Errorf("%s: %d runs were handed on, want the 7 before the error", protocol, len(runs))
+				t.Errorf("%s: %d runs finished, want the 7 before the error", protocol, len(runs))
 			}
 			for i, r := range runs {
 				if r.Algorithm == "probe" && e[0].Jobs[i].Candidates[0].Options.(*probeOptions).Fail {
-					t.Errorf("%s: run %s was handed on", protocol, r.ID)
+					t.Errorf("%s: run %s finished", protocol, r.ID)
 				}
 			}
 		}
 	}
 }
 
-// Settings that do not go with the devices are found by the federation, and are told
-// as such through all that is wrapped around.
+// Settings that do not fit the devices are a config.Problem of the run.
 func TestARefusalNamesTheRun(t *testing.T) {
 	e := parse(t, `
 [methods.cocoa]
@@ -145,7 +144,7 @@ func TestCancellation(t *testing.T) {
 			t.Fatalf("%d workers: error %v", workers, err)
 		}
 		if len(runs) == 0 || len(runs) == Total(e) {
-			t.Fatalf("%d workers: %d runs were handed on", workers, len(runs))
+			t.Fatalf("%d workers: %d runs finished", workers, len(runs))
 		}
 		stopped := 0
 		for i, r := range runs {
@@ -215,8 +214,7 @@ sweep = { "devices.battery_wh" = [1e-7, -1] }
 	}
 }
 
-// Data are read once and a problem is prepared once, whoever asks, and however
-// many at a time.
+// Data and problems are prepared once, with any number of runs at a time.
 func TestPreparesOnce(t *testing.T) {
 	e := parse(t, `
 seeds = [1, 2]

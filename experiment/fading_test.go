@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// Links that have faded to a half for ever are links of half the rate: every figure
+// Links that have faded to a half all the time are links of half the rate: every figure
 // of every round. Links that do fade are slower than those that do not.
 func TestFadedLinksAreSlowLinks(t *testing.T) {
 	const source = `

@@ -66,7 +66,7 @@ func parse(t testing.TB, source string, set ...string) []scenarios.Experiment {
 	return s.Experiments
 }
 
-// gather runs experiments and returns what was handed on, by index.
+// gather runs experiments and returns the finished runs by index.
 func gather(ctx context.Context, experiments []scenarios.Experiment, o Options) (map[int]results.Run, error) {
 	runs := map[int]results.Run{}
 	var twice []int
@@ -80,7 +80,7 @@ func gather(ctx context.Context, experiments []scenarios.Experiment, o Options) 
 	}
 	err := Run(ctx, experiments, o)
 	if len(twice) > 0 {
-		return runs, fmt.Errorf("runs %v were handed on twice", twice)
+		return runs, fmt.Errorf("runs %v finished twice", twice)
 	}
 	return runs, err
 }
@@ -92,7 +92,7 @@ func mustGather(t testing.TB, experiments []scenarios.Experiment, o Options) map
 		t.Fatal(err)
 	}
 	if len(runs) != Total(experiments) {
-		t.Fatalf("%d runs were handed on, want %d", len(runs), Total(experiments))
+		t.Fatalf("%d runs finished, want %d", len(runs), Total(experiments))
 	}
 	return runs
 }

@@ -5,8 +5,8 @@ import (
 	"fedsim/scenarios"
 )
 
-// LeastMemory returns how many bytes the run of some experiments that takes most
-// takes at least: its data, when they are generated, and what is learnt of them.
+// LeastMemory returns a lower bound on the bytes of the largest run: its data, if they
+// are generated, and the state of the method.
 func LeastMemory(experiments []scenarios.Experiment) float64 {
 	most := 0.0
 	for i := range experiments {
@@ -19,8 +19,8 @@ func LeastMemory(experiments []scenarios.Experiment) float64 {
 	return most
 }
 
-// timedDevice is how many bytes a device of a timed run takes at least:
-// federation.TestADeviceTakesFewBytes measures 166 and more.
+// timedDevice is the least bytes of a device in timing mode. A test of federation
+// measures 166 and more.
 const timedDevice = 160
 
 func leastMemory(s *scenarios.Settings) float64 {

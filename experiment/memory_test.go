@@ -8,7 +8,7 @@ import (
 	"fedsim/scenarios"
 )
 
-// What a run takes at least, by hand.
+// The least memory of a run equals a computation by hand.
 func TestLeastMemory(t *testing.T) {
 	const base = `
 [data.synthetic]

@@ -32,7 +32,7 @@ target = { test_error = 0.3 }
 			continue
 		}
 		if last, _ := r.Last(); last.Round != hit.Round {
-			t.Errorf("candidate %d reaches %v in round %d and goes on to %d", i, target, hit.Round, last.Round)
+			t.Errorf("candidate %d reaches %v in round %d and continues to round %d", i, target, hit.Round, last.Round)
 		}
 		if last, _ := r.Last(); !math.IsNaN(last.Suboptimality) {
 			t.Errorf("candidate %d has a sub-optimality without an optimum", i)

@@ -12,10 +12,9 @@ import (
 	"fedsim/scenarios"
 )
 
-// model lets the devices and links of a run do what the models say that its settings
-// name, on top of what traces tell: speeds are multiplied, a device can be reached when
-// both say so, and a link model is given what traces leave of a link's usual rate. Of
-// charging there can be one plan.
+// model sets the models of devices and links of a run, combined with its traces. Speeds
+// multiply. A device is available if both model and traces have it available. A link model
+// receives the rate of the traces. Charging has one source only.
 func model(s *federation.Setup, settings *scenarios.Settings) error {
 	if err := modelDevices(s, &settings.Devices); err != nil {
 		return err
@@ -36,13 +35,13 @@ func modelDevices(s *federation.Setup, c *devices.Config) error {
 		return fmt.Errorf("starting device model %s: %w", c.Model, err)
 	}
 	if m == (devices.Model{}) {
-		return fmt.Errorf("device model %s says nothing: must set one of Speed, Availability and Charging", c.Model)
+		return fmt.Errorf("device model %s sets nothing: must set one of Speed, Availability and Charging", c.Model)
 	}
 	if m.Speed != nil {
-		s.Pace = pace{name: c.Model, of: m.Speed, other: s.Pace}
+		s.Pace = combinedSpeed{name: c.Model, of: m.Speed, other: s.Pace}
 	}
 	if m.Availability != nil {
-		s.Presence = presence{name: c.Model, of: m.Availability, other: s.Presence}
+		s.Presence = combinedAvailability{name: c.Model, of: m.Availability, other: s.Presence}
 	}
 	if m.Charging != nil {
 		if s.Charging != nil || c.Charging != devices.WhenDepleted {
@@ -63,64 +62,63 @@ func modelLinks(s *federation.Setup, c *network.Config) error {
 	}
 	m, err := factory.New(network.ModelSetup{Devices: s.Size.Devices, Seed: s.Seed}, c.Options.(config.Options))
 	if err == nil && m == nil {
-		err = errors.New("there is none")
+		err = errors.New("it returned no model")
 	}
 	if err != nil {
 		return fmt.Errorf("starting link model %s: %w", c.Model, err)
 	}
-	s.Bandwidth = bandwidth{name: c.Model, of: m, other: s.Bandwidth}
+	s.Bandwidth = combinedBandwidth{name: c.Model, of: m, other: s.Bandwidth}
 	return nil
 }
 
-// The models as federation asks them, with those of traces below them (nil: none).
-// They panic at answers that no model may give, which would end in a clock that stands
-// still or goes back.
+// The next types combine a model with the traces of a run (nil: none). They panic at
+// invalid values, with which the clock would stop or go back.
 
-type pace struct {
+type combinedSpeed struct {
 	name      string
 	of, other devices.Speed
 }
 
-func (p pace) Speed(device int, at engine.Time) (factor float64, until engine.Time) {
+func (p combinedSpeed) Speed(device int, at engine.Time) (factor float64, until engine.Time) {
 	factor, until = p.of.Speed(device, at)
-	require(p.name, "pace", factor, device, at, until)
+	require(p.name, "speed", factor, device, at, until)
 	if p.other != nil {
-		told, next := p.other.Speed(device, at)
-		factor, until = factor*told, min(until, next)
+		traced, next := p.other.Speed(device, at)
+		factor, until = factor*traced, min(until, next)
 	}
 	return factor, until
 }
 
-type presence struct {
+type combinedAvailability struct {
 	name      string
 	of, other devices.Availability
 }
 
-func (p presence) Available(device int, at engine.Time) (present bool, until engine.Time) {
-	present, until = p.of.Available(device, at)
-	require(p.name, "presence", 0, device, at, until)
+func (p combinedAvailability) Available(device int, at engine.Time) (available bool, until engine.Time) {
+	available, until = p.of.Available(device, at)
+	require(p.name, "availability", 0, device, at, until)
 	if p.other == nil {
-		return present, until
+		return available, until
 	}
-	told, next := p.other.Available(device, at)
+	traced, next := p.other.Available(device, at)
 	switch {
-	case present && told:
+	case available && traced:
 		return true, min(until, next)
-	case !present && !told:
+	case !available && !traced:
 		return false, max(until, next)
-	case present:
+	case available:
 		return false, next
 	default:
 		return false, until
 	}
 }
 
-type bandwidth struct {
+type combinedBandwidth struct {
 	name      string
 	of, other network.Bandwidth
 }
 
-func (b bandwidth) Downlink(device int, usual float64, at engine.Time) (mbps float64, until engine.Time) {
+func (b combinedBandwidth) Downlink(device int, usual float64, at engine.Time) (mbps float64, until engine.Time) {
 	next := engine.Never
 	if b.other != nil {
 		usual, next = b.other.Downlink(device, usual, at)
@@ -130,7 +128,7 @@ func (b bandwidth) Downlink(device int, usual float64, at engine.Time) (mbps flo
 	return mbps, min(until, next)
 }
 
-func (b bandwidth) Uplink(device int, usual float64, at engine.Time) (mbps float64, until engine.Time) {
+func (b combinedBandwidth) Uplink(device int, usual float64, at engine.Time) (mbps float64, until engine.Time) {
 	next := engine.Never
 	if b.other != nil {
 		usual, next = b.other.Uplink(device, usual, at)
@@ -140,8 +138,8 @@ func (b bandwidth) Uplink(device int, usual float64, at engine.Time) (mbps float
 	return mbps, min(until, next)
 }
 
-// require panics unless a model's answer is one: a number that is not negative, up to
-// an instant that is yet to come.
+// require panics unless the value of a model is a number that is not negative, valid
+// until a later time.
 func require(model, what string, value float64, device int, at, until engine.Time) {
 	const most = 1e12
 	if !(value >= 0 && value <= most) {

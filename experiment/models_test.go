@@ -26,7 +26,7 @@ import (
 type beatOptions struct {
 	PeriodS float64 `toml:"period_s" doc:"mean length of a period in seconds"`
 	Factor  float64 `toml:"factor" doc:"in the second half of each"`
-	Of      string  `toml:"of" doc:"what it is a factor of"`
+	Of      string  `toml:"of" doc:"the factor's target"`
 }
 
 func (o *beatOptions) Validate(c *config.Checker) {
@@ -140,8 +140,8 @@ func lastOf(t testing.TB, set ...string) results.Round {
 	return run.Rounds[len(run.Rounds)-1]
 }
 
-// A model that changes nothing changes no bit of a run, one that halves everything
-// doubles what it is of, and both learn the same.
+// A model of factor 1 changes no bit of a run. A model of factor 1/2 doubles the times,
+// and learns the same.
 func TestModelsOfDevicesAndLinks(t *testing.T) {
 	usual := lastOf(t)
 	same := lastOf(t, beatingDevices, "devices.options.factor=1")
@@ -191,18 +191,18 @@ func TestModelsHaveTheSameBitsAnywhere(t *testing.T) {
 	}
 }
 
-// A run with models that was interrupted goes on to the same bits.
+// An interrupted run with models has the same bits after it is resumed.
 func TestModelsGoOn(t *testing.T) {
 	set := []string{beatingDevices, beatingLinks, "run.rounds=12", "federation.protocol=deadline", "federation.deadline_s=4", "faults.on_return=resume"}
 	want := mustGather(t, parse(t, slow, set...), Options{Workers: 2})
 	for _, more := range []int{2, 5, 11} { // the rounds there were are reported again
 		patience := 0
-		same(t, want, goneOnWith(t, t.Context(), parse(t, slow, set...), func() int { patience += more; return patience }, Options{Workers: 1}))
+		same(t, want, resumed(t, t.Context(), parse(t, slow, set...), func() int { patience += more; return patience }, Options{Workers: 1}))
 	}
 }
 
-// What traces tell and what a model says: speeds and rates multiply, both must let a
-// device be reached, of plans of charging there is one.
+// Traces and models combine: speeds and rates multiply, a device is available if both
+// have it available, and charging has one source.
 func TestModelsOnTopOfTraces(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.csv")
 	write := func(kind, value string) string {
@@ -234,7 +234,7 @@ func TestModelsOnTopOfTraces(t *testing.T) {
 	}
 	charging := []string{beatingDevices, "devices.options.of=charging", "devices.charge_w=5", "devices.battery_wh=10"}
 	if r := lastOf(t, charging...); r.Participants == 0 {
-		t.Error("nobody takes part who is charged by a model")
+		t.Error("no device that a model charges takes part")
 	}
 	for _, other := range []string{write("charging", "1"), "devices.charging=daily"} {
 		_, err := gather(t.Context(), parse(t, slow, append(charging, other)...), Options{})
@@ -244,18 +244,18 @@ func TestModelsOnTopOfTraces(t *testing.T) {
 	}
 }
 
-// What a model may not answer is told with its name, its device and the instant.
+// An invalid value of a model is an error with its name, device and time.
 func TestModelsThatAreWrong(t *testing.T) {
 	for _, set := range []string{"devices.options.of=nothing", "network.options.of=nothing"} {
 		_, err := gather(t.Context(), parse(t, slow, strings.Split(set, ".")[0]+".model=beat", set), Options{})
-		if err == nil || !(strings.Contains(err.Error(), "device model beat says nothing") || strings.Contains(err.Error(), "link model beat: there is none")) {
+		if err == nil || !(strings.Contains(err.Error(), "device model beat sets nothing") || strings.Contains(err.Error(), "link model beat: it returned no model")) {
 			t.Errorf("%s: %v", set, err)
 		}
 	}
 	for value, want := range map[wrong]string{
-		{math.Inf(1)}: "model beat: pace of device 3 at 2ns is +Inf: must be in [0, 1e+12]",
-		{-1}:          "model beat: pace of device 3 at 2ns is -1: must be in [0, 1e+12]",
-		{1}:           "model beat: pace of device 3 at 2ns holds until 2ns: must be later",
+		{math.Inf(1)}: "model beat: speed of device 3 at 2ns is +Inf: must be in [0, 1e+12]",
+		{-1}:          "model beat: speed of device 3 at 2ns is -1: must be in [0, 1e+12]",
+		{1}:           "model beat: speed of device 3 at 2ns holds until 2ns: must be later",
 	} {
 		func() {
 			defer func() {
@@ -263,13 +263,12 @@ func TestModelsThatAreWrong(t *testing.T) {
 					t.Errorf("panic %v, want %s", got, want)
 				}
 			}()
-			pace{name: "beat", of: value}.Speed(3, 2)
+			combinedSpeed{name: "beat", of: value}.Speed(3, 2)
 		}()
 	}
 }
 
-// The keys of models in a scenario: mistakes are told with their places and what may
-// have been meant.
+// Errors in the keys of models have their places and suggestions.
 func TestModelsInScenarios(t *testing.T) {
 	for _, c := range []struct{ source, want string }{
 		{"[devices]\nmodel = \"bet\"\n", `x.toml:2:9: devices.model = "bet": must be one of beat (did you mean "beat"?)`},
@@ -327,8 +326,7 @@ func TestModelsInScenarios(t *testing.T) {
 	}
 }
 
-// Editors are told the options of each model: those of another, or any without one, are
-// refused.
+// The schema for editors has the options of each model, and refuses others.
 func TestModelsInTheSchema(t *testing.T) {
 	var text bytes.Buffer
 	if err := scenarios.WriteSchema(&text); err != nil {

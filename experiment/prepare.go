@@ -15,20 +15,20 @@ import (
 	"fedsim/scenarios"
 )
 
-// prepared is what a run starts from; runs with the same data and problem share
-// it and never change it.
+// prepared is the problem of a run with its first coupling and its reference optimum.
+// Runs with the same data and problem share it and never change it.
 type prepared struct {
 	problem    *mtl.Problem
 	coupling   mtl.Coupling
-	optimum    float64 // P*; NaN when none is asked for
+	optimum    float64 // P*; NaN: no reference optimum
 	constant   float64 // R(0) under the coupling of the optimum
 	optimumGap float64
-	rows       []int32 // by device; of a run that is timed alone, whose problem is nil
+	rows       []int32 // by device, in timing mode: problem is nil
 	features   int
 }
 
-// preparer makes each of its products once, whoever asks first. When its context
-// ends it fails with the context's error.
+// preparer computes each of its products once. It fails with the error of its context
+// when that ends.
 type preparer struct {
 	ctx      context.Context
 	pool     *parallel.Pool
@@ -47,10 +47,10 @@ func (p *preparer) tracesOf(c *traces.Config) ([]*traces.Set, error) {
 type problemKey struct {
 	data    data.Config
 	problem mtl.Config
-	outer   int // outer iterations: the optimum of more than one is another
+	outer   int // outer iterations: the optimum of several differs from that of one
 }
 
-// keyOf returns what a run's problem depends on.
+// keyOf returns the key of the problem of a run.
 func keyOf(s *scenarios.Settings) problemKey {
 	return problemKey{s.Data, s.Problem, s.Run.Outer}
 }
@@ -78,20 +78,19 @@ func (p *preparer) prepare(s *scenarios.Settings) (*prepared, error) {
 		if err != nil {
 			return nil, err
 		}
-		return made, r.keep(made)
+		return made, r.save(made)
 	})
 }
 
-// split returns the data of a run. Those from a file must be those that the runs had
-// before an interruption: other rows would go unnoticed, since runs go on by what was
-// computed from the old ones.
+// split returns the data of a run. It rejects a file whose rows have changed since the
+// interruption: runs resume from checkpoints that belong to the old rows.
 func (p *preparer) split(of data.Config) (*data.Split, error) {
 	split, err := data.Prepare(of)
 	if err != nil || of.Source == data.SourceSynthetic {
 		return split, err
 	}
-	thing := p.policy.Saver(p.ctx, fmt.Sprintf("data %+v", of))
-	if thing == nil {
+	saver := p.policy.Saver(p.ctx, fmt.Sprintf("data %+v", of))
+	if saver == nil {
 		return split, nil
 	}
 	rows := func(c *state.Coder) {
@@ -99,20 +98,20 @@ func (p *preparer) split(of data.Config) (*data.Split, error) {
 			sameRows(c, set)
 		}
 	}
-	c, err := thing.Restore()
+	c, err := saver.Restore()
 	switch {
 	case err != nil:
 		return nil, err
 	case c == nil:
-		return split, thing.Save(rows)
+		return split, saver.Save(rows)
 	}
 	if rows(c); c.Err() != nil {
-		return nil, thing.Reject(c.Err())
+		return nil, saver.Reject(c.Err())
 	}
 	return split, nil
 }
 
-// sameRows names the rows of a set, which must be those that are read.
+// sameRows encodes the digest of a set, or requires it to equal the decoded one.
 func sameRows(c *state.Coder, set *data.Set) {
 	now := set.Digest()
 	digest := now
@@ -121,7 +120,7 @@ func sameRows(c *state.Coder, set *data.Set) {
 	}
 }
 
-// memo computes a value for each key once; others who ask wait for it.
+// memo computes a value for each key once. Other callers wait for it.
 type memo[K comparable, V any] struct {
 	mu    sync.Mutex
 	known map[K]*entry[V]

@@ -14,11 +14,10 @@ import (
 	"fedsim/scenarios"
 )
 
-// recording is the mathematics of all runs that differ in time alone. A server
-// that waits for everyone takes every update of every round, so that what is
-// computed does not depend on links, clocks, drops or batteries: the first run
-// that comes to a round computes it, the others read what it took and what came
-// of it. It relies on mathematics never seeing time.
+// recording is the computation that several runs share because they differ in time
+// alone. Under wait-for-all with all devices the server takes every update of every
+// round, so links, clocks, drops and batteries do not change the model. The first run to
+// reach a round computes it; the others read its work and its metrics.
 type recording struct {
 	method   algorithms.Algorithm
 	problem  *mtl.Problem
@@ -26,42 +25,41 @@ type recording struct {
 	pool     *parallel.Pool
 	seed     uint64
 
-	mu     sync.Mutex
-	stay   *checkpoint.Saver // nil: it is not kept
-	saved  int               // rounds that were kept last
-	before int               // rounds that were made before an interruption
-	failed func(error)       // is told when it cannot be kept
-	states []known           // before the first round and after each
-	rounds []*recorded       // round h leads from state h to state h+1
+	mu       sync.Mutex
+	saver    *checkpoint.Saver // nil: no checkpoints
+	saved    int               // rounds in the last checkpoint
+	restored int               // rounds from before an interruption
+	failed   func(error)       // receives the error of a checkpoint
+	states   []modelState      // before the first round and after each
+	rounds   []*recordedRound  // round h leads from state h to state h+1
 }
 
-// recorded is what a round took.
-type recorded struct {
+// recordedRound is the work of a round.
+type recordedRound struct {
 	works  []algorithms.Work // by device
 	values int               // numbers the server sends to each device
 	flops  float64           // of the server
 }
 
-// known is what is known of a model.
-type known struct {
+// modelState is the metrics and the hash of a model.
+type modelState struct {
 	objective mtl.Objective
 	hash      uint64
 }
 
-// recordingKey is what the mathematics of a run depends on.
+// recordingKey identifies runs with the same computation.
 type recordingKey struct {
 	problem            problemKey
 	algorithm, options string
 	seed               uint64
 }
 
-// mostRecorded bounds the devices times rounds of a recording: 24 bytes each.
+// mostRecorded limits devices times rounds of a recording, 24 bytes each.
 const mostRecorded = 4_000_000
 
-// recordable reports whether a run's mathematics is independent of time, and
-// worth recording: every device takes part in every round, rounds are evaluated one
-// by one, the coupling is fixed, and no theta is measured, which takes a round's
-// open state.
+// recordable reports whether the computation of a run is independent of time and worth
+// recording. All devices take part in every round, every round is evaluated, the coupling
+// is fixed, and theta is not measured: that needs the state within a round.
 func (r *runner) recordable(run *scenarios.Run, devices int) bool {
 	s := &run.Settings.Run
 	_, asked := run.Settings.Federation.Sizes(devices)
@@ -70,7 +68,7 @@ func (r *runner) recordable(run *scenarios.Run, devices int) bool {
 		s.Outer == 1 && s.EvalEvery == 1 && s.ThetaEvery == 0 && devices*s.Rounds <= r.mostRecorded
 }
 
-// record returns the recording of a run, a new one for the first that asks.
+// record returns the recording of a run. The first call for a key creates it.
 func (r *runner) record(run *scenarios.Run, p *prepared, factory algorithms.Factory) (*recording, error) {
 	key := recordingKey{keyOf(&run.Settings), run.Algorithm, fmt.Sprintf("%+v", run.Options), run.System}
 	return r.recordings.get(key, func() (*recording, error) {
@@ -83,27 +81,27 @@ func (r *runner) record(run *scenarios.Run, p *prepared, factory algorithms.Fact
 		}
 		rec := &recording{method: method, problem: p.problem, coupling: p.coupling, pool: r.pool, seed: run.System, failed: r.cancel}
 		if _, able := method.(algorithms.Stateful); able {
-			rec.stay = r.keeping(fmt.Sprintf("recording %+v", key))
+			rec.saver = r.saver(fmt.Sprintf("recording %+v", key))
 		}
-		c, err := rec.stay.Restore()
+		c, err := rec.saver.Restore()
 		switch {
 		case err != nil:
 			return nil, err
 		case c == nil:
-			rec.look()
+			rec.evaluate()
 		default:
 			if rec.state(c); c.Err() != nil {
-				return nil, rec.stay.Reject(c.Err())
+				return nil, rec.saver.Reject(c.Err())
 			}
 			rec.saved = len(rec.rounds)
-			rec.before = rec.saved
+			rec.restored = rec.saved
 		}
 		return rec, nil
 	})
 }
 
-// round returns round h, computing what is missing before it.
-func (r *recording) round(h int) *recorded {
+// round returns round h, after computing the missing rounds up to it.
+func (r *recording) round(h int) *recordedRound {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for len(r.rounds) <= h {
@@ -115,7 +113,7 @@ func (r *recording) round(h int) *recorded {
 // compute runs the next round with every device.
 func (r *recording) compute() {
 	h := len(r.rounds)
-	now := &recorded{works: make([]algorithms.Work, r.problem.Devices())}
+	now := &recordedRound{works: make([]algorithms.Work, r.problem.Devices())}
 	now.values = r.method.Begin()
 	r.pool.For(len(now.works), func(k, worker int) {
 		now.works[k] = r.method.Solve(algorithms.Request{
@@ -127,38 +125,37 @@ func (r *recording) compute() {
 	}
 	now.flops = r.method.End()
 	r.rounds = append(r.rounds, now)
-	r.look()
-	if r.stay.Due() {
-		r.keep()
+	r.evaluate()
+	if r.saver.Due() {
+		r.save()
 	}
 }
 
-// keep keeps the recording; when that fails, everything ends.
-func (r *recording) keep() {
-	if err := r.stay.Save(r.state); err != nil {
+// save saves the recording. An error ends all runs.
+func (r *recording) save() {
+	if err := r.saver.Save(r.state); err != nil {
 		r.failed(err)
 	}
 	r.saved = len(r.rounds)
 }
 
-// leave keeps the rounds that were not, when a run over the recording is
-// interrupted.
-func (r *recording) leave() {
-	if r == nil || r.stay == nil {
+// saveLast saves the rounds after the last checkpoint when a run is interrupted.
+func (r *recording) saveLast() {
+	if r == nil || r.saver == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.rounds) > r.saved {
-		r.keep()
+		r.save()
 	}
 }
 
-// state names all that was recorded, and the method behind it.
+// state encodes or decodes the recording and the state of its method.
 func (r *recording) state(c *state.Coder) {
 	for h := range c.Count(len(r.rounds)) {
 		if c.Reads() {
-			r.rounds = append(r.rounds, &recorded{works: make([]algorithms.Work, r.problem.Devices())})
+			r.rounds = append(r.rounds, &recordedRound{works: make([]algorithms.Work, r.problem.Devices())})
 		}
 		if r.rounds[h].state(c); c.Err() != nil {
 			return
@@ -166,14 +163,14 @@ func (r *recording) state(c *state.Coder) {
 	}
 	for h := range len(r.rounds) + 1 {
 		if c.Reads() {
-			r.states = append(r.states, known{})
+			r.states = append(r.states, modelState{})
 		}
 		r.states[h].state(c)
 	}
 	r.method.(algorithms.Stateful).State(c)
 }
 
-func (r *recorded) state(c *state.Coder) {
+func (r *recordedRound) state(c *state.Coder) {
 	for k := range r.works {
 		w := &r.works[k]
 		c.Int(&w.Steps)
@@ -185,7 +182,7 @@ func (r *recorded) state(c *state.Coder) {
 	c.Float64(&r.flops)
 }
 
-func (k *known) state(c *state.Coder) {
+func (k *modelState) state(c *state.Coder) {
 	o := &k.objective
 	for _, x := range []*float64{&o.Primal, &o.Dual, &o.Gap, &o.TrainError, &o.TestError} {
 		c.Float64(x)
@@ -193,31 +190,31 @@ func (k *known) state(c *state.Coder) {
 	c.Uint64(&k.hash)
 }
 
-// look evaluates the present model.
-func (r *recording) look() {
+// evaluate appends the metrics of the model.
+func (r *recording) evaluate() {
 	if own, ok := r.method.(algorithms.Reporter); ok {
-		r.states = append(r.states, known{own.Metrics(), own.Hash()})
+		r.states = append(r.states, modelState{own.Metrics(), own.Hash()})
 		return
 	}
 	m := r.method.(algorithms.Linear).Model()
-	r.states = append(r.states, known{
+	r.states = append(r.states, modelState{
 		objective: r.problem.Evaluate(r.pool, r.coupling, m.W, m.V, m.Duals),
 		hash:      federation.HashWeights(m.W),
 	})
 }
 
-// after returns what came of h rounds, which have been asked for.
-func (r *recording) after(h int) known {
+// after returns the state after h computed rounds.
+func (r *recording) after(h int) modelState {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.states[h]
 }
 
-// replay is one run over a recording, as an algorithm.
+// replay is the algorithm of a run that reads a recording.
 type replay struct {
 	*recording
 	done int // rounds
-	now  *recorded
+	now  *recordedRound
 }
 
 var (
@@ -236,8 +233,8 @@ func (r *replay) Solve(q algorithms.Request) algorithms.Work { return r.now.work
 
 func (r *replay) Commit(int) {}
 
-// Discard cannot happen to a run that is recorded but at its very end, when it
-// stalls in the middle of a round.
+// Discard does nothing: a recorded run discards work only if it stalls, in its last
+// round.
 func (r *replay) Discard(int) {}
 
 func (r *replay) End() float64 {

@@ -11,8 +11,8 @@ import (
 	"fedsim/scenarios"
 )
 
-// Three links, retries after drops, two methods that wait for everyone, two
-// seeds and a tuning grid: what is shared must not be seen in any bit.
+// Three links, retries after drops, two methods under wait-for-all, two seeds and a
+// tuning grid: shared recordings change no bit.
 const shared = `
 [data.synthetic]
 tasks = 5
@@ -74,8 +74,7 @@ func TestRecordedRunsEqualComputedOnes(t *testing.T) {
 	}
 }
 
-// A server that waits for a sample of its clients depends on who was available, so
-// its runs share no recording of all clients.
+// A run that samples clients depends on their availability, so it shares no recording.
 func TestSampledRunsEqualComputedOnes(t *testing.T) {
 	for _, selection := range []string{"", `selection = "power-of-choice"` + "\ncandidates = 4"} {
 		scenario := `
@@ -101,7 +100,7 @@ rounds = 5
 	}
 }
 
-// text shows every bit of a run: %v tells all floats apart but NaNs from each other.
+// text shows every bit of a run: %v is exact for floats other than NaNs.
 func text(r results.Run) string {
 	s := fmt.Sprintf("%s %s %v %v %d %s %s %d %x %x %016x %016x\n", r.ID, r.Method, r.Point, r.Tuned, r.Seed, r.Status, r.Limit, r.Capped,
 		math.Float64bits(r.Optimum), math.Float64bits(r.OptimumGap), r.EventHash, r.ModelHash)

@@ -12,44 +12,43 @@ import (
 	"fedsim/mtl"
 )
 
-// warmGap is the relative gap of the W steps that learn a coupling beforehand:
-// ten times below it moves the coupling of HAR by less than 1e-3.
+// warmGap is the relative gap of the W steps that learn a coupling before the run. A
+// gap ten times smaller moves the coupling of HAR by less than 1e-3.
 const warmGap = 1e-4
 
-// alternatingGap is the least gain of an outer iteration, relative to P, for
-// which the reference of the whole method goes on: far below what is plotted.
+// alternatingGap is the least gain of an outer iteration, relative to P, after which the
+// reference of several outer iterations continues: far below the range of figures.
 const alternatingGap = 1e-5
 
 // jointGap is the least certified gap of a joint optimum, far below the lowest target of any figure.
 const jointGap = 1e-5
 
-// reference makes what the runs of a problem start from and are measured against.
+// reference computes the first coupling of a problem and its reference optimum.
 type reference struct {
 	*preparer
-	of   problemKey
-	kept *checkpoint.Saver // nil: it is not kept
-	took time.Duration     // to compute it; 0 when it was before an interruption
+	of    problemKey
+	saver *checkpoint.Saver // nil: no checkpoints
+	took  time.Duration     // to compute it; 0 if it was restored
 }
 
-// newReference prepares one.
 func (p *preparer) newReference(of problemKey) *reference {
-	return &reference{preparer: p, of: of, kept: p.policy.Saver(p.ctx, fmt.Sprintf("optimum %+v", of))}
+	return &reference{preparer: p, of: of, saver: p.policy.Saver(p.ctx, fmt.Sprintf("optimum %+v", of))}
 }
 
-// solve makes it, or takes what was made before an interruption.
+// solve computes the reference or restores it from a checkpoint.
 func (r *reference) solve(split *data.Split) (*prepared, error) {
 	problem, err := mtl.NewProblem(r.of.problem, *split)
 	if err != nil {
 		return nil, err
 	}
 	out := &prepared{problem: problem, optimum: math.NaN(), optimumGap: math.NaN()}
-	c, err := r.kept.Restore()
+	c, err := r.saver.Restore()
 	switch {
 	case err != nil:
 		return nil, err
 	case c != nil:
-		return out, r.recall(c, out)
-	case r.kept == nil:
+		return out, r.restore(c, out)
+	case r.saver == nil:
 		return out, r.compute(out)
 	}
 	began := r.policy.Clock()
@@ -58,22 +57,21 @@ func (r *reference) solve(split *data.Split) (*prepared, error) {
 	return out, err
 }
 
-// worthKeeping is how long a reference takes that is kept.
-const worthKeeping = time.Second
+// minSaved is the least time to compute a reference that is saved.
+const minSaved = time.Second
 
-// keep keeps a reference that took its time, whole: in the middle of it nobody goes
-// on.
-func (r *reference) keep(made *prepared) error {
-	if r.kept == nil || r.took < worthKeeping {
+// save saves a complete reference, unless it took little time to compute.
+func (r *reference) save(made *prepared) error {
+	if r.saver == nil || r.took < minSaved {
 		return nil
 	}
-	return r.kept.Save(func(c *state.Coder) { r.state(c, made) })
+	return r.saver.Save(func(c *state.Coder) { r.state(c, made) })
 }
 
-// recall sets out to what was kept.
-func (r *reference) recall(c *state.Coder, out *prepared) (err error) {
+// restore decodes a reference into out.
+func (r *reference) restore(c *state.Coder, out *prepared) (err error) {
 	if r.state(c, out); c.Err() != nil {
-		return r.kept.Reject(c.Err())
+		return r.saver.Reject(c.Err())
 	}
 	if r.of.problem.WarmOmega == 0 {
 		out.coupling, err = out.problem.Regularizer.Start(r.pool, out.problem.Tasks())
@@ -81,10 +79,10 @@ func (r *reference) recall(c *state.Coder, out *prepared) (err error) {
 	return err
 }
 
-// errOtherRows is the reason why what was kept is refused.
-var errOtherRows = errors.New("it is of other rows than there are now")
+// errOtherRows is the reason to reject a checkpoint.
+var errOtherRows = errors.New("its data have other rows than the data now")
 
-// state names what is computed, and the rows that it is computed from.
+// state encodes or decodes the reference and the digest of its rows.
 func (r *reference) state(c *state.Coder, out *prepared) {
 	sameRows(c, out.problem.Train)
 	for _, x := range []*float64{&out.optimum, &out.constant, &out.optimumGap} {
@@ -108,9 +106,8 @@ func (r *reference) compute(out *prepared) (err error) {
 		out.measure(problem.Optimize(r.ctx, r.pool, out.coupling, nil, cfg.OptimumGap, cfg.OptimumSweeps))
 		return r.ctx.Err()
 	}
-	// The whole method is measured against the joint optimum or, where none can be
-	// computed, against where alternation leads: several times as many outer
-	// iterations, each solved centrally.
+	// Several outer iterations are compared with the joint optimum. Without one, they are
+	// compared with the limit of several times as many, each solved centrally.
 	var o *mtl.Optimum
 	if joint, ok := problem.Regularizer.(mtl.Joint); ok {
 		o, err = problem.JointOptimum(r.ctx, r.pool, joint, max(cfg.OptimumGap, jointGap), cfg.OptimumSweeps)
@@ -124,7 +121,7 @@ func (r *reference) compute(out *prepared) (err error) {
 	return nil
 }
 
-// measure makes o what sub-optimality is measured against.
+// measure sets the reference optimum of sub-optimality.
 func (p *prepared) measure(o *mtl.Optimum) {
 	p.optimum, p.constant, p.optimumGap = o.Lower(), o.Constant, o.RelativeGap
 }

@@ -42,7 +42,7 @@ var under = []string{"run.rounds=4", "problem.lambda1=0.1", "problem.lambda2=0.1
 
 const optimum = "optimum "
 
-// references returns what is kept of the references alone, by name.
+// references returns the checkpoints of references by name.
 func references(a *checkpointtest.Store) map[string][]byte {
 	of := a.All()
 	maps.DeleteFunc(of, func(name string, _ []byte) bool { return !strings.HasPrefix(name, optimum) })
@@ -57,24 +57,23 @@ func holding(things map[string][]byte) *checkpointtest.Store {
 	return a
 }
 
-// Runs that start from references that were kept are the same, and these are not
-// computed again.
-func TestReferencesThatTookTimeAreKept(t *testing.T) {
+// Runs with restored references are the same, and do not compute them again.
+func TestReferencesAreRestored(t *testing.T) {
 	e := parse(t, referred, under...)
 	want := mustGather(t, e, Options{})
 	full := &checkpointtest.Store{}
 	keeping := func(a *checkpointtest.Store, clock func() time.Time) Options {
-		return Options{Keep: checkpoint.Policy{Store: a, Every: time.Hour, Clock: clock}}
+		return Options{Checkpoints: checkpoint.Policy{Store: a, Every: time.Hour, Clock: clock}}
 	}
 	mustGather(t, e, keeping(full, leaping()))
-	kept := references(full)
-	if len(kept) != 8 {
-		t.Fatalf("%d references are kept, want 8: %v", len(kept), slices.Collect(maps.Keys(kept)))
+	saved := references(full)
+	if len(saved) != 8 {
+		t.Fatalf("%d references are saved, want 8: %v", len(saved), slices.Collect(maps.Keys(saved)))
 	}
-	again := holding(kept)
+	again := holding(saved)
 	again.Saved = func(name string, _ []byte) {
 		if strings.HasPrefix(name, optimum) {
-			t.Errorf("%s is kept again", name)
+			t.Errorf("%s is saved again", name)
 		}
 	}
 	same(t, want, mustGather(t, e, keeping(again, leaping())))
@@ -83,12 +82,12 @@ func TestReferencesThatTookTimeAreKept(t *testing.T) {
 	instant := time.Unix(0, 0)
 	mustGather(t, e, keeping(quick, func() time.Time { return instant }))
 	if n := len(references(quick)); n > 0 {
-		t.Errorf("%d references that took no time are kept", n)
+		t.Errorf("%d references that took no time are saved", n)
 	}
 
-	// Behind the digest of the rows is the optimum: what is kept is what counts.
+	// The optimum follows the digest of the rows: the runs use the saved one.
 	moved := map[string][]byte{}
-	for name, content := range kept {
+	for name, content := range saved {
 		content = bytes.Clone(content)
 		x := math.Float64frombits(binary.LittleEndian.Uint64(content[8:]))
 		binary.LittleEndian.PutUint64(content[8:], math.Float64bits(x-1))
@@ -102,11 +101,11 @@ func TestReferencesThatTookTimeAreKept(t *testing.T) {
 }
 
 // A reference that is cut off is refused, and one of other rows, too.
-func TestUselessReferencesAreRefused(t *testing.T) {
+func TestCorruptReferencesAreRefused(t *testing.T) {
 	e := parse(t, referred, under...)
 	full := &checkpointtest.Store{}
 	keeping := func(a *checkpointtest.Store) Options {
-		return Options{Keep: checkpoint.Policy{Store: a, Clock: leaping()}}
+		return Options{Checkpoints: checkpoint.Policy{Store: a, Clock: leaping()}}
 	}
 	mustGather(t, e, keeping(full))
 	refused := func(name string, content []byte, why string) {
@@ -116,11 +115,11 @@ func TestUselessReferencesAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	kept := references(full)
-	if len(kept) == 0 {
-		t.Fatal("nothing is kept")
+	saved := references(full)
+	if len(saved) == 0 {
+		t.Fatal("no reference is saved")
 	}
-	for name, content := range kept {
+	for name, content := range saved {
 		refused(name, content[:len(content)-3], "unexpected EOF")
 		other := bytes.Clone(content)
 		other[3]++
@@ -128,10 +127,10 @@ func TestUselessReferencesAreRefused(t *testing.T) {
 	}
 }
 
-// A reference that cannot be kept ends all.
+// An error of saving a reference ends all runs.
 func TestReferencesThatCannotBeKeptEndAll(t *testing.T) {
 	e := parse(t, referred, under...)
-	_, err := gather(t.Context(), e, Options{Keep: checkpoint.Policy{Store: &checkpointtest.Store{Fails: optimum}, Clock: leaping()}})
+	_, err := gather(t.Context(), e, Options{Checkpoints: checkpoint.Policy{Store: &checkpointtest.Store{Fails: optimum}, Clock: leaping()}})
 	if !errors.Is(err, checkpointtest.ErrFull) {
 		t.Errorf("error %v", err)
 	}

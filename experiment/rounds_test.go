@@ -12,10 +12,10 @@ import (
 
 var sameBits = cmp.Comparer(func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) })
 
-// Who looks on is told of each round of each run but those of a tuning, as it comes
-// out in the end: of rounds that are not evaluated, of runs over a recording, in time
-// alone, without rounds. A run that is gone on with is told of from its beginning.
-func TestRoundsAreTold(t *testing.T) {
+// Options.Rounds receives each round of each run as the results have it, but no trials:
+// also rounds without evaluation, recorded runs, timing mode and asynchronous runs. A
+// resumed run repeats its rounds from the first.
+func TestRoundsAreObserved(t *testing.T) {
 	e := parse(t, eventful, "run.eval_every=3")
 	var mu sync.Mutex
 	told := map[int][]results.Round{}
@@ -47,5 +47,5 @@ func TestRoundsAreTold(t *testing.T) {
 	check(mustGather(t, e, Options{Workers: 2, Rounds: watch}))
 	patience := 20
 	longer := func() int { patience += 20; return patience }
-	check(goneOnWith(t, t.Context(), e, longer, Options{Workers: 2, Rounds: watch}))
+	check(resumed(t, t.Context(), e, longer, Options{Workers: 2, Rounds: watch}))
 }

@@ -7,20 +7,18 @@ import (
 	"fedsim/internal/elementary"
 )
 
-// scale is where the values of an option lie around one of them, and what follows
-// on one side.
+// scale is a value of an option with its neighbors.
 type scale struct {
-	x, behind float64 // the value, and the one on its other side
+	x, behind float64 // the value, and its neighbor on the other side
 	up        bool
-	next      float64 // x itself when nothing follows
-	beyond    bool    // next is none of the values
+	next      float64 // the neighbor on this side; x: none
+	beyond    bool    // next is not in the list
 }
 
-// newScale looks from the value at a place of an increasing list to a side, 0 for
-// below. Beyond the end of the list, the next value continues the last two: by their
-// ratio when both are positive, else by their difference, rounded to three digits or to
-// a whole number. A list of one value, which has a 0 beside it, continues by factors of
-// two.
+// newScale returns the scale of a value of an increasing list on a side, 0 for below.
+// Beyond the end of the list, the next value continues the last two: by their ratio if
+// both are positive, else by their difference, rounded to three digits or to a whole
+// number. A list of one value continues by factors of two.
 func newScale(list []float64, at, side int, integer bool) scale {
 	step := 2*side - 1
 	s := scale{x: list[at], up: step > 0}
@@ -32,7 +30,7 @@ func newScale(list []float64, at, side int, integer bool) scale {
 	}
 	behind, ok := get(at - step)
 	if !ok {
-		if behind, ok = get(at + step); ok { // as far on the other side
+		if behind, ok = get(at + step); ok { // as far as the neighbor on this side
 			behind = s.x * (s.x / behind)
 			if s.x <= 0 {
 				behind = s.x - float64(step)
@@ -58,17 +56,17 @@ func newScale(list []float64, at, side int, integer bool) scale {
 		if s.next == s.x {
 			s.next += float64(step)
 		}
-		if s.x > 0 && s.next <= 0 { // 0 means a choice of the method
+		if s.x > 0 && s.next <= 0 { // at 0 the method chooses
 			s.next = math.Min(1, s.x)
 		}
 	}
 	return s
 }
 
-// toward returns the next value on the way to a bound that is never reached: the
-// distance to it shrinks as it did over the last two values, rounded to two digits.
-// Below an upper bound b of positive values the distance is that of the odds x/(b - x),
-// so that 0.8, 0.95 is followed by 0.989 and 0.9977 where b is 1.
+// toward returns the next value toward an excluded bound: the distance shrinks as over
+// the last two values, rounded to two digits. Below an upper bound b of positive values
+// the distance is that of the odds x/(b - x), so 0.989 and 0.9977 follow 0.8, 0.95 if b
+// is 1.
 func (s *scale) toward(bound float64) float64 {
 	near, far := math.Abs(bound-s.x), math.Abs(bound-s.behind)
 	left := near * (near / far)
@@ -83,8 +81,8 @@ func (s *scale) toward(bound float64) float64 {
 	return rounded(s.x, bound-left, 'f', digits)
 }
 
-// rounded returns a number with so many digits, in a format of strconv, or all of them
-// when it would not stay on its side of x.
+// rounded returns a number with some digits, in a format of strconv, or with all digits
+// if rounding would move it to the other side of x.
 func rounded(x, number float64, format byte, digits int) float64 {
 	short := toFloat(strconv.FormatFloat(number, format, digits, 64))
 	if short != x && (short > x) == (number > x) {
@@ -101,8 +99,7 @@ func toFloat(text string) float64 {
 	return x
 }
 
-// bound returns the last value from good towards bad that is accepted, and the first
-// one that is not.
+// bound returns the last accepted value from good toward bad, and the first refused one.
 func bound(good, bad float64, integer bool, accepted func(float64) bool) (last, first float64) {
 	for {
 		middle := good + float64((bad-good)/2)
@@ -120,8 +117,8 @@ func bound(good, bad float64, integer bool, accepted func(float64) bool) (last, 
 	}
 }
 
-// shorter reports whether a number takes fewer digits to write than another: of two
-// that are next to each other, the bound is the one that somebody has written down.
+// shorter reports whether a number has fewer digits than another. Of two neighboring
+// numbers, the bound is the shorter one.
 func shorter(a, b float64) bool {
 	return len(strconv.FormatFloat(a, 'g', -1, 64)) < len(strconv.FormatFloat(b, 'g', -1, 64))
 }

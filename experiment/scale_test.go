@@ -71,7 +71,7 @@ func TestScalesComeCloseToABound(t *testing.T) {
 	}
 }
 
-// The bound of what is accepted is found to the last bit.
+// The bound of accepted values is exact to the last bit.
 func TestBounds(t *testing.T) {
 	for _, test := range []struct {
 		good, bad   float64

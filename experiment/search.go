@@ -12,16 +12,16 @@ import (
 	"fedsim/scenarios"
 )
 
-// search looks for the winner of a grid: all of its candidates first, then the
-// neighbors of the winner, those beyond the grid among them.
+// search finds the winner of a grid: it tries all candidates, then the neighbors of the
+// winner, within the grid and beyond.
 type search struct {
 	job    *job
 	tried  []scenarios.Run
-	values [][]float64 // by option, in increasing order: those of the grid and those that were added
-	added  [][2]int    // by option: how many were added below and above the grid
+	values [][]float64 // by option, in increasing order: values of the grid and added ones
+	added  [][2]int    // by option: number of values added below and above the grid
 	metric results.Metric
 	best   float64 // least virtual time to the target; infinite until it is reached
-	last   float64 // best value of the metric at the end of those that did not reach it; NaN until there is one
+	last   float64 // best last value of the metric without reaching the target; NaN: none
 }
 
 func newSearch(j *job) *search {
@@ -39,7 +39,7 @@ func newSearch(j *job) *search {
 // winner returns the best candidate so far.
 func (s *search) winner() *scenarios.Run { return &s.tried[s.job.Winner] }
 
-// note takes how a candidate did. Of two that are as good the one tried first wins.
+// note adds the result of a candidate. The first of equally good ones wins.
 func (s *search) note(run scenarios.Run, x Trial) {
 	s.tried = append(s.tried, run)
 	switch {
@@ -55,9 +55,8 @@ func (s *search) note(run scenarios.Run, x Trial) {
 // sides are the ends of the values of an option, by 0 and 1.
 var sides = [2]results.Side{results.Lowest, results.Highest}
 
-// next returns a neighbor of the winner that was not tried: in one option it has the
-// next value on a side, all else is the same. ok is false when there is none, or none
-// that the limit of the grid allows.
+// next returns a neighbor of the winner that was not tried: one option has the next value
+// on a side. ok is false if there is none within the limit of added values.
 func (s *search) next() (run scenarios.Run, ok bool) {
 	for option := range s.values {
 		for side := range sides {
@@ -93,19 +92,19 @@ func (s *search) edges() []results.Edge {
 	return edges
 }
 
-// neighbor is what lies beside the winner in one option, on one side.
+// neighbor is the candidate next to the winner in one option, on one side.
 type neighbor struct {
 	run    scenarios.Run
 	value  float64
-	new    bool   // the value is none that was tried
-	edge   bool   // there is no neighbor:
-	reason string // why
+	new    bool   // the value is not in the list
+	edge   bool   // there is no neighbor
+	reason string // for the edge
 }
 
-// neighbor returns what lies beside the winner; ok is false for a value that is none
-// of the option's order, and so has neither neighbors nor edges. Where the method refuses the next
-// value, it is the last one that it takes, or one closer to a bound that it comes
-// close to and never takes.
+// neighbor returns the neighbor of the winner. ok is false if the winner's value has no
+// order, and so neither neighbors nor edges. If the method refuses the next value, the
+// neighbor has the last value that the method accepts, or a value nearer to a bound that
+// the method excludes.
 func (s *search) neighbor(option, side int) (n neighbor, ok bool) {
 	o, list := &s.job.Options[option], s.values[option]
 	x, err := strconv.ParseFloat(s.winner().Tuned[option].Value, 64)

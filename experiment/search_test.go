@@ -52,7 +52,7 @@ func tuneAll(t testing.TB, e []scenarios.Experiment, o Options) []Grid {
 	return grids
 }
 
-// A grid that grows ends with a winner that beats, in a run of its own, the values
+// A grid that grows ends with a winner that beats, in a separate run, the values
 // next to it in every option; where there is none it says why.
 func TestGridsGrowUntilTheirWinnerIsInside(t *testing.T) {
 	e := parse(t, growing)
@@ -134,7 +134,7 @@ func TestGrownGridsAreTheSame(t *testing.T) {
 		}
 	}
 	for _, patience := range []int{60, 150, 400} {
-		same(t, want, goneOnWith(t, t.Context(), e, func() int { return patience }, Options{Workers: 2}))
+		same(t, want, resumed(t, t.Context(), e, func() int { return patience }, Options{Workers: 2}))
 	}
 }
 
@@ -194,7 +194,7 @@ tuning = { target = 0.01, extend = 4 }
 // The trials of a grid that grew are refused when there are more of them than it takes.
 func TestTrialsTooManyAreRefused(t *testing.T) {
 	full := &checkpointtest.Store{}
-	o := Options{Keep: checkpoint.Policy{Store: full, Clock: time.Now}}
+	o := Options{Checkpoints: checkpoint.Policy{Store: full, Clock: time.Now}}
 	mustGather(t, parse(t, growing), o)
 	if _, err := gather(t.Context(), parse(t, growing, "experiment.growing.tuning.extend=0"), o); err == nil || !strings.Contains(err.Error(), "trials") {
 		t.Errorf("%v", err)

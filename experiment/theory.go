@@ -20,14 +20,14 @@ type Comparison struct {
 	theory.Study
 }
 
-// errSingleUpdate are the settings without which there is nothing to compare.
+// errSingleUpdate is the reason for settings that the theorems require.
 const errSingleUpdate = "the theorems are about a single W update that is measured in every round"
 
 // Theory runs expanded experiments and compares each of their jobs with Theorem
 // 1 or 2 for the target epsilon_D; target 0 is a thousandth of n. It needs
 // run.outer = 1, theta and objectives measured in every round, methods with dual
 // variables, and a reference optimum that is certified to a hundredth of the
-// target; what is not certified is added to the measured D - D*.
+// target. The uncertified part is added to the measured D - D*.
 func Theory(ctx context.Context, experiments []scenarios.Experiment, target float64, o Options) ([]Comparison, error) {
 	if err := checkTheory(experiments); err != nil {
 		return nil, err
@@ -119,19 +119,19 @@ func sample(run *results.Run, minusLeast float64) (theory.Run, error) {
 	for i := range run.Rounds {
 		x := &run.Rounds[i]
 		if math.IsNaN(x.Dual) {
-			return s, fmt.Errorf("method %q has no dual variables, which the theorems are about", run.Algorithm)
+			return s, fmt.Errorf("method %q has no dual variables, which the theorems need", run.Algorithm)
 		}
 		s.Gaps = append(s.Gaps, x.Dual+minusLeast)
 		if i == 0 {
 			continue
 		}
 		if x.Thetas == nil {
-			return s, fmt.Errorf("method %q cannot tell its theta, which the theorems are about", run.Algorithm)
+			return s, fmt.Errorf("method %q does not measure theta, which the theorems need", run.Algorithm)
 		}
 		values := make([]float64, len(x.Thetas))
 		for t := range values {
 			if values[t] = x.Thetas[t].Value; math.IsNaN(values[t]) {
-				return s, fmt.Errorf("round %d takes an answer of device %d to an earlier round, and the theorems are about answers to the same: federation.late must be \"drop\"", x.Round, t)
+				return s, fmt.Errorf("round %d takes a response of device %d to an earlier round, which the theorems exclude: federation.late must be \"drop\"", x.Round, t)
 			}
 		}
 		s.Thetas = append(s.Thetas, values)

@@ -194,7 +194,7 @@ func TestTheoryIsDeterministic(t *testing.T) {
 	}
 }
 
-// A point of an axis has a comparison of its own, under the tuned options, and
+// Each point of an axis has a comparison, under the tuned options, and
 // the runs are handed on as they are.
 func TestTheoryOfAGrid(t *testing.T) {
 	s, err := scenarios.Parse("grid.toml", []byte(`

@@ -16,25 +16,25 @@ type Grid struct {
 	Experiment, Method string
 	Point              []results.Setting
 	Relative           bool           // times are relative units, not seconds
-	Target             results.Target // that is to be reached
-	Trials             []Trial        // in the order of the grid, then as it grew
-	Listed             int            // how many of them the grid lists
+	Target             results.Target // of the comparison
+	Trials             []Trial        // in the order of the grid, then in the order added
+	Listed             int            // trials of the grid in the scenario
 	Winner             int            // index into Trials
 	Edges              []results.Edge
 }
 
-// Trial is how a candidate did.
+// Trial is the result of a candidate.
 type Trial struct {
 	Options []results.Setting
-	Reached bool    // the target, before it was given up
-	Rounds  int     // to the target, or to where it ended
+	Reached bool    // it reached the target
+	Rounds  int     // to the target, or to the end
 	TimeS   float64 // virtual seconds likewise
 	Last    float64 // value of the target's metric at the end
-	GivenUp bool    // it was slower than the best before it, and not followed further
+	GivenUp bool    // stopped because it was slower than the best before it
 }
 
-// Tune runs the tuning of expanded experiments and nothing else. Methods without
-// a grid are left out.
+// Tune runs the tuning of expanded experiments and nothing else. It omits methods without
+// a grid.
 func Tune(ctx context.Context, experiments []scenarios.Experiment, o Options) ([]Grid, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -61,10 +61,10 @@ func Tune(ctx context.Context, experiments []scenarios.Experiment, o Options) ([
 type job struct {
 	*scenarios.Job
 	Grid
-	extend int           // values that an option may gain on each side
-	winner scenarios.Run // the first candidate until another is chosen
-	first  int           // index of its first run
-	had    bool          // all of its runs were made before, of the winner
+	extend  int           // most values added to an option on each side
+	winner  scenarios.Run // the first candidate until tuning ends
+	first   int           // index of its first run
+	allDone bool          // all runs of the winner were finished before an interruption
 }
 
 // jobs lists the jobs of experiments and counts their runs.
@@ -91,7 +91,7 @@ func (r *runner) jobs(experiments []scenarios.Experiment) []job {
 	return jobs
 }
 
-// choose prepares what the jobs' runs start from, then picks the winner of each.
+// choose prepares the problems of the jobs, then picks the winner of each.
 func (r *runner) choose(jobs []job) {
 	for i := range jobs {
 		if err := jobs[i].tunable(); err != nil {
@@ -99,12 +99,12 @@ func (r *runner) choose(jobs []job) {
 			return
 		}
 	}
-	if err := r.trials.recall(r, jobs); err != nil {
+	if err := r.trials.restore(r, jobs); err != nil {
 		r.cancel(err)
 		return
 	}
 	for i := range jobs {
-		r.countHad(&jobs[i])
+		r.countDone(&jobs[i])
 	}
 	r.ready(jobs)
 	if r.options.Estimate != nil && r.ctx.Err() == nil {
@@ -113,25 +113,24 @@ func (r *runner) choose(jobs []job) {
 		}
 	}
 	r.pool.For(len(jobs), func(i, _ int) { r.tune(&jobs[i]) })
-	if err := r.trials.end(); err != nil {
+	if err := r.trials.saveLast(); err != nil {
 		r.cancel(err)
 	}
 }
 
-// countHad counts what was made of a job before an interruption: all of its runs and
-// candidates, or the candidates that were tried.
-func (r *runner) countHad(j *job) {
+// countDone counts the runs and the candidates of a job from before an interruption.
+func (r *runner) countDone(j *job) {
 	switch {
-	case j.had && len(j.Candidates) > 1:
+	case j.allDone && len(j.Candidates) > 1:
 		r.add(0, len(j.Seeds)+len(j.Candidates))
-	case j.had:
+	case j.allDone:
 		r.add(0, len(j.Seeds))
 	case len(j.Candidates) > 1:
 		r.add(max(0, len(j.Trials)-j.Listed), len(j.Trials))
 	}
 }
 
-// tunable reports, as a config.Problem, candidates that cannot be compared.
+// tunable returns a config.Problem if candidates cannot be compared.
 func (j *job) tunable() error {
 	sweeps := j.Candidates[0].Settings.Problem.OptimumSweeps
 	if len(j.Candidates) == 1 || sweeps > 0 || j.Target.Metric != results.Suboptimality {
@@ -143,16 +142,15 @@ func (j *job) tunable() error {
 	})
 }
 
-// tune picks the candidate that reaches the target first in virtual time. When
-// none does, it is the one with the best value of the target's metric at the end. All
-// candidates have the same budget; one that is slower than the best so far is
-// not followed further, since it cannot win. Beyond the grid the neighbors of the
-// winner are tried until none is better.
+// tune picks the candidate that reaches the target first in virtual time. If none does,
+// it picks the one with the best value of the target's metric at the end. All candidates
+// have the same budget. One that is slower than the best so far cannot win and stops.
+// After the grid, tune tries the neighbors of the winner until none is better.
 func (r *runner) tune(j *job) {
 	if len(j.Candidates) == 1 {
 		return
 	}
-	if j.had {
+	if j.allDone {
 		return
 	}
 	s := newSearch(j)
@@ -166,7 +164,7 @@ func (r *runner) tune(j *job) {
 		if !ok {
 			break
 		}
-		if len(s.tried) == len(j.Trials) { // else it was counted
+		if len(s.tried) == len(j.Trials) { // a restored trial is counted already
 			r.add(1, 0)
 		}
 		if !r.try(s, run) {
@@ -179,8 +177,8 @@ func (r *runner) tune(j *job) {
 	j.winner, j.Edges = *s.winner(), s.edges()
 }
 
-// try lets a search note how a run does, unless it is known from before an
-// interruption. It reports false when the search must stop.
+// try adds the result of a run to a search: a restored one, or that of a new run. It
+// reports false if the search must stop.
 func (r *runner) try(s *search, run scenarios.Run) bool {
 	j := s.job
 	if len(s.tried) < len(j.Trials) {
@@ -188,7 +186,7 @@ func (r *runner) try(s *search, run scenarios.Run) bool {
 	} else {
 		trial, err := r.measure(j, run, s.best)
 		if err == nil && r.ctx.Err() == nil {
-			err = r.trials.note(j, trial)
+			err = r.trials.add(j, trial)
 		}
 		if err != nil {
 			r.cancel(err)
@@ -201,12 +199,12 @@ func (r *runner) try(s *search, run scenarios.Run) bool {
 	return true
 }
 
-// measure runs a candidate until it is slower than the best before it.
+// measure runs a candidate until it is slower than the best so far.
 func (r *runner) measure(j *job, run scenarios.Run, best float64) (Trial, error) {
 	if r.ctx.Err() != nil {
 		return Trial{}, nil
 	}
-	plan := plan(&run)
+	plan := planOf(&run)
 	plan.StopAt = j.Target
 	plan.ThetaEvery = 0
 	limited := !math.IsInf(best, 1) && (plan.MaxTime == 0 || best < plan.MaxTime)

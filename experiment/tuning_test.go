@@ -111,8 +111,8 @@ func TestTuningPicksTheFastest(t *testing.T) {
 	}
 }
 
-// Tune reports the same winners, and of each trial what it has done: those that
-// reached the target when, and those that were given up.
+// Tune reports the same winners as a run, and the result of each trial: when it reached
+// the target, or that it was given up.
 func TestTuneShowsItsTrials(t *testing.T) {
 	e := parse(t, tuned)
 	runs := mustGather(t, e, Options{})
@@ -173,7 +173,7 @@ func TestTuneShowsItsTrials(t *testing.T) {
 	}
 }
 
-// Without a reference optimum there is nothing to tune by.
+// Tuning to a sub-optimality needs a reference optimum.
 func TestTuningNeedsAnOptimum(t *testing.T) {
 	e := parse(t, tuned, "problem.optimum_sweeps=0")
 	runs, err := gather(t.Context(), e, Options{})
@@ -186,7 +186,7 @@ func TestTuningNeedsAnOptimum(t *testing.T) {
 	if _, err := Tune(t.Context(), e, Options{Clock: time.Now}); err == nil {
 		t.Error("Tune did without")
 	}
-	// A scenario that tunes nothing does without.
+	// A scenario without tuning does not.
 	for _, r := range mustGather(t, parse(t, "[methods.mocha]"), Options{}) {
 		if math.IsNaN(r.Optimum) || math.IsNaN(r.Rounds[3].Suboptimality) {
 			t.Errorf("%+v", r)

@@ -48,7 +48,7 @@ set = { "run.rounds" = 12, "problem.optimum_gap" = 1e-3, "data.split" = 4, "data
 			t.Errorf("%s: the run with seed 3 is\n%s\nwant that of %v:\n%s", test.vary, a, test.same, b)
 		}
 		if other[text(got)] {
-			t.Errorf("%s varies nothing of its own", test.vary)
+			t.Errorf("%s varies nothing", test.vary)
 		}
 		other[text(got)] = true
 		if same := runs[0].Optimum == runs[1].Optimum; same != (test.vary == "system") {
@@ -60,5 +60,5 @@ set = { "run.rounds" = 12, "problem.optimum_gap" = 1e-3, "data.split" = 4, "data
 // Runs on data of their own are resumed as others are.
 func TestInterruptedRunsOnOtherDataComeToTheSame(t *testing.T) {
 	e := parse(t, eventful, "run.vary=all")
-	same(t, mustGather(t, e, Options{}), goneOnWith(t, t.Context(), e, func() int { return 90 }, Options{Workers: 2}))
+	same(t, mustGather(t, e, Options{}), resumed(t, t.Context(), e, func() int { return 90 }, Options{Workers: 2}))
 }

@@ -162,18 +162,18 @@ func (f *resumeFlags) checkpointing(w *rundir.Writer, o experiment.Options) expe
 	for _, run := range w.Runs() {
 		had[run.ID] = true
 	}
-	o.Had = func(id string) bool { return had[id] }
+	o.Done = func(id string) bool { return had[id] }
 	o.Finished = w.Add
 	if f.checkpoint == 0 {
 		return o
 	}
-	o.Keep = f.policy(w)
+	o.Checkpoints = f.policy(w)
 	last := time.Now()
 	o.Finished = func(index int, run results.Run) error {
 		if err := w.Add(index, run); err != nil {
 			return err
 		}
-		if time.Since(last) < o.Keep.Every {
+		if time.Since(last) < o.Checkpoints.Every {
 			return nil
 		}
 		last = time.Now()

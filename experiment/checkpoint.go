@@ -15,28 +15,28 @@ import (
 	"fedsim/scenarios"
 )
 
-// keeping returns what keeps a thing that begins now; nil when nothing is kept.
-func (r *runner) keeping(name string) *checkpoint.Saver {
-	return r.options.Keep.Saver(r.ctx, name)
+// saver returns the saver of a checkpoint with a name; nil: no checkpoints are saved.
+func (r *runner) saver(name string) *checkpoint.Saver {
+	return r.options.Checkpoints.Saver(r.ctx, name)
 }
 
-// stayed makes a run keep itself. It is for methods that compute: to go on with
-// one that does not is to do it again.
-type stayed struct {
+// runCheckpoint saves a run at the ends of its rounds. It is for runs that compute: a
+// run in timing mode is repeated instead.
+type runCheckpoint struct {
 	*checkpoint.Saver
 	able  bool // the method is algorithms.Stateful
-	round int  // that was kept last
-	now   int
+	saved int  // rounds at the last save
+	now   int  // rounds so far
 }
 
-// stays lets a run be kept under a name, and go on with what was kept under it. A
-// method that does not name its state starts over.
-func (r *runner) stays(name string, setup *federation.Setup) (*stayed, error) {
-	k := r.keeping(name)
-	if k == nil {
+// checkpointRun makes a run save checkpoints under a name, and resume from the one
+// under that name. A method without state starts again.
+func (r *runner) checkpointRun(name string, setup *federation.Setup) (*runCheckpoint, error) {
+	saver := r.saver(name)
+	if saver == nil {
 		return nil, nil
 	}
-	s := &stayed{Saver: k}
+	s := &runCheckpoint{Saver: saver}
 	start := setup.Factory.New
 	setup.Factory.New = func(from algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 		method, err := start(from, o)
@@ -48,42 +48,41 @@ func (r *runner) stays(name string, setup *federation.Setup) (*stayed, error) {
 		if !s.able || !s.Due() {
 			return nil
 		}
-		s.round = s.now
+		s.saved = s.now
 		return s.Save(f.Keep)
 	}
 	var err error
-	setup.Kept, err = k.Restore()
+	setup.Kept, err = saver.Restore()
 	return s, err
 }
 
-// explain says of the error of a run that was gone on with that it is what was
-// kept that is wrong.
-func (s *stayed) explain(setup *federation.Setup, err error) error {
+// explain returns the error of a resumed run, and rejects the checkpoint if that is its
+// cause.
+func (s *runCheckpoint) explain(setup *federation.Setup, err error) error {
 	if s == nil || setup.Kept == nil || setup.Kept.Err() == nil && !errors.Is(err, federation.ErrOther) {
 		return err
 	}
 	return s.Reject(err)
 }
 
-// leave keeps a run that was interrupted just after a round was over that was not
-// kept.
-func (s *stayed) leave(f *federation.Federation) error {
-	if s == nil || !s.able || s.now == s.round {
+// saveLast saves a run that was interrupted after a round without a checkpoint.
+func (s *runCheckpoint) saveLast(f *federation.Federation) error {
+	if s == nil || !s.able || s.now == s.saved {
 		return nil
 	}
 	return s.Save(f.Keep)
 }
 
-// trials keeps how the candidates of all tuning did.
+// trials saves the results of the candidates of all tuning.
 type trials struct {
 	mu sync.Mutex
 	*checkpoint.Saver
 	jobs []job
 }
 
-// recall takes how candidates did before the interruption.
-func (t *trials) recall(r *runner, jobs []job) error {
-	t.Saver, t.jobs = r.keeping("tuning"), jobs
+// restore restores the results of candidates from before the interruption.
+func (t *trials) restore(r *runner, jobs []job) error {
+	t.Saver, t.jobs = r.saver("tuning"), jobs
 	c, err := t.Restore()
 	if c == nil || err != nil {
 		return err
@@ -94,40 +93,39 @@ func (t *trials) recall(r *runner, jobs []job) error {
 	return nil
 }
 
-// name says which options a trial from before the interruption was of.
+// name sets the options of a restored trial.
 func (t *trials) name(x *Trial, options []results.Setting) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	x.Options = options
 }
 
-// note notes how the next candidate of a job did.
-func (t *trials) note(j *job, x Trial) error {
+// add appends the result of the next candidate of a job.
+func (t *trials) add(j *job, x Trial) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	j.Trials = append(j.Trials, x)
-	return t.keepDue()
+	return t.saveDue()
 }
 
-// end keeps what there is when the tuning is interrupted.
-func (t *trials) end() error {
+// saveLast saves the trials when the tuning is interrupted.
+func (t *trials) saveLast() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.Stopping() || !slices.ContainsFunc(t.jobs, func(j job) bool { return len(j.Trials) > 0 }) {
 		return nil
 	}
-	return t.keepDue()
+	return t.saveDue()
 }
 
-func (t *trials) keepDue() error {
+func (t *trials) saveDue() error {
 	if !t.Due() {
 		return nil
 	}
 	return t.Save(t.state)
 }
 
-// state names the trials of each job that is tuned, in the order in which the same
-// trials come again.
+// state encodes or decodes the trials of each tuned job, in their order.
 func (t *trials) state(c *state.Coder) {
 	for i := range t.jobs {
 		j := &t.jobs[i]
@@ -135,7 +133,7 @@ func (t *trials) state(c *state.Coder) {
 		for k := 0; k < n && c.Err() == nil; k++ {
 			var trial Trial
 			if !c.Reads() {
-				trial = j.Trials[k] // the job's own goroutine may look at it
+				trial = j.Trials[k] // a copy: the goroutine of the job may read the original
 			}
 			if trial.state(c); c.Reads() {
 				j.Trials = append(j.Trials, trial)
@@ -153,8 +151,8 @@ func (x *Trial) state(c *state.Coder) {
 	c.Float64(&x.Last)
 }
 
-// Places returns a function that finds the place of any run of a scenario by its ID. The
-// runs of a tuned method have the same places whichever candidate wins.
+// Places returns a function that returns the index of a run of a scenario by its ID. The
+// candidates of a tuned method have the same indices.
 func Places(experiments []scenarios.Experiment) func(id string) (place int, ok bool) {
 	var first []int
 	var seeds [][]uint64

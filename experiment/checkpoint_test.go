@@ -20,8 +20,8 @@ import (
 	"fedsim/scenarios"
 )
 
-// eventful has methods that are tuned, mathematics that is shared, runs in time
-// alone, updates of the coupling, and a server without rounds.
+// eventful has tuned methods, shared recordings, timing mode, updates of the coupling
+// and an asynchronous server.
 const eventful = `
 [methods.mocha]
 options.epochs = 2
@@ -54,23 +54,23 @@ target = 1e-2
 "options.theta" = [0.8, 0.3]
 `
 
-// leaping is a clock on which everything takes a second at least.
+// leaping is a clock that advances by a second at every call.
 func leaping() func() time.Time {
 	var seconds atomic.Int64
 	return func() time.Time { return time.Unix(seconds.Add(1), 0) }
 }
 
-// goneOnWith runs experiments, interrupts them after so many reports of progress,
-// goes on, and so forth until they are through. It returns the runs.
-func goneOnWith(t interface{ Fatal(...any) }, ctx context.Context, e []scenarios.Experiment, patience func() int, o Options) map[int]results.Run {
-	kept := &checkpointtest.Store{}
+// resumed runs experiments, interrupts them after some reports of progress and resumes
+// them until they are complete. It returns the runs.
+func resumed(t interface{ Fatal(...any) }, ctx context.Context, e []scenarios.Experiment, patience func() int, o Options) map[int]results.Run {
+	store := &checkpointtest.Store{}
 	finished := map[int]results.Run{}
 	had := map[string]bool{}
 	for range 200 {
 		inner, cancel := context.WithCancel(ctx)
 		left := patience()
-		o.Keep.Store, o.Keep.Clock = kept, leaping()
-		o.Had, o.Clock = func(id string) bool { return had[id] }, time.Now
+		o.Checkpoints.Store, o.Checkpoints.Clock = store, leaping()
+		o.Done, o.Clock = func(id string) bool { return had[id] }, time.Now
 		last := Progress{}
 		o.Progress = func(p Progress) {
 			if p.Before > p.Share+1e-9 || p.Before < last.Before-1e-9 || p.Done > p.Total {
@@ -106,7 +106,7 @@ func goneOnWith(t interface{ Fatal(...any) }, ctx context.Context, e []scenarios
 			t.Fatal(err)
 		}
 	}
-	t.Fatal("it does not come to an end")
+	t.Fatal("it is not complete after 200 interrupts")
 	return nil
 }
 
@@ -122,36 +122,34 @@ func same(t interface{ Fatalf(string, ...any) }, want, got map[int]results.Run) 
 	}
 }
 
-// However often a scenario is interrupted, and with however many workers it is gone
-// on with, it comes to the same.
-func TestInterruptedScenariosComeToTheSame(t *testing.T) {
+// A scenario has the same results after any interrupts and with any number of workers.
+func TestInterruptedScenariosAreTheSame(t *testing.T) {
 	e := parse(t, eventful)
 	want := mustGather(t, e, Options{})
 	rapid.Check(t, func(rt *rapid.T) {
 		patience := rapid.IntRange(20, 400)
 		o := Options{Workers: rapid.SampledFrom([]int{1, 2, 8}).Draw(rt, "workers")}
 		if rapid.Bool().Draw(rt, "seldom") {
-			o.Keep.Every = time.Hour // at the interrupts alone
+			o.Checkpoints.Every = time.Hour // at interrupts only
 		}
-		got := goneOnWith(rt, t.Context(), e, func() int { return patience.Draw(rt, "reports") }, o)
+		got := resumed(rt, t.Context(), e, func() int { return patience.Draw(rt, "reports") }, o)
 		same(rt, want, got)
 	})
 }
 
-// Every run goes on where it was: however little is done before each interrupt, in
-// the end all is.
-func TestEveryInterruptLeavesProgress(t *testing.T) {
+// A scenario becomes complete if little is done before each interrupt.
+func TestEveryInterruptSavesProgress(t *testing.T) {
 	e := parse(t, eventful)
 	want := mustGather(t, e, Options{})
-	problems, got := 8, 0 // that are prepared, each of which is reported
-	runs := goneOnWith(t, t.Context(), e, func() int { got++; return problems + 20 }, Options{Workers: 1})
+	problems, got := 8, 0 // each problem is reported when it is prepared
+	runs := resumed(t, t.Context(), e, func() int { got++; return problems + 20 }, Options{Workers: 1})
 	same(t, want, runs)
 	if got < 4 {
-		t.Errorf("it was through after %d interrupts: this shows nothing", got)
+		t.Errorf("it was complete after %d interrupts, too few for this test", got)
 	}
 }
 
-func TestPlacesAreThoseOfTheRuns(t *testing.T) {
+func TestPlaces(t *testing.T) {
 	e := parse(t, eventful)
 	places := Places(e)
 	for i, r := range mustGather(t, e, Options{}) {
@@ -161,45 +159,45 @@ func TestPlacesAreThoseOfTheRuns(t *testing.T) {
 	}
 }
 
-// When something cannot be kept everything ends, and says why.
-func TestWhatCannotBeKeptEndsAll(t *testing.T) {
+// An error of a checkpoint ends all runs.
+func TestCheckpointErrorsEndAllRuns(t *testing.T) {
 	e := parse(t, eventful)
 	for _, what := range []string{"coupled/mocha", "recording", "tuning"} {
-		_, err := gather(t.Context(), e, Options{Workers: 2, Keep: checkpoint.Policy{Store: &checkpointtest.Store{Fails: what}, Clock: time.Now}})
+		_, err := gather(t.Context(), e, Options{Workers: 2, Checkpoints: checkpoint.Policy{Store: &checkpointtest.Store{Fails: what}, Clock: time.Now}})
 		if !errors.Is(err, checkpointtest.ErrFull) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 }
 
-// What was kept and is of no use is refused: nothing starts over unasked.
-func TestUselessThingsAreRefused(t *testing.T) {
+// A corrupt checkpoint is refused: no run starts again without notice.
+func TestCorruptCheckpointsAreRefused(t *testing.T) {
 	e := parse(t, eventful)
 	full := &checkpointtest.Store{}
-	if _, err := gather(t.Context(), e, Options{Keep: checkpoint.Policy{Store: full, Clock: time.Now}}); err != nil {
+	if _, err := gather(t.Context(), e, Options{Checkpoints: checkpoint.Policy{Store: full, Clock: time.Now}}); err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
 	for name, content := range full.All() {
 		kind, _, _ := strings.Cut(name, " ")
 		if strings.HasPrefix(name, "tuned/") {
-			continue // of a winner whose tuning may be cut short
+			continue // the tuning of the winner may be interrupted
 		}
 		seen[kind] = true
-		spoilt := &checkpointtest.Store{}
-		spoilt.Put(name, content[:len(content)-3])
-		if _, err := gather(t.Context(), e, Options{Keep: checkpoint.Policy{Store: spoilt, Every: time.Hour, Clock: time.Now}}); !errors.Is(err, checkpointtest.ErrRejected) || !strings.Contains(err.Error(), name) {
+		corrupt := &checkpointtest.Store{}
+		corrupt.Put(name, content[:len(content)-3])
+		if _, err := gather(t.Context(), e, Options{Checkpoints: checkpoint.Policy{Store: corrupt, Every: time.Hour, Clock: time.Now}}); !errors.Is(err, checkpointtest.ErrRejected) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s, cut off: %v", name, err)
 		}
 	}
 	for _, kind := range []string{"tuning", "recording", "coupled/mocha/seed=1", "coupled/fedbuff/seed=2"} {
 		if !seen[kind] {
-			t.Errorf("nothing is kept under %s", kind)
+			t.Errorf("no checkpoint has the name %s", kind)
 		}
 	}
 }
 
-// Rows of a file that has changed are not taken for those that the runs had.
+// A file with other rows than before the interruption is refused.
 func TestOtherRowsAreRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rows.csv")
 	rows := "task,label,a,b\n"
@@ -214,8 +212,8 @@ func TestOtherRowsAreRefused(t *testing.T) {
 	}
 	write(rows)
 	e := parse(t, "[methods.mocha]\n[[experiment]]\nname = \"file\"\n", `data.source="csv"`, fmt.Sprintf("data.path=%q", file), "run.rounds=3")
-	attic := &checkpointtest.Store{}
-	options := Options{Keep: checkpoint.Policy{Store: attic, Clock: leaping()}}
+	store := &checkpointtest.Store{}
+	options := Options{Checkpoints: checkpoint.Policy{Store: store, Clock: leaping()}}
 	mustGather(t, e, options)
 	mustGather(t, e, options) // the same rows are
 	write(strings.Replace(rows, "3,1,3,3\n", "3,1,3,2\n", 1))
@@ -224,15 +222,14 @@ func TestOtherRowsAreRefused(t *testing.T) {
 	}
 }
 
-// What was made before an interruption is counted before anything else is done, tuning
-// included, and is no part of the pace.
+// Progress counts runs and trials from before an interruption first.
 func TestTuningIsCountedWhenResumed(t *testing.T) {
 	e := parse(t, eventful)[3:] // the tuned one
 	made := mustGather(t, e, Options{})
 	var first Progress
 	run := func(had func(string) bool) {
 		first = Progress{}
-		o := Options{Workers: 1, Had: had, Clock: time.Now, Finished: func(int, results.Run) error { return nil }, Progress: func(p Progress) {
+		o := Options{Workers: 1, Done: had, Clock: time.Now, Finished: func(int, results.Run) error { return nil }, Progress: func(p Progress) {
 			if first.Total == 0 {
 				first = p
 			}
