@@ -33,7 +33,7 @@ func DefaultFigure() Figure {
 // XNames and YNames are what the axes of a figure can show.
 var (
 	XNames = []string{"time_s", "round", "flops", "bytes_up", "energy_j"}
-	YNames = []string{"suboptimality", "primal", "gap", "train_error", "test_error", "participants", "dropped", "late", "theta"}
+	YNames = append(MetricNames(), "participants", "dropped", "late", "theta")
 )
 
 // Validate reports everything wrong with a figure, the names of its panel,
