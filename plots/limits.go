@@ -24,8 +24,8 @@ func (r *interval) cover(v float64) {
 	r.min, r.max = math.Min(r.min, v), math.Max(r.max, v)
 }
 
-// nothing is an interval without values.
-func nothing() interval { return interval{math.Inf(1), math.Inf(-1)} }
+// emptyInterval is an interval without values.
+func emptyInterval() interval { return interval{math.Inf(1), math.Inf(-1)} }
 
 // each calls f for each curve of the panel.
 func (p *panel) each(f func(curve)) {
@@ -38,7 +38,7 @@ func (p *panel) each(f func(curve)) {
 
 // yRange returns the vertical range of the points of all panels.
 func (m *model) yRange() interval {
-	data := nothing()
+	data := emptyInterval()
 	for i := range m.panels {
 		m.panels[i].each(func(c curve) {
 			for _, y := range c.y {
@@ -92,7 +92,7 @@ func (m *model) yLimits() (limits interval, ok bool) {
 
 // xRange returns the horizontal range of the points of a panel.
 func (p *panel) xRange() interval {
-	data := nothing()
+	data := emptyInterval()
 	p.each(func(c curve) {
 		data.cover(c.x[0])
 		data.cover(c.x[len(c.x)-1])

@@ -76,7 +76,7 @@ func (m *model) layOut() *Picture {
 // of the longest would need more than four digits; on logarithmic axes, that of the
 // middle.
 func (m *model) unitOf(x []interval) unit {
-	all, ends := nothing(), nothing()
+	all, ends := emptyInterval(), emptyInterval()
 	for _, r := range x {
 		if r.min < r.max {
 			all.cover(r.min)
@@ -98,7 +98,7 @@ func (m *model) unitOf(x []interval) unit {
 // ten. Plain numbers are easier to read beside a linear axis, and on an axis with labels
 // between decades, unless they are very small or large.
 func (m *model) inPowers(x []interval, y interval) bool {
-	shown := nothing()
+	shown := emptyInterval()
 	short := m.yScale == linear
 	see := func(r interval) {
 		if !(r.min < r.max) {

@@ -342,9 +342,9 @@ func TestPolicy(t *testing.T) {
 			t.Errorf("%s: requests %q, must request only its empty icon", name, urls)
 		}
 	}
-	said := regexp.MustCompile(`http-equiv="Content-Security-Policy" content="([^"]*)"`).FindStringSubmatch(page.String())
-	if said == nil || !strings.Contains(strings.ReplaceAll(said[1], "&#39;", "'"), "connect-src 'none'") || !strings.Contains(policy, "connect-src 'self'") {
-		t.Errorf("policies %q and %q: a file must not connect, a served page only to its server", said, policy)
+	policyOf := regexp.MustCompile(`http-equiv="Content-Security-Policy" content="([^"]*)"`).FindStringSubmatch(page.String())
+	if policyOf == nil || !strings.Contains(strings.ReplaceAll(policyOf[1], "&#39;", "'"), "connect-src 'none'") || !strings.Contains(policy, "connect-src 'self'") {
+		t.Errorf("policies %q and %q: a file must not connect, a served page only to its server", policyOf, policy)
 	}
 	_, data, _ := strings.Cut(page.String(), `<script type="application/json" id="data">`)
 	data, _, _ = strings.Cut(data, "</script>")
@@ -441,7 +441,7 @@ func TestStragglers(t *testing.T) {
 	}
 	a.rounds = map[int]*explain.Round{1: &a.report.Rounds[0], 2: &a.report.Rounds[1]}
 	s := a.summary()
-	if s.Devices != 2 || s.Waited != 0.5 || s.Asked != 2 || s.Taken != 1.5 || s.Slowest[0].Name != "1" || s.Slowest[0].ExcessS != 0.5 || s.Slowest[0].EnergyJ != 4 {
+	if s.Devices != 2 || s.Waited != 0.5 || s.Selected != 2 || s.Taken != 1.5 || s.Slowest[0].Name != "1" || s.Slowest[0].ExcessS != 0.5 || s.Slowest[0].EnergyJ != 4 {
 		t.Errorf("stragglers %+v", s)
 	}
 	want := map[string][3]float64{

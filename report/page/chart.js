@@ -83,7 +83,7 @@ class Chart {
         bind: { dblclick: () => () => { this.reset(); return null; } },
       },
       hooks: {
-        setCursor: [() => this.tell()],
+        setCursor: [() => this.showValues()],
         setSelect: [(u) => this.dragged(u)],
         setScale: [() => this.remember()],
         draw: [() => { if (performance.getEntriesByName("first-curve").length === 0) performance.mark("first-curve"); }],
@@ -209,8 +209,8 @@ class Chart {
     return line.at[nearest(line.x, x, (this.x.log ? logarithm : identity).to)];
   }
 
-  // tell displays the values at the cursor.
-  tell() {
+  // showValues displays the values at the cursor.
+  showValues() {
     const u = this.plot;
     if (!u) return;
     const { left, top } = u.cursor;

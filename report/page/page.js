@@ -76,7 +76,7 @@ async function show(text) {
 async function follow() {
   let busy = false, again = false, failed = false;
   let message = ""; // displayed while the server is available
-  const tell = (text) => { message = text; say(text); };
+  const announce = (text) => { message = text; say(text); };
   const fetchAndShow = async () => {
     again = true;
     if (busy) return;
@@ -84,10 +84,10 @@ async function follow() {
     try {
       while (again) {
         again = false;
-        const answer = await fetch("data", { cache: "no-cache" });
-        const text = await answer.text();
-        if (answer.status !== 200) { // 202: no run yet
-          tell(text);
+        const response = await fetch("data", { cache: "no-cache" });
+        const text = await response.text();
+        if (response.status !== 200) { // 202: no run yet
+          announce(text);
           continue;
         }
         await show(text);
@@ -106,8 +106,8 @@ async function follow() {
     if (message) say(message);
     if (failed) fetchAndShow();
   });
-  events.addEventListener("changed", () => { tell("Following the run"); fetchAndShow(); });
-  events.addEventListener("finished", () => { fetchAndShow(); tell("The run has ended"); });
+  events.addEventListener("changed", () => { announce("Following the run"); fetchAndShow(); });
+  events.addEventListener("finished", () => { fetchAndShow(); announce("The run has ended"); });
   events.addEventListener("error", () => say("The server does not respond; the page continues when it does"));
   await fetchAndShow();
 }

@@ -71,17 +71,17 @@ function runsOf(report) {
 }
 
 function scenarioOf(report) {
-  const said = el("span", { role: "status" });
+  const status = el("span", { role: "status" });
   const copy = el("button", { type: "button", onclick: async () => {
     try {
       await navigator.clipboard.writeText(report.scenario);
-      said.textContent = " copied";
+      status.textContent = " copied";
     } catch {
       getSelection().selectAllChildren(document.getElementById("toml"));
-      said.textContent = " selected: copy it with the keyboard";
+      status.textContent = " selected: copy it with the keyboard";
     }
   } }, "Copy");
-  return [el("p", {}, "All defaults are included; running it gives these results. ", copy, said), el("pre", { id: "toml", tabindex: 0 }, el("code", {}, ...colored(report.scenario)))];
+  return [el("p", {}, "All defaults are included; running it gives these results. ", copy, status), el("pre", { id: "toml", tabindex: 0 }, el("code", {}, ...colored(report.scenario)))];
 }
 
 // colored marks tables, keys and comments of TOML.

@@ -38,7 +38,7 @@ function stragglersOf(report, index, heading, list) {
   const classes = list.some((h) => h.class), several = list.some((h) => h.devices > 1);
   return table([heading, classes ? "class" : null, several ? "devices" : null, "rounds ended", "later by", "mean response", "used", "late", "dropped", "waited", "energy"].filter(Boolean),
     list.map((h) => [h.name, ...(classes ? [h.class] : []), ...(several ? [String(h.devices)] : []), String(h.ended), h.ended > 0 ? amount(h.excess_s, seconds, 3) : none,
-      amount(h.answer_s, seconds, 3), String(h.taken), String(h.late), String(h.dropped), percent(h.waited), amount(h.energy_j, joules, 3)]));
+      amount(h.response_s, seconds, 3), String(h.taken), String(h.late), String(h.dropped), percent(h.waited), amount(h.energy_j, joules, 3)]));
 }
 
 // roundsOf returns the path of each round and the stragglers of a selected run.
@@ -72,7 +72,7 @@ function roundsOf(report, index) {
     const s = run.stragglers;
     element.replaceChildren(...[
       el("div", { class: "controls" }, choice(id + "-run", "run", runs.map((r) => [r.id, r.id]), run.id, (v) => { c.run = v; paint(); arrive(chart); })),
-      el("p", {}, `Mean round: ${figure(s.asked, 3)} of ${plural(s.devices, "device")} selected, ${figure(s.taken, 3)} responses used; devices waited ${percent(s.waited)} of their time.`),
+      el("p", {}, `Mean round: ${figure(s.selected, 3)} of ${plural(s.devices, "device")} selected, ${figure(s.taken, 3)} responses used; devices waited ${percent(s.waited)} of their time.`),
       chart.element, el("p", { class: "key" }, lines.map((l) => el("span", {}, block(l.look.color), l.label))),
       el("h4", {}, s.slowest.some((h) => h.ended > 0) ? "Stragglers" : "Slowest devices (no round ended with a response)"), stragglersOf(report, index, "device", s.slowest),
       s.classes.length > 0 ? [el("h4", {}, "By class"), stragglersOf(report, index, "class", s.classes)] : [],

@@ -85,21 +85,21 @@ func listen(t *testing.T, url string) <-chan string {
 
 func fetch(t *testing.T, url string) (status int, r report.Report) {
 	t.Helper()
-	answer, err := http.Get(url + "data")
+	response, err := http.Get(url + "data")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if answer.StatusCode == 200 {
+	if response.StatusCode == 200 {
 		if err := json.Unmarshal(text, &r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return answer.StatusCode, r
+	return response.StatusCode, r
 }
 
 // A page opened before the run sees it start, progress, finish, and be replaced.

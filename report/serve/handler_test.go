@@ -165,11 +165,11 @@ func TestServesNoFiles(t *testing.T) {
 		if _, err := io.WriteString(c, "GET "+target+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
-		answer, err := io.ReadAll(c)
+		response, err := io.ReadAll(c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := string(answer); !strings.HasPrefix(text, "HTTP/1.1 404 ") && !strings.HasPrefix(text, "HTTP/1.1 400 ") || strings.Contains(text, "SECRET") || strings.Contains(text, "event_hash") {
+		if text := string(response); !strings.HasPrefix(text, "HTTP/1.1 404 ") && !strings.HasPrefix(text, "HTTP/1.1 400 ") || strings.Contains(text, "SECRET") || strings.Contains(text, "event_hash") {
 			t.Errorf("%s: %s", target, text)
 		}
 		if err := c.Close(); err != nil {

@@ -61,9 +61,9 @@ func startRun(t *testing.T, dir string, force bool) *pausedRun {
 		err := experiment.Run(context.Background(), s.Experiments, experiment.Options{
 			Workers: 1, Finished: w.Add, Clock: time.Now,
 			Rounds: func(index int, run results.Run) func(results.Round) {
-				tell := w.Progress(index, run)
+				record := w.Progress(index, run)
 				return func(r results.Round) {
-					tell(r)
+					record(r)
 					if index == 1 && r.Round == 5 {
 						close(p.reached)
 						<-p.proceed
