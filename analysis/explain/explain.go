@@ -103,8 +103,7 @@ func (r *Report) addRound(startS float64, rows []results.DeviceRow) {
 			r.Devices[t].Device = t
 		}
 	}
-	rules := newRules(r.Run)
-	round := rules.attribute(startS, rows)
+	round := attribute(&r.Run.Settings.Federation, startS, rows)
 	r.Rounds = append(r.Rounds, round)
 	r.TimeS = rows[0].TimeS
 	r.Path.add(&round.Path)

@@ -3,7 +3,6 @@ package explain
 import (
 	"fedsim/federation"
 	"fedsim/results"
-	"fedsim/scenarios"
 )
 
 // Cause is what ended a round.
@@ -57,21 +56,12 @@ type Round struct {
 	Taken    int     // devices with a response that the server used
 }
 
-// rules determine how rounds end.
-type rules struct {
-	config federation.Config // with the protocol of the run
-}
-
-func newRules(run *scenarios.Run) rules {
-	return rules{run.Settings.Federation}
-}
-
 // resolution returns the largest rounding difference of two equal virtual times. The
 // clock counts nanoseconds; rows hold seconds rounded to float64.
 func resolution(timeS float64) float64 { return 1e-9 + float64(4e-16*timeS) }
 
 // attribute analyzes a round that started at a virtual time.
-func (r *rules) attribute(startS float64, rows []results.DeviceRow) Round {
+func attribute(cfg *federation.Config, startS float64, rows []results.DeviceRow) Round {
 	x := Round{Round: rows[0].Round, LengthS: rows[0].TimeS - startS, Device: -1}
 	responses := 0
 	for t := range rows {
@@ -87,7 +77,7 @@ func (r *rules) attribute(startS float64, rows []results.DeviceRow) Round {
 			responses++
 		}
 	}
-	x.Cause = r.cause(x.LengthS, responses, len(rows), resolution(rows[0].TimeS))
+	x.Cause = cause(cfg, x.LengthS, responses, len(rows), resolution(rows[0].TimeS))
 	if x.Cause != Response {
 		x.Path.ClockS = x.LengthS
 		return x
@@ -106,8 +96,8 @@ func (r *rules) attribute(startS float64, rows []results.DeviceRow) Round {
 }
 
 // cause returns what ended a round of the given length and number of responses.
-func (r *rules) cause(lengthS float64, responses, devices int, resolution float64) Cause {
-	traits := r.config.Traits()
+func cause(cfg *federation.Config, lengthS float64, responses, devices int, resolution float64) Cause {
+	traits := cfg.Traits()
 	switch traits.End {
 	case federation.EndsAtDeadline:
 		return Deadline
@@ -119,11 +109,11 @@ func (r *rules) cause(lengthS float64, responses, devices int, resolution float6
 		if traits.WaitsForAll {
 			return Response
 		}
-		wanted, _ := r.config.Sizes(devices)
+		needed, _ := cfg.Sizes(devices)
 		switch {
-		case responses >= wanted:
+		case responses >= needed:
 			return Response
-		case r.config.DeadlineS > 0 && lengthS >= r.config.DeadlineS-resolution:
+		case cfg.DeadlineS > 0 && lengthS >= cfg.DeadlineS-resolution:
 			return Deadline
 		default:
 			return Dropout

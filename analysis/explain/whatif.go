@@ -43,8 +43,8 @@ func (r *Report) WithoutSlowest(k int) (*WhatIf, error) {
 	if cfg.Cost != federation.Physical {
 		return nil, unknown("cost %q: the cost of work depends on the set of devices", cfg.Cost)
 	}
-	wanted, asked := cfg.Sizes(len(r.Devices) - k)
-	if _, all := cfg.Sizes(len(r.Devices)); all != len(r.Devices) || asked != len(r.Devices)-k {
+	needed, selected := cfg.Sizes(len(r.Devices) - k)
+	if _, all := cfg.Sizes(len(r.Devices)); all != len(r.Devices) || selected != len(r.Devices)-k {
 		return nil, unknown("rounds select some of the devices, and would select others")
 	}
 	traits := cfg.Traits()
@@ -77,9 +77,9 @@ func (r *Report) WithoutSlowest(k int) (*WhatIf, error) {
 		case traits.End == federation.EndsAtDeadline:
 			w.Responses += len(times)
 			return x.LengthS, nil
-		case len(times) >= wanted:
-			w.Responses += wanted
-			return times[wanted-1] + x.Path.ServerS, nil
+		case len(times) >= needed:
+			w.Responses += needed
+			return times[needed-1] + x.Path.ServerS, nil
 		case x.Cause == Deadline:
 			w.Responses += len(times)
 			return x.LengthS, nil
