@@ -1,7 +1,7 @@
 // Package columns writes tables, paragraphs and numbers: as text that fits a
 // terminal, and as Markdown.
 //
-// It must not know what the text is about.
+// It must not know the contents of a text.
 package columns
 
 import (
@@ -235,7 +235,7 @@ func cut(text string, width int) string {
 }
 
 // Entries returns a line for each name with its text, all texts in one column. A long
-// text continues on lines of its own in that column.
+// text continues on the following lines in that column.
 func Entries(names, texts []string, width int) string {
 	longest := 0
 	for _, name := range names {

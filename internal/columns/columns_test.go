@@ -93,7 +93,7 @@ func TestTablesFit(t *testing.T) {
 func TestWrap(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                             "",
-		"a few words and others":       "  a few words\n  and others",
+		"some words and others":        "  some words and\n  others",
 		"one\n\ntwo":                   "  one\n\n  two",
 		"abcdefghijklmnopqrstuvwxyz b": "  abcdefghijklm…\n  b",
 	} {

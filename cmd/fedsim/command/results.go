@@ -7,13 +7,13 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"fedsim/config"
 	"fedsim/internal/atomicfile"
+	"fedsim/internal/columns"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )
@@ -55,7 +55,7 @@ func showResults(out io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	var names, texts []string
 	for _, line := range []struct{ name, text string }{
 		{"directory", place + ": " + completeness(m)},
 		{"command", strings.Join(m.Command, " ")},
@@ -67,11 +67,9 @@ func showResults(out io.Writer, dir string) error {
 		{"runs", endings(m.Runs)},
 		{"result", m.ResultHash.String()},
 	} {
-		if _, err := fmt.Fprintf(table, "%s:\t%s\n", line.name, line.text); err != nil {
-			return err
-		}
+		names, texts = append(names, line.name+":"), append(texts, line.text)
 	}
-	if err := table.Flush(); err != nil {
+	if _, err := io.WriteString(out, columns.Entries(names, texts, textWidth())); err != nil {
 		return err
 	}
 	if len(r.Runs) > 0 {

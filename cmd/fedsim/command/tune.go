@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,50 +85,65 @@ func (f *runFlags) tune(cmd *cobra.Command, name string) (err error) {
 	return writeGrids(cmd.OutOrStdout(), grids)
 }
 
-// writeGrids prints the grids, a block for each.
+// writeGrids prints the grids, a table for each.
 func writeGrids(w io.Writer, grids []experiment.Grid) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for i, g := range grids {
+	var b strings.Builder
+	for i := range grids {
 		if i > 0 {
-			fmt.Fprintln(t)
+			b.WriteByte('\n')
 		}
-		head := fmt.Sprintf("%s, %s%s: virtual time to %s%s", g.Experiment, g.Method, at(g.Point), g.Target, results.RelativeNote(g.Relative))
-		fmt.Fprintln(t, columns.Wrap(head, textWidth(), 0))
-		best := &g.Trials[g.Winner]
-		for k, trial := range g.Trials {
-			mark := " "
-			switch {
-			case k == g.Winner:
-				mark = "*"
-			case k >= g.Listed:
-				mark = "+"
-			}
-			note := ""
-			if k > g.Winner && trial.Reached && best.Reached && trial.TimeS == best.TimeS {
-				note = ", equal: the first wins"
-			}
-			fmt.Fprintf(t, "  %s %s\t%s%s\n", mark, settings(trial.Options), outcome(trial, &g), note)
-		}
-		for _, e := range g.Edges {
-			fmt.Fprintf(t, "  at an edge: %s\n", e)
-		}
+		writeGrid(&b, &grids[i])
 	}
-	if err := t.Flush(); err != nil {
-		return fmt.Errorf("write the grids: %w", err)
-	}
-	return nil
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
-// outcome describes the result of a candidate.
-func outcome(t experiment.Trial, g *experiment.Grid) string {
+// writeGrid appends a table with a row for each candidate. A star marks the winner, a plus
+// the candidates that the grid has gained.
+func writeGrid(b *strings.Builder, g *experiment.Grid) {
+	head := fmt.Sprintf("%s, %s%s: virtual time to %s%s", g.Experiment, g.Method, at(g.Point), g.Target, results.RelativeNote(g.Relative))
+	b.WriteString(columns.Wrap(head, textWidth(), 0) + "\n")
+	var options columns.Group
+	for _, o := range g.Trials[0].Options {
+		options.Heads = append(options.Heads, strings.TrimPrefix(o.Key, "options."))
+	}
+	t := columns.Table{Groups: []columns.Group{options, {Heads: []string{"time", "rounds"}}, {Heads: []string{""}, Left: true}}}
+	var block columns.Block
+	best := &g.Trials[g.Winner]
+	for k, trial := range g.Trials {
+		row := []string{""}
+		switch {
+		case k == g.Winner:
+			row[0] = "*"
+		case k >= g.Listed:
+			row[0] = "+"
+		}
+		for _, o := range trial.Options {
+			row = append(row, o.Value)
+		}
+		time, note := outcome(trial, g)
+		if k > g.Winner && trial.Reached && best.Reached && trial.TimeS == best.TimeS {
+			note = "equal: the first wins"
+		}
+		block.Rows = append(block.Rows, append(row, time, strconv.Itoa(trial.Rounds), note))
+	}
+	for _, e := range g.Edges {
+		block.Notes = append(block.Notes, "at an edge: "+e.String())
+	}
+	t.Blocks = []columns.Block{block}
+	t.Write(b, textWidth())
+}
+
+// outcome returns the time of a candidate and a note on how it ended.
+func outcome(t experiment.Trial, g *experiment.Grid) (time, note string) {
 	metric, _ := results.MetricNamed(g.Target.Metric)
 	switch {
 	case t.Reached:
-		return fmt.Sprintf("%s\t%d rounds", results.TimeText(t.TimeS, g.Relative), t.Rounds)
+		return results.TimeText(t.TimeS, g.Relative), ""
 	case t.GivenUp:
-		return fmt.Sprintf("over %s\tstopped at %s after %d rounds", results.TimeText(t.TimeS, g.Relative), metric.Format(t.Last, true), t.Rounds)
+		return "over " + results.TimeText(t.TimeS, g.Relative), "stopped at " + metric.Format(t.Last, true)
 	default:
-		return fmt.Sprintf("not reached\tends at %s after %d rounds", metric.Format(t.Last, true), t.Rounds)
+		return "not reached", "ends at " + metric.Format(t.Last, true)
 	}
 }
 
