@@ -19,25 +19,25 @@ const (
 // their defaults.
 type Config struct {
 	Source         string  `toml:"source" doc:"synthetic (generated), uci-har (the UCI archive, packed or unpacked) or csv (one file with a header)"`
-	Path           string  `toml:"path" doc:"the zip or folder of uci-har, the file of csv, which is looked for beside the scenario (not a path given by --set), then in the working directory, then in the folder that the environment variable FEDSIM_DATA names; empty for synthetic"`
-	Preset         string  `toml:"preset" doc:"human-activity, google-glass or vehicle-sensor: a generated set with the sizes of the paper's Table 2; empty: a small set, changed by [data.synthetic]"`
-	Target         string  `toml:"target" doc:"what is predicted: class (labels -1 and +1, the error is the share of wrong signs) or real (any number, the error is the root mean square error; csv and synthetic, with the losses squared and absolute)"`
-	TestFraction   float64 `toml:"test_fraction" doc:"share of each task's rows held out, in [0, 1); 0 holds out none"`
-	Seed           uint64  `toml:"seed" doc:"of generation, split and skew; apart from the seed of a run, so that runs share their data"`
-	Split          uint64  `toml:"split" doc:"number of the split: added to data.seed where rows are held out, skewed and dealt out to devices, and not where they are generated, so that the same rows are divided anew"`
+	Path           string  `toml:"path" doc:"the zip or folder of uci-har, or the file of csv; empty for synthetic. Searched beside the scenario (not for a path from --set), in the working directory, then in the folder of the environment variable FEDSIM_DATA"`
+	Preset         string  `toml:"preset" doc:"a generated set with the sizes of the paper's Table 2: human-activity, google-glass or vehicle-sensor; empty: a small set, changed by [data.synthetic]"`
+	Target         string  `toml:"target" doc:"type of the targets: class (labels -1 and +1; the error is the share of wrong signs) or real (any number; the error is the root mean square error). real needs csv or synthetic, and the loss squared or absolute"`
+	TestFraction   float64 `toml:"test_fraction" doc:"share of each task's rows held out, in [0, 1); 0: none"`
+	Seed           uint64  `toml:"seed" doc:"seed of generation, split and skew. It differs from the seed of a run, so runs share their data"`
+	Split          uint64  `toml:"split" doc:"number of the split: added to data.seed for holding out rows, skew and devices_per_task, but not for generation. Another split divides the same rows differently"`
 	Standardize    bool    `toml:"standardize" doc:"give each feature mean 0 and variance 1 over the training rows of all tasks"`
 	Bias           bool    `toml:"bias" doc:"append a feature that is always 1"`
-	Skew           bool    `toml:"skew" doc:"thin out the training rows so that task sizes differ widely (the paper's Table 3): the largest task is kept, the others get sizes that are uniform between skew_min and their own"`
+	Skew           bool    `toml:"skew" doc:"remove training rows so that task sizes differ widely (the paper's Table 3): the largest task stays; the sizes of others are uniform between skew_min and their own"`
 	SkewMin        int     `toml:"skew_min" doc:"training rows of the smallest task of a skewed set"`
-	Resident       bool    `toml:"resident" doc:"keep the rows in memory; false: make them anew from the seed whenever a device works on them, for generated sets that memory does not hold (about 1 µs a row of 30 features)"`
-	Precision      string  `toml:"precision" doc:"what rows are held as in memory: float64, or float32, which takes half of it. Values are rounded when all else is done to them; arithmetic is float64 in either case, so a run has the bits of one on rows rounded to float32"`
-	DevicesPerTask int     `toml:"devices_per_task" doc:"devices that the training rows of every task are dealt out to (paper, remark 4)"`
-	Pool           bool    `toml:"pool" doc:"all devices hold data of one task, so that one global model is learnt (paper, Table 1 and remark 4); the test error stays the mean over the tasks there were"`
-	PositiveClass  string  `toml:"positive_class" doc:"uci-har: the activity whose label is +1; all others are -1"`
+	Resident       bool    `toml:"resident" doc:"keep the rows in memory; false: generate them again each time a device uses them, for generated sets larger than memory (about 1 µs a row of 30 features)"`
+	Precision      string  `toml:"precision" doc:"type of the rows in memory: float64, or float32 in half the space. Values are rounded last, and arithmetic is in float64: a run has the bits of one on rows rounded to float32"`
+	DevicesPerTask int     `toml:"devices_per_task" doc:"devices that share the training rows of a task (paper, remark 4)"`
+	Pool           bool    `toml:"pool" doc:"all devices hold data of one task, so one global model is learned (paper, Table 1 and remark 4); the test error is still the mean over the original tasks"`
+	PositiveClass  string  `toml:"positive_class" doc:"uci-har: the activity with label +1; all others have -1"`
 	TaskColumn     string  `toml:"task_column" doc:"csv: name of the column that names the task"`
 	LabelColumn    string  `toml:"label_column" doc:"csv: name of the column of labels, -1 and +1 or 0 and 1, or of real targets"`
 
-	Synthetic SyntheticConfig `toml:"synthetic" doc:"what the generator makes; see the preset for the values that are not set"`
+	Synthetic SyntheticConfig `toml:"synthetic" doc:"parameters of the generator; the preset has the values that are not set"`
 }
 
 // SyntheticConfig is the table [data.synthetic]: the sizes of a generated set

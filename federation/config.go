@@ -32,23 +32,23 @@ const (
 
 // Config is the table [federation] of a scenario.
 type Config struct {
-	Protocol     string  `toml:"protocol" doc:"when a round ends: \"wait-for-all\", \"deadline\", \"charged\", \"first\" (with the first answers of more devices than needed); or \"asynchronous\": there are no rounds, every answer is taken when it comes, and what is called a round in results ends with as many answers as devices are asked at a time"`
-	DeadlineS    float64 `toml:"deadline_s" doc:"length of the clock cycle in seconds; required by protocol \"deadline\"; protocol \"first\": most that a round takes, 0: no limit. A run is refused at its start when it is shorter than any response can be: download, the least work, and upload of the fastest device"`
-	Quantile     float64 `toml:"deadline_quantile" doc:"protocol \"deadline\": the clock cycle becomes this quantile of how long the answers of the last rounds took, those that did not come counting as longer than any; when it is one of those the cycle grows by half; 0: it stays deadline_s"`
-	Window       int     `toml:"deadline_window" doc:"how many rounds deadline_quantile looks back"`
-	Fit          bool    `toml:"fit_work" doc:"protocol \"deadline\": each device's controller lets it do only as many steps as fit into the clock cycle; false: devices do all of their method's work, and slow ones are late"`
-	Margin       float64 `toml:"margin" doc:"share by which a device's controller lengthens its estimate of the upload when it fits its work into the clock cycle"`
+	Protocol     string  `toml:"protocol" doc:"when a round ends: \"wait-for-all\", \"deadline\", \"charged\" or \"first\" (at the first responses of an over-selected cohort). Under \"asynchronous\" there are no rounds: the server takes each response on arrival, and a round in the results has as many responses as clients_per_round; or a protocol of your own (docs/plugins.md)"`
+	DeadlineS    float64 `toml:"deadline_s" doc:"length of the clock cycle in seconds; required by protocol \"deadline\". Protocol \"first\": maximum length of a round, 0: no limit. A run fails at its start if no response can be that fast: download, the least work and upload of the fastest device"`
+	Quantile     float64 `toml:"deadline_quantile" doc:"protocol \"deadline\": the clock cycle becomes this quantile of the response times of the last rounds. A missing response counts as slower than all others; if the quantile is one, the cycle grows by half. 0: the cycle is always deadline_s"`
+	Window       int     `toml:"deadline_window" doc:"number of rounds that deadline_quantile covers"`
+	Fit          bool    `toml:"fit_work" doc:"protocol \"deadline\": a controller limits the steps of each device to those that fit into the clock cycle; false: devices do all the work of their method, and slow ones are late"`
+	Margin       float64 `toml:"margin" doc:"relative safety margin on the upload time when a controller fits work into the clock cycle"`
 	StepsLow     float64 `toml:"steps_low" doc:"protocol \"charged\": fewest steps of a device in a round, as a multiple of the rows of the smallest task"`
-	StepsHigh    float64 `toml:"steps_high" doc:"protocol \"charged\": most steps of a device in a round, as a multiple of the rows of the smallest task; every device is charged this many"`
-	Cost         string  `toml:"cost" doc:"how work and bytes become time: \"physical\", in seconds; or \"relative\" (the paper's section 5.3) or \"authors\" (their released drivers), in relative units that are no seconds"`
-	Clients      int     `toml:"clients_per_round" doc:"devices that the server asks in a round, drawn anew for each as selection says; protocol \"first\": answers that end a round; protocol \"asynchronous\": devices at work at a time; 0: all, or what fraction says"`
-	Fraction     float64 `toml:"fraction" doc:"share of the devices that the server asks in a round, in (0, 1], rounded up, drawn likewise; in place of clients_per_round"`
-	Selection    string  `toml:"selection" doc:"how the devices of a round are drawn from those that can be reached: \"uniform\", \"data\" (in proportion to their rows), \"speed\" (in inverse proportion to how long an answer takes them) or \"power-of-choice\" (those that the model fits worst among candidates); or a selector of your own (docs/plugins.md)"`
-	Candidates   int     `toml:"candidates" doc:"selection \"power-of-choice\": how many devices are drawn to choose from; at least clients_per_round"`
-	Over         float64 `toml:"over_selection" doc:"protocol \"first\": how many times as many devices are asked as answers are needed, at least 1; rounded up. Where there are not so many, all are asked, and the fewer answers are needed"`
-	Retries      int     `toml:"retries" doc:"protocols \"deadline\" and \"first\": how often in a round a device is asked again when the answer of an attempt that was lost was due"`
-	MinReports   int     `toml:"min_reports" doc:"fewest answers that a round needs: with fewer the server forgets those that it has"`
-	Late         string  `toml:"late" doc:"answers that have not come when a round ends: \"drop\" (the device stops working) or \"keep\" (it goes on, is not asked meanwhile, and its answer is taken in the round in which it comes; the dual may then fall, weak duality holds)"`
+	StepsHigh    float64 `toml:"steps_high" doc:"protocol \"charged\": most steps of a device in a round, as a multiple of the rows of the smallest task; the round charges this many to every device"`
+	Cost         string  `toml:"cost" doc:"conversion of work and bytes into time: \"physical\" (in seconds), \"relative\" (the paper's section 5.3) or \"authors\" (their released drivers). The last two have relative units, not seconds"`
+	Clients      int     `toml:"clients_per_round" doc:"size of the cohort of a round, drawn by selection; protocol \"first\": responses that end a round; protocol \"asynchronous\": devices at work at a time; 0: all devices, or as fraction sets"`
+	Fraction     float64 `toml:"fraction" doc:"share of the devices in the cohort of a round, in (0, 1], rounded up; instead of clients_per_round"`
+	Selection    string  `toml:"selection" doc:"how the cohort is drawn from the available devices: \"uniform\", \"data\" (in proportion to their rows), \"speed\" (in inverse proportion to their response times) or \"power-of-choice\" (the candidates with the largest losses); or a selector of your own (docs/plugins.md)"`
+	Candidates   int     `toml:"candidates" doc:"selection \"power-of-choice\": number of candidates drawn; at least clients_per_round"`
+	Over         float64 `toml:"over_selection" doc:"protocol \"first\": size of the cohort as a multiple of the responses that end a round, at least 1; rounded up. With too few devices all are selected, and fewer responses end the round"`
+	Retries      int     `toml:"retries" doc:"protocols \"deadline\" and \"first\": how often in a round the server asks a device again after a failed attempt, at the time its response was due"`
+	MinReports   int     `toml:"min_reports" doc:"fewest responses that a round needs; with fewer the server discards all"`
+	Late         string  `toml:"late" doc:"responses that are late: \"drop\" (the device stops its work) or \"keep\" (it continues, is not selected meanwhile, and the round in which it responds takes the response; the dual may then decrease, weak duality holds)"`
 	ServerGFLOPS float64 `toml:"server_gflops" doc:"speed of the server in 1e9 FLOP/s; 0: server work takes no time"`
 
 	// ProtocolOptions is a pointer to the options struct of the protocol; nil without.

@@ -18,10 +18,10 @@ type Figure struct {
 	Y        string  `toml:"y" doc:"vertical axis: suboptimality, primal, gap, train_error or test_error (root mean square errors for real targets), participants, dropped or late (devices in a round), or theta (accuracy of the local solves: median over devices and seeds, quartiles, 5 to 95 %; needs run.theta_every)"`
 	XScale   string  `toml:"x_scale" doc:"linear or log"`
 	YScale   string  `toml:"y_scale" doc:"linear or log"`
-	XMax     float64 `toml:"x_max" doc:"right end of the horizontal axis, which the figure then says; 0: all is shown"`
-	YMin     float64 `toml:"y_min" doc:"lower end of the vertical axis; 0: chosen from the data. The figure says what lies below"`
-	YMax     float64 `toml:"y_max" doc:"upper end of the vertical axis; 0: chosen from the data. The figure says what lies above"`
-	Emphasis string  `toml:"emphasis" doc:"value of the series drawn as a dotted line in its own colour, such as a device that never answers; empty: none"`
+	XMax     float64 `toml:"x_max" doc:"right end of the horizontal axis, noted in the figure; 0: all data"`
+	YMin     float64 `toml:"y_min" doc:"lower end of the vertical axis; 0: chosen from the data. The figure notes data below it"`
+	YMax     float64 `toml:"y_max" doc:"upper end of the vertical axis; 0: chosen from the data. The figure notes data above it"`
+	Emphasis string  `toml:"emphasis" doc:"value of the series drawn as a dotted line in a separate color; empty: none"`
 }
 
 // DefaultFigure returns sub-optimality on a log axis against time, a line per

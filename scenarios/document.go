@@ -10,10 +10,10 @@ import (
 // document is a scenario file as it is written: what names it, the base
 // settings, and the experiments.
 type document struct {
-	Name        string `toml:"name" doc:"name of the scenario: letters, digits, -, _ and .; the file's name when absent"`
-	Description string `toml:"description" doc:"what the scenario shows"`
+	Name        string `toml:"name" doc:"name of the scenario: letters, digits, -, _ and .; default: the file's name"`
+	Description string `toml:"description" doc:"one sentence about the scenario"`
 	Settings
-	Sweep      *config.Node      `toml:"sweep" doc:"lists of values by settings key; every experiment that neither sweeps nor sets the key itself runs with each value"`
+	Sweep      *config.Node      `toml:"sweep" doc:"lists of values by settings key, for all experiments that do not set or sweep the key"`
 	Experiment []experimentTable `toml:"experiment" doc:"the experiments; without any, the base settings are the only one, named as the scenario, unless there are tables and no methods"`
 	Table      []*config.Node    `toml:"table" doc:"tables of prediction errors by cross-validation, made beside the runs of the experiments"`
 }
@@ -21,14 +21,14 @@ type document struct {
 // experimentTable is one [[experiment]].
 type experimentTable struct {
 	Name        string                  `toml:"name" doc:"name of the experiment: letters, digits, -, _ and .; required"`
-	Description string                  `toml:"description" doc:"what the experiment shows"`
-	Methods     []string                `toml:"methods" doc:"labels of the methods that run, in this order; all in the order of the file when absent"`
+	Description string                  `toml:"description" doc:"one sentence about the experiment"`
+	Methods     []string                `toml:"methods" doc:"labels of the methods that run, in this order; default: all, in the order of the file"`
 	Set         *config.Node            `toml:"set" doc:"settings of this experiment, over those of the file; keys are dotted keys in quotes, or nested tables"`
-	Sweep       *config.Node            `toml:"sweep" doc:"lists of values by settings key; the experiment runs on the grid of all of them"`
+	Sweep       *config.Node            `toml:"sweep" doc:"lists of values by settings key; the experiment runs all combinations"`
 	Axis        []axisTable             `toml:"axis" doc:"named axes of the grid, whose points set several keys at once"`
-	Tune        map[string]*config.Node `toml:"tune" doc:"by method label, lists of values by option key (\"options.epochs\"); on the first seed all combinations run, and the one with the least virtual time to the target serves for all seeds"`
+	Tune        map[string]*config.Node `toml:"tune" doc:"by method label, lists of values by option key (\"options.epochs\"). All combinations run under the first seed; the one with the least virtual time to the target runs under all seeds"`
 	Tuning      *Tuning                 `toml:"tuning" doc:"how tuned methods are compared"`
-	Figure      *config.Node            `toml:"figure" doc:"how the experiment is drawn; absent: the first known of sub-optimality, test error, training error and answers taken against time, a line per method"`
+	Figure      *config.Node            `toml:"figure" doc:"how the experiment is drawn; default: sub-optimality, or else test error, training error or participants, against time, with a line per method"`
 }
 
 // axisTable is one [[experiment.axis]].
@@ -45,8 +45,8 @@ type pointTable struct {
 
 // Tuning says how the candidates of a tuned method are compared.
 type Tuning struct {
-	Target results.Target `toml:"target" doc:"value of a metric to which the candidates' virtual time is compared: a relative sub-optimality, or a table of one metric, such as { test_error = 0.07 }"`
-	Extend int            `toml:"extend" doc:"values that each option may gain below the lowest and above the highest of its grid, until the winner beats its neighbors in every option that has numbers; 0: only the grid is tried. See [tuning.md](tuning.md)"`
+	Target results.Target `toml:"target" doc:"target of the comparison, by virtual time: a relative sub-optimality, or a table of one metric, such as { test_error = 0.07 }"`
+	Extend int            `toml:"extend" doc:"most values added to each option below and above its grid, until the winner beats its neighbors in every numeric option; 0: only the grid runs. See [tuning.md](tuning.md)"`
 }
 
 // DefaultTuning returns the defaults of [experiment.tuning].

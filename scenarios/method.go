@@ -9,11 +9,11 @@ import (
 // Method is a table [methods.<label>] of a scenario: an algorithm with its
 // options under a label of its own.
 type Method struct {
-	Algorithm string `toml:"algorithm" doc:"registered name of the algorithm; the label when absent"`
-	Label     string `toml:"label" doc:"name shown in figures; the table's label when absent"`
+	Algorithm string `toml:"algorithm" doc:"registered name of the algorithm; default: the label"`
+	Label     string `toml:"label" doc:"name shown in figures; default: the table's label"`
 	Protocol  string `toml:"protocol" doc:"round protocol of this method; empty: that of [federation]"`
 	// Options is a pointer to the options struct of the algorithm.
-	Options any `toml:"options" doc:"the algorithm's own options"`
+	Options any `toml:"options" doc:"the options of the algorithm"`
 }
 
 // resolve fills in what depends on the label and the algorithm: the names, and

@@ -64,11 +64,11 @@ func sections() []section {
 	}
 	tuning := DefaultTuning()
 	return append(list,
-		fieldsUnder("[[experiment]]", "a grid of runs; without any, the base settings are the only experiment, named as the scenario", "experiment", &experimentTable{}),
+		fieldsUnder("[[experiment]]", "a grid of runs. Without [[experiment]], the base settings are one experiment with the name of the scenario", "experiment", &experimentTable{}),
 		fieldsUnder("[[experiment.axis]]", "a named axis of the grid", "experiment.axis", &axisTable{}),
 		fieldsUnder("[experiment.tuning]", "how tuned methods are compared", "experiment.tuning", &tuning),
-		fieldsUnder("[experiment.figure]", "how the experiment is drawn; panel and series are names of axes, swept keys or \"method\"; file is the experiment's name when absent", "experiment.figure", &figure),
-		fieldsUnder("[[table]]", "a table of prediction errors, cross-validated and solved centrally; the problem is that of [problem], lambda aside", "table", &tableTable{Config: crossval.Defaults()}),
+		fieldsUnder("[experiment.figure]", "how the experiment is drawn; panel and series are names of axes, swept keys or \"method\"", "experiment.figure", &figure),
+		fieldsUnder("[[table]]", "a table of prediction errors, cross-validated and solved centrally, for [problem] with other values of lambda", "table", &tableTable{Config: crossval.Defaults()}),
 	)
 }
 
@@ -116,9 +116,9 @@ const introduction = `# Scenario files
 
 <!-- Generated from the schema by "go test ./scenarios -run Reference -update"; do not edit. -->
 
-A scenario is a TOML file: tables of settings, and experiments that vary them. Every key has a
-default, unknown keys are errors, and names are compared with case. ` + "`fedsim run FILE --set key=value`" + `
-overrides any key; the value is TOML, or a bare word.
+A scenario is a TOML file with tables of settings and experiments that vary them. Every key has a
+default. Unknown keys are errors, and case matters. ` + "`fedsim run FILE --set key=value`" + ` overrides
+any key; the value is TOML or a bare word.
 
 ` + "```toml" + `
 [network]
@@ -147,14 +147,13 @@ series = "drops"
 panel = "network.profile"
 ` + "```" + `
 
-An experiment runs on the grid of its axes, in the order of the file, then its swept keys, then its
-methods, then the seeds. A later one of these overrides an earlier one: defaults, the tables of the
-file, ` + "`set`" + `, the point of the grid, the tuned options, ` + "`--set`" + `. An override of a swept or tuned key
-leaves it with that value alone. ` + "`--set experiment.<name>.<key>=value`" + ` reaches the keys of an experiment,
-` + "`--set 'experiment.<name>.axis.<axis>=[\"label\"]'`" + ` picks points of an axis.
+An experiment runs all combinations of its axes in the order of the file, its swept keys, its
+methods and the seeds. Each of the following overrides those before it: defaults, the tables of the
+file, ` + "`set`" + `, the point of the grid, tuned options, ` + "`--set`" + `. An override of a swept or tuned key
+replaces all its values. ` + "`--set experiment.<name>.<key>=value`" + ` sets a key of an experiment, and
+` + "`--set 'experiment.<name>.axis.<axis>=[\"label\"]'`" + ` selects points of an axis.
 
-A scenario may also make tables of prediction errors, of a global, a local and a multi-task model, with
-or without experiments beside them:
+A scenario may also have tables of the prediction errors of a global, a local and a multi-task model:
 
 ` + "```toml" + `
 [[table]]
@@ -163,13 +162,13 @@ shuffles = 3
 
 [[table.set]]
 label = "Human Activity"
-data = { source = "uci-har", path = "har.zip" }     # as it is, or in the folder that FEDSIM_DATA names
-fallback = { preset = "human-activity" }           # generated, and called so, when the file is nowhere
+data = { source = "uci-har", path = "har.zip" }     # here, or in the folder of FEDSIM_DATA
+fallback = { preset = "human-activity" }            # generated, if the file is missing
 paper = { mtl = [0.46, 0.11] }                      # published mean and standard error
 ` + "```" + `
 
-` + "`--set table.<name>.<key>=value`" + ` reaches the keys of a table, ` + "`--set 'table.<name>.set=[\"label\"]'`" + ` picks
-data sets of it.
+` + "`--set table.<name>.<key>=value`" + ` sets a key of a table, and ` + "`--set 'table.<name>.set=[\"label\"]'`" + ` selects
+its data sets.
 `
 
 // WriteReference writes the page of the documentation that describes every key.

@@ -10,19 +10,19 @@ import (
 
 // RunConfig is the table [run] of a scenario.
 type RunConfig struct {
-	Mode       string          `toml:"mode" doc:"\"learning\", or \"timing\": events, times, bytes and energy alone, as if every local step were taken and nothing learnt, for methods whose work does not depend on what they learn"`
-	Rounds     int             `toml:"rounds" doc:"rounds of a W update, that is, per outer iteration"`
-	Outer      int             `toml:"outer" doc:"outer iterations; between two of them the coupling is updated, so that 1 is a single W update"`
-	EvalEvery  int             `toml:"eval_every" doc:"rounds between two evaluations of objective and errors, which cost no virtual time; the last round is always evaluated"`
-	EvalTasks  int             `toml:"eval_tasks" doc:"tasks that objective and errors are evaluated on, drawn once for a run: loss and dual are then estimated from their means, the errors are theirs; 0: all"`
-	ThetaEvery int             `toml:"theta_every" doc:"rounds between two measurements of the accuracy theta_t^h of every device's local solve (eq. localSolutionQuality2a), which cost no virtual time but an exact local solve each; written to thetas.csv. Methods without dual variables have none. 0: never"`
-	Devices    bool            `toml:"devices" doc:"whether devices.parquet is written: what each device did in each round, in rows x devices x rounds; see reading.md"`
-	Model      bool            `toml:"model" doc:"whether the final model W of every run is stored, in 8 bytes x tasks x features: models/NNNNNN.npy, which \"fedsim results export --model\" writes as npy or csv; at most 1 GB for a run"`
-	StopAt     results.Target  `toml:"stop_at" doc:"value of a metric at which a run ends: a number is a relative sub-optimality (P - P*)/|P* - R(0)|, where R(0), the terms in Omega alone, is 0 for all regularizers but \"graphical\"; a table names a metric, as in { test_error = 0.07 }: suboptimality, primal, gap, train_error or test_error (root mean square errors for real targets). 0: all rounds are run"`
+	Mode       string          `toml:"mode" doc:"\"learning\", or \"timing\": only events, times, bytes and energy, as if every device did all local steps. \"timing\" needs methods whose work does not depend on the model"`
+	Rounds     int             `toml:"rounds" doc:"rounds per outer iteration"`
+	Outer      int             `toml:"outer" doc:"outer iterations. The coupling is updated between two of them; 1 is a single W update"`
+	EvalEvery  int             `toml:"eval_every" doc:"rounds between two evaluations of objective and errors, in no virtual time; the last round is always evaluated"`
+	EvalTasks  int             `toml:"eval_tasks" doc:"number of tasks in evaluations of objective and errors, drawn once for a run. Loss and dual are estimated from the means of these tasks; 0: all tasks"`
+	ThetaEvery int             `toml:"theta_every" doc:"rounds between two measurements of the accuracy theta_t^h of every device's local solve (eq. localSolutionQuality2a), written to thetas.csv. Each takes an exact local solve but no virtual time. Methods without dual variables have no theta. 0: never"`
+	Devices    bool            `toml:"devices" doc:"write devices.parquet: rows of times, work and outcomes by device and round (reading.md)"`
+	Model      bool            `toml:"model" doc:"store the final model W of every run in models/NNNNNN.npy, 8 bytes x tasks x features and at most 1 GB. \"fedsim results export --model\" writes it as npy or csv"`
+	StopAt     results.Target  `toml:"stop_at" doc:"value of a metric at which a run ends. A number is a relative sub-optimality (P - P*)/|P* - R(0)|; R(0), the terms in Omega alone, is 0 for all regularizers but \"graphical\". A table names a metric, as in { test_error = 0.07 }: suboptimality, primal, gap, train_error or test_error (root mean square errors for real targets). 0: a run makes all rounds"`
 	MaxTimeS   float64         `toml:"max_time_s" doc:"virtual seconds after which no further round begins; 0: no limit"`
-	Seeds      []uint64        `toml:"seeds" doc:"seeds of the repetitions of every run; methods are tuned on the first"`
-	Vary       results.Vary    `toml:"vary" doc:"what the seeds vary, and with them bands and means: \"system\" (what devices, links, faults and methods draw; the data are the same), \"split\" (which rows are held out, thinned out and dealt out to devices: seed s adds s - 1 to data.split; the system is that of the first seed) or \"all\" (both, and generated data are made anew: seed s adds s - 1 to data.seed)"`
-	Targets    results.Targets `toml:"targets" doc:"values of metrics for which rounds, time, bytes and energy are reported: a list of relative sub-optimalities, or a list for each metric, as in { test_error = [0.08, 0.07], suboptimality = [1e-3] }; metrics are those of stop_at"`
+	Seeds      []uint64        `toml:"seeds" doc:"seeds of the repetitions of every run; methods are tuned under the first"`
+	Vary       results.Vary    `toml:"vary" doc:"effect of the seeds, and so the content of bands and means: \"system\" (draws of devices, links, faults and methods; the same data), \"split\" (held-out rows, skew and devices_per_task: seed s adds s - 1 to data.split; the system has the first seed) or \"all\" (both, and generated data: seed s adds s - 1 to data.seed)"`
+	Targets    results.Targets `toml:"targets" doc:"values of metrics for which results have rounds, time, bytes and energy: a list of relative sub-optimalities, or a list for each metric, as in { test_error = [0.08, 0.07], suboptimality = [1e-3] }. Metrics as in stop_at"`
 }
 
 // The modes of a run.

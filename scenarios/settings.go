@@ -21,13 +21,13 @@ import (
 type Settings struct {
 	Data       data.Config       `toml:"data" doc:"the federated data set"`
 	Problem    mtl.Config        `toml:"problem" doc:"the learning problem"`
-	Devices    devices.Config    `toml:"devices" doc:"what the devices are"`
+	Devices    devices.Config    `toml:"devices" doc:"the devices"`
 	Network    network.Config    `toml:"network" doc:"the links between server and devices"`
-	Fleet      fleets.Config     `toml:"fleet" doc:"devices of several classes; what devices and links are is then left out of [devices] and [network], and the rest of both holds for all classes"`
+	Fleet      fleets.Config     `toml:"fleet" doc:"devices of several classes. The fleet then sets devices and links; the other keys of [devices] and [network] hold for all classes"`
 	Faults     devices.Faults    `toml:"faults" doc:"which devices drop, and when"`
-	Traces     traces.Config     `toml:"traces" doc:"what the devices do by recordings, or by chance"`
-	Federation federation.Config `toml:"federation" doc:"the server's protocol and what work costs"`
-	Run        RunConfig         `toml:"run" doc:"how long a run takes and what is measured"`
+	Traces     traces.Config     `toml:"traces" doc:"availability, charging, rates and speed of devices over time, recorded or generated"`
+	Federation federation.Config `toml:"federation" doc:"the server: protocol, selection and costs"`
+	Run        RunConfig         `toml:"run" doc:"length and measurements of a run"`
 	Methods    map[string]Method `toml:"methods" doc:"the methods to run, each under a label of letters, digits, -, _ and ."`
 }
 

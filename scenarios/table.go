@@ -20,9 +20,9 @@ type tableTable struct {
 // setTable is one [[table.set]].
 type setTable struct {
 	Label     string               `toml:"label" doc:"name of the data set; required"`
-	Data      *config.Node         `toml:"data" doc:"keys of [data] for this set, over those of the file. A path is looked up as data.path is"`
-	Otherwise *config.Node         `toml:"fallback" was:"otherwise" doc:"keys of [data], over those of data, for the generated set that stands in, and is named as generated, when the file of data is in neither place; absent: a missing file is an error"`
-	Paper     map[string][]float64 `toml:"paper" doc:"published figures to print beside one's own: by model, the mean and its standard error"`
+	Data      *config.Node         `toml:"data" doc:"keys of [data] for this set, over those of the file. A path is searched as data.path is"`
+	Otherwise *config.Node         `toml:"fallback" was:"otherwise" doc:"keys of [data], over those of data, for a generated set if the file of data is missing; the table marks the set as generated. Without fallback a missing file is an error"`
+	Paper     map[string][]float64 `toml:"paper" doc:"published figures to print in the table: by model, the mean and its standard error"`
 }
 
 // tablePlan is a table before its sets are expanded.
