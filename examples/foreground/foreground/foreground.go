@@ -1,13 +1,12 @@
-// Package foreground is a device model: phones that their users take up now and then.
-// Meanwhile what the user looks at has the processor, and training in the background
-// goes on at a share of its usual speed.
+// Package foreground is a device model: phones that their users use now and then. While
+// a phone is in use, training in the background continues at a share of its usual speed.
 //
 // The numbers are those of a study of 255 users (Falaki, Mahajan, Kandula,
 // Lymberopoulos, Govindan, Estrin: Diversity in Smartphone Usage, MobiSys 2010):
-// different users take up their phones 10 to 200 times a day, their mean sessions take
-// 10 to 250 seconds, and the one has nothing to do with the other. Each device draws
-// both, log-uniformly in these ranges; sessions and the gaps between them are
-// exponential. Which share of its speed is left to training is our choice.
+// users start 10 to 200 sessions a day, which last 10 to 250 seconds on average, and the
+// two are independent. Each device draws both, log-uniformly in these ranges. Sessions
+// and the gaps between them are exponential. The share of speed left for training is our
+// choice.
 package foreground
 
 import (
@@ -21,12 +20,11 @@ import (
 
 const day = 86400 // seconds
 
-// Options are decoded strictly from [devices.options], over the defaults that the
-// factory gives.
+// Options are decoded strictly from [devices.options], over the factory's defaults.
 type Options struct {
-	SessionsPerDay []float64 `toml:"sessions_per_day" doc:"how often users take up their phones a day: the least and the most of all of them"`
-	SessionS       []float64 `toml:"session_s" doc:"how long they then use them on average, in seconds: the least and the most of all of them"`
-	Pace           float64   `toml:"pace" doc:"share of its usual speed that a phone has left for training while it is used"`
+	SessionsPerDay []float64 `toml:"sessions_per_day" doc:"sessions of a user per day: the least and the most over users"`
+	SessionS       []float64 `toml:"session_s" doc:"mean length of a user's sessions in seconds: the least and the most over users"`
+	Speed          float64   `toml:"speed" doc:"share of its usual speed that a phone has for training while it is in use"`
 }
 
 // Validate reports everything wrong with the options.
@@ -35,9 +33,9 @@ func (o *Options) Validate(c *config.Checker) {
 	lengths := checkRange(c, "session_s", o.SessionS)
 	if sessions && lengths {
 		use := o.SessionsPerDay[1] * o.SessionS[1]
-		c.Require(use < day, "session_s", o.SessionS, fmt.Sprintf("must leave time between sessions: the most of them take %g of the day's %d seconds", use, day))
+		c.Require(use < day, "session_s", o.SessionS, fmt.Sprintf("must leave time between sessions: the most sessions take %g of the day's %d seconds", use, day))
 	}
-	c.Require(o.Pace >= 0 && o.Pace <= 1, "pace", o.Pace, "must be in [0, 1]")
+	c.Require(o.Speed >= 0 && o.Speed <= 1, "speed", o.Speed, "must be in [0, 1]")
 }
 
 func checkRange(c *config.Checker, key string, of []float64) bool {
@@ -49,10 +47,10 @@ func checkRange(c *config.Checker, key string, of []float64) bool {
 func init() {
 	devices.RegisterModel(devices.ModelFactory{
 		Name:      "foreground",
-		Summary:   "phones that train more slowly while they are used",
+		Summary:   "phones that train more slowly while they are in use",
 		Reference: "Falaki, Mahajan, Kandula, Lymberopoulos, Govindan, Estrin: Diversity in Smartphone Usage, MobiSys 2010",
 		Options: func() config.Options {
-			return &Options{SessionsPerDay: []float64{10, 200}, SessionS: []float64{10, 250}, Pace: 0.5}
+			return &Options{SessionsPerDay: []float64{10, 200}, SessionS: []float64{10, 250}, Speed: 0.5}
 		},
 		New: func(s devices.ModelSetup, o config.Options) (devices.Model, error) {
 			return devices.Model{Speed: newUsers(s, *o.(*Options))}, nil
@@ -60,14 +58,14 @@ func init() {
 	})
 }
 
-// users is how the users of all devices use them. The intervals of a device, used and
-// not used in turns, are numbered from 0, and the length of each is drawn by device and
-// number: whatever is asked, and when, they are the same. at keeps where each device was
-// asked about last, so that a look-up goes through the intervals since then alone; one
-// back begins at time 0 again.
+// users are the users of all devices. The intervals of a device alternate between in use
+// and not in use. They are numbered from 0, and the length of each depends on the device
+// and the number alone, whatever calls came before. at holds the interval of each
+// device's last call, so that a call walks through the intervals since then alone. A call
+// for an earlier time starts again at time 0.
 type users struct {
 	setup  devices.ModelSetup
-	pace   float64
+	speed  float64
 	habits []habit
 	at     []interval
 }
@@ -82,7 +80,7 @@ type interval struct {
 }
 
 func newUsers(s devices.ModelSetup, o Options) *users {
-	u := &users{setup: s, pace: o.Pace, habits: make([]habit, s.Devices), at: make([]interval, s.Devices)}
+	u := &users{setup: s, speed: o.Speed, habits: make([]habit, s.Devices), at: make([]interval, s.Devices)}
 	for k := range u.habits {
 		draws := s.Stream(k, 0)
 		period := day / between(o.SessionsPerDay, draws.Float64())
@@ -92,11 +90,11 @@ func newUsers(s devices.ModelSetup, o Options) *users {
 	return u
 }
 
-// between is log-uniform in a range when u is uniform.
+// between maps a uniform u to a log-uniform number in a range.
 func between(of []float64, u float64) float64 { return of[0] * math.Pow(of[1]/of[0], u) }
 
-// Speed returns the share of its speed that a device has left for training, and until
-// when. It allocates nothing.
+// Speed returns the share of its speed that a device has for training, and until when.
+// It allocates nothing.
 func (u *users) Speed(device int, at engine.Time) (factor float64, until engine.Time) {
 	i := &u.at[device]
 	if i.until == 0 || at < i.from {
@@ -106,13 +104,13 @@ func (u *users) Speed(device int, at engine.Time) (factor float64, until engine.
 		*i = u.interval(device, i.number+1, i.until, !i.used)
 	}
 	if i.used {
-		return u.pace, i.until
+		return u.speed, i.until
 	}
 	return 1, i.until
 }
 
-// first returns the interval at time 0: a session with the share of time that sessions
-// have.
+// first returns the interval at time 0. It is a session with the probability that the
+// phone is in use.
 func (u *users) first(device int) interval {
 	draws, h := u.setup.Stream(device, 1), u.habits[device]
 	return u.interval(device, 0, 0, draws.Float64() < h.session/(h.session+h.gap))

@@ -28,7 +28,7 @@ func defaults(t *testing.T) Options {
 // Over a long time a device is used for the share session/(session + gap) of it. With
 // rates a = 1/gap and b = 1/session of a chain of two states, the variance of that share
 // over a time T is 2 p (1-p) / ((a+b) T).
-func TestMeanPace(t *testing.T) {
+func TestMeanSpeed(t *testing.T) {
 	const days = 200
 	end := engine.FromSeconds(days * day)
 	u := newUsers(devices.ModelSetup{Devices: 20, Seed: 3}, defaults(t))
@@ -38,20 +38,20 @@ func TestMeanPace(t *testing.T) {
 		}
 		sum := 0.0
 		for at := engine.Time(0); at < end; {
-			pace, until := u.Speed(k, at)
+			speed, until := u.Speed(k, at)
 			until = min(until, end)
-			sum += pace * (until - at).Seconds()
+			sum += speed * (until - at).Seconds()
 			at = until
 		}
 		p := h.session / (h.session + h.gap)
 		deviation := math.Sqrt(2 * p * (1 - p) / ((1/h.session + 1/h.gap) * days * day))
 		if got, want := sum/(days*day), 1-0.5*p; math.Abs(got-want) > 4*0.5*deviation {
-			t.Errorf("device %d: mean pace %g, want %g within %g", k, got, want, 4*0.5*deviation)
+			t.Errorf("device %d: mean speed %g, want %g within %g", k, got, want, 4*0.5*deviation)
 		}
 	}
 }
 
-// Of many devices, the share that is used at time 0 is that of sessions in time.
+// At time 0 the share of devices in use is the share of time in use.
 func TestTheBeginningIsLikeAnyTime(t *testing.T) {
 	const n = 20000
 	o := defaults(t)
@@ -59,7 +59,7 @@ func TestTheBeginningIsLikeAnyTime(t *testing.T) {
 	u := newUsers(devices.ModelSetup{Devices: n, Seed: 1}, o)
 	used := 0.0
 	for k := range n {
-		if pace, _ := u.Speed(k, 0); pace == o.Pace {
+		if speed, _ := u.Speed(k, 0); speed == o.Speed {
 			used++
 		}
 	}
@@ -69,24 +69,23 @@ func TestTheBeginningIsLikeAnyTime(t *testing.T) {
 	}
 }
 
-// What is answered does not depend on what was asked before, nor on how many devices
-// there are.
+// A speed depends neither on earlier calls nor on the number of devices.
 func TestAFunctionOfDeviceAndTime(t *testing.T) {
 	o := defaults(t)
 	any, few := newUsers(devices.ModelSetup{Devices: 5, Seed: 9}, o), newUsers(devices.ModelSetup{Devices: 3, Seed: 9}, o)
 	source := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
 		k, at := source.IntN(3), engine.FromSeconds(3*day*source.Float64())
-		pace, until := any.Speed(k, at)
+		speed, until := any.Speed(k, at)
 		fresh := newUsers(devices.ModelSetup{Devices: 5, Seed: 9}, o)
-		if p, u := fresh.Speed(k, at); p != pace || u != until || until <= at {
-			t.Fatalf("device %d at %v: %g until %v, asked first %g until %v", k, at, pace, until, p, u)
+		if p, u := fresh.Speed(k, at); p != speed || u != until || until <= at {
+			t.Fatalf("device %d at %v: %g until %v, asked first %g until %v", k, at, speed, until, p, u)
 		}
-		if p, u := few.Speed(k, at); p != pace || u != until {
-			t.Fatalf("device %d of 5 at %v: %g until %v, of 3 %g until %v", k, at, pace, until, p, u)
+		if p, u := few.Speed(k, at); p != speed || u != until {
+			t.Fatalf("device %d of 5 at %v: %g until %v, of 3 %g until %v", k, at, speed, until, p, u)
 		}
-		if last, next := any.Speed(k, until-1); last != pace || next != until {
-			t.Fatalf("device %d at %v: %g until %v, but %g until %v just before", k, at, pace, until, last, next)
+		if last, next := any.Speed(k, until-1); last != speed || next != until {
+			t.Fatalf("device %d at %v: %g until %v, but %g until %v just before", k, at, speed, until, last, next)
 		}
 	}
 	if n := testing.AllocsPerRun(100, func() { any.Speed(0, engine.FromSeconds(day*source.Float64())) }); n != 0 {
@@ -94,8 +93,8 @@ func TestAFunctionOfDeviceAndTime(t *testing.T) {
 	}
 }
 
-// A round of a device that computes for weeks takes its work divided by its mean pace.
-func TestARoundTakesTheMeanPace(t *testing.T) {
+// A round of a device that computes for weeks takes its work divided by its mean speed.
+func TestARoundTakesTheMeanSpeed(t *testing.T) {
 	const scenario = `
 [data.synthetic]
 tasks = 1
@@ -131,7 +130,7 @@ rounds = 1
 		return r.Runs[0].Rounds[1].TimeS
 	}
 	usual := seconds("usual")
-	used := seconds("used", "devices.model=foreground", "devices.options.sessions_per_day=[100, 100]", "devices.options.session_s=[100, 100]", "devices.options.pace=0.25")
+	used := seconds("used", "devices.model=foreground", "devices.options.sessions_per_day=[100, 100]", "devices.options.session_s=[100, 100]", "devices.options.speed=0.25")
 	if usual < 7*day {
 		t.Fatalf("the work takes %g days, too few to tell a mean", usual/day)
 	}
@@ -139,7 +138,7 @@ rounds = 1
 	deviation := math.Sqrt(2 * p * (1 - p) / ((1.0/100 + 1/(day/100.0-100)) * usual))
 	mean := 1 - 0.75*p
 	if got := usual / used; math.Abs(got-mean) > 4*0.75*deviation {
-		t.Errorf("the round takes %g times as long, want %g: pace %g, want %g within %g", used/usual, 1/mean, got, mean, 4*0.75*deviation)
+		t.Errorf("the round takes %g times as long, want %g: speed %g, want %g within %g", used/usual, 1/mean, got, mean, 4*0.75*deviation)
 	}
 }
 
@@ -149,10 +148,10 @@ func TestOptions(t *testing.T) {
 		want []string
 	}{
 		{defaults(t), nil},
-		{Options{Pace: 2}, []string{"sessions_per_day = []: must be the least and the most, positive and at most 1e6",
-			"session_s = []: must be the least and the most, positive and at most 1e6", "pace = 2: must be in [0, 1]"}},
+		{Options{Speed: 2}, []string{"sessions_per_day = []: must be the least and the most, positive and at most 1e6",
+			"session_s = []: must be the least and the most, positive and at most 1e6", "speed = 2: must be in [0, 1]"}},
 		{Options{SessionsPerDay: []float64{1, 1000}, SessionS: []float64{10, 100}},
-			[]string{"session_s = [10.0, 100.0]: must leave time between sessions: the most of them take 100000 of the day's 86400 seconds"}},
+			[]string{"session_s = [10.0, 100.0]: must leave time between sessions: the most sessions take 100000 of the day's 86400 seconds"}},
 	} {
 		check := config.NewChecker()
 		c.o.Validate(check)

@@ -1,10 +1,10 @@
 // Package gilbert is a link model: the channel of Gilbert and Elliott, whose losses come
-// in bursts. Time goes in slots. Between two of them a link that is good becomes bad with
-// probability p, and one that is bad becomes good with probability r. In each state a
-// share of what is sent gets lost and is sent again, so that the rate is the usual one
-// times what is left. Both ways of each link have a channel of their own.
+// in bursts. Time has slots. Between two slots a good link becomes bad with probability p,
+// and a bad link becomes good with probability r. In each state a share of the bytes is
+// lost and sent again, so that the rate is the usual one times the remaining share. Each
+// direction of a link is a separate channel.
 //
-// Of the time a link is good for the share r/(p+r); it begins so with that probability.
+// A link is good for the share r/(p+r) of time, and starts good with that probability.
 //
 // E. N. Gilbert: Capacity of a burst-noise channel, Bell System Technical Journal 39,
 // 1960, with losses in the bad state alone, one half in his example; E. O. Elliott:
@@ -20,14 +20,13 @@ import (
 	"fedsim/network"
 )
 
-// Options are decoded strictly from [network.options], over the defaults that the
-// factory gives.
+// Options are decoded strictly from [network.options], over the factory's defaults.
 type Options struct {
 	SlotMs    float64 `toml:"slot_ms" doc:"length of a slot in milliseconds"`
-	GoodToBad float64 `toml:"good_to_bad" doc:"probability p that a link which is good is bad in the next slot"`
-	BadToGood float64 `toml:"bad_to_good" doc:"probability r that a link which is bad is good in the next slot"`
-	GoodLoss  float64 `toml:"good_loss" doc:"share of what is sent that gets lost while a link is good"`
-	BadLoss   float64 `toml:"bad_loss" doc:"share of what is sent that gets lost while it is bad"`
+	GoodToBad float64 `toml:"good_to_bad" doc:"probability p that a good link is bad in the next slot"`
+	BadToGood float64 `toml:"bad_to_good" doc:"probability r that a bad link is good in the next slot"`
+	GoodLoss  float64 `toml:"good_loss" doc:"share of the bytes lost while a link is good"`
+	BadLoss   float64 `toml:"bad_loss" doc:"share of the bytes lost while a link is bad"`
 }
 
 // Validate reports everything wrong with the options.
@@ -53,25 +52,25 @@ func init() {
 	})
 }
 
-// channels is both ways of all links. The stays of a channel, good and bad in turns, are
-// numbered from 0, and the length of each is drawn by device, way and number: whatever
-// is asked, and when, they are the same. at keeps where each channel was asked about
-// last, so that a look-up goes through the stays since then alone; one back begins at
-// time 0 again.
+// channels are both directions of all links. The intervals of a channel alternate between
+// good and bad. They are numbered from 0, and the length of each depends on the device,
+// the direction and the number alone, whatever calls came before. at holds the interval
+// of each channel's last call, so that a call walks through the intervals since then
+// alone. A call for an earlier time starts again at time 0.
 type channels struct {
 	setup network.ModelSetup
 	opts  Options
 	slot  engine.Time
-	at    [2][]stay // by way and device
+	at    [2][]interval // by direction and device
 }
 
-// The ways of a link.
+// The directions of a link.
 const (
 	down = iota
 	up
 )
 
-type stay struct {
+type interval struct {
 	from, until engine.Time // until = 0: none
 	number      int
 	bad         bool
@@ -80,11 +79,11 @@ type stay struct {
 func newChannels(s network.ModelSetup, o Options) *channels {
 	return &channels{
 		setup: s, opts: o, slot: engine.FromSeconds(o.SlotMs / 1e3),
-		at: [2][]stay{make([]stay, s.Devices), make([]stay, s.Devices)},
+		at: [2][]interval{make([]interval, s.Devices), make([]interval, s.Devices)},
 	}
 }
 
-// Downlink returns the rate of a device's link from the server, and until when it holds.
+// Downlink returns the rate of a device's link from the server, and how long it holds.
 // It allocates nothing.
 func (c *channels) Downlink(device int, usual float64, at engine.Time) (mbps float64, until engine.Time) {
 	return c.rate(down, device, usual, at)
@@ -101,7 +100,7 @@ func (c *channels) rate(way, device int, usual float64, at engine.Time) (mbps fl
 		*s = c.first(way, device)
 	}
 	for at >= s.until {
-		*s = c.stay(way, device, s.number+1, s.until, !s.bad)
+		*s = c.interval(way, device, s.number+1, s.until, !s.bad)
 	}
 	if s.bad {
 		return usual * (1 - c.opts.BadLoss), s.until
@@ -109,15 +108,15 @@ func (c *channels) rate(way, device int, usual float64, at engine.Time) (mbps fl
 	return usual * (1 - c.opts.GoodLoss), s.until
 }
 
-func (c *channels) first(way, device int) stay {
+func (c *channels) first(way, device int) interval {
 	draws := c.setup.Stream(device, way)
 	p, r := c.opts.GoodToBad, c.opts.BadToGood
-	return c.stay(way, device, 0, 0, draws.Float64() < p/(p+r))
+	return c.interval(way, device, 0, 0, draws.Float64() < p/(p+r))
 }
 
-// stay draws how many slots a channel stays in a state that it leaves after each with a
-// probability: a geometric number, by inversion.
-func (c *channels) stay(way, device, number int, from engine.Time, bad bool) stay {
+// interval draws the number of slots that a channel stays in a state, which is geometric,
+// by inversion.
+func (c *channels) interval(way, device, number int, from engine.Time, bad bool) interval {
 	leave := c.opts.GoodToBad
 	if bad {
 		leave = c.opts.BadToGood
@@ -128,5 +127,5 @@ func (c *channels) stay(way, device, number int, from engine.Time, bad bool) sta
 	if slots < float64(engine.Never/c.slot) {
 		length = engine.Time(slots) * c.slot
 	}
-	return stay{from: from, until: from.Add(length), number: number, bad: bad}
+	return interval{from: from, until: from.Add(length), number: number, bad: bad}
 }

@@ -31,15 +31,15 @@ func (o *Options) mean() float64 {
 	return (r*(1-o.GoodLoss) + p*(1-o.BadLoss)) / (p + r)
 }
 
-// deviation is that of the mean share over so many slots: the correlation of a slot with
-// the one k later is (1-p-r)^k.
+// deviation is the standard deviation of the mean share over a number of slots: slots k
+// apart have the correlation (1-p-r)^k.
 func (o *Options) deviation(slots float64) float64 {
 	p, r := o.GoodToBad, o.BadToGood
 	rho := 1 - p - r
 	return math.Abs(o.BadLoss-o.GoodLoss) * math.Sqrt(p*r/((p+r)*(p+r))*(1+rho)/(1-rho)/slots)
 }
 
-// Over a long time the mean rate is the stationary one, each way.
+// Over a long time the mean rate is the stationary one, in each direction.
 func TestMeanRate(t *testing.T) {
 	const slots = 200_000
 	for _, o := range []Options{
@@ -67,8 +67,8 @@ func TestMeanRate(t *testing.T) {
 	}
 }
 
-// Of many channels, the share that is bad at time 0 is p/(p+r), and a channel's two ways
-// have nothing to do with each other.
+// At time 0 the share of bad channels is p/(p+r), and the two directions of a link are
+// independent.
 func TestTheBeginningIsLikeAnyTime(t *testing.T) {
 	const n = 20000
 	o := defaults(t)
@@ -92,8 +92,7 @@ func TestTheBeginningIsLikeAnyTime(t *testing.T) {
 	}
 }
 
-// What is answered does not depend on what was asked before, nor on how many devices
-// there are.
+// A rate depends neither on earlier calls nor on the number of devices.
 func TestAFunctionOfDeviceAndTime(t *testing.T) {
 	o := defaults(t)
 	c, few := newChannels(network.ModelSetup{Devices: 5, Seed: 9}, o), newChannels(network.ModelSetup{Devices: 3, Seed: 9}, o)

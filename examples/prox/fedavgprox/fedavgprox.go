@@ -19,8 +19,8 @@ import (
 	"fedsim/mtl"
 )
 
-// Options are decoded strictly from the method's table, over the defaults that the
-// factory gives.
+// Options are decoded strictly from the options of the method's table, over the factory's
+// defaults.
 type Options struct {
 	Epochs float64 `toml:"epochs" doc:"local passes over a device's rows in a round"`
 	Batch  int     `toml:"batch" doc:"rows of a mini-batch"`
@@ -39,7 +39,7 @@ func (o *Options) Validate(c *config.Checker) {
 func init() {
 	algorithms.Register(algorithms.Factory{
 		Name:      "fedavg-prox",
-		Summary:   "federated averaging with a proximal term, from a module of its own",
+		Summary:   "federated averaging with a proximal term, from another module",
 		Reference: "Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith: Federated Optimization in Heterogeneous Networks, MLSys 2020",
 		OneModel:  true,
 		Options:   func() algorithms.Options { return &Options{Epochs: 1, Batch: 32, Step: 0.1, Mu: 0.1} },
@@ -49,12 +49,12 @@ func init() {
 	})
 }
 
-// method is one run: the model w of the server, and what its devices have come to.
+// method is one run: the server's model w, and the work of its devices.
 type method struct {
 	opts    Options
 	problem *mtl.Problem
 	w       []float64
-	model   data.Matrix // w for every task: what the run is evaluated on
+	model   data.Matrix // w for every task: the model that the run evaluates
 	change  data.Matrix // of w, tentative, one row a device
 	sum     data.Matrix // of the changes taken in this round, weighted; one row
 	rows    float64     // of the devices they come from
@@ -67,9 +67,12 @@ type local struct {
 	u, g  []float64
 }
 
-// The compiler sees to it that nothing is missing. A Stateful method can be gone on
-// with after an interruption; another would start over.
-var _ algorithms.Stateful = (*method)(nil)
+// The method is Linear: the run evaluates its weights. It is Stateful: an interrupted run
+// can be resumed, where one of another method starts over.
+var (
+	_ algorithms.Linear   = (*method)(nil)
+	_ algorithms.Stateful = (*method)(nil)
+)
 
 func newMethod(s algorithms.Setup, o Options) *method {
 	d := s.Problem.Features()
@@ -84,7 +87,7 @@ func newMethod(s algorithms.Setup, o Options) *method {
 }
 
 // StepFLOPs is the cost of a row of d features: a dot product and an axpy, 4d, and its
-// share of the update of 5d that its mini-batch ends with.
+// share of the update of 5d at the end of its mini-batch.
 func (m *method) StepFLOPs() float64 {
 	d := float64(len(m.w))
 	return 4*d + 5*d/float64(m.opts.Batch)
@@ -133,7 +136,7 @@ func (m *method) step(u, g []float64, rows int) {
 	}
 }
 
-// Commit takes a device's change into the mean.
+// Commit adds a device's change to the mean.
 func (m *method) Commit(device int) {
 	rows := float64(m.problem.Train.Tasks[device].X.Rows)
 	m.change.Axpy(rows, device, m.sum.Row(0))
@@ -161,10 +164,10 @@ func (m *method) Model() algorithms.Model {
 	return algorithms.Model{W: &m.model}
 }
 
-// SetCoupling changes nothing: one model for all has no use for how tasks are related.
+// SetCoupling changes nothing: one model for all tasks does not use their relations.
 func (m *method) SetCoupling(mtl.Coupling) {}
 
-// State names w and the devices' changes of it: all that another instance needs.
+// State codes w and the devices' changes of it: all that another instance needs.
 func (m *method) State(c *algorithms.Coder) {
 	c.Float64s(m.w)
 	for k := range m.change.Rows {

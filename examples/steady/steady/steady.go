@@ -9,8 +9,8 @@ import (
 	"fedsim/mtl"
 )
 
-// Options are decoded strictly from the method's table, over the defaults that the
-// factory gives.
+// Options are decoded strictly from the options of the method's table, over the factory's
+// defaults.
 type Options struct {
 	Steps int `toml:"steps" doc:"coordinate steps of a device in a round"`
 }

@@ -18,8 +18,8 @@ import (
 	"fedsim/federation"
 )
 
-// Options are decoded strictly from [federation.selection_options], over the defaults
-// that the factory gives.
+// Options are decoded strictly from [federation.selection_options], over the factory's
+// defaults.
 type Options struct {
 	Explore float64 `toml:"explore" doc:"share of the clients of a round that are drawn at random, rounded up"`
 }
