@@ -54,7 +54,10 @@ func TestRunsGoOnFromWhatWasKept(t *testing.T) {
 		late := rapid.SampledFrom([]string{Drop, Keep}).Draw(rt, "late")
 		shared, battery := rapid.Bool().Draw(rt, "shared"), rapid.Bool().Draw(rt, "battery")
 		churn := rapid.Bool().Draw(rt, "churn")
-		choice := rapid.Bool().Draw(rt, "power of choice") && protocol != Asynchronous && method != "cocoa"
+		selection := rapid.SampledFrom([]string{"", "power-of-choice", "rotating"}).Draw(rt, "selection")
+		if protocol == Asynchronous || method == "cocoa" {
+			selection = ""
+		}
 		every := rapid.IntRange(1, 3).Draw(rt, "eval_every")
 		server := rapid.SampledFrom([]float64{0, 1e-6}).Draw(rt, "server")
 		measured := rapid.IntRange(0, 2).Draw(rt, "theta_every")
@@ -78,8 +81,11 @@ func TestRunsGoOnFromWhatWasKept(t *testing.T) {
 					joules(s, 20)
 					s.Devices.ChargeW = 20
 				}
-				if choice {
-					s.Config.Selection, s.Config.Clients, s.Config.Candidates = "power-of-choice", 3, 5
+				if selection != "" {
+					s.Config.Selection, s.Config.Clients = selection, 3
+				}
+				if selection == "power-of-choice" {
+					s.Config.Candidates = 5
 				}
 				switch protocol {
 				case First:
