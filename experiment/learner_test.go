@@ -1,0 +1,101 @@
+package experiment
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"fedsim/algorithms"
+	"fedsim/config"
+)
+
+// stump is a learner that is not a linear model: it predicts the majority label of all
+// rows whose clients have responded so far, and reports its share of errors.
+type stump struct {
+	problem   *algorithms.Setup
+	votes     []float64 // by client: the sum of its labels
+	counted   []bool
+	tentative []bool
+	total     float64
+}
+
+type stumpOptions struct{}
+
+func (stumpOptions) Validate(*config.Checker) {}
+
+func init() {
+	algorithms.Register(algorithms.Factory{
+		Name: "stump", Summary: "the majority label", Reference: "none", OwnMetrics: true,
+		Options: func() algorithms.Options { return &stumpOptions{} },
+		New: func(s algorithms.Setup, _ algorithms.Options) (algorithms.Algorithm, error) {
+			n := len(s.Rows)
+			return &stump{problem: &s, votes: make([]float64, n), counted: make([]bool, n), tentative: make([]bool, n)}, nil
+		},
+	})
+}
+
+func (s *stump) StepFLOPs() float64 { return 1 }
+func (s *stump) Begin() int         { return 1 }
+func (s *stump) Solve(r algorithms.Request) algorithms.Work {
+	s.votes[r.Device] = 0
+	for _, y := range s.problem.Problem.Train.Tasks[r.Device].Y {
+		s.votes[r.Device] += y
+	}
+	n := int(s.problem.Rows[r.Device])
+	return algorithms.Work{Steps: n, FLOPs: float64(n), Values: 1}
+}
+func (s *stump) Discard(int)  {}
+func (s *stump) End() float64 { return 1 }
+func (s *stump) Hash() uint64 { return math.Float64bits(s.total) }
+func (s *stump) Commit(k int) {
+	if !s.counted[k] {
+		s.counted[k] = true
+		s.total += s.votes[k]
+	}
+}
+
+func (s *stump) Metrics() algorithms.Metrics {
+	m := algorithms.Unknown()
+	wrong, rows := 0.0, 0.0
+	for _, task := range s.problem.Problem.Train.Tasks {
+		for _, y := range task.Y {
+			if rows++; y != math.Copysign(1, s.total) {
+				wrong++
+			}
+		}
+	}
+	m.TrainError = wrong / rows
+	return m
+}
+
+// A learner that is not a linear model runs from a scenario. Its runs record what it
+// reports, whether they share a recording or not.
+func TestALearnerRunsFromAScenario(t *testing.T) {
+	const scenario = "[methods.stump]\n"
+	for _, protocol := range []string{"wait-for-all", "charged"} {
+		runs, err := gather(t.Context(), parse(t, scenario, "federation.protocol="+protocol), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(runs) != 1 || len(runs[0].Rounds) != 31 {
+			t.Fatalf("%s: %d runs", protocol, len(runs))
+		}
+		r := runs[0]
+		for h, x := range r.Rounds {
+			if !(x.TrainError >= 0 && x.TrainError <= 1) || !math.IsNaN(x.Suboptimality) || !math.IsNaN(x.Primal) {
+				t.Errorf("%s, round %d: %+v", protocol, h, x)
+			}
+			if h > 0 && (x.FLOPs == 0 || x.TimeS <= r.Rounds[h-1].TimeS || x.TrainError > 0.5) {
+				t.Errorf("%s, round %d: %+v", protocol, h, x)
+			}
+		}
+		if r.ModelHash == 0 {
+			t.Errorf("%s: the hash of the model is not recorded", protocol)
+		}
+	}
+	_, err := gather(t.Context(), parse(t, scenario, "run.model=true"), Options{})
+	var problem config.Problem
+	if !errors.As(err, &problem) || problem.Key != "run.model" {
+		t.Errorf("a model that is not linear is to be written: %v", err)
+	}
+}
