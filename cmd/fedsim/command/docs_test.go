@@ -129,7 +129,7 @@ func TestPluginsPage(t *testing.T) {
 			}
 		}
 	}
-	for _, dir := range []string{"examples/prox/fedavgprox", "examples/steady/steady", "examples/foreground/foreground", "examples/gilbert/gilbert", "examples/utility/utility"} {
+	for _, dir := range []string{"examples/prox/fedavgprox", "examples/steady/steady", "examples/foreground/foreground", "examples/gilbert/gilbert", "examples/utility/utility", "examples/semiasync/semiasync"} {
 		if !shown[dir] {
 			t.Errorf("the page shows nothing of %s", dir)
 		}
