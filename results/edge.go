@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Edge is an option whose tuned value has no neighbor on one side that was tried: a
-// better one may lie beyond, unless a reason says that nothing does.
+// Edge is an option whose tuned value is the lowest or the highest value tried. A better
+// value may lie beyond, unless Reason says why not.
 type Edge struct {
 	Key    string `json:"key"` // as in Run.Tuned
 	Value  string `json:"value"`
 	Side   Side   `json:"side"`
-	Reason string `json:"reason,omitempty"` // why the range of the option ends there; empty: it does not
+	Reason string `json:"reason,omitempty"` // why the range of the option ends there; empty: it continues
 }
 
 // Side is an end of the values of an option.
@@ -32,7 +32,7 @@ func (e Edge) String() string {
 	return text + "there is: " + e.Reason
 }
 
-// TunedEdges are the edges of a method that was tuned at a point of an experiment.
+// TunedEdges are the edges of a tuned method at a point of an experiment.
 type TunedEdges struct {
 	Experiment string    `json:"experiment"`
 	Method     string    `json:"method"`
@@ -40,8 +40,7 @@ type TunedEdges struct {
 	Edges      []Edge    `json:"edges"`
 }
 
-// EdgesOf lists the methods and points whose tuned values lie at an edge, in the order
-// of the runs.
+// EdgesOf lists the methods and points with edges, in the order of the runs.
 func EdgesOf(runs []Run) []TunedEdges {
 	found := []TunedEdges{}
 	of := func(r *Run) string { return r.Experiment + "\n" + r.Method + "\n" + SettingsText(r.Point) }
@@ -53,7 +52,7 @@ func EdgesOf(runs []Run) []TunedEdges {
 	return found
 }
 
-// WriteEdges says which tuned values lie at an edge, nothing when none does.
+// WriteEdges writes a list of the tuned values at an edge, nothing when there is none.
 func WriteEdges(w io.Writer, runs []Run) error {
 	found := EdgesOf(runs)
 	if len(found) == 0 {

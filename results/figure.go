@@ -6,9 +6,9 @@ import (
 	"fedsim/config"
 )
 
-// Figure says how an experiment's runs are drawn: one panel per value of Panel,
-// one line per value of Series, the mean over seeds with a band from the lowest
-// to the highest.
+// Figure describes the figure of an experiment: one panel for each value of Panel, one
+// line for each value of Series, the mean over seeds with a band from the lowest to the
+// highest.
 type Figure struct {
 	File     string  `toml:"file" doc:"file name without extension: letters, digits, -, _ and .; empty: the experiment's name"`
 	Title    string  `toml:"title" doc:"title above the panels"`
@@ -30,14 +30,14 @@ func DefaultFigure() Figure {
 	return Figure{Series: "method", X: "time_s", Y: "suboptimality", XScale: "linear", YScale: "log"}
 }
 
-// XNames and YNames are what the axes of a figure can show.
+// XNames and YNames are the quantities of the axes.
 var (
 	XNames = []string{"time_s", "round", "flops", "bytes_up", "energy_j"}
 	YNames = append(MetricNames(), "participants", "dropped", "late", "theta")
 )
 
-// Validate reports everything wrong with a figure, the names of its panel,
-// series and emphasis aside, which only an experiment knows.
+// Validate reports all problems of a figure, except the names of its panel, series and
+// emphasis, which only an experiment can check.
 func (f *Figure) Validate(c *config.Checker) {
 	c.Require(config.IsName(f.File), "file", f.File, config.NameRule)
 	c.OneOf("x", f.X, XNames...)

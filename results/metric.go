@@ -6,9 +6,8 @@ import (
 	"strconv"
 )
 
-// Metric is a number that says how good the model is after a round. Runs are
-// compared, stopped and drawn by metrics. The value of a metric in a round is the
-// column of rounds.csv that has its name.
+// Metric is a measure of the model after a round, by which runs are compared, stopped and
+// drawn. Its value in a round is the column of rounds.csv with its name.
 type Metric struct {
 	Name   string // as in scenarios and in rounds.csv: "test_error"
 	Label  string // in tables and on axes: "test error"
@@ -16,12 +15,12 @@ type Metric struct {
 	Share  bool   // a share in [0, 1], shown in per cent; not for runs on real targets
 	Higher bool   // the larger value is the better one
 	Signed bool   // values may be zero or negative
-	// Couples says that the value depends on the coupling, so that values from before
-	// and after an Omega update are of two different functions.
+	// Couples means that the value depends on the coupling: values before and after an
+	// Omega update are those of two different functions.
 	Couples bool
 }
 
-// Suboptimality is the name of the metric that a target without a name is of.
+// Suboptimality is the name of the default metric of targets.
 const Suboptimality = "suboptimality"
 
 var metrics = []Metric{
@@ -32,8 +31,7 @@ var metrics = []Metric{
 	{Name: "test_error", Label: "test error", Real: "root mean square test error", Share: true},
 }
 
-// Metrics returns the metrics that every run can record, in the order in which
-// targets are reported.
+// Metrics returns the metrics of rounds.csv, in the order in which targets are reported.
 func Metrics() []Metric { return slices.Clone(metrics) }
 
 // MetricNames returns the names of Metrics.
@@ -45,8 +43,8 @@ func MetricNames() []string {
 	return names
 }
 
-// MetricNamed returns the metric of a name. A name that is not among Metrics has a
-// metric that no round has a value of.
+// MetricNamed returns the metric of a name. For a name that is not in Metrics, ok is false
+// and the metric is NaN in every round.
 func MetricNamed(name string) (m Metric, ok bool) {
 	i := slices.IndexFunc(metrics, func(m Metric) bool { return m.Name == name })
 	if i < 0 {
@@ -55,8 +53,8 @@ func MetricNamed(name string) (m Metric, ok bool) {
 	return metrics[i], true
 }
 
-// Of returns the value after a round, NaN where the round was not evaluated or its
-// method does not report the metric.
+// Of returns the value after a round, NaN where the round was not evaluated or the method
+// does not have the metric.
 func (m *Metric) Of(r *Round) float64 {
 	switch m.Name {
 	case Suboptimality:
@@ -74,7 +72,7 @@ func (m *Metric) Of(r *Round) float64 {
 	}
 }
 
-// Known reports whether some round of the run has a value.
+// Known reports whether any round of the run has a value.
 func (m *Metric) Known(r *Run) bool {
 	return slices.ContainsFunc(r.Rounds, func(x Round) bool { return !math.IsNaN(m.Of(&x)) })
 }
@@ -99,7 +97,7 @@ func (m *Metric) Better(value, than float64) bool {
 	return value < than
 }
 
-// LabelFor returns the label for runs on real targets, or for others.
+// LabelFor returns the label. Argument real is Run.Real.
 func (m *Metric) LabelFor(real bool) string {
 	if real && m.Real != "" {
 		return m.Real
@@ -107,7 +105,7 @@ func (m *Metric) LabelFor(real bool) string {
 	return m.Label
 }
 
-// Text writes a target as tables do: 1e-03, 8 % or 0.25.
+// Text formats a target: 1e-03, 8 % or 0.25.
 func (m *Metric) Text(value float64, real bool) string {
 	switch {
 	case m.Name == Suboptimality:
@@ -119,8 +117,7 @@ func (m *Metric) Text(value float64, real bool) string {
 	}
 }
 
-// Format writes a value as tables do, rounded: 2.9e-04, 8.12 % or 0.2541. What is not
-// known is "-".
+// Format formats a value for tables, rounded: 2.9e-04, 8.12 % or 0.2541; NaN is "-".
 func (m *Metric) Format(value float64, real bool) string {
 	switch {
 	case math.IsNaN(value):

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Number is a number in JSON: null when it is not known (NaN) or not finite.
+// Number is a number in JSON: null when it is NaN or infinite.
 type Number float64
 
 // MarshalJSON writes the shortest digits that read back to the same bits, or null.

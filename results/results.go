@@ -1,15 +1,14 @@
-// Package results owns the records of a run: rounds, runs, metrics, targets, what a
-// device did in a round, and the tables that sum runs up. Package rundir writes them to
-// a run directory and reads them back.
+// Package results owns the records of a run: [Round], [Run], [DeviceRow], [Metric],
+// [Target], and the [Table] that summarizes runs. Package rundir stores them in a run
+// directory and reads them back.
 //
-// It must not know how the numbers came about, where they are stored, nor how they are
-// drawn.
+// It must not know how the numbers are computed, stored or drawn.
 package results
 
 import "math"
 
-// Setting is one swept key of a run with the value the run has for it, in the
-// order in which the experiment sweeps.
+// Setting is a swept key of a run and its value. Settings of a run are in the order of
+// the sweep.
 type Setting struct {
 	Key   string `json:"key"`   // dotted key, or the name of an axis
 	Value string `json:"value"` // as written in the scenario, or the label of a point of an axis
@@ -20,26 +19,26 @@ type Status string
 
 const (
 	Done        Status = "done"        // ran to its last round or its stopping rule
-	Stalled     Status = "stalled"     // no device can ever answer again
-	Interrupted Status = "interrupted" // stopped by the user; its finished rounds are kept
+	Stalled     Status = "stalled"     // no client can ever respond again
+	Interrupted Status = "interrupted" // stopped by the user after its last complete round
 
-	// UnderWay is the status of a run that has not ended, in what Follow tells. No
-	// file of a run directory has it.
+	// UnderWay is the status of a run that has not ended, in live progress. No complete
+	// run directory has it.
 	UnderWay Status = "running"
 )
 
-// Run is one method at one point of an experiment under one seed.
+// Run is one method at one point of an experiment with one seed.
 type Run struct {
 	ID         string // unique in the directory: experiment/method/point/seed
 	Experiment string
 	Method     string // the method's label in the scenario
 	Algorithm  string // the registered name
 	Point      []Setting
-	Tuned      []Setting // what tuning chose for this run; empty when nothing was tuned
-	Edges      []Edge    // options of Tuned whose value is the lowest or highest that was tried
+	Tuned      []Setting // chosen by tuning; empty without tuning
+	Edges      []Edge    // options of Tuned whose value is the lowest or highest tried
 	Seed       uint64
-	Vary       Vary // what the seed varies; empty: the system
-	Real       bool // targets are real numbers: errors are root mean square errors
+	Vary       Vary // varied by the seed; empty: VarySystem
+	Real       bool // the data have real targets: errors are root mean square errors
 	Relative   bool // TimeS counts relative units (federation.cost), not seconds
 	Status     Status
 	Reason     string  // why it stalled, empty otherwise
@@ -48,17 +47,17 @@ type Run struct {
 	EventHash  uint64  // of the stream of events
 	ModelHash  uint64  // of the bits of the final W
 	Model      string  // its file in the folder models; empty when it is not stored
-	Events     int64   // that happened
-	Steps      int64   // coordinate steps or rows on all devices, lost work included
-	Limit      string  // the option that limits local work which aims at an accuracy; empty: the method has none
-	Capped     int64   // updates taken whose local work ended at that limit, short of its accuracy
+	Events     int64   // number of events
+	Steps      int64   // coordinate steps or rows on all devices, including lost work
+	Limit      string  // the option that limits local work, for a method that solves to an accuracy; else empty
+	Capped     int64   // used updates whose local work reached that limit before its accuracy
 	WallS      float64 // seconds of the real clock
 	Rounds     []Round
 }
 
-// Round is the state after one round. The row of round 0 is the state before
-// the first one. Figures that a method does not have (the dual of a primal
-// method) and those not evaluated in this round are NaN.
+// Round is the state after a round. Round 0 is the state before the first round. A value
+// that a method does not have (the dual of a primal method), or that was not evaluated
+// in the round, is NaN.
 type Round struct {
 	Outer         int     // coupling updates made so far
 	Round         int     // rounds made so far, over all outer iterations
@@ -67,11 +66,11 @@ type Round struct {
 	Dual          float64 // D(alpha)
 	Gap           float64 // P + D
 	Suboptimality float64 // (P - P*) / |P* - R(0)|; R(0), the terms in Omega alone, is mostly 0
-	TrainError    float64 // mean over tasks of the share of wrong signs, or of the root mean square error when Run.Real
+	TrainError    float64 // mean over tasks of the share of wrong signs; of the root mean square error when Run.Real
 	TestError     float64
-	Participants  int     // devices whose update the server took
-	Dropped       int     // devices that dropped or died
-	Late          int     // devices that missed the deadline
+	Participants  int     // devices whose update the server used
+	Dropped       int     // devices that dropped out, became unavailable or were depleted
+	Late          int     // devices whose response was late
 	FLOPs         float64 // on all devices, this round
 	BytesDown     float64 // this round
 	BytesUp       float64
@@ -79,7 +78,7 @@ type Round struct {
 	Thetas        []Theta // by device; nil when not measured
 }
 
-// Last returns the last round that was evaluated (its primal is a number).
+// Last returns the last evaluated round: its primal is not NaN.
 func (r *Run) Last() (round Round, ok bool) {
 	for i := len(r.Rounds) - 1; i >= 0; i-- {
 		if !math.IsNaN(r.Rounds[i].Primal) {
@@ -89,8 +88,8 @@ func (r *Run) Last() (round Round, ok bool) {
 	return Round{}, false
 }
 
-// Total returns what all rounds of the run took together: its Participants,
-// Dropped, Late, FLOPs, BytesDown, BytesUp and EnergyJ. The other fields are zero.
+// Total returns the sums over all rounds of Participants, Dropped, Late, FLOPs,
+// BytesDown, BytesUp and EnergyJ. The other fields are zero.
 func (r *Run) Total() Round {
 	var sum Round
 	for i := range r.Rounds {
@@ -125,7 +124,7 @@ func SettingKeys(runs []Run, settings func(*Run) []Setting) []string {
 func PointOf(r *Run) []Setting { return r.Point }
 func TunedOf(r *Run) []Setting { return r.Tuned }
 
-// Value returns the value that the run has for a swept key, and whether it has one.
+// Value returns the value of a swept key, or ok = false when the run does not sweep it.
 func (r *Run) Value(key string) (value string, ok bool) { return Lookup(r.Point, key) }
 
 func Lookup(settings []Setting, key string) (string, bool) {

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// Table is what a scenario came to: for each experiment and point, and each method
-// there, how its runs ended, and the rounds, virtual time, bytes and energy to each
-// target.
+// Table summarizes the runs of a scenario: for each experiment, point and method, the end
+// of its runs, and rounds, virtual time, bytes and energy to each target.
 type Table struct {
 	Targets     Targets
 	Experiments []ExperimentTable
@@ -16,17 +15,17 @@ type Table struct {
 // ExperimentTable is the part of one experiment.
 type ExperimentTable struct {
 	Experiment string
-	RowKey     string // what the rows differ in: "method", or the swept key of a single method
-	Seeds      int    // most runs behind a row
-	Vary       Vary   // what their seeds vary; empty where runs differ in it
+	RowKey     string // key that distinguishes the rows: "method", or the swept key of a single method
+	Seeds      int    // largest number of runs in a row
+	Vary       Vary   // varied by their seeds; empty where runs differ in it
 	Targets    Targets
-	Known      []bool // by target: some run has a value of its metric
+	Known      []bool // by target: whether any run has a value of its metric
 	Blocks     []Block
 }
 
-// Block holds the rows that are compared with each other.
+// Block is a set of rows that are compared.
 type Block struct {
-	Point []Setting // what the rows have in common; empty without a sweep
+	Point []Setting // settings that the rows share; empty without a sweep
 	Rows  []Row
 }
 
@@ -34,24 +33,24 @@ type Block struct {
 type Row struct {
 	Label       string // method, or value of the swept key
 	Algorithm   string
-	Seeds       int     // runs behind the row
+	Seeds       int     // number of runs
 	Cells       []Cell  // one per target
-	Last        float64 // sub-optimality at the end, mean over seeds; NaN when not known
+	Last        float64 // final sub-optimality, mean over seeds; NaN when not known
 	Stalled     int     // runs that stalled
 	Interrupted int     // runs that were interrupted
 	Limit       string  // Run.Limit
-	Updates     int64   // that the server took, over all seeds
-	Capped      int64   // those of them whose local work ended at the limit, short of its accuracy
+	Updates     int64   // used by the server, over all seeds
+	Capped      int64   // of Updates, those whose local work reached the limit before its accuracy
 	Totals      Totals
-	Best        bool // its test error is the lowest of the block, and others are higher
+	Best        bool // its test error is the lowest of the block, and not all are equal
 }
 
-// Totals is what a run took and where it ended, mean over seeds. P and the test
-// error are NaN where they were not evaluated.
+// Totals are the cost and the final state of a row, mean over seeds. Primal and TestError
+// are NaN where they were not evaluated.
 type Totals struct {
 	Rounds    float64
 	TimeS     float64 // virtual
-	Answers   float64 // updates that the server took, in a round
+	Answers   float64 // updates per round that the server used
 	Bytes     float64 // both ways
 	EnergyJ   float64
 	Primal    float64
@@ -60,30 +59,29 @@ type Totals struct {
 	Relative  bool // times are relative units, not seconds
 }
 
-// Cell is the way to one target.
+// Cell is the cost of reaching one target.
 type Cell struct {
-	Reached bool    // by every seed; the figures are NaN otherwise
+	Reached bool    // by every seed; otherwise the other fields are NaN
 	Rounds  float64 // mean over seeds
 	TimeS   float64 // virtual seconds, mean over seeds
 	Bytes   float64 // both ways, mean over seeds
 	EnergyJ float64 // of all devices, mean over seeds
-	Ratio   float64 // of TimeS to that of the row compared with; NaN when one of both is missing or zero
+	Ratio   float64 // of TimeS to that of the reference row; NaN when one is missing or zero
 }
 
-// Summary sums up runs for the targets, in the order given. The rows of a
-// block are the methods at one point and are compared with the one whose
-// algorithm is "mocha", or else the first. An experiment with one method that
-// sweeps something has a row per value of the key with the most values
-// instead, compared with the first.
+// Summary summarizes runs for targets, in the given order. The rows of a block are the
+// methods at one point; the reference row is the one with algorithm "mocha", or the
+// first. An experiment with one method and a sweep has instead a row for each value of
+// the key with the most values; the first row is the reference.
 func Summary(runs []Run, targets Targets) Table {
 	t := Table{Targets: targets}
 	for _, group := range groupBy(runs, func(r *Run) string { return r.Experiment }) {
-		t.Experiments = append(t.Experiments, summarise(group, targets))
+		t.Experiments = append(t.Experiments, summarize(group, targets))
 	}
 	return t
 }
 
-func summarise(runs []Run, targets Targets) ExperimentTable {
+func summarize(runs []Run, targets Targets) ExperimentTable {
 	e := ExperimentTable{Experiment: runs[0].Experiment, RowKey: rowKey(runs), Vary: runs[0].Vary, Targets: targets}
 	if slices.ContainsFunc(runs, func(r Run) bool { return r.Vary != e.Vary }) {
 		e.Vary = ""
@@ -109,7 +107,7 @@ func summarise(runs []Run, targets Targets) ExperimentTable {
 	return e
 }
 
-// rowKey returns what the rows of an experiment differ in.
+// rowKey returns the key that distinguishes the rows of an experiment.
 func rowKey(runs []Run) string {
 	if len(groupBy(runs, func(r *Run) string { return r.Method })) > 1 {
 		return "method"
@@ -124,7 +122,7 @@ func rowKey(runs []Run) string {
 	return best
 }
 
-// groupBy splits runs by a text, groups in the order of first appearance.
+// groupBy groups runs by a text, in the order of first appearance.
 func groupBy(runs []Run, text func(*Run) string) [][]Run {
 	var groups [][]Run
 	place := make(map[string]int)
@@ -151,7 +149,7 @@ func without(point []Setting, key string) []Setting {
 	return rest
 }
 
-// SettingsText writes settings as "key = value, key = value".
+// SettingsText formats settings as "key = value, key = value".
 func SettingsText(settings []Setting) string {
 	text := ""
 	for i, s := range settings {
@@ -200,7 +198,7 @@ func newRow(label string, seeds []Run, targets Targets) Row {
 	return row
 }
 
-// add adds a run of n to the means.
+// add adds one of n runs to the means.
 func (t *Totals) add(r *Run, n float64) {
 	primal, testError := math.NaN(), math.NaN()
 	if last, ok := r.Last(); ok {
@@ -223,7 +221,7 @@ func (t *Totals) add(r *Run, n float64) {
 	}
 }
 
-// compare fills in the ratios, and whose test error is the lowest.
+// compare sets the ratios and Best.
 func (b *Block) compare() {
 	lowest, highest := math.Inf(1), math.Inf(-1)
 	for i := range b.Rows {

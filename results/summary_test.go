@@ -177,7 +177,7 @@ func TestSummaryRatios(t *testing.T) {
 	}
 }
 
-// A mean says what it is over.
+// A caption names the runs of a mean.
 func TestMeansSayWhatTheyAreOver(t *testing.T) {
 	for vary, want := range map[Vary]string{"": "3 seeds", VarySystem: "3 seeds", VarySplit: "3 splits of the data", VaryAll: "3 seeds of system and data"} {
 		runs := []Run{{Method: "m", Vary: vary}, {Method: "m", Vary: vary}, {Method: "m", Vary: vary}}
@@ -223,7 +223,7 @@ func TestHumanTime(t *testing.T) {
 	}
 }
 
-// Runs that were not measured against an optimum are told by what they took.
+// Runs without a reference optimum are summarized by their cost.
 func TestTotalsWithoutASuboptimality(t *testing.T) {
 	nan := math.NaN()
 	run := func(seed uint64, pace float64, testError float64) Run {

@@ -11,9 +11,8 @@ import (
 	"fedsim/internal/columns"
 )
 
-// WriteText writes the table as text of so many characters a line, wherever that can
-// be: a table per experiment and point, of how the runs ended and of the way to each
-// target.
+// WriteText writes the summary as text tables of the given width in characters: a table
+// for each experiment and point.
 func (t Table) WriteText(w io.Writer, width int) error {
 	var b strings.Builder
 	for i := range t.Experiments {
@@ -32,7 +31,7 @@ func (t Table) WriteText(w io.Writer, width int) error {
 	return err
 }
 
-// Caption says what the figures are.
+// Caption describes the numbers.
 func (e *ExperimentTable) Caption() string {
 	text := "how the runs ended"
 	if slices.Contains(e.Known, true) {
@@ -48,7 +47,7 @@ func (e *ExperimentTable) Caption() string {
 	return text
 }
 
-// heading is the caption behind the experiment's name.
+// heading is the experiment's name and the caption.
 func (e *ExperimentTable) heading() string {
 	if e.Experiment == "" {
 		return e.Caption()
@@ -56,16 +55,16 @@ func (e *ExperimentTable) heading() string {
 	return e.Experiment + ": " + e.Caption()
 }
 
-// endColumn is a column of how the runs ended.
+// endColumn is a column about the end of the runs.
 type endColumn struct {
 	head  string
 	there bool
 	cell  func(*Row) string
 }
 
-// endColumns are what the models came to, and what that took. The error on test rows
-// comes first: it is what the user of a model sees. Columns of what no run has are
-// left out.
+// endColumns returns the columns about the final models and about their cost, without
+// those for which no run has a value. The test error is first: it matters most to the
+// user of a model.
 func (e *ExperimentTable) endColumns() (model, cost []endColumn) {
 	learns, real, optimum := e.some(func(r *Row) bool { return !math.IsNaN(r.Totals.Primal) }), e.real(), e.some(func(r *Row) bool { return !math.IsNaN(r.Last) })
 	head, mark := "test error", ""
@@ -98,7 +97,7 @@ func (e *ExperimentTable) endColumns() (model, cost []endColumn) {
 	return slices.DeleteFunc(model, absent), slices.DeleteFunc(cost, absent)
 }
 
-// some reports whether a row has a property.
+// some reports whether any row has a property.
 func (e *ExperimentTable) some(property func(*Row) bool) bool {
 	for i := range e.Blocks {
 		for k := range e.Blocks[i].Rows {
@@ -110,18 +109,17 @@ func (e *ExperimentTable) some(property func(*Row) bool) bool {
 	return false
 }
 
-// real reports whether the runs are on real targets.
+// real reports whether the data have real targets.
 func (e *ExperimentTable) real() bool { return e.some(func(r *Row) bool { return r.Totals.Real }) }
 
-// marksBest reports whether a test error is better than others.
+// marksBest reports whether a row is Best.
 func (e *ExperimentTable) marksBest() bool { return e.some(func(r *Row) bool { return r.Best }) }
 
 // ColumnGroup is a group of columns of a text table under one title.
 type ColumnGroup = columns.Group
 
-// Columns returns the columns behind the label: what the models came to, what that
-// took, the way to each target whose metric some run knows, and what kept runs from
-// their end.
+// Columns returns the columns after the label: the final models, their cost, the cost of
+// each target whose metric is known, and notes on runs that stalled or were interrupted.
 func (e *ExperimentTable) Columns() []ColumnGroup {
 	var groups []columns.Group
 	add := func(title string, of []endColumn) {
@@ -147,11 +145,10 @@ func (e *ExperimentTable) Columns() []ColumnGroup {
 	return groups
 }
 
-// notes reports whether a run did not come to its end.
+// notes reports whether a run stalled or was interrupted.
 func (e *ExperimentTable) notes() bool { return e.some(func(r *Row) bool { return r.note() != "" }) }
 
-// Cells returns the rows of a block as text, each with its label and a cell under
-// each of Columns.
+// Cells returns the rows of a block as text: a label and a cell for each of Columns.
 func (e *ExperimentTable) Cells(block *Block) [][]string {
 	var rows [][]string
 	model, cost := e.endColumns()
@@ -175,7 +172,7 @@ func (e *ExperimentTable) Cells(block *Block) [][]string {
 	return rows
 }
 
-// orNone formats a number that may not be known.
+// orNone formats a number, NaN as "-".
 func orNone(v float64, format byte, digits int) string {
 	if math.IsNaN(v) {
 		return none
@@ -183,7 +180,7 @@ func orNone(v float64, format byte, digits int) string {
 	return strconv.FormatFloat(v, format, digits, 64)
 }
 
-// Scaled writes a quantity with three digits and an SI prefix.
+// Scaled formats a quantity with three digits and an SI prefix.
 func Scaled(v float64, unit string) string {
 	for _, prefix := range []string{"", "k", "M", "G", "T"} {
 		if v < 999.5 {
@@ -194,7 +191,7 @@ func Scaled(v float64, unit string) string {
 	return significant(v) + " P" + unit
 }
 
-// remarks names the methods of a block whose local work fell short of its accuracy.
+// remarks names the methods of a block whose local solves reached their limit.
 func (e *ExperimentTable) remarks(block *Block) []string {
 	var remarks []string
 	for i := range block.Rows {
@@ -251,7 +248,7 @@ func (c Cell) ratio() string {
 	return significant(c.Ratio) + "x"
 }
 
-// note says which runs of the row did not end by themselves.
+// note counts the runs of a row that stalled or were interrupted.
 func (r *Row) note() string {
 	var notes []string
 	for _, n := range []struct {
@@ -269,8 +266,8 @@ func (r *Row) note() string {
 	return strings.Join(notes, ", ")
 }
 
-// TimeText writes a virtual time with three digits: seconds as HumanTime does, and
-// relative units (Run.Relative) with the unit "ru", which RelativeNote explains.
+// TimeText formats a virtual time with three digits: seconds as HumanTime does, relative
+// units (Run.Relative) with the unit "ru", which RelativeNote explains.
 func TimeText(t float64, relative bool) string {
 	if relative {
 		return strconv.FormatFloat(t, 'g', 3, 64) + " ru"
@@ -278,7 +275,7 @@ func TimeText(t float64, relative bool) string {
 	return HumanTime(t)
 }
 
-// RelativeNote is what a caption says of times in relative units; empty for others.
+// RelativeNote explains relative units in a caption; empty for seconds.
 func RelativeNote(relative bool) string {
 	if relative {
 		return "; ru are relative units of time (federation.cost), not seconds"
@@ -286,8 +283,7 @@ func RelativeNote(relative bool) string {
 	return ""
 }
 
-// HumanTime writes seconds with three digits in the unit that suits: µs,
-// ms, s, min, h or d.
+// HumanTime formats seconds with three digits in a suitable unit: µs, ms, s, min, h or d.
 func HumanTime(s float64) string {
 	for _, u := range []struct {
 		below, size float64
@@ -307,7 +303,7 @@ func HumanTime(s float64) string {
 	return strconv.FormatFloat(s, 'g', 3, 64) + " s" // infinite or not a number
 }
 
-// significant writes three digits, and all of those before the point.
+// significant formats a number with at least three digits, all before the point included.
 func significant(v float64) string {
 	decimals := 2
 	for limit := 9.995; decimals > 0 && math.Abs(v) >= limit; limit *= 10 {

@@ -11,38 +11,37 @@ import (
 	"fedsim/config"
 )
 
-// Target is a value of a metric that a run may reach. In a scenario it is a number,
-// a relative sub-optimality, or a table of one metric: { test_error = 0.07 }.
+// Target is a value of a metric. In a scenario it is a number, for a relative
+// sub-optimality, or a table of one metric: { test_error = 0.07 }.
 type Target struct {
 	Metric string // its name; empty: there is no target
 	Value  float64
 }
 
-// ToSuboptimality returns the target of a relative sub-optimality.
+// ToSuboptimality returns a target of relative sub-optimality.
 func ToSuboptimality(value float64) Target { return Target{Suboptimality, value} }
 
 // IsSet reports whether there is a target.
 func (t Target) IsSet() bool { return t.Metric != "" }
 
-// Reached reports whether the model after a round is as good as the target. A run
-// without a target never reaches it.
+// Reached reports whether the model after a round is as good as the target. It is false
+// without a target.
 func (t Target) Reached(r *Round) bool {
 	m, _ := MetricNamed(t.Metric)
 	return t.IsSet() && m.Reached(m.Of(r), t.Value)
 }
 
-// Text writes metric and value in words, for runs on real targets or for others:
-// "test error 8 %".
+// Text formats metric and value for people: "test error 8 %". Argument real is Run.Real.
 func (t Target) Text(real bool) string {
 	m, _ := MetricNamed(t.Metric)
 	return m.LabelFor(real) + " " + m.Text(t.Value, real)
 }
 
-// String writes name and value as scenarios have them: "test_error 0.08".
+// String formats name and value: "test_error 0.08".
 func (t Target) String() string { return t.Metric + " " + strconv.FormatFloat(t.Value, 'g', -1, 64) }
 
-// Name writes metric and value as the names of columns do: test_error_0.08, or 1e-03
-// for a sub-optimality.
+// Name formats metric and value for column names: test_error_0.08, or 1e-03 for a
+// sub-optimality.
 func (t Target) Name() string {
 	if t.Metric == Suboptimality {
 		return strconv.FormatFloat(t.Value, 'e', -1, 64)
@@ -50,7 +49,7 @@ func (t Target) Name() string {
 	return t.Metric + "_" + strconv.FormatFloat(t.Value, 'g', -1, 64)
 }
 
-// Check reports under key what is wrong with a target.
+// Check reports problems of the target under key.
 func (t Target) Check(c *config.Checker, key string) {
 	m, known := MetricNamed(t.Metric)
 	if !known {
@@ -70,7 +69,7 @@ func (t Target) key(under string) string {
 	return under + "." + t.Metric
 }
 
-// CheckShare reports a target that is above 1 though its metric is a share.
+// CheckShare reports a target above 1 whose metric is a share.
 func (t Target) CheckShare(c *config.Checker, key string) {
 	m, _ := MetricNamed(t.Metric)
 	c.Require(!m.Share || t.Value <= 1, t.key(key), t.Value, "must be in (0, 1]: it is a share of the rows, and 0.08 is 8 %")
@@ -103,10 +102,10 @@ var (
 	_ config.Custom = (*Targets)(nil)
 )
 
-// TypeTOML says what a target looks like in a scenario.
+// TypeTOML describes the TOML type of a target.
 func (Target) TypeTOML() string { return "float or table of floats" }
 
-// MarshalTOML writes a target as a scenario has it.
+// MarshalTOML writes the target as in a scenario.
 func (t Target) MarshalTOML() ([]byte, error) { return []byte(config.Literal(t.value())), nil }
 
 func (t Target) value() any {
@@ -120,9 +119,9 @@ func (t Target) value() any {
 	}
 }
 
-// Targets are targets in the order in which they are reported: by metric, those of
-// one metric in the order of the scenario. In a scenario, as in JSON, they are a list
-// of relative sub-optimalities, or a table with a list for each metric.
+// Targets are targets in the order of reports: by metric, then as in the scenario. In a
+// scenario and in JSON they are a list of relative sub-optimalities, or a table with a
+// list for each metric.
 type Targets []Target
 
 // ToSuboptimalities returns targets of relative sub-optimalities.
@@ -149,7 +148,7 @@ func newTargets(lists map[string][]float64) Targets {
 	return targets
 }
 
-// Check reports under key what is wrong with the targets.
+// Check reports problems of the targets under key.
 func (t Targets) Check(c *config.Checker, key string) {
 	for i, x := range t {
 		x.Check(c, key)
@@ -171,10 +170,10 @@ func (t *Targets) DecodeTOML(n *config.Node, key string) config.Errors {
 	return problems
 }
 
-// TypeTOML says what targets look like in a scenario.
+// TypeTOML describes the TOML type of targets.
 func (Targets) TypeTOML() string { return "list of floats or table of lists of floats" }
 
-// MarshalTOML writes targets as a scenario has them.
+// MarshalTOML writes the targets as in a scenario.
 func (t Targets) MarshalTOML() ([]byte, error) { return []byte(config.Literal(t.value())), nil }
 
 // value is a list where all are sub-optimalities.
@@ -210,7 +209,7 @@ func (t *Targets) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Cost is what a run took until a round was over.
+// Cost is the cost of a run up to the end of a round.
 type Cost struct {
 	Rounds  int
 	TimeS   float64 // virtual
@@ -218,8 +217,7 @@ type Cost struct {
 	EnergyJ float64 // of all devices
 }
 
-// Reached returns the first round that reached a target, or ok = false when none
-// did.
+// Reached returns the first round that reached a target, or ok = false without one.
 func (r *Run) Reached(t Target) (round Round, ok bool) {
 	i := slices.IndexFunc(r.Rounds, func(x Round) bool { return t.Reached(&x) })
 	if i < 0 {
@@ -228,8 +226,8 @@ func (r *Run) Reached(t Target) (round Round, ok bool) {
 	return r.Rounds[i], true
 }
 
-// CostTo returns what the run took to reach a target, or ok = false and NaN when it
-// never did.
+// CostTo returns the cost of reaching a target, or ok = false and NaN when the run never
+// reached it.
 func (r *Run) CostTo(t Target) (c Cost, ok bool) {
 	hit, ok := r.Reached(t)
 	if !ok {

@@ -4,18 +4,17 @@ import "math"
 
 // Theta is the accuracy of a device's local solve in a round, theta_t^h of eq.
 // localSolutionQuality2a: 0 exact, 1 no progress, more than 1 for a method whose
-// update made the subproblem worse, NaN when it is not known.
+// update made the subproblem worse, NaN when not known.
 type Theta struct {
-	Value    float64 // NaN: the update was made in an earlier round
-	Answered bool    // the server took the device's update; Value is 1 otherwise
+	Value    float64 // NaN: the update is from an earlier round
+	Answered bool    // the server used the device's update; Value is 1 otherwise
 }
 
 // Stragglers returns the empirical constants of Assumption 2 over a run: pMax,
 // the largest share over the devices of their rounds with theta = 1 (or more),
 // and thetaMax, the largest mean over the devices of the theta of their other
-// rounds. Rounds that were not measured, and updates of which theta is not known, are
-// left out. Both are NaN without measurements, thetaMax also when no device ever made
-// progress.
+// rounds. Rounds without measurements and updates with an unknown theta are left out.
+// Both are NaN without measurements; thetaMax is also NaN when no device made progress.
 func Stragglers(run *Run) (pMax, thetaMax float64) {
 	type device struct {
 		rounds, stuck int

@@ -2,12 +2,12 @@ package results
 
 import "fmt"
 
-// Vary is what the seeds of repeated runs vary.
+// Vary names the random draws that differ between the seeds of repeated runs.
 type Vary string
 
 const (
-	VarySystem Vary = "system" // what devices, links, faults and methods draw; the data are the same
-	VarySplit  Vary = "split"  // how the rows are split; the system is the same
+	VarySystem Vary = "system" // draws of devices, links, faults and methods; the data are the same
+	VarySplit  Vary = "split"  // the split into training and test rows; the system is the same
 	VaryAll    Vary = "all"    // both, and generated data
 )
 

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// kind is what the cells of a column hold.
+// kind is the type of the cells of a column.
 type kind uint8
 
 const (
 	textCell  kind = iota
 	wholeCell      // a count or a number of something
 	seedCell       // all 64 bits
-	realCell       // a float; empty when it is not known
+	realCell       // a float; empty when not known
 )
 
 // column describes a column of a table.
@@ -25,8 +25,8 @@ type column struct {
 	kind kind
 	unit string // "s", "J", "B" or "FLOP"; empty: a count, a share, a text
 	doc  string
-	// added says that run directories of older versions do not have the column. They
-	// are read all the same.
+	// added means that run directories of older versions lack the column. They are still
+	// read.
 	added bool
 }
 
@@ -39,8 +39,8 @@ func names(columns []column) []string {
 	return list
 }
 
-// table is a table on its way to a file. Its rows are cells as csv holds them, an
-// empty one being unknown; a row is valid until the next.
+// table is a table to be written. Its cells are those of csv, empty when not known. A row
+// is valid until the next.
 type table struct {
 	name    string
 	columns []column
@@ -60,8 +60,7 @@ func (t table) writeCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// forSpreadsheets returns the table with its texts as spreadsheets show them, of which
-// none is taken for a formula.
+// forSpreadsheets returns the table with texts that no spreadsheet takes for formulas.
 func (t table) forSpreadsheets() table {
 	rows := t.rows
 	t.rows = func(yield func([]string) error) error {
@@ -78,9 +77,8 @@ func (t table) forSpreadsheets() table {
 	return t
 }
 
-// NoFormula returns a text with an apostrophe before it where a spreadsheet would take
-// it for a formula: before =, +, - and @, unless it is a number, and before white space
-// that it skips.
+// NoFormula puts an apostrophe before a text that a spreadsheet would take for a formula:
+// one that begins with =, +, -, @ or white space, and is not a number.
 func NoFormula(text string) string {
 	if text == "" || !strings.ContainsRune("=+-@\t\r", rune(text[0])) {
 		return text
@@ -91,8 +89,8 @@ func NoFormula(text string) string {
 	return "'" + text
 }
 
-// writeJSON writes an array with an object for each row, a line each. What is not
-// known is null; numbers that JSON does not have are the texts "+Inf" and "-Inf".
+// writeJSON writes an array with an object for each row, one a line. Unknown values are
+// null; infinities are the texts "+Inf" and "-Inf".
 func (t table) writeJSON(w io.Writer) error {
 	keys := make([]string, len(t.columns))
 	for i, c := range t.columns {

@@ -10,7 +10,7 @@ import (
 	"fedsim/results"
 )
 
-// roundColumn is one figure of a round as a column of rounds.csv: a count or a number.
+// roundColumn is a column of rounds.csv: a count or a number.
 type roundColumn struct {
 	column
 	count  func(*results.Round) *int
@@ -29,7 +29,7 @@ func (c *roundColumn) format(r *results.Round) string {
 	}
 }
 
-// appendJSON appends the figure of a round as the progress log has it.
+// appendJSON appends the value of a round for the progress log.
 func (c *roundColumn) appendJSON(b []byte, r *results.Round) []byte {
 	if c.count != nil {
 		return strconv.AppendInt(b, int64(*c.count(r)), 10)
@@ -37,7 +37,7 @@ func (c *roundColumn) appendJSON(b []byte, r *results.Round) []byte {
 	return appendJSON(b, *c.number(r))
 }
 
-// parse sets the figure of a round to a cell.
+// parse sets the value of a round from a cell.
 func (c *roundColumn) parse(r *results.Round, cell string) (err error) {
 	if c.number != nil {
 		*c.number(r), err = parseNumber(cell)
@@ -51,9 +51,9 @@ func (c *roundColumn) parse(r *results.Round, cell string) (err error) {
 	return nil
 }
 
-// roundColumns are the columns of rounds.csv behind those that say which run
-// a row belongs to. The first stateColumns of them describe the model after
-// the round, the others what the round took.
+// roundColumns are the columns of rounds.csv after those that identify the run. The first
+// stateColumns of them describe the model after the round, the others the cost of the
+// round.
 var roundColumns = []roundColumn{
 	count("outer", "coupling updates made so far", func(r *results.Round) *int { return &r.Outer }),
 	count("round", "rounds made so far, over all outer iterations; 0 is the state before the first", func(r *results.Round) *int { return &r.Round }),
@@ -64,9 +64,9 @@ var roundColumns = []roundColumn{
 	number("suboptimality", "", "(P - P*) / |P* - R(0)|", func(r *results.Round) *float64 { return &r.Suboptimality }),
 	number("train_error", "", "mean over tasks of the share of wrong signs on training rows, or of the root mean square error of real targets", func(r *results.Round) *float64 { return &r.TrainError }),
 	number("test_error", "", "the same on test rows", func(r *results.Round) *float64 { return &r.TestError }),
-	count("participants", "devices whose update the server took", func(r *results.Round) *int { return &r.Participants }),
-	count("dropped", "devices that dropped, went away or had no energy", func(r *results.Round) *int { return &r.Dropped }),
-	count("late", "devices that missed the end of the round", func(r *results.Round) *int { return &r.Late }),
+	count("participants", "devices whose update the server used", func(r *results.Round) *int { return &r.Participants }),
+	count("dropped", "devices that dropped out, became unavailable or were depleted", func(r *results.Round) *int { return &r.Dropped }),
+	count("late", "devices whose response was late", func(r *results.Round) *int { return &r.Late }),
 	number("flops", "FLOP", "on all devices in the round, one multiply or one add being 1", func(r *results.Round) *float64 { return &r.FLOPs }),
 	number("bytes_down", "B", "sent to devices in the round", func(r *results.Round) *float64 { return &r.BytesDown }),
 	number("bytes_up", "B", "sent by devices in the round", func(r *results.Round) *float64 { return &r.BytesUp }),
@@ -84,8 +84,8 @@ func number(name, unit, doc string, field func(*results.Round) *float64) roundCo
 	return roundColumn{column: column{name: name, kind: realCell, unit: unit, doc: doc}, number: field}
 }
 
-// formatNumber writes the shortest digits that read back to the same bits; NaN
-// is an empty cell.
+// formatNumber returns the shortest digits that read back to the same bits, and an empty
+// cell for NaN.
 func formatNumber(v float64) string {
 	if math.IsNaN(v) {
 		return ""
@@ -101,19 +101,19 @@ func formatDecimal(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// parseNumber reads what formatNumber and formatDecimal write.
+// parseNumber is the inverse of formatNumber and formatDecimal.
 func parseNumber(cell string) (float64, error) {
 	if cell == "" {
 		return math.NaN(), nil
 	}
 	v, err := strconv.ParseFloat(cell, 64)
 	if err != nil || math.IsNaN(v) {
-		return 0, fmt.Errorf("must be a number, or empty for one that is not known")
+		return 0, fmt.Errorf("must be a number, or empty when not known")
 	}
 	return v, nil
 }
 
-// The columns that say which run a row belongs to.
+// The columns that identify the run of a row.
 var (
 	identityHead = []column{ // before the swept keys
 		{name: "run", doc: "the run's name, unique in the directory"},
@@ -124,8 +124,8 @@ var (
 	identityTail = []column{{name: "seed", kind: seedCell, doc: "of the repetition"}} // behind them
 )
 
-// Reserved reports whether name is that of a column of rounds.csv or runs.csv,
-// so that no swept key or axis may have it.
+// Reserved reports whether rounds.csv or runs.csv has a column of that name. No swept key
+// or axis may have it.
 func Reserved(name string) bool {
 	for _, fixed := range [][]column{identityHead, identityTail, runHead, stragglerColumns, {cappedColumn}, runTail} {
 		for _, c := range fixed {
@@ -147,8 +147,8 @@ func Reserved(name string) bool {
 	return false
 }
 
-// identityColumns returns the columns that say which run a row belongs to, given
-// the swept keys of all runs.
+// identityColumns returns the columns that identify the run of a row, given the swept
+// keys of all runs.
 func identityColumns(keys []string) []column {
 	columns := slices.Clone(identityHead)
 	for _, k := range keys {
@@ -157,8 +157,8 @@ func identityColumns(keys []string) []column {
 	return append(columns, identityTail...)
 }
 
-// appendIdentity appends the cells under identityColumns. A key that the run's
-// experiment does not sweep has an empty cell.
+// appendIdentity appends the cells of identityColumns. The cell of a key that the run's
+// experiment does not sweep is empty.
 func appendIdentity(row []string, r *results.Run, keys []string) []string {
 	row = append(row, r.ID, r.Experiment, r.Method, r.Algorithm)
 	for _, k := range keys {

@@ -11,37 +11,36 @@ import (
 	"fedsim/results"
 )
 
-// deviceColumn is a figure of a device's row as a column.
+// deviceColumn is a column of devices.parquet.
 type deviceColumn struct {
 	column
 	get func(*results.DeviceRow) parquet.Value
 	set func(*results.DeviceRow, parquet.Value) error
 }
 
-// deviceColumns are the columns of devices.parquet behind those that say which run
-// a row belongs to.
+// deviceColumns are the columns of devices.parquet after those that identify the run.
 var deviceColumns = []deviceColumn{
 	wholeOf("round", "rounds made so far, as in rounds.csv", func(r *results.DeviceRow) *int { return &r.Round }),
 	realOf("time_s", "s", "virtual time at the end of the round; relative units where federation.cost is not physical", func(r *results.DeviceRow) *float64 { return &r.TimeS }),
 	wholeOf("device", "its number, from 0", func(r *results.DeviceRow) *int { return &r.Device }),
 	outcomeColumn,
-	wholeOf("attempts", "times the server asked the device in the round", func(r *results.DeviceRow) *int { return &r.Attempts }),
-	wholeOf("responses", "that came in the round, or while the server still computed for the round before", func(r *results.DeviceRow) *int { return &r.Responses }),
-	wholeOf("taken", "answers that the server took; participants in rounds.csv are their sum", func(r *results.DeviceRow) *int { return &r.Taken }),
-	wholeOf("dropped", "counted as dropped in rounds.csv, though it may have answered when it was asked again", func(r *results.DeviceRow) *int { return &r.Dropped }),
+	wholeOf("attempts", "requests that the server sent to the device in the round", func(r *results.DeviceRow) *int { return &r.Attempts }),
+	wholeOf("responses", "that arrived in the round, or while the server still computed the previous round", func(r *results.DeviceRow) *int { return &r.Responses }),
+	wholeOf("taken", "responses that the server used; participants in rounds.csv are their sum", func(r *results.DeviceRow) *int { return &r.Taken }),
+	wholeOf("dropped", "counted as dropped in rounds.csv, even if a later attempt in the round responded", func(r *results.DeviceRow) *int { return &r.Dropped }),
 	wholeOf("late", "counted as late in rounds.csv", func(r *results.DeviceRow) *int { return &r.Late }),
-	realOf("response_s", "s", "when its last answer came, since the round before ended; 0: it came while the server still computed for that round; null: none came", func(r *results.DeviceRow) *float64 { return &r.ResponseS }),
-	realOf("downlink_s", "s", "receiving, waking of the radio included; the six times add up to the time since the round before ended", func(r *results.DeviceRow) *float64 { return &r.DownlinkS }),
+	realOf("response_s", "s", "arrival of its last response, since the end of the previous round; 0: while the server still computed that round; null: no response", func(r *results.DeviceRow) *float64 { return &r.ResponseS }),
+	realOf("downlink_s", "s", "receiving, including radio wake-up; the six durations add up to the time since the end of the previous round", func(r *results.DeviceRow) *float64 { return &r.DownlinkS }),
 	realOf("compute_s", "s", "computing", func(r *results.DeviceRow) *float64 { return &r.ComputeS }),
-	realOf("uplink_s", "s", "sending, waking of the radio included", func(r *results.DeviceRow) *float64 { return &r.UplinkS }),
-	realOf("wait_s", "s", "with nothing to do: not asked, answered already, or lost and not asked again", func(r *results.DeviceRow) *float64 { return &r.WaitS }),
-	realOf("unavailable_s", "s", "out of reach, interrupted work included", func(r *results.DeviceRow) *float64 { return &r.UnavailableS }),
-	realOf("depleted_s", "s", "with an empty battery", func(r *results.DeviceRow) *float64 { return &r.DepletedS }),
+	realOf("uplink_s", "s", "sending, including radio wake-up", func(r *results.DeviceRow) *float64 { return &r.UplinkS }),
+	realOf("wait_s", "s", "idle: not selected, done, or failed and not asked again", func(r *results.DeviceRow) *float64 { return &r.WaitS }),
+	realOf("unavailable_s", "s", "not available, including interrupted work", func(r *results.DeviceRow) *float64 { return &r.UnavailableS }),
+	realOf("depleted_s", "s", "with a depleted battery", func(r *results.DeviceRow) *float64 { return &r.DepletedS }),
 	stepsColumn,
-	realOf("theta", "", "accuracy of its local solve, 0 exact, 1 no progress; null: not measured, or an answer to an earlier round", func(r *results.DeviceRow) *float64 { return &r.Theta }),
-	realOf("flops", "FLOP", "done, one multiply or one add being 1; lost work included", func(r *results.DeviceRow) *float64 { return &r.FLOPs }),
-	realOf("bytes_down", "B", "received; lost and cut transfers included", func(r *results.DeviceRow) *float64 { return &r.BytesDown }),
-	realOf("bytes_up", "B", "sent; lost and cut transfers included", func(r *results.DeviceRow) *float64 { return &r.BytesUp }),
+	realOf("theta", "", "accuracy of its local solve, 0 exact, 1 no progress; null: not measured, or a response to an earlier round", func(r *results.DeviceRow) *float64 { return &r.Theta }),
+	realOf("flops", "FLOP", "done, one multiply or one add being 1; including lost work", func(r *results.DeviceRow) *float64 { return &r.FLOPs }),
+	realOf("bytes_down", "B", "received; including lost and interrupted transfers", func(r *results.DeviceRow) *float64 { return &r.BytesDown }),
+	realOf("bytes_up", "B", "sent; including lost and interrupted transfers", func(r *results.DeviceRow) *float64 { return &r.BytesUp }),
 	realOf("energy_j", "J", "drawn from battery or mains", func(r *results.DeviceRow) *float64 { return &r.EnergyJ }),
 }
 
@@ -63,7 +62,7 @@ var outcomeColumn = deviceColumn{
 	},
 }
 
-// outcomeValues are the values of Outcomes.
+// outcomeValues are the parquet values of Outcomes.
 var outcomeValues = func() (values []parquet.Value) {
 	for _, o := range results.Outcomes {
 		values = append(values, textValue(string(o)))
@@ -72,7 +71,7 @@ var outcomeValues = func() (values []parquet.Value) {
 }()
 
 var stepsColumn = deviceColumn{
-	column{name: "steps", kind: wholeCell, doc: "coordinate steps or rows behind its answers"},
+	column{name: "steps", kind: wholeCell, doc: "coordinate steps or rows behind its responses"},
 	func(r *results.DeviceRow) parquet.Value { return parquet.Int64Value(r.Steps) },
 	func(r *results.DeviceRow, v parquet.Value) error { return setCount(&r.Steps, v) },
 }
@@ -119,8 +118,8 @@ func listed(outcomes []results.Outcome) string {
 	return all
 }
 
-// devicesColumns are the columns of devices.parquet. Its rows name their run; what
-// the scenario swept for it is in runs.csv.
+// devicesColumns returns the columns of devices.parquet. Its rows name their run; the
+// settings of a run are in runs.csv.
 func devicesColumns() []column {
 	columns := identityColumns(nil)
 	for _, c := range deviceColumns {

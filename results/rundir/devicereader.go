@@ -12,9 +12,9 @@ import (
 	"fedsim/results"
 )
 
-// Devices reads the rows by device of a run directory, in the order of runs, rounds
-// and devices, and calls each with the run that a row belongs to and the row, which
-// is valid until the next. An error of each ends it.
+// Devices reads devices.parquet in the order of runs, rounds and devices. It calls each
+// with the ID of the run and the row, which is valid until the next. It returns the first
+// error of each.
 func Devices(dir string, each func(run string, row *results.DeviceRow) error) error {
 	var row results.DeviceRow
 	return eachDevice(dir, func(values []parquet.Value) error {
@@ -51,8 +51,8 @@ func eachDevice(dir string, each func([]parquet.Value) error) error {
 	})
 }
 
-// eachRow calls each with the values of each row of a group. A group must be as long
-// as it says: pages that are not what they were may have rows without end.
+// eachRow calls each with the values of each row of a group. The length of a group is
+// checked: corrupt pages may have rows without end.
 func eachRow(group parquet.RowGroup, each func([]parquet.Value) error) (err error) {
 	rows, columns, left := group.Rows(), len(group.ColumnChunks()), group.NumRows()
 	defer func() { err = errors.Join(err, rows.Close()) }()
@@ -60,11 +60,11 @@ func eachRow(group parquet.RowGroup, each func([]parquet.Value) error) (err erro
 	for {
 		n, err := rows.ReadRows(batch)
 		if left -= int64(n); left < 0 || n == 0 && err == nil || err == io.EOF && left > 0 {
-			return fmt.Errorf("is damaged: a group of %d rows has others", group.NumRows())
+			return fmt.Errorf("is corrupt: a group of %d rows has others", group.NumRows())
 		}
 		for _, row := range batch[:n] {
 			if len(row) != columns {
-				return fmt.Errorf("is damaged: a row has %d values, must have %d", len(row), columns)
+				return fmt.Errorf("is corrupt: a row has %d values, must have %d", len(row), columns)
 			}
 			if err := each(row); err != nil {
 				return err
@@ -79,8 +79,8 @@ func eachRow(group parquet.RowGroup, each func([]parquet.Value) error) (err erro
 	}
 }
 
-// openParquet opens a parquet file for a while. What the library says of a damaged
-// file, a panic too, is an error that begins with the file's path.
+// openParquet opens a parquet file for use. Errors and panics of the library on a corrupt
+// file become errors that begin with the path.
 func openParquet(path string, use func(*parquet.File) error) (err error) {
 	file, err := input.Open(path, maxTable)
 	if err != nil {
@@ -88,7 +88,7 @@ func openParquet(path string, use func(*parquet.File) error) (err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("is damaged: %v", p)
+			err = fmt.Errorf("is corrupt: %v", p)
 		}
 		if err != nil {
 			err = fmt.Errorf("%s: %w", path, err)

@@ -78,7 +78,7 @@ func addRows(t *testing.T, w *Writer, place int, run results.Run, devices int) {
 
 func everyOther(i int) bool { return i%2 == 0 }
 
-// What is written by device reads back to the bit, in the order of the runs, from
+// Rows by device read back bit for bit, in the order of the runs, from
 // row groups that hold one run each; the manifest lists the file, nothing else is
 // left, and the same rows make the same bytes.
 func TestRowsByDeviceReadBack(t *testing.T) {
@@ -152,9 +152,9 @@ func TestRowsByDeviceReadBack(t *testing.T) {
 	}
 }
 
-// Rows of a run that was not added are not kept, as those of runs that had not been
+// The rows of a run that was not added are dropped, as those of runs that had not been
 // finished when a scenario was stopped.
-func TestRowsOfAnUnfinishedRunAreNotKept(t *testing.T) {
+func TestRowsOfAnUnfinishedRunAreDropped(t *testing.T) {
 	runs := syntheticRuns()[:3]
 	w := create(t, filepath.Join(t.TempDir(), "run"), false)
 	addDevices(t, w, runs[:2], 3, func(int) bool { return true })
@@ -222,8 +222,8 @@ func TestRowsByDeviceAllocateLittle(t *testing.T) {
 	}
 }
 
-// What a damaged file holds is an error that names the file, never a panic.
-func TestDamagedRowsByDevice(t *testing.T) {
+// A corrupt file is an error that names the file, never a panic.
+func TestCorruptRowsByDevice(t *testing.T) {
 	runs := syntheticRuns()[:2]
 	w := create(t, filepath.Join(t.TempDir(), "run"), false)
 	addDevices(t, w, runs, 5, func(int) bool { return true })
@@ -290,7 +290,7 @@ func BenchmarkRowsByDevice(b *testing.B) {
 	}
 }
 
-// Whatever bit of the rows by device is not what it was, they are refused, also where
+// Rows by device with any bit flipped are refused, also where
 // the library would read other rows, or rows without end.
 func TestRowsByDeviceHaveAChecksum(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
@@ -309,7 +309,7 @@ func TestRowsByDeviceHaveAChecksum(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, format := range Formats {
-			if err := Export(io.Discard, dir, devicesTable, format); err == nil || err.Error() != path+": is damaged: its checksum is not the one in manifest.json" {
+			if err := Export(io.Discard, dir, devicesTable, format); err == nil || err.Error() != path+": is corrupt: its checksum does not match manifest.json" {
 				t.Fatalf("flipped at %d: %v", at, err)
 			}
 		}

@@ -17,18 +17,17 @@ import (
 	"fedsim/results"
 )
 
-// partsDir holds the rows by device of each run until they are joined.
+// partsDir holds a file of rows by device for each run, a part, until they are joined.
 const partsDir = "devices"
 
-// DeviceWriter writes the rows by device of one run as they are made, into the
-// stage of a [Writer]. It is not safe for concurrent use; those of several runs are
-// independent.
+// DeviceWriter writes the rows by device of one run into the stage of a [Writer]. It is
+// not safe for concurrent use. Writers of several runs are independent.
 type DeviceWriter struct {
 	of      *Writer
 	index   int
 	path    string
 	file    *os.File
-	sum     hash.Hash // of what is written to the file
+	sum     hash.Hash // of the content
 	buffer  *bufio.Writer
 	parquet *parquetWriter
 	err     error // the first one
@@ -48,7 +47,7 @@ func (w *Writer) Devices(index int, run results.Run) (*DeviceWriter, error) {
 	}
 	d.buffer = bufio.NewWriterSize(io.MultiWriter(d.file, d.sum), 1<<16)
 	d.parquet = newParquetWriter(d.buffer, devicesTable, w.about.Version, devicesColumns())
-	for _, row := range d.parquet.rows { // what all rows begin with
+	for _, row := range d.parquet.rows { // all rows begin with these
 		for i, text := range []string{run.ID, run.Experiment, run.Method, run.Algorithm} {
 			row[i] = textValue(text)
 		}
@@ -57,12 +56,12 @@ func (w *Writer) Devices(index int, run results.Run) (*DeviceWriter, error) {
 	return d, nil
 }
 
-// part is the file of the rows of a run.
+// part returns the part of a run.
 func (w *Writer) part(index int) string {
 	return filepath.Join(w.stage(), partsDir, fmt.Sprintf("%06d.parquet", index))
 }
 
-// Write appends the rows of a round. After an error nothing more is written.
+// Write appends the rows of a round. After an error it does nothing.
 func (d *DeviceWriter) Write(rows []results.DeviceRow) error {
 	for i := 0; i < len(rows) && d.err == nil; i++ {
 		d.fail(d.parquet.write(func(row parquet.Row) {
@@ -75,7 +74,7 @@ func (d *DeviceWriter) Write(rows []results.DeviceRow) error {
 	return d.err
 }
 
-// Close ends the rows. It returns the first error of all.
+// Close completes the file. It returns the first error.
 func (d *DeviceWriter) Close() error {
 	if d.err == nil {
 		d.fail(d.parquet.Close())
@@ -83,7 +82,7 @@ func (d *DeviceWriter) Close() error {
 	if d.err == nil {
 		d.fail(d.buffer.Flush())
 	}
-	if d.err == nil { // a run that is gone on with relies on it
+	if d.err == nil { // for a resumed run
 		d.fail(d.file.Sync())
 	}
 	d.fail(d.file.Close())
@@ -112,8 +111,7 @@ func (d *DeviceWriter) fail(err error) {
 	}
 }
 
-// checkPart reports whether the rows of a run are there, and refuses those that are
-// not what was written.
+// checkPart reports whether a run has a part, and refuses a corrupt one.
 func (w *Writer) checkPart(index int, sum string) (there bool, err error) {
 	now, err := sumOf(w.part(index))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -128,7 +126,7 @@ func (w *Writer) checkPart(index int, sum string) (there bool, err error) {
 	return true, nil
 }
 
-// placesOfParts returns the places of the runs added that have rows by device.
+// placesOfParts returns the places of the added runs that have a part.
 func (w *Writer) placesOfParts() (places []int) {
 	for _, i := range w.index {
 		if exists(w.part(i)) {
@@ -138,7 +136,7 @@ func (w *Writer) placesOfParts() (places []int) {
 	return places
 }
 
-// partsOf returns the files of the rows of runs.
+// partsOf returns the parts of runs.
 func (w *Writer) partsOf(places []int) []string {
 	files := make([]string, len(places))
 	for i, place := range places {
@@ -166,8 +164,8 @@ func join(out io.Writer, version string, parts []string) error {
 	return all.Close()
 }
 
-// copyDevices joins the parts to devices.parquet. They stay: a run that is resumed
-// needs them again.
+// copyDevices joins copies of the parts to devices.parquet. A resumed run needs the parts
+// again.
 func (w *Writer) copyDevices() error {
 	return atomicfile.Write(filepath.Join(w.stage(), devicesParquet), func(out io.Writer) error {
 		return join(out, w.about.Version, w.partsOf(w.placesOfParts()))

@@ -424,7 +424,7 @@ func TestDiscardRemovesWhatCreateMade(t *testing.T) {
 	}
 }
 
-// TestInterrupted keeps what was finished, and the next run may replace it.
+// TestInterrupted leaves the finished runs; the next run may replace them.
 func TestInterrupted(t *testing.T) {
 	runs := syntheticRuns()[:3]
 	runs[2].Status = results.Interrupted

@@ -13,15 +13,14 @@ import (
 	"fedsim/internal/input"
 )
 
-// Tables and Formats are what Export knows.
+// Tables and Formats are the tables and formats of [Export].
 var (
 	Tables  = []string{"rounds", "runs", devicesTable}
 	Formats = []string{"csv", "parquet", "json"}
 )
 
-// Locate returns the directory that holds the results of dir: dir itself, or what
-// was finished at the last checkpoint when the run in it goes on or did not come to
-// an end.
+// Locate returns the directory with the results of dir: dir itself, or its stage when the
+// run is unfinished. The stage has the runs that were finished at the last checkpoint.
 func Locate(dir string) string {
 	stage := filepath.Join(dir, stageDir)
 	if exists(filepath.Join(dir, manifestFile)) || !exists(filepath.Join(stage, manifestFile)) {
@@ -41,8 +40,7 @@ type File struct {
 	Size int64  // bytes
 }
 
-// Files lists the files of a run directory that its manifest knows of, the manifest
-// first.
+// Files lists the files of a run directory that its manifest names, the manifest first.
 func (m *Manifest) Files(dir string) ([]File, error) {
 	names := []string{manifestFile, scenarioFile, roundsFile, runsFile}
 	if m.Thetas {
@@ -65,9 +63,9 @@ func (m *Manifest) Files(dir string) ([]File, error) {
 	return files, nil
 }
 
-// Export writes one of the Tables of a run directory in one of the Formats. Csv is
-// as in the directory, with an empty cell for what is not known; JSON is an array of
-// objects in which that is null; parquet has units and descriptions in its metadata.
+// Export writes one of the Tables of a run directory in one of the Formats. Unknown
+// values are empty cells in csv and null in JSON, which is an array of objects. Parquet
+// has units and descriptions in its metadata.
 func Export(w io.Writer, dir, name, format string) error {
 	if name == devicesTable {
 		return exportDevices(w, dir, format)
@@ -100,7 +98,7 @@ func (t table) write(w io.Writer, format, version string) error {
 	}
 }
 
-// exportDevices exports the rows by device. They may be many: they stream.
+// exportDevices exports the rows by device one by one: they may exceed the memory.
 func exportDevices(w io.Writer, dir, format string) error {
 	columns := devicesColumns()
 	t := table{name: devicesTable, columns: columns, rows: func(yield func([]string) error) error {
@@ -137,13 +135,13 @@ var ErrNoDevices = errors.New("has no rows by device")
 // HasDevices reports whether there are rows by device.
 func (m *Manifest) HasDevices() bool { return slices.Contains(m.Parquet, devicesParquet) }
 
-// requireDevices reports why there are no rows by device, or that they are damaged.
+// requireDevices reports missing or corrupt rows by device.
 func (m *Manifest) requireDevices(dir string) error {
 	if m.HasDevices() {
 		return m.checkSum(dir, devicesParquet)
 	}
 	if m.State == Running {
-		return fmt.Errorf("%s: %w: they are there when its run has come to an end, or was interrupted", dir, ErrNoDevices)
+		return fmt.Errorf("%s: %w: they are written when its run ends", dir, ErrNoDevices)
 	}
 	return fmt.Errorf("%s: %w: run.devices = true makes them", dir, ErrNoDevices)
 }

@@ -82,9 +82,9 @@ func withExtremes() []results.Run {
 	return runs
 }
 
-// The parquet files hold what the csv files hold, cell by cell, beside units and
+// The parquet files have the cells of the csv files, and also units and
 // descriptions of all columns.
-func TestParquetHoldsWhatCSVHolds(t *testing.T) {
+func TestParquetHasTheCellsOfCSV(t *testing.T) {
 	runs := withExtremes()
 	dir := writeDir(t, runs)
 	keys := results.SettingKeys(runs, results.PointOf)
@@ -106,9 +106,9 @@ func TestParquetHoldsWhatCSVHolds(t *testing.T) {
 	}
 }
 
-// JSON holds what the csv files hold: numbers as they are written there, null for
+// JSON has the cells of the csv files: numbers with the same digits, null for
 // an empty cell, infinities as texts.
-func TestJSONHoldsWhatCSVHolds(t *testing.T) {
+func TestJSONHasTheCellsOfCSV(t *testing.T) {
 	runs := withExtremes()
 	dir := writeDir(t, runs)
 	for _, name := range []string{"rounds", "runs"} {
@@ -155,9 +155,9 @@ func TestJSONHoldsWhatCSVHolds(t *testing.T) {
 	}
 }
 
-// The results of a run that goes on are those of its last checkpoint, which has no
+// The results of an unfinished run are those of its last checkpoint, which has no
 // parquet files; the files are those that the manifest knows of.
-func TestResultsOfARunThatGoesOn(t *testing.T) {
+func TestResultsOfAnUnfinishedRun(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	if got := Locate(dir); got != dir {
 		t.Errorf("of nothing: %s", got)
@@ -173,7 +173,7 @@ func TestResultsOfARunThatGoesOn(t *testing.T) {
 	if stage != filepath.Join(dir, stageDir) || r.Manifest.State != Running || len(r.Runs) != 2 || r.Manifest.Parquet != nil {
 		t.Errorf("%s: %s, %d runs, %v", stage, r.Manifest.State, len(r.Runs), r.Manifest.Parquet)
 	}
-	if err := Export(&bytes.Buffer{}, stage, devicesTable, "csv"); err == nil || !strings.Contains(err.Error(), "has no rows by device: they are there when its run has come to an end") {
+	if err := Export(&bytes.Buffer{}, stage, devicesTable, "csv"); err == nil || !strings.Contains(err.Error(), "has no rows by device: they are written when its run ends") {
 		t.Errorf("got %v", err)
 	}
 	finish(t, w, Incomplete)

@@ -18,7 +18,7 @@ import (
 // TestFullDisk writes with a limit on the size of files, in a process of its
 // own: the kernel cuts a write short as it does when the disk is full. Both the
 // checkpoint in Add and the last write in Finish must fail with one line that
-// names the file, and leave the directory as it was.
+// names the file, and must not change the directory.
 func TestFullDisk(t *testing.T) {
 	if at := os.Getenv("RESULTS_TEST_DISK"); at != "" {
 		writeOnSmallDisk(at)

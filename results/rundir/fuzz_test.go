@@ -43,8 +43,8 @@ func fuzzed(f *testing.F) (dir string) {
 	return dir
 }
 
-// FuzzDirectory reads a run directory of which one file is something else: what is
-// refused is named, and what is read can be exported.
+// FuzzDirectory reads a run directory with one file replaced: an error names the file, and
+// results without an error can be exported.
 func FuzzDirectory(f *testing.F) {
 	dir := fuzzed(f)
 	names := []string{manifestFile, scenarioFile, roundsFile, runsFile}

@@ -20,9 +20,9 @@ import (
 // joinName is the name of the checkpoint that holds the plan of devices.parquet.
 const joinName = "devices.parquet"
 
-// joinPlan says what devices.parquet will hold: the row groups of all parts, one
-// behind the other, and a tail. It is saved before the parts are moved into the file,
-// so that a move that was interrupted can be completed.
+// joinPlan describes devices.parquet: the row groups of all parts in order, and a tail. It
+// is saved before the parts are moved into the file, so that an interrupted move can be
+// completed.
 type joinPlan struct {
 	Places []int   // of the runs, in order
 	Ends   []int64 // in the file, of the row groups of each
@@ -55,7 +55,7 @@ func (w *Writer) newJoinPlan(places []int) (*joinPlan, error) {
 		return nil, err
 	}
 	if !bytes.Equal(out.dataSum, data.Sum(nil)) {
-		return nil, errors.New("the parquet library does not copy row groups as they are, which moving them relies on")
+		return nil, errors.New("the parquet library does not copy row groups unchanged, as moving them requires")
 	}
 	p.Tail, p.Sum = out.tail, out.sum.Sum(nil)
 	return p, nil
@@ -84,7 +84,7 @@ func copyRange(to io.Writer, path string, start, size int64) error {
 	return errors.Join(err, f.Close())
 }
 
-// tailWriter takes a parquet file, of which it keeps the tail.
+// tailWriter stores the tail of a parquet file.
 type tailWriter struct {
 	sum     hash.Hash // of the file
 	dataSum []byte    // of all before the tail
@@ -114,8 +114,8 @@ func (p *joinPlan) check() error {
 	return nil
 }
 
-// joinDevices makes devices.parquet of the parts of all runs. The parts are moved into
-// it, so that it needs no room beside them. The runs must be in the index.
+// joinDevices makes devices.parquet of the parts of all runs. It moves the parts into the
+// file, so that the disk never holds both. The finished runs must be durable.
 func (w *Writer) joinDevices() error {
 	if w.plan == nil {
 		if err := w.planJoin(); err != nil {
@@ -123,7 +123,7 @@ func (w *Writer) joinDevices() error {
 		}
 	}
 	file := filepath.Join(w.stage(), devicesParquet)
-	if !exists(file) { // the row groups of the first part are where they are to be
+	if !exists(file) { // the row groups of the first part are already in place
 		if err := os.Rename(w.part(w.plan.Places[0]), file); err != nil {
 			return err
 		}
@@ -164,15 +164,15 @@ func (p *joinPlan) move(file atomicfile.File, part func(place int) string) error
 	return err
 }
 
-// Tests have a disk that fails, and move less at once.
+// Tests replace these by a failing disk and a small buffer.
 var (
 	updateFile  = atomicfile.Update
 	movedAtOnce = int64(4 << 20) // bytes that are in the part and in the file at a time
 )
 
 // moveRowGroups moves the row groups of a part, of so many bytes, to an offset of the
-// file, and removes the part. It begins at their end and truncates the part behind each
-// piece: after an interruption the length of the part says how much remains to move.
+// file, and removes the part. It starts at their end and truncates the part after each
+// piece: after an interruption the length of the part is the number of bytes to move.
 func moveRowGroups(file atomicfile.File, part string, at, size int64) (err error) {
 	from, err := os.OpenFile(part, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -212,9 +212,8 @@ func moveRowGroups(file atomicfile.File, part string, at, size int64) (err error
 	return nil
 }
 
-// restoreJoin takes the plan of a move that was interrupted, and the file, which may
-// already have been installed. Without the file, and with the first part gone, there
-// is nothing to complete.
+// restoreJoin restores the plan of an interrupted move, and the file, which may already
+// be in place. Without the file and the first part there is no move to complete.
 func (w *Writer) restoreJoin() error {
 	content, err := w.files.read(joinName)
 	if content == nil || err != nil {
@@ -248,8 +247,8 @@ func (w *Writer) restoreJoin() error {
 	return nil
 }
 
-// moved reports whether the rows of the run at a place may have been moved out of
-// their part.
+// moved reports whether the rows of the run at a place may be in devices.parquet and no
+// longer in their part.
 func (w *Writer) moved(place int) bool {
 	return w.plan != nil && slices.Contains(w.plan.Places, place) && exists(filepath.Join(w.stage(), devicesParquet))
 }

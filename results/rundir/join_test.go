@@ -11,11 +11,11 @@ import (
 	"fedsim/internal/atomicfile"
 )
 
-// withDevices is the writer of runs with rows by device, of which nothing is left to do
+// withDevices is the writer of runs with rows by device, with nothing more to do
 // but to finish them.
 func withDevices(t *testing.T, dir string) *Writer {
 	t.Helper()
-	w, err := Create(dir, true, keeps())
+	w, err := Create(dir, true, resumable())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func withDevices(t *testing.T, dir string) *Writer {
 	return w
 }
 
-// wholeWithDevices is what comes of them.
+// wholeWithDevices is their run directory.
 func wholeWithDevices(t *testing.T) map[string]string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "whole")
@@ -83,8 +83,8 @@ func (f *failing) on(t *testing.T, atOnce int64) {
 	}
 }
 
-// Wherever the disk fails while rows by device are joined, no run is lost: what is
-// resumed has all of them, and comes to the same bytes.
+// Wherever the disk fails while rows by device are joined, no run is lost: the resumed
+// run has all of them and writes the same bytes.
 func TestAJoinThatFailsIsCompleted(t *testing.T) {
 	want := wholeWithDevices(t)
 	disk := &failing{}
@@ -125,7 +125,7 @@ func TestAJoinThatFailsIsCompleted(t *testing.T) {
 }
 
 // Rows by device that were joined, and killed on the way to their place, are taken
-// from where they are; those that somebody has deleted are made anew.
+// from where they are; deleted ones are computed again.
 func TestAJoinIsFoundWhereItIs(t *testing.T) {
 	want := wholeWithDevices(t)
 	dir := filepath.Join(t.TempDir(), "run")
@@ -169,7 +169,7 @@ func TestAJoinIsFoundWhereItIs(t *testing.T) {
 	}
 }
 
-// Rows by device whose joined file is not what was planned are refused.
+// A joined file that does not match its plan is refused.
 func TestACorruptJoinIsRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	w := withDevices(t, dir)

@@ -30,8 +30,8 @@ type Info struct {
 }
 
 // Stat returns the status of a run directory, which need not exist. It takes a few system
-// calls, whatever the directory holds. The error of a path that is no directory, or of
-// one that holds anything but a run, wraps ErrForeign.
+// calls. The error of a path that is not a directory, or of a directory with other files
+// than those of a run, wraps ErrForeign.
 func Stat(dir string) (Info, error) {
 	g := Info{Status: Absent}
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
@@ -55,7 +55,7 @@ func Stat(dir string) (Info, error) {
 	switch {
 	case absent(err):
 		if g.Status == Absent {
-			_, err := inspect(dir) // it may hold something else
+			_, err := inspect(dir) // it may have other files
 			return g, err
 		}
 		return g, nil
@@ -156,7 +156,7 @@ func readLive(dir string, status Status) (*Live, error) {
 	return l, nil
 }
 
-// live returns what the log holds.
+// live returns the content of the log.
 func (p *progress) live(status Status) *Live {
 	l := &Live{Results: Results{Manifest: p.head.Manifest, Scenario: []byte(p.head.Scenario)}, Status: status, Total: p.head.Runs}
 	if status != Writing {

@@ -18,7 +18,7 @@ import (
 	"fedsim/results"
 )
 
-// startRun lets a run begin, as far as it is known then.
+// startRun starts a run with the fields that are known then.
 func startRun(w *Writer, index int, r results.Run) func(results.Round) {
 	return w.Progress(index, results.Run{ID: r.ID, Experiment: r.Experiment, Method: r.Method, Algorithm: r.Algorithm,
 		Point: r.Point, Tuned: r.Tuned, Seed: r.Seed, Real: r.Real})
@@ -49,9 +49,9 @@ func glance(t *testing.T, dir string) Info {
 	return g
 }
 
-// A directory is followed from before it is there until it is whole: each look
-// tells what there is then, and that something changed.
-func TestFollow(t *testing.T) {
+// A directory is read from before it exists until it is complete. Each read has the
+// current content and a new version.
+func TestReadLive(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	runs := syntheticRuns()[:3]
 	runs[1].Rounds[7].Thetas = []results.Theta{{Value: 0.5, Answered: true}}
@@ -61,20 +61,20 @@ func TestFollow(t *testing.T) {
 		t.Helper()
 		g := glance(t, dir)
 		if g != glance(t, dir) {
-			t.Error("two looks at the same thing differ")
+			t.Error("two calls differ")
 		}
 		for _, old := range marks {
 			if old == g.Version {
-				t.Errorf("the mark %q was there before", old)
+				t.Errorf("version %q appeared before", old)
 			}
 		}
 		marks = append(marks, g.Version)
 		if g.Status != phase {
-			t.Fatalf("phase %s, must be %s", g.Status, phase)
+			t.Fatalf("status %s, must be %s", g.Status, phase)
 		}
 		if phase == Absent {
 			if _, err := ReadLive(dir); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("following nothing: %v", err)
+				t.Errorf("ReadLive: %v", err)
 			}
 			return nil
 		}
@@ -84,7 +84,7 @@ func TestFollow(t *testing.T) {
 			got = append(got, r.Status)
 		}
 		if d := cmp.Diff(statuses, got); d != "" || l.Status != phase {
-			t.Errorf("phase %s: %s", l.Status, d)
+			t.Errorf("status %s: %s", l.Status, d)
 		}
 		return l
 	}
@@ -99,7 +99,7 @@ func TestFollow(t *testing.T) {
 	l := look(Writing)
 	if l.Total != 5 || string(l.Scenario) != string(about.Scenario) || l.Manifest.State != Running ||
 		!cmp.Equal(l.Manifest.Targets, about.Targets) || !l.Manifest.Clock.Started.Equal(about.Started) {
-		t.Errorf("what is run: %+v", l)
+		t.Errorf("head: %+v", l)
 	}
 
 	second := startRun(w, 1, runs[1])
@@ -110,17 +110,17 @@ func TestFollow(t *testing.T) {
 	l = look(Writing, results.UnderWay)
 	want := runs[1].Rounds[:20]
 	if d := cmp.Diff(want, l.Runs[0].Rounds, sameBits); d != "" || l.Runs[0].ID != runs[1].ID || !cmp.Equal(l.Runs[0].Point, runs[1].Point) {
-		t.Errorf("a run under way: %s", d)
+		t.Errorf("run under way: %s", d)
 	}
 
 	startRun(w, 0, runs[0])
-	if err := w.Add(2, runs[2]); err != nil { // nothing was told of it
+	if err := w.Add(2, runs[2]); err != nil { // without progress
 		t.Fatal(err)
 	}
 	for _, r := range runs[1].Rounds[20:30] {
 		second(r)
 	}
-	if err := w.Add(1, runs[1]); err != nil { // all but the last rounds were
+	if err := w.Add(1, runs[1]); err != nil { // with progress of all but the last rounds
 		t.Fatal(err)
 	}
 	flush(t, w)
@@ -138,29 +138,28 @@ func TestFollow(t *testing.T) {
 	finish(t, w, Complete)
 	l = look(Finished, results.Done, results.Done, results.Done)
 	if read, err := Read(dir); err != nil || cmp.Diff(*read, l.Results, sameBits) != "" || l.Total != 3 {
-		t.Errorf("what is finished is not what is read: %v", err)
+		t.Errorf("ReadLive and Read differ: %v", err)
 	}
 
-	// It is started again, and what was there before stays until that is finished.
+	// A new run in the directory: the old one stays until the new one is finished.
 	w = create(t, dir, true)
 	look(Writing)
 	kill(t, w)
 	look(Finished, results.Done, results.Done, results.Done)
 	w = create(t, dir, true)
-	startRun(w, 0, runs[0]) // so that it differs from the other one in more than its time
+	startRun(w, 0, runs[0]) // so that more than the time differs
 	flush(t, w)
 	look(Writing, results.UnderWay)
 	if err := w.Discard(); err != nil {
 		t.Fatal(err)
 	}
 	if g := glance(t, dir); g.Status != Finished {
-		t.Errorf("phase %s after a run that was given up", g.Status)
+		t.Errorf("status %s after Discard", g.Status)
 	}
 }
 
-// What a process leaves that is killed at any moment can be read: all that it wrote
-// as a whole.
-func TestFollowKilled(t *testing.T) {
+// After a kill at any moment all complete lines can be read.
+func TestReadLiveAfterAKill(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	w := create(t, dir, false)
 	runs := syntheticRuns()[:2]
@@ -214,13 +213,13 @@ func TestFollowKilled(t *testing.T) {
 	if told != 0 {
 		t.Errorf("%d rounds in nothing", told)
 	}
-	// What is damaged ends what can be read.
+	// Reading ends before a corrupt line.
 	text[len(text)-1] ^= 1
 	if err := os.WriteFile(path, text, 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if l := follows(t, dir); l.Runs[1].Status != results.Interrupted || len(l.Runs[1].Rounds) != len(runs[1].Rounds) {
-		t.Errorf("damaged at its end: %+v", l.Manifest.Runs[1])
+		t.Errorf("corrupt last line: %+v", l.Manifest.Runs[1])
 	}
 }
 
@@ -269,9 +268,9 @@ func TestProgressLogStaysWhileItIsNeeded(t *testing.T) {
 	}
 }
 
-// While everything is moved to its place somebody is at it, and nobody is when that
-// fails or is cut short.
-func TestFollowMoved(t *testing.T) {
+// The status is Writing while files are moved to their place, and Stopped when that
+// fails.
+func TestReadLiveWhileFilesAreMoved(t *testing.T) {
 	w := create(t, filepath.Join(t.TempDir(), "run"), false)
 	addAll(t, w, syntheticRuns()[:2])
 	if err := w.writeStage(Complete, attached{}, &End{At: testFinished}); err != nil {
@@ -286,13 +285,13 @@ func TestFollowMoved(t *testing.T) {
 		t.Fatal("no error")
 	}
 	if g := glance(t, w.Dir()); g.Status != Writing {
-		t.Errorf("phase %s while it is moved", g.Status)
+		t.Errorf("status %s during the move", g.Status)
 	}
 	if err := w.install(Complete, attached{}); err == nil {
 		t.Fatal("no error")
 	}
 	if l := follows(t, w.Dir()); l.Status != Stopped || l.Manifest.State != Incomplete || len(l.Runs) != 2 {
-		t.Errorf("phase %s, %s, %d runs after it failed", l.Status, l.Manifest.State, len(l.Runs))
+		t.Errorf("status %s, %s, %d runs after the failure", l.Status, l.Manifest.State, len(l.Runs))
 	}
 	flush(t, w) // a timer that fires late
 	w.log.close()
@@ -336,9 +335,8 @@ func TestProgressIsWrittenLater(t *testing.T) {
 	}
 }
 
-// Several runs tell of their rounds while somebody reads; all arrives within a
-// second or so by itself.
-func TestFollowAtOnce(t *testing.T) {
+// Several runs write progress while a reader reads; all rounds arrive without a flush.
+func TestConcurrentProgress(t *testing.T) {
 	w := create(t, filepath.Join(t.TempDir(), "run"), false)
 	w.log.every = time.Millisecond
 	runs := syntheticRuns()[:4]
@@ -358,7 +356,7 @@ func TestFollowAtOnce(t *testing.T) {
 	done := 0
 	for deadline := time.Now().Add(20 * time.Second); done < len(runs); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("they did not arrive")
+			t.Fatal("not all rounds arrived")
 		}
 		done = 0
 		for _, r := range follows(t, w.Dir()).Runs {
@@ -374,7 +372,7 @@ func TestFollowAtOnce(t *testing.T) {
 	finish(t, w, Complete)
 }
 
-func TestLookAtWhatIsNoRun(t *testing.T) {
+func TestStatOfOtherDirectories(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o666); err != nil {
@@ -401,7 +399,7 @@ func TestProgressAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkProgress is what a round costs its run; the write is in it.
+// BenchmarkProgress measures the cost of a round, including the write.
 func BenchmarkProgress(b *testing.B) {
 	w, err := Create(filepath.Join(b.TempDir(), "run"), false, testAbout())
 	if err != nil {
@@ -458,12 +456,12 @@ func FuzzProgress(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var sealed []byte
+		var ended []byte
 		for line := range bytes.Lines(text) {
-			start := len(sealed)
-			sealed = seal(append(sealed, bytes.TrimRight(line[:max(0, len(line)-crcTail-1)], "\n")...), start)
+			start := len(ended)
+			ended = endLine(append(ended, bytes.TrimRight(line[:max(0, len(line)-crcTail-1)], "\n")...), start)
 		}
-		if err := os.WriteFile(filepath.Join(dir, stageDir, progressFile), sealed, 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, stageDir, progressFile), ended, 0o666); err != nil {
 			t.Fatal(err)
 		}
 		_, _ = ReadLive(dir)

@@ -14,27 +14,26 @@ import (
 	"fedsim/internal/input"
 )
 
-// ErrBusy is wrapped by the errors of Create and OpenCheckpoint for a directory that
-// another process is writing to.
+// ErrBusy is wrapped by the errors of Create and OpenCheckpoint for a directory to which
+// another process writes.
 var ErrBusy = errors.New("is being written to by another fedsim")
 
-// lockFile is in the stage. It is locked, and holds the number of the process, as
-// long as someone writes the stage. The lock is the kernel's: it ends with the
-// process, however that ends, and a file that stays behind locks nothing.
+// lockFile is in the stage and holds the process number of the writer, which locks it. The
+// kernel releases the lock when the process ends. A file without a process locks nothing.
 const lockFile = "lock"
 
-// lock is held by the one who may write the stage of a run directory.
+// lock is the writer's lock of the stage of a run directory.
 type lock struct {
 	file *flock.Flock // nil: released
 }
 
-// lockStage makes the stage of a run directory if need be, and locks it.
+// lockStage creates the stage of a run directory if necessary, and locks it.
 func lockStage(dir string) (*lock, error) {
 	path := filepath.Join(dir, stageDir, lockFile)
 	if err := requireNoLinks(filepath.Dir(path)); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", dir, ErrForeign, err)
 	}
-	const tries = 100 // each fails only when another has just removed its stage
+	const tries = 100 // one fails only when another process has just removed its stage
 	for range tries {
 		if err := os.Mkdir(filepath.Dir(path), 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, err
@@ -60,16 +59,16 @@ func lockStage(dir string) (*lock, error) {
 		}
 		return l, nil
 	}
-	return nil, fmt.Errorf("lock %s: it is removed as soon as it is there", path)
+	return nil, fmt.Errorf("lock %s: another process removes it again and again", path)
 }
 
-// requireNoLinks reports links in a stage, and a stage that is one: what is written
-// there would be written wherever they lead to.
+// requireNoLinks reports links in a stage, and a stage that is a link: writes would follow
+// them.
 func requireNoLinks(stage string) error {
 	return filepath.WalkDir(stage, func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil // there is no stage, or another has just removed the file
+			return nil // there is no stage, or another process has just removed the file
 		case err != nil:
 			return err
 		case e.Type()&fs.ModeSymlink != 0:
@@ -79,8 +78,8 @@ func requireNoLinks(stage string) error {
 	})
 }
 
-// stillAt reports whether the file that was locked is the one at its path: the one
-// who had the lock may have removed it in between.
+// stillAt reports whether the locked file is still the one at its path: the previous
+// writer may have removed it.
 func stillAt(file *flock.Flock, path string) bool {
 	mine, err := file.Stat()
 	if err != nil {
@@ -90,10 +89,10 @@ func stillAt(file *flock.Flock, path string) bool {
 	return err == nil && os.SameFile(mine, there)
 }
 
-// busy says who has the lock.
+// busy names the process that has the lock.
 func busy(dir, path string) error {
 	who := ""
-	if text, err := input.ReadFile(path, 64); err == nil { // it may be gone by now
+	if text, err := input.ReadFile(path, 64); err == nil { // it may no longer exist
 		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
 			who = fmt.Sprintf(", process %d", pid)
 		}
@@ -101,22 +100,21 @@ func busy(dir, path string) error {
 	return fmt.Errorf("%s: %w%s: wait until it is done", dir, ErrBusy, who)
 }
 
-// release gives the stage back, and removes it when nothing is left in it. A
-// second call does nothing.
+// release unlocks the stage, and removes it when it is empty. A second call does nothing.
 func (l *lock) release() error {
 	if l == nil || l.file == nil {
 		return nil
 	}
 	path := l.file.Path()
-	_ = os.Remove(path) // while nobody else may have it; where it must stay it locks nothing
+	_ = os.Remove(path) // while it is locked; a file that cannot be removed locks nothing
 	err := l.file.Unlock()
 	l.file = nil
-	_ = os.Remove(filepath.Dir(path)) // stays when something is kept, or another has come
+	_ = os.Remove(filepath.Dir(path)) // it stays unless it is empty
 	return err
 }
 
-// clearStage removes all from the stage of a run directory but the lock and what is
-// to stay.
+// clearStage removes everything from the stage of a run directory except the lock and the
+// named entries.
 func clearStage(dir string, stay ...string) error {
 	stage := filepath.Join(dir, stageDir)
 	names, err := list(stage)

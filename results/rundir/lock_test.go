@@ -12,7 +12,7 @@ import (
 )
 
 // Of many who want to write a directory, which comes and goes with them, one at a
-// time may, and the others are told so.
+// time may; the others get an error.
 func TestOneWriterAtATime(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "runs", "x")
 	var writing, wrote, refused atomic.Int64
@@ -20,12 +20,12 @@ func TestOneWriterAtATime(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for range 50 {
-				w, err := Create(dir, true, keeps())
+				w, err := Create(dir, true, resumable())
 				if errors.Is(err, ErrBusy) {
 					refused.Add(1)
 					continue
 				}
-				// Whoever leaves removes the directories that it made.
+				// A writer removes the directories that it made.
 				if errors.Is(err, os.ErrNotExist) {
 					continue
 				}
@@ -87,24 +87,24 @@ func TestLocksThatLockNothing(t *testing.T) {
 	}
 }
 
-// What a run has kept is not overwritten unasked, only what is not worth it.
-func TestWhatIsKeptIsNotOverwritten(t *testing.T) {
+// A checkpoint is never overwritten without force, unless it has no work in it.
+func TestCheckpointsAreNotOverwritten(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	w, err := Create(dir, false, keeps())
+	w, err := Create(dir, false, resumable())
 	if err != nil {
 		t.Fatal(err)
 	}
 	kill(t, w) // with an index of no runs
-	if w, err = Create(dir, false, keeps()); err != nil {
+	if w, err = Create(dir, false, resumable()); err != nil {
 		t.Fatal(err)
 	}
 	addAll(t, w, syntheticRuns()[:2])
-	keepText(t, w, syntheticRuns()[3].ID, "halfway")
+	saveText(t, w, syntheticRuns()[3].ID, "halfway")
 	kill(t, w)
 	before := tree(t, dir)
-	later := keeps()
+	later := resumable()
 	later.Version = "v9" // of the same numeric version
-	for _, about := range []About{keeps(), testAbout(), later} {
+	for _, about := range []About{resumable(), testAbout(), later} {
 		_, err = Create(dir, false, about)
 		if !errors.Is(err, ErrUnfinished) || !strings.Contains(err.Error(), "2 finished and more under way, last written 2") || !strings.Contains(err.Error(), "--resume "+dir+", use --force") {
 			t.Errorf("%v", err)
@@ -114,7 +114,7 @@ func TestWhatIsKeptIsNotOverwritten(t *testing.T) {
 	if after := tree(t, dir); len(after) != len(before) {
 		t.Errorf("was %v, is %v", before, after)
 	}
-	if w, err = Create(dir, true, keeps()); err != nil {
+	if w, err = Create(dir, true, resumable()); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Discard(); err != nil {
@@ -122,8 +122,8 @@ func TestWhatIsKeptIsNotOverwritten(t *testing.T) {
 	}
 }
 
-// A complete run with an unfinished one that was to replace it tells of both.
-func TestAnUnfinishedReplacementIsToldOf(t *testing.T) {
+// The error of a complete run with an unfinished replacement names both.
+func TestErrorsNameAnUnfinishedReplacement(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	about := About{Version: "test", Scenario: []byte("name = \"x\"\n"), Seeds: []uint64{1}, Resumable: true}
 	w, err := Create(dir, false, about)

@@ -22,10 +22,9 @@ import (
 // manifestFormat is the version of the layout of a run directory.
 const manifestFormat = 1
 
-// Numerics is the numeric version: what the bits of results depend on besides the
-// scenario. The same numbers on every platform and of every version of fedsim have the
-// same one; a change that gives a scenario other result hashes, or an algorithm
-// another state, raises it. What was saved under one is not resumed under another.
+// Numerics is the numeric version. All platforms and versions of fedsim with the same
+// numeric version compute the same bits from a scenario. A change of result hashes or of
+// an algorithm's state raises it. A checkpoint of another numeric version is refused.
 const Numerics = 1
 
 // State says how much of a scenario a run directory holds.
@@ -33,12 +32,12 @@ type State string
 
 const (
 	Complete   State = "complete"   // every run of the scenario
-	Incomplete State = "incomplete" // the runs that were finished when it was stopped
+	Incomplete State = "incomplete" // the runs that were finished at the interrupt
 	Running    State = "running"    // the runs that were finished at a checkpoint
 )
 
-// Manifest is the content of manifest.json: what was run, where and how it
-// ended. All that depends on the real clock is in Clock.
+// Manifest is the content of manifest.json. Everything that depends on the real clock is
+// in Clock.
 type Manifest struct {
 	Format     int             `json:"format"`
 	Version    string          `json:"fedsim"`             // version of fedsim
@@ -67,7 +66,7 @@ type Platform struct {
 	CPUs int    `json:"cpus"`
 }
 
-// RunEntry is a run in the manifest: all of [Run] but its numbers.
+// RunEntry is a run in the manifest: a [results.Run] without its numbers.
 type RunEntry struct {
 	ID         string            `json:"id"`
 	Experiment string            `json:"experiment"`
@@ -77,7 +76,7 @@ type RunEntry struct {
 	Tuned      []results.Setting `json:"tuned,omitempty"`
 	Edges      []results.Edge    `json:"edges,omitempty"` // of tuned options
 	Seed       uint64            `json:"seed"`
-	Vary       results.Vary      `json:"vary,omitempty"`     // what the seed varies; absent: the system
+	Vary       results.Vary      `json:"vary,omitempty"`     // varied by the seed; absent: the system
 	Real       bool              `json:"real,omitempty"`     // train_error and test_error are root mean square errors
 	Relative   bool              `json:"relative,omitempty"` // times are relative units, not seconds
 	Status     results.Status    `json:"status"`
@@ -87,11 +86,11 @@ type RunEntry struct {
 	Model      string            `json:"model,omitempty"` // name of its file in models/
 	Events     int64             `json:"events"`
 	Steps      int64             `json:"steps"`
-	Limit      string            `json:"limit,omitempty"` // absent for methods without, and from directories of older versions
+	Limit      string            `json:"limit,omitempty"` // absent for methods without a limit, and in directories of older versions
 	Capped     int64             `json:"capped,omitempty"`
 }
 
-// Clock is the part of a manifest that differs between two runs of the same thing.
+// Clock is the part of a manifest that differs between two runs of the same scenario.
 type Clock struct {
 	Started  time.Time  `json:"started"`
 	Finished *time.Time `json:"finished,omitempty"` // absent at a checkpoint
@@ -99,24 +98,23 @@ type Clock struct {
 	// Of all runs together, from start to finish; absent at a checkpoint.
 	StepsPerS  float64 `json:"steps_per_s,omitempty"`
 	EventsPerS float64 `json:"events_per_s,omitempty"`
-	// The most memory held at a time; absent where the system does not tell.
+	// Peak memory; absent where the system does not report it.
 	PeakMemoryBytes int64 `json:"peak_memory_bytes,omitempty"`
 }
 
-// End is how the work on a run directory ended.
+// End describes the end of the runs.
 type End struct {
 	At              time.Time
-	PeakMemoryBytes int64 // most memory held at a time; 0: not known
+	PeakMemoryBytes int64 // 0: not known
 }
 
-// WithoutClock returns the manifest without what depends on the real clock, to
-// compare it with another.
+// WithoutClock returns the manifest without its clock, to compare it with another.
 func (m Manifest) WithoutClock() Manifest {
 	m.Clock = nil
 	return m
 }
 
-// newManifest describes runs made with this binary on this machine.
+// newManifest describes runs of this binary on this machine.
 func newManifest(about About, state State, runs []results.Run, extra attached, end *End) Manifest {
 	m := Manifest{
 		Format:   manifestFormat,
@@ -139,7 +137,7 @@ func newManifest(about About, state State, runs []results.Run, extra attached, e
 	return m
 }
 
-// setRuns describes the runs.
+// setRuns sets the entries of the runs.
 func (m *Manifest) setRuns(runs []results.Run) {
 	m.Runs = []RunEntry{}
 	for i := range runs {
@@ -148,7 +146,7 @@ func (m *Manifest) setRuns(runs []results.Run) {
 	m.ResultHash = resultHash(m.Runs)
 }
 
-// newRunEntry describes a run.
+// newRunEntry returns the entry of a run.
 func newRunEntry(r *results.Run) RunEntry {
 	return RunEntry{
 		ID: r.ID, Experiment: r.Experiment, Method: r.Method, Algorithm: r.Algorithm,
@@ -169,7 +167,7 @@ func (e *RunEntry) run() results.Run {
 	}
 }
 
-// newClock describes how long runs took; end is nil at a checkpoint.
+// newClock returns the clock of runs; end is nil at a checkpoint.
 func newClock(started time.Time, runs []results.Run, end *End) *Clock {
 	c := &Clock{Started: started, RunWallS: []*float64{}}
 	var steps, events int64
@@ -192,7 +190,7 @@ func newClock(started time.Time, runs []results.Run, end *End) *Clock {
 	return c
 }
 
-// orEmpty makes a missing list an empty one, which JSON writes as [].
+// orEmpty replaces nil by an empty list, which JSON writes as [].
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -232,7 +230,7 @@ func (m *Manifest) write(w io.Writer) error {
 
 // decodeManifest reads manifest.json strictly: no unknown field, one value.
 func decodeManifest(path string, text []byte) (*Manifest, error) {
-	// The version is looked at first: the fields of another one are unknown.
+	// The version is checked first: another one has other fields.
 	var version struct {
 		Format int `json:"format"`
 	}
@@ -254,7 +252,7 @@ func decodeManifest(path string, text []byte) (*Manifest, error) {
 	return &m, nil
 }
 
-// check reports what cannot be in a manifest that a Writer made.
+// check reports values that no Writer writes.
 func (m *Manifest) check() error {
 	switch m.State {
 	case Complete, Incomplete, Running:
@@ -296,7 +294,7 @@ func (m *Manifest) check() error {
 	return nil
 }
 
-// plainJSON says of an error of decoding what a reader of the file understands.
+// plainJSON rewords an error of encoding/json for a reader of the file.
 func plainJSON(err error) error {
 	var kind *json.UnmarshalTypeError
 	switch {
@@ -309,7 +307,7 @@ func plainJSON(err error) error {
 	}
 }
 
-// attached are the files that the manifest lists.
+// attached returns the optional files that the manifest lists.
 func (m *Manifest) attached() attached {
 	a := attached{figures: m.Figures, tables: m.Tables, parquet: m.Parquet}
 	for i := range m.Runs {

@@ -34,8 +34,8 @@ func isModelName(name string) bool {
 	return err == nil && name == modelName(place)
 }
 
-// Model stores the final model of a run that is added next: so many tasks, each with
-// so many weights. The index is that of Add.
+// Model stores the final model of a run before Add: a vector of weights for each task. The
+// index is that of Add.
 func (w *Writer) Model(index, tasks, features int, weights func(task int) []float64) error {
 	dir := filepath.Join(w.stage(), modelsDir)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -58,7 +58,7 @@ func (w *Writer) Model(index, tasks, features int, weights func(task int) []floa
 	})
 }
 
-// copyModel copies a model from the stage, where it stays, to its place.
+// copyModel copies a model from the stage to its place.
 func (w *Writer) copyModel(name string) error {
 	from, err := os.Open(filepath.Join(w.stage(), modelsDir, name))
 	if err != nil {
@@ -115,7 +115,7 @@ func (m *modelFile) readHead() error {
 	if err != nil {
 		return err
 	}
-	head := make([]byte, 128) // more than the header of any size takes
+	head := make([]byte, 128) // longer than any header
 	n, err := m.ReadAt(head, 0)
 	if err != nil && err != io.EOF {
 		return err
@@ -140,8 +140,8 @@ func (m *modelFile) readHead() error {
 // numbers returns the numbers, row by row, as little-endian float64.
 func (m *modelFile) numbers() io.Reader { return io.NewSectionReader(m, m.start, m.size) }
 
-// check reports whether the numbers are those of the hash, which is that of the model's
-// bits row by row: FNV-1a of what lies in the file.
+// check compares the hash of the numbers, FNV-1a of their bytes in the file, with that of
+// the model.
 func (m *modelFile) check(want uint64) error {
 	h := fnv.New64a()
 	if _, err := io.Copy(h, m.numbers()); err != nil {
@@ -181,7 +181,7 @@ func (m *modelFile) writeCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// checkModel reports whether the model of a run is there, and refuses another.
+// checkModel reports whether the model of a run exists, and refuses another one.
 func (w *Writer) checkModel(run *results.Run) (there bool, err error) {
 	m, err := openModel(filepath.Join(w.stage(), modelsDir, run.Model))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -196,13 +196,13 @@ func (w *Writer) checkModel(run *results.Run) (there bool, err error) {
 	return true, nil
 }
 
-// ErrNoModel is wrapped by the errors of ExportModel for a directory without the model
-// that is asked for.
+// ErrNoModel is wrapped by the errors of ExportModel for a directory without the requested
+// model.
 var ErrNoModel = errors.New("has no model")
 
-// ExportModel writes the final model of a run, by its ID, in one of the ModelFormats; the
-// ID may be empty when one run alone has a model. The matrix has a row of weights for each
-// task. Npy is NumPy's format, csv has the number of the task before its weights.
+// ExportModel writes the final model of a run in one of the ModelFormats: a matrix with a
+// row of weights for each task. The ID may be empty when only one run has a model. Format
+// npy is NumPy's; csv has the number of the task before its weights.
 func ExportModel(w io.Writer, dir, run, format string) error {
 	m, err := ReadManifest(dir)
 	if err != nil {
@@ -229,7 +229,7 @@ func ExportModel(w io.Writer, dir, run, format string) error {
 	return errors.Join(err, f.Close())
 }
 
-// withModel finds the run with that ID, or the one with a model.
+// withModel finds the run with that ID, or the only run with a model.
 func (m *Manifest) withModel(dir, id string) (*RunEntry, error) {
 	var found []*RunEntry
 	for i := range m.Runs {

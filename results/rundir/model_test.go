@@ -136,12 +136,12 @@ func TestModelsAreExported(t *testing.T) {
 	}
 }
 
-// An interrupted run has the models of its finished runs, and what is resumed has all of
+// An interrupted run has the models of its finished runs, and the resumed one has all of
 // them in the end; one that was deleted is made again, and another is refused.
 func TestModelsAreResumed(t *testing.T) {
 	runs := syntheticRuns()[:3]
 	began := func(dir string) *Writer {
-		w, err := Create(dir, true, keeps())
+		w, err := Create(dir, true, resumable())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"fedsim/internal/input"
 )
 
-// requireFree reports what is in the way of a new run.
+// requireFree reports files that a new run must not overwrite.
 func requireFree(dir string, force bool) error {
 	old, err := inspect(dir)
 	if errors.Is(err, ErrForeign) {
@@ -30,8 +30,8 @@ func requireFree(dir string, force bool) error {
 	return nil
 }
 
-// inspect returns the manifest in dir, or nil when dir does not exist, is
-// empty, or holds no more than an unfinished run.
+// inspect returns the manifest in dir, or nil when dir does not exist, is empty, or holds
+// only an unfinished run.
 func inspect(dir string) (*Manifest, error) {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -68,9 +68,8 @@ func inspect(dir string) (*Manifest, error) {
 	return m, nil
 }
 
-// requireEmpty accepts a directory without a manifest only when it is empty but
-// for what a crashed run left: the stage, and files whose manifest still lies
-// in the stage.
+// requireEmpty accepts a directory without a manifest only when it is empty, except for
+// the files of a crashed run: the stage, and files whose manifest is still in the stage.
 func requireEmpty(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -17,25 +17,25 @@ import (
 	"fedsim/internal/input"
 )
 
-// columnsKey is the key in a parquet file's metadata under which the units and
-// descriptions of its columns are, as JSON: {"time_s": {"unit": "s", "description": "..."}}.
+// columnsKey is the metadata key of the units and descriptions of the columns, as JSON:
+// {"time_s": {"unit": "s", "description": "..."}}.
 const columnsKey = "fedsim.columns"
 
-// mostRows bounds the rows of a row group, and with it what a writer or a reader
-// keeps in memory: some 10 MB.
+// mostRows is the largest number of rows of a row group. It bounds the memory of writers
+// and readers to about 10 MB.
 const mostRows = 1 << 16
 
 // parquetWriter writes rows of values, one for each column.
 type parquetWriter struct {
 	file *parquet.GenericWriter[any]
-	rows [64]parquet.Row // that are written together
-	full int             // of them
+	rows [64]parquet.Row // written together
+	full int             // number of rows in use
 }
 
-// newParquetWriter begins a parquet file; the caller must Close it.
+// newParquetWriter starts a parquet file. The caller must close it.
 func newParquetWriter(w io.Writer, name, version string, columns []column) *parquetWriter {
 	p := &parquetWriter{file: parquet.NewGenericWriter[any](w, schema(name, columns),
-		parquet.Compression(&parquet.Snappy), // what every reader knows
+		parquet.Compression(&parquet.Snappy), // all readers know it
 		parquet.MaxRowsPerRowGroup(mostRows),
 		parquet.CreatedBy("fedsim", version, ""),
 		parquet.KeyValueMetadata(columnsKey, describe(columns)),
@@ -46,8 +46,7 @@ func newParquetWriter(w io.Writer, name, version string, columns []column) *parq
 	return p
 }
 
-// write writes one row: set puts its values at the columns' places, where those of
-// an older row are.
+// write writes one row. The function set overwrites the values of an older row.
 func (p *parquetWriter) write(set func(row parquet.Row)) error {
 	row := p.rows[p.full]
 	set(row)
@@ -70,7 +69,7 @@ func (p *parquetWriter) flush() error {
 	return err
 }
 
-// Close ends the file.
+// Close completes the file.
 func (p *parquetWriter) Close() error {
 	if err := p.flush(); err != nil {
 		return err
@@ -78,7 +77,7 @@ func (p *parquetWriter) Close() error {
 	return p.file.Close()
 }
 
-// describe returns what is said of columns in a file's metadata.
+// describe returns the metadata of columns.
 func describe(columns []column) string {
 	type about struct {
 		Unit        string `json:"unit"`
@@ -88,11 +87,11 @@ func describe(columns []column) string {
 	for _, c := range columns {
 		all[c.name] = about{c.unit, c.doc}
 	}
-	said, err := json.Marshal(all)
+	text, err := json.Marshal(all)
 	if err != nil {
 		panic(err) // texts can be marshalled
 	}
-	return string(said)
+	return string(text)
 }
 
 // schema returns the schema of columns, in their order. Every cell may be null.
@@ -196,7 +195,7 @@ func sumOf(path string) ([]byte, error) {
 	return sum.Sum(nil), errors.Join(err, f.Close())
 }
 
-// checkSum reports whether a parquet file of the directory is what was written.
+// checkSum compares a parquet file of the directory with its checksum in the manifest.
 func (m *Manifest) checkSum(dir, name string) error {
 	at := slices.Index(m.Parquet, name)
 	if at >= len(m.Sums) {
@@ -208,7 +207,7 @@ func (m *Manifest) checkSum(dir, name string) error {
 		return err
 	}
 	if hex.EncodeToString(sum) != m.Sums[at] {
-		return fmt.Errorf("%s: is damaged: its checksum is not the one in %s", path, manifestFile)
+		return fmt.Errorf("%s: is corrupt: its checksum does not match %s", path, manifestFile)
 	}
 	return nil
 }

@@ -32,19 +32,18 @@ const (
 	progressBuffer = 1 << 20     // bytes; a fuller buffer is written at once
 )
 
-// progressLog is an append-only file of JSON Lines, one object a line. It has three
-// uses: other processes follow a run by it, a resumed run takes its finished runs from
-// it, and nothing else stores a finished run before the run directory is complete.
+// progressLog is an append-only file of JSON Lines, one object a line. Other processes
+// follow a run by it, and a resumed run reads its finished runs from it.
 //
-//	{"head":{...}}                            what is run; the first line
-//	{"place":3,"begin":{...}}                 the run at that place begins
+//	{"head":{...}}                            the first line: versions, scenario, columns
+//	{"place":3,"begin":{...}}                 the start of the run at that place
 //	{"place":3,"round":[...],"thetas":[...]}  its next round; cells as in rounds.csv
-//	{"place":3,"end":{...}}                   the run will not change any more
+//	{"place":3,"end":{...}}                   its end
 //
-// Each line ends with the CRC-32C of what is before it, as the key "crc". A write goes
-// out about once a second; only [Writer.Checkpoint] and the end sync the file. A line
-// that was cut off is ignored, with all behind it. The methods may be called from
-// several goroutines.
+// The last key of each line, "crc", is the CRC-32C of the line before it. Readers ignore
+// a line that was cut off, and all lines after it. The buffer is written about once a
+// second; only checkpoints sync the file. The methods may be called from several
+// goroutines.
 type progressLog struct {
 	path  string
 	alive *flock.Flock
@@ -54,7 +53,7 @@ type progressLog struct {
 	buffer    []byte        // lines to be written
 	round     results.Round // of the line being made; a field, so that a round allocates nothing
 	rounds    map[int]int   // in the log, by the place of a run that has begun
-	scheduled bool          // a write is due
+	scheduled bool          // a timer is running
 	err       error         // of the last write
 
 	writing sync.Mutex // held during a write; locked before mu
@@ -157,7 +156,7 @@ func (l *progressLog) addLine(line logLine) {
 		panic(err) // texts and numbers can be marshalled
 	}
 	start := len(l.buffer)
-	l.buffer = seal(append(l.buffer, text[:len(text)-1]...), start)
+	l.buffer = endLine(append(l.buffer, text[:len(text)-1]...), start)
 }
 
 // begin records that a run begins.
@@ -216,10 +215,10 @@ func (l *progressLog) addRound(place int, r *results.Round) {
 		}
 	}
 	l.round = results.Round{}
-	l.buffer = seal(b, start)
+	l.buffer = endLine(b, start)
 }
 
-// end records that a run will not change any more.
+// end records the end of a run.
 func (l *progressLog) end(place int, run *results.Run, devices string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"fedsim/results"
 )
 
-// What ends a line: ,"crc":"01234567"} and the line break.
+// The end of a line: ,"crc":"01234567"} and the line break.
 const (
 	crcKey  = `,"crc":"`
 	crcTail = len(crcKey) + 8 + len(`"}`)
@@ -28,7 +28,7 @@ const (
 
 var crcTable = crc32.MakeTable(crc32.Castagnoli)
 
-// tail returns what ends a line: the checksum of the line so far, and the line break.
+// tail returns the end of a line: the checksum of the line so far, and the line break.
 func tail(body []byte) (tail [crcTail + 1]byte) {
 	var sum [4]byte
 	binary.BigEndian.PutUint32(sum[:], crc32.Checksum(body, crcTable))
@@ -38,15 +38,15 @@ func tail(body []byte) (tail [crcTail + 1]byte) {
 	return tail
 }
 
-// seal ends the line that begins at start: an object without its closing brace.
-func seal(b []byte, start int) []byte {
+// endLine completes the line that begins at start: an object without its closing brace.
+func endLine(b []byte, start int) []byte {
 	end := tail(b[start:])
 	return append(b, end[:]...)
 }
 
-// unseal returns the object of a line without its closing brace, or ok = false when the
-// line is not what was written.
-func unseal(line []byte) (body []byte, ok bool) {
+// checkLine returns the object of a line without its closing brace, or ok = false when the
+// line is corrupt.
+func checkLine(line []byte) (body []byte, ok bool) {
 	if len(line) < crcTail {
 		return nil, false
 	}
@@ -89,7 +89,7 @@ func parseProgress(r io.Reader) (*progress, error) {
 	lines.Split(wholeLines)
 	p := &progress{runs: map[int]*loggedRun{}}
 	for number := 1; lines.Scan(); number++ {
-		body, ok := unseal(lines.Bytes())
+		body, ok := checkLine(lines.Bytes())
 		if !ok {
 			break
 		}
@@ -107,7 +107,7 @@ func parseProgress(r io.Reader) (*progress, error) {
 		return nil, err
 	}
 	if p.head.Format == 0 {
-		return nil, errors.New("is corrupt: its first line must say what is run")
+		return nil, errors.New("is corrupt: its first line must be the head of a progress log")
 	}
 	return p, nil
 }

@@ -12,24 +12,24 @@ import (
 	"fedsim/results"
 )
 
-// The most bytes of a file of a run directory that is held as a whole, and of one that
-// streams. The directory may be somebody else's.
+// The largest size in bytes of a file that is read into memory, and of one that streams.
+// The directory may come from anywhere.
 const (
 	maxText  = 1 << 30
 	maxTable = 1 << 38
 )
 
-// Results is what a run directory holds.
+// Results is the content of a run directory.
 type Results struct {
-	Dir      string // where it was read from
+	Dir      string // the directory
 	Manifest Manifest
 	Scenario []byte        // scenario.toml
 	Runs     []results.Run // in the order of the scenario
 }
 
-// Read reads a run directory back, to the bit. It is strict: the files must
-// agree with each other in every cell. Errors begin with file and line. Parquet
-// files, which hold the same for other programs, are not looked at; see [Devices].
+// Read reads a run directory, bit for bit. It is strict: the files must agree with each
+// other in every cell. Errors begin with file and line. Read ignores parquet files; see
+// [Devices].
 func Read(dir string) (*Results, error) {
 	m, err := ReadManifest(dir)
 	if err != nil {
@@ -62,8 +62,7 @@ func Read(dir string) (*Results, error) {
 	return res, nil
 }
 
-// ReadManifest reads the manifest of a run directory alone: what was run, without the
-// numbers. What else there is is not looked at.
+// ReadManifest reads the manifest of a run directory and no other file.
 func ReadManifest(dir string) (*Manifest, error) {
 	path := filepath.Join(dir, manifestFile)
 	text, err := input.ReadFile(path, maxText)
@@ -76,7 +75,7 @@ func ReadManifest(dir string) (*Manifest, error) {
 	return decodeManifest(path, text)
 }
 
-// missing explains why there is no manifest in dir.
+// missing explains why dir has no manifest.
 func missing(dir string, err error) error {
 	stage := filepath.Join(dir, stageDir)
 	switch staged := exists(filepath.Join(stage, manifestFile)); {
@@ -91,7 +90,7 @@ func missing(dir string, err error) error {
 func readTable(path string, read func(path string, r io.Reader) error) error {
 	f, err := input.Open(path, maxTable)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: %s beside it says that it is there: run its %s again", err, manifestFile, scenarioFile)
+		return fmt.Errorf("%w: %s lists it: run %s again", err, manifestFile, scenarioFile)
 	}
 	if err != nil {
 		return err

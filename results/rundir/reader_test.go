@@ -69,7 +69,7 @@ func TestReadNamesThePlace(t *testing.T) {
 	}
 }
 
-// FuzzRounds feeds the csv reader anything: it must not panic, and what it
+// FuzzRounds feeds the csv reader anything: it must not panic, and rows that it
 // accepts must read the same after being written.
 func FuzzRounds(f *testing.F) {
 	runs := syntheticRuns()

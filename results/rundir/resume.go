@@ -113,8 +113,7 @@ func (c *Checkpoint) Empty() bool {
 	return err == nil && n == 0 && c.finished() == 0
 }
 
-// Close unlocks the directory and leaves the checkpoint as it is. After Resume it does
-// nothing.
+// Close unlocks the directory and leaves the checkpoint. After Resume it does nothing.
 func (c *Checkpoint) Close() error { return c.lock.release() }
 
 // noCheckpoint explains why there is no checkpoint.
@@ -292,8 +291,8 @@ func (w *Writer) saveFinished() error {
 	return nil
 }
 
-// Suspend leaves the checkpoint for a later run, in place of Finish. The directory is
-// as it was otherwise. Discard then does nothing.
+// Suspend, in place of Finish, leaves only the checkpoint, to be resumed later. Discard
+// then does nothing.
 func (w *Writer) Suspend() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

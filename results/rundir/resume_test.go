@@ -15,8 +15,8 @@ import (
 	"fedsim/results"
 )
 
-// keeps is a description of runs that can be gone on with.
-func keeps() About {
+// resumable describes runs that can be resumed.
+func resumable() About {
 	about := testAbout()
 	about.Resumable = true
 	return about
@@ -30,11 +30,10 @@ func placesOf(runs []results.Run) func(id string) (int, bool) {
 	}
 }
 
-// begun is the writer of a run of which three runs are finished, the fourth is
-// under way, and nothing of the end has happened.
+// begun is a writer with three finished runs and a fourth under way.
 func begun(t *testing.T, dir string) *Writer {
 	t.Helper()
-	w, err := Create(dir, true, keeps())
+	w, err := Create(dir, true, resumable())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,30 +42,30 @@ func begun(t *testing.T, dir string) *Writer {
 	if err := w.Checkpoint(); err != nil {
 		t.Fatal(err)
 	}
-	keepText(t, w, runs[3].ID, "halfway")
+	saveText(t, w, runs[3].ID, "halfway")
 	return w
 }
 
-func keepText(t *testing.T, w *Writer, name, text string) {
+func saveText(t *testing.T, w *Writer, name, text string) {
 	t.Helper()
 	if err := w.Save(name, func(out io.Writer) error { _, err := io.WriteString(out, text); return err }); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// resume goes on with what is in dir.
+// resume resumes the run in dir.
 func resume(dir string) (*Writer, error) {
 	left, err := OpenCheckpoint(dir)
 	if err != nil {
 		return nil, err
 	}
-	about := keeps()
+	about := resumable()
 	about.Command, about.Started = left.Command, left.Started
 	w, err := left.Resume(about, placesOf(syntheticRuns()))
 	return w, errors.Join(err, left.Close())
 }
 
-// kill ends a writer as the end of its process does.
+// kill ends a writer as a kill of its process does.
 func kill(t *testing.T, w *Writer) {
 	t.Helper()
 	if err := w.lock.file.Unlock(); err != nil {
@@ -78,11 +77,11 @@ func kill(t *testing.T, w *Writer) {
 	w.log.release()
 }
 
-// whole is the directory of a run that was never interrupted.
+// whole is the directory of an uninterrupted run.
 func whole(t *testing.T) map[string]string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "whole")
-	w, err := Create(dir, false, keeps())
+	w, err := Create(dir, false, resumable())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +90,7 @@ func whole(t *testing.T) map[string]string {
 	return tree(t, dir)
 }
 
-// endRun goes on in dir, from three runs or more, until all is done.
+// endRun resumes dir, with three finished runs or more, to the end.
 func endRun(t *testing.T, dir string) {
 	t.Helper()
 	w, err := resume(dir)
@@ -107,14 +106,14 @@ func endRun(t *testing.T, dir string) {
 	finish(t, w, Complete)
 }
 
-// A writer that goes on has the runs that were finished and what was kept of the
-// others, and leaves in the end what one leaves that was not interrupted.
-func TestWritersGoOn(t *testing.T) {
+// A resumed writer has the finished runs and the states of the others. It writes the same
+// directory as an uninterrupted one.
+func TestResumeAfterAKill(t *testing.T) {
 	want := whole(t)
 	dir := filepath.Join(t.TempDir(), "run")
 	kill(t, begun(t, dir))
 	if _, err := Read(dir); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "--resume "+dir) {
-		t.Errorf("read before it is gone on with: %v", err)
+		t.Errorf("read before resuming: %v", err)
 	}
 	w, err := resume(dir)
 	if err != nil {
@@ -130,32 +129,32 @@ func TestWritersGoOn(t *testing.T) {
 	if b, err := w.Load(runs[4].ID); b != nil || err != nil {
 		t.Errorf("%q, %v", b, err)
 	}
-	// The fourth is finished before the writer is killed again.
+	// The fourth run finishes before the next kill.
 	if err := w.Add(3, runs[3]); err != nil { // the fourth: a checkpoint
 		t.Fatal(err)
 	}
 	kill(t, w)
 	if _, err := os.Stat(w.files.path(runs[3].ID)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("what was kept of a run that is finished: %v", err)
+		t.Errorf("state file of a finished run: %v", err)
 	}
 	endRun(t, dir)
 	if d := cmp.Diff(want, tree(t, dir)); d != "" {
 		t.Error(d)
 	}
-	// It may be killed when all but the tidying is done.
+	// A kill after the last move, before the stage is cleared.
 	if err := os.MkdirAll(filepath.Join(w.files.dir, "half"), 0o777); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := resume(dir); !errors.Is(err, ErrComplete) {
-		t.Errorf("gone on with when it is complete: %v", err)
+		t.Errorf("resuming a complete run: %v", err)
 	}
 	if d := cmp.Diff(want, tree(t, dir)); d != "" {
 		t.Error(d)
 	}
 }
 
-// An interrupted run is put into its directory as far as it came, and goes on.
-func TestInterruptedWritersGoOn(t *testing.T) {
+// An interrupted run is written to its directory, and can be resumed.
+func TestResumeAfterAnInterrupt(t *testing.T) {
 	want := whole(t)
 	dir := filepath.Join(t.TempDir(), "run")
 	w := begun(t, dir)
@@ -186,9 +185,8 @@ func TestInterruptedWritersGoOn(t *testing.T) {
 	}
 }
 
-// A writer that is killed while it moves its files goes on, whichever have been
-// moved.
-func TestWritersKilledWhileMovingGoOn(t *testing.T) {
+// A writer that is killed while it moves its files can be resumed, after any of them.
+func TestResumeAfterAKillWhileMoving(t *testing.T) {
 	want := whole(t)
 	files := []string{scenarioFile, roundsFile, runsFile, roundsParquet, manifestFile}
 	for moved := range len(files) + 1 {
@@ -288,9 +286,9 @@ func TestCorruptProgressLogsLoseTheirEnd(t *testing.T) {
 	}
 }
 
-// What another version kept, on another platform, of another scenario or under
-// another name, is refused with the reason.
-func TestWhatIsOfAnotherIsRefused(t *testing.T) {
+// A checkpoint of another version or scenario, or a state of another name, is refused
+// with the reason.
+func TestOtherCheckpointsAreRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	w := begun(t, dir)
 	kill(t, w)
@@ -311,7 +309,7 @@ func TestWhatIsOfAnotherIsRefused(t *testing.T) {
 	} {
 		line, rest, _ := bytes.Cut(log, []byte("\n"))
 		line = bytes.Replace(line[:len(line)-crcTail], []byte(from), []byte(to[0]), 1)
-		if err := os.WriteFile(w.log.path, append(seal(line, 0), rest...), 0o666); err != nil {
+		if err := os.WriteFile(w.log.path, append(endLine(line, 0), rest...), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		_, err := OpenCheckpoint(dir)
@@ -331,11 +329,11 @@ func TestWhatIsOfAnotherIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := keeps()
+	other := resumable()
 	other.Scenario = append(bytes.Clone(other.Scenario), "x = 1\n"...)
 	_, err = left.Resume(other, placesOf(syntheticRuns()))
 	check(err, "interprets the scenario differently")
-	_, err = left.Resume(keeps(), placesOf(syntheticRuns()[1:]))
+	_, err = left.Resume(resumable(), placesOf(syntheticRuns()[1:]))
 	check(err, "is not in its scenario")
 
 	text, err := os.ReadFile(w.files.path(name))
@@ -363,9 +361,8 @@ func TestWhatIsOfAnotherIsRefused(t *testing.T) {
 	check(err, "their results differ")
 }
 
-// When something cannot be kept, what was kept before stays, whatever the caller
-// does then; without anything worth it nothing stays.
-func TestFailedWritesLeaveWhatWasKept(t *testing.T) {
+// A failed save leaves the checkpoint, if there is work in it, and otherwise nothing.
+func TestFailedSavesLeaveTheCheckpoint(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	w := begun(t, dir)
 	name := syntheticRuns()[3].ID
@@ -384,13 +381,13 @@ func TestFailedWritesLeaveWhatWasKept(t *testing.T) {
 	if b, err := again.Load(name); string(b) != "halfway" || err != nil {
 		t.Errorf("%q, %v", b, err)
 	}
-	if err := again.Discard(); err != nil { // a run that fails when it is gone on with
+	if err := again.Discard(); err != nil { // a resumed run that fails
 		t.Fatal(err)
 	}
 	endRun(t, dir)
 
 	dir = filepath.Join(t.TempDir(), "run")
-	w, err = Create(dir, false, keeps())
+	w, err = Create(dir, false, resumable())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -401,12 +398,12 @@ func TestFailedWritesLeaveWhatWasKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("something stayed: %v", err)
+		t.Errorf("the directory stayed: %v", err)
 	}
 }
 
-// Where nothing was kept there is nothing to go on with.
-func TestNothingLeft(t *testing.T) {
+// A directory without a checkpoint cannot be resumed.
+func TestResumeWithoutACheckpoint(t *testing.T) {
 	if _, err := resume(t.TempDir()); !errors.Is(err, ErrForeign) {
 		t.Errorf("%v", err)
 	}
@@ -418,10 +415,10 @@ func TestNothingLeft(t *testing.T) {
 	}
 }
 
-// A run that was killed as soon as it began is resumed from its beginning.
-func TestARunWithoutACheckpointIsStarted(t *testing.T) {
+// A run that was killed at its start is resumed from its start.
+func TestEmptyCheckpointsStartOver(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	w, err := Create(dir, false, keeps())
+	w, err := Create(dir, false, resumable())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -431,7 +428,7 @@ func TestARunWithoutACheckpointIsStarted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !left.Empty() {
-		t.Error("something is left")
+		t.Error("the checkpoint has work in it")
 	}
 	if err := left.Close(); err != nil {
 		t.Fatal(err)
@@ -439,19 +436,18 @@ func TestARunWithoutACheckpointIsStarted(t *testing.T) {
 	endRun(t, dir)
 	kill(t, begun(t, dir))
 	if left, err = OpenCheckpoint(dir); err != nil || left.Empty() {
-		t.Errorf("nothing is left of three runs: %v", err)
+		t.Errorf("a checkpoint of three runs is empty: %v", err)
 	}
 	if err := left.Close(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// Rows by device that are not what was written are refused; those that were deleted
-// make their run one that is to be made again.
-func TestRowsByDeviceThatWereKeptAreSealed(t *testing.T) {
+// Corrupt rows by device are refused; runs whose rows were deleted are computed again.
+func TestPartsHaveChecksums(t *testing.T) {
 	runs := syntheticRuns()[:2]
 	dir := filepath.Join(t.TempDir(), "run")
-	w, err := Create(dir, false, keeps())
+	w, err := Create(dir, false, resumable())
 	if err != nil {
 		t.Fatal(err)
 	}

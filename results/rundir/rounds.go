@@ -14,8 +14,7 @@ func roundsColumns(keys []string) []column {
 	return columns
 }
 
-// roundsTable is the table of all rounds: the rows of each run in the order of
-// the runs.
+// roundsTable is the table of all rounds, in the order of the runs.
 func roundsTable(runs []results.Run) table {
 	keys := results.SettingKeys(runs, results.PointOf)
 	return table{name: "rounds", columns: roundsColumns(keys), rows: func(yield func([]string) error) error {
@@ -38,9 +37,8 @@ func roundsTable(runs []results.Run) table {
 	}}
 }
 
-// readRounds reads rounds.csv into the Rounds of the runs, which the manifest
-// has named. Rows must come in the order of the runs and say the same about
-// them as the manifest does.
+// readRounds sets the Rounds of the runs of the manifest. The rows must be in the order of
+// the runs and agree with the manifest.
 func readRounds(path string, r io.Reader, runs []results.Run) error {
 	keys := results.SettingKeys(runs, results.PointOf)
 	t, err := newTableReader(path, r, roundsColumns(keys))

@@ -20,23 +20,23 @@ const (
 )
 
 var (
-	runHead = []column{ // behind the identity
+	runHead = []column{ // after the identity
 		{name: "status", doc: "done, stalled or interrupted"},
 		{name: "reason", doc: "why it stalled"},
 		{name: "optimum", kind: realCell, doc: "reference optimum P*"},
 		{name: "optimum_gap", kind: realCell, doc: "certified relative gap of the optimum"},
 	}
-	// What Stragglers returns; only there when theta was measured.
+	// The results of results.Stragglers; only when theta was measured.
 	stragglerColumns = []column{
 		{name: "p_max", kind: realCell, doc: "largest share over the devices of their rounds without progress"},
 		{name: "theta_max", kind: realCell, doc: "largest mean over the devices of the theta of their other rounds"},
 	}
-	// Only there when a method of the directory has a Limit.
-	cappedColumn = column{name: "capped", kind: wholeCell, doc: "updates taken whose local work ended at the method's limit, such as max_epochs of cocoa, short of its accuracy; empty for methods without such a limit"}
+	// Only when a method of the directory has a Limit.
+	cappedColumn = column{name: "capped", kind: wholeCell, doc: "used updates whose local work reached the method's limit, such as max_epochs of cocoa, before its accuracy; empty for methods without such a limit"}
 	runTail      = []column{{name: "wall_s", kind: realCell, unit: "s", doc: "of the real clock"}} // the last column
 )
 
-// runTable is what the columns of runs.csv depend on.
+// runTable determines the columns of runs.csv.
 type runTable struct {
 	keys, tuned []string
 	targets     results.Targets
@@ -51,9 +51,10 @@ func newRunTable(runs []results.Run, targets results.Targets) runTable {
 	}
 }
 
-// columns are: which run it is, how it ended, the state in its
-// last evaluated round, or in its last when none was, totals over all its rounds, when it reached each
-// target, how its devices straggled, how often they stopped short of their accuracy, what tuning chose, and the seconds of the real clock.
+// columns returns the columns: the identity of the run, its end, the state in its last
+// evaluated round (in its last round when none was evaluated), totals over all rounds,
+// the cost of each target, the constants of stragglers, updates at their limit, tuned
+// options, and the seconds of the real clock.
 func (t runTable) columns() []column {
 	columns := append(identityColumns(t.keys), runHead...)
 	for i, c := range roundColumns {
@@ -88,8 +89,8 @@ func (t runTable) columns() []column {
 	return append(columns, runTail...)
 }
 
-// appendRow appends the cells under columns. What a run never reached, or never
-// evaluated, is an empty cell.
+// appendRow appends the cells of columns. The cell of a target that the run did not reach,
+// or of a value that it did not evaluate, is empty.
 func (t runTable) appendRow(row []string, r *results.Run) []string {
 	row = appendIdentity(row, r, t.keys)
 	row = append(row, string(r.Status), r.Reason, formatNumber(r.Optimum), formatNumber(r.OptimumGap))
@@ -147,9 +148,8 @@ func runsTable(runs []results.Run, targets results.Targets) table {
 	}}
 }
 
-// readRuns reads what runs.csv alone knows (Optimum, OptimumGap, WallS) into
-// runs that have everything else, and requires the rest of the file to be what
-// follows from that.
+// readRuns sets Optimum, OptimumGap and WallS of runs, which only runs.csv has. All other
+// cells must follow from the manifest and rounds.csv.
 func readRuns(path string, r io.Reader, runs []results.Run, targets results.Targets) error {
 	table := newRunTable(runs, targets)
 	columns := table.columns()

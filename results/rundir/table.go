@@ -10,21 +10,20 @@ import (
 	"fedsim/internal/input"
 )
 
-// maxTableRow is the most bytes of a row of a table.
+// maxTableRow is the largest size of a row in bytes.
 const maxTableRow = 1 << 24
 
-// tableReader reads a csv file whose columns are known, and names file, line and
-// column in its errors.
+// tableReader reads a csv file with known columns. Its errors name file, line and column.
 type tableReader struct {
 	path   string
 	csv    *input.CSV
-	header []string // the columns that the file has
-	absent []int    // columns that it lacks, by their place among those asked for
+	header []string // columns of the file
+	absent []int    // indexes of the expected columns that the file lacks
 	row    []string // valid until the next call of next
 }
 
-// newTableReader reads the header and requires it to be that of the columns, of
-// which those that were added may be absent.
+// newTableReader reads the header, which must be that of the columns. Columns with added
+// may be absent.
 func newTableReader(path string, r io.Reader, columns []column) (*tableReader, error) {
 	t := &tableReader{path: path, csv: input.NewCSV(r, maxTableRow), header: names(columns)}
 	switch err := t.next(); {
@@ -54,8 +53,8 @@ func newTableReader(path string, r io.Reader, columns []column) (*tableReader, e
 	return t, nil
 }
 
-// present returns the cells of a row, one for each column asked for, that the file
-// has. It overwrites the row.
+// present removes from a row, one cell for each expected column, the cells of absent
+// columns. It overwrites the row.
 func (t *tableReader) present(row []string) []string {
 	for k, i := range t.absent {
 		row = slices.Delete(row, i-k, i-k+1)
@@ -63,7 +62,7 @@ func (t *tableReader) present(row []string) []string {
 	return row
 }
 
-// next reads a row; at the end of the file it returns io.EOF as it is.
+// next reads a row. At the end of the file it returns io.EOF.
 func (t *tableReader) next() (err error) {
 	t.row, err = t.csv.Read()
 	if err == nil || err == io.EOF {
@@ -85,12 +84,12 @@ func (t *tableReader) errorf(column int, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %s", t.path, line, fmt.Sprintf(format, args...))
 }
 
-// wrong returns the error of a cell: column, value and what would be right.
+// wrong returns the error of a cell: column, value and the valid values.
 func (t *tableReader) wrong(column int, want string) error {
 	return t.errorf(column, "%s = %q: %s", t.header[column], t.row[column], want)
 }
 
-// require reports the first cell from column on that is not the wanted one.
+// require reports the first cell from column on that differs from want.
 func (t *tableReader) require(column int, want []string, because string) error {
 	for i, w := range want {
 		if t.row[column+i] != w {

@@ -48,7 +48,7 @@ func writeThetas(w io.Writer, runs []results.Run) error {
 	return out.Error()
 }
 
-// thetasReader reads thetas.csv into the rounds that rounds.csv has named.
+// thetasReader reads thetas.csv into the rounds of rounds.csv.
 type thetasReader struct {
 	*tableReader
 	runs     []results.Run
@@ -58,9 +58,9 @@ type thetasReader struct {
 	devices  int // of the run; 0 while its first measured round is read
 }
 
-// readThetas reads thetas.csv. Rows must come in the order of the runs, rounds
-// and devices; all measured rounds of a run must have the same devices, of which
-// as many have answered as rounds.csv says.
+// readThetas reads thetas.csv. Rows must be in the order of runs, rounds and devices. All
+// measured rounds of a run must have the same devices, and as many answered devices as
+// rounds.csv has participants.
 func readThetas(path string, r io.Reader, runs []results.Run) error {
 	table, err := newTableReader(path, r, thetasColumns)
 	if err != nil {
@@ -81,7 +81,7 @@ func readThetas(path string, r io.Reader, runs []results.Run) error {
 	}
 }
 
-// take takes the present row.
+// take adds the current row.
 func (t *thetasReader) take() error {
 	round, err := strconv.Atoi(t.row[1])
 	if err != nil {
@@ -118,7 +118,7 @@ func (t *thetasReader) take() error {
 	return nil
 }
 
-// openRound finds the round of the present row, which must lie behind the last.
+// openRound finds the round of the current row, which must follow the last one.
 func (t *thetasReader) openRound(number int) error {
 	run, from := t.run, t.round+1
 	if run < 0 || t.runs[run].ID != t.row[0] {

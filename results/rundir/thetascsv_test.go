@@ -122,7 +122,7 @@ func TestReadThetasNamesThePlace(t *testing.T) {
 	}
 }
 
-// FuzzThetas feeds the reader anything: it must not panic, and what it accepts
+// FuzzThetas feeds the reader anything: it must not panic, and rows that it accepts
 // must read the same after being written.
 func FuzzThetas(f *testing.F) {
 	whole := thetaRuns()

@@ -1,28 +1,27 @@
 // Package rundir owns the run directory: it writes, reads, resumes, locks and follows it.
 //
-//	DIR/manifest.json   what was run, where, with which seeds; hashes; one entry per run; the clock apart
-//	DIR/scenario.toml   the resolved scenario: running it gives the same results
-//	DIR/rounds.csv      one row per run and round
-//	DIR/runs.csv        one row per run: where it ended, and when it reached each target
-//	DIR/rounds.parquet  the rows of rounds.csv with units and descriptions; absent from checkpoints
-//	DIR/devices.parquet one row per device of each round, see [results.DeviceRow]; absent unless asked for
-//	DIR/thetas.csv      one row per device of each round in which theta was measured; absent without
-//	DIR/figures/        pictures
-//	DIR/report.html     a page of the run, when one was asked for; never read
-//	DIR/tables/         tables of prediction errors; absent without
+//	DIR/manifest.json    command, versions, seeds, hashes; an entry for each run
+//	DIR/scenario.toml    the resolved scenario: running it gives the same results
+//	DIR/rounds.csv       a row for each run and round
+//	DIR/runs.csv         a row for each run: its end, and the cost of each target
+//	DIR/rounds.parquet   rounds.csv with units and descriptions; not in checkpoints
+//	DIR/devices.parquet  a row for each device and round, see [results.DeviceRow]; optional
+//	DIR/thetas.csv       a row for each device and round with a measured theta; optional
+//	DIR/models/          final models; optional
+//	DIR/tables/          tables of prediction errors; optional
+//	DIR/figures/         figures; optional
+//	DIR/report.html      a page about the run; optional
 //
-// Meanwhile [ReadLive] tells how far everything has come, each round within about a
-// second, to any process.
+// A [Writer] collects finished runs in a stage, DIR/.unfinished, and moves all files to
+// DIR at the end. The manifest is moved last, so a directory with a manifest is complete.
+// [Read] checks all files against each other. [ReadLive] reads a directory during a run,
+// up to the last second. [OpenCheckpoint] resumes a run that was interrupted or killed.
+// One process at a time writes to a directory: it holds a lock on DIR/.unfinished/lock.
 //
-// A [Writer] gathers finished runs in DIR/.unfinished, which is a run directory
-// itself, and moves everything to its place at the end; the manifest comes last,
-// so a directory with a manifest is whole. [Read] checks all files against each
-// other. One writer at a time has a directory: it holds a lock of the kernel's on
-// DIR/.unfinished/lock. Numbers are written so that they read back to the same bits, an empty
-// cell is NaN, and apart from the manifest's clock and the column wall_s the
-// same results make the same bytes.
+// Numbers read back to the same bits, and an empty cell is NaN. The same results give the
+// same bytes, except for the clock of the manifest and the column wall_s.
 //
-// It must not know how the numbers came about, nor how they are drawn.
+// The package must not know how the numbers are computed or drawn.
 package rundir
 
 import (
@@ -60,11 +59,11 @@ const (
 	stageDir       = ".unfinished"
 )
 
-// ReportFile is the page of a run in its directory, made of the results later; it
-// goes when another run takes their place.
+// ReportFile is the page about a run in its directory. A new run in the directory removes
+// it.
 const ReportFile = "report.html"
 
-// IsName reports whether a file or folder of a run directory has the name.
+// IsName reports whether a name is that of a file or folder of run directories.
 func IsName(name string) bool {
 	switch name {
 	case manifestFile, scenarioFile, roundsFile, runsFile, thetasFile, roundsParquet, devicesParquet, figuresDir, tablesDir, stageDir:
@@ -80,42 +79,42 @@ const devicesTable = "devices"
 var parquetFiles = []string{roundsParquet, devicesParquet}
 
 var (
-	// ErrExists is wrapped by the error of Create for a directory that holds a
-	// complete run and was not to be overwritten.
+	// ErrExists is wrapped by the error of Create for a directory with a complete run,
+	// which is not overwritten without force.
 	ErrExists = errors.New("holds a complete run")
 
-	// ErrForeign is wrapped by the error of Create for a path that is not a run
-	// directory and not empty; it is never overwritten.
+	// ErrForeign is wrapped by errors about a path that is neither a run directory nor
+	// empty. Create never overwrites it.
 	ErrForeign = errors.New("is not a run directory")
 )
 
-// About is what a run directory records beside the runs.
+// About describes the runs of a run directory.
 type About struct {
 	Version   string          // of fedsim
 	Command   []string        // the command line
 	Seeds     []uint64        // of the scenario
 	Data      string          // one line that describes the data
-	Scenario  []byte          // the resolved scenario, stored as it is
-	Targets   results.Targets // that runs.csv reports the time to
+	Scenario  []byte          // the resolved scenario
+	Targets   results.Targets // of runs.csv
 	Started   time.Time
-	Runs      int  // that there will be in the end, for who looks on; 0: not known
-	Resumable bool // what is unfinished is kept in DIR/.unfinished/kept, to be gone on with
+	Runs      int  // of the scenario, for ReadLive; 0: not known
+	Resumable bool // the run can be resumed from DIR/.unfinished
 }
 
-// Writer gathers the finished runs of a scenario and leaves a run directory.
-// Until Finish everything lies in DIR/.unfinished, and an older run in DIR
-// stays as it was. Its methods may be called from several goroutines.
+// Writer writes the runs of a scenario to a run directory. Until Finish all files are in
+// DIR/.unfinished, and an older run in DIR stays. Its methods may be called from several
+// goroutines.
 type Writer struct {
 	dir     string
 	about   About
-	created []string // directories that Create made, outermost first
+	created []string // directories made by Create, outermost first
 	lock    *lock    // of the stage
 
 	mu    sync.Mutex
 	runs  []results.Run
-	index []int          // of runs[i] in the order of the scenario; increasing
-	sums  map[int]string // SHA-256 of the rows by device of a run, by its place
-	done  bool           // installed, or nothing may be removed any more
+	index []int          // place of runs[i] in the scenario; increasing
+	sums  map[int]string // SHA-256 of the rows by device, by the place of a run
+	done  bool           // Discard does nothing
 
 	log     *progressLog
 	files   *stateFiles // nil: the run saves no state
@@ -123,14 +122,13 @@ type Writer struct {
 	worth   bool        // there is work in the checkpoint
 	resumed bool        // the checkpoint is older than this writer
 	failed  bool        // the last checkpoint failed
-	plan    *joinPlan   // of devices.parquet, once its parts are being moved
+	plan    *joinPlan   // of devices.parquet, from the start of its join
 }
 
-// Create prepares a run directory at dir, which is made if need be. Without force a
-// directory that holds a complete run is refused (ErrExists), and one that holds
-// what was kept of an unfinished one (ErrUnfinished). One that holds anything but a
-// run is refused always (ErrForeign), and one that another process writes to
-// (ErrBusy). What a run has left that kept nothing is overwritten.
+// Create starts a run directory at dir, which it makes if necessary. Without force it
+// refuses a directory with a complete run (ErrExists) or a checkpoint (ErrUnfinished). It
+// always refuses a directory with other files (ErrForeign), and one to which another
+// process writes (ErrBusy). It overwrites an unfinished run without a checkpoint.
 //
 // The caller defers Discard, which does nothing after Finish.
 func Create(dir string, force bool, about About) (_ *Writer, err error) {
@@ -152,7 +150,7 @@ func Create(dir string, force bool, about About) (_ *Writer, err error) {
 	} else if err != nil {
 		return nil, err
 	}
-	if err := requireFree(dir, force); err != nil { // another may have come to its end meanwhile
+	if err := requireFree(dir, force); err != nil { // another process may have finished meanwhile
 		return nil, err
 	}
 	if !force {
@@ -176,7 +174,7 @@ func Create(dir string, force bool, about About) (_ *Writer, err error) {
 	return w, nil
 }
 
-// makeDirs is os.MkdirAll that tells which directories it made.
+// makeDirs is os.MkdirAll that returns the directories that it made.
 func makeDirs(dir string) (made []string, err error) {
 	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
 		if _, err := os.Stat(d); !errors.Is(err, fs.ErrNotExist) {
@@ -187,11 +185,11 @@ func makeDirs(dir string) (made []string, err error) {
 	return made, os.MkdirAll(dir, 0o777)
 }
 
-// removeCreated removes the directories that Create made, as far as they are empty.
+// removeCreated removes the directories made by Create that are empty.
 func (w *Writer) removeCreated() {
 	for i := len(w.created) - 1; i >= 0; i-- {
 		if os.Remove(w.created[i]) != nil {
-			return // someone else put something there
+			return // it is not empty
 		}
 	}
 }
@@ -201,15 +199,15 @@ func (w *Writer) stage() string { return filepath.Join(w.dir, stageDir) }
 // Dir returns the run directory.
 func (w *Writer) Dir() string { return w.dir }
 
-// FiguresDir returns the directory to draw figures into before Finish, which
-// moves them to DIR/figures and lists them in the manifest. It is made here.
+// FiguresDir makes and returns the directory for figures. Finish moves them to DIR/figures
+// and lists them in the manifest.
 func (w *Writer) FiguresDir() (string, error) {
 	dir := filepath.Join(w.stage(), figuresDir)
 	return dir, os.MkdirAll(dir, 0o777)
 }
 
-// AddTable writes a file of a table, which Finish moves to DIR/tables and lists
-// in the manifest.
+// AddTable writes a table to a file. Finish moves it to DIR/tables and lists it in the
+// manifest.
 func (w *Writer) AddTable(name string, fill func(io.Writer) error) error {
 	dir := filepath.Join(w.stage(), tablesDir)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -218,15 +216,14 @@ func (w *Writer) AddTable(name string, fill func(io.Writer) error) error {
 	return atomicfile.WriteIn(dir, name, fill)
 }
 
-// attached are the files of a run directory that it need not have: those in its
-// folders, by their names, and the parquet files.
+// attached are the optional files of a run directory: those in its folders, by name, and
+// the parquet files.
 type attached struct {
 	figures, tables, models, parquet []string
-	resumable                        bool // models must stay in the stage, too
+	resumable                        bool // models stay in the stage, too
 }
 
-// folder is one of the folders of a run directory with the files that a run put
-// there.
+// folder is a folder of a run directory with the files of a run.
 type folder struct {
 	name  string
 	files []string
@@ -236,7 +233,7 @@ func (a attached) folders() []folder {
 	return []folder{{figuresDir, a.figures}, {tablesDir, a.tables}, {modelsDir, a.models}}
 }
 
-// attached lists what lies in the folders of the stage.
+// attached lists the optional files of the stage.
 func (w *Writer) attached() (a attached, err error) {
 	if a.figures, err = list(filepath.Join(w.stage(), figuresDir)); err != nil {
 		return a, err
@@ -250,11 +247,10 @@ func (w *Writer) attached() (a attached, err error) {
 	return a, err
 }
 
-// Add takes a run that will not change any more. The index is its place in the
-// order of the scenario; runs may come in any order. At 1, 2, 4, 8, ... runs a
-// checkpoint is written to DIR/.unfinished, itself a run directory that Read
-// accepts, so that a crash loses at most half of the finished runs and all
-// checkpoints together cost no more than the final write.
+// Add adds a finished or interrupted run. The index is its place in the scenario; runs may
+// be added in any order. After 1, 2, 4, 8, ... runs Add writes them to DIR/.unfinished as
+// a run directory that Read accepts. All these writes together cost no more than the
+// final one.
 func (w *Writer) Add(index int, run results.Run) error {
 	if err := checkRun(&run); err != nil {
 		return err
@@ -296,7 +292,7 @@ func (w *Writer) Runs() []results.Run {
 	return append([]results.Run(nil), w.runs...)
 }
 
-// checkRun reports what would not survive a round trip through the files.
+// checkRun reports values that the files cannot represent.
 func checkRun(r *results.Run) error {
 	texts := []string{r.ID, r.Experiment, r.Method, r.Algorithm, r.Reason}
 	for _, settings := range [][]results.Setting{r.Point, r.Tuned} {
@@ -333,8 +329,8 @@ func checkRun(r *results.Run) error {
 	}
 }
 
-// writeStage writes the stage: its manifest comes last, so that it never names
-// more than there is.
+// writeStage writes the stage as a run directory. The manifest is last, so that it never
+// names a missing file.
 func (w *Writer) writeStage(state State, extra attached, end *End) error {
 	m := newManifest(w.about, state, w.runs, extra, end)
 	type file struct {
@@ -371,10 +367,9 @@ func (w *Writer) writeStage(state State, extra attached, end *End) error {
 	return atomicfile.Write(filepath.Join(w.stage(), manifestFile), m.write)
 }
 
-// Finish writes the run directory: state is Complete when every run of the
-// scenario was added, else Incomplete. What an older run left in the directory
-// is replaced, its figures and tables too; files that no run put there stay. When it
-// fails, all finished runs can be resumed, as far as there was room to save them.
+// Finish writes the run directory. The state is Complete when every run of the scenario
+// was added, else Incomplete. It replaces the files of an older run, and leaves files that
+// are not of a run. When it fails, the run can be resumed from the last checkpoint.
 func (w *Writer) Finish(state State, end End) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -401,8 +396,7 @@ func (w *Writer) Finish(state State, end End) error {
 	return w.install(state, extra)
 }
 
-// writeDevices makes devices.parquet. Of a run that is not complete the parts stay,
-// for when it is resumed.
+// writeDevices makes devices.parquet. The parts of an incomplete run stay, to resume it.
 func (w *Writer) writeDevices(state State) error {
 	if len(w.fresh) > 0 {
 		if err := w.saveFinished(); err != nil {
@@ -415,13 +409,13 @@ func (w *Writer) writeDevices(state State) error {
 	return w.joinDevices()
 }
 
-// install moves the stage into the directory, and clears away what is left of it.
+// install moves the files of the stage to the directory and clears the stage.
 func (w *Writer) install(state State, extra attached) error {
 	old, err := inspect(w.dir)
 	if err != nil {
 		return err
 	}
-	w.done = true // from here on Discard would lose results
+	w.done = true // Discard would lose results from here on
 	err = w.move(old, extra)
 	w.log.close() // until now a reader sees that a process writes
 	if err != nil {
@@ -430,16 +424,16 @@ func (w *Writer) install(state State, extra attached) error {
 	if state == Incomplete && w.about.Resumable {
 		return errors.Join(clearStage(w.dir, progressFile, checkpointDir, partsDir, modelsDir), w.lock.release(), atomicfile.SyncDir(w.dir))
 	}
-	w.worth, w.resumed = false, false             // nothing is left to do
+	w.worth, w.resumed = false, false             // the checkpoint is obsolete
 	if err := os.Remove(w.log.path); err != nil { // without it nothing is resumed
 		return err
 	}
 	return errors.Join(clearStage(w.dir), w.lock.release(), atomicfile.SyncDir(w.dir))
 }
 
-// move moves the files of the stage to their places. The old manifest goes first and
-// the new one comes last: in between, the directory is no run directory, and says so,
-// but for its stage. A folder that is a link out of the directory is an error.
+// move moves the files of the stage to the directory. It first removes the old manifest
+// and moves the new one last: in between, only the stage is a run directory. A folder
+// that is a link out of the directory is an error.
 func (w *Writer) move(old *Manifest, extra attached) (err error) {
 	root, err := os.OpenRoot(w.dir)
 	if err != nil {
@@ -488,8 +482,8 @@ func (w *Writer) move(old *Manifest, extra attached) (err error) {
 	return nil
 }
 
-// removeOld removes the manifest of an older run, its thetas and its report, and the
-// parquet files, figures and tables it lists.
+// removeOld removes the files of an older run: its manifest first, its report, and the
+// optional files that the manifest lists.
 func removeOld(root *os.Root, old *Manifest) error {
 	if err := root.Remove(manifestFile); err != nil {
 		return err
@@ -510,13 +504,13 @@ func removeOld(root *os.Root, old *Manifest) error {
 			}
 		}
 		if len(f.files) > 0 {
-			_ = root.Remove(f.name) // stays when a user put something there, or it is gone already
+			_ = root.Remove(f.name) // it stays unless it is empty
 		}
 	}
 	return nil
 }
 
-// list returns the names of the files in dir, sorted; none when there is no dir.
+// list returns the sorted names of the files in dir, none without dir.
 func list(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -529,15 +523,13 @@ func list(dir string) ([]string, error) {
 	return names, nil
 }
 
-// isFileName reports whether name can only mean an entry of the directory it
-// is joined to.
+// isFileName reports whether name, joined to a directory, is an entry of it.
 func isFileName(name string) bool {
 	return filepath.IsLocal(name) && filepath.Base(name) == name && name != "."
 }
 
-// Discard gives up: it removes what this writer put on disk, and leaves what
-// was there before. A checkpoint that can be resumed stays, see [Writer.Resumable]. After
-// Finish it does nothing.
+// Discard removes all files of this writer, and leaves older ones. A checkpoint with work
+// in it stays, see [Writer.Resumable]. After Finish it does nothing.
 func (w *Writer) Discard() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -561,8 +553,8 @@ func (w *Writer) Discard() error {
 	return err
 }
 
-// DropCheckpoint lets Discard remove the checkpoint of this writer, too: nobody will resume it.
-// An older checkpoint stays.
+// DropCheckpoint makes Discard remove the checkpoint of this writer, too. A checkpoint that
+// is older than the writer stays.
 func (w *Writer) DropCheckpoint() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
