@@ -136,7 +136,7 @@ func (t *attributed) summary() *attribution {
 	all := r.All()
 	rounds := float64(len(r.Rounds))
 	s := &attribution{
-		Devices: len(r.Devices), Waited: all.WaitShare(), Selected: float64(all.Selected) / rounds, Taken: float64(all.Taken) / rounds,
+		Devices: len(r.Devices), Waited: all.WaitShare, Selected: float64(all.Selected) / rounds, Taken: float64(all.Taken) / rounds,
 		Slowest: []straggler{}, Classes: []straggler{},
 	}
 	for _, p := range r.Path.Parts() {
@@ -155,7 +155,7 @@ func (t *attributed) summary() *attribution {
 
 func newStraggler(name, class string, devices int, t *explain.Total) straggler {
 	return straggler{
-		Name: name, Class: class, Devices: devices, Ended: t.Ended, ExcessS: t.ExcessS, ResponseS: t.ResponseS(),
-		Taken: t.Taken, Late: t.Late, Dropped: t.Dropped, Waited: t.WaitShare(), EnergyJ: t.EnergyJ,
+		Name: name, Class: class, Devices: devices, Ended: t.Ended, ExcessS: t.ExcessS, ResponseS: t.ResponseS,
+		Taken: t.Taken, Late: t.Late, Dropped: t.Dropped, Waited: t.WaitShare, EnergyJ: t.EnergyJ,
 	}
 }

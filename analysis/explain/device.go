@@ -8,42 +8,36 @@ import (
 )
 
 // Total sums up the activity of one or more devices in a run. Seconds and counts are sums
-// over the devices.
+// over the devices, except ResponseS: the mean response time since the start of a round,
+// over rounds with a request or a response. A missing response counts until the end of its
+// round.
 type Total struct {
-	Ended        int     // rounds that ended with their response
-	ExcessS      float64 // sum of Round.ExcessS over these rounds
-	Selected     int     // rounds in which the server requested an update
-	Taken        int     // rounds in which the server used a response
-	Dropped      int     // as in rounds.csv
-	Late         int     // as in rounds.csv
-	DownlinkS    float64
-	ComputeS     float64
-	UplinkS      float64
-	WaitS        float64
-	UnavailableS float64
-	DepletedS    float64
-	EnergyJ      float64
+	Ended        int     `json:"ended"`      // rounds that ended with their response
+	ExcessS      float64 `json:"excess_s"`   // sum of Round.ExcessS over these rounds
+	ResponseS    float64 `json:"response_s"` // mean response time
+	Selected     int     `json:"selected"`   // rounds in which the server requested an update
+	Taken        int     `json:"taken"`      // rounds in which the server used a response
+	Dropped      int     `json:"dropped"`    // as in rounds.csv
+	Late         int     `json:"late"`       // as in rounds.csv
+	DownlinkS    float64 `json:"downlink_s"`
+	ComputeS     float64 `json:"compute_s"`
+	UplinkS      float64 `json:"uplink_s"`
+	WaitS        float64 `json:"wait_s"`
+	UnavailableS float64 `json:"unavailable_s"`
+	DepletedS    float64 `json:"depleted_s"`
+	WaitShare    float64 `json:"wait_share"` // fraction of the time spent waiting
+	EnergyJ      float64 `json:"energy_j"`
 
-	responseS float64 // sum of the response times; a missing response counts until the end of its round
+	responseS float64 // sum of the response times
 	responses int     // rounds in responseS
 }
 
-// ResponseS returns the mean response time: seconds from the start of a round to the
-// response, over the rounds with a request or a response. A missing response counts
-// until the end of its round. It is 0 if there is no such round.
-func (t *Total) ResponseS() float64 {
-	if t.responses == 0 {
-		return 0
+// finish sets ResponseS and WaitShare, which are 0 without a round or without time.
+func (t *Total) finish() {
+	if t.responses > 0 {
+		t.ResponseS = t.responseS / float64(t.responses)
 	}
-	return t.responseS / float64(t.responses)
-}
-
-// WaitShare returns the fraction of the time spent waiting, 0 if the time is 0.
-func (t *Total) WaitShare() float64 {
-	if all := t.DownlinkS + t.ComputeS + t.UplinkS + t.WaitS + t.UnavailableS + t.DepletedS; all > 0 {
-		return t.WaitS / all
-	}
-	return 0
+	t.WaitShare = share(t.WaitS, t.DownlinkS+t.ComputeS+t.UplinkS+t.WaitS+t.UnavailableS+t.DepletedS)
 }
 
 func (t *Total) add(o *Total) {
@@ -66,15 +60,15 @@ func (t *Total) add(o *Total) {
 
 // Device is the total of one device.
 type Device struct {
-	Device int    // number, from 0
-	Class  string // of the fleet; empty without a fleet
+	Device int    `json:"device"` // number, from 0
+	Class  string `json:"class"`  // of the fleet; empty without a fleet
 	Total
 }
 
 // Class is the total of one device class of a fleet.
 type Class struct {
-	Name    string
-	Devices int
+	Name    string `json:"name"`
+	Devices int    `json:"devices"`
 	Total
 }
 
@@ -84,19 +78,20 @@ func (r *Report) All() Total {
 	for t := range r.Devices {
 		all.add(&r.Devices[t].Total)
 	}
+	all.finish()
 	return all
 }
 
 // Slowest returns the devices by decreasing ResponseS, then by number.
 func (r *Report) Slowest() []int {
-	return r.sorted(func(a, b *Device) int { return cmp.Compare(b.ResponseS(), a.ResponseS()) })
+	return r.sorted(func(a, b *Device) int { return cmp.Compare(b.ResponseS, a.ResponseS) })
 }
 
 // Stragglers returns the devices by decreasing ExcessS, then by decreasing Ended, then
 // by decreasing ResponseS, then by number.
 func (r *Report) Stragglers() []int {
 	return r.sorted(func(a, b *Device) int {
-		return cmp.Or(cmp.Compare(b.ExcessS, a.ExcessS), cmp.Compare(b.Ended, a.Ended), cmp.Compare(b.ResponseS(), a.ResponseS()))
+		return cmp.Or(cmp.Compare(b.ExcessS, a.ExcessS), cmp.Compare(b.Ended, a.Ended), cmp.Compare(b.ResponseS, a.ResponseS))
 	})
 }
 
@@ -149,8 +144,11 @@ func (r *Report) count(x *Round, rows []results.DeviceRow) {
 	}
 }
 
-// classify sets the classes of the devices of a fleet and sums up each class.
-func (r *Report) classify() {
+// finish sets the means of the devices, and the classes of the devices of a fleet.
+func (r *Report) finish() {
+	for t := range r.Devices {
+		r.Devices[t].finish()
+	}
 	fleet := r.Run.Settings.Fleet.Fleet()
 	if fleet == nil || len(r.Devices) == 0 {
 		return
@@ -165,5 +163,8 @@ func (r *Report) classify() {
 		d.Class = c.Name
 		c.Devices++
 		c.add(&d.Total)
+	}
+	for i := range r.Classes {
+		r.Classes[i].finish()
 	}
 }

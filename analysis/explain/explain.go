@@ -90,7 +90,7 @@ func ReadAll(dir string, runs []*scenarios.Run) ([]*Report, error) {
 		return nil, err
 	}
 	for _, r := range reports {
-		r.classify()
+		r.finish()
 	}
 	return reports, nil
 }

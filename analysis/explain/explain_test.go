@@ -206,8 +206,8 @@ func TestStraggler(t *testing.T) {
 	if d.Ended != len(r.Rounds) || d.WaitS != 0 {
 		t.Errorf("device 5 ended %d of %d rounds and waited %v s: must be all of them and 0", d.Ended, len(r.Rounds), d.WaitS)
 	}
-	next := r.Devices[r.Slowest()[1]].ResponseS()
-	near(t, "the excess", d.ExcessS, float64(len(r.Rounds))*(d.ResponseS()-next), 1e-6)
+	next := r.Devices[r.Slowest()[1]].ResponseS
+	near(t, "the excess", d.ExcessS, float64(len(r.Rounds))*(d.ResponseS-next), 1e-6)
 }
 
 // The path to a target adds up to its time, for every metric. A target whose metric the

@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"strconv"
+
 	"fedsim/federation"
 	"fedsim/results"
 )
@@ -22,14 +24,14 @@ var Causes = []Cause{Response, Deadline, Charge, Dropout, Count}
 // Path divides the time of a round, in seconds: along the response that ended the
 // round, or waiting for something else to end it.
 type Path struct {
-	DownlinkS    float64 // receiving, over all attempts of the device in the round
-	ComputeS     float64
-	UplinkS      float64
-	WaitS        float64 // waiting for a request, a retry or the hub
-	UnavailableS float64
-	DepletedS    float64 // with an empty battery
-	ClockS       float64 // whole rounds that did not end with a response
-	ServerS      float64 // server work after the last response
+	DownlinkS    float64 `json:"downlink_s"` // receiving, over all attempts of the device in the round
+	ComputeS     float64 `json:"compute_s"`
+	UplinkS      float64 `json:"uplink_s"`
+	WaitS        float64 `json:"wait_s"` // waiting for a request, a retry or the hub
+	UnavailableS float64 `json:"unavailable_s"`
+	DepletedS    float64 `json:"depleted_s"` // with an empty battery
+	ClockS       float64 `json:"clock_s"`    // whole rounds that did not end with a response
+	ServerS      float64 `json:"server_s"`   // server work after the last response
 }
 
 func (p *Path) add(q *Path) {
@@ -45,15 +47,26 @@ func (p *Path) add(q *Path) {
 
 // Round is the analysis of one round.
 type Round struct {
-	Round    int     // as in rounds.csv
-	LengthS  float64 // seconds since the end of the previous round
-	Cause    Cause
-	Device   int     // device whose response ended the round; -1: none
-	ExcessS  float64 // seconds between that response and the one before it; 0 if it was the only one
-	Path     Path
-	IdleS    float64 // device-seconds of waiting, all devices
-	Selected int     // devices that the server requested an update from
-	Taken    int     // devices with a response that the server used
+	Round    int     `json:"round"`    // as in rounds.csv
+	LengthS  float64 `json:"length_s"` // seconds since the end of the previous round
+	Cause    Cause   `json:"cause"`
+	Device   Number  `json:"device"`   // device whose response ended the round; -1: none
+	ExcessS  float64 `json:"excess_s"` // seconds between that response and the one before it; 0 if it was the only one
+	Path     Path    `json:"path"`
+	IdleS    float64 `json:"idle_s"`   // device-seconds of waiting, all devices
+	Selected int     `json:"selected"` // devices that the server requested an update from
+	Taken    int     `json:"taken"`    // devices with a response that the server used
+}
+
+// Number is the number of a device, or -1 for none, which is null in JSON.
+type Number int
+
+// MarshalJSON returns the number or null.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if n < 0 {
+		return []byte("null"), nil
+	}
+	return strconv.AppendInt(nil, int64(n), 10), nil
 }
 
 // resolution returns the largest rounding difference of two equal virtual times. The
@@ -87,7 +100,7 @@ func attribute(cfg *federation.Config, startS float64, rows []results.DeviceRow)
 		x.Path.ClockS = x.LengthS
 		return x
 	}
-	x.Device = last
+	x.Device = Number(last)
 	if before, ok := latest(rows, last); ok {
 		x.ExcessS = rows[last].ResponseS - before
 	}

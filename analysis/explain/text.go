@@ -23,7 +23,7 @@ func (r *Report) WriteText(w io.Writer, width int) error {
 		r.Run.ID, r.Run.Settings.Federation.Protocol, len(r.Rounds), len(r.Devices), r.time(r.TimeS), results.RelativeNote(r.Relative()))
 	rounds := float64(len(r.Rounds))
 	b.paragraph("mean round: %.3g devices selected, %.3g responses used; devices waited %s of their time\n",
-		float64(all.Selected)/rounds, float64(all.Taken)/rounds, percent(all.WaitShare()))
+		float64(all.Selected)/rounds, float64(all.Taken)/rounds, percent(all.WaitShare))
 	r.textTargets(&b)
 	r.textPath(&b)
 	r.textDevices(&b)
@@ -130,8 +130,8 @@ func (r *Report) cells(t *Total) []string {
 		later = r.time(t.ExcessS)
 	}
 	return []string{
-		fmt.Sprint(t.Ended), later, r.time(t.ResponseS()),
-		fmt.Sprint(t.Taken), fmt.Sprint(t.Late), fmt.Sprint(t.Dropped), percent(t.WaitShare()),
+		fmt.Sprint(t.Ended), later, r.time(t.ResponseS),
+		fmt.Sprint(t.Taken), fmt.Sprint(t.Late), fmt.Sprint(t.Dropped), percent(t.WaitShare),
 	}
 }
 
@@ -166,7 +166,7 @@ func (p *Path) largest(seconds float64) string {
 // width characters a line.
 func (w *WhatIf) WriteText(out io.Writer, r *Report, width int) error {
 	change := fmt.Sprintf("with a deadline of %s", r.time(w.DeadlineS))
-	if w.Removed != nil {
+	if len(w.Removed) > 0 {
 		change = "without the slowest device, "
 		if len(w.Removed) > 1 {
 			change = fmt.Sprintf("without the %d slowest devices, ", len(w.Removed))

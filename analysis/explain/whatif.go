@@ -23,12 +23,12 @@ func unknown(format string, arguments ...any) error {
 // WhatIf is the estimated time of a run with one change. Every device does the same
 // work and has the same failures as in the run.
 type WhatIf struct {
-	Removed   []int   // devices left out, in order; nil: none
-	DeadlineS float64 // 0: none
-	Protocol  string  // of the changed run
-	TimeS     float64 // virtual time at the end of the last round
-	Responses int     // responses in time, all rounds
-	Baseline  int     // responses used in the original run, without those of removed devices
+	Removed   []int   `json:"without"`    // devices left out, in order; empty: none
+	DeadlineS float64 `json:"deadline_s"` // 0: none
+	Protocol  string  `json:"protocol"`   // of the changed run
+	TimeS     float64 `json:"time_s"`     // virtual time at the end of the last round
+	Responses int     `json:"responses"`  // responses in time, all rounds
+	Baseline  int     `json:"before"`     // responses used in the original run, without those of removed devices
 }
 
 // WithoutSlowest estimates the run without its k slowest devices, the first of Slowest.
@@ -104,7 +104,7 @@ func (r *Report) Deadline(s float64) (*WhatIf, error) {
 	}
 	cfg := &r.Run.Settings.Federation
 	traits := cfg.Traits()
-	w := &WhatIf{DeadlineS: s, Protocol: cfg.Protocol}
+	w := &WhatIf{Removed: []int{}, DeadlineS: s, Protocol: cfg.Protocol}
 	if traits.WaitsForAll {
 		w.Protocol = federation.Deadline
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/analysis/explain"
 	"fedsim/results"
 	"fedsim/results/rundir"
 	"fedsim/scenarios"
@@ -140,9 +141,9 @@ func TestJSONPage(t *testing.T) {
 	var want []string
 	for _, v := range []any{summary{}, experimentSummary{}, rowSummary{}, targetSummary{}, tableSummary{}, cellSummary{}, gridSummary{}, trialSummary{}, scenarios.Info{},
 		comparisonSummary{}, differenceSummary{}, caseSummary{}, sideSummary{}, againstTarget{}, aloneSummary{},
-		explanation{}, reachedTarget{}, pathSummary{}, roundSummary{}, totalSummary{}, deviceSummary{}, classSummary{}, whatIfSummary{}, serving{}} {
+		explanation{}, reachedTarget{}, explain.Path{}, explain.Round{}, explain.Total{}, explain.Device{}, explain.Class{}, explain.WhatIf{}, serving{}} {
 		for i := range reflect.TypeOf(v).NumField() {
-			if f := reflect.TypeOf(v).Field(i); !f.Anonymous { // those of a totalSummary stand once
+			if f := reflect.TypeOf(v).Field(i); !f.Anonymous && f.IsExported() { // embedded structs are listed once
 				want = append(want, f.Tag.Get("json"))
 			}
 		}
