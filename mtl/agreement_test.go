@@ -10,8 +10,8 @@ import (
 	"fedsim/data"
 )
 
-// penalty is a regularizer with its Omega fixed: as this package makes it, and
-// as the paper writes it down.
+// penalty is a regularizer with a fixed Omega, by this package and by the formulas of the
+// paper.
 type penalty struct {
 	name      string
 	configure func(*Config)
@@ -25,7 +25,7 @@ type penalty struct {
 
 const penaltyFloor = 0.01
 
-// penaltyW is what Omega is learned from.
+// penaltyW is the W for Omega updates.
 func penaltyW(m, d int) data.Matrix { return randomMatrix(77, m, d) }
 
 var penalties = []penalty{
@@ -181,7 +181,7 @@ func inverted(a *mat.SymDense) *mat.SymDense {
 }
 
 // spectral returns the matrix with the eigenvectors of penaltyW's W^T W and the
-// eigenvalue that the function makes of each singular value of W.
+// eigenvalues that the function returns for the singular values of W.
 func spectral(m, d int, eigenvalue func(size float64) float64) *mat.SymDense {
 	w := penaltyW(m, d)
 	var gram mat.SymDense
@@ -224,7 +224,7 @@ func covariance(m, d int) *mat.SymDense {
 	})
 }
 
-// coupling returns the coupling of the penalty as the program makes it.
+// coupling returns the coupling that this package computes for the penalty.
 func (r penalty) coupling(t *testing.T, p *Problem) Coupling {
 	t.Helper()
 	if !r.learned {
@@ -281,7 +281,7 @@ func TestOptimaAgreeWithAGenericSolver(t *testing.T) {
 						t.Errorf("P* = %.10g, the generic solver finds %.10g", o.Primal, want)
 					}
 					if want < o.Lower()-1e-9*math.Abs(want) {
-						t.Errorf("the generic solver's %.12g lies below the certified bound %.12g", want, o.Lower())
+						t.Errorf("the objective %.12g of the generic solver is below the certified bound %.12g", want, o.Lower())
 					}
 					var apart mat.Dense
 					apart.Sub(ours, w)

@@ -55,7 +55,7 @@ func TestWaterFillIsOptimal(t *testing.T) {
 			low = 0 // eigenvalues outside the range have a share but do not matter
 		}
 		if high > low*(1+1e-9) {
-			t.Fatalf("s = %v, eta = %g, k = %g: o = %v: the level %g could grow from one of %g", s, eta, k, o, high, low)
+			t.Fatalf("s = %v, eta = %g, k = %g: o = %v: the level %g exceeds the level %g", s, eta, k, o, high, low)
 		}
 	})
 }
@@ -117,15 +117,15 @@ func TestClusteredFindsTheClusters(t *testing.T) {
 	}
 }
 
-func TestClusteredRefusesATraceThatNoOmegaHas(t *testing.T) {
+func TestClusteredRejectsInvalidTraces(t *testing.T) {
 	w := randomMatrix(1, 3, 4)
 	for _, k := range []float64{0, -1, 3, 7, math.NaN()} {
 		r := Clustered{Lambda: 1, Eta: 1, Count: k}
 		if _, err := r.Start(testPool, 3); err == nil {
-			t.Errorf("k = %g of 3 tasks was taken", k)
+			t.Errorf("Start accepted k = %g for 3 tasks", k)
 		}
 		if _, err := r.Update(testPool, &w, 0); err == nil {
-			t.Errorf("k = %g of 3 tasks was taken by Update", k)
+			t.Errorf("Update accepted k = %g for 3 tasks", k)
 		}
 	}
 }

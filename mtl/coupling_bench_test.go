@@ -11,8 +11,8 @@ import (
 
 var benchSizes = []struct{ m, d int }{{2000, 100}, {100_000, 30}}
 
-// An Omega update of more tasks than features: the decomposition of W and the
-// coupling made of it. Beside it gonum's decomposition of the same W in one piece.
+// An Omega update with more tasks than features: the decomposition of W and the coupling.
+// For comparison, gonum's decomposition of the same W.
 func BenchmarkOmegaUpdate(b *testing.B) {
 	for _, size := range benchSizes {
 		w := randomMatrix(1, size.m, size.d)

@@ -10,7 +10,7 @@ import (
 	"fedsim/data"
 )
 
-// matrixOf reads a coupling out row by row through Incremental on unit vectors.
+// matrixOf returns M of a coupling, row by row from Incremental on unit vectors.
 func matrixOf(c Coupling) *mat.SymDense {
 	m := c.Tasks()
 	v := data.NewMatrix(m, m)
@@ -239,7 +239,7 @@ func TestConventionsOfTheProbabilisticRegularizer(t *testing.T) {
 	}
 }
 
-func TestFixedRegularizersRefuseToLearn(t *testing.T) {
+func TestFixedRegularizersDoNotUpdate(t *testing.T) {
 	w := randomMatrix(1, 3, 3)
 	for _, r := range []Regularizer{Independent{1}, MeanRegularized{Lambda1: 1, Lambda2: 1}} {
 		if _, err := r.Update(testPool, &w, 1e-6); !errors.Is(err, ErrFixed) {
@@ -253,8 +253,8 @@ func TestFixedRegularizersRefuseToLearn(t *testing.T) {
 	}
 }
 
-func TestIndefiniteCouplingIsRefused(t *testing.T) {
+func TestIndefiniteCouplingIsRejected(t *testing.T) {
 	if _, err := NewDense(mat.NewSymDense(2, []float64{1, 2, 2, 1})); err == nil {
-		t.Error("an indefinite matrix was taken as a coupling")
+		t.Error("NewDense accepted an indefinite matrix")
 	}
 }

@@ -37,9 +37,9 @@ func gram(seed uint64, m, d int) *mat.SymDense {
 	return s
 }
 
-// For S of full rank and not, and for penalties from almost none to one that
-// leaves the diagonal alone: the conditions of optimality hold to 1e-8, as
-// the issue asks for 1e-6, the zeros are exact and grow with the penalty.
+// S has full rank or not, and the penalty ranges from almost zero to one that leaves only the
+// diagonal. The optimality conditions hold to 1e-8. Zeros are exact, and their number grows
+// with the penalty.
 func TestGraphicalLassoIsOptimal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("computes for seconds, on one goroutine")
@@ -97,7 +97,7 @@ func TestGraphicalLassoScales(t *testing.T) {
 			}
 		}
 	}
-	// Tasks whose weights differ by orders of magnitude.
+	// The weights of tasks differ by orders of magnitude.
 	w := randomMatrix(5, 5, 8)
 	for j := range w.Row(0) {
 		w.Row(0)[j] *= 1e4
@@ -156,8 +156,8 @@ func TestGraphicalLassoOfTwoTasks(t *testing.T) {
 	}
 }
 
-// Without a penalty Omega is d (W^T W)^-1; where that does not exist there is no
-// minimum, and the error says which key helps.
+// Without a penalty Omega is d (W^T W)^-1. When W^T W is singular, the error names the key to
+// change.
 func TestGraphicalWithoutPenalty(t *testing.T) {
 	w := randomMatrix(8, 4, 6)
 	c, err := Graphical{Lambda: 0.5, Features: 6}.Update(testPool, &w, 0)
@@ -180,8 +180,8 @@ func TestGraphicalWithoutPenalty(t *testing.T) {
 	}
 }
 
-// A chain of tasks, each tied to the next alone: the pattern of Omega is found
-// from many features.
+// In a chain of tasks, each is related only to the next. With many features, the update
+// recovers the zeros of Omega.
 func TestGraphicalFindsTheGraph(t *testing.T) {
 	const m, d = 6, 4000
 	precision := symmetric(m, func(s, t int) float64 {

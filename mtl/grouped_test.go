@@ -10,7 +10,7 @@ import (
 	"fedsim/data"
 )
 
-// Any clusters, against a full matrix made by the definition of Omega,
+// Random clusters, compared with a full matrix by the definition of Omega,
 // M = 1/2 (l1 Omega + l2 I)^-1 with Omega = (I - 11^T/n)^2 on a cluster.
 func TestGroupedIsTheDenseCoupling(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -51,8 +51,8 @@ func TestGroupedIsTheDenseCoupling(t *testing.T) {
 	})
 }
 
-// Clusters larger than a piece: a product is still the mean of the cluster, its
-// inverse takes it back, and sigma' is along/M_tt by every rule.
+// Clusters larger than a piece: the product has the means of the clusters, the inverse
+// inverts it, and sigma' is along/M_tt by every rule.
 func TestGroupedOfManyTasks(t *testing.T) {
 	const m, d = 3*longestPiece + 17, 3
 	clusters := make([]int, m)
@@ -88,7 +88,7 @@ func TestGroupedOfManyTasks(t *testing.T) {
 		}
 	}
 	if a, b := c.Value(&w, nil), c.Value(&w, &v); !near(a, b, 1e-12) {
-		t.Errorf("R(W) = %.15g, with V at hand %.15g", a, b)
+		t.Errorf("R(W) = %.15g, with V %.15g", a, b)
 	}
 	for _, rule := range []string{SigmaSpectral, SigmaLemma9, SigmaPerTask} {
 		sigma := c.SigmaPrime(rule, nil)

@@ -27,7 +27,7 @@ func probabilistic(t *testing.T, set func(*Config)) *Problem {
 	return mustProblem(t, cfg, randomSplit(5, 4, sizes...))
 }
 
-// landmine is the problem whose joint optimum is known from a convex solver: all rows
+// landmine is a problem with a joint optimum from a convex solver: all rows
 // of landmine.csv, 29 tasks of 9 features, hinge loss, means over a task's rows,
 // convention "authors".
 func landmine(t *testing.T, lambda float64) *Problem {
@@ -51,7 +51,7 @@ func landmine(t *testing.T, lambda float64) *Problem {
 }
 
 // landmineOptima are the joint optima by lambda, from a semidefinite program (cvxpy,
-// Clarabel), to the digits that are certain.
+// Clarabel), with the certain digits.
 var landmineOptima = map[float64]float64{1e-3: 13.1438, 1e-2: 18.0906}
 
 // jointly returns the joint optimum of a problem.
@@ -62,12 +62,12 @@ func jointly(t *testing.T, p *Problem, gap float64) *Optimum {
 		t.Fatal(err)
 	}
 	if o.RelativeGap > gap || o.RelativeGap < -1e-12 {
-		t.Errorf("a relative gap of %g is left after %d sweeps, want %g", o.RelativeGap, o.Sweeps, gap)
+		t.Errorf("relative gap %g after %d sweeps, want %g", o.RelativeGap, o.Sweeps, gap)
 	}
 	return o
 }
 
-// alternated returns what alternation reaches under a rule for the floor.
+// alternated returns the objective at the end of alternation, by a rule for the floor.
 func alternated(t *testing.T, p *Problem, rule string, decay float64, outer int) float64 {
 	t.Helper()
 	cfg := p.Config
@@ -81,9 +81,9 @@ func alternated(t *testing.T, p *Problem, rule string, decay float64, outer int)
 	return o.Primal
 }
 
-// The joint optimum is that of an independent solver. The paper's alternation ends
-// well above it, since Omega has at most as many eigenvalues as there are features
-// after its first update; with a floor that decreases slowly it comes within 1e-3.
+// The joint optimum equals that of an independent solver. The paper's alternation ends well
+// above it, because the rank of Omega is at most the number of features after the first
+// update. With a slowly decreasing floor it ends within 1e-3.
 func TestJointOptimumOfLandmine(t *testing.T) {
 	for lambda, want := range landmineOptima {
 		p := landmine(t, lambda)
@@ -135,7 +135,7 @@ func TestJointOptimumIsBelowAlternation(t *testing.T) {
 	}
 }
 
-// The bits of a joint optimum do not depend on who computes, and it ends with its
+// The bits of a joint optimum do not depend on the pool, and JointOptimum ends with its
 // context.
 func TestJointOptimumOfAnyPool(t *testing.T) {
 	p := probabilistic(t, nil)
@@ -154,10 +154,10 @@ func TestJointOptimumOfAnyPool(t *testing.T) {
 	}
 }
 
-// The functions of a Joint: r is R with the Omega of Update and next to no floor, its
-// conjugate bounds <V, W> - r(W) and is reached, and no singular values near those of
-// Proximal are better.
-func TestLeastOfOmega(t *testing.T) {
+// The functions of a Joint: r equals R with the Omega of Update and almost no floor. The
+// conjugate is a tight bound of <V, W> - r(W). No singular values near those of Proximal are
+// better.
+func TestJointFunctions(t *testing.T) {
 	for _, r := range []Probabilistic{{Lambda: 0.3}, {0.3, 0, true}, {0.3, 2, true}} {
 		for seed := range uint64(20) {
 			w := randomMatrix(seed, 5, 3)

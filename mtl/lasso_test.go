@@ -100,7 +100,7 @@ func TestLassoAgainstAllSigns(t *testing.T) {
 }
 
 // The solver ends when the optimality condition of a zero entry holds with equality.
-func TestLassoOnItsEdges(t *testing.T) {
+func TestLassoWithEqualityAtZero(t *testing.T) {
 	a := mat.NewSymDense(3, []float64{2, 1, 0, 1, 2, 1, 0, 1, 2})
 	c, err := newSparse(a, 1)
 	if err != nil {
@@ -141,8 +141,8 @@ func TestLassoAllocatesNothing(t *testing.T) {
 	}
 }
 
-// The order of features and earlier solutions make no difference to the bits.
-func TestSparsePrimalHasNoMemory(t *testing.T) {
+// The bits do not depend on the order of features or on earlier solutions.
+func TestSparsePrimalIsStateless(t *testing.T) {
 	c, err := newSparse(symmetric(6, func(s, t int) float64 { return delta(s, t) + 0.4 }), 0.3)
 	if err != nil {
 		t.Fatal(err)

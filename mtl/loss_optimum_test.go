@@ -10,9 +10,8 @@ import (
 	"fedsim/internal/rng"
 )
 
-// With every loss, on labels and, where it takes them, on real targets, SDCA
-// closes the duality gap, which is never negative on the way, and the dual
-// variables stay where their conjugates are finite.
+// For every loss, on labels and on the real targets that it accepts, SDCA closes the duality
+// gap. The gap is never negative, and the conjugates of the dual variables are finite.
 func TestSDCAClosesTheGapOfEveryLoss(t *testing.T) {
 	for _, name := range LossNames() {
 		for _, real := range []bool{false, true} {
@@ -74,7 +73,7 @@ func TestDualityGapBoundsTheSubproblemOfEveryLoss(t *testing.T) {
 				}
 			}
 			if last.Gap > 1e-8*size {
-				t.Errorf("%s, curvature %g: the gap is still %g", name, curvature, last.Gap)
+				t.Errorf("%s, curvature %g: final gap %g", name, curvature, last.Gap)
 			}
 		}
 	}
@@ -154,7 +153,7 @@ func TestErrorsOfLabelsAndRealTargets(t *testing.T) {
 		a, b        data.Task
 		train, test float64
 	}{
-		// Wrong: the score 0 of the first task's second row; both of the second's.
+		// Errors: the score 0 of the second row of task 1, and both rows of task 2.
 		{false, task(-1, 1, 1), task(1, 1), (1.0/3 + 1) / 2, 1},
 		{true, task(-1, 3, 1), task(1, 1), (math.Sqrt(3) + math.Sqrt(2.5)) / 2, math.Sqrt(2.5)},
 	} {
@@ -170,8 +169,8 @@ func TestErrorsOfLabelsAndRealTargets(t *testing.T) {
 	}
 }
 
-// A loss for labels does not take real targets, and says which do.
-func TestRealTargetsNeedALossForThem(t *testing.T) {
+// A loss for labels rejects real targets; the error lists the losses that accept them.
+func TestRealTargetsNeedARegressionLoss(t *testing.T) {
 	split := realTargets(randomSplit(1, 3, 5, 5))
 	for _, name := range LossNames() {
 		cfg := Defaults()

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// lossCase is a loss with what its conjugate's domain and its targets are.
+// lossCase is a loss with the domain of its conjugate and its kind of targets.
 type lossCase struct {
 	name      string
 	loss      Loss
@@ -65,8 +65,8 @@ func (c lossCase) inside(a, y float64) bool {
 	return s >= c.low && s <= c.high
 }
 
-// The conjugate is its definition, sup over z of -a z - loss(z): found on a grid
-// that holds all kinks and refined around its best point, the supremum being
+// The conjugate equals its definition, the supremum over z of -a z - loss(z). The test finds
+// it on a grid that contains all kinks, refined around the best point: the function is
 // concave in z.
 func TestConjugateIsTheSupremum(t *testing.T) {
 	everyLoss(t, func(t *testing.T, c lossCase) {
@@ -149,8 +149,8 @@ func TestFenchelYoung(t *testing.T) {
 	})
 }
 
-// A step ends in the domain, and no point of the domain gives the coordinate
-// problem a lower value: none of a fine grid, none near it, none drawn.
+// A step ends in the domain, and no other point gives the coordinate problem a lower value:
+// points of a fine grid, nearby points, and random points.
 func TestStepIsTheMinimizer(t *testing.T) {
 	everyLoss(t, func(t *testing.T, c lossCase) {
 		rapid.Check(t, func(t *rapid.T) {
@@ -163,7 +163,7 @@ func TestStepIsTheMinimizer(t *testing.T) {
 			}
 			best := c.loss.Step(a, y, z, q)
 			if !c.inside(best, y) {
-				t.Fatalf("Step(%g, %g, %g, %g) = %g leaves the domain", a, y, z, q, best)
+				t.Fatalf("Step(%g, %g, %g, %g) = %g is outside the domain", a, y, z, q, best)
 			}
 			least := value(best)
 			check := func(b float64) {
@@ -268,8 +268,8 @@ func TestSubgradient(t *testing.T) {
 	})
 }
 
-// mu and L hold between any two points and are reached: no larger mu and no
-// smaller L would do.
+// mu and L hold between any two points, and are tight: a larger mu or a smaller L would not
+// hold.
 func TestSmoothnessAndLipschitzConstants(t *testing.T) {
 	everyLoss(t, func(t *testing.T, c lossCase) {
 		mu, lipschitz := c.loss.Smoothness(), c.loss.Lipschitz()
@@ -310,8 +310,8 @@ func TestSmoothnessAndLipschitzConstants(t *testing.T) {
 	})
 }
 
-// The losses of a configuration are those it names, and those of a regression
-// are listed as such.
+// A configuration selects a loss by its name, and the lists of regression and smooth losses
+// are complete.
 func TestLossNames(t *testing.T) {
 	if diff := cmp.Diff([]string{"squared", "absolute"}, RegressionLosses()); diff != "" {
 		t.Error(diff)
@@ -354,8 +354,7 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
-// Clipping by branches has the bits of min and max, zeros of both signs, infinities
-// and NaN included.
+// Clipping by branches has the bits of min and max, also for both zeros, infinities and NaN.
 func TestClipIsMinOfMax(t *testing.T) {
 	values := []float64{math.Inf(-1), -2, -1, -0x1p-1074, math.Copysign(0, -1), 0, 0x1p-1074, 0.5, 1, 1.5, math.Inf(1), math.NaN()}
 	for _, bounds := range [][2]float64{{0, 1}, {-1, 1}, {0, math.Inf(1)}} {

@@ -18,7 +18,7 @@ import (
 	"fedsim/internal/parallel"
 )
 
-// reporter is what testing.T and rapid.T have in common.
+// reporter is the common interface of testing.T and rapid.T.
 type reporter interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -26,7 +26,7 @@ type reporter interface {
 }
 
 // denseUpdate is the slow twin of the low-rank Omega updates: W is decomposed by
-// gonum in one piece, M is a full matrix.
+// gonum without blocks, and M is a full matrix.
 //
 // It also returns to how many digits M is known: the vector of a small singular
 // value is known to a rounding of the largest one, and water filling may give it
@@ -150,7 +150,7 @@ func agree(t reporter, name string, got, want Coupling, d int, accuracy float64)
 	}
 }
 
-// follow lets V change task by task and compares W as the couplings follow it.
+// follow changes V task by task and compares the rows of W of both couplings.
 func follow(t reporter, name string, got, want Coupling, d int, accuracy float64) {
 	t.Helper()
 	m := want.Tasks()
@@ -226,9 +226,9 @@ func TestLowRankIsTheDenseCoupling(t *testing.T) {
 	})
 }
 
-// Which coupling is used depends on m and d alone: not on the rank of W, nor on
-// the floor. W = 0 says nothing of the tasks; then it is that of Start.
-func TestRepresentationDependsOnTheSizesAlone(t *testing.T) {
+// The kind of coupling depends only on m and d, not on the rank of W or on the floor. For
+// W = 0 it is that of Start.
+func TestKindOfCouplingDependsOnlyOnSizes(t *testing.T) {
 	for _, r := range []Regularizer{Probabilistic{Lambda: 1}, Probabilistic{Lambda: 1, PriorPrecision: 2, Paper: true}, Clustered{Lambda: 1, Eta: 0.1, Count: 1.5}} {
 		for _, size := range [][2]int{{2, 1}, {9, 8}, {8, 8}, {8, 9}, {300, 8}} {
 			m, d := size[0], size[1]

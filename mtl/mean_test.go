@@ -138,7 +138,7 @@ func FuzzOmegaFile(f *testing.F) {
 
 // What does not go with the number of tasks, or is no Omega, is refused where
 // the tasks are known, by the name of the key.
-func TestRegularizersRefuseWhatDoesNotFit(t *testing.T) {
+func TestRegularizersRejectWrongSizes(t *testing.T) {
 	split := randomSplit(5, 3, 6, 6, 6)
 	for _, test := range []struct {
 		change func(*Config)

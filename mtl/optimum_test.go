@@ -78,7 +78,7 @@ func TestEvaluateAgainstDefinition(t *testing.T) {
 }
 
 // Labels of a single class over all tasks are rejected. A single class in one task is valid.
-func TestNewProblemRefusesUnlearnableData(t *testing.T) {
+func TestNewProblemRejectsInvalidData(t *testing.T) {
 	split := randomSplit(1, 3, 5, 5)
 	for i := range split.Train.Tasks[0].Y {
 		split.Train.Tasks[0].Y[i] = 1
@@ -155,8 +155,8 @@ func TestCentralSolverStops(t *testing.T) {
 }
 
 // Of a coupling with terms in Omega alone, R(0) is known as the constant and is no
-// part of what a gap is relative to.
-func TestOptimumTellsTheTermsInOmegaAlone(t *testing.T) {
+// part of the unit of relative gaps.
+func TestOptimumSeparatesTheTermsInOmega(t *testing.T) {
 	cfg := Defaults()
 	cfg.Regularizer = RegGraphical
 	p := mustProblem(t, cfg, randomSplit(4, 5, 12, 9, 20))

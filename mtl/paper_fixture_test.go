@@ -1,8 +1,7 @@
 package mtl
 
-// What the tests by sentence (paper_test.go) are made of: the regularizers of
-// appendix B with what their formulas say, and the paper's functions P, D, R*
-// and G_t written out.
+// Fixtures of the tests by sentence (paper_test.go): the regularizers of appendix B with
+// their formulas, and the functions P, D, R* and G_t of the paper.
 
 import (
 	"errors"

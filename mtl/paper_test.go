@@ -2,7 +2,7 @@ package mtl
 
 // The paper's sentences as tests, one for each that can be checked: Smith,
 // Chiang, Sanjabi and Talwalkar, "Federated Multi-Task Learning", NIPS 2017.
-// Each is named after its claim and says where it stands; eq. labels are those
+// Each is named after its claim and cites its place; eq. labels are those
 // of the paper's source. docs/paper.md lists the tests by sentence.
 //
 // This file: section 3 and appendix B. The convergence analysis and sigma' are
@@ -283,9 +283,8 @@ func TestAssumption1StrongConvexityAndSmoothness(t *testing.T) {
 // Appendix B.2 gives M^-1 as lambda_1 Omega + lambda_2 I for eq. fixed_cluster
 // lambda (eta I + Omega)^-1 for eq. cluster, lambda (I/sigma^2 + Omega^-1) for
 // eq. prob and lambda (I/sigma^2 + Omega) for eq. graph1. R = w^T A w is strongly convex
-// with respect to A as the paper has it, and even to 2 A, which is what the
-// code takes: then R, but for the l1 term of eq. graph1, is nothing but 1/2 |w|^2
-// in that norm.
+// with respect to A, as the paper states, and even to 2 A, which the code uses: R is then
+// 1/2 |w|^2 in that norm, apart from the l1 term of eq. graph1.
 func TestAppendixB2StrongConvexityHoldsTwice(t *testing.T) {
 	for _, f := range formulations(t) {
 		for seed := range uint64(10) {

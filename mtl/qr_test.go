@@ -161,14 +161,14 @@ func TestSmallSingularValuesKeepTheirDigits(t *testing.T) {
 
 // The singular values of gonum's decomposition of W in one piece, and W itself
 // from those and the vectors.
-func TestSpectrumAgainstTheDecompositionInOnePiece(t *testing.T) {
+func TestSpectrumAgainstGonum(t *testing.T) {
 	for name, w := range tall() {
 		s, err := spectrumOf(testPool, &w)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !s.thin {
-			t.Errorf("%s: not taken for thin", name)
+			t.Errorf("%s: thin is false", name)
 		}
 		var svd mat.SVD
 		if !svd.Factorize(mat.NewDense(w.Rows, w.Stride, w.Data), mat.SVDNone) {
@@ -181,7 +181,7 @@ func TestSpectrumAgainstTheDecompositionInOnePiece(t *testing.T) {
 				got = s.values[k]
 			}
 			if math.Abs(got-want[k]) > 1e-14*float64(w.Cols)*want[0] {
-				t.Errorf("%s: s_%d = %.17g, in one piece %.17g", name, k, got, want[k])
+				t.Errorf("%s: s_%d = %.17g, gonum has %.17g", name, k, got, want[k])
 			}
 		}
 		// F F^T W = W: no direction of W is missing.
@@ -228,7 +228,7 @@ func TestSpectrumDoesNotDependOnTheWorkers(t *testing.T) {
 			first = s
 		}
 		if !slices.Equal(s.values, first.values) || !slices.Equal(s.vectors.Data, first.vectors.Data) {
-			t.Errorf("%d workers find another spectrum than one", pool.Size())
+			t.Errorf("the spectrum with %d workers differs from that with one", pool.Size())
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"fedsim/internal/rng"
 )
 
-// tied is a regularizer with what the paper writes down for it: A of
+// tied is a regularizer with the formula of the paper: A of
 // R(W, Omega) = 1/2 tr(W A W^T) + l1 |W|_1 + constant.
 type tied struct {
 	name        string
@@ -37,7 +37,7 @@ func multiple(m int, scale float64) *mat.SymDense {
 
 func none(*mat.SymDense) float64 { return 0 }
 
-// regularizers are all of them, on tiedTasks tasks and tiedFeatures features.
+// regularizers returns all regularizers, for tiedTasks tasks and tiedFeatures features.
 func regularizers() []tied {
 	const m, d = tiedTasks, tiedFeatures
 	known := symmetric(m, func(s, t int) float64 { return 2*delta(s, t) - 0.3/float64(1+s+t) })
@@ -596,7 +596,7 @@ func TestUpdatesOfZeroWeights(t *testing.T) {
 	broken.Row(0)[0] = math.NaN()
 	for _, r := range regularizers() {
 		if _, err := r.Regularizer.Update(testPool, &broken, 1e-6); err == nil {
-			t.Errorf("%s: a W that is not finite was taken", r.name)
+			t.Errorf("%s: Update accepted a W that is not finite", r.name)
 		}
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"fedsim/internal/parallel"
 )
 
-// The mean over all samples of one task is the figure of all tasks, and a sample
-// of all tasks is the whole.
-func TestASampleEstimatesTheWhole(t *testing.T) {
+// The mean over all samples of one task equals the value of all tasks, and so does a sample
+// of all tasks.
+func TestSampleIsUnbiased(t *testing.T) {
 	for _, owner := range [][]int{nil, {0, 1, 0, 2, 1, 2}} {
 		p := sampled(t, owner)
 		pool := parallel.NewPool(2)
@@ -50,7 +50,7 @@ func TestASampleEstimatesTheWhole(t *testing.T) {
 	}
 }
 
-func TestSamplesAreTasksWithTheirDevices(t *testing.T) {
+func TestSampleHasAllDevicesOfItsTasks(t *testing.T) {
 	p := sampled(t, []int{0, 1, 0, 2, 1, 2})
 	counts := make([]int, p.Tasks())
 	for seed := range uint64(200) {

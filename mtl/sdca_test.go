@@ -57,10 +57,9 @@ func TestSDCAAgainstSlowTwin(t *testing.T) {
 	}
 }
 
-// A run has the bits of its steps taken one by one, may be cut anywhere, and
-// draws as often as it steps: for every loss, with rows of zeros, in both
-// precisions, and with hints for rows in memory.
-func TestSDCAIsItsStepsOneByOne(t *testing.T) {
+// SDCA has the same bits as single steps, also in two calls, and takes one draw a step: for
+// every loss, with rows of zeros, in both precisions, and with prefetching.
+func TestSDCAEqualsSingleSteps(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		n := rapid.IntRange(1, 30).Draw(r, "n")
 		d := rapid.IntRange(1, 70).Draw(r, "d")
@@ -140,7 +139,7 @@ func TestDualityGapBoundsTheSubproblem(t *testing.T) {
 		}
 	}
 	if last := trail[len(trail)-1].Gap; last > 1e-9 {
-		t.Errorf("the gap is still %g after 400 passes", last)
+		t.Errorf("gap %g after 400 passes", last)
 	}
 }
 
@@ -191,8 +190,8 @@ func TestSDCAAllocatesNothing(t *testing.T) {
 	}
 }
 
-// A row of zeros has no say in w, but its loss counts, and the gap must close
-// around it: P* is then that of the other rows plus loss(0) of this one.
+// A row of zeros does not affect w, but its loss counts and the gap must close. P* is that of
+// the other rows plus the loss of this row at 0.
 func TestRowsOfZerosCloseTheGap(t *testing.T) {
 	for _, name := range LossNames() {
 		split := randomSplit(6, 5, 20, 30)

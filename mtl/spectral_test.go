@@ -33,8 +33,8 @@ func column(p, g []float64, calls *int) func(lambda float64) secular {
 	}
 }
 
-// The bound lies above the largest eigenvalue, by no more than it says; also when
-// entries of P are close to it, or nothing is added to the largest.
+// The bound exceeds the largest eigenvalue by at most raiseBy, also when entries of P are
+// close to the eigenvalue, or G is zero at the largest entry.
 func TestTopEigenvalueIsAboveAndTight(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 12).Draw(t, "n")
@@ -62,8 +62,7 @@ func TestTopEigenvalueIsAboveAndTight(t *testing.T) {
 	})
 }
 
-// Where all entries of P are equal two steps lead to the eigenvalue: 1/f is a
-// straight line.
+// When all entries of P are equal, 1/f is linear and two steps suffice.
 func TestTopEigenvalueOfEqualEntriesTakesTwoSteps(t *testing.T) {
 	p, g := make([]float64, 50), make([]float64, 50)
 	s := rng.New(1, rng.Synthetic, 0, 0)
@@ -79,7 +78,7 @@ func TestTopEigenvalueOfEqualEntriesTakesTwoSteps(t *testing.T) {
 	}
 }
 
-// A function whose sums are rounded coarsely is given that much more room.
+// A larger rounding error of f raises the bound.
 func TestTopEigenvalueLeavesRoomForRounding(t *testing.T) {
 	const rounding = 1e-6
 	calls := 0

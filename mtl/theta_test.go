@@ -164,7 +164,7 @@ func TestThetaDecreasesWithSteps(t *testing.T) {
 }
 
 // The duality gap of EvaluateSubproblem is an upper bound of the numerator: theta must stay
-// below what CoCoA makes of it (see CoCoA.Solve).
+// below the certificate that CoCoA computes from it.
 func TestThetaIsBelowItsCertificate(t *testing.T) {
 	for _, loss := range LossNames() {
 		p := lossProblem(t, loss, Mean, 9, 6, 25, 25)
@@ -195,7 +195,7 @@ func TestThetaOfASolvedSubproblemIsZero(t *testing.T) {
 			t.Errorf("%s: theta of a solved subproblem = %g, want 0", loss, got)
 		}
 	}
-	// A row of zeros has no say in w, but its dual variable is to reach its optimum.
+	// A row of zeros does not affect w, but its dual variable has an optimum.
 	split := randomSplit(7, 4, 3, 3)
 	clear(split.Train.Tasks[0].X.Data)
 	p := mustProblem(t, Defaults(), split)
@@ -204,7 +204,7 @@ func TestThetaOfASolvedSubproblemIsZero(t *testing.T) {
 		t.Errorf("theta without progress on rows of zeros = %g, want 1", got)
 	}
 	if got := p.Theta(0, zero, y, make([]float64, 4), 1); got != 0 {
-		t.Errorf("theta with the hinge's duals at y, where they belong = %g, want 0", got)
+		t.Errorf("theta with the optimal dual variables of the hinge = %g, want 0", got)
 	}
 }
 
@@ -237,7 +237,7 @@ func TestThetaOfASlowSubproblem(t *testing.T) {
 		order.Reset(40, rng.New(1, rng.Solve, 0, 0))
 		p.SDCA(0, b, u, 300, &order, 4000)
 		if o := minimized(p, before, w, 300); o.gap > 1e-10*o.none+o.noise {
-			t.Errorf("seed %d: a gap of %g is left, want at most %g", seed, o.gap, 1e-10*o.none+o.noise)
+			t.Errorf("seed %d: gap %g, want at most %g", seed, o.gap, 1e-10*o.none+o.noise)
 		}
 		if theta := p.Theta(0, before, b, w, 300); theta < 0 || theta > 0.2 {
 			t.Errorf("seed %d: theta after 100 passes = %g", seed, theta)

@@ -135,7 +135,7 @@ func TestCorollaryOnSequences(t *testing.T) {
 	}
 }
 
-func TestStudyOfSamples(t *testing.T) {
+func TestStudy(t *testing.T) {
 	k := &Constants{Gamma: 1, S: 0.5, Mu: 1, L: 1, Start: 16, N: 16}
 	samples := []Run{
 		{Gaps: []float64{8, 4, 1, 0.5}, Thetas: [][]float64{{0, 1}, {0.5, 0.5}, {0.2, 0.6}}},
@@ -166,12 +166,12 @@ func TestStudyOfSamples(t *testing.T) {
 	}
 	s.Mean[2] = 10.9 // the bound's curve is at 11.4
 	if h, bound, ok := s.Violation(); ok || h != 2 || bound != 10.5 {
-		t.Errorf("a measurement above the corollary in round 2 is not seen: %d, %g, %v", h, bound, ok)
+		t.Errorf("a measurement above the corollary in round 2 is not reported: %d, %g, %v", h, bound, ok)
 	}
 	s.Mean[1] = 14
 	s.Corollary = nil
 	if h, bound, ok := s.Violation(); ok || h != 1 || bound != 13.5 {
-		t.Errorf("a measurement above the bound in round 1 is not seen: %d, %g, %v", h, bound, ok)
+		t.Errorf("a measurement above the bound in round 1 is not reported: %d, %g, %v", h, bound, ok)
 	}
 	s.Slack = 5
 	if _, _, ok := s.Violation(); !ok {
@@ -180,7 +180,7 @@ func TestStudyOfSamples(t *testing.T) {
 
 	stuck, err := k.Study([]Run{{Gaps: []float64{1, 1}, Thetas: [][]float64{{1, 1.5}}}}, 0.1, 0)
 	if err != nil || stuck.PMax != 1 || stuck.ThetaBar != 1 || !math.IsInf(stuck.H, 1) || stuck.Measured != -1 || !math.IsNaN(stuck.Ratio()) {
-		t.Errorf("nobody ever answers: %+v, %v", stuck, err)
+		t.Errorf("without responses: %+v, %v", stuck, err)
 	}
 	if p, theta := stragglers(samples, 1, 1); !math.IsNaN(p) || !math.IsNaN(theta) {
 		t.Errorf("without rounds p_max = %g, Theta_max = %g, want NaN", p, theta)

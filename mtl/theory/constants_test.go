@@ -115,7 +115,7 @@ func (l weighted) Lipschitz() float64             { return l.Loss.Lipschitz() * 
 
 // The weights c_t are the paper's c_t = 1 with the loss c loss: both must have
 // the same s and the same 4 L^2 sigma sigma'.
-func TestWeightsAreLossesOfTheirOwn(t *testing.T) {
+func TestWeightsEqualScaledLosses(t *testing.T) {
 	rows := []int{9, 9, 9}
 	problem := func(scaling string) *mtl.Problem {
 		return newProblem(t, 8, 5, rows, func(cfg *mtl.Config, _ *data.Set) {
@@ -133,8 +133,8 @@ func TestWeightsAreLossesOfTheirOwn(t *testing.T) {
 	}
 }
 
-// D(0) - D* is at most Start, also where the paper's n is too small: squares of
-// large targets.
+// D(0) - D* is at most Start, also for squares of large targets, where the paper's n is too
+// small.
 func TestStartBoundsTheDistanceOfZero(t *testing.T) {
 	for _, loss := range mtl.LossNames() {
 		for _, scaling := range []string{mtl.Sum, mtl.Mean} {
@@ -156,7 +156,7 @@ func TestStartBoundsTheDistanceOfZero(t *testing.T) {
 					t.Errorf("%s, %s, size %g: D(0) - D* = %g > %g", loss, scaling, size, distance, k.Start)
 				}
 				if size == 20 && loss == mtl.LossSquared && k.Start <= k.N {
-					t.Errorf("%s: start = %g is not above n = %g, which is no bound here", loss, k.Start, k.N)
+					t.Errorf("%s: start = %g is not above n = %g, which is not a bound here", loss, k.Start, k.N)
 				}
 			}
 		}

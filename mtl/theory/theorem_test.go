@@ -104,9 +104,9 @@ func TestTheorem2OnTheHinge(t *testing.T) {
 	}
 }
 
-// Theorem 2 as printed, with n^2, asks for too few rounds: here some 20 where
-// some hundreds are needed. With many tasks tied closely to their mean, sigma' is
-// near m and a round brings each task little.
+// Theorem 2 as printed, with n^2, gives too few rounds: about 20 where hundreds are needed.
+// With many tasks that are strongly coupled to their mean, sigma' is near m, and a round
+// changes each task little.
 func TestTheorem2AsPrintedIsTooOptimistic(t *testing.T) {
 	rows := make([]int, 24)
 	for k := range rows {
@@ -116,7 +116,7 @@ func TestTheorem2AsPrintedIsTooOptimistic(t *testing.T) {
 		cfg.LossScaling, cfg.Lambda1, cfg.Lambda2 = mtl.Sum, 1000, 0.2
 	})
 	k := constants(t, p)
-	// Nobody drops, and the subproblems are solved: Theta-bar is below 0.05.
+	// Without dropouts and with solved subproblems, Theta-bar is below 0.05.
 	b := k.Lipschitz(0.05)
 	n := k.N
 	printed := b
@@ -136,7 +136,7 @@ func TestTheorem2AsPrintedIsTooOptimistic(t *testing.T) {
 }
 
 // Corollary asym in a run: with p_h = 1 - h^-1/2 the distance goes to zero, with
-// p_h = 1 - h^-2 it stays where the first few rounds have brought it; both lie
+// p_h = 1 - h^-2 it stays at the value after the first few rounds; both lie
 // below the corollary's curve.
 func TestCorollaryInARun(t *testing.T) {
 	p := newProblem(t, 6, 4, []int{10, 14, 12}, func(cfg *mtl.Config, _ *data.Set) {
