@@ -441,7 +441,7 @@ func TestStragglers(t *testing.T) {
 	}
 	a.rounds = map[int]*explain.Round{1: &a.report.Rounds[0], 2: &a.report.Rounds[1]}
 	s := a.summary()
-	if s.Devices != 2 || s.Waited != 0.5 || s.Selected != 2 || s.Taken != 1.5 || s.Slowest[0].Name != "1" || s.Slowest[0].ExcessS != 0.5 || s.Slowest[0].EnergyJ != 4 {
+	if s.Devices != 2 || s.Waited != 0.5 || s.Selected != 2 || s.Taken != 1.5 || s.Slowest[0].Device != 1 || s.Slowest[0].ExcessS != 0.5 || s.Slowest[0].EnergyJ != 4 {
 		t.Errorf("stragglers %+v", s)
 	}
 	want := map[string][3]float64{

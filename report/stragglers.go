@@ -13,28 +13,13 @@ import (
 
 // attribution summarizes the rows by device of a run. Seconds are virtual.
 type attribution struct {
-	Devices  int         `json:"devices"`
-	Waited   float64     `json:"waited"`   // fraction of the time of the devices
-	Selected float64     `json:"selected"` // mean number of devices in a round
-	Taken    float64     `json:"taken"`
-	Path     []float64   `json:"path"` // seconds by part, in the order of Report.Parts
-	Slowest  []straggler `json:"slowest"`
-	Classes  []straggler `json:"classes"` // of the fleet; empty without a fleet
-}
-
-// straggler is a device or a device class and its effect on the rounds.
-type straggler struct {
-	Name      string  `json:"name"`
-	Class     string  `json:"class"`
-	Devices   int     `json:"devices"`
-	Ended     int     `json:"ended"`      // rounds that ended with its response
-	ExcessS   float64 `json:"excess_s"`   // total time after the previous response
-	ResponseS float64 `json:"response_s"` // mean response time
-	Taken     int     `json:"taken"`
-	Late      int     `json:"late"`
-	Dropped   int     `json:"dropped"`
-	Waited    float64 `json:"waited"`
-	EnergyJ   float64 `json:"energy_j"`
+	Devices  int              `json:"devices"`
+	Waited   float64          `json:"waited"`   // fraction of the time of the devices
+	Selected float64          `json:"selected"` // mean number of devices in a round
+	Taken    float64          `json:"taken"`
+	Path     []float64        `json:"path"` // seconds by part, in the order of Report.Parts
+	Slowest  []explain.Device `json:"slowest"`
+	Classes  []explain.Class  `json:"classes"` // of the fleet; empty without a fleet
 }
 
 // shownDevices is the number of devices in the table of a run.
@@ -137,25 +122,13 @@ func (t *attributed) summary() *attribution {
 	rounds := float64(len(r.Rounds))
 	s := &attribution{
 		Devices: len(r.Devices), Waited: all.WaitShare, Selected: float64(all.Selected) / rounds, Taken: float64(all.Taken) / rounds,
-		Slowest: []straggler{}, Classes: []straggler{},
+		Slowest: []explain.Device{}, Classes: nonNil(r.Classes),
 	}
 	for _, p := range r.Path.Parts() {
 		s.Path = append(s.Path, p.S)
 	}
 	for _, d := range r.Stragglers()[:min(shownDevices, len(r.Devices))] {
-		x := &r.Devices[d]
-		s.Slowest = append(s.Slowest, newStraggler(fmt.Sprint(x.Device), x.Class, 1, &x.Total))
-	}
-	for i := range r.Classes {
-		c := &r.Classes[i]
-		s.Classes = append(s.Classes, newStraggler(c.Name, "", c.Devices, &c.Total))
+		s.Slowest = append(s.Slowest, r.Devices[d])
 	}
 	return s
-}
-
-func newStraggler(name, class string, devices int, t *explain.Total) straggler {
-	return straggler{
-		Name: name, Class: class, Devices: devices, Ended: t.Ended, ExcessS: t.ExcessS, ResponseS: t.ResponseS,
-		Taken: t.Taken, Late: t.Late, Dropped: t.Dropped, Waited: t.WaitShare, EnergyJ: t.EnergyJ,
-	}
 }

@@ -37,8 +37,8 @@ function stragglersOf(report, index, heading, list) {
   const seconds = report.quantity("time_s", index).units, joules = report.quantity("energy_j").units;
   const classes = list.some((h) => h.class), several = list.some((h) => h.devices > 1);
   return table([heading, classes ? "class" : null, several ? "devices" : null, "rounds ended", "later by", "mean response", "used", "late", "dropped", "waited", "energy"].filter(Boolean),
-    list.map((h) => [h.name, ...(classes ? [h.class] : []), ...(several ? [String(h.devices)] : []), String(h.ended), h.ended > 0 ? amount(h.excess_s, seconds, 3) : none,
-      amount(h.response_s, seconds, 3), String(h.taken), String(h.late), String(h.dropped), percent(h.waited), amount(h.energy_j, joules, 3)]));
+    list.map((h) => [h.name ?? String(h.device), ...(classes ? [h.class] : []), ...(several ? [String(h.devices)] : []), String(h.ended), h.ended > 0 ? amount(h.excess_s, seconds, 3) : none,
+      amount(h.response_s, seconds, 3), String(h.taken), String(h.late), String(h.dropped), percent(h.wait_share), amount(h.energy_j, joules, 3)]));
 }
 
 // roundsOf returns the path of each round and the stragglers of a selected run.
