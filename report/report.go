@@ -34,7 +34,7 @@ type Report struct {
 	Tables      []table          `json:"tables"`
 }
 
-// target is a results.target.
+// target is a results.Target with its text.
 type target struct {
 	Metric string  `json:"metric"`
 	Value  float64 `json:"value"`
