@@ -164,7 +164,7 @@ func appendColumn(plain []byte, c column, rows [][]int, n int) []byte {
 	return plain
 }
 
-// choose selects the rounds of each run, at most most in total: all rounds of short runs,
+// choose selects the rounds of each run, up to a total of most: all rounds of short runs,
 // and the same number of each long run. It first drops rounds without evaluation. Of
 // evaluated rounds, it selects half from the start and half evenly from the rest,
 // including the last round.
@@ -182,7 +182,7 @@ func choose(runs []results.Run, most int) [][]int {
 }
 
 // fairLimit returns the largest limit, at least 50, for which the sum of min(length,
-// limit) is at most most.
+// limit) does not exceed most.
 func fairLimit(lengths []int, most int) int {
 	sorted := slices.Sorted(slices.Values(lengths))
 	left := most
