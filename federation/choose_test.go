@@ -60,6 +60,27 @@ func TestClientsAreUniform(t *testing.T) {
 	}
 }
 
+// Selecting clients uniformly allocates nothing, for a sample or all, whether all clients
+// are available or some.
+func TestUniformSelectionAllocatesNothing(t *testing.T) {
+	for _, available := range []float64{0.5, 1} {
+		f := start(t, world(t, "mocha", Charged, func(s *Setup) {
+			s.Config.Clients = 3
+			if available < 1 {
+				s.Presence = coins{7, available}
+			}
+		}))
+		f.clients.Begin()
+		f.choose()
+		if n := testing.AllocsPerRun(20, func() {
+			f.round++
+			f.choose()
+		}); n != 0 {
+			t.Errorf("%g of the clients available: %g allocations", available, n)
+		}
+	}
+}
+
 // Only those that are asked take part, are waited for, or change.
 func TestASampleTakesPart(t *testing.T) {
 	for _, protocol := range []string{WaitForAll, Deadline, Charged} {
