@@ -100,6 +100,14 @@ type Reporter interface {
 	Hash() uint64
 }
 
+// Fallible is an Algorithm that can fail, such as one in another process. After a failure
+// its methods may return anything; the run ends with the error after the round.
+type Fallible interface {
+	Algorithm
+	// Err returns the first error; nil for none.
+	Err() error
+}
+
 // Metrics are the figures of the model that a round records: Primal is the objective
 // or training loss, Dual and Gap its bounds, TrainError and TestError the errors. NaN
 // stands for an unknown figure; see Unknown.

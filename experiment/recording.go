@@ -242,6 +242,17 @@ func (r *replay) End() float64 {
 	return r.now.flops
 }
 
+// Err returns the error of a method that has failed.
+func (r *replay) Err() error {
+	m, ok := r.method.(algorithms.Fallible)
+	if !ok {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return m.Err()
+}
+
 // Metrics returns the metrics after the rounds so far.
 func (r *replay) Metrics() algorithms.Metrics { return r.after(r.done).objective }
 

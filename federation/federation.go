@@ -290,7 +290,7 @@ func (f *Federation) check() error {
 	if p := f.setup.Problem; p != nil {
 		c.Require(!needs.Smooth || p.Loss.Smoothness() > 0, "problem.loss", p.Config.Loss,
 			fmt.Sprintf("must be one of %s: %s needs a smooth loss", strings.Join(mtl.SmoothLosses(), ", "), name))
-	} else {
+	} else if !f.setup.Factory.OwnMetrics {
 		c.Require(f.setup.Config.ServerGFLOPS == 0, "federation.server_gflops", f.setup.Config.ServerGFLOPS,
 			"must be 0 in a run without learning: what the server would compute is not known")
 	}
@@ -343,6 +343,9 @@ func (f *Federation) Run(ctx context.Context, observe func(results.Round)) (*Out
 	} else {
 		record(f.evaluate(results.Round{}))
 	}
+	if err := f.methodErr(); err != nil {
+		return nil, err
+	}
 	plan := f.setup.Plan
 	metric, _ := results.MetricNamed(plan.StopAt.Metric)
 loop:
@@ -362,6 +365,9 @@ loop:
 			var r results.Round
 			if !f.aborted() {
 				r = f.runRound()
+			}
+			if err := f.methodErr(); err != nil {
+				return nil, err
 			}
 			if f.stalled != "" {
 				out.Status, out.Reason = results.Stalled, f.stalled
@@ -384,6 +390,9 @@ loop:
 				r = f.evaluate(r)
 			default:
 				r = unevaluated(r)
+			}
+			if err := f.methodErr(); err != nil { // of the evaluation
+				return nil, err
 			}
 			record(r)
 			if f.setup.Keep != nil && !f.playing() {
@@ -409,6 +418,9 @@ loop:
 // recouple updates Omega from the present W and continues under the new
 // coupling. A regulariser that learns nothing keeps its coupling.
 func (f *Federation) recouple() error {
+	if _, linear := f.method.(algorithms.Linear); !linear {
+		return nil
+	}
 	var next mtl.Coupling
 	var err error
 	updated := f.told(func() uint64 {
@@ -445,6 +457,14 @@ func (f *Federation) serverWork(flops float64) {
 		return
 	}
 	f.clients.RunUntil(until)
+}
+
+// methodErr returns the error of a method that has failed.
+func (f *Federation) methodErr() error {
+	if m, ok := f.method.(algorithms.Fallible); ok && m.Err() != nil {
+		return fmt.Errorf("%s failed in round %d: %w", f.setup.Factory.Name, f.round, m.Err())
+	}
+	return nil
 }
 
 // metrics evaluates the present model; it costs no virtual time.

@@ -11,6 +11,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/internal/state"
+	"fedsim/results"
 )
 
 // angles is a learner that is not a linear model and knows no mtl.Problem. Client k has
@@ -22,12 +23,15 @@ type angles struct {
 	x         float64
 	tentative []float64
 	sum, rate float64 // of the round: weighted changes, weights
+	fails     int     // the round whose End fails; 0: none
+	rounds    int
 }
 
 var (
 	_ algorithms.Reporter     = (*angles)(nil)
 	_ algorithms.Stateful     = (*angles)(nil)
 	_ algorithms.LossReporter = (*angles)(nil)
+	_ algorithms.Fallible     = (*angles)(nil)
 )
 
 func (a *angles) StepFLOPs() float64 { return 20 }
@@ -55,7 +59,17 @@ func (a *angles) Commit(k int) {
 
 func (a *angles) Discard(k int) { a.tentative[k] = 0 }
 
+var errAngles = errors.New("no connection")
+
+func (a *angles) Err() error {
+	if a.fails > 0 && a.rounds >= a.fails {
+		return errAngles
+	}
+	return nil
+}
+
 func (a *angles) End() float64 {
+	a.rounds++
 	if a.rate > 0 {
 		a.x += a.sum / a.rate
 	}
@@ -121,6 +135,7 @@ func TestALearnerOfItsOwn(t *testing.T) {
 				return s
 			}
 			s := setup()
+			s.Plan.Outer, s.Plan.Rounds = 2, 30 // there is no Omega to update in between
 			saved := keeping(&s)
 			whole := run(t, s)
 			first, last := whole.Rounds[0], whole.Rounds[len(whole.Rounds)-1]
@@ -132,6 +147,7 @@ func TestALearnerOfItsOwn(t *testing.T) {
 				t.Errorf("%s, %s: %+v", protocol, selection, last)
 			}
 			s = setup()
+			s.Plan.Outer, s.Plan.Rounds = 2, 30
 			s.Kept = state.Reading(bytes.NewReader((*saved)[20]))
 			again := run(t, s)
 			if again.ModelHash != whole.ModelHash || again.EventHash != whole.EventHash {
@@ -158,6 +174,23 @@ func TestAMethodMustBeEvaluated(t *testing.T) {
 	}
 	if _, err := New(s); err == nil {
 		t.Error("a linear model runs without a problem")
+	}
+}
+
+// A learner that fails ends the run after the round, with its error.
+func TestALearnerFails(t *testing.T) {
+	s := ownLearner(t, Charged, nil)
+	whole := s.Factory.New
+	s.Factory.New = func(a algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
+		method, err := whole(a, o)
+		method.(*angles).fails = 4
+		return method, err
+	}
+	f := start(t, s)
+	rounds := 0
+	_, err := f.Run(t.Context(), func(results.Round) { rounds++ })
+	if !errors.Is(err, errAngles) || rounds != 4 {
+		t.Errorf("%d rounds are recorded, want 0 to 3; %v", rounds, err)
 	}
 }
 
