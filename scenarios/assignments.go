@@ -7,9 +7,9 @@ import (
 	"fedsim/config"
 )
 
-// assignmentsOf flattens a table of settings, or nil, into assignments. A key
-// given twice (once in quotes, once as nested tables) is a problem, except that
-// an override replaces what the file says.
+// assignmentsOf returns the assignments of a table of settings, or nil. A key that is set
+// twice, in quotes and as nested tables, is a problem. An override replaces the value of
+// the file.
 func assignmentsOf(table *config.Node, problems *config.Errors) []config.Assignment {
 	if table == nil {
 		return nil
@@ -38,8 +38,8 @@ func assignmentsOf(table *config.Node, problems *config.Errors) []config.Assignm
 // eitherKeys are the settings that take a table or another value.
 var eitherKeys = []config.Path{{"run", "stop_at"}, {"run", "targets"}}
 
-// wholes returns assignments with those below a key that takes a table or another
-// value gathered in one of that key: it replaces the whole of the value.
+// wholes combines the assignments below each of eitherKeys into one, since a table
+// replaces the whole value.
 func wholes(all []config.Assignment) []config.Assignment {
 	var found []config.Assignment
 	for _, a := range all {
@@ -63,12 +63,12 @@ func wholes(all []config.Assignment) []config.Assignment {
 	return found
 }
 
-// index returns where the path is assigned, -1 when it is not.
+// index returns the index of the assignment of a path, -1 if there is none.
 func index(assignments []config.Assignment, path config.Path) int {
 	return slices.IndexFunc(assignments, func(a config.Assignment) bool { return a.Path.Equal(path) })
 }
 
-// without returns the assignments but that of the path.
-func without(assignments []config.Assignment, path config.Path) []config.Assignment {
+// except returns the assignments without that of a path.
+func except(assignments []config.Assignment, path config.Path) []config.Assignment {
 	return slices.DeleteFunc(slices.Clone(assignments), func(a config.Assignment) bool { return a.Path.Equal(path) })
 }

@@ -16,7 +16,7 @@ type Axis struct {
 	Labels []string
 }
 
-// axis is an axis with what its points set.
+// axis is an axis with the assignments of its points.
 type axis struct {
 	name   string
 	swept  config.Path // the key of a sweep; nil for a named axis
@@ -44,7 +44,7 @@ func namedAxis(table axisTable, at config.Place, problems *config.Errors) axis {
 		if p.Label == "" {
 			problems.Add(at, fmt.Sprintf("axis %s has a point without a label", table.Name))
 		} else if a.find(p.Label) >= 0 {
-			problems.Add(at, fmt.Sprintf("axis %s has two points labelled %q", table.Name, p.Label))
+			problems.Add(at, fmt.Sprintf("axis %s has two points labeled %q", table.Name, p.Label))
 		}
 		a.points = append(a.points, point{label: p.Label, set: assignmentsOf(p.Set, problems)})
 	}
@@ -74,8 +74,7 @@ func sweepAxis(key config.Path, values []*config.Node) axis {
 	return a
 }
 
-// sweptValues returns the values of a sweep or a tuning grid, nil when there is
-// anything wrong with them.
+// sweptValues returns the values of a sweep or a tuning grid, nil after a problem.
 func sweptValues(a config.Assignment, problems *config.Errors) []*config.Node {
 	if !a.Value.IsList() || len(a.Value.Items()) == 0 {
 		problems.AddProblem(a.Value.Place, config.Problem{Key: a.Path.String(), Want: "must be a list of the values to run with"})
@@ -121,16 +120,15 @@ func (a *axis) alone(key config.Path) bool {
 	return !slices.ContainsFunc(a.points, func(p point) bool { return len(p.set) != 1 || !p.set[0].Path.Equal(key) })
 }
 
-// collapse leaves the axis with one point, at which its key has the value.
+// collapse replaces the points of the axis by one with a value of its key.
 func (a *axis) collapse(to config.Assignment) {
 	a.points = []point{{label: config.Label(to.Value.Value()), set: []config.Assignment{to}}}
 }
 
-// choose leaves the axis with the points of the labels, in its own order.
+// choose removes points with other labels from the axis.
 func (a *axis) choose(labels []string) {
 	a.points = slices.DeleteFunc(slices.Clone(a.points), func(p point) bool { return !slices.Contains(labels, p.label) })
 }
 
-// isMethod reports whether a name of a figure's panel or series means the
-// methods.
+// isMethod reports whether the panel or series of a figure is the methods.
 func isMethod(name string) bool { return name == "method" }

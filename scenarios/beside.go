@@ -7,10 +7,10 @@ import (
 	"fedsim/config"
 )
 
-// besideScenario makes the data.path of files that lie beside the scenario lead there
-// from the working directory: in [data], in what experiments set and sweep, and in the
-// sets of tables. So the scenario that a run records finds them too. Overrides are
-// not laid over the tree yet: their paths are those of the command line.
+// besideScenario replaces each data.path that exists relative to the scenario by a path
+// relative to the working directory: in [data], in experiments and in the sets of tables.
+// So the recorded scenario of a run finds the files, too. It runs before overrides, whose
+// paths are relative to the working directory already.
 func besideScenario(node *config.Node, file string, at config.Path) {
 	switch {
 	case node.IsList():
@@ -19,7 +19,7 @@ func besideScenario(node *config.Node, file string, at config.Path) {
 		}
 	case node.IsTable():
 		for _, key := range node.Keys() {
-			if path, err := config.ParsePath(key); err == nil { // of those that are none others complain
+			if path, err := config.ParsePath(key); err == nil { // Assignments reports other keys
 				besideScenario(node.Child(key), file, append(at[:len(at):len(at)], path...))
 			}
 		}

@@ -1,9 +1,7 @@
-// Package scenarios is the schema of a scenario file: the tables of all
-// packages composed into Settings, experiments with their overrides, sweeps,
-// axes and tuning grids, the expansion into concrete runs, and the scenarios
-// that are shipped within the program.
+// Package scenarios has the schema of scenario files: Settings composes the tables of all
+// packages, and experiments have overrides, sweeps, axes and tuning grids. The package
+// expands experiments into runs and embeds the shipped scenarios.
 //
-// It owns what spans tables. What a single table means, its defaults and its
-// checks, belong to that table's package. It must not know how runs are made,
-// written or drawn.
+// It owns the rules between tables. The package of a table owns its meaning, its defaults
+// and its checks. Scenarios must not know how runs are made, written or drawn.
 package scenarios

@@ -7,8 +7,7 @@ import (
 	"fedsim/results"
 )
 
-// document is a scenario file as it is written: what names it, the base
-// settings, and the experiments.
+// document is a scenario file: its name, the base settings and the experiments.
 type document struct {
 	Name        string `toml:"name" doc:"name of the scenario: letters, digits, -, _ and .; default: the file's name"`
 	Description string `toml:"description" doc:"one sentence about the scenario"`
@@ -43,16 +42,16 @@ type pointTable struct {
 	Set   *config.Node `toml:"set" doc:"settings at this point; keys are dotted keys in quotes, or nested tables"`
 }
 
-// Tuning says how the candidates of a tuned method are compared.
+// Tuning sets how the candidates of a tuned method are compared.
 type Tuning struct {
 	Target results.Target `toml:"target" doc:"target of the comparison, by virtual time: a relative sub-optimality, or a table of one metric, such as { test_error = 0.07 }"`
 	Extend int            `toml:"extend" doc:"most values added to each option below and above its grid, until the winner beats its neighbors in every numeric option; 0: only the grid runs. See [tuning.md](tuning.md)"`
 }
 
-// DefaultTuning returns the defaults of [experiment.tuning].
-func DefaultTuning() Tuning { return Tuning{Target: results.ToSuboptimality(1e-3)} }
+// defaultTuning returns the defaults of [experiment.tuning].
+func defaultTuning() Tuning { return Tuning{Target: results.ToSuboptimality(1e-3)} }
 
-// Validate reports everything wrong with the table.
+// Validate reports all problems of the table.
 func (t *Tuning) Validate(c *config.Checker) {
 	c.Require(t.Target.IsSet() && (t.Target.Metric != results.Suboptimality || t.Target.Value <= 1), "target", t.Target.Value, "must be in (0, 1]")
 	if t.Target.IsSet() {
@@ -61,5 +60,5 @@ func (t *Tuning) Validate(c *config.Checker) {
 	c.Require(t.Extend >= 0 && t.Extend <= maxExtend, "extend", t.Extend, fmt.Sprintf("must be in [0, %d]", maxExtend))
 }
 
-// maxExtend bounds how far a grid grows: twenty doublings are a factor of a million.
+// maxExtend limits the growth of a grid: twenty doublings are a factor of a million.
 const maxExtend = 20

@@ -33,7 +33,7 @@ func TestErrors(t *testing.T) {
 		{"nothing to stop at", "[run]\nstop_at = 0.1\n[problem]\noptimum_sweeps = 0\n" + mocha, nil,
 			"x.toml:2:11: run.stop_at = 0.1: must be 0, or of another metric, when problem.optimum_sweeps is 0: without a reference optimum there is no sub-optimality to stop at"},
 		{"nothing is split", "[run]\nvary = \"split\"\n[data]\ntest_fraction = 0\n" + mocha, nil,
-			`x.toml:2:8: run.vary = "split": must be "system" or "all": without test rows, skew or several devices to a task no split of the data differs from another`},
+			`x.toml:2:8: run.vary = "split": must be "system" or "all": all splits are the same without test rows, skew and devices_per_task`},
 		{"unknown metric", "[run]\ntargets = { test_eror = [0.1] }\n" + mocha, nil,
 			`x.toml:2:11: run.targets = "test_eror": must be one of suboptimality, primal, gap, train_error, test_error (did you mean "test_error"?)`},
 		{"per cent for a share", "[run]\ntargets = { test_error = [0.1, 8] }\nstop_at = { train_error = 2 }\n" + mocha, nil,
@@ -76,7 +76,7 @@ x.toml:8:8: data.skew = "yes": must be true or false`},
 		{"number for a list", "[run]\nseeds = 3\n" + mocha, nil, "x.toml:2:9: run.seeds = 3: must be a list of integers: write [3] or [1, 2, 3]"},
 		{"number for a list by override", mocha, []string{"run.seeds=1e6"}, "--set run.seeds=1e6: must be a list of integers: write [1e+06]"},
 		{"text for a list", mocha, []string{"traces.files=a.csv"}, "--set traces.files=a.csv: must be a list of strings: write [\"a.csv\"]"},
-		{"integer beyond what a float holds", mocha, []string{"run.rounds=1e16"}, "--set run.rounds=1e16: must be an integer"},
+		{"integer that a float does not have", mocha, []string{"run.rounds=1e16"}, "--set run.rounds=1e16: must be an integer"},
 		{"fraction for an integer", "[run]\nrounds = 1.5\n" + mocha, nil, "x.toml:2:10: run.rounds = 1.5: must be an integer"},
 		{"not finite", "[problem]\nlambda = nan\n" + mocha, nil, "x.toml:2:10: problem.lambda = NaN: must be a finite number"},
 		{"table for a value", "[run.rounds]\n" + mocha, nil, "x.toml:1:1: run.rounds: is a table: must be an integer"},
@@ -176,7 +176,7 @@ x.toml:8:8: data.skew = "yes": must be true or false`},
 		{"axis named badly", mocha + "[[experiment]]\nname = \"a\"\n[[experiment.axis]]\nname = \"b c\"\npoints = [{ label = \"c\" }]\n", nil,
 			"x.toml:4:1: axis name \"b c\" must consist of at most 100 letters, digits, -, _ and ., and begin with a letter, a digit or _; a name with . is that of a key"},
 		{"points of an axis", mocha + "[[experiment]]\nname = \"a\"\n[[experiment.axis]]\nname = \"b\"\npoints = [{ label = \"c\" }, { label = \"c\" }, {}]\n", nil,
-			"x.toml:4:1: axis b has two points labelled \"c\"\nx.toml:4:1: axis b has a point without a label"},
+			"x.toml:4:1: axis b has two points labeled \"c\"\nx.toml:4:1: axis b has a point without a label"},
 		{"axis twice", mocha + "[[experiment]]\nname = \"a\"\n[[experiment.axis]]\nname = \"b\"\npoints = [{ label = \"c\" }]\n[[experiment.axis]]\nname = \"b\"\npoints = [{ label = \"c\" }]\n", nil,
 			"x.toml:2:1: experiment a: two axes are named b"},
 		{"point of an axis", mocha + "[[experiment]]\nname = \"a\"\n[[experiment.axis]]\nname = \"b\"\npoints = [\n  { label = \"c\", set = { \"faults.drop_probability\" = 2 } },\n]\n", nil,
@@ -274,13 +274,12 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
-// What a method cannot live with is found before anything is run, wherever it comes
-// from, with its place.
+// Combinations that a method does not support are errors with their places.
 func TestMethodsAndProtocols(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"a protocol for all", "[methods.mocha]\n[methods.cocoa]\n[federation]\nprotocol = \"deadline\"\ndeadline_s = 1\n",
 			`x.toml:4:12: federation.protocol = "deadline": must be "wait-for-all": cocoa cannot do without any device's answer`},
-		{"a protocol of its own", "[methods.cocoa]\nprotocol = \"charged\"\n",
+		{"the protocol of a method", "[methods.cocoa]\nprotocol = \"charged\"\n",
 			`x.toml:2:12: federation.protocol = "charged": must be "wait-for-all": cocoa cannot do without any device's answer`},
 		{"no rounds", "[methods.mocha]\nprotocol = \"asynchronous\"\n",
 			`x.toml:2:12: federation.protocol = "asynchronous": must be another: mocha works in rounds`},

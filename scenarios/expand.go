@@ -10,13 +10,13 @@ import (
 	"fedsim/results"
 )
 
-// maxRuns bounds the combinations of one experiment, seeds not counted: more is
-// a slip in a sweep, not an experiment.
+// maxRuns limits the combinations of an experiment without seeds. More are a mistake in
+// a sweep.
 const maxRuns = 10_000
 
-// expand makes the runs of the experiment over the base settings and checks all
-// of them. Precedence: defaults < base < set < axes and sweeps < tuning grid;
-// overrides have been folded into all of these.
+// expand makes the runs of the experiment over the base settings and checks them all.
+// Precedence: defaults < base < set < axes and sweeps < tuning grid. Overrides are
+// already part of each.
 func (p *plan) expand(base *config.Node) (Experiment, config.Errors) {
 	e := Experiment{
 		Name: p.name, Description: p.description, Methods: p.methods,
@@ -53,8 +53,8 @@ func (p *plan) expand(base *config.Node) (Experiment, config.Errors) {
 	return e, problems
 }
 
-// gridCell is a point of an experiment's grid with its settings and their tree, which are
-// valid but for the methods' protocols and tuned options.
+// gridCell is a point of an experiment's grid with its settings and their tree. They are
+// valid, except for the protocols and the tuned options of methods.
 type gridCell struct {
 	at       []results.Setting
 	tree     *config.Node
@@ -99,8 +99,7 @@ func (e *Experiment) measured() bool {
 	return false
 }
 
-// run makes the run of a method in a cell with some of its options tuned. Its seed is
-// still to be set.
+// run makes the run of a method in a cell with tuned options. The caller sets its seed.
 func (p *plan) run(c *gridCell, label string, tuned []config.Assignment) (Run, config.Errors) {
 	var problems config.Errors
 	settings, tree := c.settings, c.tree
@@ -120,7 +119,7 @@ func (p *plan) run(c *gridCell, label string, tuned []config.Assignment) (Run, c
 		tree = tree.Clone()
 		own := tree.Child("methods").Child(label).Child("protocol")
 		assign(tree, []config.Assignment{{Path: config.Path{"federation", "protocol"}, Value: own}}, &problems)
-		settings.Federation.Protocol = method.Protocol
+		problems.Merge(settings.resolveProtocol(method.Protocol, tree))
 		settings.Federation.Validate(check.In("federation"))
 	}
 	if len(tuned) > 0 {
@@ -138,8 +137,8 @@ func (p *plan) run(c *gridCell, label string, tuned []config.Assignment) (Run, c
 	}, problems
 }
 
-// overrideByFleet lets the fleet stand above network.profile, with a note. A sweep
-// over it would be over nothing.
+// overrideByFleet makes the fleet override network.profile, with a note. A sweep over
+// network.profile is a problem, since it has no effect.
 func (p *plan) overrideByFleet(s *Settings, problems *config.Errors) {
 	profile := s.Fleet.Override(&s.Network)
 	if profile == "" {
@@ -148,16 +147,16 @@ func (p *plan) overrideByFleet(s *Settings, problems *config.Errors) {
 	key := config.Path{"network", "profile"}
 	for i := range p.axes {
 		if p.axes[i].sets(key) {
-			problems.Add(p.at, fmt.Sprintf("experiment %s: axis %s sets network.profile, which has no effect with a fleet: the fleet says what the links are", p.name, p.axes[i].name))
+			problems.Add(p.at, fmt.Sprintf("experiment %s: axis %s sets network.profile, which has no effect: the fleet sets the links", p.name, p.axes[i].name))
 		}
 	}
-	note := fmt.Sprintf("experiment %s: the fleet says what the links are, network.profile = %q has no effect", p.name, profile)
+	note := fmt.Sprintf("experiment %s: the fleet sets the links, so network.profile = %q has no effect", p.name, profile)
 	if !slices.Contains(p.notes, note) {
 		p.notes = append(p.notes, note)
 	}
 }
 
-// assign lays the assignments over a tree.
+// assign sets the assignments in a tree.
 func assign(tree *config.Node, assignments []config.Assignment, problems *config.Errors) {
 	for _, a := range assignments {
 		if err := tree.Set(a.Path, a.Value); err != nil {
@@ -187,9 +186,8 @@ func size(axes []axis) int {
 	return n
 }
 
-// combinations calls visit for every point of the grid of the axes, the first
-// axis slowest, with where the point is and what it sets. Both slices are the
-// visitor's to keep.
+// combinations calls visit for every point of the grid of the axes, the first axis
+// slowest, with the labels and the assignments of the point. Both slices are new.
 func combinations(axes []axis, visit func(at []results.Setting, set []config.Assignment)) {
 	digits := make([]int, len(axes))
 	for {

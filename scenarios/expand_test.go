@@ -248,7 +248,7 @@ func TestWithoutExperiments(t *testing.T) {
 	}
 }
 
-// What the experiments of a scenario do must not leak from one run to another.
+// The settings of a run do not change those of another.
 func TestRunsShareNothing(t *testing.T) {
 	s := parse(t, grid)
 	run := func(i int) *Run { return &s.Experiments[0].Jobs[i].Candidates[0] }

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// lte-high-var.toml holds all three figures, and each has a file of its own:
+// lte-high-var.toml holds all three figures, and each has its own file:
 // both must run the same.
 func TestEachFigureEqualsItsPartOfTheWhole(t *testing.T) {
 	whole, err := Load("lte-high-var", nil)
@@ -37,7 +37,7 @@ func TestEachFigureEqualsItsPartOfTheWhole(t *testing.T) {
 		for i := range part.Jobs {
 			for k, a := range part.Jobs[i].Candidates {
 				b := own.Jobs[i].Candidates[k]
-				// What a run does depends on its own method's options alone.
+				// A run depends on the options of its method only.
 				a.Settings.Methods, b.Settings.Methods = nil, nil
 				if diff := cmp.Diff(a, b); diff != "" {
 					t.Fatalf("%s: run %s differs (-whole +own):\n%s", part.Name, a.ID, diff)

@@ -25,7 +25,7 @@ func Keys(s *Scenario) []config.Field {
 			keys = append(keys, f)
 		}
 	}
-	for _, f := range config.Fields(&document{Settings: Defaults()}) {
+	for _, f := range config.Fields(&document{Settings: defaultSettings()}) {
 		table, _, within := strings.Cut(f.Key, ".")
 		settings := within && table != "methods" && !strings.HasPrefix(table, "experiment")
 		if settings || f.Key == "name" || f.Key == "description" {
@@ -55,7 +55,7 @@ func Keys(s *Scenario) []config.Field {
 		add(prefix, []config.Field{{Key: "methods", Type: "list of strings", Doc: "labels of the methods that run, in this order", Choices: p.methods}})
 		for k := range p.axes {
 			if a := &p.axes[k]; a.swept == nil {
-				add(prefix+"axis.", []config.Field{{Key: a.name, Type: "string", Doc: "labels of the points to keep", Choices: a.labels()}})
+				add(prefix+"axis.", []config.Field{{Key: a.name, Type: "string", Doc: "labels of points", Choices: a.labels()}})
 			}
 		}
 		if len(p.tuned) > 0 {
@@ -73,25 +73,25 @@ func Keys(s *Scenario) []config.Field {
 		standard := crossval.Defaults()
 		prefix := "table." + config.Path{p.name}.String() + "."
 		add(prefix, config.Fields(&standard))
-		add(prefix, []config.Field{{Key: "set", Type: "string", Doc: "labels of the data sets to keep", Choices: labels}})
+		add(prefix, []config.Field{{Key: "set", Type: "string", Doc: "labels of data sets", Choices: labels}})
 	}
 	return keys
 }
 
-// labelled is a method's label with its algorithm.
-type labelled struct{ label, algorithm string }
+// labeledMethod is a method's label with its algorithm.
+type labeledMethod struct{ label, algorithm string }
 
 // methodsOf returns the methods of a scenario, or one for every algorithm.
-func methodsOf(s *Scenario) []labelled {
-	var all []labelled
+func methodsOf(s *Scenario) []labeledMethod {
+	var all []labeledMethod
 	if s == nil {
 		for _, name := range algorithms.Names() {
-			all = append(all, labelled{name, name})
+			all = append(all, labeledMethod{name, name})
 		}
 		return all
 	}
 	for _, label := range s.Settings.labels() {
-		all = append(all, labelled{label, s.Settings.Methods[label].Algorithm})
+		all = append(all, labeledMethod{label, s.Settings.Methods[label].Algorithm})
 	}
 	return all
 }

@@ -42,7 +42,7 @@ func TestKeysAreReachedByOverrides(t *testing.T) {
 				value = config.Literal(f.Choices)
 			}
 			_, err := Load(name, []string{f.Key + "=" + value})
-			// What a value goes with is another matter, names are not.
+			// The combination of values may be refused, their names may not.
 			if err != nil && (strings.Contains(err.Error(), "unknown") || strings.Contains(err.Error(), "TOML")) {
 				t.Errorf("%s: %v", name, err)
 			}

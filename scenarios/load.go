@@ -12,25 +12,23 @@ import (
 	"fedsim/mtl/crossval"
 )
 
-// Scenario is a scenario that is known to be right: every run of every
-// experiment has passed the checks of every table.
+// Scenario is a valid scenario: all runs have passed the checks of all tables.
 type Scenario struct {
 	Name        string
 	Description string
-	File        string   // where it was read from
+	File        string   // it was read from
 	Settings    Settings // the base settings, overrides included
 	Experiments []Experiment
 	Tables      []crossval.Table
-	Notes       []string // what is well but may be unexpected, one sentence each
+	Notes       []string // valid settings with a surprising effect, one sentence each
 
 	plans      []plan
 	tablePlans []tablePlan
 }
 
-// Load reads a scenario from a file, or, given a bare name without a folder or
-// the ending .toml, one of those that are shipped, and lays the overrides
-// ("key=value", see config.ParseOverride) over it. Everything wrong comes back
-// at once as config.Errors.
+// Load reads a scenario and applies overrides ("key=value", see config.ParseOverride).
+// The name is that of a file, or that of a shipped scenario without folder and ending
+// .toml. The error is config.Errors with all problems.
 func Load(name string, overrides []string) (*Scenario, error) {
 	if !isFile(name) {
 		source, ok := Source(name)
@@ -47,7 +45,7 @@ func Load(name string, overrides []string) (*Scenario, error) {
 	return Parse(name, source, overrides)
 }
 
-// ending is that of a scenario file.
+// ending is the extension of a scenario file.
 const ending = ".toml"
 
 // isFile reports whether a name is that of a file and not of a shipped scenario.
@@ -55,7 +53,7 @@ func isFile(name string) bool {
 	return strings.HasSuffix(name, ending) || strings.ContainsAny(name, `/\`)
 }
 
-// unreadable says why a file cannot be read and what may have been meant.
+// unreadable returns why a file cannot be read, with a suggestion.
 func unreadable(name string, err error) string {
 	if !errors.Is(err, fs.ErrNotExist) {
 		var path *fs.PathError
@@ -71,8 +69,8 @@ func unreadable(name string, err error) string {
 	return fmt.Sprintf("no such file; shipped scenarios go by their name alone: %s", strings.Join(shippedNames(), ", "))
 }
 
-// Parse reads a scenario from its source; the file's name serves the messages,
-// and the scenario's name when the source has none.
+// Parse reads a scenario from its source. Errors name the file; it is also the default
+// name of the scenario.
 func Parse(file string, source []byte, arguments []string) (*Scenario, error) {
 	root, err := config.Parse(file, source)
 	if err != nil {
@@ -85,7 +83,7 @@ func Parse(file string, source []byte, arguments []string) (*Scenario, error) {
 	besideScenario(root, file, nil)
 	over := applyOverrides(root, arguments, &problems)
 
-	doc := document{Settings: Defaults()}
+	doc := document{Settings: defaultSettings()}
 	problems.Merge(config.Decode(root, "", &doc))
 	problems.Merge(doc.resolve(root))
 	if len(problems) > 0 {
@@ -125,21 +123,21 @@ func Parse(file string, source []byte, arguments []string) (*Scenario, error) {
 	return s, nil
 }
 
-// runsNothing reports whether the document has tables alone: no method and no
-// experiment.
+// runsNothing reports whether the document has tables only, without methods and
+// experiments.
 func runsNothing(root *config.Node) bool {
 	return root.Child("table") != nil && root.Child("methods") == nil && root.Child("experiment") == nil
 }
 
-// requireNoSweep reports a sweep over runs that there are none of.
+// requireNoSweep reports a sweep in a document without runs.
 func requireNoSweep(root *config.Node, problems *config.Errors) {
 	if sweep := root.Child("sweep"); sweep != nil {
 		problems.Add(sweep.Key, "sweep has no effect without methods: tables are not swept")
 	}
 }
 
-// nameExperiments gives the document a name, and an experiment when it has
-// none but something to run, so that overrides can reach both.
+// nameExperiments sets the default name, and adds an experiment if there are methods
+// only, so that overrides can set keys of both.
 func nameExperiments(root *config.Node, file string) error {
 	at := config.Place{File: file}
 	if root.Child("name") == nil {
@@ -158,7 +156,7 @@ func nameExperiments(root *config.Node, file string) error {
 	return root.Set(config.Path{"experiment"}, config.NewList([]*config.Node{only}, at))
 }
 
-// makePlans reads the experiments and lays the overrides over them.
+// makePlans reads the experiments and applies the overrides.
 func makePlans(doc *document, root *config.Node, over *overrides, problems *config.Errors) []plan {
 	methods := root.Child("methods")
 	if methods == nil || len(methods.Keys()) == 0 {

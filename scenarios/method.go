@@ -6,8 +6,7 @@ import (
 	"fedsim/federation"
 )
 
-// Method is a table [methods.<label>] of a scenario: an algorithm with its
-// options under a label of its own.
+// Method is a table [methods.<label>] of a scenario: an algorithm with its options.
 type Method struct {
 	Algorithm string `toml:"algorithm" doc:"registered name of the algorithm; default: the label"`
 	Label     string `toml:"label" doc:"name shown in figures; default: the table's label"`
@@ -16,9 +15,8 @@ type Method struct {
 	Options any `toml:"options" doc:"the options of the algorithm"`
 }
 
-// resolve fills in what depends on the label and the algorithm: the names, and
-// the options, decoded strictly over the algorithm's defaults. The node is the
-// method's table in the tree of settings.
+// resolve sets the default names, and decodes the options strictly over the defaults of
+// the algorithm. The node is the table of the method in the tree of settings.
 func (m *Method) resolve(label string, node, tree *config.Node) config.Errors {
 	var problems config.Errors
 	key := "methods." + config.Path{label}.String()
@@ -50,8 +48,8 @@ func (m *Method) resolve(label string, node, tree *config.Node) config.Errors {
 // options returns the decoded options.
 func (m *Method) options() algorithms.Options { return m.Options.(algorithms.Options) }
 
-// checkProtocol reports a protocol of the method's own that does not exist.
-// What goes with a protocol is checked run by run, when it is in force.
+// checkProtocol reports an unknown protocol of the method. Each run checks its settings
+// under its protocol.
 func (m Method) checkProtocol(f federation.Config, c *config.Checker) {
 	if m.Protocol == "" {
 		return

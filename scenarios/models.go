@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"slices"
 
 	"fedsim/config"
 	"fedsim/devices"
@@ -70,38 +71,64 @@ func (s *Settings) chosen(kind *kindOfModel) (name string, options *any) {
 	}
 }
 
-// resolveModels decodes the options of models, selectors and protocols strictly over the defaults
-// of each. A name that is not registered is left to the tables' checks.
+// resolveModels decodes the options of models, selectors and protocols strictly over the
+// defaults of each. The checks of the tables report names that are not registered.
 func (s *Settings) resolveModels(tree *config.Node) config.Errors {
 	var problems config.Errors
 	for _, kind := range kindsOfModels() {
 		name, into := s.chosen(&kind)
-		var given *config.Node
-		if table := tree.Child(kind.table); table != nil {
-			given = table.Child(kind.options)
-		}
-		*into = nil
-		found := false
-		for _, m := range kind.models {
-			if m.name != name {
-				continue
-			}
-			found = true
-			options := m.options()
-			if given != nil {
-				problems.Merge(config.Decode(given, kind.path(), options))
-			}
-			*into = options
-		}
+		*into = kind.decode(name, tree, &problems)
+		given := kind.given(tree)
 		switch {
-		case given == nil || found:
+		case given == nil || *into != nil:
 		case kind.optional && name == "":
 			problems.Add(given.Key, fmt.Sprintf("%s has no effect without %s.%s", kind.path(), kind.table, kind.key))
-		case !kind.optional:
+		case !kind.optional && !(kind.key == "protocol" && slices.ContainsFunc(s.protocols(), kind.has)):
 			problems.Add(given.Key, fmt.Sprintf("%s has no effect: %s %q has no options", kind.path(), kind.what, name))
 		}
 	}
 	return problems
+}
+
+// resolveProtocol sets the protocol of a method and decodes its options.
+func (s *Settings) resolveProtocol(protocol string, tree *config.Node) config.Errors {
+	var problems config.Errors
+	s.Federation.Protocol = protocol
+	for _, kind := range kindsOfModels() {
+		if kind.key == "protocol" {
+			s.Federation.ProtocolOptions = kind.decode(protocol, tree, &problems)
+		}
+	}
+	return problems
+}
+
+// given returns the options in the tree of settings, or nil.
+func (k *kindOfModel) given(tree *config.Node) *config.Node {
+	if table := tree.Child(k.table); table != nil {
+		return table.Child(k.options)
+	}
+	return nil
+}
+
+// has reports whether the model of a name has options.
+func (k *kindOfModel) has(name string) bool {
+	return slices.ContainsFunc(k.models, func(m model) bool { return m.name == name })
+}
+
+// decode returns the options of the model of a name, decoded from the tree of settings;
+// nil if it has none.
+func (k *kindOfModel) decode(name string, tree *config.Node, problems *config.Errors) any {
+	for _, m := range k.models {
+		if m.name != name {
+			continue
+		}
+		options := m.options()
+		if given := k.given(tree); given != nil {
+			problems.Merge(config.Decode(given, k.path(), options))
+		}
+		return options
+	}
+	return nil
 }
 
 // names reports whether a model is in use: in the base settings or at a point of an

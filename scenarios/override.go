@@ -7,22 +7,21 @@ import (
 	"fedsim/config"
 )
 
-// overrides are the arguments of --set, sorted by what they reach.
+// overrides are the arguments of --set by kind.
 type overrides struct {
 	settings []config.Assignment // over the base and every experiment
 	chosen   []choice            // points of named axes
 }
 
-// choice leaves an axis of an experiment with some of its points.
+// choice selects points of an axis of an experiment.
 type choice struct {
 	experiment, axis string
 	labels           []*config.Node
 	at               config.Place
 }
 
-// applyOverrides lays the overrides over the document and returns those that
-// must also be laid over its experiments. A table as a value stands for its
-// single keys.
+// applyOverrides applies the overrides to the document. It returns those that also apply
+// to its experiments. A table as a value stands for its keys.
 func applyOverrides(root *config.Node, arguments []string, problems *config.Errors) overrides {
 	var o overrides
 	for _, argument := range arguments {
@@ -38,7 +37,7 @@ func applyOverrides(root *config.Node, arguments []string, problems *config.Erro
 	return o
 }
 
-// singleKeys flattens an override whose value is a table.
+// singleKeys returns an override with a table as overrides of its keys.
 func singleKeys(a config.Assignment, problems *config.Errors) []config.Assignment {
 	if !a.Value.IsTable() {
 		return wholes([]config.Assignment{a})
@@ -53,7 +52,7 @@ func singleKeys(a config.Assignment, problems *config.Errors) []config.Assignmen
 	return wholes(inner)
 }
 
-// apply lays one override over the document.
+// apply applies one override to the document.
 func (o *overrides) apply(root *config.Node, a config.Assignment, problems *config.Errors) {
 	at := a.Value.Place
 	table, path := root, a.Path
@@ -84,9 +83,8 @@ func (o *overrides) apply(root *config.Node, a config.Assignment, problems *conf
 	}
 }
 
-// findNamed returns the table of the experiment, or of the table of errors, that
-// the override names and what is left of the key, nil when there is anything
-// wrong with it.
+// findNamed returns the experiment or the table of errors that an override names, and the
+// rest of the key. It returns nil after a problem.
 func findNamed(root *config.Node, a config.Assignment, problems *config.Errors) (*config.Node, config.Path) {
 	kind := a.Path[0]
 	if len(a.Path) < 3 {
@@ -110,8 +108,8 @@ func findNamed(root *config.Node, a config.Assignment, problems *config.Errors) 
 	return nil, nil
 }
 
-// chooseSets leaves a table of errors with the sets of the given labels, in the
-// order of the file: table.<name>.set with a label or a list of labels.
+// chooseSets selects the sets of a table of errors by label, in the order of the file:
+// table.<name>.set with a label or a list of labels.
 func chooseSets(table *config.Node, a config.Assignment, path config.Path, problems *config.Errors) {
 	chosen := a.Value.Items()
 	if !a.Value.IsList() {
@@ -119,13 +117,13 @@ func chooseSets(table *config.Node, a config.Assignment, path config.Path, probl
 	}
 	sets := table.Child("set")
 	if len(path) != 1 || len(chosen) == 0 || sets == nil {
-		problems.Add(a.Value.Place, "must hold the labels of the data sets to keep: table.<name>.set=[\"label\"]")
+		problems.Add(a.Value.Place, "must hold the labels of data sets: table.<name>.set=[\"label\"]")
 		return
 	}
 	var labels []string
-	kept := map[string]bool{}
+	chosenLabels := map[string]bool{}
 	for _, node := range chosen {
-		kept[config.Label(node.Value())] = true
+		chosenLabels[config.Label(node.Value())] = true
 	}
 	var items []*config.Node
 	for _, set := range sets.Items() {
@@ -135,7 +133,7 @@ func chooseSets(table *config.Node, a config.Assignment, path config.Path, probl
 		}
 		name := config.Label(label.Value())
 		labels = append(labels, name)
-		if kept[name] {
+		if chosenLabels[name] {
 			items = append(items, set)
 		}
 	}
@@ -150,23 +148,23 @@ func chooseSets(table *config.Node, a config.Assignment, path config.Path, probl
 	}
 }
 
-// choose notes which points of an axis shall stay: experiment.<name>.axis.<axis>
-// with a label or a list of labels.
+// choose selects points of an axis: experiment.<name>.axis.<axis> with a label or a list
+// of labels.
 func (o *overrides) choose(a config.Assignment, path config.Path, problems *config.Errors) {
 	c := choice{experiment: a.Path[1], at: a.Value.Place, labels: a.Value.Items()}
 	if !a.Value.IsList() {
 		c.labels = []*config.Node{a.Value}
 	}
 	if len(path) != 2 || len(c.labels) == 0 {
-		problems.Add(c.at, "must name an axis and the labels of the points to keep: experiment.<name>.axis.<axis>=[\"label\"]")
+		problems.Add(c.at, "must name an axis and the labels of points: experiment.<name>.axis.<axis>=[\"label\"]")
 		return
 	}
 	c.axis = path[1]
 	o.chosen = append(o.chosen, c)
 }
 
-// fold lays the overrides over an experiment, so that nothing in it stands above
-// them: what it sets is dropped, what it sweeps or tunes collapses to the value.
+// fold applies the overrides to an experiment: they replace values that it sets, sweeps
+// or tunes.
 func (o *overrides) fold(p *plan, problems *config.Errors) {
 	for _, c := range o.chosen {
 		if c.experiment == p.name {
@@ -174,7 +172,7 @@ func (o *overrides) fold(p *plan, problems *config.Errors) {
 		}
 	}
 	for _, a := range o.settings {
-		p.set = without(p.set, a.Path)
+		p.set = except(p.set, a.Path)
 		for i := range p.axes {
 			axis := &p.axes[i]
 			switch {
@@ -195,11 +193,11 @@ func (o *overrides) fold(p *plan, problems *config.Errors) {
 		}
 	}
 	if p.figure != nil && !slices.Contains(p.seriesLabels(), p.figure.Emphasis) {
-		p.figure.Emphasis = "" // the value to emphasise has been overridden away
+		p.figure.Emphasis = "" // an override removed the emphasized value
 	}
 }
 
-// fold leaves the axis of an experiment with the points that were chosen.
+// fold removes the other points from the axis of an experiment.
 func (c *choice) fold(p *plan, problems *config.Errors) {
 	var names []string
 	for i := range p.axes {

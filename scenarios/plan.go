@@ -9,8 +9,8 @@ import (
 	"fedsim/results"
 )
 
-// plan is an experiment before its expansion: what it sets over the base
-// settings, its grid and what it tunes.
+// plan is an experiment before its expansion: its settings over the base settings, its
+// grid and its tuning grids.
 type plan struct {
 	name, description string
 	at                config.Place
@@ -20,7 +20,7 @@ type plan struct {
 	tuned             []tuned
 	tuning            Tuning
 	figure            *results.Figure
-	notes             []string // what the user should know, of its runs
+	notes             []string // see Scenario.Notes
 }
 
 // tuned is the tuning grid of one method.
@@ -29,8 +29,7 @@ type tuned struct {
 	axes   []axis // by option key, relative to the method's table
 }
 
-// find returns the index of the axis of a settings key, -1 when the key is not
-// tuned.
+// find returns the index of the axis of a settings key, -1 if the key is not tuned.
 func (t *tuned) find(key config.Path) int {
 	return slices.IndexFunc(t.axes, func(a axis) bool { return key.Equal(t.path(a.swept)) })
 }
@@ -40,12 +39,12 @@ func (t *tuned) path(option config.Path) config.Path {
 	return slices.Concat(config.Path{"methods", t.method}, option)
 }
 
-// newPlan reads an experiment from its table, whose node is given for the
-// places; all lists the methods of the scenario in the order of the file.
+// newPlan reads an experiment from its table. The node has the places; all lists the
+// methods of the scenario in the order of the file.
 func newPlan(table experimentTable, node *config.Node, all []string, problems *config.Errors) plan {
 	p := plan{
 		name: table.Name, description: table.Description, at: node.Place,
-		methods: table.Methods, tuning: DefaultTuning(),
+		methods: table.Methods, tuning: defaultTuning(),
 	}
 	if !config.IsName(p.name) {
 		problems.AddProblem(node.PlaceOf("name"), config.Problem{Key: "experiment.name", Value: p.name, Want: config.NameRule})
@@ -87,7 +86,7 @@ func (p *plan) planMethods(node *config.Node, all []string, problems *config.Err
 // planTuning reads the tuning grids, in the order of the experiment's methods.
 func (p *plan) planTuning(table experimentTable, node *config.Node, all []string, problems *config.Errors) {
 	if table.Tuning != nil {
-		p.tuning = DefaultTuning()
+		p.tuning = defaultTuning()
 		problems.Merge(config.Decode(node.Child("tuning"), "experiment.tuning", &p.tuning))
 		c := config.NewChecker()
 		p.tuning.Validate(c)
@@ -104,7 +103,7 @@ func (p *plan) planTuning(table experimentTable, node *config.Node, all []string
 	if tune == nil {
 		return
 	}
-	// The grids of methods that --set has removed have nothing to tune any more.
+	// --set may have removed methods with a grid.
 	methods := node.Child("methods")
 	removed := methods != nil && methods.Place.Override != ""
 	for _, label := range tune.Keys() {
@@ -153,9 +152,8 @@ func (p *plan) planFigure(table experimentTable, problems *config.Errors) {
 	}
 }
 
-// checkFigure checks the names in the figure that are those of the experiment:
-// panel, series and the emphasised value of the series. The figure's node gives
-// the places.
+// checkFigure checks the figure, and that panel, series and emphasis name axes and labels
+// of the experiment. The node of the figure has the places.
 func (p *plan) checkFigure(node *config.Node, problems *config.Errors) {
 	if p.figure == nil {
 		return
@@ -186,7 +184,7 @@ func (p *plan) checkFigure(node *config.Node, problems *config.Errors) {
 	}
 }
 
-// seriesLabels returns the values that the figure's series goes through.
+// seriesLabels returns the labels of the figure's series.
 func (p *plan) seriesLabels() []string {
 	for i := range p.axes {
 		if p.axes[i].name == p.figure.Series {
@@ -207,8 +205,8 @@ func (p *plan) checkNames(problems *config.Errors) {
 	}
 }
 
-// checkOwners reports keys that more than one part of the experiment sets, since
-// one of them would be without effect, and keys that no experiment may set.
+// checkOwners reports keys that several parts of the experiment set, since only one
+// would have an effect, and keys that an experiment may not set.
 func (p *plan) checkOwners(problems *config.Errors) {
 	owner := map[string]string{}
 	claim := func(path config.Path, by string, at config.Place) {
@@ -246,8 +244,7 @@ func (p *plan) checkOwners(problems *config.Errors) {
 	}
 }
 
-// inherit appends the sweeps of the whole scenario that the experiment leaves
-// open.
+// inherit appends the sweeps of the scenario over keys that the experiment does not set.
 func (p *plan) inherit(sweeps []axis) {
 	for _, sweep := range sweeps {
 		taken := index(p.set, sweep.swept) >= 0 ||

@@ -168,7 +168,7 @@ func TestResolvedOfAnything(t *testing.T) {
 	}
 }
 
-// Parsing never panics and never hangs, and what it accepts can be resolved and
+// Parsing never panics and never hangs. An accepted scenario can be resolved and
 // read again.
 func FuzzParse(f *testing.F) {
 	f.Add(grid, "run.rounds=3")

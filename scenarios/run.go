@@ -8,8 +8,8 @@ import (
 	"fedsim/results"
 )
 
-// Experiment is a grid of runs that belong together, expanded: the points of
-// the axes, the first axis slowest, and at each point the methods in order.
+// Experiment is an expanded grid of runs: the points of the axes, the first axis slowest,
+// and at each point the methods in order.
 type Experiment struct {
 	Name        string
 	Description string
@@ -20,22 +20,21 @@ type Experiment struct {
 	Jobs        []Job
 }
 
-// Job is one method at one point of an experiment, to be run under every seed.
+// Job is a method at a point of an experiment, for all seeds.
 type Job struct {
-	// Candidates are the runs to choose from, under the first seed, in the order
-	// of the tuning grid, the first key slowest. A method that is not tuned has
-	// one.
+	// Candidates are the runs of the tuning grid under the first seed, the first key
+	// slowest. A method without a grid has one.
 	Candidates []Run
-	// Seeds are those of the repetitions; Candidates[i].WithSeed makes them.
+	// Seeds are the seeds of the repetitions, for Candidates[i].WithSeed.
 	Seeds []uint64
-	// Options are those that are tuned, in the order of the grid; nil when none is.
+	// Options are the tuned options in the order of the grid; nil without a grid.
 	Options []Tunable
 
-	key  string // its runs' ID without what is tuned and without the seed
+	key  string // ID of its runs without tuned options and seed
 	make func(tuned []results.Setting) (Run, error)
 }
 
-// Run is one concrete run: a method at a point of an experiment under a seed.
+// Run is a run: a method at a point of an experiment under a seed.
 type Run struct {
 	ID         string // unique in the scenario: experiment/method/key=value/.../seed=n
 	Experiment string
@@ -51,12 +50,11 @@ type Run struct {
 	Settings   Settings           // those of this seed
 }
 
-// firstSeed is the seed that varies nothing: under it the data are those that [data]
-// says.
+// firstSeed is the seed under which data.seed and data.split have their own values.
 const firstSeed = 1
 
-// WithSeed returns the same run under another seed, which is that of the system, of
-// the data, or of both, as run.vary says. Options are shared.
+// WithSeed returns the run under another seed, which changes the system, the data or
+// both according to run.vary. Both runs share their options.
 func (r Run) WithSeed(seed uint64) Run {
 	s := &r.Settings
 	r.System = seed
@@ -72,16 +70,15 @@ func (r Run) WithSeed(seed uint64) Run {
 	return r
 }
 
-// id renders the run's name. Values are escaped where they would be taken for
-// the structure of the name, so that names are as distinct as what they name.
+// id returns the ID of the run. Values are escaped, so different runs have different IDs.
 func (r *Run) id() string {
 	return fmt.Sprintf("%s%s/seed=%d", r.place(), path(r.Tuned), r.Seed)
 }
 
-// place is the part of the name that the runs of a job share.
+// place returns the part of the ID that the runs of a job share.
 func (r *Run) place() string { return r.Experiment + "/" + r.Method + path(r.Point) }
 
-// path renders settings as parts of a name.
+// path returns settings as parts of an ID.
 func path(settings []results.Setting) string {
 	var b strings.Builder
 	for _, s := range settings {
@@ -90,7 +87,7 @@ func path(settings []results.Setting) string {
 	return b.String()
 }
 
-// escape writes slashes, percent signs and control characters as %XX.
+// escape returns a value with slashes, percent signs and control characters as %XX.
 func escape(value string) string {
 	var b strings.Builder
 	for i := range len(value) {

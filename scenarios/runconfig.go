@@ -28,7 +28,7 @@ type RunConfig struct {
 // The modes of a run.
 const (
 	Learning = "learning" // the devices learn
-	Timing   = "timing"   // they take as long as if they did
+	Timing   = "timing"   // they take as long, without learning
 )
 
 func defaultRun() RunConfig {
@@ -39,7 +39,7 @@ func defaultRun() RunConfig {
 	}
 }
 
-// Validate reports everything wrong with the table.
+// Validate reports all problems of the table.
 func (r *RunConfig) Validate(c *config.Checker) {
 	c.OneOf("mode", r.Mode, Learning, Timing)
 	c.Require(r.Rounds >= 1, "rounds", r.Rounds, "must be at least 1")
@@ -55,7 +55,7 @@ func (r *RunConfig) Validate(c *config.Checker) {
 	c.Require(distinct(r.Seeds), "seeds", r.Seeds, "must hold every seed once")
 	c.OneOf("vary", string(r.Vary), string(results.VarySystem), string(results.VarySplit), string(results.VaryAll))
 	if r.Mode == Timing {
-		const want = " in mode \"timing\", which learns nothing"
+		const want = " in mode \"timing\", which does not learn"
 		c.Require(r.Outer == 1, "outer", r.Outer, "must be 1"+want)
 		c.Require(r.EvalTasks == 0, "eval_tasks", r.EvalTasks, "must be 0"+want)
 		c.Require(r.ThetaEvery == 0, "theta_every", r.ThetaEvery, "must be 0"+want)
@@ -65,9 +65,8 @@ func (r *RunConfig) Validate(c *config.Checker) {
 	r.Targets.Check(c, "targets")
 }
 
-// checkMetrics reports targets that the data and the problem cannot reach: errors on
-// test rows that there are none of, shares above 1, sub-optimalities without an
-// optimum. Targets of sub-optimalities alone are left out of tables then.
+// checkMetrics reports targets that the data and the problem exclude: test errors without
+// test rows, shares above 1, and a sub-optimality in stop_at without an optimum.
 func (r *RunConfig) checkMetrics(s *Settings, c *config.Checker) {
 	check := func(t results.Target, key string) {
 		if s.Data.Target != data.TargetReal {
@@ -83,18 +82,18 @@ func (r *RunConfig) checkMetrics(s *Settings, c *config.Checker) {
 		"must be 0, or of another metric, when problem.optimum_sweeps is 0: without a reference optimum there is no sub-optimality to stop at")
 }
 
-// mostModel bounds the bytes of a model that is stored.
+// mostModel is the most bytes of a stored model.
 const mostModel = 1e9
 
-// ModelFits reports whether the model of so many tasks with so many weights each may be
-// stored, and otherwise what is wanted of run.model.
+// ModelFits reports whether the model of some tasks and features may be stored. want is
+// the remedy if not.
 func ModelFits(tasks, features int) (want string, fits bool) {
 	bytes := 8 * float64(tasks) * float64(features)
 	return fmt.Sprintf("must be false: W of %d tasks x %d features takes %.3g GB, and at most 1 GB is stored for a run", tasks, features, bytes/1e9), bytes <= mostModel
 }
 
-// checkModel refuses to store the model of generated data when it is too large; files
-// are not looked at.
+// checkModel reports a model of generated data that is too large to store. It does not
+// read data files.
 func (r *RunConfig) checkModel(s *Settings, c *config.Checker) {
 	if !r.Model || s.Data.Source != data.SourceSynthetic {
 		return

@@ -16,11 +16,10 @@ import (
 // schema is a JSON Schema, or a part of one.
 type schema = map[string]any
 
-// WriteSchema writes the JSON Schema (draft 2020-12) of scenario files, for
-// editors: every key with its type, default and description, the names it takes
-// where it takes names alone, and the options of every registered algorithm and model. A
-// file that it refuses is refused by Parse, but not the reverse: ranges, and what
-// keys have to do with each other, are left to Parse.
+// WriteSchema writes the JSON Schema (draft 2020-12) of scenario files for editors: every
+// key with its type, default, description and allowed names, and the options of every
+// registered algorithm and model. Parse refuses every file that the schema refuses. It
+// also checks ranges and combinations of keys, which the schema does not.
 func WriteSchema(w io.Writer) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
@@ -31,10 +30,10 @@ func WriteSchema(w io.Writer) error {
 	return nil
 }
 
-// documentSchema is that of a whole file. What experiments set and sweep refers
-// to the schemas of the keys at the top.
+// documentSchema is the schema of a file. Keys of experiments refer to the schemas of the
+// keys at the top.
 func documentSchema() schema {
-	document := config.Fields(&document{Settings: Defaults()})
+	document := config.Fields(&document{Settings: defaultSettings()})
 	document = slices.DeleteFunc(document, func(f config.Field) bool { return strings.HasPrefix(f.Key, "methods.") })
 	root := object(document)
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -135,7 +134,7 @@ func experiment(table schema) {
 	described(keys, "tune", schema{"type": "object", "additionalProperties": tuneSchema()})
 }
 
-// tuneSchema is that of a tuning grid: lists of values by option key.
+// tuneSchema is the schema of a tuning grid: lists of values by option key.
 func tuneSchema() schema {
 	lists := map[string][]any{}
 	for _, name := range algorithms.Names() {
@@ -155,7 +154,7 @@ func tuneSchema() schema {
 	return schema{"type": "object", "properties": dotted, "additionalProperties": false}
 }
 
-// tableSchema is that of a [[table]].
+// tableSchema is the schema of a [[table]].
 func tableSchema() schema {
 	table := object(config.Fields(&tableTable{Config: crossval.Defaults()}))
 	named(table, "set")

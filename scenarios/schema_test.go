@@ -57,7 +57,7 @@ func asJSON(t *testing.T, source []byte) any {
 	return value
 }
 
-// Every shipped scenario passes, as it is written and with every default.
+// Every shipped scenario passes, in its own form and with every default.
 func TestSchemaTakesShippedScenarios(t *testing.T) {
 	s := compiled(t)
 	for _, info := range Shipped() {
@@ -104,7 +104,7 @@ func TestSchemaTakes(t *testing.T) {
 	}
 }
 
-// What the schema refuses, and where; Parse refuses it, too.
+// Parse also refuses the documents that the schema refuses.
 func TestSchemaRefuses(t *testing.T) {
 	s := compiled(t)
 	for _, c := range []struct{ name, source, at string }{
@@ -175,7 +175,7 @@ func TestSchemaDescribesEveryKey(t *testing.T) {
 	if err := WriteSchema(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range Reference() {
+	for _, f := range referenceFields() {
 		quoted, err := json.Marshal(f.Doc)
 		if err != nil {
 			t.Fatal(err)

@@ -16,8 +16,7 @@ import (
 	"fedsim/results"
 )
 
-// Settings is everything that determines a run but its seed: one table per
-// package.
+// Settings has everything that determines a run except its seed: a table of each package.
 type Settings struct {
 	Data       data.Config       `toml:"data" doc:"the federated data set"`
 	Problem    mtl.Config        `toml:"problem" doc:"the learning problem"`
@@ -31,8 +30,8 @@ type Settings struct {
 	Methods    map[string]Method `toml:"methods" doc:"the methods to run, each under a label of letters, digits, -, _ and ."`
 }
 
-// Defaults returns the settings with every default filled in and no methods.
-func Defaults() Settings {
+// defaultSettings returns the settings with every default filled in and no methods.
+func defaultSettings() Settings {
 	return Settings{
 		Data:       data.Defaults(),
 		Problem:    mtl.Defaults(),
@@ -49,20 +48,20 @@ func Defaults() Settings {
 // decodeSettings decodes a tree of settings strictly, the options of each method
 // and model into the struct that it has for them.
 func decodeSettings(tree *config.Node) (Settings, config.Errors) {
-	settings := Defaults()
+	settings := defaultSettings()
 	problems := config.Decode(tree, "", &settings)
 	problems.Merge(settings.resolve(tree))
 	return settings, problems
 }
 
-// resolve completes settings that were decoded from the tree.
+// resolve sets defaults and decodes options of settings from the tree.
 func (s *Settings) resolve(tree *config.Node) config.Errors {
 	problems := s.resolveMethods(tree)
 	problems.Merge(s.resolveModels(tree))
 	return problems
 }
 
-// resolveMethods completes methods that were decoded from the tree.
+// resolveMethods sets defaults and decodes options of the methods.
 func (s *Settings) resolveMethods(tree *config.Node) config.Errors {
 	var problems config.Errors
 	for _, label := range s.labels() {
@@ -99,9 +98,9 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	s.checkTarget(c)
 	splits := s.Data.Skew || s.Run.Mode == Learning && (s.Data.TestFraction > 0 || s.Data.DevicesPerTask > 1)
 	c.Require(s.Run.Vary != results.VarySplit || splits, "run.vary", s.Run.Vary,
-		"must be \"system\" or \"all\": without test rows, skew or several devices to a task no split of the data differs from another")
+		"must be \"system\" or \"all\": all splits are the same without test rows, skew and devices_per_task")
 	c.Require(s.Data.Resident || s.Problem.OptimumSweeps == 0 && s.Problem.WarmOmega == 0, "data.resident", s.Data.Resident,
-		"must be true unless problem.optimum_sweeps and problem.warm_omega are 0: the central solver comes back to every row too often to make it anew")
+		"must be true unless problem.optimum_sweeps and problem.warm_omega are 0: the central solver uses every row too often to generate it again")
 	s.Run.checkMetrics(s, c.In("run"))
 	s.Run.checkModel(s, c.In("run"))
 	for _, label := range s.labels() {
@@ -130,7 +129,7 @@ func (s *Settings) protocols() []string {
 	return all
 }
 
-// checkTarget reports a loss that does not take the targets of the data.
+// checkTarget reports a loss that does not accept the targets of the data.
 func (s *Settings) checkTarget(c *config.Checker) {
 	loss := s.Problem.Loss
 	if s.Data.Target != data.TargetReal || !slices.Contains(mtl.LossNames(), loss) {

@@ -10,26 +10,24 @@ import (
 	"fedsim/results"
 )
 
-// The two sorts of comments in a starter: what is said, and what is set when the
-// mark is removed.
+// The marks of text and of keys with their defaults.
 const (
 	said = "# "
 	off  = "#"
 )
 
-// starterWidth is where what is said is wrapped.
+// starterWidth is the most columns of a line of text.
 const starterWidth = 96
 
 // starterIntroduction opens a starter.
-const starterIntroduction = `A scenario of fedsim. Run it with "fedsim run", see what is wrong with it with
-"fedsim scenarios validate". Every key is here with its meaning and its default;
-remove the # before a key to change it.`
+const starterIntroduction = `A scenario of fedsim. "fedsim run" runs it, "fedsim scenarios validate" checks it.
+Every key is here with its meaning and its default. Remove the # before a key to
+change it.`
 
-// chosen are the keys that a starter sets, with their values as TOML: enough for
-// methods that differ in seconds of virtual time, in a second of ours. They have a
-// reason where it is not that of the key.
+// chosen are the keys that a starter sets, with their values as TOML. With them methods
+// differ by seconds of virtual time, and a run takes a second. A reason is optional.
 var chosen = map[string]struct{ value, reason string }{
-	"problem.warm_omega": {"3", "How the tasks are related is learnt before the run: under the coupling a run would start from, a multiple of the identity, they have nothing to tell each other."},
+	"problem.warm_omega": {"3", "The coupling of the tasks is learned before the run. The initial coupling is a multiple of the identity, which shares nothing between tasks."},
 	"network.profile":    {`"wifi"`, ""},
 	"run.stop_at":        {"5e-4", ""},
 	"run.rounds":         {"200", ""},
@@ -44,10 +42,9 @@ var chosenMethods = []struct {
 	{"cocoa", map[string]string{"theta": "0.5"}},
 }
 
-// Starter returns a scenario to start one's own from, whose experiment has the
-// given name: two methods on a small generated set, and every key of the settings,
-// of the methods' options and of the figure, commented out where it has its
-// default. It panics for a name that is not one (config.IsName).
+// Starter returns a new scenario with an experiment of a name: two methods on a small
+// generated set. It has every key of the settings, of the options and of the figure;
+// keys with their defaults are comments. It panics unless config.IsName(name).
 func Starter(name string) []byte {
 	if !config.IsName(name) {
 		panic(fmt.Sprintf("scenarios: %q is no name", name))
@@ -71,7 +68,7 @@ func Starter(name string) []byte {
 // starter writes the text.
 type starter struct{ bytes.Buffer }
 
-// settings writes a table of settings and those within it, whose keys are dotted.
+// settings writes a table of settings. Keys of tables within it are dotted.
 func (b *starter) settings(table string, s section) {
 	b.heading("["+table+"]", s.doc)
 	for _, f := range s.fields {
@@ -110,9 +107,9 @@ func (b *starter) method(algorithm string, set map[string]string) {
 
 // experiment writes the only experiment and its figure.
 func (b *starter) experiment(name string) {
-	b.heading("[[experiment]]", "a grid of runs; further ones follow the first")
+	b.heading("[[experiment]]", "a grid of runs; more may follow")
 	fmt.Fprintf(b, "name = %q\n", name)
-	b.say("Lists of values by key: all of them run, each with every method.")
+	b.say("Lists of values by key. All combinations run, each with every method.")
 	fmt.Fprintf(b, "%ssweep = { \"network.profile\" = [\"3g\", \"lte\", \"wifi\"] }\n", off)
 	figure := results.DefaultFigure()
 	figure.File = name
@@ -133,8 +130,8 @@ func (b *starter) heading(text, doc string) {
 	fmt.Fprintln(b, text)
 }
 
-// key writes what a key means, and the key with a value or, commented out, with
-// its default.
+// key writes the meaning of a key, and the key with a value or, as a comment, with its
+// default.
 func (b *starter) key(f config.Field, value string) {
 	meaning := f.Doc
 	if f.Unit != "" {
@@ -149,7 +146,7 @@ func (b *starter) key(f config.Field, value string) {
 	fmt.Fprintf(b, "%s = %s\n", f.Key, value)
 }
 
-// say writes text as a comment, wrapped.
+// say writes text as a wrapped comment.
 func (b *starter) say(text string) {
 	line := said[:1]
 	for _, word := range strings.Fields(text) {

@@ -27,7 +27,7 @@ func resolvedText(t *testing.T, source []byte) string {
 
 var switchedOff = regexp.MustCompile(`(?m)^#([a-z].*=)`)
 
-// What is commented out has its default: the scenario is the same with every mark
+// Keys in comments have their defaults: the scenario is the same with every mark
 // removed. So no key is misspelt, and no default is another.
 func TestStarterIsTheSameWithEveryDefault(t *testing.T) {
 	source := Starter("mine")
@@ -54,7 +54,7 @@ func TestStarterHasEveryKey(t *testing.T) {
 	there := func(key string) bool {
 		return regexp.MustCompile(`(?m)^#?` + regexp.QuoteMeta(key) + ` = .`).MatchString(text)
 	}
-	for _, f := range config.Fields(&document{Settings: Defaults()}) {
+	for _, f := range config.Fields(&document{Settings: defaultSettings()}) {
 		table, key, within := strings.Cut(f.Key, ".")
 		if within && f.Type != "table" && f.Type != "value" && table != "methods" && !strings.HasPrefix(table, "experiment") && !there(key) {
 			t.Errorf("%s is not there", f.Key)

@@ -19,10 +19,10 @@ type tableTable struct {
 
 // setTable is one [[table.set]].
 type setTable struct {
-	Label     string               `toml:"label" doc:"name of the data set; required"`
-	Data      *config.Node         `toml:"data" doc:"keys of [data] for this set, over those of the file. A path is searched as data.path is"`
-	Otherwise *config.Node         `toml:"fallback" was:"otherwise" doc:"keys of [data], over those of data, for a generated set if the file of data is missing; the table marks the set as generated. Without fallback a missing file is an error"`
-	Paper     map[string][]float64 `toml:"paper" doc:"published figures to print in the table: by model, the mean and its standard error"`
+	Label    string               `toml:"label" doc:"name of the data set; required"`
+	Data     *config.Node         `toml:"data" doc:"keys of [data] for this set, over those of the file. A path is searched as data.path is"`
+	Fallback *config.Node         `toml:"fallback" was:"otherwise" doc:"keys of [data], over those of data, for a generated set if the file of data is missing; the table marks the set as generated. Without fallback a missing file is an error"`
+	Paper    map[string][]float64 `toml:"paper" doc:"published figures to print in the table: by model, the mean and its standard error"`
 }
 
 // tablePlan is a table before its sets are expanded.
@@ -32,15 +32,15 @@ type tablePlan struct {
 	sets   []setPlan
 }
 
-// setPlan is a set of a table with what it lays over [data].
+// setPlan is a set of a table with its keys of [data].
 type setPlan struct {
-	label           string
-	data, otherwise []config.Assignment // by key of [data]
-	standIn         bool                // there is a table otherwise, which may be empty
-	paper           map[string][]float64
+	label          string
+	data, fallback []config.Assignment // by key of [data]
+	hasFallback    bool                // the table fallback may be empty
+	paper          map[string][]float64
 }
 
-// makeTables reads the tables and lays the overrides over them.
+// makeTables reads the tables and applies the overrides.
 func makeTables(nodes []*config.Node, root *config.Node, over *overrides, problems *config.Errors) []tablePlan {
 	var plans []tablePlan
 	seen := map[string]bool{}
@@ -65,7 +65,7 @@ func makeTables(nodes []*config.Node, root *config.Node, over *overrides, proble
 	return plans
 }
 
-// check reports what is wrong with the table but for the data of its sets.
+// check reports the problems of the table, except for the data of its sets.
 func (p *tablePlan) check(c *config.Checker) {
 	c.Require(config.IsName(p.name), "name", p.name, config.NameRule)
 	p.config.Validate(c)
@@ -84,20 +84,20 @@ func (p *tablePlan) check(c *config.Checker) {
 	}
 }
 
-// newSetPlan reads a set, without the keys that overrides stand above.
+// newSetPlan reads a set, without the keys that overrides set.
 func newSetPlan(table setTable, over *overrides, problems *config.Errors) setPlan {
-	s := setPlan{label: table.Label, standIn: table.Otherwise != nil, paper: table.Paper}
+	s := setPlan{label: table.Label, hasFallback: table.Fallback != nil, paper: table.Paper}
 	s.data = assignmentsOf(table.Data, problems)
-	s.otherwise = assignmentsOf(table.Otherwise, problems)
+	s.fallback = assignmentsOf(table.Fallback, problems)
 	for _, a := range over.settings {
 		if a.Path[0] == "data" {
-			s.data, s.otherwise = without(s.data, a.Path[1:]), without(s.otherwise, a.Path[1:])
+			s.data, s.fallback = except(s.data, a.Path[1:]), except(s.fallback, a.Path[1:])
 		}
 	}
 	return s
 }
 
-// expand makes the table over the base settings and checks all of its sets.
+// expand makes the table over the base settings and checks its sets.
 func (p *tablePlan) expand(base *config.Node) (crossval.Table, config.Errors) {
 	t := crossval.Table{Name: p.name, Config: p.config}
 	var problems config.Errors
@@ -110,11 +110,11 @@ func (p *tablePlan) expand(base *config.Node) (crossval.Table, config.Errors) {
 		tree := base.Clone()
 		lay(tree, plan.data, &problems)
 		set.Data = p.settings(tree, &problems)
-		if plan.standIn {
+		if plan.hasFallback {
 			forgetFile(tree)
-			lay(tree, plan.otherwise, &problems)
-			otherwise := p.settings(tree, &problems)
-			set.Fallback = &otherwise
+			lay(tree, plan.fallback, &problems)
+			fallback := p.settings(tree, &problems)
+			set.Fallback = &fallback
 		}
 		t.Sets = append(t.Sets, set)
 	}
@@ -135,7 +135,7 @@ func (p *tablePlan) settings(tree *config.Node, problems *config.Errors) data.Co
 	return settings.Data
 }
 
-// lay puts assignments by key of [data] over the table data of a tree.
+// lay sets assignments by key of [data] in a tree.
 func lay(tree *config.Node, assignments []config.Assignment, problems *config.Errors) {
 	for _, a := range assignments {
 		a.Path = slices.Concat(config.Path{"data"}, a.Path)
@@ -143,7 +143,7 @@ func lay(tree *config.Node, assignments []config.Assignment, problems *config.Er
 	}
 }
 
-// forgetFile removes from the table data of a tree what belongs to a file.
+// forgetFile removes the keys of a data file from a tree.
 func forgetFile(tree *config.Node) {
 	table := tree.Child("data")
 	if table == nil || !table.IsTable() {
@@ -154,7 +154,7 @@ func forgetFile(tree *config.Node) {
 	}
 }
 
-// resolvedTable and resolvedSet are how a table is written back.
+// resolvedTable and resolvedSet encode a table.
 type resolvedTable struct {
 	Name string `toml:"name"`
 	crossval.Config
@@ -162,10 +162,10 @@ type resolvedTable struct {
 }
 
 type resolvedSet struct {
-	Label     string               `toml:"label"`
-	Data      config.InlineTable   `toml:"data,omitempty"`
-	Otherwise *config.InlineTable  `toml:"fallback,omitempty"`
-	Paper     map[string][]float64 `toml:"paper,omitempty"`
+	Label    string               `toml:"label"`
+	Data     config.InlineTable   `toml:"data,omitempty"`
+	Fallback *config.InlineTable  `toml:"fallback,omitempty"`
+	Paper    map[string][]float64 `toml:"paper,omitempty"`
 }
 
 func (p *tablePlan) resolved() resolvedTable {
@@ -173,8 +173,8 @@ func (p *tablePlan) resolved() resolvedTable {
 	for i := range p.sets {
 		s := &p.sets[i]
 		set := resolvedSet{Label: s.label, Data: s.data, Paper: s.paper}
-		if s.standIn {
-			set.Otherwise = (*config.InlineTable)(&s.otherwise)
+		if s.hasFallback {
+			set.Fallback = (*config.InlineTable)(&s.fallback)
 		}
 		t.Set = append(t.Set, set)
 	}

@@ -81,7 +81,7 @@ func TestTableOverrides(t *testing.T) {
 	if sets := s.Tables[0].Sets; len(sets) != 1 || sets[0].Label != "file" {
 		t.Fatalf("sets %+v, want file alone", sets)
 	}
-	// An override stands above what a set says itself.
+	// An override replaces a value of a set.
 	file := s.Tables[0].Sets[0]
 	if !file.Data.Bias || !file.Fallback.Bias || file.Fallback.Synthetic.Tasks != 9 || s.Tables[1].Sets[0].Data.Synthetic.Tasks != 9 {
 		t.Errorf("overrides of [data] must reach every set: %+v", file)
@@ -141,7 +141,7 @@ x.toml:10:10: table[0].sweeps = 0: must be at least 1`},
 		{"no such table", head + set, []string{"table.b.folds=3"}, "--set table.b.folds=3: unknown table b: known are a"},
 		{"a table without a key", head + set, []string{"table.a=3"}, "--set table.a=3: must name a table and one of its keys: table.<name>.<key>=value"},
 		{"no such set", head + set, []string{"table.a.set=t"}, "--set table.a.set=t: unknown data set t: known are s"},
-		{"a key of a set", head + set, []string{"table.a.set.label=t"}, `--set table.a.set.label=t: must hold the labels of the data sets to keep: table.<name>.set=["label"]`},
+		{"a key of a set", head + set, []string{"table.a.set.label=t"}, `--set table.a.set.label=t: must hold the labels of data sets: table.<name>.set=["label"]`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := Parse("x.toml", []byte(test.source), test.set)

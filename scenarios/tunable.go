@@ -16,10 +16,10 @@ import (
 type Tunable struct {
 	Key     string // relative to the method's table, such as "options.theta"
 	Integer bool   // takes whole numbers alone
-	// Values are the numbers of the grid in increasing order. It is nil for an option
-	// whose values have no order (names, booleans) and for one that has a single
-	// value. A 0 beside positive numbers is left out: it asks a method to choose for
-	// itself, and has no neighbors.
+	// Values are the numbers of the grid in increasing order. It is nil for options
+	// whose values have no order (names, booleans) and for options with a single value.
+	// It omits a 0 beside positive numbers: at 0 the method chooses, so 0 has no
+	// neighbors.
 	Values []float64
 	labels []string // of the grid's values
 }
@@ -63,16 +63,15 @@ func (a *axis) numbers() []float64 {
 	return values
 }
 
-// Vary returns the run of the job whose tuned options are those of another but for
-// one, which has a value that the grid need not list. The error, config.Errors, says
-// why the method refuses the value.
+// Vary returns a run of the job with another value of one tuned option, which the grid
+// need not list. The error is config.Errors if the method refuses the value.
 func (j *Job) Vary(run *Run, option int, value float64) (Run, error) {
 	tuned := slices.Clone(run.Tuned)
 	tuned[option].Value = j.Options[option].label(value)
 	return j.make(tuned)
 }
 
-// label returns how the grid has a number, or would have it.
+// label returns the label of a number in the grid.
 func (t *Tunable) label(value float64) string {
 	for _, label := range t.labels {
 		if x, err := strconv.ParseFloat(label, 64); err == nil && x == value {
@@ -85,8 +84,8 @@ func (t *Tunable) label(value float64) string {
 	return config.Label(value)
 }
 
-// Find returns the run of the job with an ID and tuned options, which the grid need
-// not list.
+// Find returns the run of the job with an ID and tuned options, which the grid need not
+// list.
 func (j *Job) Find(id string, tuned []results.Setting, seed uint64) (Run, error) {
 	run := j.Candidates[0]
 	if j.make != nil {
@@ -96,13 +95,13 @@ func (j *Job) Find(id string, tuned []results.Setting, seed uint64) (Run, error)
 		}
 	}
 	if run = run.WithSeed(seed); run.ID != id {
-		return run, fmt.Errorf("run %q is none of its scenario", id)
+		return run, fmt.Errorf("run %q is not in its scenario", id)
 	}
 	return run, nil
 }
 
-// JobOf returns a function that finds the job of a run by its ID. Jobs are counted over
-// all experiments.
+// JobOf returns a function that returns the index of the job of a run, by the ID of the
+// run. The index counts the jobs of all experiments.
 func JobOf(experiments []Experiment) func(id string) (place int, ok bool) {
 	places := map[string]int{}
 	for i := range experiments {
@@ -145,7 +144,7 @@ func assigned(grid []axis, tuned []results.Setting) ([]config.Assignment, error)
 	return options, nil
 }
 
-// number reads the label of a number as the value that TOML has for it.
+// number returns the TOML value of a number's label.
 func number(label string) (any, error) {
 	if n, err := strconv.ParseInt(label, 10, 64); err == nil {
 		return n, nil
