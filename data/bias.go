@@ -1,8 +1,8 @@
 package data
 
-// AppendBias gives the set one more feature that is always 1, in place. When
-// features have names it is called "bias" (or "bias#2" if there is one). It panics
-// when rows are not held as float64.
+// AppendBias adds a feature that is always 1 to the set, in place. If features have
+// names it is called "bias" (or "bias#2" if there is one). It panics if rows are not in
+// double precision.
 func AppendBias(set *Set) {
 	for t := range set.Tasks {
 		old := set.Tasks[t].X

@@ -7,16 +7,15 @@ import (
 	"fedsim/config"
 )
 
-// The sources a set can come from.
+// The sources of a set.
 const (
 	SourceSynthetic = "synthetic"
 	SourceHAR       = "uci-har"
 	SourceCSV       = "csv"
 )
 
-// Config is the table [data] of a scenario: where the set comes from and how
-// it is split and prepared. Keys that belong to another source must be left at
-// their defaults.
+// Config is the table [data] of a scenario: the source, the split and the preparation of
+// the set. Keys of other sources must have their defaults.
 type Config struct {
 	Source         string  `toml:"source" doc:"synthetic (generated), uci-har (the UCI archive, packed or unpacked) or csv (one file with a header)"`
 	Path           string  `toml:"path" doc:"the zip or folder of uci-har, or the file of csv; empty for synthetic. Searched beside the scenario (not for a path from --set), in the working directory, then in the folder of the environment variable FEDSIM_DATA"`
@@ -40,17 +39,17 @@ type Config struct {
 	Synthetic SyntheticConfig `toml:"synthetic" doc:"parameters of the generator; the preset has the values that are not set"`
 }
 
-// SyntheticConfig is the table [data.synthetic]: the sizes of a generated set
-// and the shape of its problem. Sizes that are 0 and shapes that are negative
-// are taken from the preset (Config.Preset; without one, from a small set).
+// SyntheticConfig is the table [data.synthetic]: the sizes of a generated set and the
+// shape of its problem. Sizes of 0 and negative shapes are taken from the preset
+// (Config.Preset; if empty, a small set).
 type SyntheticConfig struct {
 	Tasks         int     `toml:"tasks" doc:"number of tasks m; 0: the preset's"`
 	Features      int     `toml:"features" doc:"number of features d, without the bias; 0: the preset's"`
-	RowsMin       int     `toml:"rows_min" doc:"training rows of the smallest task after a split with test_fraction 0.25 (the task has a third more in all); 0: the preset's"`
-	RowsMax       int     `toml:"rows_max" doc:"training rows of the largest task, likewise; 0: the preset's"`
-	RowsDeviation float64 `toml:"rows_deviation" doc:"sample standard deviation of the training rows over tasks; 0: the preset's, or that of uniformly spread sizes when rows_min or rows_max is set"`
+	RowsMin       int     `toml:"rows_min" doc:"training rows of the smallest task after a split with test_fraction 0.25 (a third more in total); 0: the preset's"`
+	RowsMax       int     `toml:"rows_max" doc:"training rows of the largest task, as for rows_min; 0: the preset's"`
+	RowsDeviation float64 `toml:"rows_deviation" doc:"sample standard deviation of the training rows over tasks; 0: the preset's, or that of a uniform distribution if rows_min or rows_max is set"`
 	Clusters      int     `toml:"clusters" doc:"number of clusters of related tasks; task t belongs to cluster t mod clusters; 0: the preset's"`
-	Factors       int     `toml:"factors" doc:"number of latent factors that the features are made of; 0: the preset's"`
+	Factors       int     `toml:"factors" doc:"number of latent factors of the features; 0: the preset's"`
 
 	PositiveShare    float64 `toml:"positive_share" doc:"share of rows with label +1, in (0, 1); negative: the preset's; not for real targets"`
 	ClusterSpread    float64 `toml:"cluster_spread" doc:"length of a cluster's deviation from the direction common to all tasks, which has length 1; negative: the preset's"`
@@ -59,14 +58,14 @@ type SyntheticConfig struct {
 	Margin           float64 `toml:"margin" doc:"half the width of the gap between the classes, in standard deviations of the latent score; negative: the preset's; not for real targets"`
 	DifficultySpread float64 `toml:"difficulty_spread" doc:"standard deviation over tasks of the logarithm of the margin, or of that of target_noise; negative: the preset's"`
 	Noise            float64 `toml:"noise" doc:"share of labels flipped at random, in [0, 0.5); negative: the preset's; not for real targets"`
-	TargetNoise      float64 `toml:"target_noise" doc:"real targets only: standard deviation of the noise added to the latent score, a target without noise, which has mean 0 and standard deviation 1; negative: the preset's"`
+	TargetNoise      float64 `toml:"target_noise" doc:"real targets only: standard deviation of the noise on the latent score, which has mean 0 and standard deviation 1; negative: the preset's"`
 }
 
-// SplitSeed returns the seed by which rows are divided.
+// SplitSeed returns the seed of the split.
 func (c *Config) SplitSeed() uint64 { return c.Seed + c.Split }
 
-// Defaults returns the configuration of a small generated set: 20 tasks in 3
-// clusters, 40 features, 60 to 180 training rows, a quarter of the rows held out.
+// Defaults returns the configuration of a small generated set: 20 tasks in 3 clusters,
+// 40 features, 60 to 180 training rows, and a quarter of the rows for testing.
 func Defaults() Config {
 	return Config{
 		Source:         SourceSynthetic,
@@ -87,15 +86,14 @@ func Defaults() Config {
 	}
 }
 
-// FileKeys lists the keys of the table that say which file is read, and how.
+// FileKeys lists the keys that name a file and its format.
 func FileKeys() []string {
 	return []string{"source", "path", "positive_class", "task_column", "label_column"}
 }
 
-// Resolve returns the configuration with every value that is taken from a
-// preset written out; it yields the same set. Shapes that have no effect on the
-// kind of target stay as they are. With another source than synthetic, or an
-// unknown preset, nothing changes.
+// Resolve returns the configuration with all values of the preset written out; it gives
+// the same set. Shapes that do not affect the kind of target are unchanged. For other
+// sources, or an unknown preset, nothing changes.
 func (c Config) Resolve() Config {
 	if c.Source == SourceSynthetic {
 		c.Synthetic = c.Synthetic.over(preset(c.Preset), c.Target)
@@ -103,20 +101,20 @@ func (c Config) Resolve() Config {
 	return c
 }
 
-// Validate reports everything that is wrong with the configuration. Files are
-// not looked at.
+// Validate reports all errors in the configuration. It does not read files.
 func (c Config) Validate(check *config.Checker) { c.validate(check, true) }
 
-// ValidateSizes is Validate for a caller that needs [Sizes] alone: rows that are never
-// made may be any number.
+// ValidateSizes is Validate for callers of [Sizes] only: the number of rows that are
+// never generated is unlimited.
 func (c Config) ValidateSizes(check *config.Checker) { c.validate(check, !c.countable()) }
 
-// countable reports whether [Sizes] can count the rows without making them.
+// countable reports whether [Sizes] can count the rows without generating them.
 func (c Config) countable() bool {
 	return c.Source == SourceSynthetic && !c.Skew && c.DevicesPerTask <= 1
 }
 
-// validate checks the configuration of a set whose rows are made, or are only counted.
+// validate checks the configuration. made says whether rows are generated or only
+// counted.
 func (c Config) validate(check *config.Checker, made bool) {
 	check.OneOf("source", c.Source, SourceSynthetic, SourceHAR, SourceCSV)
 	check.OneOf("target", c.Target, TargetClass, TargetReal)
@@ -124,7 +122,7 @@ func (c Config) validate(check *config.Checker, made bool) {
 	check.Require(c.SkewMin >= 1, "skew_min", c.SkewMin, "must be at least 1")
 	check.OneOf("precision", c.Precision, PrecisionDouble, PrecisionSingle)
 	check.Require(c.DevicesPerTask >= 1, "devices_per_task", c.DevicesPerTask, "must be at least 1")
-	check.Require(c.Resident || c.streamable(), "resident", c.Resident, "must be true but for a generated set without standardize, skew and shared tasks: nothing else can be made anew device by device")
+	check.Require(c.Resident || c.streamable(), "resident", c.Resident, "must be true unless the set is generated, without standardize, skew and shared tasks: other sets cannot be generated again device by device")
 	switch c.Source {
 	case SourceSynthetic:
 		check.Require(c.Path == "", "path", c.Path, `must be empty when source is "synthetic"; set source to "uci-har" or "csv" to read a file`)
@@ -138,7 +136,7 @@ func (c Config) validate(check *config.Checker, made bool) {
 		check.Require(c.LabelColumn != "", "label_column", c.LabelColumn, "must name a column")
 		check.Require(c.LabelColumn != c.TaskColumn, "label_column", c.LabelColumn, "must differ from task_column")
 	default:
-		return // which keys belong to the source cannot be said
+		return // the keys of an unknown source are unknown
 	}
 	c.validateForeign(check)
 	if c.Source == SourceSynthetic {
@@ -150,9 +148,9 @@ func (c Config) validate(check *config.Checker, made bool) {
 	}
 }
 
-// validateForeign reports keys that are set but belong to another source. What
-// the generator would make may stand beside a file: a scenario on generated data
-// is run on real data by setting source and path alone.
+// validateForeign reports keys of other sources that are set. Keys of the generator are
+// allowed with a file, so that a scenario on generated data runs on real data if source
+// and path are set.
 func (c Config) validateForeign(check *config.Checker) {
 	standard := Defaults()
 	belongs := func(source, key string, value any, untouched bool) {
@@ -164,11 +162,11 @@ func (c Config) validateForeign(check *config.Checker) {
 	belongs(SourceCSV, "label_column", c.LabelColumn, c.LabelColumn == standard.LabelColumn)
 }
 
-// maxCells bounds the number of values of a generated set (8 GiB of float64).
+// maxCells limits the number of values of a generated set (8 GiB of float64).
 const maxCells = 1 << 30
 
-// validate checks a table in which every value is written out that has an effect
-// on the kind of target, and that no other is set. Rows that are made are bounded.
+// validate checks a resolved table: all values that affect the kind of target are set,
+// and no others. It limits the number of generated rows.
 func (s SyntheticConfig) validate(check *config.Checker, target string, made bool) {
 	sizes := true
 	positive := func(key string, value int) {
@@ -210,17 +208,17 @@ func (s SyntheticConfig) validate(check *config.Checker, target string, made boo
 	}
 }
 
-// validateSizes checks how sizes, each of them sensible, go together.
+// validateSizes checks valid sizes against each other.
 func (s SyntheticConfig) validateSizes(check *config.Checker, made bool) {
 	check.Require(s.Clusters <= s.Tasks, "clusters", s.Clusters, fmt.Sprintf("must be at most tasks = %d", s.Tasks))
 	check.Require(s.Factors <= s.Features, "factors", s.Factors, fmt.Sprintf("must be at most features = %d", s.Features))
 	check.Require(s.RowsMin <= s.RowsMax, "rows_min", s.RowsMin, fmt.Sprintf("must be at most rows_max = %d", s.RowsMax))
 	if s.RowsMin <= s.RowsMax {
 		low, high := attainableDeviation(s.Tasks, s.RowsMin, s.RowsMax)
-		const slack = 1e-9 // the bounds are rounded, and so are deviations set to them
+		const slack = 1e-9 // the bounds are rounded, and so may be deviations equal to them
 		check.Require(s.RowsDeviation >= low*(1-slack) && s.RowsDeviation <= high*(1+slack),
 			"rows_deviation", s.RowsDeviation,
-			fmt.Sprintf("must be in [%.4g, %.4g]: with %d tasks of %d to %d rows no other is possible",
+			fmt.Sprintf("must be in [%.4g, %.4g]: with %d tasks of %d to %d rows no other value is possible",
 				math.Floor(low*100)/100, math.Ceil(high*100)/100, s.Tasks, s.RowsMin, s.RowsMax))
 	}
 	cells := float64(s.Tasks) * float64(s.RowsMax) * float64(s.Features)

@@ -9,7 +9,7 @@ import (
 	"fedsim/config"
 )
 
-// problems returns what Validate says, in order.
+// problems returns the errors of Validate in order.
 func problems(cfg Config) []string {
 	check := config.NewChecker()
 	cfg.Validate(check.In("data"))
@@ -82,7 +82,7 @@ func TestInvalidConfigurations(t *testing.T) {
 			`data.synthetic.positive_share = 0.5: has no effect when target is "real"`,
 			`data.synthetic.margin = 1: has no effect when target is "real"`,
 			`data.synthetic.noise = 0.1: has no effect when target is "real"`}},
-		// What the generator would make may stand beside a file.
+		// Keys of the generator are allowed with a file.
 		{func(c *Config) {
 			c.Source, c.Path, c.Preset, c.Synthetic.Tasks = SourceCSV, "x", "google-glass", 3
 		}, nil},
@@ -109,12 +109,12 @@ func TestInvalidConfigurations(t *testing.T) {
 			`data.synthetic.factors = 41: must be at most features = 40`}},
 		{func(c *Config) { c.Synthetic.RowsMin = 181 }, []string{
 			`data.synthetic.rows_min = 181: must be at most rows_max = 180`}},
-		// Two of 20 sizes 60 away from the middle: 120/sqrt(38) = 19.47; all of
-		// them: 60 sqrt(20/19) = 61.56.
+		// Two of 20 sizes 60 away from the middle: 120/sqrt(38) = 19.47; all of them: 60
+		// sqrt(20/19) = 61.56.
 		{func(c *Config) { c.Synthetic.RowsDeviation = 10 }, []string{
-			`data.synthetic.rows_deviation = 10: must be in [19.46, 61.56]: with 20 tasks of 60 to 180 rows no other is possible`}},
+			`data.synthetic.rows_deviation = 10: must be in [19.46, 61.56]: with 20 tasks of 60 to 180 rows no other value is possible`}},
 		{func(c *Config) { c.Synthetic.RowsDeviation = math.NaN() }, []string{
-			`data.synthetic.rows_deviation = NaN: must be in [19.46, 61.56]: with 20 tasks of 60 to 180 rows no other is possible`}},
+			`data.synthetic.rows_deviation = NaN: must be in [19.46, 61.56]: with 20 tasks of 60 to 180 rows no other value is possible`}},
 		{func(c *Config) { c.Preset, c.Synthetic.Tasks = "human-activity", 1000000 }, []string{
 			`data.synthetic.tasks = 1000000: tasks x rows_max x features must be at most 1073741824 values, it is 1.717e+11`}},
 	} {
@@ -126,7 +126,7 @@ func TestInvalidConfigurations(t *testing.T) {
 	}
 }
 
-// Rows that are counted and never made have no limit: ten million devices.
+// Rows that are counted and never generated have no limit: ten million devices.
 func TestRowsThatAreNeverMadeHaveNoLimit(t *testing.T) {
 	cfg := Defaults()
 	cfg.Synthetic.Tasks, cfg.Synthetic.Features = 10_000_000, 100
@@ -135,7 +135,7 @@ func TestRowsThatAreNeverMadeHaveNoLimit(t *testing.T) {
 		wrong  int
 	}{
 		{func(*Config) {}, 0},
-		{func(c *Config) { c.Skew = true }, 1}, // thinned out once they are made
+		{func(c *Config) { c.Skew = true }, 1}, // skewed after they are generated
 		{func(c *Config) { c.DevicesPerTask = 2 }, 1},
 		{func(c *Config) { c.Synthetic.Clusters = 20_000_000 }, 1},
 	} {

@@ -28,7 +28,7 @@ func TestReadCSV(t *testing.T) {
 	if diff := cmp.Diff([]string{"height", "weight"}, set.FeatureNames); diff != "" || set.Features != 2 || set.Name != "in.csv" {
 		t.Errorf("set %q with %d features: %s", set.Name, set.Features, diff)
 	}
-	b, a := &set.Tasks[0], &set.Tasks[1] // names are no numbers: by first appearance
+	b, a := &set.Tasks[0], &set.Tasks[1] // names are not numbers: in order of appearance
 	if b.Name != "b" || a.Name != "a" || len(set.Tasks) != 2 {
 		t.Fatalf("tasks %+v", set.Tasks)
 	}
@@ -84,11 +84,11 @@ func TestReadCSVZeroOneLabels(t *testing.T) {
 
 func TestReadCSVErrors(t *testing.T) {
 	for _, c := range []struct{ what, text, want string }{
-		{"empty", "", `in.csv: the file is empty, it must have a header with the columns "task", "label" and the features`},
+		{"empty", "", `in.csv: the file is empty: must have a header with the columns "task", "label" and the features`},
 		{"header alone", "task,label,x\n", `in.csv: has a header but no rows`},
 		{"no task column", "tusk,label,x\n1,1,1\n", `in.csv:1: the header has no column "task" (task_column); did you mean "tusk"?`},
 		{"no label column", "task,y,x\n1,1,1\n", `in.csv:1: the header has no column "label" (label_column)`},
-		{"no feature", "task,label\n1,1\n", `in.csv:1: the header names no feature: there must be a column beside task and label`},
+		{"no feature", "task,label\n1,1\n", `in.csv:1: the header has no features: must have columns besides task and label`},
 		{"duplicate column", "task,label,x, x\n", `in.csv:1:14: the columns 3 and 4 have the same name "x"`},
 		{"unnamed column", "task,label,,x\n", `in.csv:1:12: the column's name is empty`},
 		{"control character", "task,label,\"a\nb\"\n", `in.csv:1:12: the column's name "a\nb" must be text without control characters`},
@@ -154,7 +154,7 @@ func TestReadCSVFile(t *testing.T) {
 	}
 }
 
-// requireSameBits fails unless b has what a has, bit for bit.
+// requireSameBits fails unless b equals a bit for bit.
 func requireSameBits(t *testing.T, a, b *Set) {
 	t.Helper()
 	if a.Features != b.Features || len(a.Tasks) != len(b.Tasks) || fingerprint(a) != fingerprint(b) {
@@ -184,7 +184,7 @@ func TestCSVRoundTrip(t *testing.T) {
 	requireSameBits(t, set, back)
 }
 
-// Any finite value of sensible size survives, as do names with commas and quotes.
+// Any finite value within the limit is preserved, as are names with commas and quotes.
 func TestCSVRoundTripOfAnyValue(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		d := rapid.IntRange(1, 20).Draw(r, "d")
@@ -218,7 +218,7 @@ func TestCSVRoundTripOfAnyValue(t *testing.T) {
 	})
 }
 
-// failing is a writer that takes a number of bytes and then fails.
+// failing is a writer that fails after a number of bytes.
 type failing int
 
 var errFull = errors.New("no space left")
@@ -235,8 +235,8 @@ func TestWriteCSVErrors(t *testing.T) {
 		names []string
 		want  string
 	}{
-		{[]string{"a", "a"}, `write numbered as csv: feature 2 is named "a", which another column has`},
-		{[]string{"task", "a"}, `write numbered as csv: feature 1 is named "task", which another column has`},
+		{[]string{"a", "a"}, `write numbered as csv: feature 2 is named "a", the name of another column`},
+		{[]string{"task", "a"}, `write numbered as csv: feature 1 is named "task", the name of another column`},
 		{[]string{"a", ""}, `write numbered as csv: the name of feature 2 is empty`},
 	} {
 		set := numbered(2)
@@ -254,8 +254,8 @@ func TestWriteCSVErrors(t *testing.T) {
 	}
 }
 
-// TestGeneratedStaysGenerated: who reads a generated set back from a file is told so,
-// and lines count with the comment that says it.
+// A generated set stays marked as generated after a round trip through a file, and line
+// numbers include the comment.
 func TestGeneratedStaysGenerated(t *testing.T) {
 	cfg := Defaults()
 	cfg.Synthetic.Tasks, cfg.Synthetic.Features, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 3, 2, 5, 6
@@ -296,8 +296,8 @@ func TestGeneratedStaysGenerated(t *testing.T) {
 	}
 }
 
-// FuzzCSV looks for text that makes the reader panic, break a set's invariants
-// or read what it cannot write and read again.
+// FuzzCSV looks for text that makes the reader panic, breaks a set's invariants or does
+// not survive a round trip.
 func FuzzCSV(f *testing.F) {
 	for _, seed := range []string{
 		"task,label,x\n1,1,2\n2,-1,3\n",

@@ -7,11 +7,11 @@ import (
 	"strconv"
 )
 
-// WriteCSV writes the set in the form that ReadCSV reads with the columns
-// "task" and "label", which has the labels or the real targets: numbers in the shortest form that reads back to the same
-// bits, features under their names or, without names, x1, x2 and so on. It
-// fails when a name cannot stand in the header: "task", "label" or a name used
-// twice. Before the header of a generated set there is a comment that says so.
+// WriteCSV writes the set in the format that ReadCSV reads, with the columns "task" and
+// "label" (labels or real targets). Numbers have the shortest form that reads back to
+// the same bits. Features have their names, or x1, x2 and so on. It fails if a name is
+// not allowed in the header: "task", "label" or a duplicate. A generated set has a
+// comment before the header.
 func WriteCSV(w io.Writer, set *Set) error {
 	out := csv.NewWriter(w)
 	record := make([]string, 2+set.Features)
@@ -26,7 +26,7 @@ func WriteCSV(w io.Writer, set *Set) error {
 			return fmt.Errorf("write %s as csv: the name of feature %d %s", set.Name, j+1, problem)
 		}
 		if taken[name] {
-			return fmt.Errorf("write %s as csv: feature %d is named %q, which another column has", set.Name, j+1, name)
+			return fmt.Errorf("write %s as csv: feature %d is named %q, the name of another column", set.Name, j+1, name)
 		}
 		taken[name] = true
 		record[2+j] = name

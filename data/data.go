@@ -1,12 +1,16 @@
-// Package data holds federated data sets: one task per device, each with its
-// own rows. It owns the formats, the importers, the generators, the split into
-// training and test rows and the preparation of features.
+// Package data provides federated data sets, with the rows of each device in a task. It
+// owns formats, importers, generators, the split into training and test rows, and the
+// preparation of features.
 //
-// It must not know of losses, models, devices, links or time.
+// A Set has Tasks with a Matrix of features and targets. Prepare returns the Split of a
+// configuration. Open returns the rows of a device, which a set that is not resident
+// generates again.
+//
+// The package must not know of losses, models, device hardware, links or time.
 package data
 
-// Task is the data of one device: X has one row per example, Y its label (-1 or
-// +1) or its real target.
+// Task is the data of one device: X has one row per example, and Y its label (-1 or +1)
+// or its real target.
 type Task struct {
 	Name string
 	X    Matrix
@@ -17,15 +21,16 @@ type Task struct {
 type Set struct {
 	Name         string
 	Features     int
-	FeatureNames []string // empty when the source names none
-	Tasks        []Task   // one for each device, see Open; several may belong to one task, see Owner
-	// Owner is the task that each element of Tasks belongs to when several
-	// devices share tasks (paper, remark 4): numbers from 0 up without a gap. It
-	// is nil when every device has a task of its own.
+	FeatureNames []string // empty if the source has none
+	Tasks        []Task   // one per device, see Open; several may belong to one task, see Owner
+	// Owner is the task of each element of Tasks if several devices share tasks (paper,
+	// remark 4), numbered from 0 without gaps. It is nil if every device has its own
+	// task.
 	Owner     []int
 	Real      bool // targets are real numbers, not classes
-	Generated bool // made by a generator, also when it has come from a file since
-	// remake makes rows that are not kept: the Matrices of Tasks then have no values.
+	Generated bool // made by a generator, even if read from a file
+	// generates rows again if they are not in memory; the Matrices of Tasks then have no
+	// values
 	remake *remaker
 }
 

@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 )
 
-// Description is a set in figures, those of the paper's Table 2 among them.
+// Description has the statistics of a set, including those of the paper's Table 2.
 // Shares and means of a set without rows are NaN.
 type Description struct {
 	Name      string
@@ -18,11 +18,11 @@ type Description struct {
 	Features  int // d
 	Rows      int // over all tasks
 
-	RowsMin, RowsMax int     // of a task
+	RowsMin, RowsMax int     // per task
 	RowsMean         float64 // over tasks
 	RowsDeviation    float64 // sample standard deviation over tasks; 0 for a single task
 
-	Real bool // targets are real numbers: the next figures are of the one kind or the other
+	Real bool // real targets; the fields below apply to one kind of target
 
 	TargetMean, TargetDeviation  float64 // of all rows; population standard deviation
 	TargetMin, TargetMax         float64 // of all rows
@@ -30,13 +30,13 @@ type Description struct {
 
 	PositiveShare            float64 // of all rows
 	PositiveMin, PositiveMax float64 // over tasks with rows
-	OneClassTasks            int     // tasks with rows of one class alone
+	OneClassTasks            int     // tasks with rows of only one class
 
 	ZeroFeatures     int // 0 in every row
-	ConstantFeatures int // the same value other than 0 in every row, such as a bias
+	ConstantFeatures int // constant, but not 0, in all rows, such as a bias
 }
 
-// Describe counts what a set holds.
+// Describe computes the description of a set.
 func Describe(set *Set) Description {
 	d := Description{
 		Name: set.Name, Generated: set.Generated, Real: set.Real,
@@ -92,7 +92,7 @@ func (d *Description) describeTargets(set *Set) {
 	d.TargetMeanMin, d.TargetMeanMax = slices.Min(means), slices.Max(means)
 }
 
-// mean returns the mean of some numbers, summed in their order.
+// mean returns the mean of numbers, summed in order.
 func mean(x []float64) float64 {
 	sum := 0.0
 	for _, xi := range x {

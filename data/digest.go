@@ -7,12 +7,12 @@ import (
 	"fedsim/internal/state"
 )
 
-// Digest returns the beginning of the SHA-256 of all values of the set, bit for bit
-// and task by task, to tell another set from this one. Rows that are not in memory
-// are told by their number alone: they are made by what the set was configured with.
+// Digest returns the first bytes of the SHA-256 of all values of the set, bit for bit
+// and task by task, to identify the set. Rows that are not in memory contribute only
+// their number: the configuration determines their values.
 func (s *Set) Digest() uint64 {
 	sum := sha256.New()
-	c := state.Writing(sum) // which cannot fail
+	c := state.Writing(sum) // a hash does not fail
 	for i := range s.Tasks {
 		t := &s.Tasks[i]
 		c.Int(&t.X.Rows)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Any value that changes makes another digest, the same values the same.
-func TestDigestTellsSetsApart(t *testing.T) {
+// Changing any value changes the digest; equal values have equal digests.
+func TestDigestDistinguishesSets(t *testing.T) {
 	cfg := Defaults()
 	cfg.Synthetic.Tasks, cfg.Synthetic.Features, cfg.Synthetic.Factors = 3, 4, 2
 	digest := func(change func(*Set)) uint64 {

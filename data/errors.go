@@ -2,18 +2,18 @@ package data
 
 import "fmt"
 
-// ParseError is a fault in an input file. Line and Column count from 1, columns
-// in bytes; Column is 0 when the whole line is at fault, Line is 0 when the
-// whole file is.
+// ParseError is an error in an input file. Line and Column count from 1, columns in
+// bytes. Column is 0 for the whole line, Line is 0 for the whole file.
 type ParseError struct {
-	File    string // as the user named it; files in an archive follow its name and a slash
+	File    string // the name given by the user; for files in an archive, its name, a slash and the path
 	Line    int
 	Column  int
-	Problem string // what is wrong and what would be right
-	Err     error  // what lies beneath, or nil
+	Problem string // problem and remedy
+	Err     error  // the cause, or nil
 }
 
-// Error says where and what: `har.zip/UCI HAR Dataset/train/X_train.txt:3:18: "nan" is not a finite number`.
+// Error returns position and problem: `har.zip/UCI HAR Dataset/train/X_train.txt:3:18:
+// "nan" is not a finite number`.
 func (e *ParseError) Error() string {
 	where := e.File
 	if e.Line > 0 {
@@ -28,5 +28,5 @@ func (e *ParseError) Error() string {
 	return where + ": " + e.Problem
 }
 
-// Unwrap returns the error beneath.
+// Unwrap returns the cause.
 func (e *ParseError) Unwrap() error { return e.Err }

@@ -15,25 +15,23 @@ import (
 	"fedsim/internal/quote"
 )
 
-// Limits on what a HAR archive may hold; the real one has 561 features and
-// about ten thousand rows.
+// Limits of a HAR archive. The real one has 561 features and about ten thousand rows.
 const (
 	maxHARFeatures = 1 << 16
 	maxHARText     = 1 << 26 // bytes of features.txt, y_*.txt and so on
-	maxHARField    = 32      // bytes of one value and the blanks before it, on average
+	maxHARField    = 32      // average bytes of a value and the blanks before it
 )
 
-// harHalves are the two parts that UCI publishes; they are merged in this order.
+// harHalves are the two parts that UCI publishes, in the order in which they are merged.
 var harHalves = [2]string{"train", "test"}
 
-// ReadHAR reads "Human Activity Recognition Using Smartphones" (Anguita et
-// al., ESANN 2013) as UCI publishes it: path is the zip as downloaded, the
-// unpacked folder or its parent. UCI's train and test parts are merged. There
-// is one task per subject, in the order of the subjects' numbers, with the
-// subject's rows in file order, train before test. The label is +1 for the
-// named activity and -1 for the others. Features that UCI gives the same name
-// are told apart by "#2", "#3". Faults in a file are a *ParseError that names
-// the file in the archive, the line and the column.
+// ReadHAR reads "Human Activity Recognition Using Smartphones" (Anguita et al., ESANN
+// 2013) as published by UCI. path is the downloaded zip, the unpacked folder or its
+// parent. UCI's train and test parts are merged. There is one task per subject, in the
+// order of the subjects' numbers. Its rows are in file order, train before test. The
+// label is +1 for the given activity and -1 for the others. Features with the same name
+// get the suffixes "#2", "#3". An error in a file is a *ParseError with the file in the
+// archive, the line and the column.
 func ReadHAR(path, positiveClass string) (*Set, error) {
 	folder, closer, err := openHAR(path)
 	if err != nil {
@@ -46,9 +44,8 @@ func ReadHAR(path, positiveClass string) (*Set, error) {
 	return set, nil
 }
 
-// readHARFolder reads names, labels and subjects first: they say where each
-// row of features goes, so that both large files are read side by side straight
-// into the tasks.
+// readHARFolder reads names, labels and subjects first. They determine the place of each
+// row, so both large files are read concurrently into the tasks.
 func readHARFolder(folder *harFolder, positiveClass string) (*Set, error) {
 	features, err := readHARNames(folder, "features.txt")
 	if err != nil {
@@ -78,7 +75,7 @@ func readHARFolder(folder *harFolder, positiveClass string) (*Set, error) {
 	}
 	set.Tasks = allotHAR(halves[:], positive, set.Features)
 	if err := set.requireVariety(); err != nil {
-		return nil, &ParseError{File: folder.path("train/y_train.txt"), Problem: fmt.Sprintf("with %s as the positive class there is nothing to tell apart", positiveClass), Err: err}
+		return nil, &ParseError{File: folder.path("train/y_train.txt"), Problem: fmt.Sprintf("with %s as the positive class all rows have the same label", positiveClass), Err: err}
 	}
 	var failed [2]error
 	var readers sync.WaitGroup
@@ -86,7 +83,7 @@ func readHARFolder(folder *harFolder, positiveClass string) (*Set, error) {
 		readers.Go(func() { failed[h] = halves[h].readFeatures(folder, set) })
 	}
 	readers.Wait()
-	for _, err := range failed { // the train file's fault first, whichever was found first
+	for _, err := range failed { // the error of the train file first, whichever was found first
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +91,7 @@ func readHARFolder(folder *harFolder, positiveClass string) (*Set, error) {
 	return set, nil
 }
 
-// harNames is a file of lines "number name".
+// harNames is a file with lines "number name".
 type harNames struct {
 	file    string
 	numbers []int
@@ -119,12 +116,12 @@ func readHARNames(folder *harFolder, file string) (*harNames, error) {
 		return nil, err
 	}
 	if len(n.names) == 0 {
-		return nil, &ParseError{File: n.file, Problem: "the file is empty, it must have lines of a number and a name"}
+		return nil, &ParseError{File: n.file, Problem: "the file is empty: must have lines with a number and a name"}
 	}
 	return n, nil
 }
 
-// number returns the number of a name, or an error with the nearest name.
+// number returns the number of a name, or an error with the most similar name.
 func (n *harNames) number(name string) (int, error) {
 	if i := slices.Index(n.names, name); i >= 0 {
 		return n.numbers[i], nil
@@ -136,8 +133,8 @@ func (n *harNames) number(name string) (int, error) {
 	return 0, &ParseError{File: n.file, Problem: problem}
 }
 
-// harHalf is UCI's train or test part: the activity and the subject of each
-// row, and where the row goes.
+// harHalf is UCI's train or test part: the activity, the subject and the place of each
+// row.
 type harHalf struct {
 	name      string
 	activity  []int
@@ -145,8 +142,8 @@ type harHalf struct {
 	task, row []int32
 }
 
-// readHARHalf reads the labels and subjects of one part and checks that they
-// go together, and that the file of features is large enough for them.
+// readHARHalf reads the labels and subjects of one part. It checks that they match and
+// that the file of features is large enough.
 func readHARHalf(folder *harFolder, half string, activities *harNames, features int) (harHalf, error) {
 	h := harHalf{name: half}
 	labelFile, subjectFile := half+"/y_"+half+".txt", half+"/subject_"+half+".txt"
@@ -175,22 +172,22 @@ func readHARHalf(folder *harFolder, half string, activities *harNames, features 
 	if err != nil {
 		return h, err
 	}
-	// A value takes a digit and a blank or line end: this bounds the memory
-	// that a small archive with large claims can ask for.
+	// A value takes at least a digit and a separator. This limits the memory that a
+	// small archive with large claims can request.
 	values := int64(len(h.activity)) * int64(features)
 	if need := 2*values - 1; bound < need {
 		return h, &ParseError{File: folder.path(featureFile), Problem: fmt.Sprintf("is too short to have %d rows of %d values", len(h.activity), features)}
 	}
 	if bound > maxHARField*values+maxHARText {
-		return h, &ParseError{File: folder.path(featureFile), Problem: fmt.Sprintf("has %d bytes, which is too much for %d rows of %d values", bound, len(h.activity), features)}
+		return h, &ParseError{File: folder.path(featureFile), Problem: fmt.Sprintf("has %d bytes, too many for %d rows of %d values", bound, len(h.activity), features)}
 	}
 	return h, nil
 }
 
 func (h *harHalf) featureFile() string { return h.name + "/X_" + h.name + ".txt" }
 
-// readHARNumbers reads a file with one whole number a line; refuse says what is
-// wrong with a number, or "".
+// readHARNumbers reads a file with one whole number per line. refuse returns why a
+// number is invalid, or "".
 func readHARNumbers(folder *harFolder, file string, refuse func(v int) string) ([]int, error) {
 	var values []int
 	err := eachHARLine(folder, file, func(line int, text string) error {
@@ -229,7 +226,7 @@ func eachHARLine(folder *harFolder, file string, visit func(line int, text strin
 	return nil
 }
 
-// allotHAR makes one task per subject and notes in each half where its rows go.
+// allotHAR makes one task per subject and sets the places of the rows of each half.
 func allotHAR(halves []harHalf, positive, features int) []Task {
 	var subjects []int
 	for h := range halves {
@@ -280,7 +277,7 @@ func (h *harHalf) readFeatures(folder *harFolder, set *Set) (err error) {
 			return &ParseError{File: name, Line: number, Problem: fmt.Sprintf("the line is too long for %d values", set.Features)}
 		}
 		if err != nil && err != io.EOF {
-			return &ParseError{File: name, Line: number, Problem: "cannot be read, the download may be damaged", Err: err}
+			return &ParseError{File: name, Line: number, Problem: "cannot be read: the download may be corrupt", Err: err}
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
 			if row == len(h.task) {
@@ -302,8 +299,8 @@ func (h *harHalf) readFeatures(folder *harFolder, set *Set) (err error) {
 	return nil
 }
 
-// parseHARRow reads exactly len(x) numbers between blanks. It returns the
-// column of a fault, from 1, and what is wrong; 0 stands for the whole line.
+// parseHARRow parses exactly len(x) numbers between blanks. On failure it returns the
+// problem and its column from 1, or 0 for the whole line.
 func parseHARRow(line []byte, x []float64) (column int, problem string) {
 	j, i := 0, 0
 	for {

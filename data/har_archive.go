@@ -15,11 +15,11 @@ import (
 	"fedsim/internal/input"
 )
 
-// The file that tells the folder of the data set from any other.
+// The file that identifies the folder of the data set.
 const harMarker = "train/X_train.txt"
 
-// maxInnerZip bounds an archive within the archive, which is read into memory
-// (UCI's is 61 MB).
+// maxInnerZip limits an archive within the archive, which is read into memory (UCI's has
+// 61 MB).
 const maxInnerZip = 1 << 28
 
 // harFolder is the folder of the data set, on disk or in an archive.
@@ -28,8 +28,8 @@ type harFolder struct {
 	name  string // of the folder, for messages
 }
 
-// openHAR finds the data set at a path: a folder, its parent, or a zip of
-// either, which may lie in another zip as in UCI's present download.
+// openHAR finds the data set at a path: a folder, its parent, or a zip of either, which
+// may be inside another zip as in UCI's current download.
 func openHAR(name string) (folder *harFolder, closer io.Closer, err error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -51,11 +51,11 @@ func openHAR(name string) (folder *harFolder, closer io.Closer, err error) {
 	return folder, file, nil
 }
 
-// openHARZip finds the data set in a zip, or in the one zip within it.
+// openHARZip finds the data set in a zip, or in the only zip inside it.
 func openHARZip(r io.ReaderAt, size int64, name string) (*harFolder, error) {
 	archive, err := zip.NewReader(r, size)
 	if err != nil {
-		return nil, &ParseError{File: name, Problem: "not a whole zip file, the download may be cut short", Err: err}
+		return nil, &ParseError{File: name, Problem: "not a complete zip file: the download may be truncated", Err: err}
 	}
 	folder, err := findHAR(archive, name)
 	if err == nil {
@@ -72,14 +72,14 @@ func openHARZip(r io.ReaderAt, size int64, name string) (*harFolder, error) {
 		}
 		nested, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
 		if err != nil {
-			return nil, &ParseError{File: innerName, Problem: "not a whole zip file, the download may be cut short", Err: err}
+			return nil, &ParseError{File: innerName, Problem: "not a complete zip file: the download may be truncated", Err: err}
 		}
 		return findHAR(nested, innerName)
 	}
 	return nil, err
 }
 
-// findHAR finds the one folder with the data set: the root or one beneath it.
+// findHAR finds the only folder with the data set: the root or one below it.
 func findHAR(files fs.FS, name string) (*harFolder, error) {
 	if _, err := fs.Stat(files, harMarker); err == nil {
 		return &harFolder{files, name}, nil
@@ -90,7 +90,7 @@ func findHAR(files fs.FS, name string) (*harFolder, error) {
 	}
 	switch len(found) {
 	case 0:
-		return nil, &ParseError{File: name, Problem: fmt.Sprintf("holds no %s, neither itself nor in a folder: not the UCI HAR data set", harMarker)}
+		return nil, &ParseError{File: name, Problem: fmt.Sprintf("has no %s, directly or in a folder: not the UCI HAR data set", harMarker)}
 	case 1:
 		root := strings.TrimSuffix(found[0], "/"+harMarker)
 		sub, err := fs.Sub(files, root)
@@ -99,7 +99,7 @@ func findHAR(files fs.FS, name string) (*harFolder, error) {
 		}
 		return &harFolder{sub, name + "/" + root}, nil
 	default:
-		return nil, &ParseError{File: name, Problem: fmt.Sprintf("holds %d data sets (%s); name the folder of one", len(found), strings.Join(found, ", "))}
+		return nil, &ParseError{File: name, Problem: fmt.Sprintf("holds %d data sets (%s); give the folder of one", len(found), strings.Join(found, ", "))}
 	}
 }
 
@@ -118,11 +118,11 @@ func (f *harFolder) open(file string) (fs.File, error) {
 	return opened, nil
 }
 
-// maxDeflate is the largest ratio by which deflate can shrink.
+// maxDeflate is the largest compression ratio of deflate.
 const maxDeflate = 1032
 
-// sizeBound returns a number of bytes that the file cannot exceed, whatever an
-// archive's directory claims.
+// sizeBound returns an upper bound of the file's bytes, whatever an archive's directory
+// claims.
 func (f *harFolder) sizeBound(file string) (int64, error) {
 	info, err := fs.Stat(f.files, file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -136,14 +136,14 @@ func (f *harFolder) sizeBound(file string) (int64, error) {
 	}
 	bound := info.Size()
 	if header, ok := info.Sys().(*zip.FileHeader); ok {
-		packed := min(header.CompressedSize64, 1<<40) // claims may be absurd, the product must not overflow
+		packed := min(header.CompressedSize64, 1<<40) // the claim may be absurd; the product must not overflow
 		bound = min(bound, int64(packed)*maxDeflate)
 	}
 	return bound, nil
 }
 
-// closeAfter closes what was read from. Its error only counts when there is no other:
-// a damaged archive says the same a second time when it is closed.
+// closeAfter closes an input. Its error only counts if there is no other: a corrupt
+// archive repeats its error when it is closed.
 func closeAfter(c io.Closer, err *error) {
 	if closed := c.Close(); *err == nil {
 		*err = closed

@@ -65,7 +65,7 @@ func saved(t testing.TB, name string, content []byte) string {
 	return path
 }
 
-// unpacked writes files below folder in a new directory and returns the latter.
+// unpacked writes files below folder in a new directory and returns that directory.
 func unpacked(t testing.TB, folder string, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -121,7 +121,7 @@ func TestReadHARLayouts(t *testing.T) {
 
 func TestReadHARErrors(t *testing.T) {
 	for _, c := range []struct {
-		file, content string // replaces a file of tinyHAR; "-" takes it away
+		file, content string // replaces a file of tinyHAR; "-" removes it
 		class         string
 		want          string
 	}{
@@ -136,9 +136,9 @@ func TestReadHARErrors(t *testing.T) {
 		{"train/X_train.txt", "1 2 3", "", `har.zip/UCI HAR Dataset/train/X_train.txt: is too short to have 2 rows of 3 values`},
 		{"train/X_train.txt", strings.Repeat(" ", 1<<17) + "1 2 3\n4 5 6\n", "", `har.zip/UCI HAR Dataset/train/X_train.txt:1: the line is too long for 3 values`},
 		{"test/X_test.txt", "-", "", `har.zip/UCI HAR Dataset/test/X_test.txt: the file is missing: file does not exist`},
-		{"train/X_train.txt", "-", "", `har.zip: holds no train/X_train.txt, neither itself nor in a folder: not the UCI HAR data set`},
+		{"train/X_train.txt", "-", "", `har.zip: has no train/X_train.txt, directly or in a folder: not the UCI HAR data set`},
 		{"features.txt", "-", "", `har.zip/UCI HAR Dataset/features.txt: the file is missing: file does not exist`},
-		{"features.txt", "\n", "", `har.zip/UCI HAR Dataset/features.txt: the file is empty, it must have lines of a number and a name`},
+		{"features.txt", "\n", "", `har.zip/UCI HAR Dataset/features.txt: the file is empty: must have lines with a number and a name`},
 		{"features.txt", "1 a\ntwo\n", "", `har.zip/UCI HAR Dataset/features.txt:2: "two" must be a number, a blank and a name`},
 		{"features.txt", strings.Repeat("1 a\n", 1<<16+1), "", `har.zip/UCI HAR Dataset/features.txt: names 65537 features, at most 65536 are allowed`},
 		{"train/y_train.txt", "4\n7\n", "", `har.zip/UCI HAR Dataset/train/y_train.txt:2:1: activity 7 is not in activity_labels.txt`},
@@ -146,7 +146,7 @@ func TestReadHARErrors(t *testing.T) {
 		{"train/y_train.txt", "4\n1\n1\n", "", `har.zip/UCI HAR Dataset/train/subject_train.txt: has 2 rows, y_train.txt has 3`},
 		{"test/subject_test.txt", "-3\n", "", `har.zip/UCI HAR Dataset/test/subject_test.txt:1:1: subject -3 must not be negative`},
 		{"", "", "SITING", `har.zip/UCI HAR Dataset/activity_labels.txt: has no activity "SITING", it has WALKING, SITTING, STANDING (did you mean "SITTING"?)`},
-		{"", "", "STANDING", `har.zip/UCI HAR Dataset/train/y_train.txt: with STANDING as the positive class there is nothing to tell apart: all labels are of one class`},
+		{"", "", "STANDING", `har.zip/UCI HAR Dataset/train/y_train.txt: with STANDING as the positive class all rows have the same label: all labels are of one class`},
 	} {
 		files := tinyHAR()
 		if c.content == "-" {
@@ -169,8 +169,8 @@ func TestReadHARErrors(t *testing.T) {
 	}
 }
 
-// With a fault in both large files the train file's is told, whichever reader
-// is faster.
+// With an error in both large files, the train file's is returned, whichever reader is
+// faster.
 func TestReadHARErrorOrder(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	files := tinyHAR()
@@ -191,7 +191,7 @@ func TestReadHARDamagedArchives(t *testing.T) {
 	whole := zipped(t, "UCI HAR Dataset/", tinyHAR())
 	path := saved(t, "har.zip", whole[:len(whole)*2/3])
 	_, err := ReadHAR(path, "SITTING")
-	if want := path + ": not a whole zip file, the download may be cut short: zip: not a valid zip file"; err == nil || err.Error() != want {
+	if want := path + ": not a complete zip file: the download may be truncated: zip: not a valid zip file"; err == nil || err.Error() != want {
 		t.Errorf("truncated zip: %v", err)
 	}
 	if !errors.Is(err, zip.ErrFormat) {
@@ -201,12 +201,12 @@ func TestReadHARDamagedArchives(t *testing.T) {
 	nested := zipped(t, "", map[string]string{"UCI HAR Dataset.zip": string(whole[:len(whole)/2])})
 	path = saved(t, "outer.zip", nested)
 	_, err = ReadHAR(path, "SITTING")
-	if err == nil || !strings.HasPrefix(err.Error(), path+"/UCI HAR Dataset.zip: not a whole zip file") {
+	if err == nil || !strings.HasPrefix(err.Error(), path+"/UCI HAR Dataset.zip: not a complete zip file") {
 		t.Errorf("truncated inner zip: %v", err)
 	}
 
-	// Stored, not deflated, so that one letter can be changed: only the
-	// checksum at the end of the file can tell.
+	// Stored, not deflated, so that one letter can be changed: only the checksum at the
+	// end of the file detects it.
 	var packed bytes.Buffer
 	w := zip.NewWriter(&packed)
 	for _, name := range []string{"features.txt", "activity_labels.txt", "train/X_train.txt", "train/y_train.txt", "train/subject_train.txt", "test/X_test.txt", "test/y_test.txt", "test/subject_test.txt"} {
@@ -224,7 +224,7 @@ func TestReadHARDamagedArchives(t *testing.T) {
 	damaged := bytes.Replace(packed.Bytes(), []byte("  4 5 6\n"), []byte("  4 5 7\n"), 1)
 	path = saved(t, "har.zip", damaged)
 	_, err = ReadHAR(path, "SITTING")
-	if !errors.Is(err, zip.ErrChecksum) || !strings.Contains(err.Error(), "train/X_train.txt:3: cannot be read, the download may be damaged") {
+	if !errors.Is(err, zip.ErrChecksum) || !strings.Contains(err.Error(), "train/X_train.txt:3: cannot be read: the download may be corrupt") {
 		t.Errorf("damaged zip: %v", err)
 	}
 }
@@ -241,13 +241,13 @@ func TestReadHARMissingOrAmbiguous(t *testing.T) {
 		both["a/"+name], both["b/"+name] = content, content
 	}
 	_, err := ReadHAR(saved(t, "two.zip", zipped(t, "", both)), "SITTING")
-	if err == nil || !strings.HasSuffix(err.Error(), "two.zip: holds 2 data sets (a/train/X_train.txt, b/train/X_train.txt); name the folder of one") {
+	if err == nil || !strings.HasSuffix(err.Error(), "two.zip: holds 2 data sets (a/train/X_train.txt, b/train/X_train.txt); give the folder of one") {
 		t.Errorf("two data sets: %v", err)
 	}
 }
 
-// A few bytes that claim a million rows of 65536 features must be refused
-// before memory is set aside for them.
+// A few bytes that claim a million rows of 65536 features must be rejected before memory
+// is allocated for them.
 func TestReadHARBoundsMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("computes for seconds")
@@ -262,12 +262,12 @@ func TestReadHARBoundsMemory(t *testing.T) {
 	}
 }
 
-// Line breaks take next to nothing in an archive and are nothing in a file.
+// Line breaks take almost no bytes in an archive and have no content.
 func TestReadHARBoundsFiles(t *testing.T) {
 	files := tinyHAR()
 	files["train/X_train.txt"] += strings.Repeat("\n", 65<<20)
 	_, err := ReadHAR(saved(t, "har.zip", zipped(t, "", files)), "SITTING")
-	if err == nil || !strings.HasSuffix(err.Error(), "train/X_train.txt: has 68157484 bytes, which is too much for 2 rows of 3 values") {
+	if err == nil || !strings.HasSuffix(err.Error(), "train/X_train.txt: has 68157484 bytes, too many for 2 rows of 3 values") {
 		t.Errorf("features: %v", err)
 	}
 	files = tinyHAR()

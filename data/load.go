@@ -6,9 +6,9 @@ import (
 	"fedsim/config"
 )
 
-// Load reads or generates the whole set that the configuration names, before
-// any split or preparation. Faults in a file are a *ParseError; errors of the
-// file system are wrapped.
+// Load reads or generates the whole set of the configuration, before split and
+// preparation. An error in a file is a *ParseError; errors of the file system are
+// wrapped.
 func Load(cfg Config) (*Set, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func Load(cfg Config) (*Set, error) {
 	}
 }
 
-// check returns what is wrong with the configuration first.
+// check returns the first error in the configuration.
 func (c Config) check() error {
 	check := config.NewChecker()
 	c.Validate(check)
@@ -37,10 +37,10 @@ func (c Config) check() error {
 	return nil
 }
 
-// Prepare loads the set and makes of it what a run works on: split, then skew
-// of the training rows, then scaling fitted to the training rows alone, then
-// the bias, then rounding to the precision asked for, then the sharing of tasks among devices, which are pooled last. The
-// test set has one element for each task of the set that was loaded.
+// Prepare loads the set and prepares it for a run: split, skew of the training rows,
+// scaling fitted to the training rows, bias, rounding to the configured precision,
+// sharing of tasks among devices, and pooling, in this order. The test set has one
+// element per task of the loaded set.
 func Prepare(cfg Config) (*Split, error) {
 	split, err := cfg.split()
 	if err != nil {
@@ -55,7 +55,7 @@ func Prepare(cfg Config) (*Split, error) {
 	return split, nil
 }
 
-// split makes both halves with the features that are asked for.
+// split returns both halves with prepared features.
 func (c Config) split() (*Split, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -77,8 +77,8 @@ func (c Config) split() (*Split, error) {
 	return split, nil
 }
 
-// Divide splits a set that was loaded as the configuration says, by a seed, and
-// thins out the training rows when they are to be skewed.
+// Divide splits a loaded set by a seed, as configured, and skews the training rows if
+// configured.
 func (c Config) Divide(set *Set, seed uint64) (*Split, error) {
 	split, err := SplitSet(set, c.TestFraction, seed)
 	if err != nil {
@@ -92,10 +92,9 @@ func (c Config) Divide(set *Set, seed uint64) (*Split, error) {
 	return split, nil
 }
 
-// Transform gives both halves of a split, in place, the features that the
-// configuration asks for: scaling fitted to the training rows, then the bias;
-// last it rounds them to the precision asked for. It fails, with a
-// config.Problem, on values that are beyond single precision.
+// Transform prepares the features of both halves in place, as configured: scaling fitted
+// to the training rows, then the bias, then rounding to the precision. It fails with a
+// config.Problem for values beyond single precision.
 func (c Config) Transform(split *Split) error {
 	if c.Standardize {
 		scaling := FitScaling(split.Train)

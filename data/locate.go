@@ -8,14 +8,14 @@ import (
 	"path/filepath"
 )
 
-// FolderVariable is the environment variable with the folder where files of data are
-// looked for that are neither beside the scenario nor in the working directory.
+// FolderVariable is the environment variable with the folder for data files that are
+// neither beside the scenario nor in the working directory.
 const FolderVariable = "FEDSIM_DATA"
 
-// Locate returns where a file of data is: at its path as it is given, or else, unless
-// that is absolute, in the folder of FEDSIM_DATA. A path in a scenario's file is that
-// of a file beside it already, where there is one (package scenarios). The error of one
-// that is nowhere wraps fs.ErrNotExist.
+// Locate returns the place of a data file: its path as given, or, if the path is
+// relative and does not exist, in the folder of FEDSIM_DATA. Package scenarios has
+// already replaced paths of files beside the scenario. If there is no such file, the
+// error wraps fs.ErrNotExist.
 func Locate(path string) (string, error) {
 	places := []string{path}
 	folder := os.Getenv(FolderVariable)

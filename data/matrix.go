@@ -5,19 +5,18 @@ import (
 	"fedsim/internal/kernel"
 )
 
-// Lane is the padding unit of a row of float64, and half of that of a row of
-// float32: strides are multiples of it, so that every row starts on a 64-byte
-// boundary of its arena and kernels may read whole vectors past the last feature
-// (the padding is zero).
+// Lane is the padding unit of a row of float64, and half of that of float32. Strides are
+// multiples of it, so every row starts on a 64-byte boundary of its arena, and kernels
+// may read whole vectors past the last feature (the padding is zero).
 const Lane = 8
 
-// Matrix is a dense matrix of Rows rows of Cols features, stored row by row in
-// one arena: Data, or Single for values held in single precision. Row i starts at
-// element i*Stride; the Stride-Cols values behind a row are zero. Dot, Axpy, Step
-// and Values take both, and compute with values in single precision as with the
-// float64 they are equal to: to the bit what the same values in Data give.
+// Matrix is a dense matrix of Rows rows of Cols features, stored row by row in one
+// arena: Data, or Single for single precision. Row i starts at element i*Stride. The
+// Stride-Cols values after a row are zero. Dot, Axpy, Step and Values accept both
+// precisions. They compute with single values as with the equal float64 values, with the
+// same bits.
 //
-// A matrix with neither has no values: the rows of a set that is not resident.
+// A matrix with neither arena has no values: its set is not resident.
 type Matrix struct {
 	Rows, Cols, Stride int
 	Data               []float64
@@ -51,8 +50,7 @@ func newRows(single bool, rows, cols int) Matrix {
 	return NewMatrix(rows, cols)
 }
 
-// Row returns row i, of length Cols; it shares the arena. It panics when values
-// are held in single precision.
+// Row returns row i, of length Cols; it shares the arena. It panics in single precision.
 func (m *Matrix) Row(i int) []float64 {
 	return m.Data[i*m.Stride : i*m.Stride+m.Cols : (i+1)*m.Stride]
 }
@@ -62,8 +60,8 @@ func (m *Matrix) row32(i int) []float32 {
 	return m.Single[i*m.Stride : i*m.Stride+m.Cols : (i+1)*m.Stride]
 }
 
-// Values returns row i to read: Row, or its values widened into space, which must
-// have room for them.
+// Values returns row i for reading: Row, or its single values converted into space,
+// which must be large enough.
 func (m *Matrix) Values(i int, space []float64) []float64 {
 	if m.Single == nil {
 		return m.Row(i)
@@ -92,9 +90,8 @@ func (m *Matrix) Axpy(a float64, i int, u []float64) {
 	kernel.Axpy(a, m.Row(i), u)
 }
 
-// Step adds a times row i to u, unless a is 0, and returns the dot product of
-// row next and u. Meanwhile it fetches row near, and row far unless that is
-// negative.
+// Step adds a times row i to u, unless a is 0, and returns the dot product of row next
+// and u. It prefetches row near, and row far unless that is negative.
 func (m *Matrix) Step(a float64, i int, u []float64, next, near, far int) float64 {
 	if m.Single != nil {
 		return m.step32(a, i, u, next, near, far)
@@ -121,8 +118,8 @@ func (m *Matrix) step32(a float64, i int, u []float64, next, near, far int) floa
 	return kernel.AxpyDot32(a, m.row32(i), u, m.row32(next), &m.Single[near*m.Stride], distant)
 }
 
-// copyRow sets the first features of row i to a row of another matrix, rounded to
-// single precision where that is what m has and the other has not.
+// copyRow sets the first features of row i to a row of another matrix, rounded if only m
+// is in single precision.
 func (m *Matrix) copyRow(i int, from *Matrix, row int) {
 	switch {
 	case m.Single == nil:
@@ -137,7 +134,7 @@ func (m *Matrix) copyRow(i int, from *Matrix, row int) {
 	}
 }
 
-// fill sets the features of row i from the given one on.
+// fill sets the features of row i from index from on.
 func (m *Matrix) fill(i, from int, v float64) {
 	for j := from; j < m.Cols; j++ {
 		if m.Single != nil {
@@ -148,8 +145,8 @@ func (m *Matrix) fill(i, from int, v float64) {
 	}
 }
 
-// kept reports whether the matrix has values.
-func (m *Matrix) kept() bool { return m.Data != nil || m.Single != nil }
+// hasValues reports whether the matrix has values.
+func (m *Matrix) hasValues() bool { return m.Data != nil || m.Single != nil }
 
 // rows returns the rows in [from, to) as a matrix that shares the arena.
 func (m *Matrix) rows(from, to int) Matrix {

@@ -22,8 +22,8 @@ func twins(seed uint64, rows, cols int) (single, double Matrix) {
 	return single, double
 }
 
-// Whatever is computed with rows in single precision has the bits of the same
-// computed with equal rows in double precision.
+// Computing with rows in single precision gives the bits of computing with equal rows in
+// double precision.
 func TestSinglePrecisionHasTheBitsOfItsValues(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		rows, cols := rapid.IntRange(1, 9).Draw(r, "rows"), rapid.IntRange(1, 80).Draw(r, "cols")
@@ -56,8 +56,7 @@ func requireBits(t *rapid.T, what string, got, want float64) {
 	}
 }
 
-// Rows start on 64-byte boundaries of the arena and take no more of it than that
-// costs; what is behind a row is zero.
+// Rows start on 64-byte boundaries of the arena with minimal padding, which is zero.
 func TestStrides(t *testing.T) {
 	for _, c := range []struct{ cols, double, single int }{{1, 8, 16}, {9, 16, 16}, {16, 16, 16}, {17, 24, 32}, {30, 32, 32}, {561, 568, 576}} {
 		double, single := NewMatrix(3, c.cols), NewSingle(3, c.cols)

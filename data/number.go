@@ -8,12 +8,12 @@ import (
 	"fedsim/internal/quote"
 )
 
-// maxMagnitude bounds features and targets, so that squared lengths of rows and
-// squared errors do not overflow.
+// maxMagnitude limits features and targets, so that squared norms and squared errors do
+// not overflow.
 const maxMagnitude = 1e100
 
-// parseValue reads a feature or a real target; problem is empty when it is a finite
-// number of sensible size.
+// parseValue parses a feature or a real target. problem is empty if it is a finite
+// number within maxMagnitude.
 func parseValue(field string) (value float64, problem string) {
 	value, err := strconv.ParseFloat(field, 64)
 	switch {
@@ -27,8 +27,7 @@ func parseValue(field string) (value float64, problem string) {
 	return value, ""
 }
 
-// uniqueNames returns the names with "#2", "#3" and so on appended to those
-// that came before, so that no two are equal.
+// uniqueNames appends "#2", "#3" and so on to duplicate names.
 func uniqueNames(names []string) []string {
 	taken := make(map[string]bool, len(names))
 	next := make(map[string]int, len(names))

@@ -2,14 +2,13 @@ package data
 
 import "sync"
 
-// Opened is the data of a device with its rows at hand. It must be closed.
+// Opened is the data of a device with its rows. It must be closed.
 type Opened struct {
 	*Task
 	made *made
 }
 
-// Open returns the data of a device: that in memory, or, where rows are not kept,
-// the same rows made anew.
+// Open returns the data of a device: from memory, or with the same rows generated again.
 func (s *Set) Open(device int) Opened {
 	if s.remake == nil {
 		return Opened{Task: &s.Tasks[device]}
@@ -19,8 +18,8 @@ func (s *Set) Open(device int) Opened {
 	return o
 }
 
-// Close gives back the space of rows that were made anew. The rows must not be
-// used after it.
+// Close releases the memory of rows that were generated again. The rows must not be used
+// after it.
 func (o Opened) Close() {
 	if o.made != nil {
 		o.made.of.free.Put(o.made)
@@ -30,15 +29,15 @@ func (o Opened) Close() {
 // Resident reports whether the rows of the set are in memory.
 func (s *Set) Resident() bool { return s.remake == nil }
 
-// remaker makes the rows of one half of a generated split again.
+// remaker generates the rows of one half of a generated split again.
 type remaker struct {
 	generator *generator
 	config    Config
-	tested    bool // the half that is tested on
+	tested    bool // the test half
 	free      sync.Pool
 }
 
-// made is the space of a task that was made anew.
+// made is the memory of a task that was generated again.
 type made struct {
 	*maker
 	of    *remaker
@@ -65,7 +64,7 @@ func (r *remaker) open(t int) Opened {
 	return Opened{Task: &m.task, made: m}
 }
 
-// resizeTask gives the task that is handed out so many rows.
+// resizeTask sets the number of rows of the returned task.
 func (m *made) resizeTask(rows int) {
 	features := m.Features
 	if m.of.config.Bias {

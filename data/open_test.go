@@ -9,9 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Rows that are made anew are those that would have been kept, in any order and
-// by several at once.
-func TestRowsMadeAnewAreThoseThatWereNotKept(t *testing.T) {
+// Rows that are generated again equal the resident ones, in any order and concurrently.
+func TestRowsGeneratedAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := Defaults()
 		s := &cfg.Synthetic
@@ -25,33 +24,33 @@ func TestRowsMadeAnewAreThoseThatWereNotKept(t *testing.T) {
 		cfg.Target = rapid.SampledFrom([]string{TargetClass, TargetReal}).Draw(t, "target")
 		cfg.Precision = rapid.SampledFrom([]string{PrecisionDouble, PrecisionSingle}).Draw(t, "precision")
 		cfg.Split = rapid.Uint64().Draw(t, "split")
-		kept, err := Prepare(cfg)
+		resident, err := Prepare(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
 		cfg.Resident = false
-		anew, err := Prepare(cfg)
+		again, err := Prepare(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, half := range []struct {
-			name       string
-			kept, anew *Set
-		}{{"training", kept.Train, anew.Train}, {"test", kept.Test, anew.Test}} {
-			if half.anew.Resident() || !half.kept.Resident() {
-				t.Fatalf("%s: resident %v and %v", half.name, half.kept.Resident(), half.anew.Resident())
+			name            string
+			resident, again *Set
+		}{{"training", resident.Train, again.Train}, {"test", resident.Test, again.Test}} {
+			if half.again.Resident() || !half.resident.Resident() {
+				t.Fatalf("%s: resident %v and %v", half.name, half.resident.Resident(), half.again.Resident())
 			}
-			if half.anew.Features != half.kept.Features {
-				t.Fatalf("%s: %d features, want %d", half.name, half.anew.Features, half.kept.Features)
+			if half.again.Features != half.resident.Features {
+				t.Fatalf("%s: %d features, want %d", half.name, half.again.Features, half.resident.Features)
 			}
 			var both sync.WaitGroup
 			for range 2 {
 				both.Go(func() {
-					for k := len(half.kept.Tasks) - 1; k >= 0; k-- {
-						want, got := half.kept.Open(k), half.anew.Open(k)
+					for k := len(half.resident.Tasks) - 1; k >= 0; k-- {
+						want, got := half.resident.Open(k), half.again.Open(k)
 						compare(t, half.name, want.Task, got.Task)
-						if diff := cmp.Diff(want.Y, half.anew.Tasks[k].Y, cmpopts.EquateEmpty()); diff != "" {
-							t.Errorf("%s: targets that are kept:\n%s", half.name, diff)
+						if diff := cmp.Diff(want.Y, half.again.Tasks[k].Y, cmpopts.EquateEmpty()); diff != "" {
+							t.Errorf("%s: resident targets:\n%s", half.name, diff)
 						}
 						want.Close()
 						got.Close()

@@ -1,8 +1,8 @@
 package data
 
-// The paper's sentences on data as tests, as in mtl/paper_test.go. The sizes of
-// table:data (Table 2) are shown by TestPresetsMatchTable2 and TestSplitSizes, the
-// first row of table:dataskew (Table 3) by TestSkewMatchesTable3.
+// The paper's sentences on data as tests, as in mtl/paper_test.go.
+// TestPresetsMatchTable2 and TestSplitSizes cover the sizes of table:data (Table 2), and
+// TestSkewMatchesTable3 the first row of table:dataskew (Table 3).
 
 import (
 	"math"
@@ -53,8 +53,8 @@ func TestSkewedSetsSmallestAndLargestTask(t *testing.T) {
 			if ratio := float64(d.RowsMax) / float64(d.RowsMin); math.Round(ratio/10) < 10 {
 				t.Errorf("%s: sizes differ by a factor of %g", c.preset, ratio)
 			}
-			// How sizes lie between the two is not published; ours are uniform,
-			// which is near the table for two of the sets.
+			// The distribution of sizes is not published. Ours is uniform, which is near
+			// the table for two of the sets.
 			if math.Abs(d.RowsDeviation-c.deviation) > c.deviation*c.tolerance {
 				t.Errorf("%s: standard deviation %.2f, the table's is %.2f", c.preset, d.RowsDeviation, c.deviation)
 			}
@@ -63,8 +63,8 @@ func TestSkewedSetsSmallestAndLargestTask(t *testing.T) {
 	}
 }
 
-// Section 5.2: "we randomly split the data into 75% training and 25% testing",
-// here task by task, and by another draw for every seed.
+// Section 5.2: "we randomly split the data into 75% training and 25% testing", here task
+// by task, with a different draw for every seed.
 func TestSplitIsThreeQuartersOfEachTask(t *testing.T) {
 	set := numbered(40, 200, 81)
 	cfg := Defaults()

@@ -1,17 +1,17 @@
 package data
 
-// Pool returns the set with all its devices in one task (paper, remark 4), so that
-// one model is learnt from all rows: the global model of the paper's Table 1.
-// Devices keep their names and their rows, which both sets share. A pooled test
-// set still has an element for each task there was before.
+// Pool returns the set with all its devices in one task (paper, remark 4), for training
+// one model on all rows: the global model of the paper's Table 1. Devices keep their
+// names and rows, which both sets share. A pooled test set still has an element per
+// previous task.
 func Pool(set *Set) *Set {
 	pooled := *set
 	pooled.Owner = make([]int, len(set.Tasks))
 	return &pooled
 }
 
-// Merge returns the set with the rows of all its tasks, in order, on one device.
-// It panics when rows are not in memory, or not all in the same precision.
+// Merge returns the set with the rows of all its tasks, in order, on one device. It
+// panics if rows are not in memory, or have different precisions.
 func Merge(set *Set) *Set {
 	merged := *set
 	merged.Owner = nil

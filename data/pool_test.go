@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// Pooling changes nothing but whose task the rows belong to, on both sides of the
-// split, and comes after the sharing of tasks among devices.
+// Pooling changes only the task of the rows, in both halves of the split. It comes after
+// the sharing of tasks among devices.
 func TestPoolPutsAllDevicesIntoOneTask(t *testing.T) {
 	if testing.Short() {
 		t.Skip("computes for seconds")

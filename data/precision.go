@@ -7,17 +7,17 @@ import (
 	"fedsim/config"
 )
 
-// What rows are held as in memory.
+// The precisions of rows in memory.
 const (
 	PrecisionDouble = "float64"
 	PrecisionSingle = "float32"
 )
 
-// single reports whether rows are held in single precision.
+// single reports whether rows are in single precision.
 func (c Config) single() bool { return c.Precision == PrecisionSingle }
 
-// round brings the rows of a set in memory to the precision that the
-// configuration asks for. It fails, with a config.Problem, on values beyond it.
+// round converts the rows of a set in memory to the configured precision. It fails with
+// a config.Problem for values out of range.
 func (c Config) round(set *Set) error {
 	if !c.single() {
 		return nil

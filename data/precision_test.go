@@ -35,8 +35,8 @@ func roundValues(set *Set) {
 	}
 }
 
-// What single precision holds is what double precision does, rounded, whatever
-// is done to the features.
+// Single precision holds the rounded values of double precision, whatever the
+// preparation of features.
 func TestSinglePrecisionHoldsRoundedValues(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		cfg := Defaults()
@@ -67,7 +67,7 @@ func TestSinglePrecisionHoldsRoundedValues(t *testing.T) {
 	})
 }
 
-// A set is described, merged and written alike in both precisions.
+// A set is described, merged and written equally in both precisions.
 func TestSinglePrecisionIsReadLikeDouble(t *testing.T) {
 	cfg := Defaults()
 	cfg.Precision, cfg.Bias = PrecisionSingle, true

@@ -2,24 +2,23 @@ package data
 
 import "math"
 
-// defaultTestFraction is the paper's: 75 % of each task's rows train, 25 %
-// test (section 5.2).
+// defaultTestFraction is the paper's: 75 % of each task's rows for training, 25 % for
+// testing (section 5.2).
 const defaultTestFraction = 0.25
 
-// small is the generated set when no preset is named: it takes milliseconds.
+// small is the generated set without a preset: it takes milliseconds.
 var small = SyntheticConfig{
 	Tasks: 20, Features: 40, RowsMin: 60, RowsMax: 180, RowsDeviation: 35, Clusters: 3, Factors: 12,
 	PositiveShare: 0.3, ClusterSpread: 0.6, TaskSpread: 0.2, Shift: 0.1,
 	Margin: 0.5, DifficultySpread: 0.3, Noise: 0.01, TargetNoise: 0.3,
 }
 
-// presets have the sizes of the paper's Table 2 ("Federated Datasets for
-// Empirical Study"). Their shapes are ours, found by trial so that a global, a
-// local and a multi-task model come out in the order and near the errors of
-// Table 1. Shares of positive rows: SITTING is 1801 of 10411 windows of the
-// real set; eating against the rest (Google Glass) and AAV against DW (vehicle
-// sensor) are not published, a quarter and a half are assumed. Real targets have a
-// signal of ten times the variance of their noise.
+// presets have the sizes of the paper's Table 2 ("Federated Datasets for Empirical
+// Study"). Their shapes are ours, found by trial: a global, a local and a multi-task
+// model have the order and about the errors of Table 1. Shares of positive rows: SITTING
+// is 1801 of 10411 windows of the real set. Those of eating against the rest (Google
+// Glass) and AAV against DW (vehicle sensor) are not published; we assume a quarter and
+// a half. Real targets have a signal of ten times the variance of their noise.
 var presets = []struct {
 	name string
 	SyntheticConfig
@@ -63,8 +62,8 @@ func presetNames() []string {
 	return names
 }
 
-// over returns s with what is unset, and has an effect on the kind of target,
-// taken from base; nil changes nothing.
+// over returns s with unset values that affect the kind of target taken from base; nil
+// changes nothing.
 func (s SyntheticConfig) over(base *SyntheticConfig, target string) SyntheticConfig {
 	if base == nil {
 		return s

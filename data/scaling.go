@@ -5,13 +5,12 @@ import (
 	"math"
 )
 
-// Scaling brings features to mean 0 and variance 1: x_j becomes
-// (x_j - Mean[j]) / Deviation[j]. The deviation of a feature that never varies
-// is given as 1, so that it becomes 0.
+// Scaling gives features mean 0 and variance 1: x_j becomes (x_j - Mean[j]) /
+// Deviation[j]. The deviation of a constant feature is set to 1, so that it becomes 0.
 type Scaling struct{ Mean, Deviation []float64 }
 
-// FitScaling computes the scaling from the rows of all tasks together
-// (population variance), in task and row order. Without rows it changes nothing.
+// FitScaling computes the scaling from the rows of all tasks together (population
+// variance), in task and row order. Without rows it is the identity.
 func FitScaling(set *Set) Scaling {
 	d := set.Features
 	s := Scaling{Mean: make([]float64, d), Deviation: make([]float64, d)}
@@ -39,7 +38,7 @@ func FitScaling(set *Set) Scaling {
 		}
 	})
 	for j := range squares {
-		if low[j] == high[j] { // its computed variance is rounding, not zero
+		if low[j] == high[j] { // its computed variance is rounding error, not zero
 			s.Mean[j] = low[j]
 			continue
 		}
@@ -50,9 +49,8 @@ func FitScaling(set *Set) Scaling {
 	return s
 }
 
-// Apply scales the features of the set in place. It panics when the number of
-// features is not the one the scaling was fitted to, or when rows are not held as
-// float64.
+// Apply scales the features of the set in place. It panics if the number of features
+// differs from that of the fit, or if rows are not in double precision.
 func (s Scaling) Apply(set *Set) {
 	if len(s.Mean) != set.Features {
 		panic(fmt.Sprintf("data: a scaling of %d features applied to a set of %d", len(s.Mean), set.Features))
@@ -67,8 +65,8 @@ func (s Scaling) Apply(set *Set) {
 	}
 }
 
-// eachRow calls visit for each row of each task, in order, to read. The row may be
-// overwritten when visit returns.
+// eachRow calls visit for each row of each task, in order, for reading. The row may be
+// overwritten after visit returns.
 func (s *Set) eachRow(visit func(x []float64)) {
 	space := make([]float64, s.Features)
 	for t := range s.Tasks {

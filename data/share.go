@@ -6,11 +6,10 @@ import (
 	"fedsim/internal/rng"
 )
 
-// Share deals the rows of every task out to devices of its own, as evenly as
-// can be and at random by the seed: several devices then hold data of one task
-// (paper, remark 4). The devices of task t follow each other, named
-// "task/1", "task/2", ...; Owner tells their task. It fails for a task with
-// fewer rows than devices. One device per task returns the set itself.
+// Share divides the rows of every task among several devices, as evenly as possible and
+// at random by the seed (paper, remark 4). The devices of task t are consecutive and
+// named "task/1", "task/2", ...; Owner has their task. It fails for a task with fewer
+// rows than devices. With one device per task it returns the set itself.
 func Share(set *Set, devices int, seed uint64) (*Set, error) {
 	if devices == 1 {
 		return set, nil

@@ -9,9 +9,9 @@ import (
 	"fedsim/internal/rng"
 )
 
-// svm is a slow and plain multi-task support vector machine: exact dual
-// coordinate ascent, task by task, on sum_t 1/n_t sum_i hinge + 1/2 tr(W M^-1 W^T).
-// It only serves to show what a generated problem rewards.
+// svm is a slow and simple multi-task support vector machine: exact dual coordinate
+// ascent, task by task, on sum_t 1/n_t sum_i hinge + 1/2 tr(W M^-1 W^T). It only serves
+// to show which models a generated problem favors.
 type svm struct {
 	set  *Set
 	dual [][]float64 // y a, in [0, 1]
@@ -69,8 +69,8 @@ func (s *svm) fit(m *mat.SymDense, passes int) {
 	}
 }
 
-// learn returns (W^T W)^1/2 / (lambda trace), the coupling M = Omega/lambda of
-// the paper's probabilistic regulariser in its authors' convention.
+// learn returns (W^T W)^1/2 / (lambda trace), the coupling M = Omega/lambda of the
+// paper's probabilistic regularizer in its authors' convention.
 func (s *svm) learn(lambda float64) *mat.SymDense {
 	m := len(s.w)
 	gram := mat.NewSymDense(m, nil)
@@ -115,8 +115,8 @@ func (s *svm) testError(test *Set) float64 {
 	return sum / float64(len(test.Tasks))
 }
 
-// modelErrors returns the test errors of a global, a local and a multi-task model,
-// each at the lambda of the grid that suits it best.
+// modelErrors returns the test errors of a global, a local and a multi-task model, each
+// at its best lambda of the grid.
 func modelErrors(t *testing.T, split *Split, grid []float64, passes, updates int) (global, local, multi float64) {
 	t.Helper()
 	m := len(split.Train.Tasks)
@@ -147,10 +147,10 @@ func modelErrors(t *testing.T, split *Split, grid []float64, passes, updates int
 	return global, local, multi
 }
 
-// Table 1 of the paper: in each set the multi-task model is well ahead of both
-// others, and global is no better than local. The bounds are the paper's
-// errors doubled: our sets are like its, not the same, and the plain solver
-// stops short of the optimum.
+// Table 1 of the paper: in each set the multi-task model is well ahead of both others,
+// and global is no better than local. The bounds are the paper's errors doubled: our
+// sets are similar to its sets, not equal, and the simple solver stops before the
+// optimum.
 func TestSharingHelps(t *testing.T) {
 	for _, c := range []struct {
 		preset        string

@@ -2,9 +2,9 @@ package data
 
 import "unsafe"
 
-// Sizes returns how many rows each device of a configuration trains on, and the
-// number of features, bias included. Rows that a generator would make are not
-// made, unless they are thinned out or dealt to several devices afterwards.
+// Sizes returns the number of training rows of each device of a configuration, and the
+// number of features including the bias. It does not generate rows, unless they are
+// skewed or shared among devices.
 func Sizes(cfg Config) (rows []int32, features int, err error) {
 	if !cfg.countable() {
 		split, err := Prepare(cfg)
@@ -29,9 +29,9 @@ func Sizes(cfg Config) (rows []int32, features int, err error) {
 	return rows, features, nil
 }
 
-// LeastMemory returns how many bytes the set of a configuration takes at least, when
-// it is generated; what files hold is not looked at. It is for refusing what no
-// machine has: of a set that is not refused more is held while it is made.
+// LeastMemory returns a lower bound of the memory of a generated set, in bytes; 0 for
+// sets from files. It serves to reject sets that no machine can hold. Generating a set
+// takes more memory.
 func (c Config) LeastMemory() float64 {
 	if c.Source != SourceSynthetic {
 		return 0

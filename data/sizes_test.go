@@ -19,7 +19,7 @@ func TestSizesAreThoseOfThePreparedSet(t *testing.T) {
 		cfg.DevicesPerTask = rapid.SampledFrom([]int{1, 1, 2}).Draw(t, "devices_per_task")
 		split, err := Prepare(cfg)
 		if err != nil {
-			t.Skip(err) // tasks too small to be dealt out
+			t.Skip(err) // tasks too small to be shared
 		}
 		rows, features, err := Sizes(cfg)
 		if err != nil {

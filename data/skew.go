@@ -6,19 +6,18 @@ import (
 	"fedsim/internal/rng"
 )
 
-// Skew returns a copy of the set with rows left out so that task sizes differ
-// widely, as in the paper's appendix ("Multi-Task Learning with Highly Skewed
-// Data", Table 3: 3 to 306 rows for human activity). The largest task (the
-// first of equals) is kept whole. Each other one keeps a number of rows that
-// is uniform between smallest and its own size; the one that comes out
-// smallest keeps exactly smallest rows, or all it has. Sizes and rows are
-// drawn from (seed, Skew, task, 0). It fails when no task has more rows than
-// smallest, or smallest is not positive. With Table 2's sizes and Table 3's
-// smallest task sizes differ by two orders of magnitude.
+// Skew returns a copy of the set with fewer rows, so that task sizes differ widely, as
+// in the paper's appendix ("Multi-Task Learning with Highly Skewed Data", Table 3: 3 to
+// 306 rows for human activity). The largest task (the first of equals) is unchanged.
+// Each other one keeps a number of rows drawn uniformly between smallest and its own
+// size. The task with the smallest draw gets exactly smallest rows, or all it has. Sizes
+// and rows are drawn from (seed, Skew, task, 0). It fails if no task has more rows than
+// smallest, or if smallest is not positive. With Table 2's sizes and Table 3's smallest,
+// task sizes differ by two orders of magnitude.
 //
-// The paper does not say how sizes lie between the two. Uniform ones have about
-// its deviation of human activity and its error of local models there (Table 4:
-// 3.87 %); sizes with a uniform logarithm triple that error.
+// The paper does not publish the distribution of sizes. The uniform one has about the
+// paper's deviation for human activity and its error of local models (Table 4: 3.87 %).
+// Sizes with a uniform logarithm triple that error.
 func Skew(set *Set, smallest int, seed uint64) (*Set, error) {
 	if smallest < 1 {
 		return nil, fmt.Errorf("skew of %s: the smallest size %d must be at least 1", set.Name, smallest)

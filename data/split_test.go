@@ -28,8 +28,7 @@ func numbered(sizes ...int) *Set {
 	return set
 }
 
-// rowsOf returns the numbers of the rows that a task of a numbered set has,
-// after checking that labels went with them.
+// rowsOf returns the row numbers of a task of a numbered set, after checking its labels.
 func rowsOf(t *testing.T, task *Task) []int {
 	t.Helper()
 	rows := []int{}
@@ -126,7 +125,7 @@ func TestSplitErrors(t *testing.T) {
 		}
 	}
 	_, err := SplitSet(numbered(4, 0), 0.25, 1)
-	if want := `split of numbered: task "1": the task has no rows, at least one is needed to train on`; err == nil || err.Error() != want {
+	if want := `split of numbered: task "1": the task has no rows: must have at least one for training`; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	if _, err := Fold(numbered(4), 1, 0, 1); err == nil {
@@ -359,7 +358,7 @@ func TestPrepareReportsBadConfiguration(t *testing.T) {
 	}
 }
 
-// data.split divides the same rows anew: which are held out changes, all together do not.
+// data.split divides the same rows differently: the test rows change, but not the set.
 func TestSplitsDivideTheSameRows(t *testing.T) {
 	cfg := Defaults()
 	cfg.Synthetic.Tasks, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 3, 12, 20

@@ -4,10 +4,10 @@ package data
 
 import "testing"
 
-// The race detector empties pools at random, so this is not asked under it.
+// The race detector empties pools at random, so this is not tested under it.
 
-// A step on a device whose rows are not kept allocates nothing once there is
-// space for the largest.
+// A step on a device without resident rows allocates nothing once there is memory for
+// the largest.
 func TestOpeningAllocatesNothing(t *testing.T) {
 	cfg := Defaults()
 	cfg.Resident = false

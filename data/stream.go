@@ -2,14 +2,14 @@ package data
 
 import "slices"
 
-// streamable reports whether the configuration's tasks can be made, split and
-// finished one by one: they are generated, and nothing is fitted to all of them.
+// streamable reports whether tasks can be generated, split and prepared one by one:
+// nothing is fitted to all of them.
 func (c Config) streamable() bool {
 	return c.Source == SourceSynthetic && !c.Standardize && !c.Skew && c.DevicesPerTask == 1
 }
 
-// stream is Divide and Transform of what a streamable configuration generates,
-// task by task: no more than the result is ever held, each half in one arena.
+// stream is Divide and Transform of a streamable configuration, task by task. It only
+// holds the result, each half in one arena.
 func stream(cfg Config) *Split {
 	g, set := generatorOf(cfg)
 	split := &Split{Train: set, Test: set.empty()}
@@ -30,8 +30,8 @@ func stream(cfg Config) *Split {
 	return split
 }
 
-// reserve makes room for the tasks of generated sizes, of whose rows the set takes
-// as many as share says; for their targets alone when rows are not kept.
+// reserve allocates the tasks of generated sizes. share returns how many of a task's
+// rows the set gets. If rows are not resident, it only allocates targets.
 func reserve(set *Set, sizes []int, cfg Config, share func(rows int) int) {
 	total := 0
 	for _, n := range sizes {
@@ -54,14 +54,14 @@ func reserve(set *Set, sizes []int, cfg Config, share func(rows int) int) {
 	}
 }
 
-// fill copies the given rows of a task, in ascending order, or their targets
-// alone. A feature that the task does not have is the bias.
+// fill copies the given rows of a task, in ascending order, or only their targets. A
+// feature that the task does not have is the bias.
 func fill(into, task *Task, rows []int32) {
 	slices.Sort(rows)
 	into.Name = task.Name
 	for i, row := range rows {
 		into.Y[i] = task.Y[row]
-		if into.X.kept() {
+		if into.X.hasValues() {
 			into.X.copyRow(i, &task.X, int(row))
 			into.X.fill(i, task.X.Cols, 1)
 		}

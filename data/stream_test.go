@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What is made task by task is what is made as a whole, split and finished.
+// Generating task by task gives the same set as generating, splitting and preparing it
+// as a whole.
 func TestStreamedSetsAreThoseMadeAsAWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := Defaults()

@@ -12,10 +12,9 @@ import (
 	"fedsim/internal/rng"
 )
 
-// The streams of a generated set. What belongs to a task is drawn from
-// (seed, Synthetic, task, one of these), what belongs to a cluster from
-// (seed, Synthetic, cluster, drawCluster), what all tasks share from device -1;
-// so tasks may be generated in any order.
+// The random streams of a generated set. A task draws from (seed, Synthetic, task, one
+// of these), a cluster from (seed, Synthetic, cluster, drawCluster), and common parts
+// from device -1. So tasks may be generated in any order.
 const (
 	drawSizes = iota
 	drawFeatures
@@ -25,33 +24,32 @@ const (
 	drawRows
 )
 
-// Standard deviations, before features are squashed. They are set so that the
-// human-activity preset comes near the second moments of the real data: there
-// the mean makes up 85 % of the squared length of a row (here 82 %), the first
-// principal component 51 % of the variance (41 %), the 41st 0.2 % (0.1 %).
+// Standard deviations before features are squashed. They bring the human-activity preset
+// near the second moments of the real data. There the mean has 85 % of the squared norm
+// of a row (here 82 %), the first principal component 51 % of the variance (41 %), the
+// 41st 0.2 % (0.1 %).
 const (
-	offsetSpread = 1.5 // over features, of a feature's mean; a linear model needs no bias for it
+	offsetSpread = 1.5 // over features, of a feature's mean; a linear model then needs no bias
 	factorSpread = 0.6 // of all factors together, within a feature
 	featureNoise = 0.1 // of a feature's own noise
 	shareSpread  = 0.2 // over tasks, of the log odds of the positive share
 )
 
-// generator holds what all tasks of a generated set share. A row is made from
-// k latent factors z:
+// generator has the common parts of a generated set. A row is made from k latent factors
+// z:
 //
 //	z    ~ N(0, I),  y = +1 if u.z > threshold, else -1,  z += y margin u
 //	x_j  = squash(offset_j + shift_j + loading_j.z + N(0, featureNoise^2))
 //	u    = unit(common + ClusterSpread cluster + TaskSpread own)
 //
-// and y is flipped with probability Noise. Real targets are instead the score with
-// noise, and z stays:
+// and y is flipped with probability Noise. A real target is the score with noise, and z
+// does not change:
 //
 //	y = u.z + N(0, (TargetNoise difficulty)^2)
 //
-// Loadings fall off from factor to
-// factor (factorWeights), so features are correlated and the problem is as
-// badly conditioned as a real one; squash keeps features in (-1, 1), the range
-// of HAR's.
+// Loadings decrease from factor to factor (factorWeights). So features are correlated,
+// and the problem is as badly conditioned as a real one. squash keeps features in (-1,
+// 1), the range of HAR's.
 type generator struct {
 	SyntheticConfig
 	real     bool // targets are real numbers
@@ -63,9 +61,8 @@ type generator struct {
 	clusters [][]float64 // k each
 }
 
-// generate makes the set that a configuration with source "synthetic"
-// describes. Its bits depend on the configuration alone, not on the number of
-// processors it is made on.
+// generate generates the set of a configuration with source "synthetic". Its bits depend
+// only on the configuration, not on the number of processors.
 func generate(cfg Config) *Set {
 	g, set := generatorOf(cfg)
 	g.each(func(t int, task *Task) {
@@ -74,8 +71,7 @@ func generate(cfg Config) *Set {
 	return set
 }
 
-// generatorOf returns what makes the tasks of a configuration, and the set
-// without them.
+// generatorOf returns the generator of a configuration, and the set without tasks.
 func generatorOf(cfg Config) (*generator, *Set) {
 	resolved := cfg.Resolve().Synthetic
 	g := newGenerator(resolved, cfg.Seed)
@@ -93,8 +89,8 @@ func generatorOf(cfg Config) (*generator, *Set) {
 	return g, set
 }
 
-// each makes all tasks, on all processors, and hands each to take; the task is
-// overwritten when take returns.
+// each generates all tasks in parallel and passes each to take. The task is overwritten
+// after take returns.
 func (g *generator) each(take func(t int, task *Task)) {
 	var next atomic.Int64
 	var workers sync.WaitGroup
@@ -111,7 +107,7 @@ func (g *generator) each(take func(t int, task *Task)) {
 	workers.Wait()
 }
 
-// newGenerator draws what all tasks share.
+// newGenerator draws the common parts.
 func newGenerator(s SyntheticConfig, seed uint64) *generator {
 	g := &generator{SyntheticConfig: s, seed: seed}
 	sizes := rng.New(seed, rng.Synthetic, -1, drawSizes)
@@ -139,9 +135,9 @@ func newGenerator(s SyntheticConfig, seed uint64) *generator {
 	return g
 }
 
-// factorWeights returns the standard deviation of each of k factors, together
-// 1: the first has half of the variance, of the others number f has a share in
-// proportion to 1/f.
+// factorWeights returns the standard deviations of k factors, together 1: the first has
+// half of the variance, and the share of each later factor number f is proportional to
+// 1/f.
 func factorWeights(k int) []float64 {
 	variance := make([]float64, k)
 	rest := 0.0
@@ -157,18 +153,18 @@ func factorWeights(k int) []float64 {
 	return weights
 }
 
-// maker makes the tasks of a generator one after the other in space of its own.
+// maker generates tasks one after another in its own memory.
 type maker struct {
 	*generator
 	u, base, z []float64
-	task       Task // the last one made; overwritten by the next
+	task       Task // the last task; overwritten by the next
 }
 
 func (g *generator) maker() *maker {
 	return &maker{generator: g, u: make([]float64, g.Factors), base: make([]float64, g.Features), z: make([]float64, g.Factors)}
 }
 
-// make makes task t with all its rows.
+// make generates task t with all its rows.
 func (g *maker) make(t int) *Task {
 	stream := rng.New(g.seed, rng.Synthetic, t, drawTask)
 	randomDirection(&stream, g.u)
@@ -176,7 +172,7 @@ func (g *maker) make(t int) *Task {
 	for f := range g.u {
 		g.u[f] = g.common[f] + float64(g.ClusterSpread*cluster[f]) + float64(g.TaskSpread*g.u[f])
 	}
-	normalise(g.u)
+	normalize(g.u)
 	lean := float64(shareSpread * stream.Normal())
 	difficulty := elementary.Exp(float64(g.DifficultySpread * stream.Normal()))
 	for j := range g.base {
@@ -195,7 +191,7 @@ func (g *maker) make(t int) *Task {
 	return &g.task
 }
 
-// resize gives the task so many rows; they hold what was there before.
+// resize sets the number of rows of the task and keeps the old values.
 func (g *maker) resize(rows int) {
 	if x := &g.task.X; len(x.Data) < rows*x.Stride || x.Stride == 0 {
 		*x = NewMatrix(rows, g.Features)
@@ -253,10 +249,11 @@ func (g *generator) row(x, base, z []float64, draw *rng.Stream) {
 	}
 }
 
-// squash maps a number to (-1, 1); unlike tanh it has the same bits everywhere.
+// squash maps a number to (-1, 1). Unlike tanh it has the same bits on every platform.
 func squash(v float64) float64 { return v / math.Sqrt(1+float64(v*v)) }
 
-// totalRows returns the fewest rows of which the default split trains on n.
+// totalRows returns the smallest number of rows for which the default split gives n
+// training rows.
 func totalRows(n int) int {
 	total := n
 	for trainingRows(total, defaultTestFraction) < n {
@@ -277,11 +274,11 @@ func randomDirection(stream *rng.Stream, u []float64) {
 	for f := range u {
 		u[f] = stream.Normal()
 	}
-	normalise(u)
+	normalize(u)
 }
 
-// normalise scales u to length 1; a zero vector stays.
-func normalise(u []float64) {
+// normalize scales u to length 1; a zero vector does not change.
+func normalize(u []float64) {
 	sum := 0.0
 	for _, x := range u {
 		sum += float64(x * x)

@@ -7,9 +7,9 @@ import (
 	"fedsim/internal/rng"
 )
 
-// attainableDeviation returns the smallest and the largest sample standard
-// deviation that taskSizes reaches for m sizes from low to high: all but two
-// in the middle, and all at the ends (an odd one in the middle).
+// attainableDeviation returns the smallest and the largest sample standard deviation of
+// m sizes from low to high in taskSizes: all but two in the middle, and all at the ends
+// (an odd one in the middle).
 func attainableDeviation(m, low, high int) (smallest, largest float64) {
 	if m < 2 {
 		return 0, 0
@@ -20,11 +20,10 @@ func attainableDeviation(m, low, high int) (smallest, largest float64) {
 	return smallest, max(smallest, largest)
 }
 
-// taskSizes returns m sizes, the smallest low, the largest high, with the
-// given sample standard deviation up to rounding. They are the quantiles of a
-// normal distribution about the middle, cut off at both ends; its width is
-// searched for so that the deviation is met. A single task has high rows. The
-// stream decides which task gets which size.
+// taskSizes returns m sizes from low to high with the given sample standard deviation,
+// up to rounding. They are quantiles of a truncated normal distribution around the
+// middle, whose width is chosen to match the deviation. A single task has high rows. The
+// stream assigns sizes to tasks.
 func taskSizes(m, low, high int, deviation float64, stream *rng.Stream) []int {
 	if m == 1 {
 		return []int{high}
@@ -46,10 +45,10 @@ func taskSizes(m, low, high int, deviation float64, stream *rng.Stream) []int {
 			}
 			sum += float64(offsets[i] * offsets[i])
 		}
-		return math.Sqrt(sum / float64(m-1)) // the offsets are symmetric, their mean is 0
+		return math.Sqrt(sum / float64(m-1)) // the offsets are symmetric, so their mean is 0
 	}
 	narrow, wide := 0.0, half*float64(m)*float64(m)
-	for range 100 { // bisection far below rounding: the deviation grows with the width
+	for range 100 { // bisection far below rounding: the deviation increases with the width
 		width := (narrow + wide) / 2
 		if fill(width) < deviation {
 			narrow = width

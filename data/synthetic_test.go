@@ -126,7 +126,7 @@ func TestGenerateIsDeterministic(t *testing.T) {
 	}
 }
 
-// A task's rows depend on its own streams: more tasks change none of them.
+// A task's rows depend on its own streams: adding tasks does not change them.
 func TestTaskDoesNotDependOnOthers(t *testing.T) {
 	cfg := Defaults()
 	cfg.Synthetic.Tasks, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 5, 50, 50
@@ -139,8 +139,8 @@ func TestTaskDoesNotDependOnOthers(t *testing.T) {
 	}
 }
 
-// Without noise a row's label is the side of its task's boundary on which its
-// factors lie, with noise the share of flipped labels is as asked for.
+// Without noise a row's label is the side of its task's boundary on which its factors
+// lie. With noise the share of flipped labels is as configured.
 func TestLabelNoise(t *testing.T) {
 	if testing.Short() {
 		t.Skip("computes for seconds")
@@ -185,8 +185,8 @@ func TestTaskSizes(t *testing.T) {
 		if d.RowsMin != low || d.RowsMax != high {
 			t.Fatalf("sizes %d to %d, want %d to %d", d.RowsMin, d.RowsMax, low, high)
 		}
-		// Each size is rounded by at most a half, so the deviation moves by at
-		// most that much times sqrt(m/(m-1)) <= sqrt 2.
+		// Each size is rounded by at most a half, so the deviation changes by at most
+		// that times sqrt(m/(m-1)) <= sqrt 2.
 		if math.Abs(d.RowsDeviation-deviation) > 0.75 {
 			t.Fatalf("deviation %v, want %v", d.RowsDeviation, deviation)
 		}

@@ -2,21 +2,21 @@ package data
 
 import "errors"
 
-// What the targets Y of a set are.
+// The kinds of the targets Y of a set.
 const (
 	TargetClass = "class" // labels, -1 and +1
 	TargetReal  = "real"  // real numbers
 )
 
-// ErrOneClass says that all labels of a set are the same, so that there is
-// nothing to learn.
+// ErrOneClass is the error for a set whose labels are all equal, so that no model can be
+// learned.
 var ErrOneClass = errors.New("all labels are of one class")
 
-// ErrOneTarget says the same of real targets.
+// ErrOneTarget is the error for a set whose real targets are all equal.
 var ErrOneTarget = errors.New("all targets are the same number")
 
-// requireVariety returns ErrOneClass unless the set has labels of both signs,
-// or ErrOneTarget unless its real targets differ.
+// requireVariety returns ErrOneClass unless the set has labels of both signs, or
+// ErrOneTarget unless its real targets differ.
 func (s *Set) requireVariety() error {
 	low, high := 0.0, 0.0
 	first := true

@@ -18,7 +18,7 @@ func realConfig() Config {
 	return cfg
 }
 
-// The label column of a csv file holds any finite number when targets are real.
+// The label column of a csv file may have any finite number if targets are real.
 func TestReadCSVOfRealTargets(t *testing.T) {
 	const text = "task,label,x\n1,2.5,1\n1,-3e-7,2\n2,0,3\n2,-1,4\n"
 	set, err := ReadCSV(bytes.NewReader([]byte(text)), "in.csv", "task", "label", TargetReal)
@@ -48,7 +48,7 @@ func TestReadCSVOfRealTargets(t *testing.T) {
 	}
 }
 
-// Real targets of any size come back to the bit.
+// Real targets of any size are preserved to the bit.
 func TestCSVRoundTripOfRealTargets(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		set := &Set{Features: 1, Real: true}
@@ -75,7 +75,7 @@ func TestCSVRoundTripOfRealTargets(t *testing.T) {
 	})
 }
 
-// That targets are real is not lost on the way to what a run works on.
+// Preparation preserves that targets are real.
 func TestPreparationKeepsRealTargets(t *testing.T) {
 	cfg := realConfig()
 	cfg.Skew, cfg.Bias, cfg.Standardize, cfg.DevicesPerTask = true, true, true, 2
@@ -101,9 +101,9 @@ func TestPreparationKeepsRealTargets(t *testing.T) {
 	}
 }
 
-// The generated target is the latent score, a standard normal number, with noise
-// of the stated size: mean 0, variance 1 + noise^2; and a linear model of the
-// features recovers all but the noise and what squashing the features takes.
+// The generated target is the latent score, a standard normal number, with noise of the
+// configured size: mean 0, variance 1 + noise^2. A linear model of the features explains
+// all but the noise and the effect of squashing.
 func TestGeneratedRealTargets(t *testing.T) {
 	if testing.Short() {
 		t.Skip("computes for seconds")
@@ -141,7 +141,7 @@ func TestGeneratedRealTargets(t *testing.T) {
 			t.Errorf("task %d: least squares leave a root mean square error of %.3f, the noise is %.3f", k, rmse, noise)
 		}
 	}
-	// Noise is added to the targets alone.
+	// Noise is added to the targets only.
 	cfg.Synthetic.TargetNoise = 0
 	clean := generate(cfg)
 	for k := range set.Tasks {
@@ -173,7 +173,7 @@ func TestDifficultyOfRealTargets(t *testing.T) {
 	}
 }
 
-// What is resolved gives the same set and is valid, for both kinds of target.
+// A resolved configuration gives the same set and is valid, for both kinds of target.
 func TestResolveRealTargets(t *testing.T) {
 	cfg := realConfig()
 	got := cfg.Resolve()
