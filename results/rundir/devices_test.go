@@ -293,6 +293,7 @@ func BenchmarkRowsByDevice(b *testing.B) {
 // Rows by device with any bit flipped are refused, also where
 // the library would read other rows, or rows without end.
 func TestRowsByDeviceHaveAChecksum(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "run")
 	w := create(t, dir, false)
 	addDevices(t, w, syntheticRuns()[:1], 2, everyOther)

@@ -106,6 +106,7 @@ func TestRoundTrip(t *testing.T) {
 
 // TestAnyRunRoundTrips draws runs with every kind of number and text.
 func TestAnyRunRoundTrips(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	text := rapid.StringMatching(`[a-z"',;# éµ\\/=-]{0,8}`)
 	number := rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{

@@ -160,6 +160,7 @@ func TestReadLive(t *testing.T) {
 
 // After a kill at any moment all complete lines can be read.
 func TestReadLiveAfterAKill(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "run")
 	w := create(t, dir, false)
 	runs := syntheticRuns()[:2]

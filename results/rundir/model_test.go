@@ -80,6 +80,7 @@ func addModel(t *testing.T, w *Writer, place int, run results.Run) {
 }
 
 func TestModelsAreExported(t *testing.T) {
+	t.Parallel()
 	runs := syntheticRuns()[:3]
 	w := create(t, filepath.Join(t.TempDir(), "run"), false)
 	for i, run := range runs {

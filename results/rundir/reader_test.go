@@ -17,6 +17,7 @@ import (
 
 // TestReadNamesThePlace damages one file at a time.
 func TestReadNamesThePlace(t *testing.T) {
+	t.Parallel()
 	runs := syntheticRuns()[:2] // 41 rounds each
 	for _, c := range []struct{ name, file, old, new, want string }{
 		{"no number", roundsFile, ",7.2416,", ",seven,", `rounds.csv:2: primal = "seven": must be a number`},

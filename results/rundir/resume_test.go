@@ -155,6 +155,7 @@ func TestResumeAfterAKill(t *testing.T) {
 
 // An interrupted run is written to its directory, and can be resumed.
 func TestResumeAfterAnInterrupt(t *testing.T) {
+	t.Parallel()
 	want := whole(t)
 	dir := filepath.Join(t.TempDir(), "run")
 	w := begun(t, dir)
@@ -187,6 +188,7 @@ func TestResumeAfterAnInterrupt(t *testing.T) {
 
 // A writer that is killed while it moves its files can be resumed, after any of them.
 func TestResumeAfterAKillWhileMoving(t *testing.T) {
+	t.Parallel()
 	want := whole(t)
 	files := []string{scenarioFile, roundsFile, runsFile, roundsParquet, manifestFile}
 	for moved := range len(files) + 1 {
@@ -211,6 +213,7 @@ func TestResumeAfterAKillWhileMoving(t *testing.T) {
 // A state file of which any bit is flipped or the end is cut off is refused with its
 // name and a remedy.
 func TestCorruptStateFilesAreRefused(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "run")
 	w := begun(t, dir)
 	kill(t, w)
@@ -241,6 +244,7 @@ func TestCorruptStateFilesAreRefused(t *testing.T) {
 // A progress log of which any bit is flipped or the end is cut off gives the finished
 // runs before that place, bit for bit, or is refused.
 func TestCorruptProgressLogsLoseTheirEnd(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "run")
 	w := begun(t, dir)
 	kill(t, w)
@@ -274,7 +278,7 @@ func TestCorruptProgressLogsLoseTheirEnd(t *testing.T) {
 			t.Fatalf("%s at %d: %d finished runs, %d ends before it", what, at, c.finished(), all)
 		}
 	}
-	for at := 0; at < len(text); at += max(1, len(text)/500) {
+	for at := 0; at < len(text); at += max(1, len(text)/200) {
 		spoilt := bytes.Clone(text)
 		spoilt[at] ^= 1 << (at % 8)
 		check("flipped", at, spoilt)
@@ -445,6 +449,7 @@ func TestEmptyCheckpointsStartOver(t *testing.T) {
 
 // Corrupt rows by device are refused; runs whose rows were deleted are computed again.
 func TestPartsHaveChecksums(t *testing.T) {
+	t.Parallel()
 	runs := syntheticRuns()[:2]
 	dir := filepath.Join(t.TempDir(), "run")
 	w, err := Create(dir, false, resumable())

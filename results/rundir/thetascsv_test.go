@@ -31,6 +31,7 @@ func thetaRuns() []results.Run {
 }
 
 func TestThetasSurviveTheRunDirectory(t *testing.T) {
+	t.Parallel()
 	runs := thetaRuns()
 	dir := writeDir(t, runs)
 	got, err := Read(dir)
