@@ -5,7 +5,10 @@
 // It must not know how the numbers are computed, stored or drawn.
 package results
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Setting is a swept key of a run and its value. Settings of a run are in the order of
 // the sweep.
@@ -105,15 +108,21 @@ func (r *Run) Total() Round {
 	return sum
 }
 
-// SettingKeys returns the keys that settings of the runs have, in the order of
-// their first appearance.
-func SettingKeys(runs []Run, settings func(*Run) []Setting) []string {
+// SweptKeys returns the swept keys of the runs, in the order of their first appearance.
+func SweptKeys(runs []Run) []string {
+	return settingKeys(runs, func(r *Run) []Setting { return r.Point })
+}
+
+// TunedKeys returns the tuned options of the runs, in the order of their first appearance.
+func TunedKeys(runs []Run) []string {
+	return settingKeys(runs, func(r *Run) []Setting { return r.Tuned })
+}
+
+func settingKeys(runs []Run, settings func(*Run) []Setting) []string {
 	var keys []string
-	seen := make(map[string]bool)
 	for i := range runs {
 		for _, s := range settings(&runs[i]) {
-			if !seen[s.Key] {
-				seen[s.Key] = true
+			if !slices.Contains(keys, s.Key) {
 				keys = append(keys, s.Key)
 			}
 		}
@@ -121,17 +130,16 @@ func SettingKeys(runs []Run, settings func(*Run) []Setting) []string {
 	return keys
 }
 
-func PointOf(r *Run) []Setting { return r.Point }
-func TunedOf(r *Run) []Setting { return r.Tuned }
-
 // Value returns the value of a swept key, or ok = false when the run does not sweep it.
-func (r *Run) Value(key string) (value string, ok bool) { return Lookup(r.Point, key) }
+func (r *Run) Value(key string) (value string, ok bool) { return settingOf(r.Point, key) }
 
-func Lookup(settings []Setting, key string) (string, bool) {
-	for _, s := range settings {
-		if s.Key == key {
-			return s.Value, true
-		}
+// TunedValue returns the value of a tuned option, or ok = false when it was not tuned.
+func (r *Run) TunedValue(key string) (value string, ok bool) { return settingOf(r.Tuned, key) }
+
+func settingOf(settings []Setting, key string) (value string, ok bool) {
+	i := slices.IndexFunc(settings, func(s Setting) bool { return s.Key == key })
+	if i < 0 {
+		return "", false
 	}
-	return "", false
+	return settings[i].Value, true
 }

@@ -113,7 +113,7 @@ func rowKey(runs []Run) string {
 		return "method"
 	}
 	best, most := "method", 1
-	for _, key := range SettingKeys(runs, PointOf) {
+	for _, key := range SweptKeys(runs) {
 		n := len(groupBy(runs, func(r *Run) string { v, _ := r.Value(key); return v }))
 		if n > most {
 			best, most = key, n

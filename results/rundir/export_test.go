@@ -87,7 +87,7 @@ func withExtremes() []results.Run {
 func TestParquetHasTheCellsOfCSV(t *testing.T) {
 	runs := withExtremes()
 	dir := writeDir(t, runs)
-	keys := results.SettingKeys(runs, results.PointOf)
+	keys := results.SweptKeys(runs)
 	got, want := cells(t, filepath.Join(dir, roundsParquet), roundsColumns(keys)), readCSV(t, filepath.Join(dir, roundsFile))
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("rounds: %s", d)

@@ -317,5 +317,8 @@ func (w *Writer) Progress(index int, run results.Run) func(results.Round) {
 func (w *Writer) ProgressErr() error {
 	w.log.mu.Lock()
 	defer w.log.mu.Unlock()
-	return w.log.err
+	if w.log.err == nil {
+		return nil
+	}
+	return fmt.Errorf("live progress is incomplete: %w", w.log.err)
 }

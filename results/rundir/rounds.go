@@ -16,7 +16,7 @@ func roundsColumns(keys []string) []column {
 
 // roundsTable is the table of all rounds, in the order of the runs.
 func roundsTable(runs []results.Run) table {
-	keys := results.SettingKeys(runs, results.PointOf)
+	keys := results.SweptKeys(runs)
 	return table{name: "rounds", columns: roundsColumns(keys), rows: func(yield func([]string) error) error {
 		var row []string
 		for i := range runs {
@@ -40,7 +40,7 @@ func roundsTable(runs []results.Run) table {
 // readRounds sets the Rounds of the runs of the manifest. The rows must be in the order of
 // the runs and agree with the manifest.
 func readRounds(path string, r io.Reader, runs []results.Run) error {
-	keys := results.SettingKeys(runs, results.PointOf)
+	keys := results.SweptKeys(runs)
 	t, err := newTableReader(path, r, roundsColumns(keys))
 	if err != nil {
 		return err

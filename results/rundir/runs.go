@@ -46,7 +46,7 @@ type runTable struct {
 
 func newRunTable(runs []results.Run, targets results.Targets) runTable {
 	return runTable{
-		keys: results.SettingKeys(runs, results.PointOf), tuned: results.SettingKeys(runs, results.TunedOf), targets: targets, measured: measured(runs),
+		keys: results.SweptKeys(runs), tuned: results.TunedKeys(runs), targets: targets, measured: measured(runs),
 		limited: slices.ContainsFunc(runs, func(r results.Run) bool { return r.Limit != "" }),
 	}
 }
@@ -127,7 +127,7 @@ func (t runTable) appendRow(row []string, r *results.Run) []string {
 		row = append(row, "")
 	}
 	for _, k := range t.tuned {
-		v, _ := results.Lookup(r.Tuned, k)
+		v, _ := r.TunedValue(k)
 		row = append(row, v)
 	}
 	return append(row, formatNumber(r.WallS))
