@@ -5,8 +5,8 @@ import (
 	"fedsim/results"
 )
 
-// comparisonSummary is a comparison for scripts: docs/json.md describes it. Fields
-// are added, and neither renamed nor removed.
+// comparisonSummary is the JSON output of fedsim compare (docs/json.md). Fields are added,
+// and never renamed or removed.
 type comparisonSummary struct {
 	Directories []string            `json:"directories"`
 	Differing   []differenceSummary `json:"differing"`
@@ -21,7 +21,7 @@ type differenceSummary struct {
 	Values []*string `json:"values"`
 }
 
-// caseSummary is what several directories have.
+// caseSummary is a case that several directories have.
 type caseSummary struct {
 	Experiment string            `json:"experiment"`
 	Method     string            `json:"method"`
@@ -37,7 +37,7 @@ type sideSummary struct {
 	Targets   []againstTarget `json:"targets"`
 }
 
-// againstTarget is the way to a target, compared with that of the first row.
+// againstTarget is the cost of a target, compared with that of the first row.
 type againstTarget struct {
 	Metric       string `json:"metric"`
 	Target       number `json:"target"`
@@ -54,7 +54,7 @@ type againstTarget struct {
 	Paired       bool   `json:"paired"`
 }
 
-// aloneSummary is what one directory alone has.
+// aloneSummary is a case that only one directory has.
 type aloneSummary struct {
 	Directory  string            `json:"directory"`
 	Experiment string            `json:"experiment"`
@@ -62,7 +62,7 @@ type aloneSummary struct {
 	Point      []results.Setting `json:"point"`
 }
 
-// newComparisonSummary sums up a comparison and the files made of it.
+// newComparisonSummary summarizes a comparison and its files.
 func newComparisonSummary(c *compare.Comparison, files []string) comparisonSummary {
 	sum := comparisonSummary{
 		Directories: c.Directories, Differing: []differenceSummary{}, Cases: []caseSummary{},

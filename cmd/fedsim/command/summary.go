@@ -15,8 +15,8 @@ import (
 	"fedsim/scenarios"
 )
 
-// summary is what came of a scenario, for scripts: docs/json.md describes it.
-// Fields are added, and neither renamed nor removed.
+// summary is the JSON output of fedsim run (docs/json.md). Fields are added, and never
+// renamed or removed.
 type summary struct {
 	Scenario    string               `json:"scenario"`
 	State       rundir.State         `json:"state"`
@@ -27,15 +27,15 @@ type summary struct {
 	Edges       []results.TunedEdges `json:"edges"`
 }
 
-// experimentSummary is what came of an experiment.
+// experimentSummary is the summary of an experiment.
 type experimentSummary struct {
 	Name string       `json:"name"`
 	Vary results.Vary `json:"vary"`
 	Rows []rowSummary `json:"rows"`
 }
 
-// rowSummary is a method at a point, or the value of a swept key; all numbers are
-// means over the seeds.
+// rowSummary is a method at a point, or a value of a swept key. Numbers are means over
+// the seeds.
 type rowSummary struct {
 	Point         []results.Setting `json:"point"`
 	Label         string            `json:"label"`
@@ -56,7 +56,7 @@ type rowSummary struct {
 	Targets       []targetSummary   `json:"targets"`
 }
 
-// targetSummary is the way to a target.
+// targetSummary is the cost of a target.
 type targetSummary struct {
 	Metric  string `json:"metric"`
 	Target  number `json:"target"`
@@ -110,10 +110,10 @@ type trialSummary struct {
 	Suboptimality number            `json:"suboptimality"`
 }
 
-// number is null in JSON when it is not known.
+// number is null in JSON if it is undefined.
 type number = results.Number
 
-// newSummary sums up what was run and made.
+// newSummary summarizes the runs and tables of a scenario.
 func newSummary(w *rundir.Writer, state rundir.State, s *scenarios.Scenario, made []*crossval.Result, figures []string) summary {
 	sum := summary{
 		Scenario: s.Name, State: state, Directory: w.Dir(),
@@ -197,7 +197,7 @@ func newGridSummaries(grids []experiment.Grid) []gridSummary {
 	return all
 }
 
-// writeJSON prints a value for scripts.
+// writeJSON prints a value as JSON.
 func writeJSON(w io.Writer, v any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
