@@ -26,8 +26,8 @@ const (
 	maxRow  = 1 << 26
 )
 
-// ReadCSVFile reads the file at path like ReadCSV. The set is named after the file.
-func ReadCSVFile(path, taskColumn, labelColumn, target string) (*Set, error) {
+// readCSVFile reads the file at path like ReadCSV. The set is named after the file.
+func readCSVFile(path, taskColumn, labelColumn, target string) (*Set, error) {
 	file, err := input.Open(path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("read csv data: %w", err)

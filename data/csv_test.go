@@ -146,10 +146,10 @@ func TestReadCSVFile(t *testing.T) {
 	if set.Name != "Mine.v2" || set.Generated || len(set.Tasks) != 2 {
 		t.Errorf("set %+v", set)
 	}
-	if _, err := ReadCSVFile(path+"x", "task", "label", TargetClass); !errors.Is(err, os.ErrNotExist) {
+	if _, err := readCSVFile(path+"x", "task", "label", TargetClass); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing file: %v", err)
 	}
-	if _, err := ReadCSVFile(path, "task", "label", TargetClass); err == nil || !strings.HasPrefix(err.Error(), path+":1: ") {
+	if _, err := readCSVFile(path, "task", "label", TargetClass); err == nil || !strings.HasPrefix(err.Error(), path+":1: ") {
 		t.Errorf("the error %v does not name the file", err)
 	}
 }

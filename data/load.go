@@ -23,7 +23,7 @@ func Load(cfg Config) (*Set, error) {
 	case cfg.Source == SourceHAR:
 		return ReadHAR(path, cfg.PositiveClass)
 	default:
-		return ReadCSVFile(path, cfg.TaskColumn, cfg.LabelColumn, cfg.Target)
+		return readCSVFile(path, cfg.TaskColumn, cfg.LabelColumn, cfg.Target)
 	}
 }
 

@@ -136,7 +136,7 @@ func (d *Config) importPowerProfile(c *config.Checker) {
 	if d.PowerProfile == "" {
 		return
 	}
-	p, err := ReadPowerProfile(d.PowerProfile)
+	p, err := readPowerProfile(d.PowerProfile)
 	if err != nil {
 		var path *fs.PathError
 		if errors.As(err, &path) {

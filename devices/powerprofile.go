@@ -15,7 +15,7 @@ import (
 
 // PowerProfile has the values of a power_profile.xml, in which the maker of an Android
 // device lists its currents (source.android.com, "Measure power values"). Currents are
-// converted to powers at NominalVolts.
+// converted to powers at nominalVolts.
 type PowerProfile struct {
 	Device    string
 	ClockGHz  float64 // highest clock of any core
@@ -27,9 +27,9 @@ type PowerProfile struct {
 	CellularW float64 // of an active cellular radio; 0: not in the file
 }
 
-// NominalVolts converts currents to powers and charges to energies. The voltage of
+// nominalVolts converts currents to powers and charges to energies. The voltage of
 // lithium-ion phone cells is between 4.4 V, full, and 3.4 V, empty.
-const NominalVolts = 3.85
+const nominalVolts = 3.85
 
 // maxPowerProfile limits the size of a file in bytes. Files of real devices have less
 // than 20 kB.
@@ -46,19 +46,19 @@ func (e *PowerProfileError) Error() string {
 	return fmt.Sprintf("byte %d: %s", e.Offset, e.Reason)
 }
 
-// ReadPowerProfile reads a file. An error is a *PowerProfileError or from the file
+// readPowerProfile reads a file. An error is a *PowerProfileError or from the file
 // system.
-func ReadPowerProfile(path string) (PowerProfile, error) {
+func readPowerProfile(path string) (PowerProfile, error) {
 	text, err := input.ReadFile(path, maxPowerProfile)
 	if err != nil {
 		return PowerProfile{}, err
 	}
-	return ParsePowerProfile(text)
+	return parsePowerProfile(text)
 }
 
-// ParsePowerProfile parses the text of a file. Unknown names are ignored. All errors are
+// parsePowerProfile parses the text of a file. Unknown names are ignored. All errors are
 // *PowerProfileError.
-func ParsePowerProfile(text []byte) (PowerProfile, error) {
+func parsePowerProfile(text []byte) (PowerProfile, error) {
 	if len(text) > maxPowerProfile {
 		return PowerProfile{}, &PowerProfileError{maxPowerProfile, fmt.Sprintf("is longer than %d bytes, the limit of a power profile", maxPowerProfile)}
 	}
@@ -246,7 +246,7 @@ func (p *powerProfile) cluster(speeds, power string, base float64) (c cluster, o
 
 // profile converts currents to powers.
 func (p *powerProfile) profile(end int64) (PowerProfile, error) {
-	const watts = NominalVolts / 1e3 // per mA
+	const watts = nominalVolts / 1e3 // per mA
 	out := PowerProfile{Device: p.device}
 	var suspended, idle float64
 	var errs [5]error

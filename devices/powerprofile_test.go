@@ -14,7 +14,7 @@ import (
 const sampleProfile = "testdata/power_profile.xml"
 
 func TestPowerProfile(t *testing.T) {
-	got, err := ReadPowerProfile(sampleProfile)
+	got, err := readPowerProfile(sampleProfile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestPowerProfile(t *testing.T) {
 
 // Before Android 7 a file had one list of clocks and one of currents.
 func TestOldPowerProfile(t *testing.T) {
-	got, err := ParsePowerProfile([]byte(`<device name="old"><array name="cpu.speeds"><value>300000</value><value> 1200000 </value></array>
+	got, err := parsePowerProfile([]byte(`<device name="old"><array name="cpu.speeds"><value>300000</value><value> 1200000 </value></array>
 		<array name="cpu.active"><value>50</value><value>200</value></array><item name="cpu.idle">4</item></device>`))
 	want := PowerProfile{Device: "old", ClockGHz: 1.2, IdleW: 0.004 * 3.85, ComputeW: 0.204 * 3.85, Steps: []Step{{0.25, 0.25}, {1, 1}}}
 	if d := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 0)); d != "" || err != nil {
@@ -61,13 +61,13 @@ func TestRefusedPowerProfiles(t *testing.T) {
 		`<device><array name="cpu.speeds"><value>2</value><value>1</value></array><array name="cpu.active"><value>1</value><value>1</value></array></device>`: "byte 8: cpu.speeds: 1 kHz must be positive and above the clock before it",
 		strings.Repeat(" ", maxPowerProfile+1): "byte 1048576: is longer than 1048576 bytes, the limit of a power profile",
 	} {
-		_, err := ParsePowerProfile([]byte(text))
+		_, err := parsePowerProfile([]byte(text))
 		var refused *PowerProfileError
 		if !errors.As(err, &refused) || err.Error() != want {
 			t.Errorf("%.80s:\n got %v\nwant %s", text, err, want)
 		}
 	}
-	if _, err := ReadPowerProfile("testdata/none.xml"); !errors.Is(err, os.ErrNotExist) {
+	if _, err := readPowerProfile("testdata/none.xml"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing file: %v", err)
 	}
 }
@@ -82,7 +82,7 @@ func FuzzPowerProfile(f *testing.F) {
 	f.Add([]byte(`<device><array name="cpu.speeds"><value>1e9</value></array><array name="cpu.active"><value>1</value></array></device>`))
 	f.Add([]byte(`<?xml version="1.0" encoding="latin1"?><device><item name="battery.capacity">1</item></device>`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		p, err := ParsePowerProfile(text)
+		p, err := parsePowerProfile(text)
 		if err != nil {
 			var refused *PowerProfileError
 			if !errors.As(err, &refused) || refused.Offset < 0 || refused.Offset > int64(len(text)) || refused.Reason == "" {
@@ -113,7 +113,7 @@ func TestDevicesWithAPowerProfile(t *testing.T) {
 	if got := problems("devices", cfg.Validate); got != nil {
 		t.Fatal(got)
 	}
-	from, _ := ReadPowerProfile(sampleProfile)
+	from, _ := readPowerProfile(sampleProfile)
 	got := cfg.Device()
 	want := Profile{
 		Name: "phone-2017", ClockGHz: 2.5, FlopsPerCycle: 3, IdleW: from.IdleW, ComputeW: 2, BatteryWh: from.BatteryWh,

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -74,7 +75,7 @@ func parseCSV(name string, source []byte) (*Fleet, error) {
 		texts[field.Key] = field.Type == "string"
 	}
 	at := config.Place{File: name}
-	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(source, []byte("\ufeff"))))
+	r := input.NewCSV(bytes.NewReader(source), config.MaxSource)
 	r.TrimLeadingSpace = true
 	var header []string
 	var classes []*config.Node
@@ -87,7 +88,7 @@ func parseCSV(name string, source []byte) (*Fleet, error) {
 			return nil, unreadable(name, err)
 		}
 		if header == nil {
-			header = record
+			header = slices.Clone(record)
 			continue
 		}
 		class := config.NewTable(at)

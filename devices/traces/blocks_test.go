@@ -22,7 +22,7 @@ func TestBlocksAnyOrder(t *testing.T) {
 		fading := FadingConfig{Levels: []float64{1, 2, 3}, MeanS: []float64{mean, 2, 5}}
 		seed := rapid.Uint64().Draw(t, "seed")
 		chains := func() (lookups [2]func(engine.Time) (float64, engine.Time)) {
-			p, f := NewAvailability(presence, seed, 1), NewFading(fading, seed, 1)
+			p, f := NewAvailability(presence, seed, 1), newFading(fading, seed, 1)
 			p.length, f.length = brief, brief
 			lookups[0] = func(at engine.Time) (float64, engine.Time) { return p.Lookup(Available, 0, at) }
 			lookups[1] = func(at engine.Time) (float64, engine.Time) { return f.Level(0, at) }
@@ -62,7 +62,7 @@ func TestBlocksAnyOrder(t *testing.T) {
 func TestBlocksKeepTheShares(t *testing.T) {
 	const devices = 20_000
 	p := NewAvailability(AvailabilityConfig{MeanUpS: 30, MeanDownS: 10, ZonesH: []float64{0}}, 3, devices)
-	f := NewFading(FadingConfig{Levels: []float64{0, 1}, MeanS: []float64{10, 30}}, 3, devices)
+	f := newFading(FadingConfig{Levels: []float64{0, 1}, MeanS: []float64{10, 30}}, 3, devices)
 	p.length, f.length = brief, brief
 	const want = 0.75
 	near := func(got, want float64) bool { return math.Abs(got-want) <= 4*math.Sqrt(want*(1-want)/devices) }
@@ -111,7 +111,7 @@ func TestBlocksKeepTheDay(t *testing.T) {
 // Look-ups at the end of virtual time, 10^13 intervals from its start, return at once.
 // Passing through all intervals would take days.
 func TestLookUpAfterCenturies(t *testing.T) {
-	f := NewFading(FadingConfig{Levels: []float64{1, 0.5}, MeanS: []float64{1e-3, 1e-3}}, 1, 1)
+	f := newFading(FadingConfig{Levels: []float64{1, 0.5}, MeanS: []float64{1e-3, 1e-3}}, 1, 1)
 	p := NewAvailability(AvailabilityConfig{MeanUpS: 1e-3, MeanDownS: 1e-3, Daily: 0.5, ZonesH: []float64{0}}, 1, 1)
 	for _, at := range []engine.Time{engine.Never / 2, engine.Never - 1, 0, engine.Never - 1} {
 		if _, until := f.Level(0, at); until <= at {

@@ -43,7 +43,7 @@ func (c *Config) Load() ([]*Set, error) {
 	var sets []*Set
 	var have Kinds
 	for _, file := range c.Files {
-		s, err := Load(file, c.Format)
+		s, err := loadFile(file, c.Format)
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +74,7 @@ func (c *Config) Source(sets []*Set, seed uint64, devices int) *Combined {
 		panic(err) // the sets are not those of Load
 	}
 	if c.Fading.generated() {
-		j.fading = NewFading(c.Fading, seed, devices)
+		j.fading = newFading(c.Fading, seed, devices)
 	}
 	return j
 }

@@ -28,9 +28,9 @@ type fade struct {
 func (i fade) number() int { return int(i.place >> 8) }
 func (i fade) level() int  { return int(i.place & 0xff) }
 
-// NewFading returns the fading of a number of devices for a seed. The configuration must
+// newFading returns the fading of a number of devices for a seed. The configuration must
 // be valid and have levels.
-func NewFading(c FadingConfig, seed uint64, devices int) *Fading {
+func newFading(c FadingConfig, seed uint64, devices int) *Fading {
 	return &Fading{blocks: newBlocks(seed, rng.Fading, c.mean()), config: c, shares: c.shares(), at: make([]fade, devices)}
 }
 

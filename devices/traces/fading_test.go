@@ -19,7 +19,7 @@ func TestFadingAnyOrder(t *testing.T) {
 			c.MeanS = append(c.MeanS, rapid.Float64Range(0.5, 60).Draw(t, "mean"))
 		}
 		seed, device := rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 2).Draw(t, "device")
-		walk, asked := NewFading(c, seed, 3), NewFading(c, seed, 3)
+		walk, asked := newFading(c, seed, 3), newFading(c, seed, 3)
 		type interval struct {
 			from, until engine.Time
 			level       float64
@@ -56,7 +56,7 @@ func TestFadingShares(t *testing.T) {
 		{FadingConfig{[]float64{1, 2, 3, 4}, []float64{5, 5, 5, 5}}, []float64{1. / 6, 2. / 6, 2. / 6, 1. / 6}},
 		{FadingConfig{[]float64{7}, []float64{5}}, []float64{1}},
 	} {
-		f := NewFading(c.config, 4, devices)
+		f := newFading(c.config, 4, devices)
 		for _, at := range []engine.Time{0, 15e9, 500e9} {
 			counts := map[float64]float64{}
 			for device := range devices {
@@ -79,7 +79,7 @@ func TestFadingShares(t *testing.T) {
 func TestFadingIntervals(t *testing.T) {
 	const each = 60_000
 	c := FadingConfig{[]float64{1, 2, 3, 4}, []float64{60, 20, 10, 5}}
-	f := NewFading(c, 8, 1)
+	f := newFading(c, 8, 1)
 	var n, sums, squares, up [4]float64
 	level, at := f.Level(0, 0)
 	for range each {
@@ -114,7 +114,7 @@ func TestFadingIntervals(t *testing.T) {
 // Fading depends only on the device's number and the seed.
 func TestFadingDependsOnDeviceAndSeed(t *testing.T) {
 	c := FadingConfig{[]float64{1, 0.1}, []float64{100, 100}}
-	few, many, other := NewFading(c, 1, 2), NewFading(c, 1, 100), NewFading(c, 2, 2)
+	few, many, other := newFading(c, 1, 2), newFading(c, 1, 100), newFading(c, 2, 2)
 	differ := false
 	for at := engine.Time(0); at < 10*hour; at += hour / 60 {
 		a, _ := few.Level(1, at)
@@ -141,7 +141,7 @@ func TestFadingOfTracedRates(t *testing.T) {
 	}
 	plain := c.Source(sets, 1, 2)
 	c.Fading = FadingConfig{[]float64{1, 0.3}, []float64{4, 9}}
-	faded, chain := c.Source(sets, 1, 2), NewFading(c.Fading, 1, 2)
+	faded, chain := c.Source(sets, 1, 2), newFading(c.Fading, 1, 2)
 	c.Fading = FadingConfig{[]float64{0.5}, []float64{1}}
 	half := c.Source(sets, 1, 2)
 	for at := engine.Time(0); at < 100e9; at += 37e7 {
@@ -168,7 +168,7 @@ func TestFadingOfTracedRates(t *testing.T) {
 
 // Look-ups jump to the end of time.
 func TestFadingFarAhead(t *testing.T) {
-	f := NewFading(FadingConfig{[]float64{1, 2}, []float64{1e9, 1e9}}, 1, 1)
+	f := newFading(FadingConfig{[]float64{1, 2}, []float64{1e9, 1e9}}, 1, 1)
 	if _, until := f.Level(0, engine.Never-1); until != engine.Never {
 		t.Errorf("an interval at the end of time ends at %v, must be never", until)
 	}
@@ -178,7 +178,7 @@ func TestFadingFarAhead(t *testing.T) {
 }
 
 func TestFadingAllocatesNothing(t *testing.T) {
-	f := NewFading(FadingConfig{[]float64{1, 0.3, 0.05}, []float64{60, 20, 10}}, 1, 97)
+	f := newFading(FadingConfig{[]float64{1, 0.3, 0.05}, []float64{60, 20, 10}}, 1, 97)
 	at := engine.Time(0)
 	if n := testing.AllocsPerRun(1000, func() {
 		at += 60e9
@@ -192,13 +192,13 @@ func TestFadingAllocatesNothing(t *testing.T) {
 func BenchmarkFading(b *testing.B) {
 	c := FadingConfig{[]float64{1, 0.3, 0.05}, []float64{60, 20, 10}}
 	b.Run("same", func(b *testing.B) {
-		f := NewFading(c, 1, 1)
+		f := newFading(c, 1, 1)
 		for b.Loop() {
 			f.Level(0, 1)
 		}
 	})
 	b.Run("next", func(b *testing.B) {
-		f := NewFading(c, 1, 1)
+		f := newFading(c, 1, 1)
 		at := engine.Time(0)
 		for b.Loop() {
 			if _, at = f.Level(0, at); at == engine.Never {

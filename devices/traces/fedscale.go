@@ -28,11 +28,11 @@ import (
 // The decoder accepts numbers, texts, lists, tuples and dicts, and rejects all opcodes
 // that would run code. A pickle streams in the chunks of Python's pickler, a thousand
 // devices each. For capacities, two numbers per device are held until the median is
-// known. Memory is at most [PickleMemory]. Lists shared by devices are found unless more
+// known. Memory is at most pickleMemory. Lists shared by devices are found unless more
 // than a quarter of that was read in between. Errors are a *ParseError with the offset
 // in the file, and with the device's name if only that device is invalid.
 func FedScale(r io.Reader, name string) Sequence {
-	return admitted(fedScale(r, name, PickleMemory), name)
+	return admitted(fedScale(r, name, pickleMemory), name)
 }
 
 func fedScale(r io.Reader, name string, limit int64) Sequence {

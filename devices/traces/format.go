@@ -35,7 +35,7 @@ func Open(path, format string, o FLASHOptions) Sequence {
 			return
 		}
 		stopped := false
-		for r, err := range Read(file, path, format, o) {
+		for r, err := range read(file, path, format, o) {
 			if !yield(r, err) {
 				stopped = true
 				break
@@ -47,9 +47,9 @@ func Open(path, format string, o FLASHOptions) Sequence {
 	}
 }
 
-// Load packs the traces of the file at path into a set. It reads FLASH's files with the
+// loadFile packs the traces of the file at path into a set. It reads FLASH's files with the
 // options of FLASH itself.
-func Load(path, format string) (*Set, error) {
+func loadFile(path, format string) (*Set, error) {
 	s, err := Collect(Open(path, format, FLASHDefaults()))
 	if _, placed := errors.AsType[*ParseError](err); err != nil && !placed && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -57,9 +57,9 @@ func Load(path, format string) (*Set, error) {
 	return s, err
 }
 
-// Read returns the devices in r. For [FormatAuto] it detects the format from the first
+// read returns the devices in r. For [FormatAuto] it detects the format from the first
 // bytes. name is for messages.
-func Read(r io.Reader, name, format string, o FLASHOptions) Sequence {
+func read(r io.Reader, name, format string, o FLASHOptions) Sequence {
 	in := bufio.NewReaderSize(r, 1<<16)
 	if format == FormatAuto {
 		format = detect(in)

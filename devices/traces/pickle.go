@@ -12,9 +12,9 @@ import (
 
 // Limits of a pickle.
 const (
-	// PickleMemory is the approximate limit of the memory of a pickle's values, in
+	// pickleMemory is the approximate limit of the memory of a pickle's values, in
 	// bytes.
-	PickleMemory = 1 << 30
+	pickleMemory = 1 << 30
 
 	maxPickleText  = 1 << 20 // bytes of one text, and of a line of protocol 0
 	maxPickleMarks = 64      // nesting depth of lists, dicts and tuples
