@@ -68,8 +68,8 @@ func (s *stump) Metrics() algorithms.Metrics {
 	return m
 }
 
-// A learner that is not a linear model runs from a scenario. Its runs record what it
-// reports, whether they share a recording or not.
+// A learner that is not a linear model runs from a scenario. Its runs record the metrics
+// that it reports, whether they share a recording or not.
 func TestALearnerRunsFromAScenario(t *testing.T) {
 	const scenario = "[methods.stump]\n"
 	for _, protocol := range []string{"wait-for-all", "charged"} {

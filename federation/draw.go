@@ -15,7 +15,7 @@ type draw struct {
 	keyed []keyed
 }
 
-// keyed is a client with what it is chosen by: the least keys win.
+// keyed is a client with its key: the lowest keys are chosen.
 type keyed struct {
 	key    float64
 	client int32

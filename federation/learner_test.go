@@ -117,8 +117,8 @@ func ownLearner(t testing.TB, protocol string, change func(*Setup)) Setup {
 	return s
 }
 
-// A learner that is not a linear model runs under every protocol with rounds. What it
-// reports is recorded, and a sub-optimality is not.
+// A learner that is not a linear model runs under every protocol with rounds. Its metrics
+// are recorded, and no sub-optimality.
 func TestALearnerOfItsOwn(t *testing.T) {
 	for _, protocol := range []string{WaitForAll, Deadline, Charged, First} {
 		for _, selection := range []string{"uniform", "power-of-choice"} {

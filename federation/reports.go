@@ -7,8 +7,8 @@ import (
 	"fedsim/engine"
 )
 
-// reports is what clients have reported to the server, for selectors that ask. nil:
-// the selector does not.
+// reports holds the reports of clients to the server, for selectors and protocols that
+// declare History; nil for others.
 type reports struct {
 	clients []report
 	losses  bool // clients report their losses

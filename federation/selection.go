@@ -7,9 +7,9 @@ import (
 	"fedsim/internal/rng"
 )
 
-// Selection is what a selector sees when a round opens: which clients are available
-// now, what is known of each, and what each has reported. It shows nothing of the
-// future. It is valid until Select returns.
+// Selection is a selector's view of a round that opens: the clients available now, their
+// rows and expected response times, and the history and losses that they have reported. It
+// shows nothing of the future. It is valid until Select returns.
 type Selection struct {
 	Round int // rounds before this one, over all outer iterations
 	Size  int // clients to select: as many as the server asks, or all available where those are fewer
@@ -29,7 +29,7 @@ type Selection struct {
 // Stream is a source of random numbers.
 type Stream = rng.Stream
 
-// History is what the server knows of a client's earlier rounds.
+// History is the server's record of a client's earlier rounds.
 type History struct {
 	Asked     int32       // rounds in which the server asked the client
 	Responses int32       // responses that have arrived; the fields below are of the last
@@ -101,7 +101,7 @@ func (s *Selection) ExpectedResponse(client int32) engine.Time {
 	return s.f.expectedResponse(int(client))
 }
 
-// History returns what the server knows of a client's earlier rounds. The factory must
+// History returns the record of a client's earlier rounds. The factory must
 // declare History.
 func (s *Selection) History(client int32) History { return s.f.reports.of(int(client)) }
 

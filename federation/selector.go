@@ -22,7 +22,7 @@ type Selector interface {
 type SelectorFactory struct {
 	Name      string                // as federation.selection names it: lower case, words joined by hyphens
 	Summary   string                // one line for listings
-	Reference string                // where the rule comes from; empty: nowhere in particular
+	Reference string                // the source of the rule; empty: none
 	Options   func() config.Options // a new struct holding the defaults of federation.selection_options; nil: none
 	// Candidates is true when the selector uses federation.candidates. The key must then
 	// be set, and must not be set with other selectors.
@@ -38,7 +38,7 @@ type SelectorFactory struct {
 	New func(SelectorSetup, config.Options) (Selector, error)
 }
 
-// SelectorSetup is what a selector is built for.
+// SelectorSetup is the input for building a selector.
 type SelectorSetup struct {
 	Clients    int // clients of the run, numbered from 0
 	Size       int // clients that the server asks in a round
@@ -47,8 +47,8 @@ type SelectorSetup struct {
 
 var selectors = registry.New[SelectorFactory]("federation")
 
-// RegisterSelector makes a selector known under its name. It is called from init
-// functions and panics on a factory that is incomplete or already known.
+// RegisterSelector registers a selector under its name. Init functions call it. It panics
+// when the factory is incomplete or the name is taken.
 func RegisterSelector(f SelectorFactory) {
 	selectors.Add(f.Name, f, f.New != nil, "a name and a constructor")
 }
@@ -80,7 +80,7 @@ func (s *Setup) newSelector(size int) (Selector, error) {
 	return selector, nil
 }
 
-// checkSelection reports what the selector cannot work with in this run.
+// checkSelection reports settings that the selector cannot work with in this run.
 func (f *Federation) checkSelection(c *config.Checker) {
 	cfg := &f.setup.Config
 	factory, ok := LookupSelector(cfg.Selection)
@@ -95,7 +95,7 @@ func (f *Federation) checkSelection(c *config.Checker) {
 	c.Require(!factory.Losses || reports || f.setup.Problem != nil, "federation.selection", cfg.Selection, "must be another in a run without learning, which has no losses")
 }
 
-// validateSelection reports what is wrong with the keys of the selector.
+// validateSelection reports the problems of the keys of the selector.
 func (f *Config) validateSelection(c *config.Checker) {
 	c.OneOf("selection", f.Selection, SelectorNames()...)
 	c.Require(f.Candidates >= 0, "candidates", f.Candidates, "must not be negative")

@@ -41,8 +41,8 @@ func init() {
 		New: func(SelectorSetup, config.Options) (Selector, error) { return &rotating{}, nil }})
 }
 
-// What a selector sees of the past is what the journal says of it, and what it sees of
-// the present is the state of the clients.
+// The history that a selector sees agrees with the journal, and the present agrees with
+// the state of the clients.
 func TestASelectorSeesThePast(t *testing.T) {
 	for _, protocol := range []string{WaitForAll, Deadline, First} {
 		want := make([]History, len(sizes))
