@@ -178,7 +178,7 @@ func TestSummaryRatios(t *testing.T) {
 }
 
 // A caption names the runs of a mean.
-func TestMeansSayWhatTheyAreOver(t *testing.T) {
+func TestCaptionsNameTheRunsOfAMean(t *testing.T) {
 	for vary, want := range map[Vary]string{"": "3 seeds", VarySystem: "3 seeds", VarySplit: "3 splits of the data", VaryAll: "3 seeds of system and data"} {
 		runs := []Run{{Method: "m", Vary: vary}, {Method: "m", Vary: vary}, {Method: "m", Vary: vary}}
 		table := Summary(runs, nil)
@@ -274,7 +274,7 @@ func TestTotalsWithoutASuboptimality(t *testing.T) {
 }
 
 // Methods that were short of their accuracy say so below their block, over all seeds.
-func TestSummaryTellsOfCappedWork(t *testing.T) {
+func TestSummaryRemarksOnCappedWork(t *testing.T) {
 	runs := exampleRuns()
 	for i := range runs {
 		if runs[i].Algorithm == "cocoa" {

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-type thing struct {
+type values struct {
 	A int
 	B uint64
 	C float64
@@ -24,7 +24,7 @@ type thing struct {
 	I []byte
 }
 
-func (x *thing) state(c *Coder) {
+func (x *values) state(c *Coder) {
 	c.Int(&x.A)
 	c.Uint64(&x.B)
 	c.Float64(&x.C)
@@ -47,13 +47,13 @@ func (x *thing) state(c *Coder) {
 	}
 }
 
-func TestWhatIsWrittenIsRead(t *testing.T) {
+func TestValuesReadBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var texts []string
 		for range rapid.IntRange(0, 3).Draw(t, "texts") {
 			texts = append(texts, rapid.String().Draw(t, "h"))
 		}
-		x := thing{
+		x := values{
 			H: texts, I: rapid.SliceOfN(rapid.Byte(), 1, 9000).Draw(t, "i"),
 			A: rapid.Int().Draw(t, "a"), B: rapid.Uint64().Draw(t, "b"), C: rapid.Float64().Draw(t, "c"),
 			D: rapid.SliceOfN(rapid.Float64(), 0, 2000).Draw(t, "d"), E: rapid.SliceOf(rapid.Bool()).Draw(t, "e"), F: rapid.SliceOf(rapid.Int()).Draw(t, "f"),
@@ -66,8 +66,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 			t.Fatal(w.Err())
 		}
 		whole := written.Bytes()
-		read := func(b []byte) (thing, error) {
-			y := thing{D: make([]float64, len(x.D)), E: make([]bool, len(x.E)), F: make([]int, len(x.F))}
+		read := func(b []byte) (values, error) {
+			y := values{D: make([]float64, len(x.D)), E: make([]bool, len(x.E)), F: make([]int, len(x.F))}
 			r := Reading(bytes.NewReader(b))
 			y.state(r)
 			return y, r.Err()
@@ -86,7 +86,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	})
 }
 
-func TestBitsOfNumbersAreKept(t *testing.T) {
+func TestNumbersReadBackBitForBit(t *testing.T) {
 	for _, x := range []float64{math.Copysign(0, -1), math.NaN(), math.Inf(1), math.SmallestNonzeroFloat64} {
 		var b bytes.Buffer
 		Writing(&b).Float64(&x)

@@ -92,7 +92,7 @@ func writeOnSmallDisk(at string) {
 
 // Rows by device are joined without their room twice: the disk holds at most the
 // largest part more than it did before.
-func TestAJoinNeedsNoRoomTwice(t *testing.T) {
+func TestJoinNeedsLittleSpace(t *testing.T) {
 	w := withDevices(t, filepath.Join(t.TempDir(), "run"))
 	largest := int64(0)
 	for _, path := range w.partsOf(w.placesOfParts()) {

@@ -85,7 +85,7 @@ func (f *failing) on(t *testing.T, atOnce int64) {
 
 // Wherever the disk fails while rows by device are joined, no run is lost: the resumed
 // run has all of them and writes the same bytes.
-func TestAJoinThatFailsIsCompleted(t *testing.T) {
+func TestFailedJoinsAreCompleted(t *testing.T) {
 	want := wholeWithDevices(t)
 	disk := &failing{}
 	disk.on(t, 30_000) // a part has about 80 000
@@ -126,7 +126,7 @@ func TestAJoinThatFailsIsCompleted(t *testing.T) {
 
 // Rows by device that were joined, and killed on the way to their place, are taken
 // from where they are; deleted ones are computed again.
-func TestAJoinIsFoundWhereItIs(t *testing.T) {
+func TestInterruptedJoinsAreFound(t *testing.T) {
 	want := wholeWithDevices(t)
 	dir := filepath.Join(t.TempDir(), "run")
 	w := withDevices(t, dir)
@@ -170,7 +170,7 @@ func TestAJoinIsFoundWhereItIs(t *testing.T) {
 }
 
 // A joined file that does not match its plan is refused.
-func TestACorruptJoinIsRefused(t *testing.T) {
+func TestCorruptJoinsAreRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	w := withDevices(t, dir)
 	if err := w.joinDevices(); err != nil {

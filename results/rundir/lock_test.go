@@ -46,7 +46,7 @@ func TestOneWriterAtATime(t *testing.T) {
 	}
 	all.Wait()
 	if wrote.Load() == 0 || refused.Load() == 0 {
-		t.Errorf("%d wrote, %d were refused: nobody met anybody", wrote.Load(), refused.Load())
+		t.Errorf("%d wrote, %d were refused: no two at the same time", wrote.Load(), refused.Load())
 	}
 	if exists(filepath.Join(dir, stageDir)) {
 		t.Errorf("left: %v", tree(t, dir))

@@ -112,7 +112,7 @@ func TestModelsAreExported(t *testing.T) {
 	if err := ExportModel(io.Discard, w.Dir(), "", "csv"); err == nil || !strings.Contains(err.Error(), "3 runs") {
 		t.Errorf("%v", err)
 	}
-	if err := ExportModel(io.Discard, w.Dir(), "nobody", "csv"); !errors.Is(err, ErrNoModel) {
+	if err := ExportModel(io.Discard, w.Dir(), "missing", "csv"); !errors.Is(err, ErrNoModel) {
 		t.Errorf("%v", err)
 	}
 	for at := range stored { // whatever bit is another
