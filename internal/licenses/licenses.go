@@ -1,11 +1,11 @@
-// Package licenses holds the license notices of what the program is made of besides its
-// own code: the Go modules that it links, Go itself, uPlot and the fonts of figures.
+// Package licenses embeds the license notices of third-party software in the program:
+// the Go modules that it links, Go itself, uPlot and the fonts of figures.
 package licenses
 
 import _ "embed"
 
-// Text is a list of what is carried and under which license, and then the notices in
-// full. "make licenses" writes it from the module cache.
+// Text lists the third-party software with the license of each, followed by the complete
+// notices. "make licenses" writes it from the module cache.
 //
 //go:embed THIRD-PARTY.txt
 var Text string

@@ -14,9 +14,9 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write THIRD-PARTY.txt anew")
+var update = flag.Bool("update", false, "write THIRD-PARTY.txt")
 
-// part is something that the program carries.
+// part is third-party software in the program.
 type part struct {
 	name, license string
 	notices       []notice
@@ -24,7 +24,7 @@ type part struct {
 
 type notice struct{ file, text string }
 
-// platforms are those whose programs may link other modules than Linux does.
+// platforms lists the targets of the builds: they link different modules.
 var platforms = []string{"linux/amd64", "darwin/arm64", "windows/amd64"}
 
 // linked returns the modules that the program links and the folders of their packages.
@@ -68,8 +68,8 @@ func linked(t *testing.T) map[string]map[string]bool {
 	return roots
 }
 
-// isNotice matches the names of files with licenses and what they refer to. Of
-// FreeType's two licenses the one that is taken is its own.
+// isNotice matches the names of license files and of files that these refer to. FreeType
+// offers two licenses: the program uses the FreeType License.
 var isNotice = regexp.MustCompile(`^(LICEN[CS]E|COPYING|NOTICE|PATENTS)([-.].*)?$|^ftl\.txt$`)
 
 func readNotices(t *testing.T, root string, dirs map[string]bool) (found []notice) {
@@ -98,7 +98,7 @@ func readNotices(t *testing.T, root string, dirs map[string]bool) (found []notic
 	return found
 }
 
-// tidy gives a text line ends of one kind and no blanks at their ends.
+// tidy converts line ends to \n and removes trailing blanks.
 func tidy(text string) string {
 	lines := strings.Split(strings.TrimPrefix(text, "\ufeff"), "\n")
 	for i := range lines {
@@ -107,7 +107,7 @@ func tidy(text string) string {
 	return strings.Trim(strings.ReplaceAll(strings.Join(lines, "\n"), "\f", ""), "\n") + "\n"
 }
 
-// kinds are sentences that tell licenses apart, with the names of spdx.org/licenses.
+// kinds maps sentences that identify a license to its name at spdx.org/licenses.
 var kinds = []struct{ sentence, name string }{
 	{"SIL OPEN FONT LICENSE Version 1.1", "OFL-1.1"},
 	{"The FreeType Project LICENSE", "FTL"},
@@ -120,7 +120,7 @@ var kinds = []struct{ sentence, name string }{
 	{"Redistribution and use in source and binary forms", "BSD-2-Clause"},
 }
 
-// licensesOf names the licenses of notices.
+// licensesOf returns the names of the licenses in notices.
 func licensesOf(notices []notice) string {
 	var names []string
 	for _, n := range notices {
@@ -128,9 +128,9 @@ func licensesOf(notices []notice) string {
 		for _, k := range kinds {
 			switch {
 			case k.name == "BSD-2-Clause" && strings.Contains(text, "Neither the name of"):
-				continue // it has the third clause
+				continue // the license has the third clause
 			case k.name == "MIT" && slices.Contains(names, "OFL-1.1"):
-				continue // which grants with the same words
+				continue // the other license grants with the same words
 			}
 			if strings.Contains(text, k.sentence) && !slices.Contains(names, k.name) {
 				names = append(names, k.name)
@@ -141,7 +141,7 @@ func licensesOf(notices []notice) string {
 	return strings.Join(names, ", ")
 }
 
-// carried lists everything that the program carries.
+// carried returns all third-party software in the program.
 func carried(t *testing.T) (parts []part) {
 	t.Helper()
 	for key, dirs := range linked(t) {
@@ -170,7 +170,7 @@ func carried(t *testing.T) (parts []part) {
 	return parts
 }
 
-// written is the text of the file.
+// written returns the content of THIRD-PARTY.txt.
 func written(parts []part) string {
 	var b strings.Builder
 	b.WriteString("fedsim carries the following software and fonts under licenses of their own, whose\nnotices follow.\n\n")
@@ -186,8 +186,8 @@ func written(parts []part) string {
 	return b.String()
 }
 
-// TestUpToDate fails when the program links a module, or one in a version, that the file
-// does not have, or does not link one that it has.
+// TestUpToDate fails if the modules and versions that the program links differ from those
+// in the file.
 func TestUpToDate(t *testing.T) {
 	want := written(carried(t))
 	if *update {
@@ -215,7 +215,7 @@ func TestUpToDate(t *testing.T) {
 	t.Error("THIRD-PARTY.txt is not up to date: make licenses")
 }
 
-// TestEverythingIsThere checks the file itself against what is known to be special.
+// TestEverythingIsThere checks that the file names the licenses with special terms.
 func TestEverythingIsThere(t *testing.T) {
 	for _, want := range []string{
 		"github.com/ajstarks/svgo v0.0.0-20211024235047-1546f124cd8b: CC-BY-4.0\n",
