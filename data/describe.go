@@ -6,7 +6,8 @@ import (
 	"io"
 	"math"
 	"slices"
-	"text/tabwriter"
+
+	"fedsim/internal/columns"
 )
 
 // Description has the statistics of a set, including those of the paper's Table 2.
@@ -180,17 +181,12 @@ func (d Description) WriteTo(w io.Writer) (int64, error) {
 	lines = append(lines,
 		line{"zero features", fmt.Sprint(d.ZeroFeatures)},
 		line{"constant features", fmt.Sprint(d.ConstantFeatures)})
-	var text bytes.Buffer
-	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	var names, figures []string
 	for _, line := range lines {
-		if _, err := fmt.Fprintf(table, "%s\t%s\n", line.what, line.figure); err != nil {
-			return 0, err
-		}
+		names, figures = append(names, line.what), append(figures, line.figure)
 	}
-	if err := table.Flush(); err != nil {
-		return 0, err
-	}
-	return text.WriteTo(w)
+	n, err := io.WriteString(w, columns.Entries(names, figures, columns.Width))
+	return int64(n), err
 }
 
 // String returns the table that WriteTo writes.

@@ -73,7 +73,7 @@ func ExampleTable_WriteText() {
 	//   -------------------------------------------------------------------------
 	//   CoCoA       61.5  61.5 min  19.8x  6.00 kB  12.3 kJ
 	//   MOCHA         31  3.10 min  1.00x  6.00 kB  6.15 kJ
-	//   Mb-SGD         0   0.00 µs  0.00x  1.50 kB   0.00 J    1 of 2 interrupted
+	//   Mb-SGD         0      0 µs     0x  1.50 kB      0 J    1 of 2 interrupted
 	//
 	//   network = wifi
 	//             at the end                    in all
@@ -209,7 +209,7 @@ func TestSummaryOfNothing(t *testing.T) {
 
 func TestHumanTime(t *testing.T) {
 	for s, want := range map[float64]string{
-		0: "0.00 µs", 1.234e-6: "1.23 µs", 0.9996e-3: "1.00 ms", 0.0123: "12.3 ms", 0.9994: "999 ms", 0.9995: "1.00 s",
+		0: "0 µs", 1.234e-6: "1.23 µs", 0.9996e-3: "1.00 ms", 0.0123: "12.3 ms", 0.9994: "999 ms", 0.9995: "1.00 s",
 		1: "1.00 s", 9.994: "9.99 s", 9.996: "10.0 s", 99.94: "99.9 s", 99.96: "1.67 min", 3600: "60.0 min",
 		99.94 * 60: "99.9 min", 6000: "1.67 h", 47.9 * 3600: "47.9 h", 48 * 3600: "2.00 d", 86400 * 1234: "1234 d",
 		math.Inf(1): "+Inf s",

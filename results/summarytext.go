@@ -184,11 +184,11 @@ func orNone(v float64, format byte, digits int) string {
 func Scaled(v float64, unit string) string {
 	for _, prefix := range []string{"", "k", "M", "G", "T"} {
 		if v < 999.5 {
-			return significant(v) + " " + prefix + unit
+			return columns.Significant(v) + " " + prefix + unit
 		}
 		v /= 1000
 	}
-	return significant(v) + " P" + unit
+	return columns.Significant(v) + " P" + unit
 }
 
 // remarks names the methods of a block whose local solves reached their limit.
@@ -245,7 +245,7 @@ func (c Cell) ratio() string {
 	if math.IsNaN(c.Ratio) {
 		return none
 	}
-	return significant(c.Ratio) + "x"
+	return columns.Significant(c.Ratio) + "x"
 }
 
 // note counts the runs of a row that stalled or were interrupted.
@@ -297,17 +297,8 @@ func HumanTime(s float64) string {
 		{math.Inf(1), 86400, "d"},
 	} {
 		if math.Abs(s) < u.below {
-			return significant(s/u.size) + " " + u.name
+			return columns.Significant(s/u.size) + " " + u.name
 		}
 	}
 	return strconv.FormatFloat(s, 'g', 3, 64) + " s" // infinite or not a number
-}
-
-// significant formats a number with at least three digits, all before the point included.
-func significant(v float64) string {
-	decimals := 2
-	for limit := 9.995; decimals > 0 && math.Abs(v) >= limit; limit *= 10 {
-		decimals--
-	}
-	return strconv.FormatFloat(v, 'f', decimals, 64)
 }

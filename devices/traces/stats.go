@@ -5,9 +5,9 @@ import (
 	"io"
 	"math"
 	"strings"
-	"text/tabwriter"
 
 	"fedsim/engine"
+	"fedsim/internal/columns"
 )
 
 const (
@@ -157,10 +157,9 @@ func (u *summary) stats(k Kind) KindStats {
 // WriteText writes the statistics as a text.
 func (s *Stats) WriteText(w io.Writer) error {
 	var b strings.Builder
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	var names, texts []string
 	row := func(name, format string, arguments ...any) {
-		// A strings.Builder does not fail.
-		_, _ = fmt.Fprintf(table, name+"\t"+format+"\n", arguments...)
+		names, texts = append(names, name), append(texts, fmt.Sprintf(format, arguments...))
 	}
 	row("devices", "%d", s.Devices)
 	row("change points", "%d", s.Points)
@@ -182,9 +181,7 @@ func (s *Stats) WriteText(w io.Writer) error {
 			row(k.Kind.String(), "mean %.4g over time, %.4g to %.4g", k.Mean, k.Min, k.Max)
 		}
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
+	b.WriteString(columns.Entries(names, texts, columns.Width))
 	for _, k := range s.Kinds {
 		k.histogram(&b)
 	}
