@@ -161,7 +161,8 @@ func (c *Clients) Send(t int) (due engine.Time) {
 	if c.due != nil {
 		c.due[t] = due
 	}
-	c.note(Started, t, 0)
+	c.endSpan(t, 0)
+	c.note(Start, t, 0, 0)
 	if d.drops == failed {
 		c.fail(t, DroppedOut)
 	} else {
@@ -271,6 +272,7 @@ func (c *Clients) NeverAvailable(t int) bool {
 func (c *Clients) enter(t int, p phase) {
 	d := &c.devices[t]
 	d.phase = p
+	c.noteActivity(t)
 	if c.done != nil {
 		c.done[t] = 0
 	}
@@ -377,7 +379,7 @@ func (c *Clients) leave(t int, complete bool) {
 		c.count(0, amount)
 		c.pay(t, 0, amount)
 	}
-	c.noteStretch(t, start, amount)
+	c.noteWork(t, start, amount)
 }
 
 // movedBetween returns how many bytes of the message of device t have moved between
@@ -405,6 +407,7 @@ func (c *Clients) count(down, up float64) {
 // rest lets device t idle.
 func (c *Clients) rest(t int) {
 	c.devices[t].phase = idle
+	c.noteActivity(t)
 	c.draw(t, c.fleet.IdlePower(t))
 }
 
@@ -414,6 +417,7 @@ func (c *Clients) fail(t int, why Reason) {
 	c.noteFailure(t, why)
 	d.phase = failed
 	d.set(paused, false)
+	c.noteActivity(t)
 	c.draw(t, c.fleet.IdlePower(t))
 	c.listener.Failed(t, why)
 }

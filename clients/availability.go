@@ -16,7 +16,6 @@ func (c *Clients) beginAvailability() {
 				c.unavailable++
 			}
 			c.devices[t].set(unavailable, true)
-			c.note(GoneAway, t, 0)
 		}
 	}
 }
@@ -43,17 +42,14 @@ func (c *Clients) changeAvailability(t int) {
 	}
 	before := c.Available(t)
 	d.set(unavailable, !present)
-	if present {
-		c.note(BackAgain, t, 0)
-	} else {
-		c.note(GoneAway, t, 0)
-	}
 	c.updateAvailable(t, before)
 	switch {
 	case d.phase == depleted:
 	case present:
-		if d.is(paused) {
-			d.set(paused, false)
+		resumes := d.is(paused)
+		d.set(paused, false)
+		c.noteActivity(t)
+		if resumes {
 			c.proceed(t)
 		}
 		if c.Available(t) {
@@ -61,6 +57,7 @@ func (c *Clients) changeAvailability(t int) {
 		}
 	default:
 		c.interrupt(t, changes)
+		c.noteActivity(t)
 	}
 }
 

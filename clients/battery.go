@@ -77,13 +77,13 @@ func (c *Clients) checkBattery(t int) {
 	}
 	stopped := c.StopTimer(t)
 	c.batteries.Deplete(t, now)
-	c.note(WentFlat, t, 0)
 	c.NoteLevel(t)
 	if c.Available(t) {
 		c.unavailable++
 	}
 	d.phase = depleted
 	d.set(paused, false)
+	c.noteActivity(t)
 	if at, charged := c.batteries.RestoreAt(t); charged {
 		c.clock.Schedule(at, EventRecharged, t)
 	}
@@ -105,7 +105,6 @@ func (c *Clients) recharge(t int) {
 		return
 	}
 	c.batteries.Restore(t, now)
-	c.note(Recharged, t, 0)
 	c.NoteLevel(t)
 	c.sleep(t)
 	d.set(refuses, c.refusing() && c.batteries.Low(t, now))

@@ -181,7 +181,7 @@ type Clients struct {
 	stops       int64 // calls of Stop
 	events      int64 // handled so far
 	fetched     float64
-	noted       []float64 // joules by client that the journal knows of
+	spans       []span // by client; nil: there is no journal
 }
 
 // Traffic is the work and the bytes of clients.
@@ -219,6 +219,9 @@ func New(s Setup, l Listener) (*Clients, error) {
 	}
 	c.clock = engine.New(places, engine.Options{Queue: s.Queue, Hooks: s.Hooks, Prefetch: c.fetch})
 	c.startRadios(n)
+	if s.Journal != nil {
+		c.spans = make([]span, n)
+	}
 	if s.Due {
 		c.due = make([]engine.Time, n)
 	}
@@ -260,6 +263,9 @@ func (c *Clients) Begin() {
 		c.NoteLevel(t)
 	}
 	c.beginAvailability()
+	for t := range c.spans {
+		c.noteActivity(t)
+	}
 	if c.setup.Network.RushShare < 1 {
 		c.setCapacity()
 	}

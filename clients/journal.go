@@ -5,62 +5,104 @@ import "fedsim/engine"
 // Journal hears what clients do, in the order of virtual time. It changes nothing.
 type Journal interface{ Note(Entry) }
 
-// Entry is one thing that happened.
+// Entry is an entry of the journal.
 type Entry struct {
 	Kind     EntryKind
-	Why      Reason // of AttemptFailed
 	Client   int32
-	From, To engine.Time // of stretches; otherwise the instant
-	Amount   float64     // of stretches: bytes on the device's own link, or FLOPs; of Level: a share in [0, 1]
+	Activity Activity    // of a Span
+	Cut      bool        // of a Span: the activity continues
+	Why      Reason      // of a Failure
+	Began    engine.Time // of a Span: when the activity did; of transfers that are over, when the radio was awake
+	From, To engine.Time // the same instant for all but a Span
+	Amount   float64     // of a Span that is not cut, bytes on the client's own link or FLOPs; of a Level, a share in [0, 1]
 }
 
-// EntryKind is what an entry is about.
+// EntryKind is the kind of an entry.
 type EntryKind uint8
 
 const (
-	Started       EntryKind = iota // the client is sent a message
-	Received                       // a stretch of downlink is over
-	Computed                       // a stretch of computation is over
-	Sent                           // a stretch of uplink is over
-	AttemptFailed                  // an attempt has ended without a response
-	GoneAway                       // the client is unavailable from now on
-	BackAgain                      // it is available again
-	WentFlat                       // its battery is empty
-	Recharged                      // there is enough in it again
-	Level                          // how full the battery is: at the start, and after each stretch
+	// Start: the client is sent the message of an attempt.
+	Start EntryKind = iota
+	// Span: the client has done one thing for some time. The spans of a client follow
+	// each other without gaps. One ends when the activity changes, and at CutSpans.
+	Span
+	// Failure: an attempt has ended without a response.
+	Failure
+	// Level: the level of the battery, at the start and after each span of work.
+	Level
 )
 
+// span is what a client does now, since when, and since when it was not noted.
+type span struct {
+	activity    Activity
+	open        bool
+	began, from engine.Time
+}
+
 // note tells the journal of something at a device, now.
-func (c *Clients) note(k EntryKind, t int, amount float64) {
+func (c *Clients) note(k EntryKind, t int, why Reason, amount float64) {
 	if c.setup.Journal != nil {
 		now := c.clock.Now()
-		c.setup.Journal.Note(Entry{Kind: k, Client: int32(t), From: now, To: now, Amount: amount})
+		c.setup.Journal.Note(Entry{Kind: k, Client: int32(t), Why: why, Began: now, From: now, To: now, Amount: amount})
 	}
 }
 
-// noteStretch tells the journal of a stretch of a phase that is over, given when it
-// began, its radio awake.
-func (c *Clients) noteStretch(t int, start engine.Time, amount float64) {
-	if c.setup.Journal == nil {
+// noteActivity begins a span of device t when its activity has changed.
+func (c *Clients) noteActivity(t int) {
+	if c.spans == nil {
 		return
 	}
-	d, now := &c.devices[t], c.clock.Now()
-	kind := [...]EntryKind{downlink: Received, compute: Computed, uplink: Sent}[d.phase]
-	c.setup.Journal.Note(Entry{Kind: kind, Client: int32(t), From: min(start, now), To: now, Amount: amount})
+	s, a, now := &c.spans[t], c.devices[t].activity(), c.clock.Now()
+	if s.open && s.activity == a {
+		return
+	}
+	c.endSpan(t, 0)
+	*s = span{activity: a, open: true, began: now, from: now}
+}
+
+// endSpan ends the span of device t, if there is one.
+func (c *Clients) endSpan(t int, amount float64) {
+	if c.spans == nil || !c.spans[t].open {
+		return
+	}
+	s := &c.spans[t]
+	c.noteSpan(t, Entry{Amount: amount})
+	s.open = false
+}
+
+func (c *Clients) noteSpan(t int, e Entry) {
+	s := &c.spans[t]
+	e.Kind, e.Client, e.Activity, e.Began, e.From, e.To = Span, int32(t), s.activity, s.began, s.from, c.clock.Now()
+	c.setup.Journal.Note(e)
+}
+
+// noteWork ends a span of work of device t, which moved its first byte or computed from
+// an instant on.
+func (c *Clients) noteWork(t int, began engine.Time, amount float64) {
+	if c.spans == nil {
+		return
+	}
+	c.spans[t].began = min(began, c.clock.Now())
+	c.endSpan(t, amount)
 	c.NoteLevel(t)
 }
 
-// NoteLevel tells the journal how full the battery of device t is, if it has one.
-func (c *Clients) NoteLevel(t int) {
-	if c.setup.Journal != nil && !c.batteries.OnMains(t) {
-		c.note(Level, t, c.batteries.Level(t, c.clock.Now()))
+// CutSpans notes the spans of all clients up to now. What they do continues.
+func (c *Clients) CutSpans() {
+	for t := range c.spans {
+		if s := &c.spans[t]; s.open {
+			c.noteSpan(t, Entry{Cut: true})
+			s.from = c.clock.Now()
+		}
 	}
 }
 
-// noteFailure tells the journal that an attempt of device t has failed.
-func (c *Clients) noteFailure(t int, why Reason) {
-	if c.setup.Journal != nil {
-		now := c.clock.Now()
-		c.setup.Journal.Note(Entry{Kind: AttemptFailed, Why: why, Client: int32(t), From: now, To: now})
+// NoteLevel notes the level of a client's battery, if it has one.
+func (c *Clients) NoteLevel(t int) {
+	if c.setup.Journal != nil && !c.batteries.OnMains(t) {
+		c.note(Level, t, 0, c.batteries.Level(t, c.clock.Now()))
 	}
 }
+
+// noteFailure notes that an attempt of device t has failed.
+func (c *Clients) noteFailure(t int, why Reason) { c.note(Failure, t, why, 0) }
