@@ -14,9 +14,9 @@ type rounds struct{ closed, spent int }
 
 func (r *rounds) Note(e federation.Entry) {
 	switch {
-	case e.Kind == federation.Closed && e.Device == engine.Server:
+	case e.Kind == federation.RoundEnded && e.Device == engine.Server:
 		r.closed++
-	case e.Kind == federation.Spent:
+	case e.Kind == federation.EnergyUsed:
 		r.spent++
 	}
 }

@@ -77,11 +77,11 @@ func (f *Federation) apply(t int) {
 	taken, flops := f.receive(t)
 	if taken {
 		f.tally.taken++
-		f.note(Taken, t, 0)
+		f.note(UpdateTaken, t, 0)
 	} else {
 		f.tally.late++
-		f.note(Refused, t, 0)
-		f.note(Late, t, 0)
+		f.note(UpdateRefused, t, 0)
+		f.note(ResponseLate, t, 0)
 	}
 	f.devices[t].chosen = false
 	if at := f.busy(flops); at > f.clients.Now() {

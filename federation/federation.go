@@ -406,6 +406,7 @@ loop:
 			}
 		}
 	}
+	f.clients.CutSpans()
 	out.EventHash, out.Events, out.Steps = f.clients.Clock().Digest(), f.clients.Clock().Fired(), f.steps
 	out.Limit, out.Capped = f.setup.Factory.Limit, int64(f.capped)
 	out.ModelHash = f.hash()
@@ -440,7 +441,7 @@ func (f *Federation) recouple() error {
 		f.method.(algorithms.Linear).SetCoupling(next)
 		f.coupling = next
 	}
-	f.note(Learnt, engine.Server, 0)
+	f.note(CouplingUpdated, engine.Server, 0)
 	f.serverWork(f.setup.Problem.Regularizer.UpdateFLOPs(f.setup.Problem.Tasks(), f.setup.Problem.Features()))
 	return nil
 }

@@ -8,58 +8,41 @@ import (
 	"fedsim/results"
 )
 
-// Journal is told what happens in a run, in the order of virtual time: what makes
-// rows by device, timelines and explanations. It changes nothing.
+// Journal hears what happens in a run, in the order of virtual time. Rows by device,
+// timelines and explanations are made of it. It changes nothing.
 type Journal interface{ Note(Entry) }
 
-// Entry is one thing that happened.
+// Entry is an entry of the journal.
 type Entry struct {
-	Kind   EntryKind
-	Why    Loss        // of Lost and Missed
-	Device int32       // engine.Server for those of a round
-	Round  int32       // the one that is open, from 1 on; between two, the next
-	From   engine.Time // of stretches; otherwise the instant, as To
-	To     engine.Time
-	Amount float64 // of stretches: bytes on the device's own link, or FLOPs; of Answered: steps; of Spent: joules; of Measured: theta; of Level: a share in [0, 1]
+	Kind     EntryKind
+	Device   int32            // engine.Server for entries of the server
+	Round    int32            // the open round, from 1 on; between two rounds, the next
+	Activity clients.Activity // of an ActivitySpan
+	Cut      bool             // of an ActivitySpan: the activity continues
+	Why      clients.Reason   // of AttemptFailed and ClientDropped
+	Began    engine.Time      // of an ActivitySpan: when the activity did
+	From, To engine.Time      // the same instant for all but an ActivitySpan
+	Amount   float64          // see the kinds
 }
 
-// EntryKind is what an entry is about.
+// EntryKind is the kind of an entry.
 type EntryKind uint8
 
 const (
-	Opened    EntryKind = iota // a round begins
-	Asked                      // the server, or its hub, sends the device a message, its first or another in this round
-	Received                   // a stretch of download is over
-	Computed                   // a stretch of computation is over
-	Sent                       // a stretch of upload is over
-	Answered                   // the answer has arrived at the server
-	Lost                       // an attempt has ended without an answer
-	Taken                      // the server takes the device's answer
-	Refused                    // the server has no use for the device's answer
-	Missed                     // the round counts the device as one that dropped
-	Late                       // the round counts the device's answer as late
-	Measured                   // theta of the device's local solve, in rounds in which it is measured
-	GoneAway                   // the device cannot be reached from now on
-	BackAgain                  // it can be reached again
-	WentFlat                   // the device's battery is empty
-	Recharged                  // there is enough in it again
-	Level                      // how full the device's battery is: at the start, after each stretch, when a round ends
-	Spent                      // what a device has drawn from battery or mains since its last such entry
-	Learnt                     // the server has updated the coupling
-	Closed                     // a round ends: what follows is not of it
-)
-
-// Loss is why an attempt brings no answer.
-type Loss = clients.Reason
-
-const (
-	Dropped   = clients.DroppedOut
-	Message   = clients.MessageLost
-	Away      = clients.BecameUnavailable
-	Flat      = clients.BatteryDepleted
-	OutOfTime = clients.Cancelled
-	NoTime    = clients.NoTime
-	Low       = clients.BatteryLow
+	RoundStarted    EntryKind = iota // a round begins
+	AttemptStarted                   // the server, or its hub, sends the device a message
+	ActivitySpan                     // what the device did, see clients.Span; Amount: bytes on its own link, or FLOPs
+	ResponseArrived                  // the response has arrived at the server; Amount: steps of the local work
+	AttemptFailed                    // an attempt has ended without a response
+	UpdateTaken                      // the server takes the device's update
+	UpdateRefused                    // the server does not take the device's update
+	ClientDropped                    // the round counts the device as dropped
+	ResponseLate                     // the round counts the device's response as late
+	ThetaMeasured                    // Amount: theta of the device's local work, in rounds in which it is measured
+	BatteryLevel                     // Amount: level of the battery in [0, 1], at the start, after each span of work, and when a round ends
+	EnergyUsed                       // Amount: joules from battery or mains since the last such entry of the device
+	CouplingUpdated                  // the server has updated the coupling
+	RoundEnded                       // a round ends: entries that follow are not of it
 )
 
 // Journals returns a journal that passes every entry on to each of those given, in
@@ -88,54 +71,53 @@ type clientsJournal struct{ f *Federation }
 
 func (j clientsJournal) Note(e clients.Entry) {
 	kind := [...]EntryKind{
-		clients.Started: Asked, clients.Received: Received, clients.Computed: Computed, clients.Sent: Sent, clients.AttemptFailed: Lost,
-		clients.GoneAway: GoneAway, clients.BackAgain: BackAgain, clients.WentFlat: WentFlat, clients.Recharged: Recharged, clients.Level: Level,
+		clients.Start: AttemptStarted, clients.Span: ActivitySpan, clients.Failure: AttemptFailed, clients.Level: BatteryLevel,
 	}[e.Kind]
-	j.f.setup.Journal.Note(Entry{Kind: kind, Why: e.Why, Device: e.Client, Round: int32(j.f.round + 1), From: e.From, To: e.To, Amount: e.Amount})
+	j.f.setup.Journal.Note(Entry{
+		Kind: kind, Device: e.Client, Round: int32(j.f.round + 1),
+		Activity: e.Activity, Cut: e.Cut, Why: e.Why, Began: e.Began, From: e.From, To: e.To, Amount: e.Amount,
+	})
 }
 
-// note tells the journal of something at a device, now.
+// note makes an entry of a device, or the server, at this instant.
 func (f *Federation) note(k EntryKind, t int, amount float64) {
+	f.noteWhy(k, t, 0, amount)
+}
+
+// noteWhy makes an entry with a reason.
+func (f *Federation) noteWhy(k EntryKind, t int, why clients.Reason, amount float64) {
 	if f.setup.Journal != nil {
 		now := f.clients.Now()
-		f.setup.Journal.Note(Entry{Kind: k, Device: int32(t), Round: int32(f.round + 1), From: now, To: now, Amount: amount})
+		f.setup.Journal.Note(Entry{Kind: k, Device: int32(t), Round: int32(f.round + 1), Why: why, Began: now, From: now, To: now, Amount: amount})
 	}
 }
 
-// noteMissed tells the journal that the round counts device t as dropped.
-func (f *Federation) noteMissed(t int, why Loss) {
-	if f.setup.Journal != nil {
-		now := f.clients.Now()
-		f.setup.Journal.Note(Entry{Kind: Missed, Why: why, Device: int32(t), Round: int32(f.round + 1), From: now, To: now})
-	}
-}
-
-// noteUnreached tells the journal of the chosen devices that cannot be asked.
-func (f *Federation) noteUnreached() {
+// noteUnavailable notes the chosen devices that are not available.
+func (f *Federation) noteUnavailable() {
 	if f.setup.Journal == nil {
 		return
 	}
 	for _, t := range f.chosen {
 		if f.devices[t].dropped {
-			f.noteMissed(int(t), f.clients.WhyUnavailable(int(t)))
+			f.noteWhy(ClientDropped, int(t), f.clients.WhyUnavailable(int(t)), 0)
 		}
 	}
 }
 
-// noteThetas tells the journal what was measured of the local solves.
+// noteThetas notes the measurements of the local work.
 func (f *Federation) noteThetas(thetas []results.Theta) {
 	if f.setup.Journal == nil {
 		return
 	}
 	for t := range thetas {
 		if theta := thetas[t].Value; !math.IsNaN(theta) {
-			f.note(Measured, t, theta)
+			f.note(ThetaMeasured, t, theta)
 		}
 	}
 }
 
-// noteRound tells the journal of the end of a round, the energies of its devices
-// before. Energies are accounted up to now.
+// noteRound notes the end of a round, after the energy, the battery and the present
+// activity of each device. Energies must be accounted up to now.
 func (f *Federation) noteRound() {
 	if f.setup.Journal == nil {
 		return
@@ -144,11 +126,12 @@ func (f *Federation) noteRound() {
 		f.noted = make([]float64, len(f.devices))
 	}
 	for t := range f.devices {
-		if spent := f.clients.Batteries().Spent(t); spent != f.noted[t] {
-			f.note(Spent, t, spent-f.noted[t])
-			f.noted[t] = spent
+		if used := f.clients.Batteries().Spent(t); used != f.noted[t] {
+			f.note(EnergyUsed, t, used-f.noted[t])
+			f.noted[t] = used
 		}
 		f.clients.NoteLevel(t)
 	}
-	f.note(Closed, engine.Server, 0)
+	f.clients.CutSpans()
+	f.note(RoundEnded, engine.Server, 0)
 }

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fedsim/clients"
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/results"
@@ -30,9 +31,9 @@ func (b *book) Note(e Entry) {
 	}
 	b.at = e.To
 	switch e.Kind {
-	case Opened:
+	case RoundStarted:
 		b.open = true
-	case Asked:
+	case AttemptStarted:
 		if b.busy[e.Device] {
 			b.t.Fatalf("%+v: it is busy already", e)
 		}
@@ -40,45 +41,49 @@ func (b *book) Note(e Entry) {
 			b.t.Fatalf("%+v: its battery is empty", e)
 		}
 		b.busy[e.Device] = true
-	case Received, Computed, Sent:
-		if !b.busy[e.Device] || e.From < b.until[e.Device] {
-			b.t.Fatalf("%+v: busy %t until %v", e, b.busy[e.Device], b.until[e.Device])
+	case ActivitySpan:
+		if e.From != b.until[e.Device] {
+			b.t.Fatalf("%+v: the last span ends at %v", e, b.until[e.Device])
 		}
 		b.until[e.Device] = e.To
-		switch e.Kind {
-		case Received:
+		b.flat[e.Device] = e.Activity == clients.Depleted && e.Cut
+		switch e.Activity {
+		case clients.Downlink:
 			b.now.BytesDown += e.Amount
-		case Computed:
+		case clients.Compute:
 			b.now.FLOPs += e.Amount
-		default:
+		case clients.Uplink:
 			b.now.BytesUp += e.Amount
+		default:
+			if e.Amount != 0 {
+				b.t.Fatalf("%+v: work", e)
+			}
+			return
 		}
-	case Answered, Lost:
-		if e.Kind == Lost && e.Why == 0 {
+		if !b.busy[e.Device] {
+			b.t.Fatalf("%+v: it is not busy", e)
+		}
+	case ResponseArrived, AttemptFailed:
+		if e.Kind == AttemptFailed && e.Why == 0 {
 			b.t.Fatalf("%+v: lost for no reason", e)
 		}
 		if !b.busy[e.Device] {
 			b.t.Fatalf("%+v: it is not busy", e)
 		}
 		b.busy[e.Device] = false
-	case WentFlat, Recharged:
-		if b.flat[e.Device] == (e.Kind == WentFlat) {
-			b.t.Fatalf("%+v: it is so already", e)
-		}
-		b.flat[e.Device] = e.Kind == WentFlat
-	case Level:
+	case BatteryLevel:
 		if !(e.Amount >= 0 && e.Amount <= 1) {
 			b.t.Fatalf("%+v: no share", e)
 		}
-	case Taken:
+	case UpdateTaken:
 		b.now.Participants++
-	case Missed:
+	case ClientDropped:
 		b.now.Dropped++
-	case Late:
+	case ResponseLate:
 		b.now.Late++
-	case Spent:
+	case EnergyUsed:
 		b.now.EnergyJ += e.Amount
-	case Closed:
+	case RoundEnded:
 		if !b.open {
 			b.t.Fatal("closed twice")
 		}
@@ -194,17 +199,17 @@ func TestLevelsFallByWhatIsSpent(t *testing.T) {
 		levels, empty := 0, 0
 		for _, e := range seen {
 			switch e.Kind {
-			case Level:
+			case BatteryLevel:
 				levels++
 				level[e.Device] = e.Amount
-			case Spent:
+				if e.Amount == 0 && spent[e.Device] < capacity {
+					empty++
+					spent[e.Device] = capacity
+				}
+			case EnergyUsed:
 				spent[e.Device] += e.Amount
-			case WentFlat:
-				empty++
-				spent[e.Device] = capacity
-				level[e.Device] = 0
 			}
-			if e.Kind != Closed || !battery {
+			if e.Kind != RoundEnded || !battery {
 				continue
 			}
 			for k := range level {

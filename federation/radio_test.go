@@ -212,11 +212,11 @@ func TestLatencyMovesNoBytes(t *testing.T) {
 			run(t, s)
 			for _, e := range told {
 				switch e.Kind {
-				case Received:
-					if e.Amount != c.bytes {
+				case ActivitySpan:
+					if e.Activity == clients.Downlink && e.Amount != c.bytes {
 						t.Errorf("%s: %g bytes have moved, want %g", c.name, e.Amount, c.bytes)
 					}
-				case WentFlat:
+				case AttemptFailed:
 					if !near(e.To.Seconds(), c.of, 1e-6) {
 						t.Errorf("%s: the battery is empty after %.9f s, want %.9f", c.name, e.To.Seconds(), c.of)
 					}

@@ -14,7 +14,7 @@ import (
 func (f *Federation) runRound() results.Round {
 	f.ended = false
 	f.began = f.clients.Now()
-	f.note(Opened, engine.Server, 0)
+	f.note(RoundStarted, engine.Server, 0)
 	if f.asynchronous() {
 		f.listen()
 	} else {
@@ -110,7 +110,7 @@ func (f *Federation) openRound() {
 		}
 	}
 	f.tally.dropped += len(f.chosen) - up
-	f.noteUnreached()
+	f.noteUnavailable()
 	f.open, f.outstanding = Round{f: f}, up
 	for _, t := range f.carried {
 		switch d := &f.devices[t]; {
@@ -188,7 +188,7 @@ func (f *Federation) solve(listed []int32) {
 // responded lets the server have the answer of device t, which has just arrived.
 func (f *Federation) responded(t int) {
 	f.devices[t].answered = true
-	f.note(Answered, t, float64(f.devices[t].steps))
+	f.note(ResponseArrived, t, float64(f.devices[t].steps))
 	f.reports.respond(t, f.clients.Now())
 	if f.asynchronous() {
 		f.apply(t)
@@ -292,15 +292,15 @@ func (f *Federation) close() {
 		case f.takes(int(t)):
 			f.commit(int(t))
 			f.tally.taken++
-			f.note(Taken, int(t), 0)
+			f.note(UpdateTaken, int(t), 0)
 		case d.answered:
 			f.discard(int(t))
-			f.note(Refused, int(t), 0)
+			f.note(UpdateRefused, int(t), 0)
 		case !d.dropped && f.traits.Late && f.clients.AtWork(int(t)):
 			f.carried = append(f.carried, t)
 			if fresh {
 				f.tally.late++
-				f.note(Late, int(t), 0)
+				f.note(ResponseLate, int(t), 0)
 			}
 			continue
 		default:
@@ -323,7 +323,7 @@ func (f *Federation) abandon(t int, fresh bool) {
 		f.markDropped(t, clients.BecameUnavailable)
 	case !d.dropped && fresh:
 		f.tally.late++
-		f.note(Late, t, 0)
+		f.note(ResponseLate, t, 0)
 	}
 	f.clients.Cancel(t)
 }

@@ -156,7 +156,7 @@ func (f *Federation) markDropped(t int, why clients.Reason) {
 	if d := &f.devices[t]; !d.dropped {
 		d.dropped = true
 		f.tally.dropped++
-		f.noteMissed(t, why)
+		f.noteWhy(ClientDropped, t, why, 0)
 	}
 }
 

@@ -1,20 +1,20 @@
-// Package ledger posts what a federation's journal tells to an account for each
-// device, and closes the accounts with each round: rows by device and round whose
-// seconds add up to the round and whose other figures add up to the round's.
+// Package ledger makes rows by device and round out of the journal of a federation. The
+// seconds of a row add up to the length of the round. The other values of all rows of a
+// round add up to those of the round.
 //
-// It must not know why anything happens, nor where rows go.
+// The package must not know why anything happens, nor where rows go.
 package ledger
 
 import (
 	"math"
 
+	"fedsim/clients"
 	"fedsim/engine"
 	"fedsim/federation"
 	"fedsim/results"
 )
 
-// Ledger is a journal that makes rows. It sees no more of a run than the journal
-// tells, and allocates nothing after it was made.
+// Ledger is a journal that makes rows. It allocates nothing after New.
 type Ledger struct {
 	write    func([]results.DeviceRow) error
 	accounts []account
@@ -25,9 +25,9 @@ type Ledger struct {
 
 var _ federation.Journal = (*Ledger)(nil)
 
-// New returns a ledger for so many devices. At the end of each round it hands
-// write a row for each device, in their order; the slice is used again afterwards.
-// After an error of write nothing more is written.
+// New returns a ledger for a number of devices. At the end of each round it calls write
+// with a row for each device, in their order. The slice is reused. After an error of
+// write it writes nothing more.
 func New(devices int, write func([]results.DeviceRow) error) *Ledger {
 	l := &Ledger{write: write, accounts: make([]account, devices), rows: make([]results.DeviceRow, devices)}
 	for t := range l.rows {
@@ -39,147 +39,97 @@ func New(devices int, write func([]results.DeviceRow) error) *Ledger {
 // Err returns the first error of write.
 func (l *Ledger) Err() error { return l.err }
 
-// state is what a device can be at.
-type state uint8
-
-const (
-	waiting state = iota
-	downloading
-	computing
-	uploading
-	away
-	flat
-	states
-)
-
-// account is what is known of a device.
+// account is the state of a device in the open round.
 type account struct {
-	since     engine.Time // up to when its time is spent
-	spent     [states]engine.Time
-	doing     state // at work or waiting; continued when it is back
-	away      bool
-	flat      bool
-	why       federation.Loss // why it has brought no answer in this round; 0: for no reason so far
-	delivered bool            // its answer is there, and the server has neither taken nor refused it
-	steps     int64           // behind the answer that is delivered
-}
-
-// at returns what the device's time is spent on.
-func (a *account) at() state {
-	switch {
-	case a.flat:
-		return flat
-	case a.away:
-		return away
-	default:
-		return a.doing
-	}
-}
-
-// spend books the time up to now.
-func (a *account) spend(now engine.Time) {
-	a.spent[a.at()] += now - a.since
-	a.since = now
-}
-
-// advance lets the device, whose stretch of work is over, go on to the next. Who is
-// away or flat has been interrupted, and goes on with the same when it is back.
-func (a *account) advance(next state) {
-	if !a.away && !a.flat {
-		a.doing = next
-	}
+	spent    [clients.Depleted + 1]engine.Time // time by activity
+	atWork   bool                              // an attempt is under way
+	why      clients.Reason                    // why it has brought no response in this round; 0: no reason so far
+	response bool                              // its response has arrived, and the server has neither taken nor refused it
+	steps    int64                             // of the work of that response
 }
 
 // Note posts an entry.
 func (l *Ledger) Note(e federation.Entry) {
 	if e.Device == engine.Server {
-		if e.Kind == federation.Closed {
+		if e.Kind == federation.RoundEnded {
 			l.close(e)
 		}
 		return
 	}
 	a, row := &l.accounts[e.Device], &l.rows[e.Device]
-	a.spend(e.To)
 	switch e.Kind {
-	case federation.Asked:
+	case federation.ActivitySpan:
+		a.spent[e.Activity] += e.To - e.From
+		switch e.Activity {
+		case clients.Downlink:
+			row.BytesDown += e.Amount
+		case clients.Compute:
+			row.FLOPs += e.Amount
+		case clients.Uplink:
+			row.BytesUp += e.Amount
+		}
+	case federation.AttemptStarted:
 		row.Attempts++
-		a.doing, a.delivered = downloading, false
-	case federation.Received:
-		row.BytesDown += e.Amount
-		a.advance(computing)
-	case federation.Computed:
-		row.FLOPs += e.Amount
-		a.advance(uploading)
-	case federation.Sent:
-		row.BytesUp += e.Amount
-		a.advance(waiting)
-	case federation.Answered:
-		a.doing, a.delivered, a.steps = waiting, true, int64(e.Amount)
-		a.deliver(row, e.To-l.began)
-	case federation.Lost:
-		a.doing, a.why = waiting, e.Why
-	case federation.Taken:
+		a.atWork, a.response = true, false
+	case federation.ResponseArrived:
+		a.atWork, a.response, a.steps = false, true, int64(e.Amount)
+		a.count(row, e.To-l.began)
+	case federation.AttemptFailed:
+		a.atWork, a.why = false, e.Why
+	case federation.UpdateTaken:
 		row.Taken++
-		a.delivered = false
-	case federation.Refused:
+		a.response = false
+	case federation.UpdateRefused:
 		row.Outcome = results.OutcomeRefused
-		a.delivered = false
-	case federation.Missed:
+		a.response = false
+	case federation.ClientDropped:
 		row.Dropped++
 		a.why = e.Why
-	case federation.Late:
+	case federation.ResponseLate:
 		row.Late++
-	case federation.Measured:
+	case federation.ThetaMeasured:
 		row.Theta = e.Amount
-	case federation.GoneAway:
-		a.away = true
-	case federation.BackAgain:
-		a.away = false
-	case federation.WentFlat:
-		a.flat = true
-	case federation.Recharged:
-		a.flat = false
-	case federation.Spent:
+	case federation.EnergyUsed:
 		row.EnergyJ += e.Amount
 	}
 }
 
-// deliver books the answer that is there, so long after the round began.
-func (a *account) deliver(row *results.DeviceRow, after engine.Time) {
+// count counts the response that has arrived, at a time after the start of the round.
+func (a *account) count(row *results.DeviceRow, after engine.Time) {
 	row.Responses++
 	row.Steps += a.steps
 	row.ResponseS = after.Seconds()
 }
 
-// postpone takes the answer out of a round that has neither taken nor refused it: it
-// came while the server computed, and is one of the next round.
+// postpone removes a response from a round that has neither taken nor refused it. It
+// arrived while the server computed, and belongs to the next round.
 func (a *account) postpone(row *results.DeviceRow) {
 	row.Responses--
 	row.Steps -= a.steps
 	row.ResponseS = math.NaN()
 }
 
-// outcomes are the names of losses.
+// outcomes are the outcomes by reason of failure.
 var outcomes = [...]results.Outcome{
-	0:                    results.OutcomeNotSelected,
-	federation.Dropped:   results.OutcomeDropped,
-	federation.Message:   results.OutcomeMessageLost,
-	federation.Away:      results.OutcomeUnavailable,
-	federation.Flat:      results.OutcomeDepleted,
-	federation.OutOfTime: results.OutcomeLate,
-	federation.NoTime:    results.OutcomeNoTime,
-	federation.Low:       results.OutcomeLowBattery,
+	0:                         results.OutcomeNotSelected,
+	clients.DroppedOut:        results.OutcomeDropped,
+	clients.MessageLost:       results.OutcomeMessageLost,
+	clients.BecameUnavailable: results.OutcomeUnavailable,
+	clients.BatteryDepleted:   results.OutcomeDepleted,
+	clients.Cancelled:         results.OutcomeLate,
+	clients.NoTime:            results.OutcomeNoTime,
+	clients.BatteryLow:        results.OutcomeLowBattery,
 }
 
-// outcome returns how the round ends for a device. What has been achieved counts
-// before what was lost on the way.
+// outcome returns how the round ends for a device. An accepted update counts before a
+// failure on the way to it.
 func (a *account) outcome(row *results.DeviceRow) results.Outcome {
 	switch {
 	case row.Taken > 0:
 		return results.OutcomeAccepted
 	case row.Outcome == results.OutcomeRefused:
 		return results.OutcomeRefused
-	case a.doing != waiting || a.delivered:
+	case a.atWork || a.response:
 		return results.OutcomeUnderWay
 	default:
 		return outcomes[a.why]
@@ -190,13 +140,12 @@ func (a *account) outcome(row *results.DeviceRow) results.Outcome {
 func (l *Ledger) close(e federation.Entry) {
 	for t := range l.accounts {
 		a, row := &l.accounts[t], &l.rows[t]
-		a.spend(e.To)
-		if a.delivered {
+		if a.response {
 			a.postpone(row)
 		}
 		row.Round, row.TimeS, row.Outcome = int(e.Round), e.To.Seconds(), a.outcome(row)
-		row.WaitS, row.DownlinkS, row.ComputeS = a.spent[waiting].Seconds(), a.spent[downloading].Seconds(), a.spent[computing].Seconds()
-		row.UplinkS, row.UnavailableS, row.DepletedS = a.spent[uploading].Seconds(), a.spent[away].Seconds(), a.spent[flat].Seconds()
+		row.WaitS, row.DownlinkS, row.ComputeS = a.spent[clients.Idle].Seconds(), a.spent[clients.Downlink].Seconds(), a.spent[clients.Compute].Seconds()
+		row.UplinkS, row.UnavailableS, row.DepletedS = a.spent[clients.Uplink].Seconds(), a.spent[clients.Unavailable].Seconds(), a.spent[clients.Depleted].Seconds()
 	}
 	if l.err == nil {
 		l.err = l.write(l.rows)
@@ -204,10 +153,10 @@ func (l *Ledger) close(e federation.Entry) {
 	for t := range l.rows {
 		a := &l.accounts[t]
 		l.rows[t] = results.NewDeviceRow(t)
-		if a.delivered {
-			a.deliver(&l.rows[t], 0)
+		if a.response {
+			a.count(&l.rows[t], 0)
 		}
-		a.spent, a.why = [states]engine.Time{}, 0
+		a.spent, a.why = account{}.spent, 0
 	}
 	l.began = e.To
 }

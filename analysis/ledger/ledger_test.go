@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"fedsim/clients"
 	"fedsim/engine"
 	"fedsim/federation"
 	"fedsim/results"
@@ -19,14 +20,53 @@ func at(s float64, kind federation.EntryKind, device int, amount float64) federa
 	return federation.Entry{Kind: kind, Device: int32(device), Round: 1, From: now, To: now, Amount: amount}
 }
 
-func why(s float64, kind federation.EntryKind, device int, why federation.Loss) federation.Entry {
+func why(s float64, kind federation.EntryKind, device int, why clients.Reason) federation.Entry {
 	e := at(s, kind, device, 0)
 	e.Why = why
 	return e
 }
 
-// post lets a ledger of so many devices note entries, and returns its rows.
+// span returns an entry of what a device did between two times in seconds.
+func span(from, to float64, a clients.Activity, device int, amount float64) federation.Entry {
+	e := at(to, federation.ActivitySpan, device, amount)
+	e.Activity, e.From = a, engine.FromSeconds(from)
+	return e
+}
+
+// part is a span that is cut.
+func part(from, to float64, a clients.Activity, device int, amount float64) federation.Entry {
+	e := span(from, to, a, device, amount)
+	e.Cut = true
+	return e
+}
+
+// post returns the rows that a ledger for a number of devices makes of entries. Between
+// the spans of a device it is idle.
 func post(devices int, entries ...federation.Entry) []results.DeviceRow {
+	until := make([]engine.Time, devices)
+	var all []federation.Entry
+	idle := func(device int, e federation.Entry) {
+		if until[device] < e.From {
+			all = append(all, federation.Entry{Kind: federation.ActivitySpan, Device: int32(device), Round: e.Round, From: until[device], To: e.From})
+		}
+		until[device] = e.To
+	}
+	for _, e := range entries {
+		switch e.Kind {
+		case federation.ActivitySpan:
+			idle(int(e.Device), e)
+		case federation.RoundEnded:
+			for t := range devices {
+				idle(t, e)
+			}
+		}
+		all = append(all, e)
+	}
+	return rowsOf(devices, all)
+}
+
+// rowsOf returns the rows that a ledger makes of entries.
+func rowsOf(devices int, entries []federation.Entry) []results.DeviceRow {
 	var rows []results.DeviceRow
 	l := New(devices, func(r []results.DeviceRow) error {
 		rows = append(rows, r...)
@@ -50,65 +90,65 @@ func TestARowForEachOutcome(t *testing.T) {
 	}{
 		{"not asked", nil, row{Outcome: results.OutcomeNotSelected, WaitS: 10, ResponseS: nan}},
 		{"answered", []federation.Entry{
-			at(1, federation.Asked, 0, 0), at(2, federation.Received, 0, 100), at(5, federation.Computed, 0, 3e6),
-			at(7, federation.Sent, 0, 50), at(7, federation.Answered, 0, 30), at(9, federation.Measured, 0, 0.25),
-			at(9, federation.Taken, 0, 0), at(10, federation.Spent, 0, 4),
+			at(1, federation.AttemptStarted, 0, 0), span(1, 2, clients.Downlink, 0, 100), span(2, 5, clients.Compute, 0, 3e6),
+			span(5, 7, clients.Uplink, 0, 50), at(7, federation.ResponseArrived, 0, 30), at(9, federation.ThetaMeasured, 0, 0.25),
+			at(9, federation.UpdateTaken, 0, 0), at(10, federation.EnergyUsed, 0, 4),
 		}, row{Outcome: results.OutcomeAccepted, Attempts: 1, Responses: 1, Taken: 1, ResponseS: 7, WaitS: 1 + 3, DownlinkS: 1, ComputeS: 3, UplinkS: 2,
 			Steps: 30, Theta: 0.25, FLOPs: 3e6, BytesDown: 100, BytesUp: 50, EnergyJ: 4}},
 		{"dropped at once, then answered", []federation.Entry{
-			at(0, federation.Asked, 0, 0), why(0, federation.Lost, 0, federation.Dropped), why(0, federation.Missed, 0, federation.Dropped),
-			at(4, federation.Asked, 0, 0), at(5, federation.Received, 0, 100), at(6, federation.Computed, 0, 1),
-			at(8, federation.Sent, 0, 50), at(8, federation.Answered, 0, 3), at(9, federation.Taken, 0, 0),
+			at(0, federation.AttemptStarted, 0, 0), why(0, federation.AttemptFailed, 0, clients.DroppedOut), why(0, federation.ClientDropped, 0, clients.DroppedOut),
+			at(4, federation.AttemptStarted, 0, 0), span(4, 5, clients.Downlink, 0, 100), span(5, 6, clients.Compute, 0, 1),
+			span(6, 8, clients.Uplink, 0, 50), at(8, federation.ResponseArrived, 0, 3), at(9, federation.UpdateTaken, 0, 0),
 		}, row{Outcome: results.OutcomeAccepted, Attempts: 2, Responses: 1, Taken: 1, Dropped: 1, ResponseS: 8, WaitS: 4 + 2, DownlinkS: 1, ComputeS: 1, UplinkS: 2,
 			Steps: 3, FLOPs: 1, BytesDown: 100, BytesUp: 50}},
 		{"message lost", []federation.Entry{
-			at(0, federation.Asked, 0, 0), at(3, federation.Received, 0, 100), why(3, federation.Lost, 0, federation.Message), why(3, federation.Missed, 0, federation.Message),
+			at(0, federation.AttemptStarted, 0, 0), span(0, 3, clients.Downlink, 0, 100), why(3, federation.AttemptFailed, 0, clients.MessageLost), why(3, federation.ClientDropped, 0, clients.MessageLost),
 		}, row{Outcome: results.OutcomeMessageLost, Attempts: 1, Dropped: 1, ResponseS: nan, DownlinkS: 3, WaitS: 7, BytesDown: 100}},
 		{"no time", []federation.Entry{
-			at(0, federation.Asked, 0, 0), at(3, federation.Received, 0, 100), why(3, federation.Lost, 0, federation.NoTime), at(10, federation.Late, 0, 0),
+			at(0, federation.AttemptStarted, 0, 0), span(0, 3, clients.Downlink, 0, 100), why(3, federation.AttemptFailed, 0, clients.NoTime), at(10, federation.ResponseLate, 0, 0),
 		}, row{Outcome: results.OutcomeNoTime, Attempts: 1, Late: 1, ResponseS: nan, DownlinkS: 3, WaitS: 7, BytesDown: 100}},
 		{"late", []federation.Entry{
-			at(0, federation.Asked, 0, 0), at(3, federation.Received, 0, 100),
-			at(10, federation.Late, 0, 0), at(10, federation.Computed, 0, 7), why(10, federation.Lost, 0, federation.OutOfTime),
+			at(0, federation.AttemptStarted, 0, 0), span(0, 3, clients.Downlink, 0, 100),
+			at(10, federation.ResponseLate, 0, 0), span(3, 10, clients.Compute, 0, 7), why(10, federation.AttemptFailed, 0, clients.Cancelled),
 		}, row{Outcome: results.OutcomeLate, Attempts: 1, Late: 1, ResponseS: nan, DownlinkS: 3, ComputeS: 7, BytesDown: 100, FLOPs: 7}},
 		{"refused", []federation.Entry{
-			at(0, federation.Asked, 0, 0), at(1, federation.Received, 0, 1), at(2, federation.Computed, 0, 1), at(3, federation.Sent, 0, 1),
-			at(3, federation.Answered, 0, 1), at(3, federation.Refused, 0, 0), at(3, federation.Late, 0, 0),
+			at(0, federation.AttemptStarted, 0, 0), span(0, 1, clients.Downlink, 0, 1), span(1, 2, clients.Compute, 0, 1), span(2, 3, clients.Uplink, 0, 1),
+			at(3, federation.ResponseArrived, 0, 1), at(3, federation.UpdateRefused, 0, 0), at(3, federation.ResponseLate, 0, 0),
 		}, row{Outcome: results.OutcomeRefused, Attempts: 1, Responses: 1, Late: 1, ResponseS: 3, DownlinkS: 1, ComputeS: 1, UplinkS: 1, WaitS: 7, Steps: 1, FLOPs: 1, BytesDown: 1, BytesUp: 1}},
 		{"under way", []federation.Entry{
-			at(2, federation.Asked, 0, 0), at(3, federation.Received, 0, 1), at(10, federation.Late, 0, 0),
+			at(2, federation.AttemptStarted, 0, 0), span(2, 3, clients.Downlink, 0, 1), at(10, federation.ResponseLate, 0, 0), part(3, 10, clients.Compute, 0, 0),
 		}, row{Outcome: results.OutcomeUnderWay, Attempts: 1, Late: 1, ResponseS: nan, WaitS: 2, DownlinkS: 1, ComputeS: 7, BytesDown: 1}},
 		{"answered for the next round", []federation.Entry{
-			at(0, federation.Asked, 0, 0), at(1, federation.Received, 0, 1), at(2, federation.Computed, 0, 1), at(3, federation.Sent, 0, 1),
-			at(3, federation.Answered, 0, 1),
+			at(0, federation.AttemptStarted, 0, 0), span(0, 1, clients.Downlink, 0, 1), span(1, 2, clients.Compute, 0, 1), span(2, 3, clients.Uplink, 0, 1),
+			at(3, federation.ResponseArrived, 0, 1),
 		}, row{Outcome: results.OutcomeUnderWay, Attempts: 1, ResponseS: nan, DownlinkS: 1, ComputeS: 1, UplinkS: 1, WaitS: 7, FLOPs: 1, BytesDown: 1, BytesUp: 1}},
 		{"away from the beginning", []federation.Entry{
-			at(0, federation.GoneAway, 0, 0), why(1, federation.Missed, 0, federation.Away), at(6, federation.BackAgain, 0, 0),
+			why(1, federation.ClientDropped, 0, clients.BecameUnavailable), span(0, 6, clients.Unavailable, 0, 0),
 		}, row{Outcome: results.OutcomeUnavailable, Dropped: 1, ResponseS: nan, UnavailableS: 6, WaitS: 4}},
 		{"interrupted, and goes on", []federation.Entry{
-			at(0, federation.Asked, 0, 0), at(1, federation.Received, 0, 1),
-			at(4, federation.GoneAway, 0, 0), at(4, federation.Computed, 0, 3), at(6, federation.BackAgain, 0, 0),
-			at(7, federation.Computed, 0, 1), at(9, federation.Sent, 0, 1), at(9, federation.Answered, 0, 2), at(10, federation.Taken, 0, 0),
+			at(0, federation.AttemptStarted, 0, 0), span(0, 1, clients.Downlink, 0, 1),
+			span(1, 4, clients.Compute, 0, 3), span(4, 6, clients.Unavailable, 0, 0),
+			span(6, 7, clients.Compute, 0, 1), span(7, 9, clients.Uplink, 0, 1), at(9, federation.ResponseArrived, 0, 2), at(10, federation.UpdateTaken, 0, 0),
 		}, row{Outcome: results.OutcomeAccepted, Attempts: 1, Responses: 1, Taken: 1, ResponseS: 9, DownlinkS: 1, ComputeS: 3 + 1, UnavailableS: 2, UplinkS: 2, WaitS: 1,
 			Steps: 2, FLOPs: 4, BytesDown: 1, BytesUp: 1}},
 		{"interrupted, and loses it", []federation.Entry{
-			at(0, federation.Asked, 0, 0), at(4, federation.GoneAway, 0, 0), at(4, federation.Received, 0, 3),
-			why(4, federation.Lost, 0, federation.Away), why(4, federation.Missed, 0, federation.Away), at(6, federation.BackAgain, 0, 0),
+			at(0, federation.AttemptStarted, 0, 0), span(0, 4, clients.Downlink, 0, 3),
+			why(4, federation.AttemptFailed, 0, clients.BecameUnavailable), why(4, federation.ClientDropped, 0, clients.BecameUnavailable), span(4, 6, clients.Unavailable, 0, 0),
 		}, row{Outcome: results.OutcomeUnavailable, Attempts: 1, Dropped: 1, ResponseS: nan, DownlinkS: 4, UnavailableS: 2, WaitS: 4, BytesDown: 3}},
 		{"flat at work, charged while away", []federation.Entry{
-			at(0, federation.Asked, 0, 0), at(4, federation.Received, 0, 3), at(4, federation.WentFlat, 0, 0), why(4, federation.Missed, 0, federation.Flat),
-			why(4, federation.Lost, 0, federation.Flat), at(5, federation.GoneAway, 0, 0), at(7, federation.Recharged, 0, 0), at(9, federation.BackAgain, 0, 0),
+			at(0, federation.AttemptStarted, 0, 0), span(0, 4, clients.Downlink, 0, 3), why(4, federation.ClientDropped, 0, clients.BatteryDepleted),
+			why(4, federation.AttemptFailed, 0, clients.BatteryDepleted), span(4, 5, clients.Depleted, 0, 0), span(5, 7, clients.Depleted, 0, 0), span(7, 9, clients.Unavailable, 0, 0),
 		}, row{Outcome: results.OutcomeDepleted, Attempts: 1, Dropped: 1, ResponseS: nan, DownlinkS: 4, DepletedS: 3, UnavailableS: 2, WaitS: 1, BytesDown: 3}},
-		{"lost on its hub's way", []federation.Entry{why(3, federation.Missed, 0, federation.Message)},
+		{"lost on its hub's way", []federation.Entry{why(3, federation.ClientDropped, 0, clients.MessageLost)},
 			row{Outcome: results.OutcomeMessageLost, Dropped: 1, ResponseS: nan, WaitS: 10}},
-		{"low battery", []federation.Entry{why(1, federation.Missed, 0, federation.Low)},
+		{"low battery", []federation.Entry{why(1, federation.ClientDropped, 0, clients.BatteryLow)},
 			row{Outcome: results.OutcomeLowBattery, Dropped: 1, ResponseS: nan, WaitS: 10}},
 	} {
 		c.want.Round, c.want.TimeS = 1, 10
 		if c.want.Theta == 0 {
 			c.want.Theta = nan
 		}
-		got := post(1, append(c.entries, at(10, federation.Closed, server, 0))...)
+		got := post(1, append(c.entries, at(10, federation.RoundEnded, server, 0))...)
 		if d := cmp.Diff([]results.DeviceRow{c.want}, got, cmpopts.EquateNaNs()); d != "" {
 			t.Errorf("%s: %s", c.name, d)
 		}
@@ -120,10 +160,10 @@ func TestARowForEachOutcome(t *testing.T) {
 func TestRoundsAreSeparate(t *testing.T) {
 	next := func(e federation.Entry) federation.Entry { e.Round = 2; return e }
 	rows := post(2,
-		at(0, federation.Asked, 0, 0), at(0, federation.Asked, 1, 0), why(0, federation.Lost, 1, federation.Dropped), why(0, federation.Missed, 1, federation.Dropped),
-		at(2, federation.Received, 0, 8), at(3, federation.Spent, 0, 5), at(3, federation.Closed, engine.Server, 0),
-		next(at(7, federation.Computed, 0, 9)), next(at(8, federation.Sent, 0, 4)), next(at(8, federation.Answered, 0, 6)),
-		next(at(9, federation.Taken, 0, 0)), next(at(9, federation.Closed, engine.Server, 0)),
+		at(0, federation.AttemptStarted, 0, 0), at(0, federation.AttemptStarted, 1, 0), why(0, federation.AttemptFailed, 1, clients.DroppedOut), why(0, federation.ClientDropped, 1, clients.DroppedOut),
+		span(0, 2, clients.Downlink, 0, 8), at(3, federation.EnergyUsed, 0, 5), part(2, 3, clients.Compute, 0, 0), at(3, federation.RoundEnded, engine.Server, 0),
+		next(span(3, 7, clients.Compute, 0, 9)), next(span(7, 8, clients.Uplink, 0, 4)), next(at(8, federation.ResponseArrived, 0, 6)),
+		next(at(9, federation.UpdateTaken, 0, 0)), next(at(9, federation.RoundEnded, engine.Server, 0)),
 	)
 	nan := math.NaN()
 	want := []results.DeviceRow{
@@ -142,9 +182,9 @@ func TestRoundsAreSeparate(t *testing.T) {
 func TestAnAnswerCountsWhereItIsTaken(t *testing.T) {
 	next := func(e federation.Entry) federation.Entry { e.Round = 2; return e }
 	rows := post(1,
-		at(0, federation.Asked, 0, 0), at(1, federation.Received, 0, 8), at(2, federation.Computed, 0, 9), at(3, federation.Late, 0, 0),
-		at(4, federation.Sent, 0, 4), at(4, federation.Answered, 0, 6), at(5, federation.Closed, engine.Server, 0),
-		next(at(7, federation.Taken, 0, 0)), next(at(9, federation.Closed, engine.Server, 0)),
+		at(0, federation.AttemptStarted, 0, 0), span(0, 1, clients.Downlink, 0, 8), span(1, 2, clients.Compute, 0, 9), at(3, federation.ResponseLate, 0, 0),
+		span(2, 4, clients.Uplink, 0, 4), at(4, federation.ResponseArrived, 0, 6), at(5, federation.RoundEnded, engine.Server, 0),
+		next(at(7, federation.UpdateTaken, 0, 0)), next(at(9, federation.RoundEnded, engine.Server, 0)),
 	)
 	nan := math.NaN()
 	want := []results.DeviceRow{
@@ -167,7 +207,7 @@ func TestTheFirstErrorIsKept(t *testing.T) {
 		return nil
 	})
 	for i := range 4 {
-		if l.Note(at(float64(i), federation.Closed, engine.Server, 0)); (l.Err() != nil) != (i >= 1) {
+		if l.Note(at(float64(i), federation.RoundEnded, engine.Server, 0)); (l.Err() != nil) != (i >= 1) {
 			t.Errorf("after %d rounds: %v", i+1, l.Err())
 		}
 	}
@@ -182,13 +222,13 @@ func TestNothingIsAllocated(t *testing.T) {
 	if n := testing.AllocsPerRun(10, func() {
 		for t := range 100 {
 			for _, e := range []federation.Entry{
-				at(0, federation.Asked, t, 0), at(0, federation.Received, t, 1), at(0, federation.Computed, t, 1),
-				at(0, federation.Sent, t, 1), at(0, federation.Answered, t, 1), at(0, federation.Taken, t, 0), at(0, federation.Spent, t, 1),
+				at(0, federation.AttemptStarted, t, 0), span(0, 0, clients.Downlink, t, 1), span(0, 0, clients.Compute, t, 1),
+				span(0, 0, clients.Uplink, t, 1), at(0, federation.ResponseArrived, t, 1), at(0, federation.UpdateTaken, t, 0), at(0, federation.EnergyUsed, t, 1),
 			} {
 				l.Note(e)
 			}
 		}
-		l.Note(at(0, federation.Closed, engine.Server, 0))
+		l.Note(at(0, federation.RoundEnded, engine.Server, 0))
 	}); n != 0 {
 		t.Errorf("a round of 100 devices allocates %g times", n)
 	}

@@ -4,12 +4,13 @@ import (
 	"math"
 	"slices"
 
+	"fedsim/clients"
 	"fedsim/engine"
 	"fedsim/federation"
 )
 
-// Recorder is the journal of one run of which a timeline is made. Entries of
-// devices that are not in the sample take no memory.
+// Recorder is the journal of one run of which a timeline is made. Entries of devices
+// outside the sample take no memory.
 type Recorder struct {
 	selection Selection
 	devices   int
@@ -17,15 +18,15 @@ type Recorder struct {
 	from, to  engine.Time // of the range; Never until known
 
 	now      engine.Time
-	round    int32 // the last one that was begun, at opened
+	round    int32 // the last one that began, at opened
 	opened   engine.Time
 	open     bool
-	learnt   engine.Time // when the coupling was updated, since the last round
-	learning bool
+	updated  engine.Time // when the coupling was updated, since the last round
+	updating bool
 
 	// The sample is drawn when time moves on after the first round of the range has
-	// asked its devices. What happens in the range until then is put off.
-	before []standing // by device, at the beginning of the range
+	// asked its devices. Entries of the range until then are early.
+	before []standing // by device, at the start of the range
 	early  []federation.Entry
 	asked  bool
 
@@ -36,67 +37,36 @@ type Recorder struct {
 
 var _ federation.Journal = (*Recorder)(nil)
 
-// standing is where a device stands.
+// standing is what is kept of every device until the sample is drawn.
 type standing struct {
-	away, flat bool
-	busy       bool        // with an attempt
-	doing      What        // of the attempt: Download, Compute, Upload; then Attempt
-	start      engine.Time // of that, or of the present stretch of it
-	level      float64     // of its battery; -1: it has none
+	busy  bool    // with an attempt
+	level float64 // of its battery; -1: it has none
 }
 
-// note takes what an entry says of it.
+// note updates the standing by an entry.
 func (s *standing) note(e federation.Entry) {
 	switch e.Kind {
-	case federation.Asked:
-		s.busy, s.doing, s.start = true, Download, e.To
-	case federation.Received, federation.Computed, federation.Sent:
-		s.start = e.To
-		if !s.away { // otherwise it is interrupted, not over
-			s.doing = after[s.doing]
-		}
-	case federation.Answered, federation.Lost:
+	case federation.AttemptStarted:
+		s.busy = true
+	case federation.ResponseArrived, federation.AttemptFailed:
 		s.busy = false
-	case federation.GoneAway:
-		s.away = true
-	case federation.BackAgain:
-		s.away, s.start = false, e.To
-	case federation.WentFlat:
-		s.flat = true
-	case federation.Recharged:
-		s.flat = false
-	case federation.Level:
+	case federation.BatteryLevel:
 		s.level = e.Amount
 	}
 }
-
-// after is what a device does next for its attempt.
-var after = [...]What{Download: Compute, Compute: Upload, Upload: Attempt, Attempt: Attempt}
 
 // state is a device of the sample.
 type state struct {
 	standing
 	device int32
-	waits  bool
-	since  engine.Time // it is away, flat or waiting; all before is booked
-	asked  engine.Time // begin of the attempt, or of the range
-	round  int32       // of the last attempt
-	try    int32
-	shown  float64 // the last level that is an item
-}
-
-// what returns which slice without work a device is in.
-func (s *state) what() (what What, ok bool) {
-	switch {
-	case s.flat:
-		return Flat, true
-	case s.away:
-		return Away, true
-	case s.waits:
-		return Wait, true
-	default:
-		return 0, false
-	}
+	waits  bool             // since its response arrived in this round, at ended
+	asked  engine.Time      // start of the attempt, or of the range
+	round  int32            // of the last attempt
+	try    int32            // of the last attempt in its round, from 1 on
+	ended  engine.Time      // end of the last attempt, and the round it was in
+	in     int32            // that round
+	cut    federation.Entry // the span that was cut last
+	shown  float64          // the last level that is an item
 }
 
 // NewRecorder returns the journal of a run of so many devices.
@@ -116,16 +86,16 @@ func (r *Recorder) Note(e federation.Entry) {
 		r.take(e)
 		return
 	}
-	if r.asked && moved || e.Kind == federation.Closed {
+	if r.asked && moved || e.Kind == federation.RoundEnded {
 		r.draw()
 		r.take(e)
 		return
 	}
-	r.asked = r.asked || e.Kind == federation.Asked
+	r.asked = r.asked || e.Kind == federation.AttemptStarted
 	r.early = append(r.early, e)
 }
 
-// take books an entry.
+// take processes an entry.
 func (r *Recorder) take(e federation.Entry) {
 	switch {
 	case e.Device == engine.Server:
@@ -139,20 +109,20 @@ func (r *Recorder) take(e federation.Entry) {
 	}
 }
 
-// server books an entry of the server.
+// server processes an entry of the server.
 func (r *Recorder) server(e federation.Entry) {
 	switch e.Kind {
-	case federation.Opened:
-		if r.learning {
+	case federation.RoundStarted:
+		if r.updating {
 			r.update(e)
 		}
 		r.round, r.opened, r.open = e.Round, e.To, true
 		if int(e.Round) == r.selection.First {
 			r.from = e.To
 		}
-	case federation.Learnt:
-		r.learnt, r.learning = e.To, true
-	case federation.Closed:
+	case federation.CouplingUpdated:
+		r.updated, r.updating = e.To, true
+	case federation.RoundEnded:
 		r.open = false
 		if r.from != engine.Never && r.to == engine.Never {
 			r.close(e)
@@ -160,37 +130,30 @@ func (r *Recorder) server(e federation.Entry) {
 	}
 }
 
-// update books the update of the coupling that is over now.
+// update adds the update of the coupling that ends now.
 func (r *Recorder) update(e federation.Entry) {
-	r.learning = false
+	r.updating = false
 	if r.from != engine.Never {
-		r.add(Item{What: Update, Device: engine.Server, Round: e.Round, From: r.learnt, To: e.To})
+		r.add(Item{What: Update, Device: engine.Server, Round: e.Round, From: r.updated, To: e.To})
 	}
 }
 
-// close books the end of a round of the range.
+// close adds a round of the range, which ends now.
 func (r *Recorder) close(e federation.Entry) {
 	r.add(Item{What: Round, Device: engine.Server, Round: e.Round, From: r.opened, To: e.To})
 	for k := range r.states {
-		s := &r.states[k]
-		if what, ok := s.what(); ok && what == Wait {
-			r.cut(s, e)
-		}
-		s.waits = false
+		r.states[k].waits = false
 	}
 	if int(e.Round) == r.selection.Last {
-		for k := range r.states {
-			r.cut(&r.states[k], e)
-		}
 		r.to = e.To
 	}
 }
 
-// draw draws the sample and books what was put off until then.
+// draw draws the sample and processes the early entries.
 func (r *Recorder) draw() {
 	var asked []int32
 	for _, e := range r.early {
-		if e.Kind == federation.Asked {
+		if e.Kind == federation.AttemptStarted {
 			asked = append(asked, e.Device)
 		}
 	}
@@ -200,7 +163,7 @@ func (r *Recorder) draw() {
 	r.drawn = true
 	for k, t := range r.tracks {
 		s := &r.states[k]
-		*s = state{standing: r.before[t], device: t, since: r.from, asked: r.from, shown: -1}
+		*s = state{standing: r.before[t], device: t, asked: r.from, ended: r.from, shown: -1}
 		if s.level >= 0 {
 			r.level(s, federation.Entry{Round: r.round, To: r.from, Amount: s.level})
 		}
@@ -212,61 +175,78 @@ func (r *Recorder) draw() {
 	}
 }
 
-// device books an entry of a device of the sample.
+// device processes an entry of a device of the sample.
 func (r *Recorder) device(s *state, e federation.Entry) {
 	switch e.Kind {
-	case federation.Asked:
-		r.cut(s, e)
+	case federation.AttemptStarted:
 		s.waits = false
 		s.try++
 		if s.round != e.Round {
 			s.round, s.try = e.Round, 1
 		}
 		s.asked = e.To
-	case federation.Received:
-		r.stretch(s, e, Download)
-	case federation.Computed:
-		r.stretch(s, e, Compute)
-	case federation.Sent:
-		r.stretch(s, e, Upload)
-	case federation.Answered:
+	case federation.ActivitySpan:
+		r.span(s, e)
+	case federation.ResponseArrived:
 		r.over(s, e)
 		s.waits = true
-	case federation.Lost:
+	case federation.AttemptFailed:
 		r.over(s, e)
 		r.add(Item{What: Loss, Why: e.Why, Device: s.device, Round: e.Round, From: e.To, To: e.To})
-	case federation.Level:
+	case federation.BatteryLevel:
 		r.level(s, e)
-	case federation.GoneAway, federation.BackAgain, federation.WentFlat, federation.Recharged:
-		r.cut(s, e)
 	}
 	s.note(e)
 }
 
-// cut books what the device has been in without work until now.
-func (r *Recorder) cut(s *state, e federation.Entry) {
-	if what, ok := s.what(); ok {
-		r.add(Item{What: what, Device: s.device, Round: e.Round, From: s.since, To: e.To})
+// span adds what a device has done. A span that is cut continues, and is added when it
+// ends, or with the range; waiting is added by parts, since it ends with the round.
+func (r *Recorder) span(s *state, e federation.Entry) {
+	s.cut = federation.Entry{}
+	if e.Cut {
+		s.cut = e
 	}
-	s.since = e.To
+	switch what, working := works[e.Activity]; {
+	case e.Activity == clients.Idle && s.waits:
+		r.add(Item{What: Wait, Device: s.device, Round: e.Round, From: max(e.From, s.ended), To: e.To})
+	case e.Cut:
+	case working:
+		r.add(Item{What: what, Device: s.device, Round: e.Round, From: e.Began, To: e.To, Amount: e.Amount})
+	default:
+		r.unreachable(s, e)
+	}
 }
 
-// stretch books a stretch of work.
-func (r *Recorder) stretch(s *state, e federation.Entry, what What) {
-	r.add(Item{What: what, Device: s.device, Round: e.Round, From: e.From, To: e.To, Amount: e.Amount})
+// unreachable adds a span in which the device was unavailable or depleted, in two parts if an
+// attempt ended in it.
+func (r *Recorder) unreachable(s *state, e federation.Entry) {
+	it := Item{What: Away, Device: s.device, Round: min(e.Round, int32(min(r.selection.Last, math.MaxInt32))), From: e.Began, To: e.To}
+	switch e.Activity {
+	case clients.Depleted:
+		it.What = Flat
+	case clients.Unavailable:
+	default:
+		return
+	}
+	if s.ended > it.From && s.ended < it.To {
+		first := it
+		first.To, first.Round, it.From = s.ended, s.in, s.ended
+		r.add(first)
+	}
+	r.add(it)
 }
 
-// over books the end of an attempt, and cuts the absence in which it may lie.
+// over adds the attempt that ends now.
 func (r *Recorder) over(s *state, e federation.Entry) {
-	r.cut(s, e)
+	s.ended, s.in = e.To, e.Round
 	it := Item{What: Attempt, Why: e.Why, Device: s.device, Round: e.Round, Try: max(1, s.try), From: s.asked, To: e.To}
-	if e.Kind == federation.Answered {
+	if e.Kind == federation.ResponseArrived {
 		it.Amount = e.Amount
 	}
 	r.add(it)
 }
 
-// level books how full a battery is, unless the last item says about the same.
+// level adds the level of a battery, unless it is about that of the last item.
 func (r *Recorder) level(s *state, e federation.Entry) {
 	const resolution = 1e-4
 	if s.shown >= 0 && math.Abs(e.Amount-s.shown) < resolution {
@@ -276,7 +256,8 @@ func (r *Recorder) level(s *state, e federation.Entry) {
 	r.add(Item{What: Level, Device: s.device, Round: e.Round, From: e.To, To: e.To, Amount: e.Amount})
 }
 
-// add keeps what of an item lies in the range, slices of no length aside.
+// add adds the part of an item that lies in the range. It leaves out slices of no
+// length.
 func (r *Recorder) add(it Item) {
 	it.From, it.To = max(it.From, r.from), min(it.To, r.to)
 	switch empty := it.From >= it.To; {
@@ -303,21 +284,25 @@ func (r *Recorder) Timeline() (*Timeline, error) {
 	}, nil
 }
 
-// finish books what is not over when the run is.
+// finish adds the items that are not over when the run is.
 func (r *Recorder) finish(e federation.Entry) {
 	if r.open {
 		r.add(Item{What: Round, Device: engine.Server, Round: r.round, From: r.opened, To: e.To})
 	}
 	for k := range r.states {
 		s := &r.states[k]
-		r.cut(s, e)
+		r.unreachable(s, s.cut)
 		if !s.busy {
 			continue
 		}
 		open := Item{What: Attempt, Open: true, Device: s.device, Round: e.Round, Try: max(1, s.try), From: s.asked, To: e.To}
 		r.add(open)
-		if open.What, open.Try, open.From = s.doing, 0, s.start; s.doing != Attempt && !s.away {
+		what, working := works[s.cut.Activity]
+		if open.What, open.Try, open.From = what, 0, s.cut.Began; working && s.cut.Cut {
 			r.add(open)
 		}
 	}
 }
+
+// works are the slices of work.
+var works = map[clients.Activity]What{clients.Downlink: Download, clients.Compute: Compute, clients.Uplink: Upload}

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 
+	"fedsim/clients"
 	"fedsim/engine"
-	"fedsim/federation"
 )
 
 // Selection is the part of a run that is kept.
@@ -27,13 +27,13 @@ type Timeline struct {
 // Item is a slice of a track, or something that happens at an instant.
 type Item struct {
 	What     What
-	Why      federation.Loss // of Loss and of an Attempt without an answer; 0 otherwise
-	Open     bool            // of an Attempt and what is done in it: not over when the run was
-	Device   int32           // engine.Server for Round and Update
-	Round    int32           // the one in which it ends
-	Try      int32           // of an Attempt: the how manieth in its round, from 1 on
-	From, To engine.Time     // the same for what happens at an instant
-	Amount   float64         // bytes, FLOPs, coordinate steps of an Attempt, each unless Open; or the share of a Level
+	Why      clients.Reason // of Loss and of an Attempt without an answer; 0 otherwise
+	Open     bool           // of an Attempt and what is done in it: not over when the run was
+	Device   int32          // engine.Server for Round and Update
+	Round    int32          // the one in which it ends
+	Try      int32          // of an Attempt: the how manieth in its round, from 1 on
+	From, To engine.Time    // the same for what happens at an instant
+	Amount   float64        // bytes, FLOPs, coordinate steps of an Attempt, each unless Open; or the share of a Level
 }
 
 // What an item is.

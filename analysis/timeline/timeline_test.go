@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/algorithms"
+	"fedsim/clients"
 	"fedsim/data"
 	"fedsim/devices"
 	"fedsim/engine"
@@ -393,25 +394,32 @@ func entry(k federation.EntryKind, device, round int32, at engine.Time) federati
 // what lies in it; an attempt that is under way when the run ends says so.
 func TestAbsencesAndEnds(t *testing.T) {
 	r := NewRecorder(Selection{Devices: 5, First: 2, Last: 9}, 1)
-	lost := entry(federation.Lost, 0, 2, 30)
-	lost.Why = federation.Away
+	failed := entry(federation.AttemptFailed, 0, 2, 30)
+	failed.Why = clients.BecameUnavailable
+	span := func(round int32, from, to engine.Time, a clients.Activity, amount float64) federation.Entry {
+		return federation.Entry{Kind: federation.ActivitySpan, Round: round, Activity: a, Began: from, From: from, To: to, Amount: amount}
+	}
+	part := func(round int32, began, from, to engine.Time, a clients.Activity) federation.Entry {
+		return federation.Entry{Kind: federation.ActivitySpan, Round: round, Activity: a, Cut: true, Began: began, From: from, To: to}
+	}
 	for _, e := range []federation.Entry{
-		entry(federation.GoneAway, 0, 1, 0),
-		entry(federation.Opened, engine.Server, 1, 0),
-		entry(federation.Closed, engine.Server, 1, 5),
-		entry(federation.Opened, engine.Server, 2, 10),
-		entry(federation.BackAgain, 0, 2, 15),
-		entry(federation.Asked, 0, 2, 15),
-		{Kind: federation.Received, Device: 0, Round: 2, From: 15, To: 20, Amount: 7},
-		entry(federation.GoneAway, 0, 2, 20),
-		lost,
-		entry(federation.Closed, engine.Server, 2, 40),
-		entry(federation.Learnt, engine.Server, 3, 40),
-		entry(federation.Opened, engine.Server, 3, 45),
-		entry(federation.BackAgain, 0, 3, 50),
-		entry(federation.Asked, 0, 3, 50),
-		{Kind: federation.Received, Device: 0, Round: 3, From: 52, To: 60, Amount: 7},
-		entry(federation.Spent, 0, 3, 70),
+		entry(federation.RoundStarted, engine.Server, 1, 0),
+		part(1, 0, 0, 5, clients.Unavailable),
+		entry(federation.RoundEnded, engine.Server, 1, 5),
+		entry(federation.RoundStarted, engine.Server, 2, 10),
+		{Kind: federation.ActivitySpan, Round: 2, Activity: clients.Unavailable, Began: 0, From: 5, To: 15},
+		entry(federation.AttemptStarted, 0, 2, 15),
+		span(2, 15, 20, clients.Downlink, 7),
+		failed,
+		part(2, 20, 20, 40, clients.Unavailable),
+		entry(federation.RoundEnded, engine.Server, 2, 40),
+		entry(federation.CouplingUpdated, engine.Server, 3, 40),
+		entry(federation.RoundStarted, engine.Server, 3, 45),
+		{Kind: federation.ActivitySpan, Round: 3, Activity: clients.Unavailable, Began: 20, From: 40, To: 50},
+		entry(federation.AttemptStarted, 0, 3, 50),
+		{Kind: federation.ActivitySpan, Round: 3, Activity: clients.Downlink, Began: 52, From: 50, To: 60, Amount: 7},
+		entry(federation.EnergyUsed, 0, 3, 70),
+		part(3, 60, 60, 70, clients.Compute),
 	} {
 		r.Note(e)
 	}
@@ -422,10 +430,10 @@ func TestAbsencesAndEnds(t *testing.T) {
 	want := []Item{
 		{What: Round, Device: -1, Round: 2, From: 10, To: 40},
 		{What: Away, Round: 2, From: 10, To: 15},
-		{What: Attempt, Why: federation.Away, Round: 2, Try: 1, From: 15, To: 30},
+		{What: Attempt, Why: clients.BecameUnavailable, Round: 2, Try: 1, From: 15, To: 30},
 		{What: Download, Round: 2, From: 15, To: 20, Amount: 7},
 		{What: Away, Round: 2, From: 20, To: 30},
-		{What: Loss, Why: federation.Away, Round: 2, From: 30, To: 30},
+		{What: Loss, Why: clients.BecameUnavailable, Round: 2, From: 30, To: 30},
 		{What: Update, Device: -1, Round: 3, From: 40, To: 45},
 		{What: Away, Round: 3, From: 30, To: 50},
 		{What: Round, Device: -1, Round: 3, From: 45, To: 70},
@@ -445,8 +453,8 @@ func TestAbsencesAndEnds(t *testing.T) {
 // A range that the run never came to has no timeline.
 func TestNothingToShow(t *testing.T) {
 	r := NewRecorder(Selection{Devices: 5, First: 4, Last: 9}, 1)
-	r.Note(entry(federation.Opened, engine.Server, 3, 10))
-	r.Note(entry(federation.Closed, engine.Server, 3, 20))
+	r.Note(entry(federation.RoundStarted, engine.Server, 3, 10))
+	r.Note(entry(federation.RoundEnded, engine.Server, 3, 20))
 	if _, err := r.Timeline(); err == nil || err.Error() != "it is to begin with round 4, and the run ended after 3" {
 		t.Error(err)
 	}
@@ -473,13 +481,13 @@ func TestSample(t *testing.T) {
 // Devices that are not in the sample cost nothing.
 func TestOthersTakeNoMemory(t *testing.T) {
 	r := NewRecorder(Selection{Devices: 1, First: 1, Last: 9}, 100)
-	r.Note(entry(federation.Opened, engine.Server, 1, 0))
-	r.Note(entry(federation.Asked, 7, 1, 0))
+	r.Note(entry(federation.RoundStarted, engine.Server, 1, 0))
+	r.Note(entry(federation.AttemptStarted, 7, 1, 0))
 	at := engine.Time(0)
-	r.Note(federation.Entry{Kind: federation.Received, Device: 9, Round: 1, To: 1})
+	r.Note(federation.Entry{Kind: federation.ActivitySpan, Activity: clients.Downlink, Device: 9, Round: 1, To: 1})
 	if n := testing.AllocsPerRun(1000, func() {
 		at++
-		r.Note(federation.Entry{Kind: federation.Computed, Device: 9, Round: 1, From: at, To: at + 1})
+		r.Note(federation.Entry{Kind: federation.ActivitySpan, Activity: clients.Compute, Device: 9, Round: 1, From: at, To: at + 1})
 	}); n != 0 {
 		t.Errorf("%v allocations for an entry", n)
 	}

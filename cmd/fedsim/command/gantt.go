@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"fedsim/analysis/timeline"
+	"fedsim/clients"
 	"fedsim/engine"
-	"fedsim/federation"
 	"fedsim/internal/atomicfile"
 	"fedsim/plots"
 	"fedsim/scenarios"
@@ -81,7 +81,7 @@ func titleOf(run *scenarios.Run) string {
 // ganttOf returns the figure of a timeline.
 func ganttOf(line *timeline.Timeline, run *scenarios.Run) plots.Gantt {
 	g := plots.Gantt{Title: titleOf(run), Relative: run.Settings.Federation.Relative(), From: line.From.Seconds(), To: line.To.Seconds()}
-	for why := federation.Dropped; why <= federation.NoTime; why++ {
+	for why := clients.DroppedOut; why <= clients.NoTime; why++ {
 		g.Marks = append(g.Marks, why.String())
 	}
 	for _, device := range line.Tracks {
@@ -100,7 +100,7 @@ func ganttOf(line *timeline.Timeline, run *scenarios.Run) plots.Gantt {
 		k, _ := slices.BinarySearch(line.Tracks, it.Device)
 		row := &g.Rows[k]
 		if it.What == timeline.Loss {
-			row.Marks = append(row.Marks, plots.GanttMark{Kind: int(it.Why - federation.Dropped), At: span.From})
+			row.Marks = append(row.Marks, plots.GanttMark{Kind: int(it.Why - clients.DroppedOut), At: span.From})
 		} else if a, ok := activities[it.What]; ok {
 			row.Bars = append(row.Bars, plots.GanttBar{Activity: a, GanttSpan: span})
 		}
