@@ -220,7 +220,7 @@ func (r *Recorder) span(s *state, e federation.Entry) {
 // unreachable adds a span in which the device was unavailable or depleted, in two parts if an
 // attempt ended in it.
 func (r *Recorder) unreachable(s *state, e federation.Entry) {
-	it := Item{What: Away, Device: s.device, Round: min(e.Round, int32(min(r.selection.Last, math.MaxInt32))), From: e.Began, To: e.To}
+	it := Item{What: Away, Device: s.device, Round: int32(min(int(e.Round), r.selection.Last)), From: e.Began, To: e.To}
 	switch e.Activity {
 	case clients.Depleted:
 		it.What = Flat
@@ -291,6 +291,7 @@ func (r *Recorder) finish(e federation.Entry) {
 	}
 	for k := range r.states {
 		s := &r.states[k]
+		s.cut.Round = e.Round
 		r.unreachable(s, s.cut)
 		if !s.busy {
 			continue
