@@ -43,23 +43,23 @@ func (r *runner) checkpointRun(name string, setup *federation.Setup) (*runCheckp
 		_, s.able = method.(algorithms.Stateful)
 		return method, err
 	}
-	setup.Keep = func(f *federation.Federation) error {
+	setup.Checkpoint = func(f *federation.Federation) error {
 		s.now++
 		if !s.able || !s.Due() {
 			return nil
 		}
 		s.saved = s.now
-		return s.Save(f.Keep)
+		return s.Save(f.Save)
 	}
 	var err error
-	setup.Kept, err = saver.Restore()
+	setup.Resume, err = saver.Restore()
 	return s, err
 }
 
 // explain returns the error of a resumed run, and rejects the checkpoint if that is its
 // cause.
 func (s *runCheckpoint) explain(setup *federation.Setup, err error) error {
-	if s == nil || setup.Kept == nil || setup.Kept.Err() == nil && !errors.Is(err, federation.ErrOther) {
+	if s == nil || setup.Resume == nil || setup.Resume.Err() == nil && !errors.Is(err, federation.ErrMismatch) {
 		return err
 	}
 	return s.Reject(err)
@@ -70,7 +70,7 @@ func (s *runCheckpoint) saveLast(f *federation.Federation) error {
 	if s == nil || !s.able || s.now == s.saved {
 		return nil
 	}
-	return s.Save(f.Keep)
+	return s.Save(f.Save)
 }
 
 // trials saves the results of the candidates of all tuning.

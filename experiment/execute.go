@@ -82,7 +82,7 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 	}
 	if out.Status == results.Interrupted {
 		shared.saveLast()
-		if !out.Cut { // within a round the last checkpoint stays
+		if !out.MidRound { // within a round the last checkpoint stays
 			err = saved.saveLast(f)
 		}
 	}

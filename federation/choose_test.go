@@ -104,7 +104,7 @@ func TestASampleTakesPart(t *testing.T) {
 				t.Errorf("round %d: %d took part, want all 3 asked", h, r.Participants)
 			}
 			for k := range f.devices {
-				if !slices.Contains(f.chosen, int32(k)) && !slices.Equal(before[k], f.linearModel().Duals[k]) {
+				if !slices.Contains(f.open.asked, int32(k)) && !slices.Equal(before[k], f.linearModel().Duals[k]) {
 					t.Errorf("%s, round %d: device %d was not asked and has changed", protocol, h, k)
 				}
 			}
@@ -131,7 +131,7 @@ func TestBatteriesOfThoseNotAsked(t *testing.T) {
 				t.Fatalf("%s, round %d: %d took part, %d dropped, %d late: 2 were asked", protocol, h, r.Participants, r.Dropped, r.Late)
 			}
 			for k := range f.devices {
-				died = died || f.clients.Batteries().Depleted(k) && !slices.Contains(f.chosen, int32(k))
+				died = died || f.clients.Batteries().Depleted(k) && !slices.Contains(f.open.asked, int32(k))
 			}
 		}
 		if !died {

@@ -44,7 +44,7 @@ func TestDeadlineTooShort(t *testing.T) {
 					if cost == Relative && c.name == "no step" {
 						s.Config.DeadlineS = 10*8*stepFLOPs/rate + 0.99*stepFLOPs/rate
 					}
-					if _, err := New(s); err == nil || !strings.Contains(err.Error(), "no answer would ever come") {
+					if _, err := New(s); err == nil || !strings.Contains(err.Error(), "no response would ever arrive") {
 						t.Errorf("the deadline is not refused: %v", err)
 					}
 					s.anyDeadline = true

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"fedsim/algorithms"
 	"fedsim/clients"
@@ -23,23 +22,22 @@ import (
 	"fedsim/results"
 )
 
-// Setup is what a federation is made of. Every table must have passed its
-// Validate.
+// Setup describes a federation. Every table must have passed its Validate.
 type Setup struct {
 	Config  Config
 	Devices devices.Config
 	Network network.Config
-	Fleet   *fleets.Fleet // what the devices and their links are; nil: what Devices and Network say
+	Fleet   *fleets.Fleet // classes of devices and links; nil: as Devices and Network say
 	Faults  devices.Faults
 	Plan    Plan
 
-	Presence  devices.Availability     // nil: devices can always be reached
-	Bandwidth network.Bandwidth        // nil: links carry what they usually do
+	Presence  devices.Availability     // nil: devices are always available
+	Bandwidth network.Bandwidth        // nil: links have their usual rates
 	Charging  devices.ChargingSchedule // when chargers are plugged in; nil: as Devices says
-	Pace      devices.Speed            // nil: processors are always as fast
+	Pace      devices.Speed            // nil: processors have their usual speed
 
-	Problem  *mtl.Problem // nil: nothing is learnt, the method's work is timed alone
-	Size     Size         // that of Problem when there is one
+	Problem  *mtl.Problem // nil: there is no learning, only the time of the work
+	Size     Size         // set by Problem, if there is one
 	Coupling mtl.Coupling // of the first outer iteration; nil without a problem
 	Factory  algorithms.Factory
 	Options  algorithms.Options
@@ -51,23 +49,24 @@ type Setup struct {
 
 	Journal Journal // nil: none
 
-	// Keep is called after every round; it may Keep the run. nil: nothing is kept.
-	Keep func(*Federation) error
-	Kept *state.Coder // what the run is gone on with; nil: it begins
+	// Checkpoint is called after every round, and may Save the run. nil: there are no
+	// checkpoints.
+	Checkpoint func(*Federation) error
+	Resume     *state.Coder // the checkpoint that the run is resumed from; nil: none
 
-	anyDeadline bool // deadlines that nobody can meet are taken, to see that nobody does
+	anyDeadline bool // deadlines that no device can meet are accepted, to see that none does
 }
 
-// Size is what time depends on of a problem.
+// Size is the size of a problem, on which times depend.
 type Size struct {
 	Devices  int
 	MinRows  int     // n_min, the rows of the smallest device
 	Rows     []int32 // of each device
 	Features int     // d
-	PerTask  int     // devices that share each task, numbered one after the other; 0: one. Problem, when there is one, knows
+	PerTask  int     // devices that share each task, in the order of their numbers; 0: one. A Problem has its own
 }
 
-// Plan says how long a run goes on.
+// Plan is the length of a run.
 type Plan struct {
 	Outer      int            // W updates, with an Omega update between two of them
 	Rounds     int            // rounds of a W update
@@ -80,25 +79,25 @@ type Plan struct {
 	Constant   float64        // R(0) of the optimum's coupling: a sub-optimality is a share of |P* - R(0)|
 }
 
-// suboptimality returns (P - P*) / |P* - R(0)|. Terms in Omega alone are no part of
-// the scale: with them |P*| may come near zero, and is nothing to divide by.
+// suboptimality returns (P - P*) / |P* - R(0)|. The scale has no
+// terms in Omega alone: with them |P*| may be near zero.
 func (p *Plan) suboptimality(primal float64) float64 {
 	return (primal - p.Optimum) / math.Abs(p.Optimum-p.Constant)
 }
 
-// Outcome is what a run leaves.
+// Outcome is the result of a run.
 type Outcome struct {
 	Rounds    []results.Round
 	Status    results.Status
 	Reason    string
 	EventHash uint64
 	ModelHash uint64
-	Model     *data.Matrix // the final W; nil when nothing is learnt, or the rounds were computed before
+	Model     *data.Matrix // the final W; nil without learning, or when the rounds were computed before
 	Events    int64
-	Steps     int64  // coordinate steps and rows, of lost updates too
+	Steps     int64  // coordinate steps and rows, also of updates that failed
 	Limit     string // Factory.Limit
-	Cut       bool   // it was interrupted, and its round did not end: it cannot be kept
-	Capped    int64  // updates taken whose local work ended there, short of its accuracy
+	MidRound  bool   // it was interrupted within a round, and has no checkpoint of it
+	Capped    int64  // updates taken whose local work ended at that limit
 }
 
 // Federation is one run: a server, its clients and the method they execute.
@@ -107,69 +106,59 @@ type Federation struct {
 	method   algorithms.Algorithm
 	coupling mtl.Coupling // the present one
 	clients  *clients.Clients
-
-	devices []device
-	budgets []int32     // steps that each device may take; none when that is left to the method
-	sample  *mtl.Sample // tasks that a model is evaluated on; nil: all
-	tally   tally
-	round   int // rounds begun, over all outer iterations
-	outer   int
-	ended   bool        // no round is open
-	began   engine.Time // when the open round did
-	stalled string
-
-	ctx      context.Context
-	cut      atomic.Bool // the run was interrupted, and its round is given up
-	looked   int64       // how many events there were when all devices were looked at
-	overtime int         // events handled since the interruption
-	fetched  int64       // see fetch
-
-	steps  int64
-	short  []bool    // whether the local work of each device was capped; nil for a method without a limit
-	capped int       // updates that the server took of such work
-	noted  []float64 // joules by device that the journal knows of
-	spent  float64   // joules that the rounds so far have taken
-
-	tape *tape // nil: the run is not kept
+	devices  []device
+	budgets  []int32     // steps that each device may take; nil when the method decides
+	sample   *mtl.Sample // tasks that a model is evaluated on; nil: all
 
 	protocol Protocol
 	traits   Traits
 	limiter  Limiter // nil: the protocol does not limit work
-	weigher  Weigher // nil: updates are taken as they are
-	open     Round   // the open round, as the protocol sees it
+	weigher  Weigher // nil: updates have no weights
 
-	// Rounds.
-	selection   Selection
-	selector    Selector // nil: a round asks all
-	reports     *reports // nil: the selector does not look at them
-	wanted      int      // answers that a round is for
-	chosen      []int32  // devices of this round, in order
-	carried     []int32  // devices that still owe an answer to an earlier one, in order
-	merged      []int32
-	outstanding int  // answers that may still come
-	enough      bool // answers of the round that closes for the server to take them
+	selection Selection
+	selector  Selector // nil: a round asks all clients
+	reports   *reports // nil: no plugin uses the history of clients
+	wanted    int      // responses that a round is for
 
-	// Without rounds.
-	server    algorithms.Asynchronous // nil: there are rounds
-	listening bool                    // it has begun
-	free      int                     // answers that the server could ask for besides
-	unsolved  []int32                 // devices that have been sent a model and not worked on it
-	draws     int
-	fruitless int // attempts that were lost since the last answer
-	busyUntil engine.Time
+	round   int // rounds before this one, over all outer iterations
+	outer   int
+	stalled string // why the run cannot continue; empty: it can
+
+	open  Round // the open round
+	async continuousServer
+	tally tally
+
+	count    workCount
+	energy   energyCount
+	watchdog watchdog
+	log      *replayLog // nil: there are no checkpoints
+	fetched  int64      // see fetch
 }
 
 // device is what the server knows of a device.
 type device struct {
-	steps    int32 // of its work for this answer
-	chosen   bool  // the server waits for its answer, to the open round or to an earlier one
+	steps    int32 // of its work for this response
+	chosen   bool  // the server expects its response, to the open round or to an earlier one
 	solved   bool  // its local work is done, tentatively
-	answered bool  // the server has its answer
+	answered bool  // the server has its response
 	dropped  bool  // it has dropped in this round
 }
 
-// tally counts what happens in a round.
+// tally counts the devices of a round.
 type tally struct{ taken, dropped, late int }
+
+// workCount counts local work.
+type workCount struct {
+	steps  int64
+	capped []bool // by device, whether its work ended at the method's limit; nil for a method without one
+	taken  int    // updates of such work that the server took
+}
+
+// energyCount is the energy, in joules, that was counted before.
+type energyCount struct {
+	noted []float64 // by device, in the journal
+	spent float64   // of all devices, in rounds
+}
 
 // New prepares a run. The error joins a config.Problem for each setting that
 // does not go with the others or with the number of devices.
@@ -193,10 +182,10 @@ func New(s Setup) (*Federation, error) {
 	}
 	f := &Federation{
 		setup: s, method: method, coupling: s.Coupling,
-		traits:  s.Config.Traits(),
-		devices: make([]device, n),
-		ctx:     context.Background(),
-		ended:   true,
+		traits:   s.Config.Traits(),
+		devices:  make([]device, n),
+		watchdog: watchdog{ctx: context.Background()},
+		open:     Round{ended: true},
 	}
 	if f.clients, err = clients.New(f.clientsSetup(), f.listener()); err != nil {
 		return nil, err
@@ -213,7 +202,7 @@ func New(s Setup) (*Federation, error) {
 		f.limiter, f.budgets = f.protocol.(Limiter), make([]int32, n)
 	}
 	if s.Factory.Limit != "" {
-		f.short = make([]bool, n)
+		f.count.capped = make([]bool, n)
 	}
 	if s.Problem != nil && s.Plan.EvalTasks > 0 {
 		if m := s.Problem.Tasks(); s.Plan.EvalTasks > m {
@@ -224,16 +213,16 @@ func New(s Setup) (*Federation, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	if s.Keep != nil || s.Kept != nil {
-		f.tape = &tape{}
+	if s.Checkpoint != nil || s.Resume != nil {
+		f.log = &replayLog{}
 	}
-	if s.Kept != nil {
-		if err := f.resume(s.Kept); err != nil {
+	if s.Resume != nil {
+		if err := f.resume(s.Resume); err != nil {
 			return nil, err
 		}
 	}
-	if f.asynchronous() {
-		f.server = f.method.(algorithms.Asynchronous)
+	if f.continuous() {
+		f.async.method = f.method.(algorithms.Asynchronous)
 		for t := range f.devices {
 			f.clients.SetNumber(t, -1)
 		}
@@ -261,7 +250,7 @@ func (f *Federation) clientsSetup() clients.Setup {
 		Presence: s.Presence, Pace: s.Pace, Charging: s.Charging, Bandwidth: s.Bandwidth,
 		Cost: s.Config.Cost, PassFLOPs: float64(s.Size.MinRows) * mtl.StepFLOPs(s.Size.Features),
 		LeastFLOPs: f.traits.ChargedPasses * float64(s.Size.MinRows) * f.method.StepFLOPs(),
-		Model:      f.model, Due: f.asksAgain(0), Ahead: f.fetch, GiveUp: f.giveUp,
+		Model:      f.model, Due: f.asksAgain(0), Ahead: f.fetch, GiveUp: f.interrupted,
 		Seed: s.Seed, Queue: s.Queue, Hooks: s.Hooks,
 	}
 	if s.Journal != nil {
@@ -298,9 +287,9 @@ func (f *Federation) check() error {
 		_, able := f.method.(algorithms.Weighted)
 		c.Require(able, "federation.protocol", protocol, fmt.Sprintf("must be another: %s cannot give updates weights, which this protocol does", name))
 	}
-	f.checkAsynchronous(c)
+	f.checkContinuous(c)
 	if f.setup.Network.HubSize > 0 {
-		c.Require(!f.asynchronous(), "federation.protocol", protocol, "must be another with network.hub_size: a hub gathers the answers of a round")
+		c.Require(!f.continuous(), "federation.protocol", protocol, "must be another with network.hub_size: a hub gathers the answers of a round")
 		c.Require(!f.traits.Late, "federation.late", f.setup.Config.Late, "must be \"drop\" with network.hub_size: a hub gathers the answers of one round")
 	}
 	f.checkSelection(c)
@@ -315,9 +304,9 @@ func (f *Federation) check() error {
 	return errors.Join(problems...)
 }
 
-// checkAsynchronous finds what does not go with a server that has no rounds.
-func (f *Federation) checkAsynchronous(c *config.Checker) {
-	if !f.asynchronous() {
+// checkContinuous finds what does not go with a server that has no rounds.
+func (f *Federation) checkContinuous(c *config.Checker) {
+	if !f.continuous() {
 		return
 	}
 	cfg := &f.setup.Config
@@ -330,7 +319,7 @@ func (f *Federation) checkAsynchronous(c *config.Checker) {
 // the round under way, or within it when that does not end soon.
 func (f *Federation) Run(ctx context.Context, observe func(results.Round)) (*Outcome, error) {
 	out := &Outcome{Status: results.Done}
-	f.ctx = ctx
+	f.watchdog.ctx = ctx
 	f.clients.Begin()
 	record := func(r results.Round) {
 		out.Rounds = append(out.Rounds, r)
@@ -338,8 +327,8 @@ func (f *Federation) Run(ctx context.Context, observe func(results.Round)) (*Out
 			observe(r)
 		}
 	}
-	if f.playing() {
-		record(f.tape.rounds[0])
+	if f.replaying() {
+		record(f.log.rounds[0])
 	} else {
 		record(f.evaluate(results.Round{}))
 	}
@@ -357,11 +346,11 @@ loop:
 				break loop
 			}
 			if h == 0 && f.outer > 0 { // not before: what is left between two rounds can be kept
-				if err := f.recouple(); err != nil {
+				if err := f.updateCoupling(); err != nil {
 					return nil, err
 				}
 			}
-			again := f.playing()
+			again := f.replaying()
 			var r results.Round
 			if !f.aborted() {
 				r = f.runRound()
@@ -374,7 +363,7 @@ loop:
 				break loop
 			}
 			if f.aborted() {
-				out.Status, out.Cut = results.Interrupted, true
+				out.Status, out.MidRound = results.Interrupted, true
 				break loop
 			}
 			last := h == plan.Rounds-1 && lastOuter
@@ -383,7 +372,7 @@ loop:
 			switch {
 			case again:
 				var err error
-				if r, err = f.again(r); err != nil {
+				if r, err = f.checkReplayed(r); err != nil {
 					return nil, err
 				}
 			case evaluated:
@@ -395,9 +384,9 @@ loop:
 				return nil, err
 			}
 			record(r)
-			if f.setup.Keep != nil && !f.playing() {
-				f.tape.rounds = out.Rounds
-				if err := f.setup.Keep(f); err != nil {
+			if f.setup.Checkpoint != nil && !f.replaying() {
+				f.log.rounds = out.Rounds
+				if err := f.setup.Checkpoint(f); err != nil {
 					return nil, err
 				}
 			}
@@ -407,8 +396,8 @@ loop:
 		}
 	}
 	f.clients.CutSpans()
-	out.EventHash, out.Events, out.Steps = f.clients.Clock().Digest(), f.clients.Clock().Fired(), f.steps
-	out.Limit, out.Capped = f.setup.Factory.Limit, int64(f.capped)
+	out.EventHash, out.Events, out.Steps = f.clients.Clock().Digest(), f.clients.Clock().Fired(), f.count.steps
+	out.Limit, out.Capped = f.setup.Factory.Limit, int64(f.count.taken)
 	out.ModelHash = f.hash()
 	if _, linear := f.method.(algorithms.Linear); linear {
 		out.Model = f.linearModel().W
@@ -416,15 +405,15 @@ loop:
 	return out, nil
 }
 
-// recouple updates Omega from the present W and continues under the new
+// updateCoupling updates Omega from the present W and continues under the new
 // coupling. A regulariser that learns nothing keeps its coupling.
-func (f *Federation) recouple() error {
+func (f *Federation) updateCoupling() error {
 	if _, linear := f.method.(algorithms.Linear); !linear {
 		return nil
 	}
 	var next mtl.Coupling
 	var err error
-	updated := f.told(func() uint64 {
+	updated := f.recorded(func() uint64 {
 		w := f.linearModel().W
 		if next, err = f.setup.Problem.Regularizer.Update(f.setup.Pool, w, f.setup.Problem.Config.Floor(f.outer)); err != nil {
 			return 0
@@ -437,7 +426,7 @@ func (f *Federation) recouple() error {
 	if updated == 0 {
 		return nil
 	}
-	if !f.playing() {
+	if !f.replaying() {
 		f.method.(algorithms.Linear).SetCoupling(next)
 		f.coupling = next
 	}

@@ -356,8 +356,8 @@ func TestChurnBehindHubs(t *testing.T) {
 				most := bounded()
 				s.Hooks = &engine.Hooks{Fired: func(e engine.Event) {
 					most.Fired(e)
-					if f != nil && !f.ended && protocol != WaitForAll && f.outstanding < 0 {
-						rt.Fatalf("%d answers may still come", f.outstanding)
+					if f != nil && !f.open.ended && protocol != WaitForAll && f.open.outstanding < 0 {
+						rt.Fatalf("%d answers may still come", f.open.outstanding)
 					}
 				}}
 			})

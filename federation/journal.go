@@ -97,7 +97,7 @@ func (f *Federation) noteUnavailable() {
 	if f.setup.Journal == nil {
 		return
 	}
-	for _, t := range f.chosen {
+	for _, t := range f.open.asked {
 		if f.devices[t].dropped {
 			f.noteWhy(ClientDropped, int(t), f.clients.WhyUnavailable(int(t)), 0)
 		}
@@ -122,13 +122,13 @@ func (f *Federation) noteRound() {
 	if f.setup.Journal == nil {
 		return
 	}
-	if f.noted == nil {
-		f.noted = make([]float64, len(f.devices))
+	if f.energy.noted == nil {
+		f.energy.noted = make([]float64, len(f.devices))
 	}
 	for t := range f.devices {
-		if used := f.clients.Batteries().Spent(t); used != f.noted[t] {
-			f.note(EnergyUsed, t, used-f.noted[t])
-			f.noted[t] = used
+		if used := f.clients.Batteries().Spent(t); used != f.energy.noted[t] {
+			f.note(EnergyUsed, t, used-f.energy.noted[t])
+			f.energy.noted[t] = used
 		}
 		f.clients.NoteLevel(t)
 	}

@@ -148,7 +148,7 @@ func TestALearnerOfItsOwn(t *testing.T) {
 			}
 			s = setup()
 			s.Plan.Outer, s.Plan.Rounds = 2, 30
-			s.Kept = state.Reading(bytes.NewReader((*saved)[20]))
+			s.Resume = state.Reading(bytes.NewReader((*saved)[20]))
 			again := run(t, s)
 			if again.ModelHash != whole.ModelHash || again.EventHash != whole.EventHash {
 				t.Errorf("%s, %s: resumed after round 21, the model is %x, want %x", protocol, selection, again.ModelHash, whole.ModelHash)

@@ -40,7 +40,7 @@ func TestLowBatteriesRefuse(t *testing.T) {
 			if e.Kind == clients.EventBatteryCheck && d.Refuses && !f.clients.Batteries().Low(k, e.At) {
 				recovered++
 			}
-			if f.ended || e.Kind != clients.EventDownlinkDone {
+			if f.open.ended || e.Kind != clients.EventDownlinkDone {
 				return
 			}
 			begun++

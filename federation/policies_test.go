@@ -163,7 +163,7 @@ func TestSelectionByWeights(t *testing.T) {
 		const rounds = 20_000
 		for f.round = range rounds {
 			f.choose()
-			drawn[f.chosen[0]]++
+			drawn[f.open.asked[0]]++
 		}
 		for k, times := range drawn {
 			if share, want := float64(times)/rounds, weight(k)/total; math.Abs(share-want) > 5*0.0036 {
@@ -187,12 +187,12 @@ func TestPowerOfChoice(t *testing.T) {
 		}
 		f.choose()
 		least := math.Inf(1)
-		for _, k := range f.chosen {
+		for _, k := range f.open.asked {
 			least = min(least, losses[k])
 		}
 		for k, loss := range losses {
-			if loss > least && !slices.Contains(f.chosen, int32(k)) {
-				t.Errorf("round %d asks %v, whose losses go down to %g, and not device %d with %g", f.round+1, f.chosen, least, k, loss)
+			if loss > least && !slices.Contains(f.open.asked, int32(k)) {
+				t.Errorf("round %d asks %v, whose losses go down to %g, and not device %d with %g", f.round+1, f.open.asked, least, k, loss)
 			}
 		}
 		f.runRound()
@@ -210,7 +210,7 @@ func TestASampleIsDrawnFromThoseThatAreThere(t *testing.T) {
 		if r := f.runRound(); r.Participants != 2 || r.Dropped != 0 {
 			t.Fatalf("%+v", r)
 		}
-		if slices.Contains(f.chosen, 0) {
+		if slices.Contains(f.open.asked, 0) {
 			t.Fatal("device 0, which is away, was asked")
 		}
 	}

@@ -65,7 +65,7 @@ func (f *Federation) reportLosses(listed []int32) {
 	if r == nil || !r.losses {
 		return
 	}
-	if !f.playing() {
+	if !f.replaying() {
 		loss := f.clientLoss()
 		f.setup.Pool.For(len(listed), func(i, _ int) {
 			if t := int(listed[i]); f.devices[t].solved {
@@ -75,7 +75,7 @@ func (f *Federation) reportLosses(listed []int32) {
 	}
 	for _, t := range listed {
 		if c := &r.clients[t]; f.devices[t].solved {
-			c.loss = math.Float64frombits(f.told(func() uint64 { return math.Float64bits(c.loss) }))
+			c.loss = math.Float64frombits(f.recorded(func() uint64 { return math.Float64bits(c.loss) }))
 		}
 	}
 }

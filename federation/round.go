@@ -12,41 +12,41 @@ import (
 
 // runRound runs one round and returns its figures, objective aside.
 func (f *Federation) runRound() results.Round {
-	f.ended = false
-	f.began = f.clients.Now()
+	f.open.ended = false
+	f.open.began = f.clients.Now()
 	f.note(RoundStarted, engine.Server, 0)
-	if f.asynchronous() {
-		f.listen()
+	if f.continuous() {
+		f.openContinuous()
 	} else {
-		for f.deserted() {
+		for f.noneAvailable() {
 			// The server waits for the first device that can be reached.
-			if !f.clients.Step() || f.despairs() {
-				f.stalled = f.forlorn()
+			if !f.clients.Step() || f.noneEverAvailable() {
+				f.stalled = f.whyNoneAvailable()
 			}
 			if f.aborted() {
 				return results.Round{}
 			}
 		}
-		f.clients.SetBytesDown(f.clients.MessageBytes(f.begin()))
+		f.clients.SetBytesDown(f.clients.MessageBytes(f.beginRound()))
 		f.openRound()
 	}
-	if !f.aborted() && !f.ended {
+	if !f.aborted() && !f.open.ended {
 		f.clients.Run()
 	}
-	if !f.aborted() && !f.ended {
-		f.stalled = f.why()
+	if !f.aborted() && !f.open.ended {
+		f.stalled = f.whyNotEnded()
 	}
 	if f.aborted() {
 		return results.Round{}
 	}
 	var thetas []results.Theta
-	if !f.asynchronous() {
+	if !f.continuous() {
 		f.clients.CloseGroup()
-		f.settle()
+		f.countResponses()
 		thetas = f.thetas()
 		f.noteThetas(thetas)
 		f.close()
-		if f.serverWork(f.finish()); f.aborted() {
+		if f.serverWork(f.endRound()); f.aborted() {
 			return results.Round{}
 		}
 	}
@@ -64,13 +64,13 @@ func (f *Federation) runRound() results.Round {
 	f.round++
 	// Also what was spent between the last round and this one.
 	spent := batteries.Total().DrainedJ
-	r.TimeS, r.EnergyJ = f.clients.Now().Seconds(), spent-f.spent
-	f.spent = spent
+	r.TimeS, r.EnergyJ = f.clients.Now().Seconds(), spent-f.energy.spent
+	f.energy.spent = spent
 	return r
 }
 
 // why says why a round that has no events left has not ended.
-func (f *Federation) why() string {
+func (f *Federation) whyNotEnded() string {
 	if f.clients.Clock().Pending() == 0 && !f.open.timed {
 		return fmt.Sprintf("round %d waits for answers that never come: devices are away for ever", f.round+1)
 	}
@@ -79,17 +79,17 @@ func (f *Federation) why() string {
 
 // aborted reports whether the run has ended in the middle of a round: it stalled, or was
 // interrupted and its round did not end.
-func (f *Federation) aborted() bool { return f.stalled != "" || f.cut.Load() }
+func (f *Federation) aborted() bool { return f.stalled != "" || f.watchdog.discarded.Load() }
 
-// deserted reports whether a round that begins now has no device to ask and no
+// noneAvailable reports whether a round that begins now has no device to ask and no
 // answer to wait for. Under wait-for-all a round of all devices begins regardless:
 // it waits for each of them anyway.
-func (f *Federation) deserted() bool {
+func (f *Federation) noneAvailable() bool {
 	n := len(f.devices)
 	if f.traits.WaitsForAll && f.selector == nil {
 		return false
 	}
-	return f.clients.Unavailable() == n && len(f.carried) == 0
+	return f.clients.Unavailable() == n && len(f.open.late) == 0
 }
 
 // openRound chooses the devices of the round, plans it for those that can be reached,
@@ -98,7 +98,7 @@ func (f *Federation) openRound() {
 	f.choose()
 	waits := f.traits.WaitsForAll
 	up := 0
-	for _, t := range f.chosen {
+	for _, t := range f.open.asked {
 		available := f.clients.Available(int(t))
 		f.devices[t] = device{steps: f.devices[t].steps, chosen: true, dropped: !available}
 		f.clients.Release(int(t))
@@ -109,32 +109,33 @@ func (f *Federation) openRound() {
 			return
 		}
 	}
-	f.tally.dropped += len(f.chosen) - up
+	f.tally.dropped += len(f.open.asked) - up
 	f.noteUnavailable()
-	f.open, f.outstanding = Round{f: f}, up
-	for _, t := range f.carried {
+	f.open.reset(f)
+	f.open.outstanding = up
+	for _, t := range f.open.late {
 		switch d := &f.devices[t]; {
 		case d.answered: // since the last round
 			f.open.received++
 		case f.clients.AtWork(int(t)): // not lost since
 			d.dropped = false
-			f.outstanding++
+			f.open.outstanding++
 		}
 	}
-	f.clients.OpenGroup(f.round, f.chosen, waits)
-	f.setup.Pool.For(len(f.chosen), func(i, _ int) { f.plan(int(f.chosen[i])) })
-	f.solve(f.chosen)
+	f.clients.OpenGroup(f.round, f.open.asked, waits)
+	f.setup.Pool.For(len(f.open.asked), func(i, _ int) { f.prepare(int(f.open.asked[i])) })
+	f.solve(f.open.asked)
 	f.chargeAuthors()
-	f.setup.Pool.For(len(f.chosen), func(i, _ int) { f.prepareUplink(int(f.chosen[i])) })
-	f.open.expected = f.clients.SendGroup(f.chosen)
-	if !f.ended {
+	f.setup.Pool.For(len(f.open.asked), func(i, _ int) { f.prepareUplink(int(f.open.asked[i])) })
+	f.open.expected = f.clients.SendGroup(f.open.asked)
+	if !f.open.ended {
 		f.protocol.Open(&f.open)
 	}
 }
 
 // plan draws what the download and the faults have in store for device t in this
 // round, and decides how many steps it may take.
-func (f *Federation) plan(t int) {
+func (f *Federation) prepare(t int) {
 	f.clients.PrepareDownlink(t, f.round, 0)
 	if f.limiter != nil {
 		f.budgets[t] = int32(min(max(0, f.limiter.Steps(&f.open, t)), unlimited))
@@ -162,7 +163,7 @@ func (f *Federation) solve(listed []int32) {
 		}
 		d := &f.devices[t]
 		d.solved = true
-		if f.playing() {
+		if f.replaying() {
 			return
 		}
 		steps := algorithms.NoLimit
@@ -172,15 +173,15 @@ func (f *Federation) solve(listed []int32) {
 		work := f.method.Solve(algorithms.Request{Device: t, Steps: steps, Worker: worker, Stream: f.stream(t)})
 		d.steps = int32(min(work.Steps, math.MaxInt32))
 		f.clients.SetWork(t, work.FLOPs, f.clients.MessageBytes(work.Values))
-		if f.short != nil {
-			f.short[t] = work.Capped
+		if f.count.capped != nil {
+			f.count.capped[t] = work.Capped
 		}
 	})
-	f.worked(listed)
+	f.recordWork(listed)
 	f.reportLosses(listed)
 	for _, t := range listed {
 		if d := &f.devices[t]; d.solved {
-			f.steps += int64(d.steps)
+			f.count.steps += int64(d.steps)
 		}
 	}
 }
@@ -190,23 +191,23 @@ func (f *Federation) responded(t int) {
 	f.devices[t].answered = true
 	f.note(ResponseArrived, t, float64(f.devices[t].steps))
 	f.reports.respond(t, f.clients.Now())
-	if f.asynchronous() {
-		f.apply(t)
+	if f.continuous() {
+		f.takeResponse(t)
 		return
 	}
-	if f.ended { // between two rounds: an answer that is late
+	if f.open.ended { // between two rounds: an answer that is late
 		return
 	}
 	f.open.received++
-	f.outstanding--
+	f.open.outstanding--
 	f.protocol.Responded(&f.open, t)
 	f.checkExhausted()
 }
 
 // without lets the open round do without the answer of device t.
-func (f *Federation) without(t int) {
-	if !f.ended {
-		f.outstanding--
+func (f *Federation) stopExpecting(t int) {
+	if !f.open.ended {
+		f.open.outstanding--
 		f.clients.StopWaiting(t)
 		f.checkExhausted()
 	}
@@ -214,14 +215,14 @@ func (f *Federation) without(t int) {
 
 // checkExhausted tells the protocol when no response can arrive any more in the round.
 func (f *Federation) checkExhausted() {
-	if f.outstanding <= 0 {
+	if f.open.outstanding <= 0 {
 		f.protocol.Exhausted(&f.open)
 	}
 }
 
 // end ends the open round.
 func (f *Federation) end() {
-	f.ended = true
+	f.open.ended = true
 	f.clients.Stop()
 }
 
@@ -229,14 +230,14 @@ func (f *Federation) end() {
 // another is in its place.
 func (f *Federation) askAgain(t int) {
 	switch {
-	case f.asynchronous() && f.clients.Failed(t):
-		f.forget(t)
-	case f.asynchronous(): // it is done with the answer that it has
-		f.another(t)
+	case f.continuous() && f.clients.Failed(t):
+		f.discardAttempt(t)
+	case f.continuous(): // it is done with the answer that it has
+		f.askAnother(t)
 	case !f.clients.Available(t):
 		f.clients.Release(t)
 		if !f.traits.WaitsForAll {
-			f.without(t)
+			f.stopExpecting(t)
 		}
 	default:
 		f.retry(t)
@@ -258,23 +259,23 @@ func (f *Federation) retry(t int) {
 	f.clients.Retry(t)
 }
 
-// settle decides whether the server takes the answers that the round has: all of
+// countResponses decides whether the server takes the answers that the round has: all of
 // them, or none when they are too few.
-func (f *Federation) settle() {
+func (f *Federation) countResponses() {
 	answers := 0
 	for _, t := range f.all() {
 		if f.devices[t].answered {
 			answers++
 		}
 	}
-	f.enough = answers >= f.setup.Config.MinReports
+	f.open.enough = answers >= f.setup.Config.MinReports
 }
 
 // takes reports whether the server takes an answer of device t in the round that was
 // settled.
 func (f *Federation) takes(t int) bool {
 	d := &f.devices[t]
-	return d.chosen && d.answered && f.enough
+	return d.chosen && d.answered && f.open.enough
 }
 
 // close ends the round: the server takes the updates it has received, in device
@@ -284,7 +285,7 @@ func (f *Federation) close() {
 	f.clients.StopServerTimer()
 	all := f.all()
 	defer f.clients.Flush()
-	f.carried = f.carried[:0]
+	f.open.late = f.open.late[:0]
 	for _, t := range all {
 		d := &f.devices[t]
 		fresh := f.clients.Number(int(t)) == f.round // it was asked in this round
@@ -297,22 +298,22 @@ func (f *Federation) close() {
 			f.discard(int(t))
 			f.note(UpdateRefused, int(t), 0)
 		case !d.dropped && f.traits.Late && f.clients.AtWork(int(t)):
-			f.carried = append(f.carried, t)
+			f.open.late = append(f.open.late, t)
 			if fresh {
 				f.tally.late++
 				f.note(ResponseLate, int(t), 0)
 			}
 			continue
 		default:
-			f.abandon(int(t), fresh)
+			f.endAttempt(int(t), fresh)
 		}
 		d.chosen = false
 	}
 	f.protocol.Close(&f.open)
 }
 
-// abandon ends what device t does for an answer that has not come.
-func (f *Federation) abandon(t int, fresh bool) {
+// endAttempt ends what device t does for an answer that has not come.
+func (f *Federation) endAttempt(t int, fresh bool) {
 	d := &f.devices[t]
 	if d.solved {
 		f.discard(t)

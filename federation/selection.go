@@ -110,12 +110,12 @@ func (s *Selection) History(client int32) History { return s.f.reports.of(int(cl
 // declare Losses. The slice is valid until the next call.
 func (s *Selection) Losses(clients []int32) []float64 {
 	s.losses = append(s.losses[:0], make([]float64, len(clients))...)
-	if !s.f.playing() {
+	if !s.f.replaying() {
 		loss := s.f.clientLoss()
 		s.f.setup.Pool.For(len(clients), func(i, _ int) { s.losses[i] = loss(int(clients[i])) })
 	}
 	for i := range s.losses {
-		s.losses[i] = math.Float64frombits(s.f.told(func() uint64 { return math.Float64bits(s.losses[i]) }))
+		s.losses[i] = math.Float64frombits(s.f.recorded(func() uint64 { return math.Float64bits(s.losses[i]) }))
 	}
 	return s.losses
 }

@@ -57,7 +57,7 @@ func TestASelectorSeesThePast(t *testing.T) {
 			for ; read < len(seen); read++ {
 				e := seen[read]
 				switch k := int(e.Device); e.Kind {
-				case Answered:
+				case ResponseArrived:
 					h := &want[k]
 					h.Responses++
 					h.Time, h.Loss = e.To-began[int(h.Round)], losses[k]

@@ -38,7 +38,7 @@ func (f *Federation) model(t int) int {
 func (f *Federation) prepareUplink(t int) {
 	if d := &f.devices[t]; !d.solved {
 		flops := 0.0
-		if f.asynchronous() { // as long as it took the last time
+		if f.continuous() { // as long as it took the last time
 			flops, _ = f.clients.Work(t)
 		}
 		f.clients.SetWork(t, flops, f.clients.MessageBytes(f.setup.Size.Features))
@@ -48,7 +48,7 @@ func (f *Federation) prepareUplink(t int) {
 
 // downloaded hears that the message of device t has arrived, or was lost.
 func (f *Federation) downloaded(t int) (compute bool) {
-	if f.asynchronous() {
+	if f.continuous() {
 		f.solvePending()
 	}
 	return f.budget(t) != 0
@@ -61,13 +61,13 @@ func (f *Federation) failed(t int, why clients.Reason) {
 	switch why {
 	case clients.BatteryDepleted: // depleted hears of it, too
 	case clients.NoTime:
-		f.without(t)
+		f.stopExpecting(t)
 	default:
 		f.markDropped(t, why)
 		if f.asksAgain(f.clients.Try(t)) {
 			f.clients.SetTimer(t, f.clients.Due(t))
 		} else {
-			f.without(t)
+			f.stopExpecting(t)
 		}
 	}
 }
@@ -79,11 +79,11 @@ func (f *Federation) depleted(t int, pending bool) {
 	}
 	f.markDropped(t, clients.BatteryDepleted)
 	switch {
-	case f.asynchronous():
-		f.forget(t)
+	case f.continuous():
+		f.discardAttempt(t)
 	case !f.traits.WaitsForAll:
 		if pending {
-			f.without(t)
+			f.stopExpecting(t)
 		}
 	default:
 		if _, charged := f.clients.Depleted(t); !charged {
@@ -94,7 +94,7 @@ func (f *Federation) depleted(t int, pending bool) {
 
 // recharged hears that the battery of device t is full enough again.
 func (f *Federation) recharged(t int) {
-	if f.owes(t) && f.clients.CannotComplete(t) {
+	if f.needsResponse(t) && f.clients.CannotComplete(t) {
 		f.stall(t, "comes back with a battery that cannot last for one attempt (devices.return_level)")
 	}
 }
@@ -104,16 +104,16 @@ func (f *Federation) recharged(t int) {
 func (f *Federation) available(t int) {
 	switch {
 	case f.stalled != "" || !f.clients.Idle(t): // at work, or it is asked when the response is due
-	case f.asynchronous():
-		f.fill(t)
-	case f.owes(t):
+	case f.continuous():
+		f.askIfIdle(t)
+	case f.needsResponse(t):
 		f.retry(t)
 	}
 }
 
-// owes reports whether the round cannot end without a response of device t that has not
+// needsResponse reports whether the round cannot end without a response of device t that has not
 // come.
-func (f *Federation) owes(t int) bool {
+func (f *Federation) needsResponse(t int) bool {
 	d := &f.devices[t]
 	return f.traits.WaitsForAll && d.chosen && !d.answered && !f.clients.Held(t)
 }
@@ -141,7 +141,7 @@ func (f *Federation) repeat(hub, n int) bool {
 func (f *Federation) unreached(t int, why clients.Reason) {
 	f.markDropped(t, why)
 	if !f.traits.WaitsForAll { // else it is asked when it is back
-		f.without(t)
+		f.stopExpecting(t)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"fedsim/internal/parallel"
 )
 
-// busy makes n devices of ten rows with faults, jitter and batteries.
+// serverDoneAt makes n devices of ten rows with faults, jitter and batteries.
 func busy(t testing.TB, n int, protocol string, change ...func(*Setup)) *Federation {
 	rows := make([]int, n)
 	for k := range rows {

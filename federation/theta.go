@@ -13,8 +13,8 @@ import (
 // gone: its theta is not known (NaN). thetas returns nil in rounds that are not
 // measured and for methods that cannot say. It costs no virtual time.
 func (f *Federation) thetas() []results.Theta {
-	if f.playing() {
-		return f.tape.rounds[f.round+1].Thetas
+	if f.replaying() {
+		return f.log.rounds[f.round+1].Thetas
 	}
 	every := f.setup.Plan.ThetaEvery
 	measurer, ok := f.method.(algorithms.Measurer)

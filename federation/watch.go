@@ -1,45 +1,54 @@
 package federation
 
 import (
+	"context"
 	"fmt"
+	"sync/atomic"
 
 	"fedsim/clients"
 )
 
-// The events of a run need not come to an end: devices come and go by a trace
-// without end, though none may ever answer again, or a round may take years. So the
-// run is looked at from time to time.
+// The events of a run need not end: availability traces have no end, and a round may
+// take years. So the server checks the run from time to time.
 const (
-	// lookEvery is how many events pass between two looks.
-	lookEvery = clients.WatchEvery
-	// patience is how many events, besides some for each device, an interrupted run
-	// spends on the end of its round. A second at most passes.
-	patience = 1 << 20
+	// checkEvery is how many events pass between two checks.
+	checkEvery = clients.WatchEvery
+	// overtimeEvents is how many events, besides 8 for each device, an interrupted run
+	// spends on the end of its round. It takes a second at most.
+	overtimeEvents = 1 << 20
 )
 
-// watch looks at the run when enough events have passed: whether it was interrupted
-// and its round does not end, and whether its round can ever end.
+// watchdog is the state of these checks.
+type watchdog struct {
+	ctx       context.Context
+	discarded atomic.Bool // the run was interrupted, and its round is discarded
+	checkedAt int64       // events before the last check of all devices
+	overtime  int         // events since the interruption
+}
+
+// watch checks whether the run was interrupted and its round does not end, and whether
+// its round can ever end.
 func (f *Federation) watch() {
-	if f.ctx.Err() != nil {
-		if f.overtime += lookEvery; f.overtime > patience+8*len(f.devices) {
-			f.cut.Store(true)
+	if f.watchdog.ctx.Err() != nil {
+		if f.watchdog.overtime += checkEvery; f.watchdog.overtime > overtimeEvents+8*len(f.devices) {
+			f.watchdog.discarded.Store(true)
 		}
 	}
-	if f.cut.Load() {
+	if f.watchdog.discarded.Load() {
 		f.clients.Stop()
 		return
 	}
-	if f.ended {
+	if f.open.ended {
 		return
 	}
 	switch {
-	case f.asynchronous():
-		if f.despairs() {
-			f.stalled = f.forlorn()
+	case f.continuous():
+		if f.noneEverAvailable() {
+			f.stalled = f.whyNoneAvailable()
 		}
-	case f.traits.WaitsForAll && f.overdue():
+	case f.traits.WaitsForAll && f.dueForCheck():
 		for t := range f.devices {
-			if f.owes(t) && f.clients.NeverAvailable(t) {
+			if f.needsResponse(t) && f.clients.NeverAvailable(t) {
 				f.stall(t, "can never be reached again")
 				break
 			}
@@ -50,20 +59,20 @@ func (f *Federation) watch() {
 	}
 }
 
-// overdue reports whether as many events have passed since all devices were looked
-// at as there are devices, so that looking at them again costs no more.
-func (f *Federation) overdue() bool {
-	if f.clients.Events()-f.looked < int64(len(f.devices)+lookEvery) {
+// dueForCheck reports whether as many events have passed since the last check of all
+// devices as there are devices, so that another check costs no more than the events.
+func (f *Federation) dueForCheck() bool {
+	if f.clients.Events()-f.watchdog.checkedAt < int64(len(f.devices)+checkEvery) {
 		return false
 	}
-	f.looked = f.clients.Events()
+	f.watchdog.checkedAt = f.clients.Events()
 	return true
 }
 
-// despairs reports whether no device can ever take part again. It looks now and then,
-// and says no in between.
-func (f *Federation) despairs() bool {
-	if !f.overdue() {
+// noneEverAvailable reports whether no device will ever be available again. It returns
+// false unless a check is due.
+func (f *Federation) noneEverAvailable() bool {
+	if !f.dueForCheck() {
 		return false
 	}
 	for t := range f.devices {
@@ -74,8 +83,8 @@ func (f *Federation) despairs() bool {
 	return true
 }
 
-// forlorn says why no device can ever take part again.
-func (f *Federation) forlorn() string {
+// whyNoneAvailable returns why no device will ever be available again.
+func (f *Federation) whyNoneAvailable() string {
 	for t := range f.devices {
 		if empty, _ := f.clients.Depleted(t); !empty {
 			return "no device can ever be reached again"
@@ -84,17 +93,16 @@ func (f *Federation) forlorn() string {
 	return "every device's battery is empty and none is ever charged"
 }
 
-// beyond says that something would end where virtual time has ended.
+// beyond returns the message about an end that virtual time does not reach.
 func beyond(what string) string {
 	return fmt.Sprintf("%s would end after more than 292 years, where virtual time ends", what)
 }
 
-// giveUp ends a loop over virtual time, with the round that it is part of, when the run
-// was interrupted.
-func (f *Federation) giveUp() bool {
-	if f.ctx.Err() == nil {
+// interrupted reports whether the run was interrupted. The round is then discarded.
+func (f *Federation) interrupted() bool {
+	if f.watchdog.ctx.Err() == nil {
 		return false
 	}
-	f.cut.Store(true)
+	f.watchdog.discarded.Store(true)
 	return true
 }

@@ -133,7 +133,7 @@ func TestAnInterruptEndsARoundWithoutEnd(t *testing.T) {
 			}}
 			change(s)
 		})).Run(ctx, nil)
-		if err != nil || out.Status != results.Interrupted || !out.Cut || len(out.Rounds) != 1 {
+		if err != nil || out.Status != results.Interrupted || !out.MidRound || len(out.Rounds) != 1 {
 			t.Errorf("%s: %+v, %v", name, out, err)
 		}
 	}

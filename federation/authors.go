@@ -9,7 +9,7 @@ func (f *Federation) chargeAuthors() {
 		return
 	}
 	total, most := 0.0, 0.0
-	for _, t := range f.chosen {
+	for _, t := range f.open.asked {
 		steps := 0.0
 		if f.devices[t].solved {
 			steps = float64(f.devices[t].steps)
@@ -21,7 +21,7 @@ func (f *Federation) chargeAuthors() {
 		most = max(most, steps)
 	}
 	if f.setup.Factory.NeedsOf(f.setup.Options).AllClients {
-		total = most * float64(len(f.chosen))
+		total = most * float64(len(f.open.asked))
 	}
 	f.clients.SetComputeTime(total * f.setup.Factory.AuthorUnits * authorUnit)
 }

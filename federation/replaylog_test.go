@@ -20,10 +20,10 @@ import (
 // keeping makes a run keep itself after every round, in the order of rounds.
 func keeping(s *Setup) *[][]byte {
 	var kept [][]byte
-	s.Keep = func(f *Federation) error {
+	s.Checkpoint = func(f *Federation) error {
 		var b bytes.Buffer
 		w := state.Writing(&b)
-		f.Keep(w)
+		f.Save(w)
 		kept = append(kept, b.Bytes())
 		return w.Err()
 	}
@@ -114,7 +114,7 @@ func TestRunsGoOnFromWhatWasKept(t *testing.T) {
 		s = make()
 		s.Pool = parallel.NewPool(rapid.IntRange(1, 4).Draw(rt, "workers"))
 		again := keeping(&s)
-		s.Kept = state.Reading(bytes.NewReader((*kept)[h]))
+		s.Resume = state.Reading(bytes.NewReader((*kept)[h]))
 		s.Journal = &toldAgain
 		out := run(t, s)
 		if err := sameRounds(whole.Rounds, out.Rounds); err != nil {
@@ -165,7 +165,7 @@ func TestUnknownThetasAreResumed(t *testing.T) {
 		var toldAgain entries
 		s := setup()
 		s.Pool = parallel.NewPool(1 + h%3)
-		s.Kept, s.Journal = state.Reading(bytes.NewReader((*kept)[h])), &toldAgain
+		s.Resume, s.Journal = state.Reading(bytes.NewReader((*kept)[h])), &toldAgain
 		if err := sameRounds(whole.Rounds, run(t, s).Rounds); err != nil {
 			t.Errorf("resumed after round %d: %v", h+1, err)
 		}
@@ -195,12 +195,12 @@ func TestWhatWasKeptOfAnotherRunIsRefused(t *testing.T) {
 		"a slower link": func(s *Setup) { s.Network.UplinkMbps /= 2 },
 		"more drops":    func(s *Setup) { s.Faults.DropProbability = 0.5 },
 	} {
-		if err := resume(b, change); !errors.Is(err, ErrOther) {
+		if err := resume(b, change); !errors.Is(err, ErrMismatch) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	other := world(t, "mb-sgd", Deadline, nil)
-	other.Kept = state.Reading(bytes.NewReader(b))
+	other.Resume = state.Reading(bytes.NewReader(b))
 	if _, err := New(other); err == nil {
 		t.Error("what was kept of mocha is taken by mb-sgd")
 	}
@@ -214,7 +214,7 @@ func goOn(t testing.TB, kept []byte, change func(*Setup)) error {
 			change(s)
 		}
 	})
-	s.Kept = state.Reading(bytes.NewReader(kept))
+	s.Resume = state.Reading(bytes.NewReader(kept))
 	f, err := New(s)
 	if err != nil {
 		return err

@@ -8,10 +8,17 @@ import (
 // Round is what a protocol sees of the open round, and how it ends it. It shows nothing
 // of the future but what the server expects.
 type Round struct {
-	f        *Federation
-	received int
-	expected engine.Time
-	timed    bool // EndAt was called
+	f           *Federation
+	ended       bool
+	began       engine.Time
+	asked       []int32 // clients of this round, in order
+	late        []int32 // clients that still work for an earlier one, in order
+	merged      []int32 // scratch of all
+	received    int
+	outstanding int
+	expected    engine.Time
+	timed       bool // EndAt was called
+	enough      bool // the round that closes has min_reports responses
 }
 
 // Number returns how many rounds there were before this one, over all outer iterations.
@@ -22,11 +29,11 @@ func (r *Round) Now() engine.Time { return r.f.clients.Now() }
 
 // Began returns when the round began. If no client was available then, the server has
 // waited before Open.
-func (r *Round) Began() engine.Time { return r.f.began }
+func (r *Round) Began() engine.Time { return r.began }
 
 // Asked returns the clients that the round asks, in ascending order. The slice must not
 // be changed.
-func (r *Round) Asked() []int32 { return r.f.chosen }
+func (r *Round) Asked() []int32 { return r.asked }
 
 // Needed returns how many responses the round is for: federation.clients_per_round or
 // what fraction says. Where clients are unavailable fewer may be asked.
@@ -38,7 +45,7 @@ func (r *Round) Received() int { return r.received }
 
 // Outstanding returns how many clients may still respond in this round, those that
 // still work for an earlier round included.
-func (r *Round) Outstanding() int { return r.f.outstanding }
+func (r *Round) Outstanding() int { return r.outstanding }
 
 // Staleness returns how many rounds before this one a client was asked for its last
 // response.
@@ -84,3 +91,8 @@ func (r *Round) EndAt(at engine.Time) {
 
 // End ends the round now.
 func (r *Round) End() { r.f.end() }
+
+// reset forgets the events of the round before.
+func (r *Round) reset(f *Federation) {
+	r.f, r.received, r.outstanding, r.expected, r.timed = f, 0, 0, 0, false
+}

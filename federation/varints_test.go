@@ -16,20 +16,20 @@ import (
 // what is kept again is the same.
 func TestWordsComeBack(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		all := rapid.SliceOfN(rapid.Uint64(), 0, 20).Draw(rt, "words")
+		all := rapid.SliceOfN(rapid.Uint64(), 0, 20).Draw(rt, "varints")
 		all = slices.Repeat(all, rapid.SampledFrom([]int{1, 3000}).Draw(rt, "times")) // some blocks
-		var w words
+		var w varints
 		for _, x := range all {
 			w.add(x)
 		}
-		kept := func(w *words) []byte {
+		kept := func(w *varints) []byte {
 			var b bytes.Buffer
 			w.state(state.Writing(&b))
 			return b.Bytes()
 		}
 		b := kept(&w)
 		r := state.Reading(bytes.NewReader(b))
-		var again words
+		var again varints
 		if again.state(r); r.Err() != nil {
 			rt.Fatal(r.Err())
 		}
@@ -52,7 +52,7 @@ func TestWordsComeBack(t *testing.T) {
 // What is cut off within a word ends there.
 func TestHalfAWordIsNone(t *testing.T) {
 	for _, blocks := range [][][]byte{{{0x80}}, {{}}, {{1}, bytes.Repeat([]byte{0xff}, 11)}} {
-		w := words{blocks: blocks}
+		w := varints{blocks: blocks}
 		read := 0
 		for range 3 {
 			if _, ok := w.next(); ok {
@@ -60,7 +60,7 @@ func TestHalfAWordIsNone(t *testing.T) {
 			}
 		}
 		if read != len(blocks)-1 || w.over() {
-			t.Errorf("%x: %d words are read", blocks, read)
+			t.Errorf("%x: %d varints are read", blocks, read)
 		}
 	}
 }
@@ -70,7 +70,7 @@ func TestHalfAWordIsNone(t *testing.T) {
 // that doubles.
 func TestTheWorkOfASolveTakesFewBytes(t *testing.T) {
 	const solves, steps, perStep, values = 100_000, 20, 4*30 + 8, 30
-	var w words
+	var w varints
 	for range solves {
 		w.add(bits.ReverseBytes64(math.Float64bits(steps * perStep)))
 		w.add(steps)

@@ -9,15 +9,15 @@ import (
 	"fedsim/results"
 )
 
-// checkDeadline reports a deadline that no device can ever meet: every round would
-// end without an answer. What it takes for granted of a response is what every
-// response takes, so that no deadline is refused that one can meet.
+// checkDeadline reports a deadline that no device can ever meet: every round would end
+// without a response. It uses lower bounds of response times, so it never refuses a
+// deadline that a device can meet.
 func (f *Federation) checkDeadline() error {
 	cfg := &f.setup.Config
 	if f.setup.anyDeadline || cfg.DeadlineS == 0 || cfg.Quantile > 0 || !cfg.uses("deadline_s") {
 		return nil
 	}
-	if !f.traits.FitsWork && f.traits.Late { // an answer counts whenever it comes
+	if !f.traits.FitsWork && f.traits.Late { // a response counts in any round
 		return nil
 	}
 	shortest := engine.Never
@@ -32,22 +32,22 @@ func (f *Federation) checkDeadline() error {
 		shortest = min(shortest, response)
 	}
 	if shortest == engine.Never {
-		return nil // nobody answers, for another reason
+		return nil // no device responds, for another reason
 	}
 	what := "download and upload"
 	if f.traits.FitsWork {
 		what = "download, one step and upload"
 	}
 	return config.Problem{Key: "federation.deadline_s", Value: cfg.DeadlineS, Want: fmt.Sprintf(
-		"must be at least %.4g: the fastest response of any device takes %s for %s, so that no answer would ever come", shortest.Seconds(), results.HumanTime(shortest.Seconds()), what)}
+		"must be at least %.4g: the fastest response of any device takes %s for %s, so that no response would ever arrive", shortest.Seconds(), results.HumanTime(shortest.Seconds()), what)}
 }
 
-// shortest returns the least time that a response of device t takes, whatever
-// happens: jitter and traces may make a transfer as short as one likes, and a method
-// may find nothing to do. A device that fits its work into the clock cycle does at
-// least one step, and leaves time for an upload at its link's usual speed.
+// shortest returns a lower bound of the response times of device t. With jitter or
+// traces a transfer may be arbitrarily short, and a method may have no work. A device
+// that fits its work into the clock cycle does at least one step, and leaves time for an
+// uplink at its link's usual speed.
 func (f *Federation) shortest(t int) engine.Time {
-	values := 0 // a method of somebody else's may send as little as a header
+	values := 0 // a method of a plugin may send as little as a header
 	if f.setup.Factory.Workload != nil {
 		values = f.setup.Size.Features
 	}
@@ -70,6 +70,5 @@ func (f *Federation) shortest(t int) engine.Time {
 	return least
 }
 
-// rounding is more than what sums of a few times that are rounded to nanoseconds are
-// off.
+// rounding bounds the error, in nanoseconds, of sums of a few rounded times.
 const rounding = 10
