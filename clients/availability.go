@@ -62,7 +62,7 @@ func (c *Clients) changeAvailability(t int) {
 }
 
 // updateAvailable updates the count of devices that are not available, after a change
-// of device t, and tells the listener when it becomes unavailable.
+// of device t. The listener hears when it becomes unavailable.
 func (c *Clients) updateAvailable(t int, before bool) {
 	switch now := c.Available(t); {
 	case before && !now:

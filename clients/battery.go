@@ -137,7 +137,7 @@ func (c *Clients) updateRefusal(t int) {
 	}
 }
 
-// step returns the frequency step at which device t computes what it begins now.
+// step returns the frequency step of device t for work that begins now.
 func (c *Clients) step(t int) int {
 	if step, ok := c.fleet.FixedStep(t); ok {
 		return step

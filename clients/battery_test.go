@@ -8,7 +8,7 @@ import (
 )
 
 // A client whose battery is depleted in the tail of its radio is depleted when the last
-// stage of its load has taken what was left.
+// stage of its load has used up the charge.
 func TestDepletedInATail(t *testing.T) {
 	c := start(t, setup(1, func(s *Setup) {
 		s.Devices.BatteryWh = 10. / 3600

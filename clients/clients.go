@@ -49,7 +49,7 @@ type Setup struct {
 	LeastFLOPs float64           // a computation takes at least the time of so many
 	Model      func(t int) int   // the model, from 0 on, that messages to and from a client carry; nil: one for all
 	Due        bool              // keep when responses are expected; see Clients.Due
-	Ahead      func([]int32)     // is told clients whose events come next, to read their state into caches; nil: nobody
+	Ahead      func([]int32)     // called with clients whose events come next, to read their state into caches; nil: not called
 	GiveUp     func() (end bool) // asked in loops that may not end: whether to end them; nil: never
 
 	Seed  uint64
@@ -80,12 +80,12 @@ func (s *Setup) Validate(c *config.Checker) {
 		c.Require(!s.flows(), "network.hub_size", size, "must be 0 where transfers share links, start slowly or have rates that change")
 		c.Require(physical, "federation.cost", s.Cost, "must be \"physical\" with network.hub_size: under others there is one transfer each way")
 	}
-	c.Require(s.Charging == nil || s.Devices.ChargeW > 0, "devices.charge_w", s.Devices.ChargeW, "must be positive: a trace or a model tells when chargers are plugged in")
+	c.Require(s.Charging == nil || s.Devices.ChargeW > 0, "devices.charge_w", s.Devices.ChargeW, "must be positive: a trace or a model says when chargers are plugged in")
 }
 
-// Listener hears what becomes of clients. Functions that are nil hear nothing. They
-// are called at the instant of what they tell, with the state of the client as it is
-// afterwards, and may start, cancel and set timers.
+// Listener hears of the changes of clients. Functions that are nil hear nothing. They
+// are called at the instant of the change and after it, and may start and cancel attempts
+// and set timers.
 type Listener struct {
 	// Downloaded: the downlink transfer of an attempt is over, though the message may
 	// be lost. It is the last moment for SetWork. The client computes when it returns
@@ -112,8 +112,8 @@ type Listener struct {
 	// Repeat: a message of a hub was lost for the n-th time. It is sent again when
 	// Repeat returns true. nil: it always is.
 	Repeat func(hub, n int) bool
-	// Unreached: a hub has no use for a client any more, since a message for or from
-	// it was lost, or it cannot be reached.
+	// Unreached: a hub no longer serves a client in the open group, since a message to or
+	// from it was lost, or it is unavailable.
 	Unreached func(client int, why Reason)
 
 	// Watch is called once in WatchEvery events.
@@ -176,7 +176,7 @@ type Clients struct {
 	done        []float64     // share of each client's phase that was over when it began to work on it last; nil when clients are always available
 	radios      []engine.Time // when the last activity of each ended; nil when radios have no states
 	unavailable int           // clients that cannot be started
-	traffics    Traffic       // what was moved and computed since Take
+	traffics    Traffic       // work and bytes since Take
 	serverTimer engine.Handle
 	stops       int64 // calls of Stop
 	events      int64 // handled so far
@@ -274,13 +274,13 @@ func (c *Clients) Begin() {
 // Now returns the virtual time.
 func (c *Clients) Now() engine.Time { return c.clock.Now() }
 
-// Step goes on to the next event. It reports whether there was one.
+// Step handles the next event. It reports whether there was one.
 func (c *Clients) Step() bool { return c.clock.Step(c.handler) }
 
-// Run goes on until Stop is called or no event is left.
+// Run handles events until Stop is called or none is left.
 func (c *Clients) Run() { c.clock.Run(c.handler) }
 
-// RunUntil goes on until Stop is called, or to an instant and the events at it.
+// RunUntil handles events until Stop is called, or up to an instant and those at it.
 func (c *Clients) RunUntil(limit engine.Time) { c.clock.RunUntil(limit, c.handler) }
 
 // Stop ends Run and RunUntil behind the event that is being handled.

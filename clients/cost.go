@@ -14,7 +14,7 @@ type cost interface {
 	up(device, number, try int, bytes float64) network.Transfer
 	// expectedDown returns how long a downlink takes without jitter.
 	expectedDown(device int, bytes float64) engine.Time
-	// expectedUp returns what a device can know of its uplink before it happens.
+	// expectedUp returns how long an uplink takes without jitter.
 	expectedUp(device int, bytes float64) engine.Time
 	// compute returns the time that a device's work takes.
 	compute(device int, flops float64) engine.Time

@@ -42,7 +42,7 @@ const (
 	EventServerTimer                     // the server's timer
 )
 
-// EventName returns what a kind of event in the engine of clients is called.
+// EventName returns the name of a kind of event.
 func EventName(k engine.Kind) string {
 	return [...]string{
 		"recharged", "drop", "downlink done", "compute done", "uplink done", "downlink flow", "uplink flow",
@@ -53,7 +53,7 @@ func EventName(k engine.Kind) string {
 // ends has the event that ends each phase of work.
 var ends = [...]engine.Kind{downlink: EventDownlinkDone, compute: EventComputeDone, uplink: EventUplinkDone}
 
-// flags are what is true of a client, one bit each.
+// flags are conditions of a client, one bit each.
 type flags uint8
 
 const (
@@ -134,7 +134,7 @@ func (r Reason) String() string {
 	return [...]string{"", "dropped", "message lost", "went away", "battery empty", "out of time", "no time to work", "battery low"}[r]
 }
 
-// Activity is what a client does.
+// Activity is the activity of a client.
 type Activity uint8
 
 const (
@@ -151,7 +151,7 @@ func (a Activity) String() string {
 	return [...]string{"idle", "downlink", "compute", "uplink", "unavailable", "depleted"}[a]
 }
 
-// activity returns what the device does now.
+// activity returns the device's present activity.
 func (d *device) activity() Activity {
 	switch {
 	case d.phase == depleted:
@@ -169,7 +169,7 @@ func (d *device) activity() Activity {
 	}
 }
 
-// State is what is known of a client now.
+// State is the present state of a client.
 type State struct {
 	Activity  Activity
 	Available bool // it can be started, unless it is at work
@@ -185,7 +185,7 @@ type State struct {
 	FLOPs, BytesUp            float64
 }
 
-// State returns what is known of a client now.
+// State returns the present state of a client.
 func (c *Clients) State(t int) State {
 	d := &c.devices[t]
 	return State{

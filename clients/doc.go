@@ -23,11 +23,10 @@
 //
 // # Time
 //
-// [Clients.Run], [Clients.RunUntil] and [Clients.Step] advance the clock. Listeners are
-// called at the instants of what they hear. The order of events depends on nothing but
-// the setup and the calls.
+// [Clients.Run], [Clients.RunUntil] and [Clients.Step] advance the clock. The order
+// of events depends on nothing but the setup and the calls.
 //
-// # What it must not know
+// # Limits
 //
 // The package knows no round, no protocol, no selection and no learning. It imports
 // neither algorithms nor mtl, data or results. Package federation drives it by rounds,

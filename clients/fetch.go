@@ -1,9 +1,8 @@
 package clients
 
-// fetch reads what is held of devices whose events come next. A device that has an
-// event has mostly not been touched for as many events as there are devices, so
-// that each piece of its state comes from memory. A loop that only reads has many
-// of them underway at a time, a handler waits for one after the other.
+// fetch reads the state of devices whose events come next into caches. Between two events
+// of a device there are about as many events as devices, so its state comes from memory.
+// A loop that only reads has many reads under way at a time; a handler waits for each.
 func (c *Clients) fetch(soon []int32) {
 	read := 0.0
 	for _, t := range soon {
@@ -23,7 +22,7 @@ func (c *Clients) fetch(soon []int32) {
 			read += float64(look)
 		}
 	}
-	c.fetched = read // what is not used would not be read
+	c.fetched = read // the compiler removes reads without a use
 	if c.setup.Ahead != nil {
 		c.setup.Ahead(soon)
 	}

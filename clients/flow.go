@@ -7,8 +7,7 @@ import (
 
 // traffic is the transfers of clients whose links are shared, or change as time
 // passes. A transfer is a delay, the latency, and then a flow: its rate is the
-// device's own, which jitter divides for each transfer, or what is left of the
-// links that it shares.
+// device's own, which jitter divides for each transfer, or its fair share of the links.
 type traffic struct {
 	down, up direction
 	moving   []moving // by device
@@ -27,7 +26,7 @@ type direction struct {
 // moving is the transfer that a device has under way.
 type moving struct {
 	bytes  float64       // of the whole message
-	jitter float64       // what the link's rate is divided by
+	jitter float64       // divides the link's rate
 	change engine.Handle // when the link's rate changes
 }
 
@@ -81,7 +80,7 @@ func (tr *traffic) way(p phase) *direction {
 	return &tr.up
 }
 
-// flow begins what is left of the transfer of device t, up to a share of it. It
+// flow begins the rest of the transfer of device t, up to a share of the whole. It
 // returns how long no byte moves once the radio is awake.
 func (c *Clients) flow(t int, share float64) (latency engine.Time) {
 	d, tr := &c.devices[t], c.traffic

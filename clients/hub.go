@@ -84,7 +84,7 @@ func (c *Clients) members(g int) (from, to int) {
 }
 
 // payload returns the sum, over the models of those devices of hub g that are at a
-// place, of what the largest of them takes.
+// place, of the largest payload of each.
 func (c *Clients) payload(g int, at place, of func(t int) float64) float64 {
 	h, sum := c.hubs, 0.0
 	from, to := c.members(g)

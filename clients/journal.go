@@ -2,7 +2,7 @@ package clients
 
 import "fedsim/engine"
 
-// Journal hears what clients do, in the order of virtual time. It changes nothing.
+// Journal hears of clients, in the order of virtual time. It changes nothing.
 type Journal interface{ Note(Entry) }
 
 // Entry is an entry of the journal.
@@ -32,14 +32,14 @@ const (
 	Level
 )
 
-// span is what a client does now, since when, and since when it was not noted.
+// span is the present activity of a client, its start, and the start of its next entry.
 type span struct {
 	activity    Activity
 	open        bool
 	began, from engine.Time
 }
 
-// note tells the journal of something at a device, now.
+// note makes an entry of a device at this instant.
 func (c *Clients) note(k EntryKind, t int, why Reason, amount float64) {
 	if c.setup.Journal != nil {
 		now := c.clock.Now()
@@ -87,7 +87,7 @@ func (c *Clients) noteWork(t int, began engine.Time, amount float64) {
 	c.NoteLevel(t)
 }
 
-// CutSpans notes the spans of all clients up to now. What they do continues.
+// CutSpans notes the spans of all clients up to now. Their activities continue.
 func (c *Clients) CutSpans() {
 	for t := range c.spans {
 		if s := &c.spans[t]; s.open {

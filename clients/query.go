@@ -9,7 +9,7 @@ import (
 // Len returns how many clients there are.
 func (c *Clients) Len() int { return len(c.devices) }
 
-// Clock returns the engine. It is for what Clients does not offer.
+// Clock returns the engine.
 func (c *Clients) Clock() *engine.Engine { return c.clock }
 
 // Batteries returns the batteries, to read.
@@ -61,8 +61,8 @@ func (c *Clients) Transfers(t int, bytesUp float64) (down, up engine.Time) {
 	return down, up
 }
 
-// FLOPsWithin returns how much work a client does in so many seconds between downlink
-// and uplink, at its present speed.
+// FLOPsWithin returns how much work a client does in some seconds between downlink and
+// uplink, at its present speed.
 func (c *Clients) FLOPsWithin(t int, seconds float64) float64 {
 	return c.spare(t, seconds) / c.slowdown(t) * c.fleet.Rate(t)
 }
@@ -71,8 +71,8 @@ func (c *Clients) FLOPsWithin(t int, seconds float64) float64 {
 // knows when one ends before it does.
 func (c *Clients) Sharing() bool { return c.traffic != nil }
 
-// Power returns what a client draws while it does something, in watts: idling, the
-// processor when it computes, and the radio on top of idling when it moves bytes.
+// Power returns the power of a client in watts during an activity. While it moves bytes,
+// the radio adds to the idle power.
 func (c *Clients) Power(t int, a Activity) float64 {
 	switch a {
 	case Downlink:
@@ -88,14 +88,14 @@ func (c *Clients) Power(t int, a Activity) float64 {
 	}
 }
 
-// HubState is what a hub does now: Idle, Downlink or Uplink, and whether its message is
-// lost.
+// HubState is the activity of a hub, Idle, Downlink or Uplink, and whether its message
+// is lost.
 type HubState struct {
 	Activity Activity
 	Lost     bool
 }
 
-// Hub returns what a hub does now.
+// Hub returns the present state of a hub.
 func (c *Clients) Hub(g int) HubState {
 	hub := &c.hubs.each[g]
 	return HubState{Activity: (&device{phase: hub.phase}).activity(), Lost: hub.transfer.Lost}

@@ -76,12 +76,12 @@ func (c *Clients) spare(t int, seconds float64) float64 {
 	return max(awake.Seconds(), seconds-radio.Promotion.Length.Seconds())
 }
 
-// foretold reports whether change says what devices draw behind the latency of their
-// transfers: without states of radios and flows the instant is known, the power the link's.
+// foretold reports whether change returns the power of devices after the latency of
+// their transfers. Without radio states and flows the instant is known.
 func (c *Clients) foretold() bool { return c.radios == nil && c.traffic == nil }
 
-// change returns when device t moves the first byte of the transfer that it is at, and
-// what it draws from then on; otherwise nothing that is to come.
+// change returns when device t moves the first byte of its present transfer, and its
+// power from then on. Without a transfer both are 0.
 func (c *Clients) change(t int) (at engine.Time, watts float64) {
 	d := &c.devices[t]
 	if d.phase == compute || !d.working() {
@@ -99,9 +99,8 @@ func (c *Clients) moves(t int, bytes engine.Time) float64 {
 	return c.sending(t, bytes)
 }
 
-// carry sets what device t draws from now on for its transfer, of which so much
-// latency is left: the radio's promotion, then what a radio takes that is connected
-// and moves nothing, then what it takes to move bytes.
+// carry sets the power of device t for its transfer, with the rest of its latency: the
+// radio's promotion, then a connected radio that moves nothing, then one that moves bytes.
 func (c *Clients) carry(t int, latency engine.Time) {
 	if c.foretold() {
 		watts := c.connected(t)

@@ -123,9 +123,9 @@ func (f *Config) validatePolicies(c *config.Checker) {
 func (f *Config) ValidateMethod(c *config.Checker, method *algorithms.Factory, o algorithms.Options) {
 	needs, traits := method.NeedsOf(o), f.Traits()
 	c.Require(!needs.AllClients || traits.WaitsForAll, "protocol", f.Protocol,
-		fmt.Sprintf("must be %q: %s cannot do without any device's answer", WaitForAll, method.Name))
+		fmt.Sprintf("must be %q: %s needs a response of every device", WaitForAll, method.Name))
 	c.Require(!needs.Budget || traits.LimitsWork, "protocol", f.Protocol,
-		fmt.Sprintf("must be %q with fit_work, or %q: %s was given no amount of local work of its own", Deadline, Charged, method.Name))
+		fmt.Sprintf("must be %q with fit_work, or %q: %s has no setting for the amount of local work", Deadline, Charged, method.Name))
 	c.Require(!traits.Continuous || method.Asynchronous, "protocol", f.Protocol, fmt.Sprintf("must be another: %s works in rounds", method.Name))
 	c.Require(f.Cost != Authors || method.AuthorUnits > 0, "cost", f.Cost,
 		fmt.Sprintf("must be %q or %q: the authors' drivers have no cost for %s", Physical, Relative, method.Name))
@@ -133,9 +133,9 @@ func (f *Config) ValidateMethod(c *config.Checker, method *algorithms.Factory, o
 		fmt.Sprintf("must be %q or %q under protocol %q: the authors' drivers have no clock cycle", Physical, Relative, f.Protocol))
 }
 
-// endless is what is wrong with devices that never answer.
+// endless is the end of errors about devices that never respond.
 func endless(protocol string) string {
-	return fmt.Sprintf(" under protocol %q, which would wait for ever", protocol)
+	return fmt.Sprintf(" under protocol %q, which would wait forever", protocol)
 }
 
 // ValidateFaults reports certain faults and losses, for which wait-for-all would wait

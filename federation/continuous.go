@@ -23,7 +23,7 @@ type continuousServer struct {
 // continuous reports whether the server takes every response when it arrives.
 func (f *Federation) continuous() bool { return f.traits.Continuous }
 
-// openContinuous begins what the results of a run without rounds call a round.
+// openContinuous opens a round of a run without rounds: a part of it in the results.
 func (f *Federation) openContinuous() {
 	f.open.reset(f)
 	if f.async.started {

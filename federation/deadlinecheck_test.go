@@ -50,7 +50,7 @@ func TestRefusedDeadlinesAreNeverMet(t *testing.T) {
 		_, err := New(s)
 		var problem config.Problem
 		switch {
-		case errors.As(err, &problem) && problem.Key == "federation.deadline_s" && strings.Contains(problem.Want, "no answer would ever come"):
+		case errors.As(err, &problem) && problem.Key == "federation.deadline_s" && strings.Contains(problem.Want, "no response would ever arrive"):
 			s.anyDeadline = true
 			for _, round := range run(t, s).Rounds {
 				if round.Participants > 0 {
@@ -97,7 +97,7 @@ func TestDeadlineBelowTheShortestResponse(t *testing.T) {
 	s := world(t, "mocha", Deadline, func(s *Setup) { s.Config.DeadlineS, s.Config.Fit = 0.01, false; ownWork(s) })
 	_, err := New(s)
 	const want = "federation.deadline_s = 0.01: must be at least 0.01"
-	if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "for download and upload, so that no answer would ever come") {
+	if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "for download and upload, so that no response would ever arrive") {
 		t.Errorf("%v, want %s...", err, want)
 	}
 	s.Config.Late = Keep

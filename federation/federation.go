@@ -135,7 +135,7 @@ type Federation struct {
 	fetched  int64      // see fetch
 }
 
-// device is what the server knows of a device.
+// device is the state of a device on the server.
 type device struct {
 	steps    int32 // of its work for this response
 	chosen   bool  // the server expects its response, to the open round or to an earlier one
@@ -259,7 +259,7 @@ func (f *Federation) clientsSetup() clients.Setup {
 	return c
 }
 
-// listener returns what the server does when it hears of clients.
+// listener returns the server's reactions to clients.
 func (f *Federation) listener() clients.Listener {
 	return clients.Listener{
 		Downloaded: f.downloaded, Responded: f.responded, Failed: f.failed,
@@ -275,13 +275,13 @@ func (f *Federation) check() error {
 	c := config.NewChecker()
 	f.setup.Config.ValidateMethod(c.In("federation"), &f.setup.Factory, f.setup.Options)
 	c.Require(!needs.AllClients || f.selection.asked == f.setup.Size.Devices, "federation.clients_per_round", f.selection.asked,
-		fmt.Sprintf("must be 0, and fraction 1: %s cannot do without any device's answer", name))
+		fmt.Sprintf("must be 0, and fraction 1: %s needs a response of every device", name))
 	if p := f.setup.Problem; p != nil {
 		c.Require(!needs.Smooth || p.Loss.Smoothness() > 0, "problem.loss", p.Config.Loss,
 			fmt.Sprintf("must be one of %s: %s needs a smooth loss", strings.Join(mtl.SmoothLosses(), ", "), name))
 	} else if !f.setup.Factory.OwnMetrics {
 		c.Require(f.setup.Config.ServerGFLOPS == 0, "federation.server_gflops", f.setup.Config.ServerGFLOPS,
-			"must be 0 in a run without learning: what the server would compute is not known")
+			"must be 0 in a run without learning: the work of the server is not known")
 	}
 	if f.weigher != nil {
 		_, able := f.method.(algorithms.Weighted)
@@ -345,7 +345,7 @@ loop:
 				out.Status = results.Interrupted
 				break loop
 			}
-			if h == 0 && f.outer > 0 { // not before: what is left between two rounds can be kept
+			if h == 0 && f.outer > 0 { // not earlier: a checkpoint between two rounds comes before it
 				if err := f.updateCoupling(); err != nil {
 					return nil, err
 				}

@@ -31,7 +31,7 @@ type EntryKind uint8
 const (
 	RoundStarted    EntryKind = iota // a round begins
 	AttemptStarted                   // the server, or its hub, sends the device a message
-	ActivitySpan                     // what the device did, see clients.Span; Amount: bytes on its own link, or FLOPs
+	ActivitySpan                     // an activity of the device, see clients.Span; Amount: bytes on its own link, or FLOPs
 	ResponseArrived                  // the response has arrived at the server; Amount: steps of the local work
 	AttemptFailed                    // an attempt has ended without a response
 	UpdateTaken                      // the server takes the device's update
@@ -66,7 +66,7 @@ func (all journals) Note(e Entry) {
 	}
 }
 
-// clientsJournal passes on what the clients note.
+// clientsJournal passes on the entries of the clients.
 type clientsJournal struct{ f *Federation }
 
 func (j clientsJournal) Note(e clients.Entry) {

@@ -223,7 +223,7 @@ func TestChargersFollowATrace(t *testing.T) {
 		t.Errorf("unplugged: %s after %d rounds", out.Status, len(out.Rounds)-1)
 	}
 	_, err := New(world(t, "mocha", Deadline, func(s *Setup) { s.Charging = always(true) }))
-	if want := "devices.charge_w = 0: must be positive: a trace or a model tells when chargers are plugged in"; err == nil || err.Error() != want {
+	if want := "devices.charge_w = 0: must be positive: a trace or a model says when chargers are plugged in"; err == nil || err.Error() != want {
 		t.Errorf("without a charger: %v", err)
 	}
 }

@@ -9,9 +9,9 @@ import (
 )
 
 // Protocol decides when a round of one run ends. The server asks clients, keeps the
-// responses, and calls the protocol at each of the moments below. What a protocol does
-// depends on these calls and on what [Round] shows alone: not on the machine's clock or
-// a global generator. It is resumed by making the same calls again.
+// responses, and calls the protocol at each of the moments below. A protocol
+// depends only on these calls and on [Round], not on the machine's clock or a global
+// generator. A resumed run makes the same calls again.
 //
 // A protocol may also be a [Limiter] and a [Weigher].
 type Protocol interface {
@@ -92,7 +92,7 @@ type ProtocolFactory struct {
 	History bool
 	// Traits returns the protocol's traits under valid settings.
 	Traits func(*Config) Traits
-	// Validate reports what is wrong with the settings under the protocol; nil: nothing.
+	// Validate reports errors in the settings under the protocol; nil: there are none.
 	Validate func(*Config, *config.Checker)
 	// New builds the protocol for one run. The options are what Options returned,
 	// decoded and valid; nil without Options.

@@ -3,8 +3,8 @@ package federation
 import "fedsim/config"
 
 // Asynchronous has no rounds: the server takes every response when it arrives and asks
-// another client with the model as it is then. What the results call a round ends with
-// as many responses as clients are asked at a time.
+// another client with the present model. In the results, a round ends with as many
+// responses as clients are at work at a time.
 const Asynchronous = "asynchronous"
 
 type asynchronous struct{}

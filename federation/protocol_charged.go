@@ -5,8 +5,8 @@ import (
 	"fedsim/engine"
 )
 
-// Charged charges every client the time of the same number of steps and lets it do a
-// random part of them (paper, appendix, "Systems Heterogeneity").
+// Charged charges every client the time of the same number of steps. Each does a random
+// part of them (paper, appendix, "Systems Heterogeneity").
 const Charged = "charged"
 
 type charged struct {

@@ -41,9 +41,8 @@ func init() {
 	})
 }
 
-// Steps is the controller of a client: what the message takes, what the client's own
-// link needs for the response, and its processor decide how many steps fit (paper,
-// section 3.4).
+// Steps is the controller of a client: the times of its message and its response, and its
+// processor, decide how many steps fit (paper, section 3.4).
 func (p *deadline) Steps(r *Round, client int) float64 {
 	return r.StepsWithin(client, p.cycle, p.margin)
 }
@@ -54,8 +53,8 @@ func (p *deadline) Responded(r *Round, _ int) { p.past.add(r.Now() - r.Began()) 
 
 func (p *deadline) Exhausted(*Round) {}
 
-// lengthening is the factor by which the cycle grows when it was too short to tell how
-// long it should be.
+// lengthening is the factor by which the cycle grows when too few responses arrived to
+// derive its length from them.
 const lengthening = 1.5
 
 // Close sets the clock cycle of the next round to a quantile of the response times of

@@ -5,8 +5,8 @@ import (
 	"fedsim/internal/rng"
 )
 
-// Round is what a protocol sees of the open round, and how it ends it. It shows nothing
-// of the future but what the server expects.
+// Round is the open round, for a protocol to see and to end. Of the future it shows only
+// the expectations of the server.
 type Round struct {
 	f           *Federation
 	ended       bool
@@ -59,7 +59,7 @@ func (r *Round) Expected() engine.Time { return r.expected }
 // responses may take longer than expected.
 func (r *Round) Sharing() bool { return r.f.clients.Sharing() }
 
-// History returns what the server knows of a client's earlier rounds. The protocol's
+// History returns the server's record of a client's earlier rounds. The protocol's
 // factory must declare History.
 func (r *Round) History(client int32) History { return r.f.reports.of(int(client)) }
 
@@ -73,8 +73,8 @@ func (r *Round) Stream(client int) Stream {
 }
 
 // StepsWithin returns how many steps of the method a client can do such that its
-// response takes a given time, as far as the client knows: what the message took, its
-// link's usual speed for the response, longer by a share, and its processor's speed now.
+// response takes a given time. The client knows the time of the message, its link's usual
+// speed, and its processor's present speed. The margin lengthens the uplink by a share.
 func (r *Round) StepsWithin(client int, length engine.Time, margin float64) float64 {
 	f := r.f
 	down, usual := f.clients.Transfers(client, f.clients.MessageBytes(f.setup.Size.Features))

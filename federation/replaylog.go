@@ -15,7 +15,7 @@ import (
 // the work of each device, which responses the server took. Events depend on nothing
 // else of the method. So a checkpoint is the replay log and the state of the method: a
 // resumed run replays its events by the log, without any computation, and then continues
-// with the method as it was.
+// with the saved method.
 type replayLog struct {
 	words     varints
 	replaying bool            // answers come from the log

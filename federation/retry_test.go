@@ -155,7 +155,7 @@ func TestRetryGivesUp(t *testing.T) {
 		s.Faults.DropProbabilityPerDevice = []float64{0, 1 - 0x1p-53}
 	})
 	out := run(t, s)
-	want := fmt.Sprintf("device 1 has been asked 100000 times in one round and never answered, and protocol %q waits for it", WaitForAll)
+	want := fmt.Sprintf("device 1 has been asked 100000 times in one round and never responded, and protocol %q waits for it", WaitForAll)
 	if out.Status != "stalled" || out.Reason != want || len(out.Rounds) != 1 {
 		t.Errorf("status %s after %d rounds: %s; want stalled in the first: %s", out.Status, len(out.Rounds)-1, out.Reason, want)
 	}

@@ -10,7 +10,7 @@ import (
 	"fedsim/results"
 )
 
-// runRound runs one round and returns its figures, objective aside.
+// runRound runs one round and returns its results without the objective.
 func (f *Federation) runRound() results.Round {
 	f.open.ended = false
 	f.open.began = f.clients.Now()
@@ -19,7 +19,7 @@ func (f *Federation) runRound() results.Round {
 		f.openContinuous()
 	} else {
 		for f.noneAvailable() {
-			// The server waits for the first device that can be reached.
+			// The server waits for the first device that is available.
 			if !f.clients.Step() || f.noneEverAvailable() {
 				f.stalled = f.whyNoneAvailable()
 			}
@@ -57,33 +57,32 @@ func (f *Federation) runRound() results.Round {
 		FLOPs: traffic.FLOPs, BytesDown: traffic.BytesDown, BytesUp: traffic.BytesUp,
 		Thetas: thetas,
 	}
-	f.tally = tally{} // what happens before the next round counts for it
+	f.tally = tally{} // events between two rounds count for the second
 	batteries := f.clients.Batteries()
 	batteries.AccountAll(f.clients.Now())
 	f.noteRound()
 	f.round++
-	// Also what was spent between the last round and this one.
+	// The energy between two rounds counts for the second.
 	spent := batteries.Total().DrainedJ
 	r.TimeS, r.EnergyJ = f.clients.Now().Seconds(), spent-f.energy.spent
 	f.energy.spent = spent
 	return r
 }
 
-// why says why a round that has no events left has not ended.
+// whyNotEnded returns why a round without further events has not ended.
 func (f *Federation) whyNotEnded() string {
 	if f.clients.Clock().Pending() == 0 && !f.open.timed {
-		return fmt.Sprintf("round %d waits for answers that never come: devices are away for ever", f.round+1)
+		return fmt.Sprintf("round %d waits for responses that never arrive: devices are unavailable forever", f.round+1)
 	}
 	return beyond(fmt.Sprintf("round %d", f.round+1))
 }
 
-// aborted reports whether the run has ended in the middle of a round: it stalled, or was
-// interrupted and its round did not end.
+// aborted reports whether the run has ended within a round: it stalled, or was
+// interrupted.
 func (f *Federation) aborted() bool { return f.stalled != "" || f.watchdog.discarded.Load() }
 
-// noneAvailable reports whether a round that begins now has no device to ask and no
-// answer to wait for. Under wait-for-all a round of all devices begins regardless:
-// it waits for each of them anyway.
+// noneAvailable reports whether a round that begins now has no device to ask and no late
+// response to wait for. A round that waits for all devices begins in any case.
 func (f *Federation) noneAvailable() bool {
 	n := len(f.devices)
 	if f.traits.WaitsForAll && f.selector == nil {
@@ -92,8 +91,8 @@ func (f *Federation) noneAvailable() bool {
 	return f.clients.Unavailable() == n && len(f.open.late) == 0
 }
 
-// openRound chooses the devices of the round, plans it for those that can be reached,
-// lets them solve, and sends the server's message. The round must not be deserted.
+// openRound selects the devices of the round, prepares their attempts, does their local
+// work, and sends the server's message.
 func (f *Federation) openRound() {
 	f.choose()
 	waits := f.traits.WaitsForAll
@@ -133,8 +132,8 @@ func (f *Federation) openRound() {
 	}
 }
 
-// plan draws what the download and the faults have in store for device t in this
-// round, and decides how many steps it may take.
+// prepare draws the downlink and the drop of device t in this round, and limits its
+// steps.
 func (f *Federation) prepare(t int) {
 	f.clients.PrepareDownlink(t, f.round, 0)
 	if f.limiter != nil {
@@ -142,9 +141,9 @@ func (f *Federation) prepare(t int) {
 	}
 }
 
-// mustSolve reports whether device t will compute in this round. Under
-// wait-for-all everyone will in the end; so will who is asked again. Without
-// rounds a device is only listed when it will.
+// mustSolve reports whether device t may compute in this round. If the round waits for
+// all, every device will. A device that drops may be asked again. Without rounds only
+// devices that compute are listed.
 func (f *Federation) mustSolve(t int) bool {
 	if f.traits.WaitsForAll || f.traits.Continuous {
 		return true
@@ -152,9 +151,8 @@ func (f *Federation) mustSolve(t int) bool {
 	return f.clients.Available(t) && f.budget(t) > 0 && (!f.clients.DropsAtOnce(t) || f.setup.Config.Retries > 0)
 }
 
-// solve does the local work of those of the devices listed that must, on all
-// cores. The work depends on what they are sent alone, so that it can be done
-// before its virtual time has come.
+// solve does the local work of those devices listed that must, on all cores. The work
+// depends only on their messages, so it can be done before its virtual time.
 func (f *Federation) solve(listed []int32) {
 	f.setup.Pool.For(len(listed), func(i, worker int) {
 		t := int(listed[i])
@@ -186,7 +184,7 @@ func (f *Federation) solve(listed []int32) {
 	}
 }
 
-// responded lets the server have the answer of device t, which has just arrived.
+// responded hears that the response of device t has arrived.
 func (f *Federation) responded(t int) {
 	f.devices[t].answered = true
 	f.note(ResponseArrived, t, float64(f.devices[t].steps))
@@ -195,7 +193,7 @@ func (f *Federation) responded(t int) {
 		f.takeResponse(t)
 		return
 	}
-	if f.open.ended { // between two rounds: an answer that is late
+	if f.open.ended { // a late response between two rounds
 		return
 	}
 	f.open.received++
@@ -204,7 +202,7 @@ func (f *Federation) responded(t int) {
 	f.checkExhausted()
 }
 
-// without lets the open round do without the answer of device t.
+// stopExpecting takes device t from those that may still respond in this round.
 func (f *Federation) stopExpecting(t int) {
 	if !f.open.ended {
 		f.open.outstanding--
@@ -213,7 +211,7 @@ func (f *Federation) stopExpecting(t int) {
 	}
 }
 
-// checkExhausted tells the protocol when no response can arrive any more in the round.
+// checkExhausted calls the protocol when no further response can arrive in the round.
 func (f *Federation) checkExhausted() {
 	if f.open.outstanding <= 0 {
 		f.protocol.Exhausted(&f.open)
@@ -226,13 +224,13 @@ func (f *Federation) end() {
 	f.clients.Stop()
 }
 
-// askAgain ends the server's wait for the answer of device t: it is asked again, or
-// another is in its place.
+// askAgain handles the end of the wait for device t. The device, or another one in its
+// place, is asked again.
 func (f *Federation) askAgain(t int) {
 	switch {
 	case f.continuous() && f.clients.Failed(t):
 		f.discardAttempt(t)
-	case f.continuous(): // it is done with the answer that it has
+	case f.continuous(): // the server has processed a response
 		f.askAnother(t)
 	case !f.clients.Available(t):
 		f.clients.Release(t)
@@ -244,7 +242,7 @@ func (f *Federation) askAgain(t int) {
 	}
 }
 
-// mostAttempts is how often something is tried in one round.
+// mostAttempts is the limit of attempts in one round.
 const mostAttempts = 100_000
 
 // retry asks device t again.
@@ -253,34 +251,33 @@ func (f *Federation) retry(t int) {
 		return
 	}
 	if f.clients.Try(t)+1 == mostAttempts {
-		f.stall(t, fmt.Sprintf("has been asked %d times in one round and never answered", mostAttempts))
+		f.stall(t, fmt.Sprintf("has been asked %d times in one round and never responded", mostAttempts))
 		return
 	}
 	f.clients.Retry(t)
 }
 
-// countResponses decides whether the server takes the answers that the round has: all of
-// them, or none when they are too few.
+// countResponses decides whether the server takes the responses of the round: all of
+// them, or none if they are too few.
 func (f *Federation) countResponses() {
-	answers := 0
+	responses := 0
 	for _, t := range f.all() {
 		if f.devices[t].answered {
-			answers++
+			responses++
 		}
 	}
-	f.open.enough = answers >= f.setup.Config.MinReports
+	f.open.enough = responses >= f.setup.Config.MinReports
 }
 
-// takes reports whether the server takes an answer of device t in the round that was
-// settled.
+// takes reports whether the server takes a response of device t in the round that closes.
 func (f *Federation) takes(t int) bool {
 	d := &f.devices[t]
 	return d.chosen && d.answered && f.open.enough
 }
 
-// close ends the round: the server takes the updates it has received, in device
-// order, and everything else is forgotten on both sides, or goes on when late
-// answers are kept.
+// close ends the round. The server takes the updates that it has received, in device
+// order. All other work is discarded on both sides, or continues under a protocol that
+// takes late responses.
 func (f *Federation) close() {
 	f.clients.StopServerTimer()
 	all := f.all()
@@ -312,7 +309,7 @@ func (f *Federation) close() {
 	f.protocol.Close(&f.open)
 }
 
-// endAttempt ends what device t does for an answer that has not come.
+// endAttempt ends the attempt of device t, whose response has not arrived.
 func (f *Federation) endAttempt(t int, fresh bool) {
 	d := &f.devices[t]
 	if d.solved {

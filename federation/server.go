@@ -33,12 +33,12 @@ func (f *Federation) model(t int) int {
 	}
 }
 
-// prepareUplink tells the clients of the work of device t, as far as it is known, and
-// lets them draw the upload.
+// prepareUplink prepares the uplink of device t. If its work is not done yet, its length
+// is estimated.
 func (f *Federation) prepareUplink(t int) {
 	if d := &f.devices[t]; !d.solved {
 		flops := 0.0
-		if f.continuous() { // as long as it took the last time
+		if f.continuous() { // the last one of the device
 			flops, _ = f.clients.Work(t)
 		}
 		f.clients.SetWork(t, flops, f.clients.MessageBytes(f.setup.Size.Features))
@@ -54,12 +54,12 @@ func (f *Federation) downloaded(t int) (compute bool) {
 	return f.budget(t) != 0
 }
 
-// failed hears that the attempt of device t brings no response. The server cannot know
-// before the response is due, unless the device has found no time, or its battery is
-// empty.
+// failed hears that the attempt of device t brings no response. The server notices
+// when the response is overdue, but at once when the device has no time to compute, or
+// its battery is depleted.
 func (f *Federation) failed(t int, why clients.Reason) {
 	switch why {
-	case clients.BatteryDepleted: // depleted hears of it, too
+	case clients.BatteryDepleted: // see depleted
 	case clients.NoTime:
 		f.stopExpecting(t)
 	default:
@@ -99,11 +99,11 @@ func (f *Federation) recharged(t int) {
 	}
 }
 
-// available hears that device t is available again, and asks it for what the server is
-// waiting for.
+// available hears that device t is available again, and asks it if the server needs its
+// response.
 func (f *Federation) available(t int) {
 	switch {
-	case f.stalled != "" || !f.clients.Idle(t): // at work, or it is asked when the response is due
+	case f.stalled != "" || !f.clients.Idle(t): // at work, or asked when its response is overdue
 	case f.continuous():
 		f.askIfIdle(t)
 	case f.needsResponse(t):
@@ -137,16 +137,15 @@ func (f *Federation) repeat(hub, n int) bool {
 	return f.asksAgain(n - 1)
 }
 
-// unreached hears that a hub has given up device t.
+// unreached hears that a hub has no further use of device t.
 func (f *Federation) unreached(t int, why clients.Reason) {
 	f.markDropped(t, why)
-	if !f.traits.WaitsForAll { // else it is asked when it is back
+	if !f.traits.WaitsForAll { // otherwise it is asked when it is available
 		f.stopExpecting(t)
 	}
 }
 
-// asksAgain reports whether the server asks a device again after so many attempts but
-// one.
+// asksAgain reports whether the server asks a device again after a number of tries.
 func (f *Federation) asksAgain(attempt int) bool {
 	return f.traits.Continuous || f.traits.WaitsForAll || attempt < f.setup.Config.Retries
 }
@@ -171,7 +170,7 @@ func (f *Federation) stall(t int, why string) {
 	f.clients.Stop()
 }
 
-// fetch reads what the server knows of devices whose events come next.
+// fetch reads the state of devices whose events come next into caches.
 func (f *Federation) fetch(soon []int32) {
 	read := int64(0)
 	for _, t := range soon {
@@ -179,5 +178,5 @@ func (f *Federation) fetch(soon []int32) {
 			read += int64(f.devices[t].steps) + int64(f.budget(int(t)))
 		}
 	}
-	f.fetched = read // what is not used would not be read
+	f.fetched = read // the compiler removes reads without a use
 }

@@ -70,7 +70,7 @@ func (f *Federation) dueForCheck() bool {
 }
 
 // noneEverAvailable reports whether no device will ever be available again. It returns
-// false unless a check is due.
+// false between two checks.
 func (f *Federation) noneEverAvailable() bool {
 	if !f.dueForCheck() {
 		return false

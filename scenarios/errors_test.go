@@ -278,13 +278,13 @@ func TestLoadErrors(t *testing.T) {
 func TestMethodsAndProtocols(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"a protocol for all", "[methods.mocha]\n[methods.cocoa]\n[federation]\nprotocol = \"deadline\"\ndeadline_s = 1\n",
-			`x.toml:4:12: federation.protocol = "deadline": must be "wait-for-all": cocoa cannot do without any device's answer`},
+			`x.toml:4:12: federation.protocol = "deadline": must be "wait-for-all": cocoa needs a response of every device`},
 		{"the protocol of a method", "[methods.cocoa]\nprotocol = \"charged\"\n",
-			`x.toml:2:12: federation.protocol = "charged": must be "wait-for-all": cocoa cannot do without any device's answer`},
+			`x.toml:2:12: federation.protocol = "charged": must be "wait-for-all": cocoa needs a response of every device`},
 		{"no rounds", "[methods.mocha]\nprotocol = \"asynchronous\"\n",
 			`x.toml:2:12: federation.protocol = "asynchronous": must be another: mocha works in rounds`},
 		{"no work, one of several", "[methods.mocha]\n[[experiment]]\nname = \"e\"\nsweep = { \"methods.mocha.options.epochs\" = [1, 0] }\n[federation]\nprotocol = \"wait-for-all\"\n",
-			`x.toml:6:12: federation.protocol = "wait-for-all": must be "deadline" with fit_work, or "charged": mocha was given no amount of local work of its own`},
+			`x.toml:6:12: federation.protocol = "wait-for-all": must be "deadline" with fit_work, or "charged": mocha has no setting for the amount of local work`},
 		{"the authors' cost", "[methods.fedavg]\n[federation]\ncost = \"authors\"\n",
 			`x.toml:3:8: federation.cost = "authors": must be "physical" or "relative": the authors' drivers have no cost for fedavg`},
 	} {
