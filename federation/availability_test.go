@@ -12,8 +12,7 @@ import (
 	"fedsim/internal/rng"
 )
 
-// windows is the presence of devices that are away for some time, once; those
-// from the second on never are.
+// windows is an availability trace: device 0 is unavailable once, the others never.
 type windows struct{ from, to engine.Time }
 
 func (w windows) Available(device int, at engine.Time) (bool, engine.Time) {
@@ -27,9 +26,9 @@ func (w windows) Available(device int, at engine.Time) (bool, engine.Time) {
 	}
 }
 
-// A device alone, asked to wait for: with "resume" its round takes as much longer
-// as it was away, wherever that was, and nothing is done twice; with "discard" it
-// begins anew when it is asked again, and what it did is spent.
+// A single device under wait-for-all becomes unavailable during its attempt. With
+// "resume" its round takes longer by that time, and no work is repeated. With "discard"
+// the device starts the attempt again, and the work before is lost.
 func TestADeviceThatGoesAwayAndComesBack(t *testing.T) {
 	calm := run(t, alone(t, nil)).Rounds[1]
 	once := calm.TimeS
@@ -82,7 +81,7 @@ func alone(t testing.TB, change func(*Setup)) Setup {
 	})
 }
 
-// bounded stops a run that does not end: those of the tests take some thousands of
+// bounded stops a run that does not end: those of the tests have some thousands of
 // events.
 func bounded() *engine.Hooks {
 	events := 0
@@ -93,8 +92,8 @@ func bounded() *engine.Hooks {
 	}}
 }
 
-// coins is the presence of devices that toss, every tenth of a second, whether they
-// can be reached.
+// coins is an availability trace: every tenth of a second each device is available with
+// a given probability.
 type coins struct {
 	seed  uint64
 	share float64
@@ -108,7 +107,7 @@ func (c coins) Available(device int, at engine.Time) (bool, engine.Time) {
 	return s.Float64() < c.share, (n + 1) * toss
 }
 
-// Devices that are always there are as if nothing was said, under every protocol.
+// A trace of devices that are always available equals no trace, under every protocol.
 func TestAlwaysPresentEqualsNoPresence(t *testing.T) {
 	for _, protocol := range []string{WaitForAll, Deadline, Charged, First} {
 		without := run(t, world(t, "mocha", protocol, busyNetwork))
@@ -122,15 +121,15 @@ func TestAlwaysPresentEqualsNoPresence(t *testing.T) {
 	}
 }
 
-// busyNetwork makes drops and jitter, under a method with work of its own.
+// busyNetwork adds drops and jitter to a method that sets its own amount of work.
 func busyNetwork(s *Setup) {
 	s.Options = s.Factory.Options()
 	s.Network.Jitter, s.Network.LossProbability = 0.5, 0.1
 	s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtRandom
 }
 
-// Whatever comes and goes, under whatever policy: the clock goes on, weak duality
-// holds, nobody is counted twice, and one worker makes the same bits as two.
+// With random availability and policies the clock advances, weak duality holds, no
+// device is counted twice, and one worker gives the same bits as two.
 func TestChurnUnderEveryPolicy(t *testing.T) {
 	problem := randomProblem(t, features, sizes...)
 	rapid.Check(t, func(rt *rapid.T) {

@@ -10,9 +10,9 @@ import (
 	"fedsim/results"
 )
 
-// The baselines of Table 1 as federated methods: MOCHA on pooled data comes to the
-// support vector machine on all rows, and without a relation between the tasks to
-// that of each task's rows, as if they lay in one place.
+// The baselines of Table 1 as federated methods: MOCHA on pooled data reaches the
+// support vector machine on all rows, and with unrelated tasks that on each task's
+// rows.
 func TestLocalAndGlobalModelsComeOutOfAFederation(t *testing.T) {
 	apart := learning(t)
 	cfg := apart.Config

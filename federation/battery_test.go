@@ -34,7 +34,7 @@ func TestEnergyClosedForm(t *testing.T) {
 				radioUp := (438.39*f.clients.Links().UplinkMbps(k) + 1288.04) / 1e3
 				down := 8 * message / 1e6 / f.clients.Links().DownlinkMbps(k)
 				up := 8 * message / 1e6 / f.clients.Links().UplinkMbps(k)
-				const latency, connected = 2 * 0.015, 1.28804 // both ways, and what the radio draws meanwhile
+				const latency, connected = 2 * 0.015, 1.28804 // both ways, and the power of the radio then
 				compute := f.clients.State(k).FLOPs / f.clients.Fleet().Rate(k)
 				rest := r.TimeS - before - down - compute - up - latency
 				want += (idleW+connected)*latency + (idleW+radioDown)*down + computeW*compute + (idleW+radioUp)*up + idleW*rest
@@ -47,8 +47,8 @@ func TestEnergyClosedForm(t *testing.T) {
 	}
 }
 
-// Every joule that leaves a battery belongs to a round, whatever happens: also
-// those spent while the server works or waits for devices to come back.
+// Every joule that leaves a battery belongs to a round, also while the server works or
+// waits for devices.
 func TestEnergyIsConserved(t *testing.T) {
 	for _, protocol := range []string{WaitForAll, Deadline, Charged} {
 		f := start(t, world(t, "mb-sdca", protocol, func(s *Setup) {
@@ -89,8 +89,8 @@ func TestEnergyIsConserved(t *testing.T) {
 	}
 }
 
-// emptied makes device 2 run empty in the third round or so while the others
-// hardly notice: all have little, and it has the most rows.
+// emptied gives all devices small batteries. Device 2, which has the most rows, is
+// depleted in about the third round.
 func emptied(s *Setup) {
 	s.Options.(*algorithms.MOCHAOptions).Epochs = 1
 	joules(s, 8)
@@ -98,7 +98,7 @@ func emptied(s *Setup) {
 
 var lopsided = []int{5, 5, 40}
 
-// Wait-for-all cannot go on without a device that is never charged.
+// Wait-for-all stalls when a depleted device is never charged.
 func TestStalledByAnEmptyBattery(t *testing.T) {
 	s := world(t, "mocha", WaitForAll, func(s *Setup) {
 		s.Problem = randomProblem(t, features, lopsided...)
@@ -127,8 +127,8 @@ func TestStalledByAnEmptyBattery(t *testing.T) {
 	}
 }
 
-// withoutEnergy returns rounds with the energy of others: the same figures are
-// summed from different numbers on mains and on batteries.
+// withoutEnergy returns rounds with the energy of other rounds: on mains and on
+// batteries the sums have different rounding.
 func withoutEnergy(rounds, others []results.Round) []results.Round {
 	all := append([]results.Round(nil), rounds...)
 	for h := range all {
@@ -137,8 +137,7 @@ func withoutEnergy(rounds, others []results.Round) []results.Round {
 	return all
 }
 
-// A battery that runs empty when the answer is already there stalls the next
-// round, not this one.
+// A battery that is depleted after the response stalls the next round, not this one.
 func TestStalledBeforeTheNextRound(t *testing.T) {
 	// Device 0 is done early and idles; it dies then.
 	f := start(t, world(t, "mocha", WaitForAll, func(s *Setup) {
@@ -160,7 +159,7 @@ func TestStalledBeforeTheNextRound(t *testing.T) {
 	}
 }
 
-// Under a deadline the others go on.
+// Under a deadline the other devices continue.
 func TestDeadlineGoesOnWithoutEmptyDevices(t *testing.T) {
 	for _, protocol := range []string{Deadline, Charged} {
 		out := run(t, world(t, "mocha", protocol, func(s *Setup) {
@@ -189,8 +188,8 @@ func TestDeadlineGoesOnWithoutEmptyDevices(t *testing.T) {
 	}
 }
 
-// A device that is charged misses the rounds until it is back, to the
-// nanosecond, and is then asked as any other.
+// A device that charges misses all rounds until it is recharged, to the nanosecond, and
+// is then asked again.
 func TestChargedDevicesComeBack(t *testing.T) {
 	for _, protocol := range []string{Deadline, Charged} {
 		var f *Federation
@@ -251,7 +250,7 @@ func TestChargedDevicesComeBack(t *testing.T) {
 	}
 }
 
-// When nobody is up, a round begins as soon as the first is back.
+// When no device is available, a round begins as soon as the first one is.
 func TestDeadlineWaitsForTheFirstToComeBack(t *testing.T) {
 	const capacity, charger = 3.0, 1.5
 	f := start(t, world(t, "mocha", Deadline, func(s *Setup) {
@@ -291,7 +290,7 @@ func TestDeadlineWaitsForTheFirstToComeBack(t *testing.T) {
 	}
 }
 
-// When nobody is up and nobody is charged, the run cannot go on.
+// When all devices are depleted and none is charged, the run stalls.
 func TestDeadlineStallsWithoutAnyDevice(t *testing.T) {
 	for _, protocol := range []string{Deadline, Charged} {
 		out := run(t, world(t, "mocha", protocol, func(s *Setup) {
@@ -308,7 +307,7 @@ func TestDeadlineStallsWithoutAnyDevice(t *testing.T) {
 	}
 }
 
-// Batteries that are empty from the start are as good as dead ones.
+// Batteries that are empty at the start never work.
 func TestEmptyFromTheStart(t *testing.T) {
 	for protocol, want := range map[string]string{
 		WaitForAll: `device 0 has an empty battery and is never charged, and protocol "wait-for-all" waits for it`,
@@ -345,9 +344,8 @@ func TestEmptyFromTheStart(t *testing.T) {
 	}
 }
 
-// A device that comes back with less than an attempt takes would be asked without
-// end: the run stalls at once. With a little more it answers, one attempt for each
-// charge.
+// A device that is recharged to less than an attempt takes would be asked forever: the
+// run stalls at once. With slightly more it responds, one attempt for each charge.
 func TestStalledByABatteryTooSmallForAnAttempt(t *testing.T) {
 	for _, loss := range []float64{0, 0.3} {
 		for _, enough := range []bool{true, false} {
@@ -385,7 +383,7 @@ func TestStalledByABatteryTooSmallForAnAttempt(t *testing.T) {
 	}
 }
 
-// With jitter the next transfer may be short enough: nothing is given up early.
+// With jitter the next transfer may be short enough: the run does not stall early.
 func TestSmallBatteryWithJitterIsTriedOn(t *testing.T) {
 	out := run(t, world(t, "mb-sgd", WaitForAll, func(s *Setup) {
 		s.Problem = randomProblem(t, features, 10)

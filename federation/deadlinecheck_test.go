@@ -12,9 +12,8 @@ import (
 	"fedsim/network"
 )
 
-// Whenever a deadline is refused, a run that takes it all the same never has an
-// answer, whatever else is set; and where nothing but link and clock decides, every
-// deadline that is not refused has one.
+// A run with a deadline that New refuses never has a response, with any settings. Where
+// only link and processor decide, every other deadline has one.
 func TestRefusedDeadlinesAreNeverMet(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		fit := rapid.Bool().Draw(r, "fit")
@@ -78,8 +77,7 @@ func TestRefusedDeadlinesAreNeverMet(t *testing.T) {
 	}
 }
 
-// ownWork gives the method work of its own where the protocol does not say how much
-// there is.
+// ownWork gives the method an amount of work where the protocol does not limit it.
 func ownWork(s *Setup) {
 	if s.Config.Fit && s.Config.Protocol == Deadline {
 		return
@@ -102,6 +100,6 @@ func TestDeadlineBelowTheShortestResponse(t *testing.T) {
 	}
 	s.Config.Late = Keep
 	if _, err := New(s); err != nil {
-		t.Errorf("late answers are kept, and come: %v", err)
+		t.Errorf("late responses are taken, and arrive: %v", err)
 	}
 }

@@ -13,9 +13,8 @@ import (
 	"fedsim/results"
 )
 
-// A clock cycle in which nothing can be done: too short for the download, for
-// the upload after it, or for a single step between them. Everyone is late, and
-// the model stays what it was.
+// A clock cycle too short for the downlink, the uplink after it, or a single step
+// between them. Every device is late, and the model does not change.
 func TestDeadlineTooShort(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -79,8 +78,8 @@ func TestDeadlineTooShort(t *testing.T) {
 	}
 }
 
-// A device for which nothing is left of the clock cycle waits for the next
-// round; a drop that was to strike it later on must not strike it there.
+// A device without time in the clock cycle waits for the next round. A drop that was
+// drawn for it must not happen there.
 func TestNoStrikeFromAnEarlierRound(t *testing.T) {
 	for _, where := range []string{devices.AtCompute, devices.AtUpload, devices.AtRandom} {
 		t.Run(where, func(t *testing.T) {
@@ -110,7 +109,7 @@ func TestNoStrikeFromAnEarlierRound(t *testing.T) {
 	}
 }
 
-// A round leaves nothing pending on mains, whatever happened in it.
+// On mains no event is pending after a round.
 func TestRoundsLeaveNoEventsBehind(t *testing.T) {
 	for _, protocol := range []string{WaitForAll, Deadline, Charged} {
 		f := start(t, world(t, "mb-sgd", protocol, func(s *Setup) {
@@ -133,8 +132,7 @@ func TestRoundsLeaveNoEventsBehind(t *testing.T) {
 	}
 }
 
-// The clock holds 292 years. A run that would go beyond cannot go on, and says
-// so instead of losing who has not answered by then.
+// The clock holds 292 years. A run beyond that stalls with this reason.
 func TestEndOfTime(t *testing.T) {
 	for _, protocol := range []string{WaitForAll, Deadline, Charged} {
 		out := run(t, world(t, "mocha", protocol, func(s *Setup) {
@@ -156,7 +154,7 @@ func TestEndOfTime(t *testing.T) {
 	}
 }
 
-// One device and one row are a federation.
+// A federation may have one device and one row.
 func TestSmallestFederation(t *testing.T) {
 	for _, protocol := range []string{WaitForAll, Deadline, Charged} {
 		for _, method := range []string{"mocha", "mb-sdca", "mb-sgd"} {
@@ -170,8 +168,8 @@ func TestSmallestFederation(t *testing.T) {
 	}
 }
 
-// Every device's share of the counts adds up without faults; with faults under
-// a deadline no more can be spent than that.
+// Without faults the counts of a round are the sums over devices. With faults they are
+// at most that.
 func TestFLOPsAndBytesAreConserved(t *testing.T) {
 	for _, protocol := range []string{WaitForAll, Deadline, Charged} {
 		for _, method := range []string{"mocha", "cocoa", "mb-sdca", "mb-sgd"} {
@@ -205,7 +203,7 @@ func TestFLOPsAndBytesAreConserved(t *testing.T) {
 							if r.FLOPs > flops*(1+1e-12) || r.BytesDown > bytes || r.BytesUp > bytes {
 								t.Errorf("round %d: %g FLOPs, %g bytes down, %g up; at most %g, %g", h, r.FLOPs, r.BytesDown, r.BytesUp, flops, bytes)
 							}
-							// What has arrived was computed and sent in full.
+							// Responses that arrived were computed and sent in full.
 							if least := float64(r.Participants) * message; r.BytesDown < least || r.BytesUp < least {
 								t.Errorf("round %d: %g bytes down, %g up for %d answers", h, r.BytesDown, r.BytesUp, r.Participants)
 							}

@@ -20,9 +20,8 @@ import (
 	"fedsim/results"
 )
 
-// randomProblem makes a small classification problem whose tasks are tied to
-// their mean, with the given numbers of rows: labels follow a direction that is
-// partly shared, one in ten is flipped.
+// randomProblem makes a small classification problem with the given numbers of rows.
+// Labels follow a direction that tasks share in part; one in ten is flipped.
 func randomProblem(t testing.TB, features int, sizes ...int) *mtl.Problem {
 	t.Helper()
 	train := &data.Set{Name: "random", Features: features, Generated: true}
@@ -85,8 +84,8 @@ const (
 
 var sizes = []int{12, 31, 8, 20, 9, 40, 15}
 
-// world returns the setup of a method under a protocol in which nothing fails;
-// change may be nil.
+// world returns the setup of a method under a protocol without failures. change may be
+// nil.
 func world(t testing.TB, method, protocol string, change func(*Setup)) Setup {
 	t.Helper()
 	factory, ok := algorithms.Lookup(method)
@@ -151,7 +150,7 @@ func start(t testing.TB, s Setup) *Federation {
 	return f
 }
 
-// run goes through the whole plan.
+// run runs the whole plan.
 func run(t testing.TB, s Setup) *Outcome {
 	t.Helper()
 	out, err := start(t, s).Run(t.Context(), nil)
@@ -186,7 +185,7 @@ func sameRounds(a, b []results.Round) error {
 	return nil
 }
 
-// sameOutcome compares everything that runs leave.
+// sameOutcome compares the outcomes of two runs.
 func sameOutcome(a, b *Outcome) error {
 	if err := sameRounds(a.Rounds, b.Rounds); err != nil {
 		return err
@@ -242,8 +241,8 @@ func near(got, want, tolerance float64) bool {
 // to it.
 const nanosecond = 1e-9
 
-// witness returns hooks that call seen before each event is handled, with the
-// phase its device is in then, except those of hubs; f is set once the federation is there.
+// witness returns hooks that call seen before each event of a device, with the device's
+// state then. The test sets f.
 func witness(f **Federation, seen func(e engine.Event, d clients.State)) *engine.Hooks {
 	return &engine.Hooks{Fired: func(e engine.Event) {
 		if e.Device >= 0 && int(e.Device) < len((*f).devices) {
@@ -252,7 +251,7 @@ func witness(f **Federation, seen func(e engine.Event, d clients.State)) *engine
 	}}
 }
 
-// learning returns a problem whose coupling is learnt, starting at the identity.
+// learning returns a problem whose coupling is learned, starting at the identity.
 func learning(t testing.TB) *mtl.Problem {
 	t.Helper()
 	p := randomProblem(t, features, sizes...)
@@ -263,7 +262,7 @@ func learning(t testing.TB) *mtl.Problem {
 	return p
 }
 
-// replay takes round h of a method, everyone answering, without a federation.
+// replay does round h of a method with all devices, without a federation.
 func replay(a algorithms.Algorithm, s Setup, h int) {
 	a.Begin()
 	for k := range s.Problem.Tasks() {
@@ -300,8 +299,7 @@ func withConfig(t testing.TB, p *mtl.Problem, cfg mtl.Config) *mtl.Problem {
 	return q
 }
 
-// fixedScale is a regulariser whose coupling does not depend on the number of
-// tasks.
+// fixedScale is a regularizer whose coupling does not depend on the number of tasks.
 type fixedScale struct{ scale float64 }
 
 func (r fixedScale) Start(_ *parallel.Pool, m int) (mtl.Coupling, error) {
@@ -314,7 +312,7 @@ func (fixedScale) Update(*parallel.Pool, *data.Matrix, float64) (mtl.Coupling, e
 
 func (fixedScale) UpdateFLOPs(int, int) float64 { return 0 }
 
-// work returns what the local solve of a device took in the open round.
+// work returns the local work of a device in the open round.
 func (f *Federation) work(t int) algorithms.Work {
 	flops, bytes := f.clients.Work(t)
 	header := f.clients.MessageBytes(0)

@@ -9,9 +9,9 @@ import (
 	"fedsim/devices/fleets"
 )
 
-// footprint returns how many bytes a device of a federation takes after some
-// rounds, with all that has grown in them: its state, its meters, its speed, its
-// pending events and the scratch that they are sorted in.
+// footprint returns how many bytes a device of a federation takes after some rounds:
+// its state, its meters, its speed, its pending events, and the scratch space to sort
+// them.
 func footprint(t *testing.T, n int, change func(*Setup)) float64 {
 	t.Helper()
 	before := heap()
@@ -30,7 +30,7 @@ func footprint(t *testing.T, n int, change func(*Setup)) float64 {
 func heap() uint64 {
 	var m runtime.MemStats
 	runtime.GC()
-	runtime.GC() // pools let go of what they hold in the second
+	runtime.GC() // pools release their memory in the second
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }

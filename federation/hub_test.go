@@ -24,12 +24,12 @@ func behind(s *Setup, size int) {
 	s.Network.HubSize, s.Network.HubMbps, s.Network.HubRTTms = size, shortMbps, shortRTTms
 }
 
-// shortS is how long a message of so many bytes takes on a short link.
+// shortS returns the time of a message on a short link.
 func shortS(bytes float64) float64 { return shortRTTms/2e3 + bytes*8/(shortMbps*1e6) }
 
-// One hub for everyone: the server's message with a model for each task, the
-// slowest device's short link and work, and the answers in one message. Devices pay
-// for what they do; the hub's radio is nobody's.
+// One hub for all devices: the server's message has a model for each task, and the hub
+// sends all responses in one message. Devices pay for their own transfers; the hub's
+// radio costs nothing.
 func TestARoundBehindOneHubClosedForm(t *testing.T) {
 	f := start(t, world(t, "mocha", WaitForAll, func(s *Setup) { behind(s, len(sizes)) }))
 	f.clients.Begin()
@@ -63,8 +63,8 @@ func TestARoundBehindOneHubClosedForm(t *testing.T) {
 	}
 }
 
-// The answers of devices of one task add up to one, and such devices are sent the
-// same; under a method with one model that goes for all of them.
+// Devices of one task share a message, and their responses add up to one. Under a
+// method with one model all devices do.
 func TestAHubsMessageCarriesAModelForEachTask(t *testing.T) {
 	// sharing gives devices 0..6 the tasks 0, 1, 0, 2, 1, 0, 2.
 	shared := sharing(t)
@@ -95,8 +95,8 @@ func TestAHubsMessageCarriesAModelForEachTask(t *testing.T) {
 	}
 }
 
-// Hubs of one device each, in no distance from it, are no hubs: the same rounds at
-// the same instants, with devices and links that differ, jitter and drops.
+// Hubs of one device each, without delay, change nothing: the rounds are the same, with
+// different devices and links, jitter and drops.
 func TestHubsOfOneAtNoDistanceAreNone(t *testing.T) {
 	for _, protocol := range []string{WaitForAll, Deadline, Charged, First} {
 		for _, method := range []string{"mocha", "fedavg"} {
@@ -136,9 +136,8 @@ func TestHubsOfOneAtNoDistanceAreNone(t *testing.T) {
 	}
 }
 
-// A round under wait-for-all lasts as long as its slowest hub: its two transfers as
-// they were drawn, and in between its slowest device. A slow twin of one line, on
-// random worlds.
+// A round under wait-for-all takes as long as its slowest hub: its two transfers, and
+// its slowest device between them. One line computes the same, on random setups.
 func TestARoundLastsAsLongAsItsSlowestHub(t *testing.T) {
 	problem := randomProblem(t, features, sizes...)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -175,8 +174,8 @@ func TestARoundLastsAsLongAsItsSlowestHub(t *testing.T) {
 	})
 }
 
-// A device that drops is not waited for: its hub sends what it has when the last of
-// the others has answered, in a message without the model of that one.
+// A hub does not wait for a device that drops: it sends the responses of the others,
+// without that device's model.
 func TestAHubSendsWithoutThoseThatAreLost(t *testing.T) {
 	const gone = 5 // the device with the most rows
 	f := start(t, world(t, "mb-sgd", Charged, func(s *Setup) {
@@ -192,9 +191,9 @@ func TestAHubSendsWithoutThoseThatAreLost(t *testing.T) {
 	}
 }
 
-// A message of a hub that is lost is sent again half a round trip after it should
-// have come, under wait-for-all until it has; otherwise as often as retries says,
-// and then everyone behind the hub is lost for the round.
+// A hub's lost message is sent again half a round trip after it was due. Under wait-
+// for-all there is no limit; otherwise retries is the limit, and then all devices
+// behind the hub are dropped for the round.
 func TestHubsRepeatMessagesThatAreLost(t *testing.T) {
 	const loss = 0.5
 	for _, protocol := range []string{WaitForAll, Deadline} {
@@ -262,8 +261,8 @@ func TestHubsRepeatMessagesThatAreLost(t *testing.T) {
 	}
 }
 
-// Answers behind one hub come together: a round that ends with the first one takes
-// them all, and what the others' hubs still have is late.
+// Responses behind one hub arrive together: a round that ends with the first one takes
+// them all, and those of other hubs are late.
 func TestAnswersBehindAHubArriveTogether(t *testing.T) {
 	f := start(t, world(t, "mocha", First, func(s *Setup) {
 		s.Options = s.Factory.Options()
@@ -284,9 +283,8 @@ func TestAnswersBehindAHubArriveTogether(t *testing.T) {
 	}
 }
 
-// The slowest device of a hub keeps the others waiting: with a deadline that it
-// misses, all of them are late. A controller that knows what the hub takes lets
-// everyone be in time.
+// The slowest device of a hub delays the others: if it misses the deadline, all are
+// late. With a controller that knows the hub's transfers all are in time.
 func TestASlowDeviceMakesItsHubLate(t *testing.T) {
 	scene := func(fit bool) []int {
 		out := run(t, world(t, "mocha", Deadline, func(s *Setup) {
@@ -319,9 +317,9 @@ func TestASlowDeviceMakesItsHubLate(t *testing.T) {
 	}
 }
 
-// Whatever comes and goes behind hubs: answers that are counted are there, the
-// server's counts stay whole, and workers and queues make the same bits. Under
-// wait-for-all the model is that of a world without hubs in which nothing fails.
+// With random failures behind hubs the server's counts are consistent, and workers and
+// queues give the same bits. Under wait-for-all the model is that of a run without hubs
+// and failures.
 func TestChurnBehindHubs(t *testing.T) {
 	problem := randomProblem(t, features, sizes...)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -394,7 +392,7 @@ func TestChurnBehindHubs(t *testing.T) {
 	})
 }
 
-// What hubs cannot go with is refused.
+// Settings that exclude hubs are refused.
 func TestHubsAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		name, method, protocol string

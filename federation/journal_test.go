@@ -13,7 +13,7 @@ import (
 	"fedsim/results"
 )
 
-// book is a journal that adds up.
+// book is a journal that adds its entries up.
 type book struct {
 	t      *rapid.T
 	at     engine.Time
@@ -94,9 +94,9 @@ func (b *book) Note(e Entry) {
 	}
 }
 
-// The journal's entries add up to the rounds, stretches of a device do not overlap,
-// and every attempt ends in an answer or is lost. A run with a journal has the bits
-// of one without.
+// The journal's entries add up to the rounds. The spans of a device follow each other
+// without gaps, and every attempt ends with a response or a failure. A run with a
+// journal has the bits of one without.
 func TestTheJournalAddsUp(t *testing.T) {
 	problem := randomProblem(t, features, sizes...)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -174,13 +174,13 @@ func TestTheJournalAddsUp(t *testing.T) {
 	})
 }
 
-// entries is a journal that keeps everything.
+// entries is a journal that stores all entries.
 type entries []Entry
 
 func (es *entries) Note(e Entry) { *es = append(*es, e) }
 
-// Without a charger, what is missing in a battery is what the device has drawn, and
-// an empty battery is a level of 0. On mains there is no level.
+// Without a charger the charge that is missing in a battery equals the energy used, and
+// a depleted battery has level 0. On mains there is no level.
 func TestLevelsFallByWhatIsSpent(t *testing.T) {
 	const capacity = 4.0 // joules: some devices run empty
 	for _, battery := range []bool{true, false} {

@@ -13,7 +13,7 @@ import (
 	"fedsim/mtl"
 )
 
-// sighting is what befell a device: an event in a phase.
+// sighting is an event in a phase of a device.
 type sighting string
 
 const (
@@ -34,7 +34,7 @@ const (
 	answeredAnything sighting = "answered"
 )
 
-// look counts what happens to devices.
+// look counts sightings.
 func look(f **Federation, seen map[sighting]int) *engine.Hooks {
 	hooks := witness(f, func(e engine.Event, d clients.State) {
 		switch {
@@ -78,11 +78,11 @@ func look(f **Federation, seen map[sighting]int) *engine.Hooks {
 	return hooks
 }
 
-// way is one in which an update gets lost.
+// way is a way to lose an update.
 type way struct {
 	name   string
 	change func(*Setup)
-	must   []sighting // what it must have led to
+	must   []sighting // sightings that must have occurred
 	only   string     // the protocol in which it exists; empty: in all that tolerate it
 }
 
@@ -131,10 +131,9 @@ var ways = []way{
 	}, must: []sighting{hubsMessageLost, struckCompute, cameBack}},
 }
 
-// "A lost update never happened": whatever keeps an answer from the server, the
-// run goes on exactly as one in which the device was not asked. The same rounds
-// are replayed on a second instance of the method, in which only the devices
-// that answered work, and every bit of both sides is compared.
+// "A lost update never happened": after a failure of any kind the run equals one in
+// which the device was not asked. A second instance of the method replays the rounds
+// with those devices alone that responded, and every bit of both sides is compared.
 func TestLostUpdateNeverHappened(t *testing.T) {
 	const rounds = 40
 	for _, way := range ways {

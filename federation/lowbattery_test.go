@@ -11,7 +11,7 @@ import (
 	"fedsim/results"
 )
 
-// firstAnswers says what protocol "first" leaves to the setup.
+// firstAnswers completes the setup of protocol "first".
 func firstAnswers(s *Setup) {
 	if s.Config.Protocol == First {
 		s.Options.(*algorithms.MOCHAOptions).Epochs = 1
@@ -20,8 +20,8 @@ func firstAnswers(s *Setup) {
 	}
 }
 
-// Below the threshold a device is not asked, above it it is; what it had begun it
-// ended, and nobody ran empty.
+// A device is asked above the threshold and not below it. It completes the work that it
+// has begun, and no battery is depleted.
 func TestLowBatteriesRefuse(t *testing.T) {
 	for _, protocol := range []string{WaitForAll, Deadline, Charged, First} {
 		var f *Federation
@@ -80,7 +80,7 @@ func TestLowBatteriesRefuse(t *testing.T) {
 	}
 }
 
-// A threshold that nobody falls below changes nothing.
+// A threshold below every level changes nothing.
 func TestThresholdsOutOfReachChangeNothing(t *testing.T) {
 	for _, protocol := range []string{WaitForAll, Deadline} {
 		for _, action := range []string{devices.Refuse, devices.Slow} {
@@ -149,8 +149,8 @@ func TestLowBatteriesSlowDown(t *testing.T) {
 	}
 }
 
-// Under wait-for-all a device that refuses and is never charged idles until it is
-// flat, and the run stalls.
+// Under wait-for-all a device that refuses work and is never charged idles until it is
+// depleted, and the run stalls.
 func TestRefusingWithoutAChargerStalls(t *testing.T) {
 	out := run(t, world(t, "mb-sgd", WaitForAll, func(s *Setup) {
 		s.Options.(*algorithms.MbSGDOptions).Batch = 4
@@ -200,8 +200,7 @@ type always bool
 
 func (a always) PluggedIn(int, engine.Time) (bool, engine.Time) { return bool(a), engine.Never }
 
-// With a trace in place of the table's plan a device lives on its charger, or is
-// gone for good.
+// With a charging trace a device works on its charger, or is depleted forever.
 func TestChargersFollowATrace(t *testing.T) {
 	outcome := func(plugged always) (*Outcome, *Federation) {
 		f := start(t, world(t, "mocha", Deadline, func(s *Setup) {

@@ -131,7 +131,7 @@ func TestANodeThatNeverAnswersPreventsConvergence(t *testing.T) {
 		t.Errorf("device 0 never answers, and after %d rounds the sub-optimality is %g", rounds, late)
 	}
 	if early > late*1.01 {
-		t.Errorf("it goes on: from %g to %g", early, late)
+		t.Errorf("it continues: from %g to %g", early, late)
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 
 func poolOf(workers int) *parallel.Pool { return parallel.NewPool(workers) }
 
-// answers returns how long the answers of a round take in which nothing fails,
-// and devices do two passes over their rows.
+// answers returns the response times of a round without failures, in which devices do
+// two passes over their rows.
 func answers() []float64 {
 	times := make([]float64, len(sizes))
 	for k, n := range sizes {
@@ -48,8 +48,8 @@ func TestTheFirstAnswersEndARound(t *testing.T) {
 	}
 }
 
-// An answer that is kept is taken in the round in which it comes: with the first of
-// two answers ending a round, the slow device's counts as soon as it is there.
+// Under late = "keep" a response is taken in the round in which it arrives. Each round
+// of two devices ends with the first response, and the slow one counts when it arrives.
 func TestLateAnswersAreKept(t *testing.T) {
 	out := run(t, passes(t, First, func(s *Setup) {
 		s.Config.Clients, s.Config.Over, s.Config.Late = 1, float64(len(sizes)), Keep
@@ -73,8 +73,8 @@ func TestLateAnswersAreKept(t *testing.T) {
 	}
 }
 
-// The cycle becomes the quantile of the answers: of seven that take different
-// times 0.7 leaves out two, as five are at least 0.7 of seven.
+// The cycle becomes the quantile of the response times: of seven different ones 0.7
+// leaves out two, since five are at least 0.7 of seven.
 func TestTheCycleFollowsTheAnswers(t *testing.T) {
 	sorted := slices.Sorted(slices.Values(answers()))
 	f := start(t, passes(t, Deadline, func(s *Setup) {
@@ -106,7 +106,7 @@ func TestTheCycleFollowsTheAnswers(t *testing.T) {
 	}
 }
 
-// With too few answers nothing has happened.
+// With too few responses a round changes nothing.
 func TestTooFewReportsAreForgotten(t *testing.T) {
 	for least, changes := range map[int]bool{len(sizes): true, len(sizes) + 1: false} {
 		s := world(t, "mocha", Deadline, func(s *Setup) { s.Config.MinReports, s.Plan.Rounds = least, 3 })
@@ -173,7 +173,7 @@ func TestSelectionByWeights(t *testing.T) {
 	}
 }
 
-// Power-of-choice with all as candidates asks those that the model fits worst.
+// Power-of-choice with all devices as candidates asks those with the highest loss.
 func TestPowerOfChoice(t *testing.T) {
 	f := start(t, world(t, "mocha", Charged, func(s *Setup) {
 		s.Config.Selection, s.Config.Clients, s.Config.Candidates = "power-of-choice", 3, len(sizes)
@@ -199,7 +199,7 @@ func TestPowerOfChoice(t *testing.T) {
 	}
 }
 
-// The devices of a sample are drawn from those that can be reached.
+// The devices of a sample are drawn from those that are available.
 func TestASampleIsDrawnFromThoseThatAreThere(t *testing.T) {
 	f := start(t, passes(t, Charged, func(s *Setup) {
 		s.Config.Clients = 2

@@ -23,9 +23,9 @@ func rounded(set *data.Set) *data.Set {
 	return &wide
 }
 
-// A run on rows in single precision, in memory or made anew, has the bits of a run
-// on the same values in double precision: whatever the method, with its errors,
-// its gap and its thetas, over updates of Omega.
+// A run on rows in single precision, in memory or generated again, has the bits of a
+// run on the same values in double precision: with every method, its errors, its gap
+// and its thetas, over updates of Omega.
 func TestSinglePrecisionIsThatOfRoundedRows(t *testing.T) {
 	cfg := data.Defaults()
 	cfg.Synthetic.Tasks, cfg.Synthetic.Features, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 7, 37, 9, 20
@@ -52,7 +52,7 @@ func TestSinglePrecisionIsThatOfRoundedRows(t *testing.T) {
 		f := start(t, world(t, method, WaitForAll, func(s *Setup) {
 			s.Problem = problem
 			s.Plan.Outer, s.Plan.Rounds = 2, 2
-			if method == "mocha" { // to find thetas, rows are made anew very often
+			if method == "mocha" { // for thetas, rows are generated very often
 				s.Plan.ThetaEvery = 3
 			}
 		}))

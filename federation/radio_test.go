@@ -8,8 +8,8 @@ import (
 	"fedsim/network"
 )
 
-// states gives devices the radio of a profile with all its states; rates and
-// latency stay those of the world of the tests.
+// states gives devices the radio of a profile with all its states, but the rates and
+// the latency of the tests.
 func states(s *Setup, profile string) {
 	s.Network.Profile, s.Network.Radio = profile, network.RadioStates
 }
@@ -60,8 +60,7 @@ func TestStatesClosedForm(t *testing.T) {
 	}
 }
 
-// The states of radios delay and cost, but schedule nothing of their own: with
-// nothing to promote for a run has as many events.
+// Radio states cost time and energy, but schedule no events.
 func TestTailsAreNoEvents(t *testing.T) {
 	for _, protocol := range []string{WaitForAll, Deadline, Charged} {
 		events := func(radio string) int64 {
@@ -76,8 +75,8 @@ func TestTailsAreNoEvents(t *testing.T) {
 	}
 }
 
-// Under a deadline a device's controller sees to it that its answer is in time,
-// the promotion behind a long computation included.
+// Under a deadline the controller of a device includes the promotion after a long
+// computation, so that its response is in time.
 func TestControllersKnowPromotions(t *testing.T) {
 	for _, deadline := range []float64{2, 10.3, 10.6, 11, 11.5, 25} { // around the 10 s of the tail
 		f := start(t, world(t, "mocha", Deadline, func(s *Setup) {
@@ -93,8 +92,8 @@ func TestControllersKnowPromotions(t *testing.T) {
 	}
 }
 
-// A device that has come back from an empty battery wakes its radio; one that can
-// pay for everything but that stalls the run at once.
+// A recharged device must wake its radio. One that has energy for all but that stalls
+// the run at once.
 func TestHopelessWithStates(t *testing.T) {
 	for _, enough := range []bool{true, false} {
 		s := world(t, "mb-sgd", WaitForAll, func(s *Setup) {
@@ -125,9 +124,8 @@ func TestHopelessWithStates(t *testing.T) {
 	}
 }
 
-// On links that nobody fills radios take what they take on links of their own; on
-// one that everyone fills the bytes cost the same, and the time that they take the
-// base power.
+// On a shared link that is never full, radios take the energy of a link that is not
+// shared. On a full one bytes cost the same, and the longer time costs the base power.
 func TestRadiosOnSharedLinks(t *testing.T) {
 	setup := func(battery, server float64) Setup {
 		return world(t, "mocha", WaitForAll, func(s *Setup) {
@@ -177,9 +175,9 @@ func TestActivePowerOfAPowerProfile(t *testing.T) {
 	}
 }
 
-// Latency moves no bytes and draws what a connected radio draws; then the bytes move at
-// the rate of the link. A device whose battery is just enough for a part of a download
-// dies there, with the whole bytes that it has, on links of its own and on shared ones.
+// During the latency a radio is connected and moves no bytes; then they move at the
+// rate of the link. A device whose battery lasts for part of a downlink is depleted
+// there, with a whole number of bytes, on shared links and others.
 func TestLatencyMovesNoBytes(t *testing.T) {
 	const moving = transferS - latencyS
 	for _, c := range []struct {
@@ -206,7 +204,7 @@ func TestLatencyMovesNoBytes(t *testing.T) {
 			mains := start(t, s)
 			mains.clients.SetBytesDown(message)
 			mains.clients.PrepareDownlink(0, 0, 0)
-			// A nanojoule more, for what is rounded.
+			// One nanojoule is for rounding.
 			joules(&s, connected(mains)*min(c.of, latencyS)+mains.clients.Power(0, clients.Downlink)*max(0, c.of-latencyS)+1e-9)
 			s.Journal = &told
 			run(t, s)

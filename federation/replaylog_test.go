@@ -17,7 +17,7 @@ import (
 	"fedsim/mtl"
 )
 
-// keeping makes a run keep itself after every round, in the order of rounds.
+// keeping makes a run save a checkpoint after every round.
 func keeping(s *Setup) *[][]byte {
 	var kept [][]byte
 	s.Checkpoint = func(f *Federation) error {
@@ -30,10 +30,9 @@ func keeping(s *Setup) *[][]byte {
 	return &kept
 }
 
-// A run that is gone on with after any of its rounds is the run that was never
-// interrupted, bit for bit, under every method and protocol, whatever comes, goes,
-// drops, shares links or is late; what it keeps is the same from then on, and its
-// journal from the beginning.
+// A run resumed from any round equals the run without interruption, bit for bit: under
+// every method and protocol, with availability, drops, shared links and late responses.
+// Its later checkpoints are the same, and so is its journal.
 func TestRunsGoOnFromWhatWasKept(t *testing.T) {
 	plain := randomProblem(t, features, sizes...)
 	cfg := plain.Config
@@ -77,7 +76,7 @@ func TestRunsGoOnFromWhatWasKept(t *testing.T) {
 				if shared {
 					s.Network.ServerDownMbps, s.Network.ServerUpMbps = 1, 0.5
 				}
-				if battery && protocol != WaitForAll { // which may wait for ever for one that cannot last
+				if battery && protocol != WaitForAll { // which may wait forever for a device whose battery is too small
 					joules(s, 20)
 					s.Devices.ChargeW = 20
 				}
@@ -108,7 +107,7 @@ func TestRunsGoOnFromWhatWasKept(t *testing.T) {
 			rt.Fatalf("keeping changes the run: %v", err)
 		}
 		if len(*kept) != len(whole.Rounds)-1 {
-			rt.Fatalf("kept %d times in %d rounds", len(*kept), len(whole.Rounds)-1)
+			rt.Fatalf("%d checkpoints in %d rounds", len(*kept), len(whole.Rounds)-1)
 		}
 		h := rapid.IntRange(0, len(*kept)-1).Draw(rt, "interrupted after")
 		s = make()
@@ -118,25 +117,25 @@ func TestRunsGoOnFromWhatWasKept(t *testing.T) {
 		s.Journal = &toldAgain
 		out := run(t, s)
 		if err := sameRounds(whole.Rounds, out.Rounds); err != nil {
-			rt.Fatalf("gone on with after round %d: %v", h+1, err)
+			rt.Fatalf("resumed after round %d: %v", h+1, err)
 		}
 		if out.EventHash != whole.EventHash || out.ModelHash != whole.ModelHash || out.Steps != whole.Steps || out.Capped != whole.Capped || out.Events != whole.Events || out.Status != whole.Status {
-			rt.Fatalf("gone on with after round %d: %+v, want %+v", h+1, out, whole)
+			rt.Fatalf("resumed after round %d: %+v, want %+v", h+1, out, whole)
 		}
 		if !slices.Equal(told, toldAgain) {
-			rt.Fatalf("gone on with after round %d: the journal is told other things", h+1)
+			rt.Fatalf("resumed after round %d: the journal differs", h+1)
 		}
-		// The last of the rounds that are gone through again is kept once more.
+		// The last replayed round has a checkpoint again.
 		for i, b := range *again {
 			if at := len(*kept) - len(*again) + i; !bytes.Equal(b, (*kept)[at]) {
-				rt.Fatalf("gone on with after round %d: what is kept after round %d is other", h+1, at+1)
+				rt.Fatalf("resumed after round %d: the checkpoint after round %d differs", h+1, at+1)
 			}
 		}
 	})
 }
 
-// A response to an earlier round has no known theta. A resumed run has the same
-// thetas as the uninterrupted one all the same, and the journal is told none of NaN.
+// A response to an earlier round has no theta. A resumed run has the thetas of the
+// uninterrupted one, and the journal has no NaN.
 func TestUnknownThetasAreResumed(t *testing.T) {
 	setup := func() Setup {
 		return world(t, "mocha", Deadline, func(s *Setup) {
@@ -170,12 +169,12 @@ func TestUnknownThetasAreResumed(t *testing.T) {
 			t.Errorf("resumed after round %d: %v", h+1, err)
 		}
 		if !slices.Equal(told, toldAgain) {
-			t.Errorf("resumed after round %d: the journal is told other things", h+1)
+			t.Errorf("resumed after round %d: the journal differs", h+1)
 		}
 	}
 }
 
-// What is cut off is refused, and so is what was kept of another run.
+// Truncated checkpoints and those of other runs are refused.
 func TestWhatWasKeptOfAnotherRunIsRefused(t *testing.T) {
 	s := world(t, "mocha", Deadline, busyNetwork)
 	kept := keeping(&s)
@@ -202,11 +201,11 @@ func TestWhatWasKeptOfAnotherRunIsRefused(t *testing.T) {
 	other := world(t, "mb-sgd", Deadline, nil)
 	other.Resume = state.Reading(bytes.NewReader(b))
 	if _, err := New(other); err == nil {
-		t.Error("what was kept of mocha is taken by mb-sgd")
+		t.Error("mb-sgd resumes from a checkpoint of mocha")
 	}
 }
 
-// goOn goes on with what was kept of a busy run of MOCHA, in a world that is changed.
+// goOn resumes a run of MOCHA with faults, under a changed setup.
 func goOn(t testing.TB, kept []byte, change func(*Setup)) error {
 	s := world(t, "mocha", Deadline, func(s *Setup) {
 		busyNetwork(s)
@@ -223,8 +222,8 @@ func goOn(t testing.TB, kept []byte, change func(*Setup)) error {
 	return err
 }
 
-// Whatever byte of what was kept is another, the run is refused or comes to its end:
-// no work is negative, no device is one that there is not.
+// With any byte of a checkpoint changed, the run is refused or ends: no work is
+// negative, and every device exists.
 func TestWhatWasKeptAndIsChanged(t *testing.T) {
 	s := world(t, "mocha", Deadline, busyNetwork)
 	kept := keeping(&s)
@@ -239,13 +238,12 @@ func TestWhatWasKeptAndIsChanged(t *testing.T) {
 			}
 		}
 	}
-	if refused == 0 { // what is not are figures of rounds, and the state of the method
+	if refused == 0 { // only results of rounds and the state of the method are accepted
 		t.Error("nothing is refused")
 	}
 }
 
-// FuzzKept goes on with runs of which something else was kept, or the same with
-// other numbers: it is refused, or the run comes to its end.
+// FuzzKept resumes runs from corrupt checkpoints: each is refused, or the run ends.
 func FuzzKept(f *testing.F) {
 	s := world(f, "mocha", Deadline, busyNetwork)
 	kept := keeping(&s)

@@ -9,9 +9,8 @@ import (
 	"fedsim/devices"
 )
 
-// Under wait-for-all a device that dropped, died or lost a message is asked
-// again for the same work: the model is that of a run without faults, bit for
-// bit, and the faults cost time and energy alone.
+// Under wait-for-all a device that failed is asked again for the same work: the model
+// is that of a run without faults, bit for bit. Faults cost time and energy alone.
 func TestWaitForAllAsksAgain(t *testing.T) {
 	const rounds = 60
 	for _, way := range ways {
@@ -99,9 +98,8 @@ func TestWaitForAllAsksAgain(t *testing.T) {
 	}
 }
 
-// The server cannot know that a device has dropped before its answer is due: a
-// device that is asked k times takes k times as long, and computes and sends
-// for as long as it lived.
+// The server notices a drop when the response is overdue: a device that is asked k
+// times takes k times as long, and works until it drops.
 func TestRetryClosedForm(t *testing.T) {
 	for _, where := range []string{devices.AtStart, devices.AtCompute, devices.AtUpload, devices.AtRandom} {
 		t.Run(where, func(t *testing.T) {
@@ -148,7 +146,7 @@ func TestRetryClosedForm(t *testing.T) {
 	}
 }
 
-// A device that has no chance is given up in the end.
+// The server stops asking a device that never responds.
 func TestRetryGivesUp(t *testing.T) {
 	s := world(t, "mb-sgd", WaitForAll, func(s *Setup) {
 		s.Problem = randomProblem(t, features, 3, 3)

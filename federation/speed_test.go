@@ -10,7 +10,7 @@ import (
 	"fedsim/engine"
 )
 
-// turns is the pace of processors that are fast and slow in turns.
+// turns is a speed trace that alternates between fast and slow.
 type turns struct {
 	each       engine.Time
 	fast, slow float64
@@ -24,14 +24,14 @@ func (p turns) Speed(_ int, at engine.Time) (float64, engine.Time) {
 	return p.slow, (k + 1) * p.each
 }
 
-// level is a pace that stays.
+// level is a constant speed.
 type level float64
 
 func (p level) Speed(int, engine.Time) (float64, engine.Time) { return float64(p), engine.Never }
 
-// A device alone whose pace changes while it computes: it is over when the integral of
-// its pace has come to the length of its work, whatever it was asked at; also when it
-// goes away meanwhile and then goes on where it was, and its FLOPs are those of the work.
+// A single device whose speed changes while it computes completes its work when the
+// integral of its speed equals the length of the work. If it becomes unavailable, it
+// continues later. Its FLOPs are those of the work.
 func TestWorkTakesTheIntegralOfThePace(t *testing.T) {
 	calm := run(t, alone(t, nil)).Rounds[1]
 	work := calm.TimeS - 2*transferS
@@ -75,8 +75,8 @@ func TestWorkTakesTheIntegralOfThePace(t *testing.T) {
 	})
 }
 
-// A pace of 1 changes no bit, however often it is said; nor does it matter how often
-// another one is.
+// A speed factor of 1 changes no bit, and how often a trace repeats a factor changes
+// none.
 func TestSteadyPaces(t *testing.T) {
 	for _, protocol := range []string{WaitForAll, Deadline, Charged, First, Asynchronous} {
 		for _, factor := range []float64{1, 0.5, 0.25} {
@@ -96,8 +96,7 @@ func TestSteadyPaces(t *testing.T) {
 	}
 }
 
-// A device that stands still for ever never answers, and one without work has none to
-// do slowly.
+// A device of speed 0 never responds, and no work takes no time at any speed.
 func TestStandingStill(t *testing.T) {
 	f := start(t, alone(t, func(s *Setup) { s.Pace = level(0) }))
 	computing := func(flops float64) engine.Time {

@@ -15,8 +15,8 @@ func optimum(s Setup) float64 {
 	return s.Problem.Optimize(context.Background(), s.Pool, s.Coupling, nil, 1e-8, 10_000).Lower()
 }
 
-// A run ends at the first evaluated round that is good enough; rounds that were
-// not evaluated say nothing.
+// A run ends at the first evaluated round that reaches the target. Other rounds do not
+// count.
 func TestStopAtSuboptimality(t *testing.T) {
 	const target = 0.05
 	base := world(t, "mocha", WaitForAll, func(s *Setup) { s.Plan.Rounds = 400 })
@@ -50,8 +50,8 @@ func TestStopAtSuboptimality(t *testing.T) {
 	}
 }
 
-// Terms in Omega alone, which the graphical regulariser adds to P, change nothing
-// of a sub-optimality: not even where they bring P* to zero.
+// Terms in Omega alone, which the graphical regularizer adds to P, do not change a sub-
+// optimality, even where they bring P* to zero.
 func TestSuboptimalityLeavesOutTheTermsInOmegaAlone(t *testing.T) {
 	base := world(t, "mocha", WaitForAll, func(s *Setup) { s.Plan.Rounds = 30 })
 	base.Plan.Optimum = optimum(base)
@@ -70,8 +70,8 @@ func TestSuboptimalityLeavesOutTheTermsInOmegaAlone(t *testing.T) {
 	}
 }
 
-// A target that is met before the last W update does not end the run: what is
-// measured is the whole method.
+// A target that is reached before the last W update does not end the run: targets apply
+// to the whole method.
 func TestStopAtWaitsForTheLastOuterIteration(t *testing.T) {
 	out := run(t, world(t, "mocha", WaitForAll, func(s *Setup) {
 		s.Problem = learning(t)
@@ -122,9 +122,8 @@ func TestMaxTime(t *testing.T) {
 	}
 }
 
-// Rounds are evaluated every so often, the first state and the last round
-// always; what is not evaluated is NaN, and time, bytes and energy are known of
-// every round.
+// Rounds are evaluated at intervals, the first state and the last round always. Other
+// rounds have NaN for the objective; every round has time, bytes and energy.
 func TestEvalEvery(t *testing.T) {
 	s := world(t, "mocha", WaitForAll, nil)
 	all := run(t, s)
@@ -152,8 +151,8 @@ func TestEvalEvery(t *testing.T) {
 	}
 }
 
-// When the context ends, the round under way is finished, and what was done so
-// far is the beginning of the whole run.
+// When the context ends, the run completes its round, and its rounds are the first ones
+// of the whole run.
 func TestInterruption(t *testing.T) {
 	s := world(t, "mocha", WaitForAll, nil)
 	whole := run(t, s)
@@ -184,7 +183,7 @@ func TestInterruption(t *testing.T) {
 			t.Errorf("after round %d: %v", after, err)
 		}
 		if err := sameRounds(seen, out.Rounds); err != nil {
-			t.Errorf("after round %d, what was observed: %v", after, err)
+			t.Errorf("after round %d, observed: %v", after, err)
 		}
 	}
 }

@@ -48,8 +48,8 @@ func TestRoundTakesAsLongAsTheSlowestDevice(t *testing.T) {
 	}
 }
 
-// A deadline is the global clock cycle: rounds end at its multiples, whoever
-// answers, and before it is over nobody is told.
+// A deadline is the global clock cycle: rounds end at its multiples, with any number of
+// responses.
 func TestDeadlineIsTheClockCycle(t *testing.T) {
 	for _, p := range []float64{0, 0.5, 1} {
 		out := run(t, world(t, "mocha", Deadline, func(s *Setup) {
@@ -68,8 +68,8 @@ func TestDeadlineIsTheClockCycle(t *testing.T) {
 	}
 }
 
-// What a device's controller plans with: the clock cycle less the download that
-// it has seen and the upload that it expects, lengthened by the margin.
+// A device's controller subtracts the downlink and the expected uplink, longer by the
+// margin, from the clock cycle.
 func TestControllerFillsTheClockCycle(t *testing.T) {
 	for _, method := range []string{"mocha", "mb-sdca", "mb-sgd"} {
 		for _, margin := range []float64{0, 0.5} {
@@ -138,7 +138,7 @@ func TestChargedTakesTheSameTimeForAll(t *testing.T) {
 	}
 }
 
-// A device never does nothing under "charged", however few rows there are.
+// Under "charged" every device does at least one step, with any number of rows.
 func TestChargedDoesAtLeastOneStep(t *testing.T) {
 	f := start(t, world(t, "mocha", Charged, func(s *Setup) {
 		s.Problem = randomProblem(t, features, 2, 9)
@@ -173,7 +173,7 @@ func TestRelativeCost(t *testing.T) {
 				t.Errorf("%s, header of %d bytes: the round took %.10f s, want %g x %g + compute = %.10f", profile, bytes, r.TimeS, factor, pass, want)
 			}
 			if want := float64(len(f.devices) * (bytes + 8*features)); r.BytesDown != want || r.BytesUp != want {
-				t.Errorf("%s: %g bytes down, %g up, want %g: the cost model does not change what is sent", profile, r.BytesDown, r.BytesUp, want)
+				t.Errorf("%s: %g bytes down, %g up, want %g: the cost model does not change messages", profile, r.BytesDown, r.BytesUp, want)
 			}
 		}
 	}
@@ -249,8 +249,7 @@ func TestAuthorsCost(t *testing.T) {
 	}
 }
 
-// Work that a device did not do is not charged by the authors' count, unless
-// the protocol charges it.
+// The authors' count charges only work that was done, unless the protocol charges more.
 func TestAuthorsCostOfDroppedDevices(t *testing.T) {
 	out := run(t, world(t, "mocha", Charged, func(s *Setup) {
 		s.Problem = randomProblem(t, features, 5, 9, 7)
@@ -322,7 +321,7 @@ func TestServerTime(t *testing.T) {
 		return times
 	}
 	m, d := float64(len(sizes)), float64(features)
-	// More tasks than features: what is learnt is low-rank.
+	// More tasks than features: the learned coupling has low rank.
 	identity, learnt, update := m*d, m*d*(4*d+2), 4*m*d*d+20*d*d*d
 	server := []float64{0, identity, 2 * identity, 2*identity + update + learnt, 2*identity + update + 2*learnt}
 	free, paid := run(0), run(gflops)

@@ -15,7 +15,7 @@ import (
 	"fedsim/engine"
 )
 
-var update = flag.Bool("update", false, "rewrite the transcripts with what the federation does")
+var update = flag.Bool("update", false, "rewrite the transcripts")
 
 var kindNames = map[engine.Kind]string{
 	clients.EventRecharged: "returned", clients.EventDownlinkDone: "download done", clients.EventComputeDone: "compute done",
@@ -23,7 +23,7 @@ var kindNames = map[engine.Kind]string{
 	clients.EventTimer: "ask again", clients.EventServerTimer: "round end",
 }
 
-// phaseName returns where a device stands.
+// phaseName returns the name of a device's state.
 func phaseName(s clients.State) string {
 	if s.Failed {
 		return "lost"

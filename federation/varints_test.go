@@ -12,8 +12,8 @@ import (
 	"fedsim/internal/state"
 )
 
-// What is put into the list comes out of it, also when it was kept in between, and
-// what is kept again is the same.
+// A list returns its numbers in order, also after it was saved and read, and it is
+// saved the same way again.
 func TestWordsComeBack(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		all := rapid.SliceOfN(rapid.Uint64(), 0, 20).Draw(rt, "varints")
@@ -39,17 +39,17 @@ func TestWordsComeBack(t *testing.T) {
 			}
 		}
 		if _, ok := again.next(); ok || !again.over() {
-			rt.Fatal("the list goes on behind its end")
+			rt.Fatal("the list continues after its end")
 		}
 		again.add(5)
 		w.add(5)
 		if !bytes.Equal(kept(&w), kept(&again)) {
-			rt.Fatal("the list that was kept goes on in another way")
+			rt.Fatal("the list that was read continues differently")
 		}
 	})
 }
 
-// What is cut off within a word ends there.
+// A list that is truncated within a number ends there.
 func TestHalfAWordIsNone(t *testing.T) {
 	for _, blocks := range [][][]byte{{{0x80}}, {{}}, {{1}, bytes.Repeat([]byte{0xff}, 11)}} {
 		w := varints{blocks: blocks}
@@ -65,9 +65,8 @@ func TestHalfAWordIsNone(t *testing.T) {
 	}
 }
 
-// The work of a solve, as it is told, takes few bytes: it is a whole number of
-// FLOPs, of steps and of values. Without blocks it would be a slice of 24 bytes
-// that doubles.
+// The recorded work of a device takes few bytes: FLOPs, steps and bytes are whole
+// numbers. Without blocks it would be a growing slice of 24 bytes each.
 func TestTheWorkOfASolveTakesFewBytes(t *testing.T) {
 	const solves, steps, perStep, values = 100_000, 20, 4*30 + 8, 30
 	var w varints

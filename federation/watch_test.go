@@ -11,8 +11,8 @@ import (
 	"fedsim/results"
 )
 
-// restless is the presence of devices that come and go every second
-// without end, but for those that are away for good from some time on.
+// restless is an availability trace that changes every second without end, except for
+// devices that are unavailable forever from some time on.
 type restless struct {
 	leaves engine.Time // of the devices below gone
 	gone   int
@@ -30,7 +30,7 @@ func (r restless) Available(device int, at engine.Time) (bool, engine.Time) {
 	return at/length%2 == 0, until
 }
 
-// briefly lets devices do a few steps for an answer, whatever the protocol.
+// briefly limits the work of devices to a few steps, under every protocol.
 func briefly(s *Setup) {
 	s.Config.Fit = false
 	switch o := s.Options.(type) {
@@ -41,8 +41,8 @@ func briefly(s *Setup) {
 	}
 }
 
-// A fleet that can never act again ends the run with its reason, though it comes and
-// goes without end.
+// A run in which no device can ever work again ends with this reason, though
+// availability changes without end.
 func TestAFleetThatCanNeverActAgainEndsTheRun(t *testing.T) {
 	n := len(sizes)
 	for _, protocol := range []string{WaitForAll, Deadline, Charged, First, Asynchronous} {
@@ -79,8 +79,8 @@ func TestAFleetThatCanNeverActAgainEndsTheRun(t *testing.T) {
 	}
 }
 
-// One device that is away for good, in the middle of its work, holds nobody up but
-// under the protocol that waits for it.
+// A device that becomes unavailable forever during its work stalls only a protocol that
+// waits for it.
 func TestADeviceThatIsAwayForGoodIsNotWaitedFor(t *testing.T) {
 	for protocol, status := range map[string]results.Status{First: results.Done, WaitForAll: results.Stalled, Deadline: results.Done} {
 		out := run(t, world(t, "mocha", protocol, func(s *Setup) {
@@ -109,8 +109,8 @@ func TestAServerThatIsTooSlowEndsTheRun(t *testing.T) {
 	}
 }
 
-// An interrupt ends a round of 31 years in which devices come and go, and one in
-// which a device computes for as long at a pace that changes. Rounds before it stay.
+// An interrupt ends a round of 31 years in which availability changes, and one in which
+// a device computes as long with a speed that changes. Earlier rounds remain.
 func TestAnInterruptEndsARoundWithoutEnd(t *testing.T) {
 	var ctx context.Context
 	var cancel context.CancelFunc
