@@ -1,8 +1,38 @@
-// Package federation is the one room where mathematics and time meet: it drives
-// an algorithm through rounds on the event engine. It owns the server's round
-// protocols, the cost models, retries, deadlines, drops and the batteries'
-// events, and it decides which updates the server has received.
+// Package federation is the server of a simulated federated system. It drives a method of
+// package algorithms through rounds, on the clients of package clients. Mathematics
+// never sees time, and time never sees mathematics: they meet here.
 //
-// It must not know what an algorithm computes, nor how a scenario was written
+// # A round
+//
+//   - [Federation.Run] calls runRound for each round of the plan (federation.go, round.go).
+//   - openRound selects clients by the [Selector], prepares their attempts, lets the
+//     method do their local work on all cores, and sends the group. Local work depends
+//     only on the server's message, so it is done before its virtual time.
+//   - The clients call back when a response arrives, an attempt fails, a client becomes
+//     available, its battery is depleted, or a timer runs out (server.go). A failed client
+//     is asked again when its response is overdue, if the protocol waits for all or
+//     retries allow it: asksAgain decides, askAgain does it.
+//   - The [Protocol] hears of responses and of the last possible one, and ends the round.
+//   - close takes the updates that have arrived, in device order, and discards the work of
+//     all others on both sides. Under a protocol that takes late responses, clients at
+//     work continue.
+//   - The server computes for as long as its work takes, and the round is evaluated.
+//
+// A server without rounds (continuous.go) takes each response when it arrives and asks
+// another client. It shares everything else. A run without learning drives a method that
+// computes nothing ([algorithms.NewTimed]) on the same path.
+//
+// # Plugins
+//
+// Protocols and selectors register under a name, one file each: [RegisterProtocol],
+// [RegisterSelector]. Both see only the past and the server's expectations, in a [Round]
+// and a [Selection].
+//
+// # Checkpoints
+//
+// A checkpoint holds the rounds so far, a log of the method's answers, and the state of
+// the method (replaylog.go). A resumed run replays its events by the log.
+//
+// The package must not know the mathematics of an algorithm, how a scenario was written,
 // or where results go.
 package federation

@@ -26,7 +26,7 @@ func why(s float64, kind federation.EntryKind, device int, why clients.Reason) f
 	return e
 }
 
-// span returns an entry of what a device did between two times in seconds.
+// span returns an entry of an activity between two times in seconds.
 func span(from, to float64, a clients.Activity, device int, amount float64) federation.Entry {
 	e := at(to, federation.ActivitySpan, device, amount)
 	e.Activity, e.From = a, engine.FromSeconds(from)
@@ -125,7 +125,7 @@ func TestARowForEachOutcome(t *testing.T) {
 		{"away from the beginning", []federation.Entry{
 			why(1, federation.ClientDropped, 0, clients.BecameUnavailable), span(0, 6, clients.Unavailable, 0, 0),
 		}, row{Outcome: results.OutcomeUnavailable, Dropped: 1, ResponseS: nan, UnavailableS: 6, WaitS: 4}},
-		{"interrupted, and goes on", []federation.Entry{
+		{"interrupted, then resumed", []federation.Entry{
 			at(0, federation.AttemptStarted, 0, 0), span(0, 1, clients.Downlink, 0, 1),
 			span(1, 4, clients.Compute, 0, 3), span(4, 6, clients.Unavailable, 0, 0),
 			span(6, 7, clients.Compute, 0, 1), span(7, 9, clients.Uplink, 0, 1), at(9, federation.ResponseArrived, 0, 2), at(10, federation.UpdateTaken, 0, 0),
@@ -155,8 +155,8 @@ func TestARowForEachOutcome(t *testing.T) {
 	}
 }
 
-// What goes on beyond the end of a round counts in each for the time that lies in
-// it; the next round knows nothing else of the one before.
+// An activity that extends over rounds counts in each for its time there. The next round
+// has nothing else of the round before.
 func TestRoundsAreSeparate(t *testing.T) {
 	next := func(e federation.Entry) federation.Entry { e.Round = 2; return e }
 	rows := post(2,
@@ -196,7 +196,7 @@ func TestAnAnswerCountsWhereItIsTaken(t *testing.T) {
 	}
 }
 
-// The first error ends the writing, and is kept.
+// After the first error nothing more is written, and Err returns it.
 func TestTheFirstErrorIsKept(t *testing.T) {
 	full, calls := errors.New("full"), 0
 	l := New(1, func([]results.DeviceRow) error {

@@ -32,7 +32,7 @@ func (t *Timeline) WriteChrome(w io.Writer, run string) error {
 		c.track(deviceGroup, device, "device "+strconv.Itoa(int(device)))
 	}
 	for _, it := range t.Items {
-		if it.What == Level {
+		if it.Kind == Level {
 			c.group(batteryGroup, "batteries (virtual time)")
 			break
 		}
@@ -104,14 +104,14 @@ func (c *chrome) item(it *Item) {
 	switch {
 	case it.Device == engine.Server:
 		pid = serverGroup
-	case it.What == Level:
+	case it.Kind == Level:
 		pid, phase = batteryGroup, "C"
 	}
-	if it.What != Level && it.From == it.To {
+	if it.Kind != Level && it.From == it.To {
 		phase = "i"
 	}
 	c.begin(it.name(), phase, pid)
-	if it.What != Level { // counters are of processes
+	if it.Kind != Level { // counters are of processes
 		c.thread(it.Device)
 	}
 	c.line = append(append(c.line, `,"ts":`...), micros(it.From)...)
@@ -122,24 +122,24 @@ func (c *chrome) item(it *Item) {
 		c.line = append(c.line, `,"s":"t"`...)
 	}
 	c.args()
-	if it.What == Level {
+	if it.Kind == Level {
 		c.line = strconv.AppendFloat(append(c.line, `"%":`...), 100*it.Amount, 'f', 2, 64)
 		c.end()
 		return
 	}
 	c.number("round", float64(it.Round))
-	if it.What == Attempt {
+	if it.Kind == Attempt {
 		c.number("try", float64(it.Try)).quoted("outcome", it.outcome())
 	}
-	if unit := [...]string{Attempt: "steps", Download: "bytes", Compute: "FLOPs", Upload: "bytes", Level: ""}[it.What]; unit != "" && !it.Open && it.Why == 0 {
+	if unit := [...]string{Attempt: "steps", Download: "bytes", Compute: "FLOPs", Upload: "bytes", Level: ""}[it.Kind]; unit != "" && !it.Open && it.Why == 0 {
 		c.number(unit, it.Amount)
 	}
 	c.end()
 }
 
-// name is what a viewer shows of an item. Counters are told apart by theirs.
+// name is the name of an item in a viewer. Counters differ by their names.
 func (it *Item) name() string {
-	switch it.What {
+	switch it.Kind {
 	case Round:
 		return fmt.Sprintf("round %d", it.Round)
 	case Attempt:
@@ -147,15 +147,15 @@ func (it *Item) name() string {
 			return fmt.Sprintf("round %d, try %d", it.Round, it.Try)
 		}
 		return fmt.Sprintf("round %d", it.Round)
-	case Loss:
+	case Failure:
 		return it.Why.String()
 	case Level:
 		return fmt.Sprintf("battery of device %d", it.Device)
 	default:
 		return [...]string{
 			Update: "Omega update", Download: "downlink", Compute: "compute", Upload: "uplink",
-			Wait: "wait", Away: "away", Flat: "flat",
-		}[it.What]
+			Wait: "wait", Unavailable: "away", Depleted: "flat",
+		}[it.Kind]
 	}
 }
 

@@ -1,25 +1,24 @@
-// Package timeline keeps what a sample of a run's devices does when, as the run's
-// journal tells it, and writes it as a Chrome trace, which Perfetto
-// (https://ui.perfetto.dev) opens. Time is virtual.
+// Package timeline records the activities of a sample of a run's devices from the run's
+// journal, and writes them as a Chrome trace, which Perfetto (https://ui.perfetto.dev)
+// opens. Time is virtual.
 //
 // # Tracks
 //
-// The server has a track with its rounds and the updates of the coupling. A device
-// has one with its attempts, each from the server's message to the answer or its
-// loss, and within an attempt the stretches of download, computation and upload.
-// What is left of an attempt is waiting for a radio to wake or a hub to pass
-// something on. From its answer to the end of the round, or to the next message, a
-// device waits. It is away when it cannot be reached, and flat when its battery is
-// empty; both end what it was doing. Slices of a track nest and never overlap: an
-// absence in which an attempt ends is two.
+// The server has a track with its rounds and the updates of the coupling. A device has
+// one with its attempts, each from the server's message to the response or the failure.
+// An attempt holds slices of downlink, computation and uplink. In the rest of an attempt
+// a radio wakes, or a hub passes something on. A device waits from its response to the
+// end of the round, or to the next message. It is unavailable, or depleted when its
+// battery is empty. Slices of a track nest and never overlap: a slice in which an attempt
+// ends is two.
 //
 // # Size
 //
-// The sample is of at most as many devices as the selection says: first evenly
-// spaced ones of those that its first round asks, then evenly spaced ones of the
-// others. It is of the selection's rounds, which cut off what reaches beyond them.
-// So the size of what is kept is bounded, however large the run is.
+// The sample has at most as many devices as the selection says: first evenly spaced ones
+// of those that its first round asks, then evenly spaced ones of the others. It covers
+// the selection's rounds, which cut longer slices. So the size of a timeline is bounded,
+// however large the run is.
 //
-// The same run makes the same bytes. The package must not know how a run comes about,
+// The same run gives the same bytes. The package must not know how a run is simulated,
 // nor how pictures are drawn.
 package timeline

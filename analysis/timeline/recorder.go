@@ -37,7 +37,7 @@ type Recorder struct {
 
 var _ federation.Journal = (*Recorder)(nil)
 
-// standing is what is kept of every device until the sample is drawn.
+// standing is the state of every device until the sample is drawn.
 type standing struct {
 	busy  bool    // with an attempt
 	level float64 // of its battery; -1: it has none
@@ -134,13 +134,13 @@ func (r *Recorder) server(e federation.Entry) {
 func (r *Recorder) update(e federation.Entry) {
 	r.updating = false
 	if r.from != engine.Never {
-		r.add(Item{What: Update, Device: engine.Server, Round: e.Round, From: r.updated, To: e.To})
+		r.add(Item{Kind: Update, Device: engine.Server, Round: e.Round, From: r.updated, To: e.To})
 	}
 }
 
 // close adds a round of the range, which ends now.
 func (r *Recorder) close(e federation.Entry) {
-	r.add(Item{What: Round, Device: engine.Server, Round: e.Round, From: r.opened, To: e.To})
+	r.add(Item{Kind: Round, Device: engine.Server, Round: e.Round, From: r.opened, To: e.To})
 	for k := range r.states {
 		r.states[k].waits = false
 	}
@@ -192,14 +192,14 @@ func (r *Recorder) device(s *state, e federation.Entry) {
 		s.waits = true
 	case federation.AttemptFailed:
 		r.over(s, e)
-		r.add(Item{What: Loss, Why: e.Why, Device: s.device, Round: e.Round, From: e.To, To: e.To})
+		r.add(Item{Kind: Failure, Why: e.Why, Device: s.device, Round: e.Round, From: e.To, To: e.To})
 	case federation.BatteryLevel:
 		r.level(s, e)
 	}
 	s.note(e)
 }
 
-// span adds what a device has done. A span that is cut continues, and is added when it
+// span adds an activity of a device. A span that is cut continues, and is added when it
 // ends, or with the range; waiting is added by parts, since it ends with the round.
 func (r *Recorder) span(s *state, e federation.Entry) {
 	s.cut = federation.Entry{}
@@ -208,10 +208,10 @@ func (r *Recorder) span(s *state, e federation.Entry) {
 	}
 	switch what, working := works[e.Activity]; {
 	case e.Activity == clients.Idle && s.waits:
-		r.add(Item{What: Wait, Device: s.device, Round: e.Round, From: max(e.From, s.ended), To: e.To})
+		r.add(Item{Kind: Wait, Device: s.device, Round: e.Round, From: max(e.From, s.ended), To: e.To})
 	case e.Cut:
 	case working:
-		r.add(Item{What: what, Device: s.device, Round: e.Round, From: e.Began, To: e.To, Amount: e.Amount})
+		r.add(Item{Kind: what, Device: s.device, Round: e.Round, From: e.Began, To: e.To, Amount: e.Amount})
 	default:
 		r.unreachable(s, e)
 	}
@@ -220,10 +220,10 @@ func (r *Recorder) span(s *state, e federation.Entry) {
 // unreachable adds a span in which the device was unavailable or depleted, in two parts if an
 // attempt ended in it.
 func (r *Recorder) unreachable(s *state, e federation.Entry) {
-	it := Item{What: Away, Device: s.device, Round: int32(min(int(e.Round), r.selection.Last)), From: e.Began, To: e.To}
+	it := Item{Kind: Unavailable, Device: s.device, Round: int32(min(int(e.Round), r.selection.Last)), From: e.Began, To: e.To}
 	switch e.Activity {
 	case clients.Depleted:
-		it.What = Flat
+		it.Kind = Depleted
 	case clients.Unavailable:
 	default:
 		return
@@ -239,7 +239,7 @@ func (r *Recorder) unreachable(s *state, e federation.Entry) {
 // over adds the attempt that ends now.
 func (r *Recorder) over(s *state, e federation.Entry) {
 	s.ended, s.in = e.To, e.Round
-	it := Item{What: Attempt, Why: e.Why, Device: s.device, Round: e.Round, Try: max(1, s.try), From: s.asked, To: e.To}
+	it := Item{Kind: Attempt, Why: e.Why, Device: s.device, Round: e.Round, Try: max(1, s.try), From: s.asked, To: e.To}
 	if e.Kind == federation.ResponseArrived {
 		it.Amount = e.Amount
 	}
@@ -253,7 +253,7 @@ func (r *Recorder) level(s *state, e federation.Entry) {
 		return
 	}
 	s.shown = e.Amount
-	r.add(Item{What: Level, Device: s.device, Round: e.Round, From: e.To, To: e.To, Amount: e.Amount})
+	r.add(Item{Kind: Level, Device: s.device, Round: e.Round, From: e.To, To: e.To, Amount: e.Amount})
 }
 
 // add adds the part of an item that lies in the range. It leaves out slices of no
@@ -261,14 +261,14 @@ func (r *Recorder) level(s *state, e federation.Entry) {
 func (r *Recorder) add(it Item) {
 	it.From, it.To = max(it.From, r.from), min(it.To, r.to)
 	switch empty := it.From >= it.To; {
-	case it.From > it.To, empty && !it.What.instant() && it.What != Update:
+	case it.From > it.To, empty && !it.Kind.instant() && it.Kind != Update:
 	default:
 		r.items = append(r.items, it)
 	}
 }
 
-// Timeline returns what was recorded, the run being over. It is an *EmptyError when
-// the run was over before the range begins. No entry may follow.
+// Timeline returns the timeline when the run is over. It returns an *EmptyError if the
+// run ended before the range. No entry may follow.
 func (r *Recorder) Timeline() (*Timeline, error) {
 	if r.from == engine.Never {
 		return nil, &EmptyError{r.selection.First, int(r.round)}
@@ -287,7 +287,7 @@ func (r *Recorder) Timeline() (*Timeline, error) {
 // finish adds the items that are not over when the run is.
 func (r *Recorder) finish(e federation.Entry) {
 	if r.open {
-		r.add(Item{What: Round, Device: engine.Server, Round: r.round, From: r.opened, To: e.To})
+		r.add(Item{Kind: Round, Device: engine.Server, Round: r.round, From: r.opened, To: e.To})
 	}
 	for k := range r.states {
 		s := &r.states[k]
@@ -296,14 +296,14 @@ func (r *Recorder) finish(e federation.Entry) {
 		if !s.busy {
 			continue
 		}
-		open := Item{What: Attempt, Open: true, Device: s.device, Round: e.Round, Try: max(1, s.try), From: s.asked, To: e.To}
+		open := Item{Kind: Attempt, Open: true, Device: s.device, Round: e.Round, Try: max(1, s.try), From: s.asked, To: e.To}
 		r.add(open)
 		what, working := works[s.cut.Activity]
-		if open.What, open.Try, open.From = what, 0, s.cut.Began; working && s.cut.Cut {
+		if open.Kind, open.Try, open.From = what, 0, s.cut.Began; working && s.cut.Cut {
 			r.add(open)
 		}
 	}
 }
 
 // works are the slices of work.
-var works = map[clients.Activity]What{clients.Downlink: Download, clients.Compute: Compute, clients.Uplink: Upload}
+var works = map[clients.Activity]Kind{clients.Downlink: Download, clients.Compute: Compute, clients.Uplink: Upload}

@@ -8,13 +8,13 @@ import (
 	"fedsim/engine"
 )
 
-// Selection is the part of a run that is kept.
+// Selection is the part of a run in its timeline.
 type Selection struct {
 	Devices     int // at most, positive
 	First, Last int // rounds, from 1 on
 }
 
-// Timeline is what the devices of a sample do in a range of rounds.
+// Timeline is the activities of a sample of devices in a range of rounds.
 type Timeline struct {
 	Devices     int         // of the run
 	Tracks      []int32     // the devices of the sample, ascending
@@ -26,38 +26,38 @@ type Timeline struct {
 
 // Item is a slice of a track, or something that happens at an instant.
 type Item struct {
-	What     What
-	Why      clients.Reason // of Loss and of an Attempt without an answer; 0 otherwise
-	Open     bool           // of an Attempt and what is done in it: not over when the run was
+	Kind     Kind
+	Why      clients.Reason // of a Failure and of an Attempt that failed; 0 otherwise
+	Open     bool           // of an Attempt and its slices: not over when the run ended
 	Device   int32          // engine.Server for Round and Update
 	Round    int32          // the one in which it ends
-	Try      int32          // of an Attempt: the how manieth in its round, from 1 on
+	Try      int32          // of an Attempt: its number in the round, from 1 on
 	From, To engine.Time    // the same for what happens at an instant
 	Amount   float64        // bytes, FLOPs, coordinate steps of an Attempt, each unless Open; or the share of a Level
 }
 
-// What an item is.
-type What uint8
+// Kind an item is.
+type Kind uint8
 
 const (
-	Round    What = iota // of the server
+	Round    Kind = iota // of the server
 	Update               // of the coupling; an instant when it takes the server no time
-	Attempt              // from the server's message to the answer, or its loss
+	Attempt              // from the server's message to the response, or the failure
 	Download             // within an Attempt, as the next two
 	Compute
 	Upload
-	Wait  // from the answer to the end of the round
-	Away  // the device cannot be reached
-	Flat  // its battery is empty
-	Loss  // an instant: an attempt ends without an answer
-	Level // an instant: how full the battery is
+	Wait        // from the response to the end of the round
+	Unavailable // the device is not available
+	Depleted    // its battery is empty
+	Failure     // an instant: an attempt fails
+	Level       // an instant: how full the battery is
 )
 
 // instant reports whether it has no length.
-func (w What) instant() bool { return w == Loss || w == Level }
+func (w Kind) instant() bool { return w == Failure || w == Level }
 
 // depth is how deep a slice lies in its track, if it lies in another.
-func (w What) depth() int {
+func (w Kind) depth() int {
 	switch w {
 	case Round, Update, Attempt:
 		return 0
@@ -68,7 +68,7 @@ func (w What) depth() int {
 
 // order is that of a timeline's items.
 func order(a, b Item) int {
-	return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Device, b.Device), cmp.Compare(a.What.depth(), b.What.depth()))
+	return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Device, b.Device), cmp.Compare(a.Kind.depth(), b.Kind.depth()))
 }
 
 // EmptyError says that a run ended before the rounds that a timeline is to show.

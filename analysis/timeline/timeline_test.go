@@ -25,7 +25,7 @@ import (
 	"fedsim/results"
 )
 
-var update = flag.Bool("update", false, "write testdata anew instead of comparing with it")
+var update = flag.Bool("update", false, "rewrite testdata")
 
 // event is an event of a trace as a viewer reads it.
 type event struct {
@@ -216,7 +216,7 @@ func (c coins) Available(device int, at engine.Time) (bool, engine.Time) {
 }
 
 // Whatever happens, slices nest, events come in order, and when all rounds and
-// devices are shown, what they show adds up to the rounds of the run.
+// devices are shown, their slices add up to the rounds of the run.
 func TestSlicesNestAndAddUp(t *testing.T) {
 	p := problem(t, 9)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -301,8 +301,8 @@ func sum(t *rapid.T, all []slice, line *Timeline, out *federation.Outcome, charg
 		}
 	}
 	for _, it := range line.Items {
-		if it.What == Attempt && it.Open {
-			return // what it has done is not told
+		if it.Kind == Attempt && it.Open {
+			return // its work is not recorded
 		}
 	}
 	near("FLOPs", amounts["compute"], want.FLOPs)
@@ -428,18 +428,18 @@ func TestAbsencesAndEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Item{
-		{What: Round, Device: -1, Round: 2, From: 10, To: 40},
-		{What: Away, Round: 2, From: 10, To: 15},
-		{What: Attempt, Why: clients.BecameUnavailable, Round: 2, Try: 1, From: 15, To: 30},
-		{What: Download, Round: 2, From: 15, To: 20, Amount: 7},
-		{What: Away, Round: 2, From: 20, To: 30},
-		{What: Loss, Why: clients.BecameUnavailable, Round: 2, From: 30, To: 30},
-		{What: Update, Device: -1, Round: 3, From: 40, To: 45},
-		{What: Away, Round: 3, From: 30, To: 50},
-		{What: Round, Device: -1, Round: 3, From: 45, To: 70},
-		{What: Attempt, Open: true, Round: 3, Try: 1, From: 50, To: 70},
-		{What: Download, Round: 3, From: 52, To: 60, Amount: 7},
-		{What: Compute, Open: true, Round: 3, From: 60, To: 70},
+		{Kind: Round, Device: -1, Round: 2, From: 10, To: 40},
+		{Kind: Unavailable, Round: 2, From: 10, To: 15},
+		{Kind: Attempt, Why: clients.BecameUnavailable, Round: 2, Try: 1, From: 15, To: 30},
+		{Kind: Download, Round: 2, From: 15, To: 20, Amount: 7},
+		{Kind: Unavailable, Round: 2, From: 20, To: 30},
+		{Kind: Failure, Why: clients.BecameUnavailable, Round: 2, From: 30, To: 30},
+		{Kind: Update, Device: -1, Round: 3, From: 40, To: 45},
+		{Kind: Unavailable, Round: 3, From: 30, To: 50},
+		{Kind: Round, Device: -1, Round: 3, From: 45, To: 70},
+		{Kind: Attempt, Open: true, Round: 3, Try: 1, From: 50, To: 70},
+		{Kind: Download, Round: 3, From: 52, To: 60, Amount: 7},
+		{Kind: Compute, Open: true, Round: 3, From: 60, To: 70},
 	}
 	slices.SortStableFunc(want, order)
 	if !slices.Equal(line.Items, want) {
@@ -450,7 +450,7 @@ func TestAbsencesAndEnds(t *testing.T) {
 	}
 }
 
-// A range that the run never came to has no timeline.
+// A range that the run does not reach has no timeline.
 func TestNothingToShow(t *testing.T) {
 	r := NewRecorder(Selection{Devices: 5, First: 4, Last: 9}, 1)
 	r.Note(entry(federation.RoundStarted, engine.Server, 3, 10))

@@ -64,9 +64,9 @@ func saveGantt(line *timeline.Timeline, run *scenarios.Run, name string) (saved 
 }
 
 // activities maps the slices of a timeline to bars.
-var activities = map[timeline.What]plots.Activity{
+var activities = map[timeline.Kind]plots.Activity{
 	timeline.Download: plots.Downlink, timeline.Compute: plots.Compute, timeline.Upload: plots.Uplink,
-	timeline.Wait: plots.Wait, timeline.Away: plots.Unavailable, timeline.Flat: plots.Depleted,
+	timeline.Wait: plots.Wait, timeline.Unavailable: plots.Unavailable, timeline.Depleted: plots.Depleted,
 }
 
 // titleOf describes a run: its method, sweep point and seed.
@@ -90,7 +90,7 @@ func ganttOf(line *timeline.Timeline, run *scenarios.Run) plots.Gantt {
 	for _, it := range line.Items {
 		span := plots.GanttSpan{From: it.From.Seconds(), To: it.To.Seconds()}
 		if it.Device == engine.Server {
-			if it.What == timeline.Update {
+			if it.Kind == timeline.Update {
 				g.Updates = append(g.Updates, span)
 			} else {
 				g.Rounds = append(g.Rounds, plots.GanttRound{Number: int(it.Round), GanttSpan: span})
@@ -99,9 +99,9 @@ func ganttOf(line *timeline.Timeline, run *scenarios.Run) plots.Gantt {
 		}
 		k, _ := slices.BinarySearch(line.Tracks, it.Device)
 		row := &g.Rows[k]
-		if it.What == timeline.Loss {
+		if it.Kind == timeline.Failure {
 			row.Marks = append(row.Marks, plots.GanttMark{Kind: int(it.Why - clients.DroppedOut), At: span.From})
-		} else if a, ok := activities[it.What]; ok {
+		} else if a, ok := activities[it.Kind]; ok {
 			row.Bars = append(row.Bars, plots.GanttBar{Activity: a, GanttSpan: span})
 		}
 	}
