@@ -161,8 +161,10 @@ func (c *Clients) Send(t int) (due engine.Time) {
 	if c.due != nil {
 		c.due[t] = due
 	}
-	c.endSpan(t, 0)
-	c.note(Start, t, 0, 0)
+	if c.spans != nil {
+		c.endSpan(t, 0)
+		c.note(Start, t, 0, 0)
+	}
 	if d.drops == failed {
 		c.fail(t, DroppedOut)
 	} else {
@@ -379,7 +381,9 @@ func (c *Clients) leave(t int, complete bool) {
 		c.count(0, amount)
 		c.pay(t, 0, amount)
 	}
-	c.noteWork(t, start, amount)
+	if c.spans != nil {
+		c.noteWork(t, start, amount)
+	}
 }
 
 // movedBetween returns how many bytes of the message of device t have moved between

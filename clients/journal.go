@@ -41,17 +41,25 @@ type span struct {
 
 // note makes an entry of a device at this instant.
 func (c *Clients) note(k EntryKind, t int, why Reason, amount float64) {
-	if c.setup.Journal != nil {
-		now := c.clock.Now()
-		c.setup.Journal.Note(Entry{Kind: k, Client: int32(t), Why: why, Began: now, From: now, To: now, Amount: amount})
+	if c.spans != nil { // there is a journal
+		c.noteNow(Entry{Kind: k, Client: int32(t), Why: why, Amount: amount})
 	}
+}
+
+func (c *Clients) noteNow(e Entry) {
+	now := c.clock.Now()
+	e.Began, e.From, e.To = now, now, now
+	c.setup.Journal.Note(e)
 }
 
 // noteActivity begins a span of device t when its activity has changed.
 func (c *Clients) noteActivity(t int) {
-	if c.spans == nil {
-		return
+	if c.spans != nil {
+		c.beginSpan(t)
 	}
+}
+
+func (c *Clients) beginSpan(t int) {
 	s, a, now := &c.spans[t], c.devices[t].activity(), c.clock.Now()
 	if s.open && s.activity == a {
 		return
@@ -62,12 +70,10 @@ func (c *Clients) noteActivity(t int) {
 
 // endSpan ends the span of device t, if there is one.
 func (c *Clients) endSpan(t int, amount float64) {
-	if c.spans == nil || !c.spans[t].open {
-		return
+	if c.spans != nil && c.spans[t].open {
+		c.noteSpan(t, Entry{Amount: amount})
+		c.spans[t].open = false
 	}
-	s := &c.spans[t]
-	c.noteSpan(t, Entry{Amount: amount})
-	s.open = false
 }
 
 func (c *Clients) noteSpan(t int, e Entry) {
@@ -79,9 +85,6 @@ func (c *Clients) noteSpan(t int, e Entry) {
 // noteWork ends a span of work of device t, which moved its first byte or computed from
 // an instant on.
 func (c *Clients) noteWork(t int, began engine.Time, amount float64) {
-	if c.spans == nil {
-		return
-	}
 	c.spans[t].began = min(began, c.clock.Now())
 	c.endSpan(t, amount)
 	c.NoteLevel(t)
