@@ -1,8 +1,6 @@
 package clients
 
 import (
-	"fmt"
-
 	"fedsim/engine"
 )
 
@@ -41,14 +39,6 @@ const (
 	EventCapacity                        // the capacity of shared links changes
 	EventServerTimer                     // the server's timer
 )
-
-// EventName returns the name of a kind of event.
-func EventName(k engine.Kind) string {
-	return [...]string{
-		"recharged", "drop", "downlink done", "compute done", "uplink done", "downlink flow", "uplink flow",
-		"battery check", "rate change", "availability", "timer", "capacity change", "server timer",
-	}[k]
-}
 
 // ends has the event that ends each phase of work.
 var ends = [...]engine.Kind{downlink: EventDownlinkDone, compute: EventComputeDone, uplink: EventUplinkDone}
@@ -193,9 +183,4 @@ func (c *Clients) State(t int) State {
 		DownlinkLost: d.is(downlinkLost), UplinkLost: d.is(uplinkLost),
 		Number: int(d.number), Try: int(d.try), Downlink: d.down, Compute: d.compute, Uplink: d.up, FLOPs: d.flops, BytesUp: d.bytesUp,
 	}
-}
-
-// String returns the state for debugging.
-func (s State) String() string {
-	return fmt.Sprintf("%v, attempt %d.%d", s.Activity, s.Number, s.Try)
 }
