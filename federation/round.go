@@ -224,39 +224,6 @@ func (f *Federation) end() {
 	f.clients.Stop()
 }
 
-// askAgain handles the end of the wait for device t. The device, or another one in its
-// place, is asked again.
-func (f *Federation) askAgain(t int) {
-	switch {
-	case f.continuous() && f.clients.Failed(t):
-		f.discardAttempt(t)
-	case f.continuous(): // the server has processed a response
-		f.askAnother(t)
-	case !f.clients.Available(t):
-		f.clients.Release(t)
-		if !f.traits.WaitsForAll {
-			f.stopExpecting(t)
-		}
-	default:
-		f.retry(t)
-	}
-}
-
-// mostAttempts is the limit of attempts in one round.
-const mostAttempts = 100_000
-
-// retry asks device t again.
-func (f *Federation) retry(t int) {
-	if f.clients.Awaits(t) {
-		return
-	}
-	if f.clients.Try(t)+1 == mostAttempts {
-		f.stall(t, fmt.Sprintf("has been asked %d times in one round and never responded", mostAttempts))
-		return
-	}
-	f.clients.Retry(t)
-}
-
 // countResponses decides whether the server takes the responses of the round: all of
 // them, or none if they are too few.
 func (f *Federation) countResponses() {

@@ -127,29 +127,6 @@ func (f *Federation) timeout(t int) {
 	}
 }
 
-// repeat reports whether a message of a hub that was lost n times is sent again.
-func (f *Federation) repeat(hub, n int) bool {
-	if n == mostAttempts {
-		f.stalled = fmt.Sprintf("a message of hub %d was lost %d times in one round, and protocol %q waits for it", hub, mostAttempts, f.setup.Config.Protocol)
-		f.clients.Stop()
-		return true
-	}
-	return f.asksAgain(n - 1)
-}
-
-// unreached hears that a hub has no further use of device t.
-func (f *Federation) unreached(t int, why clients.Reason) {
-	f.markDropped(t, why)
-	if !f.traits.WaitsForAll { // otherwise it is asked when it is available
-		f.stopExpecting(t)
-	}
-}
-
-// asksAgain reports whether the server asks a device again after a number of tries.
-func (f *Federation) asksAgain(attempt int) bool {
-	return f.traits.Continuous || f.traits.WaitsForAll || attempt < f.setup.Config.Retries
-}
-
 // markDropped counts device t when it drops for the first time in this round.
 func (f *Federation) markDropped(t int, why clients.Reason) {
 	if d := &f.devices[t]; !d.dropped {
