@@ -20,7 +20,7 @@
 //
 // A server without rounds (continuous.go) takes each response when it arrives and asks
 // another client. It shares everything else. A run without learning drives a method that
-// computes nothing ([algorithms.NewTimed]) on the same path.
+// computes nothing ([algorithms.NewTimingOnly]) on the same path.
 //
 // # Plugins
 //
