@@ -276,7 +276,7 @@ func subproblemGain(a *mocha, k int) float64 {
 func TestTheorem1AndCorollaryForEveryCourse(t *testing.T) {
 	for _, loss := range []string{mtl.LossSmoothedHinge, mtl.LossLogistic, mtl.LossSquaredHinge} {
 		for _, gamma := range []float64{1, 0.5} {
-			// Strongly regularised, so that s is not tiny.
+			// Strongly regularized, so that s is not tiny.
 			p, c := randomProblem(t, func(c *mtl.Config) {
 				tiedToMean(c)
 				c.Loss, c.Gamma, c.LossScaling, c.Lambda1, c.Lambda2 = loss, gamma, mtl.Sum, 5, 20

@@ -191,7 +191,7 @@ func (c *Clients) Cancel(t int) {
 	switch {
 	case d.working():
 		c.leave(t, false)
-		c.noteFailure(t, Cancelled)
+		c.noteFailure(t, Canceled)
 	case d.is(paused):
 		c.noteFailure(t, BecameUnavailable)
 	}

@@ -35,7 +35,7 @@ func TestResponseTime(t *testing.T) {
 	})
 }
 
-// A cancelled attempt counts what was done until then, and its client can be started
+// A canceled attempt counts what was done until then, and its client can be started
 // again.
 func TestCancel(t *testing.T) {
 	heard := 0

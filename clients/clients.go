@@ -299,7 +299,7 @@ func (c *Clients) Batch(start func()) {
 }
 
 // Flush schedules the ends of transfers that share links. It must be called after
-// attempts were started or cancelled elsewhere than in a Listener or in Batch.
+// attempts were started or canceled elsewhere than in a Listener or in Batch.
 func (c *Clients) Flush() { c.reschedule() }
 
 // SetTimer calls Listener.Timer for a client that is idle or whose attempt has failed,

@@ -114,7 +114,7 @@ const (
 	MessageLost                         // a message was lost on its link, or on that of its hub
 	BecameUnavailable                   // it became unavailable
 	BatteryDepleted                     // its battery became empty
-	Cancelled                           // it was cancelled
+	Canceled                            // it was canceled
 	NoTime                              // Listener.Downloaded found no time to compute
 	BatteryLow                          // its battery is too low for new work
 )

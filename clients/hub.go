@@ -331,7 +331,7 @@ func (c *Clients) CloseGroup() {
 		from, to := c.members(int(g))
 		for t := from; t < to; t++ {
 			if c.hubs.place[t] == held {
-				c.noteFailure(t, Cancelled)
+				c.noteFailure(t, Canceled)
 			}
 			c.hubs.place[t] = outside
 		}

@@ -134,7 +134,7 @@ func TestBatchMisuse(t *testing.T) {
 	}
 }
 
-// Cancelling a whole batch while it is collected or fired frees its memory for the next.
+// Canceling a whole batch while it is collected or fired frees its memory for the next.
 func TestTombstonesOfABatchAreBounded(t *testing.T) {
 	const n = 1000
 	e := New(1, Options{})
@@ -156,7 +156,7 @@ func TestTombstonesOfABatchAreBounded(t *testing.T) {
 }
 
 // Rounds with one event per device need memory for one event per device, even if some
-// are cancelled before they fire. The others stay in order.
+// are canceled before they fire. The others stay in order.
 func TestBatchesTakeNoMoreRoomThanTheirEvents(t *testing.T) {
 	const devices = 1000
 	batched, single := New(devices, Options{}), New(devices, Options{})

@@ -12,21 +12,21 @@ type Options struct {
 	Hooks *Hooks // default: none
 	// Prefetch is called with devices that have events soon, some hundreds at a time, so
 	// that the client can load their state into the cache. The events may still be
-	// cancelled, and other events may fire first. Default: none.
+	// canceled, and other events may fire first. Default: none.
 	Prefetch func(devices []int32)
 }
 
 // Engine is a virtual clock with its pending events. Once its tables have grown to the
-// largest number of pending events, scheduling, cancelling and firing allocate nothing.
-// A device takes 8 bytes, 20 if timers are used. An event takes 16 bytes. A cancelled
-// event keeps its memory until its time comes, or until cancelled events outnumber
+// largest number of pending events, scheduling, canceling and firing allocate nothing.
+// A device takes 8 bytes, 20 if timers are used. An event takes 16 bytes. A canceled
+// event keeps its memory until its time comes, or until canceled events outnumber
 // pending ones.
 type Engine struct {
 	now     Time
 	pending pendingSet
 
 	// Every pending event is in the queue or in the run, except for timers and events at
-	// Never. A cancelled event stays there as a tombstone until its time comes or
+	// Never. A canceled event stays there as a tombstone until its time comes or
 	// tombstones are more than half.
 	queue queue
 	run   run
@@ -35,7 +35,7 @@ type Engine struct {
 	timers timers // timers are in neither the pending set nor a queue
 
 	hooks   Hooks
-	traced  map[uint64]item // pending events by device and counter; nil without a Cancelled hook
+	traced  map[uint64]item // pending events by device and counter; nil without a Canceled hook
 	stopped bool
 	fired   int64
 	digest  digest
@@ -62,7 +62,7 @@ func New(devices int, o Options) *Engine {
 	if o.Hooks != nil {
 		e.hooks = *o.Hooks
 	}
-	if e.hooks.Cancelled != nil {
+	if e.hooks.Canceled != nil {
 		e.traced = map[uint64]item{}
 	}
 	return e
@@ -72,7 +72,7 @@ func New(devices int, o Options) *Engine {
 // last RunUntil.
 func (e *Engine) Now() Time { return e.now }
 
-// Pending returns the number of events that have neither fired nor been cancelled.
+// Pending returns the number of events that have neither fired nor been canceled.
 func (e *Engine) Pending() int { return e.pending.n + e.timers.n }
 
 // Fired returns the number of events fired so far.
@@ -139,8 +139,8 @@ func (e *Engine) Cancel(h Handle) bool {
 		e.queue.compact(e.prune)
 		e.run.compact(e.prune)
 	}
-	if e.hooks.Cancelled != nil {
-		e.hooks.Cancelled(e.traced[idOf(h.key)].event())
+	if e.hooks.Canceled != nil {
+		e.hooks.Canceled(e.traced[idOf(h.key)].event())
 		delete(e.traced, idOf(h.key))
 	}
 	return true

@@ -103,9 +103,9 @@ func TestStaleHandles(t *testing.T) {
 			t.Error("an event cancels itself while it fires")
 		}
 	})
-	cancelled := e.Schedule(2, 0, 0)
-	if !e.Cancel(cancelled) || e.Cancel(cancelled) {
-		t.Error("an event must be cancelled once")
+	canceled := e.Schedule(2, 0, 0)
+	if !e.Cancel(canceled) || e.Cancel(canceled) {
+		t.Error("an event must be canceled once")
 	}
 	old := e.Schedule(3, 0, 0)
 	moved, ok := reschedule(e, old, 4)
@@ -113,7 +113,7 @@ func TestStaleHandles(t *testing.T) {
 		t.Fatal("a pending event cannot be moved")
 	}
 	// The slots of all of these are in use again.
-	for name, h := range map[string]Handle{"fired": fired, "cancelled": cancelled, "moved": old} {
+	for name, h := range map[string]Handle{"fired": fired, "canceled": canceled, "moved": old} {
 		if e.Cancel(h) {
 			t.Errorf("the handle of an event that was %s cancels another", name)
 		}
@@ -202,7 +202,7 @@ func TestHooksSeeEverything(t *testing.T) {
 	note := func(what string) func(Event) {
 		return func(ev Event) { log = append(log, what+" "+describe(ev)) }
 	}
-	hooks := &Hooks{Scheduled: note("scheduled"), Fired: note("fired"), Cancelled: note("cancelled")}
+	hooks := &Hooks{Scheduled: note("scheduled"), Fired: note("fired"), Canceled: note("canceled")}
 	e := New(1, Options{Hooks: hooks})
 	a := e.Schedule(1, 2, 0)
 	reschedule(e, a, 3)
@@ -212,7 +212,7 @@ func TestHooksSeeEverything(t *testing.T) {
 	}
 	want := []string{
 		"scheduled at 1 kind 2 device 0 seq 1",
-		"cancelled at 1 kind 2 device 0 seq 1",
+		"canceled at 1 kind 2 device 0 seq 1",
 		"scheduled at 3 kind 2 device 0 seq 2",
 		"fired at 3 kind 2 device 0 seq 2",
 		"handled",

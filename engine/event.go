@@ -24,7 +24,7 @@ type Event struct {
 }
 
 // Handle identifies a pending event. It becomes stale when the event fires or is
-// cancelled, and never becomes valid again. The zero Handle is stale.
+// canceled, and never becomes valid again. The zero Handle is stale.
 type Handle struct{ key uint64 }
 
 // Seq returns the counter of the event, which identifies it among the events of its

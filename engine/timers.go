@@ -28,8 +28,8 @@ func (e *Engine) SetTimer(at Time, k Kind, device int) {
 	if a.seqs[device] != 0 {
 		moved := a.item(device)
 		a.clear(device)
-		if e.hooks.Cancelled != nil {
-			e.hooks.Cancelled(moved.event())
+		if e.hooks.Canceled != nil {
+			e.hooks.Canceled(moved.event())
 		}
 	}
 	a.set(device, at, e.count(e.pending.skip(device+1), device))

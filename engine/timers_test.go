@@ -61,7 +61,7 @@ func TestTimersAgainstAScan(t *testing.T) {
 	})
 }
 
-// Timers call hooks and count like events that are cancelled and scheduled again. A
+// Timers call hooks and count like events that are canceled and scheduled again. A
 // timer at Never is pending and does not fire.
 func TestTimersAreEvents(t *testing.T) {
 	var told [2][]string
@@ -69,7 +69,7 @@ func TestTimersAreEvents(t *testing.T) {
 		as := func(what string) func(Event) {
 			return func(ev Event) { told[k] = append(told[k], what+" "+describe(ev)) }
 		}
-		return &Hooks{Scheduled: as("scheduled"), Fired: as("fired"), Cancelled: as("cancelled")}
+		return &Hooks{Scheduled: as("scheduled"), Fired: as("fired"), Canceled: as("canceled")}
 	}
 	timers, events := New(2, Options{Hooks: note(0)}), New(2, Options{Hooks: note(1)})
 	var handles [2]Handle

@@ -139,7 +139,7 @@ func (w *world) cancel(which int) {
 			cancel = func() bool { return e.CancelSeq(int(w.events[which].Device), w.handles[i][which].Seq()) }
 		}
 		if got := cancel(); got != want {
-			w.t.Fatalf("%s: cancelling event %d gives %v, want %v", Queues()[i], which, got, want)
+			w.t.Fatalf("%s: canceling event %d gives %v, want %v", Queues()[i], which, got, want)
 		}
 	}
 }
@@ -309,10 +309,10 @@ func churn(o Options) *Engine {
 
 func TestDigestIgnoresHooksAndQueue(t *testing.T) {
 	want := churn(Options{})
-	var scheduled, fired, cancelled int
+	var scheduled, fired, canceled int
 	count := func(n *int) func(Event) { return func(Event) { *n++ } }
 	for _, queue := range Queues() {
-		for _, hooks := range []*Hooks{nil, {}, {Scheduled: count(&scheduled), Fired: count(&fired), Cancelled: count(&cancelled)}} {
+		for _, hooks := range []*Hooks{nil, {}, {Scheduled: count(&scheduled), Fired: count(&fired), Canceled: count(&canceled)}} {
 			got := churn(Options{Queue: queue, Hooks: hooks})
 			if got.Digest() != want.Digest() || got.Now() != want.Now() {
 				t.Errorf("%s with hooks %v: digest %x at %d, want %x at %d", queue, hooks != nil, got.Digest(), got.Now(), want.Digest(), want.Now())
@@ -320,7 +320,7 @@ func TestDigestIgnoresHooksAndQueue(t *testing.T) {
 		}
 	}
 	n := len(Queues())
-	if fired != n*int(want.Fired()) || scheduled != fired+cancelled+n*want.Pending() {
-		t.Errorf("hooks saw %d scheduled, %d fired, %d cancelled; %d are pending", scheduled, fired, cancelled, n*want.Pending())
+	if fired != n*int(want.Fired()) || scheduled != fired+canceled+n*want.Pending() {
+		t.Errorf("hooks saw %d scheduled, %d fired, %d canceled; %d are pending", scheduled, fired, canceled, n*want.Pending())
 	}
 }

@@ -95,8 +95,8 @@ func TestLookingAheadLeavesTheBase(t *testing.T) {
 	ignore := func(Event) {}
 	e.Schedule(1, 0, 0)
 	e.Schedule(1000e9, 0, 0)
-	cancelled := e.Schedule(2e9, 0, 0)
-	e.Cancel(cancelled)
+	canceled := e.Schedule(2e9, 0, 0)
+	e.Cancel(canceled)
 	for _, limit := range []Time{10e9, 20e9, 999e9} {
 		e.RunUntil(limit, ignore)
 		if base := Time(w.base.at); base > e.Now() {

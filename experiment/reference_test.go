@@ -15,7 +15,7 @@ import (
 	"fedsim/internal/checkpoint/checkpointtest"
 )
 
-// referred has a coupling that is learnt, under each regulariser that learns one, and
+// referred has a coupling that is learnt, under each regularizer that learns one, and
 // one that is known.
 const referred = `
 [methods.mocha]

@@ -7,9 +7,9 @@ import (
 	"fedsim/results"
 )
 
-// The whole program under every regulariser: with the coupling fixed MOCHA comes
+// The whole program under every regularizer: with the coupling fixed MOCHA comes
 // to the certified optimum, with outer iterations the objective goes down, and
-// regularisers that learn nothing keep their coupling.
+// regularizers that learn nothing keep their coupling.
 func TestEveryRegulariserEndToEnd(t *testing.T) {
 	for name, set := range map[string][]string{
 		"independent":   {"problem.regularizer=independent"},

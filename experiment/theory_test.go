@@ -35,7 +35,7 @@ func randomScenario(seed uint64) string {
 	between := func(low, high float64) float64 { return low + (high-low)*s.Float64() }
 	scaling := one("mean", "sum")
 	rows := 10 + s.IntN(25)
-	strength := 1.0 // of the regulariser, for H to be hundreds and not millions
+	strength := 1.0 // of the regularizer, for H to be hundreds and not millions
 	if scaling == "sum" {
 		strength = float64(rows)
 	}

@@ -53,7 +53,7 @@ func TestSameBitsWhateverComputesThem(t *testing.T) {
 					hooks := &engine.Hooks{
 						Scheduled: func(engine.Event) { calls++ },
 						Fired:     func(engine.Event) { calls++ },
-						Cancelled: func(engine.Event) { calls++ },
+						Canceled:  func(engine.Event) { calls++ },
 					}
 					for _, h := range []*engine.Hooks{nil, hooks} {
 						if err := sameOutcome(scene(workers, queue, h), first); err != nil {

@@ -406,7 +406,7 @@ loop:
 }
 
 // updateCoupling updates Omega from the present W and continues under the new
-// coupling. A regulariser that learns nothing keeps its coupling.
+// coupling. A regularizer that learns nothing keeps its coupling.
 func (f *Federation) updateCoupling() error {
 	if _, linear := f.method.(algorithms.Linear); !linear {
 		return nil

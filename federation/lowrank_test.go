@@ -12,7 +12,7 @@ import (
 	"fedsim/mtl"
 )
 
-// full makes every coupling of a regulariser a full matrix.
+// full makes every coupling of a regularizer a full matrix.
 type full struct{ mtl.Regularizer }
 
 func (r full) Start(pool *parallel.Pool, m int) (mtl.Coupling, error) {

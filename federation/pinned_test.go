@@ -8,7 +8,7 @@ import (
 
 // The bits of a run are part of what fedsim promises: the same on every machine,
 // with the kernels in assembly and with those in Go (build tag purego). The
-// problem is regularised without a coupling, so that no library takes part. A
+// problem is regularized without a coupling, so that no library takes part. A
 // change of these figures is a change of every result: say so in CHANGELOG.md.
 func TestBitsOfARunArePinned(t *testing.T) {
 	for _, c := range []struct {

@@ -53,7 +53,7 @@ func TestTranscript(t *testing.T) {
 				s.Seed = 5
 				s.Faults.DropProbability, s.Faults.DropPhase = 0.3, devices.AtCompute
 			},
-			must: []string{"strike", "1 dropped, 1 late", "cancelled"},
+			must: []string{"strike", "1 dropped, 1 late", "canceled"},
 		},
 		{
 			file: "wait-for-all.txt", what: "a device that drops in the upload, or whose message is lost, is asked again when its answer is due",
@@ -94,7 +94,7 @@ func TestTranscript(t *testing.T) {
 					s.Problem = problem
 					c.change(s)
 					s.Queue = queue
-					s.Hooks = &engine.Hooks{Fired: line(""), Cancelled: line("  cancelled ")}
+					s.Hooks = &engine.Hooks{Fired: line(""), Canceled: line("  canceled ")}
 				}))
 				f.clients.Begin()
 				for range c.rounds {

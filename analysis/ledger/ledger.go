@@ -116,7 +116,7 @@ var outcomes = [...]results.Outcome{
 	clients.MessageLost:       results.OutcomeMessageLost,
 	clients.BecameUnavailable: results.OutcomeUnavailable,
 	clients.BatteryDepleted:   results.OutcomeDepleted,
-	clients.Cancelled:         results.OutcomeLate,
+	clients.Canceled:          results.OutcomeLate,
 	clients.NoTime:            results.OutcomeNoTime,
 	clients.BatteryLow:        results.OutcomeLowBattery,
 }

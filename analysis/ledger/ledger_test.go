@@ -109,7 +109,7 @@ func TestARowForEachOutcome(t *testing.T) {
 		}, row{Outcome: results.OutcomeNoTime, Attempts: 1, Late: 1, ResponseS: nan, DownlinkS: 3, WaitS: 7, BytesDown: 100}},
 		{"late", []federation.Entry{
 			at(0, federation.AttemptStarted, 0, 0), span(0, 3, clients.Downlink, 0, 100),
-			at(10, federation.ResponseLate, 0, 0), span(3, 10, clients.Compute, 0, 7), why(10, federation.AttemptFailed, 0, clients.Cancelled),
+			at(10, federation.ResponseLate, 0, 0), span(3, 10, clients.Compute, 0, 7), why(10, federation.AttemptFailed, 0, clients.Canceled),
 		}, row{Outcome: results.OutcomeLate, Attempts: 1, Late: 1, ResponseS: nan, DownlinkS: 3, ComputeS: 7, BytesDown: 100, FLOPs: 7}},
 		{"refused", []federation.Entry{
 			at(0, federation.AttemptStarted, 0, 0), span(0, 1, clients.Downlink, 0, 1), span(1, 2, clients.Compute, 0, 1), span(2, 3, clients.Uplink, 0, 1),

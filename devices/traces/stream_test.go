@@ -191,7 +191,7 @@ func TestReadersStopWhenAsked(t *testing.T) {
 		"csv":        CSV(reader(t, longCSV(10)), "x"),
 		"fedscale":   FedScale(reader(t, longPickle(10)), "x"),
 		"flash":      FLASH(reader(t, longFLASH(10)), "x", FLASHDefaults()),
-		"synthesise": Synthesize(SynthesisDefaults()),
+		"synthesize": Synthesize(SynthesisDefaults()),
 	} {
 		n := 0
 		for _, err := range seq {

@@ -21,11 +21,11 @@ func newTrace() *cobra.Command {
 		Long: `Summarize, convert and generate device traces. A trace records when devices are
 available and charging, and the speeds of devices and links over time.
 docs/traces.md describes the file format.`,
-		Example: `  fedsim trace synthesise --devices 1000 --days 7 --seed 1 -o week.csv
+		Example: `  fedsim trace synthesize --devices 1000 --days 7 --seed 1 -o week.csv
   fedsim trace stats week.csv
   fedsim trace convert client_behave_trace -o fedscale.csv`,
 	}
-	cmd.AddCommand(newTraceStats(), newTraceConvert(), newTraceSynthesise())
+	cmd.AddCommand(newTraceStats(), newTraceConvert(), newTraceSynthesize())
 	asGroup(cmd)
 	return cmd
 }
@@ -219,19 +219,19 @@ func writeTraces(cmd *cobra.Command, out string, devices traces.Sequence) error 
 	return err
 }
 
-func newTraceSynthesise() *cobra.Command {
+func newTraceSynthesize() *cobra.Command {
 	s := traces.SynthesisDefaults()
 	var out string
 	cmd := &cobra.Command{
-		Use:   "synthesise",
+		Use:   "synthesize",
 		Short: "Generate traces of availability, charging and rates",
 		Long: `Generate traces in the csv format of fedsim. Availability is a two-state Markov
 chain whose rates vary with the local hour of the day. Devices charge once a day.
 Link rates are log-normal and change at random times. Time 0 is midnight at zone
 offset 0. The trace of a device depends only on the seed and the device number.`,
-		Example: `  fedsim trace synthesise --devices 1000 --days 7 --seed 1 -o week.csv
-  fedsim trace synthesise --mean-up-s 3600 --mean-down-s 10800 -o markov.csv
-  fedsim trace synthesise --zones-h=-8,0,8 --down-mbps 20 -o world.csv`,
+		Example: `  fedsim trace synthesize --devices 1000 --days 7 --seed 1 -o week.csv
+  fedsim trace synthesize --mean-up-s 3600 --mean-down-s 10800 -o markov.csv
+  fedsim trace synthesize --zones-h=-8,0,8 --down-mbps 20 -o world.csv`,
 		Args: takes(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checked(s.Validate); err != nil {
