@@ -266,7 +266,7 @@ func (c *Clients) NeverAvailable(t int) bool {
 	if !d.is(unavailable) {
 		return false
 	}
-	present, until := c.setup.Presence.Available(t, c.clock.Now())
+	present, until := c.setup.Availability.Available(t, c.clock.Now())
 	return !present && until == engine.Never
 }
 
@@ -291,7 +291,7 @@ func (c *Clients) proceed(t int) {
 	}
 	left, done := d.length(), c.over(t)
 	switch {
-	case d.phase == compute && c.setup.Pace != nil:
+	case d.phase == compute && c.setup.Speed != nil:
 		left = c.stretch(t, share-done)
 	case share != 1 || done != 0:
 		left = engine.Time(math.Round((share - done) * float64(left)))
@@ -354,7 +354,7 @@ func (c *Clients) leave(t int, complete bool) {
 		now := c.clock.Now()
 		switch length := d.length(); {
 		case length == 0:
-		case d.phase == compute && c.setup.Pace != nil:
+		case d.phase == compute && c.setup.Speed != nil:
 			share = min(share, c.workDone(t, start, now))
 		default:
 			share = min(share, float64(max(0, now-start))/float64(length))
@@ -440,7 +440,7 @@ func (c *Clients) downloaded(t int) {
 		c.listener.Failed(t, NoTime)
 		return
 	}
-	if c.setup.Pace != nil {
+	if c.setup.Speed != nil {
 		d.compute = c.computing(t)
 	}
 	if c.due != nil {

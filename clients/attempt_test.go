@@ -83,7 +83,7 @@ func TestListener(t *testing.T) {
 			}
 		}
 		c = start(t, setup(1, func(s *Setup) {
-			s.Presence, s.Faults.OnReturn = onOff{engine.FromSeconds(0.5), engine.FromSeconds(2)}, onReturn
+			s.Availability, s.Faults.OnReturn = onOff{engine.FromSeconds(0.5), engine.FromSeconds(2)}, onReturn
 		}), Listener{
 			Responded: hear("responded"), Available: hear("available"), Unavailable: hear("unavailable"),
 			Failed: func(k int, why Reason) { hear("failed: " + why.String())(k) },

@@ -7,7 +7,7 @@ import (
 
 // beginAvailability looks at the availability of every device for the first time.
 func (c *Clients) beginAvailability() {
-	if c.setup.Presence == nil {
+	if c.setup.Availability == nil {
 		return
 	}
 	for t := range c.devices {
@@ -23,7 +23,7 @@ func (c *Clients) beginAvailability() {
 // lookUp reports whether device t is available by its trace, and whether that may
 // change, and schedules the next look.
 func (c *Clients) lookUp(t int) (present, changes bool) {
-	present, until := c.setup.Presence.Available(t, c.clock.Now())
+	present, until := c.setup.Availability.Available(t, c.clock.Now())
 	if changes = until != engine.Never; changes {
 		c.clock.Schedule(until, EventAvailability, t)
 	}

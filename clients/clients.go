@@ -39,10 +39,10 @@ type Setup struct {
 	Faults  devices.Faults
 	Fleet   *fleets.Fleet // classes of devices and links; nil: what Devices and Network say
 
-	Presence  devices.Availability     // when clients are available; nil: always
-	Pace      devices.Speed            // how fast processors are as time passes; nil: always the same
-	Charging  devices.ChargingSchedule // when chargers are plugged in; nil: as Devices says
-	Bandwidth network.Bandwidth        // the rates of links as time passes; nil: always the same
+	Availability devices.Availability     // when clients are available; nil: always
+	Speed        devices.Speed            // how fast processors are as time passes; nil: always the same
+	Charging     devices.ChargingSchedule // when chargers are plugged in; nil: as Devices says
+	Bandwidth    network.Bandwidth        // the rates of links as time passes; nil: always the same
 
 	Cost       string            // Physical, Relative or Authors; empty: Physical
 	PassFLOPs  float64           // work that Relative measures transfers by
@@ -195,7 +195,7 @@ func New(s Setup, l Listener) (*Clients, error) {
 	if n < 0 || n > MaxClients {
 		return nil, fmt.Errorf("clients: %d of them: must be in [0, %d]", n, MaxClients)
 	}
-	s.Presence = s.Faults.WithOutage(s.Presence, n)
+	s.Availability = s.Faults.WithOutage(s.Availability, n)
 	drops, err := devices.NewDrops(s.Faults, n, s.Seed)
 	if err != nil {
 		return nil, err
@@ -225,7 +225,7 @@ func New(s Setup, l Listener) (*Clients, error) {
 	if s.Due {
 		c.due = make([]engine.Time, n)
 	}
-	if s.Presence != nil {
+	if s.Availability != nil {
 		c.done = make([]float64, n)
 	}
 	c.cost = c.newCost()

@@ -121,7 +121,7 @@ const (
 
 // String returns the reason in words.
 func (r Reason) String() string {
-	return [...]string{"", "dropped", "message lost", "went away", "battery empty", "out of time", "no time to work", "battery low"}[r]
+	return [...]string{"", "dropped", "message lost", "unavailable", "battery depleted", "out of time", "no time to work", "battery low"}[r]
 }
 
 // Activity is the activity of a client.

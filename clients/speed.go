@@ -9,10 +9,10 @@ import (
 // speed returns the factor of the usual speed of device t at an instant, and until when
 // it holds.
 func (c *Clients) speed(t int, at engine.Time) (factor float64, until engine.Time) {
-	if c.setup.Pace == nil {
+	if c.setup.Speed == nil {
 		return 1, engine.Never
 	}
-	return c.setup.Pace.Speed(t, at)
+	return c.setup.Speed.Speed(t, at)
 }
 
 // slowdown returns how many times as long device t computes now as at its fastest

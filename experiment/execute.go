@@ -140,7 +140,7 @@ func (r *runner) setup(run *scenarios.Run, p *prepared, phase string) (*federati
 func follow(s *federation.Setup, recorded *traces.Combined) {
 	have := recorded.Kinds()
 	if have.Has(traces.Available) {
-		s.Presence = recorded
+		s.Availability = recorded
 	}
 	if have.Has(traces.Charging) {
 		s.Charging = recorded
@@ -149,6 +149,6 @@ func follow(s *federation.Setup, recorded *traces.Combined) {
 		s.Bandwidth = recorded
 	}
 	if have.Has(traces.Speed) {
-		s.Pace = recorded
+		s.Speed = recorded
 	}
 }

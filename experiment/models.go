@@ -38,10 +38,10 @@ func modelDevices(s *federation.Setup, c *devices.Config) error {
 		return fmt.Errorf("device model %s sets nothing: must set one of Speed, Availability and Charging", c.Model)
 	}
 	if m.Speed != nil {
-		s.Pace = combinedSpeed{name: c.Model, of: m.Speed, other: s.Pace}
+		s.Speed = combinedSpeed{name: c.Model, of: m.Speed, other: s.Speed}
 	}
 	if m.Availability != nil {
-		s.Presence = combinedAvailability{name: c.Model, of: m.Availability, other: s.Presence}
+		s.Availability = combinedAvailability{name: c.Model, of: m.Availability, other: s.Availability}
 	}
 	if m.Charging != nil {
 		if s.Charging != nil || c.Charging != devices.WhenDepleted {

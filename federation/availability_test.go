@@ -37,7 +37,7 @@ func TestADeviceThatGoesAwayAndComesBack(t *testing.T) {
 	for name, at := range map[string]float64{"download": cut, "compute": 0.5 * once, "upload": once - transferS + cut} {
 		for _, away := range []float64{0.001, 3} {
 			w := windows{engine.FromSeconds(at), engine.FromSeconds(at + away)}
-			resumed := run(t, alone(t, func(s *Setup) { s.Presence, s.Faults.OnReturn = w, devices.Resume })).Rounds[1]
+			resumed := run(t, alone(t, func(s *Setup) { s.Availability, s.Faults.OnReturn = w, devices.Resume })).Rounds[1]
 			if math.Abs(resumed.TimeS-(once+away)) > 4e-9 {
 				t.Errorf("away for %g s in the %s, resumed: the round takes %.9f s, want %.9f", away, name, resumed.TimeS, once+away)
 			}
@@ -54,7 +54,7 @@ func TestADeviceThatGoesAwayAndComesBack(t *testing.T) {
 				t.Errorf("away in the %s, resumed: %d took part, %d dropped", name, resumed.Participants, resumed.Dropped)
 			}
 
-			discarded := run(t, alone(t, func(s *Setup) { s.Presence = w })).Rounds[1]
+			discarded := run(t, alone(t, func(s *Setup) { s.Availability = w })).Rounds[1]
 			// The server asks again when the answer was due, or when the device is back.
 			want := max(once, at+away) + once
 			if math.Abs(discarded.TimeS-want) > 4e-9 {
@@ -113,7 +113,7 @@ func TestAlwaysPresentEqualsNoPresence(t *testing.T) {
 		without := run(t, world(t, "mocha", protocol, busyNetwork))
 		with := run(t, world(t, "mocha", protocol, func(s *Setup) {
 			busyNetwork(s)
-			s.Presence = windows{from: engine.Never, to: engine.Never}
+			s.Availability = windows{from: engine.Never, to: engine.Never}
 		}))
 		if err := sameRounds(without.Rounds, with.Rounds); err != nil {
 			t.Errorf("%s: %v", protocol, err)
@@ -152,7 +152,7 @@ func TestChurnUnderEveryPolicy(t *testing.T) {
 				busyNetwork(s)
 				s.Problem, s.Seed = problem, seed
 				s.Faults.OnReturn, s.Faults.DropProbability = onReturn, drop
-				s.Presence = coins{seed, share}
+				s.Availability = coins{seed, share}
 				s.Pool = poolOf(workers)
 				s.Hooks = bounded()
 				c := &s.Config

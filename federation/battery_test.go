@@ -225,7 +225,7 @@ func TestChargedDevicesComeBack(t *testing.T) {
 				for _, a := range away[k] {
 					out = out || a.from <= begin && begin < a.to
 				}
-				if out && f.devices[k].answered {
+				if out && f.devices[k].responded {
 					t.Errorf("%s: round %d: device %d has answered, flat at the start", protocol, h, k)
 				}
 				if out {

@@ -67,7 +67,7 @@ func TestUniformSelectionAllocatesNothing(t *testing.T) {
 		f := start(t, world(t, "mocha", Charged, func(s *Setup) {
 			s.Config.Clients = 3
 			if available < 1 {
-				s.Presence = coins{7, available}
+				s.Availability = coins{7, available}
 			}
 		}))
 		f.clients.Begin()
@@ -191,7 +191,7 @@ func TestEverySelectionWaitsForTheFirstDevice(t *testing.T) {
 			var uniform *Outcome
 			for _, selection := range []string{"uniform", "data", "speed", "power-of-choice"} {
 				f := start(t, world(t, "mocha", protocol, func(s *Setup) {
-					s.Presence = blinking{}
+					s.Availability = blinking{}
 					s.Config.Selection, s.Config.Clients, s.Config.Fit = selection, asked, false
 					s.Config.DeadlineS, s.Plan.Rounds = 0.2, 40
 					s.Options.(*algorithms.MOCHAOptions).Epochs = 0.01

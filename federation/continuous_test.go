@@ -97,7 +97,7 @@ func TestAsynchronousChurn(t *testing.T) {
 				busyNetwork(s)
 				s.Problem, s.Seed, s.Queue, s.Pool = problem, seed, queue, poolOf(1+i%2)
 				s.Faults.OnReturn, s.Faults.DropPhase = onReturn, strike
-				s.Presence = coins{seed, share}
+				s.Availability = coins{seed, share}
 				s.Hooks = bounded()
 				s.Config.Fraction, s.Config.ServerGFLOPS = fraction, server
 				if shared {
@@ -134,7 +134,7 @@ func TestAsynchronousChurn(t *testing.T) {
 func TestAsynchronousWithoutAnswersEnds(t *testing.T) {
 	for what, change := range map[string]func(*Setup){
 		"all drop": func(s *Setup) { s.Faults.DropProbability = 1 },
-		"all away": func(s *Setup) { s.Presence = nobody{} },
+		"all away": func(s *Setup) { s.Availability = nobody{} },
 	} {
 		if out := run(t, world(t, "async-mocha", Asynchronous, change)); out.Status != "stalled" {
 			t.Errorf("%s: %s", what, out.Status)

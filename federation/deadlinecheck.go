@@ -60,7 +60,7 @@ func (f *Federation) shortest(t int) engine.Time {
 	case f.traits.FitsWork:
 		up := f.clients.ExpectedUplink(t, f.clients.MessageBytes(f.setup.Size.Features)).Seconds() * (1 + f.setup.Config.Margin)
 		least = least.Add(engine.FromSeconds(up))
-		if f.setup.Pace == nil {
+		if f.setup.Speed == nil {
 			least = least.Add(f.clients.Fleet().ComputeTime(t, f.method.StepFLOPs()))
 		}
 		least -= rounding

@@ -208,7 +208,7 @@ func TestDevicesAreIndependent(t *testing.T) {
 		many.runRound()
 		for k := range few.devices {
 			a, b := &few.devices[k], &many.devices[k]
-			if few.budget(k) != many.budget(k) || a.dropped != b.dropped || a.answered != b.answered || few.clients.State(k).Downlink != many.clients.State(k).Downlink || few.clients.State(k).Uplink != many.clients.State(k).Uplink {
+			if few.budget(k) != many.budget(k) || a.dropped != b.dropped || a.responded != b.responded || few.clients.State(k).Downlink != many.clients.State(k).Downlink || few.clients.State(k).Uplink != many.clients.State(k).Uplink {
 				t.Fatalf("round %d, device %d: %+v among 4, %+v among 7", h, k, *a, *b)
 			}
 			for j, x := range few.linearModel().W.Row(k) {

@@ -31,10 +31,10 @@ type Setup struct {
 	Faults  devices.Faults
 	Plan    Plan
 
-	Presence  devices.Availability     // nil: devices are always available
-	Bandwidth network.Bandwidth        // nil: links have their usual rates
-	Charging  devices.ChargingSchedule // when chargers are plugged in; nil: as Devices says
-	Pace      devices.Speed            // nil: processors have their usual speed
+	Availability devices.Availability     // nil: devices are always available
+	Bandwidth    network.Bandwidth        // nil: links have their usual rates
+	Charging     devices.ChargingSchedule // when chargers are plugged in; nil: as Devices says
+	Speed        devices.Speed            // nil: processors have their usual speed
 
 	Problem  *mtl.Problem // nil: there is no learning, only the time of the work
 	Size     Size         // set by Problem, if there is one
@@ -137,11 +137,11 @@ type Federation struct {
 
 // device is the state of a device on the server.
 type device struct {
-	steps    int32 // of its work for this response
-	chosen   bool  // the server expects its response, to the open round or to an earlier one
-	solved   bool  // its local work is done, tentatively
-	answered bool  // the server has its response
-	dropped  bool  // it has dropped in this round
+	steps     int32 // of its work for this response
+	chosen    bool  // the server expects its response, to the open round or to an earlier one
+	solved    bool  // its local work is done, tentatively
+	responded bool  // the server has its response
+	dropped   bool  // it has dropped in this round
 }
 
 // tally counts the devices of a round.
@@ -247,7 +247,7 @@ func (f *Federation) clientsSetup() clients.Setup {
 	c := clients.Setup{
 		Clients: s.Size.Devices, Rows: s.Size.Rows,
 		Devices: s.Devices, Network: s.Network, Faults: s.Faults, Fleet: s.Fleet,
-		Presence: s.Presence, Pace: s.Pace, Charging: s.Charging, Bandwidth: s.Bandwidth,
+		Availability: s.Availability, Speed: s.Speed, Charging: s.Charging, Bandwidth: s.Bandwidth,
 		Cost: s.Config.Cost, PassFLOPs: float64(s.Size.MinRows) * mtl.StepFLOPs(s.Size.Features),
 		LeastFLOPs: f.traits.ChargedPasses * float64(s.Size.MinRows) * f.method.StepFLOPs(),
 		Model:      f.model, Due: f.asksAgain(0), Ahead: f.fetch, GiveUp: f.interrupted,

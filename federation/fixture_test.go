@@ -171,7 +171,7 @@ func sameRounds(a, b []results.Round) error {
 			same := reflect.DeepEqual(x.Field(i).Interface(), y.Field(i).Interface())
 			if thetas, ok := x.Field(i).Interface().([]results.Theta); ok {
 				same = slices.EqualFunc(thetas, b[h].Thetas, func(v, w results.Theta) bool {
-					return v.Answered == w.Answered && math.Float64bits(v.Value) == math.Float64bits(w.Value)
+					return v.Accepted == w.Accepted && math.Float64bits(v.Value) == math.Float64bits(w.Value)
 				})
 			}
 			if x.Field(i).Kind() == reflect.Float64 {

@@ -337,7 +337,7 @@ func TestChurnBehindHubs(t *testing.T) {
 				busyNetwork(s)
 				behind(s, size)
 				s.Problem, s.Seed, s.Queue = problem, seed, queue
-				s.Presence, s.Pool = coins{seed, share}, parallel.NewPool(workers)
+				s.Availability, s.Pool = coins{seed, share}, parallel.NewPool(workers)
 				s.Config.Fraction = fraction
 				if resume {
 					s.Faults.OnReturn = devices.Resume

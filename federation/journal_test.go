@@ -121,7 +121,7 @@ func TestTheJournalAddsUp(t *testing.T) {
 				busyNetwork(s)
 				s.Problem, s.Seed = problem, seed
 				s.Faults.DropPhase, s.Faults.OnReturn = strike, devices.Resume
-				s.Presence = coins{seed, share}
+				s.Availability = coins{seed, share}
 				s.Hooks = bounded()
 				if hubs > 0 {
 					behind(s, hubs)

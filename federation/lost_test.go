@@ -170,10 +170,10 @@ func TestLostUpdateNeverHappened(t *testing.T) {
 						answers := 0
 						for k := range f.devices {
 							d := &f.devices[k]
-							if d.answered && d.dropped {
+							if d.responded && d.dropped {
 								t.Errorf("round %d: device %d has answered and dropped", h, k)
 							}
-							if !d.answered {
+							if !d.responded {
 								continue
 							}
 							answers++

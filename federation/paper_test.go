@@ -147,7 +147,7 @@ func TestLemmaMeanThetaIsBounded(t *testing.T) {
 	for _, r := range out.Rounds[1:] {
 		for k, theta := range r.Thetas {
 			mean[k] += theta.Value / 30
-			if theta.Answered {
+			if theta.Accepted {
 				quality[k] += theta.Value
 			} else {
 				drops[k] += 1.0 / 30

@@ -203,7 +203,7 @@ func TestPowerOfChoice(t *testing.T) {
 func TestASampleIsDrawnFromThoseThatAreThere(t *testing.T) {
 	f := start(t, passes(t, Charged, func(s *Setup) {
 		s.Config.Clients = 2
-		s.Presence = windows{from: 0, to: engine.FromSeconds(1e6)}
+		s.Availability = windows{from: 0, to: engine.FromSeconds(1e6)}
 	}))
 	f.clients.Begin()
 	for range 200 {

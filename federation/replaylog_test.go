@@ -71,7 +71,7 @@ func TestRunsGoOnFromWhatWasKept(t *testing.T) {
 				s.Hooks = bounded()
 				s.Config.ServerGFLOPS = server
 				if churn {
-					s.Presence, s.Faults.OnReturn = coins{seed, 0.8}, devices.Resume
+					s.Availability, s.Faults.OnReturn = coins{seed, 0.8}, devices.Resume
 				}
 				if shared {
 					s.Network.ServerDownMbps, s.Network.ServerUpMbps = 1, 0.5
@@ -140,7 +140,7 @@ func TestUnknownThetasAreResumed(t *testing.T) {
 	setup := func() Setup {
 		return world(t, "mocha", Deadline, func(s *Setup) {
 			busyNetwork(s)
-			s.Presence, s.Faults.OnReturn = coins{testSeed, 0.8}, devices.Resume
+			s.Availability, s.Faults.OnReturn = coins{testSeed, 0.8}, devices.Resume
 			s.Config.DeadlineS, s.Config.Late, s.Plan.ThetaEvery = 0.8, Keep, 1
 		})
 	}
@@ -152,7 +152,7 @@ func TestUnknownThetasAreResumed(t *testing.T) {
 	unknown := 0
 	for _, r := range whole.Rounds {
 		for _, theta := range r.Thetas {
-			if theta.Answered && math.IsNaN(theta.Value) {
+			if theta.Accepted && math.IsNaN(theta.Value) {
 				unknown++
 			}
 		}

@@ -114,7 +114,7 @@ func (f *Federation) openRound() {
 	f.open.outstanding = up
 	for _, t := range f.open.late {
 		switch d := &f.devices[t]; {
-		case d.answered: // since the last round
+		case d.responded: // since the last round
 			f.open.received++
 		case f.clients.AtWork(int(t)): // not lost since
 			d.dropped = false
@@ -186,7 +186,7 @@ func (f *Federation) solve(listed []int32) {
 
 // responded hears that the response of device t has arrived.
 func (f *Federation) responded(t int) {
-	f.devices[t].answered = true
+	f.devices[t].responded = true
 	f.note(ResponseArrived, t, float64(f.devices[t].steps))
 	f.reports.respond(t, f.clients.Now())
 	if f.continuous() {
@@ -229,7 +229,7 @@ func (f *Federation) end() {
 func (f *Federation) countResponses() {
 	responses := 0
 	for _, t := range f.all() {
-		if f.devices[t].answered {
+		if f.devices[t].responded {
 			responses++
 		}
 	}
@@ -239,7 +239,7 @@ func (f *Federation) countResponses() {
 // takes reports whether the server takes a response of device t in the round that closes.
 func (f *Federation) takes(t int) bool {
 	d := &f.devices[t]
-	return d.chosen && d.answered && f.open.enough
+	return d.chosen && d.responded && f.open.enough
 }
 
 // close ends the round. The server takes the updates that it has received, in device
@@ -258,7 +258,7 @@ func (f *Federation) close() {
 			f.commit(int(t))
 			f.tally.taken++
 			f.note(UpdateTaken, int(t), 0)
-		case d.answered:
+		case d.responded:
 			f.discard(int(t))
 			f.note(UpdateRefused, int(t), 0)
 		case !d.dropped && f.traits.Late && f.clients.AtWork(int(t)):

@@ -103,7 +103,7 @@ func TestASelectorSeesThePast(t *testing.T) {
 				s.Options.(*algorithms.MOCHAOptions).Epochs = 1
 			}
 			if protocol != WaitForAll {
-				s.Presence = coins{7, 0.8}
+				s.Availability = coins{7, 0.8}
 			}
 		}))
 		if _, err := f.Run(t.Context(), nil); err != nil {

@@ -74,7 +74,7 @@ func (f *Federation) failed(t int, why clients.Reason) {
 
 // depleted hears that the battery of device t is empty.
 func (f *Federation) depleted(t int, pending bool) {
-	if d := &f.devices[t]; !d.chosen || d.answered || f.clients.Held(t) {
+	if d := &f.devices[t]; !d.chosen || d.responded || f.clients.Held(t) {
 		return
 	}
 	f.markDropped(t, clients.BatteryDepleted)
@@ -115,7 +115,7 @@ func (f *Federation) available(t int) {
 // come.
 func (f *Federation) needsResponse(t int) bool {
 	d := &f.devices[t]
-	return f.traits.WaitsForAll && d.chosen && !d.answered && !f.clients.Held(t)
+	return f.traits.WaitsForAll && d.chosen && !d.responded && !f.clients.Held(t)
 }
 
 // timeout hears that a timer has run out: that of the round, or that of device t.

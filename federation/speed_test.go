@@ -58,9 +58,9 @@ func TestWorkTakesTheIntegralOfThePace(t *testing.T) {
 			at = math.Inf(1)
 		}
 		got := run(t, alone(t, func(s *Setup) {
-			s.Pace, s.Faults.OnReturn = p, devices.Resume
+			s.Speed, s.Faults.OnReturn = p, devices.Resume
 			if at < math.Inf(1) {
-				s.Presence = windows{engine.FromSeconds(at), engine.FromSeconds(at + away)}
+				s.Availability = windows{engine.FromSeconds(at), engine.FromSeconds(at + away)}
 			}
 		})).Rounds[1]
 		want := end + transferS
@@ -82,7 +82,7 @@ func TestSteadyPaces(t *testing.T) {
 		for _, factor := range []float64{1, 0.5, 0.25} {
 			of := func(p devices.Speed) *Outcome {
 				return run(t, world(t, "async-mocha", protocol, func(s *Setup) {
-					s.Pace, s.Network.Jitter, s.Faults.DropProbability, s.Faults.DropPhase = p, 0.3, 0.2, devices.AtRandom
+					s.Speed, s.Network.Jitter, s.Faults.DropProbability, s.Faults.DropPhase = p, 0.3, 0.2, devices.AtRandom
 				}))
 			}
 			want := of(level(factor))
@@ -98,7 +98,7 @@ func TestSteadyPaces(t *testing.T) {
 
 // A device of speed 0 never responds, and no work takes no time at any speed.
 func TestStandingStill(t *testing.T) {
-	f := start(t, alone(t, func(s *Setup) { s.Pace = level(0) }))
+	f := start(t, alone(t, func(s *Setup) { s.Speed = level(0) }))
 	computing := func(flops float64) engine.Time {
 		f.clients.SetWork(0, flops, message)
 		f.clients.PrepareUplink(0)

@@ -86,7 +86,7 @@ func TestModelsAllocateNothing(t *testing.T) {
 	for _, protocol := range []string{WaitForAll, Deadline, Charged} {
 		var per [2]float64
 		for i, n := range []int{30, 1000} {
-			f := busy(t, n, protocol, func(s *Setup) { s.Pace, s.Bandwidth = turns{each: 20_000_000, fast: 1, slow: 0.3}, steady{0.7} })
+			f := busy(t, n, protocol, func(s *Setup) { s.Speed, s.Bandwidth = turns{each: 20_000_000, fast: 1, slow: 0.3}, steady{0.7} })
 			for range 20 {
 				f.runRound()
 			}

@@ -23,8 +23,8 @@ func (f *Federation) thetas() []results.Theta {
 	}
 	thetas := make([]results.Theta, len(f.devices))
 	f.setup.Pool.For(len(thetas), func(t, _ int) {
-		thetas[t] = results.Theta{Value: 1, Answered: f.takes(t)}
-		if !thetas[t].Answered {
+		thetas[t] = results.Theta{Value: 1, Accepted: f.takes(t)}
+		if !thetas[t].Accepted {
 			return
 		}
 		if thetas[t].Value = math.NaN(); f.clients.Number(t) == f.round {

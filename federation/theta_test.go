@@ -52,7 +52,7 @@ func TestThetaOfDroppedDevicesIsOne(t *testing.T) {
 		answered := 0
 		for k, theta := range r.Thetas {
 			switch {
-			case !theta.Answered:
+			case !theta.Accepted:
 				dropped++
 				if theta.Value != 1 {
 					t.Errorf("round %d: device %d dropped and has theta %g, want 1", r.Round, k, theta.Value)
@@ -82,7 +82,7 @@ func TestCoCoAKeepsItsTheta(t *testing.T) {
 			for _, r := range out.Rounds[1:] {
 				for k, x := range r.Thetas {
 					largest = math.Max(largest, x.Value)
-					if !x.Answered || x.Value > theta*(1+1e-9) {
+					if !x.Accepted || x.Value > theta*(1+1e-9) {
 						t.Errorf("round %d: device %d has theta %g, want at most %g", r.Round, k, x.Value, theta)
 					}
 				}

@@ -81,7 +81,7 @@ func TestStrikeInPhasesOfNoLength(t *testing.T) {
 				f.clients.Begin()
 				for h := range 10 {
 					r := f.runRound()
-					if f.devices[0].answered || f.devices[4].answered || r.Participants != 5 || r.Dropped != 2 {
+					if f.devices[0].responded || f.devices[4].responded || r.Participants != 5 || r.Dropped != 2 {
 						t.Errorf("%s, %s: round %d: %+v: devices 0 and 4 never answer", where, protocol, h, r)
 					}
 				}

@@ -123,7 +123,7 @@ func TestChurnOnSharedLinks(t *testing.T) {
 			out := run(t, world(t, "mocha", protocol, func(s *Setup) {
 				busyNetwork(s)
 				s.Problem, s.Seed, s.Queue, s.Pool = problem, seed, queue, poolOf(1+i%2)
-				s.Presence, s.Faults.OnReturn = coins{seed, share}, devices.Resume
+				s.Availability, s.Faults.OnReturn = coins{seed, share}, devices.Resume
 				s.Hooks = bounded()
 				s.Network.ServerDownMbps, s.Network.ServerUpMbps = 1, 0.5
 				s.Network.TCPSlowStart = true

@@ -56,14 +56,14 @@ func TestAFleetThatCanNeverActAgainEndsTheRun(t *testing.T) {
 			reason string
 		}{
 			{"empty batteries", func(s *Setup) {
-				s.Presence = restless{}
+				s.Availability = restless{}
 				s.Devices.BatteryWh = 0.001
 			}, "battery"},
 			{"away for good", func(s *Setup) {
-				s.Presence = restless{leaves: engine.FromSeconds(4.6), gone: n}
+				s.Availability = restless{leaves: engine.FromSeconds(4.6), gone: n}
 			}, "ever"},
 			{"away for good in the middle of their work", func(s *Setup) {
-				s.Presence = restless{leaves: engine.FromSeconds(4.6), gone: n}
+				s.Availability = restless{leaves: engine.FromSeconds(4.6), gone: n}
 				s.Faults.OnReturn = devices.Resume
 			}, "ever"},
 		} {
@@ -84,7 +84,7 @@ func TestAFleetThatCanNeverActAgainEndsTheRun(t *testing.T) {
 func TestADeviceThatIsAwayForGoodIsNotWaitedFor(t *testing.T) {
 	for protocol, status := range map[string]results.Status{First: results.Done, WaitForAll: results.Stalled, Deadline: results.Done} {
 		out := run(t, world(t, "mocha", protocol, func(s *Setup) {
-			s.Presence = restless{leaves: engine.FromSeconds(2.05), gone: 1}
+			s.Availability = restless{leaves: engine.FromSeconds(2.05), gone: 1}
 			s.Faults.OnReturn = devices.Resume
 			briefly(s)
 			s.Plan.Rounds = 20
@@ -99,7 +99,7 @@ func TestADeviceThatIsAwayForGoodIsNotWaitedFor(t *testing.T) {
 func TestAServerThatIsTooSlowEndsTheRun(t *testing.T) {
 	for method, protocol := range map[string]string{"mocha": Deadline, "async-mocha": Asynchronous} {
 		out := run(t, world(t, method, protocol, func(s *Setup) {
-			s.Presence = restless{}
+			s.Availability = restless{}
 			s.Config.ServerGFLOPS = 1e-300
 			briefly(s)
 		}))
@@ -118,13 +118,13 @@ func TestAnInterruptEndsARoundWithoutEnd(t *testing.T) {
 		"presence": func(s *Setup) { s.Config.DeadlineS = 1e9 },
 		"pace": func(s *Setup) {
 			s.Config.Protocol, s.Config.DeadlineS = WaitForAll, 0
-			s.Presence, s.Pace, s.Devices.ClockGHz = nil, slowing{cancel}, 1e-16
+			s.Availability, s.Speed, s.Devices.ClockGHz = nil, slowing{cancel}, 1e-16
 		},
 	} {
 		ctx, cancel = context.WithCancel(t.Context())
 		fired := 0
 		out, err := start(t, world(t, "mocha", Deadline, func(s *Setup) {
-			s.Presence = restless{}
+			s.Availability = restless{}
 			briefly(s)
 			s.Hooks = &engine.Hooks{Fired: func(engine.Event) {
 				if fired++; fired == 5 {

@@ -22,6 +22,6 @@ func (r *Round) State(c *state.Coder) {
 			r.Thetas = append(r.Thetas, Theta{})
 		}
 		c.Float64(&r.Thetas[i].Value)
-		c.Bool(&r.Thetas[i].Answered)
+		c.Bool(&r.Thetas[i].Accepted)
 	}
 }

@@ -7,7 +7,7 @@ import "math"
 // update made the subproblem worse, NaN when not known.
 type Theta struct {
 	Value    float64 // NaN: the update is from an earlier round
-	Answered bool    // the server used the device's update; Value is 1 otherwise
+	Accepted bool    // the server used the device's update; Value is 1 otherwise
 }
 
 // Stragglers returns the empirical constants of Assumption 2 over a run: pMax,

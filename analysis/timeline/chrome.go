@@ -154,7 +154,7 @@ func (it *Item) name() string {
 	default:
 		return [...]string{
 			Update: "Omega update", Download: "downlink", Compute: "compute", Upload: "uplink",
-			Wait: "wait", Unavailable: "away", Depleted: "flat",
+			Wait: "wait", Unavailable: "unavailable", Depleted: "depleted",
 		}[it.Kind]
 	}
 }
@@ -167,7 +167,7 @@ func (it *Item) outcome() string {
 	case it.Why != 0:
 		return it.Why.String()
 	default:
-		return "answered"
+		return "responded"
 	}
 }
 

@@ -231,7 +231,7 @@ func TestSlicesNestAndAddUp(t *testing.T) {
 		s.Faults.DropProbability = 0.2
 		s.Faults.DropPhase = rapid.SampledFrom([]string{devices.AtStart, devices.AtCompute, devices.AtUpload, devices.AtRandom}).Draw(rt, "strike")
 		s.Faults.OnReturn = rapid.SampledFrom([]string{devices.Resume, devices.Discard}).Draw(rt, "on_return")
-		s.Presence = coins{s.Seed, rapid.Float64Range(0.5, 1).Draw(rt, "present")}
+		s.Availability = coins{s.Seed, rapid.Float64Range(0.5, 1).Draw(rt, "present")}
 		s.Network.LossProbability = 0.05
 		hubs := protocol != federation.Asynchronous && rapid.Bool().Draw(rt, "hubs")
 		if hubs {
@@ -345,7 +345,7 @@ func TestTwoHundredDevicesFiftyRounds(t *testing.T) {
 			}
 		}
 	}
-	if len(line.Tracks) != 200 || counts["compute"] < 5000 || counts["flat"] == 0 || counts["i"] < 500 || counts["C"] < 5000 {
+	if len(line.Tracks) != 200 || counts["compute"] < 5000 || counts["depleted"] == 0 || counts["i"] < 500 || counts["C"] < 5000 {
 		t.Errorf("%d tracks and %v", len(line.Tracks), counts)
 	}
 	if len(text) > 12e6 {
@@ -364,7 +364,7 @@ func TestGolden(t *testing.T) {
 	s.Config.DeadlineS, s.Config.Fit = 0.4, false
 	s.Options.(*algorithms.MOCHAOptions).Epochs = 1
 	s.Faults.DropProbability, s.Faults.DropPhase = 0.3, devices.AtUpload
-	s.Presence = coins{8, 0.7}
+	s.Availability = coins{8, 0.7}
 	s.Faults.OnReturn = devices.Resume
 	s.Devices.BatteryWh, s.Devices.ComputeW, s.Devices.IdleW, s.Devices.ChargeW, s.Devices.ReturnLevel = 0.5/3600, 2, 0.5, 4, 0.5
 	line, _ := run(t, s, Selection{Devices: 2, First: 1, Last: 3})

@@ -54,7 +54,7 @@ func glance(t *testing.T, dir string) Info {
 func TestReadLive(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	runs := syntheticRuns()[:3]
-	runs[1].Rounds[7].Thetas = []results.Theta{{Value: 0.5, Answered: true}}
+	runs[1].Rounds[7].Thetas = []results.Theta{{Value: 0.5, Accepted: true}}
 	runs[1].Rounds[7].Participants = 1
 	var marks []string
 	look := func(phase Status, statuses ...results.Status) *Live {
@@ -418,7 +418,7 @@ func BenchmarkProgress(b *testing.B) {
 // The log holds runs to the bit, values that JSON has no number for too.
 func TestProgressHoldsRunsBitForBit(t *testing.T) {
 	want := append(syntheticRuns(), withExtremes()...)
-	want[0].Rounds[1].Thetas = []results.Theta{{Value: 1.0 / 3, Answered: true}, {Value: 1}, {Value: math.NaN(), Answered: true}}
+	want[0].Rounds[1].Thetas = []results.Theta{{Value: 1.0 / 3, Accepted: true}, {Value: 1}, {Value: math.NaN(), Accepted: true}}
 	l := &progressLog{rounds: map[int]int{}}
 	l.addLine(logLine{Head: &logHead{Format: progressFormat, Manifest: newManifest(testAbout(), Running, nil, attached{}, nil)}})
 	for i := range want {
@@ -448,7 +448,7 @@ func FuzzProgress(f *testing.F) {
 	l.addLine(logLine{Head: &logHead{Format: progressFormat, Resumable: true, Scenario: string(testAbout().Scenario), Manifest: newManifest(testAbout(), Running, nil, attached{}, nil)}})
 	run := syntheticRuns()[0]
 	run.Rounds = run.Rounds[:2]
-	run.Rounds[1].Thetas = []results.Theta{{Value: 0.5, Answered: true}, {Value: 1}}
+	run.Rounds[1].Thetas = []results.Theta{{Value: 0.5, Accepted: true}, {Value: 1}}
 	l.addEnd(0, &run, "00")
 	f.Add(l.buffer)
 	f.Add(bytes.ReplaceAll(l.buffer, []byte("null"), []byte("0")))

@@ -205,7 +205,7 @@ func (l *progressLog) addRound(place int, r *results.Round) {
 		} else {
 			b = append(b, ',')
 		}
-		if theta.Answered {
+		if theta.Accepted {
 			b = appendJSON(b, theta.Value)
 		} else {
 			b = append(b, "false"...) // its value is 1

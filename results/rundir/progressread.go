@@ -197,7 +197,7 @@ func (p *progress) addRound(before, lists string) error {
 			if theta.Value, err = parseNumber(jsonCell(cell)); err != nil || math.IsInf(theta.Value, 0) {
 				return fmt.Errorf("theta = %s: must be a number, null or false", cell)
 			}
-			theta.Answered = true
+			theta.Accepted = true
 		}
 		round.Thetas = append(round.Thetas, theta)
 	}

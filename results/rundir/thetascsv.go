@@ -23,7 +23,7 @@ func measured(runs []results.Run) bool {
 }
 
 // thetasColumns are the columns of thetas.csv.
-var thetasColumns = []column{{name: "run"}, {name: "round"}, {name: "device"}, {name: "theta"}, {name: "answered"}}
+var thetasColumns = []column{{name: "run"}, {name: "round"}, {name: "device"}, {name: "theta"}, {name: "accepted"}}
 
 // writeThetas writes thetas.csv: a row per device of each measured round, in the
 // order of the runs.
@@ -37,7 +37,7 @@ func writeThetas(w io.Writer, runs []results.Run) error {
 			round := &runs[i].Rounds[j]
 			row := []string{runs[i].ID, strconv.Itoa(round.Round), "", "", ""}
 			for t, theta := range round.Thetas {
-				row[2], row[3], row[4] = strconv.Itoa(t), formatNumber(theta.Value), strconv.FormatBool(theta.Answered)
+				row[2], row[3], row[4] = strconv.Itoa(t), formatNumber(theta.Value), strconv.FormatBool(theta.Accepted)
 				if err := out.Write(row); err != nil {
 					return err
 				}
@@ -54,12 +54,12 @@ type thetasReader struct {
 	runs     []results.Run
 	run      int // of the last row; -1 before the first
 	round    int // its index in the run
-	answered int // devices of that round, up to the last row
+	accepted int // devices of that round, up to the last row
 	devices  int // of the run; 0 while its first measured round is read
 }
 
 // readThetas reads thetas.csv. Rows must be in the order of runs, rounds and devices. All
-// measured rounds of a run must have the same devices, and as many answered devices as
+// measured rounds of a run must have the same devices, and as many accepted devices as
 // rounds.csv has participants.
 func readThetas(path string, r io.Reader, runs []results.Run) error {
 	table, err := newTableReader(path, r, thetasColumns)
@@ -99,8 +99,8 @@ func (t *thetasReader) take() error {
 	if want := strconv.Itoa(len(x.Thetas)); t.row[2] != want || t.devices > 0 && len(x.Thetas) == t.devices {
 		return t.wrong(2, "must be the next device of the round, of which each has one row")
 	}
-	theta := results.Theta{Answered: t.row[4] == "true"}
-	if !theta.Answered && t.row[4] != "false" {
+	theta := results.Theta{Accepted: t.row[4] == "true"}
+	if !theta.Accepted && t.row[4] != "false" {
 		return t.wrong(4, "must be true or false")
 	}
 	if t.row[3] == "" {
@@ -108,11 +108,11 @@ func (t *thetasReader) take() error {
 	} else if theta.Value, err = strconv.ParseFloat(t.row[3], 64); err != nil || !(theta.Value >= 0) || math.IsInf(theta.Value, 1) {
 		return t.wrong(3, "must be a number that is not negative, or empty")
 	}
-	if !theta.Answered && theta.Value != 1 {
-		return t.wrong(3, "must be 1: the device has not answered")
+	if !theta.Accepted && theta.Value != 1 {
+		return t.wrong(3, "must be 1: the update was not accepted")
 	}
-	if theta.Answered {
-		t.answered++
+	if theta.Accepted {
+		t.accepted++
 	}
 	x.Thetas = append(x.Thetas, theta)
 	return nil
@@ -136,7 +136,7 @@ func (t *thetasReader) openRound(number int) error {
 	if from == len(rounds) {
 		return t.wrong(1, "must be a round of "+roundsFile+", in its order")
 	}
-	t.run, t.round, t.answered = run, from, 0
+	t.run, t.round, t.accepted = run, from, 0
 	return nil
 }
 
@@ -150,9 +150,9 @@ func (t *thetasReader) closeRound() error {
 	if t.devices == 0 {
 		t.devices = len(round.Thetas)
 	}
-	if len(round.Thetas) != t.devices || t.answered != round.Participants {
-		return fmt.Errorf("%s: round %d of run %q has %d devices of which %d have answered: must have %d of which %d have, as the rounds before it and %s say",
-			t.path, round.Round, run.ID, len(round.Thetas), t.answered, t.devices, round.Participants, roundsFile)
+	if len(round.Thetas) != t.devices || t.accepted != round.Participants {
+		return fmt.Errorf("%s: round %d of run %q has %d devices of which %d are accepted: must have %d of which %d are, as the rounds before it and %s say",
+			t.path, round.Round, run.ID, len(round.Thetas), t.accepted, t.devices, round.Participants, roundsFile)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func thetaRuns() []results.Run {
 			x := &runs[i].Rounds[h]
 			x.Participants, x.Dropped, x.Late = 2, 1, 0
 			if h > 0 && h%2 == 0 && i != 1 {
-				x.Thetas = []results.Theta{{Value: 1.0 / 3 / float64(h), Answered: true}, {Value: 1}, {Value: 1e-300 * float64(i), Answered: true}}
+				x.Thetas = []results.Theta{{Value: 1.0 / 3 / float64(h), Accepted: true}, {Value: 1}, {Value: 1e-300 * float64(i), Accepted: true}}
 			}
 		}
 		runs[i].Rounds[0].Participants, runs[i].Rounds[0].Dropped = 0, 0
@@ -45,7 +45,7 @@ func TestThetasSurviveTheRunDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "run,round,device,theta,answered\nfig1/MOCHA/3g/1,2,0,0.16666666666666666,true\nfig1/MOCHA/3g/1,2,1,1,false\nfig1/MOCHA/3g/1,2,2,0,true\n"; !strings.HasPrefix(string(text), want) {
+	if want := "run,round,device,theta,accepted\nfig1/MOCHA/3g/1,2,0,0.16666666666666666,true\nfig1/MOCHA/3g/1,2,1,1,false\nfig1/MOCHA/3g/1,2,2,0,true\n"; !strings.HasPrefix(string(text), want) {
 		t.Errorf("thetas.csv begins\n%.200s\nwant\n%s", text, want)
 	}
 	table, err := os.ReadFile(filepath.Join(dir, runsFile))
@@ -92,13 +92,13 @@ func TestReadThetasNamesThePlace(t *testing.T) {
 		{"device", "3g/1,2,1,", "3g/1,2,2,", `thetas.csv:3: device = "2": must be the next device of the round`},
 		{"twice", "3g/1,2,1,1,false\n", "3g/1,2,1,1,false\nfig1/MOCHA/3g/1,2,1,1,false\n", `thetas.csv:4: device = "1": must be the next device`},
 		{"more devices", "3g/1,4,2,0,true\n", "3g/1,4,2,0,true\nfig1/MOCHA/3g/1,4,3,1,false\n", `thetas.csv:8: device = "3": must be the next device of the round, of which each has one row`},
-		{"fewer devices", "fig1/MOCHA/3g/1,4,2,0,true\n", "", `thetas.csv: round 4 of run "fig1/MOCHA/3g/1" has 2 devices of which 1 have answered: must have 3 of which 2 have`},
-		{"answers", "3g/1,2,1,1,false", "3g/1,2,1,1,true", `has 3 devices of which 3 have answered: must have 3 of which 2 have`},
-		{"answered", "3g/1,2,1,1,false", "3g/1,2,1,1,no", `thetas.csv:3: answered = "no": must be true or false`},
+		{"fewer devices", "fig1/MOCHA/3g/1,4,2,0,true\n", "", `thetas.csv: round 4 of run "fig1/MOCHA/3g/1" has 2 devices of which 1 are accepted: must have 3 of which 2 are`},
+		{"answers", "3g/1,2,1,1,false", "3g/1,2,1,1,true", `has 3 devices of which 3 are accepted: must have 3 of which 2 are`},
+		{"answered", "3g/1,2,1,1,false", "3g/1,2,1,1,no", `thetas.csv:3: accepted = "no": must be true or false`},
 		{"negative", "0.16666666666666666", "-1", `thetas.csv:2: theta = "-1": must be a number that is not negative`},
 		{"NaN", "0.16666666666666666", "NaN", `thetas.csv:2: theta = "NaN": must be a number`},
-		{"unknown, and not answered", "3g/1,2,1,1,false", "3g/1,2,1,,false", `thetas.csv:3: theta = "": must be 1: the device has not answered`},
-		{"unanswered progress", "3g/1,2,1,1,false", "3g/1,2,1,0.5,false", `thetas.csv:3: theta = "0.5": must be 1: the device has not answered`},
+		{"unknown, and not answered", "3g/1,2,1,1,false", "3g/1,2,1,,false", `thetas.csv:3: theta = "": must be 1: the update was not accepted`},
+		{"unanswered progress", "3g/1,2,1,1,false", "3g/1,2,1,0.5,false", `thetas.csv:3: theta = "0.5": must be 1: the update was not accepted`},
 		{"another value", "0.16666666666666666", "0.16", `runs.csv:2: theta_max = "0.10185185185185186": must be`},
 		{"header", "theta,", "thta,", `thetas.csv:1: column 4 is "thta": must be "theta"`},
 		{"absent", "remove", "", "thetas.csv"},
@@ -132,7 +132,7 @@ func FuzzThetas(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(seed.Bytes())
-	f.Add([]byte("run,round,device,theta,answered\nfig1/MOCHA/3g/1,0,0,1,false\n"))
+	f.Add([]byte("run,round,device,theta,accepted\nfig1/MOCHA/3g/1,0,0,1,false\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		read := func(text []byte) ([]results.Run, error) {
 			runs := thetaRuns()

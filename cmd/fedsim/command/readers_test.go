@@ -144,8 +144,8 @@ func agree(t *testing.T, dir, text string) {
 		if row.Taken > row.Responses || (row.Responses > 0) == math.IsNaN(row.ResponseS) || row.ResponseS < 0 {
 			t.Errorf("round %d, device %d: %d answers of which %d were taken, the last after %g s\n%s", row.Round, row.Device, row.Responses, row.Taken, row.ResponseS, text)
 		}
-		if theta := rounds[row.Round].Thetas; theta != nil && theta[row.Device].Answered != (row.Taken > 0) {
-			t.Errorf("round %d, device %d: %d answers were taken, thetas.csv says %v\n%s", row.Round, row.Device, row.Taken, theta[row.Device].Answered, text)
+		if theta := rounds[row.Round].Thetas; theta != nil && theta[row.Device].Accepted != (row.Taken > 0) {
+			t.Errorf("round %d, device %d: %d answers were taken, thetas.csv says %v\n%s", row.Round, row.Device, row.Taken, theta[row.Device].Accepted, text)
 		}
 		sum := &sums[row.Round]
 		sum.Participants += row.Taken
