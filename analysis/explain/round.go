@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"math"
 	"strconv"
 
 	"fedsim/federation"
@@ -16,10 +17,11 @@ const (
 	Charge   Cause = "charge"   // the time that protocol "charged" charges every device
 	Dropout  Cause = "dropout"  // every attempt without a response had failed
 	Count    Cause = "count"    // asynchronous: enough responses to count as a round
+	Unknown  Cause = "unknown"  // the rows do not show what ended a round of a plugin's protocol
 )
 
 // Causes lists all causes.
-var Causes = []Cause{Response, Deadline, Charge, Dropout, Count}
+var Causes = []Cause{Response, Deadline, Charge, Dropout, Count, Unknown}
 
 // Path divides the time of a round, in seconds: along the response that ended the
 // round, or waiting for something else to end it.
@@ -30,7 +32,7 @@ type Path struct {
 	WaitS        float64 `json:"wait_s"` // waiting for a request, a retry or the hub
 	UnavailableS float64 `json:"unavailable_s"`
 	DepletedS    float64 `json:"depleted_s"` // with an empty battery
-	ClockS       float64 `json:"clock_s"`    // whole rounds that did not end with a response
+	ClockS       float64 `json:"clock_s"`    // whole rounds that did not end with a response, or are not known to
 	ServerS      float64 `json:"server_s"`   // server work after the last response
 }
 
@@ -90,13 +92,13 @@ func attribute(cfg *federation.Config, startS float64, rows []results.DeviceRow)
 			responses++
 		}
 	}
-	x.Cause = cause(cfg, x.LengthS, responses, len(rows), resolution(rows[0].TimeS))
-	if x.Cause != Response {
-		x.Path.ClockS = x.LengthS
-		return x
-	}
 	last := lastOf(rows)
-	if last < 0 {
+	if judgedByRows(cfg) {
+		x.Cause = causeByRows(cfg, &x, rows, last)
+	} else {
+		x.Cause = cause(cfg, x.LengthS, responses, len(rows), resolution(rows[0].TimeS))
+	}
+	if x.Cause != Response || last < 0 {
 		x.Path.ClockS = x.LengthS
 		return x
 	}
@@ -131,6 +133,31 @@ func cause(cfg *federation.Config, lengthS float64, responses, devices int, reso
 		default:
 			return Dropout
 		}
+	}
+}
+
+// judgedByRows reports whether the protocol is a plugin's and its rounds end with
+// responses. Only the plugin knows how many, so that the rows decide what ended a round.
+func judgedByRows(cfg *federation.Config) bool {
+	switch cfg.Protocol {
+	case federation.WaitForAll, federation.First:
+		return false
+	}
+	return cfg.Traits().End == federation.EndsWithResponses
+}
+
+// causeByRows returns what ended a round: the last response if it arrived at the end of
+// the round, the deadline if the round was as long. Work of the server after the round
+// hides both.
+func causeByRows(cfg *federation.Config, x *Round, rows []results.DeviceRow, last int) Cause {
+	near := resolution(rows[0].TimeS)
+	switch {
+	case last >= 0 && math.Abs(x.LengthS-rows[last].ResponseS) <= near:
+		return Response
+	case cfg.DeadlineS > 0 && math.Abs(x.LengthS-cfg.DeadlineS) <= near:
+		return Deadline
+	default:
+		return Unknown
 	}
 }
 

@@ -89,6 +89,9 @@ func (r *Report) textDevices(b *text) {
 	heading := "stragglers"
 	if all := r.All(); all.Ended == 0 {
 		heading = "slowest devices (no round ended with a response)"
+		if slices.ContainsFunc(r.Rounds, func(x Round) bool { return x.Cause == Unknown }) {
+			heading = "slowest devices (no round is known to have ended with a response)"
+		}
 	}
 	b.paragraph("\n%s: %d of %d devices\n\n", heading, len(order), len(r.Devices))
 	lines := [][]string{append([]string{"device"}, heads...)}

@@ -43,6 +43,9 @@ func (r *Report) WithoutSlowest(k int) (*WhatIf, error) {
 	if cfg.Cost != federation.Physical {
 		return nil, unknown("cost %q: the cost of work depends on the set of devices", cfg.Cost)
 	}
+	if judgedByRows(cfg) {
+		return nil, unknown("protocol %q: the rows do not record what ends a round", cfg.Protocol)
+	}
 	needed, selected := cfg.Sizes(len(r.Devices) - k)
 	if _, all := cfg.Sizes(len(r.Devices)); all != len(r.Devices) || selected != len(r.Devices)-k {
 		return nil, unknown("rounds select some of the devices, and would select others")
@@ -141,6 +144,8 @@ func checkDeadline(run *scenarios.Run) error {
 	switch {
 	case traits.End == federation.EndsWithCharge || traits.End == federation.EndsWithCount:
 		return unknown("protocol %q has no deadline", cfg.Protocol)
+	case judgedByRows(cfg):
+		return unknown("protocol %q: the rows do not record what ends a round", cfg.Protocol)
 	case cfg.Cost == federation.Authors:
 		return unknown("cost %q has no clock cycle", cfg.Cost)
 	case traits.FitsWork:
