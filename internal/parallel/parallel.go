@@ -6,7 +6,9 @@
 package parallel
 
 import (
+	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 )
@@ -40,9 +42,18 @@ func (p *Pool) Size() int {
 	return p.size
 }
 
+// Panic is the panic of a piece of work, with the stack of its worker.
+type Panic struct {
+	Value any
+	Stack []byte
+}
+
+// Error returns the value and the stack. Go prints it when the program ends.
+func (p *Panic) Error() string { return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack) }
+
 // For calls f(i, worker) once for every i in [0, n) and returns when all calls
 // have returned. Calls that run at the same time have different worker indices, which
-// index scratch space. A panic in f reaches the caller.
+// index scratch space. A panic in f reaches the caller as a [*Panic].
 func (p *Pool) For(n int, f func(i, worker int)) {
 	if n <= 0 {
 		return
@@ -52,11 +63,15 @@ func (p *Pool) For(n int, f func(i, worker int)) {
 	const least, most = 64, 256 // shares of a worker; pieces at a time
 	step := min(max(1, n/(p.Size()*least)), most)
 	var next atomic.Int64
-	var failure atomic.Pointer[any]
+	var failure atomic.Pointer[Panic]
 	work := func(worker int) {
 		defer func() {
 			if r := recover(); r != nil {
-				failure.CompareAndSwap(nil, &r)
+				p, nested := r.(*Panic)
+				if !nested {
+					p = &Panic{Value: r, Stack: debug.Stack()}
+				}
+				failure.CompareAndSwap(nil, p)
 				next.Store(int64(n))
 			}
 		}()
@@ -85,7 +100,7 @@ func (p *Pool) For(n int, f func(i, worker int)) {
 	}
 	work(0)
 	helpers.Wait()
-	if r := failure.Load(); r != nil {
-		panic(*r)
+	if p := failure.Load(); p != nil {
+		panic(p)
 	}
 }

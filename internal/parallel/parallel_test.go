@@ -1,6 +1,7 @@
 package parallel
 
 import (
+	"strings"
 	"sync/atomic"
 	"testing"
 )
@@ -53,18 +54,33 @@ func TestNestedForEndsAndKeepsToItsBudget(t *testing.T) {
 	}
 }
 
+// The panic of a nested loop reaches the caller once, with the line that panicked.
 func TestPanicReachesTheCaller(t *testing.T) {
-	defer func() {
-		if r := recover(); r != "boom" {
-			t.Errorf("recovered %v, want boom", r)
-		}
-	}()
-	NewPool(2).For(8, func(i, _ int) {
-		if i == 3 {
-			panic("boom")
-		}
-	})
-	t.Error("For returned after a panic")
+	for _, pool := range []*Pool{nil, NewPool(1), NewPool(2)} {
+		func() {
+			defer func() {
+				p, ok := recover().(*Panic)
+				if !ok || p.Value != "boom" {
+					t.Fatalf("recovered %v, want boom", p)
+				}
+				if text := p.Error(); !strings.HasPrefix(text, "boom\n") || !strings.Contains(text, "parallel.goesWrong") ||
+					!strings.Contains(text, "parallel_test.go:") || strings.Count(text, "boom\n") != 1 {
+					t.Errorf("the panic says\n%s", text)
+				}
+			}()
+			pool.For(8, func(i, _ int) {
+				pool.For(2, func(j, _ int) { goesWrong(i + j) })
+			})
+			t.Error("For returned after a panic")
+		}()
+	}
+}
+
+//go:noinline
+func goesWrong(i int) {
+	if i == 3 {
+		panic("boom")
+	}
 }
 
 func TestNilPoolIsTheCaller(t *testing.T) {
