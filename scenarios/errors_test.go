@@ -389,3 +389,18 @@ func TestRecordedByAnEarlierVersion(t *testing.T) {
 		t.Errorf("a wrong value: %v", err)
 	}
 }
+
+// A run directory whose scenario names a plugin says which program reads it, with and
+// without options of the plugin.
+func TestRecordedPlugin(t *testing.T) {
+	for _, c := range []struct{ key, table string }{
+		{"federation.selection = \"round-robin\"", "[federation]\nselection = \"round-robin\"\n"},
+		{"federation.selection = \"round-robin\"", "[federation]\nselection = \"round-robin\"\n[federation.selection_options]\nskip = 2\n"},
+		{"federation.protocol = \"patience\"", "[federation]\nprotocol = \"patience\"\nprotocol_options = { rounds = 1 }\n"},
+	} {
+		_, err := ParseRecorded("runs/x", []byte("[methods.mocha]\n"+c.table))
+		if want := c.key + " is not in this program: use the program that made the run (docs/plugins.md)"; err == nil || !strings.HasSuffix(err.Error(), ": "+want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q:\ngot  %v\nwant %s", c.table, err, want)
+		}
+	}
+}

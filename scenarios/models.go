@@ -83,7 +83,8 @@ func (s *Settings) resolveModels(tree *config.Node) config.Errors {
 		case given == nil || *into != nil:
 		case kind.optional && name == "":
 			problems.Add(given.Key, fmt.Sprintf("%s has no effect without %s.%s", kind.path(), kind.table, kind.key))
-		case !kind.optional && !(kind.key == "protocol" && slices.ContainsFunc(s.protocols(), kind.has)):
+		case !kind.linked(name): // the check of the table reports it
+		case !kind.optional && !(kind.key == "protocol" && slices.ContainsFunc(s.protocols(), func(p string) bool { return kind.has(p) || !kind.linked(p) })):
 			problems.Add(given.Key, fmt.Sprintf("%s has no effect: %s %q has no options", kind.path(), kind.what, name))
 		}
 	}
@@ -100,6 +101,18 @@ func (s *Settings) resolveProtocol(protocol string, tree *config.Node) config.Er
 		}
 	}
 	return problems
+}
+
+// linked reports whether a selector or protocol is in this program; true for models.
+func (k *kindOfModel) linked(name string) bool {
+	ok := true
+	switch k.key {
+	case "protocol":
+		_, ok = federation.LookupProtocol(name)
+	case "selection":
+		_, ok = federation.LookupSelector(name)
+	}
+	return ok
 }
 
 // given returns the options in the tree of settings, or nil.
