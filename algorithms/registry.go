@@ -48,7 +48,7 @@ func (f *Factory) NeedsOf(o Options) Needs {
 	return f.Needs(o)
 }
 
-var factories = registry.New[Factory]("algorithms")
+var factories = registry.New[Factory]("algorithms", "algorithm")
 
 // Register registers a method under its name. Init functions call it. It panics when
 // the factory is incomplete or the name is taken.

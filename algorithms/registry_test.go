@@ -53,10 +53,10 @@ func TestRegisterPanics(t *testing.T) {
 	options := func() Options { return &MOCHAOptions{} }
 	build := func(Setup, Options) (Algorithm, error) { return nil, nil }
 	for want, f := range map[string]Factory{
-		`algorithms: "mocha" is registered twice`:                            {Name: "mocha", Options: options, New: build},
-		`algorithms: factory "" needs a name, options and a constructor`:     {Options: options, New: build},
-		`algorithms: factory "x" needs a name, options and a constructor`:    {Name: "x", New: build},
-		`algorithms: factory "idle" needs a name, options and a constructor`: {Name: "idle", Options: options},
+		`algorithms: algorithm "mocha" is registered twice`:                    {Name: "mocha", Options: options, New: build},
+		`algorithms: algorithm "" needs a name, options and a constructor`:     {Options: options, New: build},
+		`algorithms: algorithm "x" needs a name, options and a constructor`:    {Name: "x", New: build},
+		`algorithms: algorithm "idle" needs a name, options and a constructor`: {Name: "idle", Options: options},
 	} {
 		func() {
 			defer func() {

@@ -46,7 +46,7 @@ type ModelFactory struct {
 	New func(ModelSetup, config.Options) (Model, error)
 }
 
-var models = registry.New[ModelFactory]("devices")
+var models = registry.New[ModelFactory]("devices", "device model")
 
 // RegisterModel registers a device model under its name. Call it from an init function.
 // It panics if the factory is incomplete or the name is taken.

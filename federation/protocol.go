@@ -99,7 +99,7 @@ type ProtocolFactory struct {
 	New func(*Config, config.Options) (Protocol, error)
 }
 
-var protocols = registry.New[ProtocolFactory]("federation")
+var protocols = registry.New[ProtocolFactory]("federation", "protocol")
 
 // RegisterProtocol makes a protocol known under its name. It is called from init
 // functions and panics on a factory that is incomplete or already known.

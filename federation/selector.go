@@ -45,7 +45,7 @@ type SelectorSetup struct {
 	Candidates int // federation.candidates
 }
 
-var selectors = registry.New[SelectorFactory]("federation")
+var selectors = registry.New[SelectorFactory]("federation", "selector")
 
 // RegisterSelector registers a selector under its name. Init functions call it. It panics
 // when the factory is incomplete or the name is taken.

@@ -36,7 +36,7 @@ type ModelFactory struct {
 	New func(ModelSetup, config.Options) (Bandwidth, error)
 }
 
-var models = registry.New[ModelFactory]("network")
+var models = registry.New[ModelFactory]("network", "link model")
 
 // RegisterModel registers a link model under its name. Call it from an init function. It
 // panics if the factory is incomplete or the name is taken.

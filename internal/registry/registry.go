@@ -7,6 +7,7 @@ package registry
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 
 	"fedsim/config"
@@ -15,22 +16,31 @@ import (
 // Registry maps names to values. The zero value is not usable; use New.
 type Registry[T any] struct {
 	owner string
+	kind  string // of the values, in messages
 	known map[string]T
 }
 
-// New returns an empty registry. Its panics begin with the owner, as in "algorithms".
-func New[T any](owner string) *Registry[T] {
-	return &Registry[T]{owner: owner, known: map[string]T{}}
+// New returns an empty registry of a kind of values, as "selector". Its panics begin with
+// the package that owns it, as "federation".
+func New[T any](owner, kind string) *Registry[T] {
+	return &Registry[T]{owner: owner, kind: kind, known: map[string]T{}}
 }
 
+// named matches the names that TOML keys, file names and lists can hold.
+var named = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
 // Add registers x under a name. It panics when x is not complete, with the text of its
-// needs, and when the name is taken.
+// needs, and when the name is taken or has other characters than lower case letters,
+// digits and hyphens between them.
 func (r *Registry[T]) Add(name string, x T, complete bool, needs string) {
 	if name == "" || !complete {
-		panic(fmt.Sprintf("%s: factory %q needs %s", r.owner, name, needs))
+		panic(fmt.Sprintf("%s: %s %q needs %s", r.owner, r.kind, name, needs))
+	}
+	if !named.MatchString(name) {
+		panic(fmt.Sprintf("%s: the name of %s %q must be lower case letters and digits, joined by hyphens", r.owner, r.kind, name))
 	}
 	if _, taken := r.known[name]; taken {
-		panic(fmt.Sprintf("%s: %q is registered twice", r.owner, name))
+		panic(fmt.Sprintf("%s: %s %q is registered twice", r.owner, r.kind, name))
 	}
 	r.known[name] = x
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func TestRegistry(t *testing.T) {
-	r := New[int]("shapes")
+	r := New[int]("shapes", "shape")
 	if names := r.Names(); len(names) != 0 {
 		t.Errorf("an empty registry has %v", names)
 	}
@@ -24,10 +24,13 @@ func TestRegistry(t *testing.T) {
 		t.Errorf("Two is %d, %t: names are compared with case", x, ok)
 	}
 	for want, add := range map[string]func(){
-		`shapes: "one" is registered twice`:         func() { r.Add("one", 3, true, "a number") },
-		`shapes: factory "" needs a number`:         func() { r.Add("", 3, true, "a number") },
-		`shapes: factory "three" needs a number`:    func() { r.Add("three", 3, false, "a number") },
-		`shapes: factory "four" needs two, or more`: func() { r.Add("four", 4, false, "two, or more") },
+		`shapes: shape "one" is registered twice`:                                                     func() { r.Add("one", 3, true, "a number") },
+		`shapes: shape "" needs a number`:                                                             func() { r.Add("", 3, true, "a number") },
+		`shapes: the name of shape "Two" must be lower case letters and digits, joined by hyphens`:    func() { r.Add("Two", 2, true, "a number") },
+		`shapes: the name of shape "my_two" must be lower case letters and digits, joined by hyphens`: func() { r.Add("my_two", 2, true, "a number") },
+		`shapes: the name of shape "two-" must be lower case letters and digits, joined by hyphens`:   func() { r.Add("two-", 2, true, "a number") },
+		`shapes: shape "three" needs a number`:                                                        func() { r.Add("three", 3, false, "a number") },
+		`shapes: shape "four" needs two, or more`:                                                     func() { r.Add("four", 4, false, "two, or more") },
 	} {
 		func() {
 			defer func() {
@@ -49,7 +52,7 @@ type picky struct{}
 func (picky) Validate(c *config.Checker) { c.Require(false, "size", 3, "must be even") }
 
 func TestCheck(t *testing.T) {
-	none, some := New[int]("shapes"), New[int]("shapes")
+	none, some := New[int]("shapes", "shape"), New[int]("shapes", "shape")
 	some.Add("long", 1, true, "a number")
 	some.Add("short", 2, true, "a number")
 	for _, c := range []struct {
