@@ -1,6 +1,7 @@
 // Package federation is the server of a simulated federated system. It drives a method of
-// package algorithms through rounds, on the clients of package clients. Mathematics
-// never sees time, and time never sees mathematics: they meet here.
+// package algorithms through rounds, on the clients of package clients. Methods know
+// nothing of virtual time, and clients know nothing of the mathematics: this package
+// connects them.
 //
 // # A round
 //

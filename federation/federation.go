@@ -234,6 +234,7 @@ func New(s Setup) (*Federation, error) {
 		return nil, err
 	}
 	selector, _ := LookupSelector(s.Config.Selection)
+	f.selection.declared = selector
 	protocol, _ := LookupProtocol(s.Config.Protocol)
 	if selecting := f.selector != nil && selector.History; selecting || protocol.History {
 		f.reports = newReports(n, selecting && selector.Losses)

@@ -22,7 +22,9 @@ type Protocol interface {
 	// earlier one.
 	Responded(r *Round, client int)
 	// Exhausted is called when no client that was asked can respond in this round any
-	// more, and again whenever the server notices.
+	// more. It may be called several times in a round. The server learns of a dropout when
+	// it happens. End the round here to end it at once; do nothing to wait for the time set
+	// with [Round.EndAt]. Without EndAt the protocol must end the round here.
 	Exhausted(r *Round)
 	// Close is called when the round has ended and the server has taken its responses.
 	Close(r *Round)

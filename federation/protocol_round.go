@@ -1,6 +1,8 @@
 package federation
 
 import (
+	"fmt"
+
 	"fedsim/engine"
 	"fedsim/internal/rng"
 )
@@ -39,16 +41,16 @@ func (r *Round) Asked() []int32 { return r.asked }
 // what fraction says. Where clients are unavailable fewer may be asked.
 func (r *Round) Needed() int { return r.f.wanted }
 
-// Received returns how many responses have arrived: in this round, and between it and
-// the round before.
+// Received returns how many responses there are to take in this round, including late
+// ones since the last round.
 func (r *Round) Received() int { return r.received }
 
 // Outstanding returns how many clients may still respond in this round, those that
 // still work for an earlier round included.
 func (r *Round) Outstanding() int { return r.outstanding }
 
-// Staleness returns how many rounds before this one a client was asked for its last
-// response.
+// Staleness returns by how many rounds the response of a client is late: 0 for a response
+// to this round.
 func (r *Round) Staleness(client int) int { return r.f.round - r.f.clients.Number(client) }
 
 // Expected returns when the last response is expected of the clients that were asked, if
@@ -61,7 +63,12 @@ func (r *Round) Sharing() bool { return r.f.clients.Sharing() }
 
 // History returns the server's record of a client's earlier rounds. The protocol's
 // factory must declare History.
-func (r *Round) History(client int32) History { return r.f.reports.of(int(client)) }
+func (r *Round) History(client int32) History {
+	if r.f.reports == nil {
+		panic(fmt.Sprintf("federation: protocol %s calls Round.History and does not declare History in its factory", r.f.setup.Config.Protocol))
+	}
+	return r.f.reports.of(int(client))
+}
 
 // MinRows returns the rows of the smallest task.
 func (r *Round) MinRows() int { return r.f.setup.Size.MinRows }

@@ -1,6 +1,7 @@
 package federation
 
 import (
+	"fmt"
 	"math"
 
 	"fedsim/engine"
@@ -11,10 +12,11 @@ import (
 // rows and expected response times, and the history and losses that they have reported. It
 // shows nothing of the future. It is valid until Select returns.
 type Selection struct {
-	Round int // rounds before this one, over all outer iterations
+	Round int // rounds of the run before this one; outer iterations do not restart the count
 	Size  int // clients to select: as many as the server asks, or all available where those are fewer
 
 	f         *Federation
+	declared  SelectorFactory
 	seed      uint64
 	clients   int
 	asked     int     // clients that the server asks in a round
@@ -103,12 +105,25 @@ func (s *Selection) ExpectedResponse(client int32) engine.Time {
 
 // History returns the record of a client's earlier rounds. The factory must
 // declare History.
-func (s *Selection) History(client int32) History { return s.f.reports.of(int(client)) }
+func (s *Selection) History(client int32) History {
+	if !s.declared.History {
+		s.undeclared("History")
+	}
+	return s.f.reports.of(int(client))
+}
+
+// undeclared ends the run of a selector that calls what its factory does not declare.
+func (s *Selection) undeclared(call string) {
+	panic(fmt.Sprintf("federation: selector %s calls Selection.%s and does not declare %s in its factory", s.declared.Name, call, call))
+}
 
 // Losses returns the mean loss of the present global model over the training rows of
 // each of the clients, in their order. It takes no virtual time. The factory must
 // declare Losses. The slice is valid until the next call.
 func (s *Selection) Losses(clients []int32) []float64 {
+	if !s.declared.Losses {
+		s.undeclared("Losses")
+	}
 	s.losses = append(s.losses[:0], make([]float64, len(clients))...)
 	if !s.f.replaying() {
 		loss := s.f.clientLoss()

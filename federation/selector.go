@@ -10,7 +10,7 @@ import (
 )
 
 // Selector chooses the clients that the server asks in a round. The server calls it
-// when a round opens, unless it asks all clients.
+// once a round, before it asks clients, if the scenario asks fewer clients than there are.
 type Selector interface {
 	// Select returns s.Size different clients out of those available, in any order.
 	// The server reads the slice before the next call. What Select returns depends on

@@ -126,7 +126,8 @@ func TestWrongSelections(t *testing.T) {
 		{func(s *Selection) []int32 { return []int32{4, 4} }, "blind", "selector blind selects client 4 twice in round 1"},
 		{func(s *Selection) []int32 { return []int32{1, 7} }, "blind", "selector blind selects client 7 in round 1, which is not available"},
 		{func(s *Selection) []int32 { return []int32{3, -1} }, "blind", "selector blind selects client -1 in round 1, which is not available"},
-		{func(s *Selection) []int32 { s.History(0); return nil }, "blind", "does not declare it in its factory"},
+		{func(s *Selection) []int32 { s.History(0); return nil }, "blind", "selector blind calls Selection.History and does not declare History in its factory"},
+		{func(s *Selection) []int32 { s.Losses([]int32{0}); return nil }, "blind", "selector blind calls Selection.Losses and does not declare Losses in its factory"},
 	} {
 		script = c.choose
 		f := start(t, world(t, "mocha", WaitForAll, func(s *Setup) { s.Config.Selection, s.Config.Clients = c.name, 2 }))

@@ -28,6 +28,7 @@ jitter = 0.3
 [faults]
 drop_probability = 0.1
 [federation]
+protocol = "semi-asynchronous"
 clients_per_round = 5
 over_selection = 2
 deadline_s = 3
