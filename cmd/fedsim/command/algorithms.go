@@ -8,13 +8,14 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/config"
+	"fedsim/federation"
 	"fedsim/internal/columns"
 )
 
 func newAlgorithms() *cobra.Command {
 	return &cobra.Command{
 		Use:   "algorithms [NAME]",
-		Short: "List the algorithms and their options",
+		Short: "List the algorithms and their options, protocols and selectors",
 		Example: `  fedsim algorithms
   fedsim algorithms mocha`,
 		Args:              takes(0, 1, "at most one algorithm"),
@@ -37,9 +38,28 @@ func newAlgorithms() *cobra.Command {
 					return err
 				}
 			}
-			return nil
+			if len(args) == 1 {
+				return nil
+			}
+			return listPolicies(cmd.OutOrStdout(), textWidth())
 		},
 	}
+}
+
+// listPolicies prints the summaries of the protocols and the selectors.
+func listPolicies(w io.Writer, width int) error {
+	text := "\nprotocols (federation.protocol)\n"
+	for _, name := range federation.ProtocolNames() {
+		f, _ := federation.LookupProtocol(name)
+		text += columns.Wrap(name+": "+f.Summary, width, 2) + "\n"
+	}
+	text += "\nselectors (federation.selection)\n"
+	for _, name := range federation.SelectorNames() {
+		f, _ := federation.LookupSelector(name)
+		text += columns.Wrap(name+": "+f.Summary, width, 2) + "\n"
+	}
+	_, err := io.WriteString(w, text)
+	return err
 }
 
 // describeAlgorithm prints the summary and reference of an algorithm, and the type,
