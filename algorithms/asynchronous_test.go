@@ -133,7 +133,7 @@ func TestAsynchronousSolveIsTentative(t *testing.T) {
 }
 
 // A round is a send to every device, and their responses in order without lost ones.
-func TestRoundIsSendsThenAnswers(t *testing.T) {
+func TestRoundIsSendsThenResponses(t *testing.T) {
 	everyAsynchronous(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
 		a, b := start(t, name, p, c, smaller), start(t, name, p, c, smaller).(Asynchronous)
 		for h := range 20 {
@@ -157,7 +157,7 @@ func TestRoundIsSendsThenAnswers(t *testing.T) {
 }
 
 // A response allocates nothing once a worker has seen the largest task.
-func TestAnswersAllocateNothing(t *testing.T) {
+func TestResponsesAllocateNothing(t *testing.T) {
 	everyAsynchronous(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
 		a := start(t, name, p, c, smaller).(Asynchronous)
 		h := 0

@@ -159,7 +159,7 @@ func TestFedProxAndFedBuffReduceToFedAvg(t *testing.T) {
 
 // The mean is over the devices that respond, weighted by their rows. A device with a
 // lower step limit still counts with all its rows.
-func TestFedAvgAveragesWhoAnswers(t *testing.T) {
+func TestFedAvgAveragesResponses(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
 	set := func(o Options) { o.(*fedAvgOptions).LocalSGDOptions = LocalSGDOptions{Epochs: 3, Batch: 4, Step: 0.1} }
 	alone := make([][]float64, 3)

@@ -185,7 +185,7 @@ func TestDroppedNodeLeavesItsBlockUnchanged(t *testing.T) {
 // Assumption 2 asks for no more than p < 1 and a mean theta < 1; lemma
 // RelationOfDTOSubproblems then says for any set of responses: D never rises, and falls
 // by at least gamma times the gain of the subproblems whose devices respond.
-func TestDualNeverRisesWhoeverAnswers(t *testing.T) {
+func TestDualNeverRisesForAnyResponses(t *testing.T) {
 	never := func(t *testing.T, p *mtl.Problem, c mtl.Coupling, responses func(k, h int) bool, alike bool) (tightest float64) {
 		a := start(t, "mocha", p, c, func(o Options) { o.(*MOCHAOptions).Epochs = 0 }).(*mocha)
 		last := evaluate(a, p, c).Dual

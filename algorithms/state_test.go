@@ -11,7 +11,7 @@ import (
 // A method resumed by another instance has the bits of one that was never interrupted:
 // after rounds with drops, with work of others under way, and after an update of the
 // coupling.
-func TestMethodsGoOnFromTheirState(t *testing.T) {
+func TestMethodsResumeFromTheirState(t *testing.T) {
 	everyMethod(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
 		for _, learn := range []bool{false, true} {
 			if learn && name == "cocoa" {

@@ -103,7 +103,7 @@ func TestLateRestorationFindsMore(t *testing.T) {
 	}
 }
 
-func TestWithoutAChargerADeviceStaysGone(t *testing.T) {
+func TestWithoutAChargerADeviceStaysDepleted(t *testing.T) {
 	b := NewBatteries(phone(), 1, 1)
 	b.SetPower(0, 0, 1)
 	at, _ := b.EmptyAt(0)

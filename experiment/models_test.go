@@ -192,7 +192,7 @@ func TestModelsHaveTheSameBitsAnywhere(t *testing.T) {
 }
 
 // An interrupted run with models has the same bits after it is resumed.
-func TestModelsGoOn(t *testing.T) {
+func TestModelsResume(t *testing.T) {
 	set := []string{beatingDevices, beatingLinks, "run.rounds=12", "federation.protocol=deadline", "federation.deadline_s=4", "faults.on_return=resume"}
 	want := mustGather(t, parse(t, slow, set...), Options{Workers: 2})
 	for _, more := range []int{2, 5, 11} { // the rounds there were are reported again

@@ -128,7 +128,7 @@ func TestCorruptReferencesAreRefused(t *testing.T) {
 }
 
 // An error of saving a reference ends all runs.
-func TestReferencesThatCannotBeKeptEndAll(t *testing.T) {
+func TestReferencesThatCannotBeSavedEndAll(t *testing.T) {
 	e := parse(t, referred, under...)
 	_, err := gather(t.Context(), e, Options{Checkpoints: checkpoint.Policy{Store: &checkpointtest.Store{Fails: optimum}, Clock: leaping()}})
 	if !errors.Is(err, checkpointtest.ErrFull) {

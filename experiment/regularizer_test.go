@@ -10,7 +10,7 @@ import (
 // The whole program under every regularizer: with the coupling fixed MOCHA comes
 // to the certified optimum, with outer iterations the objective goes down, and
 // regularizers that learn nothing keep their coupling.
-func TestEveryRegulariserEndToEnd(t *testing.T) {
+func TestEveryRegularizerEndToEnd(t *testing.T) {
 	for name, set := range map[string][]string{
 		"independent":   {"problem.regularizer=independent"},
 		"mean":          {"problem.regularizer=mean", "problem.clusters=0,1,2,0,1"},

@@ -7,7 +7,7 @@ import (
 )
 
 // A list grows as its last two values do, and whole numbers stay whole and positive.
-func TestScalesGoOnAsTheyBegan(t *testing.T) {
+func TestScalesResume(t *testing.T) {
 	for _, test := range []struct {
 		list    []float64
 		side    int

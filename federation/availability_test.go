@@ -29,7 +29,7 @@ func (w windows) Available(device int, at engine.Time) (bool, engine.Time) {
 // A single device under wait-for-all becomes unavailable during its attempt. With
 // "resume" its round takes longer by that time, and no work is repeated. With "discard"
 // the device starts the attempt again, and the work before is lost.
-func TestADeviceThatGoesAwayAndComesBack(t *testing.T) {
+func TestUnavailableDeviceBecomesAvailable(t *testing.T) {
 	calm := run(t, alone(t, nil)).Rounds[1]
 	once := calm.TimeS
 	// Of a message of 112 bytes, 61.6 have moved 0.55 of the way behind the latency.
@@ -108,7 +108,7 @@ func (c coins) Available(device int, at engine.Time) (bool, engine.Time) {
 }
 
 // A trace of devices that are always available equals no trace, under every protocol.
-func TestAlwaysPresentEqualsNoPresence(t *testing.T) {
+func TestAlwaysAvailableEqualsNoTrace(t *testing.T) {
 	for _, protocol := range []string{WaitForAll, Deadline, Charged, First} {
 		without := run(t, world(t, "mocha", protocol, busyNetwork))
 		with := run(t, world(t, "mocha", protocol, func(s *Setup) {

@@ -160,7 +160,7 @@ func TestStalledBeforeTheNextRound(t *testing.T) {
 }
 
 // Under a deadline the other devices continue.
-func TestDeadlineGoesOnWithoutEmptyDevices(t *testing.T) {
+func TestDeadlineContinuesWithoutDepletedDevices(t *testing.T) {
 	for _, protocol := range []string{Deadline, Charged} {
 		out := run(t, world(t, "mocha", protocol, func(s *Setup) {
 			s.Problem = randomProblem(t, features, lopsided...)

@@ -14,7 +14,7 @@ import (
 
 // Answers come at the multiples of each device's own time, and with a server that
 // takes no time each is taken when it comes.
-func TestAnswersAreTakenWhenTheyCome(t *testing.T) {
+func TestResponsesAreAppliedOnArrival(t *testing.T) {
 	f := start(t, world(t, "fedbuff", Asynchronous, func(s *Setup) {
 		o := s.Options.(*algorithms.FedBuffOptions)
 		o.Epochs, o.Buffer = 2, 1
@@ -131,7 +131,7 @@ func TestAsynchronousChurn(t *testing.T) {
 }
 
 // A run in which nobody ever answers ends.
-func TestAsynchronousWithoutAnswersEnds(t *testing.T) {
+func TestAsynchronousWithoutResponsesEnds(t *testing.T) {
 	for what, change := range map[string]func(*Setup){
 		"all drop": func(s *Setup) { s.Faults.DropProbability = 1 },
 		"all away": func(s *Setup) { s.Availability = nobody{} },

@@ -263,7 +263,7 @@ func TestHubsRepeatMessagesThatAreLost(t *testing.T) {
 
 // Responses behind one hub arrive together: a round that ends with the first one takes
 // them all, and those of other hubs are late.
-func TestAnswersBehindAHubArriveTogether(t *testing.T) {
+func TestResponsesBehindAHubArriveTogether(t *testing.T) {
 	f := start(t, world(t, "mocha", First, func(s *Setup) {
 		s.Options = s.Factory.Options()
 		behind(s, 3)

@@ -136,7 +136,7 @@ func TestALearnerOfItsOwn(t *testing.T) {
 			}
 			s := setup()
 			s.Plan.Outer, s.Plan.Rounds = 2, 30 // there is no Omega to update in between
-			saved := keeping(&s)
+			saved := withCheckpoints(&s)
 			whole := run(t, s)
 			first, last := whole.Rounds[0], whole.Rounds[len(whole.Rounds)-1]
 			least := 1 - (1+2*(math.Cos(0.3)+math.Cos(0.6)+math.Cos(0.9)))/7 // with equal rows

@@ -122,7 +122,7 @@ func TestFaultToleranceCostsRoundsInProportion(t *testing.T) {
 // updates (i.e., p_1^h := 1 for all h), the method does not converge to the
 // correct solution": "the probability that a node drops at each round cannot be
 // exactly equal to one" (assumption 2).
-func TestANodeThatNeverAnswersPreventsConvergence(t *testing.T) {
+func TestANodeThatNeverRespondsPreventsConvergence(t *testing.T) {
 	const target = 1e-2
 	converged, _ := untilSuboptimality(t, target, 5000, func(s *Setup) { s.Faults.DropProbability = 0.9 })
 	_, early := untilSuboptimality(t, target, converged, func(s *Setup) { s.Faults.Never = []int{0} })

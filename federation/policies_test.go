@@ -31,7 +31,7 @@ func passes(t testing.TB, protocol string, change func(*Setup)) Setup {
 	}))
 }
 
-func TestTheFirstAnswersEndARound(t *testing.T) {
+func TestTheFirstResponsesEndARound(t *testing.T) {
 	sorted := slices.Sorted(slices.Values(answers()))
 	for k := 1; k <= len(sizes); k++ {
 		out := run(t, passes(t, First, func(s *Setup) {
@@ -50,7 +50,7 @@ func TestTheFirstAnswersEndARound(t *testing.T) {
 
 // Under late = "keep" a response is taken in the round in which it arrives. Each round
 // of two devices ends with the first response, and the slow one counts when it arrives.
-func TestLateAnswersAreKept(t *testing.T) {
+func TestLateResponsesAreApplied(t *testing.T) {
 	out := run(t, passes(t, First, func(s *Setup) {
 		s.Config.Clients, s.Config.Over, s.Config.Late = 1, float64(len(sizes)), Keep
 		s.Plan.Rounds = 60
@@ -75,7 +75,7 @@ func TestLateAnswersAreKept(t *testing.T) {
 
 // The cycle becomes the quantile of the response times: of seven different ones 0.7
 // leaves out two, since five are at least 0.7 of seven.
-func TestTheCycleFollowsTheAnswers(t *testing.T) {
+func TestDeadlineFollowsTheResponses(t *testing.T) {
 	sorted := slices.Sorted(slices.Values(answers()))
 	f := start(t, passes(t, Deadline, func(s *Setup) {
 		s.Config.DeadlineS, s.Config.Quantile, s.Config.Window, s.Config.Fit = 100, 0.7, 1, false

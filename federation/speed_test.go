@@ -32,7 +32,7 @@ func (p level) Speed(int, engine.Time) (float64, engine.Time) { return float64(p
 // A single device whose speed changes while it computes completes its work when the
 // integral of its speed equals the length of the work. If it becomes unavailable, it
 // continues later. Its FLOPs are those of the work.
-func TestWorkTakesTheIntegralOfThePace(t *testing.T) {
+func TestWorkTakesTheIntegralOfTheSpeed(t *testing.T) {
 	calm := run(t, alone(t, nil)).Rounds[1]
 	work := calm.TimeS - 2*transferS
 	rapid.Check(t, func(rt *rapid.T) {
@@ -77,7 +77,7 @@ func TestWorkTakesTheIntegralOfThePace(t *testing.T) {
 
 // A speed factor of 1 changes no bit, and how often a trace repeats a factor changes
 // none.
-func TestSteadyPaces(t *testing.T) {
+func TestFixedSpeeds(t *testing.T) {
 	for _, protocol := range []string{WaitForAll, Deadline, Charged, First, Asynchronous} {
 		for _, factor := range []float64{1, 0.5, 0.25} {
 			of := func(p devices.Speed) *Outcome {

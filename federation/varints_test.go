@@ -22,12 +22,12 @@ func TestWordsComeBack(t *testing.T) {
 		for _, x := range all {
 			w.add(x)
 		}
-		kept := func(w *varints) []byte {
+		saved := func(w *varints) []byte {
 			var b bytes.Buffer
 			w.state(state.Writing(&b))
 			return b.Bytes()
 		}
-		b := kept(&w)
+		b := saved(&w)
 		r := state.Reading(bytes.NewReader(b))
 		var again varints
 		if again.state(r); r.Err() != nil {
@@ -43,7 +43,7 @@ func TestWordsComeBack(t *testing.T) {
 		}
 		again.add(5)
 		w.add(5)
-		if !bytes.Equal(kept(&w), kept(&again)) {
+		if !bytes.Equal(saved(&w), saved(&again)) {
 			rt.Fatal("the list that was read continues differently")
 		}
 	})

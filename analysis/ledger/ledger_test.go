@@ -179,7 +179,7 @@ func TestRoundsAreSeparate(t *testing.T) {
 
 // An answer that comes while the server computes is one of the next round, which
 // takes it.
-func TestAnAnswerCountsWhereItIsTaken(t *testing.T) {
+func TestAResponseCountsWhereItIsAccepted(t *testing.T) {
 	next := func(e federation.Entry) federation.Entry { e.Round = 2; return e }
 	rows := post(1,
 		at(0, federation.AttemptStarted, 0, 0), span(0, 1, clients.Downlink, 0, 8), span(1, 2, clients.Compute, 0, 9), at(3, federation.ResponseLate, 0, 0),
@@ -197,7 +197,7 @@ func TestAnAnswerCountsWhereItIsTaken(t *testing.T) {
 }
 
 // After the first error nothing more is written, and Err returns it.
-func TestTheFirstErrorIsKept(t *testing.T) {
+func TestTheFirstErrorIsReported(t *testing.T) {
 	full, calls := errors.New("full"), 0
 	l := New(1, func([]results.DeviceRow) error {
 		calls++
