@@ -101,7 +101,7 @@ type Listener struct {
 	// Unavailable: the client cannot be reached, or refuses new work.
 	Unavailable func(client int)
 	// Depleted: the battery is empty. pending says whether it ended an attempt, of
-	// which Failed told before, or stopped the timer of one that had failed.
+	// which Failed has reported, or stopped the timer of one that had failed.
 	Depleted func(client int, pending bool)
 	// Recharged: there is enough in the battery again.
 	Recharged func(client int)
