@@ -16,9 +16,9 @@ type course struct {
 	p        *mtl.Problem
 	delay    func(device, attempt int) float64
 	lost     func(device, attempt int) bool // nil: none
-	lazy     bool                           // solve all pending ones in parallel when the first response is due
+	lazy     bool                           // solve all pending ones in parallel before the first response is received
 	steps    int                            // most steps of a response; 0: NoLimit
-	due      []float64                      // when a device's response is due
+	due      []float64                      // when the server receives a device's response
 	attempts []int
 	pending  []int // devices that were sent to and have not solved
 	taken    int

@@ -35,8 +35,8 @@ func TestResponseTime(t *testing.T) {
 	})
 }
 
-// A canceled attempt counts what was done until then, and its client can be started
-// again.
+// A canceled attempt counts the work and bytes up to the cancellation, and its client can
+// be started again.
 func TestCancel(t *testing.T) {
 	heard := 0
 	c := start(t, setup(1, nil), Listener{Responded: func(int) { heard++ }, Failed: func(int, Reason) { heard++ }})
@@ -71,8 +71,8 @@ func (w onOff) Available(_ int, at engine.Time) (bool, engine.Time) {
 	}
 }
 
-// A listener hears of failures and of availability in order, with the state as it is
-// afterwards.
+// A listener hears of failures and changes of availability in order, each with the new
+// state of the client.
 func TestListener(t *testing.T) {
 	for _, onReturn := range []string{devices.Resume, devices.Discard} {
 		var heard []string

@@ -164,7 +164,7 @@ func TestSharingHelps(t *testing.T) {
 	} {
 		t.Run(c.preset, func(t *testing.T) {
 			if testing.Short() {
-				t.Skip("takes seconds")
+				t.Skip("compares models on large data: not with -short")
 			}
 			cfg := Defaults()
 			cfg.Preset, cfg.Bias = c.preset, true

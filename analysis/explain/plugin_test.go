@@ -53,7 +53,7 @@ func (p *five) Exhausted(r *federation.Round) { r.End() }
 func (p *five) Close(*federation.Round) {}
 
 // Protocol "first" asks the same eight devices for five responses: its rounds are those
-// of the plugin. What the rows of the plugin do not show is unknown.
+// of the plugin. The cause is unknown where the rows do not show it.
 func TestProtocolOfAPlugin(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// A module of its own can name every type that the exported declarations of a package
+// Another module can name every type that the exported declarations of a package
 // mention: a type of an internal package has an exported alias.
 func TestExportedTypesCanBeNamed(t *testing.T) {
 	t.Parallel()

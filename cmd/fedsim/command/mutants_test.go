@@ -42,7 +42,7 @@ const (
 func forMutants(t *testing.T, kind uint64, count int, try func(t *mutated)) {
 	t.Helper()
 	if testing.Short() { // the race detector is ten times slower
-		t.Skip("takes seconds")
+		t.Skip("runs mutated scenarios: not with -short")
 	}
 	dir := t.TempDir()
 	var took struct {

@@ -91,7 +91,7 @@ func checkAddress(address string) error {
 func (f *serveFlags) printAddress(cmd *cobra.Command, dir string, l net.Listener) error {
 	about := serving{URL: serve.URL(l), Directory: dir, Loopback: serve.Loopback(l)}
 	if !about.Loopback {
-		printError(cmd.ErrOrStderr(), fmt.Errorf("warning: --addr=%s: anyone who can connect to this machine can read %s", f.address, dir))
+		printError(cmd.ErrOrStderr(), fmt.Errorf("warning: --addr=%s: every computer with access to this machine can read %s", f.address, dir))
 	}
 	if g, err := rundir.Stat(dir); err == nil && g.Status == rundir.Absent {
 		printError(cmd.ErrOrStderr(), fmt.Errorf("%s: no run here yet; the report waits for it", dir))
