@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/internal/kernel"
+	_ "fedsim/internal/rapidseed"
 	"fedsim/internal/rng"
 	"fedsim/mtl"
 )

@@ -10,6 +10,7 @@ import (
 
 	"fedsim/devices"
 	"fedsim/engine"
+	_ "fedsim/internal/rapidseed"
 )
 
 // The time of an attempt is that of its downlink, its work and its uplink.

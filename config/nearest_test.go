@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "fedsim/internal/rapidseed"
 )
 
 func TestNearest(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	_ "fedsim/internal/rapidseed"
 )
 
 func readCSV(text string) (*Set, error) {

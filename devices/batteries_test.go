@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedsim/engine"
+	_ "fedsim/internal/rapidseed"
 
 	"pgregory.net/rapid"
 )

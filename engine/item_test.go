@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "fedsim/internal/rapidseed"
 )
 
 func handleOf(ev Event) Handle { return Handle{key(ev.Kind, ev.Device, ev.Seq)} }

@@ -16,6 +16,7 @@ import (
 
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/checkpoint/checkpointtest"
+	_ "fedsim/internal/rapidseed"
 	"fedsim/results"
 	"fedsim/scenarios"
 )

@@ -9,6 +9,7 @@ import (
 
 	"fedsim/devices"
 	"fedsim/engine"
+	_ "fedsim/internal/rapidseed"
 	"fedsim/internal/rng"
 )
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fedsim/engine"
+	_ "fedsim/internal/rapidseed"
 
 	"pgregory.net/rapid"
 )

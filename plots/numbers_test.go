@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	_ "fedsim/internal/rapidseed"
 	"fedsim/results"
 
 	"github.com/google/go-cmp/cmp"

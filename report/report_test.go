@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/analysis/explain"
+	_ "fedsim/internal/rapidseed"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	_ "fedsim/internal/rapidseed"
 )
 
 // resolveAgain checks that the resolved scenario, read back, has the same

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "fedsim/internal/rapidseed"
 	"fedsim/internal/rng"
 )
 

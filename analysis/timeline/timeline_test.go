@@ -19,6 +19,7 @@ import (
 	"fedsim/engine"
 	"fedsim/federation"
 	"fedsim/internal/parallel"
+	_ "fedsim/internal/rapidseed"
 	"fedsim/internal/rng"
 	"fedsim/mtl"
 	"fedsim/network"

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "fedsim/internal/rapidseed"
 )
 
 // Every number lies in its bin, and bins have round edges.

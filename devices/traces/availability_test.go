@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/engine"
+	_ "fedsim/internal/rapidseed"
 )
 
 // A lazy source returns the intervals that Synthesize writes to a file, in any order of

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	_ "fedsim/internal/rapidseed"
 )
 
 func TestTable(t *testing.T) {

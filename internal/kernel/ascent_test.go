@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "fedsim/internal/rapidseed"
 	"fedsim/internal/rng"
 )
 

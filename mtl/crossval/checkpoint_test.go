@@ -15,6 +15,7 @@ import (
 	"fedsim/data"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/checkpoint/checkpointtest"
+	_ "fedsim/internal/rapidseed"
 	"fedsim/mtl"
 )
 

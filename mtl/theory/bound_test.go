@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "fedsim/internal/rapidseed"
 )
 
 // Theorem 1 by hand: n = 100, eps = 1, gamma = 1/2, Theta-bar = 0.6, s = 0.1 take

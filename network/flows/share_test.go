@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fedsim/engine"
+	_ "fedsim/internal/rapidseed"
 
 	"pgregory.net/rapid"
 )

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	_ "fedsim/internal/rapidseed"
 	"fedsim/results"
 )
 

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/experiment"
+	_ "fedsim/internal/rapidseed"
 	"fedsim/mtl/crossval"
 )
 
