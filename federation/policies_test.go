@@ -106,6 +106,29 @@ func TestDeadlineFollowsTheResponses(t *testing.T) {
 	}
 }
 
+// Clients that fail do not lengthen the cycle, and it stays when all fail. Clients that
+// are late lengthen one that is too short for them by half.
+func TestDeadlineOfDropouts(t *testing.T) {
+	for _, p := range []float64{0.5, 1} {
+		f := start(t, passes(t, Deadline, func(s *Setup) {
+			s.Config.DeadlineS, s.Config.Quantile, s.Config.Window, s.Config.Fit = 100, 1, 1, false
+			s.Faults.DropProbability = p
+		}))
+		f.clients.Begin()
+		slowest := slices.Max(answers())
+		for h := range 20 {
+			r := f.runRound()
+			cycle := f.protocol.(*deadline).cycle.Seconds()
+			switch {
+			case p == 1 && cycle != 100:
+				t.Errorf("round %d: nobody responds, and the cycle is %g s, want 100", h+1, cycle)
+			case p < 1 && r.Participants > 0 && cycle > 1.5*slowest:
+				t.Errorf("round %d: the cycle is %g s, and the slowest response takes %g s", h+1, cycle, slowest)
+			}
+		}
+	}
+}
+
 // With too few responses a round changes nothing.
 func TestTooFewReportsAreForgotten(t *testing.T) {
 	for least, changes := range map[int]bool{len(sizes): true, len(sizes) + 1: false} {

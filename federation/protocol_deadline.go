@@ -49,7 +49,11 @@ func (p *deadline) Steps(r *Round, client int) float64 {
 
 func (p *deadline) Open(r *Round) { r.EndAt(r.Now().Add(p.cycle)) }
 
-func (p *deadline) Responded(r *Round, _ int) { p.past.add(r.Now() - r.Began()) }
+func (p *deadline) Responded(r *Round, client int) {
+	if r.Staleness(client) == 0 { // others were late before
+		p.past.add(r.Now() - r.Began())
+	}
+}
 
 func (p *deadline) Exhausted(*Round) {}
 
@@ -58,15 +62,17 @@ func (p *deadline) Exhausted(*Round) {}
 const lengthening = 1.5
 
 // Close sets the clock cycle of the next round to a quantile of the response times of
-// the last rounds. When more responses are missing than it leaves out, the cycle grows.
+// the last rounds. When more responses are late than it leaves out, the cycle grows.
+// Clients that have failed do not count: no cycle is long enough for them. When nobody
+// counts, the cycle stays.
 func (p *deadline) Close(r *Round) {
 	if p.quantile == 0 {
 		return
 	}
-	p.past.missing[0] = max(0, len(r.Asked())-len(p.past.rounds[0]))
-	if took, ok := p.past.quantile(p.quantile); ok {
+	p.past.late[0] = r.Late()
+	if took := p.past.quantile(p.quantile); took < engine.Never {
 		p.cycle = took
-	} else {
+	} else if p.past.late[0] > 0 {
 		p.cycle = engine.FromSeconds(p.cycle.Seconds() * lengthening)
 	}
 	p.past.shift()
@@ -75,13 +81,13 @@ func (p *deadline) Close(r *Round) {
 // responses is how long the responses of recent rounds took; empty when the clock cycle
 // does not depend on it.
 type responses struct {
-	rounds  [][]engine.Time // of the window, the present one first
-	missing []int           // responses missing in each
-	sorted  []engine.Time
+	rounds [][]engine.Time // of the window, the present one first
+	late   []int           // late responses in each
+	sorted []engine.Time
 }
 
 func newResponses(window int) responses {
-	return responses{rounds: make([][]engine.Time, window), missing: make([]int, window)}
+	return responses{rounds: make([][]engine.Time, window), late: make([]int, window)}
 }
 
 // add notes a response of the present round.
@@ -91,21 +97,21 @@ func (r *responses) add(took engine.Time) {
 	}
 }
 
-// quantile returns a quantile of how long the responses took. Missing ones count as
-// longer than all others. ok is false when the quantile is one of them.
-func (r *responses) quantile(q float64) (took engine.Time, ok bool) {
+// quantile returns a quantile of how long the responses took: engine.Never when it is a
+// late one, which took longer than all others, or when there are none.
+func (r *responses) quantile(q float64) engine.Time {
 	r.sorted = r.sorted[:0]
-	asked := 0
+	all := 0
 	for i, round := range r.rounds {
 		r.sorted = append(r.sorted, round...)
-		asked += len(round) + r.missing[i]
+		all += len(round) + r.late[i]
 	}
 	slices.Sort(r.sorted)
-	rank := max(1, int(math.Ceil(q*float64(asked))))
+	rank := max(1, int(math.Ceil(q*float64(all))))
 	if rank > len(r.sorted) {
-		return 0, false
+		return engine.Never
 	}
-	return r.sorted[rank-1], true
+	return r.sorted[rank-1]
 }
 
 // shift makes room for the next round in place of the oldest.
@@ -113,6 +119,6 @@ func (r *responses) shift() {
 	last := len(r.rounds) - 1
 	oldest := r.rounds[last][:0]
 	copy(r.rounds[1:], r.rounds)
-	copy(r.missing[1:], r.missing)
+	copy(r.late[1:], r.late)
 	r.rounds[0] = oldest
 }

@@ -49,6 +49,10 @@ func (r *Round) Received() int { return r.received }
 // still work for an earlier round included.
 func (r *Round) Outstanding() int { return r.outstanding }
 
+// Late returns how many clients of this round had not responded when it ended, and had not
+// failed. It is known at Protocol.Close.
+func (r *Round) Late() int { return r.f.tally.late }
+
 // Staleness returns by how many rounds the response of a client is late: 0 for a response
 // to this round.
 func (r *Round) Staleness(client int) int { return r.f.round - r.f.clients.Number(client) }
