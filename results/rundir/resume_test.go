@@ -308,7 +308,7 @@ func TestOtherCheckpointsAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for from, to := range map[string][2]string{
-		`"numerics":1`: {`"numerics":2`, "numeric version 2 and this version of fedsim has 1"},
+		`"numerics":2`: {`"numerics":3`, "numeric version 3 and this version of fedsim has 2"},
 		`"format":5`:   {`"format":4`, "was written by another version of fedsim: format = 4, must be 5"},
 	} {
 		line, rest, _ := bytes.Cut(log, []byte("\n"))
