@@ -100,6 +100,42 @@ type Reporter interface {
 	Hash() uint64
 }
 
+// NamedReporter is a Reporter with metrics under names of its own, such as an accuracy on
+// test rows. They are stored, and targets, figures and comparisons can use them.
+type NamedReporter interface {
+	Reporter
+	// Named returns the metrics that the learner may report. They are the same for the
+	// whole run.
+	Named() []NamedMetric
+	// Values returns the values for the model that the last call of Metrics evaluated, and
+	// the values by client, if there are any. They are valid until the next call of Metrics.
+	// From (train, loss), (train, error), (test, error) and accuracies, a run fills the
+	// figures that Metrics left unknown.
+	Values() ([]NamedValue, []ClientMetric)
+}
+
+// NamedMetric is a metric of a NamedReporter. Its full name, by which scenarios call it, is
+// "split_name", or "name" with an empty split.
+type NamedMetric struct {
+	Split  string // "train", "validation", "test", or empty
+	Name   string // letters, digits, "_", "-" and "."
+	Better string // "higher", "lower", or empty
+	Unit   string // of its values; empty: none
+}
+
+// NamedValue is a value of a NamedMetric; NaN stands for an unknown one.
+type NamedValue struct {
+	Split, Name string
+	Value       float64
+}
+
+// ClientMetric is the values of a NamedMetric by client.
+type ClientMetric struct {
+	Split, Name string
+	Clients     []int32   // in increasing order
+	Values      []float64 // of each of them
+}
+
 // Fallible is an Algorithm that can fail, such as one in another process. After a failure
 // its methods may return anything; the run ends with the error after the round.
 type Fallible interface {

@@ -88,6 +88,7 @@ func (p *Plan) suboptimality(primal float64) float64 {
 // Outcome is the result of a run.
 type Outcome struct {
 	Rounds    []results.Round
+	Metrics   []results.NamedMetric // that the learner declares
 	Status    results.Status
 	Reason    string
 	EventHash uint64
@@ -104,7 +105,8 @@ type Outcome struct {
 type Federation struct {
 	setup    Setup
 	method   algorithms.Algorithm
-	coupling mtl.Coupling // the present one
+	named    []results.NamedMetric // that the method declares
+	coupling mtl.Coupling          // the present one
 	clients  *clients.Clients
 	devices  []device
 	budgets  []int32     // steps that each device may take; nil when the method decides
@@ -180,8 +182,12 @@ func New(s Setup) (*Federation, error) {
 	if s.Factory.OwnMetrics {
 		s.Plan.Optimum = math.NaN()
 	}
+	named, err := s.named(method)
+	if err != nil {
+		return nil, err
+	}
 	f := &Federation{
-		setup: s, method: method, coupling: s.Coupling,
+		setup: s, method: method, named: named, coupling: s.Coupling,
 		traits:   s.Config.Traits(),
 		devices:  make([]device, n),
 		watchdog: watchdog{ctx: context.Background()},
@@ -319,23 +325,24 @@ func (f *Federation) checkContinuous(c *config.Checker) {
 // after each; round 0 is the state before the first. When ctx ends it stops after
 // the round under way, or within it when that does not end soon.
 func (f *Federation) Run(ctx context.Context, observe func(results.Round)) (*Outcome, error) {
-	out := &Outcome{Status: results.Done}
+	out := &Outcome{Status: results.Done, Metrics: f.named}
 	f.watchdog.ctx = ctx
+	var err error
 	f.clients.Begin()
 	record := func(r results.Round) {
-		out.Rounds = append(out.Rounds, r)
 		if observe != nil {
 			observe(r)
 		}
+		r.ClientMetrics = nil // they may exceed the memory
+		out.Rounds = append(out.Rounds, r)
 	}
+	var start results.Round
 	if f.replaying() {
-		record(f.log.rounds[0])
-	} else {
-		record(f.evaluate(results.Round{}))
-	}
-	if err := f.methodErr(); err != nil {
+		start = f.log.rounds[0]
+	} else if start, err = f.evaluate(results.Round{}); err != nil {
 		return nil, err
 	}
+	record(start)
 	plan := f.setup.Plan
 	metric, _ := results.MetricNamed(plan.StopAt.Metric)
 loop:
@@ -372,16 +379,13 @@ loop:
 			evaluated := f.round%plan.EvalEvery == 0 || last || over
 			switch {
 			case again:
-				var err error
-				if r, err = f.checkReplayed(r); err != nil {
-					return nil, err
-				}
+				r, err = f.checkReplayed(r)
 			case evaluated:
-				r = f.evaluate(r)
+				r, err = f.evaluate(r)
 			default:
 				r = unevaluated(r)
 			}
-			if err := f.methodErr(); err != nil { // of the evaluation
+			if err != nil {
 				return nil, err
 			}
 			record(r)
@@ -496,13 +500,19 @@ func (s *Setup) newMethod(c mtl.Coupling) (algorithms.Algorithm, error) {
 	return method, nil
 }
 
-// evaluate fills in the objective.
-func (f *Federation) evaluate(r results.Round) results.Round {
+// evaluate fills in the metrics.
+func (f *Federation) evaluate(r results.Round) (results.Round, error) {
 	o := f.metrics()
+	if err := f.methodErr(); err != nil {
+		return r, err
+	}
 	r.Primal, r.Dual, r.Gap = o.Primal, o.Dual, o.Gap
 	r.TrainError, r.TestError = o.TrainError, o.TestError
-	r.Suboptimality = f.setup.Plan.suboptimality(o.Primal)
-	return r
+	if err := f.evaluateNamed(&r); err != nil {
+		return r, fmt.Errorf("the metrics of %s in round %d: %w", f.setup.Factory.Name, f.round, err)
+	}
+	r.Suboptimality = f.setup.Plan.suboptimality(r.Primal)
+	return r, nil
 }
 
 // unevaluated marks the figures of a round that was not evaluated.

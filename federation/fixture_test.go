@@ -332,3 +332,13 @@ func (f *Federation) draw(t, round, try int) devices.Drop {
 	}
 	return drops.Draw(t, round, try)
 }
+
+// evaluated returns a round with the metrics of the present model.
+func evaluated(t testing.TB, f *Federation, r results.Round) results.Round {
+	t.Helper()
+	r, err := f.evaluate(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}

@@ -11,6 +11,7 @@ import (
 type Metric struct {
 	Name   string // as in scenarios and in rounds.csv: "test_error"
 	Label  string // in tables and on axes: "test error"
+	Unit   string // of the values of a NamedMetric; empty: none
 	Real   string // Label for runs on real targets (Run.Real); empty: Label
 	Share  bool   // a share in [0, 1], shown in per cent; not for runs on real targets
 	Higher bool   // the larger value is the better one

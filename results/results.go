@@ -44,17 +44,18 @@ type Run struct {
 	Real       bool // the data have real targets: errors are root mean square errors
 	Relative   bool // TimeS counts relative units (federation.cost), not seconds
 	Status     Status
-	Reason     string  // why it stalled, empty otherwise
-	Optimum    float64 // the reference optimum P*; NaN when it was not computed
-	OptimumGap float64 // certified relative gap of the optimum; NaN likewise
-	EventHash  uint64  // of the stream of events
-	ModelHash  uint64  // of the bits of the final W
-	Model      string  // its file in the folder models; empty when it is not stored
-	Events     int64   // number of events
-	Steps      int64   // coordinate steps or rows on all devices, including lost work
-	Limit      string  // the option that limits local work, for a method that solves to an accuracy; else empty
-	Capped     int64   // used updates whose local work reached that limit before its accuracy
-	WallS      float64 // seconds of the real clock
+	Reason     string        // why it stalled, empty otherwise
+	Optimum    float64       // the reference optimum P*; NaN when it was not computed
+	OptimumGap float64       // certified relative gap of the optimum; NaN likewise
+	EventHash  uint64        // of the stream of events
+	ModelHash  uint64        // of the bits of the final W
+	Model      string        // its file in the folder models; empty when it is not stored
+	Events     int64         // number of events
+	Steps      int64         // coordinate steps or rows on all devices, including lost work
+	Limit      string        // the option that limits local work, for a method that solves to an accuracy; else empty
+	Capped     int64         // used updates whose local work reached that limit before its accuracy
+	WallS      float64       // seconds of the real clock
+	Metrics    []NamedMetric // that its learner declares; nil for a learner without named metrics
 	Rounds     []Round
 }
 
@@ -77,8 +78,13 @@ type Round struct {
 	FLOPs         float64 // on all devices, this round
 	BytesDown     float64 // this round
 	BytesUp       float64
-	EnergyJ       float64 // all devices, this round
-	Thetas        []Theta // by device; nil when not measured
+	EnergyJ       float64      // all devices, this round
+	Thetas        []Theta      // by device; nil when not measured
+	Metrics       []NamedValue // in the order in which they are declared; nil when there are none
+
+	// ClientMetrics are the values by client. Observers of a run see them in the round that
+	// they are of; the rounds of a finished Run do not hold them. See rundir.Clients.
+	ClientMetrics []ClientMetric
 }
 
 // Last returns the last evaluated round: its primal is not NaN.

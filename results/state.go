@@ -2,7 +2,7 @@ package results
 
 import "fedsim/internal/state"
 
-// State codes a round, bit for bit.
+// State codes a round, bit for bit, without its values by client.
 func (r *Round) State(c *state.Coder) {
 	for _, x := range []*int{&r.Outer, &r.Round, &r.Participants, &r.Dropped, &r.Late} {
 		c.Int(x)
@@ -23,5 +23,17 @@ func (r *Round) State(c *state.Coder) {
 		}
 		c.Float64(&r.Thetas[i].Value)
 		c.Bool(&r.Thetas[i].Accepted)
+	}
+	n = c.Count(len(r.Metrics))
+	if c.Reads() {
+		r.Metrics = nil
+	}
+	for i := 0; i < n && c.Err() == nil; i++ {
+		if c.Reads() {
+			r.Metrics = append(r.Metrics, NamedValue{})
+		}
+		c.String(&r.Metrics[i].Split)
+		c.String(&r.Metrics[i].Name)
+		c.Float64(&r.Metrics[i].Value)
 	}
 }

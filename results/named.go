@@ -1,0 +1,203 @@
+package results
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// NamedMetric is a metric that a learner declares before its first round.
+type NamedMetric struct {
+	Split  string `json:"split"`  // the rows that it is measured on: "train", "validation", "test", or empty
+	Name   string `json:"name"`   // "accuracy"
+	Better string `json:"better"` // "higher", "lower", or empty: not known, taken as lower
+	Unit   string `json:"unit"`   // of its values; empty: none
+}
+
+// NamedValue is a value of a declared metric.
+type NamedValue struct {
+	Split, Name string
+	Value       float64
+}
+
+// ClientMetric is the values of a declared metric by client, at the end of a round.
+type ClientMetric struct {
+	Split, Name string
+	Clients     []int32   // numbers of clients, from 0
+	Values      []float64 // of each of them
+}
+
+// Splits and Directions are what NamedMetric.Split and NamedMetric.Better may be.
+var (
+	Splits     = []string{"", "train", "validation", "test"}
+	Directions = []string{"", "higher", "lower"}
+)
+
+// FullName returns the name of a metric in scenarios and tables: "test_accuracy", or
+// "accuracy" without a split.
+func (m *NamedMetric) FullName() string { return fullName(m.Split, m.Name) }
+
+// FullName returns the name of the metric of the value.
+func (v *NamedValue) FullName() string { return fullName(v.Split, v.Name) }
+
+func fullName(split, name string) string {
+	if split == "" {
+		return name
+	}
+	return split + "_" + name
+}
+
+// Metric returns the metric. An accuracy without a unit is a share, as the errors of
+// rounds.csv are.
+func (m *NamedMetric) Metric() Metric {
+	name := m.FullName()
+	return Metric{
+		Name: name, Label: strings.ReplaceAll(name, "_", " "), Unit: m.Unit,
+		Share: m.Name == accuracy && m.Unit == "", Higher: m.Better == "higher", Signed: true,
+	}
+}
+
+// accuracy is the name of the metric that is 1 minus an error.
+const accuracy = "accuracy"
+
+// CheckNamed reports the first declared metric that cannot be stored or told from others.
+func CheckNamed(declared []NamedMetric) error {
+	for i := range declared {
+		m := &declared[i]
+		name := m.FullName()
+		known, reserved := MetricNamed(name)
+		switch {
+		case !slices.Contains(Splits, m.Split):
+			return fmt.Errorf("metric %q: split = %q: must be one of %q", m.Name, m.Split, Splits)
+		case !slices.Contains(Directions, m.Better):
+			return fmt.Errorf("metric %q: better = %q: must be one of %q", name, m.Better, Directions)
+		case !isMetricName(m.Name):
+			return fmt.Errorf("metric %q: its name must be 1 to 64 letters, digits, \"_\", \"-\" or \".\", the first a letter", m.Name)
+		case len(m.Unit) > 16 || strings.ContainsFunc(m.Unit, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\ufffd' }):
+			return fmt.Errorf("metric %q: unit = %q: must be at most 16 bytes of text", name, m.Unit)
+		case reserved && (m.Split == "" || m.Name != "error"), slices.Contains(XNames, name), slices.Contains(YNames, name) && !reserved:
+			return fmt.Errorf("metric %q: must have another name: that one is of a column of rounds.csv", name)
+		case reserved && m.Better == "higher" && !known.Higher:
+			return fmt.Errorf("metric %q: better = %q: must be \"lower\"", name, m.Better)
+		}
+		for k := range declared[:i] {
+			if declared[k].FullName() == name {
+				return fmt.Errorf("metric %q: must be declared once", name)
+			}
+		}
+	}
+	return nil
+}
+
+func isMetricName(name string) bool {
+	for i, r := range name {
+		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+		if !letter && (i == 0 || !('0' <= r && r <= '9') && r != '_' && r != '-' && r != '.') {
+			return false
+		}
+	}
+	return name != "" && len(name) <= 64
+}
+
+// SetNamed sets the named values of a round: those that are declared, in that order. NaN
+// stands for an unknown value and is left out. It also sets the columns of rounds.csv
+// that these are and that are still NaN: Primal is (train, loss), TrainError and TestError are
+// (train, error) and (test, error), or 1 minus the accuracy where there is no error. A
+// unit of "%" is taken into account. The error names a value that was not declared, or
+// was given twice.
+func (r *Round) SetNamed(declared []NamedMetric, values []NamedValue) error {
+	r.Metrics = nil
+	for i := range declared {
+		m := &declared[i]
+		for k := range values {
+			if v := &values[k]; v.Split == m.Split && v.Name == m.Name && !math.IsNaN(v.Value) {
+				if n := len(r.Metrics); n > 0 && r.Metrics[n-1].Split == v.Split && r.Metrics[n-1].Name == v.Name {
+					return fmt.Errorf("metric %q: must have one value a round", m.FullName())
+				}
+				r.Metrics = append(r.Metrics, *v)
+			}
+		}
+	}
+	for i := range values {
+		if v := &values[i]; !isDeclared(declared, v.Split, v.Name) {
+			return undeclared(declared, v.Split, v.Name)
+		}
+	}
+	r.setColumns(declared)
+	return nil
+}
+
+// setColumns fills the columns of the round from its named values.
+func (r *Round) setColumns(declared []NamedMetric) {
+	value := func(split, name string) float64 {
+		for i := range r.Metrics {
+			if v := &r.Metrics[i]; v.Split == split && v.Name == name {
+				if at := slices.IndexFunc(declared, func(m NamedMetric) bool { return m.Split == split && m.Name == name }); declared[at].Unit == "%" {
+					return v.Value / 100
+				}
+				return v.Value
+			}
+		}
+		return math.NaN()
+	}
+	fill := func(column *float64, values ...float64) {
+		for _, v := range values {
+			if math.IsNaN(*column) {
+				*column = v
+			}
+		}
+	}
+	fill(&r.Primal, value("train", "loss"))
+	fill(&r.TrainError, value("train", "error"), 1-value("train", accuracy))
+	fill(&r.TestError, value("test", "error"), 1-value("test", accuracy))
+}
+
+// SetClients sets the values by client of a round. The error names a metric that was not
+// declared or was given twice, or a client that is not one of n, or not in increasing order.
+func (r *Round) SetClients(declared []NamedMetric, clients int, values []ClientMetric) error {
+	for i := range values {
+		v := &values[i]
+		name := fullName(v.Split, v.Name)
+		if !isDeclared(declared, v.Split, v.Name) {
+			return undeclared(declared, v.Split, v.Name)
+		}
+		if len(v.Clients) != len(v.Values) {
+			return fmt.Errorf("metric %q by client: has %d values for %d clients", name, len(v.Values), len(v.Clients))
+		}
+		last := int32(-1)
+		for _, k := range v.Clients {
+			if k <= last || int(k) >= clients {
+				return fmt.Errorf("metric %q by client: client %d: must be the number of a client, 0 to %d, in increasing order", name, k, clients-1)
+			}
+			last = k
+		}
+		for k := range values[:i] {
+			if values[k].Split == v.Split && values[k].Name == v.Name {
+				return fmt.Errorf("metric %q by client: must be there once a round", name)
+			}
+		}
+	}
+	r.ClientMetrics = values
+	return nil
+}
+
+func isDeclared(declared []NamedMetric, split, name string) bool {
+	return slices.ContainsFunc(declared, func(m NamedMetric) bool { return m.Split == split && m.Name == name })
+}
+
+func undeclared(declared []NamedMetric, split, name string) error {
+	return fmt.Errorf("metric %q was not declared: the learner has %s", fullName(split, name), listNamed(declared))
+}
+
+// listNamed lists the full names of declared metrics.
+func listNamed(declared []NamedMetric) string {
+	if len(declared) == 0 {
+		return "none"
+	}
+	names := make([]string, len(declared))
+	for i := range declared {
+		names[i] = declared[i].FullName()
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,112 @@
+package results
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var declared = []NamedMetric{
+	{"test", "accuracy", "higher", ""}, {"train", "loss", "lower", ""}, {"test", "error", "", "%"},
+	{"train", "accuracy", "higher", "%"}, {"", "bleu", "higher", "points"},
+}
+
+func unknownRound() Round {
+	nan := math.NaN()
+	return Round{Primal: nan, TrainError: nan, TestError: nan}
+}
+
+// Named values become columns of rounds.csv: an error before an accuracy, per cent as
+// shares, and never over a figure that the learner gave itself.
+func TestNamedValuesBecomeColumns(t *testing.T) {
+	for _, c := range []struct {
+		values                 []NamedValue
+		primal, train, testing float64
+		stored                 int
+	}{
+		{nil, math.NaN(), math.NaN(), math.NaN(), 0},
+		{[]NamedValue{{"test", "accuracy", 0.75}}, math.NaN(), math.NaN(), 0.25, 1},
+		{[]NamedValue{{"train", "accuracy", 87.5}, {"train", "loss", 0.5}}, 0.5, 0.125, math.NaN(), 2},
+		{[]NamedValue{{"test", "error", 12.5}, {"test", "accuracy", 0.75}}, math.NaN(), math.NaN(), 0.125, 2},
+		{[]NamedValue{{"test", "error", math.NaN()}, {"test", "accuracy", 0.75}, {"", "bleu", 30}}, math.NaN(), math.NaN(), 0.25, 2},
+	} {
+		r := unknownRound()
+		if err := r.SetNamed(declared, c.values); err != nil {
+			t.Fatal(err)
+		}
+		same := func(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
+		if !same(r.Primal, c.primal) || !same(r.TrainError, c.train) || !same(r.TestError, c.testing) || len(r.Metrics) != c.stored {
+			t.Errorf("%v: primal %g, train %g, test %g, %d stored", c.values, r.Primal, r.TrainError, r.TestError, len(r.Metrics))
+		}
+	}
+	r := unknownRound()
+	r.TestError = 0.5
+	if err := r.SetNamed(declared, []NamedValue{{"train", "loss", 2}, {"test", "accuracy", 0.75}}); err != nil || r.TestError != 0.5 {
+		t.Errorf("the test error is %g: %v", r.TestError, err)
+	}
+	if want := []NamedValue{{"test", "accuracy", 0.75}, {"train", "loss", 2}}; !cmp.Equal(r.Metrics, want) {
+		t.Errorf("stored %v, want the order of declaration", r.Metrics)
+	}
+}
+
+func TestNamedValuesThatAreRefused(t *testing.T) {
+	for want, values := range map[string][]NamedValue{
+		`metric "test_auc" was not declared: the learner has test_accuracy, train_loss, test_error, train_accuracy, bleu`: {{"test", "auc", 1}},
+		`metric "bleu": must have one value a round`: {{"", "bleu", 1}, {"train", "loss", 2}, {"", "bleu", 1}},
+	} {
+		r := unknownRound()
+		if err := r.SetNamed(declared, values); err == nil || err.Error() != want {
+			t.Errorf("%v\nwant %s", err, want)
+		}
+	}
+	for want, c := range map[string]ClientMetric{
+		`metric "auc" was not declared`:                                 {"", "auc", []int32{0}, []float64{1}},
+		`metric "bleu" by client: has 1 values for 2 clients`:           {"", "bleu", []int32{0, 1}, []float64{1}},
+		`client 3: must be the number of a client, 0 to 2`:              {"", "bleu", []int32{3}, []float64{1}},
+		`client -1: must be the number of a client`:                     {"", "bleu", []int32{-1}, []float64{1}},
+		`client 1: must be the number of a client, 0 to 2, in increasi`: {"", "bleu", []int32{1, 1}, []float64{1, 2}},
+	} {
+		var r Round
+		if err := r.SetClients(declared, 3, []ClientMetric{c}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nwant %s", err, want)
+		}
+	}
+	var r Round
+	twice := ClientMetric{"", "bleu", []int32{0, 2}, []float64{1, 2}}
+	if err := r.SetClients(declared, 3, []ClientMetric{twice, twice}); err == nil || !strings.Contains(err.Error(), "once a round") {
+		t.Error(err)
+	}
+	if err := r.SetClients(declared, 3, []ClientMetric{twice}); err != nil || !cmp.Equal(r.ClientMetrics, []ClientMetric{twice}) {
+		t.Errorf("%v: %v", r.ClientMetrics, err)
+	}
+}
+
+func TestDeclarationsThatAreRefused(t *testing.T) {
+	if err := CheckNamed(declared); err != nil {
+		t.Error(err)
+	}
+	for want, m := range map[string]NamedMetric{
+		`metric "x": split = "dev": must be one of ["" "train" "validation" "test"]`:                                              {"dev", "x", "", ""},
+		`metric "test_x": better = "up": must be one of ["" "higher" "lower"]`:                                                    {"test", "x", "up", ""},
+		`metric "": its name must be 1 to 64 letters, digits, "_", "-" or ".", the first a letter`:                                {"test", "", "", ""},
+		`metric "9x": its name must be 1 to 64 letters, digits, "_", "-" or ".", the first a letter`:                              {"", "9x", "", ""},
+		`metric "x": unit = "a\nb": must be at most 16 bytes of text`:                                                             {"", "x", "", "a\nb"},
+		`metric "gap": must have another name: that one is of a column of rounds.csv`:                                             {"", "gap", "", ""},
+		`metric "late": must have another name: that one is of a column of rounds.csv`:                                            {"", "late", "", ""},
+		`metric "time_s": must have another name: that one is of a column of rounds.csv`:                                          {"", "time_s", "", ""},
+		`metric "test_error": must have another name: that one is of a column of rounds.csv`:                                      {"", "test_error", "", ""},
+		`metric "test_error": better = "higher": must be "lower"`:                                                                 {"test", "error", "higher", ""},
+		`metric "` + strings.Repeat("x", 65) + `": its name must be 1 to 64 letters, digits, "_", "-" or ".", the first a letter`: {"", strings.Repeat("x", 65), "", ""},
+	} {
+		if err := CheckNamed([]NamedMetric{{"train", "x", "", ""}, m}); err == nil || err.Error() != want {
+			t.Errorf("%v\nwant %s", err, want)
+		}
+	}
+	for _, twice := range [][]NamedMetric{{{"test", "x", "", ""}, {"test", "x", "", ""}}, {{"test", "x", "", ""}, {"", "test_x", "", ""}}} {
+		if err := CheckNamed(twice); err == nil || err.Error() != `metric "test_x": must be declared once` {
+			t.Error(err)
+		}
+	}
+}
