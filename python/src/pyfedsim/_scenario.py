@@ -1,0 +1,158 @@
+"""Scenarios and settings as the command line of fedsim takes them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Union
+
+from pyfedsim.errors import Problem, ScenarioError
+
+__all__ = ["Scenario", "Value", "arguments", "as_file", "dumps"]
+
+# A string, a number, a truth value, or lists and tables of these; NumPy's too.
+Value = Any
+Scenario = Union[str, "os.PathLike[str]", Mapping[str, Any]]
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_ESCAPES = {
+    "\b": "\\b",
+    "\t": "\\t",
+    "\n": "\\n",
+    "\f": "\\f",
+    "\r": "\\r",
+    '"': '\\"',
+    "\\": "\\\\",
+}
+
+
+@contextmanager
+def as_file(scenario: Scenario) -> Iterator[str]:
+    """Give the argument that names a scenario: a path, a shipped name, or a temporary file."""
+    if not isinstance(scenario, Mapping):
+        yield os.fspath(scenario)
+        return
+    name = scenario.get("name", "scenario")
+    if not isinstance(name, str) or not _BARE.fullmatch(name):
+        raise ScenarioError(
+            [Problem(f"name = {name!r}: must be a name of letters, digits, - and _", key="name")]
+        )
+    text = dumps(scenario)
+    with tempfile.TemporaryDirectory(prefix="pyfedsim-") as folder:
+        path = Path(folder) / f"{name}.toml"
+        path.write_text(text, encoding="utf-8")
+        yield str(path)
+
+
+def arguments(settings: Mapping[str, Value] | None) -> list[str]:
+    """Return the arguments ``--set key=value`` of settings."""
+    found = []
+    for key, value in (settings or {}).items():
+        found += ["--set", f"{key}={_value(value, key)}"]
+    return found
+
+
+def dumps(document: Mapping[str, Any]) -> str:
+    """Return a document as TOML.
+
+    Tables become ``[tables]``; lists of tables become ``[[arrays of tables]]``; tables
+    in other lists are inline. None is an error: TOML has no such value.
+
+    Raises
+    ------
+    ScenarioError
+        If a value has no TOML form; the error has its key.
+    """
+    lines: list[str] = []
+    _table(document, (), lines)
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _table(table: Mapping[str, Any], path: tuple[str, ...], lines: list[str]) -> None:
+    """Append a table: its values first, then the tables in it."""
+    below: list[tuple[str, Any]] = []
+    for key, value in table.items():
+        if not isinstance(key, str):
+            raise _error(".".join(path) or "the scenario", f"key {key!r} must be text")
+        if isinstance(value, Mapping) or _is_tables(value):
+            below.append((key, value))
+        else:
+            lines.append(f"{_key(key)} = {_value(value, '.'.join((*path, key)))}")
+    for key, value in below:
+        inner = (*path, key)
+        header = ".".join(_key(k) for k in inner)
+        if isinstance(value, Mapping):
+            lines += ["", f"[{header}]"]
+            _table(value, inner, lines)
+        else:
+            for item in value:
+                lines += ["", f"[[{header}]]"]
+                _table(item, inner, lines)
+
+
+def _is_tables(value: object) -> bool:
+    """Report whether a value is a list of tables, which is not empty."""
+    return (
+        isinstance(value, (list, tuple))
+        and bool(value)
+        and all(isinstance(v, Mapping) for v in value)
+    )
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else _text(key)
+
+
+def _text(text: str) -> str:
+    return (
+        '"'
+        + "".join(
+            _ESCAPES.get(c) or (c if c >= " " and c != "\x7f" else f"\\u{ord(c):04x}") for c in text
+        )
+        + '"'
+    )
+
+
+def _value(value: object, key: str) -> str:
+    """Return a value in one line."""
+    if hasattr(value, "tolist"):  # arrays and numbers of NumPy
+        value = value.tolist()
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return _float(value)
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, os.PathLike):
+        return _text(os.fspath(value))
+    if isinstance(value, (dt.datetime, dt.date, dt.time)):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return (
+            "{"
+            + ", ".join(f"{_key(k)} = {_value(v, f'{key}.{k}')}" for k, v in value.items())
+            + "}"
+        )
+    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
+        return "[" + ", ".join(_value(v, key) for v in value) + "]"
+    raise _error(key, f"{type(value).__name__} has no form in TOML")
+
+
+def _float(value: float) -> str:
+    if value != value:  # noqa: PLR0124 - NaN
+        return "nan"
+    if value in (float("inf"), float("-inf")):
+        return "inf" if value > 0 else "-inf"
+    text = repr(value)
+    return text if any(c in text for c in ".e") else text + ".0"
+
+
+def _error(key: str, text: str) -> ScenarioError:
+    return ScenarioError([Problem(f"{key}: {text}", key=key)])

@@ -1,0 +1,506 @@
+"""Drive devices and links of a scenario in virtual time.
+
+:class:`Engine` starts ``fedsim engine SCENARIO`` and has one method for each operation
+of its line protocol (docs/engine-protocol.md). Requests and events are dictionaries
+with the fields of the protocol: nothing is copied between JSON and the caller.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
+
+from pyfedsim import _binary
+from pyfedsim._scenario import arguments, as_file
+from pyfedsim.errors import EngineClosedError, EngineError, error_of_exit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from types import TracebackType
+
+    from typing_extensions import NotRequired, Self
+
+    from pyfedsim._scenario import Scenario, Value
+
+__all__ = [
+    "ClientMetric",
+    "CloseResponse",
+    "Engine",
+    "Event",
+    "ExchangeResponse",
+    "FinishResponse",
+    "Message",
+    "Metric",
+    "MetricValue",
+    "NodesResponse",
+    "Refusal",
+    "WaitResponse",
+]
+
+VERSION = 1
+"""Version of the engine protocol."""
+
+Kind = Literal["train", "evaluate", "query"]
+End = Literal["all", "count", "until", "work", "stalled", "round"]
+
+_STDERR_LINES = 50  # that an error shows
+_GRACE_S = 10.0  # for the end of the process after the end of its input
+
+
+class Message(TypedDict):
+    """A request to a device: downlink, computation, uplink.
+
+    ``id`` is a positive integer that the driver counts up. Bytes are exact. ``flops``
+    and ``up_bytes`` are None if they become known after the downlink: the attempt then
+    stops with the event ``work`` and continues after :meth:`Engine.work`.
+    """
+
+    id: int
+    device: int
+    down_bytes: int
+    flops: float | None
+    up_bytes: int | None
+    expires_ns: NotRequired[int | None]
+
+
+class Event(TypedDict):
+    """What happened to a message, at virtual time ``t_ns`` in nanoseconds."""
+
+    id: int
+    device: int
+    t_ns: int
+    ev: Literal["response", "failure", "expired", "work"]
+    reason: NotRequired[str]
+
+
+class Refusal(TypedDict):
+    """A message that was not sent, and why."""
+
+    id: int
+    reason: str
+
+
+class Metric(TypedDict):
+    """A metric that the driver will report.
+
+    ``split`` is ``train``, ``validation``, ``test`` or empty; ``better`` is ``higher``,
+    ``lower`` or empty.
+    """
+
+    split: str
+    name: str
+    better: NotRequired[str]
+    unit: NotRequired[str]
+
+
+class MetricValue(TypedDict):
+    """The value of a metric of the whole model."""
+
+    split: str
+    name: str
+    value: float
+
+
+class ClientMetric(TypedDict):
+    """The values of a metric of clients: one value for each device."""
+
+    split: str
+    name: str
+    devices: Sequence[int]
+    values: Sequence[float]
+
+
+class NodesResponse(TypedDict):
+    """Ranges of the devices that are available now, and when that changes next."""
+
+    now_ns: int
+    available: list[Any]
+    next_change_ns: int | None
+
+
+class SendResponse(TypedDict):
+    """The messages that were not sent."""
+
+    now_ns: int
+    refused: list[Refusal]
+
+
+class WaitResponse(TypedDict):
+    """The events until ``now_ns``, in order of time, and what ended the wait."""
+
+    now_ns: int
+    events: list[Event]
+    end: End
+
+
+class ExchangeResponse(WaitResponse):
+    """The events of an exchange.
+
+    ``taken`` has the ids whose responses the server takes, if a policy decided.
+    """
+
+    refused: list[Refusal]
+    taken: NotRequired[list[int]]
+
+
+class CloseResponse(TypedDict):
+    """The row of the round, with the columns of rounds.csv."""
+
+    now_ns: int
+    row: dict[str, Any]
+
+
+class FinishResponse(TypedDict):
+    """Where the results are, and their hashes."""
+
+    directory: str
+    event_hash: str
+    model_hash: NotRequired[str | None]
+
+
+class Engine:
+    """The devices and links of a scenario, driven by this program.
+
+    An engine is a context manager. Leaving it without :meth:`finish` ends the program
+    and leaves a checkpoint if there is one. Methods raise
+    :class:`~pyfedsim.errors.EngineError` for an operation that the engine refuses;
+    such an operation changes nothing. An engine may be used by several threads; their
+    operations are done one after another.
+
+    Parameters
+    ----------
+    scenario
+        Path of a scenario, name of a shipped scenario, or its content as a dictionary.
+        It describes one run: no sweep. Its methods are ignored.
+    method
+        Name of the method, for the results.
+    seed
+        Seed of the run.
+    metrics
+        The metrics that :meth:`close_round` will report.
+    set
+        Settings that override keys of the scenario.
+    out
+        Run directory; None: ``runs/<scenario>-<method>``.
+    force
+        Overwrite an existing run.
+    resume
+        Resume the run in ``out``: the driver repeats its operations, and the engine
+        compares them with those of the checkpoint.
+    checkpoint_s
+        Minimum seconds between checkpoints; 0: none; None: the default of fedsim.
+    driver
+        Name and version of the driver, for the results.
+    stderr
+        Whether lines that the engine writes for people go to :data:`sys.stderr`.
+
+    Attributes
+    ----------
+    now_ns
+        Virtual time in nanoseconds after the last operation.
+    devices
+        Number of devices.
+    features
+        Names of what this version of fedsim adds to the protocol.
+    hello
+        All fields of the first response.
+    """
+
+    now_ns: int
+    devices: int
+    features: frozenset[str]
+    hello: Mapping[str, Any]
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        method: str,
+        seed: int = 1,
+        metrics: Iterable[Metric] = (),
+        set: Mapping[str, Value] | None = None,  # noqa: A002 - as in fedsim --set
+        out: str | os.PathLike[str] | None = None,
+        force: bool = False,
+        resume: bool = False,
+        checkpoint_s: float | None = None,
+        driver: str = "pyfedsim",
+        stderr: bool = True,
+    ) -> None:
+        self.now_ns = 0
+        self._lock = threading.Lock()
+        self._owner = os.getpid()
+        self._tail: deque[str] = deque(maxlen=_STDERR_LINES)
+        self._ended: BaseException | None = None
+        self._file = as_file(scenario)
+        path = self._file.__enter__()
+        command = [str(_binary.find()), "engine", path, *arguments(set)]
+        if out is not None:
+            command += ["--out", os.fspath(out)]
+        if force:
+            command.append("--force")
+        if resume:
+            command.append("--resume")
+        if checkpoint_s is not None:
+            command += ["--checkpoint", str(checkpoint_s)]
+        # An own session: an interrupt from the terminal reaches this program alone.
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=sys.platform != "win32",
+        )
+        assert self._process.stdin is not None  # noqa: S101 - for mypy
+        assert self._process.stdout is not None  # noqa: S101
+        self._stdin = self._process.stdin
+        self._stdout = self._process.stdout
+        self._relay = threading.Thread(target=self._pass_on, args=(stderr,), daemon=True)
+        self._relay.start()
+        try:
+            self.hello = self._ask(
+                {
+                    "op": "hello",
+                    "v": [VERSION],
+                    "driver": driver,
+                    "method": method,
+                    "seed": seed,
+                    "metrics": list(metrics),
+                }
+            )
+        except BaseException:
+            self.close()
+            raise
+        self.devices = self.hello["devices"]
+        self.features = frozenset(self.hello.get("features", ()))
+
+    def __enter__(self) -> Self:
+        """Return the engine."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the program."""
+        self.close()
+
+    def nodes(self) -> NodesResponse:
+        """Return which devices are available now, and when that changes next."""
+        return cast("NodesResponse", self._ask({"op": "nodes"}))
+
+    def select(self, round: int) -> list[int]:  # noqa: A002 - the field of the protocol
+        """Return the devices that the scenario's selection asks in a round."""
+        return cast("list[int]", self._ask({"op": "select", "round": round})["devices"])
+
+    def send(self, round: int, kind: Kind, msgs: Sequence[Message]) -> SendResponse:  # noqa: A002
+        """Send messages; takes no virtual time.
+
+        A device has one attempt at a time: a second message to it waits for the first.
+        """
+        request = {"op": "send", "round": round, "kind": kind, "msgs": msgs}
+        return cast("SendResponse", self._ask(request))
+
+    def wait(
+        self,
+        ids: Iterable[int] | None = None,
+        *,
+        count: int | None = None,
+        until_ns: int | None = None,
+    ) -> WaitResponse:
+        """Advance until messages have ended.
+
+        Events of other messages that fall before are returned as well.
+
+        Parameters
+        ----------
+        ids
+            The messages to wait for; None: any.
+        count
+            How many of them; None: all.
+        until_ns
+            Virtual time at which the wait ends in any case; None: no limit.
+        """
+        request: dict[str, Any] = {"op": "wait"}
+        if ids is not None:
+            request["ids"] = list(ids)
+        if count is not None:
+            request["count"] = count
+        if until_ns is not None:
+            request["until_ns"] = until_ns
+        return cast("WaitResponse", self._ask(request))
+
+    def exchange(
+        self,
+        round: int,  # noqa: A002 - the field of the protocol
+        kind: Kind,
+        msgs: Sequence[Message],
+        *,
+        count: int | None = None,
+        until_ns: int | None = None,
+        policy: bool = False,
+    ) -> ExchangeResponse:
+        """Send messages and wait for them, in one operation.
+
+        With ``policy`` the protocol of the scenario decides when the round ends and
+        whose responses the server takes (``taken``); then neither ``count`` nor
+        ``until_ns`` is given.
+        """
+        request: dict[str, Any] = {"op": "exchange", "round": round, "kind": kind, "msgs": msgs}
+        if count is not None:
+            request["count"] = count
+        if until_ns is not None:
+            request["until_ns"] = until_ns
+        if policy:
+            request["policy"] = True
+        return cast("ExchangeResponse", self._ask(request))
+
+    def work(self, id: int, flops: float, up_bytes: int) -> None:  # noqa: A002
+        """Continue an attempt that stopped with the event ``work``."""
+        self._ask({"op": "work", "id": id, "flops": flops, "up_bytes": up_bytes})
+
+    def advance(self, until_ns: int) -> WaitResponse:
+        """Advance to a virtual time."""
+        return cast("WaitResponse", self._ask({"op": "advance", "until_ns": until_ns}))
+
+    def cancel(self, ids: Iterable[int]) -> None:
+        """Cancel messages that have not ended."""
+        self._ask({"op": "cancel", "ids": list(ids)})
+
+    def close_round(
+        self,
+        round: int,  # noqa: A002 - the field of the protocol
+        taken: Iterable[int],
+        *,
+        flops: float = 0.0,
+        metrics: Iterable[MetricValue] = (),
+        clients: Iterable[ClientMetric] = (),
+    ) -> CloseResponse:
+        """End a round and record it.
+
+        Parameters
+        ----------
+        round
+            Number from 1; 0 before the first message: the initial model.
+        taken
+            The messages whose responses the server uses.
+        flops
+            Work of the server; takes virtual time under ``federation.server_gflops``.
+        metrics
+            Metrics of the whole model.
+        clients
+            Metrics of clients.
+        """
+        request: dict[str, Any] = {
+            "op": "close",
+            "round": round,
+            "taken": list(taken),
+            "flops": flops,
+            "metrics": list(metrics),
+        }
+        by_client = list(clients)
+        if by_client:
+            request["clients"] = by_client
+        return cast("CloseResponse", self._ask(request))
+
+    def finish(
+        self, state: Literal["done", "failed"] = "done", *, model_sha256: str | None = None
+    ) -> FinishResponse:
+        """Write the run directory; the engine ends."""
+        request: dict[str, Any] = {"op": "finish", "state": state}
+        if model_sha256 is not None:
+            request["model_sha256"] = model_sha256
+        response = self._ask(request)
+        self.close()
+        return cast("FinishResponse", response)
+
+    def close(self) -> None:
+        """End the program. A run that did not finish is interrupted."""
+        if self._owner != os.getpid():
+            return  # a forked child does not own the program
+        if self._ended is None:
+            self._ended = EngineClosedError("the engine is closed")
+        with contextlib.suppress(OSError):  # if the program ended first
+            self._stdin.close()
+        try:
+            self._process.wait(_GRACE_S)
+        except BaseException:
+            self._process.kill()
+            self._process.wait()
+            raise
+        finally:
+            self._relay.join()
+            self._stdout.close()
+            self._file.__exit__(None, None, None)
+
+    def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Write a request and return its response."""
+        line = _encode(request).encode()
+        with self._lock:
+            if self._ended is not None:
+                raise EngineClosedError(str(self._ended)) from self._ended
+            try:
+                self._stdin.write(line)
+                self._stdin.write(b"\n")
+                self._stdin.flush()
+                answer = self._stdout.readline()
+            except (BrokenPipeError, ConnectionResetError):
+                answer = b""
+            except BaseException as error:
+                # Interrupted within an operation: its response is lost.
+                self._ended = error
+                raise
+            if not answer.endswith(b"\n"):
+                self._ended = self._why_ended()
+                raise self._ended
+            response = json.loads(answer)
+            if "error" in response:
+                raise self._refusal(response["error"])
+            if "now_ns" in response:
+                self.now_ns = response["now_ns"]
+            return cast("dict[str, Any]", response)
+
+    def _refusal(self, error: Mapping[str, Any]) -> EngineError:
+        """Return the exception of an error object."""
+        fatal = bool(error.get("fatal"))
+        refusal = EngineError(error["code"], error["message"], error.get("field"), fatal=fatal)
+        if fatal:
+            self._ended = refusal
+        return refusal
+
+    def _why_ended(self) -> Exception:
+        """Return the error of a program that ended by itself."""
+        try:
+            status = self._process.wait(_GRACE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            status = self._process.wait()
+        self._relay.join()
+        if status == 0:
+            return EngineClosedError("fedsim engine ended without a response")
+        return error_of_exit(status, "\n".join(self._tail))
+
+    def _pass_on(self, show: bool) -> None:
+        """Pass standard error on, and keep its last lines for errors."""
+        assert self._process.stderr is not None  # noqa: S101 - for mypy
+        with self._process.stderr as lines:
+            for raw in lines:
+                line = raw.decode(errors="replace").rstrip("\r\n")
+                self._tail.append(line)
+                if show:
+                    print(line, file=sys.stderr)  # noqa: T201
+
+
+def _encode(value: object) -> str:
+    """Return a value as one line of JSON; infinities and NaN are errors."""
+    return _ENCODER.encode(value)
+
+
+_ENCODER = json.JSONEncoder(allow_nan=False, separators=(",", ":"), check_circular=False)

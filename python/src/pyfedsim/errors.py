@@ -1,0 +1,211 @@
+"""Errors of fedsim as exceptions.
+
+Each class stands for an exit status of fedsim, or for an error object of the engine
+protocol. All derive from :class:`FedsimError`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+__all__ = [
+    "BinaryNotFoundError",
+    "EngineClosedError",
+    "EngineError",
+    "ExternalError",
+    "FedsimError",
+    "Interrupted",
+    "Problem",
+    "RunError",
+    "ScenarioError",
+    "Stalled",
+    "UsageError",
+    "error_of_exit",
+]
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_STALLED = 3
+EXIT_INTERRUPTED = 75
+
+
+class FedsimError(Exception):
+    """An error of fedsim; the text has one line per problem."""
+
+
+class BinaryNotFoundError(FedsimError):
+    """The program fedsim was not found."""
+
+
+class UsageError(FedsimError):
+    """The arguments are wrong (exit status 2)."""
+
+
+class RunError(FedsimError):
+    """The command failed (exit status 1)."""
+
+
+class ExternalError(RunError):
+    """The program of a learner failed or broke the learner protocol (exit status 1)."""
+
+
+class Interrupted(FedsimError):  # noqa: N818 - a state, like KeyboardInterrupt
+    """The run was interrupted (exit status 75); it can be resumed.
+
+    Attributes
+    ----------
+    directory
+        The run directory to resume, or None if nothing was saved.
+    """
+
+    def __init__(self, text: str, directory: str | None = None) -> None:
+        super().__init__(text)
+        self.directory = directory
+
+
+class Stalled(FedsimError):  # noqa: N818 - a state of the run
+    """In some run no device can act again (exit status 3); the results are complete.
+
+    Attributes
+    ----------
+    directory
+        The run directory, or None if it is not known.
+    """
+
+    def __init__(self, text: str, directory: str | None = None) -> None:
+        super().__init__(text)
+        self.directory = directory
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A problem of a scenario and its place.
+
+    Attributes
+    ----------
+    text
+        What is wrong and what would be right.
+    file, line, column
+        The place in the scenario, counted from 1; None where fedsim gives none.
+    key
+        The dotted key, such as ``faults.drop_probability``; None if the problem has none.
+    """
+
+    text: str
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+    key: str | None = None
+
+    def __str__(self) -> str:
+        """Return the problem with its place, as fedsim prints it."""
+        place = self.file or ""
+        if self.line is not None:
+            place += f":{self.line}:{self.column}"
+        return f"{place}: {self.text}" if place else self.text
+
+
+class ScenarioError(UsageError):
+    """A scenario or a setting is wrong (exit status 2).
+
+    ``file``, ``line``, ``column`` and ``key`` are those of the first problem.
+
+    Attributes
+    ----------
+    problems
+        All problems, in the order of fedsim; at least one.
+    """
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("\n".join(str(p) for p in problems))
+        self.problems = problems
+        first = problems[0]
+        self.file = first.file
+        self.line = first.line
+        self.column = first.column
+        self.key = first.key
+
+
+class EngineError(FedsimError):
+    """The engine refused an operation; a refused operation changes nothing.
+
+    Attributes
+    ----------
+    code
+        Code of the engine protocol, such as ``past``, ``unknown-id`` or ``device``.
+    field
+        The field of the request that is wrong; None if the error is of no field.
+    fatal
+        Whether the engine cannot continue.
+    """
+
+    def __init__(
+        self, code: str, message: str, field: str | None = None, *, fatal: bool = False
+    ) -> None:
+        super().__init__(f"{message} ({code})" if field is None else f"{field}: {message} ({code})")
+        self.code = code
+        self.message = message
+        self.field = field
+        self.fatal = fatal
+
+
+class EngineClosedError(FedsimError):
+    """The engine ended, or was closed before the operation."""
+
+
+# "x.toml:14:20: text", "--set faults.x=2: text" and "name: text".
+_PLACED = re.compile(r"(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): (?P<text>.*)")
+_OVERRIDE = re.compile(r"--set (?P<key>[^\s=]+)=.*?: (?P<text>.*)")
+_FILE = re.compile(r"(?P<file>[^\s:]+(?::[\\/][^:]*)?): (?P<text>.*)")
+# "unknown key data.clints: ...", "problem.lambda = "x": ...".
+_KEY = re.compile(r"(?:unknown key )?(?P<key>[A-Za-z][\w\-]*(?:\.[\w\-\"\[\]]+)*)(?: = |:)")
+
+
+def parse_problem(line: str) -> Problem | None:
+    """Return the problem that a line of fedsim's standard error reports, or None."""
+    line = line.strip()
+    if not line or line.startswith("fedsim: "):
+        return None
+    if match := _PLACED.fullmatch(line):
+        key = _KEY.match(match["text"])
+        return Problem(
+            match["text"],
+            match["file"],
+            int(match["line"]),
+            int(match["column"]),
+            key["key"] if key else None,
+        )
+    if match := _OVERRIDE.fullmatch(line):
+        return Problem(line, key=match["key"])
+    if match := _FILE.fullmatch(line):
+        return Problem(match["text"], match["file"])
+    return None
+
+
+def error_of_exit(status: int, stderr: str, directory: str | None = None) -> FedsimError:
+    """Return the exception of an exit status other than 0.
+
+    Parameters
+    ----------
+    status
+        Exit status of fedsim; negative for a signal.
+    stderr
+        The lines that fedsim wrote to standard error, without progress.
+    directory
+        The run directory if it is known.
+    """
+    lines = [line for line in stderr.splitlines() if line.strip()]
+    text = "\n".join(line.removeprefix("fedsim: ") for line in lines)
+    if not text:
+        text = f"fedsim ended with exit status {status} and no message"
+    if status == EXIT_USAGE:
+        problems = [p for p in map(parse_problem, lines) if p is not None]
+        return ScenarioError(problems) if problems else UsageError(text)
+    if status == EXIT_STALLED:
+        return Stalled(text, directory)
+    if status == EXIT_INTERRUPTED:
+        return Interrupted(text, directory)
+    if status < 0:
+        return RunError(f"fedsim was ended by signal {-status}\n{text}")
+    return RunError(text)

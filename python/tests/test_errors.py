@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pyfedsim import Interrupted, Problem, RunError, ScenarioError, Stalled, UsageError
+from pyfedsim.errors import error_of_exit, parse_problem
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("line", "want"),
+    [
+        (
+            'bad.toml:5:10: problem.lambda = "x": must be a number',
+            ("bad.toml", 5, 10, "problem.lambda"),
+        ),
+        (
+            "C:\\a b\\bad.toml:3:1: unknown key data.clints: known are source",
+            ("C:\\a b\\bad.toml", 3, 1, "data.clints"),
+        ),
+        ("bad.toml:1:6: expected '.' or ']' to end table name", ("bad.toml", 1, 6, None)),
+        (
+            "--set network.profil=3g: unknown key network.profil: did you mean profile?",
+            (None, None, None, "network.profil"),
+        ),
+        ("nothing: unknown scenario nothing: known are a, b", ("nothing", None, None, None)),
+    ],
+)
+def test_parse_problem(
+    line: str, want: tuple[str | None, int | None, int | None, str | None]
+) -> None:
+    problem = parse_problem(line)
+    assert problem is not None
+    assert (problem.file, problem.line, problem.column, problem.key) == want
+    assert str(problem) == line
+
+
+def test_other_lines_are_no_problems() -> None:
+    assert parse_problem("fedsim: --seed=x: must be a whole number") is None
+    assert parse_problem("") is None
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(1, RunError), (2, UsageError), (3, Stalled), (75, Interrupted), (-9, RunError)],
+)
+def test_class_of_exit_status(status: int, kind: type[Exception]) -> None:
+    error = error_of_exit(status, "fedsim: something is wrong")
+    assert type(error) is kind
+    assert "something is wrong" in str(error)
+
+
+def test_scenario_error_has_first_problem() -> None:
+    error = error_of_exit(
+        2, "a.toml:1:2: x.y = 3: must be 4\na.toml:5:1: unknown key z: known are a\n"
+    )
+    assert isinstance(error, ScenarioError)
+    assert (error.file, error.line, error.column, error.key) == ("a.toml", 1, 2, "x.y")
+    assert error.problems[1] == Problem("unknown key z: known are a", "a.toml", 5, 1, "z")
+
+
+def test_errors_of_the_program(fedsim: Path, tmp_path: Path) -> None:
+    """The program writes errors as the parser reads them."""
+    path = tmp_path / "bad.toml"
+    path.write_text("[data]\nclints = 3\n[methods.mocha]\n")
+    done = subprocess.run(
+        [fedsim, "run", path, "--set", "run.rounds=x"], capture_output=True, text=True, check=False
+    )
+    error = error_of_exit(done.returncode, done.stderr)
+    assert isinstance(error, ScenarioError)
+    assert [(p.line, p.column, p.key) for p in error.problems] == [
+        (2, 1, "data.clints"),
+        (None, None, "run.rounds"),
+    ]
