@@ -15,6 +15,7 @@ import (
 var layers = map[string]string{
 	"internal/atomicfile": "",
 	"internal/checkpoint": "internal/state",
+	"internal/child":      "internal/quote",
 	"internal/invariants": "",
 	"internal/elementary": "",
 	"internal/hugepage":   "",

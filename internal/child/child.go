@@ -1,0 +1,288 @@
+// Package child runs a program that answers lines: fedsim writes a line to its standard
+// input, and the program answers with one line on its standard output. Its standard error
+// is for people, and is passed on.
+//
+// The program is the leader of its own process group, so that Ctrl-C on the terminal does
+// not reach it: fedsim decides when it ends. On Linux the kernel kills it when fedsim dies
+// of whatever cause; elsewhere it ends at the end of its input.
+//
+// It must not know the meaning of the lines.
+package child
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// MaxLine is the usual bound of a response, in bytes.
+const MaxLine = 256 << 20
+
+// drain is how long a program may take to exit after it has closed its output, and how
+// long output is still read after it has exited. Only a program that left a process of
+// its own behind takes longer. Tests shorten it.
+var drain = time.Second
+
+// Config describes a program.
+type Config struct {
+	Command []string  // the program and its arguments; a relative path with a slash is relative to Dir
+	Dir     string    // its working directory; "": that of fedsim
+	Env     []string  // additions to the environment, as "KEY=value"
+	Stderr  io.Writer // receives its standard error, one Write for each line; nil: dropped
+	Prefix  string    // the start of each line of Stderr
+	MaxLine int       // most bytes of a response; 0: MaxLine
+}
+
+// Process is a running program. Its methods may be called from several goroutines.
+type Process struct {
+	cmd                   *exec.Cmd
+	maxLine               int
+	stdin, stdout, stderr *os.File
+	turn                  chan struct{} // held by the Ask that is under way
+	answers               chan []byte   // one response; room for it
+	exited                chan struct{} // the program has exited and the rest of its group is killed
+	read, heard           chan struct{} // standard output and standard error have ended
+	ended                 chan struct{} // all of these, and the pipes are closed
+	failed                chan struct{} // fault is set
+	tail                  tail          // the last lines of standard error
+
+	mu      sync.Mutex
+	asked   int  // number of requests so far
+	waiting bool // for the response to the last of them
+	writing bool // the last of them
+	closing bool
+	fault   error
+}
+
+// Start starts a program.
+func Start(c Config) (*Process, error) {
+	if len(c.Command) == 0 {
+		return nil, errors.New("the command is empty")
+	}
+	p := &Process{
+		maxLine: c.MaxLine,
+		turn:    make(chan struct{}, 1),
+		answers: make(chan []byte, 1),
+		exited:  make(chan struct{}),
+		read:    make(chan struct{}),
+		heard:   make(chan struct{}),
+		ended:   make(chan struct{}),
+		failed:  make(chan struct{}),
+	}
+	if p.maxLine == 0 {
+		p.maxLine = MaxLine
+	}
+	p.cmd = exec.Command(c.Command[0], c.Command[1:]...)
+	p.cmd.Dir = c.Dir
+	p.cmd.Env = append(p.cmd.Environ(), c.Env...)
+	setGroup(p.cmd)
+	// Pipes of our own: those of exec end the reading with the program, and may lose its
+	// last line.
+	var theirs [3]*os.File
+	var err error
+	open := func(mine, their **os.File, read bool) {
+		r, w, opened := os.Pipe()
+		if err = errors.Join(err, opened); opened == nil && read {
+			*mine, *their = r, w
+		} else if opened == nil {
+			*mine, *their = w, r
+		}
+	}
+	open(&p.stdin, &theirs[0], false)
+	open(&p.stdout, &theirs[1], true)
+	open(&p.stderr, &theirs[2], true)
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirs[0], theirs[1], theirs[2]
+	if err == nil {
+		started := make(chan error)
+		go p.run(started)
+		err = <-started
+	}
+	for _, f := range theirs {
+		_ = f.Close() // nil if its pipe failed
+	}
+	if err != nil {
+		for _, f := range []*os.File{p.stdin, p.stdout, p.stderr} {
+			_ = f.Close()
+		}
+		return nil, err
+	}
+	go p.listen()
+	go p.hear(c.Stderr, c.Prefix)
+	return p, nil
+}
+
+// run starts the program and waits for its end. The kernel kills the program when the
+// thread that started it ends, so the thread is kept until then.
+func (p *Process) run(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := p.cmd.Start()
+	started <- err
+	if err != nil {
+		return
+	}
+	_ = p.cmd.Wait() // its result is ProcessState
+	killGroup(p.cmd) // what the program has left behind
+	close(p.exited)
+	late := time.AfterFunc(drain, func() {
+		_ = p.stdout.Close()
+		_ = p.stderr.Close()
+	})
+	<-p.read
+	<-p.heard
+	late.Stop()
+	_ = p.stdin.Close()
+	_ = p.stdout.Close()
+	_ = p.stderr.Close()
+	close(p.ended)
+}
+
+// PID returns the process id of the program, which is also the id of its group.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Ask writes a request, which must have no line break, and returns the response without
+// its line break. The caller owns the response. Other callers wait. If there is no
+// response within timeout (0: no limit) or ctx ends, the program is killed. Every error
+// except that of ctx before the request is final: the program is killed, and each later
+// Ask returns the same error, which is an *[ExitError], *[TimeoutError], *[LineError],
+// *[UnaskedError] or that of ctx.
+func (p *Process) Ask(ctx context.Context, request []byte, timeout time.Duration) ([]byte, error) {
+	if bytes.IndexByte(request, '\n') >= 0 {
+		return nil, errors.New("the request has a line break")
+	}
+	select {
+	case p.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() { <-p.turn }()
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	p.mu.Lock()
+	if err := p.fault; err != nil || p.closing {
+		p.mu.Unlock()
+		if err == nil {
+			err = errors.New("is closed")
+		}
+		return nil, err
+	}
+	p.asked++
+	p.waiting, p.writing = true, true
+	turn := p.asked
+	p.mu.Unlock()
+
+	defer context.AfterFunc(ctx, func() { p.abandon(turn, context.Cause(ctx)) })()
+	if timeout > 0 {
+		defer time.AfterFunc(timeout, func() {
+			p.abandon(turn, &TimeoutError{After: timeout, Stderr: p.tail.lines()})
+		}).Stop()
+	}
+	// The response is read meanwhile, so that both sides can write more than a pipe holds.
+	line := make([]byte, 0, len(request)+1)
+	_, err := p.stdin.Write(append(append(line, request...), '\n'))
+	if err != nil {
+		p.within(p.failed, drain) // gives the reason, if the program has exited
+		p.fail(fmt.Errorf("closed its standard input: %w", err))
+	}
+	p.mu.Lock()
+	p.writing = false
+	p.mu.Unlock()
+	select {
+	case response := <-p.answers:
+		return response, nil
+	case <-p.failed:
+	}
+	select {
+	case response := <-p.answers: // it came first
+		return response, nil
+	default:
+		return nil, p.fault
+	}
+}
+
+// abandon fails with err if the request of a turn is still under way.
+func (p *Process) abandon(turn int, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.asked == turn && (p.waiting || p.writing) {
+		p.failLocked(err)
+	}
+}
+
+// fail makes err the error of the process, unless it has one, and kills the program.
+func (p *Process) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failLocked(err)
+}
+
+func (p *Process) failLocked(err error) {
+	if p.fault != nil {
+		return
+	}
+	p.fault = err
+	p.waiting = false
+	close(p.failed)
+	select {
+	case <-p.exited:
+	default:
+		killGroup(p.cmd)
+	}
+	_ = p.stdin.Close() // ends a write under way
+}
+
+// within waits for a channel to be closed, but no longer than d.
+func (p *Process) within(c <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-c:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// Close ends the program. It gives a request under way the time grace, closes the
+// program's standard input, and waits for it to exit. After the time grace it sends
+// SIGTERM to its process group, after the same time again SIGKILL. The error is an
+// *[ExitError] if the program exits with another status than 0, and a *[TimeoutError] if
+// it must be killed; nil if an Ask has failed before.
+func (p *Process) Close(grace time.Duration) error {
+	p.mu.Lock()
+	p.closing = true
+	fault := p.fault
+	p.mu.Unlock()
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case p.turn <- struct{}{}:
+		<-p.turn
+	case <-timer.C:
+	}
+	_ = p.stdin.Close()
+	stuck := !p.within(p.exited, grace)
+	if stuck {
+		terminateGroup(p.cmd)
+		if !p.within(p.exited, grace) {
+			killGroup(p.cmd)
+		}
+	}
+	<-p.ended
+	switch {
+	case fault != nil || p.cmd.ProcessState.Success():
+		return nil
+	case stuck:
+		return &TimeoutError{After: grace, Stderr: p.tail.lines(), exit: true}
+	default:
+		return exitError(p.cmd.ProcessState, "", p.tail.lines())
+	}
+}

@@ -1,0 +1,485 @@
+//go:build unix
+
+package child
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// role is the environment variable that makes the test binary one of the programs below.
+const role = "FEDSIM_CHILD_ROLE"
+
+func TestMain(m *testing.M) {
+	if play, ok := roles[os.Getenv(role)]; ok {
+		play(bufio.NewReaderSize(os.Stdin, 1<<20))
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// roles are the programs of the tests.
+var roles = map[string]func(*bufio.Reader){
+	"echo": func(in *bufio.Reader) {
+		_, _ = io.Copy(os.Stdout, in)
+	},
+	"identity": func(in *bufio.Reader) {
+		for {
+			if _, err := in.ReadString('\n'); err != nil {
+				return
+			}
+			dir, _ := os.Getwd()
+			fmt.Println(os.Getpid(), syscall.Getpgrp(), dir, os.Getenv("GREETING"))
+		}
+	},
+	"exit": func(in *bufio.Reader) {
+		_, _ = in.ReadString('\n')
+		fmt.Fprintln(os.Stderr, "Traceback: \x1b[2J")
+		fmt.Fprint(os.Stderr, "ValueError: no such \rthing")
+		os.Exit(3)
+	},
+	"answer and exit": func(in *bufio.Reader) {
+		_, _ = in.ReadString('\n')
+		fmt.Println("last")
+		os.Exit(4)
+	},
+	"half": func(in *bufio.Reader) {
+		_, _ = in.ReadString('\n')
+		fmt.Print("{\"flops\":")
+	},
+	"hang": func(in *bufio.Reader) {
+		_, _ = in.ReadString('\n')
+		fmt.Fprintln(os.Stderr, "working")
+		forever()
+	},
+	"deaf": func(*bufio.Reader) { forever() },
+	"garbage": func(in *bufio.Reader) {
+		block := bytes.Repeat([]byte("g"), 1<<16)
+		for {
+			if _, err := os.Stdout.Write(block); err != nil {
+				return
+			}
+		}
+	},
+	"twice": func(in *bufio.Reader) {
+		for {
+			if _, err := in.ReadString('\n'); err != nil {
+				return
+			}
+			fmt.Print("one\ntwo\n")
+		}
+	},
+	"chatty": func(in *bufio.Reader) {
+		fmt.Println("Loading the data ...")
+		_, _ = io.Copy(os.Stdout, in)
+	},
+	"early": func(in *bufio.Reader) { // writes more than a pipe holds before it reads
+		_, _ = os.Stdout.Write(bytes.Repeat([]byte("e"), 1<<20))
+		_, _ = in.ReadString('\n')
+		fmt.Println()
+	},
+	"no output": func(in *bufio.Reader) {
+		_, _ = in.ReadString('\n')
+		_ = os.Stdout.Close()
+		forever()
+	},
+	"no input": func(*bufio.Reader) {
+		_ = os.Stdin.Close()
+		fmt.Fprintln(os.Stderr, "closed")
+		forever()
+	},
+	"errors": func(in *bufio.Reader) {
+		for i := range 12 {
+			fmt.Fprintf(os.Stderr, "line %d\r\n\n", i)
+		}
+		fmt.Fprintln(os.Stderr, strings.Repeat("x", 100_000))
+		_, _ = in.ReadString('\n')
+		os.Exit(1)
+	},
+	"polite": func(in *bufio.Reader) { // ends of SIGTERM only
+		c := make(chan os.Signal, 1)
+		signal.Notify(c, syscall.SIGTERM)
+		_, _ = in.ReadString('\n')
+		fmt.Println("ready")
+		<-c
+		os.Exit(9)
+	},
+	"stubborn": func(in *bufio.Reader) {
+		signal.Ignore(syscall.SIGTERM)
+		_, _ = in.ReadString('\n')
+		fmt.Println("ready")
+		forever()
+	},
+	"parent": func(in *bufio.Reader) { // leaves a process with its output behind
+		_, _ = in.ReadString('\n')
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), role+"=deaf")
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+		if err := cmd.Start(); err != nil {
+			panic(err)
+		}
+		fmt.Println(cmd.Process.Pid)
+		_, _ = in.ReadString('\n')
+	},
+	"runaway": func(in *bufio.Reader) { // likewise, in a session of its own
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), role+"=deaf")
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		_, _ = in.ReadString('\n')
+		if err := cmd.Start(); err != nil {
+			panic(err)
+		}
+		fmt.Println(cmd.Process.Pid)
+		_, _ = in.ReadString('\n')
+	},
+	"starter": func(in *bufio.Reader) { // a fedsim: prints the id of its program, and waits
+		p, err := Start(Config{Command: os.Args[:1], Env: []string{role + "=deaf"}})
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(p.PID())
+		_, _ = in.ReadString('\n')
+		forever()
+	},
+}
+
+// launch starts a program of the tests, and checks at the end that nothing of it is left.
+func launch(t *testing.T, name string, change ...func(*Config)) *Process {
+	t.Helper()
+	before := runtime.NumGoroutine()
+	c := Config{Command: []string{os.Args[0]}, Env: []string{role + "=" + name}}
+	for _, f := range change {
+		f(&c)
+	}
+	p, err := Start(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = p.Close(0)
+		until(t, "the goroutines end", func() bool { return runtime.NumGoroutine() <= before })
+	})
+	return p
+}
+
+// until waits for a condition.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for range 60_000 {
+		if holds() {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatalf("%s: not within a minute", what)
+}
+
+// hurry shortens drain, for programs that make fedsim wait for all of it.
+func hurry(t *testing.T) {
+	usual := drain
+	drain = 20 * time.Millisecond
+	t.Cleanup(func() { drain = usual })
+}
+
+func ask(t *testing.T, p *Process, request string) string {
+	t.Helper()
+	response, err := p.Ask(t.Context(), []byte(request), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(response)
+}
+
+// failing asks, and returns an error of type E.
+func failing[E error](t *testing.T, p *Process, timeout time.Duration) E {
+	t.Helper()
+	response, err := p.Ask(t.Context(), []byte("x"), timeout)
+	e, ok := errors.AsType[E](err)
+	if !ok {
+		t.Fatalf("response %q, error %v", response, err)
+	}
+	if _, again := p.Ask(t.Context(), []byte("y"), 0); again != err {
+		t.Errorf("the next error is %v, must be %v", again, err)
+	}
+	return e
+}
+
+func TestAsk(t *testing.T) {
+	p := launch(t, "echo")
+	for _, request := range []string{"", "a", `{"op":"hello"}`, strings.Repeat("long ", 1<<20)} {
+		if got := ask(t, p, request); got != request {
+			t.Errorf("%d bytes for %d", len(got), len(request))
+		}
+	}
+	if _, err := p.Ask(t.Context(), []byte("a\nb"), 0); err == nil {
+		t.Error("a request with a line break is accepted")
+	}
+	var all sync.WaitGroup
+	for i := range 50 {
+		all.Go(func() {
+			request := fmt.Sprint(i)
+			response, err := p.Ask(t.Context(), []byte(request), 0)
+			if err != nil || string(response) != request {
+				t.Errorf("%s: %q, %v", request, response, err)
+			}
+		})
+	}
+	all.Wait()
+	if err := p.Close(time.Minute); err != nil {
+		t.Error(err)
+	}
+	if _, err := p.Ask(t.Context(), []byte("x"), 0); err == nil {
+		t.Error("a closed process answers")
+	}
+	if err := p.Close(time.Minute); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestProgramsHaveTheirOwnGroupDirectoryAndEnvironment(t *testing.T) {
+	dir := t.TempDir()
+	p := launch(t, "identity", func(c *Config) { c.Dir, c.Env = dir, append(c.Env, "GREETING=hi") })
+	if got, want := ask(t, p, ""), fmt.Sprintf("%d %d %s hi", p.PID(), p.PID(), dir); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestStartFails(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for _, command := range [][]string{nil, {"no-such-program-of-fedsim"}, {"./absent"}} {
+		if _, err := Start(Config{Command: command}); err == nil {
+			t.Errorf("%q starts", command)
+		}
+	}
+	until(t, "the goroutines end", func() bool { return runtime.NumGoroutine() <= before })
+}
+
+func TestExit(t *testing.T) {
+	var log bytes.Buffer
+	p := launch(t, "exit", func(c *Config) { c.Stderr, c.Prefix = &log, "learner: " })
+	e := failing[*ExitError](t, p, 0)
+	if e.Code != 3 || e.Signal != "" || !slices.Equal(e.Stderr, []string{`Traceback: \x1b[2J`, `ValueError: no such \rthing`}) {
+		t.Errorf("%+v", e)
+	}
+	if want := `exited with status 3; the last line of its standard error: ValueError: no such \rthing`; e.Error() != want {
+		t.Errorf("%s, want %s", e, want)
+	}
+	if want := "learner: Traceback: \\x1b[2J\nlearner: ValueError: no such \\rthing\n"; log.String() != want {
+		t.Errorf("%q, want %q", log.String(), want)
+	}
+}
+
+func TestSignal(t *testing.T) {
+	p := launch(t, "hang")
+	if err := syscall.Kill(p.PID(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if e := failing[*ExitError](t, p, 0); e.Signal != "killed" || e.Error() != "was killed by the signal killed" {
+		t.Errorf("%+v: %s", e, e)
+	}
+}
+
+// The response before the exit is not lost.
+func TestLastResponse(t *testing.T) {
+	p := launch(t, "answer and exit")
+	if got := ask(t, p, "x"); got != "last" {
+		t.Errorf("got %q", got)
+	}
+	if e := failing[*ExitError](t, p, 0); e.Code != 4 {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestHalfLine(t *testing.T) {
+	e := failing[*ExitError](t, launch(t, "half"), 0)
+	if want := `exited with status 0, after half a line: "{\"flops\":"`; e.Error() != want {
+		t.Errorf("%s, want %s", e, want)
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	p := launch(t, "hang")
+	if e := failing[*TimeoutError](t, p, time.Millisecond); e.After != time.Millisecond || !strings.HasPrefix(e.Error(), "did not answer in 1ms") {
+		t.Errorf("%s", e)
+	}
+}
+
+// A write that nobody reads ends with the time as well.
+func TestTimeoutOfWrite(t *testing.T) {
+	p := launch(t, "deaf")
+	_, err := p.Ask(t.Context(), make([]byte, 1<<20), 10*time.Millisecond)
+	if _, ok := errors.AsType[*TimeoutError](err); !ok {
+		t.Error(err)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	p := launch(t, "hang")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("enough")
+	go func() {
+		until(t, "the program works", func() bool { return len(p.tail.lines()) > 0 })
+		cancel(cause)
+	}()
+	if _, err := p.Ask(ctx, []byte("x"), 0); err != cause {
+		t.Errorf("got %v", err)
+	}
+	if _, err := p.Ask(t.Context(), []byte("x"), 0); err != cause {
+		t.Errorf("then %v", err)
+	}
+}
+
+// A context that has ended before the request does no harm.
+func TestCanceledBefore(t *testing.T) {
+	p := launch(t, "echo")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.Ask(ctx, []byte("x"), 0); err != context.Canceled {
+		t.Errorf("got %v", err)
+	}
+	if got := ask(t, p, "y"); got != "y" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestLongLine(t *testing.T) {
+	p := launch(t, "garbage", func(c *Config) { c.MaxLine = 1 << 20 })
+	// The garbage may come before the request.
+	if e := failing[*LineError](t, p, 0); e.Most != 1<<20 || !strings.HasPrefix(e.Start, "gggg") || len(e.Error()) > 300 {
+		t.Errorf("%+v", e)
+	}
+	long := strings.Repeat("a", 1<<20)
+	p = launch(t, "echo", func(c *Config) { c.MaxLine = 1 << 20 })
+	if got := ask(t, p, long); got != long {
+		t.Error("a line of the greatest length is cut")
+	}
+}
+
+func TestTwoLines(t *testing.T) {
+	p := launch(t, "twice")
+	if got := ask(t, p, "x"); got != "one" {
+		t.Errorf("got %q", got)
+	}
+	if e := failing[*UnaskedError](t, p, 0); e.Error() != "wrote more than one line for a request" {
+		t.Errorf("%s", e)
+	}
+}
+
+func TestUnasked(t *testing.T) {
+	p := launch(t, "chatty")
+	<-p.failed // the line has arrived
+	if e := failing[*UnaskedError](t, p, 0); e.Error() != `wrote a line without a request: "Loading the data ..."` {
+		t.Errorf("%s", e)
+	}
+}
+
+// A program that writes before it has read everything stops neither side.
+func TestWriteAndReadAtOnce(t *testing.T) {
+	p := launch(t, "early")
+	if got := ask(t, p, strings.Repeat("r", 1<<22)); got != strings.Repeat("e", 1<<20) {
+		t.Errorf("%d bytes", len(got))
+	}
+}
+
+func TestClosedOutput(t *testing.T) {
+	hurry(t)
+	if e := failing[error](t, launch(t, "no output"), 0); e.Error() != "closed its standard output and did not exit" {
+		t.Errorf("%v", e)
+	}
+}
+
+func TestClosedInput(t *testing.T) {
+	hurry(t)
+	p := launch(t, "no input")
+	until(t, "the program closes its input", func() bool { return len(p.tail.lines()) > 0 })
+	if e := failing[error](t, p, 0); !strings.HasPrefix(e.Error(), "closed its standard input: ") {
+		t.Errorf("%v", e)
+	}
+}
+
+func TestStandardError(t *testing.T) {
+	var log bytes.Buffer
+	p := launch(t, "errors", func(c *Config) { c.Stderr, c.Prefix = &log, "> " })
+	e := failing[*ExitError](t, p, 0)
+	if len(e.Stderr) != mostTail || e.Stderr[0] != "line 3" || len(e.Error()) > 200 {
+		t.Errorf("%d lines from %q: %s", len(e.Stderr), e.Stderr[0], e)
+	}
+	lines := strings.Split(log.String(), "\n")
+	if len(lines) != 26 || lines[0] != "> line 0" || lines[1] != "> " || len(lines[24]) > 2100 {
+		t.Errorf("%d lines: %.200q", len(lines), lines)
+	}
+}
+
+func TestCloseTerminates(t *testing.T) {
+	p := launch(t, "polite")
+	ask(t, p, "x")
+	err := p.Close(50 * time.Millisecond)
+	if _, ok := errors.AsType[*TimeoutError](err); !ok || err.Error() != "did not exit at the end of its input in 50ms" {
+		t.Errorf("%v", err)
+	}
+	if code := p.cmd.ProcessState.ExitCode(); code != 9 && code != -1 { // -1: a machine too busy for 50 ms
+		t.Errorf("status %d", code)
+	}
+}
+
+func TestCloseKills(t *testing.T) {
+	p := launch(t, "stubborn")
+	ask(t, p, "x")
+	if err := p.Close(time.Millisecond); err == nil {
+		t.Error("no error")
+	}
+	if s := signalOf(p.cmd.ProcessState); s != "killed" {
+		t.Errorf("ended by %q", s)
+	}
+}
+
+func TestCloseEndsRequests(t *testing.T) {
+	p := launch(t, "hang")
+	failed := make(chan error)
+	go func() {
+		_, err := p.Ask(t.Context(), []byte("x"), 0)
+		failed <- err
+	}()
+	until(t, "the program works", func() bool { return len(p.tail.lines()) > 0 })
+	_ = p.Close(time.Millisecond)
+	if _, ok := errors.AsType[*ExitError](<-failed); !ok {
+		t.Error("the request was not ended by the exit")
+	}
+}
+
+// A program that exits ends the request, even if a process that it left behind holds its
+// output open.
+func TestRunaway(t *testing.T) {
+	hurry(t)
+	p := launch(t, "runaway")
+	var id int
+	if _, err := fmt.Sscan(ask(t, p, "x"), &id); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Kill(id, syscall.SIGKILL) }()
+	if e := failing[*ExitError](t, p, 0); e.Code != 0 {
+		t.Errorf("%v", e)
+	}
+}
+
+// forever does not return. (An empty select ends a program without other goroutines.)
+func forever() {
+	for {
+		time.Sleep(time.Hour)
+	}
+}

@@ -1,0 +1,19 @@
+//go:build !unix
+
+package child
+
+import (
+	"os"
+	"os/exec"
+)
+
+func setGroup(*exec.Cmd) {}
+
+func terminateGroup(cmd *exec.Cmd) { killGroup(cmd) }
+
+// killGroup kills a program.
+func killGroup(cmd *exec.Cmd) {
+	_ = cmd.Process.Kill() // it may have ended
+}
+
+func signalOf(*os.ProcessState) string { return "" }

@@ -1,0 +1,127 @@
+package child
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+
+	"fedsim/internal/quote"
+)
+
+// listen reads the responses until standard output ends.
+func (p *Process) listen() {
+	defer close(p.read)
+	r := bufio.NewReaderSize(p.stdout, 64<<10)
+	for {
+		line, err := readLine(r, p.maxLine)
+		if err != nil {
+			p.ends(line, err)
+			_, _ = io.Copy(io.Discard, r) // after a line that is too long
+			return
+		}
+		p.deliver(line, r.Buffered() > 0)
+	}
+}
+
+// deliver hands a line to the request that waits for it. More says that more output has
+// already arrived, for which no request can wait.
+func (p *Process) deliver(line []byte, more bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.waiting:
+		p.waiting = false
+		p.answers <- line
+		if more {
+			p.failLocked(&UnaskedError{})
+		}
+	case p.closing: // its farewell does no harm
+	default:
+		p.failLocked(&UnaskedError{Line: start(line)})
+	}
+}
+
+// ends makes the end of standard output, with the half line before it, the error of the
+// process.
+func (p *Process) ends(half []byte, err error) {
+	if _, ok := errors.AsType[*LineError](err); ok {
+		p.fail(err)
+		return
+	}
+	if !p.within(p.exited, drain) {
+		p.fail(errors.New("closed its standard output and did not exit"))
+		return
+	}
+	<-p.heard // it is closed soon after exited
+	p.fail(exitError(p.cmd.ProcessState, start(half), p.tail.lines()))
+}
+
+// readLine reads a line of at most so many bytes, and returns it without its line break.
+// Before an error it returns what it has read.
+func readLine(r *bufio.Reader, most int) (line []byte, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		if err == nil {
+			part = part[:len(part)-1]
+		}
+		if len(line)+len(part) > most {
+			return nil, &LineError{Most: most, Start: start(append(line, part...))}
+		}
+		line = append(line, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}
+
+// start returns the first characters of a line for a message.
+func start(line []byte) string { return quote.Cut(string(line[:min(len(line), 400)])) }
+
+// hear passes standard error on, each line with the prefix. A long line is cut.
+func (p *Process) hear(to io.Writer, prefix string) {
+	defer close(p.heard)
+	r := bufio.NewReaderSize(p.stderr, 8<<10)
+	for {
+		part, more, err := r.ReadLine()
+		if err != nil {
+			return
+		}
+		text := quote.Line(string(part))
+		for more && err == nil {
+			_, more, err = r.ReadLine()
+		}
+		p.tail.add(text)
+		if to != nil {
+			_, _ = io.WriteString(to, prefix+text+"\n") // it is for people only
+		}
+	}
+}
+
+// tail holds the last lines of standard error that are not blank.
+type tail struct {
+	mu   sync.Mutex
+	last []string
+}
+
+// mostTail is how many lines are kept.
+const mostTail = 10
+
+func (t *tail) add(line string) {
+	if line == "" {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.last) == mostTail {
+		t.last = slices.Delete(t.last, 0, 1)
+	}
+	t.last = append(t.last, line)
+}
+
+func (t *tail) lines() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.last)
+}
