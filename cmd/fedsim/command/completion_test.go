@@ -49,7 +49,7 @@ func TestCompletion(t *testing.T) {
 		{"data describe quick", []string{"quickstart"}, ":4"},
 		{"plot _", nil, ":16"},
 		{"version _", nil, ":4"},
-		{"run --progress _", []string{"auto", "plain", "none"}, ":4"},
+		{"run --progress _", []string{"auto", "plain", "json", "none"}, ":4"},
 		{"run --out _", nil, ":16"},
 		{"trace stats --from f", []string{"fedscale", "flash"}, ":4"},
 		{"help fleet sh", []string{"show"}, ":4"},

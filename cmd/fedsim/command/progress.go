@@ -1,6 +1,7 @@
 package command
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -11,16 +12,18 @@ import (
 
 	"fedsim/experiment"
 	"fedsim/mtl/crossval"
+	"fedsim/results"
 )
 
 // The values of --progress.
 const (
 	progressAuto  = "auto"  // one updated line on a terminal, plain elsewhere
 	progressPlain = "plain" // a line every five seconds
+	progressJSON  = "json"  // the same as JSON, four times a second
 	progressNone  = "none"
 )
 
-var progressNames = []string{progressAuto, progressPlain, progressNone}
+var progressNames = []string{progressAuto, progressPlain, progressJSON, progressNone}
 
 // progress displays the progress of a scenario. A terminal has one line that is
 // updated; other outputs have a new line for each update.
@@ -28,6 +31,7 @@ type progress struct {
 	out         io.Writer
 	width       func() int // of the terminal; nil if there is none
 	now         func() time.Time
+	json        bool
 	every       time.Duration // minimum time between two updates
 	start, last time.Time
 	left        remaining
@@ -37,8 +41,11 @@ type progress struct {
 func newProgress(out io.Writer, kind string, now func() time.Time) *progress {
 	p := &progress{out: out, now: now, every: 5 * time.Second, start: now()}
 	p.last = p.start
-	if kind == progressNone {
+	switch kind {
+	case progressNone:
 		p.out = nil
+	case progressJSON:
+		p.json, p.every = true, 250*time.Millisecond
 	}
 	if f, ok := out.(*os.File); ok && kind == progressAuto && term.IsTerminal(int(f.Fd())) {
 		p.every = 100 * time.Millisecond
@@ -84,6 +91,18 @@ func (p *progress) table(x crossval.Progress) {
 	p.show(x.Done, x.Total, "fits", float64(x.Done)/float64(x.Total), 0, "cross-validating", x.Set+", "+x.Model)
 }
 
+// progressLine is a line of progress in JSON (docs/json.md).
+type progressLine struct {
+	Done     int            `json:"done"`
+	Total    int            `json:"total"`
+	What     string         `json:"what"`
+	Share    float64        `json:"share"`
+	ElapsedS float64        `json:"elapsed_s"`
+	LeftS    results.Number `json:"left_s"`
+	Phase    string         `json:"phase"`
+	Run      string         `json:"run"`
+}
+
 func (p *progress) show(done, total int, what string, share, before float64, phase, name string) {
 	now := p.now()
 	p.left.note(share, before, now)
@@ -91,6 +110,12 @@ func (p *progress) show(done, total int, what string, share, before float64, pha
 		return
 	}
 	p.last = now
+	if p.json {
+		_ = json.NewEncoder(p.out).Encode(progressLine{
+			Done: done, Total: total, What: what, Share: share, ElapsedS: now.Sub(p.start).Seconds(), LeftS: results.Number(p.left.seconds(now)), Phase: phase, Run: name,
+		})
+		return
+	}
 	text := fmt.Sprintf("%d/%d %s, %.0f %%, %s%s, %s", done, total, what, 100*share, now.Sub(p.start).Round(time.Second), p.left.text(now), phase)
 	// Ignore write errors: they must not stop the runs.
 	if p.width == nil {

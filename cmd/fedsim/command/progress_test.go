@@ -2,6 +2,8 @@ package command
 
 import (
 	"bytes"
+	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -37,6 +39,38 @@ func TestPlainProgressIsALineEveryFiveSeconds(t *testing.T) {
 		"10/30 runs, 33 %, 10s, about 20s left, running e/mocha/seed=1\n"
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", out.String(), want)
+	}
+}
+
+func TestJSONProgress(t *testing.T) {
+	clock := &fakeClock{at: time.Unix(1e9, 0)}
+	var out bytes.Buffer
+	p := newProgress(&out, progressJSON, clock.now)
+	for i := range 5 { // 0 to 6 s
+		p.update(step(i, float64(i)/40, "running", "e/mocha/seed=1"))
+		clock.at = clock.at.Add(1500 * time.Millisecond)
+	}
+	p.end()
+	var got []progressLine
+	for line := range strings.Lines(out.String()) {
+		var x progressLine
+		if err := json.Unmarshal([]byte(line), &x); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		got = append(got, x)
+	}
+	if len(got) != 4 {
+		t.Fatalf("got %d lines, want 4:\n%s", len(got), out.String())
+	}
+	if left := got[3].LeftS; math.Abs(float64(left)-54) > 1e-9 { // a share of 1/60 a second
+		t.Errorf("%v s remain, want 54", left)
+	}
+	want := progressLine{Done: 4, Total: 30, What: "runs", Share: 0.1, ElapsedS: 6, LeftS: got[3].LeftS, Phase: "running", Run: "e/mocha/seed=1"}
+	if got[3] != want {
+		t.Errorf("got %+v, want %+v", got[3], want)
+	}
+	if !strings.Contains(out.String(), `"elapsed_s":1.5,"left_s":null`) {
+		t.Errorf("the first line has an estimate:\n%s", out.String())
 	}
 }
 

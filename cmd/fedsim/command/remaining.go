@@ -1,6 +1,9 @@
 package command
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // remaining estimates the remaining time from the growth of the share that is done. The
 // estimate excludes the time before the first progress, such as that of a reference
@@ -28,13 +31,22 @@ func (r *remaining) note(share, before float64, now time.Time) {
 	r.share, r.own = share, own
 }
 
-// text describes the remaining time; empty if there is no estimate.
-func (r *remaining) text(now time.Time) string {
+// seconds returns the remaining time; NaN if there is no estimate.
+func (r *remaining) seconds(now time.Time) float64 {
 	grown, elapsed := r.own-r.first, now.Sub(r.start)
 	if grown < minGrown || elapsed < minTime || r.share >= 1 {
+		return math.NaN()
+	}
+	return (1 - r.share) / grown * elapsed.Seconds()
+}
+
+// text describes the remaining time; empty if there is no estimate.
+func (r *remaining) text(now time.Time) string {
+	seconds := r.seconds(now)
+	if math.IsNaN(seconds) {
 		return ""
 	}
-	left := time.Duration((1 - r.share) / grown * float64(elapsed))
+	left := time.Duration(seconds * float64(time.Second))
 	return ", about " + left.Round(roundedTo(left)).String() + " left"
 }
 

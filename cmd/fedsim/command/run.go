@@ -117,8 +117,8 @@ func addSet(cmd *cobra.Command, into *[]string, prefix string) {
 // check checks the values of flags.
 func (f *runFlags) check() error {
 	switch {
-	case f.quiet && f.progress == progressPlain:
-		return usagef("--quiet: cannot be combined with --progress=%s", progressPlain)
+	case f.quiet && (f.progress == progressPlain || f.progress == progressJSON):
+		return usagef("--quiet: cannot be combined with --progress=%s", f.progress)
 	case f.workers < 0:
 		return usagef("--workers=%d: must not be negative; 0 uses all cores", f.workers)
 	case !slices.Contains(engine.Queues(), f.queue):

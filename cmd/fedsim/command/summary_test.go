@@ -139,7 +139,7 @@ func TestNumbersThatDoNotExistAreNull(t *testing.T) {
 // docs/json.md has exactly the fields, section by section.
 func TestJSONPage(t *testing.T) {
 	var want []string
-	for _, v := range []any{summary{}, experimentSummary{}, rowSummary{}, targetSummary{}, tableSummary{}, cellSummary{}, gridSummary{}, trialSummary{}, scenarios.Info{},
+	for _, v := range []any{summary{}, experimentSummary{}, rowSummary{}, targetSummary{}, tableSummary{}, cellSummary{}, progressLine{}, gridSummary{}, trialSummary{}, scenarios.Info{},
 		comparisonSummary{}, differenceSummary{}, caseSummary{}, sideSummary{}, againstTarget{}, aloneSummary{},
 		explanation{}, reachedTarget{}, explain.Path{}, explain.Round{}, explain.Total{}, explain.Device{}, explain.Class{}, explain.WhatIf{}, serving{}} {
 		for i := range reflect.TypeOf(v).NumField() {
