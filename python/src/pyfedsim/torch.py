@@ -1,0 +1,263 @@
+"""Federated learning of PyTorch models: FedAvg, FedProx and FedAdam.
+
+A subclass of :class:`TorchLearner` gives the module and the data of each client; ``serve`` of
+:mod:`pyfedsim.learner` runs it. The FLOPs of a row are counted: see :func:`forward_flops`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import os
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import torch
+from torch import nn
+
+from pyfedsim.learner import Adam, Arrays, Learner, Metric, Update
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_EVALUATED_ROWS = 1024  # of a batch in evaluations, so that memory does not grow with the data
+
+
+class TorchLearner(Learner):
+    """Federated averaging of a PyTorch module, with local mini-batch SGD.
+
+    Write :meth:`model`, :meth:`data` and :meth:`test`. A step of a client is a row. Options:
+
+    * ``epochs``: local passes over a client's rows in a round, ``batch``: rows of a mini-batch
+      (0: all rows of the client), ``step``: the learning rate, ``momentum`` and ``l2`` of SGD;
+    * ``mu``: of the proximal term mu/2 |w - w_sent|^2 in every client's loss. 0 is FedAvg
+      (McMahan et al., AISTATS 2017), above 0 FedProx (Li et al., MLSys 2020);
+    * ``device``: where clients train: "cpu", "cuda", or another name of a torch device;
+    * ``threads``: of torch on the CPU. More than one may change the last bits of results.
+
+    Training is deterministic: the initial model depends on the seed of the run, and the
+    mini-batches and random numbers of a client on the seed of its attempt. torch refuses
+    operations that have no deterministic implementation.
+    """
+
+    metrics = (Metric("test", "accuracy", "higher"), Metric("test", "loss", "lower"))
+    defaults: ClassVar[Mapping[str, Any]] = {
+        "epochs": 1.0,
+        "batch": 32,
+        "step": 0.1,
+        "momentum": 0.0,
+        "l2": 0.0,
+        "mu": 0.0,
+        "device": "cpu",
+        "threads": 1,
+    }
+
+    module: Any
+    """The torch.nn.Module that all clients train, one after the other."""
+
+    def model(self) -> Any:
+        """Return a new torch.nn.Module. Its initial weights are those of the run."""
+        raise NotImplementedError(f"{type(self).__name__} has no method model")
+
+    def data(self, client: int) -> Any:
+        """Return the training rows of a client.
+
+        They are a pair of tensors (inputs, targets) with a row for each example, or a map-style
+        torch.utils.data.Dataset of such pairs. Return the same object each time if you can.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no method data")
+
+    def test(self) -> Any:
+        """Return the test rows, in the form of :meth:`data`."""
+        raise NotImplementedError(f"{type(self).__name__} has no method test")
+
+    def criterion(self, outputs: Any, targets: Any) -> Any:
+        """Return the mean loss of a mini-batch, a scalar tensor. Default: cross-entropy."""
+        return nn.functional.cross_entropy(outputs, targets)
+
+    def row_flops(self) -> float:
+        """Return the FLOPs of training on one row, without the update of the weights.
+
+        The default is three times the forward pass of the first row of client 0: the backward
+        pass computes the gradients of inputs and of weights. Override it for a module that
+        :func:`forward_flops` cannot count.
+        """
+        inputs, _ = pick(self.data(0), np.zeros(1, dtype=np.int64))
+        return 3.0 * forward_flops(self.module, inputs.to(self.options["device"]))
+
+    def start(self) -> None:
+        """Make the module. A subclass that overrides it to load data calls this after that."""
+        # cuBLAS is deterministic only with such a workspace.
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        torch.set_num_threads(int(self.options["threads"]))
+        torch.use_deterministic_algorithms(True)
+        torch.manual_seed(self.seed)
+        self.module = self.model().to(self.options["device"])
+        self.parameters = self._arrays()
+        self.step_flops = self.row_flops()
+
+    def train(self, client: int, steps: int | None, rng: np.random.Generator) -> Update:
+        """Make mini-batch steps of SGD on the client's rows, drawn without replacement."""
+        data = self.data(client)
+        rows = count(data)
+        if rows != self.rows[client]:
+            raise ValueError(
+                f"client {client} has {rows} rows of data, the scenario says {self.rows[client]}"
+            )
+        torch.manual_seed(int(rng.integers(2**63)))
+        self._put(self.parameters)
+        self.module.train()
+        weights = [w for w in self.module.parameters() if w.requires_grad]
+        sent = [w.detach().clone() for w in weights] if self.options["mu"] else []
+        optimizer = torch.optim.SGD(
+            weights,
+            lr=self.options["step"],
+            momentum=self.options["momentum"],
+            weight_decay=self.options["l2"],
+        )
+        most = math.ceil(self.options["epochs"] * rows)
+        taken = left = most if steps is None else min(steps, most)
+        while left > 0:
+            order = rng.permutation(rows)[:left]
+            left -= len(order)
+            batch = self.options["batch"] or rows
+            for first in range(0, len(order), batch):
+                inputs, targets = pick(data, order[first : first + batch])
+                optimizer.zero_grad()
+                self._loss(inputs, targets)[0].backward()
+                for w, w0 in zip(weights, sent, strict=False):
+                    w.grad.add_(w.detach() - w0, alpha=self.options["mu"])
+                optimizer.step()
+        return Update(self._arrays(), taken)
+
+    def evaluate(self) -> Mapping[str, float]:
+        """Return loss and accuracy on the test rows; the class with the largest output wins."""
+        loss, right = self._measure(self.test())
+        if math.isnan(right):
+            raise ValueError("the targets are not classes: override metrics and evaluate")
+        return {"test_loss": loss, "test_accuracy": right}
+
+    def loss(self, client: int) -> float:
+        """Return the mean loss of the present model on the training rows of a client."""
+        return self._measure(self.data(client))[0]
+
+    def _loss(self, inputs: Any, targets: Any) -> tuple[Any, Any]:
+        device = self.options["device"]
+        outputs = self.module(inputs.to(device))
+        return self.criterion(outputs, targets.to(device)), outputs
+
+    def _measure(self, data: Any) -> tuple[float, float]:
+        """Return the mean loss and the share of right classes (NaN: no classes) of the model."""
+        self._put(self.parameters)
+        self.module.eval()
+        rows, loss, right = count(data), 0.0, 0.0
+        with torch.no_grad():
+            for first in range(0, rows, _EVALUATED_ROWS):
+                chosen = np.arange(first, min(first + _EVALUATED_ROWS, rows))
+                inputs, targets = pick(data, chosen)
+                mean, outputs = self._loss(inputs, targets)
+                loss += float(mean) * len(chosen)
+                classes = not targets.is_floating_point() and outputs.dim() == targets.dim() + 1
+                right += int((outputs.argmax(1).cpu() == targets).sum()) if classes else math.nan
+        return loss / rows, right / rows
+
+    def _arrays(self) -> Arrays:
+        """Return copies of the module's weights and buffers."""
+        state = self.module.state_dict()
+        return {name: value.detach().cpu().numpy().copy() for name, value in state.items()}
+
+    def _put(self, parameters: Arrays) -> None:
+        state = {name: torch.tensor(value) for name, value in parameters.items()}
+        self.module.load_state_dict(state)
+
+
+class FedAdam(Adam, TorchLearner):
+    """Local mini-batch SGD, and an adaptive step of the server: see :class:`Adam`."""
+
+
+def count(data: Any) -> int:
+    """Return the number of rows of a pair of tensors or a dataset."""
+    return len(data[1]) if isinstance(data, (tuple, list)) else len(data)
+
+
+def pick(data: Any, rows: np.ndarray[Any, np.dtype[np.int64]]) -> tuple[Any, Any]:
+    """Return the inputs and targets of rows of a pair of tensors or a dataset."""
+    if isinstance(data, (tuple, list)):
+        chosen = torch.from_numpy(rows)
+        return data[0][chosen], data[1][chosen]
+    inputs, targets = torch.utils.data.default_collate([data[int(row)] for row in rows])
+    return inputs, targets
+
+
+def forward_flops(module: Any, inputs: Any) -> float:
+    """Return the FLOPs of a forward pass; a multiply and an add count as 2.
+
+    torch's own counter counts them if torch has one (torch.utils.flop_counter, from 2.1).
+    Otherwise hooks on the layers do, for Linear, Conv and ConvTranspose layers, which gives the
+    same number. Both count matrix products and convolutions without their biases, and nothing
+    for activations, normalization and embeddings.
+
+    Raises
+    ------
+    ValueError
+        if no FLOPs were counted, or if hooks meet a layer whose FLOPs they cannot count
+    """
+    training = module.training
+    module.eval()
+    try:
+        with torch.no_grad():
+            flops = _counted(module, inputs)
+    finally:
+        module.train(training)
+    if flops <= 0:
+        raise ValueError("no FLOPs were counted in the model: override row_flops")
+    return flops
+
+
+def _counted(module: Any, inputs: Any) -> float:
+    try:
+        counter = importlib.import_module("torch.utils.flop_counter").FlopCounterMode(display=False)
+    except ModuleNotFoundError:
+        return _hooked(module, inputs)
+    with counter:
+        module(inputs)
+    return float(counter.get_total_flops())
+
+
+_CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+_TRANSPOSED = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
+_FREE = (
+    nn.Embedding,
+    nn.LayerNorm,
+    nn.GroupNorm,
+    nn.PReLU,
+    nn.modules.batchnorm._NormBase,  # noqa: SLF001 - the base class of batch normalizations
+)
+
+
+def _hooked(module: Any, inputs: Any) -> float:
+    total = [0.0]
+
+    def hook(layer: Any, args: tuple[Any, ...], output: Any) -> None:
+        if isinstance(layer, nn.Linear):
+            total[0] += 2.0 * output.numel() * layer.in_features
+        elif isinstance(layer, (*_CONVOLUTIONS, *_TRANSPOSED)):
+            # Each weight is used once at each position of the output, or of the input.
+            image = args[0] if isinstance(layer, _TRANSPOSED) else output
+            positions = image.numel() // image.shape[-len(layer.kernel_size) - 1]
+            total[0] += 2.0 * positions * layer.weight.numel()
+        elif (
+            not isinstance(layer, _FREE) and next(layer.parameters(recurse=False), None) is not None
+        ):
+            raise ValueError(
+                f"the FLOPs of a {type(layer).__name__} cannot be counted by hooks: "
+                "use torch 2.1 or later, or override row_flops"
+            )
+
+    handles = [layer.register_forward_hook(hook) for layer in module.modules()]
+    try:
+        module(inputs)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return total[0]

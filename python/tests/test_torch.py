@@ -1,0 +1,276 @@
+"""PyTorch learners; skipped without torch. "make test-torch" runs them."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pytest
+
+from pyfedsim.learner import Adam
+from test_learner import CLASSES, FEATURES, ROWS, TRACES, Driver, client_data
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+from torch import nn  # noqa: E402
+
+from pyfedsim.torch import FedAdam, TorchLearner, count, forward_flops, pick  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Softmax(TorchLearner):
+    """The problem of the NumPy tests, in float64."""
+
+    defaults: ClassVar[Mapping[str, Any]] = {"batch": 0, "epochs": 5.0}
+
+    def model(self) -> Any:
+        module = nn.Linear(FEATURES, CLASSES).double()
+        with torch.no_grad():
+            module.weight.zero_()
+            module.bias.zero_()
+        return module
+
+    def data(self, client: int) -> Any:
+        x, y = client_data(client)
+        return torch.tensor(x), torch.tensor(y)
+
+    def test(self) -> Any:
+        parts = [self.data(client) for client in range(self.clients)]
+        return torch.cat([p[0] for p in parts]), torch.cat([p[1] for p in parts])
+
+
+def begin(learner: type[TorchLearner], **options: Any) -> tuple[Driver, TorchLearner]:
+    driver = Driver(learner)
+    response = driver.start(**options)
+    assert "error" not in response, response
+    run = driver.learner()
+    assert isinstance(run, TorchLearner)
+    return driver, run
+
+
+def changes(run: TorchLearner) -> dict[int, dict[str, Any]]:
+    return {client: update.change for client, update in run.pending.tentative.items()}
+
+
+@pytest.mark.parametrize("mu", [0.0, 1.0])
+def test_full_batches_reach_the_traces_of_numpy(mu: float) -> None:
+    driver, run = begin(Softmax, mu=mu)
+    for number in range(1, 6):
+        driver.round(number)
+    loss, norm, first, last, b, right = TRACES["full", mu][5]
+    w, bias = run.parameters["weight"], run.parameters["bias"]
+    metrics = {m["name"]: m["value"] for m in driver.ask("evaluate", round=5)["metrics"]}
+    assert metrics["accuracy"] == right / sum(ROWS)
+    assert metrics["loss"] == pytest.approx(loss, rel=1e-12)
+    seen = (np.sqrt(np.sum(w**2) + np.sum(bias**2)), w[0, 0], w[-1, -1], bias[0])
+    assert seen == pytest.approx((norm, first, last, b), rel=1e-12)
+
+
+class Network(Softmax):
+    """A network whose work is random: batches, dropout and batch normalization."""
+
+    defaults: ClassVar[Mapping[str, Any]] = {"batch": 3, "epochs": 2.0, "momentum": 0.5}
+
+    def model(self) -> Any:
+        layers = (
+            nn.Linear(FEATURES, 8),
+            nn.BatchNorm1d(8),
+            nn.ReLU(),
+            nn.Dropout(),
+            nn.Linear(8, CLASSES),
+        )
+        return nn.Sequential(*layers).double()
+
+
+def test_has_the_same_bits_in_any_order() -> None:
+    one, first = begin(Network)
+    one.solve([0, 1, 2, 3])
+    torch.manual_seed(77)
+    other, second = begin(Network)
+    for client in (3, 1, 0, 2):
+        other.solve([client])
+    for client, change in changes(first).items():
+        for name, value in change.items():
+            np.testing.assert_array_equal(value, changes(second)[client][name])
+    again, third = begin(Network)
+    again.solve([0], seed=6)
+    assert np.any(changes(third)[0]["0.weight"] != changes(first)[0]["0.weight"])
+
+
+def test_the_seed_of_the_run_sets_the_first_model() -> None:
+    hashes = []
+    for seed in (1, 1, 2):
+        driver = Driver(Network)
+        driver.ask("start", id="t", seed=seed, clients=4, rows=ROWS, features=5)
+        hashes.append(driver.ask("evaluate", round=0)["model_hash"])
+    assert hashes[0] == hashes[1] != hashes[2]
+
+
+def test_buffers_are_averaged_and_keep_their_types() -> None:
+    driver, run = begin(Network)
+    driver.solve([1, 2])
+    assert len(changes(run)[1]) == 9
+    driver.ask("commit", round=1, clients=[1, 2])
+    driver.ask("end", round=1)
+    # 2 epochs of 3 and 4 batches, weighted by 9 and 12 rows, rounded.
+    tracked = run.parameters["1.num_batches_tracked"]
+    assert tracked.dtype == np.int64
+    assert tracked == round((9 * 6 + 12 * 8) / 21)
+    assert "error" not in driver.solve([0])
+
+
+def test_takes_at_most_the_steps_allowed() -> None:
+    driver, run = begin(Softmax, batch=4)
+    work = driver.solve([3], steps=20)["work"][0]
+    assert work["steps"] == 20
+    assert work["flops"] == 20 * run.step_flops == 20 * 3 * 2 * FEATURES * CLASSES
+    assert work["up_bytes"] == 8 * (FEATURES * CLASSES + CLASSES)
+    assert driver.solve([2])["work"][0]["steps"] == 5 * ROWS[2]
+
+
+def test_adam_is_that_of_numpy() -> None:
+    driver, run = begin(FedAdamSoftmax, server_step=0.5, tau=0.01)
+    before = run.parameters["bias"][1]
+    driver.solve([0, 2])
+    u = changes(run)
+    driver.ask("commit", round=1, clients=[0, 2])
+    driver.ask("end", round=1)
+    c = (6 * u[0]["bias"][1] + 12 * u[2]["bias"][1]) / 18
+    want = before + 0.5 * 0.1 * c / (np.sqrt(0.99 * 1e-4 + 0.01 * c**2) + 0.01)
+    assert run.parameters["bias"][1] == pytest.approx(want, rel=1e-12)
+    assert issubclass(FedAdam, Adam)
+
+
+class FedAdamSoftmax(Adam, Softmax):
+    pass
+
+
+class Rows:
+    """A map-style dataset of pairs."""
+
+    def __init__(self, client: int) -> None:
+        self.x, self.y = client_data(client)
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def __getitem__(self, row: int) -> tuple[Any, int]:
+        return torch.tensor(self.x[row]), int(self.y[row])
+
+
+def test_a_dataset_is_as_good_as_tensors() -> None:
+    class ByDataset(Softmax):
+        def data(self, client: int) -> Any:
+            return Rows(client)
+
+    tensors, first = begin(Softmax, batch=4)
+    dataset, second = begin(ByDataset, batch=4)
+    for driver in (tensors, dataset):
+        driver.solve([1])
+    np.testing.assert_array_equal(changes(first)[1]["weight"], changes(second)[1]["weight"])
+    assert count(Rows(1)) == ROWS[1]
+    inputs, targets = pick(Rows(1), np.array([4, 2]))
+    assert torch.equal(inputs, torch.tensor(client_data(1)[0][[4, 2]]))
+    assert targets.tolist() == client_data(1)[1][[4, 2]].tolist()
+
+
+def test_losses_of_clients() -> None:
+    driver, _ = begin(Softmax)
+    assert "loss" in driver.ask("hello", v=[1])["can"]
+    losses = driver.ask("loss", clients=[0, 3])["losses"]
+    assert losses == pytest.approx([np.log(3)] * 2, rel=1e-14)  # of zero weights
+
+
+def test_rows_must_be_those_of_the_scenario() -> None:
+    class Short(Softmax):
+        def data(self, client: int) -> Any:
+            x, y = super().data(client)
+            return x[1:], y[1:]
+
+    driver, _ = begin(Short)
+    assert "client 2 has 11 rows of data, the scenario says 12" in driver.solve([2])["error"]
+
+
+CNN = nn.Sequential(
+    nn.Conv2d(1, 8, 5, stride=2, padding=2),  # 14 x 14: 2 * 196 * 8 * 25 FLOPs
+    nn.BatchNorm2d(8),
+    nn.ReLU(),
+    nn.Conv2d(8, 16, 3, groups=2),  # 12 x 12: 2 * 144 * 16 * 4 * 9
+    nn.ConvTranspose2d(16, 4, 2, stride=2),  # from 12 x 12: 2 * 144 * 16 * 4 * 4
+    nn.Flatten(),
+    nn.Linear(4 * 24 * 24, 10),  # 2 * 2304 * 10
+)
+CNN_FLOPS = 2 * (196 * 8 * 25 + 144 * 16 * 36 + 144 * 16 * 16 + 2304 * 10)
+
+
+def without_counter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch.utils.flop_counter", None)
+
+
+def test_hooks_count_layers(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_counter(monkeypatch)
+    assert forward_flops(CNN, torch.zeros(1, 1, 28, 28)) == CNN_FLOPS
+    assert forward_flops(CNN, torch.zeros(5, 1, 28, 28)) == 5 * CNN_FLOPS
+    assert CNN.training
+    assert not any(layer._forward_hooks for layer in CNN.modules())
+
+
+def test_flops_that_cannot_be_counted_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_counter(monkeypatch)
+    with pytest.raises(ValueError, match="FLOPs of a LSTM cannot be counted by hooks"):
+        forward_flops(nn.LSTM(3, 4), torch.zeros(1, 2, 3))
+    with pytest.raises(ValueError, match="no FLOPs were counted"):
+        forward_flops(nn.ReLU(), torch.zeros(1))
+
+
+def test_uses_the_counter_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in with the interface of torch.utils.flop_counter.FlopCounterMode."""
+
+    class FlopCounterMode:
+        def __init__(self, *, display: bool = True) -> None:
+            assert not display
+            self.entered = self.left = False
+
+        def __enter__(self) -> Any:
+            self.entered = True
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            self.left = True
+
+        def get_total_flops(self) -> int:
+            assert self.entered
+            assert self.left
+            return 1234
+
+    standin = types.ModuleType("torch.utils.flop_counter")
+    standin.FlopCounterMode = FlopCounterMode  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "torch.utils.flop_counter", standin)
+    assert forward_flops(CNN, torch.zeros(1, 1, 28, 28)) == 1234
+    driver = Driver(Softmax)
+    assert driver.start()["step_flops"] == 3 * 1234
+
+
+@pytest.mark.skipif(
+    not hasattr(torch.utils, "flop_counter") and torch.__version__ < "2.1",
+    reason="this torch has no counter of FLOPs",
+)
+def test_the_counter_of_torch_agrees_with_hooks() -> None:
+    assert forward_flops(CNN, torch.zeros(2, 1, 28, 28)) == 2 * CNN_FLOPS
+
+
+def test_a_regression_has_metrics_of_its_own() -> None:
+    class Regression(Softmax):
+        def data(self, client: int) -> Any:
+            return torch.tensor(client_data(client)[0]), torch.zeros(ROWS[client], CLASSES).double()
+
+        def criterion(self, outputs: Any, targets: Any) -> Any:
+            return nn.functional.mse_loss(outputs, targets)
+
+    driver, _ = begin(Regression)
+    assert driver.ask("loss", clients=[0])["losses"] == [0.0]
+    assert "override metrics and evaluate" in driver.ask("evaluate", round=0)["error"]
