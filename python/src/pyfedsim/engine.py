@@ -105,6 +105,8 @@ class MetricValue(TypedDict):
     split: str
     name: str
     value: float
+    better: NotRequired[str]
+    unit: NotRequired[str]
 
 
 class ClientMetric(TypedDict):
@@ -114,6 +116,8 @@ class ClientMetric(TypedDict):
     name: str
     devices: Sequence[int]
     values: Sequence[float]
+    better: NotRequired[str]
+    unit: NotRequired[str]
 
 
 class NodesResponse(TypedDict):
@@ -197,6 +201,8 @@ class Engine:
         Minimum seconds between checkpoints; 0: none; None: the default of fedsim.
     driver
         Name and version of the driver, for the results.
+    notes
+        More about the driver, for the manifest; stable over a resume.
     stderr
         Whether lines that the engine writes for people go to :data:`sys.stderr`.
 
@@ -230,6 +236,7 @@ class Engine:
         resume: bool = False,
         checkpoint_s: float | None = None,
         driver: str = "pyfedsim",
+        notes: Mapping[str, str] | None = None,
         stderr: bool = True,
     ) -> None:
         self.now_ns = 0
@@ -271,6 +278,7 @@ class Engine:
                     "method": method,
                     "seed": seed,
                     "metrics": list(metrics),
+                    **({"notes": dict(notes)} if notes else {}),
                 }
             )
         except BaseException:

@@ -1,0 +1,190 @@
+"""Calls of the ClientApp: isolated, seeded and undone if the attempt fails."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import pickle
+import random
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from logging import ERROR
+from typing import Any
+
+import numpy as np
+
+from . import _releases as flwr
+from .work import Meter, count_bytes
+
+FIRST_NODE = 2
+"""Node id of client 0; 0 and 1 have a meaning in Flower."""
+
+
+@dataclass
+class Attempt:
+    """A message to a client until its end.
+
+    Attributes
+    ----------
+    client
+        Client, from 0.
+    kind
+        Kind of the message: train, evaluate or query.
+    message
+        The client's own copy of the message.
+    id
+        Number of the attempt in the engine; also the message id.
+    number
+        How many messages the client got before this one.
+    sent_ns
+        Virtual time at which it was sent.
+    kept
+        Whether anybody can still ask for the reply.
+    reply
+        The reply once the ClientApp was called, else None.
+    state
+        The client's state after the call, pickled; None if it is empty.
+    """
+
+    client: int
+    kind: str
+    message: Any
+    id: int = 0
+    number: int = 0
+    sent_ns: int = 0
+    kept: bool = True
+    reply: Any = None
+    state: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Work:
+    """What an attempt costs: FLOPs and bytes up."""
+
+    flops: float
+    bytes_up: int
+
+
+@contextmanager
+def random_streams(*seed: object) -> Iterator[None]:
+    """Seed Python's, NumPy's and torch's global generators, and restore them at the end.
+
+    torch is seeded only if it is imported.
+    """
+    digest = hashlib.blake2b(repr(seed).encode(), digest_size=8).digest()
+    number = int.from_bytes(digest, "little")
+    torch = sys.modules.get("torch")
+    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+    tensor = torch.get_rng_state() if torch else None
+    random.seed(number)
+    np.random.seed(number & 0xFFFFFFFF)  # noqa: NPY002 - apps use the global stream
+    if torch:
+        torch.manual_seed(number >> 1)
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numpy)  # noqa: NPY002
+        if torch and tensor is not None:
+            torch.set_rng_state(tensor)
+
+
+def copied(message: Any) -> Any:
+    """Return a copy of a message that shares only its arrays, which are immutable."""
+    content = flwr.RecordDict()
+    for key, record in message.content.items():
+        if isinstance(record, flwr.ArrayRecord):
+            content[key] = flwr.ArrayRecord(dict(record))
+        else:
+            content[key] = type(record)(
+                {k: list(v) if isinstance(v, list) else v for k, v in record.items()}
+            )
+    twin = copy.copy(message)
+    twin.__dict__["_metadata"] = copy.copy(message.metadata)
+    twin.__dict__["_content"] = content
+    return twin
+
+
+class Clients:
+    """The ClientApp on all clients.
+
+    Parameters
+    ----------
+    app
+        The ClientApp.
+    number
+        Number of clients.
+    seed
+        Seed of the run. An attempt's streams depend on it, the client and the attempt's number.
+    run_config
+        Configuration of the run, as in Flower.
+    meter
+        Counts FLOPs.
+    """
+
+    def __init__(
+        self, app: Any, number: int, seed: int, run_config: dict[str, Any], meter: Meter
+    ) -> None:
+        self._app = app
+        self._number = number
+        self._seed = seed
+        self._run_config = run_config
+        self._meter = meter
+        self._states: dict[int, bytes] = {}
+        self.calls = 0
+
+    def call(self, attempt: Attempt, run_id: int) -> Work:
+        """Call the ClientApp for an attempt, and store reply and state in the attempt.
+
+        An exception of the ClientApp becomes an error reply of code 2, as in Flower; it
+        weighs nothing.
+        """
+        before = self._states.get(attempt.client)
+        context = flwr.Context(
+            run_id=run_id,
+            node_id=attempt.client + FIRST_NODE,
+            node_config={"partition-id": attempt.client, "num-partitions": self._number},
+            state=_unpickled(before),
+            run_config=dict(self._run_config),
+        )
+        self.calls += 1
+        try:
+            with random_streams(self._seed, attempt.client, attempt.number):
+                reply = self._app(message=attempt.message, context=context)
+        except Exception as raised:  # noqa: BLE001 - Flower reports it to the server
+            flwr.log(ERROR, "%s", "".join(traceback.format_exception(raised)))
+            reply = error_reply(
+                attempt.message,
+                flwr.ErrorCode.CLIENT_APP_RAISED_EXCEPTION,
+                f"{type(raised).__name__}:<'{raised}'>",
+            )
+            context.state = None
+        attempt.reply = reply
+        if context.state is None:
+            attempt.state = before
+        elif len(context.state):
+            attempt.state = pickle.dumps(context.state)
+        if reply.has_error():
+            return Work(0.0, 0)
+        flops = self._meter.flops(attempt.client, attempt.message, reply)
+        return Work(flops, count_bytes(reply.content))
+
+    def commit(self, attempt: Attempt) -> None:
+        """Make the state after an attempt the state of the client: its response arrived."""
+        if attempt.state is None:
+            self._states.pop(attempt.client, None)
+        else:
+            self._states[attempt.client] = attempt.state
+
+
+def error_reply(message: Any, code: int, reason: str) -> Any:
+    """Return an error reply to a message."""
+    return flwr.Message(flwr.Error(code=code, reason=reason), reply_to=message)
+
+
+def _unpickled(state: bytes | None) -> Any:
+    """Return a state that this process has pickled."""
+    return flwr.RecordDict() if state is None else pickle.loads(state)  # noqa: S301

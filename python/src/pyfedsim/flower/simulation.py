@@ -1,0 +1,214 @@
+"""Run a Flower app on the virtual clock of a scenario."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import platform
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from pyfedsim.engine import Engine
+from pyfedsim.errors import FedsimError, UsageError
+
+from . import _releases as flwr
+from .app import _running
+from .clients import Clients, random_streams
+from .grid import RUN_ID, VirtualGrid
+from .patches import patched
+from .rounds import Rounds
+from .work import Flops, Meter
+
+if TYPE_CHECKING:
+    from pyfedsim._scenario import Scenario, Value
+
+_one_at_a_time = threading.Lock()
+
+
+@dataclass
+class FlowerRun:
+    """What a run of a Flower app left.
+
+    Attributes
+    ----------
+    directory
+        The run directory, as of ``fedsim run``.
+    seconds
+        Virtual seconds of the run.
+    event_hash
+        Hash of all events; equal for equal simulations.
+    model_sha256
+        Hash of the final arrays; None if no strategy returned them.
+    context
+        Flower's Context of the ServerApp after the run.
+    rounds
+        The rows of the rounds, with the columns of rounds.csv.
+    calls
+        Calls of the ClientApp.
+    """
+
+    directory: Path
+    seconds: float
+    event_hash: str
+    model_sha256: str | None
+    context: Any
+    calls: int
+    rounds: list[dict[str, Any]] = field(repr=False)
+
+
+def run(
+    server_app: Any,
+    client_app: Any,
+    scenario: Scenario,
+    *,
+    run_config: Mapping[str, Any] | None = None,
+    flops: Flops | None = None,
+    flops_per_example: float | Mapping[str, float] | None = None,
+    epochs: float = 1,
+    seed: int = 1,
+    method: str = "flower",
+    lazy: bool = False,
+    poll: bool = False,
+    rounds: Literal["auto", "app"] = "auto",
+    set: Mapping[str, Value] | None = None,  # noqa: A002 - as in fedsim --set
+    out: str | os.PathLike[str] | None = None,
+    force: bool = False,
+) -> FlowerRun:
+    """Run an unmodified Flower app on the devices and links of a scenario.
+
+    The app runs in this process and thread. Flower's clock is replaced while it runs; one app
+    runs at a time.
+
+    Parameters
+    ----------
+    server_app, client_app
+        Flower's ServerApp and ClientApp.
+    scenario
+        Path of a scenario, name of a shipped one, or its content as a dictionary. Its data
+        give the number of clients; its methods are ignored.
+    run_config
+        Configuration of the run, as in Flower's Context.
+    flops
+        FLOPs of an attempt from (client, message, reply). A reply's MetricRecord key
+        ``fedsim-flops`` comes first.
+    flops_per_example
+        FLOPs of training on one of the reply's ``num-examples`` once; evaluation takes a third
+        of it. Or a mapping from kinds (train, evaluate, query) to FLOPs for one example.
+    epochs
+        Passes over the examples in an attempt of kind train, for ``flops_per_example``.
+    seed
+        Seed of the run: of what happens to devices, and of Python's, NumPy's and torch's
+        global random streams.
+    method
+        Name of the method in the results.
+    lazy
+        Call a ClientApp only when its downlink has ended. The results have the same bits;
+        attempts that fail before cost no real time, the others a little more.
+    poll
+        Whether ``pull_messages`` returns at once. By default the clock advances to the next
+        response. Poll only if the app calls :func:`pyfedsim.flower.sleep`.
+    rounds
+        ``auto``: a round for each round of the strategy, or for each exchange of kind train;
+        ``app``: a round for each call of :func:`pyfedsim.flower.close`.
+    set
+        Settings that override keys of the scenario.
+    out
+        Run directory; None: ``runs/<scenario>-<method>``.
+    force
+        Overwrite an existing run.
+
+    Returns
+    -------
+    FlowerRun
+        Where the results are, and their hashes.
+
+    Raises
+    ------
+    UsageError
+        If FLOPs are not declared, or something cannot be run here.
+    ScenarioError
+        If the scenario is wrong.
+    Stalled
+        If the app waits for responses that never come.
+    """
+    if rounds not in ("auto", "app"):
+        raise UsageError(f"rounds={rounds!r}: must be 'auto' or 'app'")
+    meter = Meter(flops, flops_per_example, epochs)
+    config = dict(run_config or {})
+    notes = {
+        "flwr": flwr.release(),
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "calls": "lazy" if lazy else "eager",
+    }
+    if not _one_at_a_time.acquire(blocking=False):
+        raise UsageError("another Flower app runs in this process; run one at a time")
+    try:
+        with Engine(
+            scenario, method=method, seed=seed, set=set, out=out, force=force, notes=notes
+        ) as engine:
+            return _run(server_app, client_app, engine, config, meter, seed, lazy, poll, rounds)
+    finally:
+        _one_at_a_time.release()
+
+
+def _run(
+    server_app: Any,
+    client_app: Any,
+    engine: Engine,
+    config: dict[str, Any],
+    meter: Meter,
+    seed: int,
+    lazy: bool,
+    poll: bool,
+    by: str,
+) -> FlowerRun:
+    rounds = Rounds(engine, by_app=by == "app")
+    clients = Clients(client_app, engine.devices, seed, config, meter)
+    grid = VirtualGrid(engine, clients, rounds, lazy=lazy, poll=poll)
+    context = flwr.Context(
+        run_id=RUN_ID, node_id=0, node_config={}, state=flwr.RecordDict(), run_config=config
+    )
+    final: list[Any] = []
+    _running.append((grid, rounds))
+    try:
+        with patched(grid, rounds, final.append), random_streams(seed, "server"):
+            server_app(grid=grid, context=context)
+        rounds.finish()
+    except Exception:
+        with contextlib.suppress(FedsimError):
+            engine.finish("failed")
+        raise
+    finally:
+        _running.pop()
+    grid.warn_of_timeouts()
+    seconds = engine.now_ns / 1e9
+    digest = model_sha256(final[-1]) if final else None
+    answer = engine.finish("done", model_sha256=digest)
+    return FlowerRun(
+        Path(answer["directory"]),
+        seconds,
+        answer["event_hash"],
+        digest,
+        context,
+        clients.calls,
+        rounds.rows,
+    )
+
+
+def model_sha256(model: Any) -> str:
+    """Return the SHA-256 of the names and contents of an ArrayRecord, or of legacy Parameters."""
+    digest = hashlib.sha256()
+    if hasattr(model, "tensors"):
+        for tensor in model.tensors:
+            digest.update(tensor)
+    else:
+        for key, array in model.items():
+            digest.update(key.encode() + b"\0" + array.data)
+    return digest.hexdigest()

@@ -1,0 +1,129 @@
+"""Bytes and FLOPs of messages: what the engine turns into time and energy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pyfedsim.errors import UsageError
+
+FLOPS_KEY = "fedsim-flops"
+"""Key of a reply's MetricRecord (legacy: of its metrics) that declares the FLOPs of the attempt."""
+
+Flops = Callable[[int, Any, Any], float]
+"""FLOPs of an attempt from (client, message, reply); client is the partition id."""
+
+# Messages that ask a client for what it has; answering them computes nothing.
+_FREE = ("get_parameters", "get_properties")
+
+
+def kind_of(message: Any) -> str:
+    """Return the kind of a message for the engine: train, evaluate or query."""
+    category = message.metadata.message_type.split(".")[0]
+    return category if category in ("train", "evaluate") else "query"
+
+
+def count_bytes(content: Any) -> int:
+    """Return the bytes of a message's content, as Flower's message_size_mod counts them."""
+    total = 0
+    for record in content.values():
+        try:
+            total += int(record.count_bytes())
+        except (IndexError, ValueError):  # noqa: PERF203 - Flower fails on empty lists and strings
+            total += sum(len(key) + _value_bytes(value) for key, value in record.items())
+    return total
+
+
+def _value_bytes(value: Any) -> int:
+    if isinstance(value, list):
+        return sum(map(_value_bytes, value))
+    return len(value) if isinstance(value, (str, bytes)) else 8
+
+
+class Meter:
+    """Counts the FLOPs of attempts.
+
+    Parameters
+    ----------
+    flops
+        FLOPs of an attempt from client, message and reply.
+    flops_per_example
+        FLOPs of training on one example once, or a mapping from kinds (train, evaluate, query)
+        to FLOPs for one example. A number means a third of it for evaluate, the forward pass.
+    epochs
+        Passes over the examples in an attempt of kind train.
+    """
+
+    def __init__(
+        self,
+        flops: Flops | None,
+        flops_per_example: float | Mapping[str, float] | None,
+        epochs: float,
+    ) -> None:
+        self._flops = flops
+        if isinstance(flops_per_example, Mapping):
+            unknown = sorted(set(flops_per_example) - {"train", "evaluate", "query"})
+            if unknown:
+                raise UsageError(
+                    f"flops_per_example: unknown kind {unknown[0]!r}; "
+                    "the kinds are train, evaluate and query"
+                )
+            self._per_example = dict(flops_per_example)
+        elif flops_per_example is not None:
+            self._per_example = {"train": flops_per_example, "evaluate": flops_per_example / 3}
+        else:
+            self._per_example = {}
+        self._epochs = epochs
+
+    def flops(self, client: int, message: Any, reply: Any) -> float:
+        """Return the FLOPs of an attempt, and remove their declaration from the reply.
+
+        Raises
+        ------
+        UsageError
+            If nothing declares them, or if they are negative or not finite.
+        """
+        declared = _pop_declared(reply.content)
+        if declared is None and self._flops is not None:
+            declared = self._flops(client, message, reply)
+        kind = kind_of(message)
+        if declared is None and kind in self._per_example:
+            per_example = self._per_example[kind]
+            examples = 0.0 if per_example == 0 else _examples(reply.content)
+            if examples is not None:
+                declared = per_example * examples * (self._epochs if kind == "train" else 1)
+        if declared is None and message.metadata.message_type in _FREE:
+            declared = 0.0
+        if declared is None:
+            raise UsageError(
+                f"the FLOPs of a {kind} message of client {client} are not declared; give "
+                f"run(flops=...) or run(flops_per_example=...) with the reply's num-examples, or "
+                f"let the ClientApp put {FLOPS_KEY!r} into a MetricRecord of its reply"
+            )
+        value = float(declared)
+        if not math.isfinite(value) or value < 0:
+            raise UsageError(
+                f"the FLOPs of a {kind} message of client {client} are {value}; "
+                "they must be finite and not negative"
+            )
+        return value
+
+
+def _pop_declared(content: Any) -> Any:
+    """Remove and return the FLOPs that a reply declares, or None."""
+    found = None
+    for record in [*content.metric_records.values(), *content.config_records.values()]:
+        if FLOPS_KEY in record:
+            found = record[FLOPS_KEY]
+            del record[FLOPS_KEY]
+    return found
+
+
+def _examples(content: Any) -> float | None:
+    """Return the number of examples that a reply reports, or None."""
+    for record in content.metric_records.values():
+        for key in ("num-examples", "num_examples"):
+            if key in record:
+                return float(record[key])
+    return None
