@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 import pyfedsim
-from pyfedsim.learner import Adam, Arrays, Evaluation, Learner, Metric, Update
+from pyfedsim.learner import Adam, Arrays, Evaluation, Learner, Metric, Update, command
 from pyfedsim.learner._load import load
 from pyfedsim.learner._serve import Server
 
@@ -369,15 +369,18 @@ def test_flops_must_be_declared() -> None:
     assert "FLOPs of end is missing" in driver.round()["error"]
 
 
-def test_refuses_metrics_that_are_undeclared_or_not_finite() -> None:
-    class Bad(Softmax):
+def test_metrics_of_a_model_that_diverged_are_unknown() -> None:
+    class Diverged(Softmax):
         def evaluate(self) -> Evaluation:
             name = "test_loss" if self.options["mu"] else "train_loss"
-            return Evaluation({name: float("nan")})
+            return Evaluation({name: float("nan")}, {name: {3: 1.5, 1: float("inf"), 0: 0.5}})
 
-    driver = Driver(Bad)
+    driver = Driver(Diverged)
     driver.start()
-    assert "train_loss = nan: must be finite" in driver.ask("evaluate", round=0)["error"]
+    response = driver.ask("evaluate", round=0)
+    key = {"split": "train", "name": "loss"}
+    assert response["metrics"] == [{**key, "value": None}]
+    assert response["clients"] == [{**key, "devices": [0, 3], "values": [0.5, 1.5]}]
     driver.start(mu=1.0)
     assert (
         'returned "test_loss", which metrics does not declare'
@@ -509,6 +512,26 @@ def test_finds_the_learner_of_a_file(tmp_path: Path) -> None:
         load(str(path))
     with pytest.raises(FileNotFoundError, match=r"there is no file missing\.py"):
         load("missing.py")
+
+
+def test_a_command_serves_a_class(tmp_path: Path) -> None:
+    def served(text: str) -> list[str]:
+        return [sys.executable, "-m", "pyfedsim.learner", text]
+
+    assert command(Softmax) == served(f"{__file__}:Softmax")
+    assert command(Adam) == served("pyfedsim.learner._adam:Adam")
+    assert command("pyfedsim.learner:Adam") == served("pyfedsim.learner:Adam")
+    assert command("a/b.py:C") == served(f"{Path('a/b.py').resolve()}:C")
+    assert load("pyfedsim.learner:Adam") is Adam
+
+    class Local(Softmax):
+        pass
+
+    for bad in (Local, type("Notebook", (Softmax,), {"__module__": "nowhere"})):
+        with pytest.raises(TypeError, match="another process cannot import the learner"):
+            command(bad)
+    with pytest.raises(TypeError, match="must be a subclass of Learner"):
+        command(Path)
 
 
 def test_a_checkpoint_is_read_without_pickle(tmp_path: Path) -> None:

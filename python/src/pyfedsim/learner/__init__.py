@@ -18,6 +18,7 @@ Models never cross the pipe. A subclass of :class:`Learner` is such a program::
 from pyfedsim.learner._adam import Adam
 from pyfedsim.learner._arrays import Arrays, Pending
 from pyfedsim.learner._learner import Evaluation, Learner, Metric, Update, Work
+from pyfedsim.learner._load import command
 from pyfedsim.learner._serve import serve
 
 __all__ = [
@@ -29,5 +30,6 @@ __all__ = [
     "Pending",
     "Update",
     "Work",
+    "command",
     "serve",
 ]

@@ -20,7 +20,8 @@ def main() -> int:
     parser.add_argument(
         "file",
         metavar="FILE.py[:Class]",
-        help="file with a subclass of pyfedsim.learner.Learner; the class, if it has several",
+        help="file with a subclass of pyfedsim.learner.Learner (the class, if it has several), or "
+        "module:Class",
     )
     source = parser.parse_args().file
     requests, responses = take_pipes()

@@ -92,7 +92,8 @@ class Learner:
     * ``id`` (the name of the run), ``seed``, ``options`` (those of the scenario over
       ``defaults``);
     * ``clients`` (their number), ``rows`` (training rows of each), ``features`` (of a row;
-      0: unknown).
+      0: unknown), ``data_digest`` (of the rows of the scenario, as ``fedsim data export`` writes
+      them; "": the learner has the data).
 
     :meth:`start` sets:
 
@@ -122,6 +123,7 @@ class Learner:
     clients: int
     rows: NDArray[np.int64]
     features: int
+    data_digest: str
     options: dict[str, Any]
     parameters: Arrays
     step_flops: float
@@ -145,7 +147,10 @@ class Learner:
         raise NotImplementedError(f"{type(self).__name__} has no method train")
 
     def evaluate(self) -> Mapping[str, float] | Evaluation:
-        """Return the metrics of the present model by full name. This takes no virtual time."""
+        """Return the metrics of the present model by full name. This takes no virtual time.
+
+        A metric that is left out, NaN or infinite is unknown in this round.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no method evaluate")
 
     def loss(self, client: int) -> float:

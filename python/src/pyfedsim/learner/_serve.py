@@ -151,11 +151,11 @@ class Server:
         for name, metric in declared.items():
             key = {"split": metric.split, "name": metric.name}
             if name in result.values:
-                values.append({**key, "value": finite(result.values[name], name)})
+                values.append({**key, "value": known(result.values[name])})
             if name in result.clients:
-                of = result.clients[name]
-                devices = [whole(client, "client") for client in of]
-                figures = [finite(of[client], f"{name} of client {client}") for client in of]
+                of = {whole(c, "client"): known(v) for c, v in result.clients[name].items()}
+                devices = sorted(client for client in of if of[client] is not None)
+                figures = [of[client] for client in devices]
                 by_client.append({**key, "devices": devices, "values": figures})
         response: Message = {"metrics": values, "model_hash": run.model_hash()}
         return {**response, "clients": by_client} if by_client else response
@@ -245,6 +245,12 @@ def amount(value: Any, what: str) -> float:
     if number < 0:
         raise ValueError(f"{what} = {number}: must not be negative")
     return number
+
+
+def known(value: Any) -> float | None:
+    """Return a number, or None, which stands for an unknown value: NaN or infinite."""
+    number = float(value)
+    return number if math.isfinite(number) else None
 
 
 def finite(value: Any, what: str) -> float:
