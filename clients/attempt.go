@@ -37,7 +37,7 @@ func (c *Clients) SetBytesDown(bytes float64) {
 	if bytes == c.bytesDown {
 		return
 	}
-	if c.bytesDown != 0 && c.downs == nil { // attempts may be under way with the size before
+	if c.bytesDown >= 0 && c.downs == nil { // attempts may be under way with the size before
 		c.downs = make([]float64, len(c.devices))
 		for t := range c.downs {
 			c.downs[t] = c.bytesDown
@@ -194,8 +194,10 @@ func (c *Clients) Cancel(t int) {
 		c.noteFailure(t, Canceled)
 	case d.is(paused):
 		c.noteFailure(t, BecameUnavailable)
+	case d.is(onHold):
+		c.noteFailure(t, Canceled)
 	}
-	d.set(paused, false)
+	d.set(paused|onHold, false)
 	if d.phase != depleted && d.phase != failed && d.phase != idle {
 		c.rest(t)
 	}
@@ -225,10 +227,10 @@ func (c *Clients) Idle(t int) bool { return c.Available(t) && c.devices[t].phase
 // not released.
 func (c *Clients) Failed(t int) bool { return c.devices[t].phase == failed }
 
-// AtWork reports whether a client is at an attempt, working or paused.
+// AtWork reports whether a client is at an attempt: it works, is paused, or was held.
 func (c *Clients) AtWork(t int) bool {
 	d := &c.devices[t]
-	return d.working() || d.is(paused)
+	return d.working() || d.is(paused|onHold)
 }
 
 // Paused reports whether the attempt of a client continues when it is available again.
@@ -440,13 +442,37 @@ func (c *Clients) downloaded(t int) {
 		c.listener.Failed(t, NoTime)
 		return
 	}
+	if !d.is(onHold) {
+		c.compute(t)
+	}
+}
+
+// compute lets device t, which has its message, compute.
+func (c *Clients) compute(t int) {
 	if c.setup.Speed != nil {
-		d.compute = c.computing(t)
+		c.devices[t].compute = c.computing(t)
 	}
 	if c.due != nil {
 		c.due[t] = max(c.due[t], c.clock.Now().Add(c.remaining(t)))
 	}
 	c.enter(t, compute)
+}
+
+// Hold lets a client wait with its message until Proceed. It is for
+// Listener.Downloaded, which then calls Stop. Nothing may happen before Proceed or
+// Cancel.
+func (c *Clients) Hold(t int) { c.devices[t].set(onHold, true) }
+
+// Proceed lets a client that was held compute, after SetWork and PrepareUplink. A drop
+// that these place before this instant happens now.
+func (c *Clients) Proceed(t int) {
+	d := &c.devices[t]
+	d.set(onHold, false)
+	if d.drops == downlink {
+		c.fail(t, DroppedOut)
+		return
+	}
+	c.compute(t)
 }
 
 // uploaded lets the server, or its hub, have the response of device t.

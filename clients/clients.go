@@ -170,7 +170,7 @@ type Clients struct {
 	hubs      *hubs    // nil: there are none
 
 	devices     []device
-	bytesDown   float64       // of the message of an attempt
+	bytesDown   float64       // of the message of an attempt; -1: there was none
 	downs       []float64     // the same by client, once they differ; nil before
 	due         []engine.Time // when the response to each attempt is expected; nil unless Setup.Due
 	done        []float64     // share of each client's phase that was over when it began to work on it last; nil when clients are always available
@@ -210,7 +210,7 @@ func New(s Setup, l Listener) (*Clients, error) {
 		return nil, err
 	}
 	l.ensureDefaults()
-	c := &Clients{setup: s, listener: l, drops: drops, devices: make([]device, n)}
+	c := &Clients{setup: s, listener: l, drops: drops, devices: make([]device, n), bytesDown: -1}
 	c.handler = c.handle
 	c.newDevices()
 	places := n // where events may be

@@ -52,6 +52,7 @@ const (
 	paused                         // its phase continues when it is available again
 	downlinkLost                   // the message of this attempt is lost
 	uplinkLost                     // the response of this attempt is lost
+	onHold                         // it has its message, and Proceed says what its work is
 )
 
 // device is the state of a client, flat and without pointers: there may be millions.
@@ -83,7 +84,7 @@ func (d *device) set(f flags, to bool) {
 
 // working reports whether the device is at a phase of work.
 func (d *device) working() bool {
-	return !d.is(paused) && (d.phase == downlink || d.phase == compute || d.phase == uplink)
+	return !d.is(paused|onHold) && (d.phase == downlink || d.phase == compute || d.phase == uplink)
 }
 
 // length returns how long the device's phase takes without interruption.

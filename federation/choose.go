@@ -5,9 +5,15 @@ import (
 	"slices"
 )
 
-// choose selects the clients that the round asks: all that do not still owe a
-// response, or those of the available ones that the selector chooses.
+// choose selects the clients that the round asks.
 func (f *Federation) choose() {
+	f.selectClients()
+	f.reports.ask(f.open.asked, f.round, f.clients.Now())
+}
+
+// selectClients selects clients for the round: all that do not still owe a response, or
+// those of the available ones that the selector chooses.
+func (f *Federation) selectClients() {
 	s, all := &f.selection, f.selector == nil
 	partial := len(f.open.late) > 0 || !all && f.clients.Unavailable() > 0
 	available := s.available[:0]
@@ -25,7 +31,6 @@ func (f *Federation) choose() {
 		f.open.asked = f.selector.Select(s)
 		f.checkSelected()
 	}
-	f.reports.ask(f.open.asked, f.round, f.clients.Now())
 }
 
 // checkSelected puts the selected clients in order, and panics when the selector has

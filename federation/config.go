@@ -49,6 +49,7 @@ type Config struct {
 	Retries      int     `toml:"retries" doc:"protocols \"deadline\" and \"first\": how often in a round the server asks a device again after a failed attempt, at the time its response was due"`
 	MinReports   int     `toml:"min_reports" doc:"fewest responses that a round needs; with fewer the server discards all"`
 	Late         string  `toml:"late" doc:"responses that are late: \"drop\" (the device stops its work) or \"keep\" (it continues, is not selected meanwhile, and the round in which it responds takes the response; the dual may then decrease, weak duality holds)"`
+	DetectS      float64 `toml:"detect_s" doc:"\"fedsim engine\": seconds until a driver learns that an attempt has failed. Rounds that a protocol plays, and \"fedsim run\", do not use it"`
 	ServerGFLOPS float64 `toml:"server_gflops" doc:"speed of the server in 1e9 FLOP/s; 0: server work takes no time"`
 
 	// ProtocolOptions is a pointer to the options struct of the protocol; nil without.
@@ -64,7 +65,7 @@ func (f *Config) Relative() bool { return f.Cost == Relative || f.Cost == Author
 func Defaults() Config {
 	return Config{
 		Protocol: WaitForAll, StepsLow: 0.1, StepsHigh: 1, Cost: Physical, Fraction: 1,
-		Window: 5, Fit: true, Selection: "uniform", Over: 1, Late: Drop,
+		Window: 5, Fit: true, Selection: "uniform", Over: 1, Late: Drop, DetectS: 60,
 	}
 }
 
@@ -102,6 +103,7 @@ func (f *Config) Validate(c *config.Checker) {
 	c.Require(f.Fraction > 0 && f.Fraction <= 1, "fraction", f.Fraction, "must be in (0, 1]")
 	c.Require(f.Clients == 0 || f.Fraction == 1, "fraction", f.Fraction, "must be 1 beside clients_per_round, which says the same")
 	f.validatePolicies(c)
+	c.Require(f.DetectS >= 0 && f.DetectS <= 1e9, "detect_s", f.DetectS, "must be in [0, 1e9] seconds")
 	c.Require(f.ServerGFLOPS >= 0 && f.ServerGFLOPS <= 1e12, "server_gflops", f.ServerGFLOPS, "must be in [0, 1e12]")
 }
 

@@ -54,7 +54,8 @@ type Setup struct {
 	Checkpoint func(*Federation) error
 	Resume     *state.Coder // the checkpoint that the run is resumed from; nil: none
 
-	anyDeadline bool // deadlines that no device can meet are accepted, to see that none does
+	anyDeadline bool     // deadlines that no device can meet are accepted, to see that none does
+	session     *Session // another program drives this run; nil: the plan does
 }
 
 // Size is the size of a problem, on which times depend.
@@ -193,7 +194,11 @@ func New(s Setup) (*Federation, error) {
 		watchdog: watchdog{ctx: context.Background()},
 		open:     Round{ended: true},
 	}
-	if f.clients, err = clients.New(f.clientsSetup(), f.listener()); err != nil {
+	listener := f.listener()
+	if s.session != nil {
+		listener = s.session.listener(f)
+	}
+	if f.clients, err = clients.New(f.clientsSetup(), listener); err != nil {
 		return nil, err
 	}
 	if f.protocol, err = s.Config.newProtocol(); err != nil {
@@ -449,6 +454,10 @@ func (f *Federation) serverWork(flops float64) {
 	until := f.clients.Now().Add(engine.FromSeconds(flops / speed))
 	if until == engine.Never {
 		f.stalled = beyond("the work of the server (federation.server_gflops)")
+		return
+	}
+	if s := f.setup.session; s != nil {
+		s.run(until)
 		return
 	}
 	f.clients.RunUntil(until)

@@ -36,6 +36,7 @@ const (
 	AttemptFailed                    // an attempt has ended without a response
 	UpdateTaken                      // the server takes the device's update
 	UpdateRefused                    // the server does not take the device's update
+	ResponseRead                     // the server has read a response that is no update
 	ClientDropped                    // the round counts the device as dropped
 	ResponseLate                     // the round counts the device's response as late
 	ThetaMeasured                    // Amount: theta of the device's local work, in rounds in which it is measured

@@ -28,6 +28,7 @@ func (f *Federation) runRound() results.Round {
 			}
 		}
 		f.clients.SetBytesDown(f.clients.MessageBytes(f.beginRound()))
+		f.choose()
 		f.openRound()
 	}
 	if !f.aborted() && !f.open.ended {
@@ -50,12 +51,19 @@ func (f *Federation) runRound() results.Round {
 			return results.Round{}
 		}
 	}
+	r := f.account()
+	r.Thetas = thetas
+	return r
+}
+
+// account ends the accounts of the round and returns its results without the
+// objective.
+func (f *Federation) account() results.Round {
 	traffic := f.clients.Take()
 	r := results.Round{
 		Outer: f.outer, Round: f.round + 1,
 		Participants: f.tally.taken, Dropped: f.tally.dropped, Late: f.tally.late,
 		FLOPs: traffic.FLOPs, BytesDown: traffic.BytesDown, BytesUp: traffic.BytesUp,
-		Thetas: thetas,
 	}
 	f.tally = tally{} // events between two rounds count for the second
 	batteries := f.clients.Batteries()
@@ -91,10 +99,9 @@ func (f *Federation) noneAvailable() bool {
 	return f.clients.Unavailable() == n && len(f.open.late) == 0
 }
 
-// openRound selects the devices of the round, prepares their attempts, does their local
-// work, and sends the server's message.
+// openRound prepares the attempts of the devices of the round, does their local work, and
+// sends the server's message.
 func (f *Federation) openRound() {
-	f.choose()
 	waits := f.traits.WaitsForAll
 	up := 0
 	for _, t := range f.open.asked {
@@ -135,6 +142,9 @@ func (f *Federation) openRound() {
 // prepare draws the downlink and the drop of device t in this round, and limits its
 // steps.
 func (f *Federation) prepare(t int) {
+	if s := f.setup.session; s != nil {
+		s.setBytesDown(t)
+	}
 	f.clients.PrepareDownlink(t, f.round, 0)
 	if f.limiter != nil {
 		f.budgets[t] = int32(min(max(0, f.limiter.Steps(&f.open, t)), unlimited))
@@ -171,6 +181,9 @@ func (f *Federation) solve(listed []int32) {
 		work := f.method.Solve(algorithms.Request{Device: t, Steps: steps, Worker: worker, Stream: f.stream(t)})
 		d.steps = int32(min(work.Steps, math.MaxInt32))
 		f.clients.SetWork(t, work.FLOPs, f.clients.MessageBytes(work.Values))
+		if s := f.setup.session; s != nil {
+			s.setWork(t)
+		}
 		if f.count.capped != nil {
 			f.count.capped[t] = work.Capped
 		}

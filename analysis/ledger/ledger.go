@@ -82,6 +82,8 @@ func (l *Ledger) Note(e federation.Entry) {
 	case federation.UpdateRefused:
 		row.Outcome = results.OutcomeRefused
 		a.response = false
+	case federation.ResponseRead:
+		a.response = false
 	case federation.ClientDropped:
 		row.Dropped++
 		a.why = e.Why

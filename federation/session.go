@@ -1,0 +1,324 @@
+package federation
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"fedsim/algorithms"
+	"fedsim/clients"
+	"fedsim/engine"
+	"fedsim/internal/parallel"
+	"fedsim/results"
+)
+
+// Session is a federation whose server is another program, the driver: it sends messages
+// to clients, waits in virtual time, and closes rounds. Protocols and selectors serve it
+// as policies: [Session.Round] and [Session.Select].
+//
+// Only Wait, Round and Advance move the clock, and Close if the server's work takes time.
+// A client is at one message at a time; further ones wait for their turn. Every message
+// ends once: with a response, a failure, its expiry, or Cancel. The driver learns of a
+// failure federation.detect_s after it.
+//
+// A call that returns an error has changed nothing. Errors are of type *SessionError. A
+// Session is for one goroutine.
+type Session struct {
+	f      *Federation
+	detect engine.Time
+	policy bool // the protocol has rounds, which Round can play
+
+	messages []errand // by place
+	free     []int32  // places
+	ids      map[int64]int32
+	at       []int32 // by device, the place of the message that it is at; -1: none
+	last     []int32 // by device, the place of the last message behind that one, or its own
+	open     int     // messages that have not ended
+	unsaid   int     // of those, the ones whose work is not known
+	said     []int32 // places of messages that have ended since the last Close
+	timers   []int32 // heap of places, by due
+	group    int     // messages of the open group of hubs that have not ended
+	dropped  []int32 // devices that messages of Send have marked as dropped
+
+	began    bool    // the open round has begun
+	played   bool    // by Round
+	playing  []int32 // places of messages of Round that have not ended, by device
+	selected []int32 // of Select, in the open round; nil: not called
+	taken    []int64 // by the open round of Round
+	answer   []int64 // by device, the id of its last response
+	order    []int32 // scratch: places
+	members  []int32 // scratch: clients of a group
+	reached  []int32 // scratch of Nodes
+
+	// Of the call that moves the clock:
+	out     []Notice
+	need    int         // ends that it waits for; below 1 it is over
+	any     bool        // of any message, not only of those named
+	stopped bool        // it is over
+	limit   engine.Time // until when the clients run at the moment
+	again   bool        // they were stopped since limit became earlier
+	asking  int         // clients that wait for Work
+	inRound bool        // it is Round
+
+	backlog []Notice // of Close, for the next call
+}
+
+// SessionSetup describes a session. Of its Setup, Problem, Coupling, Factory, Options,
+// Plan, Pool, Checkpoint and Resume have no use.
+type SessionSetup struct {
+	Setup
+	// StepFLOPs is the work of one step of the driver's method. Protocols that count
+	// steps and selectors that expect times depend on it. 0: not known.
+	StepFLOPs float64
+	// Context ends a call that lasts; nil: nothing does.
+	Context context.Context
+}
+
+// Message is what the driver sends to a client.
+type Message struct {
+	ID        int64 // chosen by the driver, not used before
+	Device    int
+	BytesDown float64
+	FLOPs     float64 // of the client's work
+	BytesUp   float64 // of its response
+	// Undecided: FLOPs and BytesUp come with Work, when the client has the message.
+	Undecided bool
+	// Expires is when the driver takes no response any more; 0 or engine.Never: it
+	// always does.
+	Expires engine.Time
+}
+
+// Notice tells the driver what has become of a message.
+type Notice struct {
+	ID     int64
+	Device int
+	At     engine.Time
+	Kind   NoticeKind
+	Why    clients.Reason // of a NoticeFailure
+}
+
+// NoticeKind is the kind of a notice.
+type NoticeKind uint8
+
+const (
+	NoticeResponse NoticeKind = iota // the response has arrived
+	NoticeFailure                    // there will be no response
+	NoticeExpired                    // the message has expired
+	NoticeWork                       // the client has the message and waits for Work
+)
+
+// String returns the kind in a word.
+func (k NoticeKind) String() string {
+	return [...]string{"response", "failure", "expired", "work"}[k]
+}
+
+// Refusal is a message that was not sent.
+type Refusal struct {
+	ID   int64
+	Why  clients.Reason // why the client is not available
+	Busy bool           // the client is at another message
+}
+
+// String returns the reason in words.
+func (r Refusal) String() string {
+	if r.Busy {
+		return "busy"
+	}
+	return r.Why.String()
+}
+
+// WaitEnd is why a wait is over.
+type WaitEnd uint8
+
+const (
+	EndedAll     WaitEnd = iota // all messages waited for have ended
+	EndedCount                  // as many as were asked for
+	EndedUntil                  // the time has come
+	EndedWork                   // a client waits for Work
+	EndedStalled                // nothing happens any more
+)
+
+// String returns the reason in a word.
+func (e WaitEnd) String() string { return [...]string{"all", "count", "until", "work", "stalled"}[e] }
+
+// SessionError is why a call was refused.
+type SessionError struct {
+	Code SessionCode
+	ID   int64 // of the message, if there is one
+	Text string
+}
+
+// SessionCode names the cause of an error.
+type SessionCode string
+
+const (
+	CodePast        SessionCode = "past"         // an instant before now
+	CodeUnknownID   SessionCode = "unknown-id"   // no message has the id, or a round has closed since it ended
+	CodeDuplicateID SessionCode = "duplicate-id" // another message has the id
+	CodeDevice      SessionCode = "device"       // there is no such client
+	CodeValue       SessionCode = "value"        // bytes or FLOPs that are negative or not finite
+	CodeRound       SessionCode = "round"        // not the open round, or one that was played
+	CodeOpenWork    SessionCode = "open-work"    // the work of a message is not known
+	CodePolicy      SessionCode = "policy"       // the protocol cannot play a round
+	CodeStalled     SessionCode = "stalled"      // the round can never end
+	CodeInterrupted SessionCode = "interrupted"  // by the context
+)
+
+func (e *SessionError) Error() string { return e.Text }
+
+func refuse(code SessionCode, id int64, format string, args ...any) error {
+	return &SessionError{code, id, fmt.Sprintf(format, args...)}
+}
+
+// errand is a message on its way.
+type errand struct {
+	Message
+	due    engine.Time // when the driver learns of its failure or its expiry; Never: there is no such time
+	timer  int32       // its place in the heap of timers; -1: it is not there
+	next   int32       // place of the message that waits behind it; -1: none
+	round  int32       // Federation.round when it was sent
+	state  errandState
+	why    clients.Reason // of a failure
+	found  bool           // due is when the driver learns of the failure
+	named  bool           // a Wait waits for it
+	train  bool           // it asks for an update
+	policy bool           // of Round
+	late   bool           // it was counted as late
+}
+
+type errandState uint8
+
+const (
+	queued    errandState = iota // behind another message to its device
+	underWay                     // the device is at it
+	asking                       // the device has it, and waits for Work
+	lapsed                       // it has failed, and the driver has not learned of it
+	responded                    // the response has arrived
+	over                         // it has ended otherwise
+)
+
+// ended reports whether the message has ended.
+func (m *errand) ended() bool { return m.state >= responded }
+
+// NewSession prepares a session. Its errors are those of [New].
+func NewSession(s SessionSetup) (*Session, error) {
+	n := s.Size.Devices
+	ses := &Session{limit: engine.Never,
+		detect: engine.FromSeconds(s.Config.DetectS), policy: !s.Config.Traits().Continuous,
+		ids: map[int64]int32{}, at: make([]int32, n), last: make([]int32, n), answer: make([]int64, n),
+	}
+	for t := range n {
+		ses.at[t] = -1
+	}
+	if !ses.policy { // the driver asks and takes as it likes
+		s.Config.Protocol = First
+	}
+	s.Setup.session, s.anyDeadline = ses, true
+	s.Pool = parallel.NewPool(1) // the bytes of messages are set one after the other
+	s.Plan = Plan{Outer: 1, EvalEvery: 1, Optimum: math.NaN()}
+	s.Problem, s.Coupling, s.Checkpoint, s.Resume, s.Options = nil, nil, nil, nil, nil
+	s.Factory = algorithms.Factory{
+		Name: "the driver", OneModel: true, OwnMetrics: true,
+		New: func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
+			return driven{s: ses, stepFLOPs: s.StepFLOPs}, nil
+		},
+	}
+	f, err := New(s.Setup)
+	if err != nil {
+		return nil, err
+	}
+	ses.f = f
+	if s.StepFLOPs == 0 { // nobody can count steps
+		f.limiter, f.budgets = nil, nil
+	}
+	if s.Context != nil {
+		f.watchdog.ctx = s.Context
+	}
+	for t := range n {
+		f.clients.SetNumber(t, -1)
+	}
+	f.clients.Begin()
+	return ses, nil
+}
+
+// Now returns the virtual time.
+func (s *Session) Now() engine.Time { return s.f.clients.Now() }
+
+// DetectAfter returns how long after a failure the driver learns of it.
+func (s *Session) DetectAfter() engine.Time { return s.detect }
+
+// Nodes returns the clients that are available, in ascending order, and the next instant
+// at which a trace or a charged battery may change that. The slice is valid until the
+// next call.
+func (s *Session) Nodes() (available []int32, next engine.Time) {
+	c, now := s.f.clients, s.Now()
+	s.reached, next = s.reached[:0], engine.Never
+	for t := range s.at {
+		if c.Available(t) {
+			s.reached = append(s.reached, int32(t))
+		}
+		if a := s.f.setup.Availability; a != nil {
+			_, until := a.Available(t, now)
+			next = min(next, until)
+		}
+		if empty, charged := c.Depleted(t); empty && charged {
+			at, _ := c.Batteries().RestoreAt(t)
+			next = min(next, at)
+		}
+	}
+	return s.reached, next
+}
+
+// Select returns the clients that the scenario asks in the open round, by its selection,
+// in ascending order. It asks nobody. The slice is valid until Round or the next Select.
+func (s *Session) Select(round int) ([]int32, error) {
+	if err := s.checkRound(round); err != nil {
+		return nil, err
+	}
+	if s.selected == nil {
+		s.f.selectClients()
+		s.selected = append([]int32{}, s.f.open.asked...)
+	}
+	return s.selected, nil
+}
+
+// checkRound refuses a round that is not open.
+func (s *Session) checkRound(round int) error {
+	if open := s.f.round + 1; round != open {
+		return refuse(CodeRound, 0, "round %d: round %d is open", round, open)
+	}
+	return nil
+}
+
+// begin begins the open round, unless it has begun.
+func (s *Session) begin() {
+	if !s.began {
+		s.began = true
+		s.f.open.began = s.Now()
+		s.f.note(RoundStarted, engine.Server, 0)
+	}
+}
+
+// Finish ends the session.
+func (s *Session) Finish() *Outcome {
+	s.f.clients.CutSpans()
+	clock := s.f.clients.Clock()
+	return &Outcome{Status: results.Done, EventHash: clock.Digest(), Events: clock.Fired()}
+}
+
+// driven is the method of a session: the driver knows it.
+type driven struct {
+	s         *Session
+	stepFLOPs float64
+}
+
+var _ algorithms.Reporter = driven{}
+
+func (d driven) StepFLOPs() float64                       { return d.stepFLOPs }
+func (d driven) Begin() int                               { return 0 }
+func (d driven) Solve(algorithms.Request) algorithms.Work { return algorithms.Work{} }
+func (d driven) Commit(t int)                             { d.s.take(t) }
+func (d driven) Discard(int)                              {}
+func (d driven) End() float64                             { return 0 }
+func (d driven) Metrics() algorithms.Metrics              { return algorithms.Unknown() }
+func (d driven) Hash() uint64                             { return 0 }

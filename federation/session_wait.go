@@ -1,0 +1,361 @@
+package federation
+
+import (
+	"math"
+
+	"fedsim/clients"
+	"fedsim/engine"
+)
+
+// Wait lets virtual time pass until so many of the messages named have ended, those that
+// ended before included, and returns what happened, appended to into: notices of all
+// messages, in the order of time. A count of 0 stands for all. Without ids it waits for
+// those that have not ended. It ends at an instant (engine.Never: at none), and as soon as
+// a client waits for Work.
+func (s *Session) Wait(ids []int64, count int, until engine.Time, into []Notice) ([]Notice, WaitEnd, error) {
+	for _, id := range ids {
+		if _, err := s.place(id); err != nil {
+			return into, 0, err
+		}
+	}
+	if err := s.checkUntil(until); err != nil {
+		return into, 0, err
+	}
+	waits := s.name(ids)
+	s.any = ids == nil
+	s.need = waits
+	if count > 0 {
+		ended := len(ids) - waits
+		if s.any {
+			waits += len(s.backlog)
+			ended = len(s.backlog)
+		}
+		s.need = min(count-ended, waits)
+	}
+	if s.need > 0 && s.asking > 0 {
+		s.unname(ids)
+		return into, 0, refuse(CodeOpenWork, 0, "%d clients wait for the work of their messages", s.asking)
+	}
+	s.takeBacklog(into)
+	if s.need > 0 {
+		s.begin()
+		s.run(until)
+	}
+	end := EndedUntil
+	switch {
+	case s.asking > 0:
+		end = EndedWork
+	case s.need <= 0 && s.left(ids) == 0:
+		end = EndedAll
+	case s.need <= 0:
+		end = EndedCount
+	case until == engine.Never:
+		end = EndedStalled
+	}
+	s.unname(ids)
+	return s.giveOut(end)
+}
+
+// name marks the messages that a Wait names and have not ended, and returns how many.
+func (s *Session) name(ids []int64) (waits int) {
+	if ids == nil {
+		return s.open
+	}
+	for _, id := range ids {
+		if m := &s.messages[s.ids[id]]; !m.ended() && !m.named {
+			m.named = true
+			waits++
+		}
+	}
+	return waits
+}
+
+// unname takes the marks away.
+func (s *Session) unname(ids []int64) {
+	s.any = false
+	for _, id := range ids {
+		s.messages[s.ids[id]].named = false
+	}
+}
+
+// left returns how many of the messages that a Wait names have not ended.
+func (s *Session) left(ids []int64) (left int) {
+	if ids == nil {
+		return s.open
+	}
+	for _, id := range ids {
+		if s.messages[s.ids[id]].named {
+			left++
+		}
+	}
+	return left
+}
+
+// Advance lets virtual time pass until an instant, or until a client waits for Work. It
+// returns what happened like Wait.
+func (s *Session) Advance(until engine.Time, into []Notice) ([]Notice, WaitEnd, error) {
+	if err := s.checkUntil(until); err != nil {
+		return into, 0, err
+	}
+	if s.asking > 0 {
+		return into, 0, refuse(CodeOpenWork, 0, "%d clients wait for the work of their messages", s.asking)
+	}
+	s.takeBacklog(into)
+	s.need = math.MaxInt
+	s.begin()
+	s.run(until)
+	end := EndedUntil
+	switch {
+	case s.asking > 0:
+		end = EndedWork
+	case until == engine.Never:
+		end = EndedStalled
+	}
+	return s.giveOut(end)
+}
+
+// checkUntil refuses an instant that has passed.
+func (s *Session) checkUntil(until engine.Time) error {
+	if now := s.Now(); until < now {
+		return refuse(CodePast, 0, "until %d ns: the clock is at %d ns", int64(until), int64(now))
+	}
+	return nil
+}
+
+// takeBacklog begins the notices of a call with those that the driver does not have.
+func (s *Session) takeBacklog(into []Notice) {
+	s.out = append(into, s.backlog...)
+	s.backlog = s.backlog[:0]
+}
+
+// giveOut returns the notices of a call.
+func (s *Session) giveOut(end WaitEnd) ([]Notice, WaitEnd, error) {
+	out := s.out
+	s.out = nil
+	return out, end, s.aborted()
+}
+
+// aborted returns why the session cannot continue; nil when it can.
+func (s *Session) aborted() error {
+	switch {
+	case s.f.stalled != "":
+		return refuse(CodeStalled, 0, "%s", s.f.stalled)
+	case s.f.aborted():
+		return refuse(CodeInterrupted, 0, "interrupted in round %d", s.f.round+1)
+	default:
+		return nil
+	}
+}
+
+// run lets virtual time pass until an instant, or until the call is over.
+func (s *Session) run(until engine.Time) {
+	c := s.f.clients
+	s.stopped = false
+	for {
+		s.again, s.limit = false, min(until, s.firstDue())
+		c.RunUntil(s.limit)
+		switch {
+		case s.isOver():
+		case s.again:
+			continue
+		case s.firstDue() <= s.Now():
+			for !s.stopped && s.firstDue() <= s.Now() {
+				s.timeout(s.timers[0])
+			}
+			c.Flush()
+			if !s.isOver() {
+				continue
+			}
+		}
+		s.limit = engine.Never
+		return
+	}
+}
+
+// isOver reports whether the call that moves the clock is over before its time.
+func (s *Session) isOver() bool {
+	return s.stopped || s.f.aborted() || s.inRound && s.f.open.ended
+}
+
+// stop ends the call that moves the clock.
+func (s *Session) stop() {
+	s.stopped = true
+	s.f.clients.Stop()
+}
+
+// timeout tells the driver of a failure, or that a message has expired.
+func (s *Session) timeout(place int32) {
+	m := &s.messages[place]
+	if m.found {
+		s.tell(m, NoticeFailure)
+	} else {
+		s.tell(m, NoticeExpired)
+		s.abandon(m)
+	}
+	s.end(place, over)
+}
+
+// tell notifies the driver.
+func (s *Session) tell(m *errand, kind NoticeKind) {
+	n := Notice{ID: m.ID, Device: m.Device, At: s.Now(), Kind: kind}
+	if kind == NoticeFailure {
+		n.Why = m.why
+	}
+	s.out = append(s.out, n)
+}
+
+// end ends a message, and starts the next one to its device.
+func (s *Session) end(place int32, state errandState) {
+	m := &s.messages[place]
+	s.decide(m)
+	s.stopTimer(place)
+	if s.group > 0 && m.state != queued {
+		s.group--
+	}
+	m.state = state
+	s.open--
+	s.said = append(s.said, place)
+	if s.any || m.named {
+		m.named = false
+		if s.need--; s.need == 0 {
+			s.stop()
+		}
+	}
+	t := m.Device
+	if s.at[t] != place { // its turn has not come
+		before := s.at[t]
+		for s.messages[before].next != place {
+			before = s.messages[before].next
+		}
+		s.messages[before].next = m.next
+		if m.next < 0 {
+			s.last[t] = before
+		}
+		return
+	}
+	s.f.clients.Release(t)
+	if s.at[t] = m.next; m.next >= 0 {
+		s.start(m.next)
+	}
+}
+
+// lapse hears that the attempt of a message to device t has failed. The driver learns of
+// it later.
+func (s *Session) lapse(t int, why clients.Reason) {
+	place := s.at[t]
+	m := &s.messages[place]
+	m.state, m.why = lapsed, why
+	s.drop(m, why)
+	s.f.clients.StopWaiting(t)
+	s.detectAt(place)
+}
+
+// lapseLate hears that a message whose late response the protocol would take has failed
+// between two rounds.
+func (s *Session) lapseLate(t int) {
+	if !s.inRound {
+		s.messages[s.at[t]].state = lapsed
+		s.detectAt(s.at[t])
+	}
+}
+
+// detectAt sets the timer at which the driver learns of a failure that happens now.
+func (s *Session) detectAt(place int32) {
+	m := &s.messages[place]
+	if at := s.Now().Add(s.detect); at != engine.Never && (m.Expires == 0 || at <= m.Expires) {
+		m.found = true
+		s.setTimer(place, at)
+	}
+}
+
+// listener returns the session's reactions to clients. Those that the protocol has asked
+// are the federation's.
+func (s *Session) listener(f *Federation) clients.Listener {
+	l := f.listener()
+	asked := func(t int) bool { return t >= 0 && f.devices[t].chosen }
+	return clients.Listener{
+		Downloaded: func(t int) bool {
+			if asked(t) {
+				return f.downloaded(t)
+			}
+			s.downloaded(t)
+			return true
+		},
+		Responded: func(t int) {
+			place := s.at[t]
+			m := &s.messages[place]
+			if asked(t) {
+				f.responded(t)
+			} else {
+				f.note(ResponseArrived, t, 0)
+				if m.train {
+					f.reports.respond(t, s.Now())
+				}
+			}
+			s.answer[t] = m.ID
+			s.tell(m, NoticeResponse)
+			s.end(place, responded)
+		},
+		Failed: func(t int, why clients.Reason) {
+			if asked(t) {
+				s.messages[s.at[t]].why = why
+				f.failed(t, why)
+				if why == clients.BatteryDepleted || !f.asksAgain(f.clients.Try(t)) {
+					s.lapseLate(t)
+				}
+			} else {
+				s.lapse(t, why)
+			}
+		},
+		Available: func(t int) {
+			if asked(t) {
+				f.available(t)
+			}
+		},
+		Depleted: func(t int, pending bool) {
+			if asked(t) {
+				f.depleted(t, pending)
+			}
+		},
+		Recharged: func(t int) {
+			if asked(t) {
+				f.recharged(t)
+			}
+		},
+		Timer: func(t int) { // the federation sets all of them
+			f.timeout(t)
+			if t >= 0 && s.at[t] >= 0 && !f.clients.AtWork(t) {
+				s.lapseLate(t)
+			}
+		},
+		Repeat: func(hub, n int) bool {
+			if s.played {
+				return f.repeat(hub, n)
+			}
+			return n < mostAttempts && f.asksAgain(n-1)
+		},
+		Unreached: func(t int, why clients.Reason) {
+			if asked(t) {
+				s.messages[s.at[t]].why = why
+				f.unreached(t, why)
+			} else {
+				s.lapse(t, why)
+			}
+		},
+		Watch: l.Watch,
+	}
+}
+
+// downloaded lets device t wait for Work when its message, which was not lost, leaves that
+// open.
+func (s *Session) downloaded(t int) {
+	m := &s.messages[s.at[t]]
+	if !m.Undecided || s.f.clients.State(t).DownlinkLost {
+		return
+	}
+	m.state = asking
+	s.asking++
+	s.f.clients.Hold(t)
+	s.tell(m, NoticeWork)
+	s.stop()
+}
