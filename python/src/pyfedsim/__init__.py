@@ -18,6 +18,8 @@ from pyfedsim.errors import (
     Stalled,
     UsageError,
 )
+from pyfedsim.learner import Learner, Metric, Update, serve
+from pyfedsim.runs import Figure, Run, run, sweep
 
 __all__ = [
     "BinaryNotFoundError",
@@ -26,10 +28,18 @@ __all__ = [
     "EngineError",
     "ExternalError",
     "FedsimError",
+    "Figure",
     "Interrupted",
+    "Learner",
+    "Metric",
     "Problem",
+    "Run",
     "RunError",
     "ScenarioError",
     "Stalled",
+    "Update",
     "UsageError",
+    "run",
+    "serve",
+    "sweep",
 ]

@@ -46,7 +46,14 @@ def as_file(scenario: Scenario) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="pyfedsim-") as folder:
         path = Path(folder) / f"{name}.toml"
         path.write_text(text, encoding="utf-8")
-        yield str(path)
+        try:
+            yield str(path)
+        except ScenarioError as error:
+            # The places are those of the temporary file.
+            problems = [
+                Problem(p.text, key=p.key) if p.file == str(path) else p for p in error.problems
+            ]
+            raise ScenarioError(problems) from None
 
 
 def arguments(settings: Mapping[str, Value] | None) -> list[str]:

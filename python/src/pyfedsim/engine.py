@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 
 from pyfedsim import _binary
 from pyfedsim._scenario import arguments, as_file
-from pyfedsim.errors import EngineClosedError, EngineError, error_of_exit
+from pyfedsim.errors import (
+    EXIT_USAGE,
+    EngineClosedError,
+    EngineError,
+    ScenarioError,
+    UsageError,
+    error_of_exit,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -100,7 +107,10 @@ class Metric(TypedDict):
 
 
 class MetricValue(TypedDict):
-    """The value of a metric of the whole model."""
+    """The value of a metric of the whole model.
+
+    ``better`` and ``unit`` declare a metric that ``hello`` did not declare.
+    """
 
     split: str
     name: str
@@ -121,10 +131,10 @@ class ClientMetric(TypedDict):
 
 
 class NodesResponse(TypedDict):
-    """Ranges of the devices that are available now, and when that changes next."""
+    """Ranges of available devices, both ends included, and when that changes next."""
 
     now_ns: int
-    available: list[Any]
+    available: list[tuple[int, int]]  # lists of two in JSON
     next_change_ns: int | None
 
 
@@ -195,14 +205,18 @@ class Engine:
     force
         Overwrite an existing run.
     resume
-        Resume the run in ``out``: the driver repeats its operations, and the engine
-        compares them with those of the checkpoint.
+        Resume the run in ``out``, or start it if there is none. The driver repeats its
+        operations from the first, and the engine compares them with the recorded ones.
     checkpoint_s
         Minimum seconds between checkpoints; 0: none; None: the default of fedsim.
-    driver
-        Name and version of the driver, for the results.
+    step_flops
+        FLOPs of one step of the method, for policies that limit work by them; None:
+        not known.
     notes
-        More about the driver, for the manifest; stable over a resume.
+        More about the driver, for the manifest, such as versions of libraries; the same
+        over a resume.
+    driver
+        Name of the driver, for the manifest.
     stderr
         Whether lines that the engine writes for people go to :data:`sys.stderr`.
 
@@ -235,8 +249,9 @@ class Engine:
         force: bool = False,
         resume: bool = False,
         checkpoint_s: float | None = None,
-        driver: str = "pyfedsim",
+        step_flops: float | None = None,
         notes: Mapping[str, str] | None = None,
+        driver: str = "pyfedsim",
         stderr: bool = True,
     ) -> None:
         self.now_ns = 0
@@ -244,20 +259,21 @@ class Engine:
         self._owner = os.getpid()
         self._tail: deque[str] = deque(maxlen=_STDERR_LINES)
         self._ended: BaseException | None = None
-        self._file = as_file(scenario)
-        path = self._file.__enter__()
-        command = [str(_binary.find()), "engine", path, *arguments(set)]
+        command = ["engine", *arguments(set)]
+        if resume and out is None:
+            raise UsageError("resume=True: needs out, the run directory")
         if out is not None:
-            command += ["--out", os.fspath(out)]
+            command += ["--resume" if resume else "--out", os.fspath(out)]
         if force:
             command.append("--force")
-        if resume:
-            command.append("--resume")
         if checkpoint_s is not None:
             command += ["--checkpoint", str(checkpoint_s)]
+        program = _binary.find()
+        self._file = as_file(scenario)
+        command.insert(1, self._file.__enter__())
         # An own session: an interrupt from the terminal reaches this program alone.
         self._process = subprocess.Popen(
-            command,
+            [program, *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -269,21 +285,26 @@ class Engine:
         self._stdout = self._process.stdout
         self._relay = threading.Thread(target=self._pass_on, args=(stderr,), daemon=True)
         self._relay.start()
+        request: dict[str, Any] = {
+            "op": "hello",
+            "v": [VERSION],
+            "driver": driver,
+            "method": method,
+            "seed": seed,
+            "metrics": list(metrics),
+        }
+        if step_flops is not None:
+            request["step_flops"] = step_flops
+        if notes is not None:
+            request["notes"] = dict(notes)
         try:
-            self.hello = self._ask(
-                {
-                    "op": "hello",
-                    "v": [VERSION],
-                    "driver": driver,
-                    "method": method,
-                    "seed": seed,
-                    "metrics": list(metrics),
-                    **({"notes": dict(notes)} if notes else {}),
-                }
-            )
-        except BaseException:
+            self.hello = self._ask(request)
+        except BaseException as error:
             self.close()
-            raise
+            problem = self._scenario_error(error)
+            if problem is None:
+                raise
+            raise problem from error
         self.devices = self.hello["devices"]
         self.features = frozenset(self.hello.get("features", ()))
 
@@ -482,6 +503,13 @@ class Engine:
         if fatal:
             self._ended = refusal
         return refusal
+
+    def _scenario_error(self, error: BaseException) -> ScenarioError | None:
+        """Return the error with place of a scenario that the engine refused, or None."""
+        if not isinstance(error, EngineError) or error.code != "scenario":
+            return None
+        found = error_of_exit(EXIT_USAGE, "\n".join(self._tail))
+        return found if isinstance(found, ScenarioError) else None
 
     def _why_ended(self) -> Exception:
         """Return the error of a program that ended by itself."""

@@ -1,0 +1,417 @@
+"""Run scenarios, and read their results."""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import json
+import os
+import sys
+import tempfile
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyfedsim import _process, _tables
+from pyfedsim._progress import Display
+from pyfedsim._scenario import arguments, as_file
+from pyfedsim.errors import FedsimError, Interrupted, UsageError, error_of_exit
+from pyfedsim.learner import command
+from pyfedsim.learner._load import split
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from pyfedsim._scenario import Scenario, Value
+    from pyfedsim._tables import Library
+
+__all__ = ["Figure", "Run", "run", "sweep"]
+
+# A DataFrame of pandas or polars, or a structured array of NumPy.
+Table = Any
+
+
+def run(
+    scenario: Scenario,
+    *,
+    set: Mapping[str, Value] | None = None,  # noqa: A002 - as in fedsim --set
+    learner: object = None,
+    out: str | os.PathLike[str] | None = None,
+    seed: int | None = None,
+    workers: int | None = None,
+    progress: bool | Callable[[dict[str, Any]], None] = True,
+    figures: bool = True,
+    force: bool = False,
+    resume: bool = False,
+    checkpoint_s: float | None = None,
+    allow_external: bool = False,
+) -> Run:
+    """Run a scenario and return its results.
+
+    An interrupt (Ctrl-C, or of the kernel of a notebook) ends each run after its round,
+    saves a checkpoint and raises KeyboardInterrupt; a second one does not wait. Call
+    again with ``out`` and ``resume=True`` to continue: the results are those of an
+    uninterrupted run.
+
+    Parameters
+    ----------
+    scenario
+        Path of a scenario (``*.toml``), name of a shipped scenario, or the content of a
+        scenario as a dictionary. Relative paths of data in a dictionary are relative to
+        the working directory.
+    set
+        Settings that override keys of the scenario, as in
+        ``{"network.profile": "3g", "run.seeds": [1, 2]}``.
+    learner
+        A learner that becomes another method of the scenario: a class derived from
+        :class:`pyfedsim.Learner` in a file, ``"module:Class"`` or ``"file.py:Class"``, or
+        a dictionary of several by name. fedsim starts it as a program of its own.
+    out
+        Run directory; None: ``runs/<name of the scenario>``.
+    seed
+        Run with this one seed.
+    workers
+        Number of cores to use; None: all. The results are the same.
+    progress
+        Whether to show progress; or a function that gets each line of progress as a
+        dictionary (docs/json.md).
+    figures
+        Whether to draw the figures of the scenario.
+    force
+        Overwrite an existing run in ``out``.
+    resume
+        Continue the interrupted or killed run in ``out``, or start it if there is none.
+    checkpoint_s
+        Minimum seconds between checkpoints; 0: none; None: the default of fedsim.
+    allow_external
+        Allow a scenario to start the programs that it names. ``learner`` implies it.
+
+    Raises
+    ------
+    ScenarioError
+        The scenario or a setting is wrong; the error has file, line, column and key.
+    UsageError
+        The arguments are wrong, or ``out`` holds a run already.
+    Stalled
+        In some run no device can act again; the results are complete.
+    Interrupted
+        Another program interrupted fedsim.
+    RunError
+        The run failed.
+    """
+    if resume and out is None:
+        raise UsageError("resume=True: needs out, the run directory")
+    options = _given(
+        {
+            "--resume" if resume else "--out": None if out is None else os.fspath(out),
+            "--seed": seed,
+            "--workers": workers,
+            "--checkpoint": checkpoint_s,
+            "--force": force,
+            "--no-figures": not figures,
+            "--allow-external": allow_external or learner is not None,
+        }
+    )
+    options += arguments(set)
+    if learner is not None:
+        options += arguments(_methods(learner))
+    with as_file(scenario) as path, contextlib.ExitStack() as stack:
+        update, text = _shown(progress, stack)
+        line = ["run", path, "--json", "--progress=json", *options]
+        result = _process.watch(line, update, text)
+        return _outcome(*result, None if out is None else os.fspath(out))
+
+
+def _given(flags: Mapping[str, object]) -> list[str]:
+    """Return the arguments of flags with a value; a flag of value True has none."""
+    return [
+        flag if value is True else f"{flag}={value}"
+        for flag, value in flags.items()
+        if value is not None and value is not False
+    ]
+
+
+def _shown(
+    progress: bool | Callable[[dict[str, Any]], None], stack: contextlib.ExitStack
+) -> tuple[Callable[[dict[str, Any]], None], Callable[[str], None]]:
+    """Return the functions that get lines of progress and other lines."""
+    if callable(progress):
+        return progress, Display().text
+    if not progress:
+        return _ignore, _ignore
+    display = stack.enter_context(Display())
+    return display.update, display.text
+
+
+def sweep(
+    scenario: Scenario,
+    axes: Mapping[str, Iterable[Value]],
+    **options: Any,
+) -> Run:
+    """Run a scenario for every combination of values of some keys.
+
+    Parameters
+    ----------
+    scenario
+        As in :func:`run`.
+    axes
+        The values of each key, as in ``{"network.profile": ["3g", "lte"]}``. Each key
+        is a column of the tables.
+    **options
+        The keyword arguments of :func:`run`.
+    """
+    if not axes:
+        raise UsageError("axes: must have at least one key")
+    settings = dict(options.pop("set", None) or {})
+    for key, values in axes.items():
+        if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+            raise UsageError(f"axes[{key!r}] = {values!r}: must be a list of values")
+        settings[f'sweep."{key}"'] = list(values)
+    return run(scenario, set=settings, **options)
+
+
+def _ignore(line: object) -> None:
+    """Ignore a line."""
+
+
+def _methods(learner: object) -> dict[str, Value]:
+    """Return the settings that add learners as methods."""
+    main = getattr(sys.modules.get("__main__"), "__spec__", None)
+    if main is not None and main.name.startswith("pyfedsim.learner"):
+        raise UsageError(
+            "run(learner=...) was called while fedsim loads the learner: "
+            'call it under "if __name__ == "__main__":"'
+        )
+    named = learner if isinstance(learner, dict) else {_name(learner): learner}
+    settings: dict[str, Value] = {}
+    for name, one in named.items():
+        settings[f"methods.{name}.algorithm"] = "external"
+        settings[f"methods.{name}.command"] = command(one)
+    return settings
+
+
+def _name(learner: object) -> str:
+    """Return the name of the method of a learner: that of its class, module or file."""
+    if isinstance(learner, type):
+        return learner.__name__.lower()
+    source, _, wanted = split(str(learner))
+    return (wanted or Path(source).name.removesuffix(".py").rpartition(".")[2]).lower()
+
+
+def _outcome(status: int, output: str, errors: str, interrupted: bool, out: str | None) -> Run:
+    """Return the run that a command made, or raise its error."""
+    directory = json.loads(output)["directory"] if output.strip() else out
+    if status == 0 and directory is not None and not interrupted:
+        return Run(directory)
+    error = error_of_exit(status, errors, directory) if status else None
+    if interrupted and (error is None or isinstance(error, Interrupted)):
+        raise KeyboardInterrupt(str(error) if error else f"results: {directory}")
+    if error is None:
+        raise FedsimError("fedsim ended without a result")
+    raise error
+
+
+class Figure:
+    """A figure of a run. Notebooks display it.
+
+    Attributes
+    ----------
+    name
+        Name of the file without its extension.
+    svg, png
+        The content in both formats.
+    """
+
+    def __init__(self, name: str, svg: bytes, png: bytes) -> None:
+        self.name = name
+        self.svg = svg
+        self.png = png
+
+    def __repr__(self) -> str:
+        """Return the name."""
+        return f"Figure({self.name!r})"
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the figure to a file that ends in .svg or .png, and return its path."""
+        path = Path(path)
+        content = {".svg": self.svg, ".png": self.png}.get(path.suffix)
+        if content is None:
+            raise UsageError(f"{path}: must end in .svg or .png")
+        path.write_bytes(content)
+        return path
+
+    def _repr_svg_(self) -> str:
+        """Return the SVG element, for notebooks."""
+        text = self.svg.decode()
+        return text[text.index("<svg") :]
+
+
+class Run:
+    """The results of a run: a run directory.
+
+    The tables are DataFrames of pandas if it is installed, otherwise of polars,
+    otherwise structured arrays of NumPy; :meth:`table` lets you choose.
+    docs/reading.md describes their columns.
+
+    Parameters
+    ----------
+    directory
+        A run directory, of this program or of ``fedsim run``.
+
+    Attributes
+    ----------
+    directory
+        Its path.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        self.directory = Path(directory)
+        if not (self.directory / "manifest.json").is_file():
+            raise FedsimError(
+                f"{self.directory}: is no complete run directory: it has no manifest.json"
+            )
+
+    def __repr__(self) -> str:
+        """Return how to open the run again."""
+        return f"Run({str(self.directory)!r})"
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """Versions, settings, hashes and the list of runs."""
+        text = (self.directory / "manifest.json").read_text(encoding="utf-8")
+        manifest: dict[str, Any] = json.loads(text)
+        return manifest
+
+    @property
+    def scenario(self) -> str:
+        """The scenario with all settings, as TOML."""
+        return (self.directory / "scenario.toml").read_text(encoding="utf-8")
+
+    @cached_property
+    def rounds(self) -> Table:
+        """One row for each run and round."""
+        return self.table("rounds")
+
+    @cached_property
+    def runs(self) -> Table:
+        """One row for each run: its end, totals, and the cost of each target."""
+        return self.table("runs")
+
+    @cached_property
+    def devices(self) -> Table:
+        """One row for each run, round and device; needs ``run.devices=true``."""
+        return self.table("devices")
+
+    @cached_property
+    def metrics(self) -> Table:
+        """One row for each value of a named metric of the whole model."""
+        return self.table("metrics")
+
+    @cached_property
+    def clients(self) -> Table:
+        """One row for each value of a named metric of a client."""
+        return self.table("clients")
+
+    def table(self, name: str, library: Library | None = None) -> Table:
+        """Read a table.
+
+        Parameters
+        ----------
+        name
+            ``rounds``, ``runs``, ``devices``, ``metrics`` or ``clients``.
+        library
+            ``pandas``, ``polars`` or ``numpy``; None: the first of these that is
+            installed.
+
+        Raises
+        ------
+        FedsimError
+            If the run has no such table, or the library is not installed.
+        """
+        library = _tables.choose(library)
+        path = self.directory / f"{name}.csv"
+        if path.is_file():
+            return _tables.read_csv(path, library)
+        with tempfile.TemporaryDirectory(prefix="pyfedsim-") as folder:
+            copy = Path(folder) / f"{name}.csv"
+            _process.call(
+                ["results", "export", self.directory, "--table", name, "--format=csv", "-o", copy]
+            )
+            return _tables.read_csv(copy, library)
+
+    @property
+    def figures(self) -> list[str]:
+        """Names of the figures, without extension."""
+        names = [Path(name).stem for name in self.manifest.get("figures") or []]
+        return list(dict.fromkeys(names))
+
+    def figure(
+        self, name: str | None = None, *, x: str | None = None, y: str | None = None
+    ) -> Figure:
+        """Return a figure of the run.
+
+        Parameters
+        ----------
+        name
+            One of :attr:`figures`; None: the first.
+        x, y
+            Quantities of the axes, such as ``time_s``, ``energy_j``, ``test_error`` or
+            ``test_accuracy``; None: those of the scenario. With one of them, or without
+            a figure in the directory, fedsim draws the figure now.
+        """
+        drawn = self.directory / "figures"
+        if self.figures and x is None and y is None:
+            return _figure(drawn, self._named(name, self.figures))
+        axes = [f"--{key}={value}" for key, value in (("x", x), ("y", y)) if value is not None]
+        with tempfile.TemporaryDirectory(prefix="pyfedsim-") as folder:
+            _process.call(["plot", self.directory, "--out", folder, *axes])
+            names = sorted(path.stem for path in Path(folder).glob("*.svg"))
+            if name is None and self.figures:
+                name = self.figures[0]
+            return _figure(Path(folder), self._named(name, names))
+
+    def _named(self, name: str | None, names: list[str]) -> str:
+        if not names:
+            raise FedsimError(f"{self.directory}: has no figure")
+        if name is None:
+            return names[0]
+        if name not in names:
+            raise FedsimError(f"{self.directory}: no figure {name}: there are {', '.join(names)}")
+        return name
+
+    def report(self, path: str | os.PathLike[str] | None = None) -> Path:
+        """Write the HTML report and return its path; None: ``report.html`` in the run directory."""
+        target = self.directory / "report.html" if path is None else Path(path)
+        _process.call(["report", self.directory, "--out", target])
+        return target
+
+    def explain(self, run: str | None = None) -> str:
+        """Return what took the time of a run, as text; needs ``run.devices=true``.
+
+        Parameters
+        ----------
+        run
+            Id of the run, from the table ``runs``; None: the first.
+        """
+        return _process.call(["explain", self.directory, *([] if run is None else ["--run", run])])
+
+    def summary(self) -> str:
+        """Return settings, results and files as text."""
+        return _process.call(["results", "show", self.directory])
+
+    def _repr_html_(self) -> str:
+        """Return the figures and the summary, for notebooks; without scripts."""
+        parts = [f"<div><p><code>{html.escape(str(self.directory))}</code></p>"]
+        with contextlib.suppress(FedsimError):  # a run without figures shows its summary
+            names = self.figures or [self.figure().name]
+            parts += [self.figure(name)._repr_svg_() for name in names]
+        parts.append(
+            f"<details><summary>results</summary><pre>{html.escape(self.summary())}</pre></details></div>"
+        )
+        return "\n".join(parts)
+
+
+def _figure(folder: Path, name: str) -> Figure:
+    return Figure(
+        name, (folder / f"{name}.svg").read_bytes(), (folder / f"{name}.png").read_bytes()
+    )

@@ -1,0 +1,366 @@
+from __future__ import annotations
+
+import importlib.util
+import io
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyfedsim
+from pyfedsim import _tables, runs
+from pyfedsim._progress import Display, describe
+from pyfedsim._scenario import dumps
+from pyfedsim._tables import LIBRARIES
+
+pytestmark = pytest.mark.usefixtures("fedsim")
+
+SCENARIO: dict[str, Any] = {
+    "name": "small",
+    "data": {"synthetic": {"tasks": 4, "features": 5}},
+    "devices": {"spread": "log-normal", "spread_width": 1.0},
+    "faults": {"drop_probability": 0.1},
+    "run": {"rounds": 5, "seeds": [1, 2], "devices": True},
+    "methods": {"mocha": {"label": "MOCHA"}, "cocoa": {"label": "CoCoA"}},
+}
+
+
+@pytest.fixture(scope="session")
+def made(fedsim: Path, tmp_path_factory: pytest.TempPathFactory) -> pyfedsim.Run:
+    return pyfedsim.run(SCENARIO, out=tmp_path_factory.mktemp("runs") / "small", progress=False)
+
+
+def test_tables(made: pyfedsim.Run) -> None:
+    """All libraries read the same numbers."""
+    for name, rows in (("rounds", 24), ("runs", 4), ("devices", 80)):
+        table = made.table(name, "numpy")
+        assert table.shape == (rows,)
+        assert table["seed"].dtype == np.int64
+        assert table["run"].dtype.kind == "U"
+        for library in LIBRARIES[:2]:
+            if importlib.util.find_spec(library) is None:
+                continue
+            other = made.table(name, library)
+            assert list(other.columns) == list(table.dtype.names)
+            for column in table.dtype.names:
+                values = np.asarray(other[column])
+                if table[column].dtype.kind == "U":
+                    assert [v if isinstance(v, str) else "" for v in values] == list(table[column])
+                else:
+                    np.testing.assert_array_equal(values.astype(float), table[column].astype(float))
+    assert set(made.table("runs", "numpy")["method"]) == {"MOCHA", "CoCoA"}
+    assert made.rounds is made.rounds
+
+
+def test_numpy_without_pandas_and_polars(
+    made: pyfedsim.Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name == "numpy" or None)
+    assert isinstance(pyfedsim.Run(made.directory).rounds, np.ndarray)
+    with pytest.raises(pyfedsim.FedsimError, match="pip install polars"):
+        made.table("rounds", "polars")
+    with pytest.raises(pyfedsim.FedsimError, match="must be one of"):
+        made.table("rounds", "excel")  # type: ignore[arg-type]
+
+
+def test_no_such_table(made: pyfedsim.Run) -> None:
+    with pytest.raises(pyfedsim.FedsimError, match="metric"):
+        _ = made.metrics
+
+
+def test_types_of_columns(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("run,seed,a,b,c\n1,18446744073709551615,1,,x\nnan,0,-2,+Inf,\n")
+    table = _tables.read_csv(path, "numpy")
+    assert [table.dtype[n].kind for n in table.dtype.names] == ["U", "u", "i", "f", "U"]
+    assert list(table["run"]) == ["1", "nan"]
+    assert list(table["b"][1:]) == [np.inf]
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = _tables.read_csv(path, "pandas")
+    assert list(frame["run"]) == ["1", "nan"]
+    assert frame["b"][1] == np.inf
+    assert frame["seed"][0] == 2**64 - 1
+    assert pandas.isna(frame["b"][0])
+
+
+def test_polars_types(tmp_path: Path) -> None:
+    pytest.importorskip("polars", reason="polars is not installed")
+    path = tmp_path / "x.csv"
+    path.write_text("run,seed,a,b\n1,3,1,\nnan,0,-2,+Inf\n")
+    frame = _tables.read_csv(path, "polars")
+    assert list(frame["run"]) == ["1", "nan"]
+    assert frame["b"].to_list() == [None, np.inf]
+
+
+def test_figures(made: pyfedsim.Run, tmp_path: Path) -> None:
+    assert made.figures == ["small"]
+    figure = made.figure()
+    assert figure._repr_svg_().startswith("<svg")
+    assert figure.png.startswith(b"\x89PNG")
+    assert figure.save(tmp_path / "a.svg").read_bytes() == figure.svg
+    assert figure.save(tmp_path / "a.png").read_bytes() == figure.png
+    with pytest.raises(pyfedsim.UsageError, match=r"\.svg or \.png"):
+        figure.save(tmp_path / "a.pdf")
+    other = made.figure(x="energy_j", y="test_error")
+    assert b"test error" in other.svg.lower()
+    assert other.svg != figure.svg
+    with pytest.raises(pyfedsim.FedsimError, match="no figure none: there are small"):
+        made.figure("none")
+
+
+def test_html_has_curves_and_no_scripts(made: pyfedsim.Run) -> None:
+    html = made._repr_html_()
+    assert html.count("<svg") == 1
+    assert "MOCHA" in html
+    assert "<script" not in html.lower()
+    assert not re.search(r"\son\w+=", html)
+
+
+def test_figure_of_a_run_without_figures(tmp_path: Path) -> None:
+    run = pyfedsim.run(SCENARIO, out=tmp_path / "x", figures=False, progress=False)
+    assert run.figures == []
+    assert run.figure().name == "small"
+    assert "<svg" in run._repr_html_()
+
+
+def test_report_explain_summary(made: pyfedsim.Run, tmp_path: Path) -> None:
+    assert "<html" in made.report(tmp_path / "r.html").read_text()
+    assert "downlink" in made.explain()
+    second = made.table("runs", "numpy")["run"][1]
+    assert second in made.explain(second)
+    assert "small" in made.summary()
+    assert "[methods.mocha]" in made.scenario
+    assert made.manifest["state"] == "complete"
+    assert repr(made) == f"Run({str(made.directory)!r})"
+    assert pyfedsim.Run(made.directory).manifest == made.manifest
+    with pytest.raises(pyfedsim.FedsimError, match=r"no manifest\.json"):
+        pyfedsim.Run(tmp_path)
+
+
+def test_settings_seed_workers(tmp_path: Path, made: pyfedsim.Run) -> None:
+    run = pyfedsim.run(
+        SCENARIO,
+        set={"run.rounds": np.int64(3), "methods.mocha.label": 'A "b"'},
+        seed=2,
+        workers=1,
+        figures=False,
+        progress=False,
+        out=tmp_path / "x",
+    )
+    table = run.table("runs", "numpy")
+    assert list(table["method"]) == ['A "b"', "CoCoA"]
+    assert list(table["seed"]) == [2, 2]
+    assert list(table["round"]) == [3, 3]
+    # The same seed gives the same first rounds as in the longer run.
+    rounds, longer = run.table("rounds", "numpy"), made.table("rounds", "numpy")
+    same = longer[(longer["seed"] == 2) & (longer["round"] <= 3)]
+    assert list(rounds["time_s"]) == list(same["time_s"])
+
+
+def test_scenario_path_and_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.toml").write_text("[run]\nrounds = 2\n[methods.mocha]\n")
+    assert pyfedsim.run(Path("mine.toml"), progress=False).directory == Path("runs/mine")
+    shipped = pyfedsim.run(
+        "quickstart", set={"run.rounds": 2, "run.seeds": [1]}, figures=False, progress=False
+    )
+    assert shipped.directory == Path("runs/quickstart")
+    with pytest.raises(pyfedsim.UsageError, match="complete run"):
+        pyfedsim.run("mine.toml", progress=False)
+    pyfedsim.run("mine.toml", progress=False, force=True)
+
+
+def test_sweep(tmp_path: Path) -> None:
+    run = pyfedsim.sweep(
+        SCENARIO,
+        {"network.profile": ["3g", "wifi"], "faults.drop_probability": np.array([0.0, 0.5])},
+        set={"run.rounds": 2},
+        seed=1,
+        progress=False,
+        figures=False,
+        out=tmp_path / "x",
+    )
+    table = run.table("runs", "numpy")
+    cells = {
+        (p, d)
+        for p, d in zip(table["network.profile"], table["faults.drop_probability"], strict=True)
+    }
+    assert cells == {("3g", 0.0), ("3g", 0.5), ("wifi", 0.0), ("wifi", 0.5)}
+    with pytest.raises(pyfedsim.UsageError, match="must be a list"):
+        pyfedsim.sweep(SCENARIO, {"network.profile": "3g"})
+    with pytest.raises(pyfedsim.UsageError, match="at least one key"):
+        pyfedsim.sweep(SCENARIO, {})
+
+
+def test_scenario_errors(tmp_path: Path) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text("[run]\nrounds = -1\n[methods.mocha]\n")
+    with pytest.raises(pyfedsim.ScenarioError) as caught:
+        pyfedsim.run(path, progress=False, out=tmp_path / "x")
+    error = caught.value
+    assert (error.file, error.line, error.column, error.key) == (str(path), 2, 10, "run.rounds")
+    with pytest.raises(pyfedsim.ScenarioError) as caught:
+        pyfedsim.run({**SCENARIO, "nothing": 1}, progress=False, out=tmp_path / "x")
+    assert (caught.value.file, caught.value.line, caught.value.key) == (None, None, "nothing")
+    assert not (tmp_path / "x").exists()
+    with pytest.raises(pyfedsim.UsageError, match="needs out"):
+        pyfedsim.run(SCENARIO, resume=True)
+
+
+def test_stalled(tmp_path: Path) -> None:
+    dead = {**SCENARIO, "devices": {"battery_wh": 1e-9}, "run": {"rounds": 3, "seeds": [1]}}
+    with pytest.raises(pyfedsim.Stalled) as caught:
+        pyfedsim.run(dead, progress=False, figures=False, out=tmp_path / "x")
+    assert caught.value.directory is not None
+    assert set(pyfedsim.Run(caught.value.directory).table("runs", "numpy")["status"]) == {"stalled"}
+
+
+LONG = {**SCENARIO, "run": {"rounds": 20000, "seeds": [1]}}
+
+
+@pytest.mark.slow
+def test_interrupt_leaves_a_resumable_run(tmp_path: Path) -> None:
+    shares: list[float] = []
+
+    def interrupt(line: dict[str, Any]) -> None:
+        if not shares:
+            signal.raise_signal(signal.SIGINT)
+        shares.append(line["share"])
+
+    out = tmp_path / "x"
+    with pytest.raises(KeyboardInterrupt, match="resume with"):
+        pyfedsim.run(LONG, progress=interrupt, figures=False, out=out)
+    run = pyfedsim.run(LONG, progress=False, figures=False, out=out, resume=True)
+    assert list(run.table("runs", "numpy")["round"]) == [20000, 20000]
+    again = pyfedsim.run(LONG, progress=False, figures=False, out=out, resume=True)
+    assert again.manifest == run.manifest
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script as a program")
+def test_second_interrupt_kills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that ignores interrupts is killed by the second one."""
+    program = tmp_path / "fedsim"
+    program.write_text(
+        f"#!{sys.executable}\n"
+        "import json, os, signal, sys\n"
+        "signal.signal(signal.SIGINT, lambda *_: print(json.dumps({'done': os.getpid()}).replace(': ', ':'), file=sys.stderr, flush=True))\n"
+        "print('{\"done\":%d}' % os.getpid(), file=sys.stderr, flush=True)\n"
+        "while True: signal.pause()\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("FEDSIM_BINARY", str(program))
+    lines: list[int] = []
+
+    def interrupt(line: dict[str, Any]) -> None:
+        lines.append(line["done"])
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        pyfedsim.run(SCENARIO, progress=interrupt)
+    assert len(lines) == 2
+    with pytest.raises(ProcessLookupError):
+        os.kill(lines[0], 0)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_killed_python_leaves_no_orphan(tmp_path: Path) -> None:
+    code = "import sys, pyfedsim; pyfedsim.run(sys.argv[1], out=sys.argv[2], progress=lambda x: print(flush=True))"
+    path = tmp_path / "long.toml"
+    path.write_text(dumps({**LONG, "run": {"rounds": 10**9, "seeds": [1]}}))
+    python = subprocess.Popen(
+        [sys.executable, "-c", code, path, tmp_path / "x"],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(Path(pyfedsim.__file__).parents[1])},
+    )
+    assert python.stdout is not None
+    assert python.stdout.readline() == b"\n"  # the run makes progress
+    children = Path(f"/proc/{python.pid}/task/{python.pid}/children").read_text().split()
+    assert len(children) == 1
+    python.kill()
+    python.wait()
+    python.stdout.close()
+    deadline = time.monotonic() + 60
+    while Path(f"/proc/{children[0]}").exists():
+        assert time.monotonic() < deadline, "fedsim runs on"
+        time.sleep(0.05)
+
+
+class Local(pyfedsim.Learner):
+    """A learner at the top of a file."""
+
+
+def test_methods_of_learners() -> None:
+    file = str(Path(__file__).resolve())
+    serve = [sys.executable, "-m", "pyfedsim.learner"]
+    assert runs._methods(Local) == {
+        "methods.local.algorithm": "external",
+        "methods.local.command": [*serve, f"{file}:Local"],
+    }
+    assert list(runs._methods({"a": Local, "b": "pkg.mod:C"})) == [
+        "methods.a.algorithm",
+        "methods.a.command",
+        "methods.b.algorithm",
+        "methods.b.command",
+    ]
+    for source, name in (("x/My.py", "my"), ("x/y.py:Some", "some"), ("pkg.mod", "mod")):
+        assert f"methods.{name}.command" in runs._methods(source)
+    with pytest.raises(TypeError, match="must be a subclass"):
+        runs._methods(3)
+
+
+def line(share: float, left: float | None = None) -> dict[str, Any]:
+    return {
+        "done": 1,
+        "total": 4,
+        "what": "runs",
+        "share": share,
+        "left_s": left,
+        "phase": "running",
+        "run": "a/b",
+    }
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_in_a_log_has_no_carriage_returns() -> None:
+    out, now = io.StringIO(), [0.0]
+    with Display(out, lambda: now[0]) as display:
+        for i in range(40):
+            now[0] = float(i)
+            display.update(line(i / 40))
+        display.text("note: x")
+    assert out.getvalue().splitlines() == [
+        "1/4 runs, 25 %, running a/b",
+        "1/4 runs, 50 %, running a/b",
+        "1/4 runs, 75 %, running a/b",
+        "note: x",
+    ]
+    assert "\r" not in out.getvalue()
+
+
+def test_progress_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm", None)  # as if it were not installed
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    out = Terminal()
+    with Display(out) as display:
+        display.update(line(0.5, 30.2))
+    assert out.getvalue() == "\r1/4 runs, 50 %, about 30 s left, running a/b\x1b[K\r\x1b[K"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "want"),
+    [(3.4, "3 s"), (59.6, "1 min 0 s"), (3600, "1 h 0 min"), (7265, "2 h 1 min")],
+)
+def test_duration(seconds: float, want: str) -> None:
+    assert f"about {want} left" in describe(line(0.5, seconds))
