@@ -28,9 +28,8 @@ check:
 	internal/tools/deadcode $(EXAMPLES)
 	$(GO) test ./cmd/fedsim/command -run '^TestNoFusedInstructions$$' -fused=arm64
 
-# Few random cases find races: tests are ten times as slow here.
 race:
-	FEDSIM_TEST_CASES=15 $(GO) test -race -short $(CONCURRENT)
+	$(GO) test -race -short $(CONCURRENT)
 	$(GO) test -race -short -timeout 20m -run '^TestScripts$$/^run_(workers|interrupt|resume)$$' ./cmd/fedsim/command
 
 invariants:

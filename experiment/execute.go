@@ -1,12 +1,13 @@
 package experiment
 
 import (
+	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"fedsim/algorithms"
 	"fedsim/config"
+	"fedsim/data"
 	"fedsim/devices/traces"
 	"fedsim/federation"
 	"fedsim/results"
@@ -93,6 +94,9 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 // recording that the run shares with others, or nil.
 func (r *runner) setup(run *scenarios.Run, p *prepared, phase string) (*federation.Setup, *recording, error) {
 	s := &run.Settings
+	if run.Algorithm == scenarios.Driven {
+		return nil, nil, config.Problem{Key: "methods." + run.Method + ".algorithm", Value: run.Algorithm, Want: "needs the program that drives it: that program starts fedsim engine SCENARIO"}
+	}
 	factory, ok := algorithms.Lookup(run.Algorithm)
 	if !ok {
 		return nil, nil, fmt.Errorf("algorithm %q is not registered", run.Algorithm)
@@ -103,7 +107,7 @@ func (r *runner) setup(run *scenarios.Run, p *prepared, phase string) (*federati
 	var size federation.Size
 	var shared *recording
 	if s.Run.Mode == scenarios.Timing {
-		size = federation.Size{Devices: len(p.rows), MinRows: int(slices.Min(p.rows)), Rows: p.rows, Features: p.features, PerTask: s.Data.DevicesPerTask}
+		size = p.size(s.Data.DevicesPerTask)
 		timed := factory
 		factory.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
 			return algorithms.NewTimingOnly(timed, run.Options, p.rows, p.features)
@@ -123,17 +127,56 @@ func (r *runner) setup(run *scenarios.Run, p *prepared, phase string) (*federati
 			}
 		}
 	}
-	setup := &federation.Setup{
-		Config: s.Federation, Devices: s.Devices, Network: s.Network, Fleet: s.Fleet.Fleet(), Faults: s.Faults,
-		Problem: p.problem, Size: size, Coupling: p.coupling, Factory: factory, Options: run.Options,
-		Seed: run.System, Pool: r.pool, Queue: r.options.Queue,
-	}
-	sets, err := r.prepare.tracesOf(&s.Traces)
+	setup, err := r.prepare.system(run, size)
 	if err != nil {
 		return nil, nil, err
 	}
+	setup.Problem, setup.Coupling, setup.Factory, setup.Options = p.problem, p.coupling, factory, run.Options
+	setup.Pool, setup.Queue = r.pool, r.options.Queue
+	return setup, shared, nil
+}
+
+// system returns the setup of the server, devices, links, faults and traces of a run,
+// without its method.
+func (p *preparer) system(run *scenarios.Run, size federation.Size) (*federation.Setup, error) {
+	s := &run.Settings
+	setup := &federation.Setup{
+		Config: s.Federation, Devices: s.Devices, Network: s.Network, Fleet: s.Fleet.Fleet(), Faults: s.Faults,
+		Size: size, Seed: run.System,
+	}
+	sets, err := p.tracesOf(&s.Traces)
+	if err != nil {
+		return nil, err
+	}
 	follow(setup, s.Traces.Source(sets, run.System, size.Devices))
-	return setup, shared, model(setup, s)
+	return setup, model(setup, s)
+}
+
+// resultOf returns what results say of a run before it starts.
+func resultOf(run *scenarios.Run) results.Run {
+	r := results.Run{
+		ID: run.ID, Experiment: run.Experiment, Method: run.Label, Algorithm: run.Algorithm,
+		Point: run.Point, Tuned: run.Tuned, Seed: run.Seed, Real: run.Settings.Data.Target == data.TargetReal, Relative: run.Settings.Federation.Relative(),
+	}
+	if vary := run.Settings.Run.Vary; vary != results.VarySystem {
+		r.Vary = vary
+	}
+	return r
+}
+
+// Driven returns the setup of a run that another program drives, without a method, and
+// what results say of the run. It reads the sizes of the data only: nothing is generated
+// and no optimum is computed.
+func Driven(ctx context.Context, run *scenarios.Run) (*federation.Setup, results.Run, error) {
+	about := resultOf(run)
+	about.Optimum, about.OptimumGap = math.NaN(), math.NaN()
+	p := &preparer{ctx: ctx}
+	sized, err := p.sizesOf(run.Settings.Data)
+	if err != nil {
+		return nil, about, err
+	}
+	setup, err := p.system(run, sized.size(run.Settings.Data.DevicesPerTask))
+	return setup, about, err
 }
 
 // follow sets the traces of a run.

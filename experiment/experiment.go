@@ -192,13 +192,8 @@ func (r *runner) repeat(rep repetition) {
 		r.report(run.ID, "running", math.NaN(), 0, 0)
 		return
 	}
-	result := results.Run{
-		ID: run.ID, Experiment: run.Experiment, Method: run.Label, Algorithm: run.Algorithm,
-		Point: run.Point, Tuned: run.Tuned, Edges: rep.job.Edges, Seed: run.Seed, Real: run.Settings.Data.Target == data.TargetReal, Relative: run.Settings.Federation.Relative(),
-	}
-	if vary := run.Settings.Run.Vary; vary != results.VarySystem {
-		result.Vary = vary
-	}
+	result := resultOf(&run)
+	result.Edges = rep.job.Edges
 	start := r.options.Clock()
 	out, err := r.watch(rep.job.first+rep.seed, &run, result)
 	if err != nil {

@@ -12,7 +12,7 @@ func LeastMemory(experiments []scenarios.Experiment) float64 {
 	for i := range experiments {
 		for j := range experiments[i].Jobs {
 			for k := range experiments[i].Jobs[j].Candidates {
-				most = max(most, leastMemory(&experiments[i].Jobs[j].Candidates[k].Settings))
+				most = max(most, leastMemory(&experiments[i].Jobs[j].Candidates[k]))
 			}
 		}
 	}
@@ -23,11 +23,12 @@ func LeastMemory(experiments []scenarios.Experiment) float64 {
 // measures 166 and more.
 const timedDevice = 160
 
-func leastMemory(s *scenarios.Settings) float64 {
+func leastMemory(run *scenarios.Run) float64 {
+	s := &run.Settings
 	switch {
 	case s.Data.Source != data.SourceSynthetic:
 		return 0
-	case s.Run.Mode == scenarios.Timing:
+	case s.Run.Mode == scenarios.Timing, run.Algorithm == scenarios.Driven:
 		return timedDevice * float64(s.Data.Resolve().Synthetic.Tasks)
 	}
 	least, tasks := s.Data.LeastMemory(), s.Data.Resolve().Synthetic.Tasks

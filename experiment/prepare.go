@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"fedsim/data"
 	"fedsim/devices/traces"
+	"fedsim/federation"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/parallel"
 	"fedsim/internal/state"
@@ -59,12 +61,7 @@ func keyOf(s *scenarios.Settings) problemKey {
 func (p *preparer) prepare(s *scenarios.Settings) (*prepared, error) {
 	of, dataOf := keyOf(s), s.Data
 	if s.Run.Mode == scenarios.Timing {
-		return p.sizes.get(dataOf, func() (*prepared, error) {
-			return parallel.Await(p.ctx, func() (*prepared, error) {
-				rows, features, err := data.Sizes(dataOf)
-				return &prepared{optimum: math.NaN(), optimumGap: math.NaN(), rows: rows, features: features}, err
-			})
-		})
+		return p.sizesOf(dataOf)
 	}
 	return p.problems.get(of, func() (*prepared, error) {
 		r := p.newReference(of)
@@ -80,6 +77,21 @@ func (p *preparer) prepare(s *scenarios.Settings) (*prepared, error) {
 		}
 		return made, r.save(made)
 	})
+}
+
+// sizesOf returns the sizes of the data of a run, without a problem.
+func (p *preparer) sizesOf(of data.Config) (*prepared, error) {
+	return p.sizes.get(of, func() (*prepared, error) {
+		return parallel.Await(p.ctx, func() (*prepared, error) {
+			rows, features, err := data.Sizes(of)
+			return &prepared{optimum: math.NaN(), optimumGap: math.NaN(), rows: rows, features: features}, err
+		})
+	})
+}
+
+// size returns the sizes of data without a problem.
+func (p *prepared) size(perTask int) federation.Size {
+	return federation.Size{Devices: len(p.rows), MinRows: int(slices.Min(p.rows)), Rows: p.rows, Features: p.features, PerTask: perTask}
 }
 
 // split returns the data of a run. It rejects a file whose rows have changed since the

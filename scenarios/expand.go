@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/results"
 )
@@ -126,7 +125,7 @@ func (p *plan) run(c *gridCell, label string, tuned []config.Assignment) (Run, c
 		method.options().Validate(check.In("methods").In(label).In("options"))
 	}
 	settings.Federation.ValidateFaults(check, &settings.Faults, &settings.Network)
-	if factory, ok := algorithms.Lookup(method.Algorithm); ok {
+	if factory, ok := lookup(method.Algorithm); ok {
 		settings.Federation.ValidateMethod(check.In("federation"), &factory, method.options())
 	}
 	problems.AddFound(tree, check)

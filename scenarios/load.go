@@ -29,20 +29,23 @@ type Scenario struct {
 // Load reads a scenario and applies overrides ("key=value", see config.ParseOverride).
 // The name is that of a file, or that of a shipped scenario without folder and ending
 // .toml. The error is config.Errors with all problems.
-func Load(name string, overrides []string) (*Scenario, error) {
+func Load(name string, overrides []string) (*Scenario, error) { return loadFor(name, overrides, nil) }
+
+// loadFor reads a scenario for a driver; nil: fedsim runs its methods.
+func loadFor(name string, overrides []string, by *Driver) (*Scenario, error) {
 	if !isFile(name) {
 		source, ok := Source(name)
 		if !ok {
 			return nil, config.Errors{{Place: config.Place{File: name},
 				Text: config.UnknownName("scenario", name, name, shippedNames()) + " (the name of a file ends in .toml)"}}
 		}
-		return Parse(name+ending, source, overrides)
+		return parseFor(name+ending, source, overrides, by)
 	}
 	source, err := input.ReadFile(name, config.MaxSource)
 	if err != nil {
 		return nil, config.Errors{{Place: config.Place{File: name}, Text: unreadable(name, err)}}
 	}
-	return Parse(name, source, overrides)
+	return parseFor(name, source, overrides, by)
 }
 
 // ending is the extension of a scenario file.
@@ -72,16 +75,26 @@ func unreadable(name string, err error) string {
 // Parse reads a scenario from its source. Errors name the file; it is also the default
 // name of the scenario.
 func Parse(file string, source []byte, arguments []string) (*Scenario, error) {
+	return parseFor(file, source, arguments, nil)
+}
+
+func parseFor(file string, source []byte, arguments []string, by *Driver) (*Scenario, error) {
 	root, err := config.Parse(file, source)
 	if err != nil {
 		return nil, err
 	}
 	var problems config.Errors
+	if by != nil {
+		by.replaceMethods(root, &problems) // else a file without methods runs nothing
+	}
 	if err := nameExperiments(root, file); err != nil {
 		return nil, err
 	}
 	besideScenario(root, file, nil)
 	over := applyOverrides(root, arguments, &problems)
+	if by != nil {
+		by.drive(root, &problems)
+	}
 
 	doc := document{Settings: defaultSettings()}
 	problems.Merge(config.Decode(root, "", &doc))
@@ -99,6 +112,12 @@ func Parse(file string, source []byte, arguments []string) (*Scenario, error) {
 		requireNoSweep(root, &problems)
 	} else {
 		s.plans = makePlans(&doc, root, &over, &problems)
+	}
+	if by != nil {
+		for i := range s.plans {
+			drivePlan(&s.plans[i])
+		}
+		s.requireOnePoint(root, &problems)
 	}
 	if len(problems) > 0 {
 		return nil, problems

@@ -29,7 +29,7 @@ func (m *Method) resolve(label string, node, tree *config.Node) config.Errors {
 	if m.Label == "" {
 		m.Label = label
 	}
-	factory, ok := algorithms.Lookup(m.Algorithm)
+	factory, ok := lookup(m.Algorithm)
 	if !ok {
 		c := config.NewChecker()
 		c.In(key).OneOf("algorithm", m.Algorithm, algorithms.Names()...)

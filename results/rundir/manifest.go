@@ -45,6 +45,7 @@ type Manifest struct {
 	Numerics   int             `json:"numerics,omitempty"` // numeric version; absent from directories of older versions
 	Platform   Platform        `json:"platform"`
 	Command    []string        `json:"command"`
+	Driver     *Driver         `json:"driver,omitempty"` // absent from runs of fedsim's own methods
 	Seeds      []uint64        `json:"seeds"`
 	Data       string          `json:"data"` // one line that describes the data
 	Targets    results.Targets `json:"targets"`
@@ -57,6 +58,12 @@ type Manifest struct {
 	Sums       []string        `json:"parquet_sha256,omitempty"` // of each of the parquet files; absent from directories of older versions
 	Runs       []RunEntry      `json:"runs"`
 	Clock      *Clock          `json:"clock,omitempty"`
+}
+
+// Driver is a program that drives a run through fedsim engine.
+type Driver struct {
+	Name  string            `json:"name"`            // name and version
+	Notes map[string]string `json:"notes,omitempty"` // what it says of itself, such as versions of libraries
 }
 
 // Platform is the machine a run was made on.
@@ -123,6 +130,7 @@ func newManifest(about About, state State, runs []results.Run, extra attached, e
 		Numerics: Numerics,
 		Platform: Platform{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()},
 		Command:  orEmpty(about.Command),
+		Driver:   about.Driver,
 		Seeds:    orEmpty(about.Seeds),
 		Data:     about.Data,
 		Targets:  about.Targets,

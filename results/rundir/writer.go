@@ -92,6 +92,7 @@ var (
 type About struct {
 	Version   string          // of fedsim
 	Command   []string        // the command line
+	Driver    *Driver         // the program that drives the run; nil: fedsim
 	Seeds     []uint64        // of the scenario
 	Data      string          // one line that describes the data
 	Scenario  []byte          // the resolved scenario

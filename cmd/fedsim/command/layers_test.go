@@ -54,6 +54,7 @@ var layers = map[string]string{
 	"report/serve":        "report results results/rundir",
 	"mtl/theory":          "mtl internal/elementary internal/kernel internal/linalg",
 	"experiment":          "mtl/theory algorithms config data devices engine federation analysis/ledger mtl network results scenarios devices/traces internal/checkpoint internal/elementary internal/parallel internal/rng internal/state",
+	"experiment/driven":   "analysis/ledger clients engine experiment federation internal/checkpoint internal/quote internal/state results scenarios",
 }
 
 func TestImportsRunDownwards(t *testing.T) {

@@ -66,6 +66,12 @@ func (f *runFlags) reopen(cmd *cobra.Command, args, sets []string) (*scenarios.S
 			return nil, nil, err
 		}
 	}
+	return f.reopenAs(cmd, named)
+}
+
+// reopenAs resumes the unfinished run of a scenario, or starts it if there is none. If
+// the scenario is nil, it is that of the run directory.
+func (f *runFlags) reopenAs(cmd *cobra.Command, named *scenarios.Scenario) (*scenarios.Scenario, *rundir.Writer, error) {
 	left, err := rundir.OpenCheckpoint(f.resume)
 	switch {
 	case err == nil:

@@ -23,7 +23,8 @@ import (
 
 // runFlags are the flags of fedsim run.
 type runFlags struct {
-	line     []string // the command line, for the manifest
+	line     []string       // the command line, for the manifest
+	driver   *rundir.Driver // of fedsim engine; nil: fedsim runs the methods
 	set      []string
 	seed     uint64
 	out      string
@@ -286,6 +287,7 @@ func (f *runFlags) about(s *scenarios.Scenario) (about rundir.About, err error) 
 	return rundir.About{
 		Version:  readVersion().String(),
 		Command:  f.line,
+		Driver:   f.driver,
 		Seeds:    s.Settings.Run.Seeds,
 		Data:     from,
 		Scenario: resolved,

@@ -1,0 +1,572 @@
+// Package driven runs a scenario for another program, which is the method: the driver. It
+// writes requests as JSON lines and gets one line back for each (docs/engine-protocol.md).
+// Virtual time belongs to fedsim, and the learning to the driver: only counts, bytes,
+// FLOPs, times and metrics cross the pipe.
+//
+// It must not know where results are stored, nor where the lines come from.
+package driven
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"fedsim/analysis/ledger"
+	"fedsim/engine"
+	"fedsim/experiment"
+	"fedsim/federation"
+	"fedsim/internal/checkpoint"
+	"fedsim/results"
+	"fedsim/scenarios"
+)
+
+// Version is the version of the protocol.
+const Version = 1
+
+// Features are the additions to version 1 that drivers may rely on.
+var Features = []string{"policy", "select", "work", "clients"}
+
+// Hello is what a driver says of itself.
+type Hello struct {
+	Driver string            // name and version
+	Method string            // label in results
+	Seed   *uint64           // nil: that of the scenario
+	Notes  map[string]string // for the manifest
+}
+
+// Options are what a run needs from its surroundings.
+type Options struct {
+	Version string                           // of fedsim
+	Open    func(Hello) (*Directory, *Error) // opens the directory of the run
+	Setup   func(s *federation.Setup)        // completes the setup; nil: nothing
+	Clock   func() time.Time                 // the real clock
+}
+
+// Directory is where a run is stored.
+type Directory struct {
+	Run         *scenarios.Run
+	Checkpoints checkpoint.Policy
+	// Rounds returns the function that receives each round.
+	Rounds func(results.Run) func(results.Round)
+	// Devices and Clients return the writers of rows by device and of metrics by client.
+	Devices func(results.Run) (experiment.DeviceRows, error)
+	Clients func(results.Run) (ClientRows, error)
+	// Finish stores the run. It returns the place of the results.
+	Finish func(run results.Run, failed bool) (place string, err error)
+	// Suspend stores a run that was interrupted, with its rounds so far. It returns the
+	// error of Serve, which says why.
+	Suspend func(run results.Run, why string) error
+}
+
+// ClientRows writes metrics by client.
+type ClientRows interface {
+	Write(*results.Round) error
+	Close() error
+}
+
+// ErrInterrupted is wrapped by the error of Serve for a run that was interrupted: the
+// input or the context has ended before the op finish. It wraps context.Canceled.
+var ErrInterrupted = fmt.Errorf("interrupted: %w", context.Canceled)
+
+// ErrFailed is the error of Serve for a run that its driver finished with state failed.
+var ErrFailed = errors.New("the driver has failed")
+
+// Serve answers the lines of a driver until the op finish, the end of the input or of
+// ctx. An error has been reported to the driver where possible; a *Error ended the run.
+func Serve(ctx context.Context, from io.Reader, to io.Writer, o Options) error {
+	s := &server{ctx: ctx, options: o, out: to, started: o.Clock()}
+	in := readLines(ctx, from, MaxLine)
+	for !s.finished {
+		x, err := in.read(ctx)
+		if err == nil {
+			err = x.err
+		}
+		switch {
+		case err == io.EOF && x.half:
+			return s.interrupt("the input ended within a line")
+		case err == io.EOF:
+			return s.interrupt("the input ended before the op finish")
+		case ctx.Err() != nil:
+			return s.interrupt("interrupted by a signal")
+		case err != nil:
+			return s.interrupt(fmt.Sprintf("the input cannot be read (%v)", err))
+		}
+		answer, failed := s.answer(x)
+		in.release(x)
+		if _, err := to.Write(answer); err != nil && !s.finished {
+			return s.interrupt(fmt.Sprintf("the output cannot be written (%v)", err))
+		}
+		if failed != nil && failed.Fatal {
+			if failed.Code == CodeInterrupted {
+				return s.interrupt("interrupted by a signal")
+			}
+			return errors.Join(failed, s.close())
+		}
+	}
+	if s.failed {
+		return ErrFailed
+	}
+	return nil
+}
+
+// server is a run and its driver.
+type server struct {
+	ctx     context.Context
+	options Options
+	out     io.Writer
+	started time.Time
+
+	cursor   cursor
+	request  request
+	response response
+
+	session   *federation.Session
+	directory *Directory // nil before hello
+	run       results.Run
+	devices   int
+	observe   func(results.Round)
+	book      *ledger.Ledger // nil: no rows by device
+	rows      experiment.DeviceRows
+	clients   ClientRows
+	digests   *digests
+
+	notices  []federation.Notice
+	finished bool
+	failed   bool
+}
+
+// answer returns the response to a line.
+func (s *server) answer(x line) ([]byte, *Error) {
+	failed := s.do(x)
+	if failed != nil {
+		return s.response.fail(failed), failed
+	}
+	return s.response.end(), nil
+}
+
+// do does what a line asks for, and writes the response but its end.
+func (s *server) do(x line) *Error {
+	if x.long {
+		return &Error{Code: CodeTooLong, Message: fmt.Sprintf("the line has more than %d MiB: send fewer messages in a line", MaxLine>>20)}
+	}
+	r := &s.request
+	failed := r.parse(&s.cursor, x.text)
+	if s.digests != nil && r.op != "nodes" {
+		if err := s.digests.add(x.text); err != nil {
+			return &Error{Code: CodeDiverged, Message: err.Error(), Fatal: true, op: r.op}
+		}
+	}
+	if failed != nil {
+		return failed
+	}
+	if (r.op == "hello") == (s.session != nil) {
+		message := "must be the first op"
+		if s.session == nil {
+			message = "must come after the op hello"
+		} else {
+			message = "must be there once"
+		}
+		return &Error{Code: CodeOrder, Field: "op", Message: message, op: r.op}
+	}
+	if r.op == "hello" {
+		return s.hello(x.text)
+	}
+	if failed := s.perform(r); failed != nil {
+		failed.op = r.op
+		return failed
+	}
+	if r.op == "finish" {
+		return nil
+	}
+	if err := s.digests.saveDue(); err != nil {
+		return internal(r.op, err)
+	}
+	if s.book != nil && s.book.Err() != nil {
+		return internal(r.op, s.book.Err())
+	}
+	return nil
+}
+
+// internal returns the error of results that cannot be stored.
+func internal(op string, err error) *Error {
+	return &Error{Code: CodeInternal, Message: err.Error(), Fatal: true, Cause: err, op: op}
+}
+
+// perform does an op other than hello.
+func (s *server) perform(r *request) *Error {
+	switch r.op {
+	case "nodes":
+		available, next := s.session.Nodes()
+		s.response.begin(s.session.Now())
+		s.response.ranges("available", available)
+		s.response.time("next_change_ns", next)
+	case "select":
+		chosen, err := s.session.Select(r.round)
+		if err != nil {
+			return s.refuse(err)
+		}
+		s.response.begin(s.session.Now())
+		s.response.devices("devices", chosen)
+	case "send":
+		refused, err := s.session.Send(r.round, r.kind, r.messages)
+		if err != nil {
+			return s.refuse(err)
+		}
+		s.response.begin(s.session.Now())
+		s.response.refused(refused)
+	case "wait":
+		var ids []int64
+		if r.seen&hasIDs != 0 {
+			ids = slices.Clip(r.ids)
+			if ids == nil {
+				ids = []int64{}
+			}
+		}
+		return s.waited(s.session.Wait(ids, r.count, r.until, s.notices[:0]))
+	case "advance":
+		return s.waited(s.session.Advance(r.until, s.notices[:0]))
+	case "exchange":
+		return s.exchange(r)
+	case "work":
+		if err := s.session.Work(r.id, r.flops, r.up); err != nil {
+			return s.refuse(err)
+		}
+		s.response.begin(s.session.Now())
+	case "cancel":
+		if err := s.session.Cancel(r.ids); err != nil {
+			return s.refuse(err)
+		}
+		s.response.begin(s.session.Now())
+	case "close":
+		return s.closeRound(r)
+	case "finish":
+		return s.finish(r)
+	}
+	return nil
+}
+
+// refuse returns the error of an op that the session refuses.
+func (s *server) refuse(err error) *Error {
+	e := &Error{Code: CodeInternal, Message: err.Error(), Fatal: true, Cause: err}
+	if of, ok := errors.AsType[*federation.SessionError](err); ok {
+		e.Code, e.Fatal = Code(of.Code), of.Code == federation.CodeInterrupted
+		e.Field = s.fieldOf(of)
+	}
+	return e
+}
+
+// fieldOf returns the place of the value in the request that the session refuses.
+func (s *server) fieldOf(e *federation.SessionError) string {
+	r := &s.request
+	switch Code(e.Code) {
+	case "past":
+		return "until_ns"
+	case "round":
+		return "round"
+	case "policy":
+		return "policy"
+	}
+	if e.ID == 0 {
+		return ""
+	}
+	suffix := map[string]string{"device": ".device", "duplicate-id": ".id"}[string(e.Code)]
+	for i := range r.messages {
+		// The second of two messages with the same id is the duplicate.
+		k := len(r.messages) - 1 - i
+		if r.messages[k].ID == e.ID {
+			return fmt.Sprintf("msgs[%d]%s", k, suffix)
+		}
+	}
+	if i := slices.Index(r.ids, e.ID); i >= 0 {
+		return fmt.Sprintf("ids[%d]", i)
+	}
+	if i := slices.Index(r.taken, e.ID); i >= 0 {
+		return fmt.Sprintf("taken[%d]", i)
+	}
+	return "id"
+}
+
+// waited writes the events of an op that moves the clock.
+func (s *server) waited(all []federation.Notice, end federation.WaitEnd, err error) *Error {
+	if err != nil {
+		return s.refuse(err)
+	}
+	s.notices = all
+	s.response.begin(s.session.Now())
+	s.response.events(all)
+	s.response.text("end", end.String())
+	return nil
+}
+
+// exchange sends messages and waits for them.
+func (s *server) exchange(r *request) *Error {
+	if r.policy {
+		if r.seen&(hasCount|hasUntil) != 0 {
+			name, _, _ := strings.Cut(listed(r.seen&(hasCount|hasUntil)), ",")
+			return &Error{Code: CodeUnknownField, Field: name, Message: "cannot be combined with policy, which ends the round"}
+		}
+		all, taken, refused, err := s.session.Round(r.round, r.kind, r.messages, s.notices[:0])
+		if err != nil {
+			return s.refuse(err)
+		}
+		s.notices = all
+		s.response.begin(s.session.Now())
+		s.response.refused(refused)
+		s.response.events(all)
+		s.response.integers("taken", taken)
+		s.response.text("end", "round")
+		return nil
+	}
+	if r.until < s.session.Now() {
+		return &Error{Code: "past", Field: "until_ns", Message: fmt.Sprintf("must not be before now, %d", s.session.Now())}
+	}
+	refused, err := s.session.Send(r.round, r.kind, r.messages)
+	if err != nil {
+		return s.refuse(err)
+	}
+	ids := make([]int64, 0, len(r.messages))
+	for i := range r.messages {
+		id := r.messages[i].ID
+		if !slices.ContainsFunc(refused, func(x federation.Refusal) bool { return x.ID == id }) {
+			ids = append(ids, id)
+		}
+	}
+	all, end, err := s.session.Wait(ids, r.count, r.until, s.notices[:0])
+	if err != nil {
+		return s.refuse(err)
+	}
+	s.notices = all
+	s.response.begin(s.session.Now())
+	s.response.refused(refused)
+	s.response.events(all)
+	s.response.text("end", end.String())
+	return nil
+}
+
+// closeRound ends a round. It checks the metrics before the session changes.
+func (s *server) closeRound(r *request) *Error {
+	declared := s.run.Metrics
+	values := make([]results.NamedValue, len(r.metrics))
+	for i := range r.metrics {
+		m := &r.metrics[i]
+		if !m.hasValue {
+			return &Error{Code: CodeType, Field: fmt.Sprintf("metrics[%d]", i), Message: "value is missing"}
+		}
+		declared = declare(declared, m.NamedMetric)
+		values[i] = results.NamedValue{Split: m.Split, Name: m.Name, Value: m.value}
+	}
+	for i := range r.named {
+		declared = declare(declared, r.named[i])
+	}
+	var scratch results.Round
+	err := results.CheckNamed(declared)
+	if err == nil {
+		err = scratch.SetNamed(declared, values)
+	}
+	field := "metrics"
+	if err == nil {
+		err, field = scratch.SetClients(declared, s.devices, r.clients), "clients"
+	}
+	if err != nil {
+		return &Error{Code: CodeMetric, Field: field, Message: err.Error()}
+	}
+	row, err := s.session.Close(r.round, r.taken, r.flops)
+	if err != nil {
+		return s.refuse(err)
+	}
+	s.run.Metrics = declared
+	if err := errors.Join(row.SetNamed(declared, values), row.SetClients(declared, s.devices, r.clients)); err != nil {
+		return internal("", err)
+	}
+	if s.clients != nil {
+		if err := s.clients.Write(&row); err != nil {
+			return internal("", err)
+		}
+	}
+	s.observe(row)
+	row.ClientMetrics = nil
+	s.run.Rounds = append(s.run.Rounds, row)
+	s.response.begin(s.session.Now())
+	s.response.row(&row)
+	return nil
+}
+
+// declare adds a metric unless it is declared.
+func declare(declared []results.NamedMetric, m results.NamedMetric) []results.NamedMetric {
+	if slices.ContainsFunc(declared, func(x results.NamedMetric) bool { return x.Split == m.Split && x.Name == m.Name }) {
+		return declared
+	}
+	return append(declared[:len(declared):len(declared)], m)
+}
+
+// hello starts the run.
+func (s *server) hello(text []byte) (failed *Error) {
+	r := &s.request
+	if !slices.Contains(r.versions, Version) {
+		return &Error{Code: CodeVersion, Field: "v", Message: fmt.Sprintf("must hold %d, the version of the protocol of fedsim %s", Version, s.options.Version), Fatal: true, op: r.op}
+	}
+	var declared []results.NamedMetric
+	for i := range r.metrics {
+		if r.metrics[i].hasValue {
+			return &Error{Code: CodeUnknownField, Field: fmt.Sprintf("metrics[%d].value", i), Message: "is not a field of this op", op: r.op}
+		}
+		declared = append(declared, r.metrics[i].NamedMetric)
+	}
+	if err := results.CheckNamed(declared); err != nil {
+		return &Error{Code: CodeMetric, Field: "metrics", Message: err.Error(), op: r.op}
+	}
+	h := Hello{Driver: r.driver, Method: r.method, Notes: r.notes}
+	if r.seen&hasSeed != 0 {
+		h.Seed = &r.seed
+	}
+	if s.directory, failed = s.options.Open(h); failed != nil {
+		failed.Fatal, failed.op = true, r.op
+		return failed
+	}
+	if err := s.start(declared); err != nil {
+		return &Error{Code: CodeScenario, Message: err.Error(), Fatal: true, Cause: err, op: r.op}
+	}
+	var err error
+	if s.digests, err = newDigests(s.directory.Checkpoints.Saver(s.ctx, "lines of the driver")); err != nil {
+		return &Error{Code: CodeDirectory, Message: err.Error(), Fatal: true, Cause: err, op: r.op}
+	}
+	if err := s.digests.add(text); err != nil {
+		return &Error{Code: CodeDiverged, Message: err.Error(), Fatal: true, op: r.op}
+	}
+	s.greet()
+	return nil
+}
+
+// start starts the session of the run.
+func (s *server) start(declared []results.NamedMetric) error {
+	setup, about, err := experiment.Driven(s.ctx, s.directory.Run)
+	if err != nil {
+		return err
+	}
+	about.Metrics = declared
+	if s.options.Setup != nil {
+		s.options.Setup(setup)
+	}
+	s.run, s.devices = about, setup.Size.Devices
+	if s.directory.Devices != nil && s.directory.Run.Settings.Run.Devices {
+		if s.rows, err = s.directory.Devices(about); err != nil {
+			return err
+		}
+		s.book = ledger.New(s.devices, s.rows.Write)
+		setup.Journal = s.book
+	}
+	if s.directory.Clients != nil {
+		if s.clients, err = s.directory.Clients(about); err != nil {
+			return err
+		}
+	}
+	if s.session, err = federation.NewSession(federation.SessionSetup{Setup: *setup, StepFLOPs: s.request.step, Context: s.ctx}); err != nil {
+		return err
+	}
+	s.observe = s.directory.Rounds(about)
+	return nil
+}
+
+// greet writes the response to hello.
+func (s *server) greet() {
+	w, settings := &s.response, &s.directory.Run.Settings
+	w.begin(s.session.Now())
+	w.integer("v", Version)
+	w.text("fedsim", s.options.Version)
+	w.integer("devices", int64(s.devices))
+	w.list("features", len(Features), func(i int) { w.b = appendText(w.b, Features[i]) })
+	w.time("detect_ns", s.session.DetectAfter())
+	w.text("protocol", settings.Federation.Protocol)
+	if deadline := settings.Federation.DeadlineS; deadline > 0 {
+		w.time("deadline_ns", engine.FromSeconds(deadline))
+	} else {
+		w.time("deadline_ns", engine.Never)
+	}
+	w.name("resume")
+	if old := &s.digests.old; old.lines > 0 {
+		w.b = append(w.b, '{')
+		w.integer("lines", int64(old.lines))
+		w.text("digest", old.digest())
+		w.b = append(w.b, '}')
+	} else {
+		w.b = append(w.b, "null"...)
+	}
+}
+
+// finish stores the run.
+func (s *server) finish(r *request) *Error {
+	s.failed = r.state == stateFailed
+	s.run.Status = results.Done
+	if s.failed {
+		s.run.Status, s.run.Reason = results.Interrupted, ErrFailed.Error()
+	}
+	if r.model != "" {
+		sum, err := hex.DecodeString(r.model[:16])
+		if err != nil {
+			return internal("", err) // parse has checked it
+		}
+		s.run.ModelHash = binary.BigEndian.Uint64(sum)
+	}
+	if err := s.end(); err != nil {
+		return internal("", err)
+	}
+	place, err := s.directory.Finish(s.run, s.failed)
+	if err != nil {
+		return internal("", err)
+	}
+	s.finished = true
+	w := &s.response
+	w.begin(s.session.Now())
+	w.text("directory", place)
+	w.text("event_hash", results.Hash(s.run.EventHash).String())
+	w.text("model_hash", results.Hash(s.run.ModelHash).String())
+	return nil
+}
+
+// end ends the session and closes its writers.
+func (s *server) end() error {
+	out := s.session.Finish()
+	s.run.EventHash, s.run.Events = out.EventHash, out.Events
+	s.run.WallS = s.options.Clock().Sub(s.started).Seconds()
+	if s.failed || s.run.Status == results.Interrupted {
+		if err := s.digests.save(); err != nil {
+			return err
+		}
+	}
+	return s.close()
+}
+
+// close closes the writers of rows. A second call does nothing.
+func (s *server) close() error {
+	var err error
+	if s.rows != nil {
+		err = s.rows.Close()
+		if s.book.Err() != nil {
+			err = s.book.Err()
+		}
+		s.rows = nil
+	}
+	if s.clients != nil {
+		err = errors.Join(err, s.clients.Close())
+		s.clients = nil
+	}
+	return err
+}
+
+// interrupt stores the results so far of a run that did not finish.
+func (s *server) interrupt(why string) error {
+	if s.session == nil {
+		return fmt.Errorf("%s: no run was started: %w", why, ErrInterrupted)
+	}
+	s.run.Status, s.run.Reason = results.Interrupted, ""
+	if err := s.end(); err != nil {
+		return err
+	}
+	return s.directory.Suspend(s.run, why)
+}

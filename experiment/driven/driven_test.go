@@ -1,0 +1,44 @@
+package driven
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// A run from hello to finish, with its rows and events.
+func TestRun(t *testing.T) {
+	var p place
+	answers, err := p.serve(t, hello,
+		`{"op":"nodes"}`,
+		`{"op":"close","round":0,"metrics":[{"split":"test","name":"accuracy","value":0.5,"better":"higher"}]}`,
+		`{"op":"exchange","round":1,"kind":"train","msgs":[{"id":1,"device":0,"down_bytes":1000,"flops":2e6,"up_bytes":1000},{"id":2,"device":3,"down_bytes":1000,"flops":2e6,"up_bytes":1000}]}`,
+		`{"op":"close","round":1,"taken":[1,2],"metrics":[{"split":"test","name":"accuracy","value":0.75}]}`,
+		`{"op":"finish","state":"done","model_sha256":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{
+		`"devices":4`, `"available":[[0,3]]`, `"row":{"round":0,`, `"end":"all"`, `"participants":2,`, `"model_hash":"0123456789abcdef"`,
+	} {
+		if !strings.Contains(answers[i], want) {
+			t.Errorf("answer %d is %s: must hold %s", i, answers[i], want)
+		}
+	}
+	run := p.finished
+	if run == nil || len(run.Rounds) != 2 || run.Rounds[1].TestError != 0.25 || run.Rounds[1].Participants != 2 || run.Seed != 1 || run.Method != "FedAvg" || run.EventHash == 0 {
+		t.Errorf("%+v", run)
+	}
+	if len(run.Metrics) != 1 || run.Metrics[0].Better != "higher" || len(p.rounds) != 2 {
+		t.Errorf("%+v, %d rounds", run.Metrics, len(p.rounds))
+	}
+}
+
+// Input that ends before the op finish interrupts the run.
+func TestEndOfInput(t *testing.T) {
+	var p place
+	_, err := p.serve(t, hello, `{"op":"close","round":0}`)
+	if !errors.Is(err, ErrInterrupted) || p.stopped == nil || len(p.stopped.Rounds) != 1 || p.why != "the input ended before the op finish" {
+		t.Errorf("%v, %+v, %s", err, p.stopped, p.why)
+	}
+}

@@ -1,0 +1,92 @@
+package driven
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"fedsim/internal/checkpoint"
+	"fedsim/internal/checkpoint/checkpointtest"
+	"fedsim/results"
+	"fedsim/scenarios"
+)
+
+// place stores a run in memory.
+type place struct {
+	scenario string
+	store    checkpointtest.Store
+	rounds   []results.Round
+	hello    Hello
+	finished *results.Run
+	failed   bool
+	stopped  *results.Run
+	why      string
+}
+
+// options returns options that store a run here.
+func (p *place) options(t testing.TB) Options {
+	return Options{
+		Version: "test", Clock: func() time.Time { return time.Unix(0, 0) },
+		Open: func(h Hello) (*Directory, *Error) {
+			p.hello = h
+			file := filepath.Join(t.TempDir(), "small.toml")
+			if err := os.WriteFile(file, []byte(cmp.Or(p.scenario, small)), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			s, err := scenarios.LoadDriven(file, nil, scenarios.Driver{Method: h.Method, Seed: h.Seed})
+			if err != nil {
+				return nil, &Error{Code: CodeScenario, Message: err.Error(), Cause: err}
+			}
+			return &Directory{
+				Run:         &s.Experiments[0].Jobs[0].Candidates[0],
+				Checkpoints: checkpoint.Policy{Store: &p.store, Clock: time.Now},
+				Rounds:      func(results.Run) func(results.Round) { return func(r results.Round) { p.rounds = append(p.rounds, r) } },
+				Finish: func(r results.Run, failed bool) (string, error) {
+					p.finished, p.failed = &r, failed
+					return "place", nil
+				},
+				Suspend: func(r results.Run, why string) error {
+					p.stopped, p.why = &r, why
+					return fmt.Errorf("%s: %w", why, ErrInterrupted)
+				},
+			}, nil
+		},
+	}
+}
+
+// small has four devices on LTE.
+const small = `
+[data]
+source = "synthetic"
+[data.synthetic]
+tasks = 4
+[network]
+profile = "lte"
+[run]
+mode = "timing"
+`
+
+const hello = `{"op":"hello","v":[1],"driver":"test 1","method":"FedAvg","seed":1}`
+
+// serve sends lines and returns the lines that come back.
+func (p *place) serve(t testing.TB, lines ...string) ([]string, error) {
+	t.Helper()
+	return p.serveText(t, strings.Join(lines, "\n")+"\n")
+}
+
+func (p *place) serveText(t testing.TB, text string) ([]string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	err := Serve(context.Background(), strings.NewReader(text), &out, p.options(t))
+	if out.Len() == 0 {
+		return nil, err
+	}
+	answers := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	return answers, err
+}

@@ -1,0 +1,202 @@
+package driven
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fedsim/federation"
+	"fedsim/results"
+)
+
+// A line that is wrong is answered with an error that names the op and the field.
+func TestWrongLines(t *testing.T) {
+	message := func(fields string) string {
+		return `{"op":"send","round":1,"kind":"train","msgs":[{"id":1,"device":0,"down_bytes":1,"flops":1,"up_bytes":1},{` + fields + `}]}`
+	}
+	for _, c := range []struct{ line, code, field, text string }{
+		{``, "syntax", "", "the line is empty: must be a JSON object"},
+		{"  \t", "syntax", "", "the line is empty: must be a JSON object"},
+		{`[]`, "type", "", "must be a JSON object, not a list"},
+		{`nonsense`, "syntax", "", `byte 1: "n" where a JSON object is expected`},
+		{`{"op":"nodes"`, "syntax", "", "nodes: the line ends where ',' or '}' is expected"},
+		{`{"op":"nodes",}`, "syntax", "", `nodes: byte 15: "}" where a string is expected`},
+		{`{"op":"nodes"} {}`, "syntax", "", `nodes: byte 16: "{" where the end of the line is expected`},
+		{`{"op" "nodes"}`, "syntax", "", `byte 7: "\"" where ':' is expected`},
+		{"{\"op\":\"\xff\"}", "syntax", "", "byte 8 is not UTF-8"},
+		{`{"op":"no` + "\x01" + `des"}`, "syntax", "op", "op: byte 10: a string with a control character"},
+		{`{"op":"\x"}`, "syntax", "op", "op: byte 7: a string with a wrong escape"},
+		{`{"op":"nodes`, "syntax", "op", "op: the line ends within a string"},
+		{`{}`, "type", "op", "op: is missing: must be one of hello, nodes, select, send, wait, exchange, work, advance, cancel, close, finish"},
+		{`{"op":"jump"}`, "unknown-op", "op", "jump: op: is unknown: must be one of hello, nodes, select, send, wait, exchange, work, advance, cancel, close, finish"},
+		{`{"op":7}`, "type", "op", "op: must be a string, not 7"},
+		{`{"op":"nodes","op":"nodes"}`, "syntax", "op", "op: must be there once"},
+		{`{"op":"nodes","Op":"nodes"}`, "unknown-field", "Op", "nodes: Op: is not a field here: must be one of those of the op"},
+		{`{"op":"nodes","round":1}`, "unknown-field", "round", "nodes: round: is not a field of this op: it has none"},
+		{`{"op":"wait","msgs":[]}`, "unknown-field", "msgs", "wait: msgs: is not a field of this op: it has ids, count, until_ns"},
+		{`{"op":"advance"}`, "type", "until_ns", "advance: until_ns: is missing"},
+		{`{"op":"advance","until_ns":-1}`, "type", "until_ns", "advance: until_ns: must be an integer of nanoseconds, not negative, not -1"},
+		{`{"op":"advance","until_ns":9223372036854775807}`, "type", "until_ns", "advance: until_ns: must be an integer of nanoseconds, not negative, not 9223372036854775807"},
+		{`{"op":"advance","until_ns":99999999999999999999}`, "type", "until_ns", "advance: until_ns: must be an integer of nanoseconds, not negative, not 99999999999999999999"},
+		{`{"op":"wait","count":0}`, "type", "count", "wait: count: must be a positive integer, not 0"},
+		{`{"op":"wait","count":1.5}`, "type", "count", "wait: count: must be a positive integer, not 1.5"},
+		{`{"op":"wait","ids":[1,"2"]}`, "type", "ids[1]", "wait: ids[1]: must be an id, a positive integer, not a string"},
+		{`{"op":"wait","ids":[1 2]}`, "syntax", "ids", `wait: ids: byte 23: "2" where ',' or ']' is expected`},
+		{`{"op":"wait","ids":{}}`, "type", "ids", "wait: ids: must be a list, not an object"},
+		{`{"op":"select","round":-1}`, "type", "round", "select: round: must be an integer in [0, 2^31), not -1"},
+		{`{"op":"work","id":0,"flops":1,"up_bytes":1}`, "type", "id", "work: id: must be a positive integer, not 0"},
+		{`{"op":"work","id":1,"flops":NaN,"up_bytes":1}`, "type", "flops", "work: flops: must be a finite number of FLOPs, not negative, not NaN"},
+		{`{"op":"work","id":1,"flops":Infinity,"up_bytes":1}`, "type", "flops", "work: flops: must be a finite number of FLOPs, not negative, not Infinity"},
+		{`{"op":"work","id":1,"flops":-Infinity,"up_bytes":1}`, "type", "flops", "work: flops: must be a finite number of FLOPs, not negative, not -Infinity"},
+		{`{"op":"work","id":1,"flops":1e999,"up_bytes":1}`, "type", "flops", "work: flops: must be a finite number of FLOPs, not negative, not 1e999"},
+		{`{"op":"work","id":1,"flops":-1e-9,"up_bytes":1}`, "type", "flops", "work: flops: must be a finite number of FLOPs, not negative, not -1e-9"},
+		{`{"op":"work","id":1,"flops":01,"up_bytes":1}`, "type", "flops", "work: flops: must be a finite number of FLOPs, not negative, not 01"},
+		{`{"op":"work","id":1,"flops":null,"up_bytes":1}`, "type", "flops", "work: flops: must be a finite number of FLOPs, not negative, not null"},
+		{`{"op":"work","id":1,"flops":1,"up_bytes":1000.0}`, "type", "up_bytes", "work: up_bytes: must be an integer of bytes in [0, 2^53], not 1000.0"},
+		{`{"op":"work","id":1,"flops":1,"up_bytes":9007199254740993}`, "type", "up_bytes", "work: up_bytes: must be an integer of bytes in [0, 2^53], not 9007199254740993"},
+		{message(`"id":2`), "type", "msgs[1]", "send: msgs[1]: device is missing"},
+		{message(`"id":2,"device":0,"down_bytes":1,"flops":1`), "type", "msgs[1]", "send: msgs[1]: up_bytes is missing"},
+		{message(`"id":2,"device":0,"down_bytes":1,"flops":null,"up_bytes":1`), "type", "msgs[1]", "send: msgs[1]: flops and up_bytes must both be null, or neither"},
+		{message(`"id":2,"id":3`), "syntax", "msgs[1].id", "send: msgs[1].id: must be there once"},
+		{message(`"bytes":2`), "unknown-field", "msgs[1].bytes", "send: msgs[1].bytes: is not a field here: must be one of id, device, down_bytes, flops, up_bytes, expires_ns"},
+		{message(`"device":-1`), "type", "msgs[1].device", "send: msgs[1].device: must be the number of a device, an integer from 0 on, not -1"},
+		{message(`"expires_ns":0`), "type", "msgs[1].expires_ns", "send: msgs[1].expires_ns: must be null or a positive integer of nanoseconds, not 0"},
+		{`{"op":"send","round":1,"kind":"","msgs":[]}`, "type", "kind", "send: kind: must not be empty"},
+		{`{"op":"exchange","round":1,"kind":"train","msgs":[],"policy":1}`, "type", "policy", "exchange: policy: must be true or false, not 1"},
+		{`{"op":"close","round":1,"metrics":[{"split":"test","name":"a","value":1e400}]}`, "type", "metrics[0].value", "close: metrics[0].value: must be a finite number, not 1e400"},
+		{`{"op":"close","round":1,"metrics":[{"split":"test"}]}`, "type", "metrics[0]", "close: metrics[0]: name is missing"},
+		{`{"op":"close","round":1,"clients":[{"split":"test","name":"a","devices":[0]}]}`, "type", "clients[0]", "close: clients[0]: values is missing"},
+		{`{"op":"close","round":1,"clients":[{"split":"test","name":"a","devices":[0],"values":[NaN]}]}`, "type", "clients[0].values[0]", "close: clients[0].values[0]: must be a finite number, not NaN"},
+		{`{"op":"finish","state":"over"}`, "type", "state", `finish: state: must be "done" or "failed"`},
+		{`{"op":"finish","state":"done","model_sha256":"AB"}`, "type", "model_sha256", "finish: model_sha256: must be 64 hexadecimal digits"},
+		{`{"op":"hello","v":[1],"driver":"x","method":"y","seed":-1}`, "type", "seed", "hello: seed: must be an integer in [0, 2^63), not -1"},
+		{`{"op":"hello","v":[1],"driver":"x","method":"y","notes":{"a":1}}`, "type", "notes.a", "hello: notes.a: must be a string, not 1"},
+		{`{"op":"hello","v":[1],"driver":"x","method":"y","notes":{"a":"","a":""}}`, "syntax", "notes.a", "hello: notes.a: must be there once"},
+		{`{"op":"hello","v":1,"driver":"x","method":"y"}`, "type", "v", "hello: v: must be a list, not 1"},
+	} {
+		var r request
+		err := r.parse(new(cursor), []byte(c.line))
+		if err == nil {
+			t.Errorf("%s: no error", c.line)
+			continue
+		}
+		if string(err.Code) != c.code || err.Field != c.field || err.Error() != c.text {
+			t.Errorf("%s:\n got %s %q %q\nwant %s %q %q", c.line, err.Code, err.Field, err.Error(), c.code, c.field, c.text)
+		}
+	}
+}
+
+// Every field comes to its place, in any order and with any spaces and escapes.
+func TestRequests(t *testing.T) {
+	var r request
+	line := ` { "msgs" : [ {"up_bytes":3,"id":7,"flops":2.5e6,"device":2,"down_bytes":9007199254740992,"expires_ns":5} ,
+		{"id":8,"device":0,"down_bytes":0,"flops":null,"up_bytes":null,"expires_ns":null}], "kind":"tr\u0061in",` + "\t" + `"until_ns":null,"count":2,"round":1,"op":"exchange","policy":false}`
+	if err := r.parse(new(cursor), []byte(line)); err != nil {
+		t.Fatal(err)
+	}
+	want := []federation.Message{
+		{ID: 7, Device: 2, BytesDown: 1 << 53, FLOPs: 2.5e6, BytesUp: 3, Expires: 5},
+		{ID: 8, Undecided: true},
+	}
+	if diff := cmp.Diff(want, r.messages); diff != "" || r.kind != "train" || r.count != 2 || r.round != 1 {
+		t.Errorf("%+v\n%s", r, diff)
+	}
+	line = `{"op":"close","round":4,"taken":[1,2],"flops":3,"metrics":[{"split":"train","name":"loss","value":-0.5,"better":"lower","unit":"nat"}],
+		"clients":[{"split":"test","name":"accuracy","devices":[0,3],"values":[0.9,1]}]}`
+	if err := r.parse(new(cursor), []byte(line)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]results.ClientMetric{{Split: "test", Name: "accuracy", Clients: []int32{0, 3}, Values: []float64{0.9, 1}}}, r.clients); diff != "" {
+		t.Error(diff)
+	}
+	loss := metric{results.NamedMetric{Split: "train", Name: "loss", Better: "lower", Unit: "nat"}, -0.5, true}
+	if len(r.messages) != 0 || r.flops != 3 || !cmp.Equal(r.taken, []int64{1, 2}) || len(r.metrics) != 1 || r.metrics[0] != loss {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Parsing the messages of a batch allocates nothing for a message.
+func TestParsingAllocatesLittle(t *testing.T) {
+	var r request
+	c := new(cursor)
+	line := batch(1, 100)
+	allocated := testing.AllocsPerRun(20, func() {
+		if err := r.parse(c, line); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if allocated > 5 {
+		t.Errorf("%g allocations for 100 messages", allocated)
+	}
+}
+
+// batch is a send of n messages with ids from first on, one to a device.
+func batch(first, n int) []byte {
+	type message struct {
+		ID     int     `json:"id"`
+		Device int     `json:"device"`
+		Down   int     `json:"down_bytes"`
+		FLOPs  float64 `json:"flops"`
+		Up     int     `json:"up_bytes"`
+	}
+	request := struct {
+		Op    string    `json:"op"`
+		Round int       `json:"round"`
+		Kind  string    `json:"kind"`
+		Msgs  []message `json:"msgs"`
+	}{"exchange", 1, "train", nil}
+	for i := range n {
+		request.Msgs = append(request.Msgs, message{first + i, i, 4512, 1.25e6, 4512})
+	}
+	text, err := json.Marshal(request)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// FuzzRequest parses any line: what is accepted is JSON that encoding/json reads to the
+// same numbers, and an error is one line.
+func FuzzRequest(f *testing.F) {
+	for _, line := range []string{
+		hello, `{"op":"nodes"}`, `{"op":"wait","ids":[1,2],"count":1,"until_ns":12}`, string(batch(1, 2)),
+		`{"op":"close","round":1,"taken":[],"flops":1e3,"metrics":[{"split":"","name":"x","value":-1.5E-3}],"clients":[{"split":"","name":"x","devices":[1],"values":[0]}]}`,
+		`{"op":"work","id":1,"flops":0.5,"up_bytes":7}`, `{"op":"finish","state":"failed"}`, `{"op":"advance","until_ns":-0}`,
+	} {
+		f.Add([]byte(line))
+	}
+	var r request
+	c := new(cursor)
+	f.Fuzz(func(t *testing.T, line []byte) {
+		if bytes.ContainsRune(line, '\n') {
+			return
+		}
+		if err := r.parse(c, line); err != nil {
+			if answer := string(new(response).fail(err)); strings.Count(answer, "\n") != 1 || !json.Valid([]byte(answer)) {
+				t.Fatalf("%q gives %q", line, answer)
+			}
+			return
+		}
+		var want struct {
+			Op    string
+			Msgs  []struct{ FLOPs, ID *float64 }
+			FLOPs float64
+			IDs   []int64
+		}
+		if err := json.Unmarshal(line, &want); err != nil {
+			t.Fatalf("%q: accepted, but: %v", line, err)
+		}
+		if want.Op != r.op || len(want.Msgs) != len(r.messages) || math.Float64bits(want.FLOPs) != math.Float64bits(r.flops) || len(want.IDs) != len(r.ids) {
+			t.Fatalf("%q: got %+v, want %+v", line, r, want)
+		}
+		for i, m := range want.Msgs {
+			if m.FLOPs != nil && *m.FLOPs != r.messages[i].FLOPs || *m.ID != float64(r.messages[i].ID) {
+				t.Fatalf("%q: message %d: %+v", line, i, r.messages[i])
+			}
+		}
+	})
+}

@@ -1,0 +1,194 @@
+package driven
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+
+	"fedsim/clients"
+	"fedsim/engine"
+	"fedsim/federation"
+	"fedsim/internal/quote"
+	"fedsim/results"
+)
+
+// response is a line of the engine, written from left to right into a buffer that all
+// lines share.
+type response struct{ b []byte }
+
+// begin starts an object with the time.
+func (r *response) begin(now engine.Time) {
+	r.b = strconv.AppendInt(append(r.b[:0], `{"now_ns":`...), int64(now), 10)
+}
+
+// end closes the object and the line.
+func (r *response) end() []byte {
+	r.b = append(r.b, "}\n"...)
+	return r.b
+}
+
+// name starts another field. Names need no escapes.
+func (r *response) name(name string) {
+	if last := r.b[len(r.b)-1]; last != '{' {
+		r.b = append(r.b, ',')
+	}
+	r.b = append(append(append(r.b, '"'), name...), `":`...)
+}
+
+func (r *response) integer(name string, n int64) {
+	r.name(name)
+	r.b = strconv.AppendInt(r.b, n, 10)
+}
+
+// time writes a time, null for Never.
+func (r *response) time(name string, t engine.Time) {
+	if t == engine.Never {
+		r.name(name)
+		r.b = append(r.b, "null"...)
+		return
+	}
+	r.integer(name, int64(t))
+}
+
+// float writes a number, null for NaN.
+func (r *response) float(name string, x float64) {
+	r.name(name)
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		r.b = append(r.b, "null"...)
+		return
+	}
+	r.b = strconv.AppendFloat(r.b, x, 'g', -1, 64)
+}
+
+func (r *response) text(name, s string) {
+	r.name(name)
+	r.b = appendText(r.b, s)
+}
+
+func appendText(b []byte, s string) []byte {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // strings can be marshalled
+	}
+	return append(b, text...)
+}
+
+// list writes n elements.
+func (r *response) list(name string, n int, element func(i int)) {
+	r.name(name)
+	r.b = append(r.b, '[')
+	for i := range n {
+		if i > 0 {
+			r.b = append(r.b, ',')
+		}
+		element(i)
+	}
+	r.b = append(r.b, ']')
+}
+
+func (r *response) integers(name string, all []int64) {
+	r.list(name, len(all), func(i int) { r.b = strconv.AppendInt(r.b, all[i], 10) })
+}
+
+// devices writes numbers of devices.
+func (r *response) devices(name string, all []int32) {
+	r.list(name, len(all), func(i int) { r.b = strconv.AppendInt(r.b, int64(all[i]), 10) })
+}
+
+// ranges writes increasing numbers as pairs: the first and the last of each range.
+func (r *response) ranges(name string, all []int32) {
+	r.name(name)
+	r.b = append(r.b, '[')
+	for i := 0; i < len(all); {
+		k := i
+		for k+1 < len(all) && all[k+1] == all[k]+1 {
+			k++
+		}
+		if i > 0 {
+			r.b = append(r.b, ',')
+		}
+		r.b = strconv.AppendInt(append(r.b, '['), int64(all[i]), 10)
+		r.b = strconv.AppendInt(append(r.b, ','), int64(all[k]), 10)
+		r.b = append(r.b, ']')
+		i = k + 1
+	}
+	r.b = append(r.b, ']')
+}
+
+// reasons are the failure reasons as the rows by device name them.
+var reasons = [...]string{
+	clients.DroppedOut:        string(results.OutcomeDropped),
+	clients.MessageLost:       string(results.OutcomeMessageLost),
+	clients.BecameUnavailable: string(results.OutcomeUnavailable),
+	clients.BatteryDepleted:   string(results.OutcomeDepleted),
+	clients.Canceled:          string(results.OutcomeLate),
+	clients.NoTime:            string(results.OutcomeNoTime),
+	clients.BatteryLow:        string(results.OutcomeLowBattery),
+}
+
+// events writes what happened to messages.
+func (r *response) events(all []federation.Notice) {
+	r.name("events")
+	b := append(r.b, '[')
+	for i := range all {
+		n := &all[i]
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(append(b, `{"id":`...), n.ID, 10)
+		b = strconv.AppendInt(append(b, `,"device":`...), int64(n.Device), 10)
+		b = strconv.AppendInt(append(b, `,"t_ns":`...), int64(n.At), 10)
+		b = append(append(append(b, `,"ev":"`...), n.Kind.String()...), '"')
+		if n.Kind == federation.NoticeFailure {
+			b = append(append(append(b, `,"reason":"`...), reasons[n.Why]...), '"')
+		}
+		b = append(b, '}')
+	}
+	r.b = append(b, ']')
+}
+
+// refused writes the messages that were not sent.
+func (r *response) refused(all []federation.Refusal) {
+	r.list("refused", len(all), func(i int) {
+		why := "busy"
+		if !all[i].Busy {
+			why = reasons[all[i].Why]
+		}
+		r.b = strconv.AppendInt(append(r.b, `{"id":`...), all[i].ID, 10)
+		r.b = append(append(append(r.b, `,"reason":"`...), why...), `"}`...)
+	})
+}
+
+// row writes the row of a round: the columns of rounds.csv that fedsim measures, and
+// the metrics.
+func (r *response) row(x *results.Round) {
+	r.name("row")
+	r.b = append(r.b, '{')
+	r.integer("round", int64(x.Round))
+	r.float("time_s", x.TimeS)
+	r.integer("participants", int64(x.Participants))
+	r.integer("dropped", int64(x.Dropped))
+	r.integer("late", int64(x.Late))
+	r.float("flops", x.FLOPs)
+	r.float("bytes_down", x.BytesDown)
+	r.float("bytes_up", x.BytesUp)
+	r.float("energy_j", x.EnergyJ)
+	r.b = append(r.b, '}')
+}
+
+// fail writes an error.
+func (r *response) fail(e *Error) []byte {
+	r.b = append(r.b[:0], `{"error":{`...)
+	r.text("code", string(e.Code))
+	r.text("message", quote.Line(e.Error()))
+	r.name("field")
+	if e.Field == "" {
+		r.b = append(r.b, "null"...)
+	} else {
+		r.b = appendText(r.b, e.Field)
+	}
+	r.name("fatal")
+	r.b = strconv.AppendBool(r.b, e.Fatal)
+	r.b = append(r.b, '}')
+	return r.end()
+}
