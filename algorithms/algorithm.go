@@ -35,7 +35,7 @@ type Request struct {
 type Work struct {
 	Steps  int     // coordinate steps or rows
 	FLOPs  float64 // one multiply or one add is one
-	Values int     // numbers the device must upload
+	Values int     // numbers the device must upload; of a Sized algorithm, bytes
 	Capped bool    // it stopped at the limit of Factory.Limit before it reached its accuracy
 }
 
@@ -204,6 +204,47 @@ type LossReporter interface {
 	// Loss returns the mean loss of the present global model on the device's training
 	// rows. It changes nothing, and may be called for several devices at once.
 	Loss(device int) float64
+}
+
+// Batched is an Algorithm that does the local work of several devices in one call, such as
+// a learner in another process.
+type Batched interface {
+	Algorithm
+	// SolveAll is Solve for each of the requests, in their order. The devices differ.
+	SolveAll(requests []Request, into []Work)
+	// Losses is LossReporter.Loss for each of the devices. An instance that is no
+	// LossReporter is never asked.
+	Losses(devices []int32, into []float64)
+}
+
+// Sized is an Algorithm that counts its messages in bytes: Work.Values and the results of
+// Begin and Send are bytes, without the header that each message has.
+type Sized interface {
+	Algorithm
+	// UsualBytes returns the usual sizes of the server's message and of a response.
+	// Device controllers plan with them.
+	UsualBytes() (down, up int)
+}
+
+// Partial is an Algorithm whose type has methods that the instance need not support, such
+// as a learner in another process. [As] asks it.
+type Partial interface {
+	Algorithm
+	// Name names the instance in errors.
+	Name() string
+	// Supports reports whether the instance supports an interface, given as a nil pointer
+	// to it: *Weighted, *LossReporter, *Asynchronous or *Stateful.
+	Supports(extension any) bool
+}
+
+// As returns a method as an Algorithm with more methods, such as Weighted. ok is false if
+// its type does not have them, or the instance does not support them.
+func As[I any](method Algorithm) (extended I, ok bool) {
+	if p, is := method.(Partial); is && !p.Supports((*I)(nil)) {
+		return extended, false
+	}
+	extended, ok = method.(I)
+	return extended, ok
 }
 
 // Pool spreads independent work over the cores. A nil pool has one worker.

@@ -50,7 +50,7 @@ func (f *Federation) askIfIdle(t int) {
 func (f *Federation) ask(t int) {
 	d := &f.devices[t]
 	d.chosen, d.solved, d.responded, d.dropped = true, false, false, false
-	f.clients.SetBytesDown(f.clients.MessageBytes(f.sendModel(t)))
+	f.clients.SetBytesDown(f.messageBytes(f.sendModel(t)))
 	f.clients.PrepareDownlink(t, f.clients.Number(t)+1, 0)
 	f.async.unsolved = append(f.async.unsolved, int32(t))
 	if f.clients.DropsAnywhere(t) { // the phase depends on the work

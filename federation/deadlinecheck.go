@@ -47,25 +47,26 @@ func (f *Federation) checkDeadline() error {
 // that fits its work into the clock cycle does at least one step, and leaves time for an
 // uplink at its link's usual speed.
 func (f *Federation) shortest(t int) engine.Time {
-	values := 0 // a method of a plugin may send as little as a header
+	bytes := f.clients.MessageBytes(0) // a method of a plugin may send as little as a header
 	if f.setup.Factory.Workload != nil {
-		values = f.setup.Size.Features
+		bytes = f.clients.MessageBytes(f.setup.Size.Features)
 	}
 	steady := f.setup.Network.Jitter == 0 && f.setup.Bandwidth == nil && f.setup.Network.HubSize == 0
 	var least engine.Time
 	if steady {
-		least = f.clients.ExpectedDownlink(t, f.clients.MessageBytes(values))
+		least = f.clients.ExpectedDownlink(t, bytes)
 	}
 	switch {
 	case f.traits.FitsWork:
-		up := f.clients.ExpectedUplink(t, f.clients.MessageBytes(f.setup.Size.Features)).Seconds() * (1 + f.setup.Config.Margin)
+		_, bytesUp := f.usualBytes()
+		up := f.clients.ExpectedUplink(t, bytesUp).Seconds() * (1 + f.setup.Config.Margin)
 		least = least.Add(engine.FromSeconds(up))
 		if f.setup.Speed == nil {
 			least = least.Add(f.clients.Fleet().ComputeTime(t, f.method.StepFLOPs()))
 		}
 		least -= rounding
 	case steady:
-		least = least.Add(f.clients.ExpectedUplink(t, f.clients.MessageBytes(values)))
+		least = least.Add(f.clients.ExpectedUplink(t, bytes))
 	}
 	return least
 }

@@ -206,7 +206,7 @@ func New(s Setup) (*Federation, error) {
 	}
 	wanted, asked := s.Config.Sizes(n)
 	f.wanted, f.selection = wanted, newSelection(f, s.Seed, asked, n)
-	if f.traits.Weighs && s.Problem != nil {
+	if f.traits.Weighs && f.learns() {
 		f.weigher = f.protocol.(Weigher)
 	}
 	if f.traits.LimitsWork {
@@ -283,7 +283,7 @@ func (f *Federation) listener() clients.Listener {
 // check finds protocols that the method or the faults cannot live with.
 func (f *Federation) check() error {
 	needs, protocol := f.setup.Factory.NeedsOf(f.setup.Options), f.setup.Config.Protocol
-	name := f.setup.Factory.Name
+	name := f.methodName()
 	c := config.NewChecker()
 	f.setup.Config.ValidateMethod(c.In("federation"), &f.setup.Factory, f.setup.Options)
 	c.Require(!needs.AllClients || f.selection.asked == f.setup.Size.Devices, "federation.clients_per_round", f.selection.asked,
@@ -291,12 +291,12 @@ func (f *Federation) check() error {
 	if p := f.setup.Problem; p != nil {
 		c.Require(!needs.Smooth || p.Loss.Smoothness() > 0, "problem.loss", p.Config.Loss,
 			fmt.Sprintf("must be one of %s: %s needs a smooth loss", strings.Join(mtl.SmoothLosses(), ", "), name))
-	} else if !f.setup.Factory.OwnMetrics {
+	} else if !f.learns() {
 		c.Require(f.setup.Config.ServerGFLOPS == 0, "federation.server_gflops", f.setup.Config.ServerGFLOPS,
 			"must be 0 in a run without learning: the work of the server is not known")
 	}
 	if f.weigher != nil {
-		_, able := f.method.(algorithms.Weighted)
+		_, able := algorithms.As[algorithms.Weighted](f.method)
 		c.Require(able, "federation.protocol", protocol, fmt.Sprintf("must be another: %s cannot give updates weights, which this protocol does", name))
 	}
 	f.checkContinuous(c)
@@ -322,6 +322,8 @@ func (f *Federation) checkContinuous(c *config.Checker) {
 		return
 	}
 	cfg := &f.setup.Config
+	_, able := algorithms.As[algorithms.Asynchronous](f.method)
+	c.Require(able, "federation.protocol", cfg.Protocol, fmt.Sprintf("must be another: %s works in rounds", f.methodName()))
 	c.Require(cfg.Cost != Authors, "federation.cost", cfg.Cost, "must be \"physical\" or \"relative\": the authors' drivers have rounds")
 	c.Require(f.setup.Plan.ThetaEvery == 0, "run.theta_every", f.setup.Plan.ThetaEvery, fmt.Sprintf("must be 0 under protocol %q: theta_t^h is defined for rounds", cfg.Protocol))
 }
@@ -466,10 +468,21 @@ func (f *Federation) serverWork(flops float64) {
 // methodErr returns the error of a method that has failed.
 func (f *Federation) methodErr() error {
 	if m, ok := f.method.(algorithms.Fallible); ok && m.Err() != nil {
-		return fmt.Errorf("%s failed in round %d: %w", f.setup.Factory.Name, f.round, m.Err())
+		return fmt.Errorf("%s failed in round %d: %w", f.methodName(), f.round, m.Err())
 	}
 	return nil
 }
+
+// methodName names the method in errors.
+func (f *Federation) methodName() string {
+	if p, ok := f.method.(algorithms.Partial); ok {
+		return p.Name()
+	}
+	return f.setup.Factory.Name
+}
+
+// learns reports whether the method learns; in timing mode it only takes the time.
+func (f *Federation) learns() bool { return f.setup.Problem != nil || f.setup.Factory.OwnMetrics }
 
 // metrics evaluates the present model; it costs no virtual time.
 func (f *Federation) metrics() algorithms.Metrics {

@@ -88,7 +88,8 @@ func (r *Round) Stream(client int) Stream {
 // speed, and its processor's present speed. The margin lengthens the uplink by a share.
 func (r *Round) StepsWithin(client int, length engine.Time, margin float64) float64 {
 	f := r.f
-	down, usual := f.clients.Transfers(client, f.clients.MessageBytes(f.setup.Size.Features))
+	_, bytesUp := f.usualBytes()
+	down, usual := f.clients.Transfers(client, bytesUp)
 	up := float64(usual.Seconds() * (1 + margin))
 	return f.clients.FLOPsWithin(client, length.Seconds()-down.Seconds()-up) / f.method.StepFLOPs()
 }

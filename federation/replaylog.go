@@ -63,10 +63,13 @@ func (f *Federation) recordedFloat(ask func() float64) float64 {
 	return x
 }
 
+// mostCounted limits counts: those of bytes are exact as floats.
+const mostCounted = 1 << 53
+
 // recordedCount is recorded for a count.
 func (f *Federation) recordedCount(ask func() int) int {
 	n := int(f.recorded(func() uint64 { return uint64(ask()) }))
-	if !f.checkLog(n >= 0 && n <= math.MaxInt32) {
+	if !f.checkLog(n >= 0 && n <= mostCounted) {
 		return 0
 	}
 	return n
@@ -163,9 +166,9 @@ func (f *Federation) recordWork(listed []int32) {
 // coupling if it was updated, and the state of the method. It is for the end of a round
 // of a run with Setup.Checkpoint, whose method is an algorithms.Stateful.
 func (f *Federation) Save(c *state.Coder) {
-	stateful, ok := f.method.(algorithms.Stateful)
+	stateful, ok := algorithms.As[algorithms.Stateful](f.method)
 	if !ok {
-		c.Fail(fmt.Errorf("method %s has no checkpoints: it is not an algorithms.Stateful", f.setup.Factory.Name))
+		c.Fail(fmt.Errorf("method %s has no checkpoints: it is not an algorithms.Stateful", f.methodName()))
 		return
 	}
 	f.codeState(c, stateful)
@@ -239,7 +242,7 @@ func (f *Federation) restart() (algorithms.Stateful, error) {
 	if err != nil {
 		return nil, err
 	}
-	stateful, ok := method.(algorithms.Stateful)
+	stateful, ok := algorithms.As[algorithms.Stateful](method)
 	if !ok {
 		return nil, ErrMismatch
 	}

@@ -64,12 +64,17 @@ func (f *Federation) reportLosses(listed []int32) {
 		return
 	}
 	if !f.replaying() {
-		loss := f.clientLoss()
-		f.setup.Pool.For(len(listed), func(i, _ int) {
-			if t := int(listed[i]); f.devices[t].solved {
-				r.clients[t].loss = loss(t)
+		var solved []int32
+		for _, t := range listed {
+			if f.devices[t].solved {
+				solved = append(solved, t)
 			}
-		})
+		}
+		losses := make([]float64, len(solved))
+		f.losses(solved, losses)
+		for i, t := range solved {
+			r.clients[t].loss = losses[i]
+		}
 	}
 	for _, t := range listed {
 		if c := &r.clients[t]; f.devices[t].solved {
@@ -78,12 +83,21 @@ func (f *Federation) reportLosses(listed []int32) {
 	}
 }
 
-// clientLoss returns a function that evaluates the present global model on the
-// training rows of a client. It may be called for several clients at once.
-func (f *Federation) clientLoss() func(t int) float64 {
-	if l, ok := f.method.(algorithms.LossReporter); ok {
-		return l.Loss
+// losses evaluates the present global model on the training rows of each of the clients.
+func (f *Federation) losses(clients []int32, into []float64) {
+	if len(clients) == 0 {
+		return
 	}
-	problem, w := f.setup.Problem, f.linearModel().W
-	return func(t int) float64 { return problem.LocalLoss(t, w.Row(problem.TaskOf(t))) }
+	if batched, ok := f.method.(algorithms.Batched); ok {
+		batched.Losses(clients, into)
+		return
+	}
+	var loss func(t int) float64
+	if l, ok := f.method.(algorithms.LossReporter); ok {
+		loss = l.Loss
+	} else {
+		problem, w := f.setup.Problem, f.linearModel().W
+		loss = func(t int) float64 { return problem.LocalLoss(t, w.Row(problem.TaskOf(t))) }
+	}
+	f.setup.Pool.For(len(clients), func(i, _ int) { into[i] = loss(int(clients[i])) })
 }

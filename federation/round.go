@@ -27,7 +27,7 @@ func (f *Federation) runRound() results.Round {
 				return results.Round{}
 			}
 		}
-		f.clients.SetBytesDown(f.clients.MessageBytes(f.beginRound()))
+		f.clients.SetBytesDown(f.messageBytes(f.beginRound()))
 		f.choose()
 		f.openRound()
 	}
@@ -164,30 +164,20 @@ func (f *Federation) mustSolve(t int) bool {
 // solve does the local work of those devices listed that must, on all cores. The work
 // depends only on their messages, so it can be done before its virtual time.
 func (f *Federation) solve(listed []int32) {
+	batched, together := f.method.(algorithms.Batched)
 	f.setup.Pool.For(len(listed), func(i, worker int) {
 		t := int(listed[i])
 		if !f.mustSolve(t) {
 			return
 		}
-		d := &f.devices[t]
-		d.solved = true
-		if f.replaying() {
-			return
-		}
-		steps := algorithms.NoLimit
-		if budget := f.budget(t); budget < unlimited {
-			steps = int(budget)
-		}
-		work := f.method.Solve(algorithms.Request{Device: t, Steps: steps, Worker: worker, Stream: f.stream(t)})
-		d.steps = int32(min(work.Steps, math.MaxInt32))
-		f.clients.SetWork(t, work.FLOPs, f.clients.MessageBytes(work.Values))
-		if s := f.setup.session; s != nil {
-			s.setWork(t)
-		}
-		if f.count.capped != nil {
-			f.count.capped[t] = work.Capped
+		f.devices[t].solved = true
+		if !together && !f.replaying() {
+			f.setWork(t, f.method.Solve(f.request(t, worker)))
 		}
 	})
+	if together && !f.replaying() {
+		f.solveTogether(batched, listed)
+	}
 	f.recordWork(listed)
 	f.reportLosses(listed)
 	for _, t := range listed {
@@ -195,6 +185,64 @@ func (f *Federation) solve(listed []int32) {
 			f.count.steps += int64(d.steps)
 		}
 	}
+}
+
+// solveTogether does the local work of those devices listed that must, in one call.
+func (f *Federation) solveTogether(method algorithms.Batched, listed []int32) {
+	var requests []algorithms.Request
+	for _, t := range listed {
+		if f.devices[t].solved {
+			requests = append(requests, f.request(int(t), 0))
+		}
+	}
+	if len(requests) == 0 {
+		return
+	}
+	works := make([]algorithms.Work, len(requests))
+	method.SolveAll(requests, works)
+	for i := range works {
+		f.setWork(requests[i].Device, works[i])
+	}
+}
+
+// request returns the request for the local work of device t.
+func (f *Federation) request(t, worker int) algorithms.Request {
+	steps := algorithms.NoLimit
+	if budget := f.budget(t); budget < unlimited {
+		steps = int(budget)
+	}
+	return algorithms.Request{Device: t, Steps: steps, Worker: worker, Stream: f.stream(t)}
+}
+
+// setWork notes the local work of device t.
+func (f *Federation) setWork(t int, work algorithms.Work) {
+	f.devices[t].steps = int32(min(work.Steps, math.MaxInt32))
+	f.clients.SetWork(t, work.FLOPs, f.messageBytes(work.Values))
+	if s := f.setup.session; s != nil {
+		s.setWork(t)
+	}
+	if f.count.capped != nil {
+		f.count.capped[t] = work.Capped
+	}
+}
+
+// messageBytes returns the size of a message of so many numbers, or bytes of a method that
+// counts in them.
+func (f *Federation) messageBytes(amount int) float64 {
+	if _, ok := f.method.(algorithms.Sized); ok {
+		return f.clients.MessageBytes(0) + float64(amount)
+	}
+	return f.clients.MessageBytes(amount)
+}
+
+// usualBytes returns the usual sizes of the server's message and of a response.
+func (f *Federation) usualBytes() (down, up float64) {
+	if sized, ok := f.method.(algorithms.Sized); ok {
+		down, up := sized.UsualBytes()
+		return f.messageBytes(down), f.messageBytes(up)
+	}
+	usual := f.clients.MessageBytes(f.setup.Size.Features)
+	return usual, usual
 }
 
 // responded hears that the response of device t has arrived.

@@ -126,8 +126,7 @@ func (s *Selection) Losses(clients []int32) []float64 {
 	}
 	s.losses = append(s.losses[:0], make([]float64, len(clients))...)
 	if !s.f.replaying() {
-		loss := s.f.clientLoss()
-		s.f.setup.Pool.For(len(clients), func(i, _ int) { s.losses[i] = loss(int(clients[i])) })
+		s.f.losses(clients, s.losses)
 	}
 	for i := range s.losses {
 		s.losses[i] = math.Float64frombits(s.f.recorded(func() uint64 { return math.Float64bits(s.losses[i]) }))

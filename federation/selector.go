@@ -91,8 +91,12 @@ func (f *Federation) checkSelection(c *config.Checker) {
 		c.Require(cfg.Candidates >= asked && cfg.Candidates <= n, "federation.candidates", cfg.Candidates,
 			fmt.Sprintf("must be from %d, the clients that a round asks, to %d, all clients", asked, n))
 	}
-	_, reports := f.method.(algorithms.LossReporter)
-	c.Require(!factory.Losses || reports || f.setup.Problem != nil, "federation.selection", cfg.Selection, "must be another in a run without learning, which has no losses")
+	_, reports := algorithms.As[algorithms.LossReporter](f.method)
+	want := "must be another in a run without learning, which has no losses"
+	if f.setup.Factory.OwnMetrics {
+		want = fmt.Sprintf("must be another: %s cannot report the losses of clients", f.methodName())
+	}
+	c.Require(!factory.Losses || reports || f.setup.Problem != nil && !f.setup.Factory.OwnMetrics, "federation.selection", cfg.Selection, want)
 }
 
 // validateSelection reports the problems of the keys of the selector.
@@ -111,6 +115,6 @@ func (f *Config) validateSelection(c *config.Checker) {
 // expectedResponse returns how long client t usually takes from the server's message
 // to its response, with one pass over its rows.
 func (f *Federation) expectedResponse(t int) engine.Time {
-	bytes := f.clients.MessageBytes(f.setup.Size.Features)
-	return f.clients.ExpectedResponse(t, bytes, float64(f.setup.Size.Rows[t])*f.method.StepFLOPs(), bytes)
+	down, up := f.usualBytes()
+	return f.clients.ExpectedResponse(t, down, float64(f.setup.Size.Rows[t])*f.method.StepFLOPs(), up)
 }

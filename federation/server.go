@@ -41,7 +41,8 @@ func (f *Federation) prepareUplink(t int) {
 		if f.continuous() { // the last one of the device
 			flops, _ = f.clients.Work(t)
 		}
-		f.clients.SetWork(t, flops, f.clients.MessageBytes(f.setup.Size.Features))
+		_, bytesUp := f.usualBytes()
+		f.clients.SetWork(t, flops, bytesUp)
 	}
 	f.clients.PrepareUplink(t)
 }

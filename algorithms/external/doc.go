@@ -1,0 +1,6 @@
+// Package external is the method "external": a learner in another process, which answers
+// JSON lines on its standard input and output (docs/learner-protocol.md). The learner has
+// the model and the data. Only numbers of clients, bytes, FLOPs and metrics cross the pipe.
+//
+// It must not know time, devices, links or the content of models.
+package external

@@ -1,0 +1,194 @@
+package external
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"fedsim/algorithms"
+	"fedsim/internal/child"
+	"fedsim/internal/quote"
+)
+
+// mostLine is the most bytes of an answer. Answers for 100,000 clients have 10 MB.
+const mostLine = 64 << 20
+
+// grace is how long a learner may take to exit at the end of its input.
+const grace = 5 * time.Second
+
+// Learners are the processes of the learners of an experiment. A process serves one run at
+// a time, and then the next; a method with Options.Processes has so many for all its runs.
+type Learners struct {
+	ctx    context.Context
+	stderr io.Writer
+
+	mu        sync.Mutex
+	processes []*process
+}
+
+// process is a learner that has said hello.
+type process struct {
+	*child.Process
+	key   string
+	ready sync.Once
+	hello helloResponse
+	err   error
+	runs  int // under way
+	last  int // number of the last run
+}
+
+// NewLearners returns the processes of an experiment, none at first. The standard error of
+// learners goes to stderr, line by line; nil: nowhere. The interruption of ctx does not end
+// a request: a run ends after its round.
+func NewLearners(ctx context.Context, stderr io.Writer) *Learners {
+	return &Learners{ctx: context.WithoutCancel(ctx), stderr: stderr}
+}
+
+// Close ends all processes: at the end of their input, or by force if that takes long.
+func (l *Learners) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	errs := make([]error, len(l.processes))
+	var all sync.WaitGroup
+	for i, p := range l.processes {
+		if p.Process != nil {
+			all.Go(func() {
+				if err := p.Close(grace); err != nil {
+					errs[i] = fmt.Errorf("learner %s: at the end of its input: %w", p.name(), err)
+				}
+			})
+		}
+	}
+	all.Wait()
+	l.processes = nil
+	return errors.Join(errs...)
+}
+
+// lease returns a process for a run: an idle one, or a new one. With o.Processes it is one
+// of so many, that with the fewest runs.
+func (l *Learners) lease(o *Options) (*process, error) {
+	l.mu.Lock()
+	var best *process
+	count := 0
+	for _, p := range l.processes {
+		if p.key != o.key() {
+			continue
+		}
+		if count++; best == nil || p.runs < best.runs {
+			best = p
+		}
+	}
+	if best == nil || best.runs > 0 && (o.Processes == 0 || count < o.Processes) {
+		best = &process{key: o.key()}
+		l.processes = append(l.processes, best)
+	}
+	best.runs++
+	best.last++
+	l.mu.Unlock()
+	best.ready.Do(func() { best.err = best.start(l, o) })
+	if best.err != nil {
+		l.release(best, true)
+		return nil, best.err
+	}
+	return best, nil
+}
+
+// start starts the process and greets it.
+func (p *process) start(l *Learners, o *Options) (err error) {
+	prefix := o.program() + ": "
+	if p.Process, err = child.Start(child.Config{Command: o.Command, Stderr: l.stderr, Prefix: prefix, MaxLine: mostLine}); err != nil {
+		return fmt.Errorf("learner %s: %w", o.program(), err)
+	}
+	err = p.ask(l.ctx, o.timeout(), request{Op: "hello", V: []int{version}}, &p.hello)
+	if err == nil {
+		err = p.hello.check()
+	}
+	if err != nil {
+		return fmt.Errorf("learner %s: hello: %w", o.program(), err)
+	}
+	return nil
+}
+
+// check reports what is wrong with a greeting.
+func (h *helloResponse) check() error {
+	if h.V == nil || *h.V != version {
+		return fmt.Errorf("must answer with \"v\": %d, the version of the protocol", version)
+	}
+	if h.Name == "" || h.Name != quote.Line(h.Name) || len(h.Name) > 100 {
+		return fmt.Errorf("name = %q: must be the name of the learner, in at most 100 bytes", quote.Cut(h.Name))
+	}
+	for i, can := range h.Can {
+		if !slices.Contains(abilities, can) {
+			return fmt.Errorf("can = %q: must be of %q", can, abilities)
+		}
+		if slices.Contains(h.Can[:i], can) {
+			return fmt.Errorf("can has %q twice", can)
+		}
+	}
+	return nil
+}
+
+// name names the learner, by its program until it has said hello.
+func (p *process) name() string {
+	if p.hello.Name != "" {
+		return p.hello.Name
+	}
+	return "that was started"
+}
+
+// release ends the use of a process by a run. After an error the process is ended, too.
+func (l *Learners) release(p *process, failed bool) {
+	l.mu.Lock()
+	p.runs--
+	if failed {
+		l.processes = slices.DeleteFunc(l.processes, func(q *process) bool { return q == p })
+	}
+	l.mu.Unlock()
+	if failed && p.Process != nil {
+		_ = p.Close(0) // the run has an error already
+	}
+}
+
+// ask sends a request and reads the answer.
+func (p *process) ask(ctx context.Context, timeout time.Duration, question, answer any) error {
+	line, err := json.Marshal(question)
+	if err != nil {
+		return err
+	}
+	if line, err = p.Ask(ctx, line, timeout); err != nil {
+		return err
+	}
+	return decode(line, answer)
+}
+
+// Run is what a learner is told about a run.
+type Run struct {
+	ID   string
+	Seed uint64
+	Data string // digest of the rows that the run has, as "fedsim data export" writes it; empty: the learner has the data
+	// File returns the path of a file in which the learner may keep its state, under one
+	// of two names, 0 and 1; nil: there are no checkpoints.
+	File func(name int) string
+}
+
+// Start starts a run. The caller closes it.
+func (l *Learners) Start(run Run, s algorithms.Setup, o *Options) (*Learner, error) {
+	p, err := l.lease(o)
+	if err != nil {
+		return nil, err
+	}
+	a := &Learner{
+		of: l, process: p, options: o, about: run, run: p.last, clients: len(s.Rows),
+		solved: make([]bool, len(s.Rows)),
+	}
+	if err := a.start(s); err != nil {
+		l.release(p, true)
+		return nil, fmt.Errorf("%s: start: %w", a.Name(), err)
+	}
+	return a, nil
+}

@@ -1,0 +1,173 @@
+package external
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"fedsim/internal/quote"
+)
+
+// version is the version of the protocol.
+const version = 1
+
+// What a learner can do beyond rounds.
+const (
+	canSave    = "save"
+	canReceive = "receive"
+	canLoss    = "loss"
+	canWeights = "weights"
+)
+
+var abilities = []string{canSave, canReceive, canLoss, canWeights}
+
+// request is a request of any operation. Fields that it does not have are left out.
+type request struct {
+	Op      string         `json:"op"`
+	V       []int          `json:"v,omitempty"`
+	Fedsim  string         `json:"fedsim,omitempty"`
+	Run     int            `json:"run,omitempty"`
+	Round   *int           `json:"round,omitempty"`
+	ID      string         `json:"id,omitempty"`
+	Seed    *uint64        `json:"seed,omitempty"`
+	Number  *int           `json:"clients,omitempty"` // in start
+	Rows    []int32        `json:"rows,omitempty"`
+	Feature *int           `json:"features,omitempty"`
+	Data    string         `json:"data,omitempty"`
+	Options map[string]any `json:"options,omitempty"`
+	Work    []workOrder    `json:"work,omitempty"`
+	Client  *int           `json:"client,omitempty"`
+	Path    string         `json:"path,omitempty"`
+	Weights []float64      `json:"weights,omitempty"`
+}
+
+// clientsRequest is a request about several clients.
+type clientsRequest struct {
+	Op      string    `json:"op"`
+	Run     int       `json:"run"`
+	Round   *int      `json:"round,omitempty"`
+	Clients []int32   `json:"clients"`
+	Weights []float64 `json:"weights,omitempty"`
+}
+
+// workOrder asks a client for its local work.
+type workOrder struct {
+	Client int    `json:"client"`
+	Steps  *int   `json:"steps"` // null: as many as it likes
+	Seed   uint64 `json:"seed"`
+}
+
+// The responses. A required field is a pointer: nil where it is missing.
+type (
+	metric struct {
+		Split  string `json:"split"`
+		Name   string `json:"name"`
+		Better string `json:"better"`
+		Unit   string `json:"unit"`
+	}
+	helloResponse struct {
+		V       *int     `json:"v"`
+		Name    string   `json:"name"`
+		Can     []string `json:"can"`
+		Metrics []metric `json:"metrics"`
+	}
+	startResponse struct {
+		StepFLOPs *float64 `json:"step_flops"`
+		DownBytes *int64   `json:"down_bytes"`
+		UpBytes   *int64   `json:"up_bytes"`
+	}
+	messageResponse struct {
+		DownBytes *int64 `json:"down_bytes"`
+	}
+	work struct {
+		Client  *int     `json:"client"`
+		Steps   *int     `json:"steps"`
+		FLOPs   *float64 `json:"flops"`
+		UpBytes *int64   `json:"up_bytes"`
+	}
+	solveResponse struct {
+		Work []work `json:"work"`
+	}
+	endResponse struct {
+		FLOPs *float64 `json:"flops"`
+	}
+	metricValue struct {
+		Split string   `json:"split"`
+		Name  string   `json:"name"`
+		Value *float64 `json:"value"`
+	}
+	clientValues struct {
+		Split   string    `json:"split"`
+		Name    string    `json:"name"`
+		Devices []int32   `json:"devices"`
+		Values  []float64 `json:"values"`
+	}
+	evaluateResponse struct {
+		Metrics   []metricValue  `json:"metrics"`
+		ModelHash string         `json:"model_hash"`
+		Clients   []clientValues `json:"clients"`
+	}
+	lossResponse struct {
+		Losses []float64 `json:"losses"`
+	}
+	receiveResponse struct {
+		Taken *bool    `json:"taken"`
+		FLOPs *float64 `json:"flops"`
+	}
+	saveResponse struct {
+		SHA256 string `json:"sha256"`
+	}
+	emptyResponse struct{}
+)
+
+// decode reads a response strictly. The error says what is wrong with it, or is what the
+// learner reports.
+func decode(line []byte, into any) error {
+	var reported struct {
+		Error *string `json:"error"`
+	}
+	if json.Unmarshal(line, &reported) == nil && reported.Error != nil {
+		if *reported.Error == "" {
+			return errors.New("the learner reports an error without a text")
+		}
+		return fmt.Errorf("the learner reports: %s", quote.Line(*reported.Error))
+	}
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if bytes.Equal(bytes.TrimSpace(line), []byte("null")) {
+		return fmt.Errorf("answers null: must be a JSON object")
+	}
+	err := d.Decode(into)
+	if err == nil {
+		if _, more := d.Token(); more != io.EOF {
+			return fmt.Errorf("answers more than one value in a line: %s", excerpt(line))
+		}
+		return nil
+	}
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		if wrong.Field == "" {
+			return fmt.Errorf("answers %s: must be a JSON object", excerpt(line))
+		}
+		want := map[string]string{"float64": "a finite number", "int": "a whole number", "int32": "a whole number", "int64": "a whole number", "bool": "true or false", "string": "a string"}[wrong.Type.String()]
+		if want == "" {
+			want = "a list or an object"
+		}
+		return fmt.Errorf("answers with %s of type %s: must be %s", wrong.Field, wrong.Value, want)
+	}
+	if name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
+		return fmt.Errorf("unknown field %s in the answer %s", name, excerpt(line))
+	}
+	return fmt.Errorf("answers what is not JSON (%v): %s", err, excerpt(line))
+}
+
+// excerpt returns the start of a line for an error.
+func excerpt(line []byte) string {
+	const most = 100
+	if len(line) > most {
+		return fmt.Sprintf("%q...", line[:most])
+	}
+	return fmt.Sprintf("%q", line)
+}

@@ -1,0 +1,98 @@
+package external
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"fedsim/algorithms"
+)
+
+// State saves or restores the state of the learner. The learner writes its own file, so
+// that no model crosses the pipe; the checkpoint has the name and the digest of the file.
+// Two files take turns: that of the last checkpoint stays until the next one is written.
+func (a *Learner) State(c *algorithms.Coder) {
+	var digest string
+	if !c.Reads() {
+		if a.file = 1 - a.file; a.err == nil {
+			digest = a.save(a.about.File(a.file))
+		}
+		if a.err != nil {
+			c.Fail(fmt.Errorf("%s: %w", a.Name(), a.err))
+			return
+		}
+	}
+	c.Int(&a.round)
+	c.Int(&a.file)
+	c.String(&digest)
+	c.Uint64(&a.hash)
+	c.Bools(a.solved)
+	if !c.Reads() || c.Err() != nil {
+		return
+	}
+	if a.file != 0 && a.file != 1 {
+		c.Fail(fmt.Errorf("%d is no name of a file", a.file))
+		return
+	}
+	if err := a.load(a.about.File(a.file), digest); err != nil {
+		c.Fail(err)
+	}
+}
+
+// save lets the learner write its state and returns the digest of the file.
+func (a *Learner) save(path string) (digest string) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		a.fail("save", err)
+		return ""
+	}
+	var answer saveResponse
+	if !a.ask(request{Op: "save", Run: a.run, Path: path}, &answer) {
+		return ""
+	}
+	digest, err = digestOf(path)
+	if err == nil && digest != answer.SHA256 {
+		err = fmt.Errorf("sha256 = %q: the file %s has %s", answer.SHA256, path, digest)
+	}
+	if err != nil {
+		a.fail("save", err)
+	}
+	return digest
+}
+
+// load lets the learner read its state from a file with a digest.
+func (a *Learner) load(path, digest string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	now, err := digestOf(path)
+	if err != nil {
+		return fmt.Errorf("the state of %s: %w", a.Name(), err)
+	}
+	if now != digest {
+		return fmt.Errorf("the state of %s in %s has changed: its SHA-256 is not that of the checkpoint", a.Name(), path)
+	}
+	if !a.ask(request{Op: "load", Run: a.run, Path: path}, &emptyResponse{}) {
+		return fmt.Errorf("%s: %w", a.Name(), a.err)
+	}
+	return nil
+}
+
+// digestOf returns the SHA-256 of a file.
+func digestOf(path string) (digest string, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
