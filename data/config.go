@@ -12,12 +12,13 @@ const (
 	SourceSynthetic = "synthetic"
 	SourceHAR       = "uci-har"
 	SourceCSV       = "csv"
+	SourceExternal  = "external"
 )
 
 // Config is the table [data] of a scenario: the source, the split and the preparation of
 // the set. Keys of other sources must have their defaults.
 type Config struct {
-	Source         string  `toml:"source" doc:"synthetic (generated), uci-har (the UCI archive, packed or unpacked) or csv (one file with a header)"`
+	Source         string  `toml:"source" doc:"synthetic (generated), uci-har (the UCI archive, packed or unpacked), csv (one file with a header) or external (a learner in another process has the data; [data.external] has the number of clients and their rows)"`
 	Path           string  `toml:"path" doc:"the zip or folder of uci-har, or the file of csv; empty for synthetic. Searched beside the scenario (not for a path from --set), in the working directory, then in the folder of the environment variable FEDSIM_DATA"`
 	Preset         string  `toml:"preset" doc:"a generated set with the sizes of the paper's Table 2: human-activity, google-glass or vehicle-sensor; empty: a small set, changed by [data.synthetic]"`
 	Target         string  `toml:"target" doc:"type of the targets: class (labels -1 and +1; the error is the share of wrong signs) or real (any number; the error is the root mean square error). real needs csv or synthetic, and the loss squared or absolute"`
@@ -37,6 +38,8 @@ type Config struct {
 	LabelColumn    string  `toml:"label_column" doc:"csv: name of the column of labels, -1 and +1 or 0 and 1, or of real targets"`
 
 	Synthetic SyntheticConfig `toml:"synthetic" doc:"parameters of the generator; the preset has the values that are not set"`
+
+	External ExternalConfig `toml:"external" doc:"clients and rows of data that a learner has"`
 }
 
 // SyntheticConfig is the table [data.synthetic]: the sizes of a generated set and the
@@ -79,6 +82,7 @@ func Defaults() Config {
 		PositiveClass:  "SITTING",
 		TaskColumn:     "task",
 		LabelColumn:    "label",
+		External:       ExternalConfig{Rows: "1"},
 		Synthetic: SyntheticConfig{
 			PositiveShare: -1, ClusterSpread: -1, TaskSpread: -1, Shift: -1,
 			Margin: -1, DifficultySpread: -1, Noise: -1, TargetNoise: -1,
@@ -110,13 +114,13 @@ func (c Config) ValidateSizes(check *config.Checker) { c.validate(check, !c.coun
 
 // countable reports whether [Sizes] can count the rows without generating them.
 func (c Config) countable() bool {
-	return c.Source == SourceSynthetic && !c.Skew && c.DevicesPerTask <= 1
+	return c.Source == SourceExternal || c.Source == SourceSynthetic && !c.Skew && c.DevicesPerTask <= 1
 }
 
 // validate checks the configuration. made says whether rows are generated or only
 // counted.
 func (c Config) validate(check *config.Checker, made bool) {
-	check.OneOf("source", c.Source, SourceSynthetic, SourceHAR, SourceCSV)
+	check.OneOf("source", c.Source, SourceSynthetic, SourceHAR, SourceCSV, SourceExternal)
 	check.OneOf("target", c.Target, TargetClass, TargetReal)
 	check.Require(c.TestFraction >= 0 && c.TestFraction < 1, "test_fraction", c.TestFraction, "must be in [0, 1)")
 	check.Require(c.SkewMin >= 1, "skew_min", c.SkewMin, "must be at least 1")
@@ -135,6 +139,8 @@ func (c Config) validate(check *config.Checker, made bool) {
 		check.Require(c.TaskColumn != "", "task_column", c.TaskColumn, "must name a column")
 		check.Require(c.LabelColumn != "", "label_column", c.LabelColumn, "must name a column")
 		check.Require(c.LabelColumn != c.TaskColumn, "label_column", c.LabelColumn, "must differ from task_column")
+	case SourceExternal:
+		c.validateExternal(check)
 	default:
 		return // the keys of an unknown source are unknown
 	}
@@ -160,6 +166,7 @@ func (c Config) validateForeign(check *config.Checker) {
 	belongs(SourceHAR, "positive_class", c.PositiveClass, c.PositiveClass == standard.PositiveClass)
 	belongs(SourceCSV, "task_column", c.TaskColumn, c.TaskColumn == standard.TaskColumn)
 	belongs(SourceCSV, "label_column", c.LabelColumn, c.LabelColumn == standard.LabelColumn)
+	belongs(SourceExternal, "external.clients", c.External.Clients, c.External.Clients == standard.External.Clients)
 }
 
 // maxCells limits the number of values of a generated set (8 GiB of float64).

@@ -3,6 +3,7 @@ package data
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 
 	"fedsim/internal/state"
 )
@@ -26,3 +27,6 @@ func (s *Set) Digest() uint64 {
 	}
 	return binary.LittleEndian.Uint64(sum.Sum(nil))
 }
+
+// Digest identifies the rows of both halves, in 32 hexadecimal digits.
+func (s *Split) Digest() string { return fmt.Sprintf("%016x%016x", s.Train.Digest(), s.Test.Digest()) }

@@ -13,8 +13,11 @@ func Load(cfg Config) (*Set, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	if cfg.Source == SourceSynthetic {
+	switch cfg.Source {
+	case SourceSynthetic:
 		return generate(cfg), nil
+	case SourceExternal:
+		return nil, errLearnersRows
 	}
 	path, err := Locate(cfg.Path)
 	switch {

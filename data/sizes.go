@@ -17,6 +17,10 @@ func Sizes(cfg Config) (rows []int32, features int, err error) {
 		}
 		return rows, split.Train.Features, nil
 	}
+	if cfg.Source == SourceExternal {
+		rows, _ := cfg.External.Rows.of(cfg.External.Clients)
+		return rows, cfg.External.Features, nil
+	}
 	resolved := cfg.Resolve().Synthetic
 	rows = make([]int32, resolved.Tasks)
 	for t, n := range newGenerator(resolved, cfg.Seed).sizes {

@@ -40,7 +40,9 @@ func (r *runner) checkpointRun(name string, setup *federation.Setup) (*runCheckp
 	start := setup.Factory.New
 	setup.Factory.New = func(from algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 		method, err := start(from, o)
-		_, s.able = method.(algorithms.Stateful)
+		if err == nil {
+			_, s.able = algorithms.As[algorithms.Stateful](method)
+		}
 		return method, err
 	}
 	setup.Checkpoint = func(f *federation.Federation) error {

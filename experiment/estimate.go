@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"fedsim/results"
@@ -38,8 +39,8 @@ type timing struct {
 // kind of run: its progress shows as much.
 func (r *runner) estimate(jobs []job) (e Estimate, ok bool) {
 	samples := samplesOf(jobs)
-	if len(samples) < 2 {
-		return e, false
+	if len(samples) < 2 || slices.ContainsFunc(samples, func(s timing) bool { return isExternal(s.run) }) {
+		return e, false // a learner in another process is started for its runs only
 	}
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	defer cancel(nil)

@@ -1,11 +1,13 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 
 	"fedsim/algorithms"
+	"fedsim/algorithms/external"
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/devices/traces"
@@ -37,7 +39,7 @@ func (r *runner) execute(run *scenarios.Run, plan federation.Plan, phase string,
 type journalOf = func(run *scenarios.Run, devices int) federation.Journal
 
 // run executes a run without ending others.
-func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, journal journalOf, observe func(results.Round)) (*federation.Outcome, error) {
+func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, journal journalOf, observe func(results.Round)) (out *federation.Outcome, err error) {
 	p, err := r.prepare.prepare(&run.Settings)
 	if err != nil {
 		return nil, err
@@ -46,17 +48,22 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 	if err != nil {
 		return nil, err
 	}
+	name := run.ID
+	if phase == "tuning" {
+		name = "tuning " + name // the winner runs again under its ID
+	}
+	if o, ok := external.Of(run.Options); ok {
+		var end func() error
+		setup.Factory.New, end = r.external(run, p, name, o)
+		defer func() { err = cmp.Or(err, end()) }()
+	}
 	setup.Plan = plan
 	setup.Plan.Optimum, setup.Plan.Constant = p.optimum, p.constant
 	if journal != nil {
 		setup.Journal = journal(run, setup.Size.Devices)
 	}
 	var saved *runCheckpoint
-	if shared == nil && p.problem != nil {
-		name := run.ID
-		if phase == "tuning" {
-			name = "tuning " + name // the winner runs again under its ID
-		}
+	if shared == nil && run.Settings.Run.Mode == scenarios.Learning {
 		if saved, err = r.checkpointRun(name, setup); err != nil {
 			return nil, err
 		}
@@ -66,7 +73,7 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 		return nil, saved.explain(setup, err)
 	}
 	done, all := 0.0, float64(plan.Outer*plan.Rounds)
-	out, err := f.Run(r.ctx, func(x results.Round) {
+	out, err = f.Run(r.ctx, func(x results.Round) {
 		step := float64(x.Round)/all - done
 		done += step
 		if observe != nil {
@@ -108,10 +115,13 @@ func (r *runner) setup(run *scenarios.Run, p *prepared, phase string) (*federati
 	var shared *recording
 	if s.Run.Mode == scenarios.Timing {
 		size = p.size(s.Data.DevicesPerTask)
+		factory.OwnMetrics = false
 		timed := factory
 		factory.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
 			return algorithms.NewTimingOnly(timed, run.Options, p.rows, p.features)
 		}
+	} else if p.problem == nil {
+		size = p.size(1)
 	} else {
 		size.Devices = p.problem.Devices()
 		if want, fits := scenarios.ModelFits(p.problem.Tasks(), p.problem.Features()); s.Run.Model && !fits {

@@ -3,10 +3,12 @@ package experiment
 import (
 	"context"
 	"errors"
+	"io"
 	"math"
 	"sync"
 	"time"
 
+	"fedsim/algorithms/external"
 	"fedsim/analysis/ledger"
 	"fedsim/data"
 	"fedsim/federation"
@@ -52,6 +54,10 @@ type Options struct {
 	// Model receives the final model of a run with run.model before the run is Finished;
 	// nil: models are not stored. Calls may overlap.
 	Model func(index int, w *data.Matrix) error
+
+	// Stderr receives the standard error of learners in other processes, line by line; nil:
+	// it is dropped.
+	Stderr io.Writer
 
 	// Checkpoints saves unfinished work at the ends of rounds and when ctx ends. Done
 	// reports, by ID, runs that were finished before an interruption and are skipped;
@@ -99,6 +105,7 @@ func run(ctx context.Context, experiments []scenarios.Experiment, o Options, mos
 	defer cancel(nil)
 	r := newRunner(ctx, cancel, o, mostRecorded)
 	r.simulate(r.jobs(experiments))
+	r.end()
 	return context.Cause(ctx)
 }
 
@@ -129,6 +136,8 @@ type runner struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 
+	learners *external.Learners
+
 	trials       trials
 	recordings   memo[recordingKey, *recording]
 	mostRecorded int
@@ -144,7 +153,15 @@ type runner struct {
 func newRunner(ctx context.Context, cancel context.CancelCauseFunc, o Options, mostRecorded int) *runner {
 	r := &runner{options: o, pool: parallel.NewPool(o.Workers), ctx: ctx, cancel: cancel, mostRecorded: mostRecorded}
 	r.prepare = &preparer{ctx: ctx, pool: r.pool, policy: o.Checkpoints}
+	r.learners = external.NewLearners(ctx, o.Stderr)
 	return r
+}
+
+// end ends the processes of learners. Its error is the last that a run can have.
+func (r *runner) end() {
+	if err := r.learners.Close(); err != nil {
+		r.cancel(err)
+	}
 }
 
 // ready prepares the problems of all runs, each problem once.

@@ -25,8 +25,9 @@ type prepared struct {
 	optimum    float64 // P*; NaN: no reference optimum
 	constant   float64 // R(0) under the coupling of the optimum
 	optimumGap float64
-	rows       []int32 // by device, in timing mode: problem is nil
+	rows       []int32 // by device, in timing mode and of data that a learner has: problem is nil
 	features   int
+	digest     func() string // of the rows; see external.Run
 }
 
 // preparer computes each of its products once. It fails with the error of its context
@@ -60,7 +61,7 @@ func keyOf(s *scenarios.Settings) problemKey {
 // prepare returns the problem of a run.
 func (p *preparer) prepare(s *scenarios.Settings) (*prepared, error) {
 	of, dataOf := keyOf(s), s.Data
-	if s.Run.Mode == scenarios.Timing {
+	if s.Run.Mode == scenarios.Timing || s.Data.Source == data.SourceExternal {
 		return p.sizesOf(dataOf)
 	}
 	return p.problems.get(of, func() (*prepared, error) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"time"
 
 	"fedsim/data"
@@ -41,7 +42,7 @@ func (r *reference) solve(split *data.Split) (*prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &prepared{problem: problem, optimum: math.NaN(), optimumGap: math.NaN()}
+	out := &prepared{problem: problem, optimum: math.NaN(), optimumGap: math.NaN(), digest: sync.OnceValue(split.Digest)}
 	c, err := r.saver.Restore()
 	switch {
 	case err != nil:

@@ -50,6 +50,7 @@ func Tune(ctx context.Context, experiments []scenarios.Experiment, o Options) ([
 		r.total += len(j.Candidates)
 	}
 	r.choose(tuned)
+	r.end()
 	grids := make([]Grid, len(tuned))
 	for i := range tuned {
 		grids[i] = tuned[i].Grid

@@ -122,7 +122,7 @@ func (p *plan) run(c *gridCell, label string, tuned []config.Assignment) (Run, c
 		settings.Federation.Validate(check.In("federation"))
 	}
 	if len(tuned) > 0 {
-		method.options().Validate(check.In("methods").In(label).In("options"))
+		method.validate(check.In("methods").In(label))
 	}
 	settings.Federation.ValidateFaults(check, &settings.Faults, &settings.Network)
 	if factory, ok := lookup(method.Algorithm); ok {

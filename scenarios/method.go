@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fedsim/algorithms"
+	"fedsim/algorithms/external"
 	"fedsim/config"
 	"fedsim/federation"
 )
@@ -13,6 +14,10 @@ type Method struct {
 	Protocol  string `toml:"protocol" doc:"round protocol of this method; empty: that of [federation]"`
 	// Options is a pointer to the options struct of the algorithm.
 	Options any `toml:"options" doc:"the options of the algorithm"`
+
+	Command   []string `toml:"command,omitempty" doc:"algorithm \"external\": the program of the learner and its arguments. Files beside the scenario are found there (not for a command from --set); a program without a folder is also searched in PATH. It must answer as docs/learner-protocol.md says"`
+	TimeoutS  float64  `toml:"timeout_s,omitzero" doc:"algorithm \"external\": longest time for an answer of the learner, in seconds of real time; 0: no limit"`
+	Processes int      `toml:"processes,omitzero" doc:"algorithm \"external\": number of processes for all runs of the method; a process then serves several runs at once. 0: one for each run under way"`
 }
 
 // resolve sets the default names, and decodes the options strictly over the defaults of
@@ -41,8 +46,26 @@ func (m *Method) resolve(label string, node, tree *config.Node) config.Errors {
 	if given := node.Child("options"); given != nil {
 		problems.Merge(config.Decode(given, key+".options", options))
 	}
+	if learner, ok := external.Of(options); ok {
+		learner.Command, learner.TimeoutS, learner.Processes = m.Command, m.TimeoutS, m.Processes
+	}
 	m.Options = options
 	return problems
+}
+
+// validate reports everything wrong with the options and keys of the method.
+func (m *Method) validate(c *config.Checker) {
+	m.options().Validate(c.In("options"))
+	if learner, ok := external.Of(m.options()); ok {
+		learner.ValidateKeys(c)
+		return
+	}
+	only := func(key string, value any, set bool) {
+		c.Require(!set, key, value, "must be left out: only algorithm \"external\" has a program to start")
+	}
+	only("command", m.Command, len(m.Command) > 0)
+	only("timeout_s", m.TimeoutS, m.TimeoutS != 0)
+	only("processes", m.Processes, m.Processes != 0)
 }
 
 // options returns the decoded options.

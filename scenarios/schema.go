@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fedsim/algorithms"
+	"fedsim/algorithms/external"
 	"fedsim/config"
 	"fedsim/mtl/crossval"
 	"fedsim/results"
@@ -75,6 +76,9 @@ func methods(table, definitions schema) {
 		factory, _ := algorithms.Lookup(name)
 		options := object(config.Fields(factory.Options()))
 		options["description"] = factory.Summary
+		if name == external.Name {
+			delete(options, "additionalProperties") // the learner knows its options
+		}
 		definitions["options-"+name] = options
 		own := schema{"properties": schema{"options": reference("options-" + name)}}
 		byName = append(byName, schema{
@@ -150,8 +154,10 @@ func tuneSchema() schema {
 		values := listOf(schema{"anyOf": types})
 		dotted["options."+key], nested[key] = values, values
 	}
-	dotted["options"] = schema{"type": "object", "properties": nested, "additionalProperties": false}
-	return schema{"type": "object", "properties": dotted, "additionalProperties": false}
+	dotted["options"] = schema{"type": "object", "properties": nested}
+	// Others are those of a learner in another process.
+	dotted["options"].(schema)["additionalProperties"] = listOf(schema{})
+	return schema{"type": "object", "properties": dotted, "patternProperties": schema{`^options\.`: listOf(schema{})}, "additionalProperties": false}
 }
 
 // tableSchema is the schema of a [[table]].

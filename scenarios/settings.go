@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/devices"
@@ -96,7 +97,8 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	s.Run.Validate(c.In("run"))
 	s.Federation.ValidateUse(c.In("federation"), s.protocols())
 	s.checkTarget(c)
-	splits := s.Data.Skew || s.Run.Mode == Learning && (s.Data.TestFraction > 0 || s.Data.DevicesPerTask > 1)
+	s.checkExternal(c)
+	splits := s.Data.Skew || s.Run.Mode == Learning && s.Data.Source != data.SourceExternal && (s.Data.TestFraction > 0 || s.Data.DevicesPerTask > 1)
 	c.Require(s.Run.Vary != results.VarySplit || splits, "run.vary", s.Run.Vary,
 		"must be \"system\" or \"all\": all splits are the same without test rows, skew and devices_per_task")
 	c.Require(s.Data.Resident || s.Problem.OptimumSweeps == 0 && s.Problem.WarmOmega == 0, "data.resident", s.Data.Resident,
@@ -105,7 +107,7 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	s.Run.checkModel(s, c.In("run"))
 	for _, label := range s.labels() {
 		method := s.Methods[label]
-		method.options().Validate(c.In("methods").In(label).In("options"))
+		method.validate(c.In("methods").In(label))
 	}
 	var problems config.Errors
 	problems.AddFound(tree, c)
@@ -137,6 +139,23 @@ func (s *Settings) checkTarget(c *config.Checker) {
 	}
 	c.Require(slices.Contains(mtl.RegressionLosses(), loss), "data.target", s.Data.Target,
 		fmt.Sprintf("needs a problem.loss for real targets (%s): %q takes the labels -1 and +1", strings.Join(mtl.RegressionLosses(), ", "), loss))
+}
+
+// checkExternal reports methods that need rows, and costs that need their size, of data
+// that a learner has.
+func (s *Settings) checkExternal(c *config.Checker) {
+	if s.Data.Source != data.SourceExternal {
+		return
+	}
+	features := s.Data.External.Features > 0
+	for _, label := range s.labels() {
+		m := s.Methods[label]
+		factory, _ := algorithms.Lookup(m.Algorithm)
+		c.Require(factory.OwnMetrics || s.Run.Mode == Timing, "methods."+label+".algorithm", m.Algorithm,
+			"must be \"external\", or run.mode \"timing\": with data.source = \"external\" only learners have rows to learn from")
+		c.Require(features || factory.OwnMetrics, "data.external.features", 0, fmt.Sprintf("must be positive: the size of the messages of %s depends on it", m.Algorithm))
+	}
+	c.Require(features || s.Federation.Cost != federation.Relative, "data.external.features", 0, "must be positive with federation.cost = \"relative\", which is relative to the work on a row")
 }
 
 // labels returns the labels of the methods in alphabetical order.

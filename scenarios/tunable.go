@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fedsim/algorithms"
+	"fedsim/algorithms/external"
 	"fedsim/config"
 	"fedsim/results"
 )
@@ -33,6 +34,10 @@ func tunable(grid []axis, algorithm string) []Tunable {
 	options := make([]Tunable, len(grid))
 	for i := range grid {
 		options[i].Key = grid[i].name
+		if algorithm == external.Name {
+			options[i].tuneFree(&grid[i])
+			continue
+		}
 		key := strings.TrimPrefix(grid[i].name, "options.")
 		at := slices.IndexFunc(fields, func(f config.Field) bool { return f.Key == key })
 		if at < 0 || fields[at].Type != "integer" && fields[at].Type != "float" || len(grid[i].points) == 1 {
@@ -42,6 +47,24 @@ func tunable(grid []axis, algorithm string) []Tunable {
 		options[i].Values, options[i].labels = grid[i].numbers(), grid[i].labels()
 	}
 	return options
+}
+
+// tuneFree describes an option of a learner in another process by the values of the grid: the
+// option takes whole numbers alone if all of them are.
+func (t *Tunable) tuneFree(a *axis) {
+	whole, number := true, len(a.points) > 1
+	for _, p := range a.points {
+		switch p.set[0].Value.Value().(type) {
+		case int64:
+		case float64:
+			whole = false
+		default:
+			number = false
+		}
+	}
+	if number {
+		t.Integer, t.Values, t.labels = whole, a.numbers(), a.labels()
+	}
 }
 
 // numbers returns the values of a swept axis of numbers in increasing order, without

@@ -79,14 +79,19 @@ func (a *Learner) can(what string) bool { return slices.Contains(a.process.hello
 // Err returns the first error.
 func (a *Learner) Err() error { return a.err }
 
-// Close ends the run. The process is used again for another run, unless this one failed.
-func (a *Learner) Close() {
+// Close ends the run. The process is used again for another run, unless this one failed. A
+// failure is reported once, here or by Err.
+func (a *Learner) Close() error {
 	if a.closed {
-		return
+		return nil
 	}
 	a.closed = true
-	a.ask(request{Op: "finish", Run: a.run}, &emptyResponse{})
+	failed := a.err
+	if a.ask(request{Op: "finish", Run: a.run}, &emptyResponse{}); failed == nil && a.err != nil {
+		failed = fmt.Errorf("%s: %w", a.Name(), a.err)
+	}
 	a.of.release(a.process, a.err != nil)
+	return failed
 }
 
 // start tells the learner about the run.
@@ -400,41 +405,19 @@ func (a *Learner) note(e *evaluateResponse) error {
 		}
 		a.hash = hash
 	}
-	for i, v := range e.Metrics {
+	for _, v := range e.Metrics {
 		if v.Value == nil {
-			return fmt.Errorf("metric %q: value is missing", v.Name)
-		}
-		if err := a.checkMetric(v.Split, v.Name); err != nil {
-			return err
-		}
-		if slices.ContainsFunc(e.Metrics[:i], func(w metricValue) bool { return w.Split == v.Split && w.Name == v.Name }) {
-			return fmt.Errorf("metric %q of split %q: must have one value", v.Name, v.Split)
+			return fmt.Errorf("metric %q: value is missing: leave out a metric without a value", v.Name)
 		}
 		a.values = append(a.values, algorithms.NamedValue{Split: v.Split, Name: v.Name, Value: *v.Value})
 	}
 	for _, c := range e.Clients {
-		if err := a.checkMetric(c.Split, c.Name); err != nil {
-			return err
-		}
 		if len(c.Devices) != len(c.Values) {
 			return fmt.Errorf("metric %q by client: has %d devices and %d values", c.Name, len(c.Devices), len(c.Values))
-		}
-		for i, t := range c.Devices {
-			if t < 0 || int(t) >= a.clients || i > 0 && t <= c.Devices[i-1] {
-				return fmt.Errorf("metric %q by client: devices[%d] = %d: must be clients in [0, %d), in increasing order", c.Name, i, t, a.clients)
-			}
 		}
 		a.byClient = append(a.byClient, algorithms.ClientMetric{Split: c.Split, Name: c.Name, Clients: c.Devices, Values: c.Values})
 	}
 	return nil
-}
-
-// checkMetric reports a metric that the learner has not announced.
-func (a *Learner) checkMetric(split, name string) error {
-	if slices.ContainsFunc(a.process.hello.Metrics, func(m metric) bool { return m.Split == split && m.Name == name }) {
-		return nil
-	}
-	return fmt.Errorf("metric %q of split %q: must be one that the answer to hello lists", name, split)
 }
 
 // Named returns the metrics that the learner has announced.

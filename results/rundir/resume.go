@@ -242,6 +242,9 @@ func (w *Writer) Save(name string, fill func(io.Writer) error) error {
 // Load returns the state saved under a name, nil when there is none.
 func (w *Writer) Load(name string) ([]byte, error) { return w.files.read(name) }
 
+// Path returns the path of a file that a program may write beside the states.
+func (w *Writer) Path(name string) string { return w.files.program(name) }
+
 // Reject returns the error of a state that cannot be resumed, and why.
 func (w *Writer) Reject(name string, why error) error {
 	return fmt.Errorf("%w (%w)", refuse(w.files.path(name), why.Error(), deleteIt), why)

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"fedsim/internal/atomicfile"
 	"fedsim/internal/input"
@@ -27,6 +28,7 @@ const stateMagic = "fedsim\x00k" // no text file begins so
 const (
 	checkpointDir = "checkpoint" // in the stage: a file for each computation under way
 	stateExt      = ".state"
+	programExt    = ".learner" // of files that programs write
 )
 
 // stateFiles are the files of a checkpoint that hold the state of computations under
@@ -57,6 +59,11 @@ func hashScenario(text []byte) uint64 {
 func (s *stateFiles) path(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return filepath.Join(s.dir, hex.EncodeToString(sum[:8])+stateExt)
+}
+
+// program returns the path of a file that a program writes under a name.
+func (s *stateFiles) program(name string) string {
+	return strings.TrimSuffix(s.path(name), stateExt) + programExt
 }
 
 // write writes the file of a name; fill writes the content.

@@ -40,6 +40,7 @@ var layers = map[string]string{
 	"mtl":                 "config data internal/elementary internal/input internal/invariants internal/kernel internal/linalg internal/parallel internal/quote internal/rng internal/state",
 	"mtl/crossval":        "config data mtl internal/checkpoint internal/columns internal/kernel internal/parallel internal/state",
 	"algorithms":          "config data mtl internal/kernel internal/parallel internal/registry internal/rng internal/state",
+	"algorithms/external": "algorithms config internal/child internal/quote",
 	"results":             "config internal/columns internal/state",
 	"results/rundir":      "config internal/atomicfile internal/input internal/quote internal/state results",
 	"plots":               "results internal/atomicfile",
@@ -48,12 +49,12 @@ var layers = map[string]string{
 	"federation":          "algorithms clients config data devices devices/fleets engine mtl network results internal/elementary internal/parallel internal/registry internal/rng internal/state",
 	"analysis/timeline":   "clients engine federation",
 	"analysis/ledger":     "clients engine federation results",
-	"scenarios":           "algorithms config data devices federation devices/fleets mtl network results results/rundir mtl/crossval devices/traces internal/input",
+	"scenarios":           "algorithms algorithms/external config data devices federation devices/fleets mtl network results results/rundir mtl/crossval devices/traces internal/input",
 	"analysis/explain":    "devices federation network results results/rundir scenarios internal/columns",
 	"report":              "analysis/explain plots results results/rundir scenarios internal/input",
 	"report/serve":        "report results results/rundir",
 	"mtl/theory":          "mtl internal/elementary internal/kernel internal/linalg",
-	"experiment":          "mtl/theory algorithms config data devices engine federation analysis/ledger mtl network results scenarios devices/traces internal/checkpoint internal/elementary internal/parallel internal/rng internal/state",
+	"experiment":          "mtl/theory algorithms algorithms/external config data devices engine federation analysis/ledger mtl network results scenarios devices/traces internal/checkpoint internal/elementary internal/parallel internal/rng internal/state",
 	"experiment/driven":   "analysis/ledger clients engine experiment federation internal/checkpoint internal/quote internal/state results scenarios",
 }
 

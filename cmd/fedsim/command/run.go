@@ -159,6 +159,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 		Estimate: estimate,
 		Workers:  f.workers, Queue: f.queue, Journal: watched.journal(),
 		Progress: p.update, Rounds: w.Progress, Devices: devicesOf(w), Model: modelsOf(w), Clock: time.Now,
+		Stderr: cmd.ErrOrStderr(),
 	}))
 	var made []*crossval.Result
 	if err == nil {
@@ -417,6 +418,8 @@ func sources(s *scenarios.Scenario) (string, error) {
 func source(c data.Config) string {
 	text := "generated"
 	switch {
+	case c.Source == data.SourceExternal:
+		return fmt.Sprintf("of the learner, %d clients", c.External.Clients)
 	case c.Source != data.SourceSynthetic:
 		text = c.Source + " " + c.Path
 		if c.Source == data.SourceCSV && data.GeneratedFile(c.Path) {

@@ -67,6 +67,7 @@ func (f *runFlags) tune(cmd *cobra.Command, name string) (err error) {
 	p := newProgress(cmd.ErrOrStderr(), f.progress, time.Now)
 	grids, err := experiment.Tune(cmd.Context(), scenario.Experiments, experiment.Options{
 		Workers: f.workers, Queue: f.queue, Progress: p.update, Estimate: p.estimate(), Clock: time.Now,
+		Stderr: cmd.ErrOrStderr(),
 	})
 	p.end()
 	if err != nil {

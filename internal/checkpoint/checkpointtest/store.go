@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/url"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -25,6 +27,7 @@ var (
 type Store struct {
 	Fails string                            // saving a name that contains this fails; empty: nothing fails
 	Saved func(name string, content []byte) // called after each save; nil: not called
+	Dir   string                            // of files that programs write
 
 	mu     sync.Mutex
 	states map[string][]byte
@@ -64,6 +67,9 @@ func (a *Store) Load(name string) ([]byte, error) {
 	defer a.mu.Unlock()
 	return a.states[name], nil
 }
+
+// Path returns a path in Dir.
+func (a *Store) Path(name string) string { return filepath.Join(a.Dir, url.PathEscape(name)) }
 
 // Reject returns an error that begins with the name and wraps ErrRejected and why.
 func (a *Store) Reject(name string, why error) error {
