@@ -51,7 +51,7 @@ func TestInvalidConfigurations(t *testing.T) {
 		want   []string
 	}{
 		{func(c *Config) { c.Source = "uci_har" }, []string{
-			`data.source = "uci_har": must be one of synthetic, uci-har, csv (did you mean "uci-har"?)`}},
+			`data.source = "uci_har": must be one of synthetic, uci-har, csv, external (did you mean "uci-har"?)`}},
 		{func(c *Config) { c.TestFraction, c.SkewMin, c.Path = math.NaN(), 0, "x" }, []string{
 			`data.test_fraction = NaN: must be in [0, 1)`,
 			`data.skew_min = 0: must be at least 1`,

@@ -38,7 +38,7 @@ func (r *Rows) DecodeTOML(n *config.Node, key string) config.Errors {
 }
 
 // MarshalTOML returns the rows on one line.
-func (r *Rows) MarshalTOML() ([]byte, error) { return []byte(*r), nil }
+func (r Rows) MarshalTOML() ([]byte, error) { return []byte(r), nil }
 
 // of returns the rows of each of the clients. ok is false if there are not so many numbers.
 func (r Rows) of(clients int) (rows []int32, ok bool) {

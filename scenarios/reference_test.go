@@ -132,7 +132,7 @@ func writeReference(w io.Writer) error {
 			fmt.Fprintf(b, "%s.\n\n", strings.ToUpper(s.doc[:1])+s.doc[1:])
 		}
 		if len(s.fields) == 0 {
-			b.WriteString("It has no keys.\n")
+			b.WriteString(map[bool]string{true: "Its keys are those of the learner.\n", false: "It has no keys.\n"}[strings.Contains(s.heading, `"external"`)])
 			continue
 		}
 		b.WriteString("| key | type | default | meaning |\n|---|---|---|---|\n")

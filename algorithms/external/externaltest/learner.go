@@ -1,0 +1,308 @@
+// Package externaltest is a learner for tests: a method of package algorithms behind the
+// learner protocol, with the arithmetic of the method in fedsim itself. It can also break
+// the protocol in every way.
+package externaltest
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"fedsim/algorithms"
+	"fedsim/config"
+	"fedsim/data"
+	"fedsim/federation"
+	"fedsim/internal/rng"
+	"fedsim/internal/state"
+	"fedsim/mtl"
+)
+
+// argument makes a test binary a learner.
+const argument = "learner-for-tests"
+
+// Main makes the test binary a learner if it was started by Command. TestMain calls it.
+func Main() {
+	if len(os.Args) >= 2 && os.Args[1] == argument {
+		serve(os.Stdin, os.Stdout)
+		os.Exit(0)
+	}
+}
+
+// Command returns the command of a learner, as a TOML list for a scenario. It lacks some
+// of the abilities.
+func Command(lacks ...string) string {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return config.Literal(append([]string{self, argument}, lacks...))
+}
+
+// options are those of the learner in the scenario.
+type options struct {
+	Method   string         `json:"method"`
+	Options  map[string]any `json:"options"` // of the method
+	Tasks    int            `json:"tasks"`   // of the generated data, as are the next
+	Features int            `json:"features"`
+	RowsMin  int            `json:"rows_min"`
+	RowsMax  int            `json:"rows_max"`
+	Fault    string         `json:"fault"` // "operation/fault/round"
+	Log      string         `json:"log"`   // file that gets a line for each start
+}
+
+type request struct {
+	Op      string          `json:"op"`
+	Run     int             `json:"run"`
+	Round   int             `json:"round"`
+	ID      string          `json:"id"`
+	Seed    uint64          `json:"seed"`
+	Clients json.RawMessage `json:"clients"`
+	Rows    []int32         `json:"rows"`
+	Data    string          `json:"data"`
+	Options options         `json:"options"`
+	Work    []struct {
+		Client int  `json:"client"`
+		Steps  *int `json:"steps"`
+	} `json:"work"`
+	Client  int       `json:"client"`
+	Weights []float64 `json:"weights"`
+	Path    string    `json:"path"`
+}
+
+type object = map[string]any
+
+// run is a run of the method.
+type run struct {
+	options
+	seed    uint64
+	problem *mtl.Problem
+	method  algorithms.Linear
+	coupled mtl.Coupling
+	sent    []int // by client, models sent without rounds
+}
+
+func serve(in io.Reader, out io.Writer) {
+	runs := map[int]*run{}
+	lines := bufio.NewReader(in)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var q request
+		if err := json.Unmarshal(line, &q); err != nil {
+			panic(err)
+		}
+		answer := answer(runs, &q)
+		text, err := json.Marshal(answer)
+		if err != nil {
+			panic(err)
+		}
+		if r := runs[q.Run]; r != nil {
+			text = r.broken(&q, text)
+		}
+		if q.Op == "finish" {
+			delete(runs, q.Run)
+		}
+		if _, err := out.Write(append(text, '\n')); err != nil {
+			return
+		}
+	}
+}
+
+func answer(runs map[int]*run, q *request) any {
+	switch q.Op {
+	case "hello":
+		can := []string{"save", "receive", "loss", "weights"}
+		can = slices.DeleteFunc(can, func(a string) bool { return slices.Contains(os.Args[2:], a) })
+		return object{"v": 1, "name": "test learner", "can": can,
+			"metrics": []object{
+				{"split": "test", "name": "error", "better": "lower"},
+				{"split": "train", "name": "error", "better": "lower", "unit": ""},
+				{"split": "test", "name": "accuracy", "better": "higher"},
+			}}
+	case "start":
+		r, err := start(q)
+		if err != nil {
+			return object{"error": err.Error()}
+		}
+		runs[q.Run] = r
+		d := 8 * r.problem.Features()
+		return object{"step_flops": r.method.StepFLOPs(), "down_bytes": d, "up_bytes": d}
+	}
+	r := runs[q.Run]
+	if r == nil {
+		return object{"error": fmt.Sprintf("%s of run %d, which has not started", q.Op, q.Run)}
+	}
+	return r.answer(q)
+}
+
+func start(q *request) (*run, error) {
+	r := &run{options: q.Options, seed: q.Seed}
+	if r.Log != "" {
+		f, err := os.OpenFile(r.Log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+		if err != nil {
+			return nil, err
+		}
+		if _, err = fmt.Fprintf(f, "%d %d %s\n", os.Getpid(), q.Run, q.ID); err != nil {
+			return nil, err
+		}
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
+	}
+	cfg := data.Defaults()
+	cfg.Synthetic.Tasks, cfg.Synthetic.Features, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = r.Tasks, r.Features, r.RowsMin, r.RowsMax
+	split, err := data.Prepare(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if now := split.Digest(); q.Data != "" && now != q.Data {
+		return nil, fmt.Errorf("the rows have digest %s, not %s", now, q.Data)
+	}
+	if r.problem, err = mtl.NewProblem(mtl.Defaults(), *split); err != nil {
+		return nil, err
+	}
+	if rows := r.problem.RowCounts(); !slices.Equal(rows, q.Rows) {
+		return nil, fmt.Errorf("rows = %v: must be %v", q.Rows, rows)
+	}
+	if r.coupled, err = r.problem.Regularizer.Start(nil, r.problem.Tasks()); err != nil {
+		return nil, err
+	}
+	if r.Method == "" {
+		r.Method = "fedavg"
+	}
+	factory, ok := algorithms.Lookup(r.Method)
+	if !ok {
+		return nil, fmt.Errorf("no method %s", r.Method)
+	}
+	o := factory.Options()
+	if len(r.Options) > 0 {
+		root, err := config.Parse("", []byte("o = "+config.Literal(r.Options)))
+		if err != nil {
+			return nil, err
+		}
+		if err := config.Decode(root.Child("o"), "options", o).Err(); err != nil {
+			return nil, err
+		}
+	}
+	method, err := factory.New(algorithms.Setup{
+		Rows: r.problem.RowCounts(), Features: r.problem.Features(), Problem: r.problem, Coupling: r.coupled, Workers: 1,
+	}, o)
+	if err != nil {
+		return nil, err
+	}
+	r.method, r.sent = method.(algorithms.Linear), make([]int, len(q.Rows))
+	return r, nil
+}
+
+func (r *run) answer(q *request) any {
+	var clients []int
+	if q.Clients != nil {
+		if err := json.Unmarshal(q.Clients, &clients); err != nil {
+			panic(err)
+		}
+	}
+	switch q.Op {
+	case "begin":
+		return object{"down_bytes": 8 * r.method.Begin()}
+	case "solve":
+		var done []object
+		for _, w := range q.Work {
+			steps := algorithms.NoLimit
+			if w.Steps != nil {
+				steps = *w.Steps
+			}
+			number := q.Round - 1
+			if q.Round == 0 {
+				number = r.sent[w.Client] - 1
+			}
+			work := r.method.Solve(algorithms.Request{Device: w.Client, Steps: steps, Stream: rng.New(r.seed, rng.Solve, w.Client, number)})
+			done = append(done, object{"client": w.Client, "steps": work.Steps, "flops": work.FLOPs, "up_bytes": 8 * work.Values})
+		}
+		return object{"work": done}
+	case "commit":
+		for i, t := range clients {
+			if q.Weights != nil && q.Weights[i] != 1 {
+				r.method.(algorithms.Weighted).CommitWeighted(t, q.Weights[i])
+			} else {
+				r.method.Commit(t)
+			}
+		}
+		return object{}
+	case "discard":
+		for _, t := range clients {
+			r.method.Discard(t)
+		}
+		return object{}
+	case "end":
+		return object{"flops": r.method.End()}
+	case "evaluate":
+		m := r.method.Model()
+		o := r.problem.Evaluate(nil, r.coupled, m.W, m.V, m.Duals)
+		var devices []int
+		var losses []float64
+		for t := range r.problem.Devices() {
+			devices, losses = append(devices, t), append(losses, r.loss(t))
+		}
+		return object{
+			"metrics": []object{
+				{"split": "test", "name": "error", "value": o.TestError}, {"split": "train", "name": "error", "value": o.TrainError},
+				{"split": "test", "name": "accuracy", "value": 1 - o.TestError},
+			},
+			"model_hash": fmt.Sprintf("%016x", federation.HashWeights(m.W)),
+			"clients":    []object{{"split": "train", "name": "error", "devices": devices, "values": losses}},
+		}
+	case "loss":
+		losses := []float64{}
+		for _, t := range clients {
+			losses = append(losses, r.loss(t))
+		}
+		return object{"losses": losses}
+	case "send":
+		r.sent[q.Client]++
+		return object{"down_bytes": 8 * r.method.(algorithms.Asynchronous).Send(q.Client)}
+	case "receive":
+		taken, flops := r.method.(algorithms.Asynchronous).Receive(q.Client)
+		return object{"taken": taken, "flops": flops}
+	case "save":
+		var b bytes.Buffer
+		if err := r.code(state.Writing(&b)); err != nil {
+			return object{"error": err.Error()}
+		}
+		if err := os.WriteFile(q.Path, b.Bytes(), 0o666); err != nil {
+			return object{"error": err.Error()}
+		}
+		sum := sha256.Sum256(b.Bytes())
+		return object{"sha256": hex.EncodeToString(sum[:])}
+	case "load":
+		text, err := os.ReadFile(q.Path)
+		if err == nil {
+			err = r.code(state.Reading(bytes.NewReader(text)))
+		}
+		if err != nil {
+			return object{"error": err.Error()}
+		}
+		return object{}
+	case "finish":
+		return object{}
+	default:
+		return object{"error": "no operation " + q.Op}
+	}
+}
+
+func (r *run) loss(t int) float64 {
+	return r.problem.LocalLoss(t, r.method.Model().W.Row(r.problem.TaskOf(t)))
+}
+
+func (r *run) code(c *state.Coder) error {
+	r.method.(algorithms.Stateful).State(c)
+	c.Ints(r.sent)
+	return c.Err()
+}

@@ -1,0 +1,72 @@
+package experiment
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"fedsim/algorithms/external/externaltest"
+	"fedsim/results"
+)
+
+func TestMain(m *testing.M) {
+	externaltest.Main()
+	os.Exit(m.Run())
+}
+
+// paired is a scenario with a built-in method and the same arithmetic in another process.
+func paired(method, options string) string {
+	return fmt.Sprintf(`
+[methods.inside]
+algorithm = %q
+options = { %s }
+[methods.outside]
+algorithm = "external"
+command = %s
+options = { method = %q, options = { %s }, tasks = 5, features = 6, rows_min = 10, rows_max = 30 }
+`, method, options, externaltest.Command(), method, options)
+}
+
+// equalRuns requires two runs to have the same events, times, bytes, energy and model, bit for
+// bit.
+func equalRuns(t *testing.T, name string, a, b results.Run) {
+	t.Helper()
+	if a.EventHash != b.EventHash || a.ModelHash != b.ModelHash || a.Steps != b.Steps || a.Status != b.Status {
+		t.Errorf("%s: hashes %x %x, steps %d, %s; in another process %x %x, %d, %s", name, a.EventHash, a.ModelHash, a.Steps, a.Status, b.EventHash, b.ModelHash, b.Steps, b.Status)
+	}
+	if len(a.Rounds) != len(b.Rounds) {
+		t.Fatalf("%s: %d rounds, in another process %d", name, len(a.Rounds), len(b.Rounds))
+	}
+	for h := range a.Rounds {
+		x, y := &a.Rounds[h], &b.Rounds[h]
+		if x.TimeS != y.TimeS || x.FLOPs != y.FLOPs || x.BytesDown != y.BytesDown || x.BytesUp != y.BytesUp || x.EnergyJ != y.EnergyJ ||
+			x.Participants != y.Participants || x.Dropped != y.Dropped || x.Late != y.Late {
+			t.Fatalf("%s: round %d is %+v, in another process %+v", name, h, x, y)
+		}
+		if x.TestError != y.TestError || x.TrainError != y.TrainError {
+			t.Fatalf("%s: round %d has errors %g and %g, in another process %g and %g", name, h, x.TrainError, x.TestError, y.TrainError, y.TestError)
+		}
+	}
+}
+
+// A learner in another process with the arithmetic of a built-in method has its times and
+// its model, bit for bit, under every protocol.
+func TestALearnerInAnotherProcessEqualsTheBuiltInMethod(t *testing.T) {
+	t.Parallel()
+	for name, set := range map[string][]string{
+		"wait-for-all": {"federation.server_gflops=1e-4"},
+		"drops":        {"faults.drop_probability=0.2", "network.jitter=0.3"},
+		"deadline":     {"federation.protocol=deadline", "federation.deadline_s=0.3", "faults.drop_probability=0.2", "federation.retries=2"},
+		"late":         {"federation.protocol=deadline", "federation.deadline_s=0.25", "federation.fit_work=false", "federation.late=keep", "network.jitter=0.5"},
+		"charged":      {"federation.protocol=charged", "faults.drop_probability=0.2"},
+		"first":        {"federation.protocol=first", "federation.clients_per_round=2", "federation.over_selection=2"},
+		"losses":       {"federation.selection=power-of-choice", "federation.clients_per_round=2", "federation.candidates=4"},
+		"speed":        {"federation.selection=speed", "federation.clients_per_round=2"},
+		"relative":     {"federation.cost=relative"},
+	} {
+		runs := mustGather(t, parse(t, paired("fedavg", "batch = 0, step = 0.5"), append(set, "run.rounds=8")...), Options{})
+		equalRuns(t, name, runs[0], runs[1])
+	}
+	runs := mustGather(t, parse(t, paired("fedbuff", "buffer = 2"), "federation.protocol=asynchronous", "faults.drop_probability=0.1", "federation.clients_per_round=3"), Options{})
+	equalRuns(t, "asynchronous", runs[0], runs[1])
+}
