@@ -351,7 +351,7 @@ func (f *Federation) Run(ctx context.Context, observe func(results.Round)) (*Out
 	}
 	record(start)
 	plan := f.setup.Plan
-	metric, _ := results.MetricNamed(plan.StopAt.Metric)
+	metric := f.metric(plan.StopAt)
 loop:
 	for f.outer = range plan.Outer {
 		lastOuter := f.outer == plan.Outer-1
@@ -402,7 +402,7 @@ loop:
 					return nil, err
 				}
 			}
-			if over || plan.StopAt.Reached(&r) && (lastOuter || !metric.Couples) {
+			if over || metric.Reached(metric.Of(&r), plan.StopAt.Value) && (lastOuter || !metric.Couples) {
 				break loop
 			}
 		}

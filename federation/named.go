@@ -47,3 +47,9 @@ func (f *Federation) evaluateNamed(r *results.Round) error {
 	}
 	return r.SetClients(f.named, len(f.devices), clients)
 }
+
+// metric returns the metric of a target.
+func (f *Federation) metric(t results.Target) results.Metric {
+	m, _ := (&results.Run{Metrics: f.named}).Metric(t.Metric)
+	return m
+}

@@ -34,7 +34,7 @@ type Place struct{ Panel, Line int }
 // both. It fails without runs, for an unknown quantity or scale, and if no run has the
 // key of the panels or of the series.
 func Arrange(fig results.Figure, runs []results.Run) (*Arrangement, error) {
-	if err := complete(&fig); err != nil {
+	if err := complete(&fig, runs); err != nil {
 		return nil, err
 	}
 	a := &Arrangement{Figure: fig, Runs: make([]Place, len(runs))}
@@ -86,15 +86,18 @@ func errorf(fig *results.Figure, format string, args ...any) error {
 	return fmt.Errorf("figure %q: %s", fig.File, fmt.Sprintf(format, args...))
 }
 
-// complete sets the defaults of empty fields, and checks axes and scales.
-func complete(fig *results.Figure) error {
+// complete sets the defaults of empty fields, and checks axes and scales. A metric that a
+// learner declares gets a linear axis if it has values up to zero.
+func complete(fig *results.Figure, runs []results.Run) error {
+	ys := names(quantities, func(q *Quantity) bool { return q.Y })
+	ys = append(ys, names(namedQuantities(runs), func(q *Quantity) bool { return q.Y })...)
 	for _, a := range []struct {
 		key, value string // value is the default
 		name       *string
 		names      []string
 	}{
-		{"x", "time_s", &fig.X, names(func(q *Quantity) bool { return q.X })},
-		{"y", "suboptimality", &fig.Y, names(func(q *Quantity) bool { return q.Y })},
+		{"x", "time_s", &fig.X, names(quantities, func(q *Quantity) bool { return q.X })},
+		{"y", "suboptimality", &fig.Y, ys},
 		{"x_scale", "linear", &fig.XScale, []string{"linear", "log"}},
 		{"y_scale", "linear", &fig.YScale, []string{"linear", "log"}},
 	} {
@@ -108,14 +111,17 @@ func complete(fig *results.Figure) error {
 	if fig.Series == "" {
 		fig.Series = "method"
 	}
+	if q, _ := quantityOf(fig.Y, runs); fig.YScale == "log" && !q.fitsLog(runs) {
+		fig.YScale = "linear"
+	}
 	return nil
 }
 
 // names returns the names of the selected quantities.
-func names(selected func(*Quantity) bool) (list []string) {
-	for i := range quantities {
-		if selected(&quantities[i]) {
-			list = append(list, quantities[i].Name)
+func names(of []Quantity, selected func(*Quantity) bool) (list []string) {
+	for i := range of {
+		if selected(&of[i]) {
+			list = append(list, of[i].Name)
 		}
 	}
 	return list

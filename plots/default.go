@@ -7,16 +7,20 @@ import (
 	"fedsim/results"
 )
 
-// preferred are quantities of model quality in order of preference, and participants for
+// preferred returns quantities of model quality in order of preference, and participants for
 // runs without learning.
-var preferred = []string{"suboptimality", "test_error", "train_error", "gap", "participants"}
+func preferred(runs []results.Run) []string {
+	list := []string{"suboptimality", "test_error", "train_error", "gap"}
+	list = append(list, names(namedQuantities(runs), func(q *Quantity) bool { return q.Y })...)
+	return append(list, "participants")
+}
 
 // maxPanels is the maximum number of panels of a default figure.
 const maxPanels = 9
 
 // Default returns the figure of an experiment whose scenario has none. The vertical axis
-// is the first recorded one of sub-optimality, test error, training error, duality gap
-// and participants; the horizontal axis is time. There is a line per method; with a
+// is the first recorded one of sub-optimality, test error, training error, duality gap,
+// metrics that learners declare, and participants; the horizontal axis is time. There is a line per method; with a
 // single method, a line per value of the swept key with the most values. There is a panel
 // per value of another swept key.
 func Default(runs []results.Run) results.Figure {
@@ -51,7 +55,7 @@ func Available(fig results.Figure, runs []results.Run) results.Figure {
 	if known(fig.Y, runs) {
 		return fig
 	}
-	for _, y := range preferred {
+	for _, y := range preferred(runs) {
 		if known(y, runs) {
 			fig.Y, fig.YScale, fig.YMin, fig.YMax = y, "linear", 0, 0
 			if y == "suboptimality" || y == "gap" {
@@ -65,7 +69,7 @@ func Available(fig results.Figure, runs []results.Run) results.Figure {
 
 // known reports whether a round has a value of a quantity.
 func known(name string, runs []results.Run) bool {
-	q, _ := quantityOf(name)
+	q, _ := quantityOf(name, runs)
 	for i := range runs {
 		for j := range runs[i].Rounds {
 			if x := &runs[i].Rounds[j]; q.each != nil && len(q.each(x)) > 0 || q.of != nil && !math.IsNaN(q.of(x)) {

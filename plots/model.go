@@ -45,7 +45,7 @@ func newModel(fig results.Figure, runs []results.Run) (*model, error) {
 // model returns the model with the curves of the runs.
 func (a *Arrangement) model(runs []results.Run) *model {
 	m := &model{fig: a.Figure, legend: a.Legend, ordered: a.Ordered, series: a.Lines, steps: true}
-	m.axes()
+	m.axes(runs)
 	if m.y.Devices {
 		m.shows = ofQuantiles
 	}
@@ -91,9 +91,9 @@ func (m *model) bandNote(a *Arrangement, runs []results.Run) string {
 }
 
 // axes sets quantities and scales.
-func (m *model) axes() {
-	m.x, _ = quantityOf(m.fig.X)
-	m.y, _ = quantityOf(m.fig.Y)
+func (m *model) axes(runs []results.Run) {
+	m.x, _ = quantityOf(m.fig.X, runs)
+	m.y, _ = quantityOf(m.fig.Y, runs)
 	m.xScale, m.yScale = scales[m.fig.XScale], scales[m.fig.YScale]
 }
 

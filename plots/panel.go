@@ -46,7 +46,7 @@ func (m *model) newPlot(p *panel, title string, a *axes, x interval, width vg.Le
 	out.Y.Min, out.Y.Max = a.y.min, a.y.max
 	xTicks, yTicks := m.xTicks(x, a, hasX, width), m.yTicks(a)
 	if first {
-		out.Y.Label.Text = m.y.Label + m.cutY(a.y)
+		out.Y.Label.Text = m.y.labelIn(m.y.unitFor(1)) + m.cutY(a.y)
 		out.Y.Tick.Marker = yTicks
 	} else {
 		out.Y.Tick.Marker = yTicks.unlabeled()

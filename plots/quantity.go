@@ -18,6 +18,7 @@ type Quantity struct {
 	X       bool    `json:"x"`     // a horizontal axis can show it
 	Y       bool    `json:"y"`     // a vertical axis can show it
 	Devices bool    `json:"-"`     // every device has its own value
+	Signed  bool    `json:"-"`     // values may be zero or negative: these need a linear axis
 
 	real  string // label for real-valued targets; empty: Label
 	of    func(*results.Round) float64
@@ -34,11 +35,27 @@ type unit struct {
 	Size float64 `json:"size"`
 }
 
-// Quantities returns all quantities, with the labels that the runs need.
+// Quantities returns all quantities, with the labels that the runs need, and the metrics
+// that learners declare.
 func Quantities(runs []results.Run) []Quantity {
 	var list []Quantity
-	for _, q := range quantities {
+	for _, q := range append(slices.Clip(quantities), namedQuantities(runs)...) {
 		list = append(list, q.on(runs))
+	}
+	return list
+}
+
+// namedQuantities returns the metrics that the learners of runs declare.
+func namedQuantities(runs []results.Run) (list []Quantity) {
+	for _, m := range results.NamedMetrics(runs) {
+		q := Quantity{Name: m.Name, Label: m.Label, Y: true, Signed: true, of: m.Of, Units: []unit{}}
+		if m.Unit != "" {
+			q.Units = []unit{{m.Unit, 1}}
+		}
+		if m.Higher {
+			q.Label += ", higher is better"
+		}
+		list = append(list, q)
 	}
 	return list
 }
@@ -87,12 +104,33 @@ var quantities = func() []Quantity {
 }()
 
 // quantityOf returns the quantity with a name; ok is false if there is none.
-func quantityOf(name string) (q Quantity, ok bool) {
-	i := slices.IndexFunc(quantities, func(q Quantity) bool { return q.Name == name })
+func quantityOf(name string, runs []results.Run) (q Quantity, ok bool) {
+	all := quantities
+	i := slices.IndexFunc(all, func(q Quantity) bool { return q.Name == name })
+	if i < 0 {
+		all = namedQuantities(runs)
+		i = slices.IndexFunc(all, func(q Quantity) bool { return q.Name == name })
+	}
 	if i < 0 {
 		return Quantity{}, false
 	}
-	return quantities[i], true
+	return all[i], true
+}
+
+// fitsLog reports whether every value of the quantity has a place on a logarithmic axis. Values
+// of other quantities that reach zero leave the axis visibly.
+func (q *Quantity) fitsLog(runs []results.Run) bool {
+	if !q.Signed {
+		return true
+	}
+	for i := range runs {
+		for k := range runs[i].Rounds {
+			if q.of(&runs[i].Rounds[k]) <= 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // afterStart returns v, or NaN for round 0.

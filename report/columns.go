@@ -65,6 +65,9 @@ func roundColumns(runs []results.Run) []column {
 	if measured(runs) {
 		columns = append(columns, plain("theta", medianTheta))
 	}
+	for _, m := range results.NamedMetrics(runs) {
+		columns = append(columns, plain(m.Name, m.Of))
+	}
 	return columns
 }
 
@@ -205,7 +208,7 @@ func thin(rounds []results.Round, limit int) []int {
 		return all
 	}
 	evaluated := slices.DeleteFunc(slices.Clone(all), func(i int) bool {
-		return math.IsNaN(rounds[i].Primal) && i != len(rounds)-1
+		return !rounds[i].Evaluated() && i != len(rounds)-1
 	})
 	if len(evaluated) <= limit {
 		return evaluated

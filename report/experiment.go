@@ -26,6 +26,7 @@ type experimentPage struct {
 	Keys        []key      `json:"keys"`    // keys in which the rows differ
 	Cells       []cell     `json:"cells"`   // one per row of a block
 	Groups      []group    `json:"groups"`  // columns of the blocks after the label
+	Named       []string   `json:"named"`   // labels of the metrics in cell.Named
 }
 
 // figurePage is the initial figure of the curves.
@@ -62,12 +63,13 @@ type key struct {
 
 // cell holds the numbers of a row, means over its seeds.
 type cell struct {
-	At        []int          `json:"at"` // index of the value of each key
-	Last      results.Number `json:"last"`
-	TestError results.Number `json:"test_error"`
-	TimeS     results.Number `json:"time_s"`
-	EnergyJ   results.Number `json:"energy_j"`
-	Targets   []toTarget     `json:"targets"`
+	At        []int            `json:"at"` // index of the value of each key
+	Last      results.Number   `json:"last"`
+	TestError results.Number   `json:"test_error"`
+	Named     []results.Number `json:"named"` // metrics that learners declare, at the end
+	TimeS     results.Number   `json:"time_s"`
+	EnergyJ   results.Number   `json:"energy_j"`
+	Targets   []toTarget       `json:"targets"`
 }
 
 // toTarget is the cost of reaching a target; null unless every seed reached it.
@@ -95,7 +97,7 @@ func (r *Report) addExperiments(s *scenarios.Scenario, runs []results.Run, targe
 		if len(own) == 0 {
 			continue
 		}
-		of := experimentPage{Name: e.Name, Description: e.Description, Blocks: []block{}, Groups: []group{}}
+		of := experimentPage{Name: e.Name, Description: e.Description, Blocks: []block{}, Groups: []group{}, Named: []string{}}
 		of.Relative = slices.ContainsFunc(own, func(r results.Run) bool { return r.Relative })
 		places, err := of.arrange(e.Figure, own)
 		if err != nil {
@@ -141,6 +143,9 @@ func (e *experimentPage) arrange(figure *results.Figure, runs []results.Run) ([]
 // tabulate sets the tables and the numbers of their rows.
 func (e *experimentPage) tabulate(t *results.ExperimentTable) {
 	e.Caption, e.Seeds, e.RowKey = t.Caption(), t.Seeds, t.RowKey
+	for i := range t.Named {
+		e.Named = append(e.Named, t.Named[i].Label)
+	}
 	for _, g := range t.Columns() {
 		e.Groups = append(e.Groups, group{g.Title, g.Heads})
 	}
@@ -163,12 +168,15 @@ func (e *experimentPage) tabulate(t *results.ExperimentTable) {
 	}
 	for i := range t.Blocks {
 		b := &t.Blocks[i]
-		e.Blocks = append(e.Blocks, block{Title: results.SettingsText(b.Point), Rows: t.Cells(b), Best: best(b.Rows, e.Groups, t.Known)})
+		e.Blocks = append(e.Blocks, block{Title: results.SettingsText(b.Point), Rows: t.Cells(b), Best: best(t, b.Rows, e.Groups)})
 		for k := range b.Rows {
 			row := &b.Rows[k]
 			c := cell{
 				Last: results.Number(row.Last), TestError: results.Number(row.Totals.TestError),
-				TimeS: results.Number(row.Totals.TimeS), EnergyJ: results.Number(row.Totals.EnergyJ), Targets: []toTarget{},
+				TimeS: results.Number(row.Totals.TimeS), EnergyJ: results.Number(row.Totals.EnergyJ), Targets: []toTarget{}, Named: []results.Number{},
+			}
+			for _, x := range row.Named {
+				c.Named = append(c.Named, results.Number(x))
 			}
 			for _, x := range row.Cells {
 				c.Targets = append(c.Targets, toTarget{results.Number(x.Rounds), results.Number(x.TimeS), results.Number(x.Bytes), results.Number(x.EnergyJ), results.Number(x.Ratio)})
@@ -183,20 +191,20 @@ func (e *experimentPage) tabulate(t *results.ExperimentTable) {
 }
 
 // best returns the row and column of the smallest time, bytes and energy to each target,
-// and of the smallest final sub-optimality and error. A column with equal values has
-// none. known selects the targets that have a group of columns.
-func best(rows []results.Row, groups []group, known []bool) [][2]int {
+// and of the best final sub-optimality, error and declared metrics. A column with equal
+// values has none.
+func best(t *results.ExperimentTable, rows []results.Row, groups []group) [][2]int {
 	marks := [][2]int{}
 	column, target := 0, -1
 	for _, g := range groups {
 		isTarget := strings.HasPrefix(g.Title, "to ")
 		if isTarget {
-			for target++; !known[target]; target++ {
+			for target++; !t.Known[target]; target++ {
 			}
 		}
 		for _, head := range g.Heads {
 			column++
-			value := measureOf(head, isTarget, target)
+			value := measureOf(t, head, isTarget, target)
 			least, most := math.Inf(1), math.Inf(-1)
 			for i := range rows {
 				if v := value(&rows[i]); !math.IsNaN(v) {
@@ -215,7 +223,8 @@ func best(rows []results.Row, groups []group, known []bool) [][2]int {
 
 // measureOf returns the value of a row by which a column is compared; smaller is better.
 // It is NaN for columns without an order. isTarget is true for the columns of a target.
-func measureOf(head string, isTarget bool, target int) func(*results.Row) float64 {
+func measureOf(t *results.ExperimentTable, head string, isTarget bool, target int) func(*results.Row) float64 {
+	named := slices.IndexFunc(t.Named, func(m results.Metric) bool { return m.Label == head })
 	switch {
 	case isTarget && head == "time":
 		return func(r *results.Row) float64 { return r.Cells[target].TimeS }
@@ -227,6 +236,10 @@ func measureOf(head string, isTarget bool, target int) func(*results.Row) float6
 		return func(r *results.Row) float64 { return r.Last }
 	case head == "test error" || head == "test RMSE":
 		return func(r *results.Row) float64 { return r.Totals.TestError }
+	case !isTarget && named >= 0 && t.Named[named].Higher:
+		return func(r *results.Row) float64 { return -r.Named[named] }
+	case !isTarget && named >= 0:
+		return func(r *results.Row) float64 { return r.Named[named] }
 	default:
 		return func(*results.Row) float64 { return math.NaN() }
 	}

@@ -116,7 +116,7 @@ func build(dir string, found *rundir.Results) (*Report, error) {
 		Experiments: []experimentPage{}, Runs: []reportRun{}, Tables: []table{},
 	}
 	for _, t := range m.Targets {
-		r.Targets = append(r.Targets, target{t.Metric, t.Value, t.Text(len(found.Runs) > 0 && found.Runs[0].Real)})
+		r.Targets = append(r.Targets, target{t.Metric, t.Value, t.Text(found.Runs...)})
 	}
 	for i := range scenario.Experiments {
 		for j := range scenario.Experiments[i].Jobs {

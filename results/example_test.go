@@ -15,7 +15,7 @@ func Example() {
 	}}
 	target := results.Target{Metric: "test_error", Value: 0.1}
 	if cost, ok := run.CostTo(target); ok {
-		fmt.Printf("%s reached %s in %d rounds, %s and %s\n", run.Method, target.Text(false),
+		fmt.Printf("%s reached %s in %d rounds, %s and %s\n", run.Method, target.Text(run),
 			cost.Rounds, results.HumanTime(cost.TimeS), results.Scaled(cost.Bytes, "B"))
 	}
 	// Output: MOCHA reached test error 10 % in 2 rounds, 60.0 s and 2.00 MB

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Metric is a measure of the model after a round, by which runs are compared, stopped and
@@ -44,14 +45,38 @@ func MetricNames() []string {
 	return names
 }
 
-// MetricNamed returns the metric of a name. For a name that is not in Metrics, ok is false
-// and the metric is NaN in every round.
+// MetricNamed returns the metric of rounds.csv with a name. For another name, ok is false
+// and the metric is a NamedMetric of which nothing else is known; see MetricOf.
 func MetricNamed(name string) (m Metric, ok bool) {
 	i := slices.IndexFunc(metrics, func(m Metric) bool { return m.Name == name })
 	if i < 0 {
-		return Metric{Name: name, Label: name}, false
+		return Metric{Name: name, Label: strings.ReplaceAll(name, "_", " "), Signed: true}, false
 	}
 	return metrics[i], true
+}
+
+// Metric returns the metric of a name: one of rounds.csv, or one that the run declares. For
+// another name, ok is false and the metric is NaN in every round of the run.
+func (r *Run) Metric(name string) (m Metric, ok bool) {
+	if m, ok = MetricNamed(name); ok {
+		return m, true
+	}
+	for i := range r.Metrics {
+		if r.Metrics[i].FullName() == name {
+			return r.Metrics[i].Metric(), true
+		}
+	}
+	return m, false
+}
+
+// MetricOf returns the metric of a name, as the first of the runs that has it does.
+func MetricOf(runs []Run, name string) (m Metric, ok bool) {
+	for i := range runs {
+		if m, ok = runs[i].Metric(name); ok {
+			return m, true
+		}
+	}
+	return MetricNamed(name)
 }
 
 // Of returns the value after a round, NaN where the round was not evaluated or the method
@@ -69,6 +94,11 @@ func (m *Metric) Of(r *Round) float64 {
 	case "test_error":
 		return r.TestError
 	default:
+		for i := range r.Metrics {
+			if r.Metrics[i].is(m.Name) {
+				return r.Metrics[i].Value
+			}
+		}
 		return math.NaN()
 	}
 }
@@ -106,7 +136,7 @@ func (m *Metric) LabelFor(real bool) string {
 	return m.Label
 }
 
-// Text formats a target: 1e-03, 8 % or 0.25.
+// Text formats a target: 1e-03, 8 %, 0.25 or 12 ms.
 func (m *Metric) Text(value float64, real bool) string {
 	switch {
 	case m.Name == Suboptimality:
@@ -114,8 +144,15 @@ func (m *Metric) Text(value float64, real bool) string {
 	case m.Share && !real:
 		return strconv.FormatFloat(100*value, 'g', 6, 64) + " %"
 	default:
-		return strconv.FormatFloat(value, 'g', -1, 64)
+		return m.withUnit(strconv.FormatFloat(value, 'g', -1, 64))
 	}
+}
+
+func (m *Metric) withUnit(number string) string {
+	if m.Unit == "" {
+		return number
+	}
+	return number + " " + m.Unit
 }
 
 // Format formats a value for tables, rounded: 2.9e-04, 8.12 % or 0.2541; NaN is "-".
@@ -128,6 +165,6 @@ func (m *Metric) Format(value float64, real bool) string {
 	case m.Share && !real:
 		return strconv.FormatFloat(100*value, 'f', 2, 64) + " %"
 	default:
-		return strconv.FormatFloat(value, 'g', 5, 64)
+		return m.withUnit(strconv.FormatFloat(value, 'g', 5, 64))
 	}
 }

@@ -41,6 +41,15 @@ func (m *NamedMetric) FullName() string { return fullName(m.Split, m.Name) }
 // FullName returns the name of the metric of the value.
 func (v *NamedValue) FullName() string { return fullName(v.Split, v.Name) }
 
+// is reports whether name is the full name.
+func (v *NamedValue) is(name string) bool {
+	n := len(v.Split)
+	if n == 0 {
+		return name == v.Name
+	}
+	return len(name) > n && name[:n] == v.Split && name[n] == '_' && name[n+1:] == v.Name
+}
+
 func fullName(split, name string) string {
 	if split == "" {
 		return name
@@ -61,6 +70,23 @@ func (m *NamedMetric) Metric() Metric {
 // accuracy is the name of the metric that is 1 minus an error.
 const accuracy = "accuracy"
 
+// NamedMetrics returns the metrics that the runs declare, and of which a round of them has a
+// value, in the order of their first appearance. Metrics of rounds.csv are not among them.
+func NamedMetrics(runs []Run) []Metric {
+	var list []Metric
+	for i := range runs {
+		for k := range runs[i].Metrics {
+			name := runs[i].Metrics[k].FullName()
+			m, _ := MetricOf(runs, name)
+			_, column := MetricNamed(name)
+			if !column && m.Known(&runs[i]) && !slices.ContainsFunc(list, func(other Metric) bool { return other.Name == name }) {
+				list = append(list, m)
+			}
+		}
+	}
+	return list
+}
+
 // CheckNamed reports the first declared metric that cannot be stored or told from others.
 func CheckNamed(declared []NamedMetric) error {
 	for i := range declared {
@@ -76,8 +102,8 @@ func CheckNamed(declared []NamedMetric) error {
 			return fmt.Errorf("metric %q: its name must be 1 to 64 letters, digits, \"_\", \"-\" or \".\", the first a letter", m.Name)
 		case len(m.Unit) > 16 || strings.ContainsFunc(m.Unit, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\ufffd' }):
 			return fmt.Errorf("metric %q: unit = %q: must be at most 16 bytes of text", name, m.Unit)
-		case reserved && (m.Split == "" || m.Name != "error"), slices.Contains(XNames, name), slices.Contains(YNames, name) && !reserved:
-			return fmt.Errorf("metric %q: must have another name: that one is of a column of rounds.csv", name)
+		case reserved && (m.Split == "" || m.Name != "error"), !reserved && isColumn(name):
+			return fmt.Errorf("metric %q: must have another name: results have a column of that name", name)
 		case reserved && m.Better == "higher" && !known.Higher:
 			return fmt.Errorf("metric %q: better = %q: must be \"lower\"", name, m.Better)
 		}
@@ -88,6 +114,12 @@ func CheckNamed(declared []NamedMetric) error {
 		}
 	}
 	return nil
+}
+
+// isColumn reports whether figures or reports have a column of that name.
+func isColumn(name string) bool {
+	return slices.Contains(XNames, name) || slices.Contains(YNames, name) ||
+		slices.Contains([]string{"device", "cause", "idle", "excess_s"}, name) || strings.HasPrefix(name, "path_")
 }
 
 func isMetricName(name string) bool {

@@ -87,10 +87,15 @@ type Round struct {
 	ClientMetrics []ClientMetric
 }
 
-// Last returns the last evaluated round: its primal is not NaN.
+// Evaluated reports whether the model was evaluated after the round: some metric is known.
+func (r *Round) Evaluated() bool {
+	return !math.IsNaN(r.Primal) || !math.IsNaN(r.TrainError) || !math.IsNaN(r.TestError) || len(r.Metrics) > 0
+}
+
+// Last returns the last evaluated round.
 func (r *Run) Last() (round Round, ok bool) {
 	for i := len(r.Rounds) - 1; i >= 0; i-- {
-		if !math.IsNaN(r.Rounds[i].Primal) {
+		if r.Rounds[i].Evaluated() {
 			return r.Rounds[i], true
 		}
 	}

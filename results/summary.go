@@ -19,7 +19,9 @@ type ExperimentTable struct {
 	Seeds      int    // largest number of runs in a row
 	Vary       Vary   // varied by their seeds; empty where runs differ in it
 	Targets    Targets
-	Known      []bool // by target: whether any run has a value of its metric
+	Known      []bool   // by target: whether any run has a value of its metric
+	Texts      []string // by target: metric and value for people
+	Named      []Metric // declared by learners, with values at the end of a run; of Row.Named
 	Blocks     []Block
 }
 
@@ -42,7 +44,8 @@ type Row struct {
 	Updates     int64   // used by the server, over all seeds
 	Capped      int64   // of Updates, those whose local work reached the limit before its accuracy
 	Totals      Totals
-	Best        bool // its test error is the lowest of the block, and not all are equal
+	Named       []float64 // the last value of each metric of ExperimentTable.Named, mean over seeds; NaN when a run has none
+	Best        bool      // its test error is the lowest of the block, and not all are equal
 }
 
 // Totals are the cost and the final state of a row, mean over seeds. Primal and TestError
@@ -87,9 +90,11 @@ func summarize(runs []Run, targets Targets) ExperimentTable {
 		e.Vary = ""
 	}
 	for _, t := range targets {
-		m, _ := MetricNamed(t.Metric)
+		m, _ := MetricOf(runs, t.Metric)
 		e.Known = append(e.Known, slices.ContainsFunc(runs, func(r Run) bool { return m.Known(&r) }))
+		e.Texts = append(e.Texts, t.Text(runs...))
 	}
+	e.Named = slices.DeleteFunc(NamedMetrics(runs), func(m Metric) bool { return m.Name == "train_loss" }) // it is the objective
 	label := func(r *Run) string { return r.Method }
 	if e.RowKey != "method" {
 		label = func(r *Run) string { v, _ := r.Value(e.RowKey); return v }
@@ -98,6 +103,9 @@ func summarize(runs []Run, targets Targets) ExperimentTable {
 		b := Block{Point: without(block[0].Point, e.RowKey)}
 		for _, seeds := range groupBy(block, label) {
 			row := newRow(label(&seeds[0]), seeds, targets)
+			for i := range e.Named {
+				row.Named = append(row.Named, e.Named[i].atEnd(seeds))
+			}
 			e.Seeds = max(e.Seeds, row.Seeds)
 			b.Rows = append(b.Rows, row)
 		}
@@ -196,6 +204,21 @@ func newRow(label string, seeds []Run, targets Targets) Row {
 		row.Cells = append(row.Cells, cell)
 	}
 	return row
+}
+
+// atEnd returns the last value of the metric in a run, mean over runs; NaN when a run has
+// none.
+func (m *Metric) atEnd(runs []Run) (mean float64) {
+	for i := range runs {
+		last := math.NaN()
+		for k := range runs[i].Rounds {
+			if x := m.Of(&runs[i].Rounds[k]); !math.IsNaN(x) {
+				last = x
+			}
+		}
+		mean += last / float64(len(runs))
+	}
+	return mean
 }
 
 // add adds one of n runs to the means.

@@ -77,7 +77,7 @@ func (e *ExperimentTable) endColumns() (model, cost []endColumn) {
 	test, _ := MetricNamed("test_error")
 	distance, _ := MetricNamed(Suboptimality)
 	model = []endColumn{
-		{head, learns, func(r *Row) string {
+		{head, learns || e.some(func(r *Row) bool { return !math.IsNaN(r.Totals.TestError) }), func(r *Row) string {
 			if r.Best {
 				return test.Format(r.Totals.TestError, real) + "*"
 			}
@@ -86,6 +86,11 @@ func (e *ExperimentTable) endColumns() (model, cost []endColumn) {
 		{"sub-optimality", optimum, func(r *Row) string { return distance.Format(r.Last, false) }},
 		{"P at end", learns && !optimum, func(r *Row) string { return orNone(r.Totals.Primal, 'g', 5) }},
 	}
+	for i := range e.Named {
+		m := &e.Named[i]
+		model = append(model, endColumn{m.Label, true, func(r *Row) string { return m.Format(r.Named[i], real) }})
+	}
+	learns = learns || len(e.Named) > 0
 	cost = []endColumn{
 		{"rounds", true, func(r *Row) string { return Cell{Reached: true, Rounds: r.Totals.Rounds}.rounds() }},
 		{"time", true, func(r *Row) string { return TimeText(r.Totals.TimeS, r.Totals.Relative) }},
@@ -134,9 +139,9 @@ func (e *ExperimentTable) Columns() []ColumnGroup {
 	model, cost := e.endColumns()
 	add("at the end", model)
 	add("in all", cost)
-	for i, t := range e.Targets {
+	for i := range e.Targets {
 		if e.Known[i] {
-			groups = append(groups, columns.Group{Title: "to " + t.Text(e.real()), Heads: []string{"rounds", "time", "ratio", "sent", "energy"}})
+			groups = append(groups, columns.Group{Title: "to " + e.Texts[i], Heads: []string{"rounds", "time", "ratio", "sent", "energy"}})
 		}
 	}
 	if e.notes() {

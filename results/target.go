@@ -24,16 +24,10 @@ func ToSuboptimality(value float64) Target { return Target{Suboptimality, value}
 // IsSet reports whether there is a target.
 func (t Target) IsSet() bool { return t.Metric != "" }
 
-// Reached reports whether the model after a round is as good as the target. It is false
-// without a target.
-func (t Target) Reached(r *Round) bool {
-	m, _ := MetricNamed(t.Metric)
-	return t.IsSet() && m.Reached(m.Of(r), t.Value)
-}
-
-// Text formats metric and value for people: "test error 8 %". Argument real is Run.Real.
-func (t Target) Text(real bool) string {
-	m, _ := MetricNamed(t.Metric)
+// Text formats metric and value for people: "test error 8 %". The runs say what the metric is.
+func (t Target) Text(runs ...Run) string {
+	m, _ := MetricOf(runs, t.Metric)
+	real := slices.ContainsFunc(runs, func(r Run) bool { return r.Real })
 	return m.LabelFor(real) + " " + m.Text(t.Value, real)
 }
 
@@ -49,16 +43,29 @@ func (t Target) Name() string {
 	return t.Metric + "_" + strconv.FormatFloat(t.Value, 'g', -1, 64)
 }
 
-// Check reports problems of the target under key.
+// Check reports problems of the target under key. A name that is not of a column of
+// rounds.csv may be one that a learner declares; see CheckColumn.
 func (t Target) Check(c *config.Checker, key string) {
-	m, known := MetricNamed(t.Metric)
-	if !known {
-		own := config.NewChecker()
-		own.OneOf("", t.Metric, MetricNames()...)
-		c.Require(false, key, t.Metric, own.Problems()[0].Want)
-		return
+	m, column := MetricNamed(t.Metric)
+	switch {
+	case column:
+		c.Require(m.Signed || t.Value > 0, t.key(key), t.Value, "must be positive")
+	case !isMetricName(t.Metric):
+		t.refuse(c, key)
 	}
-	c.Require(m.Signed || t.Value > 0, t.key(key), t.Value, "must be positive")
+}
+
+// CheckColumn reports a metric that is not a column of rounds.csv, beyond Check.
+func (t Target) CheckColumn(c *config.Checker, key string) {
+	if _, column := MetricNamed(t.Metric); !column && isMetricName(t.Metric) {
+		t.refuse(c, key)
+	}
+}
+
+func (t Target) refuse(c *config.Checker, key string) {
+	own := config.NewChecker()
+	own.OneOf("", t.Metric, MetricNames()...)
+	c.Require(false, key, t.Metric, own.Problems()[0].Want)
 }
 
 // key returns where the target is when it is given under a key.
@@ -217,9 +224,11 @@ type Cost struct {
 	EnergyJ float64 // of all devices
 }
 
-// Reached returns the first round that reached a target, or ok = false without one.
+// Reached returns the first round after which the model was as good as a target, or
+// ok = false without one.
 func (r *Run) Reached(t Target) (round Round, ok bool) {
-	i := slices.IndexFunc(r.Rounds, func(x Round) bool { return t.Reached(&x) })
+	m, _ := r.Metric(t.Metric)
+	i := slices.IndexFunc(r.Rounds, func(x Round) bool { return m.Reached(m.Of(&x), t.Value) })
 	if i < 0 {
 		return Round{}, false
 	}

@@ -190,7 +190,7 @@ func makePlans(doc *document, root *config.Node, over *overrides, problems *conf
 	names, files := map[string]bool{}, map[string]bool{}
 	for i, table := range doc.Experiment {
 		node := root.Child("experiment").Items()[i]
-		p := newPlan(table, node, methods.Keys(), problems)
+		p := newPlan(table, node, methods, problems)
 		if names[p.name] {
 			problems.Add(node.PlaceOf("name"), fmt.Sprintf("two experiments are named %s", p.name))
 		}

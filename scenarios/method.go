@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"slices"
+
 	"fedsim/algorithms"
 	"fedsim/algorithms/external"
 	"fedsim/config"
@@ -66,6 +68,19 @@ func (m *Method) validate(c *config.Checker) {
 	only("command", m.Command, len(m.Command) > 0)
 	only("timeout_s", m.TimeoutS, m.TimeoutS != 0)
 	only("processes", m.Processes, m.Processes != 0)
+}
+
+// declares reports whether one of some methods may declare metrics of its own. The node is
+// the table of methods.
+func declares(methods *config.Node, labels []string) bool {
+	return slices.ContainsFunc(labels, func(label string) bool {
+		name := label
+		if given := methods.Child(label).Child("algorithm"); given != nil {
+			name, _ = given.Value().(string)
+		}
+		factory, ok := lookup(name)
+		return ok && factory.OwnMetrics
+	})
 }
 
 // options returns the decoded options.

@@ -15,6 +15,7 @@ type plan struct {
 	name, description string
 	at                config.Place
 	methods           []string
+	declares          bool // a method may declare metrics of its own
 	set               []config.Assignment
 	axes              []axis // named axes, then sweeps
 	tuned             []tuned
@@ -39,9 +40,10 @@ func (t *tuned) path(option config.Path) config.Path {
 	return slices.Concat(config.Path{"methods", t.method}, option)
 }
 
-// newPlan reads an experiment from its table. The node has the places; all lists the
-// methods of the scenario in the order of the file.
-func newPlan(table experimentTable, node *config.Node, all []string, problems *config.Errors) plan {
+// newPlan reads an experiment from its table. The node has the places; the node methods has
+// those of the scenario in the order of the file.
+func newPlan(table experimentTable, node, methods *config.Node, problems *config.Errors) plan {
+	all := methods.Keys()
 	p := plan{
 		name: table.Name, description: table.Description, at: node.Place,
 		methods: table.Methods, tuning: defaultTuning(),
@@ -50,6 +52,7 @@ func newPlan(table experimentTable, node *config.Node, all []string, problems *c
 		problems.AddProblem(node.PlaceOf("name"), config.Problem{Key: "experiment.name", Value: p.name, Want: config.NameRule})
 	}
 	p.planMethods(node, all, problems)
+	p.declares = declares(methods, slices.DeleteFunc(slices.Clone(p.methods), func(label string) bool { return methods.Child(label) == nil }))
 	p.set = assignmentsOf(table.Set, problems)
 	for i, a := range table.Axis {
 		p.axes = append(p.axes, namedAxis(a, node.PlaceOf(fmt.Sprintf("axis[%d]", i)), problems))
@@ -90,6 +93,9 @@ func (p *plan) planTuning(table experimentTable, node *config.Node, all []string
 		problems.Merge(config.Decode(node.Child("tuning"), "experiment.tuning", &p.tuning))
 		c := config.NewChecker()
 		p.tuning.Validate(c)
+		if !p.declares {
+			p.tuning.Target.CheckColumn(c, "target")
+		}
 		for _, wrong := range c.Problems() {
 			at := node.Child("tuning").PlaceOf(wrong.Key)
 			wrong.Key = "experiment.tuning." + wrong.Key
@@ -150,6 +156,9 @@ func (p *plan) planFigure(table experimentTable, problems *config.Errors) {
 	if p.figure.File == "" {
 		p.figure.File = p.name
 	}
+	if !slices.Contains(results.YNames, p.figure.Y) && table.Figure.Child("y_scale") == nil {
+		p.figure.YScale = "linear" // of a metric that a learner declares
+	}
 }
 
 // checkFigure checks the figure, and that panel, series and emphasis name axes and labels
@@ -160,6 +169,9 @@ func (p *plan) checkFigure(node *config.Node, problems *config.Errors) {
 	}
 	own := config.NewChecker()
 	p.figure.Validate(own.In("experiment.figure"))
+	if !p.declares {
+		p.figure.CheckColumn(own.In("experiment.figure"))
+	}
 	for _, wrong := range own.Problems() {
 		problems.AddProblem(node.PlaceOf(strings.TrimPrefix(wrong.Key, "experiment.figure.")), wrong)
 	}

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"fedsim/results"
@@ -20,8 +21,8 @@ func (c *Comparison) Figure() (results.Figure, []results.Run) {
 	if last != results.Suboptimality {
 		fig.Y, fig.YScale = last, "linear"
 	}
-	metric, _ := results.MetricNamed(last)
-	label := metric.LabelFor(c.real())
+	metric, _ := results.MetricOf(c.allRuns(), last)
+	label := metric.LabelFor(slices.ContainsFunc(c.allRuns(), func(r results.Run) bool { return r.Real }))
 	fig.File, fig.Title = "compare", strings.ToUpper(label[:1])+label[1:]+" against virtual time"
 	fig.Panel, fig.Series = "case", "directory"
 	shown := c.Cases[:min(len(c.Cases), maxPanels)]

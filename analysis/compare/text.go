@@ -81,7 +81,7 @@ func (c *Comparison) settings() table {
 func (c *Comparison) costs() table {
 	t := table{caption: "virtual time, bytes and energy to each target", Table: columns.Table{Label: "directory"}}
 	for _, x := range c.Targets {
-		to, heads := "to "+x.Text(c.real()), []string{"rounds", "time", "ratio"}
+		to, heads := "to "+x.Text(c.allRuns()...), []string{"rounds", "time", "ratio"}
 		if c.seeds() == 0 {
 			heads = append([]string{"seeds"}, heads...)
 		}
@@ -120,8 +120,15 @@ func (c *Comparison) seeds() int {
 	return n
 }
 
-// real reports whether the labels are real numbers, not classes.
-func (c *Comparison) real() bool { return len(c.runs) > 0 && c.runs[0][0][0].Real }
+// allRuns returns the runs of all cases.
+func (c *Comparison) allRuns() (all []results.Run) {
+	for _, rows := range c.runs {
+		for _, runs := range rows {
+			all = append(all, runs...)
+		}
+	}
+	return all
+}
 
 // text returns the cells rounds, time, ratio, bytes and energy. If only some seeds
 // reached the target, it returns their number instead of the rounds.

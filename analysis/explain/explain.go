@@ -38,18 +38,18 @@ type Target struct {
 	Cost    results.Cost
 	Path    Path // sum over the rounds up to the target
 
-	real bool // the labels are real numbers, not classes
+	text string // metric and value for people
 }
 
 // AddTargets adds the cost of each target, from the rounds of the run. It skips
 // targets whose metric the run does not record.
 func (r *Report) AddTargets(run *results.Run, targets results.Targets) {
 	for _, t := range targets {
-		metric, _ := results.MetricNamed(t.Metric)
+		metric, _ := run.Metric(t.Metric)
 		if !metric.Known(run) {
 			continue
 		}
-		x := Target{Target: t, real: run.Real}
+		x := Target{Target: t, text: t.Text(*run)}
 		x.Cost, x.Reached = run.CostTo(t)
 		for i := range r.Rounds {
 			if r.Rounds[i].Round <= x.Cost.Rounds {

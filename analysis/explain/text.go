@@ -47,7 +47,7 @@ func (r *Report) textTargets(b *text) {
 	lines := [][]string{{"target", "rounds", "time", "sent", "energy", "largest part"}}
 	for i := range r.Targets {
 		x := &r.Targets[i]
-		line := []string{x.Text(x.real), "-", "-", "-", "-", "-"}
+		line := []string{x.text, "-", "-", "-", "-", "-"}
 		if c := x.Cost; x.Reached {
 			line = append(line[:1], fmt.Sprint(c.Rounds), r.time(c.TimeS), results.Scaled(c.Bytes, "B"), results.Scaled(c.EnergyJ, "J"), x.Path.largest(c.TimeS))
 		}

@@ -13,6 +13,7 @@ function heatOf(report, index) {
       { name: `energy to ${to}`, of: (c) => c.targets[i]?.energy_j, units: units("energy_j") },
       { name: `rounds to ${to}`, of: (c) => c.targets[i]?.rounds, units: [] });
   });
+  e.named.forEach((label, i) => measures.push({ name: `${label} at the end`, of: (c) => c.named[i], units: [] }));
   measures.push({ name: "sub-optimality at the end", of: (c) => c.last, units: [] },
     { name: "test error at the end", of: (c) => c.test_error, units: [] },
     { name: "total virtual time", of: (c) => c.time_s, units: units("time_s") },

@@ -2,24 +2,19 @@ package rundir
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 
 	"github.com/parquet-go/parquet-go"
 
 	"fedsim/results"
 )
 
-// deviceColumn is a column of devices.parquet.
-type deviceColumn struct {
-	column
-	get func(*results.DeviceRow) parquet.Value
-	set func(*results.DeviceRow, parquet.Value) error
+// devicesTable is the table of devices.parquet.
+var devicesTable = rowTable[results.DeviceRow]{
+	name: "devices", file: devicesParquet, absent: ErrNoDevices, remedy: "run.devices = true makes them", columns: deviceColumns,
 }
 
-// deviceColumns are the columns of devices.parquet after those that identify the run.
-var deviceColumns = []deviceColumn{
+var deviceColumns = []rowColumn[results.DeviceRow]{
 	wholeOf("round", "rounds made so far, as in rounds.csv", func(r *results.DeviceRow) *int { return &r.Round }),
 	realOf("time_s", "s", "virtual time at the end of the round; relative units where federation.cost is not physical", func(r *results.DeviceRow) *float64 { return &r.TimeS }),
 	wholeOf("device", "its number, from 0", func(r *results.DeviceRow) *int { return &r.Device }),
@@ -44,7 +39,7 @@ var deviceColumns = []deviceColumn{
 	realOf("energy_j", "J", "drawn from battery or mains", func(r *results.DeviceRow) *float64 { return &r.EnergyJ }),
 }
 
-var outcomeColumn = deviceColumn{
+var outcomeColumn = rowColumn[results.DeviceRow]{
 	column{name: "outcome", doc: "how the round ended for the device: " + listed(results.Outcomes)},
 	func(r *results.DeviceRow) parquet.Value {
 		if i := slices.Index(results.Outcomes, r.Outcome); i >= 0 {
@@ -70,41 +65,10 @@ var outcomeValues = func() (values []parquet.Value) {
 	return values
 }()
 
-var stepsColumn = deviceColumn{
+var stepsColumn = rowColumn[results.DeviceRow]{
 	column{name: "steps", kind: wholeCell, doc: "coordinate steps or rows behind its responses"},
 	func(r *results.DeviceRow) parquet.Value { return parquet.Int64Value(r.Steps) },
 	func(r *results.DeviceRow, v parquet.Value) error { return setCount(&r.Steps, v) },
-}
-
-func wholeOf(name, doc string, field func(*results.DeviceRow) *int) deviceColumn {
-	return deviceColumn{
-		column{name: name, kind: wholeCell, doc: doc},
-		func(r *results.DeviceRow) parquet.Value { return parquet.Int64Value(int64(*field(r))) },
-		func(r *results.DeviceRow, v parquet.Value) error { return setCount(field(r), v) },
-	}
-}
-
-func realOf(name, unit, doc string, field func(*results.DeviceRow) *float64) deviceColumn {
-	return deviceColumn{
-		column{name: name, kind: realCell, unit: unit, doc: doc},
-		func(r *results.DeviceRow) parquet.Value { return realValue(*field(r)) },
-		func(r *results.DeviceRow, v parquet.Value) error {
-			*field(r) = math.NaN()
-			if !v.IsNull() {
-				*field(r) = v.Double()
-			}
-			return nil
-		},
-	}
-}
-
-// setCount sets a count, which cannot be null.
-func setCount[T int | int64](to *T, v parquet.Value) error {
-	if v.IsNull() || v.Int64() < 0 || int64(T(v.Int64())) != v.Int64() {
-		return fmt.Errorf("must be a count")
-	}
-	*to = T(v.Int64())
-	return nil
 }
 
 func listed(outcomes []results.Outcome) string {
@@ -116,32 +80,4 @@ func listed(outcomes []results.Outcome) string {
 		all += string(o)
 	}
 	return all
-}
-
-// devicesColumns returns the columns of devices.parquet. Its rows name their run; the
-// settings of a run are in runs.csv.
-func devicesColumns() []column {
-	columns := identityColumns(nil)
-	for _, c := range deviceColumns {
-		columns = append(columns, c.column)
-	}
-	return columns
-}
-
-// cell returns a value as a cell of csv.
-func (c *column) cell(v parquet.Value) string {
-	switch {
-	case v.IsNull():
-		return ""
-	case c.kind == wholeCell:
-		return strconv.FormatInt(v.Int64(), 10)
-	case c.kind == seedCell:
-		return strconv.FormatUint(v.Uint64(), 10)
-	case c.kind == realCell && c.unit == "s":
-		return formatDecimal(v.Double())
-	case c.kind == realCell:
-		return formatNumber(v.Double())
-	default:
-		return string(v.ByteArray())
-	}
 }

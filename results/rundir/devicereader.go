@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -16,39 +15,7 @@ import (
 // with the ID of the run and the row, which is valid until the next. It returns the first
 // error of each.
 func Devices(dir string, each func(run string, row *results.DeviceRow) error) error {
-	var row results.DeviceRow
-	return eachDevice(dir, func(values []parquet.Value) error {
-		own := values[len(values)-len(deviceColumns):]
-		for i := range deviceColumns {
-			c := &deviceColumns[i]
-			if err := c.set(&row, own[i]); err != nil {
-				return fmt.Errorf("%s = %q: %w", c.name, c.cell(own[i]), err)
-			}
-		}
-		return each(string(values[0].ByteArray()), &row)
-	})
-}
-
-// eachDevice reads devices.parquet as rows of values.
-func eachDevice(dir string, each func([]parquet.Value) error) error {
-	m, err := ReadManifest(dir)
-	if err == nil {
-		err = m.requireDevices(dir)
-	}
-	if err != nil {
-		return err
-	}
-	return openParquet(filepath.Join(dir, devicesParquet), func(f *parquet.File) error {
-		if want := schema(devicesTable, devicesColumns()); !parquet.EqualNodes(f.Schema(), want) {
-			return fmt.Errorf("has other columns than this version of fedsim writes: run the scenario again")
-		}
-		for _, group := range f.RowGroups() {
-			if err := eachRow(group, each); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return devicesTable.each(dir, each)
 }
 
 // eachRow calls each with the values of each row of a group. The length of a group is

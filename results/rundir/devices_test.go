@@ -310,7 +310,7 @@ func TestRowsByDeviceHaveAChecksum(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, format := range Formats {
-			if err := Export(io.Discard, dir, devicesTable, format); err == nil || err.Error() != path+": is corrupt: its checksum does not match manifest.json" {
+			if err := Export(io.Discard, dir, devicesTable.name, format); err == nil || err.Error() != path+": is corrupt: its checksum does not match manifest.json" {
 				t.Fatalf("flipped at %d: %v", at, err)
 			}
 		}

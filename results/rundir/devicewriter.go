@@ -46,13 +46,8 @@ func (w *Writer) Devices(index int, run results.Run) (*DeviceWriter, error) {
 		return nil, err
 	}
 	d.buffer = bufio.NewWriterSize(io.MultiWriter(d.file, d.sum), 1<<16)
-	d.parquet = newParquetWriter(d.buffer, devicesTable, w.about.Version, devicesColumns())
-	for _, row := range d.parquet.rows { // all rows begin with these
-		for i, text := range []string{run.ID, run.Experiment, run.Method, run.Algorithm} {
-			row[i] = textValue(text)
-		}
-		row[len(identityHead)] = parquet.Int64Value(int64(run.Seed))
-	}
+	d.parquet = newParquetWriter(d.buffer, devicesTable.name, w.about.Version, devicesTable.all())
+	d.parquet.identify(&run)
 	return d, nil
 }
 
@@ -65,10 +60,7 @@ func (w *Writer) part(index int) string {
 func (d *DeviceWriter) Write(rows []results.DeviceRow) error {
 	for i := 0; i < len(rows) && d.err == nil; i++ {
 		d.fail(d.parquet.write(func(row parquet.Row) {
-			values := row[len(row)-len(deviceColumns):]
-			for k := range deviceColumns {
-				values[k] = deviceColumns[k].get(&rows[i])
-			}
+			devicesTable.set(row, &rows[i])
 		}))
 	}
 	return d.err
@@ -111,9 +103,9 @@ func (d *DeviceWriter) fail(err error) {
 	}
 }
 
-// checkPart reports whether a run has a part, and refuses a corrupt one.
-func (w *Writer) checkPart(index int, sum string) (there bool, err error) {
-	now, err := sumOf(w.part(index))
+// checkFile reports whether a file of the stage is there, and refuses a corrupt one.
+func checkFile(path, sum string) (there bool, err error) {
+	now, err := sumOf(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -121,7 +113,7 @@ func (w *Writer) checkPart(index int, sum string) (there bool, err error) {
 		return false, err
 	}
 	if string(now) != sum {
-		return false, refuse(w.part(index), "it is corrupt: its checksum does not match its content", deleteIt)
+		return false, refuse(path, "it is corrupt: its checksum does not match its content", deleteIt)
 	}
 	return true, nil
 }
@@ -147,7 +139,7 @@ func (w *Writer) partsOf(places []int) []string {
 
 // join writes one parquet file with the row groups of all parts, copied as they are.
 func join(out io.Writer, version string, parts []string) error {
-	all := newParquetWriter(out, devicesTable, version, devicesColumns())
+	all := newParquetWriter(out, devicesTable.name, version, devicesTable.all())
 	for _, path := range parts {
 		err := openParquet(path, func(f *parquet.File) error {
 			for _, group := range f.RowGroups() {

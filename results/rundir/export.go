@@ -7,15 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-
-	"github.com/parquet-go/parquet-go"
-
-	"fedsim/internal/input"
 )
 
 // Tables and Formats are the tables and formats of [Export].
 var (
-	Tables  = []string{"rounds", "runs", devicesTable}
+	Tables  = []string{"rounds", "runs", "metrics", devicesTable.name, clientsTable.name}
 	Formats = []string{"csv", "parquet", "json"}
 )
 
@@ -43,6 +39,9 @@ type File struct {
 // Files lists the files of a run directory that its manifest names, the manifest first.
 func (m *Manifest) Files(dir string) ([]File, error) {
 	names := []string{manifestFile, scenarioFile, roundsFile, runsFile}
+	if m.Metrics {
+		names = append(names, metricsFile)
+	}
 	if m.Thetas {
 		names = append(names, thetasFile)
 	}
@@ -67,8 +66,11 @@ func (m *Manifest) Files(dir string) ([]File, error) {
 // values are empty cells in csv and null in JSON, which is an array of objects. Parquet
 // has units and descriptions in its metadata.
 func Export(w io.Writer, dir, name, format string) error {
-	if name == devicesTable {
-		return exportDevices(w, dir, format)
+	switch name {
+	case devicesTable.name:
+		return devicesTable.export(w, dir, format)
+	case clientsTable.name:
+		return clientsTable.export(w, dir, format)
 	}
 	r, err := Read(dir)
 	if err != nil {
@@ -79,6 +81,11 @@ func Export(w io.Writer, dir, name, format string) error {
 		return roundsTable(r.Runs).write(w, format, r.Manifest.Version)
 	case "runs":
 		return runsTable(r.Runs, r.Manifest.Targets).write(w, format, r.Manifest.Version)
+	case "metrics":
+		if !r.Manifest.Metrics {
+			return fmt.Errorf("%s: has no metrics that a learner declares; those of rounds.csv are in table rounds", dir)
+		}
+		return metricsTable(r.Runs).write(w, format, r.Manifest.Version)
 	default:
 		return fmt.Errorf("there is no table %q", name)
 	}
@@ -98,50 +105,12 @@ func (t table) write(w io.Writer, format, version string) error {
 	}
 }
 
-// exportDevices exports the rows by device one by one: they may exceed the memory.
-func exportDevices(w io.Writer, dir, format string) error {
-	columns := devicesColumns()
-	t := table{name: devicesTable, columns: columns, rows: func(yield func([]string) error) error {
-		row := make([]string, len(columns))
-		return eachDevice(dir, func(values []parquet.Value) error {
-			for i := range columns {
-				row[i] = columns[i].cell(values[i])
-			}
-			return yield(row)
-		})
-	}}
-	if format != "parquet" {
-		return t.write(w, format, "")
-	}
-	m, err := ReadManifest(dir)
-	if err == nil {
-		err = m.requireDevices(dir)
-	}
-	if err != nil {
-		return err
-	}
-	f, err := input.Open(filepath.Join(dir, devicesParquet), maxTable)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(w, f)
-	return errors.Join(err, f.Close())
-}
-
 // ErrNoDevices is wrapped by the errors of Devices and Export for a directory
-// without rows by device.
-var ErrNoDevices = errors.New("has no rows by device")
+// without rows by device, ErrNoClients by those of Clients for one without values by client.
+var (
+	ErrNoDevices = errors.New("has no rows by device")
+	ErrNoClients = errors.New("has no values by client")
+)
 
 // HasDevices reports whether there are rows by device.
 func (m *Manifest) HasDevices() bool { return slices.Contains(m.Parquet, devicesParquet) }
-
-// requireDevices reports missing or corrupt rows by device.
-func (m *Manifest) requireDevices(dir string) error {
-	if m.HasDevices() {
-		return m.checkSum(dir, devicesParquet)
-	}
-	if m.State == Running {
-		return fmt.Errorf("%s: %w: they are written when its run ends", dir, ErrNoDevices)
-	}
-	return fmt.Errorf("%s: %w: run.devices = true makes them", dir, ErrNoDevices)
-}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -173,7 +174,7 @@ func TestResultsOfAnUnfinishedRun(t *testing.T) {
 	if stage != filepath.Join(dir, stageDir) || r.Manifest.State != Running || len(r.Runs) != 2 || r.Manifest.Parquet != nil {
 		t.Errorf("%s: %s, %d runs, %v", stage, r.Manifest.State, len(r.Runs), r.Manifest.Parquet)
 	}
-	if err := Export(&bytes.Buffer{}, stage, devicesTable, "csv"); err == nil || !strings.Contains(err.Error(), "has no rows by device: they are written when its run ends") {
+	if err := Export(&bytes.Buffer{}, stage, devicesTable.name, "csv"); err == nil || !strings.Contains(err.Error(), "has no rows by device: they are written when its run ends") {
 		t.Errorf("got %v", err)
 	}
 	finish(t, w, Incomplete)
@@ -202,13 +203,14 @@ func TestResultsOfAnUnfinishedRun(t *testing.T) {
 	}
 }
 
-// docs/reading.md names every column of devices.parquet and every outcome.
+// docs/reading.md names every column of devices.parquet, clients.parquet and metrics.csv, and
+// every outcome.
 func TestReadingPageNamesTheColumns(t *testing.T) {
 	page, err := os.ReadFile("../../docs/reading.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := names(devicesColumns())
+	list := slices.Concat(names(devicesTable.all()), names(clientsTable.all()), names(metricsColumns))
 	for _, o := range results.Outcomes {
 		list = append(list, string(o))
 	}

@@ -11,7 +11,8 @@ import (
 	"fedsim/results"
 )
 
-// fuzzed is a finished directory of two short runs with rows by device.
+// fuzzed is a finished directory of two short runs with rows by device, and one with named
+// metrics and values by client.
 func fuzzed(f *testing.F) (dir string) {
 	f.Helper()
 	dir = filepath.Join(f.TempDir(), "run")
@@ -37,6 +38,7 @@ func fuzzed(f *testing.F) (dir string) {
 			f.Fatal(err)
 		}
 	}
+	addNamed(f, w, 2)
 	if err := w.Finish(Complete, End{At: testFinished}); err != nil {
 		f.Fatal(err)
 	}
@@ -47,7 +49,7 @@ func fuzzed(f *testing.F) (dir string) {
 // results without an error can be exported.
 func FuzzDirectory(f *testing.F) {
 	dir := fuzzed(f)
-	names := []string{manifestFile, scenarioFile, roundsFile, runsFile}
+	names := []string{manifestFile, scenarioFile, roundsFile, runsFile, metricsFile}
 	whole := make([][]byte, len(names))
 	for i, name := range names {
 		text, err := os.ReadFile(filepath.Join(dir, name))
@@ -68,7 +70,7 @@ func FuzzDirectory(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		for _, name := range []string{"rounds", "runs"} {
+		for _, name := range []string{"rounds", "runs", "metrics"} {
 			for _, format := range Formats {
 				if err := Export(io.Discard, dir, name, format); err != nil && !strings.HasPrefix(err.Error(), dir) {
 					t.Fatalf("error %q does not begin with the place", err)
@@ -80,6 +82,19 @@ func FuzzDirectory(f *testing.F) {
 
 // FuzzDevices reads rows by device from a file that is something else.
 func FuzzDevices(f *testing.F) {
+	fuzzRows(f, devicesParquet, func(dir string) error {
+		return Devices(dir, func(string, *results.DeviceRow) error { return nil })
+	})
+}
+
+// FuzzClients does so with values by client.
+func FuzzClients(f *testing.F) {
+	fuzzRows(f, clientsParquet, func(dir string) error {
+		return Clients(dir, func(string, *results.ClientRow) error { return nil })
+	})
+}
+
+func fuzzRows(f *testing.F, file string, read func(dir string) error) {
 	dir := fuzzed(f)
 	m, err := ReadManifest(dir)
 	if err != nil {
@@ -93,7 +108,7 @@ func FuzzDevices(f *testing.F) {
 	if err := os.WriteFile(filepath.Join(dir, manifestFile), text.Bytes(), 0o666); err != nil {
 		f.Fatal(err)
 	}
-	path := filepath.Join(dir, devicesParquet)
+	path := filepath.Join(dir, file)
 	content, err := os.ReadFile(path)
 	if err != nil {
 		f.Fatal(err)
@@ -105,8 +120,7 @@ func FuzzDevices(f *testing.F) {
 		if err := os.WriteFile(path, content, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		err := Devices(dir, func(string, *results.DeviceRow) error { return nil })
-		if err != nil && !strings.HasPrefix(err.Error(), path) {
+		if err := read(dir); err != nil && !strings.HasPrefix(err.Error(), path) {
 			t.Fatalf("error %q does not begin with the place", err)
 		}
 	})

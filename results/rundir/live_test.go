@@ -419,10 +419,11 @@ func BenchmarkProgress(b *testing.B) {
 func TestProgressHoldsRunsBitForBit(t *testing.T) {
 	want := append(syntheticRuns(), withExtremes()...)
 	want[0].Rounds[1].Thetas = []results.Theta{{Value: 1.0 / 3, Accepted: true}, {Value: 1}, {Value: math.NaN(), Accepted: true}}
-	l := &progressLog{rounds: map[int]int{}}
+	want[1].Metrics, want[1].Rounds[2].Metrics = namedRun().Metrics, namedRun().Rounds[1].Metrics
+	l := &progressLog{runs: map[int]*openRun{}}
 	l.addLine(logLine{Head: &logHead{Format: progressFormat, Manifest: newManifest(testAbout(), Running, nil, attached{}, nil)}})
 	for i := range want {
-		l.addEnd(i, &want[i], "")
+		l.addEnd(i, &want[i], rowSums{})
 	}
 	p, err := parseProgress(bytes.NewReader(l.buffer))
 	if err != nil {
@@ -444,12 +445,13 @@ func TestProgressHoldsRunsBitForBit(t *testing.T) {
 
 // FuzzProgress reads lines whose checksum is right, whatever they hold.
 func FuzzProgress(f *testing.F) {
-	l := &progressLog{rounds: map[int]int{}}
+	l := &progressLog{runs: map[int]*openRun{}}
 	l.addLine(logLine{Head: &logHead{Format: progressFormat, Resumable: true, Scenario: string(testAbout().Scenario), Manifest: newManifest(testAbout(), Running, nil, attached{}, nil)}})
 	run := syntheticRuns()[0]
 	run.Rounds = run.Rounds[:2]
 	run.Rounds[1].Thetas = []results.Theta{{Value: 0.5, Accepted: true}, {Value: 1}}
-	l.addEnd(0, &run, "00")
+	run.Metrics, run.Rounds[1].Metrics = namedRun().Metrics, namedRun().Rounds[1].Metrics
+	l.addEnd(0, &run, rowSums{"00", "00"})
 	f.Add(l.buffer)
 	f.Add(bytes.ReplaceAll(l.buffer, []byte("null"), []byte("0")))
 	dir := f.TempDir()

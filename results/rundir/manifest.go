@@ -54,6 +54,7 @@ type Manifest struct {
 	Figures    []string        `json:"figures"`                  // names of the files in figures/
 	Tables     []string        `json:"tables,omitempty"`         // names of the files in tables/
 	Thetas     bool            `json:"thetas,omitempty"`         // there is a thetas.csv
+	Metrics    bool            `json:"metrics,omitempty"`        // there is a metrics.csv
 	Parquet    []string        `json:"parquet,omitempty"`        // names of the parquet files, in the directory itself
 	Sums       []string        `json:"parquet_sha256,omitempty"` // of each of the parquet files; absent from directories of older versions
 	Runs       []RunEntry      `json:"runs"`
@@ -95,6 +96,10 @@ type RunEntry struct {
 	Steps      int64             `json:"steps"`
 	Limit      string            `json:"limit,omitempty"` // absent for methods without a limit, and in directories of older versions
 	Capped     int64             `json:"capped,omitempty"`
+	// Metrics are those that the learner declares, Values is the number of rows that the run has
+	// in metrics.csv.
+	Metrics []results.NamedMetric `json:"metrics,omitempty"`
+	Values  int                   `json:"metric_values,omitempty"`
 }
 
 // Clock is the part of a manifest that differs between two runs of the same scenario.
@@ -138,6 +143,7 @@ func newManifest(about About, state State, runs []results.Run, extra attached, e
 		Figures:  orEmpty(extra.figures),
 		Tables:   extra.tables,
 		Thetas:   measured(runs),
+		Metrics:  hasNamed(runs),
 		Parquet:  extra.parquet,
 		Clock:    newClock(about.Started, runs, end),
 	}
@@ -160,7 +166,7 @@ func newRunEntry(r *results.Run) RunEntry {
 		ID: r.ID, Experiment: r.Experiment, Method: r.Method, Algorithm: r.Algorithm,
 		Point: r.Point, Tuned: r.Tuned, Edges: r.Edges, Seed: r.Seed, Vary: r.Vary, Real: r.Real, Relative: r.Relative, Status: r.Status, Reason: r.Reason,
 		EventHash: results.Hash(r.EventHash), ModelHash: results.Hash(r.ModelHash), Model: r.Model, Events: r.Events, Steps: r.Steps,
-		Limit: r.Limit, Capped: r.Capped,
+		Limit: r.Limit, Capped: r.Capped, Metrics: r.Metrics, Values: countNamed(r),
 	}
 }
 
@@ -171,7 +177,7 @@ func (e *RunEntry) run() results.Run {
 		Point: e.Point, Tuned: e.Tuned, Edges: e.Edges, Seed: e.Seed, Vary: e.Vary, Real: e.Real, Relative: e.Relative, Status: e.Status, Reason: e.Reason,
 		Optimum: math.NaN(), OptimumGap: math.NaN(), WallS: math.NaN(),
 		EventHash: uint64(e.EventHash), ModelHash: uint64(e.ModelHash), Model: e.Model, Events: e.Events, Steps: e.Steps,
-		Limit: e.Limit, Capped: e.Capped,
+		Limit: e.Limit, Capped: e.Capped, Metrics: e.Metrics,
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"fedsim/internal/input"
+	"fedsim/results"
 )
 
 // columnsKey is the metadata key of the units and descriptions of the columns, as JSON:
@@ -46,6 +47,16 @@ func newParquetWriter(w io.Writer, name, version string, columns []column) *parq
 	return p
 }
 
+// identify makes all rows begin with the columns that identify a run.
+func (p *parquetWriter) identify(run *results.Run) {
+	for _, row := range p.rows {
+		for i, text := range []string{run.ID, run.Experiment, run.Method, run.Algorithm} {
+			row[i] = textValue(text)
+		}
+		row[len(identityHead)] = parquet.Int64Value(int64(run.Seed))
+	}
+}
+
 // write writes one row. The function set overwrites the values of an older row.
 func (p *parquetWriter) write(set func(row parquet.Row)) error {
 	row := p.rows[p.full]
@@ -67,6 +78,14 @@ func (p *parquetWriter) flush() error {
 	_, err := p.file.WriteRows(p.rows[:p.full])
 	p.full = 0
 	return err
+}
+
+// endGroup ends the row group: the rows that follow are of another run.
+func (p *parquetWriter) endGroup() error {
+	if err := p.flush(); err != nil {
+		return err
+	}
+	return p.file.Flush()
 }
 
 // Close completes the file.

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -37,7 +38,9 @@ const (
 //
 //	{"head":{...}}                            the first line: versions, scenario, columns
 //	{"place":3,"begin":{...}}                 the start of the run at that place
-//	{"place":3,"round":[...],"thetas":[...]}  its next round; cells as in rounds.csv
+//	{"place":3,"round":[...],"metrics":[...],"thetas":[...]}
+//	                                          its next round; cells as in rounds.csv, and a
+//	                                          value or null for each metric of its begin
 //	{"place":3,"end":{...}}                   its end
 //
 // The last key of each line, "crc", is the CRC-32C of the line before it. Readers ignore
@@ -50,11 +53,11 @@ type progressLog struct {
 	every time.Duration
 
 	mu        sync.Mutex
-	buffer    []byte        // lines to be written
-	round     results.Round // of the line being made; a field, so that a round allocates nothing
-	rounds    map[int]int   // in the log, by the place of a run that has begun
-	scheduled bool          // a timer is running
-	err       error         // of the last write
+	buffer    []byte           // lines to be written
+	round     results.Round    // of the line being made; a field, so that a round allocates nothing
+	runs      map[int]*openRun // runs that have begun, by place
+	scheduled bool             // a timer is running
+	err       error            // of the last write
 
 	writing sync.Mutex // held during a write; locked before mu
 	file    *os.File   // nil: closed
@@ -83,10 +86,28 @@ type logLine struct {
 // logEnd is a run without its rounds.
 type logEnd struct {
 	RunEntry
-	Optimum    float  `json:"optimum"`
-	OptimumGap float  `json:"optimum_gap"`
-	WallS      float  `json:"wall_s"`
-	Devices    string `json:"devices,omitempty"` // SHA-256 of its rows by device
+	Optimum    float `json:"optimum"`
+	OptimumGap float `json:"optimum_gap"`
+	WallS      float `json:"wall_s"`
+	rowSums
+}
+
+// rowSums are the SHA-256, in hexadecimal digits, of the rows by device and of the values by
+// client of a run; empty: it has none.
+type rowSums struct {
+	Devices string `json:"devices,omitempty"`
+	Clients string `json:"clients,omitempty"`
+}
+
+// sumsOf returns the checksums of the run at a place.
+func (w *Writer) sumsOf(place int) rowSums {
+	return rowSums{hex.EncodeToString([]byte(w.sums[place])), hex.EncodeToString([]byte(w.spool[place]))}
+}
+
+// openRun is a run in the log that has begun.
+type openRun struct {
+	rounds  int // in the log
+	metrics []results.NamedMetric
 }
 
 // float is a float64 in JSON, bit for bit: NaN is null, infinities are texts.
@@ -115,7 +136,7 @@ func appendJSON(b []byte, v float64) []byte {
 // openLog writes a new log with the finished runs, which replaces an older one at once
 // or not at all.
 func (w *Writer) openLog() (err error) {
-	l := &progressLog{path: filepath.Join(w.stage(), progressFile), every: progressEvery, rounds: map[int]int{}}
+	l := &progressLog{path: filepath.Join(w.stage(), progressFile), every: progressEvery, runs: map[int]*openRun{}}
 	head := logHead{
 		Format: progressFormat, Resumable: w.about.Resumable, Runs: w.about.Runs, Scenario: string(w.about.Scenario),
 		Manifest: newManifest(w.about, Running, nil, attached{}, nil),
@@ -125,7 +146,7 @@ func (w *Writer) openLog() (err error) {
 	}
 	l.addLine(logLine{Head: &head})
 	for i := range w.runs {
-		l.addEnd(w.index[i], &w.runs[i], hex.EncodeToString([]byte(w.sums[w.index[i]])))
+		l.addEnd(w.index[i], &w.runs[i], w.sumsOf(w.index[i]))
 	}
 	l.alive = flock.New(filepath.Join(w.stage(), aliveFile))
 	if err := l.alive.Lock(); err != nil { // a reader holds it for a moment at most
@@ -170,7 +191,7 @@ func (l *progressLog) begin(place int, run *results.Run) {
 func (l *progressLog) addBegin(place int, run *results.Run) {
 	entry := newRunEntry(run)
 	entry.Status = results.UnderWay
-	l.rounds[place] = 0
+	l.runs[place] = &openRun{metrics: run.Metrics}
 	l.addLine(logLine{Place: &place, Begin: &entry})
 }
 
@@ -187,7 +208,8 @@ func (l *progressLog) add(place int, r results.Round) {
 }
 
 func (l *progressLog) addRound(place int, r *results.Round) {
-	l.rounds[place]++
+	of := l.runs[place]
+	of.rounds++
 	l.round = *r
 	start := len(l.buffer)
 	b := strconv.AppendInt(append(l.buffer, `{"place":`...), int64(place), 10)
@@ -199,6 +221,10 @@ func (l *progressLog) addRound(place int, r *results.Round) {
 		b = roundColumns[i].appendJSON(b, &l.round)
 	}
 	b = append(b, ']')
+	if len(r.Metrics) > 0 {
+		b = appendNamed(append(b, `,"metrics":[`...), of.metrics, r.Metrics)
+		b = append(b, ']')
+	}
 	for i, theta := range r.Thetas {
 		if i == 0 {
 			b = append(b, `,"thetas":[`...)
@@ -219,24 +245,25 @@ func (l *progressLog) addRound(place int, r *results.Round) {
 }
 
 // end records the end of a run.
-func (l *progressLog) end(place int, run *results.Run, devices string) {
+func (l *progressLog) end(place int, run *results.Run, sums rowSums) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.addEnd(place, run, devices)
+	l.addEnd(place, run, sums)
 	l.schedule()
 }
 
-// addEnd puts a run and those of its rounds into the buffer that are not in the log.
-func (l *progressLog) addEnd(place int, run *results.Run, devices string) {
-	if _, begun := l.rounds[place]; !begun {
+// addEnd puts a run and those of its rounds into the buffer that are not in the log. A run
+// that began with other metrics begins again.
+func (l *progressLog) addEnd(place int, run *results.Run, sums rowSums) {
+	if of := l.runs[place]; of == nil || !slices.Equal(of.metrics, run.Metrics) {
 		l.addBegin(place, run)
 	}
-	for i := l.rounds[place]; i < len(run.Rounds); i++ {
+	for i := l.runs[place].rounds; i < len(run.Rounds); i++ {
 		l.addRound(place, &run.Rounds[i])
 	}
-	delete(l.rounds, place)
+	delete(l.runs, place)
 	l.addLine(logLine{Place: &place, End: &logEnd{
-		newRunEntry(run), float(run.Optimum), float(run.OptimumGap), float(run.WallS), devices}})
+		newRunEntry(run), float(run.Optimum), float(run.OptimumGap), float(run.WallS), sums}})
 }
 
 // schedule makes the buffer be written soon. No timer runs while it is empty.
@@ -305,7 +332,7 @@ func (l *progressLog) release() {
 }
 
 // Progress records that a run begins, for [ReadLive]. The index is that of Add; of run
-// ID, Experiment, Method, Algorithm, Point, Tuned, Seed, Real and Relative are used.
+// ID, Experiment, Method, Algorithm, Point, Tuned, Seed, Real, Relative and Metrics are used.
 // The caller passes each round to the returned function, from any goroutine.
 func (w *Writer) Progress(index int, run results.Run) func(results.Round) {
 	w.log.begin(index, &run)

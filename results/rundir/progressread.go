@@ -58,7 +58,7 @@ func checkLine(line []byte) (body []byte, ok bool) {
 // loggedRun is a run in the log.
 type loggedRun struct {
 	results.Run
-	devices string // SHA-256 of its rows by device; empty: it has none, or is under way
+	rowSums // empty while it is under way
 }
 
 // progress is the content of a log.
@@ -140,7 +140,7 @@ func (p *progress) addLine(text []byte, number int) error {
 			return fmt.Errorf("ends run %d, which has not begun", *line.Place)
 		}
 		rounds := run.Rounds
-		*run = loggedRun{line.End.run(), line.End.Devices}
+		*run = loggedRun{line.End.run(), line.End.rowSums}
 		run.Optimum, run.OptimumGap, run.WallS = float64(line.End.Optimum), float64(line.End.OptimumGap), float64(line.End.WallS)
 		run.Rounds = rounds
 	}
@@ -178,7 +178,13 @@ func (p *progress) addRound(before, lists string) error {
 		return fmt.Errorf("has a round of run %d, which has not begun", place)
 	}
 	cells, thetas, measured := strings.Cut(strings.TrimSuffix(lists, "]"), `],"thetas":[`)
+	cells, values, named := strings.Cut(cells, `],"metrics":[`)
 	var round results.Round
+	if named {
+		if round.Metrics, err = parseNamed(run.Metrics, values); err != nil {
+			return err
+		}
+	}
 	list := strings.Split(cells, ",")
 	if len(list) != len(roundColumns) {
 		return fmt.Errorf("has a round of %d cells, must have %d", len(list), len(roundColumns))

@@ -29,7 +29,7 @@ type Results struct {
 
 // Read reads a run directory, bit for bit. It is strict: the files must agree with each
 // other in every cell. Errors begin with file and line. Read ignores parquet files; see
-// [Devices].
+// [Devices] and [Clients].
 func Read(dir string) (*Results, error) {
 	m, err := ReadManifest(dir)
 	if err != nil {
@@ -44,6 +44,14 @@ func Read(dir string) (*Results, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	if m.Metrics {
+		err = readTable(filepath.Join(dir, metricsFile), func(path string, r io.Reader) error {
+			return readMetrics(path, r, res.Runs, m)
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
 	if m.Thetas {
 		err = readTable(filepath.Join(dir, thetasFile), func(path string, r io.Reader) error {

@@ -165,7 +165,7 @@ func (c *Checkpoint) Resume(about About, place func(id string) (int, bool)) (*Wr
 		return nil, refuse(path, "this version of fedsim interprets the scenario differently", runAgain)
 	}
 	about.Resumable = true
-	w := &Writer{dir: c.dir, about: about, files: c.files, resumed: true, sums: map[int]string{}}
+	w := &Writer{dir: c.dir, about: about, files: c.files, resumed: true, sums: map[int]string{}, spool: map[int]string{}}
 	if err := w.restoreJoin(); err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func (c *Checkpoint) Resume(about About, place func(id string) (int, bool)) (*Wr
 	if _, err := inspect(c.dir); err != nil {
 		return nil, err
 	}
-	stay := []string{progressFile, checkpointDir, partsDir, modelsDir}
+	stay := []string{progressFile, checkpointDir, partsDir, spoolsDir, modelsDir}
 	if w.plan != nil {
 		stay = append(stay, devicesParquet)
 	}
@@ -205,20 +205,30 @@ func (c *Checkpoint) Resume(about About, place func(id string) (int, bool)) (*Wr
 	return w, nil
 }
 
-// checkFiles reports whether the rows by device and the model of a run are there, and
-// refuses others.
+// checkFiles reports whether the rows by device, the values by client and the model of a
+// run are there, and refuses others.
 func (w *Writer) checkFiles(at int, run *loggedRun) (there bool, err error) {
-	if run.devices != "" {
-		sum, err := hex.DecodeString(run.devices)
+	if run.Devices != "" {
+		sum, err := hex.DecodeString(run.Devices)
 		if err != nil {
 			return false, refuse(filepath.Join(w.stage(), progressFile), err.Error(), runAgain)
 		}
 		if !w.moved(at) {
-			if there, err := w.checkPart(at, string(sum)); !there || err != nil {
+			if there, err := checkFile(w.part(at), string(sum)); !there || err != nil {
 				return false, err
 			}
 		}
 		w.sums[at] = string(sum)
+	}
+	if run.Clients != "" {
+		sum, err := hex.DecodeString(run.Clients)
+		if err != nil {
+			return false, refuse(filepath.Join(w.stage(), progressFile), err.Error(), runAgain)
+		}
+		if there, err := checkFile(w.spoolPath(at), string(sum)); !there || err != nil {
+			return false, err
+		}
+		w.spool[at] = string(sum)
 	}
 	if run.Model != "" {
 		return w.checkModel(&run.Run)
@@ -275,9 +285,11 @@ func (w *Writer) saveFinished() error {
 	if !w.about.Resumable {
 		return nil
 	}
-	if parts := filepath.Join(w.stage(), partsDir); exists(parts) {
-		if err := atomicfile.SyncDir(parts); err != nil {
-			return err
+	for _, dir := range []string{partsDir, spoolsDir} {
+		if parts := filepath.Join(w.stage(), dir); exists(parts) {
+			if err := atomicfile.SyncDir(parts); err != nil {
+				return err
+			}
 		}
 	}
 	err := w.log.sync()

@@ -6,6 +6,8 @@
 //	DIR/runs.csv         a row for each run: its end, and the cost of each target
 //	DIR/rounds.parquet   rounds.csv with units and descriptions; not in checkpoints
 //	DIR/devices.parquet  a row for each device and round, see [results.DeviceRow]; optional
+//	DIR/metrics.csv      a row for each metric that a learner declares, and round; optional
+//	DIR/clients.parquet  a row for each value of a metric by client, see [results.ClientRow]; optional
 //	DIR/thetas.csv       a row for each device and round with a measured theta; optional
 //	DIR/models/          final models; optional
 //	DIR/tables/          tables of prediction errors; optional
@@ -52,8 +54,10 @@ const (
 	roundsFile     = "rounds.csv"
 	runsFile       = "runs.csv"
 	thetasFile     = "thetas.csv"
+	metricsFile    = "metrics.csv"
 	roundsParquet  = "rounds.parquet"
 	devicesParquet = "devices.parquet"
+	clientsParquet = "clients.parquet"
 	figuresDir     = "figures"
 	tablesDir      = "tables"
 	stageDir       = ".unfinished"
@@ -66,17 +70,14 @@ const ReportFile = "report.html"
 // IsName reports whether a name is that of a file or folder of run directories.
 func IsName(name string) bool {
 	switch name {
-	case manifestFile, scenarioFile, roundsFile, runsFile, thetasFile, roundsParquet, devicesParquet, figuresDir, tablesDir, stageDir:
+	case manifestFile, scenarioFile, roundsFile, runsFile, thetasFile, metricsFile, roundsParquet, devicesParquet, clientsParquet, figuresDir, tablesDir, stageDir:
 		return true
 	}
 	return false
 }
 
-// devicesTable is the name of the table in devices.parquet.
-const devicesTable = "devices"
-
 // parquetFiles are the parquet files that a run directory may hold.
-var parquetFiles = []string{roundsParquet, devicesParquet}
+var parquetFiles = []string{roundsParquet, devicesParquet, clientsParquet}
 
 var (
 	// ErrExists is wrapped by the error of Create for a directory with a complete run,
@@ -115,6 +116,7 @@ type Writer struct {
 	runs  []results.Run
 	index []int          // place of runs[i] in the scenario; increasing
 	sums  map[int]string // SHA-256 of the rows by device, by the place of a run
+	spool map[int]string // SHA-256 of the values by client, likewise
 	done  bool           // Discard does nothing
 
 	log     *progressLog
@@ -279,7 +281,7 @@ func (w *Writer) Add(index int, run results.Run) error {
 	if run.Status != results.Interrupted {
 		w.fresh = append(w.fresh, run.ID)
 	}
-	w.log.end(index, &w.runs[at], hex.EncodeToString([]byte(w.sums[index])))
+	w.log.end(index, &w.runs[at], w.sumsOf(index))
 	if n := len(w.runs); n&(n-1) == 0 {
 		return w.checkpoint()
 	}
@@ -296,6 +298,9 @@ func (w *Writer) Runs() []results.Run {
 // checkRun reports values that the files cannot represent.
 func checkRun(r *results.Run) error {
 	texts := []string{r.ID, r.Experiment, r.Method, r.Algorithm, r.Reason}
+	if err := results.CheckNamed(r.Metrics); err != nil {
+		return fmt.Errorf("run %q: %w", r.ID, err)
+	}
 	for _, settings := range [][]results.Setting{r.Point, r.Tuned} {
 		seen := make(map[string]bool)
 		for _, s := range settings {
@@ -346,6 +351,9 @@ func (w *Writer) writeStage(state State, extra attached, end *End) error {
 	if slices.Contains(extra.parquet, roundsParquet) {
 		files = append(files, file{roundsParquet, func(out io.Writer) error { return roundsTable(w.runs).writeParquet(out, w.about.Version) }})
 	}
+	if m.Metrics {
+		files = append(files, file{metricsFile, func(out io.Writer) error { return metricsTable(w.runs).writeCSV(out) }})
+	}
 	if m.Thetas {
 		files = append(files, file{thetasFile, func(out io.Writer) error { return writeThetas(out, w.runs) }})
 	}
@@ -385,6 +393,12 @@ func (w *Writer) Finish(state State, end End) error {
 		}
 		extra.parquet = append(extra.parquet, devicesParquet)
 	}
+	if spools := w.placesOfSpools(); len(spools) > 0 {
+		if err := w.writeClients(spools); err != nil {
+			return err
+		}
+		extra.parquet = append(extra.parquet, clientsParquet)
+	}
 	if err := w.writeStage(state, extra, &end); err != nil {
 		return err
 	}
@@ -423,7 +437,7 @@ func (w *Writer) install(state State, extra attached) error {
 		return err
 	}
 	if state == Incomplete && w.about.Resumable {
-		return errors.Join(clearStage(w.dir, progressFile, checkpointDir, partsDir, modelsDir), w.lock.release(), atomicfile.SyncDir(w.dir))
+		return errors.Join(clearStage(w.dir, progressFile, checkpointDir, partsDir, spoolsDir, modelsDir), w.lock.release(), atomicfile.SyncDir(w.dir))
 	}
 	w.worth, w.resumed = false, false             // the checkpoint is obsolete
 	if err := os.Remove(w.log.path); err != nil { // without it nothing is resumed
@@ -449,6 +463,9 @@ func (w *Writer) move(old *Manifest, extra attached) (err error) {
 	files := append([]string{scenarioFile, roundsFile, runsFile}, extra.parquet...)
 	if measured(w.runs) {
 		files = append(files, thetasFile)
+	}
+	if hasNamed(w.runs) {
+		files = append(files, metricsFile)
 	}
 	for _, f := range extra.folders() {
 		if len(f.files) == 0 {
@@ -492,6 +509,9 @@ func removeOld(root *os.Root, old *Manifest) error {
 	optional := append(slices.Clone(old.Parquet), ReportFile)
 	if old.Thetas {
 		optional = append(optional, thetasFile)
+	}
+	if old.Metrics {
+		optional = append(optional, metricsFile)
 	}
 	for _, name := range optional {
 		if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -115,6 +115,9 @@ func (p *plotFlags) changeAxes(s *scenarios.Scenario, runs []results.Run) error 
 		}
 		c := config.NewChecker()
 		figure.Validate(c)
+		if !slices.ContainsFunc(results.NamedMetrics(runs), func(m results.Metric) bool { return m.Name == figure.Y }) {
+			figure.CheckColumn(c)
+		}
 		if problems := c.Problems(); len(problems) > 0 {
 			return usagef("--%s", problems[0])
 		}

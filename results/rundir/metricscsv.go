@@ -1,0 +1,158 @@
+package rundir
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fedsim/results"
+)
+
+// hasNamed reports whether any round of the runs has a value of a declared metric.
+func hasNamed(runs []results.Run) bool {
+	for i := range runs {
+		if countNamed(&runs[i]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// countNamed returns the number of values of declared metrics of a run.
+func countNamed(r *results.Run) (n int) {
+	for i := range r.Rounds {
+		n += len(r.Rounds[i].Metrics)
+	}
+	return n
+}
+
+// metricsColumns are the columns of metrics.csv.
+var metricsColumns = []column{
+	{name: "run", doc: "the run's name, as in rounds.csv"},
+	{name: "round", kind: wholeCell, doc: "rounds made so far, as in rounds.csv"},
+	{name: "time_s", kind: realCell, unit: "s", doc: "virtual time at the end of the round, as in rounds.csv"},
+	{name: "split", doc: "rows that the metric is measured on: train, validation, test, or empty"},
+	{name: "name", doc: "of the metric; unit and direction are in manifest.json"},
+	{name: "value", kind: realCell, doc: "in the unit of the metric"},
+}
+
+// metricsTable is the table of all values of declared metrics, in the order of runs, rounds
+// and declaration.
+func metricsTable(runs []results.Run) table {
+	return table{name: "metrics", columns: metricsColumns, rows: func(yield func([]string) error) error {
+		var row []string
+		for i := range runs {
+			for j := range runs[i].Rounds {
+				round := &runs[i].Rounds[j]
+				for _, v := range round.Metrics {
+					row = append(row[:0], runs[i].ID, strconv.Itoa(round.Round), formatDecimal(round.TimeS), v.Split, v.Name, formatNumber(v.Value))
+					if err := yield(row); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		return nil
+	}}
+}
+
+// readMetrics reads metrics.csv into the rounds of rounds.csv. Rows must be in the order of
+// the table, and as many for each run as the manifest says.
+func readMetrics(path string, r io.Reader, runs []results.Run, m *Manifest) error {
+	t, err := newTableReader(path, r, metricsColumns)
+	if err != nil {
+		return err
+	}
+	run, round, metric, rows := 0, 0, -1, 0 // places of the last row, and the rows of its run
+	close := func() error {
+		if want := m.Runs[run].Values; rows != want {
+			return fmt.Errorf("%s: run %q has %d rows: must have %d, as manifest.json says", path, runs[run].ID, rows, want)
+		}
+		run, round, metric, rows = run+1, 0, -1, 0
+		return nil
+	}
+	for {
+		switch err := t.next(); {
+		case err == io.EOF:
+			for run < len(runs) {
+				if err := close(); err != nil {
+					return err
+				}
+			}
+			return nil
+		case err != nil:
+			return err
+		}
+		if run == len(runs) || !slices.ContainsFunc(runs[run:], func(r results.Run) bool { return r.ID == t.row[0] }) {
+			return t.wrong(0, "must be a run of the manifest, in its order")
+		}
+		for runs[run].ID != t.row[0] {
+			if err := close(); err != nil {
+				return err
+			}
+		}
+		rounds := runs[run].Rounds
+		for round < len(rounds) && strconv.Itoa(rounds[round].Round) != t.row[1] {
+			round, metric = round+1, -1
+		}
+		if round == len(rounds) {
+			return t.wrong(1, "must be a round of "+roundsFile+", in its order")
+		}
+		if want := formatDecimal(rounds[round].TimeS); t.row[2] != want {
+			return t.wrong(2, fmt.Sprintf("must be %q, as %s says", want, roundsFile))
+		}
+		declared := runs[run].Metrics
+		for metric++; metric < len(declared) && (declared[metric].Split != t.row[3] || declared[metric].Name != t.row[4]); {
+			metric++
+		}
+		if metric == len(declared) {
+			return t.wrong(4, "must be a metric of the run in the manifest, in its order")
+		}
+		value, err := parseNumber(t.row[5])
+		if err != nil || math.IsNaN(value) {
+			return t.wrong(5, "must be a number")
+		}
+		rounds[round].Metrics = append(rounds[round].Metrics, results.NamedValue{Split: t.row[3], Name: t.row[4], Value: value})
+		rows++
+	}
+}
+
+// appendNamed appends the values of a round as a list of JSON: one for each declared metric,
+// null without a value.
+func appendNamed(b []byte, declared []results.NamedMetric, values []results.NamedValue) []byte {
+	at := 0
+	for i := range declared {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if at < len(values) && values[at].Split == declared[i].Split && values[at].Name == declared[i].Name {
+			b = appendJSON(b, values[at].Value)
+			at++
+		} else {
+			b = append(b, "null"...)
+		}
+	}
+	return b
+}
+
+// parseNamed is the inverse of appendNamed.
+func parseNamed(declared []results.NamedMetric, list string) (values []results.NamedValue, err error) {
+	cells := strings.Split(list, ",")
+	if len(cells) != len(declared) {
+		return nil, fmt.Errorf("has %d values of metrics, must have %d", len(cells), len(declared))
+	}
+	for i, cell := range cells {
+		m := &declared[i]
+		value, err := parseNumber(jsonCell(cell))
+		if err != nil {
+			return nil, fmt.Errorf("%s = %s: %w", m.FullName(), cell, err)
+		}
+		if !math.IsNaN(value) {
+			values = append(values, results.NamedValue{Split: m.Split, Name: m.Name, Value: value})
+		}
+	}
+	return values, nil
+}

@@ -1,0 +1,326 @@
+package rundir
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fedsim/internal/state"
+	"fedsim/results"
+)
+
+// namedRun is a run of a learner with named metrics, and its values by client.
+func namedRun() results.Run {
+	nan := math.NaN()
+	r := results.Run{
+		ID: "e/own/1", Experiment: "e", Method: "own", Algorithm: "stump", Seed: 1, Status: results.Done,
+		Optimum: nan, OptimumGap: nan, WallS: 0.5, EventHash: 1, ModelHash: 2,
+		Metrics: []results.NamedMetric{{Split: "test", Name: "accuracy", Better: "higher"}, {Split: "train", Name: "loss", Better: "lower", Unit: "nats"}, {Name: "norm"}},
+	}
+	for h, values := range [][]results.NamedValue{
+		{{Split: "test", Name: "accuracy", Value: 0.125}, {Split: "train", Name: "loss", Value: math.Inf(1)}},
+		{{Split: "test", Name: "accuracy", Value: 1.0 / 3}, {Name: "norm", Value: -2}},
+		nil,
+		{{Split: "test", Name: "accuracy", Value: 0.75}, {Split: "train", Name: "loss", Value: 0.25}},
+	} {
+		x := results.Round{Round: h, TimeS: 2.5 * float64(h), Primal: nan, Dual: nan, Gap: nan, Suboptimality: nan, TrainError: nan, TestError: nan, Metrics: values}
+		if values != nil {
+			x.TestError = 1 - values[0].Value
+		}
+		r.Rounds = append(r.Rounds, x)
+	}
+	return r
+}
+
+// clientValues are the values by client of the rounds of namedRun.
+func clientValues() [][]results.ClientMetric {
+	return [][]results.ClientMetric{
+		{{Split: "test", Name: "accuracy", Clients: []int32{0, 2}, Values: []float64{0.5, 0.25}}, {Name: "norm", Clients: []int32{1}, Values: []float64{math.NaN()}}},
+		nil,
+		nil,
+		{{Split: "test", Name: "accuracy", Clients: []int32{0, 1, 2}, Values: []float64{1, 0.5, 0.75}}},
+	}
+}
+
+// addNamed adds namedRun and its values by client.
+func addNamed(t testing.TB, w *Writer, index int) {
+	t.Helper()
+	r := namedRun()
+	c, err := w.Clients(index, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	observe := w.Progress(index, r)
+	for h, values := range clientValues() {
+		x := r.Rounds[h]
+		x.ClientMetrics = values
+		observe(x)
+		if err := c.Write(&x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Add(index, r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// namedDirectory writes a directory with a run without named metrics and namedRun.
+func namedDirectory(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "run")
+	w, err := Create(dir, false, testAbout())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := syntheticRuns()[0]
+	empty, err := w.Clients(0, plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(empty.Write(&plain.Rounds[0]), empty.Close(), w.Add(0, plain)); err != nil {
+		t.Fatal(err)
+	}
+	addNamed(t, w, 1)
+	if err := w.Finish(Complete, End{At: testFinished}); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+const wantMetrics = `run,round,time_s,split,name,value
+e/own/1,0,0,test,accuracy,0.125
+e/own/1,0,0,train,loss,+Inf
+e/own/1,1,2.5,test,accuracy,0.3333333333333333
+e/own/1,1,2.5,,norm,-2
+e/own/1,3,7.5,test,accuracy,0.75
+e/own/1,3,7.5,train,loss,0.25
+`
+
+const wantClients = `run,experiment,method,algorithm,seed,round,time_s,client,split,name,value
+e/own/1,e,own,stump,1,0,0,0,test,accuracy,0.5
+e/own/1,e,own,stump,1,0,0,2,test,accuracy,0.25
+e/own/1,e,own,stump,1,0,0,1,,norm,
+e/own/1,e,own,stump,1,3,7.5,0,test,accuracy,1
+e/own/1,e,own,stump,1,3,7.5,1,test,accuracy,0.5
+e/own/1,e,own,stump,1,3,7.5,2,test,accuracy,0.75
+`
+
+func TestNamedMetricsAreWrittenAndReadBack(t *testing.T) {
+	dir := namedDirectory(t)
+	text, err := os.ReadFile(filepath.Join(dir, metricsFile))
+	if err != nil || string(text) != wantMetrics {
+		t.Errorf("%s\n%v", text, err)
+	}
+	for name, want := range map[string]string{"metrics": wantMetrics, "clients": wantClients} {
+		var out bytes.Buffer
+		if err := Export(&out, dir, name, "csv"); err != nil || out.String() != want {
+			t.Errorf("%s: %s\n%v", name, out.String(), err)
+		}
+		for _, format := range []string{"json", "parquet"} {
+			if err := Export(io.Discard, dir, name, format); err != nil {
+				t.Errorf("%s as %s: %v", name, format, err)
+			}
+		}
+	}
+	found, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(namedRun(), found.Runs[1], sameBits); d != "" {
+		t.Error(d)
+	}
+	files, err := found.Manifest.Files(dir)
+	if err != nil || len(files) != 7 || files[4].Name != metricsFile || files[6].Name != clientsParquet {
+		t.Errorf("%v, %v", files, err)
+	}
+	hit, ok := found.Runs[1].Reached(results.Target{Metric: "test_accuracy", Value: 0.3})
+	if !ok || hit.Round != 1 {
+		t.Errorf("reached in round %d, %t", hit.Round, ok)
+	}
+	var rows []results.ClientRow
+	if err := Clients(dir, func(run string, r *results.ClientRow) error {
+		rows = append(rows, *r)
+		if run != "e/own/1" {
+			t.Errorf("a row of run %s", run)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if want := (results.ClientRow{Round: 3, TimeS: 7.5, Client: 2, Split: "test", Name: "accuracy", Value: 0.75}); len(rows) != 6 || rows[5] != want || rows[2].Split != "" || !math.IsNaN(rows[2].Value) {
+		t.Errorf("%+v", rows)
+	}
+	// A new run without named metrics in the directory leaves none of their files.
+	w, err := Create(dir, true, testAbout())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Add(0, syntheticRuns()[0]), w.Finish(Complete, End{At: testFinished})); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{metricsFile, clientsParquet} {
+		if exists(filepath.Join(dir, name)) {
+			t.Errorf("%s is still there", name)
+		}
+	}
+	if err := Export(io.Discard, dir, "clients", "csv"); !errors.Is(err, ErrNoClients) {
+		t.Error(err)
+	}
+	if err := Export(io.Discard, dir, "metrics", "csv"); err == nil || !strings.Contains(err.Error(), "has no metrics that a learner declares") {
+		t.Error(err)
+	}
+}
+
+func TestCorruptMetricsAreRefused(t *testing.T) {
+	dir := namedDirectory(t)
+	path := filepath.Join(dir, metricsFile)
+	for from, to := range map[string][2]string{
+		"e/own/1,1,2.5,,norm,-2\n": {"", `run "e/own/1" has 5 rows: must have 6, as manifest.json says`},
+		"run,round":                {"run,rund", `column 2 is "rund": must be "round"`},
+		"e/own/1,0,0,test":         {"e/own/2,0,0,test", "must be a run of the manifest"},
+		"e/own/1,3,7.5,test":       {"e/own/1,4,7.5,test", "must be a round of rounds.csv"},
+		"1,2.5,,norm":              {"1,2.25,,norm", `time_s = "2.25": must be "2.5"`},
+		"1,2.5,test,accuracy":      {"1,2.5,,norm", "must be a metric of the run"},
+		"train,loss,0.25":          {"train,loss,", "must be a number"},
+		"train,loss,+Inf":          {"train,lots,+Inf", "must be a metric of the run"},
+	} {
+		if err := os.WriteFile(path, []byte(strings.Replace(wantMetrics, from, to[0], 1)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(dir); err == nil || !strings.HasPrefix(err.Error(), path) || !strings.Contains(err.Error(), to[1]) {
+			t.Errorf("%s: %v\nwant %s", from, err, to[1])
+		}
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), "manifest.json lists it") {
+		t.Error(err)
+	}
+}
+
+// A manifest cannot declare what a learner cannot.
+func TestManifestsWithOtherMetricsAreRefused(t *testing.T) {
+	w, err := Create(filepath.Join(t.TempDir(), "run"), false, testAbout())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Discard()
+	r := namedRun()
+	r.Metrics = append(r.Metrics, r.Metrics[0])
+	if err := w.Add(0, r); err == nil || !strings.Contains(err.Error(), `run "e/own/1": metric "test_accuracy": must be declared once`) {
+		t.Error(err)
+	}
+}
+
+// Values by client are continued behind those of a checkpoint, and otherwise begin again.
+func TestValuesByClientAreContinued(t *testing.T) {
+	about := testAbout()
+	about.Resumable = true
+	dir := filepath.Join(t.TempDir(), "run")
+	w, err := Create(dir, false, about)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := namedRun()
+	write := func(c *ClientWriter, rounds ...int) {
+		for _, h := range rounds {
+			x := r.Rounds[h]
+			x.ClientMetrics = clientValues()[h]
+			if err := c.Write(&x); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	c, err := w.Clients(0, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(c, 0)
+	var saved bytes.Buffer
+	if code := state.Writing(&saved); true {
+		if c.State(code); code.Err() != nil {
+			t.Fatal(code.Err())
+		}
+	}
+	write(c, 3, 0, 3) // lost by the kill
+	c.sync()
+	if err := w.Save("x", func(out io.Writer) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Suspend(); err != nil {
+		t.Fatal(err)
+	}
+	resume := func() *Writer {
+		checkpoint, err := OpenCheckpoint(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := checkpoint.Resume(about, func(string) (int, bool) { return 0, true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	w = resume()
+	if c, err = w.Clients(0, r); err != nil {
+		t.Fatal(err)
+	}
+	code := state.Reading(bytes.NewReader(saved.Bytes()))
+	if c.State(code); code.Err() != nil {
+		t.Fatal(code.Err())
+	}
+	write(c, 3)
+	if err := errors.Join(c.Close(), w.Add(0, r), w.Checkpoint(), w.Suspend()); err != nil {
+		t.Fatal(err)
+	}
+	// A finished run is kept with its values, and computed again without them.
+	path := w.spoolPath(0)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, whole[1:], 0o666); err != nil {
+		t.Fatal(err)
+	}
+	checkpoint, err := OpenCheckpoint(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := checkpoint.Resume(about, func(string) (int, bool) { return 0, true }); !errors.Is(err, ErrCheckpoint) || !strings.Contains(err.Error(), "000000.values") {
+		t.Error(err)
+	}
+	if err := checkpoint.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, whole, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	w = resume()
+	if len(w.Runs()) != 1 {
+		t.Fatalf("%d runs", len(w.Runs()))
+	}
+	if err := w.Finish(Complete, End{At: testFinished}); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := Export(&out, dir, "clients", "csv"); err != nil || out.String() != wantClients {
+		t.Errorf("%s\n%v", out.String(), err)
+	}
+	// A checkpoint of values that are not there is refused.
+	other := &ClientWriter{of: w, path: filepath.Join(dir, "none"), sum: c.sum}
+	code = state.Reading(bytes.NewReader(saved.Bytes()))
+	if other.State(code); code.Err() == nil {
+		t.Error("values that are not there are continued")
+	}
+}

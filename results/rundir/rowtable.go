@@ -1,0 +1,172 @@
+package rundir
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/parquet-go/parquet-go"
+
+	"fedsim/internal/input"
+)
+
+// rowTable is the table of a parquet file that may exceed the memory. Its rows are of type
+// R; they name their run, whose settings are in runs.csv.
+type rowTable[R any] struct {
+	name    string
+	file    string
+	absent  error // of a directory without the file
+	remedy  string
+	columns []rowColumn[R] // after those that identify the run
+}
+
+// rowColumn is a column of a rowTable.
+type rowColumn[R any] struct {
+	column
+	get func(*R) parquet.Value
+	set func(*R, parquet.Value) error
+}
+
+func wholeOf[R any](name, doc string, field func(*R) *int) rowColumn[R] {
+	return rowColumn[R]{
+		column{name: name, kind: wholeCell, doc: doc},
+		func(r *R) parquet.Value { return parquet.Int64Value(int64(*field(r))) },
+		func(r *R, v parquet.Value) error { return setCount(field(r), v) },
+	}
+}
+
+func realOf[R any](name, unit, doc string, field func(*R) *float64) rowColumn[R] {
+	return rowColumn[R]{
+		column{name: name, kind: realCell, unit: unit, doc: doc},
+		func(r *R) parquet.Value { return realValue(*field(r)) },
+		func(r *R, v parquet.Value) error {
+			*field(r) = math.NaN()
+			if !v.IsNull() {
+				*field(r) = v.Double()
+			}
+			return nil
+		},
+	}
+}
+
+// setCount sets a count, which cannot be null.
+func setCount[T int | int64](to *T, v parquet.Value) error {
+	if v.IsNull() || v.Int64() < 0 || int64(T(v.Int64())) != v.Int64() {
+		return fmt.Errorf("must be a count")
+	}
+	*to = T(v.Int64())
+	return nil
+}
+
+// all returns all columns.
+func (t *rowTable[R]) all() []column {
+	columns := identityColumns(nil)
+	for _, c := range t.columns {
+		columns = append(columns, c.column)
+	}
+	return columns
+}
+
+// set sets the values of a row behind those that identify its run.
+func (t *rowTable[R]) set(values parquet.Row, row *R) {
+	own := values[len(values)-len(t.columns):]
+	for k := range t.columns {
+		own[k] = t.columns[k].get(row)
+	}
+}
+
+// each reads the file in its order. It calls the function with the ID of the run and the
+// row, which is valid until the next. It returns the first error of the function.
+func (t *rowTable[R]) each(dir string, each func(run string, row *R) error) error {
+	var row R
+	return t.eachRow(dir, func(values []parquet.Value) error {
+		own := values[len(values)-len(t.columns):]
+		for i := range t.columns {
+			c := &t.columns[i]
+			if err := c.set(&row, own[i]); err != nil {
+				return fmt.Errorf("%s = %q: %w", c.name, c.cell(own[i]), err)
+			}
+		}
+		return each(string(values[0].ByteArray()), &row)
+	})
+}
+
+// eachRow reads the file as rows of values.
+func (t *rowTable[R]) eachRow(dir string, each func([]parquet.Value) error) error {
+	if err := t.require(dir); err != nil {
+		return err
+	}
+	return openParquet(filepath.Join(dir, t.file), func(f *parquet.File) error {
+		if want := schema(t.name, t.all()); !parquet.EqualNodes(f.Schema(), want) {
+			return fmt.Errorf("has other columns than this version of fedsim writes: run the scenario again")
+		}
+		for _, group := range f.RowGroups() {
+			if err := eachRow(group, each); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// require reports a missing or corrupt file.
+func (t *rowTable[R]) require(dir string) error {
+	m, err := ReadManifest(dir)
+	switch {
+	case err != nil:
+		return err
+	case slices.Contains(m.Parquet, t.file):
+		return m.checkSum(dir, t.file)
+	case m.State == Running:
+		return fmt.Errorf("%s: %w: they are written when its run ends", dir, t.absent)
+	default:
+		return fmt.Errorf("%s: %w: %s", dir, t.absent, t.remedy)
+	}
+}
+
+// export writes the rows in a format, one by one.
+func (t *rowTable[R]) export(w io.Writer, dir, format string) error {
+	columns := t.all()
+	if format != "parquet" {
+		return table{name: t.name, columns: columns, rows: func(yield func([]string) error) error {
+			row := make([]string, len(columns))
+			return t.eachRow(dir, func(values []parquet.Value) error {
+				for i := range columns {
+					row[i] = columns[i].cell(values[i])
+				}
+				return yield(row)
+			})
+		}}.write(w, format, "")
+	}
+	if err := t.require(dir); err != nil {
+		return err
+	}
+	f, err := input.Open(filepath.Join(dir, t.file), maxTable)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, f)
+	return errors.Join(err, f.Close())
+}
+
+// cell returns a value as a cell of csv.
+func (c *column) cell(v parquet.Value) string {
+	switch {
+	case v.IsNull():
+		return ""
+	case c.kind == wholeCell:
+		return strconv.FormatInt(v.Int64(), 10)
+	case c.kind == seedCell:
+		return strconv.FormatUint(v.Uint64(), 10)
+	case c.kind == realCell && c.unit == "s":
+		return formatDecimal(v.Double())
+	case c.kind == realCell:
+		return formatNumber(v.Double())
+	default:
+		return string(v.ByteArray())
+	}
+}
