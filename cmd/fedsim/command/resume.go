@@ -86,6 +86,9 @@ func (f *runFlags) reopenAs(cmd *cobra.Command, named *scenarios.Scenario) (*sce
 		return nil, nil, cmp.Or(f.requireSame(named, there.Scenario), err)
 	case errors.Is(err, rundir.ErrForeign):
 		f.out = f.resume
+		if err := f.permit(cmd, named); err != nil {
+			return nil, nil, err
+		}
 		w, err := f.create(named, true)
 		if err != nil {
 			return nil, nil, err
@@ -139,6 +142,9 @@ func (f *runFlags) resumeLeft(cmd *cobra.Command, left *rundir.Checkpoint, named
 	// The file does not exist before the run is complete; errors name it anyway.
 	s, err = scenarios.ParseRecorded(f.resume, left.Scenario)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := f.permit(cmd, s); err != nil {
 		return nil, nil, err
 	}
 	about, err := f.about(s)

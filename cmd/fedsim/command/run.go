@@ -35,6 +35,9 @@ type runFlags struct {
 	json     bool
 	queue    string
 	progress string
+
+	allowExternal bool // start the programs of the scenario without asking
+
 	profiles profiles
 	timeline timelineFlags
 	resumeFlags
@@ -103,6 +106,7 @@ func (f *runFlags) addComputing(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.IntVar(&f.workers, "workers", 0, "number of cores to use; 0: all (does not change results)")
 	flags.StringVar(&f.queue, "queue", engine.DefaultQueue, "event queue: "+strings.Join(engine.Queues(), ", ")+" (does not change results)")
+	f.addAllow(cmd)
 	f.profiles.add(flags)
 	flags.StringVar(&f.progress, "progress", progressAuto, "show progress on standard error: "+strings.Join(progressNames, ", "))
 	completeFlag(cmd, "queue", oneOf(engine.Queues()))
@@ -251,6 +255,9 @@ func (f *runFlags) open(cmd *cobra.Command, args []string, sets []string) (*scen
 	}
 	timeline, err := f.timeline.plan(cmd.Flags(), s)
 	if err != nil {
+		return nil, nil, nil, err
+	}
+	if err := f.permit(cmd, s); err != nil {
 		return nil, nil, nil, err
 	}
 	w, err := f.create(s, true)

@@ -13,24 +13,29 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"fedsim/algorithms/external/externaltest"
 	"fedsim/results/rundir"
 )
 
-// TestMain registers the programs of the scripts: fedsim, and programs that examine its
-// output.
+// TestMain registers the programs of the scripts: fedsim, programs that examine its output,
+// and a learner.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"fedsim":           func() { os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr)) },
-		"small-disk":       smallDisk,
-		"unprivileged":     unprivileged,
-		"interrupt-at":     interruptAt,
-		"interrupt-itself": interruptItself,
-		"browse":           browse,
-		"files":            files,
-		"manifest":         printManifest,
-		"truncated-zip":    truncatedZip,
-		"damaged-zip":      damagedZip,
-	})
+	testscript.Main(m, programs)
+}
+
+// programs are the programs of the scripts.
+var programs = map[string]func(){
+	"fedsim":           func() { os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr)) },
+	"small-disk":       smallDisk,
+	"unprivileged":     unprivileged,
+	"interrupt-at":     interruptAt,
+	"interrupt-itself": interruptItself,
+	"browse":           browse,
+	"files":            files,
+	"manifest":         printManifest,
+	"truncated-zip":    truncatedZip,
+	"damaged-zip":      damagedZip,
+	"learner":          func() { externaltest.Scalar(os.Args[1:]) },
 }
 
 // TestScripts runs testdata/script, one archive per behavior.

@@ -115,6 +115,9 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 	if f.out == "" {
 		f.out = filepath.Join("runs", scenario.Name+"-theory")
 	}
+	if err := f.permit(cmd, scenario); err != nil {
+		return err
+	}
 	w, err := f.create(scenario, false)
 	if err != nil {
 		return err

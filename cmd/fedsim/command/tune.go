@@ -59,6 +59,9 @@ func (f *runFlags) tune(cmd *cobra.Command, name string) (err error) {
 	if err := requireMemory(scenario); err != nil {
 		return err
 	}
+	if err := f.permit(cmd, scenario); err != nil {
+		return err
+	}
 	stop, err := f.profiles.start()
 	if err != nil {
 		return err
