@@ -186,6 +186,10 @@ func (s *Session) prepare(m *errand) {
 	}
 }
 
+// OpenWork returns how many clients wait for Work. The clock stands still until there are
+// none.
+func (s *Session) OpenWork() int { return s.asking }
+
 // Work says what the work of a message is whose client waits for it.
 func (s *Session) Work(id int64, flops, bytesUp float64) error {
 	place, err := s.place(id)

@@ -106,7 +106,10 @@ func Serve(ctx context.Context, from io.Reader, to io.Writer, o Options) error {
 			if failed.Code == CodeInterrupted {
 				return s.interrupt("interrupted by a signal")
 			}
-			return errors.Join(failed, s.close())
+			if s.digests != nil && failed.Code != CodeDiverged {
+				err = s.digests.save()
+			}
+			return errors.Join(failed, err, s.close())
 		}
 	}
 	if s.failed {
@@ -137,6 +140,7 @@ type server struct {
 	digests   *digests
 
 	notices  []federation.Notice
+	stalled  string // why the protocol can never end the round; empty: it can
 	finished bool
 	failed   bool
 }
@@ -166,10 +170,8 @@ func (s *server) do(x line) *Error {
 		return failed
 	}
 	if (r.op == "hello") == (s.session != nil) {
-		message := "must be the first op"
-		if s.session == nil {
-			message = "must come after the op hello"
-		} else {
+		message := "must come after the op hello"
+		if s.session != nil {
 			message = "must be there once"
 		}
 		return &Error{Code: CodeOrder, Field: "op", Message: message, op: r.op}
@@ -223,10 +225,7 @@ func (s *server) perform(r *request) *Error {
 	case "wait":
 		var ids []int64
 		if r.seen&hasIDs != 0 {
-			ids = slices.Clip(r.ids)
-			if ids == nil {
-				ids = []int64{}
-			}
+			ids = given(r.ids)
 		}
 		return s.waited(s.session.Wait(ids, r.count, r.until, s.notices[:0]))
 	case "advance":
@@ -255,6 +254,9 @@ func (s *server) perform(r *request) *Error {
 func (s *server) refuse(err error) *Error {
 	e := &Error{Code: CodeInternal, Message: err.Error(), Fatal: true, Cause: err}
 	if of, ok := errors.AsType[*federation.SessionError](err); ok {
+		if of.Code == federation.CodeStalled {
+			s.stalled = of.Text
+		}
 		e.Code, e.Fatal = Code(of.Code), of.Code == federation.CodeInterrupted
 		e.Field = s.fieldOf(of)
 	}
@@ -323,21 +325,18 @@ func (s *server) exchange(r *request) *Error {
 		s.response.text("end", "round")
 		return nil
 	}
-	if r.until < s.session.Now() {
-		return &Error{Code: "past", Field: "until_ns", Message: fmt.Sprintf("must not be before now, %d", s.session.Now())}
+	// What Wait would refuse is refused before anything is sent.
+	if now := s.session.Now(); r.until < now {
+		return &Error{Code: Code(federation.CodePast), Field: "until_ns", Message: fmt.Sprintf("must not be before now, %d ns", now)}
+	}
+	if n := s.session.OpenWork(); n > 0 {
+		return &Error{Code: Code(federation.CodeOpenWork), Message: fmt.Sprintf("%d devices wait for the op work", n)}
 	}
 	refused, err := s.session.Send(r.round, r.kind, r.messages)
 	if err != nil {
 		return s.refuse(err)
 	}
-	ids := make([]int64, 0, len(r.messages))
-	for i := range r.messages {
-		id := r.messages[i].ID
-		if !slices.ContainsFunc(refused, func(x federation.Refusal) bool { return x.ID == id }) {
-			ids = append(ids, id)
-		}
-	}
-	all, end, err := s.session.Wait(ids, r.count, r.until, s.notices[:0])
+	all, end, err := s.session.Wait(s.sent(refused), r.count, r.until, s.notices[:0])
 	if err != nil {
 		return s.refuse(err)
 	}
@@ -349,29 +348,52 @@ func (s *server) exchange(r *request) *Error {
 	return nil
 }
 
+// sent returns the ids of the messages that were not refused.
+func (s *server) sent(refused []federation.Refusal) []int64 {
+	not := make(map[int64]bool, len(refused))
+	for i := range refused {
+		not[refused[i].ID] = true
+	}
+	s.request.ids = s.request.ids[:0]
+	for i := range s.request.messages {
+		if id := s.request.messages[i].ID; len(refused) == 0 || !not[id] {
+			s.request.ids = append(s.request.ids, id)
+		}
+	}
+	return given(s.request.ids)
+}
+
+// given returns ids that are there: nil would stand for any.
+func given(ids []int64) []int64 {
+	if ids == nil {
+		return []int64{}
+	}
+	return ids
+}
+
 // closeRound ends a round. It checks the metrics before the session changes.
 func (s *server) closeRound(r *request) *Error {
-	declared := s.run.Metrics
+	all := s.run.Metrics
 	values := make([]results.NamedValue, len(r.metrics))
 	for i := range r.metrics {
 		m := &r.metrics[i]
 		if !m.hasValue {
 			return &Error{Code: CodeType, Field: fmt.Sprintf("metrics[%d]", i), Message: "value is missing"}
 		}
-		declared = declare(declared, m.NamedMetric)
+		all = declared(all, m.NamedMetric)
 		values[i] = results.NamedValue{Split: m.Split, Name: m.Name, Value: m.value}
 	}
 	for i := range r.named {
-		declared = declare(declared, r.named[i])
+		all = declared(all, r.named[i])
 	}
 	var scratch results.Round
-	err := results.CheckNamed(declared)
+	err := results.CheckNamed(all)
 	if err == nil {
-		err = scratch.SetNamed(declared, values)
+		err = scratch.SetNamed(all, values)
 	}
 	field := "metrics"
 	if err == nil {
-		err, field = scratch.SetClients(declared, s.devices, r.clients), "clients"
+		err, field = scratch.SetClients(all, s.devices, r.clients), "clients"
 	}
 	if err != nil {
 		return &Error{Code: CodeMetric, Field: field, Message: err.Error()}
@@ -380,8 +402,10 @@ func (s *server) closeRound(r *request) *Error {
 	if err != nil {
 		return s.refuse(err)
 	}
-	s.run.Metrics = declared
-	if err := errors.Join(row.SetNamed(declared, values), row.SetClients(declared, s.devices, r.clients)); err != nil {
+	if len(all) > len(s.run.Metrics) {
+		s.declare(all)
+	}
+	if err := errors.Join(row.SetNamed(all, values), row.SetClients(all, s.devices, r.clients)); err != nil {
 		return internal("", err)
 	}
 	if s.clients != nil {
@@ -397,12 +421,22 @@ func (s *server) closeRound(r *request) *Error {
 	return nil
 }
 
-// declare adds a metric unless it is declared.
-func declare(declared []results.NamedMetric, m results.NamedMetric) []results.NamedMetric {
-	if slices.ContainsFunc(declared, func(x results.NamedMetric) bool { return x.Split == m.Split && x.Name == m.Name }) {
-		return declared
+// declare takes metrics that hello did not declare. Those who follow the run hear of it
+// from the first round again.
+func (s *server) declare(all []results.NamedMetric) {
+	s.run.Metrics = all
+	s.observe = s.directory.Rounds(s.run)
+	for _, r := range s.run.Rounds {
+		s.observe(r)
 	}
-	return append(declared[:len(declared):len(declared)], m)
+}
+
+// declared returns the metrics with another one, unless it is there.
+func declared(all []results.NamedMetric, m results.NamedMetric) []results.NamedMetric {
+	if slices.ContainsFunc(all, func(x results.NamedMetric) bool { return x.Split == m.Split && x.Name == m.Name }) {
+		return all
+	}
+	return append(slices.Clip(all), m)
 }
 
 // hello starts the run.
@@ -502,9 +536,13 @@ func (s *server) greet() {
 // finish stores the run.
 func (s *server) finish(r *request) *Error {
 	s.failed = r.state == stateFailed
-	s.run.Status = results.Done
-	if s.failed {
+	switch {
+	case s.failed:
 		s.run.Status, s.run.Reason = results.Interrupted, ErrFailed.Error()
+	case s.stalled != "":
+		s.run.Status, s.run.Reason = results.Stalled, s.stalled
+	default:
+		s.run.Status = results.Done
 	}
 	if r.model != "" {
 		sum, err := hex.DecodeString(r.model[:16])

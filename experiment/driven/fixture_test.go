@@ -21,6 +21,7 @@ import (
 type place struct {
 	scenario string
 	store    checkpointtest.Store
+	every    time.Duration // between checkpoints; 0: after every line
 	rounds   []results.Round
 	hello    Hello
 	finished *results.Run
@@ -45,7 +46,7 @@ func (p *place) options(t testing.TB) Options {
 			}
 			return &Directory{
 				Run:         &s.Experiments[0].Jobs[0].Candidates[0],
-				Checkpoints: checkpoint.Policy{Store: &p.store, Clock: time.Now},
+				Checkpoints: checkpoint.Policy{Store: &p.store, Every: p.every, Clock: time.Now},
 				Rounds:      func(results.Run) func(results.Round) { return func(r results.Round) { p.rounds = append(p.rounds, r) } },
 				Finish: func(r results.Run, failed bool) (string, error) {
 					p.finished, p.failed = &r, failed

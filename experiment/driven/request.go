@@ -388,7 +388,9 @@ func (r *request) readMetrics(c *cursor) {
 				m.Name = c.text()
 			case "value":
 				c.enter("value", &seen, 4)
-				m.value, m.hasValue = c.float(-math.MaxFloat64, "a finite number"), true
+				if m.value, m.hasValue = math.NaN(), true; !c.null() {
+					m.value = c.float(-math.MaxFloat64, "a finite number or null")
+				}
 			case "better":
 				c.enter("better", &seen, 8)
 				m.Better = c.text()

@@ -67,7 +67,7 @@ func TestWrongLines(t *testing.T) {
 		{message(`"expires_ns":0`), "type", "msgs[1].expires_ns", "send: msgs[1].expires_ns: must be null or a positive integer of nanoseconds, not 0"},
 		{`{"op":"send","round":1,"kind":"","msgs":[]}`, "type", "kind", "send: kind: must not be empty"},
 		{`{"op":"exchange","round":1,"kind":"train","msgs":[],"policy":1}`, "type", "policy", "exchange: policy: must be true or false, not 1"},
-		{`{"op":"close","round":1,"metrics":[{"split":"test","name":"a","value":1e400}]}`, "type", "metrics[0].value", "close: metrics[0].value: must be a finite number, not 1e400"},
+		{`{"op":"close","round":1,"metrics":[{"split":"test","name":"a","value":1e400}]}`, "type", "metrics[0].value", "close: metrics[0].value: must be a finite number or null, not 1e400"},
 		{`{"op":"close","round":1,"metrics":[{"split":"test"}]}`, "type", "metrics[0]", "close: metrics[0]: name is missing"},
 		{`{"op":"close","round":1,"clients":[{"split":"test","name":"a","devices":[0]}]}`, "type", "clients[0]", "close: clients[0]: values is missing"},
 		{`{"op":"close","round":1,"clients":[{"split":"test","name":"a","devices":[0],"values":[NaN]}]}`, "type", "clients[0].values[0]", "close: clients[0].values[0]: must be a finite number, not NaN"},

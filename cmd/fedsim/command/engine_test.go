@@ -1,0 +1,224 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fedsim/results"
+	"fedsim/results/rundir"
+)
+
+// engineProcess is a driver of fedsim engine.
+type engineProcess struct {
+	t      testing.TB
+	cmd    *exec.Cmd
+	to     io.WriteCloser
+	from   *bufio.Reader
+	stderr bytes.Buffer
+}
+
+// startEngine starts fedsim engine in a directory.
+func startEngine(t testing.TB, dir string, args ...string) *engineProcess {
+	t.Helper()
+	p := &engineProcess{t: t, cmd: exec.Command("fedsim", append([]string{"engine"}, args...)...)}
+	p.cmd.Dir, p.cmd.Stderr = dir, &p.stderr
+	from, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.to, err = p.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	p.from = bufio.NewReader(from)
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.cmd.Process.Kill() })
+	return p
+}
+
+// ask sends a line and returns the line that comes back.
+func (p *engineProcess) ask(format string, arguments ...any) string {
+	p.t.Helper()
+	line := fmt.Sprintf(format, arguments...)
+	if _, err := io.WriteString(p.to, line+"\n"); err != nil {
+		p.t.Fatalf("%s: %v", line, err)
+	}
+	answer, err := p.from.ReadString('\n')
+	if err != nil {
+		_ = p.cmd.Wait()
+		p.t.Fatalf("%s: %v\n%s", line, err, p.stderr.String())
+	}
+	return answer
+}
+
+// into sends a line and decodes the response, which must not be an error.
+func (p *engineProcess) into(answer any, format string, arguments ...any) {
+	p.t.Helper()
+	text := p.ask(format, arguments...)
+	if strings.HasPrefix(text, `{"error":`) {
+		p.t.Fatalf(format+": %s", append(arguments, text)...)
+	}
+	if err := json.Unmarshal([]byte(text), answer); err != nil {
+		p.t.Fatalf("%s: %v", text, err)
+	}
+}
+
+// wait closes the input and returns the exit status and standard error.
+func (p *engineProcess) wait() (int, string) {
+	p.t.Helper()
+	_ = p.to.Close()
+	_, _ = io.Copy(io.Discard, p.from)
+	_ = p.cmd.Wait()
+	return p.cmd.ProcessState.ExitCode(), p.stderr.String()
+}
+
+// timed is a scenario of timing mode whose devices differ.
+const timed = `
+name = "timed"
+[data.synthetic]
+tasks = 12
+features = 50
+rows_min = 20
+rows_max = 90
+[network]
+profile = "lte"
+[devices]
+spread = "log-normal"
+[run]
+mode = "timing"
+rounds = 8
+devices = true
+[methods.fedavg]
+`
+
+// cost is the work of a device in a round.
+type cost struct{ flops, down, up float64 }
+
+// costs runs a scenario without faults, and returns the work of each device.
+func costs(t *testing.T, dir string) map[int]cost {
+	t.Helper()
+	out, err := inDir(dir, "run", "timed.toml", "--out", "costs", "--no-figures", "--set", "run.rounds=1")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	all := map[int]cost{}
+	err = rundir.Devices(filepath.Join(dir, "costs"), func(_ string, row *results.DeviceRow) error {
+		all[row.Device] = cost{row.FLOPs, row.BytesDown, row.BytesUp}
+		return nil
+	})
+	if err != nil || len(all) != 12 {
+		t.Fatalf("%d devices, %v", len(all), err)
+	}
+	return all
+}
+
+// inDir runs fedsim in a directory.
+func inDir(dir string, args ...string) ([]byte, error) {
+	cmd := exec.Command("fedsim", args...)
+	cmd.Dir = dir
+	return cmd.CombinedOutput()
+}
+
+// A driver has the events of timing mode: under wait-for-all with waits of its own, and
+// under every protocol with rounds that plays them as a policy. Three repetitions have the
+// same bits.
+func TestEngineHasTheEventsOfTimingMode(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "timed.toml"), []byte(timed), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	of := costs(t, dir)
+	for _, c := range []struct {
+		name   string
+		policy bool
+		set    []string
+	}{
+		{"waits", false, nil},
+		{"wait-for-all", true, []string{"faults.drop_probability=0.2", "network.jitter=0.3"}},
+		{"deadline", true, []string{"federation.protocol=deadline", "federation.deadline_s=0.2", "federation.fit_work=false", "faults.drop_probability=0.2", "network.jitter=0.3"}},
+		{"first", true, []string{"federation.protocol=first", "federation.clients_per_round=5", "federation.over_selection=1.5", "faults.drop_probability=0.2", "network.jitter=0.3"}},
+	} {
+		var set []string
+		for _, s := range c.set {
+			set = append(set, "--set", s)
+		}
+		if out, err := inDir(dir, append([]string{"run", "timed.toml", "--out", c.name + "-run", "--no-figures"}, set...)...); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		want, err := rundir.Read(filepath.Join(dir, c.name+"-run"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for again := range 3 {
+			out := fmt.Sprintf("%s-%d", c.name, again)
+			p := startEngine(t, dir, append([]string{"timed.toml", "--out", out, "--no-figures"}, set...)...)
+			var finished struct {
+				Hash string `json:"event_hash"`
+			}
+			replay(p, of, 8, c.policy)
+			p.into(&finished, `{"op":"finish","state":"done"}`)
+			if status, stderr := p.wait(); status != 0 || stderr != "" {
+				t.Fatalf("status %d\n%s", status, stderr)
+			}
+			got, err := rundir.Read(filepath.Join(dir, out))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if g, w := got.Runs[0], want.Runs[0]; finished.Hash != results.Hash(w.EventHash).String() || g.EventHash != w.EventHash || g.Events != w.Events {
+				t.Errorf("%s: %d events %x, fedsim run has %d events %x", out, g.Events, g.EventHash, w.Events, w.EventHash)
+			}
+			for i, g := range got.Runs[0].Rounds {
+				w := want.Runs[0].Rounds[i]
+				if g.TimeS != w.TimeS || g.Participants != w.Participants || g.Dropped != w.Dropped || g.Late != w.Late ||
+					g.FLOPs != w.FLOPs || g.BytesDown != w.BytesDown || g.BytesUp != w.BytesUp || g.EnergyJ != w.EnergyJ {
+					t.Errorf("%s, round %d:\n got %+v\nwant %+v", out, i, g, w)
+				}
+			}
+		}
+	}
+}
+
+// replay drives the rounds of timing mode.
+func replay(p *engineProcess, of map[int]cost, rounds int, policy bool) {
+	p.t.Helper()
+	var any struct{}
+	p.into(&any, `{"op":"hello","v":[1],"driver":"test","method":"fedavg"}`)
+	p.into(&any, `{"op":"close","round":0}`)
+	id := 0
+	for round := 1; round <= rounds; round++ {
+		var chosen struct{ Devices []int }
+		p.into(&chosen, `{"op":"select","round":%d}`, round)
+		var messages []string
+		for _, t := range chosen.Devices {
+			id++
+			messages = append(messages, fmt.Sprintf(`{"id":%d,"device":%d,"down_bytes":%.0f,"flops":%v,"up_bytes":%.0f}`, id, t, of[t].down, of[t].flops, of[t].up))
+		}
+		var got struct {
+			Events []struct{ ID int64 }
+			End    string
+		}
+		p.into(&got, `{"op":"exchange","round":%d,"kind":"train","policy":%v,"msgs":[%s]}`, round, policy, strings.Join(messages, ","))
+		if want := map[bool]string{false: "all", true: "round"}[policy]; got.End != want {
+			p.t.Fatalf("round %d ends with %s", round, got.End)
+		}
+		taken := ""
+		if !policy {
+			var ids []string
+			for _, e := range got.Events {
+				ids = append(ids, fmt.Sprint(e.ID))
+			}
+			taken = fmt.Sprintf(`,"taken":[%s]`, strings.Join(ids, ","))
+		}
+		p.into(&any, `{"op":"close","round":%d%s}`, round, taken)
+	}
+}
