@@ -50,6 +50,7 @@ type Config struct {
 	MinReports   int     `toml:"min_reports" doc:"fewest responses that a round needs; with fewer the server discards all"`
 	Late         string  `toml:"late" doc:"responses that are late: \"drop\" (the device stops its work) or \"keep\" (it continues, is not selected meanwhile, and the round in which it responds takes the response; the dual may then decrease, weak duality holds)"`
 	DetectS      float64 `toml:"detect_s" doc:"\"fedsim engine\": seconds until a driver learns that an attempt has failed. Rounds that a protocol plays, and \"fedsim run\", do not use it"`
+	Overhead     int     `toml:"overhead_bytes" doc:"\"fedsim engine\": bytes that the driver adds to each message, in both directions, for what its records do not count. Nothing else uses it"`
 	ServerGFLOPS float64 `toml:"server_gflops" doc:"speed of the server in 1e9 FLOP/s; 0: server work takes no time"`
 
 	// ProtocolOptions is a pointer to the options struct of the protocol; nil without.
@@ -104,6 +105,7 @@ func (f *Config) Validate(c *config.Checker) {
 	c.Require(f.Clients == 0 || f.Fraction == 1, "fraction", f.Fraction, "must be 1 beside clients_per_round, which says the same")
 	f.validatePolicies(c)
 	c.Require(f.DetectS >= 0 && f.DetectS <= 1e9, "detect_s", f.DetectS, "must be in [0, 1e9] seconds")
+	c.Require(f.Overhead >= 0 && f.Overhead <= 1e9, "overhead_bytes", f.Overhead, "must be in [0, 1e9]")
 	c.Require(f.ServerGFLOPS >= 0 && f.ServerGFLOPS <= 1e12, "server_gflops", f.ServerGFLOPS, "must be in [0, 1e12]")
 }
 

@@ -516,6 +516,7 @@ func (s *server) greet() {
 	w.integer("devices", int64(s.devices))
 	w.list("features", len(Features), func(i int) { w.b = appendText(w.b, Features[i]) })
 	w.time("detect_ns", s.session.DetectAfter())
+	w.integer("overhead_bytes", int64(settings.Federation.Overhead))
 	w.text("protocol", settings.Federation.Protocol)
 	if deadline := settings.Federation.DeadlineS; deadline > 0 {
 		w.time("deadline_ns", engine.FromSeconds(deadline))

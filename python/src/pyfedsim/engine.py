@@ -217,6 +217,8 @@ class Engine:
         over a resume.
     driver
         Name of the driver, for the manifest.
+    figures
+        Draw the figures of the scenario at the end.
     stderr
         Whether lines that the engine writes for people go to :data:`sys.stderr`.
 
@@ -251,6 +253,7 @@ class Engine:
         checkpoint_s: float | None = None,
         step_flops: float | None = None,
         notes: Mapping[str, str] | None = None,
+        figures: bool = True,
         driver: str = "pyfedsim",
         stderr: bool = True,
     ) -> None:
@@ -266,6 +269,8 @@ class Engine:
             command += ["--resume" if resume else "--out", os.fspath(out)]
         if force:
             command.append("--force")
+        if not figures:
+            command.append("--no-figures")
         if checkpoint_s is not None:
             command += ["--checkpoint", str(checkpoint_s)]
         program = _binary.find()

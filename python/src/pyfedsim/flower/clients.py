@@ -41,6 +41,8 @@ class Attempt:
         How many messages the client got before this one.
     sent_ns
         Virtual time at which it was sent.
+    round
+        The round in which it ended.
     kept
         Whether anybody can still ask for the reply.
     reply
@@ -55,6 +57,7 @@ class Attempt:
     id: int = 0
     number: int = 0
     sent_ns: int = 0
+    round: int = 0
     kept: bool = True
     reply: Any = None
     state: bytes | None = None

@@ -325,6 +325,7 @@ class VirtualGrid(flwr.Grid):  # type: ignore[misc]  # its place differs between
     def _end(self, number: int) -> Attempt:
         attempt = self._under_way.pop(number)
         self._busy[attempt.client] -= 1
+        attempt.round = self._rounds.number
         return attempt
 
     def _collect(self, wanted: set[str] | None) -> list[Any]:

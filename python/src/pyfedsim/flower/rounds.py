@@ -41,11 +41,10 @@ class Rounds:
         self._open = False
         self._group = ""
         self._trained = False
-        self._taken: list[int] = []
+        self._taken: list[Attempt] = []
         self._values: dict[Name, float] = {}
         self._clients: dict[Name, dict[int, float]] = {}
         self._skipped: set[str] = set()
-        self.rows: list[dict[str, Any]] = []
         self.number = 1
         self.evaluated = "test"
 
@@ -88,7 +87,7 @@ class Rounds:
         train = attempt.kind == "train"
         if train:
             self._trained = True
-            self._taken.append(attempt.id)
+            self._taken.append(attempt)
         split = "train" if train else self.evaluated
         for key, value in scalars(reply.content):
             values = self._clients.setdefault(metric_name(split, key), {})
@@ -122,9 +121,11 @@ class Rounds:
                 f"close({number}): round {self.number} is under way; if the app closes all "
                 "rounds, run it with rounds='app'"
             )
+        # The engine forgets attempts that ended in an earlier round.
+        taken = [attempt.id for attempt in self._taken if attempt.round == self.number]
         answer = self._engine.close_round(
             0 if initial else self.number,
-            [] if initial else self._taken,
+            [] if initial else taken,
             metrics=[_entry(name, value=value) for name, value in self._values.items()],
             clients=[
                 _entry(name, devices=[c for c, _ in pairs], values=[v for _, v in pairs])
@@ -132,7 +133,6 @@ class Rounds:
             ],
         )
         self._values.clear()
-        self.rows.append(answer["row"])
         if not initial:
             self.number += 1
             self._open = self._trained = False
@@ -141,8 +141,8 @@ class Rounds:
         return answer["row"]
 
     def finish(self) -> None:
-        """Close the round under way if there is one."""
-        if self._open:
+        """Close the round under way if there is one, unless the app closes all rounds."""
+        if self._open and (self._strategy or not self._by_app):
             self.close()
 
     def _skip(self, key: str, value: float) -> None:

@@ -8,14 +8,13 @@ import os
 import platform
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from pyfedsim.engine import Engine
 from pyfedsim.errors import FedsimError, UsageError
+from pyfedsim.runs import Run
 
 from . import _releases as flwr
 from .app import _running
@@ -31,35 +30,44 @@ if TYPE_CHECKING:
 _one_at_a_time = threading.Lock()
 
 
-@dataclass
-class FlowerRun:
-    """What a run of a Flower app left.
+class FlowerRun(Run):
+    """The results of a Flower app: a run directory, and what the app left in memory.
 
     Attributes
     ----------
-    directory
-        The run directory, as of ``fedsim run``.
+    arrays
+        The final model: an ArrayRecord, or Parameters of a legacy strategy; None if no
+        strategy returned one.
+    context
+        Flower's Context of the ServerApp after the run.
     seconds
         Virtual seconds of the run.
     event_hash
         Hash of all events; equal for equal simulations.
     model_sha256
-        Hash of the final arrays; None if no strategy returned them.
-    context
-        Flower's Context of the ServerApp after the run.
-    rounds
-        The rows of the rounds, with the columns of rounds.csv.
+        Hash of the final model; None without one.
     calls
         Calls of the ClientApp.
     """
 
-    directory: Path
-    seconds: float
-    event_hash: str
-    model_sha256: str | None
-    context: Any
-    calls: int
-    rounds: list[dict[str, Any]] = field(repr=False)
+    def __init__(
+        self,
+        directory: str,
+        *,
+        arrays: Any,
+        context: Any,
+        seconds: float,
+        event_hash: str,
+        model_sha256: str | None,
+        calls: int,
+    ) -> None:
+        super().__init__(directory)
+        self.arrays = arrays
+        self.context = context
+        self.seconds = seconds
+        self.event_hash = event_hash
+        self.model_sha256 = model_sha256
+        self.calls = calls
 
 
 def run(
@@ -79,6 +87,7 @@ def run(
     set: Mapping[str, Value] | None = None,  # noqa: A002 - as in fedsim --set
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
+    figures: bool = True,
 ) -> FlowerRun:
     """Run an unmodified Flower app on the devices and links of a scenario.
 
@@ -122,6 +131,8 @@ def run(
         Run directory; None: ``runs/<scenario>-<method>``.
     force
         Overwrite an existing run.
+    figures
+        Draw the figures of the scenario at the end.
 
     Returns
     -------
@@ -151,7 +162,14 @@ def run(
         raise UsageError("another Flower app runs in this process; run one at a time")
     try:
         with Engine(
-            scenario, method=method, seed=seed, set=set, out=out, force=force, notes=notes
+            scenario,
+            method=method,
+            seed=seed,
+            set=set,
+            out=out,
+            force=force,
+            notes=notes,
+            figures=figures,
         ) as engine:
             return _run(server_app, client_app, engine, config, meter, seed, lazy, poll, rounds)
     finally:
@@ -189,16 +207,17 @@ def _run(
         _running.pop()
     grid.warn_of_timeouts()
     seconds = engine.now_ns / 1e9
-    digest = model_sha256(final[-1]) if final else None
+    arrays = final[-1] if final else None
+    digest = None if arrays is None else model_sha256(arrays)
     answer = engine.finish("done", model_sha256=digest)
     return FlowerRun(
-        Path(answer["directory"]),
-        seconds,
-        answer["event_hash"],
-        digest,
-        context,
-        clients.calls,
-        rounds.rows,
+        answer["directory"],
+        arrays=arrays,
+        context=context,
+        seconds=seconds,
+        event_hash=answer["event_hash"],
+        model_sha256=digest,
+        calls=clients.calls,
     )
 
 

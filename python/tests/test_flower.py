@@ -1,0 +1,414 @@
+"""Flower apps on the virtual clock."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("flwr", reason="Flower is not installed: pip install flwr")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("fedsim")]
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import flower_apps as apps
+    import flower_legacy
+    from pyfedsim import Stalled, UsageError, flower
+    from pyfedsim.flower import _releases
+
+TESTS = Path(__file__).parent
+FLOPS = apps.FLOPS_PER_EXAMPLE
+NEVER = {"protocol": "deadline", "deadline_s": 1, "detect_s": 1}
+
+
+def run(server: Any, folder: Path, client: Any = apps.client_app, **options: Any) -> Any:
+    """Run an app over twelve clients without figures."""
+    options.setdefault("flops_per_example", FLOPS)
+    options.setdefault("scenario", apps.scenario())
+    scenario = options.pop("scenario")
+    return flower.run(
+        server, client, scenario, out=folder / "run", force=True, figures=False, **options
+    )
+
+
+def rounds(done: Any) -> Any:
+    """Return the rows of rounds.csv as a structured array."""
+    return done.table("rounds", "numpy")
+
+
+@pytest.mark.slow
+def test_strategies_have_the_same_bits_everywhere() -> None:
+    """Thirteen strategies, another hash seed, lazy calls: the same events, models, metrics."""
+    found = []
+    for seed, lazy in (("0", []), ("1", ["--lazy"])):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        environment["PYTHONPATH"] = os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])
+        command = [sys.executable, "-W", "ignore", str(TESTS / "flower_hashes.py"), *lazy]
+        text = subprocess.run(
+            command, env=environment, stdout=subprocess.PIPE, check=True, timeout=300
+        ).stdout
+        found.append(json.loads(text))
+    assert found[0] == found[1]
+    assert len(found[0]) == 15
+    models = {name: model for name, (_, model, _) in found[0].items()}
+    assert len({model for model in models.values() if model}) == 14  # the loop returns none
+
+
+def test_repetitions_have_the_same_bits(tmp_path: Path) -> None:
+    first, second, lazy = (
+        run(
+            apps.server_app(apps.strategies.FedAdam()),
+            tmp_path,
+            scenario=apps.scenario(**apps.DROPS),
+            lazy=lazy,
+        )
+        for lazy in (False, False, True)
+    )
+    assert first.event_hash == second.event_hash == lazy.event_hash
+    assert first.model_sha256 == second.model_sha256 == lazy.model_sha256
+    assert first.calls == second.calls > lazy.calls  # a client that dropped out computed nothing
+    other = run(
+        apps.server_app(apps.strategies.FedAdam()),
+        tmp_path,
+        scenario=apps.scenario(**apps.DROPS),
+        seed=2,
+    )
+    assert other.event_hash != first.event_hash
+    assert other.model_sha256 != first.model_sha256
+
+
+def test_silent_failures_cost_the_timeout_or_the_detection(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    never = [3]
+    protocol = {"protocol": "deadline", "deadline_s": 1}
+    _releases.log.__self__.propagate = True
+    server = apps.server_app(apps.strategies.FedAvg(fraction_evaluate=0.0), timeout=100)
+    slow = run(
+        server,
+        tmp_path,
+        scenario=apps.scenario(faults={"never": never}, federation={**protocol, "detect_s": 0}),
+    )
+    assert slow.seconds > 0
+    assert "Timeouts ended" not in caplog.text
+    late = run(
+        server,
+        tmp_path,
+        scenario=apps.scenario(faults={"never": never}, federation={**protocol, "detect_s": 1000}),
+    )
+    assert [row["time_s"] for row in rounds(late)] == [100, 200, 300]
+    assert "Timeouts ended 3 of 3 rounds" in caplog.text
+    found = run(
+        server,
+        tmp_path,
+        scenario=apps.scenario(faults={"never": never}, federation={**protocol, "detect_s": 50}),
+    )
+    assert [row["time_s"] for row in rounds(found)] == [50, 100, 150]
+    for done in (slow, late, found):
+        assert [row["participants"] for row in rounds(done)] == [11, 11, 11]
+
+
+def replies_of(grid: Any, **timeout: Any) -> list[Any]:
+    messages = [apps.ask(np.zeros(apps.FEATURES), node) for node in grid.get_node_ids()]
+    return list(grid.send_and_receive(messages, **timeout))
+
+
+def test_failures_are_error_replies(tmp_path: Path) -> None:
+    codes: dict[str, Any] = {}
+
+    def main(grid: Any) -> None:
+        replies = replies_of(grid)
+        codes["failed"] = [r.error.code for r in replies if r.has_error()]
+        assert [r.metadata.src_node_id for r in replies] == list(grid.get_node_ids())
+        late = [apps.ask(np.zeros(apps.FEATURES), node, ttl=0.001) for node in grid.get_node_ids()]
+        codes["expired"] = {r.error.code for r in grid.send_and_receive(late)}
+        codes["none"] = replies_of(grid, timeout=1e-3)
+
+    scenario = apps.scenario(faults={"never": [3]}, federation=NEVER)
+    run(apps.plain_app(main), tmp_path, scenario=scenario)
+    assert codes == {
+        "failed": [_releases.ErrorCode.NODE_UNAVAILABLE],
+        "expired": {_releases.ErrorCode.MESSAGE_UNAVAILABLE},
+        "none": [],
+    }
+
+
+def test_an_exception_of_a_client_is_an_error_reply(tmp_path: Path) -> None:
+    def fails(message: Any, context: Any) -> Any:
+        if context.node_config["partition-id"] == 2:
+            raise RuntimeError("no data")
+        return apps.train(message, context)
+
+    client = apps.ClientApp()
+    client.train()(fails)
+    errors: list[Any] = []
+
+    def main(grid: Any) -> None:
+        errors.extend(r.error for r in replies_of(grid) if r.has_error())
+
+    run(apps.plain_app(main), tmp_path, client)
+    assert [e.code for e in errors] == [_releases.ErrorCode.CLIENT_APP_RAISED_EXCEPTION]
+    assert "no data" in errors[0].reason
+
+
+def test_a_failed_attempt_never_happened(tmp_path: Path) -> None:
+    """The calls that a client's state counts are those whose responses arrived."""
+    seen: dict[int, list[float]] = {}
+
+    def main(grid: Any) -> None:
+        for _ in range(6):
+            for reply in replies_of(grid):
+                if reply.has_content():
+                    count = reply.content["metrics"]["calls"]
+                    seen.setdefault(reply.metadata.src_node_id, []).append(count)
+
+    done = run(apps.plain_app(main), tmp_path, scenario=apps.scenario(**apps.DROPS))
+    assert done.calls == 72 > sum(map(len, seen.values()))
+    assert all(counts == list(range(1, len(counts) + 1)) for counts in seen.values())
+
+
+def test_a_message_waits_for_the_one_before(tmp_path: Path) -> None:
+    """The second message to a busy client computes after the first, on its state."""
+    found: list[Any] = []
+
+    def main(grid: Any) -> None:
+        node = next(iter(grid.get_node_ids()))
+        w = np.zeros(apps.FEATURES)
+        ids = grid.push_messages([apps.ask(w, node), apps.ask(w, node)])
+        while len(found) < 2:
+            found.extend(grid.pull_messages(ids))
+
+    for lazy in (False, True):
+        found.clear()
+        run(apps.plain_app(main), tmp_path, lazy=lazy)
+        assert [r.content["metrics"]["calls"] for r in found] == [1, 2]
+        assert found[0].metadata.created_at < found[1].metadata.created_at
+
+
+def test_pulled_replies_come_in_order_of_arrival(tmp_path: Path) -> None:
+    logs: list[list[Any]] = [[], []]
+    for lazy, log in zip((False, True), logs, strict=True):
+        run(apps.asynchronous_app(40, log), tmp_path, lazy=lazy)
+    assert logs[0] == logs[1]
+    times = [time for time, _, _ in logs[0]]
+    assert times == sorted(times)
+    assert len(set(times)) > 30
+
+
+def test_a_loop_that_polls(tmp_path: Path) -> None:
+    counts = []
+
+    def main(grid: Any) -> None:
+        for number in range(1, 4):
+            ids = set(
+                grid.push_messages(
+                    apps.ask(np.zeros(apps.FEATURES), node) for node in grid.get_node_ids()
+                )
+            )
+            start, got = flower.now(), 0
+            while ids and flower.now() < start + 0.5:
+                arrived = grid.pull_messages(ids)
+                got += len(arrived)
+                ids -= {r.metadata.reply_to_message_id for r in arrived}
+                flower.sleep(0.1)
+            assert flower.now() < start + 0.6
+            counts.append(got)
+            row = flower.close(number, {"test_accuracy": number / 10})
+            assert row["participants"] == got
+            while ids:
+                ids -= {r.metadata.reply_to_message_id for r in grid.pull_messages(ids)}
+                flower.sleep(1)
+
+    done = run(apps.plain_app(main), tmp_path, poll=True, rounds="app")
+    assert len(rounds(done)) == 3
+    assert [round(1 - row["test_error"], 12) for row in rounds(done)] == [0.1, 0.2, 0.3]
+    assert all(count > 0 for count in counts)
+
+
+def test_legacy_strategies_ask_all_clients_at_once(tmp_path: Path) -> None:
+    done = run(
+        flower_legacy.server_app(3), tmp_path, flower_legacy.client_app, scenario=apps.scenario()
+    )
+    rows = rounds(done)
+    times = np.diff([0, *[row["time_s"] for row in rows]])
+
+    def main(grid: Any) -> None:
+        for node in grid.get_node_ids():
+            grid.send_and_receive([apps.ask(np.zeros(apps.FEATURES), node)])
+
+    one_by_one = run(apps.plain_app(main), tmp_path, scenario=apps.scenario())
+    assert max(times) < one_by_one.seconds / 2
+    assert [row["participants"] for row in rows] == [6, 6, 6]
+    assert all(row["test_error"] < 0.5 for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({}, "are not declared; give run(flops=...) or run(flops_per_example=...)"),
+        ({"flops": lambda *_: -1.0}, "are -1.0; they must be finite and not negative"),
+        ({"flops": lambda *_: float("nan")}, "are nan; they must be finite"),
+        ({"flops_per_example": {"training": 1}}, "unknown kind 'training'"),
+        ({"flops_per_example": {"evaluate": 1}}, "are not declared"),
+        ({"flops_per_example": 1, "rounds": "mine"}, "rounds='mine': must be"),
+    ],
+)
+def test_undeclared_flops_are_an_error(tmp_path: Path, options: Any, text: str) -> None:
+    options = {"flops_per_example": None, **options}
+    with pytest.raises(UsageError) as error:
+        run(apps.server_app(apps.strategies.FedAvg()), tmp_path, **options)
+    assert text in str(error.value)
+
+
+def test_flops_of_a_reply_come_first(tmp_path: Path) -> None:
+    keys = set()
+
+    def declares(message: Any, context: Any) -> Any:
+        reply = apps.train(message, context)
+        reply.content["metrics"]["fedsim-flops"] = 1e6
+        return reply
+
+    client = apps.ClientApp()
+    client.train()(declares)
+
+    def main(grid: Any) -> None:
+        for reply in replies_of(grid):
+            keys.update(reply.content["metrics"])
+
+    done = run(apps.plain_app(main), tmp_path, client, flops=lambda *_: 1.0)
+    assert [row["flops"] for row in rounds(done)] == [12e6]
+    assert keys == {"num-examples", "train_loss", "calls"}
+    done = run(apps.plain_app(main), tmp_path, flops=lambda client, *_: client)
+    assert [row["flops"] for row in rounds(done)] == [sum(range(12))]
+    examples = sum(20 + client % 5 for client in range(12))
+    done = run(apps.plain_app(main), tmp_path, flops_per_example=7, epochs=3)
+    assert [row["flops"] for row in rounds(done)] == [21 * examples]
+    done = run(apps.plain_app(main), tmp_path, flops_per_example={"train": 2})
+    assert [row["flops"] for row in rounds(done)] == [2 * examples]
+
+
+def test_bytes_are_those_that_flower_counts(tmp_path: Path) -> None:
+    sent: list[int] = []
+
+    def main(grid: Any) -> None:
+        message = apps.ask(np.zeros(apps.FEATURES), 2)
+        message.content["config"] = apps.flwr.ConfigRecord({"names": [], "text": "", "lr": 0.1})
+        sent.append(message.content["arrays"].count_bytes() + 5 + 4 + 2 + 8)
+        reply = next(iter(grid.send_and_receive([message])))
+        sent.append(sum(record.count_bytes() for record in reply.content.values()))
+
+    for overhead in (0, 1000):
+        sent.clear()
+        scenario = apps.scenario(federation={"overhead_bytes": overhead})
+        row = rounds(run(apps.plain_app(main), tmp_path, scenario=scenario))[0]
+        assert [row["bytes_down"], row["bytes_up"]] == [n + overhead for n in sent]
+
+
+def test_clients_do_not_share_what_they_write(tmp_path: Path) -> None:
+    seen = []
+
+    def writes(message: Any, context: Any) -> Any:
+        config = message.content["config"]
+        seen.append((config["step"], list(config["list"])))
+        config["step"] = 99.0
+        config["list"].append(1)
+        message.content["arrays"].clear()
+        return apps.flwr.Message(
+            apps.flwr.RecordDict({"metrics": apps.flwr.MetricRecord({"fedsim-flops": 1})}),
+            reply_to=message,
+        )
+
+    client = apps.ClientApp()
+    client.train()(writes)
+    content: list[Any] = []
+
+    def main(grid: Any) -> None:
+        shared = apps.ask(np.zeros(apps.FEATURES), 2).content
+        shared["config"] = apps.flwr.ConfigRecord({"step": 0.5, "list": [7]})
+        content.append(shared)
+        grid.send_and_receive(
+            [apps.flwr.Message(shared, node, "train") for node in grid.get_node_ids()]
+        )
+
+    run(apps.plain_app(main), tmp_path, client)
+    assert seen == [(0.5, [7])] * 12
+    assert len(content[0]["arrays"]) == 1
+
+
+def test_rounds_have_the_metrics_of_the_strategy(tmp_path: Path) -> None:
+    server = apps.server_app(apps.strategies.FedAvg(), evaluate_fn=apps.global_evaluate)
+    rows = rounds(run(server, tmp_path))
+    assert [row["round"] for row in rows] == [0, 1, 2, 3]
+    losses = [row["primal"] for row in rows]
+    assert np.isnan(losses[0])
+    assert losses[1:] == sorted(losses[1:], reverse=True)
+
+
+def test_availability_is_that_of_the_scenario(tmp_path: Path) -> None:
+    """A strategy that needs more nodes than there are waits for them in virtual time."""
+    half = {"mean_up_s": 600, "mean_down_s": 600}
+    found: list[Any] = []
+
+    def main(grid: Any) -> None:
+        found.append(len(list(grid.get_node_ids())))
+        sampled, _ = _releases.strategy_utils.sample_nodes(grid, 10, 10)
+        found.extend([len(sampled), flower.now()])
+
+    run(apps.plain_app(main), tmp_path, scenario=apps.scenario(traces={"availability": half}))
+    assert found[0] < 10 == found[1]
+    assert found[2] > 0
+    assert found[2] == int(found[2])
+
+    def starves(grid: Any) -> None:
+        _releases.strategy_utils.sample_nodes(grid, 13, 13)
+
+    with pytest.raises(Stalled, match="too few clients are available"):
+        run(apps.plain_app(starves), tmp_path)
+
+
+def test_patches_are_undone(tmp_path: Path) -> None:
+    before = (_releases.message_module.now, _releases.Strategy.start)
+
+    def main(grid: Any) -> None:
+        assert flower.running()
+        assert flower.now() == 0
+        with pytest.raises(UsageError, match="another Flower app"):
+            run(apps.plain_app(main), tmp_path)
+        with pytest.raises(UsageError, match="close\\(7\\): round 1 is under way"):
+            flower.close(7)
+        with pytest.raises(UsageError, match="a message goes to node 1; the nodes are 2 to 13"):
+            grid.push_messages([apps.ask(np.zeros(2), 1)])
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run(apps.plain_app(main), tmp_path)
+    assert (_releases.message_module.now, _releases.Strategy.start) == before
+    assert not flower.running()
+    with pytest.raises(UsageError, match="no Flower app runs on fedsim"):
+        flower.now()
+
+
+def test_a_client_cannot_advance_the_clock(tmp_path: Path) -> None:
+    def sleeps(message: Any, context: Any) -> Any:
+        del message, context
+        with pytest.raises(UsageError, match="declare its work in FLOPs"):
+            flower.sleep(1)
+        assert flower.now() == 1.5
+        raise KeyError
+
+    client = apps.ClientApp()
+    client.train()(sleeps)
+
+    def main(grid: Any) -> None:
+        flower.sleep(1.5)
+        assert [r.error.code for r in replies_of(grid)] == [2] * 12
+
+    for lazy in (False, True):
+        run(apps.plain_app(main), tmp_path, client, lazy=lazy)
