@@ -1,4 +1,5 @@
 GO ?= go
+PYTHON ?= python3
 FUZZTIME ?= 1m
 # The benchmarks to run, and how often and how long.
 BENCH ?= .
@@ -13,7 +14,7 @@ CORE = ./engine ./devices ./mtl ./clients ./federation ./algorithms ./experiment
 # The platforms of test-platforms; some are emulated.
 PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
 
-.PHONY: build test check race invariants examples tidy test-crash test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb test-browser fuzz generate licenses clean
+.PHONY: build test check race invariants examples tidy test-crash test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb test-browser fuzz generate licenses wheels clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -110,5 +111,14 @@ generate:
 licenses:
 	$(GO) test ./internal/licenses -run TestUpToDate -update
 
+# Builds the wheels of pyfedsim for all platforms, and the sdist, to python/dist. Needs the
+# Python package build.
+WHEELS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
+wheels:
+	rm -rf python/dist
+	@for p in $(WHEELS); do FEDSIM_GOOS=$${p%/*} FEDSIM_GOARCH=$${p#*/} GOFLAGS="$$GOFLAGS -trimpath" \
+		$(PYTHON) -m build --wheel --outdir python/dist python || exit 1; done
+	GOFLAGS="$$GOFLAGS -trimpath" $(PYTHON) -m build --sdist --outdir python/dist python
+
 clean:
-	rm -rf bin
+	rm -rf bin python/build python/dist

@@ -20,8 +20,15 @@ type version struct {
 	modified bool   // the checkout had uncommitted changes
 }
 
+// stamp is the version of a build without a repository, in the form of
+// [version.String]; the linker sets it (python/hatch_build.py).
+var stamp string
+
 // readVersion returns the version that the linker recorded.
 func readVersion() version {
+	if module, revision, _ := strings.Cut(stamp, " "); module != "" {
+		return version{module: module, revision: revision}
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return version{module: "(devel)"}

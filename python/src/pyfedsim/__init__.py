@@ -43,3 +43,15 @@ __all__ = [
     "serve",
     "sweep",
 ]
+
+
+def __getattr__(name: str) -> str:
+    """Return ``__version__``: that of the program in the wheel."""
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - slow to import
+
+    try:
+        return version("pyfedsim")
+    except PackageNotFoundError:  # imported from its sources
+        return "0.0.0.dev0"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import sysconfig
 from pathlib import Path
 
 from pyfedsim.errors import BinaryNotFoundError
@@ -34,7 +35,10 @@ def find() -> Path:
     own = Path(__file__).parent / "bin" / NAME
     if own.is_file():
         return own
-    found = shutil.which("fedsim")
+    # Not the command of this package, which starts this function.
+    scripts = sysconfig.get_path("scripts")
+    folders = [f for f in os.environ.get("PATH", os.defpath).split(os.pathsep) if f != scripts]
+    found = shutil.which("fedsim", path=os.pathsep.join(folders))
     if found is None:
         raise BinaryNotFoundError(
             "fedsim not found: this installation of pyfedsim has no program, and PATH has none; "

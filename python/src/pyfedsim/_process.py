@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import platform
 import signal
 import subprocess
-import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["call", "watch"]
 
-WINDOWS = sys.platform == "win32"
+WINDOWS = platform.system() == "Windows"
 
 
 def call(arguments: Sequence[str | os.PathLike[str]]) -> str:
