@@ -85,15 +85,17 @@ func (r *runner) time(s *timing, end time.Time) {
 	begin := r.options.Clock()
 	var first, last time.Time
 	rounds := 0
-	_, _ = r.run(s.run, plan, "estimating", nil, func(x results.Round) { // the run itself reports its error
-		last = r.options.Clock()
-		if rounds = x.Round; rounds == 0 {
-			first = last
+	_, _ = r.run(s.run, plan, "estimating", nil, func([]results.NamedMetric) func(results.Round) {
+		return func(x results.Round) {
+			last = r.options.Clock()
+			if rounds = x.Round; rounds == 0 {
+				first = last
+			}
+			if !last.Before(end) {
+				r.cancel(errEstimated)
+			}
 		}
-		if !last.Before(end) {
-			r.cancel(errEstimated)
-		}
-	})
+	}) // the run itself reports its error
 	if rounds > 0 {
 		s.begin, s.round = first.Sub(begin), max(last.Sub(first)/time.Duration(rounds), 1)
 	}

@@ -26,7 +26,7 @@ func planOf(run *scenarios.Run) federation.Plan {
 }
 
 // execute executes a run. journal and observe may be nil. An error ends all runs.
-func (r *runner) execute(run *scenarios.Run, plan federation.Plan, phase string, journal journalOf, observe func(results.Round)) (*federation.Outcome, error) {
+func (r *runner) execute(run *scenarios.Run, plan federation.Plan, phase string, journal journalOf, observe observerOf) (*federation.Outcome, error) {
 	out, err := r.run(run, plan, phase, journal, observe)
 	if err != nil {
 		err = fmt.Errorf("run %s: %w", run.ID, err)
@@ -38,8 +38,12 @@ func (r *runner) execute(run *scenarios.Run, plan federation.Plan, phase string,
 // journalOf is Options.Journal.
 type journalOf = func(run *scenarios.Run, devices int) federation.Journal
 
+// observerOf returns the observer of the rounds of a run whose method declares metrics; nil:
+// none.
+type observerOf = func([]results.NamedMetric) func(results.Round)
+
 // run executes a run without ending others.
-func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, journal journalOf, observe func(results.Round)) (out *federation.Outcome, err error) {
+func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, journal journalOf, observe observerOf) (out *federation.Outcome, err error) {
 	p, err := r.prepare.prepare(&run.Settings)
 	if err != nil {
 		return nil, err
@@ -72,13 +76,15 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 	if err != nil {
 		return nil, saved.explain(setup, err)
 	}
+	seen := func(results.Round) {}
+	if observe != nil {
+		seen = observe(f.Metrics())
+	}
 	done, all := 0.0, float64(plan.Outer*plan.Rounds)
 	out, err = f.Run(r.ctx, func(x results.Round) {
 		step := float64(x.Round)/all - done
 		done += step
-		if observe != nil {
-			observe(x)
-		}
+		seen(x)
 		if f.Replaying() || shared != nil && x.Round > 0 && x.Round <= shared.restored {
 			r.again(step)
 		}

@@ -38,8 +38,8 @@ type Options struct {
 
 	// Rounds returns a function that receives each round of a run, or nil. ID,
 	// Experiment, Method, Algorithm, Point, Tuned, Seed, Real and Relative of the run
-	// are set. Several goroutines may call it. It is not called for tuning. A resumed
-	// run repeats its rounds from the first.
+	// are set, and the Metrics that a learner declares. Several goroutines may call it. It
+	// is not called for tuning. A resumed run repeats its rounds from the first.
 	Rounds func(index int, run results.Run) func(results.Round)
 
 	// Journal returns the journal of a run with a number of devices, or nil. It is
@@ -50,6 +50,12 @@ type Options struct {
 	// there are no rows. ID, Experiment, Method, Algorithm and Seed of the run are set.
 	// Several goroutines may call it. The rows are closed before the run is Finished.
 	Devices func(index int, run results.Run) (DeviceRows, error)
+
+	// Clients returns the writer of the values by client of a run whose learner declares
+	// metrics; nil: they are dropped. ID, Experiment, Method, Algorithm, Metrics and Seed of
+	// the run are set. Several goroutines may call it. The rows are closed before the run is
+	// Finished.
+	Clients func(index int, run results.Run) (ClientRows, error)
 
 	// Model receives the final model of a run with run.model before the run is Finished;
 	// nil: models are not stored. Calls may overlap.
@@ -69,6 +75,12 @@ type Options struct {
 // DeviceRows writes the rows by device of a run, those of a round at a time.
 type DeviceRows interface {
 	Write([]results.DeviceRow) error
+	Close() error
+}
+
+// ClientRows writes the values by client of a run, those of a round at a time.
+type ClientRows interface {
+	Write(*results.Round) error
 	Close() error
 }
 
@@ -230,7 +242,7 @@ func (r *runner) repeat(rep repetition) {
 	result.Status, result.Reason = out.Status, out.Reason
 	result.Optimum, result.OptimumGap = p.optimum, p.optimumGap
 	result.EventHash, result.ModelHash, result.Events, result.Steps = out.EventHash, out.ModelHash, out.Events, out.Steps
-	result.Limit, result.Capped = out.Limit, out.Capped
+	result.Metrics, result.Limit, result.Capped = out.Metrics, out.Limit, out.Capped
 	result.WallS, result.Rounds = r.options.Clock().Sub(start).Seconds(), out.Rounds
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -239,13 +251,39 @@ func (r *runner) repeat(rep repetition) {
 	}
 }
 
-// watch executes a run with its observers: those of rounds, of rows by device and of
-// the journal.
+// watch executes a run with its observers: those of rounds, of values by client, of rows by
+// device and of the journal.
 func (r *runner) watch(index int, run *scenarios.Run, about results.Run) (*federation.Outcome, error) {
-	var observe func(results.Round)
-	if r.options.Rounds != nil {
-		observe = r.options.Rounds(index, about)
+	var clients ClientRows
+	var failed error
+	observe := func(metrics []results.NamedMetric) func(results.Round) {
+		about.Metrics = metrics
+		seen := func(results.Round) {}
+		if r.options.Rounds != nil {
+			seen = r.options.Rounds(index, about)
+		}
+		if len(metrics) > 0 && r.options.Clients != nil {
+			clients, failed = r.options.Clients(index, about)
+		}
+		return func(x results.Round) {
+			if seen(x); failed == nil && clients != nil {
+				failed = clients.Write(&x)
+			}
+		}
 	}
+	out, err := r.watchDevices(index, run, about, observe)
+	if clients != nil {
+		failed = errors.Join(failed, clients.Close())
+	}
+	if err == nil && failed != nil {
+		r.cancel(failed)
+		return nil, failed
+	}
+	return out, err
+}
+
+// watchDevices executes a run with its observers and the journal.
+func (r *runner) watchDevices(index int, run *scenarios.Run, about results.Run, observe observerOf) (*federation.Outcome, error) {
 	if !run.Settings.Run.Devices || r.options.Devices == nil {
 		return r.execute(run, planOf(run), "running", r.options.Journal, observe)
 	}

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"testing"
 
@@ -43,7 +44,7 @@ func equalRuns(t *testing.T, name string, a, b results.Run) {
 			x.Participants != y.Participants || x.Dropped != y.Dropped || x.Late != y.Late {
 			t.Fatalf("%s: round %d is %+v, in another process %+v", name, h, x, y)
 		}
-		if x.TestError != y.TestError || x.TrainError != y.TrainError {
+		if math.Float64bits(x.TestError) != math.Float64bits(y.TestError) || math.Float64bits(x.TrainError) != math.Float64bits(y.TrainError) {
 			t.Fatalf("%s: round %d has errors %g and %g, in another process %g and %g", name, h, x.TrainError, x.TestError, y.TrainError, y.TestError)
 		}
 	}

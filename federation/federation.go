@@ -340,12 +340,14 @@ func (f *Federation) Run(ctx context.Context, observe func(results.Round)) (*Out
 		if observe != nil {
 			observe(r)
 		}
+		f.log.keep(&r)
 		r.ClientMetrics = nil // they may exceed the memory
 		out.Rounds = append(out.Rounds, r)
 	}
 	var start results.Round
 	if f.replaying() {
 		start = f.log.rounds[0]
+		start.ClientMetrics = f.log.clients[0]
 	} else if start, err = f.evaluate(results.Round{}); err != nil {
 		return nil, err
 	}
@@ -531,7 +533,7 @@ func (f *Federation) evaluate(r results.Round) (results.Round, error) {
 	r.Primal, r.Dual, r.Gap = o.Primal, o.Dual, o.Gap
 	r.TrainError, r.TestError = o.TrainError, o.TestError
 	if err := f.evaluateNamed(&r); err != nil {
-		return r, fmt.Errorf("the metrics of %s in round %d: %w", f.setup.Factory.Name, f.round, err)
+		return r, fmt.Errorf("the metrics of %s in round %d: %w", f.methodName(), f.round, err)
 	}
 	r.Suboptimality = f.setup.Plan.suboptimality(r.Primal)
 	return r, nil

@@ -18,13 +18,21 @@ import (
 // with the saved method.
 type replayLog struct {
 	words     varints
-	replaying bool            // answers come from the log
-	rounds    []results.Round // rounds to replay, after round 0
-	err       error           // why they cannot be replayed
+	replaying bool                     // answers come from the log
+	rounds    []results.Round          // rounds to replay, after round 0
+	clients   [][]results.ClientMetric // by round: the values by client
+	err       error                    // why they cannot be replayed
 }
 
 // ErrMismatch is the error of a run that is resumed from the checkpoint of another run.
 var ErrMismatch = errors.New("the checkpoint is of another run: of another scenario, or another version of fedsim")
+
+// keep keeps the values by client of a round: a resumed run reports them again.
+func (l *replayLog) keep(r *results.Round) {
+	if l != nil && r.Round == len(l.clients) {
+		l.clients = append(l.clients, r.ClientMetrics)
+	}
+}
 
 // recorded returns an answer of the method, which it asks and records, or replays.
 func (f *Federation) recorded(ask func() uint64) uint64 {
@@ -202,6 +210,10 @@ func (f *Federation) codeState(c *state.Coder, method algorithms.Stateful) {
 			f.log.rounds = append(f.log.rounds, results.Round{})
 		}
 		f.log.rounds[h].State(c)
+		if c.Reads() {
+			f.log.clients = append(f.log.clients, nil)
+		}
+		results.ClientState(c, &f.log.clients[h])
 	}
 	f.log.words.state(c)
 	c.Int(&f.count.taken)
@@ -258,6 +270,7 @@ func (f *Federation) checkReplayed(r results.Round) (results.Round, error) {
 		return r, log.err
 	}
 	saved := log.rounds[f.round]
+	saved.ClientMetrics = log.clients[f.round]
 	same := saved.Round == r.Round && saved.Outer == r.Outer && saved.Participants == r.Participants && saved.Dropped == r.Dropped && saved.Late == r.Late
 	for _, x := range [...][2]float64{{saved.TimeS, r.TimeS}, {saved.FLOPs, r.FLOPs}, {saved.BytesDown, r.BytesDown}, {saved.BytesUp, r.BytesUp}, {saved.EnergyJ, r.EnergyJ}} {
 		same = same && math.Float64bits(x[0]) == math.Float64bits(x[1])

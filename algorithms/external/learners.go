@@ -69,9 +69,9 @@ func (l *Learners) Close() error {
 	return errors.Join(errs...)
 }
 
-// lease returns a process for a run: an idle one, or a new one. With o.Processes it is one
-// of so many, that with the fewest runs.
-func (l *Learners) lease(o *Options) (*process, error) {
+// lease returns a process for a run, and the number of the run in it: an idle process, or a
+// new one. With o.Processes it is one of so many, that with the fewest runs.
+func (l *Learners) lease(o *Options) (p *process, run int, err error) {
 	l.mu.Lock()
 	var best *process
 	count := 0
@@ -89,13 +89,14 @@ func (l *Learners) lease(o *Options) (*process, error) {
 	}
 	best.runs++
 	best.last++
+	run = best.last
 	l.mu.Unlock()
 	best.ready.Do(func() { best.err = best.start(l, o) })
 	if best.err != nil {
 		l.release(best, true)
-		return nil, best.err
+		return nil, 0, best.err
 	}
-	return best, nil
+	return best, run, nil
 }
 
 // start starts the process and greets it.
@@ -178,12 +179,12 @@ type Run struct {
 
 // Start starts a run. The caller closes it.
 func (l *Learners) Start(run Run, s algorithms.Setup, o *Options) (*Learner, error) {
-	p, err := l.lease(o)
+	p, number, err := l.lease(o)
 	if err != nil {
 		return nil, err
 	}
 	a := &Learner{
-		of: l, process: p, options: o, about: run, run: p.last, clients: len(s.Rows),
+		of: l, process: p, options: o, about: run, run: number, clients: len(s.Rows),
 		solved: make([]bool, len(s.Rows)),
 	}
 	if err := a.start(s); err != nil {

@@ -1,0 +1,98 @@
+package experiment
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"fedsim/algorithms/external/externaltest"
+)
+
+// outside is a method in another process with more options.
+func outside(options string, keys ...string) string {
+	return fmt.Sprintf(`
+[methods.outside]
+algorithm = "external"
+command = %s
+options = { tasks = 5, features = 6, rows_min = 10, rows_max = 30, options = { batch = 0, step = 0.5 }, %s }
+%s
+`, externaltest.Command(), options, strings.Join(keys, "\n"))
+}
+
+// Every way in which a learner breaks the protocol ends the run with an error of one line
+// that names run, learner, round and operation.
+func TestFaultsOfLearners(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ fault, want string }{
+		{"solve/exit/2", "failed in round 2: solve: exited with status 7; the last line of its standard error: out of memory, said the learner"},
+		{"solve/hang/2", "failed in round 2: solve: did not answer in 300ms"},
+		{"solve/garbage/2", `failed in round 2: solve: answers what is not JSON (invalid character 'T' looking for beginning of value): "Traceback (most recent call last):"`},
+		{"solve/half/2", "failed in round 2: solve: exited with status 0"},
+		{"solve/long/2", "failed in round 2: solve: wrote a line of more than 67108864 bytes"},
+		{"solve/nan/2", "failed in round 2: solve: answers what is not JSON (invalid character 'N' looking for beginning of value)"},
+		{"solve/infinite/2", "failed in round 2: solve: answers with work.flops of type number 1e999: must be a finite number"},
+		{"solve/negative/2", "failed in round 2: solve: client 0: flops = -"},
+		{"solve/undeclared/2", `failed in round 2: solve: unknown field "x" in the answer`},
+		{"solve/unknown-client/2", "failed in round 2: solve: answers with the work of client 99, which was not asked"},
+		{"solve/twice/2", "failed in round 2: solve: answers with the work of client 0 twice"},
+		{"solve/missing/2", "failed in round 2: solve: answers with the work of 0 clients: must be that of 5; client 0 is missing"},
+		{"solve/order/2", "failed in round 2: solve: answers with the work of client 1 in place 0: must be in the order of the request"},
+		{"solve/field/2", `failed in round 2: solve: unknown field "flop" in the answer`},
+		{"solve/two/2", "failed in round 2: solve: answers more than one value in a line"},
+		{"solve/list/2", `failed in round 2: solve: answers "[1,2]": must be a JSON object`},
+		{"solve/null/2", "failed in round 2: solve: answers null: must be a JSON object"},
+		{"solve/text/2", "failed in round 2: solve: answers with work.flops of type string: must be a finite number"},
+		{"solve/steps/2", "failed in round 2: solve: client 0: steps = -"},
+		{"solve/bytes/2", "failed in round 2: solve: client 0: up_bytes = -"},
+		{"solve/fraction/2", "failed in round 2: solve: answers with work.up_bytes of type number 0.5: must be a whole number"},
+		{"solve/error/2", "failed in round 2: solve: the learner reports: CUDA out of memory; second line"},
+		{"begin/bytes/1", "failed in round 1: begin: down_bytes = -"},
+		{"begin/missing/1", `failed in round 1: begin: unknown field "work"`},
+		{"end/negative/3", "failed in round 3: end: flops = -"},
+		{"commit/garbage/1", "failed in round 1: commit: answers what is not JSON"},
+		{"evaluate/exit/0", "failed in round 0: evaluate: exited with status 7; the last line of its standard error: out of memory, said the learner"},
+		{"evaluate/metric/2", `in round 2: metric "test_acuracy"`},
+		{"evaluate/infinite-metric/2", "failed in round 2: evaluate: answers with metrics.value of type number 1e999: must be a finite number"},
+		{"evaluate/hash/2", `failed in round 2: evaluate: model_hash = "x`},
+		{"start/error/0", "start: the learner reports: CUDA out of memory; second line"},
+		{"start/bytes/0", "start: down_bytes = -"},
+		{"finish/exit/0", "finish: exited with status 7"},
+	} {
+		t.Run(c.fault, func(t *testing.T) {
+			t.Parallel()
+			key := ""
+			if strings.Contains(c.fault, "hang") {
+				key = "timeout_s = 0.3"
+			}
+			_, err := gather(t.Context(), parse(t, outside(fmt.Sprintf("fault = %q", c.fault), key), "run.rounds=4"), Options{})
+			if err == nil {
+				t.Fatal("no error")
+			}
+			text := err.Error()
+			if !strings.Contains(text, c.want) || strings.Contains(text, "\n") {
+				t.Errorf("got\n%s\nwant\n%s", text, c.want)
+			}
+			for _, part := range []string{"run small/outside/seed=1: ", "learner test learner"} {
+				if !strings.Contains(text, part) {
+					t.Errorf("%s: lacks %q", text, part)
+				}
+			}
+		})
+	}
+}
+
+// What a learner lacks is an error before the first round, with the key to change.
+func TestLearnersThatLackAbilities(t *testing.T) {
+	t.Parallel()
+	for lacks, c := range map[string]struct{ set, want string }{
+		"receive": {"federation.protocol=asynchronous", `federation.protocol = "asynchronous": must be another: learner test learner works in rounds`},
+		"loss":    {"federation.selection=power-of-choice", `federation.selection = "power-of-choice": must be another: learner test learner cannot report the losses of clients`},
+	} {
+		source := strings.Replace(outside(""), externaltest.Command(), externaltest.Command(lacks), 1)
+		source = strings.Replace(source, ", }", "}", 1)
+		_, err := gather(t.Context(), parse(t, source, c.set, "federation.clients_per_round=2", "federation.candidates="+map[bool]string{true: "3", false: "0"}[lacks == "loss"]), Options{})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("without %s: %v, want %s", lacks, err, c.want)
+		}
+	}
+}
