@@ -151,6 +151,9 @@ func (x *Trial) state(c *state.Coder) {
 	c.Int(&x.Rounds)
 	c.Float64(&x.TimeS)
 	c.Float64(&x.Last)
+	for _, text := range []*string{&x.Named.Split, &x.Named.Name, &x.Named.Better, &x.Named.Unit} {
+		c.String(text)
+	}
 }
 
 // Places returns a function that returns the index of a run of a scenario by its ID. The

@@ -19,9 +19,8 @@ type search struct {
 	tried  []scenarios.Run
 	values [][]float64 // by option, in increasing order: values of the grid and added ones
 	added  [][2]int    // by option: number of values added below and above the grid
-	metric results.Metric
-	best   float64 // least virtual time to the target; infinite until it is reached
-	last   float64 // best last value of the metric without reaching the target; NaN: none
+	best   float64     // least virtual time to the target; infinite until it is reached
+	last   float64     // best last value of the metric without reaching the target; NaN: none
 }
 
 func newSearch(j *job) *search {
@@ -29,7 +28,6 @@ func newSearch(j *job) *search {
 		job: j, values: make([][]float64, len(j.Options)), added: make([][2]int, len(j.Options)),
 		best: math.Inf(1), last: math.NaN(),
 	}
-	s.metric, _ = results.MetricNamed(j.Target.Metric)
 	for i := range j.Options {
 		s.values[i] = slices.Clone(j.Options[i].Values)
 	}
@@ -42,12 +40,13 @@ func (s *search) winner() *scenarios.Run { return &s.tried[s.job.Winner] }
 // note adds the result of a candidate. The first of equally good ones wins.
 func (s *search) note(run scenarios.Run, x Trial) {
 	s.tried = append(s.tried, run)
+	metric := s.job.Metric()
 	switch {
 	case x.Reached:
 		if x.TimeS < s.best {
 			s.best, s.job.Winner = x.TimeS, len(s.tried)-1
 		}
-	case !x.GivenUp && math.IsInf(s.best, 1) && s.metric.Better(x.Last, s.last):
+	case !x.GivenUp && math.IsInf(s.best, 1) && metric.Better(x.Last, s.last):
 		s.last, s.job.Winner = x.Last, len(s.tried)-1
 	}
 }

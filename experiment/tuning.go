@@ -23,14 +23,25 @@ type Grid struct {
 	Edges              []results.Edge
 }
 
+// Metric returns the metric of the target.
+func (g *Grid) Metric() results.Metric {
+	var run results.Run
+	for i := range g.Trials {
+		run.Metrics = append(run.Metrics, g.Trials[i].Named)
+	}
+	m, _ := run.Metric(g.Target.Metric)
+	return m
+}
+
 // Trial is the result of a candidate.
 type Trial struct {
 	Options []results.Setting
-	Reached bool    // it reached the target
-	Rounds  int     // to the target, or to the end
-	TimeS   float64 // virtual seconds likewise
-	Last    float64 // value of the target's metric at the end
-	GivenUp bool    // stopped because it was slower than the best before it
+	Reached bool                // it reached the target
+	Rounds  int                 // to the target, or to the end
+	TimeS   float64             // virtual seconds likewise
+	Last    float64             // value of the target's metric at the end
+	Named   results.NamedMetric // the target's metric where the learner declares it; else empty
+	GivenUp bool                // stopped because it was slower than the best before it
 }
 
 // Tune runs the tuning of expanded experiments and nothing else. It omits methods without
@@ -217,10 +228,15 @@ func (r *runner) measure(j *job, run scenarios.Run, best float64) (Trial, error)
 		return Trial{}, err
 	}
 	trial := Trial{Options: run.Tuned}
-	x := results.Run{Rounds: out.Rounds}
+	x := results.Run{Rounds: out.Rounds, Metrics: out.Metrics}
 	if last, ok := x.Last(); ok {
-		metric, _ := results.MetricNamed(j.Target.Metric)
+		metric, _ := x.Metric(j.Target.Metric)
 		trial.Rounds, trial.TimeS, trial.Last = last.Round, last.TimeS, metric.Of(&last)
+	}
+	for _, m := range out.Metrics {
+		if m.FullName() == j.Target.Metric {
+			trial.Named = m
+		}
 	}
 	if hit, ok := x.Reached(j.Target); ok {
 		trial.Reached, trial.Rounds, trial.TimeS = true, hit.Round, hit.TimeS

@@ -70,8 +70,8 @@ func (m *NamedMetric) Metric() Metric {
 // accuracy is the name of the metric that is 1 minus an error.
 const accuracy = "accuracy"
 
-// NamedMetrics returns the metrics that the runs declare, and of which a round of them has a
-// value, in the order of their first appearance. Metrics of rounds.csv are not among them.
+// NamedMetrics returns the metrics that the runs declare, in the order of their first
+// appearance. Metrics of rounds.csv are not among them.
 func NamedMetrics(runs []Run) []Metric {
 	var list []Metric
 	for i := range runs {
@@ -79,7 +79,7 @@ func NamedMetrics(runs []Run) []Metric {
 			name := runs[i].Metrics[k].FullName()
 			m, _ := MetricOf(runs, name)
 			_, column := MetricNamed(name)
-			if !column && m.Known(&runs[i]) && !slices.ContainsFunc(list, func(other Metric) bool { return other.Name == name }) {
+			if !column && !slices.ContainsFunc(list, func(other Metric) bool { return other.Name == name }) {
 				list = append(list, m)
 			}
 		}

@@ -94,7 +94,10 @@ func summarize(runs []Run, targets Targets) ExperimentTable {
 		e.Known = append(e.Known, slices.ContainsFunc(runs, func(r Run) bool { return m.Known(&r) }))
 		e.Texts = append(e.Texts, t.Text(runs...))
 	}
-	e.Named = slices.DeleteFunc(NamedMetrics(runs), func(m Metric) bool { return m.Name == "train_loss" }) // it is the objective
+	e.Named = slices.DeleteFunc(NamedMetrics(runs), func(m Metric) bool {
+		known := func(r Run) bool { return m.Known(&r) }
+		return m.Name == "train_loss" || !slices.ContainsFunc(runs, known) // that is the objective
+	})
 	label := func(r *Run) string { return r.Method }
 	if e.RowKey != "method" {
 		label = func(r *Run) string { v, _ := r.Value(e.RowKey); return v }

@@ -128,6 +128,10 @@ func (c *ClientWriter) Write(r *results.Round) error {
 	return c.err
 }
 
+// Declare replaces the declared metrics by a longer list that begins with them: a driver may
+// declare metrics late.
+func (c *ClientWriter) Declare(metrics []results.NamedMetric) { c.declared = metrics }
+
 // State codes how far the values are, for a checkpoint of the run. Writing makes the values
 // so far durable; reading continues behind them, and must come before the first Write.
 func (c *ClientWriter) State(code *state.Coder) {

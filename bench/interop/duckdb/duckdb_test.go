@@ -57,6 +57,20 @@ func runScenario(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	own := ownRun()
+	values, err := w.Clients(len(s.Experiments)*1000, own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range own.Rounds {
+		if err := values.Write(&own.Rounds[i]); err != nil {
+			t.Fatal(err)
+		}
+		own.Rounds[i].ClientMetrics = nil
+	}
+	if err := errors.Join(values.Close(), w.Add(len(s.Experiments)*1000, own)); err != nil {
+		t.Fatal(err)
+	}
 	err = experiment.Run(t.Context(), s.Experiments, experiment.Options{
 		Clock: time.Now, Finished: w.Add,
 		Devices: func(i int, r results.Run) (experiment.DeviceRows, error) { return w.Devices(i, r) },
@@ -65,6 +79,28 @@ func runScenario(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return w.Dir()
+}
+
+// ownRun is a run of a learner with metrics of its own, with values by client.
+func ownRun() results.Run {
+	nan := math.NaN()
+	run := results.Run{
+		ID: "links/own", Experiment: "links", Method: "own", Algorithm: "own", Seed: 2, Status: results.Done, Optimum: nan, OptimumGap: nan, WallS: nan,
+		Metrics: []results.NamedMetric{{Split: "test", Name: "accuracy", Better: "higher"}},
+	}
+	for h := range 3 {
+		x := results.Round{Round: h, TimeS: float64(h), Primal: nan, Dual: nan, Gap: nan, Suboptimality: nan, TrainError: nan, TestError: nan}
+		if h != 1 {
+			x.Metrics = []results.NamedValue{{Split: "test", Name: "accuracy", Value: 0.25 * float64(h)}}
+			m := results.ClientMetric{Split: "test", Name: "accuracy"}
+			for k := range 1000 {
+				m.Clients, m.Values = append(m.Clients, int32(2*k)), append(m.Values, float64(k)/1024)
+			}
+			x.ClientMetrics = []results.ClientMetric{m}
+		}
+		run.Rounds = append(run.Rounds, x)
+	}
+	return run
 }
 
 // output is the output of query.mjs.
@@ -76,8 +112,24 @@ type output struct {
 		FLOPs, Bytes_down, Bytes_up, Energy_j, Seconds float64
 	}
 	Differing struct{ Lost, Gained, Rows int }
-	Types     map[string]string
-	About     map[string]struct{ Unit, Description string }
+	Clients   []struct {
+		Run, Split, Name           string
+		Round, Values, First, Last int
+		Sum                        float64
+	}
+	Metrics []struct {
+		Run    string
+		Values int
+		Last   float64
+	}
+	ByClient table
+	table
+}
+
+// table is the description of a parquet file.
+type table struct {
+	Types map[string]string
+	About map[string]struct{ Unit, Description string }
 }
 
 func TestDuckDB(t *testing.T) {
@@ -103,8 +155,20 @@ func TestDuckDB(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Sums) != len(r.Runs) {
-		t.Fatalf("%d runs, want %d", len(got.Sums), len(r.Runs))
+	if len(got.Sums) != len(r.Runs)-1 {
+		t.Fatalf("%d runs have rows by device, want %d", len(got.Sums), len(r.Runs)-1)
+	}
+	if len(got.Clients) != 1 || got.Clients[0].Run != "links/own" || got.Clients[0].Round != 2 || got.Clients[0].Values != 1000 ||
+		got.Clients[0].Sum != 999*500/1024.0 || got.Clients[0].Last != 1998 || got.Clients[0].Split != "test" || got.Clients[0].Name != "accuracy" {
+		t.Errorf("values by client: %+v", got.Clients)
+	}
+	if len(got.Metrics) != 1 || got.Metrics[0].Values != 2 || got.Metrics[0].Last != 0.5 {
+		t.Errorf("metrics.csv: %+v", got.Metrics)
+	}
+	for name, want := range map[string]string{"run": "VARCHAR", "round": "BIGINT", "client": "BIGINT", "split": "VARCHAR", "value": "DOUBLE"} {
+		if got.ByClient.Types[name] != want || got.ByClient.About[name].Description == "" {
+			t.Errorf("column %s of clients.parquet is %s, want %s with a description", name, got.ByClient.Types[name], want)
+		}
 	}
 	runs := map[string]*results.Run{}
 	for i := range r.Runs {
@@ -136,7 +200,7 @@ func TestDuckDB(t *testing.T) {
 			}
 		}
 	}
-	if d := got.Differing; d.Lost != 0 || d.Gained != 0 || d.Rows != len(r.Runs)*(rounds+1) {
+	if d := got.Differing; d.Lost != 0 || d.Gained != 0 || d.Rows != (len(r.Runs)-1)*(rounds+1)+3 {
 		t.Errorf("rounds.parquet has %d rows: %d of rounds.csv are missing, %d are extra", d.Rows, d.Lost, d.Gained)
 	}
 	for name, want := range map[string]string{"run": "VARCHAR", "seed": "UBIGINT", "device": "BIGINT", "outcome": "VARCHAR", "theta": "DOUBLE", "energy_j": "DOUBLE"} {

@@ -33,11 +33,17 @@ const [differing] = await rows(`
          (SELECT count(*) FROM (${parquet} EXCEPT ALL ${csv}))::INTEGER AS gained,
          (SELECT count(*) ${parquet})::INTEGER AS rows`);
 
-const columns = await rows(`DESCRIBE FROM ${file("devices.parquet")}`);
-const [metadata] = await rows(`SELECT decode(value) AS text FROM parquet_kv_metadata(${file("devices.parquet")}) WHERE decode(key) = 'fedsim.columns'`);
+// Values by client in the last round of each run, and all values of the whole model.
+const clients = await rows(`
+  SELECT run, round::INTEGER AS round, split, name, count(value)::INTEGER AS values, sum(value) AS sum, min(client)::INTEGER AS first, max(client)::INTEGER AS last
+  FROM ${file("clients.parquet")} clients
+  GROUP BY run, round, split, name QUALIFY clients.round = max(clients.round) OVER (PARTITION BY run) ORDER BY run`);
+const metrics = await rows(`SELECT run, count(*)::INTEGER AS values, arg_max(value, round) AS last FROM read_csv(${file("metrics.csv")}) WHERE split = 'test' AND name = 'accuracy' GROUP BY run ORDER BY run`);
 
-console.log(JSON.stringify({
-  sums, differing,
-  types: Object.fromEntries(columns.map((c) => [c.column_name, c.column_type])),
-  about: JSON.parse(metadata.text),
-}));
+const about = async (name) => {
+  const columns = await rows(`DESCRIBE FROM ${file(name)}`);
+  const [metadata] = await rows(`SELECT decode(value) AS text FROM parquet_kv_metadata(${file(name)}) WHERE decode(key) = 'fedsim.columns'`);
+  return { types: Object.fromEntries(columns.map((c) => [c.column_name, c.column_type])), about: JSON.parse(metadata.text) };
+};
+
+console.log(JSON.stringify({ sums, differing, clients, metrics, byClient: await about("clients.parquet"), ...(await about("devices.parquet")) }));

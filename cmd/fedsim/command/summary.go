@@ -47,6 +47,7 @@ type rowSummary struct {
 	Suboptimality number            `json:"suboptimality"`
 	Primal        number            `json:"primal"`
 	TestError     number            `json:"test_error"`
+	Metrics       []metricSummary   `json:"metrics"`
 	Rounds        number            `json:"rounds"`
 	TimeS         number            `json:"time_s"`
 	Relative      bool              `json:"relative"`
@@ -54,6 +55,14 @@ type rowSummary struct {
 	Bytes         number            `json:"bytes"`
 	Participants  number            `json:"participants"`
 	Targets       []targetSummary   `json:"targets"`
+}
+
+// metricSummary is the last value of a metric that a learner declares.
+type metricSummary struct {
+	Name   string `json:"name"`
+	Unit   string `json:"unit"`
+	Higher bool   `json:"higher"`
+	Value  number `json:"value"`
 }
 
 // targetSummary is the cost of a target.
@@ -128,7 +137,7 @@ func newSummary(w *rundir.Writer, state rundir.State, s *scenarios.Scenario, mad
 		of := experimentSummary{Name: e.Experiment, Vary: cmp.Or(e.Vary, results.VarySystem), Rows: []rowSummary{}}
 		for _, b := range e.Blocks {
 			for i := range b.Rows {
-				of.Rows = append(of.Rows, newRowSummary(&b.Rows[i], b.Point, e.RowKey, targets))
+				of.Rows = append(of.Rows, newRowSummary(&e, &b.Rows[i], b.Point))
 			}
 		}
 		sum.Experiments = append(sum.Experiments, of)
@@ -139,18 +148,21 @@ func newSummary(w *rundir.Writer, state rundir.State, s *scenarios.Scenario, mad
 	return sum
 }
 
-func newRowSummary(r *results.Row, point []results.Setting, key string, targets results.Targets) rowSummary {
+func newRowSummary(e *results.ExperimentTable, r *results.Row, point []results.Setting) rowSummary {
 	t := &r.Totals
 	row := rowSummary{
-		Point: append([]results.Setting{}, point...), Label: r.Label, LabelOf: key, Algorithm: r.Algorithm,
+		Point: append([]results.Setting{}, point...), Label: r.Label, LabelOf: e.RowKey, Algorithm: r.Algorithm,
 		Seeds: r.Seeds, Stalled: r.Stalled, Interrupted: r.Interrupted,
 		Suboptimality: number(r.Last), Primal: number(t.Primal), TestError: number(t.TestError),
 		Rounds: number(t.Rounds), TimeS: number(t.TimeS), Relative: t.Relative, EnergyJ: number(t.EnergyJ), Bytes: number(t.Bytes),
-		Participants: number(t.Answers), Targets: []targetSummary{},
+		Participants: number(t.Answers), Metrics: []metricSummary{}, Targets: []targetSummary{},
+	}
+	for i, m := range e.Named {
+		row.Metrics = append(row.Metrics, metricSummary{m.Name, m.Unit, m.Higher, number(r.Named[i])})
 	}
 	for i, c := range r.Cells {
 		row.Targets = append(row.Targets, targetSummary{
-			Metric: targets[i].Metric, Target: number(targets[i].Value), Reached: c.Reached,
+			Metric: e.Targets[i].Metric, Target: number(e.Targets[i].Value), Reached: c.Reached,
 			Rounds: number(c.Rounds), TimeS: number(c.TimeS), Bytes: number(c.Bytes), EnergyJ: number(c.EnergyJ), Ratio: number(c.Ratio),
 		})
 	}

@@ -140,7 +140,7 @@ func writeGrid(b *strings.Builder, g *experiment.Grid) {
 
 // outcome returns the time of a candidate and a note on how it ended.
 func outcome(t experiment.Trial, g *experiment.Grid) (time, note string) {
-	metric, _ := results.MetricNamed(g.Target.Metric)
+	metric := g.Metric()
 	switch {
 	case t.Reached:
 		return results.TimeText(t.TimeS, g.Relative), ""
