@@ -66,6 +66,7 @@ type Directory struct {
 
 // ClientRows writes metrics by client.
 type ClientRows interface {
+	Declare([]results.NamedMetric)
 	Write(*results.Round) error
 	Close() error
 }
@@ -425,6 +426,9 @@ func (s *server) closeRound(r *request) *Error {
 // from the first round again.
 func (s *server) declare(all []results.NamedMetric) {
 	s.run.Metrics = all
+	if s.clients != nil {
+		s.clients.Declare(all)
+	}
 	s.observe = s.directory.Rounds(s.run)
 	for _, r := range s.run.Rounds {
 		s.observe(r)

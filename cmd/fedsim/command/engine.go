@@ -140,6 +140,7 @@ func (f *engineFlags) open(scenario string, h driven.Hello) (*driven.Directory, 
 		Checkpoints: f.policy(w),
 		Rounds:      func(r results.Run) func(results.Round) { return w.Progress(0, r) },
 		Devices:     func(r results.Run) (experiment.DeviceRows, error) { return devicesOf(w)(0, r) },
+		Clients:     func(r results.Run) (driven.ClientRows, error) { return w.Clients(0, r) },
 		Finish:      func(r results.Run, failed bool) (string, error) { return f.finish(s, r, failed) },
 		Suspend:     f.suspend,
 	}, nil

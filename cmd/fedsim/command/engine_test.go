@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"fedsim/results"
 	"fedsim/results/rundir"
 )
@@ -220,5 +222,116 @@ func replay(p *engineProcess, of map[int]cost, rounds int, policy bool) {
 			taken = fmt.Sprintf(`,"taken":[%s]`, strings.Join(ids, ","))
 		}
 		p.into(&any, `{"op":"close","round":%d%s}`, round, taken)
+	}
+}
+
+// session is a run with everything that a checkpoint must hold: late declarations, work
+// that is decided late, a cancellation, expiry, policies, and refused ops.
+var session = []string{
+	`{"op":"hello","v":[1],"driver":"test 1","method":"own","seed":4,"metrics":[{"split":"test","name":"accuracy","better":"higher","unit":""}],"notes":{"a":"b"}}`,
+	`{"op":"close","round":0,"metrics":[{"split":"test","name":"accuracy","value":0.5}]}`,
+	`{"op":"send","round":1,"kind":"train","msgs":[{"id":1,"device":0,"down_bytes":1000,"flops":null,"up_bytes":null},{"id":2,"device":1,"down_bytes":1000,"flops":1e6,"up_bytes":1000},{"id":3,"device":2,"down_bytes":1000,"flops":1e9,"up_bytes":1000,"expires_ns":100000000}]}`,
+	`{"op":"wait","ids":[1]}`,
+	`{"op":"work","id":1,"flops":1e6,"up_bytes":10}`,
+	`{"op":"wait","ids":[99]}`,
+	`{"op":"wait","until_ns":500000000}`,
+	`{"op":"close","round":1,"taken":[1,2],"metrics":[{"split":"test","name":"accuracy","value":0.75}],"clients":[{"split":"train","name":"loss","better":"lower","devices":[0,1],"values":[0.9,0.8]}]}`,
+	`{"op":"nodes"}`,
+	`{"op":"send","round":2,"kind":"evaluate","msgs":[{"id":4,"device":3,"down_bytes":1000,"flops":1e6,"up_bytes":1000}]}`,
+	`{"op":"cancel","ids":[4]}`,
+	`{"op":"advance","until_ns":600000000}`,
+	`{"op":"exchange","round":2,"kind":"train","policy":true,"msgs":[{"id":5,"device":0,"down_bytes":1000,"flops":2e6,"up_bytes":1000},{"id":6,"device":4,"down_bytes":1000,"flops":2e6,"up_bytes":1000}]}`,
+	`{"op":"close","round":2,"metrics":[{"split":"test","name":"accuracy","value":0.875},{"split":"train","name":"loss","value":0.5}]}`,
+	`{"op":"finish","state":"done","model_sha256":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}`,
+}
+
+// A run whose engine is killed after any line is resumed by a driver that sends the same
+// lines again, and has the directory of an uninterrupted run.
+func TestKilledEnginesResume(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "timed.toml"), []byte(timed), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	start := func(out string) *engineProcess {
+		return startEngine(t, dir, "timed.toml", "--resume", out, "--no-figures", "--checkpoint=1e-9", "--set", "network.jitter=0.3")
+	}
+	var want map[string]string
+	for killed := range session {
+		if testing.Short() && killed%3 != 0 {
+			continue
+		}
+		out := fmt.Sprint(killed)
+		if killed > 0 {
+			p := start(out)
+			for _, line := range session[:killed] {
+				p.ask("%s", line)
+			}
+			if err := p.cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = p.cmd.Wait()
+		}
+		p := start(out)
+		for i, line := range session {
+			answer := p.ask("%s", line)
+			if resumes := strings.Contains(answer, `"resume":{`); i == 0 && resumes != (killed > 1) { // a checkpoint of the op hello says nothing
+				t.Errorf("killed after %d lines: hello answers %s", killed, answer)
+			}
+			if failed := strings.HasPrefix(answer, `{"error":`); failed != strings.Contains(line, "99") {
+				t.Fatalf("%s: %s", line, answer)
+			}
+		}
+		if status, stderr := p.wait(); status != 0 {
+			t.Fatalf("status %d\n%s", status, stderr)
+		}
+		got := lasting(t, filepath.Join(dir, out))
+		if killed == 0 {
+			want = got
+			continue
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("killed after %d lines, the run differs: %s", killed, diff)
+		}
+	}
+	for _, name := range []string{"/metrics.csv", "/clients.parquet", "/devices.parquet"} {
+		if want[name] == "" {
+			t.Errorf("no %s", name)
+		}
+	}
+}
+
+// A driver that resumes must send the same lines. The checkpoint stays.
+func TestEngineNoticesOtherLines(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "timed.toml"), []byte(timed), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	p := startEngine(t, dir, "timed.toml", "--resume", "out")
+	for _, line := range session[:5] {
+		p.ask("%s", line)
+	}
+	if status, stderr := p.wait(); status != 75 || !strings.HasSuffix(stderr, "fedsim: the input ended before the op finish: interrupted after round 0; results so far: out; resume by starting the driver with --resume out\n") {
+		t.Fatalf("status %d\n%s", status, stderr)
+	}
+	p = startEngine(t, dir, "timed.toml", "--resume", "out")
+	p.ask("%s", session[0])
+	answer := p.ask(`{"op":"close","round":0}`)
+	want := `{"error":{"code":"diverged","message":"close: line 2 differs from that of the run to resume: a resumed driver must send the same lines again, or start over with --force","field":null,"fatal":true}}` + "\n"
+	if answer != want {
+		t.Errorf("got %swant %s", answer, want)
+	}
+	if status, stderr := p.wait(); status != 1 || !strings.Contains(stderr, "the checkpoint is saved") {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+	p = startEngine(t, dir, "timed.toml", "--resume", "out", "--no-figures")
+	for i, line := range session {
+		if answer := p.ask("%s", line); i == 0 && !strings.Contains(answer, `"resume":{"lines":5,`) {
+			t.Error(answer)
+		}
+	}
+	if status, stderr := p.wait(); status != 0 || stderr != "" {
+		t.Errorf("status %d\n%s", status, stderr)
 	}
 }

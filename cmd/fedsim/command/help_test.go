@@ -50,6 +50,7 @@ func calls(line string) [][]string {
 		if rest, ok := strings.CutPrefix(strings.TrimSpace(part), "fedsim "); ok {
 			rest, _, _ = strings.Cut(rest, " > ")
 			rest, _, _ = strings.Cut(rest, " >> ")
+			rest, _, _ = strings.Cut(rest, " < ")
 			found = append(found, fields(rest))
 		}
 	}
