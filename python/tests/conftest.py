@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+import pyfedsim
 from pyfedsim import BinaryNotFoundError, _binary
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(scope="session")
@@ -17,3 +15,9 @@ def fedsim() -> Path:
         return _binary.find()
     except BinaryNotFoundError as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture
+def importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the programs of learners import this package, installed or not."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(pyfedsim.__file__).parent.parent))

@@ -1,0 +1,81 @@
+"""A learner in NumPy does what fedsim's own method does, to the nanosecond and to 1e-12."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyfedsim
+from pyfedsim.learner import command
+
+ROWS = [7, 12, 9, 20, 5, 16]
+FEATURES = 8
+
+PROTOCOLS: dict[str, dict[str, Any]] = {
+    "wait-for-all": {},
+    "first": {"clients_per_round": 3, "over_selection": 1.5},
+    "deadline": {"deadline_s": 0.09, "fit_work": False, "late": "keep"},
+}
+
+
+def write(path: Path) -> None:
+    """Write rows of which no two are alike, with labels that a linear model fits in part."""
+    lines = ["task,label," + ",".join(f"x{j}" for j in range(FEATURES))]
+    for task, rows in enumerate(ROWS):
+        for i in range(rows):
+            x = [np.sin(1 + task + 2 * i + 3 * j + i * j) for j in range(FEATURES)]
+            label = 1 if x[0] + x[1] + 0.3 * np.sin(5 * i) > 0 else -1
+            lines.append(f"{task},{label}," + ",".join(repr(float(v)) for v in x))
+    path.write_text("\n".join(lines) + "\n")
+
+
+@pytest.mark.usefixtures("fedsim", "importable")
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_numpy_gives_the_times_and_the_model_of_fedavg(tmp_path: Path, protocol: str) -> None:
+    data, model = tmp_path / "rows.csv", tmp_path / "model.npy"
+    write(data)
+    options = {"epochs": 3, "step": 0.4, "l2": 0.01, "mu": 0.2}
+    scenario = {
+        "name": "truth",
+        "data": {"source": "csv", "path": str(data), "test_fraction": 0.0},
+        "problem": {"loss": "logistic", "regularizer": "independent", "optimum_sweeps": 0},
+        "devices": {"clock_ghz": 0.002, "spread": "log-normal", "spread_width": 0.8},
+        "network": {"profile": "lte", "jitter": 0.5, "header_bytes": 0},
+        "faults": {"drop_probability": 0.2},
+        "federation": {"protocol": protocol, "server_gflops": 1e-5, **PROTOCOLS[protocol]},
+        "run": {"rounds": 25},
+    }
+    methods: dict[str, dict[str, Any]] = {
+        "built-in": {"algorithm": "fedprox", "options": {"batch": 0, **options}},
+        "numpy": {
+            "algorithm": "external",
+            "command": command(str(Path(__file__).with_name("logistic.py"))),
+            "options": {"data": str(data), "model": str(model), **options},
+        },
+    }
+    made = [
+        pyfedsim.run(
+            {**scenario, "methods": {name: method}},
+            set={"run.model": name == "built-in"},
+            out=tmp_path / name,
+            progress=False,
+            figures=False,
+            allow_external=True,
+        )
+        for name, method in methods.items()
+    ]
+    first, second = (run.manifest["runs"][0] for run in made)
+    assert first["event_hash"] == second["event_hash"]
+    assert first["events"] == second["events"]
+    built_in, numpy = (run.table("rounds", "numpy") for run in made)
+    for column in ("time_s", "participants", "dropped", "late", "bytes_up", "flops", "energy_j"):
+        np.testing.assert_array_equal(built_in[column], numpy[column])
+    assert built_in["dropped"].sum() > 0
+    assert built_in["train_error"][-1] < built_in["train_error"][0] / 2
+    np.testing.assert_allclose(numpy["train_error"], built_in["train_error"], rtol=0, atol=1e-15)
+    w = np.load(next((made[0].directory / "models").glob("*.npy")))
+    np.testing.assert_allclose(np.load(model), w[0], rtol=0, atol=1e-12)
+    assert np.abs(w[0]).max() > 0.5
