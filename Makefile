@@ -14,7 +14,7 @@ CORE = ./engine ./devices ./mtl ./clients ./federation ./algorithms ./experiment
 # The platforms of test-platforms; some are emulated.
 PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
 
-.PHONY: build test check race invariants examples tidy test-crash test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb test-browser fuzz generate licenses wheels clean
+.PHONY: build test check race invariants examples tidy test-crash test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb test-browser test-torch fuzz generate licenses wheels clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -92,6 +92,15 @@ test-browser:
 	bench/interop/browser/install
 	cd bench/interop/browser && $(GO) vet ./... && $(GO) tool -modfile=../../../internal/tools/go.mod staticcheck ./... && \
 		$(GO) test -count=1 -timeout 10m -v . $(if $(PICTURES),-args -pictures $(abspath $(PICTURES)))
+
+# Tests learners in PyTorch and the MNIST example, cut short, with Debian's python3-torch,
+# which it installs if it is missing. Debian's Python then runs the tests, in a venv.
+test-torch:
+	@/usr/bin/python3 -c 'import torch' 2>/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-torch python3-venv libopenblas0; }
+	@made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && $(GO) build -o "$$made/fedsim" ./cmd/fedsim && \
+		/usr/bin/python3 -m venv --system-site-packages "$$made/venv" && "$$made/venv/bin/pip" install -q 'pytest>=8' && \
+		cd python && FEDSIM_BINARY="$$made/fedsim" "$$made/venv/bin/python" -m pytest -p no:cacheprovider -rs \
+		tests/test_torch.py tests/test_learner.py tests/test_truth.py tests/test_examples.py
 
 # Runs each fuzz target for FUZZTIME. The limit on minimization saves most of the time.
 fuzz:

@@ -1,4 +1,4 @@
-"""Serves a learner from a file: ``python -m pyfedsim.learner FILE.py[:Class]``."""
+"""Serves a learner from a file: ``python -m pyfedsim.learner FILE.py [Class]``."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import sys
 import traceback
 
 from pyfedsim.learner._load import load
-from pyfedsim.learner._serve import Server, last_line, take_pipes, write
+from pyfedsim.learner._serve import answer_all, last_line, take_pipes, write
 
 
-def main() -> int:
-    """Load the class and answer fedsim's requests. Returns the exit code."""
+def main() -> None:
+    """Load the class and answer fedsim's requests."""
     parser = argparse.ArgumentParser(
         prog="python -m pyfedsim.learner",
         description="Serve a learner for fedsim on standard input and output.",
@@ -20,10 +20,16 @@ def main() -> int:
     parser.add_argument(
         "file",
         metavar="FILE.py[:Class]",
-        help="file with a subclass of pyfedsim.learner.Learner (the class, if it has several), or "
-        "module:Class",
+        help='file with a subclass of pyfedsim.learner.Learner, or "module:Class"',
     )
-    source = parser.parse_args().file
+    parser.add_argument(
+        "name",
+        metavar="Class",
+        nargs="?",
+        help="the class, if the file has several. A scenario finds a FILE.py beside it",
+    )
+    arguments = parser.parse_args()
+    source = arguments.file + (f":{arguments.name}" if arguments.name else "")
     requests, responses = take_pipes()
     try:
         learner = load(source)
@@ -31,12 +37,9 @@ def main() -> int:
         traceback.print_exc()
         if requests.readline():  # fedsim reports the error of its first request
             write(responses, json.dumps({"error": last_line(error)}).encode() + b"\n")
-        return 1
-    server = Server(learner)
-    for line in requests:
-        write(responses, server.answer(line))
-    return 0
+        sys.exit(1)
+    answer_all(learner, requests, responses)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import json
 import math
@@ -11,7 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 from pyfedsim.learner._arrays import freeze, nbytes
 from pyfedsim.learner._learner import Evaluation, Learner, Work
@@ -195,15 +196,25 @@ class Server:
 
 
 def serve(learner: type[Learner]) -> None:
-    """Answer fedsim's requests for runs of a class until the end of standard input.
+    """Answer fedsim's requests for runs of a class, and end the process with its input.
 
     Standard output belongs to the protocol. What the learner and its libraries print goes to
     standard error, which fedsim passes on.
     """
-    requests, responses = take_pipes()
+    answer_all(learner, *take_pipes())
+
+
+def answer_all(learner: type[Learner], requests: BinaryIO, responses: BinaryIO) -> NoReturn:
+    """Answer requests until their end, and end the process.
+
+    Exit functions run, but libraries are not unloaded: that takes PyTorch seconds.
+    """
     server = Server(learner)
     for line in requests:
         write(responses, server.answer(line))
+    atexit._run_exitfuncs()  # noqa: SLF001 - there is no other way to call them
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def take_pipes() -> tuple[BinaryIO, BinaryIO]:

@@ -1,0 +1,70 @@
+"""The examples of examples/python, cut short. They need the real data, in FEDSIM_DATA."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pyfedsim
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "python"
+
+pytestmark = [
+    pytest.mark.usefixtures("fedsim", "importable"),
+    pytest.mark.skipif(not EXAMPLES.is_dir(), reason="the examples are not here"),
+]
+
+
+@pytest.fixture
+def example(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """Run a scenario with this Python."""
+    data = Path(os.environ.get("FEDSIM_DATA", EXAMPLES.parents[2] / "shared" / "data"))
+    monkeypatch.setenv("FEDSIM_DATA", str(data))
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    monkeypatch.setenv("PATH", path)
+
+    def run(name: str, needs: str, settings: dict[str, Any]) -> pyfedsim.Run:
+        if not (data / needs).exists():
+            pytest.skip(f"{needs} is not in {data}: set FEDSIM_DATA to the folder that has it")
+        scenario = EXAMPLES / name
+        return pyfedsim.run(
+            scenario,
+            set=settings,
+            out=tmp_path / "run",
+            progress=False,
+            allow_external=True,
+        )
+
+    return run
+
+
+@pytest.mark.slow
+def test_numpy_fedavg(example: Any) -> None:
+    run = example("numpy_fedavg.toml", "har.zip", {"run.rounds": 2, "run.seeds": [1]})
+    rounds = run.table("rounds", "numpy")
+    assert len(rounds) == 6
+    assert list(rounds["test_error"] < 0.25) == [False, True, True] * 2
+    # A message has 8 bytes for each weight, and a header of 64 bytes. All ten phones respond,
+    # or those that neither drop out nor exceed the deadline.
+    answers = rounds["bytes_up"] / (8 * 562 * 6 + 64)
+    assert list(answers[:3]) == [0, 10, 10]
+    assert list(answers[4:]) == list(np.rint(answers[4:]))
+
+
+@pytest.mark.slow
+def test_torch_mnist(example: Any) -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    run = example("torch_mnist.toml", "mnist", {"run.rounds": 2})
+    rounds = run.table("rounds", "numpy")
+    assert len(rounds) == 9
+    values = 784 * 64 + 64 + 64 * 10 + 10
+    up = rounds["bytes_up"].reshape(3, 3)[:, 1:]
+    assert np.all(up >= 20 * (4 * values + 64))
+    # 60 images, 5 times, forward and twice that backward; a multiply and an add count as 2.
+    assert rounds["flops"].max() % (60 * 5 * 3 * 2 * (784 * 64 + 64 * 10)) == 0
+    assert rounds["test_error"].reshape(3, 3)[:, -1].max() < 0.9
