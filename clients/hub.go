@@ -1,6 +1,8 @@
 package clients
 
 import (
+	"slices"
+
 	"fedsim/engine"
 	"fedsim/network"
 )
@@ -283,6 +285,22 @@ func (c *Clients) StopWaiting(t int) {
 	}
 }
 
+// Withdraw takes a client from the group: its hub, if there is one, sends it no message
+// and delivers no response of it. Cancel ends its attempt.
+func (c *Clients) Withdraw(t int) {
+	if c.hubs == nil {
+		return
+	}
+	switch at := &c.hubs.place[t]; *at {
+	case expecting, asked:
+		*at = outside
+		c.gathered(t)
+	case held:
+		*at = outside
+		c.noteFailure(t, Canceled)
+	}
+}
+
 // gathered lets the hub of device t, which it need not wait for any more, send what
 // it has when that was the last one.
 func (c *Clients) gathered(t int) {
@@ -291,8 +309,9 @@ func (c *Clients) gathered(t int) {
 	if hub.missing--; hub.missing > 0 {
 		return
 	}
-	if answers := c.payload(g, held, c.values); answers > 0 {
-		hub.phase, hub.try, hub.bytes = uplink, 0, c.links.Bytes(0)+answers
+	from, to := c.members(g)
+	if slices.Contains(c.hubs.place[from:to], held) {
+		hub.phase, hub.try, hub.bytes = uplink, 0, c.links.Bytes(0)+c.payload(g, held, c.values)
 		c.drawTransfer(g)
 		c.beginTransfer(g)
 	}

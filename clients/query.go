@@ -27,6 +27,21 @@ func (c *Clients) MessageBytes(values int) float64 { return c.links.Bytes(values
 // Events returns how many events have happened.
 func (c *Clients) Events() int64 { return c.events }
 
+// NextChange returns when the availability of a client may change next, by its trace or
+// since its empty battery is charged again.
+func (c *Clients) NextChange(t int) engine.Time {
+	next := engine.Never
+	if a := c.setup.Availability; a != nil {
+		_, next = a.Available(t, c.clock.Now())
+	}
+	if c.devices[t].phase == depleted {
+		if at, charged := c.batteries.RestoreAt(t); charged {
+			next = min(next, at)
+		}
+	}
+	return next
+}
+
 // ExpectedDownlink returns how long a downlink to a client takes without jitter.
 func (c *Clients) ExpectedDownlink(t int, bytes float64) engine.Time {
 	return c.cost.expectedDown(t, bytes)

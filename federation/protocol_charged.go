@@ -11,7 +11,8 @@ const Charged = "charged"
 
 type charged struct {
 	low, high float64     // steps, as multiples of the rows of the smallest task
-	until     engine.Time // clients are charged until then at least, where links are shared; 0: nothing is to be done
+	until     engine.Time // clients are charged until then at least, where links are shared
+	open      bool        // the end of the round is not set yet, where links are shared
 }
 
 func init() {
@@ -42,7 +43,7 @@ func (p *charged) Open(r *Round) {
 		return
 	}
 	// The round ends when the last response is there, which nobody knows yet.
-	p.until = r.Expected()
+	p.until, p.open = r.Expected(), true
 	if r.Outstanding() <= 0 {
 		p.Exhausted(r)
 	}
@@ -51,9 +52,9 @@ func (p *charged) Open(r *Round) {
 func (p *charged) Responded(*Round, int) {}
 
 func (p *charged) Exhausted(r *Round) {
-	if p.until > 0 {
+	if p.open {
 		r.EndAt(max(r.Now(), p.until))
-		p.until = 0
+		p.open = false
 	}
 }
 

@@ -98,7 +98,7 @@ func (r *Round) StepsWithin(client int, length engine.Time, margin float64) floa
 // most once in a round.
 func (r *Round) EndAt(at engine.Time) {
 	r.timed = true
-	r.f.clients.SetServerTimer(at)
+	r.f.clients.SetServerTimer(max(at, r.Now())) // no client may be expected
 }
 
 // End ends the round now.

@@ -43,16 +43,21 @@ type Session struct {
 	began    bool    // the open round has begun
 	played   bool    // by Round
 	playing  []int32 // places of messages of Round that have not ended, by device
-	selected []int32 // of Select, in the open round; nil: not called
+	chosen   bool    // by Select, in the open round
+	selected []int32
 	taken    []int64 // by the open round of Round
 	answer   []int64 // by device, the id of its last response
 	order    []int32 // scratch: places
+	asked    []int32 // scratch: clients of Round
+	marks    []int   // scratch of checkOnce: by device, the last call that had it
+	calls    int     // of checkOnce
 	members  []int32 // scratch: clients of a group
 	reached  []int32 // scratch of Nodes
 
 	// Of the call that moves the clock:
 	out     []Notice
 	need    int         // ends that it waits for; below 1 it is over
+	left    int         // messages that it has named and that have not ended
 	any     bool        // of any message, not only of those named
 	stopped bool        // it is over
 	limit   engine.Time // until when the clients run at the moment
@@ -184,6 +189,7 @@ type errand struct {
 	train  bool           // it asks for an update
 	policy bool           // of Round
 	late   bool           // it was counted as late
+	untold bool           // its end is in the backlog
 }
 
 type errandState uint8
@@ -251,20 +257,13 @@ func (s *Session) DetectAfter() engine.Time { return s.detect }
 // at which a trace or a charged battery may change that. The slice is valid until the
 // next call.
 func (s *Session) Nodes() (available []int32, next engine.Time) {
-	c, now := s.f.clients, s.Now()
+	c := s.f.clients
 	s.reached, next = s.reached[:0], engine.Never
 	for t := range s.at {
 		if c.Available(t) {
 			s.reached = append(s.reached, int32(t))
 		}
-		if a := s.f.setup.Availability; a != nil {
-			_, until := a.Available(t, now)
-			next = min(next, until)
-		}
-		if empty, charged := c.Depleted(t); empty && charged {
-			at, _ := c.Batteries().RestoreAt(t)
-			next = min(next, at)
-		}
+		next = min(next, c.NextChange(t))
 	}
 	return s.reached, next
 }
@@ -275,9 +274,10 @@ func (s *Session) Select(round int) ([]int32, error) {
 	if err := s.checkRound(round); err != nil {
 		return nil, err
 	}
-	if s.selected == nil {
+	if !s.chosen {
+		s.chosen = true
 		s.f.selectClients()
-		s.selected = append([]int32{}, s.f.open.asked...)
+		s.selected = append(s.selected[:0], s.f.open.asked...)
 	}
 	return s.selected, nil
 }

@@ -82,13 +82,19 @@ func (s *Session) checkPlay(round int, all []Message) error {
 
 // checkOnce refuses two messages to a client.
 func (s *Session) checkOnce(all []Message) error {
-	seen := make(map[int]bool, len(all))
+	if s.marks == nil {
+		s.marks = make([]int, len(s.at))
+	}
+	s.calls++
 	for i := range all {
-		if t := all[i].Device; seen[t] {
-			return refuse(CodeDevice, all[i].ID, "message %d: device %d: has another message of this call", all[i].ID, t)
-		} else {
-			seen[t] = true
+		t := all[i].Device
+		if t < 0 || t >= len(s.at) {
+			continue // see checkMessage
 		}
+		if s.marks[t] == s.calls {
+			return refuse(CodeDevice, all[i].ID, "message %d: device %d: has another message of this call", all[i].ID, t)
+		}
+		s.marks[t] = s.calls
 	}
 	return nil
 }
@@ -100,7 +106,8 @@ func (s *Session) busy(t int) bool { return s.at[t] >= 0 || s.f.devices[t].chose
 // they count, but their messages are refused unless the protocol waits for them.
 func (s *Session) ask(kind string, all []Message) (refused []Refusal) {
 	f, c := s.f, s.f.clients
-	f.open.asked = make([]int32, 0, len(all))
+	c.CloseGroup()
+	s.asked = s.asked[:0]
 	most := 0.0
 	for _, i := range s.enlist(kind, all) {
 		m := &s.messages[i]
@@ -110,7 +117,7 @@ func (s *Session) ask(kind string, all []Message) (refused []Refusal) {
 			s.forget(i)
 			continue
 		}
-		f.open.asked = append(f.open.asked, int32(t))
+		s.asked = append(s.asked, int32(t))
 		if !c.Available(t) && !f.traits.WaitsForAll {
 			refused = append(refused, Refusal{ID: m.ID, Why: c.WhyUnavailable(t)})
 			s.forget(i)
@@ -121,6 +128,7 @@ func (s *Session) ask(kind string, all []Message) (refused []Refusal) {
 		s.at[t], s.last[t] = i, i
 		s.playing = append(s.playing, i)
 	}
+	f.open.asked = s.asked
 	c.SetBytesDown(most)
 	return refused
 }
@@ -186,11 +194,14 @@ func (s *Session) Close(round int, taken []int64, serverFLOPs float64) (results.
 	s.need, s.out = math.MaxInt, s.backlog
 	f.serverWork(serverFLOPs)
 	s.backlog, s.out = s.out, nil
+	for _, n := range s.backlog {
+		s.messages[s.ids[n.ID]].untold = true
+	}
 	if err := s.aborted(); err != nil {
 		return results.Round{}, err
 	}
 	r := f.account()
-	s.began, s.played, s.selected = false, false, nil
+	s.began, s.played, s.chosen = false, false, false
 	return unevaluated(r), nil
 }
 
@@ -229,8 +240,14 @@ func (s *Session) settle() {
 		return cmp.Or(cmp.Compare(s.messages[a].Device, s.messages[b].Device), cmp.Compare(s.messages[a].ID, s.messages[b].ID))
 	}
 	slices.SortFunc(s.said, byDevice)
+	s.playing = slices.DeleteFunc(s.playing, func(i int32) bool { return s.messages[i].ended() })
+	keep := s.said[:0]
 	for _, i := range s.said {
 		m := &s.messages[i]
+		if m.untold || m.policy && m.state == responded && f.devices[m.Device].chosen { // the driver, or a later Round, may take it
+			keep = append(keep, i)
+			continue
+		}
 		switch {
 		case m.state != responded || m.policy:
 		case !m.train:
@@ -245,7 +262,7 @@ func (s *Session) settle() {
 		delete(s.ids, m.ID)
 		s.free = append(s.free, i)
 	}
-	s.said = s.said[:0]
+	s.said = keep
 	for _, t := range s.dropped {
 		if d := &f.devices[t]; !d.chosen {
 			d.dropped = false

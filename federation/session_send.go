@@ -232,7 +232,8 @@ func (s *Session) place(id int64) (int32, error) {
 }
 
 // Cancel ends messages without a response and without a notice. The clients stop working
-// on them. Messages that have ended already stay as they are. Those of Round end as the
+// on them. Messages that have ended already
+// stay as they are. Those of Round end as the
 // protocol says.
 func (s *Session) Cancel(ids []int64) error {
 	for _, id := range ids {
@@ -244,12 +245,21 @@ func (s *Session) Cancel(ids []int64) error {
 			return refuse(CodePolicy, id, "message %d: the protocol ends it", id)
 		}
 	}
+	s.backlog = slices.DeleteFunc(s.backlog, func(n Notice) bool {
+		told := slices.Contains(ids, n.ID)
+		if told {
+			s.messages[s.ids[n.ID]].untold = false
+		}
+		return told
+	})
 	s.closeGroupOf(ids)
-	for _, id := range ids {
-		place := s.ids[id]
-		if m := &s.messages[place]; !m.ended() {
-			s.abandon(m)
-			s.end(place, over)
+	for _, waiting := range [...]bool{true, false} { // first those that another would make room for
+		for _, id := range ids {
+			place := s.ids[id]
+			if m := &s.messages[place]; !m.ended() && (m.state == queued) == waiting {
+				s.abandon(m)
+				s.end(place, over)
+			}
 		}
 	}
 	s.f.clients.Flush()
@@ -271,7 +281,7 @@ func (s *Session) abandon(m *errand) {
 	} else {
 		s.countLate(m)
 	}
-	c.StopWaiting(t)
+	c.Withdraw(t)
 	c.Cancel(t)
 }
 

@@ -28,7 +28,7 @@ func (s *Session) setTimer(place int32, at engine.Time) {
 	s.rise(len(s.timers) - 1)
 	if at < s.limit {
 		s.again = true
-		s.f.clients.Stop()
+		s.f.clients.Clock().Stop() // behind all that the present event does
 	}
 }
 

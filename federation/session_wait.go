@@ -21,20 +21,14 @@ func (s *Session) Wait(ids []int64, count int, until engine.Time, into []Notice)
 	if err := s.checkUntil(until); err != nil {
 		return into, 0, err
 	}
-	waits := s.name(ids)
-	s.any = ids == nil
-	s.need = waits
+	ended := s.name(ids)
+	s.need = s.left
 	if count > 0 {
-		ended := len(ids) - waits
-		if s.any {
-			waits += len(s.backlog)
-			ended = len(s.backlog)
-		}
-		s.need = min(count-ended, waits)
+		s.need = min(count-ended, s.left)
 	}
 	if s.need > 0 && s.asking > 0 {
 		s.unname(ids)
-		return into, 0, refuse(CodeOpenWork, 0, "%d clients wait for the work of their messages", s.asking)
+		return into, 0, s.openWork()
 	}
 	s.takeBacklog(into)
 	if s.need > 0 {
@@ -45,7 +39,7 @@ func (s *Session) Wait(ids []int64, count int, until engine.Time, into []Notice)
 	switch {
 	case s.asking > 0:
 		end = EndedWork
-	case s.need <= 0 && s.left(ids) == 0:
+	case s.left == 0:
 		end = EndedAll
 	case s.need <= 0:
 		end = EndedCount
@@ -56,39 +50,40 @@ func (s *Session) Wait(ids []int64, count int, until engine.Time, into []Notice)
 	return s.giveOut(end)
 }
 
-// name marks the messages that a Wait names and have not ended, and returns how many.
-func (s *Session) name(ids []int64) (waits int) {
-	if ids == nil {
-		return s.open
+// name marks the messages that a Wait names and that have not ended, and counts them in
+// left. It returns how many have ended.
+func (s *Session) name(ids []int64) (ended int) {
+	if s.any = ids == nil; s.any {
+		s.left = s.open
+		return len(s.backlog)
 	}
+	s.left = 0
 	for _, id := range ids {
-		if m := &s.messages[s.ids[id]]; !m.ended() && !m.named {
+		switch m := &s.messages[s.ids[id]]; {
+		case m.ended():
+			ended++
+		case !m.named:
 			m.named = true
-			waits++
+			s.left++
 		}
 	}
-	return waits
+	return ended
 }
 
-// unname takes the marks away.
+// unname takes the marks away that are left.
 func (s *Session) unname(ids []int64) {
 	s.any = false
+	if s.left == 0 {
+		return
+	}
 	for _, id := range ids {
 		s.messages[s.ids[id]].named = false
 	}
 }
 
-// left returns how many of the messages that a Wait names have not ended.
-func (s *Session) left(ids []int64) (left int) {
-	if ids == nil {
-		return s.open
-	}
-	for _, id := range ids {
-		if s.messages[s.ids[id]].named {
-			left++
-		}
-	}
-	return left
+// openWork is the error of a call that would move the clock while clients wait for Work.
+func (s *Session) openWork() error {
+	return refuse(CodeOpenWork, 0, "%d messages wait for their work", s.asking)
 }
 
 // Advance lets virtual time pass until an instant, or until a client waits for Work. It
@@ -97,21 +92,20 @@ func (s *Session) Advance(until engine.Time, into []Notice) ([]Notice, WaitEnd, 
 	if err := s.checkUntil(until); err != nil {
 		return into, 0, err
 	}
+	if until == engine.Never {
+		return into, 0, refuse(CodeValue, 0, "advance: must be until an instant")
+	}
 	if s.asking > 0 {
-		return into, 0, refuse(CodeOpenWork, 0, "%d clients wait for the work of their messages", s.asking)
+		return into, 0, s.openWork()
 	}
 	s.takeBacklog(into)
 	s.need = math.MaxInt
 	s.begin()
 	s.run(until)
-	end := EndedUntil
-	switch {
-	case s.asking > 0:
-		end = EndedWork
-	case until == engine.Never:
-		end = EndedStalled
+	if s.asking > 0 {
+		return s.giveOut(EndedWork)
 	}
-	return s.giveOut(end)
+	return s.giveOut(EndedUntil)
 }
 
 // checkUntil refuses an instant that has passed.
@@ -125,6 +119,9 @@ func (s *Session) checkUntil(until engine.Time) error {
 // takeBacklog begins the notices of a call with those that the driver does not have.
 func (s *Session) takeBacklog(into []Notice) {
 	s.out = append(into, s.backlog...)
+	for _, n := range s.backlog {
+		s.messages[s.ids[n.ID]].untold = false
+	}
 	s.backlog = s.backlog[:0]
 }
 
@@ -151,25 +148,18 @@ func (s *Session) aborted() error {
 func (s *Session) run(until engine.Time) {
 	c := s.f.clients
 	s.stopped = false
-	for {
+	for more := true; more; {
 		s.again, s.limit = false, min(until, s.firstDue())
 		c.RunUntil(s.limit)
-		switch {
-		case s.isOver():
-		case s.again:
-			continue
-		case s.firstDue() <= s.Now():
-			for !s.stopped && s.firstDue() <= s.Now() {
-				s.timeout(s.timers[0])
-			}
+		more = s.again || s.limit < until
+		for !s.isOver() && !s.again && s.firstDue() <= s.Now() {
+			s.timeout(s.timers[0])
 			c.Flush()
-			if !s.isOver() {
-				continue
-			}
+			more = true
 		}
-		s.limit = engine.Never
-		return
+		more = more && !s.isOver()
 	}
+	s.limit = engine.Never
 }
 
 // isOver reports whether the call that moves the clock is over before its time.
@@ -217,6 +207,7 @@ func (s *Session) end(place int32, state errandState) {
 	s.said = append(s.said, place)
 	if s.any || m.named {
 		m.named = false
+		s.left--
 		if s.need--; s.need == 0 {
 			s.stop()
 		}
@@ -251,11 +242,12 @@ func (s *Session) lapse(t int, why clients.Reason) {
 }
 
 // lapseLate hears that a message whose late response the protocol would take has failed
-// between two rounds.
-func (s *Session) lapseLate(t int) {
-	if !s.inRound {
-		s.messages[s.at[t]].state = lapsed
-		s.detectAt(s.at[t])
+// between two rounds. In a round the driver learns of it when the round ends.
+func (s *Session) lapseLate(t int, why clients.Reason) {
+	if place := s.at[t]; !s.inRound && place >= 0 && s.messages[place].state == underWay {
+		m := &s.messages[place]
+		m.state, m.why = lapsed, why
+		s.detectAt(place)
 	}
 }
 
@@ -300,8 +292,8 @@ func (s *Session) listener(f *Federation) clients.Listener {
 			if asked(t) {
 				s.messages[s.at[t]].why = why
 				f.failed(t, why)
-				if why == clients.BatteryDepleted || !f.asksAgain(f.clients.Try(t)) {
-					s.lapseLate(t)
+				if !f.asksAgain(f.clients.Try(t)) {
+					s.lapseLate(t, why)
 				}
 			} else {
 				s.lapse(t, why)
@@ -315,6 +307,7 @@ func (s *Session) listener(f *Federation) clients.Listener {
 		Depleted: func(t int, pending bool) {
 			if asked(t) {
 				f.depleted(t, pending)
+				s.lapseLate(t, clients.BatteryDepleted)
 			}
 		},
 		Recharged: func(t int) {
@@ -324,8 +317,8 @@ func (s *Session) listener(f *Federation) clients.Listener {
 		},
 		Timer: func(t int) { // the federation sets all of them
 			f.timeout(t)
-			if t >= 0 && s.at[t] >= 0 && !f.clients.AtWork(t) {
-				s.lapseLate(t)
+			if t >= 0 && !f.clients.AtWork(t) {
+				s.lapseLate(t, f.clients.WhyUnavailable(t))
 			}
 		},
 		Repeat: func(hub, n int) bool {
