@@ -33,23 +33,41 @@ func (f *Federation) evaluateNamed(r *results.Round) error {
 	if !ok {
 		return nil
 	}
-	reported, byClient := method.Values()
-	values := make([]results.NamedValue, len(reported))
-	for i := range reported {
-		values[i] = results.NamedValue(reported[i])
-	}
-	clients := make([]results.ClientMetric, len(byClient))
-	for i := range byClient {
-		clients[i] = results.ClientMetric(byClient[i])
-	}
-	if err := r.SetNamed(f.named, values); err != nil {
-		return err
-	}
-	return r.SetClients(f.named, len(f.devices), clients)
+	values, byClient := method.Values()
+	return setNamed(r, f.named, len(f.devices), values, byClient)
 }
 
 // metric returns the metric of a target.
 func (f *Federation) metric(t results.Target) results.Metric {
 	m, _ := (&results.Run{Metrics: f.named}).Metric(t.Metric)
 	return m
+}
+
+// CheckNamed reports what is wrong with metrics that a method declares, and with values for
+// a model of so many clients. A run stores none of them then.
+func CheckNamed(declared []algorithms.NamedMetric, clients int, values []algorithms.NamedValue, byClient []algorithms.ClientMetric) error {
+	metrics := make([]results.NamedMetric, len(declared))
+	for i := range declared {
+		metrics[i] = results.NamedMetric(declared[i])
+	}
+	if err := results.CheckNamed(metrics); err != nil {
+		return err
+	}
+	return setNamed(&results.Round{}, metrics, clients, values, byClient)
+}
+
+// setNamed adds named values to a round.
+func setNamed(r *results.Round, declared []results.NamedMetric, clients int, values []algorithms.NamedValue, byClient []algorithms.ClientMetric) error {
+	stored := make([]results.NamedValue, len(values))
+	for i := range values {
+		stored[i] = results.NamedValue(values[i])
+	}
+	if err := r.SetNamed(declared, stored); err != nil {
+		return err
+	}
+	of := make([]results.ClientMetric, len(byClient))
+	for i := range byClient {
+		of[i] = results.ClientMetric(byClient[i])
+	}
+	return r.SetClients(declared, clients, of)
 }

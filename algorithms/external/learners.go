@@ -18,14 +18,13 @@ import (
 // mostLine is the most bytes of an answer. Answers for 100,000 clients have 10 MB.
 const mostLine = 64 << 20
 
-// grace is how long a learner may take to exit at the end of its input.
-const grace = 5 * time.Second
-
 // Learners are the processes of the learners of an experiment. A process serves one run at
 // a time, and then the next; a method with Options.Processes has so many for all its runs.
 type Learners struct {
 	ctx    context.Context
 	stderr io.Writer
+	tap    func(request, response []byte) // sees the lines; nil: nobody does
+	grace  time.Duration                  // how long a learner may take to exit at the end of its input
 
 	mu        sync.Mutex
 	processes []*process
@@ -38,6 +37,7 @@ type process struct {
 	ready sync.Once
 	hello helloResponse
 	err   error
+	tap   func(request, response []byte)
 	runs  int // under way
 	last  int // number of the last run
 }
@@ -46,7 +46,7 @@ type process struct {
 // learners goes to stderr, line by line; nil: nowhere. The interruption of ctx does not end
 // a request: a run ends after its round.
 func NewLearners(ctx context.Context, stderr io.Writer) *Learners {
-	return &Learners{ctx: context.WithoutCancel(ctx), stderr: stderr}
+	return &Learners{ctx: context.WithoutCancel(ctx), stderr: stderr, grace: 5 * time.Second}
 }
 
 // Close ends all processes: at the end of their input, or by force if that takes long.
@@ -58,7 +58,7 @@ func (l *Learners) Close() error {
 	for i, p := range l.processes {
 		if p.Process != nil {
 			all.Go(func() {
-				if err := p.Close(grace); err != nil {
+				if err := p.Close(l.grace); err != nil {
 					errs[i] = fmt.Errorf("learner %s: at the end of its input: %w", p.name(), err)
 				}
 			})
@@ -84,7 +84,7 @@ func (l *Learners) lease(o *Options) (p *process, run int, err error) {
 		}
 	}
 	if best == nil || best.runs > 0 && (o.Processes == 0 || count < o.Processes) {
-		best = &process{key: o.key()}
+		best = &process{key: o.key(), tap: l.tap}
 		l.processes = append(l.processes, best)
 	}
 	best.runs++
@@ -161,10 +161,14 @@ func (p *process) ask(ctx context.Context, timeout time.Duration, question, answ
 	if err != nil {
 		return err
 	}
-	if line, err = p.Ask(ctx, line, timeout); err != nil {
+	response, err := p.Ask(ctx, line, timeout)
+	if p.tap != nil {
+		p.tap(line, response)
+	}
+	if err != nil {
 		return err
 	}
-	return decode(line, answer)
+	return decode(response, answer)
 }
 
 // Run is what a learner is told about a run.

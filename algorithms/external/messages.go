@@ -123,6 +123,9 @@ type (
 	emptyResponse struct{}
 )
 
+// reportedError is the start of an error that the learner reports.
+const reportedError = "the learner reports: "
+
 // decode reads a response strictly. The error says what is wrong with it, or is what the
 // learner reports.
 func decode(line []byte, into any) error {
@@ -133,7 +136,7 @@ func decode(line []byte, into any) error {
 		if *reported.Error == "" {
 			return errors.New("the learner reports an error without a text")
 		}
-		return fmt.Errorf("the learner reports: %s", quote.Line(*reported.Error))
+		return fmt.Errorf(reportedError+"%s", quote.Line(*reported.Error))
 	}
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
@@ -160,7 +163,11 @@ func decode(line []byte, into any) error {
 	if name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
 		return fmt.Errorf("unknown field %s in the answer %s", name, excerpt(line))
 	}
-	return fmt.Errorf("answers what is not JSON (%v): %s", err, excerpt(line))
+	hint := ""
+	if bytes.Contains(line, []byte("NaN")) || bytes.Contains(line, []byte("Infinity")) {
+		hint = ", which has no NaN and no Infinity"
+	}
+	return fmt.Errorf("answers what is not JSON (%v)%s: %s", err, hint, excerpt(line))
 }
 
 // excerpt returns the start of a line for an error.

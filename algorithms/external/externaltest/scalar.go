@@ -164,7 +164,9 @@ func (s *scalar) answer(line []byte) string {
 			if s.has("discard") {
 				r.Counts[k]++
 			}
-			delete(r.Tentative, k)
+			if !s.has("again") {
+				delete(r.Tentative, k)
+			}
 		}
 		return `{}`
 	case "end":
@@ -212,6 +214,9 @@ func (s *scalar) answer(line []byte) string {
 		if err := json.Unmarshal(content, r); err != nil {
 			panic(err)
 		}
+		if r.Tentative == nil {
+			r.Tentative = map[int]float64{}
+		}
 		return `{}`
 	default:
 		if s.has("unknown") {
@@ -251,6 +256,9 @@ func (s *scalar) solve(r *scalarRun, q *scalarRequest) string {
 			noise += float64(i)
 		}
 		steps := 3 + w.Client%2
+		if s.has("tired") && r.asked > 1 {
+			steps--
+		}
 		if w.Steps != nil && !s.has("limit") {
 			steps = min(steps, *w.Steps)
 		}

@@ -17,7 +17,7 @@ var starting = []string{"run", "tune", "theory"}
 var harmless = map[string]string{
 	"algorithms": "", "completion": "bash",
 	"compare": "runs/x runs/y --target test_error=0.8", "data describe": "!x.toml", "data generate": "!x.toml -o data", "engine": "!x.toml", "explain": "runs/x",
-	"fleet describe": "!x.toml", "fleet list": "", "fleet show": "phones-2017", "help": "run", "init": "new.toml", "man": "pages",
+	"fleet describe": "!x.toml", "fleet list": "", "fleet show": "phones-2017", "help": "run", "init": "new.toml", "learner check": "!./x.toml", "man": "pages",
 	"plot": "runs/x", "report": "runs/x", "results show": "runs/x", "results export": "runs/x", "scenarios list": "",
 	"scenarios schema": "", "scenarios show": "quickstart", "scenarios validate": "x.toml", "serve": "runs/x",
 	"trace convert": "!x.toml -o y.csv", "trace stats": "!x.toml", "trace synthesize": "--devices 2 --days 1 -o t.csv", "version": "",

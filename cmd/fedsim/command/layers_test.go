@@ -40,7 +40,7 @@ var layers = map[string]string{
 	"mtl":                 "config data internal/elementary internal/input internal/invariants internal/kernel internal/linalg internal/parallel internal/quote internal/rng internal/state",
 	"mtl/crossval":        "config data mtl internal/checkpoint internal/columns internal/kernel internal/parallel internal/state",
 	"algorithms":          "config data mtl internal/kernel internal/parallel internal/registry internal/rng internal/state",
-	"algorithms/external": "algorithms config internal/child internal/quote",
+	"algorithms/external": "algorithms config internal/child internal/quote internal/rng internal/state",
 	"results":             "config internal/columns internal/state",
 	"results/rundir":      "config internal/atomicfile internal/input internal/quote internal/state results",
 	"plots":               "results internal/atomicfile",

@@ -1,0 +1,165 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fedsim/algorithms/external"
+	"fedsim/config"
+	"fedsim/federation"
+)
+
+func newLearner() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "learner",
+		Short: "Check learners in other processes",
+		Example: `  fedsim learner check python3 learner.py
+  fedsim learner check --clients 20 -- python3 learner.py`,
+	}
+	cmd.AddCommand(newLearnerCheck())
+	asGroup(cmd)
+	return cmd
+}
+
+// learnerCheckFlags are the flags of fedsim learner check.
+type learnerCheckFlags struct {
+	clients, rows, rounds int
+	options               []string
+	timeout               float64
+}
+
+func newLearnerCheck() *cobra.Command {
+	var f learnerCheckFlags
+	cmd := &cobra.Command{
+		Use:   "check COMMAND...",
+		Short: "Find what a learner does against the learner protocol",
+		Long: `Start a learner, drive it as a scenario with algorithm = "external" does, and print
+what breaks the rules of docs/learner-protocol.md, one finding on each line, with the
+request and the response (cut).
+
+The check plays rounds with updates that are committed, discarded and late, with
+requests in one line and in several. It compares the answers of two runs with the
+same seed, of another process, and of a process that loads a saved state: they must be
+the same. It tests what the learner says that it can do, and what it must refuse. The
+standard error of the learner is passed on.
+
+Flags come before COMMAND. The exit status is 1 if there is a finding.`,
+		Example: `  fedsim learner check python3 learner.py
+  fedsim learner check --clients 20 --option step=0.1 -- python3 learner.py`,
+		Args: takes(1, 1<<20, "the command of a learner"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
+	}
+	flags := cmd.Flags()
+	flags.SetInterspersed(false)
+	flags.IntVar(&f.clients, "clients", 5, "number of clients")
+	flags.IntVar(&f.rows, "rows", 100, "rows of each client")
+	flags.IntVar(&f.rounds, "rounds", 3, "rounds of each run")
+	flags.StringArrayVar(&f.options, "option", nil, "an option of the learner, as in --option step=0.1; repeatable")
+	flags.Float64Var(&f.timeout, "timeout", 60, "longest time for an answer, in seconds of real time; 0: no limit")
+	return cmd
+}
+
+func (f *learnerCheckFlags) run(ctx context.Context, command []string, stdout, stderr io.Writer) (err error) {
+	for _, n := range []struct {
+		flag  string
+		value int
+		least int
+	}{{"clients", f.clients, 2}, {"rows", f.rows, 1}, {"rounds", f.rounds, 2}} {
+		if n.value < n.least || n.value > 1_000_000 {
+			return usagef("--%s=%d: must be in [%d, 1000000]", n.flag, n.value, n.least)
+		}
+	}
+	if !(f.timeout >= 0 && f.timeout <= 1e6) {
+		return usagef("--timeout=%g: must be in [0, 1e6] seconds; 0: no limit", f.timeout)
+	}
+	options, err := f.learnerOptions()
+	if err != nil {
+		return err
+	}
+	options.Command, options.TimeoutS = command, f.timeout
+	dir, err := os.MkdirTemp("", "fedsim-check-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	check := external.Check{
+		Options: options, Clients: f.clients, Rows: f.rows, Rounds: f.rounds, Dir: dir, Stderr: stderr, Store: federation.CheckNamed,
+	}
+	findings := 0
+	var failed error
+	started := time.Now()
+	check.Run(ctx, func(p external.Part) {
+		findings += len(p.Findings)
+		if ctx.Err() == nil && failed == nil {
+			failed = writePart(stdout, &p)
+		}
+	})
+	switch {
+	case ctx.Err() != nil:
+		return interrupted{"interrupted; the check is not complete", context.Cause(ctx)}
+	case failed != nil:
+		return failed
+	case findings > 0:
+		return fmt.Errorf("the learner does not conform: %s", count(findings, "finding"))
+	}
+	_, err = fmt.Fprintf(stdout, "the learner conforms (%s)\n", time.Since(started).Round(10*time.Millisecond))
+	return err
+}
+
+// learnerOptions returns the options of the flags --option.
+func (f *learnerCheckFlags) learnerOptions() (*external.Options, error) {
+	root, err := config.Parse("", nil)
+	if err != nil {
+		return nil, err
+	}
+	var problems config.Errors
+	for _, argument := range f.options {
+		a, err := config.ParseOverride(argument)
+		if err == nil {
+			err = root.Set(a.Path, a.Value)
+		}
+		if err != nil {
+			if wrong, ok := errors.AsType[config.Errors](err); ok {
+				err = errors.New(wrong[0].Text)
+			}
+			return nil, usagef("--option %s: %w", argument, err)
+		}
+	}
+	o := &external.Options{}
+	problems.Merge(o.DecodeTOML(root, "option"))
+	return o, problems.Err()
+}
+
+// writePart prints the outcome of a part of a check.
+func writePart(w io.Writer, p *external.Part) error {
+	if p.Skipped != "" {
+		_, err := fmt.Fprintf(w, "skip   %s: %s\n", p.Name, p.Skipped)
+		return err
+	}
+	if len(p.Findings) == 0 {
+		_, err := fmt.Fprintf(w, "ok     %s\n", p.Name)
+		return err
+	}
+	for _, finding := range p.Findings {
+		text := finding.Text
+		if finding.Request != "" {
+			text += "; request " + finding.Request
+		}
+		if finding.Response != "" {
+			text += "; response " + finding.Response
+		}
+		if _, err := fmt.Fprintf(w, "wrong  %s: %s\n", p.Name, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
