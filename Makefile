@@ -14,13 +14,23 @@ CORE = ./engine ./devices ./mtl ./clients ./federation ./algorithms ./experiment
 # The platforms of test-platforms; some are emulated.
 PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
 
-.PHONY: build test check race invariants examples tidy test-crash test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb test-browser test-torch fuzz generate licenses wheels clean
+.PHONY: build test test-python check race invariants examples tidy test-crash test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb test-browser test-torch fuzz generate licenses wheels clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
 
 test:
 	$(GO) test ./...
+	@$(MAKE) --no-print-directory test-python
+
+# Tests pyfedsim with Python 3.10 or later, NumPy and pytest; tests of optional packages that
+# are missing are skipped. "bash .ci/run" runs the slow tests, too.
+test-python:
+	@command -v $(PYTHON) >/dev/null || { echo "Python tests skipped: there is no $(PYTHON)"; exit 0; }; \
+	missing=$$($(PYTHON) -c 'import importlib.util as u, sys; print(*["Python 3.10"] * (sys.version_info < (3, 10)) or [m for m in ("numpy", "pytest") if not u.find_spec(m)], sep=", ")') && \
+	if [ -n "$$missing" ]; then echo "Python tests skipped: $(PYTHON) has no $$missing"; exit 0; fi; \
+	made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && $(GO) build -o "$$made/fedsim" ./cmd/fedsim && \
+	cd python && FEDSIM_BINARY="$$made/fedsim" $(PYTHON) -m pytest -q -p no:cacheprovider -m "not slow"
 
 check:
 	@files=$$(gofmt -l .); if [ -n "$$files" ]; then echo "not formatted by gofmt:" $$files; exit 1; fi

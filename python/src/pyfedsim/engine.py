@@ -134,7 +134,7 @@ class NodesResponse(TypedDict):
     """Ranges of available devices, both ends included, and when that changes next."""
 
     now_ns: int
-    available: list[tuple[int, int]]  # lists of two in JSON
+    available: list[list[int]]
     next_change_ns: int | None
 
 
@@ -494,7 +494,12 @@ class Engine:
             if not answer.endswith(b"\n"):
                 self._ended = self._why_ended()
                 raise self._ended
-            response = json.loads(answer)
+            try:
+                response = json.loads(answer)
+            except ValueError:
+                start = answer[:80].decode(errors="replace").rstrip()
+                self._ended = EngineClosedError(f"a line of the engine is no response: {start}")
+                raise self._ended from None
             if "error" in response:
                 raise self._refusal(response["error"])
             if "now_ns" in response:

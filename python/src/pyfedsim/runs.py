@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pyfedsim import _process, _tables
 from pyfedsim._progress import Display
 from pyfedsim._scenario import arguments, as_file
-from pyfedsim.errors import FedsimError, Interrupted, UsageError, error_of_exit
+from pyfedsim.errors import FedsimError, Interrupted, RunError, UsageError, error_of_exit
 from pyfedsim.learner import command
 from pyfedsim.learner._load import split
 
@@ -334,9 +334,11 @@ class Run:
             return _tables.read_csv(path, library)
         with tempfile.TemporaryDirectory(prefix="pyfedsim-") as folder:
             copy = Path(folder) / f"{name}.csv"
-            _process.call(
-                ["results", "export", self.directory, "--table", name, "--format=csv", "-o", copy]
-            )
+            command = ["results", "export", str(self.directory), "--table", name, "--format=csv"]
+            try:
+                _process.call([*command, "-o", str(copy)])
+            except RunError as error:
+                raise RunError(str(error).removeprefix(f"write {copy}: ")) from None
             return _tables.read_csv(copy, library)
 
     @property
