@@ -59,7 +59,7 @@ func (d *Driver) drive(root *config.Node, problems *config.Errors) {
 		return
 	}
 	if n := len(experiments.Items()); n > 1 {
-		problems.Add(experiments.Place, fmt.Sprintf("has %d experiments: a driven scenario must have one", n))
+		problems.Add(experiments.Place, fmt.Sprintf("has %d experiments: a driven scenario must have one: remove the others from a copy of the file", n))
 	}
 	for _, node := range experiments.Items() {
 		if !node.IsTable() {

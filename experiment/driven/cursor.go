@@ -171,7 +171,7 @@ func (c *cursor) enter(name string, seen *uint32, bit uint32) {
 // unknown reports a name that the object does not have.
 func (c *cursor) unknown(name []byte, known string) {
 	c.path[len(c.path)-1].name = quote.Cut(string(name))
-	c.fail(CodeUnknownField, "is not a field here: must be one of %s", known)
+	c.fail(CodeUnknownField, "is not a field here: known are %s", known)
 }
 
 // wrong reports a value of another type.

@@ -83,6 +83,14 @@ func (d *digests) add(line []byte) error {
 	return d.old.check(m)
 }
 
+// end reports lines of the interrupted run that a driver has not sent before it finishes.
+func (d *digests) end([]byte) error {
+	if d.now.lines < d.old.lines {
+		return fmt.Errorf("comes after %d lines, and the run to resume has %d: a resumed driver must send the same lines again", d.now.lines, d.old.lines)
+	}
+	return nil
+}
+
 // check compares the last digest of a repeated run with those of the first.
 func (m *marks) check(again *marks) error {
 	n := again.lines

@@ -120,6 +120,9 @@ func listed(bits uint32) string {
 			names = append(names, name)
 		}
 	}
+	if names == nil {
+		return "none"
+	}
 	return strings.Join(names, ", ")
 }
 
@@ -173,11 +176,7 @@ func (r *request) check(c *cursor) {
 		}
 		if more := r.seen &^ (op.must | op.may | hasOp); more != 0 {
 			name, _, _ := strings.Cut(listed(more), ",")
-			known := listed(op.must | op.may)
-			if known == "" {
-				known = "none"
-			}
-			c.err = &Error{Code: CodeUnknownField, Field: name, Message: "is not a field of this op: it has " + known}
+			c.err = &Error{Code: CodeUnknownField, Field: name, Message: "is not a field here: known are " + listed(op.must|op.may)}
 		}
 		return
 	}
@@ -188,7 +187,11 @@ func (r *request) check(c *cursor) {
 func (r *request) field(c *cursor, name []byte) {
 	i := slices.Index(fieldNames[:], string(name))
 	if i < 0 {
-		c.unknown(name, "those of the op")
+		known := ^uint32(0)
+		if i := slices.IndexFunc(operations, func(o operation) bool { return o.name == r.op }); i >= 0 {
+			known = operations[i].must | operations[i].may
+		}
+		c.unknown(name, listed(known))
 		return
 	}
 	bit := uint32(1) << i

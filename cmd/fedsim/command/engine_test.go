@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,6 +25,7 @@ type engineProcess struct {
 	cmd    *exec.Cmd
 	to     io.WriteCloser
 	from   *bufio.Reader
+	stdout io.Closer
 	stderr bytes.Buffer
 }
 
@@ -39,7 +41,7 @@ func startEngine(t testing.TB, dir string, args ...string) *engineProcess {
 	if p.to, err = p.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
-	p.from = bufio.NewReader(from)
+	p.from, p.stdout = bufio.NewReader(from), from
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -332,6 +334,135 @@ func TestEngineNoticesOtherLines(t *testing.T) {
 		}
 	}
 	if status, stderr := p.wait(); status != 0 || stderr != "" {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+}
+
+// A driver that ends, is killed or fails leaves no engine behind, and a run that can be
+// resumed.
+func TestEngineOutlivesNoDriver(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		end    func(*engineProcess)
+		status int
+		stderr string
+	}{
+		{"end", func(p *engineProcess) {}, 75, "the input ended before the op finish: interrupted after round 1; "},
+		{"half", func(p *engineProcess) { _, _ = io.WriteString(p.to, `{"op":"nod`) }, 75, "the input ended within a line: interrupted after round 1; "},
+		{"signal", func(p *engineProcess) {
+			_ = p.cmd.Process.Signal(syscall.SIGTERM)
+			_, _ = p.from.ReadByte() // it ends while its input is open
+		}, 75, "interrupted by a signal: interrupted after round 1; "},
+		{"deaf", func(p *engineProcess) {
+			_ = p.stdout.Close()
+			_, _ = io.WriteString(p.to, `{"op":"nodes"}`+"\n"+`{"op":"nodes"}`+"\n")
+			_ = p.cmd.Wait()
+		}, 75, "the output cannot be written ("},
+		{"failed", func(p *engineProcess) { p.ask(`{"op":"finish","state":"failed"}`) }, 1, "the driver has failed; the checkpoint is saved: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "timed.toml"), []byte(timed), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			p := startEngine(t, dir, "timed.toml", "--out", "out", "--no-figures")
+			for _, line := range session[:8] {
+				p.ask("%s", line)
+			}
+			c.end(p)
+			if status, stderr := p.wait(); status != c.status || !strings.HasPrefix(stderr, "fedsim: "+c.stderr) || strings.Count(stderr, "\n") != 1 {
+				t.Errorf("status %d, want %d\n%s", status, c.status, stderr)
+			}
+			r, err := rundir.Read(filepath.Join(dir, "out"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if run := r.Runs[0]; run.Status != results.Interrupted || len(run.Rounds) != 2 || r.Manifest.State != rundir.Incomplete {
+				t.Errorf("%s with %d rounds in a directory that is %s", run.Status, len(run.Rounds), r.Manifest.State)
+			}
+			p = startEngine(t, dir, "timed.toml", "--resume", "out", "--no-figures")
+			for _, line := range session {
+				p.ask("%s", line)
+			}
+			if status, stderr := p.wait(); status != 0 {
+				t.Errorf("resumed: status %d\n%s", status, stderr)
+			}
+			if r, err = rundir.Read(filepath.Join(dir, "out")); err != nil || r.Manifest.State != rundir.Complete || len(r.Runs[0].Rounds) != 3 {
+				t.Errorf("%v, %+v", err, r)
+			}
+		})
+	}
+}
+
+// The first response has the errors of the scenario, the directory and the version. The
+// exit status is that of fedsim run.
+func TestEngineRefuses(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"timed.toml": timed, "wrong.toml": "[data]\nsorce = \"x\"\n",
+		"swept.toml": timed + "[sweep]\n\"network.profile\" = [\"lte\", \"3g\"]\n",
+		"seeds.toml": strings.Replace(timed, "rounds = 8", "seeds = [1, 2]", 1),
+		"two.toml":   timed + "[[experiment]]\nname = \"a\"\n[[experiment]]\nname = \"b\"\n",
+		"file":       "",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const good = `{"op":"hello","v":[1],"driver":"d","method":"m"}`
+	for _, c := range []struct{ args, hello, code, message, stderr string }{
+		{"wrong.toml", good, "scenario", "hello: wrong.toml:2:1: unknown key data.sorce: did you mean source?", "wrong.toml:2:1: unknown key data.sorce: did you mean source?"},
+		{"none.toml", good, "scenario", "hello: none.toml: no such file; ", "none.toml: no such file; "},
+		{"swept.toml", good, "scenario", "hello: swept.toml: has 2 points on axis network.profile (lte, 3g): a driven scenario must have one: choose it, as with --set network.profile=lte", "swept.toml: has 2 points"},
+		{"seeds.toml", good, "scenario", "hello: seeds.toml:14:9: has 2 seeds: a driven scenario must have one: name it in the op hello or with --set run.seeds=[1]", "seeds.toml:14:9: has 2 seeds"},
+		{"two.toml", good, "scenario", "hello: two.toml:17:1: has 2 experiments: a driven scenario must have one: remove the others from a copy of the file", "two.toml:17:1: has 2 experiments"},
+		{"timed.toml", `{"op":"hello","v":[1],"driver":"d","method":"a b"}`, "scenario", `hello: timed.toml: methods."a b": a method's label must consist of`, `timed.toml: methods."a b"`},
+		{"timed.toml", `{"op":"hello","v":[2],"driver":"d","method":"m"}`, "version", "hello: v: must hold 1, the version of the protocol of fedsim (devel)", "fedsim: hello: v: must hold 1, "},
+		{"timed.toml --out file", good, "directory", "hello: file: is not a run directory but a file", "fedsim: hello: file: is not a run directory"},
+	} {
+		p := startEngine(t, dir, strings.Fields(c.args)...)
+		var answer struct {
+			Error struct {
+				Code, Message string
+				Fatal         bool
+			}
+		}
+		if err := json.Unmarshal([]byte(p.ask("%s", c.hello)), &answer); err != nil {
+			t.Fatal(err)
+		}
+		if e := answer.Error; e.Code != c.code || !strings.HasPrefix(e.Message, c.message) || !e.Fatal {
+			t.Errorf("%s:\n got %+v\nwant %s %s", c.args, e, c.code, c.message)
+		}
+		if status, stderr := p.wait(); status != 2 || !strings.HasPrefix(stderr, c.stderr) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s: status %d\n%s", c.args, status, stderr)
+		}
+	}
+	p := startEngine(t, dir, "seeds.toml", "--out", "seeded", "--no-figures")
+	p.ask(`{"op":"hello","v":[1],"driver":"d","method":"m","seed":2}`)
+	p.ask(`{"op":"finish","state":"done"}`)
+	if status, stderr := p.wait(); status != 0 {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+}
+
+// A policy that can never end its round is a stalled run.
+func TestEngineStalls(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "timed.toml"), []byte(timed), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	p := startEngine(t, dir, "timed.toml", "--out", "out", "--no-figures", "--set", "devices.battery_wh=1e-5", "--set", "devices.charge_w=0")
+	p.ask(`{"op":"hello","v":[1],"driver":"d","method":"m"}`)
+	answer := p.ask(`{"op":"exchange","round":1,"kind":"train","policy":true,"msgs":[{"id":1,"device":0,"down_bytes":1000,"flops":1e12,"up_bytes":1000}]}`)
+	if want := `{"error":{"code":"stalled","message":"exchange: device 0 has an empty battery and is never charged, and protocol \"wait-for-all\" waits for it","field":null,"fatal":false}}` + "\n"; answer != want {
+		t.Errorf("got %swant %s", answer, want)
+	}
+	p.ask(`{"op":"finish","state":"done"}`)
+	if status, stderr := p.wait(); status != 3 || !strings.HasPrefix(stderr, "fedsim: run timed/m/seed=1 stalled after round ") {
 		t.Errorf("status %d\n%s", status, stderr)
 	}
 }

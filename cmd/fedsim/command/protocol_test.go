@@ -1,0 +1,62 @@
+package command
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var updateProtocol = flag.Bool("update-protocol", false, "rewrite the responses in docs/engine-protocol.md")
+
+// The transcripts in docs/engine-protocol.md are those of fedsim engine, line by line.
+func TestEngineTranscripts(t *testing.T) {
+	t.Parallel()
+	const page = "docs/engine-protocol.md"
+	text := read(t, page)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "phones.toml"), []byte(blocks(text, "toml")[0]), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	transcripts := blocks(text, "text")
+	if len(transcripts) != 2 {
+		t.Fatalf("%d transcripts", len(transcripts))
+	}
+	for _, transcript := range transcripts {
+		command, lines, _ := strings.Cut(transcript, "\n")
+		got := command + "\n"
+		p := startEngine(t, dir, append(calls(command)[0][1:], "--no-figures")...)
+		for line := range strings.Lines(lines) {
+			if request, ok := strings.CutPrefix(line, "> "); ok {
+				got += line + "< " + stable(p.ask("%s", strings.TrimSuffix(request, "\n")))
+			}
+		}
+		want := map[bool]int{true: 1, false: 0}[strings.Contains(transcript, `"state":"failed"`)]
+		if status, stderr := p.wait(); status != want {
+			t.Errorf("status %d, want %d\n%s", status, want, stderr)
+		}
+		if got == transcript {
+			continue
+		}
+		if !*updateProtocol {
+			t.Errorf("the transcript differs (go test ./cmd/fedsim/command -run TestEngineTranscripts -update-protocol writes it):\n%s", got)
+			continue
+		}
+		text = strings.Replace(text, transcript, got, 1)
+		if err := os.WriteFile(filepath.Join(root, page), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"run/metrics.csv", "run/clients.parquet", "run/devices.parquet", "failures/metrics.csv"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// stable returns a response without the version of fedsim.
+func stable(response string) string {
+	return regexp.MustCompile(`"fedsim":"[^"]*"`).ReplaceAllString(response, `"fedsim":"1.0"`)
+}
