@@ -24,9 +24,10 @@ func (r *runner) saver(name string) *checkpoint.Saver {
 // run in timing mode is repeated instead.
 type runCheckpoint struct {
 	*checkpoint.Saver
-	able  bool // the method is algorithms.Stateful
-	saved int  // rounds at the last save
-	now   int  // rounds so far
+	able  bool       // the method is algorithms.Stateful
+	rows  ClientRows // nil: there are no values by client
+	saved int        // rounds at the last save
+	now   int        // rounds so far
 }
 
 // checkpointRun makes a run save checkpoints under a name, and resume from the one
@@ -51,7 +52,7 @@ func (r *runner) checkpointRun(name string, setup *federation.Setup) (*runCheckp
 			return nil
 		}
 		s.saved = s.now
-		return s.Save(f.Save)
+		return s.save(f)
 	}
 	var err error
 	setup.Resume, err = saver.Restore()
@@ -72,7 +73,29 @@ func (s *runCheckpoint) saveLast(f *federation.Federation) error {
 	if s == nil || !s.able || s.now == s.saved {
 		return nil
 	}
-	return s.Save(f.Save)
+	return s.save(f)
+}
+
+// save saves a run, and how far its values by client are.
+func (s *runCheckpoint) save(f *federation.Federation) error {
+	return s.Save(func(c *state.Coder) {
+		if f.Save(c); s.rows != nil && c.Err() == nil {
+			s.rows.State(c)
+		}
+	})
+}
+
+// resume makes checkpoints hold the values by client, and continues those of the
+// checkpoint that the run is resumed from.
+func (s *runCheckpoint) resume(setup *federation.Setup, rows ClientRows) error {
+	if s == nil || rows == nil {
+		return nil
+	}
+	if s.rows = rows; setup.Resume == nil {
+		return nil
+	}
+	rows.State(setup.Resume)
+	return setup.Resume.Err()
 }
 
 // trials saves the results of the candidates of all tuning.

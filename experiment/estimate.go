@@ -85,7 +85,7 @@ func (r *runner) time(s *timing, end time.Time) {
 	begin := r.options.Clock()
 	var first, last time.Time
 	rounds := 0
-	_, _ = r.run(s.run, plan, "estimating", nil, func([]results.NamedMetric) func(results.Round) {
+	_, _ = r.run(s.run, plan, "estimating", nil, func([]results.NamedMetric) (func(results.Round), ClientRows) {
 		return func(x results.Round) {
 			last = r.options.Clock()
 			if rounds = x.Round; rounds == 0 {
@@ -94,7 +94,7 @@ func (r *runner) time(s *timing, end time.Time) {
 			if !last.Before(end) {
 				r.cancel(errEstimated)
 			}
-		}
+		}, nil
 	}) // the run itself reports its error
 	if rounds > 0 {
 		s.begin, s.round = first.Sub(begin), max(last.Sub(first)/time.Duration(rounds), 1)

@@ -38,9 +38,9 @@ func (r *runner) execute(run *scenarios.Run, plan federation.Plan, phase string,
 // journalOf is Options.Journal.
 type journalOf = func(run *scenarios.Run, devices int) federation.Journal
 
-// observerOf returns the observer of the rounds of a run whose method declares metrics; nil:
-// none.
-type observerOf = func([]results.NamedMetric) func(results.Round)
+// observerOf returns the observer of the rounds of a run whose method declares metrics, and
+// the writer of its values by client, which may be nil.
+type observerOf = func([]results.NamedMetric) (func(results.Round), ClientRows)
 
 // run executes a run without ending others.
 func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, journal journalOf, observe observerOf) (out *federation.Outcome, err error) {
@@ -76,9 +76,18 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 	if err != nil {
 		return nil, saved.explain(setup, err)
 	}
+	if setup.Factory.OwnMetrics {
+		if err := r.declarations.check(run, phase, plan.StopAt, f.Metrics()); err != nil {
+			return nil, err
+		}
+	}
 	seen := func(results.Round) {}
 	if observe != nil {
-		seen = observe(f.Metrics())
+		var values ClientRows
+		seen, values = observe(f.Metrics())
+		if err := saved.resume(setup, values); err != nil {
+			return nil, saved.explain(setup, err)
+		}
 	}
 	done, all := 0.0, float64(plan.Outer*plan.Rounds)
 	out, err = f.Run(r.ctx, func(x results.Round) {

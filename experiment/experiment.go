@@ -14,6 +14,7 @@ import (
 	"fedsim/federation"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/parallel"
+	"fedsim/internal/state"
 	"fedsim/results"
 	"fedsim/scenarios"
 )
@@ -54,7 +55,8 @@ type Options struct {
 	// Clients returns the writer of the values by client of a run whose learner declares
 	// metrics; nil: they are dropped. ID, Experiment, Method, Algorithm, Metrics and Seed of
 	// the run are set. Several goroutines may call it. The rows are closed before the run is
-	// Finished.
+	// Finished. Replayed rounds have no values: the rows of a resumed run continue behind
+	// those of its checkpoint.
 	Clients func(index int, run results.Run) (ClientRows, error)
 
 	// Model receives the final model of a run with run.model before the run is Finished;
@@ -81,6 +83,8 @@ type DeviceRows interface {
 // ClientRows writes the values by client of a run, those of a round at a time.
 type ClientRows interface {
 	Write(*results.Round) error
+	// State codes how far the rows are, see rundir.ClientWriter.
+	State(*state.Coder)
 	Close() error
 }
 
@@ -148,7 +152,8 @@ type runner struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 
-	learners *external.Learners
+	learners     *external.Learners
+	declarations declarations
 
 	trials       trials
 	recordings   memo[recordingKey, *recording]
@@ -256,7 +261,7 @@ func (r *runner) repeat(rep repetition) {
 func (r *runner) watch(index int, run *scenarios.Run, about results.Run) (*federation.Outcome, error) {
 	var clients ClientRows
 	var failed error
-	observe := func(metrics []results.NamedMetric) func(results.Round) {
+	observe := func(metrics []results.NamedMetric) (func(results.Round), ClientRows) {
 		about.Metrics = metrics
 		seen := func(results.Round) {}
 		if r.options.Rounds != nil {
@@ -269,7 +274,7 @@ func (r *runner) watch(index int, run *scenarios.Run, about results.Run) (*feder
 			if seen(x); failed == nil && clients != nil {
 				failed = clients.Write(&x)
 			}
-		}
+		}, clients
 	}
 	out, err := r.watchDevices(index, run, about, observe)
 	if clients != nil {

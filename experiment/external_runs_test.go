@@ -14,6 +14,7 @@ import (
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/internal/checkpoint/checkpointtest"
+	"fedsim/internal/state"
 	"fedsim/results"
 )
 
@@ -106,6 +107,16 @@ func (c *collected) Write(r *results.Round) error {
 	return nil
 }
 
+func (c *collected) State(s *state.Coder) {
+	n := s.Count(len(c.rows))
+	if s.Reads() {
+		c.rows = make([]string, n)
+	}
+	for i := range c.rows {
+		s.String(&c.rows[i])
+	}
+}
+
 func (c *collected) Close() error { return nil }
 
 // A run that was interrupted is resumed with the state that its learner has saved: with the
@@ -137,7 +148,8 @@ func TestLearnersResume(t *testing.T) {
 		store := &checkpointtest.Store{Dir: t.TempDir()}
 		policy := CheckpointPolicy{Store: store, Every: 0, Clock: time.Now}
 		ctx, cancel := context.WithCancel(t.Context())
-		_, err := gather(ctx, e, Options{Checkpoints: policy, Rounds: func(int, results.Run) func(results.Round) {
+		var lost collected
+		_, err := gather(ctx, e, Options{Checkpoints: policy, Clients: func(int, results.Run) (ClientRows, error) { return &lost, nil }, Rounds: func(int, results.Run) func(results.Round) {
 			return func(r results.Round) {
 				if r.Round == 7 {
 					cancel()

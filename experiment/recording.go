@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"fedsim/algorithms"
@@ -45,6 +46,8 @@ type recordedRound struct {
 type modelState struct {
 	objective mtl.Objective
 	hash      uint64
+	values    []algorithms.NamedValue // of a method that declares metrics
+	clients   []algorithms.ClientMetric
 }
 
 // recordingKey identifies runs with the same computation.
@@ -188,12 +191,47 @@ func (k *modelState) state(c *state.Coder) {
 		c.Float64(x)
 	}
 	c.Uint64(&k.hash)
+	n := c.Count(len(k.values))
+	for i := 0; i < n && c.Err() == nil; i++ {
+		if c.Reads() {
+			k.values = append(k.values, algorithms.NamedValue{})
+		}
+		v := &k.values[i]
+		c.String(&v.Split)
+		c.String(&v.Name)
+		c.Float64(&v.Value)
+	}
+	n = c.Count(len(k.clients))
+	for i := 0; i < n && c.Err() == nil; i++ {
+		if c.Reads() {
+			k.clients = append(k.clients, algorithms.ClientMetric{})
+		}
+		m := &k.clients[i]
+		c.String(&m.Split)
+		c.String(&m.Name)
+		for j := range c.Count(len(m.Clients)) {
+			if c.Err() != nil {
+				return
+			}
+			if c.Reads() {
+				m.Clients, m.Values = append(m.Clients, 0), append(m.Values, 0)
+			}
+			client := int(m.Clients[j])
+			c.Int(&client)
+			m.Clients[j] = int32(client)
+			c.Float64(&m.Values[j])
+		}
+	}
 }
 
 // evaluate appends the metrics of the model.
 func (r *recording) evaluate() {
 	if own, ok := r.method.(algorithms.Reporter); ok {
-		r.states = append(r.states, modelState{own.Metrics(), own.Hash()})
+		s := modelState{objective: own.Metrics(), hash: own.Hash()}
+		if named, ok := r.method.(algorithms.NamedReporter); ok {
+			s.hold(named.Values())
+		}
+		r.states = append(r.states, s)
 		return
 	}
 	m := r.method.(algorithms.Linear).Model()
@@ -201,6 +239,15 @@ func (r *recording) evaluate() {
 		objective: r.problem.Evaluate(r.pool, r.coupling, m.W, m.V, m.Duals),
 		hash:      federation.HashWeights(m.W),
 	})
+}
+
+// hold holds copies of named values.
+func (k *modelState) hold(values []algorithms.NamedValue, clients []algorithms.ClientMetric) {
+	k.values = slices.Clone(values)
+	for _, m := range clients {
+		m.Clients, m.Values = slices.Clone(m.Clients), slices.Clone(m.Values)
+		k.clients = append(k.clients, m)
+	}
 }
 
 // after returns the state after h computed rounds.
@@ -218,8 +265,8 @@ type replay struct {
 }
 
 var (
-	_ algorithms.Algorithm = (*replay)(nil)
-	_ algorithms.Reporter  = (*replay)(nil)
+	_ algorithms.Algorithm     = (*replay)(nil)
+	_ algorithms.NamedReporter = (*replay)(nil)
 )
 
 func (r *replay) StepFLOPs() float64 { return r.method.StepFLOPs() }
@@ -255,6 +302,20 @@ func (r *replay) Err() error {
 
 // Metrics returns the metrics after the rounds so far.
 func (r *replay) Metrics() algorithms.Metrics { return r.after(r.done).objective }
+
+// Named returns the metrics that the method declares.
+func (r *replay) Named() []algorithms.NamedMetric {
+	if m, ok := r.method.(algorithms.NamedReporter); ok {
+		return m.Named()
+	}
+	return nil
+}
+
+// Values returns the named values after the rounds so far.
+func (r *replay) Values() ([]algorithms.NamedValue, []algorithms.ClientMetric) {
+	s := r.after(r.done)
+	return s.values, s.clients
+}
 
 // Hash returns the hash of the weights after the rounds so far.
 func (r *replay) Hash() uint64 { return r.after(r.done).hash }

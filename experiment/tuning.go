@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/results"
 	"fedsim/scenarios"
@@ -91,6 +92,9 @@ func (r *runner) jobs(experiments []scenarios.Experiment) []job {
 			j.Grid = Grid{
 				Experiment: e.Name, Method: j.winner.Label, Point: j.winner.Point, Target: e.Tuning.Target, Relative: j.winner.Settings.Federation.Relative(),
 				Listed: len(j.Candidates),
+			}
+			if factory, ok := algorithms.Lookup(j.winner.Algorithm); ok && factory.OwnMetrics {
+				r.declarations.expect(e, &j.winner)
 			}
 			jobs = append(jobs, j)
 			index += len(j.Seeds)

@@ -340,14 +340,12 @@ func (f *Federation) Run(ctx context.Context, observe func(results.Round)) (*Out
 		if observe != nil {
 			observe(r)
 		}
-		f.log.keep(&r)
 		r.ClientMetrics = nil // they may exceed the memory
 		out.Rounds = append(out.Rounds, r)
 	}
 	var start results.Round
 	if f.replaying() {
 		start = f.log.rounds[0]
-		start.ClientMetrics = f.log.clients[0]
 	} else if start, err = f.evaluate(results.Round{}); err != nil {
 		return nil, err
 	}

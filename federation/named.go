@@ -2,6 +2,7 @@ package federation
 
 import (
 	"fmt"
+	"slices"
 
 	"fedsim/algorithms"
 	"fedsim/results"
@@ -70,4 +71,16 @@ func setNamed(r *results.Round, declared []results.NamedMetric, clients int, val
 		of[i] = results.ClientMetric(byClient[i])
 	}
 	return r.SetClients(declared, clients, of)
+}
+
+// declares reports whether the method declares the named values of all rounds.
+func (f *Federation) declares(rounds []results.Round) bool {
+	for i := range rounds {
+		for _, v := range rounds[i].Metrics {
+			if !slices.ContainsFunc(f.named, func(m results.NamedMetric) bool { return m.Split == v.Split && m.Name == v.Name }) {
+				return false
+			}
+		}
+	}
+	return true
 }

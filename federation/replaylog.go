@@ -18,21 +18,13 @@ import (
 // with the saved method.
 type replayLog struct {
 	words     varints
-	replaying bool                     // answers come from the log
-	rounds    []results.Round          // rounds to replay, after round 0
-	clients   [][]results.ClientMetric // by round: the values by client
-	err       error                    // why they cannot be replayed
+	replaying bool            // answers come from the log
+	rounds    []results.Round // rounds to replay, after round 0
+	err       error           // why they cannot be replayed
 }
 
 // ErrMismatch is the error of a run that is resumed from the checkpoint of another run.
 var ErrMismatch = errors.New("the checkpoint is of another run: of another scenario, or another version of fedsim")
-
-// keep keeps the values by client of a round: a resumed run reports them again.
-func (l *replayLog) keep(r *results.Round) {
-	if l != nil && r.Round == len(l.clients) {
-		l.clients = append(l.clients, r.ClientMetrics)
-	}
-}
 
 // recorded returns an answer of the method, which it asks and records, or replays.
 func (f *Federation) recorded(ask func() uint64) uint64 {
@@ -188,7 +180,7 @@ func (f *Federation) resume(c *state.Coder) error {
 	if err := c.Err(); err != nil {
 		return fmt.Errorf("resuming a run: %w", err)
 	}
-	if len(f.log.rounds) == 0 {
+	if len(f.log.rounds) == 0 || !f.declares(f.log.rounds) {
 		return ErrMismatch
 	}
 	f.log.replaying = len(f.log.rounds) > 1
@@ -210,10 +202,6 @@ func (f *Federation) codeState(c *state.Coder, method algorithms.Stateful) {
 			f.log.rounds = append(f.log.rounds, results.Round{})
 		}
 		f.log.rounds[h].State(c)
-		if c.Reads() {
-			f.log.clients = append(f.log.clients, nil)
-		}
-		results.ClientState(c, &f.log.clients[h])
 	}
 	f.log.words.state(c)
 	c.Int(&f.count.taken)
@@ -270,7 +258,6 @@ func (f *Federation) checkReplayed(r results.Round) (results.Round, error) {
 		return r, log.err
 	}
 	saved := log.rounds[f.round]
-	saved.ClientMetrics = log.clients[f.round]
 	same := saved.Round == r.Round && saved.Outer == r.Outer && saved.Participants == r.Participants && saved.Dropped == r.Dropped && saved.Late == r.Late
 	for _, x := range [...][2]float64{{saved.TimeS, r.TimeS}, {saved.FLOPs, r.FLOPs}, {saved.BytesDown, r.BytesDown}, {saved.BytesUp, r.BytesUp}, {saved.EnergyJ, r.EnergyJ}} {
 		same = same && math.Float64bits(x[0]) == math.Float64bits(x[1])

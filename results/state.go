@@ -37,29 +37,3 @@ func (r *Round) State(c *state.Coder) {
 		c.Float64(&r.Metrics[i].Value)
 	}
 }
-
-// ClientState codes the values by client of a round.
-func ClientState(c *state.Coder, all *[]ClientMetric) {
-	n := c.Count(len(*all))
-	if c.Reads() {
-		*all = nil
-	}
-	for i := 0; i < n && c.Err() == nil; i++ {
-		if c.Reads() {
-			*all = append(*all, ClientMetric{})
-		}
-		m := &(*all)[i]
-		c.String(&m.Split)
-		c.String(&m.Name)
-		values := c.Count(len(m.Clients))
-		for k := 0; k < values && c.Err() == nil; k++ {
-			if c.Reads() {
-				m.Clients, m.Values = append(m.Clients, 0), append(m.Values, 0)
-			}
-			t := int(m.Clients[k])
-			c.Int(&t)
-			m.Clients[k] = int32(t)
-			c.Float64(&m.Values[k])
-		}
-	}
-}

@@ -221,7 +221,7 @@ func (l *progressLog) addRound(place int, r *results.Round) {
 		b = roundColumns[i].appendJSON(b, &l.round)
 	}
 	b = append(b, ']')
-	if len(r.Metrics) > 0 {
+	if len(r.Metrics) > 0 && len(of.metrics) > 0 { // else the run begins again at its end
 		b = appendNamed(append(b, `,"metrics":[`...), of.metrics, r.Metrics)
 		b = append(b, ']')
 	}

@@ -53,8 +53,9 @@ func newRun(line []string) *cobra.Command {
 
 SCENARIO is a file or the name of a shipped scenario ("fedsim scenarios list").
 Results are written to a run directory: manifest.json, scenario.toml, rounds.csv,
-rounds.parquet, runs.csv, figures/ and tables/. An existing run is never
-overwritten without --force.
+rounds.parquet, runs.csv, figures/ and tables/; metrics.csv and clients.parquet
+for learners with metrics of their own. An existing run is never overwritten
+without --force.
 
 An interrupt (Ctrl-C) ends each run after its current round and saves a
 checkpoint. To continue after an interrupt, a kill or a full disk, use
@@ -162,7 +163,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 	err = experiment.Run(cmd.Context(), scenario.Experiments, f.checkpointing(w, experiment.Options{
 		Estimate: estimate,
 		Workers:  f.workers, Queue: f.queue, Journal: watched.journal(),
-		Progress: p.update, Rounds: w.Progress, Devices: devicesOf(w), Model: modelsOf(w), Clock: time.Now,
+		Progress: p.update, Rounds: w.Progress, Devices: devicesOf(w), Clients: clientsOf(w), Model: modelsOf(w), Clock: time.Now,
 		Stderr: cmd.ErrOrStderr(),
 	}))
 	var made []*crossval.Result
@@ -226,6 +227,17 @@ func (f *runFlags) newProgress(cmd *cobra.Command) *progress {
 func devicesOf(w *rundir.Writer) func(int, results.Run) (experiment.DeviceRows, error) {
 	return func(index int, run results.Run) (experiment.DeviceRows, error) {
 		rows, err := w.Devices(index, run)
+		if err != nil {
+			return nil, err
+		}
+		return rows, nil
+	}
+}
+
+// clientsOf returns a function that opens the values by client of a run.
+func clientsOf(w *rundir.Writer) func(int, results.Run) (experiment.ClientRows, error) {
+	return func(index int, run results.Run) (experiment.ClientRows, error) {
+		rows, err := w.Clients(index, run)
 		if err != nil {
 			return nil, err
 		}

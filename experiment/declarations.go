@@ -1,0 +1,81 @@
+package experiment
+
+import (
+	"slices"
+	"sync"
+
+	"fedsim/config"
+	"fedsim/results"
+	"fedsim/scenarios"
+)
+
+// declarations checks the names of metrics in a scenario once learners have declared theirs.
+// Methods without metrics of their own may lack a metric: their results show none.
+type declarations struct {
+	mu      sync.Mutex
+	methods map[string][]declaration // by experiment
+	figures map[string]string        // by experiment, the vertical axis; empty: none
+}
+
+// declaration is what a method of an experiment declares.
+type declaration struct {
+	method   string
+	declared bool // it has started
+	metrics  []results.NamedMetric
+}
+
+// expect notes a method of an experiment whose learner may declare metrics.
+func (d *declarations) expect(e *scenarios.Experiment, run *scenarios.Run) {
+	if d.methods == nil {
+		d.methods, d.figures = map[string][]declaration{}, map[string]string{}
+	}
+	if e.Figure != nil {
+		d.figures[e.Name] = e.Figure.Y
+	}
+	of := d.methods[e.Name]
+	if !slices.ContainsFunc(of, func(x declaration) bool { return x.method == run.Method }) {
+		d.methods[e.Name] = append(of, declaration{method: run.Method})
+	}
+}
+
+// check returns a config.Problem for a metric that a run stops at, or is tuned for, and that
+// its learner does not declare; and for a target or a vertical axis that no learner of the
+// experiment declares, once all have started.
+func (d *declarations) check(run *scenarios.Run, phase string, stopAt results.Target, metrics []results.NamedMetric) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c := config.NewChecker()
+	require := func(key, name string, among []results.NamedMetric, columns []string) {
+		for i := range among {
+			columns = append(slices.Clip(columns), among[i].FullName())
+		}
+		if name != "" {
+			c.OneOf(key, name, columns...)
+		}
+	}
+	key := "run.stop_at"
+	if phase == "tuning" {
+		key = "experiment.tuning.target"
+	}
+	require(key, stopAt.Metric, metrics, results.MetricNames())
+	var all []results.NamedMetric
+	started := true
+	for i := range d.methods[run.Experiment] {
+		of := &d.methods[run.Experiment][i]
+		if of.method == run.Method {
+			of.declared, of.metrics = true, metrics
+		}
+		started = started && of.declared
+		all = append(all, of.metrics...)
+	}
+	if started {
+		for _, t := range run.Settings.Run.Targets {
+			require("run.targets", t.Metric, all, results.MetricNames())
+		}
+		require("experiment.figure.y", d.figures[run.Experiment], all, results.YNames)
+	}
+	if problems := c.Problems(); len(problems) > 0 {
+		return problems[0]
+	}
+	return nil
+}

@@ -1,0 +1,359 @@
+package experiment
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"fedsim/algorithms"
+	"fedsim/analysis/compare"
+	"fedsim/config"
+	"fedsim/internal/checkpoint/checkpointtest"
+	"fedsim/plots"
+	"fedsim/report"
+	"fedsim/results"
+	"fedsim/results/rundir"
+	"fedsim/scenarios"
+)
+
+// counter is a learner with metrics of its own. Its accuracy on test rows is the number of
+// updates that it has taken, times a rate, over 32 of each client. That of client k is
+// (k+1)/8 of it; clients report theirs after every second evaluation.
+type counter struct {
+	rate     float64
+	taken    []float64
+	solved   []bool
+	accuracy float64
+	calls    int
+}
+
+type counterOptions struct {
+	Rate float64 `toml:"rate" doc:"accuracy of 32 updates"`
+}
+
+func (o *counterOptions) Validate(c *config.Checker) {
+	c.Require(o.Rate > 0, "rate", o.Rate, "must be positive")
+}
+
+func init() {
+	algorithms.Register(algorithms.Factory{
+		Name: "counter", Summary: "counts updates", Reference: "none", OwnMetrics: true,
+		Options: func() algorithms.Options { return &counterOptions{Rate: 1} },
+		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
+			return &counter{rate: o.(*counterOptions).Rate, taken: make([]float64, len(s.Rows)), solved: make([]bool, len(s.Rows))}, nil
+		},
+	})
+}
+
+var (
+	_ algorithms.NamedReporter = (*counter)(nil)
+	_ algorithms.Stateful      = (*counter)(nil)
+)
+
+func (m *counter) StepFLOPs() float64 { return 1000 }
+func (m *counter) Begin() int         { return 10 }
+func (m *counter) Solve(r algorithms.Request) algorithms.Work {
+	m.solved[r.Device] = true
+	return algorithms.Work{Steps: 1, FLOPs: 1000, Values: 10}
+}
+func (m *counter) Commit(k int) { m.taken[k]++ }
+func (m *counter) Discard(int)  {}
+func (m *counter) End() float64 { return 1 }
+func (m *counter) Hash() uint64 { return math.Float64bits(m.sum()) }
+
+func (m *counter) sum() (sum float64) {
+	for _, n := range m.taken {
+		sum += n
+	}
+	return sum
+}
+
+func (m *counter) Metrics() algorithms.Metrics {
+	m.accuracy = m.rate * m.sum() / float64(len(m.taken)) / 32
+	m.calls++
+	return algorithms.Unknown()
+}
+
+func (m *counter) Named() []algorithms.NamedMetric {
+	return []algorithms.NamedMetric{{Split: "test", Name: "accuracy", Better: "higher"}, {Name: "lag", Unit: "updates"}}
+}
+
+func (m *counter) Values() ([]algorithms.NamedValue, []algorithms.ClientMetric) {
+	values := []algorithms.NamedValue{{Split: "test", Name: "accuracy", Value: m.accuracy}, {Name: "lag", Value: -m.sum()}}
+	if m.calls%2 == 0 {
+		return values, nil
+	}
+	c := algorithms.ClientMetric{Split: "test", Name: "accuracy"}
+	for k := range m.taken {
+		c.Clients, c.Values = append(c.Clients, int32(k)), append(c.Values, m.accuracy*float64(k+1)/8)
+	}
+	return values, []algorithms.ClientMetric{c}
+}
+
+func (m *counter) State(c *algorithms.Coder) {
+	c.Float64s(m.taken)
+	c.Int(&m.calls)
+}
+
+// counting compares a learner with metrics of its own with mocha, which has none.
+const counting = `
+targets = { test_accuracy = [0.25, 0.75], test_error = [0.5] }
+eval_every = 1
+[methods.counter]
+[methods.mocha]
+[[experiment]]
+name = "counting"
+[experiment.figure]
+y = "test_accuracy"
+`
+
+// save runs a scenario in a run directory, with checkpoints if there is a policy. It stops
+// after a round, if that is positive.
+func save(t *testing.T, dir, source string, stop int, set ...string) (results *rundir.Results, err error) {
+	t.Helper()
+	s, err := scenarios.Parse("small.toml", []byte(small+source), set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := s.Resolved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := rundir.About{Version: "test", Scenario: resolved, Seeds: []uint64{1}, Targets: s.Settings.Run.Targets, Started: time.Unix(0, 0), Resumable: true}
+	w, err := rundir.Create(dir, false, about)
+	if errors.Is(err, rundir.ErrUnfinished) {
+		var left *rundir.Checkpoint
+		if left, err = rundir.OpenCheckpoint(dir); err == nil {
+			w, err = left.Resume(about, Places(s.Experiments))
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	err = Run(ctx, s.Experiments, Options{
+		Workers: 1, Clock: time.Now, Finished: w.Add, Done: doneIn(w),
+		Checkpoints: CheckpointPolicy{Store: w, Clock: time.Now},
+		Rounds: func(i int, r resultsRun) func(round) {
+			observe := w.Progress(i, r)
+			return func(x round) {
+				if observe(x); x.Round == stop && stop > 0 && r.Method == "counter" {
+					cancel()
+				}
+			}
+		},
+		Clients: func(i int, r resultsRun) (ClientRows, error) { return w.Clients(i, r) },
+	})
+	if err != nil {
+		if !Interrupted(err) {
+			return nil, errors.Join(err, w.Discard())
+		}
+		return nil, errors.Join(err, w.Finish(rundir.Incomplete, rundir.End{At: time.Unix(1, 0)}))
+	}
+	if err := w.Finish(rundir.Complete, rundir.End{At: time.Unix(1, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	found, err := rundir.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found, nil
+}
+
+type (
+	resultsRun = results.Run
+	round      = results.Round
+)
+
+func doneIn(w *rundir.Writer) func(string) bool {
+	done := map[string]bool{}
+	for _, r := range w.Runs() {
+		done[r.ID] = r.Status != results.Interrupted
+	}
+	return func(id string) bool { return done[id] }
+}
+
+// Metrics that a learner declares are stored, reached, compared and drawn.
+func TestDeclaredMetrics(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a")
+	found, err := save(t, dir, counting, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := found.Runs[0]
+	if run.Method != "counter" || len(run.Rounds) != 31 {
+		t.Fatalf("%s: %d rounds", run.Method, len(run.Rounds))
+	}
+	for h, x := range run.Rounds {
+		want := []results.NamedValue{{Split: "test", Name: "accuracy", Value: float64(h) / 32}, {Name: "lag", Value: float64(-5 * h)}}
+		if len(x.Metrics) != 2 || x.Metrics[0] != want[0] || x.Metrics[1] != want[1] || x.TestError != 1-float64(h)/32 || !math.IsNaN(x.Primal) || x.ClientMetrics != nil {
+			t.Fatalf("round %d: %+v", h, x)
+		}
+	}
+	for target, rounds := range map[results.Target]int{
+		{Metric: "test_accuracy", Value: 0.25}: 8, {Metric: "test_accuracy", Value: 0.75}: 24, {Metric: "test_error", Value: 0.5}: 16, {Metric: "lag", Value: -100}: 20,
+	} {
+		if c, ok := run.CostTo(target); !ok || c.Rounds != rounds || c.TimeS != run.Rounds[rounds].TimeS {
+			t.Errorf("%v after %+v, want round %d", target, c, rounds)
+		}
+	}
+	if _, ok := found.Runs[1].Reached(results.Target{Metric: "test_accuracy", Value: 0.25}); ok || found.Runs[1].Metrics != nil {
+		t.Error("mocha reaches a metric that it does not have")
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "metrics.csv"))
+	if err != nil || bytes.Count(text, []byte("\n")) != 1+2*31 || !bytes.Contains(text, []byte(",test,accuracy,0.3125\n")) {
+		t.Errorf("metrics.csv: %v\n%s", err, text)
+	}
+	rows, sum := 0, 0.0
+	if err := rundir.Clients(dir, func(id string, r *results.ClientRow) error {
+		if rows, sum = rows+1, sum+r.Value; id != run.ID || r.Round%2 != 0 || r.Value != float64(r.Round)/32*float64(r.Client+1)/8 || r.TimeS != run.Rounds[r.Round].TimeS {
+			t.Errorf("%s: %+v", id, r)
+		}
+		return nil
+	}); err != nil || rows != 5*16 || sum != 240.0/32*15/8 {
+		t.Errorf("%d values by client, sum %g: %v", rows, sum, err)
+	}
+
+	var out strings.Builder
+	if err := results.Summary(found.Runs, found.Manifest.Targets).WriteText(&out, 200); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"test accuracy", "93.75 %", "lag", "-150 updates", "to test accuracy 25 %", "to test error 50 %"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the summary lacks %q:\n%s", want, out.String())
+		}
+	}
+	page, err := report.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := page.Experiments[0]
+	if e.Figure.Y != "test_accuracy" || e.Figure.YLog || len(e.Named) != 2 || float64(e.Cells[0].Named[0]) != 30.0/32 || !math.IsNaN(float64(e.Cells[1].Named[0])) ||
+		page.Targets[1].Text != "test accuracy 25 %" || !strings.Contains(strings.Join(page.Columns.Names, " "), "test_accuracy lag") {
+		t.Errorf("%+v, targets %+v, columns %v", e, page.Targets, page.Columns.Names)
+	}
+	if _, err := plots.Draw(plots.Available(results.Figure{Y: "lag", YScale: "log"}, found.Runs), found.Runs); err != nil {
+		t.Error(err)
+	}
+
+	// Twice the rate takes half the time.
+	other := filepath.Join(t.TempDir(), "b")
+	if _, err := save(t, other, counting, 0, "methods.counter.options.rate=2"); err != nil {
+		t.Fatal(err)
+	}
+	var dirs []compare.Directory
+	for _, name := range []string{dir, other} {
+		d, err := compare.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dirs = append(dirs, d)
+	}
+	c, err := compare.Compare(dirs, results.Targets{{Metric: "test_accuracy", Value: 0.75}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cells := c.Cases[0].Rows; cells[0].Cells[0].Rounds != 24 || cells[1].Cells[0].Rounds != 12 || cells[1].Cells[0].Ratio.Value != cells[1].Cells[0].TimeS/cells[0].Cells[0].TimeS {
+		t.Errorf("%+v", cells)
+	}
+	if c.Cases[1].Rows[0].Cells[0].Reached != 0 {
+		t.Error("mocha reaches a metric that it does not have")
+	}
+	if fig, _ := c.Figure(); fig.Y != "test_accuracy" || fig.Title != "Test accuracy against virtual time" {
+		t.Errorf("%+v", fig)
+	}
+	if _, err := compare.Compare(dirs, results.Targets{{Metric: "test_auc", Value: 1}}); err == nil || !strings.Contains(err.Error(), "they record suboptimality, primal, gap, train_error, test_error, test_accuracy, lag") {
+		t.Error(err)
+	}
+}
+
+// Metrics stop runs and choose candidates in their own direction. Names that no learner
+// declares are refused when it starts.
+func TestDeclaredMetricsDecide(t *testing.T) {
+	const method = "[methods.counter]\n"
+	for _, protocol := range []string{"wait-for-all", "charged"} {
+		runs := mustGather(t, parse(t, method, "run.stop_at={test_accuracy=0.5}", "federation.protocol="+protocol), Options{})
+		if n := len(runs[0].Rounds); n != 17 {
+			t.Errorf("%s: stopped after %d rounds, want 16", protocol, n-1)
+		}
+	}
+	const tuned = method + `
+[[experiment]]
+name = "x"
+[experiment.tuning]
+target = { test_accuracy = 0.96875 }
+[experiment.tune.counter]
+"options.rate" = [0.25, 1, 0.5]
+`
+	// No candidate reaches 31/32: the one with the highest accuracy at the end wins, also
+	// when its result is from before an interruption.
+	store := &checkpointtest.Store{Dir: t.TempDir()}
+	options := Options{Checkpoints: CheckpointPolicy{Store: store, Clock: time.Now}}
+	for range 2 {
+		grids, err := Tune(t.Context(), parse(t, tuned), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := grids[0]
+		if g.Winner != 1 || g.Trials[1].Last != 30.0/32 || g.Trials[0].Reached || !g.Metric().Higher {
+			t.Errorf("%+v", g)
+		}
+	}
+	for set, want := range map[string]string{
+		"run.stop_at={test_auc=0.5}":                      `run.stop_at = "test_auc": must be one of suboptimality, primal, gap, train_error, test_error, test_accuracy, lag`,
+		"run.targets={test_acuracy=[0.5]}":                `run.targets = "test_acuracy"`,
+		"experiment.x.figure={y=\"test_auc\"}":            `experiment.figure.y = "test_auc"`,
+		"experiment.x.figure={y=\"test_accuracy\"}":       "",
+		"run.targets={lag=[-5], test_accuracy=[0.5,0.9]}": "",
+	} {
+		_, err := gather(t.Context(), parse(t, tuned, set, "run.rounds=3"), Options{})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v\nwant %s", set, err, want)
+		}
+	}
+	if _, err := gather(t.Context(), parse(t, strings.Replace(tuned, "test_accuracy", "test_auc", 1)), Options{}); err == nil || !strings.Contains(err.Error(), `experiment.tuning.target = "test_auc": must be one of`) {
+		t.Error(err)
+	}
+	// Without a learner that declares metrics they are refused at once.
+	if _, err := scenarios.Parse("x.toml", []byte("[methods.mocha]\n"), []string{"run.stop_at={test_accuracy=0.5}"}); err == nil || !strings.Contains(err.Error(), `run.stop_at={test_accuracy=0.5}: must be one of`) {
+		t.Error(err)
+	}
+}
+
+// A resumed run has the files of an uninterrupted one.
+func TestDeclaredMetricsResume(t *testing.T) {
+	for _, protocol := range []string{"deadline", "wait-for-all"} {
+		set := []string{"federation.protocol=" + protocol, "federation.deadline_s=1", "faults.drop_probability=0.3", "run.targets={test_accuracy=[0.25]}"}
+		whole, parts := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "parts")
+		if _, err := save(t, whole, counting, 0, set...); err != nil {
+			t.Fatal(err)
+		}
+		for _, stop := range []int{11, 20} {
+			if _, err := save(t, parts, counting, stop, set...); !Interrupted(err) {
+				t.Fatalf("%s: not interrupted: %v", protocol, err)
+			}
+			if m, err := rundir.ReadManifest(parts); err != nil || !m.Metrics || len(m.Parquet) != 2 {
+				t.Errorf("%s: the interrupted run has %+v: %v", protocol, m, err)
+			}
+		}
+		if _, err := save(t, parts, counting, 0, set...); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"rounds.csv", "metrics.csv", "clients.parquet"} {
+			want, err := os.ReadFile(filepath.Join(whole, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := os.ReadFile(filepath.Join(parts, name)); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%s: %s of a resumed run differs (%d bytes, want %d): %v", protocol, name, len(got), len(want), err)
+			}
+		}
+	}
+}
