@@ -23,6 +23,20 @@
 // another client. It shares everything else. A run without learning drives a method that
 // computes nothing ([algorithms.NewTimingOnly]) on the same path.
 //
+// # Sessions
+//
+// Another program may take the place of the plan, of the method, and of the protocol: the
+// driver of a [Session] sends messages, waits in virtual time, and closes rounds.
+//
+//   - A message has an id and a place (session.go). Messages to a client take turns
+//     (session_send.go).
+//   - Clients call back as above. The session passes on what belongs to messages that a
+//     protocol plays with, and gives the rest to the driver (session_wait.go).
+//   - Expiry, and the moment at which the driver learns of a failure, are timers beside the
+//     clock, so that the events are those of clients alone (session_timers.go).
+//   - Round hands messages to openRound and close above. Close counts, evaluates nothing,
+//     and forgets messages that have ended (session_round.go).
+//
 // # Plugins
 //
 // Protocols and selectors register under a name, one file each: [RegisterProtocol],

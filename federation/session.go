@@ -21,8 +21,9 @@ import (
 // ends once: with a response, a failure, its expiry, or Cancel. The driver learns of a
 // failure federation.detect_s after it.
 //
-// A call that returns an error has changed nothing. Errors are of type *SessionError. A
-// Session is for one goroutine.
+// Errors are of type *SessionError. A call that returns one has changed nothing, unless the
+// round is stalled or the call was interrupted: then the session is over. A Session is for
+// one goroutine.
 type Session struct {
 	f      *Federation
 	detect engine.Time

@@ -1,0 +1,102 @@
+package ledger
+
+import (
+	"math"
+	"testing"
+
+	"fedsim/devices"
+	"fedsim/engine"
+	"fedsim/federation"
+	"fedsim/network"
+	"fedsim/results"
+)
+
+// Rows of a session add up to its rounds, whether the driver ends them or a protocol does.
+func TestRowsOfASessionAddUp(t *testing.T) {
+	const clients = 12
+	s := federation.Setup{
+		Config: federation.Defaults(), Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(),
+		Size: federation.Size{Devices: clients, MinRows: 1, Rows: make([]int32, clients), Features: 1}, Seed: 5,
+	}
+	s.Config.Protocol, s.Config.DeadlineS, s.Config.DetectS = federation.Deadline, 3, 1
+	s.Config.ServerGFLOPS = 1e-3
+	s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtRandom
+	s.Network.Jitter, s.Network.LossProbability = 0.5, 0.1
+	var rows []results.DeviceRow
+	ledger := New(clients, func(r []results.DeviceRow) error {
+		rows = append(rows[:0], r...)
+		return nil
+	})
+	s.Journal = ledger
+	ses, err := federation.NewSession(federation.SessionSetup{Setup: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen results.Round
+	id, before := int64(0), 0.0
+	for round := 1; round <= 20; round++ {
+		var all []federation.Message
+		for device := range clients {
+			id++
+			all = append(all, federation.Message{ID: id, Device: device, BytesDown: 1e5, FLOPs: 3e9 * float64(1+device%4), BytesUp: 1e5})
+		}
+		var taken []int64
+		if round%2 == 0 {
+			if _, _, _, err = ses.Round(round, federation.Train, all, nil); err != nil {
+				t.Fatal(err)
+			}
+			all = all[:3]
+			for i := range all {
+				id++
+				all[i].ID = id
+			}
+			if _, err = ses.Send(round, "evaluate", all); err != nil {
+				t.Fatal(err)
+			}
+		} else if _, err = ses.Send(round, federation.Train, all); err != nil {
+			t.Fatal(err)
+		}
+		notices, _, err := ses.Advance(ses.Now().Add(engine.FromSeconds(2.5)), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, n := range notices {
+			if n.Kind == federation.NoticeResponse && i%5 > 0 {
+				taken = append(taken, n.ID)
+			}
+		}
+		r, err := ses.Close(round, taken, 1e5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sum results.Round
+		for _, row := range rows {
+			sum.Participants += row.Taken
+			sum.Dropped += row.Dropped
+			sum.Late += row.Late
+			sum.FLOPs += row.FLOPs
+			sum.BytesDown += row.BytesDown
+			sum.BytesUp += row.BytesUp
+			sum.EnergyJ += row.EnergyJ
+			spent := row.WaitS + row.DownlinkS + row.ComputeS + row.UplinkS + row.UnavailableS + row.DepletedS
+			if row.Round != round || math.Abs(spent-(r.TimeS-before)) > 1e-9 {
+				t.Errorf("round %d, client %d: %g s add up, the round takes %g s", row.Round, row.Device, spent, r.TimeS-before)
+			}
+		}
+		before = r.TimeS
+		if sum.Participants != r.Participants || sum.Dropped != r.Dropped || sum.Late != r.Late {
+			t.Errorf("round %d: rows have %d taken, %d dropped, %d late; the round %d, %d, %d", round, sum.Participants, sum.Dropped, sum.Late, r.Participants, r.Dropped, r.Late)
+		}
+		for _, x := range [][2]float64{{sum.BytesDown, r.BytesDown}, {sum.BytesUp, r.BytesUp}, {sum.EnergyJ, r.EnergyJ}, {sum.FLOPs, r.FLOPs}} {
+			if math.Abs(x[0]-x[1]) > 1e-9*math.Max(1, x[1]) {
+				t.Errorf("round %d: rows add up to %g, the round has %g", round, x[0], x[1])
+			}
+		}
+		seen.Participants += r.Participants
+		seen.Dropped += r.Dropped
+		seen.Late += r.Late
+	}
+	if seen.Participants < 60 || seen.Dropped < 20 || seen.Late < 20 {
+		t.Errorf("%d taken, %d dropped, %d late: too few to see anything", seen.Participants, seen.Dropped, seen.Late)
+	}
+}
