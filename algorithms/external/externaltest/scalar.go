@@ -18,8 +18,9 @@ import (
 
 // Scalar is a learner of a single number, which federated averaging moves to the mean of
 // the clients' numbers. It needs no data. Each client draws noise and counts its commits.
-// Args are its faults, by which it breaks the rules of the protocol, and "log=FILE", a
-// file that gets its process id.
+// Args are its faults, by which it breaks the rules of the protocol; "log=FILE", a file
+// that gets its process id; and "gate=FILE": the learner makes FILE.waiting in round 5, and
+// waits there until FILE exists.
 func Scalar(args []string) {
 	s := &scalar{faults: args, runs: map[int]*scalarRun{}}
 	for _, arg := range args {
@@ -27,6 +28,9 @@ func Scalar(args []string) {
 			if err := os.WriteFile(path, fmt.Appendln(nil, os.Getpid()), 0o666); err != nil {
 				panic(err)
 			}
+		}
+		if path, ok := strings.CutPrefix(arg, "gate="); ok {
+			s.gate = path
 		}
 	}
 	if s.has("chatty") {
@@ -47,6 +51,7 @@ func Scalar(args []string) {
 
 type scalar struct {
 	faults []string
+	gate   string
 	runs   map[int]*scalarRun
 }
 
@@ -80,7 +85,6 @@ type scalarRequest struct {
 	Path    string
 	Options struct {
 		Step *float64
-		Wait string // evaluate waits for this file
 	}
 	Work []struct {
 		Client int
@@ -140,6 +144,9 @@ func (s *scalar) answer(line []byte) string {
 		if s.has("half") && q.Round == 2 {
 			fmt.Print(`{"down_by`)
 			os.Exit(0)
+		}
+		if s.gate != "" && q.Round == 5 {
+			s.wait()
 		}
 		return `{"down_bytes":8}`
 	case "solve":
@@ -227,6 +234,19 @@ func (s *scalar) answer(line []byte) string {
 			os.Exit(1)
 		}
 		return fmt.Sprintf(`{"error":"no operation %s"}`, q.Op)
+	}
+}
+
+// wait waits at the gate.
+func (s *scalar) wait() {
+	if err := os.WriteFile(s.gate+".waiting", nil, 0o666); err != nil {
+		panic(err)
+	}
+	for {
+		if _, err := os.Stat(s.gate); err == nil {
+			return
+		}
+		time.Sleep(time.Millisecond)
 	}
 }
 

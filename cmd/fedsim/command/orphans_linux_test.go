@@ -1,0 +1,196 @@
+package command
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// gated is a run, with a number of rounds, whose learner waits in its fifth round until the file open exists.
+const gated = `
+[data]
+source = "external"
+[data.external]
+clients = 4
+rows = 10
+[run]
+rounds = %d
+devices = true
+[methods.mean]
+algorithm = "external"
+command = ["learner", "gate=open", "log=pid"]
+`
+
+// gatedRun is fedsim in a process group of its own, with a learner that waits.
+type gatedRun struct {
+	*exec.Cmd
+	dir     string
+	learner int // its process id
+	stderr  bytes.Buffer
+}
+
+// startGated starts the run in a directory and returns when the learner waits.
+func startGated(t *testing.T, rounds int) *gatedRun {
+	t.Helper()
+	r := &gatedRun{dir: t.TempDir()}
+	if err := os.WriteFile(filepath.Join(r.dir, "x.toml"), fmt.Appendf(nil, gated, rounds), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r.Cmd = exec.Command("fedsim", "run", "x.toml", "--allow-external", "--no-figures", "--checkpoint=1e-9", "--progress=none")
+	r.Dir, r.Stderr = r.dir, &r.stderr
+	r.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(-r.Process.Pid, syscall.SIGKILL) })
+	eventually(t, "the learner waits", func() bool {
+		_, err := os.Stat(filepath.Join(r.dir, "open.waiting"))
+		return err == nil
+	})
+	text, err := os.ReadFile(filepath.Join(r.dir, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.learner, err = strconv.Atoi(strings.TrimSpace(string(text))); err != nil {
+		t.Fatal(err)
+	}
+	if gone(r.learner) {
+		t.Fatal("the learner does not run")
+	}
+	return r
+}
+
+// open lets the learner continue.
+func (r *gatedRun) open(t *testing.T) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(r.dir, "open"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// resume resumes the run, and compares it with one that nothing has interrupted. Again
+// says that the fifth round must be computed again.
+func (r *gatedRun) resume(t *testing.T, again bool) {
+	t.Helper()
+	waiting := filepath.Join(r.dir, "open.waiting")
+	if err := os.Remove(waiting); err != nil {
+		t.Fatal(err)
+	}
+	r.open(t)
+	run := func(args ...string) map[string]string {
+		cmd := exec.Command("fedsim", append([]string{"run", "--allow-external", "--no-figures"}, args...)...)
+		cmd.Dir = r.dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v: %s", args, err, out)
+		} else if strings.Contains(string(out), "from the beginning") {
+			t.Errorf("%v: there was no checkpoint: %s", args, out)
+		}
+		return lasting(t, filepath.Join(r.dir, args[len(args)-1]))
+	}
+	resumed := run("--resume", "runs/x")
+	if _, err := os.Stat(waiting); (err == nil) != again {
+		t.Errorf("the fifth round is computed again: %t, must be %t", err == nil, again)
+	}
+	if d := cmp.Diff(run("x.toml", "--out", "whole"), resumed); d != "" {
+		t.Errorf("the resumed run differs from an uninterrupted one: %s", d)
+	}
+}
+
+// eventually waits for a condition.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for range 60_000 {
+		if holds() {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatalf("%s: not within a minute", what)
+}
+
+// gone reports whether a process has ended, although its status may not have been asked
+// for.
+func gone(id int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
+	return err != nil || regexp.MustCompile(`^\d+ \(.*\) Z `).Match(text)
+}
+
+// A learner dies with fedsim, even if it does not read its input. The run resumes.
+func TestKilledRunsLeaveNoLearner(t *testing.T) {
+	r := startGated(t, 8)
+	if err := r.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Wait()
+	eventually(t, "the learner ends", func() bool { return gone(r.learner) })
+	r.resume(t, true)
+}
+
+// A learner that is killed ends the run with one line. The run resumes.
+func TestKilledLearnersAreReported(t *testing.T) {
+	r := startGated(t, 8)
+	if err := syscall.Kill(r.learner, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	err := r.Wait()
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != exitFailed {
+		t.Errorf("got %v", err)
+	}
+	lines := strings.Split(strings.TrimSpace(r.stderr.String()), "\n")
+	const want = `^fedsim: run x/mean/seed=1: learner scalar failed in round 5: begin: was killed by the signal killed; the checkpoint is saved: fix the cause, then resume with: fedsim run --resume runs/x$`
+	if last := lines[len(lines)-1]; len(lines) != 3 || !regexp.MustCompile(want).MatchString(last) {
+		t.Errorf("got %q, want two lines about the program and %s", lines, want)
+	}
+	r.resume(t, true)
+}
+
+// Ctrl-C, which interrupts the process group of fedsim, does not reach the learner: its
+// round ends and is saved.
+func TestInterruptedRunsWaitForLearners(t *testing.T) {
+	r := startGated(t, 300) // fedsim has so many rounds to notice the signal
+	if err := syscall.Kill(-r.Process.Pid, syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	r.open(t)
+	err := r.Wait()
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != exitInterrupted {
+		t.Errorf("got %v: %s", err, r.stderr.String())
+	}
+	if !strings.HasSuffix(r.stderr.String(), "resume with: fedsim run --resume runs/x\n") {
+		t.Errorf("got %s", r.stderr.String())
+	}
+	eventually(t, "the learner ends", func() bool { return gone(r.learner) })
+	r.resume(t, false)
+}
+
+// The second Ctrl-C kills fedsim, and with it a learner that does not answer.
+func TestSecondInterruptEndsLearners(t *testing.T) {
+	r := startGated(t, 8)
+	exited := make(chan error, 1)
+	go func() { exited <- r.Wait() }()
+	eventually(t, "fedsim ends", func() bool {
+		_ = syscall.Kill(-r.Process.Pid, syscall.SIGINT)
+		select {
+		case err := <-exited:
+			exit, ok := errors.AsType[*exec.ExitError](err)
+			if !ok || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGINT {
+				t.Errorf("got %v", err)
+			}
+			return true
+		default:
+			return false
+		}
+	})
+	eventually(t, "the learner ends", func() bool { return gone(r.learner) })
+}
