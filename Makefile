@@ -26,7 +26,7 @@ test:
 # Tests pyfedsim with Python 3.10 or later, NumPy and pytest; tests of optional packages that
 # are missing are skipped. "bash .ci/run" runs the slow tests, too.
 test-python:
-	@command -v $(PYTHON) >/dev/null || { echo "Python tests skipped: there is no $(PYTHON)"; exit 0; }; \
+	@$(PYTHON) -c '' 2>/dev/null || { echo "Python tests skipped: there is no $(PYTHON)"; exit 0; }; \
 	missing=$$($(PYTHON) -c 'import importlib.util as u, sys; print(*["Python 3.10"] * (sys.version_info < (3, 10)) or [m for m in ("numpy", "pytest") if not u.find_spec(m)], sep=", ")') && \
 	if [ -n "$$missing" ]; then echo "Python tests skipped: $(PYTHON) has no $$missing"; exit 0; fi; \
 	made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && $(GO) build -o "$$made/fedsim" ./cmd/fedsim && \

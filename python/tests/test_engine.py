@@ -175,6 +175,18 @@ def test_scenario_errors_have_places(out: Path, tmp_path: Path) -> None:
     assert (caught.value.line, caught.value.key) == (2, "network.profile")
 
 
+def test_failures_are_told_once(
+    out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text("x = 3\n[methods.mocha]\n")
+    with pytest.raises(pyfedsim.ScenarioError):
+        Engine(path, method="Mine", out=out)
+    assert capsys.readouterr().err == ""
+    Engine(SCENARIO, method="Mine", out=out).close()
+    assert capsys.readouterr().err.count("input ended before the op finish") == 1
+
+
 def test_closed_engine(out: Path) -> None:
     with pytest.raises(ZeroDivisionError), Engine(SCENARIO, method="Mine", out=out) as engine:
         raise ZeroDivisionError

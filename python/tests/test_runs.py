@@ -214,6 +214,67 @@ def test_scenario_errors(tmp_path: Path) -> None:
         pyfedsim.run(SCENARIO, resume=True)
 
 
+def test_failures_are_told_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(pyfedsim.ScenarioError):
+        pyfedsim.run({**SCENARIO, "nothing": 1}, out=tmp_path / "x")
+    assert capfd.readouterr().err == ""
+
+
+LEARNER = """
+import sys
+import numpy as np
+from pyfedsim import Learner, Metric, Update
+
+class Mean(Learner):
+    metrics = (Metric("test", "loss", "lower"),)
+    defaults = {"step": 0.5}
+
+    def start(self):
+        print("hello from the learner", file=sys.stderr)
+        self.parameters = {"w": np.zeros(3)}
+        self.step_flops = 100.0
+
+    def train(self, client, steps, rng):
+        return Update({"w": self.parameters["w"] + self.options["step"] * (1 - self.parameters["w"])}, 10)
+
+    def evaluate(self):
+        return {"test_loss": float(abs(1 - self.parameters["w"]).max())}
+"""
+
+
+def test_learner_beside_a_built_in_method(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(pyfedsim.__file__).parents[1]))
+    file = tmp_path / "mean.py"
+    file.write_text(LEARNER)
+    run = pyfedsim.run(
+        {**SCENARIO, "faults": {}, "run": {"rounds": 3, "seeds": [1]}},
+        learner={"mean": f"{file}:Mean"},
+        set={"methods.mean.options.step": 0.25},
+        figures=False,
+        out=tmp_path / "x",
+    )
+    assert "hello from the learner" in capfd.readouterr().err
+    assert set(run.table("runs", "numpy")["method"]) == {"MOCHA", "CoCoA", "mean"}
+    values = run.table("metrics", "numpy")["value"]
+    np.testing.assert_allclose(values, 0.75 ** np.arange(4), rtol=1e-15)
+
+
+def test_failed_learner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(pyfedsim.__file__).parents[1]))
+    file = tmp_path / "mean.py"
+    file.write_text(LEARNER.replace("return Update", "raise ArithmeticError('no root')  #"))
+    with pytest.raises(pyfedsim.ExternalError, match="no root"):
+        pyfedsim.run(SCENARIO, learner=file, progress=False, out=tmp_path / "x")
+
+
+def test_scenario_with_command_needs_consent(tmp_path: Path) -> None:
+    scenario = {**SCENARIO, "methods": {"x": {"algorithm": "external", "command": ["true"]}}}
+    with pytest.raises(pyfedsim.UsageError, match=r"allow.external"):
+        pyfedsim.run(scenario, progress=False, out=tmp_path / "x")
+
+
 def test_stalled(tmp_path: Path) -> None:
     dead = {**SCENARIO, "devices": {"battery_wh": 1e-9}, "run": {"rounds": 3, "seeds": [1]}}
     with pytest.raises(pyfedsim.Stalled) as caught:

@@ -12,7 +12,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from pyfedsim import _binary
-from pyfedsim.errors import error_of_exit
+from pyfedsim.errors import error_of_exit, reports_failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,7 +62,8 @@ def watch(
     progress
         Called with each line of progress (docs/json.md).
     text
-        Called with each other line of standard error that reports no failure.
+        Called with each other line of standard error. Lines that report a failure come
+        at the end, and only if there was none (warnings).
 
     Returns
     -------
@@ -110,6 +111,9 @@ def watch(
         reader.join()
         stdout.close()
         process.stderr.close()
+    if status == 0:
+        for line in filter(reports_failure, errors):
+            text(line)
     return status, output[0].decode(), "\n".join(errors), interrupted
 
 
@@ -124,7 +128,8 @@ def _take(
         progress(json.loads(line))
         return
     errors.append(line)
-    text(line)
+    if not reports_failure(line):
+        text(line)
 
 
 def _interrupt(process: subprocess.Popen[bytes]) -> None:

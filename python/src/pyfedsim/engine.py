@@ -25,6 +25,7 @@ from pyfedsim.errors import (
     ScenarioError,
     UsageError,
     error_of_exit,
+    reports_failure,
 )
 
 if TYPE_CHECKING:
@@ -262,6 +263,8 @@ class Engine:
         self._owner = os.getpid()
         self._tail: deque[str] = deque(maxlen=_STDERR_LINES)
         self._ended: BaseException | None = None
+        self._stderr = stderr
+        self._raised = False  # an exception has the lines that report a failure
         command = ["engine", *arguments(set)]
         if resume and out is None:
             raise UsageError("resume=True: needs out, the run directory")
@@ -305,8 +308,8 @@ class Engine:
         try:
             self.hello = self._ask(request)
         except BaseException as error:
-            self.close()
             problem = self._scenario_error(error)
+            self.close()
             if problem is None:
                 raise
             raise problem from error
@@ -472,6 +475,10 @@ class Engine:
         finally:
             self._relay.join()
             self._stdout.close()
+            if self._stderr and not self._raised:
+                for line in filter(reports_failure, self._tail):
+                    print(line, file=sys.stderr)  # noqa: T201
+                self._raised = True
             self._file.__exit__(None, None, None)
 
     def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -518,6 +525,9 @@ class Engine:
         """Return the error with place of a scenario that the engine refused, or None."""
         if not isinstance(error, EngineError) or error.code != "scenario":
             return None
+        self._process.wait(_GRACE_S)
+        self._relay.join()
+        self._raised = True
         found = error_of_exit(EXIT_USAGE, "\n".join(self._tail))
         return found if isinstance(found, ScenarioError) else None
 
@@ -529,6 +539,7 @@ class Engine:
             self._process.kill()
             status = self._process.wait()
         self._relay.join()
+        self._raised = True
         if status == 0:
             return EngineClosedError("fedsim engine ended without a response")
         return error_of_exit(status, "\n".join(self._tail))
@@ -540,7 +551,7 @@ class Engine:
             for raw in lines:
                 line = raw.decode(errors="replace").rstrip("\r\n")
                 self._tail.append(line)
-                if show:
+                if show and not reports_failure(line):
                     print(line, file=sys.stderr)  # noqa: T201
 
 

@@ -158,6 +158,8 @@ class EngineClosedError(FedsimError):
 _PLACED = re.compile(r"(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): (?P<text>.*)")
 _OVERRIDE = re.compile(r"--set (?P<key>[^\s=]+)=.*?: (?P<text>.*)")
 _FILE = re.compile(r"(?P<file>[^\s:]+(?::[\\/][^:]*)?): (?P<text>.*)")
+_LEARNER = re.compile(r"\blearner \S+ (failed|is|has|did|does)\b")
+_NO_FILES = {"note", "estimate", "warning", "learner"}
 # "unknown key data.clints: ...", "problem.lambda = "x": ...".
 _KEY = re.compile(r"(?:unknown key )?(?P<key>[A-Za-z][\w\-]*(?:\.[\w\-\"\[\]]+)*)(?: = |:)")
 
@@ -178,9 +180,17 @@ def parse_problem(line: str) -> Problem | None:
         )
     if match := _OVERRIDE.fullmatch(line):
         return Problem(line, key=match["key"])
-    if match := _FILE.fullmatch(line):
+    if (match := _FILE.fullmatch(line)) and match["file"] not in _NO_FILES:
         return Problem(match["text"], match["file"])
     return None
+
+
+def reports_failure(line: str) -> bool:
+    """Report whether a line of standard error becomes the text of an exception.
+
+    Other lines are notes of fedsim, and what learners write for people.
+    """
+    return bool(line.startswith("fedsim: ") or _PLACED.fullmatch(line) or _OVERRIDE.fullmatch(line))
 
 
 def error_of_exit(status: int, stderr: str, directory: str | None = None) -> FedsimError:
@@ -196,7 +206,8 @@ def error_of_exit(status: int, stderr: str, directory: str | None = None) -> Fed
         The run directory if it is known.
     """
     lines = [line for line in stderr.splitlines() if line.strip()]
-    text = "\n".join(line.removeprefix("fedsim: ") for line in lines)
+    failures = [line for line in lines if reports_failure(line)]
+    text = "\n".join(line.removeprefix("fedsim: ") for line in failures or lines)
     if not text:
         text = f"fedsim ended with exit status {status} and no message"
     if status == EXIT_USAGE:
@@ -208,4 +219,6 @@ def error_of_exit(status: int, stderr: str, directory: str | None = None) -> Fed
         return Interrupted(text, directory)
     if status < 0:
         return RunError(f"fedsim was ended by signal {-status}\n{text}")
+    if _LEARNER.search(text):
+        return ExternalError(text)
     return RunError(text)

@@ -186,7 +186,8 @@ def _methods(learner: object) -> dict[str, Value]:
     settings: dict[str, Value] = {}
     for name, one in named.items():
         settings[f"methods.{name}.algorithm"] = "external"
-        settings[f"methods.{name}.command"] = command(one)
+        source = os.fspath(one) if isinstance(one, os.PathLike) else one
+        settings[f"methods.{name}.command"] = command(source)
     return settings
 
 
