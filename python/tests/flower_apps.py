@@ -73,7 +73,8 @@ def train(message: Any, context: Any) -> Any:
     for _ in range(5):
         p = 1 / (1 + np.exp(-x @ w))
         w -= 0.5 * x.T @ (p - y) / len(y)
-    w += 1e-3 * np.random.randn(FEATURES)  # noqa: NPY002 - what apps do
+    if "exact" not in message.content.get("config", {}):
+        w += 1e-3 * np.random.randn(FEATURES)  # noqa: NPY002 - what apps do
     calls = int(context.state["calls"]["n"]) if "calls" in context.state else 0
     context.state["calls"] = flwr.MetricRecord({"n": calls + 1})
     loss = -np.mean(y * np.log(p + 1e-9) + (1 - y) * np.log(1 - p + 1e-9))

@@ -72,20 +72,11 @@ class Work:
 
 
 @contextmanager
-def random_streams(*seed: object) -> Iterator[None]:
-    """Seed Python's, NumPy's and torch's global generators, and restore them at the end.
-
-    torch is seeded only if it is imported.
-    """
-    digest = hashlib.blake2b(repr(seed).encode(), digest_size=8).digest()
-    number = int.from_bytes(digest, "little")
+def own_streams() -> Iterator[None]:
+    """Restore Python's, NumPy's and torch's global random streams at the end."""
     torch = sys.modules.get("torch")
     python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
     tensor = torch.get_rng_state() if torch else None
-    random.seed(number)
-    np.random.seed(number & 0xFFFFFFFF)  # noqa: NPY002 - apps use the global stream
-    if torch:
-        torch.manual_seed(number >> 1)
     try:
         yield
     finally:
@@ -95,20 +86,29 @@ def random_streams(*seed: object) -> Iterator[None]:
             torch.set_rng_state(tensor)
 
 
+def seed_streams(*seed: object) -> None:
+    """Seed Python's and NumPy's global random streams, and torch's if it is imported."""
+    digest = hashlib.blake2b(repr(seed).encode(), digest_size=8).digest()
+    number = int.from_bytes(digest, "little")
+    random.seed(number)
+    np.random.seed(number & 0xFFFFFFFF)  # noqa: NPY002 - apps use the global stream
+    if torch := sys.modules.get("torch"):
+        torch.manual_seed(number >> 1)
+
+
 def copied(message: Any) -> Any:
     """Return a copy of a message that shares only its arrays, which are immutable."""
     content = flwr.RecordDict()
     for key, record in message.content.items():
-        if isinstance(record, flwr.ArrayRecord):
-            content[key] = flwr.ArrayRecord(dict(record))
-        else:
-            content[key] = type(record)(
-                {k: list(v) if isinstance(v, list) else v for k, v in record.items()}
-            )
-    twin = copy.copy(message)
-    twin.__dict__["_metadata"] = copy.copy(message.metadata)
-    twin.__dict__["_content"] = content
-    return twin
+        twin = record.copy()
+        for name, value in record.items():
+            if isinstance(value, list):
+                twin[name] = list(value)
+        content[key] = twin
+    sent = copy.copy(message)
+    sent.__dict__["_metadata"] = copy.copy(message.metadata)
+    sent.__dict__["_content"] = content
+    return sent
 
 
 class Clients:
@@ -142,6 +142,8 @@ class Clients:
     def call(self, attempt: Attempt, run_id: int) -> Work:
         """Call the ClientApp for an attempt, and store reply and state in the attempt.
 
+        It leaves the global random streams changed.
+
         An exception of the ClientApp becomes an error reply of code 2, as in Flower; it
         weighs nothing.
         """
@@ -155,8 +157,8 @@ class Clients:
         )
         self.calls += 1
         try:
-            with random_streams(self._seed, attempt.client, attempt.number):
-                reply = self._app(message=attempt.message, context=context)
+            seed_streams(self._seed, attempt.client, attempt.number)
+            reply = self._app(message=attempt.message, context=context)
         except Exception as raised:  # noqa: BLE001 - Flower reports it to the server
             flwr.log(ERROR, "%s", "".join(traceback.format_exception(raised)))
             reply = error_reply(

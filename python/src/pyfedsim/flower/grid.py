@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pyfedsim.errors import Stalled, UsageError
 
 from . import _releases as flwr
-from .clients import FIRST_NODE, Attempt, Clients, copied, error_reply
+from .clients import FIRST_NODE, Attempt, Clients, copied, error_reply, own_streams
 from .rounds import Rounds
 from .work import count_bytes, kind_of
 
@@ -244,25 +244,24 @@ class VirtualGrid(flwr.Grid):  # type: ignore[misc]  # its place differs between
 
     def _requests(self, attempts: list[Attempt]) -> list[Message]:
         """Return what the engine must know of attempts; calls the ClientApp of idle clients."""
-        requests = []
-        for attempt in attempts:
-            down = count_bytes(attempt.message.content) + self._overhead
-            work = None
-            if not self._lazy and not self._busy.get(attempt.client):
-                work = self._call(attempt)
-            self._under_way[attempt.id] = attempt
-            self._busy[attempt.client] = self._busy.get(attempt.client, 0) + 1
-            requests.append(
-                {
-                    "id": attempt.id,
-                    "device": attempt.client,
-                    "down_bytes": down,
-                    "flops": None if work is None else work.flops,
-                    "up_bytes": None if work is None else work.bytes_up + self._overhead,
-                    "expires_ns": _expiry(attempt),
-                }
-            )
-        return cast("list[Message]", requests)
+        with own_streams():
+            return cast("list[Message]", [self._request(attempt) for attempt in attempts])
+
+    def _request(self, attempt: Attempt) -> dict[str, Any]:
+        down = count_bytes(attempt.message.content) + self._overhead
+        work = None
+        if not self._lazy and not self._busy.get(attempt.client):
+            work = self._call(attempt)
+        self._under_way[attempt.id] = attempt
+        self._busy[attempt.client] = self._busy.get(attempt.client, 0) + 1
+        return {
+            "id": attempt.id,
+            "device": attempt.client,
+            "down_bytes": down,
+            "flops": None if work is None else work.flops,
+            "up_bytes": None if work is None else work.bytes_up + self._overhead,
+            "expires_ns": _expiry(attempt),
+        }
 
     def _call(self, attempt: Attempt) -> Any:
         self._calling_ns = attempt.sent_ns
@@ -294,7 +293,8 @@ class VirtualGrid(flwr.Grid):  # type: ignore[misc]  # its place differs between
         for event in events:
             if event["ev"] == "work":
                 attempt = self._under_way[event["id"]]
-                work = self._call(attempt)
+                with own_streams():
+                    work = self._call(attempt)
                 self._engine.work(attempt.id, work.flops, work.bytes_up + self._overhead)
                 continue
             attempt = self._end(event["id"])

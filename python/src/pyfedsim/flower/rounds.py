@@ -153,7 +153,9 @@ class Rounds:
 
 def scalars(content: Any) -> Iterable[tuple[str, float]]:
     """Yield the finite numbers of a reply's MetricRecords, without numbers of examples."""
-    for record in content.metric_records.values():
+    for record in content.values():
+        if not isinstance(record, flwr.MetricRecord):
+            continue
         for key, value in record.items():
             if key in ("num-examples", "num_examples") or isinstance(value, list):
                 continue

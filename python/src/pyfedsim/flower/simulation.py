@@ -18,7 +18,7 @@ from pyfedsim.runs import Run
 
 from . import _releases as flwr
 from .app import _running
-from .clients import Clients, random_streams
+from .clients import Clients, own_streams, seed_streams
 from .grid import RUN_ID, VirtualGrid
 from .patches import patched
 from .rounds import Rounds
@@ -196,7 +196,8 @@ def _run(
     final: list[Any] = []
     _running.append((grid, rounds))
     try:
-        with patched(grid, rounds, final.append), random_streams(seed, "server"):
+        with patched(grid, rounds, final.append), own_streams():
+            seed_streams(seed, "server")
             server_app(grid=grid, context=context)
         rounds.finish()
     except Exception:

@@ -8,6 +8,8 @@ from typing import Any
 
 from pyfedsim.errors import UsageError
 
+from . import _releases as flwr
+
 FLOPS_KEY = "fedsim-flops"
 """Key of a reply's MetricRecord (legacy: of its metrics) that declares the FLOPs of the attempt."""
 
@@ -113,8 +115,8 @@ class Meter:
 def _pop_declared(content: Any) -> Any:
     """Remove and return the FLOPs that a reply declares, or None."""
     found = None
-    for record in [*content.metric_records.values(), *content.config_records.values()]:
-        if FLOPS_KEY in record:
+    for record in content.values():
+        if FLOPS_KEY in record and not isinstance(record, flwr.ArrayRecord):
             found = record[FLOPS_KEY]
             del record[FLOPS_KEY]
     return found
@@ -122,7 +124,9 @@ def _pop_declared(content: Any) -> Any:
 
 def _examples(content: Any) -> float | None:
     """Return the number of examples that a reply reports, or None."""
-    for record in content.metric_records.values():
+    for record in content.values():
+        if not isinstance(record, flwr.MetricRecord):
+            continue
         for key in ("num-examples", "num_examples"):
             if key in record:
                 return float(record[key])
