@@ -12,9 +12,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import flower_apps as apps
 import numpy as np
 
+import flower_apps as apps
 from pyfedsim import flower
 
 CLIENTS = 10
@@ -25,7 +25,15 @@ def main() -> int:
     """Print the difference of each strategy. Returns 1 if one is too large."""
     simulation: Any = importlib.import_module("flwr.simulation")
     worst = 0.0
-    for name in ("FedAvg", "FedProx", "FedAvgM", "FedAdam", "FedMedian", "FedTrimmedAvg", "QFedAvg"):
+    for name in (
+        "FedAvg",
+        "FedProx",
+        "FedAvgM",
+        "FedAdam",
+        "FedMedian",
+        "FedTrimmedAvg",
+        "QFedAvg",
+    ):
         models = []
 
         def server() -> Any:

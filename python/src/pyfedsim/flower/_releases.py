@@ -12,7 +12,7 @@ from typing import Any
 from pyfedsim.errors import FedsimError
 
 
-def _first(*places: str) -> Any:
+def first(*places: str) -> Any:
     """Return the object at the first of the places ``module:name`` that exists."""
     for place in places:
         module, _, name = place.partition(":")
@@ -39,40 +39,32 @@ def release() -> str:
 
 release()
 
-Context = _first("flwr.app:Context")
-Message = _first("flwr.app:Message")
-RecordDict = _first("flwr.app:RecordDict")
-ArrayRecord = _first("flwr.app:ArrayRecord")
-ConfigRecord = _first("flwr.app:ConfigRecord")
-MetricRecord = _first("flwr.app:MetricRecord")
-Error = _first("flwr.app:Error", "flwr.common:Error")
-ErrorCode = _first("flwr.common.constant:ErrorCode")
-SUPERLINK_NODE_ID: int = _first("flwr.common.constant:SUPERLINK_NODE_ID")
-Grid = _first("flwr.serverapp.grid:Grid", "flwr.server.grid:Grid")
-ServerApp = _first("flwr.serverapp:ServerApp", "flwr.server:ServerApp")
-ClientApp = _first("flwr.clientapp:ClientApp", "flwr.client:ClientApp")
-Run = _first("flwr.supercore.run:Run", "flwr.common.typing:Run")
-Strategy = _first("flwr.serverapp.strategy:Strategy")
-log = _first("flwr.supercore:log", "flwr.common.logger:log")
+Context = first("flwr.app:Context")
+Message = first("flwr.app:Message")
+RecordDict = first("flwr.app:RecordDict")
+ArrayRecord = first("flwr.app:ArrayRecord")
+ConfigRecord = first("flwr.app:ConfigRecord")
+MetricRecord = first("flwr.app:MetricRecord")
+Error = first("flwr.app:Error", "flwr.common:Error")
+ErrorCode = first("flwr.common.constant:ErrorCode")
+SUPERLINK_NODE_ID: int = first("flwr.common.constant:SUPERLINK_NODE_ID")
+Grid = first("flwr.serverapp.grid:Grid", "flwr.server.grid:Grid")
+ServerApp = first("flwr.serverapp:ServerApp", "flwr.server:ServerApp")
+ClientApp = first("flwr.clientapp:ClientApp", "flwr.client:ClientApp")
+Run = first("flwr.supercore.run:Run", "flwr.common.typing:Run")
+Strategy = first("flwr.serverapp.strategy:Strategy")
+log = first("flwr.supercore:log", "flwr.common.logger:log")
 
 # Modules in which names are replaced while an app runs.
-message_module = _first("flwr.app.message.message", "flwr.common.message")
-strategy_utils = _first("flwr.serverapp.strategy.strategy_utils")
-server_module = _first("flwr.server.server")
-settle_fit = _first("flwr.server.server:_handle_finished_future_after_fit")
-settle_evaluate = _first("flwr.server.server:_handle_finished_future_after_evaluate")
-compat_app = _first("flwr.server.compat.app")
-workflows = _first("flwr.server.workflow.default_workflows")
-
-# How a project folder is read.
-load_app = _first("flwr.supercore.object_ref:load_app", "flwr.common.object_ref:load_app")
-project_config = _first("flwr.common.config:get_project_config")
-fused_config = _first("flwr.common.config:get_fused_config_from_dir")
-parse_config_args = _first("flwr.common.config:parse_config_args")
+message_module = first("flwr.app.message.message", "flwr.common.message")
+strategy_utils = first("flwr.serverapp.strategy.strategy_utils")
+server_module = first("flwr.server.server")
+settle_fit = first("flwr.server.server:_handle_finished_future_after_fit")
+settle_evaluate = first("flwr.server.server:_handle_finished_future_after_evaluate")
+compat_app = first("flwr.server.compat.app")
+workflows = first("flwr.server.workflow.default_workflows")
 
 try:  # the identity of the running task; 1.36 has none
     TaskIdentity: Any = importlib.import_module("flwr.supercore.task_identity").TaskIdentity
 except ModuleNotFoundError:
     TaskIdentity = None
-
-toml = _first("tomllib", "tomli")  # Flower depends on tomli

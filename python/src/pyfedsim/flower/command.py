@@ -36,12 +36,13 @@ def _run(options: argparse.Namespace) -> Any:
 
     project = Path(options.project)
     try:
-        app = flwr.project_config(project)["tool"]["flwr"]["app"]
-        overrides = flwr.parse_config_args(options.run_config)
-        config = flwr.fused_config(project, overrides)
-        places = app["components"]
-        server = flwr.load_app(places["serverapp"], errors.UsageError, project)
-        client = flwr.load_app(places["clientapp"], errors.UsageError, project)
+        read = flwr.first("flwr.common.config")
+        places = read.get_project_config(project)["tool"]["flwr"]["app"]["components"]
+        overrides = read.parse_config_args(options.run_config)
+        config = read.get_fused_config_from_dir(project, overrides)
+        load = flwr.first("flwr.supercore.object_ref:load_app", "flwr.common.object_ref:load_app")
+        server = load(places["serverapp"], errors.UsageError, project)
+        client = load(places["clientapp"], errors.UsageError, project)
     except (OSError, ValueError) as error:
         raise errors.UsageError(f"{project}: {error}") from error
     return run(
@@ -55,7 +56,7 @@ def _run(options: argparse.Namespace) -> Any:
         method=options.method or project.resolve().name,
         lazy=options.lazy,
         rounds=options.rounds,
-        set={key: _value(flwr.toml, text) for key, text in options.set},
+        set={key: _value(flwr.first("tomllib", "tomli"), text) for key, text in options.set},
         out=options.out,
         force=options.force,
     )
