@@ -133,7 +133,7 @@ func Compare(dirs []Directory, targets results.Targets) (*Comparison, error) {
 		return nil, fmt.Errorf("%w: no two directories have the same experiment, method and point; %s: use the same names", errNothing, c.examples())
 	}
 	if !c.measured() {
-		return nil, fmt.Errorf("%w: no run of %s records %s: %s", errNothing, strings.Join(c.Directories, ", "), strings.Join(c.metrics(), " or "), c.recorded())
+		return nil, fmt.Errorf("%w: no run of %s records %s: set run.mode = \"learning\", and for suboptimality problem.optimum_sweeps above 0", errNothing, strings.Join(c.Directories, ", "), strings.Join(c.metrics(), " or "))
 	}
 	return c, nil
 }
@@ -180,24 +180,4 @@ func (c *Comparison) measured() bool {
 		metric, _ := results.MetricOf(runs, name)
 		return slices.ContainsFunc(runs, func(r results.Run) bool { return metric.Known(&r) })
 	})
-}
-
-// recorded lists the metrics that runs of the cases record, where a target is not of a
-// column of rounds.csv.
-func (c *Comparison) recorded() string {
-	const learn = "set run.mode = \"learning\", and for suboptimality problem.optimum_sweeps above 0"
-	if !slices.ContainsFunc(c.metrics(), func(name string) bool { return !slices.Contains(results.MetricNames(), name) }) {
-		return learn
-	}
-	runs := c.allRuns()
-	var names []string
-	for _, m := range append(results.Metrics(), results.NamedMetrics(runs)...) {
-		if slices.ContainsFunc(runs, func(r results.Run) bool { return m.Known(&r) }) {
-			names = append(names, m.Name)
-		}
-	}
-	if len(names) == 0 {
-		return learn
-	}
-	return "they record " + strings.Join(names, ", ")
 }

@@ -62,6 +62,9 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := requireMetrics(targets, dirs); err != nil {
+		return err
+	}
 	c, err := compare.Compare(dirs, targets)
 	if err != nil {
 		return usageError{err}
@@ -113,6 +116,27 @@ func (f *compareFlags) parse() (results.Targets, error) {
 		targets = append(targets, t)
 	}
 	return targets, nil
+}
+
+// requireMetrics reports a target whose metric is neither a column of rounds.csv nor declared
+// by a learner of the runs.
+func requireMetrics(targets results.Targets, dirs []compare.Directory) error {
+	names := results.MetricNames()
+	for i := range dirs {
+		for _, m := range results.NamedMetrics(dirs[i].Runs) {
+			if !slices.Contains(names, m.Name) {
+				names = append(names, m.Name)
+			}
+		}
+	}
+	c := config.NewChecker()
+	for _, t := range targets {
+		c.OneOf("", t.Metric, names...)
+	}
+	if problems := c.Problems(); len(problems) > 0 {
+		return usagef("--target=%s: %s", problems[0].Value, problems[0].Want)
+	}
+	return nil
 }
 
 // open reads the directories. It refuses duplicates and an output directory that is
