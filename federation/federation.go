@@ -305,15 +305,23 @@ func (f *Federation) check() error {
 		c.Require(!f.traits.Late, "federation.late", f.setup.Config.Late, "must be \"drop\" with network.hub_size: a hub gathers the answers of one round")
 	}
 	f.checkSelection(c)
-	f.setup.Config.ValidateFaults(c, &f.setup.Faults, &f.setup.Network)
-	if never := f.setup.Faults.Never; f.traits.WaitsForAll && len(never) > 0 {
-		c.Require(false, "faults.never", slices.Min(never), "must be empty"+endless(protocol))
+	if f.setup.session == nil {
+		f.checkEndless(c)
 	}
 	var problems []error
 	for _, p := range c.Problems() {
 		problems = append(problems, p)
 	}
 	return errors.Join(problems...)
+}
+
+// checkEndless finds clients that never respond, for which the protocol would wait
+// without end.
+func (f *Federation) checkEndless(c *config.Checker) {
+	f.setup.Config.ValidateFaults(c, &f.setup.Faults, &f.setup.Network)
+	if never := f.setup.Faults.Never; f.traits.WaitsForAll && len(never) > 0 {
+		c.Require(false, "faults.never", slices.Min(never), "must be empty"+endless(f.setup.Config.Protocol))
+	}
 }
 
 // checkContinuous finds what does not go with a server that has no rounds.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fedsim/clients"
+	"fedsim/config"
 	"fedsim/engine"
 	"fedsim/results"
 )
@@ -73,6 +74,10 @@ func (s *Session) checkPlay(round int, all []Message) error {
 		return refuse(CodePolicy, 0, "hubs have %d messages under way: cancel them or wait for them", s.group)
 	case asked == 0 && f.traits.WaitsForAll:
 		return refuse(CodePolicy, 0, "round %d asks no client: protocol %q would wait forever", round, f.setup.Config.Protocol)
+	}
+	endless := config.NewChecker()
+	if f.checkEndless(endless); len(endless.Problems()) > 0 {
+		return refuse(CodePolicy, 0, "%s", endless.Problems()[0].Error())
 	}
 	if err := s.checkOnce(all); err != nil {
 		return err

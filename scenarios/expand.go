@@ -124,7 +124,9 @@ func (p *plan) run(c *gridCell, label string, tuned []config.Assignment) (Run, c
 	if len(tuned) > 0 {
 		method.validate(check.In("methods").In(label))
 	}
-	settings.Federation.ValidateFaults(check, &settings.Faults, &settings.Network)
+	if method.Algorithm != Driven { // a driver need not wait for all
+		settings.Federation.ValidateFaults(check, &settings.Faults, &settings.Network)
+	}
 	if factory, ok := lookup(method.Algorithm); ok {
 		settings.Federation.ValidateMethod(check.In("federation"), &factory, method.options())
 	}

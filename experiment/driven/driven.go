@@ -44,7 +44,6 @@ type Hello struct {
 type Options struct {
 	Version string                           // of fedsim
 	Open    func(Hello) (*Directory, *Error) // opens the directory of the run
-	Setup   func(s *federation.Setup)        // completes the setup; nil: nothing
 	Clock   func() time.Time                 // the real clock
 }
 
@@ -52,6 +51,8 @@ type Options struct {
 type Directory struct {
 	Run         *scenarios.Run
 	Checkpoints checkpoint.Policy
+	// Journal returns a journal of the run; nil: none.
+	Journal func(devices int) federation.Journal
 	// Rounds returns the function that receives each round.
 	Rounds func(results.Run) func(results.Round)
 	// Devices and Clients return the writers of rows by device and of metrics by client.
@@ -492,9 +493,6 @@ func (s *server) start(declared []results.NamedMetric) error {
 		return err
 	}
 	about.Metrics = declared
-	if s.options.Setup != nil {
-		s.options.Setup(setup)
-	}
 	s.run, s.devices = about, setup.Size.Devices
 	if s.directory.Devices != nil && s.directory.Run.Settings.Run.Devices {
 		if s.rows, err = s.directory.Devices(about); err != nil {
@@ -502,6 +500,11 @@ func (s *server) start(declared []results.NamedMetric) error {
 		}
 		s.book = ledger.New(s.devices, s.rows.Write)
 		setup.Journal = s.book
+	}
+	if s.directory.Journal != nil {
+		if also := s.directory.Journal(s.devices); also != nil {
+			setup.Journal = both(also, setup.Journal)
+		}
 	}
 	if s.directory.Clients != nil {
 		if s.clients, err = s.directory.Clients(about); err != nil {
@@ -513,6 +516,14 @@ func (s *server) start(declared []results.NamedMetric) error {
 	}
 	s.observe = s.directory.Rounds(about)
 	return nil
+}
+
+// both returns a journal that passes entries on to two, of which the second may be nil.
+func both(one, two federation.Journal) federation.Journal {
+	if two == nil {
+		return one
+	}
+	return federation.Journals(one, two)
 }
 
 // greet writes the response to hello.

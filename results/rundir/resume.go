@@ -28,6 +28,7 @@ var ErrUnfinished = errors.New("holds an unfinished run")
 type Checkpoint struct {
 	Scenario []byte // the resolved one
 	Command  []string
+	Driver   *Driver // nil: fedsim runs the methods
 	Started  time.Time
 	dir      string
 	progress *progress
@@ -82,7 +83,7 @@ func readCheckpoint(dir, remedy string) (*Checkpoint, error) {
 	}
 	scenario := []byte(p.head.Scenario)
 	return &Checkpoint{
-		Scenario: scenario, Command: p.head.Manifest.Command, Started: p.head.Manifest.Clock.Started,
+		Scenario: scenario, Command: p.head.Manifest.Command, Driver: p.head.Manifest.Driver, Started: p.head.Manifest.Clock.Started,
 		dir: dir, progress: p, files: stateFilesIn(dir, scenario),
 	}, nil
 }
@@ -152,8 +153,12 @@ func requireNoCheckpoint(dir string) error {
 	if underWay > 0 {
 		more = " and more under way"
 	}
-	return fmt.Errorf("%s: %w, %d finished%s, last written %s: resume it with fedsim run --resume %s, %s",
-		dir, ErrUnfinished, c.finished(), more, info.ModTime().Format("2006-01-02 at 15:04:05"), dir, remedy)
+	how := "with fedsim run --resume " + dir
+	if c.Driver != nil {
+		how = "by starting " + c.Driver.Name + " with --resume " + dir
+	}
+	return fmt.Errorf("%s: %w, %d finished%s, last written %s: resume it %s, %s",
+		dir, ErrUnfinished, c.finished(), more, info.ModTime().Format("2006-01-02 at 15:04:05"), how, remedy)
 }
 
 // Resume continues the run. The scenario of about must be that of the checkpoint; place

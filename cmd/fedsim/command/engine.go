@@ -16,6 +16,7 @@ import (
 
 	"fedsim/experiment"
 	"fedsim/experiment/driven"
+	"fedsim/federation"
 	"fedsim/results"
 	"fedsim/results/rundir"
 	"fedsim/scenarios"
@@ -26,6 +27,7 @@ type engineFlags struct {
 	runFlags
 	cmd     *cobra.Command
 	writer  *rundir.Writer // nil before the op hello
+	watched *watch         // nil: no timelines
 	drawing error          // of figures
 }
 
@@ -63,6 +65,7 @@ with --resume DIR to continue: it must send the same lines again from the first 
 	completeFlag(cmd, "out", completeDirectory)
 	flags.BoolVar(&f.force, "force", false, "overwrite an existing run or checkpoint")
 	flags.BoolVar(&f.plain, "no-figures", false, "do not draw figures; \"fedsim plot\" draws them later")
+	f.timeline.add(flags)
 	f.resumeFlags.add(cmd)
 	flags.Lookup("resume").Usage = "resume the interrupted or killed run in this directory, or start it if there is no checkpoint"
 	return cmd
@@ -96,7 +99,7 @@ func (f *engineFlags) serve(scenario string) (err error) {
 	if err != nil || f.writer == nil {
 		return err
 	}
-	return errors.Join(f.drawing, stalls(f.writer.Runs()))
+	return errors.Join(f.drawing, f.watched.write(f.cmd.ErrOrStderr()), stalls(f.writer.Runs()))
 }
 
 // flushing writes each line at once.
@@ -128,6 +131,9 @@ func (f *engineFlags) open(scenario string, h driven.Hello) (*driven.Directory, 
 	if err != nil {
 		return nil, &driven.Error{Code: driven.CodeScenario, Message: err.Error(), Cause: err}
 	}
+	if f.watched, err = f.timeline.plan(f.cmd.Flags(), s); err != nil {
+		return nil, &driven.Error{Code: driven.CodeDirectory, Message: err.Error(), Cause: err}
+	}
 	printNotes(f.cmd.ErrOrStderr(), s)
 	f.driver = &rundir.Driver{Name: h.Driver, Notes: h.Notes}
 	w, err := f.directory(s, h.Method)
@@ -135,8 +141,10 @@ func (f *engineFlags) open(scenario string, h driven.Hello) (*driven.Directory, 
 		return nil, &driven.Error{Code: driven.CodeDirectory, Message: err.Error(), Cause: err}
 	}
 	f.writer = w
+	run := &s.Experiments[0].Jobs[0].Candidates[0]
 	return &driven.Directory{
-		Run:         &s.Experiments[0].Jobs[0].Candidates[0],
+		Run:         run,
+		Journal:     func(devices int) federation.Journal { return f.journal(run, devices) },
 		Checkpoints: f.policy(w),
 		Rounds:      func(r results.Run) func(results.Round) { return w.Progress(0, r) },
 		Devices:     func(r results.Run) (experiment.DeviceRows, error) { return devicesOf(w)(0, r) },
@@ -144,6 +152,14 @@ func (f *engineFlags) open(scenario string, h driven.Hello) (*driven.Directory, 
 		Finish:      func(r results.Run, failed bool) (string, error) { return f.finish(s, r, failed) },
 		Suspend:     f.suspend,
 	}, nil
+}
+
+// journal returns the journal of the timelines; nil: there are none.
+func (f *engineFlags) journal(run *scenarios.Run, devices int) federation.Journal {
+	if f.watched == nil {
+		return nil
+	}
+	return f.watched.journal()(run, devices)
 }
 
 // directory creates the run directory, or opens that of an unfinished run.

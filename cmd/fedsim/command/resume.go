@@ -147,6 +147,9 @@ func (f *runFlags) resumeLeft(cmd *cobra.Command, left *rundir.Checkpoint, named
 	if err := f.permit(cmd, s); err != nil {
 		return nil, nil, err
 	}
+	if f.driver == nil && left.Driver != nil {
+		return nil, nil, usagef("--resume %s: another program drives this run: start %s again and let it start fedsim engine with --resume %s", f.resume, left.Driver.Name, f.resume)
+	}
 	about, err := f.about(s)
 	if err != nil {
 		return nil, nil, err

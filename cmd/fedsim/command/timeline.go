@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -97,7 +98,11 @@ func (f *timelineFlags) plan(flags *pflag.FlagSet, s *scenarios.Scenario) (*watc
 			save: func(line *timeline.Timeline) ([]string, error) { return saveGantt(line, run, f.gantt) },
 		})
 	}
-	if err := f.narrow(w, run.Settings.Run.Outer*run.Settings.Run.Rounds); err != nil {
+	rounds := run.Settings.Run.Outer * run.Settings.Run.Rounds
+	if run.Algorithm == scenarios.Driven { // the driver ends the run
+		rounds = math.MaxInt
+	}
+	if err := f.narrow(w, rounds); err != nil {
 		return nil, err
 	}
 	for _, path := range []string{f.trace, f.gantt} {
