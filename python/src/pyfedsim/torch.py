@@ -132,22 +132,22 @@ class TorchLearner(Learner):
 
     def evaluate(self) -> Mapping[str, float]:
         """Return loss and accuracy on the test rows; the class with the largest output wins."""
-        loss, right = self._measure(self.test())
+        loss, right = self.measure(self.test())
         if math.isnan(right):
             raise ValueError("the targets are not classes: override metrics and evaluate")
         return {"test_loss": loss, "test_accuracy": right}
 
     def loss(self, client: int) -> float:
         """Return the mean loss of the present model on the training rows of a client."""
-        return self._measure(self.data(client))[0]
+        return self.measure(self.data(client))[0]
 
     def _loss(self, inputs: Any, targets: Any) -> tuple[Any, Any]:
         device = self.options["device"]
         outputs = self.module(inputs.to(device))
         return self.criterion(outputs, targets.to(device)), outputs
 
-    def _measure(self, data: Any) -> tuple[float, float]:
-        """Return the mean loss and the share of right classes (NaN: no classes) of the model."""
+    def measure(self, data: Any) -> tuple[float, float]:
+        """Return mean loss and accuracy of the present model on rows; NaN without classes."""
         self._put(self.parameters)
         self.module.eval()
         rows, loss, right = count(data), 0.0, 0.0
