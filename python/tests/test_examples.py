@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -96,3 +99,53 @@ def test_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     waiting, deadline = (names["times"].loc[name] for name in ("waits for all", "deadline of 2 s"))
     assert np.all(deadline < 0.7 * waiting)
     assert names["mine"].runs["time_s_to_train_loss_0.55"].notna().all()
+
+
+def blocks(page: Path) -> dict[str, str]:
+    """Return the code blocks of a page that have the name of a file above them."""
+    found = re.findall(r"^`([\w.]+)`\n\n```\w*\n(.*?)^```", page.read_text("utf-8"), re.M | re.S)
+    return dict(found)
+
+
+def test_page(tmp_path: Path, fedsim: Path) -> None:
+    """The learner of docs/python.md learns, and keeps to the protocol."""
+    page = EXAMPLES.parents[1] / "docs" / "python.md"
+    for name, text in blocks(page).items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    folder = tmp_path / "run"
+    run = pyfedsim.run(
+        tmp_path / "learner.toml",
+        set={"methods.fedavg.command": [sys.executable, str(tmp_path / "learner.py")]},
+        out=folder,
+        progress=False,
+        allow_external=True,
+    )
+    loss = run.table("rounds", "numpy")["primal"]
+    assert loss[0] > 100
+    assert loss[-1] < 0.6
+    done = subprocess.run(
+        [fedsim, "learner", "check", sys.executable, str(tmp_path / "learner.py")],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "the learner conforms" in done.stdout
+
+
+@pytest.mark.slow
+def test_comparison(example: Any, fedsim: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    """Methods of fedsim, NumPy and PyTorch learn from the same rows."""
+    settings: dict[str, Any] = {"run.rounds": 4, "run.seeds": [1]}
+    if importlib.util.find_spec("torch") is None:
+        settings["experiment.comparison.methods"] = ["mocha", "fedavg-numpy"]
+    monkeypatch.chdir(tmp_path)
+    if (Path(os.environ["FEDSIM_DATA"]) / "har.zip").exists():
+        scenario = EXAMPLES / "comparison.toml"
+        subprocess.run([fedsim, "data", "export", scenario, "--out", "rows"], check=True)
+    run = example("comparison.toml", "har.zip", settings)
+    last = run.table("rounds", "numpy")[4::5]
+    assert len(last) == 2 + ("experiment.comparison.methods" not in settings)
+    assert np.all(last["test_error"] < 0.15)
+    assert np.all(last["time_s"] == last["time_s"][0])
