@@ -120,8 +120,8 @@ func run(ctx context.Context, experiments []scenarios.Experiment, o Options, mos
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := newRunner(ctx, cancel, o, mostRecorded)
+	defer r.learners.Close()
 	r.simulate(r.jobs(experiments))
-	r.end()
 	return context.Cause(ctx)
 }
 
@@ -172,13 +172,6 @@ func newRunner(ctx context.Context, cancel context.CancelCauseFunc, o Options, m
 	r.prepare = &preparer{ctx: ctx, pool: r.pool, policy: o.Checkpoints}
 	r.learners = external.NewLearners(ctx, o.Stderr)
 	return r
-}
-
-// end ends the processes of learners. Its error is the last that a run can have.
-func (r *runner) end() {
-	if err := r.learners.Close(); err != nil {
-		r.cancel(err)
-	}
 }
 
 // ready prepares the problems of all runs, each problem once.

@@ -61,8 +61,8 @@ func Tune(ctx context.Context, experiments []scenarios.Experiment, o Options) ([
 	for _, j := range tuned {
 		r.total += len(j.Candidates)
 	}
+	defer r.learners.Close()
 	r.choose(tuned)
-	r.end()
 	grids := make([]Grid, len(tuned))
 	for i := range tuned {
 		grids[i] = tuned[i].Grid

@@ -1,6 +1,7 @@
 package external
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -96,7 +97,10 @@ func (a *Learner) Close() error {
 
 // start tells the learner about the run.
 func (a *Learner) start(s algorithms.Setup) error {
-	options, _ := plain(a.options.Learner).(map[string]any)
+	options, err := json.Marshal(plain(a.options.Learner))
+	if err != nil {
+		return err
+	}
 	a.ask(request{
 		Op: "start", Run: a.run, ID: a.about.ID, Seed: &a.about.Seed, Number: &a.clients, Rows: s.Rows, Feature: &s.Features,
 		Data: a.about.Data, Options: options,

@@ -26,22 +26,21 @@ var abilities = []string{canSave, canReceive, canLoss, canWeights}
 
 // request is a request of any operation. Fields that it does not have are left out.
 type request struct {
-	Op      string         `json:"op"`
-	V       []int          `json:"v,omitempty"`
-	Fedsim  string         `json:"fedsim,omitempty"`
-	Run     int            `json:"run,omitempty"`
-	Round   *int           `json:"round,omitempty"`
-	ID      string         `json:"id,omitempty"`
-	Seed    *uint64        `json:"seed,omitempty"`
-	Number  *int           `json:"clients,omitempty"` // in start
-	Rows    []int32        `json:"rows,omitempty"`
-	Feature *int           `json:"features,omitempty"`
-	Data    string         `json:"data,omitempty"`
-	Options map[string]any `json:"options,omitempty"`
-	Work    []workOrder    `json:"work,omitempty"`
-	Client  *int           `json:"client,omitempty"`
-	Path    string         `json:"path,omitempty"`
-	Weights []float64      `json:"weights,omitempty"`
+	Op      string          `json:"op"`
+	V       []int           `json:"v,omitempty"`
+	Run     int             `json:"run,omitempty"`
+	Round   *int            `json:"round,omitempty"`
+	ID      string          `json:"id,omitempty"`
+	Seed    *uint64         `json:"seed,omitempty"`
+	Number  *int            `json:"clients,omitempty"` // in start
+	Rows    []int32         `json:"rows,omitempty"`
+	Feature *int            `json:"features,omitempty"`
+	Data    string          `json:"data,omitempty"`
+	Options json.RawMessage `json:"options,omitempty"`
+	Work    []workOrder     `json:"work,omitempty"`
+	Client  *int            `json:"client,omitempty"`
+	Path    string          `json:"path,omitempty"`
+	Weights []float64       `json:"weights,omitempty"`
 }
 
 // clientsRequest is a request about several clients.

@@ -103,7 +103,7 @@ func (o *Options) key() string { return fmt.Sprintf("%q %g %d", o.Command, o.Tim
 // plain returns a value of a scenario for JSON. A float stays one (1.0), and a date is text.
 func plain(v any) any {
 	switch v := v.(type) {
-	case map[string]any:
+	case map[string]any: // nil, too
 		out := make(map[string]any, len(v))
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			out[key] = plain(v[key])

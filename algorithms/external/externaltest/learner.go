@@ -32,6 +32,10 @@ func Main() {
 		serve(os.Stdin, os.Stdout)
 		os.Exit(0)
 	}
+	if len(os.Args) == 3 && os.Args[1] == scripted {
+		follow(os.Args[2], os.Stdin, os.Stdout)
+		os.Exit(0)
+	}
 }
 
 // Command returns the command of a learner, as a TOML list for a scenario. It lacks some

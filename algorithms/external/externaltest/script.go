@@ -1,0 +1,51 @@
+package externaltest
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"strings"
+)
+
+// scripted makes a test binary a learner that follows a transcript.
+const scripted = "scripted-learner-for-tests"
+
+// Scripted returns the command of a learner that answers as a transcript says, while the
+// requests are those of the transcript: lines after "> " and, for its answers, after "< ".
+// When the last answer is given, it removes the file.
+func Scripted(file string) []string {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return []string{self, scripted, file}
+}
+
+func follow(file string, in io.Reader, out io.Writer) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		panic(err)
+	}
+	script := strings.Split(strings.TrimSpace(string(text)), "\n")
+	for lines := bufio.NewScanner(in); lines.Scan(); {
+		answer := fmt.Sprintf(`{"error":%q}`, "the transcript is over")
+		if len(script) > 1 {
+			want, _ := strings.CutPrefix(script[0], "> ")
+			answer, _ = strings.CutPrefix(script[1], "< ")
+			script = script[2:]
+			var a, b any
+			if json.Unmarshal([]byte(want), &a) != nil || json.Unmarshal(lines.Bytes(), &b) != nil || !reflect.DeepEqual(a, b) {
+				answer = fmt.Sprintf(`{"error":%q}`, "got "+lines.Text()+", want "+want)
+			}
+		}
+		if _, err := fmt.Fprintln(out, answer); err != nil {
+			return
+		}
+	}
+	if len(script) == 0 {
+		_ = os.Remove(file)
+	}
+}

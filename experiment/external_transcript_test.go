@@ -1,0 +1,56 @@
+package experiment
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fedsim/algorithms/external/externaltest"
+	"fedsim/config"
+	"fedsim/scenarios"
+)
+
+// blocks returns the code blocks of a page in a language.
+func blocks(page, language string) (found []string) {
+	for {
+		_, rest, ok := strings.Cut(page, "\n```"+language+"\n")
+		if !ok {
+			return found
+		}
+		var block string
+		block, page, _ = strings.Cut(rest, "\n```\n")
+		found = append(found, block)
+	}
+}
+
+// The transcripts of docs/learner-protocol.md are what fedsim asks, with its scenario.
+func TestTheTranscriptsOfThePage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/learner-protocol.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scenario, transcripts := blocks(string(page), "toml"), blocks(string(page), "transcript")
+	if len(scenario) != 1 || len(transcripts) != 2 {
+		t.Fatalf("%d scenarios and %d transcripts", len(scenario), len(transcripts))
+	}
+	sets := [][]string{nil, {"federation.protocol=asynchronous", "federation.over_selection=1", "run.rounds=2"}}
+	for i, transcript := range transcripts {
+		file := filepath.Join(t.TempDir(), "transcript")
+		if err := os.WriteFile(file, []byte(transcript), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		s, err := scenarios.Parse([]string{"a.toml", "b.toml"}[i], []byte(scenario[0]), append(sets[i], "methods.mean.command="+config.Literal(externaltest.Scripted(file))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs := mustGather(t, s.Experiments, Options{})
+		if last := runs[0].Rounds[len(runs[0].Rounds)-1]; len(last.Metrics) != 1 || last.Metrics[0].Value < 0.4 || last.TestError != 1-last.Metrics[0].Value {
+			t.Errorf("transcript %d: the last round is %+v", i, last)
+		}
+		if _, err := os.Stat(file); err == nil {
+			t.Errorf("transcript %d: the run ends before its end", i)
+		}
+	}
+}
