@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"fedsim/internal/atomicfile"
+	"fedsim/internal/npy"
 	"fedsim/results"
 )
 
@@ -42,7 +43,7 @@ func (w *Writer) Model(index, tasks, features int, weights func(task int) []floa
 		return err
 	}
 	return atomicfile.WriteIn(dir, modelName(index), func(out io.Writer) error {
-		if _, err := out.Write(npyHead(tasks, features)); err != nil {
+		if _, err := out.Write(npy.Head(tasks, features)); err != nil {
 			return err
 		}
 		row := make([]byte, 8*features)
@@ -71,22 +72,7 @@ func (w *Writer) copyModel(name string) error {
 	return errors.Join(err, from.Close())
 }
 
-// npyHead is what comes before the numbers of a rows x cols matrix of float64 in NumPy's
-// format, version 1.0: the magic string, the version, the length of the header, and the
-// header, a Python dictionary padded so that the numbers begin at a multiple of 64 bytes.
-// See https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
-func npyHead(rows, cols int) []byte {
-	const magic, align = "\x93NUMPY\x01\x00", 64
-	header := fmt.Sprintf(npyHeader, rows, cols)
-	before := len(magic) + 2
-	padded := (before+len(header)+1+align-1)/align*align - before
-	head := binary.LittleEndian.AppendUint16([]byte(magic), uint16(padded))
-	head = append(head, header...)
-	head = append(head, bytes.Repeat([]byte(" "), padded-len(header)-1)...)
-	return append(head, '\n')
-}
-
-// npyHeader is a format for the size of a matrix.
+// npyHeader is the format of the header of a matrix.
 const npyHeader = "{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d), }"
 
 // modelFile is the model of a run in its file.
@@ -128,7 +114,7 @@ func (m *modelFile) readHead() error {
 	if _, err := fmt.Sscanf(string(head[before:n]), npyHeader, &m.rows, &m.cols); err != nil {
 		return damaged
 	}
-	want := npyHead(m.rows, m.cols)
+	want := npy.Head(m.rows, m.cols)
 	m.start = int64(len(want))
 	m.size = info.Size() - m.start
 	if !bytes.HasPrefix(head[:n], want) || m.rows < 0 || m.cols < 1 || m.size%8 != 0 || m.size/8%int64(m.cols) != 0 || m.size/8/int64(m.cols) != int64(m.rows) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/internal/npy"
 	"fedsim/results"
 )
 
@@ -46,7 +47,7 @@ func TestNpyIsAsSpecified(t *testing.T) {
 		t.Error(d)
 	}
 	for _, size := range [][2]int{{1, 1}, {123_456_789, 1}, {1 << 40, 1 << 40}} {
-		if head := npyHead(size[0], size[1]); len(head)%64 != 0 || int(binary.LittleEndian.Uint16(head[8:])) != len(head)-10 || head[len(head)-1] != '\n' {
+		if head := npy.Head(size[0], size[1]); len(head)%64 != 0 || int(binary.LittleEndian.Uint16(head[8:])) != len(head)-10 || head[len(head)-1] != '\n' {
 			t.Errorf("%v: %q", size, head)
 		}
 	}

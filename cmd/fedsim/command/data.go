@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -18,11 +20,11 @@ import (
 func newData() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "data",
-		Short: "Describe and generate federated data sets",
+		Short: "Describe, generate and export federated data sets",
 		Example: `  fedsim data describe --set data.source=uci-har --set data.path=har.zip
   fedsim data generate --set data.preset=vehicle-sensor -o vehicles.csv`,
 	}
-	cmd.AddCommand(newDataDescribe(), newDataGenerate())
+	cmd.AddCommand(newDataDescribe(), newDataGenerate(), newDataExport())
 	asGroup(cmd)
 	return cmd
 }
@@ -113,6 +115,49 @@ defaults of [data].`,
 	}
 	addSet(cmd, &sets, "data.")
 	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write (default standard output)")
+	return cmd
+}
+
+func newDataExport() *cobra.Command {
+	var sets []string
+	var out string
+	cmd := &cobra.Command{
+		Use:   "export SCENARIO",
+		Short: "Write the rows that methods train and test on, for learners",
+		Long: `Write the rows of a scenario as methods use them, after split and scaling, as
+arrays of NumPy: train_x.npy, train_y.npy, test_x.npy, test_y.npy and data.json.
+Training rows are in the order of the clients; data.json has the number of each,
+and the digest that a learner is told when a run starts (docs/learner-protocol.md).
+
+With run.vary = "split" or "all" the seeds have different rows: set data.split and
+data.seed for those of another seed than 1.`,
+		Example: `  fedsim data export quickstart --out rows
+  fedsim data export quickstart --set data.split=1 --out rows-of-seed-2`,
+		Args:              takes(1, 1, "one scenario"),
+		ValidArgsFunction: first(completeScenario),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := dataConfig(args, sets)
+			if err != nil {
+				return err
+			}
+			if out == "" {
+				return usagef("--out: must name the folder for the files")
+			}
+			split, err := unlessInterrupted(cmd, func() (*data.Split, error) { return data.Prepare(cfg) })
+			if err != nil {
+				return err
+			}
+			if err := os.MkdirAll(out, 0o777); err != nil {
+				return err
+			}
+			return data.Export(split, func(name string, fill func(io.Writer) error) error {
+				return atomicfile.Write(filepath.Join(out, name), fill)
+			})
+		},
+	}
+	addSet(cmd, &sets, "data.")
+	cmd.Flags().StringVarP(&out, "out", "o", "", "folder to write; it is made")
+	completeFlag(cmd, "out", completeDirectory)
 	return cmd
 }
 

@@ -1,0 +1,87 @@
+package data
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"fedsim/internal/npy"
+)
+
+// Export writes a prepared split for other programs. write writes a file of a name:
+//
+//	train_x.npy  features of the training rows, client by client, float64
+//	train_y.npy  their labels (-1 or +1) or targets
+//	test_x.npy   features of the test rows, task by task
+//	test_y.npy   their labels or targets
+//	data.json    names, rows of each client and task, and the digest of the split
+//
+// The numbers have the bits that methods see.
+func Export(split *Split, write func(name string, fill func(io.Writer) error) error) error {
+	about := struct {
+		Digest   string   `json:"digest"`
+		Clients  int      `json:"clients"`
+		Features int      `json:"features"`
+		Rows     []int    `json:"train_rows"`
+		TaskOf   []int    `json:"task_of_client"`
+		TestRows []int    `json:"test_rows"`
+		Names    []string `json:"client_names"`
+	}{Digest: split.Digest(), Clients: len(split.Train.Tasks), Features: split.Train.Features}
+	for t := range split.Train.Tasks {
+		about.Rows = append(about.Rows, split.Train.Tasks[t].X.Rows)
+		about.TaskOf = append(about.TaskOf, split.Train.TaskOf(t))
+		about.Names = append(about.Names, split.Train.Tasks[t].Name)
+	}
+	for t := range split.Test.Tasks {
+		about.TestRows = append(about.TestRows, split.Test.Tasks[t].X.Rows)
+	}
+	err := errors.Join(
+		write("train_x.npy", func(w io.Writer) error { return split.Train.writeNumbers(w, true) }),
+		write("train_y.npy", func(w io.Writer) error { return split.Train.writeNumbers(w, false) }),
+		write("test_x.npy", func(w io.Writer) error { return split.Test.writeNumbers(w, true) }),
+		write("test_y.npy", func(w io.Writer) error { return split.Test.writeNumbers(w, false) }))
+	if err != nil {
+		return err
+	}
+	return write("data.json", func(w io.Writer) error {
+		text, err := json.MarshalIndent(about, "", " ")
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(w, "%s\n", text)
+		return err
+	})
+}
+
+// writeNumbers writes the features, or the targets, as an array of NumPy.
+func (s *Set) writeNumbers(w io.Writer, features bool) error {
+	head := npy.Head(s.Rows())
+	if features {
+		head = npy.Head(s.Rows(), s.Features)
+	}
+	out := bufio.NewWriter(w)
+	_, err := out.Write(head)
+	space, bytes := make([]float64, s.Features), make([]byte, 0, 8*max(1, s.Features))
+	for t := range s.Tasks {
+		task := s.Open(t)
+		for i := range task.X.Rows {
+			values := task.Y[i : i+1]
+			if features {
+				values = task.X.Values(i, space)
+			}
+			bytes = bytes[:0]
+			for _, x := range values {
+				bytes = binary.LittleEndian.AppendUint64(bytes, math.Float64bits(x))
+			}
+			if err == nil {
+				_, err = out.Write(bytes)
+			}
+		}
+		task.Close()
+	}
+	return errors.Join(err, out.Flush())
+}
