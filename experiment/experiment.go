@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"sync"
@@ -120,9 +121,17 @@ func run(ctx context.Context, experiments []scenarios.Experiment, o Options, mos
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := newRunner(ctx, cancel, o, mostRecorded)
-	defer r.learners.Close()
+	defer r.endLearners()
 	r.simulate(r.jobs(experiments))
 	return context.Cause(ctx)
+}
+
+// endLearners ends the processes of learners. Their runs are finished: what fails now is
+// only a warning.
+func (r *runner) endLearners() {
+	if err := r.learners.Close(); err != nil && r.options.Stderr != nil {
+		_, _ = fmt.Fprintf(r.options.Stderr, "fedsim: warning: %v\n", err)
+	}
 }
 
 // simulate tunes the jobs and runs the winners under every seed.

@@ -61,7 +61,7 @@ func Tune(ctx context.Context, experiments []scenarios.Experiment, o Options) ([
 	for _, j := range tuned {
 		r.total += len(j.Candidates)
 	}
-	defer r.learners.Close()
+	defer r.endLearners()
 	r.choose(tuned)
 	grids := make([]Grid, len(tuned))
 	for i := range tuned {

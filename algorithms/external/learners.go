@@ -3,6 +3,7 @@ package external
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -48,25 +49,25 @@ func NewLearners(ctx context.Context, stderr io.Writer) *Learners {
 	return &Learners{ctx: context.WithoutCancel(ctx), stderr: stderr, grace: 30 * time.Second}
 }
 
-// Close ends all processes: at the end of their input, or by force if that takes long. A
-// learner that fails then is only warned of: its runs are finished.
-func (l *Learners) Close() {
+// Close ends all processes: at the end of their input, or by force if that takes long. Their
+// runs are finished: the error is of learners that fail afterwards.
+func (l *Learners) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	errs := make([]error, len(l.processes))
 	var all sync.WaitGroup
 	for i, p := range l.processes {
 		if p.Process != nil {
-			all.Go(func() { errs[i] = p.Close(l.grace) })
+			all.Go(func() {
+				if err := p.Close(l.grace); err != nil {
+					errs[i] = fmt.Errorf("learner %s, after its runs: %w", p.name(), err)
+				}
+			})
 		}
 	}
 	all.Wait()
-	for i, p := range l.processes {
-		if errs[i] != nil && l.stderr != nil {
-			_, _ = fmt.Fprintf(l.stderr, "fedsim: warning: learner %s, after its runs: %v\n", p.name(), errs[i])
-		}
-	}
 	l.processes = nil
+	return errors.Join(errs...)
 }
 
 // lease returns a process for a run, and the number of the run in it: an idle process, or a
