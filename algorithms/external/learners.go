@@ -60,7 +60,7 @@ func (l *Learners) Close() error {
 		if p.Process != nil {
 			all.Go(func() {
 				if err := p.Close(l.grace); err != nil {
-					errs[i] = fmt.Errorf("learner %s, after its runs: %w", p.name(), err)
+					errs[i] = fmt.Errorf("learner %s: at the end of its input: %w", p.name(), err)
 				}
 			})
 		}
