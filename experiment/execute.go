@@ -108,6 +108,9 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 		if !out.MidRound { // within a round the last checkpoint stays
 			err = saved.saveLast(f)
 		}
+		if saved != nil && !saved.able && r.options.Stderr != nil {
+			_, _ = fmt.Fprintf(r.options.Stderr, "fedsim: run %s: its learner does not save its state: a resumed run starts from the beginning\n", run.ID)
+		}
 	}
 	return out, err
 }

@@ -1,8 +1,6 @@
 package experiment
 
 import (
-	"fmt"
-
 	"fedsim/algorithms"
 	"fedsim/algorithms/external"
 	"fedsim/scenarios"
@@ -30,7 +28,7 @@ func (r *runner) external(run *scenarios.Run, p *prepared, name string, o *exter
 		about.Data = p.digest()
 	}
 	if store := r.options.Checkpoints.Store; store != nil {
-		about.File = func(k int) string { return store.Path(fmt.Sprintf("%s %d", name, k)) }
+		about.File = func(k int) string { return store.Path(name, k) }
 	}
 	start = func(s algorithms.Setup, _ algorithms.Options) (algorithms.Algorithm, error) {
 		if err := end(); err != nil {

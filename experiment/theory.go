@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"fedsim/algorithms/external"
 	"fedsim/config"
 	"fedsim/mtl/theory"
 	"fedsim/results"
@@ -66,6 +67,7 @@ func checkTheory(experiments []scenarios.Experiment) error {
 	for _, e := range experiments {
 		for _, j := range e.Jobs {
 			s := &j.Candidates[0].Settings
+			c.Require(!isExternal(&j.Candidates[0]), "methods."+j.Candidates[0].Method+".algorithm", external.Name, "must be another: the bounds are about methods with dual variables")
 			c.Require(s.Run.Outer == 1, "run.outer", s.Run.Outer, "must be 1: "+errSingleUpdate)
 			c.Require(s.Run.ThetaEvery == 1, "run.theta_every", s.Run.ThetaEvery, "must be 1: "+errSingleUpdate)
 			c.Require(s.Run.EvalEvery == 1, "run.eval_every", s.Run.EvalEvery, "must be 1: "+errSingleUpdate)

@@ -61,9 +61,10 @@ func (s *stateFiles) path(name string) string {
 	return filepath.Join(s.dir, hex.EncodeToString(sum[:8])+stateExt)
 }
 
-// program returns the path of a file that a program writes under a name.
-func (s *stateFiles) program(name string) string {
-	return strings.TrimSuffix(s.path(name), stateExt) + programExt
+// program returns the path of a file, 0 or 1, that a program writes beside the state of a
+// name.
+func (s *stateFiles) program(name string, number int) string {
+	return fmt.Sprintf("%s-%d%s", strings.TrimSuffix(s.path(name), stateExt), number, programExt)
 }
 
 // write writes the file of a name; fill writes the content.
@@ -164,10 +165,12 @@ func refuse(path, why, remedy string) error {
 	return fmt.Errorf("%s: %w: %s: %s", path, ErrCheckpoint, why, remedy)
 }
 
-// remove removes the file of a name, if there is one.
+// remove removes the files of a name, if there are any.
 func (s *stateFiles) remove(name string) error {
-	if err := os.Remove(s.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	for _, path := range []string{s.path(name), s.program(name, 0), s.program(name, 1)} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	return nil
 }

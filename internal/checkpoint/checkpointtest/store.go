@@ -69,7 +69,9 @@ func (a *Store) Load(name string) ([]byte, error) {
 }
 
 // Path returns a path in Dir.
-func (a *Store) Path(name string) string { return filepath.Join(a.Dir, url.PathEscape(name)) }
+func (a *Store) Path(name string, number int) string {
+	return filepath.Join(a.Dir, fmt.Sprintf("%s-%d", url.PathEscape(name), number))
+}
 
 // Reject returns an error that begins with the name and wraps ErrRejected and why.
 func (a *Store) Reject(name string, why error) error {
