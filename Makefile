@@ -14,7 +14,7 @@ CORE = ./engine ./devices ./mtl ./clients ./federation ./algorithms ./experiment
 # The platforms of test-platforms; some are emulated.
 PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
 
-.PHONY: build test test-python check race invariants examples tidy test-crash test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb test-browser test-torch fuzz generate licenses wheels clean
+.PHONY: build test test-python check race invariants examples tidy test-crash test-mutants emulators test-platforms bench bench-peers test-peers test-duckdb test-browser test-torch test-flower fuzz generate licenses wheels clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -111,6 +111,13 @@ test-torch:
 		/usr/bin/python3 -m venv --system-site-packages "$$made/venv" && "$$made/venv/bin/pip" install -q 'pytest>=8' && \
 		cd python && FEDSIM_BINARY="$$made/fedsim" "$$made/venv/bin/python" -m pytest -p no:cacheprovider -rs \
 		tests/test_torch.py tests/test_learner.py tests/test_truth.py tests/test_examples.py
+
+# Tests pyfedsim.flower with four releases of Flower, compares it with Flower's own
+# simulation, and runs apps that Flower generates. It installs them to FLOWER once (1.5 GB).
+FLOWER = .flower
+test-flower:
+	@made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && $(GO) build -o "$$made/fedsim" ./cmd/fedsim && \
+		cd python && FEDSIM_BINARY="$$made/fedsim" $(PYTHON) tests/flower_releases.py $(FLOWER)
 
 # Runs each fuzz target for FUZZTIME. The limit on minimization saves most of the time.
 fuzz:

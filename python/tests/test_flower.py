@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -20,8 +21,8 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import flower_apps as apps
     import flower_legacy
-    from pyfedsim import Stalled, UsageError, flower
-    from pyfedsim.flower import _releases
+    from pyfedsim import Run, Stalled, UsageError, flower
+    from pyfedsim.flower import _releases, command, names
 
 TESTS = Path(__file__).parent
 FLOPS = apps.FLOPS_PER_EXAMPLE
@@ -412,3 +413,103 @@ def test_a_client_cannot_advance_the_clock(tmp_path: Path) -> None:
 
     for lazy in (False, True):
         run(apps.plain_app(main), tmp_path, client, lazy=lazy)
+
+
+PROJECT = """\
+[project]
+name = "small"
+version = "1.0.0"
+description = "A small app"
+license = "Apache-2.0"
+
+[tool.flwr.app]
+publisher = "me"
+
+[tool.flwr.app.components]
+serverapp = "small_app:server"
+clientapp = "flower_apps:client_app"
+
+[tool.flwr.app.config]
+rounds = 3
+text = "a"
+"""
+
+APP = """\
+import flower_apps as apps
+
+server = apps.ServerApp()
+
+
+@server.main()
+def main(grid, context):
+    assert context.run_config == {"rounds": 2, "text": "b c"}
+    strategy = apps.strategies.FedAvg()
+    arrays = apps.flwr.ArrayRecord([apps.np.zeros(apps.FEATURES)])
+    strategy.start(grid=grid, initial_arrays=arrays, num_rounds=context.run_config["rounds"])
+"""
+
+
+def test_the_command_runs_a_project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project = tmp_path / "small"
+    project.mkdir()
+    (project / "pyproject.toml").write_text(PROJECT)
+    (project / "small_app.py").write_text(APP)
+    scenario = tmp_path / "phones.toml"
+    scenario.write_text("[data.synthetic]\ntasks = 12\n")
+    out = tmp_path / "out"
+    arguments = [str(project), str(scenario), "--out", str(out), "--no-figures"]
+    arguments += ["--run-config", "rounds=2 text='b c'", "--set", "data.synthetic.tasks=5"]
+    assert command.main(arguments) == 2
+    assert "the FLOPs of a train message of client" in capsys.readouterr().err
+    arguments += ["--flops-per-example", "120", "--force"]
+    assert command.main(arguments) == 0
+    assert f"{out}: " in capsys.readouterr().out
+    rows = Run(out).table("rounds", "numpy")
+    assert [row["participants"] for row in rows] == [5, 5]
+    assert set(rows["method"]) == {"small"}
+    assert command.main([str(tmp_path), str(scenario)]) == 2
+    assert "pyproject.toml" in capsys.readouterr().err
+
+
+def test_memory_does_not_grow_with_rounds(tmp_path: Path) -> None:
+    """The objects after 40 rounds are those after 20, but for a few caches."""
+    counts: list[int] = []
+
+    def main(grid: Any) -> None:
+        for number in range(1, 41):
+            replies = replies_of(grid, timeout=2)  # some are late, and never taken
+            del replies
+            if number in (20, 40):
+                gc.collect()
+                counts.append(len(gc.get_objects()))
+
+    run(apps.plain_app(main), tmp_path, scenario=apps.scenario(**apps.DROPS))
+    # A message that stays has about 30 objects: 20 rounds of 12 clients would add 7,200.
+    assert abs(counts[1] - counts[0]) < 700
+
+
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [
+        ("train_loss", ("test", "loss")),
+        ("eval-acc", ("test", "accuracy")),
+        ("acc", ("test", "accuracy")),
+        ("val_", ("test", "val_")),
+        ("f1 score", ("test", "f1_score")),
+        ("1st", ("test", "m1st")),
+        ("é", ("test", "m_")),
+    ],
+)
+def test_names_of_metrics(key: str, name: tuple[str, str]) -> None:
+    assert names.metric_name("test", key) == name
+
+
+def test_directions_and_splits_of_metrics() -> None:
+    keys = ("loss", "rmse", "accuracy", "f1", "AUC", "norm", "error_rate")
+    assert [names.direction(key) for key in keys] == [
+        "lower", "lower", "higher", "higher", "higher", "", "lower",
+    ]  # fmt: skip
+    prefixed = ("train_loss", "val_loss", "validation.f1", "eval_acc", "test-acc", "accuracy")
+    assert [names.split_of(key) for key in prefixed] == [
+        "train", "validation", "validation", "test", "test", "test",
+    ]  # fmt: skip

@@ -59,6 +59,7 @@ def _run(options: argparse.Namespace) -> Any:
         set={key: _value(flwr.first("tomllib", "tomli"), text) for key, text in options.set},
         out=options.out,
         force=options.force,
+        figures=not options.no_figures,
     )
 
 
@@ -119,6 +120,7 @@ def _parser() -> argparse.ArgumentParser:
         help="override a key of the scenario; can be given several times",
     )
     add("--out", metavar="DIR", help="run directory (runs/<scenario>-<method>)")
+    add("--no-figures", action="store_true", help="do not draw figures")
     add("--force", action="store_true", help="overwrite an existing run")
     return parser
 
