@@ -10,6 +10,7 @@ import (
 	"fedsim/clients"
 	"fedsim/devices"
 	"fedsim/engine"
+	"fedsim/internal/rng"
 	"fedsim/results"
 )
 
@@ -115,6 +116,98 @@ func TestWorkMayBeDecidedLate(t *testing.T) {
 	}
 	if a, b := early.Finish(), late.Finish(); a.EventHash != b.EventHash {
 		t.Errorf("events %x, decided before %x", b.EventHash, a.EventHash)
+	}
+}
+
+// A response at the instant at which its message expires is in time, and a wait for
+// others goes on.
+func TestResponsesAtTheLastInstantAreInTime(t *testing.T) {
+	s := drivenWorld(t, WaitForAll, nil)
+	sends(t, s, Message{ID: 1, FLOPs: 1000, Expires: 1010 * ms}, Message{ID: 2, Device: 1, FLOPs: 2000})
+	waits(t, s, nil, 0, engine.Never, EndedAll, Notice{ID: 1, At: 1010 * ms}, Notice{ID: 2, Device: 1, At: 2010 * ms})
+}
+
+// Messages of a round to one client have draws of their own, and those of the next round
+// do not depend on how many there were.
+func TestMessagesOfARoundHaveTheirOwnDraws(t *testing.T) {
+	jitter := func(s *Setup) { s.Network.Jitter = 0.5 }
+	took := func(messages int) (all []engine.Time) {
+		s := drivenWorld(t, WaitForAll, jitter)
+		for i := range int64(messages) {
+			before := s.Now()
+			sends(t, s, Message{ID: i})
+			waits(t, s, nil, 0, engine.Never, EndedAll, Notice{ID: i, At: s.f.clients.Due(0)})
+			all = append(all, s.Now()-before)
+		}
+		if _, err := s.Close(1, nil, 0); err != nil {
+			t.Fatal(err)
+		}
+		before := s.Now()
+		sends(t, s, Message{ID: 100})
+		waits(t, s, nil, 0, engine.Never, EndedAll, Notice{ID: 100, At: s.f.clients.Due(0)})
+		return append(all, s.Now()-before)
+	}
+	one, three := took(1), took(3)
+	if one[0] != three[0] || one[1] != three[3] || three[0] == three[1] || three[1] == three[2] {
+		t.Errorf("one message takes %v, three take %v", one, three)
+	}
+}
+
+// A message that waits for its turn and is canceled with the one before it is never sent.
+func TestCanceledMessagesAreNotSent(t *testing.T) {
+	journal := &counter{}
+	s := drivenWorld(t, WaitForAll, func(s *Setup) { s.Journal = journal })
+	sends(t, s, Message{ID: 1, FLOPs: 1000}, Message{ID: 2, FLOPs: 1000})
+	waits(t, s, nil, 0, 100*ms, EndedUntil)
+	if err := s.Cancel([]int64{1, 2}); err != nil || journal.late != 1 {
+		t.Errorf("%d late, %v", journal.late, err)
+	}
+	waits(t, s, nil, 0, engine.Never, EndedAll)
+}
+
+// A late message that the protocol would take in a later round fails when its battery is
+// empty: the driver learns of it without another round.
+func TestLateMessagesFailBetweenRounds(t *testing.T) {
+	s := drivenWorld(t, Deadline, func(s *Setup) {
+		s.Config.Late, s.Config.Retries, s.Config.Fit, s.Config.DetectS = Keep, 1, false, 3
+		s.Devices.ChargeW, s.Devices.Charging = 0, devices.WhenDepleted
+		joules(s, 2)
+	})
+	notices, taken, _, err := s.Round(1, Train, []Message{{ID: 1, FLOPs: 5000}}, nil)
+	if err != nil || len(notices)+len(taken) > 0 || s.Now() != 500*ms {
+		t.Fatal(notices, taken, err)
+	}
+	notices, end, err := s.Wait(nil, 0, engine.Never, nil)
+	if err != nil || end != EndedAll || len(notices) != 1 || notices[0].Why != clients.BatteryDepleted || s.Now() < 3500*ms || s.Now() > 4500*ms {
+		t.Error(notices, end, err, s.Now())
+	}
+}
+
+// The first timer is the earliest, whatever is set and stopped.
+func TestTimersAreInOrder(t *testing.T) {
+	s := lte(t, 1)
+	s.messages = make([]errand, 50)
+	for i := range s.messages {
+		s.messages[i] = errand{Message: Message{ID: int64(i)}, timer: -1}
+	}
+	draw := rng.New(1, rng.Solve, 0, 0)
+	for range 5000 {
+		place := int32(draw.IntN(len(s.messages)))
+		if draw.IntN(3) > 0 {
+			s.setTimer(place, engine.Time(draw.IntN(1000)))
+		} else {
+			s.stopTimer(place)
+		}
+		want, n := engine.Never, 0
+		for i := range s.messages {
+			if m := &s.messages[i]; m.timer >= 0 {
+				want = min(want, m.due)
+				n++
+			}
+		}
+		if s.firstDue() != want || len(s.timers) != n {
+			t.Fatalf("the first of %d timers is at %d, want %d of %d", len(s.timers), s.firstDue(), want, n)
+		}
 	}
 }
 

@@ -126,14 +126,16 @@ func (halves) Available(t int, now engine.Time) (bool, engine.Time) {
 func TestPoliciesPlayTheRoundsOfTimingMode(t *testing.T) {
 	for _, w := range worlds {
 		for _, protocol := range []string{WaitForAll, Deadline, First, Charged} {
-			for _, late := range []string{Drop, Keep} {
-				if late == Keep && (protocol == WaitForAll || w.name == "hubs") {
+			for _, late := range []string{Drop, Keep, "fit"} {
+				if late == Keep && (protocol == WaitForAll || w.name == "hubs") || late == "fit" && protocol != Deadline {
 					continue
 				}
 				s := timed(t, world(t, "fedavg", protocol, func(s *Setup) {
 					w.change(s)
-					s.Config.Late = late
-					s.Config.Fit = false
+					s.Config.Fit = late == "fit"
+					if late == Keep {
+						s.Config.Late = late
+					}
 					if protocol == First {
 						if s.Config.Clients == 0 {
 							s.Config.Clients = 4

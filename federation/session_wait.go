@@ -224,7 +224,6 @@ func (s *Session) end(place int32, state errandState) {
 		}
 		return
 	}
-	s.f.clients.Release(t)
 	if s.at[t] = m.next; m.next >= 0 {
 		s.start(m.next)
 	}
