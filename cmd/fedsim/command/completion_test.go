@@ -71,6 +71,7 @@ func TestCompletion(t *testing.T) {
 		{"run --set methods.cocoa.options.th", []string{"methods.cocoa.options.theta="}, ":38"},
 		// The methods, experiments and points of a scenario.
 		{"run query.toml --set methods.", []string{"methods.ours.algorithm=", "methods.ours.label=", "methods.ours.protocol=",
+			"methods.ours.command=", "methods.ours.timeout_s=", "methods.ours.processes=",
 			"methods.ours.options.theta=", "methods.ours.options.stop=", "methods.ours.options.check_every=", "methods.ours.options.max_epochs="}, ":38"},
 		{"run fig3-faults --set experiment.fig3-faults.axis.u", []string{"experiment.fig3-faults.axis.update="}, ":38"},
 		{"run fig3-faults --set experiment.fig3-faults.axis.update=one", []string{"experiment.fig3-faults.axis.update=one W update"}, ":36"},
