@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import types
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -274,3 +276,24 @@ def test_a_regression_has_metrics_of_its_own() -> None:
     driver, _ = begin(Regression)
     assert driver.ask("loss", clients=[0])["losses"] == [0.0]
     assert "override metrics and evaluate" in driver.ask("evaluate", round=0)["error"]
+
+
+def test_page() -> None:
+    """The class of docs/python.md learns."""
+    page = Path(__file__).parents[2] / "docs" / "python.md"
+    if not page.is_file():
+        pytest.skip("the pages are not here")
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.M | re.S)
+    names: dict[str, Any] = {}
+    exec(next(block for block in blocks if "TorchLearner" in block), names)  # noqa: S102
+    driver = Driver(names["Digits"])
+    fields = {"seed": 1, "clients": 3, "rows": [60] * 3, "options": {"epochs": 5, "mu": 0.1}}
+    started = driver.ask("start", id="t", **fields)
+    assert started["step_flops"] == 6 * (784 * 64 + 64 * 10)
+    assert started["up_bytes"] == 4 * (784 * 64 + 64 + 64 * 10 + 10)
+    driver.solve([0, 1, 2])
+    losses = [driver.ask("evaluate", round=0)["metrics"][1]["value"]]
+    driver.ask("commit", round=1, clients=[0, 1, 2])
+    driver.ask("end", round=1)
+    losses.append(driver.ask("loss", clients=[0])["losses"][0])
+    assert losses[1] < losses[0]

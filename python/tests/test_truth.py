@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,8 @@ import numpy as np
 import pytest
 
 import pyfedsim
+from pyfedsim import _scenario
 from pyfedsim.learner import command
-
-ROWS = [7, 12, 9, 20, 5, 16]
-FEATURES = 8
 
 PROTOCOLS: dict[str, dict[str, Any]] = {
     "wait-for-all": {},
@@ -21,26 +20,16 @@ PROTOCOLS: dict[str, dict[str, Any]] = {
 }
 
 
-def write(path: Path) -> None:
-    """Write rows of which no two are alike, with labels that a linear model fits in part."""
-    lines = ["task,label," + ",".join(f"x{j}" for j in range(FEATURES))]
-    for task, rows in enumerate(ROWS):
-        for i in range(rows):
-            x = [np.sin(1 + task + 2 * i + 3 * j + i * j) for j in range(FEATURES)]
-            label = 1 if x[0] + x[1] + 0.3 * np.sin(5 * i) > 0 else -1
-            lines.append(f"{task},{label}," + ",".join(repr(float(v)) for v in x))
-    path.write_text("\n".join(lines) + "\n")
-
-
-@pytest.mark.usefixtures("fedsim", "importable")
+@pytest.mark.usefixtures("importable")
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_numpy_gives_the_times_and_the_model_of_fedavg(tmp_path: Path, protocol: str) -> None:
-    data, model = tmp_path / "rows.csv", tmp_path / "model.npy"
-    write(data)
+def test_numpy_gives_the_times_and_the_model_of_fedavg(
+    fedsim: Path, tmp_path: Path, protocol: str
+) -> None:
+    rows, model = tmp_path / "rows", tmp_path / "model.npy"
     options = {"epochs": 3, "step": 0.4, "l2": 0.01, "mu": 0.2}
-    scenario = {
+    scenario: dict[str, Any] = {
         "name": "truth",
-        "data": {"source": "csv", "path": str(data), "test_fraction": 0.0},
+        "data": {"synthetic": {"tasks": 12, "features": 8, "task_spread": 0.5}, "bias": True},
         "problem": {"loss": "logistic", "regularizer": "independent", "optimum_sweeps": 0},
         "devices": {"clock_ghz": 0.002, "spread": "log-normal", "spread_width": 0.8},
         "network": {"profile": "lte", "jitter": 0.5, "header_bytes": 0},
@@ -53,9 +42,12 @@ def test_numpy_gives_the_times_and_the_model_of_fedavg(tmp_path: Path, protocol:
         "numpy": {
             "algorithm": "external",
             "command": command(str(Path(__file__).with_name("logistic.py"))),
-            "options": {"data": str(data), "model": str(model), **options},
+            "options": {"rows": str(rows), "model": str(model), **options},
         },
     }
+    with _scenario.as_file({**scenario, "methods": {"fedavg": {}}}) as path:
+        export: list[str | Path] = [fedsim, "data", "export", path, "--out", rows]
+        subprocess.run(export, check=True, capture_output=True)
     made = [
         pyfedsim.run(
             {**scenario, "methods": {name: method}},
@@ -75,7 +67,8 @@ def test_numpy_gives_the_times_and_the_model_of_fedavg(tmp_path: Path, protocol:
         np.testing.assert_array_equal(built_in[column], numpy[column])
     assert built_in["dropped"].sum() > 0
     assert built_in["train_error"][-1] < built_in["train_error"][0] / 2
-    np.testing.assert_allclose(numpy["train_error"], built_in["train_error"], rtol=0, atol=1e-15)
+    for column in ("train_error", "test_error"):
+        np.testing.assert_allclose(numpy[column], built_in[column], rtol=0, atol=1e-15)
     w = np.load(next((made[0].directory / "models").glob("*.npy")))
     np.testing.assert_allclose(np.load(model), w[0], rtol=0, atol=1e-12)
     assert np.abs(w[0]).max() > 0.5
