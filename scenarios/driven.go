@@ -77,7 +77,7 @@ func (d *Driver) drive(root *config.Node, problems *config.Errors) {
 // mostSeed is the largest seed that TOML can hold.
 const mostSeed = 1<<63 - 1
 
-// drivePlan removes what the experiment sets for methods.
+// drivePlan removes the settings of methods from the experiment.
 func drivePlan(p *plan) {
 	ofMethods := func(a config.Assignment) bool { return len(a.Path) > 0 && a.Path[0] == "methods" }
 	p.set = slices.DeleteFunc(p.set, ofMethods)

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/devices"
@@ -150,7 +149,7 @@ func (s *Settings) checkExternal(c *config.Checker) {
 	features := s.Data.External.Features > 0
 	for _, label := range s.labels() {
 		m := s.Methods[label]
-		factory, _ := algorithms.Lookup(m.Algorithm)
+		factory, _ := lookup(m.Algorithm)
 		c.Require(factory.OwnMetrics || s.Run.Mode == Timing, "methods."+label+".algorithm", m.Algorithm,
 			"must be \"external\", or run.mode \"timing\": with data.source = \"external\" only learners have rows to learn from")
 		c.Require(features || factory.OwnMetrics, "data.external.features", 0, fmt.Sprintf("must be positive: the size of the messages of %s depends on it", m.Algorithm))

@@ -91,7 +91,7 @@ func (c *cursor) want(mark byte) bool {
 	return false
 }
 
-// syntax reports what was expected at this place.
+// syntax reports the text that is expected at this place.
 func (c *cursor) syntax(expected string) {
 	if c.err != nil {
 		return
@@ -273,7 +273,7 @@ func (c *cursor) quoted() []byte {
 	return nil
 }
 
-// number returns a number as it is written, nil and an error if another value is next.
+// number returns the text of a number; nil, with an error, if another value is next.
 func (c *cursor) number(want string) []byte {
 	if b := c.peek(); b != '-' && (b < '0' || b > '9') {
 		c.wrong(want)

@@ -123,7 +123,7 @@ func (d *digests) save() error {
 	return d.saver.Save(d.now.state)
 }
 
-// saveDue stores the digests when a checkpoint is due.
+// saveDue stores the digests if the last checkpoint is old enough.
 func (d *digests) saveDue() error {
 	if !d.saver.Due() {
 		return nil

@@ -32,7 +32,7 @@ const Version = 1
 // Features are the additions to version 1 that drivers may rely on.
 var Features = []string{"policy", "select", "work", "clients"}
 
-// Hello is what a driver says of itself.
+// Hello describes a driver.
 type Hello struct {
 	Driver string            // name and version
 	Method string            // label in results
@@ -40,7 +40,7 @@ type Hello struct {
 	Notes  map[string]string // for the manifest
 }
 
-// Options are what a run needs from its surroundings.
+// Options are the surroundings of a run.
 type Options struct {
 	Version string                           // of fedsim
 	Open    func(Hello) (*Directory, *Error) // opens the directory of the run
@@ -156,7 +156,7 @@ func (s *server) answer(x line) ([]byte, *Error) {
 	return s.response.end(), nil
 }
 
-// do does what a line asks for, and writes the response but its end.
+// do executes a line, and writes the response except its end.
 func (s *server) do(x line) *Error {
 	if x.long {
 		return &Error{Code: CodeTooLong, Message: fmt.Sprintf("the line has more than %d MiB: send fewer messages in a line", MaxLine>>20)}

@@ -34,7 +34,7 @@ type Error struct {
 	op string
 }
 
-// Error returns the error in one line: the op, the field and what is wrong.
+// Error returns the error in one line: the op, the field and the problem.
 func (e *Error) Error() string {
 	var parts []string
 	for _, part := range []string{e.op, e.Field, e.Message} {

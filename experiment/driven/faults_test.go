@@ -25,7 +25,7 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
-// A line of 100 MB is answered, right or wrong, and the run goes on.
+// A line of 100 MB is answered, right or wrong, and the run continues.
 func TestHugeLines(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs 0.5 GB")

@@ -81,7 +81,7 @@ var fieldNames = [...]string{
 	"id", "flops", "up_bytes", "taken", "clients", "state", "model_sha256",
 }
 
-// operation is what a line may ask for: the names that it must and may have.
+// operation is an op with the names that its request must and may have.
 type operation struct {
 	name      string
 	must, may uint32

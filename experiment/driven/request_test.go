@@ -90,7 +90,7 @@ func TestWrongLines(t *testing.T) {
 	}
 }
 
-// Every field comes to its place, in any order and with any spaces and escapes.
+// Every field is read, in any order and with any spaces and escapes.
 func TestRequests(t *testing.T) {
 	var r request
 	line := ` { "msgs" : [ {"up_bytes":3,"id":7,"flops":2.5e6,"device":2,"down_bytes":9007199254740992,"expires_ns":5} ,
@@ -159,8 +159,8 @@ func batch(first, n int) []byte {
 	return text
 }
 
-// FuzzRequest parses any line: what is accepted is JSON that encoding/json reads to the
-// same numbers, and an error is one line.
+// FuzzRequest parses any line: encoding/json reads an accepted line to the same numbers,
+// and an error is one line.
 func FuzzRequest(f *testing.F) {
 	for _, line := range []string{
 		hello, `{"op":"nodes"}`, `{"op":"wait","ids":[1,2],"count":1,"until_ns":12}`, string(batch(1, 2)),
