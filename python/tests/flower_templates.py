@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,8 @@ def by_flower(folder: Path, app: str) -> None:
         def __call__(self, grid: Any, context: Any) -> None:
             """Run the app."""
             del context
+            while len(list(grid.get_node_ids())) < CLIENTS:  # they still register
+                time.sleep(0.1)
             original(grid, server_context)
 
     run(Server(), wrapped, CLIENTS)
@@ -120,8 +123,14 @@ def _configured(client: Any, settings: Any) -> Any:
 
         def __call__(self, message: Any, context: Any) -> Any:
             """Run the app."""
-            context.run_config = settings
-            return client(message, context)
+            configured = type(context)(
+                run_id=context.run_id,
+                node_id=context.node_id,
+                node_config=context.node_config,
+                state=context.state,
+                run_config=settings,
+            )
+            return client(message, configured)
 
     return Client()
 
