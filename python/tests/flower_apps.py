@@ -68,12 +68,15 @@ def examples(client: int) -> tuple[Any, Any]:
 
 def train(message: Any, context: Any) -> Any:
     """Take five steps of logistic regression, with a little noise from the global stream."""
-    w = message.content["arrays"].to_numpy_ndarrays()[0].copy()
+    start = message.content["arrays"].to_numpy_ndarrays()[0]
+    w = start.copy()
+    config = message.content.get("config", {})
+    mu = config.get("proximal-mu", 0.0)  # of FedProx
     x, y = examples(context.node_config["partition-id"])
     for _ in range(5):
         p = 1 / (1 + np.exp(-x @ w))
-        w -= 0.5 * x.T @ (p - y) / len(y)
-    if "exact" not in message.content.get("config", {}):
+        w -= 0.5 * (x.T @ (p - y) / len(y) + mu * (w - start))
+    if "exact" not in config:
         w += 1e-3 * np.random.randn(FEATURES)  # noqa: NPY002 - what apps do
     calls = int(context.state["calls"]["n"]) if "calls" in context.state else 0
     context.state["calls"] = flwr.MetricRecord({"n": calls + 1})
