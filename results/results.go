@@ -83,7 +83,7 @@ type Round struct {
 	Metrics       []NamedValue // in the order in which they are declared; nil when there are none
 
 	// ClientMetrics are the values by client. Observers of a run see them in the round that
-	// they are of; the rounds of a finished Run do not hold them. See rundir.Clients.
+	// they are of; the rounds of a finished Run do not hold them. See rundir.ClientWriter.
 	ClientMetrics []ClientMetric
 }
 

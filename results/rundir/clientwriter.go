@@ -45,13 +45,6 @@ func textOf(name, doc string, field func(*results.ClientRow) *string) rowColumn[
 	}
 }
 
-// Clients reads clients.parquet in the order of runs, rounds, metrics and clients. It calls
-// each with the ID of the run and the row, which is valid until the next. It returns the
-// first error of each.
-func Clients(dir string, each func(run string, row *results.ClientRow) error) error {
-	return clientsTable.each(dir, each)
-}
-
 // spoolsDir holds a file of values by client for each run, a spool, until the end of all
 // runs. Unlike a parquet file, a spool can be continued by a resumed run.
 const spoolsDir = "clients"

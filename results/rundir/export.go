@@ -106,7 +106,7 @@ func (t table) write(w io.Writer, format, version string) error {
 }
 
 // ErrNoDevices is wrapped by the errors of Devices and Export for a directory
-// without rows by device, ErrNoClients by those of Clients for one without values by client.
+// without rows by device, ErrNoClients by those of Export for one without values by client.
 var (
 	ErrNoDevices = errors.New("has no rows by device")
 	ErrNoClients = errors.New("has no values by client")

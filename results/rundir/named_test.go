@@ -148,7 +148,7 @@ func TestNamedMetricsAreWrittenAndReadBack(t *testing.T) {
 		t.Errorf("reached in round %d, %t", hit.Round, ok)
 	}
 	var rows []results.ClientRow
-	if err := Clients(dir, func(run string, r *results.ClientRow) error {
+	if err := clientsTable.each(dir, func(run string, r *results.ClientRow) error {
 		rows = append(rows, *r)
 		if run != "e/own/1" {
 			t.Errorf("a row of run %s", run)

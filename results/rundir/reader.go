@@ -29,7 +29,7 @@ type Results struct {
 
 // Read reads a run directory, bit for bit. It is strict: the files must agree with each
 // other in every cell. Errors begin with file and line. Read ignores parquet files; see
-// [Devices] and [Clients].
+// [Devices] and [Export].
 func Read(dir string) (*Results, error) {
 	m, err := ReadManifest(dir)
 	if err != nil {
