@@ -283,7 +283,7 @@ def test_stalled(tmp_path: Path) -> None:
     assert set(pyfedsim.Run(caught.value.directory).table("runs", "numpy")["status"]) == {"stalled"}
 
 
-LONG = {**SCENARIO, "run": {"rounds": 20000, "seeds": [1]}}
+LONG = {**SCENARIO, "run": {"rounds": 6000, "seeds": [1]}}
 
 
 @pytest.mark.slow
@@ -299,7 +299,7 @@ def test_interrupt_leaves_a_resumable_run(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt, match="resume with"):
         pyfedsim.run(LONG, progress=interrupt, figures=False, out=out)
     run = pyfedsim.run(LONG, progress=False, figures=False, out=out, resume=True)
-    assert list(run.table("runs", "numpy")["round"]) == [20000, 20000]
+    assert list(run.table("runs", "numpy")["round"]) == [6000, 6000]
     again = pyfedsim.run(LONG, progress=False, figures=False, out=out, resume=True)
     assert again.manifest == run.manifest
 

@@ -20,6 +20,7 @@ from pyfedsim.errors import (
 )
 from pyfedsim.learner import Learner, Metric, Update, serve
 from pyfedsim.runs import Figure, Run, run, sweep
+from pyfedsim.writers import to_mlflow, to_tensorboard, to_wandb
 
 __all__ = [
     "BinaryNotFoundError",
@@ -42,6 +43,9 @@ __all__ = [
     "run",
     "serve",
     "sweep",
+    "to_mlflow",
+    "to_tensorboard",
+    "to_wandb",
 ]
 
 

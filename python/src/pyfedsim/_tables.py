@@ -54,22 +54,23 @@ def read_csv(path: Path, library: Library) -> Any:
 def _pandas(path: Path) -> Any:
     import pandas as pd  # noqa: PLC0415 - optional
 
+    options: dict[str, Any] = {}
+    if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1):  # later ones read all digits
+        options["float_precision"] = "round_trip"
     return pd.read_csv(
-        path,
-        dtype=dict.fromkeys(TEXT, "str"),
-        float_precision="round_trip",
-        keep_default_na=False,
-        na_values=[""],
+        path, dtype=dict.fromkeys(TEXT, "str"), keep_default_na=False, na_values=[""], **options
     )
 
 
 def _polars(path: Path) -> Any:
     import polars as pl  # noqa: PLC0415 - optional
 
-    with path.open(encoding="utf-8", newline="") as lines:
-        names = next(csv.reader(lines))
-    overrides = {name: pl.String for name in names if name in TEXT}
-    return pl.read_csv(path, schema_overrides=overrides, infer_schema_length=None)
+    # polars reads +Inf as text.
+    table = _numpy(path)
+    frame = pl.DataFrame({name: table[name] for name in table.dtype.names})
+    return frame.with_columns(
+        pl.col(pl.Float64).fill_nan(None), pl.col(pl.String).replace("", None)
+    )
 
 
 def _numpy(path: Path) -> Any:
