@@ -183,6 +183,18 @@ func TestLateMessagesFailBetweenRounds(t *testing.T) {
 	}
 }
 
+// Messages of a round that a protocol plays have sizes of their own.
+func TestMessagesOfAPolicyHaveTheirSizes(t *testing.T) {
+	s := drivenWorld(t, WaitForAll, nil)
+	notices, _, _, err := s.Round(1, Train, []Message{{ID: 1, Device: 1, BytesDown: 1000}, {ID: 2, BytesDown: 500, BytesUp: 1000}, {ID: 3, Device: 2}}, nil)
+	if want := []Notice{{ID: 3, Device: 2, At: 10 * ms}, {ID: 1, Device: 1, At: 18 * ms}, {ID: 2, At: 22 * ms}}; err != nil || !slices.Equal(notices, want) {
+		t.Error(notices, err)
+	}
+	if r, err := s.Close(1, nil, 0); err != nil || r.BytesDown != 1500 || r.BytesUp != 1000 {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
 // The first timer is the earliest, whatever is set and stopped.
 func TestTimersAreInOrder(t *testing.T) {
 	s := lte(t, 1)
@@ -193,7 +205,10 @@ func TestTimersAreInOrder(t *testing.T) {
 	draw := rng.New(1, rng.Solve, 0, 0)
 	for range 5000 {
 		place := int32(draw.IntN(len(s.messages)))
-		if draw.IntN(3) > 0 {
+		if len(s.timers) > 20 {
+			place = s.timers[0]
+			s.stopTimer(place)
+		} else if draw.IntN(3) > 0 {
 			s.setTimer(place, engine.Time(draw.IntN(1000)))
 		} else {
 			s.stopTimer(place)

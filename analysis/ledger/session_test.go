@@ -41,10 +41,13 @@ func TestRowsOfASessionAddUp(t *testing.T) {
 			all = append(all, federation.Message{ID: id, Device: device, BytesDown: 1e5, FLOPs: 3e9 * float64(1+device%4), BytesUp: 1e5})
 		}
 		var taken []int64
+		arrived := 0
 		if round%2 == 0 {
-			if _, _, _, err = ses.Round(round, federation.Train, all, nil); err != nil {
+			played, _, _, err := ses.Round(round, federation.Train, all, nil)
+			if err != nil {
 				t.Fatal(err)
 			}
+			arrived += count(played)
 			all = all[:3]
 			for i := range all {
 				id++
@@ -60,6 +63,7 @@ func TestRowsOfASessionAddUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		arrived += count(notices)
 		for i, n := range notices {
 			if n.Kind == federation.NoticeResponse && i%5 > 0 {
 				taken = append(taken, n.ID)
@@ -72,6 +76,7 @@ func TestRowsOfASessionAddUp(t *testing.T) {
 		var sum results.Round
 		for _, row := range rows {
 			sum.Participants += row.Taken
+			arrived -= row.Responses
 			sum.Dropped += row.Dropped
 			sum.Late += row.Late
 			sum.FLOPs += row.FLOPs
@@ -82,6 +87,9 @@ func TestRowsOfASessionAddUp(t *testing.T) {
 			if row.Round != round || math.Abs(spent-(r.TimeS-before)) > 1e-9 {
 				t.Errorf("round %d, client %d: %g s add up, the round takes %g s", row.Round, row.Device, spent, r.TimeS-before)
 			}
+		}
+		if arrived != 0 {
+			t.Errorf("round %d: %d responses are in no row", round, arrived)
 		}
 		before = r.TimeS
 		if sum.Participants != r.Participants || sum.Dropped != r.Dropped || sum.Late != r.Late {
@@ -99,4 +107,14 @@ func TestRowsOfASessionAddUp(t *testing.T) {
 	if seen.Participants < 60 || seen.Dropped < 20 || seen.Late < 20 {
 		t.Errorf("%d taken, %d dropped, %d late: too few to see anything", seen.Participants, seen.Dropped, seen.Late)
 	}
+}
+
+// count returns how many responses have arrived.
+func count(all []federation.Notice) (n int) {
+	for _, x := range all {
+		if x.Kind == federation.NoticeResponse {
+			n++
+		}
+	}
+	return n
 }
