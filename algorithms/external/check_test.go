@@ -16,6 +16,7 @@ func TestMain(m *testing.M) {
 		externaltest.Scalar(os.Args[2:])
 		os.Exit(0)
 	}
+	externaltest.Main()
 	os.Exit(m.Run())
 }
 
