@@ -149,7 +149,8 @@ func TestLearnersResume(t *testing.T) {
 		policy := CheckpointPolicy{Store: store, Every: 0, Clock: time.Now}
 		ctx, cancel := context.WithCancel(t.Context())
 		var lost collected
-		_, err := gather(ctx, e, Options{Checkpoints: policy, Clients: func(int, results.Run) (ClientRows, error) { return &lost, nil }, Rounds: func(int, results.Run) func(results.Round) {
+		var said strings.Builder
+		_, err := gather(ctx, e, Options{Checkpoints: policy, Stderr: &said, Clients: func(int, results.Run) (ClientRows, error) { return &lost, nil }, Rounds: func(int, results.Run) func(results.Round) {
 			return func(r results.Round) {
 				if r.Round == 7 {
 					cancel()
@@ -158,6 +159,9 @@ func TestLearnersResume(t *testing.T) {
 		}})
 		if !Interrupted(err) {
 			t.Fatalf("not interrupted: %v", err)
+		}
+		if told := strings.Contains(said.String(), "does not save its state: a resumed run starts from the beginning"); told != (c.lacks == "save") {
+			t.Errorf("without %s, the interruption says %q", c.lacks, said.String())
 		}
 		var again collected
 		got := mustGather(t, e, Options{Checkpoints: policy, Clients: func(int, results.Run) (ClientRows, error) { return &again, nil }})

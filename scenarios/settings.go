@@ -97,6 +97,10 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	s.Federation.ValidateUse(c.In("federation"), s.protocols())
 	s.checkTarget(c)
 	s.checkExternal(c)
+	for _, label := range s.labels() {
+		factory, _ := lookup(s.Methods[label].Algorithm)
+		c.Require(s.Run.EvalTasks == 0 || !factory.OwnMetrics, "run.eval_tasks", s.Run.EvalTasks, fmt.Sprintf("must be 0: method %s evaluates its own model", label))
+	}
 	splits := s.Data.Skew || s.Run.Mode == Learning && s.Data.Source != data.SourceExternal && (s.Data.TestFraction > 0 || s.Data.DevicesPerTask > 1)
 	c.Require(s.Run.Vary != results.VarySplit || splits, "run.vary", s.Run.Vary,
 		"must be \"system\" or \"all\": all splits are the same without test rows, skew and devices_per_task")
