@@ -467,6 +467,10 @@ def test_the_command_runs_a_project(tmp_path: Path, capsys: pytest.CaptureFixtur
     rows = Run(out).table("rounds", "numpy")
     assert [row["participants"] for row in rows] == [5, 5]
     assert set(rows["method"]) == {"small"}
+    for mistake in (arguments[:-1], [*arguments, "--set", "network.profile=5g"]):
+        capsys.readouterr()
+        assert command.main(mistake) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1
     assert command.main([str(tmp_path), str(scenario)]) == 2
     assert "pyproject.toml" in capsys.readouterr().err
 

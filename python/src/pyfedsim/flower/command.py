@@ -22,7 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         done = _run(options)
     except errors.FedsimError as error:
-        print(error, file=sys.stderr)  # noqa: T201
+        if not (isinstance(error, errors.EngineError) and error.fatal):  # the engine told it
+            print(error, file=sys.stderr)  # noqa: T201
         return _status(error)
     except KeyboardInterrupt:
         return errors.EXIT_INTERRUPTED
@@ -64,7 +65,8 @@ def _run(options: argparse.Namespace) -> Any:
 
 
 def _status(error: errors.FedsimError) -> int:
-    if isinstance(error, errors.UsageError):
+    wrong = isinstance(error, errors.EngineError) and error.code == "directory"
+    if wrong or isinstance(error, errors.UsageError):
         return errors.EXIT_USAGE
     return errors.EXIT_STALLED if isinstance(error, errors.Stalled) else errors.EXIT_FAILED
 
