@@ -1,0 +1,80 @@
+package driven
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"fedsim/results"
+)
+
+// closeRound ends a round. It checks the metrics before the session changes.
+func (s *server) closeRound(r *request) *Error {
+	all := s.run.Metrics
+	values := make([]results.NamedValue, len(r.metrics))
+	for i := range r.metrics {
+		m := &r.metrics[i]
+		if !m.hasValue {
+			return &Error{Code: CodeType, Field: fmt.Sprintf("metrics[%d]", i), Message: "value is missing"}
+		}
+		all = declared(all, m.NamedMetric)
+		values[i] = results.NamedValue{Split: m.Split, Name: m.Name, Value: m.value}
+	}
+	for i := range r.named {
+		all = declared(all, r.named[i])
+	}
+	var scratch results.Round
+	err := results.CheckNamed(all)
+	if err == nil {
+		err = scratch.SetNamed(all, values)
+	}
+	field := "metrics"
+	if err == nil {
+		err, field = scratch.SetClients(all, s.devices, r.clients), "clients"
+	}
+	if err != nil {
+		return &Error{Code: CodeMetric, Field: field, Message: err.Error()}
+	}
+	row, err := s.session.Close(r.round, r.taken, r.flops)
+	if err != nil {
+		return s.refuse(err)
+	}
+	if len(all) > len(s.run.Metrics) {
+		s.declare(all)
+	}
+	if err := errors.Join(row.SetNamed(all, values), row.SetClients(all, s.devices, r.clients)); err != nil {
+		return internal("", err)
+	}
+	if s.clients != nil {
+		if err := s.clients.Write(&row); err != nil {
+			return internal("", err)
+		}
+	}
+	s.observe(row)
+	row.ClientMetrics = nil
+	s.run.Rounds = append(s.run.Rounds, row)
+	s.response.begin(s.session.Now())
+	s.response.row(&row)
+	return nil
+}
+
+// declare takes metrics that hello did not declare. Those who follow the run hear of it
+// from the first round again.
+func (s *server) declare(all []results.NamedMetric) {
+	s.run.Metrics = all
+	if s.clients != nil {
+		s.clients.Declare(all)
+	}
+	s.observe = s.directory.Rounds(s.run)
+	for _, r := range s.run.Rounds {
+		s.observe(r)
+	}
+}
+
+// declared returns the metrics with another one, unless it is there.
+func declared(all []results.NamedMetric, m results.NamedMetric) []results.NamedMetric {
+	if slices.ContainsFunc(all, func(x results.NamedMetric) bool { return x.Split == m.Split && x.Name == m.Name }) {
+		return all
+	}
+	return append(slices.Clip(all), m)
+}
