@@ -345,7 +345,17 @@ def test_clients_do_not_share_what_they_write(tmp_path: Path) -> None:
 
 def test_rounds_have_the_metrics_of_the_strategy(tmp_path: Path) -> None:
     server = apps.server_app(apps.strategies.FedAvg(), evaluate_fn=apps.global_evaluate)
-    rows = rounds(run(server, tmp_path))
+    done = run(server, tmp_path)
+    table = done.table("metrics", "numpy")
+    assert {(row["split"], row["name"]) for row in table} == {
+        ("train", "loss"),
+        ("train", "calls"),
+        ("test", "loss"),
+        ("validation", "accuracy"),
+    }
+    norms = [row["value"] for row in table if row["split"] == "test"]
+    assert norms[-1] == np.linalg.norm(done.arrays.to_numpy_ndarrays()[0])
+    rows = rounds(done)
     assert [row["round"] for row in rows] == [0, 1, 2, 3]
     losses = [row["primal"] for row in rows]
     assert np.isnan(losses[0])
