@@ -158,7 +158,7 @@ func (s *scalar) answer(line []byte) string {
 				weight = q.Weights[i]
 			}
 			r.Counts[k]++
-			r.Sum += weight * r.Tentative[k]
+			r.Sum += float64(weight * r.Tentative[k])
 			r.Weight += weight
 			delete(r.Tentative, k)
 		}
@@ -203,7 +203,7 @@ func (s *scalar) answer(line []byte) string {
 		r.Sent[q.Client] = r.Model
 		return `{"down_bytes":8}`
 	case "receive":
-		r.Model += (r.Tentative[q.Client] - r.Model) / 4
+		r.Model += float64((r.Tentative[q.Client] - r.Model) / 4)
 		r.Counts[q.Client]++
 		delete(r.Tentative, q.Client)
 		return `{"taken":true,"flops":3}`
@@ -291,7 +291,7 @@ func (s *scalar) solve(r *scalarRun, q *scalarRequest) string {
 		}
 		local := from
 		for range steps {
-			local += r.step * (target(w.Client) + noise/float64(1+r.Counts[w.Client]) - local)
+			local += float64(r.step * (target(w.Client) + noise/float64(1+r.Counts[w.Client]) - local))
 		}
 		r.Tentative[w.Client] = local
 		if s.has("early") {
