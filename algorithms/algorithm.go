@@ -226,6 +226,14 @@ type Sized interface {
 	UsualBytes() (down, up int)
 }
 
+// Shared is an Algorithm of which the instance says what Factory.OneModel says of others.
+type Shared interface {
+	Algorithm
+	// OneModel reports whether every device is sent the same model, and hubs can add up
+	// the responses. Otherwise each device has a model of its own.
+	OneModel() bool
+}
+
 // Partial is an Algorithm whose type has methods that the instance need not support, such
 // as a learner in another process. [As] asks it.
 type Partial interface {

@@ -64,10 +64,23 @@ func TestALearnerInAnotherProcessEqualsTheBuiltInMethod(t *testing.T) {
 		"losses":       {"federation.selection=power-of-choice", "federation.clients_per_round=2", "federation.candidates=4"},
 		"speed":        {"federation.selection=speed", "federation.clients_per_round=2"},
 		"relative":     {"federation.cost=relative"},
+		"hubs":         {"network.hub_size=3", "faults.drop_probability=0.2"},
 	} {
 		runs := mustGather(t, parse(t, paired("fedavg", "batch = 0, step = 0.5"), append(set, "run.rounds=8")...), Options{})
 		equalRuns(t, name, runs[0], runs[1])
 	}
 	runs := mustGather(t, parse(t, paired("fedbuff", "buffer = 2"), "federation.protocol=asynchronous", "faults.drop_probability=0.1", "federation.clients_per_round=3"), Options{})
 	equalRuns(t, "asynchronous", runs[0], runs[1])
+}
+
+// Without one_model hubs add up nothing: they send the response of each client, as they do
+// for a method with a model for each task.
+func TestHubsAddUpNothingWithoutOneModel(t *testing.T) {
+	t.Parallel()
+	runs := mustGather(t, parse(t, paired("mb-sgd", "batch = 2"), "network.hub_size=3", "run.rounds=2"), Options{})
+	shared := mustGather(t, parse(t, paired("fedavg", ""), "network.hub_size=3", "run.rounds=2"), Options{})
+	inside, outside, one := runs[0].Rounds[1], runs[1].Rounds[1], shared[1].Rounds[1]
+	if runs[0].EventHash != runs[1].EventHash || inside.BytesUp != outside.BytesUp || inside.BytesUp != 2*64+5*48 || one.BytesUp != 2*64+2*48 {
+		t.Errorf("%g bytes up, in another process %g, of one model %g", inside.BytesUp, outside.BytesUp, one.BytesUp)
+	}
 }

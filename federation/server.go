@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"fedsim/algorithms"
 	"fedsim/clients"
 	"fedsim/engine"
 	"fedsim/internal/rng"
@@ -23,8 +24,11 @@ func (f *Federation) budget(t int) int32 {
 
 // model returns which of the models that the server sends is for device t.
 func (f *Federation) model(t int) int {
+	shared, says := f.method.(algorithms.Shared)
 	switch {
-	case f.setup.Factory.OneModel:
+	case says && !shared.OneModel():
+		return t
+	case says, f.setup.Factory.OneModel:
 		return 0
 	case f.setup.Problem != nil:
 		return f.setup.Problem.TaskOf(t)

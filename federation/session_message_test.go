@@ -364,3 +364,31 @@ func TestACallIsInterrupted(t *testing.T) {
 		t.Errorf("%v at %v", err, s.Now())
 	}
 }
+
+// A cancel that names a message twice ends it once: hubs go on with the others.
+func TestCancelingTwiceIsCancelingOnce(t *testing.T) {
+	var want []Notice
+	for _, ids := range [][]int64{{1}, {1, 1, 1}} {
+		s := drivenWorld(t, WaitForAll, func(s *Setup) { s.Network.HubSize = 3 })
+		sends(t, s, Message{ID: 1, FLOPs: 1000}, Message{ID: 2, Device: 1, FLOPs: 500}, Message{ID: 3, Device: 2, FLOPs: 800})
+		waits(t, s, nil, 0, 100*ms, EndedUntil)
+		if err := s.Cancel(ids); err != nil {
+			t.Fatal(err)
+		}
+		notices, end, err := s.Wait(nil, 0, engine.Never, nil)
+		if want == nil {
+			want = notices
+		}
+		if err != nil || end != EndedAll || len(notices) != 2 || notices[0].At != notices[1].At || !slices.Equal(notices, want) {
+			t.Errorf("canceled %v: %v %v %v, want %v", ids, notices, end, err, want)
+		}
+	}
+}
+
+// A wait that names a message twice counts it once.
+func TestWaitingTwiceIsWaitingOnce(t *testing.T) {
+	s := drivenWorld(t, WaitForAll, nil)
+	sends(t, s, Message{ID: 1}, Message{ID: 2, Device: 1, FLOPs: 500})
+	waits(t, s, []int64{1, 1}, 2, engine.Never, EndedAll, Notice{ID: 1, At: 10 * ms})
+	waits(t, s, []int64{1, 1, 2}, 2, engine.Never, EndedAll, Notice{ID: 2, Device: 1, At: 510 * ms})
+}

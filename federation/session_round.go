@@ -322,13 +322,12 @@ func (s *Session) sendGroup(places []int32) {
 // closeGroupOf closes the open group of hubs if messages that are canceled are all that
 // it has left.
 func (s *Session) closeGroupOf(ids []int64) {
-	left := s.group
-	for _, id := range ids {
-		if m := &s.messages[s.ids[id]]; !m.ended() {
-			left--
-		}
+	if s.group == 0 {
+		return
 	}
-	if s.group > 0 && left <= 0 {
+	s.name(ids)
+	if s.left == s.group {
 		s.f.clients.CloseGroup()
 	}
+	s.unname(ids)
 }

@@ -232,10 +232,12 @@ func (s *Session) place(id int64) (int32, error) {
 }
 
 // Cancel ends messages without a response and without a notice. The clients stop working
-// on them. Messages that have ended already
-// stay as they are. Those of Round end as the
+// on them. Messages that have ended already stay as they are. Those of Round end as the
 // protocol says.
 func (s *Session) Cancel(ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
 	for _, id := range ids {
 		place, err := s.place(id)
 		if err != nil {

@@ -50,8 +50,8 @@ func (s *Session) Wait(ids []int64, count int, until engine.Time, into []Notice)
 	return s.giveOut(end)
 }
 
-// name marks the messages that a Wait names and that have not ended, and counts them in
-// left. It returns how many have ended.
+// name marks the messages that a call names, and counts in left those that have not
+// ended. It returns how many have ended.
 func (s *Session) name(ids []int64) (ended int) {
 	if s.any = ids == nil; s.any {
 		s.left = s.open
@@ -60,9 +60,11 @@ func (s *Session) name(ids []int64) (ended int) {
 	s.left = 0
 	for _, id := range ids {
 		switch m := &s.messages[s.ids[id]]; {
+		case m.named: // twice
 		case m.ended():
+			m.named = true
 			ended++
-		case !m.named:
+		default:
 			m.named = true
 			s.left++
 		}
@@ -70,12 +72,9 @@ func (s *Session) name(ids []int64) (ended int) {
 	return ended
 }
 
-// unname takes the marks away that are left.
+// unname takes the marks of name away.
 func (s *Session) unname(ids []int64) {
 	s.any = false
-	if s.left == 0 {
-		return
-	}
 	for _, id := range ids {
 		s.messages[s.ids[id]].named = false
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -44,6 +45,7 @@ var (
 	_ algorithms.Partial       = (*Learner)(nil)
 	_ algorithms.Batched       = (*Learner)(nil)
 	_ algorithms.Sized         = (*Learner)(nil)
+	_ algorithms.Shared        = (*Learner)(nil)
 	_ algorithms.Weighted      = (*Learner)(nil)
 	_ algorithms.LossReporter  = (*Learner)(nil)
 	_ algorithms.Asynchronous  = (*Learner)(nil)
@@ -160,7 +162,7 @@ func (a *Learner) flush() bool {
 		return false
 	}
 	if len(a.commits) > 0 {
-		q := clientsRequest{Op: "commit", Run: a.run, Round: a.number(), Clients: a.commits}
+		q := clientsRequest{Op: "commit", Run: a.run, Round: &a.round, Clients: a.commits}
 		if a.weighted {
 			q.Weights = a.weights
 		}
@@ -170,18 +172,12 @@ func (a *Learner) flush() bool {
 		a.commits, a.weights, a.weighted = a.commits[:0], a.weights[:0], false
 	}
 	if len(a.discards) > 0 {
-		if !a.send(clientsRequest{Op: "discard", Run: a.run, Round: a.number(), Clients: a.discards}, &emptyResponse{}) {
+		if !a.send(clientsRequest{Op: "discard", Run: a.run, Round: &a.round, Clients: a.discards}, &emptyResponse{}) {
 			return false
 		}
 		a.discards = a.discards[:0]
 	}
 	return true
-}
-
-// number returns the number of the round for a request; nil in a run without rounds.
-func (a *Learner) number() *int {
-	round := a.round
-	return &round
 }
 
 // StepFLOPs returns the most FLOPs of a step.
@@ -190,11 +186,17 @@ func (a *Learner) StepFLOPs() float64 { return *a.usual.StepFLOPs }
 // UsualBytes returns the usual sizes of messages.
 func (a *Learner) UsualBytes() (down, up int) { return int(*a.usual.DownBytes), int(*a.usual.UpBytes) }
 
+// OneModel reports whether the learner has said that clients share one model.
+func (a *Learner) OneModel() bool { return a.usual.OneModel }
+
 // Begin opens a round and returns the bytes of the server's message.
 func (a *Learner) Begin() int {
+	if !a.flush() { // discards since the last round belong to it
+		return 0
+	}
 	a.round++
 	var answer messageResponse
-	if !a.ask(request{Op: "begin", Run: a.run, Round: a.number()}, &answer) {
+	if !a.send(request{Op: "begin", Run: a.run, Round: &a.round}, &answer) {
 		return 0
 	}
 	return a.bytes("begin", answer.DownBytes)
@@ -246,7 +248,7 @@ func (a *Learner) SolveAll(requests []algorithms.Request, into []algorithms.Work
 }
 
 func (a *Learner) solve(requests []algorithms.Request, into []algorithms.Work) {
-	q := request{Op: "solve", Run: a.run, Round: a.number(), Work: make([]workOrder, len(requests))}
+	q := request{Op: "solve", Run: a.run, Round: &a.round, Work: make([]workOrder, len(requests))}
 	for i, r := range requests {
 		stream := r.Stream
 		order := workOrder{Client: r.Device, Seed: stream.Uint64() >> 11}
@@ -329,7 +331,7 @@ func (a *Learner) Discard(client int) {
 // End closes the round and returns the FLOPs of the server.
 func (a *Learner) End() float64 {
 	var answer endResponse
-	if !a.ask(request{Op: "end", Run: a.run, Round: a.number()}, &answer) {
+	if !a.ask(request{Op: "end", Run: a.run, Round: &a.round}, &answer) {
 		return 0
 	}
 	if err := checkFLOPs(answer.FLOPs); err != nil {
@@ -390,7 +392,7 @@ func (a *Learner) Losses(clients []int32, into []float64) {
 func (a *Learner) Metrics() algorithms.Metrics {
 	a.values, a.byClient = nil, nil
 	var answer evaluateResponse
-	if !a.ask(request{Op: "evaluate", Run: a.run, Round: a.number()}, &answer) {
+	if !a.ask(request{Op: "evaluate", Run: a.run, Round: &a.round}, &answer) {
 		return algorithms.Unknown()
 	}
 	if err := a.note(&answer); err != nil {
@@ -410,15 +412,13 @@ func (a *Learner) note(e *evaluateResponse) error {
 		a.hash = hash
 	}
 	for _, v := range e.Metrics {
-		if v.Value == nil {
-			return fmt.Errorf("metric %q: value is missing: leave out a metric without a value", v.Name)
+		value := math.NaN()
+		if v.Value != nil {
+			value = *v.Value
 		}
-		a.values = append(a.values, algorithms.NamedValue{Split: v.Split, Name: v.Name, Value: *v.Value})
+		a.values = append(a.values, algorithms.NamedValue{Split: v.Split, Name: v.Name, Value: value})
 	}
 	for _, c := range e.Clients {
-		if len(c.Devices) != len(c.Values) {
-			return fmt.Errorf("metric %q by client: has %d devices and %d values", c.Name, len(c.Devices), len(c.Values))
-		}
 		a.byClient = append(a.byClient, algorithms.ClientMetric{Split: c.Split, Name: c.Name, Clients: c.Devices, Values: c.Values})
 	}
 	return nil

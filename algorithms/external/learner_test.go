@@ -3,6 +3,7 @@ package external_test
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,6 +44,28 @@ func learner(t *testing.T, transcript string) (*external.Learner, string) {
 		}
 	})
 	return a, dir
+}
+
+// Hubs add up the responses of learners that say so.
+func TestOneModel(t *testing.T) {
+	for _, one := range []bool{false, true} {
+		file := filepath.Join(t.TempDir(), "transcript")
+		transcript := strings.Replace(greeting, `"up_bytes":24`, fmt.Sprintf(`"up_bytes":24,"one_model":%t`, one), 1)
+		if err := os.WriteFile(file, []byte(transcript), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		l := external.NewLearners(t.Context(), nil)
+		a, err := l.Start(external.Run{ID: "i", Seed: 7}, algorithms.Setup{Rows: []int32{5, 6, 7, 8}, Features: 2}, &external.Options{Command: externaltest.Scripted(file)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.OneModel() != one {
+			t.Errorf("one_model = %t: says %t", one, a.OneModel())
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // Commits and discards go out together, before the next request. Weights go with them if one
@@ -119,6 +142,67 @@ func TestTwoStatesTakeTurns(t *testing.T) {
 	if a.State(c); c.Err() != nil {
 		t.Error(c.Err())
 	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A value of null is not known. A null in a list of numbers is an error.
+func TestNullIsNoNumber(t *testing.T) {
+	a, _ := learner(t, `> {"op":"evaluate","run":1,"round":0}
+< {"metrics":[{"split":"test","name":"accuracy","value":null},{"split":"test","name":"loss","value":2}]}
+> {"op":"finish","run":1}
+< {}
+`)
+	a.Metrics()
+	if values, _ := a.Values(); a.Err() != nil || len(values) != 2 || !math.IsNaN(values[0].Value) || values[1].Value != 2 {
+		t.Errorf("%v %v", values, a.Err())
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, c := range []struct{ request, answer, want string }{
+		{`{"op":"loss","run":1,"clients":[0,1]}`, `{"losses":[1,null]}`, "loss: answers with losses of type null: must be a finite number"},
+		{`{"op":"evaluate","run":1,"round":0}`, `{"clients":[{"split":"test","name":"loss","devices":[0],"values":[null]}]}`, "evaluate: answers with clients.values of type null: must be a finite number"},
+		{`{"op":"evaluate","run":1,"round":0}`, `{"clients":[{"split":"test","name":"loss","devices":[0,null],"values":[1]}]}`, "evaluate: answers with clients.devices of type null: must be a whole number"},
+		{`{"op":"evaluate","run":1,"round":0}`, `{"clients":[{"split":"test","name":"loss","devices":[0,1e10],"values":[1]}]}`, "evaluate: answers with clients.devices of type number 1e10: must be a whole number"},
+	} {
+		a, dir := learner(t, "> "+c.request+"\n< "+c.answer+"\n")
+		if strings.Contains(c.request, "loss") {
+			a.Losses([]int32{0, 1}, make([]float64, 2))
+		} else {
+			a.Metrics()
+		}
+		if a.Err() == nil || a.Err().Error() != c.want {
+			t.Errorf("%s: %v, want %s", c.answer, a.Err(), c.want)
+		}
+		_ = a.Close() // reports the error again, and kills the process
+		if err := os.RemoveAll(filepath.Join(dir, "transcript")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Work that is discarded between two rounds is that of the earlier one.
+func TestDiscardsBetweenRounds(t *testing.T) {
+	a, _ := learner(t, `> {"op":"begin","run":1,"round":1}
+< {"down_bytes":1}
+> {"op":"solve","run":1,"round":1,"work":[{"client":2,"steps":null,"seed":2005508890567804}]}
+< {"work":[{"client":2,"steps":1,"flops":2,"up_bytes":3}]}
+> {"op":"end","run":1,"round":1}
+< {"flops":0}
+> {"op":"discard","run":1,"round":1,"clients":[2]}
+< {}
+> {"op":"begin","run":1,"round":2}
+< {"down_bytes":1}
+> {"op":"finish","run":1}
+< {}
+`)
+	a.Begin()
+	a.Solve(algorithms.Request{Device: 2, Steps: algorithms.NoLimit})
+	a.End()
+	a.Discard(2)
+	a.Begin()
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 
 	"fedsim/internal/quote"
@@ -77,6 +78,7 @@ type (
 		StepFLOPs *float64 `json:"step_flops"`
 		DownBytes *int64   `json:"down_bytes"`
 		UpBytes   *int64   `json:"up_bytes"`
+		OneModel  bool     `json:"one_model"`
 	}
 	messageResponse struct {
 		DownBytes *int64 `json:"down_bytes"`
@@ -96,13 +98,13 @@ type (
 	metricValue struct {
 		Split string   `json:"split"`
 		Name  string   `json:"name"`
-		Value *float64 `json:"value"`
+		Value *float64 `json:"value"` // nil: not known
 	}
 	clientValues struct {
-		Split   string    `json:"split"`
-		Name    string    `json:"name"`
-		Devices []int32   `json:"devices"`
-		Values  []float64 `json:"values"`
+		Split   string        `json:"split"`
+		Name    string        `json:"name"`
+		Devices list[int32]   `json:"devices"`
+		Values  list[float64] `json:"values"`
 	}
 	evaluateResponse struct {
 		Metrics   []metricValue  `json:"metrics"`
@@ -110,7 +112,7 @@ type (
 		Clients   []clientValues `json:"clients"`
 	}
 	lossResponse struct {
-		Losses []float64 `json:"losses"`
+		Losses list[float64] `json:"losses"`
 	}
 	receiveResponse struct {
 		Taken *bool    `json:"taken"`
@@ -121,6 +123,17 @@ type (
 	}
 	emptyResponse struct{}
 )
+
+// list is a list of numbers. A null in it is an error, not 0.
+type list[T int32 | float64] []T
+
+// UnmarshalJSON reads the list.
+func (l *list[T]) UnmarshalJSON(text []byte) error {
+	if bytes.Contains(text, []byte("null")) {
+		return &json.UnmarshalTypeError{Value: "null", Type: reflect.TypeFor[T]()}
+	}
+	return json.Unmarshal(text, (*[]T)(l))
+}
 
 // reportedError is the start of an error that the learner reports.
 const reportedError = "the learner reports: "

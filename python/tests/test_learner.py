@@ -173,7 +173,8 @@ def test_hello_and_start() -> None:
             {"split": "train", "name": "right", "better": "higher", "unit": "rows"},
         ],
     }
-    assert driver.start() == {"step_flops": 90.0, "down_bytes": 144, "up_bytes": 144}
+    sizes = {"step_flops": 90.0, "down_bytes": 144, "up_bytes": 144}
+    assert driver.start() == {**sizes, "one_model": True}
     assert "this learner speaks version 1" in driver.ask("hello", v=[2])["error"]
 
 

@@ -138,7 +138,8 @@ func answer(runs map[int]*run, q *request) any {
 		}
 		runs[q.Run] = r
 		d := 8 * r.problem.Features()
-		return object{"step_flops": r.method.StepFLOPs(), "down_bytes": d, "up_bytes": d}
+		factory, _ := algorithms.Lookup(r.Method)
+		return object{"step_flops": r.method.StepFLOPs(), "down_bytes": d, "up_bytes": d, "one_model": factory.OneModel}
 	}
 	r := runs[q.Run]
 	if r == nil {

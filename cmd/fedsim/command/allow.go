@@ -35,9 +35,6 @@ func (f *runFlags) permit(cmd *cobra.Command, s *scenarios.Scenario) error {
 	if !f.allowExternal && !isTerminal(cmd.InOrStdin(), out) {
 		return usagef("%s starts %s: add --allow-external if you trust it", s.File, strings.Join(programs, " and "))
 	}
-	if f.allowExternal && f.quiet {
-		return nil
-	}
 	// The lines are not cut: an argument out of sight may be the one that matters.
 	var b strings.Builder
 	fmt.Fprintf(&b, "fedsim: %s starts %s, with your permissions:\n", quote.Line(s.File), count(len(programs), "program"))

@@ -99,7 +99,7 @@ second. It prints an estimate of the total time if that is over 10 s.`,
 
 // addQuiet adds the flag --quiet.
 func (f *runFlags) addQuiet(cmd *cobra.Command) {
-	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print errors only, and JSON if --json is given")
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print errors only, programs that are started, and JSON if --json is given")
 }
 
 // addComputing adds the flags that affect how results are computed, not the results.

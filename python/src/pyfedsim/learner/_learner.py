@@ -115,6 +115,9 @@ class Learner:
     defaults: ClassVar[Mapping[str, Any]] = {}
     """The options and their default values, in addition to those of base classes. Other options
     are errors."""
+    one_model: ClassVar[bool] = True
+    """Whether all clients are sent the same parameters, and hubs (``network.hub_size``) may add up
+    their changes. Set it to False in a learner with a model for each client."""
     mixing: ClassVar[float] = 0.6
     """Weight of a fresh response in :meth:`receive`."""
 

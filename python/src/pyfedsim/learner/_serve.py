@@ -91,7 +91,12 @@ class Server:
             )
         self.runs[request["run"]] = run
         size = nbytes(run.parameters)
-        return {"step_flops": amount(flops, "step_flops"), "down_bytes": size, "up_bytes": size}
+        return {
+            "step_flops": amount(flops, "step_flops"),
+            "down_bytes": size,
+            "up_bytes": size,
+            "one_model": bool(run.one_model),
+        }
 
     def _begin(self, run: Learner, request: Message) -> Message:
         return {"down_bytes": whole(run.begin(request["round"]), "bytes of begin")}
