@@ -8,12 +8,13 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
 	"time"
+
+	"fedsim/internal/elementary"
 )
 
 // Scalar is a learner of a single number, which federated averaging moves to the mean of
@@ -329,7 +330,7 @@ func (s *scalar) evaluate(r *scalarRun) string {
 	if s.has("evaluate") {
 		r.Model += 0.125
 	}
-	name, value := "accuracy", text(math.Exp(-mean))
+	name, value := "accuracy", text(elementary.Exp(-mean))
 	if s.has("nan") {
 		value = "NaN"
 	}

@@ -140,7 +140,7 @@ func TestPluginsPage(t *testing.T) {
 // examples, and that the examples have the same form.
 func TestExamples(t *testing.T) {
 	t.Parallel()
-	folders, err := filepath.Glob(filepath.Join(root, "examples", "*"))
+	folders, err := filepath.Glob(filepath.Join(root, "examples", "*", "go.mod"))
 	if err != nil {
 		t.Fatal(err)
 	}
