@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import pickle
 import random
@@ -98,17 +97,25 @@ def seed_streams(*seed: object) -> None:
 
 def copied(message: Any) -> Any:
     """Return a copy of a message that shares only its arrays, which are immutable."""
-    content = flwr.RecordDict()
-    for key, record in message.content.items():
-        twin = record.copy()
-        for name, value in record.items():
-            if isinstance(value, list):
-                twin[name] = list(value)
-        content[key] = twin
-    sent = copy.copy(message)
-    sent.__dict__["_metadata"] = copy.copy(message.metadata)
+    content = message.content.copy()
+    records = content.__dict__["_data"]  # whose own methods check types
+    for key, record in records.items():
+        records[key] = twin = record.copy()
+        if not isinstance(record, flwr.ArrayRecord):
+            values = twin.__dict__["_data"]
+            for name, value in values.items():
+                if isinstance(value, list):
+                    values[name] = list(value)
+    sent = _twin(message)
+    sent.__dict__["_metadata"] = _twin(message.metadata)
     sent.__dict__["_content"] = content
     return sent
+
+
+def _twin(value: Any) -> Any:
+    twin = object.__new__(type(value))
+    twin.__dict__.update(value.__dict__)
+    return twin
 
 
 class Clients:

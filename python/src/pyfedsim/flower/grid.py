@@ -219,10 +219,11 @@ class VirtualGrid(flwr.Grid):  # type: ignore[misc]  # its place differs between
         """Copy messages and number them, by kind; return them in their order."""
         attempts = []
         for message in messages:
-            client = message.metadata.dst_node_id - FIRST_NODE
+            node = message.metadata.dst_node_id
+            client = node - FIRST_NODE
             if not 0 <= client < self._engine.devices:
                 raise UsageError(
-                    f"a message goes to node {message.metadata.dst_node_id}; the nodes are "
+                    f"a message goes to node {node}; the nodes are "
                     f"{FIRST_NODE} to {FIRST_NODE + self._engine.devices - 1}"
                 )
             attempts.append(Attempt(client, kind_of(message), message))

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from . import _releases as flwr
+from .arrays import remembering
 from .grid import RUN_ID, VirtualGrid
 from .rounds import Rounds
 from .strategies import Done, batched, observed_fl, observed_start, registration
@@ -18,6 +19,7 @@ def patched(grid: VirtualGrid, rounds: Rounds, done: Done) -> Iterator[None]:
     server = flwr.server_module
     replaced: list[tuple[Any, str, Any]] = [
         (flwr.message_module, "now", grid.datetime),
+        (flwr.Array, "numpy", remembering(flwr.Array.numpy)),
         (flwr.strategy_utils, "sleep", grid.sleep_for_nodes),
         (flwr.Strategy, "start", observed_start(flwr.Strategy.start, rounds, done)),
         (
