@@ -56,7 +56,7 @@ func (r *runner) run(run *scenarios.Run, plan federation.Plan, phase string, jou
 	if phase == "tuning" {
 		name = "tuning " + name // the winner runs again under its ID
 	}
-	if o, ok := external.Of(run.Options); ok {
+	if o, ok := external.Of(run.Options); ok && run.Settings.Run.Mode == scenarios.Learning {
 		var end func() error
 		setup.Factory.New, end = r.external(run, p, name, o)
 		defer func() { err = cmp.Or(err, end()) }()

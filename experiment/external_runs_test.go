@@ -220,6 +220,12 @@ func TestLearnersWithTheirOwnData(t *testing.T) {
 		"data.source=external", "data.external.clients=5", "data.external.rows="+config.Literal(rows))
 	equalRuns(t, "own data", mustGather(t, e, Options{})[0], mustGather(t, own, Options{})[0])
 
+	// Timing mode starts no learner: only the learner knows its work.
+	_, err = gather(t.Context(), parse(t, strings.Replace(outside(""), externaltest.Command(), `["no-such-program"]`, 1), "run.mode=timing"), Options{})
+	if err == nil || !strings.Contains(err.Error(), `run.mode = "timing": must be "learning": how long external computes depends on what it learns`) {
+		t.Error(err)
+	}
+
 	// Timing mode needs the rows alone.
 	timed := func(set ...string) results.Run {
 		return mustGather(t, parse(t, "[methods.fedavg]\n", append(set, "run.mode=timing", "run.rounds=5")...), Options{})[0]

@@ -338,6 +338,23 @@ func TestServerWorkTakesTime(t *testing.T) {
 	}
 }
 
+// While the work of a message is not known, a round can be closed if that takes no time. No
+// client asks for its work meanwhile: the driver would not hear of it.
+func TestAsksForWorkAreHeard(t *testing.T) {
+	s := drivenWorld(t, WaitForAll, func(s *Setup) { s.Config.ServerGFLOPS = 1 })
+	sends(t, s, Message{ID: 1, Undecided: true}, Message{ID: 2, Device: 1, Undecided: true})
+	for id := int64(1); id <= 2; id++ {
+		waits(t, s, nil, 0, engine.Never, EndedWork, Notice{id, int(id) - 1, 5 * ms, NoticeWork, 0})
+		if _, err := s.Close(int(id), nil, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Work(id, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waits(t, s, nil, 0, engine.Never, EndedAll, Notice{ID: 1, At: 10 * ms}, Notice{ID: 2, Device: 1, At: 10 * ms})
+}
+
 // Evaluations take time and bytes, but are no updates.
 func TestEvaluationsAreNoUpdates(t *testing.T) {
 	s := drivenWorld(t, WaitForAll, nil)

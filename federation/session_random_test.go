@@ -235,10 +235,18 @@ func (c *chaos) open(fates ...string) (ids []int64) {
 	return ids
 }
 
+// some draws some of the ids, one of them perhaps twice.
+func (c *chaos) some(ids []int64) []int64 {
+	if len(ids) == 0 {
+		return nil
+	}
+	return rapid.SliceOfN(rapid.SampledFrom(ids), 1, 2*len(ids)).Draw(c.T, "ids")
+}
+
 func (c *chaos) wait() error {
 	var ids []int64
 	if rapid.Bool().Draw(c.T, "named") {
-		ids = append([]int64{}, c.open("open", "asking")...)
+		ids = append([]int64{}, c.some(append(c.open("open", "asking"), c.ended...))...)
 	}
 	until := engine.Never
 	if rapid.Bool().Draw(c.T, "limited") {
@@ -277,10 +285,7 @@ func (c *chaos) advance() error {
 }
 
 func (c *chaos) cancel() error {
-	ids := c.open("open", "asking")
-	if len(ids) > 0 {
-		ids = ids[:rapid.IntRange(1, len(ids)).Draw(c.T, "canceled")]
-	}
+	ids := c.some(c.open("open", "asking"))
 	if rapid.IntRange(0, 9).Draw(c.T, "unknown") == 0 {
 		ids = append(ids, c.next+1)
 	}

@@ -197,7 +197,9 @@ func (s *Session) Close(round int, taken []int64, serverFLOPs float64) (results.
 	}
 	s.settle()
 	s.need, s.out = math.MaxInt, s.backlog
-	f.serverWork(serverFLOPs)
+	if s.unsaid == 0 { // else it takes no time, in which no client may ask for its work
+		f.serverWork(serverFLOPs)
+	}
 	s.backlog, s.out = s.out, nil
 	for _, n := range s.backlog {
 		s.messages[s.ids[n.ID]].untold = true

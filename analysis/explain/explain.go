@@ -103,7 +103,7 @@ func (r *Report) addRound(startS float64, rows []results.DeviceRow) {
 			r.Devices[t].Device = t
 		}
 	}
-	round := attribute(&r.Run.Settings.Federation, startS, rows)
+	round := attribute(r.Run, startS, rows)
 	r.Rounds = append(r.Rounds, round)
 	r.TimeS = rows[0].TimeS
 	r.Path.add(&round.Path)

@@ -6,6 +6,7 @@ import (
 
 	"fedsim/federation"
 	"fedsim/results"
+	"fedsim/scenarios"
 )
 
 // Cause is what ended a round.
@@ -17,11 +18,12 @@ const (
 	Charge   Cause = "charge"   // the time that protocol "charged" charges every device
 	Dropout  Cause = "dropout"  // every attempt without a response had failed
 	Count    Cause = "count"    // asynchronous: enough responses to count as a round
+	Driver   Cause = "driver"   // the program that drives the run, later than the last response
 	Unknown  Cause = "unknown"  // the rows do not show what ended a round of a plugin's protocol
 )
 
 // Causes lists all causes.
-var Causes = []Cause{Response, Deadline, Charge, Dropout, Count, Unknown}
+var Causes = []Cause{Response, Deadline, Charge, Dropout, Count, Driver, Unknown}
 
 // Path divides the time of a round, in seconds: along the response that ended the
 // round, or waiting for something else to end it.
@@ -75,8 +77,9 @@ func (n Number) MarshalJSON() ([]byte, error) {
 // clock counts nanoseconds; rows hold seconds rounded to float64.
 func resolution(timeS float64) float64 { return 1e-9 + float64(4e-16*timeS) }
 
-// attribute analyzes a round that started at a virtual time.
-func attribute(cfg *federation.Config, startS float64, rows []results.DeviceRow) Round {
+// attribute analyzes a round of a run that started at a virtual time.
+func attribute(run *scenarios.Run, startS float64, rows []results.DeviceRow) Round {
+	cfg := &run.Settings.Federation
 	x := Round{Round: rows[0].Round, LengthS: rows[0].TimeS - startS, Device: -1}
 	responses := 0
 	for t := range rows {
@@ -93,8 +96,8 @@ func attribute(cfg *federation.Config, startS float64, rows []results.DeviceRow)
 		}
 	}
 	last := lastOf(rows)
-	if judgedByRows(cfg) {
-		x.Cause = causeByRows(cfg, &x, rows, last)
+	if judgedByRows(run) {
+		x.Cause = causeByRows(run, &x, rows, last)
 	} else {
 		x.Cause = cause(cfg, x.LengthS, responses, len(rows), resolution(rows[0].TimeS))
 	}
@@ -136,9 +139,13 @@ func cause(cfg *federation.Config, lengthS float64, responses, devices int, reso
 	}
 }
 
-// judgedByRows reports whether the protocol is a plugin's and its rounds end with
+// judgedByRows reports whether a driver ends the rounds, or a plugin's protocol does with
 // responses. Only the plugin knows how many, so that the rows decide what ended a round.
-func judgedByRows(cfg *federation.Config) bool {
+func judgedByRows(run *scenarios.Run) bool {
+	if run.Algorithm == scenarios.Driven {
+		return true
+	}
+	cfg := &run.Settings.Federation
 	switch cfg.Protocol {
 	case federation.WaitForAll, federation.First:
 		return false
@@ -149,13 +156,15 @@ func judgedByRows(cfg *federation.Config) bool {
 // causeByRows returns what ended a round: the last response if it arrived at the end of
 // the round, the deadline if the round was as long. Work of the server after the round
 // hides both.
-func causeByRows(cfg *federation.Config, x *Round, rows []results.DeviceRow, last int) Cause {
-	near := resolution(rows[0].TimeS)
+func causeByRows(run *scenarios.Run, x *Round, rows []results.DeviceRow, last int) Cause {
+	near, deadline := resolution(rows[0].TimeS), run.Settings.Federation.DeadlineS
 	switch {
 	case last >= 0 && math.Abs(x.LengthS-rows[last].ResponseS) <= near:
 		return Response
-	case cfg.DeadlineS > 0 && math.Abs(x.LengthS-cfg.DeadlineS) <= near:
+	case deadline > 0 && math.Abs(x.LengthS-deadline) <= near:
 		return Deadline
+	case run.Algorithm == scenarios.Driven:
+		return Driver
 	default:
 		return Unknown
 	}

@@ -9,6 +9,7 @@ import (
 
 	"fedsim/internal/columns"
 	"fedsim/results"
+	"fedsim/scenarios"
 )
 
 // shown is the number of devices and of rounds that WriteText lists.
@@ -19,8 +20,12 @@ const shown = 10
 func (r *Report) WriteText(w io.Writer, width int) error {
 	b := text{width: width}
 	all := r.All()
-	b.paragraph("run %s, protocol %s: %d rounds, %d devices, %s%s\n",
-		r.Run.ID, r.Run.Settings.Federation.Protocol, len(r.Rounds), len(r.Devices), r.time(r.TimeS), results.RelativeNote(r.Relative()))
+	ends := "protocol " + r.Run.Settings.Federation.Protocol
+	if r.Run.Algorithm == scenarios.Driven {
+		ends = "whose driver ends the rounds"
+	}
+	b.paragraph("run %s, %s: %d rounds, %d devices, %s%s\n",
+		r.Run.ID, ends, len(r.Rounds), len(r.Devices), r.time(r.TimeS), results.RelativeNote(r.Relative()))
 	rounds := float64(len(r.Rounds))
 	b.paragraph("mean round: %.3g devices selected, %.3g responses used; devices waited %s of their time\n",
 		float64(all.Selected)/rounds, float64(all.Taken)/rounds, percent(all.WaitShare))

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -43,8 +44,8 @@ func (r *Report) WithoutSlowest(k int) (*WhatIf, error) {
 	if cfg.Cost != federation.Physical {
 		return nil, unknown("cost %q: the cost of work depends on the set of devices", cfg.Cost)
 	}
-	if judgedByRows(cfg) {
-		return nil, unknown("protocol %q: the rows do not record what ends a round", cfg.Protocol)
+	if err := checkRuled(r.Run); err != nil {
+		return nil, err
 	}
 	needed, selected := cfg.Sizes(len(r.Devices) - k)
 	if _, all := cfg.Sizes(len(r.Devices)); all != len(r.Devices) || selected != len(r.Devices)-k {
@@ -102,7 +103,7 @@ func (r *Report) Deadline(s float64) (*WhatIf, error) {
 	if err := r.checkIndependent(); err != nil {
 		return nil, err
 	}
-	if err := checkDeadline(r.Run); err != nil {
+	if err := cmp.Or(checkRuled(r.Run), checkDeadline(r.Run)); err != nil {
 		return nil, err
 	}
 	cfg := &r.Run.Settings.Federation
@@ -137,6 +138,17 @@ func (r *Report) Deadline(s float64) (*WhatIf, error) {
 	})
 }
 
+// checkRuled returns an error if only a driver or a plugin knows what ends a round.
+func checkRuled(run *scenarios.Run) error {
+	switch {
+	case run.Algorithm == scenarios.Driven:
+		return unknown("only the driver knows what ends a round")
+	case judgedByRows(run):
+		return unknown("protocol %q: the rows do not record what ends a round", run.Settings.Federation.Protocol)
+	}
+	return nil
+}
+
 // checkDeadline returns an error if the rows do not allow Deadline.
 func checkDeadline(run *scenarios.Run) error {
 	cfg := &run.Settings.Federation
@@ -144,8 +156,6 @@ func checkDeadline(run *scenarios.Run) error {
 	switch {
 	case traits.End == federation.EndsWithCharge || traits.End == federation.EndsWithCount:
 		return unknown("protocol %q has no deadline", cfg.Protocol)
-	case judgedByRows(cfg):
-		return unknown("protocol %q: the rows do not record what ends a round", cfg.Protocol)
 	case cfg.Cost == federation.Authors:
 		return unknown("cost %q has no clock cycle", cfg.Cost)
 	case traits.FitsWork:

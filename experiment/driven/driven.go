@@ -74,7 +74,13 @@ type ClientRows interface {
 
 // ErrInterrupted is wrapped by the error of Serve for a run that was interrupted: the
 // input or the context has ended before the op finish. It wraps context.Canceled.
-var ErrInterrupted = fmt.Errorf("interrupted: %w", context.Canceled)
+var ErrInterrupted error = interruption{}
+
+type interruption struct{}
+
+func (interruption) Error() string { return "interrupted" }
+
+func (interruption) Unwrap() error { return context.Canceled }
 
 // ErrFailed is the error of Serve for a run that its driver finished with state failed.
 var ErrFailed = errors.New("the driver has failed")
@@ -278,7 +284,9 @@ func (s *server) fieldOf(e *federation.SessionError) string {
 	case "round":
 		return "round"
 	case "policy":
-		return "policy"
+		if r.policy {
+			return "policy"
+		}
 	}
 	if e.ID == 0 {
 		return ""
@@ -553,7 +561,7 @@ func (s *server) close() error {
 // interrupt stores the results so far of a run that did not finish.
 func (s *server) interrupt(why string) error {
 	if s.session == nil {
-		return fmt.Errorf("%s: no run was started: %w", why, ErrInterrupted)
+		return fmt.Errorf("%w: %s; no run was started", ErrInterrupted, why)
 	}
 	s.run.Status, s.run.Reason = results.Interrupted, ""
 	if err := s.end(); err != nil {

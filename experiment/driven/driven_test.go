@@ -1,6 +1,7 @@
 package driven
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -40,5 +41,32 @@ func TestEndOfInput(t *testing.T) {
 	_, err := p.serve(t, hello, `{"op":"close","round":0}`)
 	if !errors.Is(err, ErrInterrupted) || p.stopped == nil || len(p.stopped.Rounds) != 1 || p.why != "the input ended before the op finish" {
 		t.Errorf("%v, %+v, %s", err, p.stopped, p.why)
+	}
+}
+
+// Input that ends before the op hello leaves nothing.
+func TestEndOfInputBeforeHello(t *testing.T) {
+	var p place
+	_, err := p.serveText(t, "")
+	if !errors.Is(err, ErrInterrupted) || !errors.Is(err, context.Canceled) || err.Error() != "interrupted: the input ended before the op finish; no run was started" {
+		t.Error(err)
+	}
+}
+
+// An error names a field that the request has.
+func TestFieldOfAMessageThatAPolicyEnds(t *testing.T) {
+	p := place{scenario: small + "[federation]\nprotocol = \"deadline\"\ndeadline_s = 0.1\nfit_work = false\nlate = \"keep\"\n"}
+	answers, err := p.serve(t, hello,
+		`{"op":"exchange","round":1,"kind":"train","policy":true,"msgs":[{"id":7,"device":0,"down_bytes":1000,"flops":1e11,"up_bytes":1000}]}`,
+		`{"op":"close","round":1}`,
+		`{"op":"cancel","ids":[7]}`,
+		`{"op":"exchange","round":2,"kind":"train","policy":true,"msgs":[{"id":8,"device":1,"down_bytes":1000,"flops":null,"up_bytes":null}]}`)
+	if !errors.Is(err, ErrInterrupted) || len(answers) != 5 {
+		t.Fatal(answers, err)
+	}
+	for i, want := range map[int]string{3: `"field":"ids[0]"`, 4: `"field":"policy"`} {
+		if !strings.Contains(answers[i], `"code":"policy"`) || !strings.Contains(answers[i], want) {
+			t.Errorf("%s: must hold %s", answers[i], want)
+		}
 	}
 }

@@ -159,8 +159,7 @@ func (r *response) refused(all []federation.Refusal) {
 	})
 }
 
-// row writes the row of a round: the columns of rounds.csv that fedsim measures, and
-// the metrics.
+// row writes the row of a round: the columns of rounds.csv that fedsim measures.
 func (r *response) row(x *results.Round) {
 	r.name("row")
 	r.b = append(r.b, '{')
