@@ -104,7 +104,7 @@ func (a *Learner) start(s algorithms.Setup) error {
 		return err
 	}
 	a.ask(request{
-		Op: "start", Run: a.run, ID: a.about.ID, Seed: &a.about.Seed, Number: &a.clients, Rows: s.Rows, Feature: &s.Features,
+		Op: "start", Run: a.run, ID: a.about.ID, Seed: &a.about.Seed, Clients: a.clients, Rows: s.Rows, Feature: &s.Features,
 		Data: a.about.Data, Options: options,
 	}, &a.usual)
 	u := &a.usual
@@ -122,30 +122,19 @@ func (a *Learner) start(s algorithms.Setup) error {
 
 // ask sends what is pending and a request, and reads the answer. It reports whether all
 // went well.
-func (a *Learner) ask(question, answer any) bool {
+func (a *Learner) ask(question request, answer any) bool {
 	return a.flush() && a.send(question, answer)
 }
 
 // send sends a request and reads the answer.
-func (a *Learner) send(question, answer any) bool {
+func (a *Learner) send(question request, answer any) bool {
 	if a.err != nil {
 		return false
 	}
 	if err := a.process.ask(a.of.ctx, a.options.timeout(), question, answer); err != nil {
-		return a.fail(opOf(question), err)
+		return a.fail(question.Op, err)
 	}
 	return true
-}
-
-func opOf(question any) string {
-	switch q := question.(type) {
-	case request:
-		return q.Op
-	case clientsRequest:
-		return q.Op
-	default:
-		panic(fmt.Sprintf("external: %T is no request", question))
-	}
 }
 
 // fail notes the first error. It returns false.
@@ -162,7 +151,7 @@ func (a *Learner) flush() bool {
 		return false
 	}
 	if len(a.commits) > 0 {
-		q := clientsRequest{Op: "commit", Run: a.run, Round: &a.round, Clients: a.commits}
+		q := request{Op: "commit", Run: a.run, Round: &a.round, Clients: a.commits}
 		if a.weighted {
 			q.Weights = a.weights
 		}
@@ -172,7 +161,7 @@ func (a *Learner) flush() bool {
 		a.commits, a.weights, a.weighted = a.commits[:0], a.weights[:0], false
 	}
 	if len(a.discards) > 0 {
-		if !a.send(clientsRequest{Op: "discard", Run: a.run, Round: &a.round, Clients: a.discards}, &emptyResponse{}) {
+		if !a.send(request{Op: "discard", Run: a.run, Round: &a.round, Clients: a.discards}, &emptyResponse{}) {
 			return false
 		}
 		a.discards = a.discards[:0]
@@ -378,7 +367,7 @@ func (a *Learner) Loss(client int) float64 {
 // Losses returns the losses of clients.
 func (a *Learner) Losses(clients []int32, into []float64) {
 	var answer lossResponse
-	if !a.ask(clientsRequest{Op: "loss", Run: a.run, Clients: clients}, &answer) {
+	if !a.ask(request{Op: "loss", Run: a.run, Clients: clients}, &answer) {
 		return
 	}
 	if len(answer.Losses) != len(clients) {

@@ -157,7 +157,7 @@ func (l *Learners) release(p *process, failed bool) {
 }
 
 // ask sends a request and reads the answer.
-func (p *process) ask(ctx context.Context, timeout time.Duration, question, answer any) error {
+func (p *process) ask(ctx context.Context, timeout time.Duration, question request, answer any) error {
 	line, err := json.Marshal(question)
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ type request struct {
 	Round   *int            `json:"round,omitempty"`
 	ID      string          `json:"id,omitempty"`
 	Seed    *uint64         `json:"seed,omitempty"`
-	Number  *int            `json:"clients,omitempty"` // in start
+	Clients any             `json:"clients,omitempty"` // a list of them; in start, their number
 	Rows    []int32         `json:"rows,omitempty"`
 	Feature *int            `json:"features,omitempty"`
 	Data    string          `json:"data,omitempty"`
@@ -42,15 +42,6 @@ type request struct {
 	Client  *int            `json:"client,omitempty"`
 	Path    string          `json:"path,omitempty"`
 	Weights []float64       `json:"weights,omitempty"`
-}
-
-// clientsRequest is a request about several clients.
-type clientsRequest struct {
-	Op      string    `json:"op"`
-	Run     int       `json:"run"`
-	Round   *int      `json:"round,omitempty"`
-	Clients []int32   `json:"clients"`
-	Weights []float64 `json:"weights,omitempty"`
 }
 
 // workOrder asks a client for its local work.
