@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -149,3 +150,25 @@ def test_comparison(example: Any, fedsim: Path, tmp_path: Path, monkeypatch: Any
     assert len(last) == 2 + ("experiment.comparison.methods" not in settings)
     assert np.all(last["test_error"] < 0.15)
     assert np.all(last["time_s"] == last["time_s"][0])
+
+
+@pytest.mark.slow
+def test_comparison_with_flower(fedsim: Path, tmp_path: Path) -> None:
+    """The Flower app learns on the phones of the comparison, with its times and bytes."""
+    pytest.importorskip("flwr", reason="Flower is not installed: pip install flwr")
+    data = Path(os.environ.get("FEDSIM_DATA", EXAMPLES.parents[2] / "shared" / "data"))
+    if not (data / "har.zip").exists():
+        pytest.skip(f"har.zip is not in {data}: set FEDSIM_DATA to the folder that has it")
+    for name in ("comparison.toml", "rows.py", "comparison_flower.py"):
+        shutil.copy(EXAMPLES / name, tmp_path)
+    environment = {**os.environ, "FEDSIM_DATA": str(data), "FEDSIM_BINARY": str(fedsim)}
+    export = [str(fedsim), "data", "export", "comparison.toml", "--out", "rows"]
+    for command in (export, [sys.executable, "-W", "ignore", "comparison_flower.py", "6"]):
+        subprocess.run(command, cwd=tmp_path, env=environment, check=True, timeout=100)
+    rounds = pyfedsim.Run(tmp_path / "runs" / "comparison-flower").table("rounds", "numpy")
+    assert list(rounds["round"]) == list(range(7))
+    np.testing.assert_allclose(rounds["time_s"], 0.3 * np.arange(7))
+    assert rounds["test_error"][0] == 1
+    assert rounds["test_error"][-1] < 0.15
+    assert np.all(rounds["participants"][1:] >= 20)
+    assert np.all(rounds["flops"] % (4 * 561) == 0)

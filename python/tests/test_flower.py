@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -48,14 +49,19 @@ def rounds(done: Any) -> Any:
 def test_strategies_have_the_same_bits_everywhere() -> None:
     """Thirteen strategies, another hash seed, lazy calls: the same events, models, metrics."""
     found = []
-    for seed, lazy in (("0", []), ("1", ["--lazy"])):
-        environment = {**os.environ, "PYTHONHASHSEED": seed}
-        environment["PYTHONPATH"] = os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])
-        command = [sys.executable, "-W", "ignore", str(TESTS / "flower_hashes.py"), *lazy]
-        text = subprocess.run(
-            command, env=environment, stdout=subprocess.PIPE, check=True, timeout=300
-        ).stdout
-        found.append(json.loads(text))
+    with contextlib.ExitStack() as ends:
+        programs = []
+        for seed, lazy in (("0", []), ("1", ["--lazy"])):
+            environment = {**os.environ, "PYTHONHASHSEED": seed}
+            environment["PYTHONPATH"] = os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])
+            command = [sys.executable, "-W", "ignore", str(TESTS / "flower_hashes.py"), *lazy]
+            program = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
+            programs.append(ends.enter_context(program))
+            ends.callback(program.kill)
+        for program in programs:
+            text, _ = program.communicate(timeout=300)
+            assert program.returncode == 0
+            found.append(json.loads(text))
     assert found[0] == found[1]
     assert len(found[0]) == 15
     models = {name: model for name, (_, model, _) in found[0].items() if model}
