@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -148,6 +149,10 @@ data.seed for those of another seed than 1.`,
 				return err
 			}
 			if err := os.MkdirAll(out, 0o777); err != nil {
+				return err
+			}
+			// The digest of earlier rows must not stay beside new ones.
+			if err := os.Remove(filepath.Join(out, "data.json")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 			return data.Export(split, func(name string, fill func(io.Writer) error) error {
