@@ -41,6 +41,7 @@ type Session struct {
 	group    int     // messages of the open group of hubs that have not ended
 	dropped  []int32 // devices that messages of Send have marked as dropped
 
+	started  bool    // round 0 was closed
 	began    bool    // the open round has begun
 	played   bool    // by Round
 	playing  []int32 // places of messages of Round that have not ended, by device

@@ -264,6 +264,9 @@ func TestSessionErrors(t *testing.T) {
 	if r, err := s.Close(0, nil, 0); err != nil || r.Round != 0 {
 		t.Fatal(r, err)
 	}
+	if _, err := s.Close(0, nil, 0); codeOf(err) != CodeRound { // results have it once
+		t.Error(err)
+	}
 	sends(t, s, Message{ID: 1, FLOPs: 10}, Message{ID: 2, Device: 1, Undecided: true})
 	waits(t, s, []int64{1}, 0, engine.Never, EndedWork, Notice{2, 1, 5 * ms, NoticeWork, 0})
 	send := func(round int, all ...Message) error { _, err := s.Send(round, Train, all); return err }

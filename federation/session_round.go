@@ -179,10 +179,11 @@ func (s *Session) endPlay() {
 // Round took, and computes for as long as its work takes it. Other responses are late, and
 // so are those of messages under way, which continue. It returns the round's results; the
 // figures of the model are unknown. Ids of messages that have ended are unknown
-// afterwards. Round 0, before everything else, is the state at the start.
+// afterwards. Round 0, once and before everything else, is the state at the start.
 func (s *Session) Close(round int, taken []int64, serverFLOPs float64) (results.Round, error) {
 	f := s.f
-	if round == 0 && f.round == 0 && !s.began {
+	if round == 0 && f.round == 0 && !s.began && !s.started {
+		s.started = true
 		return unevaluated(results.Round{}), nil
 	}
 	if err := s.checkClose(round, taken, serverFLOPs); err != nil {

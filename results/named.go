@@ -11,7 +11,7 @@ import (
 type NamedMetric struct {
 	Split  string `json:"split"`  // the rows that it is measured on: "train", "validation", "test", or empty
 	Name   string `json:"name"`   // "accuracy"
-	Better string `json:"better"` // "higher", "lower", or empty: not known, taken as lower
+	Better string `json:"better"` // "higher", "lower", or empty: higher for an accuracy, lower for others
 	Unit   string `json:"unit"`   // of its values; empty: none
 }
 
@@ -63,7 +63,7 @@ func (m *NamedMetric) Metric() Metric {
 	name := m.FullName()
 	return Metric{
 		Name: name, Label: strings.ReplaceAll(name, "_", " "), Unit: m.Unit,
-		Share: m.Name == accuracy && m.Unit == "", Higher: m.Better == "higher", Signed: true,
+		Share: m.Name == accuracy && m.Unit == "", Higher: m.Better == "higher" || m.Better == "" && m.Name == accuracy, Signed: true,
 	}
 }
 

@@ -110,3 +110,16 @@ func TestDeclarationsThatAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// Without a direction a higher accuracy is better, and a lower value of other metrics.
+func TestDirections(t *testing.T) {
+	for _, c := range []struct {
+		name, better string
+		higher       bool
+	}{{"accuracy", "", true}, {"accuracy", "higher", true}, {"accuracy", "lower", false}, {"loss", "", false}, {"auc", "higher", true}, {"error", "lower", false}} {
+		m := NamedMetric{Split: "test", Name: c.name, Better: c.better}
+		if m.Metric().Higher != c.higher {
+			t.Errorf("%s, better %q: higher %t", c.name, c.better, !c.higher)
+		}
+	}
+}
