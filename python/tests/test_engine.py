@@ -183,6 +183,9 @@ def test_failures_are_told_once(
     path.write_text("x = 3\n[methods.mocha]\n")
     with pytest.raises(pyfedsim.ScenarioError):
         Engine(path, method="Mine", out=out)
+    (tmp_path / "file").touch()
+    with pytest.raises(pyfedsim.UsageError, match="is not a run directory but a file"):
+        Engine(SCENARIO, method="Mine", out=tmp_path / "file")
     assert capsys.readouterr().err == ""
     Engine(SCENARIO, method="Mine", out=out).close()
     assert capsys.readouterr().err.count("input ended before the op finish") == 1

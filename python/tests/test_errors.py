@@ -5,7 +5,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pyfedsim import Interrupted, Problem, RunError, ScenarioError, Stalled, UsageError
+from pyfedsim import (
+    EngineError,
+    ExternalError,
+    Interrupted,
+    Problem,
+    RunError,
+    ScenarioError,
+    Stalled,
+    UsageError,
+)
 from pyfedsim.errors import error_of_exit, parse_problem
 
 if TYPE_CHECKING:
@@ -53,6 +62,24 @@ def test_class_of_exit_status(status: int, kind: type[Exception]) -> None:
     error = error_of_exit(status, "fedsim: something is wrong")
     assert type(error) is kind
     assert "something is wrong" in str(error)
+
+
+def test_note_of_started_programs_is_no_failure() -> None:
+    note = "fedsim: a.toml starts 1 program, with your permissions:\n  methods.m: python3 m.py\n"
+    failure = "run a/m/seed=1: starting external: learner python3 m.py: hello: exited with status 2"
+    error = error_of_exit(1, note + f"fedsim: {failure}\n")
+    assert type(error) is ExternalError
+    assert str(error) == failure
+
+
+def test_error_of_the_engine_names_a_field_once() -> None:
+    error = EngineError("type", "exchange: msgs[0]: flops is missing", "msgs[0]")
+    assert str(error) == "exchange: msgs[0]: flops is missing (type)"
+
+
+def test_flags_have_their_arguments() -> None:
+    error = error_of_exit(2, "fedsim: r: holds a run: use --force to overwrite it")
+    assert str(error) == "r: holds a run: use force=True (--force) to overwrite it"
 
 
 def test_scenario_error_has_first_problem() -> None:

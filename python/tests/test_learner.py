@@ -389,6 +389,13 @@ def test_metrics_of_a_model_that_diverged_are_unknown() -> None:
     )
 
 
+def test_unknown_operation_is_refused_without_a_traceback(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert "operation 'nonsense' is unknown" in Driver(Softmax).ask("nonsense")["error"]
+    assert capsys.readouterr().err == ""
+
+
 def test_refuses_unknown_options_and_runs() -> None:
     driver = Driver(Softmax)
     assert driver.start(stpe=1)["error"] == (
@@ -398,7 +405,6 @@ def test_refuses_unknown_options_and_runs() -> None:
     driver.start(mu=1)
     assert type(driver.learner().options["mu"]) is float
     assert "run 2 has not started" in driver.ask("begin", run=2, round=1)["error"]
-    assert "operation 'nonsense' is unknown" in driver.ask("nonsense")["error"]
     assert "error" in json.loads(driver.server.answer(b"half a li\n"))
     driver.solve([1])
     assert "client 1 is asked again" in driver.solve([1])["error"]

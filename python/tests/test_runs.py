@@ -261,12 +261,17 @@ def test_learner_beside_a_built_in_method(
     np.testing.assert_allclose(values, 0.75 ** np.arange(4), rtol=1e-15)
 
 
-def test_failed_learner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_learner(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(pyfedsim.__file__).parents[1]))
     file = tmp_path / "mean.py"
     file.write_text(LEARNER.replace("return Update", "raise ArithmeticError('no root')  #"))
-    with pytest.raises(pyfedsim.ExternalError, match="no root"):
+    with pytest.raises(pyfedsim.ExternalError, match=r"^run .*no root"):
         pyfedsim.run(SCENARIO, learner=file, progress=False, out=tmp_path / "x")
+    shown = capfd.readouterr().err
+    assert "in train" in shown  # its traceback
+    assert "permissions" not in shown
 
 
 def test_scenario_with_command_needs_consent(tmp_path: Path) -> None:

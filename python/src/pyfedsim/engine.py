@@ -19,10 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
 from pyfedsim import _binary
 from pyfedsim._scenario import arguments, as_file
 from pyfedsim.errors import (
-    EXIT_USAGE,
     EngineClosedError,
     EngineError,
-    ScenarioError,
     UsageError,
     error_of_exit,
     reports_failure,
@@ -308,7 +306,7 @@ class Engine:
         try:
             self.hello = self._ask(request)
         except BaseException as error:
-            problem = self._scenario_error(error)
+            problem = self._start_error(error)
             self.close()
             if problem is None:
                 raise
@@ -521,15 +519,14 @@ class Engine:
             self._ended = refusal
         return refusal
 
-    def _scenario_error(self, error: BaseException) -> ScenarioError | None:
-        """Return the error with place of a scenario that the engine refused, or None."""
-        if not isinstance(error, EngineError) or error.code != "scenario":
+    def _start_error(self, error: BaseException) -> Exception | None:
+        """Return the error of a scenario or run directory that the engine refused, or None."""
+        if not isinstance(error, EngineError) or error.code not in ("scenario", "directory"):
             return None
-        self._process.wait(_GRACE_S)
+        status = self._process.wait(_GRACE_S)
         self._relay.join()
         self._raised = True
-        found = error_of_exit(EXIT_USAGE, "\n".join(self._tail))
-        return found if isinstance(found, ScenarioError) else None
+        return error_of_exit(status, "\n".join(self._tail))
 
     def _why_ended(self) -> Exception:
         """Return the error of a program that ended by itself."""

@@ -143,7 +143,8 @@ class EngineError(FedsimError):
     def __init__(
         self, code: str, message: str, field: str | None = None, *, fatal: bool = False
     ) -> None:
-        super().__init__(f"{message} ({code})" if field is None else f"{field}: {message} ({code})")
+        place = "" if field is None or field in message else f"{field}: "
+        super().__init__(f"{place}{message} ({code})")
         self.code = code
         self.message = message
         self.field = field
@@ -158,7 +159,8 @@ class EngineClosedError(FedsimError):
 _PLACED = re.compile(r"(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): (?P<text>.*)")
 _OVERRIDE = re.compile(r"--set (?P<key>[^\s=]+)=.*?: (?P<text>.*)")
 _FILE = re.compile(r"(?P<file>[^\s:]+(?::[\\/][^:]*)?): (?P<text>.*)")
-_LEARNER = re.compile(r"\blearner \S+ (failed|is|has|did|does)\b")
+_LEARNER = re.compile(r"\blearner \S+ (failed|is|has|did|does)\b|: starting external: learner ")
+_STARTS = re.compile(r"fedsim: .* starts \d+ programs?, with your permissions:")
 _NO_FILES = {"note", "estimate", "warning", "learner"}
 # "unknown key data.clints: ...", "problem.lambda = "x": ...".
 _KEY = re.compile(r"(?:unknown key )?(?P<key>[A-Za-z][\w\-]*(?:\.[\w\-\"\[\]]+)*)(?: = |:)")
@@ -190,7 +192,16 @@ def reports_failure(line: str) -> bool:
 
     Other lines are notes of fedsim, and what learners write for people.
     """
+    if _STARTS.fullmatch(line):
+        return False
     return bool(line.startswith("fedsim: ") or _PLACED.fullmatch(line) or _OVERRIDE.fullmatch(line))
+
+
+def in_python(text: str) -> str:
+    """Return a text of fedsim with the arguments of Python beside the flags that it names."""
+    return text.replace("use --force to", "use force=True (--force) to").replace(
+        "or --out for another", "or out (--out) for another"
+    )
 
 
 def error_of_exit(status: int, stderr: str, directory: str | None = None) -> FedsimError:
@@ -207,7 +218,8 @@ def error_of_exit(status: int, stderr: str, directory: str | None = None) -> Fed
     """
     lines = [line for line in stderr.splitlines() if line.strip()]
     failures = [line for line in lines if reports_failure(line)]
-    text = "\n".join(line.removeprefix("fedsim: ") for line in failures or lines)
+    texts = [line.removeprefix("fedsim: ").removeprefix("hello: ") for line in failures or lines]
+    text = in_python("\n".join(texts))
     if not text:
         text = f"fedsim ended with exit status {status} and no message"
     if status == EXIT_USAGE:

@@ -74,7 +74,8 @@ def run(
         Number of cores to use; None: all. The results are the same.
     progress
         Whether to show progress; or a function that gets each line of progress as a
-        dictionary (docs/json.md).
+        dictionary (docs/json.md). The output of learners goes to standard error in any
+        case.
     figures
         Whether to draw the figures of the scenario.
     force
@@ -138,7 +139,7 @@ def _shown(
     if callable(progress):
         return progress, Display().text
     if not progress:
-        return _ignore, _ignore
+        return _ignore, _note
     display = stack.enter_context(Display())
     return display.update, display.text
 
@@ -172,6 +173,12 @@ def sweep(
 
 def _ignore(line: object) -> None:
     """Ignore a line."""
+
+
+def _note(line: str) -> None:
+    """Print a line without progress, unless it is an estimate or names the programs to start."""
+    if not line.startswith(("estimate: ", "fedsim: ", "  methods.")):
+        Display().text(line)
 
 
 def _methods(learner: object) -> dict[str, Value]:

@@ -63,7 +63,7 @@ class Server:
             return self._start(request)
         operation = self._operations.get(op)
         if operation is None:
-            raise ValueError(f"the operation {op!r} is unknown to version {VERSION}")
+            return {"error": f"the operation {op!r} is unknown to version {VERSION}"}
         run = self.runs.get(request["run"])
         if run is None:
             raise ValueError(f"run {request['run']} has not started")
