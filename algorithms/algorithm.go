@@ -230,7 +230,7 @@ type Sized interface {
 type Shared interface {
 	Algorithm
 	// OneModel reports whether every device is sent the same model, and hubs can add up
-	// the responses. Otherwise each device has a model of its own.
+	// the responses. Otherwise each device has its own model.
 	OneModel() bool
 }
 

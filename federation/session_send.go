@@ -190,7 +190,7 @@ func (s *Session) prepare(m *errand) {
 // none.
 func (s *Session) OpenWork() int { return s.asking }
 
-// Work says what the work of a message is whose client waits for it.
+// Work sets the work of a message whose client waits for it.
 func (s *Session) Work(id int64, flops, bytesUp float64) error {
 	place, err := s.place(id)
 	if err != nil {

@@ -144,7 +144,7 @@ func (it *Item) name() string {
 		return fmt.Sprintf("round %d", it.Round)
 	case Attempt:
 		if it.Try > 1 {
-			return fmt.Sprintf("round %d, try %d", it.Round, it.Try)
+			return fmt.Sprintf("round %d, attempt %d", it.Round, it.Try)
 		}
 		return fmt.Sprintf("round %d", it.Round)
 	case Failure:

@@ -32,8 +32,7 @@ var drain = time.Second
 
 // Config describes a program.
 type Config struct {
-	Command []string  // the program and its arguments; a relative path with a slash is relative to Dir
-	Dir     string    // its working directory; "": that of fedsim
+	Command []string  // the program and its arguments
 	Env     []string  // additions to the environment, as "KEY=value"
 	Stderr  io.Writer // receives its standard error, one Write for each line; nil: dropped
 	Prefix  string    // the start of each line of Stderr
@@ -80,7 +79,6 @@ func Start(c Config) (*Process, error) {
 		p.maxLine = MaxLine
 	}
 	p.cmd = exec.Command(c.Command[0], c.Command[1:]...)
-	p.cmd.Dir = c.Dir
 	p.cmd.Env = append(p.cmd.Environ(), c.Env...)
 	setGroup(p.cmd)
 	// Pipes of our own: those of exec end the reading with the program, and may lose its
