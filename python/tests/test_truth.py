@@ -21,9 +21,11 @@ PROTOCOLS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.usefixtures("importable")
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(
+    ("protocol", "hub_size"), [*((name, 0) for name in PROTOCOLS), ("wait-for-all", 4)]
+)
 def test_numpy_gives_the_times_and_the_model_of_fedavg(
-    fedsim: Path, tmp_path: Path, protocol: str
+    fedsim: Path, tmp_path: Path, protocol: str, hub_size: int
 ) -> None:
     rows, model = tmp_path / "rows", tmp_path / "model.npy"
     options = {"epochs": 3, "step": 0.4, "l2": 0.01, "mu": 0.2}
@@ -32,7 +34,7 @@ def test_numpy_gives_the_times_and_the_model_of_fedavg(
         "data": {"synthetic": {"tasks": 12, "features": 8, "task_spread": 0.5}, "bias": True},
         "problem": {"loss": "logistic", "regularizer": "independent", "optimum_sweeps": 0},
         "devices": {"clock_ghz": 0.002, "spread": "log-normal", "spread_width": 0.8},
-        "network": {"profile": "lte", "jitter": 0.5, "header_bytes": 0},
+        "network": {"profile": "lte", "jitter": 0.5, "header_bytes": 0, "hub_size": hub_size},
         "faults": {"drop_probability": 0.2},
         "federation": {"protocol": protocol, "server_gflops": 1e-5, **PROTOCOLS[protocol]},
         "run": {"rounds": 25},
