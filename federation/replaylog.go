@@ -69,7 +69,7 @@ const mostCounted = 1 << 53
 // recordedCount is recorded for a count.
 func (f *Federation) recordedCount(ask func() int) int {
 	n := int(f.recorded(func() uint64 { return uint64(ask()) }))
-	if !f.checkLog(n >= 0 && n <= mostCounted) {
+	if !f.checkLog(n >= 0 && int64(n) <= mostCounted) {
 		return 0
 	}
 	return n

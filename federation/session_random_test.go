@@ -250,7 +250,7 @@ func (c *chaos) wait() error {
 	}
 	until := engine.Never
 	if rapid.Bool().Draw(c.T, "limited") {
-		until = c.ses.Now() + engine.Time(rapid.IntRange(-5, 3e9).Draw(c.T, "time"))
+		until = c.ses.Now() + engine.Time(rapid.Int64Range(-5, 3e9).Draw(c.T, "time"))
 	}
 	notices, end, err := c.ses.Wait(ids, rapid.IntRange(0, 3).Draw(c.T, "count"), until, nil)
 	if err != nil {
@@ -277,7 +277,7 @@ func (c *chaos) wait() error {
 }
 
 func (c *chaos) advance() error {
-	notices, _, err := c.ses.Advance(c.ses.Now()+engine.Time(rapid.IntRange(-5, 3e9).Draw(c.T, "time")), nil)
+	notices, _, err := c.ses.Advance(c.ses.Now()+engine.Time(rapid.Int64Range(-5, 3e9).Draw(c.T, "time")), nil)
 	if err == nil {
 		c.heard(notices)
 	}

@@ -204,7 +204,7 @@ func checkBytes(name string, n *int64) error {
 	if n == nil {
 		return fmt.Errorf("%s is missing: must be the bytes of a message", name)
 	}
-	if *n < 0 || *n > most {
+	if *n < 0 || *n > min(most, math.MaxInt) { // the latter on 32 bits
 		return fmt.Errorf("%s = %d: must be in [0, 2^53]", name, *n)
 	}
 	return nil
@@ -285,7 +285,7 @@ func (w *work) check(i int, requests []algorithms.Request, seen map[int]bool) er
 	switch {
 	case w.Steps == nil:
 		return fmt.Errorf("client %d: steps is missing", k)
-	case *w.Steps < 0 || *w.Steps > most:
+	case *w.Steps < 0 || int64(*w.Steps) > most:
 		return fmt.Errorf("client %d: steps = %d: must be in [0, 2^53]", k, *w.Steps)
 	case *w.Steps > limit:
 		return fmt.Errorf("client %d: steps = %d: must be at most %d, as the request says", k, *w.Steps, limit)
