@@ -2,6 +2,7 @@ package external
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -119,5 +120,13 @@ func TestLearnersThatStayAreFound(t *testing.T) {
 	findings, _ := check(t, "stays", func(c *Check) { c.grace = 100 * time.Millisecond })
 	if len(findings) != 1 || !strings.HasPrefix(findings[0].Text, "learner scalar: at the end of its input: did not exit at the end of its input in 100ms") {
 		t.Errorf("%+v", findings)
+	}
+}
+
+func TestNameBeforeHello(t *testing.T) {
+	folder := t.TempDir()
+	o := Options{Command: []string{filepath.Join(folder, "python"), "-m", "pyfedsim.learner", filepath.Join(folder, "m.py:Mean")}}
+	if got, want := o.program(), "python -m pyfedsim.learner m.py:Mean"; got != want {
+		t.Errorf("name %q, want %q", got, want)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,8 +95,16 @@ func Of(o algorithms.Options) (external *Options, ok bool) {
 // timeout is the longest time for an answer; 0: no limit.
 func (o *Options) timeout() time.Duration { return time.Duration(o.TimeoutS * float64(time.Second)) }
 
-// program names the learner until it has said its name.
-func (o *Options) program() string { return strings.Join(o.Command, " ") }
+// program names the learner until it has said its name: its command without folders.
+func (o *Options) program() string {
+	words := slices.Clone(o.Command)
+	for i, word := range words {
+		if filepath.IsAbs(word) {
+			words[i] = filepath.Base(word)
+		}
+	}
+	return strings.Join(words, " ")
+}
 
 // key identifies the processes that a method can use: options of the learner go to each run.
 func (o *Options) key() string { return fmt.Sprintf("%q %g %d", o.Command, o.TimeoutS, o.Processes) }

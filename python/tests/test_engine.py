@@ -174,6 +174,8 @@ def test_scenario_errors_have_places(out: Path, tmp_path: Path) -> None:
     with pytest.raises(pyfedsim.ScenarioError) as caught:
         Engine(path, method="Mine", out=out, stderr=False)
     assert (caught.value.line, caught.value.key) == (2, "network.profile")
+    with pytest.raises(pyfedsim.ScenarioError, match=r"^unknown key netwrk"):
+        Engine({"netwrk": {}}, method="Mine", out=out, stderr=False)
 
 
 def test_failures_are_told_once(

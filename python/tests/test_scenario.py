@@ -96,6 +96,13 @@ def test_arguments() -> None:
     assert arguments(None) == []
 
 
+def test_dotted_keys_are_not_tables() -> None:
+    with pytest.raises(
+        ScenarioError, match=r'run\.rounds: must be nested: {"run": {"rounds": ...}}'
+    ):
+        as_file({"run.rounds": 5}).__enter__()
+
+
 def test_as_file(tmp_path: Path) -> None:
     with as_file("quickstart") as name:
         assert name == "quickstart"

@@ -43,6 +43,10 @@ def as_file(scenario: Scenario) -> Iterator[str]:
             [Problem(f"name = {name!r}: must be a name of letters, digits, - and _", key="name")]
         )
     text = dumps(scenario)
+    for key in scenario:
+        if "." in key:
+            table, _, rest = key.partition(".")
+            raise _error(key, f'must be nested: {{"{table}": {{"{rest}": ...}}}}; or use set')
     with tempfile.TemporaryDirectory(prefix="pyfedsim-") as folder:
         path = Path(folder) / f"{name}.toml"
         path.write_text(text, encoding="utf-8")

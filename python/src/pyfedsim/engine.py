@@ -21,6 +21,7 @@ from pyfedsim._scenario import arguments, as_file
 from pyfedsim.errors import (
     EngineClosedError,
     EngineError,
+    ScenarioError,
     UsageError,
     error_of_exit,
     reports_failure,
@@ -526,7 +527,12 @@ class Engine:
         status = self._process.wait(_GRACE_S)
         self._relay.join()
         self._raised = True
-        return error_of_exit(status, "\n".join(self._tail))
+        found = error_of_exit(status, "\n".join(self._tail))
+        try:  # places in a temporary file are left out
+            self._file.__exit__(type(found), found, None)
+        except ScenarioError as problem:
+            return problem
+        return found
 
     def _why_ended(self) -> Exception:
         """Return the error of a program that ended by itself."""
