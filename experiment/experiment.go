@@ -64,8 +64,8 @@ type Options struct {
 	// nil: models are not stored. Calls may overlap.
 	Model func(index int, w *data.Matrix) error
 
-	// Stderr receives the standard error of learners in other processes, line by line; nil:
-	// it is dropped.
+	// Stderr receives the standard error of learners in other processes, line by line, and
+	// warnings about them; nil: they are dropped. Writes may overlap, as those to a file may.
 	Stderr io.Writer
 
 	// Checkpoints saves unfinished work at the ends of rounds and when ctx ends. Done

@@ -136,7 +136,7 @@ func TestADriverMayDoAnything(t *testing.T) {
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"send": act(c.send), "wait": act(c.wait), "round": act(c.playRound), "advance": act(c.advance),
-			"cancel": act(c.cancel), "work": act(c.work), "close": act(c.close), "close again": act(c.close),
+			"cancel": act(c.cancel), "work": act(c.work), "close": act(c.close), "close again": act(c.close), "select": act(c.choose),
 			"": func(rt *rapid.T) { c.T = rt; c.check() },
 		})
 		if !dead {
@@ -274,6 +274,15 @@ func (c *chaos) wait() error {
 		c.Fatal("nothing happens any more")
 	}
 	return nil
+}
+
+func (c *chaos) choose() error {
+	_, next := c.ses.Nodes()
+	if next < c.ses.Now() {
+		c.Fatalf("the next change at %d is before %d", next, c.ses.Now())
+	}
+	_, err := c.ses.Select(c.rounds + 1)
+	return err
 }
 
 func (c *chaos) advance() error {
