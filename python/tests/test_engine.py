@@ -188,6 +188,9 @@ def test_failures_are_told_once(
     (tmp_path / "file").touch()
     with pytest.raises(pyfedsim.UsageError, match="is not a run directory but a file"):
         Engine(SCENARIO, method="Mine", out=tmp_path / "file")
+    for missing in (tmp_path / "missing.toml", "quikstart"):
+        with pytest.raises(pyfedsim.ScenarioError):
+            Engine(missing, method="Mine", out=out)
     assert capsys.readouterr().err == ""
     Engine(SCENARIO, method="Mine", out=out).close()
     assert capsys.readouterr().err.count("input ended before the op finish") == 1

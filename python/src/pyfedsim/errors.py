@@ -159,6 +159,7 @@ class EngineClosedError(FedsimError):
 _PLACED = re.compile(r"(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): (?P<text>.*)")
 _OVERRIDE = re.compile(r"--set (?P<key>[^\s=]+)=.*?: (?P<text>.*)")
 _FILE = re.compile(r"(?P<file>[^\s:]+(?::[\\/][^:]*)?): (?P<text>.*)")
+_SCENARIO = re.compile(r"[^:]+\.toml: .*|\S+: unknown scenario .*")
 _LEARNER = re.compile(r"\blearner \S+ (failed|is|has|did|does)\b|: starting external: learner ")
 _STARTS = re.compile(r"fedsim: .* starts \d+ programs?, with your permissions:")
 _NO_FILES = {"note", "estimate", "warning", "learner"}
@@ -194,7 +195,8 @@ def reports_failure(line: str) -> bool:
     """
     if _STARTS.fullmatch(line):
         return False
-    return bool(line.startswith("fedsim: ") or _PLACED.fullmatch(line) or _OVERRIDE.fullmatch(line))
+    forms = (_PLACED, _OVERRIDE, _SCENARIO)
+    return line.startswith("fedsim: ") or any(form.fullmatch(line) for form in forms)
 
 
 def in_python(text: str) -> str:
