@@ -22,7 +22,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import flower_apps as apps
     import flower_legacy
-    from pyfedsim import Run, Stalled, UsageError, flower
+    from pyfedsim import Run, ScenarioError, Stalled, UsageError, flower
     from pyfedsim.flower import _releases, arrays, command, names
 
 TESTS = Path(__file__).parent
@@ -261,7 +261,7 @@ def test_legacy_strategies_ask_all_clients_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({}, "are not declared; give run(flops=...) or run(flops_per_example=...)"),
+        ({}, "are not declared; give flops_per_example=... (fedsim-flower: --flops-per-example)"),
         ({"flops": lambda *_: -1.0}, "are -1.0; they must be finite and not negative"),
         ({"flops": lambda *_: float("nan")}, "are nan; they must be finite"),
         ({"flops_per_example": {"training": 1}}, "unknown kind 'training'"),
@@ -274,6 +274,74 @@ def test_undeclared_flops_are_an_error(tmp_path: Path, options: Any, text: str) 
     with pytest.raises(UsageError) as error:
         run(apps.server_app(apps.strategies.FedAvg()), tmp_path, **options)
     assert text in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        (
+            {"server_app": apps.client_app},
+            "server_app is of type ClientApp; it must be a ServerApp",
+        ),
+        (
+            {"client_app": apps.plain_app(id)},
+            "client_app is of type ServerApp; it must be a Client",
+        ),
+        ({"scenario": 5}, "scenario is of type int; it must be a path"),
+        ({"run_config": "a=1"}, "run_config is of type str; it must be a dictionary"),
+        ({"epochs": "5"}, "epochs is of type str; it must be a number"),
+        ({"flops": 5}, "flops is of type int; it must be a function"),
+        ({"flops_per_example": "5"}, "flops_per_example has a str; it must be a number"),
+        ({"flops_per_example": {"train": []}}, "flops_per_example has a list; it must be"),
+    ],
+)
+def test_wrong_types_are_errors_at_once(changes: Any, text: str) -> None:
+    called: list[Any] = []
+    given: dict[str, Any] = {
+        "server_app": apps.plain_app(called.append),
+        "client_app": apps.client_app,
+    }
+    with pytest.raises(TypeError) as error:
+        flower.run(**{**given, "scenario": apps.scenario(), **changes})
+    assert text in str(error.value)
+    assert not called
+
+
+def test_a_failure_says_how_to_run_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a word of --resume, and each error once."""
+    again = "run again with force=True (fedsim-flower: --force)\n"
+    for error, text in ((ZeroDivisionError, "has failed"), (KeyboardInterrupt, "first round")):
+
+        def main(grid: Any, error: Any = error) -> None:
+            raise error
+
+        with pytest.raises(error):
+            run(apps.plain_app(main), tmp_path)
+        told = capsys.readouterr().err
+        assert told.endswith(f"{text}; {again}")
+        assert told.count("\n") == 1
+    options: dict[str, Any] = {"out": tmp_path / "run", "figures": False}
+    with pytest.raises(UsageError, match=r"use force=True \(--force\) to start over") as refused:
+        flower.run(apps.plain_app(id), apps.client_app, apps.scenario(), **options)
+    assert "resume" not in str(refused.value)
+    with pytest.raises(ScenarioError) as wrong:
+        flower.run(apps.plain_app(id), apps.client_app, {"netwrk": {}}, **options)
+    assert str(wrong.value) == "unknown key netwrk: did you mean network?"
+    assert capsys.readouterr().err == ""
+
+
+def test_a_client_that_returns_no_message_is_named(tmp_path: Path) -> None:
+    client = apps.ClientApp()
+    client.train()(lambda message, context: None)
+
+    def main(grid: Any) -> None:
+        grid.send_and_receive([apps.ask(np.zeros(apps.FEATURES), 7)])
+
+    for lazy in (False, True):
+        with pytest.raises(UsageError, match=r"NoneType to a train .* node 7 \(device 5\)"):
+            run(apps.plain_app(main), tmp_path, client, lazy=lazy)
 
 
 def test_flops_of_a_reply_come_first(tmp_path: Path) -> None:
@@ -478,14 +546,17 @@ def test_the_command_runs_a_project(tmp_path: Path, capsys: pytest.CaptureFixtur
     arguments = [str(project), str(scenario), "--out", str(out), "--no-figures"]
     arguments += ["--run-config", "rounds=2 text='b c'", "--set", "data.synthetic.tasks=5"]
     assert command.main(arguments) == 2
-    assert "the FLOPs of a train message of client" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert told.count("the FLOPs of a train message of client") == 1
+    assert "give flops_per_example=... (fedsim-flower: --flops-per-example)" in told
     arguments += ["--flops-per-example", "120", "--force"]
     assert command.main(arguments) == 0
     assert f"{out}: " in capsys.readouterr().out
     rows = Run(out).table("rounds", "numpy")
     assert [row["participants"] for row in rows] == [5, 5]
     assert set(rows["method"]) == {"small"}
-    for mistake in (arguments[:-1], [*arguments, "--set", "network.profile=5g"]):
+    missing = [str(project), str(tmp_path / "missing.toml"), *arguments[2:]]
+    for mistake in (arguments[:-1], [*arguments, "--set", "network.profile=5g"], missing):
         capsys.readouterr()
         assert command.main(mistake) == 2
         assert len(capsys.readouterr().err.splitlines()) == 1

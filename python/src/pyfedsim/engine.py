@@ -547,12 +547,16 @@ class Engine:
             return EngineClosedError("fedsim engine ended without a response")
         return error_of_exit(status, "\n".join(self._tail))
 
+    def _worded(self, line: str) -> str:
+        """Return a line of standard error as this driver shows it."""
+        return line
+
     def _pass_on(self, show: bool) -> None:
         """Pass standard error on, and keep its last lines for errors."""
         assert self._process.stderr is not None  # noqa: S101 - for mypy
         with self._process.stderr as lines:
             for raw in lines:
-                line = raw.decode(errors="replace").rstrip("\r\n")
+                line = self._worded(raw.decode(errors="replace").rstrip("\r\n"))
                 self._tail.append(line)
                 if show and not reports_failure(line):
                     print(line, file=sys.stderr)  # noqa: T201

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from pyfedsim.errors import UsageError
+
 from . import _releases as flwr
 from .work import Meter, count_bytes
 
@@ -153,6 +155,11 @@ class Clients:
 
         An exception of the ClientApp becomes an error reply of code 2, as in Flower; it
         weighs nothing.
+
+        Raises
+        ------
+        UsageError
+            If the ClientApp returns no Message, or FLOPs are not declared or not finite.
         """
         before = self._states.get(attempt.client)
         context = flwr.Context(
@@ -174,6 +181,12 @@ class Clients:
                 f"{type(raised).__name__}:<'{raised}'>",
             )
             context.state = None
+        if not isinstance(reply, flwr.Message):
+            raise UsageError(
+                f"the ClientApp returned an object of type {type(reply).__name__} to a "
+                f"{attempt.kind} message for node {context.node_id} (device {attempt.client}); "
+                "it must return a Message"
+            )
         attempt.reply = reply
         if context.state is None:
             attempt.state = before

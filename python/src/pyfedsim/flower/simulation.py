@@ -7,8 +7,10 @@ import gc
 import hashlib
 import os
 import platform
+import re
 import threading
 from collections.abc import Iterator, Mapping
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -29,6 +31,20 @@ if TYPE_CHECKING:
     from pyfedsim._scenario import Scenario, Value
 
 _one_at_a_time = threading.Lock()
+
+_RESUME = re.compile(
+    r"(?:the checkpoint is saved: fix the cause, then start|resume by starting) the driver with "
+    r"--resume .*"
+)
+_RESUME_OR = re.compile(r"resume it by starting \S+ with --resume .*, (?=use --force)")
+
+
+class _Engine(Engine):
+    """An engine whose run cannot be resumed: no responses of clients are stored."""
+
+    def _worded(self, line: str) -> str:
+        again = "run again with force=True (fedsim-flower: --force)"
+        return _RESUME_OR.sub("", _RESUME.sub(again, line))
 
 
 class FlowerRun(Run):
@@ -143,7 +159,9 @@ def run(
     Raises
     ------
     UsageError
-        If FLOPs are not declared, or something cannot be run here.
+        If FLOPs are not declared, the ClientApp returns no Message, or something cannot be run.
+    TypeError
+        If an argument has a wrong type.
     ScenarioError
         If the scenario is wrong.
     Stalled
@@ -151,6 +169,11 @@ def run(
     """
     if rounds not in ("auto", "app"):
         raise UsageError(f"rounds={rounds!r}: must be 'auto' or 'app'")
+    _require("server_app", server_app, flwr.ServerApp)
+    _require("client_app", client_app, flwr.ClientApp)
+    _require("scenario", scenario, (str, os.PathLike, Mapping), "a path, a name or a dictionary")
+    _require("run_config", run_config, (Mapping, type(None)), "a dictionary")
+    _require("epochs", epochs, Real, "a number")
     meter = Meter(flops, flops_per_example, epochs)
     config = dict(run_config or {})
     notes = {
@@ -162,7 +185,7 @@ def run(
     if not _one_at_a_time.acquire(blocking=False):
         raise UsageError("another Flower app runs in this process; run one at a time")
     try:
-        with Engine(
+        with _Engine(
             scenario,
             method=method,
             seed=seed,
@@ -175,6 +198,15 @@ def run(
             return _run(server_app, client_app, engine, config, meter, seed, lazy, poll, rounds)
     finally:
         _one_at_a_time.release()
+
+
+def _require(name: str, value: object, kind: Any, text: str = "") -> None:
+    """Raise TypeError if an argument has another type."""
+    if not isinstance(value, kind):
+        raise TypeError(
+            f"{name} is of type {type(value).__name__}; it must be "
+            f"{text or 'a ' + kind.__name__}, as in run(server_app, client_app, scenario)"
+        )
 
 
 def _run(

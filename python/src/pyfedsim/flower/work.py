@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from numbers import Real
 from typing import Any
 
 from pyfedsim.errors import UsageError
@@ -64,6 +65,18 @@ class Meter:
         epochs: float,
     ) -> None:
         self._flops = flops
+        if flops is not None and not callable(flops):
+            raise TypeError(
+                f"flops is of type {type(flops).__name__}; it must be a function of client, "
+                "message and reply; a number is flops_per_example"
+            )
+        given: Any = 0 if flops_per_example is None else flops_per_example
+        for value in given.values() if isinstance(given, Mapping) else [given]:
+            if not isinstance(value, Real):
+                raise TypeError(
+                    f"flops_per_example has a {type(value).__name__}; it must be a number, or "
+                    "numbers by kind: train, evaluate, query"
+                )
         if isinstance(flops_per_example, Mapping):
             unknown = sorted(set(flops_per_example) - {"train", "evaluate", "query"})
             if unknown:
@@ -100,7 +113,8 @@ class Meter:
         if declared is None:
             raise UsageError(
                 f"the FLOPs of a {kind} message of client {client} are not declared; give "
-                f"run(flops=...) or run(flops_per_example=...) with the reply's num-examples, or "
+                "flops_per_example=... (fedsim-flower: --flops-per-example) with the reply's "
+                "num-examples, or flops=..., or "
                 f"let the ClientApp put {FLOPS_KEY!r} into a MetricRecord of its reply"
             )
         value = float(declared)
