@@ -137,14 +137,15 @@ generate:
 licenses:
 	$(GO) test ./internal/licenses -run TestUpToDate -update
 
-# Builds the wheels of pyfedsim for all platforms, and the sdist, to python/dist. Needs the
-# Python package build.
+# Builds the wheels of pyfedsim for all platforms, and the sdist, to python/dist.
 WHEELS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 wheels:
 	rm -rf python/dist
-	@for p in $(WHEELS); do FEDSIM_GOOS=$${p%/*} FEDSIM_GOARCH=$${p#*/} GOFLAGS="$$GOFLAGS -trimpath" \
-		$(PYTHON) -m build --wheel --outdir python/dist python || exit 1; done
-	GOFLAGS="$$GOFLAGS -trimpath" $(PYTHON) -m build --sdist --outdir python/dist python
+	@made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && export GOFLAGS="$$GOFLAGS -trimpath" && \
+		$(PYTHON) -m venv "$$made" && "$$made/bin/pip" install -q build && \
+		for p in $(WHEELS); do FEDSIM_GOOS=$${p%/*} FEDSIM_GOARCH=$${p#*/} \
+			"$$made/bin/python" -m build --wheel --outdir python/dist python || exit 1; done && \
+		"$$made/bin/python" -m build --sdist --outdir python/dist python
 
 clean:
 	rm -rf bin python/build python/dist
