@@ -487,12 +487,12 @@ class Engine:
             if self._ended is not None:
                 raise EngineClosedError(str(self._ended)) from self._ended
             try:
-                self._stdin.write(line)
-                self._stdin.write(b"\n")
-                self._stdin.flush()
+                # An engine that has ended may have said why.
+                with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                    self._stdin.write(line)
+                    self._stdin.write(b"\n")
+                    self._stdin.flush()
                 answer = self._stdout.readline()
-            except (BrokenPipeError, ConnectionResetError):
-                answer = b""
             except BaseException as error:
                 # Interrupted within an operation: its response is lost.
                 self._ended = error
