@@ -100,7 +100,7 @@ type Reporter interface {
 	Hash() uint64
 }
 
-// NamedReporter is a Reporter with metrics under names of its own, such as an accuracy on
+// NamedReporter is a Reporter with further metrics, which it names, such as an accuracy on
 // test rows. They are stored, and targets, figures and comparisons can use them.
 type NamedReporter interface {
 	Reporter

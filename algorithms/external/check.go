@@ -26,7 +26,7 @@ type Check struct {
 	Rounds  int       // at least 2
 	Dir     string    // an empty folder, in which the learner saves its state
 	Stderr  io.Writer // receives the standard error of the learner; nil: nothing does
-	// Store reports what is wrong with metrics that a run would store.
+	// Store reports errors in metrics that a run would store.
 	Store func(declared []algorithms.NamedMetric, clients int, values []algorithms.NamedValue, byClient []algorithms.ClientMetric) error
 
 	grace time.Duration // see Learners; 0: as usual
@@ -34,7 +34,7 @@ type Check struct {
 
 // Finding is a rule that a learner breaks.
 type Finding struct {
-	Text              string // what is wrong
+	Text              string // the error
 	Request, Response string // the lines that show it, cut; empty if there is no single one
 }
 
@@ -191,7 +191,7 @@ func (k *checking) greet(l *Learners) {
 	}
 }
 
-// rounds is play without its verdict: what is wrong is reported.
+// rounds is play without its verdict: errors are reported.
 func (k *checking) rounds(l *Learners, g game) []answer {
 	answers, _ := k.play(l, g)
 	return answers
@@ -222,7 +222,7 @@ func (k *checking) resume(first, other *Learners) {
 	}
 }
 
-// unknown sends what a later version of the protocol might.
+// unknown sends a field and an operation that no version has yet.
 func (k *checking) unknown(l *Learners) {
 	a := k.start(l)
 	if a == nil {

@@ -38,7 +38,7 @@ type game struct {
 	load *bytes.Buffer // the run continues from there
 }
 
-// answer is what a learner answers at a place of a game.
+// answer is a learner's answer at a place of a game.
 type answer struct{ place, value string }
 
 // savedAfter is the round after which a game's state is taken: late work is open.

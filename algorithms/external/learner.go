@@ -97,7 +97,7 @@ func (a *Learner) Close() error {
 	return failed
 }
 
-// start tells the learner about the run.
+// start sends the learner the description of the run.
 func (a *Learner) start(s algorithms.Setup) error {
 	options, err := json.Marshal(plain(a.options.Learner))
 	if err != nil {
@@ -120,7 +120,7 @@ func (a *Learner) start(s algorithms.Setup) error {
 	return checkBytes("up_bytes", u.UpBytes)
 }
 
-// ask sends what is pending and a request, and reads the answer. It reports whether all
+// ask sends pending requests and a new one, and reads the answer. It reports whether all
 // went well.
 func (a *Learner) ask(question request, answer any) bool {
 	return a.flush() && a.send(question, answer)
@@ -265,7 +265,7 @@ func (a *Learner) solve(requests []algorithms.Request, into []algorithms.Work) {
 	}
 }
 
-// check reports what is wrong with place i of an answer.
+// check reports errors in place i of an answer.
 func (w *work) check(i int, requests []algorithms.Request, seen map[int]bool) error {
 	if w.Client == nil {
 		return fmt.Errorf("work[%d]: client is missing", i)

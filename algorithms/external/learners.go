@@ -116,7 +116,7 @@ func (p *process) start(l *Learners, o *Options) (err error) {
 	return nil
 }
 
-// check reports what is wrong with a greeting.
+// check reports errors in a greeting.
 func (h *helloResponse) check() error {
 	if h.V == nil || *h.V != version {
 		return fmt.Errorf("must answer with \"v\": %d, the version of the protocol", version)
@@ -172,7 +172,7 @@ func (p *process) ask(ctx context.Context, timeout time.Duration, question reque
 	return decode(response, answer)
 }
 
-// Run is what a learner is told about a run.
+// Run describes a run to a learner.
 type Run struct {
 	ID   string
 	Seed uint64

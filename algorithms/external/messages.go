@@ -15,7 +15,7 @@ import (
 // version is the version of the protocol.
 const version = 1
 
-// What a learner can do beyond rounds.
+// The abilities of learners beyond rounds.
 const (
 	canSave    = "save"
 	canReceive = "receive"
