@@ -66,7 +66,7 @@ func TestFindings(t *testing.T) {
 		"version":       `must answer with "v": 1`,
 		"chatty":        `Loading the data`,
 		"half":          `begin: exited with status 0, after half a line: "{\"down_by"`,
-		"nan":           `answers what is not JSON (invalid character 'N' looking for beginning of value), which has no NaN and no Infinity: `,
+		"nan":           `answers with invalid JSON (invalid character 'N' looking for beginning of value), which has no NaN and no Infinity: `,
 		"negative":      `end: flops = -1: must not be negative`,
 		"minus":         `up_bytes = -8: must be in [0, 2^53]`,
 		"fraction":      `answers with work.up_bytes of type number 8.5: must be a whole number`,

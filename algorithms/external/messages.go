@@ -129,8 +129,8 @@ func (l *list[T]) UnmarshalJSON(text []byte) error {
 // reportedError is the start of an error that the learner reports.
 const reportedError = "the learner reports: "
 
-// decode reads a response strictly. The error says what is wrong with it, or is what the
-// learner reports.
+// decode reads a response strictly. The error names the defect of the response, or is the
+// error that the learner reports.
 func decode(line []byte, into any) error {
 	var reported struct {
 		Error *string `json:"error"`
@@ -170,7 +170,7 @@ func decode(line []byte, into any) error {
 	if bytes.Contains(line, []byte("NaN")) || bytes.Contains(line, []byte("Infinity")) {
 		hint = ", which has no NaN and no Infinity"
 	}
-	return fmt.Errorf("answers what is not JSON (%v)%s: %s", err, hint, excerpt(line))
+	return fmt.Errorf("answers with invalid JSON (%v)%s: %s", err, hint, excerpt(line))
 }
 
 // excerpt returns the start of a line for an error.

@@ -81,7 +81,7 @@ func runScenario(t *testing.T) string {
 	return w.Dir()
 }
 
-// ownRun is a run of a learner with metrics of its own, with values by client.
+// ownRun is a run of a learner that declares metrics, with values by client.
 func ownRun() results.Run {
 	nan := math.NaN()
 	run := results.Run{

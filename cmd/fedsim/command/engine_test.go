@@ -132,7 +132,7 @@ func inDir(dir string, args ...string) ([]byte, error) {
 	return cmd.CombinedOutput()
 }
 
-// A driver has the events of timing mode: under wait-for-all with waits of its own, and
+// A driver has the events of timing mode: under wait-for-all when it waits itself, and
 // under every protocol with rounds that plays them as a policy. Three repetitions have the
 // same bits.
 func TestEngineHasTheEventsOfTimingMode(t *testing.T) {

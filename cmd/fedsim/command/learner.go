@@ -38,7 +38,7 @@ func newLearnerCheck() *cobra.Command {
 	var f learnerCheckFlags
 	cmd := &cobra.Command{
 		Use:   "check COMMAND...",
-		Short: "Find what a learner does against the learner protocol",
+		Short: "Check that a learner follows the learner protocol",
 		Long: `Start a learner, drive it as a scenario with algorithm = "external" does, and print
 what breaks the rules of docs/learner-protocol.md, one finding on each line, with the
 request and the response (cut).

@@ -32,7 +32,7 @@ algorithm = "external"
 command = ["learner", "gate=open", "log=pid"]
 `
 
-// gatedRun is fedsim in a process group of its own, with a learner that waits.
+// gatedRun is fedsim in a new process group, with a learner that waits.
 type gatedRun struct {
 	*exec.Cmd
 	dir     string

@@ -127,8 +127,8 @@ func (p *plotFlags) changeAxes(s *scenarios.Scenario, runs []results.Run) error 
 }
 
 // addRuns adds the runs of another directory. They belong to the experiment of the same
-// name, or to the only one. A method that is there already is told apart by the
-// directory.
+// name, or to the only one. A method that exists already gets the name of the directory
+// in its label.
 func addRuns(runs, other []results.Run, dir string) ([]results.Run, error) {
 	var names []string
 	methods := map[string]bool{}

@@ -17,7 +17,7 @@ func init() { programs["on-terminal"] = onTerminal }
 
 // onTerminal runs a command on a terminal, types an answer when it asks, and exits with
 // its status: on-terminal ANSWER COMMAND... The answer is a Go string without quotation
-// marks. What the terminal shows goes to standard error.
+// marks. The output of the terminal goes to standard error.
 func onTerminal() {
 	answer, err := strconv.Unquote(`"` + os.Args[1] + `"`)
 	if err != nil {
