@@ -16,9 +16,9 @@ var small = SyntheticConfig{
 // presets have the sizes of the paper's Table 2 ("Federated Datasets for Empirical
 // Study"). Their shapes are ours, found by trial: a global, a local and a multi-task
 // model have the order and about the errors of Table 1. Shares of positive rows: SITTING
-// is 1801 of 10411 windows of the real set. Those of eating against the rest (Google
-// Glass) and AAV against DW (vehicle sensor) are not published; we assume a quarter and
-// a half. Real targets have a signal of ten times the variance of their noise.
+// is 1801 of 10411 windows of the real set. The paper does not give those of eating
+// against the rest (Google Glass) and AAV against DW (vehicle sensor); we assume a quarter
+// and a half. Real targets have a signal of ten times the variance of their noise.
 var presets = []struct {
 	name string
 	SyntheticConfig
