@@ -21,7 +21,7 @@ type Config struct {
 	Source         string  `toml:"source" doc:"synthetic (generated), uci-har (the UCI archive, packed or unpacked), csv (one file with a header) or external (a learner in another process has the data; [data.external] has the number of clients and their rows)"`
 	Path           string  `toml:"path" doc:"the zip or folder of uci-har, or the file of csv; empty for synthetic. Searched beside the scenario (not for a path from --set), in the working directory, then in the folder of the environment variable FEDSIM_DATA"`
 	Preset         string  `toml:"preset" doc:"a generated set with the sizes of the paper's Table 2: human-activity, google-glass or vehicle-sensor; empty: a small set, changed by [data.synthetic]"`
-	Target         string  `toml:"target" doc:"type of the targets: class (labels -1 and +1; the error is the share of wrong signs) or real (any number; the error is the root mean square error). real needs csv or synthetic, and the loss squared or absolute"`
+	Target         string  `toml:"target" doc:"type of the targets: class (two classes, labels -1 and +1; the error is the share of wrong signs), classes (several classes; the error is the share of rows whose class does not have the largest score) or real (any number; the error is the root mean square error). real needs the loss squared or absolute"`
 	TestFraction   float64 `toml:"test_fraction" doc:"share of each task's rows held out, in [0, 1); 0: none"`
 	Seed           uint64  `toml:"seed" doc:"seed of generation, split and skew. It differs from the seed of a run, so runs share their data"`
 	Split          uint64  `toml:"split" doc:"number of the split: added to data.seed for holding out rows, skew and devices_per_task, but not for generation. Another split divides the same rows differently"`
@@ -33,7 +33,7 @@ type Config struct {
 	Precision      string  `toml:"precision" doc:"type of the rows in memory: float64, or float32 in half the space. Values are rounded last, and arithmetic is in float64: a run has the bits of one on rows rounded to float32"`
 	DevicesPerTask int     `toml:"devices_per_task" doc:"devices that share the training rows of a task (paper, remark 4)"`
 	Pool           bool    `toml:"pool" doc:"all devices hold data of one task, so one global model is learned (paper, Table 1 and remark 4); the test error is still the mean over the original tasks"`
-	PositiveClass  string  `toml:"positive_class" doc:"uci-har: the activity with label +1; all others have -1"`
+	PositiveClass  string  `toml:"positive_class" doc:"sources with a file, for target = \"class\": the class with label +1; all others have -1. Empty: SITTING for uci-har, otherwise the second of two classes"`
 	TaskColumn     string  `toml:"task_column" doc:"csv: name of the column that names the task"`
 	LabelColumn    string  `toml:"label_column" doc:"csv: name of the column of labels, -1 and +1 or 0 and 1, or of real targets"`
 
@@ -79,7 +79,6 @@ func Defaults() Config {
 		Resident:       true,
 		Precision:      PrecisionDouble,
 		SkewMin:        3, // the smallest task of HA-Skew, Table 3
-		PositiveClass:  "SITTING",
 		TaskColumn:     "task",
 		LabelColumn:    "label",
 		External:       ExternalConfig{Rows: "1"},
@@ -96,11 +95,14 @@ func FileKeys() []string {
 }
 
 // Resolve returns the configuration with all values of the preset written out; it gives
-// the same set. Shapes that do not affect the kind of target are unchanged. For other
-// sources, or an unknown preset, nothing changes.
+// the same set. Shapes that do not affect the kind of target are unchanged. For uci-har it
+// writes out the positive class.
 func (c Config) Resolve() Config {
-	if c.Source == SourceSynthetic {
+	switch {
+	case c.Source == SourceSynthetic:
 		c.Synthetic = c.Synthetic.over(preset(c.Preset), c.Target)
+	case c.Source == SourceHAR && c.Target == TargetClass && c.PositiveClass == "":
+		c.PositiveClass = "SITTING"
 	}
 	return c
 }
@@ -120,31 +122,35 @@ func (c Config) countable() bool {
 // validate checks the configuration. made says whether rows are generated or only
 // counted.
 func (c Config) validate(check *config.Checker, made bool) {
-	check.OneOf("source", c.Source, SourceSynthetic, SourceHAR, SourceCSV, SourceExternal)
-	check.OneOf("target", c.Target, TargetClass, TargetReal)
+	check.OneOf("source", c.Source, sourceNames()...)
+	check.OneOf("target", c.Target, TargetClass, TargetClasses, TargetReal)
 	check.Require(c.TestFraction >= 0 && c.TestFraction < 1, "test_fraction", c.TestFraction, "must be in [0, 1)")
 	check.Require(c.SkewMin >= 1, "skew_min", c.SkewMin, "must be at least 1")
 	check.OneOf("precision", c.Precision, PrecisionDouble, PrecisionSingle)
 	check.Require(c.DevicesPerTask >= 1, "devices_per_task", c.DevicesPerTask, "must be at least 1")
 	check.Require(c.Resident || c.streamable(), "resident", c.Resident, "must be true unless the set is generated, without standardize, skew and shared tasks: other sets cannot be generated again device by device")
+	source, known := c.source()
+	if !known {
+		return // the keys of an unknown source are unknown
+	}
+	if c.Source != SourceExternal {
+		source.validatePath(check, c.Path)
+	}
 	switch c.Source {
 	case SourceSynthetic:
-		check.Require(c.Path == "", "path", c.Path, `must be empty when source is "synthetic"; set source to "uci-har" or "csv" to read a file`)
+		check.Require(c.Target != TargetClasses, "target", c.Target, "must be \"class\" or \"real\" when source is \"synthetic\"")
 	case SourceHAR:
-		check.Require(c.Target != TargetReal, "target", c.Target, "must be \"class\" when source is \"uci-har\": its labels are activities")
-		check.Require(c.Path != "", "path", c.Path, "must name the zip or folder of the UCI HAR data set")
-		check.Require(c.PositiveClass != "", "positive_class", c.PositiveClass, "must name an activity, such as SITTING")
+		check.Require(c.Target != TargetReal, "target", c.Target, "must be \"class\" or \"classes\" when source is \"uci-har\": its labels are activities")
 	case SourceCSV:
-		check.Require(c.Path != "", "path", c.Path, "must name the csv file")
+		check.Require(c.Target != TargetClasses, "target", c.Target, "must be \"class\" or \"real\" when source is \"csv\"")
 		check.Require(c.TaskColumn != "", "task_column", c.TaskColumn, "must name a column")
 		check.Require(c.LabelColumn != "", "label_column", c.LabelColumn, "must name a column")
 		check.Require(c.LabelColumn != c.TaskColumn, "label_column", c.LabelColumn, "must differ from task_column")
 	case SourceExternal:
 		c.validateExternal(check)
-	default:
-		return // the keys of an unknown source are unknown
 	}
-	c.validateForeign(check)
+	check.Require(c.Target == TargetClass || c.PositiveClass == "", "positive_class", c.PositiveClass, fmt.Sprintf("has no effect when target is %q", c.Target))
+	c.validateForeign(check, &source)
 	if c.Source == SourceSynthetic {
 		check.OneOfOrEmpty("preset", c.Preset, presetNames()...)
 		if c.Preset != "" && preset(c.Preset) == nil {
@@ -157,16 +163,12 @@ func (c Config) validate(check *config.Checker, made bool) {
 // validateForeign reports keys of other sources that are set. Keys of the generator are
 // allowed with a file, so that a scenario on generated data runs on real data if source
 // and path are set.
-func (c Config) validateForeign(check *config.Checker) {
+func (c Config) validateForeign(check *config.Checker, source *source) {
 	standard := Defaults()
-	belongs := func(source, key string, value any, untouched bool) {
-		check.Require(c.Source == source || untouched, key, value,
-			fmt.Sprintf("has no effect when source is %q; it belongs to source %q", c.Source, source))
-	}
-	belongs(SourceHAR, "positive_class", c.PositiveClass, c.PositiveClass == standard.PositiveClass)
-	belongs(SourceCSV, "task_column", c.TaskColumn, c.TaskColumn == standard.TaskColumn)
-	belongs(SourceCSV, "label_column", c.LabelColumn, c.LabelColumn == standard.LabelColumn)
-	belongs(SourceExternal, "external.clients", c.External.Clients, c.External.Clients == standard.External.Clients)
+	source.validateKey(check, "positive_class", c.PositiveClass, c.PositiveClass == standard.PositiveClass)
+	source.validateKey(check, "task_column", c.TaskColumn, c.TaskColumn == standard.TaskColumn)
+	source.validateKey(check, "label_column", c.LabelColumn, c.LabelColumn == standard.LabelColumn)
+	source.validateKey(check, "external.clients", c.External.Clients, c.External.Clients == standard.External.Clients)
 }
 
 // maxCells limits the number of values of a generated set (8 GiB of float64).

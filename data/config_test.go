@@ -55,25 +55,28 @@ func TestInvalidConfigurations(t *testing.T) {
 		{func(c *Config) { c.TestFraction, c.SkewMin, c.Path = math.NaN(), 0, "x" }, []string{
 			`data.test_fraction = NaN: must be in [0, 1)`,
 			`data.skew_min = 0: must be at least 1`,
-			`data.path = "x": must be empty when source is "synthetic"; set source to "uci-har" or "csv" to read a file`}},
+			`data.path = "x": must be empty when source is "synthetic"; to read a file, set source to one of "uci-har", "csv"`}},
 		{func(c *Config) { c.Preset = "human-activty" }, []string{
 			`data.preset = "human-activty": must be one of human-activity, google-glass, vehicle-sensor (did you mean "human-activity"?)`}},
-		{func(c *Config) { c.Source, c.PositiveClass = SourceHAR, "" }, []string{
-			`data.path = "": must name the zip or folder of the UCI HAR data set`,
-			`data.positive_class = "": must name an activity, such as SITTING`}},
+		{func(c *Config) { c.Source = SourceHAR }, []string{
+			`data.path = "": must name the zip or folder of the UCI HAR data set`}},
+		{func(c *Config) {
+			c.Source, c.Path, c.Target, c.PositiveClass = SourceHAR, "x", TargetClasses, "SITTING"
+		}, []string{
+			`data.positive_class = "SITTING": has no effect when target is "classes"`}},
 		{func(c *Config) { c.Source, c.TaskColumn, c.LabelColumn = SourceCSV, "", "" }, []string{
 			`data.path = "": must name the csv file`,
 			`data.task_column = "": must name a column`,
 			`data.label_column = "": must name a column`,
 			`data.label_column = "": must differ from task_column`}},
 		{func(c *Config) { c.TaskColumn, c.LabelColumn, c.PositiveClass = "t", "l", "p" }, []string{
-			`data.positive_class = "p": has no effect when source is "synthetic"; it belongs to source "uci-har"`,
+			`data.positive_class = "p": has no effect when source is "synthetic"; it belongs to source "uci-har", "csv"`,
 			`data.task_column = "t": has no effect when source is "synthetic"; it belongs to source "csv"`,
 			`data.label_column = "l": has no effect when source is "synthetic"; it belongs to source "csv"`}},
 		{func(c *Config) { c.Target = "reel" }, []string{
-			`data.target = "reel": must be one of class, real (did you mean "real"?)`}},
+			`data.target = "reel": must be one of class, classes, real (did you mean "real"?)`}},
 		{func(c *Config) { c.Target, c.Source, c.Path = TargetReal, SourceHAR, "har.zip" }, []string{
-			`data.target = "real": must be "class" when source is "uci-har": its labels are activities`}},
+			`data.target = "real": must be "class" or "classes" when source is "uci-har": its labels are activities`}},
 		{func(c *Config) {
 			c.Target = TargetReal
 			c.Synthetic.PositiveShare, c.Synthetic.Margin, c.Synthetic.Noise, c.Synthetic.TargetNoise = 0.5, 1, 0.1, 2000

@@ -9,8 +9,8 @@
 // The package must not know of losses, models, device hardware, links or time.
 package data
 
-// Task is the data of one device: X has one row per example, and Y its label (-1 or +1)
-// or its real target.
+// Task is the data of one device: X has one row per example, and Y its label (-1 or +1),
+// the number of its class, or its real target.
 type Task struct {
 	Name string
 	X    Matrix
@@ -26,9 +26,13 @@ type Set struct {
 	// Owner is the task of each element of Tasks if several devices share tasks (paper,
 	// remark 4), numbered from 0 without gaps. It is nil if every device has its own
 	// task.
-	Owner     []int
-	Real      bool // targets are real numbers, not classes
-	Generated bool // made by a generator, even if read from a file
+	Owner []int
+	Real  bool // targets are real numbers, not classes
+	// Classes are the names of several classes, of which Y has the numbers, from 0. It is
+	// nil for labels -1 and +1 and for real targets.
+	Classes   []string
+	Signs     [2]string // names of the classes with the labels -1 and +1; empty if they have none
+	Generated bool      // made by a generator, even if read from a file
 	// generates rows again if they are not in memory; the Matrices of Tasks then have no
 	// values
 	remake *remaker

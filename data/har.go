@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"fedsim/config"
 	"fedsim/internal/quote"
 )
 
@@ -28,16 +27,16 @@ var harHalves = [2]string{"train", "test"}
 // ReadHAR reads "Human Activity Recognition Using Smartphones" (Anguita et al., ESANN
 // 2013) as published by UCI. path is the downloaded zip, the unpacked folder or its
 // parent. UCI's train and test parts are merged. There is one task per subject, in the
-// order of the subjects' numbers. Its rows are in file order, train before test. The
-// label is +1 for the given activity and -1 for the others. Features with the same name
+// order of the subjects' numbers. Its rows are in file order, train before test. The classes
+// are the activities in the order of activity_labels.txt. Features with the same name
 // get the suffixes "#2", "#3". An error in a file is a *ParseError with the file in the
 // archive, the line and the column.
-func ReadHAR(path, positiveClass string) (*Set, error) {
+func ReadHAR(path string) (*Set, error) {
 	folder, closer, err := openHAR(path)
 	if err != nil {
 		return nil, err
 	}
-	set, err := readHARFolder(folder, positiveClass)
+	set, err := readHARFolder(folder)
 	if closeAfter(closer, &err); err != nil {
 		return nil, err
 	}
@@ -46,16 +45,12 @@ func ReadHAR(path, positiveClass string) (*Set, error) {
 
 // readHARFolder reads names, labels and subjects first. They determine the place of each
 // row, so both large files are read concurrently into the tasks.
-func readHARFolder(folder *harFolder, positiveClass string) (*Set, error) {
+func readHARFolder(folder *harFolder) (*Set, error) {
 	features, err := readHARNames(folder, "features.txt")
 	if err != nil {
 		return nil, err
 	}
 	activities, err := readHARNames(folder, "activity_labels.txt")
-	if err != nil {
-		return nil, err
-	}
-	positive, err := activities.number(positiveClass)
 	if err != nil {
 		return nil, err
 	}
@@ -69,14 +64,12 @@ func readHARFolder(folder *harFolder, positiveClass string) (*Set, error) {
 		}
 	}
 	set := &Set{
-		Name:         fmt.Sprintf("uci-har (%s against the rest)", positiveClass),
+		Name:         "uci-har",
+		Classes:      activities.names,
 		Features:     len(features.names),
 		FeatureNames: uniqueNames(features.names),
 	}
-	set.Tasks = allotHAR(halves[:], positive, set.Features)
-	if err := set.requireVariety(); err != nil {
-		return nil, &ParseError{File: folder.path("train/y_train.txt"), Problem: fmt.Sprintf("with %s as the positive class all rows have the same label", positiveClass), Err: err}
-	}
+	set.Tasks = allotHAR(halves[:], activities, set.Features)
 	var failed [2]error
 	var readers sync.WaitGroup
 	for h := range halves {
@@ -119,18 +112,6 @@ func readHARNames(folder *harFolder, file string) (*harNames, error) {
 		return nil, &ParseError{File: n.file, Problem: "the file is empty: must have lines with a number and a name"}
 	}
 	return n, nil
-}
-
-// number returns the number of a name, or an error with the most similar name.
-func (n *harNames) number(name string) (int, error) {
-	if i := slices.Index(n.names, name); i >= 0 {
-		return n.numbers[i], nil
-	}
-	problem := fmt.Sprintf("has no activity %s, it has %s", quote.Text(name), strings.Join(n.names, ", "))
-	if near := config.Nearest(name, n.names); near != "" {
-		problem += fmt.Sprintf(" (did you mean %q?)", near)
-	}
-	return 0, &ParseError{File: n.file, Problem: problem}
 }
 
 // harHalf is UCI's train or test part: the activity, the subject and the place of each
@@ -227,7 +208,7 @@ func eachHARLine(folder *harFolder, file string, visit func(line int, text strin
 }
 
 // allotHAR makes one task per subject and sets the places of the rows of each half.
-func allotHAR(halves []harHalf, positive, features int) []Task {
+func allotHAR(halves []harHalf, activities *harNames, features int) []Task {
 	var subjects []int
 	for h := range halves {
 		subjects = append(subjects, halves[h].subject...)
@@ -251,11 +232,8 @@ func allotHAR(halves []harHalf, positive, features int) []Task {
 	}
 	for h := range halves {
 		for i, activity := range halves[h].activity {
-			y := -1.0
-			if activity == positive {
-				y = 1
-			}
-			tasks[halves[h].task[i]].Y[halves[h].row[i]] = y
+			class := slices.Index(activities.numbers, activity)
+			tasks[halves[h].task[i]].Y[halves[h].row[i]] = float64(class)
 		}
 	}
 	return tasks

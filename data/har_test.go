@@ -145,8 +145,8 @@ func TestReadHARErrors(t *testing.T) {
 		{"train/y_train.txt", "4\nfour\n", "", `har.zip/UCI HAR Dataset/train/y_train.txt:2:1: "four" is not a whole number`},
 		{"train/y_train.txt", "4\n1\n1\n", "", `har.zip/UCI HAR Dataset/train/subject_train.txt: has 2 rows, y_train.txt has 3`},
 		{"test/subject_test.txt", "-3\n", "", `har.zip/UCI HAR Dataset/test/subject_test.txt:1:1: subject -3 must not be negative`},
-		{"", "", "SITING", `har.zip/UCI HAR Dataset/activity_labels.txt: has no activity "SITING", it has WALKING, SITTING, STANDING (did you mean "SITTING"?)`},
-		{"", "", "STANDING", `har.zip/UCI HAR Dataset/train/y_train.txt: with STANDING as the positive class all rows have the same label: all labels are of one class`},
+		{"", "", "SITING", `har.zip: has no class "SITING" (data.positive_class), it has WALKING, SITTING, STANDING (did you mean "SITTING"?)`},
+		{"", "", "STANDING", `har.zip: with "STANDING" as the positive class (data.positive_class): all labels are of one class`},
 	} {
 		files := tinyHAR()
 		if c.content == "-" {
@@ -158,7 +158,7 @@ func TestReadHARErrors(t *testing.T) {
 			c.class = "SITTING"
 		}
 		path := saved(t, "har.zip", zipped(t, "UCI HAR Dataset/", files))
-		_, err := ReadHAR(path, c.class)
+		_, err := readOneActivity(path, c.class)
 		want := strings.TrimSuffix(path, "har.zip") + c.want
 		if err == nil || err.Error() != want {
 			t.Errorf("\n got %v\nwant %s", err, want)
@@ -180,7 +180,7 @@ func TestReadHARErrorOrder(t *testing.T) {
 	for _, workers := range []int{1, 2, 8} {
 		runtime.GOMAXPROCS(workers)
 		for range 20 {
-			if _, err := ReadHAR(path, "SITTING"); err == nil || !strings.Contains(err.Error(), "X_train.txt:2:5") {
+			if _, err := readOneActivity(path, "SITTING"); err == nil || !strings.Contains(err.Error(), "X_train.txt:2:5") {
 				t.Fatalf("error %v", err)
 			}
 		}
@@ -190,7 +190,7 @@ func TestReadHARErrorOrder(t *testing.T) {
 func TestReadHARDamagedArchives(t *testing.T) {
 	whole := zipped(t, "UCI HAR Dataset/", tinyHAR())
 	path := saved(t, "har.zip", whole[:len(whole)*2/3])
-	_, err := ReadHAR(path, "SITTING")
+	_, err := readOneActivity(path, "SITTING")
 	if want := path + ": not a complete zip file: the download may be truncated: zip: not a valid zip file"; err == nil || err.Error() != want {
 		t.Errorf("truncated zip: %v", err)
 	}
@@ -200,7 +200,7 @@ func TestReadHARDamagedArchives(t *testing.T) {
 
 	nested := zipped(t, "", map[string]string{"UCI HAR Dataset.zip": string(whole[:len(whole)/2])})
 	path = saved(t, "outer.zip", nested)
-	_, err = ReadHAR(path, "SITTING")
+	_, err = readOneActivity(path, "SITTING")
 	if err == nil || !strings.HasPrefix(err.Error(), path+"/UCI HAR Dataset.zip: not a complete zip file") {
 		t.Errorf("truncated inner zip: %v", err)
 	}
@@ -223,24 +223,24 @@ func TestReadHARDamagedArchives(t *testing.T) {
 	}
 	damaged := bytes.Replace(packed.Bytes(), []byte("  4 5 6\n"), []byte("  4 5 7\n"), 1)
 	path = saved(t, "har.zip", damaged)
-	_, err = ReadHAR(path, "SITTING")
+	_, err = readOneActivity(path, "SITTING")
 	if !errors.Is(err, zip.ErrChecksum) || !strings.Contains(err.Error(), "train/X_train.txt:3: cannot be read: the download may be corrupt") {
 		t.Errorf("damaged zip: %v", err)
 	}
 }
 
 func TestReadHARMissingOrAmbiguous(t *testing.T) {
-	if _, err := ReadHAR(filepath.Join(t.TempDir(), "none.zip"), "SITTING"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := readOneActivity(filepath.Join(t.TempDir(), "none.zip"), "SITTING"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("missing path: %v", err)
 	}
-	if _, err := ReadHAR(t.TempDir(), "SITTING"); err == nil || !strings.Contains(err.Error(), "not the UCI HAR data set") {
+	if _, err := readOneActivity(t.TempDir(), "SITTING"); err == nil || !strings.Contains(err.Error(), "not the UCI HAR data set") {
 		t.Errorf("empty folder: %v", err)
 	}
 	both := map[string]string{}
 	for name, content := range tinyHAR() {
 		both["a/"+name], both["b/"+name] = content, content
 	}
-	_, err := ReadHAR(saved(t, "two.zip", zipped(t, "", both)), "SITTING")
+	_, err := readOneActivity(saved(t, "two.zip", zipped(t, "", both)), "SITTING")
 	if err == nil || !strings.HasSuffix(err.Error(), "two.zip: holds 2 data sets (a/train/X_train.txt, b/train/X_train.txt); give the folder of one") {
 		t.Errorf("two data sets: %v", err)
 	}
@@ -256,7 +256,7 @@ func TestReadHARBoundsMemory(t *testing.T) {
 	files["features.txt"] = strings.Repeat("1 a\n", 1<<16)
 	files["train/y_train.txt"] = strings.Repeat("4\n", 1<<20)
 	files["train/subject_train.txt"] = strings.Repeat("2\n", 1<<20)
-	_, err := ReadHAR(saved(t, "har.zip", zipped(t, "", files)), "SITTING")
+	_, err := readOneActivity(saved(t, "har.zip", zipped(t, "", files)), "SITTING")
 	if err == nil || !strings.HasSuffix(err.Error(), "train/X_train.txt: is too short to have 1048576 rows of 65536 values") {
 		t.Errorf("error %v", err)
 	}
@@ -266,13 +266,13 @@ func TestReadHARBoundsMemory(t *testing.T) {
 func TestReadHARBoundsFiles(t *testing.T) {
 	files := tinyHAR()
 	files["train/X_train.txt"] += strings.Repeat("\n", 65<<20)
-	_, err := ReadHAR(saved(t, "har.zip", zipped(t, "", files)), "SITTING")
+	_, err := readOneActivity(saved(t, "har.zip", zipped(t, "", files)), "SITTING")
 	if err == nil || !strings.HasSuffix(err.Error(), "train/X_train.txt: has 68157484 bytes, too many for 2 rows of 3 values") {
 		t.Errorf("features: %v", err)
 	}
 	files = tinyHAR()
 	files["train/y_train.txt"] += strings.Repeat("\n", 65<<20)
-	_, err = ReadHAR(saved(t, "har.zip", zipped(t, "", files)), "SITTING")
+	_, err = readOneActivity(saved(t, "har.zip", zipped(t, "", files)), "SITTING")
 	if err == nil || !strings.HasSuffix(err.Error(), "train/y_train.txt: has more than 67108864 bytes") {
 		t.Errorf("labels: %v", err)
 	}
@@ -312,13 +312,25 @@ func FuzzHAR(f *testing.F) {
 		folder, err := openHARZip(bytes.NewReader(content), int64(len(content)), "har.zip")
 		if err == nil {
 			var set *Set
-			if set, err = readHARFolder(folder, "SITTING"); err == nil {
-				checkShape(t, set)
-				return
+			if set, err = readHARFolder(folder); err == nil {
+				cfg := Defaults()
+				cfg.Source = SourceHAR
+				cfg = cfg.Resolve()
+				if err = cfg.setTarget(set, "har.zip"); err == nil {
+					checkShape(t, set)
+					return
+				}
 			}
 		}
 		if _, ok := errors.AsType[*ParseError](err); !ok {
 			t.Fatalf("%T %v is not a *ParseError", err, err)
 		}
 	})
+}
+
+// readOneActivity reads an archive and gives one activity the label +1.
+func readOneActivity(path, positive string) (*Set, error) {
+	cfg := Defaults()
+	cfg.Source, cfg.Path, cfg.PositiveClass = SourceHAR, path, positive
+	return Load(cfg)
 }

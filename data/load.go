@@ -20,14 +20,16 @@ func Load(cfg Config) (*Set, error) {
 		return nil, errLearnersRows
 	}
 	path, err := Locate(cfg.Path)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, fmt.Errorf("data.path: %w", err)
-	case cfg.Source == SourceHAR:
-		return ReadHAR(path, cfg.PositiveClass)
-	default:
-		return readCSVFile(path, cfg.TaskColumn, cfg.LabelColumn, cfg.Target)
 	}
+	source, _ := cfg.source()
+	set, err := source.read(cfg, path)
+	if err != nil {
+		return nil, err
+	}
+	cfg = cfg.Resolve()
+	return set, cfg.setTarget(set, path)
 }
 
 // check returns the first error in the configuration.

@@ -128,12 +128,12 @@ func TestHumanActivityPredictsSittingPerPerson(t *testing.T) {
 	}
 	cfg := Defaults()
 	cfg.Source, cfg.Path = SourceHAR, realFile(t, "har.zip")
-	if cfg.PositiveClass != "SITTING" {
-		t.Errorf("the default positive class is %q", cfg.PositiveClass)
-	}
 	set, err := Load(cfg)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if set.Signs != [2]string{"the rest", "SITTING"} {
+		t.Errorf("labels are %q", set.Signs)
 	}
 	if d := Describe(set); d.Tasks != 30 || d.Features != 561 || d.OneClassTasks != 0 {
 		t.Errorf("%d tasks, %d features, %d tasks of one class", d.Tasks, d.Features, d.OneClassTasks)

@@ -25,7 +25,7 @@ func TestRealHAR(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads the whole set, as TestReadHARLayouts reads a small one")
 	}
-	set, err := ReadHAR(realFile(t, "har.zip"), "SITTING")
+	set, err := readOneActivity(realFile(t, "har.zip"), "SITTING")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestRealLandmine(t *testing.T) {
 func BenchmarkReadHAR(b *testing.B) {
 	path := realFile(b, "har.zip")
 	for b.Loop() {
-		if _, err := ReadHAR(path, "SITTING"); err != nil {
+		if _, err := readOneActivity(path, "SITTING"); err != nil {
 			b.Fatal(err)
 		}
 	}

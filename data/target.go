@@ -1,12 +1,26 @@
 package data
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fedsim/config"
+	"fedsim/internal/quote"
+)
 
 // The kinds of the targets Y of a set.
 const (
-	TargetClass = "class" // labels, -1 and +1
-	TargetReal  = "real"  // real numbers
+	TargetClass   = "class"   // labels of two classes, -1 and +1
+	TargetClasses = "classes" // the numbers of several classes, from 0
+	TargetReal    = "real"    // real numbers
 )
+
+// mostClasses limits the number of classes, so that real numbers are not taken for labels.
+const mostClasses = 1 << 12
 
 // ErrOneClass is the error for a set whose labels are all equal, so that no model can be
 // learned.
@@ -15,16 +29,16 @@ var ErrOneClass = errors.New("all labels are of one class")
 // ErrOneTarget is the error for a set whose real targets are all equal.
 var ErrOneTarget = errors.New("all targets are the same number")
 
-// requireVariety returns ErrOneClass unless the set has labels of both signs, or
+// Outputs returns the number of scores that a model has for a row: one for each of several
+// classes, otherwise 1.
+func (s *Set) Outputs() int { return max(1, len(s.Classes)) }
+
+// requireVariety returns ErrOneClass unless the set has two different labels, or
 // ErrOneTarget unless its real targets differ.
 func (s *Set) requireVariety() error {
-	low, high := 0.0, 0.0
-	first := true
+	low, high := math.Inf(1), math.Inf(-1)
 	for t := range s.Tasks {
 		for _, y := range s.Tasks[t].Y {
-			if first {
-				low, high, first = y, y, false
-			}
 			low, high = min(low, y), max(high, y)
 		}
 	}
@@ -36,4 +50,110 @@ func (s *Set) requireVariety() error {
 	default:
 		return ErrOneClass
 	}
+}
+
+// setTarget makes the targets of data.target of those of the file at a path, which are
+// numbers, or indices into Classes. Numbers as labels are classes in ascending order. The
+// error is a *ParseError.
+func (c *Config) setTarget(set *Set, path string) error {
+	fail := func(problem string) error { return &ParseError{File: path, Problem: problem} }
+	if c.Target == TargetReal {
+		if set.Classes != nil {
+			return fail(fmt.Sprintf("has labels (%s), not numbers: data.target must be \"class\" or \"classes\"", listClasses(set.Classes)))
+		}
+		set.Real = true
+	} else if set.Classes == nil {
+		if problem := set.numberClasses(); problem != "" {
+			return fail(problem)
+		}
+	}
+	if err := set.requireVariety(); err != nil {
+		return &ParseError{File: path, Problem: "cannot be learned from", Err: err}
+	}
+	if c.Target != TargetClass {
+		return nil
+	}
+	positive, err := c.positive(set.Classes)
+	if err != nil {
+		return fail(err.Error())
+	}
+	if err := set.oneAgainstRest(positive); err != nil {
+		return &ParseError{File: path, Problem: fmt.Sprintf("with %s as the positive class (data.positive_class)", quote.Text(set.Signs[1])), Err: err}
+	}
+	return nil
+}
+
+// numberClasses replaces numeric labels by the numbers of their classes.
+func (s *Set) numberClasses() (problem string) {
+	var labels []float64
+	for t := range s.Tasks {
+		for _, y := range s.Tasks[t].Y {
+			at, known := slices.BinarySearch(labels, y)
+			if known {
+				continue
+			}
+			if len(labels) == mostClasses {
+				return fmt.Sprintf("has more than %d different labels: data.target must be \"real\" for numbers", mostClasses)
+			}
+			labels = slices.Insert(labels, at, y)
+		}
+	}
+	for _, y := range labels {
+		s.Classes = append(s.Classes, strconv.FormatFloat(y, 'g', -1, 64))
+	}
+	for t := range s.Tasks {
+		for i, y := range s.Tasks[t].Y {
+			at, _ := slices.BinarySearch(labels, y)
+			s.Tasks[t].Y[i] = float64(at)
+		}
+	}
+	return ""
+}
+
+// positive returns the class with label +1: the configured one, or the second of two.
+func (c *Config) positive(classes []string) (int, error) {
+	if c.PositiveClass == "" {
+		if len(classes) == 2 {
+			return 1, nil
+		}
+		return 0, fmt.Errorf("has %d classes (%s): data.positive_class must name one of them, or data.target be \"classes\"", len(classes), listClasses(classes))
+	}
+	if i := slices.Index(classes, c.PositiveClass); i >= 0 {
+		return i, nil
+	}
+	problem := fmt.Sprintf("has no class %s (data.positive_class), it has %s", quote.Text(c.PositiveClass), listClasses(classes))
+	if near := config.Nearest(c.PositiveClass, classes); near != "" {
+		problem += fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return 0, errors.New(problem)
+}
+
+// oneAgainstRest makes labels +1 of a class, and -1 of the others.
+func (s *Set) oneAgainstRest(positive int) error {
+	s.Signs = [2]string{"the rest", s.Classes[positive]}
+	if len(s.Classes) == 2 {
+		s.Signs[0] = s.Classes[1-positive]
+	} else {
+		s.Name = fmt.Sprintf("%s (%s against the rest)", s.Name, s.Classes[positive])
+	}
+	s.Classes = nil
+	for t := range s.Tasks {
+		for i, y := range s.Tasks[t].Y {
+			s.Tasks[t].Y[i] = -1
+			if int(y) == positive {
+				s.Tasks[t].Y[i] = 1
+			}
+		}
+	}
+	return s.requireVariety()
+}
+
+// listClasses lists the first names of classes.
+func listClasses(names []string) string {
+	const most = 12
+	list := strings.Join(names[:min(most, len(names))], ", ")
+	if len(names) > most {
+		list += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return list
 }

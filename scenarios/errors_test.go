@@ -99,7 +99,7 @@ x.toml:8:8: data.skew = "yes": must be true or false`},
 		{"real targets with a loss that is none", "[data]\ntarget = \"real\"\n[problem]\nloss = \"square\"\n" + mocha, nil,
 			"x.toml:4:8: problem.loss = \"square\": must be one of hinge, smoothed-hinge, squared-hinge, logistic, squared, absolute (did you mean \"squared\"?)"},
 		{"real targets of activities", "[data]\ntarget = \"real\"\nsource = \"uci-har\"\npath = \"har.zip\"\n[problem]\nloss = \"squared\"\n" + mocha, nil,
-			"x.toml:2:10: data.target = \"real\": must be \"class\" when source is \"uci-har\": its labels are activities"},
+			"x.toml:2:10: data.target = \"real\": must be \"class\" or \"classes\" when source is \"uci-har\": its labels are activities"},
 		{"smoothing", "[problem]\nsmoothing = 0\n" + mocha, nil,
 			"x.toml:2:13: problem.smoothing = 0: must be in [1e-6, 1e6]"},
 

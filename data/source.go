@@ -1,0 +1,86 @@
+package data
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fedsim/config"
+)
+
+// source is where the rows of a set come from: a value of data.source.
+type source struct {
+	name string
+	file string   // what path must name, such as "the csv file"; empty: path must be empty
+	keys []string // keys of [data] that no source but those that list them uses
+	// read reads the file at a path. Targets are as in the file: numbers, or, with Classes,
+	// indices into the names of the classes. Config.setTarget makes those of data.target of
+	// them. Nil for sources without a file.
+	read func(cfg Config, path string) (*Set, error)
+}
+
+// sources lists the sources in the order of the documentation.
+func sources() []source {
+	return []source{
+		{name: SourceSynthetic},
+		{
+			name: SourceHAR, file: "the zip or folder of the UCI HAR data set", keys: []string{"positive_class"},
+			read: func(_ Config, path string) (*Set, error) { return ReadHAR(path) },
+		},
+		{
+			name: SourceCSV, file: "the csv file", keys: []string{"positive_class", "task_column", "label_column"},
+			read: func(c Config, path string) (*Set, error) {
+				return readCSVFile(path, c.TaskColumn, c.LabelColumn, c.Target)
+			},
+		},
+		{name: SourceExternal, keys: []string{"external.clients"}},
+	}
+}
+
+// sourceNames returns the names of the sources.
+func sourceNames() []string {
+	var names []string
+	for _, s := range sources() {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// source returns the source of the configuration; ok is false if there is none of its name.
+func (c *Config) source() (s source, ok bool) {
+	list := sources()
+	i := slices.IndexFunc(list, func(s source) bool { return s.name == c.Source })
+	if i < 0 {
+		return s, false
+	}
+	return list[i], true
+}
+
+// validatePath checks the path of the source.
+func (s *source) validatePath(check *config.Checker, path string) {
+	if s.file != "" {
+		check.Require(path != "", "path", path, "must name "+s.file)
+		return
+	}
+	var files []string
+	for _, other := range sources() {
+		if other.file != "" {
+			files = append(files, fmt.Sprintf("%q", other.name))
+		}
+	}
+	check.Require(path == "", "path", path, fmt.Sprintf("must be empty when source is %q; to read a file, set source to one of %s", s.name, strings.Join(files, ", ")))
+}
+
+// validateKey reports a key of other sources that is set.
+func (s *source) validateKey(check *config.Checker, key string, value any, untouched bool) {
+	if untouched || slices.Contains(s.keys, key) {
+		return
+	}
+	var owners []string
+	for _, other := range sources() {
+		if slices.Contains(other.keys, key) {
+			owners = append(owners, fmt.Sprintf("%q", other.name))
+		}
+	}
+	check.Require(false, key, value, fmt.Sprintf("has no effect when source is %q; it belongs to source %s", s.name, strings.Join(owners, ", ")))
+}
