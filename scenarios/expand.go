@@ -102,11 +102,24 @@ func (e *Experiment) measured() bool {
 func (p *plan) run(c *gridCell, label string, tuned []config.Assignment) (Run, config.Errors) {
 	var problems config.Errors
 	settings, tree := c.settings, c.tree
+	options, own := divide(tuned)
+	if own = over(settings.Methods[label].Set, own); len(own) > 0 {
+		tree = tree.Clone()
+		assign(tree, own, &problems)
+		var wrong config.Errors
+		if settings, wrong = decodeSettings(tree); len(wrong) == 0 {
+			wrong = settings.validate(tree)
+			p.overrideByFleet(&settings, &wrong)
+		}
+		if problems.Merge(wrong); len(problems) > 0 {
+			return Run{Settings: settings}, problems
+		}
+	}
 	method := settings.Methods[label]
-	if len(tuned) > 0 {
+	if len(options) > 0 {
 		tree = tree.Clone()
 		node := tree.Child("methods").Child(label)
-		assign(node, tuned, &problems)
+		assign(node, options, &problems)
 		if problems.Merge(method.resolve(label, node, tree)); len(problems) > 0 {
 			return Run{Settings: settings}, problems
 		}
@@ -121,7 +134,7 @@ func (p *plan) run(c *gridCell, label string, tuned []config.Assignment) (Run, c
 		problems.Merge(settings.resolveProtocol(method.Protocol, tree))
 		settings.Federation.Validate(check.In("federation"))
 	}
-	if len(tuned) > 0 {
+	if len(options) > 0 {
 		method.validate(check.In("methods").In(label))
 	}
 	if method.Algorithm != Driven { // a driver need not wait for all
@@ -136,6 +149,27 @@ func (p *plan) run(c *gridCell, label string, tuned []config.Assignment) (Run, c
 		Algorithm: method.Algorithm, Options: method.options(),
 		Protocol: settings.Federation.Protocol, Point: c.at, Seed: firstSeed, System: firstSeed, Settings: settings,
 	}, problems
+}
+
+// divide divides tuned values into options of the method and settings.
+func divide(tuned []config.Assignment) (options, settings []config.Assignment) {
+	for _, a := range tuned {
+		if a.Path[0] == "options" {
+			options = append(options, a)
+		} else {
+			settings = append(settings, a)
+		}
+	}
+	return options, settings
+}
+
+// over returns assignments with others that replace those of the same key.
+func over(under, upper []config.Assignment) []config.Assignment {
+	all := slices.Clone(under)
+	for _, a := range upper {
+		all = append(except(all, a.Path), a)
+	}
+	return all
 }
 
 // overrideByFleet makes the fleet override network.profile, with a note. A sweep over

@@ -196,6 +196,7 @@ func makePlans(doc *document, root *config.Node, over *overrides, problems *conf
 		}
 		p.inherit(sweeps)
 		p.checkNames(problems)
+		p.checkMethods(&doc.Settings, problems)
 		p.checkFigure(node.Child("figure"), problems)
 		file := p.name // of the default figure
 		if p.figure != nil {

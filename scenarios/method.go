@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"slices"
 
 	"fedsim/algorithms"
@@ -14,12 +15,40 @@ type Method struct {
 	Algorithm string `toml:"algorithm" doc:"registered name of the algorithm; default: the label"`
 	Label     string `toml:"label" doc:"name shown in figures; default: the table's label"`
 	Protocol  string `toml:"protocol" doc:"round protocol of this method; empty: that of [federation]"`
+	// Set are the settings of the method's runs; see methodSet.
+	Set methodSet `toml:"set,omitempty" doc:"settings of this method's runs, over those of the file, of the experiment and of its axes, such as { \"problem.regularizer\" = \"independent\" }; keys are dotted keys in quotes, or nested tables"`
 	// Options is a pointer to the options struct of the algorithm.
 	Options any `toml:"options" doc:"the options of the algorithm"`
 
 	Command   []string `toml:"command,omitempty" doc:"algorithm \"external\": the program of the learner and its arguments. Files beside the scenario are found there (not for a command from --set); a program without a folder is also searched in PATH. It must answer as docs/learner-protocol.md says"`
 	TimeoutS  float64  `toml:"timeout_s,omitzero" doc:"algorithm \"external\": longest time for an answer of the learner, in seconds of real time; 0: no limit"`
 	Processes int      `toml:"processes,omitzero" doc:"algorithm \"external\": number of processes for all runs of the method; a process then serves several runs at once. 0: one for each run under way"`
+}
+
+// methodSet is the assignments of settings of one method.
+type methodSet []config.Assignment
+
+// TypeTOML returns the type.
+func (m *methodSet) TypeTOML() string { return "table" }
+
+// DecodeTOML takes a table of settings, except those of methods and of all runs alike.
+func (m *methodSet) DecodeTOML(n *config.Node, key string) config.Errors {
+	var problems config.Errors
+	*m = assignmentsOf(n, &problems)
+	for _, a := range *m {
+		if !ownSetting(a.Path) {
+			problems.Add(a.Value.Key, fmt.Sprintf("%s: %s must be the same for all methods", key, a.Path))
+		}
+	}
+	return problems
+}
+
+// MarshalTOML returns the table on one line.
+func (m methodSet) MarshalTOML() ([]byte, error) { return config.InlineTable(m).MarshalTOML() }
+
+// ownSetting reports whether a key may differ from method to method.
+func ownSetting(key config.Path) bool {
+	return key[0] != "methods" && !key.Equal(config.Path{"run", "seeds"}) && !key.Equal(config.Path{"run", "vary"}) && !key.Equal(config.Path{"run", "mode"})
 }
 
 // resolve sets the default names, and decodes the options strictly over the defaults of

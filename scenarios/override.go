@@ -77,9 +77,33 @@ func (o *overrides) apply(root *config.Node, a config.Assignment, problems *conf
 	default:
 		o.settings = slices.DeleteFunc(o.settings, func(b config.Assignment) bool { return b.Path.Equal(a.Path) })
 		o.settings = append(o.settings, a)
+		dropOwn(root, a.Path)
 	}
 	if err := table.Set(path, a.Value); err != nil {
 		problems.Add(at, err.Error())
+	}
+}
+
+// dropOwn removes a setting from the settings of single methods.
+func dropOwn(root *config.Node, key config.Path) {
+	methods := root.Child("methods")
+	if methods == nil || !methods.IsTable() {
+		return
+	}
+	for _, label := range methods.Keys() {
+		set := methods.Child(label).Child("set")
+		if set == nil || !set.IsTable() {
+			continue
+		}
+		set.Delete(key.String())
+		for _, name := range key[:len(key)-1] {
+			if set = set.Child(name); set == nil || !set.IsTable() {
+				break
+			}
+		}
+		if set != nil && set.IsTable() {
+			set.Delete(key[len(key)-1])
+		}
 	}
 }
 

@@ -27,7 +27,7 @@ type plan struct {
 // tuned is the tuning grid of one method.
 type tuned struct {
 	method string
-	axes   []axis // by option key, relative to the method's table
+	axes   []axis // by option key, relative to the method's table, or by settings key
 }
 
 // find returns the index of the axis of a settings key, -1 if the key is not tuned.
@@ -35,9 +35,12 @@ func (t *tuned) find(key config.Path) int {
 	return slices.IndexFunc(t.axes, func(a axis) bool { return key.Equal(t.path(a.swept)) })
 }
 
-// path returns the settings key of one of the method's options.
-func (t *tuned) path(option config.Path) config.Path {
-	return slices.Concat(config.Path{"methods", t.method}, option)
+// path returns the settings key of one of the method's options, or of a setting.
+func (t *tuned) path(key config.Path) config.Path {
+	if key[0] != "options" {
+		return key
+	}
+	return slices.Concat(config.Path{"methods", t.method}, key)
 }
 
 // newPlan reads an experiment from its table. The node has the places; the node methods has
@@ -124,8 +127,8 @@ func (p *plan) planTuning(table experimentTable, node *config.Node, all []string
 		}
 		axes := sweepAxes(grid, problems)
 		for _, a := range axes {
-			if a.swept[0] != "options" || len(a.swept) < 2 {
-				problems.Add(a.points[0].set[0].Value.Place, fmt.Sprintf("experiment %s: only options of a method are tuned: %s must be options.<name>", p.name, a.name))
+			if len(a.swept) < 2 || !ownSetting(a.swept) {
+				problems.Add(a.points[0].set[0].Value.Place, fmt.Sprintf("experiment %s: options of a method and its settings are tuned: %s must be options.<name>, or a key such as problem.lambda", p.name, a.name))
 			}
 		}
 		if len(axes) > 0 {
@@ -251,7 +254,33 @@ func (p *plan) checkOwners(problems *config.Errors) {
 	}
 	for _, t := range p.tuned {
 		for _, a := range t.axes {
-			claim(t.path(a.swept), "tune."+t.method, a.points[0].set[0].Value.Place)
+			if a.swept[0] == "options" {
+				claim(t.path(a.swept), "tune."+t.method, a.points[0].set[0].Value.Place)
+			} else if p.varies(a.swept) {
+				problems.Add(a.points[0].set[0].Value.Place, fmt.Sprintf("experiment %s: %s is varied by an axis or a sweep: it cannot be tuned for method %s", p.name, a.name, t.method))
+			}
+		}
+	}
+}
+
+// varies reports whether an axis or a sweep sets a key.
+func (p *plan) varies(key config.Path) bool {
+	return slices.ContainsFunc(p.axes, func(a axis) bool { return a.sets(key) })
+}
+
+// checkMethods reports settings of a method that an axis or a sweep also sets, without effect
+// on the method. It also reports those that are tuned.
+func (p *plan) checkMethods(s *Settings, problems *config.Errors) {
+	for _, label := range p.methods {
+		for _, a := range s.Methods[label].Set {
+			if p.varies(a.Path) {
+				problems.Add(a.Value.Place, fmt.Sprintf("methods.%s.set: experiment %s varies %s by an axis or a sweep, which would have no effect on the method", label, p.name, a.Path))
+			}
+			for _, t := range p.tuned {
+				if t.method == label && t.find(a.Path) >= 0 {
+					problems.Add(a.Value.Place, fmt.Sprintf("methods.%s.set: %s is tuned in experiment %s", label, a.Path, p.name))
+				}
+			}
 		}
 	}
 }

@@ -70,6 +70,7 @@ func documentSchema() schema {
 // algorithm, which is named or is the label.
 func methods(table, definitions schema) {
 	method := object(methodFields())
+	described(method["properties"].(schema), "set", reference("set"))
 	var byName []any
 	labels := schema{}
 	for _, name := range algorithms.Names() {
@@ -140,6 +141,7 @@ func experiment(table schema) {
 
 // tuneSchema is the schema of a tuning grid: lists of values by option key.
 func tuneSchema() schema {
+	sweep := config.Fields(new(Settings))
 	lists := map[string][]any{}
 	for _, name := range algorithms.Names() {
 		factory, _ := algorithms.Lookup(name)
@@ -150,6 +152,11 @@ func tuneSchema() schema {
 		}
 	}
 	dotted, nested := schema{}, schema{}
+	for _, f := range sweep {
+		if path := strings.Split(f.Key, "."); (f.Type != "table" || len(path) == 1) && ownSetting(path) {
+			dotted[f.Key] = reference("sweep/properties/" + f.Key)
+		}
+	}
 	for key, types := range lists {
 		values := listOf(schema{"anyOf": types})
 		dotted["options."+key], nested[key] = values, values

@@ -13,9 +13,9 @@ import (
 	"fedsim/results"
 )
 
-// Tunable is an option that is tuned.
+// Tunable is an option or a setting that is tuned.
 type Tunable struct {
-	Key     string // relative to the method's table, such as "options.theta"
+	Key     string // relative to the method's table, such as "options.theta", or of a setting
 	Integer bool   // takes whole numbers alone
 	// Values are the numbers of the grid in increasing order. It is nil for options
 	// whose values have no order (names, booleans) and for options with a single value.
@@ -31,14 +31,19 @@ func tunable(grid []axis, algorithm string) []Tunable {
 	if factory, ok := algorithms.Lookup(algorithm); ok {
 		fields = config.Fields(factory.Options())
 	}
+	settingFields := config.Fields(new(Settings))
 	options := make([]Tunable, len(grid))
 	for i := range grid {
 		options[i].Key = grid[i].name
-		if algorithm == external.Name {
+		key, isOption := strings.CutPrefix(grid[i].name, "options.")
+		if isOption && algorithm == external.Name {
 			options[i].tuneFree(&grid[i])
 			continue
 		}
-		key := strings.TrimPrefix(grid[i].name, "options.")
+		fields := fields
+		if !isOption {
+			fields = settingFields
+		}
 		at := slices.IndexFunc(fields, func(f config.Field) bool { return f.Key == key })
 		if at < 0 || fields[at].Type != "integer" && fields[at].Type != "float" || len(grid[i].points) == 1 {
 			continue
