@@ -51,6 +51,7 @@ type Needs struct {
 	AllClients bool // every client must respond in every round: the method does not tolerate drops
 	Budget     bool // the protocol must limit the steps: the method does not
 	Smooth     bool // the loss must be smooth
+	Dual       bool // the loss must be of one score, with a conjugate: it cannot be "softmax"
 }
 
 // Algorithm is one run of a method: the state of its server and of all its

@@ -91,7 +91,7 @@ func init() {
 			}
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
-			n, d := s.Problem.Devices(), s.Problem.Features()
+			n, d := s.Problem.Devices(), s.Problem.Values()
 			a := &asyncMOCHA{
 				Dual: NewDual(s), opts: *o.(*AsyncMOCHAOptions), sent: data.NewMatrix(n, d),
 				curvature: make([]float64, n), since: make([]int, n), change: make([]float64, n), now: make([]float64, d),
@@ -102,12 +102,14 @@ func init() {
 	})
 }
 
-// conjugateFLOPs is the cost of b for a row whose dual variable has changed: two
+// conjugateFLOPs is the cost of b for a dual variable that has changed: two
 // conjugates, their difference and its sum.
 const conjugateFLOPs = 4
 
 // StepFLOPs returns the cost of a coordinate step that moves, with its share of b.
-func (a *asyncMOCHA) StepFLOPs() float64 { return a.Problem.StepFLOPs() + conjugateFLOPs }
+func (a *asyncMOCHA) StepFLOPs() float64 {
+	return a.Problem.StepFLOPs() + float64(conjugateFLOPs*float64(a.Problem.Outputs()))
+}
 
 // Curvature returns sigma M_tt of the device's task t, the quadratic term of its
 // subproblem, under the present coupling.
@@ -124,27 +126,22 @@ func (a *asyncMOCHA) Send(device int) int {
 	a.weights.Task(a.sent.Row(device), a.Problem.TaskOf(device))
 	a.curvature[device] = a.Curvature(device)
 	a.since[device] = a.version
-	return a.Problem.Features()
+	return a.Problem.Values()
 }
 
 // Solve runs SDCA on the subproblem at the w_t the device was sent, for the fewer
 // of its epochs and the steps allowed. The device sends dv and b.
 func (a *asyncMOCHA) Solve(r Request) Work {
 	k := r.Device
-	steps := a.opts.steps(len(a.Next[k]), r.Steps)
+	steps := a.opts.steps(a.rows(k), r.Steps)
 	w, curvature := a.sent.Row(k), a.curvature[k]
 	s := a.start(r, w)
 	flops := a.sdca(r, s, curvature, steps)
 	a.finish(r, s, w, curvature)
-	sum, loss, y := 0.0, a.Problem.Loss, a.Problem.Train.Tasks[k].Y
-	for i, next := range a.Next[k] {
-		if old := a.Duals.Alpha[k][i]; next != old {
-			sum += loss.Conjugate(next, y[i]) - loss.Conjugate(old, y[i])
-			flops += conjugateFLOPs
-		}
-	}
-	a.change[k] = a.Problem.Scale[k] * sum
-	return Work{Steps: steps, FLOPs: flops, Values: a.Problem.Features() + 1}
+	change, moved := a.Problem.ConjugateChange(k, a.Duals.Alpha[k], a.Next[k])
+	a.change[k] = change
+	flops += conjugateFLOPs * float64(moved)
+	return Work{Steps: steps, FLOPs: flops, Values: a.Problem.Values() + 1}
 }
 
 // Theta returns theta_t of the device's tentative work, before the server scales it.
@@ -188,7 +185,7 @@ func (a *asyncMOCHA) Begin() int {
 	for k := range a.since {
 		a.Send(k)
 	}
-	return a.Problem.Features()
+	return a.Problem.Values()
 }
 
 // Commit hands the device's response to the server.

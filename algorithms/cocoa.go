@@ -50,7 +50,7 @@ func init() {
 		},
 		AuthorUnits: 8,
 		Limit:       "max_epochs",
-		Needs:       func(Options) Needs { return Needs{AllClients: true} },
+		Needs:       func(Options) Needs { return Needs{AllClients: true, Dual: true} },
 		New: func(s Setup, o Options) (Algorithm, error) {
 			return &cocoa{Dual: NewDual(s), opts: *o.(*CoCoAOptions), optima: make([]mtl.LocalOptimum, s.Workers)}, nil
 		},
@@ -63,20 +63,20 @@ func (c *cocoa) StepFLOPs() float64 { return c.Problem.StepFLOPs() }
 // Solve runs SDCA until a check finds that theta is reached, or for max_epochs.
 func (c *cocoa) Solve(r Request) Work {
 	t := r.Device
-	n := float64(len(c.Next[t]))
+	n := float64(c.rows(t))
 	w, curvature := c.Weights(t), c.Curvature(t)
 	chunk := max(1, int(math.Ceil(c.opts.CheckEvery*n)))
 	most := min(r.Steps, int(math.Ceil(c.opts.MaxEpochs*n)))
 	s, optimum := c.start(r, w), &c.optima[r.Worker]
 	optimum.Reset(c.Problem, t, c.Duals.Alpha[t], w, curvature)
-	work := Work{Values: c.Problem.Features(), Capped: true}
+	work := Work{Values: c.Problem.Values(), Capped: true}
 	for work.Capped && work.Steps < most {
 		steps := min(chunk, most-work.Steps)
 		work.FLOPs += c.sdca(r, s, curvature, steps)
 		work.Steps += steps
 		if c.opts.Stop == StopCertificate {
 			work.Capped = !c.certain(t, s.u, w, curvature)
-			work.FLOPs += float64(2 * float64(c.Problem.Features()) * n)
+			work.FLOPs += float64(2 * float64(c.Problem.Values()) * n)
 		} else {
 			work.Capped = !optimum.Reached(c.Next[t], s.u, c.opts.Theta)
 		}
@@ -92,11 +92,7 @@ func (c *cocoa) Solve(r Request) Work {
 //
 // which is compared with theta (eq. localSolutionQuality2a).
 func (c *cocoa) certain(t int, u, w []float64, curvature float64) bool {
-	before := 0.0
-	for i, a := range c.Duals.Alpha[t] {
-		before += c.Problem.Loss.Conjugate(a, c.Problem.Train.Tasks[t].Y[i])
-	}
-	before = float64(before * c.Problem.Scale[t])
+	before := c.Problem.Conjugate(t, c.Duals.Alpha[t])
 	now := c.Problem.EvaluateSubproblem(t, c.Next[t], u, w, c.Delta.Row(t), curvature)
 	// A subproblem solved to the last bits has neither gap nor progress left.
 	const roundoff = 1e-14

@@ -271,7 +271,7 @@ func TestCoCoAWorkGrowsWithAccuracy(t *testing.T) {
 	if steps := a.Solve(request(0, 9, NoLimit, 0)).Steps; steps > 20 {
 		t.Errorf("%d steps on a subproblem that was solved before, want a chunk of 10 or two", steps)
 	}
-	if needs := needsOf("cocoa", &CoCoAOptions{}); needs != (Needs{AllClients: true}) {
+	if needs := needsOf("cocoa", &CoCoAOptions{}); needs != (Needs{AllClients: true, Dual: true}) {
 		t.Errorf("needs %+v", needs)
 	}
 }

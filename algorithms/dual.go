@@ -38,13 +38,13 @@ func NewDual(s Setup) Dual {
 	d := Dual{
 		Problem: s.Problem, Coupling: s.Coupling, Duals: s.Problem.NewDuals(),
 		W: s.Problem.NewWeights(), Next: s.Problem.NewBlocks(),
-		Delta:      data.NewMatrix(s.Problem.Devices(), s.Problem.Features()),
+		Delta:      data.NewMatrix(s.Problem.Devices(), s.Problem.Values()),
 		sigmaPrime: s.Problem.SigmaPrime(s.Coupling),
 		scratch:    make([]scratch, s.Workers),
 		pool:       s.Pool,
 	}
 	for i := range d.scratch {
-		d.scratch[i].u = make([]float64, s.Problem.Features())
+		d.scratch[i].u = make([]float64, s.Problem.Values())
 	}
 	return d
 }
@@ -60,7 +60,7 @@ func (d *Dual) Curvature(device int) float64 {
 func (d *Dual) Weights(device int) []float64 { return d.W.Row(d.Problem.TaskOf(device)) }
 
 // Begin opens a round: each device is sent its w_t.
-func (d *Dual) Begin() int { return d.Problem.Features() }
+func (d *Dual) Begin() int { return d.Problem.Values() }
 
 // Theta returns theta_t^h of the device's tentative work, before gamma scales it.
 func (d *Dual) Theta(device int) float64 {
@@ -96,7 +96,7 @@ func (d *Dual) Discard(int) {}
 // End brings W = grad R*(V) up to date.
 func (d *Dual) End() float64 {
 	d.Coupling.Primal(&d.W, &d.Duals.V)
-	return d.Coupling.FLOPs(d.Problem.Features())
+	return d.Coupling.FLOPs(d.Problem.Values())
 }
 
 // Model returns W, V and the dual variables.
@@ -125,6 +125,9 @@ func (d *Dual) SetCoupling(c mtl.Coupling) {
 	c.Primal(&d.W, &d.Duals.V)
 }
 
+// rows returns the training rows of a device.
+func (d *Dual) rows(device int) int { return d.Problem.Train.Tasks[device].X.Rows }
+
 // start copies the device's dual variables to Next and returns the scratch
 // space of the worker, with u = w, the weights the device was sent, and a fresh
 // order of the rows.
@@ -132,7 +135,7 @@ func (d *Dual) start(r Request, w []float64) *scratch {
 	s := &d.scratch[r.Worker]
 	copy(d.Next[r.Device], d.Duals.Alpha[r.Device])
 	copy(s.u, w)
-	s.order.Reset(len(d.Next[r.Device]), r.Stream)
+	s.order.Reset(d.rows(r.Device), r.Stream)
 	return s
 }
 
@@ -144,5 +147,5 @@ func (d *Dual) finish(r Request, s *scratch, w []float64, curvature float64) {
 // sdca takes steps of SDCA on the device's subproblem and returns their FLOPs.
 func (d *Dual) sdca(r Request, s *scratch, curvature float64, steps int) float64 {
 	moved := d.Problem.SDCA(r.Device, d.Next[r.Device], s.u, curvature, &s.order, steps)
-	return float64(float64(moved)*d.Problem.StepFLOPs()) + float64(float64(steps-moved)*d.Problem.NullStepFLOPs())
+	return d.Problem.SDCAFLOPs(steps, moved)
 }

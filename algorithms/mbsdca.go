@@ -18,7 +18,7 @@ func (o *MbSDCAOptions) Validate(c *config.Checker) {
 }
 
 // mbSDCA is mini-batch stochastic dual coordinate ascent (appendix,
-// "Implementation Details"): b coordinates per device are solved at the same w
+// "Implementation Details"): the coordinates of b rows per device are solved at the same w
 // and their updates scaled by beta/b. Conflicts between tasks are covered by
 // sigma' in the curvature, as in the subproblems of the other dual methods.
 type mbSDCA struct {
@@ -35,7 +35,7 @@ func init() {
 		Reference:   "Takac, Bijral, Richtarik, Srebro: Mini-Batch Primal and Dual Methods for SVMs, ICML 2013",
 		Options:     func() Options { return &MbSDCAOptions{Batch: 32, Beta: 1} },
 		AuthorUnits: 6,
-		Needs:       func(o Options) Needs { return Needs{Budget: o.(*MbSDCAOptions).Batch == 0} },
+		Needs:       func(o Options) Needs { return Needs{Budget: o.(*MbSDCAOptions).Batch == 0, Dual: true} },
 		Workload: func(o Options, features int) Workload {
 			opts := o.(*MbSDCAOptions)
 			return Workload{
@@ -49,7 +49,7 @@ func init() {
 	})
 }
 
-// StepFLOPs returns the cost of one coordinate.
+// StepFLOPs returns the cost of one row.
 func (m *mbSDCA) StepFLOPs() float64 { return m.Problem.StepFLOPs() }
 
 // Solve computes the scaled updates of a mini-batch drawn without replacement.
@@ -64,16 +64,20 @@ func (m *mbSDCA) Solve(r Request) Work {
 	share := min(1, m.opts.Beta/float64(b))
 	next, dv := m.Next[t], m.Delta.Row(t)
 	clear(dv)
-	curvature := m.Curvature(t)
+	curvature, d, outputs := m.Curvature(t), p.Features(), p.Outputs()
 	for range b {
 		i := s.order.Next()
-		old := next[i]
-		best := p.CoordinateStep(t, i, old, task.X.Dot(i, w), curvature)
-		// A convex combination stays in the domain of the conjugate, rounding included.
-		next[i] = float64((1-share)*old) + float64(share*best)
-		task.X.Axpy(p.Scale[t]*(next[i]-old), i, dv)
+		for c := range outputs {
+			own := d * c
+			a := &next[i*outputs+c]
+			old := *a
+			best := p.CoordinateStep(t, i, c, old, task.X.Dot(i, w[own:own+d]), curvature)
+			// A convex combination stays in the domain of the conjugate, rounding included.
+			*a = float64((1-share)*old) + float64(share*best)
+			task.X.Axpy(p.Scale[t]*(*a-old), i, dv[own:own+d])
+		}
 	}
-	return Work{Steps: b, FLOPs: float64(b) * p.StepFLOPs(), Values: p.Features()}
+	return Work{Steps: b, FLOPs: float64(b) * p.StepFLOPs(), Values: p.Values()}
 }
 
 // batchSize is the configured size (0: unlimited), at most the steps allowed and the

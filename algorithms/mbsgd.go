@@ -41,7 +41,8 @@ type mbSGD struct {
 	arrived  []bool      // by device
 	heard    []bool      // by task: a device of it responded
 	orders   []mtl.Order // by worker
-	most     float64     // P(0), an upper bound on R at the optimum
+	losses   []*mtl.Gradient
+	most     float64 // P(0), an upper bound on R at the optimum
 }
 
 var _ Linear = (*mbSGD)(nil)
@@ -66,15 +67,12 @@ func init() {
 			m := &mbSGD{
 				problem: p, opts: *o.(*MbSGDOptions),
 				w: p.NewWeights(), z: p.NewWeights(),
-				gradient: data.NewMatrix(p.Devices(), p.Features()), arrived: make([]bool, p.Devices()),
+				gradient: data.NewMatrix(p.Devices(), p.Values()), arrived: make([]bool, p.Devices()),
 				heard: make([]bool, p.Tasks()), orders: make([]mtl.Order, s.Workers),
+				losses: make([]*mtl.Gradient, s.Workers), most: p.StartLoss(),
 			}
-			for t := range p.Train.Tasks {
-				sum := 0.0
-				for _, y := range p.Train.Tasks[t].Y {
-					sum += p.Loss.Value(0, y)
-				}
-				m.most += float64(p.Scale[t] * sum)
+			for i := range m.losses {
+				m.losses[i] = p.NewGradient(m.opts.Batch)
 			}
 			m.SetCoupling(s.Coupling)
 			return m, nil
@@ -83,7 +81,7 @@ func init() {
 }
 
 // StepFLOPs returns the cost of one row.
-func (m *mbSGD) StepFLOPs() float64 { return rowFLOPs(m.problem.Features()) }
+func (m *mbSGD) StepFLOPs() float64 { return m.problem.RowFLOPs() }
 
 // rowFLOPs is the cost of a row of d features: a dot product and an axpy.
 func rowFLOPs(d int) float64 { return float64(4 * float64(d)) }
@@ -91,7 +89,7 @@ func rowFLOPs(d int) float64 { return float64(4 * float64(d)) }
 // Begin opens a round: each device is sent its w_t.
 func (m *mbSGD) Begin() int {
 	clear(m.arrived)
-	return m.problem.Features()
+	return m.problem.Values()
 }
 
 // Solve computes the sub-gradient of c_t sum_i loss on a mini-batch drawn
@@ -107,13 +105,8 @@ func (m *mbSGD) Solve(r Request) Work {
 	g, w := m.gradient.Row(t), m.w.Row(p.TaskOf(t))
 	clear(g)
 	scale := p.Scale[t] * float64(n) / float64(b)
-	for range b {
-		i := order.Next()
-		if s := p.Loss.Subgradient(task.X.Dot(i, w), task.Y[i]); s != 0 {
-			task.X.Axpy(scale*s, i, g)
-		}
-	}
-	return Work{Steps: b, FLOPs: float64(b) * m.StepFLOPs(), Values: p.Features()}
+	m.losses[r.Worker].Add(task.Task, order.Take(b), w, scale, g)
+	return Work{Steps: b, FLOPs: float64(b) * m.StepFLOPs(), Values: p.Values()}
 }
 
 // Commit records that the device's gradient has arrived.
@@ -143,7 +136,7 @@ func (m *mbSGD) End() float64 {
 	if m.opts.Project {
 		m.project()
 	}
-	return m.coupling.FLOPs(m.problem.Features())
+	return m.coupling.FLOPs(m.problem.Values())
 }
 
 // project scales W onto the ball R(W) <= P(0), which contains the optimum because

@@ -234,7 +234,7 @@ func TestBatchSize(t *testing.T) {
 			case *MbSGDOptions:
 				o.Batch = batch
 			}
-			if needs := factory.NeedsOf(o); needs != (Needs{Budget: batch == 0}) {
+			if needs := factory.NeedsOf(o); needs != (Needs{Budget: batch == 0, Dual: name == "mb-sdca"}) {
 				t.Errorf("%s with a batch of %d needs %+v", name, batch, needs)
 			}
 		}

@@ -15,8 +15,9 @@ func (o *MOCHAOptions) Validate(c *config.Checker) {
 	c.Require(o.Epochs >= 0 && o.Epochs <= 1e6, "epochs", o.Epochs, "must be in [0, 1e6]")
 }
 
-// needs returns that steps must be limited when no number of epochs is set.
-func (o *MOCHAOptions) needs() Needs { return Needs{Budget: o.Epochs == 0} }
+// needs returns that steps must be limited when no number of epochs is set, and that the
+// loss must have a dual step.
+func (o *MOCHAOptions) needs() Needs { return Needs{Budget: o.Epochs == 0, Dual: true} }
 
 // steps returns the fewer of the epochs and the steps allowed.
 func (o *MOCHAOptions) steps(rows, allowed int) int {
@@ -59,10 +60,10 @@ func (m *mocha) StepFLOPs() float64 { return m.Problem.StepFLOPs() }
 
 // Solve runs SDCA for the fewer of its epochs and the steps allowed.
 func (m *mocha) Solve(r Request) Work {
-	steps := m.opts.steps(len(m.Next[r.Device]), r.Steps)
+	steps := m.opts.steps(m.rows(r.Device), r.Steps)
 	w, curvature := m.Weights(r.Device), m.Curvature(r.Device)
 	s := m.start(r, w)
 	flops := m.sdca(r, s, curvature, steps)
 	m.finish(r, s, w, curvature)
-	return Work{Steps: steps, FLOPs: flops, Values: m.Problem.Features()}
+	return Work{Steps: steps, FLOPs: flops, Values: m.Problem.Values()}
 }

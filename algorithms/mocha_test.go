@@ -41,7 +41,7 @@ func TestMOCHASteps(t *testing.T) {
 		if got := a.Solve(request(1, 0, x.allowed, 0)).Steps; got != x.twenty {
 			t.Errorf("%g epochs of 20 rows, %d steps allowed: %d steps, want %d", x.epochs, x.allowed, got, x.twenty)
 		}
-		if needs := needsOf("mocha", &MOCHAOptions{Epochs: x.epochs}); needs != (Needs{Budget: x.epochs == 0}) {
+		if needs := needsOf("mocha", &MOCHAOptions{Epochs: x.epochs}); needs != (Needs{Budget: x.epochs == 0, Dual: true}) {
 			t.Errorf("%g epochs: needs %+v", x.epochs, needs)
 		}
 	}

@@ -428,7 +428,7 @@ func TestMbSDCAScalesUpdatesByBetaOverB(t *testing.T) {
 				}
 				if full[k][i] != 0 {
 					moved++
-					if want := p.CoordinateStep(k, i, 0, 0, curvature[k]); !near(full[k][i], want, 1e-14) { // w = 0
+					if want := p.CoordinateStep(k, i, 0, 0, 0, curvature[k]); !near(full[k][i], want, 1e-14) { // w = 0
 						t.Errorf("beta = b: alpha_%d[%d] = %v, the minimizer is %v", k, i, full[k][i], want)
 					}
 				}

@@ -142,7 +142,7 @@ func (r *runner) setup(run *scenarios.Run, p *prepared, phase string) (*federati
 		size = p.size(1)
 	} else {
 		size.Devices = p.problem.Devices()
-		if want, fits := scenarios.ModelFits(p.problem.Tasks(), p.problem.Features()); s.Run.Model && !fits {
+		if want, fits := scenarios.ModelFits(p.problem.Tasks(), p.problem.Values()); s.Run.Model && !fits {
 			return nil, nil, config.Problem{Key: "run.model", Value: s.Run.Model, Want: want}
 		}
 		if (phase == "tuning" || !s.Run.Model) && r.recordable(run, size.Devices) {

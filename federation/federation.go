@@ -289,7 +289,9 @@ func (f *Federation) check() error {
 	c.Require(!needs.AllClients || f.selection.asked == f.setup.Size.Devices, "federation.clients_per_round", f.selection.asked,
 		fmt.Sprintf("must be 0, and fraction 1: %s needs a response of every device", name))
 	if p := f.setup.Problem; p != nil {
-		c.Require(!needs.Smooth || p.Loss.Smoothness() > 0, "problem.loss", p.Config.Loss,
+		c.Require(!needs.Dual || p.Loss != nil, "problem.loss", p.Config.Loss,
+			fmt.Sprintf("must be a loss of one score (%s), which learns several classes one-vs-rest, or the method a primal one such as mb-sgd or fedavg: %s is a dual method", strings.Join(mtl.LossNames(), ", "), name))
+		c.Require(!needs.Smooth || p.Smooth(), "problem.loss", p.Config.Loss,
 			fmt.Sprintf("must be one of %s: %s needs a smooth loss", strings.Join(mtl.SmoothLosses(), ", "), name))
 	} else if !f.learns() {
 		c.Require(f.setup.Config.ServerGFLOPS == 0, "federation.server_gflops", f.setup.Config.ServerGFLOPS,
@@ -451,7 +453,7 @@ func (f *Federation) updateCoupling() error {
 		f.coupling = next
 	}
 	f.note(CouplingUpdated, engine.Server, 0)
-	f.serverWork(f.setup.Problem.Regularizer.UpdateFLOPs(f.setup.Problem.Tasks(), f.setup.Problem.Features()))
+	f.serverWork(f.setup.Problem.Regularizer.UpdateFLOPs(f.setup.Problem.Tasks(), f.setup.Problem.Values()))
 	return nil
 }
 

@@ -31,7 +31,7 @@ const (
 // Config is the table [problem] of a scenario: loss, regularizer and the
 // constants of the dual method.
 type Config struct {
-	Loss           string  `toml:"loss" doc:"loss of one row: \"hinge\", \"smoothed-hinge\", \"squared-hinge\" or \"logistic\" (labels -1 and +1), \"squared\" or \"absolute\" (real targets, or labels)"`
+	Loss           string  `toml:"loss" doc:"loss of one row: \"hinge\", \"smoothed-hinge\", \"squared-hinge\" or \"logistic\" (labels -1 and +1), \"squared\" or \"absolute\" (real targets, or labels), \"softmax\" (cross-entropy of several classes; primal methods only). With several classes the others are one-vs-rest: a row has their sum over the classes, with the label +1 for its own"`
 	Smoothing      float64 `toml:"smoothing" doc:"gamma of \"smoothed-hinge\": the width of the interval of margins over which the kink is smoothed; the loss is (1/gamma)-smooth"`
 	LossScaling    string  `toml:"loss_scaling" doc:"weight c_t of a task's loss: \"mean\" (1/n_t, the authors' code) or \"sum\" (1, eq. 1)"`
 	Regularizer    string  `toml:"regularizer" doc:"how tasks are coupled: \"independent\" (not at all), \"mean\" (by a known Omega), \"clustered\", \"probabilistic\" or \"graphical\" (which learn Omega)"`
@@ -72,7 +72,7 @@ func (p *Config) Validate(c *config.Checker) {
 	share := func(key string, v float64) {
 		c.Require(v >= 0 && v <= 1, key, v, "must be in [0, 1]")
 	}
-	c.OneOf("loss", p.Loss, LossNames()...)
+	c.OneOf("loss", p.Loss, append(LossNames(), LossSoftmax)...)
 	c.Require(p.Smoothing >= 1e-6 && p.Smoothing <= 1e6, "smoothing", p.Smoothing, "must be in [1e-6, 1e6]")
 	c.OneOf("loss_scaling", p.LossScaling, Mean, Sum)
 	c.OneOf("regularizer", p.Regularizer, RegIndependent, RegMean, RegClustered, RegProbabilistic, RegGraphical)

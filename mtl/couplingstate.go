@@ -51,7 +51,7 @@ func (p *Problem) CouplingState(c *state.Coder, pool *parallel.Pool, coupling Co
 		coupling, err = sparseState(c, p.Tasks(), x)
 	case lowRankKind:
 		x, _ := coupling.(*lowRank)
-		coupling, err = lowRankState(c, pool, p.Tasks(), p.Features(), x)
+		coupling, err = lowRankState(c, pool, p.Tasks(), p.Values(), x)
 	default:
 		err = fmt.Errorf("unknown kind %d", kind)
 	}

@@ -18,13 +18,13 @@ func (p *Problem) NewDuals() *Duals {
 	return &Duals{Alpha: p.NewBlocks(), V: p.NewWeights()}
 }
 
-// NewBlocks returns a zero vector for each device with a value for each of its rows, in one
-// arena.
+// NewBlocks returns a zero vector for each device with a value for each output of each of
+// its rows, row by row, in one arena.
 func (p *Problem) NewBlocks() [][]float64 {
 	blocks := make([][]float64, p.Devices())
-	arena := make([]float64, p.Train.Rows())
+	arena := make([]float64, p.Train.Rows()*p.outputs)
 	for k := range blocks {
-		n := p.Train.Tasks[k].X.Rows
+		n := p.Train.Tasks[k].X.Rows * p.outputs
 		blocks[k], arena = arena[:n:n], arena[n:]
 	}
 	return blocks
@@ -34,11 +34,32 @@ func (p *Problem) NewBlocks() [][]float64 {
 func (p *Problem) AddV(device int, dst, a []float64) {
 	task := p.Train.Open(device)
 	defer task.Close()
-	for i, ai := range a {
-		if ai != 0 {
-			task.X.Axpy(p.Scale[device]*ai, i, dst)
+	for j, aj := range a {
+		if aj != 0 {
+			i, c := p.coordinate(j)
+			task.X.Axpy(p.Scale[device]*aj, i, p.block(dst, c))
 		}
 	}
+}
+
+// ConjugateChange returns c sum loss*(-next) - loss*(-old) over the dual variables of a
+// device, and the number of those that differ.
+func (p *Problem) ConjugateChange(device int, old, next []float64) (change float64, moved int) {
+	y, sum := p.Train.Tasks[device].Y, 0.0
+	for j, b := range next {
+		if a := old[j]; b != a {
+			i, c := p.coordinate(j)
+			label := p.Target(y[i], c)
+			sum += p.Loss.Conjugate(b, label) - p.Loss.Conjugate(a, label)
+			moved++
+		}
+	}
+	return p.Scale[device] * sum, moved
+}
+
+// Conjugate returns c sum loss*(-a) over the dual variables of a device.
+func (p *Problem) Conjugate(device int, a []float64) float64 {
+	return float64(p.conjugate(device, a) * p.Scale[device])
 }
 
 // RecomputeV computes V from the dual variables, which removes the accumulated rounding

@@ -139,7 +139,7 @@ func (s *splitting) task(t int, order *Order) {
 	kernel.Axpy(1/s.rho, v, w)
 	for pass := range splittingPasses {
 		for _, k := range s.devices[t] {
-			n := len(s.duals.Alpha[k])
+			n := s.p.Train.Tasks[k].X.Rows
 			order.Reset(n, rng.New(0, rng.Reference, k, s.steps*splittingPasses+pass))
 			s.p.SDCA(k, s.duals.Alpha[k], w, 1/s.rho, order, n)
 		}

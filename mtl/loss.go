@@ -53,9 +53,10 @@ const (
 	LossLogistic      = "logistic"
 	LossSquared       = "squared"
 	LossAbsolute      = "absolute"
+	LossSoftmax       = "softmax" // of all scores of a row; no Loss
 )
 
-// LossNames returns the valid loss names.
+// LossNames returns the names of the losses of one score: all but "softmax".
 func LossNames() []string {
 	return []string{LossHinge, LossSmoothedHinge, LossSquaredHinge, LossLogistic, LossSquared, LossAbsolute}
 }
@@ -63,7 +64,7 @@ func LossNames() []string {
 // RegressionLosses returns the names of the losses that take real targets.
 func RegressionLosses() []string { return lossesThat(Loss.Regression) }
 
-// SmoothLosses returns the names of the smooth losses.
+// SmoothLosses returns the names of the smooth losses of one score.
 func SmoothLosses() []string {
 	return lossesThat(func(l Loss) bool { return l.Smoothness() > 0 })
 }
@@ -79,7 +80,7 @@ func lossesThat(hold func(Loss) bool) []string {
 	return names
 }
 
-// lossOf returns the loss of a validated configuration.
+// lossOf returns the loss of a validated configuration, other than "softmax".
 func lossOf(cfg Config) Loss {
 	switch cfg.Loss {
 	case LossHinge:

@@ -9,8 +9,8 @@ import (
 )
 
 // Objective is the value of a problem at one point. Dual and Gap are NaN for a
-// point without dual variables. The errors are means over tasks of the share of wrong signs,
-// or of the root mean square error when targets are real; NaN without rows. TestError is the
+// point without dual variables. The errors are means over tasks of the share of wrong signs
+// or classes, or of the root mean square error when targets are real; NaN without rows. TestError is the
 // mean over the tasks of the test set, before pooling.
 type Objective struct {
 	Primal, Dual, Gap     float64
@@ -77,12 +77,15 @@ func (p *Problem) EvaluateOn(pool *parallel.Pool, s *Sample, c Coupling, w, v *d
 // fit is how well weights fit some rows.
 type fit struct {
 	loss, conjugate float64 // sums over the rows
-	miss            float64 // wrong signs (a score of zero is), or the sum of squared errors
+	miss            float64 // wrong signs (a score of zero is) or classes, or the sum of squared errors
 	rows            int
 }
 
 // fit sums over a task's rows; a holds their dual variables or is nil.
 func (p *Problem) fit(task *data.Task, w, a []float64) fit {
+	if p.outputs > 1 {
+		return p.fitClasses(task, w, a)
+	}
 	f := fit{rows: task.X.Rows}
 	for i := range task.X.Rows {
 		z, y := task.X.Dot(i, w), task.Y[i]
@@ -96,6 +99,23 @@ func (p *Problem) fit(task *data.Task, w, a []float64) fit {
 	}
 	for i, ai := range a {
 		f.conjugate += p.Loss.Conjugate(ai, task.Y[i])
+	}
+	return f
+}
+
+// fitClasses is fit for several outputs.
+func (p *Problem) fitClasses(task *data.Task, w, a []float64) fit {
+	f, z := fit{rows: task.X.Rows}, make([]float64, p.outputs)
+	for i, y := range task.Y {
+		p.scores(z, &task.X, i, w)
+		f.loss += p.loss(z, y)
+		if Class(z) != int(y) {
+			f.miss++
+		}
+	}
+	for j, aj := range a {
+		i, c := p.coordinate(j)
+		f.conjugate += p.Loss.Conjugate(aj, p.Target(task.Y[i], c))
 	}
 	return f
 }

@@ -88,11 +88,11 @@ type sweeper struct {
 }
 
 func newSweeper(p *Problem, c Coupling, duals *Duals) *sweeper {
-	d := p.Features()
+	d := p.Values()
 	s := &sweeper{p: p, c: c, weights: c.Incremental(&duals.V), duals: duals, active: make([][]int32, len(duals.Alpha)),
 		w: make([]float64, d), u: make([]float64, d), dv: make([]float64, d)}
 	for k := range s.active {
-		s.active[k] = make([]int32, 0, len(duals.Alpha[k]))
+		s.active[k] = make([]int32, 0, p.Train.Tasks[k].X.Rows)
 	}
 	return s
 }
@@ -100,17 +100,27 @@ func newSweeper(p *Problem, c Coupling, duals *Duals) *sweeper {
 // all visits every row of every device once and records which rows move.
 func (s *sweeper) all() {
 	for k := range s.active {
-		n := len(s.duals.Alpha[k])
+		n := s.p.Train.Tasks[k].X.Rows
 		s.before = append(s.before[:0], s.duals.Alpha[k]...)
 		s.order.Reset(n, s.stream(k))
 		s.solve(k, n)
-		s.active[k] = s.active[k][:0]
-		for i, a := range s.duals.Alpha[k] {
-			if a != s.before[i] {
-				s.active[k] = append(s.active[k], int32(i))
-			}
+		s.active[k] = s.p.moved(s.active[k][:0], s.before, s.duals.Alpha[k])
+	}
+}
+
+// moved appends the rows with a dual variable that differs.
+func (p *Problem) moved(rows []int32, before, after []float64) []int32 {
+	last := int32(-1)
+	for j, a := range after {
+		if a == before[j] {
+			continue
+		}
+		if i, _ := p.coordinate(j); int32(i) != last {
+			last = int32(i)
+			rows = append(rows, last)
 		}
 	}
+	return rows
 }
 
 // moving visits the rows that moved, twice.

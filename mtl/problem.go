@@ -2,6 +2,7 @@ package mtl
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"fedsim/config"
@@ -18,11 +19,12 @@ type Problem struct {
 	Config       Config
 	Train        *data.Set // one element for each device
 	Test         *data.Set // one element for each task; several for pooled tasks (Owner)
-	Loss         Loss
+	Loss         Loss      // of one score; nil for "softmax", which takes all scores of a row
 	Regularizer  Regularizer
 	Scale        []float64   // c of each device's rows: 1, or 1/n_t with n_t the rows of its task
 	Norms        [][]float64 // |x|^2 of each device's rows, one arena
 	tasks        int
+	outputs      int    // scores of a row
 	sharing      []int  // devices of each task; nil when every device has its own
 	exceedsCache bool   // the training rows do not fit into a core's share of the caches
 	everything   Sample // all tasks
@@ -36,13 +38,20 @@ func NewProblem(cfg Config, split data.Split) (*Problem, error) {
 	if len(train.Tasks) == 0 {
 		return nil, fmt.Errorf("data set %q has no task: a federation needs at least one device", train.Name)
 	}
-	loss := lossOf(cfg)
-	if train.Real && !loss.Regression() {
+	var loss Loss
+	if cfg.Loss != LossSoftmax {
+		loss = lossOf(cfg)
+	}
+	if train.Real && (loss == nil || !loss.Regression()) {
 		return nil, config.Problem{Key: "problem.loss", Value: cfg.Loss, Want: fmt.Sprintf(
 			"must be one of %s: data set %q has real targets, not the labels -1 and +1", strings.Join(RegressionLosses(), ", "), train.Name)}
 	}
+	if loss == nil && train.Classes == nil {
+		return nil, config.Problem{Key: "problem.loss", Value: cfg.Loss, Want: fmt.Sprintf(
+			"must be another, or data.target \"classes\": data set %q has no class numbers", train.Name)}
+	}
 	p := &Problem{
-		Config: cfg, Train: train, Test: split.Test, Loss: loss,
+		Config: cfg, Train: train, Test: split.Test, Loss: loss, outputs: train.Outputs(),
 		Scale: make([]float64, len(train.Tasks)), Norms: make([][]float64, len(train.Tasks)),
 		tasks: len(train.Tasks),
 	}
@@ -54,7 +63,7 @@ func NewProblem(cfg Config, split data.Split) (*Problem, error) {
 	p.exceedsCache = train.Resident() && p.bytes() > cacheShare
 	p.everything = p.whole()
 	var err error
-	if p.Regularizer, err = regularizerOf(cfg, p.tasks, p.Features()); err != nil {
+	if p.Regularizer, err = regularizerOf(cfg, p.tasks, p.Values()); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -93,7 +102,7 @@ func (p *Problem) countTasks() {
 func (p *Problem) countRows() error {
 	rows := make([]int, p.tasks)
 	arena := make([]float64, p.Train.Rows())
-	var positive, negative bool
+	low, high := math.Inf(1), math.Inf(-1)
 	for k := range p.Train.Tasks {
 		task := &p.Train.Tasks[k]
 		n := task.X.Rows
@@ -103,11 +112,10 @@ func (p *Problem) countRows() error {
 		rows[p.TaskOf(k)] += n
 		p.Norms[k], arena = arena[:n:n], arena[n:]
 		for _, y := range task.Y {
-			positive = positive || y > 0
-			negative = negative || y < 0
+			low, high = min(low, y), max(high, y)
 		}
 	}
-	if !p.Train.Real && (!positive || !negative) {
+	if !p.Train.Real && low >= high {
 		return fmt.Errorf("data set %q has labels of one class only: a classifier needs both", p.Train.Name)
 	}
 	for k := range p.Scale {
@@ -146,6 +154,17 @@ func (p *Problem) TaskOf(device int) int { return p.Train.TaskOf(device) }
 // Features returns d.
 func (p *Problem) Features() int { return p.Train.Features }
 
+// Outputs returns the number of scores of a row: the number of classes, or 1 for the labels
+// -1 and +1 and for real targets.
+func (p *Problem) Outputs() int { return p.outputs }
+
+// Values returns the number of weights of a task, d for each output: w[c*d:(c+1)*d] are
+// those of output c.
+func (p *Problem) Values() int { return p.Features() * p.outputs }
+
+// Smooth reports whether the loss of a row is a smooth function of its scores.
+func (p *Problem) Smooth() bool { return p.Loss == nil || p.Loss.Smoothness() > 0 }
+
 // SigmaPrime returns sigma'_t of each task under a coupling by the configured
 // rule, gamma included (eq. sigmaPrimeSafeDefinition).
 func (p *Problem) SigmaPrime(c Coupling) []float64 {
@@ -174,15 +193,23 @@ func (p *Problem) RowCounts() []int32 {
 	return rows
 }
 
-// NewWeights returns a zero W: one row of d values for each task.
-func (p *Problem) NewWeights() data.Matrix { return data.NewMatrix(p.Tasks(), p.Features()) }
+// NewWeights returns a zero W: one row of Values for each task.
+func (p *Problem) NewWeights() data.Matrix { return data.NewMatrix(p.Tasks(), p.Values()) }
 
-// StepFLOPs returns the cost of one coordinate step of the problem.
-func (p *Problem) StepFLOPs() float64 { return StepFLOPs(p.Features()) }
+// StepFLOPs returns the most that a step of SDCA costs: a coordinate step for each output.
+func (p *Problem) StepFLOPs() float64 { return float64(p.outputs) * StepFLOPs(p.Features()) }
+
+// SDCAFLOPs returns the cost of steps of SDCA in which moved coordinates changed. A
+// coordinate that does not change needs no axpy.
+func (p *Problem) SDCAFLOPs(steps, moved int) float64 {
+	d := p.Features()
+	return float64(float64(moved)*StepFLOPs(d)) + float64(float64(steps*p.outputs-moved)*(2*float64(d)+8))
+}
+
+// RowFLOPs returns the cost of the gradient of the loss of one row: a dot product and an
+// axpy for each output.
+func (p *Problem) RowFLOPs() float64 { return 4 * float64(p.Values()) }
 
 // StepFLOPs returns the cost of one coordinate step on d features: the dot product,
 // the axpy and eight operations for the step itself.
 func StepFLOPs(d int) float64 { return float64(4*float64(d)) + 8 }
-
-// NullStepFLOPs returns the cost of a step that does not change its coordinate and needs no axpy.
-func (p *Problem) NullStepFLOPs() float64 { return 2*float64(p.Features()) + 8 }

@@ -1,6 +1,7 @@
 package mtl
 
 import (
+	"fedsim/data"
 	"fedsim/internal/kernel"
 	"fedsim/internal/rng"
 )
@@ -63,16 +64,17 @@ func (o *Order) pass(most int) (from, to int) {
 //	min over da of c sum_i loss*(-a_i - da_i) + <w_t, dv> + curvature/2 |dv|^2,  dv = c X^T da
 //
 // where curvature = sigma' M_tt of its task t. It changes a in place to a + da, and u =
-// w_t + curvature dv with it. The result has the same bits as the same number of calls of
-// SDCAStep. SDCA is faster: the axpy of a step and the dot product of the next are one pass
-// over u, and it draws and prefetches rows ahead. It takes one draw a step, returns the
-// number of steps that changed their coordinate, and does not allocate.
+// w_t + curvature dv with it. A step visits a row: the coordinates of its outputs, in order.
+// The result has the same bits as the same number of calls of
+// SDCAStep. SDCA is faster: the axpy of a coordinate and the dot product of the next are one
+// pass over u, and it draws and prefetches rows ahead. It takes one draw a step, returns the
+// number of coordinates that changed, and does not allocate.
 func (p *Problem) SDCA(k int, a, u []float64, curvature float64, order *Order, steps int) (moved int) {
 	task := p.Train.Open(k)
 	defer task.Close()
 	x, y, norms := &task.X, task.Y, p.Norms[k]
 	scaled := float64(curvature * p.Scale[k])
-	if loss, ok := p.Loss.(clipped); ok {
+	if loss, ok := p.Loss.(clipped); ok && p.outputs == 1 {
 		ascent := kernel.Ascent{
 			X: x.Data, X32: x.Single, Stride: x.Stride, Cols: x.Cols, Y: y, Norms: norms, A: a, U: u,
 			Scale: scaled, Least: leastCurvature, Step: loss.clippedStep(), Far: p.exceedsCache,
@@ -84,33 +86,52 @@ func (p *Problem) SDCA(k int, a, u []float64, curvature float64, order *Order, s
 		}
 		return moved
 	}
+	most := steps
+	if p.outputs > 1 {
+		most = tile
+	}
+	for steps > 0 {
+		rows := order.Take(min(most, steps))
+		steps -= len(rows)
+		for c := range p.outputs {
+			moved += p.ascend(x, y, norms, a, p.block(u, c), c, scaled, rows)
+		}
+	}
+	return moved
+}
+
+// tile is the number of rows that SDCA visits for one output after the other. The outputs
+// share no coordinate and no weight, so their order does not matter. Few rows stay in the
+// first two caches.
+const tile = 16
+
+// ascend takes the coordinate steps of an output on some rows; u are the weights of the
+// output.
+func (p *Problem) ascend(x *data.Matrix, y, norms, a, u []float64, output int, scaled float64, rows []int32) (moved int) {
 	loss, beyond := p.Loss, p.exceedsCache
 	last, delta := 0, 0.0
-	for steps > 0 {
-		rows := order.Take(steps)
-		steps -= len(rows)
-		for s, row := range rows {
-			i := int(row)
-			near, far := i, -1
-			if s+1 < len(rows) {
-				near = int(rows[s+1])
-			}
-			if beyond && s+4 < len(rows) {
-				far = int(rows[s+4])
-			}
-			z := x.Step(delta, last, u, i, near, far)
-			q := scaled * norms[i]
-			if q < leastCurvature {
-				q = leastCurvature
-			}
-			b := loss.Step(a[i], y[i], z, q)
-			delta = scaled * (b - a[i])
-			if b != a[i] {
-				a[i] = b
-				moved++
-			}
-			last = i
+	for s, row := range rows {
+		i := int(row)
+		near, far := i, -1
+		if s+1 < len(rows) {
+			near = int(rows[s+1])
 		}
+		if beyond && s+4 < len(rows) {
+			far = int(rows[s+4])
+		}
+		z := x.Step(delta, last, u, i, near, far)
+		q := scaled * norms[i]
+		if q < leastCurvature {
+			q = leastCurvature
+		}
+		j := i*p.outputs + output
+		b := loss.Step(a[j], p.Target(y[i], output), z, q)
+		delta = scaled * (b - a[j])
+		if b != a[j] {
+			a[j] = b
+			moved++
+		}
+		last = i
 	}
 	if delta != 0 {
 		x.Axpy(delta, last, u)
@@ -118,25 +139,29 @@ func (p *Problem) SDCA(k int, a, u []float64, curvature float64, order *Order, s
 	return moved
 }
 
-// CoordinateStep returns the exact minimizer b of coordinate i of a device's
-// subproblem, for its dual variable a and z = x_i . u.
-func (p *Problem) CoordinateStep(k, i int, a, z, curvature float64) float64 {
+// CoordinateStep returns the exact minimizer b of the coordinate of row i and an output of a
+// device's subproblem, for its dual variable a and the score z of the output.
+func (p *Problem) CoordinateStep(k, i, output int, a, z, curvature float64) float64 {
 	q := float64(float64(curvature*p.Scale[k]) * p.Norms[k][i])
-	return p.Loss.Step(a, p.Train.Tasks[k].Y[i], z, max(q, leastCurvature))
+	return p.Loss.Step(a, p.Target(p.Train.Tasks[k].Y[i], output), z, max(q, leastCurvature))
 }
 
-// SDCAStep takes one coordinate step of SDCA on row i, and reports whether the coordinate
+// SDCAStep takes one step of SDCA on row i, and returns the number of coordinates that
 // changed.
-func (p *Problem) SDCAStep(k int, a, u []float64, curvature float64, i int) bool {
+func (p *Problem) SDCAStep(k int, a, u []float64, curvature float64, i int) (moved int) {
 	task := p.Train.Open(k)
 	defer task.Close()
-	b := p.CoordinateStep(k, i, a[i], task.X.Dot(i, u), curvature)
-	if b == a[i] {
-		return false
+	for c := range p.outputs {
+		old, weights := &a[i*p.outputs+c], p.block(u, c)
+		b := p.CoordinateStep(k, i, c, *old, task.X.Dot(i, weights), curvature)
+		if b == *old {
+			continue
+		}
+		task.X.Axpy(float64(curvature*p.Scale[k])*(b-*old), i, weights)
+		*old = b
+		moved++
 	}
-	task.X.Axpy(float64(curvature*p.Scale[k])*(b-a[i]), i, u)
-	a[i] = b
-	return true
+	return moved
 }
 
 // leastCurvature replaces the curvature of a row of zeros. Such a row does not affect w, but
@@ -152,17 +177,18 @@ type Subproblem struct {
 // EvaluateSubproblem evaluates the subproblem of device k at a + da (a and u after SDCA from
 // u = w). By Fenchel and Young the gap is the sum over rows of
 // loss(x.u) + loss*(-a) + a x.u, each term of which is at least zero. dv is
-// scratch space of d values.
+// scratch space of Values.
 func (p *Problem) EvaluateSubproblem(k int, a, u, w, dv []float64, curvature float64) Subproblem {
 	task := p.Train.Open(k)
 	defer task.Close()
 	var s Subproblem
-	for i, ai := range a {
-		y := task.Y[i]
-		z := task.X.Dot(i, u)
-		conjugate := p.Loss.Conjugate(ai, y)
+	for j, aj := range a {
+		i, c := p.coordinate(j)
+		y := p.Target(task.Y[i], c)
+		z := task.X.Dot(i, p.block(u, c))
+		conjugate := p.Loss.Conjugate(aj, y)
 		s.Value += conjugate
-		s.Gap += p.Loss.Value(z, y) + conjugate + float64(ai*z)
+		s.Gap += p.Loss.Value(z, y) + conjugate + float64(aj*z)
 	}
 	s.Value = float64(s.Value * p.Scale[k])
 	s.Gap = float64(s.Gap * p.Scale[k])

@@ -65,6 +65,9 @@ func TestSDCAEqualsSingleSteps(t *testing.T) {
 		d := rapid.IntRange(1, 70).Draw(r, "d")
 		split := randomSplit(rapid.Uint64().Draw(r, "seed"), d, n, 5)
 		split.Train.Tasks[0].Y[0], split.Train.Tasks[1].Y[0] = 1, -1
+		if classes := rapid.SampledFrom([]int{0, 2, 5}).Draw(r, "classes"); classes > 0 {
+			split = severalClasses(split, classes)
+		}
 		clear(split.Train.Tasks[0].X.Row(n / 2))
 		if rapid.Bool().Draw(r, "single") {
 			if err := (data.Config{Precision: data.PrecisionSingle}).Transform(&split); err != nil {
@@ -84,9 +87,9 @@ func TestSDCAEqualsSingleSteps(t *testing.T) {
 			Order Order
 			Moved int
 		}
-		start := randomMatrix(4, 1, d)
+		start := randomMatrix(4, 1, p.Values())
 		begin := func() *state {
-			s := &state{A: make([]float64, n), U: append([]float64(nil), start.Row(0)...)}
+			s := &state{A: p.NewBlocks()[0], U: append([]float64(nil), start.Row(0)...)}
 			s.Order.Reset(n, rng.New(9, rng.Solve, 0, 0))
 			return s
 		}
@@ -97,9 +100,7 @@ func TestSDCAEqualsSingleSteps(t *testing.T) {
 		cut.Moved = p.SDCA(0, cut.A, cut.U, curvature, &cut.Order, first)
 		cut.Moved += p.SDCA(0, cut.A, cut.U, curvature, &cut.Order, steps-first)
 		for range steps {
-			if p.SDCAStep(0, single.A, single.U, curvature, single.Order.Next()) {
-				single.Moved++
-			}
+			single.Moved += p.SDCAStep(0, single.A, single.U, curvature, single.Order.Next())
 		}
 		bits := cmp.Options{cmp.AllowUnexported(Order{}, rng.Stream{}),
 			cmp.Comparer(func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })}

@@ -50,7 +50,7 @@ type LocalOptimum struct {
 
 	best  []float64 // dual variables
 	u     []float64 // w + curvature c X^T (best - before)
-	z     []float64 // x_i . u
+	z     []float64 // x_i . u of each row and output
 	none  float64   // G(0) - G(best)
 	gap   float64   // duality gap of best
 	known bool      // best and the fields below are set
@@ -137,7 +137,8 @@ func (o *LocalOptimum) addImage(u, b []float64) {
 	scaled := float64(o.curvature * o.p.Scale[o.k])
 	for i, bi := range b {
 		if bi != o.before[i] {
-			task.X.Axpy(scaled*(bi-o.before[i]), i, u)
+			row, c := o.p.coordinate(i)
+			task.X.Axpy(scaled*(bi-o.before[i]), row, o.p.block(u, c))
 		}
 	}
 }
@@ -151,7 +152,8 @@ func (o *LocalOptimum) measure() {
 	defer task.Close()
 	loss, sum := o.p.Loss, 0.0
 	for i, b := range o.best {
-		z, y := task.X.Dot(i, o.u), task.Y[i]
+		row, c := o.p.coordinate(i)
+		z, y := task.X.Dot(row, o.p.block(o.u, c)), o.p.Target(task.Y[row], c)
 		o.z[i] = z
 		sum += loss.Value(z, y) + loss.Conjugate(b, y) + float64(b*z)
 	}
@@ -166,7 +168,9 @@ func (o *LocalOptimum) measure() {
 func (o *LocalOptimum) size() float64 {
 	y, loss, sum := o.p.Train.Tasks[o.k].Y, o.p.Loss, 0.0
 	for i, b := range o.best {
-		sum += math.Abs(loss.Value(o.z[i], y[i])) + math.Abs(loss.Conjugate(b, y[i])) + math.Abs(b*o.z[i])
+		row, c := o.p.coordinate(i)
+		label := o.p.Target(y[row], c)
+		sum += math.Abs(loss.Value(o.z[i], label)) + math.Abs(loss.Conjugate(b, label)) + math.Abs(b*o.z[i])
 	}
 	return sum * o.p.Scale[o.k]
 }
@@ -181,7 +185,9 @@ func (o *LocalOptimum) excess(b, u []float64) float64 {
 	y, loss, sum := o.p.Train.Tasks[o.k].Y, o.p.Loss, 0.0
 	for i, bi := range b {
 		if best := o.best[i]; bi != best {
-			sum += loss.Conjugate(bi, y[i]) - loss.Conjugate(best, y[i]) + float64((bi-best)*o.z[i])
+			row, c := o.p.coordinate(i)
+			label := o.p.Target(y[row], c)
+			sum += loss.Conjugate(bi, label) - loss.Conjugate(best, label) + float64((bi-best)*o.z[i])
 		}
 	}
 	DeltaV(o.diff, u, o.u, o.curvature)
@@ -194,16 +200,11 @@ func (o *LocalOptimum) excess(b, u []float64) float64 {
 // rounding.
 func (o *LocalOptimum) improve() {
 	const patience = 4096 // fewer passes do not show whether the gap has stopped
-	n, passes := len(o.best), 1<<min(o.batches, 6)
+	n, passes := len(o.best)/o.p.outputs, 1<<min(o.batches, 6)
 	o.last = append(o.last[:0], o.best...)
 	o.order.Reset(n, rng.New(0, rng.Reference, o.k, 2*o.batches))
 	o.p.SDCA(o.k, o.best, o.u, o.curvature, &o.order, n)
-	o.moving = o.moving[:0]
-	for i, b := range o.best {
-		if b != o.last[i] {
-			o.moving = append(o.moving, int32(i))
-		}
-	}
+	o.moving = o.p.moved(o.moving[:0], o.last, o.best)
 	o.order.ResetTo(o.moving, rng.New(0, rng.Reference, o.k, 2*o.batches+1))
 	o.p.SDCA(o.k, o.best, o.u, o.curvature, &o.order, (passes-1)*len(o.moving))
 	o.passes += passes

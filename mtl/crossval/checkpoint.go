@@ -137,13 +137,13 @@ func (s *warmStart) state(c *state.Coder, tasks int) {
 	}
 }
 
-// fits reports whether there is one dual variable for each row.
+// fits reports whether there is one dual variable for each output of each row.
 func (s *warmStart) fits(train *data.Set) bool {
 	if len(s.alpha) != len(train.Tasks) {
 		return false
 	}
 	for k := range s.alpha {
-		if len(s.alpha[k]) != train.Tasks[k].X.Rows {
+		if len(s.alpha[k]) != train.Tasks[k].X.Rows*train.Outputs() {
 			return false
 		}
 	}

@@ -4,11 +4,12 @@ import (
 	"math"
 
 	"fedsim/data"
+	"fedsim/mtl"
 )
 
 // taskErrors counts prediction errors by task.
 type taskErrors struct {
-	sum  []float64 // rows whose score has the wrong sign or is zero; or the sum of squared errors
+	sum  []float64 // rows whose score has the wrong sign or is zero, or of the wrong class; or the sum of squared errors
 	rows []int     // rows tested
 }
 
@@ -26,9 +27,17 @@ func (m *taskErrors) count(set *data.Set, w *data.Matrix) {
 			weights = w.Row(t)
 		}
 		m.rows[t] += task.X.Rows
+		scores := make([]float64, set.Outputs())
 		for i, y := range task.Y {
-			z := task.X.Dot(i, weights)
+			for c := range scores {
+				scores[c] = task.X.Dot(i, weights[c*set.Features:(c+1)*set.Features])
+			}
+			z := scores[0]
 			switch {
+			case set.Classes != nil:
+				if mtl.Class(scores) != int(y) {
+					m.sum[t]++
+				}
 			case set.Real:
 				m.sum[t] += float64((z - y) * (z - y))
 			case float64(z*y) <= 0:

@@ -49,7 +49,7 @@ const learningGap = 0.1
 func (p *path) solve(ctx context.Context, lambda float64) (*data.Matrix, error) {
 	cfg := p.base
 	cfg.Lambda = lambda
-	problem, err := mtl.NewProblem(cfg, data.Split{Train: p.train, Test: &data.Set{Real: p.train.Real}})
+	problem, err := mtl.NewProblem(cfg, data.Split{Train: p.train, Test: &data.Set{Real: p.train.Real, Classes: p.train.Classes}})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,250 @@
+package mtl
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"fedsim/data"
+	"fedsim/internal/rng"
+)
+
+// severalClasses gives the rows of both halves class numbers: each class occurs in a task,
+// and one row in two has the class of a direction of the whole set.
+func severalClasses(split data.Split, classes int) data.Split {
+	names := make([]string, classes)
+	for c := range names {
+		names[c] = fmt.Sprint("class ", c)
+	}
+	for _, set := range []*data.Set{split.Train, split.Test} {
+		set.Classes = names
+		directions := randomMatrix(99, classes, set.Features)
+		for t := range set.Tasks {
+			task := &set.Tasks[t]
+			draw := rng.New(98, rng.Synthetic, t, 0)
+			scores := make([]float64, classes)
+			for i := range task.Y {
+				for c := range scores {
+					scores[c] = task.X.Dot(i, directions.Row(c))
+				}
+				task.Y[i] = float64(Class(scores))
+				if draw.IntN(2) == 0 || i < classes {
+					task.Y[i] = float64((i + t) % classes)
+				}
+			}
+		}
+	}
+	return split
+}
+
+// expand returns the set of labels -1 and +1 that one-vs-rest stands for: row (i, c), at
+// i C + c, has x_i in block c of the features.
+func expand(set *data.Set) *data.Set {
+	outputs, d := set.Outputs(), set.Features
+	out := *set
+	out.Classes, out.Features, out.Tasks = nil, outputs*d, nil
+	for t := range set.Tasks {
+		task := &set.Tasks[t]
+		n := task.X.Rows
+		wide := data.Task{Name: task.Name, X: data.NewMatrix(n*outputs, outputs*d), Y: make([]float64, n*outputs)}
+		for i := range n {
+			for c := range outputs {
+				copy(wide.X.Row(i*outputs + c)[c*d:], task.X.Values(i, make([]float64, d)))
+				wide.Y[i*outputs+c] = -1
+				if int(task.Y[i]) == c {
+					wide.Y[i*outputs+c] = 1
+				}
+			}
+		}
+		out.Tasks = append(out.Tasks, wide)
+	}
+	return &out
+}
+
+// expanded returns a problem and the binary one of its blocks. The scale of a device's rows
+// is that of the original rows.
+func expanded(t testing.TB, cfg Config, split data.Split) (*Problem, *Problem) {
+	t.Helper()
+	p := mustProblem(t, cfg, split)
+	wide := mustProblem(t, cfg, data.Split{Train: expand(split.Train), Test: expand(split.Test)})
+	copy(wide.Scale, p.Scale)
+	return p, wide
+}
+
+func close(t *testing.T, what string, got, want []float64, tolerance float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s has %d values, the expansion %d", what, len(got), len(want))
+	}
+	for i := range got {
+		if !near(got[i], want[i], tolerance) {
+			t.Fatalf("%s[%d] = %.17g, the expansion has %.17g", what, i, got[i], want[i])
+		}
+	}
+}
+
+// One-vs-rest has the dual variables, iterates, P, D, W, subproblems and theta of the binary
+// problem with a block of features for each class.
+func TestOneVsRestIsABlockProblem(t *testing.T) {
+	for _, r := range penalties {
+		for _, loss := range LossNames() {
+			t.Run(r.name+"/"+loss, func(t *testing.T) {
+				cfg := Defaults()
+				r.configure(&cfg)
+				cfg.Loss = loss
+				p, wide := expanded(t, cfg, severalClasses(randomSplit(3, 5, 14, 9, 12), 3))
+				c := r.coupling(t, p)
+				if p.Values() != 15 || p.Outputs() != 3 || wide.Values() != 15 {
+					t.Fatalf("%d values of %d outputs, %d of the expansion", p.Values(), p.Outputs(), wide.Values())
+				}
+				duals, other := p.NewDuals(), wide.NewDuals()
+				w := p.NewWeights()
+				for round := range 3 {
+					for k := range p.Devices() {
+						curvature := p.SigmaPrime(c)[k] * c.Diag(k)
+						u, twin := append([]float64(nil), w.Row(k)...), append([]float64(nil), w.Row(k)...)
+						var order Order
+						order.Reset(p.Train.Tasks[k].X.Rows, rng.New(1, rng.Solve, k, round))
+						visits := order
+						visits.rows = append([]int32(nil), order.rows...)
+						const steps = 33
+						moved := p.SDCA(k, duals.Alpha[k], u, curvature, &order, steps)
+						for range steps {
+							i := visits.Next()
+							for class := range 3 {
+								moved -= wide.SDCAStep(k, other.Alpha[k], twin, curvature, 3*i+class)
+							}
+						}
+						if moved != 0 {
+							t.Errorf("%d more coordinates moved", moved)
+						}
+						close(t, "alpha", duals.Alpha[k], other.Alpha[k], 1e-12)
+						close(t, "u", u, twin, 1e-12)
+						before := make([]float64, len(duals.Alpha[k]))
+						dv := make([]float64, p.Values())
+						got := p.EvaluateSubproblem(k, duals.Alpha[k], u, w.Row(k), dv, curvature)
+						want := wide.EvaluateSubproblem(k, other.Alpha[k], twin, w.Row(k), dv, curvature)
+						close(t, "subproblem", []float64{got.Value, got.Gap}, []float64{want.Value, want.Gap}, 1e-10)
+						if round == 0 { // from alpha = 0 = w
+							half := append([]float64(nil), duals.Alpha[k]...)
+							for j := range half {
+								half[j] /= 2
+							}
+							theta := p.Theta(k, before, half, w.Row(k), curvature)
+							if twin := wide.Theta(k, before, half, w.Row(k), curvature); !near(theta, twin, 1e-6) || theta <= 0 {
+								t.Errorf("theta = %g, that of the expansion %g", theta, twin)
+							}
+						}
+					}
+					p.RecomputeV(testPool, duals)
+					wide.RecomputeV(testPool, other)
+					close(t, "V", duals.V.Data, other.V.Data, 1e-12)
+					c.Primal(&w, &duals.V)
+					o, twin := p.Evaluate(testPool, c, &w, &duals.V, duals.Alpha), wide.Evaluate(testPool, c, &w, &other.V, other.Alpha)
+					close(t, "objective", []float64{o.Primal, o.Dual, o.Gap}, []float64{twin.Primal, twin.Dual, twin.Gap}, 1e-11)
+					if o.Gap < -1e-12*math.Abs(o.Primal) {
+						t.Errorf("weak duality: the gap is %g", o.Gap)
+					}
+				}
+				o, twin := p.Optimize(t.Context(), testPool, c, nil, 1e-8, 20_000), wide.Optimize(t.Context(), testPool, c, nil, 1e-8, 20_000)
+				if o.RelativeGap > 1e-8 || twin.RelativeGap > 1e-8 {
+					t.Fatalf("relative gaps %g and %g", o.RelativeGap, twin.RelativeGap)
+				}
+				close(t, "optimum", []float64{o.Primal, o.Constant}, []float64{twin.Primal, twin.Constant}, 1e-7)
+				close(t, "W*", o.W.Data, twin.W.Data, 1e-3)
+			})
+		}
+	}
+}
+
+// Under a coupling that all share, the classes are binary problems of their own.
+func TestOneVsRestIsTheBinaryProblems(t *testing.T) {
+	for _, r := range penalties[:2] {
+		t.Run(r.name, func(t *testing.T) {
+			cfg := Defaults()
+			r.configure(&cfg)
+			split := severalClasses(randomSplit(4, 6, 20, 15, 25), 4)
+			p := mustProblem(t, cfg, split)
+			c := mustStart(t, p)
+			all := p.Optimize(t.Context(), testPool, c, nil, 1e-9, 20_000)
+			sum, d := 0.0, p.Features()
+			for class := range 4 {
+				train := *split.Train
+				train.Classes, train.Tasks = nil, nil
+				for _, task := range split.Train.Tasks {
+					labels := make([]float64, len(task.Y))
+					for i, y := range task.Y {
+						labels[i] = -1
+						if int(y) == class {
+							labels[i] = 1
+						}
+					}
+					task.Y = labels
+					train.Tasks = append(train.Tasks, task)
+				}
+				one := mustProblem(t, cfg, data.Split{Train: &train, Test: &data.Set{}})
+				o := one.Optimize(t.Context(), testPool, c, nil, 1e-9, 20_000)
+				sum += o.Primal
+				for task := range p.Tasks() {
+					close(t, "w", all.W.Row(task)[class*d:(class+1)*d], o.W.Row(task), 1e-4)
+				}
+			}
+			if !near(all.Primal, sum, 1e-8) {
+				t.Errorf("P* = %.12g, the sum over the classes is %.12g", all.Primal, sum)
+			}
+		})
+	}
+}
+
+// Two classes are the binary problem twice, with opposite signs.
+func TestTwoClassesDoubleTheBinaryProblem(t *testing.T) {
+	cfg := Defaults()
+	cfg.Regularizer, cfg.Lambda1, cfg.Lambda2 = RegMean, 0.2, 0.05
+	binary := randomSplit(5, 6, 20, 15, 25)
+	one := mustProblem(t, cfg, binary)
+	split := randomSplit(5, 6, 20, 15, 25)
+	for _, set := range []*data.Set{split.Train, split.Test} {
+		set.Classes = []string{"no", "yes"}
+		for k := range set.Tasks {
+			for i, y := range set.Tasks[k].Y {
+				set.Tasks[k].Y[i] = (y + 1) / 2
+			}
+		}
+	}
+	two := mustProblem(t, cfg, split)
+	c := mustStart(t, one)
+	o, twice := one.Optimize(t.Context(), testPool, c, nil, 1e-9, 20_000), two.Optimize(t.Context(), testPool, c, nil, 1e-9, 20_000)
+	if !near(twice.Primal, 2*o.Primal, 1e-8) {
+		t.Errorf("P* = %.12g, twice the binary one is %.12g", twice.Primal, 2*o.Primal)
+	}
+	for k := range one.Tasks() {
+		for j, w := range o.W.Row(k) {
+			if no, yes := twice.W.Row(k)[j], twice.W.Row(k)[6+j]; !near(yes, w, 1e-4) || !near(no, -w, 1e-4) {
+				t.Fatalf("w_%d[%d] = %g and %g, the binary one is %g", k, j, no, yes, w)
+			}
+		}
+	}
+	if o.TrainError != twice.TrainError || o.TestError != twice.TestError || o.TestError == 0 {
+		t.Errorf("errors %g and %g, binary %g and %g", twice.TrainError, twice.TestError, o.TrainError, o.TestError)
+	}
+}
+
+// The error of several classes is that of the largest score, the lowest class among equals.
+func TestErrorsOfSeveralClasses(t *testing.T) {
+	train := &data.Set{Name: "four rows", Features: 2, Classes: []string{"a", "b", "c"}}
+	task := data.Task{Name: "one", X: data.NewMatrix(4, 2), Y: []float64{0, 1, 2, 2}}
+	copy(task.X.Row(0), []float64{1, 0})
+	copy(task.X.Row(1), []float64{0, 1}) // a tie of classes 0 and 1
+	copy(task.X.Row(2), []float64{1, 1})
+	copy(task.X.Row(3), []float64{-1, 0})
+	train.Tasks = []data.Task{task}
+	p := mustProblem(t, Defaults(), data.Split{Train: train, Test: train})
+	w := p.NewWeights()
+	copy(w.Row(0), []float64{3, 1, 1, 1, 2, 1.5}) // scores: 3 1 2, 1 1 1.5, 4 2 3.5, -3 -1 -2
+	if o := p.Evaluate(testPool, mustStart(t, p), &w, nil, nil); o.TrainError != 0.75 || o.TestError != 0.75 {
+		t.Errorf("errors %g and %g, want 3/4", o.TrainError, o.TestError)
+	}
+	if got := []int{Class([]float64{2, 2, 1}), Class([]float64{1, 2, 2}), Class([]float64{0})}; got[0] != 0 || got[1] != 1 || got[2] != 0 {
+		t.Errorf("classes %v of ties, want the lowest", got)
+	}
+}
