@@ -2,6 +2,9 @@ package data
 
 import (
 	"math"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,11 +54,11 @@ func TestInvalidConfigurations(t *testing.T) {
 		want   []string
 	}{
 		{func(c *Config) { c.Source = "uci_har" }, []string{
-			`data.source = "uci_har": must be one of synthetic, uci-har, csv, external (did you mean "uci-har"?)`}},
+			`data.source = "uci_har": must be one of ` + strings.Join(sourceNames(), ", ") + ` (did you mean "uci-har"?)`}},
 		{func(c *Config) { c.TestFraction, c.SkewMin, c.Path = math.NaN(), 0, "x" }, []string{
 			`data.test_fraction = NaN: must be in [0, 1)`,
 			`data.skew_min = 0: must be at least 1`,
-			`data.path = "x": must be empty when source is "synthetic"; to read a file, set source to one of "uci-har", "csv"`}},
+			`data.path = "x": must be empty when source is "synthetic"; to read a file, set source to one of ` + sourcesWith(func(s source) bool { return s.file != "" })}},
 		{func(c *Config) { c.Preset = "human-activty" }, []string{
 			`data.preset = "human-activty": must be one of human-activity, google-glass, vehicle-sensor (did you mean "human-activity"?)`}},
 		{func(c *Config) { c.Source = SourceHAR }, []string{
@@ -70,7 +73,7 @@ func TestInvalidConfigurations(t *testing.T) {
 			`data.label_column = "": must name a column`,
 			`data.label_column = "": must differ from task_column`}},
 		{func(c *Config) { c.TaskColumn, c.LabelColumn, c.PositiveClass = "t", "l", "p" }, []string{
-			`data.positive_class = "p": has no effect when source is "synthetic"; it belongs to source "uci-har", "csv"`,
+			`data.positive_class = "p": has no effect when source is "synthetic"; it belongs to source ` + sourcesWith(func(s source) bool { return slices.Contains(s.keys, "positive_class") }),
 			`data.task_column = "t": has no effect when source is "synthetic"; it belongs to source "csv"`,
 			`data.label_column = "l": has no effect when source is "synthetic"; it belongs to source "csv"`}},
 		{func(c *Config) { c.Target = "reel" }, []string{
@@ -160,4 +163,15 @@ func TestUniqueNames(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "a#2", "a#3", "b", "a#4", "b#2"}, got); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// sourcesWith returns the names of the sources for which use is true, in quotation marks.
+func sourcesWith(use func(s source) bool) string {
+	var names []string
+	for _, s := range sources() {
+		if use(s) {
+			names = append(names, strconv.Quote(s.name))
+		}
+	}
+	return strings.Join(names, ", ")
 }

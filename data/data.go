@@ -10,11 +10,13 @@
 package data
 
 // Task is the data of one device: X has one row per example, and Y its label (-1 or +1),
-// the number of its class, or its real target.
+// the number of its class, or its real target. The last Held rows of a loaded task are the
+// source's own test rows; after a split there are none.
 type Task struct {
 	Name string
 	X    Matrix
 	Y    []float64
+	Held int
 }
 
 // Set is a federated data set. Every task has the same number of features.

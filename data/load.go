@@ -28,6 +28,9 @@ func Load(cfg Config) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := cfg.requireOneTest(set); err != nil {
+		return nil, err
+	}
 	cfg = cfg.Resolve()
 	return set, cfg.setTarget(set, path)
 }
@@ -82,10 +85,16 @@ func (c Config) split() (*Split, error) {
 	return split, nil
 }
 
-// Divide splits a loaded set by a seed, as configured, and skews the training rows if
-// configured.
+// Divide splits a loaded set into its own training and test rows, or by a seed, as
+// configured, and skews the training rows if configured.
 func (c Config) Divide(set *Set, seed uint64) (*Split, error) {
-	split, err := SplitSet(set, c.TestFraction, seed)
+	var split *Split
+	var err error
+	if c.TestRows == TestRowsOwn && set.held() {
+		split, err = splitHeld(set)
+	} else {
+		split, err = SplitSet(set, c.TestFraction, seed)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,10 @@ func sources() []source {
 				return readCSVFile(path, c.TaskColumn, c.LabelColumn, c.Target)
 			},
 		},
+		{
+			name: SourceIDX, file: "the folder of the IDX files, or a file of images", keys: []string{"positive_class", "test_rows"},
+			read: func(_ Config, path string) (*Set, error) { return ReadIDX(path) },
+		},
 		{name: SourceExternal, keys: []string{"external.clients"}},
 	}
 }

@@ -87,10 +87,13 @@ func divide(set *Set, choose func(t int) (train, test []int32)) (*Split, error) 
 	split := &Split{Train: set.empty(), Test: set.empty()}
 	for t := range set.Tasks {
 		task := &set.Tasks[t]
-		if task.X.Rows == 0 {
+		var train, test []int32
+		if task.X.Rows > 0 {
+			train, test = choose(t)
+		}
+		if len(train) == 0 {
 			return nil, fmt.Errorf("split of %s: task %q: %w", set.Name, task.Name, errNoRows)
 		}
-		train, test := choose(t)
 		split.Train.Tasks[t] = task.pick(train)
 		split.Test.Tasks[t] = task.pick(test)
 	}

@@ -1,0 +1,39 @@
+package data
+
+import (
+	"slices"
+
+	"fedsim/config"
+)
+
+// The choices of test rows.
+const (
+	TestRowsOwn    = "own"
+	TestRowsRandom = "random"
+)
+
+// held reports whether the set has test rows of its own.
+func (s *Set) held() bool {
+	return slices.ContainsFunc(s.Tasks, func(t Task) bool { return t.Held > 0 })
+}
+
+// splitHeld divides the set into its own training and test rows.
+func splitHeld(set *Set) (*Split, error) {
+	return divide(set, func(t int) (train, test []int32) {
+		rows := make([]int32, set.Tasks[t].X.Rows)
+		for i := range rows {
+			rows[i] = int32(i)
+		}
+		n := len(rows) - set.Tasks[t].Held
+		return rows[:n], rows[n:]
+	})
+}
+
+// requireOneTest returns an error if a share of test rows is configured for a set that has
+// test rows of its own.
+func (c *Config) requireOneTest(set *Set) error {
+	if c.TestRows != TestRowsOwn || c.TestFraction == Defaults().TestFraction || !set.held() {
+		return nil
+	}
+	return config.Problem{Key: "data.test_fraction", Value: c.TestFraction, Want: "has no effect: " + set.Name + ` has test rows of its own; remove the key, or set data.test_rows = "random" to hold out others`}
+}

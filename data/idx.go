@@ -1,0 +1,314 @@
+package data
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"fedsim/internal/input"
+	"fedsim/internal/quote"
+)
+
+// ReadIDX reads images and labels in the IDX format of MNIST (LeCun, Cortes and Burges), all
+// in one task. path is a folder with one file of training images and, if there are any, one
+// of test images ("t10k" or "test" in its name), whose rows are the set's own test rows; or
+// a file of images. A file of images has "images" in its name, that of its labels has
+// "labels" instead and is in the same folder: train-images-idx3-ubyte and
+// train-labels-idx1-ubyte. Files may be packed by gzip.
+//
+// All types of numbers are read. Features that are unsigned bytes are divided by 255. All
+// sizes but the first make one row of features. Labels are numbers. An error in a file is a
+// *ParseError.
+func ReadIDX(path string) (*Set, error) {
+	halves, err := findIDX(path)
+	if err != nil {
+		return nil, err
+	}
+	var images, labels [2]*idxFile
+	for h, file := range halves {
+		if file == "" {
+			continue
+		}
+		if images[h], err = openIDX(file); err != nil {
+			return nil, err
+		}
+		defer images[h].close()
+		name, err := idxLabels(file)
+		if err != nil {
+			return nil, err
+		}
+		if labels[h], err = openIDX(name); err != nil {
+			return nil, err
+		}
+		defer labels[h].close()
+		if err := labels[h].match(images[h]); err != nil {
+			return nil, err
+		}
+	}
+	train, test := images[0], images[1]
+	task := Task{Name: "all"}
+	rows := train.shape[0]
+	if test != nil {
+		if test.columns() != train.columns() {
+			return nil, test.wrong(fmt.Sprintf("has rows of %d features, %s has %d", test.columns(), train.name, train.columns()), nil)
+		}
+		task.Held = test.shape[0]
+		rows += task.Held
+	}
+	if _, ok := sizeOf([]int{rows, train.columns()}); !ok {
+		return nil, train.wrong(fmt.Sprintf("has too many values: must have at most %d", maxCells), nil)
+	}
+	task.X = NewMatrix(rows, train.columns())
+	task.Y = make([]float64, 0, rows)
+	from := 0
+	for h := range images {
+		if images[h] == nil {
+			continue
+		}
+		part := task.X.rows(from, from+images[h].shape[0])
+		if err := images[h].read(func(e elements, in io.Reader) error { return e.rows(in, &part) }); err != nil {
+			return nil, err
+		}
+		if images[h].elements.kind == 'u' {
+			part.divide(255)
+		}
+		err := labels[h].read(func(e elements, in io.Reader) error {
+			y, err := e.vector(in, part.Rows)
+			task.Y = append(task.Y, y...)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		from += part.Rows
+	}
+	return &Set{Name: nameOf(path), Features: train.columns(), Tasks: []Task{task}}, nil
+}
+
+// divide divides all features.
+func (m *Matrix) divide(by float64) {
+	for i := range m.Rows {
+		x := m.Row(i)
+		for j := range x {
+			x[j] /= by
+		}
+	}
+}
+
+// nameOf returns the name of a set: that of its file, without its extension, or folder.
+func nameOf(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs // "." has no name
+	}
+	name := filepath.Base(path)
+	return strings.TrimSuffix(name, filepath.Ext(name))
+}
+
+// findIDX returns the files of training and test images. There may be no test images.
+func findIDX(path string) (halves [2]string, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return halves, fmt.Errorf("read idx data: %w", err)
+	}
+	if !info.IsDir() {
+		return [2]string{path, ""}, nil
+	}
+	names, err := idxNames(path, func(name string) bool {
+		return strings.Contains(name, "images") && strings.Contains(name, "idx")
+	})
+	if err != nil {
+		return halves, err
+	}
+	for _, name := range names {
+		half := 0
+		if strings.Contains(name, "t10k") || strings.Contains(name, "test") {
+			half = 1
+		}
+		if halves[half] != "" {
+			return halves, &ParseError{File: path, Problem: fmt.Sprintf("has several files of images (%s): data.path must name one of them", strings.Join(names, ", "))}
+		}
+		halves[half] = filepath.Join(path, name)
+	}
+	if halves[0] == "" {
+		return halves, &ParseError{File: path, Problem: "has no file of training images, such as train-images-idx3-ubyte.gz"}
+	}
+	return halves, nil
+}
+
+// idxNames returns the names of files in a folder. It prefers a file to the same packed one.
+func idxNames(folder string, wanted func(name string) bool) ([]string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fmt.Errorf("read idx data: %w", err)
+	}
+	var names []string
+	for _, entry := range entries {
+		if name := entry.Name(); !entry.IsDir() && wanted(name) {
+			names = append(names, name)
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		plain, packed := strings.CutSuffix(name, ".gz")
+		return packed && slices.Contains(names, plain)
+	}), nil
+}
+
+// idxLabels returns the file of the labels of a file of images.
+func idxLabels(images string) (string, error) {
+	folder, name := filepath.Split(images)
+	before, _, found := strings.Cut(name, "images")
+	if !found {
+		return "", &ParseError{File: images, Problem: `the file's name must contain "images"; its labels are in a file with "labels" instead`}
+	}
+	if folder == "" {
+		folder = "."
+	}
+	names, err := idxNames(folder, func(name string) bool { return strings.HasPrefix(name, before+"labels") })
+	if err != nil {
+		return "", err
+	}
+	if len(names) != 1 {
+		return "", &ParseError{File: images, Problem: fmt.Sprintf("must have one file of labels beside it: %d have names that begin with %s", len(names), quote.Text(before+"labels"))}
+	}
+	return filepath.Join(folder, names[0]), nil
+}
+
+// idxFile is an open file whose head has been read.
+type idxFile struct {
+	name     string
+	file     *os.File
+	in       *bufio.Reader // after the head
+	elements elements
+	shape    []int
+}
+
+// idxTypes are the types of numbers by the third byte of a file.
+var idxTypes = map[byte]elements{
+	0x08: {'u', 1, binary.BigEndian}, 0x09: {'i', 1, binary.BigEndian}, 0x0b: {'i', 2, binary.BigEndian},
+	0x0c: {'i', 4, binary.BigEndian}, 0x0d: {'f', 4, binary.BigEndian}, 0x0e: {'f', 8, binary.BigEndian},
+}
+
+// openIDX opens a file and reads its head. It checks the sizes against that of the file.
+func openIDX(name string) (*idxFile, error) {
+	file, err := input.Open(name, maxFile)
+	if err != nil {
+		return nil, fmt.Errorf("read idx data: %w", err)
+	}
+	f := &idxFile{name: name, file: file}
+	if err := f.head(); err != nil {
+		f.close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *idxFile) close() { _ = f.file.Close() } // it was only read
+
+// wrong returns an error in the file.
+func (f *idxFile) wrong(problem string, err error) error {
+	return &ParseError{File: f.name, Problem: problem, Err: err}
+}
+
+// head reads the head.
+func (f *idxFile) head() error {
+	info, err := f.file.Stat()
+	if err != nil {
+		return fmt.Errorf("read idx data: %w", err)
+	}
+	most, exact := info.Size(), true
+	f.in = bufio.NewReaderSize(f.file, 1<<16)
+	if magic, _ := f.in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		unpacked, err := gzip.NewReader(f.in)
+		if err != nil {
+			return f.wrong("cannot be unpacked: the download may be corrupt", err)
+		}
+		f.in = bufio.NewReaderSize(unpacked, 1<<16)
+		most, exact = min(most, maxFile)*maxDeflate, false
+	}
+	var magic [4]byte
+	if err := f.fill(magic[:]); err != nil {
+		return err
+	}
+	known := false
+	if f.elements, known = idxTypes[magic[2]]; !known || magic[0] != 0 || magic[1] != 0 || magic[3] == 0 {
+		return f.wrong("not an IDX file: must begin with two zeros, the type of its numbers (8, 9 or 11 to 14) and the number of its sizes", nil)
+	}
+	for range magic[3] {
+		var size [4]byte
+		if err := f.fill(size[:]); err != nil {
+			return err
+		}
+		f.shape = append(f.shape, int(binary.BigEndian.Uint32(size[:])))
+	}
+	count, ok := sizeOf(f.shape)
+	length := 4 + 4*int64(len(f.shape)) + int64(count)*int64(f.elements.size)
+	switch {
+	case !ok:
+		return f.wrong(fmt.Sprintf("byte 4: has too many values: must have at most %d", maxCells), nil)
+	case count == 0:
+		return f.wrong("byte 4: has no values: all sizes must be positive", nil)
+	case exact && length != most || length > most:
+		return f.wrong(fmt.Sprintf("has %d bytes, must have %d by the sizes in its head", info.Size(), length), nil)
+	}
+	return nil
+}
+
+// fill reads the next bytes of the head.
+func (f *idxFile) fill(b []byte) error {
+	if _, err := io.ReadFull(f.in, b); err != nil {
+		return f.unreadable(err)
+	}
+	return nil
+}
+
+// unreadable converts an error of reading.
+func (f *idxFile) unreadable(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return f.wrong("is truncated", nil)
+	}
+	return f.wrong("cannot be read: the download may be corrupt", err)
+}
+
+// columns returns the number of features of a row.
+func (f *idxFile) columns() int {
+	n, _ := sizeOf(f.shape[1:])
+	return n
+}
+
+// match checks a file of labels against that of the images.
+func (f *idxFile) match(images *idxFile) error {
+	if len(f.shape) != 1 {
+		return f.wrong(fmt.Sprintf("must have labels with one size, it has %d sizes", len(f.shape)), nil)
+	}
+	if f.shape[0] != images.shape[0] {
+		return f.wrong(fmt.Sprintf("has %d labels for the %d rows of %s", f.shape[0], images.shape[0], images.name), nil)
+	}
+	return nil
+}
+
+// read reads all numbers, and checks that the file ends after them.
+func (f *idxFile) read(use func(elements, io.Reader) error) error {
+	err := use(f.elements, f.in)
+	if bad, ok := errors.AsType[*badElement](err); ok {
+		at := 4 + 4*int64(len(f.shape)) + bad.at*int64(f.elements.size)
+		return f.wrong(fmt.Sprintf("byte %d: %s", at, bad.problem), nil)
+	}
+	if err != nil {
+		return f.unreadable(err)
+	}
+	switch _, err := f.in.ReadByte(); {
+	case err == nil:
+		return f.wrong("has more bytes than the sizes in its head say", nil)
+	case err != io.EOF:
+		return f.unreadable(err)
+	}
+	return nil
+}
