@@ -11,6 +11,9 @@ CONCURRENT = ./internal/child ./internal/parallel ./mtl ./data ./federation ./ex
 # Packages with assertions under the build tag invariants.
 CORE = ./engine ./devices ./mtl ./clients ./federation ./algorithms ./experiment
 
+# The plugins of docs/plugins.md.
+EXAMPLES = prox steady foreground gilbert utility semiasync
+
 # The platforms of test-platforms; some are emulated.
 PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
 
@@ -34,8 +37,10 @@ test-python:
 
 check:
 	@files=$$(gofmt -l .); if [ -n "$$files" ]; then echo "not formatted by gofmt:" $$files; exit 1; fi
-	$(GO) vet ./...
-	$(GO) tool -modfile=internal/tools/go.mod staticcheck ./...
+	@made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && \
+		$(GO) build -modfile=internal/tools/go.mod -o "$$made/staticcheck" honnef.co/go/tools/cmd/staticcheck && \
+		(cd "$$made" && $(GO) work init && $(GO) work use "$(CURDIR)" $(EXAMPLES:%="$(CURDIR)/examples/%")) && \
+		export GOWORK="$$made/go.work" && $(GO) vet ./... $(EXAMPLES:%=./examples/%/...) && "$$made/staticcheck" ./... $(EXAMPLES:%=./examples/%/...)
 	internal/tools/deadcode $(EXAMPLES)
 	$(GO) test ./cmd/fedsim/command -run '^TestNoFusedInstructions$$' -fused=arm64
 
@@ -46,11 +51,10 @@ race:
 invariants:
 	$(GO) test -tags invariants $(CORE)
 
-# Checks, tests and runs the plugins of docs/plugins.md. Each is a module.
-EXAMPLES = prox steady foreground gilbert utility semiasync
+# Tests and runs the plugins of docs/plugins.md. Each is a module; "make check" checks them.
 examples:
 	@made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && for e in $(EXAMPLES); do (cd examples/$$e && \
-		$(GO) vet ./... && $(GO) tool -modfile=../../internal/tools/go.mod staticcheck ./... && $(GO) test ./... && \
+		$(GO) test ./... && \
 		$(GO) run . run $$e.toml --out "$$made/$$e") || exit 1; done
 
 # Updates the other modules after a change of go.mod.

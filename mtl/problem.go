@@ -197,7 +197,9 @@ func (p *Problem) RowCounts() []int32 {
 func (p *Problem) NewWeights() data.Matrix { return data.NewMatrix(p.Tasks(), p.Values()) }
 
 // StepFLOPs returns the most that a step of SDCA costs: a coordinate step for each output.
-func (p *Problem) StepFLOPs() float64 { return float64(p.outputs) * StepFLOPs(p.Features()) }
+func (p *Problem) StepFLOPs() float64 {
+	return float64(float64(p.outputs) * StepFLOPs(p.Features()))
+}
 
 // SDCAFLOPs returns the cost of steps of SDCA in which moved coordinates changed. A
 // coordinate that does not change needs no axpy.
