@@ -36,8 +36,12 @@ type Config struct {
 	DevicesPerTask int     `toml:"devices_per_task" doc:"devices that share the training rows of a task (paper, remark 4)"`
 	Pool           bool    `toml:"pool" doc:"all devices hold data of one task, so one global model is learned (paper, Table 1 and remark 4); the test error is still the mean over the original tasks"`
 	PositiveClass  string  `toml:"positive_class" doc:"sources with a file, for target = \"class\": the class with label +1; all others have -1. Empty: SITTING for uci-har, otherwise the second of two classes"`
-	TaskColumn     string  `toml:"task_column" doc:"csv: name of the column that names the task"`
-	LabelColumn    string  `toml:"label_column" doc:"csv: name of the column of labels, -1 and +1 or 0 and 1, or of real targets"`
+	TaskColumn     string  `toml:"task_column" doc:"csv: name of the column that names the task; empty: all rows are of one task"`
+	LabelColumn    string  `toml:"label_column" doc:"csv: name of the column of labels, numbers or text, or of real targets"`
+	Columns        Names   `toml:"columns" doc:"csv: names of the columns that are features; * in a name stands for any text. Empty: all but task and label. Features are in the order of the file"`
+	DropColumns    Names   `toml:"drop_columns" doc:"csv: names of columns to leave out, as for columns"`
+	Missing        string  `toml:"missing" doc:"csv: what to do with missing values (an empty field, NA, N/A, NaN, null or ?): error, drop (leave out their rows) or mean (each is the mean of the feature over the training rows of all tasks that have it; rows without task or label remain errors)"`
+	Delimiter      string  `toml:"delimiter" doc:"csv: the character between fields, such as ; or |, or tab"`
 
 	Synthetic SyntheticConfig `toml:"synthetic" doc:"parameters of the generator; the preset has the values that are not set"`
 
@@ -84,6 +88,8 @@ func Defaults() Config {
 		SkewMin:        3, // the smallest task of HA-Skew, Table 3
 		TaskColumn:     "task",
 		LabelColumn:    "label",
+		Missing:        MissingError,
+		Delimiter:      ",",
 		External:       ExternalConfig{Rows: "1"},
 		Synthetic: SyntheticConfig{
 			PositiveShare: -1, ClusterSpread: -1, TaskSpread: -1, Shift: -1,
@@ -94,7 +100,7 @@ func Defaults() Config {
 
 // FileKeys lists the keys that name a file and its format.
 func FileKeys() []string {
-	return []string{"source", "path", "positive_class", "task_column", "label_column"}
+	return []string{"source", "path", "positive_class", "task_column", "label_column", "columns", "drop_columns", "missing", "delimiter"}
 }
 
 // Resolve returns the configuration with all values of the preset written out; it gives
@@ -146,10 +152,9 @@ func (c Config) validate(check *config.Checker, made bool) {
 	case SourceHAR:
 		check.Require(c.Target != TargetReal, "target", c.Target, "must be \"class\" or \"classes\" when source is \"uci-har\": its labels are activities")
 	case SourceCSV:
-		check.Require(c.Target != TargetClasses, "target", c.Target, "must be \"class\" or \"real\" when source is \"csv\"")
-		check.Require(c.TaskColumn != "", "task_column", c.TaskColumn, "must name a column")
-		check.Require(c.LabelColumn != "", "label_column", c.LabelColumn, "must name a column")
-		check.Require(c.LabelColumn != c.TaskColumn, "label_column", c.LabelColumn, "must differ from task_column")
+		c.validateColumns(check)
+		_, ok := c.delimiter()
+		check.Require(ok, "delimiter", c.Delimiter, "must be one character other than a quotation mark or a line break, or tab")
 	case SourceExternal:
 		c.validateExternal(check)
 	}
@@ -173,7 +178,18 @@ func (c Config) validateForeign(check *config.Checker, source *source) {
 	source.validateKey(check, "test_rows", c.TestRows, c.TestRows == standard.TestRows)
 	source.validateKey(check, "task_column", c.TaskColumn, c.TaskColumn == standard.TaskColumn)
 	source.validateKey(check, "label_column", c.LabelColumn, c.LabelColumn == standard.LabelColumn)
+	source.validateKey(check, "columns", c.Columns.list(), c.Columns == "")
+	source.validateKey(check, "drop_columns", c.DropColumns.list(), c.DropColumns == "")
+	source.validateKey(check, "missing", c.Missing, c.Missing == standard.Missing)
+	source.validateKey(check, "delimiter", c.Delimiter, c.Delimiter == standard.Delimiter)
 	source.validateKey(check, "external.clients", c.External.Clients, c.External.Clients == standard.External.Clients)
+}
+
+// validateColumns checks the choice of columns of a table.
+func (c Config) validateColumns(check *config.Checker) {
+	check.Require(c.LabelColumn != "", "label_column", c.LabelColumn, "must name a column")
+	check.Require(c.LabelColumn != c.TaskColumn, "label_column", c.LabelColumn, "must differ from task_column")
+	check.OneOf("missing", c.Missing, MissingError, MissingDrop, MissingMean)
 }
 
 // maxCells limits the number of values of a generated set (8 GiB of float64).

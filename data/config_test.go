@@ -69,7 +69,6 @@ func TestInvalidConfigurations(t *testing.T) {
 			`data.positive_class = "SITTING": has no effect when target is "classes"`}},
 		{func(c *Config) { c.Source, c.TaskColumn, c.LabelColumn = SourceCSV, "", "" }, []string{
 			`data.path = "": must name the csv file`,
-			`data.task_column = "": must name a column`,
 			`data.label_column = "": must name a column`,
 			`data.label_column = "": must differ from task_column`}},
 		{func(c *Config) { c.TaskColumn, c.LabelColumn, c.PositiveClass = "t", "l", "p" }, []string{

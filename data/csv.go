@@ -9,13 +9,10 @@ import (
 	"io"
 	"math"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
-	"fedsim/config"
 	"fedsim/internal/input"
 	"fedsim/internal/quote"
 )
@@ -26,33 +23,37 @@ const (
 	maxRow  = 1 << 26
 )
 
-// readCSVFile reads the file at path like ReadCSV. The set is named after the file.
-func readCSVFile(path, taskColumn, labelColumn, target string) (*Set, error) {
-	file, err := input.Open(path, maxFile)
+// readCSVFile reads the file at path like readCSV. The set is named after the file.
+func readCSVFile(cfg *Config, path string) (*Set, error) {
+	file, err := openFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read csv data: %w", err)
 	}
-	set, err := ReadCSV(file, path, taskColumn, labelColumn, target)
+	set, err := readCSV(file, path, cfg)
 	if closeAfter(file, &err); err != nil {
 		return nil, err
 	}
-	set.Name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	set.Name = baseName(path)
 	return set, nil
 }
 
-// ReadCSV reads a set from comma-separated values with a header. Each row is an example:
-// taskColumn names its task, labelColumn has its label or real target, and all other
-// columns are features in their order. name is for messages and is the set's name. A
-// comment of WriteCSV before the header marks the set as generated.
+// baseName returns the name of a set in a file: that of the file, without extensions.
+func baseName(path string) string {
+	name := strings.TrimSuffix(filepath.Base(path), ".gz")
+	return strings.TrimSuffix(name, filepath.Ext(name))
+}
+
+// readCSV reads a set from delimited text with a header. Each row is an example. Columns
+// are the task, the label and the features, in their order; see Config.chooseColumns.
+// name is for messages and is the set's name. A comment of WriteCSV before the header
+// marks the set as generated.
 //
-// With target TargetClass labels are -1 and +1, or 0 and 1, where 0 becomes -1. With
-// TargetReal they are finite numbers of at most 1e100 in size. Tasks are in numerical
-// order if all their names are whole numbers, otherwise in order of appearance. Their
-// rows are in file order and need not be consecutive. Blanks around fields are ignored.
-// Errors are a *ParseError with line and column. ReadCSV returns ErrOneClass if all
-// labels are equal, and ErrOneTarget if all real targets are equal; within a single task
-// they may be.
-func ReadCSV(r io.Reader, name, taskColumn, labelColumn, target string) (*Set, error) {
+// Labels are classes (see labels), or for TargetReal finite numbers of at most 1e100 in
+// size, before Config.setTarget. Tasks are in numerical order if all their names are whole
+// numbers, otherwise in order of appearance. Their rows are in file order and need not be
+// consecutive. Blanks around fields are ignored. Errors are a *ParseError with line and
+// column.
+func readCSV(r io.Reader, name string, cfg *Config) (*Set, error) {
 	rows := input.NewRecords(r, maxRow)
 	buffered := bufio.NewReaderSize(rows, 1<<16)
 	skipMark(buffered)
@@ -60,10 +61,11 @@ func ReadCSV(r io.Reader, name, taskColumn, labelColumn, target string) (*Set, e
 	if err != nil {
 		return nil, &ParseError{File: name, Problem: "cannot be read", Err: err}
 	}
-	p := &csvParser{name: name, real: target == TargetReal, records: csv.NewReader(buffered), index: map[string]int{}}
+	p := &csvParser{name: name, records: csv.NewReader(buffered)}
+	p.records.Comma, _ = cfg.delimiter()
 	p.records.ReuseRecord = true
 	p.records.FieldsPerRecord = -1 // checked in row, for a message with both numbers
-	if err := p.header(taskColumn, labelColumn); err != nil {
+	if err := p.header(cfg); err != nil {
 		return nil, err
 	}
 	for {
@@ -79,18 +81,21 @@ func ReadCSV(r io.Reader, name, taskColumn, labelColumn, target string) (*Set, e
 			return nil, err
 		}
 	}
-	if len(p.tasks) == 0 {
-		return nil, &ParseError{File: name, Problem: "has a header but no rows"}
+	set, err := p.table.set()
+	if err != nil {
+		return nil, err
 	}
-	set := &Set{Name: name, Features: len(p.features), FeatureNames: p.features, Tasks: p.tasks, Real: p.real, Generated: generated}
-	for t := range set.Tasks {
-		set.Tasks[t].X.Data = slices.Clip(set.Tasks[t].X.Data)
-	}
-	set.orderTasks()
-	if err := set.requireVariety(); err != nil {
-		return nil, &ParseError{File: name, Problem: fmt.Sprintf("the column %s", quote.Text(labelColumn)), Err: err}
-	}
+	set.Generated = generated
 	return set, nil
+}
+
+// delimiter returns the character between fields. ok is false if data.delimiter has none.
+func (c *Config) delimiter() (r rune, ok bool) {
+	if c.Delimiter == "tab" {
+		return '\t', true
+	}
+	r, size := utf8.DecodeRuneInString(c.Delimiter)
+	return r, size == len(c.Delimiter) && r != utf8.RuneError && !strings.ContainsRune("\"\r\n\x00", r)
 }
 
 // madeHere begins the comment that WriteCSV writes before the header of a generated set,
@@ -112,11 +117,11 @@ func GeneratedFile(path string) bool {
 	if err != nil {
 		return false
 	}
-	file, err := input.Open(place, maxFile)
+	file, err := openFile(place)
 	if err != nil {
 		return false
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	in := bufio.NewReader(file)
 	skipMark(in)
 	found, _ := generatedMark(in)
@@ -140,146 +145,93 @@ func generatedMark(in *bufio.Reader) (found bool, err error) {
 
 // csvParser is the state of the reader.
 type csvParser struct {
-	name          string
-	real          bool // targets are real numbers
-	records       *csv.Reader
-	columns       int // in every row
-	task, label   int // their columns
-	features      []string
-	tasks         []Task
-	index         map[string]int // task name -> index into tasks; never iterated
-	zeroLine      int            // line of the first label 0, or 0
-	negativeLine  int            // line of the first label -1, or 0
-	stride        int
-	featureColumn []int // by feature
+	name    string
+	records *csv.Reader
+	columns int // in every row
+	table   *table
+	values  []float64 // of the features of a row
 }
 
 // header reads the first row.
-func (p *csvParser) header(taskColumn, labelColumn string) error {
+func (p *csvParser) header(cfg *Config) error {
 	record, err := p.records.Read()
 	if err == io.EOF {
-		return &ParseError{File: p.name, Problem: fmt.Sprintf("the file is empty: must have a header with the columns %s, %s and the features", quote.Text(taskColumn), quote.Text(labelColumn))}
+		first := quote.Text(cfg.LabelColumn)
+		if cfg.TaskColumn != "" {
+			first = quote.Text(cfg.TaskColumn) + ", " + first
+		}
+		return &ParseError{File: p.name, Problem: fmt.Sprintf("the file is empty: must have a header with the columns %s and the features", first)}
 	}
 	if err != nil {
 		return p.unreadable(err)
 	}
-	p.columns, p.task, p.label = len(record), -1, -1
-	first := make(map[string]int, len(record))
+	p.columns = len(record)
 	names := make([]string, len(record))
 	for column, field := range record {
-		name := strings.TrimSpace(field)
-		names[column] = name
-		if problem := refuseName(name); problem != "" {
-			return p.at(column, "the column's name "+problem)
-		}
-		if earlier, ok := first[name]; ok {
-			return p.at(column, fmt.Sprintf("the columns %d and %d have the same name %s", earlier+1, column+1, quote.Text(name)))
-		}
-		first[name] = column
-		switch name {
-		case taskColumn:
-			p.task = column
-		case labelColumn:
-			p.label = column
-		default:
-			p.features = append(p.features, name)
-			p.featureColumn = append(p.featureColumn, column)
-		}
+		names[column] = strings.TrimSpace(field)
 	}
-	for _, wanted := range []struct {
-		column int
-		key    string
-		name   string
-	}{{p.task, "task_column", taskColumn}, {p.label, "label_column", labelColumn}} {
-		if wanted.column < 0 {
-			problem := fmt.Sprintf("the header has no column %s (%s)", quote.Text(wanted.name), wanted.key)
-			if near := config.Nearest(wanted.name, names); near != "" {
-				problem += fmt.Sprintf("; did you mean %s?", quote.Text(near))
-			}
-			line, _ := p.records.FieldPos(0)
-			return &ParseError{File: p.name, Line: line, Problem: problem}
-		}
-	}
-	if len(p.features) == 0 {
+	chosen, at, problem := cfg.chooseColumns(names)
+	switch {
+	case problem == "":
+	case at >= 0:
+		return p.at(at, problem)
+	default:
 		line, _ := p.records.FieldPos(0)
-		return &ParseError{File: p.name, Line: line, Problem: "the header has no features: must have columns besides task and label"}
+		return &ParseError{File: p.name, Line: line, Problem: problem + otherDelimiter(names)}
 	}
-	p.stride = NewMatrix(0, len(p.features)).Stride
+	p.table = newTable(cfg, p.name, chosen, p.at)
+	p.values = make([]float64, len(chosen.features))
 	return nil
 }
 
-// row adds one example to its task.
+// otherDelimiter returns a remedy for a header that is one column.
+func otherDelimiter(names []string) string {
+	if len(names) == 1 {
+		for _, delimiter := range []string{",", ";", "\t", "|"} {
+			if strings.Contains(names[0], delimiter) {
+				return fmt.Sprintf("; is data.delimiter = %q?", strings.ReplaceAll(delimiter, "\t", "tab"))
+			}
+		}
+	}
+	return ""
+}
+
+// row adds one example.
 func (p *csvParser) row(record []string) error {
 	if len(record) != p.columns {
 		return p.at(0, fmt.Sprintf("the row has %d fields, the header has %d", len(record), p.columns))
 	}
-	name := strings.TrimSpace(record[p.task])
-	t, known := p.index[name]
-	if !known {
-		if problem := refuseName(name); problem != "" {
-			return p.at(p.task, "the task's name "+problem)
-		}
-		t = len(p.tasks)
-		name = strings.Clone(name)
-		p.index[name] = t
-		p.tasks = append(p.tasks, Task{Name: name, X: NewMatrix(0, len(p.features))})
+	t, task := p.table, ""
+	if t.task >= 0 {
+		task = strings.TrimSpace(record[t.task])
 	}
-	y, problem := p.parseTarget(strings.TrimSpace(record[p.label]))
+	y, problem := t.labels.text(strings.TrimSpace(record[t.label]))
 	if problem != "" {
-		return p.at(p.label, problem)
+		return p.at(t.label, problem)
 	}
-	task := &p.tasks[t]
-	start := len(task.X.Data)
-	task.X.Data = append(task.X.Data, make([]float64, p.stride)...)
-	for j, column := range p.featureColumn {
-		value, problem := parseValue(strings.TrimSpace(record[column]))
+	for j, column := range t.features {
+		field := strings.TrimSpace(record[column])
+		value, problem := parseValue(field)
 		if problem != "" {
-			return p.at(column, problem)
+			if !isMissing(field) {
+				return p.at(column, fmt.Sprintf("column %s: %s%s", quote.Text(t.names[j]), problem, notANumber(field, t.names[j])))
+			}
+			value = math.NaN()
 		}
-		task.X.Data[start+j] = value
+		p.values[j] = value
 	}
-	task.X.Rows++
-	task.Y = append(task.Y, y)
-	return nil
+	return t.add(task, y, p.values)
 }
 
-// parseTarget parses a label or a real target.
-func (p *csvParser) parseTarget(field string) (y float64, problem string) {
-	if !p.real {
-		return p.parseLabel(field)
+// notANumber returns the remedy for a feature that is text.
+func notANumber(field, name string) string {
+	if _, err := strconv.ParseFloat(field, 64); !errors.Is(err, strconv.ErrSyntax) {
+		return ""
 	}
-	if y, problem = parseValue(field); problem != "" {
-		problem = "the target " + problem
+	if _, err := strconv.ParseFloat(strings.Replace(field, ",", ".", 1), 64); err == nil {
+		return ": must have a point, not a comma"
 	}
-	return y, problem
-}
-
-// parseLabel maps a label to -1 or +1 and rejects a mixture of 0 and -1.
-func (p *csvParser) parseLabel(field string) (y float64, problem string) {
-	value, err := strconv.ParseFloat(field, 64)
-	line, _ := p.records.FieldPos(p.label)
-	switch {
-	case err == nil && value == 1:
-		return 1, ""
-	case err == nil && value == 0 && p.negativeLine == 0:
-		if p.zeroLine == 0 {
-			p.zeroLine = line
-		}
-		return -1, ""
-	case err == nil && value == -1 && p.zeroLine == 0:
-		if p.negativeLine == 0 {
-			p.negativeLine = line
-		}
-		return -1, ""
-	case err == nil && value == 0:
-		return 0, fmt.Sprintf("the label is 0, but line %d has -1: labels must be -1 and +1, or 0 and 1", p.negativeLine)
-	case err == nil && value == -1:
-		return 0, fmt.Sprintf("the label is -1, but line %d has 0: labels must be -1 and +1, or 0 and 1", p.zeroLine)
-	case err == nil && !math.IsNaN(value) && !math.IsInf(value, 0):
-		return 0, fmt.Sprintf("the label %s must be -1 or +1 (or 0 and 1); with target \"real\" it may be any number", quote.Text(field))
-	default:
-		return 0, fmt.Sprintf("the label %s must be -1 or +1 (or 0 and 1)", quote.Text(field))
-	}
+	return fmt.Sprintf(" (to leave out a column of text: data.drop_columns = [%s])", quote.Text(name))
 }
 
 // at returns an error at a column of the current row.
@@ -291,40 +243,7 @@ func (p *csvParser) at(column int, problem string) error {
 // unreadable converts an error of the csv reader to a ParseError.
 func (p *csvParser) unreadable(err error) error {
 	if parse, ok := errors.AsType[*csv.ParseError](err); ok {
-		return &ParseError{File: p.name, Line: parse.Line, Column: parse.Column, Problem: "not comma-separated values", Err: parse.Err}
+		return &ParseError{File: p.name, Line: parse.Line, Column: parse.Column, Problem: "not delimited text", Err: parse.Err}
 	}
 	return &ParseError{File: p.name, Problem: "cannot be read", Err: err}
-}
-
-// refuseName returns why the name of a column or a task is invalid, or "".
-func refuseName(name string) string {
-	if name == "" {
-		return "is empty"
-	}
-	if !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
-		return quote.Text(name) + " must be text without control characters"
-	}
-	return ""
-}
-
-// orderTasks sorts tasks by number if all names are whole numbers.
-func (s *Set) orderTasks() {
-	numbers := make(map[string]int64, len(s.Tasks))
-	for t := range s.Tasks {
-		number, err := strconv.ParseInt(s.Tasks[t].Name, 10, 64)
-		if err != nil {
-			return
-		}
-		numbers[s.Tasks[t].Name] = number
-	}
-	slices.SortStableFunc(s.Tasks, func(a, b Task) int {
-		switch {
-		case numbers[a.Name] < numbers[b.Name]:
-			return -1
-		case numbers[a.Name] > numbers[b.Name]:
-			return 1
-		default:
-			return 0
-		}
-	})
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -17,12 +18,29 @@ import (
 	_ "fedsim/internal/rapidseed"
 )
 
-func readCSV(text string) (*Set, error) {
-	return ReadCSV(strings.NewReader(text), "in.csv", "task", "label", TargetClass)
+// parseCSV reads text as the file in.csv, with changes of the configuration of a csv file.
+func parseCSV(text string, changes ...func(*Config)) (*Set, error) {
+	return parseFrom(strings.NewReader(text), "in.csv", changes...)
+}
+
+func parseFrom(r io.Reader, name string, changes ...func(*Config)) (*Set, error) {
+	cfg := Defaults()
+	cfg.Source, cfg.Path = SourceCSV, name
+	for _, change := range changes {
+		change(&cfg)
+	}
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	set, err := readCSV(r, name, &cfg)
+	if err != nil {
+		return nil, err
+	}
+	return set, cfg.setTarget(set, name)
 }
 
 func TestReadCSV(t *testing.T) {
-	set, err := readCSV("\ufeffheight, label ,task,weight\n1.5,1,b,-2\n0x1p-2, -1 ,a,3e2\r\n\n-0, +1.0 , b ,4\n")
+	set, err := parseCSV("\ufeffheight, label ,task,weight\n1.5,1,b,-2\n0x1p-2, -1 ,a,3e2\r\n\n-0, +1.0 , b ,4\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +75,7 @@ func TestReadCSVOrdersTasks(t *testing.T) {
 		for i, name := range strings.Fields(c.file) {
 			text += name + []string{",1,0\n", ",-1,0\n"}[i%2]
 		}
-		set, err := readCSV(text)
+		set, err := parseCSV(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +90,7 @@ func TestReadCSVOrdersTasks(t *testing.T) {
 }
 
 func TestReadCSVZeroOneLabels(t *testing.T) {
-	set, err := readCSV("task,label,x\n1,0,5\n1,1,6\n2,0,7\n")
+	set, err := parseCSV("task,label,x\n1,0,5\n1,1,6\n2,0,7\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,32 +106,32 @@ func TestReadCSVErrors(t *testing.T) {
 	for _, c := range []struct{ what, text, want string }{
 		{"empty", "", `in.csv: the file is empty: must have a header with the columns "task", "label" and the features`},
 		{"header alone", "task,label,x\n", `in.csv: has a header but no rows`},
-		{"no task column", "tusk,label,x\n1,1,1\n", `in.csv:1: the header has no column "task" (task_column); did you mean "tusk"?`},
+		{"no task column", "tusk,label,x\n1,1,1\n", `in.csv:1: the header has no column "task" (task_column; empty: all rows are of one task); did you mean "tusk"?`},
 		{"no label column", "task,y,x\n1,1,1\n", `in.csv:1: the header has no column "label" (label_column)`},
 		{"no feature", "task,label\n1,1\n", `in.csv:1: the header has no features: must have columns besides task and label`},
 		{"duplicate column", "task,label,x, x\n", `in.csv:1:14: the columns 3 and 4 have the same name "x"`},
-		{"unnamed column", "task,label,,x\n", `in.csv:1:12: the column's name is empty`},
-		{"control character", "task,label,\"a\nb\"\n", `in.csv:1:12: the column's name "a\nb" must be text without control characters`},
+		{"unnamed column", "task,label,,x\n", `in.csv:1:12: the column's name is empty (to leave it out: data.drop_columns = [""])`},
+		{"control character", "task,label,\"a\nb\"\n", `in.csv:1:12: the column's name "a\nb" must be text without control characters (to leave it out: data.drop_columns = ["a\nb"])`},
 		{"short row", "task,label,x,y\n1,1,2,3\n1,-1,2\n", `in.csv:3:1: the row has 3 fields, the header has 4`},
 		{"long row", "task,label,x\n1,1,2,3\n", `in.csv:2:1: the row has 4 fields, the header has 3`},
-		{"not a number", "task,label,x,y\n1,1,2,three\n", `in.csv:2:7: "three" is not a number`},
-		{"empty field", "task,label,x,y\n1,1,,2\n", `in.csv:2:5: "" is not a number`},
-		{"nan", "task,label,x\n1,1,2\n1,-1,NaN\n", `in.csv:3:6: "NaN" is not a finite number`},
-		{"inf", "task,label,x\n1,1,-Inf\n", `in.csv:2:5: "-Inf" is not a finite number`},
-		{"overflow", "task,label,x\n1,1,1e999\n", `in.csv:2:5: "1e999" is not a finite number`},
-		{"too large", "task,label,x\n1,1,1e101\n", `in.csv:2:5: "1e101" is too large, values must be at most 1e100 in size`},
-		{"long field", "task,label,x\n1,1," + strings.Repeat("z", 99) + "\n", `in.csv:2:5: "` + strings.Repeat("z", 80) + `..." is not a number`},
-		{"label 2", "task,label,x\n1,1,1\n1,2,1\n", `in.csv:3:3: the label "2" must be -1 or +1 (or 0 and 1); with target "real" it may be any number`},
-		{"label nan", "task,label,x\n1,nan,1\n", `in.csv:2:3: the label "nan" must be -1 or +1 (or 0 and 1)`},
-		{"label text", "task,label,x\n1,yes,1\n", `in.csv:2:3: the label "yes" must be -1 or +1 (or 0 and 1)`},
-		{"0 and -1", "task,label,x\n1,0,1\n1,1,1\n1,-1,1\n", `in.csv:4:3: the label is -1, but line 2 has 0: labels must be -1 and +1, or 0 and 1`},
-		{"-1 and 0", "task,label,x\n1,1,1\n1,-1,1\n1,0,1\n", `in.csv:4:3: the label is 0, but line 3 has -1: labels must be -1 and +1, or 0 and 1`},
-		{"one class", "task,label,x\n1,1,1\n2,1,1\n", `in.csv: the column "label": all labels are of one class`},
-		{"unnamed task", "task,label,x\n ,1,1\n", `in.csv:2:1: the task's name is empty`},
-		{"bare quote", "task,label,x\n1,1,2\"3\n", `in.csv:2:6: not comma-separated values: bare " in non-quoted-field`},
-		{"open quote", "task,label,x\n1,1,\"3\n", `in.csv:2:8: not comma-separated values: extraneous or missing " in quoted-field`},
+		{"not a number", "task,label,x,y\n1,1,2,three\n", `in.csv:2:7: column "y": "three" is not a number (to leave out a column of text: data.drop_columns = ["y"])`},
+		{"decimal comma", "task,label,x,y\n1,1,\"2,5\",3\n", `in.csv:2:5: column "x": "2,5" is not a number: must have a point, not a comma`},
+		{"empty field", "task,label,x,y\n1,1,,2\n", `in.csv:2:5: values are missing in 1 of 1 rows ("x": 1); the column "x" has no values: data.drop_columns must name it`},
+		{"nan", "task,label,x\n1,1,2\n1,-1,NaN\n", `in.csv:3:6: values are missing in 1 of 2 rows ("x": 1); data.missing must be "drop" to leave these rows out, "mean" to fill in means of the features, or data.drop_columns name these columns`},
+		{"inf", "task,label,x\n1,1,-Inf\n", `in.csv:2:5: column "x": "-Inf" is not a finite number`},
+		{"overflow", "task,label,x\n1,1,1e999\n", `in.csv:2:5: column "x": "1e999" is not a finite number`},
+		{"too large", "task,label,x\n1,1,1e101\n", `in.csv:2:5: column "x": "1e101" is too large, values must be at most 1e100 in size`},
+		{"long field", "task,label,x\n1,1," + strings.Repeat("z", 99) + "\n", `in.csv:2:5: column "x": "` + strings.Repeat("z", 80) + `..." is not a number (to leave out a column of text: data.drop_columns = ["x"])`},
+		{"third class", "task,label,x\n1,1,1\n1,2,1\n1,yess,1\n", `in.csv:4:3: the label "yess" is a third class, besides "1" and "2": data.positive_class must name one of them, or data.target be "classes" or "real"`},
+		{"label nan", "task,label,x\n1,nan,1\n", `in.csv:2:3: values are missing in 1 of 1 rows ("label": 1); data.missing must be "drop" to leave these rows out`},
+		{"label control", "task,label,x\n1,\"y\nes\",1\n", `in.csv:2:3: the label "y\nes" must be text without control characters`},
+		{"0 and -1", "task,label,x\n1,0,1\n1,1,1\n1,-1,1\n", `in.csv:4:3: the label "-1" is a third class, besides "0" and "1": data.positive_class must name one of them, or data.target be "classes" or "real"`},
+		{"one class", "task,label,x\n1,1,1\n2,1,1\n", `in.csv: cannot be learned from: all labels are of one class`},
+		{"unnamed task", "task,label,x\n ,1,1\n", `in.csv:2:1: values are missing in 1 of 1 rows ("task": 1); data.missing must be "drop" to leave these rows out`},
+		{"bare quote", "task,label,x\n1,1,2\"3\n", `in.csv:2:6: not delimited text: bare " in non-quoted-field`},
+		{"open quote", "task,label,x\n1,1,\"3\n", `in.csv:2:8: not delimited text: extraneous or missing " in quoted-field`},
 	} {
-		_, err := readCSV(c.text)
+		_, err := parseCSV(c.text)
 		if err == nil {
 			t.Errorf("%s: no error, want %s", c.what, c.want)
 			continue
@@ -125,11 +143,11 @@ func TestReadCSVErrors(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", c.what, err, c.want)
 		}
 	}
-	if _, err := readCSV("task,label,x\n1,1,1\n2,1,1\n"); !errors.Is(err, ErrOneClass) {
+	if _, err := parseCSV("task,label,x\n1,1,1\n2,1,1\n"); !errors.Is(err, ErrOneClass) {
 		t.Errorf("%v is not ErrOneClass", err)
 	}
 	broken := errors.New("disk on fire")
-	if _, err := ReadCSV(iotest.ErrReader(broken), "in.csv", "task", "label", TargetClass); !errors.Is(err, broken) {
+	if _, err := parseFrom(iotest.ErrReader(broken), "in.csv"); !errors.Is(err, broken) {
 		t.Errorf("%v does not wrap the reader's error", err)
 	}
 }
@@ -148,10 +166,11 @@ func TestReadCSVFile(t *testing.T) {
 	if set.Name != "Mine.v2" || set.Generated || len(set.Tasks) != 2 {
 		t.Errorf("set %+v", set)
 	}
-	if _, err := readCSVFile(path+"x", "task", "label", TargetClass); !errors.Is(err, os.ErrNotExist) {
+	if _, err := readCSVFile(&cfg, path+"x"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing file: %v", err)
 	}
-	if _, err := readCSVFile(path, "task", "label", TargetClass); err == nil || !strings.HasPrefix(err.Error(), path+":1: ") {
+	cfg.TaskColumn = "task"
+	if _, err := readCSVFile(&cfg, path); err == nil || !strings.HasPrefix(err.Error(), path+":1: ") {
 		t.Errorf("the error %v does not name the file", err)
 	}
 }
@@ -179,7 +198,7 @@ func TestCSVRoundTrip(t *testing.T) {
 	if !strings.HasPrefix(file.String(), "# generated by fedsim, not measured\ntask,label,x1,x2,") {
 		t.Errorf("header %.40s", file.String())
 	}
-	back, err := ReadCSV(&file, "back", "task", "label", TargetClass)
+	back, err := parseFrom(&file, "back")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +228,7 @@ func TestCSVRoundTripOfAnyValue(t *testing.T) {
 		if err := WriteCSV(&file, set); err != nil {
 			r.Fatal(err)
 		}
-		back, err := ReadCSV(&file, "back", "task", "label", TargetClass)
+		back, err := parseFrom(&file, "back")
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -271,7 +290,7 @@ func TestGeneratedStaysGenerated(t *testing.T) {
 	}
 	text := file.String()
 	for _, mark := range []string{"", "\ufeff"} {
-		back, err := ReadCSV(strings.NewReader(mark+text), "v.csv", "task", "label", TargetClass)
+		back, err := parseFrom(strings.NewReader(mark+text), "v.csv")
 		if err != nil || !back.Generated {
 			t.Fatalf("%+v, %v", back, err)
 		}
@@ -280,19 +299,19 @@ func TestGeneratedStaysGenerated(t *testing.T) {
 			t.Errorf("described as\n%s", got)
 		}
 	}
-	_, err = ReadCSV(strings.NewReader(strings.Replace(text, "1,", "x,", 1)), "v.csv", "task", "label", TargetClass)
+	_, err = parseFrom(strings.NewReader(strings.Replace(text, "1,", "x,", 1)), "v.csv")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = ReadCSV(strings.NewReader(text+"1,1\n"), "v.csv", "task", "label", TargetClass)
+	_, err = parseFrom(strings.NewReader(text+"1,1\n"), "v.csv")
 	if want := fmt.Sprintf("v.csv:%d:1: the row has 2 fields", strings.Count(text, "\n")+1); err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	_, err = ReadCSV(strings.NewReader(text), "v.csv", "tsk", "label", TargetClass)
+	_, err = parseFrom(strings.NewReader(text), "v.csv", func(c *Config) { c.TaskColumn = "tsk" })
 	if err == nil || !strings.HasPrefix(err.Error(), "v.csv:2: the header has no column") {
 		t.Errorf("got %v", err)
 	}
-	mine, err := ReadCSV(strings.NewReader(text[strings.Index(text, "\n")+1:]), "v.csv", "task", "label", TargetClass)
+	mine, err := parseFrom(strings.NewReader(text[strings.Index(text, "\n")+1:]), "v.csv")
 	if err != nil || mine.Generated || !strings.Contains(Describe(mine).String(), "source              from a file\n") {
 		t.Errorf("a file without the comment: %+v, %v", mine, err)
 	}
@@ -316,7 +335,7 @@ func FuzzCSV(f *testing.F) {
 	f.Add([]byte("# generated by fedsim\r\ntask,label,x\n1,1,2\n2,-1,3\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, target := range []string{TargetClass, TargetReal} {
-			set, err := ReadCSV(bytes.NewReader(text), "in.csv", "task", "label", target)
+			set, err := parseFrom(bytes.NewReader(text), "in.csv", func(c *Config) { c.Target = target })
 			if err != nil {
 				if _, ok := errors.AsType[*ParseError](err); !ok {
 					t.Fatalf("%T %v is not a *ParseError", err, err)
@@ -328,7 +347,7 @@ func FuzzCSV(f *testing.F) {
 			if err := WriteCSV(&file, set); err != nil {
 				t.Fatal(err)
 			}
-			back, err := ReadCSV(&file, "back", "task", "label", target)
+			back, err := parseFrom(&file, "back", func(c *Config) { c.Target = target })
 			if err != nil {
 				t.Fatal(err)
 			}

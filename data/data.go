@@ -34,6 +34,7 @@ type Set struct {
 	// nil for labels -1 and +1 and for real targets.
 	Classes   []string
 	Signs     [2]string // names of the classes with the labels -1 and +1; empty if they have none
+	Missing   Missing   // values that the file does not have
 	Generated bool      // made by a generator, even if read from a file
 	// generates rows again if they are not in memory; the Matrices of Tasks then have no
 	// values

@@ -106,10 +106,14 @@ func (c Config) Divide(set *Set, seed uint64) (*Split, error) {
 	return split, nil
 }
 
-// Transform prepares the features of both halves in place, as configured: scaling fitted
-// to the training rows, then the bias, then rounding to the precision. It fails with a
-// config.Problem for values beyond single precision.
+// Transform prepares the features of both halves in place, as configured: means of the
+// training rows in place of missing values, scaling fitted to the training rows, then the
+// bias, then rounding to the precision. It fails with a config.Problem for values beyond
+// single precision, and if no training row has a feature.
 func (c Config) Transform(split *Split) error {
+	if err := fillIn(split); err != nil {
+		return err
+	}
 	if c.Standardize {
 		scaling := FitScaling(split.Train)
 		scaling.Apply(split.Train)

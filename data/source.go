@@ -19,6 +19,9 @@ type source struct {
 	read func(cfg Config, path string) (*Set, error)
 }
 
+// columnKeys are the keys of tables with named columns.
+var columnKeys = []string{"task_column", "label_column", "columns", "drop_columns", "missing"}
+
 // sources lists the sources in the order of the documentation.
 func sources() []source {
 	return []source{
@@ -28,10 +31,8 @@ func sources() []source {
 			read: func(_ Config, path string) (*Set, error) { return ReadHAR(path) },
 		},
 		{
-			name: SourceCSV, file: "the csv file", keys: []string{"positive_class", "task_column", "label_column"},
-			read: func(c Config, path string) (*Set, error) {
-				return readCSVFile(path, c.TaskColumn, c.LabelColumn, c.Target)
-			},
+			name: SourceCSV, file: "the csv file", keys: append([]string{"positive_class", "delimiter"}, columnKeys...),
+			read: func(c Config, path string) (*Set, error) { return readCSVFile(&c, path) },
 		},
 		{
 			name: SourceIDX, file: "the folder of the IDX files, or a file of images", keys: []string{"positive_class", "test_rows"},

@@ -1,0 +1,177 @@
+package data
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fedsim/config"
+)
+
+func TestMatches(t *testing.T) {
+	for _, c := range []struct {
+		pattern, name string
+		want          bool
+	}{
+		{"a", "a", true}, {"a", "ab", false}, {"", "", true}, {"", "a", false}, {"*", "", true}, {"*", "any [x]", true},
+		{"sensor_*", "sensor_", true}, {"sensor_*", "sensor_1", true}, {"sensor_*", "my_sensor_1", false},
+		{"*_id", "user_id", true}, {"*_id", "user_id2", false}, {"a*b*c", "abc", true}, {"a*b*c", "aXbYbZc", true},
+		{"a*b*c", "acb", false}, {"ab*ba", "aba", false}, {"a*b", "ab", true}, {"acc[0]*", "acc[0]-x", true}, {"a?", "ab", false}, {"**", "x", true},
+	} {
+		if got := matches(c.pattern, c.name); got != c.want {
+			t.Errorf("matches(%q, %q) = %t", c.pattern, c.name, got)
+		}
+	}
+}
+
+func TestChooseColumns(t *testing.T) {
+	header := []string{"id", "label", "sensor_1", "note", "task", "sensor_2", "note"}
+	for _, c := range []struct {
+		columns, drop Names
+		task          string
+		want          []int
+		problem       string
+	}{
+		{columns: NamesOf("sensor_*"), task: "task", want: []int{2, 5}},
+		{columns: NamesOf("sensor_2", "id"), task: "task", want: []int{0, 5}},
+		{drop: NamesOf("note"), task: "task", want: []int{0, 2, 5}},
+		{drop: NamesOf("note"), want: []int{0, 2, 4, 5}},
+		{columns: NamesOf("*"), drop: NamesOf("note", "id"), task: "task", want: []int{2, 5}},
+		{task: "task", problem: `the columns 4 and 7 have the same name "note"`},
+		{columns: NamesOf("sensor"), task: "task", problem: `no column of features is named "sensor" (columns); did you mean "sensor_1"?`},
+		{drop: NamesOf("nota"), task: "task", problem: `no column of features is named "nota" (drop_columns); did you mean "note"?`},
+		{drop: NamesOf("label"), task: "task", problem: `drop_columns names "label", the column of the task or the label`},
+		{drop: NamesOf("*"), task: "task", problem: `the header has no features: must have columns besides task and label`},
+	} {
+		cfg := Defaults()
+		cfg.Columns, cfg.DropColumns, cfg.TaskColumn = c.columns, c.drop, c.task
+		chosen, _, problem := cfg.chooseColumns(header)
+		if problem != c.problem {
+			t.Errorf("problem %s, want %s", problem, c.problem)
+			continue
+		}
+		if diff := cmp.Diff(c.want, chosen.features); problem == "" && diff != "" {
+			t.Errorf("%+v: %s", c, diff)
+		}
+	}
+}
+
+// A list of names, also with an empty one, survives a scenario file.
+func TestNames(t *testing.T) {
+	for text, want := range map[string][]string{
+		`x = "a"`: {"a"}, `x = ["a, \"b\"", ""]`: {`a, "b"`, ""}, `x = []`: nil, `x = [""]`: {""},
+	} {
+		node, err := config.Parse("in.toml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names Names
+		if problems := config.Decode(node.Child("x"), "x", &names); len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		if diff := cmp.Diff(want, names.list()); diff != "" {
+			t.Errorf("%s: %s", text, diff)
+		}
+		again, err := names.MarshalTOML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if node, err = config.Parse("in.toml", []byte("x = "+string(again))); err != nil {
+			t.Fatal(err)
+		}
+		var back Names
+		if config.Decode(node.Child("x"), "x", &back); back != names {
+			t.Errorf("%s is read back as %q", again, back)
+		}
+	}
+}
+
+func TestMissingValues(t *testing.T) {
+	const text = "task,label,x,y\n1,a,1,2\n1,b,,?\n2,a,3,NA\n2,b,5,8\n2,a,null,n/a\n,a,1,1\n3,nan,1,1\n"
+	_, err := parseCSV(text)
+	want := `in.csv:3:5: values are missing in 5 of 7 rows ("label": 1, "task": 1, "x": 2, "y": 3); data.missing must be "drop" to leave these rows out, "mean" to fill in means of the features, or data.drop_columns name these columns`
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	set, err := parseCSV(text, func(c *Config) { c.Missing = MissingDrop })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (Missing{Rows: 5, Values: 7, Dropped: true}); set.Missing != want || set.Rows() != 2 || len(set.Tasks) != 2 {
+		t.Errorf("%+v, %d rows, %d tasks", set.Missing, set.Rows(), len(set.Tasks))
+	}
+	_, err = parseCSV(text, func(c *Config) { c.Missing = MissingMean })
+	if want := `in.csv:3:5: values are missing in 5 of 7 rows ("label": 1, "task": 1, "x": 2, "y": 3); data.missing must be "drop" to leave these rows out`; err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	_, err = parseCSV("task,label,x,y\n1,a,,1\n1,b,1,\n", func(c *Config) { c.Missing = MissingDrop })
+	if want := `in.csv:2:5: values are missing in 2 of 2 rows ("x": 1, "y": 1); no row is complete: data.drop_columns must name columns to leave out`; err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+// Missing values become means of the training rows: test rows do not change them.
+func TestMissingMean(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("task,label,x\n")
+	for i := range 40 {
+		text.WriteString([]string{"1,a,1\n", "1,b,\n", "2,a,4\n", "2,b,2\n"}[i%4])
+	}
+	cfg := Defaults()
+	cfg.Source, cfg.Path, cfg.Missing = SourceCSV, "in.csv", MissingMean
+	set, err := readCSV(strings.NewReader(text.String()), "in.csv", &cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (Missing{Rows: 10, Values: 10}); set.Missing != want {
+		t.Errorf("%+v", set.Missing)
+	}
+	split, err := cfg.Divide(set, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range split.Test.Tasks[1].X.Rows { // must not matter
+		split.Test.Tasks[1].X.Row(i)[0] = 1e9
+	}
+	sum, known := 0.0, 0.0
+	split.Train.eachRow(func(x []float64) {
+		if !math.IsNaN(x[0]) {
+			sum, known = sum+x[0], known+1
+		}
+	})
+	if known == float64(split.Train.Rows()) || known == 0 {
+		t.Fatal("the training rows must miss some values")
+	}
+	if err := cfg.Transform(split); err != nil {
+		t.Fatal(err)
+	}
+	filled := 0
+	for _, half := range []*Set{split.Train, split.Test} {
+		half.eachRow(func(x []float64) {
+			switch x[0] {
+			case sum / known:
+				filled++
+			case 1, 2, 4, 1e9:
+			default:
+				t.Fatalf("value %v", x[0])
+			}
+		})
+	}
+	if filled != 10 {
+		t.Errorf("%d values are %v, want 10", filled, sum/known)
+	}
+
+	split, err = cfg.Divide(set, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	split.Train.Tasks = split.Train.Tasks[:1]
+	for i := range split.Train.Tasks[0].X.Rows {
+		split.Train.Tasks[0].X.Row(i)[0] = math.NaN()
+	}
+	if err := cfg.Transform(split); err == nil || !strings.Contains(err.Error(), `no training row of in.csv has a value of the feature "x"`) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,209 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fedsim/internal/quote"
+)
+
+// What to do with missing values: values of data.missing.
+const (
+	MissingError = "error"
+	MissingDrop  = "drop"
+	MissingMean  = "mean"
+)
+
+// Missing counts the values that a file does not have.
+type Missing struct {
+	Rows    int  // rows with missing values
+	Values  int  // the values that they miss
+	Dropped bool // the rows were left out; otherwise the values are the means of their features
+}
+
+// isMissing reports whether a field stands for a missing value.
+func isMissing(field string) bool {
+	switch len(field) {
+	case 0:
+		return true
+	case 1:
+		return field == "?"
+	case 2:
+		return strings.EqualFold(field, "na")
+	case 3:
+		return strings.EqualFold(field, "nan") || strings.EqualFold(field, "n/a")
+	case 4:
+		return strings.EqualFold(field, "null")
+	}
+	return false
+}
+
+// table makes a set of the rows of a table with named columns.
+type table struct {
+	tableColumns
+	file   string
+	cfg    *Config
+	labels *labels
+	at     func(column int, problem string) error // an error at a column of the current row
+	tasks  []Task
+	index  map[string]int // task name -> index into tasks; never iterated
+	row    []float64      // of the stride of the matrices
+	lines  int            // rows of the table
+
+	missing  Missing
+	columnOf []int // missing values by column of the table
+	first    error // at the first missing value
+}
+
+// newTable returns an empty table of the file with the chosen columns of a header. at
+// returns the error at a column of the row that is added.
+func newTable(cfg *Config, file string, chosen tableColumns, at func(column int, problem string) error) *table {
+	t := &table{tableColumns: chosen, file: file, cfg: cfg, labels: cfg.newLabels(), at: at, index: map[string]int{}}
+	t.row = make([]float64, NewMatrix(0, len(chosen.features)).Stride)
+	t.columnOf = make([]int, 1+max(chosen.task, chosen.label, chosen.features[len(chosen.features)-1]))
+	return t
+}
+
+// add adds a row: the name of its task, its target as labels returns it, and its
+// features, which are copied. Missing are an empty name and the values NaN.
+func (t *table) add(task string, y float64, x []float64) error {
+	t.lines++
+	k, known := t.index[task]
+	absent := !known && t.task >= 0 && isMissing(task)
+	missing := 0
+	if absent {
+		missing += t.miss(t.task)
+	}
+	if math.IsNaN(y) {
+		absent = true
+		missing += t.miss(t.label)
+	}
+	for j, v := range x {
+		if math.IsNaN(v) {
+			missing += t.miss(t.features[j])
+		}
+	}
+	if missing > 0 {
+		t.missing.Rows++
+		t.missing.Values += missing
+		if t.cfg.Missing != MissingMean || absent {
+			return nil
+		}
+	}
+	if !known {
+		if t.task < 0 {
+			task = "all"
+		} else if problem := refuseName(task); problem != "" {
+			return t.at(t.task, "the task's name "+problem)
+		}
+		k = len(t.tasks)
+		name := strings.Clone(task)
+		t.tasks = append(t.tasks, Task{Name: name, X: NewMatrix(0, len(t.features))})
+		if t.task < 0 {
+			name = ""
+		}
+		t.index[name] = k
+	}
+	copy(t.row, x)
+	into := &t.tasks[k]
+	into.X.Data = append(into.X.Data, t.row...)
+	into.X.Rows++
+	into.Y = append(into.Y, y)
+	return nil
+}
+
+// miss counts a missing value of a column.
+func (t *table) miss(column int) int {
+	if t.first == nil {
+		t.first = t.at(column, "")
+	}
+	t.columnOf[column]++
+	return 1
+}
+
+// set returns the set of the added rows, before Config.setTarget. Its features are NaN
+// where Config.Transform fills in values.
+func (t *table) set() (*Set, error) {
+	if t.lines == 0 {
+		return nil, &ParseError{File: t.file, Problem: "has a header but no rows"}
+	}
+	if err := t.incomplete(); err != nil {
+		return nil, err
+	}
+	set := &Set{Name: t.file, Features: len(t.features), FeatureNames: t.names, Tasks: t.tasks, Missing: t.missing}
+	set.Missing.Dropped = t.cfg.Missing == MissingDrop && t.missing.Rows > 0
+	for k := range set.Tasks {
+		set.Tasks[k].X.Data = slices.Clip(set.Tasks[k].X.Data)
+	}
+	set.orderTasks()
+	t.labels.finish(set)
+	return set, nil
+}
+
+// incomplete returns the error for missing values that the configuration does not allow.
+func (t *table) incomplete() error {
+	if t.missing.Rows == 0 {
+		return nil
+	}
+	var required, features []string
+	empty := ""
+	if n := t.columnOf[t.label]; n > 0 {
+		required = append(required, fmt.Sprintf("%s: %d", quote.Text(t.cfg.LabelColumn), n))
+	}
+	if t.task >= 0 && t.columnOf[t.task] > 0 {
+		required = append(required, fmt.Sprintf("%s: %d", quote.Text(t.cfg.TaskColumn), t.columnOf[t.task]))
+	}
+	for j, column := range t.features {
+		n := t.columnOf[column]
+		if n > 0 {
+			features = append(features, fmt.Sprintf("%s: %d", quote.Text(t.names[j]), n))
+		}
+		if n == t.lines && empty == "" {
+			empty = t.names[j]
+		}
+	}
+	var remedy string
+	switch {
+	case empty != "":
+		remedy = fmt.Sprintf("the column %s has no values: data.drop_columns must name it", quote.Text(empty))
+	case t.cfg.Missing == MissingError && len(features) == 0, t.cfg.Missing == MissingMean && len(required) > 0:
+		remedy = `data.missing must be "drop" to leave these rows out`
+	case t.cfg.Missing == MissingError:
+		remedy = `data.missing must be "drop" to leave these rows out, "mean" to fill in means of the features, or data.drop_columns name these columns`
+	case len(t.tasks) == 0:
+		remedy = "no row is complete: data.drop_columns must name columns to leave out"
+	default:
+		return nil
+	}
+	problem := fmt.Sprintf("values are missing in %d of %d rows (%s); %s", t.missing.Rows, t.lines, listClasses(append(required, features...)), remedy)
+	if place, ok := errors.AsType[*ParseError](t.first); ok {
+		return &ParseError{File: place.File, Line: place.Line, Column: place.Column, Problem: problem}
+	}
+	return &ParseError{File: t.file, Problem: problem}
+}
+
+// orderTasks sorts tasks by number if all names are whole numbers.
+func (s *Set) orderTasks() {
+	numbers := make(map[string]int64, len(s.Tasks))
+	for t := range s.Tasks {
+		number, err := strconv.ParseInt(s.Tasks[t].Name, 10, 64)
+		if err != nil {
+			return
+		}
+		numbers[s.Tasks[t].Name] = number
+	}
+	slices.SortStableFunc(s.Tasks, func(a, b Task) int {
+		switch {
+		case numbers[a.Name] < numbers[b.Name]:
+			return -1
+		case numbers[a.Name] > numbers[b.Name]:
+			return 1
+		default:
+			return 0
+		}
+	})
+}
