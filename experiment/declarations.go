@@ -14,7 +14,7 @@ import (
 type declarations struct {
 	mu      sync.Mutex
 	methods map[string][]declaration // by experiment
-	figures map[string]string        // by experiment, the vertical axis; empty: none
+	figures map[string][]string      // by experiment, the vertical axes of lines
 }
 
 // declaration is what a method of an experiment declares.
@@ -27,10 +27,14 @@ type declaration struct {
 // expect notes a method of an experiment whose learner may declare metrics.
 func (d *declarations) expect(e *scenarios.Experiment, run *scenarios.Run) {
 	if d.methods == nil {
-		d.methods, d.figures = map[string][]declaration{}, map[string]string{}
+		d.methods, d.figures = map[string][]declaration{}, map[string][]string{}
 	}
-	if e.Figure != nil {
-		d.figures[e.Name] = e.Figure.Y
+	if d.methods[e.Name] == nil {
+		for i := range e.Figures {
+			if f := &e.Figures[i]; f.Kind == results.Lines {
+				d.figures[e.Name] = append(d.figures[e.Name], f.Y)
+			}
+		}
 	}
 	of := d.methods[e.Name]
 	if !slices.ContainsFunc(of, func(x declaration) bool { return x.method == run.Method }) {
@@ -72,7 +76,9 @@ func (d *declarations) check(run *scenarios.Run, phase string, stopAt results.Ta
 		for _, t := range run.Settings.Run.Targets {
 			require("run.targets", t.Metric, all, results.MetricNames())
 		}
-		require("experiment.figure.y", d.figures[run.Experiment], all, results.YNames)
+		for _, y := range d.figures[run.Experiment] {
+			require("experiment.figure.y", y, all, results.YNames)
+		}
 	}
 	if problems := c.Problems(); len(problems) > 0 {
 		return problems[0]

@@ -89,6 +89,15 @@ func errorf(fig *results.Figure, format string, args ...any) error {
 // complete sets the defaults of empty fields, and checks axes and scales. A metric that a
 // learner declares gets a linear axis if it has values up to zero.
 func complete(fig *results.Figure, runs []results.Run) error {
+	if fig.Series == "" {
+		fig.Series = "method"
+	}
+	if fig.Kind == results.Distribution {
+		if fig.XScale == "" {
+			fig.XScale = "linear"
+		}
+		return nil
+	}
 	ys := names(quantities, func(q *Quantity) bool { return q.Y })
 	ys = append(ys, names(namedQuantities(runs), func(q *Quantity) bool { return q.Y })...)
 	for _, a := range []struct {
@@ -107,9 +116,6 @@ func complete(fig *results.Figure, runs []results.Run) error {
 		if !slices.Contains(a.names, *a.name) {
 			return errorf(fig, "%s = %q: must be one of %s", a.key, *a.name, strings.Join(a.names, ", "))
 		}
-	}
-	if fig.Series == "" {
-		fig.Series = "method"
 	}
 	if q, _ := quantityOf(fig.Y, runs); fig.YScale == "log" && !q.fitsLog(runs) {
 		fig.YScale = "linear"

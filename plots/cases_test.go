@@ -23,6 +23,8 @@ func cases() []example {
 		long(),
 		many(),
 		thetas(),
+		distributions(),
+		accuracies(),
 	}
 }
 
@@ -142,4 +144,46 @@ func thetas() example {
 	}
 	return example{results.Figure{File: "thetas", Title: "Accuracy of local solves", Panel: "faults.drop_probability", Series: "method",
 		X: "round", Y: "theta"}, runs}
+}
+
+// distributions has errors by client: two panels, three seeds, few clients without a value,
+// and a method that is bad for some clients.
+func distributions() example {
+	var runs []results.Run
+	for _, p := range []string{"0", "0.5"} {
+		for k, m := range methods[:3] {
+			for seed := uint64(1); seed <= 3; seed++ {
+				r := results.Run{Method: m.method, Seed: seed, Point: []results.Setting{{Key: "faults.drop_probability", Value: p}}}
+				s := rng.New(seed, rng.Synthetic, k, len(p))
+				for t := range 30 {
+					v := math.Round(60*(0.02+0.03*float64(k)+0.08*s.Float64())) / 60
+					if k > 0 && t%5 == 0 {
+						v += 0.1 * float64(k)
+					}
+					if p == "0.5" && k == 1 && t == 3 {
+						v = math.NaN()
+					}
+					r.ByClient = append(r.ByClient, results.ClientRow{Client: t, Split: "test", Name: "error", Value: v})
+				}
+				runs = append(runs, r)
+			}
+		}
+	}
+	fig := results.DefaultDistribution()
+	fig.File, fig.Title, fig.Panel = "distributions", "Errors of clients", "faults.drop_probability"
+	return example{fig, runs}
+}
+
+// accuracies has a metric that is better when it is higher, a unit, a cut logarithmic axis,
+// and an emphasized method.
+func accuracies() example {
+	var runs []results.Run
+	for _, name := range []string{"a", "b"} {
+		r := results.Run{Method: name, Seed: 1, Metrics: []results.NamedMetric{{Name: "speed", Better: "higher", Unit: "km/h"}}}
+		for t := range 100 {
+			r.ByClient = append(r.ByClient, results.ClientRow{Client: t, Name: "speed", Value: math.Pow(10, float64(t%(40*len(runs)+20))/25)})
+		}
+		runs = append(runs, r)
+	}
+	return example{results.Figure{Kind: results.Distribution, File: "speeds", Y: "speed", XScale: "log", XMax: 100, Emphasis: "b"}, runs}
 }

@@ -3,6 +3,7 @@ package plots
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"fedsim/results"
 )
@@ -47,6 +48,25 @@ func Default(runs []results.Run) results.Figure {
 		fig.Panel = keys[0]
 	}
 	return fig
+}
+
+// Figures returns the figures of an experiment: those of the scenario or, if there are none,
+// that of [Default]. If the runs have values by client and no figure shows their
+// distribution, one more does, with the lines and panels of the first figure, of a metric on
+// test rows if there is one. Its file has the name of the experiment and "-clients".
+func Figures(given []results.Figure, runs []results.Run) []results.Figure {
+	list := slices.Clone(given)
+	if len(list) == 0 {
+		list = append(list, Default(runs))
+	}
+	metrics := results.ClientMetrics(runs)
+	if len(metrics) == 0 || slices.ContainsFunc(list, func(f results.Figure) bool { return f.Kind == results.Distribution }) {
+		return list
+	}
+	more, first := results.DefaultDistribution(), &list[0]
+	more.File, more.Panel, more.Series, more.Emphasis = runs[0].Experiment+"-clients", first.Panel, first.Series, first.Emphasis
+	more.Y = metrics[max(0, slices.IndexFunc(metrics, func(name string) bool { return strings.HasPrefix(name, "test_") }))]
+	return append(list, more)
 }
 
 // Available returns fig, or, if no run records its vertical quantity, fig with that of

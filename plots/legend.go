@@ -72,8 +72,9 @@ func (m *model) newLegend(styles []lineStyle, width vg.Length) legend {
 		l.rows = append([][]legendEntry{{{text: name, width: sty.Width(name)}}}, l.rows...)
 	}
 	if m.bands != "" {
-		note := fit(m.bands, sty, width, 1)
-		l.rows = append(l.rows, []legendEntry{{text: note, width: sty.Width(note)}})
+		for note := range strings.SplitSeq(fit(m.bands, sty, width, 2), "\n") {
+			l.rows = append(l.rows, []legendEntry{{text: note, width: sty.Width(note)}})
+		}
 	}
 	return l
 }

@@ -53,6 +53,9 @@ func (m *model) yRange() interval {
 
 // yLimits returns the limits of the vertical axis; ok is false without data.
 func (m *model) yLimits() (limits interval, ok bool) {
+	if m.size > 0 {
+		return m.limits, true
+	}
 	data := m.yRange()
 	if data.max < data.min {
 		return interval{}, false
@@ -106,6 +109,9 @@ func (m *model) xLimits(p *panel) (limits interval, ok bool) {
 	data := p.xRange()
 	if data.max < data.min {
 		return interval{}, false
+	}
+	if m.size > 0 {
+		return m.distributionLimits(), true
 	}
 	if m.xScale == linear {
 		data.min = math.Min(data.min, 0)

@@ -2,6 +2,7 @@ package plots
 
 import (
 	"math"
+	"slices"
 
 	"fedsim/results"
 )
@@ -18,12 +19,16 @@ type model struct {
 	panels         []panel
 	shows          showing // how a line combines its curves
 	steps          bool    // a value holds until the next measurement
+
+	size   float64  // of a value on the horizontal axis of a distribution; 0: not one
+	limits interval // of the vertical axis of a distribution
 }
 
 // panel is one of the panels of a figure.
 type panel struct {
 	title  string
 	curves [][]curve // by series: a curve per seed, or per seed and device
+	worst  []float64 // by series: mean of the worst clients, in axis space; nil unless a distribution
 }
 
 // curve is a run in axis space, x increasing. On a logarithmic axis y may be
@@ -39,20 +44,26 @@ func newModel(fig results.Figure, runs []results.Run) (*model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.model(runs), nil
+	return a.model(runs)
 }
 
 // model returns the model with the curves of the runs.
-func (a *Arrangement) model(runs []results.Run) *model {
+func (a *Arrangement) model(runs []results.Run) (*model, error) {
 	m := &model{fig: a.Figure, legend: a.Legend, ordered: a.Ordered, series: a.Lines, steps: true}
+	for _, title := range a.Panels {
+		m.panels = append(m.panels, panel{title: title, curves: make([][]curve, len(m.series))})
+	}
+	if m.fig.Kind == results.Distribution {
+		for i := range m.panels {
+			m.panels[i].worst = slices.Repeat([]float64{math.NaN()}, len(m.series))
+		}
+		return m, m.distribute(a, runs)
+	}
 	m.axes(runs)
 	if m.y.Devices {
 		m.shows = ofQuantiles
 	}
 	m.x, m.y = m.x.on(runs), m.y.on(runs)
-	for _, title := range a.Panels {
-		m.panels = append(m.panels, panel{title: title, curves: make([][]curve, len(m.series))})
-	}
 	m.bands = m.bandNote(a, runs)
 	for i := range runs {
 		at := a.Runs[i]
@@ -63,7 +74,7 @@ func (a *Arrangement) model(runs []results.Run) *model {
 			}
 		}
 	}
-	return m
+	return m, nil
 }
 
 // bandNote describes the lines and bands of repeated runs, such as "line: mean, band:

@@ -54,9 +54,13 @@ func (m *model) newPlot(p *panel, title string, a *axes, x interval, width vg.Le
 	out.X.Tick.Marker = xTicks
 	styleAxes(out)
 	d := &drawing{title: title, x: xTicks, y: yTicks, styles: a.styles}
+	d.marks = p.worst
 	for _, seeds := range p.curves {
 		// The floor is slightly below the panel, so that lines leave the panel there.
 		d.bands = append(d.bands, newBand(seeds, x.max+0.05*x.length(), a.y.min-0.05*a.y.length(), m.shows, m.steps))
+		if m.size > 0 {
+			d.bands[len(d.bands)-1].across(x)
+		}
 	}
 	out.Add(d)
 	return out
@@ -111,6 +115,7 @@ type drawing struct {
 	x, y   ticks
 	bands  []band
 	styles []lineStyle
+	marks  []float64 // by series, instead of marks along the lines; see panel.worst
 }
 
 // Plot draws the grid, then the bands, then the lines.
@@ -134,6 +139,9 @@ func (d *drawing) Plot(c draw.Canvas, p *plot.Plot) {
 	for i, line := range lines {
 		empty = empty && len(line) == 0
 		d.line(&c, line, d.bands[i].path(line), i)
+	}
+	for i := range d.marks {
+		d.worst(&c, toX, toY, i)
 	}
 	if empty {
 		sty := textStyle(labelSize, false)
@@ -190,6 +198,9 @@ func (d *drawing) line(c *draw.Canvas, at, path []vg.Point, i int) {
 	}
 	for _, part := range c.ClipLinesXY(path) {
 		c.StrokeLines(s.line, simplified(part))
+	}
+	if d.marks != nil {
+		return
 	}
 	for _, p := range spread(c, at, (float64(i)+0.5)/float64(len(d.styles))) {
 		s.mark.draw(c, p, s.line.Color)

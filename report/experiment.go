@@ -99,7 +99,7 @@ func (r *Report) addExperiments(s *scenarios.Scenario, runs []results.Run, targe
 		}
 		of := experimentPage{Name: e.Name, Description: e.Description, Blocks: []block{}, Groups: []group{}, Named: []string{}}
 		of.Relative = slices.ContainsFunc(own, func(r results.Run) bool { return r.Relative })
-		places, err := of.arrange(e.Figure, own)
+		places, err := of.arrange(e.Figures, own)
 		if err != nil {
 			return err
 		}
@@ -117,11 +117,11 @@ func (r *Report) addExperiments(s *scenarios.Scenario, runs []results.Run, targe
 	return nil
 }
 
-// arrange sets the figure.
-func (e *experimentPage) arrange(figure *results.Figure, runs []results.Run) ([]plots.Place, error) {
+// arrange sets the figure: the first of the experiment that shows lines.
+func (e *experimentPage) arrange(figures []results.Figure, runs []results.Run) ([]plots.Place, error) {
 	fig := plots.Default(runs)
-	if figure != nil {
-		fig = plots.Available(*figure, runs)
+	if i := slices.IndexFunc(figures, func(f results.Figure) bool { return f.Kind == results.Lines }); i >= 0 {
+		fig = plots.Available(figures[i], runs)
 	}
 	a, err := plots.Arrange(fig, runs)
 	if err != nil {

@@ -198,11 +198,11 @@ func TestInitialQuantity(t *testing.T) {
 	round := func(h int, sub, test, train, gap float64) results.Round {
 		return results.Round{Round: h, TimeS: float64(h), Primal: 2, Suboptimality: sub, TestError: test, TrainError: train, Gap: gap}
 	}
-	for name, figure := range map[string]*results.Figure{
+	for name, figure := range map[string][]results.Figure{
 		"none":           nil,
-		"no such key":    {Panel: "network.profile", Series: "faults.drop_probability", Y: "suboptimality", YScale: "log"},
-		"theta":          {Y: "theta"},
-		"sub-optimality": {Y: "suboptimality", YScale: "log", YMin: 1e-3},
+		"no such key":    {{Kind: "lines", Panel: "network.profile", Series: "faults.drop_probability", Y: "suboptimality", YScale: "log"}},
+		"theta":          {{Kind: "distribution", Y: "test_error"}, {Kind: "lines", Y: "theta"}},
+		"sub-optimality": {{Kind: "lines", Y: "suboptimality", YScale: "log", YMin: 1e-3}},
 	} {
 		for _, c := range []struct {
 			last results.Round

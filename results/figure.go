@@ -7,11 +7,13 @@ import (
 	"fedsim/config"
 )
 
-// Figure describes the figure of an experiment: one panel for each value of Panel, one
-// line for each value of Series, the mean over seeds with a band from the lowest to the
-// highest.
+// Figure describes a figure of an experiment: one panel for each value of Panel, one line
+// for each value of Series. A line of kind "lines" is the mean over seeds with a band from
+// the lowest to the highest. A line of kind "distribution" is the share of clients, those of
+// all seeds together, at or below a value of Y at the end of the runs.
 type Figure struct {
-	File     string  `toml:"file" doc:"file name without extension: letters, digits, -, _ and .; empty: the experiment's name"`
+	Kind     string  `toml:"kind" doc:"\"lines\": y against x; or \"distribution\": the share of clients at or below a value of y, a metric by client, at its last evaluation. Then the horizontal axis is y, with x_scale and x_max, and x, y_scale, y_min and y_max have no effect"`
+	File     string  `toml:"file" doc:"file name without extension: letters, digits, -, _ and .; empty: the experiment's name; of [[experiment.figures]], with -2, -3, ..."`
 	Title    string  `toml:"title" doc:"title above the panels"`
 	Panel    string  `toml:"panel" doc:"swept key or axis with one panel per value; empty: one panel"`
 	Series   string  `toml:"series" doc:"swept key or axis with one line per value, or \"method\""`
@@ -28,8 +30,20 @@ type Figure struct {
 // DefaultFigure returns sub-optimality on a log axis against time, a line per
 // method.
 func DefaultFigure() Figure {
-	return Figure{Series: "method", X: "time_s", Y: "suboptimality", XScale: "linear", YScale: "log"}
+	return Figure{Kind: Lines, Series: "method", X: "time_s", Y: "suboptimality", XScale: "linear", YScale: "log"}
 }
+
+// DefaultDistribution returns the distribution of the test error over clients, a line per
+// method.
+func DefaultDistribution() Figure {
+	return Figure{Kind: Distribution, Series: "method", Y: "test_error", XScale: "linear", YScale: "linear"}
+}
+
+// Lines and Distribution are the values of Figure.Kind.
+const (
+	Lines        = "lines"
+	Distribution = "distribution"
+)
 
 // XNames and YNames are the quantities of the axes.
 var (
@@ -42,11 +56,16 @@ var (
 // learner declares; see CheckColumn.
 func (f *Figure) Validate(c *config.Checker) {
 	c.Require(config.IsName(f.File), "file", f.File, config.NameRule)
+	c.OneOf("kind", f.Kind, Lines, Distribution)
+	c.OneOf("x_scale", f.XScale, "linear", "log")
+	if f.Kind == Distribution {
+		f.checkDistribution(c)
+		return
+	}
 	c.OneOf("x", f.X, XNames...)
 	if !isMetricName(f.Y) {
 		f.CheckColumn(c)
 	}
-	c.OneOf("x_scale", f.XScale, "linear", "log")
 	c.OneOf("y_scale", f.YScale, "linear", "log")
 	for _, end := range []struct {
 		key   string
@@ -55,6 +74,17 @@ func (f *Figure) Validate(c *config.Checker) {
 		c.Require(end.value >= 0 && !math.IsInf(end.value, 0), end.key, end.value, "must be a number that is not negative")
 	}
 	c.Require(f.YMin == 0 || f.YMax == 0 || f.YMin < f.YMax, "y_min", f.YMin, "must be below y_max")
+}
+
+// checkDistribution reports keys without an effect, and a metric that no client can have.
+func (f *Figure) checkDistribution(c *config.Checker) {
+	const idle = "has no effect with kind = \"distribution\": the horizontal axis is y, the vertical one the share of clients: remove the key"
+	c.Require(f.X == "", "x", f.X, idle)
+	c.Require(f.YScale == "linear", "y_scale", f.YScale, idle)
+	c.Require(f.YMin == 0, "y_min", f.YMin, idle)
+	c.Require(f.YMax == 0, "y_max", f.YMax, idle)
+	c.Require(f.XMax >= 0 && !math.IsInf(f.XMax, 0), "x_max", f.XMax, "must be a number that is not negative")
+	c.Require(isMetricName(f.Y), "y", f.Y, "must be a metric by client, such as test_error")
 }
 
 // CheckColumn reports a vertical axis that is not one of YNames.

@@ -57,6 +57,10 @@ type Run struct {
 	WallS      float64       // seconds of the real clock
 	Metrics    []NamedMetric // that its learner declares; nil for a learner without named metrics
 	Rounds     []Round
+
+	// ByClient has the values by client of the last round that has any, metric by metric.
+	// They may be many: nil unless rundir.AddClients has read them.
+	ByClient []ClientRow
 }
 
 // Round is the state after a round. Round 0 is the state before the first round. A value

@@ -27,7 +27,8 @@ type experimentTable struct {
 	Axis        []axisTable             `toml:"axis" doc:"named axes of the grid, whose points set several keys at once"`
 	Tune        map[string]*config.Node `toml:"tune" doc:"by method label, lists of values by option key (\"options.epochs\") or settings key (\"problem.lambda\"). All combinations run under the first seed; the one with the least virtual time to the target runs under all seeds"`
 	Tuning      *Tuning                 `toml:"tuning" doc:"how tuned methods are compared"`
-	Figure      *config.Node            `toml:"figure" doc:"how the experiment is drawn; default: sub-optimality, or else test error, training error or participants, against time, with a line per method"`
+	Figure      *config.Node            `toml:"figure" doc:"how the experiment is drawn; default: sub-optimality, or else test error, training error or participants, against time, with a line per method; and the distribution of a metric by client, if there is one"`
+	Figures     []*config.Node          `toml:"figures" doc:"further figures of the experiment, each with the keys of [experiment.figure]"`
 }
 
 // axisTable is one [[experiment.axis]].

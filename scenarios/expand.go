@@ -19,7 +19,7 @@ const maxRuns = 10_000
 func (p *plan) expand(base *config.Node) (Experiment, config.Errors) {
 	e := Experiment{
 		Name: p.name, Description: p.description, Methods: p.methods,
-		Tuning: p.tuning, Figure: p.figure,
+		Tuning: p.tuning, Figures: p.figures,
 	}
 	for i := range p.axes {
 		e.Axes = append(e.Axes, Axis{Name: p.axes[i].name, Labels: p.axes[i].labels()})
@@ -46,7 +46,8 @@ func (p *plan) expand(base *config.Node) (Experiment, config.Errors) {
 			e.Jobs = append(e.Jobs, p.job(&gridCell{at, tree, settings}, method, &problems))
 		}
 	})
-	if len(problems) == 0 && p.figure != nil && p.figure.Y == "theta" && !e.measured() {
+	theta := slices.ContainsFunc(p.figures, func(f results.Figure) bool { return f.Y == "theta" })
+	if len(problems) == 0 && theta && !e.measured() {
 		problems.Add(p.at, fmt.Sprintf("experiment %s: figure.y = \"theta\" has nothing to show: run.theta_every must be at least 1", p.name))
 	}
 	return e, problems

@@ -233,14 +233,14 @@ func TestOverrideCollapsesAxisOfOneKey(t *testing.T) {
 	if diff := cmp.Diff([]string{"a/mocha/b=7/seed=1"}, ids(s)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := s.Experiments[0].Figure.Emphasis; got != "" {
+	if got := s.Experiments[0].Figures[0].Emphasis; got != "" {
 		t.Errorf("the figure emphasises %q, which is gone", got)
 	}
 }
 
 func TestWithoutExperiments(t *testing.T) {
 	s := parse(t, mocha+"[methods.a]\nalgorithm = \"cocoa\"\n")
-	if s.Name != "x" || len(s.Experiments) != 1 || s.Experiments[0].Name != "x" || s.Experiments[0].Figure != nil {
+	if s.Name != "x" || len(s.Experiments) != 1 || s.Experiments[0].Name != "x" || s.Experiments[0].Figures != nil {
 		t.Errorf("scenario %q with experiments %+v", s.Name, s.Experiments)
 	}
 	if diff := cmp.Diff([]string{"x/mocha/seed=1", "x/a/seed=1"}, ids(s)); diff != "" {

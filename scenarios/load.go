@@ -197,15 +197,11 @@ func makePlans(doc *document, root *config.Node, over *overrides, problems *conf
 		p.inherit(sweeps)
 		p.checkNames(problems)
 		p.checkMethods(&doc.Settings, problems)
-		p.checkFigure(node.Child("figure"), problems)
-		file := p.name // of the default figure
-		if p.figure != nil {
-			file = p.figure.File
+		p.checkFigures(table, problems)
+		if !names[p.name] {
+			p.checkFiles(node, table, files, problems)
 		}
-		if files[file] && !names[p.name] {
-			problems.Add(node.PlaceOf("figure.file"), fmt.Sprintf("two figures go to the file %s", file))
-		}
-		files[file], names[p.name] = true, true
+		names[p.name] = true
 		over.fold(&p, problems)
 		plans = append(plans, p)
 	}

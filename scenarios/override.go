@@ -216,8 +216,10 @@ func (o *overrides) fold(p *plan, problems *config.Errors) {
 			}
 		}
 	}
-	if p.figure != nil && !slices.Contains(p.seriesLabels(), p.figure.Emphasis) {
-		p.figure.Emphasis = "" // an override removed the emphasized value
+	for i := range p.figures {
+		if f := &p.figures[i]; !slices.Contains(p.seriesLabels(f.Series), f.Emphasis) {
+			f.Emphasis = "" // an override removed the emphasized value
+		}
 	}
 }
 

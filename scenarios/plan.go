@@ -20,7 +20,7 @@ type plan struct {
 	axes              []axis // named axes, then sweeps
 	tuned             []tuned
 	tuning            Tuning
-	figure            *results.Figure
+	figures           []results.Figure
 	notes             []string // see Scenario.Notes
 }
 
@@ -62,7 +62,7 @@ func newPlan(table experimentTable, node, methods *config.Node, problems *config
 	}
 	p.axes = append(p.axes, sweepAxes(table.Sweep, problems)...)
 	p.planTuning(table, node, all, problems)
-	p.planFigure(table, problems)
+	p.planFigures(table, problems)
 	p.checkNames(problems)
 	p.checkOwners(problems)
 	return p
@@ -147,62 +147,98 @@ func (p *plan) grid(method string) []axis {
 	return nil
 }
 
-// planFigure reads how the experiment is drawn.
-func (p *plan) planFigure(table experimentTable, problems *config.Errors) {
-	if table.Figure == nil {
-		return
-	}
-	figure := results.DefaultFigure()
-	figure.File = p.name
-	p.figure = &figure
-	problems.Merge(config.Decode(table.Figure, "experiment.figure", p.figure))
-	if p.figure.File == "" {
-		p.figure.File = p.name
-	}
-	if !slices.Contains(results.YNames, p.figure.Y) && table.Figure.Child("y_scale") == nil {
-		p.figure.YScale = "linear" // of a metric that a learner declares
+// planFigures reads how the experiment is drawn.
+func (p *plan) planFigures(table experimentTable, problems *config.Errors) {
+	for i, place := range figurePlaces(table) {
+		figure := results.DefaultFigure()
+		if kind := place.node.Child("kind"); kind != nil && kind.Value() == results.Distribution {
+			figure = results.DefaultDistribution()
+		}
+		problems.Merge(config.Decode(place.node, place.key, &figure))
+		if figure.File == "" {
+			figure.File = p.name
+			if i > 0 {
+				figure.File = fmt.Sprintf("%s-%d", p.name, i+1)
+			}
+		}
+		if !slices.Contains(results.YNames, figure.Y) && place.node.Child("y_scale") == nil {
+			figure.YScale = "linear" // of a metric that a learner declares
+		}
+		p.figures = append(p.figures, figure)
 	}
 }
 
-// checkFigure checks the figure, and that panel, series and emphasis name axes and labels
-// of the experiment. The node of the figure has the places.
-func (p *plan) checkFigure(node *config.Node, problems *config.Errors) {
-	if p.figure == nil {
-		return
+// figurePlace is a table that describes a figure.
+type figurePlace struct {
+	key  string
+	node *config.Node
+}
+
+// figurePlaces returns the tables of the figures of an experiment.
+func figurePlaces(table experimentTable) (list []figurePlace) {
+	if table.Figure != nil {
+		list = append(list, figurePlace{"experiment.figure", table.Figure})
 	}
+	for i, node := range table.Figures {
+		list = append(list, figurePlace{fmt.Sprintf("experiment.figures[%d]", i), node})
+	}
+	return list
+}
+
+// checkFigures checks the figures, and that panel, series and emphasis name axes and labels
+// of the experiment.
+func (p *plan) checkFigures(table experimentTable, problems *config.Errors) {
+	for i, place := range figurePlaces(table) {
+		p.checkFigure(&p.figures[i], place, problems)
+	}
+}
+
+func (p *plan) checkFigure(figure *results.Figure, place figurePlace, problems *config.Errors) {
 	own := config.NewChecker()
-	p.figure.Validate(own.In("experiment.figure"))
-	if !p.declares {
-		p.figure.CheckColumn(own.In("experiment.figure"))
-	}
-	for _, wrong := range own.Problems() {
-		problems.AddProblem(node.PlaceOf(strings.TrimPrefix(wrong.Key, "experiment.figure.")), wrong)
+	c := own.In(place.key)
+	figure.Validate(c)
+	if !p.declares && figure.Kind != results.Distribution {
+		figure.CheckColumn(c)
 	}
 	names := []string{"method"}
 	for _, a := range p.axes {
 		names = append(names, a.name)
 	}
-	for _, c := range []struct{ key, name string }{{"panel", p.figure.Panel}, {"series", p.figure.Series}} {
-		if c.name != "" && !slices.Contains(names, c.name) {
-			checker := config.NewChecker()
-			checker.In("experiment.figure").OneOf(c.key, c.name, names...)
-			problems.AddProblem(node.PlaceOf(c.key), checker.Problems()[0])
-		}
+	if figure.Panel != "" {
+		c.OneOf("panel", figure.Panel, names...)
 	}
-	if p.figure.Emphasis == "" {
-		return
+	if figure.Series != "" {
+		c.OneOf("series", figure.Series, names...)
 	}
-	checker := config.NewChecker()
-	checker.In("experiment.figure").OneOf("emphasis", p.figure.Emphasis, p.seriesLabels()...)
-	for _, wrong := range checker.Problems() {
-		problems.AddProblem(node.PlaceOf("emphasis"), wrong)
+	if figure.Emphasis != "" {
+		c.OneOf("emphasis", figure.Emphasis, p.seriesLabels(figure.Series)...)
+	}
+	for _, wrong := range own.Problems() {
+		problems.AddProblem(place.node.PlaceOf(strings.TrimPrefix(wrong.Key, place.key+".")), wrong)
 	}
 }
 
-// seriesLabels returns the labels of the figure's series.
-func (p *plan) seriesLabels() []string {
+// checkFiles reports figures that go to a file of another one. An experiment without figures
+// has one, in a file with its name.
+func (p *plan) checkFiles(node *config.Node, table experimentTable, used map[string]bool, problems *config.Errors) {
+	claim := func(file string, at config.Place) {
+		if used[file] {
+			problems.Add(at, fmt.Sprintf("two figures go to the file %s", file))
+		}
+		used[file] = true
+	}
+	for i, place := range figurePlaces(table) {
+		claim(p.figures[i].File, place.node.PlaceOf("file"))
+	}
+	if len(p.figures) == 0 {
+		claim(p.name, node.PlaceOf("figure.file"))
+	}
+}
+
+// seriesLabels returns the labels of the series of a figure.
+func (p *plan) seriesLabels(series string) []string {
 	for i := range p.axes {
-		if p.axes[i].name == p.figure.Series {
+		if p.axes[i].name == series {
 			return p.axes[i].labels()
 		}
 	}

@@ -27,6 +27,7 @@ type resolvedExperiment struct {
 	Tuning      *Tuning                       `toml:"tuning"`
 	Tune        map[string]config.InlineTable `toml:"tune,omitempty"`
 	Figure      *results.Figure               `toml:"figure"`
+	Figures     []results.Figure              `toml:"figures,omitempty"`
 }
 
 type resolvedAxis struct {
@@ -62,7 +63,10 @@ func (s *Scenario) Resolved() ([]byte, error) {
 func (p *plan) resolved() resolvedExperiment {
 	e := resolvedExperiment{
 		Name: p.name, Description: p.description, Methods: p.methods,
-		Set: p.set, Figure: p.figure,
+		Set: p.set,
+	}
+	if len(p.figures) > 0 {
+		e.Figure, e.Figures = &p.figures[0], p.figures[1:]
 	}
 	for i := range p.axes {
 		a := &p.axes[i]

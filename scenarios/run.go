@@ -16,7 +16,7 @@ type Experiment struct {
 	Axes        []Axis   // in the order of the scenario: named axes, then swept keys
 	Methods     []string // labels in the order of the figures
 	Tuning      Tuning
-	Figure      *results.Figure // nil: not drawn
+	Figures     []results.Figure // empty: those of plots.Defaults
 	Jobs        []Job
 }
 

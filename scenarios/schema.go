@@ -124,9 +124,8 @@ func (k *kindOfModel) complete(table schema) {
 func experiment(table schema) {
 	keys := table["properties"].(schema)
 	named(table)
-	figure := results.DefaultFigure()
-	described(keys, "figure", object(config.Fields(&figure)))
-	keys["figure"].(schema)["properties"].(schema)["file"].(schema)["pattern"] = "^$|" + config.NamePattern
+	described(keys, "figure", figureSchema())
+	described(keys, "figures", schema{"type": "array", "items": figureSchema()})
 	described(keys, "set", reference("set"))
 	described(keys, "sweep", reference("sweep"))
 	axis := keys["axis"].(schema)["items"].(schema)
@@ -137,6 +136,14 @@ func experiment(table schema) {
 	point["required"] = []string{"label"}
 	described(point["properties"].(schema), "set", reference("set"))
 	described(keys, "tune", schema{"type": "object", "additionalProperties": tuneSchema()})
+}
+
+// figureSchema is the schema of a figure.
+func figureSchema() schema {
+	standard := results.DefaultFigure()
+	figure := object(config.Fields(&standard))
+	figure["properties"].(schema)["file"].(schema)["pattern"] = "^$|" + config.NamePattern
+	return figure
 }
 
 // tuneSchema is the schema of a tuning grid: lists of values by option key.

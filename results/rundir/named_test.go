@@ -160,6 +160,13 @@ func TestNamedMetricsAreWrittenAndReadBack(t *testing.T) {
 	if want := (results.ClientRow{Round: 3, TimeS: 7.5, Client: 2, Split: "test", Name: "accuracy", Value: 0.75}); len(rows) != 6 || rows[5] != want || rows[2].Split != "" || !math.IsNaN(rows[2].Value) {
 		t.Errorf("%+v", rows)
 	}
+	if err := AddClients(dir, found.Runs); err != nil || len(found.Runs[0].ByClient) != 0 {
+		t.Errorf("run without values by client has %v (%v)", found.Runs[0].ByClient, err)
+	}
+	// Of accuracy, the values of round 3; of the norm, those of round 0.
+	if last := found.Runs[1].ByClient; len(last) != 4 || last[0].Round != 3 || last[0].Value != 1 || last[2] != rows[5] || last[3].Name != "norm" {
+		t.Errorf("last values by client %+v", last)
+	}
 	// A new run without named metrics in the directory leaves none of their files.
 	w, err := Create(dir, true, testAbout())
 	if err != nil {
@@ -172,6 +179,9 @@ func TestNamedMetricsAreWrittenAndReadBack(t *testing.T) {
 		if exists(filepath.Join(dir, name)) {
 			t.Errorf("%s is still there", name)
 		}
+	}
+	if err := AddClients(dir, found.Runs[:1]); err != nil {
+		t.Error(err)
 	}
 	if err := Export(io.Discard, dir, "clients", "csv"); !errors.Is(err, ErrNoClients) {
 		t.Error(err)

@@ -54,7 +54,7 @@ type plotFlags struct{ out, x, y string }
 // that is empty, they go to the folder figures of the only directory, which must not link
 // to a place outside it.
 func (p *plotFlags) redraw(cmd *cobra.Command, dirs []string) error {
-	first, err := rundir.Read(dirs[0])
+	first, err := p.read(dirs[0])
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (p *plotFlags) redraw(cmd *cobra.Command, dirs []string) error {
 	}
 	runs := first.Runs
 	for _, dir := range dirs[1:] {
-		other, err := rundir.Read(dir)
+		other, err := p.read(dir)
 		if err != nil {
 			return err
 		}
@@ -96,6 +96,15 @@ func (p *plotFlags) redraw(cmd *cobra.Command, dirs []string) error {
 	return err
 }
 
+// read reads a run directory, with its values by client if a figure may show them.
+func (p *plotFlags) read(dir string) (*rundir.Results, error) {
+	found, err := rundir.Read(dir)
+	if err != nil || p.x != "" || p.y != "" {
+		return found, err
+	}
+	return found, rundir.AddClients(dir, found.Runs)
+}
+
 // changeAxes sets the axes of all figures that the flags name.
 func (p *plotFlags) changeAxes(s *scenarios.Scenario, runs []results.Run) error {
 	if p.x == "" && p.y == "" {
@@ -103,9 +112,10 @@ func (p *plotFlags) changeAxes(s *scenarios.Scenario, runs []results.Run) error 
 	}
 	for i := range s.Experiments {
 		e := &s.Experiments[i]
-		figure := plots.Default(slices.DeleteFunc(slices.Clone(runs), func(r results.Run) bool { return r.Experiment != e.Name }))
-		if e.Figure != nil {
-			figure = *e.Figure
+		own := slices.DeleteFunc(slices.Clone(runs), func(r results.Run) bool { return r.Experiment != e.Name })
+		figure := plots.Default(own)
+		if k := slices.IndexFunc(e.Figures, func(f results.Figure) bool { return f.Kind == results.Lines }); k >= 0 {
+			figure = e.Figures[k]
 		}
 		if p.x != "" {
 			figure.X, figure.XScale, figure.XMax = p.x, "linear", 0
@@ -121,7 +131,7 @@ func (p *plotFlags) changeAxes(s *scenarios.Scenario, runs []results.Run) error 
 		if problems := c.Problems(); len(problems) > 0 {
 			return usagef("--%s", problems[0])
 		}
-		e.Figure = &figure
+		e.Figures = []results.Figure{figure}
 	}
 	return nil
 }

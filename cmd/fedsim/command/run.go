@@ -365,8 +365,8 @@ func draw(w *rundir.Writer, s *scenarios.Scenario) (files []string, err error) {
 	return drawInto(dir, s, w.Runs())
 }
 
-// drawInto draws the figures of all experiments that have runs. An experiment without a
-// figure in the scenario gets [plots.Default]. The error has the figures that failed.
+// drawInto draws the figures of all experiments that have runs, as [plots.Figures] completes
+// them. The error has the figures that failed.
 func drawInto(dir string, s *scenarios.Scenario, runs []results.Run) (files []string, err error) {
 	for _, e := range s.Experiments {
 		var own []results.Run
@@ -375,19 +375,21 @@ func drawInto(dir string, s *scenarios.Scenario, runs []results.Run) (files []st
 				own = append(own, r)
 			}
 		}
-		if len(own) == 0 && e.Figure == nil {
+		if len(own) == 0 && len(e.Figures) == 0 {
 			continue
 		}
-		figure := plots.Default(own)
-		if e.Figure != nil {
-			figure = *e.Figure
+		for _, figure := range plots.Figures(e.Figures, own) {
+			var names []string
+			failed := fmt.Errorf("figure %q: another figure has this file name", figure.File)
+			if !slices.Contains(files, figure.File+".png") {
+				names, failed = plots.Save(dir, figure, own)
+			}
+			if failed != nil {
+				err = errors.Join(err, fmt.Errorf("figure of experiment %s: %w", e.Name, failed))
+				continue
+			}
+			files = append(files, names...)
 		}
-		names, failed := plots.Save(dir, figure, own)
-		if failed != nil {
-			err = errors.Join(err, fmt.Errorf("figure of experiment %s: %w", e.Name, failed))
-			continue
-		}
-		files = append(files, names...)
 	}
 	return files, err
 }

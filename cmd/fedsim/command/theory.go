@@ -17,6 +17,7 @@ import (
 	"fedsim/internal/columns"
 	"fedsim/mtl/theory"
 	"fedsim/plots"
+	"fedsim/results"
 	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
@@ -108,7 +109,7 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 		return usagef("scenario %s makes only tables: there is no run to compare with the theorems", scenario.Name)
 	}
 	for _, e := range scenario.Experiments {
-		if e.Figure != nil && e.Figure.File == chartFile {
+		if slices.ContainsFunc(e.Figures, func(f results.Figure) bool { return f.File == chartFile }) {
 			return usagef("experiment %s: figure.file = %q: is the name of the figure of the bounds: choose another", e.Name, chartFile)
 		}
 	}
