@@ -230,7 +230,7 @@ func (r penalty) coupling(t *testing.T, p *Problem) Coupling {
 	if !r.learned {
 		return mustStart(t, p)
 	}
-	w := penaltyW(p.Tasks(), p.Features())
+	w := penaltyW(p.Tasks(), p.Values())
 	c, err := p.Regularizer.Update(testPool, &w, penaltyFloor)
 	if err != nil {
 		t.Fatal(err)

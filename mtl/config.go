@@ -76,6 +76,8 @@ func (p *Config) Validate(c *config.Checker) {
 	c.Require(p.Smoothing >= 1e-6 && p.Smoothing <= 1e6, "smoothing", p.Smoothing, "must be in [1e-6, 1e6]")
 	c.OneOf("loss_scaling", p.LossScaling, Mean, Sum)
 	c.OneOf("regularizer", p.Regularizer, RegIndependent, RegMean, RegClustered, RegProbabilistic, RegGraphical)
+	c.Require(p.Loss != LossSoftmax || p.OptimumSweeps == 0 && p.WarmOmega == 0 || p.Regularizer != RegGraphical || p.Lambda1 == 0, "lambda1", p.Lambda1,
+		"must be 0 with loss \"softmax\", or optimum_sweeps and warm_omega 0: its central solver needs a regularizer without |W|_1")
 	c.OneOf("convention", p.Convention, ConventionAuthors, ConventionPaper)
 	c.OneOf("sigma_prime", p.SigmaPrime, SigmaSpectral, SigmaLemma9, SigmaPerTask)
 	positive("lambda", p.Lambda)

@@ -37,9 +37,16 @@ func (o *Optimum) Lower() float64 { return -o.Dual }
 // number of sweeps over all rows. start holds initial dual variables, or is nil. When ctx
 // ends, Optimize stops after the current sweep and returns the gap reached.
 //
+// "softmax" has no coordinate steps: Newton's method solves it, and its passes over all rows
+// count as sweeps. So it does with "squared" after some sweeps, since coordinate steps are
+// slow on features of very different sizes.
+//
 // Between two sweeps over all rows it makes several sweeps over the rows that moved in the
 // last one: with a hinge loss most dual variables stay at a bound.
 func (p *Problem) Optimize(ctx context.Context, pool *parallel.Pool, c Coupling, start *Duals, gap float64, sweeps int) *Optimum {
+	if p.Loss == nil {
+		return p.newtonOptimum(ctx, pool, c, start, gap, sweeps)
+	}
 	o := &Optimum{Duals: p.NewDuals(), W: p.NewWeights()}
 	if start != nil {
 		for k := range start.Alpha {
@@ -63,6 +70,11 @@ func (p *Problem) Optimize(ctx context.Context, pool *parallel.Pool, c Coupling,
 			if o.RelativeGap <= gap || over {
 				return o
 			}
+			if _, is := p.Loss.(Squared); is && o.Sweeps > patience && quadratic(c) {
+				rest := p.newtonOptimum(ctx, pool, c, o.Duals, gap, sweeps-o.Sweeps)
+				rest.Sweeps += o.Sweeps
+				return rest
+			}
 			check += 2
 		}
 		s.all()
@@ -73,6 +85,9 @@ func (p *Problem) Optimize(ctx context.Context, pool *parallel.Pool, c Coupling,
 		o.Sweeps++
 	}
 }
+
+// patience is the number of sweeps after which Optimize solves "squared" by Newton's method.
+const patience = 50
 
 // sweeper makes the sweeps of Optimize.
 type sweeper struct {

@@ -1,0 +1,134 @@
+package mtl
+
+import (
+	"encoding/csv"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"fedsim/data"
+)
+
+// realFile returns the path of a data file, or skips the test.
+func realFile(t testing.TB, name string) string {
+	t.Helper()
+	folder := os.Getenv("FEDSIM_DATA")
+	if folder == "" {
+		folder = "../../shared/data"
+	}
+	path := filepath.Join(folder, name)
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("no %s in %s: set FEDSIM_DATA to the folder that holds it", name, folder)
+	}
+	return path
+}
+
+// references returns the quantities of a case of models.csv, which independent programs have
+// computed, or skips the test.
+func references(t testing.TB, id, name string) map[string]float64 {
+	t.Helper()
+	file, err := os.Open(realFile(t, "../reference/models.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	rows, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for _, row := range rows {
+		if row[0] == id && row[1] == name {
+			if values[row[2]], err = strconv.ParseFloat(row[3], 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if len(values) == 0 {
+		t.Fatalf("models.csv has no case %q", name)
+	}
+	return values
+}
+
+// errors counts the training rows of the wrong class.
+func wrongRows(p *Problem, w *data.Matrix) int {
+	wrong := 0.0
+	for k := range p.Train.Tasks {
+		wrong += p.fit(&p.Train.Tasks[k], w.Row(p.TaskOf(k)), nil).miss
+	}
+	return int(wrong)
+}
+
+// activities returns the six classes of the human-activity data.
+func activities(t testing.TB) *data.Set {
+	t.Helper()
+	cfg := data.Defaults()
+	cfg.Source, cfg.Path, cfg.Target = data.SourceHAR, realFile(t, "har.zip"), data.TargetClasses
+	set, err := data.Load(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// softmaxOptimum returns the optimum to a relative gap of 1e-8.
+func softmaxOptimum(t testing.TB, train *data.Set, lambda float64) (*Problem, *Optimum) {
+	t.Helper()
+	cfg := Defaults()
+	cfg.Loss, cfg.Regularizer, cfg.Lambda = LossSoftmax, RegIndependent, lambda
+	p := mustProblem(t, cfg, data.Split{Train: train, Test: train})
+	o := p.Optimize(t.Context(), testPool, mustStart(t, p), nil, 1e-8, 20_000)
+	t.Logf("P* = %.12g, relative gap %.2g, %d passes", o.Primal, o.RelativeGap, o.Sweeps)
+	if o.RelativeGap > 1e-8 {
+		t.Errorf("relative gap %g after %d passes", o.RelativeGap, o.Sweeps)
+	}
+	return p, o
+}
+
+func TestSoftmaxOptimaOnHAR(t *testing.T) {
+	set := activities(t)
+	for _, c := range []struct {
+		name string
+		l2   float64
+		slow bool
+	}{{"0.1", 0.1, false}, {"0.01", 0.01, true}, {"0.001", 0.001, true}} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.slow && testing.Short() {
+				t.Skip("takes seconds")
+			}
+			want := references(t, "A", "har all global no-bias l2="+c.name)
+			p, o := softmaxOptimum(t, data.Pool(set), c.l2)
+			if math.Abs(o.Primal-want["objective"]) > 1e-7*want["objective"] || o.Lower() > want["objective"]*(1+1e-12) {
+				t.Errorf("P* in [%.12g, %.12g], want %.12g", o.Lower(), o.Primal, want["objective"])
+			}
+			if wrong := wrongRows(p, &o.W); wrong != int(want["errors"]) {
+				t.Errorf("%d errors, want %g", wrong, want["errors"])
+			}
+			if norm := math.Sqrt(dot(&o.W, &o.W)); !near(norm, want["wnorm"], 1e-3) {
+				t.Errorf("|W| = %.9g, want %.9g", norm, want["wnorm"])
+			}
+		})
+	}
+}
+
+func TestLocalSoftmaxOptimaOnHAR(t *testing.T) {
+	set := activities(t)
+	for _, l2 := range []string{"0.1", "0.01"} {
+		t.Run(l2, func(t *testing.T) {
+			want := references(t, "A", "har local no-bias l2="+l2)
+			strength, err := strconv.ParseFloat(l2, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, o := softmaxOptimum(t, set, strength/30) // R = lambda m/2 |W|^2
+			if sum := want["sum_k F_k*"]; math.Abs(o.Primal-sum) > 1e-7*sum || o.Lower() > sum*(1+1e-12) {
+				t.Errorf("P* in [%.12g, %.12g], want %.12g", o.Lower(), o.Primal, sum)
+			}
+			if wrong := wrongRows(p, &o.W); wrong != int(want["errors"]) {
+				t.Errorf("%d errors, want %g", wrong, want["errors"])
+			}
+		})
+	}
+}
