@@ -13,18 +13,19 @@ const (
 	SourceHAR       = "uci-har"
 	SourceCSV       = "csv"
 	SourceIDX       = "idx"
+	SourceLEAF      = "leaf"
 	SourceExternal  = "external"
 )
 
 // Config is the table [data] of a scenario: the source, the split and the preparation of
 // the set. Keys of other sources must have their defaults.
 type Config struct {
-	Source         string  `toml:"source" doc:"synthetic (generated), uci-har (the UCI archive, packed or unpacked), csv (one file with a header), idx (MNIST and the like) or external (a learner in another process has the data; [data.external] has the number of clients and their rows)"`
-	Path           string  `toml:"path" doc:"the zip or folder of uci-har, the file of csv, or the folder of the files of idx or one file of images; empty for synthetic. Searched beside the scenario (not for a path from --set), in the working directory, then in the folder of the environment variable FEDSIM_DATA"`
+	Source         string  `toml:"source" doc:"synthetic (generated), uci-har (the UCI archive, packed or unpacked), csv (one file with a header), idx (MNIST and the like), leaf (JSON of the LEAF benchmark) or external (a learner in another process has the data; [data.external] has the number of clients and their rows)"`
+	Path           string  `toml:"path" doc:"the file or folder of the source (docs/data.md); empty for synthetic. Searched beside the scenario (not for a path from --set), in the working directory, then in the folder of the environment variable FEDSIM_DATA"`
 	Preset         string  `toml:"preset" doc:"a generated set with the sizes of the paper's Table 2: human-activity, google-glass or vehicle-sensor; empty: a small set, changed by [data.synthetic]"`
 	Target         string  `toml:"target" doc:"type of the targets: class (two classes, labels -1 and +1; the error is the share of wrong signs), classes (several classes; the error is the share of rows whose class does not have the largest score) or real (any number; the error is the root mean square error). real needs the loss squared or absolute"`
 	TestFraction   float64 `toml:"test_fraction" doc:"share of each task's rows held out, in [0, 1); 0: none"`
-	TestRows       string  `toml:"test_rows" doc:"test rows of a source that has some of its own, as idx: own (those; then test_fraction must have its default, which is not used) or random (all rows together, divided by test_fraction). Other sources are always divided by test_fraction"`
+	TestRows       string  `toml:"test_rows" doc:"test rows of a source that has some of its own, as idx and leaf: own (those; then test_fraction must have its default, which is not used) or random (all rows together, divided by test_fraction). Other sources are always divided by test_fraction"`
 	Seed           uint64  `toml:"seed" doc:"seed of generation, split and skew. It differs from the seed of a run, so runs share their data"`
 	Split          uint64  `toml:"split" doc:"number of the split: added to data.seed for holding out rows, skew and devices_per_task, but not for generation. Another split divides the same rows differently"`
 	Standardize    bool    `toml:"standardize" doc:"give each feature mean 0 and variance 1 over the training rows of all tasks"`

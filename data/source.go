@@ -38,6 +38,11 @@ func sources() []source {
 			name: SourceIDX, file: "the folder of the IDX files, or a file of images", keys: []string{"positive_class", "test_rows"},
 			read: func(_ Config, path string) (*Set, error) { return ReadIDX(path) },
 		},
+		{
+			name: SourceLEAF, file: "the LEAF file, a folder of them, or a folder with the folders train and test",
+			keys: []string{"positive_class", "test_rows"},
+			read: readLEAF,
+		},
 		{name: SourceExternal, keys: []string{"external.clients"}},
 	}
 }

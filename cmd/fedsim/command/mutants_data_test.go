@@ -86,6 +86,7 @@ func dataFiles(t *testing.T) []dataFile {
 		{"labels.csv", out("data", "generate", "--set", "data.synthetic.tasks=4", "--set", "data.synthetic.features=3", "--set", "data.synthetic.rows_max=8", "--set", "data.synthetic.rows_min=8", "--set", "data.synthetic.factors=2"), nil, describe("csv", "class", "hinge")},
 		{"targets.csv", out("data", "generate", "--set", "data.target=real", "--set", "data.synthetic.tasks=4", "--set", "data.synthetic.features=3", "--set", "data.synthetic.rows_max=8", "--set", "data.synthetic.rows_min=8", "--set", "data.synthetic.factors=2"), nil, describe("csv", "real", "squared")},
 		{"har.zip", tinyHAR(t, nil), mutateZip, describe("uci-har", "class", "logistic")},
+		{"leaf.json", []byte(leafFile), nil, describe("leaf", "class", "hinge")},
 		{"week.csv", out("trace", "synthesize", "--devices", "4", "--days", "1", "--seed", "1"), nil, stats},
 		{"state_traces.json", []byte(flashStates), nil, stats},
 		{"speed_distri.json", []byte(`{"a": {"down_u": 1.5, "down_sigma": 0.5, "up_u": 1, "up_sigma": 0.25}, "b": {"down_u": 0.1, "down_sigma": 0, "up_u": 2, "up_sigma": 1}}`), nil, stats},
@@ -108,6 +109,9 @@ func dataFiles(t *testing.T) []dataFile {
 	}
 	return files
 }
+
+const leafFile = `{"users": ["a", "b"], "num_samples": [3, 4], "hierarchies": [], "user_data":
+{"a": {"x": [[1, 2.5], [[-3], [4e-1]], [0, 1]], "y": [1, -1, [1]]}, "b": {"y": [-1, 1, -1, 1], "x": [[0, 1], [1, 0], [2, 2], [3, 1]]}}}`
 
 const flashStates = `{"p1": {"guid": "x", "messages": "2020-01-02 00:00:00\tscreen_lock\n2020-01-02 00:00:00\tWifi\n2020-01-02 08:00:00\tbattery_charged_on\n2020-01-02 09:00:00\t80.5%\n2020-01-02 10:00:00\tscreen_unlock\n2020-01-03 01:00:00\tphone_off"},
 "p2": {"guid": "y", "messages": "2020-01-01 23:00:00\tscreen_lock\n2020-01-02 01:00:00\t4g\n2020-01-02 08:00:00\tbattery_charged_off"}}`
@@ -179,15 +183,16 @@ func mutateZip(m *mutated, content []byte) []byte {
 // files are complete or absent.
 func TestMutantData(t *testing.T) {
 	files := dataFiles(t)
+	pickles := slices.IndexFunc(files, func(f dataFile) bool { return strings.HasSuffix(f.name, ".pkl") })
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("learners.toml", []byte(learners), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	forMutants(t, 2, *mutants, func(m *mutated) {
 		// All pickles together are one kind.
-		f := files[min(m.random.IntN(10), len(files)-1)]
+		f := files[m.random.IntN(pickles+1)]
 		if strings.HasSuffix(f.name, ".pkl") {
-			f = files[9+m.random.IntN(len(files)-9)]
+			f = files[pickles+m.random.IntN(len(files)-pickles)]
 		}
 		content := f.content
 		if f.mutate != nil {

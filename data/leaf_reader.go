@@ -1,0 +1,351 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"fedsim/internal/input"
+	"fedsim/internal/quote"
+)
+
+// leafReader reads a file token by token: it holds the numbers of the file, and the text
+// of one token. A file has the form
+//
+//	{"users": ["a"], "num_samples": [2], "user_data": {"a": {"x": [[1, 2], [3, 4]], "y": [0, 1]}}}
+//
+// with its keys in any order. Other keys, such as "hierarchies", are skipped.
+type leafReader struct {
+	name   string
+	tokens *input.Records
+	in     *jsontext.Decoder
+	set    *leafSet
+	row    []float64
+
+	users  []string
+	counts []int
+	data   map[string]*leafUser
+	order  []*leafUser // in the order of user_data
+
+	user string // of the current value, for messages
+	at   int    // row of the current value, from 1; 0: none
+}
+
+// leafUser is a user of a file.
+type leafUser struct {
+	Task
+	listed bool
+}
+
+func newLEAFReader(r io.Reader, name string, set *leafSet) *leafReader {
+	tokens := input.NewRecords(r, maxRow)
+	return &leafReader{name: name, tokens: tokens, in: jsontext.NewDecoder(tokens), set: set, data: map[string]*leafUser{}}
+}
+
+// read returns the users of the file in the order of its list "users".
+func (r *leafReader) read() ([]*leafUser, error) {
+	err := r.object("the file", func(key string) error {
+		switch key {
+		case "users":
+			return r.list(key, func(token jsontext.Token) error {
+				if token.Kind() != '"' {
+					return r.fail("users must be a list of texts, it has %s", kindOf(token))
+				}
+				user := token.String()
+				if problem := refuseName(user); problem != "" {
+					return r.fail("the name of a user %s", problem)
+				}
+				r.users = append(r.users, user)
+				return nil
+			})
+		case "num_samples":
+			return r.list(key, func(token jsontext.Token) error {
+				count, problem := r.number(token)
+				if problem != "" || count != math.Trunc(count) || math.Abs(count) > 1<<52 {
+					return r.fail("num_samples must be a list of whole numbers")
+				}
+				r.counts = append(r.counts, int(count))
+				return nil
+			})
+		case "user_data":
+			return r.object(key, r.userData)
+		default:
+			return r.skip()
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.in.ReadToken(); err != io.EOF {
+		return nil, r.fail("has text after the end of its object")
+	}
+	return r.listed()
+}
+
+// listed checks that the keys of the file agree.
+func (r *leafReader) listed() ([]*leafUser, error) {
+	if len(r.users) == 0 {
+		return nil, r.fail("has no users: must be a LEAF file with the keys users, num_samples and user_data")
+	}
+	if r.counts != nil && len(r.counts) != len(r.users) {
+		return nil, r.fail("has %d users, but num_samples has %d numbers", len(r.users), len(r.counts))
+	}
+	users := make([]*leafUser, len(r.users))
+	for i, name := range r.users {
+		r.user = name
+		user := r.data[name]
+		switch {
+		case user == nil:
+			return nil, r.fail("is in users, but not in user_data")
+		case user.listed:
+			return nil, r.fail("is in users more than once")
+		case r.counts != nil && r.counts[i] != user.X.Rows:
+			return nil, r.fail("has %d rows, but num_samples has %d", user.X.Rows, r.counts[i])
+		}
+		user.listed = true
+		users[i] = user
+	}
+	for _, user := range r.order {
+		if r.user = user.Name; !user.listed {
+			return nil, r.fail("is in user_data, but not in users")
+		}
+	}
+	return users, nil
+}
+
+// userData reads the rows of a user.
+func (r *leafReader) userData(name string) error {
+	r.user = name
+	defer func() { r.user, r.at = "", 0 }()
+	user := &leafUser{Task: Task{Name: name, X: NewMatrix(0, r.set.features)}}
+	r.data[name] = user
+	r.order = append(r.order, user)
+	err := r.object("the data of a user", func(key string) error {
+		r.at = 0
+		switch key {
+		case "x":
+			return r.list(key, func(token jsontext.Token) error {
+				r.at++
+				return r.features(token, &user.X)
+			})
+		case "y":
+			return r.list(key, func(token jsontext.Token) error {
+				r.at++
+				y, err := r.label(token)
+				user.Y = append(user.Y, y)
+				return err
+			})
+		default:
+			return r.skip()
+		}
+	})
+	if r.at = 0; err == nil && len(user.Y) != user.X.Rows {
+		return r.fail("x has %d rows, but y has %d labels", user.X.Rows, len(user.Y))
+	}
+	return err
+}
+
+// features adds a row: a list of numbers, or of such lists, in the order of the numbers.
+func (r *leafReader) features(token jsontext.Token, x *Matrix) error {
+	if token.Kind() != '[' {
+		return r.fail("x has %s where a row must be a list of numbers", kindOf(token))
+	}
+	r.row = r.row[:0]
+	for depth := 1; depth > 0; {
+		token, err := r.next()
+		if err != nil {
+			return err
+		}
+		switch token.Kind() {
+		case '[':
+			depth++
+		case ']':
+			depth--
+		default:
+			v, problem := r.number(token)
+			if problem != "" {
+				return r.fail("feature %d: %s", len(r.row)+1, problem)
+			}
+			r.row = append(r.row, v)
+		}
+	}
+	switch d := len(r.row); {
+	case d == 0:
+		return r.fail("has no features: must have at least one number in x")
+	case r.set.features == 0:
+		r.set.features = d
+	case r.set.features != d:
+		return r.fail("has %d features, rows before it have %d", d, r.set.features)
+	}
+	if x.Cols == 0 {
+		*x = NewMatrix(0, r.set.features)
+	}
+	start := len(x.Data)
+	x.Data = append(x.Data, r.row...)
+	for len(x.Data) < start+x.Stride {
+		x.Data = append(x.Data, 0)
+	}
+	x.Rows++
+	return nil
+}
+
+// label reads a number, a text, or a list of one of these.
+func (r *leafReader) label(token jsontext.Token) (float64, error) {
+	if token.Kind() != '[' {
+		return r.one(token)
+	}
+	token, err := r.next()
+	if err != nil {
+		return 0, err
+	}
+	y, err := r.one(token)
+	if err != nil {
+		return 0, err
+	}
+	if token, err = r.next(); err == nil && token.Kind() != ']' {
+		err = r.fail("the label is a list of several values: must be a number, a text or a list of one")
+	}
+	return y, err
+}
+
+// one returns a label: a number or a text.
+func (r *leafReader) one(token jsontext.Token) (float64, error) {
+	if kind := token.Kind(); kind != '0' && kind != '"' {
+		return 0, r.fail("the label is %s: must be a number, a text or a list of one", kindOf(token))
+	}
+	y, problem := r.set.labels.text(token.String())
+	if problem == "" && math.IsNaN(y) {
+		problem = fmt.Sprintf("the label %s is a missing value", quote.Text(token.String()))
+	}
+	if problem != "" {
+		return 0, r.fail("%s", problem)
+	}
+	return y, nil
+}
+
+// number returns a finite number.
+func (r *leafReader) number(token jsontext.Token) (v float64, problem string) {
+	if token.Kind() != '0' {
+		return 0, fmt.Sprintf("is %s, must be a number", kindOf(token))
+	}
+	v, err := token.Float()
+	if err != nil || math.Abs(v) > maxMagnitude {
+		return 0, fmt.Sprintf("%s is too large, values must be at most 1e100 in size", quote.Text(token.String()))
+	}
+	return v, ""
+}
+
+// object reads an object: read reads the value of each key.
+func (r *leafReader) object(what string, read func(key string) error) error {
+	token, err := r.next()
+	if err != nil {
+		return err
+	}
+	if token.Kind() != '{' {
+		return r.fail("%s is %s, must be an object", what, kindOf(token))
+	}
+	for {
+		token, err := r.next()
+		if err != nil {
+			return err
+		}
+		if token.Kind() == '}' {
+			return nil
+		}
+		if err := read(token.String()); err != nil {
+			return err
+		}
+	}
+}
+
+// list reads a list: read takes the first token of each element and reads the rest of it.
+func (r *leafReader) list(what string, read func(first jsontext.Token) error) error {
+	token, err := r.next()
+	if err != nil {
+		return err
+	}
+	if token.Kind() != '[' {
+		return r.fail("%s is %s, must be a list", what, kindOf(token))
+	}
+	for {
+		token, err := r.next()
+		if err != nil {
+			return err
+		}
+		if token.Kind() == ']' {
+			return nil
+		}
+		if err := read(token); err != nil {
+			return err
+		}
+	}
+}
+
+// skip reads a value of no use.
+func (r *leafReader) skip() error {
+	for depth := 0; ; {
+		token, err := r.next()
+		if err != nil {
+			return err
+		}
+		switch token.Kind() {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth--
+		}
+		if depth == 0 {
+			return nil
+		}
+	}
+}
+
+// next returns the next token, which is valid until the one after it.
+func (r *leafReader) next() (jsontext.Token, error) {
+	r.tokens.Next()
+	token, err := r.in.ReadToken()
+	if err == nil {
+		return token, nil
+	}
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		err = syntax.Err
+	}
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return token, &ParseError{File: r.name, Problem: fmt.Sprintf("%snot JSON at byte %d", r.place(), r.in.InputOffset()+1), Err: err}
+}
+
+// fail returns an error at the current user and row.
+func (r *leafReader) fail(format string, arguments ...any) error {
+	return &ParseError{File: r.name, Problem: r.place() + fmt.Sprintf(format, arguments...)}
+}
+
+// place returns the current user and row.
+func (r *leafReader) place() string {
+	switch {
+	case r.user == "":
+		return ""
+	case r.at == 0:
+		return fmt.Sprintf("user %s: ", quote.Text(r.user))
+	default:
+		return fmt.Sprintf("user %s, row %d: ", quote.Text(r.user), r.at)
+	}
+}
+
+// kindOf names the kind of a token.
+func kindOf(token jsontext.Token) string {
+	switch token.Kind() {
+	case '{':
+		return "an object"
+	case '[', ']':
+		return "a list"
+	case '"':
+		return "the text " + quote.Text(token.String())
+	default: // a number, true, false or null
+		return token.String()
+	}
+}
