@@ -63,6 +63,35 @@ func (c *Clients) ExpectedResponse(t int, bytesDown, flops, bytesUp float64) eng
 	return length
 }
 
+// Class returns the name of a client's class in the fleet; empty without a fleet.
+func (c *Clients) Class(t int) string {
+	if c.setup.Fleet == nil {
+		return ""
+	}
+	return c.setup.Fleet.Classes[c.fleet.Class(t)].Name
+}
+
+// UsualCompute returns how long work takes a client at its usual speed: that of its frequency
+// step, or of the fastest one where the step depends on the battery, without traces.
+func (c *Clients) UsualCompute(t int, flops float64) engine.Time {
+	seconds := flops / c.fleet.Rate(t)
+	if step, fixed := c.fleet.FixedStep(t); fixed {
+		seconds *= c.fleet.Slowdown(t, step)
+	}
+	return engine.FromSeconds(seconds)
+}
+
+// UsualTransfers returns how long a message to a client and its response take together at
+// the usual rates, each alone on its links, without jitter, traces and losses, hubs included.
+func (c *Clients) UsualTransfers(t int, bytesDown, bytesUp float64) engine.Time {
+	length := c.cost.expectedDown(t, bytesDown).Add(c.cost.expectedUp(t, bytesUp))
+	if c.hubs != nil {
+		g := t / c.hubs.size
+		length = length.Add(c.hubs.links.ExpectedDownlink(g, bytesDown)).Add(c.hubs.links.ExpectedUplink(g, bytesUp))
+	}
+	return length
+}
+
 // Transfers returns how long the downlink of a prepared attempt takes when it begins
 // now, and how long its uplink usually does, hubs included.
 func (c *Clients) Transfers(t int, bytesUp float64) (down, up engine.Time) {

@@ -82,6 +82,9 @@ func speed(cfg *Config, seed uint64, t int) float64 {
 	}
 }
 
+// Class returns the class of device t in a mix; 0 if all are of one class.
+func (f *Processors) Class(t int) int { return f.classes.of(t) }
+
 // Len returns the number of devices.
 func (f *Processors) Len() int { return f.size }
 

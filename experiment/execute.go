@@ -22,6 +22,7 @@ func planOf(run *scenarios.Run) federation.Plan {
 	return federation.Plan{
 		Outer: s.Outer, Rounds: s.Rounds, EvalEvery: s.EvalEvery,
 		MaxTime: s.MaxTimeS, StopAt: s.StopAt, ThetaEvery: s.ThetaEvery, EvalTasks: s.EvalTasks,
+		ClientMetrics: s.ClientMetrics, ClientsEvery: s.ClientsEvery,
 	}
 }
 

@@ -82,8 +82,7 @@ func (f *Federation) takeResponse(t int) {
 	f.async.failures = 0
 	taken, flops := f.receive(t)
 	if taken {
-		f.tally.taken++
-		f.note(UpdateTaken, t, 0)
+		f.take(t)
 	} else {
 		f.tally.late++
 		f.note(UpdateRefused, t, 0)

@@ -69,15 +69,17 @@ type Size struct {
 
 // Plan is the length of a run.
 type Plan struct {
-	Outer      int            // W updates, with an Omega update between two of them
-	Rounds     int            // rounds of a W update
-	EvalEvery  int            // rounds from one evaluation to the next
-	EvalTasks  int            // tasks that a model is evaluated on; 0: all
-	ThetaEvery int            // rounds from one measurement of all theta_t^h to the next; 0: none
-	MaxTime    float64        // virtual seconds after which no round begins; 0: none
-	StopAt     results.Target // the run ends when it is reached
-	Optimum    float64        // P*; NaN when it is not known
-	Constant   float64        // R(0) of the optimum's coupling: a sub-optimality is a share of |P* - R(0)|
+	Outer         int            // W updates, with an Omega update between two of them
+	Rounds        int            // rounds of a W update
+	EvalEvery     int            // rounds from one evaluation to the next
+	EvalTasks     int            // tasks that a model is evaluated on; 0: all
+	ClientMetrics []string       // results.ClientMetricNames to record by client, of a linear method
+	ClientsEvery  int            // rounds from one record by client to the next, a multiple of EvalEvery; 0: only where the run ends
+	ThetaEvery    int            // rounds from one measurement of all theta_t^h to the next; 0: none
+	MaxTime       float64        // virtual seconds after which no round begins; 0: none
+	StopAt        results.Target // the run ends when it is reached
+	Optimum       float64        // P*; NaN when it is not known
+	Constant      float64        // R(0) of the optimum's coupling: a sub-optimality is a share of |P* - R(0)|
 }
 
 // suboptimality returns (P - P*) / |P* - R(0)|. The scale has no
@@ -132,6 +134,7 @@ type Federation struct {
 	tally tally
 
 	count    workCount
+	updates  []int32 // by client, those that the server took; nil: nobody asks
 	energy   energyCount
 	watchdog watchdog
 	log      *replayLog // nil: there are no checkpoints
@@ -193,6 +196,9 @@ func New(s Setup) (*Federation, error) {
 		devices:  make([]device, n),
 		watchdog: watchdog{ctx: context.Background()},
 		open:     Round{ended: true},
+	}
+	if len(named) > 0 || s.session != nil {
+		f.updates = make([]int32, n)
 	}
 	listener := f.listener()
 	if s.session != nil {
@@ -350,13 +356,16 @@ func (f *Federation) Run(ctx context.Context, observe func(results.Round)) (*Out
 		if observe != nil {
 			observe(r)
 		}
-		r.ClientMetrics = nil // they may exceed the memory
+		r.ClientMetrics, r.Client = nil, nil // they may exceed the memory
 		out.Rounds = append(out.Rounds, r)
 	}
 	var start results.Round
 	if f.replaying() {
 		start = f.log.rounds[0]
-	} else if start, err = f.evaluate(results.Round{}); err != nil {
+	} else if start, err = f.evaluate(results.Round{}); err == nil && f.clientsDue() {
+		err = f.evaluateClients(&start)
+	}
+	if err != nil {
 		return nil, err
 	}
 	record(start)
@@ -393,12 +402,17 @@ loop:
 			}
 			last := h == plan.Rounds-1 && lastOuter
 			over := plan.MaxTime > 0 && r.TimeS >= plan.MaxTime
+			stops := func(r *results.Round) bool {
+				return over || metric.Reached(metric.Of(r), plan.StopAt.Value) && (lastOuter || !metric.Couples)
+			}
 			evaluated := f.round%plan.EvalEvery == 0 || last || over
 			switch {
 			case again:
 				r, err = f.checkReplayed(r)
 			case evaluated:
-				r, err = f.evaluate(r)
+				if r, err = f.evaluate(r); err == nil && (last || f.clientsDue() || stops(&r)) {
+					err = f.evaluateClients(&r)
+				}
 			default:
 				r = unevaluated(r)
 			}
@@ -412,7 +426,7 @@ loop:
 					return nil, err
 				}
 			}
-			if over || metric.Reached(metric.Of(&r), plan.StopAt.Value) && (lastOuter || !metric.Couples) {
+			if stops(&r) {
 				break loop
 			}
 		}

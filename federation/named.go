@@ -12,11 +12,11 @@ import (
 // metrics.
 func (f *Federation) Metrics() []results.NamedMetric { return f.named }
 
-// named returns the metrics that a method declares.
+// named returns the metrics that a method declares, or those that the plan asks for.
 func (s *Setup) named(method algorithms.Algorithm) ([]results.NamedMetric, error) {
 	r, ok := method.(algorithms.NamedReporter)
 	if !ok {
-		return nil, nil
+		return s.clientMetrics(method), nil
 	}
 	var declared []results.NamedMetric
 	for _, m := range r.Named() {
@@ -35,7 +35,10 @@ func (f *Federation) evaluateNamed(r *results.Round) error {
 		return nil
 	}
 	values, byClient := method.Values()
-	return setNamed(r, f.named, len(f.devices), values, byClient)
+	if err := setNamed(r, f.named, values); err != nil {
+		return err
+	}
+	return f.setClients(r, clientMetrics(byClient))
 }
 
 // metric returns the metric of a target.
@@ -54,30 +57,38 @@ func CheckNamed(declared []algorithms.NamedMetric, clients int, values []algorit
 	if err := results.CheckNamed(metrics); err != nil {
 		return err
 	}
-	return setNamed(&results.Round{}, metrics, clients, values, byClient)
+	var r results.Round
+	if err := setNamed(&r, metrics, values); err != nil {
+		return err
+	}
+	return r.SetClients(metrics, make([]int32, clients), clientMetrics(byClient))
 }
 
 // setNamed adds named values to a round.
-func setNamed(r *results.Round, declared []results.NamedMetric, clients int, values []algorithms.NamedValue, byClient []algorithms.ClientMetric) error {
+func setNamed(r *results.Round, declared []results.NamedMetric, values []algorithms.NamedValue) error {
 	stored := make([]results.NamedValue, len(values))
 	for i := range values {
 		stored[i] = results.NamedValue(values[i])
 	}
-	if err := r.SetNamed(declared, stored); err != nil {
-		return err
-	}
-	of := make([]results.ClientMetric, len(byClient))
-	for i := range byClient {
-		of[i] = results.ClientMetric(byClient[i])
-	}
-	return r.SetClients(declared, clients, of)
+	return r.SetNamed(declared, stored)
 }
 
-// declares reports whether the method declares the named values of all rounds.
+// clientMetrics returns values by client that a method reports.
+func clientMetrics(reported []algorithms.ClientMetric) []results.ClientMetric {
+	values := make([]results.ClientMetric, len(reported))
+	for i, m := range reported {
+		values[i] = results.ClientMetric{Split: m.Split, Name: m.Name, Clients: m.Clients, Values: m.Values}
+	}
+	return values
+}
+
+// declares reports whether the method declares the named values of all rounds, or the metrics
+// of which they are statistics over clients.
 func (f *Federation) declares(rounds []results.Round) bool {
+	named := results.WithStatistics(f.named)
 	for i := range rounds {
 		for _, v := range rounds[i].Metrics {
-			if !slices.ContainsFunc(f.named, func(m results.NamedMetric) bool { return m.Split == v.Split && m.Name == v.Name }) {
+			if !slices.ContainsFunc(named, func(m results.NamedMetric) bool { return m.Split == v.Split && m.Name == v.Name }) {
 				return false
 			}
 		}

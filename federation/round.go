@@ -317,8 +317,7 @@ func (f *Federation) close() {
 		switch {
 		case f.takes(int(t)):
 			f.commit(int(t))
-			f.tally.taken++
-			f.note(UpdateTaken, int(t), 0)
+			f.take(int(t))
 		case d.responded:
 			f.discard(int(t))
 			f.note(UpdateRefused, int(t), 0)

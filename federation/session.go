@@ -47,14 +47,15 @@ type Session struct {
 	playing  []int32 // places of messages of Round that have not ended, by device
 	chosen   bool    // by Select, in the open round
 	selected []int32
-	taken    []int64 // by the open round of Round
-	answer   []int64 // by device, the id of its last response
-	order    []int32 // scratch: places
-	asked    []int32 // scratch: clients of Round
-	marks    []int   // scratch of checkOnce: by device, the last call that had it
-	calls    int     // of checkOnce
-	members  []int32 // scratch: clients of a group
-	reached  []int32 // scratch of Nodes
+	taken    []int64      // by the open round of Round
+	answer   []int64      // by device, the id of its last response
+	sizes    [][2]float64 // by device, the bytes down and up of the last message that was taken; 0: none
+	order    []int32      // scratch: places
+	asked    []int32      // scratch: clients of Round
+	marks    []int        // scratch of checkOnce: by device, the last call that had it
+	calls    int          // of checkOnce
+	members  []int32      // scratch: clients of a group
+	reached  []int32      // scratch of Nodes
 
 	// Of the call that moves the clock:
 	out     []Notice
@@ -213,7 +214,7 @@ func NewSession(s SessionSetup) (*Session, error) {
 	n := s.Size.Devices
 	ses := &Session{limit: engine.Never,
 		detect: engine.FromSeconds(s.Config.DetectS), policy: !s.Config.Traits().Continuous,
-		ids: map[int64]int32{}, at: make([]int32, n), last: make([]int32, n), answer: make([]int64, n),
+		ids: map[int64]int32{}, at: make([]int32, n), last: make([]int32, n), answer: make([]int64, n), sizes: make([][2]float64, n),
 	}
 	for t := range n {
 		ses.at[t] = -1
@@ -254,6 +255,9 @@ func (s *Session) Now() engine.Time { return s.f.clients.Now() }
 
 // DetectAfter returns how long after a failure the driver learns of it.
 func (s *Session) DetectAfter() engine.Time { return s.detect }
+
+// Client returns what is known of a client besides its metrics.
+func (s *Session) Client(t int) results.ClientFacts { return s.f.client(t) }
 
 // Nodes returns the clients that are available, in ascending order, and the next instant
 // at which a trace or a charged battery may change that. The slice is valid until the

@@ -152,7 +152,11 @@ func (s *Session) setWork(t int) {
 }
 
 // take hears that the protocol takes the response of device t.
-func (s *Session) take(t int) { s.taken = append(s.taken, s.answer[t]) }
+func (s *Session) take(t int) {
+	s.taken = append(s.taken, s.answer[t])
+	m := &s.messages[s.ids[s.answer[t]]]
+	s.sizes[t] = [2]float64{m.BytesDown, m.BytesUp}
+}
 
 // endPlay ends the messages that the protocol has ended without a response.
 func (s *Session) endPlay() {
@@ -261,8 +265,8 @@ func (s *Session) settle() {
 		case !m.train:
 			f.note(ResponseRead, m.Device, 0)
 		case m.named:
-			f.tally.taken++
-			f.note(UpdateTaken, m.Device, 0)
+			f.take(m.Device)
+			s.sizes[m.Device] = [2]float64{m.BytesDown, m.BytesUp}
 		default:
 			f.note(UpdateRefused, m.Device, 0)
 			s.countLate(m)

@@ -74,7 +74,7 @@ func TestDistributionOfOtherMetrics(t *testing.T) {
 	}
 	r.Metrics = []results.NamedMetric{{Split: "test", Name: "auc", Better: "higher"}}
 	m := distributionOf(t, func(f *results.Figure) { f.Y = "test_auc" }, r)
-	if m.panels[0].worst[0] != 1 || m.x.labelIn(m.x.unitFor(1)) != "test auc of a client, higher is better" {
+	if m.panels[0].worst[0] != 1 || m.x.labelIn(m.x.unitFor(1)) != "test AUC of a client, higher is better" {
 		t.Errorf("mark at %v on axis %q", m.panels[0].worst, m.x.Label)
 	}
 	r = byClient("a", 1, 3, 1, 2)

@@ -46,17 +46,22 @@ func MetricNames() []string {
 }
 
 // MetricNamed returns the metric of rounds.csv with a name. For another name, ok is false
-// and the metric is a NamedMetric of which nothing else is known; see MetricOf.
+// and the metric is a statistic over clients, or a NamedMetric of which nothing else is
+// known; see MetricOf.
 func MetricNamed(name string) (m Metric, ok bool) {
 	i := slices.IndexFunc(metrics, func(m Metric) bool { return m.Name == name })
 	if i < 0 {
+		if of, s := cutStatistic(name); s != nil {
+			m, _ := MetricNamed(of)
+			return s.metric(m), false
+		}
 		return Metric{Name: name, Label: strings.ReplaceAll(name, "_", " "), Signed: true}, false
 	}
 	return metrics[i], true
 }
 
-// Metric returns the metric of a name: one of rounds.csv, or one that the run declares. For
-// another name, ok is false and the metric is NaN in every round of the run.
+// Metric returns the metric of a name: one of rounds.csv, one that the run declares, or a
+// statistic over clients of either. For another name, ok is false and the metric is NaN in every round of the run.
 func (r *Run) Metric(name string) (m Metric, ok bool) {
 	if m, ok = MetricNamed(name); ok {
 		return m, true
@@ -64,6 +69,11 @@ func (r *Run) Metric(name string) (m Metric, ok bool) {
 	for i := range r.Metrics {
 		if r.Metrics[i].FullName() == name {
 			return r.Metrics[i].Metric(), true
+		}
+	}
+	if of, s := cutStatistic(name); s != nil {
+		if m, ok := r.Metric(of); ok {
+			return s.metric(m), true
 		}
 	}
 	return m, false

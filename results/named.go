@@ -26,6 +26,7 @@ type ClientMetric struct {
 	Split, Name string
 	Clients     []int32   // numbers of clients, from 0
 	Values      []float64 // of each of them
+	Rows        []int32   // of the split, of each of them; nil: their training rows
 }
 
 // Splits and Directions are what NamedMetric.Split and NamedMetric.Better may be.
@@ -61,8 +62,12 @@ func fullName(split, name string) string {
 // rounds.csv are.
 func (m *NamedMetric) Metric() Metric {
 	name := m.FullName()
+	label := m.Name
+	if label == ClientAUC {
+		label = "AUC"
+	}
 	return Metric{
-		Name: name, Label: strings.ReplaceAll(name, "_", " "), Unit: m.Unit,
+		Name: name, Label: strings.ReplaceAll(fullName(m.Split, label), "_", " "), Unit: m.Unit,
 		Share: m.Name == accuracy && m.Unit == "", Higher: m.Better == "higher" || m.Better == "" && m.Name == accuracy, Signed: true,
 	}
 }
@@ -185,22 +190,24 @@ func (r *Round) setColumns(declared []NamedMetric) {
 	fill(&r.TestError, value("test", "error"), 1-value("test", accuracy))
 }
 
-// SetClients sets the values by client of a round. The error names a metric that was not
-// declared or was given twice, or a client that is not one of n, or not in increasing order.
-func (r *Round) SetClients(declared []NamedMetric, clients int, values []ClientMetric) error {
+// SetClients sets the values by client of a round, and the statistics over clients among its
+// named values, which must be set before. training is the number of training rows of each
+// client. The error names a metric that was not declared or was given twice, or a client
+// that is not one of them, or not in increasing order.
+func (r *Round) SetClients(declared []NamedMetric, training []int32, values []ClientMetric) error {
 	for i := range values {
 		v := &values[i]
 		name := fullName(v.Split, v.Name)
 		if !isDeclared(declared, v.Split, v.Name) {
 			return undeclared(declared, v.Split, v.Name)
 		}
-		if len(v.Clients) != len(v.Values) {
+		if len(v.Clients) != len(v.Values) || v.Rows != nil && len(v.Rows) != len(v.Values) {
 			return fmt.Errorf("metric %q by client: has %d values for %d clients", name, len(v.Values), len(v.Clients))
 		}
 		last := int32(-1)
 		for _, k := range v.Clients {
-			if k <= last || int(k) >= clients {
-				return fmt.Errorf("metric %q by client: client %d: must be the number of a client, 0 to %d, in increasing order", name, k, clients-1)
+			if k <= last || int(k) >= len(training) {
+				return fmt.Errorf("metric %q by client: client %d: must be the number of a client, 0 to %d, in increasing order", name, k, len(training)-1)
 			}
 			last = k
 		}
@@ -210,7 +217,18 @@ func (r *Round) SetClients(declared []NamedMetric, clients int, values []ClientM
 			}
 		}
 	}
-	r.ClientMetrics = values
+	if r.ClientMetrics = values; len(values) == 0 {
+		return nil
+	}
+	for i := range values {
+		if v := &values[i]; v.Rows == nil {
+			v.Rows = make([]int32, len(v.Clients))
+			for k, client := range v.Clients {
+				v.Rows[k] = training[client]
+			}
+		}
+	}
+	r.setStatistics(declared)
 	return nil
 }
 

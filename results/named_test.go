@@ -62,23 +62,23 @@ func TestNamedValuesThatAreRefused(t *testing.T) {
 		}
 	}
 	for want, c := range map[string]ClientMetric{
-		`metric "auc" was not declared`:                                 {"", "auc", []int32{0}, []float64{1}},
-		`metric "bleu" by client: has 1 values for 2 clients`:           {"", "bleu", []int32{0, 1}, []float64{1}},
-		`client 3: must be the number of a client, 0 to 2`:              {"", "bleu", []int32{3}, []float64{1}},
-		`client -1: must be the number of a client`:                     {"", "bleu", []int32{-1}, []float64{1}},
-		`client 1: must be the number of a client, 0 to 2, in increasi`: {"", "bleu", []int32{1, 1}, []float64{1, 2}},
+		`metric "auc" was not declared`:                                 {"", "auc", []int32{0}, []float64{1}, nil},
+		`metric "bleu" by client: has 1 values for 2 clients`:           {"", "bleu", []int32{0, 1}, []float64{1}, nil},
+		`client 3: must be the number of a client, 0 to 2`:              {"", "bleu", []int32{3}, []float64{1}, nil},
+		`client -1: must be the number of a client`:                     {"", "bleu", []int32{-1}, []float64{1}, nil},
+		`client 1: must be the number of a client, 0 to 2, in increasi`: {"", "bleu", []int32{1, 1}, []float64{1, 2}, nil},
 	} {
 		var r Round
-		if err := r.SetClients(declared, 3, []ClientMetric{c}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := r.SetClients(declared, []int32{4, 5, 6}, []ClientMetric{c}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nwant %s", err, want)
 		}
 	}
 	var r Round
-	twice := ClientMetric{"", "bleu", []int32{0, 2}, []float64{1, 2}}
-	if err := r.SetClients(declared, 3, []ClientMetric{twice, twice}); err == nil || !strings.Contains(err.Error(), "once a round") {
+	twice := ClientMetric{"", "bleu", []int32{0, 2}, []float64{1, 2}, nil}
+	if err := r.SetClients(declared, []int32{4, 5, 6}, []ClientMetric{twice, twice}); err == nil || !strings.Contains(err.Error(), "once a round") {
 		t.Error(err)
 	}
-	if err := r.SetClients(declared, 3, []ClientMetric{twice}); err != nil || !cmp.Equal(r.ClientMetrics, []ClientMetric{twice}) {
+	if err := r.SetClients(declared, []int32{4, 5, 6}, []ClientMetric{twice}); err != nil || !cmp.Equal(r.ClientMetrics, []ClientMetric{{"", "bleu", []int32{0, 2}, []float64{1, 2}, []int32{4, 6}}}) {
 		t.Errorf("%v: %v", r.ClientMetrics, err)
 	}
 }

@@ -86,9 +86,11 @@ type Round struct {
 	Thetas        []Theta      // by device; nil when not measured
 	Metrics       []NamedValue // in the order in which they are declared; nil when there are none
 
-	// ClientMetrics are the values by client. Observers of a run see them in the round that
-	// they are of; the rounds of a finished Run do not hold them. See rundir.ClientWriter.
+	// ClientMetrics are the values by client, and Client returns what else is known of a
+	// client, at the end of the round. Observers of a run see them in the round that they are
+	// of; the rounds of a finished Run do not hold them. See rundir.ClientWriter.
 	ClientMetrics []ClientMetric
+	Client        func(client int) ClientFacts
 }
 
 // Evaluated reports whether the model was evaluated after the round: some metric is known.

@@ -10,19 +10,21 @@ import (
 
 // RunConfig is the table [run] of a scenario.
 type RunConfig struct {
-	Mode       string          `toml:"mode" doc:"\"learning\", or \"timing\": only events, times, bytes and energy, as if every device did all local steps. \"timing\" needs methods whose work does not depend on the model"`
-	Rounds     int             `toml:"rounds" doc:"rounds per outer iteration"`
-	Outer      int             `toml:"outer" doc:"outer iterations. The coupling is updated between two of them; 1 is a single W update"`
-	EvalEvery  int             `toml:"eval_every" doc:"rounds between two evaluations of objective and errors, in no virtual time; the last round is always evaluated"`
-	EvalTasks  int             `toml:"eval_tasks" doc:"number of tasks in evaluations of objective and errors, drawn once for a run. Loss and dual are estimated from the means of these tasks; 0: all tasks"`
-	ThetaEvery int             `toml:"theta_every" doc:"rounds between two measurements of the accuracy theta_t^h of every device's local solve (eq. localSolutionQuality2a), written to thetas.csv. Each takes an exact local solve but no virtual time. Methods without dual variables have no theta. 0: never"`
-	Devices    bool            `toml:"devices" doc:"write devices.parquet: rows of times, work and outcomes by device and round (reading.md)"`
-	Model      bool            `toml:"model" doc:"store the final model W of every run in models/NNNNNN.npy, 8 bytes x tasks x features and at most 1 GB. \"fedsim results export --model\" writes it as npy or csv"`
-	StopAt     results.Target  `toml:"stop_at" doc:"value of a metric at which a run ends. A number is a relative sub-optimality (P - P*)/|P* - R(0)|; R(0), the terms in Omega alone, is 0 for all regularizers but \"graphical\". A table names a metric, as in { test_error = 0.07 }: suboptimality, primal, gap, train_error or test_error (root mean square errors for real targets), or a metric that the learner declares, such as test_accuracy. 0: a run makes all rounds"`
-	MaxTimeS   float64         `toml:"max_time_s" doc:"virtual seconds after which no further round begins; 0: no limit"`
-	Seeds      []uint64        `toml:"seeds" doc:"seeds of the repetitions of every run; methods are tuned under the first"`
-	Vary       results.Vary    `toml:"vary" doc:"effect of the seeds, and so the content of bands and means: \"system\" (draws of devices, links, faults and methods; the same data), \"split\" (held-out rows, skew and devices_per_task: seed s adds s - 1 to data.split; the system has the first seed) or \"all\" (both, and generated data: seed s adds s - 1 to data.seed)"`
-	Targets    results.Targets `toml:"targets" doc:"values of metrics for which results have rounds, time, bytes and energy: a list of relative sub-optimalities, or a list for each metric, as in { test_error = [0.08, 0.07], suboptimality = [1e-3] }. Metrics as in stop_at"`
+	Mode          string          `toml:"mode" doc:"\"learning\", or \"timing\": only events, times, bytes and energy, as if every device did all local steps. \"timing\" needs methods whose work does not depend on the model"`
+	Rounds        int             `toml:"rounds" doc:"rounds per outer iteration"`
+	Outer         int             `toml:"outer" doc:"outer iterations. The coupling is updated between two of them; 1 is a single W update"`
+	EvalEvery     int             `toml:"eval_every" doc:"rounds between two evaluations of objective and errors, in no virtual time; the last round is always evaluated"`
+	EvalTasks     int             `toml:"eval_tasks" doc:"number of tasks in evaluations of objective and errors, drawn once for a run. Loss and dual are estimated from the means of these tasks; 0: all tasks"`
+	ClientMetrics []string        `toml:"client_metrics" doc:"measures of the model on the rows of each client, training and test, written to clients.parquet (reading.md): \"error\" (root mean square error of real targets), \"accuracy\", \"loss\" and \"auc\" (two classes). Their statistics over clients are metrics, such as test_error_mean, _weighted (by rows), _sd, _worst10 (the worst 10 % of clients), _p10, _p90 and _jain. Takes no virtual time. Learners report their own"`
+	ClientsEvery  int             `toml:"clients_every" doc:"rounds between two measurements of client_metrics, a multiple of eval_every; 0: only where the run ends"`
+	ThetaEvery    int             `toml:"theta_every" doc:"rounds between two measurements of the accuracy theta_t^h of every device's local solve (eq. localSolutionQuality2a), written to thetas.csv. Each takes an exact local solve but no virtual time. Methods without dual variables have no theta. 0: never"`
+	Devices       bool            `toml:"devices" doc:"write devices.parquet: rows of times, work and outcomes by device and round (reading.md)"`
+	Model         bool            `toml:"model" doc:"store the final model W of every run in models/NNNNNN.npy, 8 bytes x tasks x features and at most 1 GB. \"fedsim results export --model\" writes it as npy or csv"`
+	StopAt        results.Target  `toml:"stop_at" doc:"value of a metric at which a run ends. A number is a relative sub-optimality (P - P*)/|P* - R(0)|; R(0), the terms in Omega alone, is 0 for all regularizers but \"graphical\". A table names a metric, as in { test_error = 0.07 }: suboptimality, primal, gap, train_error or test_error (root mean square errors for real targets), or a metric that the learner declares, such as test_accuracy. 0: a run makes all rounds"`
+	MaxTimeS      float64         `toml:"max_time_s" doc:"virtual seconds after which no further round begins; 0: no limit"`
+	Seeds         []uint64        `toml:"seeds" doc:"seeds of the repetitions of every run; methods are tuned under the first"`
+	Vary          results.Vary    `toml:"vary" doc:"effect of the seeds, and so the content of bands and means: \"system\" (draws of devices, links, faults and methods; the same data), \"split\" (held-out rows, skew and devices_per_task: seed s adds s - 1 to data.split; the system has the first seed) or \"all\" (both, and generated data: seed s adds s - 1 to data.seed)"`
+	Targets       results.Targets `toml:"targets" doc:"values of metrics for which results have rounds, time, bytes and energy: a list of relative sub-optimalities, or a list for each metric, as in { test_error = [0.08, 0.07], suboptimality = [1e-3] }. Metrics as in stop_at"`
 }
 
 // The modes of a run.
@@ -46,6 +48,15 @@ func (r *RunConfig) Validate(c *config.Checker) {
 	c.Require(r.Outer >= 1, "outer", r.Outer, "must be at least 1")
 	c.Require(r.EvalEvery >= 1, "eval_every", r.EvalEvery, "must be at least 1")
 	c.Require(r.EvalTasks >= 0, "eval_tasks", r.EvalTasks, "must not be negative")
+	for i, name := range r.ClientMetrics {
+		c.OneOf(fmt.Sprintf("client_metrics[%d]", i), name, results.ClientMetricNames...)
+	}
+	c.Require(distinct(r.ClientMetrics), "client_metrics", r.ClientMetrics, "must hold every metric once")
+	c.Require(r.ClientsEvery >= 0, "clients_every", r.ClientsEvery, "must not be negative")
+	if r.EvalEvery >= 1 && r.ClientsEvery > 0 {
+		c.Require(r.ClientsEvery%r.EvalEvery == 0, "clients_every", r.ClientsEvery, fmt.Sprintf("must be a multiple of run.eval_every, which is %d", r.EvalEvery))
+		c.Require(len(r.ClientMetrics) > 0, "clients_every", r.ClientsEvery, "must be 0 without run.client_metrics")
+	}
 	c.Require(r.ThetaEvery >= 0, "theta_every", r.ThetaEvery, "must not be negative")
 	if r.StopAt.IsSet() {
 		r.StopAt.Check(c, "stop_at")
@@ -60,6 +71,7 @@ func (r *RunConfig) Validate(c *config.Checker) {
 		c.Require(r.EvalTasks == 0, "eval_tasks", r.EvalTasks, "must be 0"+want)
 		c.Require(r.ThetaEvery == 0, "theta_every", r.ThetaEvery, "must be 0"+want)
 		c.Require(!r.Model, "model", r.Model, "must be false"+want)
+		c.Require(len(r.ClientMetrics) == 0, "client_metrics", r.ClientMetrics, "must be empty"+want)
 		c.Require(!r.StopAt.IsSet(), "stop_at", r.StopAt.Value, "must be 0"+want)
 	}
 	r.Targets.Check(c, "targets")
@@ -77,6 +89,11 @@ func (r *RunConfig) checkMetrics(s *Settings, declares bool, c *config.Checker) 
 			t.CheckShare(c, key)
 		}
 		c.Require(t.Metric != "test_error" || s.Data.TestFraction > 0, key+".test_error", t.Value, "needs test rows: data.test_fraction must be positive")
+	}
+	of := map[string]string{data.TargetReal: "data.target = \"real\", whose error is the root mean square error", data.TargetClasses: "several classes"}[s.Data.Target]
+	for i, name := range r.ClientMetrics {
+		able := s.Data.Target == data.TargetClass || name != results.ClientAUC && (name != results.ClientAccuracy || s.Data.Target != data.TargetReal)
+		c.Require(able, fmt.Sprintf("client_metrics[%d]", i), name, "must be another with "+of)
 	}
 	for _, t := range r.Targets {
 		check(t, "targets")

@@ -141,6 +141,7 @@ type server struct {
 	directory *Directory // nil before hello
 	run       results.Run
 	devices   int
+	training  []int32 // rows of each device
 	observe   func(results.Round)
 	book      *ledger.Ledger // nil: no rows by device
 	rows      experiment.DeviceRows
@@ -430,7 +431,7 @@ func (s *server) start(declared []results.NamedMetric) error {
 		return err
 	}
 	about.Metrics = declared
-	s.run, s.devices = about, setup.Size.Devices
+	s.run, s.devices, s.training = about, setup.Size.Devices, setup.Size.Rows
 	if s.directory.Devices != nil && s.directory.Run.Settings.Run.Devices {
 		if s.rows, err = s.directory.Devices(about); err != nil {
 			return err

@@ -30,7 +30,7 @@ func (s *server) closeRound(r *request) *Error {
 	}
 	field := "metrics"
 	if err == nil {
-		err, field = scratch.SetClients(all, s.devices, r.clients), "clients"
+		err, field = scratch.SetClients(all, s.training, r.clients), "clients"
 	}
 	if err != nil {
 		return &Error{Code: CodeMetric, Field: field, Message: err.Error()}
@@ -42,16 +42,17 @@ func (s *server) closeRound(r *request) *Error {
 	if len(all) > len(s.run.Metrics) {
 		s.declare(all)
 	}
-	if err := errors.Join(row.SetNamed(all, values), row.SetClients(all, s.devices, r.clients)); err != nil {
+	if err := errors.Join(row.SetNamed(all, values), row.SetClients(all, s.training, r.clients)); err != nil {
 		return internal("", err)
 	}
 	if s.clients != nil {
+		row.Client = s.session.Client
 		if err := s.clients.Write(&row); err != nil {
 			return internal("", err)
 		}
 	}
 	s.observe(row)
-	row.ClientMetrics = nil
+	row.ClientMetrics, row.Client = nil, nil
 	s.run.Rounds = append(s.run.Rounds, row)
 	s.response.begin(s.session.Now())
 	s.response.row(&row)

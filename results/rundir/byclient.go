@@ -10,7 +10,7 @@ import (
 // directory without the file has none.
 func AddClients(dir string, runs []results.Run) error {
 	last := newLastClients(runs)
-	err := clientsTable.each(dir, func(run string, row *results.ClientRow) error {
+	err := clientsTable.each(dir, "", func(run string, row *results.ClientRow) error {
 		if i, ok := last.index[run]; ok {
 			last.add(i, row)
 		}

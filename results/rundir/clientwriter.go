@@ -23,11 +23,16 @@ import (
 
 // clientsTable is the table of clients.parquet.
 var clientsTable = rowTable[results.ClientRow]{
-	name: "clients", file: clientsParquet, absent: ErrNoClients, remedy: "a learner that reports metrics by client makes them",
+	name: "clients", file: clientsParquet, absent: ErrNoClients, remedy: "set run.client_metrics; learners report their own",
 	columns: []rowColumn[results.ClientRow]{
 		wholeOf("round", "rounds made so far, as in rounds.csv", func(r *results.ClientRow) *int { return &r.Round }),
 		realOf("time_s", "s", "virtual time at the end of the round; relative units where federation.cost is not physical", func(r *results.ClientRow) *float64 { return &r.TimeS }),
 		wholeOf("client", "its number, from 0; that of its device in devices.parquet", func(r *results.ClientRow) *int { return &r.Client }),
+		textOf("class", "of the client in the fleet; null: there are no classes", func(r *results.ClientRow) *string { return &r.Class }),
+		wholeOf("rows", "of the client in the split; training rows where a learner has the split", func(r *results.ClientRow) *int { return &r.Rows }),
+		wholeOf("updates", "of the client that the server took so far", func(r *results.ClientRow) *int { return &r.Updates }),
+		realOf("compute_s", "s", "one pass over the client's training rows at its usual speed; null: not known", func(r *results.ClientRow) *float64 { return &r.ComputeS }),
+		realOf("transfer_s", "s", "model to the client and update back at the usual rates of its link, without contention; null: not known", func(r *results.ClientRow) *float64 { return &r.TransferS }),
 		textOf("split", "rows that the metric is measured on: train, validation, test; null: not said", func(r *results.ClientRow) *string { return &r.Split }),
 		textOf("name", "of the metric; unit and direction are in manifest.json", func(r *results.ClientRow) *string { return &r.Name }),
 		realOf("value", "", "in the unit of the metric; null: not known", func(r *results.ClientRow) *float64 { return &r.Value }),
@@ -49,9 +54,19 @@ func textOf(name, doc string, field func(*results.ClientRow) *string) rowColumn[
 // runs. Unlike a parquet file, a spool can be continued by a resumed run.
 const spoolsDir = "clients"
 
-// spoolRow is the size of a value in a spool: round, place of the metric in the declaration
-// and client as uint32, time and value as float64, all little-endian.
-const spoolRow = 3*4 + 2*8
+// spoolRow is the size of a value in a spool: round, place of the metric in the declaration,
+// client, number of its class, rows and updates as uint32, then time, value, ComputeS and
+// TransferS as float64, all little-endian. The first value of a class comes behind a row with
+// its name: newClass, the number, and the bytes of the name as the third word, then the name
+// itself, both padded to spoolRow. Class 0 is none.
+const spoolRow = 6*4 + 4*8
+
+// newClass is the round of a row with the name of a class, which has less than mostClass
+// bytes.
+const (
+	newClass  = math.MaxUint32
+	mostClass = 1 << 16
+)
 
 // ClientWriter writes the values by client of one run into the stage of a [Writer]. It is
 // not safe for concurrent use. Writers of several runs are independent.
@@ -64,7 +79,8 @@ type ClientWriter struct {
 	sum      hash.Hash
 	size     int64
 	buffer   *bufio.Writer
-	err      error // the first one
+	classes  map[string]uint32 // those with a row of their name
+	err      error             // the first one
 }
 
 // Clients begins the values by client of a run, of which Metrics is used. The index is that
@@ -97,7 +113,6 @@ func (c *ClientWriter) Write(r *results.Round) error {
 	if len(r.ClientMetrics) > 0 && c.file == nil && c.err == nil {
 		c.open()
 	}
-	var row [spoolRow]byte
 	for i := range r.ClientMetrics {
 		m := &r.ClientMetrics[i]
 		at := 0
@@ -108,17 +123,47 @@ func (c *ClientWriter) Write(r *results.Round) error {
 			c.fail(fmt.Errorf("metric %q of split %q was not declared", m.Name, m.Split))
 		}
 		for k := 0; k < len(m.Clients) && c.err == nil; k++ {
-			binary.LittleEndian.PutUint32(row[0:], uint32(r.Round))
-			binary.LittleEndian.PutUint32(row[4:], uint32(at))
-			binary.LittleEndian.PutUint32(row[8:], uint32(m.Clients[k]))
-			binary.LittleEndian.PutUint64(row[12:], math.Float64bits(r.TimeS))
-			binary.LittleEndian.PutUint64(row[20:], math.Float64bits(m.Values[k]))
-			_, err := c.buffer.Write(row[:])
-			c.size += spoolRow
-			c.fail(err)
+			of := r.Client(int(m.Clients[k]))
+			c.row([6]uint32{uint32(r.Round), uint32(at), uint32(m.Clients[k]), c.class(of.Class), uint32(m.Rows[k]), uint32(of.Updates)},
+				[4]float64{r.TimeS, m.Values[k], of.ComputeS, of.TransferS})
 		}
 	}
 	return c.err
+}
+
+// row appends a row.
+func (c *ClientWriter) row(counts [6]uint32, numbers [4]float64) {
+	var row [spoolRow]byte
+	for i, n := range counts {
+		binary.LittleEndian.PutUint32(row[4*i:], n)
+	}
+	for i, x := range numbers {
+		binary.LittleEndian.PutUint64(row[4*len(counts)+8*i:], math.Float64bits(x))
+	}
+	c.append(row[:])
+}
+
+func (c *ClientWriter) append(row []byte) {
+	_, err := c.buffer.Write(row)
+	c.size += int64(len(row))
+	c.fail(err)
+}
+
+// class returns the number of a class, and appends the name of a new one.
+func (c *ClientWriter) class(name string) uint32 {
+	if name == "" || c.classes[name] > 0 {
+		return c.classes[name]
+	}
+	if c.classes == nil {
+		c.classes = map[string]uint32{}
+	}
+	n, text := uint32(len(c.classes)+1), name[:min(len(name), mostClass-1)]
+	c.classes[name] = n
+	c.row([6]uint32{newClass, n, uint32(len(text))}, [4]float64{})
+	padded := make([]byte, (len(text)+spoolRow-1)/spoolRow*spoolRow)
+	copy(padded, text)
+	c.append(padded)
+	return n
 }
 
 // Declare replaces the declared metrics by a longer list that begins with them: a driver may
@@ -226,8 +271,16 @@ func (w *Writer) writeClients(places []int) error {
 	})
 }
 
-// copySpool writes the values by client of a run, after a check of their checksum.
-func (w *Writer) copySpool(to *parquetWriter, place int) (err error) {
+// copySpool writes the values by client of a run.
+func (w *Writer) copySpool(to *parquetWriter, place int) error {
+	return w.eachSpool(place, func(row *results.ClientRow) error {
+		return to.write(func(values parquet.Row) { clientsTable.set(values, row) })
+	})
+}
+
+// eachSpool reads the values by client of a run, after which it checks their checksum. The
+// row is valid until the next.
+func (w *Writer) eachSpool(place int, each func(*results.ClientRow) error) (err error) {
 	path := w.spoolPath(w.index[place])
 	f, err := input.Open(path, maxTable)
 	if err != nil {
@@ -236,23 +289,35 @@ func (w *Writer) copySpool(to *parquetWriter, place int) (err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	sum := sha256.New()
 	from := bufio.NewReaderSize(io.TeeReader(f, sum), 1<<16)
-	var row [spoolRow]byte
+	var cells [spoolRow]byte
+	count := func(i int) uint32 { return binary.LittleEndian.Uint32(cells[4*i:]) }
+	number := func(i int) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(cells[24+8*i:])) }
+	classes := map[uint32]string{}
+	var row results.ClientRow
 	for {
-		if _, err := io.ReadFull(from, row[:]); err == io.EOF {
+		if _, err := io.ReadFull(from, cells[:]); err == io.EOF {
 			break
 		} else if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		at := binary.LittleEndian.Uint32(row[4:])
+		if count(0) == newClass {
+			name := make([]byte, (int(count(2)%mostClass)+spoolRow-1)/spoolRow*spoolRow)
+			if _, err := io.ReadFull(from, name); err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			classes[count(1)] = string(name[:count(2)%mostClass])
+			continue
+		}
+		at := count(1)
 		if int(at) >= len(w.runs[place].Metrics) {
 			return fmt.Errorf("%s: is corrupt: run %q does not declare metric %d", path, w.runs[place].ID, at)
 		}
 		m := &w.runs[place].Metrics[at]
-		value := results.ClientRow{
-			Round: int(binary.LittleEndian.Uint32(row[0:])), Client: int(binary.LittleEndian.Uint32(row[8:])), Split: m.Split, Name: m.Name,
-			TimeS: math.Float64frombits(binary.LittleEndian.Uint64(row[12:])), Value: math.Float64frombits(binary.LittleEndian.Uint64(row[20:])),
+		row = results.ClientRow{
+			Round: int(count(0)), Client: int(count(2)), Rows: int(count(4)), TimeS: number(0), Split: m.Split, Name: m.Name, Value: number(1),
+			ClientFacts: results.ClientFacts{Class: classes[count(3)], Updates: int(count(5)), ComputeS: number(2), TransferS: number(3)},
 		}
-		if err := to.write(func(values parquet.Row) { clientsTable.set(values, &value) }); err != nil {
+		if err := each(&row); err != nil {
 			return err
 		}
 	}

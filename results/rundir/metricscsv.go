@@ -66,6 +66,7 @@ func readMetrics(path string, r io.Reader, runs []results.Run, m *Manifest) erro
 	if err != nil {
 		return err
 	}
+	var declared []results.NamedMetric
 	run, round, metric, rows := 0, 0, -1, 0 // places of the last row, and the rows of its run
 	close := func() error {
 		if want := m.Runs[run].Values; rows != want {
@@ -94,6 +95,9 @@ func readMetrics(path string, r io.Reader, runs []results.Run, m *Manifest) erro
 				return err
 			}
 		}
+		if rows == 0 {
+			declared = results.WithStatistics(runs[run].Metrics)
+		}
 		rounds := runs[run].Rounds
 		for round < len(rounds) && strconv.Itoa(rounds[round].Round) != t.row[1] {
 			round, metric = round+1, -1
@@ -104,7 +108,6 @@ func readMetrics(path string, r io.Reader, runs []results.Run, m *Manifest) erro
 		if want := formatDecimal(rounds[round].TimeS); t.row[2] != want {
 			return t.wrong(2, fmt.Sprintf("must be %q, as %s says", want, roundsFile))
 		}
-		declared := runs[run].Metrics
 		for metric++; metric < len(declared) && (declared[metric].Split != t.row[3] || declared[metric].Name != t.row[4]); {
 			metric++
 		}
@@ -121,8 +124,11 @@ func readMetrics(path string, r io.Reader, runs []results.Run, m *Manifest) erro
 }
 
 // appendNamed appends the values of a round as a list of JSON: one for each declared metric,
-// null without a value.
+// null without a value. Where there are statistics over clients, they are in the list, too.
 func appendNamed(b []byte, declared []results.NamedMetric, values []results.NamedValue) []byte {
+	if results.HasStatistics(declared, values) {
+		declared = results.WithStatistics(declared)
+	}
 	at := 0
 	for i := range declared {
 		if i > 0 {
@@ -141,6 +147,9 @@ func appendNamed(b []byte, declared []results.NamedMetric, values []results.Name
 // parseNamed is the inverse of appendNamed.
 func parseNamed(declared []results.NamedMetric, list string) (values []results.NamedValue, err error) {
 	cells := strings.Split(list, ",")
+	if len(cells) > len(declared) {
+		declared = results.WithStatistics(declared)
+	}
 	if len(cells) != len(declared) {
 		return nil, fmt.Errorf("has %d values of metrics, must have %d", len(cells), len(declared))
 	}

@@ -42,10 +42,24 @@ func namedRun() results.Run {
 // clientValues are the values by client of the rounds of namedRun.
 func clientValues() [][]results.ClientMetric {
 	return [][]results.ClientMetric{
-		{{Split: "test", Name: "accuracy", Clients: []int32{0, 2}, Values: []float64{0.5, 0.25}}, {Name: "norm", Clients: []int32{1}, Values: []float64{math.NaN()}}},
+		{{Split: "test", Name: "accuracy", Clients: []int32{0, 2}, Values: []float64{0.5, 0.25}, Rows: []int32{3, 9}}, {Name: "norm", Clients: []int32{1}, Values: []float64{math.NaN()}, Rows: []int32{5}}},
 		nil,
 		nil,
-		{{Split: "test", Name: "accuracy", Clients: []int32{0, 1, 2}, Values: []float64{1, 0.5, 0.75}}},
+		{{Split: "test", Name: "accuracy", Clients: []int32{0, 1, 2}, Values: []float64{1, 0.5, 0.75}, Rows: []int32{3, 5, 9}}},
+	}
+}
+
+// longClass is a name of more than a row of a spool.
+var longClass = "a class of " + strings.Repeat("very ", spoolRow/4) + "slow phones"
+
+// clientOf returns what is known of a client after round h.
+func clientOf(h int) func(int) results.ClientFacts {
+	return func(k int) results.ClientFacts {
+		f := results.ClientFacts{Class: []string{longClass, "", "laptop"}[k], Updates: h + k, ComputeS: 0.25 * float64(k), TransferS: math.NaN()}
+		if k == 2 {
+			f.TransferS = 1.5
+		}
+		return f
 	}
 }
 
@@ -60,7 +74,7 @@ func addNamed(t testing.TB, w *Writer, index int) {
 	observe := w.Progress(index, r)
 	for h, values := range clientValues() {
 		x := r.Rounds[h]
-		x.ClientMetrics = values
+		x.ClientMetrics, x.Client = values, clientOf(h)
 		observe(x)
 		if err := c.Write(&x); err != nil {
 			t.Fatal(err)
@@ -106,14 +120,14 @@ e/own/1,3,7.5,test,accuracy,0.75
 e/own/1,3,7.5,train,loss,0.25
 `
 
-const wantClients = `run,experiment,method,algorithm,seed,round,time_s,client,split,name,value
-e/own/1,e,own,stump,1,0,0,0,test,accuracy,0.5
-e/own/1,e,own,stump,1,0,0,2,test,accuracy,0.25
-e/own/1,e,own,stump,1,0,0,1,,norm,
-e/own/1,e,own,stump,1,3,7.5,0,test,accuracy,1
-e/own/1,e,own,stump,1,3,7.5,1,test,accuracy,0.5
-e/own/1,e,own,stump,1,3,7.5,2,test,accuracy,0.75
-`
+var wantClients = strings.ReplaceAll(`run,experiment,method,algorithm,seed,round,time_s,client,class,rows,updates,compute_s,transfer_s,split,name,value
+e/own/1,e,own,stump,1,0,0,0,LONG,3,0,0,,test,accuracy,0.5
+e/own/1,e,own,stump,1,0,0,2,laptop,9,2,0.5,1.5,test,accuracy,0.25
+e/own/1,e,own,stump,1,0,0,1,,5,1,0.25,,,norm,
+e/own/1,e,own,stump,1,3,7.5,0,LONG,3,3,0,,test,accuracy,1
+e/own/1,e,own,stump,1,3,7.5,1,,5,4,0.25,,test,accuracy,0.5
+e/own/1,e,own,stump,1,3,7.5,2,laptop,9,5,0.5,1.5,test,accuracy,0.75
+`, "LONG", longClass)
 
 func TestNamedMetricsAreWrittenAndReadBack(t *testing.T) {
 	dir := namedDirectory(t)
@@ -148,16 +162,18 @@ func TestNamedMetricsAreWrittenAndReadBack(t *testing.T) {
 		t.Errorf("reached in round %d, %t", hit.Round, ok)
 	}
 	var rows []results.ClientRow
-	if err := clientsTable.each(dir, func(run string, r *results.ClientRow) error {
-		rows = append(rows, *r)
-		if run != "e/own/1" {
-			t.Errorf("a row of run %s", run)
+	for _, run := range []string{"another", "e/own/1"} {
+		if err := Clients(dir, run, func(r *results.ClientRow) error {
+			if run == "another" {
+				t.Error("a run without values has a row")
+			}
+			rows = append(rows, *r)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
 		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
 	}
-	if want := (results.ClientRow{Round: 3, TimeS: 7.5, Client: 2, Split: "test", Name: "accuracy", Value: 0.75}); len(rows) != 6 || rows[5] != want || rows[2].Split != "" || !math.IsNaN(rows[2].Value) {
+	if want := (results.ClientRow{Round: 3, TimeS: 7.5, Client: 2, ClientFacts: clientOf(3)(2), Rows: 9, Split: "test", Name: "accuracy", Value: 0.75}); len(rows) != 6 || rows[5] != want || rows[2].Split != "" || !math.IsNaN(rows[2].Value) {
 		t.Errorf("%+v", rows)
 	}
 	if err := AddClients(dir, found.Runs); err != nil || len(found.Runs[0].ByClient) != 0 {
@@ -246,7 +262,7 @@ func TestValuesByClientAreContinued(t *testing.T) {
 	write := func(c *ClientWriter, rounds ...int) {
 		for _, h := range rounds {
 			x := r.Rounds[h]
-			x.ClientMetrics = clientValues()[h]
+			x.ClientMetrics, x.Client = clientValues()[h], clientOf(h)
 			if err := c.Write(&x); err != nil {
 				t.Fatal(err)
 			}

@@ -28,7 +28,7 @@ const (
 )
 
 const (
-	progressFormat = 6           // version of the layout of the log and of state files
+	progressFormat = 7           // version of the layout of the log and of state files
 	progressEvery  = time.Second // least time between two writes
 	progressBuffer = 1 << 20     // bytes; a fuller buffer is written at once
 )
@@ -40,7 +40,8 @@ const (
 //	{"place":3,"begin":{...}}                 the start of the run at that place
 //	{"place":3,"round":[...],"metrics":[...],"thetas":[...]}
 //	                                          its next round; cells as in rounds.csv, and a
-//	                                          value or null for each metric of its begin
+//	                                          value or null for each metric of its begin, with
+//	                                          the statistics over its clients if there are any
 //	{"place":3,"end":{...}}                   its end
 //
 // The last key of each line, "crc", is the CRC-32C of the line before it. Readers ignore

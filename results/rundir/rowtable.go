@@ -79,11 +79,15 @@ func (t *rowTable[R]) set(values parquet.Row, row *R) {
 	}
 }
 
-// each reads the file in its order. It calls the function with the ID of the run and the
-// row, which is valid until the next. It returns the first error of the function.
-func (t *rowTable[R]) each(dir string, each func(run string, row *R) error) error {
+// each reads the file in its order, or the row groups of one run. It calls the function with
+// the ID of the run and the row, which is valid until the next. It returns the first error of
+// the function.
+func (t *rowTable[R]) each(dir, run string, each func(run string, row *R) error) error {
 	var row R
 	return t.eachRow(dir, func(values []parquet.Value) error {
+		if run != "" && string(values[0].ByteArray()) != run {
+			return errOtherRun
+		}
 		own := values[len(values)-len(t.columns):]
 		for i := range t.columns {
 			c := &t.columns[i]
@@ -95,6 +99,9 @@ func (t *rowTable[R]) each(dir string, each func(run string, row *R) error) erro
 	})
 }
 
+// errOtherRun ends the reading of a row group, whose rows are all of one run.
+var errOtherRun = errors.New("the row group is of another run")
+
 // eachRow reads the file as rows of values.
 func (t *rowTable[R]) eachRow(dir string, each func([]parquet.Value) error) error {
 	if err := t.require(dir); err != nil {
@@ -105,7 +112,7 @@ func (t *rowTable[R]) eachRow(dir string, each func([]parquet.Value) error) erro
 			return fmt.Errorf("has other columns than this version of fedsim writes: run the scenario again")
 		}
 		for _, group := range f.RowGroups() {
-			if err := eachRow(group, each); err != nil {
+			if err := eachRow(group, each); err != nil && !errors.Is(err, errOtherRun) {
 				return err
 			}
 		}

@@ -95,7 +95,9 @@ func ownRun() results.Run {
 			m := results.ClientMetric{Split: "test", Name: "accuracy"}
 			for k := range 1000 {
 				m.Clients, m.Values = append(m.Clients, int32(2*k)), append(m.Values, float64(k)/1024)
+				m.Rows = append(m.Rows, int32(k+1))
 			}
+			x.Client = func(k int) results.ClientFacts { return results.ClientFacts{Class: "phone", Updates: k} }
 			x.ClientMetrics = []results.ClientMetric{m}
 		}
 		run.Rounds = append(run.Rounds, x)
@@ -165,7 +167,7 @@ func TestDuckDB(t *testing.T) {
 	if len(got.Metrics) != 1 || got.Metrics[0].Values != 2 || got.Metrics[0].Last != 0.5 {
 		t.Errorf("metrics.csv: %+v", got.Metrics)
 	}
-	for name, want := range map[string]string{"run": "VARCHAR", "round": "BIGINT", "client": "BIGINT", "split": "VARCHAR", "value": "DOUBLE"} {
+	for name, want := range map[string]string{"run": "VARCHAR", "round": "BIGINT", "client": "BIGINT", "class": "VARCHAR", "rows": "BIGINT", "updates": "BIGINT", "transfer_s": "DOUBLE", "split": "VARCHAR", "value": "DOUBLE"} {
 		if got.ByClient.Types[name] != want || got.ByClient.About[name].Description == "" {
 			t.Errorf("column %s of clients.parquet is %s, want %s with a description", name, got.ByClient.Types[name], want)
 		}

@@ -1,0 +1,214 @@
+package mtl
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"fedsim/data"
+	"fedsim/internal/parallel"
+	"fedsim/internal/rng"
+)
+
+func aucOf(scores []float64, positive []bool) float64 {
+	var r ranking
+	for i, z := range scores {
+		r.add(z, positive[i])
+	}
+	return r.auc()
+}
+
+// Twenty scores with ties, computed with scikit-learn's roc_auc_score: 73.5 of 99 pairs.
+func TestAUCOfReference(t *testing.T) {
+	scores := []float64{0.9, 0.8, 0.8, 0.75, 0.7, 0.65, 0.6, 0.6, 0.6, 0.55, 0.5, 0.45, 0.4, 0.4, 0.35, 0.3, 0.3, 0.2, 0.1, 0.05}
+	labels := []int{1, 1, -1, 1, -1, 1, 1, -1, 1, -1, 1, -1, 1, -1, -1, -1, 1, -1, -1, -1}
+	positive := make([]bool, len(labels))
+	for i, y := range labels {
+		positive[i] = y > 0
+	}
+	if got := aucOf(scores, positive); math.Abs(got-0.742424242424242) > 1e-14 {
+		t.Errorf("AUC %v", got)
+	}
+}
+
+// Against the definition, on scores with many ties.
+func TestAUCIsTheShareOfPairs(t *testing.T) {
+	for seed := range uint64(200) {
+		s := rng.New(seed, rng.Synthetic, 0, 0)
+		n, levels := 2+s.IntN(40), 1+s.IntN(12)
+		scores, positive := make([]float64, n), make([]bool, n)
+		for i := range scores {
+			scores[i], positive[i] = float64(s.IntN(levels)-levels/2)/8, s.IntN(3) == 0
+		}
+		wins, pairs := 0.0, 0.0
+		for i := range scores {
+			for k := range scores {
+				if !positive[i] || positive[k] {
+					continue
+				}
+				pairs++
+				switch {
+				case scores[i] > scores[k]:
+					wins++
+				case scores[i] == scores[k]:
+					wins += 0.5
+				}
+			}
+		}
+		want := wins / pairs
+		if got := aucOf(scores, positive); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+			t.Errorf("seed %d: AUC %v, want %v", seed, got, want)
+		}
+	}
+	negativeZero := math.Copysign(0, -1)
+	if got := aucOf([]float64{0, negativeZero}, []bool{true, false}); got != 0.5 {
+		t.Errorf("0 and -0 are no tie: %v", got)
+	}
+	for name, got := range map[string]float64{
+		"one class": aucOf([]float64{1, 2}, []bool{true, true}), "no rows": aucOf(nil, nil), "a score that is NaN": aucOf([]float64{1, math.NaN(), 3}, []bool{true, false, false}),
+	} {
+		if !math.IsNaN(got) {
+			t.Errorf("%s: AUC %v", name, got)
+		}
+	}
+}
+
+// qualityProblem has tasks of 4, 1 and 7 rows; the test rows of the second are absent.
+func qualityProblem(t *testing.T, change func(*data.Split)) (*Problem, data.Matrix) {
+	t.Helper()
+	split := randomSplit(3, 4, 4, 3, 7)
+	split.Test.Tasks[1].X.Rows, split.Test.Tasks[1].Y = 0, nil
+	for i := range split.Train.Tasks[0].Y {
+		split.Train.Tasks[0].Y[i] = 1 // one class
+	}
+	if change != nil {
+		change(&split)
+	}
+	p := mustProblem(t, Defaults(), split)
+	w := p.NewWeights()
+	s := rng.New(8, rng.Synthetic, 0, 0)
+	for i := range w.Data {
+		w.Data[i] = s.Normal()
+	}
+	return p, w
+}
+
+// by hand: every row again, for each client.
+func wantFits(p *Problem, task *data.Task, w []float64) (rows int32, errors, loss, auc float64) {
+	var scores []float64
+	var positive []bool
+	for i := range task.X.Rows {
+		z, y := 0.0, task.Y[i]
+		for j, x := range task.X.Row(i) {
+			z += x * w[j]
+		}
+		loss += p.Loss.Value(z, y)
+		if z*y <= 0 {
+			errors++
+		}
+		scores, positive = append(scores, z), append(positive, y > 0)
+	}
+	n := float64(task.X.Rows)
+	return int32(task.X.Rows), errors / n, loss / n, aucOf(scores, positive)
+}
+
+func TestQualityByClient(t *testing.T) {
+	share := func(s *data.Split) {
+		var err error
+		if s.Train, err = data.Share(s.Train, 3, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pool := func(s *data.Split) { s.Train, s.Test = data.Pool(s.Train), data.Pool(s.Test) }
+	for name, c := range map[string]struct {
+		change func(*data.Split)
+		testOf []int // by client: the element of the test set
+		taskOf []int // by client
+	}{
+		"a client a task":         {nil, []int{0, 1, 2}, []int{0, 1, 2}},
+		"three clients a task":    {share, []int{0, 0, 0, 1, 1, 1, 2, 2, 2}, []int{0, 0, 0, 1, 1, 1, 2, 2, 2}},
+		"pooled":                  {pool, []int{0, 1, 2}, []int{0, 0, 0}},
+		"pooled, three of a task": {func(s *data.Split) { share(s); pool(s) }, []int{0, 0, 0, 1, 1, 1, 2, 2, 2}, make([]int, 9)},
+	} {
+		p, w := qualityProblem(t, c.change)
+		q := p.Quality(parallel.NewPool(3), nil, &w, true)
+		if len(q.Clients) != len(c.testOf) {
+			t.Fatalf("%s: clients %v", name, q.Clients)
+		}
+		near := func(a, b float64) bool {
+			return math.Abs(a-b) <= 1e-14*(1+math.Abs(b)) || math.IsNaN(a) && math.IsNaN(b)
+		}
+		for i, k := range q.Clients {
+			for split, of := range map[string]struct {
+				fits *Fits
+				task *data.Task
+			}{"train": {&q.Train, &p.Train.Tasks[k]}, "test": {&q.Test, &p.Test.Tasks[c.testOf[k]]}} {
+				rows, errors, loss, auc := wantFits(p, of.task, w.Row(c.taskOf[k]))
+				f := of.fits
+				if int(k) != i || f.Rows[i] != rows || !near(f.Error[i], errors) || !near(f.Loss[i], loss) || !near(f.AUC[i], auc) {
+					t.Errorf("%s, client %d, %s: %d rows, error %v, loss %v, AUC %v, want %d, %v, %v, %v", name, k, split,
+						f.Rows[i], f.Error[i], f.Loss[i], f.AUC[i], rows, errors, loss, auc)
+				}
+			}
+		}
+		one := p.Quality(parallel.NewPool(1), nil, &w, false)
+		if one.Train.AUC != nil || one.Test.AUC != nil {
+			t.Errorf("%s: an AUC that was not asked for", name)
+		}
+		if !slices.Equal(one.Train.Loss, q.Train.Loss) || !slices.Equal(one.Train.Error, q.Train.Error) {
+			t.Errorf("%s: one worker has other values than three", name)
+		}
+	}
+	p, w := qualityProblem(t, nil)
+	q := p.Quality(testPool, nil, &w, true)
+	if !math.IsNaN(q.Train.AUC[0]) || math.IsNaN(q.Train.AUC[2]) || !math.IsNaN(q.Test.Loss[1]) || q.Test.Rows[1] != 0 || math.IsNaN(q.Test.Loss[0]) {
+		t.Errorf("one class and no rows must be NaN: %+v", q)
+	}
+}
+
+// A sample has the clients of its tasks, with the values that they have among all.
+func TestQualityOfSample(t *testing.T) {
+	p, w := qualityProblem(t, func(s *data.Split) {
+		var err error
+		if s.Train, err = data.Share(s.Train, 2, 1); err != nil {
+			t.Fatal(err)
+		}
+	})
+	all := p.Quality(testPool, nil, &w, true)
+	s := p.sampleOf([]bool{true, false, true})
+	q := p.Quality(testPool, &s, &w, true)
+	if !slices.Equal(q.Clients, []int32{0, 1, 4, 5}) {
+		t.Fatalf("clients %v", q.Clients)
+	}
+	for i, k := range q.Clients {
+		if q.Train.Loss[i] != all.Train.Loss[k] || q.Test.Loss[i] != all.Test.Loss[k] || q.Test.Error[i] != all.Test.Error[k] || q.Test.Rows[i] != all.Test.Rows[k] {
+			t.Errorf("client %d differs in the sample", k)
+		}
+	}
+}
+
+// The mean over clients of the errors is that of Evaluate, also of real targets.
+func TestQualityAgreesWithEvaluate(t *testing.T) {
+	for _, real := range []bool{false, true} {
+		split := randomSplit(3, 4, 4, 3, 7)
+		split.Train.Real, split.Test.Real = real, real
+		cfg := Defaults()
+		if real {
+			cfg.Loss = "squared"
+		}
+		p := mustProblem(t, cfg, split)
+		w := p.NewWeights()
+		for i := range w.Data {
+			w.Data[i] = math.Sin(float64(i))
+		}
+		o := p.Evaluate(testPool, mustStart(t, p), &w, nil, nil)
+		q := p.Quality(testPool, nil, &w, false)
+		mean := func(x []float64) float64 { return (x[0] + x[1] + x[2]) / 3 }
+		if got := mean(q.Train.Error); math.Abs(got-o.TrainError) > 1e-15 {
+			t.Errorf("training error %v, want %v", got, o.TrainError)
+		}
+		if got := mean(q.Test.Error); math.Abs(got-o.TestError) > 1e-15 {
+			t.Errorf("test error %v, want %v", got, o.TestError)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package results
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Thirty devices with numbers of rows and of wrong predictions, and statistics of the shares
+// wrong, computed with NumPy.
+var (
+	rowsOf = []int32{347, 304, 344, 314, 301, 326, 306, 284, 299, 298, 321, 327, 328, 321, 334,
+		366, 377, 380, 363, 359, 413, 323, 375, 387, 413, 396, 382, 384, 346, 393}
+	wrongOf = []float64{3, 11, 0, 25, 8, 41, 17, 2, 30, 6, 14, 9, 0, 52, 19, 7, 23, 12, 5, 88, 16, 1, 34, 10, 21, 4, 13, 61, 27, 18}
+
+	wantStatistics = map[string]float64{
+		"test_error_mean": 0.055216710021573, "test_error_weighted": 0.05542214964940928, "test_error_sd": 0.05524294540583262,
+		"test_error_worst10": 0.1886577614421622, "test_error_p10": 0.0066476256922339, "test_error_p90": 0.12907560071574647,
+		"test_error_jain": 0.4997624890039887,
+		// Of the accuracies: the worst 10 % of errors are those of accuracies, and quantiles change places.
+		"test_accuracy_mean": 1 - 0.055216710021573, "test_accuracy_weighted": 1 - 0.05542214964940928, "test_accuracy_sd": 0.05524294540583262,
+		"test_accuracy_worst10": 1 - 0.1886577614421622, "test_accuracy_p10": 1 - 0.12907560071574647, "test_accuracy_p90": 1 - 0.0066476256922339,
+		"test_accuracy_jain": 0.9965927267924649,
+	}
+)
+
+// statisticsOf returns the statistics of a round with errors and accuracies of clients, in an
+// order of the clients. A client that is not in it has no rows.
+func statisticsOf(t *testing.T, order []int) map[string]float64 {
+	t.Helper()
+	declared := []NamedMetric{ClientMetricOf("test", ClientError), ClientMetricOf("test", ClientAccuracy)}
+	of := make([]ClientMetric, 2)
+	for i, m := range declared {
+		of[i] = ClientMetric{Split: m.Split, Name: m.Name}
+		for k, from := range order {
+			x, n := math.NaN(), int32(0)
+			if from >= 0 {
+				x, n = wrongOf[from]/float64(rowsOf[from]), rowsOf[from]
+			}
+			if i == 1 {
+				x = 1 - x
+			}
+			of[i].Clients, of[i].Values, of[i].Rows = append(of[i].Clients, int32(k)), append(of[i].Values, x), append(of[i].Rows, n)
+		}
+	}
+	var r Round
+	if err := r.SetClients(declared, make([]int32, len(order)), of); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	run := Run{Metrics: declared, Rounds: []Round{r}}
+	for _, m := range ClientStatistics([]Run{run}) {
+		got[m.Name] = m.Of(&r)
+	}
+	if len(r.Metrics) != len(got) {
+		t.Errorf("the round has %d values, the run %d statistics", len(r.Metrics), len(got))
+	}
+	return got
+}
+
+func TestStatisticsOverClients(t *testing.T) {
+	var forward, backward, gaps []int
+	for k := range rowsOf {
+		forward, backward, gaps = append(forward, k), append(backward, len(rowsOf)-1-k), append(gaps, -1, (7*k)%30)
+	}
+	for name, order := range map[string][]int{"forward": forward, "backward": backward, "with clients without rows": gaps} {
+		got := statisticsOf(t, order)
+		if len(got) != len(wantStatistics) {
+			t.Errorf("%s: %d statistics, want %d", name, len(got), len(wantStatistics))
+		}
+		for metric, want := range wantStatistics {
+			if math.Abs(got[metric]-want) > 1e-12 {
+				t.Errorf("%s: %s is %v, want %v", name, metric, got[metric], want)
+			}
+		}
+	}
+	if got := statisticsOf(t, []int{-1, -1}); len(got) != 0 {
+		t.Errorf("clients without rows have statistics: %v", got)
+	}
+	// Of a single client, 2 in a unit of 3/304: all are its value.
+	got := statisticsOf(t, []int{1})
+	for name, want := range map[string]float64{"mean": 1, "weighted": 1, "sd": 0, "worst10": 1, "p10": 1, "p90": 1} {
+		if x := got["test_error_"+name]; math.Abs(x-want*11/304) > 1e-15 {
+			t.Errorf("%s of one client is %v", name, x)
+		}
+	}
+	if got["test_error_jain"] != 1 {
+		t.Errorf("Jain's index of one client is %v", got["test_error_jain"])
+	}
+}
+
+func TestWorstTenthIsRoundedUp(t *testing.T) {
+	v := clientValues{sorted: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}}
+	if low := (clientValues{sorted: v.sorted, higher: true}).worst(); v.worst() != 10.5 || low != 1.5 {
+		t.Errorf("the worst two of eleven have mean %v, %v", v.worst(), low)
+	}
+	if v.sorted = v.sorted[:10]; v.worst() != 10 {
+		t.Errorf("the worst one of ten is %v", v.worst())
+	}
+}
+
+func TestStatisticsAreMetrics(t *testing.T) {
+	run := Run{Metrics: []NamedMetric{ClientMetricOf("test", ClientError), ClientMetricOf("test", ClientAUC), {Name: "lag", Unit: "ms"}, {Split: "test", Name: "accuracy"}}}
+	type traits struct {
+		Label, Value string
+		Higher       bool
+	}
+	want := map[string]traits{
+		"test_error_worst10":  {"test error, mean of the worst 10 % of clients", "25.00 %", false},
+		"test_error_sd":       {"test error, standard deviation over clients", "25.00 %", false},
+		"test_error_jain":     {"test error, Jain's index over clients", "0.25", true},
+		"test_auc_p10":        {"test AUC, 10th percentile of clients", "0.25", true},
+		"test_auc_sd":         {"test AUC, standard deviation over clients", "0.25", false},
+		"lag_weighted":        {"lag, row-weighted mean over clients", "0.25 ms", false},
+		"test_accuracy_p90":   {"test accuracy, 90th percentile of clients", "25.00 %", true},
+		"test_accuracy_sd":    {"test accuracy, standard deviation over clients", "25.00 %", false},
+		"test_accuracy_jain":  {"test accuracy, Jain's index over clients", "0.25", true},
+		"test_error_worst10x": {"test error worst10x", "0.25", false},
+	}
+	for name, x := range want {
+		m, ok := run.Metric(name)
+		if got := (traits{m.Label, m.Format(0.25, false), m.Higher}); got != x || m.Name != name || ok == strings.HasSuffix(name, "x") {
+			t.Errorf("%s is %+v, %t, want %+v", name, got, ok, x)
+		}
+	}
+	m, _ := run.Metric("test_error_worst10")
+	if text := m.Format(0.25, true); text != "0.25" || m.LabelFor(true) != "root mean square test error, mean of the worst 10 % of clients" {
+		t.Errorf("of real targets: %s, %s", text, m.LabelFor(true))
+	}
+	if _, ok := run.Metric("train_loss_mean"); ok {
+		t.Error("a statistic of a metric that the run does not declare is its metric")
+	}
+	// A declared metric has precedence over a statistic of its name.
+	run.Metrics = append(run.Metrics, NamedMetric{Name: "lag_mean", Better: "higher"})
+	if m, _ := run.Metric("lag_mean"); !m.Higher || m.Unit != "" {
+		t.Errorf("a declared metric is the statistic %+v", m)
+	}
+	var r Round
+	if err := r.SetNamed(run.Metrics, []NamedValue{{Name: "lag_mean", Value: 7}, {Name: "lag", Value: 5}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.SetClients(run.Metrics, []int32{1, 3}, []ClientMetric{{Name: "lag", Clients: []int32{0, 1}, Values: []float64{2, 4}}}); err != nil {
+		t.Fatal(err)
+	}
+	got := []NamedValue{{"", "lag", 5}, {"", "lag_weighted", 3.5}, {"", "lag_sd", 1}, {"", "lag_worst10", 4}, {"", "lag_p10", 2.2}, {"", "lag_p90", 3.8}, {"", "lag_jain", 0.9}, {"", "lag_mean", 7}}
+	if d := cmp.Diff(got, r.Metrics); d != "" {
+		t.Error(d)
+	}
+	all := WithStatistics(run.Metrics)
+	for i, v := range r.Metrics[1:] {
+		at := func(v NamedValue) int {
+			return slices.IndexFunc(all, func(m NamedMetric) bool { return m.Split == v.Split && m.Name == v.Name })
+		}
+		if at(v) <= at(r.Metrics[i]) {
+			t.Errorf("%s is not in the order of WithStatistics", v.Name)
+		}
+	}
+}
