@@ -44,6 +44,8 @@ type Config struct {
 	Missing        string  `toml:"missing" doc:"csv: what to do with missing values (an empty field, NA, N/A, NaN, null or ?): error, drop (leave out their rows) or mean (each is the mean of the feature over the training rows of all tasks that have it; rows without task or label remain errors)"`
 	Delimiter      string  `toml:"delimiter" doc:"csv: the character between fields, such as ; or |, or tab"`
 
+	Partition PartitionConfig `toml:"partition" doc:"division of a set with one task among clients"`
+
 	Synthetic SyntheticConfig `toml:"synthetic" doc:"parameters of the generator; the preset has the values that are not set"`
 
 	External ExternalConfig `toml:"external" doc:"clients and rows of data that a learner has"`
@@ -91,6 +93,7 @@ func Defaults() Config {
 		LabelColumn:    "label",
 		Missing:        MissingError,
 		Delimiter:      ",",
+		Partition:      defaultPartition(),
 		External:       ExternalConfig{Rows: "1"},
 		Synthetic: SyntheticConfig{
 			PositiveShare: -1, ClusterSpread: -1, TaskSpread: -1, Shift: -1,
@@ -126,7 +129,7 @@ func (c Config) ValidateSizes(check *config.Checker) { c.validate(check, !c.coun
 
 // countable reports whether [Sizes] can count the rows without generating them.
 func (c Config) countable() bool {
-	return c.Source == SourceExternal || c.Source == SourceSynthetic && !c.Skew && c.DevicesPerTask <= 1
+	return c.Source == SourceExternal || c.Source == SourceSynthetic && !c.Skew && c.DevicesPerTask <= 1 && c.Partition.Method == ""
 }
 
 // validate checks the configuration. made says whether rows are generated or only
@@ -139,7 +142,8 @@ func (c Config) validate(check *config.Checker, made bool) {
 	check.Require(c.SkewMin >= 1, "skew_min", c.SkewMin, "must be at least 1")
 	check.OneOf("precision", c.Precision, PrecisionDouble, PrecisionSingle)
 	check.Require(c.DevicesPerTask >= 1, "devices_per_task", c.DevicesPerTask, "must be at least 1")
-	check.Require(c.Resident || c.streamable(), "resident", c.Resident, "must be true unless the set is generated, without standardize, skew and shared tasks: other sets cannot be generated again device by device")
+	check.Require(c.Resident || c.streamable(), "resident", c.Resident, "must be true unless the set is generated, without standardize, skew, shared tasks and partition: other sets cannot be generated again device by device")
+	c.validatePartition(check)
 	source, known := c.source()
 	if !known {
 		return // the keys of an unknown source are unknown

@@ -6,16 +6,16 @@ import (
 	"fedsim/config"
 )
 
-// Load reads or generates the whole set of the configuration, before split and
-// preparation. An error in a file is a *ParseError; errors of the file system are
-// wrapped.
+// Load reads or generates the whole set of the configuration, and divides it among
+// clients if configured, before split and preparation. An error in a file is a
+// *ParseError; errors of the file system are wrapped.
 func Load(cfg Config) (*Set, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
 	switch cfg.Source {
 	case SourceSynthetic:
-		return generate(cfg), nil
+		return cfg.partition(generate(cfg))
 	case SourceExternal:
 		return nil, errLearnersRows
 	}
@@ -32,7 +32,10 @@ func Load(cfg Config) (*Set, error) {
 		return nil, err
 	}
 	cfg = cfg.Resolve()
-	return set, cfg.setTarget(set, path)
+	if err := cfg.setTarget(set, path); err != nil {
+		return nil, err
+	}
+	return cfg.partition(set)
 }
 
 // check returns the first error in the configuration.

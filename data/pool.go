@@ -10,20 +10,26 @@ func Pool(set *Set) *Set {
 	return &pooled
 }
 
-// Merge returns the set with the rows of all its tasks, in order, on one device. It
-// panics if rows are not in memory, or have different precisions.
+// Merge returns the set with the rows of all its tasks, in order, on one device; rows that
+// the source holds out for testing follow all others. It panics if rows are not in
+// memory, or have different precisions.
 func Merge(set *Set) *Set {
 	merged := *set
 	merged.Owner = nil
-	all := Task{X: newRows(set.Tasks[0].X.Single != nil, set.Rows(), set.Features)}
-	at := 0
-	for t := range set.Tasks {
-		x := &set.Tasks[t].X
-		for i := range x.Rows {
-			all.X.copyRow(at, x, i)
-			at++
+	all := Task{Name: "all", X: newRows(set.Tasks[0].X.Single != nil, set.Rows(), set.Features)}
+	take := func(task *Task, from, to int) {
+		for i := from; i < to; i++ {
+			all.X.copyRow(len(all.Y), &task.X, i)
+			all.Y = append(all.Y, task.Y[i])
 		}
-		all.Y = append(all.Y, set.Tasks[t].Y...)
+	}
+	for t := range set.Tasks {
+		take(&set.Tasks[t], 0, len(set.Tasks[t].Y)-set.Tasks[t].Held)
+	}
+	for t := range set.Tasks {
+		task := &set.Tasks[t]
+		take(task, len(task.Y)-task.Held, len(task.Y))
+		all.Held += task.Held
 	}
 	merged.Tasks = []Task{all}
 	return &merged

@@ -4,7 +4,7 @@ import "unsafe"
 
 // Sizes returns the number of training rows of each device of a configuration, and the
 // number of features including the bias. It does not generate rows, unless they are
-// skewed or shared among devices.
+// skewed, shared among devices or partitioned.
 func Sizes(cfg Config) (rows []int32, features int, err error) {
 	if !cfg.countable() {
 		split, err := Prepare(cfg)

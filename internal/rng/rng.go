@@ -43,6 +43,7 @@ const (
 	Resample                        // the seeds in a resample of runs
 	DeviceModel                     // the draws of a device model from another module
 	LinkModel                       // the draws of a link model from another module
+	Partition                       // which client of a partition has a row
 )
 
 // Stream is a PCG-DXSM generator with 128 bits of state, the one of
