@@ -14,13 +14,14 @@ const (
 	SourceCSV       = "csv"
 	SourceIDX       = "idx"
 	SourceLEAF      = "leaf"
+	SourceMATLAB    = "matlab"
 	SourceExternal  = "external"
 )
 
 // Config is the table [data] of a scenario: the source, the split and the preparation of
 // the set. Keys of other sources must have their defaults.
 type Config struct {
-	Source         string  `toml:"source" doc:"synthetic (generated), uci-har (the UCI archive, packed or unpacked), csv (one file with a header), idx (MNIST and the like), leaf (JSON of the LEAF benchmark) or external (a learner in another process has the data; [data.external] has the number of clients and their rows)"`
+	Source         string  `toml:"source" doc:"synthetic (generated), uci-har (the UCI archive, packed or unpacked), csv (one file with a header), idx (MNIST and the like), leaf (JSON of the LEAF benchmark), matlab (a MATLAB 5 file) or external (a learner in another process has the data; [data.external] has the number of clients and their rows)"`
 	Path           string  `toml:"path" doc:"the file or folder of the source (docs/data.md); empty for synthetic. Searched beside the scenario (not for a path from --set), in the working directory, then in the folder of the environment variable FEDSIM_DATA"`
 	Preset         string  `toml:"preset" doc:"a generated set with the sizes of the paper's Table 2: human-activity, google-glass or vehicle-sensor; empty: a small set, changed by [data.synthetic]"`
 	Target         string  `toml:"target" doc:"type of the targets: class (two classes, labels -1 and +1; the error is the share of wrong signs), classes (several classes; the error is the share of rows whose class does not have the largest score) or real (any number; the error is the root mean square error). real needs the loss squared or absolute"`
@@ -43,6 +44,8 @@ type Config struct {
 	DropColumns    Names   `toml:"drop_columns" doc:"csv: names of columns to leave out, as for columns"`
 	Missing        string  `toml:"missing" doc:"csv: what to do with missing values (an empty field, NA, N/A, NaN, null or ?): error, drop (leave out their rows) or mean (each is the mean of the feature over the training rows of all tasks that have it; rows without task or label remain errors)"`
 	Delimiter      string  `toml:"delimiter" doc:"csv: the character between fields, such as ; or |, or tab"`
+
+	Arrays ArraysConfig `toml:"arrays" doc:"names of the arrays in a file of matlab or npz"`
 
 	Partition PartitionConfig `toml:"partition" doc:"division of a set with one task among clients"`
 
@@ -104,7 +107,7 @@ func Defaults() Config {
 
 // FileKeys lists the keys that name a file and its format.
 func FileKeys() []string {
-	return []string{"source", "path", "positive_class", "task_column", "label_column", "columns", "drop_columns", "missing", "delimiter"}
+	return []string{"source", "path", "positive_class", "task_column", "label_column", "columns", "drop_columns", "missing", "delimiter", "arrays", "test_rows"}
 }
 
 // Resolve returns the configuration with all values of the preset written out; it gives
@@ -180,6 +183,9 @@ func (c Config) validate(check *config.Checker, made bool) {
 func (c Config) validateForeign(check *config.Checker, source *source) {
 	standard := Defaults()
 	source.validateKey(check, "positive_class", c.PositiveClass, c.PositiveClass == standard.PositiveClass)
+	source.validateKey(check, "arrays.features", c.Arrays.Features, c.Arrays.Features == "")
+	source.validateKey(check, "arrays.targets", c.Arrays.Targets, c.Arrays.Targets == "")
+	source.validateKey(check, "arrays.tasks", c.Arrays.Tasks, c.Arrays.Tasks == "")
 	source.validateKey(check, "test_rows", c.TestRows, c.TestRows == standard.TestRows)
 	source.validateKey(check, "task_column", c.TaskColumn, c.TaskColumn == standard.TaskColumn)
 	source.validateKey(check, "label_column", c.LabelColumn, c.LabelColumn == standard.LabelColumn)

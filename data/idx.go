@@ -54,7 +54,7 @@ func ReadIDX(path string) (*Set, error) {
 		}
 	}
 	train, test := images[0], images[1]
-	task := Task{Name: "all"}
+	task := Task{Name: allTasks}
 	rows := train.shape[0]
 	if test != nil {
 		if test.columns() != train.columns() {

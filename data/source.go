@@ -22,6 +22,9 @@ type source struct {
 // columnKeys are the keys of tables with named columns.
 var columnKeys = []string{"task_column", "label_column", "columns", "drop_columns", "missing"}
 
+// arrayKeys are the keys of files with named arrays.
+var arrayKeys = []string{"arrays.features", "arrays.targets", "arrays.tasks"}
+
 // sources lists the sources in the order of the documentation.
 func sources() []source {
 	return []source{
@@ -42,6 +45,10 @@ func sources() []source {
 			name: SourceLEAF, file: "the LEAF file, a folder of them, or a folder with the folders train and test",
 			keys: []string{"positive_class", "test_rows"},
 			read: readLEAF,
+		},
+		{
+			name: SourceMATLAB, file: "the MATLAB 5 file", keys: append([]string{"positive_class"}, arrayKeys...),
+			read: readMATLAB,
 		},
 		{name: SourceExternal, keys: []string{"external.clients"}},
 	}

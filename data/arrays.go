@@ -1,0 +1,79 @@
+package data
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// ArraysConfig is the table [data.arrays]: the names of the arrays in a file that has
+// several.
+type ArraysConfig struct {
+	Features string `toml:"features" doc:"matlab, npz: name of the array of features, or in matlab of the cells with one such array a task; empty: X of matlab, x of npz"`
+	Targets  string `toml:"targets" doc:"matlab, npz: name of the labels or real targets; empty: Y of matlab, y of npz"`
+	Tasks    string `toml:"tasks" doc:"matlab, npz: name of the array with the task of each row; empty: task of npz if there is one, otherwise all rows are of one task. Not for cells: each is a task"`
+}
+
+// over returns the names, with those of a format where they are empty.
+func (a ArraysConfig) over(features, targets, tasks string) ArraysConfig {
+	for _, name := range []struct {
+		of       *string
+		standard string
+	}{{&a.Features, features}, {&a.Targets, targets}, {&a.Tasks, tasks}} {
+		if *name.of == "" {
+			*name.of = name.standard
+		}
+	}
+	return a
+}
+
+// allTasks is the name of the task of a set that is not federated.
+const allTasks = "all"
+
+// byTask divides rows among the tasks that they name; all is the task of all rows. Rows
+// keep their order, and so do tasks, unless all their names are whole numbers. The last
+// held rows of all are test rows.
+func (s *Set) byTask(all Task, names []string) {
+	index := map[string]int{}
+	rows := [][]int32{}
+	held := []int{}
+	for i, name := range names {
+		t, known := index[name]
+		if !known {
+			t = len(rows)
+			index[name] = t
+			rows, held = append(rows, nil), append(held, 0)
+			s.Tasks = append(s.Tasks, Task{Name: name})
+		}
+		rows[t] = append(rows[t], int32(i))
+		if i >= len(names)-all.Held {
+			held[t]++
+		}
+	}
+	for t := range s.Tasks {
+		name := s.Tasks[t].Name
+		s.Tasks[t] = all.pick(rows[t])
+		s.Tasks[t].Name, s.Tasks[t].Held = name, held[t]
+	}
+	s.orderTasks()
+}
+
+// taskNames returns the names of tasks that are numbers.
+func taskNames(tasks []float64) []string {
+	names := make([]string, len(tasks))
+	for i, v := range tasks {
+		names[i] = strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return names
+}
+
+// requireRows returns why features and targets do not match, or "".
+func requireRows(x *Matrix, targets int) string {
+	switch {
+	case x.Rows == targets:
+		return ""
+	case x.Cols == targets:
+		return fmt.Sprintf("the features are %d x %d for %d targets: must have a row for each target; transpose them", x.Rows, x.Cols, targets)
+	default:
+		return fmt.Sprintf("the features have %d rows, the targets %d", x.Rows, targets)
+	}
+}
