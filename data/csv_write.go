@@ -7,9 +7,10 @@ import (
 	"strconv"
 )
 
-// WriteCSV writes the set in the format that ReadCSV reads, with the columns "task" and
-// "label" (labels or real targets). Numbers have the shortest form that reads back to
-// the same bits. Features have their names, or x1, x2 and so on. It fails if a name is
+// WriteCSV writes the set in the format of the source csv, with the columns "task" and
+// "label" (labels -1 and +1, names of several classes, or real targets). Numbers have the
+// shortest form that reads back to the same bits; classes are numbered in the order of
+// their names then (see labels). Features have their names, or x1, x2 and so on. It fails if a name is
 // not allowed in the header: "task", "label" or a duplicate. A generated set has a
 // comment before the header.
 func WriteCSV(w io.Writer, set *Set) error {
@@ -44,7 +45,9 @@ func WriteCSV(w io.Writer, set *Set) error {
 		task := set.Open(t)
 		record[0] = task.Name
 		for i := range task.X.Rows {
-			record[1] = strconv.FormatFloat(task.Y[i], 'g', -1, 64)
+			if record[1] = strconv.FormatFloat(task.Y[i], 'g', -1, 64); set.Classes != nil {
+				record[1] = set.Classes[int(task.Y[i])]
+			}
 			for j, value := range task.X.Values(i, space) {
 				record[2+j] = strconv.FormatFloat(value, 'g', -1, 64)
 			}

@@ -15,10 +15,11 @@ import (
 // Export writes a prepared split for other programs. write writes a file of a name:
 //
 //	train_x.npy  features of the training rows, client by client, float64
-//	train_y.npy  their labels (-1 or +1) or targets
+//	train_y.npy  their labels (-1 or +1), numbers of classes or targets
 //	test_x.npy   features of the test rows, task by task
 //	test_y.npy   their labels or targets
-//	data.json    names, rows of each client and task, and the digest of the split
+//	data.json    names, rows of each client and task, labels with the names of their
+//	             classes, and the digest of the split
 //
 // The numbers have the bits that methods see.
 func Export(split *Split, write func(name string, fill func(io.Writer) error) error) error {
@@ -30,7 +31,8 @@ func Export(split *Split, write func(name string, fill func(io.Writer) error) er
 		TaskOf   []int    `json:"task_of_client"`
 		TestRows []int    `json:"test_rows"`
 		Names    []string `json:"client_names"`
-	}{Digest: split.Digest(), Clients: len(split.Train.Tasks), Features: split.Train.Features}
+		Labels   []Label  `json:"labels,omitempty"`
+	}{Digest: split.Digest(), Clients: len(split.Train.Tasks), Features: split.Train.Features, Labels: split.Train.Labels()}
 	for t := range split.Train.Tasks {
 		about.Rows = append(about.Rows, split.Train.Tasks[t].X.Rows)
 		about.TaskOf = append(about.TaskOf, split.Train.TaskOf(t))

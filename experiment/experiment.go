@@ -247,7 +247,7 @@ func (r *runner) repeat(rep repetition) {
 		}
 	}
 	result.Status, result.Reason = out.Status, out.Reason
-	result.Optimum, result.OptimumGap = p.optimum, p.optimumGap
+	result.Optimum, result.OptimumGap, result.Data = p.optimum, p.optimumGap, p.about
 	result.EventHash, result.ModelHash, result.Events, result.Steps = out.EventHash, out.ModelHash, out.Events, out.Steps
 	result.Metrics, result.Limit, result.Capped = out.Metrics, out.Limit, out.Capped
 	result.WallS, result.Rounds = r.options.Clock().Sub(start).Seconds(), out.Rounds

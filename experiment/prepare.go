@@ -14,6 +14,7 @@ import (
 	"fedsim/internal/parallel"
 	"fedsim/internal/state"
 	"fedsim/mtl"
+	"fedsim/results"
 	"fedsim/scenarios"
 )
 
@@ -27,7 +28,8 @@ type prepared struct {
 	optimumGap float64
 	rows       []int32 // by device, in timing mode and of data that a learner has: problem is nil
 	features   int
-	digest     func() string // of the rows; see external.Run
+	digest     func() string    // of the rows; see external.Run
+	about      *results.DataSet // see results.Run
 }
 
 // preparer computes each of its products once. It fails with the error of its context
@@ -40,6 +42,23 @@ type preparer struct {
 	problems memo[problemKey, *prepared]
 	sizes    memo[data.Config, *prepared]
 	traces   memo[string, []*traces.Set]
+}
+
+// aboutData returns what is known of the set of a run beyond its scenario, or nil.
+func aboutData(set *data.Set) *results.DataSet {
+	d := &results.DataSet{Name: set.Name, MissingValues: set.Missing.Values}
+	for _, label := range set.Labels() {
+		d.Labels = append(d.Labels, results.Label(label))
+	}
+	if set.Missing.Dropped {
+		d.DroppedRows = set.Missing.Rows
+	} else {
+		d.FilledRows = set.Missing.Rows
+	}
+	if d.Labels == nil && d.MissingValues == 0 {
+		return nil
+	}
+	return d
 }
 
 // tracesOf reads the traces of a run.

@@ -42,7 +42,7 @@ func (r *reference) solve(split *data.Split) (*prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &prepared{problem: problem, optimum: math.NaN(), optimumGap: math.NaN(), digest: sync.OnceValue(split.Digest)}
+	out := &prepared{problem: problem, optimum: math.NaN(), optimumGap: math.NaN(), digest: sync.OnceValue(split.Digest), about: aboutData(split.Train)}
 	c, err := r.saver.Restore()
 	switch {
 	case err != nil:

@@ -40,9 +40,10 @@ type Run struct {
 	Tuned      []Setting // chosen by tuning; empty without tuning
 	Edges      []Edge    // options of Tuned whose value is the lowest or highest tried
 	Seed       uint64
-	Vary       Vary // varied by the seed; empty: VarySystem
-	Real       bool // the data have real targets: errors are root mean square errors
-	Relative   bool // TimeS counts relative units (federation.cost), not seconds
+	Vary       Vary     // varied by the seed; empty: VarySystem
+	Real       bool     // the data have real targets: errors are root mean square errors
+	Data       *DataSet // nil: nothing is known that the scenario does not say
+	Relative   bool     // TimeS counts relative units (federation.cost), not seconds
 	Status     Status
 	Reason     string        // why it stalled, empty otherwise
 	Optimum    float64       // the reference optimum P*; NaN when it was not computed

@@ -103,10 +103,16 @@ func (a *Learner) start(s algorithms.Setup) error {
 	if err != nil {
 		return err
 	}
-	a.ask(request{
+	start := request{
 		Op: "start", Run: a.run, ID: a.about.ID, Seed: &a.about.Seed, Clients: a.clients, Rows: s.Rows, Feature: &s.Features,
 		Data: a.about.Data, Options: options,
-	}, &a.usual)
+	}
+	if s.Problem != nil {
+		if labels := s.Problem.Train.Labels(); labels != nil {
+			start.Labels = labels
+		}
+	}
+	a.ask(start, &a.usual)
 	u := &a.usual
 	switch {
 	case a.err != nil:

@@ -37,6 +37,7 @@ type request struct {
 	Rows    []int32         `json:"rows,omitempty"`
 	Feature *int            `json:"features,omitempty"`
 	Data    string          `json:"data,omitempty"`
+	Labels  any             `json:"labels,omitempty"` // those of data.Set.Labels, where there are any
 	Options json.RawMessage `json:"options,omitempty"`
 	Work    []workOrder     `json:"work,omitempty"`
 	Client  *int            `json:"client,omitempty"`

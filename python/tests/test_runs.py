@@ -37,6 +37,23 @@ def made(fedsim: Path, tmp_path_factory: pytest.TempPathFactory) -> pyfedsim.Run
     return pyfedsim.run(SCENARIO, out=tmp_path_factory.mktemp("runs") / "small", progress=False)
 
 
+def test_data_sets(fedsim: Path, tmp_path: Path, made: pyfedsim.Run) -> None:
+    """The labels of a file have the names of its classes."""
+    rows = "".join(f"{i % 3},{'yes' if i % 4 else 'no'},{i},{i * i}\n" for i in range(24))
+    (tmp_path / "mine.csv").write_text("who,answer,x,y\n" + rows + "0,no,,1\n", encoding="utf-8")
+    data = {"source": "csv", "path": str(tmp_path / "mine.csv"), "missing": "drop"}
+    columns = {"task_column": "who", "label_column": "answer"}
+    run = pyfedsim.run(
+        {"name": "mine", "data": data | columns, "run": {"rounds": 1}, "methods": {"mocha": {}}},
+        out=tmp_path / "mine",
+        progress=False,
+    )
+    (found,) = run.data_sets
+    assert found == pyfedsim.DataSet("mine", {-1: "no", 1: "yes"}, 1, 0, 1)
+    assert [entry["data_set"] for entry in run.manifest["runs"]] == [0]
+    assert made.data_sets == []
+
+
 def test_tables(made: pyfedsim.Run) -> None:
     """All libraries read the same numbers."""
     for name, rows in (("rounds", 24), ("runs", 4), ("devices", 80)):

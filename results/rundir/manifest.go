@@ -10,6 +10,7 @@ import (
 	"hash/fnv"
 	"io"
 	"math"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -39,26 +40,27 @@ const (
 // Manifest is the content of manifest.json. Everything that depends on the real clock is
 // in Clock.
 type Manifest struct {
-	Format     int             `json:"format"`
-	Version    string          `json:"fedsim"`             // version of fedsim
-	Go         string          `json:"go"`                 // version of Go
-	Numerics   int             `json:"numerics,omitempty"` // numeric version; absent from directories of older versions
-	Platform   Platform        `json:"platform"`
-	Command    []string        `json:"command"`
-	Driver     *Driver         `json:"driver,omitempty"` // absent from runs of fedsim's own methods
-	Seeds      []uint64        `json:"seeds"`
-	Data       string          `json:"data"` // one line that describes the data
-	Targets    results.Targets `json:"targets"`
-	State      State           `json:"state"`
-	ResultHash results.Hash    `json:"result_hash"`              // over the hashes of all runs, in order
-	Figures    []string        `json:"figures"`                  // names of the files in figures/
-	Tables     []string        `json:"tables,omitempty"`         // names of the files in tables/
-	Thetas     bool            `json:"thetas,omitempty"`         // there is a thetas.csv
-	Metrics    bool            `json:"metrics,omitempty"`        // there is a metrics.csv
-	Parquet    []string        `json:"parquet,omitempty"`        // names of the parquet files, in the directory itself
-	Sums       []string        `json:"parquet_sha256,omitempty"` // of each of the parquet files; absent from directories of older versions
-	Runs       []RunEntry      `json:"runs"`
-	Clock      *Clock          `json:"clock,omitempty"`
+	Format     int               `json:"format"`
+	Version    string            `json:"fedsim"`             // version of fedsim
+	Go         string            `json:"go"`                 // version of Go
+	Numerics   int               `json:"numerics,omitempty"` // numeric version; absent from directories of older versions
+	Platform   Platform          `json:"platform"`
+	Command    []string          `json:"command"`
+	Driver     *Driver           `json:"driver,omitempty"` // absent from runs of fedsim's own methods
+	Seeds      []uint64          `json:"seeds"`
+	Data       string            `json:"data"`                // one line that describes the data
+	DataSets   []results.DataSet `json:"data_sets,omitempty"` // what files of data say, where they say something
+	Targets    results.Targets   `json:"targets"`
+	State      State             `json:"state"`
+	ResultHash results.Hash      `json:"result_hash"`              // over the hashes of all runs, in order
+	Figures    []string          `json:"figures"`                  // names of the files in figures/
+	Tables     []string          `json:"tables,omitempty"`         // names of the files in tables/
+	Thetas     bool              `json:"thetas,omitempty"`         // there is a thetas.csv
+	Metrics    bool              `json:"metrics,omitempty"`        // there is a metrics.csv
+	Parquet    []string          `json:"parquet,omitempty"`        // names of the parquet files, in the directory itself
+	Sums       []string          `json:"parquet_sha256,omitempty"` // of each of the parquet files; absent from directories of older versions
+	Runs       []RunEntry        `json:"runs"`
+	Clock      *Clock            `json:"clock,omitempty"`
 }
 
 // Driver is a program that drives a run through fedsim engine.
@@ -87,6 +89,8 @@ type RunEntry struct {
 	Vary       results.Vary      `json:"vary,omitempty"`     // varied by the seed; absent: the system
 	Real       bool              `json:"real,omitempty"`     // train_error and test_error are root mean square errors
 	Relative   bool              `json:"relative,omitempty"` // times are relative units, not seconds
+	DataSet    *int              `json:"data_set,omitempty"` // index into the data_sets of the manifest
+	Data       *results.DataSet  `json:"data,omitempty"`     // the data set itself, in the log of progress
 	Status     results.Status    `json:"status"`
 	Reason     string            `json:"reason,omitempty"`
 	EventHash  results.Hash      `json:"event_hash"`
@@ -153,18 +157,33 @@ func newManifest(about About, state State, runs []results.Run, extra attached, e
 
 // setRuns sets the entries of the runs.
 func (m *Manifest) setRuns(runs []results.Run) {
-	m.Runs = []RunEntry{}
+	m.Runs, m.DataSets = []RunEntry{}, nil
 	for i := range runs {
-		m.Runs = append(m.Runs, newRunEntry(&runs[i]))
+		entry := newRunEntry(&runs[i])
+		entry.DataSet, entry.Data = m.indexDataSet(entry.Data), nil
+		m.Runs = append(m.Runs, entry)
 	}
 	m.ResultHash = resultHash(m.Runs)
+}
+
+// indexDataSet returns the index of a data set in the manifest, to which it is added once.
+func (m *Manifest) indexDataSet(d *results.DataSet) *int {
+	if d == nil {
+		return nil
+	}
+	at := slices.IndexFunc(m.DataSets, func(known results.DataSet) bool { return reflect.DeepEqual(known, *d) })
+	if at < 0 {
+		at = len(m.DataSets)
+		m.DataSets = append(m.DataSets, *d)
+	}
+	return &at
 }
 
 // newRunEntry returns the entry of a run.
 func newRunEntry(r *results.Run) RunEntry {
 	return RunEntry{
 		ID: r.ID, Experiment: r.Experiment, Method: r.Method, Algorithm: r.Algorithm,
-		Point: r.Point, Tuned: r.Tuned, Edges: r.Edges, Seed: r.Seed, Vary: r.Vary, Real: r.Real, Relative: r.Relative, Status: r.Status, Reason: r.Reason,
+		Point: r.Point, Tuned: r.Tuned, Edges: r.Edges, Seed: r.Seed, Vary: r.Vary, Real: r.Real, Data: r.Data, Relative: r.Relative, Status: r.Status, Reason: r.Reason,
 		EventHash: results.Hash(r.EventHash), ModelHash: results.Hash(r.ModelHash), Model: r.Model, Events: r.Events, Steps: r.Steps,
 		Limit: r.Limit, Capped: r.Capped, Metrics: r.Metrics, Values: countNamed(r),
 	}
@@ -174,7 +193,7 @@ func newRunEntry(r *results.Run) RunEntry {
 func (e *RunEntry) run() results.Run {
 	return results.Run{
 		ID: e.ID, Experiment: e.Experiment, Method: e.Method, Algorithm: e.Algorithm,
-		Point: e.Point, Tuned: e.Tuned, Edges: e.Edges, Seed: e.Seed, Vary: e.Vary, Real: e.Real, Relative: e.Relative, Status: e.Status, Reason: e.Reason,
+		Point: e.Point, Tuned: e.Tuned, Edges: e.Edges, Seed: e.Seed, Vary: e.Vary, Real: e.Real, Data: e.Data, Relative: e.Relative, Status: e.Status, Reason: e.Reason,
 		Optimum: math.NaN(), OptimumGap: math.NaN(), WallS: math.NaN(),
 		EventHash: uint64(e.EventHash), ModelHash: uint64(e.ModelHash), Model: e.Model, Events: e.Events, Steps: e.Steps,
 		Limit: e.Limit, Capped: e.Capped, Metrics: e.Metrics,
@@ -231,6 +250,9 @@ func (m *Manifest) runs() []results.Run {
 	runs := make([]results.Run, len(m.Runs))
 	for i := range m.Runs {
 		runs[i] = m.Runs[i].run()
+		if at := m.Runs[i].DataSet; at != nil {
+			runs[i].Data = &m.DataSets[*at]
+		}
 	}
 	return runs
 }
@@ -272,6 +294,11 @@ func (m *Manifest) check() error {
 	case Complete, Incomplete, Running:
 	default:
 		return fmt.Errorf("state = %q: must be one of %s, %s, %s", m.State, Complete, Incomplete, Running)
+	}
+	for i := range m.Runs {
+		if at := m.Runs[i].DataSet; at != nil && (*at < 0 || *at >= len(m.DataSets)) {
+			return fmt.Errorf("run %q: data_set = %d: must be the index of one of %d data sets", m.Runs[i].ID, *at, len(m.DataSets))
+		}
 	}
 	runs := m.runs()
 	seen := make(map[string]bool)

@@ -41,6 +41,7 @@ func TestReadNamesThePlace(t *testing.T) {
 		{"version", manifestFile, `"format": 1`, `"format": 2`, `manifest.json: format = 2: must be 1`},
 		{"table elsewhere", manifestFile, `"figures": []`, `"figures": [], "tables": ["../x"]`, `table "../x": must be the name of a file`},
 		{"figure elsewhere", manifestFile, `"figures": []`, `"figures": ["../../x"]`, `figure "../../x": must be the name of a file`},
+		{"no data set", manifestFile, `"experiment": "fig1"`, `"data_set": 0, "experiment": "fig1"`, `data_set = 0: must be the index of one of 0 data sets`},
 		{"trailing", manifestFile, "\n}\n", "\n}\n{}\n", "must end behind the first value"},
 		{"no scenario", scenarioFile, "remove", "", "scenario.toml"},
 		{"no rounds", roundsFile, "remove", "", "rounds.csv"},

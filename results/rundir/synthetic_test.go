@@ -67,6 +67,10 @@ func syntheticRuns() []results.Run {
 	for _, p := range []string{"0", "0.5", "0.9", "never"} {
 		r := results.Run{Experiment: "fig3", Method: "MOCHA", Algorithm: "mocha", Seed: 18446744073709551615,
 			Point: []results.Setting{{Key: "faults.drop_probability", Value: p}}, Real: true}
+		r.Data = &results.DataSet{Name: "mine", Labels: []results.Label{{Value: 0, Class: "a"}, {Value: 1, Class: "b <c>"}}, DroppedRows: 2, MissingValues: 3}
+		if p == "never" {
+			r.Data = &results.DataSet{Name: "mine", FilledRows: 1, MissingValues: 1}
+		}
 		rate, floor := 0.4, 0.0
 		switch p {
 		case "0.5":

@@ -19,11 +19,12 @@ from pyfedsim.errors import (
     UsageError,
 )
 from pyfedsim.learner import Learner, Metric, Update, serve
-from pyfedsim.runs import Figure, Run, run, sweep
+from pyfedsim.runs import DataSet, Figure, Run, run, sweep
 from pyfedsim.writers import to_mlflow, to_tensorboard, to_wandb
 
 __all__ = [
     "BinaryNotFoundError",
+    "DataSet",
     "Engine",
     "EngineClosedError",
     "EngineError",

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import tempfile
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from pyfedsim._scenario import Scenario, Value
     from pyfedsim._tables import Library
 
-__all__ = ["Figure", "Run", "run", "sweep"]
+__all__ = ["DataSet", "Figure", "Run", "run", "sweep"]
 
 # A DataFrame of pandas or polars, or a structured array of NumPy.
 Table = Any
@@ -254,6 +255,23 @@ class Figure:
         return text[text.index("<svg") :]
 
 
+@dataclass(frozen=True)
+class DataSet:
+    """What a file of data says of itself, and a scenario does not."""
+
+    name: str
+    """Name of the set."""
+    labels: dict[int, str]
+    """The classes by label: -1 and 1, or the numbers of several classes, from 0. Empty for real
+    targets, and for labels without names."""
+    dropped_rows: int
+    """Rows with missing values that were left out (``data.missing = "drop"``)."""
+    filled_rows: int
+    """Rows with means in place of missing values (``data.missing = "mean"``)."""
+    missing_values: int
+    """The values that these rows miss."""
+
+
 class Run:
     """The results of a run: a run directory.
 
@@ -289,6 +307,23 @@ class Run:
         text = (self.directory / "manifest.json").read_text(encoding="utf-8")
         manifest: dict[str, Any] = json.loads(text)
         return manifest
+
+    @property
+    def data_sets(self) -> list[DataSet]:
+        """What files of data say of themselves: labels with their classes, missing values.
+
+        The entry ``data_set`` of a run in :attr:`manifest` is an index into this list.
+        """
+        return [
+            DataSet(
+                name=x["name"],
+                labels={label["value"]: label["class"] for label in x.get("labels", [])},
+                dropped_rows=x.get("dropped_rows", 0),
+                filled_rows=x.get("filled_rows", 0),
+                missing_values=x.get("missing_values", 0),
+            )
+            for x in self.manifest.get("data_sets", [])
+        ]
 
     @property
     def scenario(self) -> str:

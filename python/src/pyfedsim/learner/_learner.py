@@ -93,7 +93,8 @@ class Learner:
       ``defaults``);
     * ``clients`` (their number), ``rows`` (training rows of each), ``features`` (of a row;
       0: unknown), ``data_digest`` (of the rows of the scenario, as ``fedsim data export`` writes
-      them; "": the learner has the data).
+      them; "": the learner has the data), ``labels`` (of these rows, with the names of their
+      classes: ``{-1: "no", 1: "yes"}`` or ``{0: "a", 1: "b", 2: "c"}``; empty: they have none).
 
     :meth:`start` sets:
 
@@ -127,6 +128,7 @@ class Learner:
     rows: NDArray[np.int64]
     features: int
     data_digest: str
+    labels: dict[int, str]
     options: dict[str, Any]
     parameters: Arrays
     step_flops: float

@@ -16,6 +16,7 @@ def open_run(learner: Learner, request: Mapping[str, Any]) -> None:
     learner.id, learner.seed = str(request["id"]), int(request["seed"])
     learner.clients, learner.features = int(request["clients"]), int(request.get("features", 0))
     learner.data_digest = str(request.get("data", ""))
+    learner.labels = {int(x["value"]): str(x["class"]) for x in request.get("labels") or []}
     learner.rows = np.asarray(request["rows"], dtype=np.int64)
     learner.options = merge_options(type(learner), request.get("options") or {})
     learner.parameters, learner.server_state, learner.client_state = {}, {}, {}
