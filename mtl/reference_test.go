@@ -2,6 +2,7 @@ package mtl
 
 import (
 	"encoding/csv"
+	"flag"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 
 	"fedsim/data"
 )
+
+var mnist = flag.Bool("mnist", false, "also test the optima on MNIST, which take a minute")
 
 // realFile returns the path of a data file, or skips the test.
 func realFile(t testing.TB, name string) string {
@@ -128,6 +131,103 @@ func TestLocalSoftmaxOptimaOnHAR(t *testing.T) {
 			}
 			if wrong := wrongRows(p, &o.W); wrong != int(want["errors"]) {
 				t.Errorf("%d errors, want %g", wrong, want["errors"])
+			}
+		})
+	}
+}
+
+// With go test ./mtl -run MNIST -mnist.
+func TestSoftmaxOptimaOnMNIST(t *testing.T) {
+	if !*mnist {
+		t.Skip("takes a minute: run it with -mnist")
+	}
+	cfg := data.Defaults()
+	cfg.Source, cfg.Path, cfg.Target = data.SourceIDX, realFile(t, "mnist"), data.TargetClasses
+	split, err := data.Prepare(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		l2   float64
+	}{{"0.1", 0.1}, {"0.01", 0.01}} {
+		t.Run(c.name, func(t *testing.T) {
+			want := references(t, "A", "mnist train global no-bias l2="+c.name)
+			p, o := softmaxOptimum(t, split.Train, c.l2)
+			if math.Abs(o.Primal-want["objective"]) > 1e-7*want["objective"] || o.Lower() > want["objective"]*(1+1e-12) {
+				t.Errorf("P* in [%.12g, %.12g], want %.12g", o.Lower(), o.Primal, want["objective"])
+			}
+			test := p.fit(&split.Test.Tasks[0], o.W.Row(0), nil)
+			if wrong := wrongRows(p, &o.W); wrong != int(want["errors"]) || test.miss != want["test_errors"] {
+				t.Errorf("%d errors and %g on test rows, want %g and %g", wrong, test.miss, want["errors"], want["test_errors"])
+			}
+		})
+	}
+}
+
+// The optimum of the hinge loss on the vehicle data lies between the dual and the primal
+// value of another program, and has its training errors.
+func TestHingeOptimaOnVehicle(t *testing.T) {
+	cfg := data.Defaults()
+	cfg.Source, cfg.Path = data.SourceLEAF, realFile(t, "vehicle.json")
+	set, err := data.Load(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, regularizer string }{{"independent lambda=0.1", RegIndependent}, {"independent lambda=0.01", RegIndependent}, {"mean lambda=0.1", RegMean}} {
+		t.Run(c.name, func(t *testing.T) {
+			want := references(t, "B", "vehicle hinge "+c.name)
+			cfg := Defaults()
+			cfg.Regularizer, cfg.Lambda, cfg.Lambda1, cfg.Lambda2 = c.regularizer, 0.1, 1.15, 1.15
+			if c.name == "independent lambda=0.01" {
+				cfg.Lambda = 0.01
+			}
+			p := mustProblem(t, cfg, data.Split{Train: set, Test: set})
+			o := p.Optimize(t.Context(), testPool, mustStart(t, p), nil, 1e-8, 20_000)
+			t.Logf("P* = %.12g, relative gap %.2g, %d sweeps", o.Primal, o.RelativeGap, o.Sweeps)
+			if o.RelativeGap > 1e-8 || math.Abs(o.Primal-want["primal"]) > 1e-6*want["primal"] || o.Lower() > want["primal"] || o.Primal < want["dual"] {
+				t.Errorf("P* in [%.12g, %.12g], relative gap %g, want [%.12g, %.12g]", o.Lower(), o.Primal, o.RelativeGap, want["dual"], want["primal"])
+			}
+			if wrong := wrongRows(p, &o.W); wrong != int(want["errors"]) {
+				t.Errorf("%d errors, want %g", wrong, want["errors"])
+			}
+		})
+	}
+}
+
+// Ridge regression on the columns of the school data as they are, to the closed form.
+func TestRidgeOptimaOnSchool(t *testing.T) {
+	cfg := data.Defaults()
+	cfg.Source, cfg.Path, cfg.Target = data.SourceMATLAB, realFile(t, "school.mat"), data.TargetReal
+	set, err := data.Load(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		regularizer, text string
+		lambda            float64
+	}{{RegIndependent, "0.001", 1e-3}, {RegMean, "0.001", 1e-3}, {RegIndependent, "0.01", 1e-2}, {RegMean, "0.01", 1e-2}} {
+		t.Run(c.regularizer+c.text, func(t *testing.T) {
+			want := references(t, "C", "school ridge "+c.regularizer+" lambda="+c.text)
+			cfg := Defaults()
+			cfg.Loss, cfg.Regularizer, cfg.Lambda = LossSquared, c.regularizer, c.lambda
+			cfg.Lambda1, cfg.Lambda2 = c.lambda*139/2, c.lambda*139/2
+			p := mustProblem(t, cfg, data.Split{Train: set, Test: set})
+			coupling := mustStart(t, p)
+			o := p.Optimize(t.Context(), testPool, coupling, nil, 1e-11, 5000)
+			t.Logf("P* = %.13g, relative gap %.2g, %d sweeps", o.Primal, o.RelativeGap, o.Sweeps)
+			if o.RelativeGap > 1e-11 || !near(o.Primal, want["objective"], 1e-10) || !near(o.Lower(), want["objective"], 1e-10) {
+				t.Errorf("P* in [%.13g, %.13g], want %.13g", o.Lower(), o.Primal, want["objective"])
+			}
+			sum := 0.0
+			for k := range set.Tasks {
+				sum += p.fit(&set.Tasks[k], o.W.Row(k), nil).miss
+			}
+			if rmse := math.Sqrt(sum / float64(set.Rows())); !near(rmse, want["rmse"], 1e-6) {
+				t.Errorf("RMSE %.10g, want %.10g", rmse, want["rmse"])
+			}
+			if r := coupling.Value(&o.W, nil); !near(r, want["regulariser"], 1e-5) {
+				t.Errorf("R = %.10g, want %.10g", r, want["regulariser"])
 			}
 		})
 	}
