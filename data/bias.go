@@ -6,6 +6,10 @@ package data
 func AppendBias(set *Set) {
 	for t := range set.Tasks {
 		old := set.Tasks[t].X
+		if !old.Dense() {
+			set.Tasks[t].X = old.withOnes()
+			continue
+		}
 		wide := NewMatrix(old.Rows, old.Cols+1)
 		for i := range old.Rows {
 			x := wide.Row(i)

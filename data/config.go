@@ -15,13 +15,14 @@ const (
 	SourceIDX       = "idx"
 	SourceLEAF      = "leaf"
 	SourceMATLAB    = "matlab"
+	SourceLIBSVM    = "libsvm"
 	SourceExternal  = "external"
 )
 
 // Config is the table [data] of a scenario: the source, the split and the preparation of
 // the set. Keys of other sources must have their defaults.
 type Config struct {
-	Source         string  `toml:"source" doc:"synthetic (generated), uci-har (the UCI archive, packed or unpacked), csv (one file with a header), idx (MNIST and the like), leaf (JSON of the LEAF benchmark), matlab (a MATLAB 5 file) or external (a learner in another process has the data; [data.external] has the number of clients and their rows)"`
+	Source         string  `toml:"source" doc:"synthetic (generated), uci-har (the UCI archive, packed or unpacked), csv (one file with a header), idx (MNIST and the like), leaf (JSON of the LEAF benchmark), matlab (a MATLAB 5 file), libsvm (text of LIBSVM or SVMlight) or external (a learner in another process has the data; [data.external] has the number of clients and their rows)"`
 	Path           string  `toml:"path" doc:"the file or folder of the source (docs/data.md); empty for synthetic. Searched beside the scenario (not for a path from --set), in the working directory, then in the folder of the environment variable FEDSIM_DATA"`
 	Preset         string  `toml:"preset" doc:"a generated set with the sizes of the paper's Table 2: human-activity, google-glass or vehicle-sensor; empty: a small set, changed by [data.synthetic]"`
 	Target         string  `toml:"target" doc:"type of the targets: class (two classes, labels -1 and +1; the error is the share of wrong signs), classes (several classes; the error is the share of rows whose class does not have the largest score) or real (any number; the error is the root mean square error). real needs the loss squared or absolute"`
@@ -39,6 +40,7 @@ type Config struct {
 	Pool           bool    `toml:"pool" doc:"all devices hold data of one task, so one global model is learned (paper, Table 1 and remark 4); the test error is still the mean over the original tasks"`
 	PositiveClass  string  `toml:"positive_class" doc:"sources with a file, for target = \"class\": the class with label +1; all others have -1. Empty: SITTING for uci-har, otherwise the second of two classes"`
 	TaskColumn     string  `toml:"task_column" doc:"csv: name of the column that names the task; empty: all rows are of one task"`
+	TaskFile       string  `toml:"task_file" doc:"libsvm: a text file with the name of the task of each row, a name a line; empty: qid of the rows, or all rows are one task. Searched as path"`
 	LabelColumn    string  `toml:"label_column" doc:"csv: name of the column of labels, numbers or text, or of real targets"`
 	Columns        Names   `toml:"columns" doc:"csv: names of the columns that are features; * in a name stands for any text. Empty: all but task and label. Features are in the order of the file"`
 	DropColumns    Names   `toml:"drop_columns" doc:"csv: names of columns to leave out, as for columns"`
@@ -107,7 +109,7 @@ func Defaults() Config {
 
 // FileKeys lists the keys that name a file and its format.
 func FileKeys() []string {
-	return []string{"source", "path", "positive_class", "task_column", "label_column", "columns", "drop_columns", "missing", "delimiter", "arrays", "test_rows"}
+	return []string{"source", "path", "positive_class", "task_column", "label_column", "columns", "drop_columns", "missing", "delimiter", "arrays", "test_rows", "task_file"}
 }
 
 // Resolve returns the configuration with all values of the preset written out; it gives
@@ -193,6 +195,7 @@ func (c Config) validateForeign(check *config.Checker, source *source) {
 	source.validateKey(check, "drop_columns", c.DropColumns.list(), c.DropColumns == "")
 	source.validateKey(check, "missing", c.Missing, c.Missing == standard.Missing)
 	source.validateKey(check, "delimiter", c.Delimiter, c.Delimiter == standard.Delimiter)
+	source.validateKey(check, "task_file", c.TaskFile, c.TaskFile == standard.TaskFile)
 	source.validateKey(check, "external.clients", c.External.Clients, c.External.Clients == standard.External.Clients)
 }
 

@@ -20,6 +20,9 @@ func (s *Set) Digest() uint64 {
 		c.Int(&t.X.Cols)
 		c.Float64s(t.X.Data)
 		c.Float64s(t.Y)
+		if !t.X.Dense() {
+			t.X.digest(c)
+		}
 		for _, v := range t.X.Single {
 			wide := float64(v)
 			c.Float64(&wide)

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"fedsim/internal/input"
 	"fedsim/internal/quote"
 )
 
@@ -101,7 +100,7 @@ func jsonFiles(folder string) ([]string, error) {
 
 // read adds the users of a file by add.
 func (s *leafSet) read(path string, add func(file string, user *leafUser) error) error {
-	file, err := input.Open(path, maxFile)
+	file, err := openFile(path)
 	if err != nil {
 		return fmt.Errorf("read LEAF data: %w", err)
 	}

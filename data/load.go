@@ -114,6 +114,9 @@ func (c Config) Divide(set *Set, seed uint64) (*Split, error) {
 // bias, then rounding to the precision. It fails with a config.Problem for values beyond
 // single precision, and if no training row has a feature.
 func (c Config) Transform(split *Split) error {
+	if err := c.requireDense(split.Train); err != nil {
+		return err
+	}
 	if err := fillIn(split); err != nil {
 		return err
 	}

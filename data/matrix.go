@@ -10,17 +10,28 @@ import (
 // may read whole vectors past the last feature (the padding is zero).
 const Lane = 8
 
-// Matrix is a dense matrix of Rows rows of Cols features, stored row by row in one
-// arena: Data, or Single for single precision. Row i starts at element i*Stride. The
-// Stride-Cols values after a row are zero. Dot, Axpy, Step and Values accept both
-// precisions. They compute with single values as with the equal float64 values, with the
-// same bits.
+// Matrix is a matrix of Rows rows of Cols features. A dense one is stored row by row in
+// one arena: Data, or Single for single precision. Row i starts at element i*Stride. The
+// Stride-Cols values after a row are zero. Models are dense in Data.
 //
-// A matrix with neither arena has no values: its set is not resident.
+// A sparse matrix has Starts instead, one more than rows: the values of row i that are
+// not zero are Nonzeros[Starts[i]:Starts[i+1]], and Indices has their columns, in
+// ascending order.
+//
+// Dot, Axpy, Step, Values and SquaredNorm accept all three. They compute with single
+// values as with the equal float64 values, with the same bits, and with the values of a
+// sparse row in the order of columns, so that sums are rounded otherwise than those of the
+// equal dense row.
+//
+// A matrix with none of these has no values: its set is not resident.
 type Matrix struct {
 	Rows, Cols, Stride int
 	Data               []float64
 	Single             []float32
+
+	Starts   []int
+	Indices  []int32
+	Nonzeros []float64
 }
 
 // NewMatrix returns a zero matrix with a padded stride.
@@ -60,9 +71,12 @@ func (m *Matrix) row32(i int) []float32 {
 	return m.Single[i*m.Stride : i*m.Stride+m.Cols : (i+1)*m.Stride]
 }
 
-// Values returns row i for reading: Row, or its single values converted into space,
+// Values returns row i for reading: Row, or its single or sparse values written to space,
 // which must be large enough.
 func (m *Matrix) Values(i int, space []float64) []float64 {
+	if !m.Dense() {
+		return m.scatter(i, space)
+	}
 	if m.Single == nil {
 		return m.Row(i)
 	}
@@ -78,7 +92,22 @@ func (m *Matrix) Dot(i int, u []float64) float64 {
 	if m.Single != nil {
 		return kernel.Dot32(m.row32(i), u)
 	}
+	if !m.Dense() {
+		return m.dotSparse(i, u)
+	}
 	return kernel.Dot(m.Row(i), u)
+}
+
+// SquaredNorm returns the squared length of row i. space must be large enough for a row.
+func (m *Matrix) SquaredNorm(i int, space []float64) float64 {
+	if m.Dense() {
+		return kernel.SquaredNorm(m.Values(i, space))
+	}
+	sum := 0.0
+	for _, v := range m.Nonzeros[m.Starts[i]:m.Starts[i+1]] {
+		sum += float64(v * v)
+	}
+	return sum
 }
 
 // Axpy adds a times row i to u.
@@ -87,14 +116,24 @@ func (m *Matrix) Axpy(a float64, i int, u []float64) {
 		kernel.Axpy32(a, m.row32(i), u)
 		return
 	}
+	if !m.Dense() {
+		m.axpySparse(a, i, u)
+		return
+	}
 	kernel.Axpy(a, m.Row(i), u)
 }
 
 // Step adds a times row i to u, unless a is 0, and returns the dot product of row next
-// and u. It prefetches row near, and row far unless that is negative.
+// and u. It prefetches row near, and row far unless that is negative, of dense rows.
 func (m *Matrix) Step(a float64, i int, u []float64, next, near, far int) float64 {
 	if m.Single != nil {
 		return m.step32(a, i, u, next, near, far)
+	}
+	if !m.Dense() {
+		if a != 0 {
+			m.axpySparse(a, i, u)
+		}
+		return m.dotSparse(next, u)
 	}
 	var distant *float64
 	if far >= 0 {

@@ -16,10 +16,19 @@ func Pool(set *Set) *Set {
 func Merge(set *Set) *Set {
 	merged := *set
 	merged.Owner = nil
-	all := Task{Name: "all", X: newRows(set.Tasks[0].X.Single != nil, set.Rows(), set.Features)}
+	all := Task{Name: "all"}
+	if set.sparse() {
+		all.X = newSparse(set.Features)
+	} else {
+		all.X = newRows(set.Tasks[0].X.Single != nil, set.Rows(), set.Features)
+	}
 	take := func(task *Task, from, to int) {
 		for i := from; i < to; i++ {
-			all.X.copyRow(len(all.Y), &task.X, i)
+			if task.X.Dense() {
+				all.X.copyRow(len(all.Y), &task.X, i)
+			} else {
+				all.X.appendRow(task.X.nonzeros(i))
+			}
 			all.Y = append(all.Y, task.Y[i])
 		}
 	}

@@ -50,6 +50,10 @@ func sources() []source {
 			name: SourceMATLAB, file: "the MATLAB 5 file", keys: append([]string{"positive_class"}, arrayKeys...),
 			read: readMATLAB,
 		},
+		{
+			name: SourceLIBSVM, file: "the LIBSVM or SVMlight file", keys: []string{"positive_class", "task_file"},
+			read: readLIBSVM,
+		},
 		{name: SourceExternal, keys: []string{"external.clients"}},
 	}
 }

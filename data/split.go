@@ -113,10 +113,17 @@ func (s *Set) empty() *Set {
 // pick returns a copy of the given rows, in the order of the task. It sorts rows.
 func (t *Task) pick(rows []int32) Task {
 	slices.Sort(rows)
-	p := Task{Name: t.Name, X: newRows(t.X.Single != nil, len(rows), t.X.Cols), Y: make([]float64, len(rows))}
+	p := Task{Name: t.Name, Y: make([]float64, len(rows))}
+	for i, row := range rows {
+		p.Y[i] = t.Y[row]
+	}
+	if !t.X.Dense() {
+		p.X = t.X.pick(rows)
+		return p
+	}
+	p.X = newRows(t.X.Single != nil, len(rows), t.X.Cols)
 	for i, row := range rows {
 		p.X.copyRow(i, &t.X, int(row))
-		p.Y[i] = t.Y[row]
 	}
 	return p
 }

@@ -7,7 +7,6 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/internal/kernel"
 	"fedsim/internal/parallel"
 )
 
@@ -77,8 +76,7 @@ const cacheShare = 8 << 20
 func (p *Problem) bytes() int {
 	bytes := 0
 	for k := range p.Train.Tasks {
-		x := &p.Train.Tasks[k].X
-		bytes += 8*len(x.Data) + 4*len(x.Single)
+		bytes += p.Train.Tasks[k].X.Bytes()
 	}
 	return bytes
 }
@@ -136,8 +134,7 @@ func (p *Problem) measureRows() {
 		task := p.Train.Open(k)
 		defer task.Close()
 		for i := range p.Norms[k] {
-			x := task.X.Values(i, spaces.Row(worker))
-			p.Norms[k][i] = kernel.SquaredNorm(x)
+			p.Norms[k][i] = task.X.SquaredNorm(i, spaces.Row(worker))
 		}
 	})
 }

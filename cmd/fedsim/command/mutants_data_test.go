@@ -87,6 +87,7 @@ func dataFiles(t *testing.T) []dataFile {
 		{"targets.csv", out("data", "generate", "--set", "data.target=real", "--set", "data.synthetic.tasks=4", "--set", "data.synthetic.features=3", "--set", "data.synthetic.rows_max=8", "--set", "data.synthetic.rows_min=8", "--set", "data.synthetic.factors=2"), nil, describe("csv", "real", "squared")},
 		{"har.zip", tinyHAR(t, nil), mutateZip, describe("uci-har", "class", "logistic")},
 		{"leaf.json", []byte(leafFile), nil, describe("leaf", "class", "hinge")},
+		{"rows.txt", []byte(libsvmFile), nil, describe("libsvm", "class", "hinge")},
 		{"week.csv", out("trace", "synthesize", "--devices", "4", "--days", "1", "--seed", "1"), nil, stats},
 		{"state_traces.json", []byte(flashStates), nil, stats},
 		{"speed_distri.json", []byte(`{"a": {"down_u": 1.5, "down_sigma": 0.5, "up_u": 1, "up_sigma": 0.25}, "b": {"down_u": 0.1, "down_sigma": 0, "up_u": 2, "up_sigma": 1}}`), nil, stats},
@@ -109,6 +110,8 @@ func dataFiles(t *testing.T) []dataFile {
 	}
 	return files
 }
+
+const libsvmFile = "+1 qid:1 1:0.5 3:-2 # end\n-1 qid:1 2:1e-3 40:4\n+1 qid:2 1:1\n-1 qid:2 2:3 39:1.5\n-1 qid:1 7:1\n+1 qid:2 2:2 40:1\n"
 
 const leafFile = `{"users": ["a", "b"], "num_samples": [3, 4], "hierarchies": [], "user_data":
 {"a": {"x": [[1, 2.5], [[-3], [4e-1]], [0, 1]], "y": [1, -1, [1]]}, "b": {"y": [-1, 1, -1, 1], "x": [[0, 1], [1, 0], [2, 2], [3, 1]]}}}`

@@ -1,0 +1,128 @@
+package data
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// loadLIBSVM loads a file with rows and names of tasks ("": no such file).
+func loadLIBSVM(t *testing.T, rows, names string, target string) (*Set, error) {
+	t.Helper()
+	cfg := Defaults()
+	cfg.Source, cfg.Path, cfg.Target = SourceLIBSVM, saved(t, "my.txt", []byte(rows)), target
+	if names != "" {
+		cfg.TaskFile = saved(t, "names.txt", []byte(names))
+	}
+	return Load(cfg)
+}
+
+// Values are dense here: the rows have few zeros.
+func TestLIBSVMForms(t *testing.T) {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if _, err := w.Write([]byte("+1 1:2\n-1 2:3\n")); err != nil || w.Close() != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name, rows, tasks, target string
+		names                     []string
+		x                         [][][]float64
+		y                         [][]float64
+		classes                   []string
+	}{
+		{"one task", "# made\n+1 1:0.5 3:-2 # end\n\n-1 2:1e-3\t3:4\r\n", "", TargetClass, []string{"all"}, [][][]float64{{{0.5, 0, -2}, {0, 1e-3, 4}}}, [][]float64{{1, -1}}, nil},
+		{"qid", "2 qid:10 1:1 2:1\n3 qid:9 1:2\n1 qid:10 2:3\n", "", TargetClasses, []string{"9", "10"}, [][][]float64{{{2, 0}}, {{1, 1}, {0, 3}}}, [][]float64{{2}, {1, 0}}, []string{"1", "2", "3"}},
+		{"names", "0.5 qid:1 1:1\n1.5 qid:1 1:2\n2.5 1:0\n", "b\na\nb\n\n", TargetReal, []string{"b", "a"}, [][][]float64{{{1}, {0}}, {{2}}}, [][]float64{{0.5, 2.5}, {1.5}}, nil},
+		{"packed", packed.String(), "", TargetClass, []string{"all"}, [][][]float64{{{2, 0}, {0, 3}}}, [][]float64{{1, -1}}, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			set, err := loadLIBSVM(t, test.rows, test.tasks, test.target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkShape(t, set)
+			names, x, y := leafTasks(set)
+			if diff := cmp.Diff([]any{test.names, test.x, test.y, test.classes, "my"}, []any{names, x, y, set.Classes, set.Name}); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// An error names the file and the line.
+func TestLIBSVMErrors(t *testing.T) {
+	for _, test := range []struct{ rows, names, want string }{
+		{"", "", "my.txt: has no rows"},
+		{"1\n-1\n", "", "my.txt: has no features"},
+		{"1 1:1\n1:2 2:3\n", "", `my.txt:2: begins with "1:2": a row must begin with its label`},
+		{"1 1:1\n1,2 2:3\n", "", `my.txt:2: the label "1,2" is a list`},
+		{"1 1:1\nnan 2:3\n", "", `my.txt:2: the label "nan" is a missing value`},
+		{"1 1:1\n2 0:3\n", "", `my.txt:2: the index is 0: indices must count from 1`},
+		{"1 1:1\n2 -1:3\n", "", `my.txt:2: the index "-1" must be a whole number`},
+		{"1 1:1\n2 x:3\n", "", `my.txt:2: the index "x" must be a whole number`},
+		{"1 1:1\n2 999999999:3\n", "", `my.txt:2: the index 999999999 must be at most`},
+		{"1 1:1\n2 2:1 2:3\n", "", `my.txt:2: the index 2 follows 2: indices must ascend`},
+		{"1 1:1\n2 3\n", "", `my.txt:2: "3" must be index:value`},
+		{"1 1:1\n2 3:inf\n", "", `my.txt:2: index 3: "inf" is not a finite number`},
+		{"1 1:1\n2 qid:4 3:1\n", "", `my.txt:2: only some rows have qid`},
+		{"1 qid: 1:1\n", "", `my.txt:1: the task's name is empty`},
+		{"1 1:1\n2 1:1\n", "a\n", `names.txt: has 1 names, but `},
+		{"1 1:1\n2 1:1\n", "a\nb\nc\n", `names.txt:3: has more names than `},
+		{"1 1:1\n1 1:2\n", "", "all labels are of one class"},
+	} {
+		_, err := loadLIBSVM(t, test.rows, test.names, TargetClass)
+		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v, want %q", test.rows, err, test.want)
+		}
+	}
+	cfg := Defaults()
+	cfg.Source, cfg.Path, cfg.TaskFile = SourceLIBSVM, saved(t, "my.txt", []byte("1 1:1\n-1 1:2\n")), "missing-names.txt"
+	if _, err := Load(cfg); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "data.task_file") {
+		t.Error(err)
+	}
+}
+
+func FuzzLIBSVM(f *testing.F) {
+	for _, seed := range []string{
+		"+1 1:0.5 3:-2 # end\n-1 2:1e-3\t3:4\r\n", "2 qid:10 1:1 2:1\n3 qid:9 1:2\n1 qid:10 268435456:3\n",
+		"1 1:1\n2 0:3", "1 2:1 2:2", "1 1:nan", "# only", "", "1\n", "a b:c", "1 1:\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	cfg := Defaults()
+	cfg.Target = TargetClasses
+	f.Fuzz(func(t *testing.T, text []byte) {
+		r := &libsvmReader{name: "in.txt", labels: cfg.newLabels(), index: map[string]int{}}
+		set, err := r.read(bytes.NewReader(text))
+		if err != nil {
+			if _, ok := errors.AsType[*ParseError](err); !ok {
+				t.Fatalf("%T %v is not a *ParseError", err, err)
+			}
+			return
+		}
+		if !set.sparse() {
+			checkShape(t, set)
+			return
+		}
+		for k := range set.Tasks {
+			x := &set.Tasks[k].X
+			if x.Cols != set.Features || len(x.Starts) != x.Rows+1 || len(set.Tasks[k].Y) != x.Rows || len(x.Indices) != len(x.Nonzeros) || x.Starts[x.Rows] != len(x.Nonzeros) {
+				t.Fatalf("task %d has a wrong shape", k)
+			}
+			for i := range x.Rows {
+				columns, values := x.nonzeros(i)
+				for n, j := range columns {
+					if int(j) >= x.Cols || values[n] == 0 || n > 0 && j <= columns[n-1] {
+						t.Fatalf("task %d row %d: columns %v, values %v", k, i, columns, values)
+					}
+				}
+			}
+		}
+	})
+}

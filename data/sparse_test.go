@@ -1,0 +1,179 @@
+package data
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fedsim/config"
+	"fedsim/internal/rng"
+)
+
+// sparseTwins returns a sparse set of two tasks and the equal dense one.
+func sparseTwins(t testing.TB, cfg Config) (sparse, dense *Set) {
+	t.Helper()
+	const features, rows, values = 60, 40, 4
+	draw := rng.New(3, rng.Share, 0, 0)
+	var text bytes.Buffer
+	for i := range rows {
+		fmt.Fprintf(&text, "%d qid:%d", 1-2*(i/2%2), i%2)
+		var columns []int
+		for range values {
+			columns = append(columns, 1+int(draw.Float64()*features))
+		}
+		if i == 0 {
+			columns = append(columns, features)
+		}
+		slices.Sort(columns)
+		for _, j := range slices.Compact(columns) {
+			fmt.Fprintf(&text, " %d:%.17g", j, draw.Float64()-0.5)
+		}
+		fmt.Fprintln(&text)
+	}
+	cfg.Source, cfg.Path = SourceLIBSVM, saved(t, "sparse.txt", text.Bytes())
+	sparse, err := Load(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !sparse.sparse() || sparse.Features != features {
+		t.Fatalf("%d features, sparse: %v", sparse.Features, sparse.sparse())
+	}
+	return sparse, densified(sparse)
+}
+
+// densified returns a dense copy.
+func densified(set *Set) *Set {
+	dense := *set
+	dense.Tasks = slices.Clone(set.Tasks)
+	for t := range dense.Tasks {
+		x := &set.Tasks[t].X
+		twin := NewMatrix(x.Rows, x.Cols)
+		for i := range x.Rows {
+			copy(twin.Row(i), x.Values(i, make([]float64, x.Cols)))
+		}
+		dense.Tasks[t].X = twin
+	}
+	return &dense
+}
+
+// A sparse set stays sparse in all that prepares it, and has the values of its dense twin.
+func TestSparseLikeDense(t *testing.T) {
+	cfg := Defaults()
+	cfg.Bias, cfg.Skew, cfg.DevicesPerTask = true, true, 2
+	sparse, dense := sparseTwins(t, cfg)
+	prepare := func(set *Set) *Split {
+		t.Helper()
+		split, err := cfg.Divide(set, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cfg.Transform(split); err != nil {
+			t.Fatal(err)
+		}
+		if split.Train, err = Share(split.Train, 2, 5); err != nil {
+			t.Fatal(err)
+		}
+		return split
+	}
+	got, want := prepare(sparse), prepare(dense)
+	for _, pair := range [][2]*Set{{got.Train, want.Train}, {got.Test, want.Test}, {Pool(got.Train), Pool(want.Train)}, {Merge(got.Train), Merge(want.Train)}} {
+		if !pair[0].sparse() || pair[1].sparse() || pair[0].Features != 61 {
+			t.Fatal("the rows did not stay sparse, or dense")
+		}
+		requireSameBits(t, pair[1], densified(pair[0]))
+		if diff := cmp.Diff(Describe(pair[1]).String(), Describe(pair[0]).String()); diff != "" {
+			t.Error(diff)
+		}
+	}
+	files := [2]map[string]string{{}, {}}
+	for k, split := range []*Split{got, want} {
+		err := Export(split, func(name string, fill func(io.Writer) error) error {
+			var out bytes.Buffer
+			err := fill(&out)
+			files[k][name] = out.String()
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		delete(files[k], "data.json") // with the digest, which differs
+	}
+	if diff := cmp.Diff(files[1], files[0]); diff != "" {
+		t.Error(diff)
+	}
+	if got.Digest() != prepare(sparse).Digest() || got.Digest() == want.Digest() {
+		t.Error("the digest of sparse rows is not of them alone")
+	}
+	x := &got.Train.Tasks[0].X
+	x.Nonzeros[0]++
+	if changed := got.Digest(); changed == prepare(sparse).Digest() {
+		t.Error("the digest does not depend on a value")
+	}
+	x.Nonzeros[0]--
+	x.Indices[0]--
+	if changed := got.Digest(); changed == prepare(sparse).Digest() {
+		t.Error("the digest does not depend on a column")
+	}
+}
+
+func TestSparseRefusals(t *testing.T) {
+	for _, test := range []struct {
+		key    string
+		change func(*Config)
+	}{
+		{"data.standardize", func(c *Config) { c.Standardize = true }},
+		{"data.precision", func(c *Config) { c.Precision = PrecisionSingle }},
+	} {
+		cfg := Defaults()
+		test.change(&cfg)
+		sparse, _ := sparseTwins(t, cfg)
+		split, err := cfg.Divide(sparse, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if problem, ok := errors.AsType[config.Problem](cfg.Transform(split)); !ok || problem.Key != test.key {
+			t.Errorf("%v, want a problem of %s", problem, test.key)
+		}
+	}
+}
+
+// BenchmarkSparse measures a step, an axpy and a dot product, on rows of a density. The
+// ratio of both times is 1 at about sparseBelow.
+func BenchmarkSparse(b *testing.B) {
+	for _, features := range []int{1000, 20000} {
+		for _, density := range []float64{0.02, 0.05, 0.1, 0.2, 0.3} {
+			const rows = 64
+			draw := rng.New(1, rng.Share, 0, 0)
+			sparse, dense := newSparse(features), NewMatrix(rows, features)
+			for i := range rows {
+				var columns []int32
+				var values []float64
+				for j := range features {
+					if draw.Float64() < density {
+						columns, values = append(columns, int32(j)), append(values, draw.Float64())
+						dense.Row(i)[j] = values[len(values)-1]
+					}
+				}
+				sparse.appendRow(columns, values)
+			}
+			u := make([]float64, features)
+			for _, m := range []struct {
+				name string
+				*Matrix
+			}{{"sparse", &sparse}, {"dense", &dense}} {
+				b.Run(fmt.Sprintf("features=%d/density=%g/%s", features, density, m.name), func(b *testing.B) {
+					i, near := 0, 1
+					for b.Loop() {
+						z := m.Step(1e-9, i, u, near, near, -1)
+						i, near = near, (near+1+int(z)&1)%rows
+					}
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package mtl
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"fedsim/data"
+	"fedsim/internal/rng"
+)
+
+// sparseTwins returns a split of dense rows with few nonzero values, and the equal one of
+// sparse rows.
+func sparseTwins(features, classes int, sizes ...int) (dense, sparse data.Split) {
+	dense = randomSplit(11, features, sizes...)
+	draw := rng.New(11, rng.Share, 0, 0)
+	twin := func(set *data.Set) *data.Set {
+		twin := *set
+		twin.Tasks = slices.Clone(set.Tasks)
+		for t := range set.Tasks {
+			x := &set.Tasks[t].X
+			s := data.Matrix{Rows: x.Rows, Cols: x.Cols, Starts: []int{0}}
+			for i := range x.Rows {
+				for j, v := range x.Row(i) {
+					if draw.Float64() > 0.1 {
+						x.Row(i)[j] = 0
+						continue
+					}
+					s.Indices, s.Nonzeros = append(s.Indices, int32(j)), append(s.Nonzeros, v)
+				}
+				s.Starts = append(s.Starts, len(s.Nonzeros))
+				if classes > 0 {
+					set.Tasks[t].Y[i] = float64(int(draw.Float64() * float64(classes)))
+				}
+			}
+			twin.Tasks[t].X = s
+		}
+		return &twin
+	}
+	for c := range classes {
+		dense.Train.Classes = append(dense.Train.Classes, fmt.Sprint(c))
+	}
+	dense.Test.Classes = dense.Train.Classes
+	return dense, data.Split{Train: twin(dense.Train), Test: twin(dense.Test)}
+}
+
+// Sparse rows give the results of equal dense rows up to the order of sums: norms, dual
+// steps, gradients, evaluations and optima.
+func TestSparseRowsLikeDense(t *testing.T) {
+	for _, test := range []struct {
+		loss    string
+		classes int
+	}{{LossHinge, 0}, {LossLogistic, 0}, {LossSquaredHinge, 0}, {LossHinge, 3}, {LossLogistic, 3}, {LossSoftmax, 3}} {
+		t.Run(fmt.Sprint(test.loss, test.classes), func(t *testing.T) {
+			dense, sparse := sparseTwins(50, test.classes, 12, 20, 9)
+			cfg := Defaults()
+			cfg.Loss, cfg.Lambda = test.loss, 0.05
+			problems := [2]*Problem{mustProblem(t, cfg, dense), mustProblem(t, cfg, sparse)}
+			var numbers [2][]float64
+			for k, p := range problems {
+				add := func(x ...float64) { numbers[k] = append(numbers[k], x...) }
+				for _, norms := range p.Norms {
+					add(norms...)
+				}
+				c := mustStart(t, p)
+				w, v := p.NewWeights(), p.NewWeights()
+				duals := make([][]float64, p.Devices())
+				var order Order
+				for device := range duals {
+					n := p.Train.Tasks[device].X.Rows
+					duals[device] = make([]float64, n*p.Outputs())
+					if test.loss == LossSoftmax {
+						continue
+					}
+					u := slices.Clone(w.Row(device))
+					order.Reset(n, rng.New(1, rng.Solve, device, 0))
+					p.SDCA(device, duals[device], u, 0.3, &order, 2*n)
+					p.SDCAStep(device, duals[device], u, 0.3, n/2)
+					add(u...)
+					DeltaV(v.Row(device), u, w.Row(device), 0.3)
+				}
+				if c.Primal(&w, &v); test.loss == LossSoftmax {
+					duals = nil
+					copy(w.Data, randomMatrix(4, w.Rows, w.Cols).Data)
+				}
+				add(w.Data...)
+				gradient := make([]float64, p.Values())
+				p.NewGradient(3).Add(&p.Train.Tasks[1], []int32{0, 3, 5}, w.Row(1), 0.7, gradient)
+				add(gradient...)
+				o := p.Evaluate(testPool, c, &w, &v, duals)
+				add(o.Primal, o.TrainError, o.TestError)
+			}
+			if d := apart(numbers[0], numbers[1]); d > 1e-12 {
+				t.Errorf("sparse and dense rows differ by %g", d)
+			}
+			var optima [2]float64
+			for k, p := range problems {
+				optima[k] = p.Optimize(t.Context(), testPool, mustStart(t, p), nil, 1e-9, 3000).Primal
+			}
+			if math.Abs(optima[0]-optima[1]) > 1e-8*optima[0] {
+				t.Errorf("optima %v differ", optima)
+			}
+		})
+	}
+}
+
+// apart is the largest difference of two lists of numbers, relative to the largest of
+// them.
+func apart(a, b []float64) float64 {
+	if len(a) != len(b) {
+		return math.Inf(1)
+	}
+	far, most := 0.0, 0.0
+	for i := range a {
+		far, most = max(far, math.Abs(a[i]-b[i])), max(most, math.Abs(a[i]))
+	}
+	return far / most
+}
