@@ -66,15 +66,16 @@ type SyntheticConfig struct {
 	RowsMax       int     `toml:"rows_max" doc:"training rows of the largest task, as for rows_min; 0: the preset's"`
 	RowsDeviation float64 `toml:"rows_deviation" doc:"sample standard deviation of the training rows over tasks; 0: the preset's, or that of a uniform distribution if rows_min or rows_max is set"`
 	Clusters      int     `toml:"clusters" doc:"number of clusters of related tasks; task t belongs to cluster t mod clusters; 0: the preset's"`
+	Classes       int     `toml:"classes" doc:"number of classes, with target = \"classes\" only; 0: the preset's"`
 	Factors       int     `toml:"factors" doc:"number of latent factors of the features; 0: the preset's"`
 
-	PositiveShare    float64 `toml:"positive_share" doc:"share of rows with label +1, in (0, 1); negative: the preset's; not for real targets"`
+	PositiveShare    float64 `toml:"positive_share" doc:"share of rows with label +1, in (0, 1); negative: the preset's; with target = \"class\" only: several classes have about equal shares"`
 	ClusterSpread    float64 `toml:"cluster_spread" doc:"length of a cluster's deviation from the direction common to all tasks, which has length 1; negative: the preset's"`
 	TaskSpread       float64 `toml:"task_spread" doc:"length of a task's deviation from its cluster's direction; negative: the preset's"`
 	Shift            float64 `toml:"shift" doc:"standard deviation of a task's own offset of each feature; negative: the preset's"`
-	Margin           float64 `toml:"margin" doc:"half the width of the gap between the classes, in standard deviations of the latent score; negative: the preset's; not for real targets"`
+	Margin           float64 `toml:"margin" doc:"half the width of the gap between two classes, in standard deviations of the latent score; of several classes, the distance by which a row is moved in the direction of its class; negative: the preset's; not for real targets"`
 	DifficultySpread float64 `toml:"difficulty_spread" doc:"standard deviation over tasks of the logarithm of the margin, or of that of target_noise; negative: the preset's"`
-	Noise            float64 `toml:"noise" doc:"share of labels flipped at random, in [0, 0.5); negative: the preset's; not for real targets"`
+	Noise            float64 `toml:"noise" doc:"share of labels replaced at random by another class, in [0, 0.5); negative: the preset's; not for real targets"`
 	TargetNoise      float64 `toml:"target_noise" doc:"real targets only: standard deviation of the noise on the latent score, which has mean 0 and standard deviation 1; negative: the preset's"`
 }
 
@@ -157,8 +158,6 @@ func (c Config) validate(check *config.Checker, made bool) {
 		source.validatePath(check, c.Path)
 	}
 	switch c.Source {
-	case SourceSynthetic:
-		check.Require(c.Target != TargetClasses, "target", c.Target, "must be \"class\" or \"real\" when source is \"synthetic\"")
 	case SourceHAR:
 		check.Require(c.Target != TargetReal, "target", c.Target, "must be \"class\" or \"classes\" when source is \"uci-har\": its labels are activities")
 	case SourceCSV:
@@ -241,14 +240,20 @@ func (s SyntheticConfig) validate(check *config.Checker, target string, made boo
 	switch target {
 	case TargetClass:
 		within("positive_share", s.PositiveShare, 0, 1, true, "must be in (0, 1)")
-		within("margin", s.Margin, 0, 1e3, false, "must be in [0, 1000]")
-		check.Require(s.Noise >= 0 && s.Noise < 0.5, "noise", s.Noise, "must be in [0, 0.5)")
-		foreign("target_noise", s.TargetNoise)
+	case TargetClasses:
+		check.Require(s.Classes >= 2 && s.Classes <= mostClasses, "classes", s.Classes, fmt.Sprintf("must be in [2, %d]", mostClasses))
+		foreign("positive_share", s.PositiveShare)
 	case TargetReal:
 		within("target_noise", s.TargetNoise, 0, 1e3, false, "must be in [0, 1000]")
 		foreign("positive_share", s.PositiveShare)
 		foreign("margin", s.Margin)
 		foreign("noise", s.Noise)
+	}
+	check.Require(target == TargetClasses || s.Classes == 0, "classes", s.Classes, fmt.Sprintf("has no effect when target is %q", target))
+	if target != TargetReal {
+		within("margin", s.Margin, 0, 1e3, false, "must be in [0, 1000]")
+		check.Require(s.Noise >= 0 && s.Noise < 0.5, "noise", s.Noise, "must be in [0, 0.5)")
+		foreign("target_noise", s.TargetNoise)
 	}
 }
 
@@ -265,6 +270,9 @@ func (s SyntheticConfig) validateSizes(check *config.Checker, made bool) {
 			fmt.Sprintf("must be in [%.4g, %.4g]: with %d tasks of %d to %d rows no other value is possible",
 				math.Floor(low*100)/100, math.Ceil(high*100)/100, s.Tasks, s.RowsMin, s.RowsMax))
 	}
+	directions := float64(max(1, s.Classes)) * float64(s.Clusters) * float64(s.Factors)
+	check.Require(directions <= maxCells, "clusters", s.Clusters,
+		fmt.Sprintf("clusters x classes x factors must be at most %d values, it is %.4g", maxCells, directions))
 	cells := float64(s.Tasks) * float64(s.RowsMax) * float64(s.Features)
 	check.Require(!made || cells <= maxCells, "tasks", s.Tasks,
 		fmt.Sprintf("tasks x rows_max x features must be at most %d values, it is %.4g", maxCells, cells))

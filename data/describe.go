@@ -6,8 +6,10 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"fedsim/internal/columns"
+	"fedsim/internal/quote"
 )
 
 // Description has the statistics of a set, including those of the paper's Table 2.
@@ -31,7 +33,15 @@ type Description struct {
 
 	PositiveShare            float64 // of all rows
 	PositiveMin, PositiveMax float64 // over tasks with rows
-	OneClassTasks            int     // tasks with rows of only one class
+
+	Classes                []string // of several classes; nil for two with labels -1 and +1
+	ClassRows              []int    // rows of each of several classes
+	ClassesMin, ClassesMax int      // number of several classes over tasks with rows
+	ClassesMean            float64
+	LargestMin, LargestMax float64 // share of the largest of several classes, over tasks with rows
+	LargestMean            float64
+
+	OneClassTasks int // tasks with rows of only one class
 
 	ZeroFeatures     int // 0 in every row
 	ConstantFeatures int // constant, but not 0, in all rows, such as a bias
@@ -44,9 +54,12 @@ func Describe(set *Set) Description {
 		Tasks: len(set.Tasks), Features: set.Features, Rows: set.Rows(),
 	}
 	d.describeSizes(set)
-	if set.Real {
+	switch {
+	case set.Real:
 		d.describeTargets(set)
-	} else {
+	case set.Classes != nil:
+		d.describeClasses(set)
+	default:
 		d.describeLabels(set)
 	}
 	d.describeFeatures(set)
@@ -129,6 +142,48 @@ func (d *Description) describeLabels(set *Set) {
 	d.PositiveShare = float64(positives) / float64(d.Rows)
 }
 
+func (d *Description) describeClasses(set *Set) {
+	d.Classes, d.ClassRows = set.Classes, make([]int, len(set.Classes))
+	var numbers, largest []float64
+	for _, counts := range set.ClassCounts() {
+		rows, classes := 0, 0
+		for c, n := range counts {
+			rows += n
+			classes += min(n, 1)
+			d.ClassRows[c] += n
+		}
+		if rows == 0 {
+			continue
+		}
+		if classes == 1 {
+			d.OneClassTasks++
+		}
+		numbers = append(numbers, float64(classes))
+		largest = append(largest, float64(slices.Max(counts))/float64(rows))
+	}
+	if len(numbers) == 0 {
+		return
+	}
+	d.ClassesMin, d.ClassesMax, d.ClassesMean = int(slices.Min(numbers)), int(slices.Max(numbers)), mean(numbers)
+	d.LargestMin, d.LargestMax, d.LargestMean = slices.Min(largest), slices.Max(largest), mean(largest)
+}
+
+// ClassCounts returns the rows of each class, by task. A set of labels -1 and +1 has two
+// classes, in this order. It is nil for real targets.
+func (s *Set) ClassCounts() [][]int {
+	if s.Real {
+		return nil
+	}
+	counts := make([][]int, len(s.Tasks))
+	for t := range s.Tasks {
+		counts[t] = make([]int, max(2, len(s.Classes)))
+		for _, y := range s.Tasks[t].Y {
+			counts[t][max(0, int(y))]++
+		}
+	}
+	return counts
+}
+
 func (d *Description) describeFeatures(set *Set) {
 	if d.Rows == 0 {
 		return
@@ -169,11 +224,19 @@ func (d Description) WriteTo(w io.Writer) (int64, error) {
 		{"rows", fmt.Sprint(d.Rows)},
 		{"rows per task", fmt.Sprintf("%d to %d, mean %.1f, standard deviation %.2f", d.RowsMin, d.RowsMax, d.RowsMean, d.RowsDeviation)},
 	}
-	if d.Real {
+	switch {
+	case d.Real:
 		lines = append(lines,
 			line{"real targets", fmt.Sprintf("%.4g to %.4g, standard deviation %.4g", d.TargetMin, d.TargetMax, d.TargetDeviation)},
 			line{"mean target", fmt.Sprintf("%.4g, by task %.4g to %.4g", d.TargetMean, d.TargetMeanMin, d.TargetMeanMax)})
-	} else {
+	case d.Classes != nil:
+		lines = append(lines,
+			line{"classes C", fmt.Sprint(len(d.Classes))},
+			line{"rows per class", d.listClasses()},
+			line{"classes per task", fmt.Sprintf("%d to %d, mean %.1f", d.ClassesMin, d.ClassesMax, d.ClassesMean)},
+			line{"largest class", fmt.Sprintf("%.1f to %.1f %% of a task, mean %.1f %%", 100*d.LargestMin, 100*d.LargestMax, 100*d.LargestMean)},
+			line{"tasks of one class", fmt.Sprint(d.OneClassTasks)})
+	default:
 		lines = append(lines,
 			line{"positive labels", fmt.Sprintf("%.1f %%, by task %.1f to %.1f %%", 100*d.PositiveShare, 100*d.PositiveMin, 100*d.PositiveMax)},
 			line{"tasks of one class", fmt.Sprint(d.OneClassTasks)})
@@ -187,6 +250,20 @@ func (d Description) WriteTo(w io.Writer) (int64, error) {
 	}
 	n, err := io.WriteString(w, columns.Entries(names, figures, columns.Width))
 	return int64(n), err
+}
+
+// listClasses lists the rows of the first classes.
+func (d *Description) listClasses() string {
+	const most = 100
+	var list []string
+	for c, name := range d.Classes[:min(most, len(d.Classes))] {
+		list = append(list, fmt.Sprintf("%s: %d", quote.Line(quote.Cut(name)), d.ClassRows[c]))
+	}
+	text := strings.Join(list, ", ")
+	if len(d.Classes) > most {
+		text += fmt.Sprintf(" and %d more", len(d.Classes)-most)
+	}
+	return text
 }
 
 // String returns the table that WriteTo writes.

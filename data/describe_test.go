@@ -3,7 +3,9 @@ package data
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,6 +51,40 @@ constant features   1
 	}
 	if _, err := got.WriteTo(new(failing)); !errors.Is(err, errFull) {
 		t.Errorf("a full disk gives %v", err)
+	}
+}
+
+func TestDescribeClasses(t *testing.T) {
+	set := &Set{Name: "digits", Classes: []string{"zero", "one", "two"}, Tasks: []Task{
+		{X: NewMatrix(4, 0), Y: []float64{0, 0, 1, 0}}, {X: NewMatrix(2, 0), Y: []float64{2, 2}}, {},
+		{X: NewMatrix(3, 0), Y: []float64{2, 1, 0}},
+	}}
+	const table = `data set            digits
+source              from a file
+tasks m             4
+features d          0
+rows                9
+rows per task       0 to 4, mean 2.2, standard deviation 1.71
+classes C           3
+rows per class      zero: 4, one: 2, two: 3
+classes per task    1 to 3, mean 2.0
+largest class       33.3 to 100.0 % of a task, mean 69.4 %
+tasks of one class  1
+zero features       0
+constant features   0
+`
+	if diff := cmp.Diff(table, Describe(set).String()); diff != "" {
+		t.Error(diff)
+	}
+	set.Tasks = nil
+	if d := Describe(set); d.ClassesMax != 0 || len(d.ClassRows) != 3 {
+		t.Errorf("without tasks: %+v", d)
+	}
+	for c := range 110 {
+		set.Classes = append(set.Classes, fmt.Sprint(c))
+	}
+	if d := Describe(set); !strings.HasSuffix(d.listClasses(), ", 96: 0 and 13 more") {
+		t.Errorf("classes: %s", d.listClasses())
 	}
 }
 

@@ -21,7 +21,7 @@ func TestRowsGeneratedAgain(t *testing.T) {
 		s.RowsMax = s.RowsMin + rapid.IntRange(0, 30).Draw(t, "more")
 		cfg.TestFraction = rapid.SampledFrom([]float64{0, 0.25, 0.5}).Draw(t, "test_fraction")
 		cfg.Bias = rapid.Bool().Draw(t, "bias")
-		cfg.Target = rapid.SampledFrom([]string{TargetClass, TargetReal}).Draw(t, "target")
+		cfg.Target = rapid.SampledFrom([]string{TargetClass, TargetClasses, TargetReal}).Draw(t, "target")
 		cfg.Precision = rapid.SampledFrom([]string{PrecisionDouble, PrecisionSingle}).Draw(t, "precision")
 		cfg.Split = rapid.Uint64().Draw(t, "split")
 		resident, err := Prepare(cfg)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"fedsim/config"
@@ -86,7 +87,7 @@ func TestSinglePrecisionIsReadLikeDouble(t *testing.T) {
 	if err := WriteCSV(&again, split.Train); err != nil {
 		t.Fatal(err)
 	}
-	if want := Describe(split.Train); description != want {
+	if want := Describe(split.Train); !cmp.Equal(description, want) {
 		t.Errorf("described as %v, want %v", description, want)
 	}
 	if description.ConstantFeatures != 1 {

@@ -22,6 +22,7 @@ const (
 	drawCluster
 	drawTask
 	drawRows
+	drawOffsets
 )
 
 // Standard deviations before features are squashed. They bring the human-activity preset
@@ -47,6 +48,14 @@ const (
 //
 //	y = u.z + N(0, (TargetNoise difficulty)^2)
 //
+// Several classes have a direction u_c each, and each task adds an offset N(0,
+// shareSpread^2) to the score of a class:
+//
+//	y = argmax_c u_c.z + offset_c,  z += margin u_y
+//
+// So the score of the row's class grows by the margin, and that of others by less. With
+// probability Noise, y is then replaced by another class.
+//
 // Loadings decrease from factor to factor (factorWeights). So features are correlated,
 // and the problem is as badly conditioned as a real one. squash keeps features in (-1,
 // 1), the range of HAR's.
@@ -57,8 +66,8 @@ type generator struct {
 	sizes    []int       // training rows per task under the default split
 	offset   []float64   // d
 	loading  []float64   // d x k, row by row
-	common   []float64   // k
-	clusters [][]float64 // k each
+	common   []float64   // k, for each of several classes
+	clusters [][]float64 // as common, each
 }
 
 // generate generates the set of a configuration with source "synthetic". Its bits depend
@@ -82,6 +91,9 @@ func generatorOf(cfg Config) (*generator, *Set) {
 		Tasks:     make([]Task, resolved.Tasks),
 		Generated: true,
 		Real:      g.real,
+	}
+	for c := range g.Classes {
+		set.Classes = append(set.Classes, strconv.Itoa(c))
 	}
 	if cfg.Preset != "" {
 		set.Name = cfg.Preset + " (generated)"
@@ -126,14 +138,17 @@ func newGenerator(s SyntheticConfig, seed uint64) *generator {
 	}
 
 	common := rng.New(seed, rng.Synthetic, -1, drawCommon)
-	g.common = direction(&common, s.Factors)
+	g.common = directions(&common, g.scores(), s.Factors)
 	g.clusters = make([][]float64, s.Clusters)
 	for c := range g.clusters {
 		stream := rng.New(seed, rng.Synthetic, c, drawCluster)
-		g.clusters[c] = direction(&stream, s.Factors)
+		g.clusters[c] = directions(&stream, g.scores(), s.Factors)
 	}
 	return g
 }
+
+// scores returns the number of latent scores of a row.
+func (g *generator) scores() int { return max(1, g.Classes) }
 
 // factorWeights returns the standard deviations of k factors, together 1: the first has
 // half of the variance, and the share of each later factor number f is proportional to
@@ -161,18 +176,20 @@ type maker struct {
 }
 
 func (g *generator) maker() *maker {
-	return &maker{generator: g, u: make([]float64, g.Factors), base: make([]float64, g.Features), z: make([]float64, g.Factors)}
+	return &maker{generator: g, u: make([]float64, g.scores()*g.Factors), base: make([]float64, g.Features), z: make([]float64, g.Factors)}
 }
 
 // make generates task t with all its rows.
 func (g *maker) make(t int) *Task {
 	stream := rng.New(g.seed, rng.Synthetic, t, drawTask)
-	randomDirection(&stream, g.u)
+	randomDirections(&stream, g.u, g.Factors)
 	cluster := g.clusters[t%g.Clusters]
 	for f := range g.u {
 		g.u[f] = g.common[f] + float64(g.ClusterSpread*cluster[f]) + float64(g.TaskSpread*g.u[f])
 	}
-	normalize(g.u)
+	for from := 0; from < len(g.u); from += g.Factors {
+		normalize(g.u[from : from+g.Factors])
+	}
 	lean := float64(shareSpread * stream.Normal())
 	difficulty := elementary.Exp(float64(g.DifficultySpread * stream.Normal()))
 	for j := range g.base {
@@ -183,6 +200,10 @@ func (g *maker) make(t int) *Task {
 	draw := rng.New(g.seed, rng.Synthetic, t, drawRows)
 	if g.real {
 		g.realRows(g.TargetNoise*difficulty, &draw)
+		return &g.task
+	}
+	if g.Classes > 0 {
+		g.classesRows(t, g.Margin*difficulty, &draw)
 		return &g.task
 	}
 	odds := elementary.Log(g.PositiveShare/(1-g.PositiveShare)) + lean
@@ -216,6 +237,36 @@ func (g *maker) classRows(threshold, margin float64, draw *rng.Stream) {
 			y = -y
 		}
 		g.task.Y[i] = y
+	}
+}
+
+// classesRows fills task t with rows and the numbers of several classes.
+func (g *maker) classesRows(t int, margin float64, draw *rng.Stream) {
+	stream := rng.New(g.seed, rng.Synthetic, t, drawOffsets)
+	offsets := make([]float64, g.Classes)
+	for c := range offsets {
+		offsets[c] = shareSpread * stream.Normal()
+	}
+	for i := range g.task.Y {
+		best := latent(g.z, g.u[:g.Factors], draw) + offsets[0]
+		class := 0
+		for c := 1; c < g.Classes; c++ {
+			score := offsets[c]
+			for f, u := range g.u[c*g.Factors : (c+1)*g.Factors] {
+				score += float64(u * g.z[f])
+			}
+			if score > best {
+				best, class = score, c
+			}
+		}
+		for f, u := range g.u[class*g.Factors : (class+1)*g.Factors] {
+			g.z[f] += float64(margin * u)
+		}
+		g.row(g.task.X.Row(i), g.base, g.z, draw)
+		if u := draw.Float64(); u < g.Noise {
+			class = (class + 1 + between(0, g.Classes-2, u/g.Noise)) % g.Classes
+		}
+		g.task.Y[i] = float64(class)
 	}
 }
 
@@ -262,19 +313,21 @@ func totalRows(n int) int {
 	return total
 }
 
-// direction returns a random unit vector.
-func direction(stream *rng.Stream, k int) []float64 {
-	u := make([]float64, k)
-	randomDirection(stream, u)
+// directions returns n random unit vectors of length k, one after another.
+func directions(stream *rng.Stream, n, k int) []float64 {
+	u := make([]float64, n*k)
+	randomDirections(stream, u, k)
 	return u
 }
 
-// randomDirection sets u to a random unit vector.
-func randomDirection(stream *rng.Stream, u []float64) {
+// randomDirections fills u with random unit vectors of length k.
+func randomDirections(stream *rng.Stream, u []float64, k int) {
 	for f := range u {
 		u[f] = stream.Normal()
 	}
-	normalize(u)
+	for from := 0; from < len(u); from += k {
+		normalize(u[from : from+k])
+	}
 }
 
 // normalize scales u to length 1; a zero vector does not change.
