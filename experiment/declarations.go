@@ -53,6 +53,9 @@ func (d *declarations) check(run *scenarios.Run, phase string, stopAt results.Ta
 		for i := range among {
 			columns = append(slices.Clip(columns), among[i].FullName())
 		}
+		if _, ok := (&results.Run{Metrics: among}).Metric(name); ok {
+			return // also of a statistic over clients, which are not listed
+		}
 		if name != "" {
 			c.OneOf(key, name, columns...)
 		}

@@ -34,6 +34,12 @@ func (g *Grid) Metric() results.Metric {
 	return m
 }
 
+// overClients reports whether the target is of a statistic over clients.
+func (g *Grid) overClients() bool {
+	m, _ := results.MetricNamed(g.Target.Metric)
+	return m.Statistic != ""
+}
+
 // Trial is the result of a candidate.
 type Trial struct {
 	Options []results.Setting
@@ -41,7 +47,7 @@ type Trial struct {
 	Rounds  int                 // to the target, or to the end
 	TimeS   float64             // virtual seconds likewise
 	Last    float64             // value of the target's metric at the end
-	Named   results.NamedMetric // the target's metric where the learner declares it; else empty
+	Named   results.NamedMetric // the target's metric where the run declares it, or that of which it is a statistic over clients; else empty
 	GivenUp bool                // stopped because it was slower than the best before it
 }
 
@@ -220,6 +226,9 @@ func (r *runner) measure(j *job, run scenarios.Run, best float64) (Trial, error)
 	if r.ctx.Err() != nil {
 		return Trial{}, nil
 	}
+	if !j.overClients() {
+		run.Settings.Run.ClientMetrics = nil
+	}
 	plan := planOf(&run)
 	plan.StopAt = j.Target
 	plan.ThetaEvery = 0
@@ -238,7 +247,8 @@ func (r *runner) measure(j *job, run scenarios.Run, best float64) (Trial, error)
 		trial.Rounds, trial.TimeS, trial.Last = last.Round, last.TimeS, metric.Of(&last)
 	}
 	for _, m := range out.Metrics {
-		if m.FullName() == j.Target.Metric {
+		of := results.Run{Metrics: []results.NamedMetric{m}}
+		if metric, ok := of.Metric(j.Target.Metric); ok && (m.FullName() == j.Target.Metric || metric.Statistic != "" && trial.Named.Name == "") {
 			trial.Named = m
 		}
 	}

@@ -35,8 +35,8 @@ type unit struct {
 	Size float64 `json:"size"`
 }
 
-// Quantities returns all quantities, with the labels that the runs need, and the metrics
-// that learners declare.
+// Quantities returns all quantities, with the labels that the runs need, the metrics that
+// learners declare, and statistics over clients.
 func Quantities(runs []results.Run) []Quantity {
 	var list []Quantity
 	for _, q := range append(slices.Clip(quantities), namedQuantities(runs)...) {
@@ -45,15 +45,21 @@ func Quantities(runs []results.Run) []Quantity {
 	return list
 }
 
-// namedQuantities returns the metrics that the learners of runs declare.
+// namedQuantities returns the quantities of results.NamedMetrics.
 func namedQuantities(runs []results.Run) (list []Quantity) {
 	for _, m := range results.NamedMetrics(runs) {
-		q := Quantity{Name: m.Name, Label: m.Label, Y: true, Signed: true, of: m.Of, Units: []unit{}}
+		q := Quantity{Name: m.Name, Label: m.Label, Y: true, Signed: true, real: m.Real, of: m.Of, Units: []unit{}}
 		if m.Unit != "" {
 			q.Units = []unit{{m.Unit, 1}}
 		}
 		if m.Higher {
 			q.Label += ", higher is better"
+			if q.real != "" {
+				q.real += ", higher is better"
+			}
+		}
+		if m.Real != "" { // a statistic of an error
+			q.of = func(r *results.Round) float64 { return afterStart(r, m.Of(r)) }
 		}
 		list = append(list, q)
 	}

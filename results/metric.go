@@ -20,6 +20,8 @@ type Metric struct {
 	// Couples means that the value depends on the coupling: values before and after an
 	// Omega update are those of two different functions.
 	Couples bool
+	// Statistic is the name of a statistic over the clients of another metric; empty: it is none.
+	Statistic string
 }
 
 // Suboptimality is the name of the default metric of targets.
@@ -52,7 +54,11 @@ func MetricNamed(name string) (m Metric, ok bool) {
 	i := slices.IndexFunc(metrics, func(m Metric) bool { return m.Name == name })
 	if i < 0 {
 		if of, s := cutStatistic(name); s != nil {
-			m, _ := MetricNamed(of)
+			m, column := MetricNamed(of)
+			if split, name, _, ok := ClientMetricNamed(of); ok && !column {
+				own := ClientMetricOf(split, name)
+				m = own.Metric()
+			}
 			return s.metric(m), false
 		}
 		return Metric{Name: name, Label: strings.ReplaceAll(name, "_", " "), Signed: true}, false
@@ -61,7 +67,7 @@ func MetricNamed(name string) (m Metric, ok bool) {
 }
 
 // Metric returns the metric of a name: one of rounds.csv, one that the run declares, or a
-// statistic over clients of either. For another name, ok is false and the metric is NaN in every round of the run.
+// statistic over clients of a declared one. For another name, ok is false and the metric is NaN in every round of the run.
 func (r *Run) Metric(name string) (m Metric, ok bool) {
 	if m, ok = MetricNamed(name); ok {
 		return m, true
@@ -71,8 +77,10 @@ func (r *Run) Metric(name string) (m Metric, ok bool) {
 			return r.Metrics[i].Metric(), true
 		}
 	}
-	if of, s := cutStatistic(name); s != nil {
-		if m, ok := r.Metric(of); ok {
+	of, s := cutStatistic(name)
+	for i := range r.Metrics {
+		if s != nil && r.Metrics[i].FullName() == of {
+			m, _ := r.Metric(of)
 			return s.metric(m), true
 		}
 	}

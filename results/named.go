@@ -75,21 +75,43 @@ func (m *NamedMetric) Metric() Metric {
 // accuracy is the name of the metric that is 1 minus an error.
 const accuracy = "accuracy"
 
-// NamedMetrics returns the metrics that the runs declare, in the order of their first
-// appearance. Metrics of rounds.csv are not among them.
+// NamedMetrics returns the metrics that the runs declare, and the statistics over clients
+// that have values in some round, in the order of their first appearance and of
+// WithStatistics. Metrics of rounds.csv are not among them, nor those that have values by
+// client only.
 func NamedMetrics(runs []Run) []Metric {
 	var list []Metric
 	for i := range runs {
-		for k := range runs[i].Metrics {
-			name := runs[i].Metrics[k].FullName()
+		r := &runs[i]
+		if len(r.Metrics) == 0 {
+			continue
+		}
+		there := r.namedValues()
+		for _, x := range WithStatistics(r.Metrics) {
+			name := x.FullName()
 			m, _ := MetricOf(runs, name)
 			_, column := MetricNamed(name)
-			if !column && !slices.ContainsFunc(list, func(other Metric) bool { return other.Name == name }) {
+			declared := isDeclared(r.Metrics, x.Split, x.Name)
+			shown := there[NamedValue{Split: x.Split, Name: x.Name}] || declared && !slices.ContainsFunc(statistics, func(s statistic) bool {
+				return there[NamedValue{Split: x.Split, Name: x.Name + "_" + s.name}]
+			})
+			if shown && !column && !slices.ContainsFunc(list, func(other Metric) bool { return other.Name == name }) {
 				list = append(list, m)
 			}
 		}
 	}
 	return list
+}
+
+// namedValues returns split and name of the named values of the rounds.
+func (r *Run) namedValues() map[NamedValue]bool {
+	there := map[NamedValue]bool{}
+	for i := range r.Rounds {
+		for _, v := range r.Rounds[i].Metrics {
+			there[NamedValue{Split: v.Split, Name: v.Name}] = true
+		}
+	}
+	return there
 }
 
 // CheckNamed reports the first declared metric that cannot be stored or told from others.

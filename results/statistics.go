@@ -9,7 +9,7 @@ import (
 // statistic is a statistic over clients of a metric by client. It is a metric of its own: its
 // name is that of the metric and its own, as in test_error_worst10.
 type statistic struct {
-	name, label string
+	name, label, head string // head is of a column of a table about one metric
 	// of returns the value; it may sort what it is given. values is never empty.
 	of func(v clientValues) float64
 	// own: it is neither in the unit of the metric nor a share, and the larger value is
@@ -35,22 +35,13 @@ type clientValues struct {
 //	p10, p90  quantiles at h = (m - 1) q, linear between order statistics (Hyndman and Fan's type 7)
 //	jain      (sum x_k)^2 / (m sum x_k^2), Jain's fairness index: 1 when all are equal
 var statistics = []statistic{
-	{name: "mean", label: "mean over clients", of: func(v clientValues) float64 { return mean(v.values) }},
-	{name: "weighted", label: "row-weighted mean over clients", of: clientValues.weighted},
-	{name: "sd", label: "standard deviation over clients", of: clientValues.sd, spread: true},
-	{name: "worst10", label: "mean of the worst 10 % of clients", of: clientValues.worst},
-	{name: "p10", label: "10th percentile of clients", of: func(v clientValues) float64 { return quantile(v.sorted, 0.1) }},
-	{name: "p90", label: "90th percentile of clients", of: func(v clientValues) float64 { return quantile(v.sorted, 0.9) }},
-	{name: "jain", label: "Jain's index over clients", of: clientValues.jain, own: true},
-}
-
-// StatisticNames returns the names of the statistics over clients.
-func StatisticNames() []string {
-	names := make([]string, len(statistics))
-	for i := range statistics {
-		names[i] = statistics[i].name
-	}
-	return names
+	{name: "mean", label: "client mean", head: "mean", of: func(v clientValues) float64 { return mean(v.values) }},
+	{name: "weighted", label: "weighted client mean", head: "weighted", of: clientValues.weighted},
+	{name: "sd", label: "client sd", head: "sd", of: clientValues.sd, spread: true},
+	{name: "worst10", label: "worst 10 % of clients", head: "worst 10 %", of: clientValues.worst},
+	{name: "p10", label: "client p10", head: "p10", of: func(v clientValues) float64 { return quantile(v.sorted, 0.1) }},
+	{name: "p90", label: "client p90", head: "p90", of: func(v clientValues) float64 { return quantile(v.sorted, 0.9) }},
+	{name: "jain", label: "Jain's index", head: "Jain", of: clientValues.jain, own: true},
 }
 
 func mean(values []float64) float64 {
@@ -107,6 +98,7 @@ func (v clientValues) jain() float64 {
 // metric returns the statistic of a metric.
 func (s *statistic) metric(of Metric) Metric {
 	of.Name += "_" + s.name
+	of.Statistic = s.name
 	of.Label += ", " + s.label
 	if of.Real != "" {
 		of.Real += ", " + s.label
@@ -119,23 +111,24 @@ func (s *statistic) metric(of Metric) Metric {
 	return of
 }
 
-// CutStatistic splits the name of a statistic over clients into those of its metric and of
-// itself: test_error_worst10 into test_error and worst10.
-func CutStatistic(name string) (metric, statistic string, ok bool) {
-	base, s := cutStatistic(name)
-	if s == nil {
-		return name, "", false
-	}
-	return base, s.name, true
-}
-
-func cutStatistic(name string) (string, *statistic) {
+// cutStatistic returns the name of the metric of a statistic over clients, and the statistic:
+// of test_error_worst10, test_error and worst10. It is nil for another name.
+func cutStatistic(name string) (metric string, of *statistic) {
 	for i := range statistics {
-		if base, ok := strings.CutSuffix(name, "_"+statistics[i].name); ok && base != "" {
-			return base, &statistics[i]
+		if metric, ok := strings.CutSuffix(name, "_"+statistics[i].name); ok && metric != "" {
+			return metric, &statistics[i]
 		}
 	}
 	return name, nil
+}
+
+// ClientMetricNamed returns the split and the name of a metric by client that runs can
+// compute, by the full name of the metric or of a statistic over its clients. For another
+// name, ok is false.
+func ClientMetricNamed(name string) (split, metric string, statistic, ok bool) {
+	full, s := cutStatistic(name)
+	split, metric, _ = strings.Cut(full, "_")
+	return split, metric, s != nil, (split == "train" || split == "test") && slices.Contains(ClientMetricNames, metric)
 }
 
 // WithStatistics returns declared metrics, each with the statistics over its clients behind
@@ -161,24 +154,31 @@ func HasStatistics(declared []NamedMetric, values []NamedValue) bool {
 	return slices.ContainsFunc(values, func(v NamedValue) bool { return !isDeclared(declared, v.Split, v.Name) })
 }
 
-// ClientStatistics returns the statistics over clients that have a value in some round of the
-// runs, in the order of the runs and of WithStatistics.
+// ClientStatistics returns the statistics over clients among NamedMetrics.
 func ClientStatistics(runs []Run) []Metric {
-	var list []Metric
-	for i := range runs {
-		declared := runs[i].Metrics
-		for _, x := range WithStatistics(declared) {
-			name := x.FullName()
-			if _, s := cutStatistic(name); s == nil || isDeclared(declared, x.Split, x.Name) ||
-				slices.ContainsFunc(list, func(m Metric) bool { return m.Name == name }) {
-				continue
-			}
-			if m, _ := runs[i].Metric(name); m.Known(&runs[i]) {
-				list = append(list, m)
-			}
-		}
+	return slices.DeleteFunc(NamedMetrics(runs), func(m Metric) bool { return m.Statistic == "" })
+}
+
+// MainStatistics returns the statistics over clients of one metric: the first with values by
+// client on test rows, or else the first. label is that of the metric.
+func MainStatistics(runs []Run) (label string, list []Metric) {
+	all := ClientStatistics(runs)
+	metric := func(m Metric) string { return strings.TrimSuffix(m.Name, "_"+m.Statistic) }
+	first := slices.IndexFunc(all, func(m Metric) bool { return strings.HasPrefix(m.Name, "test_") })
+	if len(all) == 0 {
+		return "", nil
 	}
-	return list
+	of := metric(all[max(0, first)])
+	m, _ := MetricOf(runs, of)
+	real := slices.ContainsFunc(runs, func(r Run) bool { return r.Real })
+	return m.LabelFor(real), slices.DeleteFunc(all, func(m Metric) bool { return metric(m) != of })
+}
+
+// Head returns the head of a column with a statistic over clients, in a table about one
+// metric.
+func (m *Metric) Head() string {
+	i := slices.IndexFunc(statistics, func(s statistic) bool { return s.name == m.Statistic })
+	return statistics[i].head
 }
 
 // setStatistics adds the statistics of the values by client to Metrics, in the order of

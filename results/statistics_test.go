@@ -109,15 +109,15 @@ func TestStatisticsAreMetrics(t *testing.T) {
 		Higher       bool
 	}
 	want := map[string]traits{
-		"test_error_worst10":  {"test error, mean of the worst 10 % of clients", "25.00 %", false},
-		"test_error_sd":       {"test error, standard deviation over clients", "25.00 %", false},
-		"test_error_jain":     {"test error, Jain's index over clients", "0.25", true},
-		"test_auc_p10":        {"test AUC, 10th percentile of clients", "0.25", true},
-		"test_auc_sd":         {"test AUC, standard deviation over clients", "0.25", false},
-		"lag_weighted":        {"lag, row-weighted mean over clients", "0.25 ms", false},
-		"test_accuracy_p90":   {"test accuracy, 90th percentile of clients", "25.00 %", true},
-		"test_accuracy_sd":    {"test accuracy, standard deviation over clients", "25.00 %", false},
-		"test_accuracy_jain":  {"test accuracy, Jain's index over clients", "0.25", true},
+		"test_error_worst10":  {"test error, worst 10 % of clients", "25.00 %", false},
+		"test_error_sd":       {"test error, client sd", "25.00 %", false},
+		"test_error_jain":     {"test error, Jain's index", "0.25", true},
+		"test_auc_p10":        {"test AUC, client p10", "0.25", true},
+		"test_auc_sd":         {"test AUC, client sd", "0.25", false},
+		"lag_weighted":        {"lag, weighted client mean", "0.25 ms", false},
+		"test_accuracy_p90":   {"test accuracy, client p90", "25.00 %", true},
+		"test_accuracy_sd":    {"test accuracy, client sd", "25.00 %", false},
+		"test_accuracy_jain":  {"test accuracy, Jain's index", "0.25", true},
 		"test_error_worst10x": {"test error worst10x", "0.25", false},
 	}
 	for name, x := range want {
@@ -127,7 +127,7 @@ func TestStatisticsAreMetrics(t *testing.T) {
 		}
 	}
 	m, _ := run.Metric("test_error_worst10")
-	if text := m.Format(0.25, true); text != "0.25" || m.LabelFor(true) != "root mean square test error, mean of the worst 10 % of clients" {
+	if text := m.Format(0.25, true); text != "0.25" || m.LabelFor(true) != "root mean square test error, worst 10 % of clients" {
 		t.Errorf("of real targets: %s, %s", text, m.LabelFor(true))
 	}
 	if _, ok := run.Metric("train_loss_mean"); ok {

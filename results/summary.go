@@ -22,6 +22,9 @@ type ExperimentTable struct {
 	Known      []bool   // by target: whether any run has a value of its metric
 	Texts      []string // by target: metric and value for people
 	Named      []Metric // declared by learners, with values at the end of a run; of Row.Named
+	Clients    []Metric // statistics over clients with values at the end of a run; of Row.Clients
+	ClientsOf  string   // label of the metric of MainStatistics
+	Main       []Metric // those of Clients that are shown: MainStatistics
 	Blocks     []Block
 }
 
@@ -45,6 +48,7 @@ type Row struct {
 	Capped      int64   // of Updates, those whose local work reached the limit before its accuracy
 	Totals      Totals
 	Named       []float64 // the last value of each metric of ExperimentTable.Named, mean over seeds; NaN when a run has none
+	Clients     []float64 // likewise, of ExperimentTable.Clients
 	Best        bool      // its test error is the lowest of the block, and not all are equal
 }
 
@@ -96,8 +100,10 @@ func summarize(runs []Run, targets Targets) ExperimentTable {
 	}
 	e.Named = slices.DeleteFunc(NamedMetrics(runs), func(m Metric) bool {
 		known := func(r Run) bool { return m.Known(&r) }
-		return m.Name == "train_loss" || !slices.ContainsFunc(runs, known) // that is the objective
+		return m.Statistic != "" || m.Name == "train_loss" || !slices.ContainsFunc(runs, known) // that is the objective
 	})
+	e.Clients = ClientStatistics(runs)
+	e.ClientsOf, e.Main = MainStatistics(runs)
 	label := func(r *Run) string { return r.Method }
 	if e.RowKey != "method" {
 		label = func(r *Run) string { v, _ := r.Value(e.RowKey); return v }
@@ -107,7 +113,10 @@ func summarize(runs []Run, targets Targets) ExperimentTable {
 		for _, seeds := range groupBy(block, label) {
 			row := newRow(label(&seeds[0]), seeds, targets)
 			for i := range e.Named {
-				row.Named = append(row.Named, e.Named[i].atEnd(seeds))
+				row.Named = append(row.Named, e.Named[i].AtEnd(seeds))
+			}
+			for i := range e.Clients {
+				row.Clients = append(row.Clients, e.Clients[i].AtEnd(seeds))
 			}
 			e.Seeds = max(e.Seeds, row.Seeds)
 			b.Rows = append(b.Rows, row)
@@ -209,9 +218,9 @@ func newRow(label string, seeds []Run, targets Targets) Row {
 	return row
 }
 
-// atEnd returns the last value of the metric in a run, mean over runs; NaN when a run has
+// AtEnd returns the last value of the metric in a run, mean over runs; NaN when a run has
 // none.
-func (m *Metric) atEnd(runs []Run) (mean float64) {
+func (m *Metric) AtEnd(runs []Run) (mean float64) {
 	for i := range runs {
 		last := math.NaN()
 		for k := range runs[i].Rounds {

@@ -102,6 +102,17 @@ func (e *ExperimentTable) endColumns() (model, cost []endColumn) {
 	return slices.DeleteFunc(model, absent), slices.DeleteFunc(cost, absent)
 }
 
+// clientColumns returns the columns with statistics over clients.
+func (e *ExperimentTable) clientColumns() []endColumn {
+	list, real := make([]endColumn, len(e.Main)), e.real()
+	for i := range e.Main {
+		m := &e.Main[i]
+		at := slices.IndexFunc(e.Clients, func(c Metric) bool { return c.Name == m.Name })
+		list[i] = endColumn{m.Head(), true, func(r *Row) string { return m.Format(r.Clients[at], real) }}
+	}
+	return list
+}
+
 // some reports whether any row has a property.
 func (e *ExperimentTable) some(property func(*Row) bool) bool {
 	for i := range e.Blocks {
@@ -123,8 +134,8 @@ func (e *ExperimentTable) marksBest() bool { return e.some(func(r *Row) bool { r
 // ColumnGroup is a group of columns of a text table under one title.
 type ColumnGroup = columns.Group
 
-// Columns returns the columns after the label: the final models, their cost, the cost of
-// each target whose metric is known, and notes on runs that stalled or were interrupted.
+// Columns returns the columns after the label: the final models, their cost, statistics over
+// clients, the cost of each target whose metric is known, and notes on runs that stalled or were interrupted.
 func (e *ExperimentTable) Columns() []ColumnGroup {
 	var groups []columns.Group
 	add := func(title string, of []endColumn) {
@@ -139,6 +150,7 @@ func (e *ExperimentTable) Columns() []ColumnGroup {
 	model, cost := e.endColumns()
 	add("at the end", model)
 	add("in all", cost)
+	add(e.ClientsOf+" over clients at the end", e.clientColumns())
 	for i := range e.Targets {
 		if e.Known[i] {
 			groups = append(groups, columns.Group{Title: "to " + e.Texts[i], Heads: []string{"rounds", "time", "ratio", "sent", "energy"}})
@@ -161,7 +173,7 @@ func (e *ExperimentTable) Cells(block *Block) [][]string {
 	for i := range block.Rows {
 		r := &block.Rows[i]
 		row := []string{r.Label}
-		for _, c := range slices.Concat(model, cost) {
+		for _, c := range slices.Concat(model, cost, e.clientColumns()) {
 			row = append(row, c.cell(r))
 		}
 		for k, c := range r.Cells {

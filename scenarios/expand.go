@@ -38,6 +38,7 @@ func (p *plan) expand(base *config.Node) (Experiment, config.Errors) {
 		if len(wrong) == 0 {
 			wrong = settings.validate(tree)
 			p.overrideByFleet(&settings, &wrong)
+			p.checkStatistics(&settings, &wrong)
 		}
 		if problems.Merge(wrong); len(wrong) > 0 {
 			return
@@ -111,6 +112,7 @@ func (p *plan) run(c *gridCell, label string, tuned []config.Assignment) (Run, c
 		if settings, wrong = decodeSettings(tree); len(wrong) == 0 {
 			wrong = settings.validate(tree)
 			p.overrideByFleet(&settings, &wrong)
+			p.checkStatistics(&settings, &wrong)
 		}
 		if problems.Merge(wrong); len(problems) > 0 {
 			return Run{Settings: settings}, problems

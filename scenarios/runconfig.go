@@ -81,8 +81,9 @@ func (r *RunConfig) Validate(c *config.Checker) {
 // errors without test rows, shares above 1, a sub-optimality in stop_at without an optimum,
 // and metrics that no method can have. With declares, a method may declare further ones.
 func (r *RunConfig) checkMetrics(s *Settings, declares bool, c *config.Checker) {
-	check := func(t results.Target, key string) {
-		if !declares {
+	check := func(t results.Target, key string, during bool) {
+		statistic := s.checkStatistic(c, key+"."+t.Metric, t.Value, t.Metric, declares, during)
+		if !declares && !statistic {
 			t.CheckColumn(c, key)
 		}
 		if s.Data.Target != data.TargetReal {
@@ -90,15 +91,11 @@ func (r *RunConfig) checkMetrics(s *Settings, declares bool, c *config.Checker) 
 		}
 		c.Require(t.Metric != "test_error" || s.Data.TestFraction > 0, key+".test_error", t.Value, "needs test rows: data.test_fraction must be positive")
 	}
-	of := map[string]string{data.TargetReal: "data.target = \"real\", whose error is the root mean square error", data.TargetClasses: "several classes"}[s.Data.Target]
-	for i, name := range r.ClientMetrics {
-		able := s.Data.Target == data.TargetClass || name != results.ClientAUC && (name != results.ClientAccuracy || s.Data.Target != data.TargetReal)
-		c.Require(able, fmt.Sprintf("client_metrics[%d]", i), name, "must be another with "+of)
-	}
+	r.checkClients(s, c)
 	for _, t := range r.Targets {
-		check(t, "targets")
+		check(t, "targets", false)
 	}
-	check(r.StopAt, "stop_at")
+	check(r.StopAt, "stop_at", true)
 	c.Require(r.StopAt.Metric != results.Suboptimality || s.Problem.OptimumSweeps > 0, "stop_at", r.StopAt.Value,
 		"must be 0, or of another metric, when problem.optimum_sweeps is 0: without a reference optimum there is no sub-optimality to stop at")
 }

@@ -21,10 +21,11 @@ type table struct {
 }
 
 // WriteText writes the comparison as text with at most width characters a line: the
-// settings that differ, a table per case, the unmatched runs and notes.
+// settings that differ, the costs of each case, statistics over clients, the unmatched runs and
+// notes.
 func (c *Comparison) WriteText(w io.Writer, width int) error {
 	var b strings.Builder
-	for _, t := range []table{c.settings(), c.costs()} {
+	for _, t := range c.tables() {
 		b.WriteString(t.caption + "\n")
 		t.Write(&b, width)
 		b.WriteByte('\n')
@@ -36,10 +37,19 @@ func (c *Comparison) WriteText(w io.Writer, width int) error {
 	return err
 }
 
+// tables returns the tables of the comparison.
+func (c *Comparison) tables() []table {
+	all := []table{c.settings(), c.costs()}
+	if t, ok := c.clients(); ok {
+		all = append(all, t)
+	}
+	return all
+}
+
 // WriteMarkdown writes the comparison as Markdown.
 func (c *Comparison) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	for _, t := range []table{c.settings(), c.costs()} {
+	for _, t := range c.tables() {
 		b.WriteString("### " + columns.Markdown(t.caption) + "\n\n")
 		if len(t.Blocks) > 0 {
 			t.WriteMarkdown(&b)

@@ -118,20 +118,23 @@ func (f *compareFlags) parse() (results.Targets, error) {
 	return targets, nil
 }
 
-// requireMetrics reports a target whose metric is neither a column of rounds.csv nor declared
-// by a learner of the runs.
+// requireMetrics reports a target whose metric is neither a column of rounds.csv, nor declared
+// by a learner of the runs, nor a statistic over their clients.
 func requireMetrics(targets results.Targets, dirs []compare.Directory) error {
-	names := results.MetricNames()
+	names, statistics := results.MetricNames(), map[string]bool{}
 	for i := range dirs {
 		for _, m := range results.NamedMetrics(dirs[i].Runs) {
-			if !slices.Contains(names, m.Name) {
+			statistics[m.Name] = m.Statistic != ""
+			if m.Statistic == "" && !slices.Contains(names, m.Name) {
 				names = append(names, m.Name)
 			}
 		}
 	}
 	c := config.NewChecker()
 	for _, t := range targets {
-		c.OneOf("", t.Metric, names...)
+		if !statistics[t.Metric] { // they are too many to list
+			c.OneOf("", t.Metric, names...)
+		}
 	}
 	if problems := c.Problems(); len(problems) > 0 {
 		return usagef("--target=%s: %s", problems[0].Value, problems[0].Want)

@@ -35,6 +35,7 @@ type sideSummary struct {
 	Seeds     []uint64        `json:"seeds"`
 	Relative  bool            `json:"relative"`
 	Targets   []againstTarget `json:"targets"`
+	Metrics   []metricSummary `json:"metrics"`
 }
 
 // againstTarget is the cost of a target, compared with that of the first row.
@@ -77,10 +78,10 @@ func newComparisonSummary(c *compare.Comparison, files []string) comparisonSumma
 		}
 		sum.Differing = append(sum.Differing, of)
 	}
-	for _, a := range c.Cases {
+	for n, a := range c.Cases {
 		of := caseSummary{Experiment: a.Experiment, Method: a.Method, Point: append([]results.Setting{}, a.Point...)}
 		for i := range a.Rows {
-			of.Rows = append(of.Rows, newSideSummary(c, &a.Rows[i]))
+			of.Rows = append(of.Rows, newSideSummary(c, n, i))
 		}
 		sum.Cases = append(sum.Cases, of)
 	}
@@ -93,8 +94,12 @@ func newComparisonSummary(c *compare.Comparison, files []string) comparisonSumma
 	return sum
 }
 
-func newSideSummary(c *compare.Comparison, r *compare.Row) sideSummary {
-	side := sideSummary{Directory: c.Directories[r.Directory], Seeds: r.Seeds, Relative: r.Relative, Targets: []againstTarget{}}
+func newSideSummary(c *compare.Comparison, of, row int) sideSummary {
+	r := &c.Cases[of].Rows[row]
+	side := sideSummary{Directory: c.Directories[r.Directory], Seeds: r.Seeds, Relative: r.Relative, Targets: []againstTarget{}, Metrics: []metricSummary{}}
+	for _, s := range c.Statistics(of, row) {
+		side.Metrics = append(side.Metrics, metricSummary{s.Metric.Name, s.Metric.Unit, s.Metric.Higher, number(s.Value)})
+	}
 	for i, x := range r.Cells {
 		side.Targets = append(side.Targets, againstTarget{
 			Metric: c.Targets[i].Metric, Target: number(c.Targets[i].Value), Reached: x.Reached == len(r.Seeds), ReachedSeeds: x.Reached,

@@ -57,7 +57,8 @@ type rowSummary struct {
 	Targets       []targetSummary   `json:"targets"`
 }
 
-// metricSummary is the last value of a metric that a learner declares.
+// metricSummary is the last value of a metric that a learner declares, or of a statistic over
+// clients.
 type metricSummary struct {
 	Name   string `json:"name"`
 	Unit   string `json:"unit"`
@@ -159,6 +160,9 @@ func newRowSummary(e *results.ExperimentTable, r *results.Row, point []results.S
 	}
 	for i, m := range e.Named {
 		row.Metrics = append(row.Metrics, metricSummary{m.Name, m.Unit, m.Higher, number(r.Named[i])})
+	}
+	for i, m := range e.Clients {
+		row.Metrics = append(row.Metrics, metricSummary{m.Name, m.Unit, m.Higher, number(r.Clients[i])})
 	}
 	for i, c := range r.Cells {
 		row.Targets = append(row.Targets, targetSummary{
