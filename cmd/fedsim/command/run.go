@@ -54,8 +54,8 @@ func newRun(line []string) *cobra.Command {
 SCENARIO is a file or the name of a shipped scenario ("fedsim scenarios list").
 Results are written to a run directory: manifest.json, scenario.toml, rounds.csv,
 rounds.parquet, runs.csv, figures/ and tables/; metrics.csv and clients.parquet
-for learners with metrics of their own. An existing run is never overwritten
-without --force.
+for run.client_metrics and for learners with metrics of their own. An existing
+run is never overwritten without --force.
 
 An interrupt (Ctrl-C) ends each run after its current round and saves a
 checkpoint. To continue after an interrupt, a kill or a full disk, use
