@@ -52,15 +52,5 @@ func EmpiricalDistribution(values []float64) (x, share []float64) {
 // WorstTenth returns the mean of the worst 10 % of values: the ceil(n/10) largest, or the
 // smallest if higher values are better. Values must be known.
 func WorstTenth(values []float64, higher bool) float64 {
-	sorted := slices.Clone(values)
-	slices.Sort(sorted)
-	if !higher {
-		slices.Reverse(sorted)
-	}
-	sorted = sorted[:(len(sorted)+9)/10]
-	mean := 0.0
-	for _, v := range sorted {
-		mean += v / float64(len(sorted))
-	}
-	return mean
+	return clientValues{sorted: slices.Sorted(slices.Values(values)), higher: higher}.worst()
 }

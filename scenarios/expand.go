@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"fedsim/config"
 	"fedsim/results"
@@ -47,9 +48,15 @@ func (p *plan) expand(base *config.Node) (Experiment, config.Errors) {
 			e.Jobs = append(e.Jobs, p.job(&gridCell{at, tree, settings}, method, &problems))
 		}
 	})
-	theta := slices.ContainsFunc(p.figures, func(f results.Figure) bool { return f.Y == "theta" })
-	if len(problems) == 0 && theta && !e.measured() {
-		problems.Add(p.at, fmt.Sprintf("experiment %s: figure.y = \"theta\" has nothing to show: run.theta_every must be at least 1", p.name))
+	for i := range p.figures {
+		f := &p.figures[i]
+		switch {
+		case len(problems) > 0:
+		case f.Kind == results.Distribution && !p.declares && !e.measures(f.Y):
+			problems.Add(p.at, fmt.Sprintf("experiment %s: figure %s: y = %q: must be train_ or test_ and one of run.client_metrics", p.name, f.File, f.Y))
+		case f.Y == "theta" && !e.measured():
+			problems.Add(p.at, fmt.Sprintf("experiment %s: figure.y = \"theta\" has nothing to show: run.theta_every must be at least 1", p.name))
+		}
 	}
 	return e, problems
 }
@@ -98,6 +105,14 @@ func (e *Experiment) measured() bool {
 		}
 	}
 	return false
+}
+
+// measures reports whether a run measures a metric by client.
+func (e *Experiment) measures(metric string) bool {
+	split, name, _ := strings.Cut(metric, "_")
+	return (split == "train" || split == "test") && slices.ContainsFunc(e.Jobs, func(j Job) bool {
+		return slices.Contains(j.Candidates[0].Settings.Run.ClientMetrics, name)
+	})
 }
 
 // run makes the run of a method in a cell with tuned options. The caller sets its seed.

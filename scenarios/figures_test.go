@@ -54,7 +54,7 @@ func TestEachFigureEqualsItsPartOfTheWhole(t *testing.T) {
 // each with the defaults of its kind and a file of its own; the resolved scenario has them,
 // too.
 func TestSeveralFigures(t *testing.T) {
-	const source = mocha + "[[experiment]]\nname = \"e\"\nsweep = { \"run.rounds\" = [5, 9] }\n" +
+	const source = mocha + "[run]\nclient_metrics = [\"error\"]\n[[experiment]]\nname = \"e\"\nsweep = { \"run.rounds\" = [5, 9] }\n" +
 		"[experiment.figure]\nx = \"round\"\nseries = \"run.rounds\"\nemphasis = \"9\"\n" +
 		"[[experiment.figures]]\nkind = \"distribution\"\ny = \"train_error\"\npanel = \"run.rounds\"\nx_scale = \"log\"\nx_max = 0.5\n" +
 		"[[experiment.figures]]\nkind = \"distribution\"\nfile = \"own\"\n"
@@ -105,5 +105,14 @@ func TestFiguresOfDistributionsAreChecked(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", line, err, want)
 		}
+	}
+	for _, set := range []string{`run.client_metrics=[]`, `run.client_metrics=["loss"]`, `data.test_fraction=0.5`} {
+		_, err := Parse("x.toml", []byte(head), []string{set})
+		if want := `figure e: y = "test_error": must be train_ or test_ and one of run.client_metrics`; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", set, err, want)
+		}
+	}
+	if _, err := Parse("x.toml", []byte(head), []string{`run.client_metrics=["error"]`}); err != nil {
+		t.Error(err)
 	}
 }

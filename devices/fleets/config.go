@@ -2,6 +2,7 @@ package fleets
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"fedsim/config"
@@ -14,10 +15,11 @@ const Inherit = -2
 
 // Config is the table [fleet] of a scenario.
 type Config struct {
-	Name      string  `toml:"name" doc:"a built-in heterogeneous fleet (docs/fleets.md): \"phones-2010\", \"phones-2017\", \"phones-2020\", \"sensors\" or \"mixed\"; empty: none; [devices] and [network] then apply to all devices"`
-	File      string  `toml:"file" doc:"a fleet file, TOML or csv, instead of name"`
-	LinkSpeed float64 `toml:"link_speed_correlation" doc:"rank correlation of rate and speed among the devices of a class, in [-1, 1]; -2: the fleet's own"`
-	DataSpeed float64 `toml:"data_speed_correlation" doc:"rank correlation of training rows and speed among the devices of a class, in [-1, 1]; -2: the fleet's own"`
+	Name       string   `toml:"name" doc:"a built-in heterogeneous fleet (docs/fleets.md): \"phones-2010\", \"phones-2017\", \"phones-2020\", \"sensors\" or \"mixed\"; empty: none; [devices] and [network] then apply to all devices"`
+	File       string   `toml:"file" doc:"a fleet file, TOML or csv, instead of name"`
+	LinkSpeed  float64  `toml:"link_speed_correlation" doc:"rank correlation of rate and speed among the devices of a class, in [-1, 1]; -2: the fleet's own"`
+	DataSpeed  float64  `toml:"data_speed_correlation" doc:"rank correlation of training rows and speed among the devices of a class, in [-1, 1]; -2: the fleet's own"`
+	Assignment []string `toml:"assignment" doc:"names of classes that the devices take in turn: device t has class t mod the length of the list, whatever the shares and the seed. With generated data, whose task t belongs to cluster t mod clusters, a class can so have a kind of data. Empty: by their shares, in random order"`
 
 	Loaded *Fleet `toml:"-"` // the fleet of Name or File, read by Validate
 }
@@ -43,6 +45,12 @@ func (f *Config) Validate(c *config.Checker) {
 		f.Loaded, _ = BuiltIn(f.Name)
 	}
 	none := f.File == "" && f.Name == ""
+	c.Require(!none || len(f.Assignment) == 0, "assignment", f.Assignment, "requires a fleet (fleet.name or fleet.file)")
+	for i, name := range f.Assignment {
+		if f.Loaded != nil {
+			c.OneOf(fmt.Sprintf("assignment[%d]", i), name, f.Loaded.names()...)
+		}
+	}
 	for _, rho := range []struct {
 		key string
 		is  float64
@@ -52,7 +60,7 @@ func (f *Config) Validate(c *config.Checker) {
 	}
 }
 
-// Fleet returns the fleet with the correlations of the table, or nil if the table has
+// Fleet returns the fleet with the correlations and the assignment of the table, or nil if the table has
 // none. Validate must have been called.
 func (f *Config) Fleet() *Fleet {
 	if f.Name == "" && f.File == "" {
@@ -67,6 +75,9 @@ func (f *Config) Fleet() *Fleet {
 	}
 	if f.DataSpeed != Inherit {
 		out.DataSpeed = f.DataSpeed
+	}
+	for _, name := range f.Assignment {
+		out.inTurn = append(out.inTurn, uint8(slices.Index(out.names(), name)))
 	}
 	return &out
 }

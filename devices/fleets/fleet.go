@@ -15,6 +15,17 @@ type Fleet struct {
 	LinkSpeed   float64 `toml:"link_speed_correlation" doc:"rank correlation, in [-1, 1], of rate and speed among the devices of a class"`
 	DataSpeed   float64 `toml:"data_speed_correlation" doc:"rank correlation, in [-1, 1], of a device's training rows and its speed among the devices of a class"`
 	Classes     []Class `toml:"class" doc:"the classes"`
+
+	inTurn []uint8 // the classes that the devices take in turn; empty: by share, see order
+}
+
+// names returns the names of the classes.
+func (f *Fleet) names() []string {
+	names := make([]string, len(f.Classes))
+	for i := range f.Classes {
+		names[i] = f.Classes[i].Name
+	}
+	return names
 }
 
 // Class is a class of devices.

@@ -2,6 +2,7 @@ package fleets
 
 import (
 	"math"
+	"slices"
 
 	"fedsim/internal/rng"
 )
@@ -33,8 +34,12 @@ const block = 20
 // for every multiple m of the block, a class has its share, rounded down or up. Within a
 // block the order is random, so that patterns in the device number (cells, kinds of
 // data) do not meet the same classes repeatedly. A whole block depends only on the seed
-// and its device numbers; a partial last block also on n.
+// and its device numbers; a partial last block also on n. With classes in turn, device t has
+// class t mod their number.
 func (f *Fleet) order(n int, seed uint64) []uint8 {
+	if k := len(f.inTurn); k > 0 {
+		return slices.Repeat(f.inTurn, (n+k-1)/k)[:n]
+	}
 	order := fair(f.parts(), n)
 	for from := 0; from < n; from += block {
 		s := rng.New(seed, rng.Class, from, 0)

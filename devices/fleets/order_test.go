@@ -3,7 +3,10 @@ package fleets
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
+
+	"fedsim/config"
 
 	"pgregory.net/rapid"
 )
@@ -91,6 +94,37 @@ func TestOrderHasNoPeriod(t *testing.T) {
 		}
 		if other := shared(shares...).order(n, 4); slices.Equal(order, other) {
 			t.Errorf("shares %v: two seeds give the same order", shares)
+		}
+	}
+}
+
+// Devices take the classes of an assignment in turn, for every number of devices and seed.
+func TestAssignmentInTurn(t *testing.T) {
+	cfg := Defaults()
+	cfg.Name, cfg.Assignment = "phones-2017", []string{"low-3g", "high-wifi", "high-wifi"}
+	c := config.NewChecker()
+	cfg.Validate(c)
+	if problems := c.Problems(); len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	f := cfg.Fleet()
+	for n := range 8 {
+		machines, links := f.Assemble(n, nil, uint64(n))
+		if want := []uint8{0, 4, 4, 0, 4, 4, 0}[:n]; !slices.Equal(machines.Class, want) || !slices.Equal(links.Class, want) {
+			t.Errorf("%d devices have classes %v", n, machines.Class)
+		}
+	}
+	for _, wrong := range []struct {
+		name, class, want string
+	}{
+		{"phones-2017", "old", `assignment[0] = "old": must be one of low-3g, low-lte`},
+		{"", "low-3g", "requires a fleet (fleet.name or fleet.file)"},
+	} {
+		cfg, c := Defaults(), config.NewChecker()
+		cfg.Name, cfg.Assignment = wrong.name, []string{wrong.class}
+		cfg.Validate(c)
+		if problems := c.Problems(); len(problems) != 1 || !strings.Contains(problems[0].Error(), wrong.want) {
+			t.Errorf("%v, want %s", problems, wrong.want)
 		}
 	}
 }

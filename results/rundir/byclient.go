@@ -23,6 +23,26 @@ func AddClients(dir string, runs []results.Run) error {
 	return err
 }
 
+// AddClients sets ByClient of the runs, which are some of Runs, before clients.parquet exists.
+func (w *Writer) AddClients(runs []results.Run) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last := newLastClients(runs)
+	for _, place := range w.placesOfSpools() {
+		if i, ok := last.index[w.runs[place].ID]; ok {
+			err := w.eachSpool(place, func(row *results.ClientRow) error {
+				last.add(i, row)
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	last.set()
+	return nil
+}
+
 // lastClients collects the values by client of the last round that has any, metric by
 // metric. Rows come in the order of runs and rounds.
 type lastClients struct {

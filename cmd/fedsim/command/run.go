@@ -362,7 +362,11 @@ func draw(w *rundir.Writer, s *scenarios.Scenario) (files []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return drawInto(dir, s, w.Runs())
+	runs := w.Runs()
+	if err := w.AddClients(runs); err != nil {
+		return nil, err
+	}
+	return drawInto(dir, s, runs)
 }
 
 // drawInto draws the figures of all experiments that have runs, as [plots.Figures] completes

@@ -1,0 +1,87 @@
+package command
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fedsim/analysis/fairness"
+	"fedsim/config"
+	"fedsim/results"
+	"fedsim/results/rundir"
+)
+
+// explainClients prints who is left behind in a run directory, an experiment after the other.
+func (f *explainFlags) explainClients(cmd *cobra.Command, dir string) error {
+	for _, flag := range []string{"without", "deadline"} {
+		if cmd.Flags().Changed(flag) {
+			return usagef("--%s cannot be combined with --clients", flag)
+		}
+	}
+	place := rundir.Locate(dir)
+	read, err := rundir.Read(place)
+	if err != nil {
+		return err
+	}
+	runs := read.Runs
+	if f.run != "" {
+		at := slices.IndexFunc(runs, func(r results.Run) bool { return r.ID == f.run })
+		if at < 0 {
+			var ids []string
+			for i := range runs {
+				ids = append(ids, runs[i].ID)
+			}
+			return usagef("--run: %s", config.UnknownName("run", f.run, f.run, ids))
+		}
+		runs = runs[at : at+1]
+	}
+	if err := rundir.AddClients(place, runs); err != nil {
+		return err
+	}
+	metrics := results.ClientMetrics(runs)
+	if len(metrics) == 0 {
+		return fmt.Errorf("%s: %w; run the scenario again with --set 'run.client_metrics=[\"error\"]'", place, rundir.ErrNoClients)
+	}
+	metric := f.metric
+	if metric == "" {
+		metric = metrics[max(0, slices.IndexFunc(metrics, func(name string) bool { return strings.HasPrefix(name, "test_") }))]
+	}
+	if !slices.Contains(metrics, metric) {
+		return usagef("--metric: %s", config.UnknownName("metric by client", metric, metric, metrics))
+	}
+	reports := []*fairness.Report{}
+	for _, own := range byExperiment(runs) {
+		if r := fairness.Of(own, metric); len(r.Methods) > 0 {
+			reports = append(reports, r)
+		}
+	}
+	if f.json {
+		return writeJSON(cmd.OutOrStdout(), reports)
+	}
+	for i, r := range reports {
+		if i > 0 {
+			if _, err := fmt.Fprintln(cmd.OutOrStdout()); err != nil {
+				return err
+			}
+		}
+		if err := r.WriteText(cmd.OutOrStdout(), textWidth()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byExperiment returns the runs of each experiment, in the order of the runs.
+func byExperiment(runs []results.Run) (groups [][]results.Run) {
+	for from := 0; from < len(runs); {
+		to := from
+		for to < len(runs) && runs[to].Experiment == runs[from].Experiment {
+			to++
+		}
+		groups = append(groups, runs[from:to])
+		from = to
+	}
+	return groups
+}
