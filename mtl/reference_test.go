@@ -3,6 +3,7 @@ package mtl
 import (
 	"encoding/csv"
 	"flag"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"fedsim/data"
+	"fedsim/internal/kernel"
 )
 
 var mnist = flag.Bool("mnist", false, "also test the optima on MNIST, which take a minute")
@@ -116,16 +118,40 @@ func TestSoftmaxOptimaOnHAR(t *testing.T) {
 	}
 }
 
+func TestSoftmaxOptimumOnHARWithBias(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	want := references(t, "A", "har all rows, bias column l2=0.01")
+	set := activities(t)
+	data.AppendBias(set)
+	p, o := softmaxOptimum(t, data.Pool(set), 0.01)
+	if math.Abs(o.Primal-want["objective"]) > 1e-7*want["objective"] || wrongRows(p, &o.W) != int(want["errors"]) {
+		t.Errorf("P* = %.12g with %d errors, want %.12g with %g", o.Primal, wrongRows(p, &o.W), want["objective"], want["errors"])
+	}
+}
+
 func TestLocalSoftmaxOptimaOnHAR(t *testing.T) {
 	set := activities(t)
 	for _, l2 := range []string{"0.1", "0.01"} {
 		t.Run(l2, func(t *testing.T) {
+			if testing.Short() {
+				t.Skip("takes seconds")
+			}
 			want := references(t, "A", "har local no-bias l2="+l2)
 			strength, err := strconv.ParseFloat(l2, 64)
 			if err != nil {
 				t.Fatal(err)
 			}
 			p, o := softmaxOptimum(t, set, strength/30) // R = lambda m/2 |W|^2
+			for k := range p.Devices() {
+				task, w := &p.Train.Tasks[k], o.W.Row(k)
+				own := p.fit(task, w, nil).loss*p.Scale[k] + strength/2*kernel.Dot(w, w)
+				f, known := want[fmt.Sprintf("F_k* person %d (%d rows)", k+1, task.X.Rows)]
+				if !known || own < f-1e-12 || own > f+1e-7*o.Primal {
+					t.Errorf("F_%d = %.12g, want %.12g", k+1, own, f)
+				}
+			}
 			if sum := want["sum_k F_k*"]; math.Abs(o.Primal-sum) > 1e-7*sum || o.Lower() > sum*(1+1e-12) {
 				t.Errorf("P* in [%.12g, %.12g], want %.12g", o.Lower(), o.Primal, sum)
 			}
