@@ -249,3 +249,34 @@ func TestSoftmaxConfiguration(t *testing.T) {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 }
+
+// The product with the Hessian of P is the derivative of its gradient.
+func TestHessianOfSoftmax(t *testing.T) {
+	cfg := Defaults()
+	cfg.Loss, cfg.Regularizer, cfg.Lambda1, cfg.Lambda2 = LossSoftmax, RegMean, 0.2, 0.05
+	p := mustProblem(t, cfg, severalClasses(randomSplit(13, 5, 20, 15), 4))
+	c := mustStart(t, p)
+	n := newNewton(p, testPool, c, nil)
+	u, e := randomMatrix(1, p.Tasks(), p.Values()), randomMatrix(2, p.Tasks(), p.Values())
+	gradient := func(h float64) data.Matrix {
+		for j := range u.Data {
+			n.u.Data[j] = u.Data[j] + h*e.Data[j]
+		}
+		c.Primal(&n.w, &n.u)
+		n.evaluate()
+		g := p.NewWeights()
+		copy(g.Data, n.g.Data)
+		return g
+	}
+	const h = 1e-5
+	above, below := gradient(h), gradient(-h)
+	gradient(0)
+	d, got := p.NewWeights(), p.NewWeights()
+	c.Primal(&d, &e)
+	n.curve(&got, &d, &e)
+	for j, x := range got.Data {
+		if want := (above.Data[j] - below.Data[j]) / (2 * h); !near(x, want, 1e-8) {
+			t.Fatalf("element %d is %.12g, the difference quotient %.12g", j, x, want)
+		}
+	}
+}

@@ -248,3 +248,19 @@ func TestErrorsOfSeveralClasses(t *testing.T) {
 		t.Errorf("classes %v of ties, want the lowest", got)
 	}
 }
+
+// A row of several moved coordinates counts once; the cost of steps counts coordinates.
+func TestMovedRows(t *testing.T) {
+	p := mustProblem(t, Defaults(), severalClasses(randomSplit(6, 4, 5, 6), 3))
+	before, after := p.NewBlocks()[0], p.NewBlocks()[0]
+	after[3], after[5], after[12] = 1, -1, 1
+	if rows := p.moved(nil, before, after); len(rows) != 2 || rows[0] != 1 || rows[1] != 4 {
+		t.Errorf("rows %v moved, want 1 and 4", rows)
+	}
+	if all, some := p.SDCAFLOPs(5, 15), p.SDCAFLOPs(5, 4); all != 5*p.StepFLOPs() || all != 15*24 || some != 4*24+11*16 {
+		t.Errorf("5 steps take %g and %g FLOPs", all, some)
+	}
+	if p.RowFLOPs() != 48 {
+		t.Errorf("the gradient of a row takes %g FLOPs, want 48", p.RowFLOPs())
+	}
+}
