@@ -9,6 +9,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/devices"
+	"fedsim/mtl"
 	"fedsim/network"
 )
 
@@ -135,6 +136,13 @@ func (f *Config) ValidateMethod(c *config.Checker, method *algorithms.Factory, o
 		fmt.Sprintf("must be %q or %q: the authors' drivers have no cost for %s", Physical, Relative, method.Name))
 	c.Require(f.Cost != Authors || traits.End != EndsAtDeadline, "cost", f.Cost,
 		fmt.Sprintf("must be %q or %q under protocol %q: the authors' drivers have no clock cycle", Physical, Relative, f.Protocol))
+}
+
+// ValidateLoss reports the loss of a linear problem that a method with the given options
+// cannot learn. What depends on the data as well, [New] reports.
+func ValidateLoss(c *config.Checker, loss string, method *algorithms.Factory, o algorithms.Options) {
+	c.Require(loss != mtl.LossSoftmax || !method.NeedsOf(o).Dual, "problem.loss", loss, fmt.Sprintf(
+		"must be one of %s, which learn several classes one-vs-rest; or the method must be primal, such as mb-sgd or fedavg: %s is a dual method", strings.Join(mtl.LossNames(), ", "), method.Name))
 }
 
 // endless is the end of errors about devices that never respond.

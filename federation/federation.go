@@ -295,8 +295,7 @@ func (f *Federation) check() error {
 	c.Require(!needs.AllClients || f.selection.asked == f.setup.Size.Devices, "federation.clients_per_round", f.selection.asked,
 		fmt.Sprintf("must be 0, and fraction 1: %s needs a response of every device", name))
 	if p := f.setup.Problem; p != nil {
-		c.Require(!needs.Dual || p.Loss != nil, "problem.loss", p.Config.Loss,
-			fmt.Sprintf("must be a loss of one score (%s), which learns several classes one-vs-rest, or the method a primal one such as mb-sgd or fedavg: %s is a dual method", strings.Join(mtl.LossNames(), ", "), name))
+		ValidateLoss(c, p.Config.Loss, &f.setup.Factory, f.setup.Options)
 		c.Require(!needs.Smooth || p.Smooth(), "problem.loss", p.Config.Loss,
 			fmt.Sprintf("must be one of %s: %s needs a smooth loss", strings.Join(mtl.SmoothLosses(), ", "), name))
 	} else if !f.learns() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"fedsim/algorithms"
@@ -69,6 +70,51 @@ func TestSmoothLossIsRequired(t *testing.T) {
 			if !(last.Gap < first.Gap/3) || last.Gap < 0 {
 				t.Errorf("%s with %s: the gap goes from %g to %g in %d rounds", method, loss, first.Gap, last.Gap, last.Round)
 			}
+		}
+	}
+}
+
+// A dual method is refused with softmax, a primal one learns it.
+func TestSoftmaxIsForPrimalMethods(t *testing.T) {
+	for _, method := range []string{"mocha", "cocoa", "mb-sdca", "async-mocha", "mb-sgd"} {
+		setup := world(t, method, WaitForAll, func(s *Setup) {
+			base := randomProblem(t, features, sizes...)
+			cfg := base.Config
+			cfg.Loss = mtl.LossSoftmax
+			train, test := *base.Train, *base.Test
+			train.Classes = []string{"no", "yes"}
+			test.Classes = train.Classes
+			train.Tasks = slices.Clone(train.Tasks)
+			for k := range train.Tasks {
+				train.Tasks[k].Y = slices.Clone(train.Tasks[k].Y)
+				for i, y := range train.Tasks[k].Y {
+					train.Tasks[k].Y[i] = (y + 1) / 2
+				}
+			}
+			test.Tasks = make([]data.Task, len(base.Test.Tasks))
+			p, err := mtl.NewProblem(cfg, data.Split{Train: &train, Test: &test})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Problem = p
+		})
+		f, err := New(setup)
+		if method != "mb-sgd" {
+			want := fmt.Sprintf(`problem.loss = "softmax": must be one of hinge, smoothed-hinge, squared-hinge, logistic, squared, absolute, which learn several classes one-vs-rest; or the method must be primal, such as mb-sgd or fedavg: %s is a dual method`, method)
+			if f != nil || err == nil || err.Error() != want {
+				t.Errorf("got  %v\nwant %s", err, want)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := f.Run(context.Background(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first, last := out.Rounds[0], out.Rounds[len(out.Rounds)-1]; !(last.TrainError < first.TrainError) || !(last.Primal < first.Primal) {
+			t.Errorf("the error goes from %g to %g, P from %g to %g", first.TrainError, last.TrainError, first.Primal, last.Primal)
 		}
 	}
 }

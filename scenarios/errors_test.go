@@ -285,6 +285,8 @@ func TestMethodsAndProtocols(t *testing.T) {
 			`x.toml:2:12: federation.protocol = "asynchronous": must be another: mocha works in rounds`},
 		{"no work, one of several", "[methods.mocha]\n[[experiment]]\nname = \"e\"\nsweep = { \"methods.mocha.options.epochs\" = [1, 0] }\n[federation]\nprotocol = \"wait-for-all\"\n",
 			`x.toml:6:12: federation.protocol = "wait-for-all": must be "deadline" with fit_work, or "charged": mocha has no setting for the amount of local work`},
+		{"a dual method and softmax", "[methods.mocha]\n[problem]\nloss = \"softmax\"\n",
+			`x.toml:3:8: problem.loss = "softmax": must be one of hinge, smoothed-hinge, squared-hinge, logistic, squared, absolute, which learn several classes one-vs-rest; or the method must be primal, such as mb-sgd or fedavg: mocha is a dual method`},
 		{"the authors' cost", "[methods.fedavg]\n[federation]\ncost = \"authors\"\n",
 			`x.toml:3:8: federation.cost = "authors": must be "physical" or "relative": the authors' drivers have no cost for fedavg`},
 	} {

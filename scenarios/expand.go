@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fedsim/config"
+	"fedsim/federation"
 	"fedsim/results"
 )
 
@@ -160,6 +161,7 @@ func (p *plan) run(c *gridCell, label string, tuned []config.Assignment) (Run, c
 	}
 	if factory, ok := lookup(method.Algorithm); ok {
 		settings.Federation.ValidateMethod(check.In("federation"), &factory, method.options())
+		federation.ValidateLoss(check, settings.Problem.Loss, &factory, method.options())
 	}
 	problems.AddFound(tree, check)
 	return Run{
