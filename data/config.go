@@ -25,6 +25,7 @@ type Config struct {
 	Source         string  `toml:"source" doc:"synthetic (generated), uci-har (the UCI archive, packed or unpacked), csv (one file with a header), idx (MNIST and the like), leaf (JSON of the LEAF benchmark), matlab (a MATLAB 5 file), libsvm (text of LIBSVM or SVMlight) or external (a learner in another process has the data; [data.external] has the number of clients and their rows)"`
 	Path           string  `toml:"path" doc:"the file or folder of the source (docs/data.md); empty for synthetic. Searched beside the scenario (not for a path from --set), in the working directory, then in the folder of the environment variable FEDSIM_DATA"`
 	Preset         string  `toml:"preset" doc:"a generated set with the sizes of the paper's Table 2: human-activity, google-glass or vehicle-sensor; empty: a small set, changed by [data.synthetic]"`
+	Fallback       string  `toml:"fallback" doc:"sources with a file: the preset of a generated set that is used if the file does not exist, which fedsim prints and records; empty: a missing file is an error"`
 	Target         string  `toml:"target" doc:"type of the targets: class (two classes, labels -1 and +1; the error is the share of wrong signs), classes (several classes; the error is the share of rows whose class does not have the largest score) or real (any number; the error is the root mean square error). real needs the loss squared or absolute"`
 	TestFraction   float64 `toml:"test_fraction" doc:"share of each task's rows held out, in [0, 1); 0: none"`
 	TestRows       string  `toml:"test_rows" doc:"test rows of a source that has some of its own, as idx and leaf: own (those; then test_fraction must have its default, which is not used) or random (all rows together, divided by test_fraction). Other sources are always divided by test_fraction"`
@@ -110,7 +111,7 @@ func Defaults() Config {
 
 // FileKeys lists the keys that name a file and its format.
 func FileKeys() []string {
-	return []string{"source", "path", "positive_class", "task_column", "label_column", "columns", "drop_columns", "missing", "delimiter", "arrays", "test_rows", "task_file"}
+	return []string{"source", "path", "positive_class", "task_column", "label_column", "columns", "drop_columns", "missing", "delimiter", "arrays", "test_rows", "task_file", "fallback"}
 }
 
 // Resolve returns the configuration with all values of the preset written out; it gives
@@ -169,6 +170,7 @@ func (c Config) validate(check *config.Checker, made bool) {
 	}
 	check.Require(c.Target == TargetClass || c.PositiveClass == "", "positive_class", c.PositiveClass, fmt.Sprintf("has no effect when target is %q", c.Target))
 	c.validateForeign(check, &source)
+	c.validateFallback(check, &source, made)
 	if c.Source == SourceSynthetic {
 		check.OneOfOrEmpty("preset", c.Preset, presetNames()...)
 		if c.Preset != "" && preset(c.Preset) == nil {

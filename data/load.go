@@ -13,9 +13,12 @@ func Load(cfg Config) (*Set, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
+	cfg, inPlaceOf := cfg.OrFallback()
 	switch cfg.Source {
 	case SourceSynthetic:
-		return cfg.partition(generate(cfg))
+		set := generate(cfg)
+		set.rename(inPlaceOf)
+		return cfg.partition(set)
 	case SourceExternal:
 		return nil, errLearnersRows
 	}
@@ -71,8 +74,11 @@ func (c Config) split() (*Split, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	if c.streamable() {
-		return stream(c), nil
+	if made, inPlaceOf := c.OrFallback(); made.streamable() {
+		split := stream(made)
+		split.Train.rename(inPlaceOf)
+		split.Test.rename(inPlaceOf)
+		return split, nil
 	}
 	set, err := Load(c)
 	if err != nil {

@@ -6,6 +6,7 @@ import "unsafe"
 // number of features including the bias. It does not generate rows, unless they are
 // skewed, shared among devices or partitioned.
 func Sizes(cfg Config) (rows []int32, features int, err error) {
+	cfg, _ = cfg.OrFallback()
 	if !cfg.countable() {
 		split, err := Prepare(cfg)
 		if err != nil {

@@ -115,6 +115,9 @@ func (p *tablePlan) expand(base *config.Node) (crossval.Table, config.Errors) {
 			lay(tree, plan.fallback, &problems)
 			fallback := p.settings(tree, &problems)
 			set.Fallback = &fallback
+		} else if set.Data.Fallback != "" {
+			fallback := set.Data.Generated()
+			set.Fallback = &fallback
 		}
 		t.Sets = append(t.Sets, set)
 	}

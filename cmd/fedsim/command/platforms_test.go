@@ -61,6 +61,7 @@ var platformCuts = map[string][]string{
 	"rush-hour":        {"run.rounds=2"},
 	"sigma":            {"run.rounds=3"},
 	"theory":           {"run.rounds=5"},
+	"vehicle":          {"run.rounds=3", "data.path=missing.json", "data.synthetic.tasks=6", "problem.warm_omega=1", "run.outer=1"},
 	"wearables":        {"run.rounds=3"},
 	"table1":           tableCuts("table1"),
 	"table4-skew":      tableCuts("table4-skew"),

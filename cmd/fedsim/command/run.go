@@ -428,19 +428,32 @@ func printPaths(out io.Writer, w *rundir.Writer, figures []string) error {
 
 // sources describes the sources of the data of all runs and tables in one line.
 func sources(s *scenarios.Scenario) (string, error) {
+	of, err := tableSources(s)
+	return strings.Join(append(runSources(s, false), of...), "; "), err
+}
+
+// runSources describes the sources of the data of runs; missing: only those of generated
+// sets in place of missing files.
+func runSources(s *scenarios.Scenario, missing bool) []string {
 	var all []string
 	for _, e := range s.Experiments {
 		for _, j := range e.Jobs {
-			if text := source(j.Candidates[0].Settings.Data); !slices.Contains(all, text) {
+			of := j.Candidates[0].Settings.Data
+			if _, inPlaceOf := of.OrFallback(); missing && inPlaceOf == "" {
+				continue
+			}
+			if text := source(of); !slices.Contains(all, text) {
 				all = append(all, text)
 			}
 		}
 	}
-	of, err := tableSources(s)
-	return strings.Join(append(all, of...), "; "), err
+	return all
 }
 
 func source(c data.Config) string {
+	if made, inPlaceOf := c.OrFallback(); inPlaceOf != "" {
+		return source(made) + ", " + inPlaceOf
+	}
 	text := "generated"
 	switch {
 	case c.Source == data.SourceExternal:

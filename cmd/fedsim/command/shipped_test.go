@@ -29,6 +29,7 @@ var shortForms = map[string][]string{
 	"sigma":            {"run.rounds=20", "run.stop_at=0", "problem.optimum_gap=1e-2", "run.seeds=[1]"},
 	"table1":           tableForm("table1", `["Google Glass", "Vehicle Sensor"]`),
 	"table4-skew":      tableForm("table4-skew", `["GG-Skew", "VS-Skew"]`),
+	"vehicle":          small("data.path=missing.json", "data.synthetic.rows_max=30", "data.synthetic.rows_deviation=8", "run.rounds=10", `experiment.fig3-faults.axis.update=["one W update"]`, `experiment.fig3-faults.axis.drop_probability=["0", "device 0 never answers"]`),
 	"wearables":        small("run.rounds=10"),
 	"theory":           {"run.rounds=10", "run.seeds=[1]"},
 }

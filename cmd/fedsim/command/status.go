@@ -67,8 +67,11 @@ func isUsage(err error) bool {
 	return errors.Is(err, rundir.ErrExists) || errors.Is(err, rundir.ErrUnfinished) || errors.Is(err, rundir.ErrForeign)
 }
 
-// printNotes prints the notes of a scenario.
+// printNotes prints the notes of a scenario, and what its runs use in place of missing files.
 func printNotes(w io.Writer, s *scenarios.Scenario) {
+	for _, text := range runSources(s, true) {
+		printLine(w, "note: data: "+text, false)
+	}
 	for _, note := range s.Notes {
 		printLine(w, "note: "+note, false)
 	}

@@ -1,0 +1,69 @@
+package data
+
+import (
+	"strings"
+	"testing"
+
+	"fedsim/config"
+)
+
+// With data.fallback a missing file gives the rows of the preset, under a name that says so.
+func TestFallback(t *testing.T) {
+	cfg := Defaults()
+	cfg.Source, cfg.Path, cfg.Fallback, cfg.PositiveClass, cfg.Seed = SourceLEAF, "no-such.json", "vehicle-sensor", "1", 4
+	cfg.Synthetic.Tasks = 3
+	want := Defaults()
+	want.Preset, want.Seed, want.Synthetic.Tasks = "vehicle-sensor", 4, 3
+	for _, standardize := range []bool{false, true} { // streamed, and not
+		cfg.Standardize, want.Standardize = standardize, standardize
+		got, err := Prepare(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		like, err := Prepare(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name := like.Train.Name + ", in place of leaf no-such.json, which was not found"; got.Train.Name != name || got.Test.Name != name || !got.Train.Generated {
+			t.Errorf("the sets are named %q and %q, want %q", got.Train.Name, got.Test.Name, name)
+		}
+		if got.Digest() != like.Digest() {
+			t.Error("the rows are not those of the preset")
+		}
+	}
+	rows, features, err := Sizes(cfg)
+	if err != nil || len(rows) != 3 || features != 100 {
+		t.Errorf("%v, %d features, %v", rows, features, err)
+	}
+
+	cfg.Path, cfg.PositiveClass = saved(t, "my.json", []byte(`{"users": ["a"], "user_data": {"a": {"x": [[1], [2]], "y": [0, 1]}}}`)), ""
+	set, err := Load(cfg)
+	if err != nil || set.Name != "my" || set.Generated {
+		t.Errorf("%v: with the file, the set is not of the file", err)
+	}
+	cfg.Path = saved(t, "bad.json", []byte(`{`))
+	if _, err := Load(cfg); err == nil || !strings.Contains(err.Error(), "bad.json") {
+		t.Errorf("%v, want the error in the file: only a missing file is replaced", err)
+	}
+}
+
+func TestFallbackProblems(t *testing.T) {
+	for _, test := range []struct {
+		change func(*Config)
+		want   string
+	}{
+		{func(c *Config) { c.Fallback = "vehicle-sensors" }, `did you mean "vehicle-sensor"?`},
+		{func(c *Config) { c.Source, c.Path = SourceSynthetic, "" }, `has no effect when source is "synthetic"`},
+		{func(c *Config) { c.Preset = "google-glass" }, "must be empty besides fallback"},
+		{func(c *Config) { c.Synthetic.Noise = 2 }, "must be in [0, 0.5)"},
+	} {
+		cfg := Defaults()
+		cfg.Source, cfg.Path, cfg.Fallback = SourceLEAF, "no-such.json", "vehicle-sensor"
+		test.change(&cfg)
+		check := config.NewChecker()
+		cfg.Validate(check)
+		if problems := check.Problems(); len(problems) != 1 || !strings.Contains(problems[0].Error(), test.want) {
+			t.Errorf("%v, want %q", problems, test.want)
+		}
+	}
+}
