@@ -257,7 +257,7 @@ func (d *Description) listClasses() string {
 	const most = 100
 	var list []string
 	for c, name := range d.Classes[:min(most, len(d.Classes))] {
-		list = append(list, fmt.Sprintf("%s: %d", quote.Line(quote.Cut(name)), d.ClassRows[c]))
+		list = append(list, fmt.Sprintf("%s:%d", quote.Line(quote.Cut(name)), d.ClassRows[c]))
 	}
 	text := strings.Join(list, ", ")
 	if len(d.Classes) > most {

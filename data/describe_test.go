@@ -66,7 +66,7 @@ features d          0
 rows                9
 rows per task       0 to 4, mean 2.2, standard deviation 1.71
 classes C           3
-rows per class      zero: 4, one: 2, two: 3
+rows per class      zero:4, one:2, two:3
 classes per task    1 to 3, mean 2.0
 largest class       33.3 to 100.0 % of a task, mean 69.4 %
 tasks of one class  1
@@ -83,7 +83,7 @@ constant features   0
 	for c := range 110 {
 		set.Classes = append(set.Classes, fmt.Sprint(c))
 	}
-	if d := Describe(set); !strings.HasSuffix(d.listClasses(), ", 96: 0 and 13 more") {
+	if d := Describe(set); !strings.HasSuffix(d.listClasses(), ", 96:0 and 13 more") {
 		t.Errorf("classes: %s", d.listClasses())
 	}
 }

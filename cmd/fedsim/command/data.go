@@ -15,6 +15,7 @@ import (
 	"fedsim/data"
 	"fedsim/internal/atomicfile"
 	"fedsim/internal/parallel"
+	"fedsim/plots"
 	"fedsim/scenarios"
 )
 
@@ -32,16 +33,21 @@ func newData() *cobra.Command {
 
 func newDataDescribe() *cobra.Command {
 	var sets []string
+	var figure string
 	cmd := &cobra.Command{
 		Use:   "describe [SCENARIO]",
 		Short: "Print tasks, features, rows and targets of a data set",
 		Long: `Print the tasks, features, rows and targets (class balance, or mean and deviation)
 of the data set of a scenario, as loaded and as used for training. Without a
-scenario, use the defaults of [data].`,
+scenario, use the defaults of [data].
+
+--figure draws the training rows of each client by class, or the distribution of
+its real targets.`,
 		Example: `  fedsim data describe quickstart
   fedsim data describe --set data.source=uci-har --set data.path=har.zip
   fedsim data describe --set data.source=csv --set data.path=mine.csv
-  fedsim data describe --set data.target=real`,
+  fedsim data describe --set data.target=real
+  fedsim data describe mine.toml --figure labels.png`,
 		Args:              takes(0, 1, "at most one scenario"),
 		ValidArgsFunction: first(completeScenario),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,15 +55,32 @@ scenario, use the defaults of [data].`,
 			if err != nil {
 				return err
 			}
-			text, err := unlessInterrupted(cmd, func() (string, error) { return describe(cfg) })
+			if figure != "" {
+				if _, err := pictureFiles("figure", figure); err != nil {
+					return err
+				}
+			}
+			found, err := unlessInterrupted(cmd, func() (described, error) { return describe(cfg) })
 			if err != nil {
 				return err
 			}
-			_, err = io.WriteString(cmd.OutOrStdout(), text)
+			if _, err := io.WriteString(cmd.OutOrStdout(), found.text); err != nil || figure == "" {
+				return err
+			}
+			picture, err := plots.DrawLabels(labelsOf(found.train))
+			if err != nil {
+				return err
+			}
+			saved, err := savePicture(picture, "figure", figure)
+			for _, name := range saved {
+				_, printed := fmt.Fprintln(cmd.OutOrStdout(), "figure: "+name)
+				err = errors.Join(err, printed)
+			}
 			return err
 		},
 	}
 	addSet(cmd, &sets, "data.")
+	cmd.Flags().StringVar(&figure, "figure", "", "draw the labels of each client: a file ending in .png or .svg, or both formats without extension")
 	return cmd
 }
 
@@ -70,16 +93,44 @@ func unlessInterrupted[V any](cmd *cobra.Command, compute func() (V, error)) (V,
 	return v, err
 }
 
-func describe(cfg data.Config) (string, error) {
+// described is the description of a data set, and its training rows.
+type described struct {
+	text  string
+	train *data.Set
+}
+
+func describe(cfg data.Config) (described, error) {
 	set, err := data.Load(cfg)
 	if err != nil {
-		return "", err
+		return described{}, err
 	}
+	loaded := data.Describe(set).String() // before Prepare, which loads the set again
 	split, err := data.Prepare(cfg)
 	if err != nil {
-		return "", err
+		return described{}, err
 	}
-	return fmt.Sprintf("as loaded\n\n%s\nas used for training\n\n%s", data.Describe(set), data.Describe(split.Train)), nil
+	return described{fmt.Sprintf("as loaded\n\n%s\nas used for training\n\n%s", loaded, data.Describe(split.Train)), split.Train}, nil
+}
+
+// labelsOf returns the figure of the labels of a set.
+func labelsOf(set *data.Set) plots.Labels {
+	l := plots.Labels{Title: set.Name, Rows: set.ClassCounts()}
+	for t := range set.Tasks {
+		l.Clients = append(l.Clients, set.Tasks[t].Name)
+		if set.Real {
+			l.Targets = append(l.Targets, set.Tasks[t].Y)
+		}
+	}
+	switch {
+	case set.Real:
+	case set.Classes != nil:
+		l.Classes = set.Classes
+	case set.Signs[1] != "":
+		l.Classes = set.Signs[:]
+	default:
+		l.Classes = []string{"-1", "+1"}
+	}
+	return l
 }
 
 func newDataGenerate() *cobra.Command {

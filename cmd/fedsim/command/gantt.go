@@ -15,18 +15,18 @@ import (
 	"fedsim/scenarios"
 )
 
-// ganttFormats are the file formats of a Gantt figure, by extension.
-var ganttFormats = []struct {
+// pictureFormats are the file formats of a figure, by extension.
+var pictureFormats = []struct {
 	extension string
 	write     func(*plots.Picture, io.Writer) error
 }{{".png", (*plots.Picture).WritePNG}, {".svg", (*plots.Picture).WriteSVG}}
 
-// ganttFiles returns the files for --gantt, indexed as ganttFormats: one file, or one
+// pictureFiles returns the files for a flag, indexed as pictureFormats: one file, or one
 // for each format if the name has no extension.
-func ganttFiles(name string) (paths []string, err error) {
-	paths = make([]string, len(ganttFormats))
+func pictureFiles(flag, name string) (paths []string, err error) {
+	paths = make([]string, len(pictureFormats))
 	extension := filepath.Ext(name)
-	for i, f := range ganttFormats {
+	for i, f := range pictureFormats {
 		switch extension {
 		case f.extension:
 			paths[i] = name
@@ -36,22 +36,18 @@ func ganttFiles(name string) (paths []string, err error) {
 		}
 	}
 	if extension != "" {
-		return nil, usagef("--gantt=%s: must end in .png or .svg, or have no extension for both", name)
+		return nil, usagef("--%s=%s: must end in .png or .svg, or have no extension for both", flag, name)
 	}
 	return paths, nil
 }
 
-// saveGantt draws a timeline to the files for --gantt and returns their names.
-func saveGantt(line *timeline.Timeline, run *scenarios.Run, name string) (saved []string, err error) {
-	picture, err := plots.DrawGantt(ganttOf(line, run))
+// savePicture writes a figure to the files for a flag and returns their names.
+func savePicture(picture *plots.Picture, flag, name string) (saved []string, err error) {
+	paths, err := pictureFiles(flag, name)
 	if err != nil {
 		return nil, err
 	}
-	paths, err := ganttFiles(name)
-	if err != nil {
-		return nil, err
-	}
-	for i, f := range ganttFormats {
+	for i, f := range pictureFormats {
 		if paths[i] == "" {
 			continue
 		}
@@ -61,6 +57,15 @@ func saveGantt(line *timeline.Timeline, run *scenarios.Run, name string) (saved 
 		saved = append(saved, paths[i])
 	}
 	return saved, nil
+}
+
+// saveGantt draws a timeline to the files for --gantt and returns their names.
+func saveGantt(line *timeline.Timeline, run *scenarios.Run, name string) (saved []string, err error) {
+	picture, err := plots.DrawGantt(ganttOf(line, run))
+	if err != nil {
+		return nil, err
+	}
+	return savePicture(picture, "gantt", name)
 }
 
 // activities maps the slices of a timeline to bars.

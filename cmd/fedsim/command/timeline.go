@@ -90,7 +90,7 @@ func (f *timelineFlags) plan(flags *pflag.FlagSet, s *scenarios.Scenario) (*watc
 		})
 	}
 	if f.gantt != "" {
-		if _, err := ganttFiles(f.gantt); err != nil {
+		if _, err := pictureFiles("gantt", f.gantt); err != nil {
 			return nil, err
 		}
 		w.shows = append(w.shows, show{
