@@ -142,7 +142,9 @@ func experiment(table schema) {
 func figureSchema() schema {
 	standard := results.DefaultFigure()
 	figure := object(config.Fields(&standard))
-	figure["properties"].(schema)["file"].(schema)["pattern"] = "^$|" + config.NamePattern
+	keys := figure["properties"].(schema)
+	keys["file"].(schema)["pattern"] = "^$|" + config.NamePattern
+	keys["x"].(schema)["enum"] = append([]string{""}, results.XNames...) // empty: of a distribution
 	return figure
 }
 

@@ -77,7 +77,7 @@ func (f *Config) Fleet() *Fleet {
 		out.DataSpeed = f.DataSpeed
 	}
 	for _, name := range f.Assignment {
-		out.inTurn = append(out.inTurn, uint8(slices.Index(out.names(), name)))
+		out.InTurn = append(out.InTurn, uint8(slices.Index(out.names(), name)))
 	}
 	return &out
 }

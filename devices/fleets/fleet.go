@@ -16,7 +16,7 @@ type Fleet struct {
 	DataSpeed   float64 `toml:"data_speed_correlation" doc:"rank correlation, in [-1, 1], of a device's training rows and its speed among the devices of a class"`
 	Classes     []Class `toml:"class" doc:"the classes"`
 
-	inTurn []uint8 // the classes that the devices take in turn; empty: by share, see order
+	InTurn []uint8 `toml:"-"` // the classes that the devices take in turn; empty: by share, see order
 }
 
 // names returns the names of the classes.

@@ -37,8 +37,8 @@ const block = 20
 // and its device numbers; a partial last block also on n. With classes in turn, device t has
 // class t mod their number.
 func (f *Fleet) order(n int, seed uint64) []uint8 {
-	if k := len(f.inTurn); k > 0 {
-		return slices.Repeat(f.inTurn, (n+k-1)/k)[:n]
+	if k := len(f.InTurn); k > 0 {
+		return slices.Repeat(f.InTurn, (n+k-1)/k)[:n]
 	}
 	order := fair(f.parts(), n)
 	for from := 0; from < n; from += block {
