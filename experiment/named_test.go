@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -114,9 +115,15 @@ name = "counting"
 y = "test_accuracy"
 `
 
-// save runs a scenario in a run directory, with checkpoints if there is a policy. It stops
-// after a round, if that is positive.
-func save(t *testing.T, dir, source string, stop int, set ...string) (results *rundir.Results, err error) {
+// save is store for one worker and runs of counter.
+func save(t *testing.T, dir, source string, stop int, set ...string) (*rundir.Results, error) {
+	t.Helper()
+	return store(t, dir, source, 1, stop, "counter", set...)
+}
+
+// store runs a scenario in a run directory, with checkpoints, and resumes a run that is there.
+// It stops after a round of a method, if that is positive.
+func store(t *testing.T, dir, source string, workers, stop int, method string, set ...string) (results *rundir.Results, err error) {
 	t.Helper()
 	s, err := scenarios.Parse("small.toml", []byte(small+source), set)
 	if err != nil {
@@ -140,12 +147,12 @@ func save(t *testing.T, dir, source string, stop int, set ...string) (results *r
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	err = Run(ctx, s.Experiments, Options{
-		Workers: 1, Clock: time.Now, Finished: w.Add, Done: doneIn(w),
+		Workers: workers, Clock: time.Now, Finished: w.Add, Done: doneIn(w),
 		Checkpoints: CheckpointPolicy{Store: w, Clock: time.Now},
 		Rounds: func(i int, r resultsRun) func(round) {
 			observe := w.Progress(i, r)
 			return func(x round) {
-				if observe(x); x.Round == stop && stop > 0 && r.Method == "counter" {
+				if observe(x); x.Round == stop && stop > 0 && r.Method == method {
 					cancel()
 				}
 			}
@@ -194,7 +201,12 @@ func TestDeclaredMetrics(t *testing.T) {
 	}
 	for h, x := range run.Rounds {
 		want := []results.NamedValue{{Split: "test", Name: "accuracy", Value: float64(h) / 32}, {Name: "lag", Value: float64(-5 * h)}}
-		if len(x.Metrics) != 2 || x.Metrics[0] != want[0] || x.Metrics[1] != want[1] || x.TestError != 1-float64(h)/32 || !math.IsNaN(x.Primal) || x.ClientMetrics != nil {
+		declared := slices.DeleteFunc(slices.Clone(x.Metrics), func(v results.NamedValue) bool { return strings.HasPrefix(v.Name, "accuracy_") })
+		statistics := 0 // Jain's index of zeros is not known
+		if h%2 == 0 {
+			statistics = min(6+h, 7)
+		}
+		if len(declared) != 2 || declared[0] != want[0] || declared[1] != want[1] || len(x.Metrics) != 2+statistics || x.TestError != 1-float64(h)/32 || !math.IsNaN(x.Primal) || x.ClientMetrics != nil {
 			t.Fatalf("round %d: %+v", h, x)
 		}
 	}
@@ -209,7 +221,7 @@ func TestDeclaredMetrics(t *testing.T) {
 		t.Error("mocha reaches a metric that it does not have")
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "metrics.csv"))
-	if err != nil || bytes.Count(text, []byte("\n")) != 1+2*31 || !bytes.Contains(text, []byte(",test,accuracy,0.3125\n")) {
+	if err != nil || bytes.Count(text, []byte("\n")) != 1+2*31+16*7-1 || !bytes.Contains(text, []byte(",test,accuracy,0.3125\n")) {
 		t.Errorf("metrics.csv: %v\n%s", err, text)
 	}
 	rows, sum := 0, 0.0
@@ -218,15 +230,17 @@ func TestDeclaredMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(table.String()) {
-		var h, client int
-		var seconds, value float64
-		if _, err := fmt.Sscanf(line, "counting/counter/seed=1,counting,counter,counter,1,%d,%g,%d,test,accuracy,%g\n", &h, &seconds, &client, &value); err != nil {
+		var h, client, trained, updates int
+		var seconds, computeS, transferS, value float64
+		if _, err := fmt.Sscanf(line, "counting/counter/seed=1,counting,counter,counter,1,%d,%g,%d,,%d,%d,%g,%g,test,accuracy,%g\n",
+			&h, &seconds, &client, &trained, &updates, &computeS, &transferS, &value); err != nil {
 			if rows > 0 {
 				t.Errorf("%q: %v", line, err)
 			}
 			continue
 		}
-		if rows, sum = rows+1, sum+value; h%2 != 0 || value != float64(h)/32*float64(client+1)/8 || seconds != run.Rounds[h].TimeS {
+		if rows, sum = rows+1, sum+value; h%2 != 0 || value != float64(h)/32*float64(client+1)/8 || seconds != run.Rounds[h].TimeS ||
+			updates != h || trained < 10 || computeS != math.Round(float64(trained)*1000/6e9*1e9)/1e9 || transferS <= 0 {
 			t.Errorf("round %d: %q", h, line)
 		}
 	}
@@ -249,7 +263,7 @@ func TestDeclaredMetrics(t *testing.T) {
 	}
 	e := page.Experiments[0]
 	if e.Figure.Y != "test_accuracy" || e.Figure.YLog || len(e.Named) != 2 || float64(e.Cells[0].Named[0]) != 30.0/32 || !math.IsNaN(float64(e.Cells[1].Named[0])) ||
-		page.Targets[1].Text != "test accuracy 25 %" || !strings.Contains(strings.Join(page.Columns.Names, " "), "test_accuracy lag") {
+		page.Targets[1].Text != "test accuracy 25 %" || !strings.Contains(strings.Join(page.Columns.Names, " "), "test_accuracy_jain lag") {
 		t.Errorf("%+v, targets %+v, columns %v", e, page.Targets, page.Columns.Names)
 	}
 	if _, err := plots.Draw(plots.Available(results.Figure{Y: "lag", YScale: "log"}, found.Runs), found.Runs); err != nil {

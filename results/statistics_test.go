@@ -1,6 +1,7 @@
 package results
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -157,5 +158,46 @@ func TestStatisticsAreMetrics(t *testing.T) {
 		if at(v) <= at(r.Metrics[i]) {
 			t.Errorf("%s is not in the order of WithStatistics", v.Name)
 		}
+	}
+}
+
+// The summary has the statistics of the first metric on test rows, the mean over seeds, within
+// 80 columns.
+func TestSummaryShowsStatistics(t *testing.T) {
+	var runs []Run
+	for seed, scale := range []float64{1, 3} {
+		r := Run{ID: fmt.Sprint(seed), Experiment: "e", Method: "mocha", Algorithm: "mocha", Seed: uint64(seed), Status: Done, Rounds: []Round{unknownRound(), unknownRound()},
+			Metrics: []NamedMetric{ClientMetricOf("train", ClientLoss), ClientMetricOf("test", ClientLoss), ClientMetricOf("test", ClientError)}}
+		for h := range r.Rounds {
+			r.Rounds[h].Round = h
+			var all []ClientMetric
+			for i, m := range r.Metrics {
+				all = append(all, ClientMetric{Split: m.Split, Name: m.Name, Clients: []int32{0, 1}, Values: []float64{scale * float64(i+h), scale * float64(i+h+2)}, Rows: []int32{1, 3}})
+			}
+			if err := r.Rounds[h].SetClients(r.Metrics, []int32{5, 5}, all); err != nil {
+				t.Fatal(err)
+			}
+		}
+		runs = append(runs, r)
+	}
+	table := Summary(runs, nil)
+	var text strings.Builder
+	if err := table.WriteText(&text, 80); err != nil {
+		t.Fatal(err)
+	}
+	// Values 2 and 4, and three times as much; four rows, three of them of the second client.
+	want := []string{"test loss over clients at the end", "mean", "weighted", "sd", "worst 10 %", "p10", "p90", "Jain", " 6 ", " 7 ", " 2 ", " 8 ", " 4.4 ", " 7.6 ", "0.9\n"}
+	for _, x := range want {
+		if !strings.Contains(text.String(), x) {
+			t.Errorf("the summary lacks %q:\n%s", x, text.String())
+		}
+	}
+	for line := range strings.Lines(text.String()) {
+		if len(line) > 81 {
+			t.Errorf("a line of %d characters: %s", len(line)-1, line)
+		}
+	}
+	if e := table.Experiments[0]; len(e.Clients) != 21 || len(e.Named) != 0 || len(e.Main) != 7 || e.Blocks[0].Rows[0].Clients[0] != 4 {
+		t.Errorf("%d statistics, %d named metrics, %d shown: %v", len(e.Clients), len(e.Named), len(e.Main), e.Blocks[0].Rows[0].Clients)
 	}
 }

@@ -23,6 +23,7 @@ type place struct {
 	store    checkpointtest.Store
 	every    time.Duration // between checkpoints; 0: after every line
 	rounds   []results.Round
+	facts    [][]results.ClientFacts // by round, of each client
 	hello    Hello
 	finished *results.Run
 	failed   bool
@@ -48,6 +49,7 @@ func (p *place) options(t testing.TB) Options {
 				Run:         &s.Experiments[0].Jobs[0].Candidates[0],
 				Checkpoints: checkpoint.Policy{Store: &p.store, Every: p.every, Clock: time.Now},
 				Rounds:      func(results.Run) func(results.Round) { return func(r results.Round) { p.rounds = append(p.rounds, r) } },
+				Clients:     func(results.Run) (ClientRows, error) { return p, nil },
 				Finish: func(r results.Run, failed bool) (string, error) {
 					p.finished, p.failed = &r, failed
 					return "place", nil
@@ -60,6 +62,20 @@ func (p *place) options(t testing.TB) Options {
 		},
 	}
 }
+
+func (p *place) Declare([]results.NamedMetric) {}
+
+// Write keeps what is known of the clients after a round.
+func (p *place) Write(r *results.Round) error {
+	var all []results.ClientFacts
+	for k := range 4 {
+		all = append(all, r.Client(k))
+	}
+	p.facts = append(p.facts, all)
+	return nil
+}
+
+func (p *place) Close() error { return nil }
 
 // small has four devices on LTE.
 const small = `

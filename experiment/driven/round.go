@@ -25,6 +25,11 @@ func (s *server) closeRound(r *request) *Error {
 	}
 	var scratch results.Round
 	err := results.CheckNamed(all)
+	for i := range all[len(s.run.Metrics):] {
+		if err == nil {
+			err = s.checkLate(&all[len(s.run.Metrics)+i])
+		}
+	}
 	if err == nil {
 		err = scratch.SetNamed(all, values)
 	}
@@ -56,6 +61,15 @@ func (s *server) closeRound(r *request) *Error {
 	s.run.Rounds = append(s.run.Rounds, row)
 	s.response.begin(s.session.Now())
 	s.response.row(&row)
+	return nil
+}
+
+// checkLate refuses a metric that hello did not declare if it has the name of a statistic
+// over the clients of one that was: earlier rounds may have the statistic.
+func (s *server) checkLate(m *results.NamedMetric) error {
+	if of, ok := s.run.Metric(m.FullName()); ok && of.Statistic != "" {
+		return fmt.Errorf("metric %q: must be declared in hello: it has the name of a statistic over clients", m.FullName())
+	}
 	return nil
 }
 

@@ -54,6 +54,50 @@ def test_data_sets(fedsim: Path, tmp_path: Path, made: pyfedsim.Run) -> None:
     assert made.data_sets == []
 
 
+def test_values_by_client(fedsim: Path, tmp_path: Path) -> None:
+    """Statistics over clients are those of the values by client, by NumPy."""
+    fleet = [
+        {"name": "old phone", "share": 0.5, "device": "phone-2010", "link": "3g"},
+        {"name": "laptop", "share": 0.5, "device": "phone-2010", "link": "wifi"},
+    ]
+    (tmp_path / "fleet.toml").write_text(dumps({"class": fleet}), encoding="utf-8")
+    changed = {
+        "data": {"synthetic": {"tasks": 23, "features": 5, "rows_min": 20, "rows_max": 90}},
+        "run": {"rounds": 4, "client_metrics": ["loss", "auc"], "clients_every": 2},
+        "devices": {},
+        "fleet": {"file": str(tmp_path / "fleet.toml")},
+        "methods": {"mocha": {}},
+    }
+    run = pyfedsim.run(SCENARIO | changed, out=tmp_path / "run", progress=False)
+    rows, metrics = run.table("clients", "numpy"), run.table("metrics", "numpy")
+    assert set(rows["class"]) == {"old phone", "laptop"}
+    assert len(rows) == 23 * 3 * 2 * 2
+    for number in (0, 2, 4):
+        for name, worst in (("loss", -1), ("auc", 1)):
+            of = (rows["round"] == number) & (rows["split"] == "test") & (rows["name"] == name)
+            known = rows[of & ~np.isnan(rows["value"])]
+            x = known["value"]
+            for statistic, want in {
+                "mean": np.mean(x),
+                "weighted": np.average(x, weights=known["rows"]),
+                "sd": np.std(x),
+                "worst10": np.mean(np.sort(x)[::worst][: -(-len(x) // 10)]),
+                "p10": np.quantile(x, 0.1),
+                "p90": np.quantile(x, 0.9),
+                "jain": np.sum(x) ** 2 / (len(x) * np.sum(x**2)),
+            }.items():
+                named = metrics["name"] == f"{name}_{statistic}"
+                got = metrics[(metrics["round"] == number) & (metrics["split"] == "test") & named]
+                assert list(got["value"]) == pytest.approx([want], rel=1e-12, abs=1e-15)
+    last = rows[(rows["round"] == 4) & (rows["split"] == "train") & (rows["name"] == "loss")]
+    assert sum(last["updates"]) == sum(run.table("rounds", "numpy")["participants"])
+    assert np.ptp(last["compute_s"] / last["rows"]) < 1e-9 < min(last["compute_s"])
+    slow = last["class"] == "old phone"
+    assert min(last["transfer_s"][slow]) > max(last["transfer_s"][~slow]) > 0
+    if importlib.util.find_spec("pandas"):
+        assert list(run.table("clients", "pandas")["class"]) == list(rows["class"])
+
+
 def test_tables(made: pyfedsim.Run) -> None:
     """All libraries read the same numbers."""
     for name, rows in (("rounds", 24), ("runs", 4), ("devices", 80)):

@@ -21,7 +21,10 @@ Library = Literal["pandas", "polars", "numpy"]
 LIBRARIES: tuple[Library, ...] = ("pandas", "polars", "numpy")
 
 # Columns of text, whatever they hold: a method may be named 1 or nan.
-TEXT = ("run", "experiment", "method", "algorithm", "status", "reason", "outcome", "split", "name")
+TEXT = (
+    *("run", "experiment", "method", "algorithm", "status", "reason", "outcome", "class"),
+    *("split", "name"),
+)
 
 
 def choose(library: Library | None) -> Library:

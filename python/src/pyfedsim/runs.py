@@ -347,12 +347,15 @@ class Run:
 
     @cached_property
     def metrics(self) -> Table:
-        """One row for each value of a named metric of the whole model."""
+        """One row for each value of a named metric of the whole model or over clients."""
         return self.table("metrics")
 
     @cached_property
     def clients(self) -> Table:
-        """One row for each value of a named metric of a client."""
+        """One row for each value of a metric of a client; needs ``run.client_metrics``.
+
+        A learner may report its own instead.
+        """
         return self.table("clients")
 
     def table(self, name: str, library: Library | None = None) -> Table:

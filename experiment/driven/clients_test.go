@@ -1,0 +1,52 @@
+package driven
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// Rows by client know the updates that were taken, one pass over the rows, and the transfers
+// of the last message whose response was taken, by the driver or by a policy.
+func TestWhatIsKnownOfClients(t *testing.T) {
+	const accuracy = `"clients":[{"split":"test","name":"accuracy","devices":[0,3],"values":[0.25,0.75],"better":"higher"}]`
+	p := place{scenario: strings.Replace(small, "[run]", "[fleet]\nname = \"mixed\"\n[run]", 1)}
+	answers, err := p.serve(t, strings.Replace(hello, `"seed"`, `"step_flops":1e9,"seed"`, 1), `{"op":"close","round":0}`,
+		`{"op":"exchange","round":1,"kind":"train","msgs":[{"id":1,"device":0,"down_bytes":1000,"flops":2e6,"up_bytes":1000},{"id":2,"device":3,"down_bytes":2000000,"flops":2e6,"up_bytes":3000000}]}`,
+		`{"op":"close","round":1,"taken":[2],`+accuracy+`}`,
+		`{"op":"exchange","round":2,"kind":"train","policy":true,"msgs":[{"id":7,"device":3,"down_bytes":4000000,"flops":1e6,"up_bytes":6000000}]}`,
+		`{"op":"close","round":2,"taken":[],`+accuracy+`}`,
+		`{"op":"exchange","round":3,"kind":"evaluate","msgs":[{"id":9,"device":3,"down_bytes":1,"flops":1,"up_bytes":1}]}`,
+		`{"op":"close","round":3,"taken":[],"metrics":[{"split":"test","name":"accuracy_mean","value":1}]}`,
+		`{"op":"close","round":3,"taken":[]}`,
+		`{"op":"finish","state":"done"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer := answers[7]; !strings.Contains(answer, "must be declared in hello: it has the name of a statistic over clients") {
+		t.Error(answer)
+	}
+	for round, want := range []int{0, 1, 2, 2} {
+		for client, x := range p.facts[round] {
+			updates := 0
+			if client == 3 {
+				updates = want
+			}
+			if x.Updates != updates || x.Class == "" || !(x.ComputeS > 0) || math.IsNaN(x.TransferS) != (updates == 0) {
+				t.Errorf("round %d, client %d: %+v", round, client, x)
+			}
+		}
+	}
+	// The second message is twice the first one, and the latency the same.
+	one, two, three := p.facts[1][3].TransferS, p.facts[2][3].TransferS, p.facts[3][3].TransferS
+	if latency := 2*one - two; latency < 0 || latency > 1 || two != three {
+		t.Errorf("transfers of %v, %v and %v s", one, two, three)
+	}
+	last := p.finished.Rounds[2]
+	if len(last.Metrics) != 7 || last.ClientMetrics != nil || last.Client != nil {
+		t.Errorf("%+v", last)
+	}
+	if m, ok := p.finished.Metric("test_accuracy_worst10"); !ok || m.Of(&last) != 0.25 {
+		t.Errorf("%+v is %v", m, m.Of(&last))
+	}
+}
