@@ -207,6 +207,65 @@ func TestNamedMetricsAreWrittenAndReadBack(t *testing.T) {
 	}
 }
 
+// Statistics over clients are named values of their rounds: in metrics.csv, in the progress log,
+// and in runs that a resumed run reads from it.
+func TestStatisticsAreReadBack(t *testing.T) {
+	run := namedRun()
+	for h := range run.Rounds {
+		if err := run.Rounds[h].SetClients(run.Metrics, []int32{3, 5, 9}, clientValues()[h]); err != nil {
+			t.Fatal(err)
+		}
+		run.Rounds[h].ClientMetrics = nil
+	}
+	if n := len(run.Rounds[3].Metrics); n != 2+7 || run.Rounds[3].Metrics[3].Name != "accuracy_sd" {
+		t.Fatalf("%d values: %+v", n, run.Rounds[3].Metrics)
+	}
+	about := testAbout()
+	about.Resumable = true
+	dir := filepath.Join(t.TempDir(), "run")
+	w, err := Create(dir, false, about)
+	if err != nil {
+		t.Fatal(err)
+	}
+	observe := w.Progress(0, run)
+	for _, x := range run.Rounds {
+		observe(x)
+	}
+	if err := w.log.flush(); err != nil {
+		t.Fatal(err)
+	}
+	live, err := ReadLive(dir)
+	if err != nil || len(live.Runs) != 1 {
+		t.Fatalf("%+v: %v", live, err)
+	}
+	if d := cmp.Diff(run.Rounds, live.Runs[0].Rounds, sameBits); d != "" {
+		t.Errorf("live: %s", d)
+	}
+	if err := errors.Join(w.Add(0, run), w.Checkpoint(), w.Suspend()); err != nil {
+		t.Fatal(err)
+	}
+	left, err := OpenCheckpoint(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w, err = left.Resume(about, func(string) (int, bool) { return 0, true }); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Finish(Complete, End{At: testFinished}); err != nil {
+		t.Fatal(err)
+	}
+	found, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(run, found.Runs[0], sameBits); d != "" {
+		t.Errorf("resumed: %s", d)
+	}
+	if c, ok := found.Runs[0].CostTo(results.Target{Metric: "test_accuracy_worst10", Value: 0.5}); !ok || c.Rounds != 3 {
+		t.Errorf("worst 10 %% reached after %+v, %t", c, ok)
+	}
+}
+
 func TestCorruptMetricsAreRefused(t *testing.T) {
 	dir := namedDirectory(t)
 	path := filepath.Join(dir, metricsFile)
