@@ -39,9 +39,9 @@ type Work struct {
 	Capped bool    // it stopped at the limit of Factory.Limit before it reached its accuracy
 }
 
-// Model is the state that a run evaluates. Rows of W and V are tasks.
+// Model is the state that a run evaluates. Rows of W and V are tasks; see mtl.ModelRow.
 type Model struct {
-	W     *data.Matrix // the tasks' weights
+	W     *data.Matrix // the tasks' models; one row: the model of every task
 	V     *data.Matrix // of W = grad R*(V); nil for a primal method
 	Duals [][]float64  // the dual variables by device; nil for a primal method
 }
@@ -267,4 +267,5 @@ type Setup struct {
 	Coupling mtl.Coupling // of the problem's tasks; nil without a problem
 	Workers  int          // most concurrent calls of Solve
 	Pool     *Pool        // for the server's work; nil: one core
+	Seed     uint64       // of the run: the model that a network starts with is drawn from it
 }

@@ -189,7 +189,7 @@ func TestTimedAsynchronous(t *testing.T) {
 			continue
 		}
 		o := f.Options()
-		timed, err := NewTimingOnly(f, o, []int32{14, 5, 30}, 9)
+		timed, err := NewTimingOnly(f, o, []int32{14, 5, 30}, p.Shape())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -83,10 +83,10 @@ func init() {
 		},
 		Asynchronous: true,
 		Needs:        func(o Options) Needs { return o.(*AsyncMOCHAOptions).needs() },
-		Workload: func(o Options, features int) Workload {
+		Workload: func(o Options, shape mtl.Shape) Workload {
 			opts := o.(*AsyncMOCHAOptions)
 			return Workload{
-				StepFLOPs: mtl.StepFLOPs(features) + conjugateFLOPs, Steps: opts.steps,
+				StepFLOPs: shape.StepFLOPs() + float64(conjugateFLOPs*float64(shape.Outputs)), Steps: opts.steps,
 				Extra: 1,
 			}
 		},

@@ -344,7 +344,7 @@ func TestSetCoupling(t *testing.T) {
 				round(a, p, h, NoLimit, nil)
 			}
 			before := snapshot(a)
-			next, err := p.Regularizer.Update(testPool, a.Model().W, 1e-3)
+			next, err := p.Regularizer.Update(testPool, p.TaskModels(a.Model().W), 1e-3)
 			if err != nil {
 				t.Fatal(err)
 			}

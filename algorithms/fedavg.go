@@ -1,6 +1,9 @@
 package algorithms
 
-import "fedsim/config"
+import (
+	"fedsim/config"
+	"fedsim/mtl"
+)
 
 // fedAvgOptions are the settings of FedAvg.
 type fedAvgOptions struct{ LocalSGDOptions }
@@ -41,7 +44,7 @@ func init() {
 		OneModel:  true,
 		Options:   func() Options { return &fedAvgOptions{defaultLocalSGD()} },
 		Needs:     func(o Options) Needs { return o.(*fedAvgOptions).needs() },
-		Workload:  func(o Options, features int) Workload { return o.(*fedAvgOptions).workload(features) },
+		Workload:  func(o Options, shape mtl.Shape) Workload { return o.(*fedAvgOptions).workload(shape) },
 		New: func(s Setup, o Options) (Algorithm, error) {
 			return newFedAvg(s, o.(*fedAvgOptions).LocalSGDOptions, 0), nil
 		},
@@ -53,7 +56,7 @@ func init() {
 		OneModel:  true,
 		Options:   func() Options { return &fedProxOptions{LocalSGDOptions: defaultLocalSGD(), Mu: 0.1} },
 		Needs:     func(o Options) Needs { return o.(*fedProxOptions).needs() },
-		Workload:  func(o Options, features int) Workload { return o.(*fedProxOptions).workload(features) },
+		Workload:  func(o Options, shape mtl.Shape) Workload { return o.(*fedProxOptions).workload(shape) },
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := o.(*fedProxOptions)
 			return newFedAvg(s, opts.LocalSGDOptions, opts.Mu), nil
@@ -62,28 +65,26 @@ func init() {
 }
 
 func newFedAvg(s Setup, o LocalSGDOptions, mu float64) *fedAvg {
-	return &fedAvg{globalModel: newGlobalModel(s, o, mu), round: newAverage(s.Problem.Features())}
+	return &fedAvg{globalModel: newGlobalModel(s, o, mu), round: newAverage(s.Problem.Values())}
 }
 
 // Begin opens a round: each device is sent w.
 func (f *fedAvg) Begin() int {
 	f.round.reset()
-	return len(f.w)
+	return f.w.Cols
 }
 
 // Solve makes the device's local steps from w.
-func (f *fedAvg) Solve(r Request) Work { return f.solve(r, f.w) }
+func (f *fedAvg) Solve(r Request) Work { return f.solve(r, f.weights()) }
 
 // Commit adds the device's change to the mean.
-func (f *fedAvg) Commit(device int) { f.round.add(f.change.Row(device), f.rows(device), 1) }
+func (f *fedAvg) Commit(device int) { f.CommitWeighted(device, 1) }
 
 // CommitWeighted takes the device's change into the mean, multiplied by a weight.
 func (f *fedAvg) CommitWeighted(device int, weight float64) {
-	f.round.add(f.change.Row(device), f.rows(device), weight)
+	f.round.add(f.changes.of[device], f.rows(device), weight)
+	f.changes.release(device)
 }
 
-// Discard leaves the device out of the mean.
-func (f *fedAvg) Discard(int) {}
-
 // End adds the mean of the changes to w.
-func (f *fedAvg) End() float64 { return f.round.apply(f.w, 1) }
+func (f *fedAvg) End() float64 { return f.round.apply(f.weights(), 1) }

@@ -63,7 +63,7 @@ func nearVector(t *testing.T, what string, got, want []float64, tolerance float6
 // spread over devices and tasks: the mean weighted by rows of the gradients of F_k
 // is that of f. All rows of W are the same.
 func TestFedAvgOnFullBatchesIsGradientDescent(t *testing.T) {
-	full := LocalSGDOptions{Epochs: 1, Step: 0.3, L2: 0.05}
+	full := LocalSGDOptions{Epochs: 1, Step: 0.3, L2: 0.05, Shuffle: true}
 	for _, method := range []string{"fedavg", "fedprox", "fedbuff"} {
 		problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
 			a := start(t, method, p, c, func(o Options) {
@@ -84,7 +84,7 @@ func TestFedAvgOnFullBatchesIsGradientDescent(t *testing.T) {
 				}
 			}
 			for k := range p.Tasks() {
-				nearVector(t, "w", a.Model().W.Row(k), w, 1e-12)
+				nearVector(t, "w", mtl.ModelRow(a.Model().W, k), w, 1e-12)
 			}
 		})
 	}
@@ -94,7 +94,7 @@ func TestFedAvgOnFullBatchesIsGradientDescent(t *testing.T) {
 // here as the papers have it.
 func TestOnOneDeviceItIsLocalSGD(t *testing.T) {
 	for _, mu := range []float64{0, 0.7} {
-		o := LocalSGDOptions{Epochs: 2.5, Batch: 4, Step: 0.2, L2: 0.1}
+		o := LocalSGDOptions{Epochs: 2.5, Batch: 4, Step: 0.2, L2: 0.1, Shuffle: true}
 		p, c := randomProblem(t, untied, nil, 9, 14)
 		a := start(t, "fedprox", p, c, func(x Options) { *x.(*fedProxOptions) = fedProxOptions{o, mu} })
 		w := make([]float64, p.Features())
@@ -129,7 +129,7 @@ func TestOnOneDeviceItIsLocalSGD(t *testing.T) {
 // many responses as there are devices when all of them arrive before the next round.
 func TestFedProxAndFedBuffReduceToFedAvg(t *testing.T) {
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
-		local := LocalSGDOptions{Epochs: 2, Batch: 4, Step: 0.1, L2: 0.01}
+		local := LocalSGDOptions{Epochs: 2, Batch: 4, Step: 0.1, L2: 0.01, Shuffle: true}
 		avg := start(t, "fedavg", p, c, func(o Options) { o.(*fedAvgOptions).LocalSGDOptions = local })
 		prox := start(t, "fedprox", p, c, func(o Options) { *o.(*fedProxOptions) = fedProxOptions{local, 0} })
 		buff := start(t, "fedbuff", p, c, func(o Options) {
@@ -161,7 +161,7 @@ func TestFedProxAndFedBuffReduceToFedAvg(t *testing.T) {
 // lower step limit still counts with all its rows.
 func TestFedAvgAveragesResponses(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
-	set := func(o Options) { o.(*fedAvgOptions).LocalSGDOptions = LocalSGDOptions{Epochs: 3, Batch: 4, Step: 0.1} }
+	set := func(o Options) { o.(*fedAvgOptions).LocalSGDOptions = LocalSGDOptions{Epochs: 3, Batch: 4, Step: 0.1, Shuffle: true} }
 	alone := make([][]float64, 3)
 	for k := range alone {
 		a := start(t, "fedavg", p, c, set)
@@ -181,7 +181,7 @@ func TestFedAvgAveragesResponses(t *testing.T) {
 	for j := range want {
 		want[j] = (14*alone[0][j] + 30*alone[2][j]) / 44
 	}
-	nearVector(t, "w", a.Model().W.Row(1), want, 1e-14)
+	nearVector(t, "w", mtl.ModelRow(a.Model().W, 1), want, 1e-14)
 }
 
 // The proximal term holds devices near the model that they were sent: the larger mu, the
@@ -191,7 +191,7 @@ func TestFedProxStaysNear(t *testing.T) {
 	last := math.Inf(1)
 	for _, mu := range []float64{0, 0.3, 1, 3, 10} {
 		a := start(t, "fedprox", p, c, func(o Options) {
-			*o.(*fedProxOptions) = fedProxOptions{LocalSGDOptions{Epochs: 50, Step: 0.05}, mu}
+			*o.(*fedProxOptions) = fedProxOptions{LocalSGDOptions{Epochs: 50, Step: 0.05, Shuffle: true}, mu}
 		})
 		round(a, p, 0, NoLimit, nil)
 		way := 0.0
@@ -220,12 +220,12 @@ func TestFedProxStaysNear(t *testing.T) {
 func TestFedBuffByHand(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
 	a := start(t, "fedbuff", p, c, func(o Options) {
-		*o.(*FedBuffOptions) = FedBuffOptions{LocalSGDOptions{Epochs: 1, Batch: 4, Step: 0.1}, 2, 0.5, 1}
+		*o.(*FedBuffOptions) = FedBuffOptions{LocalSGDOptions{Epochs: 1, Batch: 4, Step: 0.1, Shuffle: true}, 2, 0.5, 1}
 	}).(*fedBuff)
 	w := func() []float64 { return slices.Clone(a.Model().W.Row(0)) }
 	response := func(k, h int) []float64 {
 		a.Solve(request(k, h, NoLimit, 0))
-		return slices.Clone(a.change.Row(k))
+		return slices.Clone(a.changes.of[k])
 	}
 	receive := func(k int, want bool, flops float64) {
 		t.Helper()
@@ -319,10 +319,10 @@ func TestFedAvgMinimizesTheMeanLoss(t *testing.T) {
 		local     LocalSGDOptions
 		tolerance float64
 	}{
-		{"fedavg", LocalSGDOptions{Epochs: 1, Step: 0.05, L2: l2}, 1e-9},
-		{"fedbuff", LocalSGDOptions{Epochs: 1, Step: 0.05, L2: l2}, 1e-2},
+		{"fedavg", LocalSGDOptions{Epochs: 1, Step: 0.05, L2: l2, Shuffle: true}, 1e-9},
+		{"fedbuff", LocalSGDOptions{Epochs: 1, Step: 0.05, L2: l2, Shuffle: true}, 1e-2},
 		// Several steps between two means move different devices apart.
-		{"fedavg", LocalSGDOptions{Epochs: 1, Batch: 8, Step: 0.01, L2: l2}, 0.05},
+		{"fedavg", LocalSGDOptions{Epochs: 1, Batch: 8, Step: 0.01, L2: l2, Shuffle: true}, 0.05},
 	} {
 		a := start(t, method.name, p, c, func(o Options) {
 			switch o := o.(type) {

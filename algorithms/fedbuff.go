@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"fedsim/config"
-	"fedsim/data"
 	"fedsim/internal/state"
+	"fedsim/mtl"
 )
 
 // FedBuffOptions are the settings of FedBuff.
@@ -35,9 +35,9 @@ func (o *FedBuffOptions) Validate(c *config.Checker) {
 type fedBuff struct {
 	globalModel
 	opts      FedBuffOptions
-	sent      data.Matrix // w as each device was sent it
-	since     []int       // server steps there were then, by device
-	steps     int         // server steps
+	sent      versions
+	steps     int  // server steps
+	rounds    bool // a round is open, or was: devices hold what Begin sent
 	buffer    average
 	responses int     // in the buffer
 	served    float64 // FLOPs of the server in the open round
@@ -55,14 +55,13 @@ func init() {
 		},
 		Asynchronous: true,
 		Needs:        func(o Options) Needs { return o.(*FedBuffOptions).needs() },
-		Workload:     func(o Options, features int) Workload { return o.(*FedBuffOptions).workload(features) },
+		Workload:     func(o Options, shape mtl.Shape) Workload { return o.(*FedBuffOptions).workload(shape) },
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := *o.(*FedBuffOptions)
 			p := s.Problem
 			return &fedBuff{
 				globalModel: newGlobalModel(s, opts.LocalSGDOptions, 0), opts: opts,
-				sent: data.NewMatrix(p.Devices(), p.Features()), since: make([]int, p.Devices()),
-				buffer: newAverage(p.Features()),
+				sent: newVersions(p.Devices()), buffer: newAverage(p.Values()),
 			}, nil
 		},
 	})
@@ -70,27 +69,31 @@ func init() {
 
 // Send fixes the present w as the device's start.
 func (f *fedBuff) Send(device int) int {
-	copy(f.sent.Row(device), f.w)
-	f.since[device] = f.steps
-	return len(f.w)
+	f.sent.send(device, f.steps, f.weights())
+	return f.w.Cols
 }
 
 // Solve makes the device's local steps from the w it was sent.
-func (f *fedBuff) Solve(r Request) Work { return f.solve(r, f.sent.Row(r.Device)) }
+func (f *fedBuff) Solve(r Request) Work {
+	from, _ := f.sent.held(r.Device)
+	return f.solve(r, from)
+}
 
 // Receive puts the device's change into the buffer, unless it is older than
 // allowed, and takes a step when the buffer is full.
 func (f *fedBuff) Receive(device int) (taken bool, flops float64) {
-	tau := f.steps - f.since[device]
+	_, version := f.sent.held(device)
+	defer f.Discard(device)
+	tau := f.steps - version
 	if f.opts.MaxStaleness > 0 && tau > f.opts.MaxStaleness {
 		return false, 0
 	}
-	f.buffer.add(f.change.Row(device), f.rows(device), 1/math.Sqrt(1+float64(tau)))
+	f.buffer.add(f.changes.of[device], f.rows(device), 1/math.Sqrt(1+float64(tau)))
 	f.responses++
 	if f.responses < f.opts.Buffer {
 		return true, 0
 	}
-	flops = f.buffer.apply(f.w, f.opts.ServerStep)
+	flops = f.buffer.apply(f.weights(), f.opts.ServerStep)
 	f.buffer.reset()
 	f.responses = 0
 	f.steps++
@@ -100,25 +103,31 @@ func (f *fedBuff) Receive(device int) (taken bool, flops float64) {
 // State codes the messages to the devices and the buffer.
 func (f *fedBuff) State(c *state.Coder) {
 	f.globalModel.State(c)
-	rows(c, &f.sent)
-	c.Ints(f.since)
+	f.sent.state(c, f.w.Cols)
 	c.Int(&f.steps)
+	c.Bool(&f.rounds)
 	c.Int(&f.responses)
 	c.Float64s(f.buffer.sum)
 	c.Float64(&f.buffer.weight)
 	c.Float64(&f.buffer.flops)
 }
 
-// Discard leaves both sides as they were.
-func (f *fedBuff) Discard(int) {}
+// Discard forgets the device's change, and what it was sent, unless it may be asked again in
+// the open round.
+func (f *fedBuff) Discard(device int) {
+	f.globalModel.Discard(device)
+	if !f.rounds {
+		f.sent.release(device)
+	}
+}
 
 // Begin opens a round: each device is sent w.
 func (f *fedBuff) Begin() int {
-	f.served = 0
-	for k := range f.since {
+	f.served, f.rounds = 0, true
+	for k := range f.sent.of {
 		f.Send(k)
 	}
-	return len(f.w)
+	return f.w.Cols
 }
 
 // Commit hands the device's response to the server.

@@ -13,14 +13,17 @@ import (
 // LocalSGDOptions are the settings of a device's local work in the methods that
 // average models; their options embed them.
 type LocalSGDOptions struct {
-	Epochs float64 `toml:"epochs" doc:"local passes over a device's rows per round; 0: as many rows as the protocol allows"`
-	Batch  int     `toml:"batch" doc:"rows of a mini-batch; 0: all rows of the device"`
-	Step   float64 `toml:"step" doc:"step size eta of the local mini-batch steps"`
-	L2     float64 `toml:"l2" doc:"l2 in the term l2/2 |w|^2 of every device's objective"`
+	Epochs  float64 `toml:"epochs" doc:"local passes over a device's rows per round; 0: as many rows as the protocol allows"`
+	Batch   int     `toml:"batch" doc:"rows of a mini-batch; 0: all rows of the device"`
+	Step    float64 `toml:"step" doc:"step size eta of the local mini-batch steps"`
+	Shuffle bool    `toml:"shuffle" doc:"whether every pass takes the rows in a new random order; false: mini-batches are consecutive rows"`
+	L2      float64 `toml:"l2" doc:"l2 in the term l2/2 |w|^2 of every device's objective"`
 }
 
 // defaultLocalSGD returns one pass in mini-batches of 32 rows.
-func defaultLocalSGD() LocalSGDOptions { return LocalSGDOptions{Epochs: 1, Batch: 32, Step: 0.1} }
+func defaultLocalSGD() LocalSGDOptions {
+	return LocalSGDOptions{Epochs: 1, Batch: 32, Step: 0.1, Shuffle: true}
+}
 
 // Validate reports everything wrong with the options.
 func (o *LocalSGDOptions) Validate(c *config.Checker) { o.check(c, 0) }
@@ -47,24 +50,24 @@ func (o *LocalSGDOptions) steps(rows, allowed int) int {
 	return allowed
 }
 
-// stepFLOPs is the cost of a row of d features: a dot product, an axpy, and its share
-// of the update of the weights that ends a mini-batch, 5 operations a weight. A smaller
-// mini-batch pays for the shares of its rows. A batch of all rows pays for no update.
-func (o *LocalSGDOptions) stepFLOPs(d int) float64 {
+// stepFLOPs is the cost of a row: that of its gradient, and its share of the update of the
+// model that ends a mini-batch, 5 operations a value. A smaller mini-batch pays for the
+// shares of its rows. A batch of all rows pays for no update.
+func (o *LocalSGDOptions) stepFLOPs(shape mtl.Shape) float64 {
 	if o.Batch == 0 {
-		return rowFLOPs(d)
+		return shape.RowFLOPs()
 	}
-	return rowFLOPs(d) + float64(5*float64(d)/float64(o.Batch))
+	return shape.RowFLOPs() + float64(5*float64(shape.Values())/float64(o.Batch))
 }
 
-func (o *LocalSGDOptions) workload(features int) Workload {
-	return Workload{StepFLOPs: o.stepFLOPs(features), Steps: o.steps}
+func (o *LocalSGDOptions) workload(shape mtl.Shape) Workload {
+	return Workload{StepFLOPs: o.stepFLOPs(shape), Steps: o.steps}
 }
 
 // globalModel is the state that methods with one model w for all tasks share. A
 // device k with n_k rows, whose objective is
 //
-//	F_k(w) = 1/n_k sum_i loss(w . x_ki, y_ki) + l2/2 |w|^2,
+//	F_k(w) = 1/n_k sum_i loss_ki(w) + l2/2 |w|^2,
 //
 // makes mini-batch steps on F_k(w) + mu/2 |w - w_k|^2 from the w_k it was sent. The
 // loss is averaged over rows whatever problem.loss_scaling says, and averages of
@@ -76,36 +79,41 @@ type globalModel struct {
 	problem *mtl.Problem
 	opts    LocalSGDOptions
 	mu      float64
-	w       []float64
-	model   data.Matrix // w in every row
-	change  data.Matrix // tentative change of w, one row a device
+	w       data.Matrix // one row
+	changes *slots      // tentative changes of w
 	scratch []sgdScratch
 }
 
-// sgdScratch is a worker's own space, so that a solve allocates nothing.
+// sgdScratch is a worker's own space, so that a solve allocates nothing but the first
+// changes.
 type sgdScratch struct {
-	order mtl.Order
-	u, g  []float64
+	order    mtl.Order
+	gradient *mtl.Gradient
+	u, g     []float64
 }
 
 func newGlobalModel(s Setup, o LocalSGDOptions, mu float64) globalModel {
-	d := s.Problem.Features()
+	p := s.Problem
 	m := globalModel{
-		problem: s.Problem, opts: o, mu: mu, w: make([]float64, d), model: s.Problem.NewWeights(),
-		change: data.NewMatrix(s.Problem.Devices(), d), scratch: make([]sgdScratch, s.Workers),
+		problem: p, opts: o, mu: mu, w: data.NewMatrix(1, p.Values()),
+		changes: newSlots(p.Devices(), p.Values()), scratch: make([]sgdScratch, s.Workers),
 	}
+	p.Initial(s.Seed, m.weights())
 	for i := range m.scratch {
-		m.scratch[i].u, m.scratch[i].g = make([]float64, d), make([]float64, d)
+		m.scratch[i] = sgdScratch{gradient: p.NewGradient(), u: make([]float64, p.Values()), g: make([]float64, p.Values())}
 	}
 	return m
 }
 
+// weights returns w.
+func (m *globalModel) weights() []float64 { return m.w.Row(0) }
+
 // StepFLOPs returns the cost of one row.
-func (m *globalModel) StepFLOPs() float64 { return m.opts.stepFLOPs(m.problem.Features()) }
+func (m *globalModel) StepFLOPs() float64 { return m.opts.stepFLOPs(m.problem.Shape()) }
 
 // solve makes the device's mini-batch steps from w_k and leaves its change of it.
-// Mini-batches are drawn without replacement until a pass is over; the last of a
-// pass, and the last of all, may be smaller.
+// Mini-batches are drawn without replacement until a pass is over, or are the next rows; the
+// last of a pass, and the last of all, may be smaller.
 func (m *globalModel) solve(r Request, from []float64) Work {
 	task := m.problem.Train.Open(r.Device)
 	defer task.Close()
@@ -116,19 +124,19 @@ func (m *globalModel) solve(r Request, from []float64) Work {
 	}
 	s := &m.scratch[r.Worker]
 	s.order.Reset(rows, r.Stream)
+	next := s.order.Take
+	if !m.opts.Shuffle {
+		next = s.order.InOrder
+	}
 	copy(s.u, from)
 	for left := steps; left > 0; {
-		drawn := s.order.Take(min(batch, left))
+		drawn := next(min(batch, left))
 		left -= len(drawn)
 		clear(s.g)
-		for _, i := range drawn {
-			if slope := m.problem.Loss.Subgradient(task.X.Dot(int(i), s.u), task.Y[i]); slope != 0 {
-				task.X.Axpy(slope, int(i), s.g)
-			}
-		}
+		s.gradient.Add(task.Task, drawn, s.u, 1, s.g)
 		m.update(s.u, s.g, from, len(drawn))
 	}
-	change := m.change.Row(r.Device)
+	change := m.changes.take(r.Device)
 	for j := range change {
 		change[j] = s.u[j] - from[j]
 	}
@@ -139,11 +147,7 @@ func (m *globalModel) solve(r Request, from []float64) Work {
 // gradient g of a mini-batch's loss.
 func (m *globalModel) update(u, g, from []float64, rows int) {
 	keep := 1 - float64(m.opts.Step*(m.opts.L2+m.mu))
-	pull := m.opts.Step * m.mu
-	rate := m.opts.Step / float64(rows)
-	for j := range u {
-		u[j] = float64(keep*u[j]) + float64(pull*from[j]) - float64(rate*g[j])
-	}
+	kernel.Descend(keep, m.opts.Step*m.mu, m.opts.Step/float64(rows), u, from, g)
 }
 
 // rows returns n_k.
@@ -151,18 +155,16 @@ func (m *globalModel) rows(device int) float64 {
 	return float64(m.problem.Train.Tasks[device].X.Rows)
 }
 
-// Model returns w as the weights of every task; there are no dual variables.
-func (m *globalModel) Model() Model {
-	for t := range m.model.Rows {
-		copy(m.model.Row(t), m.w)
-	}
-	return Model{W: &m.model}
-}
+// Discard forgets the device's change.
+func (m *globalModel) Discard(device int) { m.changes.release(device) }
 
-// State codes w and the devices' changes of it.
+// Model returns w, the model of every task, as the one row of W; there are no dual variables.
+func (m *globalModel) Model() Model { return Model{W: &m.w} }
+
+// State codes w and the changes of it.
 func (m *globalModel) State(c *state.Coder) {
-	c.Float64s(m.w)
-	rows(c, &m.change)
+	c.Float64s(m.weights())
+	m.changes.state(c)
 }
 
 // SetCoupling changes nothing: the objective does not depend on the coupling.

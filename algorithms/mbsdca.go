@@ -36,10 +36,10 @@ func init() {
 		Options:     func() Options { return &MbSDCAOptions{Batch: 32, Beta: 1} },
 		AuthorUnits: 6,
 		Needs:       func(o Options) Needs { return Needs{Budget: o.(*MbSDCAOptions).Batch == 0, Dual: true} },
-		Workload: func(o Options, features int) Workload {
+		Workload: func(o Options, shape mtl.Shape) Workload {
 			opts := o.(*MbSDCAOptions)
 			return Workload{
-				StepFLOPs: mtl.StepFLOPs(features),
+				StepFLOPs: shape.StepFLOPs(),
 				Steps:     func(rows, allowed int) int { return batchSize(opts.Batch, allowed, rows) },
 			}
 		},

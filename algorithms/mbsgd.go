@@ -13,7 +13,7 @@ import (
 // MbSGDOptions are the settings of mini-batch SGD.
 type MbSGDOptions struct {
 	Batch   int     `toml:"batch" doc:"rows b of a device's mini-batch (at most its rows); 0: as many as the protocol allows"`
-	Step    float64 `toml:"step" doc:"first step size eta_0; 0: the inverse of the strong convexity of R, the classical choice"`
+	Step    float64 `toml:"step" doc:"first step size eta_0; 0: the inverse of the strong convexity of R, the classical choice for linear models"`
 	Delay   float64 `toml:"delay" doc:"round h takes the step eta_0/(1 + h/delay): 1 is the classical 1/(1+h), larger decays later"`
 	Project bool    `toml:"project" doc:"scale W back whenever R(W) exceeds P(0), which the optimum never does"`
 }
@@ -55,10 +55,10 @@ func init() {
 		Options:     func() Options { return &MbSGDOptions{Batch: 32, Delay: 1, Project: true} },
 		AuthorUnits: 4,
 		Needs:       func(o Options) Needs { return Needs{Budget: o.(*MbSGDOptions).Batch == 0} },
-		Workload: func(o Options, features int) Workload {
+		Workload: func(o Options, shape mtl.Shape) Workload {
 			opts := o.(*MbSGDOptions)
 			return Workload{
-				StepFLOPs: rowFLOPs(features),
+				StepFLOPs: shape.RowFLOPs(),
 				Steps:     func(rows, allowed int) int { return batchSize(opts.Batch, allowed, rows) },
 			}
 		},
@@ -71,8 +71,11 @@ func init() {
 				heard: make([]bool, p.Tasks()), orders: make([]mtl.Order, s.Workers),
 				losses: make([]*mtl.Gradient, s.Workers), most: p.StartLoss(),
 			}
+			for t := range m.w.Rows {
+				p.Initial(s.Seed, m.w.Row(t))
+			}
 			for i := range m.losses {
-				m.losses[i] = p.NewGradient(m.opts.Batch)
+				m.losses[i] = p.NewGradient()
 			}
 			m.SetCoupling(s.Coupling)
 			return m, nil
@@ -82,9 +85,6 @@ func init() {
 
 // StepFLOPs returns the cost of one row.
 func (m *mbSGD) StepFLOPs() float64 { return m.problem.RowFLOPs() }
-
-// rowFLOPs is the cost of a row of d features: a dot product and an axpy.
-func rowFLOPs(d int) float64 { return float64(4 * float64(d)) }
 
 // Begin opens a round: each device is sent its w_t.
 func (m *mbSGD) Begin() int {

@@ -45,9 +45,9 @@ func init() {
 		Options:     func() Options { return &MOCHAOptions{Epochs: 1} },
 		AuthorUnits: 8,
 		Needs:       func(o Options) Needs { return o.(*MOCHAOptions).needs() },
-		Workload: func(o Options, features int) Workload {
+		Workload: func(o Options, shape mtl.Shape) Workload {
 			opts := o.(*MOCHAOptions)
-			return Workload{StepFLOPs: mtl.StepFLOPs(features), Steps: opts.steps}
+			return Workload{StepFLOPs: shape.StepFLOPs(), Steps: opts.steps}
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			return &mocha{Dual: NewDual(s), opts: *o.(*MOCHAOptions)}, nil

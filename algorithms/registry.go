@@ -3,6 +3,7 @@ package algorithms
 import (
 	"fedsim/config"
 	"fedsim/internal/registry"
+	"fedsim/mtl"
 )
 
 // Options are a method's settings.
@@ -32,9 +33,9 @@ type Factory struct {
 	// Needs returns the demands of the method with the given options on the round
 	// protocol; nil: none.
 	Needs func(Options) Needs
-	// Workload describes the local work with the given options on d features; nil when
+	// Workload describes the local work with the given options on models of a shape; nil when
 	// it depends on the data.
-	Workload func(o Options, features int) Workload
+	Workload func(o Options, shape mtl.Shape) Workload
 	// New starts a run; the options are what Options returned, decoded and valid.
 	New func(Setup, Options) (Algorithm, error)
 }

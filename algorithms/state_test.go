@@ -26,7 +26,7 @@ func TestMethodsResumeFromTheirState(t *testing.T) {
 			}
 			play(whole, 0, 3)
 			if learn {
-				next, err := p.Regularizer.Update(testPool, whole.Model().W, p.Config.OmegaFloor)
+				next, err := p.Regularizer.Update(testPool, p.TaskModels(whole.Model().W), p.Config.OmegaFloor)
 				if err != nil {
 					continue // it learns nothing
 				}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"fedsim/config"
+	"fedsim/mtl"
 )
 
 // Workload is the local work of a method where it is known in advance: it depends on
@@ -11,7 +12,7 @@ import (
 type Workload struct {
 	StepFLOPs float64                     // the most that one step can take
 	Steps     func(rows, allowed int) int // steps of a device with so many rows
-	Extra     int                         // numbers that a device sends beyond one for each feature
+	Extra     int                         // numbers that a device sends beyond the values of a model
 }
 
 // epochs returns the steps of that many passes over so many rows, at most as many as
@@ -26,7 +27,7 @@ func epochs(passes float64, rows int) int {
 type timingOnly struct {
 	workload Workload
 	rows     []int32 // by device
-	features int
+	values   int     // of a model
 }
 
 var _ Reporter = (*timingOnly)(nil)
@@ -38,20 +39,20 @@ type timingOnlyAsynchronous struct{ *timingOnly }
 var _ Asynchronous = timingOnlyAsynchronous{}
 
 // Send returns how many numbers the device is sent.
-func (t timingOnlyAsynchronous) Send(int) int { return t.features }
+func (t timingOnlyAsynchronous) Send(int) int { return t.values }
 
 // Receive takes the response.
 func (t timingOnlyAsynchronous) Receive(int) (taken bool, flops float64) { return true, 0 }
 
 // NewTimingOnly returns an algorithm that takes the time and bytes of a factory's
-// method and learns nothing, on devices with the given numbers of rows. It is
+// method and learns nothing, on devices with the given numbers of rows and models of a shape. It is
 // Asynchronous when the method is. The error is a config.Problem when the method's
 // work depends on the data.
-func NewTimingOnly(f Factory, o Options, rows []int32, features int) (Algorithm, error) {
+func NewTimingOnly(f Factory, o Options, rows []int32, shape mtl.Shape) (Algorithm, error) {
 	if f.Workload == nil {
 		return nil, config.Problem{Key: "run.mode", Value: "timing", Want: "must be \"learning\": how long " + f.Name + " computes depends on what it learns"}
 	}
-	t := &timingOnly{workload: f.Workload(o, features), rows: rows, features: features}
+	t := &timingOnly{workload: f.Workload(o, shape), rows: rows, values: shape.Values()}
 	if f.Asynchronous {
 		return timingOnlyAsynchronous{t}, nil
 	}
@@ -62,12 +63,12 @@ func NewTimingOnly(f Factory, o Options, rows []int32, features int) (Algorithm,
 func (t *timingOnly) StepFLOPs() float64 { return t.workload.StepFLOPs }
 
 // Begin returns how many numbers each device is sent.
-func (t *timingOnly) Begin() int { return t.features }
+func (t *timingOnly) Begin() int { return t.values }
 
 // Solve returns the cost of the local work.
 func (t *timingOnly) Solve(r Request) Work {
 	steps := t.workload.Steps(int(t.rows[r.Device]), r.Steps)
-	return Work{Steps: steps, FLOPs: float64(steps) * t.workload.StepFLOPs, Values: t.features + t.workload.Extra}
+	return Work{Steps: steps, FLOPs: float64(steps) * t.workload.StepFLOPs, Values: t.values + t.workload.Extra}
 }
 
 // Commit does nothing.

@@ -31,7 +31,7 @@ func TestFallback(t *testing.T) {
 			t.Error("the rows are not those of the preset")
 		}
 	}
-	rows, features, err := Sizes(cfg)
+	rows, features, _, err := Sizes(cfg)
 	if err != nil || len(rows) != 3 || features != 100 {
 		t.Errorf("%v, %d features, %v", rows, features, err)
 	}

@@ -123,6 +123,31 @@ func (m *Matrix) Axpy(a float64, i int, u []float64) {
 	kernel.Axpy(a, m.Row(i), u)
 }
 
+// Batch makes some rows of m those of a batch. Sparse rows are copied to space, which grows
+// to a row of Cols values and an index for each.
+func (m *Matrix) Batch(b *kernel.Batch, rows []int32, space *BatchSpace) {
+	b.Cols = m.Cols
+	if m.Dense() {
+		b.X, b.X32, b.Stride, b.Index = m.Data, m.Single, m.Stride, rows
+		return
+	}
+	if size := len(rows) * m.Cols; len(space.x) < size {
+		space.x = make([]float64, size)
+	}
+	space.index = space.index[:0]
+	for i, row := range rows {
+		m.Values(int(row), space.x[i*m.Cols:])
+		space.index = append(space.index, int32(i))
+	}
+	b.X, b.X32, b.Stride, b.Index = space.x, nil, m.Cols, space.index
+}
+
+// BatchSpace is scratch space for the copies of sparse rows.
+type BatchSpace struct {
+	x     []float64
+	index []int32
+}
+
 // Step adds a times row i to u, unless a is 0, and returns the dot product of row next
 // and u. It prefetches row near, and row far unless that is negative, of dense rows.
 func (m *Matrix) Step(a float64, i int, u []float64, next, near, far int) float64 {

@@ -575,7 +575,7 @@ func TestPartitionIsPrepared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, features, err := Sizes(cfg)
+	rows, features, _, err := Sizes(cfg)
 	if err != nil || features != 41 || len(rows) != 25 {
 		t.Fatalf("%d sizes, %d features: %v", len(rows), features, err)
 	}

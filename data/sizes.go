@@ -2,25 +2,25 @@ package data
 
 import "unsafe"
 
-// Sizes returns the number of training rows of each device of a configuration, and the
-// number of features including the bias. It does not generate rows, unless they are
-// skewed, shared among devices or partitioned.
-func Sizes(cfg Config) (rows []int32, features int, err error) {
+// Sizes returns the number of training rows of each device of a configuration, the number
+// of features including the bias, and that of Outputs. It does not generate rows, unless they
+// are skewed, shared among devices or partitioned.
+func Sizes(cfg Config) (rows []int32, features, outputs int, err error) {
 	cfg, _ = cfg.OrFallback()
 	if !cfg.countable() {
 		split, err := Prepare(cfg)
 		if err != nil {
-			return nil, 0, err
+			return nil, 0, 0, err
 		}
 		rows = make([]int32, len(split.Train.Tasks))
 		for t := range rows {
 			rows[t] = int32(split.Train.Tasks[t].X.Rows)
 		}
-		return rows, split.Train.Features, nil
+		return rows, split.Train.Features, split.Train.Outputs(), nil
 	}
 	if cfg.Source == SourceExternal {
 		rows, _ := cfg.External.Rows.of(cfg.External.Clients)
-		return rows, cfg.External.Features, nil
+		return rows, cfg.External.Features, 1, nil
 	}
 	resolved := cfg.Resolve().Synthetic
 	rows = make([]int32, resolved.Tasks)
@@ -31,7 +31,7 @@ func Sizes(cfg Config) (rows []int32, features int, err error) {
 	if cfg.Bias {
 		features++
 	}
-	return rows, features, nil
+	return rows, features, max(1, resolved.Classes), nil
 }
 
 // LeastMemory returns a lower bound of the memory of a generated set, in bytes; 0 for

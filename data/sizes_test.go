@@ -21,11 +21,11 @@ func TestSizesAreThoseOfThePreparedSet(t *testing.T) {
 		if err != nil {
 			t.Skip(err) // tasks too small to be shared
 		}
-		rows, features, err := Sizes(cfg)
+		rows, features, outputs, err := Sizes(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if features != split.Train.Features || len(rows) != len(split.Train.Tasks) {
+		if outputs != split.Train.Outputs() || features != split.Train.Features || len(rows) != len(split.Train.Tasks) {
 			t.Fatalf("%d devices with %d features, want %d with %d", len(rows), features, len(split.Train.Tasks), split.Train.Features)
 		}
 		for k, n := range rows {

@@ -12,6 +12,7 @@ import (
 	"fedsim/data"
 	"fedsim/devices/traces"
 	"fedsim/federation"
+	"fedsim/mtl"
 	"fedsim/results"
 	"fedsim/scenarios"
 )
@@ -133,14 +134,14 @@ func (r *runner) setup(run *scenarios.Run, p *prepared, phase string) (*federati
 	var size federation.Size
 	var shared *recording
 	if s.Run.Mode == scenarios.Timing {
-		size = p.size(s.Data.DevicesPerTask)
+		size = p.size(s.Data.DevicesPerTask, s.Problem.Hidden)
 		factory.OwnMetrics = false
 		timed := factory
 		factory.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
-			return algorithms.NewTimingOnly(timed, run.Options, p.rows, p.features)
+			return algorithms.NewTimingOnly(timed, run.Options, p.rows, size.Shape)
 		}
 	} else if p.problem == nil {
-		size = p.size(1)
+		size = p.size(1, mtl.Widths{})
 	} else {
 		size.Devices = p.problem.Devices()
 		if want, fits := scenarios.ModelFits(p.problem.Tasks(), p.problem.Values()); s.Run.Model && !fits {
@@ -204,7 +205,7 @@ func Driven(ctx context.Context, run *scenarios.Run) (*federation.Setup, results
 	if err != nil {
 		return nil, about, err
 	}
-	setup, err := p.system(run, sized.size(run.Settings.Data.DevicesPerTask))
+	setup, err := p.system(run, sized.size(run.Settings.Data.DevicesPerTask, run.Settings.Problem.Hidden))
 	return setup, about, err
 }
 

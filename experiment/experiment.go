@@ -60,9 +60,10 @@ type Options struct {
 	// those of its checkpoint.
 	Clients func(index int, run results.Run) (ClientRows, error)
 
-	// Model receives the final model of a run with run.model before the run is Finished;
-	// nil: models are not stored. Calls may overlap.
-	Model func(index int, w *data.Matrix) error
+	// Model receives the final model of a run with run.model before the run is Finished, and
+	// how many rows of it are stored: see mtl.Problem.StoredRows. nil: models are not stored.
+	// Calls may overlap.
+	Model func(index, rows int, w *data.Matrix) error
 
 	// Stderr receives the standard error of learners in other processes, line by line, and
 	// warnings about them; nil: they are dropped. Writes may overlap, as those to a file may.
@@ -241,7 +242,7 @@ func (r *runner) repeat(rep repetition) {
 		return
 	}
 	if run.Settings.Run.Model && r.options.Model != nil && out.Status != results.Interrupted {
-		if err := r.options.Model(rep.job.first+rep.seed, out.Model); err != nil {
+		if err := r.options.Model(rep.job.first+rep.seed, out.ModelRows, out.Model); err != nil {
 			r.cancel(err)
 			return
 		}

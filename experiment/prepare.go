@@ -28,6 +28,7 @@ type prepared struct {
 	optimumGap float64
 	rows       []int32 // by device, in timing mode and of data that a learner has: problem is nil
 	features   int
+	outputs    int
 	digest     func() string    // of the rows; see external.Run
 	about      *results.DataSet // see results.Run
 }
@@ -103,15 +104,15 @@ func (p *preparer) prepare(s *scenarios.Settings) (*prepared, error) {
 func (p *preparer) sizesOf(of data.Config) (*prepared, error) {
 	return p.sizes.get(of, func() (*prepared, error) {
 		return parallel.Await(p.ctx, func() (*prepared, error) {
-			rows, features, err := data.Sizes(of)
-			return &prepared{optimum: math.NaN(), optimumGap: math.NaN(), rows: rows, features: features}, err
+			rows, features, outputs, err := data.Sizes(of)
+			return &prepared{optimum: math.NaN(), optimumGap: math.NaN(), rows: rows, features: features, outputs: outputs}, err
 		})
 	})
 }
 
-// size returns the sizes of data without a problem.
-func (p *prepared) size(perTask int) federation.Size {
-	return federation.Size{Devices: len(p.rows), MinRows: int(slices.Min(p.rows)), Rows: p.rows, Features: p.features, PerTask: perTask}
+// size returns the sizes of data without a problem, and of models with hidden layers.
+func (p *prepared) size(perTask int, hidden mtl.Widths) federation.Size {
+	return federation.Size{Devices: len(p.rows), MinRows: int(slices.Min(p.rows)), Rows: p.rows, Shape: mtl.Shape{Features: p.features, Outputs: p.outputs, Hidden: hidden}, PerTask: perTask}
 }
 
 // split returns the data of a run. It rejects a file whose rows have changed since the

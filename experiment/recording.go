@@ -238,7 +238,7 @@ func (r *recording) evaluate() {
 	m := r.method.(algorithms.Linear).Model()
 	r.states = append(r.states, modelState{
 		objective: r.problem.Evaluate(r.pool, r.coupling, m.W, m.V, m.Duals),
-		hash:      federation.HashWeights(m.W),
+		hash:      federation.HashWeights(m.W, r.problem.StoredRows(m.W)),
 	})
 }
 

@@ -100,7 +100,7 @@ func (r *reference) compute(out *prepared) (err error) {
 	if out.coupling, err = problem.LearnCoupling(r.ctx, r.pool, cfg.WarmOmega, cfg.WarmFloor, warmGap, 10_000); err != nil {
 		return fmt.Errorf("learning the coupling: %w", err)
 	}
-	if cfg.OptimumSweeps == 0 {
+	if !cfg.HasReference() {
 		return nil
 	}
 	if r.of.outer == 1 {

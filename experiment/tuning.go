@@ -7,6 +7,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/config"
+	"fedsim/mtl"
 	"fedsim/results"
 	"fedsim/scenarios"
 )
@@ -154,13 +155,17 @@ func (r *runner) countDone(j *job) {
 
 // tunable returns a config.Problem if candidates cannot be compared.
 func (j *job) tunable() error {
-	sweeps := j.Candidates[0].Settings.Problem.OptimumSweeps
-	if len(j.Candidates) == 1 || sweeps > 0 || j.Target.Metric != results.Suboptimality {
+	problem := &j.Candidates[0].Settings.Problem
+	if len(j.Candidates) == 1 || problem.HasReference() || j.Target.Metric != results.Suboptimality {
 		return nil
 	}
+	key, value, want := "problem.optimum_sweeps", any(problem.OptimumSweeps), "must be positive"
+	if problem.Model == mtl.ModelMLP {
+		key, value, want = "problem.model", problem.Model, "must be \"linear\""
+	}
 	return fmt.Errorf("tuning %s in experiment %s: %w", j.Method, j.Experiment, config.Problem{
-		Key: "problem.optimum_sweeps", Value: sweeps,
-		Want: "must be positive, or experiment.tuning.target of another metric: candidates are compared by their time to a sub-optimality, which needs the reference optimum",
+		Key: key, Value: value,
+		Want: want + ", or experiment.tuning.target of another metric: candidates are compared by their time to a sub-optimality, which needs the reference optimum",
 	})
 }
 

@@ -49,7 +49,7 @@ func (f *Federation) checkDeadline() error {
 func (f *Federation) shortest(t int) engine.Time {
 	bytes := f.clients.MessageBytes(0) // a method of a plugin may send as little as a header
 	if f.setup.Factory.Workload != nil {
-		bytes = f.clients.MessageBytes(f.setup.Size.Features)
+		bytes = f.clients.MessageBytes(f.setup.Size.Shape.Values())
 	}
 	steady := f.setup.Network.Jitter == 0 && f.setup.Bandwidth == nil && f.setup.Network.HubSize == 0
 	var least engine.Time

@@ -6,6 +6,7 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
+	"fedsim/mtl"
 	"fedsim/network"
 )
 
@@ -14,7 +15,7 @@ import (
 func ExampleSession() {
 	s := federation.Setup{
 		Config: federation.Defaults(), Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(),
-		Size: federation.Size{Devices: 3, MinRows: 1, Rows: []int32{1, 1, 1}, Features: 1},
+		Size: federation.Size{Devices: 3, MinRows: 1, Rows: []int32{1, 1, 1}, Shape: mtl.Shape{Features: 1, Outputs: 1}},
 	}
 	s.Devices.ClockGHz, s.Devices.FlopsPerCycle = 1, 2 // 2e9 FLOP/s
 	s.Network.DownlinkMbps, s.Network.UplinkMbps, s.Network.RTTms = 8, 8, 0

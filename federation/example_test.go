@@ -9,6 +9,7 @@ import (
 	"fedsim/devices"
 	"fedsim/federation"
 	"fedsim/internal/parallel"
+	"fedsim/mtl"
 	"fedsim/network"
 	"fedsim/results"
 )
@@ -21,13 +22,13 @@ func Example() {
 	s := federation.Setup{
 		Config: federation.Defaults(), Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(),
 		Plan:    federation.Plan{Outer: 1, Rounds: 3, EvalEvery: 1, Optimum: math.NaN()},
-		Size:    federation.Size{Devices: len(rows), MinRows: 100, Rows: rows, Features: 50},
+		Size:    federation.Size{Devices: len(rows), MinRows: 100, Rows: rows, Shape: mtl.Shape{Features: 50, Outputs: 1}},
 		Factory: fedavg, Options: fedavg.Options(),
 		Pool: parallel.NewPool(0),
 	}
 	s.Config.Protocol, s.Config.Clients, s.Config.Over = federation.First, 2, 1.5
 	s.Factory.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
-		return algorithms.NewTimingOnly(fedavg, s.Options, rows, s.Size.Features)
+		return algorithms.NewTimingOnly(fedavg, s.Options, rows, s.Size.Shape)
 	}
 	f, err := federation.New(s)
 	if err != nil {

@@ -60,11 +60,11 @@ type Setup struct {
 
 // Size is the size of a problem, on which times depend.
 type Size struct {
-	Devices  int
-	MinRows  int     // n_min, the rows of the smallest device
-	Rows     []int32 // of each device
-	Features int     // d
-	PerTask  int     // devices that share each task, in the order of their numbers; 0: one. A Problem has its own
+	Devices int
+	MinRows int       // n_min, the rows of the smallest device
+	Rows    []int32   // of each device
+	Shape   mtl.Shape // of a task's model
+	PerTask int       // devices that share each task, in the order of their numbers; 0: one. A Problem has its own
 }
 
 // Plan is the length of a run.
@@ -97,6 +97,7 @@ type Outcome struct {
 	EventHash uint64
 	ModelHash uint64
 	Model     *data.Matrix // the final W; nil without learning, or when the rounds were computed before
+	ModelRows int          // that are stored, see mtl.Problem.StoredRows
 	Events    int64
 	Steps     int64  // coordinate steps and rows, also of updates that failed
 	Limit     string // Factory.Limit
@@ -170,7 +171,7 @@ type energyCount struct {
 // does not go with the others or with the number of devices.
 func New(s Setup) (*Federation, error) {
 	if p := s.Problem; p != nil {
-		s.Size = Size{Devices: p.Devices(), MinRows: p.MinRows(), Rows: p.RowCounts(), Features: p.Features()}
+		s.Size = Size{Devices: p.Devices(), MinRows: p.MinRows(), Rows: p.RowCounts(), Shape: p.Shape()}
 	}
 	n := s.Size.Devices
 	if n > clients.MaxClients {
@@ -266,7 +267,7 @@ func (f *Federation) clientsSetup() clients.Setup {
 		Clients: s.Size.Devices, Rows: s.Size.Rows,
 		Devices: s.Devices, Network: s.Network, Faults: s.Faults, Fleet: s.Fleet,
 		Availability: s.Availability, Speed: s.Speed, Charging: s.Charging, Bandwidth: s.Bandwidth,
-		Cost: s.Config.Cost, PassFLOPs: float64(s.Size.MinRows) * mtl.StepFLOPs(s.Size.Features),
+		Cost: s.Config.Cost, PassFLOPs: float64(s.Size.MinRows) * s.Size.Shape.StepFLOPs(),
 		LeastFLOPs: f.traits.ChargedPasses * float64(s.Size.MinRows) * f.method.StepFLOPs(),
 		Model:      f.model, Due: f.asksAgain(0), Ahead: f.fetch, GiveUp: f.interrupted,
 		Seed: s.Seed, Queue: s.Queue, Hooks: s.Hooks,
@@ -294,6 +295,8 @@ func (f *Federation) check() error {
 	f.setup.Config.ValidateMethod(c.In("federation"), &f.setup.Factory, f.setup.Options)
 	c.Require(!needs.AllClients || f.selection.asked == f.setup.Size.Devices, "federation.clients_per_round", f.selection.asked,
 		fmt.Sprintf("must be 0, and fraction 1: %s needs a response of every device", name))
+	c.Require(!needs.Dual || f.setup.Size.Shape.Hidden == mtl.Widths{}, "problem.model", mtl.ModelMLP,
+		fmt.Sprintf("must be \"linear\", or the method a primal one such as mb-sgd or fedavg: %s is a dual method", name))
 	if p := f.setup.Problem; p != nil {
 		ValidateLoss(c, p.Config.Loss, &f.setup.Factory, f.setup.Options)
 		c.Require(!needs.Smooth || p.Smooth(), "problem.loss", p.Config.Loss,
@@ -436,6 +439,7 @@ loop:
 	out.ModelHash = f.hash()
 	if _, linear := f.method.(algorithms.Linear); linear {
 		out.Model = f.linearModel().W
+		out.ModelRows = f.setup.Problem.StoredRows(out.Model)
 	}
 	return out, nil
 }
@@ -449,7 +453,7 @@ func (f *Federation) updateCoupling() error {
 	var next mtl.Coupling
 	var err error
 	updated := f.recorded(func() uint64 {
-		w := f.linearModel().W
+		w := f.setup.Problem.TaskModels(f.linearModel().W)
 		if next, err = f.setup.Problem.Regularizer.Update(f.setup.Pool, w, f.setup.Problem.Config.Floor(f.outer)); err != nil {
 			return 0
 		}
@@ -524,14 +528,15 @@ func (f *Federation) hash() uint64 {
 	if r, ok := f.method.(algorithms.Reporter); ok {
 		return r.Hash()
 	}
-	return HashWeights(f.linearModel().W)
+	w := f.linearModel().W
+	return HashWeights(w, f.setup.Problem.StoredRows(w))
 }
 
 // newMethod starts the method under a coupling.
 func (s *Setup) newMethod(c mtl.Coupling) (algorithms.Algorithm, error) {
 	name := s.Factory.Name
 	method, err := s.Factory.New(algorithms.Setup{
-		Rows: s.Size.Rows, Features: s.Size.Features,
+		Rows: s.Size.Rows, Features: s.Size.Shape.Features, Seed: s.Seed,
 		Problem: s.Problem, Coupling: c, Workers: s.Pool.Size(), Pool: s.Pool,
 	}, s.Options)
 	if err != nil {

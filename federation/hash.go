@@ -4,15 +4,17 @@ import (
 	"math"
 
 	"fedsim/data"
+	"fedsim/mtl"
 )
 
-// HashWeights returns the 64-bit FNV-1a hash of the bits of W, row by row
-// without padding. All NaN count as one: processors differ in which they make.
-func HashWeights(w *data.Matrix) uint64 {
+// HashWeights returns the 64-bit FNV-1a hash of the bits of the stored rows of W (see
+// mtl.Problem.StoredRows), row by row without padding. All NaN count as one: processors
+// differ in which they make.
+func HashWeights(w *data.Matrix, rows int) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
 	h := uint64(offset)
-	for t := range w.Rows {
-		for _, x := range w.Row(t) {
+	for t := range rows {
+		for _, x := range mtl.ModelRow(w, t) {
 			if math.IsNaN(x) {
 				x = math.NaN()
 			}

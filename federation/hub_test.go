@@ -13,6 +13,7 @@ import (
 	"fedsim/devices/fleets"
 	"fedsim/engine"
 	"fedsim/internal/parallel"
+	"fedsim/mtl"
 	"fedsim/network"
 )
 
@@ -83,7 +84,7 @@ func TestAHubsMessageCarriesAModelForEachTask(t *testing.T) {
 		})
 		if c.timed {
 			rows := s.Problem.RowCounts()
-			s.Size = Size{Devices: len(rows), MinRows: 8, Rows: rows, Features: features, PerTask: 2}
+			s.Size = Size{Devices: len(rows), MinRows: 8, Rows: rows, Shape: mtl.Shape{Features: features, Outputs: 1}, PerTask: 2}
 			s = timedOn(s, rows)
 			c.models = 2 + 2 + 1
 		}

@@ -11,6 +11,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/internal/state"
+	"fedsim/mtl"
 	"fedsim/results"
 )
 
@@ -101,7 +102,7 @@ func (a *angles) State(c *algorithms.Coder) {
 func ownLearner(t testing.TB, protocol string, change func(*Setup)) Setup {
 	t.Helper()
 	s := world(t, "mb-sgd", protocol, change)
-	s.Size = Size{Devices: len(sizes), MinRows: slices.Min(sizes), Features: 1}
+	s.Size = Size{Devices: len(sizes), MinRows: slices.Min(sizes), Shape: mtl.Shape{Features: 1, Outputs: 1}}
 	for _, n := range sizes {
 		s.Size.Rows = append(s.Size.Rows, int32(n))
 	}
@@ -198,9 +199,9 @@ func TestALearnerFails(t *testing.T) {
 func TestLossesNeedALearner(t *testing.T) {
 	s := ownLearner(t, WaitForAll, func(s *Setup) { s.Config.Selection, s.Config.Clients, s.Config.Candidates = "power-of-choice", 3, 5 })
 	s.Factory.New = func(s algorithms.Setup, _ algorithms.Options) (algorithms.Algorithm, error) {
-		return algorithms.NewTimingOnly(algorithms.Factory{Workload: func(algorithms.Options, int) algorithms.Workload {
+		return algorithms.NewTimingOnly(algorithms.Factory{Workload: func(algorithms.Options, mtl.Shape) algorithms.Workload {
 			return algorithms.Workload{StepFLOPs: 1, Steps: func(rows, allowed int) int { return min(rows, allowed) }}
-		}}, nil, s.Rows, s.Features)
+		}}, nil, s.Rows, mtl.Shape{Features: s.Features, Outputs: 1})
 	}
 	var problem config.Problem
 	if _, err := New(s); !errors.As(err, &problem) || problem.Key != "federation.selection" {

@@ -1,6 +1,8 @@
 package federation
 
 import (
+	"fedsim/mtl"
+
 	"math"
 
 	"fedsim/algorithms"
@@ -97,7 +99,7 @@ func (f *Federation) losses(clients []int32, into []float64) {
 		loss = l.Loss
 	} else {
 		problem, w := f.setup.Problem, f.linearModel().W
-		loss = func(t int) float64 { return problem.LocalLoss(t, w.Row(problem.TaskOf(t))) }
+		loss = func(t int) float64 { return problem.LocalLoss(t, mtl.ModelRow(w, problem.TaskOf(t))) }
 	}
 	f.setup.Pool.For(len(clients), func(i, _ int) { into[i] = loss(int(clients[i])) })
 }

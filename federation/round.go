@@ -241,7 +241,7 @@ func (f *Federation) usualBytes() (down, up float64) {
 		down, up := sized.UsualBytes()
 		return f.messageBytes(down), f.messageBytes(up)
 	}
-	usual := f.clients.MessageBytes(f.setup.Size.Features)
+	usual := f.clients.MessageBytes(f.setup.Size.Shape.Values())
 	return usual, usual
 }
 

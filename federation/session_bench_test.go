@@ -6,6 +6,7 @@ import (
 
 	"fedsim/devices"
 	"fedsim/engine"
+	"fedsim/mtl"
 	"fedsim/network"
 )
 
@@ -14,7 +15,7 @@ func lte(t testing.TB, n int) *Session {
 	t.Helper()
 	s := Setup{
 		Config: Defaults(), Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(),
-		Size: Size{Devices: n, MinRows: 1, Rows: make([]int32, n), Features: 1}, Seed: testSeed,
+		Size: Size{Devices: n, MinRows: 1, Rows: make([]int32, n), Shape: mtl.Shape{Features: 1, Outputs: 1}}, Seed: testSeed,
 	}
 	s.Devices.BatteryWh = batteryNone
 	ses, err := NewSession(SessionSetup{Setup: s})

@@ -55,7 +55,7 @@ func (r recorder) Solve(q algorithms.Request) algorithms.Work {
 // sessionOf returns a session in the world of a setup.
 func sessionOf(t testing.TB, s Setup, events *[]engine.Event) *Session {
 	t.Helper()
-	step := s.Factory.Workload(s.Options, s.Size.Features).StepFLOPs
+	step := s.Factory.Workload(s.Options, s.Size.Shape).StepFLOPs
 	if events != nil {
 		s.Hooks = &engine.Hooks{Fired: func(e engine.Event) { *events = append(*events, e) }}
 	}

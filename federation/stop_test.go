@@ -205,7 +205,7 @@ func TestOuterIterations(t *testing.T) {
 	h := 0
 	for outer := range 3 {
 		if outer > 0 {
-			c, err := s.Problem.Regularizer.Update(s.Pool, twin.(algorithms.Linear).Model().W, s.Problem.Config.OmegaFloor)
+			c, err := s.Problem.Regularizer.Update(s.Pool, s.Problem.TaskModels(twin.(algorithms.Linear).Model().W), s.Problem.Config.OmegaFloor)
 			if err != nil {
 				t.Fatal(err)
 			}

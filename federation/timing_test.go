@@ -10,6 +10,7 @@ import (
 	"fedsim/config"
 	"fedsim/devices"
 	"fedsim/internal/parallel"
+	"fedsim/mtl"
 )
 
 // timed makes a setup learn nothing.
@@ -19,7 +20,7 @@ func timed(t testing.TB, s Setup) Setup {
 	for k := range rows {
 		rows[k] = int32(s.Problem.Train.Tasks[k].X.Rows)
 	}
-	s.Size = Size{Devices: len(rows), MinRows: s.Problem.MinRows(), Rows: rows, Features: s.Problem.Features()}
+	s.Size = Size{Devices: len(rows), MinRows: s.Problem.MinRows(), Rows: rows, Shape: s.Problem.Shape()}
 	return timedOn(s, rows)
 }
 
@@ -27,7 +28,7 @@ func timedOn(s Setup, rows []int32) Setup {
 	s.Problem, s.Coupling = nil, nil
 	factory := s.Factory
 	s.Factory.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
-		return algorithms.NewTimingOnly(factory, s.Options, rows, s.Size.Features)
+		return algorithms.NewTimingOnly(factory, s.Options, rows, s.Size.Shape)
 	}
 	return s
 }
@@ -117,7 +118,7 @@ func crowd(t testing.TB, n int, change func(*Setup)) *Federation {
 			change(s)
 		}
 	})
-	s.Size = Size{Devices: n, MinRows: 20, Features: 30}
+	s.Size = Size{Devices: n, MinRows: 20, Shape: mtl.Shape{Features: 30, Outputs: 1}}
 	f := start(t, timedOn(s, rows))
 	f.clients.Begin()
 	return f

@@ -32,6 +32,8 @@ const (
 // constants of the dual method.
 type Config struct {
 	Loss           string  `toml:"loss" doc:"loss of one row: \"hinge\", \"smoothed-hinge\", \"squared-hinge\" or \"logistic\" (labels -1 and +1), \"squared\" or \"absolute\" (real targets, or labels), \"softmax\" (cross-entropy of several classes; primal methods only). With several classes the others are one-vs-rest: a row has their sum over the classes, with the label +1 for its own"`
+	Model          string  `toml:"model" doc:"model of a task: \"linear\" (a score x . w for each output), or \"mlp\" (a network with hidden layers, for primal methods: docs/models.md). An mlp has no reference optimum"`
+	Hidden         Widths  `toml:"hidden" doc:"widths of the one or two hidden layers of \"mlp\", such as [64]; its units are ReLU, with biases"`
 	Smoothing      float64 `toml:"smoothing" doc:"gamma of \"smoothed-hinge\": the width of the interval of margins over which the kink is smoothed; the loss is (1/gamma)-smooth"`
 	LossScaling    string  `toml:"loss_scaling" doc:"weight c_t of a task's loss: \"mean\" (1/n_t, the authors' code) or \"sum\" (1, eq. 1)"`
 	Regularizer    string  `toml:"regularizer" doc:"how tasks are coupled: \"independent\" (not at all), \"mean\" (by a known Omega), \"clustered\", \"probabilistic\" or \"graphical\" (which learn Omega)"`
@@ -58,7 +60,7 @@ type Config struct {
 // Defaults returns the table's defaults.
 func Defaults() Config {
 	return Config{
-		Loss: LossHinge, Smoothing: 0.5, LossScaling: Mean, Regularizer: RegProbabilistic, Convention: ConventionAuthors,
+		Loss: LossHinge, Model: ModelLinear, Smoothing: 0.5, LossScaling: Mean, Regularizer: RegProbabilistic, Convention: ConventionAuthors,
 		Lambda: 1e-2, Lambda1: 1e-2, Lambda2: 1e-2, Eta: 0.1, ClusterCount: 2, SigmaPrime: SigmaSpectral, Gamma: 1,
 		OmegaUpdate: UpdateAlternating, OmegaDecay: 0.9, OmegaFloor: 1e-6, WarmFloor: 0.1, OptimumGap: 1e-6, OptimumSweeps: 5000,
 	}
@@ -73,6 +75,12 @@ func (p *Config) Validate(c *config.Checker) {
 		c.Require(v >= 0 && v <= 1, key, v, "must be in [0, 1]")
 	}
 	c.OneOf("loss", p.Loss, append(LossNames(), LossSoftmax)...)
+	c.OneOf("model", p.Model, ModelLinear, ModelMLP)
+	if p.Model == ModelMLP {
+		p.validateNetwork(c)
+	} else {
+		c.Require(p.Hidden == Widths{}, "hidden", p.Hidden.list(), "must be empty unless model is \"mlp\"")
+	}
 	c.Require(p.Smoothing >= 1e-6 && p.Smoothing <= 1e6, "smoothing", p.Smoothing, "must be in [1e-6, 1e6]")
 	c.OneOf("loss_scaling", p.LossScaling, Mean, Sum)
 	c.OneOf("regularizer", p.Regularizer, RegIndependent, RegMean, RegClustered, RegProbabilistic, RegGraphical)
@@ -107,6 +115,18 @@ func (p *Config) Validate(c *config.Checker) {
 	c.Require(p.OptimumGap >= 1e-12 && p.OptimumGap <= 1, "optimum_gap", p.OptimumGap, "must be in [1e-12, 1]")
 	c.Require(p.OptimumSweeps >= 0, "optimum_sweeps", p.OptimumSweeps, "must not be negative")
 }
+
+// validateNetwork reports what is invalid for model "mlp".
+func (p *Config) validateNetwork(c *config.Checker) {
+	const most = 1 << 16
+	first, second := p.Hidden[0], p.Hidden[1]
+	c.Require(first >= 1 && first <= most && second >= 0 && second <= most, "hidden", p.Hidden.list(),
+		fmt.Sprintf("must be one or two widths in [1, %d] when model is \"mlp\", such as [64]", most))
+	c.Require(p.WarmOmega == 0, "warm_omega", p.WarmOmega, "must be 0 when model is \"mlp\": the central solver is for linear models")
+}
+
+// HasReference reports whether runs have a reference optimum.
+func (p *Config) HasReference() bool { return p.OptimumSweeps > 0 && p.Model == ModelLinear }
 
 // Floor returns the floor of the n-th update of Omega, counted from 1.
 func (c *Config) Floor(n int) float64 {

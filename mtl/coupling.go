@@ -1,6 +1,8 @@
 package mtl
 
 import (
+	"math"
+
 	"fedsim/data"
 	"fedsim/internal/kernel"
 	"fedsim/internal/state"
@@ -61,6 +63,72 @@ func dot(z, w *data.Matrix) float64 {
 		sum += kernel.Dot(z.Row(t), w.Row(t))
 	}
 	return sum
+}
+
+// valueOf returns R(W). A w of one row is the model of every task.
+func valueOf(c Coupling, w, v *data.Matrix) float64 {
+	if w.Rows == c.Tasks() {
+		return c.Value(w, v)
+	}
+	return equalValue(c, w.Row(0))
+}
+
+// equalValue returns R(w 1^T). R is a sum over the features, and that of a feature with the
+// same weight x in all tasks is x^2 times that of weights 1; l1 times the sum of the sizes
+// comes to it.
+func equalValue(c Coupling, w []float64) float64 {
+	switch c := c.(type) {
+	case Shifted:
+		return equalValue(c.Coupling, w) + c.Constant
+	case *sparse:
+		size := 0.0
+		for _, x := range w {
+			size += math.Abs(x)
+		}
+		smooth := *c
+		smooth.l1 = 0
+		return equalQuadratic(&smooth, w) + float64(float64(c.Tasks())*c.l1*size)
+	default:
+		return equalQuadratic(c, w)
+	}
+}
+
+// equalQuadratic is equalValue of an R without l1.
+func equalQuadratic(c Coupling, w []float64) float64 {
+	ones := data.NewMatrix(c.Tasks(), 1)
+	for t := range ones.Rows {
+		ones.Row(t)[0] = 1
+	}
+	return float64(c.Value(&ones, nil) * kernel.SquaredNorm(w))
+}
+
+// ModelRow returns the model of a task. A w of one row is the model of every task.
+func ModelRow(w *data.Matrix, task int) []float64 {
+	if w.Rows == 1 {
+		return w.Row(0)
+	}
+	return w.Row(task)
+}
+
+// TaskModels returns a model with a row for each task: w, or copies of its one row.
+func (p *Problem) TaskModels(w *data.Matrix) *data.Matrix {
+	if w.Rows == p.tasks {
+		return w
+	}
+	all := p.NewWeights()
+	for t := range all.Rows {
+		copy(all.Row(t), w.Row(0))
+	}
+	return &all
+}
+
+// StoredRows returns how many rows of a model files and hashes have. For a linear model with
+// one output it is a row for each task, also when all have the same.
+func (p *Problem) StoredRows(w *data.Matrix) int {
+	if p.outputs == 1 && p.layers == nil {
+		return p.tasks
+	}
+	return w.Rows
 }
 
 // half returns 1/2 <W M^-1, W>, with V = W M^-1 when it is known.

@@ -59,7 +59,7 @@ func (p *Problem) ConjugateChange(device int, old, next []float64) (change float
 
 // Conjugate returns c sum loss*(-a) over the dual variables of a device.
 func (p *Problem) Conjugate(device int, a []float64) float64 {
-	return float64(p.conjugate(device, a) * p.Scale[device])
+	return float64(p.conjugate(a, p.Train.Tasks[device].Y) * p.Scale[device])
 }
 
 // RecomputeV computes V from the dual variables, which removes the accumulated rounding

@@ -18,8 +18,8 @@ type Objective struct {
 }
 
 // Evaluate returns P(W), D(a), their gap and the errors under a coupling. v and duals are V
-// and the dual variables of W = grad R*(V); nil for a primal method. Devices are evaluated in
-// parallel and summed in order.
+// and the dual variables of W = grad R*(V); nil for a primal method. A w of one row is the
+// model of every task. Devices are evaluated in parallel and summed in order.
 func (p *Problem) Evaluate(pool *parallel.Pool, c Coupling, w, v *data.Matrix, duals [][]float64) Objective {
 	return p.EvaluateOn(pool, nil, c, w, v, duals)
 }
@@ -38,7 +38,7 @@ func (p *Problem) EvaluateOn(pool *parallel.Pool, s *Sample, c Coupling, w, v *d
 			t := int(s.tests[i-devices])
 			task := p.Test.Open(t)
 			defer task.Close()
-			parts[i] = p.fit(task.Task, w.Row(p.Test.TaskOf(t)), nil)
+			parts[i] = p.fit(task.Task, ModelRow(w, p.Test.TaskOf(t)), nil)
 			return
 		}
 		k := int(s.devices[i])
@@ -48,7 +48,7 @@ func (p *Problem) EvaluateOn(pool *parallel.Pool, s *Sample, c Coupling, w, v *d
 		}
 		task := p.Train.Open(k)
 		defer task.Close()
-		parts[i] = p.fit(task.Task, w.Row(p.TaskOf(k)), a)
+		parts[i] = p.fit(task.Task, ModelRow(w, p.TaskOf(k)), a)
 	})
 	var loss, conjugate float64
 	for i, k := range s.devices {
@@ -57,7 +57,7 @@ func (p *Problem) EvaluateOn(pool *parallel.Pool, s *Sample, c Coupling, w, v *d
 	}
 	loss = float64(loss * s.weight)
 	conjugate = float64(conjugate * s.weight)
-	reg := c.Value(w, v)
+	reg := valueOf(c, w, v)
 	o := Objective{
 		Primal: loss + reg, Dual: math.NaN(), Gap: math.NaN(),
 		TrainError: p.meanError(parts[:devices], s.tasks, s.taskOf),
@@ -83,41 +83,48 @@ type fit struct {
 
 // fit sums over a task's rows; a holds their dual variables or is nil.
 func (p *Problem) fit(task *data.Task, w, a []float64) fit {
-	if p.outputs > 1 {
-		return p.fitClasses(task, w, a)
-	}
 	f := fit{rows: task.X.Rows}
-	for i := range task.X.Rows {
-		z, y := task.X.Dot(i, w), task.Y[i]
-		f.loss += p.Loss.Value(z, y)
-		switch {
-		case p.Train.Real:
-			f.miss += float64((z - y) * (z - y))
-		case z*y <= 0:
-			f.miss++
-		}
-	}
-	for i, ai := range a {
-		f.conjugate += p.Loss.Conjugate(ai, task.Y[i])
-	}
+	p.eachRow(task, w, func(i int, z []float64) {
+		f.loss += p.loss(z, task.Y[i])
+		f.miss += p.miss(z, task.Y[i])
+	})
+	f.conjugate = p.conjugate(a, task.Y)
 	return f
 }
 
-// fitClasses is fit for several outputs.
-func (p *Problem) fitClasses(task *data.Task, w, a []float64) fit {
-	f, z := fit{rows: task.X.Rows}, make([]float64, p.outputs)
-	for i, y := range task.Y {
-		p.scores(z, &task.X, i, w)
-		f.loss += p.loss(z, y)
-		if Class(z) != int(y) {
-			f.miss++
+// eachRow visits the rows of an open task with their scores, which are valid during the visit.
+func (p *Problem) eachRow(task *data.Task, w []float64, visit func(i int, z []float64)) {
+	g := p.scratch.Get().(*Gradient)
+	defer p.scratch.Put(g)
+	if p.outputs == 1 && p.layers == nil {
+		for i := range task.X.Rows {
+			g.z[0] = task.X.Dot(i, w)
+			visit(i, g.z[:1])
+		}
+		return
+	}
+	for from := 0; from < task.X.Rows; from += BlockRows {
+		to := min(from+BlockRows, task.X.Rows)
+		scores := g.Scores(task, from, to, w)
+		for i := from; i < to; i++ {
+			visit(i, scores[(i-from)*p.outputs:][:p.outputs])
 		}
 	}
-	for j, aj := range a {
-		i, c := p.coordinate(j)
-		f.conjugate += p.Loss.Conjugate(aj, p.Target(task.Y[i], c))
+}
+
+// miss returns whether the scores of a row are wrong, as 0 or 1, or their squared error.
+func (p *Problem) miss(z []float64, y float64) float64 {
+	wrong := Class(z) != int(y)
+	if p.outputs == 1 {
+		if p.Train.Real {
+			return float64((z[0] - y) * (z[0] - y))
+		}
+		wrong = float64(z[0]*y) <= 0
 	}
-	return f
+	if wrong {
+		return 1
+	}
+	return 0
 }
 
 // LocalLoss returns the mean loss of weights on the training rows of a device.

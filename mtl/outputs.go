@@ -68,9 +68,8 @@ func (p *Problem) slopes(z []float64, y float64) {
 	}
 }
 
-// conjugate returns the sum of loss*(-a) over dual variables of a device.
-func (p *Problem) conjugate(k int, a []float64) float64 {
-	y := p.Train.Tasks[k].Y
+// conjugate returns the sum of loss*(-a) over dual variables of rows with targets y.
+func (p *Problem) conjugate(a, y []float64) float64 {
 	sum := 0.0
 	for j, aj := range a {
 		i, c := p.coordinate(j)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 
 	"fedsim/config"
 	"fedsim/data"
@@ -23,10 +24,13 @@ type Problem struct {
 	Scale        []float64   // c of each device's rows: 1, or 1/n_t with n_t the rows of its task
 	Norms        [][]float64 // |x|^2 of each device's rows, one arena
 	tasks        int
-	outputs      int    // scores of a row
-	sharing      []int  // devices of each task; nil when every device has its own
-	exceedsCache bool   // the training rows do not fit into a core's share of the caches
-	everything   Sample // all tasks
+	outputs      int // scores of a row
+	shape        Shape
+	layers       []layer    // of the model; nil: it is linear
+	sharing      []int      // devices of each task; nil when every device has its own
+	exceedsCache bool       // the training rows do not fit into a core's share of the caches
+	everything   Sample     // all tasks
+	scratch      *sync.Pool // of *Gradient
 }
 
 // NewProblem prepares the problem of a validated configuration. It fails without tasks, for
@@ -54,6 +58,9 @@ func NewProblem(cfg Config, split data.Split) (*Problem, error) {
 		Scale: make([]float64, len(train.Tasks)), Norms: make([][]float64, len(train.Tasks)),
 		tasks: len(train.Tasks),
 	}
+	p.shape = Shape{Features: train.Features, Outputs: p.outputs, Hidden: cfg.Hidden}
+	p.layers = p.shape.layers()
+	p.scratch = &sync.Pool{New: func() any { return p.NewGradient() }}
 	p.countTasks()
 	if err := p.countRows(); err != nil {
 		return nil, err
@@ -155,9 +162,12 @@ func (p *Problem) Features() int { return p.Train.Features }
 // -1 and +1 and for real targets.
 func (p *Problem) Outputs() int { return p.outputs }
 
-// Values returns the number of weights of a task, d for each output: w[c*d:(c+1)*d] are
-// those of output c.
-func (p *Problem) Values() int { return p.Features() * p.outputs }
+// Shape returns the size of the model of a task.
+func (p *Problem) Shape() Shape { return p.shape }
+
+// Values returns the number of values of the model of a task. A linear model has d weights
+// for each output: w[c*d:(c+1)*d] are those of output c.
+func (p *Problem) Values() int { return p.shape.Values() }
 
 // Smooth reports whether the loss of a row is a smooth function of its scores.
 func (p *Problem) Smooth() bool { return p.Loss == nil || p.Loss.Smoothness() > 0 }
@@ -194,9 +204,7 @@ func (p *Problem) RowCounts() []int32 {
 func (p *Problem) NewWeights() data.Matrix { return data.NewMatrix(p.Tasks(), p.Values()) }
 
 // StepFLOPs returns the most that a step of SDCA costs: a coordinate step for each output.
-func (p *Problem) StepFLOPs() float64 {
-	return float64(float64(p.outputs) * StepFLOPs(p.Features()))
-}
+func (p *Problem) StepFLOPs() float64 { return p.shape.StepFLOPs() }
 
 // SDCAFLOPs returns the cost of steps of SDCA in which moved coordinates changed. A
 // coordinate that does not change needs no axpy.
@@ -205,9 +213,8 @@ func (p *Problem) SDCAFLOPs(steps, moved int) float64 {
 	return float64(float64(moved)*StepFLOPs(d)) + float64(float64(steps*p.outputs-moved)*(2*float64(d)+8))
 }
 
-// RowFLOPs returns the cost of the gradient of the loss of one row: a dot product and an
-// axpy for each output.
-func (p *Problem) RowFLOPs() float64 { return 4 * float64(p.Values()) }
+// RowFLOPs returns the cost of the gradient of the loss of one row.
+func (p *Problem) RowFLOPs() float64 { return p.shape.RowFLOPs() }
 
 // StepFLOPs returns the cost of one coordinate step on d features: the dot product,
 // the axpy and eight operations for the step itself.

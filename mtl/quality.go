@@ -49,7 +49,7 @@ func (p *Problem) Quality(pool *parallel.Pool, s *Sample, w *data.Matrix, auc bo
 		}
 		of := set.Open(task)
 		defer of.Close()
-		p.measure(of.Task, w.Row(set.TaskOf(task)), into, at, &scratch[worker])
+		p.measure(of.Task, ModelRow(w, set.TaskOf(task)), into, at, &scratch[worker])
 	})
 	q := Quality{Clients: s.devices, Train: train, Test: newFits(clients, auc)}
 	place := make([]int32, len(p.Test.Tasks))
@@ -95,9 +95,7 @@ func (p *Problem) measure(task *data.Task, w []float64, into *Fits, at int, r *r
 	}
 	if into.AUC != nil {
 		r.reset()
-		for i := range task.X.Rows {
-			r.add(task.X.Dot(i, w), task.Y[i] > 0)
-		}
+		p.eachRow(task, w, func(i int, z []float64) { r.add(z[0], task.Y[i] > 0) })
 		into.AUC[at] = r.auc()
 	}
 }

@@ -49,6 +49,12 @@ func (o *Order) Take(most int) []int32 {
 	return o.rows[from:to]
 }
 
+// InOrder is Take without draws: rows in their order.
+func (o *Order) InOrder(most int) []int32 {
+	from, to := o.pass(most)
+	return o.rows[from:to]
+}
+
 // pass advances past the positions of the rows that Take returns. The caller must draw them.
 func (o *Order) pass(most int) (from, to int) {
 	from, to = o.next, min(o.next+most, len(o.rows))

@@ -96,8 +96,8 @@ func (r *RunConfig) checkMetrics(s *Settings, declares bool, c *config.Checker) 
 		check(t, "targets", false)
 	}
 	check(r.StopAt, "stop_at", true)
-	c.Require(r.StopAt.Metric != results.Suboptimality || s.Problem.OptimumSweeps > 0, "stop_at", r.StopAt.Value,
-		"must be 0, or of another metric, when problem.optimum_sweeps is 0: without a reference optimum there is no sub-optimality to stop at")
+	c.Require(r.StopAt.Metric != results.Suboptimality || s.Problem.HasReference(), "stop_at", r.StopAt.Value,
+		"must be 0, or of another metric, when problem.optimum_sweeps is 0 or problem.model is \"mlp\": without a reference optimum there is no sub-optimality to stop at")
 }
 
 // mostModel is the most bytes of a stored model.

@@ -104,7 +104,7 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	splits := s.Data.Skew || s.Run.Mode == Learning && s.Data.Source != data.SourceExternal && (s.Data.TestFraction > 0 || s.Data.DevicesPerTask > 1)
 	c.Require(s.Run.Vary != results.VarySplit || splits, "run.vary", s.Run.Vary,
 		"must be \"system\" or \"all\": all splits are the same without test rows, skew and devices_per_task")
-	c.Require(s.Data.Resident || s.Problem.OptimumSweeps == 0 && s.Problem.WarmOmega == 0, "data.resident", s.Data.Resident,
+	c.Require(s.Data.Resident || !s.Problem.HasReference() && s.Problem.WarmOmega == 0, "data.resident", s.Data.Resident,
 		"must be true unless problem.optimum_sweeps and problem.warm_omega are 0: the central solver uses every row too often to generate it again")
 	s.Run.checkMetrics(s, declares(tree.Child("methods"), s.labels()), c.In("run"))
 	s.Run.checkModel(s, c.In("run"))

@@ -7,6 +7,7 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
+	"fedsim/mtl"
 	"fedsim/network"
 	"fedsim/results"
 )
@@ -16,7 +17,7 @@ func TestRowsOfASessionAddUp(t *testing.T) {
 	const clients = 12
 	s := federation.Setup{
 		Config: federation.Defaults(), Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(),
-		Size: federation.Size{Devices: clients, MinRows: 1, Rows: make([]int32, clients), Features: 1}, Seed: 5,
+		Size: federation.Size{Devices: clients, MinRows: 1, Rows: make([]int32, clients), Shape: mtl.Shape{Features: 1, Outputs: 1}}, Seed: 5,
 	}
 	s.Config.Protocol, s.Config.DeadlineS, s.Config.DetectS = federation.Deadline, 3, 1
 	s.Config.ServerGFLOPS = 1e-3

@@ -55,6 +55,16 @@ func rotate(c, s float64, x, y []float64) {
 	rotateAVX2(c, s, unsafe.SliceData(x), unsafe.SliceData(y), len(x))
 }
 
+func descend(keep, pull, rate float64, u, from, by []float64) {
+	if !avx2 {
+		scalarDescend(keep, pull, rate, u, from, by)
+		return
+	}
+	sameLength(len(u), len(from))
+	sameLength(len(u), len(by))
+	descendAVX2(keep, pull, rate, unsafe.SliceData(u), unsafe.SliceData(from), unsafe.SliceData(by), len(u))
+}
+
 func axpyDot(a float64, x, u, next []float64, near, far *float64) float64 {
 	sameLength(len(x), len(u))
 	sameLength(len(next), len(u))

@@ -34,6 +34,66 @@ func ascentAVX2(x *float64, rows int, stride int, n int, u *float64, order *int3
 //go:noescape
 func shortAscentAVX2(x *float64, rows int, stride int, n int, u *float64, order *int32, count int, from int, to int, until int, draws *uint64, far bool, y *float64, norms *float64, a *float64, scale float64, least float64, shrink float64, extra float64, low float64, high float64) (moved int)
 
+// scores1xAVX2 adds the products of rows x and y with 1 rows of w, in so many blocks of four columns, to the four lanes of each.
+//
+//go:noescape
+func scores1xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+
+// combine1xAVX2 adds to 1 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
+//
+//go:noescape
+func combine1xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+
+// scores2xAVX2 adds the products of rows x and y with 2 rows of w, in so many blocks of four columns, to the four lanes of each.
+//
+//go:noescape
+func scores2xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+
+// combine2xAVX2 adds to 2 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
+//
+//go:noescape
+func combine2xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+
+// scores3xAVX2 adds the products of rows x and y with 3 rows of w, in so many blocks of four columns, to the four lanes of each.
+//
+//go:noescape
+func scores3xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+
+// combine3xAVX2 adds to 3 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
+//
+//go:noescape
+func combine3xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+
+// scores4xAVX2 adds the products of rows x and y with 4 rows of w, in so many blocks of four columns, to the four lanes of each.
+//
+//go:noescape
+func scores4xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+
+// combine4xAVX2 adds to 4 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
+//
+//go:noescape
+func combine4xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+
+// scores5xAVX2 adds the products of rows x and y with 5 rows of w, in so many blocks of four columns, to the four lanes of each.
+//
+//go:noescape
+func scores5xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+
+// combine5xAVX2 adds to 5 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
+//
+//go:noescape
+func combine5xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+
+// scores6xAVX2 adds the products of rows x and y with 6 rows of w, in so many blocks of four columns, to the four lanes of each.
+//
+//go:noescape
+func scores6xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+
+// combine6xAVX2 adds to 6 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
+//
+//go:noescape
+func combine6xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+
 // dot32AVX2 returns the canonical sum of x[i]*y[i] over i < n.
 //
 //go:noescape
@@ -64,10 +124,75 @@ func ascent32AVX2(x *float32, rows int, stride int, n int, u *float64, order *in
 //go:noescape
 func shortAscent32AVX2(x *float32, rows int, stride int, n int, u *float64, order *int32, count int, from int, to int, until int, draws *uint64, far bool, y *float64, norms *float64, a *float64, scale float64, least float64, shrink float64, extra float64, low float64, high float64) (moved int)
 
+// scores1x32AVX2 adds the products of rows x and y with 1 rows of w, in so many blocks of four columns, to the four lanes of each.
+//
+//go:noescape
+func scores1x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+
+// combine1x32AVX2 adds to 1 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
+//
+//go:noescape
+func combine1x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+
+// scores2x32AVX2 adds the products of rows x and y with 2 rows of w, in so many blocks of four columns, to the four lanes of each.
+//
+//go:noescape
+func scores2x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+
+// combine2x32AVX2 adds to 2 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
+//
+//go:noescape
+func combine2x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+
+// scores3x32AVX2 adds the products of rows x and y with 3 rows of w, in so many blocks of four columns, to the four lanes of each.
+//
+//go:noescape
+func scores3x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+
+// combine3x32AVX2 adds to 3 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
+//
+//go:noescape
+func combine3x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+
+// scores4x32AVX2 adds the products of rows x and y with 4 rows of w, in so many blocks of four columns, to the four lanes of each.
+//
+//go:noescape
+func scores4x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+
+// combine4x32AVX2 adds to 4 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
+//
+//go:noescape
+func combine4x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+
+// scores5x32AVX2 adds the products of rows x and y with 5 rows of w, in so many blocks of four columns, to the four lanes of each.
+//
+//go:noescape
+func scores5x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+
+// combine5x32AVX2 adds to 5 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
+//
+//go:noescape
+func combine5x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+
+// scores6x32AVX2 adds the products of rows x and y with 6 rows of w, in so many blocks of four columns, to the four lanes of each.
+//
+//go:noescape
+func scores6x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+
+// combine6x32AVX2 adds to 6 rows of eight columns of sum the rows of x at the indices, times their weights: the elements of a row of r.
+//
+//go:noescape
+func combine6x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+
 // rotateAVX2 sets x[i] to c*x[i] - s*y[i] and y[i] to s*x[i] + c*y[i] for i < n.
 //
 //go:noescape
 func rotateAVX2(c float64, s float64, x *float64, y *float64, n int)
+
+// descendAVX2 sets u[i] to keep*u[i] + pull*from[i] - rate*by[i] for i < n.
+//
+//go:noescape
+func descendAVX2(keep float64, pull float64, rate float64, u *float64, from *float64, by *float64, n int)
 
 // gemmTileAVX2 adds a*b to the 6 x 8 tile c: a is 6 x k with stride lda, b k x 8 with stride 8.
 //

@@ -2306,6 +2306,1020 @@ return:
 	VZEROUPPER
 	RET
 
+// func scores1xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+// Requires: AVX
+TEXT ·scores1xAVX2(SB), NOSPLIT, $0-48
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    w+24(FP), SI
+	MOVQ    ldw+32(FP), DI
+	SHLQ    $0x03, DI
+	LEAQ    (SI)(DI*2), R8
+	ADDQ    DI, R8
+	MOVQ    lanes+40(FP), DI
+	VMOVUPD (DI), Y0
+	VMOVUPD 32(DI), Y1
+	MOVQ    AX, R9
+	SHRQ    $0x01, R9
+	JZ      rest
+
+blocks:
+	VMOVUPD (DX)(CX*8), Y2
+	VMOVUPD (BX)(CX*8), Y3
+	VMOVUPD (SI), Y4
+	VMULPD  Y4, Y2, Y2
+	VADDPD  Y2, Y0, Y0
+	VMULPD  Y4, Y3, Y4
+	VADDPD  Y4, Y1, Y1
+	VMOVUPD 32(DX)(CX*8), Y2
+	VMOVUPD 32(BX)(CX*8), Y3
+	VMOVUPD 32(SI), Y4
+	VMULPD  Y4, Y2, Y2
+	VADDPD  Y2, Y0, Y0
+	VMULPD  Y4, Y3, Y4
+	VADDPD  Y4, Y1, Y1
+	ADDQ    $0x08, CX
+	ADDQ    $0x40, SI
+	ADDQ    $0x40, R8
+	DECQ    R9
+	JNZ     blocks
+
+rest:
+	ANDQ    $0x01, AX
+	JZ      done
+	VMOVUPD (DX)(CX*8), Y2
+	VMOVUPD (BX)(CX*8), Y3
+	VMOVUPD (SI), Y4
+	VMULPD  Y4, Y2, Y2
+	VADDPD  Y2, Y0, Y0
+	VMULPD  Y4, Y3, Y4
+	VADDPD  Y4, Y1, Y1
+
+done:
+	VMOVUPD Y0, (DI)
+	VMOVUPD Y1, 32(DI)
+	VZEROUPPER
+	RET
+
+// func combine1xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// Requires: AVX
+TEXT ·combine1xAVX2(SB), NOSPLIT, $0-64
+	MOVQ    count+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	IMUL3Q  $0x08, DX, DX
+	MOVQ    index+24(FP), BX
+	MOVQ    r+32(FP), SI
+	MOVQ    ldr+40(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    sum+48(FP), R8
+	MOVQ    lds+56(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	VMOVUPD (R8), Y0
+	VMOVUPD 32(R8), Y1
+	TESTQ   AX, AX
+	JZ      done
+
+row:
+	MOVLQSX      (BX), R9
+	IMULQ        DX, R9
+	VMOVUPD      (CX)(R9*1), Y2
+	VMOVUPD      32(CX)(R9*1), Y3
+	VBROADCASTSD (SI), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y2, Y0, Y0
+	VMULPD       Y4, Y3, Y4
+	VADDPD       Y4, Y1, Y1
+	ADDQ         $0x04, BX
+	ADDQ         DI, SI
+	DECQ         AX
+	JNZ          row
+
+done:
+	VMOVUPD Y0, (R8)
+	VMOVUPD Y1, 32(R8)
+	VZEROUPPER
+	RET
+
+// func scores2xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+// Requires: AVX
+TEXT ·scores2xAVX2(SB), NOSPLIT, $0-48
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    w+24(FP), SI
+	MOVQ    ldw+32(FP), DI
+	SHLQ    $0x03, DI
+	LEAQ    (SI)(DI*2), R8
+	ADDQ    DI, R8
+	MOVQ    lanes+40(FP), R9
+	VMOVUPD (R9), Y0
+	VMOVUPD 32(R9), Y1
+	VMOVUPD 64(R9), Y2
+	VMOVUPD 96(R9), Y3
+	MOVQ    AX, R10
+	SHRQ    $0x01, R10
+	JZ      rest
+
+blocks:
+	VMOVUPD (DX)(CX*8), Y4
+	VMOVUPD (BX)(CX*8), Y5
+	VMOVUPD (SI), Y6
+	VMULPD  Y6, Y4, Y7
+	VADDPD  Y7, Y0, Y0
+	VMULPD  Y6, Y5, Y6
+	VADDPD  Y6, Y1, Y1
+	VMOVUPD (SI)(DI*1), Y6
+	VMULPD  Y6, Y4, Y4
+	VADDPD  Y4, Y2, Y2
+	VMULPD  Y6, Y5, Y6
+	VADDPD  Y6, Y3, Y3
+	VMOVUPD 32(DX)(CX*8), Y4
+	VMOVUPD 32(BX)(CX*8), Y5
+	VMOVUPD 32(SI), Y6
+	VMULPD  Y6, Y4, Y7
+	VADDPD  Y7, Y0, Y0
+	VMULPD  Y6, Y5, Y6
+	VADDPD  Y6, Y1, Y1
+	VMOVUPD 32(SI)(DI*1), Y6
+	VMULPD  Y6, Y4, Y4
+	VADDPD  Y4, Y2, Y2
+	VMULPD  Y6, Y5, Y6
+	VADDPD  Y6, Y3, Y3
+	ADDQ    $0x08, CX
+	ADDQ    $0x40, SI
+	ADDQ    $0x40, R8
+	DECQ    R10
+	JNZ     blocks
+
+rest:
+	ANDQ    $0x01, AX
+	JZ      done
+	VMOVUPD (DX)(CX*8), Y4
+	VMOVUPD (BX)(CX*8), Y5
+	VMOVUPD (SI), Y6
+	VMULPD  Y6, Y4, Y7
+	VADDPD  Y7, Y0, Y0
+	VMULPD  Y6, Y5, Y6
+	VADDPD  Y6, Y1, Y1
+	VMOVUPD (SI)(DI*1), Y6
+	VMULPD  Y6, Y4, Y4
+	VADDPD  Y4, Y2, Y2
+	VMULPD  Y6, Y5, Y6
+	VADDPD  Y6, Y3, Y3
+
+done:
+	VMOVUPD Y0, (R9)
+	VMOVUPD Y1, 32(R9)
+	VMOVUPD Y2, 64(R9)
+	VMOVUPD Y3, 96(R9)
+	VZEROUPPER
+	RET
+
+// func combine2xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// Requires: AVX
+TEXT ·combine2xAVX2(SB), NOSPLIT, $0-64
+	MOVQ    count+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	IMUL3Q  $0x08, DX, DX
+	MOVQ    index+24(FP), BX
+	MOVQ    r+32(FP), SI
+	MOVQ    ldr+40(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    sum+48(FP), R8
+	MOVQ    lds+56(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	VMOVUPD (R8), Y0
+	VMOVUPD 32(R8), Y1
+	VMOVUPD (R8)(R9*1), Y2
+	VMOVUPD 32(R8)(R9*1), Y3
+	TESTQ   AX, AX
+	JZ      done
+
+row:
+	MOVLQSX      (BX), R10
+	IMULQ        DX, R10
+	VMOVUPD      (CX)(R10*1), Y4
+	VMOVUPD      32(CX)(R10*1), Y5
+	VBROADCASTSD (SI), Y6
+	VMULPD       Y6, Y4, Y7
+	VADDPD       Y7, Y0, Y0
+	VMULPD       Y6, Y5, Y6
+	VADDPD       Y6, Y1, Y1
+	VBROADCASTSD 8(SI), Y6
+	VMULPD       Y6, Y4, Y4
+	VADDPD       Y4, Y2, Y2
+	VMULPD       Y6, Y5, Y6
+	VADDPD       Y6, Y3, Y3
+	ADDQ         $0x04, BX
+	ADDQ         DI, SI
+	DECQ         AX
+	JNZ          row
+
+done:
+	VMOVUPD Y0, (R8)
+	VMOVUPD Y1, 32(R8)
+	VMOVUPD Y2, (R8)(R9*1)
+	VMOVUPD Y3, 32(R8)(R9*1)
+	VZEROUPPER
+	RET
+
+// func scores3xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+// Requires: AVX
+TEXT ·scores3xAVX2(SB), NOSPLIT, $0-48
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    w+24(FP), SI
+	MOVQ    ldw+32(FP), DI
+	SHLQ    $0x03, DI
+	LEAQ    (SI)(DI*2), R8
+	ADDQ    DI, R8
+	MOVQ    lanes+40(FP), R9
+	VMOVUPD (R9), Y0
+	VMOVUPD 32(R9), Y1
+	VMOVUPD 64(R9), Y2
+	VMOVUPD 96(R9), Y3
+	VMOVUPD 128(R9), Y4
+	VMOVUPD 160(R9), Y5
+	MOVQ    AX, R10
+	SHRQ    $0x01, R10
+	JZ      rest
+
+blocks:
+	VMOVUPD (DX)(CX*8), Y6
+	VMOVUPD (BX)(CX*8), Y7
+	VMOVUPD (SI), Y8
+	VMULPD  Y8, Y6, Y9
+	VADDPD  Y9, Y0, Y0
+	VMULPD  Y8, Y7, Y8
+	VADDPD  Y8, Y1, Y1
+	VMOVUPD (SI)(DI*1), Y8
+	VMULPD  Y8, Y6, Y9
+	VADDPD  Y9, Y2, Y2
+	VMULPD  Y8, Y7, Y8
+	VADDPD  Y8, Y3, Y3
+	VMOVUPD (SI)(DI*2), Y8
+	VMULPD  Y8, Y6, Y6
+	VADDPD  Y6, Y4, Y4
+	VMULPD  Y8, Y7, Y8
+	VADDPD  Y8, Y5, Y5
+	VMOVUPD 32(DX)(CX*8), Y6
+	VMOVUPD 32(BX)(CX*8), Y7
+	VMOVUPD 32(SI), Y8
+	VMULPD  Y8, Y6, Y9
+	VADDPD  Y9, Y0, Y0
+	VMULPD  Y8, Y7, Y8
+	VADDPD  Y8, Y1, Y1
+	VMOVUPD 32(SI)(DI*1), Y8
+	VMULPD  Y8, Y6, Y9
+	VADDPD  Y9, Y2, Y2
+	VMULPD  Y8, Y7, Y8
+	VADDPD  Y8, Y3, Y3
+	VMOVUPD 32(SI)(DI*2), Y8
+	VMULPD  Y8, Y6, Y6
+	VADDPD  Y6, Y4, Y4
+	VMULPD  Y8, Y7, Y8
+	VADDPD  Y8, Y5, Y5
+	ADDQ    $0x08, CX
+	ADDQ    $0x40, SI
+	ADDQ    $0x40, R8
+	DECQ    R10
+	JNZ     blocks
+
+rest:
+	ANDQ    $0x01, AX
+	JZ      done
+	VMOVUPD (DX)(CX*8), Y6
+	VMOVUPD (BX)(CX*8), Y7
+	VMOVUPD (SI), Y8
+	VMULPD  Y8, Y6, Y9
+	VADDPD  Y9, Y0, Y0
+	VMULPD  Y8, Y7, Y8
+	VADDPD  Y8, Y1, Y1
+	VMOVUPD (SI)(DI*1), Y8
+	VMULPD  Y8, Y6, Y9
+	VADDPD  Y9, Y2, Y2
+	VMULPD  Y8, Y7, Y8
+	VADDPD  Y8, Y3, Y3
+	VMOVUPD (SI)(DI*2), Y8
+	VMULPD  Y8, Y6, Y6
+	VADDPD  Y6, Y4, Y4
+	VMULPD  Y8, Y7, Y8
+	VADDPD  Y8, Y5, Y5
+
+done:
+	VMOVUPD Y0, (R9)
+	VMOVUPD Y1, 32(R9)
+	VMOVUPD Y2, 64(R9)
+	VMOVUPD Y3, 96(R9)
+	VMOVUPD Y4, 128(R9)
+	VMOVUPD Y5, 160(R9)
+	VZEROUPPER
+	RET
+
+// func combine3xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// Requires: AVX
+TEXT ·combine3xAVX2(SB), NOSPLIT, $0-64
+	MOVQ    count+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	IMUL3Q  $0x08, DX, DX
+	MOVQ    index+24(FP), BX
+	MOVQ    r+32(FP), SI
+	MOVQ    ldr+40(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    sum+48(FP), R8
+	MOVQ    lds+56(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	VMOVUPD (R8), Y0
+	VMOVUPD 32(R8), Y1
+	VMOVUPD (R8)(R9*1), Y2
+	VMOVUPD 32(R8)(R9*1), Y3
+	VMOVUPD (R8)(R9*2), Y4
+	VMOVUPD 32(R8)(R9*2), Y5
+	TESTQ   AX, AX
+	JZ      done
+
+row:
+	MOVLQSX      (BX), R10
+	IMULQ        DX, R10
+	VMOVUPD      (CX)(R10*1), Y6
+	VMOVUPD      32(CX)(R10*1), Y7
+	VBROADCASTSD (SI), Y8
+	VMULPD       Y8, Y6, Y9
+	VADDPD       Y9, Y0, Y0
+	VMULPD       Y8, Y7, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD 8(SI), Y8
+	VMULPD       Y8, Y6, Y9
+	VADDPD       Y9, Y2, Y2
+	VMULPD       Y8, Y7, Y8
+	VADDPD       Y8, Y3, Y3
+	VBROADCASTSD 16(SI), Y8
+	VMULPD       Y8, Y6, Y6
+	VADDPD       Y6, Y4, Y4
+	VMULPD       Y8, Y7, Y8
+	VADDPD       Y8, Y5, Y5
+	ADDQ         $0x04, BX
+	ADDQ         DI, SI
+	DECQ         AX
+	JNZ          row
+
+done:
+	VMOVUPD Y0, (R8)
+	VMOVUPD Y1, 32(R8)
+	VMOVUPD Y2, (R8)(R9*1)
+	VMOVUPD Y3, 32(R8)(R9*1)
+	VMOVUPD Y4, (R8)(R9*2)
+	VMOVUPD Y5, 32(R8)(R9*2)
+	VZEROUPPER
+	RET
+
+// func scores4xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+// Requires: AVX
+TEXT ·scores4xAVX2(SB), NOSPLIT, $0-48
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    w+24(FP), SI
+	MOVQ    ldw+32(FP), DI
+	SHLQ    $0x03, DI
+	LEAQ    (SI)(DI*2), R8
+	ADDQ    DI, R8
+	MOVQ    lanes+40(FP), R9
+	VMOVUPD (R9), Y0
+	VMOVUPD 32(R9), Y1
+	VMOVUPD 64(R9), Y2
+	VMOVUPD 96(R9), Y3
+	VMOVUPD 128(R9), Y4
+	VMOVUPD 160(R9), Y5
+	VMOVUPD 192(R9), Y6
+	VMOVUPD 224(R9), Y7
+	MOVQ    AX, R10
+	SHRQ    $0x01, R10
+	JZ      rest
+
+blocks:
+	VMOVUPD (DX)(CX*8), Y8
+	VMOVUPD (BX)(CX*8), Y9
+	VMOVUPD (SI), Y10
+	VMULPD  Y10, Y8, Y11
+	VADDPD  Y11, Y0, Y0
+	VMULPD  Y10, Y9, Y10
+	VADDPD  Y10, Y1, Y1
+	VMOVUPD (SI)(DI*1), Y10
+	VMULPD  Y10, Y8, Y11
+	VADDPD  Y11, Y2, Y2
+	VMULPD  Y10, Y9, Y10
+	VADDPD  Y10, Y3, Y3
+	VMOVUPD (SI)(DI*2), Y10
+	VMULPD  Y10, Y8, Y11
+	VADDPD  Y11, Y4, Y4
+	VMULPD  Y10, Y9, Y10
+	VADDPD  Y10, Y5, Y5
+	VMOVUPD (R8), Y10
+	VMULPD  Y10, Y8, Y8
+	VADDPD  Y8, Y6, Y6
+	VMULPD  Y10, Y9, Y10
+	VADDPD  Y10, Y7, Y7
+	VMOVUPD 32(DX)(CX*8), Y8
+	VMOVUPD 32(BX)(CX*8), Y9
+	VMOVUPD 32(SI), Y10
+	VMULPD  Y10, Y8, Y11
+	VADDPD  Y11, Y0, Y0
+	VMULPD  Y10, Y9, Y10
+	VADDPD  Y10, Y1, Y1
+	VMOVUPD 32(SI)(DI*1), Y10
+	VMULPD  Y10, Y8, Y11
+	VADDPD  Y11, Y2, Y2
+	VMULPD  Y10, Y9, Y10
+	VADDPD  Y10, Y3, Y3
+	VMOVUPD 32(SI)(DI*2), Y10
+	VMULPD  Y10, Y8, Y11
+	VADDPD  Y11, Y4, Y4
+	VMULPD  Y10, Y9, Y10
+	VADDPD  Y10, Y5, Y5
+	VMOVUPD 32(R8), Y10
+	VMULPD  Y10, Y8, Y8
+	VADDPD  Y8, Y6, Y6
+	VMULPD  Y10, Y9, Y10
+	VADDPD  Y10, Y7, Y7
+	ADDQ    $0x08, CX
+	ADDQ    $0x40, SI
+	ADDQ    $0x40, R8
+	DECQ    R10
+	JNZ     blocks
+
+rest:
+	ANDQ    $0x01, AX
+	JZ      done
+	VMOVUPD (DX)(CX*8), Y8
+	VMOVUPD (BX)(CX*8), Y9
+	VMOVUPD (SI), Y10
+	VMULPD  Y10, Y8, Y11
+	VADDPD  Y11, Y0, Y0
+	VMULPD  Y10, Y9, Y10
+	VADDPD  Y10, Y1, Y1
+	VMOVUPD (SI)(DI*1), Y10
+	VMULPD  Y10, Y8, Y11
+	VADDPD  Y11, Y2, Y2
+	VMULPD  Y10, Y9, Y10
+	VADDPD  Y10, Y3, Y3
+	VMOVUPD (SI)(DI*2), Y10
+	VMULPD  Y10, Y8, Y11
+	VADDPD  Y11, Y4, Y4
+	VMULPD  Y10, Y9, Y10
+	VADDPD  Y10, Y5, Y5
+	VMOVUPD (R8), Y10
+	VMULPD  Y10, Y8, Y8
+	VADDPD  Y8, Y6, Y6
+	VMULPD  Y10, Y9, Y10
+	VADDPD  Y10, Y7, Y7
+
+done:
+	VMOVUPD Y0, (R9)
+	VMOVUPD Y1, 32(R9)
+	VMOVUPD Y2, 64(R9)
+	VMOVUPD Y3, 96(R9)
+	VMOVUPD Y4, 128(R9)
+	VMOVUPD Y5, 160(R9)
+	VMOVUPD Y6, 192(R9)
+	VMOVUPD Y7, 224(R9)
+	VZEROUPPER
+	RET
+
+// func combine4xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// Requires: AVX
+TEXT ·combine4xAVX2(SB), NOSPLIT, $0-64
+	MOVQ    count+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	IMUL3Q  $0x08, DX, DX
+	MOVQ    index+24(FP), BX
+	MOVQ    r+32(FP), SI
+	MOVQ    ldr+40(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    sum+48(FP), R8
+	MOVQ    lds+56(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	VMOVUPD (R8), Y0
+	VMOVUPD 32(R8), Y1
+	VMOVUPD (R8)(R9*1), Y2
+	VMOVUPD 32(R8)(R9*1), Y3
+	VMOVUPD (R8)(R9*2), Y4
+	VMOVUPD 32(R8)(R9*2), Y5
+	VMOVUPD (R10), Y6
+	VMOVUPD 32(R10), Y7
+	TESTQ   AX, AX
+	JZ      done
+
+row:
+	MOVLQSX      (BX), R11
+	IMULQ        DX, R11
+	VMOVUPD      (CX)(R11*1), Y8
+	VMOVUPD      32(CX)(R11*1), Y9
+	VBROADCASTSD (SI), Y10
+	VMULPD       Y10, Y8, Y11
+	VADDPD       Y11, Y0, Y0
+	VMULPD       Y10, Y9, Y10
+	VADDPD       Y10, Y1, Y1
+	VBROADCASTSD 8(SI), Y10
+	VMULPD       Y10, Y8, Y11
+	VADDPD       Y11, Y2, Y2
+	VMULPD       Y10, Y9, Y10
+	VADDPD       Y10, Y3, Y3
+	VBROADCASTSD 16(SI), Y10
+	VMULPD       Y10, Y8, Y11
+	VADDPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y10
+	VADDPD       Y10, Y5, Y5
+	VBROADCASTSD 24(SI), Y10
+	VMULPD       Y10, Y8, Y8
+	VADDPD       Y8, Y6, Y6
+	VMULPD       Y10, Y9, Y10
+	VADDPD       Y10, Y7, Y7
+	ADDQ         $0x04, BX
+	ADDQ         DI, SI
+	DECQ         AX
+	JNZ          row
+
+done:
+	VMOVUPD Y0, (R8)
+	VMOVUPD Y1, 32(R8)
+	VMOVUPD Y2, (R8)(R9*1)
+	VMOVUPD Y3, 32(R8)(R9*1)
+	VMOVUPD Y4, (R8)(R9*2)
+	VMOVUPD Y5, 32(R8)(R9*2)
+	VMOVUPD Y6, (R10)
+	VMOVUPD Y7, 32(R10)
+	VZEROUPPER
+	RET
+
+// func scores5xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+// Requires: AVX
+TEXT ·scores5xAVX2(SB), NOSPLIT, $0-48
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    w+24(FP), SI
+	MOVQ    ldw+32(FP), DI
+	SHLQ    $0x03, DI
+	LEAQ    (SI)(DI*2), R8
+	ADDQ    DI, R8
+	MOVQ    lanes+40(FP), R9
+	VMOVUPD (R9), Y0
+	VMOVUPD 32(R9), Y1
+	VMOVUPD 64(R9), Y2
+	VMOVUPD 96(R9), Y3
+	VMOVUPD 128(R9), Y4
+	VMOVUPD 160(R9), Y5
+	VMOVUPD 192(R9), Y6
+	VMOVUPD 224(R9), Y7
+	VMOVUPD 256(R9), Y8
+	VMOVUPD 288(R9), Y9
+	MOVQ    AX, R10
+	SHRQ    $0x01, R10
+	JZ      rest
+
+blocks:
+	VMOVUPD (DX)(CX*8), Y10
+	VMOVUPD (BX)(CX*8), Y11
+	VMOVUPD (SI), Y12
+	VMULPD  Y12, Y10, Y13
+	VADDPD  Y13, Y0, Y0
+	VMULPD  Y12, Y11, Y12
+	VADDPD  Y12, Y1, Y1
+	VMOVUPD (SI)(DI*1), Y12
+	VMULPD  Y12, Y10, Y13
+	VADDPD  Y13, Y2, Y2
+	VMULPD  Y12, Y11, Y12
+	VADDPD  Y12, Y3, Y3
+	VMOVUPD (SI)(DI*2), Y12
+	VMULPD  Y12, Y10, Y13
+	VADDPD  Y13, Y4, Y4
+	VMULPD  Y12, Y11, Y12
+	VADDPD  Y12, Y5, Y5
+	VMOVUPD (R8), Y12
+	VMULPD  Y12, Y10, Y13
+	VADDPD  Y13, Y6, Y6
+	VMULPD  Y12, Y11, Y12
+	VADDPD  Y12, Y7, Y7
+	VMOVUPD (R8)(DI*1), Y12
+	VMULPD  Y12, Y10, Y10
+	VADDPD  Y10, Y8, Y8
+	VMULPD  Y12, Y11, Y12
+	VADDPD  Y12, Y9, Y9
+	VMOVUPD 32(DX)(CX*8), Y10
+	VMOVUPD 32(BX)(CX*8), Y11
+	VMOVUPD 32(SI), Y12
+	VMULPD  Y12, Y10, Y13
+	VADDPD  Y13, Y0, Y0
+	VMULPD  Y12, Y11, Y12
+	VADDPD  Y12, Y1, Y1
+	VMOVUPD 32(SI)(DI*1), Y12
+	VMULPD  Y12, Y10, Y13
+	VADDPD  Y13, Y2, Y2
+	VMULPD  Y12, Y11, Y12
+	VADDPD  Y12, Y3, Y3
+	VMOVUPD 32(SI)(DI*2), Y12
+	VMULPD  Y12, Y10, Y13
+	VADDPD  Y13, Y4, Y4
+	VMULPD  Y12, Y11, Y12
+	VADDPD  Y12, Y5, Y5
+	VMOVUPD 32(R8), Y12
+	VMULPD  Y12, Y10, Y13
+	VADDPD  Y13, Y6, Y6
+	VMULPD  Y12, Y11, Y12
+	VADDPD  Y12, Y7, Y7
+	VMOVUPD 32(R8)(DI*1), Y12
+	VMULPD  Y12, Y10, Y10
+	VADDPD  Y10, Y8, Y8
+	VMULPD  Y12, Y11, Y12
+	VADDPD  Y12, Y9, Y9
+	ADDQ    $0x08, CX
+	ADDQ    $0x40, SI
+	ADDQ    $0x40, R8
+	DECQ    R10
+	JNZ     blocks
+
+rest:
+	ANDQ    $0x01, AX
+	JZ      done
+	VMOVUPD (DX)(CX*8), Y10
+	VMOVUPD (BX)(CX*8), Y11
+	VMOVUPD (SI), Y12
+	VMULPD  Y12, Y10, Y13
+	VADDPD  Y13, Y0, Y0
+	VMULPD  Y12, Y11, Y12
+	VADDPD  Y12, Y1, Y1
+	VMOVUPD (SI)(DI*1), Y12
+	VMULPD  Y12, Y10, Y13
+	VADDPD  Y13, Y2, Y2
+	VMULPD  Y12, Y11, Y12
+	VADDPD  Y12, Y3, Y3
+	VMOVUPD (SI)(DI*2), Y12
+	VMULPD  Y12, Y10, Y13
+	VADDPD  Y13, Y4, Y4
+	VMULPD  Y12, Y11, Y12
+	VADDPD  Y12, Y5, Y5
+	VMOVUPD (R8), Y12
+	VMULPD  Y12, Y10, Y13
+	VADDPD  Y13, Y6, Y6
+	VMULPD  Y12, Y11, Y12
+	VADDPD  Y12, Y7, Y7
+	VMOVUPD (R8)(DI*1), Y12
+	VMULPD  Y12, Y10, Y10
+	VADDPD  Y10, Y8, Y8
+	VMULPD  Y12, Y11, Y12
+	VADDPD  Y12, Y9, Y9
+
+done:
+	VMOVUPD Y0, (R9)
+	VMOVUPD Y1, 32(R9)
+	VMOVUPD Y2, 64(R9)
+	VMOVUPD Y3, 96(R9)
+	VMOVUPD Y4, 128(R9)
+	VMOVUPD Y5, 160(R9)
+	VMOVUPD Y6, 192(R9)
+	VMOVUPD Y7, 224(R9)
+	VMOVUPD Y8, 256(R9)
+	VMOVUPD Y9, 288(R9)
+	VZEROUPPER
+	RET
+
+// func combine5xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// Requires: AVX
+TEXT ·combine5xAVX2(SB), NOSPLIT, $0-64
+	MOVQ    count+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	IMUL3Q  $0x08, DX, DX
+	MOVQ    index+24(FP), BX
+	MOVQ    r+32(FP), SI
+	MOVQ    ldr+40(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    sum+48(FP), R8
+	MOVQ    lds+56(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	VMOVUPD (R8), Y0
+	VMOVUPD 32(R8), Y1
+	VMOVUPD (R8)(R9*1), Y2
+	VMOVUPD 32(R8)(R9*1), Y3
+	VMOVUPD (R8)(R9*2), Y4
+	VMOVUPD 32(R8)(R9*2), Y5
+	VMOVUPD (R10), Y6
+	VMOVUPD 32(R10), Y7
+	VMOVUPD (R10)(R9*1), Y8
+	VMOVUPD 32(R10)(R9*1), Y9
+	TESTQ   AX, AX
+	JZ      done
+
+row:
+	MOVLQSX      (BX), R11
+	IMULQ        DX, R11
+	VMOVUPD      (CX)(R11*1), Y10
+	VMOVUPD      32(CX)(R11*1), Y11
+	VBROADCASTSD (SI), Y12
+	VMULPD       Y12, Y10, Y13
+	VADDPD       Y13, Y0, Y0
+	VMULPD       Y12, Y11, Y12
+	VADDPD       Y12, Y1, Y1
+	VBROADCASTSD 8(SI), Y12
+	VMULPD       Y12, Y10, Y13
+	VADDPD       Y13, Y2, Y2
+	VMULPD       Y12, Y11, Y12
+	VADDPD       Y12, Y3, Y3
+	VBROADCASTSD 16(SI), Y12
+	VMULPD       Y12, Y10, Y13
+	VADDPD       Y13, Y4, Y4
+	VMULPD       Y12, Y11, Y12
+	VADDPD       Y12, Y5, Y5
+	VBROADCASTSD 24(SI), Y12
+	VMULPD       Y12, Y10, Y13
+	VADDPD       Y13, Y6, Y6
+	VMULPD       Y12, Y11, Y12
+	VADDPD       Y12, Y7, Y7
+	VBROADCASTSD 32(SI), Y12
+	VMULPD       Y12, Y10, Y10
+	VADDPD       Y10, Y8, Y8
+	VMULPD       Y12, Y11, Y12
+	VADDPD       Y12, Y9, Y9
+	ADDQ         $0x04, BX
+	ADDQ         DI, SI
+	DECQ         AX
+	JNZ          row
+
+done:
+	VMOVUPD Y0, (R8)
+	VMOVUPD Y1, 32(R8)
+	VMOVUPD Y2, (R8)(R9*1)
+	VMOVUPD Y3, 32(R8)(R9*1)
+	VMOVUPD Y4, (R8)(R9*2)
+	VMOVUPD Y5, 32(R8)(R9*2)
+	VMOVUPD Y6, (R10)
+	VMOVUPD Y7, 32(R10)
+	VMOVUPD Y8, (R10)(R9*1)
+	VMOVUPD Y9, 32(R10)(R9*1)
+	VZEROUPPER
+	RET
+
+// func scores6xAVX2(blocks int, x *float64, y *float64, w *float64, ldw int, lanes *float64)
+// Requires: AVX
+TEXT ·scores6xAVX2(SB), NOSPLIT, $0-48
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    w+24(FP), SI
+	MOVQ    ldw+32(FP), DI
+	SHLQ    $0x03, DI
+	LEAQ    (SI)(DI*2), R8
+	ADDQ    DI, R8
+	MOVQ    lanes+40(FP), R9
+	VMOVUPD (R9), Y0
+	VMOVUPD 32(R9), Y1
+	VMOVUPD 64(R9), Y2
+	VMOVUPD 96(R9), Y3
+	VMOVUPD 128(R9), Y4
+	VMOVUPD 160(R9), Y5
+	VMOVUPD 192(R9), Y6
+	VMOVUPD 224(R9), Y7
+	VMOVUPD 256(R9), Y8
+	VMOVUPD 288(R9), Y9
+	VMOVUPD 320(R9), Y10
+	VMOVUPD 352(R9), Y11
+	MOVQ    AX, R10
+	SHRQ    $0x01, R10
+	JZ      rest
+
+blocks:
+	VMOVUPD (DX)(CX*8), Y12
+	VMOVUPD (BX)(CX*8), Y13
+	VMOVUPD (SI), Y14
+	VMULPD  Y14, Y12, Y15
+	VADDPD  Y15, Y0, Y0
+	VMULPD  Y14, Y13, Y14
+	VADDPD  Y14, Y1, Y1
+	VMOVUPD (SI)(DI*1), Y14
+	VMULPD  Y14, Y12, Y15
+	VADDPD  Y15, Y2, Y2
+	VMULPD  Y14, Y13, Y14
+	VADDPD  Y14, Y3, Y3
+	VMOVUPD (SI)(DI*2), Y14
+	VMULPD  Y14, Y12, Y15
+	VADDPD  Y15, Y4, Y4
+	VMULPD  Y14, Y13, Y14
+	VADDPD  Y14, Y5, Y5
+	VMOVUPD (R8), Y14
+	VMULPD  Y14, Y12, Y15
+	VADDPD  Y15, Y6, Y6
+	VMULPD  Y14, Y13, Y14
+	VADDPD  Y14, Y7, Y7
+	VMOVUPD (R8)(DI*1), Y14
+	VMULPD  Y14, Y12, Y15
+	VADDPD  Y15, Y8, Y8
+	VMULPD  Y14, Y13, Y14
+	VADDPD  Y14, Y9, Y9
+	VMOVUPD (R8)(DI*2), Y14
+	VMULPD  Y14, Y12, Y12
+	VADDPD  Y12, Y10, Y10
+	VMULPD  Y14, Y13, Y14
+	VADDPD  Y14, Y11, Y11
+	VMOVUPD 32(DX)(CX*8), Y12
+	VMOVUPD 32(BX)(CX*8), Y13
+	VMOVUPD 32(SI), Y14
+	VMULPD  Y14, Y12, Y15
+	VADDPD  Y15, Y0, Y0
+	VMULPD  Y14, Y13, Y14
+	VADDPD  Y14, Y1, Y1
+	VMOVUPD 32(SI)(DI*1), Y14
+	VMULPD  Y14, Y12, Y15
+	VADDPD  Y15, Y2, Y2
+	VMULPD  Y14, Y13, Y14
+	VADDPD  Y14, Y3, Y3
+	VMOVUPD 32(SI)(DI*2), Y14
+	VMULPD  Y14, Y12, Y15
+	VADDPD  Y15, Y4, Y4
+	VMULPD  Y14, Y13, Y14
+	VADDPD  Y14, Y5, Y5
+	VMOVUPD 32(R8), Y14
+	VMULPD  Y14, Y12, Y15
+	VADDPD  Y15, Y6, Y6
+	VMULPD  Y14, Y13, Y14
+	VADDPD  Y14, Y7, Y7
+	VMOVUPD 32(R8)(DI*1), Y14
+	VMULPD  Y14, Y12, Y15
+	VADDPD  Y15, Y8, Y8
+	VMULPD  Y14, Y13, Y14
+	VADDPD  Y14, Y9, Y9
+	VMOVUPD 32(R8)(DI*2), Y14
+	VMULPD  Y14, Y12, Y12
+	VADDPD  Y12, Y10, Y10
+	VMULPD  Y14, Y13, Y14
+	VADDPD  Y14, Y11, Y11
+	ADDQ    $0x08, CX
+	ADDQ    $0x40, SI
+	ADDQ    $0x40, R8
+	DECQ    R10
+	JNZ     blocks
+
+rest:
+	ANDQ    $0x01, AX
+	JZ      done
+	VMOVUPD (DX)(CX*8), Y12
+	VMOVUPD (BX)(CX*8), Y13
+	VMOVUPD (SI), Y14
+	VMULPD  Y14, Y12, Y15
+	VADDPD  Y15, Y0, Y0
+	VMULPD  Y14, Y13, Y14
+	VADDPD  Y14, Y1, Y1
+	VMOVUPD (SI)(DI*1), Y14
+	VMULPD  Y14, Y12, Y15
+	VADDPD  Y15, Y2, Y2
+	VMULPD  Y14, Y13, Y14
+	VADDPD  Y14, Y3, Y3
+	VMOVUPD (SI)(DI*2), Y14
+	VMULPD  Y14, Y12, Y15
+	VADDPD  Y15, Y4, Y4
+	VMULPD  Y14, Y13, Y14
+	VADDPD  Y14, Y5, Y5
+	VMOVUPD (R8), Y14
+	VMULPD  Y14, Y12, Y15
+	VADDPD  Y15, Y6, Y6
+	VMULPD  Y14, Y13, Y14
+	VADDPD  Y14, Y7, Y7
+	VMOVUPD (R8)(DI*1), Y14
+	VMULPD  Y14, Y12, Y15
+	VADDPD  Y15, Y8, Y8
+	VMULPD  Y14, Y13, Y14
+	VADDPD  Y14, Y9, Y9
+	VMOVUPD (R8)(DI*2), Y14
+	VMULPD  Y14, Y12, Y12
+	VADDPD  Y12, Y10, Y10
+	VMULPD  Y14, Y13, Y14
+	VADDPD  Y14, Y11, Y11
+
+done:
+	VMOVUPD Y0, (R9)
+	VMOVUPD Y1, 32(R9)
+	VMOVUPD Y2, 64(R9)
+	VMOVUPD Y3, 96(R9)
+	VMOVUPD Y4, 128(R9)
+	VMOVUPD Y5, 160(R9)
+	VMOVUPD Y6, 192(R9)
+	VMOVUPD Y7, 224(R9)
+	VMOVUPD Y8, 256(R9)
+	VMOVUPD Y9, 288(R9)
+	VMOVUPD Y10, 320(R9)
+	VMOVUPD Y11, 352(R9)
+	VZEROUPPER
+	RET
+
+// func combine6xAVX2(count int, x *float64, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// Requires: AVX
+TEXT ·combine6xAVX2(SB), NOSPLIT, $0-64
+	MOVQ    count+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	IMUL3Q  $0x08, DX, DX
+	MOVQ    index+24(FP), BX
+	MOVQ    r+32(FP), SI
+	MOVQ    ldr+40(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    sum+48(FP), R8
+	MOVQ    lds+56(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	VMOVUPD (R8), Y0
+	VMOVUPD 32(R8), Y1
+	VMOVUPD (R8)(R9*1), Y2
+	VMOVUPD 32(R8)(R9*1), Y3
+	VMOVUPD (R8)(R9*2), Y4
+	VMOVUPD 32(R8)(R9*2), Y5
+	VMOVUPD (R10), Y6
+	VMOVUPD 32(R10), Y7
+	VMOVUPD (R10)(R9*1), Y8
+	VMOVUPD 32(R10)(R9*1), Y9
+	VMOVUPD (R10)(R9*2), Y10
+	VMOVUPD 32(R10)(R9*2), Y11
+	TESTQ   AX, AX
+	JZ      done
+
+row:
+	MOVLQSX      (BX), R11
+	IMULQ        DX, R11
+	VMOVUPD      (CX)(R11*1), Y12
+	VMOVUPD      32(CX)(R11*1), Y13
+	VBROADCASTSD (SI), Y14
+	VMULPD       Y14, Y12, Y15
+	VADDPD       Y15, Y0, Y0
+	VMULPD       Y14, Y13, Y14
+	VADDPD       Y14, Y1, Y1
+	VBROADCASTSD 8(SI), Y14
+	VMULPD       Y14, Y12, Y15
+	VADDPD       Y15, Y2, Y2
+	VMULPD       Y14, Y13, Y14
+	VADDPD       Y14, Y3, Y3
+	VBROADCASTSD 16(SI), Y14
+	VMULPD       Y14, Y12, Y15
+	VADDPD       Y15, Y4, Y4
+	VMULPD       Y14, Y13, Y14
+	VADDPD       Y14, Y5, Y5
+	VBROADCASTSD 24(SI), Y14
+	VMULPD       Y14, Y12, Y15
+	VADDPD       Y15, Y6, Y6
+	VMULPD       Y14, Y13, Y14
+	VADDPD       Y14, Y7, Y7
+	VBROADCASTSD 32(SI), Y14
+	VMULPD       Y14, Y12, Y15
+	VADDPD       Y15, Y8, Y8
+	VMULPD       Y14, Y13, Y14
+	VADDPD       Y14, Y9, Y9
+	VBROADCASTSD 40(SI), Y14
+	VMULPD       Y14, Y12, Y12
+	VADDPD       Y12, Y10, Y10
+	VMULPD       Y14, Y13, Y14
+	VADDPD       Y14, Y11, Y11
+	ADDQ         $0x04, BX
+	ADDQ         DI, SI
+	DECQ         AX
+	JNZ          row
+
+done:
+	VMOVUPD Y0, (R8)
+	VMOVUPD Y1, 32(R8)
+	VMOVUPD Y2, (R8)(R9*1)
+	VMOVUPD Y3, 32(R8)(R9*1)
+	VMOVUPD Y4, (R8)(R9*2)
+	VMOVUPD Y5, 32(R8)(R9*2)
+	VMOVUPD Y6, (R10)
+	VMOVUPD Y7, 32(R10)
+	VMOVUPD Y8, (R10)(R9*1)
+	VMOVUPD Y9, 32(R10)(R9*1)
+	VMOVUPD Y10, (R10)(R9*2)
+	VMOVUPD Y11, 32(R10)(R9*2)
+	VZEROUPPER
+	RET
+
 // func dot32AVX2(x *float32, y *float64, n int) float64
 // Requires: AVX, SSE2
 TEXT ·dot32AVX2(SB), NOSPLIT, $0-32
@@ -5037,6 +6051,1020 @@ return:
 	VZEROUPPER
 	RET
 
+// func scores1x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+// Requires: AVX
+TEXT ·scores1x32AVX2(SB), NOSPLIT, $0-48
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    w+24(FP), SI
+	MOVQ    ldw+32(FP), DI
+	SHLQ    $0x03, DI
+	LEAQ    (SI)(DI*2), R8
+	ADDQ    DI, R8
+	MOVQ    lanes+40(FP), DI
+	VMOVUPD (DI), Y0
+	VMOVUPD 32(DI), Y1
+	MOVQ    AX, R9
+	SHRQ    $0x01, R9
+	JZ      rest
+
+blocks:
+	VCVTPS2PD (DX)(CX*4), Y2
+	VCVTPS2PD (BX)(CX*4), Y3
+	VMOVUPD   (SI), Y4
+	VMULPD    Y4, Y2, Y2
+	VADDPD    Y2, Y0, Y0
+	VMULPD    Y4, Y3, Y4
+	VADDPD    Y4, Y1, Y1
+	VCVTPS2PD 16(DX)(CX*4), Y2
+	VCVTPS2PD 16(BX)(CX*4), Y3
+	VMOVUPD   32(SI), Y4
+	VMULPD    Y4, Y2, Y2
+	VADDPD    Y2, Y0, Y0
+	VMULPD    Y4, Y3, Y4
+	VADDPD    Y4, Y1, Y1
+	ADDQ      $0x08, CX
+	ADDQ      $0x40, SI
+	ADDQ      $0x40, R8
+	DECQ      R9
+	JNZ       blocks
+
+rest:
+	ANDQ      $0x01, AX
+	JZ        done
+	VCVTPS2PD (DX)(CX*4), Y2
+	VCVTPS2PD (BX)(CX*4), Y3
+	VMOVUPD   (SI), Y4
+	VMULPD    Y4, Y2, Y2
+	VADDPD    Y2, Y0, Y0
+	VMULPD    Y4, Y3, Y4
+	VADDPD    Y4, Y1, Y1
+
+done:
+	VMOVUPD Y0, (DI)
+	VMOVUPD Y1, 32(DI)
+	VZEROUPPER
+	RET
+
+// func combine1x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// Requires: AVX
+TEXT ·combine1x32AVX2(SB), NOSPLIT, $0-64
+	MOVQ    count+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	IMUL3Q  $0x04, DX, DX
+	MOVQ    index+24(FP), BX
+	MOVQ    r+32(FP), SI
+	MOVQ    ldr+40(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    sum+48(FP), R8
+	MOVQ    lds+56(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	VMOVUPD (R8), Y0
+	VMOVUPD 32(R8), Y1
+	TESTQ   AX, AX
+	JZ      done
+
+row:
+	MOVLQSX      (BX), R9
+	IMULQ        DX, R9
+	VCVTPS2PD    (CX)(R9*1), Y2
+	VCVTPS2PD    16(CX)(R9*1), Y3
+	VBROADCASTSD (SI), Y4
+	VMULPD       Y4, Y2, Y2
+	VADDPD       Y2, Y0, Y0
+	VMULPD       Y4, Y3, Y4
+	VADDPD       Y4, Y1, Y1
+	ADDQ         $0x04, BX
+	ADDQ         DI, SI
+	DECQ         AX
+	JNZ          row
+
+done:
+	VMOVUPD Y0, (R8)
+	VMOVUPD Y1, 32(R8)
+	VZEROUPPER
+	RET
+
+// func scores2x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+// Requires: AVX
+TEXT ·scores2x32AVX2(SB), NOSPLIT, $0-48
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    w+24(FP), SI
+	MOVQ    ldw+32(FP), DI
+	SHLQ    $0x03, DI
+	LEAQ    (SI)(DI*2), R8
+	ADDQ    DI, R8
+	MOVQ    lanes+40(FP), R9
+	VMOVUPD (R9), Y0
+	VMOVUPD 32(R9), Y1
+	VMOVUPD 64(R9), Y2
+	VMOVUPD 96(R9), Y3
+	MOVQ    AX, R10
+	SHRQ    $0x01, R10
+	JZ      rest
+
+blocks:
+	VCVTPS2PD (DX)(CX*4), Y4
+	VCVTPS2PD (BX)(CX*4), Y5
+	VMOVUPD   (SI), Y6
+	VMULPD    Y6, Y4, Y7
+	VADDPD    Y7, Y0, Y0
+	VMULPD    Y6, Y5, Y6
+	VADDPD    Y6, Y1, Y1
+	VMOVUPD   (SI)(DI*1), Y6
+	VMULPD    Y6, Y4, Y4
+	VADDPD    Y4, Y2, Y2
+	VMULPD    Y6, Y5, Y6
+	VADDPD    Y6, Y3, Y3
+	VCVTPS2PD 16(DX)(CX*4), Y4
+	VCVTPS2PD 16(BX)(CX*4), Y5
+	VMOVUPD   32(SI), Y6
+	VMULPD    Y6, Y4, Y7
+	VADDPD    Y7, Y0, Y0
+	VMULPD    Y6, Y5, Y6
+	VADDPD    Y6, Y1, Y1
+	VMOVUPD   32(SI)(DI*1), Y6
+	VMULPD    Y6, Y4, Y4
+	VADDPD    Y4, Y2, Y2
+	VMULPD    Y6, Y5, Y6
+	VADDPD    Y6, Y3, Y3
+	ADDQ      $0x08, CX
+	ADDQ      $0x40, SI
+	ADDQ      $0x40, R8
+	DECQ      R10
+	JNZ       blocks
+
+rest:
+	ANDQ      $0x01, AX
+	JZ        done
+	VCVTPS2PD (DX)(CX*4), Y4
+	VCVTPS2PD (BX)(CX*4), Y5
+	VMOVUPD   (SI), Y6
+	VMULPD    Y6, Y4, Y7
+	VADDPD    Y7, Y0, Y0
+	VMULPD    Y6, Y5, Y6
+	VADDPD    Y6, Y1, Y1
+	VMOVUPD   (SI)(DI*1), Y6
+	VMULPD    Y6, Y4, Y4
+	VADDPD    Y4, Y2, Y2
+	VMULPD    Y6, Y5, Y6
+	VADDPD    Y6, Y3, Y3
+
+done:
+	VMOVUPD Y0, (R9)
+	VMOVUPD Y1, 32(R9)
+	VMOVUPD Y2, 64(R9)
+	VMOVUPD Y3, 96(R9)
+	VZEROUPPER
+	RET
+
+// func combine2x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// Requires: AVX
+TEXT ·combine2x32AVX2(SB), NOSPLIT, $0-64
+	MOVQ    count+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	IMUL3Q  $0x04, DX, DX
+	MOVQ    index+24(FP), BX
+	MOVQ    r+32(FP), SI
+	MOVQ    ldr+40(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    sum+48(FP), R8
+	MOVQ    lds+56(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	VMOVUPD (R8), Y0
+	VMOVUPD 32(R8), Y1
+	VMOVUPD (R8)(R9*1), Y2
+	VMOVUPD 32(R8)(R9*1), Y3
+	TESTQ   AX, AX
+	JZ      done
+
+row:
+	MOVLQSX      (BX), R10
+	IMULQ        DX, R10
+	VCVTPS2PD    (CX)(R10*1), Y4
+	VCVTPS2PD    16(CX)(R10*1), Y5
+	VBROADCASTSD (SI), Y6
+	VMULPD       Y6, Y4, Y7
+	VADDPD       Y7, Y0, Y0
+	VMULPD       Y6, Y5, Y6
+	VADDPD       Y6, Y1, Y1
+	VBROADCASTSD 8(SI), Y6
+	VMULPD       Y6, Y4, Y4
+	VADDPD       Y4, Y2, Y2
+	VMULPD       Y6, Y5, Y6
+	VADDPD       Y6, Y3, Y3
+	ADDQ         $0x04, BX
+	ADDQ         DI, SI
+	DECQ         AX
+	JNZ          row
+
+done:
+	VMOVUPD Y0, (R8)
+	VMOVUPD Y1, 32(R8)
+	VMOVUPD Y2, (R8)(R9*1)
+	VMOVUPD Y3, 32(R8)(R9*1)
+	VZEROUPPER
+	RET
+
+// func scores3x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+// Requires: AVX
+TEXT ·scores3x32AVX2(SB), NOSPLIT, $0-48
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    w+24(FP), SI
+	MOVQ    ldw+32(FP), DI
+	SHLQ    $0x03, DI
+	LEAQ    (SI)(DI*2), R8
+	ADDQ    DI, R8
+	MOVQ    lanes+40(FP), R9
+	VMOVUPD (R9), Y0
+	VMOVUPD 32(R9), Y1
+	VMOVUPD 64(R9), Y2
+	VMOVUPD 96(R9), Y3
+	VMOVUPD 128(R9), Y4
+	VMOVUPD 160(R9), Y5
+	MOVQ    AX, R10
+	SHRQ    $0x01, R10
+	JZ      rest
+
+blocks:
+	VCVTPS2PD (DX)(CX*4), Y6
+	VCVTPS2PD (BX)(CX*4), Y7
+	VMOVUPD   (SI), Y8
+	VMULPD    Y8, Y6, Y9
+	VADDPD    Y9, Y0, Y0
+	VMULPD    Y8, Y7, Y8
+	VADDPD    Y8, Y1, Y1
+	VMOVUPD   (SI)(DI*1), Y8
+	VMULPD    Y8, Y6, Y9
+	VADDPD    Y9, Y2, Y2
+	VMULPD    Y8, Y7, Y8
+	VADDPD    Y8, Y3, Y3
+	VMOVUPD   (SI)(DI*2), Y8
+	VMULPD    Y8, Y6, Y6
+	VADDPD    Y6, Y4, Y4
+	VMULPD    Y8, Y7, Y8
+	VADDPD    Y8, Y5, Y5
+	VCVTPS2PD 16(DX)(CX*4), Y6
+	VCVTPS2PD 16(BX)(CX*4), Y7
+	VMOVUPD   32(SI), Y8
+	VMULPD    Y8, Y6, Y9
+	VADDPD    Y9, Y0, Y0
+	VMULPD    Y8, Y7, Y8
+	VADDPD    Y8, Y1, Y1
+	VMOVUPD   32(SI)(DI*1), Y8
+	VMULPD    Y8, Y6, Y9
+	VADDPD    Y9, Y2, Y2
+	VMULPD    Y8, Y7, Y8
+	VADDPD    Y8, Y3, Y3
+	VMOVUPD   32(SI)(DI*2), Y8
+	VMULPD    Y8, Y6, Y6
+	VADDPD    Y6, Y4, Y4
+	VMULPD    Y8, Y7, Y8
+	VADDPD    Y8, Y5, Y5
+	ADDQ      $0x08, CX
+	ADDQ      $0x40, SI
+	ADDQ      $0x40, R8
+	DECQ      R10
+	JNZ       blocks
+
+rest:
+	ANDQ      $0x01, AX
+	JZ        done
+	VCVTPS2PD (DX)(CX*4), Y6
+	VCVTPS2PD (BX)(CX*4), Y7
+	VMOVUPD   (SI), Y8
+	VMULPD    Y8, Y6, Y9
+	VADDPD    Y9, Y0, Y0
+	VMULPD    Y8, Y7, Y8
+	VADDPD    Y8, Y1, Y1
+	VMOVUPD   (SI)(DI*1), Y8
+	VMULPD    Y8, Y6, Y9
+	VADDPD    Y9, Y2, Y2
+	VMULPD    Y8, Y7, Y8
+	VADDPD    Y8, Y3, Y3
+	VMOVUPD   (SI)(DI*2), Y8
+	VMULPD    Y8, Y6, Y6
+	VADDPD    Y6, Y4, Y4
+	VMULPD    Y8, Y7, Y8
+	VADDPD    Y8, Y5, Y5
+
+done:
+	VMOVUPD Y0, (R9)
+	VMOVUPD Y1, 32(R9)
+	VMOVUPD Y2, 64(R9)
+	VMOVUPD Y3, 96(R9)
+	VMOVUPD Y4, 128(R9)
+	VMOVUPD Y5, 160(R9)
+	VZEROUPPER
+	RET
+
+// func combine3x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// Requires: AVX
+TEXT ·combine3x32AVX2(SB), NOSPLIT, $0-64
+	MOVQ    count+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	IMUL3Q  $0x04, DX, DX
+	MOVQ    index+24(FP), BX
+	MOVQ    r+32(FP), SI
+	MOVQ    ldr+40(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    sum+48(FP), R8
+	MOVQ    lds+56(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	VMOVUPD (R8), Y0
+	VMOVUPD 32(R8), Y1
+	VMOVUPD (R8)(R9*1), Y2
+	VMOVUPD 32(R8)(R9*1), Y3
+	VMOVUPD (R8)(R9*2), Y4
+	VMOVUPD 32(R8)(R9*2), Y5
+	TESTQ   AX, AX
+	JZ      done
+
+row:
+	MOVLQSX      (BX), R10
+	IMULQ        DX, R10
+	VCVTPS2PD    (CX)(R10*1), Y6
+	VCVTPS2PD    16(CX)(R10*1), Y7
+	VBROADCASTSD (SI), Y8
+	VMULPD       Y8, Y6, Y9
+	VADDPD       Y9, Y0, Y0
+	VMULPD       Y8, Y7, Y8
+	VADDPD       Y8, Y1, Y1
+	VBROADCASTSD 8(SI), Y8
+	VMULPD       Y8, Y6, Y9
+	VADDPD       Y9, Y2, Y2
+	VMULPD       Y8, Y7, Y8
+	VADDPD       Y8, Y3, Y3
+	VBROADCASTSD 16(SI), Y8
+	VMULPD       Y8, Y6, Y6
+	VADDPD       Y6, Y4, Y4
+	VMULPD       Y8, Y7, Y8
+	VADDPD       Y8, Y5, Y5
+	ADDQ         $0x04, BX
+	ADDQ         DI, SI
+	DECQ         AX
+	JNZ          row
+
+done:
+	VMOVUPD Y0, (R8)
+	VMOVUPD Y1, 32(R8)
+	VMOVUPD Y2, (R8)(R9*1)
+	VMOVUPD Y3, 32(R8)(R9*1)
+	VMOVUPD Y4, (R8)(R9*2)
+	VMOVUPD Y5, 32(R8)(R9*2)
+	VZEROUPPER
+	RET
+
+// func scores4x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+// Requires: AVX
+TEXT ·scores4x32AVX2(SB), NOSPLIT, $0-48
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    w+24(FP), SI
+	MOVQ    ldw+32(FP), DI
+	SHLQ    $0x03, DI
+	LEAQ    (SI)(DI*2), R8
+	ADDQ    DI, R8
+	MOVQ    lanes+40(FP), R9
+	VMOVUPD (R9), Y0
+	VMOVUPD 32(R9), Y1
+	VMOVUPD 64(R9), Y2
+	VMOVUPD 96(R9), Y3
+	VMOVUPD 128(R9), Y4
+	VMOVUPD 160(R9), Y5
+	VMOVUPD 192(R9), Y6
+	VMOVUPD 224(R9), Y7
+	MOVQ    AX, R10
+	SHRQ    $0x01, R10
+	JZ      rest
+
+blocks:
+	VCVTPS2PD (DX)(CX*4), Y8
+	VCVTPS2PD (BX)(CX*4), Y9
+	VMOVUPD   (SI), Y10
+	VMULPD    Y10, Y8, Y11
+	VADDPD    Y11, Y0, Y0
+	VMULPD    Y10, Y9, Y10
+	VADDPD    Y10, Y1, Y1
+	VMOVUPD   (SI)(DI*1), Y10
+	VMULPD    Y10, Y8, Y11
+	VADDPD    Y11, Y2, Y2
+	VMULPD    Y10, Y9, Y10
+	VADDPD    Y10, Y3, Y3
+	VMOVUPD   (SI)(DI*2), Y10
+	VMULPD    Y10, Y8, Y11
+	VADDPD    Y11, Y4, Y4
+	VMULPD    Y10, Y9, Y10
+	VADDPD    Y10, Y5, Y5
+	VMOVUPD   (R8), Y10
+	VMULPD    Y10, Y8, Y8
+	VADDPD    Y8, Y6, Y6
+	VMULPD    Y10, Y9, Y10
+	VADDPD    Y10, Y7, Y7
+	VCVTPS2PD 16(DX)(CX*4), Y8
+	VCVTPS2PD 16(BX)(CX*4), Y9
+	VMOVUPD   32(SI), Y10
+	VMULPD    Y10, Y8, Y11
+	VADDPD    Y11, Y0, Y0
+	VMULPD    Y10, Y9, Y10
+	VADDPD    Y10, Y1, Y1
+	VMOVUPD   32(SI)(DI*1), Y10
+	VMULPD    Y10, Y8, Y11
+	VADDPD    Y11, Y2, Y2
+	VMULPD    Y10, Y9, Y10
+	VADDPD    Y10, Y3, Y3
+	VMOVUPD   32(SI)(DI*2), Y10
+	VMULPD    Y10, Y8, Y11
+	VADDPD    Y11, Y4, Y4
+	VMULPD    Y10, Y9, Y10
+	VADDPD    Y10, Y5, Y5
+	VMOVUPD   32(R8), Y10
+	VMULPD    Y10, Y8, Y8
+	VADDPD    Y8, Y6, Y6
+	VMULPD    Y10, Y9, Y10
+	VADDPD    Y10, Y7, Y7
+	ADDQ      $0x08, CX
+	ADDQ      $0x40, SI
+	ADDQ      $0x40, R8
+	DECQ      R10
+	JNZ       blocks
+
+rest:
+	ANDQ      $0x01, AX
+	JZ        done
+	VCVTPS2PD (DX)(CX*4), Y8
+	VCVTPS2PD (BX)(CX*4), Y9
+	VMOVUPD   (SI), Y10
+	VMULPD    Y10, Y8, Y11
+	VADDPD    Y11, Y0, Y0
+	VMULPD    Y10, Y9, Y10
+	VADDPD    Y10, Y1, Y1
+	VMOVUPD   (SI)(DI*1), Y10
+	VMULPD    Y10, Y8, Y11
+	VADDPD    Y11, Y2, Y2
+	VMULPD    Y10, Y9, Y10
+	VADDPD    Y10, Y3, Y3
+	VMOVUPD   (SI)(DI*2), Y10
+	VMULPD    Y10, Y8, Y11
+	VADDPD    Y11, Y4, Y4
+	VMULPD    Y10, Y9, Y10
+	VADDPD    Y10, Y5, Y5
+	VMOVUPD   (R8), Y10
+	VMULPD    Y10, Y8, Y8
+	VADDPD    Y8, Y6, Y6
+	VMULPD    Y10, Y9, Y10
+	VADDPD    Y10, Y7, Y7
+
+done:
+	VMOVUPD Y0, (R9)
+	VMOVUPD Y1, 32(R9)
+	VMOVUPD Y2, 64(R9)
+	VMOVUPD Y3, 96(R9)
+	VMOVUPD Y4, 128(R9)
+	VMOVUPD Y5, 160(R9)
+	VMOVUPD Y6, 192(R9)
+	VMOVUPD Y7, 224(R9)
+	VZEROUPPER
+	RET
+
+// func combine4x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// Requires: AVX
+TEXT ·combine4x32AVX2(SB), NOSPLIT, $0-64
+	MOVQ    count+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	IMUL3Q  $0x04, DX, DX
+	MOVQ    index+24(FP), BX
+	MOVQ    r+32(FP), SI
+	MOVQ    ldr+40(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    sum+48(FP), R8
+	MOVQ    lds+56(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	VMOVUPD (R8), Y0
+	VMOVUPD 32(R8), Y1
+	VMOVUPD (R8)(R9*1), Y2
+	VMOVUPD 32(R8)(R9*1), Y3
+	VMOVUPD (R8)(R9*2), Y4
+	VMOVUPD 32(R8)(R9*2), Y5
+	VMOVUPD (R10), Y6
+	VMOVUPD 32(R10), Y7
+	TESTQ   AX, AX
+	JZ      done
+
+row:
+	MOVLQSX      (BX), R11
+	IMULQ        DX, R11
+	VCVTPS2PD    (CX)(R11*1), Y8
+	VCVTPS2PD    16(CX)(R11*1), Y9
+	VBROADCASTSD (SI), Y10
+	VMULPD       Y10, Y8, Y11
+	VADDPD       Y11, Y0, Y0
+	VMULPD       Y10, Y9, Y10
+	VADDPD       Y10, Y1, Y1
+	VBROADCASTSD 8(SI), Y10
+	VMULPD       Y10, Y8, Y11
+	VADDPD       Y11, Y2, Y2
+	VMULPD       Y10, Y9, Y10
+	VADDPD       Y10, Y3, Y3
+	VBROADCASTSD 16(SI), Y10
+	VMULPD       Y10, Y8, Y11
+	VADDPD       Y11, Y4, Y4
+	VMULPD       Y10, Y9, Y10
+	VADDPD       Y10, Y5, Y5
+	VBROADCASTSD 24(SI), Y10
+	VMULPD       Y10, Y8, Y8
+	VADDPD       Y8, Y6, Y6
+	VMULPD       Y10, Y9, Y10
+	VADDPD       Y10, Y7, Y7
+	ADDQ         $0x04, BX
+	ADDQ         DI, SI
+	DECQ         AX
+	JNZ          row
+
+done:
+	VMOVUPD Y0, (R8)
+	VMOVUPD Y1, 32(R8)
+	VMOVUPD Y2, (R8)(R9*1)
+	VMOVUPD Y3, 32(R8)(R9*1)
+	VMOVUPD Y4, (R8)(R9*2)
+	VMOVUPD Y5, 32(R8)(R9*2)
+	VMOVUPD Y6, (R10)
+	VMOVUPD Y7, 32(R10)
+	VZEROUPPER
+	RET
+
+// func scores5x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+// Requires: AVX
+TEXT ·scores5x32AVX2(SB), NOSPLIT, $0-48
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    w+24(FP), SI
+	MOVQ    ldw+32(FP), DI
+	SHLQ    $0x03, DI
+	LEAQ    (SI)(DI*2), R8
+	ADDQ    DI, R8
+	MOVQ    lanes+40(FP), R9
+	VMOVUPD (R9), Y0
+	VMOVUPD 32(R9), Y1
+	VMOVUPD 64(R9), Y2
+	VMOVUPD 96(R9), Y3
+	VMOVUPD 128(R9), Y4
+	VMOVUPD 160(R9), Y5
+	VMOVUPD 192(R9), Y6
+	VMOVUPD 224(R9), Y7
+	VMOVUPD 256(R9), Y8
+	VMOVUPD 288(R9), Y9
+	MOVQ    AX, R10
+	SHRQ    $0x01, R10
+	JZ      rest
+
+blocks:
+	VCVTPS2PD (DX)(CX*4), Y10
+	VCVTPS2PD (BX)(CX*4), Y11
+	VMOVUPD   (SI), Y12
+	VMULPD    Y12, Y10, Y13
+	VADDPD    Y13, Y0, Y0
+	VMULPD    Y12, Y11, Y12
+	VADDPD    Y12, Y1, Y1
+	VMOVUPD   (SI)(DI*1), Y12
+	VMULPD    Y12, Y10, Y13
+	VADDPD    Y13, Y2, Y2
+	VMULPD    Y12, Y11, Y12
+	VADDPD    Y12, Y3, Y3
+	VMOVUPD   (SI)(DI*2), Y12
+	VMULPD    Y12, Y10, Y13
+	VADDPD    Y13, Y4, Y4
+	VMULPD    Y12, Y11, Y12
+	VADDPD    Y12, Y5, Y5
+	VMOVUPD   (R8), Y12
+	VMULPD    Y12, Y10, Y13
+	VADDPD    Y13, Y6, Y6
+	VMULPD    Y12, Y11, Y12
+	VADDPD    Y12, Y7, Y7
+	VMOVUPD   (R8)(DI*1), Y12
+	VMULPD    Y12, Y10, Y10
+	VADDPD    Y10, Y8, Y8
+	VMULPD    Y12, Y11, Y12
+	VADDPD    Y12, Y9, Y9
+	VCVTPS2PD 16(DX)(CX*4), Y10
+	VCVTPS2PD 16(BX)(CX*4), Y11
+	VMOVUPD   32(SI), Y12
+	VMULPD    Y12, Y10, Y13
+	VADDPD    Y13, Y0, Y0
+	VMULPD    Y12, Y11, Y12
+	VADDPD    Y12, Y1, Y1
+	VMOVUPD   32(SI)(DI*1), Y12
+	VMULPD    Y12, Y10, Y13
+	VADDPD    Y13, Y2, Y2
+	VMULPD    Y12, Y11, Y12
+	VADDPD    Y12, Y3, Y3
+	VMOVUPD   32(SI)(DI*2), Y12
+	VMULPD    Y12, Y10, Y13
+	VADDPD    Y13, Y4, Y4
+	VMULPD    Y12, Y11, Y12
+	VADDPD    Y12, Y5, Y5
+	VMOVUPD   32(R8), Y12
+	VMULPD    Y12, Y10, Y13
+	VADDPD    Y13, Y6, Y6
+	VMULPD    Y12, Y11, Y12
+	VADDPD    Y12, Y7, Y7
+	VMOVUPD   32(R8)(DI*1), Y12
+	VMULPD    Y12, Y10, Y10
+	VADDPD    Y10, Y8, Y8
+	VMULPD    Y12, Y11, Y12
+	VADDPD    Y12, Y9, Y9
+	ADDQ      $0x08, CX
+	ADDQ      $0x40, SI
+	ADDQ      $0x40, R8
+	DECQ      R10
+	JNZ       blocks
+
+rest:
+	ANDQ      $0x01, AX
+	JZ        done
+	VCVTPS2PD (DX)(CX*4), Y10
+	VCVTPS2PD (BX)(CX*4), Y11
+	VMOVUPD   (SI), Y12
+	VMULPD    Y12, Y10, Y13
+	VADDPD    Y13, Y0, Y0
+	VMULPD    Y12, Y11, Y12
+	VADDPD    Y12, Y1, Y1
+	VMOVUPD   (SI)(DI*1), Y12
+	VMULPD    Y12, Y10, Y13
+	VADDPD    Y13, Y2, Y2
+	VMULPD    Y12, Y11, Y12
+	VADDPD    Y12, Y3, Y3
+	VMOVUPD   (SI)(DI*2), Y12
+	VMULPD    Y12, Y10, Y13
+	VADDPD    Y13, Y4, Y4
+	VMULPD    Y12, Y11, Y12
+	VADDPD    Y12, Y5, Y5
+	VMOVUPD   (R8), Y12
+	VMULPD    Y12, Y10, Y13
+	VADDPD    Y13, Y6, Y6
+	VMULPD    Y12, Y11, Y12
+	VADDPD    Y12, Y7, Y7
+	VMOVUPD   (R8)(DI*1), Y12
+	VMULPD    Y12, Y10, Y10
+	VADDPD    Y10, Y8, Y8
+	VMULPD    Y12, Y11, Y12
+	VADDPD    Y12, Y9, Y9
+
+done:
+	VMOVUPD Y0, (R9)
+	VMOVUPD Y1, 32(R9)
+	VMOVUPD Y2, 64(R9)
+	VMOVUPD Y3, 96(R9)
+	VMOVUPD Y4, 128(R9)
+	VMOVUPD Y5, 160(R9)
+	VMOVUPD Y6, 192(R9)
+	VMOVUPD Y7, 224(R9)
+	VMOVUPD Y8, 256(R9)
+	VMOVUPD Y9, 288(R9)
+	VZEROUPPER
+	RET
+
+// func combine5x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// Requires: AVX
+TEXT ·combine5x32AVX2(SB), NOSPLIT, $0-64
+	MOVQ    count+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	IMUL3Q  $0x04, DX, DX
+	MOVQ    index+24(FP), BX
+	MOVQ    r+32(FP), SI
+	MOVQ    ldr+40(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    sum+48(FP), R8
+	MOVQ    lds+56(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	VMOVUPD (R8), Y0
+	VMOVUPD 32(R8), Y1
+	VMOVUPD (R8)(R9*1), Y2
+	VMOVUPD 32(R8)(R9*1), Y3
+	VMOVUPD (R8)(R9*2), Y4
+	VMOVUPD 32(R8)(R9*2), Y5
+	VMOVUPD (R10), Y6
+	VMOVUPD 32(R10), Y7
+	VMOVUPD (R10)(R9*1), Y8
+	VMOVUPD 32(R10)(R9*1), Y9
+	TESTQ   AX, AX
+	JZ      done
+
+row:
+	MOVLQSX      (BX), R11
+	IMULQ        DX, R11
+	VCVTPS2PD    (CX)(R11*1), Y10
+	VCVTPS2PD    16(CX)(R11*1), Y11
+	VBROADCASTSD (SI), Y12
+	VMULPD       Y12, Y10, Y13
+	VADDPD       Y13, Y0, Y0
+	VMULPD       Y12, Y11, Y12
+	VADDPD       Y12, Y1, Y1
+	VBROADCASTSD 8(SI), Y12
+	VMULPD       Y12, Y10, Y13
+	VADDPD       Y13, Y2, Y2
+	VMULPD       Y12, Y11, Y12
+	VADDPD       Y12, Y3, Y3
+	VBROADCASTSD 16(SI), Y12
+	VMULPD       Y12, Y10, Y13
+	VADDPD       Y13, Y4, Y4
+	VMULPD       Y12, Y11, Y12
+	VADDPD       Y12, Y5, Y5
+	VBROADCASTSD 24(SI), Y12
+	VMULPD       Y12, Y10, Y13
+	VADDPD       Y13, Y6, Y6
+	VMULPD       Y12, Y11, Y12
+	VADDPD       Y12, Y7, Y7
+	VBROADCASTSD 32(SI), Y12
+	VMULPD       Y12, Y10, Y10
+	VADDPD       Y10, Y8, Y8
+	VMULPD       Y12, Y11, Y12
+	VADDPD       Y12, Y9, Y9
+	ADDQ         $0x04, BX
+	ADDQ         DI, SI
+	DECQ         AX
+	JNZ          row
+
+done:
+	VMOVUPD Y0, (R8)
+	VMOVUPD Y1, 32(R8)
+	VMOVUPD Y2, (R8)(R9*1)
+	VMOVUPD Y3, 32(R8)(R9*1)
+	VMOVUPD Y4, (R8)(R9*2)
+	VMOVUPD Y5, 32(R8)(R9*2)
+	VMOVUPD Y6, (R10)
+	VMOVUPD Y7, 32(R10)
+	VMOVUPD Y8, (R10)(R9*1)
+	VMOVUPD Y9, 32(R10)(R9*1)
+	VZEROUPPER
+	RET
+
+// func scores6x32AVX2(blocks int, x *float32, y *float32, w *float64, ldw int, lanes *float64)
+// Requires: AVX
+TEXT ·scores6x32AVX2(SB), NOSPLIT, $0-48
+	MOVQ    blocks+0(FP), AX
+	XORQ    CX, CX
+	MOVQ    x+8(FP), DX
+	MOVQ    y+16(FP), BX
+	MOVQ    w+24(FP), SI
+	MOVQ    ldw+32(FP), DI
+	SHLQ    $0x03, DI
+	LEAQ    (SI)(DI*2), R8
+	ADDQ    DI, R8
+	MOVQ    lanes+40(FP), R9
+	VMOVUPD (R9), Y0
+	VMOVUPD 32(R9), Y1
+	VMOVUPD 64(R9), Y2
+	VMOVUPD 96(R9), Y3
+	VMOVUPD 128(R9), Y4
+	VMOVUPD 160(R9), Y5
+	VMOVUPD 192(R9), Y6
+	VMOVUPD 224(R9), Y7
+	VMOVUPD 256(R9), Y8
+	VMOVUPD 288(R9), Y9
+	VMOVUPD 320(R9), Y10
+	VMOVUPD 352(R9), Y11
+	MOVQ    AX, R10
+	SHRQ    $0x01, R10
+	JZ      rest
+
+blocks:
+	VCVTPS2PD (DX)(CX*4), Y12
+	VCVTPS2PD (BX)(CX*4), Y13
+	VMOVUPD   (SI), Y14
+	VMULPD    Y14, Y12, Y15
+	VADDPD    Y15, Y0, Y0
+	VMULPD    Y14, Y13, Y14
+	VADDPD    Y14, Y1, Y1
+	VMOVUPD   (SI)(DI*1), Y14
+	VMULPD    Y14, Y12, Y15
+	VADDPD    Y15, Y2, Y2
+	VMULPD    Y14, Y13, Y14
+	VADDPD    Y14, Y3, Y3
+	VMOVUPD   (SI)(DI*2), Y14
+	VMULPD    Y14, Y12, Y15
+	VADDPD    Y15, Y4, Y4
+	VMULPD    Y14, Y13, Y14
+	VADDPD    Y14, Y5, Y5
+	VMOVUPD   (R8), Y14
+	VMULPD    Y14, Y12, Y15
+	VADDPD    Y15, Y6, Y6
+	VMULPD    Y14, Y13, Y14
+	VADDPD    Y14, Y7, Y7
+	VMOVUPD   (R8)(DI*1), Y14
+	VMULPD    Y14, Y12, Y15
+	VADDPD    Y15, Y8, Y8
+	VMULPD    Y14, Y13, Y14
+	VADDPD    Y14, Y9, Y9
+	VMOVUPD   (R8)(DI*2), Y14
+	VMULPD    Y14, Y12, Y12
+	VADDPD    Y12, Y10, Y10
+	VMULPD    Y14, Y13, Y14
+	VADDPD    Y14, Y11, Y11
+	VCVTPS2PD 16(DX)(CX*4), Y12
+	VCVTPS2PD 16(BX)(CX*4), Y13
+	VMOVUPD   32(SI), Y14
+	VMULPD    Y14, Y12, Y15
+	VADDPD    Y15, Y0, Y0
+	VMULPD    Y14, Y13, Y14
+	VADDPD    Y14, Y1, Y1
+	VMOVUPD   32(SI)(DI*1), Y14
+	VMULPD    Y14, Y12, Y15
+	VADDPD    Y15, Y2, Y2
+	VMULPD    Y14, Y13, Y14
+	VADDPD    Y14, Y3, Y3
+	VMOVUPD   32(SI)(DI*2), Y14
+	VMULPD    Y14, Y12, Y15
+	VADDPD    Y15, Y4, Y4
+	VMULPD    Y14, Y13, Y14
+	VADDPD    Y14, Y5, Y5
+	VMOVUPD   32(R8), Y14
+	VMULPD    Y14, Y12, Y15
+	VADDPD    Y15, Y6, Y6
+	VMULPD    Y14, Y13, Y14
+	VADDPD    Y14, Y7, Y7
+	VMOVUPD   32(R8)(DI*1), Y14
+	VMULPD    Y14, Y12, Y15
+	VADDPD    Y15, Y8, Y8
+	VMULPD    Y14, Y13, Y14
+	VADDPD    Y14, Y9, Y9
+	VMOVUPD   32(R8)(DI*2), Y14
+	VMULPD    Y14, Y12, Y12
+	VADDPD    Y12, Y10, Y10
+	VMULPD    Y14, Y13, Y14
+	VADDPD    Y14, Y11, Y11
+	ADDQ      $0x08, CX
+	ADDQ      $0x40, SI
+	ADDQ      $0x40, R8
+	DECQ      R10
+	JNZ       blocks
+
+rest:
+	ANDQ      $0x01, AX
+	JZ        done
+	VCVTPS2PD (DX)(CX*4), Y12
+	VCVTPS2PD (BX)(CX*4), Y13
+	VMOVUPD   (SI), Y14
+	VMULPD    Y14, Y12, Y15
+	VADDPD    Y15, Y0, Y0
+	VMULPD    Y14, Y13, Y14
+	VADDPD    Y14, Y1, Y1
+	VMOVUPD   (SI)(DI*1), Y14
+	VMULPD    Y14, Y12, Y15
+	VADDPD    Y15, Y2, Y2
+	VMULPD    Y14, Y13, Y14
+	VADDPD    Y14, Y3, Y3
+	VMOVUPD   (SI)(DI*2), Y14
+	VMULPD    Y14, Y12, Y15
+	VADDPD    Y15, Y4, Y4
+	VMULPD    Y14, Y13, Y14
+	VADDPD    Y14, Y5, Y5
+	VMOVUPD   (R8), Y14
+	VMULPD    Y14, Y12, Y15
+	VADDPD    Y15, Y6, Y6
+	VMULPD    Y14, Y13, Y14
+	VADDPD    Y14, Y7, Y7
+	VMOVUPD   (R8)(DI*1), Y14
+	VMULPD    Y14, Y12, Y15
+	VADDPD    Y15, Y8, Y8
+	VMULPD    Y14, Y13, Y14
+	VADDPD    Y14, Y9, Y9
+	VMOVUPD   (R8)(DI*2), Y14
+	VMULPD    Y14, Y12, Y12
+	VADDPD    Y12, Y10, Y10
+	VMULPD    Y14, Y13, Y14
+	VADDPD    Y14, Y11, Y11
+
+done:
+	VMOVUPD Y0, (R9)
+	VMOVUPD Y1, 32(R9)
+	VMOVUPD Y2, 64(R9)
+	VMOVUPD Y3, 96(R9)
+	VMOVUPD Y4, 128(R9)
+	VMOVUPD Y5, 160(R9)
+	VMOVUPD Y6, 192(R9)
+	VMOVUPD Y7, 224(R9)
+	VMOVUPD Y8, 256(R9)
+	VMOVUPD Y9, 288(R9)
+	VMOVUPD Y10, 320(R9)
+	VMOVUPD Y11, 352(R9)
+	VZEROUPPER
+	RET
+
+// func combine6x32AVX2(count int, x *float32, stride int, index *int32, r *float64, ldr int, sum *float64, lds int)
+// Requires: AVX
+TEXT ·combine6x32AVX2(SB), NOSPLIT, $0-64
+	MOVQ    count+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	IMUL3Q  $0x04, DX, DX
+	MOVQ    index+24(FP), BX
+	MOVQ    r+32(FP), SI
+	MOVQ    ldr+40(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    sum+48(FP), R8
+	MOVQ    lds+56(FP), R9
+	SHLQ    $0x03, R9
+	LEAQ    (R8)(R9*2), R10
+	ADDQ    R9, R10
+	VMOVUPD (R8), Y0
+	VMOVUPD 32(R8), Y1
+	VMOVUPD (R8)(R9*1), Y2
+	VMOVUPD 32(R8)(R9*1), Y3
+	VMOVUPD (R8)(R9*2), Y4
+	VMOVUPD 32(R8)(R9*2), Y5
+	VMOVUPD (R10), Y6
+	VMOVUPD 32(R10), Y7
+	VMOVUPD (R10)(R9*1), Y8
+	VMOVUPD 32(R10)(R9*1), Y9
+	VMOVUPD (R10)(R9*2), Y10
+	VMOVUPD 32(R10)(R9*2), Y11
+	TESTQ   AX, AX
+	JZ      done
+
+row:
+	MOVLQSX      (BX), R11
+	IMULQ        DX, R11
+	VCVTPS2PD    (CX)(R11*1), Y12
+	VCVTPS2PD    16(CX)(R11*1), Y13
+	VBROADCASTSD (SI), Y14
+	VMULPD       Y14, Y12, Y15
+	VADDPD       Y15, Y0, Y0
+	VMULPD       Y14, Y13, Y14
+	VADDPD       Y14, Y1, Y1
+	VBROADCASTSD 8(SI), Y14
+	VMULPD       Y14, Y12, Y15
+	VADDPD       Y15, Y2, Y2
+	VMULPD       Y14, Y13, Y14
+	VADDPD       Y14, Y3, Y3
+	VBROADCASTSD 16(SI), Y14
+	VMULPD       Y14, Y12, Y15
+	VADDPD       Y15, Y4, Y4
+	VMULPD       Y14, Y13, Y14
+	VADDPD       Y14, Y5, Y5
+	VBROADCASTSD 24(SI), Y14
+	VMULPD       Y14, Y12, Y15
+	VADDPD       Y15, Y6, Y6
+	VMULPD       Y14, Y13, Y14
+	VADDPD       Y14, Y7, Y7
+	VBROADCASTSD 32(SI), Y14
+	VMULPD       Y14, Y12, Y15
+	VADDPD       Y15, Y8, Y8
+	VMULPD       Y14, Y13, Y14
+	VADDPD       Y14, Y9, Y9
+	VBROADCASTSD 40(SI), Y14
+	VMULPD       Y14, Y12, Y12
+	VADDPD       Y12, Y10, Y10
+	VMULPD       Y14, Y13, Y14
+	VADDPD       Y14, Y11, Y11
+	ADDQ         $0x04, BX
+	ADDQ         DI, SI
+	DECQ         AX
+	JNZ          row
+
+done:
+	VMOVUPD Y0, (R8)
+	VMOVUPD Y1, 32(R8)
+	VMOVUPD Y2, (R8)(R9*1)
+	VMOVUPD Y3, 32(R8)(R9*1)
+	VMOVUPD Y4, (R8)(R9*2)
+	VMOVUPD Y5, 32(R8)(R9*2)
+	VMOVUPD Y6, (R10)
+	VMOVUPD Y7, 32(R10)
+	VMOVUPD Y8, (R10)(R9*1)
+	VMOVUPD Y9, 32(R10)(R9*1)
+	VMOVUPD Y10, (R10)(R9*2)
+	VMOVUPD Y11, 32(R10)(R9*2)
+	VZEROUPPER
+	RET
+
 // func rotateAVX2(c float64, s float64, x *float64, y *float64, n int)
 // Requires: AVX
 TEXT ·rotateAVX2(SB), NOSPLIT, $0-40
@@ -5261,6 +7289,199 @@ tail0one:
 	VADDSD X3, X0, X3
 	VMOVSD X2, (CX)(AX*8)
 	VMOVSD X3, (DX)(AX*8)
+
+done:
+	VZEROUPPER
+	RET
+
+// func descendAVX2(keep float64, pull float64, rate float64, u *float64, from *float64, by *float64, n int)
+// Requires: AVX
+TEXT ·descendAVX2(SB), NOSPLIT, $0-56
+	VBROADCASTSD keep+0(FP), Y0
+	VBROADCASTSD pull+8(FP), Y1
+	VBROADCASTSD rate+16(FP), Y2
+	XORQ         AX, AX
+	MOVQ         u+24(FP), CX
+	MOVQ         from+32(FP), DX
+	MOVQ         by+40(FP), BX
+	MOVQ         n+48(FP), SI
+	MOVQ         SI, DI
+	SHRQ         $0x04, DI
+	JZ           rest
+
+block:
+	VMULPD  (CX)(AX*8), Y0, Y3
+	VMULPD  (DX)(AX*8), Y1, Y4
+	VMULPD  (BX)(AX*8), Y2, Y5
+	VADDPD  Y3, Y4, Y3
+	VSUBPD  Y5, Y3, Y3
+	VMOVUPD Y3, (CX)(AX*8)
+	VMULPD  32(CX)(AX*8), Y0, Y3
+	VMULPD  32(DX)(AX*8), Y1, Y4
+	VMULPD  32(BX)(AX*8), Y2, Y5
+	VADDPD  Y3, Y4, Y3
+	VSUBPD  Y5, Y3, Y3
+	VMOVUPD Y3, 32(CX)(AX*8)
+	VMULPD  64(CX)(AX*8), Y0, Y3
+	VMULPD  64(DX)(AX*8), Y1, Y4
+	VMULPD  64(BX)(AX*8), Y2, Y5
+	VADDPD  Y3, Y4, Y3
+	VSUBPD  Y5, Y3, Y3
+	VMOVUPD Y3, 64(CX)(AX*8)
+	VMULPD  96(CX)(AX*8), Y0, Y3
+	VMULPD  96(DX)(AX*8), Y1, Y4
+	VMULPD  96(BX)(AX*8), Y2, Y5
+	VADDPD  Y3, Y4, Y3
+	VSUBPD  Y5, Y3, Y3
+	VMOVUPD Y3, 96(CX)(AX*8)
+	ADDQ    $0x10, AX
+	DECQ    DI
+	JNZ     block
+
+rest:
+	ANDQ    $0x0f, SI
+	JZ      done
+	CMPQ    SI, $0x04
+	JLT     tail0
+	VMULPD  (CX)(AX*8), Y0, Y3
+	VMULPD  (DX)(AX*8), Y1, Y4
+	VMULPD  (BX)(AX*8), Y2, Y5
+	VADDPD  Y3, Y4, Y3
+	VSUBPD  Y5, Y3, Y3
+	VMOVUPD Y3, (CX)(AX*8)
+	CMPQ    SI, $0x08
+	JLT     tail1
+	VMULPD  32(CX)(AX*8), Y0, Y3
+	VMULPD  32(DX)(AX*8), Y1, Y4
+	VMULPD  32(BX)(AX*8), Y2, Y5
+	VADDPD  Y3, Y4, Y3
+	VSUBPD  Y5, Y3, Y3
+	VMOVUPD Y3, 32(CX)(AX*8)
+	CMPQ    SI, $0x0c
+	JLT     tail2
+	VMULPD  64(CX)(AX*8), Y0, Y3
+	VMULPD  64(DX)(AX*8), Y1, Y4
+	VMULPD  64(BX)(AX*8), Y2, Y5
+	VADDPD  Y3, Y4, Y3
+	VSUBPD  Y5, Y3, Y3
+	VMOVUPD Y3, 64(CX)(AX*8)
+	TESTQ   $0x00000002, SI
+	JZ      tail3one
+	VMULPD  96(CX)(AX*8), X0, X3
+	VMULPD  96(DX)(AX*8), X1, X4
+	VMULPD  96(BX)(AX*8), X2, X5
+	VADDPD  X3, X4, X3
+	VSUBPD  X5, X3, X3
+	VMOVUPD X3, 96(CX)(AX*8)
+	TESTQ   $0x00000001, SI
+	JZ      done
+	VMULSD  112(CX)(AX*8), X0, X0
+	VMULSD  112(DX)(AX*8), X1, X1
+	VMULSD  112(BX)(AX*8), X2, X2
+	VADDSD  X0, X1, X0
+	VSUBSD  X2, X0, X0
+	VMOVSD  X0, 112(CX)(AX*8)
+	JMP     done
+
+tail3one:
+	TESTQ  $0x00000001, SI
+	JZ     done
+	VMULSD 96(CX)(AX*8), X0, X0
+	VMULSD 96(DX)(AX*8), X1, X1
+	VMULSD 96(BX)(AX*8), X2, X2
+	VADDSD X0, X1, X0
+	VSUBSD X2, X0, X0
+	VMOVSD X0, 96(CX)(AX*8)
+	JMP    done
+
+tail2:
+	TESTQ   $0x00000002, SI
+	JZ      tail2one
+	VMULPD  64(CX)(AX*8), X0, X3
+	VMULPD  64(DX)(AX*8), X1, X4
+	VMULPD  64(BX)(AX*8), X2, X5
+	VADDPD  X3, X4, X3
+	VSUBPD  X5, X3, X3
+	VMOVUPD X3, 64(CX)(AX*8)
+	TESTQ   $0x00000001, SI
+	JZ      done
+	VMULSD  80(CX)(AX*8), X0, X0
+	VMULSD  80(DX)(AX*8), X1, X1
+	VMULSD  80(BX)(AX*8), X2, X2
+	VADDSD  X0, X1, X0
+	VSUBSD  X2, X0, X0
+	VMOVSD  X0, 80(CX)(AX*8)
+	JMP     done
+
+tail2one:
+	TESTQ  $0x00000001, SI
+	JZ     done
+	VMULSD 64(CX)(AX*8), X0, X0
+	VMULSD 64(DX)(AX*8), X1, X1
+	VMULSD 64(BX)(AX*8), X2, X2
+	VADDSD X0, X1, X0
+	VSUBSD X2, X0, X0
+	VMOVSD X0, 64(CX)(AX*8)
+	JMP    done
+
+tail1:
+	TESTQ   $0x00000002, SI
+	JZ      tail1one
+	VMULPD  32(CX)(AX*8), X0, X3
+	VMULPD  32(DX)(AX*8), X1, X4
+	VMULPD  32(BX)(AX*8), X2, X5
+	VADDPD  X3, X4, X3
+	VSUBPD  X5, X3, X3
+	VMOVUPD X3, 32(CX)(AX*8)
+	TESTQ   $0x00000001, SI
+	JZ      done
+	VMULSD  48(CX)(AX*8), X0, X0
+	VMULSD  48(DX)(AX*8), X1, X1
+	VMULSD  48(BX)(AX*8), X2, X2
+	VADDSD  X0, X1, X0
+	VSUBSD  X2, X0, X0
+	VMOVSD  X0, 48(CX)(AX*8)
+	JMP     done
+
+tail1one:
+	TESTQ  $0x00000001, SI
+	JZ     done
+	VMULSD 32(CX)(AX*8), X0, X0
+	VMULSD 32(DX)(AX*8), X1, X1
+	VMULSD 32(BX)(AX*8), X2, X2
+	VADDSD X0, X1, X0
+	VSUBSD X2, X0, X0
+	VMOVSD X0, 32(CX)(AX*8)
+	JMP    done
+
+tail0:
+	TESTQ   $0x00000002, SI
+	JZ      tail0one
+	VMULPD  (CX)(AX*8), X0, X3
+	VMULPD  (DX)(AX*8), X1, X4
+	VMULPD  (BX)(AX*8), X2, X5
+	VADDPD  X3, X4, X3
+	VSUBPD  X5, X3, X3
+	VMOVUPD X3, (CX)(AX*8)
+	TESTQ   $0x00000001, SI
+	JZ      done
+	VMULSD  16(CX)(AX*8), X0, X0
+	VMULSD  16(DX)(AX*8), X1, X1
+	VMULSD  16(BX)(AX*8), X2, X2
+	VADDSD  X0, X1, X0
+	VSUBSD  X2, X0, X0
+	VMOVSD  X0, 16(CX)(AX*8)
+	JMP     done
+
+tail0one:
+	TESTQ  $0x00000001, SI
+	JZ     done
+	VMULSD (CX)(AX*8), X0, X0
+	VMULSD (DX)(AX*8), X1, X1
+	VMULSD (BX)(AX*8), X2, X2
+	VADDSD X0, X1, X0
+	VSUBSD X2, X0, X0
+	VMOVSD X0, (CX)(AX*8)
 
 done:
 	VZEROUPPER

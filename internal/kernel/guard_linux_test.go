@@ -68,6 +68,7 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 			Dot(x, u)
 			Axpy(0.5, x, u)
 			Rotate(0.6, 0.8, next, u)
+			Descend(0.5, 0.5, 0.5, u, x, next)
 			DotAhead(x, u, near, far)
 			AxpyDot(0.5, x, u, next, near, far)
 			Dot32(x32, u)
@@ -83,6 +84,26 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 			ascent.Walk([]int32{0}, &draws, 0, 1)
 			ascent.X, ascent.X32, ascent.A[0] = nil, x32, 0
 			ascent.Walk([]int32{0}, &draws, 0, 1)
+		}
+		for _, size := range [][3]int{{1, 1, 1}, {2, 3, 4}, {3, 8, 5}, {4, 9, 6}, {5, 30, 7}, {3, 47, 11}} {
+			rows, cols, outputs := size[0], size[1], size[2]
+			index := []int32{0, int32(rows - 1), 0}
+			end := func(x []float64, n int) []float64 {
+				if atEnd {
+					return x[most-n:]
+				}
+				return x[:n]
+			}
+			batch := Batch{X: end(arrays[0], rows*cols), Stride: cols, Cols: cols, Index: index}
+			w, r := end(arrays[1], outputs*cols), end(arrays[2], len(index)*outputs)
+			batch.Scores(outputs, w, cols, r, outputs)
+			batch.Combine(outputs, r, outputs, w, cols)
+			batch.X, batch.X32 = nil, narrow[0][:rows*cols]
+			if atEnd {
+				batch.X32 = narrow[0][most-rows*cols:]
+			}
+			batch.Scores(outputs, w, cols, r, outputs)
+			batch.Combine(outputs, r, outputs, w, cols)
 		}
 		for _, size := range [][3]int{{1, 1, 1}, {5, 7, 11}, {6, 8, 12}, {7, 15, 13}, {20, 20, 20}} {
 			m, n, k := size[0], size[1], size[2]

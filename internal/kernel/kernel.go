@@ -1,6 +1,7 @@
 // Package kernel has the inner loops of the numerics: the dot products and
-// scaled sums of a coordinate step, whole runs of such steps, and the matrix
-// product W = V M. It must not know the meaning of the numbers.
+// scaled sums of a coordinate step, whole runs of such steps, the matrix product
+// W = V M, and the two products of a batch of rows with the weights of several
+// outputs. It must not know the meaning of the numbers.
 //
 // All results have the same bits on every machine, whether the AVX2 kernels
 // computed them or the scalar ones in Go, which take their place on other
@@ -15,6 +16,7 @@
 //     change nothing.
 //   - An element of a matrix product is one sum that starts at +0, in the order
 //     of the inner index.
+//   - The sums over a batch of rows are defined at Batch.
 //
 // Which bits a NaN has is left open. Vectors of any length and alignment are
 // taken, and nothing outside of them is read or written; rows that start on
@@ -35,6 +37,10 @@ func Axpy(a float64, x, y []float64) { axpy(a, x, y) }
 // Rotate turns x and y by an angle of cosine c and sine s: x[i] = c*x[i] - s*y[i],
 // y[i] = s*x[i] + c*y[i]. It panics when the lengths differ.
 func Rotate(c, s float64, x, y []float64) { rotate(c, s, x, y) }
+
+// Descend sets u[i] = (keep*u[i] + pull*from[i]) - rate*by[i], a step of gradient descent
+// that also pulls u to 0 and to from. It panics when the lengths differ.
+func Descend(keep, pull, rate float64, u, from, by []float64) { descend(keep, pull, rate, u, from, by) }
 
 // DotAhead returns Dot(x, u), and AxpyDot does Axpy(a, x, u) and returns
 // Dot(next, u), with u as updated, in one pass over u. They are made for a walk

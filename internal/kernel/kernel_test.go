@@ -136,6 +136,15 @@ func checkVectors(t rapid.TB, s *rng.Stream, n, offset int, kind string) {
 		mustAgree(t, "x of rotate", v, turnedX)
 		mustAgree(t, "y of rotate", u, turnedY)
 	}
+	if n > 0 {
+		stepped := make([]float64, n)
+		for i := range n {
+			stepped[i] = (float64(a*y[i]) + float64(x[0]*x[i])) - float64(next[0]*next[i])
+		}
+		copy(u, y)
+		Descend(a, x[0], next[0], u, x, next)
+		mustAgree(t, "descend", u, stepped)
+	}
 	for _, hint := range [][2]*float64{{nil, nil}, {near, nil}, {near, far}, {nil, far}} {
 		copy(u, y)
 		got := AxpyDot(a, x, u, next, hint[0], hint[1])
@@ -342,6 +351,7 @@ func TestNothingAllocates(t *testing.T) {
 		if allocs := testing.AllocsPerRun(10, func() {
 			c[0] = Dot(x, u) + SquaredNorm(x) + DotAhead(x, u, &x[0], &x[1]) + AxpyDot(1e-9, x, u, x, &x[0], nil)
 			Axpy(1e-9, x, u)
+			Descend(1, 0, 1e-9, u, x, x)
 			c[1] = Dot32(x32, u) + DotAhead32(x32, u, &x32[0], nil) + AxpyDot32(1e-9, x32, u, x32, &x32[0], nil)
 			Axpy32(1e-9, x32, u)
 			Gemm(29, 27, 30, x, 30, u, 30, c, 30)

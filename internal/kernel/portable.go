@@ -12,6 +12,10 @@ func axpy(a float64, x, y []float64) { scalarAxpy(a, x, y) }
 
 func rotate(c, s float64, x, y []float64) { scalarRotate(c, s, x, y) }
 
+func descend(keep, pull, rate float64, u, from, by []float64) {
+	scalarDescend(keep, pull, rate, u, from, by)
+}
+
 func axpyDot(a float64, x, u, next []float64, _, _ *float64) float64 {
 	return scalarAxpyDot(a, x, u, next)
 }
@@ -32,4 +36,15 @@ func gemm(m, n, k int, a []float64, lda int, b []float64, ldb int, c []float64, 
 
 func (s *Ascent) walk(order []int32, draws *rng.Stream, from, to int) int {
 	return s.scalarWalk(order, draws, from, to)
+}
+
+// batchSpace is empty: the scalar kernels need none.
+type batchSpace struct{}
+
+func (b *Batch) scores(outputs int, w []float64, ldw int, s []float64, lds int) {
+	b.scalarScores(outputs, w, ldw, s, lds)
+}
+
+func (b *Batch) combine(outputs int, r []float64, ldr int, g []float64, ldg int) {
+	b.scalarCombine(outputs, r, ldr, g, ldg)
 }

@@ -73,3 +73,12 @@ func scalarRotate(c, s float64, x, y []float64) {
 		y[i] = float64(s*xi) + float64(c*yi)
 	}
 }
+
+// scalarDescend is Descend.
+func scalarDescend(keep, pull, rate float64, u, from, by []float64) {
+	sameLength(len(u), len(from))
+	sameLength(len(u), len(by))
+	for i := range u {
+		u[i] = (float64(keep*u[i]) + float64(pull*from[i])) - float64(rate*by[i])
+	}
+}

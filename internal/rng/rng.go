@@ -44,6 +44,7 @@ const (
 	DeviceModel                     // the draws of a device model from another module
 	LinkModel                       // the draws of a link model from another module
 	Partition                       // which client of a partition has a row
+	Initial                         // the weights that a network starts with
 )
 
 // Stream is a PCG-DXSM generator with 128 bits of state, the one of

@@ -261,7 +261,7 @@ func (r *run) answer(q *request) any {
 				{"split": "test", "name": "error", "value": o.TestError}, {"split": "train", "name": "error", "value": o.TrainError},
 				{"split": "test", "name": "accuracy", "value": 1 - o.TestError},
 			},
-			"model_hash": fmt.Sprintf("%016x", federation.HashWeights(m.W)),
+			"model_hash": fmt.Sprintf("%016x", federation.HashWeights(m.W, r.problem.StoredRows(m.W))),
 			"clients":    []object{{"split": "train", "name": "error", "devices": devices, "values": losses}},
 		}
 	case "loss":
@@ -303,7 +303,7 @@ func (r *run) answer(q *request) any {
 }
 
 func (r *run) loss(t int) float64 {
-	return r.problem.LocalLoss(t, r.method.Model().W.Row(r.problem.TaskOf(t)))
+	return r.problem.LocalLoss(t, mtl.ModelRow(r.method.Model().W, r.problem.TaskOf(t)))
 }
 
 func (r *run) code(c *state.Coder) error {

@@ -14,6 +14,7 @@ import (
 	"fedsim/data"
 	"fedsim/engine"
 	"fedsim/experiment"
+	"fedsim/mtl"
 	"fedsim/mtl/crossval"
 	"fedsim/plots"
 	"fedsim/results"
@@ -246,9 +247,9 @@ func clientsOf(w *rundir.Writer) func(int, results.Run) (experiment.ClientRows, 
 }
 
 // modelsOf returns a function that writes the final model of a run.
-func modelsOf(w *rundir.Writer) func(int, *data.Matrix) error {
-	return func(index int, m *data.Matrix) error {
-		return w.Model(index, m.Rows, m.Cols, m.Row)
+func modelsOf(w *rundir.Writer) func(index, rows int, m *data.Matrix) error {
+	return func(index, rows int, m *data.Matrix) error {
+		return w.Model(index, rows, m.Cols, func(task int) []float64 { return mtl.ModelRow(m, task) })
 	}
 }
 

@@ -108,6 +108,25 @@ func rotate() {
 	RET()
 }
 
+func descend() {
+	begin("descend", float64s, "func(keep, pull, rate float64, u, from, by *float64, n int)",
+		"sets u[i] to keep*u[i] + pull*from[i] - rate*by[i] for i < n.")
+	keep, pull, rate := broadcast("keep"), broadcast("pull"), broadcast("rate")
+	index := zeroIndex()
+	u, from, by := rowAt("u", float64s, index), rowAt("from", float64s, index), rowAt("by", float64s, index)
+	elementwise("", argument("n"), index, hints{}, func(_, at, _, count int) {
+		v, p, q := YMM(), YMM(), YMM()
+		u.times(v, keep, at, count)
+		from.times(p, pull, at, count)
+		by.times(q, rate, at, count)
+		add(v, v, p, count)
+		subtract(v, v, q, count)
+		store(v, u.at(at), count)
+	})
+	VZEROUPPER()
+	RET()
+}
+
 func axpyDot(e element) {
 	begin("axpyDot", e, "func(a float64, x *"+e.name+", u *float64, next *"+e.name+", n int, near, far *"+e.name+") float64",
 		"adds a*x[i] to u[i] for i < n and returns the canonical sum of next[i]*u[i]; it prefetches n elements at near, and at far unless it is nil.")

@@ -14,8 +14,13 @@ func main() {
 		axpyDot(e)
 		ascent(e, false)
 		ascent(e, true)
+		for outputs := 1; outputs <= batchOutputs; outputs++ {
+			scores(e, outputs)
+			combine(e, outputs)
+		}
 	}
 	rotate()
+	descend()
 	gemmTile()
 	build.Generate()
 }

@@ -1,0 +1,119 @@
+package kernel
+
+// Batch is a choice of rows of a matrix: row i of the batch, x_i, has the Cols elements from
+// X[Index[i]*Stride] on, or from X32[Index[i]*Stride] on when X is nil. The rows stay where
+// they are, and a row may occur several times. It has scratch space, so only one goroutine
+// at a time may use it.
+type Batch struct {
+	X            []float64
+	X32          []float32
+	Stride, Cols int
+	Index        []int32
+	space        batchSpace
+}
+
+// scoreLanes is the number of lanes of a score.
+const scoreLanes = 4
+
+// Scores sets s[i*lds+c] to the sum over j of x_ij w[c*ldw+j] for each of so many outputs c.
+// A score has four lanes that start at +0. Product j is added to lane j mod 4, in the order
+// of j, and the score is (lane 0 + lane 2) + (lane 1 + lane 3).
+//
+// It panics when the matrix has no such row, a stride is shorter than a row or a slice than
+// its matrix.
+func (b *Batch) Scores(outputs int, w []float64, ldw int, s []float64, lds int) {
+	b.check()
+	fits(outputs, b.Cols, w, ldw)
+	fits(len(b.Index), outputs, s, lds)
+	if len(b.Index) > 0 && outputs > 0 {
+		b.scores(outputs, w, ldw, s, lds)
+	}
+}
+
+// Combine adds the sum over i of r[i*ldr+c] x_i to the row g[c*ldg:] for each of so many
+// outputs c. The products are added to an element of g one by one in the order of i, as by
+// Axpy. g must not overlap the rest. It panics as Scores does.
+func (b *Batch) Combine(outputs int, r []float64, ldr int, g []float64, ldg int) {
+	b.check()
+	fits(len(b.Index), outputs, r, ldr)
+	fits(outputs, b.Cols, g, ldg)
+	if len(b.Index) > 0 && outputs > 0 {
+		b.combine(outputs, r, ldr, g, ldg)
+	}
+}
+
+// check panics unless the matrix has all rows of the batch.
+func (b *Batch) check() {
+	if b.Stride < b.Cols || b.Cols < 0 {
+		panic("kernel: the rows of a batch overlap")
+	}
+	size := len(b.X)
+	if b.X == nil {
+		size = len(b.X32)
+	}
+	for _, i := range b.Index {
+		if i < 0 || int(i)*b.Stride+b.Cols > size {
+			panic("kernel: a row of a batch is not there")
+		}
+	}
+}
+
+// scalarScores is Scores on the rows of x.
+func scalarScores[T element](b *Batch, x []T, outputs int, w []float64, ldw int, s []float64, lds int) {
+	for i, at := range b.Index {
+		for c := range outputs {
+			s[i*lds+c] = scalarScore(x[int(at)*b.Stride:][:b.Cols], w[c*ldw:][:b.Cols])
+		}
+	}
+}
+
+func scalarScore[T element](x []T, w []float64) float64 {
+	var s0, s1, s2, s3 float64
+	for ; len(x) >= scoreLanes && len(w) >= scoreLanes; x, w = x[scoreLanes:], w[scoreLanes:] {
+		s0 += float64(float64(x[0]) * w[0])
+		s1 += float64(float64(x[1]) * w[1])
+		s2 += float64(float64(x[2]) * w[2])
+		s3 += float64(float64(x[3]) * w[3])
+	}
+	s := [scoreLanes]float64{s0, s1, s2, s3}
+	addRest(s[:], x, w)
+	return sumOfLanes(s[:])
+}
+
+// addRest adds the products of the fewer than four last elements of a row.
+func addRest[T element](lanes []float64, x []T, w []float64) {
+	for l, xl := range x {
+		lanes[l] += float64(float64(xl) * w[l])
+	}
+}
+
+func sumOfLanes(s []float64) float64 {
+	s = s[:scoreLanes]
+	return (s[0] + s[2]) + (s[1] + s[3])
+}
+
+// scalarCombine is Combine on the rows of x.
+func scalarCombine[T element](b *Batch, x []T, outputs int, r []float64, ldr int, g []float64, ldg int) {
+	for i, at := range b.Index {
+		for c := range outputs {
+			scalarAxpy(r[i*ldr+c], x[int(at)*b.Stride:][:b.Cols], g[c*ldg:][:b.Cols])
+		}
+	}
+}
+
+// scalarBatchScores and scalarBatchCombine take the precision of the batch.
+func (b *Batch) scalarScores(outputs int, w []float64, ldw int, s []float64, lds int) {
+	if b.X != nil {
+		scalarScores(b, b.X, outputs, w, ldw, s, lds)
+	} else {
+		scalarScores(b, b.X32, outputs, w, ldw, s, lds)
+	}
+}
+
+func (b *Batch) scalarCombine(outputs int, r []float64, ldr int, g []float64, ldg int) {
+	if b.X != nil {
+		scalarCombine(b, b.X, outputs, r, ldr, g, ldg)
+	} else {
+		scalarCombine(b, b.X32, outputs, r, ldr, g, ldg)
+	}
+}

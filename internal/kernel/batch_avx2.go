@@ -1,0 +1,143 @@
+//go:build amd64 && !purego
+
+package kernel
+
+// A tile has two rows, or eight columns, of up to six outputs. A part of w or of the rows
+// that several tiles read stays in the first cache.
+const (
+	tileOutputs  = 6
+	batchRows    = 32  // rows whose lanes are held at a time
+	batchDepth   = 400 // columns of a tile of scores; a multiple of scoreLanes
+	batchColumns = 64  // columns whose sums take turns; a multiple of tileCols
+)
+
+// batchSpace is the scratch space of a batch. The tiles are called through variables, so
+// that arrays on the stack would escape.
+type batchSpace struct {
+	lanes  [batchRows * tileOutputs * scoreLanes]float64
+	tile   [tileOutputs * tileCols]float64
+	rest   [batchRows * tileCols]float64
+	rest32 [batchRows * tileCols]float32
+}
+
+// tiles are the kernels of a batch by the number of outputs.
+type tiles[T element] struct {
+	scores  [tileOutputs + 1]func(blocks int, x, y *T, w *float64, ldw int, lanes *float64)
+	combine [tileOutputs + 1]func(count int, x *T, stride int, index *int32, r *float64, ldr int, g *float64, ldg int)
+}
+
+var (
+	tiles64 = tiles[float64]{
+		[...]func(int, *float64, *float64, *float64, int, *float64){nil, scores1xAVX2, scores2xAVX2, scores3xAVX2, scores4xAVX2, scores5xAVX2, scores6xAVX2},
+		[...]func(int, *float64, int, *int32, *float64, int, *float64, int){nil, combine1xAVX2, combine2xAVX2, combine3xAVX2, combine4xAVX2, combine5xAVX2, combine6xAVX2},
+	}
+	tiles32 = tiles[float32]{
+		[...]func(int, *float32, *float32, *float64, int, *float64){nil, scores1x32AVX2, scores2x32AVX2, scores3x32AVX2, scores4x32AVX2, scores5x32AVX2, scores6x32AVX2},
+		[...]func(int, *float32, int, *int32, *float64, int, *float64, int){nil, combine1x32AVX2, combine2x32AVX2, combine3x32AVX2, combine4x32AVX2, combine5x32AVX2, combine6x32AVX2},
+	}
+	// inOrder are the indices of rows that lie next to each other.
+	inOrder = func() (index [batchRows]int32) {
+		for i := range index {
+			index[i] = int32(i)
+		}
+		return index
+	}()
+)
+
+func (b *Batch) scores(outputs int, w []float64, ldw int, s []float64, lds int) {
+	switch {
+	case !avx2 || b.Cols < scoreLanes:
+		b.scalarScores(outputs, w, ldw, s, lds)
+	case b.X != nil:
+		scoresByTile(b, &tiles64, b.X, outputs, w, ldw, s, lds)
+	default:
+		scoresByTile(b, &tiles32, b.X32, outputs, w, ldw, s, lds)
+	}
+}
+
+func (b *Batch) combine(outputs int, r []float64, ldr int, g []float64, ldg int) {
+	switch {
+	case !avx2 || b.Cols == 0:
+		b.scalarCombine(outputs, r, ldr, g, ldg)
+	case b.X != nil:
+		combineByTile(b, &tiles64, b.X, b.space.rest[:], outputs, r, ldr, g, ldg)
+	default:
+		combineByTile(b, &tiles32, b.X32, b.space.rest32[:], outputs, r, ldr, g, ldg)
+	}
+}
+
+// parts returns how many outputs the tiles after the first c of them have: about the same.
+func parts(c, outputs int) int {
+	left := outputs - c
+	tiles := (left + tileOutputs - 1) / tileOutputs
+	return (left + tiles - 1) / tiles
+}
+
+func scoresByTile[T element](b *Batch, t *tiles[T], x []T, outputs int, w []float64, ldw int, s []float64, lds int) {
+	blocks := b.Cols / scoreLanes
+	sections := (b.Cols + batchDepth - 1) / batchDepth
+	depth := (blocks + sections - 1) / sections // in blocks
+	lanes := b.space.lanes[:]
+	row := func(i int) []T { return x[int(b.Index[i])*b.Stride:][:b.Cols] }
+	for first := 0; first < len(b.Index); first += batchRows {
+		end := min(first+batchRows, len(b.Index))
+		for c, n := 0, 0; c < outputs; c += n {
+			n = parts(c, outputs)
+			size := 2 * n * scoreLanes // of a tile
+			clear(lanes[:(end-first+1)/2*size])
+			for p := 0; p < blocks; p += depth {
+				at := p * scoreLanes
+				for i := first; i < end; i += 2 {
+					t.scores[n](min(depth, blocks-p), &row(i)[at], &row(min(i+1, end-1))[at],
+						&w[c*ldw+at], ldw, &lanes[(i-first)/2*size])
+				}
+			}
+			for i := first; i < end; i++ {
+				tile := lanes[(i-first)/2*size+i%2*scoreLanes:]
+				rest := row(i)[blocks*scoreLanes:]
+				for o := range n {
+					sums := tile[2*o*scoreLanes:][:scoreLanes]
+					addRest(sums, rest, w[(c+o)*ldw+blocks*scoreLanes:])
+					s[i*lds+c+o] = sumOfLanes(sums)
+				}
+			}
+		}
+	}
+}
+
+func combineByTile[T element](b *Batch, t *tiles[T], x, rest []T, outputs int, r []float64, ldr int, g []float64, ldg int) {
+	full := b.Cols - b.Cols%tileCols
+	for first := 0; first < len(b.Index); first += batchRows {
+		count := min(batchRows, len(b.Index)-first)
+		index := b.Index[first:][:count]
+		r := r[first*ldr:]
+		for from := 0; from < full; from += batchColumns {
+			to := min(from+batchColumns, full)
+			for c, n := 0, 0; c < outputs; c += n {
+				n = parts(c, outputs)
+				for j := from; j < to; j += tileCols {
+					t.combine[n](count, &x[j], b.Stride, &index[0], &r[c], ldr, &g[c*ldg+j], ldg)
+				}
+			}
+		}
+		if full == b.Cols {
+			continue
+		}
+		// The last columns, padded.
+		for i, at := range index {
+			row := rest[i*tileCols:][:tileCols]
+			clear(row[copy(row, x[int(at)*b.Stride+full:][:b.Cols-full]):])
+		}
+		for c, n := 0, 0; c < outputs; c += n {
+			n = parts(c, outputs)
+			tile := b.space.tile[:]
+			for o := range n {
+				copy(tile[o*tileCols:], g[(c+o)*ldg+full:][:b.Cols-full])
+			}
+			t.combine[n](count, &rest[0], tileCols, &inOrder[0], &r[c], ldr, &tile[0], tileCols)
+			for o := range n {
+				copy(g[(c+o)*ldg+full:][:b.Cols-full], tile[o*tileCols:])
+			}
+		}
+	}
+}

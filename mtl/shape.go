@@ -1,0 +1,99 @@
+package mtl
+
+import (
+	"fmt"
+
+	"fedsim/config"
+)
+
+// Shape is the size of the model of one task: a linear model, or a network with hidden layers
+// (docs/models.md).
+type Shape struct {
+	Features int    // d of a row
+	Outputs  int    // scores of a row
+	Hidden   Widths // none: the model is linear
+}
+
+// layers returns the layers; nil for a linear model, which has no biases.
+func (s Shape) layers() []layer {
+	if s.Hidden == (Widths{}) {
+		return nil
+	}
+	var layers []layer
+	in, at := s.Features, 0
+	for _, out := range append(s.Hidden.list(), s.Outputs) {
+		layers = append(layers, layer{in, out, at})
+		at += out * (in + 1)
+		in = out
+	}
+	return layers
+}
+
+// Values returns the number of values of the model: the weights, and the biases of a network.
+func (s Shape) Values() int {
+	if s.Hidden == (Widths{}) {
+		return s.Outputs * s.Features
+	}
+	layers := s.layers()
+	last := layers[len(layers)-1]
+	return last.at + last.out*(last.in+1)
+}
+
+// RowFLOPs returns the cost of the gradient of the loss of one row. A weight takes part in a
+// sum of the scores and in one of the gradient: two operations each, and two more in a layer
+// above the first, which passes the gradient on. A bias takes one and one.
+func (s Shape) RowFLOPs() float64 {
+	if s.Hidden == (Widths{}) {
+		return float64(4 * float64(s.Values()))
+	}
+	flops := 0.0
+	for i, l := range s.layers() {
+		each := 4.0
+		if i > 0 {
+			each = 6
+		}
+		flops += float64(each*float64(l.in)*float64(l.out)) + float64(2*float64(l.out))
+	}
+	return flops
+}
+
+// StepFLOPs returns the most that a step costs, a visit of a row: of a linear model a step of
+// SDCA, which has a coordinate step for each output, otherwise the gradient of the row.
+func (s Shape) StepFLOPs() float64 {
+	if s.Hidden != (Widths{}) {
+		return s.RowFLOPs()
+	}
+	return float64(float64(s.Outputs) * StepFLOPs(s.Features))
+}
+
+// Widths are the widths of one or two hidden layers, a list in TOML. The zero value has none.
+type Widths [2]int
+
+// TypeTOML returns the type.
+func (h *Widths) TypeTOML() string { return "list of integers" }
+
+// DecodeTOML takes a list of at most two integers.
+func (h *Widths) DecodeTOML(n *config.Node, key string) config.Errors {
+	var list []int
+	problems := config.Decode(n, key, &list)
+	if len(list) > len(h) {
+		problems.Add(n.Key, fmt.Sprintf("%s: has %d hidden layers, must have at most %d", key, len(list), len(h)))
+	}
+	*h = Widths{}
+	copy(h[:], list)
+	return problems
+}
+
+// MarshalTOML returns the list on one line.
+func (h Widths) MarshalTOML() ([]byte, error) { return []byte(config.Literal(h.list())), nil }
+
+// list returns the widths.
+func (h Widths) list() []int {
+	list := []int{}
+	for _, width := range h {
+		if width != 0 {
+			list = append(list, width)
+		}
+	}
+	return list
+}
