@@ -161,7 +161,9 @@ func TestFedProxAndFedBuffReduceToFedAvg(t *testing.T) {
 // lower step limit still counts with all its rows.
 func TestFedAvgAveragesResponses(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
-	set := func(o Options) { o.(*fedAvgOptions).LocalSGDOptions = LocalSGDOptions{Epochs: 3, Batch: 4, Step: 0.1, Shuffle: true} }
+	set := func(o Options) {
+		o.(*fedAvgOptions).LocalSGDOptions = LocalSGDOptions{Epochs: 3, Batch: 4, Step: 0.1, Shuffle: true}
+	}
 	alone := make([][]float64, 3)
 	for k := range alone {
 		a := start(t, "fedavg", p, c, set)

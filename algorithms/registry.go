@@ -49,6 +49,12 @@ func (f *Factory) NeedsOf(o Options) Needs {
 	return f.Needs(o)
 }
 
+// HasOneModel reports whether the method holds one model for all tasks, as one of primal
+// methods without rounds does, too.
+func (f *Factory) HasOneModel(o Options) bool {
+	return f.OneModel || f.Asynchronous && !f.NeedsOf(o).Dual
+}
+
 var factories = registry.New[Factory]("algorithms", "algorithm")
 
 // Register registers a method under its name. Init functions call it. It panics when

@@ -2,6 +2,8 @@
 // their times:
 //
 //   - coordinate steps of dual ascent, against LIBLINEAR and a loop in C;
+//   - a pass of mini-batch SGD over MNIST, softmax regression and a network, against NumPy and
+//     scikit-learn;
 //   - events of the hold model, against Akita and SimPy.
 //
 // docs/performance.md describes the method. The command is a separate module, so that
@@ -52,8 +54,12 @@ func compare(out io.Writer, repetitions int, only string) error {
 	if err != nil {
 		return err
 	}
-	more, err := compareEngines(t, repetitions, only)
+	more, err := compareNetworks(t, repetitions, only)
 	if err != nil {
+		return err
+	}
+	missing = append(missing, more...)
+	if more, err = compareEngines(t, repetitions, only); err != nil {
 		return err
 	}
 	fmt.Fprintln(out)

@@ -21,6 +21,8 @@ type unit func(ns float64) string
 
 func nanoseconds(ns float64) string { return digits(ns) + " ns" }
 
+func milliseconds(ns float64) string { return digits(ns/1e6) + " ms" }
+
 func perSecond(ns float64) string { return digits(1e3/ns) + " M/s" }
 
 // add prints the ratio of the time of a peer to that of fedsim. bar is the required ratio;

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"fedsim/algorithms"
 	"fedsim/data"
 	"fedsim/scenarios"
 )
@@ -35,5 +36,8 @@ func leastMemory(run *scenarios.Run) float64 {
 	if s.Data.Pool {
 		tasks = 1
 	}
-	return least + s.Problem.MinMemory(tasks, s.Data.Resolve().Synthetic.Features, s.Run.Outer)
+	if factory, ok := algorithms.Lookup(run.Algorithm); ok && factory.HasOneModel(run.Options) {
+		tasks = 1
+	}
+	return least + s.Problem.MinMemory(tasks, s.SyntheticShape().Values(), s.Run.Outer)
 }

@@ -141,11 +141,11 @@ func (c *Config) Floor(n int) float64 {
 }
 
 // MinMemory returns a lower bound, in bytes, of the memory for the given numbers of tasks,
-// features and outer iterations: W and V, and three m x m matrices when the learned
+// values of a task's model and outer iterations: W and V, and three m x m matrices when the learned
 // coupling is dense.
-func (c *Config) MinMemory(tasks, features, outer int) float64 {
+func (c *Config) MinMemory(tasks, values, outer int) float64 {
 	m := float64(tasks)
-	least := float64(2 * 8 * m * float64(features))
+	least := float64(2 * 8 * m * float64(values))
 	if c.Regularizer == RegGraphical && (outer > 1 || c.WarmOmega > 0) {
 		least += float64(3 * 8 * m * m)
 	}

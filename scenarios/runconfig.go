@@ -5,6 +5,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
+	"fedsim/mtl"
 	"fedsim/results"
 )
 
@@ -103,11 +104,21 @@ func (r *RunConfig) checkMetrics(s *Settings, declares bool, c *config.Checker) 
 // mostModel is the most bytes of a stored model.
 const mostModel = 1e9
 
-// ModelFits reports whether the model of some tasks and features may be stored. want is
-// the remedy if not.
-func ModelFits(tasks, features int) (want string, fits bool) {
-	bytes := 8 * float64(tasks) * float64(features)
-	return fmt.Sprintf("must be false: W of %d tasks x %d features takes %.3g GB, and at most 1 GB is stored for a run", tasks, features, bytes/1e9), bytes <= mostModel
+// ModelFits reports whether the model of some tasks with some values each may be stored.
+// want is the remedy if not.
+func ModelFits(tasks, values int) (want string, fits bool) {
+	bytes := 8 * float64(tasks) * float64(values)
+	return fmt.Sprintf("must be false: W of %d tasks x %d values takes %.3g GB, and at most 1 GB is stored for a run", tasks, values, bytes/1e9), bytes <= mostModel
+}
+
+// SyntheticShape returns the size of the models on generated data.
+func (s *Settings) SyntheticShape() mtl.Shape {
+	of := s.Data.Resolve().Synthetic
+	shape := mtl.Shape{Features: of.Features, Outputs: max(1, of.Classes), Hidden: s.Problem.Hidden}
+	if s.Data.Bias {
+		shape.Features++
+	}
+	return shape
 }
 
 // checkModel reports a model of generated data that is too large to store. It does not
@@ -116,15 +127,11 @@ func (r *RunConfig) checkModel(s *Settings, c *config.Checker) {
 	if !r.Model || s.Data.Source != data.SourceSynthetic {
 		return
 	}
-	of := s.Data.Resolve().Synthetic
-	tasks, features := of.Tasks, of.Features
+	tasks := s.Data.Resolve().Synthetic.Tasks
 	if s.Data.Pool {
 		tasks = 1
 	}
-	if s.Data.Bias {
-		features++
-	}
-	want, fits := ModelFits(tasks, features)
+	want, fits := ModelFits(tasks, s.SyntheticShape().Values())
 	c.Require(fits, "model", r.Model, want)
 }
 

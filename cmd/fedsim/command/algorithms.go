@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -10,6 +11,7 @@ import (
 	"fedsim/config"
 	"fedsim/federation"
 	"fedsim/internal/columns"
+	"fedsim/mtl"
 )
 
 func newAlgorithms() *cobra.Command {
@@ -41,9 +43,34 @@ func newAlgorithms() *cobra.Command {
 			if len(args) == 1 {
 				return nil
 			}
+			if err := listModels(cmd.OutOrStdout(), textWidth()); err != nil {
+				return err
+			}
 			return listPolicies(cmd.OutOrStdout(), textWidth())
 		},
 	}
+}
+
+// listModels prints the sizes of the models, with the digits of MNIST as the example.
+func listModels(w io.Writer, width int) error {
+	text := "\nmodels (problem.model), for d features and C classes (1 for two classes or real targets)\n"
+	text = "\n" + columns.Wrap(strings.TrimSpace(text), width, 0) + "\n"
+	for _, m := range []struct {
+		about string
+		shape mtl.Shape
+	}{
+		{"linear: D = C d values, and 4 C d FLOPs for the gradient of a row; a step of a dual method takes C (4 d + 8).", mtl.Shape{Features: 784, Outputs: 10}},
+		{"mlp, hidden = [h]: D = h (d + 1) + C (h + 1) values, and 4 d h + 2 h + 6 h C + 2 C FLOPs; primal methods only.", mtl.Shape{Features: 784, Outputs: 10, Hidden: mtl.Widths{128}}},
+	} {
+		example := fmt.Sprintf(" Example with d = 784, C = 10: %d values, %.0f FLOPs, %d kB.", m.shape.Values(), m.shape.RowFLOPs(), 8*m.shape.Values()/1000)
+		if m.shape.Hidden[0] > 0 {
+			example = strings.Replace(example, "C = 10", fmt.Sprintf("C = 10, h = %d", m.shape.Hidden[0]), 1)
+		}
+		text += columns.Wrap(m.about+example, width, 2) + "\n"
+	}
+	text += columns.Wrap("A message has D values (async-mocha: a client sends D + 1). Memory of a client, 8 bytes a value: D while at work (fedavg, fedprox, fedbuff), D (mb-sgd), and for dual methods D to 2 D and 2 C for each row, beside W and V of the server. docs/models.md has the rest.", width, 2) + "\n"
+	_, err := io.WriteString(w, text)
+	return err
 }
 
 // listPolicies prints the summaries of the protocols and the selectors.
