@@ -29,8 +29,8 @@ type Config struct {
 	Target         string  `toml:"target" doc:"type of the targets: class (two classes, labels -1 and +1; the error is the share of wrong signs), classes (several classes; the error is the share of rows whose class does not have the largest score) or real (any number; the error is the root mean square error). real needs the loss squared or absolute"`
 	TestFraction   float64 `toml:"test_fraction" doc:"share of each task's rows held out, in [0, 1); 0: none"`
 	TestRows       string  `toml:"test_rows" doc:"test rows of a source that has some of its own, as idx and leaf: own (those; then test_fraction must have its default, which is not used) or random (all rows together, divided by test_fraction). Other sources are always divided by test_fraction"`
-	Seed           uint64  `toml:"seed" doc:"seed of generation, split and skew. It differs from the seed of a run, so runs share their data"`
-	Split          uint64  `toml:"split" doc:"number of the split: added to data.seed for holding out rows, skew and devices_per_task, but not for generation. Another split divides the same rows differently"`
+	Seed           uint64  `toml:"seed" doc:"seed of generation, partition, split and skew. It differs from the seed of a run, so runs share their data"`
+	Split          uint64  `toml:"split" doc:"number of the split: added to data.seed for holding out rows, skew and devices_per_task, but not for generation and partition. Another split divides the same rows differently"`
 	Standardize    bool    `toml:"standardize" doc:"give each feature mean 0 and variance 1 over the training rows of all tasks"`
 	Bias           bool    `toml:"bias" doc:"append a feature that is always 1"`
 	Skew           bool    `toml:"skew" doc:"remove training rows so that task sizes differ widely (the paper's Table 3): the largest task stays; the sizes of others are uniform between skew_min and their own"`

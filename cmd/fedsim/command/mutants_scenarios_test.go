@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/data"
 	"fedsim/scenarios"
 )
 
@@ -19,13 +20,24 @@ var figures = regexp.MustCompile(`(?m)^\[experiment\.figure\]\n([^\[\n].*\n)*`)
 // key is changed in some mutant. Only one has figures: drawing takes longer than the rest.
 func tinyScenarios(t *testing.T) (texts [][]byte) {
 	t.Helper()
+	type form struct {
+		name string
+		sets []string
+	}
+	var forms []form
 	for _, info := range scenarios.Shipped() {
-		sets := append(slices.Clone(shortForms[info.Name]), "problem.optimum_gap=1e-1", "run.rounds=2", "run.seeds=[1]",
+		forms = append(forms, form{name: info.Name})
+	}
+	for _, method := range []string{data.PartitionShards, data.PartitionDirichlet, data.PartitionPowerLaw} {
+		forms = append(forms, form{"quickstart", []string{"data.partition.merge=true", "data.partition.clients=4", "data.partition.method=" + method}})
+	}
+	for _, info := range forms {
+		sets := append(slices.Concat(info.sets, shortForms[info.name]), "problem.optimum_gap=1e-1", "run.rounds=2", "run.seeds=[1]",
 			"data.synthetic.tasks=5", "data.synthetic.features=4", "data.synthetic.factors=2", "data.synthetic.clusters=1", "data.synthetic.rows_min=6", "data.synthetic.rows_max=9")
-		s, err := scenarios.Load(info.Name, sets)
+		s, err := scenarios.Load(info.name, sets)
 		for err != nil && len(sets) > 0 { // not every scenario has every key
 			sets = sets[:len(sets)-1]
-			s, err = scenarios.Load(info.Name, sets)
+			s, err = scenarios.Load(info.name, sets)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -34,7 +46,7 @@ func tinyScenarios(t *testing.T) (texts [][]byte) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if info.Name != "quickstart" {
+		if info.name != "quickstart" || info.sets != nil {
 			text = figures.ReplaceAll(text, nil)
 		}
 		texts = append(texts, text)
