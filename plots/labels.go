@@ -40,7 +40,7 @@ const (
 	stripGap     = vg.Length(8)
 	classRow     = vg.Length(14) // height of a class among few
 	classRowLow  = vg.Length(6)  // and among many
-	classNameMax = vg.Length(80)
+	classNameMax = vg.Length(96)
 )
 
 // shadeDark and shadeLight are the colors of most and of fewest rows.
@@ -315,9 +315,18 @@ func shadeOf(level int) color.Color {
 	return color.NRGBA{mix(a.R, b.R), mix(a.G, b.G), mix(a.B, b.B), 0xff}
 }
 
+// width returns about the width of the body beside the names of the classes.
+func (d *drawnLabels) width() vg.Length {
+	sty, widest := textStyle(tickSize, false), vg.Length(0)
+	for _, name := range d.Classes {
+		widest = max(widest, sty.Width(fit(name, sty, classNameMax, 1)))
+	}
+	return labelsWidth - max(0, widest-yAxisWidth/2)
+}
+
 // disc draws a disc with an area in proportion to rows, and large enough to be seen.
 func (d *drawnLabels) disc(c *draw.Canvas, at vg.Point, rows float64) {
-	whole := min(labelsWidth/vg.Length(max(len(d.Clients), 20)), d.body/vg.Length(len(d.Classes)))
+	whole := min(d.width()/vg.Length(max(len(d.Clients), 20)), d.body/vg.Length(len(d.Classes)))
 	radius := max(0.5, 0.48*float64(whole)*math.Sqrt(rows/d.most))
 	outline := make([]vg.Point, 0, 24)
 	for _, p := range polygon(24, 0, radius) {
