@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -33,14 +32,8 @@ func readCSVFile(cfg *Config, path string) (*Set, error) {
 	if closeAfter(file, &err); err != nil {
 		return nil, err
 	}
-	set.Name = baseName(path)
+	set.Name = nameOf(path)
 	return set, nil
-}
-
-// baseName returns the name of a set in a file: that of the file, without extensions.
-func baseName(path string) string {
-	name := strings.TrimSuffix(filepath.Base(path), ".gz")
-	return strings.TrimSuffix(name, filepath.Ext(name))
 }
 
 // readCSV reads a set from delimited text with a header. Each row is an example. Columns

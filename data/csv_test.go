@@ -355,3 +355,22 @@ func FuzzCSV(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkReadCSV(b *testing.B) {
+	cfg := Defaults()
+	cfg.Synthetic.Tasks, cfg.Synthetic.Features, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 50, 40, 60, 180
+	set, err := Load(cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := WriteCSV(&file, set); err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(file.Len()))
+	for b.Loop() {
+		if _, err := parseFrom(bytes.NewReader(file.Bytes()), "in.csv"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

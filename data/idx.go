@@ -103,12 +103,12 @@ func (m *Matrix) divide(by float64) {
 	}
 }
 
-// nameOf returns the name of a set: that of its file, without its extension, or folder.
+// nameOf returns the name of a set: that of its file, without its extensions, or folder.
 func nameOf(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs // "." has no name
 	}
-	name := filepath.Base(path)
+	name := strings.TrimSuffix(filepath.Base(path), ".gz")
 	return strings.TrimSuffix(name, filepath.Ext(name))
 }
 
