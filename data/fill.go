@@ -11,7 +11,7 @@ import (
 // fillIn replaces missing values in both halves by the mean of the feature over the
 // training rows of all tasks that have it, summed in task and row order. It fails with a
 // config.Problem if none has it.
-func fillIn(split *Split) error {
+func (c *Config) fillIn(split *Split) error {
 	if missing := &split.Train.Missing; missing.Values == 0 || missing.Dropped {
 		return nil
 	}
@@ -27,7 +27,7 @@ func fillIn(split *Split) error {
 	for j := range means {
 		if known[j] == 0 {
 			return config.Problem{Key: "data.missing", Value: MissingMean, Want: fmt.Sprintf(
-				"no training row of %s has a value of the feature %s: leave it out with data.drop_columns", split.Train.Name, quote.Text(split.Train.FeatureNames[j]))}
+				"no training row of %s has a value of the feature %s: leave it out with data.drop_columns", c.Path, quote.Text(split.Train.FeatureNames[j]))}
 		}
 		means[j] /= known[j]
 	}

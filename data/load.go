@@ -123,7 +123,7 @@ func (c Config) Transform(split *Split) error {
 	if err := c.requireDense(split.Train); err != nil {
 		return err
 	}
-	if err := fillIn(split); err != nil {
+	if err := c.fillIn(split); err != nil {
 		return err
 	}
 	if c.Standardize {

@@ -170,6 +170,9 @@ func (f *flashReader) token() (json.Token, error) {
 		fault.Offset = max(fault.Offset, syntax.Offset)
 		fault.Problem = "is no JSON"
 	}
+	if number, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		fault.Problem, fault.Err = quote.Cut(number.Value)+" is out of range", nil
+	}
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		fault.Problem = "the file is cut off"
 		fault.Err = nil

@@ -5,6 +5,7 @@ package command
 import (
 	"archive/zip"
 	"bytes"
+	"compress/gzip"
 	"encoding/binary"
 	"os"
 	"path/filepath"
@@ -69,9 +70,9 @@ func dataFiles(t *testing.T) []dataFile {
 			run(`traces.files=["`+path+`"]`, "federation.protocol=deadline", "federation.deadline_s=10", "devices.charge_w=5"),
 		}
 	}
-	describe := func(source, target, loss string) func(path string) [][]string {
+	describe := func(source, target, loss string, sets ...string) func(path string) [][]string {
 		return func(path string) [][]string {
-			from := []string{"data.source=" + source, "data.target=" + target, quote("data.path", path)}
+			from := append([]string{"data.source=" + source, "data.target=" + target, quote("data.path", path)}, sets...)
 			describe := []string{"data", "describe"}
 			for _, set := range from {
 				describe = append(describe, "--set", set)
@@ -86,6 +87,8 @@ func dataFiles(t *testing.T) []dataFile {
 		{"labels.csv", out("data", "generate", "--set", "data.synthetic.tasks=4", "--set", "data.synthetic.features=3", "--set", "data.synthetic.rows_max=8", "--set", "data.synthetic.rows_min=8", "--set", "data.synthetic.factors=2"), nil, describe("csv", "class", "hinge")},
 		{"targets.csv", out("data", "generate", "--set", "data.target=real", "--set", "data.synthetic.tasks=4", "--set", "data.synthetic.features=3", "--set", "data.synthetic.rows_max=8", "--set", "data.synthetic.rows_min=8", "--set", "data.synthetic.factors=2"), nil, describe("csv", "real", "squared")},
 		{"har.zip", tinyHAR(t, nil), mutateZip, describe("uci-har", "class", "logistic")},
+		{"table.csv", []byte(tableFile), nil, describe("csv", "classes", "hinge", "data.task_column=site", "data.label_column=kind", "data.missing=mean", "data.columns=s_*", "data.delimiter=;")},
+		{"table.csv.gz", gzipped(t, tableFile), nil, describe("csv", "classes", "hinge", `data.task_column=""`, "data.label_column=kind", "data.missing=drop", `data.drop_columns=["note", "site"]`, "data.delimiter=;")},
 		{"leaf.json", []byte(leafFile), nil, describe("leaf", "class", "hinge")},
 		{"rows.txt", []byte(libsvmFile), nil, describe("libsvm", "class", "hinge")},
 		{"week.csv", out("trace", "synthesize", "--devices", "4", "--days", "1", "--seed", "1"), nil, stats},
@@ -115,6 +118,23 @@ const libsvmFile = "+1 qid:1 1:0.5 3:-2 # end\n-1 qid:1 2:1e-3 40:4\n+1 qid:2 1:
 
 const leafFile = `{"users": ["a", "b"], "num_samples": [3, 4], "hierarchies": [], "user_data":
 {"a": {"x": [[1, 2.5], [[-3], [4e-1]], [0, 1]], "y": [1, -1, [1]]}, "b": {"y": [-1, 1, -1, 1], "x": [[0, 1], [1, 0], [2, 2], [3, 1]]}}}`
+
+// tableFile has labels of three classes, missing values and a column of text.
+const tableFile = "site;kind;s_1;note;s_2\nn;a;1;x;2\nn;b;?;y;3\ns;c;4;z;NA\ns;a;5;;7\nn;c;0.5;x;1\ns;b;1e2;;-3\n"
+
+// gzipped returns a text packed by gzip.
+func gzipped(t *testing.T, text string) []byte {
+	t.Helper()
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return packed.Bytes()
+}
 
 const flashStates = `{"p1": {"guid": "x", "messages": "2020-01-02 00:00:00\tscreen_lock\n2020-01-02 00:00:00\tWifi\n2020-01-02 08:00:00\tbattery_charged_on\n2020-01-02 09:00:00\t80.5%\n2020-01-02 10:00:00\tscreen_unlock\n2020-01-03 01:00:00\tphone_off"},
 "p2": {"guid": "y", "messages": "2020-01-01 23:00:00\tscreen_lock\n2020-01-02 01:00:00\t4g\n2020-01-02 08:00:00\tbattery_charged_off"}}`
