@@ -43,6 +43,9 @@ type Description struct {
 
 	OneClassTasks int // tasks with rows of only one class
 
+	Signs   [2]string // names of the classes with the labels -1 and +1; empty if they have none
+	Missing Missing
+
 	ZeroFeatures     int // 0 in every row
 	ConstantFeatures int // constant, but not 0, in all rows, such as a bias
 }
@@ -51,7 +54,7 @@ type Description struct {
 func Describe(set *Set) Description {
 	d := Description{
 		Name: set.Name, Generated: set.Generated, Real: set.Real,
-		Tasks: len(set.Tasks), Features: set.Features, Rows: set.Rows(),
+		Tasks: len(set.Tasks), Features: set.Features, Rows: set.Rows(), Signs: set.Signs, Missing: set.Missing,
 	}
 	d.describeSizes(set)
 	switch {
@@ -237,9 +240,19 @@ func (d Description) WriteTo(w io.Writer) (int64, error) {
 			line{"largest class", fmt.Sprintf("%.1f to %.1f %% of a task, mean %.1f %%", 100*d.LargestMin, 100*d.LargestMax, 100*d.LargestMean)},
 			line{"tasks of one class", fmt.Sprint(d.OneClassTasks)})
 	default:
+		if d.Signs[1] != "" {
+			lines = append(lines, line{"labels", fmt.Sprintf("-1 is %s, +1 is %s", quote.Line(quote.Cut(d.Signs[0])), quote.Line(quote.Cut(d.Signs[1])))})
+		}
 		lines = append(lines,
 			line{"positive labels", fmt.Sprintf("%.1f %%, by task %.1f to %.1f %%", 100*d.PositiveShare, 100*d.PositiveMin, 100*d.PositiveMax)},
 			line{"tasks of one class", fmt.Sprint(d.OneClassTasks)})
+	}
+	if d.Missing.Rows > 0 {
+		what := "filled in with means"
+		if d.Missing.Dropped {
+			what = "left out"
+		}
+		lines = append(lines, line{"missing values", fmt.Sprintf("%d in %d rows of the file, %s", d.Missing.Values, d.Missing.Rows, what)})
 	}
 	lines = append(lines,
 		line{"zero features", fmt.Sprint(d.ZeroFeatures)},
