@@ -56,15 +56,15 @@ func (n Names) MarshalTOML() ([]byte, error) {
 	return []byte(config.Literal(append([]string{}, n.list()...))), nil
 }
 
-// tableColumns says what the columns of a table are.
+// tableColumns is the choice of columns of a table.
 type tableColumns struct {
 	task, label int      // task is -1 if all rows are of one task
 	features    []int    // in ascending order
 	names       []string // of the features
 }
 
-// chooseColumns returns what the columns with the names of a header are. problem is
-// empty, or what is wrong with column at; at is negative for the header as a whole.
+// chooseColumns chooses among the columns with the names of a header. problem is
+// empty, or names a fault of column at; at is negative for the header as a whole.
 func (c *Config) chooseColumns(header []string) (chosen tableColumns, at int, problem string) {
 	if chosen.task, problem = findColumn(header, c.TaskColumn, "task_column; empty: all rows are of one task"); problem != "" && c.TaskColumn != "" {
 		return chosen, -1, problem

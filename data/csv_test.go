@@ -340,7 +340,9 @@ func FuzzCSV(f *testing.F) {
 			func(c *Config) { c.Target = TargetReal },
 			func(c *Config) { c.Target, c.Missing = TargetClasses, MissingDrop },
 			func(c *Config) { c.Target, c.Missing, c.Delimiter = TargetClasses, MissingMean, ";" },
-			func(c *Config) { c.Target, c.Missing, c.Columns, c.DropColumns = TargetReal, MissingMean, NamesOf("x*"), NamesOf("y") },
+			func(c *Config) {
+				c.Target, c.Missing, c.Columns, c.DropColumns = TargetReal, MissingMean, NamesOf("x*"), NamesOf("y")
+			},
 		} {
 			set, err := parseFrom(bytes.NewReader(text), "in.csv", change)
 			if err != nil {

@@ -36,7 +36,7 @@ func (c *Config) newLabels() *labels {
 }
 
 // text returns the target of a row, or its class by order of appearance. It is NaN if it
-// is missing. problem is empty or what is wrong.
+// is missing. problem is empty or names a fault.
 func (l *labels) text(field string) (y float64, problem string) {
 	if code, ok := l.index[field]; ok {
 		return float64(code), ""
