@@ -52,6 +52,14 @@ func (s *Set) requireVariety() error {
 	}
 }
 
+// Learnable returns a *ParseError if the training rows of a file are all of one class.
+func (s *Split) Learnable(cfg Config) error {
+	if err := s.Train.requireVariety(); cfg.Path != "" && errors.Is(err, ErrOneClass) {
+		return &ParseError{File: cfg.Path, Problem: "the training rows cannot be learned from", Err: err}
+	}
+	return nil
+}
+
 // setTarget makes the targets of data.target of those of the file at a path, which are
 // numbers, or indices into Classes. Numbers as labels are classes in ascending order. The
 // error is a *ParseError.

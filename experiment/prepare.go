@@ -122,6 +122,9 @@ func (p *preparer) split(of data.Config) (*data.Split, error) {
 	if err != nil || of.Source == data.SourceSynthetic {
 		return split, err
 	}
+	if err := split.Learnable(of); err != nil {
+		return nil, err // before there is a checkpoint: other rows cannot resume
+	}
 	saver := p.policy.Saver(p.ctx, fmt.Sprintf("data %+v", of))
 	if saver == nil {
 		return split, nil
