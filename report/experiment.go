@@ -15,18 +15,19 @@ var unknown = results.Number(math.NaN())
 
 // experimentPage is the part of the page for one experiment.
 type experimentPage struct {
-	Name        string     `json:"name"`
-	Description string     `json:"description"`
-	Figure      figurePage `json:"figure"`
-	Relative    bool       `json:"relative"` // times of a run are in relative units
-	Caption     string     `json:"caption"`  // of the blocks
-	Blocks      []block    `json:"blocks"`
-	Seeds       int        `json:"seeds"`   // largest number of runs in a row
-	RowKey      string     `json:"row_key"` // key of the row labels
-	Keys        []key      `json:"keys"`    // keys in which the rows differ
-	Cells       []cell     `json:"cells"`   // one per row of a block
-	Groups      []group    `json:"groups"`  // columns of the blocks after the label
-	Named       []string   `json:"named"`   // labels of the metrics in cell.Named
+	Name        string       `json:"name"`
+	Description string       `json:"description"`
+	Figure      figurePage   `json:"figure"`
+	Relative    bool         `json:"relative"` // times of a run are in relative units
+	Caption     string       `json:"caption"`  // of the blocks
+	Blocks      []block      `json:"blocks"`
+	Seeds       int          `json:"seeds"`   // largest number of runs in a row
+	RowKey      string       `json:"row_key"` // key of the row labels
+	Keys        []key        `json:"keys"`    // keys in which the rows differ
+	Cells       []cell       `json:"cells"`   // one per row of a block
+	Groups      []group      `json:"groups"`  // columns of the blocks after the label
+	Named       []string     `json:"named"`   // labels of the metrics in cell.Named
+	Left        []leftBehind `json:"left"`    // one per metric by client
 }
 
 // figurePage is the initial figure of the curves.
@@ -112,6 +113,7 @@ func (r *Report) addExperiments(s *scenarios.Scenario, runs []results.Run, targe
 				of.tabulate(&tables[k])
 			}
 		}
+		of.addLeft(own, places)
 		r.Experiments = append(r.Experiments, of)
 	}
 	return nil

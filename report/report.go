@@ -123,6 +123,11 @@ func build(dir string, found *rundir.Results) (*Report, error) {
 			r.Expected += len(scenario.Experiments[i].Jobs[j].Seeds)
 		}
 	}
+	if m.HasClients() {
+		if err := rundir.AddClients(dir, found.Runs); err != nil {
+			return nil, err
+		}
+	}
 	r.addQuantities(found.Runs)
 	r.addRuns(found.Runs)
 	if err := r.addExperiments(scenario, found.Runs, m.Targets); err != nil {

@@ -114,3 +114,6 @@ var (
 
 // HasDevices reports whether there are rows by device.
 func (m *Manifest) HasDevices() bool { return slices.Contains(m.Parquet, devicesParquet) }
+
+// HasClients reports whether there are values by client.
+func (m *Manifest) HasClients() bool { return slices.Contains(m.Parquet, clientsParquet) }

@@ -34,6 +34,7 @@ drop_phase = "uniform"
 rounds = 40
 seeds = [1, 2]
 devices = true
+client_metrics = ["error", "loss"]
 [fleet]
 name = "phones-2017"
 [methods.mocha]
@@ -104,7 +105,7 @@ func TestReportSections(t *testing.T) {
 	}{{"light", 1280, false, false, true}, {"dark", 1280, true, false, false}, {"phone", 390, false, true, true}} {
 		b.look(c.width, c.dark, c.phone)
 		b.open(url)
-		for _, id := range []string{"results", "curves", "sweep", "stragglers", "energy", "runs", "scenario", "reproduce"} {
+		for _, id := range []string{"results", "curves", "left", "sweep", "stragglers", "energy", "runs", "scenario", "reproduce"} {
 			if !ask[bool](b, fmt.Sprintf(`document.querySelector("section#%s") !== null && document.querySelector("nav a[href='#%[1]s']") !== null`, id)) {
 				t.Errorf("%s: there is no section %s", c.name, id)
 			}
@@ -123,7 +124,7 @@ func TestReportSections(t *testing.T) {
 		if n := ask[int](b, `document.querySelectorAll("#results .best").length`); n == 0 {
 			t.Errorf("%s: no best is marked", c.name)
 		}
-		if empty := ask[string](b, `[...document.querySelectorAll("#results table, #runs table, #stragglers table, #energy table")].flatMap((t) => {
+		if empty := ask[string](b, `[...document.querySelectorAll("#results table, #runs table, #stragglers table, #left table, #energy table")].flatMap((t) => {
 			const rows = [...t.querySelectorAll("tbody tr:not(.title)")].map((r) => [...r.cells].map((c) => c.textContent));
 			return rows[0].map((_, i) => i).filter((i) => i > 0 && rows.every((r) => r[i] === "" || r[i] === "–")).map((i) => t.closest("section").id + " column " + i);
 		}).join(", ")`); empty != "" {
