@@ -26,8 +26,8 @@ func TestSpearman(t *testing.T) {
 		{[]float64{1, 1, 1}, []float64{1, 2, 3}, nan},
 		{nil, nil, nan},
 	} {
-		if got := Spearman(c.x, c.y); math.Abs(got-c.want) > 1e-14 || math.IsNaN(got) != math.IsNaN(c.want) {
-			t.Errorf("Spearman(%v, %v) = %.17g, want %.17g", c.x, c.y, got, c.want)
+		if got := spearman(c.x, c.y); math.Abs(got-c.want) > 1e-14 || math.IsNaN(got) != math.IsNaN(c.want) {
+			t.Errorf("spearman(%v, %v) = %.17g, want %.17g", c.x, c.y, got, c.want)
 		}
 	}
 }
@@ -61,11 +61,11 @@ func TestRanks(t *testing.T) {
 // and Yates, Statistical Tables, table VII): n - 2 = 8, 28 and 60.
 func TestThreshold(t *testing.T) {
 	for n, want := range map[int]float64{10: 0.7646, 30: 0.4629, 62: 0.3248, 1000: leastRho} {
-		if got := Threshold(n); math.Abs(got-want) > 5e-5 {
+		if got := threshold(n); math.Abs(got-want) > 5e-5 {
 			t.Errorf("threshold of %d clients is %.5f, want %.4f", n, got, want)
 		}
 	}
-	if got := Threshold(4); !math.IsNaN(got) {
+	if got := threshold(4); !math.IsNaN(got) {
 		t.Errorf("threshold of 4 clients is %v", got)
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"fedsim/results"
 )
 
-// Spearman returns Spearman's rank correlation of two lists of the same length: Pearson's
+// spearman returns Spearman's rank correlation of two lists of the same length: Pearson's
 // correlation of the ranks, where equal values have the mean of their ranks. It is NaN if all
 // values of a list are equal. Pairs with NaN are left out.
-func Spearman(x, y []float64) float64 {
+func spearman(x, y []float64) float64 {
 	var a, b []float64
 	for i := range x {
 		if !math.IsNaN(x[i]) && !math.IsNaN(y[i]) {
@@ -62,10 +62,10 @@ const (
 	fewest   = 5    // clients, for a threshold below 1
 )
 
-// Threshold returns the size from which on a rank correlation over n clients counts: the
+// threshold returns the size from which on a rank correlation over n clients counts: the
 // critical value t/sqrt(n - 2 + t^2), t Student's quantile with n - 2 degrees of freedom at
 // the two-sided level of 1 %, or 0.3 if that is larger. NaN: too few clients.
-func Threshold(n int) float64 {
+func threshold(n int) float64 {
 	if n < fewest {
 		return math.NaN()
 	}
@@ -85,7 +85,7 @@ const (
 
 // addTraits sets the threshold and the rank correlations with the traits.
 func (m *Method) addTraits(runs [][]client) {
-	m.Threshold = results.Number(Threshold(m.Clients))
+	m.Threshold = results.Number(threshold(m.Clients))
 	add := func(name, of string, value func(*client) float64) {
 		sum, n := 0.0, 0
 		for _, clients := range runs {
@@ -93,7 +93,7 @@ func (m *Method) addTraits(runs [][]client) {
 			for i := range clients {
 				x, bad = append(x, value(&clients[i])), append(bad, clients[i].bad)
 			}
-			if rho := Spearman(x, bad); !math.IsNaN(rho) {
+			if rho := spearman(x, bad); !math.IsNaN(rho) {
 				sum += rho
 				n++
 			}
