@@ -127,6 +127,32 @@ func TestClientMetrics(t *testing.T) {
 	}
 }
 
+// Updates are those that the server takes, under every kind of protocol and after a resume.
+func TestUpdatesOfClients(t *testing.T) {
+	for _, set := range [][]string{
+		{"federation.protocol=asynchronous", "federation.deadline_s=0", "methods.mocha.algorithm=async-mocha"},
+		{"federation.protocol=wait-for-all", "federation.deadline_s=0"},
+		{"federation.late=keep", "federation.deadline_s=0.21", "network.profile=3g", "network.jitter=0.5"},
+	} {
+		dir := filepath.Join(t.TempDir(), "run")
+		if _, err := store(t, dir, phones, 1, 17, "mocha", set...); !Interrupted(err) {
+			t.Fatalf("%q: not interrupted: %v", set, err)
+		}
+		run := &mustStore(t, dir, phones, 1, set...).Runs[0]
+		rows, taken := clientRowsOf(t, dir, run.ID), 0
+		for h := range run.Rounds {
+			taken += run.Rounds[h].Participants
+			updates, most := 0, 0
+			for _, row := range rows[h]["test_error"] {
+				updates, most = updates+row.Updates, max(most, row.Updates)
+			}
+			if len(rows[h]) > 0 && (updates != taken || h > 8 && most == 0) {
+				t.Errorf("%q: round %d: %d updates of clients, want %d", set, h, updates, taken)
+			}
+		}
+	}
+}
+
 // A statistic stops a run and chooses candidates, at the rounds in which it is recorded.
 func TestStatisticsDecide(t *testing.T) {
 	dir := t.TempDir()
