@@ -127,6 +127,9 @@ func TestStatisticsAreMetrics(t *testing.T) {
 			t.Errorf("%s is %+v, %t, want %+v", name, got, ok, x)
 		}
 	}
+	if text := (Target{"test_error_worst10", 0.2}).Text(run); text != "test error, worst 10 % of clients: 20 %" {
+		t.Errorf("a target is %q", text)
+	}
 	m, _ := run.Metric("test_error_worst10")
 	if text := m.Format(0.25, true); text != "0.25" || m.LabelFor(true) != "root mean square test error, worst 10 % of clients" {
 		t.Errorf("of real targets: %s, %s", text, m.LabelFor(true))

@@ -24,10 +24,14 @@ func ToSuboptimality(value float64) Target { return Target{Suboptimality, value}
 // IsSet reports whether there is a target.
 func (t Target) IsSet() bool { return t.Metric != "" }
 
-// Text formats metric and value for people: "test error 8 %". The runs say what the metric is.
+// Text formats metric and value for people: "test error 8 %", or "test error, worst 10 % of
+// clients: 20 %". The runs say what the metric is.
 func (t Target) Text(runs ...Run) string {
 	m, _ := MetricOf(runs, t.Metric)
 	real := slices.ContainsFunc(runs, func(r Run) bool { return r.Real })
+	if m.Statistic != "" {
+		return m.LabelFor(real) + ": " + m.Text(t.Value, real)
+	}
 	return m.LabelFor(real) + " " + m.Text(t.Value, real)
 }
 

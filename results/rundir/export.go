@@ -83,7 +83,7 @@ func Export(w io.Writer, dir, name, format string) error {
 		return runsTable(r.Runs, r.Manifest.Targets).write(w, format, r.Manifest.Version)
 	case "metrics":
 		if !r.Manifest.Metrics {
-			return fmt.Errorf("%s: has no metrics that a learner declares; those of rounds.csv are in table rounds", dir)
+			return fmt.Errorf("%s: has no metrics that a learner declares, nor statistics over clients (run.client_metrics); those of rounds.csv are in table rounds", dir)
 		}
 		return metricsTable(r.Runs).write(w, format, r.Manifest.Version)
 	default:
