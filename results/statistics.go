@@ -78,7 +78,7 @@ func (v clientValues) worst() float64 {
 }
 
 func quantile(sorted []float64, q float64) float64 {
-	h := float64(len(sorted)-1) * q
+	h := float64(float64(len(sorted)-1) * q)
 	low := int(h)
 	if low == len(sorted)-1 {
 		return sorted[low]
