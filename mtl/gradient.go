@@ -13,6 +13,8 @@ const BlockRows = 32
 type Gradient struct {
 	p      *Problem
 	rows   kernel.Batch
+	sparse *data.Matrix // of the rows of the last call of forward; nil: rows has them
+	block  []int32
 	copies data.BatchSpace
 	hidden []activity // between the layers
 	z      []float64  // scores, row by row, then the subgradient in them
@@ -71,6 +73,15 @@ func (g *Gradient) Scores(task *data.Task, from, to int, w []float64) []float64 
 func (g *Gradient) forward(task *data.Task, rows []int32, w []float64) []float64 {
 	p := g.p
 	z := g.z[:len(rows)*p.outputs]
+	if g.sparse = nil; p.layers == nil && !task.X.Dense() {
+		g.sparse, g.block = &task.X, rows
+		for i, row := range rows {
+			for c := range p.outputs {
+				z[i*p.outputs+c] = task.X.Dot(int(row), p.block(w, c))
+			}
+		}
+		return z
+	}
 	task.X.Batch(&g.rows, rows, &g.copies)
 	if p.layers == nil {
 		g.rows.Scores(p.outputs, w, p.Features(), z, p.outputs)
@@ -92,6 +103,14 @@ func (g *Gradient) forward(task *data.Task, rows []int32, w []float64) []float64
 // subgradients in their scores.
 func (g *Gradient) back(w, delta, into []float64) {
 	p := g.p
+	if g.sparse != nil {
+		for i, row := range g.block {
+			for c, slope := range delta[i*p.outputs:][:p.outputs] {
+				g.sparse.Axpy(slope, int(row), p.block(into, c))
+			}
+		}
+		return
+	}
 	if p.layers == nil {
 		g.rows.Combine(p.outputs, delta, p.outputs, into, p.Features())
 		return
