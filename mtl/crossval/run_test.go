@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,10 +18,20 @@ import (
 // The slow twin solves every fold and lambda from zero, one after the other, to a gap that
 // is too small to change the sign of a score. It counts errors with its own code.
 func TestCrossValidationAgainstASlowTwin(t *testing.T) {
-	table := tiny()
+	t.Run("two classes", func(t *testing.T) { testAgainstASlowTwin(t, tiny(), mtl.LossHinge) })
+	several := tiny()
+	several.Shuffles, several.Lambdas = 1, []float64{0.01, 0.1}
+	cfg := &several.Sets[0].Data
+	cfg.Target, cfg.Synthetic.Classes = data.TargetClasses, 3
+	t.Run("one against the rest", func(t *testing.T) { testAgainstASlowTwin(t, several, mtl.LossSmoothedHinge) })
+	t.Run("softmax", func(t *testing.T) { testAgainstASlowTwin(t, several, mtl.LossSoftmax) })
+}
+
+func testAgainstASlowTwin(t *testing.T, table Table, loss string) {
 	table.Gap, table.FoldGap, table.Sweeps = 1e-9, 1e-9, 100_000
 	table.OmegaUpdates = 0 // TestLooseStepsLearnTheSameCoupling covers Omega updates
 	problem := mtl.Defaults()
+	problem.Loss = loss
 	column := run(t, table, problem, 2).Columns[0]
 	cfg := table.Sets[0].Data
 	set, err := data.Load(cfg)
@@ -82,7 +93,7 @@ func slowCount(t *testing.T, model string, problem mtl.Config, lambda float64, c
 				one.Y = append(one.Y, y)
 			}
 		}
-		train = &data.Set{Features: train.Features, Tasks: []data.Task{one}}
+		train = &data.Set{Features: train.Features, Classes: train.Classes, Tasks: []data.Task{one}}
 	}
 	problem.Regularizer = mtl.RegIndependent // without an Omega update "mtl" is Omega = I/m
 	problem.Lambda = lambda
@@ -95,18 +106,21 @@ func slowCount(t *testing.T, model string, problem mtl.Config, lambda float64, c
 		t.Fatal(err)
 	}
 	o := p.Optimize(t.Context(), parallel.NewPool(1), coupling, nil, 1e-10, 100_000)
+	set := fresh.Test
 	for k := range fresh.Test.Tasks {
 		w := o.W.Row(0)
 		if model != Global {
 			w = o.W.Row(k)
 		}
 		for i, y := range fresh.Test.Tasks[k].Y {
-			z := 0.0
+			z := make([]float64, set.Outputs())
 			for j, x := range fresh.Test.Tasks[k].X.Row(i) {
-				z += x * w[j]
+				for c := range z {
+					z[c] += x * w[c*train.Features+j]
+				}
 			}
 			rows[k]++
-			if z*y <= 0 {
+			if set.Classes == nil && z[0]*y <= 0 || set.Classes != nil && z[int(y)] < slices.Max(z) {
 				wrong[k]++
 			}
 		}

@@ -24,8 +24,12 @@ type Constants struct {
 	S      float64 // s of Theorem 1 in (0, 1]; 0 when the losses are not smooth
 }
 
-// Of returns the constants. It fails when a device's rows are not finite.
+// Of returns the constants. It fails for "softmax", and when a device's rows are not
+// finite.
 func Of(p *mtl.Problem, c mtl.Coupling) (*Constants, error) {
+	if p.Loss == nil {
+		return nil, fmt.Errorf("the theorems hold for losses of one score, not for %s", p.Config.Loss)
+	}
 	k := &Constants{
 		Gamma: p.Config.Gamma, Mu: p.Loss.Smoothness(), L: p.Loss.Lipschitz(),
 		Sigma: make([]float64, p.Devices()), SigmaPrime: make([]float64, p.Devices()),

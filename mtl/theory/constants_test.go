@@ -197,3 +197,46 @@ func TestLemmaThetaBound(t *testing.T) {
 		}
 	}
 }
+
+// With several classes the constants are those of the binary problem with a block of
+// features for each class.
+func TestConstantsOfSeveralClasses(t *testing.T) {
+	const classes, d = 3, 4
+	rows := []int{7, 12}
+	label := func(k, i int) int { return (i + k) % classes }
+	p := newProblem(t, 3, d, rows, func(cfg *mtl.Config, set *data.Set) {
+		cfg.Loss, cfg.LossScaling = mtl.LossSmoothedHinge, mtl.Sum
+		set.Classes = []string{"a", "b", "c"}
+		for k := range set.Tasks {
+			for i := range set.Tasks[k].Y {
+				set.Tasks[k].Y[i] = float64(label(k, i))
+			}
+		}
+	})
+	wide := newProblem(t, 3, classes*d, []int{classes * rows[0], classes * rows[1]}, func(cfg *mtl.Config, set *data.Set) {
+		cfg.Loss, cfg.LossScaling = mtl.LossSmoothedHinge, mtl.Sum
+		for k := range set.Tasks {
+			x := &set.Tasks[k].X
+			clear(x.Data)
+			for i := range rows[k] {
+				for c := range classes {
+					copy(x.Row(i*classes + c)[c*d:], p.Train.Tasks[k].X.Row(i))
+					set.Tasks[k].Y[i*classes+c] = -1
+					if label(k, i) == c {
+						set.Tasks[k].Y[i*classes+c] = 1
+					}
+				}
+			}
+		}
+	})
+	got, want := constants(t, p), constants(t, wide)
+	for _, c := range [][2]float64{{got.SigmaMax, want.SigmaMax}, {got.N, want.N}, {got.Start, want.Start}, {got.Spread, want.Spread}, {got.S, want.S}} {
+		if !near(c[0], c[1], 1e-9) {
+			t.Errorf("constants %+v, of the expansion %+v", got, want)
+		}
+	}
+	p.Loss = nil
+	if _, err := Of(p, start(t, p)); err == nil {
+		t.Error("softmax has constants")
+	}
+}

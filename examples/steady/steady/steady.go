@@ -41,7 +41,7 @@ func init() {
 		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 			m := &steady{Dual: algorithms.NewDual(s), steps: o.(*Options).Steps, local: make([]local, s.Workers)}
 			for i := range m.local {
-				m.local[i].u = make([]float64, s.Problem.Features())
+				m.local[i].u = make([]float64, s.Problem.Values())
 			}
 			return m, nil
 		},
@@ -56,9 +56,9 @@ func (m *steady) Solve(r algorithms.Request) algorithms.Work {
 	l, w, next := &m.local[r.Worker], m.W.Row(r.Device), m.Next[r.Device]
 	copy(l.u, w)
 	copy(next, m.Duals.Alpha[r.Device])
-	l.order.Reset(len(next), r.Stream)
+	l.order.Reset(m.Problem.Train.Tasks[r.Device].X.Rows, r.Stream)
 	steps, curvature := min(m.steps, r.Steps), m.Curvature(r.Device)
 	m.Problem.SDCA(r.Device, next, l.u, curvature, &l.order, steps)
 	mtl.DeltaV(m.Delta.Row(r.Device), l.u, w, curvature)
-	return algorithms.Work{Steps: steps, FLOPs: float64(steps) * m.StepFLOPs(), Values: m.Problem.Features()}
+	return algorithms.Work{Steps: steps, FLOPs: float64(steps) * m.StepFLOPs(), Values: m.Problem.Values()}
 }
