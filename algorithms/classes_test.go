@@ -1,12 +1,14 @@
 package algorithms
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"slices"
 	"testing"
 
 	"fedsim/data"
+	"fedsim/internal/state"
 	"fedsim/mtl"
 )
 
@@ -53,7 +55,8 @@ func classProblem(t testing.TB, change func(*mtl.Config), owner []int, sizes ...
 }
 
 // Under a fixed coupling the dual methods, and SGD without projection, learn each class as
-// if it were a binary problem of its own: the same bits in every round, with drops.
+// if it were a binary problem of its own: the same bits in every round, with drops. SGD adds
+// the gradients of several outputs in another order than those of one.
 func TestClassesAreLearnedAsBinaryProblems(t *testing.T) {
 	methods := map[string]func(Options){
 		"mocha":   func(o Options) { o.(*MOCHAOptions).Epochs = 0.7 },
@@ -97,7 +100,7 @@ func TestClassesAreLearnedAsBinaryProblems(t *testing.T) {
 						round(a, problems[class], h, NoLimit, takesPart)
 						for t2 := range p.Tasks() {
 							for j, x := range a.Model().W.Row(t2) {
-								if got := w.Row(t2)[class*d+j]; got != x {
+								if got := w.Row(t2)[class*d+j]; got != x && (name != "mb-sgd" || !near(got, x, 1e-12)) {
 									t.Fatalf("round %d: w_%d[%d] of class %d is %.17g, of the binary problem %.17g", h, t2, j, class, got, x)
 								}
 							}
@@ -186,6 +189,38 @@ func TestWorkOfSeveralClasses(t *testing.T) {
 		}
 		if w := a.Solve(request(0, 0, 3, 0)); w.Values != 27+extra || w.Steps != 3 || w.FLOPs > 3*want+2*27*14 || w.FLOPs <= 0 {
 			t.Errorf("%s: %s", name, fmt.Sprintf("%+v", w))
+		}
+	}
+}
+
+// A method that resumes from its state learns several classes with the bits of one that was
+// never interrupted.
+func TestMethodsOfSeveralClassesResume(t *testing.T) {
+	for _, loss := range []string{mtl.LossHinge, mtl.LossSoftmax} {
+		p, c := classProblem(t, func(c *mtl.Config) { learnt(c); c.Gamma = 0.7 }, []int{0, 1, 0, 2, 0}, 14, 5, 30, 8, 21)
+		p.Config.Loss = loss
+		p = relabeled(t, p, threeClasses, func(task *data.Task, i int) float64 { return task.Y[i] })
+		for _, name := range Names() {
+			factory, _ := Lookup(name)
+			if loss == mtl.LossSoftmax && factory.NeedsOf(factory.Options()).Dual {
+				continue
+			}
+			whole := start(t, name, p, c, smaller)
+			play := func(a Linear, from, to int) {
+				for h := from; h < to; h++ {
+					round(a, p, h, NoLimit, func(k int) bool { return chance(k, h, 0.7) })
+				}
+			}
+			play(whole, 0, 3)
+			var kept bytes.Buffer
+			whole.(Stateful).State(state.Writing(&kept))
+			resumed := start(t, name, p, c, smaller)
+			resumed.(Stateful).State(state.Reading(&kept))
+			play(whole, 3, 6)
+			play(resumed, 3, 6)
+			if err := same(snapshot(whole), snapshot(resumed)); err != nil || kept.Len() > 0 {
+				t.Errorf("%s with %s: %v, %d bytes left", name, loss, err, kept.Len())
+			}
 		}
 	}
 }
