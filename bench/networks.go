@@ -107,7 +107,10 @@ type python struct {
 }
 
 func newPython(l *learner, set *data.Set) (*python, error) {
-	program, err := pythonWith("numpy")
+	program, err := pythonWith("sklearn") // it needs NumPy
+	if err != nil {
+		program, err = pythonWith("numpy")
+	}
 	if err != nil {
 		return nil, notInstalled{"NumPy", "apt-get install python3-numpy python3-sklearn libopenblas0-pthread"}
 	}
