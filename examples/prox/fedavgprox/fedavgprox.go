@@ -63,8 +63,9 @@ type method struct {
 }
 
 type local struct {
-	order mtl.Order
-	u, g  []float64
+	order    mtl.Order
+	gradient *mtl.Gradient
+	u, g     []float64
 }
 
 // The method is Linear: the run evaluates its weights. It is Stateful: an interrupted run
@@ -75,22 +76,23 @@ var (
 )
 
 func newMethod(s algorithms.Setup, o Options) *method {
-	d := s.Problem.Features()
+	d := s.Problem.Values()
 	m := &method{
 		opts: o, problem: s.Problem, w: make([]float64, d), model: s.Problem.NewWeights(),
 		change: data.NewMatrix(s.Problem.Devices(), d), sum: data.NewMatrix(1, d), local: make([]local, s.Workers),
 	}
 	for i := range m.local {
-		m.local[i].u, m.local[i].g = make([]float64, d), make([]float64, d)
+		m.local[i] = local{gradient: s.Problem.NewGradient(), u: make([]float64, d), g: make([]float64, d)}
 	}
+	s.Problem.Initial(s.Seed, m.w)
 	return m
 }
 
-// StepFLOPs is the cost of a row of d features: a dot product and an axpy, 4d, and its
-// share of the update of 5d at the end of its mini-batch.
+// StepFLOPs is the cost of a row: its gradient, and its share of the update of the d values
+// of the model at the end of its mini-batch, 5d.
 func (m *method) StepFLOPs() float64 {
 	d := float64(len(m.w))
-	return 4*d + 5*d/float64(m.opts.Batch)
+	return m.problem.RowFLOPs() + 5*d/float64(m.opts.Batch)
 }
 
 // Begin opens a round: each device is sent w.
@@ -113,10 +115,7 @@ func (m *method) Solve(r algorithms.Request) algorithms.Work {
 		batch := l.order.Take(min(m.opts.Batch, left))
 		left -= len(batch)
 		clear(l.g)
-		for _, i := range batch {
-			slope := m.problem.Loss.Subgradient(task.X.Dot(int(i), l.u), task.Y[i])
-			task.X.Axpy(slope, int(i), l.g)
-		}
+		l.gradient.Add(task.Task, batch, l.u, 1, l.g)
 		m.step(l.u, l.g, len(batch))
 	}
 	change := m.change.Row(r.Device)

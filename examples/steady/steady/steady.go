@@ -38,6 +38,7 @@ func init() {
 		Summary:   "coordinate ascent with the same number of steps on every device",
 		Reference: "the local subproblem of Smith et al., Federated Multi-Task Learning, NIPS 2017, with H_t the same for all t",
 		Options:   func() algorithms.Options { return &Options{Steps: 50} },
+		Needs:     func(algorithms.Options) algorithms.Needs { return algorithms.Needs{Dual: true} },
 		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 			m := &steady{Dual: algorithms.NewDual(s), steps: o.(*Options).Steps, local: make([]local, s.Workers)}
 			for i := range m.local {
