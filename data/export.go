@@ -23,16 +23,7 @@ import (
 //
 // The numbers have the bits that methods see.
 func Export(split *Split, write func(name string, fill func(io.Writer) error) error) error {
-	about := struct {
-		Digest   string   `json:"digest"`
-		Clients  int      `json:"clients"`
-		Features int      `json:"features"`
-		Rows     []int    `json:"train_rows"`
-		TaskOf   []int    `json:"task_of_client"`
-		TestRows []int    `json:"test_rows"`
-		Names    []string `json:"client_names"`
-		Labels   []Label  `json:"labels,omitempty"`
-	}{Digest: split.Digest(), Clients: len(split.Train.Tasks), Features: split.Train.Features, Labels: split.Train.Labels()}
+	about := exportInfo{Digest: split.Digest(), Clients: len(split.Train.Tasks), Features: split.Train.Features, Labels: split.Train.Labels()}
 	for t := range split.Train.Tasks {
 		about.Rows = append(about.Rows, split.Train.Tasks[t].X.Rows)
 		about.TaskOf = append(about.TaskOf, split.Train.TaskOf(t))

@@ -45,7 +45,7 @@ func ReadHAR(path string) (*Set, error) {
 
 // readHARFolder reads names, labels and subjects first. They determine the place of each
 // row, so both large files are read concurrently into the tasks.
-func readHARFolder(folder *harFolder) (*Set, error) {
+func readHARFolder(folder *dataFolder) (*Set, error) {
 	features, err := readHARNames(folder, "features.txt")
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ type harNames struct {
 }
 
 // readHARNames reads a file of numbered names.
-func readHARNames(folder *harFolder, file string) (*harNames, error) {
+func readHARNames(folder *dataFolder, file string) (*harNames, error) {
 	n := &harNames{file: folder.path(file)}
 	err := eachHARLine(folder, file, func(line int, text string) error {
 		number, name, found := strings.Cut(text, " ")
@@ -125,7 +125,7 @@ type harHalf struct {
 
 // readHARHalf reads the labels and subjects of one part. It checks that they match and
 // that the file of features is large enough.
-func readHARHalf(folder *harFolder, half string, activities *harNames, features int) (harHalf, error) {
+func readHARHalf(folder *dataFolder, half string, activities *harNames, features int) (harHalf, error) {
 	h := harHalf{name: half}
 	labelFile, subjectFile := half+"/y_"+half+".txt", half+"/subject_"+half+".txt"
 	var err error
@@ -169,7 +169,7 @@ func (h *harHalf) featureFile() string { return h.name + "/X_" + h.name + ".txt"
 
 // readHARNumbers reads a file with one whole number per line. refuse returns why a
 // number is invalid, or "".
-func readHARNumbers(folder *harFolder, file string, refuse func(v int) string) ([]int, error) {
+func readHARNumbers(folder *dataFolder, file string, refuse func(v int) string) ([]int, error) {
 	var values []int
 	err := eachHARLine(folder, file, func(line int, text string) error {
 		v, err := strconv.Atoi(text)
@@ -186,7 +186,7 @@ func readHARNumbers(folder *harFolder, file string, refuse func(v int) string) (
 }
 
 // eachHARLine calls visit for each line that is not blank, trimmed.
-func eachHARLine(folder *harFolder, file string, visit func(line int, text string) error) error {
+func eachHARLine(folder *dataFolder, file string, visit func(line int, text string) error) error {
 	if _, err := folder.sizeBound(file); err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func allotHAR(halves []harHalf, activities *harNames, features int) []Task {
 }
 
 // readFeatures reads the half's file of features into the tasks.
-func (h *harHalf) readFeatures(folder *harFolder, set *Set) (err error) {
+func (h *harHalf) readFeatures(folder *dataFolder, set *Set) (err error) {
 	name := folder.path(h.featureFile())
 	file, err := folder.open(h.featureFile())
 	if err != nil {

@@ -3,13 +3,11 @@ package data
 import (
 	"archive/zip"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"strings"
 
 	"fedsim/internal/input"
@@ -22,15 +20,9 @@ const harMarker = "train/X_train.txt"
 // 61 MB).
 const maxInnerZip = 1 << 28
 
-// harFolder is the folder of the data set, on disk or in an archive.
-type harFolder struct {
-	files fs.FS
-	name  string // of the folder, for messages
-}
-
 // openHAR finds the data set at a path: a folder, its parent, or a zip of either, which
 // may be inside another zip as in UCI's current download.
-func openHAR(name string) (folder *harFolder, closer io.Closer, err error) {
+func openHAR(name string) (folder *dataFolder, closer io.Closer, err error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read UCI HAR data: %w", err)
@@ -52,7 +44,7 @@ func openHAR(name string) (folder *harFolder, closer io.Closer, err error) {
 }
 
 // openHARZip finds the data set in a zip, or in the only zip inside it.
-func openHARZip(r io.ReaderAt, size int64, name string) (*harFolder, error) {
+func openHARZip(r io.ReaderAt, size int64, name string) (*dataFolder, error) {
 	archive, err := zip.NewReader(r, size)
 	if err != nil {
 		return nil, &ParseError{File: name, Problem: "not a complete zip file: the download may be truncated", Err: err}
@@ -80,9 +72,9 @@ func openHARZip(r io.ReaderAt, size int64, name string) (*harFolder, error) {
 }
 
 // findHAR finds the only folder with the data set: the root or one below it.
-func findHAR(files fs.FS, name string) (*harFolder, error) {
+func findHAR(files fs.FS, name string) (*dataFolder, error) {
 	if _, err := fs.Stat(files, harMarker); err == nil {
-		return &harFolder{files, name}, nil
+		return &dataFolder{files, name}, nil
 	}
 	found, err := fs.Glob(files, "*/"+harMarker)
 	if err != nil {
@@ -97,49 +89,10 @@ func findHAR(files fs.FS, name string) (*harFolder, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read UCI HAR data: %w", err)
 		}
-		return &harFolder{sub, name + "/" + root}, nil
+		return &dataFolder{sub, name + "/" + root}, nil
 	default:
 		return nil, &ParseError{File: name, Problem: fmt.Sprintf("holds %d data sets (%s); give the folder of one", len(found), strings.Join(found, ", "))}
 	}
-}
-
-// path returns a file's name for messages.
-func (f *harFolder) path(file string) string { return filepath.ToSlash(f.name) + "/" + file }
-
-// open opens a file of the data set for reading.
-func (f *harFolder) open(file string) (fs.File, error) {
-	opened, err := f.files.Open(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &ParseError{File: f.path(file), Problem: "the file is missing", Err: fs.ErrNotExist}
-	}
-	if err != nil {
-		return nil, &ParseError{File: f.path(file), Problem: "cannot be opened", Err: err}
-	}
-	return opened, nil
-}
-
-// maxDeflate is the largest compression ratio of deflate.
-const maxDeflate = 1032
-
-// sizeBound returns an upper bound of the file's bytes, whatever an archive's directory
-// claims.
-func (f *harFolder) sizeBound(file string) (int64, error) {
-	info, err := fs.Stat(f.files, file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, &ParseError{File: f.path(file), Problem: "the file is missing", Err: fs.ErrNotExist}
-	}
-	if err != nil {
-		return 0, &ParseError{File: f.path(file), Problem: "cannot be opened", Err: err}
-	}
-	if !info.Mode().IsRegular() {
-		return 0, &ParseError{File: f.path(file), Problem: "must be a regular file"}
-	}
-	bound := info.Size()
-	if header, ok := info.Sys().(*zip.FileHeader); ok {
-		packed := min(header.CompressedSize64, 1<<40) // the claim may be absurd; the product must not overflow
-		bound = min(bound, int64(packed)*maxDeflate)
-	}
-	return bound, nil
 }
 
 // closeAfter closes an input. Its error only counts if there is no other: a corrupt

@@ -54,6 +54,11 @@ func sources() []source {
 			name: SourceLIBSVM, file: "the LIBSVM or SVMlight file", keys: []string{"positive_class", "task_file"},
 			read: readLIBSVM,
 		},
+		{
+			name: SourceNPZ, file: "the npz file, or a folder of npy files",
+			keys: append([]string{"positive_class", "test_rows"}, arrayKeys...),
+			read: readNPZ,
+		},
 		{name: SourceExternal, keys: []string{"external.clients"}},
 	}
 }

@@ -1,4 +1,4 @@
-// Package npy writes the head of arrays in NumPy's format, version 1.0. See
+// Package npy reads and writes the head of arrays in NumPy's format; it writes version 1.0. See
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
 package npy
 

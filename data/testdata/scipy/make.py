@@ -1,4 +1,4 @@
-"""Writes the files of this folder with SciPy (1.17.1): base64 of MATLAB 5 files.
+"""Writes the files of this folder with SciPy (1.17.1) and NumPy: base64 of what they save.
 
 Task t = 0, 1, 2 has t + 2 rows of 3 features x[i, j] = (-1)^j (20 t + 5 i + j), as
 unsigned types without the sign and as floats an eighth of it, and targets t - i.
@@ -42,3 +42,14 @@ write(
         "school": np.repeat([3, 1, 2], [2, 3, 4]),
     },
 )
+
+# Arrays of NumPy (2.4.6): the rows of x, in Fortran order, with texts as labels.
+out = io.BytesIO()
+np.savez_compressed(
+    out,
+    x=np.asfortranarray(np.concatenate([x(t, "f4") for t in range(3)])),
+    y=np.array(["b", "é", "b", "é", "b", "b", "é", "b", "b"]),
+    task=np.repeat(["two", "ten", "one"], [2, 3, 4]),
+    z=np.array([{"an": "object"}]),
+)
+(HERE / "arrays.npz.b64").write_text(base64.encodebytes(out.getvalue()).decode())

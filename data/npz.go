@@ -1,0 +1,295 @@
+package data
+
+import (
+	"archive/zip"
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"fedsim/internal/input"
+	"fedsim/internal/npy"
+	"fedsim/internal/quote"
+)
+
+// readNPZ reads arrays of NumPy, from an npz file or a folder of npy files: features of each
+// row, targets, and the task of each row. A folder that fedsim data export wrote has clients
+// and test rows instead. An error in a file is a *ParseError.
+func readNPZ(cfg Config, path string) (*Set, error) {
+	folder, closer, err := openNPZ(path)
+	if err != nil {
+		return nil, err
+	}
+	set, err := folder.readArrays(&cfg)
+	if closeAfter(closer, &err); err != nil {
+		return nil, err
+	}
+	set.Name = nameOf(path)
+	return set, nil
+}
+
+// openNPZ opens the file or the folder at a path.
+func openNPZ(path string) (folder *dataFolder, closer io.Closer, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read npz data: %w", err)
+	}
+	if info.IsDir() {
+		return &dataFolder{os.DirFS(path), path}, io.NopCloser(nil), nil
+	}
+	file, err := input.Open(path, maxFile)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read npz data: %w", err)
+	}
+	archive, err := zip.NewReader(file, info.Size())
+	if err != nil {
+		_ = file.Close() // it was only read
+		return nil, nil, &ParseError{File: path, Problem: "not a complete npz file, which is a zip of npy files", Err: err}
+	}
+	return &dataFolder{archive, path}, file, nil
+}
+
+// readArrays reads the arrays of the folder.
+func (f *dataFolder) readArrays(cfg *Config) (*Set, error) {
+	if _, err := fs.Stat(f.files, exportFile); err == nil {
+		return f.readExport(cfg)
+	}
+	names := cfg.Arrays.over("x", "y", "task")
+	x, err := f.features(names.Features + ".npy")
+	if err != nil {
+		return nil, err
+	}
+	set := &Set{Features: x.Cols}
+	all := Task{Name: allTasks, X: x}
+	y, texts, err := f.column(names.Targets+".npy", x.Rows)
+	if err != nil {
+		return nil, err
+	}
+	all.Y = y
+	labels := cfg.newLabels()
+	if texts != nil {
+		if all.Y, err = f.classes(labels, names.Targets+".npy", texts); err != nil {
+			return nil, err
+		}
+	}
+	_, err = fs.Stat(f.files, names.Tasks+".npy")
+	if errors.Is(err, fs.ErrNotExist) && cfg.Arrays.Tasks == "" {
+		set.Tasks = []Task{all}
+	} else {
+		numbers, tasks, err := f.column(names.Tasks+".npy", x.Rows)
+		if err != nil {
+			return nil, err
+		}
+		if tasks == nil {
+			tasks = taskNames(numbers)
+		}
+		set.byTask(all, tasks)
+	}
+	for t := range set.Tasks {
+		if problem := refuseName(set.Tasks[t].Name); problem != "" {
+			return nil, &ParseError{File: f.path(names.Tasks + ".npy"), Problem: "the task's name " + problem}
+		}
+	}
+	if texts != nil {
+		labels.finish(set)
+	}
+	return set, nil
+}
+
+// classes returns the classes of labels that are texts, in order of appearance.
+func (f *dataFolder) classes(labels *labels, name string, texts []string) ([]float64, error) {
+	y := make([]float64, len(texts))
+	for i, text := range texts {
+		var problem string
+		y[i], problem = labels.text(strings.TrimSpace(text))
+		if problem == "" && y[i] != y[i] {
+			problem = "has no label"
+		}
+		if problem != "" {
+			return nil, &ParseError{File: f.path(name), Problem: fmt.Sprintf("row %d: %s", i+1, problem)}
+		}
+	}
+	return y, nil
+}
+
+// npyFile is an open array.
+type npyFile struct {
+	npy.Header
+	elements elements
+	count    int
+	name     string // for messages
+	file     fs.File
+	in       *bufio.Reader // after the head
+}
+
+// array opens an array, and checks its size against that of its file.
+func (f *dataFolder) array(name string) (*npyFile, error) {
+	bound, err := f.sizeBound(name)
+	if missing, ok := errors.AsType[*ParseError](err); ok && errors.Is(err, fs.ErrNotExist) {
+		if others, _ := fs.Glob(f.files, "*.npy"); len(others) > 0 {
+			missing.Problem += " (data.arrays names arrays); there are: " + listClasses(others)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	file, err := f.open(name)
+	if err != nil {
+		return nil, err
+	}
+	a := &npyFile{name: f.path(name), file: file, in: bufio.NewReaderSize(file, 1<<16)}
+	if err := a.head(bound); err != nil {
+		a.close()
+		return nil, err
+	}
+	return a, nil
+}
+
+func (a *npyFile) close() { _ = a.file.Close() } // it was only read
+
+func (a *npyFile) wrong(problem string, err error) error {
+	return &ParseError{File: a.name, Problem: problem, Err: err}
+}
+
+// unreadable converts an error of reading.
+func (a *npyFile) unreadable(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return a.wrong("is truncated", nil)
+	}
+	return a.wrong("cannot be read: the file may be corrupt", err)
+}
+
+// head reads the head of a file with at most some bytes.
+func (a *npyFile) head(bound int64) (err error) {
+	if a.Header, err = npy.Read(a.in); err != nil {
+		return a.wrong("cannot be read", err)
+	}
+	a.elements = elements{a.Kind, a.Size, binary.LittleEndian}
+	if a.Big {
+		a.elements.order = binary.BigEndian
+	}
+	switch size := a.Size; a.Kind {
+	case 'b':
+		a.elements.size, a.Size = 1, 1
+	case 'i', 'u':
+		if size != 1 && size != 2 && size != 4 && size != 8 {
+			return a.wrongType()
+		}
+	case 'f':
+		if size != 4 && size != 8 {
+			return a.wrongType()
+		}
+	case 'U':
+	default:
+		return a.wrongType()
+	}
+	ok := false
+	if a.count, ok = sizeOf(a.Shape); !ok {
+		return a.wrong(fmt.Sprintf("has too many values: must have at most %d", maxCells), nil)
+	}
+	if length := int64(a.Bytes) + int64(a.count)*int64(a.Size); length > bound {
+		return a.wrong(fmt.Sprintf("is truncated: must have %d bytes by its head", length), nil)
+	}
+	return nil
+}
+
+func (a *npyFile) wrongType() error {
+	return a.wrong(fmt.Sprintf("has elements of type %s%d: must be numbers (b1, i1 to i8, u1 to u8, f4, f8) or, for labels and tasks, texts (U); convert it with astype", string(rune(a.Kind)), a.Size), nil)
+}
+
+// read reads the numbers, and checks that the file ends after them.
+func (a *npyFile) read(use func(io.Reader) error) error {
+	err := use(a.in)
+	if bad, ok := errors.AsType[*badElement](err); ok {
+		return a.wrong(fmt.Sprintf("element %d: %s", bad.at, bad.problem), nil)
+	}
+	if err != nil {
+		return a.unreadable(err)
+	}
+	switch _, err := a.in.ReadByte(); { // also checks the sum of a zip
+	case err == nil:
+		return a.wrong("has more bytes than its head says", nil)
+	case err != io.EOF:
+		return a.unreadable(err)
+	}
+	return nil
+}
+
+// features reads an array as the features of rows: all sizes but the first make a row.
+func (f *dataFolder) features(name string) (x Matrix, err error) {
+	a, err := f.array(name)
+	if err != nil {
+		return x, err
+	}
+	defer a.close()
+	switch {
+	case a.Kind == 'U':
+		return x, a.wrong("has texts: features must be numbers", nil)
+	case len(a.Shape) == 0 || a.count == 0:
+		return x, a.wrong("has no rows of features", nil)
+	case a.Fortran && len(a.Shape) > 2:
+		return x, a.wrong("is in Fortran order with more than two sizes: save numpy.ascontiguousarray(...) of it", nil)
+	}
+	columns := a.count / a.Shape[0]
+	if _, ok := sizeOf([]int{a.Shape[0], padded(columns, Lane)}); !ok {
+		return x, a.wrong(fmt.Sprintf("has too many values: must have at most %d", maxCells), nil)
+	}
+	x = NewMatrix(a.Shape[0], columns)
+	return x, a.read(func(in io.Reader) error {
+		if a.Fortran {
+			return a.elements.columns(in, &x)
+		}
+		return a.elements.rows(in, &x)
+	})
+}
+
+// column reads an array with a number or a text for each row.
+func (f *dataFolder) column(name string, rows int) (numbers []float64, texts []string, err error) {
+	a, err := f.array(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer a.close()
+	if a.count != rows || len(a.Shape) == 0 || a.Shape[0] != rows {
+		return nil, nil, a.wrong(fmt.Sprintf("has the shape %v: must have one value for each of the %d rows of features", a.Shape, rows), nil)
+	}
+	err = a.read(func(in io.Reader) error {
+		if a.Kind == 'U' {
+			texts, err = a.texts(in)
+		} else {
+			numbers, err = a.elements.vector(in, a.count)
+		}
+		return err
+	})
+	return numbers, texts, err
+}
+
+// texts reads texts, of four bytes a character and zeros behind them.
+func (a *npyFile) texts(in io.Reader) ([]string, error) {
+	list := make([]string, a.count)
+	buffer := make([]byte, a.Size)
+	for i := range list {
+		if _, err := io.ReadFull(in, buffer); err != nil {
+			return nil, err
+		}
+		var text strings.Builder
+		for b := buffer; len(b) > 0; b = b[4:] {
+			c := a.elements.order.Uint32(b)
+			if c == 0 {
+				break
+			}
+			if c > utf8.MaxRune || !utf8.ValidRune(rune(c)) {
+				return nil, &badElement{int64(i), quote.Text(text.String()+"\\U"+strconv.FormatUint(uint64(c), 16)) + " is not a text"}
+			}
+			text.WriteRune(rune(c))
+		}
+		list[i] = text.String()
+	}
+	return list, nil
+}

@@ -1,0 +1,129 @@
+package data
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// exportFile is the file of an export that describes its arrays.
+const exportFile = "data.json"
+
+// exportInfo is the content of exportFile.
+type exportInfo struct {
+	Digest   string   `json:"digest"`
+	Clients  int      `json:"clients"`
+	Features int      `json:"features"`
+	Rows     []int    `json:"train_rows"`
+	TaskOf   []int    `json:"task_of_client"`
+	TestRows []int    `json:"test_rows"`
+	Names    []string `json:"client_names"`
+	Labels   []Label  `json:"labels,omitempty"`
+}
+
+// maxExportFile limits the bytes of exportFile.
+const maxExportFile = 1 << 28
+
+// readExport reads the arrays that Export wrote. Its test rows are the set's own.
+func (f *dataFolder) readExport(cfg *Config) (*Set, error) {
+	wrong := func(problem string, err error) error {
+		return &ParseError{File: f.path(exportFile), Problem: problem, Err: err}
+	}
+	if cfg.Arrays != (ArraysConfig{}) {
+		return nil, wrong("describes the arrays of fedsim data export: [data.arrays] must not name others", nil)
+	}
+	if _, err := f.sizeBound(exportFile); err != nil {
+		return nil, err
+	}
+	text, err := readWhole(f.files, exportFile, f.path(exportFile), maxExportFile)
+	if err != nil {
+		return nil, err
+	}
+	var about exportInfo
+	if err := json.Unmarshal(text, &about); err != nil {
+		return nil, wrong("is not what fedsim data export writes", err)
+	}
+	switch n := len(about.Rows); {
+	case n == 0 || len(about.Names) != n || len(about.TaskOf) != n || about.Features < 1:
+		return nil, wrong("must have train_rows, client_names, task_of_client and features", nil)
+	case len(about.TestRows) != n:
+		return nil, wrong("has clients that share tasks: export the set with data.devices_per_task = 1, and share its tasks where you read it", nil)
+	}
+	set := &Set{Features: about.Features}
+	halves := [2][]int{about.Rows, about.TestRows}
+	for h, half := range []string{"train", "test"} {
+		rows := 0
+		for _, n := range halves[h] {
+			if n < 0 || n > maxCells || rows > maxCells {
+				return nil, wrong(fmt.Sprintf("has %d rows of a client", n), nil)
+			}
+			rows += n
+		}
+		if rows == 0 {
+			continue
+		}
+		x, err := f.features(half + "_x.npy")
+		if err != nil {
+			return nil, err
+		}
+		y, texts, err := f.column(half+"_y.npy", x.Rows)
+		if err != nil {
+			return nil, err
+		}
+		if x.Rows != rows || x.Cols != about.Features || texts != nil {
+			return nil, wrong(fmt.Sprintf("has %d rows of %d features, %s_x.npy is %d x %d, with numbers as targets", rows, about.Features, half, x.Rows, x.Cols), nil)
+		}
+		set.append(halves[h], about.Names, &x, y, half == "test")
+	}
+	for t := range set.Tasks {
+		if problem := refuseName(set.Tasks[t].Name); problem != "" {
+			return nil, wrong("the client's name "+problem, nil)
+		}
+	}
+	if cfg.Target != TargetReal && about.Labels != nil {
+		if problem := set.named(about.Labels); problem != "" {
+			return nil, wrong(problem, nil)
+		}
+	}
+	return set, nil
+}
+
+// append adds the given numbers of rows to the tasks.
+func (s *Set) append(rows []int, names []string, x *Matrix, y []float64, held bool) {
+	if s.Tasks == nil {
+		s.Tasks = make([]Task, len(rows))
+	}
+	from := 0
+	for t, n := range rows {
+		task := &s.Tasks[t]
+		part := x.rows(from, from+n)
+		if !held {
+			*task = Task{Name: names[t], X: part, Y: y[from : from+n : from+n]}
+		} else if n > 0 {
+			whole := NewMatrix(task.X.Rows+n, x.Cols)
+			copy(whole.Data[copy(whole.Data, task.X.Data):], part.Data)
+			task.X, task.Y, task.Held = whole, slices.Concat(task.Y, y[from:from+n]), n
+		}
+		from += n
+	}
+}
+
+// named replaces labels by the numbers of named classes.
+func (s *Set) named(labels []Label) (problem string) {
+	for _, label := range labels {
+		if problem := refuseName(label.Class); problem != "" || slices.Contains(s.Classes, label.Class) {
+			return fmt.Sprintf("the class %d has no name of its own", label.Value)
+		}
+		s.Classes = append(s.Classes, label.Class)
+	}
+	for t := range s.Tasks {
+		for i, y := range s.Tasks[t].Y {
+			class := slices.IndexFunc(labels, func(l Label) bool { return float64(l.Value) == y })
+			if class < 0 {
+				return fmt.Sprintf("has no label %v, which row %d of client %q has", y, i+1, s.Tasks[t].Name)
+			}
+			s.Tasks[t].Y[i] = float64(class)
+		}
+	}
+	return ""
+}
