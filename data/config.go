@@ -17,13 +17,14 @@ const (
 	SourceMATLAB    = "matlab"
 	SourceLIBSVM    = "libsvm"
 	SourceNPZ       = "npz"
+	SourceParquet   = "parquet"
 	SourceExternal  = "external"
 )
 
 // Config is the table [data] of a scenario: the source, the split and the preparation of
 // the set. Keys of other sources must have their defaults.
 type Config struct {
-	Source         string  `toml:"source" doc:"synthetic (generated), uci-har (the UCI archive, packed or unpacked), csv (one file with a header), idx (MNIST and the like), leaf (JSON of the LEAF benchmark), matlab (a MATLAB 5 file), libsvm (text of LIBSVM or SVMlight), npz (arrays of NumPy, or a folder of fedsim data export) or external (a learner in another process has the data; [data.external] has the number of clients and their rows)"`
+	Source         string  `toml:"source" doc:"synthetic (generated), uci-har (the UCI archive, packed or unpacked), csv (one file with a header), idx (MNIST and the like), leaf (JSON of the LEAF benchmark), matlab (a MATLAB 5 file), libsvm (text of LIBSVM or SVMlight), npz (arrays of NumPy, or a folder of fedsim data export), parquet (one file) or external (a learner in another process has the data; [data.external] has the number of clients and their rows)"`
 	Path           string  `toml:"path" doc:"the file or folder of the source (docs/data.md); empty for synthetic. Searched beside the scenario (not for a path from --set), in the working directory, then in the folder of the environment variable FEDSIM_DATA"`
 	Preset         string  `toml:"preset" doc:"a generated set with the sizes of the paper's Table 2: human-activity, google-glass or vehicle-sensor; empty: a small set, changed by [data.synthetic]"`
 	Fallback       string  `toml:"fallback" doc:"sources with a file: the preset of a generated set that is used if the file does not exist, which fedsim prints and records; empty: a missing file is an error"`
@@ -41,12 +42,12 @@ type Config struct {
 	DevicesPerTask int     `toml:"devices_per_task" doc:"devices that share the training rows of a task (paper, remark 4)"`
 	Pool           bool    `toml:"pool" doc:"all devices hold data of one task, so one global model is learned (paper, Table 1 and remark 4); the test error is still the mean over the original tasks"`
 	PositiveClass  string  `toml:"positive_class" doc:"sources with a file, for target = \"class\": the class with label +1; all others have -1. Empty: SITTING for uci-har, otherwise the second of two classes"`
-	TaskColumn     string  `toml:"task_column" doc:"csv: name of the column that names the task; empty: all rows are of one task"`
+	TaskColumn     string  `toml:"task_column" doc:"csv, parquet: name of the column that names the task; empty: all rows are of one task"`
 	TaskFile       string  `toml:"task_file" doc:"libsvm: a text file with the name of the task of each row, a name a line; empty: qid of the rows, or all rows are one task. Searched as path"`
-	LabelColumn    string  `toml:"label_column" doc:"csv: name of the column of labels, numbers or text, or of real targets"`
-	Columns        Names   `toml:"columns" doc:"csv: names of the columns that are features; * in a name stands for any text. Empty: all but task and label. Features are in the order of the file"`
-	DropColumns    Names   `toml:"drop_columns" doc:"csv: names of columns to leave out, as for columns"`
-	Missing        string  `toml:"missing" doc:"csv: what to do with missing values (an empty field, NA, N/A, NaN, null or ?): error, drop (leave out their rows) or mean (each is the mean of the feature over the training rows of all tasks that have it; rows without task or label remain errors)"`
+	LabelColumn    string  `toml:"label_column" doc:"csv, parquet: name of the column of labels, numbers or text, or of real targets"`
+	Columns        Names   `toml:"columns" doc:"csv, parquet: names of the columns that are features; * in a name stands for any text. Empty: all but task and label. Features are in the order of the file"`
+	DropColumns    Names   `toml:"drop_columns" doc:"csv, parquet: names of columns to leave out, as for columns"`
+	Missing        string  `toml:"missing" doc:"csv, parquet: what to do with missing values (an empty field, NA, N/A, NaN, null or ?): error, drop (leave out their rows) or mean (each is the mean of the feature over the training rows of all tasks that have it; rows without task or label remain errors)"`
 	Delimiter      string  `toml:"delimiter" doc:"csv: the character between fields, such as ; or |, or tab"`
 
 	Arrays ArraysConfig `toml:"arrays" doc:"names of the arrays in a file of matlab or npz"`
@@ -162,6 +163,8 @@ func (c Config) validate(check *config.Checker, made bool) {
 	switch c.Source {
 	case SourceHAR:
 		check.Require(c.Target != TargetReal, "target", c.Target, "must be \"class\" or \"classes\" when source is \"uci-har\": its labels are activities")
+	case SourceParquet:
+		c.validateColumns(check)
 	case SourceCSV:
 		c.validateColumns(check)
 		_, ok := c.delimiter()

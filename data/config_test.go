@@ -73,8 +73,8 @@ func TestInvalidConfigurations(t *testing.T) {
 			`data.label_column = "": must differ from task_column`}},
 		{func(c *Config) { c.TaskColumn, c.LabelColumn, c.PositiveClass = "t", "l", "p" }, []string{
 			`data.positive_class = "p": has no effect when source is "synthetic"; it belongs to source ` + sourcesWith(func(s source) bool { return slices.Contains(s.keys, "positive_class") }),
-			`data.task_column = "t": has no effect when source is "synthetic"; it belongs to source "csv"`,
-			`data.label_column = "l": has no effect when source is "synthetic"; it belongs to source "csv"`}},
+			`data.task_column = "t": has no effect when source is "synthetic"; it belongs to source ` + sourcesWith(func(s source) bool { return slices.Contains(s.keys, "task_column") }),
+			`data.label_column = "l": has no effect when source is "synthetic"; it belongs to source ` + sourcesWith(func(s source) bool { return slices.Contains(s.keys, "task_column") })}},
 		{func(c *Config) { c.Target = "reel" }, []string{
 			`data.target = "reel": must be one of class, classes, real (did you mean "real"?)`}},
 		{func(c *Config) { c.Target, c.Source, c.Path = TargetReal, SourceHAR, "har.zip" }, []string{

@@ -59,6 +59,10 @@ func sources() []source {
 			keys: append([]string{"positive_class", "test_rows"}, arrayKeys...),
 			read: readNPZ,
 		},
+		{
+			name: SourceParquet, file: "the parquet file", keys: append([]string{"positive_class"}, columnKeys...),
+			read: func(c Config, path string) (*Set, error) { return readParquet(&c, path) },
+		},
 		{name: SourceExternal, keys: []string{"external.clients"}},
 	}
 }

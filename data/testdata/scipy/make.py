@@ -9,6 +9,8 @@ import io
 import pathlib
 
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 import scipy.io
 
 HERE = pathlib.Path(__file__).parent
@@ -53,3 +55,16 @@ np.savez_compressed(
     z=np.array([{"an": "object"}]),
 )
 (HERE / "arrays.npz.b64").write_text(base64.encodebytes(out.getvalue()).decode())
+
+# A parquet file of PyArrow (26.0.1).
+out = io.BytesIO()
+columns = {
+    "task": np.repeat(["two", "ten", "one"], [2, 3, 4]),
+    "label": ["b", "é", "b", "é", "b", "b", "é", "b", "b"],
+    "x": list(np.concatenate([x(t, "f4") for t in range(3)])),
+    "gap": [1, None, 3, 4, 5, 6, 7, 8, 9],
+    "odd": np.arange(9) % 2 == 1,
+    "big": np.array([2**64 - 1] + [1] * 8, "u8"),
+}
+pyarrow.parquet.write_table(pyarrow.table(columns), out, row_group_size=4)
+(HERE / "arrow.parquet.b64").write_text(base64.encodebytes(out.getvalue()).decode())

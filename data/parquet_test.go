@@ -1,0 +1,165 @@
+package data
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress"
+)
+
+// parquetRow is a row of a small file.
+type parquetRow struct {
+	Task  int32     `parquet:"task"`
+	Label float64   `parquet:"label"`
+	X     float32   `parquet:"x"`
+	List  []float64 `parquet:"list,list"`
+	Note  string    `parquet:"note"`
+	Gap   *int64    `parquet:"gap,optional"`
+}
+
+// parquetBytes returns a file of rows in groups of two.
+func parquetBytes(codec compress.Codec, rows ...parquetRow) []byte {
+	var out bytes.Buffer
+	w := parquet.NewGenericWriter[parquetRow](&out, parquet.Compression(codec), parquet.MaxRowsPerRowGroup(2))
+	if _, err := w.Write(rows); err != nil {
+		panic(err)
+	}
+	if err := w.Close(); err != nil {
+		panic(err)
+	}
+	return out.Bytes()
+}
+
+func smallParquet() []parquetRow {
+	one := int64(1)
+	return []parquetRow{
+		{10, 1, 0.5, []float64{1, 2}, "a", &one}, {9, -1, 1.5, []float64{3, 4}, "b", nil}, {10, -1, 2.5, []float64{5, 6}, "c", &one},
+	}
+}
+
+func readParquetBytes(tb testing.TB, content []byte, change func(*Config)) (*Set, error) {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "set.parquet")
+	if err := os.WriteFile(path, content, 0o666); err != nil {
+		tb.Fatal(err)
+	}
+	cfg := Defaults()
+	cfg.DropColumns = NamesOf("note", "gap")
+	if change != nil {
+		change(&cfg)
+	}
+	return readParquet(&cfg, path)
+}
+
+func TestReadParquet(t *testing.T) {
+	for _, codec := range []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Zstd, &parquet.Brotli} {
+		set, err := readParquetBytes(t, parquetBytes(codec, smallParquet()...), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkShape(t, set)
+		nine, ten := &set.Tasks[0], &set.Tasks[1]
+		if diff := cmp.Diff([][]float64{{1.5, 3, 4}, {0.5, 1, 2}, {2.5, 5, 6}, {0}, {1, 0}},
+			[][]float64{nine.X.Row(0), ten.X.Row(0), ten.X.Row(1), nine.Y, ten.Y}); diff != "" || set.Name != "set" || nine.Name != "9" {
+			t.Errorf("%s: %s", codec, diff)
+		}
+		if diff := cmp.Diff([]string{"x", "list[0]", "list[1]"}, set.FeatureNames) + cmp.Diff([]string{"-1", "1"}, set.Classes); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// The file of testdata/scipy/make.py has texts, lists, nulls, truth values and large numbers.
+func TestReadParquetOfArrow(t *testing.T) {
+	content := scipyFile(t, "arrow.parquet")
+	set, err := readParquetBytes(t, content, func(c *Config) { c.DropColumns, c.Missing = "", MissingDrop })
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkShape(t, set)
+	if diff := cmp.Diff([]string{"x[0]", "x[1]", "x[2]", "gap", "odd", "big"}, set.FeatureNames) + cmp.Diff([]string{"b", "é"}, set.Classes); diff != "" {
+		t.Error(diff)
+	}
+	if first := set.Tasks[0].X.Row(0); first[5] != math.Ldexp(1, 64) || set.Missing.Rows != 1 {
+		t.Errorf("%v, %+v", first, set.Missing)
+	}
+	row := 0
+	for k, name := range []string{"two", "ten", "one"} {
+		task := &set.Tasks[k]
+		for i := range task.X.Rows {
+			if want := append(scipyRow("f4", k, i), float64(row+1), float64(row%2)); !cmp.Equal(task.X.Row(i)[:5], want) {
+				t.Errorf("%s: %v, want %v", name, task.X.Row(i), want)
+			}
+			row++
+			if k == 0 {
+				row++ // the row without a value was left out
+			}
+		}
+	}
+	_, err = readParquetBytes(t, content, func(c *Config) { c.DropColumns = "" })
+	if want := `set.parquet: values are missing in 1 of 9 rows ("gap": 1); data.missing must be`; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+func TestReadParquetErrors(t *testing.T) {
+	good := parquetBytes(&parquet.Snappy, smallParquet()...)
+	rows := func(change func([]parquetRow)) []byte {
+		list := smallParquet()
+		change(list)
+		return parquetBytes(&parquet.Snappy, list...)
+	}
+	for _, c := range []struct {
+		content []byte
+		change  func(*Config)
+		want    string
+	}{
+		{nil, nil, "cannot be read: is too short for a parquet file"},
+		{good[:len(good)-1], nil, "cannot be read: is not a complete parquet file"},
+		{append([]byte("PAR1"), "\x00\x00\x00\x7fPAR1"...), nil, "cannot be read: is not a complete parquet file"},
+		{append([]byte("PAR1\x19\xfc"), "\x02\x00\x00\x00PAR1"...), nil, "cannot be read: has corrupt metadata"},
+		{parquetBytes(&parquet.Lz4Raw, smallParquet()...), nil, `column "label": is packed by LZ4: write the file with another compression, such as zstd`},
+		{good, func(c *Config) { c.TaskColumn = "tsk" }, `the header has no column "tsk" (task_column; empty: all rows are of one task); did you mean "task"?`},
+		{good, func(c *Config) { c.DropColumns = "" }, `column "note" has texts: data.drop_columns must name it`},
+		{good, func(c *Config) { c.LabelColumn = "list" }, `column "list" has lists: must have one value a row`},
+		{rows(func(r []parquetRow) { r[1].List = []float64{1} }), nil, `column "list" has lists of different lengths: data.drop_columns must name it`},
+		{rows(func(r []parquetRow) { r[0].List, r[1].List = []float64{1}, []float64{1, 2, 3} }), nil, `row 1, column "list": must have 2 values in each row`},
+		{rows(func(r []parquetRow) { r[2].X = float32(math.Inf(1)) }), nil, `row 3, column "x": +Inf is not a finite number`},
+		{rows(func(r []parquetRow) { r[2].List[1] = 1e200 }), nil, `row 3, column "list[1]": 1e+200 is too large`},
+		{rows(func(r []parquetRow) { r[2].Label = 3 }), nil, `row 3, column "label": the label "3" is a third class`},
+	} {
+		_, err := readParquetBytes(t, c.content, c.change)
+		if _, ok := errors.AsType[*ParseError](err); !ok || !strings.Contains(err.Error(), "set.parquet: ") || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+}
+
+// FuzzParquet changes files of several compressions.
+func FuzzParquet(f *testing.F) {
+	for _, codec := range []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Zstd} {
+		f.Add(parquetBytes(codec, smallParquet()...))
+	}
+	f.Add(scipyFile(f, "arrow.parquet"))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		for _, change := range []func(*Config){nil, func(c *Config) { c.DropColumns, c.Missing = "", MissingMean }} {
+			set, err := readParquetBytes(t, content, change)
+			if err != nil {
+				if _, ok := errors.AsType[*ParseError](err); !ok {
+					t.Fatalf("%T %v is not a *ParseError", err, err)
+				}
+				continue
+			}
+			if set.Missing.Values == 0 {
+				checkShape(t, set)
+			}
+		}
+	})
+}
