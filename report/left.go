@@ -64,7 +64,7 @@ func distributionsOf(runs []results.Run, places []plots.Place, metric string) []
 		low, high = math.Min(low, x[0]), math.Max(high, x[len(x)-1])
 		list = append(list, thinned(distribution{places[at].Panel, places[at].Line, x, share}))
 	}
-	margin := 0.03 * (high - low)
+	margin := float64(0.03 * (high - low))
 	if low > 0 && low < high/2 {
 		low = 0
 	} else if low != 0 {

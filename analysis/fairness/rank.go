@@ -21,7 +21,7 @@ func spearman(x, y []float64) float64 {
 		}
 	}
 	a, b = ranks(a), ranks(b)
-	middle := float64(len(a)+1) / 2 // the mean of the ranks
+	middle := float64(float64(len(a)+1) / 2) // the mean of the ranks
 	var xy, xx, yy float64
 	for i := range a {
 		u, v := a[i]-middle, b[i]-middle
