@@ -6,6 +6,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"encoding/base64"
 	"encoding/binary"
 	"os"
 	"path/filepath"
@@ -80,6 +81,15 @@ func dataFiles(t *testing.T) []dataFile {
 			return [][]string{describe, run(append(from, "problem.loss="+loss)...)}
 		}
 	}
+	// saved returns a file that other software wrote, kept as text.
+	saved := func(name string) []byte {
+		t.Helper()
+		content, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(string(file(filepath.Join("..", "..", "..", "data", "testdata", "scipy", name+".b64"))), "\n", ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return content
+	}
 	fleet := out("fleet", "show", "mixed")
 	omega := []byte("1,0.5,0.25\n0.5,1,0.5\n0.25,0.5,1\n")
 	folder := filepath.Join("..", "..", "..")
@@ -91,6 +101,11 @@ func dataFiles(t *testing.T) []dataFile {
 		{"table.csv.gz", gzipped(t, tableFile), nil, describe("csv", "classes", "hinge", `data.task_column=""`, "data.label_column=kind", "data.missing=drop", `data.drop_columns=["note", "site"]`, "data.delimiter=;")},
 		{"leaf.json", []byte(leafFile), nil, describe("leaf", "class", "hinge")},
 		{"rows.txt", []byte(libsvmFile), nil, describe("libsvm", "class", "hinge")},
+		{"cells.mat", saved("u1.mat"), nil, describe("matlab", "real", "squared")},
+		{"matrix.mat", saved("matrix.mat"), nil, describe("matlab", "real", "squared", "data.arrays.features=features", "data.arrays.targets=labels", "data.arrays.tasks=school")},
+		{"arrays.npz", saved("arrays.npz"), nil, describe("npz", "class", "hinge")},
+		{"arrow.parquet", saved("arrow.parquet"), nil, describe("parquet", "class", "hinge", "data.missing=drop")},
+		{"images-idx3", []byte("\x00\x00\x08\x03\x00\x00\x00\x03\x00\x00\x00\x02\x00\x00\x00\x01abcdef"), mutateImages, describe("idx", "classes", "hinge")},
 		{"week.csv", out("trace", "synthesize", "--devices", "4", "--days", "1", "--seed", "1"), nil, stats},
 		{"state_traces.json", []byte(flashStates), nil, stats},
 		{"speed_distri.json", []byte(`{"a": {"down_u": 1.5, "down_sigma": 0.5, "up_u": 1, "up_sigma": 0.25}, "b": {"down_u": 0.1, "down_sigma": 0, "up_u": 2, "up_sigma": 1}}`), nil, stats},
@@ -121,6 +136,21 @@ const leafFile = `{"users": ["a", "b"], "num_samples": [3, 4], "hierarchies": []
 
 // tableFile has labels of three classes, missing values and a column of text.
 const tableFile = "site;kind;s_1;note;s_2\nn;a;1;x;2\nn;b;?;y;3\ns;c;4;z;NA\ns;a;5;;7\nn;c;0.5;x;1\ns;b;1e2;;-3\n"
+
+// labelsFile has the labels of images-idx3.
+const labelsFile = "\x00\x00\x08\x01\x00\x00\x00\x03\x07\x02\x07"
+
+// mutateImages writes the file of the labels, and changes it or the images.
+func mutateImages(m *mutated, content []byte) []byte {
+	labels := []byte(labelsFile)
+	if m.random.IntN(3) == 0 {
+		labels = mutate(m.random, labels)
+	} else {
+		content = mutate(m.random, content)
+	}
+	m.write("labels-idx1", labels)
+	return content
+}
 
 // gzipped returns a text packed by gzip.
 func gzipped(t *testing.T, text string) []byte {
@@ -231,7 +261,7 @@ func TestMutantData(t *testing.T) {
 			args = append(slices.Clone(args), "--out", out)
 		}
 		status, stderr := m.fedsim(args...)
-		if (status == exitFailed || status == exitUsage) && !strings.Contains(stderr, path) {
+		if (status == exitFailed || status == exitUsage) && !strings.Contains(stderr, path) && !strings.Contains(stderr, "labels-idx1") {
 			m.report("%v: the error does not name the file: %s", args, stderr)
 		}
 		if args[0] == "run" {
@@ -243,6 +273,7 @@ func TestMutantData(t *testing.T) {
 			m.Fatal(err)
 		}
 		left2, _ := filepath.Glob(filepath.Join(m.dir, ".*"))
+		left = slices.DeleteFunc(left, func(name string) bool { return filepath.Base(name) == "labels-idx1" })
 		if n := len(left) + len(left2); status != exitDone && n > 1 || n > 2 {
 			m.report("%v: status %d, and files %v %v", args, status, left, left2)
 		}
