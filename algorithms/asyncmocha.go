@@ -140,7 +140,7 @@ func (a *asyncMOCHA) Solve(r Request) Work {
 	a.finish(r, s, w, curvature)
 	change, moved := a.Problem.ConjugateChange(k, a.Duals.Alpha[k], a.Next[k])
 	a.change[k] = change
-	flops += conjugateFLOPs * float64(moved)
+	flops += float64(conjugateFLOPs * float64(moved))
 	return Work{Steps: steps, FLOPs: flops, Values: a.Problem.Values() + 1}
 }
 

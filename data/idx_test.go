@@ -126,7 +126,7 @@ func TestReadIDXErrors(t *testing.T) {
 		{images, packed(nil), images + ": is truncated"},
 		{images, packed([]byte{0, 0, 10, 1, 0, 0, 0, 1, 5}), images + ": not an IDX file: must begin with two zeros"},
 		{images, packed(idxBytes(8, []int{3, 0}, []byte{})), images + ": byte 4: has no values"},
-		{images, packed(idxBytes(8, []int{1 << 31, 1 << 31}, []byte{})), images + ": byte 4: has too many values"},
+		{images, packed(idxBytes(8, []int{math.MaxInt32, math.MaxInt32}, []byte{})), images + ": byte 4: has too many values"},
 		{images, packed(idxBytes(8, []int{3, 1 << 28}, []byte{1})), "must have 805306380 by the sizes in its head"},
 		{images, packed(idxBytes(8, []int{3, 4}, []byte{1, 2, 3})), images + ": is truncated"},
 		{images, packed(idxBytes(8, []int{3, 4}, make([]byte, 13))), images + ": has more bytes than the sizes in its head say"},
