@@ -21,7 +21,7 @@ const (
 // have their defaults.
 type PartitionConfig struct {
 	Method   string  `toml:"method" doc:"how the rows of a set with one task are divided among clients: iid (at random, in equal parts), shards (sorted by label, in equal shards), dirichlet (equal parts, classes by a Dirichlet distribution) or power-law (parts of different sizes); empty: the tasks of the set are the clients. docs/data.md has the definitions"`
-	Clients  int     `toml:"clients" doc:"number of clients"`
+	Clients  int     `toml:"clients" doc:"number of clients; a method needs it"`
 	Merge    bool    `toml:"merge" doc:"first put the rows of all tasks together; false: the set must have one task"`
 	Shards   int     `toml:"shards" doc:"shards: number of shards of a client. A client has about as many classes"`
 	Alpha    float64 `toml:"alpha" doc:"dirichlet: concentration, positive. A small value gives a client few classes, a large one the classes of the whole set"`
@@ -32,7 +32,7 @@ type PartitionConfig struct {
 
 // defaultPartition returns the parameters of methods that are not set.
 func defaultPartition() PartitionConfig {
-	return PartitionConfig{Clients: 100, Shards: 2, Alpha: 0.5, Exponent: 1, RowsMin: 1}
+	return PartitionConfig{Shards: 2, Alpha: 0.5, Exponent: 1, RowsMin: 1}
 }
 
 // validatePartition checks the table, and keys of [data] that a partition excludes.
@@ -41,7 +41,7 @@ func (c *Config) validatePartition(check *config.Checker) {
 	in := check.In("partition")
 	in.OneOfOrEmpty("method", p.Method, PartitionIID, PartitionShards, PartitionDirichlet, PartitionPowerLaw)
 	const most = 1 << 26 // as many clients as the engine numbers
-	in.Require(p.Clients >= 1 && p.Clients <= most, "clients", p.Clients, fmt.Sprintf("must be in [1, %d]", most))
+	in.Require(p.Method == "" || p.Clients >= 1 && p.Clients <= most, "clients", p.Clients, fmt.Sprintf("must be in [1, %d]", most))
 	in.Require(p.Shards >= 1 && p.Shards <= most, "shards", p.Shards, fmt.Sprintf("must be in [1, %d]", most))
 	in.Require(p.Alpha > 0 && p.Alpha <= 1e9, "alpha", p.Alpha, "must be positive, and at most 1e9")
 	in.Require(p.Exponent >= 0 && p.Exponent <= 10, "exponent", p.Exponent, "must be in [0, 10]")

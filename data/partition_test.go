@@ -537,8 +537,9 @@ func TestPartitionConfigs(t *testing.T) {
 		change func(c *Config)
 		want   string
 	}{
-		{func(c *Config) { c.Partition.Method = "dirchlet" }, `partition.method = "dirchlet": must be one of iid, shards, dirichlet, power-law (did you mean "dirichlet"?)`},
+		{func(c *Config) { c.Partition.Method, c.Partition.Clients = "dirchlet", 5 }, `partition.method = "dirchlet": must be one of iid, shards, dirichlet, power-law (did you mean "dirichlet"?)`},
 		{func(c *Config) { c.Partition.Clients = 7 }, "partition.clients = 7: has no effect without data.partition.method"},
+		{func(c *Config) { c.Partition.Clients = 100 }, "partition.clients = 100: has no effect without data.partition.method"},
 		{func(c *Config) { c.Partition = partitionOf(PartitionIID, 0, nil) }, "partition.clients = 0: must be in [1, 67108864]"},
 		{func(c *Config) {
 			c.Partition = partitionOf(PartitionShards, 5, func(p *PartitionConfig) { p.Alpha = 2 })

@@ -6,8 +6,6 @@ import (
 	"math"
 
 	"fedsim/algorithms"
-	"fedsim/config"
-	"fedsim/mtl"
 	"fedsim/results"
 	"fedsim/scenarios"
 )
@@ -116,12 +114,6 @@ func (r *runner) jobs(experiments []scenarios.Experiment) []job {
 
 // choose prepares the problems of the jobs, then picks the winner of each.
 func (r *runner) choose(jobs []job) {
-	for i := range jobs {
-		if err := jobs[i].tunable(); err != nil {
-			r.cancel(err)
-			return
-		}
-	}
 	if err := r.trials.restore(r, jobs); err != nil {
 		r.cancel(err)
 		return
@@ -151,22 +143,6 @@ func (r *runner) countDone(j *job) {
 	case len(j.Candidates) > 1:
 		r.add(max(0, len(j.Trials)-j.Listed), len(j.Trials))
 	}
-}
-
-// tunable returns a config.Problem if candidates cannot be compared.
-func (j *job) tunable() error {
-	problem := &j.Candidates[0].Settings.Problem
-	if len(j.Candidates) == 1 || problem.HasReference() || j.Target.Metric != results.Suboptimality {
-		return nil
-	}
-	key, value, want := "problem.optimum_sweeps", any(problem.OptimumSweeps), "must be positive"
-	if problem.Model == mtl.ModelMLP {
-		key, value, want = "problem.model", problem.Model, "must be \"linear\""
-	}
-	return fmt.Errorf("tuning %s in experiment %s: %w", j.Method, j.Experiment, config.Problem{
-		Key: key, Value: value,
-		Want: want + ", or experiment.tuning.target of another metric: candidates are compared by their time to a sub-optimality, which needs the reference optimum",
-	})
 }
 
 // tune picks the candidate that reaches the target first in virtual time. If none does,

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -173,20 +172,8 @@ func TestTuneShowsItsTrials(t *testing.T) {
 	}
 }
 
-// Tuning to a sub-optimality needs a reference optimum.
-func TestTuningNeedsAnOptimum(t *testing.T) {
-	e := parse(t, tuned, "problem.optimum_sweeps=0")
-	runs, err := gather(t.Context(), e, Options{})
-	if err == nil || len(runs) != 0 {
-		t.Fatalf("%d runs, error %v", len(runs), err)
-	}
-	if !strings.Contains(err.Error(), "problem.optimum_sweeps = 0: must be positive") || Interrupted(err) {
-		t.Errorf("got %v", err)
-	}
-	if _, err := Tune(t.Context(), e, Options{Clock: time.Now}); err == nil {
-		t.Error("Tune did without")
-	}
-	// A scenario without tuning does not.
+// Runs of a scenario without tuning need no reference optimum.
+func TestRunsWithoutAnOptimum(t *testing.T) {
 	for _, r := range mustGather(t, parse(t, "[methods.mocha]"), Options{}) {
 		if math.IsNaN(r.Optimum) || math.IsNaN(r.Rounds[3].Suboptimality) {
 			t.Errorf("%+v", r)

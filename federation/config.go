@@ -138,10 +138,13 @@ func (f *Config) ValidateMethod(c *config.Checker, method *algorithms.Factory, o
 		fmt.Sprintf("must be %q or %q under protocol %q: the authors' drivers have no clock cycle", Physical, Relative, f.Protocol))
 }
 
-// ValidateLoss reports the loss of a linear problem that a method with the given options
-// cannot learn. What depends on the data as well, [New] reports.
-func ValidateLoss(c *config.Checker, loss string, method *algorithms.Factory, o algorithms.Options) {
-	c.Require(loss != mtl.LossSoftmax || !method.NeedsOf(o).Dual, "problem.loss", loss, fmt.Sprintf(
+// ValidateProblem reports the loss and the model that a method with the given options cannot
+// learn. What depends on the data as well, [New] reports.
+func ValidateProblem(c *config.Checker, loss, model string, method *algorithms.Factory, o algorithms.Options) {
+	dual := method.NeedsOf(o).Dual
+	c.Require(model != mtl.ModelMLP || !dual, "problem.model", model,
+		fmt.Sprintf("must be %q, or the method a primal one such as mb-sgd or fedavg: %s is a dual method", mtl.ModelLinear, method.Name))
+	c.Require(loss != mtl.LossSoftmax || !dual, "problem.loss", loss, fmt.Sprintf(
 		"must be one of %s, which learn several classes one-vs-rest; or the method must be primal, such as mb-sgd or fedavg: %s is a dual method", strings.Join(mtl.LossNames(), ", "), method.Name))
 }
 

@@ -295,10 +295,15 @@ func (f *Federation) check() error {
 	f.setup.Config.ValidateMethod(c.In("federation"), &f.setup.Factory, f.setup.Options)
 	c.Require(!needs.AllClients || f.selection.asked == f.setup.Size.Devices, "federation.clients_per_round", f.selection.asked,
 		fmt.Sprintf("must be 0, and fraction 1: %s needs a response of every device", name))
-	c.Require(!needs.Dual || f.setup.Size.Shape.Hidden == mtl.Widths{}, "problem.model", mtl.ModelMLP,
-		fmt.Sprintf("must be \"linear\", or the method a primal one such as mb-sgd or fedavg: %s is a dual method", name))
+	loss, model := "", mtl.ModelLinear
+	if f.setup.Size.Shape.Hidden != (mtl.Widths{}) {
+		model = mtl.ModelMLP
+	}
 	if p := f.setup.Problem; p != nil {
-		ValidateLoss(c, p.Config.Loss, &f.setup.Factory, f.setup.Options)
+		loss = p.Config.Loss
+	}
+	ValidateProblem(c, loss, model, &f.setup.Factory, f.setup.Options)
+	if p := f.setup.Problem; p != nil {
 		c.Require(!needs.Smooth || p.Smooth(), "problem.loss", p.Config.Loss,
 			fmt.Sprintf("must be one of %s: %s needs a smooth loss", strings.Join(mtl.SmoothLosses(), ", "), name))
 	} else if !f.learns() {

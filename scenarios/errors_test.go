@@ -287,6 +287,12 @@ func TestMethodsAndProtocols(t *testing.T) {
 			`x.toml:6:12: federation.protocol = "wait-for-all": must be "deadline" with fit_work, or "charged": mocha has no setting for the amount of local work`},
 		{"a dual method and softmax", "[methods.mocha]\n[problem]\nloss = \"softmax\"\n",
 			`x.toml:3:8: problem.loss = "softmax": must be one of hinge, smoothed-hinge, squared-hinge, logistic, squared, absolute, which learn several classes one-vs-rest; or the method must be primal, such as mb-sgd or fedavg: mocha is a dual method`},
+		{"a dual method and a network", "[methods.mocha]\n[problem]\nmodel = \"mlp\"\nhidden = [4]\n",
+			`x.toml:3:9: problem.model = "mlp": must be "linear", or the method a primal one such as mb-sgd or fedavg: mocha is a dual method`},
+		{"tuning without an optimum", "[methods.mocha]\n[problem]\noptimum_sweeps = 0\n[[experiment]]\nname = \"e\"\ntune.mocha = { \"options.epochs\" = [1, 2] }\n",
+			`x.toml:3:18: problem.optimum_sweeps = 0: must be positive, or experiment.tuning.target of another metric: mocha is tuned in experiment e by its time to a sub-optimality, which needs the reference optimum`},
+		{"tuning a network", "[methods.fedavg]\nset = { \"problem.model\" = \"mlp\", \"problem.hidden\" = [4] }\n[[experiment]]\nname = \"e\"\ntune.fedavg = { \"options.epochs\" = [1, 2] }\n",
+			`x.toml:2:27: problem.model = "mlp": must be "linear", or experiment.tuning.target of another metric: fedavg is tuned in experiment e by its time to a sub-optimality, which needs the reference optimum`},
 		{"the authors' cost", "[methods.fedavg]\n[federation]\ncost = \"authors\"\n",
 			`x.toml:3:8: federation.cost = "authors": must be "physical" or "relative": the authors' drivers have no cost for fedavg`},
 	} {
@@ -294,6 +300,9 @@ func TestMethodsAndProtocols(t *testing.T) {
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%s:\ngot  %v\nwant %s", c.name, err, c.want)
 		}
+	}
+	if _, err := Parse("x.toml", []byte("[methods.mocha]\n[problem]\noptimum_sweeps = 0\n[[experiment]]\nname = \"e\"\ntuning.target = { test_error = 0.1 }\ntune.mocha = { \"options.epochs\" = [1, 2] }\n"), nil); err != nil {
+		t.Errorf("tuning to a test error: %v", err)
 	}
 	if _, err := Parse("x.toml", []byte("[methods.async-mocha]\nprotocol = \"asynchronous\"\n[methods.cocoa]\n[methods.mocha]\nprotocol = \"charged\"\noptions.epochs = 0\n"), nil); err != nil {
 		t.Errorf("methods that fit their protocols: %v", err)

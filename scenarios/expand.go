@@ -8,6 +8,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/federation"
+	"fedsim/mtl"
 	"fedsim/results"
 )
 
@@ -85,6 +86,7 @@ func (p *plan) job(c *gridCell, method string, problems *config.Errors) Job {
 		j.Candidates = append(j.Candidates, run)
 	})
 	if len(j.Candidates) > 1 {
+		p.requireReference(&j, c.tree, problems)
 		j.Options = tunable(grid, j.Candidates[0].Algorithm)
 		j.make = func(tuned []results.Setting) (Run, error) {
 			options, err := assigned(grid, tuned)
@@ -96,6 +98,28 @@ func (p *plan) job(c *gridCell, method string, problems *config.Errors) Job {
 		}
 	}
 	return j
+}
+
+// requireReference reports candidates that are compared by a sub-optimality which they do
+// not have.
+func (p *plan) requireReference(j *Job, tree *config.Node, problems *config.Errors) {
+	problem := &j.Candidates[0].Settings.Problem
+	if p.tuning.Target.Metric != results.Suboptimality || problem.HasReference() {
+		return
+	}
+	key, value, want := "problem.optimum_sweeps", any(problem.OptimumSweeps), "must be positive"
+	if problem.Model == mtl.ModelMLP {
+		key, value, want = "problem.model", problem.Model, "must be \"linear\""
+	}
+	at := tree.PlaceOf(key)
+	for _, a := range j.Candidates[0].Settings.Methods[j.Candidates[0].Method].Set {
+		if a.Path.String() == key {
+			at = a.Value.Place
+		}
+	}
+	problems.AddProblem(at, config.Problem{Key: key, Value: value, Want: fmt.Sprintf(
+		"%s, or experiment.tuning.target of another metric: %s is tuned in experiment %s by its time to a sub-optimality, which needs the reference optimum",
+		want, j.Candidates[0].Method, p.name)})
 }
 
 // measured reports whether any run measures theta.
@@ -161,7 +185,7 @@ func (p *plan) run(c *gridCell, label string, tuned []config.Assignment) (Run, c
 	}
 	if factory, ok := lookup(method.Algorithm); ok {
 		settings.Federation.ValidateMethod(check.In("federation"), &factory, method.options())
-		federation.ValidateLoss(check, settings.Problem.Loss, &factory, method.options())
+		federation.ValidateProblem(check, settings.Problem.Loss, settings.Problem.Model, &factory, method.options())
 	}
 	problems.AddFound(tree, check)
 	return Run{

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fedsim/config"
+	"fedsim/data"
 	"fedsim/internal/input"
 	"fedsim/mtl/crossval"
 )
@@ -33,19 +34,55 @@ func Load(name string, overrides []string) (*Scenario, error) { return loadFor(n
 
 // loadFor reads a scenario for a driver; nil: fedsim runs its methods.
 func loadFor(name string, overrides []string, by *Driver) (*Scenario, error) {
+	file, source, err := find(name)
+	if err != nil {
+		return nil, err
+	}
+	return parseFor(file, source, overrides, by)
+}
+
+// LoadData reads the table [data] of a scenario like Load. A scenario without methods, and
+// one without a name, which is empty, have a method and a loss that accept any data.
+func LoadData(name string, overrides []string) (data.Config, error) {
+	file, source := "defaults"+ending, []byte(nil)
+	if name != "" {
+		var err error
+		if file, source, err = find(name); err != nil {
+			return data.Config{}, err
+		}
+	}
+	root, err := config.Parse(file, source)
+	if err != nil {
+		return data.Config{}, err
+	}
+	if root.Child("methods") == nil && root.Child("experiment") == nil && root.Child("table") == nil {
+		source = append(source, "\n[methods.fedavg]\n"...)
+		if root.Child("problem") == nil {
+			source = append(source, "[problem]\nloss = \"squared\"\n"...)
+		}
+	}
+	s, err := Parse(file, source, overrides)
+	if err != nil {
+		return data.Config{}, err
+	}
+	return s.Settings.Data, nil
+}
+
+// find reads the source of a scenario. Its file is the name that errors have.
+func find(name string) (file string, source []byte, err error) {
 	if !isFile(name) {
 		source, ok := Source(name)
 		if !ok {
-			return nil, config.Errors{{Place: config.Place{File: name},
+			return "", nil, config.Errors{{Place: config.Place{File: name},
 				Text: config.UnknownName("scenario", name, name, shippedNames()) + " (the name of a file ends in .toml)"}}
 		}
-		return parseFor(name+ending, source, overrides, by)
+		return name + ending, source, nil
 	}
-	source, err := input.ReadFile(name, config.MaxSource)
+	source, err = input.ReadFile(name, config.MaxSource)
 	if err != nil {
-		return nil, config.Errors{{Place: config.Place{File: name}, Text: unreadable(name, err)}}
+		return "", nil, config.Errors{{Place: config.Place{File: name}, Text: unreadable(name, err)}}
 	}
-	return parseFor(name, source, overrides, by)
+	return name, source, nil
 }
 
 // ending is the extension of a scenario file.

@@ -229,17 +229,9 @@ func dataConfig(args, sets []string) (data.Config, error) {
 			return data.Config{}, config.Errors{{Place: a.Value.Place, Text: "must be a key of the table data"}}
 		}
 	}
-	if len(args) == 0 {
-		// A scenario needs a method, and a loss that accepts any targets.
-		s, err := scenarios.Parse("defaults.toml", []byte("[methods.mocha]\n[problem]\nloss = \"squared\"\n"), sets)
-		if err != nil {
-			return data.Config{}, err
-		}
-		return s.Settings.Data, nil
+	name := ""
+	if len(args) > 0 {
+		name = args[0]
 	}
-	s, err := scenarios.Load(args[0], sets)
-	if err != nil {
-		return data.Config{}, err
-	}
-	return s.Settings.Data, nil
+	return scenarios.LoadData(name, sets)
 }
