@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -90,20 +91,28 @@ func (p *parquetReader) read() (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := p.file.NumRows()
-	if cells := int64(padded(len(chosen.features), Lane)); rows < 0 || rows > maxCells/cells {
+	rows := int64(0)
+	for i, group := range p.file.RowGroups() {
+		if err := p.check(group, &p.file.Metadata().RowGroups[i]); err != nil {
+			return nil, err
+		}
+		rows += group.NumRows()
+	}
+	if cells := int64(padded(len(chosen.features), Lane)); rows > maxCells/cells {
 		return nil, fmt.Errorf("has too many values: must have at most %d", maxCells)
 	}
 	table := newTable(p.cfg, p.path, chosen, p.at)
 	x := make([]float64, len(chosen.features))
-	for i, group := range p.file.RowGroups() {
-		if err := p.open(group, &p.file.Metadata().RowGroups[i]); err != nil {
-			return nil, err
-		}
+	for _, group := range p.file.RowGroups() {
+		p.open(group)
 		for range group.NumRows() {
 			p.row++
 			if err := p.add(table, chosen, x); err != nil {
 				return nil, err
+			}
+			if p.row == 1 && p.task == nil && len(table.tasks) == 1 { // all rows are of one task
+				all := &table.tasks[0]
+				all.X.Data = slices.Grow(all.X.Data, int(rows-1)*all.X.Stride)
 			}
 		}
 		for _, c := range p.used() {
@@ -132,9 +141,13 @@ func (p *parquetReader) at(column int, problem string) error {
 	return &ParseError{File: p.path, Problem: fmt.Sprintf("row %d, column %s: %s", p.row, quote.Text(p.names[column]), problem)}
 }
 
-// wrong is at for a column of the file.
+// wrong is at for a column of the file; before the first row it has no row.
 func (p *parquetReader) wrong(c *parquetColumn, problem string) error {
-	return &ParseError{File: p.path, Problem: fmt.Sprintf("row %d, column %s: %s", p.row, quote.Text(c.column.Path()[0]), problem)}
+	problem = fmt.Sprintf("column %s: %s", quote.Text(c.column.Path()[0]), problem)
+	if p.row > 0 {
+		problem = fmt.Sprintf("row %d, %s", p.row, problem)
+	}
+	return &ParseError{File: p.path, Problem: problem}
 }
 
 // choose chooses the columns.
@@ -250,19 +263,25 @@ func (p *parquetReader) reader(top *parquet.Column, feature bool) (*parquetColum
 	return c, nil
 }
 
-// open starts to read a row group.
-func (p *parquetReader) open(group parquet.RowGroup, metadata *format.RowGroup) error {
-	chunks := group.ColumnChunks()
+// check checks the numbers of values of a row group.
+func (p *parquetReader) check(group parquet.RowGroup, metadata *format.RowGroup) error {
 	for _, c := range p.used() {
-		if n := chunks[c.index].NumValues(); n != group.NumRows()*int64(c.width) {
-			return p.wrong(c, fmt.Sprintf("has %d values in %d rows", n, group.NumRows()))
+		n := group.ColumnChunks()[c.index].NumValues()
+		if rows := group.NumRows(); rows < 0 || n != rows*int64(c.width) {
+			return p.wrong(c, fmt.Sprintf("has %d values in %d rows", n, rows))
 		}
 		if err := checkPages(p.raw, p.file.Size(), &metadata.Columns[c.index].MetaData); err != nil {
 			return p.wrong(c, err.Error())
 		}
-		c.pages, c.values, c.at, c.n = chunks[c.index].Pages(), nil, 0, 0
 	}
 	return nil
+}
+
+// open starts to read a row group.
+func (p *parquetReader) open(group parquet.RowGroup) {
+	for _, c := range p.used() {
+		c.pages, c.values, c.at, c.n = group.ColumnChunks()[c.index].Pages(), nil, 0, 0
+	}
 }
 
 // peek returns the next value of the group.
