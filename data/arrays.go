@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 )
 
@@ -57,13 +58,17 @@ func (s *Set) byTask(all Task, names []string) {
 	s.orderTasks()
 }
 
-// taskNames returns the names of tasks that are numbers.
-func taskNames(tasks []float64) []string {
-	names := make([]string, len(tasks))
+// taskNames returns the names of tasks that are numbers. problem is empty, or why they are
+// not all different: a larger whole number may be another, rounded.
+func taskNames(tasks []float64) (names []string, problem string) {
+	names = make([]string, len(tasks))
 	for i, v := range tasks {
-		names[i] = strconv.FormatFloat(v, 'f', -1, 64)
+		if math.Abs(v) >= 1<<53 {
+			return nil, fmt.Sprintf("row %d: the task %.0f must be below 2^53 in size, so that it is exact: number the tasks from 1", i+1, v)
+		}
+		names[i] = strconv.FormatFloat(v+0, 'f', -1, 64) // 0 for -0
 	}
-	return names
+	return names, ""
 }
 
 // requireRows returns why features and targets do not match, or "".

@@ -135,12 +135,10 @@ func (e elements) vector(in io.Reader, count int) ([]float64, error) {
 func sizeOf(shape []int) (count int, ok bool) {
 	count = 1
 	for _, n := range shape {
-		if n < 0 || n > maxCells {
+		if n < 0 || n > maxCells || count > maxCells/max(1, n) {
 			return 0, false
 		}
-		if count *= n; count > maxCells {
-			return 0, false
-		}
+		count *= n
 	}
 	return count, true
 }

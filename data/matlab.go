@@ -98,7 +98,10 @@ func (m *matFile) set(path string) (*Set, error) {
 		case x.cells:
 			set.Tasks = append(set.Tasks, task)
 		case m.tasks.found:
-			names := taskNames(m.tasks.matrices[0].Data)
+			names, problem := taskNames(m.tasks.matrices[0].Data)
+			if problem != "" {
+				return nil, m.wrong(quote.Text(m.names.Tasks)+", "+problem, nil)
+			}
 			if len(names) != matrix.Rows {
 				return nil, m.wrong(fmt.Sprintf("has %d rows, %s has %d", matrix.Rows, quote.Text(m.names.Tasks), len(names)), nil)
 			}

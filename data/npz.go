@@ -87,7 +87,10 @@ func (f *dataFolder) readArrays(cfg *Config) (*Set, error) {
 			return nil, err
 		}
 		if tasks == nil {
-			tasks = taskNames(numbers)
+			problem := ""
+			if tasks, problem = taskNames(numbers); problem != "" {
+				return nil, &ParseError{File: f.path(names.Tasks + ".npy"), Problem: problem}
+			}
 		}
 		set.byTask(all, tasks)
 	}

@@ -68,8 +68,12 @@ type parquetReader struct {
 	label   *parquetColumn
 	x       []*parquetColumn
 	names   []string // of the columns of the table, whose lists have a column for each place
+	listed  int64    // values of a row in lists
 	row     int      // the current one, from 1
 }
+
+// maxListed limits the values of a row in lists: each has a name, before any value is read.
+const maxListed = 1 << 20
 
 // parquetColumn reads a column of a row group.
 type parquetColumn struct {
@@ -253,8 +257,11 @@ func (p *parquetReader) reader(top *parquet.Column, feature bool) (*parquetColum
 	for _, group := range p.file.RowGroups() {
 		if rows := group.NumRows(); rows > 0 {
 			values := group.ColumnChunks()[c.index].NumValues()
-			if values < rows || values%rows != 0 || values/rows > maxCells {
+			if values < rows || values%rows != 0 {
 				return nil, wrong("has lists of different lengths" + remedy)
+			}
+			if p.listed += values / rows; p.listed > maxListed {
+				return nil, wrong(fmt.Sprintf("has lists of %d values, with those before it more than %d%s", values/rows, maxListed, remedy))
 			}
 			c.width = int(values / rows)
 			break
@@ -394,8 +401,14 @@ func (c *parquetColumn) number(v *parquet.Value) float64 {
 
 // text returns a value as a text.
 func (c *parquetColumn) text(v *parquet.Value) string {
-	if v.Kind() == parquet.ByteArray {
+	switch kind := v.Kind(); {
+	case kind == parquet.ByteArray:
 		return string(v.ByteArray())
+	case kind == parquet.Int64 && c.unsigned:
+		return strconv.FormatUint(v.Uint64(), 10)
+	case kind == parquet.Int64: // not by number, which rounds large ones
+		return strconv.FormatInt(v.Int64(), 10)
+	default:
+		return strconv.FormatFloat(c.number(v)+0, 'f', -1, 64)
 	}
-	return strconv.FormatFloat(c.number(v), 'f', -1, 64)
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -139,6 +140,49 @@ func TestReadParquetErrors(t *testing.T) {
 		if _, ok := errors.AsType[*ParseError](err); !ok || !strings.Contains(err.Error(), "set.parquet: ") || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %s", err, c.want)
 		}
+	}
+}
+
+// Tasks that differ only beyond the 53 bits of a float64 are different tasks.
+func TestParquetTasksOf64Bits(t *testing.T) {
+	type row struct {
+		Task  uint64  `parquet:"task"`
+		Other int64   `parquet:"other"`
+		Label float64 `parquet:"label"`
+		X     float64 `parquet:"x"`
+	}
+	var out bytes.Buffer
+	if err := parquet.Write(&out, []row{{math.MaxUint64, 1<<53 + 1, 0, 1}, {math.MaxUint64 - 1, 1 << 53, 1, 2}}); err != nil {
+		t.Fatal(err)
+	}
+	for column, want := range map[string][]string{"task": {"18446744073709551615", "18446744073709551614"}, "other": {"9007199254740992", "9007199254740993"}} {
+		set, err := readParquetBytes(t, out.Bytes(), func(c *Config) { c.TaskColumn, c.DropColumns = column, "" })
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, task := range set.Tasks {
+			names = append(names, task.Name)
+		}
+		if slices.Sort(want); !slices.Equal(slices.Sorted(slices.Values(names)), want) {
+			t.Errorf("tasks %q, want %q", names, want)
+		}
+	}
+}
+
+// Each value of a list has a name, so few bytes must not claim many.
+func TestParquetWithLongLists(t *testing.T) {
+	type row struct {
+		Label float64 `parquet:"label"`
+		X     []bool  `parquet:"x,list"`
+	}
+	var out bytes.Buffer
+	if err := parquet.Write(&out, []row{{1, make([]bool, maxListed+1)}}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := readParquetBytes(t, out.Bytes(), func(c *Config) { c.TaskColumn, c.DropColumns = "", "" })
+	if want := `column "x" has lists of 1048577 values, with those before it more than 1048576: data.drop_columns must name it`; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
 	}
 }
 
