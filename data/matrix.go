@@ -123,9 +123,12 @@ func (m *Matrix) Axpy(a float64, i int, u []float64) {
 	kernel.Axpy(a, m.Row(i), u)
 }
 
+// Batch is a batch of rows, on which the kernels compute.
+type Batch = kernel.Batch
+
 // Batch makes some rows of m those of a batch. Sparse rows are copied to space, which grows
 // to a row of Cols values and an index for each.
-func (m *Matrix) Batch(b *kernel.Batch, rows []int32, space *BatchSpace) {
+func (m *Matrix) Batch(b *Batch, rows []int32, space *BatchSpace) {
 	b.Cols = m.Cols
 	if m.Dense() {
 		b.X, b.X32, b.Stride, b.Index = m.Data, m.Single, m.Stride, rows

@@ -2,7 +2,6 @@ package mtl
 
 import (
 	"fedsim/data"
-	"fedsim/internal/kernel"
 )
 
 // BlockRows is the most rows whose scores are computed at a time.
@@ -12,7 +11,7 @@ const BlockRows = 32
 // space of one worker.
 type Gradient struct {
 	p      *Problem
-	rows   kernel.Batch
+	rows   data.Batch
 	sparse *data.Matrix // of the rows of the last call of forward; nil: rows has them
 	block  []int32
 	copies data.BatchSpace

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"fedsim/analysis/explain"
+	"fedsim/analysis/fairness"
 	"fedsim/results"
 	"fedsim/results/rundir"
 	"fedsim/scenarios"
@@ -141,7 +142,8 @@ func TestJSONPage(t *testing.T) {
 	var want []string
 	for _, v := range []any{summary{}, experimentSummary{}, rowSummary{}, targetSummary{}, tableSummary{}, cellSummary{}, progressLine{}, gridSummary{}, trialSummary{}, scenarios.Info{},
 		comparisonSummary{}, differenceSummary{}, caseSummary{}, sideSummary{}, againstTarget{}, aloneSummary{},
-		explanation{}, reachedTarget{}, explain.Path{}, explain.Round{}, explain.Total{}, explain.Device{}, explain.Class{}, explain.WhatIf{}, serving{}} {
+		explanation{}, reachedTarget{}, explain.Path{}, explain.Round{}, explain.Total{}, explain.Device{}, explain.Class{}, explain.WhatIf{},
+		fairness.Report{}, fairness.Method{}, fairness.Group{}, fairness.Class{}, fairness.Trait{}, serving{}} {
 		for i := range reflect.TypeOf(v).NumField() {
 			if f := reflect.TypeOf(v).Field(i); !f.Anonymous && f.IsExported() { // embedded structs are listed once
 				want = append(want, f.Tag.Get("json"))
