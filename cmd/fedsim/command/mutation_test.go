@@ -135,5 +135,8 @@ func misspellWord(random *rand.Rand, b []byte) []byte {
 // swapWords replaces a key or name by another.
 func swapWords(random *rand.Rand, b []byte) []byte {
 	all := words.FindAll(b[:min(len(b), 1<<16)], 2000)
+	if len(all) == 0 {
+		return b
+	}
 	return inMatches(random, b, words, func([]byte) []byte { return bytes.Clone(all[random.IntN(len(all))]) })
 }
