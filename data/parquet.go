@@ -238,6 +238,10 @@ func (p *parquetReader) reader(top *parquet.Column, feature bool) (*parquetColum
 		switch kind := logical.Value.(type) {
 		case *format.DecimalType:
 			return nil, wrong("has decimal numbers: must have floats or integers")
+		case *format.TimestampType, *format.DateType, *format.TimeType:
+			if feature {
+				return nil, wrong("has dates or times" + remedy)
+			}
 		case *format.IntType:
 			c.unsigned = !kind.IsSigned
 		}

@@ -186,6 +186,35 @@ func TestParquetWithLongLists(t *testing.T) {
 	}
 }
 
+// Dates and times are no features: their numbers depend on the unit of the file.
+func TestReadParquetDates(t *testing.T) {
+	type row struct {
+		Task  int32   `parquet:"task"`
+		Label float64 `parquet:"label"`
+		X     float64 `parquet:"x"`
+		Time  int64   `parquet:"time,timestamp"`
+		Date  int32   `parquet:"date,date"`
+	}
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[row](&b)
+	if _, err := w.Write([]row{{1, -1, 2, 3, 4}, {1, 1, 2, 3, 4}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for drop, want := range map[string]string{"time": "date", "date": "time"} {
+		_, err := readParquetBytes(t, b.Bytes(), func(c *Config) { c.DropColumns = NamesOf(drop) })
+		if want := `column "` + want + `" has dates or times: data.drop_columns must name it`; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	set, err := readParquetBytes(t, b.Bytes(), func(c *Config) { c.Columns, c.DropColumns, c.TaskColumn = NamesOf("x"), "", "time" })
+	if err != nil || len(set.Tasks) != 1 {
+		t.Errorf("a time as task: %v", err)
+	}
+}
+
 // FuzzParquet changes files of several compressions.
 func FuzzParquet(f *testing.F) {
 	for _, codec := range []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Zstd} {
