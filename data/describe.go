@@ -191,6 +191,10 @@ func (d *Description) describeFeatures(set *Set) {
 	if d.Rows == 0 {
 		return
 	}
+	if set.sparse() {
+		d.describeSparse(set)
+		return
+	}
 	var first []float64
 	varies := make([]bool, set.Features)
 	set.eachRow(func(x []float64) {
@@ -207,6 +211,28 @@ func (d *Description) describeFeatures(set *Set) {
 		case first[j] == 0:
 			d.ZeroFeatures++
 		default:
+			d.ConstantFeatures++
+		}
+	}
+}
+
+// describeSparse is describeFeatures of sparse rows, in time in proportion to their values.
+func (d *Description) describeSparse(set *Set) {
+	rows, first, varies := make([]int32, set.Features), make([]float64, set.Features), make([]bool, set.Features)
+	for t := range set.Tasks {
+		x := &set.Tasks[t].X
+		for k, j := range x.Indices {
+			if rows[j]++; rows[j] == 1 {
+				first[j] = x.Nonzeros[k]
+			}
+			varies[j] = varies[j] || x.Nonzeros[k] != first[j]
+		}
+	}
+	for j, n := range rows {
+		switch {
+		case n == 0:
+			d.ZeroFeatures++
+		case int(n) == d.Rows && !varies[j]:
 			d.ConstantFeatures++
 		}
 	}

@@ -61,6 +61,25 @@ func densified(set *Set) *Set {
 	return &dense
 }
 
+// Features of sparse rows are described from their values alone.
+func TestDescribeSparse(t *testing.T) {
+	for _, bias := range []bool{false, true} {
+		set, _ := sparseTwins(t, Defaults())
+		if bias {
+			AppendBias(set)
+		}
+		if diff := cmp.Diff(Describe(densified(set)), Describe(set)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	rows := newSparse(3)
+	rows.appendRow([]int32{0, 2}, []float64{1, 2})
+	rows.appendRow([]int32{0, 1, 2}, []float64{1, 5, 3})
+	if d := Describe(&Set{Features: 3, Tasks: []Task{{X: rows, Y: []float64{-1, 1}}}}); d.ConstantFeatures != 1 || d.ZeroFeatures != 0 {
+		t.Errorf("%+v", d)
+	}
+}
+
 // A sparse set stays sparse in all that prepares it, and has the values of its dense twin.
 func TestSparseLikeDense(t *testing.T) {
 	cfg := Defaults()

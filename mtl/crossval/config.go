@@ -69,9 +69,10 @@ func (t *Config) Validate(c *config.Checker) {
 	c.Require(t.Sweeps >= 1, "sweeps", t.Sweeps, "must be at least 1")
 }
 
-// ValidateProblem reports a problem whose lambda cannot be chosen by cross-validation.
-// The checker must be that of the table [problem].
+// ValidateProblem reports a problem that is not solved centrally, or whose lambda cannot be
+// chosen by cross-validation. The checker must be that of the table [problem].
 func (t *Config) ValidateProblem(p *mtl.Config, c *config.Checker) {
+	c.Require(p.Model == mtl.ModelLinear, "model", p.Model, "must be \"linear\" in a table: its models are solved centrally")
 	if slices.Contains(t.Models, MTL) {
 		c.Require(p.Regularizer != mtl.RegIndependent && p.Regularizer != mtl.RegMean, "regularizer", p.Regularizer,
 			"must be a regularizer with a strength lambda that couples tasks, such as \"probabilistic\", for the model \"mtl\" of a table")

@@ -24,11 +24,14 @@ type Constants struct {
 	S      float64 // s of Theorem 1 in (0, 1]; 0 when the losses are not smooth
 }
 
-// Of returns the constants. It fails for "softmax", and when a device's rows are not
-// finite.
+// Of returns the constants. It fails for "softmax" and networks, and when a device's rows are
+// not finite.
 func Of(p *mtl.Problem, c mtl.Coupling) (*Constants, error) {
 	if p.Loss == nil {
 		return nil, fmt.Errorf("the theorems hold for losses of one score, not for %s", p.Config.Loss)
+	}
+	if p.Config.Model != mtl.ModelLinear {
+		return nil, fmt.Errorf("the theorems hold for linear models, not for %s", p.Config.Model)
 	}
 	k := &Constants{
 		Gamma: p.Config.Gamma, Mu: p.Loss.Smoothness(), L: p.Loss.Lipschitz(),

@@ -235,6 +235,10 @@ func TestConstantsOfSeveralClasses(t *testing.T) {
 			t.Errorf("constants %+v, of the expansion %+v", got, want)
 		}
 	}
+	p.Config.Model = mtl.ModelMLP
+	if _, err := Of(p, start(t, p)); err == nil || err.Error() != "the theorems hold for linear models, not for mlp" {
+		t.Error(err)
+	}
 	p.Loss = nil
 	if _, err := Of(p, start(t, p)); err == nil {
 		t.Error("softmax has constants")
