@@ -1,0 +1,80 @@
+package command
+
+import (
+	"bytes"
+	"compress/gzip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fedsim/data"
+	"fedsim/scenarios"
+)
+
+// indented returns the blocks of a page that are indented by four spaces.
+func indented(page string) (found []string) {
+	var block strings.Builder
+	for line := range strings.Lines(page + "\nend\n") {
+		text, ok := strings.CutPrefix(line, "    ")
+		switch {
+		case ok:
+			block.WriteString(text)
+		case line == "\n" && block.Len() > 0:
+			block.WriteString(line)
+		case block.Len() > 0:
+			found = append(found, block.String())
+			block.Reset()
+		}
+	}
+	return found
+}
+
+// TestDataPage checks that the scenarios of docs/data.md are valid, and reads the csv file of
+// the page as its scenario says.
+func TestDataPage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	rows, checked := 0, 0
+	for _, block := range indented(read(t, "docs/data.md")) {
+		file, scenario, found := strings.Cut("\n"+block, "\n[data]\n")
+		if !found {
+			continue
+		}
+		if file != "" { // the csv file, packed as the scenario names it
+			var packed bytes.Buffer
+			w := gzip.NewWriter(&packed)
+			if _, err := w.Write([]byte(strings.TrimSpace(file) + "\n")); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "mine.csv.gz"), packed.Bytes(), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		name := filepath.Join(dir, "x.toml")
+		if err := os.WriteFile(name, []byte("[data]\n"+scenario), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cfg, err := scenarios.LoadData(name, nil)
+		if err != nil {
+			t.Errorf("%v:\n%s", err, scenario)
+			continue
+		}
+		checked++
+		if cfg.Source == data.SourceCSV {
+			set, err := data.Load(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range set.Tasks {
+				rows += set.Tasks[i].X.Rows
+			}
+		}
+	}
+	if checked < 4 || rows != 3 {
+		t.Errorf("%d scenarios, %d rows of csv", checked, rows)
+	}
+}
