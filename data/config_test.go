@@ -60,7 +60,7 @@ func TestInvalidConfigurations(t *testing.T) {
 			`data.skew_min = 0: must be at least 1`,
 			`data.path = "x": must be empty when source is "synthetic"; to read a file, set source to one of ` + sourcesWith(func(s source) bool { return s.file != "" })}},
 		{func(c *Config) { c.Preset = "human-activty" }, []string{
-			`data.preset = "human-activty": must be one of human-activity, google-glass, vehicle-sensor (did you mean "human-activity"?)`}},
+			`data.preset = "human-activty": must be one of human-activity, google-glass, vehicle-sensor, mnist-sized (did you mean "human-activity"?)`}},
 		{func(c *Config) { c.Source = SourceHAR }, []string{
 			`data.path = "": must name the zip or folder of the UCI HAR data set`}},
 		{func(c *Config) {

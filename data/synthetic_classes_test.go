@@ -112,7 +112,7 @@ func TestClassesOfPresets(t *testing.T) {
 	if got, want := fingerprint(generate(cfg)), uint64(0x2bb3f347da4043bd); got != want {
 		t.Errorf("fingerprint %#x, want %#x", got, want)
 	}
-	for preset, want := range map[string]int{"": 4, "human-activity": 6, "google-glass": 4, "vehicle-sensor": 2} {
+	for preset, want := range map[string]int{"": 4, "human-activity": 6, "google-glass": 4, "vehicle-sensor": 2, "mnist-sized": 10} {
 		cfg.Preset = preset
 		if got := cfg.Resolve().Synthetic.Classes; got != want {
 			t.Errorf("preset %q has %d classes, want %d", preset, got, want)

@@ -47,6 +47,7 @@ var knownPlatforms = map[string]platform{
 var platformCuts = map[string][]string{
 	"asynchrony":       {"run.rounds=2"},
 	"baselines":        {"run.rounds=3", "run.outer=2"},
+	"benchmark":        {"run.rounds=2", "run.outer=1", `experiment.benchmark.axis.data=["Vehicle"]`},
 	"battery-day":      {"run.rounds=8", "run.outer=2", "data.synthetic.tasks=300"},
 	"fig1-statistical": {"run.rounds=3", "data.synthetic.tasks=10"},
 	"fig2-systems":     {"run.rounds=3", "data.synthetic.tasks=10"},
