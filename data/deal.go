@@ -276,13 +276,22 @@ func (d *dealing) dealPowerLaw() *config.Problem {
 				continue
 			}
 			sum += weight[k]
-			to := min(rest, int(math.Floor(float64(float64(rest)*sum/total)+1e-9)))
+			to := shareOf(rest, sum, total)
 			n := base[k] + to - given
 			d.rows[k] = append(d.rows[k], rows[at:at+n]...)
 			at, given = at+n, to
 		}
 	}
 	return nil
+}
+
+// shareOf returns the whole part of rest rows that have a share of sum in total. It is rest for
+// all of total, where rounding could lose a row of millions.
+func shareOf(rest int, sum, total float64) int {
+	if sum == total {
+		return rest
+	}
+	return min(rest, int(math.Floor(float64(float64(rest)*sum/total)+1e-9)))
 }
 
 // dealHeld assigns the held rows: those of a class in proportion to the clients' training
