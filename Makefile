@@ -49,7 +49,7 @@ race:
 	$(GO) test -race -short -timeout 20m -run '^TestScripts$$/^run_(workers|interrupt|resume)$$' ./cmd/fedsim/command
 
 invariants:
-	$(GO) test -tags invariants $(CORE)
+	$(GO) test -short -tags invariants $(CORE)
 
 # Tests and runs the plugins of docs/plugins.md. Each is a module; "make check" checks them.
 examples:

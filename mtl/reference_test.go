@@ -14,7 +14,15 @@ import (
 	"fedsim/internal/kernel"
 )
 
-var mnist = flag.Bool("mnist", false, "also test the optima on MNIST, which take a minute")
+var allOptima = flag.Bool("optima", false, "also compute the optima that take long")
+
+// takesLong skips a test without -optima: go test ./mtl -run Optim -optima.
+func takesLong(t *testing.T) {
+	t.Helper()
+	if !*allOptima {
+		t.Skip("takes long: run it with -optima")
+	}
+}
 
 // realFile returns the path of a data file, or skips the test.
 func realFile(t testing.TB, name string) string {
@@ -100,8 +108,8 @@ func TestSoftmaxOptimaOnHAR(t *testing.T) {
 		slow bool
 	}{{"0.1", 0.1, false}, {"0.01", 0.01, true}, {"0.001", 0.001, true}} {
 		t.Run(c.name, func(t *testing.T) {
-			if c.slow && testing.Short() {
-				t.Skip("takes seconds")
+			if c.slow {
+				takesLong(t)
 			}
 			want := references(t, "A", "har all global no-bias l2="+c.name)
 			p, o := softmaxOptimum(t, data.Pool(set), c.l2)
@@ -119,9 +127,7 @@ func TestSoftmaxOptimaOnHAR(t *testing.T) {
 }
 
 func TestSoftmaxOptimumOnHARWithBias(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	takesLong(t)
 	want := references(t, "A", "har all rows, bias column l2=0.01")
 	set := activities(t)
 	data.AppendBias(set)
@@ -135,7 +141,9 @@ func TestLocalSoftmaxOptimaOnHAR(t *testing.T) {
 	set := activities(t)
 	for _, l2 := range []string{"0.1", "0.01"} {
 		t.Run(l2, func(t *testing.T) {
-			if testing.Short() {
+			if l2 != "0.1" {
+				takesLong(t)
+			} else if testing.Short() {
 				t.Skip("takes seconds")
 			}
 			want := references(t, "A", "har local no-bias l2="+l2)
@@ -162,11 +170,8 @@ func TestLocalSoftmaxOptimaOnHAR(t *testing.T) {
 	}
 }
 
-// With go test ./mtl -run MNIST -mnist.
 func TestSoftmaxOptimaOnMNIST(t *testing.T) {
-	if !*mnist {
-		t.Skip("takes a minute: run it with -mnist")
-	}
+	takesLong(t)
 	cfg := data.Defaults()
 	cfg.Source, cfg.Path, cfg.Target = data.SourceIDX, realFile(t, "mnist"), data.TargetClasses
 	split, err := data.Prepare(cfg)
