@@ -43,7 +43,7 @@ func (c *Config) validatePartition(check *config.Checker) {
 	const most = 1 << 26 // as many clients as the engine numbers
 	in.Require(p.Method == "" || p.Clients >= 1 && p.Clients <= most, "clients", p.Clients, fmt.Sprintf("must be in [1, %d]", most))
 	in.Require(p.Shards >= 1 && p.Shards <= most, "shards", p.Shards, fmt.Sprintf("must be in [1, %d]", most))
-	in.Require(p.Alpha > 0 && p.Alpha <= 1e9, "alpha", p.Alpha, "must be positive, and at most 1e9")
+	in.Require(p.Alpha >= 1e-9 && p.Alpha <= 1e9, "alpha", p.Alpha, "must be in [1e-9, 1e9]")
 	in.Require(p.Exponent >= 0 && p.Exponent <= 10, "exponent", p.Exponent, "must be in [0, 10]")
 	in.Require(p.Classes >= 0 && p.Classes <= mostClasses, "classes", p.Classes, fmt.Sprintf("must be in [0, %d]", mostClasses))
 	in.Require(p.RowsMin >= 1 && p.RowsMin <= math.MaxInt32, "rows_min", p.RowsMin, "must be at least 1")

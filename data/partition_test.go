@@ -546,7 +546,7 @@ func TestPartitionConfigs(t *testing.T) {
 		}, `partition.alpha = 2: has no effect when method is "shards"; it belongs to "dirichlet"`},
 		{func(c *Config) {
 			c.Partition = partitionOf(PartitionDirichlet, 5, func(p *PartitionConfig) { p.Alpha = math.NaN() })
-		}, "partition.alpha = NaN: must be positive, and at most 1e9"},
+		}, "partition.alpha = NaN: must be in [1e-9, 1e9]"},
 		{func(c *Config) { c.Partition = partitionOf(PartitionDirichlet, 5, nil); c.Target = TargetReal }, `partition.method = "dirichlet": must be another when target is "real": the rows have no classes. shards divides them by their targets`},
 		{func(c *Config) { c.Partition = partitionOf(PartitionIID, 5, nil); c.Skew = true }, "skew = true: must be false with a partition, whose rows are all used; power-law gives clients of different sizes"},
 		{func(c *Config) { c.Partition = partitionOf(PartitionIID, 5, nil); c.DevicesPerTask = 2 }, "devices_per_task = 2: must be 1 with a partition: increase data.partition.clients instead"},

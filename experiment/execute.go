@@ -147,6 +147,13 @@ func (r *runner) setup(run *scenarios.Run, p *prepared, phase string) (*federati
 		if want, fits := scenarios.ModelFits(p.problem.Tasks(), p.problem.Values()); s.Run.Model && !fits {
 			return nil, nil, config.Problem{Key: "run.model", Value: s.Run.Model, Want: want}
 		}
+		tasks := p.problem.Tasks()
+		if factory.HasOneModel(run.Options) {
+			tasks = 1
+		}
+		if err := r.prepare.fits(p.problem, tasks, s.Run.Outer); err != nil {
+			return nil, nil, err
+		}
 		if (phase == "tuning" || !s.Run.Model) && r.recordable(run, size.Devices) {
 			var err error
 			if shared, err = r.record(run, p, factory); err != nil {

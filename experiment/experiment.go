@@ -29,6 +29,7 @@ type CheckpointStore = checkpoint.Store
 // Options set how a scenario is run. They do not change its results.
 type Options struct {
 	Workers  int                                    // 0: one per core
+	Memory   float64                                // of the machine, in bytes, for sets from files; 0: not known
 	Queue    string                                 // the engine's event queue; empty: the default
 	Progress func(Progress)                         // nil: none; calls do not overlap
 	Finished func(index int, run results.Run) error // receives each finished run, in any order; calls do not overlap
@@ -179,7 +180,7 @@ type runner struct {
 
 func newRunner(ctx context.Context, cancel context.CancelCauseFunc, o Options, mostRecorded int) *runner {
 	r := &runner{options: o, pool: parallel.NewPool(o.Workers), ctx: ctx, cancel: cancel, mostRecorded: mostRecorded}
-	r.prepare = &preparer{ctx: ctx, pool: r.pool, policy: o.Checkpoints}
+	r.prepare = &preparer{ctx: ctx, pool: r.pool, policy: o.Checkpoints, memory: o.Memory}
 	r.learners = external.NewLearners(ctx, o.Stderr)
 	return r
 }

@@ -1,8 +1,12 @@
 package experiment
 
 import (
+	"fmt"
+
 	"fedsim/algorithms"
+	"fedsim/config"
 	"fedsim/data"
+	"fedsim/mtl"
 	"fedsim/scenarios"
 )
 
@@ -40,4 +44,17 @@ func leastMemory(run *scenarios.Run) float64 {
 		tasks = 1
 	}
 	return least + s.Problem.MinMemory(tasks, s.SyntheticShape().Values(), s.Run.Outer)
+}
+
+// fits rejects models that take more memory than the machine has. The number of features of
+// a file is known only after it is read.
+func (p *preparer) fits(problem *mtl.Problem, tasks, outer int) error {
+	values := problem.Values()
+	need := problem.Config.MinMemory(tasks, values, outer)
+	if p.memory == 0 || need <= p.memory {
+		return nil
+	}
+	const gigabyte = 1e9
+	return config.Problem{Key: "data.path", Value: problem.Train.Name, Want: fmt.Sprintf(
+		"must have fewer features or tasks: %d models of %d values take at least %.3g GB, and the machine has %.3g GB", tasks, values, need/gigabyte, p.memory/gigabyte)}
 }

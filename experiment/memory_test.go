@@ -1,10 +1,13 @@
 package experiment
 
 import (
+	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"fedsim/data"
+	"fedsim/results"
 	"fedsim/scenarios"
 )
 
@@ -45,6 +48,26 @@ optimum_sweeps = 0
 		}
 		if got := LeastMemory(s.Experiments); got != c.want {
 			t.Errorf("%v: %g bytes, want %g", c.sets, got, c.want)
+		}
+	}
+}
+
+// The size of a file's models is known when it is read; a machine of a megabyte is too small.
+func TestModelsThatDoNotFit(t *testing.T) {
+	for source, problem := range map[string]string{
+		"[problem]\noptimum_sweeps = 0\n":  "data.path",
+		"[problem]\noptimum_sweeps = 10\n": "data.path",
+	} {
+		s, err := scenarios.Parse("x.toml", []byte("[data.synthetic]\ntasks = 20\nfeatures = 5000\nrows_min = 2\nrows_max = 2\n"+source+"[run]\nrounds = 1\nstop_at = 0\n[methods.mocha]\n"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = Run(t.Context(), s.Experiments, Options{Workers: 1, Memory: 1e6, Clock: time.Now, Finished: func(int, results.Run) error { return nil }})
+		if err == nil || !strings.Contains(err.Error(), problem) || !strings.Contains(err.Error(), "20 models of 5000 values take at least 0.0016 GB, and the machine has 0.001 GB") {
+			t.Errorf("%s: %v", source, err)
+		}
+		if err := Run(t.Context(), s.Experiments, Options{Workers: 1, Memory: 1e7, Clock: time.Now, Finished: func(int, results.Run) error { return nil }}); err != nil {
+			t.Errorf("%s: with 10 MB: %v", source, err)
 		}
 	}
 }

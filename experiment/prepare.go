@@ -39,6 +39,7 @@ type preparer struct {
 	ctx      context.Context
 	pool     *parallel.Pool
 	policy   checkpoint.Policy
+	memory   float64 // of the machine, in bytes; 0: not known
 	splits   memo[data.Config, *data.Split]
 	problems memo[problemKey, *prepared]
 	sizes    memo[data.Config, *prepared]

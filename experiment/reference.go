@@ -42,6 +42,11 @@ func (r *reference) solve(split *data.Split) (*prepared, error) {
 	if err != nil {
 		return nil, err
 	}
+	if cfg := &r.of.problem; cfg.OptimumSweeps > 0 || cfg.WarmOmega > 0 {
+		if err := r.fits(problem, problem.Tasks(), r.of.outer); err != nil {
+			return nil, err
+		}
+	}
 	out := &prepared{problem: problem, optimum: math.NaN(), optimumGap: math.NaN(), digest: sync.OnceValue(split.Digest), about: aboutData(split.Train)}
 	c, err := r.saver.Restore()
 	switch {

@@ -162,6 +162,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 		estimate = nil // a part is done; progress shows the remaining time
 	}
 	err = experiment.Run(cmd.Context(), scenario.Experiments, f.checkpointing(w, experiment.Options{
+		Memory:   machineMemory(),
 		Estimate: estimate,
 		Workers:  f.workers, Queue: f.queue, Journal: watched.journal(),
 		Progress: p.update, Rounds: w.Progress, Devices: devicesOf(w), Clients: clientsOf(w), Model: modelsOf(w), Clock: time.Now,

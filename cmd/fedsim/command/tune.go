@@ -69,6 +69,7 @@ func (f *runFlags) tune(cmd *cobra.Command, name string) (err error) {
 	defer func() { err = errors.Join(err, stop()) }()
 	p := newProgress(cmd.ErrOrStderr(), f.progress, time.Now)
 	grids, err := experiment.Tune(cmd.Context(), scenario.Experiments, experiment.Options{
+		Memory:  machineMemory(),
 		Workers: f.workers, Queue: f.queue, Progress: p.update, Estimate: p.estimate(), Clock: time.Now,
 		Stderr: cmd.ErrOrStderr(),
 	})
