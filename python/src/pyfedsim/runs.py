@@ -390,8 +390,7 @@ class Run:
     @property
     def figures(self) -> list[str]:
         """Names of the figures, without extension."""
-        names = [Path(name).stem for name in self.manifest.get("figures") or []]
-        return list(dict.fromkeys(names))
+        return sorted({Path(name).stem for name in self.manifest.get("figures") or []})
 
     def figure(
         self, name: str | None = None, *, x: str | None = None, y: str | None = None
