@@ -55,7 +55,7 @@ func classProblem(t testing.TB, change func(*mtl.Config), owner []int, sizes ...
 }
 
 // Under a fixed coupling the dual methods, and SGD without projection, learn each class as
-// if it were a binary problem of its own: the same bits in every round, with drops. SGD adds
+// if it were a separate binary problem: the same bits in every round, with drops. SGD adds
 // the gradients of several outputs in another order than those of one.
 func TestClassesAreLearnedAsBinaryProblems(t *testing.T) {
 	methods := map[string]func(Options){

@@ -112,7 +112,7 @@ func (f *fedBuff) State(c *state.Coder) {
 	c.Float64(&f.buffer.flops)
 }
 
-// Discard forgets the device's change, and what it was sent, unless it may be asked again in
+// Discard forgets the device's change and the model sent to it, unless it may be asked again in
 // the open round.
 func (f *fedBuff) Discard(device int) {
 	f.globalModel.Discard(device)

@@ -161,7 +161,7 @@ func (p *python) values() ([]float64, error) {
 type trainers struct {
 	softmax, network *learner
 	numpy            *python
-	rows             string // what they are
+	rows             string // description for the table
 }
 
 func newTrainers() (*trainers, error) {

@@ -36,7 +36,7 @@ type Method struct {
 	Threshold results.Number    `json:"threshold"` // of correlations; null: fewer than five clients
 	Traits    []Trait           `json:"traits"`
 	Classes   []Class           `json:"classes"` // of the fleet; empty if there are none
-	Verdict   string            `json:"verdict"` // one sentence: who is left behind
+	Verdict   string            `json:"verdict"` // a sentence about the clients with the worst values
 }
 
 // Group has the number of clients in a run, and the means of their values and traits.

@@ -148,7 +148,7 @@ func TestSlowClientsAreLeftBehind(t *testing.T) {
 	}
 }
 
-// What the numbers do not support is not said.
+// The sentence names no trait whose correlation is below the threshold.
 func TestVerdicts(t *testing.T) {
 	row := func(value, x float64) results.ClientRow { return clientOf(value, 5, x, math.NaN(), 3, "") }
 	noise := func(n int) (list []results.ClientRow) {

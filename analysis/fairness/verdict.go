@@ -16,8 +16,8 @@ var clientsWith = map[string]struct{ more, less string }{
 	class:    {"class %[2]s (%[1]s)", ""},
 }
 
-// verdict returns the sentence that says who is left behind, as far as correlations of at
-// least the threshold support it.
+// verdict returns a sentence about the clients with the worst values: the traits whose
+// correlation reaches the threshold.
 func (r *Report) verdict(m *Method) string {
 	gap := fmt.Sprintf("%s of the worst 10 %%: %s, of the others: %s", r.Label, r.value(m.Worst.Value), r.value(m.Rest.Value))
 	if m.Unknown > 0 {

@@ -13,7 +13,8 @@ import (
 	"fedsim/results/rundir"
 )
 
-// explainClients prints who is left behind in a run directory, an experiment after the other.
+// explainClients compares the worst 10 % of the clients with the rest, for each experiment of a
+// run directory.
 func (f *explainFlags) explainClients(cmd *cobra.Command, dir string) error {
 	for _, flag := range []string{"without", "deadline"} {
 		if cmd.Flags().Changed(flag) {

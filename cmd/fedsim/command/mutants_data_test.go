@@ -81,7 +81,7 @@ func dataFiles(t *testing.T) []dataFile {
 			return [][]string{describe, run(append(from, "problem.loss="+loss)...)}
 		}
 	}
-	// saved returns a file that other software wrote, kept as text.
+	// saved returns a file of other software, which testdata has in base64.
 	saved := func(name string) []byte {
 		t.Helper()
 		content, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(string(file(filepath.Join("..", "..", "..", "data", "testdata", "scipy", name+".b64"))), "\n", ""))
