@@ -11,23 +11,25 @@ import (
 
 // smaller makes methods' batches fit the small tasks of the tests.
 func smaller(o Options) {
+	if o, ok := o.(localOptions); ok {
+		o.local().Batch = 6
+	}
 	switch o := o.(type) {
 	case *MbSDCAOptions:
 		*o = MbSDCAOptions{Batch: 6, Beta: 2}
 	case *MbSGDOptions:
 		o.Batch = 6
-	case *fedAvgOptions:
-		o.Batch = 6
-	case *fedProxOptions:
-		o.Batch = 6
 	case *FedBuffOptions:
-		o.Batch, o.Buffer = 6, 2
+		o.Buffer = 2
 	}
 }
 
 // oneModel reports whether a method has one model for all tasks. Such a method does not
 // reach the optimum of coupled tasks.
-func oneModel(name string) bool { return name == "fedavg" || name == "fedprox" || name == "fedbuff" }
+func oneModel(name string) bool {
+	f, _ := Lookup(name)
+	return f.HasOneModel(f.Options())
+}
 
 // serverFLOPs returns the most FLOPs of the server in a round of the tests'
 // problems, and the least.

@@ -2,7 +2,6 @@ package algorithms
 
 import (
 	"fedsim/config"
-	"fedsim/mtl"
 )
 
 // fedAvgOptions are the settings of FedAvg.
@@ -37,26 +36,22 @@ var (
 )
 
 func init() {
-	Register(Factory{
+	registerLocal(Factory{
 		Name:      "fedavg",
 		Summary:   "federated averaging: one model for all tasks, local mini-batch SGD, the mean of the models weighted by rows; compare errors, since one model does not reach the P* of tasks that differ",
 		Reference: "McMahan, Moore, Ramage, Hampson, Aguera y Arcas: Communication-Efficient Learning of Deep Networks from Decentralized Data, AISTATS 2017",
 		OneModel:  true,
 		Options:   func() Options { return &fedAvgOptions{defaultLocalSGD()} },
-		Needs:     func(o Options) Needs { return o.(*fedAvgOptions).needs() },
-		Workload:  func(o Options, shape mtl.Shape) Workload { return o.(*fedAvgOptions).workload(shape) },
 		New: func(s Setup, o Options) (Algorithm, error) {
 			return newFedAvg(s, o.(*fedAvgOptions).LocalSGDOptions, 0), nil
 		},
 	})
-	Register(Factory{
+	registerLocal(Factory{
 		Name:      "fedprox",
 		Summary:   "federated averaging with a proximal term that holds local models near the one they were sent",
 		Reference: "Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith: Federated Optimization in Heterogeneous Networks, MLSys 2020",
 		OneModel:  true,
 		Options:   func() Options { return &fedProxOptions{LocalSGDOptions: defaultLocalSGD(), Mu: 0.1} },
-		Needs:     func(o Options) Needs { return o.(*fedProxOptions).needs() },
-		Workload:  func(o Options, shape mtl.Shape) Workload { return o.(*fedProxOptions).workload(shape) },
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := o.(*fedProxOptions)
 			return newFedAvg(s, opts.LocalSGDOptions, opts.Mu), nil

@@ -5,7 +5,6 @@ import (
 
 	"fedsim/config"
 	"fedsim/internal/state"
-	"fedsim/mtl"
 )
 
 // FedBuffOptions are the settings of FedBuff.
@@ -46,7 +45,7 @@ type fedBuff struct {
 var _ Asynchronous = (*fedBuff)(nil)
 
 func init() {
-	Register(Factory{
+	registerLocal(Factory{
 		Name:      "fedbuff",
 		Summary:   "asynchronous federated averaging: the server takes a step whenever it has gathered K responses, stale ones damped",
 		Reference: "Nguyen, Malik, Zhan, Yousefpour, Rabbat, Malek, Huba: Federated Learning with Buffered Asynchronous Aggregation, AISTATS 2022",
@@ -54,8 +53,6 @@ func init() {
 			return &FedBuffOptions{LocalSGDOptions: defaultLocalSGD(), Buffer: 10, ServerStep: 1}
 		},
 		Asynchronous: true,
-		Needs:        func(o Options) Needs { return o.(*FedBuffOptions).needs() },
-		Workload:     func(o Options, shape mtl.Shape) Workload { return o.(*FedBuffOptions).workload(shape) },
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := *o.(*FedBuffOptions)
 			p := s.Problem

@@ -4,9 +4,7 @@ import (
 	"fmt"
 
 	"fedsim/config"
-	"fedsim/data"
 	"fedsim/internal/kernel"
-	"fedsim/internal/state"
 	"fedsim/mtl"
 )
 
@@ -39,9 +37,6 @@ func (o *LocalSGDOptions) check(c *config.Checker, mu float64) {
 	}
 }
 
-// needs returns that steps must be limited when no number of epochs is set.
-func (o *LocalSGDOptions) needs() Needs { return Needs{Budget: o.Epochs == 0} }
-
 // steps returns the rows of that many passes, at most those allowed.
 func (o *LocalSGDOptions) steps(rows, allowed int) int {
 	if o.Epochs > 0 {
@@ -60,28 +55,41 @@ func (o *LocalSGDOptions) stepFLOPs(shape mtl.Shape) float64 {
 	return shape.RowFLOPs() + float64(5*float64(shape.Values())/float64(o.Batch))
 }
 
-func (o *LocalSGDOptions) workload(shape mtl.Shape) Workload {
-	return Workload{StepFLOPs: o.stepFLOPs(shape), Steps: o.steps}
+// localOptions are the options of a method that embed LocalSGDOptions.
+type localOptions interface {
+	Options
+	local() *LocalSGDOptions
 }
 
-// globalModel is the state that methods with one model w for all tasks share. A
-// device k with n_k rows, whose objective is
+func (o *LocalSGDOptions) local() *LocalSGDOptions { return o }
+
+// registerLocal registers a method whose options are localOptions: its demands and its
+// workload are those of the local steps.
+func registerLocal(f Factory) {
+	f.Needs = func(o Options) Needs { return Needs{Budget: o.(localOptions).local().Epochs == 0} }
+	f.Workload = func(o Options, shape mtl.Shape) Workload {
+		local := o.(localOptions).local()
+		return Workload{StepFLOPs: local.stepFLOPs(shape), Steps: local.steps}
+	}
+	Register(f)
+}
+
+// pull adds mu/2 |u - center|^2 to the objective of a device's local steps.
+type pull struct {
+	mu     float64
+	center []float64 // may be the start of the steps
+}
+
+// localSGD makes the mini-batch steps of devices. A device k with n_k rows has the
+// objective
 //
-//	F_k(w) = 1/n_k sum_i loss_ki(w) + l2/2 |w|^2,
+//	F_k(w) = 1/n_k sum_i loss_ki(w) + l2/2 |w|^2.
 //
-// makes mini-batch steps on F_k(w) + mu/2 |w - w_k|^2 from the w_k it was sent. The
-// loss is averaged over rows whatever problem.loss_scaling says, and averages of
-// models are weighted by n_k: together the devices minimize the mean loss of all
-// rows, f(w) = sum_k n_k/n F_k(w), which does not depend on the coupling. So
-// W = w 1^T does not reach the optimum P* of a problem whose tasks differ; compare such
-// methods by their errors.
-type globalModel struct {
+// The loss is averaged over rows whatever problem.loss_scaling says.
+type localSGD struct {
 	problem *mtl.Problem
 	opts    LocalSGDOptions
-	mu      float64
-	w       data.Matrix // one row
-	changes *slots      // tentative changes of w
-	scratch []sgdScratch
+	scratch []sgdScratch // by worker
 }
 
 // sgdScratch is a worker's own space, so that a solve allocates nothing but the first
@@ -92,111 +100,56 @@ type sgdScratch struct {
 	u, g     []float64
 }
 
-func newGlobalModel(s Setup, o LocalSGDOptions, mu float64) globalModel {
+func newLocalSGD(s Setup, o LocalSGDOptions) localSGD {
 	p := s.Problem
-	m := globalModel{
-		problem: p, opts: o, mu: mu, w: data.NewMatrix(1, p.Values()),
-		changes: newSlots(p.Devices(), p.Values()), scratch: make([]sgdScratch, s.Workers),
+	l := localSGD{problem: p, opts: o, scratch: make([]sgdScratch, s.Workers)}
+	for i := range l.scratch {
+		l.scratch[i] = sgdScratch{gradient: p.NewGradient(), u: make([]float64, p.Values()), g: make([]float64, p.Values())}
 	}
-	p.Initial(s.Seed, m.weights())
-	for i := range m.scratch {
-		m.scratch[i] = sgdScratch{gradient: p.NewGradient(), u: make([]float64, p.Values()), g: make([]float64, p.Values())}
-	}
-	return m
+	return l
 }
 
-// weights returns w.
-func (m *globalModel) weights() []float64 { return m.w.Row(0) }
-
 // StepFLOPs returns the cost of one row.
-func (m *globalModel) StepFLOPs() float64 { return m.opts.stepFLOPs(m.problem.Shape()) }
+func (l *localSGD) StepFLOPs() float64 { return l.opts.stepFLOPs(l.problem.Shape()) }
 
-// solve makes the device's mini-batch steps from w_k and leaves its change of it.
+// descend makes the device's mini-batch steps on F_k(u) and the pull from a start, and
+// returns u and how many rows they took. u is valid until the worker's next call.
 // Mini-batches are drawn without replacement until a pass is over, or are the next rows; the
 // last of a pass, and the last of all, may be smaller.
-func (m *globalModel) solve(r Request, from []float64) Work {
-	task := m.problem.Train.Open(r.Device)
+func (l *localSGD) descend(r Request, start []float64, p pull) (u []float64, steps int) {
+	task := l.problem.Train.Open(r.Device)
 	defer task.Close()
 	rows := task.X.Rows
-	steps, batch := m.opts.steps(rows, r.Steps), m.opts.Batch
+	steps = l.opts.steps(rows, r.Steps)
+	batch := l.opts.Batch
 	if batch == 0 {
 		batch = rows
 	}
-	s := &m.scratch[r.Worker]
+	s := &l.scratch[r.Worker]
 	s.order.Reset(rows, r.Stream)
 	next := s.order.Take
-	if !m.opts.Shuffle {
+	if !l.opts.Shuffle {
 		next = s.order.InOrder
 	}
-	copy(s.u, from)
+	copy(s.u, start)
 	for left := steps; left > 0; {
 		drawn := next(min(batch, left))
 		left -= len(drawn)
 		clear(s.g)
 		s.gradient.Add(task.Task, drawn, s.u, 1, s.g)
-		m.update(s.u, s.g, from, len(drawn))
+		l.update(s.u, s.g, len(drawn), p)
 	}
-	change := m.changes.take(r.Device)
-	for j := range change {
-		change[j] = s.u[j] - from[j]
-	}
-	return Work{Steps: steps, FLOPs: float64(steps) * m.StepFLOPs(), Values: len(change)}
+	return s.u, steps
 }
 
-// update takes the step u -= step (g/rows + l2 u + mu (u - from)) on the
-// gradient g of a mini-batch's loss.
-func (m *globalModel) update(u, g, from []float64, rows int) {
-	keep := 1 - float64(m.opts.Step*(m.opts.L2+m.mu))
-	kernel.Descend(keep, m.opts.Step*m.mu, m.opts.Step/float64(rows), u, from, g)
+// update takes the step u -= step (g/rows + l2 u + mu (u - center)) on the gradient g of a
+// mini-batch's loss.
+func (l *localSGD) update(u, g []float64, rows int, p pull) {
+	keep := 1 - float64(l.opts.Step*(l.opts.L2+p.mu))
+	kernel.Descend(keep, l.opts.Step*p.mu, l.opts.Step/float64(rows), u, p.center, g)
 }
 
 // rows returns n_k.
-func (m *globalModel) rows(device int) float64 {
-	return float64(m.problem.Train.Tasks[device].X.Rows)
-}
-
-// Discard forgets the device's change.
-func (m *globalModel) Discard(device int) { m.changes.release(device) }
-
-// Model returns w, the model of every task, as the one row of W; there are no dual variables.
-func (m *globalModel) Model() Model { return Model{W: &m.w} }
-
-// State codes w and the changes of it.
-func (m *globalModel) State(c *state.Coder) {
-	c.Float64s(m.weights())
-	m.changes.state(c)
-}
-
-// SetCoupling changes nothing: the objective does not depend on the coupling.
-func (m *globalModel) SetCoupling(mtl.Coupling) {}
-
-// average gathers weighted changes of a model.
-type average struct {
-	sum    []float64
-	weight float64 // of the changes in sum; 0: there are none
-	flops  float64 // of adding them
-}
-
-func newAverage(d int) average { return average{sum: make([]float64, d)} }
-
-func (a *average) reset() {
-	clear(a.sum)
-	a.weight, a.flops = 0, 0
-}
-
-// add adds damping times a change, with the given weight.
-func (a *average) add(change []float64, weight, damping float64) {
-	kernel.Axpy(weight*damping, change, a.sum)
-	a.weight += weight
-	a.flops += 2 * float64(len(change))
-}
-
-// apply adds step times the average to w and returns the FLOPs of the average and the
-// step.
-func (a *average) apply(w []float64, step float64) float64 {
-	if a.weight == 0 {
-		return 0
-	}
-	kernel.Axpy(step/a.weight, a.sum, w)
-	return a.flops + 2*float64(len(w))
+func (l *localSGD) rows(device int) float64 {
+	return float64(l.problem.Train.Tasks[device].X.Rows)
 }

@@ -1,0 +1,89 @@
+package algorithms
+
+import (
+	"fedsim/data"
+	"fedsim/internal/kernel"
+	"fedsim/internal/state"
+	"fedsim/mtl"
+)
+
+// globalModel is the state that methods with one model w for all tasks share. Devices make
+// local steps from the w_k that they were sent; see localSGD. Averages of models are weighted by
+// n_k: together the devices minimize the mean loss of all rows, f(w) = sum_k n_k/n F_k(w),
+// which does not depend on the coupling. So W = w 1^T does not reach the optimum P* of a
+// problem whose tasks differ; compare such methods by their errors.
+type globalModel struct {
+	localSGD
+	mu      float64     // of the proximal term mu/2 |w - w_k|^2
+	w       data.Matrix // one row
+	changes *slots      // tentative changes of w
+}
+
+func newGlobalModel(s Setup, o LocalSGDOptions, mu float64) globalModel {
+	p := s.Problem
+	m := globalModel{
+		localSGD: newLocalSGD(s, o), mu: mu, w: data.NewMatrix(1, p.Values()),
+		changes: newSlots(p.Devices(), p.Values()),
+	}
+	p.Initial(s.Seed, m.weights())
+	return m
+}
+
+// weights returns w.
+func (m *globalModel) weights() []float64 { return m.w.Row(0) }
+
+// solve makes the device's local steps from w_k and leaves its change of it.
+func (m *globalModel) solve(r Request, from []float64) Work {
+	u, steps := m.descend(r, from, pull{m.mu, from})
+	change := m.changes.take(r.Device)
+	for j := range change {
+		change[j] = u[j] - from[j]
+	}
+	return Work{Steps: steps, FLOPs: float64(steps) * m.StepFLOPs(), Values: len(change)}
+}
+
+// Discard forgets the device's change.
+func (m *globalModel) Discard(device int) { m.changes.release(device) }
+
+// Model returns w, the model of every task, as the one row of W; there are no dual variables.
+func (m *globalModel) Model() Model { return Model{W: &m.w} }
+
+// State codes w and the changes of it.
+func (m *globalModel) State(c *state.Coder) {
+	c.Float64s(m.weights())
+	m.changes.state(c)
+}
+
+// SetCoupling changes nothing: the objective does not depend on the coupling.
+func (m *globalModel) SetCoupling(mtl.Coupling) {}
+
+// average gathers weighted changes of a model.
+type average struct {
+	sum    []float64
+	weight float64 // of the changes in sum; 0: there are none
+	flops  float64 // of adding them
+}
+
+func newAverage(d int) average { return average{sum: make([]float64, d)} }
+
+func (a *average) reset() {
+	clear(a.sum)
+	a.weight, a.flops = 0, 0
+}
+
+// add adds damping times a change, with the given weight.
+func (a *average) add(change []float64, weight, damping float64) {
+	kernel.Axpy(weight*damping, change, a.sum)
+	a.weight += weight
+	a.flops += 2 * float64(len(change))
+}
+
+// apply adds step times the average to w and returns the FLOPs of the average and the
+// step.
+func (a *average) apply(w []float64, step float64) float64 {
+	if a.weight == 0 {
+		return 0
+	}
+	kernel.Axpy(step/a.weight, a.sum, w)
+	return a.flops + 2*float64(len(w))
+}
