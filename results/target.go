@@ -159,6 +159,17 @@ func newTargets(lists map[string][]float64) Targets {
 	return targets
 }
 
+// With returns the targets and those of more that are not among them.
+func (t Targets) With(more Targets) Targets {
+	lists := map[string][]float64{}
+	for _, x := range slices.Concat(t, more) {
+		if !slices.Contains(lists[x.Metric], x.Value) {
+			lists[x.Metric] = append(lists[x.Metric], x.Value)
+		}
+	}
+	return newTargets(lists)
+}
+
 // Check reports problems of the targets under key.
 func (t Targets) Check(c *config.Checker, key string) {
 	for i, x := range t {

@@ -354,7 +354,32 @@ set = { "run.stop_at.test_error" = 0.25, "run.targets" = { gap = [0.125] } }
 			if !cmp.Equal(x.Settings.Run.Targets, c.base) || !cmp.Equal(run.Targets, c.targets) || run.StopAt != c.stop {
 				t.Errorf("%v: targets %v, in the experiment %v and stop_at %v", c.set, x.Settings.Run.Targets, run.Targets, run.StopAt)
 			}
+			if !cmp.Equal(x.Targets(), c.targets) {
+				t.Errorf("%v: targets of the runs %v", c.set, x.Targets())
+			}
 		}
+	}
+}
+
+// The targets of a scenario are those of all its runs.
+func TestTargetsOfAllExperiments(t *testing.T) {
+	const text = `
+[run]
+targets = { suboptimality = [0.5], test_error = [0.25] }
+[methods.mocha]
+[[experiment]]
+name = "a"
+[[experiment]]
+name = "b"
+set = { "run.targets" = { test_error = [0.25, 0.125], gap = [1] } }
+`
+	s, err := Parse("x.toml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := results.Targets{{Metric: "suboptimality", Value: 0.5}, {Metric: "gap", Value: 1}, {Metric: "test_error", Value: 0.25}, {Metric: "test_error", Value: 0.125}}
+	if got := s.Targets(); !cmp.Equal(got, want) {
+		t.Errorf("targets %v, want %v", got, want)
 	}
 }
 

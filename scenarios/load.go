@@ -11,6 +11,7 @@ import (
 	"fedsim/data"
 	"fedsim/internal/input"
 	"fedsim/mtl/crossval"
+	"fedsim/results"
 )
 
 // Scenario is a valid scenario: all runs have passed the checks of all tables.
@@ -25,6 +26,21 @@ type Scenario struct {
 
 	plans      []plan
 	tablePlans []tablePlan
+}
+
+// Targets returns the targets of all runs, which experiments and axes may set. Results have
+// each of them for every run.
+func (s *Scenario) Targets() results.Targets {
+	if len(s.Experiments) == 0 {
+		return s.Settings.Run.Targets
+	}
+	var targets results.Targets
+	for i := range s.Experiments {
+		for j := range s.Experiments[i].Jobs {
+			targets = targets.With(s.Experiments[i].Jobs[j].Candidates[0].Settings.Run.Targets)
+		}
+	}
+	return targets
 }
 
 // Load reads a scenario and applies overrides ("key=value", see config.ParseOverride).

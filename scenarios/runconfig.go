@@ -25,7 +25,7 @@ type RunConfig struct {
 	MaxTimeS      float64         `toml:"max_time_s" doc:"virtual seconds after which no further round begins; 0: no limit"`
 	Seeds         []uint64        `toml:"seeds" doc:"seeds of the repetitions of every run; methods are tuned under the first"`
 	Vary          results.Vary    `toml:"vary" doc:"effect of the seeds, and so the content of bands and means: \"system\" (draws of devices, links, faults and methods; the same data), \"split\" (held-out rows, skew and devices_per_task: seed s adds s - 1 to data.split; the system has the first seed) or \"all\" (both, and generated data: seed s adds s - 1 to data.seed)"`
-	Targets       results.Targets `toml:"targets" doc:"values of metrics for which results have rounds, time, bytes and energy: a list of relative sub-optimalities, or a list for each metric, as in { test_error = [0.08, 0.07], suboptimality = [1e-3] }. Metrics as in stop_at"`
+	Targets       results.Targets `toml:"targets" doc:"values of metrics for which results have rounds, time, bytes and energy (of every run, for the targets of all experiments): a list of relative sub-optimalities, or a list for each metric, as in { test_error = [0.08, 0.07], suboptimality = [1e-3] }. Metrics as in stop_at"`
 }
 
 // The modes of a run.

@@ -313,7 +313,7 @@ func (f *runFlags) about(s *scenarios.Scenario) (about rundir.About, err error) 
 		Seeds:    s.Settings.Run.Seeds,
 		Data:     from,
 		Scenario: resolved,
-		Targets:  s.Settings.Run.Targets,
+		Targets:  s.Targets(),
 		Started:  time.Now(),
 		Runs:     experiment.Total(s.Experiments),
 	}, nil
@@ -406,7 +406,7 @@ func (f *runFlags) summarize(cmd *cobra.Command, w *rundir.Writer, state rundir.
 		return writeJSON(cmd.OutOrStdout(), newSummary(w, state, s, made, figures))
 	}
 	out := f.text(cmd)
-	if err := results.Summary(w.Runs(), s.Settings.Run.Targets).WriteText(out, textWidth()); err != nil {
+	if err := results.Summary(w.Runs(), s.Targets()).WriteText(out, textWidth()); err != nil {
 		return err
 	}
 	if err := printTables(out, made, len(w.Runs()) > 0); err != nil {

@@ -133,7 +133,7 @@ func newSummary(w *rundir.Writer, state rundir.State, s *scenarios.Scenario, mad
 	for _, name := range figures {
 		sum.Figures = append(sum.Figures, filepath.Join(w.Dir(), "figures", name))
 	}
-	targets := s.Settings.Run.Targets
+	targets := s.Targets()
 	for _, e := range results.Summary(w.Runs(), targets).Experiments {
 		of := experimentSummary{Name: e.Experiment, Vary: cmp.Or(e.Vary, results.VarySystem), Rows: []rowSummary{}}
 		for _, b := range e.Blocks {
