@@ -25,6 +25,7 @@ type Coder = state.Coder
 // Request asks a device for its local work in the open round.
 type Request struct {
 	Device int
+	Round  int    // rounds before the one in which the device was asked; 0 in a run without rounds
 	Steps  int    // most coordinate steps (or rows) it may take; NoLimit, or at least 1
 	Stream Stream // the device's randomness in this round
 	Worker int    // index of the worker that computes, below Setup.Workers: for scratch space

@@ -5,11 +5,11 @@ import (
 )
 
 // fedAvgOptions are the settings of FedAvg.
-type fedAvgOptions struct{ LocalSGDOptions }
+type fedAvgOptions struct{ AverageOptions }
 
 // fedProxOptions are the settings of FedProx.
 type fedProxOptions struct {
-	LocalSGDOptions
+	AverageOptions
 	Mu float64 `toml:"mu" doc:"mu of the proximal term mu/2 |w - w_sent|^2 in every device's objective; 0 is FedAvg"`
 }
 
@@ -22,7 +22,7 @@ func (o *fedProxOptions) Validate(c *config.Checker) {
 // fedAvg is federated averaging. The server sends one model w to all devices. They
 // make mini-batch steps on their own objective (see LocalSGDOptions; with mu > 0 also
 // on a proximal term, which is FedProx). The server adds to w the mean of their changes
-// weighted by their rows, which is the weighted mean of their models.
+// weighted by their rows (or equally), which is the weighted mean of their models.
 // The mean leaves out devices that do not respond, and takes partial work in full. One
 // w for all tasks does not reach the optimum P* of a problem whose tasks differ.
 type fedAvg struct {
@@ -41,9 +41,9 @@ func init() {
 		Summary:   "federated averaging: one model for all tasks, local mini-batch SGD, the mean of the models weighted by rows; compare errors, since one model does not reach the P* of tasks that differ",
 		Reference: "McMahan, Moore, Ramage, Hampson, Aguera y Arcas: Communication-Efficient Learning of Deep Networks from Decentralized Data, AISTATS 2017",
 		OneModel:  true,
-		Options:   func() Options { return &fedAvgOptions{defaultLocalSGD()} },
+		Options:   func() Options { return &fedAvgOptions{defaultAverage(byRows)} },
 		New: func(s Setup, o Options) (Algorithm, error) {
-			return newFedAvg(s, o.(*fedAvgOptions).LocalSGDOptions, 0), nil
+			return newFedAvg(s, o.(*fedAvgOptions).AverageOptions, 0), nil
 		},
 	})
 	registerLocal(Factory{
@@ -51,15 +51,15 @@ func init() {
 		Summary:   "federated averaging with a proximal term that holds local models near the one they were sent",
 		Reference: "Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith: Federated Optimization in Heterogeneous Networks, MLSys 2020",
 		OneModel:  true,
-		Options:   func() Options { return &fedProxOptions{LocalSGDOptions: defaultLocalSGD(), Mu: 0.1} },
+		Options:   func() Options { return &fedProxOptions{AverageOptions: defaultAverage(byRows), Mu: 0.1} },
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := o.(*fedProxOptions)
-			return newFedAvg(s, opts.LocalSGDOptions, opts.Mu), nil
+			return newFedAvg(s, opts.AverageOptions, opts.Mu), nil
 		},
 	})
 }
 
-func newFedAvg(s Setup, o LocalSGDOptions, mu float64) *fedAvg {
+func newFedAvg(s Setup, o AverageOptions, mu float64) *fedAvg {
 	return &fedAvg{globalModel: newGlobalModel(s, o, mu), round: newAverage(s.Problem.Values())}
 }
 
@@ -77,7 +77,7 @@ func (f *fedAvg) Commit(device int) { f.CommitWeighted(device, 1) }
 
 // CommitWeighted takes the device's change into the mean, multiplied by a weight.
 func (f *fedAvg) CommitWeighted(device int, weight float64) {
-	f.round.add(f.changes.of[device], f.rows(device), weight)
+	f.round.add(f.changes.of[device], f.weight(device), weight)
 	f.changes.release(device)
 }
 

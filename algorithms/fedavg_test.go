@@ -58,6 +58,9 @@ func nearVector(t *testing.T, what string, got, want []float64, tolerance float6
 	nearMatrix(t, what, &g, &w, tolerance)
 }
 
+// byRowsOf are settings of a mean weighted by rows.
+func byRowsOf(o LocalSGDOptions) AverageOptions { return AverageOptions{o, byRows} }
+
 // With batches of all rows and one pass, a round is a step of gradient descent on
 // f, whatever scaling the losses of the problem have, and however its rows are
 // spread over devices and tasks: the mean weighted by rows of the gradients of F_k
@@ -96,7 +99,7 @@ func TestOnOneDeviceItIsLocalSGD(t *testing.T) {
 	for _, mu := range []float64{0, 0.7} {
 		o := LocalSGDOptions{Epochs: 2.5, Batch: 4, Step: 0.2, L2: 0.1, Shuffle: true}
 		p, c := randomProblem(t, untied, nil, 9, 14)
-		a := start(t, "fedprox", p, c, func(x Options) { *x.(*fedProxOptions) = fedProxOptions{o, mu} })
+		a := start(t, "fedprox", p, c, func(x Options) { *x.(*fedProxOptions) = fedProxOptions{byRowsOf(o), mu} })
 		w := make([]float64, p.Features())
 		for h := range 10 {
 			round(a, p, h, NoLimit, nil)
@@ -131,9 +134,9 @@ func TestFedProxAndFedBuffReduceToFedAvg(t *testing.T) {
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
 		local := LocalSGDOptions{Epochs: 2, Batch: 4, Step: 0.1, L2: 0.01, Shuffle: true}
 		avg := start(t, "fedavg", p, c, func(o Options) { o.(*fedAvgOptions).LocalSGDOptions = local })
-		prox := start(t, "fedprox", p, c, func(o Options) { *o.(*fedProxOptions) = fedProxOptions{local, 0} })
+		prox := start(t, "fedprox", p, c, func(o Options) { *o.(*fedProxOptions) = fedProxOptions{byRowsOf(local), 0} })
 		buff := start(t, "fedbuff", p, c, func(o Options) {
-			*o.(*FedBuffOptions) = FedBuffOptions{local, p.Devices(), 1, 1}
+			*o.(*FedBuffOptions) = FedBuffOptions{byRowsOf(local), p.Devices(), 1, 1}
 		}).(Asynchronous)
 		for h := range 20 {
 			round(avg, p, h, NoLimit, nil)
@@ -193,7 +196,7 @@ func TestFedProxStaysNear(t *testing.T) {
 	last := math.Inf(1)
 	for _, mu := range []float64{0, 0.3, 1, 3, 10} {
 		a := start(t, "fedprox", p, c, func(o Options) {
-			*o.(*fedProxOptions) = fedProxOptions{LocalSGDOptions{Epochs: 50, Step: 0.05, Shuffle: true}, mu}
+			*o.(*fedProxOptions) = fedProxOptions{byRowsOf(LocalSGDOptions{Epochs: 50, Step: 0.05, Shuffle: true}), mu}
 		})
 		round(a, p, 0, NoLimit, nil)
 		way := 0.0
@@ -222,7 +225,7 @@ func TestFedProxStaysNear(t *testing.T) {
 func TestFedBuffByHand(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
 	a := start(t, "fedbuff", p, c, func(o Options) {
-		*o.(*FedBuffOptions) = FedBuffOptions{LocalSGDOptions{Epochs: 1, Batch: 4, Step: 0.1, Shuffle: true}, 2, 0.5, 1}
+		*o.(*FedBuffOptions) = FedBuffOptions{byRowsOf(LocalSGDOptions{Epochs: 1, Batch: 4, Step: 0.1, Shuffle: true}), 2, 0.5, 1}
 	}).(*fedBuff)
 	w := func() []float64 { return slices.Clone(a.Model().W.Row(0)) }
 	response := func(k, h int) []float64 {
@@ -341,4 +344,73 @@ func TestFedAvgMinimizesTheMeanLoss(t *testing.T) {
 			t.Errorf("%s with %+v: f = %.12g, the minimum is %.12g", method.name, method.local, got, least)
 		}
 	}
+}
+
+// Equal weights give the plain mean of the responses.
+func TestEqualWeights(t *testing.T) {
+	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
+	for _, name := range []string{"fedavg", "fedprox", "fedbuff"} {
+		set := func(o Options) {
+			smaller(o)
+			switch o := o.(type) {
+			case *fedAvgOptions:
+				o.Weights = equally
+			case *fedProxOptions:
+				o.Weights = equally
+			case *FedBuffOptions:
+				o.Weights, o.Buffer = equally, 2
+			}
+		}
+		want := make([]float64, p.Values())
+		for _, k := range []int{0, 2} {
+			alone := start(t, name, p, c, func(o Options) {
+				set(o)
+				if o, ok := o.(*FedBuffOptions); ok {
+					o.Buffer = 1
+				}
+			})
+			round(alone, p, 0, NoLimit, func(i int) bool { return i == k })
+			for j, x := range alone.Model().W.Row(0) {
+				want[j] += x / 2
+			}
+		}
+		a := start(t, name, p, c, set)
+		round(a, p, 0, NoLimit, func(k int) bool { return k != 1 })
+		nearVector(t, name, a.Model().W.Row(0), want, 1e-14)
+	}
+}
+
+// A slope adds a linear term to the objective of the local steps.
+func TestSlopeOfLocalSteps(t *testing.T) {
+	p, _ := randomProblem(t, tiedToMean, nil, 9, 14)
+	o := LocalSGDOptions{Epochs: 2, Batch: 4, Step: 0.2, L2: 0.1, Shuffle: true}
+	l := newLocalSGD(Setup{Problem: p, Workers: 1}, o)
+	start, slope := make([]float64, 9), make([]float64, 9)
+	for j := range slope {
+		start[j], slope[j] = float64(j)/7, math.Sin(float64(j))
+	}
+	got, steps := l.descend(request(0, 0, NoLimit, 0), start, pull{mu: 0.7, center: start, slope: slope})
+	var order mtl.Order
+	order.Reset(14, rng.New(1, rng.Solve, 0, 0))
+	w := slices.Clone(start)
+	for _, size := range []int{4, 4, 4, 2, 4, 4, 4, 2} {
+		g := make([]float64, len(w))
+		for range size {
+			i := order.Next()
+			x, z := p.Train.Tasks[0].X.Row(i), 0.0
+			for j := range x {
+				z += x[j] * w[j]
+			}
+			for j := range x {
+				g[j] += p.Loss.Subgradient(z, p.Train.Tasks[0].Y[i]) * x[j] / float64(size)
+			}
+		}
+		for j := range w {
+			w[j] -= o.Step * (g[j] + o.L2*w[j] + 0.7*(w[j]-start[j]) + slope[j])
+		}
+	}
+	if steps != 28 {
+		t.Errorf("%d steps, want 28", steps)
+	}
+	nearVector(t, "u", got, w, 1e-13)
 }

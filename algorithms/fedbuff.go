@@ -9,7 +9,7 @@ import (
 
 // FedBuffOptions are the settings of FedBuff.
 type FedBuffOptions struct {
-	LocalSGDOptions
+	AverageOptions
 	Buffer       int     `toml:"buffer" doc:"responses K that the server gathers for one step; 1: a step on every response, as in FedAsync"`
 	ServerStep   float64 `toml:"server_step" doc:"step size of the server: the factor of the mean of the gathered changes"`
 	MaxStaleness int     `toml:"max_staleness" doc:"server steps between sending a device the model and its response; with more the server refuses it; 0: no limit"`
@@ -17,7 +17,7 @@ type FedBuffOptions struct {
 
 // Validate reports everything wrong with the options.
 func (o *FedBuffOptions) Validate(c *config.Checker) {
-	o.LocalSGDOptions.Validate(c)
+	o.AverageOptions.Validate(c)
 	c.Require(o.Buffer >= 1, "buffer", o.Buffer, "must be at least 1")
 	c.Require(o.ServerStep > 0 && o.ServerStep <= 1e12, "server_step", o.ServerStep, "must be in (0, 1e12]")
 	c.Require(o.MaxStaleness >= 0, "max_staleness", o.MaxStaleness, "must not be negative")
@@ -50,14 +50,14 @@ func init() {
 		Summary:   "asynchronous federated averaging: the server takes a step whenever it has gathered K responses, stale ones damped",
 		Reference: "Nguyen, Malik, Zhan, Yousefpour, Rabbat, Malek, Huba: Federated Learning with Buffered Asynchronous Aggregation, AISTATS 2022",
 		Options: func() Options {
-			return &FedBuffOptions{LocalSGDOptions: defaultLocalSGD(), Buffer: 10, ServerStep: 1}
+			return &FedBuffOptions{AverageOptions: defaultAverage(byRows), Buffer: 10, ServerStep: 1}
 		},
 		Asynchronous: true,
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := *o.(*FedBuffOptions)
 			p := s.Problem
 			return &fedBuff{
-				globalModel: newGlobalModel(s, opts.LocalSGDOptions, 0), opts: opts,
+				globalModel: newGlobalModel(s, opts.AverageOptions, 0), opts: opts,
 				sent: newVersions(p.Devices()), buffer: newAverage(p.Values()),
 			}, nil
 		},
@@ -85,7 +85,7 @@ func (f *fedBuff) Receive(device int) (taken bool, flops float64) {
 	if f.opts.MaxStaleness > 0 && tau > f.opts.MaxStaleness {
 		return false, 0
 	}
-	f.buffer.add(f.changes.of[device], f.rows(device), 1/math.Sqrt(1+float64(tau)))
+	f.buffer.add(f.changes.of[device], f.weight(device), 1/math.Sqrt(1+float64(tau)))
 	f.responses++
 	if f.responses < f.opts.Buffer {
 		return true, 0

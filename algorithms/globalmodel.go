@@ -1,28 +1,57 @@
 package algorithms
 
 import (
+	"fedsim/config"
 	"fedsim/data"
 	"fedsim/internal/kernel"
 	"fedsim/internal/state"
 	"fedsim/mtl"
 )
 
+// The weights of devices in a mean.
+const (
+	byRows  = "rows"
+	equally = "equal"
+)
+
+// AverageOptions are the settings of methods that average the work of devices: their
+// options embed them.
+type AverageOptions struct {
+	LocalSGDOptions
+	Weights string `toml:"weights" doc:"weight of a device in the server's mean: \"rows\": its rows n_k; \"equal\": the same for all"`
+}
+
+// defaultAverage returns the default local steps and a mean with the given weights.
+func defaultAverage(weights string) AverageOptions {
+	return AverageOptions{LocalSGDOptions: defaultLocalSGD(), Weights: weights}
+}
+
+// Validate reports everything wrong with the options.
+func (o *AverageOptions) Validate(c *config.Checker) { o.check(c, 0) }
+
+// check reports everything wrong with the options under a proximal term mu.
+func (o *AverageOptions) check(c *config.Checker, mu float64) {
+	o.LocalSGDOptions.check(c, mu)
+	c.OneOf("weights", o.Weights, byRows, equally)
+}
+
 // globalModel is the state that methods with one model w for all tasks share. Devices make
 // local steps from the w_k that they were sent; see localSGD. Averages of models are weighted by
-// n_k: together the devices minimize the mean loss of all rows, f(w) = sum_k n_k/n F_k(w),
-// which does not depend on the coupling. So W = w 1^T does not reach the optimum P* of a
-// problem whose tasks differ; compare such methods by their errors.
+// n_k, unless the options say otherwise: together the devices minimize the mean loss of all
+// rows, f(w) = sum_k n_k/n F_k(w), which does not depend on the coupling. So W = w 1^T does not
+// reach the optimum P* of a problem whose tasks differ; compare such methods by their errors.
 type globalModel struct {
 	localSGD
+	equal   bool        // devices weigh the same
 	mu      float64     // of the proximal term mu/2 |w - w_k|^2
 	w       data.Matrix // one row
 	changes *slots      // tentative changes of w
 }
 
-func newGlobalModel(s Setup, o LocalSGDOptions, mu float64) globalModel {
+func newGlobalModel(s Setup, o AverageOptions, mu float64) globalModel {
 	p := s.Problem
 	m := globalModel{
-		localSGD: newLocalSGD(s, o), mu: mu, w: data.NewMatrix(1, p.Values()),
+		localSGD: newLocalSGD(s, o.LocalSGDOptions), equal: o.Weights == equally, mu: mu, w: data.NewMatrix(1, p.Values()),
 		changes: newSlots(p.Devices(), p.Values()),
 	}
 	p.Initial(s.Seed, m.weights())
@@ -34,12 +63,28 @@ func (m *globalModel) weights() []float64 { return m.w.Row(0) }
 
 // solve makes the device's local steps from w_k and leaves its change of it.
 func (m *globalModel) solve(r Request, from []float64) Work {
-	u, steps := m.descend(r, from, pull{m.mu, from})
+	u, steps := m.descend(r, from, pull{mu: m.mu, center: from})
 	change := m.changes.take(r.Device)
 	for j := range change {
 		change[j] = u[j] - from[j]
 	}
-	return Work{Steps: steps, FLOPs: float64(steps) * m.StepFLOPs(), Values: len(change)}
+	work := Work{Steps: steps, FLOPs: float64(steps) * m.StepFLOPs()}
+	m.finish(r, change, &work)
+	return work
+}
+
+// finish makes a vector that the device computed ready to leave, in place, and adds its
+// size to the work. Every vector that a device uploads passes here, in the order of the message.
+func (m *globalModel) finish(_ Request, update []float64, work *Work) {
+	work.Values += len(update)
+}
+
+// weight returns the weight of a device in the server's mean.
+func (m *globalModel) weight(device int) float64 {
+	if m.equal {
+		return 1
+	}
+	return m.rows(device)
 }
 
 // Discard forgets the device's change.

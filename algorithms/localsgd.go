@@ -63,21 +63,24 @@ type localOptions interface {
 
 func (o *LocalSGDOptions) local() *LocalSGDOptions { return o }
 
-// registerLocal registers a method whose options are localOptions: its demands and its
-// workload are those of the local steps.
+// registerLocal registers a method whose options are localOptions: its demands are those of
+// the local steps, and so is its workload, if it has no other.
 func registerLocal(f Factory) {
 	f.Needs = func(o Options) Needs { return Needs{Budget: o.(localOptions).local().Epochs == 0} }
-	f.Workload = func(o Options, shape mtl.Shape) Workload {
-		local := o.(localOptions).local()
-		return Workload{StepFLOPs: local.stepFLOPs(shape), Steps: local.steps}
+	if f.Workload == nil {
+		f.Workload = func(o Options, shape mtl.Shape) Workload {
+			local := o.(localOptions).local()
+			return Workload{StepFLOPs: local.stepFLOPs(shape), Steps: local.steps}
+		}
 	}
 	Register(f)
 }
 
-// pull adds mu/2 |u - center|^2 to the objective of a device's local steps.
+// pull adds mu/2 |u - center|^2 + <slope, u> to the objective of a device's local steps.
 type pull struct {
 	mu     float64
 	center []float64 // may be the start of the steps
+	slope  []float64 // nil: none
 }
 
 // localSGD makes the mini-batch steps of devices. A device k with n_k rows has the
@@ -142,11 +145,14 @@ func (l *localSGD) descend(r Request, start []float64, p pull) (u []float64, ste
 	return s.u, steps
 }
 
-// update takes the step u -= step (g/rows + l2 u + mu (u - center)) on the gradient g of a
-// mini-batch's loss.
+// update takes the step u -= step (g/rows + l2 u + mu (u - center) + slope) on the gradient g
+// of a mini-batch's loss. The slope comes last.
 func (l *localSGD) update(u, g []float64, rows int, p pull) {
 	keep := 1 - float64(l.opts.Step*(l.opts.L2+p.mu))
 	kernel.Descend(keep, l.opts.Step*p.mu, l.opts.Step/float64(rows), u, p.center, g)
+	if p.slope != nil {
+		kernel.Axpy(-l.opts.Step, p.slope, u)
+	}
 }
 
 // rows returns n_k.

@@ -88,7 +88,7 @@ func TestSoftmaxTraces(t *testing.T) {
 		}
 		name, set := "fedavg", func(o Options) { o.(*fedAvgOptions).LocalSGDOptions = local }
 		if trace.mu > 0 {
-			name, set = "fedprox", func(o Options) { *o.(*fedProxOptions) = fedProxOptions{local, trace.mu} }
+			name, set = "fedprox", func(o Options) { *o.(*fedProxOptions) = fedProxOptions{byRowsOf(local), trace.mu} }
 		}
 		a := start(t, name, p, c, set)
 		for h := 1; h <= 5; h++ {

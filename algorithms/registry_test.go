@@ -94,21 +94,22 @@ func TestOptionsValidate(t *testing.T) {
 			"o.batch = -1: must not be negative", "o.step = -1: must be in [0, 1e12]", "o.delay = 0: must be in (0, 1e12]"}},
 		{&MbSGDOptions{Batch: 1, Step: nan(), Delay: nan()}, []string{"o.step = NaN: must be in [0, 1e12]", "o.delay = NaN: must be in (0, 1e12]"}},
 		{&MbSGDOptions{Batch: 1, Step: 0, Delay: 1e12}, nil},
-		{&fedAvgOptions{LocalSGDOptions{Epochs: -1, Batch: -1, Step: 0, L2: -1}}, []string{
+		{&fedAvgOptions{byRowsOf(LocalSGDOptions{Epochs: -1, Batch: -1, Step: 0, L2: -1})}, []string{
 			"o.epochs = -1: must be in [0, 1e6]", "o.batch = -1: must not be negative", "o.step = 0: must be in (0, 1e12]", "o.l2 = -1: must be in [0, 1e12]"}},
-		{&fedAvgOptions{LocalSGDOptions{Epochs: nan(), Step: nan(), L2: nan()}}, []string{
+		{&fedAvgOptions{byRowsOf(LocalSGDOptions{Epochs: nan(), Step: nan(), L2: nan()})}, []string{
 			"o.epochs = NaN: must be in [0, 1e6]", "o.step = NaN: must be in (0, 1e12]", "o.l2 = NaN: must be in [0, 1e12]"}},
-		{&fedAvgOptions{LocalSGDOptions{Step: 1, L2: 2}}, []string{
+		{&fedAvgOptions{byRowsOf(LocalSGDOptions{Step: 1, L2: 2})}, []string{
 			"o.step = 1: must be below 2/(l2 + mu) = 1: local steps would overshoot more each time"}},
-		{&fedAvgOptions{LocalSGDOptions{Step: 1, L2: 1.99}}, nil},
-		{&fedProxOptions{LocalSGDOptions{Step: 1, L2: 1}, 4}, []string{
+		{&fedAvgOptions{byRowsOf(LocalSGDOptions{Step: 1, L2: 1.99})}, nil},
+		{&fedProxOptions{byRowsOf(LocalSGDOptions{Step: 1, L2: 1}), 4}, []string{
 			"o.step = 1: must be below 2/(l2 + mu) = 0.4: local steps would overshoot more each time"}},
-		{&fedProxOptions{LocalSGDOptions{Step: 1}, -1}, []string{"o.mu = -1: must be in [0, 1e12]"}},
-		{&fedProxOptions{LocalSGDOptions{Step: 1}, nan()}, []string{"o.mu = NaN: must be in [0, 1e12]"}},
-		{&FedBuffOptions{LocalSGDOptions: LocalSGDOptions{Step: 1, L2: 4}, MaxStaleness: -1}, []string{
+		{&fedAvgOptions{AverageOptions{LocalSGDOptions{Step: 1}, "size"}}, []string{`o.weights = "size": must be one of rows, equal`}},
+		{&fedProxOptions{byRowsOf(LocalSGDOptions{Step: 1}), -1}, []string{"o.mu = -1: must be in [0, 1e12]"}},
+		{&fedProxOptions{byRowsOf(LocalSGDOptions{Step: 1}), nan()}, []string{"o.mu = NaN: must be in [0, 1e12]"}},
+		{&FedBuffOptions{AverageOptions: byRowsOf(LocalSGDOptions{Step: 1, L2: 4}), MaxStaleness: -1}, []string{
 			"o.step = 1: must be below 2/(l2 + mu) = 0.5: local steps would overshoot more each time", "o.buffer = 0: must be at least 1",
 			"o.server_step = 0: must be in (0, 1e12]", "o.max_staleness = -1: must not be negative"}},
-		{&FedBuffOptions{LocalSGDOptions: LocalSGDOptions{Step: 1}, Buffer: 1, ServerStep: nan()}, []string{"o.server_step = NaN: must be in (0, 1e12]"}},
+		{&FedBuffOptions{AverageOptions: byRowsOf(LocalSGDOptions{Step: 1}), Buffer: 1, ServerStep: nan()}, []string{"o.server_step = NaN: must be in (0, 1e12]"}},
 	} {
 		check := config.NewChecker()
 		c.options.Validate(check.In("o"))

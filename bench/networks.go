@@ -81,8 +81,11 @@ func (l *learner) epoch() (float64, error) {
 		return 0, err
 	}
 	options := algorithms.FedBuffOptions{
-		LocalSGDOptions: algorithms.LocalSGDOptions{Epochs: 1, Batch: l.batch, Step: networkStep, Shuffle: true},
-		Buffer:          1, ServerStep: 1,
+		AverageOptions: algorithms.AverageOptions{
+			LocalSGDOptions: algorithms.LocalSGDOptions{Epochs: 1, Batch: l.batch, Step: networkStep, Shuffle: true},
+			Weights:         "rows",
+		},
+		Buffer: 1, ServerStep: 1,
 	}
 	method, err := factory.New(algorithms.Setup{Problem: l.problem, Coupling: coupling, Workers: 1, Seed: 1}, &options)
 	if err != nil {

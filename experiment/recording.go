@@ -121,7 +121,7 @@ func (r *recording) compute() {
 	now.values = r.method.Begin()
 	r.pool.For(len(now.works), func(k, worker int) {
 		now.works[k] = r.method.Solve(algorithms.Request{
-			Device: k, Steps: algorithms.NoLimit, Worker: worker, Stream: rng.New(r.seed, rng.Solve, k, h),
+			Device: k, Round: h, Steps: algorithms.NoLimit, Worker: worker, Stream: rng.New(r.seed, rng.Solve, k, h),
 		})
 	})
 	for k := range now.works {

@@ -211,7 +211,7 @@ func (f *Federation) request(t, worker int) algorithms.Request {
 	if budget := f.budget(t); budget < unlimited {
 		steps = int(budget)
 	}
-	return algorithms.Request{Device: t, Steps: steps, Worker: worker, Stream: f.stream(t)}
+	return algorithms.Request{Device: t, Round: f.round, Steps: steps, Worker: worker, Stream: f.stream(t)}
 }
 
 // setWork notes the local work of device t.
