@@ -45,6 +45,7 @@ const (
 	LinkModel                       // the draws of a link model from another module
 	Partition                       // which client of a partition has a row
 	Initial                         // the weights that a network starts with
+	Compression                     // roundings and choices of values of compressed messages
 )
 
 // Stream is a PCG-DXSM generator with 128 bits of state, the one of
