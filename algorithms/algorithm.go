@@ -228,6 +228,23 @@ type Sized interface {
 	UsualBytes() (down, up int)
 }
 
+// Addressed is an Algorithm whose messages to the devices of a round differ in size.
+type Addressed interface {
+	Algorithm
+	// Sent returns how many numbers the message of the open round to a device has, in place
+	// of the result of Begin. Each device of the round is asked about once, after Begin. Of a
+	// Sized algorithm they are bytes.
+	Sent(device int) (values int)
+}
+
+// Planned is an Algorithm whose messages usually have another size than a model.
+type Planned interface {
+	Algorithm
+	// Usual returns how many numbers the messages to and from a device usually have. It is
+	// the same for the whole run. Device controllers and selectors plan with it.
+	Usual(device int) (down, up int)
+}
+
 // Shared is an Algorithm of which the instance says what Factory.OneModel says of others.
 type Shared interface {
 	Algorithm

@@ -34,16 +34,31 @@ func (c *Clients) Start(t int, a Attempt) (due engine.Time) {
 // SetBytesDown sets the size of the messages of the attempts that are prepared from
 // now on.
 func (c *Clients) SetBytesDown(bytes float64) {
+	c.addressed = false
 	if bytes == c.bytesDown {
 		return
 	}
 	if c.bytesDown >= 0 && c.downs == nil { // attempts may be under way with the size before
-		c.downs = make([]float64, len(c.devices))
-		for t := range c.downs {
-			c.downs[t] = c.bytesDown
-		}
+		c.differ()
 	}
 	c.bytesDown = bytes
+}
+
+// SetBytesDownOf sets the size of the message of the attempt of a client that is prepared
+// next. Sizes are those of the clients from then on, until SetBytesDown.
+func (c *Clients) SetBytesDownOf(t int, bytes float64) {
+	if c.downs == nil {
+		c.differ()
+	}
+	c.addressed, c.downs[t] = true, bytes
+}
+
+// differ lets the sizes of messages differ by client.
+func (c *Clients) differ() {
+	c.downs = make([]float64, len(c.devices))
+	for t := range c.downs {
+		c.downs[t] = c.bytesDown
+	}
 }
 
 // downBytes returns the size of the message to device t.
@@ -58,11 +73,16 @@ func (c *Clients) downBytes(t int) float64 {
 // drops, and chooses the speed of its processor. It may be called for several clients at
 // once.
 func (c *Clients) PrepareDownlink(t, number, try int) {
-	d := &c.devices[t]
-	d.number, d.try = int32(number), int32(try)
-	if c.downs != nil {
+	if c.downs != nil && !c.addressed {
 		c.downs[t] = c.bytesDown
 	}
+	c.drawDownlink(t, number, try)
+}
+
+// drawDownlink is PrepareDownlink for a message whose size is set.
+func (c *Clients) drawDownlink(t, number, try int) {
+	d := &c.devices[t]
+	d.number, d.try = int32(number), int32(try)
 	d.step = uint8(c.step(t))
 	down := c.cost.down(t, number, try, c.downBytes(t))
 	d.down = down.Duration
@@ -139,7 +159,7 @@ func (d *device) placeDrop() {
 // work.
 func (c *Clients) Retry(t int) {
 	d := &c.devices[t]
-	c.PrepareDownlink(t, int(d.number), int(d.try)+1)
+	c.drawDownlink(t, int(d.number), int(d.try)+1)
 	c.PrepareUplink(t)
 	c.Send(t)
 }

@@ -135,6 +135,9 @@ func (c *Clients) OpenGroup(number int, clients []int32, all bool) {
 		hub := &h.each[g]
 		hub.models = c.payload(int(g), expecting, func(int) float64 { return 1 })
 		hub.phase, hub.bytes = downlink, header+float64(hub.models*(c.bytesDown-header))
+		if c.addressed {
+			hub.bytes = header + c.payload(int(g), expecting, func(t int) float64 { return c.downs[t] - header })
+		}
 		c.drawTransfer(int(g))
 	}
 }

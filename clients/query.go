@@ -58,7 +58,7 @@ func (c *Clients) ExpectedResponse(t int, bytesDown, flops, bytesUp float64) eng
 	length := c.links.ExpectedDownlink(t, bytesDown) + c.fleet.ComputeTime(t, flops) + c.cost.expectedUp(t, bytesUp)
 	if c.hubs != nil {
 		g := t / c.hubs.size
-		length += c.hubs.links.ExpectedDownlink(g, bytesDown) + c.hubs.links.ExpectedUplink(g, bytesDown)
+		length += c.hubs.links.ExpectedDownlink(g, bytesDown) + c.hubs.links.ExpectedUplink(g, bytesUp)
 	}
 	return length
 }

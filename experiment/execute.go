@@ -159,8 +159,10 @@ func (r *runner) setup(run *scenarios.Run, p *prepared, phase string) (*federati
 			if shared, err = r.record(run, p, factory); err != nil {
 				return nil, nil, err
 			}
-			factory.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
-				return &replay{recording: shared}, nil
+			if shared != nil {
+				factory.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
+					return &replay{recording: shared}, nil
+				}
 			}
 		}
 	}

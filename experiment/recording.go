@@ -72,16 +72,20 @@ func (r *runner) recordable(run *scenarios.Run, devices int) bool {
 		s.Outer == 1 && s.EvalEvery == 1 && s.ThetaEvery == 0 && len(s.ClientMetrics) == 0 && devices*s.Rounds <= r.mostRecorded
 }
 
-// record returns the recording of a run. The first call for a key creates it.
+// record returns the recording of a run; nil for a method whose messages to devices differ.
+// The first call for a key creates it.
 func (r *runner) record(run *scenarios.Run, p *prepared, factory algorithms.Factory) (*recording, error) {
 	key := recordingKey{keyOf(&run.Settings), run.Algorithm, fmt.Sprintf("%+v", run.Options), run.System}
 	return r.recordings.get(key, func() (*recording, error) {
 		method, err := factory.New(algorithms.Setup{
 			Rows: p.problem.RowCounts(), Features: p.problem.Features(),
-			Problem: p.problem, Coupling: p.coupling, Workers: r.pool.Size(), Pool: r.pool,
+			Problem: p.problem, Coupling: p.coupling, Workers: r.pool.Size(), Pool: r.pool, Seed: run.System,
 		}, run.Options)
 		if err != nil {
 			return nil, fmt.Errorf("starting %s: %w", factory.Name, err)
+		}
+		if _, differ := method.(algorithms.Addressed); differ {
+			return nil, nil
 		}
 		rec := &recording{method: method, problem: p.problem, coupling: p.coupling, pool: r.pool, seed: run.System, failed: r.cancel}
 		if _, able := method.(algorithms.Stateful); able {

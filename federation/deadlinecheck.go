@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/engine"
 	"fedsim/results"
@@ -48,7 +49,7 @@ func (f *Federation) checkDeadline() error {
 // uplink at its link's usual speed.
 func (f *Federation) shortest(t int) engine.Time {
 	bytes := f.clients.MessageBytes(0) // a method of a plugin may send as little as a header
-	if f.setup.Factory.Workload != nil {
+	if _, differ := f.method.(algorithms.Addressed); f.setup.Factory.Workload != nil && !differ {
 		bytes = f.clients.MessageBytes(f.setup.Size.Shape.Values())
 	}
 	steady := f.setup.Network.Jitter == 0 && f.setup.Bandwidth == nil && f.setup.Network.HubSize == 0
@@ -58,7 +59,7 @@ func (f *Federation) shortest(t int) engine.Time {
 	}
 	switch {
 	case f.traits.FitsWork:
-		_, bytesUp := f.usualBytes()
+		_, bytesUp := f.usualBytes(t)
 		up := f.clients.ExpectedUplink(t, bytesUp).Seconds() * (1 + f.setup.Config.Margin)
 		least = least.Add(engine.FromSeconds(up))
 		if f.setup.Speed == nil {

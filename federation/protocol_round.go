@@ -88,7 +88,7 @@ func (r *Round) Stream(client int) Stream {
 // speed, and its processor's present speed. The margin lengthens the uplink by a share.
 func (r *Round) StepsWithin(client int, length engine.Time, margin float64) float64 {
 	f := r.f
-	_, bytesUp := f.usualBytes()
+	_, bytesUp := f.usualBytes(client)
 	down, usual := f.clients.Transfers(client, bytesUp)
 	up := float64(usual.Seconds() * (1 + margin))
 	return f.clients.FLOPsWithin(client, length.Seconds()-down.Seconds()-up) / f.method.StepFLOPs()

@@ -98,7 +98,7 @@ func (f *Federation) usualBytesOf(t int) (down, up float64) {
 	if s := f.setup.session; s != nil {
 		return s.sizes[t][0], s.sizes[t][1]
 	}
-	return f.usualBytes()
+	return f.usualBytes(t)
 }
 
 // take counts an update of client t that the server takes.

@@ -29,6 +29,7 @@ func (f *Federation) runRound() results.Round {
 		}
 		f.clients.SetBytesDown(f.messageBytes(f.beginRound()))
 		f.choose()
+		f.address()
 		f.openRound()
 	}
 	if !f.aborted() && !f.open.ended {
@@ -235,10 +236,28 @@ func (f *Federation) messageBytes(amount int) float64 {
 	return f.clients.MessageBytes(amount)
 }
 
-// usualBytes returns the usual sizes of the server's message and of a response.
-func (f *Federation) usualBytes() (down, up float64) {
-	if sized, ok := f.method.(algorithms.Sized); ok {
-		down, up := sized.UsualBytes()
+// address sets the size of the message to each device of the round of a method whose
+// messages differ.
+func (f *Federation) address() {
+	method, ok := algorithms.As[algorithms.Addressed](f.method)
+	if !ok {
+		return
+	}
+	for _, t := range f.open.asked {
+		sent := f.recordedCount(func() int { return method.Sent(int(t)) })
+		f.clients.SetBytesDownOf(int(t), f.messageBytes(sent))
+	}
+}
+
+// usualBytes returns the usual sizes of the server's message to device t and of its
+// response.
+func (f *Federation) usualBytes(t int) (down, up float64) {
+	switch method := f.method.(type) {
+	case algorithms.Sized:
+		down, up := method.UsualBytes()
+		return f.messageBytes(down), f.messageBytes(up)
+	case algorithms.Planned:
+		down, up := method.Usual(t)
 		return f.messageBytes(down), f.messageBytes(up)
 	}
 	usual := f.clients.MessageBytes(f.setup.Size.Shape.Values())

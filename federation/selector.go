@@ -115,6 +115,6 @@ func (f *Config) validateSelection(c *config.Checker) {
 // expectedResponse returns how long client t usually takes from the server's message
 // to its response, with one pass over its rows.
 func (f *Federation) expectedResponse(t int) engine.Time {
-	down, up := f.usualBytes()
+	down, up := f.usualBytes(t)
 	return f.clients.ExpectedResponse(t, down, float64(f.setup.Size.Rows[t])*f.method.StepFLOPs(), up)
 }

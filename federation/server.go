@@ -45,7 +45,7 @@ func (f *Federation) prepareUplink(t int) {
 		if f.continuous() { // the last one of the device
 			flops, _ = f.clients.Work(t)
 		}
-		_, bytesUp := f.usualBytes()
+		_, bytesUp := f.usualBytes(t)
 		f.clients.SetWork(t, flops, bytesUp)
 	}
 	f.clients.PrepareUplink(t)
