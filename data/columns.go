@@ -56,20 +56,20 @@ func (n Names) MarshalTOML() ([]byte, error) {
 	return []byte(config.Literal(append([]string{}, n.list()...))), nil
 }
 
-// tableColumns is the choice of columns of a table.
-type tableColumns struct {
-	task, label int      // task is -1 if all rows are of one task
-	features    []int    // in ascending order
-	names       []string // of the features
+// Columns is the choice of columns of a table.
+type Columns struct {
+	Task, Label int      // Task is -1 if all rows are of one task
+	Features    []int    // in ascending order
+	Names       []string // of the features
 }
 
-// chooseColumns chooses among the columns with the names of a header. problem is
+// ChooseColumns chooses among the columns with the names of a header. problem is
 // empty, or names a fault of column at; at is negative for the header as a whole.
-func (c *Config) chooseColumns(header []string) (chosen tableColumns, at int, problem string) {
-	if chosen.task, problem = findColumn(header, c.TaskColumn, "task_column; empty: all rows are of one task"); problem != "" && c.TaskColumn != "" {
+func (c *Config) ChooseColumns(header []string) (chosen Columns, at int, problem string) {
+	if chosen.Task, problem = findColumn(header, c.TaskColumn, "task_column; empty: all rows are of one task"); problem != "" && c.TaskColumn != "" {
 		return chosen, -1, problem
 	}
-	if chosen.label, problem = findColumn(header, c.LabelColumn, "label_column"); problem != "" {
+	if chosen.Label, problem = findColumn(header, c.LabelColumn, "label_column"); problem != "" {
 		return chosen, -1, problem
 	}
 	keep, problem := chosen.match(header, c.Columns.list(), "columns")
@@ -80,25 +80,25 @@ func (c *Config) chooseColumns(header []string) (chosen tableColumns, at int, pr
 	if problem != "" {
 		return chosen, -1, problem
 	}
-	first := map[string]int{c.LabelColumn: chosen.label}
-	if chosen.task >= 0 {
-		first[c.TaskColumn] = chosen.task
+	first := map[string]int{c.LabelColumn: chosen.Label}
+	if chosen.Task >= 0 {
+		first[c.TaskColumn] = chosen.Task
 	}
 	for column, name := range header {
 		if earlier, ok := first[name]; ok && earlier != column && !drop[column] {
 			return chosen, column, fmt.Sprintf("the columns %d and %d have the same name %s", earlier+1, column+1, quote.Text(name))
 		}
-		if column == chosen.task || column == chosen.label || drop[column] || c.Columns != "" && !keep[column] {
+		if column == chosen.Task || column == chosen.Label || drop[column] || c.Columns != "" && !keep[column] {
 			continue
 		}
 		if problem := refuseName(name); problem != "" {
 			return chosen, column, fmt.Sprintf("the column's name %s (to leave it out: data.drop_columns = [%s])", problem, quote.Text(name))
 		}
 		first[name] = column
-		chosen.features = append(chosen.features, column)
-		chosen.names = append(chosen.names, name)
+		chosen.Features = append(chosen.Features, column)
+		chosen.Names = append(chosen.Names, name)
 	}
-	if len(chosen.features) == 0 {
+	if len(chosen.Features) == 0 {
 		return chosen, -1, "the header has no features: must have columns besides task and label"
 	}
 	return chosen, -1, ""
@@ -118,19 +118,19 @@ func findColumn(header []string, name, about string) (column int, problem string
 
 // match reports the columns besides task and label that one of the patterns of a key
 // matches.
-func (chosen *tableColumns) match(header, patterns []string, key string) (matched []bool, problem string) {
+func (chosen *Columns) match(header, patterns []string, key string) (matched []bool, problem string) {
 	matched = make([]bool, len(header))
 	for _, pattern := range patterns {
 		found := false
 		for column, name := range header {
-			if column != chosen.task && column != chosen.label && matches(pattern, name) {
+			if column != chosen.Task && column != chosen.Label && matches(pattern, name) {
 				matched[column], found = true, true
 			}
 		}
 		if found {
 			continue
 		}
-		if pattern != "" && (pattern == header[chosen.label] || chosen.task >= 0 && pattern == header[chosen.task]) {
+		if pattern != "" && (pattern == header[chosen.Label] || chosen.Task >= 0 && pattern == header[chosen.Task]) {
 			return nil, fmt.Sprintf("%s names %s, the column of the task or the label", key, quote.Text(pattern))
 		}
 		problem := fmt.Sprintf("no column of features is named %s (%s)", quote.Text(pattern), key)

@@ -47,12 +47,12 @@ func TestChooseColumns(t *testing.T) {
 	} {
 		cfg := Defaults()
 		cfg.Columns, cfg.DropColumns, cfg.TaskColumn = c.columns, c.drop, c.task
-		chosen, _, problem := cfg.chooseColumns(header)
+		chosen, _, problem := cfg.ChooseColumns(header)
 		if problem != c.problem {
 			t.Errorf("problem %s, want %s", problem, c.problem)
 			continue
 		}
-		if diff := cmp.Diff(c.want, chosen.features); problem == "" && diff != "" {
+		if diff := cmp.Diff(c.want, chosen.Features); problem == "" && diff != "" {
 			t.Errorf("%+v: %s", c, diff)
 		}
 	}

@@ -37,7 +37,7 @@ func readCSVFile(cfg *Config, path string) (*Set, error) {
 }
 
 // readCSV reads a set from delimited text with a header. Each row is an example. Columns
-// are the task, the label and the features, in their order; see Config.chooseColumns.
+// are the task, the label and the features, in their order; see Config.ChooseColumns.
 // name is for messages and is the set's name. A comment of WriteCSV before the header
 // marks the set as generated.
 //
@@ -74,7 +74,7 @@ func readCSV(r io.Reader, name string, cfg *Config) (*Set, error) {
 			return nil, err
 		}
 	}
-	set, err := p.table.set()
+	set, err := p.table.Set()
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ type csvParser struct {
 	name    string
 	records *csv.Reader
 	columns int // in every row
-	table   *table
+	table   *Table
 	values  []float64 // of the features of a row
 }
 
@@ -163,7 +163,7 @@ func (p *csvParser) header(cfg *Config) error {
 	for column, field := range record {
 		names[column] = strings.TrimSpace(field)
 	}
-	chosen, at, problem := cfg.chooseColumns(names)
+	chosen, at, problem := cfg.ChooseColumns(names)
 	switch {
 	case problem == "":
 	case at >= 0:
@@ -172,9 +172,9 @@ func (p *csvParser) header(cfg *Config) error {
 		line, _ := p.records.FieldPos(0)
 		return &ParseError{File: p.name, Line: line, Problem: problem + otherDelimiter(names)}
 	}
-	p.table = newTable(cfg, p.name, chosen, p.at)
-	p.values = make([]float64, len(chosen.features))
-	return nil
+	p.values = make([]float64, len(chosen.Features))
+	p.table, err = NewTable(cfg, p.name, chosen, 0, p.at)
+	return err
 }
 
 // otherDelimiter returns a remedy for a header that is one column.
@@ -195,25 +195,25 @@ func (p *csvParser) row(record []string) error {
 		return p.at(0, fmt.Sprintf("the row has %d fields, the header has %d", len(record), p.columns))
 	}
 	t, task := p.table, ""
-	if t.task >= 0 {
-		task = strings.TrimSpace(record[t.task])
+	if t.Task >= 0 {
+		task = strings.TrimSpace(record[t.Task])
 	}
-	y, problem := t.labels.text(strings.TrimSpace(record[t.label]))
+	y, problem := t.Text(strings.TrimSpace(record[t.Label]))
 	if problem != "" {
-		return p.at(t.label, problem)
+		return p.at(t.Label, problem)
 	}
-	for j, column := range t.features {
+	for j, column := range t.Features {
 		field := strings.TrimSpace(record[column])
 		value, problem := parseValue(field)
 		if problem != "" {
 			if !isMissing(field) {
-				return p.at(column, fmt.Sprintf("column %s: %s%s", quote.Text(t.names[j]), problem, notANumber(field, t.names[j])))
+				return p.at(column, fmt.Sprintf("column %s: %s%s", quote.Text(t.Names[j]), problem, notANumber(field, t.Names[j])))
 			}
 			value = math.NaN()
 		}
 		p.values[j] = value
 	}
-	return t.add(task, y, p.values)
+	return t.Add(task, y, p.values)
 }
 
 // notANumber returns the remedy for a feature that is text.

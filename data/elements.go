@@ -2,7 +2,6 @@ package data
 
 import (
 	"encoding/binary"
-	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -92,7 +91,7 @@ func (e elements) each(in io.Reader, count, step int, visit func(at int, values 
 		if e.kind == 'f' {
 			for i, v := range values[:n] {
 				if !(math.Abs(v) <= maxMagnitude) {
-					return &badElement{int64(at + i), refuseNumber(v)}
+					return &badElement{int64(at + i), RefuseNumber(v)}
 				}
 			}
 		}
@@ -143,14 +142,13 @@ func sizeOf(shape []int) (count int, ok bool) {
 	return count, true
 }
 
-// refuseNumber returns why a number cannot be a feature or a target, or "".
-func refuseNumber(v float64) string {
-	text := strconv.FormatFloat(v, 'g', -1, 64)
+// RefuseNumber returns why a number cannot be a feature or a target, or "".
+func RefuseNumber(v float64) string {
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, 0):
-		return text + " is not a finite number"
+		return strconv.FormatFloat(v, 'g', -1, 64) + " is not a finite number"
 	case math.Abs(v) > maxMagnitude:
-		return fmt.Sprintf("%s is too large, values must be at most 1e100 in size", text)
+		return strconv.FormatFloat(v, 'g', -1, 64) + " is too large, values must be at most 1e100 in size"
 	}
 	return ""
 }

@@ -61,7 +61,7 @@ func sources() []source {
 		},
 		{
 			name: SourceParquet, file: "the parquet file", keys: append([]string{"positive_class"}, columnKeys...),
-			read: func(c Config, path string) (*Set, error) { return readParquet(&c, path) },
+			read: readLinked,
 		},
 		{name: SourceExternal, keys: []string{"external.clients"}},
 	}

@@ -42,9 +42,9 @@ func isMissing(field string) bool {
 	return false
 }
 
-// table makes a set of the rows of a table with named columns.
-type table struct {
-	tableColumns
+// Table makes a set of the rows of a table with named columns.
+type Table struct {
+	Columns
 	file   string
 	cfg    *Config
 	labels *labels
@@ -53,38 +53,50 @@ type table struct {
 	index  map[string]int // task name -> index into tasks; never iterated
 	row    []float64      // of the stride of the matrices
 	lines  int            // rows of the table
+	known  int64          // rows of the file, 0 if they are not known
 
 	missing  Missing
 	columnOf []int // missing values by column of the table
 	first    error // at the first missing value
 }
 
-// newTable returns an empty table of the file with the chosen columns of a header. at
-// returns the error at a column of the row that is added.
-func newTable(cfg *Config, file string, chosen tableColumns, at func(column int, problem string) error) *table {
-	t := &table{tableColumns: chosen, file: file, cfg: cfg, labels: cfg.newLabels(), at: at, index: map[string]int{}}
-	t.row = make([]float64, NewMatrix(0, len(chosen.features)).Stride)
-	t.columnOf = make([]int, 1+max(chosen.task, chosen.label, chosen.features[len(chosen.features)-1]))
-	return t
+// NewTable returns an empty table of the file with the chosen columns of a header. rows is
+// their number, 0 if it is not known: it fails where their values are too many. at returns
+// the error at a column of the row that is added.
+func NewTable(cfg *Config, file string, chosen Columns, rows int64, at func(column int, problem string) error) (*Table, error) {
+	if cells := int64(padded(len(chosen.Features), Lane)); rows > maxCells/cells {
+		return nil, fmt.Errorf("has too many values: must have at most %d", maxCells)
+	}
+	t := &Table{Columns: chosen, file: file, cfg: cfg, labels: cfg.newLabels(), at: at, index: map[string]int{}, known: rows}
+	t.row = make([]float64, NewMatrix(0, len(chosen.Features)).Stride)
+	t.columnOf = make([]int, 1+max(chosen.Task, chosen.Label, chosen.Features[len(chosen.Features)-1]))
+	return t, nil
 }
 
-// add adds a row: the name of its task, its target as labels returns it, and its
+// Text returns the target of a row whose label is a text: NaN if it is missing. problem is
+// empty or names a fault.
+func (t *Table) Text(label string) (y float64, problem string) { return t.labels.text(label) }
+
+// Number is Text for a number.
+func (t *Table) Number(label float64) (y float64, problem string) { return t.labels.number(label) }
+
+// Add adds a row: the name of its task, its target as Text or Number returns it, and its
 // features, which are copied. Missing are an empty name and the values NaN.
-func (t *table) add(task string, y float64, x []float64) error {
+func (t *Table) Add(task string, y float64, x []float64) error {
 	t.lines++
 	k, known := t.index[task]
-	absent := !known && t.task >= 0 && isMissing(task)
+	absent := !known && t.Task >= 0 && isMissing(task)
 	missing := 0
 	if absent {
-		missing += t.miss(t.task)
+		missing += t.miss(t.Task)
 	}
 	if math.IsNaN(y) {
 		absent = true
-		missing += t.miss(t.label)
+		missing += t.miss(t.Label)
 	}
 	for j, v := range x {
 		if math.IsNaN(v) {
-			missing += t.miss(t.features[j])
+			missing += t.miss(t.Features[j])
 		}
 	}
 	if missing > 0 {
@@ -95,15 +107,15 @@ func (t *table) add(task string, y float64, x []float64) error {
 		}
 	}
 	if !known {
-		if t.task < 0 {
+		if t.Task < 0 {
 			task = "all"
 		} else if problem := refuseName(task); problem != "" {
-			return t.at(t.task, "the task's name "+problem)
+			return t.at(t.Task, "the task's name "+problem)
 		}
 		k = len(t.tasks)
 		name := strings.Clone(task)
-		t.tasks = append(t.tasks, Task{Name: name, X: NewMatrix(0, len(t.features))})
-		if t.task < 0 {
+		t.tasks = append(t.tasks, Task{Name: name, X: NewMatrix(0, len(t.Features))})
+		if t.Task < 0 {
 			name = ""
 		}
 		t.index[name] = k
@@ -113,11 +125,14 @@ func (t *table) add(task string, y float64, x []float64) error {
 	into.X.Data = append(into.X.Data, t.row...)
 	into.X.Rows++
 	into.Y = append(into.Y, y)
+	if t.lines == 1 && t.Task < 0 { // all rows are of one task
+		into.X.Data = slices.Grow(into.X.Data, int(max(0, t.known-1))*into.X.Stride)
+	}
 	return nil
 }
 
 // miss counts a missing value of a column.
-func (t *table) miss(column int) int {
+func (t *Table) miss(column int) int {
 	if t.first == nil {
 		t.first = t.at(column, "")
 	}
@@ -125,16 +140,16 @@ func (t *table) miss(column int) int {
 	return 1
 }
 
-// set returns the set of the added rows, before Config.setTarget. Its features are NaN
+// Set returns the set of the added rows, before Config.setTarget. Its features are NaN
 // where Config.Transform fills in values.
-func (t *table) set() (*Set, error) {
+func (t *Table) Set() (*Set, error) {
 	if t.lines == 0 {
 		return nil, &ParseError{File: t.file, Problem: "has a header but no rows"}
 	}
 	if err := t.incomplete(); err != nil {
 		return nil, err
 	}
-	set := &Set{Name: t.file, Features: len(t.features), FeatureNames: t.names, Tasks: t.tasks, Missing: t.missing}
+	set := &Set{Name: t.file, Features: len(t.Features), FeatureNames: t.Names, Tasks: t.tasks, Missing: t.missing}
 	set.Missing.Dropped = t.cfg.Missing == MissingDrop && t.missing.Rows > 0
 	for k := range set.Tasks {
 		set.Tasks[k].X.Data = slices.Clip(set.Tasks[k].X.Data)
@@ -145,25 +160,25 @@ func (t *table) set() (*Set, error) {
 }
 
 // incomplete returns the error for missing values that the configuration does not allow.
-func (t *table) incomplete() error {
+func (t *Table) incomplete() error {
 	if t.missing.Rows == 0 {
 		return nil
 	}
 	var required, features []string
 	empty := ""
-	if n := t.columnOf[t.label]; n > 0 {
+	if n := t.columnOf[t.Label]; n > 0 {
 		required = append(required, fmt.Sprintf("%s: %d", quote.Text(t.cfg.LabelColumn), n))
 	}
-	if t.task >= 0 && t.columnOf[t.task] > 0 {
-		required = append(required, fmt.Sprintf("%s: %d", quote.Text(t.cfg.TaskColumn), t.columnOf[t.task]))
+	if t.Task >= 0 && t.columnOf[t.Task] > 0 {
+		required = append(required, fmt.Sprintf("%s: %d", quote.Text(t.cfg.TaskColumn), t.columnOf[t.Task]))
 	}
-	for j, column := range t.features {
+	for j, column := range t.Features {
 		n := t.columnOf[column]
 		if n > 0 {
-			features = append(features, fmt.Sprintf("%s: %d", quote.Text(t.names[j]), n))
+			features = append(features, fmt.Sprintf("%s: %d", quote.Text(t.Names[j]), n))
 		}
 		if n == t.lines && empty == "" {
-			empty = t.names[j]
+			empty = t.Names[j]
 		}
 	}
 	var remedy string

@@ -13,6 +13,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
+	_ "fedsim/data/parquet" // a source of data
 	"fedsim/internal/atomicfile"
 	"fedsim/internal/parallel"
 	"fedsim/plots"

@@ -1,27 +1,36 @@
-package data
+// Package parquet reads sets of data from parquet files. A program that imports it, as
+// fedsim does, has the source "parquet" of package data:
+//
+//	import _ "fedsim/data/parquet"
+package parquet
 
 import (
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 
+	"fedsim/data"
 	"fedsim/internal/input"
 	"fedsim/internal/quote"
 )
 
-// readParquet reads a set from a parquet file, one row group after the other. Its columns are
+func init() { data.RegisterReader(data.SourceParquet, read) }
+
+// maxFile is the largest number of bytes of a file.
+const maxFile = 1 << 36
+
+// read reads a set from a parquet file, one row group after the other. Its columns are
 // chosen like those of csv. Features are numbers and truth values (0 and 1); a column of
 // lists with the same number of values in each row is a feature for each place in the list.
 // Labels and tasks are numbers or texts. Nulls are missing values, and so is NaN. An error in
-// the file is a *ParseError.
-func readParquet(cfg *Config, path string) (set *Set, err error) {
+// the file is a *data.ParseError.
+func read(cfg data.Config, path string) (set *data.Set, err error) {
 	file, err := input.Open(path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("read parquet data: %w", err)
@@ -31,8 +40,8 @@ func readParquet(cfg *Config, path string) (set *Set, err error) {
 		if p := recover(); p != nil { // the library panics on some corrupt files
 			err = fmt.Errorf("is corrupt: %v", p)
 		}
-		if _, placed := errors.AsType[*ParseError](err); err != nil && !placed {
-			err = &ParseError{File: path, Problem: "cannot be read", Err: err}
+		if _, placed := errors.AsType[*data.ParseError](err); err != nil && !placed {
+			err = &data.ParseError{File: path, Problem: "cannot be read", Err: err}
 		}
 		if err != nil {
 			set = nil
@@ -49,24 +58,20 @@ func readParquet(cfg *Config, path string) (set *Set, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parquetReader{cfg: cfg, path: path, raw: file, file: f}
-	if set, err = p.read(); err != nil {
-		return nil, err
-	}
-	set.Name = nameOf(path)
-	return set, nil
+	r := &reader{cfg: &cfg, path: path, raw: file, file: f}
+	return r.read()
 }
 
-// parquetReader is the state of the reader.
-type parquetReader struct {
-	cfg     *Config
+// reader is the state of the reader of a file.
+type reader struct {
+	cfg     *data.Config
 	path    string
 	raw     io.ReaderAt
 	file    *parquet.File
 	columns []*parquet.Column // by column of the table
-	task    *parquetColumn    // nil if all rows are of one task
-	label   *parquetColumn
-	x       []*parquetColumn
+	task    *column           // nil if all rows are of one task
+	label   *column
+	x       []*column
 	names   []string // of the columns of the table, whose lists have a column for each place
 	listed  int64    // values of a row in lists
 	row     int      // the current one, from 1
@@ -75,8 +80,8 @@ type parquetReader struct {
 // maxListed limits the values of a row in lists: each has a name, before any value is read.
 const maxListed = 1 << 20
 
-// parquetColumn reads a column of a row group.
-type parquetColumn struct {
+// column reads a column of a row group.
+type column struct {
 	column *parquet.Column
 	index  int // of the leaf
 	width  int // values of a row
@@ -90,121 +95,117 @@ type parquetColumn struct {
 }
 
 // read reads the rows.
-func (p *parquetReader) read() (*Set, error) {
-	chosen, err := p.choose()
+func (r *reader) read() (*data.Set, error) {
+	chosen, err := r.choose()
 	if err != nil {
 		return nil, err
 	}
 	rows := int64(0)
-	for i, group := range p.file.RowGroups() {
-		if err := p.check(group, &p.file.Metadata().RowGroups[i]); err != nil {
+	for i, group := range r.file.RowGroups() {
+		if err := r.check(group, &r.file.Metadata().RowGroups[i]); err != nil {
 			return nil, err
 		}
 		rows += group.NumRows()
 	}
-	if cells := int64(padded(len(chosen.features), Lane)); rows > maxCells/cells {
-		return nil, fmt.Errorf("has too many values: must have at most %d", maxCells)
+	table, err := data.NewTable(r.cfg, r.path, chosen, rows, r.at)
+	if err != nil {
+		return nil, err
 	}
-	table := newTable(p.cfg, p.path, chosen, p.at)
-	x := make([]float64, len(chosen.features))
-	for _, group := range p.file.RowGroups() {
-		p.open(group)
+	x := make([]float64, len(chosen.Features))
+	for _, group := range r.file.RowGroups() {
+		r.open(group)
 		for range group.NumRows() {
-			p.row++
-			if err := p.add(table, chosen, x); err != nil {
+			r.row++
+			if err := r.add(table, chosen, x); err != nil {
 				return nil, err
 			}
-			if p.row == 1 && p.task == nil && len(table.tasks) == 1 { // all rows are of one task
-				all := &table.tasks[0]
-				all.X.Data = slices.Grow(all.X.Data, int(rows-1)*all.X.Stride)
-			}
 		}
-		for _, c := range p.used() {
+		for _, c := range r.used() {
 			if _, err := c.peek(); err != io.EOF {
-				return nil, p.wrong(c, "has more values than its group has rows")
+				return nil, r.wrong(c, "has more values than its group has rows")
 			}
 			if err := c.pages.Close(); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return table.set()
+	return table.Set()
 }
 
 // used returns the columns that are read.
-func (p *parquetReader) used() []*parquetColumn {
-	used := append([]*parquetColumn{p.label}, p.x...)
-	if p.task != nil {
-		used = append(used, p.task)
+func (r *reader) used() []*column {
+	used := append([]*column{r.label}, r.x...)
+	if r.task != nil {
+		used = append(used, r.task)
 	}
 	return used
 }
 
 // at returns an error at a column of the table in the current row.
-func (p *parquetReader) at(column int, problem string) error {
-	return &ParseError{File: p.path, Problem: fmt.Sprintf("row %d, column %s: %s", p.row, quote.Text(p.names[column]), problem)}
+func (r *reader) at(column int, problem string) error {
+	return &data.ParseError{File: r.path, Problem: fmt.Sprintf("row %d, column %s: %s", r.row, quote.Text(r.names[column]), problem)}
 }
 
 // wrong is at for a column of the file; before the first row it has no row.
-func (p *parquetReader) wrong(c *parquetColumn, problem string) error {
+func (r *reader) wrong(c *column, problem string) error {
 	problem = fmt.Sprintf("column %s: %s", quote.Text(c.column.Path()[0]), problem)
-	if p.row > 0 {
-		problem = fmt.Sprintf("row %d, %s", p.row, problem)
+	if r.row > 0 {
+		problem = fmt.Sprintf("row %d, %s", r.row, problem)
 	}
-	return &ParseError{File: p.path, Problem: problem}
+	return &data.ParseError{File: r.path, Problem: problem}
 }
 
 // choose chooses the columns.
-func (p *parquetReader) choose() (tableColumns, error) {
+func (r *reader) choose() (data.Columns, error) {
 	var header []string
-	p.columns = p.file.Root().Columns()
-	for _, c := range p.columns {
+	r.columns = r.file.Root().Columns()
+	for _, c := range r.columns {
 		header = append(header, c.Name())
 	}
-	chosen, at, problem := p.cfg.chooseColumns(header)
+	chosen, at, problem := r.cfg.ChooseColumns(header)
 	if problem != "" && at >= 0 {
 		problem = fmt.Sprintf("column %d: %s", at+1, problem)
 	}
 	if problem != "" {
-		return chosen, &ParseError{File: p.path, Problem: problem}
+		return chosen, &data.ParseError{File: r.path, Problem: problem}
 	}
-	readers := make([]*parquetColumn, len(header))
-	numbers := chosen.features
-	if chosen.task >= 0 {
-		numbers = append([]int{chosen.task}, numbers...)
+	readers := make([]*column, len(header))
+	numbers := chosen.Features
+	if chosen.Task >= 0 {
+		numbers = append([]int{chosen.Task}, numbers...)
 	}
-	for _, i := range append([]int{chosen.label}, numbers...) {
-		c, err := p.reader(p.columns[i], i != chosen.label && i != chosen.task)
+	for _, i := range append([]int{chosen.Label}, numbers...) {
+		c, err := r.reader(r.columns[i], i != chosen.Label && i != chosen.Task)
 		if err != nil {
 			return chosen, err
 		}
 		readers[i] = c
 	}
-	return p.widen(header, readers, chosen), nil
+	return r.widen(header, readers, chosen), nil
 }
 
 // widen returns the columns of the table, which has a column for each place in a list.
-func (p *parquetReader) widen(header []string, readers []*parquetColumn, chosen tableColumns) tableColumns {
-	wide := tableColumns{task: -1}
+func (r *reader) widen(header []string, readers []*column, chosen data.Columns) data.Columns {
+	wide := data.Columns{Task: -1}
 	for i, c := range readers {
 		switch {
 		case c == nil:
-		case i == chosen.label:
-			p.label, wide.label = c, len(p.names)
-			p.names = append(p.names, header[i])
-		case i == chosen.task:
-			p.task, wide.task = c, len(p.names)
-			p.names = append(p.names, header[i])
+		case i == chosen.Label:
+			r.label, wide.Label = c, len(r.names)
+			r.names = append(r.names, header[i])
+		case i == chosen.Task:
+			r.task, wide.Task = c, len(r.names)
+			r.names = append(r.names, header[i])
 		default:
-			p.x = append(p.x, c)
+			r.x = append(r.x, c)
 			for k := range c.width {
 				name := header[i]
 				if c.column.MaxRepetitionLevel() > 0 || !c.top() {
 					name = fmt.Sprintf("%s[%d]", name, k)
 				}
-				wide.features = append(wide.features, len(p.names))
-				wide.names = append(wide.names, name)
-				p.names = append(p.names, name)
+				wide.Features = append(wide.Features, len(r.names))
+				wide.Names = append(wide.Names, name)
+				r.names = append(r.names, name)
 			}
 		}
 	}
@@ -212,10 +213,10 @@ func (p *parquetReader) widen(header []string, readers []*parquetColumn, chosen 
 }
 
 // top reports whether the column is not in a group.
-func (c *parquetColumn) top() bool { return len(c.column.Path()) == 1 }
+func (c *column) top() bool { return len(c.column.Path()) == 1 }
 
 // reader returns the reader of a column of the file.
-func (p *parquetReader) reader(top *parquet.Column, feature bool) (*parquetColumn, error) {
+func (r *reader) reader(top *parquet.Column, feature bool) (*column, error) {
 	leaf := top
 	for range 64 {
 		if leaf.Leaf() || len(leaf.Columns()) != 1 {
@@ -224,7 +225,7 @@ func (p *parquetReader) reader(top *parquet.Column, feature bool) (*parquetColum
 		leaf = leaf.Columns()[0]
 	}
 	wrong := func(problem string) error {
-		return &ParseError{File: p.path, Problem: fmt.Sprintf("column %s %s", quote.Text(top.Name()), problem)}
+		return &data.ParseError{File: r.path, Problem: fmt.Sprintf("column %s %s", quote.Text(top.Name()), problem)}
 	}
 	const remedy = ": data.drop_columns must name it"
 	switch {
@@ -233,7 +234,7 @@ func (p *parquetReader) reader(top *parquet.Column, feature bool) (*parquetColum
 	case !feature && leaf.MaxRepetitionLevel() > 0:
 		return nil, wrong("has lists: must have one value a row")
 	}
-	c := &parquetColumn{column: leaf, index: leaf.Index(), width: 1}
+	c := &column{column: leaf, index: leaf.Index(), width: 1}
 	if logical := leaf.Type().LogicalType(); logical != nil {
 		switch kind := logical.Value.(type) {
 		case *format.DecimalType:
@@ -258,13 +259,13 @@ func (p *parquetReader) reader(top *parquet.Column, feature bool) (*parquetColum
 	if leaf.MaxRepetitionLevel() == 0 {
 		return c, nil
 	}
-	for _, group := range p.file.RowGroups() {
+	for _, group := range r.file.RowGroups() {
 		if rows := group.NumRows(); rows > 0 {
 			values := group.ColumnChunks()[c.index].NumValues()
 			if values < rows || values%rows != 0 {
 				return nil, wrong("has lists of different lengths" + remedy)
 			}
-			if p.listed += values / rows; p.listed > maxListed {
+			if r.listed += values / rows; r.listed > maxListed {
 				return nil, wrong(fmt.Sprintf("has lists of %d values, with those before it more than %d%s", values/rows, maxListed, remedy))
 			}
 			c.width = int(values / rows)
@@ -275,28 +276,28 @@ func (p *parquetReader) reader(top *parquet.Column, feature bool) (*parquetColum
 }
 
 // check checks the numbers of values of a row group.
-func (p *parquetReader) check(group parquet.RowGroup, metadata *format.RowGroup) error {
-	for _, c := range p.used() {
+func (r *reader) check(group parquet.RowGroup, metadata *format.RowGroup) error {
+	for _, c := range r.used() {
 		n := group.ColumnChunks()[c.index].NumValues()
 		if rows := group.NumRows(); rows < 0 || n != rows*int64(c.width) {
-			return p.wrong(c, fmt.Sprintf("has %d values in %d rows", n, rows))
+			return r.wrong(c, fmt.Sprintf("has %d values in %d rows", n, rows))
 		}
-		if err := checkPages(p.raw, p.file.Size(), &metadata.Columns[c.index].MetaData); err != nil {
-			return p.wrong(c, err.Error())
+		if err := checkPages(r.raw, r.file.Size(), &metadata.Columns[c.index].MetaData); err != nil {
+			return r.wrong(c, err.Error())
 		}
 	}
 	return nil
 }
 
 // open starts to read a row group.
-func (p *parquetReader) open(group parquet.RowGroup) {
-	for _, c := range p.used() {
+func (r *reader) open(group parquet.RowGroup) {
+	for _, c := range r.used() {
 		c.pages, c.values, c.at, c.n = group.ColumnChunks()[c.index].Pages(), nil, 0, 0
 	}
 }
 
 // peek returns the next value of the group.
-func (c *parquetColumn) peek() (*parquet.Value, error) {
+func (c *column) peek() (*parquet.Value, error) {
 	for c.at == c.n {
 		if c.values == nil {
 			page, err := c.pages.ReadPage()
@@ -319,31 +320,31 @@ func (c *parquetColumn) peek() (*parquet.Value, error) {
 }
 
 // next returns the value at a place of the current row.
-func (p *parquetReader) next(c *parquetColumn, place int) (*parquet.Value, error) {
+func (r *reader) next(c *column, place int) (*parquet.Value, error) {
 	v, err := c.peek()
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
 	if err == io.EOF || (v.RepetitionLevel() == 0) != (place == 0) {
-		return nil, p.wrong(c, fmt.Sprintf("must have %d values in each row", c.width))
+		return nil, r.wrong(c, fmt.Sprintf("must have %d values in each row", c.width))
 	}
 	c.at++
 	return v, nil
 }
 
 // add reads a row, and adds it to the table.
-func (p *parquetReader) add(table *table, chosen tableColumns, x []float64) error {
+func (r *reader) add(table *data.Table, chosen data.Columns, x []float64) error {
 	task := ""
-	if p.task != nil {
-		v, err := p.next(p.task, 0)
+	if r.task != nil {
+		v, err := r.next(r.task, 0)
 		if err != nil {
 			return err
 		}
 		if !v.IsNull() {
-			task = strings.TrimSpace(p.task.text(v))
+			task = strings.TrimSpace(r.task.text(v))
 		}
 	}
-	v, err := p.next(p.label, 0)
+	v, err := r.next(r.label, 0)
 	if err != nil {
 		return err
 	}
@@ -351,17 +352,17 @@ func (p *parquetReader) add(table *table, chosen tableColumns, x []float64) erro
 	switch {
 	case v.IsNull():
 	case v.Kind() == parquet.ByteArray:
-		y, problem = table.labels.text(strings.TrimSpace(p.label.text(v)))
+		y, problem = table.Text(strings.TrimSpace(r.label.text(v)))
 	default:
-		y, problem = table.labels.number(p.label.number(v))
+		y, problem = table.Number(r.label.number(v))
 	}
 	if problem != "" {
-		return p.at(chosen.label, problem)
+		return r.at(chosen.Label, problem)
 	}
 	j := 0
-	for _, c := range p.x {
+	for _, c := range r.x {
 		for place := range c.width {
-			v, err := p.next(c, place)
+			v, err := r.next(c, place)
 			if err != nil {
 				return err
 			}
@@ -369,17 +370,17 @@ func (p *parquetReader) add(table *table, chosen tableColumns, x []float64) erro
 			if !v.IsNull() {
 				x[j] = c.number(v)
 			}
-			if math.Abs(x[j]) > maxMagnitude {
-				return p.at(chosen.features[j], refuseNumber(x[j]))
+			if problem := data.RefuseNumber(x[j]); problem != "" && !math.IsNaN(x[j]) {
+				return r.at(chosen.Features[j], problem)
 			}
 			j++
 		}
 	}
-	return table.add(task, y, x)
+	return table.Add(task, y, x)
 }
 
 // number returns a value as a number.
-func (c *parquetColumn) number(v *parquet.Value) float64 {
+func (c *column) number(v *parquet.Value) float64 {
 	switch v.Kind() {
 	case parquet.Boolean:
 		if v.Boolean() {
@@ -404,7 +405,7 @@ func (c *parquetColumn) number(v *parquet.Value) float64 {
 }
 
 // text returns a value as a text.
-func (c *parquetColumn) text(v *parquet.Value) string {
+func (c *column) text(v *parquet.Value) string {
 	switch kind := v.Kind(); {
 	case kind == parquet.ByteArray:
 		return string(v.ByteArray())

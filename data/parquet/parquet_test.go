@@ -1,7 +1,8 @@
-package data
+package parquet
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"math"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
+
+	"fedsim/data"
 )
 
 // parquetRow is a row of a small file.
@@ -45,18 +48,44 @@ func smallParquet() []parquetRow {
 	}
 }
 
-func readParquetBytes(tb testing.TB, content []byte, change func(*Config)) (*Set, error) {
+func readParquetBytes(tb testing.TB, content []byte, change func(*data.Config)) (*data.Set, error) {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "set.parquet")
 	if err := os.WriteFile(path, content, 0o666); err != nil {
 		tb.Fatal(err)
 	}
-	cfg := Defaults()
-	cfg.DropColumns = NamesOf("note", "gap")
+	cfg := data.Defaults()
+	cfg.DropColumns = data.NamesOf("note", "gap")
 	if change != nil {
 		change(&cfg)
 	}
-	return readParquet(&cfg, path)
+	return read(cfg, path)
+}
+
+// arrowFile returns the file that testdata/scipy/make.py of package data makes.
+func arrowFile(tb testing.TB) []byte {
+	tb.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "testdata", "scipy", "arrow.parquet.b64"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	content, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(string(text), "\n", ""))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return content
+}
+
+// checkShape checks that the tasks have the set's features and as many targets as rows.
+func checkShape(t *testing.T, set *data.Set) {
+	t.Helper()
+	for k := range set.Tasks {
+		task := &set.Tasks[k]
+		if task.X.Cols != set.Features || len(task.Y) != task.X.Rows || len(task.X.Data) != task.X.Rows*task.X.Stride {
+			t.Fatalf("task %d: %d rows, %d columns, stride %d, %d values, %d targets in a set of %d features",
+				k, task.X.Rows, task.X.Cols, task.X.Stride, len(task.X.Data), len(task.Y), set.Features)
+		}
+	}
 }
 
 func TestReadParquet(t *testing.T) {
@@ -68,7 +97,7 @@ func TestReadParquet(t *testing.T) {
 		checkShape(t, set)
 		nine, ten := &set.Tasks[0], &set.Tasks[1]
 		if diff := cmp.Diff([][]float64{{1.5, 3, 4}, {0.5, 1, 2}, {2.5, 5, 6}, {0}, {1, 0}},
-			[][]float64{nine.X.Row(0), ten.X.Row(0), ten.X.Row(1), nine.Y, ten.Y}); diff != "" || set.Name != "set" || nine.Name != "9" {
+			[][]float64{nine.X.Row(0), ten.X.Row(0), ten.X.Row(1), nine.Y, ten.Y}); diff != "" || nine.Name != "9" {
 			t.Errorf("%s: %s", codec, diff)
 		}
 		if diff := cmp.Diff([]string{"x", "list[0]", "list[1]"}, set.FeatureNames) + cmp.Diff([]string{"-1", "1"}, set.Classes); diff != "" {
@@ -77,10 +106,23 @@ func TestReadParquet(t *testing.T) {
 	}
 }
 
+// Package data reads the source with this package.
+func TestSourceIsRegistered(t *testing.T) {
+	cfg := data.Defaults()
+	cfg.Source, cfg.Path, cfg.DropColumns = data.SourceParquet, filepath.Join(t.TempDir(), "small.parquet"), data.NamesOf("note", "gap")
+	if err := os.WriteFile(cfg.Path, parquetBytes(&parquet.Zstd, smallParquet()...), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	set, err := data.Load(cfg)
+	if err != nil || set.Name != "small" || !slices.Equal(set.Tasks[1].Y, []float64{1, -1}) {
+		t.Errorf("%v, %+v", err, set)
+	}
+}
+
 // The file of testdata/scipy/make.py has texts, lists, nulls, truth values and large numbers.
 func TestReadParquetOfArrow(t *testing.T) {
-	content := scipyFile(t, "arrow.parquet")
-	set, err := readParquetBytes(t, content, func(c *Config) { c.DropColumns, c.Missing = "", MissingDrop })
+	content := arrowFile(t)
+	set, err := readParquetBytes(t, content, func(c *data.Config) { c.DropColumns, c.Missing = "", data.MissingDrop })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +137,8 @@ func TestReadParquetOfArrow(t *testing.T) {
 	for k, name := range []string{"two", "ten", "one"} {
 		task := &set.Tasks[k]
 		for i := range task.X.Rows {
-			if want := append(scipyRow("f4", k, i), float64(row+1), float64(row%2)); !cmp.Equal(task.X.Row(i)[:5], want) {
+			first := float64(20*k + 5*i)
+			if want := []float64{first / 8, -(first + 1) / 8, (first + 2) / 8, float64(row + 1), float64(row % 2)}; !cmp.Equal(task.X.Row(i)[:5], want) {
 				t.Errorf("%s: %v, want %v", name, task.X.Row(i), want)
 			}
 			row++
@@ -104,7 +147,7 @@ func TestReadParquetOfArrow(t *testing.T) {
 			}
 		}
 	}
-	_, err = readParquetBytes(t, content, func(c *Config) { c.DropColumns = "" })
+	_, err = readParquetBytes(t, content, func(c *data.Config) { c.DropColumns = "" })
 	if want := `set.parquet: values are missing in 1 of 9 rows ("gap": 1); data.missing must be`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}
@@ -119,7 +162,7 @@ func TestReadParquetErrors(t *testing.T) {
 	}
 	for _, c := range []struct {
 		content []byte
-		change  func(*Config)
+		change  func(*data.Config)
 		want    string
 	}{
 		{nil, nil, "cannot be read: is too short for a parquet file"},
@@ -127,9 +170,9 @@ func TestReadParquetErrors(t *testing.T) {
 		{append([]byte("PAR1"), "\x00\x00\x00\x7fPAR1"...), nil, "cannot be read: is not a complete parquet file"},
 		{append([]byte("PAR1\x19\xfc"), "\x02\x00\x00\x00PAR1"...), nil, "cannot be read: has corrupt metadata"},
 		{parquetBytes(&parquet.Lz4Raw, smallParquet()...), nil, `set.parquet: column "label": is packed by LZ4: write the file with another compression, such as zstd`},
-		{good, func(c *Config) { c.TaskColumn = "tsk" }, `the header has no column "tsk" (task_column; empty: all rows are of one task); did you mean "task"?`},
-		{good, func(c *Config) { c.DropColumns = "" }, `column "note" has texts: data.drop_columns must name it`},
-		{good, func(c *Config) { c.LabelColumn = "list" }, `column "list" has lists: must have one value a row`},
+		{good, func(c *data.Config) { c.TaskColumn = "tsk" }, `the header has no column "tsk" (task_column; empty: all rows are of one task); did you mean "task"?`},
+		{good, func(c *data.Config) { c.DropColumns = "" }, `column "note" has texts: data.drop_columns must name it`},
+		{good, func(c *data.Config) { c.LabelColumn = "list" }, `column "list" has lists: must have one value a row`},
 		{rows(func(r []parquetRow) { r[1].List = []float64{1} }), nil, `column "list" has lists of different lengths: data.drop_columns must name it`},
 		{rows(func(r []parquetRow) { r[0].List, r[1].List = []float64{1}, []float64{1, 2, 3} }), nil, `row 1, column "list": must have 2 values in each row`},
 		{rows(func(r []parquetRow) { r[2].X = float32(math.Inf(1)) }), nil, `row 3, column "x": +Inf is not a finite number`},
@@ -137,7 +180,7 @@ func TestReadParquetErrors(t *testing.T) {
 		{rows(func(r []parquetRow) { r[2].Label = 3 }), nil, `row 3, column "label": the label "3" is a third class`},
 	} {
 		_, err := readParquetBytes(t, c.content, c.change)
-		if _, ok := errors.AsType[*ParseError](err); !ok || !strings.Contains(err.Error(), "set.parquet: ") || !strings.Contains(err.Error(), c.want) {
+		if _, ok := errors.AsType[*data.ParseError](err); !ok || !strings.Contains(err.Error(), "set.parquet: ") || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
@@ -156,7 +199,7 @@ func TestParquetTasksOf64Bits(t *testing.T) {
 		t.Fatal(err)
 	}
 	for column, want := range map[string][]string{"task": {"18446744073709551615", "18446744073709551614"}, "other": {"9007199254740992", "9007199254740993"}} {
-		set, err := readParquetBytes(t, out.Bytes(), func(c *Config) { c.TaskColumn, c.DropColumns = column, "" })
+		set, err := readParquetBytes(t, out.Bytes(), func(c *data.Config) { c.TaskColumn, c.DropColumns = column, "" })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +223,7 @@ func TestParquetWithLongLists(t *testing.T) {
 	if err := parquet.Write(&out, []row{{1, make([]bool, maxListed+1)}}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := readParquetBytes(t, out.Bytes(), func(c *Config) { c.TaskColumn, c.DropColumns = "", "" })
+	_, err := readParquetBytes(t, out.Bytes(), func(c *data.Config) { c.TaskColumn, c.DropColumns = "", "" })
 	if want := `column "x" has lists of 1048577 values, with those before it more than 1048576: data.drop_columns must name it`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}
@@ -204,12 +247,12 @@ func TestReadParquetDates(t *testing.T) {
 		t.Fatal(err)
 	}
 	for drop, want := range map[string]string{"time": "date", "date": "time"} {
-		_, err := readParquetBytes(t, b.Bytes(), func(c *Config) { c.DropColumns = NamesOf(drop) })
+		_, err := readParquetBytes(t, b.Bytes(), func(c *data.Config) { c.DropColumns = data.NamesOf(drop) })
 		if want := `column "` + want + `" has dates or times: data.drop_columns must name it`; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	set, err := readParquetBytes(t, b.Bytes(), func(c *Config) { c.Columns, c.DropColumns, c.TaskColumn = NamesOf("x"), "", "time" })
+	set, err := readParquetBytes(t, b.Bytes(), func(c *data.Config) { c.Columns, c.DropColumns, c.TaskColumn = data.NamesOf("x"), "", "time" })
 	if err != nil || len(set.Tasks) != 1 {
 		t.Errorf("a time as task: %v", err)
 	}
@@ -220,13 +263,13 @@ func FuzzParquet(f *testing.F) {
 	for _, codec := range []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Zstd} {
 		f.Add(parquetBytes(codec, smallParquet()...))
 	}
-	f.Add(scipyFile(f, "arrow.parquet"))
+	f.Add(arrowFile(f))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		for _, change := range []func(*Config){nil, func(c *Config) { c.DropColumns, c.Missing = "", MissingMean }} {
+		for _, change := range []func(*data.Config){nil, func(c *data.Config) { c.DropColumns, c.Missing = "", data.MissingMean }} {
 			set, err := readParquetBytes(t, content, change)
 			if err != nil {
-				if _, ok := errors.AsType[*ParseError](err); !ok {
-					t.Fatalf("%T %v is not a *ParseError", err, err)
+				if _, ok := errors.AsType[*data.ParseError](err); !ok {
+					t.Fatalf("%T %v is not a *data.ParseError", err, err)
 				}
 				continue
 			}
