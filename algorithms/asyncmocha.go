@@ -83,6 +83,7 @@ func init() {
 		},
 		Asynchronous: true,
 		Needs:        func(o Options) Needs { return o.(*AsyncMOCHAOptions).needs() },
+		Epochs:       func(o Options) float64 { return o.(*AsyncMOCHAOptions).Epochs },
 		Workload: func(o Options, shape mtl.Shape) Workload {
 			opts := o.(*AsyncMOCHAOptions)
 			return Workload{

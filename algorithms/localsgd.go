@@ -73,6 +73,7 @@ func registerLocal(f Factory) {
 			return Workload{StepFLOPs: local.stepFLOPs(shape), Steps: local.steps}
 		}
 	}
+	f.Epochs = func(o Options) float64 { return o.(localOptions).local().Epochs }
 	Register(f)
 }
 

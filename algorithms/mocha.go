@@ -45,6 +45,7 @@ func init() {
 		Options:     func() Options { return &MOCHAOptions{Epochs: 1} },
 		AuthorUnits: 8,
 		Needs:       func(o Options) Needs { return o.(*MOCHAOptions).needs() },
+		Epochs:      func(o Options) float64 { return o.(*MOCHAOptions).Epochs },
 		Workload: func(o Options, shape mtl.Shape) Workload {
 			opts := o.(*MOCHAOptions)
 			return Workload{StepFLOPs: shape.StepFLOPs(), Steps: opts.steps}

@@ -36,6 +36,9 @@ type Factory struct {
 	// Workload describes the local work with the given options on models of a shape; nil when
 	// it depends on the data.
 	Workload func(o Options, shape mtl.Shape) Workload
+	// Epochs returns how many passes over its rows a device makes in a round with the given
+	// options; 0: they do not say. nil: the method has no such option.
+	Epochs func(Options) float64
 	// New starts a run; the options are what Options returned, decoded and valid.
 	New func(Setup, Options) (Algorithm, error)
 }

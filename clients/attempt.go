@@ -2,6 +2,7 @@ package clients
 
 import (
 	"math"
+	"slices"
 
 	"fedsim/devices"
 	"fedsim/engine"
@@ -110,6 +111,18 @@ func (c *Clients) drawDownlink(t, number, try int) {
 // once.
 func (c *Clients) SetWork(t int, flops, bytesUp float64) {
 	c.devices[t].flops, c.devices[t].bytesUp = flops, bytesUp
+}
+
+// SetSlower makes the processor of a client so many times slower than usual from its next
+// attempt on.
+func (c *Clients) SetSlower(t int, times float64) {
+	if c.slower == nil {
+		if times == 1 {
+			return
+		}
+		c.slower = slices.Repeat([]float64{1}, len(c.devices))
+	}
+	c.slower[t] = times
 }
 
 // Work returns what SetWork has set.

@@ -173,6 +173,7 @@ type Clients struct {
 	bytesDown   float64       // of the message of an attempt; -1: there was none
 	downs       []float64     // the same by client, once they differ; nil before
 	addressed   bool          // SetBytesDownOf sets downs
+	slower      []float64     // by client, see SetSlower; nil: none is
 	due         []engine.Time // when the response to each attempt is expected; nil unless Setup.Due
 	done        []float64     // share of each client's phase that was over when it began to work on it last; nil when clients are always available
 	radios      []engine.Time // when the last activity of each ended; nil when radios have no states

@@ -43,7 +43,11 @@ func (c *Clients) stretch(t int, share float64) engine.Time {
 // whole returns how long all the work of device t takes at its frequency step and one
 // factor.
 func (c *Clients) whole(t int, factor float64) engine.Time {
-	fastest := c.cost.compute(t, max(c.devices[t].flops, c.setup.LeastFLOPs))
+	flops := c.devices[t].flops
+	if c.slower != nil {
+		flops *= c.slower[t]
+	}
+	fastest := c.cost.compute(t, max(flops, c.setup.LeastFLOPs))
 	slower := c.fleet.Slowdown(t, int(c.devices[t].step)) / factor
 	if slower == 1 || fastest == 0 || fastest == engine.Never {
 		return fastest

@@ -50,6 +50,8 @@ type Config struct {
 	Retries      int     `toml:"retries" doc:"protocols \"deadline\" and \"first\": how often in a round the server asks a device again after a failed attempt, at the time its response was due"`
 	MinReports   int     `toml:"min_reports" doc:"fewest responses that a round needs; with fewer the server discards all"`
 	Late         string  `toml:"late" doc:"responses that are late: \"drop\" (the device stops its work) or \"keep\" (it continues, is not selected meanwhile, and the round in which it responds takes the response; the dual may then decrease, weak duality holds)"`
+	PartialShare float64 `toml:"partial_share" doc:"share p of the cohort that does partial work in a round: all but round((1 - p) x cohort) devices, drawn for every round, do U{1..E-1} of the E epochs of their method in the time of all E, because they are slower (the stragglers of FedProx). Their method needs the option \"epochs\", a whole number of at least 2"`
+	Partial      string  `toml:"partial" doc:"partial work: \"keep\" (the server takes it) or \"drop\" (the server discards it as late)"`
 	DetectS      float64 `toml:"detect_s" doc:"\"fedsim engine\": seconds until a driver learns that an attempt has failed. Rounds that a protocol plays, and \"fedsim run\", do not use it"`
 	Overhead     int     `toml:"overhead_bytes" doc:"\"fedsim engine\": bytes that the driver adds to each message, in both directions, for what its records do not count. Nothing else uses it"`
 	ServerGFLOPS float64 `toml:"server_gflops" doc:"speed of the server in 1e9 FLOP/s; 0: server work takes no time"`
@@ -67,7 +69,7 @@ func (f *Config) Relative() bool { return f.Cost == Relative || f.Cost == Author
 func Defaults() Config {
 	return Config{
 		Protocol: WaitForAll, StepsLow: 0.1, StepsHigh: 1, Cost: Physical, Fraction: 1,
-		Window: 5, Fit: true, Selection: "uniform", Over: 1, Late: Drop, DetectS: 60,
+		Window: 5, Fit: true, Selection: "uniform", Over: 1, Late: Drop, Partial: Keep, DetectS: 60,
 	}
 }
 
@@ -121,6 +123,8 @@ func (f *Config) validatePolicies(c *config.Checker) {
 	c.Require(f.Retries >= 0 && f.Retries <= 1000, "retries", f.Retries, "must be in [0, 1000]")
 	c.Require(f.MinReports >= 0, "min_reports", f.MinReports, "must not be negative")
 	c.OneOf("late", f.Late, Drop, Keep)
+	c.Require(f.PartialShare >= 0 && f.PartialShare <= 1, "partial_share", f.PartialShare, "must be in [0, 1]")
+	c.OneOf("partial", f.Partial, Drop, Keep)
 }
 
 // ValidateMethod reports what in the table a method with the given options cannot live
@@ -136,6 +140,7 @@ func (f *Config) ValidateMethod(c *config.Checker, method *algorithms.Factory, o
 		fmt.Sprintf("must be %q or %q: the authors' drivers have no cost for %s", Physical, Relative, method.Name))
 	c.Require(f.Cost != Authors || traits.End != EndsAtDeadline, "cost", f.Cost,
 		fmt.Sprintf("must be %q or %q under protocol %q: the authors' drivers have no clock cycle", Physical, Relative, f.Protocol))
+	f.validatePartial(c, method, o)
 }
 
 // ValidateProblem reports the loss and the model that a method with the given options cannot

@@ -132,6 +132,7 @@ type Federation struct {
 
 	open  Round // the open round
 	async continuousServer
+	part  *partialWork // nil: devices do all their epochs
 	tally tally
 
 	count    workCount
@@ -152,7 +153,11 @@ type device struct {
 }
 
 // tally counts the devices of a round.
-type tally struct{ taken, dropped, late int }
+type tally struct {
+	taken, dropped int
+	late           int // not responded when the round ended
+	refused        int // responded with partial work, which the server drops
+}
 
 // workCount counts local work.
 type workCount struct {
@@ -230,6 +235,9 @@ func New(s Setup) (*Federation, error) {
 	}
 	if err := f.check(); err != nil {
 		return nil, err
+	}
+	if s.Config.PartialShare > 0 {
+		f.part = newPartialWork(f)
 	}
 	if s.Checkpoint != nil || s.Resume != nil {
 		f.log = &replayLog{}

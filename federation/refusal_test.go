@@ -42,6 +42,17 @@ func TestRefusals(t *testing.T) {
 			`faults.never[1] = 7: must be the number of a device, in 0..6`},
 		{"another number of devices", "mocha", Deadline, func(s *Setup) { s.Faults.DropProbabilityPerDevice = []float64{0, 0.5} },
 			`faults.drop_probability_per_device = [0.0, 0.5]: must have one value for each of the 7 devices, has 2`},
+		{"partial work without epochs", "mb-sgd", WaitForAll, func(s *Setup) { s.Config.PartialShare = 0.5 },
+			`federation.partial_share = 0.5: must be 0 for mb-sgd, which has no option "epochs"`},
+		{"a part of one epoch", "fedavg", WaitForAll, func(s *Setup) { s.Config.PartialShare = 0.5 },
+			`federation.partial_share = 0.5: must be 0 or the option "epochs" of fedavg a whole number of at least 2, not 1: a part of them is at least one`},
+		{"partial work without rounds", "fedbuff", Asynchronous, func(s *Setup) { s.Config.PartialShare = 0.5; setEpochs(s, 3) },
+			`federation.partial_share = 0.5: must be 0 under protocol "asynchronous": partial work is drawn for every round`},
+		{"partial work by the authors", "mocha", WaitForAll, func(s *Setup) {
+			s.Config.PartialShare, s.Config.Cost = 0.5, Authors
+			setEpochs(s, 3)
+		},
+			`federation.partial_share = 0.5: must be 0 with cost "authors", which gives every device the same time`},
 		{"two at once", "cocoa", Deadline, func(s *Setup) { s.Config.Cost = Authors },
 			`federation.protocol = "deadline": must be "wait-for-all": cocoa needs a response of every device` + "\n" +
 				`federation.cost = "authors": must be "physical" or "relative" under protocol "deadline": the authors' drivers have no clock cycle`},

@@ -53,6 +53,7 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 		late := rapid.SampledFrom([]string{Drop, Keep}).Draw(rt, "late")
 		shared, battery := rapid.Bool().Draw(rt, "shared"), rapid.Bool().Draw(rt, "battery")
 		churn := rapid.Bool().Draw(rt, "churn")
+		partial := rapid.SampledFrom([]string{"", Keep, Drop}).Draw(rt, "partial")
 		selection := rapid.SampledFrom([]string{"", "power-of-choice", "rotating"}).Draw(rt, "selection")
 		if protocol == Asynchronous || method == "cocoa" {
 			selection = ""
@@ -85,6 +86,9 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 				}
 				if selection == "power-of-choice" {
 					s.Config.Candidates = 5
+				}
+				if partial != "" && protocol != Asynchronous && setEpochs(s, 4) {
+					s.Config.PartialShare, s.Config.Partial = 0.5, partial
 				}
 				switch protocol {
 				case First:

@@ -63,7 +63,7 @@ func (f *Federation) account() results.Round {
 	traffic := f.clients.Take()
 	r := results.Round{
 		Outer: f.outer, Round: f.round + 1,
-		Participants: f.tally.taken, Dropped: f.tally.dropped, Late: f.tally.late,
+		Participants: f.tally.taken, Dropped: f.tally.dropped, Late: f.tally.late + f.tally.refused,
 		FLOPs: traffic.FLOPs, BytesDown: traffic.BytesDown, BytesUp: traffic.BytesUp,
 	}
 	f.tally = tally{} // events between two rounds count for the second
@@ -123,11 +123,14 @@ func (f *Federation) openRound() {
 	for _, t := range f.open.late {
 		switch d := &f.devices[t]; {
 		case d.responded: // since the last round
-			f.open.received++
+			f.countReceived(int(t))
 		case f.clients.AtWork(int(t)): // not lost since
 			d.dropped = false
 			f.open.outstanding++
 		}
+	}
+	if f.setup.session == nil {
+		f.part.draw(f, f.open.asked)
 	}
 	f.clients.OpenGroup(f.round, f.open.asked, waits)
 	f.setup.Pool.For(len(f.open.asked), func(i, _ int) { f.prepare(int(f.open.asked[i])) })
@@ -212,6 +215,7 @@ func (f *Federation) request(t, worker int) algorithms.Request {
 	if budget := f.budget(t); budget < unlimited {
 		steps = int(budget)
 	}
+	steps = f.part.steps(t, f.setup.Size.Rows, steps)
 	return algorithms.Request{Device: t, Round: f.round, Steps: steps, Worker: worker, Stream: f.stream(t)}
 }
 
@@ -276,10 +280,18 @@ func (f *Federation) responded(t int) {
 	if f.open.ended { // a late response between two rounds
 		return
 	}
-	f.open.received++
+	f.countReceived(t)
 	f.open.outstanding--
 	f.protocol.Responded(&f.open, t)
 	f.checkExhausted()
+}
+
+// countReceived counts the response of device t for the protocol. Partial work that the
+// server drops counts only where the round waits for everybody.
+func (f *Federation) countReceived(t int) {
+	if f.traits.WaitsForAll || !f.part.drops(t) {
+		f.open.received++
+	}
 }
 
 // stopExpecting takes device t from those that may still respond in this round.
@@ -309,7 +321,7 @@ func (f *Federation) end() {
 func (f *Federation) countResponses() {
 	responses := 0
 	for _, t := range f.all() {
-		if f.devices[t].responded {
+		if f.devices[t].responded && !f.part.drops(int(t)) {
 			responses++
 		}
 	}
@@ -319,7 +331,7 @@ func (f *Federation) countResponses() {
 // takes reports whether the server takes a response of device t in the round that closes.
 func (f *Federation) takes(t int) bool {
 	d := &f.devices[t]
-	return d.chosen && d.responded && f.open.enough
+	return d.chosen && d.responded && f.open.enough && !f.part.drops(t)
 }
 
 // close ends the round. The server takes the updates that it has received, in device
@@ -340,6 +352,10 @@ func (f *Federation) close() {
 		case d.responded:
 			f.discard(int(t))
 			f.note(UpdateRefused, int(t), 0)
+			if f.part.drops(int(t)) {
+				f.tally.refused++
+				f.note(ResponseLate, int(t), 0)
+			}
 		case !d.dropped && f.traits.Late && f.clients.AtWork(int(t)):
 			f.open.late = append(f.open.late, t)
 			if fresh {

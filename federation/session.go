@@ -231,6 +231,7 @@ func NewSession(s SessionSetup) (*Session, error) {
 		New: func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
 			return driven{s: ses, stepFLOPs: s.StepFLOPs}, nil
 		},
+		Epochs: func(algorithms.Options) float64 { return 2 }, // the driver says them: see SelectEpochs
 	}
 	f, err := New(s.Setup)
 	if err != nil {

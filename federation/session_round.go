@@ -70,6 +70,8 @@ func (s *Session) checkPlay(round int, all []Message) error {
 		return refuse(CodeRound, 0, "round %d was played: close it first", round)
 	case s.unsaid > 0:
 		return refuse(CodeOpenWork, 0, "the work of %d messages is not known", s.unsaid)
+	case f.part.waits(f.round):
+		return refuse(CodePolicy, 0, noEpochs, round)
 	case s.group > 0:
 		return refuse(CodePolicy, 0, "hubs have %d messages under way: cancel them or wait for them", s.group)
 	case asked == 0 && f.traits.WaitsForAll:
@@ -337,4 +339,35 @@ func (s *Session) closeGroupOf(ids []int64) {
 		s.f.clients.CloseGroup()
 	}
 	s.unname(ids)
+}
+
+const noEpochs = "round %d: federation.partial_share is positive: ask for the epochs of the cohort first"
+
+// SelectEpochs is Select for a method of so many epochs. It returns also how many of them
+// each client makes under federation.partial_share. Messages to a client that makes fewer
+// have the FLOPs of those, and take it the time of all. With partial work, it must come
+// before the messages of a round. The driver discards what federation.partial says unless
+// Round does.
+func (s *Session) SelectEpochs(round, epochs int) (clients, each []int32, err error) {
+	if clients, err = s.Select(round); err != nil {
+		return nil, nil, err
+	}
+	each = slices.Repeat([]int32{int32(epochs)}, len(clients))
+	if p := s.f.part; p != nil {
+		if epochs < 2 {
+			return nil, nil, refuse(CodeValue, 0, "%d epochs: must be at least 2 with federation.partial_share: a part of them is at least one", epochs)
+		}
+		for t := range p.epochs {
+			p.epochs[t] = 0
+			s.f.clients.SetSlower(t, 1)
+		}
+		p.all = epochs
+		p.draw(s.f, clients)
+		for i, t := range clients {
+			if few := p.epochs[t]; few > 0 {
+				each[i] = few
+			}
+		}
+	}
+	return clients, each, nil
 }

@@ -19,6 +19,9 @@ const Train = "train"
 // those of an earlier call must have ended, a client gets one of them, and hubs carry
 // messages as large as the largest.
 func (s *Session) Send(round int, kind string, all []Message) ([]Refusal, error) {
+	if kind == Train && s.f.part.waits(s.f.round) {
+		return nil, refuse(CodePolicy, 0, noEpochs, round)
+	}
 	hubs := s.f.setup.Network.HubSize > 0
 	if hubs {
 		if err := s.checkGroup(all); err != nil {

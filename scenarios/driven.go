@@ -114,6 +114,7 @@ func (s *Scenario) requireOnePoint(root *config.Node, problems *config.Errors) {
 // the needs of methods. Asynchrony is up to the driver.
 var drivenFactory = algorithms.Factory{
 	Name: Driven, Asynchronous: true, OwnMetrics: true,
+	Epochs:  func(algorithms.Options) float64 { return 2 }, // the driver says them for every round
 	Options: func() algorithms.Options { return &noOptions{} },
 }
 

@@ -30,7 +30,7 @@ import (
 const Version = 1
 
 // Features are the additions to version 1 that drivers may rely on.
-var Features = []string{"policy", "select", "work", "clients"}
+var Features = []string{"policy", "select", "work", "clients", "epochs"}
 
 // Hello describes a driver.
 type Hello struct {
@@ -222,12 +222,21 @@ func (s *server) perform(r *request) *Error {
 		s.response.ranges("available", available)
 		s.response.time("next_change_ns", next)
 	case "select":
-		chosen, err := s.session.Select(r.round)
+		var chosen, epochs []int32
+		var err error
+		if r.epochs > 0 {
+			chosen, epochs, err = s.session.SelectEpochs(r.round, r.epochs)
+		} else {
+			chosen, err = s.session.Select(r.round)
+		}
 		if err != nil {
 			return s.refuse(err)
 		}
 		s.response.begin(s.session.Now())
 		s.response.devices("devices", chosen)
+		if r.epochs > 0 {
+			s.response.devices("epochs", epochs)
+		}
 	case "send":
 		refused, err := s.session.Send(r.round, r.kind, r.messages)
 		if err != nil {

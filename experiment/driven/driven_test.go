@@ -70,3 +70,24 @@ func TestFieldOfAMessageThatAPolicyEnds(t *testing.T) {
 		}
 	}
 }
+
+// With partial work, select says how many epochs each device makes, and comes first.
+func TestSelectEpochs(t *testing.T) {
+	p := place{scenario: small + "[federation]\npartial_share = 0.5\n"}
+	answers, err := p.serve(t, hello,
+		`{"op":"exchange","round":1,"kind":"train","msgs":[{"id":1,"device":0,"down_bytes":1000,"flops":2e6,"up_bytes":1000}]}`,
+		`{"op":"select","round":1,"epochs":1}`,
+		`{"op":"select","round":1,"epochs":2}`,
+		`{"op":"exchange","round":1,"kind":"train","msgs":[{"id":1,"device":0,"down_bytes":1000,"flops":2e6,"up_bytes":1000}]}`)
+	if !errors.Is(err, ErrInterrupted) || len(answers) != 5 {
+		t.Fatal(answers, err)
+	}
+	for i, want := range []string{`"epochs"`, `"code":"policy"`, `"code":"value"`, `"devices":[0,1,2,3],"epochs":[`, `"ev":"response"`} {
+		if !strings.Contains(answers[i], want) {
+			t.Errorf("answer %d is %s: must hold %s", i, answers[i], want)
+		}
+	}
+	if answers[3] = answers[3][strings.Index(answers[3], `"epochs"`):]; strings.Count(answers[3], "1") != 2 || strings.Count(answers[3], "2") != 2 {
+		t.Errorf("%s: half of the devices must make 1 epoch of 2", answers[3])
+	}
+}

@@ -23,6 +23,7 @@ type request struct {
 	notes    map[string]string
 
 	round    int
+	epochs   int
 	kind     string
 	policy   bool
 	messages []federation.Message
@@ -74,11 +75,12 @@ const (
 	hasClients
 	hasState
 	hasModel
+	hasEpochs
 )
 
 var fieldNames = [...]string{
 	"op", "v", "driver", "method", "seed", "step_flops", "notes", "metrics", "round", "kind", "policy", "msgs", "ids", "count", "until_ns",
-	"id", "flops", "up_bytes", "taken", "clients", "state", "model_sha256",
+	"id", "flops", "up_bytes", "taken", "clients", "state", "model_sha256", "epochs",
 }
 
 // operation is an op with the names that its request must and may have.
@@ -92,7 +94,7 @@ const untilFields = hasIDs | hasCount | hasUntil
 var operations = []operation{
 	{"hello", hasV | hasDriver | hasMethod, hasSeed | hasStep | hasNotes | hasMetrics},
 	{"nodes", 0, 0},
-	{"select", hasRound, 0},
+	{"select", hasRound, hasEpochs},
 	{"send", hasRound | hasKind | hasMsgs, 0},
 	{"wait", 0, untilFields},
 	{"exchange", hasRound | hasKind | hasMsgs, hasPolicy | hasCount | hasUntil},
@@ -215,6 +217,8 @@ func (r *request) field(c *cursor, name []byte) {
 		r.readMetrics(c)
 	case hasRound:
 		r.round = int(c.integer(0, math.MaxInt32, "an integer in [0, 2^31)"))
+	case hasEpochs:
+		r.epochs = int(c.integer(1, math.MaxInt32, positive))
 	case hasKind:
 		if r.kind = c.text(); r.kind == "" {
 			c.fail(CodeType, "must not be empty")

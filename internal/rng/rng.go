@@ -46,6 +46,7 @@ const (
 	Partition                       // which client of a partition has a row
 	Initial                         // the weights that a network starts with
 	Compression                     // roundings and choices of values of compressed messages
+	Partial                         // which devices do a part of their epochs in a round, and how many
 )
 
 // Stream is a PCG-DXSM generator with 128 bits of state, the one of

@@ -50,6 +50,7 @@ def test_rounds_become_a_run_directory(out: Path) -> None:
         assert engine.now_ns == 0
         assert engine.nodes()["available"] == [[0, 9]]
         assert engine.select(1) == list(range(10))
+        assert engine.select_epochs(1, 3) == dict.fromkeys(range(10), 3)
         times = []
         for number in (1, 2, 3):
             sent = messages(10 * number)

@@ -336,6 +336,14 @@ class Engine:
         """Return the devices that the scenario's selection asks in a round."""
         return cast("list[int]", self._ask({"op": "select", "round": round})["devices"])
 
+    def select_epochs(self, round: int, epochs: int) -> dict[int, int]:  # noqa: A002
+        """Return the devices of ``select``, and how many of the method's epochs each makes.
+
+        Those that make fewer than ``epochs`` take the time of all (``federation.partial_share``).
+        """
+        response = self._ask({"op": "select", "round": round, "epochs": epochs})
+        return dict(zip(response["devices"], response["epochs"], strict=True))
+
     def send(self, round: int, kind: Kind, msgs: Sequence[Message]) -> SendResponse:  # noqa: A002
         """Send messages; takes no virtual time.
 
