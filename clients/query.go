@@ -81,6 +81,25 @@ func (c *Clients) UsualCompute(t int, flops float64) engine.Time {
 	return engine.FromSeconds(seconds)
 }
 
+// PresentCompute returns how long work takes a client at the speed that it has now.
+func (c *Clients) PresentCompute(t int, flops float64) engine.Time {
+	return engine.FromSeconds(flops / c.fleet.Rate(t) * c.slowdown(t))
+}
+
+// Exchange charges a client that is not depleted a short message and its answer besides its
+// attempts: their bytes, and the energy of its radio beyond that of an idle device, without
+// promotion and tail. It returns how long they usually take. Nothing is lost.
+func (c *Clients) Exchange(t int, bytesDown, bytesUp float64) (length engine.Time) {
+	c.traffics.BytesDown += bytesDown
+	c.traffics.BytesUp += bytesUp
+	radio := c.links.Radio(t)
+	joules := float64(radio.Active(c.links.DownlinkMbps(t), 0)*c.cost.expectedDown(t, bytesDown).Seconds()) +
+		float64(radio.Active(0, c.links.UplinkMbps(t))*c.cost.expectedUp(t, bytesUp).Seconds())
+	c.batteries.Spend(t, c.clock.Now(), joules)
+	c.scheduleCheck(t)
+	return c.UsualTransfers(t, bytesDown, bytesUp)
+}
+
 // UsualTransfers returns how long a message to a client and its response take together at
 // the usual rates, each alone on its links, without jitter, traces and losses, hubs included.
 func (c *Clients) UsualTransfers(t int, bytesDown, bytesUp float64) engine.Time {

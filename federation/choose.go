@@ -3,12 +3,36 @@ package federation
 import (
 	"fmt"
 	"slices"
+
+	"fedsim/engine"
 )
 
 // choose selects the clients that the round asks.
 func (f *Federation) choose() {
 	f.selectClients()
+	f.awaitReports()
 	f.reports.ask(f.open.asked, f.round, f.clients.Now())
+}
+
+// awaitReports lets the time pass that the reports of clients take to the selector.
+func (f *Federation) awaitReports() {
+	length := f.selection.inquiry
+	if length == 0 {
+		return
+	}
+	f.selection.inquiry = 0
+	ended := f.open.ended
+	f.open.ended = true // responses of late clients are those between two rounds
+	defer func() { f.open.ended = ended }()
+	until := f.clients.Now().Add(length)
+	switch s := f.setup.session; {
+	case until == engine.Never:
+		f.stalled = beyond("the reports of clients to the selector")
+	case s != nil:
+		s.run(until)
+	default:
+		f.clients.RunUntil(until)
+	}
 }
 
 // selectClients selects clients for the round: all that do not still owe a response, or
@@ -37,7 +61,7 @@ func (f *Federation) selectClients() {
 // broken its contract.
 func (f *Federation) checkSelected() {
 	s, name := &f.selection, f.setup.Config.Selection
-	if len(f.open.asked) != s.Size {
+	if n := len(f.open.asked); n != s.Size && (!s.declared.Fewer || n == 0 || n > s.Size) {
 		panic(fmt.Sprintf("federation: selector %s selects %d clients in round %d, must be %d", name, len(f.open.asked), s.Round+1, s.Size))
 	}
 	if !slices.IsSorted(f.open.asked) {

@@ -88,13 +88,66 @@ func (s *Selection) Lowest(k int, from []int32, key func(client int32) float64) 
 	d := &s.draw
 	d.keyed = slices.Grow(d.keyed[:0], len(from))[:len(from)]
 	s.f.setup.Pool.For(len(from), func(i, _ int) { d.keyed[i] = keyed{key(from[i]), from[i]} })
-	slices.SortFunc(d.keyed, func(a, b keyed) int {
-		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.client, b.client))
-	})
+	k = min(k, len(from))
+	split(d.keyed, k)
 	d.drawn = d.drawn[:0]
-	for _, candidate := range d.keyed[:min(k, len(from))] {
+	for _, candidate := range d.keyed[:k] {
 		d.drawn = append(d.drawn, candidate.client)
 	}
 	slices.Sort(d.drawn)
 	return d.drawn
+}
+
+// before reports whether a key comes before another: the lower one, NaN first, and of equal
+// keys that of the first client.
+func (a keyed) before(b keyed) bool {
+	if a.key < b.key || a.key > b.key {
+		return a.key < b.key
+	}
+	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.client, b.client)) < 0
+}
+
+// split orders keys such that the k lowest come first, in any order: quickselect on the
+// median of three (Hoare, CACM 1961).
+func split(a []keyed, k int) {
+	for k > 0 && k < len(a) {
+		if len(a) <= 16 {
+			slices.SortFunc(a, func(x, y keyed) int {
+				return cmp.Or(cmp.Compare(x.key, y.key), cmp.Compare(x.client, y.client))
+			})
+			return
+		}
+		first, middle, last := a[0], a[len(a)/2], a[len(a)-1]
+		if middle.before(first) {
+			first, middle = middle, first
+		}
+		if last.before(middle) {
+			middle = last
+			if middle.before(first) {
+				middle = first
+			}
+		}
+		i, j := 0, len(a)-1
+		for i <= j {
+			for a[i].before(middle) {
+				i++
+			}
+			for middle.before(a[j]) {
+				j--
+			}
+			if i <= j {
+				a[i], a[j] = a[j], a[i]
+				i++
+				j--
+			}
+		}
+		switch { // a[:j+1] are not above the median, a[i:] not below
+		case k <= j+1:
+			a = a[:j+1]
+		case k >= i:
+			a, k = a[i:], k-i
+		default:
+			return
+		}
+	}
 }

@@ -259,11 +259,14 @@ func New(s Setup) (*Federation, error) {
 	if f.selector, err = s.newSelector(asked); err != nil {
 		return nil, err
 	}
-	selector, _ := LookupSelector(s.Config.Selection)
-	f.selection.declared = selector
+	declared := SelectorFactory{}
+	if f.selector != nil {
+		declared, _, _ = s.Config.selector()
+	}
+	f.selection.declared = declared
 	protocol, _ := LookupProtocol(s.Config.Protocol)
-	if selecting := f.selector != nil && selector.History; selecting || protocol.History {
-		f.reports = newReports(n, selecting && selector.Losses)
+	if declared.History || protocol.History {
+		f.reports = newReports(n, declared)
 	}
 	return f, nil
 }

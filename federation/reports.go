@@ -14,6 +14,7 @@ import (
 type reports struct {
 	clients []report
 	losses  bool // clients report their losses
+	rows    bool // and the root mean squares of those of their rows
 }
 
 type report struct {
@@ -21,12 +22,15 @@ type report struct {
 	asked int32       // the round that the client was last asked in
 	since engine.Time // when that round started
 	loss  float64     // reported with the response to it
+	rms   float64     // likewise
 }
 
-func newReports(clients int, losses bool) *reports {
-	r := &reports{clients: make([]report, clients), losses: losses}
+// newReports returns the reports of clients to a selector and a protocol.
+func newReports(clients int, declared SelectorFactory) *reports {
+	r := &reports{clients: make([]report, clients), losses: declared.Losses || declared.RowLosses, rows: declared.RowLosses}
 	for t := range r.clients {
-		r.clients[t].Loss, r.clients[t].loss = math.NaN(), math.NaN()
+		c := &r.clients[t]
+		c.Loss, c.loss, c.RMS, c.rms = math.NaN(), math.NaN(), math.NaN(), math.NaN()
 	}
 	return r
 }
@@ -55,7 +59,7 @@ func (r *reports) respond(t int, now engine.Time) {
 	}
 	c := &r.clients[t]
 	c.Responses++
-	c.Round, c.Time, c.Loss = c.asked, now-c.since, c.loss
+	c.Round, c.Time, c.Loss, c.RMS = c.asked, now-c.since, c.loss, c.rms
 }
 
 // reportLosses evaluates the model that those of the clients listed were sent that
@@ -72,17 +76,34 @@ func (f *Federation) reportLosses(listed []int32) {
 				solved = append(solved, t)
 			}
 		}
-		losses := make([]float64, len(solved))
-		f.losses(solved, losses)
-		for i, t := range solved {
-			r.clients[t].loss = losses[i]
+		if r.rows {
+			problem, w := f.setup.Problem, f.linearModel().W
+			f.setup.Pool.For(len(solved), func(i, _ int) {
+				t := int(solved[i])
+				c := &r.clients[t]
+				c.loss, c.rms = problem.LocalRMS(t, mtl.ModelRow(w, problem.TaskOf(t)))
+			})
+		} else {
+			losses := make([]float64, len(solved))
+			f.losses(solved, losses)
+			for i, t := range solved {
+				r.clients[t].loss = losses[i]
+			}
 		}
 	}
 	for _, t := range listed {
 		if c := &r.clients[t]; f.devices[t].solved {
-			c.loss = math.Float64frombits(f.recorded(func() uint64 { return math.Float64bits(c.loss) }))
+			c.loss = f.recordedLoss(c.loss)
+			if r.rows {
+				c.rms = f.recordedLoss(c.rms)
+			}
 		}
 	}
+}
+
+// recordedLoss records or replays a loss, which may be any number.
+func (f *Federation) recordedLoss(loss float64) float64 {
+	return math.Float64frombits(f.recorded(func() uint64 { return math.Float64bits(loss) }))
 }
 
 // losses evaluates the present global model on the training rows of each of the clients.

@@ -2,10 +2,10 @@ package federation
 
 import (
 	"fmt"
-	"math"
 
 	"fedsim/engine"
 	"fedsim/internal/rng"
+	"fedsim/mtl"
 )
 
 // Selection is a selector's view of a round that opens: the clients available now, their
@@ -25,6 +25,8 @@ type Selection struct {
 	listed    bool    // available is up to date
 	stream    Stream
 	losses    []float64
+	estimates []engine.Time
+	inquiry   engine.Time // how long the reports of Estimates take
 	draw      draw
 }
 
@@ -41,6 +43,9 @@ type History struct {
 	// was sent. The client reports it with its response. NaN unless the selector's
 	// factory declares Losses.
 	Loss float64
+	// RMS is the root mean square of the losses of the client's training rows under the
+	// same model. NaN unless the selector's factory declares RowLosses.
+	RMS float64
 }
 
 // newSelection returns the selections of a run that asks so many of its clients.
@@ -57,8 +62,12 @@ func (s *Selection) open(round int, partial bool, available []int32) {
 	}
 	s.Round, s.Size = round, min(s.asked, n)
 	s.partial, s.listed, s.available = partial, partial, available
+	s.inquiry = 0
 	s.stream = rng.New(s.seed, rng.Selection, -1, round)
 }
+
+// Now returns the virtual time.
+func (s *Selection) Now() engine.Time { return s.f.clients.Now() }
 
 // Clients returns the number of clients of the run. They are numbered from 0.
 func (s *Selection) Clients() int { return s.clients }
@@ -107,14 +116,14 @@ func (s *Selection) ExpectedResponse(client int32) engine.Time {
 // declare History.
 func (s *Selection) History(client int32) History {
 	if !s.declared.History {
-		s.undeclared("History")
+		s.undeclared("History", "History")
 	}
 	return s.f.reports.of(int(client))
 }
 
 // undeclared ends the run of a selector that calls what its factory does not declare.
-func (s *Selection) undeclared(call string) {
-	panic(fmt.Sprintf("federation: selector %s calls Selection.%s and does not declare %s in its factory", s.declared.Name, call, call))
+func (s *Selection) undeclared(call, field string) {
+	panic(fmt.Sprintf("federation: selector %s calls Selection.%s and does not declare %s in its factory", s.declared.Name, call, field))
 }
 
 // Losses returns the mean loss of the present global model over the training rows of
@@ -122,17 +131,61 @@ func (s *Selection) undeclared(call string) {
 // declare Losses. The slice is valid until the next call.
 func (s *Selection) Losses(clients []int32) []float64 {
 	if !s.declared.Losses {
-		s.undeclared("Losses")
+		s.undeclared("Losses", "Losses")
 	}
+	return s.evaluate(clients, func() { s.f.losses(clients, s.losses) })
+}
+
+// SampledLosses is Losses over a mini-batch of so many rows of each client, drawn at random
+// without replacement; all rows of a client that has fewer. The factory must declare
+// RowLosses.
+func (s *Selection) SampledLosses(clients []int32, rows int) []float64 {
+	if !s.declared.RowLosses {
+		s.undeclared("SampledLosses", "RowLosses")
+	}
+	return s.evaluate(clients, func() {
+		p, w := s.f.setup.Problem, s.f.linearModel().W
+		s.f.setup.Pool.For(len(clients), func(i, _ int) {
+			t := int(clients[i])
+			s.losses[i] = p.SampledLoss(t, mtl.ModelRow(w, p.TaskOf(t)), rows, s.Client(clients[i]))
+		})
+	})
+}
+
+// evaluate returns the losses of clients, which a function writes and a resumed run
+// replays.
+func (s *Selection) evaluate(clients []int32, write func()) []float64 {
 	s.losses = append(s.losses[:0], make([]float64, len(clients))...)
-	if !s.f.replaying() {
-		s.f.losses(clients, s.losses)
+	if !s.f.replaying() && len(clients) > 0 {
+		write()
 	}
 	for i := range s.losses {
-		s.losses[i] = math.Float64frombits(s.f.recorded(func() uint64 { return math.Float64bits(s.losses[i]) }))
+		s.losses[i] = s.f.recordedLoss(s.losses[i])
 	}
 	return s.losses
 }
+
+// Estimates requests of clients how long their responses would take, and returns what they
+// report: the download, their usual work at the present speed, and the upload. Request and
+// report have so many bytes each, which count with their energy. The round's messages
+// leave when the last report has arrived, after the usual transfer times; the selector
+// chooses before that. The factory must declare Estimates. The slice is valid until the
+// next call.
+func (s *Selection) Estimates(clients []int32, bytes float64) []engine.Time {
+	if !s.declared.Estimates {
+		s.undeclared("Estimates", "Estimates")
+	}
+	s.estimates = append(s.estimates[:0], make([]engine.Time, len(clients))...)
+	down, up := s.f.usualBytes()
+	for i, t := range clients {
+		s.inquiry = max(s.inquiry, s.f.clients.Exchange(int(t), bytes, bytes))
+		s.estimates[i] = s.f.clients.UsualTransfers(int(t), down, up).Add(s.f.clients.PresentCompute(int(t), s.f.usualFLOPs(int(t))))
+	}
+	return s.estimates
+}
+
+// Inquiry returns how long the reports of the last call of Estimates take.
+func (s *Selection) Inquiry() engine.Time { return s.inquiry }
 
 // Server returns the random numbers of the server in this round. It is one stream,
 // which the draws of Uniform continue.

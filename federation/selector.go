@@ -12,7 +12,8 @@ import (
 // Selector chooses the clients that the server asks in a round. The server calls it
 // once a round, before it asks clients, if the scenario asks fewer clients than there are.
 type Selector interface {
-	// Select returns s.Size different clients out of those available, in any order.
+	// Select returns s.Size different clients out of those available, in any order; fewer,
+	// but at least one, if the factory declares Fewer.
 	// The server reads the slice before the next call. What Select returns depends on
 	// s and on earlier calls alone: not on the machine's clock or a global generator.
 	Select(s *Selection) []int32
@@ -33,6 +34,16 @@ type SelectorFactory struct {
 	// Losses is true when the selector calls Selection.Losses or reads History.Loss. It
 	// is then refused in a run without learning.
 	Losses bool
+	// RowLosses is true when the selector reads History.RMS or calls
+	// Selection.SampledLosses, which need the losses of single rows. It is then refused in a
+	// run without learning, and with a learner, which reports mean losses alone.
+	RowLosses bool
+	// Estimates is true when the selector calls Selection.Estimates.
+	Estimates bool
+	// Fewer is true when Select may return fewer than s.Size clients.
+	Fewer bool
+	// Declare changes what the fields above declare as the options demand; nil: nothing.
+	Declare func(config.Options, *SelectorFactory)
 	// New builds the selector for one run. The options are what Options returned,
 	// decoded and valid; nil without Options.
 	New func(SelectorSetup, config.Options) (Selector, error)
@@ -43,6 +54,8 @@ type SelectorSetup struct {
 	Clients    int // clients of the run, numbered from 0
 	Size       int // clients that the server asks in a round
 	Candidates int // federation.candidates
+	// Deadline is the length of a round that federation.deadline_s sets; 0: none.
+	Deadline engine.Time
 }
 
 var selectors = registry.New[SelectorFactory]("federation", "selector")
@@ -65,25 +78,37 @@ func (s *Setup) newSelector(size int) (Selector, error) {
 	if size == s.Size.Devices {
 		return nil, nil
 	}
-	factory, ok := LookupSelector(s.Config.Selection)
+	factory, options, ok := s.Config.selector()
 	if !ok {
 		return nil, fmt.Errorf("selector %q is not registered", s.Config.Selection)
 	}
-	options, _ := s.Config.SelectionOptions.(config.Options)
-	if options == nil && factory.Options != nil {
-		options = factory.Options()
-	}
-	selector, err := factory.New(SelectorSetup{Clients: s.Size.Devices, Size: size, Candidates: s.Config.Candidates}, options)
+	selector, err := factory.New(SelectorSetup{
+		Clients: s.Size.Devices, Size: size, Candidates: s.Config.Candidates, Deadline: engine.FromSeconds(s.Config.DeadlineS),
+	}, options)
 	if err != nil {
 		return nil, fmt.Errorf("starting selector %s: %w", factory.Name, err)
 	}
 	return selector, nil
 }
 
+// selector returns the selector in force, with what it declares under its options.
+func (f *Config) selector() (factory SelectorFactory, options config.Options, ok bool) {
+	if factory, ok = LookupSelector(f.Selection); !ok || factory.Options == nil {
+		return factory, nil, ok
+	}
+	if options, _ = f.SelectionOptions.(config.Options); options == nil {
+		options = factory.Options()
+	}
+	if factory.Declare != nil {
+		factory.Declare(options, &factory)
+	}
+	return factory, options, true
+}
+
 // checkSelection reports settings that the selector cannot work with in this run.
 func (f *Federation) checkSelection(c *config.Checker) {
 	cfg := &f.setup.Config
-	factory, ok := LookupSelector(cfg.Selection)
+	factory, _, ok := cfg.selector()
 	if !ok {
 		return
 	}
@@ -96,7 +121,12 @@ func (f *Federation) checkSelection(c *config.Checker) {
 	if f.setup.Factory.OwnMetrics {
 		want = fmt.Sprintf("must be another: %s cannot report the losses of clients", f.methodName())
 	}
-	c.Require(!factory.Losses || reports || f.setup.Problem != nil && !f.setup.Factory.OwnMetrics, "federation.selection", cfg.Selection, want)
+	rows := f.setup.Problem != nil && !f.setup.Factory.OwnMetrics
+	c.Require(!factory.Losses || reports || rows, "federation.selection", cfg.Selection, want)
+	if !factory.Losses || reports || rows {
+		c.Require(!factory.RowLosses || rows, "federation.selection", cfg.Selection, fmt.Sprintf(
+			"must be another, or have options that need mean losses alone: %s cannot report the losses of single rows", f.methodName()))
+	}
 }
 
 // validateSelection reports the problems of the keys of the selector.
@@ -110,6 +140,19 @@ func (f *Config) validateSelection(c *config.Checker) {
 	if o, decoded := f.SelectionOptions.(config.Options); decoded {
 		o.Validate(c.In("selection_options"))
 	}
+}
+
+// usualFLOPs returns the work of client t in a round where nothing limits it: that of its
+// method, one pass over its rows where the method has no setting for it or it is not known.
+func (f *Federation) usualFLOPs(t int) float64 {
+	rows := int(f.setup.Size.Rows[t])
+	steps := rows
+	if workload := f.setup.Factory.Workload; workload != nil {
+		if all := workload(f.setup.Options, f.setup.Size.Shape).Steps(rows, algorithms.NoLimit); all < algorithms.NoLimit {
+			steps = all
+		}
+	}
+	return float64(steps) * f.method.StepFLOPs()
 }
 
 // expectedResponse returns how long client t usually takes from the server's message

@@ -16,7 +16,8 @@ import (
 // to clients, waits in virtual time, and closes rounds. Protocols and selectors serve it
 // as policies: [Session.Round] and [Session.Select].
 //
-// Only Wait, Round and Advance move the clock, and Close if the server's work takes time.
+// Only Wait, Round and Advance move the clock, Close if the server's work takes time, and
+// Select if clients report to the selector.
 // A client is at one message at a time; further ones wait for their turn. Every message
 // ends once: with a response, a failure, its expiry, or Cancel. The driver learns of a
 // failure federation.detect_s after it.
@@ -285,8 +286,23 @@ func (s *Session) Select(round int) ([]int32, error) {
 		s.chosen = true
 		s.f.selectClients()
 		s.selected = append(s.selected[:0], s.f.open.asked...)
+		if s.f.selection.inquiry > 0 && s.unsaid == 0 { // else they take no time, in which no client may ask for its work
+			s.begin()
+			s.between(s.f.awaitReports)
+		}
 	}
-	return s.selected, nil
+	return s.selected, s.aborted()
+}
+
+// between lets time pass outside of the driver's waits. It hears of what happens in its next
+// call that moves the clock.
+func (s *Session) between(pass func()) {
+	s.need, s.out = math.MaxInt, s.backlog
+	pass()
+	s.backlog, s.out = s.out, nil
+	for _, n := range s.backlog {
+		s.messages[s.ids[n.ID]].untold = true
+	}
 }
 
 // checkRound refuses a round that is not open.

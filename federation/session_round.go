@@ -203,14 +203,11 @@ func (s *Session) Close(round int, taken []int64, serverFLOPs float64) (results.
 		f.clients.CloseGroup()
 	}
 	s.settle()
-	s.need, s.out = math.MaxInt, s.backlog
-	if s.unsaid == 0 { // else it takes no time, in which no client may ask for its work
-		f.serverWork(serverFLOPs)
-	}
-	s.backlog, s.out = s.out, nil
-	for _, n := range s.backlog {
-		s.messages[s.ids[n.ID]].untold = true
-	}
+	s.between(func() {
+		if s.unsaid == 0 { // else it takes no time, in which no client may ask for its work
+			f.serverWork(serverFLOPs)
+		}
+	})
 	if err := s.aborted(); err != nil {
 		return results.Round{}, err
 	}

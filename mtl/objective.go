@@ -2,10 +2,12 @@ package mtl
 
 import (
 	"math"
+	"slices"
 
 	"fedsim/data"
 	"fedsim/internal/invariants"
 	"fedsim/internal/parallel"
+	"fedsim/internal/rng"
 )
 
 // Objective is the value of a problem at one point. Dual and Gap are NaN for a
@@ -132,6 +134,41 @@ func (p *Problem) LocalLoss(device int, w []float64) float64 {
 	task := p.Train.Open(device)
 	defer task.Close()
 	return p.fit(task.Task, w, nil).loss / float64(task.X.Rows)
+}
+
+// LocalRMS returns the mean and the root mean square of the losses of weights on the
+// training rows of a device.
+func (p *Problem) LocalRMS(device int, w []float64) (mean, rms float64) {
+	task := p.Train.Open(device)
+	defer task.Close()
+	sum, squares := 0.0, 0.0
+	p.eachRow(task.Task, w, func(i int, z []float64) {
+		loss := p.loss(z, task.Y[i])
+		sum += loss
+		squares += float64(loss * loss)
+	})
+	rows := float64(task.X.Rows)
+	return sum / rows, math.Sqrt(squares / rows)
+}
+
+// SampledLoss returns the mean loss of weights on so many training rows of a device,
+// drawn without replacement from a stream; on all rows where there are not more.
+func (p *Problem) SampledLoss(device int, w []float64, rows int, s rng.Stream) float64 {
+	task := p.Train.Open(device)
+	defer task.Close()
+	g := p.scratch.Get().(*Gradient)
+	defer p.scratch.Put(g)
+	var order Order
+	order.Reset(task.X.Rows, s)
+	drawn := order.Take(min(rows, task.X.Rows))
+	sum := 0.0
+	for block := range slices.Chunk(drawn, BlockRows) {
+		z := g.forward(task.Task, block, w)
+		for i, row := range block {
+			sum += p.loss(z[i*p.outputs:][:p.outputs], task.Y[row])
+		}
+	}
+	return sum / float64(len(drawn))
 }
 
 // meanError returns the mean over groups of the error of their rows together.

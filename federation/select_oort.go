@@ -1,0 +1,235 @@
+package federation
+
+import (
+	"math"
+	"slices"
+
+	"fedsim/config"
+	"fedsim/internal/elementary"
+)
+
+// oortOptions are the settings of Oort.
+type oortOptions struct {
+	Losses         string  `toml:"losses" doc:"selection \"oort\": the statistical utility is the rows times \"rms\", the root mean square of the losses of single rows, as in the paper, or times their \"mean\", for learners that report no other"`
+	Explore        float64 `toml:"explore" doc:"selection \"oort\": epsilon, the share of the first round that explores clients that have not responded yet"`
+	ExploreDecay   float64 `toml:"explore_decay" doc:"selection \"oort\": factor of epsilon from one round to the next"`
+	ExploreMin     float64 `toml:"explore_min" doc:"selection \"oort\": smallest epsilon"`
+	Alpha          float64 `toml:"alpha" doc:"selection \"oort\": exponent of the penalty (T/t)^alpha of clients whose last response took t, longer than the preferred duration T"`
+	PacerStepS     float64 `toml:"pacer_step_s" doc:"selection \"oort\": Delta in seconds, with which T starts and by which it grows when the utility of the last rounds fell"`
+	PacerWindow    int     `toml:"pacer_window" doc:"selection \"oort\": W, the rounds whose utilities the pacer compares with those of the W rounds before"`
+	Clip           float64 `toml:"clip" doc:"selection \"oort\": quantile of the statistical utilities of clients that have responded; larger ones count as this one"`
+	Cutoff         float64 `toml:"cutoff" doc:"selection \"oort\": exploitation draws among the clients with at least this share of the utility of the last one of a round that takes the highest"`
+	Participations int     `toml:"participations" doc:"selection \"oort\": rounds that ask a client after which it is left out of exploitation; 0: no limit"`
+}
+
+// Validate reports everything wrong with the options.
+func (o *oortOptions) Validate(c *config.Checker) {
+	c.OneOf("losses", o.Losses, "rms", "mean")
+	share := func(key string, x float64) { c.Require(x >= 0 && x <= 1, key, x, "must be in [0, 1]") }
+	share("explore", o.Explore)
+	share("explore_decay", o.ExploreDecay)
+	share("explore_min", o.ExploreMin)
+	share("clip", o.Clip)
+	share("cutoff", o.Cutoff)
+	c.Require(o.Alpha >= 0 && o.Alpha <= 100, "alpha", o.Alpha, "must be in [0, 100]")
+	c.Require(o.PacerStepS > 0 && o.PacerStepS <= 1e9, "pacer_step_s", o.PacerStepS, "must be in (0, 1e9] seconds")
+	c.Require(o.PacerWindow >= 1 && o.PacerWindow <= 1e6, "pacer_window", o.PacerWindow, "must be in [1, 1e6]")
+	c.Require(o.Participations >= 0 && o.Participations <= 1e9, "participations", o.Participations, "must be in [0, 1e9]")
+}
+
+// oort is Oort's training selector (Algorithm 1, equations (1) and (2) of the paper). The
+// utility of a client i in round R = 1, 2, ... is
+//
+//	Util(i) = (min(U(i), cap) + sqrt(0.1 ln R / L(i))) (T / D(i))^alpha,  U(i) = |B_i| sqrt(1/|B_i| sum loss^2),
+//
+// the last factor only where its last response took D(i) > T; L(i) is the round that asked
+// for it. A share epsilon of a round explores clients that have not responded yet, in
+// inverse proportion to their expected response times. What the paper leaves open is
+// decided as in testdata/oort/twin.py. Memory is 24 bytes for each client, beside its
+// History.
+type oort struct {
+	oortOptions
+	epsilon   float64
+	preferred float64   // T in seconds
+	gains     []float64 // of each round before: the utility of its responses in time
+	asked     []int32   // in the last round
+	weights   []float64 // by client, of exploration; made for the first round
+	keys      []keyed
+	known     []int32 // available clients that have responded and are not excluded
+	excluded  []int32 // available clients that have responded and are
+	fresh     []int32 // available clients that have not responded
+	// weighted is Selection.Weighted. A test draws other random numbers.
+	weighted func(s *Selection, k int, from []int32, weight func(client int32) float64) []int32
+}
+
+func init() {
+	RegisterSelector(SelectorFactory{
+		Name:      "oort",
+		Summary:   "the highest utilities, of losses and response times, and a share by speed of those that have not responded",
+		Reference: "Lai, Zhu, Madhyastha, Chowdhury: Oort: Efficient Federated Learning via Guided Participant Selection, OSDI 2021",
+		History:   true,
+		Options: func() config.Options {
+			return &oortOptions{
+				Losses: "rms", Explore: 0.9, ExploreDecay: 0.98, ExploreMin: 0.2, Alpha: 2,
+				PacerStepS: 5, PacerWindow: 20, Clip: 0.95, Cutoff: 0.95, Participations: 10,
+			}
+		},
+		Declare: func(o config.Options, f *SelectorFactory) {
+			if o.(*oortOptions).Losses == "rms" {
+				f.RowLosses = true
+			} else {
+				f.Losses = true
+			}
+		},
+		New: func(_ SelectorSetup, o config.Options) (Selector, error) {
+			opts := o.(*oortOptions)
+			return &oort{oortOptions: *opts, epsilon: opts.Explore, preferred: opts.PacerStepS, weighted: (*Selection).Weighted}, nil
+		},
+	})
+}
+
+func (o *oort) Select(s *Selection) []int32 {
+	largest := o.clip(s)
+	o.feedBack(s, largest)
+	o.divide(s)
+	explore, exploit, again := o.counts(s)
+	util := func(t int32) float64 { return o.util(s, t, largest) }
+	chosen := o.asked[:0]
+	if exploit > 0 {
+		chosen = append(chosen, o.weighted(s, exploit, o.admit(exploit, util), util)...)
+	}
+	if explore > 0 {
+		if o.weights == nil {
+			o.weights = make([]float64, s.Clients())
+			for t := range o.weights {
+				o.weights[t] = 1 / max(s.ExpectedResponse(int32(t)), 1).Seconds()
+			}
+		}
+		chosen = append(chosen, o.weighted(s, explore, o.fresh, func(t int32) float64 { return o.weights[t] })...)
+	}
+	if again > 0 {
+		chosen = append(chosen, o.weighted(s, again, o.excluded, util)...)
+	}
+	slices.Sort(chosen)
+	o.asked = chosen
+	o.epsilon = max(o.ExploreMin, o.epsilon*o.ExploreDecay)
+	return o.asked
+}
+
+// statistical returns U of a client by its last response.
+func (o *oort) statistical(s *Selection, t int32, h *History) float64 {
+	if o.Losses == "mean" {
+		return float64(s.Rows(t)) * h.Loss
+	}
+	return float64(s.Rows(t)) * h.RMS
+}
+
+// clip returns the quantile of the statistical utilities of all clients that have
+// responded, by the nearest rank; 0 if none has.
+func (o *oort) clip(s *Selection) float64 {
+	o.keys = o.keys[:0]
+	for t := range int32(s.Clients()) {
+		if h := s.History(t); h.Responses > 0 {
+			o.keys = append(o.keys, keyed{o.statistical(s, t, &h), t})
+		}
+	}
+	return kth(o.keys, int(math.Ceil(o.Clip*float64(len(o.keys)))))
+}
+
+// kth returns the key of a rank from 1, which it limits to those that there are; 0 without
+// keys. It changes their order.
+func kth(keys []keyed, rank int) float64 {
+	if len(keys) == 0 {
+		return 0
+	}
+	rank = min(max(rank, 1), len(keys))
+	split(keys, rank)
+	last := keys[0]
+	for _, k := range keys[1:rank] {
+		if last.before(k) {
+			last = k
+		}
+	}
+	return last.key
+}
+
+// feedBack notes the utility of the last round, and lets the pacer look: T grows when the
+// utility of the last window of rounds is less than that of the window before.
+func (o *oort) feedBack(s *Selection, largest float64) {
+	if s.Round > 0 {
+		gain := 0.0
+		for _, t := range o.asked {
+			if h := s.History(t); h.Responses > 0 && int(h.Round) == s.Round-1 {
+				gain += min(o.statistical(s, t, &h), largest)
+			}
+		}
+		o.gains = append(o.gains, gain)
+	}
+	w := o.PacerWindow
+	if len(o.gains) < 2*w {
+		return
+	}
+	o.gains = o.gains[len(o.gains)-2*w:]
+	before, since := 0.0, 0.0
+	for i := range w {
+		before += o.gains[i]
+		since += o.gains[w+i]
+	}
+	if before > since {
+		o.preferred += o.PacerStepS
+	}
+}
+
+// divide lists the available clients by what the selector knows of them.
+func (o *oort) divide(s *Selection) {
+	o.known, o.excluded, o.fresh = o.known[:0], o.excluded[:0], o.fresh[:0]
+	for i := range s.Len() {
+		t := s.At(i)
+		switch h := s.History(t); {
+		case h.Responses == 0:
+			o.fresh = append(o.fresh, t)
+		case o.Participations > 0 && int(h.Asked) >= o.Participations:
+			o.excluded = append(o.excluded, t)
+		default:
+			o.known = append(o.known, t)
+		}
+	}
+}
+
+// counts returns how many clients the round explores, exploits, and takes of those that are
+// excluded because there are too few others.
+func (o *oort) counts(s *Selection) (explore, exploit, again int) {
+	explore = int(math.Floor(float64(o.epsilon*float64(s.Size)) + 0.5))
+	explore = min(explore, len(o.fresh))
+	exploit = min(s.Size-explore, len(o.known))
+	explore = min(s.Size-exploit, len(o.fresh))
+	return explore, exploit, s.Size - exploit - explore
+}
+
+// util returns the utility of a client that has responded.
+func (o *oort) util(s *Selection, t int32, largest float64) float64 {
+	h := s.History(t)
+	u := min(o.statistical(s, t, &h), largest) + math.Sqrt(0.1*elementary.Log(float64(s.Round+1))/float64(h.Round+1))
+	if d := h.Time.Seconds(); o.preferred < d {
+		u *= elementary.Exp(o.Alpha * elementary.Log(o.preferred/d))
+	}
+	return u
+}
+
+// admit returns the clients among those known that may be drawn, in ascending order: those
+// with at least the cut-off utility. It changes o.known.
+func (o *oort) admit(exploit int, util func(int32) float64) []int32 {
+	o.keys = o.keys[:0]
+	for _, t := range o.known {
+		o.keys = append(o.keys, keyed{-util(t), t})
+	}
+	utils := slices.Clone(o.keys) // in the order of known
+	cut := o.Cutoff * -kth(o.keys, exploit)
+	admitted := o.known[:0]
+	for i, t := range o.known {
+		if -utils[i].key >= cut {
+			admitted = append(admitted, t)
+		}
+	}
+	return admitted
+}
