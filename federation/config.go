@@ -44,8 +44,8 @@ type Config struct {
 	Cost         string  `toml:"cost" doc:"conversion of work and bytes into time: \"physical\" (in seconds), \"relative\" (the paper's section 5.3) or \"authors\" (their released drivers). The last two have relative units, not seconds"`
 	Clients      int     `toml:"clients_per_round" doc:"size of the cohort of a round, drawn by selection; protocol \"first\": responses that end a round; protocol \"asynchronous\": devices at work at a time; 0: all devices, or as fraction sets"`
 	Fraction     float64 `toml:"fraction" doc:"share of the devices in the cohort of a round, in (0, 1], rounded up; instead of clients_per_round"`
-	Selection    string  `toml:"selection" doc:"how the cohort is drawn from the available devices: \"uniform\", \"data\" (in proportion to their rows), \"speed\" (in inverse proportion to their response times) or \"power-of-choice\" (the candidates with the largest losses); or a selector of your own (docs/plugins.md). No effect when clients_per_round and fraction ask all devices"`
-	Candidates   int     `toml:"candidates" doc:"selection \"power-of-choice\": number of candidates drawn; at least clients_per_round"`
+	Selection    string  `toml:"selection" doc:"how the cohort is drawn from the available devices: \"uniform\", \"data\" (in proportion to their rows), \"speed\" (in inverse proportion to their response times), \"power-of-choice\" (the candidates with the largest losses) or another that fedsim algorithms lists (docs/selection.md); or a selector of your own (docs/plugins.md). No effect when clients_per_round and fraction ask all devices"`
+	Candidates   int     `toml:"candidates" doc:"selections \"power-of-choice\", \"cpow-d\", \"rpow-d\" and \"fedcs\": number of candidates drawn; at least clients_per_round"`
 	Over         float64 `toml:"over_selection" doc:"protocol \"first\": size of the cohort as a multiple of the responses that end a round, at least 1; rounded up. With too few devices all are selected, and fewer responses end the round"`
 	Retries      int     `toml:"retries" doc:"protocols \"deadline\" and \"first\": how often in a round the server asks a device again after a failed attempt, at the time its response was due"`
 	MinReports   int     `toml:"min_reports" doc:"fewest responses that a round needs; with fewer the server discards all"`
@@ -59,7 +59,7 @@ type Config struct {
 	// ProtocolOptions is a pointer to the options struct of the protocol; nil without.
 	ProtocolOptions any `toml:"protocol_options" doc:"the options of a protocol of your own"`
 	// SelectionOptions is a pointer to the options struct of the selector; nil without.
-	SelectionOptions any `toml:"selection_options" doc:"the options of a selector of your own"`
+	SelectionOptions any `toml:"selection_options" doc:"the options of the selector: docs/selection.md has those of fedsim's own"`
 }
 
 // Relative reports whether times are relative units, not seconds.

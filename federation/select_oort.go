@@ -10,16 +10,16 @@ import (
 
 // oortOptions are the settings of Oort.
 type oortOptions struct {
-	Losses         string  `toml:"losses" doc:"selection \"oort\": the statistical utility is the rows times \"rms\", the root mean square of the losses of single rows, as in the paper, or times their \"mean\", for learners that report no other"`
-	Explore        float64 `toml:"explore" doc:"selection \"oort\": epsilon, the share of the first round that explores clients that have not responded yet"`
-	ExploreDecay   float64 `toml:"explore_decay" doc:"selection \"oort\": factor of epsilon from one round to the next"`
-	ExploreMin     float64 `toml:"explore_min" doc:"selection \"oort\": smallest epsilon"`
-	Alpha          float64 `toml:"alpha" doc:"selection \"oort\": exponent of the penalty (T/t)^alpha of clients whose last response took t, longer than the preferred duration T"`
-	PacerStepS     float64 `toml:"pacer_step_s" doc:"selection \"oort\": Delta in seconds, with which T starts and by which it grows when the utility of the last rounds fell"`
-	PacerWindow    int     `toml:"pacer_window" doc:"selection \"oort\": W, the rounds whose utilities the pacer compares with those of the W rounds before"`
-	Clip           float64 `toml:"clip" doc:"selection \"oort\": quantile of the statistical utilities of clients that have responded; larger ones count as this one"`
-	Cutoff         float64 `toml:"cutoff" doc:"selection \"oort\": exploitation draws among the clients with at least this share of the utility of the last one of a round that takes the highest"`
-	Participations int     `toml:"participations" doc:"selection \"oort\": rounds that ask a client after which it is left out of exploitation; 0: no limit"`
+	Losses         string  `toml:"losses" doc:"the statistical utility is the rows times \"rms\", the root mean square of the losses of single rows, as in the paper, or times their \"mean\", for learners that report no other"`
+	Explore        float64 `toml:"explore" doc:"epsilon, the share of the first round that explores clients that have not responded yet"`
+	ExploreDecay   float64 `toml:"explore_decay" doc:"factor of epsilon from one round to the next"`
+	ExploreMin     float64 `toml:"explore_min" doc:"smallest epsilon"`
+	Alpha          float64 `toml:"alpha" doc:"exponent of the penalty (T/t)^alpha of clients whose last response took t, longer than the preferred duration T"`
+	PacerStepS     float64 `toml:"pacer_step_s" doc:"Delta in seconds, with which T starts and by which it grows when the utility of the last rounds fell"`
+	PacerWindow    int     `toml:"pacer_window" doc:"W, the rounds whose utilities the pacer compares with those of the W rounds before"`
+	Clip           float64 `toml:"clip" doc:"quantile of the statistical utilities of clients that have responded; larger ones count as this one"`
+	Cutoff         float64 `toml:"cutoff" doc:"exploitation draws among the clients with at least this share of the utility of the last one of a round that takes the highest"`
+	Participations int     `toml:"participations" doc:"rounds that ask a client after which it is left out of exploitation; 0: no limit"`
 }
 
 // Validate reports everything wrong with the options.
@@ -55,6 +55,7 @@ type oort struct {
 	asked     []int32   // in the last round
 	weights   []float64 // by client, of exploration; made for the first round
 	keys      []keyed
+	utils     []float64 // of those in known
 	known     []int32 // available clients that have responded and are not excluded
 	excluded  []int32 // available clients that have responded and are
 	fresh     []int32 // available clients that have not responded
@@ -96,7 +97,7 @@ func (o *oort) Select(s *Selection) []int32 {
 	util := func(t int32) float64 { return o.util(s, t, largest) }
 	chosen := o.asked[:0]
 	if exploit > 0 {
-		chosen = append(chosen, o.weighted(s, exploit, o.admit(exploit, util), util)...)
+		chosen = append(chosen, o.weighted(s, exploit, o.admit(s, exploit, util), util)...)
 	}
 	if explore > 0 {
 		if o.weights == nil {
@@ -218,16 +219,18 @@ func (o *oort) util(s *Selection, t int32, largest float64) float64 {
 
 // admit returns the clients among those known that may be drawn, in ascending order: those
 // with at least the cut-off utility. It changes o.known.
-func (o *oort) admit(exploit int, util func(int32) float64) []int32 {
+func (o *oort) admit(s *Selection, exploit int, util func(int32) float64) []int32 {
+	n := len(o.known)
+	o.utils = slices.Grow(o.utils[:0], n)[:n]
+	s.f.setup.Pool.For(n, func(i, _ int) { o.utils[i] = util(o.known[i]) })
 	o.keys = o.keys[:0]
-	for _, t := range o.known {
-		o.keys = append(o.keys, keyed{-util(t), t})
+	for i, t := range o.known {
+		o.keys = append(o.keys, keyed{-o.utils[i], t})
 	}
-	utils := slices.Clone(o.keys) // in the order of known
 	cut := o.Cutoff * -kth(o.keys, exploit)
 	admitted := o.known[:0]
 	for i, t := range o.known {
-		if -utils[i].key >= cut {
+		if o.utils[i] >= cut {
 			admitted = append(admitted, t)
 		}
 	}

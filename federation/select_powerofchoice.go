@@ -60,7 +60,7 @@ func init() {
 
 // cpowOptions are the settings of cpow-d.
 type cpowOptions struct {
-	Batch int `toml:"batch" doc:"selection \"cpow-d\": rows of the mini-batch on which a candidate estimates its loss"`
+	Batch int `toml:"batch" doc:"rows of the mini-batch on which a candidate estimates its loss"`
 }
 
 // Validate reports everything wrong with the options.
