@@ -56,9 +56,9 @@ type oort struct {
 	weights   []float64 // by client, of exploration; made for the first round
 	keys      []keyed
 	utils     []float64 // of those in known
-	known     []int32 // available clients that have responded and are not excluded
-	excluded  []int32 // available clients that have responded and are
-	fresh     []int32 // available clients that have not responded
+	known     []int32   // available clients that have responded and are not excluded
+	excluded  []int32   // available clients that have responded and are
+	fresh     []int32   // available clients that have not responded
 	// weighted is Selection.Weighted. A test draws other random numbers.
 	weighted func(s *Selection, k int, from []int32, weight func(client int32) float64) []int32
 }

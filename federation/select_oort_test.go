@@ -116,4 +116,3 @@ func TestOortPicksWhatTheTwinDoes(t *testing.T) {
 		}
 	}
 }
-
