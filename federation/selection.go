@@ -176,8 +176,8 @@ func (s *Selection) Estimates(clients []int32, bytes float64) []engine.Time {
 		s.undeclared("Estimates", "Estimates")
 	}
 	s.estimates = append(s.estimates[:0], make([]engine.Time, len(clients))...)
-	down, up := s.f.usualBytes()
 	for i, t := range clients {
+		down, up := s.f.usualBytes(int(t))
 		s.inquiry = max(s.inquiry, s.f.clients.Exchange(int(t), bytes, bytes))
 		s.estimates[i] = s.f.clients.UsualTransfers(int(t), down, up).Add(s.f.clients.PresentCompute(int(t), s.f.usualFLOPs(int(t))))
 	}
