@@ -19,12 +19,13 @@ const (
 	SourceNPZ       = "npz"
 	SourceParquet   = "parquet"
 	SourceExternal  = "external"
+	SourceAlphaBeta = "alpha-beta"
 )
 
 // Config is the table [data] of a scenario: the source, the split and the preparation of
 // the set. Keys of other sources must have their defaults.
 type Config struct {
-	Source         string  `toml:"source" doc:"synthetic (generated), uci-har (the UCI archive, packed or unpacked), csv (one file with a header), idx (MNIST and the like), leaf (JSON of the LEAF benchmark), matlab (a MATLAB 5 file), libsvm (text of LIBSVM or SVMlight), npz (arrays of NumPy, or a folder of fedsim data export), parquet (one file) or external (a learner in another process has the data; [data.external] has the number of clients and their rows)"`
+	Source         string  `toml:"source" doc:"synthetic (generated), uci-har (the UCI archive, packed or unpacked), csv (one file with a header), idx (MNIST and the like), leaf (JSON of the LEAF benchmark), matlab (a MATLAB 5 file), libsvm (text of LIBSVM or SVMlight), npz (arrays of NumPy, or a folder of fedsim data export), parquet (one file), alpha-beta (generated: synthetic(alpha, beta) of the FedProx paper, [data.alpha_beta]) or external (a learner in another process has the data; [data.external] has the number of clients and their rows)"`
 	Path           string  `toml:"path" doc:"the file or folder of the source (docs/data.md); empty for synthetic. Searched beside the scenario (not for a path from --set), in the working directory, then in the folder of the environment variable FEDSIM_DATA"`
 	Preset         string  `toml:"preset" doc:"a generated set with the sizes of the paper's Table 2: human-activity, google-glass or vehicle-sensor, or mnist-sized (one task of 784 features); empty: a small set, changed by [data.synthetic]"`
 	Fallback       string  `toml:"fallback" doc:"sources with a file: the preset of a generated set that is used if the file does not exist, which fedsim prints and records; empty: a missing file is an error"`
@@ -55,6 +56,8 @@ type Config struct {
 	Partition PartitionConfig `toml:"partition" doc:"division of a set with one task among clients"`
 
 	Synthetic SyntheticConfig `toml:"synthetic" doc:"parameters of the generator; the preset has the values that are not set"`
+
+	AlphaBeta AlphaBetaConfig `toml:"alpha_beta" doc:"parameters of source alpha-beta"`
 
 	External ExternalConfig `toml:"external" doc:"clients and rows of data that a learner has"`
 }
@@ -103,6 +106,7 @@ func Defaults() Config {
 		Missing:        MissingError,
 		Delimiter:      ",",
 		Partition:      defaultPartition(),
+		AlphaBeta:      defaultAlphaBeta(),
 		External:       ExternalConfig{Rows: "1"},
 		Synthetic: SyntheticConfig{
 			PositiveShare: -1, ClusterSpread: -1, TaskSpread: -1, Shift: -1,
@@ -169,6 +173,8 @@ func (c Config) validate(check *config.Checker, made bool) {
 		c.validateColumns(check)
 		_, ok := c.delimiter()
 		check.Require(ok, "delimiter", c.Delimiter, "must be one character other than a quotation mark or a line break, or tab")
+	case SourceAlphaBeta:
+		c.AlphaBeta.validate(check, c.Target)
 	case SourceExternal:
 		c.validateExternal(check)
 	}
@@ -201,6 +207,7 @@ func (c Config) validateForeign(check *config.Checker, source *source) {
 	source.validateKey(check, "missing", c.Missing, c.Missing == standard.Missing)
 	source.validateKey(check, "delimiter", c.Delimiter, c.Delimiter == standard.Delimiter)
 	source.validateKey(check, "task_file", c.TaskFile, c.TaskFile == standard.TaskFile)
+	source.validateKey(check, "alpha_beta", c.AlphaBeta.name(), c.AlphaBeta == standard.AlphaBeta)
 	source.validateKey(check, "external.clients", c.External.Clients, c.External.Clients == standard.External.Clients)
 }
 

@@ -19,6 +19,8 @@ func Load(cfg Config) (*Set, error) {
 		set := generate(cfg)
 		set.rename(inPlaceOf)
 		return cfg.partition(set)
+	case SourceAlphaBeta:
+		return cfg.partition(cfg.AlphaBeta.make(cfg.Seed))
 	case SourceExternal:
 		return nil, errLearnersRows
 	}

@@ -63,6 +63,7 @@ func sources() []source {
 			name: SourceParquet, file: "the parquet file", keys: append([]string{"positive_class"}, columnKeys...),
 			read: readLinked,
 		},
+		{name: SourceAlphaBeta, keys: []string{"alpha_beta"}},
 		{name: SourceExternal, keys: []string{"external.clients"}},
 	}
 }
@@ -74,6 +75,11 @@ func sourceNames() []string {
 		names = append(names, s.name)
 	}
 	return names
+}
+
+// Generates reports whether fedsim generates the rows, without a file.
+func (c *Config) Generates() bool {
+	return c.Source == SourceSynthetic || c.Source == SourceAlphaBeta
 }
 
 // source returns the source of the configuration; ok is false if there is none of its name.

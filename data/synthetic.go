@@ -23,6 +23,7 @@ const (
 	drawTask
 	drawRows
 	drawOffsets
+	drawAlphaBeta
 )
 
 // Standard deviations before features are squashed. They bring the human-activity preset

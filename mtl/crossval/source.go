@@ -70,6 +70,8 @@ func (s *Set) Locate(folder string) (Source, error) {
 // source describes a configuration.
 func source(cfg data.Config) Source {
 	switch {
+	case cfg.Source == data.SourceAlphaBeta:
+		return Source{Config: cfg, Generated: true, Text: "generated, synthetic(alpha, beta)"}
 	case cfg.Source != data.SourceSynthetic:
 		return Source{Config: cfg, Text: cfg.Source + " " + cfg.Path}
 	case cfg.Preset != "":

@@ -152,8 +152,8 @@ defaults of [data].`,
 			if err != nil {
 				return err
 			}
-			if cfg.Source != data.SourceSynthetic {
-				return config.Problem{Key: "data.source", Value: cfg.Source, Want: fmt.Sprintf("must be %q to generate data", data.SourceSynthetic)}
+			if !cfg.Generates() {
+				return config.Problem{Key: "data.source", Value: cfg.Source, Want: fmt.Sprintf("must be %q or %q to generate data", data.SourceSynthetic, data.SourceAlphaBeta)}
 			}
 			set, err := unlessInterrupted(cmd, func() (*data.Set, error) { return data.Load(cfg) })
 			if err != nil {

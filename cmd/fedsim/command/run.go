@@ -460,6 +460,8 @@ func source(c data.Config) string {
 	switch {
 	case c.Source == data.SourceExternal:
 		return fmt.Sprintf("of the learner, %d clients", c.External.Clients)
+	case c.Source == data.SourceAlphaBeta:
+		text += ", synthetic(alpha, beta)"
 	case c.Source != data.SourceSynthetic:
 		text = c.Source + " " + c.Path
 		if c.Source == data.SourceCSV && data.GeneratedFile(c.Path) {
