@@ -87,6 +87,14 @@ func (m *globalModel) weight(device int) float64 {
 	return m.rows(device)
 }
 
+// weightOfAll returns the sum of the weights of all devices.
+func (m *globalModel) weightOfAll() float64 {
+	if m.equal {
+		return float64(m.problem.Devices())
+	}
+	return float64(m.problem.Train.Rows())
+}
+
 // Discard forgets the device's change.
 func (m *globalModel) Discard(device int) { m.changes.release(device) }
 

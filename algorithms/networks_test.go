@@ -124,7 +124,7 @@ func TestSoftmaxTraces(t *testing.T) {
 func deep(c *mtl.Config) { c.Model, c.Hidden = mtl.ModelMLP, mtl.Widths{6, 4} }
 
 // primal are the methods that train networks.
-var primal = []string{"fedavg", "fedbuff", "fedprox", "mb-sgd"}
+var primal = []string{"fedavg", "fedbuff", "feddyn", "fedprox", "mb-sgd", "scaffold"}
 
 // startSeeded is start with a seed and a number of workers.
 func startSeeded(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, seed uint64, workers int) Linear {
@@ -134,6 +134,9 @@ func startSeeded(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, seed
 	smaller(o)
 	if o, ok := o.(*MbSGDOptions); ok {
 		o.Step, o.Delay = 0.2, 100
+	}
+	if o, ok := o.(*fedDynOptions); ok {
+		o.Alpha = 1
 	}
 	a, err := f.New(Setup{Problem: p, Coupling: c, Workers: workers, Seed: seed}, o)
 	if err != nil {

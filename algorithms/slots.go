@@ -8,8 +8,8 @@ import (
 	"fedsim/internal/state"
 )
 
-// slots hold a vector for each device at work. They take memory for the most devices at work
-// at once.
+// slots hold a vector for some devices: those at work, or those that have taken part. They
+// take memory for the most devices that have one at once.
 type slots struct {
 	mu    sync.Mutex // solves of different devices take slots at once
 	size  int        // of a vector
@@ -31,6 +31,18 @@ func (s *slots) take(device int) []float64 {
 		}
 	}
 	return s.of[device]
+}
+
+// hold returns the vector of a device. That of a device which had none is a copy of start;
+// nil: zeros.
+func (s *slots) hold(device int, start []float64) []float64 {
+	had := s.of[device] != nil
+	v := s.take(device)
+	if !had {
+		clear(v)
+		copy(v, start)
+	}
+	return v
 }
 
 // release ends the use of a device's vector, if it has one.

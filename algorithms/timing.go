@@ -13,7 +13,12 @@ type Workload struct {
 	StepFLOPs float64                     // the most that one step can take
 	Steps     func(rows, allowed int) int // steps of a device with so many rows
 	Extra     int                         // numbers that a device sends beyond the values of a model
+	Vectors   int                         // vectors as large as a model in a message, either way; 0: one
 }
+
+// MessageValues returns how many numbers a message about models of so many values has, without
+// Extra.
+func (w *Workload) MessageValues(model int) int { return max(1, w.Vectors) * model }
 
 // epochs returns the steps of that many passes over so many rows, at most as many as
 // a budget can have.
@@ -27,7 +32,7 @@ func epochs(passes float64, rows int) int {
 type timingOnly struct {
 	workload Workload
 	rows     []int32 // by device
-	values   int     // of a model
+	values   int     // of a message
 }
 
 var _ Reporter = (*timingOnly)(nil)
@@ -52,7 +57,8 @@ func NewTimingOnly(f Factory, o Options, rows []int32, shape mtl.Shape) (Algorit
 	if f.Workload == nil {
 		return nil, config.Problem{Key: "run.mode", Value: "timing", Want: "must be \"learning\": how long " + f.Name + " computes depends on what it learns"}
 	}
-	t := &timingOnly{workload: f.Workload(o, shape), rows: rows, values: shape.Values()}
+	t := &timingOnly{workload: f.Workload(o, shape), rows: rows}
+	t.values = t.workload.MessageValues(shape.Values())
 	if f.Asynchronous {
 		return timingOnlyAsynchronous{t}, nil
 	}

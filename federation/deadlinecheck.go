@@ -50,7 +50,7 @@ func (f *Federation) checkDeadline() error {
 func (f *Federation) shortest(t int) engine.Time {
 	bytes := f.clients.MessageBytes(0) // a method of a plugin may send as little as a header
 	if _, differ := f.method.(algorithms.Addressed); f.setup.Factory.Workload != nil && !differ {
-		bytes = f.clients.MessageBytes(f.setup.Size.Shape.Values())
+		bytes = f.clients.MessageBytes(f.usual)
 	}
 	steady := f.setup.Network.Jitter == 0 && f.setup.Bandwidth == nil && f.setup.Network.HubSize == 0
 	var least engine.Time

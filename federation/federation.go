@@ -125,6 +125,7 @@ type Federation struct {
 	selector  Selector // nil: a round asks all clients
 	reports   *reports // nil: no plugin uses the history of clients
 	wanted    int      // responses that a round is for
+	usual     int      // numbers of a usual message, of a method that counts in them
 
 	round   int // rounds before this one, over all outer iterations
 	outer   int
@@ -198,8 +199,8 @@ func New(s Setup) (*Federation, error) {
 	}
 	f := &Federation{
 		setup: s, method: method, named: named, coupling: s.Coupling,
-		traits:   s.Config.Traits(),
-		devices:  make([]device, n),
+		traits:  s.Config.Traits(),
+		devices: make([]device, n), usual: s.usualValues(),
 		watchdog: watchdog{ctx: context.Background()},
 		open:     Round{ended: true},
 	}
@@ -546,6 +547,17 @@ func (f *Federation) hash() uint64 {
 	}
 	w := f.linearModel().W
 	return HashWeights(w, f.setup.Problem.StoredRows(w))
+}
+
+// usualValues returns how many numbers the usual message of a method has that counts in
+// them.
+func (s *Setup) usualValues() int {
+	values := s.Size.Shape.Values()
+	if s.Factory.Workload == nil {
+		return values
+	}
+	w := s.Factory.Workload(s.Options, s.Size.Shape)
+	return w.MessageValues(values)
 }
 
 // newMethod starts the method under a coupling.

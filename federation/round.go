@@ -264,7 +264,7 @@ func (f *Federation) usualBytes(t int) (down, up float64) {
 		down, up := method.Usual(t)
 		return f.messageBytes(down), f.messageBytes(up)
 	}
-	usual := f.clients.MessageBytes(f.setup.Size.Shape.Values())
+	usual := f.clients.MessageBytes(f.usual)
 	return usual, usual
 }
 

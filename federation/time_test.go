@@ -28,8 +28,12 @@ func TestRoundTakesAsLongAsTheSlowestDevice(t *testing.T) {
 				r := f.runRound()
 				longest, who := 0.0, noDevice
 				for k := range f.devices {
-					down := 0.015 + 8*message/1e6/f.clients.Links().DownlinkMbps(k)
-					sent := float64(message + 8*(f.work(k).Values-features)) // async-mocha sends one more
+					received := float64(message)
+					if method == "scaffold" { // the server's control variate
+						received += 8 * features
+					}
+					down := 0.015 + 8*received/1e6/f.clients.Links().DownlinkMbps(k)
+					sent := float64(message + 8*(f.work(k).Values-features)) // async-mocha and scaffold send more
 					up := 0.015 + 8*sent/1e6/f.clients.Links().UplinkMbps(k)
 					if took := down + f.work(k).FLOPs/f.clients.Fleet().Rate(k) + up; took > longest {
 						longest, who = took, k
@@ -86,8 +90,12 @@ func TestControllerFillsTheClockCycle(t *testing.T) {
 						t.Errorf("round %d: %d took part, %d were late: without jitter everyone is in time", h, r.Participants, r.Late)
 					}
 					for k := range f.devices {
-						down := 0.015 + 8*message/1e6/f.clients.Links().DownlinkMbps(k)
-						sent := float64(message + 8*(f.work(k).Values-features)) // async-mocha sends one more
+						received := float64(message)
+						if method == "scaffold" { // the server's control variate
+							received += 8 * features
+						}
+						down := 0.015 + 8*received/1e6/f.clients.Links().DownlinkMbps(k)
+						sent := float64(message + 8*(f.work(k).Values-features)) // async-mocha and scaffold send more
 						up := 0.015 + 8*sent/1e6/f.clients.Links().UplinkMbps(k)
 						left := 2 - down - (1+margin)*up
 						// The clock's resolution may decide at the very edge.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/algorithms"
 	"fedsim/results"
 )
 
@@ -15,6 +16,7 @@ const mocha = "[methods.mocha]\n"
 
 // Every kind of mistake, with the whole text of the message.
 func TestErrors(t *testing.T) {
+	names := strings.Join(algorithms.Names(), ", ")
 	for _, test := range []struct {
 		name, source string
 		set          []string
@@ -112,9 +114,9 @@ x.toml:8:8: data.skew = "yes": must be true or false`},
 
 		{"no method", "[run]\nrounds = 5\n", nil, "x.toml: there is no method to run: add a table such as [methods.mocha]"},
 		{"unknown algorithm", "[methods.moca]\n", nil,
-			"x.toml:1:1: methods.moca.algorithm = \"moca\": must be one of async-mocha, cocoa, external, fedavg, fedbuff, fedprox, mb-sdca, mb-sgd, mocha (did you mean \"mocha\"?)"},
+			"x.toml:1:1: methods.moca.algorithm = \"moca\": must be one of " + names + " (did you mean \"mocha\"?)"},
 		{"unknown algorithm by key", "[methods.a]\nalgorithm = \"moca\"\n", nil,
-			"x.toml:2:13: methods.a.algorithm = \"moca\": must be one of async-mocha, cocoa, external, fedavg, fedbuff, fedprox, mb-sdca, mb-sgd, mocha (did you mean \"mocha\"?)"},
+			"x.toml:2:13: methods.a.algorithm = \"moca\": must be one of " + names + " (did you mean \"mocha\"?)"},
 		{"label of a method", "[methods.\"a b\"]\nalgorithm = \"mocha\"\n", nil,
 			"x.toml:1:1: methods.\"a b\": a method's label must consist of at most 100 letters, digits, -, _ and ., and begin with a letter, a digit or _"},
 		{"option out of range", "[methods.mocha]\noptions = { epochs = -1 }\n", nil,

@@ -1,0 +1,175 @@
+package algorithms
+
+import (
+	"fedsim/config"
+	"fedsim/internal/kernel"
+	"fedsim/internal/state"
+	"fedsim/mtl"
+)
+
+// The options of SCAFFOLD for a device's next control variate.
+const (
+	optionI  = "I"
+	optionII = "II"
+)
+
+// scaffoldOptions are the settings of SCAFFOLD.
+type scaffoldOptions struct {
+	AverageOptions
+	Option     string  `toml:"option" doc:"a device's next control variate: \"I\": its gradient at the model it was sent, one more pass over its rows; \"II\": the mean gradient of its local steps"`
+	ServerStep float64 `toml:"server_step" doc:"step size eta_g of the server: the factor of the mean of the changes"`
+}
+
+// Validate reports everything wrong with the options.
+func (o *scaffoldOptions) Validate(c *config.Checker) {
+	o.AverageOptions.Validate(c)
+	c.OneOf("option", o.Option, optionI, optionII)
+	c.Require(o.ServerStep > 0 && o.ServerStep <= 1e12, "server_step", o.ServerStep, "must be in (0, 1e12]")
+}
+
+// steps returns the rows of the pass of option I and of the local steps.
+func (o *scaffoldOptions) steps(rows, allowed int) (pass, local int) {
+	if o.Option == optionI {
+		return o.beside(rows, rows, allowed)
+	}
+	return 0, o.LocalSGDOptions.steps(rows, allowed)
+}
+
+// scaffold is stochastic controlled averaging. Device k has a control variate c_k, the
+// server has c, the mean of all; both start at 0. The server sends w and c. The device takes
+// K local steps u -= eta_l (g_k(u) - c_k + c) from w, and responds with the changes of its
+// model and of its control variate, which becomes
+//
+//	c_k+ = g_k(w)                             (option I)
+//	c_k+ = c_k - c + (w - u)/(K eta_l)        (option II).
+//
+// The server adds to w eta_g times the mean of the responders' changes, and to c the sum of
+// the changes of control variates over the number of all devices. With weights by rows the sum
+// is weighted by n_k/n, so that c stays the mean of all c_k. A lost response changes
+// neither side. A weight of a late response applies to the change of w alone.
+type scaffold struct {
+	globalModel
+	opts     scaffoldOptions
+	round    average
+	total    float64 // weight of all devices
+	c        []float64
+	controls *slots    // c_k, of the devices that have taken part
+	sum      []float64 // weighted changes of control variates in the open round
+}
+
+var (
+	_ Linear   = (*scaffold)(nil)
+	_ Weighted = (*scaffold)(nil)
+)
+
+func init() {
+	registerLocal(Factory{
+		Name:      "scaffold",
+		Summary:   "federated averaging whose local steps are corrected by control variates, which double the messages",
+		Reference: "Karimireddy, Kale, Mohri, Reddi, Stich, Suresh: SCAFFOLD: Stochastic Controlled Averaging for Federated Learning, ICML 2020",
+		OneModel:  true,
+		Options: func() Options {
+			return &scaffoldOptions{AverageOptions: defaultAverage(equally), Option: optionII, ServerStep: 1}
+		},
+		Workload: func(o Options, shape mtl.Shape) Workload {
+			opts := o.(*scaffoldOptions)
+			return Workload{
+				StepFLOPs: opts.slopedFLOPs(shape), Vectors: 2,
+				Steps: func(rows, allowed int) int {
+					pass, local := opts.steps(rows, allowed)
+					return pass + local
+				},
+			}
+		},
+		New: func(s Setup, o Options) (Algorithm, error) {
+			opts, p := *o.(*scaffoldOptions), s.Problem
+			f := &scaffold{
+				globalModel: newGlobalModel(s, opts.AverageOptions, 0), opts: opts, round: newAverage(p.Values()),
+				c: make([]float64, p.Values()), sum: make([]float64, p.Values()),
+				controls: newSlots(p.Devices(), p.Values()),
+			}
+			f.total = f.weightOfAll()
+			f.changes = newSlots(p.Devices(), 2*p.Values())
+			return f, nil
+		},
+	})
+}
+
+// StepFLOPs returns the cost of one row.
+func (f *scaffold) StepFLOPs() float64 { return f.opts.slopedFLOPs(f.problem.Shape()) }
+
+// Begin opens a round: each device is sent w and c.
+func (f *scaffold) Begin() int {
+	f.round.reset()
+	clear(f.sum)
+	return 2 * f.w.Cols
+}
+
+// parts returns the two vectors of a response: the change of w and that of c_k.
+func (f *scaffold) parts(message []float64) (change, control []float64) {
+	return message[:f.w.Cols], message[f.w.Cols:]
+}
+
+// Solve makes the device's local steps from w.
+func (f *scaffold) Solve(r Request) Work {
+	w, held := f.weights(), f.controls.of[r.Device]
+	change, control := f.parts(f.changes.take(r.Device))
+	pass, local := f.opts.steps(f.problem.Train.Tasks[r.Device].X.Rows, r.Steps)
+	copy(control, f.c)
+	if held != nil {
+		kernel.Axpy(-1, held, control)
+	}
+	limited := r
+	limited.Steps = local
+	u, _ := f.descend(limited, w, pull{center: w, slope: control})
+	for j := range change {
+		change[j] = u[j] - w[j]
+	}
+	switch {
+	case f.opts.Option == optionII:
+		inverse := 1 / (float64(f.batches(r.Device, local)) * f.opts.Step)
+		for j := range control {
+			control[j] = -f.c[j] - float64(change[j]*inverse)
+		}
+	case pass == 0:
+		clear(control)
+	default:
+		f.gradient(r, w, pass, control)
+		if held != nil {
+			kernel.Axpy(-1, held, control)
+		}
+	}
+	work := Work{Steps: pass + local, FLOPs: float64(pass+local) * f.StepFLOPs()}
+	f.finish(r, change, &work)
+	f.finish(r, control, &work)
+	return work
+}
+
+// Commit takes the device's changes into the round.
+func (f *scaffold) Commit(device int) { f.CommitWeighted(device, 1) }
+
+// CommitWeighted is Commit with the change of the model multiplied by a weight.
+func (f *scaffold) CommitWeighted(device int, weight float64) {
+	change, control := f.parts(f.changes.of[device])
+	f.round.add(change, f.weight(device), weight)
+	kernel.Axpy(f.weight(device), control, f.sum)
+	kernel.Axpy(1, control, f.controls.hold(device, nil))
+	f.changes.release(device)
+}
+
+// End takes the step of w, and brings c up to date.
+func (f *scaffold) End() float64 {
+	if f.round.weight == 0 {
+		return 0
+	}
+	responses := f.round.flops
+	kernel.Axpy(1/f.total, f.sum, f.c)
+	return f.round.apply(f.weights(), f.opts.ServerStep) + responses + 2*float64(len(f.c))
+}
+
+// State codes w, c, the control variates of devices and the changes under way.
+func (f *scaffold) State(c *state.Coder) {
+	f.globalModel.State(c)
+	c.Float64s(f.c)
+	f.controls.state(c)
+}
