@@ -3,6 +3,7 @@ package algorithms
 import (
 	"math"
 
+	"fedsim/algorithms/privacy"
 	"fedsim/data"
 	"fedsim/internal/parallel"
 	"fedsim/internal/rng"
@@ -279,11 +280,13 @@ type Pool = parallel.Pool
 
 // Setup is what an algorithm is built on.
 type Setup struct {
-	Rows     []int32      // training rows of each device
-	Features int          // of each row
-	Problem  *mtl.Problem // the linear learning problem, with the data of all devices; nil in a run without data
-	Coupling mtl.Coupling // of the problem's tasks; nil without a problem
-	Workers  int          // most concurrent calls of Solve
-	Pool     *Pool        // for the server's work; nil: one core
-	Seed     uint64       // of the run: the model that a network starts with is drawn from it
+	Rows     []int32         // training rows of each device
+	Features int             // of each row
+	Problem  *mtl.Problem    // the linear learning problem, with the data of all devices; nil in a run without data
+	Coupling mtl.Coupling    // of the problem's tasks; nil without a problem
+	Workers  int             // most concurrent calls of Solve
+	Pool     *Pool           // for the server's work; nil: one core
+	Seed     uint64          // of the run: the model that a network starts with is drawn from it
+	Privacy  *privacy.Config // what protects updates, of a method that is Private; nil: nothing
+	Cohort   int             // responses that a round is for
 }

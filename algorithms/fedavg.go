@@ -41,6 +41,7 @@ func init() {
 		Summary:   "federated averaging: one model for all tasks, local mini-batch SGD, the mean of the models weighted by rows; compare errors, since one model does not reach the P* of tasks that differ",
 		Reference: "McMahan, Moore, Ramage, Hampson, Aguera y Arcas: Communication-Efficient Learning of Deep Networks from Decentralized Data, AISTATS 2017",
 		OneModel:  true,
+		Private:   true,
 		Options:   func() Options { return &fedAvgOptions{defaultAverage(byRows)} },
 		New: func(s Setup, o Options) (Algorithm, error) {
 			return newFedAvg(s, o.(*fedAvgOptions).AverageOptions, 0), nil
@@ -51,6 +52,7 @@ func init() {
 		Summary:   "federated averaging with a proximal term that holds local models near the one they were sent",
 		Reference: "Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith: Federated Optimization in Heterogeneous Networks, MLSys 2020",
 		OneModel:  true,
+		Private:   true,
 		Options:   func() Options { return &fedProxOptions{AverageOptions: defaultAverage(byRows), Mu: 0.1} },
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := o.(*fedProxOptions)
@@ -60,7 +62,9 @@ func init() {
 }
 
 func newFedAvg(s Setup, o AverageOptions, mu float64) *fedAvg {
-	return &fedAvg{globalModel: newGlobalModel(s, o, mu), round: newAverage(s.Problem.Values())}
+	f := &fedAvg{globalModel: newGlobalModel(s, o, mu), round: newAverage(s.Problem.Values())}
+	f.round.guard = f.guard
+	return f
 }
 
 // Begin opens a round: each device is sent w.

@@ -1,6 +1,7 @@
 package algorithms
 
 import (
+	"fedsim/algorithms/privacy"
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/internal/kernel"
@@ -46,13 +47,14 @@ type globalModel struct {
 	mu      float64     // of the proximal term mu/2 |w - w_k|^2
 	w       data.Matrix // one row
 	changes *slots      // tentative changes of w
+	guard   *privacy.Guard
 }
 
 func newGlobalModel(s Setup, o AverageOptions, mu float64) globalModel {
 	p := s.Problem
 	m := globalModel{
 		localSGD: newLocalSGD(s, o.LocalSGDOptions), equal: o.Weights == equally, mu: mu, w: data.NewMatrix(1, p.Values()),
-		changes: newSlots(p.Devices(), p.Values()),
+		changes: newSlots(p.Devices(), p.Values()), guard: s.Privacy.NewGuard(s.Cohort, s.Seed),
 	}
 	p.Initial(s.Seed, m.weights())
 	return m
@@ -75,7 +77,8 @@ func (m *globalModel) solve(r Request, from []float64) Work {
 
 // finish makes a vector that the device computed ready to leave, in place, and adds its
 // size to the work. Every vector that a device uploads passes here, in the order of the message.
-func (m *globalModel) finish(_ Request, update []float64, work *Work) {
+func (m *globalModel) finish(r Request, update []float64, work *Work) {
+	work.FLOPs += m.guard.Leave(update, r.Stream)
 	work.Values += len(update)
 }
 
@@ -105,6 +108,7 @@ func (m *globalModel) Model() Model { return Model{W: &m.w} }
 func (m *globalModel) State(c *state.Coder) {
 	c.Float64s(m.weights())
 	m.changes.state(c)
+	m.guard.State(c)
 }
 
 // SetCoupling changes nothing: the objective does not depend on the coupling.
@@ -115,6 +119,7 @@ type average struct {
 	sum    []float64
 	weight float64 // of the changes in sum; 0: there are none
 	flops  float64 // of adding them
+	guard  *privacy.Guard
 }
 
 func newAverage(d int) average { return average{sum: make([]float64, d)} }
@@ -137,6 +142,7 @@ func (a *average) apply(w []float64, step float64) float64 {
 	if a.weight == 0 {
 		return 0
 	}
-	kernel.Axpy(step/a.weight, a.sum, w)
-	return a.flops + 2*float64(len(w))
+	weight, flops := a.guard.Sum(a.sum, a.weight)
+	kernel.Axpy(step/weight, a.sum, w)
+	return a.flops + flops + 2*float64(len(w))
 }

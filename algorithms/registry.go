@@ -21,6 +21,9 @@ type Factory struct {
 	// OneModel is true when every device is sent the same model, whatever its task,
 	// so that a hub can add up the responses of its devices.
 	OneModel bool
+	// Private is true when updates may be protected as Setup.Privacy says: the server needs
+	// only the sum of equally weighted updates.
+	Private bool
 	// OwnMetrics is true when New returns a Reporter. Its sub-optimality is not known:
 	// the reference optimum is that of the linear problem.
 	OwnMetrics bool

@@ -48,6 +48,7 @@ type Setup struct {
 	PassFLOPs  float64           // work that Relative measures transfers by
 	LeastFLOPs float64           // a computation takes at least the time of so many
 	Model      func(t int) int   // the model, from 0 on, that messages to and from a client carry; nil: one for all
+	RoundTrips int               // of messages that an attempt takes besides one: each transfer has its latency so many times more
 	Due        bool              // keep when responses are expected; see Clients.Due
 	Ahead      func([]int32)     // called with clients whose events come next, to read their state into caches; nil: not called
 	GiveUp     func() (end bool) // asked in loops that may not end: whether to end them; nil: never
@@ -241,6 +242,7 @@ func New(s Setup, l Listener) (*Clients, error) {
 // newDevices makes devices, batteries and links.
 func (c *Clients) newDevices() {
 	s, n := &c.setup, c.setup.Clients
+	defer func() { c.links.AddRoundTrips(s.RoundTrips) }()
 	switch {
 	case s.Fleet != nil:
 		machines, links := s.Fleet.Assemble(n, s.Rows, s.Seed)

@@ -98,7 +98,7 @@ func (c *Clients) flow(t int, share float64) (latency engine.Time) {
 	delay := engine.Time(0)
 	if c.over(t) == 0 {
 		rtt := c.links.Profile(t).RTTms
-		delay = engine.FromSeconds(rtt / 2e3 * m.jitter)
+		delay = engine.FromSeconds(rtt / 2e3 * m.jitter * float64(1+c.setup.RoundTrips))
 		if c.setup.Network.TCPSlowStart {
 			delay = delay.Add(flows.SlowStart(m.bytes, usual, rtt))
 		}

@@ -183,6 +183,9 @@ func (p *preparer) system(run *scenarios.Run, size federation.Size) (*federation
 		Config: s.Federation, Devices: s.Devices, Network: s.Network, Fleet: s.Fleet.Fleet(), Faults: s.Faults,
 		Size: size, Seed: run.System,
 	}
+	if s.Privacy.On() {
+		setup.Privacy = &s.Privacy
+	}
 	sets, err := p.tracesOf(&s.Traces)
 	if err != nil {
 		return nil, err

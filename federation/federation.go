@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"fedsim/algorithms"
+	"fedsim/algorithms/privacy"
 	"fedsim/clients"
 	"fedsim/config"
 	"fedsim/data"
@@ -40,6 +41,7 @@ type Setup struct {
 	Size     Size         // set by Problem, if there is one
 	Coupling mtl.Coupling // of the first outer iteration; nil without a problem
 	Factory  algorithms.Factory
+	Privacy  *privacy.Config // nil: nothing protects updates
 	Options  algorithms.Options
 
 	Seed  uint64
@@ -131,10 +133,11 @@ type Federation struct {
 	outer   int
 	stalled string // why the run cannot continue; empty: it can
 
-	open  Round // the open round
-	async continuousServer
-	part  *partialWork // nil: devices do all their epochs
-	tally tally
+	open    Round // the open round
+	async   continuousServer
+	part    *partialWork // nil: devices do all their epochs
+	private *private     // nil: nothing protects updates
+	tally   tally
 
 	count    workCount
 	updates  []int32 // by client, those that the server took; nil: nobody asks
@@ -204,7 +207,10 @@ func New(s Setup) (*Federation, error) {
 		watchdog: watchdog{ctx: context.Background()},
 		open:     Round{ended: true},
 	}
-	if len(named) > 0 || s.session != nil {
+	wanted, asked := s.Config.Sizes(n)
+	f.private = s.newPrivate(asked)
+	f.named = append(f.named, f.private.metrics()...)
+	if len(f.named) > 0 || s.session != nil {
 		f.updates = make([]int32, n)
 	}
 	listener := f.listener()
@@ -217,7 +223,6 @@ func New(s Setup) (*Federation, error) {
 	if f.protocol, err = s.Config.newProtocol(); err != nil {
 		return nil, err
 	}
-	wanted, asked := s.Config.Sizes(n)
 	f.wanted, f.selection = wanted, newSelection(f, s.Seed, asked, n)
 	if f.traits.Weighs && f.learns() {
 		f.weigher = f.protocol.(Weigher)
@@ -284,6 +289,9 @@ func (f *Federation) clientsSetup() clients.Setup {
 		Model:      f.model, Due: f.asksAgain(0), Ahead: f.fetch, GiveUp: f.interrupted,
 		Seed: s.Seed, Queue: s.Queue, Hooks: s.Hooks,
 	}
+	if s.Privacy.Secure() {
+		c.RoundTrips = privacy.RoundTrips
+	}
 	if s.Journal != nil {
 		c.Journal = clientsJournal{f}
 	}
@@ -325,6 +333,11 @@ func (f *Federation) check() error {
 	if f.weigher != nil {
 		_, able := algorithms.As[algorithms.Weighted](f.method)
 		c.Require(able, "federation.protocol", protocol, fmt.Sprintf("must be another: %s cannot give updates weights, which this protocol does", name))
+	}
+	ValidatePrivacy(c, f.setup.Privacy, &f.setup.Config, f.setup.Network.HubSize, &f.setup.Factory, f.setup.Options)
+	if f.private.secure() {
+		fewest, fits := f.setup.Privacy.Fits(f.selection.asked)
+		c.Require(fits, "privacy.ring_bits", f.setup.Privacy.RingBits, fmt.Sprintf("must be at least %d, and at most 64: the sum of %d values of privacy.value_bits = %d must fit", fewest, f.selection.asked, f.setup.Privacy.ValueBits))
 	}
 	f.checkContinuous(c)
 	if f.setup.Network.HubSize > 0 {
@@ -563,9 +576,11 @@ func (s *Setup) usualValues() int {
 // newMethod starts the method under a coupling.
 func (s *Setup) newMethod(c mtl.Coupling) (algorithms.Algorithm, error) {
 	name := s.Factory.Name
+	cohort, _ := s.Config.Sizes(s.Size.Devices)
 	method, err := s.Factory.New(algorithms.Setup{
 		Rows: s.Size.Rows, Features: s.Size.Shape.Features, Seed: s.Seed,
 		Problem: s.Problem, Coupling: c, Workers: s.Pool.Size(), Pool: s.Pool,
+		Privacy: s.Privacy, Cohort: cohort,
 	}, s.Options)
 	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)

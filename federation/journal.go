@@ -44,6 +44,7 @@ const (
 	EnergyUsed                       // Amount: joules from battery or mains since the last such entry of the device
 	CouplingUpdated                  // the server has updated the coupling
 	RoundEnded                       // a round ends: entries that follow are not of it
+	RoundLost                        // too few clients have responded to unmask their sum: the server takes nothing; Amount: responses
 )
 
 // Journals returns a journal that passes every entry on to each of those given, in

@@ -32,7 +32,7 @@ func (s *Setup) named(method algorithms.Algorithm) ([]results.NamedMetric, error
 func (f *Federation) evaluateNamed(r *results.Round) error {
 	method, ok := f.method.(algorithms.NamedReporter)
 	if !ok {
-		return nil
+		return r.SetNamed(f.named, f.private.measured())
 	}
 	values, byClient := method.Values()
 	if err := setNamed(r, f.named, values); err != nil {

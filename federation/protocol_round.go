@@ -19,8 +19,9 @@ type Round struct {
 	received    int
 	outstanding int
 	expected    engine.Time
-	timed       bool // EndAt was called
-	enough      bool // the round that closes has min_reports responses
+	timed       bool    // EndAt was called
+	enough      bool    // the server takes the responses of the round that closes
+	bytes       float64 // of the message of the method
 }
 
 // Number returns how many rounds there were before this one, over all outer iterations.
@@ -91,7 +92,8 @@ func (r *Round) StepsWithin(client int, length engine.Time, margin float64) floa
 	_, bytesUp := f.usualBytes(client)
 	down, usual := f.clients.Transfers(client, bytesUp)
 	up := float64(usual.Seconds() * (1 + margin))
-	return f.clients.FLOPsWithin(client, length.Seconds()-down.Seconds()-up) / f.method.StepFLOPs()
+	flops := f.clients.FLOPsWithin(client, length.Seconds()-down.Seconds()-up) - f.exchangeFLOPs(f.setup.Size.Shape.Values())
+	return flops / f.method.StepFLOPs()
 }
 
 // EndAt ends the round at an instant, behind what else happens then. It is called at

@@ -46,6 +46,9 @@ func (f *Federation) evaluateClients(r *results.Round) error {
 	var values []results.ClientMetric
 	for i := range f.named {
 		m := &f.named[i]
+		if m.Split == "" { // not by client
+			continue
+		}
 		fits := &q.Train
 		if m.Split == "test" {
 			fits = &q.Test

@@ -27,7 +27,8 @@ func (f *Federation) runRound() results.Round {
 				return results.Round{}
 			}
 		}
-		f.clients.SetBytesDown(f.messageBytes(f.beginRound()))
+		f.open.bytes = f.messageBytes(f.beginRound())
+		f.clients.SetBytesDown(f.open.bytes)
 		f.choose()
 		f.address()
 		f.openRound()
@@ -48,7 +49,7 @@ func (f *Federation) runRound() results.Round {
 		thetas = f.thetas()
 		f.noteThetas(thetas)
 		f.close()
-		if f.serverWork(f.endRound()); f.aborted() {
+		if f.serverWork(f.endRound() + f.closePrivate()); f.aborted() {
 			return results.Round{}
 		}
 	}
@@ -120,6 +121,7 @@ func (f *Federation) openRound() {
 	f.noteUnavailable()
 	f.open.reset(f)
 	f.open.outstanding = up
+	f.openPrivate(up)
 	for _, t := range f.open.late {
 		switch d := &f.devices[t]; {
 		case d.responded: // since the last round
@@ -222,7 +224,7 @@ func (f *Federation) request(t, worker int) algorithms.Request {
 // setWork notes the local work of device t.
 func (f *Federation) setWork(t int, work algorithms.Work) {
 	f.devices[t].steps = int32(min(work.Steps, math.MaxInt32))
-	f.clients.SetWork(t, work.FLOPs, f.messageBytes(work.Values))
+	f.clients.SetWork(t, work.FLOPs+f.exchangeFLOPs(work.Values), f.responseBytes(work.Values))
 	if s := f.setup.session; s != nil {
 		s.setWork(t)
 	}
@@ -249,7 +251,7 @@ func (f *Federation) address() {
 	}
 	for _, t := range f.open.asked {
 		sent := f.recordedCount(func() int { return method.Sent(int(t)) })
-		f.clients.SetBytesDownOf(int(t), f.messageBytes(sent))
+		f.clients.SetBytesDownOf(int(t), f.messageBytes(sent)+f.exchangedDown())
 	}
 }
 
@@ -264,8 +266,7 @@ func (f *Federation) usualBytes(t int) (down, up float64) {
 		down, up := method.Usual(t)
 		return f.messageBytes(down), f.messageBytes(up)
 	}
-	usual := f.clients.MessageBytes(f.usual)
-	return usual, usual
+	return f.clients.MessageBytes(f.usual) + f.exchangedDown(), f.responseBytes(f.usual)
 }
 
 // responded hears that the response of device t has arrived.
@@ -325,7 +326,7 @@ func (f *Federation) countResponses() {
 			responses++
 		}
 	}
-	f.open.enough = responses >= f.setup.Config.MinReports
+	f.open.enough = responses >= f.setup.Config.MinReports && f.unmasks()
 }
 
 // takes reports whether the server takes a response of device t in the round that closes.

@@ -115,6 +115,14 @@ func (l *Links) SetActivePower(watts float64) {
 	}
 }
 
+// AddRoundTrips makes every transfer several messages, one after the other, each with the
+// latency of the link.
+func (l *Links) AddRoundTrips(n int) {
+	for i := range l.kinds {
+		l.kinds[i].latency *= float64(1 + n)
+	}
+}
+
 // Bytes returns the size of a message with a number of values.
 func (l *Links) Bytes(values int) float64 {
 	return float64(l.header) + float64(float64(values)*float64(l.payload))

@@ -48,11 +48,11 @@ func Quantities(runs []results.Run) []Quantity {
 // namedQuantities returns the quantities of results.NamedMetrics.
 func namedQuantities(runs []results.Run) (list []Quantity) {
 	for _, m := range results.NamedMetrics(runs) {
-		q := Quantity{Name: m.Name, Label: m.Label, Y: true, Signed: true, real: m.Real, of: m.Of, Units: []unit{}}
+		q := Quantity{Name: m.Name, Label: m.Label, X: m.Name == results.Epsilon, Y: true, Signed: true, real: m.Real, of: m.Of, Units: []unit{}}
 		if m.Unit != "" {
 			q.Units = []unit{{m.Unit, 1}}
 		}
-		if m.Higher {
+		if m.Higher && m.Name != results.Epsilon { // of which no direction is better
 			q.Label += ", higher is better"
 			if q.real != "" {
 				q.real += ", higher is better"

@@ -24,6 +24,13 @@ type Metric struct {
 	Statistic string
 }
 
+// The declared metrics of runs with [privacy]: the epsilon spent so far, and how many rounds
+// were lost since the sum of their updates could not be unmasked.
+const (
+	Epsilon    = "epsilon"
+	LostRounds = "lost_rounds"
+)
+
 // Suboptimality is the name of the default metric of targets.
 const Suboptimality = "suboptimality"
 

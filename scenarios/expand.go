@@ -46,10 +46,14 @@ func (p *plan) expand(base *config.Node) (Experiment, config.Errors) {
 		if problems.Merge(wrong); len(wrong) > 0 {
 			return
 		}
+		p.notePrivacy(&settings)
 		for _, method := range p.methods {
 			e.Jobs = append(e.Jobs, p.job(&gridCell{at, tree, settings}, method, &problems))
 		}
 	})
+	if len(problems) == 0 {
+		p.checkPrivate(&e, &problems)
+	}
 	for i := range p.figures {
 		f := &p.figures[i]
 		switch {
@@ -185,6 +189,7 @@ func (p *plan) run(c *gridCell, label string, tuned []config.Assignment) (Run, c
 	}
 	if factory, ok := lookup(method.Algorithm); ok {
 		settings.Federation.ValidateMethod(check.In("federation"), &factory, method.options())
+		federation.ValidatePrivacy(check, &settings.Privacy, &settings.Federation, settings.Network.HubSize, &factory, method.options())
 		federation.ValidateProblem(check, settings.Problem.Loss, settings.Problem.Model, &factory, method.options())
 	}
 	problems.AddFound(tree, check)

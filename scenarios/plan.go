@@ -96,7 +96,7 @@ func (p *plan) planTuning(table experimentTable, node *config.Node, all []string
 		problems.Merge(config.Decode(node.Child("tuning"), "experiment.tuning", &p.tuning))
 		c := config.NewChecker()
 		p.tuning.Validate(c)
-		if !p.declares && !isStatistic(p.tuning.Target.Metric) {
+		if !p.declares && !isStatistic(p.tuning.Target.Metric) && !isPrivateMetric(p.tuning.Target.Metric) {
 			p.tuning.Target.CheckColumn(c, "target")
 		}
 		for _, wrong := range c.Problems() {
@@ -197,7 +197,7 @@ func (p *plan) checkFigure(figure *results.Figure, place figurePlace, problems *
 	own := config.NewChecker()
 	c := own.In(place.key)
 	figure.Validate(c)
-	if !p.declares && figure.Kind != results.Distribution && !isStatistic(figure.Y) {
+	if !p.declares && figure.Kind != results.Distribution && !isStatistic(figure.Y) && !isPrivateMetric(figure.Y) {
 		figure.CheckColumn(c)
 	}
 	names := []string{"method"}

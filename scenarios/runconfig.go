@@ -21,7 +21,7 @@ type RunConfig struct {
 	ThetaEvery    int             `toml:"theta_every" doc:"rounds between two measurements of the accuracy theta_t^h of every device's local solve (eq. localSolutionQuality2a), written to thetas.csv. Each takes an exact local solve but no virtual time. Methods without dual variables have no theta. 0: never"`
 	Devices       bool            `toml:"devices" doc:"write devices.parquet: rows of times, work and outcomes by device and round (reading.md)"`
 	Model         bool            `toml:"model" doc:"store the final model W of every run in models/NNNNNN.npy, 8 bytes x tasks x features and at most 1 GB. \"fedsim results export --model\" writes it as npy or csv"`
-	StopAt        results.Target  `toml:"stop_at" doc:"value of a metric at which a run ends. A number is a relative sub-optimality (P - P*)/|P* - R(0)|; R(0), the terms in Omega alone, is 0 for all regularizers but \"graphical\". A table names a metric, as in { test_error = 0.07 }: suboptimality, primal, gap, train_error or test_error (root mean square errors for real targets), a statistic over clients, such as test_error_worst10 (client_metrics, clients_every), or a metric that the learner declares, such as test_accuracy. 0: a run makes all rounds"`
+	StopAt        results.Target  `toml:"stop_at" doc:"value of a metric at which a run ends. A number is a relative sub-optimality (P - P*)/|P* - R(0)|; R(0), the terms in Omega alone, is 0 for all regularizers but \"graphical\". A table names a metric, as in { test_error = 0.07 }: suboptimality, primal, gap, train_error or test_error (root mean square errors for real targets), a statistic over clients, such as test_error_worst10 (client_metrics, clients_every), epsilon (privacy.mechanism: a run ends when so much is spent), or a metric that the learner declares, such as test_accuracy. 0: a run makes all rounds"`
 	MaxTimeS      float64         `toml:"max_time_s" doc:"virtual seconds after which no further round begins; 0: no limit"`
 	Seeds         []uint64        `toml:"seeds" doc:"seeds of the repetitions of every run; methods are tuned under the first"`
 	Vary          results.Vary    `toml:"vary" doc:"effect of the seeds, and so the content of bands and means: \"system\" (draws of devices, links, faults and methods; the same data), \"split\" (held-out rows, skew and devices_per_task: seed s adds s - 1 to data.split; the system has the first seed) or \"all\" (both, and generated data: seed s adds s - 1 to data.seed)"`
@@ -84,7 +84,7 @@ func (r *RunConfig) Validate(c *config.Checker) {
 func (r *RunConfig) checkMetrics(s *Settings, declares bool, c *config.Checker) {
 	check := func(t results.Target, key string, during bool) {
 		statistic := s.checkStatistic(c, key+"."+t.Metric, t.Value, t.Metric, declares, during)
-		if !declares && !statistic {
+		if !declares && !statistic && !s.declaresPrivate(t.Metric) {
 			t.CheckColumn(c, key)
 		}
 		if s.Data.Target != data.TargetReal {

@@ -144,7 +144,7 @@ func figureSchema() schema {
 	figure := object(config.Fields(&standard))
 	keys := figure["properties"].(schema)
 	keys["file"].(schema)["pattern"] = "^$|" + config.NamePattern
-	keys["x"].(schema)["enum"] = append([]string{""}, results.XNames...) // empty: of a distribution
+	keys["x"].(schema)["enum"] = append([]string{"", results.Epsilon}, results.XNames...) // empty: of a distribution
 	return figure
 }
 

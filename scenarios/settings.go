@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"fedsim/algorithms/privacy"
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/devices"
@@ -26,6 +27,7 @@ type Settings struct {
 	Faults     devices.Faults    `toml:"faults" doc:"which devices drop, and when"`
 	Traces     traces.Config     `toml:"traces" doc:"availability, charging, rates and speed of devices over time, recorded or generated"`
 	Federation federation.Config `toml:"federation" doc:"the server: protocol, selection and costs"`
+	Privacy    privacy.Config    `toml:"privacy" doc:"secure aggregation and differential privacy of updates (docs/privacy.md)"`
 	Run        RunConfig         `toml:"run" doc:"length and measurements of a run"`
 	Methods    map[string]Method `toml:"methods" doc:"the methods to run, each under a label of letters, digits, -, _ and ."`
 }
@@ -41,6 +43,7 @@ func defaultSettings() Settings {
 		Faults:     devices.DefaultFaults(),
 		Traces:     traces.Default(),
 		Federation: federation.Defaults(),
+		Privacy:    privacy.Defaults(),
 		Run:        defaultRun(),
 	}
 }
@@ -93,6 +96,7 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	s.Faults.Validate(c.In("faults"))
 	s.Traces.Validate(c.In("traces"))
 	s.Federation.Validate(c.In("federation"))
+	s.Privacy.Validate(c.In("privacy"))
 	s.Run.Validate(c.In("run"))
 	s.Federation.ValidateUse(c.In("federation"), s.protocols())
 	s.checkTarget(c)

@@ -47,6 +47,7 @@ const (
 	Initial                         // the weights that a network starts with
 	Compression                     // roundings and choices of values of compressed messages
 	Partial                         // which devices do a part of their epochs in a round, and how many
+	Privacy                         // the noise of differential privacy, and rounding for secure aggregation
 )
 
 // Stream is a PCG-DXSM generator with 128 bits of state, the one of
@@ -73,6 +74,13 @@ func from(seed uint64, purpose Purpose, device int, round int64) Stream {
 	h = mix(h ^ uint64(int64(device))*0xa0761d6478bd642f)
 	h = mix(h ^ uint64(round)*0xe7037ed1a0b428db)
 	return Stream{hi: h, lo: mix(h + 0x9e3779b97f4a7c15)}
+}
+
+// Fork returns a stream for another purpose of the same device and round as s, which must be
+// as it was derived.
+func (s Stream) Fork(purpose Purpose) Stream {
+	h := mix(s.hi ^ uint64(purpose)*0xd6e8feb86659fd93)
+	return Stream{hi: h, lo: mix(h ^ s.lo)}
 }
 
 // mix is the finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
