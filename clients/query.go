@@ -103,10 +103,23 @@ func (c *Clients) Exchange(t int, bytesDown, bytesUp float64) (length engine.Tim
 // UsualTransfers returns how long a message to a client and its response take together at
 // the usual rates, each alone on its links, without jitter, traces and losses, hubs included.
 func (c *Clients) UsualTransfers(t int, bytesDown, bytesUp float64) engine.Time {
-	length := c.cost.expectedDown(t, bytesDown).Add(c.cost.expectedUp(t, bytesUp))
+	return c.UsualDownlink(t, bytesDown).Add(c.UsualUplink(t, bytesUp))
+}
+
+// UsualDownlink is UsualTransfers of the message alone.
+func (c *Clients) UsualDownlink(t int, bytes float64) engine.Time {
+	length := c.cost.expectedDown(t, bytes)
 	if c.hubs != nil {
-		g := t / c.hubs.size
-		length = length.Add(c.hubs.links.ExpectedDownlink(g, bytesDown)).Add(c.hubs.links.ExpectedUplink(g, bytesUp))
+		length = length.Add(c.hubs.links.ExpectedDownlink(t/c.hubs.size, bytes))
+	}
+	return length
+}
+
+// UsualUplink is UsualTransfers of the response alone.
+func (c *Clients) UsualUplink(t int, bytes float64) engine.Time {
+	length := c.cost.expectedUp(t, bytes)
+	if c.hubs != nil {
+		length = length.Add(c.hubs.links.ExpectedUplink(t/c.hubs.size, bytes))
 	}
 	return length
 }

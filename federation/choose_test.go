@@ -189,15 +189,13 @@ func TestEverySelectionWaitsForTheFirstDevice(t *testing.T) {
 	for _, protocol := range []string{Deadline, Charged, First} {
 		for _, asked := range []int{len(sizes), 5} {
 			var uniform *Outcome
-			for _, selection := range []string{"uniform", "data", "speed", "power-of-choice"} {
+			for _, selection := range append([]string{"uniform", "data", "speed"}, papersSelectors...) {
 				f := start(t, world(t, "mocha", protocol, func(s *Setup) {
 					s.Availability = blinking{}
-					s.Config.Selection, s.Config.Clients, s.Config.Fit = selection, asked, false
+					selectBy(s, selection, asked, len(sizes))
+					s.Config.Fit = false
 					s.Config.DeadlineS, s.Plan.Rounds = 0.2, 40
 					s.Options.(*algorithms.MOCHAOptions).Epochs = 0.01
-					if selection == "power-of-choice" {
-						s.Config.Candidates = len(sizes)
-					}
 				}))
 				out, err := f.Run(t.Context(), nil)
 				if err != nil {

@@ -54,7 +54,7 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 		shared, battery := rapid.Bool().Draw(rt, "shared"), rapid.Bool().Draw(rt, "battery")
 		churn := rapid.Bool().Draw(rt, "churn")
 		partial := rapid.SampledFrom([]string{"", Keep, Drop}).Draw(rt, "partial")
-		selection := rapid.SampledFrom([]string{"", "power-of-choice", "rotating"}).Draw(rt, "selection")
+		selection := rapid.SampledFrom(append([]string{"", "rotating"}, papersSelectors...)).Draw(rt, "selection")
 		if protocol == Asynchronous || method == "cocoa" {
 			selection = ""
 		}
@@ -82,10 +82,7 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 					s.Devices.ChargeW = 20
 				}
 				if selection != "" {
-					s.Config.Selection, s.Config.Clients = selection, 3
-				}
-				if selection == "power-of-choice" {
-					s.Config.Candidates = 5
+					selectBy(s, selection, 3, 5)
 				}
 				if partial != "" && protocol != Asynchronous && setEpochs(s, 4) {
 					s.Config.PartialShare, s.Config.Partial = 0.5, partial

@@ -25,7 +25,7 @@ type Selection struct {
 	listed    bool    // available is up to date
 	stream    Stream
 	losses    []float64
-	estimates []engine.Time
+	estimates []Estimate
 	inquiry   engine.Time // how long the reports of Estimates take
 	draw      draw
 }
@@ -102,6 +102,9 @@ func (s *Selection) Available() []int32 {
 	return s.available
 }
 
+// Owes reports whether a client is not available because it still owes a late response.
+func (s *Selection) Owes(client int32) bool { return s.f.devices[client].chosen }
+
 // Rows returns the number of training rows of a client.
 func (s *Selection) Rows(client int32) int { return int(s.f.setup.Size.Rows[client]) }
 
@@ -165,21 +168,32 @@ func (s *Selection) evaluate(clients []int32, write func()) []float64 {
 	return s.losses
 }
 
-// Estimates requests of clients how long their responses would take, and returns what they
-// report: the download, their usual work at the present speed, and the upload. Request and
-// report have so many bytes each, which count with their energy. The round's messages
-// leave when the last report has arrived, after the usual transfer times; the selector
-// chooses before that. The factory must declare Estimates. The slice is valid until the
-// next call.
-func (s *Selection) Estimates(clients []int32, bytes float64) []engine.Time {
+// Estimate is what a client expects of its response if it is asked now.
+type Estimate struct {
+	Down, Compute, Up engine.Time
+}
+
+// Length returns how long the whole response takes.
+func (e Estimate) Length() engine.Time { return e.Down.Add(e.Compute).Add(e.Up) }
+
+// Estimates requests of available clients how long their responses would take, and returns
+// what they report: their transfers at the usual rates and their usual work at the present
+// speed. Request and report have so many bytes each, which count with their energy. The
+// round's messages leave when the last report has arrived, after the usual transfer times;
+// the selector chooses before that. The factory must declare Estimates. The slice is valid
+// until the next call.
+func (s *Selection) Estimates(clients []int32, bytes float64) []Estimate {
 	if !s.declared.Estimates {
 		s.undeclared("Estimates", "Estimates")
 	}
-	s.estimates = append(s.estimates[:0], make([]engine.Time, len(clients))...)
-	for i, t := range clients {
+	s.estimates = s.estimates[:0]
+	for _, t := range clients {
 		down, up := s.f.usualBytes(int(t))
-		s.inquiry = max(s.inquiry, s.f.clients.Exchange(int(t), bytes, bytes))
-		s.estimates[i] = s.f.clients.UsualTransfers(int(t), down, up).Add(s.f.clients.PresentCompute(int(t), s.f.usualFLOPs(int(t))))
+		c := s.f.clients
+		s.inquiry = max(s.inquiry, c.Exchange(int(t), bytes, bytes))
+		s.estimates = append(s.estimates, Estimate{
+			c.UsualDownlink(int(t), down), c.PresentCompute(int(t), s.f.usualFLOPs(int(t))), c.UsualUplink(int(t), up),
+		})
 	}
 	return s.estimates
 }

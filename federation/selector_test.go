@@ -35,6 +35,8 @@ func (r *rotating) Select(s *Selection) []int32 {
 func init() {
 	RegisterSelector(SelectorFactory{Name: "scripted", History: true, Losses: true,
 		New: func(SelectorSetup, config.Options) (Selector, error) { return script, nil }})
+	RegisterSelector(SelectorFactory{Name: "curious", History: true, Losses: true, RowLosses: true,
+		New: func(SelectorSetup, config.Options) (Selector, error) { return script, nil }})
 	RegisterSelector(SelectorFactory{Name: "blind",
 		New: func(SelectorSetup, config.Options) (Selector, error) { return script, nil }})
 	RegisterSelector(SelectorFactory{Name: "rotating", History: true, Losses: true,

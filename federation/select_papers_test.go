@@ -1,0 +1,430 @@
+package federation
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"fedsim/engine"
+	"fedsim/internal/parallel"
+	"fedsim/internal/rng"
+	"fedsim/results"
+)
+
+// papersSelectors are the selectors of papers.
+var papersSelectors = []string{"power-of-choice", "cpow-d", "rpow-d", "oort", "tifl", "fedcs", "refl"}
+
+// selectBy sets a selector with options for the world of the tests.
+func selectBy(s *Setup, name string, clients, candidates int) {
+	s.Config.Selection, s.Config.Clients = name, clients
+	factory, _ := LookupSelector(name)
+	if factory.Candidates {
+		s.Config.Candidates = candidates
+	}
+	switch name {
+	case "fedcs":
+		s.Config.SelectionOptions = &fedcsOptions{RoundS: 1, ReportBytes: 100, Uploads: "parallel"}
+	case "oort":
+		o := factory.Options().(*oortOptions)
+		o.PacerStepS, o.PacerWindow, o.Participations = 0.4, 2, 12
+		s.Config.SelectionOptions = o
+	case "tifl":
+		s.Config.SelectionOptions = &tiflOptions{Tiers: 3, Adaptive: true, Every: 2, Credits: 8}
+	case "refl":
+		s.Config.SelectionOptions = &reflOptions{PeriodS: 3, Slots: 4, Smooth: 0.25, Holdoff: 1}
+	}
+}
+
+// The lowest keys are those of a sorted list, also with equal keys and without a number.
+func TestLowestKeysAreTheFirstOfASortedList(t *testing.T) {
+	draw := rng.New(5, rng.Sample, -1, 0)
+	for n := range 300 {
+		keys := make([]keyed, n)
+		for i := range keys {
+			keys[i] = keyed{math.Floor(20 * draw.Float64()), int32(i)}
+			if draw.IntN(10) == 0 {
+				keys[i].key = math.NaN()
+			}
+		}
+		sorted := slices.Clone(keys)
+		slices.SortFunc(sorted, func(a, b keyed) int {
+			if a.before(b) {
+				return -1
+			}
+			return 1
+		})
+		for _, k := range []int{0, 1, n / 3, n - 1, n} {
+			if k < 0 || k > n {
+				continue
+			}
+			split(keys, k)
+			for _, x := range sorted[:k] {
+				if !slices.ContainsFunc(keys[:k], func(y keyed) bool { return y.client == x.client }) {
+					t.Fatalf("%d of %d keys: client %d is not among them", k, n, x.client)
+				}
+			}
+		}
+	}
+}
+
+// Every selector has the same bits for any number of workers, in a world in which
+// everything happens, and its selections differ from uniform ones. The server refuses
+// selections of another size and of unavailable clients.
+func TestSelectorsOfPapersHaveTheSameBits(t *testing.T) {
+	scene := func(name string, workers int) *Outcome {
+		return run(t, world(t, "fedavg", Deadline, func(s *Setup) {
+			stormy(s)
+			s.Problem = learning(t)
+			s.Pool = parallel.NewPool(workers)
+			selectBy(s, name, 3, 5)
+		}))
+	}
+	uniform := scene("uniform", 1)
+	for _, name := range papersSelectors {
+		one := scene(name, 1)
+		if err := sameOutcome(scene(name, 4), one); err != nil {
+			t.Errorf("%s: 4 workers: %v", name, err)
+		}
+		if one.Status != results.Done || one.EventHash == uniform.EventHash {
+			t.Errorf("%s: %s with events %x; uniform has %x", name, one.Status, one.EventHash, uniform.EventHash)
+		}
+	}
+}
+
+// Selectors that need no losses have the same events in timing mode as with learning, and
+// in a session that plays the rounds. Others are refused there.
+func TestSelectorsWithoutLosses(t *testing.T) {
+	for _, name := range papersSelectors {
+		setup := world(t, "fedavg", Deadline, func(s *Setup) {
+			stormy(s)
+			s.Config.ServerGFLOPS = 0
+			selectBy(s, name, 3, 5)
+			if o, ok := s.Config.SelectionOptions.(*tiflOptions); ok {
+				o.Adaptive = false
+			}
+		})
+		factory, _, _ := setup.Config.selector()
+		mute := timed(t, setup)
+		if factory.Losses || factory.RowLosses {
+			if _, err := New(mute); err == nil || !strings.Contains(err.Error(), "must be another") {
+				t.Errorf("%s in timing mode: %v", name, err)
+			}
+			continue
+		}
+		want := recordRun(t, mute)
+		if learns := run(t, setup); learns.EventHash != want.EventHash {
+			t.Errorf("%s: events %x in timing mode, %x with learning", name, want.EventHash, learns.EventHash)
+		}
+		ses := sessionOf(t, mute, nil)
+		var got []results.Round
+		play(t, ses, want, func(r results.Round, _ []Notice) { got = append(got, r) })
+		if err := sameRounds(got, want.Rounds[1:]); err != nil {
+			t.Errorf("%s in a session: %v", name, err)
+		}
+	}
+}
+
+// A learner reports mean losses alone.
+func TestRowLossesNeedAProblem(t *testing.T) {
+	for name, refused := range map[string]bool{"power-of-choice": false, "rpow-d": false, "cpow-d": true, "oort": true, "tifl": false} {
+		_, err := New(ownLearner(t, WaitForAll, func(s *Setup) { selectBy(s, name, 3, 5) }))
+		if refused != (err != nil && strings.Contains(err.Error(), "losses of single rows")) || !refused && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := New(ownLearner(t, WaitForAll, func(s *Setup) {
+		selectBy(s, "oort", 3, 5)
+		s.Config.SelectionOptions.(*oortOptions).Losses = "mean"
+	})); err != nil {
+		t.Errorf("oort by mean losses: %v", err)
+	}
+}
+
+// A mini-batch of all rows has the loss of all rows, and a client that reports the root
+// mean square of its losses reports the mean of them too.
+func TestLossesOfRows(t *testing.T) {
+	compared := 0
+	script = func(s *Selection) []int32 {
+		clients := s.Available()
+		all := slices.Clone(s.Losses(clients))
+		part := slices.Clone(s.SampledLosses(clients, 1))
+		for i, sampled := range s.SampledLosses(clients, 1000) {
+			if !near(sampled, all[i], 1e-12) {
+				t.Errorf("round %d, client %d: loss %g of a mini-batch of all rows, want %g", s.Round, i, sampled, all[i])
+			}
+			if part[i] == all[i] && s.Round > 0 {
+				t.Errorf("round %d, client %d: a row has the mean loss %g", s.Round, i, all[i])
+			}
+			p, w := s.f.setup.Problem, s.f.linearModel().W
+			sum, rows := 0.0, p.Train.Tasks[i].X.Rows
+			for row := range rows {
+				x := p.Loss.Value(p.Train.Tasks[i].X.Dot(row, w.Row(min(i, w.Rows-1))), p.Train.Tasks[i].Y[row])
+				sum += x * x
+			}
+			_, rms := p.LocalRMS(i, w.Row(min(i, w.Rows-1)))
+			if !near(rms, math.Sqrt(sum/float64(rows)), 1e-12) {
+				t.Errorf("round %d, client %d: root mean square %g, want %g", s.Round, i, rms, math.Sqrt(sum/float64(rows)))
+			}
+			if h := s.History(int32(i)); h.Responses > 0 && (math.IsNaN(h.RMS) || h.RMS < h.Loss) {
+				t.Errorf("client %d reports a root mean square of %g and a mean of %g", i, h.RMS, h.Loss)
+			} else if h.Responses > 0 {
+				compared++
+			}
+		}
+		return s.Uniform(3, nil)
+	}
+	run(t, world(t, "fedavg", WaitForAll, func(s *Setup) { s.Config.Selection, s.Config.Clients = "curious", 3 }))
+	if compared < 20 {
+		t.Errorf("%d reports are compared", compared)
+	}
+}
+
+// rpow-d takes clients that have not responded first, then the largest losses.
+func TestLastReportedLosses(t *testing.T) {
+	factory, _ := LookupSelector("rpow-d")
+	p, err := factory.New(SelectorSetup{Candidates: 6}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := seen(make([]int32, 6), factory)
+	for client, loss := range []float64{0.3, 0.9, -1, 0.5, 0.7, -1} { // below 0: none
+		if loss > 0 {
+			s.f.reports.clients[client].loss = loss
+			s.f.reports.respond(client, 1)
+		}
+	}
+	s.asked = 4
+	s.open(3, false, nil)
+	if got := p.Select(s); !slices.Equal(got, []int32{1, 2, 4, 5}) {
+		t.Errorf("clients %v, want 1, 2, 4 and 5", got)
+	}
+}
+
+// estimates returns estimates of which each has its download in milliseconds, its work and
+// its upload.
+func estimates(of ...[3]engine.Time) []Estimate {
+	var all []Estimate
+	for _, e := range of {
+		all = append(all, Estimate{e[0] * 1e6, e[1] * 1e6, e[2] * 1e6})
+	}
+	return all
+}
+
+// FedCS takes the candidates that lengthen the round least while they fit.
+func TestFedCSFitsTheRound(t *testing.T) {
+	all := estimates([3]engine.Time{10, 90, 100}, [3]engine.Time{10, 40, 50}, [3]engine.Time{10, 290, 30}, [3]engine.Time{10, 490, 10}, [3]engine.Time{10, 40, 50})
+	for _, c := range []struct {
+		sequential   bool
+		began, limit engine.Time
+		most         int
+		want         []int
+	}{
+		{false, 0, 330, 5, []int{1, 4, 0, 2}}, // lengths 200, 100, 330, 510, 100
+		{false, 1, 330, 5, []int{1, 4, 0}},
+		{false, 0, 330, 2, []int{1, 4}},
+		{false, 0, 50, 5, []int{1}}, // one that is too slow
+		// After client 1, at 100: client 4 ends at 150, then client 0 at 250, client 2 at 330
+		// (it is ready at 300), client 3 at 510.
+		{true, 0, 330, 5, []int{1, 4, 0, 2}},
+		{true, 0, 249, 5, []int{1, 4}},
+		{true, 0, 510, 5, []int{1, 4, 0, 2, 3}},
+	} {
+		f := &fedcs{limit: c.limit * 1e6, sequential: c.sequential}
+		if got := f.fit(all, c.began*1e6, c.most); !slices.Equal(got, c.want) {
+			t.Errorf("%+v: candidates %v", c, got)
+		}
+	}
+}
+
+// The estimates of FedCS cost a message and its answer for each candidate: their bytes, the
+// time until the last answer, and the energy of the radio.
+func TestEstimatesAreCharged(t *testing.T) {
+	const report, rounds = 500, 10
+	setup := func(selection string) Setup {
+		return world(t, "fedavg", WaitForAll, func(s *Setup) {
+			s.Config.Selection, s.Config.Clients = selection, 3
+			if selection == "fedcs" {
+				selectBy(s, selection, 3, 5)
+				s.Config.SelectionOptions.(*fedcsOptions).ReportBytes = report
+				s.Config.SelectionOptions.(*fedcsOptions).RoundS = 100
+			}
+			s.Plan.Rounds = rounds
+		})
+	}
+	var seen entries
+	s := setup("fedcs")
+	s.Journal = &seen
+	f := start(t, s)
+	out, err := f.Run(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const each = 2 * (latencyS + 8*report/1e6)
+	asked := seen.taken(rounds)
+	script = func(s *Selection) []int32 { return asked[s.Round] }
+	plain := run(t, setup("blind"))
+	radio := f.clients.Links().Radio(0)
+	power := radio.Active(1, 0) + radio.Active(0, 1)
+	for h := 1; h <= rounds; h++ {
+		got, want := out.Rounds[h], plain.Rounds[h]
+		if got.BytesDown != want.BytesDown+5*report || got.BytesUp != want.BytesUp+5*report {
+			t.Errorf("round %d: %g bytes down and %g up, without estimates %g and %g", h, got.BytesDown, got.BytesUp, want.BytesDown, want.BytesUp)
+		}
+		if wait := got.TimeS - want.TimeS; !near(wait, float64(h)*each, 1e-6) {
+			t.Errorf("round %d ends %g s later, want %g", h, wait, float64(h)*each)
+		}
+		idle := float64(len(sizes)) * idleW * each
+		if more := got.EnergyJ - want.EnergyJ; !near(more, idle+5*power*each/2, 1e-6) {
+			t.Errorf("round %d takes %g J more, want %g", h, more, idle+5*power*each/2)
+		}
+	}
+	if power == 0 {
+		t.Error("the radio takes no power: the test shows nothing of it")
+	}
+}
+
+// Tiers are equal parts of the clients in the order of their response times.
+func TestTiersOfTiFL(t *testing.T) {
+	setup := world(t, "fedavg", WaitForAll, func(s *Setup) {
+		selectBy(s, "tifl", 2, 0)
+		*s.Config.SelectionOptions.(*tiflOptions) = tiflOptions{Tiers: 3, Every: 1}
+		s.Plan.Rounds = 60
+	})
+	f := start(t, setup)
+	if _, err := f.Run(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	// Rows 12, 31, 8, 20, 9, 40, 15: in order clients 2, 4, 0 | 6, 3 | 1, 5.
+	if got := f.selector.(*tifl).tiers; !slices.Equal(got, []uint8{0, 2, 0, 1, 0, 2, 1}) {
+		t.Errorf("tiers %v", got)
+	}
+	var seen entries
+	setup.Journal = &seen
+	run(t, setup)
+	times := make([]int, 3)
+	for h, pair := range seen.taken(60) {
+		tiers := []uint8{f.selector.(*tifl).tiers[pair[0]], f.selector.(*tifl).tiers[pair[1]]}
+		if tiers[0] != tiers[1] {
+			t.Errorf("round %d has clients of tiers %v", h, tiers)
+		}
+		times[tiers[0]]++
+	}
+	if slices.Min(times) < 5 {
+		t.Errorf("tiers are drawn %v times", times)
+	}
+}
+
+// Probabilities follow the losses of tiers when that of the last tier has not fallen, and a
+// tier without credits or available clients is not drawn.
+func TestProbabilitiesOfTiers(t *testing.T) {
+	factory, _ := LookupSelector("tifl")
+	make := func(o tiflOptions) *tifl {
+		s, err := factory.New(SelectorSetup{}, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.(*tifl)
+	}
+	x := make(tiflOptions{Tiers: 4, Adaptive: true, Every: 1, Credits: 2})
+	is := func(what string, want ...float64) {
+		t.Helper()
+		for i := range want {
+			if !near(x.now[i], want[i], 1e-12) {
+				t.Errorf("%s: probabilities %v, want %v", what, x.now, want)
+				return
+			}
+		}
+	}
+	x.last = 1
+	x.look([]float64{4, 3, 2, 1})
+	is("first look", 0.25, 0.25, 0.25, 0.25)
+	x.look([]float64{5, 2.9, 6, 0.5})
+	is("the loss has fallen", 0.25, 0.25, 0.25, 0.25)
+	x.look([]float64{5, 2.9, math.Inf(1), 0.5}) // order 2, 0, 1, 3
+	is("the loss has not fallen", 2./6, 1./6, 3./6, 0)
+	x.counts = []int{1, 1, 1, 1}
+	for u, want := range map[float64]int{0: 0, 0.32: 0, 0.34: 1, 0.49: 1, 0.51: 2, 0.999: 2} {
+		if got := x.drawTier(u); got != want {
+			t.Errorf("number %g draws tier %d, want %d", u, got, want)
+		}
+	}
+	x.counts[2] = 0 // 2/6 and 1/6 are left
+	for u, want := range map[float64]int{0.6: 0, 0.7: 1, 0.999: 1} {
+		if got := x.drawTier(u); got != want {
+			t.Errorf("without tier 2, number %g draws tier %d, want %d", u, got, want)
+		}
+	}
+	x.credits = []int{0, 0, 5, 5} // only tier 3 can be drawn, whose probability is 0
+	if got := x.drawTier(0.5); got != 3 {
+		t.Errorf("tier %d is drawn, want 3", got)
+	}
+	x.look([]float64{5, 2.9, 7, 0.5}) // order 2, 3
+	is("two tiers have credits", 0, 0, 1, 0)
+	x.credits = []int{0, 0, 0, 0}
+	if got := x.drawTier(0.34); got != 1 {
+		t.Errorf("without credits, tier %d of the three available is drawn, want 1", got)
+	}
+}
+
+// REFL selects the clients that were available least often in the slots that come next.
+func TestREFLSelectsTheLeastAvailable(t *testing.T) {
+	factory, _ := LookupSelector("refl")
+	selector, err := factory.New(SelectorSetup{}, &reflOptions{PeriodS: 100, Slots: 4, Smooth: 0.25})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := selector.(*refl)
+	at := engine.Time(0)
+	f := start(t, timed(t, world(t, "fedavg", WaitForAll, nil)))
+	s := &f.selection
+	s.declared = factory
+	f.reports = newReports(7, factory)
+	s.asked = 2
+	pick := func(round int, seconds float64, available ...int32) []int32 {
+		at = engine.FromSeconds(seconds)
+		f.clients.RunUntil(at)
+		s.open(round, true, available)
+		return slices.Clone(r.Select(s))
+	}
+	all := []int32{0, 1, 2, 3, 4, 5, 6}
+	pick(0, 0, all...)             // slot 0: all
+	pick(1, 10, 0, 1, 2, 3)        // slot 0: 4, 5 and 6 half of the time
+	pick(2, 20, 0, 1, 2, 3, 4)     // slot 0: 5 and 6 a third
+	pick(3, 30, 0, 5, 6)           // slot 1: 0, 5 and 6 always, others never
+	pick(4, 40, 0, 5, 6, 1)        // slot 1: 1 half of the time
+	r.mu = 0                       // of a round
+	got := pick(5, 41, 0, 1, 5, 6) // in slot 1 are 0, 5, 6 always
+	if !slices.Contains(got, int32(1)) {
+		t.Errorf("clients %v, want 1 among them, which is available least often", got)
+	}
+	r.began, r.mu = engine.FromSeconds(4), 46 // of a round that begins at 50; [96, 142] has slots 3, 0 and 1
+	got = pick(6, 50, all...)
+	// Slots 2 and 3 have no rounds: slot 1 stands for them, in which the shares of three rounds are
+	// 0: 1, 1: 2/3, 2, 3 and 4: 0, 5 and 6: 1; in slot 0 they are 1, 1, 1, 1, 2/3, 1/3, 1/3.
+	// Sums with slot 1 twice: 3, 7/3, 1, 1, 2/3, 7/3, 7/3.
+	if !slices.Contains(got, int32(4)) || !(slices.Contains(got, int32(2)) || slices.Contains(got, int32(3))) {
+		t.Errorf("clients %v, want 4, and 2 or 3", got)
+	}
+	r.Holdoff = 3
+	f.reports.ask([]int32{4}, 6, at)
+	f.reports.respond(4, at)
+	r.began, r.mu = engine.FromSeconds(4), 46 // now slot 2 stands for slot 3: all were available
+	if got = pick(7, 50, all...); !slices.Equal(got, []int32{2, 3}) {
+		t.Errorf("clients %v, want 2 and 3: client 4 has responded just now", got)
+	}
+	if got = pick(8, 50, 4); !slices.Equal(got, []int32{4}) {
+		t.Errorf("clients %v, want 4: no other is available", got)
+	}
+}
+
+// taken lists the clients whose updates each round takes.
+func (es entries) taken(rounds int) [][]int32 {
+	taken := make([][]int32, rounds)
+	for _, e := range es {
+		if e.Kind == UpdateTaken {
+			taken[e.Round-1] = append(taken[e.Round-1], e.Device)
+		}
+	}
+	return taken
+}
