@@ -29,6 +29,8 @@ func tight(o Options) {
 		o.MaxStaleness = 6
 	case *FedBuffOptions:
 		o.MaxStaleness = 2
+	case *fedAsyncOptions:
+		o.MaxStaleness = 4
 	}
 }
 

@@ -29,6 +29,9 @@ func start(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, set func(O
 	if set != nil {
 		set(o)
 	}
+	if o, ok := o.(localOptions); ok && o.local().Schedule == "" {
+		o.local().Schedule = constant
+	}
 	check := config.NewChecker()
 	o.Validate(check)
 	if problems := check.Problems(); len(problems) > 0 {

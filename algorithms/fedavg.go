@@ -2,6 +2,7 @@ package algorithms
 
 import (
 	"fedsim/config"
+	"fedsim/internal/state"
 )
 
 // fedAvgOptions are the settings of FedAvg.
@@ -27,7 +28,8 @@ func (o *fedProxOptions) Validate(c *config.Checker) {
 // w for all tasks does not reach the optimum P* of a problem whose tasks differ.
 type fedAvg struct {
 	globalModel
-	round average
+	round  average
+	server serverStep // nil: the server adds the mean
 }
 
 var (
@@ -85,5 +87,20 @@ func (f *fedAvg) CommitWeighted(device int, weight float64) {
 	f.changes.release(device)
 }
 
-// End adds the mean of the changes to w.
-func (f *fedAvg) End() float64 { return f.round.apply(f.weights(), 1) }
+// End adds the mean of the changes to w, or takes the step of the server along it. A round
+// without responses is none.
+func (f *fedAvg) End() float64 {
+	if f.server == nil || f.round.weight == 0 {
+		return f.round.apply(f.weights(), 1)
+	}
+	mean, flops := f.round.mean()
+	return flops + f.server.step(f.weights(), mean)
+}
+
+// State codes w, the changes of it and the server's step.
+func (f *fedAvg) State(c *state.Coder) {
+	f.globalModel.State(c)
+	if f.server != nil {
+		f.server.state(c)
+	}
+}

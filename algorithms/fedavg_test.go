@@ -59,7 +59,12 @@ func nearVector(t *testing.T, what string, got, want []float64, tolerance float6
 }
 
 // byRowsOf are settings of a mean weighted by rows.
-func byRowsOf(o LocalSGDOptions) AverageOptions { return AverageOptions{o, byRows} }
+func byRowsOf(o LocalSGDOptions) AverageOptions {
+	if o.Schedule == "" {
+		o.Schedule = constant
+	}
+	return AverageOptions{o, byRows}
+}
 
 // With batches of all rows and one pass, a round is a step of gradient descent on
 // f, whatever scaling the losses of the problem have, and however its rows are
@@ -72,11 +77,11 @@ func TestFedAvgOnFullBatchesIsGradientDescent(t *testing.T) {
 			a := start(t, method, p, c, func(o Options) {
 				switch o := o.(type) {
 				case *fedAvgOptions:
-					o.LocalSGDOptions = full
+					o.AverageOptions = byRowsOf(full)
 				case *fedProxOptions:
-					o.LocalSGDOptions, o.Mu = full, 3 // no pull at the first step
+					o.AverageOptions, o.Mu = byRowsOf(full), 3 // no pull at the first step
 				case *FedBuffOptions:
-					o.LocalSGDOptions, o.Buffer = full, p.Devices()
+					o.AverageOptions, o.Buffer = byRowsOf(full), p.Devices()
 				}
 			})
 			w := make([]float64, p.Features())
@@ -133,7 +138,7 @@ func TestOnOneDeviceItIsLocalSGD(t *testing.T) {
 func TestFedProxAndFedBuffReduceToFedAvg(t *testing.T) {
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
 		local := LocalSGDOptions{Epochs: 2, Batch: 4, Step: 0.1, L2: 0.01, Shuffle: true}
-		avg := start(t, "fedavg", p, c, func(o Options) { o.(*fedAvgOptions).LocalSGDOptions = local })
+		avg := start(t, "fedavg", p, c, func(o Options) { o.(*fedAvgOptions).AverageOptions = byRowsOf(local) })
 		prox := start(t, "fedprox", p, c, func(o Options) { *o.(*fedProxOptions) = fedProxOptions{byRowsOf(local), 0} })
 		buff := start(t, "fedbuff", p, c, func(o Options) {
 			*o.(*FedBuffOptions) = FedBuffOptions{byRowsOf(local), p.Devices(), 1, 1}
@@ -165,7 +170,7 @@ func TestFedProxAndFedBuffReduceToFedAvg(t *testing.T) {
 func TestFedAvgAveragesResponses(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
 	set := func(o Options) {
-		o.(*fedAvgOptions).LocalSGDOptions = LocalSGDOptions{Epochs: 3, Batch: 4, Step: 0.1, Shuffle: true}
+		o.(*fedAvgOptions).AverageOptions = byRowsOf(LocalSGDOptions{Epochs: 3, Batch: 4, Step: 0.1, Shuffle: true})
 	}
 	alone := make([][]float64, 3)
 	for k := range alone {
@@ -332,9 +337,9 @@ func TestFedAvgMinimizesTheMeanLoss(t *testing.T) {
 		a := start(t, method.name, p, c, func(o Options) {
 			switch o := o.(type) {
 			case *fedAvgOptions:
-				o.LocalSGDOptions = method.local
+				o.AverageOptions = byRowsOf(method.local)
 			case *FedBuffOptions:
-				o.LocalSGDOptions, o.Buffer = method.local, 3
+				o.AverageOptions, o.Buffer = byRowsOf(method.local), 3
 			}
 		})
 		for h := range 2000 {
@@ -378,39 +383,4 @@ func TestEqualWeights(t *testing.T) {
 		round(a, p, 0, NoLimit, func(k int) bool { return k != 1 })
 		nearVector(t, name, a.Model().W.Row(0), want, 1e-14)
 	}
-}
-
-// A slope adds a linear term to the objective of the local steps.
-func TestSlopeOfLocalSteps(t *testing.T) {
-	p, _ := randomProblem(t, tiedToMean, nil, 9, 14)
-	o := LocalSGDOptions{Epochs: 2, Batch: 4, Step: 0.2, L2: 0.1, Shuffle: true}
-	l := newLocalSGD(Setup{Problem: p, Workers: 1}, o)
-	start, slope := make([]float64, 9), make([]float64, 9)
-	for j := range slope {
-		start[j], slope[j] = float64(j)/7, math.Sin(float64(j))
-	}
-	got, steps := l.descend(request(0, 0, NoLimit, 0), start, pull{mu: 0.7, center: start, slope: slope})
-	var order mtl.Order
-	order.Reset(14, rng.New(1, rng.Solve, 0, 0))
-	w := slices.Clone(start)
-	for _, size := range []int{4, 4, 4, 2, 4, 4, 4, 2} {
-		g := make([]float64, len(w))
-		for range size {
-			i := order.Next()
-			x, z := p.Train.Tasks[0].X.Row(i), 0.0
-			for j := range x {
-				z += x[j] * w[j]
-			}
-			for j := range x {
-				g[j] += p.Loss.Subgradient(z, p.Train.Tasks[0].Y[i]) * x[j] / float64(size)
-			}
-		}
-		for j := range w {
-			w[j] -= o.Step * (g[j] + o.L2*w[j] + 0.7*(w[j]-start[j]) + slope[j])
-		}
-	}
-	if steps != 28 {
-		t.Errorf("%d steps, want 28", steps)
-	}
-	nearVector(t, "u", got, w, 1e-13)
 }

@@ -32,14 +32,10 @@ func (o *FedBuffOptions) Validate(c *config.Checker) {
 // protocol with rounds the responses enter the buffer in device order; with K equal to
 // the number of devices it is FedAvg. As there, W = w 1^T does not reach P*.
 type fedBuff struct {
-	globalModel
+	versionedModel
 	opts      FedBuffOptions
-	sent      versions
-	steps     int  // server steps
-	rounds    bool // a round is open, or was: devices hold what Begin sent
 	buffer    average
-	responses int     // in the buffer
-	served    float64 // FLOPs of the server in the open round
+	responses int // in the buffer
 }
 
 var _ Asynchronous = (*fedBuff)(nil)
@@ -55,33 +51,19 @@ func init() {
 		Asynchronous: true,
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := *o.(*FedBuffOptions)
-			p := s.Problem
 			return &fedBuff{
-				globalModel: newGlobalModel(s, opts.AverageOptions, 0), opts: opts,
-				sent: newVersions(p.Devices()), buffer: newAverage(p.Values()),
+				versionedModel: newVersionedModel(s, opts.AverageOptions, 0), opts: opts,
+				buffer: newAverage(s.Problem.Values()),
 			}, nil
 		},
 	})
 }
 
-// Send fixes the present w as the device's start.
-func (f *fedBuff) Send(device int) int {
-	f.sent.send(device, f.steps, f.weights())
-	return f.w.Cols
-}
-
-// Solve makes the device's local steps from the w it was sent.
-func (f *fedBuff) Solve(r Request) Work {
-	from, _ := f.sent.held(r.Device)
-	return f.solve(r, from)
-}
-
 // Receive puts the device's change into the buffer, unless it is older than
 // allowed, and takes a step when the buffer is full.
 func (f *fedBuff) Receive(device int) (taken bool, flops float64) {
-	_, version := f.sent.held(device)
+	tau := f.staleness(device)
 	defer f.Discard(device)
-	tau := f.steps - version
 	if f.opts.MaxStaleness > 0 && tau > f.opts.MaxStaleness {
 		return false, 0
 	}
@@ -97,34 +79,13 @@ func (f *fedBuff) Receive(device int) (taken bool, flops float64) {
 	return true, flops
 }
 
-// State codes the messages to the devices and the buffer.
+// State codes the model, the messages to the devices and the buffer.
 func (f *fedBuff) State(c *state.Coder) {
-	f.globalModel.State(c)
-	f.sent.state(c, f.w.Cols)
-	c.Int(&f.steps)
-	c.Bool(&f.rounds)
+	f.versionedModel.State(c)
 	c.Int(&f.responses)
 	c.Float64s(f.buffer.sum)
 	c.Float64(&f.buffer.weight)
 	c.Float64(&f.buffer.flops)
-}
-
-// Discard forgets the device's change and the model sent to it, unless it may be asked again in
-// the open round.
-func (f *fedBuff) Discard(device int) {
-	f.globalModel.Discard(device)
-	if !f.rounds {
-		f.sent.release(device)
-	}
-}
-
-// Begin opens a round: each device is sent w.
-func (f *fedBuff) Begin() int {
-	f.served, f.rounds = 0, true
-	for k := range f.sent.of {
-		f.Send(k)
-	}
-	return f.w.Cols
 }
 
 // Commit hands the device's response to the server.
@@ -132,6 +93,3 @@ func (f *fedBuff) Commit(device int) {
 	_, flops := f.Receive(device)
 	f.served += flops
 }
-
-// End returns the FLOPs of the round's server steps.
-func (f *fedBuff) End() float64 { return f.served }

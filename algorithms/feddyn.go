@@ -59,7 +59,7 @@ func init() {
 		},
 		Workload: func(o Options, shape mtl.Shape) Workload {
 			opts := o.(*fedDynOptions)
-			return Workload{StepFLOPs: opts.slopedFLOPs(shape), Steps: opts.steps}
+			return Workload{StepFLOPs: opts.stepFLOPs(shape, true), Steps: opts.steps}
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts, p := o.(*fedDynOptions), s.Problem
@@ -75,7 +75,7 @@ func init() {
 }
 
 // StepFLOPs returns the cost of one row.
-func (f *fedDyn) StepFLOPs() float64 { return f.opts.slopedFLOPs(f.problem.Shape()) }
+func (f *fedDyn) StepFLOPs() float64 { return f.opts.stepFLOPs(f.problem.Shape(), true) }
 
 // Begin opens a round: each device is sent w.
 func (f *fedDyn) Begin() int {

@@ -146,3 +146,11 @@ func (a *average) apply(w []float64, step float64) float64 {
 	kernel.Axpy(step/weight, a.sum, w)
 	return a.flops + flops + 2*float64(len(w))
 }
+
+// mean returns the average, in the place of the sum, and its FLOPs. There must be a change.
+func (a *average) mean() (d []float64, flops float64) {
+	for j := range a.sum {
+		a.sum[j] /= a.weight
+	}
+	return a.sum, a.flops + float64(len(a.sum))
+}

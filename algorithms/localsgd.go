@@ -2,6 +2,7 @@ package algorithms
 
 import (
 	"fmt"
+	"math"
 
 	"fedsim/config"
 	"fedsim/internal/kernel"
@@ -15,12 +16,15 @@ type LocalSGDOptions struct {
 	Batch   int     `toml:"batch" doc:"rows of a mini-batch; 0: all rows of the device"`
 	Step    float64 `toml:"step" doc:"step size eta of the local mini-batch steps"`
 	Shuffle bool    `toml:"shuffle" doc:"whether every pass takes the rows in a new random order; false: mini-batches are consecutive rows"`
-	L2      float64 `toml:"l2" doc:"l2 in the term l2/2 |w|^2 of every device's objective"`
+	L2      float64 `toml:"l2" doc:"l2 in the term l2/2 |w|^2 of every device's objective: weight decay"`
+	ScheduleOptions
+	Momentum float64 `toml:"momentum" doc:"rho of heavy-ball momentum: a step goes along v = rho v + gradient; v is 0 at the start of every round; 0: none"`
+	Clip     float64 `toml:"clip" doc:"largest norm of the gradient of a step, with all its terms: a longer one is scaled to it; 0: no clipping"`
 }
 
 // defaultLocalSGD returns one pass in mini-batches of 32 rows.
 func defaultLocalSGD() LocalSGDOptions {
-	return LocalSGDOptions{Epochs: 1, Batch: 32, Step: 0.1, Shuffle: true}
+	return LocalSGDOptions{Epochs: 1, Batch: 32, Step: 0.1, Shuffle: true, ScheduleOptions: ScheduleOptions{Schedule: constant}}
 }
 
 // Validate reports everything wrong with the options.
@@ -32,8 +36,11 @@ func (o *LocalSGDOptions) check(c *config.Checker, mu float64) {
 	c.Require(o.Batch >= 0, "batch", o.Batch, "must not be negative")
 	c.Require(o.Step > 0 && o.Step <= 1e12, "step", o.Step, "must be in (0, 1e12]")
 	c.Require(o.L2 >= 0 && o.L2 <= 1e12, "l2", o.L2, "must be in [0, 1e12]")
-	if pull := o.L2 + mu; o.Step*pull >= 2 {
-		c.Require(false, "step", o.Step, fmt.Sprintf("must be below 2/(l2 + mu) = %g: local steps would overshoot more each time", 2/pull))
+	o.ScheduleOptions.check(c)
+	c.Require(o.Momentum >= 0 && o.Momentum < 1, "momentum", o.Momentum, "must be in [0, 1)")
+	c.Require(o.Clip >= 0 && o.Clip <= 1e12, "clip", o.Clip, "must be in [0, 1e12]")
+	if pull, most := o.L2+mu, 2+float64(2*o.Momentum); o.Step*pull >= most {
+		c.Require(false, "step", o.Step, fmt.Sprintf("must be below %g/(l2 + mu) = %g: local steps would overshoot more each time", most, most/pull))
 	}
 }
 
@@ -46,13 +53,37 @@ func (o *LocalSGDOptions) steps(rows, allowed int) int {
 }
 
 // stepFLOPs is the cost of a row: that of its gradient, and its share of the update of the
-// model that ends a mini-batch, 5 operations a value. A smaller mini-batch pays for the
-// shares of its rows. A batch of all rows pays for no update.
-func (o *LocalSGDOptions) stepFLOPs(shape mtl.Shape) float64 {
+// model that ends a mini-batch. An update takes 5 operations a value, 2 more with a linear term
+// in the objective, 2 more with momentum and 3 more with clipping. A smaller mini-batch pays for
+// the shares of its rows. A batch of all rows pays for no update.
+func (o *LocalSGDOptions) stepFLOPs(shape mtl.Shape, slope bool) float64 {
 	if o.Batch == 0 {
 		return shape.RowFLOPs()
 	}
-	return shape.RowFLOPs() + float64(5*float64(shape.Values())/float64(o.Batch))
+	update := 5.0
+	if slope {
+		update += 2
+	}
+	if o.Momentum > 0 {
+		update += 2
+	}
+	if o.Clip > 0 {
+		update += 3
+	}
+	return shape.RowFLOPs() + float64(update*float64(shape.Values())/float64(o.Batch))
+}
+
+// updates returns how many updates the first steps of a device make.
+func (o *LocalSGDOptions) updates(rows, steps int) int {
+	if steps == 0 {
+		return 0
+	}
+	batch := o.Batch
+	if batch == 0 {
+		batch = rows
+	}
+	batches := func(n int) int { return (n + batch - 1) / batch }
+	return steps/rows*batches(rows) + batches(steps%rows)
 }
 
 // localOptions are the options of a method that embed LocalSGDOptions.
@@ -70,7 +101,7 @@ func registerLocal(f Factory) {
 	if f.Workload == nil {
 		f.Workload = func(o Options, shape mtl.Shape) Workload {
 			local := o.(localOptions).local()
-			return Workload{StepFLOPs: local.stepFLOPs(shape), Steps: local.steps}
+			return Workload{StepFLOPs: local.stepFLOPs(shape, false), Steps: local.steps}
 		}
 	}
 	f.Epochs = func(o Options) float64 { return o.(localOptions).local().Epochs }
@@ -102,6 +133,7 @@ type sgdScratch struct {
 	order    mtl.Order
 	gradient *mtl.Gradient
 	u, g     []float64
+	v        []float64 // the velocity; nil without momentum
 }
 
 func newLocalSGD(s Setup, o LocalSGDOptions) localSGD {
@@ -109,12 +141,15 @@ func newLocalSGD(s Setup, o LocalSGDOptions) localSGD {
 	l := localSGD{problem: p, opts: o, scratch: make([]sgdScratch, s.Workers)}
 	for i := range l.scratch {
 		l.scratch[i] = sgdScratch{gradient: p.NewGradient(), u: make([]float64, p.Values()), g: make([]float64, p.Values())}
+		if o.Momentum > 0 {
+			l.scratch[i].v = make([]float64, p.Values())
+		}
 	}
 	return l
 }
 
 // StepFLOPs returns the cost of one row.
-func (l *localSGD) StepFLOPs() float64 { return l.opts.stepFLOPs(l.problem.Shape()) }
+func (l *localSGD) StepFLOPs() float64 { return l.opts.stepFLOPs(l.problem.Shape(), false) }
 
 // descend makes the device's mini-batch steps on F_k(u) and the pull from a start, and
 // returns u and how many rows they took. u is valid until the worker's next call.
@@ -136,24 +171,52 @@ func (l *localSGD) descend(r Request, start []float64, p pull) (u []float64, ste
 		next = s.order.InOrder
 	}
 	copy(s.u, start)
+	clear(s.v)
+	step := l.opts.at(r.Round, l.opts.Step)
 	for left := steps; left > 0; {
 		drawn := next(min(batch, left))
 		left -= len(drawn)
 		clear(s.g)
 		s.gradient.Add(task.Task, drawn, s.u, 1, s.g)
-		l.update(s.u, s.g, len(drawn), p)
+		l.update(s, step, len(drawn), p)
 	}
 	return s.u, steps
 }
 
 // update takes the step u -= step (g/rows + l2 u + mu (u - center) + slope) on the gradient g
 // of a mini-batch's loss. The slope comes last.
-func (l *localSGD) update(u, g []float64, rows int, p pull) {
-	keep := 1 - float64(l.opts.Step*(l.opts.L2+p.mu))
-	kernel.Descend(keep, l.opts.Step*p.mu, l.opts.Step/float64(rows), u, p.center, g)
-	if p.slope != nil {
-		kernel.Axpy(-l.opts.Step, p.slope, u)
+func (l *localSGD) update(s *sgdScratch, step float64, rows int, p pull) {
+	if s.v != nil || l.opts.Clip > 0 {
+		l.shapedUpdate(s, step, rows, p)
+		return
 	}
+	keep := 1 - float64(step*(l.opts.L2+p.mu))
+	kernel.Descend(keep, step*p.mu, step/float64(rows), s.u, p.center, s.g)
+	if p.slope != nil {
+		kernel.Axpy(-step, p.slope, s.u)
+	}
+}
+
+// shapedUpdate is update with clipping and momentum. It forms the gradient (1/rows g +
+// (l2 + mu) u) - mu center + slope, in this order, scales it by c = min(1, clip/norm), and
+// takes the step along v = rho v + c gradient, or along the scaled gradient.
+func (l *localSGD) shapedUpdate(s *sgdScratch, step float64, rows int, p pull) {
+	kernel.Descend(1/float64(rows), l.opts.L2+p.mu, p.mu, s.g, s.u, p.center)
+	if p.slope != nil {
+		kernel.Axpy(1, p.slope, s.g)
+	}
+	scale := 1.0
+	if l.opts.Clip > 0 {
+		if norm := math.Sqrt(kernel.SquaredNorm(s.g)); norm > l.opts.Clip {
+			scale = l.opts.Clip / norm
+		}
+	}
+	if s.v == nil {
+		kernel.Axpy(-float64(step*scale), s.g, s.u)
+		return
+	}
+	kernel.Descend(l.opts.Momentum, scale, 0, s.v, s.g, s.g)
+	kernel.Axpy(-step, s.v, s.u)
 }
 
 // rows returns n_k.

@@ -86,7 +86,7 @@ func TestSoftmaxTraces(t *testing.T) {
 		if trace.batch > 0 {
 			local.Epochs, local.Batch = 2, trace.batch
 		}
-		name, set := "fedavg", func(o Options) { o.(*fedAvgOptions).LocalSGDOptions = local }
+		name, set := "fedavg", func(o Options) { o.(*fedAvgOptions).AverageOptions = byRowsOf(local) }
 		if trace.mu > 0 {
 			name, set = "fedprox", func(o Options) { *o.(*fedProxOptions) = fedProxOptions{byRowsOf(local), trace.mu} }
 		}
@@ -124,7 +124,10 @@ func TestSoftmaxTraces(t *testing.T) {
 func deep(c *mtl.Config) { c.Model, c.Hidden = mtl.ModelMLP, mtl.Widths{6, 4} }
 
 // primal are the methods that train networks.
-var primal = []string{"fedavg", "fedbuff", "feddyn", "fedprox", "mb-sgd", "scaffold"}
+var primal = []string{
+	"fedadagrad", "fedadam", "fedasync", "fedavg", "fedavgm", "fedbuff", "feddyn", "fednova", "fedprox", "fedyogi",
+	"mb-sgd", "scaffold",
+}
 
 // startSeeded is start with a seed and a number of workers.
 func startSeeded(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, seed uint64, workers int) Linear {
@@ -132,10 +135,16 @@ func startSeeded(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, seed
 	f, _ := Lookup(name)
 	o := f.Options()
 	smaller(o)
-	if o, ok := o.(*MbSGDOptions); ok {
+	switch o := o.(type) {
+	case *MbSGDOptions:
 		o.Step, o.Delay = 0.2, 100
-	}
-	if o, ok := o.(*fedDynOptions); ok {
+	case *fedAvgMOptions:
+		o.ServerStep = 0.1
+	case *adaptiveOptions:
+		o.ServerStep = 0.01
+	case *decayingOptions:
+		o.ServerStep = 0.01
+	case *fedDynOptions:
 		o.Alpha = 1
 	}
 	a, err := f.New(Setup{Problem: p, Coupling: c, Workers: workers, Seed: seed}, o)

@@ -14,7 +14,7 @@ func TestRegistry(t *testing.T) {
 	if !slices.IsSorted(names) {
 		t.Errorf("%v are not in order", names)
 	}
-	for _, name := range []string{"async-mocha", "cocoa", "fedavg", "fedbuff", "fedprox", "mb-sdca", "mb-sgd", "mocha"} {
+	for _, name := range []string{"async-mocha", "cocoa", "fedadagrad", "fedadam", "fedasync", "fedavg", "fedavgm", "fedbuff", "fednova", "fedprox", "fedyogi", "mb-sdca", "mb-sgd", "mocha"} {
 		if !slices.Contains(names, name) {
 			t.Errorf("%s is not registered", name)
 		}
@@ -103,7 +103,7 @@ func TestOptionsValidate(t *testing.T) {
 		{&fedAvgOptions{byRowsOf(LocalSGDOptions{Step: 1, L2: 1.99})}, nil},
 		{&fedProxOptions{byRowsOf(LocalSGDOptions{Step: 1, L2: 1}), 4}, []string{
 			"o.step = 1: must be below 2/(l2 + mu) = 0.4: local steps would overshoot more each time"}},
-		{&fedAvgOptions{AverageOptions{LocalSGDOptions{Step: 1}, "size"}}, []string{`o.weights = "size": must be one of rows, equal`}},
+		{&fedAvgOptions{AverageOptions{byRowsOf(LocalSGDOptions{Step: 1}).LocalSGDOptions, "size"}}, []string{`o.weights = "size": must be one of rows, equal`}},
 		{&fedProxOptions{byRowsOf(LocalSGDOptions{Step: 1}), -1}, []string{"o.mu = -1: must be in [0, 1e12]"}},
 		{&fedProxOptions{byRowsOf(LocalSGDOptions{Step: 1}), nan()}, []string{"o.mu = NaN: must be in [0, 1e12]"}},
 		{&FedBuffOptions{AverageOptions: byRowsOf(LocalSGDOptions{Step: 1, L2: 4}), MaxStaleness: -1}, []string{

@@ -74,7 +74,7 @@ func init() {
 		Workload: func(o Options, shape mtl.Shape) Workload {
 			opts := o.(*scaffoldOptions)
 			return Workload{
-				StepFLOPs: opts.slopedFLOPs(shape), Vectors: 2,
+				StepFLOPs: opts.stepFLOPs(shape, true), Vectors: 2,
 				Steps: func(rows, allowed int) int {
 					pass, local := opts.steps(rows, allowed)
 					return pass + local
@@ -96,7 +96,7 @@ func init() {
 }
 
 // StepFLOPs returns the cost of one row.
-func (f *scaffold) StepFLOPs() float64 { return f.opts.slopedFLOPs(f.problem.Shape()) }
+func (f *scaffold) StepFLOPs() float64 { return f.opts.stepFLOPs(f.problem.Shape(), true) }
 
 // Begin opens a round: each device is sent w and c.
 func (f *scaffold) Begin() int {
@@ -127,7 +127,13 @@ func (f *scaffold) Solve(r Request) Work {
 	}
 	switch {
 	case f.opts.Option == optionII:
-		inverse := 1 / (float64(f.batches(r.Device, local)) * f.opts.Step)
+		step := f.opts.at(r.Round, f.opts.Step)
+		if step == 0 { // the schedule has ended: nothing is known
+			clear(control)
+			break
+		}
+		// With momentum K is the sum of the weights of gradients.
+		inverse := 1 / (normalizer(f.opts.updates(f.problem.Train.Tasks[r.Device].X.Rows, local), f.opts.Momentum, 0) * step)
 		for j := range control {
 			control[j] = -f.c[j] - float64(change[j]*inverse)
 		}

@@ -84,5 +84,7 @@ func impatient(o Options) {
 		o.MaxStaleness = 4
 	case *FedBuffOptions:
 		o.MaxStaleness = 2
+	case *fedAsyncOptions:
+		o.MaxStaleness = 4
 	}
 }

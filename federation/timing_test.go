@@ -37,11 +37,11 @@ func timedOn(s Setup, rows []int32) Setup {
 // has the events of one that learns, for the methods whose steps all cost the
 // same.
 func TestTimedRunsHaveTheEventsOfLearning(t *testing.T) {
-	for _, method := range []string{"mb-sgd", "mb-sdca", "fedavg", "fedprox", "fedbuff"} {
+	for _, method := range []string{"mb-sgd", "mb-sdca", "fedavg", "fedprox", "fedbuff", "fedasync", "fednova", "fedadam"} {
 		factory, _ := algorithms.Lookup(method)
 		for _, protocol := range []string{WaitForAll, Deadline, Charged, Asynchronous} {
 			for _, cost := range []string{Physical, Relative, Authors} {
-				if cost == Authors && (protocol == Deadline || factory.AuthorUnits == 0) || protocol == Asynchronous && method != "fedbuff" {
+				if cost == Authors && (protocol == Deadline || factory.AuthorUnits == 0) || protocol == Asynchronous && !factory.Asynchronous {
 					continue
 				}
 				s := world(t, method, protocol, func(s *Setup) {

@@ -42,7 +42,7 @@ var layers = map[string]string{
 	"data/parquet":        "data internal/input internal/quote",
 	"mtl":                 "config data internal/elementary internal/input internal/invariants internal/kernel internal/linalg internal/parallel internal/quote internal/rng internal/state",
 	"mtl/crossval":        "config data mtl internal/checkpoint internal/columns internal/kernel internal/parallel internal/state",
-	"algorithms":          "algorithms/compress algorithms/privacy config data mtl internal/kernel internal/parallel internal/registry internal/rng internal/state",
+	"algorithms":          "algorithms/compress algorithms/privacy config data mtl internal/elementary internal/kernel internal/parallel internal/registry internal/rng internal/state",
 	"algorithms/compress": "config internal/kernel internal/rng",
 	"algorithms/privacy":  "config internal/elementary internal/rng internal/state",
 	"algorithms/external": "algorithms config internal/child internal/quote internal/rng internal/state",

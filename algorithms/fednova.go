@@ -1,0 +1,137 @@
+package algorithms
+
+import (
+	"fedsim/config"
+	"fedsim/internal/state"
+	"fedsim/mtl"
+)
+
+// The choices of tau_eff of FedNova.
+const (
+	effectiveSteps   = "steps"
+	effectiveWeights = "normalizers"
+)
+
+// fedNovaOptions are the settings of FedNova.
+type fedNovaOptions struct {
+	AverageOptions
+	Mu     float64 `toml:"mu" doc:"mu of the proximal term mu/2 |w - w_sent|^2 in every device's objective; 0: none"`
+	TauEff string  `toml:"tau_eff" doc:"effective steps of a round: \"steps\": the mean number of local steps, sum p_k tau_k; \"normalizers\": sum p_k |a_k|_1, which differs with momentum and a proximal term"`
+}
+
+// Validate reports everything wrong with the options.
+func (o *fedNovaOptions) Validate(c *config.Checker) {
+	o.check(c, o.Mu)
+	c.Require(o.Mu >= 0 && o.Mu <= 1e12, "mu", o.Mu, "must be in [0, 1e12]")
+	c.OneOf("tau_eff", o.TauEff, effectiveSteps, effectiveWeights)
+}
+
+// fedNova is normalized averaging. Device k takes tau_k steps. Its change is eta times a sum
+// of its gradients with weights a_k, which its local solver determines, so that the server
+// adds
+//
+//	w += tau_eff sum_k p_k d_k/|a_k|_1,  p_k = n_k / sum of n over the responses
+//
+// and devices that take more steps do not count more. Each device sends its change and tau_k.
+type fedNova struct {
+	globalModel
+	opts  fedNovaOptions
+	steps []float64 // tau_k of the device's last work
+	norms []float64 // |a_k|_1 of it
+	round average
+	total float64 // sum of p_k tau_k, or of p_k |a_k|_1, not yet divided by that of p_k
+}
+
+var (
+	_ Linear   = (*fedNova)(nil)
+	_ Weighted = (*fedNova)(nil)
+)
+
+func init() {
+	registerLocal(Factory{
+		Name:      "fednova",
+		Summary:   "federated averaging of changes divided by the devices' numbers of local steps, so that devices that take more steps do not count more",
+		Reference: "Wang, Liu, Liang, Joshi, Poor: Tackling the Objective Inconsistency Problem in Heterogeneous Federated Optimization, NeurIPS 2020",
+		OneModel:  true,
+		Options: func() Options {
+			return &fedNovaOptions{AverageOptions: defaultAverage(byRows), TauEff: effectiveSteps}
+		},
+		Workload: func(o Options, shape mtl.Shape) Workload {
+			local := o.(localOptions).local()
+			return Workload{StepFLOPs: local.stepFLOPs(shape, false), Steps: local.steps, Extra: 1}
+		},
+		New: func(s Setup, o Options) (Algorithm, error) {
+			p, opts := s.Problem, *o.(*fedNovaOptions)
+			return &fedNova{
+				globalModel: newGlobalModel(s, opts.AverageOptions, opts.Mu), opts: opts,
+				steps: make([]float64, p.Devices()), norms: make([]float64, p.Devices()), round: newAverage(p.Values()),
+			}, nil
+		},
+	})
+}
+
+// Begin opens a round: each device is sent w.
+func (f *fedNova) Begin() int {
+	f.round.reset()
+	f.total = 0
+	return f.w.Cols
+}
+
+// Solve makes the device's local steps from w.
+func (f *fedNova) Solve(r Request) Work {
+	work := f.solve(r, f.weights())
+	work.Values++ // tau_k
+	tau := f.opts.updates(f.problem.Train.Tasks[r.Device].X.Rows, work.Steps)
+	f.steps[r.Device] = float64(tau)
+	f.norms[r.Device] = normalizer(tau, f.opts.Momentum, f.opts.at(r.Round, f.opts.Step)*f.mu)
+	return work
+}
+
+// normalizer returns |a|_1 of tau steps with momentum rho and a proximal term, q = eta mu. A
+// gradient counts in the change after t more steps as x_t times eta:
+//
+//	v_1 = x_1 = 1,  v_t+1 = rho v_t - q x_t,  x_t+1 = x_t + v_t+1
+//
+// and |a|_1 is the sum of |x_t| for t = 1..tau. Plain steps have tau, momentum
+// (tau - rho (1 - rho^tau)/(1 - rho))/(1 - rho), a proximal term (1 - (1 - q)^tau)/q.
+func normalizer(tau int, rho, q float64) float64 {
+	sum, v, x := 0.0, 1.0, 1.0
+	for range tau {
+		sum += max(x, -x)
+		v = float64(rho*v) - float64(q*x)
+		x += v
+	}
+	return sum
+}
+
+// Commit adds the device's change to the mean.
+func (f *fedNova) Commit(device int) { f.CommitWeighted(device, 1) }
+
+// CommitWeighted takes the device's change into the mean, multiplied by a weight.
+func (f *fedNova) CommitWeighted(device int, weight float64) {
+	p, norm := f.weight(device), f.norms[device]
+	if norm > 0 { // otherwise the device took no step
+		f.round.add(f.changes.of[device], p, weight/norm)
+	}
+	effective := f.steps[device]
+	if f.opts.TauEff == effectiveWeights {
+		effective = norm
+	}
+	f.total += float64(p * effective)
+	f.changes.release(device)
+}
+
+// End adds tau_eff times the mean of the normalized changes to w.
+func (f *fedNova) End() float64 {
+	if f.round.weight == 0 {
+		return 0
+	}
+	return f.round.apply(f.weights(), f.total/f.round.weight)
+}
+
+// State codes w, the changes of it and their numbers of steps.
+func (f *fedNova) State(c *state.Coder) {
+	f.globalModel.State(c)
+	c.Float64s(f.steps)
+	c.Float64s(f.norms)
+}

@@ -1,0 +1,241 @@
+package algorithms
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"fedsim/internal/rng"
+	"fedsim/mtl"
+)
+
+// slowSteps is a device's local SGD row by row, as docs/methods.md has it, with the step size
+// in the round and the linear term slope, which may be nil.
+func slowSteps(p *mtl.Problem, o LocalSGDOptions, device, h int, step, mu float64, start, slope []float64) []float64 {
+	task := p.Train.Tasks[device]
+	rows := task.X.Rows
+	batch := o.Batch
+	if batch == 0 {
+		batch = rows
+	}
+	var order mtl.Order
+	order.Reset(rows, rng.New(1, rng.Solve, device, h))
+	w, v := slices.Clone(start), make([]float64, len(start))
+	for left, inPass := int(math.Ceil(o.Epochs*float64(rows))), rows; left > 0; {
+		size := min(batch, left, inPass)
+		left -= size
+		if inPass -= size; inPass == 0 {
+			inPass = rows
+		}
+		g := make([]float64, len(w))
+		for range size {
+			i := order.Next()
+			x, z := task.X.Row(i), 0.0
+			for j := range x {
+				z += x[j] * w[j]
+			}
+			for j := range x {
+				g[j] += p.Loss.Subgradient(z, task.Y[i]) * x[j] / float64(size)
+			}
+		}
+		norm := 0.0
+		for j := range g {
+			g[j] += o.L2*w[j] + mu*(w[j]-start[j])
+			if slope != nil {
+				g[j] += slope[j]
+			}
+			norm += g[j] * g[j]
+		}
+		for j := range w {
+			if o.Clip > 0 && math.Sqrt(norm) > o.Clip {
+				g[j] *= o.Clip / math.Sqrt(norm)
+			}
+			v[j] = o.Momentum*v[j] + g[j]
+			w[j] -= step * v[j]
+		}
+	}
+	return w
+}
+
+// Local steps with momentum, clipping, a proximal term and a linear one, alone and together,
+// are those of the definition. Momentum starts at 0 in every round, whoever worked before.
+func TestLocalStepsAgreeWithTheirDefinition(t *testing.T) {
+	p, _ := randomProblem(t, tiedToMean, nil, 9, 14, 5)
+	from, slope := make([]float64, 9), make([]float64, 9)
+	for j := range slope {
+		from[j], slope[j] = float64(j)/7, math.Sin(float64(j))
+	}
+	plain := LocalSGDOptions{Epochs: 2.5, Batch: 4, Step: 0.2, L2: 0.1, Shuffle: true}
+	var different []string
+	for _, change := range []func(o *LocalSGDOptions){
+		func(*LocalSGDOptions) {},
+		func(o *LocalSGDOptions) { o.Momentum = 0.9 },
+		func(o *LocalSGDOptions) { o.Clip = 1.5 },
+		func(o *LocalSGDOptions) { o.Clip = 1e9 },
+		func(o *LocalSGDOptions) { o.Momentum, o.Clip = 0.5, 1.5 },
+		func(o *LocalSGDOptions) { o.Momentum, o.Clip, o.Batch = 0.5, 1, 0 },
+		func(o *LocalSGDOptions) { o.Momentum, o.WarmupRounds = 0.5, 8 },
+	} {
+		o := plain
+		change(&o)
+		l := newLocalSGD(Setup{Problem: p, Workers: 1}, o)
+		for _, s := range [][]float64{nil, slope} {
+			for _, device := range []int{0, 1, 0} {
+				r := request(device, 3, NoLimit, 0)
+				r.Round = 3
+				step := o.Step
+				if o.WarmupRounds > 0 {
+					step *= 4. / 8
+				}
+				got, steps := l.descend(r, from, pull{mu: 0.7, center: from, slope: s})
+				want := slowSteps(p, o, device, 3, step, 0.7, from, s)
+				if n := []int{35, 13}[device]; steps != n {
+					t.Errorf("%+v: device %d takes %d rows, want %d", o, device, steps, n)
+				}
+				nearVector(t, fmt.Sprintf("%+v, device %d", o, device), got, want, 1e-12)
+				if device == 1 {
+					different = append(different, fmt.Sprint(want))
+				}
+			}
+		}
+	}
+	slices.Sort(different)
+	if n := len(slices.Compact(different)); n != 12 { // a clip of 1e9 is none
+		t.Errorf("%d results differ, want 12", n)
+	}
+}
+
+// Step sizes by round, by hand.
+func TestSchedules(t *testing.T) {
+	for _, s := range []struct {
+		o    ScheduleOptions
+		want map[int]float64
+	}{
+		{ScheduleOptions{Schedule: constant}, map[int]float64{0: 0.4, 1000: 0.4}},
+		{ScheduleOptions{Schedule: constant, WarmupRounds: 4}, map[int]float64{0: 0.1, 1: 0.2, 2: 0.3, 3: 0.4, 4: 0.4, 99: 0.4}},
+		{ScheduleOptions{Schedule: inverseSqrt, ScheduleRounds: 1}, map[int]float64{0: 0.4, 3: 0.2, 15: 0.1}},
+		{ScheduleOptions{Schedule: inverseSqrt, ScheduleRounds: 10, WarmupRounds: 2}, map[int]float64{0: 0.2, 2: 0.4, 32: 0.2}},
+		{ScheduleOptions{Schedule: cosine, ScheduleRounds: 100}, map[int]float64{0: 0.4, 50: 0.2, 25: 0.2 + 0.1*math.Sqrt2, 100: 0, 500: 0}},
+		{ScheduleOptions{Schedule: cosine, ScheduleRounds: 100, ScheduleFactor: 0.5, WarmupRounds: 10}, map[int]float64{4: 0.2, 10: 0.4, 60: 0.3, 110: 0.2, 1e6: 0.2}},
+		{ScheduleOptions{Schedule: decayInStages, ScheduleRounds: 30, ScheduleFactor: 0.1}, map[int]float64{0: 0.4, 29: 0.4, 30: 0.04, 59: 0.04, 60: 0.004}},
+		{ScheduleOptions{Schedule: decayInStages, ScheduleRounds: 1, ScheduleFactor: 0}, map[int]float64{0: 0.4, 1: 0, 1e9: 0}},
+	} {
+		for h, want := range s.want {
+			if got := s.o.at(h, 0.4); math.Abs(got-want) > 1e-15 {
+				t.Errorf("%+v: round %d has the step %.17g, want %g", s.o, h, got, want)
+			}
+		}
+	}
+}
+
+// Methods work with the step of the round in which they were asked; those without rounds
+// count the server's steps. A run with a schedule has the bits of rounds under constant steps.
+func TestMethodsFollowTheSchedule(t *testing.T) {
+	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
+	for _, name := range Names() {
+		set := func(step float64, schedule ScheduleOptions) func(Options) {
+			return func(o Options) {
+				smaller(o)
+				if o, ok := o.(*FedBuffOptions); ok {
+					o.Buffer = p.Devices() // a server step is a round
+				}
+				if o, ok := o.(*fedAsyncOptions); ok {
+					o.Staleness, o.A = constant, 0
+				}
+				o.(localOptions).local().Step, o.(localOptions).local().ScheduleOptions = step, schedule
+			}
+		}
+		f, _ := Lookup(name)
+		if _, local := f.Options().(localOptions); !local {
+			continue
+		}
+		a := start(t, name, p, c, set(0.2, ScheduleOptions{Schedule: decayInStages, ScheduleRounds: 1, ScheduleFactor: 0.5}))
+		asked := func(a Linear, h int) {
+			a.Begin()
+			for k := range p.Devices() {
+				if name == "fedasync" && k > 0 {
+					break
+				}
+				r := request(k, h, NoLimit, 0)
+				r.Round = h
+				a.Solve(r)
+				a.Commit(k)
+			}
+			a.End()
+		}
+		before := slices.Clone(a.Model().W.Row(0))
+		asked(a, 0)
+		first := start(t, name, p, c, set(0.2, ScheduleOptions{Schedule: constant}))
+		asked(first, 0)
+		if err := same(snapshot(a), snapshot(first)); err != nil || slices.Equal(before, a.Model().W.Row(0)) {
+			t.Errorf("%s: round 0: %v", name, err)
+		}
+		// The change of a round from the same w has the step of the round: full batches of
+		// one pass are a gradient step.
+		full := start(t, name, p, c, func(o Options) {
+			set(0.2, ScheduleOptions{Schedule: decayInStages, ScheduleRounds: 1, ScheduleFactor: 0.5})(o)
+			o.(localOptions).local().Batch = 0
+		})
+		asked(full, 0)
+		w := slices.Clone(full.Model().W.Row(0))
+		full.Begin()
+		r := request(0, 1, NoLimit, 0)
+		r.Round = 1
+		full.Solve(r)
+		var slope []float64
+		switch m := full.(type) {
+		case *scaffold:
+			slope = slices.Clone(m.c)
+			for j, x := range m.controls.of[0] {
+				slope[j] -= x
+			}
+		case *fedDyn:
+			slope = m.slopes.of[0]
+		}
+		g := slowSteps(p, LocalSGDOptions{Epochs: 1, Shuffle: true}, 0, 1, 0.1, 0, w, slope)
+		change := full.(interface{ pending(int) []float64 }).pending(0)
+		for j := range g {
+			g[j] -= w[j]
+		}
+		nearVector(t, name+", the change in round 1", change, g, 1e-12)
+	}
+}
+
+// pending is the tentative change of a device.
+func (m *globalModel) pending(device int) []float64 { return m.changes.of[device] }
+
+// The number of updates is that of mini-batches.
+func TestUpdatesOfLocalSteps(t *testing.T) {
+	for _, c := range []struct{ batch, rows, steps, want int }{
+		{4, 14, 0, 0}, {4, 14, 3, 1}, {4, 14, 4, 1}, {4, 14, 5, 2}, {4, 14, 14, 4}, {4, 14, 15, 5}, {4, 14, 35, 10},
+		{0, 14, 14, 1}, {0, 14, 15, 2}, {0, 14, 42, 3}, {100, 14, 28, 2}, {1, 14, 9, 9}, {4, 0, 0, 0},
+	} {
+		o := LocalSGDOptions{Batch: c.batch}
+		if got := o.updates(c.rows, c.steps); got != c.want {
+			t.Errorf("%+v: %d updates", c, got)
+		}
+	}
+}
+
+// An update costs 5 operations a value, 2 more with a linear term, 2 with momentum, 3 with
+// clipping.
+func TestFLOPsOfLocalSteps(t *testing.T) {
+	shape := mtl.Shape{Features: 10, Outputs: 1}
+	for _, c := range []struct {
+		o     LocalSGDOptions
+		slope bool
+		want  float64
+	}{
+		{LocalSGDOptions{Batch: 5}, false, 40 + 10},
+		{LocalSGDOptions{Batch: 5}, true, 40 + 14},
+		{LocalSGDOptions{Batch: 5, Momentum: 0.1}, false, 40 + 14},
+		{LocalSGDOptions{Batch: 5, Clip: 1}, false, 40 + 16},
+		{LocalSGDOptions{Batch: 1, Clip: 1, Momentum: 0.5}, true, 40 + 120},
+		{LocalSGDOptions{Clip: 1, Momentum: 0.5}, true, 40},
+	} {
+		if got := c.o.stepFLOPs(shape, c.slope); got != c.want {
+			t.Errorf("%+v, slope %t: %g FLOPs a row, want %g", c.o, c.slope, got, c.want)
+		}
+	}
+}

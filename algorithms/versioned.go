@@ -1,0 +1,70 @@
+package algorithms
+
+import "fedsim/internal/state"
+
+// versionedModel is the state of methods without rounds that share one model: the server
+// takes responses to whatever versions of w the devices were sent. Under a protocol with
+// rounds, a round is a Send to every device that is not at work.
+type versionedModel struct {
+	globalModel
+	sent   versions
+	steps  int     // server steps: the version of w
+	rounds bool    // a round is open, or was: devices hold what Begin sent
+	served float64 // FLOPs of the server in the open round
+}
+
+func newVersionedModel(s Setup, o AverageOptions, mu float64) versionedModel {
+	return versionedModel{globalModel: newGlobalModel(s, o, mu), sent: newVersions(s.Problem.Devices())}
+}
+
+// Send fixes the present w as the device's start.
+func (m *versionedModel) Send(device int) int {
+	m.sent.send(device, m.steps, m.weights())
+	return m.w.Cols
+}
+
+// Solve makes the device's local steps from the w it was sent. The schedule of step sizes
+// counts the server's steps before that w.
+func (m *versionedModel) Solve(r Request) Work {
+	from, version := m.sent.held(r.Device)
+	r.Round = version
+	return m.solve(r, from)
+}
+
+// staleness returns how many steps the server has taken since it sent the device its w.
+func (m *versionedModel) staleness(device int) int {
+	_, version := m.sent.held(device)
+	return m.steps - version
+}
+
+// State codes the model and the messages to the devices.
+func (m *versionedModel) State(c *state.Coder) {
+	m.globalModel.State(c)
+	m.sent.state(c, m.w.Cols)
+	c.Int(&m.steps)
+	c.Bool(&m.rounds)
+}
+
+// Discard forgets the device's change and the model sent to it, unless it may be asked again in
+// the open round.
+func (m *versionedModel) Discard(device int) {
+	m.globalModel.Discard(device)
+	if !m.rounds {
+		m.sent.release(device)
+	}
+}
+
+// Begin opens a round: each device is sent w, except those whose work of an earlier round is
+// under way. Their responses will be late, and stale.
+func (m *versionedModel) Begin() int {
+	m.served, m.rounds = 0, true
+	for k, change := range m.changes.of {
+		if change == nil {
+			m.Send(k)
+		}
+	}
+	return m.w.Cols
+}
+
+// End returns the FLOPs of the round's server steps.
+func (m *versionedModel) End() float64 { return m.served }
