@@ -28,9 +28,9 @@ type axes struct {
 	styles []lineStyle
 }
 
-// newPlot returns the plot of a panel with the horizontal limits x. Only panels in the
-// first column label the vertical axis.
-func (m *model) newPlot(p *panel, title string, a *axes, x interval, width vg.Length, first bool) *plot.Plot {
+// newPlot returns the plot of a panel of a size with the horizontal limits x. Only panels
+// in the first column label the vertical axis.
+func (m *model) newPlot(p *panel, title string, a *axes, x interval, size vg.Point, first bool) *plot.Plot {
 	out := plot.New()
 	out.BackgroundColor = nil
 	hasX := x.min < x.max
@@ -44,9 +44,9 @@ func (m *model) newPlot(p *panel, title string, a *axes, x interval, width vg.Le
 	}
 	out.X.Min, out.X.Max = x.min, x.max
 	out.Y.Min, out.Y.Max = a.y.min, a.y.max
-	xTicks, yTicks := m.xTicks(x, a, hasX, width), m.yTicks(a)
+	xTicks, yTicks := m.xTicks(x, a, hasX, size.X), m.yTicks(a)
 	if first {
-		out.Y.Label.Text = m.y.labelIn(m.y.unitFor(1)) + m.cutY(a.y)
+		out.Y.Label.Text = fit(m.y.labelIn(m.y.unitFor(1)), textStyle(labelSize, false), size.Y, 2) + m.cutY(a.y)
 		out.Y.Tick.Marker = yTicks
 	} else {
 		out.Y.Tick.Marker = yTicks.unlabeled()

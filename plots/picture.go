@@ -64,7 +64,7 @@ func (m *model) layOut() *Picture {
 				if title != "" {
 					f.panelTitles = max(f.panelTitles, textStyle(panelSize, false).Height(title)+titleGap)
 				}
-				f.plots[r][c] = m.newPlot(&m.panels[i], title, a, x[i], size.X-panelGap, c == 0)
+				f.plots[r][c] = m.newPlot(&m.panels[i], title, a, x[i], vg.Point{X: size.X - panelGap, Y: size.Y - panelGap}, c == 0)
 			}
 		}
 	}

@@ -49,6 +49,7 @@ var platformCuts = map[string][]string{
 	"baselines":        {"run.rounds=3", "run.outer=2"},
 	"benchmark":        {"run.rounds=2", "run.outer=1", `experiment.benchmark.axis.data=["Vehicle"]`},
 	"battery-day":      {"run.rounds=8", "run.outer=2", "data.synthetic.tasks=300"},
+	"fedprox":          {"run.rounds=1", `experiment.fedprox.axis.setting=["Synthetic (1,1), 50 %"]`},
 	"fig1-statistical": {"run.rounds=3", "data.synthetic.tasks=10"},
 	"fig2-systems":     {"run.rounds=3", "data.synthetic.tasks=10"},
 	"fig3-faults":      {"run.max_time_s=1", "data.synthetic.tasks=10"},
