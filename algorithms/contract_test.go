@@ -28,7 +28,7 @@ func smaller(o Options) {
 // reach the optimum of coupled tasks.
 func oneModel(name string) bool {
 	f, _ := Lookup(name)
-	return f.OneModel || f.HasOneModel(f.Options())
+	return f.HasOneModel(f.Options())
 }
 
 // serverFLOPs returns the most FLOPs of the server in a round of the tests'
@@ -310,9 +310,7 @@ func TestRoundsAllocateNothing(t *testing.T) {
 				}
 			}
 			a.End()
-			if _, personal := a.(Personal); !personal { // models of clients are made on all cores
-				a.Model()
-			}
+			a.Model()
 			h++
 		})
 		if allocs != 0 {

@@ -32,9 +32,6 @@ func start(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, set func(O
 	if o, ok := o.(localOptions); ok && o.local().Schedule == "" {
 		o.local().Schedule = constant
 	}
-	if o, ok := o.(personalOptions); ok && p.Devices() != p.Tasks() {
-		o.personal().Evaluate = globalModels
-	}
 	check := config.NewChecker()
 	o.Validate(check)
 	if problems := check.Problems(); len(problems) > 0 {

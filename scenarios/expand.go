@@ -191,9 +191,6 @@ func (p *plan) run(c *gridCell, label string, tuned []config.Assignment) (Run, c
 		settings.Federation.ValidateMethod(check.In("federation"), &factory, method.options())
 		federation.ValidatePrivacy(check, &settings.Privacy, &settings.Federation, settings.Network.HubSize, &factory, method.options())
 		federation.ValidateProblem(check, settings.Problem.Loss, settings.Problem.Model, &factory, method.options())
-		if factory.IsPersonal(method.options()) && settings.Run.Mode == Learning {
-			settings.checkPersonal(check.In("data"), factory.Name)
-		}
 	}
 	problems.AddFound(tree, check)
 	return Run{
