@@ -49,7 +49,7 @@ func start(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, set func(O
 func round(a Linear, p *mtl.Problem, h, steps int, takesPart func(device int) bool) {
 	a.Begin()
 	testPool.For(p.Devices(), func(t, worker int) {
-		a.Solve(Request{Device: t, Steps: steps, Worker: worker, Stream: rng.New(1, rng.Solve, t, h)})
+		a.Solve(Request{Device: t, Round: h, Steps: steps, Worker: worker, Stream: rng.New(1, rng.Solve, t, h)})
 	})
 	for t := range p.Devices() {
 		if takesPart == nil || takesPart(t) {

@@ -149,8 +149,9 @@ func (a *average) apply(w []float64, step float64) float64 {
 
 // mean returns the average, in the place of the sum, and its FLOPs. There must be a change.
 func (a *average) mean() (d []float64, flops float64) {
+	weight, flops := a.guard.Sum(a.sum, a.weight)
 	for j := range a.sum {
-		a.sum[j] /= a.weight
+		a.sum[j] /= weight
 	}
-	return a.sum, a.flops + float64(len(a.sum))
+	return a.sum, a.flops + flops + float64(len(a.sum))
 }

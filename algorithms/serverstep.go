@@ -71,6 +71,7 @@ func init() {
 		Summary:   "federated averaging with momentum of the server",
 		Reference: "Hsu, Qi, Brown: Measuring the Effects of Non-Identical Data Distribution for Federated Visual Classification, 2019",
 		OneModel:  true,
+		Private:   true,
 		Options: func() Options {
 			return &fedAvgMOptions{AverageOptions: defaultAverage(byRows), ServerStep: 1, ServerMomentum: 0.9}
 		},
@@ -99,6 +100,7 @@ func init() {
 			Summary:   "federated averaging with adaptive steps of the server: it divides the step of each value by the root of " + m.rule,
 			Reference: "Reddi, Charles, Zaheer, Garrett, Rush, Konecny, Kumar, McMahan: Adaptive Federated Optimization, ICLR 2021, Algorithm 2",
 			OneModel:  true,
+			Private:   true,
 			Options:   m.options,
 			New: func(s Setup, o Options) (Algorithm, error) {
 				opts := *o.(interface{ adaptive() *adaptiveOptions }).adaptive()
