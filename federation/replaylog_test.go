@@ -41,12 +41,12 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64Range(0, 1<<32).Draw(rt, "seed")
 		protocol := rapid.SampledFrom([]string{WaitForAll, Deadline, Charged, First, Asynchronous}).Draw(rt, "protocol")
-		methods := []string{"mocha", "mb-sgd", "mb-sdca", "fedavg", "fedprox"}
+		methods := []string{"mocha", "mb-sgd", "mb-sdca", "fedavg", "fedprox", "fednova", "fedavgm", "fedadam"}
 		switch protocol {
 		case Asynchronous:
-			methods = []string{"async-mocha", "fedbuff"}
+			methods = []string{"async-mocha", "fedbuff", "fedasync"}
 		case WaitForAll:
-			methods = append(methods, "cocoa", "async-mocha", "fedbuff")
+			methods = append(methods, "cocoa", "async-mocha", "fedbuff", "fedasync")
 		}
 		method := rapid.SampledFrom(methods).Draw(rt, "method")
 		outer := rapid.IntRange(1, 3).Draw(rt, "outer")
