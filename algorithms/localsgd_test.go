@@ -143,8 +143,7 @@ func TestMethodsFollowTheSchedule(t *testing.T) {
 				if o, ok := o.(*fedAsyncOptions); ok {
 					o.Staleness, o.A = constant, 0
 				}
-				local := o.(localOptions).local()
-				local.Step, local.Clip, local.ScheduleOptions = step, 0, schedule
+				o.(localOptions).local().Step, o.(localOptions).local().ScheduleOptions = step, schedule
 			}
 		}
 		f, _ := Lookup(name)

@@ -8,10 +8,10 @@ import (
 	"fedsim/config"
 )
 
-// equalOptions are options that may weigh devices the same.
-type equalOptions interface{ weighsEqually() bool }
+// averageOptions are the options of a method that embed AverageOptions.
+type averageOptions interface{ averaged() *AverageOptions }
 
-func (o *AverageOptions) weighsEqually() bool { return o.Weights == equally }
+func (o *AverageOptions) averaged() *AverageOptions { return o }
 
 // CheckPrivacy reports what of the table [privacy] a method with the given options cannot do.
 func (f *Factory) CheckPrivacy(c *config.Checker, p *privacy.Config, o Options) {
@@ -32,6 +32,6 @@ func (f *Factory) CheckPrivacy(c *config.Checker, p *privacy.Config, o Options) 
 		c.Require(false, key, value, fmt.Sprintf("must be \"none\", or the method one of %s: the server of %s needs more than the sum of updates", strings.Join(able, ", "), f.Name))
 		return
 	}
-	equal, ok := o.(equalOptions)
-	c.Require(!ok || equal.weighsEqually(), key, value, fmt.Sprintf("must be \"none\", or the option weights of %s \"equal\": every update counts the same", f.Name))
+	equal, ok := o.(averageOptions)
+	c.Require(!ok || equal.averaged().Weights == equally, key, value, fmt.Sprintf("must be \"none\", or the option weights of %s \"equal\": every update counts the same", f.Name))
 }

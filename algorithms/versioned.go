@@ -19,9 +19,8 @@ func newVersionedModel(s Setup, o AverageOptions, mu float64) versionedModel {
 
 // Send fixes the present w as the device's start.
 func (m *versionedModel) Send(device int) int {
-	amount := m.link.send(device, m.steps, m.weights())
-	m.sent.send(device, m.steps, m.link.shown(0, m.weights()))
-	return amount
+	m.sent.send(device, m.steps, m.weights())
+	return m.w.Cols
 }
 
 // Solve makes the device's local steps from the w it was sent. The schedule of step sizes
@@ -59,13 +58,12 @@ func (m *versionedModel) Discard(device int) {
 // under way. Their responses will be late, and stale.
 func (m *versionedModel) Begin() int {
 	m.served, m.rounds = 0, true
-	amount := m.w.Cols
 	for k, change := range m.changes.of {
 		if change == nil {
-			amount = m.Send(k)
+			m.Send(k)
 		}
 	}
-	return amount
+	return m.w.Cols
 }
 
 // End returns the FLOPs of the round's server steps.

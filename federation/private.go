@@ -165,6 +165,7 @@ func ValidatePrivacy(c *config.Checker, p *privacy.Config, f *Config, hubs int, 
 	c.Require(!traits.Weighs, "federation.protocol", f.Protocol, "must be another"+so+"every update counts the same")
 	c.Require(!traits.Late, "federation.late", f.Late, "must be \"drop\""+so+"a late update is of another cohort")
 	if p.Secure() {
+		c.Require(f.PartialShare == 0 || f.Partial != Drop, "federation.partial", f.Partial, "must be \"keep\" with privacy.secure_aggregation: the server cannot leave an update out of the sum")
 		c.Require(hubs == 0, "network.hub_size", hubs, "must be 0 with privacy.secure_aggregation: hubs that gather masked values are not modeled")
 		c.Require(f.Cost == Physical, "federation.cost", f.Cost, "must be \"physical\" with privacy.secure_aggregation: under others the lengths of transfers do not depend on bytes")
 	}

@@ -98,15 +98,14 @@ func complete(fig *results.Figure, runs []results.Run) error {
 		}
 		return nil
 	}
-	ys := names(quantities, func(q *Quantity) bool { return q.Y })
-	ys = append(ys, names(namedQuantities(runs), func(q *Quantity) bool { return q.Y })...)
+	all := slices.Concat(quantities, namedQuantities(runs))
 	for _, a := range []struct {
 		key, value string // value is the default
 		name       *string
 		names      []string
 	}{
-		{"x", "time_s", &fig.X, names(quantities, func(q *Quantity) bool { return q.X })},
-		{"y", "suboptimality", &fig.Y, ys},
+		{"x", "time_s", &fig.X, names(all, func(q *Quantity) bool { return q.X })},
+		{"y", "suboptimality", &fig.Y, names(all, func(q *Quantity) bool { return q.Y })},
 		{"x_scale", "linear", &fig.XScale, []string{"linear", "log"}},
 		{"y_scale", "linear", &fig.YScale, []string{"linear", "log"}},
 	} {

@@ -1,11 +1,14 @@
 package plots
 
 import (
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"fedsim/results"
 )
 
 // Lengths within the legend, in points.
@@ -58,6 +61,9 @@ func newEntry(name string, of sampler, width vg.Length) legendEntry {
 func (m *model) newLegend(styles []lineStyle, width vg.Length) legend {
 	var entries []legendEntry
 	for i, s := range m.series {
+		if m.fig.X == results.Epsilon && !slices.ContainsFunc(m.panels, func(p panel) bool { return len(p.curves[i]) > 0 }) {
+			continue // runs without privacy
+		}
 		entries = append(entries, newEntry(s.Label, &styles[i], width))
 	}
 	sty := legendStyle()

@@ -208,17 +208,21 @@ func Scaled(v float64, unit string) string {
 	return columns.Significant(v) + " P" + unit
 }
 
-// remarks names the methods of a block whose local solves reached their limit.
+// remarks names the methods of a block that lost rounds, and those whose local solves reached
+// their limit.
 func (e *ExperimentTable) remarks(block *Block) []string {
 	var remarks []string
 	for i := range block.Rows {
 		r := &block.Rows[i]
-		if r.Capped == 0 {
-			continue
-		}
 		label := r.Label
 		if e.RowKey != "method" {
 			label = e.RowKey + " = " + label
+		}
+		if at := slices.IndexFunc(e.Named, func(m Metric) bool { return m.Name == LostRounds }); at >= 0 && r.Named[at] > 0 {
+			remarks = append(remarks, fmt.Sprintf("%s: %s of %s rounds were lost: too few clients responded to unmask their sum (privacy.threshold)", label, Cell{Reached: true, Rounds: r.Named[at]}.rounds(), Cell{Reached: true, Rounds: r.Totals.Rounds}.rounds()))
+		}
+		if r.Capped == 0 {
+			continue
 		}
 		remarks = append(remarks, fmt.Sprintf("%s: %d of %d local solves ended at %s, short of their accuracy", label, r.Capped, r.Updates, r.Limit))
 	}

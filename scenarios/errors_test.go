@@ -14,6 +14,9 @@ import (
 // mocha is the least a scenario needs.
 const mocha = "[methods.mocha]\n"
 
+// fedavgEqual is a method whose updates [privacy] may protect.
+const fedavgEqual = "[methods.fedavg]\noptions.weights = \"equal\"\n"
+
 // Every kind of mistake, with the whole text of the message.
 func TestErrors(t *testing.T) {
 	names := strings.Join(algorithms.Names(), ", ")
@@ -44,6 +47,20 @@ func TestErrors(t *testing.T) {
 			"x.toml:2:26: run.stop_at.test_error = 0.1: needs test rows: data.test_fraction must be positive"},
 		{"tuning to an unknown metric", mocha + "[[experiment]]\nname = \"e\"\ntuning.target = { accuracy = 0.9 }\ntune.mocha.\"options.epochs\" = [1, 2]\n", nil,
 			`x.toml:4:17: experiment.tuning.target = "accuracy": must be one of suboptimality, primal, gap, train_error, test_error`},
+		{"private sums of another method", "[privacy]\nsecure_aggregation = \"secagg\"\n" + mocha, nil,
+			`x.toml:2:22: privacy.secure_aggregation = "secagg": must be "none", or the method one of fedadagrad, fedadam, fedavg, fedavgm, fedprox, fedyogi: the server of mocha needs more than the sum of updates`},
+		{"private mean by rows", "[privacy]\nmechanism = \"central\"\n[methods.fedavg]\n", nil,
+			`x.toml:2:13: privacy.mechanism = "central": must be "none", or the option weights of fedavg "equal": every update counts the same`},
+		{"noise without a clip", "[privacy]\nmechanism = \"central\"\nclip = 0\n" + fedavgEqual, nil,
+			"x.toml:3:8: privacy.clip = 0: must be positive, or noise_multiplier 0: the noise is a multiple of it"},
+		{"odd neighbors", "[privacy]\nsecure_aggregation = \"secagg+\"\nneighbors = 3\n" + fedavgEqual, nil,
+			`x.toml:3:13: privacy.neighbors = 3: must be an even number in [2, 1e6] with secure_aggregation = "secagg+"`},
+		{"neighbors of secagg", "[privacy]\nneighbors = 4\n" + fedavgEqual, nil,
+			`x.toml:2:13: privacy.neighbors = 4: must be left out: only secure_aggregation = "secagg+" has a use for it`},
+		{"an axis without values", fedavgEqual + "[[experiment]]\nname = \"a\"\n[experiment.figure]\nx = \"epsilon\"\ny = \"test_error\"\n", nil,
+			"x.toml:3:1: experiment a: figure.x = \"epsilon\" has no values: privacy.mechanism (of epsilon) or privacy.secure_aggregation (of lost_rounds) must not be \"none\""},
+		{"a target without values", "[run]\ntargets = { epsilon = [1] }\n" + fedavgEqual, nil,
+			`x.toml:2:11: run.targets = "epsilon": must be one of suboptimality, primal, gap, train_error, test_error`},
 		{"unknown key by override", mocha, []string{"faults.drop_probabilty=0.1"},
 			"--set faults.drop_probabilty=0.1: unknown key faults.drop_probabilty: did you mean drop_probability?"},
 		{"key in another case", "[faults]\nNever = [0]\n" + mocha, nil,

@@ -1,10 +1,6 @@
 package privacy
 
-import (
-	"math"
-
-	"fedsim/config"
-)
+import "fedsim/config"
 
 // The protocols of secure aggregation, the mechanisms of differential privacy, and the
 // assumptions on the cohorts under which the accountant computes epsilon.
@@ -34,7 +30,7 @@ type Config struct {
 	CipherBytes       int     `toml:"cipher_bytes" doc:"secure aggregation: bytes that encryption adds to the two shares for a client (AES-GCM: nonce of 12 bytes and tag of 16, NIST SP 800-38D)"`
 
 	Mechanism  string  `toml:"mechanism" doc:"differential privacy of clients (McMahan et al., ICLR 2018): \"none\", \"central\" (the server adds Gaussian noise to the sum of clipped updates) or \"distributed\" (each device adds its share of the noise). Needs methods with weights = \"equal\". The metric epsilon is the privacy spent (docs/privacy.md)"`
-	Clip       float64 `toml:"clip" doc:"differential privacy: largest Euclidean norm of a client's update; longer ones are scaled to it; inf: no limit"`
+	Clip       float64 `toml:"clip" doc:"differential privacy: largest Euclidean norm of a client's update; longer ones are scaled to it; 0: no limit"`
 	Noise      float64 `toml:"noise_multiplier" doc:"differential privacy: standard deviation of the noise on the sum of a round, as a multiple of clip. The distributed mechanism reaches it when the whole cohort responds"`
 	Delta      float64 `toml:"delta" doc:"differential privacy: delta of the guarantee (epsilon, delta)"`
 	Accounting string  `toml:"accounting" doc:"differential privacy: the cohorts that epsilon assumes. \"fixed\": of a fixed size, drawn uniformly, as selection = \"uniform\" does (one client replaced); \"poisson\": each client by itself, as in most papers (one client added or removed); \"none\": anything, without amplification by sampling (one client added or removed)"`
@@ -75,9 +71,9 @@ func (p *Config) Validate(c *config.Checker) {
 		c.Require(size.bytes >= 0 && size.bytes <= 1e6, size.key, size.bytes, "must be in [0, 1e6]")
 	}
 	c.OneOf("mechanism", p.Mechanism, None, Central, Distributed)
-	c.Require(p.Clip > 0, "clip", p.Clip, "must be positive")
+	c.Require(p.Clip >= 0 && p.Clip <= 1e12, "clip", p.Clip, "must be in [0, 1e12]")
 	c.Require(p.Noise >= 0 && p.Noise <= 1e6, "noise_multiplier", p.Noise, "must be in [0, 1e6]")
-	c.Require(!math.IsInf(p.Clip, 1) || p.Noise == 0 || !p.Differential(), "clip", p.Clip, "must be finite, or noise_multiplier 0: the noise is a multiple of it")
+	c.Require(p.Clip > 0 || p.Noise == 0 || !p.Differential(), "clip", p.Clip, "must be positive, or noise_multiplier 0: the noise is a multiple of it")
 	c.Require(p.Delta > 0 && p.Delta < 1, "delta", p.Delta, "must be in (0, 1)")
 	c.OneOf("accounting", p.Accounting, Fixed, Poisson, None)
 }

@@ -132,6 +132,9 @@ func (e *Exchange) Unmask(responded []bool, s rng.Stream) (pairs int, ok bool) {
 			count++
 		}
 	}
+	if n == 0 {
+		return 0, false
+	}
 	if e.Neighbors == n-1 {
 		ok = true
 		for i := range responded {
@@ -141,7 +144,7 @@ func (e *Exchange) Unmask(responded []bool, s rng.Stream) (pairs int, ok bool) {
 			}
 			ok = ok && held >= e.Threshold
 		}
-		return count * (n - count), ok && n > 0
+		return count * (n - count), ok
 	}
 	order := make([]int32, n)
 	for i := range order {

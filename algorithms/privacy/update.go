@@ -38,7 +38,7 @@ func (g *Guard) Leave(update []float64, s rng.Stream) (flops float64) {
 		return 0
 	}
 	own := s.Fork(rng.Privacy)
-	if g.config.Differential() {
+	if g.config.Differential() && g.config.Clip > 0 {
 		flops += clip(update, g.config.Clip)
 	}
 	if std := g.deviation() / math.Sqrt(g.cohort); g.config.Mechanism == Distributed && std > 0 {
@@ -51,12 +51,7 @@ func (g *Guard) Leave(update []float64, s rng.Stream) (flops float64) {
 }
 
 // deviation returns the standard deviation of the noise on a sum of a whole cohort.
-func (g *Guard) deviation() float64 {
-	if g.config.Noise == 0 {
-		return 0 // clip may be infinite
-	}
-	return g.config.Noise * g.config.Clip
-}
+func (g *Guard) deviation() float64 { return g.config.Noise * g.config.Clip }
 
 // Sum completes the sum of the updates of a round and returns the number to
 // divide it by, and the FLOPs. A differentially private mean has a fixed denominator, so that
