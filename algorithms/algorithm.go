@@ -3,6 +3,7 @@ package algorithms
 import (
 	"math"
 
+	"fedsim/algorithms/compress"
 	"fedsim/algorithms/privacy"
 	"fedsim/data"
 	"fedsim/internal/parallel"
@@ -37,8 +38,10 @@ type Request struct {
 type Work struct {
 	Steps  int     // coordinate steps or rows
 	FLOPs  float64 // one multiply or one add is one
-	Values int     // numbers the device must upload; of a Sized algorithm, bytes
+	Values int     // numbers the device must upload; of a Sized algorithm, or one with a Link, bytes
 	Capped bool    // it stopped at the limit of Factory.Limit before it reached its accuracy
+
+	vectors int // of the message so far, when it is compressed
 }
 
 // Model is the state that a run evaluates. Rows of W and V are tasks; see mtl.ModelRow.
@@ -289,4 +292,7 @@ type Setup struct {
 	Seed     uint64          // of the run: the model that a network starts with is drawn from it
 	Privacy  *privacy.Config // what protects updates, of a method that is Private; nil: nothing
 	Cohort   int             // responses that a round is for
+
+	Compression *compress.Config // of messages, for a method with Factory.Compresses; nil: none
+	ValueBytes  int              // bytes of a number in a message: 4 or 8
 }

@@ -191,7 +191,7 @@ func TestTimedAsynchronous(t *testing.T) {
 			continue
 		}
 		o := f.Options()
-		timed, err := NewTimingOnly(f, o, []int32{14, 5, 30}, p.Shape())
+		timed, err := NewTimingOnly(f, Setup{Rows: []int32{14, 5, 30}}, o, p.Shape())
 		if err != nil {
 			t.Fatal(err)
 		}

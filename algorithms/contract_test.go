@@ -20,7 +20,15 @@ func smaller(o Options) {
 	case *MbSGDOptions:
 		o.Batch = 6
 	case *FedBuffOptions:
-		o.Buffer = 2
+		o.Buffer, o.Momentum = 2, 0.5
+	case *fedAvgMOptions:
+		o.Momentum, o.Clip = 0.5, 1
+	case *fedNovaOptions:
+		o.Momentum, o.Mu, o.TauEff = 0.5, 0.1, effectiveWeights
+	case *adaptiveOptions:
+		o.ScheduleOptions = ScheduleOptions{Schedule: cosine, ScheduleRounds: 20, ScheduleFactor: 0.1, WarmupRounds: 3}
+	case *fedAsyncOptions:
+		o.Mu, o.ScheduleOptions = 0.1, ScheduleOptions{Schedule: inverseSqrt, ScheduleRounds: 5}
 	}
 }
 

@@ -21,6 +21,12 @@ var testPool = parallel.NewPool(2)
 // start builds a run of a registered method; set changes its options.
 func start(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, set func(Options)) Linear {
 	t.Helper()
+	return startWith(t, name, Setup{Problem: p, Coupling: c}, set)
+}
+
+// startWith is start on a setup without workers.
+func startWith(t testing.TB, name string, s Setup, set func(Options)) Linear {
+	t.Helper()
 	f, ok := Lookup(name)
 	if !ok {
 		t.Fatalf("%q is not registered", name)
@@ -37,7 +43,8 @@ func start(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, set func(O
 	if problems := check.Problems(); len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	a, err := f.New(Setup{Problem: p, Coupling: c, Workers: testPool.Size()}, o)
+	s.Workers = testPool.Size()
+	a, err := f.New(s, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +56,7 @@ func start(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, set func(O
 func round(a Linear, p *mtl.Problem, h, steps int, takesPart func(device int) bool) {
 	a.Begin()
 	testPool.For(p.Devices(), func(t, worker int) {
-		a.Solve(Request{Device: t, Steps: steps, Worker: worker, Stream: rng.New(1, rng.Solve, t, h)})
+		a.Solve(Request{Device: t, Round: h, Steps: steps, Worker: worker, Stream: rng.New(1, rng.Solve, t, h)})
 	})
 	for t := range p.Devices() {
 		if takesPart == nil || takesPart(t) {

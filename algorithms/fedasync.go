@@ -75,7 +75,7 @@ func init() {
 		Options: func() Options {
 			return &fedAsyncOptions{LocalSGDOptions: defaultLocalSGD(), Alpha: 0.6, Staleness: polynomial, A: 0.5}
 		},
-		Asynchronous: true,
+		Asynchronous: true, Compresses: true,
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := *o.(*fedAsyncOptions)
 			return &fedAsync{versionedModel: newVersionedModel(s, AverageOptions{opts.LocalSGDOptions, equally}, opts.Mu), opts: opts}, nil
@@ -88,13 +88,14 @@ func (f *fedAsync) Receive(device int) (taken bool, flops float64) {
 	tau := f.staleness(device)
 	defer f.Discard(device)
 	if f.opts.MaxStaleness > 0 && tau > f.opts.MaxStaleness {
-		return false, 0
+		return false, f.link.take()
 	}
+	f.link.commit(device)
 	sent, _ := f.sent.held(device)
 	weight, w := f.opts.weight(tau), f.weights()
 	kernel.Descend(1-weight, weight, -weight, w, sent, f.changes.of[device])
 	f.steps++
-	return true, 5 * float64(len(w))
+	return true, 5*float64(len(w)) + f.link.take()
 }
 
 // Commit hands the device's response to the server.

@@ -48,7 +48,7 @@ func init() {
 		Options: func() Options {
 			return &FedBuffOptions{AverageOptions: defaultAverage(byRows), Buffer: 10, ServerStep: 1}
 		},
-		Asynchronous: true,
+		Asynchronous: true, Compresses: true,
 		New: func(s Setup, o Options) (Algorithm, error) {
 			opts := *o.(*FedBuffOptions)
 			return &fedBuff{
@@ -65,14 +65,15 @@ func (f *fedBuff) Receive(device int) (taken bool, flops float64) {
 	tau := f.staleness(device)
 	defer f.Discard(device)
 	if f.opts.MaxStaleness > 0 && tau > f.opts.MaxStaleness {
-		return false, 0
+		return false, f.link.take()
 	}
 	f.buffer.add(f.changes.of[device], f.weight(device), 1/math.Sqrt(1+float64(tau)))
+	f.link.commit(device)
 	f.responses++
 	if f.responses < f.opts.Buffer {
-		return true, 0
+		return true, f.link.take()
 	}
-	flops = f.buffer.apply(f.weights(), f.opts.ServerStep)
+	flops = f.buffer.apply(f.weights(), f.opts.ServerStep) + f.link.take()
 	f.buffer.reset()
 	f.responses = 0
 	f.steps++

@@ -53,7 +53,7 @@ func init() {
 		Name:      "feddyn",
 		Summary:   "federated averaging with a linear term in every device's objective that follows its past changes",
 		Reference: "Acar, Zhao, Navarro, Mattina, Whatmough, Saligrama: Federated Learning Based on Dynamic Regularization, ICLR 2021",
-		OneModel:  true,
+		OneModel:  true, Compresses: true,
 		Options: func() Options {
 			return &fedDynOptions{AverageOptions: defaultAverage(equally), Alpha: 0.1}
 		},
@@ -81,12 +81,12 @@ func (f *fedDyn) StepFLOPs() float64 { return f.opts.stepFLOPs(f.problem.Shape()
 func (f *fedDyn) Begin() int {
 	f.round.reset()
 	clear(f.sum)
-	return f.w.Cols
+	return f.link.open(f.weights())
 }
 
 // Solve makes the device's local steps from w.
 func (f *fedDyn) Solve(r Request) Work {
-	w := f.weights()
+	w := f.link.shown(0, f.weights())
 	u, steps := f.descend(r, w, pull{mu: f.alpha, center: w, slope: f.slopes.of[r.Device]})
 	change := f.changes.take(r.Device)
 	for j := range change {
@@ -106,7 +106,7 @@ func (f *fedDyn) CommitWeighted(device int, weight float64) {
 	f.round.add(change, f.weight(device), weight)
 	kernel.Axpy(f.weight(device), change, f.sum)
 	kernel.Axpy(f.alpha, change, f.slopes.hold(device, nil))
-	f.changes.release(device)
+	f.accept(device)
 }
 
 // End moves w to the mean of the responders' models, and by -h/alpha.
@@ -118,7 +118,7 @@ func (f *fedDyn) End() float64 {
 	kernel.Axpy(1/f.total, f.sum, f.drift)
 	flops := f.round.apply(f.weights(), 1) + responses
 	kernel.Axpy(1, f.drift, f.weights())
-	return flops + 4*float64(f.w.Cols)
+	return flops + 4*float64(f.w.Cols) + f.link.take()
 }
 
 // State codes w, h, the linear terms of devices and the changes under way.

@@ -52,7 +52,7 @@ func init() {
 		Name:      "fednova",
 		Summary:   "federated averaging of changes divided by the devices' numbers of local steps, so that devices that take more steps do not count more",
 		Reference: "Wang, Liu, Liang, Joshi, Poor: Tackling the Objective Inconsistency Problem in Heterogeneous Federated Optimization, NeurIPS 2020",
-		OneModel:  true,
+		OneModel:  true, Compresses: true,
 		Options: func() Options {
 			return &fedNovaOptions{AverageOptions: defaultAverage(byRows), TauEff: effectiveSteps}
 		},
@@ -74,13 +74,13 @@ func init() {
 func (f *fedNova) Begin() int {
 	f.round.reset()
 	f.total = 0
-	return f.w.Cols
+	return f.link.open(f.weights())
 }
 
 // Solve makes the device's local steps from w.
 func (f *fedNova) Solve(r Request) Work {
-	work := f.solve(r, f.weights())
-	work.Values++ // tau_k
+	work := f.solve(r, f.link.shown(0, f.weights()))
+	work.Values += f.link.one() // tau_k
 	tau := f.opts.updates(f.problem.Train.Tasks[r.Device].X.Rows, work.Steps)
 	f.steps[r.Device] = float64(tau)
 	f.norms[r.Device] = normalizer(tau, f.opts.Momentum, f.opts.at(r.Round, f.opts.Step)*f.mu)
@@ -118,7 +118,7 @@ func (f *fedNova) CommitWeighted(device int, weight float64) {
 		effective = norm
 	}
 	f.total += float64(p * effective)
-	f.changes.release(device)
+	f.accept(device)
 }
 
 // End adds tau_eff times the mean of the normalized changes to w.
@@ -126,7 +126,7 @@ func (f *fedNova) End() float64 {
 	if f.round.weight == 0 {
 		return 0
 	}
-	return f.round.apply(f.weights(), f.total/f.round.weight)
+	return f.round.apply(f.weights(), f.total/f.round.weight) + f.link.take()
 }
 
 // State codes w, the changes of it and their numbers of steps.

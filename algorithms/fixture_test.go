@@ -155,5 +155,5 @@ func near(got, want, tolerance float64) bool {
 
 // request asks a device in round h, like round.
 func request(device, h, steps, worker int) Request {
-	return Request{Device: device, Steps: steps, Worker: worker, Stream: rng.New(1, rng.Solve, device, h)}
+	return Request{Device: device, Round: h, Steps: steps, Worker: worker, Stream: rng.New(1, rng.Solve, device, h)}
 }

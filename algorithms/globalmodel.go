@@ -48,6 +48,7 @@ type globalModel struct {
 	w       data.Matrix // one row
 	changes *slots      // tentative changes of w
 	guard   *privacy.Guard
+	link    *Link // nil: messages are not compressed
 }
 
 func newGlobalModel(s Setup, o AverageOptions, mu float64) globalModel {
@@ -55,6 +56,7 @@ func newGlobalModel(s Setup, o AverageOptions, mu float64) globalModel {
 	m := globalModel{
 		localSGD: newLocalSGD(s, o.LocalSGDOptions), equal: o.Weights == equally, mu: mu, w: data.NewMatrix(1, p.Values()),
 		changes: newSlots(p.Devices(), p.Values()), guard: s.Privacy.NewGuard(s.Cohort, s.Seed),
+		link: newLink(s, 1, p.Values(), false),
 	}
 	p.Initial(s.Seed, m.weights())
 	return m
@@ -79,8 +81,17 @@ func (m *globalModel) solve(r Request, from []float64) Work {
 // size to the work. Every vector that a device uploads passes here, in the order of the message.
 func (m *globalModel) finish(r Request, update []float64, work *Work) {
 	work.FLOPs += m.guard.Leave(update, r.Stream)
-	work.Values += len(update)
+	m.link.finish(r, update, work)
 }
+
+// accept ends the use of a device's change, which the server has taken.
+func (m *globalModel) accept(device int) {
+	m.changes.release(device)
+	m.link.commit(device)
+}
+
+// Link returns the codes of the messages.
+func (m *globalModel) Link() *Link { return m.link }
 
 // weight returns the weight of a device in the server's mean.
 func (m *globalModel) weight(device int) float64 {
@@ -99,16 +110,20 @@ func (m *globalModel) weightOfAll() float64 {
 }
 
 // Discard forgets the device's change.
-func (m *globalModel) Discard(device int) { m.changes.release(device) }
+func (m *globalModel) Discard(device int) {
+	m.changes.release(device)
+	m.link.discard(device)
+}
 
 // Model returns w, the model of every task, as the one row of W; there are no dual variables.
 func (m *globalModel) Model() Model { return Model{W: &m.w} }
 
-// State codes w and the changes of it.
+// State codes w, the changes of it and the state of the messages' codes.
 func (m *globalModel) State(c *state.Coder) {
 	c.Float64s(m.weights())
 	m.changes.state(c)
 	m.guard.State(c)
+	m.link.state(c)
 }
 
 // SetCoupling changes nothing: the objective does not depend on the coupling.

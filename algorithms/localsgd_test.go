@@ -143,7 +143,8 @@ func TestMethodsFollowTheSchedule(t *testing.T) {
 				if o, ok := o.(*fedAsyncOptions); ok {
 					o.Staleness, o.A = constant, 0
 				}
-				o.(localOptions).local().Step, o.(localOptions).local().ScheduleOptions = step, schedule
+				local := o.(localOptions).local()
+				local.Step, local.Clip, local.ScheduleOptions = step, 0, schedule
 			}
 		}
 		f, _ := Lookup(name)

@@ -30,6 +30,8 @@ type Factory struct {
 	// Asynchronous is true when New returns an Asynchronous: the method works without
 	// rounds.
 	Asynchronous bool
+	// Compresses is true when New returns a Compressed.
+	Compresses bool
 	// Limit names the option that limits local work which otherwise ends at an
 	// accuracy. Work.Capped reports where it did. Empty: the method has no such option.
 	Limit string

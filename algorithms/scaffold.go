@@ -67,7 +67,7 @@ func init() {
 		Name:      "scaffold",
 		Summary:   "federated averaging whose local steps are corrected by control variates, which double the messages",
 		Reference: "Karimireddy, Kale, Mohri, Reddi, Stich, Suresh: SCAFFOLD: Stochastic Controlled Averaging for Federated Learning, ICML 2020",
-		OneModel:  true,
+		OneModel:  true, Compresses: true,
 		Options: func() Options {
 			return &scaffoldOptions{AverageOptions: defaultAverage(equally), Option: optionII, ServerStep: 1}
 		},
@@ -88,7 +88,7 @@ func init() {
 				c: make([]float64, p.Values()), sum: make([]float64, p.Values()),
 				controls: newSlots(p.Devices(), p.Values()),
 			}
-			f.total = f.weightOfAll()
+			f.total, f.link = f.weightOfAll(), newLink(s, 2, p.Values(), false)
 			f.changes = newSlots(p.Devices(), 2*p.Values())
 			return f, nil
 		},
@@ -102,7 +102,7 @@ func (f *scaffold) StepFLOPs() float64 { return f.opts.stepFLOPs(f.problem.Shape
 func (f *scaffold) Begin() int {
 	f.round.reset()
 	clear(f.sum)
-	return 2 * f.w.Cols
+	return f.link.open(f.weights(), f.c)
 }
 
 // parts returns the two vectors of a response: the change of w and that of c_k.
@@ -112,10 +112,10 @@ func (f *scaffold) parts(message []float64) (change, control []float64) {
 
 // Solve makes the device's local steps from w.
 func (f *scaffold) Solve(r Request) Work {
-	w, held := f.weights(), f.controls.of[r.Device]
+	w, c, held := f.link.shown(0, f.weights()), f.link.shown(1, f.c), f.controls.of[r.Device]
 	change, control := f.parts(f.changes.take(r.Device))
 	pass, local := f.opts.steps(f.problem.Train.Tasks[r.Device].X.Rows, r.Steps)
-	copy(control, f.c)
+	copy(control, c)
 	if held != nil {
 		kernel.Axpy(-1, held, control)
 	}
@@ -135,7 +135,7 @@ func (f *scaffold) Solve(r Request) Work {
 		// With momentum K is the sum of the weights of gradients.
 		inverse := 1 / (normalizer(f.opts.updates(f.problem.Train.Tasks[r.Device].X.Rows, local), f.opts.Momentum, 0) * step)
 		for j := range control {
-			control[j] = -f.c[j] - float64(change[j]*inverse)
+			control[j] = -c[j] - float64(change[j]*inverse)
 		}
 	case pass == 0:
 		clear(control)
@@ -160,7 +160,7 @@ func (f *scaffold) CommitWeighted(device int, weight float64) {
 	f.round.add(change, f.weight(device), weight)
 	kernel.Axpy(f.weight(device), control, f.sum)
 	kernel.Axpy(1, control, f.controls.hold(device, nil))
-	f.changes.release(device)
+	f.accept(device)
 }
 
 // End takes the step of w, and brings c up to date.
@@ -170,7 +170,7 @@ func (f *scaffold) End() float64 {
 	}
 	responses := f.round.flops
 	kernel.Axpy(1/f.total, f.sum, f.c)
-	return f.round.apply(f.weights(), f.opts.ServerStep) + responses + 2*float64(len(f.c))
+	return f.round.apply(f.weights(), f.opts.ServerStep) + responses + 2*float64(len(f.c)) + f.link.take()
 }
 
 // State codes w, c, the control variates of devices and the changes under way.

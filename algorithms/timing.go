@@ -33,6 +33,8 @@ type timingOnly struct {
 	workload Workload
 	rows     []int32 // by device
 	values   int     // of a message
+	link     *Link
+	extra    int // bytes of Workload.Extra, with a link
 }
 
 var _ Reporter = (*timingOnly)(nil)
@@ -44,21 +46,23 @@ type timingOnlyAsynchronous struct{ *timingOnly }
 var _ Asynchronous = timingOnlyAsynchronous{}
 
 // Send returns how many numbers the device is sent.
-func (t timingOnlyAsynchronous) Send(int) int { return t.values }
+func (t timingOnlyAsynchronous) Send(int) int { return t.Begin() }
 
 // Receive takes the response.
 func (t timingOnlyAsynchronous) Receive(int) (taken bool, flops float64) { return true, 0 }
 
 // NewTimingOnly returns an algorithm that takes the time and bytes of a factory's
-// method and learns nothing, on devices with the given numbers of rows and models of a shape. It is
+// method and learns nothing, on devices with the setup's numbers of rows and models of a shape. It is
 // Asynchronous when the method is. The error is a config.Problem when the method's
 // work depends on the data.
-func NewTimingOnly(f Factory, o Options, rows []int32, shape mtl.Shape) (Algorithm, error) {
+func NewTimingOnly(f Factory, s Setup, o Options, shape mtl.Shape) (Algorithm, error) {
 	if f.Workload == nil {
 		return nil, config.Problem{Key: "run.mode", Value: "timing", Want: "must be \"learning\": how long " + f.Name + " computes depends on what it learns"}
 	}
-	t := &timingOnly{workload: f.Workload(o, shape), rows: rows}
+	t := &timingOnly{workload: f.Workload(o, shape), rows: s.Rows}
 	t.values = t.workload.MessageValues(shape.Values())
+	t.link = newLink(s, max(1, t.workload.Vectors), shape.Values(), false)
+	t.extra = s.ValueBytes * t.workload.Extra
 	if f.Asynchronous {
 		return timingOnlyAsynchronous{t}, nil
 	}
@@ -69,16 +73,31 @@ func NewTimingOnly(f Factory, o Options, rows []int32, shape mtl.Shape) (Algorit
 func (t *timingOnly) StepFLOPs() float64 { return t.workload.StepFLOPs }
 
 // Begin returns how many numbers each device is sent.
-func (t *timingOnly) Begin() int { return t.values }
+func (t *timingOnly) Begin() int {
+	if t.link != nil {
+		return t.link.open()
+	}
+	return t.values
+}
+
+// Link returns the codes of the messages.
+func (t *timingOnly) Link() *Link { return t.link }
 
 // Solve returns the cost of the local work.
 func (t *timingOnly) Solve(r Request) Work {
 	steps := t.workload.Steps(int(t.rows[r.Device]), r.Steps)
-	return Work{Steps: steps, FLOPs: float64(steps) * t.workload.StepFLOPs, Values: t.values + t.workload.Extra}
+	work := Work{Steps: steps, FLOPs: float64(steps) * t.workload.StepFLOPs, Values: t.values + t.workload.Extra}
+	if t.link != nil {
+		_, up := t.link.Usual()
+		work.FLOPs += t.link.FLOPs()
+		work.Values = up + t.extra
+		t.link.ask(r.Device)
+	}
+	return work
 }
 
-// Commit does nothing.
-func (t *timingOnly) Commit(int) {}
+// Commit notes what the device holds.
+func (t *timingOnly) Commit(device int) { t.link.commit(device) }
 
 // Discard does nothing.
 func (t *timingOnly) Discard(int) {}

@@ -19,8 +19,9 @@ func newVersionedModel(s Setup, o AverageOptions, mu float64) versionedModel {
 
 // Send fixes the present w as the device's start.
 func (m *versionedModel) Send(device int) int {
-	m.sent.send(device, m.steps, m.weights())
-	return m.w.Cols
+	amount := m.link.send(device, m.steps, m.weights())
+	m.sent.send(device, m.steps, m.link.shown(0, m.weights()))
+	return amount
 }
 
 // Solve makes the device's local steps from the w it was sent. The schedule of step sizes
@@ -58,12 +59,13 @@ func (m *versionedModel) Discard(device int) {
 // under way. Their responses will be late, and stale.
 func (m *versionedModel) Begin() int {
 	m.served, m.rounds = 0, true
+	amount := m.w.Cols
 	for k, change := range m.changes.of {
 		if change == nil {
-			m.Send(k)
+			amount = m.Send(k)
 		}
 	}
-	return m.w.Cols
+	return amount
 }
 
 // End returns the FLOPs of the round's server steps.

@@ -137,8 +137,8 @@ func (r *runner) setup(run *scenarios.Run, p *prepared, phase string) (*federati
 		size = p.size(s.Data.DevicesPerTask, s.Problem.Hidden)
 		factory.OwnMetrics = false
 		timed := factory
-		factory.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
-			return algorithms.NewTimingOnly(timed, run.Options, p.rows, size.Shape)
+		factory.New = func(setup algorithms.Setup, options algorithms.Options) (algorithms.Algorithm, error) {
+			return algorithms.NewTimingOnly(timed, setup, options, size.Shape)
 		}
 	} else if p.problem == nil {
 		size = p.size(1, mtl.Widths{})
@@ -181,7 +181,7 @@ func (p *preparer) system(run *scenarios.Run, size federation.Size) (*federation
 	s := &run.Settings
 	setup := &federation.Setup{
 		Config: s.Federation, Devices: s.Devices, Network: s.Network, Fleet: s.Fleet.Fleet(), Faults: s.Faults,
-		Size: size, Seed: run.System,
+		Size: size, Seed: run.System, Compression: &s.Compression,
 	}
 	if s.Privacy.On() {
 		setup.Privacy = &s.Privacy

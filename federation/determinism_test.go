@@ -30,6 +30,7 @@ func TestSameBitsWhateverComputesThem(t *testing.T) {
 		{"mocha", WaitForAll}, {"mocha", Deadline}, {"mocha", Charged}, {"cocoa", WaitForAll},
 		{"mb-sdca", Deadline}, {"mb-sdca", Charged}, {"mb-sgd", WaitForAll}, {"mb-sgd", Deadline},
 		{"fedavg", Deadline}, {"async-mocha", Deadline}, {"async-mocha", Asynchronous}, {"fedbuff", Asynchronous},
+		{"fednova", Deadline}, {"fedyogi", Deadline}, {"fedasync", Asynchronous},
 	} {
 		t.Run(c.method+"/"+c.protocol, func(t *testing.T) {
 			scene := func(workers int, queue string, hooks *engine.Hooks) *Outcome {

@@ -27,8 +27,8 @@ func Example() {
 		Pool: parallel.NewPool(0),
 	}
 	s.Config.Protocol, s.Config.Clients, s.Config.Over = federation.First, 2, 1.5
-	s.Factory.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
-		return algorithms.NewTimingOnly(fedavg, s.Options, rows, s.Size.Shape)
+	s.Factory.New = func(setup algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
+		return algorithms.NewTimingOnly(fedavg, setup, o, s.Size.Shape)
 	}
 	f, err := federation.New(s)
 	if err != nil {

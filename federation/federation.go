@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"fedsim/algorithms"
+	"fedsim/algorithms/compress"
 	"fedsim/algorithms/privacy"
 	"fedsim/clients"
 	"fedsim/config"
@@ -43,6 +44,8 @@ type Setup struct {
 	Factory  algorithms.Factory
 	Privacy  *privacy.Config // nil: nothing protects updates
 	Options  algorithms.Options
+
+	Compression *compress.Config // of messages; nil: none
 
 	Seed  uint64
 	Pool  *parallel.Pool
@@ -313,6 +316,7 @@ func (f *Federation) check() error {
 	name := f.methodName()
 	c := config.NewChecker()
 	f.setup.Config.ValidateMethod(c.In("federation"), &f.setup.Factory, f.setup.Options)
+	f.setup.Config.ValidateCompression(c, f.setup.Compression, f.setup.Privacy, f.setup.Network.HubSize, f.learns(), &f.setup.Factory, f.setup.Options)
 	c.Require(!needs.AllClients || f.selection.asked == f.setup.Size.Devices, "federation.clients_per_round", f.selection.asked,
 		fmt.Sprintf("must be 0, and fraction 1: %s needs a response of every device", name))
 	loss, model := "", mtl.ModelLinear
@@ -580,6 +584,7 @@ func (s *Setup) newMethod(c mtl.Coupling) (algorithms.Algorithm, error) {
 	method, err := s.Factory.New(algorithms.Setup{
 		Rows: s.Size.Rows, Features: s.Size.Shape.Features, Seed: s.Seed,
 		Problem: s.Problem, Coupling: c, Workers: s.Pool.Size(), Pool: s.Pool,
+		Compression: s.Compression, ValueBytes: s.Network.PayloadBytesPerValue,
 		Privacy: s.Privacy, Cohort: cohort,
 	}, s.Options)
 	if err != nil {

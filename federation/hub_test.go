@@ -85,7 +85,7 @@ func TestAHubsMessageCarriesAModelForEachTask(t *testing.T) {
 		if c.timed {
 			rows := s.Problem.RowCounts()
 			s.Size = Size{Devices: len(rows), MinRows: 8, Rows: rows, Shape: mtl.Shape{Features: features, Outputs: 1}, PerTask: 2}
-			s = timedOn(s, rows)
+			s = timedOn(s)
 			c.models = 2 + 2 + 1
 		}
 		r := run(t, s).Rounds[1]

@@ -201,7 +201,7 @@ func TestLossesNeedALearner(t *testing.T) {
 	s.Factory.New = func(s algorithms.Setup, _ algorithms.Options) (algorithms.Algorithm, error) {
 		return algorithms.NewTimingOnly(algorithms.Factory{Workload: func(algorithms.Options, mtl.Shape) algorithms.Workload {
 			return algorithms.Workload{StepFLOPs: 1, Steps: func(rows, allowed int) int { return min(rows, allowed) }}
-		}}, nil, s.Rows, mtl.Shape{Features: s.Features, Outputs: 1})
+		}}, s, nil, mtl.Shape{Features: s.Features, Outputs: 1})
 	}
 	var problem config.Problem
 	if _, err := New(s); !errors.As(err, &problem) || problem.Key != "federation.selection" {

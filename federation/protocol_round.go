@@ -93,6 +93,9 @@ func (r *Round) StepsWithin(client int, length engine.Time, margin float64) floa
 	down, usual := f.clients.Transfers(client, bytesUp)
 	up := float64(usual.Seconds() * (1 + margin))
 	flops := f.clients.FLOPsWithin(client, length.Seconds()-down.Seconds()-up) - f.exchangeFLOPs(f.setup.Size.Shape.Values())
+	if link := f.link(); link != nil {
+		flops -= link.FLOPs()
+	}
 	return flops / f.method.StepFLOPs()
 }
 

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/algorithms"
+	"fedsim/algorithms/compress"
 	"fedsim/devices"
 	"fedsim/internal/parallel"
 	"fedsim/internal/state"
@@ -41,12 +42,12 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64Range(0, 1<<32).Draw(rt, "seed")
 		protocol := rapid.SampledFrom([]string{WaitForAll, Deadline, Charged, First, Asynchronous}).Draw(rt, "protocol")
-		methods := []string{"mocha", "mb-sgd", "mb-sdca", "fedavg", "fedprox"}
+		methods := []string{"mocha", "mb-sgd", "mb-sdca", "fedavg", "fedprox", "fednova", "fedavgm", "fedadam"}
 		switch protocol {
 		case Asynchronous:
-			methods = []string{"async-mocha", "fedbuff"}
+			methods = []string{"async-mocha", "fedbuff", "fedasync"}
 		case WaitForAll:
-			methods = append(methods, "cocoa", "async-mocha", "fedbuff")
+			methods = append(methods, "cocoa", "async-mocha", "fedbuff", "fedasync")
 		}
 		method := rapid.SampledFrom(methods).Draw(rt, "method")
 		outer := rapid.IntRange(1, 3).Draw(rt, "outer")
@@ -58,6 +59,16 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 		if protocol == Asynchronous || method == "cocoa" {
 			selection = ""
 		}
+		var codes *compress.Config
+		if factory, _ := algorithms.Lookup(method); factory.Compresses && rapid.Bool().Draw(rt, "compress") {
+			codes = coded(compress.TopK, rapid.SampledFrom([]string{compress.None, compress.Float16}).Draw(rt, "down"))
+			if !factory.NeedsOf(factory.Options()).Dual && method != "mb-sgd" && rapid.Bool().Draw(rt, "increments") {
+				codes.Down = compress.Sign
+			}
+			if method == "async-mocha" {
+				codes.Up = compress.Sparse
+			}
+		}
 		every := rapid.IntRange(1, 3).Draw(rt, "eval_every")
 		server := rapid.SampledFrom([]float64{0, 1e-6}).Draw(rt, "server")
 		measured := rapid.IntRange(0, 2).Draw(rt, "theta_every")
@@ -67,7 +78,7 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 		make := func() Setup {
 			return world(t, method, protocol, func(s *Setup) {
 				busyNetwork(s)
-				s.Problem, s.Seed = learning, seed
+				s.Problem, s.Seed, s.Compression = learning, seed, codes
 				s.Plan.Outer, s.Plan.Rounds, s.Plan.EvalEvery, s.Plan.ThetaEvery = outer, 4, every, measured
 				s.Hooks = bounded()
 				s.Config.ServerGFLOPS = server

@@ -236,7 +236,7 @@ func (f *Federation) setWork(t int, work algorithms.Work) {
 // messageBytes returns the size of a message of so many numbers, or bytes of a method that
 // counts in them.
 func (f *Federation) messageBytes(amount int) float64 {
-	if _, ok := f.method.(algorithms.Sized); ok {
+	if _, ok := f.method.(algorithms.Sized); ok || f.link() != nil {
 		return f.clients.MessageBytes(0) + float64(amount)
 	}
 	return f.clients.MessageBytes(amount)
@@ -245,12 +245,16 @@ func (f *Federation) messageBytes(amount int) float64 {
 // address sets the size of the message to each device of the round of a method whose
 // messages differ.
 func (f *Federation) address() {
-	method, ok := algorithms.As[algorithms.Addressed](f.method)
-	if !ok {
+	var size func(device int) int
+	if method, ok := algorithms.As[algorithms.Addressed](f.method); ok {
+		size = method.Sent
+	} else if link := f.link(); link != nil {
+		size = link.Sent
+	} else {
 		return
 	}
 	for _, t := range f.open.asked {
-		sent := f.recordedCount(func() int { return method.Sent(int(t)) })
+		sent := f.recordedCount(func() int { return size(int(t)) })
 		f.clients.SetBytesDownOf(int(t), f.messageBytes(sent)+f.exchangedDown())
 	}
 }
@@ -258,6 +262,10 @@ func (f *Federation) address() {
 // usualBytes returns the usual sizes of the server's message to device t and of its
 // response.
 func (f *Federation) usualBytes(t int) (down, up float64) {
+	if link := f.link(); link != nil {
+		down, up := link.Usual()
+		return f.messageBytes(down), f.messageBytes(up)
+	}
 	switch method := f.method.(type) {
 	case algorithms.Sized:
 		down, up := method.UsualBytes()

@@ -21,14 +21,14 @@ func timed(t testing.TB, s Setup) Setup {
 		rows[k] = int32(s.Problem.Train.Tasks[k].X.Rows)
 	}
 	s.Size = Size{Devices: len(rows), MinRows: s.Problem.MinRows(), Rows: rows, Shape: s.Problem.Shape()}
-	return timedOn(s, rows)
+	return timedOn(s)
 }
 
-func timedOn(s Setup, rows []int32) Setup {
+func timedOn(s Setup) Setup {
 	s.Problem, s.Coupling = nil, nil
 	factory := s.Factory
-	s.Factory.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
-		return algorithms.NewTimingOnly(factory, s.Options, rows, s.Size.Shape)
+	s.Factory.New = func(setup algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
+		return algorithms.NewTimingOnly(factory, setup, o, s.Size.Shape)
 	}
 	return s
 }
@@ -119,7 +119,7 @@ func crowd(t testing.TB, n int, change func(*Setup)) *Federation {
 		}
 	})
 	s.Size = Size{Devices: n, MinRows: 20, Shape: mtl.Shape{Features: 30, Outputs: 1}}
-	f := start(t, timedOn(s, rows))
+	f := start(t, timedOn(s))
 	f.clients.Begin()
 	return f
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"fedsim/algorithms/compress"
 	"fedsim/algorithms/privacy"
 	"fedsim/config"
 	"fedsim/data"
@@ -19,32 +20,34 @@ import (
 
 // Settings has everything that determines a run except its seed: a table of each package.
 type Settings struct {
-	Data       data.Config       `toml:"data" doc:"the federated data set"`
-	Problem    mtl.Config        `toml:"problem" doc:"the learning problem"`
-	Devices    devices.Config    `toml:"devices" doc:"the devices"`
-	Network    network.Config    `toml:"network" doc:"the links between server and devices"`
-	Fleet      fleets.Config     `toml:"fleet" doc:"devices of several classes. The fleet then sets devices and links; the other keys of [devices] and [network] hold for all classes"`
-	Faults     devices.Faults    `toml:"faults" doc:"which devices drop, and when"`
-	Traces     traces.Config     `toml:"traces" doc:"availability, charging, rates and speed of devices over time, recorded or generated"`
-	Federation federation.Config `toml:"federation" doc:"the server: protocol, selection and costs"`
-	Privacy    privacy.Config    `toml:"privacy" doc:"secure aggregation and differential privacy of updates (docs/privacy.md)"`
-	Run        RunConfig         `toml:"run" doc:"length and measurements of a run"`
-	Methods    map[string]Method `toml:"methods" doc:"the methods to run, each under a label of letters, digits, -, _ and ."`
+	Data        data.Config       `toml:"data" doc:"the federated data set"`
+	Problem     mtl.Config        `toml:"problem" doc:"the learning problem"`
+	Devices     devices.Config    `toml:"devices" doc:"the devices"`
+	Network     network.Config    `toml:"network" doc:"the links between server and devices"`
+	Fleet       fleets.Config     `toml:"fleet" doc:"devices of several classes. The fleet then sets devices and links; the other keys of [devices] and [network] hold for all classes"`
+	Faults      devices.Faults    `toml:"faults" doc:"which devices drop, and when"`
+	Traces      traces.Config     `toml:"traces" doc:"availability, charging, rates and speed of devices over time, recorded or generated"`
+	Federation  federation.Config `toml:"federation" doc:"the server: protocol, selection and costs"`
+	Compression compress.Config   `toml:"compression" doc:"codecs of messages between server and devices, for methods that compress. What is decoded is what the receiver uses"`
+	Privacy     privacy.Config    `toml:"privacy" doc:"secure aggregation and differential privacy of updates (docs/privacy.md)"`
+	Run         RunConfig         `toml:"run" doc:"length and measurements of a run"`
+	Methods     map[string]Method `toml:"methods" doc:"the methods to run, each under a label of letters, digits, -, _ and ."`
 }
 
 // defaultSettings returns the settings with every default filled in and no methods.
 func defaultSettings() Settings {
 	return Settings{
-		Data:       data.Defaults(),
-		Problem:    mtl.Defaults(),
-		Devices:    devices.Defaults(),
-		Network:    network.Defaults(),
-		Fleet:      fleets.Defaults(),
-		Faults:     devices.DefaultFaults(),
-		Traces:     traces.Default(),
-		Federation: federation.Defaults(),
-		Privacy:    privacy.Defaults(),
-		Run:        defaultRun(),
+		Data:        data.Defaults(),
+		Problem:     mtl.Defaults(),
+		Devices:     devices.Defaults(),
+		Network:     network.Defaults(),
+		Fleet:       fleets.Defaults(),
+		Faults:      devices.DefaultFaults(),
+		Traces:      traces.Default(),
+		Federation:  federation.Defaults(),
+		Compression: compress.Defaults(),
+		Privacy:     privacy.Defaults(),
+		Run:         defaultRun(),
 	}
 }
 
@@ -96,6 +99,7 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	s.Faults.Validate(c.In("faults"))
 	s.Traces.Validate(c.In("traces"))
 	s.Federation.Validate(c.In("federation"))
+	s.Compression.Validate(c.In("compression"))
 	s.Privacy.Validate(c.In("privacy"))
 	s.Run.Validate(c.In("run"))
 	s.Federation.ValidateUse(c.In("federation"), s.protocols())

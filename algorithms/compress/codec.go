@@ -10,10 +10,9 @@ import (
 
 // Codec codes vectors of d values as messages. It has scratch space: goroutines need one each.
 type Codec struct {
-	scheme     scheme
-	valueBytes int
-	to         writer
-	from       reader
+	scheme scheme
+	to     writer
+	from   reader
 }
 
 // scheme is a way to code. Encoder and decoder draw the same random numbers: the seed is known to both sides.
@@ -32,7 +31,7 @@ type scheme interface {
 // bytes, as network.payload_bytes_per_value says. With unbiased, random codecs scale what they send so that
 // its expectation is the vector; else so that they can be fed back.
 func New(c *Config, codec string, valueBytes int, unbiased bool) *Codec {
-	return &Codec{scheme: c.scheme(codec, valueBytes, unbiased), valueBytes: valueBytes}
+	return &Codec{scheme: c.scheme(codec, valueBytes, unbiased)}
 }
 
 func (c *Config) scheme(codec string, valueBytes int, unbiased bool) scheme {
@@ -58,10 +57,14 @@ func (c *Config) scheme(codec string, valueBytes int, unbiased bool) scheme {
 }
 
 // Code replaces v by what a receiver decodes of its message, and returns the size of the
-// message in bytes.
+// message in bytes. Codecs without loss leave v as it is: values that travel in 4 bytes are not
+// rounded, as without compression.
 func (c *Codec) Code(v []float64, s rng.Stream) (bytes int) {
-	if _, is := c.scheme.(plain); is && c.valueBytes == 8 {
-		return 8 * len(v)
+	switch c.scheme.(type) {
+	case plain:
+		return c.Bytes(len(v))
+	case *sparse:
+		return len(c.encode(v, s))
 	}
 	message := c.encode(v, s)
 	c.decode(message, v, s)

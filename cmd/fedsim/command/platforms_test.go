@@ -46,10 +46,12 @@ var knownPlatforms = map[string]platform{
 // up to sixty times slower.
 var platformCuts = map[string][]string{
 	"asynchrony":       {"run.rounds=2"},
+	"at-scale":         {"data.external.clients=3000", "run.rounds=3"},
 	"baselines":        {"run.rounds=3", "run.outer=2"},
 	"benchmark":        {"run.rounds=2", "run.outer=1", `experiment.benchmark.axis.data=["Vehicle"]`},
 	"battery-day":      {"run.rounds=8", "run.outer=2", "data.synthetic.tasks=300"},
 	"fedprox":          {"run.rounds=1", `experiment.fedprox.axis.setting=["Synthetic (1,1), 50 %"]`},
+	"fedbuff":          {"run.rounds=2", "data.path=missing", `experiment.fedbuff.axis.concurrency=["13"]`, "experiment.fedbuff.tuning.extend=0", "run.seeds=[1]"},
 	"fig1-statistical": {"run.rounds=3", "data.synthetic.tasks=10"},
 	"fig2-systems":     {"run.rounds=3", "data.synthetic.tasks=10"},
 	"fig3-faults":      {"run.max_time_s=1", "data.synthetic.tasks=10"},

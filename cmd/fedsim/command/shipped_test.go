@@ -14,11 +14,13 @@ import (
 // with less data. Two scenarios have no entry: .ci/run runs lte-high-var in full, and the
 // commands of the README include quickstart.
 var shortForms = map[string][]string{
+	"at-scale":         {"data.external.clients=3000", "data.external.features=1000", "run.max_time_s=3600", "run.rounds=5", "federation.clients_per_round=20"},
 	"asynchrony":       small("run.rounds=30"),
 	"battery-day":      {"data.synthetic.tasks=300", "problem.lambda=3e-3", "network.cells=3", "run.rounds=12", "run.outer=2", "run.eval_tasks=100"},
 	"baselines":        {"run.outer=2", "run.rounds=4", "run.seeds=[1]"},
 	"benchmark":        {"run.outer=1", "run.rounds=1", "run.seeds=[1]", "experiment.benchmark.tuning.extend=0", `experiment.benchmark.axis.data=["Vehicle", "MNIST"]`, "experiment.benchmark.tune.mocha.\"problem.lambda\"=[0.01]", "experiment.benchmark.tune.local.\"problem.lambda\"=[0.01]", "experiment.benchmark.tune.global.\"problem.lambda\"=[0.01]", "experiment.benchmark.tune.fedprox.\"options.step\"=[0.1]"},
 	"fedprox":          {"run.rounds=2", `experiment.fedprox.axis.setting=["Synthetic (1,1), 50 %", "MNIST, 90 %"]`, "methods.fedavg.options.epochs=2", "methods.fedprox0.options.epochs=2", "methods.fedprox1.options.epochs=2"},
+	"fedbuff":          {"data.path=missing", "data.synthetic.features=8", "data.synthetic.factors=4", "data.synthetic.rows_max=600", "data.synthetic.rows_min=600", "data.partition.clients=60", "data.partition.alpha=10", "run.rounds=4", "run.eval_tasks=0", "run.seeds=[1]", `experiment.fedbuff.axis.concurrency=["13", "39"]`, "experiment.fedbuff.tuning.extend=0"},
 	"fig1-statistical": small("run.rounds=20"),
 	"fig2-systems":     small("run.rounds=20"),
 	"fig3-faults":      small(`experiment.fig3-faults.axis.update=["one W update"]`, `experiment.fig3-faults.axis.drop_probability=["0", "0.25", "device 0 never answers"]`),

@@ -1,0 +1,301 @@
+package algorithms
+
+import (
+	"fedsim/algorithms/compress"
+	"fedsim/internal/kernel"
+	"fedsim/internal/rng"
+	"fedsim/internal/state"
+)
+
+// Compressed is an Algorithm that can compress its messages; see Setup.Compression.
+type Compressed interface {
+	Algorithm
+	// Link returns the codes of the messages; nil: they are not compressed. With a link, the
+	// results of Begin and Send and Work.Values are bytes, without the header of a message.
+	Link() *Link
+}
+
+// Link is what a method's messages pass through when they are compressed. A message has one
+// vector or several of the same size, each coded alone. A device continues from what it
+// decodes, and the server uses what it decodes. With error feedback a device
+// codes v + e, where e is what its last message that arrived left out.
+type Link struct {
+	config *compress.Config
+	seed   uint64
+	values int // of a vector
+	whole  int // bytes of a vector that is not compressed
+
+	feedback bool
+	ups      []uplink
+	coders   []*compress.Codec // of devices' messages, by worker
+
+	down        *compress.Codec // of the server's messages
+	downs       []downlink
+	version     int   // of the server's messages; 0: there was none
+	step        int   // of the server that the present version is of, in a run without rounds
+	held, asked []int // versions, by device: of its last message that arrived, and of the one that it was sent; nil: no message needs others
+
+	flops float64 // of the server's codes that are not accounted for yet
+}
+
+// uplink is one of the vectors of devices' messages.
+type uplink struct {
+	left, next *slots // by device: what its messages left out, and what the tentative one does; nil without feedback
+}
+
+// downlink is one of the vectors of the server's messages.
+type downlink struct {
+	shown     []float64 // what devices with the present version decode; nil: the vector itself
+	increment []float64 // scratch
+	bytes     int       // of the message of the present version
+}
+
+// newLink returns the link of messages of so many vectors of d values; nil without compression.
+// With always, every lossy code of a device is fed back. Without a problem no vectors are coded.
+func newLink(s Setup, vectors, d int, always bool) *Link {
+	c := s.Compression
+	if !c.On() {
+		return nil
+	}
+	n := len(s.Rows)
+	if s.Problem != nil {
+		n = s.Problem.Devices()
+	}
+	l := &Link{
+		config: c, seed: s.Seed, values: d, whole: s.ValueBytes * d, step: -1,
+		feedback: c.FeedsBack() || always && c.Up == compress.Float16,
+		ups:      make([]uplink, vectors), downs: make([]downlink, vectors),
+		down: compress.New(c, c.Down, s.ValueBytes, false),
+	}
+	for range s.Workers {
+		l.coders = append(l.coders, compress.New(c, c.Up, s.ValueBytes, !l.feedback))
+	}
+	for i := range vectors {
+		l.downs[i].bytes = l.down.Bytes(d)
+		if s.Problem == nil {
+			continue
+		}
+		if l.feedback {
+			l.ups[i] = uplink{newSlots(n, d), newSlots(n, d)}
+		}
+		if c.Down != compress.None {
+			l.downs[i].shown, l.downs[i].increment = make([]float64, d), make([]float64, d)
+		}
+	}
+	if l.increments() {
+		l.held, l.asked = make([]int, n), make([]int, n)
+	}
+	return l
+}
+
+// increments reports whether the server's messages are changes of what devices hold.
+func (l *Link) increments() bool { return compress.Biased(l.config.Down) }
+
+// finish codes a vector that a device computed, in place, and adds its size and the FLOPs to the
+// work. The vectors of a message come in order.
+func (l *Link) finish(r Request, update []float64, work *Work) {
+	if l == nil {
+		work.Values += len(update)
+		return
+	}
+	i := work.vectors
+	work.vectors++
+	up, coder := &l.ups[i], l.coders[r.Worker]
+	if i == 0 {
+		work.FLOPs += l.FLOPs()
+		if l.step < 0 { // there are rounds
+			l.ask(r.Device)
+		}
+	}
+	stream := rng.New(r.Stream.Uint64(), rng.Compression, r.Device, i)
+	if up.next == nil {
+		work.Values += coder.Code(update, stream)
+		return
+	}
+	next := up.next.take(r.Device)
+	if left := up.left.of[r.Device]; left != nil {
+		kernel.Axpy(1, left, update)
+	}
+	copy(next, update)
+	work.Values += coder.Code(update, stream)
+	kernel.Axpy(-1, update, next)
+}
+
+// commit makes what the device's message left out final. The server decodes the message.
+func (l *Link) commit(device int) {
+	if l == nil {
+		return
+	}
+	if l.held != nil {
+		l.held[device] = l.asked[device]
+	}
+	for _, up := range l.ups {
+		if up.next != nil && up.next.of[device] != nil {
+			up.left.of[device], up.next.of[device] = up.next.of[device], up.left.of[device]
+			up.next.release(device)
+		}
+	}
+	_, decode := l.coders[0].FLOPs(l.values)
+	l.flops += float64(decode * float64(len(l.ups)))
+}
+
+// discard forgets what the device's message left out.
+func (l *Link) discard(device int) {
+	if l == nil {
+		return
+	}
+	for _, up := range l.ups {
+		if up.next != nil {
+			up.next.release(device)
+		}
+	}
+}
+
+// open makes the server's messages from the vectors, and returns their usual size.
+func (l *Link) open(vectors ...[]float64) (amount int) {
+	if l == nil {
+		for _, v := range vectors {
+			amount += len(v)
+		}
+		return amount
+	}
+	l.version++
+	for i, v := range vectors {
+		l.downs[i].open(l, v, rng.New(l.seed, rng.Compression, -1-i, l.version))
+	}
+	for i := range l.downs {
+		amount += l.downs[i].bytes
+	}
+	return amount
+}
+
+// open makes the message of a vector.
+func (d *downlink) open(l *Link, v []float64, s rng.Stream) {
+	encode, decode := l.down.FLOPs(l.values)
+	switch {
+	case d.shown == nil:
+	case !l.increments():
+		copy(d.shown, v)
+		d.bytes = l.down.Code(d.shown, s)
+		l.flops += encode
+	case l.version == 1: // no device holds anything
+		copy(d.shown, v)
+	default:
+		copy(d.increment, v)
+		kernel.Axpy(-1, d.shown, d.increment)
+		l.down.Code(d.increment, s)
+		kernel.Axpy(1, d.increment, d.shown)
+		l.flops += encode + decode + float64(2*float64(len(v)))
+	}
+}
+
+// send fixes the message to a device in a run without rounds, after so many steps of the
+// server, and returns its size.
+func (l *Link) send(device, step int, vectors ...[]float64) (amount int) {
+	if l == nil {
+		return l.open(vectors...)
+	}
+	if step != l.step {
+		l.step = step
+		l.open(vectors...)
+	}
+	l.ask(device)
+	return l.Sent(device)
+}
+
+// ask notes that a device is sent the present version.
+func (l *Link) ask(device int) {
+	if l.held != nil {
+		l.asked[device] = l.version
+	}
+}
+
+// shown returns what a device decodes of a vector.
+func (l *Link) shown(i int, v []float64) []float64 {
+	if l == nil || l.downs[i].shown == nil {
+		return v
+	}
+	return l.downs[i].shown
+}
+
+// Sent returns the bytes of the open message to a device. Of changes, a device is sent all
+// those that it has missed, or the whole model if that is smaller. The server knows of the messages that
+// were answered.
+func (l *Link) Sent(device int) (bytes int) {
+	for i := range l.downs {
+		bytes += l.downs[i].bytes
+	}
+	if l.held == nil {
+		return bytes
+	}
+	whole := l.whole * len(l.downs)
+	if held := l.held[device]; held > 0 {
+		return min((l.version-held)*bytes, whole)
+	}
+	return whole
+}
+
+// Usual returns the usual bytes of the messages to and from a device.
+func (l *Link) Usual() (down, up int) {
+	return l.down.Bytes(l.values) * len(l.downs), l.coders[0].Bytes(l.values) * len(l.ups)
+}
+
+// FLOPs returns the work of a device on the codes of its messages: it decodes the server's,
+// and encodes its own. With feedback it adds and subtracts what is left out, for which it decodes
+// its own message. Changes are added to what it holds.
+func (l *Link) FLOPs() float64 {
+	_, received := l.down.FLOPs(l.values)
+	if l.held != nil {
+		received += float64(l.values)
+	}
+	encode, decode := l.coders[0].FLOPs(l.values)
+	if l.feedback {
+		encode += decode + float64(2*float64(l.values))
+	}
+	return float64(received*float64(len(l.downs))) + float64(encode*float64(len(l.ups)))
+}
+
+// one returns the size of a number that is not compressed.
+func (l *Link) one() int {
+	if l == nil {
+		return 1
+	}
+	return l.whole / l.values
+}
+
+// take returns the server's work on codes since the last call.
+func (l *Link) take() float64 {
+	if l == nil {
+		return 0
+	}
+	flops := l.flops
+	l.flops = 0
+	return flops
+}
+
+// state codes what devices hold and what their messages left out, tentative work included.
+func (l *Link) state(c *state.Coder) {
+	if l == nil {
+		return
+	}
+	for _, up := range l.ups {
+		if up.next != nil {
+			up.left.state(c)
+			up.next.state(c)
+		}
+	}
+	c.Int(&l.version)
+	c.Int(&l.step)
+	for i := range l.downs {
+		d := &l.downs[i]
+		c.Int(&d.bytes)
+		if d.shown != nil {
+			c.Float64s(d.shown)
+		}
+	}
+	if l.held != nil {
+		c.Ints(l.held)
+		c.Ints(l.asked)
+	}
+	c.Float64(&l.flops)
+}

@@ -1,0 +1,251 @@
+package algorithms
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"testing"
+
+	"fedsim/algorithms/compress"
+	"fedsim/internal/rng"
+	"fedsim/internal/state"
+	"fedsim/mtl"
+)
+
+// coded returns the settings of two codecs.
+func coded(up, down string) *compress.Config {
+	c := compress.Defaults()
+	c.Up, c.Down, c.Share, c.Levels = up, down, 0.3, 4
+	return &c
+}
+
+// suits reports whether a method can compress by the settings: see federation's ValidateCompression.
+func suits(f Factory, c *compress.Config) bool {
+	if !f.Compresses {
+		return false
+	}
+	if !f.NeedsOf(f.Options()).Dual {
+		return f.Name != "mb-sgd" || !compress.Biased(c.Down) && c.Down != compress.QSGD
+	}
+	lossless := c.Up == compress.None || c.Up == compress.Sparse
+	return (lossless || !f.Asynchronous && c.Up != compress.QSGD) && !compress.Biased(c.Down) && c.Down != compress.QSGD
+}
+
+// everyLink calls test for every method that compresses, with codecs of either side.
+func everyLink(t *testing.T, test func(t *testing.T, start func() Linear, p *mtl.Problem, c *compress.Config)) {
+	p, coupling := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30, 8, 21)
+	var all []*compress.Config
+	for _, codec := range compress.Names()[1:] {
+		all = append(all, coded(codec, compress.None), coded(compress.None, codec), coded(compress.TopK, codec))
+	}
+	elias := coded(compress.QSGD, compress.QSGD)
+	elias.Coding = "elias"
+	for _, name := range Names() {
+		f, _ := Lookup(name)
+		tested := 0
+		for _, c := range append(all, elias) {
+			if !suits(f, c) {
+				continue
+			}
+			tested++
+			t.Run(fmt.Sprintf("%s/%s-%s", name, c.Up, c.Down), func(t *testing.T) {
+				test(t, func() Linear {
+					return startWith(t, name, Setup{Problem: p, Coupling: coupling, Compression: c, ValueBytes: 8}, smaller)
+				}, p, c)
+			})
+		}
+		if f.Compresses && tested < 4 {
+			t.Errorf("%s was tested with %d settings", name, tested)
+		}
+	}
+}
+
+// A discarded message leaves no residual and no trace. The result depends neither on the order of
+// solves, nor on workers, nor on earlier solves.
+func TestCompressedWorkIsTentative(t *testing.T) {
+	everyLink(t, func(t *testing.T, start func() Linear, p *mtl.Problem, c *compress.Config) {
+		a, b := start(), start()
+		for h := range 12 {
+			round(a, p, h, NoLimit, func(k int) bool { return chance(k, h, 0.5) })
+			b.Begin()
+			for k := p.Devices() - 1; k >= 0; k-- {
+				if chance(k, h, 0.5) {
+					if k%2 == 0 {
+						b.Solve(request(k, h+1000, 3, 1)) // overwritten by the next
+					}
+					b.Solve(request(k, h, NoLimit, k%testPool.Size()))
+				}
+			}
+			for k := range p.Devices() {
+				if chance(k, h, 0.5) {
+					b.Commit(k)
+				}
+			}
+			b.End()
+			if err := same(snapshot(a), snapshot(b)); err != nil {
+				t.Fatalf("round %d: discarded against never asked: %v", h, err)
+			}
+		}
+		if l := a.(Compressed).Link(); l.ups[0].next != nil {
+			for k := range p.Devices() {
+				if l.ups[0].next.of[k] != nil {
+					t.Errorf("device %d has a tentative residual after the round", k)
+				}
+			}
+		}
+	})
+}
+
+// A method resumed by another instance has the bits of one that was never interrupted.
+func TestCompressedMethodsResume(t *testing.T) {
+	everyLink(t, func(t *testing.T, start func() Linear, p *mtl.Problem, _ *compress.Config) {
+		whole, resumed := start(), start()
+		play := func(a Linear, from, to int) {
+			for h := from; h < to; h++ {
+				round(a, p, h, NoLimit, func(k int) bool { return chance(k, h, 0.7) })
+			}
+		}
+		play(whole, 0, 4)
+		whole.Solve(request(1, 4, NoLimit, 0)) // is under way
+		var kept bytes.Buffer
+		w, r := state.Writing(&kept), state.Reading(&kept)
+		whole.(Stateful).State(w)
+		resumed.(Stateful).State(r)
+		if w.Err() != nil || r.Err() != nil || kept.Len() > 0 {
+			t.Fatalf("%v, %v; %d bytes left", w.Err(), r.Err(), kept.Len())
+		}
+		for _, a := range []Linear{whole, resumed} {
+			a.Commit(1)
+			play(a, 5, 8)
+		}
+		if err := same(snapshot(whole), snapshot(resumed)); err != nil {
+			t.Fatal(err)
+		}
+		for k := range p.Devices() {
+			if a, b := whole.(Compressed).Link().Sent(k), resumed.(Compressed).Link().Sent(k); a != b {
+				t.Errorf("device %d is sent %d bytes, resumed %d", k, a, b)
+			}
+		}
+	})
+}
+
+// All values of top-k and random-k, and values of float16 that it represents, are those of no
+// compression, bit for bit.
+func TestCodesWithoutLossChangeNothing(t *testing.T) {
+	p, coupling := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30, 8, 21)
+	for _, name := range Names() {
+		f, _ := Lookup(name)
+		for _, codec := range []string{compress.TopK, compress.RandomK, compress.Sparse} {
+			c := coded(codec, compress.None)
+			c.Share = 1
+			if !suits(f, c) {
+				continue
+			}
+			plain := start(t, name, p, coupling, smaller)
+			all := startWith(t, name, Setup{Problem: p, Coupling: coupling, Compression: c, ValueBytes: 8}, smaller)
+			for h := range 8 {
+				for _, a := range []Linear{plain, all} {
+					round(a, p, h, NoLimit, func(k int) bool { return chance(k, h, 0.7) })
+				}
+				if err := same(snapshot(plain), snapshot(all)); err != nil {
+					t.Fatalf("%s, %s of all values, round %d: %v", name, codec, h, err)
+				}
+			}
+		}
+	}
+}
+
+// Codes that send increments do so from what devices hold: a device decodes what the server
+// shows, whatever it has missed, and is sent all increments since, or the whole model if that is smaller.
+func TestIncrementsAreSentOnce(t *testing.T) {
+	p, coupling := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30, 8, 21)
+	c := coded(compress.None, compress.TopK) // 2 of 9 values: 2 (64 + 4) bits are 17 bytes of 72
+	a := startWith(t, "fedavg", Setup{Problem: p, Coupling: coupling, Compression: c, ValueBytes: 8}, smaller).(*fedAvg)
+	takesPart := [][]int{{0, 1}, {0}, {0, 2}, {0}, {0}, {0, 1}}
+	want := [][]int{{72, 72}, {17}, {17, 72}, {17}, {17}, {17, 72}} // device 1 has missed 4: 5 x 17 > 72
+	held := map[int][]float64{}
+	for h, devices := range takesPart {
+		before := append([]float64(nil), a.link.downs[0].shown...)
+		a.Begin()
+		for i, k := range devices {
+			if got := a.link.Sent(k); got != want[h][i] {
+				t.Errorf("round %d: device %d is sent %d bytes, want %d", h, k, got, want[h][i])
+			}
+		}
+		if h > 0 { // device 0 adds the increment to what it holds
+			changed := 0
+			for j, x := range a.link.downs[0].shown {
+				if x != before[j] {
+					changed++
+				}
+				held[0][j] += x - before[j]
+				if !near(held[0][j], x, 1e-14) {
+					t.Errorf("round %d: value %d is %g on the device and %g on the server", h, j, held[0][j], x)
+				}
+			}
+			if changed > 2 {
+				t.Errorf("round %d: %d values have changed, want at most 2", h, changed)
+			}
+		} else {
+			held[0] = append([]float64(nil), a.link.downs[0].shown...)
+		}
+		for _, k := range devices {
+			a.Solve(request(k, h, NoLimit, 0))
+			a.Commit(k)
+		}
+		a.End()
+	}
+	a.Begin()
+	if got := a.link.Sent(2); got != 4*17 { // rounds 3 to 6
+		t.Errorf("device 2 is sent %d bytes, want %d", got, 4*17)
+	}
+	// A message that was discarded is not known to have arrived.
+	a.Solve(request(2, 9, NoLimit, 0))
+	a.Discard(2)
+	a.End()
+	a.Begin()
+	if got := a.link.Sent(2); got != 72 {
+		t.Errorf("after a lost round device 2 is sent %d bytes, want 72", got)
+	}
+}
+
+// With error feedback the sum of what the server decoded, and what is left out, is the sum of the updates.
+func TestFeedbackLosesNothing(t *testing.T) {
+	p, coupling := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30, 8, 21)
+	for _, codec := range []string{compress.TopK, compress.RandomK, compress.Sign, compress.Sketch} {
+		l := newLink(Setup{Problem: p, Coupling: coupling, Compression: coded(codec, compress.None), ValueBytes: 8, Workers: 1}, 1, 9, false)
+		sum, decoded := make([]float64, 9), make([]float64, 9)
+		s := rng.New(1, rng.Synthetic, 0, 0)
+		for h := range 200 {
+			update := make([]float64, 9)
+			for j := range update {
+				update[j] = s.Normal()
+			}
+			sent := append([]float64(nil), update...)
+			var work Work
+			l.finish(request(2, h, NoLimit, 0), sent, &work)
+			if h%3 == 0 {
+				l.discard(2)
+				continue
+			}
+			l.commit(2)
+			for j := range sum {
+				sum[j] += update[j]
+				decoded[j] += sent[j]
+			}
+		}
+		left := 0.0
+		for j, x := range l.ups[0].left.of[2] {
+			left = math.Max(left, math.Abs(x))
+			if !near(sum[j], decoded[j]+x, 1e-12) {
+				t.Errorf("%s: the updates sum to %g, decoded %g and left out %g", codec, sum[j], decoded[j], x)
+			}
+		}
+		if left == 0 {
+			t.Errorf("%s leaves nothing out", codec)
+		}
+		if l.ups[0].left.of[1] != nil {
+			t.Errorf("%s: a device that took no part has memory", codec)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package federation
+
+import (
+	"fmt"
+
+	"fedsim/algorithms"
+	"fedsim/algorithms/compress"
+	"fedsim/algorithms/privacy"
+	"fedsim/config"
+)
+
+// ValidateCompression reports what in the table [compression] a method with the given options
+// cannot live with, and the costs and links that do not know sizes of messages. Without
+// learning, sizes must not depend on values. The places are those of a scenario's tables.
+func (f *Config) ValidateCompression(c *config.Checker, codes *compress.Config, protects *privacy.Config, hubSize int, learns bool, method *algorithms.Factory, o algorithms.Options) {
+	if !codes.On() {
+		return
+	}
+	c.Require(f.Cost == "" || f.Cost == Physical, "federation.cost", f.Cost, fmt.Sprintf("must be %q with compression: other costs do not depend on the size of a message", Physical))
+	c.Require(hubSize == 0, "network.hub_size", hubSize, "must be 0 with compression: hubs add up responses, and the sum of compressed ones is not compressed")
+	if protects.Secure() {
+		c.Require(false, "privacy.secure_aggregation", protects.SecureAggregation, "must be \"none\" with compression: masked values add up only when all have one code")
+	}
+	for _, side := range []struct{ key, codec string }{{"compression.up", codes.Up}, {"compression.down", codes.Down}} {
+		if side.codec == compress.None {
+			continue
+		}
+		c.Require(method.Compresses, side.key, side.codec, fmt.Sprintf("must be \"none\": %s does not compress messages", method.Name))
+		c.Require(learns || !codes.Varies(side.codec), side.key, side.codec, "must be a codec with messages of one size in run.mode \"timing\", where there are no values")
+	}
+	c.Require(learns || !method.Asynchronous || !compress.Biased(codes.Down), "compression.down", codes.Down,
+		fmt.Sprintf("must be \"none\", \"float16\" or \"qsgd\" in run.mode \"timing\", where the steps of %s are not known: a device gets the changes of all that it has missed", method.Name))
+	if method.Compresses && method.NeedsOf(o).Dual {
+		validateDual(c, codes, method)
+	}
+}
+
+// validateDual reports codes that break the certificate of a dual method, or keep it from converging.
+func validateDual(c *config.Checker, codes *compress.Config, method *algorithms.Factory) {
+	up := codes.Up
+	lossless := up == compress.None || up == compress.Sparse
+	fed := codes.FeedsBack() || up == compress.Float16
+	switch {
+	case method.Asynchronous:
+		c.Require(lossless, "compression.up", up, fmt.Sprintf("must be \"none\" or \"sparse\": the line search of %s needs the device's change without loss", method.Name))
+	case up == compress.QSGD:
+		c.Require(false, "compression.up", up, fmt.Sprintf("must be another: %s needs V = X a on the server up to what devices still send, and the errors of qsgd are never sent", method.Name))
+	default:
+		c.Require(lossless || fed, "compression.feedback", codes.Feedback, fmt.Sprintf("must be true: %s needs V = X a on the server up to what devices still send", method.Name))
+	}
+	c.Require(perDevice(codes.Down), "compression.down", codes.Down, fmt.Sprintf("must be \"none\", \"float16\" or \"sparse\": %s sends each task its own model", method.Name))
+}
+
+// perDevice reports whether a codec of the server can send each device another model: it
+// needs nothing that came before, and has no noise.
+func perDevice(codec string) bool {
+	return codec == compress.None || codec == compress.Float16 || codec == compress.Sparse
+}
+
+// link returns the codes of the method's messages; nil: they are not compressed.
+func (f *Federation) link() *algorithms.Link {
+	if m, ok := f.method.(algorithms.Compressed); ok {
+		return m.Link()
+	}
+	return nil
+}

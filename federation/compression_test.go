@@ -1,0 +1,157 @@
+package federation
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"fedsim/algorithms/compress"
+	"fedsim/algorithms/privacy"
+	"fedsim/config"
+	"fedsim/internal/parallel"
+)
+
+// coded returns the settings of two codecs.
+func coded(up, down string) *compress.Config {
+	c := compress.Defaults()
+	c.Up, c.Down, c.Share = up, down, 0.4
+	return &c
+}
+
+// A timed run has the events of one that learns, with every codec whose messages have one
+// size, also when devices miss rounds and their messages differ.
+func TestTimedRunsCompressLikeLearning(t *testing.T) {
+	for _, up := range compress.Names() {
+		for _, down := range []string{compress.None, compress.Float16, compress.TopK, compress.Sketch} {
+			for _, protocol := range []string{WaitForAll, Charged, Deadline} {
+				s := world(t, "fedavg", protocol, func(s *Setup) {
+					s.Compression = coded(up, down)
+					s.Faults.DropProbability = 0.2
+					s.Network.Jitter, s.Config.Clients = 0.3, 3
+					s.Config.DeadlineS = 3
+				})
+				if !s.Compression.On() || up == compress.Sparse {
+					continue
+				}
+				learnt, events := run(t, s), run(t, timed(t, s))
+				if learnt.EventHash != events.EventHash {
+					t.Errorf("%s, %s, %s: other events than with learning", up, down, protocol)
+				}
+			}
+		}
+	}
+}
+
+// The bytes of a round are those of the formulas, and times follow from them: a device takes
+// 5 ms and 8 us a byte for a message.
+func TestBytesOfCompressedRounds(t *testing.T) {
+	for _, c := range []struct {
+		up, down        string
+		bytesUp, toEach int // payload
+	}{
+		{compress.None, compress.Float16, 8 * features, 2 * features},
+		{compress.Float16, compress.None, 2 * features, 8 * features},
+		{compress.QSGD, compress.None, (64 + 6*features + 7) / 8, 8 * features}, // 33 levels
+		{compress.TopK, compress.QSGD, (2*(64+3) + 7) / 8, (64 + 6*features + 7) / 8},
+		{compress.RandomK, compress.None, 2 * 8, 8 * features},
+		{compress.Sign, compress.None, (64 + features + 7) / 8, 8 * features},
+		{compress.Sketch, compress.None, 2 * 8, 8 * features},
+		{compress.None, compress.Sign, 8 * features, (64 + features + 7) / 8},
+	} {
+		s := world(t, "fedavg", WaitForAll, func(s *Setup) { s.Compression, s.Plan.Rounds = coded(c.up, c.down), 5 })
+		n := float64(len(sizes))
+		for _, r := range run(t, s).Rounds[1:] {
+			down := n * float64(64+c.toEach)
+			if compress.Biased(c.down) && r.Round == 1 { // devices hold nothing
+				down = n * message
+			}
+			if r.BytesUp != n*float64(64+c.bytesUp) || r.BytesDown != down {
+				t.Errorf("%s, %s, round %d: %g bytes up and %g down, want %g and %g", c.up, c.down, r.Round, r.BytesUp, r.BytesDown, n*float64(64+c.bytesUp), down)
+			}
+		}
+	}
+	// One device of the most rows decides the time of a round.
+	plain := run(t, world(t, "fedavg", WaitForAll, nil)).Rounds[1]
+	half := run(t, world(t, "fedavg", WaitForAll, func(s *Setup) { s.Compression = coded(compress.Float16, compress.None) })).Rounds[1]
+	code := features / rate // one operation a value to encode
+	if want := plain.TimeS - 8*6*features/1e6 + code; math.Abs(half.TimeS-want) > 1e-9 {
+		t.Errorf("a round takes %v s with float16 up, want %v", half.TimeS, want)
+	}
+	if want := plain.FLOPs + float64(len(sizes)*features); half.FLOPs != want {
+		t.Errorf("%g FLOPs, want %g", half.FLOPs, want)
+	}
+}
+
+// Results do not depend on the workers, and no compression is today's run.
+func TestCompressedRunsAreDeterministic(t *testing.T) {
+	for _, c := range []*compress.Config{coded(compress.TopK, compress.TopK), coded(compress.QSGD, compress.Float16), coded(compress.Sketch, compress.RandomK)} {
+		for _, m := range []struct{ method, protocol string }{{"fedavg", Charged}, {"fedbuff", Asynchronous}} {
+			var hashes [3]string
+			for i, workers := range []int{1, 2, 8} {
+				s := world(t, m.method, m.protocol, func(s *Setup) {
+					busyNetwork(s)
+					s.Compression, s.Config.Clients = c, 4
+					s.Pool = parallel.NewPool(workers)
+				})
+				out := run(t, s)
+				hashes[i] = fmt.Sprintf("%x %x", out.EventHash, out.ModelHash)
+			}
+			if hashes[0] != hashes[1] || hashes[0] != hashes[2] {
+				t.Errorf("%s, %s: %v with 1, 2 and 8 workers", m.method, c.Up, hashes)
+			}
+		}
+	}
+	off := compress.Defaults()
+	s := world(t, "fedavg", WaitForAll, func(s *Setup) { s.Compression = &off })
+	if a, b := run(t, s), run(t, world(t, "fedavg", WaitForAll, nil)); a.EventHash != b.EventHash || a.ModelHash != b.ModelHash {
+		t.Error("settings of no compression change a run")
+	}
+}
+
+// What cannot be compressed is refused, with the key, the cause and the remedy.
+func TestRefusedCompression(t *testing.T) {
+	for _, c := range []struct {
+		method, protocol string
+		change           func(*Setup)
+		key, want        string
+	}{
+		{"fedavg", WaitForAll, func(s *Setup) { s.Config.Cost = Relative }, "federation.cost", "do not depend on the size"},
+		{"fedavg", WaitForAll, func(s *Setup) {
+			p := privacy.Defaults()
+			p.SecureAggregation, s.Privacy = "secagg", &p
+		}, "privacy.secure_aggregation", "one code"},
+		{"fedavg", WaitForAll, func(s *Setup) { s.Network.HubSize = 2 }, "network.hub_size", "hubs add up"},
+	} {
+		s := world(t, c.method, c.protocol, func(s *Setup) {
+			s.Compression = coded(compress.TopK, compress.None)
+			if c.change != nil {
+				c.change(s)
+			}
+		})
+		_, err := New(s)
+		if problem, ok := find(err, c.key); !ok || !strings.Contains(problem.Want, c.want) {
+			t.Errorf("%s: %v, want %s: ... %s", c.method, err, c.key, c.want)
+		}
+	}
+	// Without learning there are no values to decide sizes.
+	s := world(t, "fedavg", WaitForAll, func(s *Setup) { s.Compression = coded(compress.Sparse, compress.None) })
+	if _, err := New(timed(t, s)); err == nil || !strings.Contains(err.Error(), "one size") {
+		t.Errorf("sparse in timing mode: %v", err)
+	}
+}
+
+// find returns the problem of a key in a joined error.
+func find(err error, key string) (config.Problem, bool) {
+	if p, ok := err.(config.Problem); ok {
+		return p, p.Key == key
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			if p, ok := find(e, key); ok {
+				return p, true
+			}
+		}
+	}
+	return config.Problem{}, false
+}
