@@ -107,9 +107,16 @@ type Reporter interface {
 }
 
 // NamedReporter is a Reporter with further metrics, which it names, such as an accuracy on
-// test rows. They are stored, and targets, figures and comparisons can use them.
+// test rows.
 type NamedReporter interface {
 	Reporter
+	Named
+}
+
+// Named is an Algorithm with further metrics. They are stored, and targets, figures and
+// comparisons can use them.
+type Named interface {
+	Algorithm
 	// Named returns the metrics that the learner may report. They are the same for the
 	// whole run.
 	Named() []NamedMetric
@@ -120,7 +127,7 @@ type NamedReporter interface {
 	Values() ([]NamedValue, []ClientMetric)
 }
 
-// NamedMetric is a metric of a NamedReporter. Its full name, by which scenarios call it, is
+// NamedMetric is a metric of a Named algorithm. Its full name, by which scenarios call it, is
 // "split_name", or "name" with an empty split.
 type NamedMetric struct {
 	Split  string // "train", "validation", "test", or empty

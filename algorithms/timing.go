@@ -14,6 +14,8 @@ type Workload struct {
 	Steps     func(rows, allowed int) int // steps of a device with so many rows
 	Extra     int                         // numbers that a device sends beyond the values of a model
 	Vectors   int                         // vectors as large as a model in a message, either way; 0: one
+
+	exchange func(devices int, seed uint64) (*mail, error) // messages of devices to each other; nil: with a server
 }
 
 // MessageValues returns how many numbers a message about models of so many values has, without
@@ -63,6 +65,10 @@ func NewTimingOnly(f Factory, s Setup, o Options, shape mtl.Shape) (Algorithm, e
 	t.values = t.workload.MessageValues(shape.Values())
 	t.link = newLink(s, max(1, t.workload.Vectors), shape.Values(), false)
 	t.extra = s.ValueBytes * t.workload.Extra
+	if exchange := t.workload.exchange; exchange != nil {
+		m, err := exchange(len(s.Rows), s.Seed)
+		return timingOnlyGossip{t, m}, err
+	}
 	if f.Asynchronous {
 		return timingOnlyAsynchronous{t}, nil
 	}

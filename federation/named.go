@@ -12,13 +12,14 @@ import (
 // metrics.
 func (f *Federation) Metrics() []results.NamedMetric { return f.named }
 
-// named returns the metrics that a method declares, or those that the plan asks for.
+// named returns the metrics by client that the plan asks for, and those that a method
+// declares.
 func (s *Setup) named(method algorithms.Algorithm) ([]results.NamedMetric, error) {
-	r, ok := method.(algorithms.NamedReporter)
+	declared := s.clientMetrics(method)
+	r, ok := method.(algorithms.Named)
 	if !ok {
-		return s.clientMetrics(method), nil
+		return declared, nil
 	}
-	var declared []results.NamedMetric
 	for _, m := range r.Named() {
 		declared = append(declared, results.NamedMetric(m))
 	}
@@ -30,7 +31,7 @@ func (s *Setup) named(method algorithms.Algorithm) ([]results.NamedMetric, error
 
 // evaluateNamed adds the named values of the present model to a round.
 func (f *Federation) evaluateNamed(r *results.Round) error {
-	method, ok := f.method.(algorithms.NamedReporter)
+	method, ok := f.method.(algorithms.Named)
 	if !ok {
 		return r.SetNamed(f.named, f.private.measured())
 	}

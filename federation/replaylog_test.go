@@ -42,7 +42,7 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64Range(0, 1<<32).Draw(rt, "seed")
 		protocol := rapid.SampledFrom([]string{WaitForAll, Deadline, Charged, First, Asynchronous}).Draw(rt, "protocol")
-		methods := []string{"mocha", "mb-sgd", "mb-sdca", "fedavg", "fedprox", "fednova", "fedavgm", "fedadam"}
+		methods := []string{"mocha", "mb-sgd", "mb-sdca", "fedavg", "fedprox", "fednova", "fedavgm", "fedadam", "gossip"}
 		switch protocol {
 		case Asynchronous:
 			methods = []string{"async-mocha", "fedbuff", "fedasync"}

@@ -9,7 +9,8 @@ import (
 
 // besideScenario replaces each data.path and data.task_file that exists relative to the
 // scenario by a path relative to the working directory: in [data], in experiments and in the
-// sets of tables. It does the same to files in the command of a method.
+// sets of tables. It does the same to files in the command of a method, and to the graph of a
+// method.
 // So the recorded scenario of a run finds the files, too. It runs before overrides, whose
 // paths are relative to the working directory already.
 func besideScenario(node *config.Node, file string, at config.Path) {
@@ -28,7 +29,7 @@ func besideScenario(node *config.Node, file string, at config.Path) {
 				besideScenario(node.Child(key), file, append(at[:len(at):len(at)], path...))
 			}
 		}
-	case len(at) >= 2 && at[len(at)-2] == "data" && (at[len(at)-1] == "path" || at[len(at)-1] == "task_file"):
+	case len(at) >= 2 && at[len(at)-2] == "data" && (at[len(at)-1] == "path" || at[len(at)-1] == "task_file"), at[len(at)-1] == "graph_file":
 		path, ok := node.Value().(string)
 		if !ok || path == "" || filepath.IsAbs(path) {
 			return

@@ -48,6 +48,7 @@ const (
 	Compression                     // roundings and choices of values of compressed messages
 	Partial                         // which devices do a part of their epochs in a round, and how many
 	Privacy                         // the noise of differential privacy, and rounding for secure aggregation
+	Graph                           // the random graph of devices that average with each other
 )
 
 // Stream is a PCG-DXSM generator with 128 bits of state, the one of

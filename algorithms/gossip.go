@@ -1,0 +1,316 @@
+package algorithms
+
+import (
+	"math"
+
+	"fedsim/config"
+	"fedsim/data"
+	"fedsim/internal/state"
+	"fedsim/mtl"
+)
+
+// What a run of gossip evaluates.
+const (
+	evaluateDevices = "devices"
+	evaluateMean    = "mean"
+)
+
+// GossipOptions are the settings of gossip.
+type GossipOptions struct {
+	LocalSGDOptions
+	Graph    string `toml:"graph" doc:"which devices average with each other: \"ring\"; \"torus\" (a*b devices with a and b at least 3, as near to each other as possible); \"random-regular\"; \"complete\"; \"file\""`
+	Degree   int    `toml:"degree" doc:"neighbors of a device on the graph \"random-regular\", which is drawn from the seed of the run"`
+	File     string `toml:"graph_file" doc:"file of the graph \"file\": an edge a line, two numbers of devices from 0 on; every edge once, or every edge in both directions; \"#\" begins a comment"`
+	Evaluate string `toml:"evaluate" doc:"model that a run evaluates: \"devices\": for each task that of its device (the mean of its devices); \"mean\": the mean of all devices, for all tasks, which no device has"`
+}
+
+// Validate reports everything wrong with the options.
+func (o *GossipOptions) Validate(c *config.Checker) {
+	o.LocalSGDOptions.Validate(c)
+	c.OneOf("graph", o.Graph, graphRing, graphTorus, graphRegular, graphComplete, graphFile)
+	c.Require(o.Degree >= 1, "degree", o.Degree, "must be at least 1")
+	c.Require((o.Graph == graphFile) == (o.File != ""), "graph_file", o.File, "must be set with graph = \"file\", and only then")
+	c.OneOf("evaluate", o.Evaluate, evaluateDevices, evaluateMean)
+}
+
+// gossip is decentralized SGD without a server. Every device has a model of its own. In a
+// round it makes local steps from it, sends the result y_k to its neighbors on a graph, and
+// takes the mean x_k = sum_j W_kj y_j over its neighbors and itself. The weights W are those of
+// Metropolis and Hastings; on a graph of one degree they are all 1/(degree + 1). On the complete
+// graph it is federated averaging with equal weights.
+//
+// Devices whose work of a round was discarded, or that were not asked, are not in the round:
+// their models stay, and what their neighbors would have weighed them with, these give their
+// own models. So W stays symmetric and doubly stochastic, and the mean of all models is moved
+// by local steps alone.
+type gossip struct {
+	localSGD
+	mail
+	mean    bool        // the run evaluates the mean
+	x, next data.Matrix // models by device
+	local   *slots      // y_k, tentative
+	w       data.Matrix // evaluated
+	holders []float64   // devices by row of w; nil: w is x
+}
+
+var (
+	_ Linear    = (*gossip)(nil)
+	_ Stateful  = (*gossip)(nil)
+	_ Addressed = (*gossip)(nil)
+	_ Planned   = (*gossip)(nil)
+	_ Shared    = (*gossip)(nil)
+	_ Named     = (*gossip)(nil)
+)
+
+func init() {
+	registerLocal(Factory{
+		Name:      "gossip",
+		Summary:   "decentralized SGD: no server; every device has its own model, makes local mini-batch steps and averages with its neighbors on a graph",
+		Reference: "Lian, Zhang, Zhang, Hsieh, Zhang, Liu: Can Decentralized Algorithms Outperform Centralized Algorithms? A Case Study for Decentralized Parallel Stochastic Gradient Descent, NIPS 2017",
+		Options: func() Options {
+			return &GossipOptions{LocalSGDOptions: defaultLocalSGD(), Graph: graphRing, Degree: 4, Evaluate: evaluateDevices}
+		},
+		Workload: func(o Options, shape mtl.Shape) Workload {
+			opts := o.(*GossipOptions)
+			return Workload{
+				StepFLOPs: opts.stepFLOPs(shape, false), Steps: opts.steps,
+				exchange: func(devices int, seed uint64) (*mail, error) { return newMail(opts, devices, shape.Values(), seed) },
+			}
+		},
+		New: func(s Setup, o Options) (Algorithm, error) { return newGossip(s, o.(*GossipOptions)) },
+	})
+}
+
+func newGossip(s Setup, o *GossipOptions) (*gossip, error) {
+	p := s.Problem
+	n, d := p.Devices(), p.Values()
+	m, err := newMail(o, n, d, s.Seed)
+	if err != nil {
+		return nil, err
+	}
+	g := &gossip{
+		localSGD: newLocalSGD(s, o.LocalSGDOptions), mail: *m, mean: o.Evaluate == evaluateMean,
+		x: data.NewMatrix(n, d), next: data.NewMatrix(n, d), local: newSlots(n, d),
+	}
+	for k := range n {
+		p.Initial(s.Seed, g.x.Row(k))
+	}
+	if g.w = g.x; g.mean || p.Tasks() < n { // otherwise tasks are in the order of devices
+		tasks := p.Tasks()
+		if g.mean {
+			tasks = 1
+		}
+		g.w, g.holders = data.NewMatrix(tasks, d), make([]float64, tasks)
+		for k := range n {
+			g.holders[g.shown(k)]++
+		}
+	}
+	g.evaluated()
+	return g, nil
+}
+
+// Begin returns the size of a model. Sent returns that of the messages to a device.
+func (g *gossip) Begin() int { return g.x.Cols }
+
+// Solve makes the device's local steps from its own model.
+func (g *gossip) Solve(r Request) Work {
+	u, steps := g.descend(r, g.x.Row(r.Device), pull{center: g.x.Row(r.Device)})
+	copy(g.local.take(r.Device), u)
+	return Work{Steps: steps, FLOPs: float64(float64(steps)*g.StepFLOPs()) + g.averaging(r.Device), Values: g.upload(r.Device)}
+}
+
+// Commit lets the device take part in the averages of the round.
+func (g *gossip) Commit(device int) { g.taken[device] = true }
+
+// Discard forgets the device's steps.
+func (g *gossip) Discard(device int) { g.local.release(device) }
+
+// End averages the models of neighbors that take part. The devices do this work, in their
+// next rounds: no server does any.
+func (g *gossip) End() float64 {
+	for k, taken := range g.taken {
+		if taken {
+			g.average(k)
+		}
+	}
+	for k, taken := range g.taken {
+		if taken {
+			copy(g.x.Row(k), g.next.Row(k))
+			g.local.release(k)
+		}
+	}
+	g.deliver()
+	g.evaluated()
+	return 0
+}
+
+// average sets the next model of device k to y_k + sum_j W_kj (y_j - y_k) over neighbors j
+// that take part, in their order.
+func (g *gossip) average(k int) {
+	x, own := g.next.Row(k), g.local.of[k]
+	copy(x, own)
+	for _, j := range g.neighbors[k] {
+		if !g.taken[j] {
+			continue
+		}
+		w, other := g.neighbors.weight(k, int(j)), g.local.of[j]
+		for i := range x {
+			x[i] += float64(w * (other[i] - own[i]))
+		}
+	}
+}
+
+// shown returns the row of W that the model of device k is in.
+func (g *gossip) shown(k int) int {
+	if g.mean {
+		return 0
+	}
+	return g.problem.TaskOf(k)
+}
+
+// evaluated sets the rows of W to the means of the models that are in them.
+func (g *gossip) evaluated() {
+	if g.holders == nil {
+		return
+	}
+	clear(g.w.Data)
+	for k := range g.x.Rows {
+		row := g.w.Row(g.shown(k))
+		for i, x := range g.x.Row(k) {
+			row[i] += x
+		}
+	}
+	for t, n := range g.holders {
+		row := g.w.Row(t)
+		for i := range row {
+			row[i] /= n
+		}
+	}
+}
+
+// Model returns the models that the run evaluates; there are no dual variables.
+func (g *gossip) Model() Model { return Model{W: &g.w} }
+
+// OneModel returns false: messages to different devices are different models.
+func (g *gossip) OneModel() bool { return false }
+
+// SetCoupling changes nothing: the objective does not depend on the coupling.
+func (g *gossip) SetCoupling(mtl.Coupling) {}
+
+// consensusDistance is the metric sqrt(1/m sum_k |x_k - x|^2), with x the mean of the models of
+// the m devices.
+const consensusDistance = "consensus_distance"
+
+// Named returns the consensus distance.
+func (g *gossip) Named() []NamedMetric {
+	return []NamedMetric{{Name: consensusDistance, Better: "lower"}}
+}
+
+// Values returns the consensus distance of the present models.
+func (g *gossip) Values() ([]NamedValue, []ClientMetric) {
+	n, sum := float64(g.x.Rows), 0.0
+	for i := range g.x.Cols {
+		mean := 0.0
+		for k := range g.x.Rows {
+			mean += g.x.Row(k)[i]
+		}
+		mean /= n
+		for k := range g.x.Rows {
+			off := g.x.Row(k)[i] - mean
+			sum += float64(off * off)
+		}
+	}
+	return []NamedValue{{Name: consensusDistance, Value: math.Sqrt(sum / n)}}, nil
+}
+
+// State codes the models and the messages on their way.
+func (g *gossip) State(c *state.Coder) {
+	rows(c, &g.x)
+	g.local.state(c)
+	g.mail.state(c)
+	g.evaluated()
+}
+
+// mail is the messages of gossip: who sends a model to whom.
+type mail struct {
+	neighbors graph
+	values    int    // of a model
+	taken     []bool // by device: it takes part in the averages of the round
+	inbox     []int  // by device: models of neighbors that it has not received
+}
+
+func newMail(o *GossipOptions, devices, values int, seed uint64) (*mail, error) {
+	neighbors, err := newGraph(o, devices, seed)
+	if err != nil {
+		return nil, err
+	}
+	return &mail{neighbors: neighbors, values: values, taken: make([]bool, devices), inbox: make([]int, devices)}, nil
+}
+
+// Sent returns the size of the models that neighbors have sent the device since it was asked
+// last. There are none before its first round.
+func (m *mail) Sent(device int) int { return m.inbox[device] * m.values }
+
+// Usual returns the sizes of a model from and to every neighbor.
+func (m *mail) Usual(device int) (down, up int) { return m.upload(device), m.upload(device) }
+
+// upload returns the size of a model to every neighbor.
+func (m *mail) upload(device int) int { return len(m.neighbors[device]) * m.values }
+
+// averaging returns the FLOPs of the average of the models that the device has received with
+// its own: a difference, a product and a sum a value.
+func (m *mail) averaging(device int) float64 { return 3 * float64(m.Sent(device)) }
+
+// deliver ends a round: a device that took part is sent the models of neighbors that did. One
+// that did not is sent those of before again.
+func (m *mail) deliver() {
+	for k, taken := range m.taken {
+		if !taken {
+			continue
+		}
+		m.inbox[k] = 0
+		for _, j := range m.neighbors[k] {
+			if m.taken[j] {
+				m.inbox[k]++
+			}
+		}
+	}
+	clear(m.taken)
+}
+
+func (m *mail) state(c *state.Coder) {
+	c.Bools(m.taken)
+	c.Ints(m.inbox)
+}
+
+// timingOnlyGossip is a timingOnly for gossip: devices exchange as many bytes.
+type timingOnlyGossip struct {
+	*timingOnly
+	*mail
+}
+
+var (
+	_ Reporter  = timingOnlyGossip{}
+	_ Addressed = timingOnlyGossip{}
+	_ Planned   = timingOnlyGossip{}
+)
+
+// Solve returns the cost of the local work.
+func (t timingOnlyGossip) Solve(r Request) Work {
+	work := t.timingOnly.Solve(r)
+	work.FLOPs += t.averaging(r.Device)
+	work.Values = t.upload(r.Device)
+	return work
+}
+
+// Commit lets the device take part in the exchange of the round.
+func (t timingOnlyGossip) Commit(device int) { t.taken[device] = true }
+
+// End sends the models of the round.
+func (t timingOnlyGossip) End() float64 {
+	t.deliver()
+	return 0
+}
+
+// OneModel returns false: messages to different devices are different models.
+func (t timingOnlyGossip) OneModel() bool { return false }
