@@ -256,6 +256,20 @@ type Planned interface {
 	Usual(device int) (down, up int)
 }
 
+// Tiered is an Algorithm whose hubs average the work of their devices Factory.HubRounds times
+// in a round, before they report to the server. Devices g*Setup.HubSize up to the next hub's
+// are those of hub g. Solve works on the model of the device's hub. The rounds of different
+// hubs interleave. After each of them but the last, Commit or Discard of its devices and Gather
+// are called; after the last one, Commit or Discard as in other methods, before End. A device
+// may work in some rounds of its hub only.
+type Tiered interface {
+	Algorithm
+	// Gather closes a round of a hub: its devices start the next one from what it gathered.
+	Gather(hub int)
+	// Withdraw forgets the open round of a hub whose report the server does not take.
+	Withdraw(hub int)
+}
+
 // Shared is an Algorithm of which the instance says what Factory.OneModel says of others.
 type Shared interface {
 	Algorithm
@@ -294,6 +308,7 @@ type Setup struct {
 	Features int             // of each row
 	Problem  *mtl.Problem    // the linear learning problem, with the data of all devices; nil in a run without data
 	Coupling mtl.Coupling    // of the problem's tasks; nil without a problem
+	HubSize  int             // consecutive devices behind a hub; 0: there are no hubs
 	Workers  int             // most concurrent calls of Solve
 	Pool     *Pool           // for the server's work; nil: one core
 	Seed     uint64          // of the run: the model that a network starts with is drawn from it

@@ -210,7 +210,7 @@ func TestGossipMessages(t *testing.T) {
 	f, _ := Lookup("gossip")
 	o := f.Options().(*GossipOptions)
 	g := start(t, "gossip", p, c, nil).(*gossip)
-	timed, err := NewTimingOnly(f, o, p.RowCounts(), p.Shape(), 0)
+	timed, err := NewTimingOnly(f, Setup{Rows: p.RowCounts()}, o, p.Shape())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,9 @@ type Factory struct {
 	// Private is true when updates may be protected as Setup.Privacy says: the server needs
 	// only the sum of equally weighted updates.
 	Private bool
+	// HubRounds returns how often hubs average before they report, with the given options. New
+	// then returns a Tiered. nil: the method knows no hubs.
+	HubRounds func(Options) int
 	// OwnMetrics is true when New returns a Reporter. Its sub-optimality is not known:
 	// the reference optimum is that of the linear problem.
 	OwnMetrics bool

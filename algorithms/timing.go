@@ -69,6 +69,9 @@ func NewTimingOnly(f Factory, s Setup, o Options, shape mtl.Shape) (Algorithm, e
 		m, err := exchange(len(s.Rows), s.Seed)
 		return timingOnlyGossip{t, m}, err
 	}
+	if f.HubRounds != nil {
+		return timingOnlyTiered{t}, nil
+	}
 	if f.Asynchronous {
 		return timingOnlyAsynchronous{t}, nil
 	}

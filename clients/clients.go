@@ -49,6 +49,7 @@ type Setup struct {
 	LeastFLOPs float64           // a computation takes at least the time of so many
 	Model      func(t int) int   // the model, from 0 on, that messages to and from a client carry; nil: one for all
 	RoundTrips int               // of messages that an attempt takes besides one: each transfer has its latency so many times more
+	HubRounds  int               // how often a hub asks its clients before it reports, for times that are expected; 0: once
 	Due        bool              // keep when responses are expected; see Clients.Due
 	Ahead      func([]int32)     // called with clients whose events come next, to read their state into caches; nil: not called
 	GiveUp     func() (end bool) // asked in loops that may not end: whether to end them; nil: never
@@ -117,6 +118,10 @@ type Listener struct {
 	// from it was lost, or it is unavailable.
 	Unreached func(client int, why Reason)
 
+	// Gathered: no response to a hub is missing. It reports whether RepeatHub has let the
+	// hub ask again; otherwise the hub sends the responses that it has. nil: it sends them.
+	Gathered func(hub int) (again bool)
+
 	// Watch is called once in WatchEvery events.
 	Watch func()
 }
@@ -148,6 +153,9 @@ func (l *Listener) ensureDefaults() {
 	}
 	if l.Unreached == nil {
 		l.Unreached = func(int, Reason) {}
+	}
+	if l.Gathered == nil {
+		l.Gathered = func(int) bool { return false }
 	}
 	if l.Watch == nil {
 		l.Watch = func() {}

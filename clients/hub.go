@@ -20,6 +20,7 @@ import (
 // for each model of the clients that it is for. A hub takes no time and never fails.
 // Its link loses messages as a client's would. A message that was lost is sent again,
 // if Listener.Repeat says so, when half a round trip later there is no acknowledgement.
+// Listener.Gathered may let a hub ask its clients again before it sends their responses.
 //
 // Events of hub g are those of the device with the number behind the last one's + g.
 type hubs struct {
@@ -71,6 +72,9 @@ func (c *Clients) newHubs() *hubs {
 		place: make([]place, n), most: make([]float64, models),
 	}
 }
+
+// hubRounds returns how often a hub asks its clients before it reports.
+func (c *Clients) hubRounds() int { return max(1, c.setup.HubRounds) }
 
 // model returns which of the models that the server sends is for device t.
 func (c *Clients) model(t int) int {
@@ -184,6 +188,7 @@ func (c *Clients) sendToHubs() (end engine.Time) {
 				work = max(work, c.promotionAt(t, at).Add(d.down).Add(c.remaining(t)))
 			}
 		}
+		work = engine.Time(c.hubRounds()) * work
 		answers := c.links.Bytes(0) + c.payload(int(g), expecting, c.values)
 		end = max(end, at.Add(work).Add(h.links.Uplink(int(g), c.hubs.number, 0, answers).Duration))
 	}
@@ -280,11 +285,37 @@ func (c *Clients) Awaits(t int) bool { return c.hubs != nil && c.hubs.place[t] =
 func (c *Clients) Held(t int) bool { return c.hubs != nil && c.hubs.place[t] == held }
 
 // StopWaiting lets the hub of a client of the group, if there is one, wait for its
-// response no longer.
-func (c *Clients) StopWaiting(t int) {
-	if c.hubs != nil && c.hubs.place[t] == asked {
+// response no longer. It reports whether the hub has waited.
+func (c *Clients) StopWaiting(t int) bool {
+	if c.hubs == nil || c.hubs.place[t] != asked {
+		return false
+	}
+	c.hubs.place[t] = outside
+	c.gathered(t)
+	return true
+}
+
+// Represent lets the hub of a client report for it, though its last attempt brought no
+// response. It is for Listener.Gathered.
+func (c *Clients) Represent(t int) { c.hubs.place[t] = held }
+
+// RepeatHub lets a hub ask clients of its own again, in ascending order, which have been
+// prepared. It reports when no response of them is missing. It is for Listener.Gathered.
+func (c *Clients) RepeatHub(g int, clients []int32) {
+	from, to := c.members(g)
+	for t := from; t < to; t++ {
 		c.hubs.place[t] = outside
-		c.gathered(t)
+	}
+	for _, t := range clients {
+		c.hubs.place[t] = asked
+	}
+	c.hubs.each[g].missing = int32(len(clients))
+	for _, t := range clients {
+		if c.Available(int(t)) {
+			c.Send(int(t))
+		} else {
+			c.listener.Unreached(int(t), c.WhyUnavailable(int(t)))
+		}
 	}
 }
 
@@ -309,7 +340,7 @@ func (c *Clients) Withdraw(t int) {
 func (c *Clients) gathered(t int) {
 	g := t / c.hubs.size
 	hub := &c.hubs.each[g]
-	if hub.missing--; hub.missing > 0 {
+	if hub.missing--; hub.missing > 0 || c.listener.Gathered(g) {
 		return
 	}
 	from, to := c.members(g)

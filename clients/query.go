@@ -53,9 +53,9 @@ func (c *Clients) ExpectedUplink(t int, bytes float64) engine.Time {
 }
 
 // ExpectedResponse returns how long a response of a client usually takes, without
-// jitter, traces and drops: downlink, computation and uplink.
+// jitter, traces and drops: downlink, computation and uplink, as often as its hub asks it.
 func (c *Clients) ExpectedResponse(t int, bytesDown, flops, bytesUp float64) engine.Time {
-	length := c.links.ExpectedDownlink(t, bytesDown) + c.fleet.ComputeTime(t, flops) + c.cost.expectedUp(t, bytesUp)
+	length := engine.Time(c.hubRounds()) * (c.links.ExpectedDownlink(t, bytesDown) + c.fleet.ComputeTime(t, flops) + c.cost.expectedUp(t, bytesUp))
 	if c.hubs != nil {
 		g := t / c.hubs.size
 		length += c.hubs.links.ExpectedDownlink(g, bytesDown) + c.hubs.links.ExpectedUplink(g, bytesUp)

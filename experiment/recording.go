@@ -72,7 +72,8 @@ func (r *runner) recordable(run *scenarios.Run, devices int) bool {
 		s.Outer == 1 && s.EvalEvery == 1 && s.ThetaEvery == 0 && len(s.ClientMetrics) == 0 && devices*s.Rounds <= r.mostRecorded
 }
 
-// record returns the recording of a run; nil for a method whose messages to devices differ.
+// record returns the recording of a run; nil for a method whose messages to devices differ, or with
+// rounds of hubs.
 // The first call for a key creates it.
 func (r *runner) record(run *scenarios.Run, p *prepared, factory algorithms.Factory) (*recording, error) {
 	key := recordingKey{keyOf(&run.Settings), run.Algorithm, fmt.Sprintf("%+v", run.Options), run.System}
@@ -84,7 +85,8 @@ func (r *runner) record(run *scenarios.Run, p *prepared, factory algorithms.Fact
 		if err != nil {
 			return nil, fmt.Errorf("starting %s: %w", factory.Name, err)
 		}
-		if _, differ := method.(algorithms.Addressed); differ {
+		_, differ := method.(algorithms.Addressed)
+		if _, tiered := method.(algorithms.Tiered); differ || tiered {
 			return nil, nil
 		}
 		rec := &recording{method: method, problem: p.problem, coupling: p.coupling, pool: r.pool, seed: run.System, failed: r.cancel}

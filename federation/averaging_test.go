@@ -21,7 +21,7 @@ func setOption(o algorithms.Options, field string, value any) bool {
 // bit for bit, with step sizes that follow the rounds; and over the devices that do part of their
 // epochs, with their numbers of steps.
 func TestLocalMethodsAreTheirLoops(t *testing.T) {
-	for _, name := range algorithms.Names() {
+	for _, name := range withoutHubs() {
 		factory, _ := algorithms.Lookup(name)
 		if o := factory.Options(); !setOption(o, "ScheduleRounds", 1) {
 			continue

@@ -140,6 +140,7 @@ type Federation struct {
 	async   continuousServer
 	part    *partialWork // nil: devices do all their epochs
 	private *private     // nil: nothing protects updates
+	tiers   *tiers       // nil: hubs have no rounds of their own
 	tally   tally
 
 	count    workCount
@@ -245,6 +246,7 @@ func New(s Setup) (*Federation, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
+	f.tiers = f.newTiers()
 	if s.Config.PartialShare > 0 {
 		f.part = newPartialWork(f)
 	}
@@ -292,6 +294,9 @@ func (f *Federation) clientsSetup() clients.Setup {
 		Model:      f.model, Due: f.asksAgain(0), Ahead: f.fetch, GiveUp: f.interrupted,
 		Seed: s.Seed, Queue: s.Queue, Hooks: s.Hooks,
 	}
+	if rounds := s.Factory.HubRounds; rounds != nil {
+		c.HubRounds = rounds(s.Options)
+	}
 	if s.Privacy.Secure() {
 		c.RoundTrips = privacy.RoundTrips
 	}
@@ -306,7 +311,7 @@ func (f *Federation) listener() clients.Listener {
 	return clients.Listener{
 		Downloaded: f.downloaded, Responded: f.responded, Failed: f.failed,
 		Available: f.available, Depleted: f.depleted, Recharged: f.recharged,
-		Timer: f.timeout, Repeat: f.repeat, Unreached: f.unreached, Watch: f.watch,
+		Gathered: f.gathered, Timer: f.timeout, Repeat: f.repeat, Unreached: f.unreached, Watch: f.watch,
 	}
 }
 
@@ -348,6 +353,7 @@ func (f *Federation) check() error {
 		c.Require(!f.continuous(), "federation.protocol", protocol, "must be another with network.hub_size: a hub gathers the answers of a round")
 		c.Require(!f.traits.Late, "federation.late", f.setup.Config.Late, "must be \"drop\" with network.hub_size: a hub gathers the answers of one round")
 	}
+	ValidateHubs(c, f.setup.Network.HubSize, &f.setup.Factory)
 	f.checkSelection(c)
 	if f.setup.session == nil {
 		f.checkEndless(c)
@@ -583,7 +589,7 @@ func (s *Setup) newMethod(c mtl.Coupling) (algorithms.Algorithm, error) {
 	cohort, _ := s.Config.Sizes(s.Size.Devices)
 	method, err := s.Factory.New(algorithms.Setup{
 		Rows: s.Size.Rows, Features: s.Size.Shape.Features, Seed: s.Seed,
-		Problem: s.Problem, Coupling: c, Workers: s.Pool.Size(), Pool: s.Pool,
+		Problem: s.Problem, Coupling: c, HubSize: s.Network.HubSize, Workers: s.Pool.Size(), Pool: s.Pool,
 		Compression: s.Compression, ValueBytes: s.Network.PayloadBytesPerValue,
 		Privacy: s.Privacy, Cohort: cohort,
 	}, s.Options)

@@ -141,6 +141,14 @@ func world(t testing.TB, method, protocol string, change func(*Setup)) Setup {
 	return s
 }
 
+// withoutHubs returns the registered methods that need no hubs.
+func withoutHubs() []string {
+	return slices.DeleteFunc(algorithms.Names(), func(name string) bool {
+		f, _ := algorithms.Lookup(name)
+		return f.HubRounds != nil
+	})
+}
+
 func start(t testing.TB, s Setup) *Federation {
 	t.Helper()
 	f, err := New(s)

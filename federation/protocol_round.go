@@ -56,7 +56,7 @@ func (r *Round) Late() int { return r.f.tally.late }
 
 // Staleness returns by how many rounds the response of a client is late: 0 for a response
 // to this round.
-func (r *Round) Staleness(client int) int { return r.f.round - r.f.clients.Number(client) }
+func (r *Round) Staleness(client int) int { return r.f.round - r.f.askedIn(client) }
 
 // Expected returns when the last response is expected of the clients that were asked, if
 // none fails and links are not shared.
@@ -92,7 +92,12 @@ func (r *Round) StepsWithin(client int, length engine.Time, margin float64) floa
 	_, bytesUp := f.usualBytes(client)
 	down, usual := f.clients.Transfers(client, bytesUp)
 	up := float64(usual.Seconds() * (1 + margin))
-	flops := f.clients.FLOPsWithin(client, length.Seconds()-down.Seconds()-up) - f.exchangeFLOPs(f.setup.Size.Shape.Values())
+	left := length.Seconds() - down.Seconds() - up
+	if rounds := float64(f.perRound()); rounds > 1 { // of the hub, each with a message and a response
+		short := f.clients.State(client).Downlink.Seconds() + float64(f.clients.ExpectedUplink(client, bytesUp).Seconds()*(1+margin))
+		left = (left - float64((rounds-1)*short)) / rounds
+	}
+	flops := f.clients.FLOPsWithin(client, left) - f.exchangeFLOPs(f.setup.Size.Shape.Values())
 	if link := f.link(); link != nil {
 		flops -= link.FLOPs()
 	}

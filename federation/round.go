@@ -134,6 +134,7 @@ func (f *Federation) openRound() {
 	if f.setup.session == nil {
 		f.part.draw(f, f.open.asked)
 	}
+	f.openTiers()
 	f.clients.OpenGroup(f.round, f.open.asked, waits)
 	f.setup.Pool.For(len(f.open.asked), func(i, _ int) { f.prepare(int(f.open.asked[i])) })
 	f.solve(f.open.asked)
@@ -151,7 +152,7 @@ func (f *Federation) prepare(t int) {
 	if s := f.setup.session; s != nil {
 		s.setBytesDown(t)
 	}
-	f.clients.PrepareDownlink(t, f.round, 0)
+	f.clients.PrepareDownlink(t, f.number(t), 0)
 	if f.limiter != nil {
 		f.budgets[t] = int32(min(max(0, f.limiter.Steps(&f.open, t)), unlimited))
 	}
@@ -218,7 +219,7 @@ func (f *Federation) request(t, worker int) algorithms.Request {
 		steps = int(budget)
 	}
 	steps = f.part.steps(t, f.setup.Size.Rows, steps)
-	return algorithms.Request{Device: t, Round: f.round, Steps: steps, Worker: worker, Stream: f.stream(t)}
+	return algorithms.Request{Device: t, Round: f.localRound(t), Steps: steps, Worker: worker, Stream: f.stream(t)}
 }
 
 // setWork notes the local work of device t.
@@ -305,7 +306,7 @@ func (f *Federation) countReceived(t int) {
 
 // stopExpecting takes device t from those that may still respond in this round.
 func (f *Federation) stopExpecting(t int) {
-	if !f.open.ended {
+	if !f.open.ended && !f.goesOn(t) {
 		f.open.outstanding--
 		f.clients.StopWaiting(t)
 		f.checkExhausted()
@@ -350,13 +351,16 @@ func (f *Federation) close() {
 	f.clients.StopServerTimer()
 	all := f.all()
 	defer f.clients.Flush()
+	f.closeTiers()
 	f.open.late = f.open.late[:0]
 	for _, t := range all {
 		d := &f.devices[t]
-		fresh := f.clients.Number(int(t)) == f.round // it was asked in this round
+		fresh := f.askedIn(int(t)) == f.round // it was asked in this round
 		switch {
 		case f.takes(int(t)):
-			f.commit(int(t))
+			if d.solved { // otherwise its hub has taken its work before
+				f.commit(int(t))
+			}
 			f.take(int(t))
 		case d.responded:
 			f.discard(int(t))

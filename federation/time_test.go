@@ -19,7 +19,7 @@ func different(s *Setup) {
 // Time(h, t) = FLOPs(h, t)/rate(t) + Comm(h, t) (appendix, "Estimated Time"),
 // and a round under wait-for-all takes as long as the slowest device.
 func TestRoundTakesAsLongAsTheSlowestDevice(t *testing.T) {
-	for _, method := range algorithms.Names() {
+	for _, method := range withoutHubs() {
 		t.Run(method, func(t *testing.T) {
 			f := start(t, world(t, method, WaitForAll, different))
 			f.clients.Begin()
@@ -278,7 +278,7 @@ func TestAuthorsCostOfDroppedDevices(t *testing.T) {
 // clocks, bandwidths and round trips.
 func TestTimeScalesWithEveryRate(t *testing.T) {
 	for _, cost := range []string{Physical, Relative} {
-		for _, method := range algorithms.Names() {
+		for _, method := range withoutHubs() {
 			t.Run(cost+"/"+method, func(t *testing.T) {
 				scene := func(slower float64) *Outcome {
 					return run(t, world(t, method, WaitForAll, func(s *Setup) {

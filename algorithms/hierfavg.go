@@ -1,0 +1,162 @@
+package algorithms
+
+import (
+	"fedsim/config"
+)
+
+// HierFAvgOptions are the settings of hierarchical federated averaging.
+type HierFAvgOptions struct {
+	AverageOptions
+	HubRounds int `toml:"hub_rounds" doc:"rounds kappa_2 in which a hub (network.hub_size) averages the models of its devices before it reports to the server; in each, devices do the local work again"`
+}
+
+// Validate reports everything wrong with the options.
+func (o *HierFAvgOptions) Validate(c *config.Checker) {
+	o.AverageOptions.Validate(c)
+	c.Require(o.HubRounds >= 1 && o.HubRounds <= 10_000, "hub_rounds", o.HubRounds, "must be in [1, 10000]")
+}
+
+// hierFAvg is hierarchical federated averaging: a hub averages the models of its devices
+// kappa_2 times as the server does in federated averaging, and then the server averages the
+// models of hubs, weighted by the rows of the devices that took part behind each. Hubs do not
+// wait for each other. With kappa_2 = 1 it is federated averaging; with one hub a round is
+// kappa_2 rounds of it. A hub without responses keeps its model.
+type hierFAvg struct {
+	globalModel
+	size  int // devices of a hub; 0: all
+	hubs  []hubModel
+	taken []bool // by device: it counts for the weight of its hub in the open round
+}
+
+// hubModel is the model of a hub in the open round.
+type hubModel struct {
+	w      []float64
+	own    bool    // w is not the model of the server
+	round  average // of the hub's open round
+	weight float64 // of its devices that took part
+}
+
+var (
+	_ Linear   = (*hierFAvg)(nil)
+	_ Stateful = (*hierFAvg)(nil)
+	_ Tiered   = (*hierFAvg)(nil)
+)
+
+func init() {
+	registerLocal(Factory{
+		Name:      "hierfavg",
+		Summary:   "hierarchical federated averaging: hubs average the models of their devices several times before they report to the server",
+		Reference: "Liu, Zhang, Song, Letaief: Client-Edge-Cloud Hierarchical Federated Learning, ICC 2020",
+		OneModel:  true,
+		Options: func() Options {
+			return &HierFAvgOptions{AverageOptions: defaultAverage(byRows), HubRounds: 5}
+		},
+		HubRounds: func(o Options) int { return o.(*HierFAvgOptions).HubRounds },
+		New: func(s Setup, o Options) (Algorithm, error) {
+			return newHierFAvg(s, o.(*HierFAvgOptions)), nil
+		},
+	})
+}
+
+func newHierFAvg(s Setup, o *HierFAvgOptions) *hierFAvg {
+	h := &hierFAvg{
+		globalModel: newGlobalModel(s, o.AverageOptions, 0),
+		size:        s.HubSize, taken: make([]bool, s.Problem.Devices()),
+	}
+	h.hubs = make([]hubModel, h.hub(s.Problem.Devices()-1)+1)
+	for g := range h.hubs {
+		h.hubs[g].w, h.hubs[g].round = make([]float64, h.w.Cols), newAverage(h.w.Cols)
+	}
+	return h
+}
+
+// hub returns the hub of a device.
+func (h *hierFAvg) hub(device int) int {
+	if h.size == 0 {
+		return 0
+	}
+	return device / h.size
+}
+
+// Begin opens a round: each hub is sent w.
+func (h *hierFAvg) Begin() int { return h.w.Cols }
+
+// Solve makes the device's local steps from the model of its hub.
+func (h *hierFAvg) Solve(r Request) Work {
+	if g := &h.hubs[h.hub(r.Device)]; g.own {
+		return h.solve(r, g.w)
+	}
+	return h.solve(r, h.weights())
+}
+
+// Commit adds the device's change to the mean of its hub.
+func (h *hierFAvg) Commit(device int) {
+	g := &h.hubs[h.hub(device)]
+	g.round.add(h.changes.of[device], h.weight(device), 1)
+	if !h.taken[device] {
+		h.taken[device] = true
+		g.weight += h.weight(device)
+	}
+	h.changes.release(device)
+}
+
+// Gather adds the mean of the changes to the model of the hub.
+func (h *hierFAvg) Gather(hub int) {
+	g := &h.hubs[hub]
+	if g.round.weight == 0 {
+		return
+	}
+	if !g.own {
+		copy(g.w, h.weights())
+		g.own = true
+	}
+	g.round.apply(g.w, 1)
+	g.round.reset()
+}
+
+// Withdraw forgets the rounds of the hub.
+func (h *hierFAvg) Withdraw(hub int) {
+	g := &h.hubs[hub]
+	g.own, g.weight = false, 0
+	g.round.reset()
+}
+
+// End closes the last round of the hubs, and sets w to the mean of the models of those that
+// have one, in their order: the first, which each of the others moves towards itself.
+func (h *hierFAvg) End() float64 {
+	for i := range h.hubs {
+		h.Gather(i)
+	}
+	total, flops := 0.0, 0.0
+	for i := range h.hubs {
+		g := &h.hubs[i]
+		if !g.own {
+			continue
+		}
+		if total == 0 {
+			copy(h.weights(), g.w)
+			total = g.weight
+		} else {
+			total += g.weight
+			share := g.weight / total
+			for j, w := range h.weights() {
+				h.weights()[j] = w + float64(share*(g.w[j]-w))
+			}
+			flops += 3 * float64(h.w.Cols)
+		}
+		h.Withdraw(i)
+	}
+	clear(h.taken)
+	return flops
+}
+
+// timingOnlyTiered is a timingOnly for a method whose hubs average by themselves.
+type timingOnlyTiered struct{ *timingOnly }
+
+var _ Tiered = timingOnlyTiered{}
+
+// Gather does nothing.
+func (t timingOnlyTiered) Gather(int) {}
+
+// Withdraw does nothing.
+func (t timingOnlyTiered) Withdraw(int) {}
