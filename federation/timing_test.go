@@ -119,7 +119,7 @@ func crowd(t testing.TB, n int, change func(*Setup)) *Federation {
 			change(s)
 		}
 	})
-	s.Size = Size{Devices: n, MinRows: 20, Shape: mtl.Shape{Features: 30, Outputs: 1}}
+	s.Size = Size{Devices: n, MinRows: 20, Rows: rows, Shape: mtl.Shape{Features: 30, Outputs: 1}}
 	f := start(t, timedOn(s))
 	f.clients.Begin()
 	return f
