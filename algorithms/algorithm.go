@@ -49,6 +49,7 @@ type Model struct {
 	W     *data.Matrix // the tasks' models; one row: the model of every task
 	V     *data.Matrix // of W = grad R*(V); nil for a primal method
 	Duals [][]float64  // the dual variables by device; nil for a primal method
+	Sent  *data.Matrix // with lossy codes of devices: what the server has of V, so that W = grad R*(Sent); nil: V
 }
 
 // Needs are the demands of a method on the round protocol.

@@ -75,9 +75,10 @@ var (
 
 func init() {
 	Register(Factory{
-		Name:      "async-mocha",
-		Summary:   "MOCHA without rounds: the server applies each response when it arrives, scaled so that the dual cannot get worse",
-		Reference: "after Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, section 3.4; the damping is fedsim's own",
+		Compresses: true,
+		Name:       "async-mocha",
+		Summary:    "MOCHA without rounds: the server applies each response when it arrives, scaled so that the dual cannot get worse",
+		Reference:  "after Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, section 3.4; the damping is fedsim's own",
 		Options: func() Options {
 			return &AsyncMOCHAOptions{MOCHAOptions: MOCHAOptions{Epochs: 1}, Sigma: 1, Damping: lineSearch}
 		},
@@ -127,6 +128,9 @@ func (a *asyncMOCHA) Send(device int) int {
 	a.weights.Task(a.sent.Row(device), a.Problem.TaskOf(device))
 	a.curvature[device] = a.Curvature(device)
 	a.since[device] = a.version
+	if link := a.Link(); link != nil {
+		return link.show(a.sent.Row(device))
+	}
 	return a.Problem.Values()
 }
 
@@ -142,7 +146,7 @@ func (a *asyncMOCHA) Solve(r Request) Work {
 	change, moved := a.Problem.ConjugateChange(k, a.Duals.Alpha[k], a.Next[k])
 	a.change[k] = change
 	flops += float64(conjugateFLOPs * float64(moved))
-	return Work{Steps: steps, FLOPs: flops, Values: a.Problem.Values() + 1}
+	return a.leave(r, Work{Steps: steps, FLOPs: flops, Values: a.Link().one()})
 }
 
 // Theta returns theta_t of the device's tentative work, before the server scales it.
@@ -177,16 +181,17 @@ func (a *asyncMOCHA) Receive(device int) (taken bool, flops float64) {
 	}
 	a.weights.Add(t, dv)
 	a.version++
-	return true, flops + add
+	a.Link().commit(device)
+	return true, flops + add + a.Link().take()
 }
 
 // Begin opens a round: each device is sent its w_t.
-func (a *asyncMOCHA) Begin() int {
+func (a *asyncMOCHA) Begin() (sent int) {
 	a.served = 0
 	for k := range a.since {
-		a.Send(k)
+		sent = a.Send(k)
 	}
-	return a.Problem.Values()
+	return sent
 }
 
 // Commit hands the device's response to the server.

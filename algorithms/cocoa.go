@@ -42,9 +42,10 @@ var _ Linear = (*cocoa)(nil)
 
 func init() {
 	Register(Factory{
-		Name:      "cocoa",
-		Summary:   "coordinate ascent until every device's subproblem is solved to the same accuracy theta; waits for all",
-		Reference: "Ma, Smith, Jaggi, Jordan, Richtarik, Takac: Adding vs. Averaging in Distributed Primal-Dual Optimization, ICML 2015",
+		Compresses: true,
+		Name:       "cocoa",
+		Summary:    "coordinate ascent until every device's subproblem is solved to the same accuracy theta; waits for all",
+		Reference:  "Ma, Smith, Jaggi, Jordan, Richtarik, Takac: Adding vs. Averaging in Distributed Primal-Dual Optimization, ICML 2015",
 		Options: func() Options {
 			return &CoCoAOptions{Theta: 0.7, Stop: StopTheta, CheckEvery: 0.1, MaxEpochs: 100}
 		},
@@ -69,7 +70,7 @@ func (c *cocoa) Solve(r Request) Work {
 	most := min(r.Steps, int(math.Ceil(c.opts.MaxEpochs*n)))
 	s, optimum := c.start(r, w), &c.optima[r.Worker]
 	optimum.Reset(c.Problem, t, c.Duals.Alpha[t], w, curvature)
-	work := Work{Values: c.Problem.Values(), Capped: true}
+	work := Work{Capped: true}
 	for work.Capped && work.Steps < most {
 		steps := min(chunk, most-work.Steps)
 		work.FLOPs += c.sdca(r, s, curvature, steps)
@@ -82,7 +83,7 @@ func (c *cocoa) Solve(r Request) Work {
 		}
 	}
 	c.finish(r, s, w, curvature)
-	return work
+	return c.leave(r, work)
 }
 
 // certain reports whether a device can certify theta. With g the duality gap of the

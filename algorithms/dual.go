@@ -23,6 +23,7 @@ type Dual struct {
 	pool       *parallel.Pool
 	sigmaPrime []float64 // by task
 	scratch    []scratch
+	coded      *codedDual // nil: messages are not compressed
 }
 
 // scratch is a worker's own space, so that a solve allocates nothing.
@@ -46,6 +47,7 @@ func NewDual(s Setup) Dual {
 	for i := range d.scratch {
 		d.scratch[i].u = make([]float64, s.Problem.Values())
 	}
+	d.coded = newCodedDual(s)
 	return d
 }
 
@@ -57,10 +59,20 @@ func (d *Dual) Curvature(device int) float64 {
 }
 
 // Weights returns w_t of the device's task, as Begin has broadcast it.
-func (d *Dual) Weights(device int) []float64 { return d.W.Row(d.Problem.TaskOf(device)) }
+func (d *Dual) Weights(device int) []float64 {
+	if d.coded != nil {
+		return d.coded.starts.Row(device)
+	}
+	return d.W.Row(d.Problem.TaskOf(device))
+}
 
 // Begin opens a round: each device is sent its w_t.
-func (d *Dual) Begin() int { return d.Problem.Values() }
+func (d *Dual) Begin() int {
+	if d.coded != nil {
+		return d.coded.begin(d)
+	}
+	return d.Problem.Values()
+}
 
 // Theta returns theta_t^h of the device's tentative work, before gamma scales it.
 func (d *Dual) Theta(device int) float64 {
@@ -73,7 +85,12 @@ func (d *Dual) Theta(device int) float64 {
 func (d *Dual) Commit(device int) {
 	gamma := d.Problem.Config.Gamma
 	d.step(device, gamma)
-	kernel.Axpy(gamma, d.Delta.Row(device), d.Duals.V.Row(d.Problem.TaskOf(device)))
+	t := d.Problem.TaskOf(device)
+	kernel.Axpy(gamma, d.Delta.Row(device), d.Duals.V.Row(t))
+	if c := d.coded; c != nil {
+		kernel.Axpy(gamma, c.delta.Row(device), c.v.Row(t))
+		c.link.commit(device)
+	}
 }
 
 // step moves the device's dual variables by a share gamma towards the tentative ones.
@@ -91,16 +108,30 @@ func (d *Dual) step(device int, gamma float64) {
 
 // Discard leaves both sides as they were; the tentative work is overwritten by
 // the device's next solve.
-func (d *Dual) Discard(int) {}
+func (d *Dual) Discard(device int) { d.Link().discard(device) }
+
+// received returns what the server has of V.
+func (d *Dual) received() *data.Matrix {
+	if d.lossy() {
+		return &d.coded.v
+	}
+	return &d.Duals.V
+}
 
 // End brings W = grad R*(V) up to date.
 func (d *Dual) End() float64 {
-	d.Coupling.Primal(&d.W, &d.Duals.V)
-	return d.Coupling.FLOPs(d.Problem.Values())
+	d.Coupling.Primal(&d.W, d.received())
+	return d.Coupling.FLOPs(d.Problem.Values()) + d.Link().take()
 }
 
 // Model returns W, V and the dual variables.
-func (d *Dual) Model() Model { return Model{W: &d.W, V: &d.Duals.V, Duals: d.Duals.Alpha} }
+func (d *Dual) Model() Model {
+	m := Model{W: &d.W, V: &d.Duals.V, Duals: d.Duals.Alpha}
+	if d.lossy() {
+		m.Sent = &d.coded.v
+	}
+	return m
+}
 
 // State names the dual variables, V and the tentative work; W follows from V.
 func (d *Dual) State(c *state.Coder) {
@@ -110,8 +141,11 @@ func (d *Dual) State(c *state.Coder) {
 	}
 	rows(c, &d.Duals.V)
 	rows(c, &d.Delta)
+	if d.coded != nil {
+		d.coded.state(c)
+	}
 	if c.Reads() {
-		d.Coupling.Primal(&d.W, &d.Duals.V)
+		d.Coupling.Primal(&d.W, d.received())
 	}
 }
 
@@ -122,7 +156,7 @@ func (d *Dual) SetCoupling(c mtl.Coupling) {
 	d.Coupling = c
 	d.sigmaPrime = d.Problem.SigmaPrime(c)
 	d.Problem.RecomputeV(d.pool, d.Duals)
-	c.Primal(&d.W, &d.Duals.V)
+	c.Primal(&d.W, d.received())
 }
 
 // rows returns the training rows of a device.
@@ -142,6 +176,19 @@ func (d *Dual) start(r Request, w []float64) *scratch {
 // finish derives the tentative change of V from u = w + curvature dv.
 func (d *Dual) finish(r Request, s *scratch, w []float64, curvature float64) {
 	mtl.DeltaV(d.Delta.Row(r.Device), s.u, w, curvature)
+}
+
+// leave adds the message of the device's change of V to the work.
+func (d *Dual) leave(r Request, work Work) Work {
+	dv := d.Delta.Row(r.Device)
+	if d.coded == nil {
+		work.Values += len(dv)
+		return work
+	}
+	coded := d.coded.delta.Row(r.Device)
+	copy(coded, dv)
+	d.coded.link.finish(r, coded, &work)
+	return work
 }
 
 // sdca takes steps of SDCA on the device's subproblem and returns their FLOPs.

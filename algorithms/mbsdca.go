@@ -30,6 +30,7 @@ var _ Linear = (*mbSDCA)(nil)
 
 func init() {
 	Register(Factory{
+		Compresses:  true,
 		Name:        "mb-sdca",
 		Summary:     "mini-batch dual coordinate ascent: b coordinates at the same w, scaled by beta/b",
 		Reference:   "Takac, Bijral, Richtarik, Srebro: Mini-Batch Primal and Dual Methods for SVMs, ICML 2013",
@@ -77,7 +78,7 @@ func (m *mbSDCA) Solve(r Request) Work {
 			task.X.Axpy(p.Scale[t]*(*a-old), i, dv[own:own+d])
 		}
 	}
-	return Work{Steps: b, FLOPs: float64(b) * p.StepFLOPs(), Values: p.Values()}
+	return m.leave(r, Work{Steps: b, FLOPs: float64(b) * p.StepFLOPs()})
 }
 
 // batchSize is the configured size (0: unlimited), at most the steps allowed and the

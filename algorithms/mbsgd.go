@@ -38,17 +38,20 @@ type mbSGD struct {
 	round    int
 	w, z     data.Matrix // W and the gradient of R there
 	gradient data.Matrix // of the loss, one row a device
+	shown    data.Matrix // W as devices decode it; without a link, nothing
 	arrived  []bool      // by device
 	heard    []bool      // by task: a device of it responded
 	orders   []mtl.Order // by worker
 	losses   []*mtl.Gradient
 	most     float64 // P(0), an upper bound on R at the optimum
+	link     *Link   // nil: messages are not compressed
 }
 
 var _ Linear = (*mbSGD)(nil)
 
 func init() {
 	Register(Factory{
+		Compresses:  true,
 		Name:        "mb-sgd",
 		Summary:     "mini-batch stochastic sub-gradient descent on the primal, step eta_0/(1+h)",
 		Reference:   "Shalev-Shwartz, Singer, Srebro: Pegasos, ICML 2007",
@@ -69,13 +72,16 @@ func init() {
 				w: p.NewWeights(), z: p.NewWeights(),
 				gradient: data.NewMatrix(p.Devices(), p.Values()), arrived: make([]bool, p.Devices()),
 				heard: make([]bool, p.Tasks()), orders: make([]mtl.Order, s.Workers),
-				losses: make([]*mtl.Gradient, s.Workers), most: p.StartLoss(),
+				losses: make([]*mtl.Gradient, s.Workers), most: p.StartLoss(), link: newLink(s, 1, p.Values(), false),
 			}
 			for t := range m.w.Rows {
 				p.Initial(s.Seed, m.w.Row(t))
 			}
 			for i := range m.losses {
 				m.losses[i] = p.NewGradient()
+			}
+			if m.link != nil {
+				m.shown = p.NewWeights()
 			}
 			m.SetCoupling(s.Coupling)
 			return m, nil
@@ -89,8 +95,19 @@ func (m *mbSGD) StepFLOPs() float64 { return m.problem.RowFLOPs() }
 // Begin opens a round: each device is sent its w_t.
 func (m *mbSGD) Begin() int {
 	clear(m.arrived)
-	return m.problem.Values()
+	if m.link == nil {
+		return m.problem.Values()
+	}
+	copy(m.shown.Data, m.w.Data)
+	bytes := 0
+	for t := range m.shown.Rows {
+		bytes = m.link.show(m.shown.Row(t))
+	}
+	return bytes
 }
+
+// Link returns the codes of the messages.
+func (m *mbSGD) Link() *Link { return m.link }
 
 // Solve computes the sub-gradient of c_t sum_i loss on a mini-batch drawn
 // without replacement, scaled up to all rows.
@@ -103,17 +120,28 @@ func (m *mbSGD) Solve(r Request) Work {
 	order := &m.orders[r.Worker]
 	order.Reset(n, r.Stream)
 	g, w := m.gradient.Row(t), m.w.Row(p.TaskOf(t))
+	if m.link != nil {
+		w = m.shown.Row(p.TaskOf(t))
+	}
 	clear(g)
 	scale := p.Scale[t] * float64(n) / float64(b)
 	m.losses[r.Worker].Add(task.Task, order.Take(b), w, scale, g)
-	return Work{Steps: b, FLOPs: float64(b) * m.StepFLOPs(), Values: p.Values()}
+	work := Work{Steps: b, FLOPs: float64(b) * m.StepFLOPs()}
+	m.link.finish(r, g, &work)
+	return work
 }
 
 // Commit records that the device's gradient has arrived.
-func (m *mbSGD) Commit(device int) { m.arrived[device] = true }
+func (m *mbSGD) Commit(device int) {
+	m.arrived[device] = true
+	m.link.commit(device)
+}
 
 // Discard leaves the device's gradient out of the step.
-func (m *mbSGD) Discard(device int) { m.arrived[device] = false }
+func (m *mbSGD) Discard(device int) {
+	m.arrived[device] = false
+	m.link.discard(device)
+}
 
 // End takes the step on the tasks whose gradients arrived.
 func (m *mbSGD) End() float64 {
@@ -136,7 +164,7 @@ func (m *mbSGD) End() float64 {
 	if m.opts.Project {
 		m.project()
 	}
-	return m.coupling.FLOPs(m.problem.Values())
+	return m.coupling.FLOPs(m.problem.Values()) + m.link.take()
 }
 
 // project scales W onto the ball R(W) <= P(0), which contains the optimum because
@@ -164,6 +192,10 @@ func (m *mbSGD) State(c *state.Coder) {
 	c.Int(&m.round)
 	rows(c, &m.w)
 	rows(c, &m.gradient)
+	if m.link != nil {
+		rows(c, &m.shown)
+		m.link.state(c)
+	}
 	if c.Reads() {
 		m.coupling.Gradient(&m.z, &m.w)
 	}

@@ -39,6 +39,7 @@ var _ Linear = (*mocha)(nil)
 
 func init() {
 	Register(Factory{
+		Compresses:  true,
 		Name:        "mocha",
 		Summary:     "coordinate ascent on every device for as long as it can afford, drops tolerated",
 		Reference:   "Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, Algorithm 1",
@@ -66,5 +67,5 @@ func (m *mocha) Solve(r Request) Work {
 	s := m.start(r, w)
 	flops := m.sdca(r, s, curvature, steps)
 	m.finish(r, s, w, curvature)
-	return Work{Steps: steps, FLOPs: flops, Values: m.Problem.Values()}
+	return m.leave(r, Work{Steps: steps, FLOPs: flops})
 }

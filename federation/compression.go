@@ -30,8 +30,15 @@ func (f *Config) ValidateCompression(c *config.Checker, codes *compress.Config, 
 	}
 	c.Require(learns || !method.Asynchronous || !compress.Biased(codes.Down), "compression.down", codes.Down,
 		fmt.Sprintf("must be \"none\", \"float16\" or \"qsgd\" in run.mode \"timing\", where the steps of %s are not known: a device gets the changes of all that it has missed", method.Name))
-	if method.Compresses && method.NeedsOf(o).Dual {
+	if !method.Compresses {
+		return
+	}
+	if method.NeedsOf(o).Dual {
 		validateDual(c, codes, method)
+	}
+	if !method.HasOneModel(o) {
+		down := codes.Down
+		c.Require(down == compress.None || down == compress.Float16, "compression.down", down, fmt.Sprintf("must be \"none\" or \"float16\": %s sends each task its own model, and others need what a device holds, or add noise to it", method.Name))
 	}
 }
 
@@ -48,13 +55,6 @@ func validateDual(c *config.Checker, codes *compress.Config, method *algorithms.
 	default:
 		c.Require(lossless || fed, "compression.feedback", codes.Feedback, fmt.Sprintf("must be true: %s needs V = X a on the server up to what devices still send", method.Name))
 	}
-	c.Require(perDevice(codes.Down), "compression.down", codes.Down, fmt.Sprintf("must be \"none\", \"float16\" or \"sparse\": %s sends each task its own model", method.Name))
-}
-
-// perDevice reports whether a codec of the server can send each device another model: it
-// needs nothing that came before, and has no noise.
-func perDevice(codec string) bool {
-	return codec == compress.None || codec == compress.Float16 || codec == compress.Sparse
 }
 
 // link returns the codes of the method's messages; nil: they are not compressed.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/algorithms"
 	"fedsim/algorithms/compress"
 	"fedsim/algorithms/privacy"
 	"fedsim/config"
@@ -24,8 +25,12 @@ func coded(up, down string) *compress.Config {
 func TestTimedRunsCompressLikeLearning(t *testing.T) {
 	for _, up := range compress.Names() {
 		for _, down := range []string{compress.None, compress.Float16, compress.TopK, compress.Sketch} {
-			for _, protocol := range []string{WaitForAll, Charged, Deadline} {
-				s := world(t, "fedavg", protocol, func(s *Setup) {
+			for _, m := range []struct{ method, protocol string }{{"fedavg", WaitForAll}, {"fedavg", Charged}, {"fedavg", Deadline}, {"scaffold", Charged}, {"fednova", Charged}, {"mb-sgd", Charged}, {"mb-sdca", Charged}} {
+				method, protocol := m.method, m.protocol
+				if method[:2] == "mb" && down != compress.None && down != compress.Float16 || method == "mb-sdca" && up == compress.QSGD {
+					continue
+				}
+				s := world(t, method, protocol, func(s *Setup) {
 					s.Compression = coded(up, down)
 					s.Faults.DropProbability = 0.2
 					s.Network.Jitter, s.Config.Clients = 0.3, 3
@@ -36,7 +41,7 @@ func TestTimedRunsCompressLikeLearning(t *testing.T) {
 				}
 				learnt, events := run(t, s), run(t, timed(t, s))
 				if learnt.EventHash != events.EventHash {
-					t.Errorf("%s, %s, %s: other events than with learning", up, down, protocol)
+					t.Errorf("%s, %s, %s, %s: other events than with learning", method, up, down, protocol)
 				}
 			}
 		}
@@ -122,6 +127,10 @@ func TestRefusedCompression(t *testing.T) {
 			p.SecureAggregation, s.Privacy = "secagg", &p
 		}, "privacy.secure_aggregation", "one code"},
 		{"fedavg", WaitForAll, func(s *Setup) { s.Network.HubSize = 2 }, "network.hub_size", "hubs add up"},
+		{"mocha", WaitForAll, func(s *Setup) { s.Compression.Up = compress.QSGD }, "compression.up", "never sent"},
+		{"mocha", WaitForAll, func(s *Setup) { s.Compression.Feedback = false }, "compression.feedback", "V = X a"},
+		{"mocha", WaitForAll, func(s *Setup) { s.Compression.Down = compress.TopK }, "compression.down", "its own model"},
+		{"async-mocha", Asynchronous, nil, "compression.up", "line search"},
 	} {
 		s := world(t, c.method, c.protocol, func(s *Setup) {
 			s.Compression = coded(compress.TopK, compress.None)
@@ -129,6 +138,9 @@ func TestRefusedCompression(t *testing.T) {
 				c.change(s)
 			}
 		})
+		if c.method == "mocha" {
+			s.Options.(*algorithms.MOCHAOptions).Epochs = 1
+		}
 		_, err := New(s)
 		if problem, ok := find(err, c.key); !ok || !strings.Contains(problem.Want, c.want) {
 			t.Errorf("%s: %v, want %s: ... %s", c.method, err, c.key, c.want)

@@ -557,7 +557,11 @@ func (f *Federation) metrics() algorithms.Metrics {
 		return r.Metrics()
 	}
 	m := f.linearModel()
-	return f.setup.Problem.EvaluateOn(f.setup.Pool, f.sample, f.coupling, m.W, m.V, m.Duals)
+	sent := m.V
+	if m.Sent != nil {
+		sent = m.Sent
+	}
+	return f.setup.Problem.EvaluateBehind(f.setup.Pool, f.sample, f.coupling, m.W, sent, m.V, m.Duals)
 }
 
 // linearModel returns the present model of a method that is Linear.

@@ -30,6 +30,12 @@ func (p *Problem) Evaluate(pool *parallel.Pool, c Coupling, w, v *data.Matrix, d
 // over n of m tasks are multiplied by m/n, R is exact, and the errors are means over the
 // sample. Weak duality holds only for all tasks.
 func (p *Problem) EvaluateOn(pool *parallel.Pool, s *Sample, c Coupling, w, v *data.Matrix, duals [][]float64) Objective {
+	return p.EvaluateBehind(pool, s, c, w, v, v, duals)
+}
+
+// EvaluateBehind is EvaluateOn for a server that does not have all of V yet: W = grad R*(sent).
+// P(W) and D(a) bound the optimum for any W and any a, so that the gap stays a certificate.
+func (p *Problem) EvaluateBehind(pool *parallel.Pool, s *Sample, c Coupling, w, sent, v *data.Matrix, duals [][]float64) Objective {
 	if s == nil {
 		s = &p.everything
 	}
@@ -59,13 +65,18 @@ func (p *Problem) EvaluateOn(pool *parallel.Pool, s *Sample, c Coupling, w, v *d
 	}
 	loss = float64(loss * s.weight)
 	conjugate = float64(conjugate * s.weight)
-	reg := valueOf(c, w, v)
+	reg := valueOf(c, w, sent)
 	o := Objective{
 		Primal: loss + reg, Dual: math.NaN(), Gap: math.NaN(),
 		TrainError: p.meanError(parts[:devices], s.tasks, s.taskOf),
 		TestError:  p.meanError(parts[devices:], len(s.tests), func(i int) int { return i }),
 	}
 	if duals != nil {
+		if sent != v {
+			exact := p.NewWeights()
+			c.Primal(&exact, v)
+			w, reg = &exact, c.Value(&exact, v)
+		}
 		// R*(V) = <V, W> - R(W) at W = grad R*(V).
 		o.Dual = conjugate + dot(v, w) - reg
 		o.Gap = o.Primal + o.Dual

@@ -1,0 +1,82 @@
+package algorithms
+
+import (
+	"fedsim/data"
+	"fedsim/internal/kernel"
+	"fedsim/internal/rng"
+	"fedsim/internal/state"
+)
+
+// codedDual is the state of a dual method whose messages are compressed. A device changes
+// its dual variables by all that it computed, but the server hears of dv only what the message
+// says, and of the rest e_k, the error feedback, later:
+//
+//	V~_t = V_t - gamma sum_k e_k,    V = X a
+//
+// over the devices of task t. The server's W = grad R*(V~) is a point of the primal problem, and a is one of
+// the dual, so that P(W) + D(a) is a certificate whatever was left out. A device knows its own
+// e_k: it starts from w_t + gamma M_tt e_k, at which only the changes of others are missing.
+type codedDual struct {
+	link   *Link
+	v      data.Matrix // V~, by task
+	delta  data.Matrix // what the server decodes of the tentative changes, by device
+	starts data.Matrix // what devices start from, by device
+}
+
+// newCodedDual returns the state at a = 0; nil without compression.
+func newCodedDual(s Setup) *codedDual {
+	p := s.Problem
+	link := newLink(s, 1, p.Values(), true)
+	if link == nil {
+		return nil
+	}
+	return &codedDual{
+		link: link, v: p.NewWeights(),
+		delta: data.NewMatrix(p.Devices(), p.Values()), starts: data.NewMatrix(p.Devices(), p.Values()),
+	}
+}
+
+// Link returns the codes of the messages.
+func (d *Dual) Link() *Link {
+	if d.coded == nil {
+		return nil
+	}
+	return d.coded.link
+}
+
+// lossy reports whether the server lacks a part of V.
+func (d *Dual) lossy() bool { return d.coded != nil && d.coded.link.feedback }
+
+// begin sends each device its w_t.
+func (c *codedDual) begin(d *Dual) int {
+	gamma := d.Problem.Config.Gamma
+	encode, _ := c.link.down.FLOPs(d.Problem.Values())
+	c.link.flops += float64(encode * float64(d.W.Rows))
+	for k := range c.starts.Rows {
+		t := d.Problem.TaskOf(k)
+		start := c.starts.Row(k)
+		copy(start, d.W.Row(t))
+		c.link.show(start)
+		if !c.link.feedback {
+			continue
+		}
+		if left := c.link.ups[0].left.of[k]; left != nil {
+			kernel.Axpy(gamma*d.Coupling.Diag(t), left, start)
+		}
+	}
+	return c.link.downs[0].bytes
+}
+
+// show replaces a model by what a device decodes of it, for a server that sends each device
+// its own, and returns its size.
+func (l *Link) show(v []float64) (bytes int) {
+	return l.down.Code(v, rng.Stream{}) // without draws
+}
+
+// state codes what the server has and what is under way.
+func (c *codedDual) state(coder *state.Coder) {
+	rows(coder, &c.v)
+	rows(coder, &c.delta)
+	rows(coder, &c.starts)
+	c.link.state(coder)
+}
