@@ -21,6 +21,7 @@ var shortForms = map[string][]string{
 	"benchmark":        {"run.outer=1", "run.rounds=1", "run.seeds=[1]", "experiment.benchmark.tuning.extend=0", `experiment.benchmark.axis.data=["Vehicle", "MNIST"]`, "experiment.benchmark.tune.mocha.\"problem.lambda\"=[0.01]", "experiment.benchmark.tune.local.\"problem.lambda\"=[0.01]", "experiment.benchmark.tune.global.\"problem.lambda\"=[0.01]", "experiment.benchmark.tune.fedprox.\"options.step\"=[0.1]"},
 	"fedprox":          {"run.rounds=2", `experiment.fedprox.axis.setting=["Synthetic (1,1), 50 %", "MNIST, 90 %"]`, "methods.fedavg.options.epochs=2", "methods.fedprox0.options.epochs=2", "methods.fedprox1.options.epochs=2"},
 	"fedbuff":          {"data.path=missing", "data.synthetic.features=8", "data.synthetic.factors=4", "data.synthetic.rows_max=600", "data.synthetic.rows_min=600", "data.partition.clients=60", "data.partition.alpha=10", "run.rounds=4", "run.eval_tasks=0", "run.seeds=[1]", `experiment.fedbuff.axis.concurrency=["13", "39"]`, "experiment.fedbuff.tuning.extend=0"},
+	"compression":      {"run.rounds=6", "run.seeds=[1]", "data.path=missing.zip", "data.synthetic.features=20", "data.synthetic.tasks=12", "experiment.compression.tuning.extend=0"},
 	"fig1-statistical": small("run.rounds=20"),
 	"fig2-systems":     small("run.rounds=20"),
 	"fig3-faults":      small(`experiment.fig3-faults.axis.update=["one W update"]`, `experiment.fig3-faults.axis.drop_probability=["0", "0.25", "device 0 never answers"]`),
