@@ -21,6 +21,8 @@ func (f *Config) ValidateCompression(c *config.Checker, codes *compress.Config, 
 	if protects.Secure() {
 		c.Require(false, "privacy.secure_aggregation", protects.SecureAggregation, "must be \"none\" with compression: masked values add up only when all have one code")
 	}
+	lossless := codes.Up == compress.None || codes.Up == compress.Sparse
+	c.Require(lossless || !protects.Differential() || protects.Noise == 0, "compression.up", codes.Up, "must be \"none\" or \"sparse\" with privacy.mechanism: other codecs make clipped updates longer, and epsilon would be wrong")
 	for _, side := range []struct{ key, codec string }{{"compression.up", codes.Up}, {"compression.down", codes.Down}} {
 		if side.codec == compress.None {
 			continue

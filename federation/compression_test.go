@@ -126,6 +126,10 @@ func TestRefusedCompression(t *testing.T) {
 			p := privacy.Defaults()
 			p.SecureAggregation, s.Privacy = "secagg", &p
 		}, "privacy.secure_aggregation", "one code"},
+		{"fedavg", WaitForAll, func(s *Setup) {
+			p := privacy.Defaults()
+			p.Mechanism, s.Privacy = "central", &p
+		}, "compression.up", "epsilon would be wrong"},
 		{"fedavg", WaitForAll, func(s *Setup) { s.Network.HubSize = 2 }, "network.hub_size", "hubs add up"},
 		{"mocha", WaitForAll, func(s *Setup) { s.Compression.Up = compress.QSGD }, "compression.up", "never sent"},
 		{"mocha", WaitForAll, func(s *Setup) { s.Compression.Feedback = false }, "compression.feedback", "V = X a"},

@@ -7,6 +7,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/algorithms/privacy"
 	"fedsim/config"
+	"fedsim/engine"
 	"fedsim/internal/rng"
 	"fedsim/results"
 )
@@ -128,7 +129,7 @@ func (f *Federation) unmasks() bool {
 	pairs, ok := p.exchange.Unmask(responded, rng.New(f.setup.Seed, rng.Privacy, -2, f.round))
 	if !ok {
 		p.lost++
-		f.note(RoundLost, -1, float64(count))
+		f.note(RoundLost, engine.Server, float64(count))
 		return false
 	}
 	p.flops = p.exchange.ServerFLOPs(count, pairs, p.values)

@@ -295,6 +295,27 @@ func TestSummaryRemarksOnCappedWork(t *testing.T) {
 	}
 }
 
+// Lost rounds are a column, and their cause is below the block, as the mean over seeds.
+func TestSummaryRemarksOnLostRounds(t *testing.T) {
+	runs := exampleRuns()
+	for i := range runs {
+		if runs[i].Algorithm == "cocoa" {
+			runs[i].Metrics = []NamedMetric{{Name: LostRounds, Better: "lower"}}
+			for h := range runs[i].Rounds {
+				runs[i].Rounds[h].Metrics = []NamedValue{{Name: LostRounds, Value: float64(h)}}
+			}
+		}
+	}
+	var b strings.Builder
+	if err := Summary(runs, ToSuboptimalities(1e-1)).WriteText(&b, 200); err != nil {
+		t.Fatal(err)
+	}
+	const want = "rounds were lost: too few clients responded to unmask their sum (privacy.threshold)"
+	if got := b.String(); !strings.Contains(got, "  CoCoA: 3 of 60 "+want) || strings.Contains(got, "MOCHA: ") || !strings.Contains(got, "lost rounds") {
+		t.Errorf("want\n%s\nin\n%s", want, got)
+	}
+}
+
 // Times under another cost model than the physical one are no seconds, and say so.
 func TestRelativeUnits(t *testing.T) {
 	runs := exampleRuns()[:2]

@@ -141,6 +141,9 @@ func (c *chrome) item(it *Item) {
 func (it *Item) name() string {
 	switch it.Kind {
 	case Round:
+		if it.Lost {
+			return fmt.Sprintf("round %d, lost", it.Round)
+		}
 		return fmt.Sprintf("round %d", it.Round)
 	case Attempt:
 		if it.Try > 1 {

@@ -23,6 +23,7 @@ type Recorder struct {
 	open     bool
 	updated  engine.Time // when the coupling was updated, since the last round
 	updating bool
+	lost     bool // the open round
 
 	// The sample is drawn when time moves on after the first round of the range has
 	// asked its devices. Entries of the range until then are early.
@@ -116,12 +117,14 @@ func (r *Recorder) server(e federation.Entry) {
 		if r.updating {
 			r.update(e)
 		}
-		r.round, r.opened, r.open = e.Round, e.To, true
+		r.round, r.opened, r.open, r.lost = e.Round, e.To, true, false
 		if int(e.Round) == r.selection.First {
 			r.from = e.To
 		}
 	case federation.CouplingUpdated:
 		r.updated, r.updating = e.To, true
+	case federation.RoundLost:
+		r.lost = true
 	case federation.RoundEnded:
 		r.open = false
 		if r.from != engine.Never && r.to == engine.Never {
@@ -140,7 +143,7 @@ func (r *Recorder) update(e federation.Entry) {
 
 // close adds a round of the range, which ends now.
 func (r *Recorder) close(e federation.Entry) {
-	r.add(Item{Kind: Round, Device: engine.Server, Round: e.Round, From: r.opened, To: e.To})
+	r.add(Item{Kind: Round, Device: engine.Server, Round: e.Round, From: r.opened, To: e.To, Lost: r.lost})
 	for k := range r.states {
 		r.states[k].waits = false
 	}

@@ -28,6 +28,7 @@ type Timeline struct {
 type Item struct {
 	Kind     Kind
 	Why      clients.Reason // of a Failure and of an Attempt that failed; 0 otherwise
+	Lost     bool           // of a Round: the server could not unmask the sum of its updates
 	Open     bool           // of an Attempt and its slices: not over when the run ended
 	Device   int32          // engine.Server for Round and Update
 	Round    int32          // the one in which it ends

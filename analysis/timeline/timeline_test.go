@@ -413,6 +413,7 @@ func TestAbsencesAndEnds(t *testing.T) {
 		span(2, 15, 20, clients.Downlink, 7),
 		failed,
 		part(2, 20, 20, 40, clients.Unavailable),
+		entry(federation.RoundLost, engine.Server, 2, 40),
 		entry(federation.RoundEnded, engine.Server, 2, 40),
 		entry(federation.CouplingUpdated, engine.Server, 3, 40),
 		entry(federation.RoundStarted, engine.Server, 3, 45),
@@ -429,7 +430,7 @@ func TestAbsencesAndEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Item{
-		{Kind: Round, Device: -1, Round: 2, From: 10, To: 40},
+		{Kind: Round, Device: -1, Round: 2, Lost: true, From: 10, To: 40},
 		{Kind: Unavailable, Round: 2, From: 10, To: 15},
 		{Kind: Attempt, Why: clients.BecameUnavailable, Round: 2, Try: 1, From: 15, To: 30},
 		{Kind: Download, Round: 2, From: 15, To: 20, Amount: 7},
@@ -445,6 +446,9 @@ func TestAbsencesAndEnds(t *testing.T) {
 	slices.SortStableFunc(want, order)
 	if !slices.Equal(line.Items, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", line.Items, want)
+	}
+	if lost := slices.IndexFunc(line.Items, func(it Item) bool { return it.Lost }); lost < 0 || line.Items[lost].name() != "round 2, lost" {
+		t.Errorf("the lost round is item %d", lost)
 	}
 	if line.From != 10 || line.To != 70 || line.Last != 3 {
 		t.Errorf("rounds to %d, from %d to %d ns", line.Last, line.From, line.To)
