@@ -67,6 +67,7 @@ func init() {
 		Name:      "gossip",
 		Summary:   "decentralized SGD: no server; every device has its own model, makes local mini-batch steps and averages with its neighbors on a graph",
 		Reference: "Lian, Zhang, Zhang, Hsieh, Zhang, Liu: Can Decentralized Algorithms Outperform Centralized Algorithms? A Case Study for Decentralized Parallel Stochastic Gradient Descent, NIPS 2017",
+		Declares:  true,
 		Options: func() Options {
 			return &GossipOptions{LocalSGDOptions: defaultLocalSGD(), Graph: graphRing, Degree: 4, Evaluate: evaluateDevices}
 		},

@@ -24,6 +24,8 @@ type Factory struct {
 	// Private is true when updates may be protected as Setup.Privacy says: the server needs
 	// only the sum of equally weighted updates.
 	Private bool
+	// Declares is true when New returns a Linear that is Named: it has metrics of its own.
+	Declares bool
 	// HubRounds returns how often hubs average before they report, with the given options. New
 	// then returns a Tiered. nil: the method knows no hubs.
 	HubRounds func(Options) int

@@ -108,7 +108,7 @@ func declares(methods *config.Node, labels []string) bool {
 			name, _ = given.Value().(string)
 		}
 		factory, ok := lookup(name)
-		return ok && factory.OwnMetrics
+		return ok && (factory.OwnMetrics || factory.Declares)
 	})
 }
 

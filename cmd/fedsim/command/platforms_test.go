@@ -68,6 +68,7 @@ var platformCuts = map[string][]string{
 	"sigma":            {"run.rounds=3"},
 	"theory":           {"run.rounds=5"},
 	"vehicle":          {"run.rounds=3", "data.path=missing.json", "data.synthetic.tasks=6", "problem.warm_omega=1", "run.outer=1"},
+	"tiers":            {"run.rounds=4"},
 	"wearables":        {"run.rounds=3"},
 	"table1":           tableCuts("table1"),
 	"table4-skew":      tableCuts("table4-skew"),

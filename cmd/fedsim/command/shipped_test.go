@@ -37,6 +37,7 @@ var shortForms = map[string][]string{
 	"table1":           tableForm("table1", `["Google Glass", "Vehicle Sensor"]`),
 	"table4-skew":      tableForm("table4-skew", `["GG-Skew", "VS-Skew"]`),
 	"vehicle":          small("data.path=missing.json", "data.synthetic.rows_max=30", "data.synthetic.rows_deviation=8", "run.rounds=10", `experiment.fig3-faults.axis.update=["one W update"]`, `experiment.fig3-faults.axis.drop_probability=["0", "device 0 never answers"]`),
+	"tiers":            {"data.synthetic.features=10", "data.synthetic.tasks=12", "run.rounds=4", "run.seeds=[1]", "network.hub_size=4", "experiment.tiers.tuning.extend=0"},
 	"wearables":        small("run.rounds=10"),
 	"theory":           {"run.rounds=10", "run.seeds=[1]"},
 }
