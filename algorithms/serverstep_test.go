@@ -185,18 +185,24 @@ func TestServerStepsArePrivate(t *testing.T) {
 	}
 }
 
-// Networks and softmax: FedNova on one device is local SGD whatever tau_eff says, and on
-// devices with equal steps it is FedAvg.
+// On devices with equal steps FedNova is FedAvg, for softmax and networks, and with any local
+// solver where tau_eff has the normalizers.
 func TestFedNovaWithEqualStepsIsFedAvg(t *testing.T) {
 	for _, change := range []func(*mtl.Config){nil, deep} {
-		p, c := problemOn(t, sines(), change)
-		local := LocalSGDOptions{Epochs: 3, Step: 0.1}
-		avg := start(t, "fedavg", p, c, func(o Options) { *o.(localOptions).local() = local })
-		nova := start(t, "fednova", p, c, func(o Options) { *o.(localOptions).local() = local })
-		for h := range 5 {
-			round(avg, p, h, NoLimit, nil)
-			round(nova, p, h, NoLimit, nil)
-			nearVector(t, "w", nova.Model().W.Row(0), avg.Model().W.Row(0), 1e-13)
+		for _, momentum := range []float64{0, 0.6} {
+			p, c := problemOn(t, sines(), change)
+			set := func(o Options) {
+				*o.(localOptions).local() = LocalSGDOptions{Epochs: 3, Step: 0.1, Momentum: momentum}
+				if o, ok := o.(*fedNovaOptions); ok && momentum > 0 {
+					o.TauEff = effectiveWeights
+				}
+			}
+			avg, nova := start(t, "fedavg", p, c, set), start(t, "fednova", p, c, set)
+			for h := range 5 {
+				round(avg, p, h, NoLimit, nil)
+				round(nova, p, h, NoLimit, nil)
+				nearVector(t, "w", nova.Model().W.Row(0), avg.Model().W.Row(0), 1e-13)
+			}
 		}
 	}
 }

@@ -88,3 +88,45 @@ func impatient(o Options) {
 		o.MaxStaleness = 4
 	}
 }
+
+// Work that is under way between two rounds, and taken in the next, survives a checkpoint.
+func TestLateWorkIsInTheState(t *testing.T) {
+	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
+	for _, name := range Names() {
+		set := func(o Options) {
+			impatient(o)
+			if o, ok := o.(*fedNovaOptions); ok {
+				o.TauEff = effectiveSteps
+			}
+		}
+		whole := start(t, name, p, c, set)
+		late := func(a Linear, h, steps int) { // device 0 is late
+			a.Begin()
+			a.Solve(request(1, h, steps, 0))
+			a.Solve(request(2, h, NoLimit, 0))
+			if h < 2 {
+				a.Solve(request(0, h, steps, 0))
+			}
+			for k := range p.Devices() {
+				if k > 0 || h != 1 {
+					a.Commit(k)
+				}
+			}
+			a.End()
+		}
+		late(whole, 0, NoLimit)
+		late(whole, 1, 9)
+		var kept bytes.Buffer
+		whole.(Stateful).State(state.Writing(&kept))
+		resumed := start(t, name, p, c, set)
+		r := state.Reading(&kept)
+		if resumed.(Stateful).State(r); r.Err() != nil || kept.Len() > 0 {
+			t.Fatalf("%s: %v, %d bytes left", name, r.Err(), kept.Len())
+		}
+		late(whole, 2, NoLimit)
+		late(resumed, 2, NoLimit)
+		if err := same(snapshot(whole), snapshot(resumed)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
