@@ -62,7 +62,7 @@ type asyncMOCHA struct {
 	version   int                   // responses taken
 	sent      data.Matrix           // w_t that each device was sent, one row a device
 	curvature []float64             // of the subproblem of each device when it was sent w_t
-	since     []int                 // version that each device was sent
+	since     []int                 // version that each device was sent; its complement when the device has solved
 	change    []float64             // b of the tentative work, by device
 	now       []float64             // w_t at a response
 	served    float64               // FLOPs of the server in the open round
@@ -138,6 +138,7 @@ func (a *asyncMOCHA) Send(device int) int {
 // of its epochs and the steps allowed. The device sends dv and b.
 func (a *asyncMOCHA) Solve(r Request) Work {
 	k := r.Device
+	a.since[k] = ^a.sentVersion(k)
 	steps := a.opts.steps(a.rows(k), r.Steps)
 	w, curvature := a.sent.Row(k), a.curvature[k]
 	s := a.start(r, w)
@@ -154,8 +155,18 @@ func (a *asyncMOCHA) Theta(device int) float64 {
 	return a.Problem.Theta(device, a.Duals.Alpha[device], a.Next[device], a.sent.Row(device), a.curvature[device])
 }
 
+// sentVersion returns the version that the device was sent.
+func (a *asyncMOCHA) sentVersion(device int) int { return max(a.since[device], ^a.since[device]) }
+
+// Discard forgets the device's work.
+func (a *asyncMOCHA) Discard(device int) {
+	a.since[device] = a.sentVersion(device)
+	a.Dual.Discard(device)
+}
+
 // Receive applies the share of the device's response that helps.
 func (a *asyncMOCHA) Receive(device int) (taken bool, flops float64) {
+	a.since[device] = a.sentVersion(device)
 	if a.opts.MaxStaleness > 0 && a.version-a.since[device] > a.opts.MaxStaleness {
 		return false, 0
 	}
@@ -185,11 +196,14 @@ func (a *asyncMOCHA) Receive(device int) (taken bool, flops float64) {
 	return true, flops + add + a.Link().take()
 }
 
-// Begin opens a round: each device is sent its w_t.
+// Begin opens a round: each device is sent its w_t, except those whose work of an earlier round
+// is under way. Their responses will be late, and stale.
 func (a *asyncMOCHA) Begin() (sent int) {
-	a.served = 0
-	for k := range a.since {
-		sent = a.Send(k)
+	a.served, sent = 0, a.Problem.Values()
+	for k, since := range a.since {
+		if since >= 0 {
+			sent = a.Send(k)
+		}
 	}
 	return sent
 }

@@ -493,3 +493,30 @@ func TestAsyncMOCHASendsTheChangeOfItsConjugates(t *testing.T) {
 		}
 	}
 }
+
+// Under a protocol with rounds, work that is under way when a round begins stays that of the
+// version that its device was sent.
+func TestAsyncMOCHACountsLateResponsesAsStale(t *testing.T) {
+	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
+	for stale, taken := range map[int]bool{2: true, 1: false} {
+		a := start(t, "async-mocha", p, c, asyncOptions(func(o *AsyncMOCHAOptions) { o.MaxStaleness = stale })).(*asyncMOCHA)
+		a.Begin()
+		for k := range 3 {
+			a.Solve(request(k, 0, NoLimit, 0))
+		}
+		a.Commit(1)
+		a.Commit(2)
+		a.End()
+		a.Begin()
+		before := snapshot(a)
+		a.Commit(0) // two versions late
+		a.End()
+		if changed := same(snapshot(a), before) != nil; changed != taken {
+			t.Errorf("at most %d versions: a response that is 2 late is taken: %t", stale, changed)
+		}
+		a.Begin()
+		if a.since[0] != a.version {
+			t.Errorf("the device is not sent the present w_t when its work is over")
+		}
+	}
+}

@@ -95,7 +95,7 @@ func (f *fedAsync) Receive(device int) (taken bool, flops float64) {
 	weight, w := f.opts.weight(tau), f.weights()
 	kernel.Descend(1-weight, weight, -weight, w, sent, f.changes.of[device])
 	f.steps++
-	return true, 5*float64(len(w)) + f.link.take()
+	return true, float64(5*float64(len(w))) + f.link.take()
 }
 
 // Commit hands the device's response to the server.

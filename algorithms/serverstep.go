@@ -162,7 +162,7 @@ func meanSquare(beta2, v, d2 float64) float64 {
 }
 
 func yogi(beta2, v, d2 float64) float64 {
-	switch by := (1 - beta2) * d2; {
+	switch by := float64((1 - beta2) * d2); {
 	case v > d2:
 		return v - by
 	case v < d2:
