@@ -111,6 +111,11 @@ func TestCompressedMethodsResume(t *testing.T) {
 		if w.Err() != nil || r.Err() != nil || kept.Len() > 0 {
 			t.Fatalf("%v, %v; %d bytes left", w.Err(), r.Err(), kept.Len())
 		}
+		for k := range p.Devices() {
+			if a, b := whole.(Compressed).Link().Sent(k), resumed.(Compressed).Link().Sent(k); a != b {
+				t.Errorf("device %d is sent %d bytes, resumed %d", k, a, b)
+			}
+		}
 		for _, a := range []Linear{whole, resumed} {
 			a.Commit(1)
 			play(a, 5, 8)
@@ -275,10 +280,26 @@ func TestCompressedDualMethodsKeepTheirCertificate(t *testing.T) {
 					if v.Gap < -1e-9*math.Abs(v.Primal) {
 						t.Fatalf("%s, %s, round %d: duality gap %g at P = %g", name, c.Up, h, v.Gap, v.Primal)
 					}
+					exact := p.NewWeights()
+					coupling.Primal(&exact, m.V)
+					if d := p.Evaluate(testPool, coupling, &exact, m.V, m.Duals).Dual; v.Dual != d {
+						t.Fatalf("%s, %s, round %d: D = %g, want %g, that of X a", name, c.Up, h, v.Dual, d)
+					}
 					if h == 0 {
 						first = v.Gap
 					}
 					least = math.Min(least, v.Gap)
+				}
+				if d := dualOf(a); name == "mocha" && d.lossy() && c.Down == compress.None {
+					a.Begin()
+					for k := range p.Devices() {
+						for j, e := range d.coded.link.ups[0].left.of[k] {
+							want := d.W.Row(p.TaskOf(k))[j] + p.Config.Gamma*coupling.Diag(p.TaskOf(k))*e
+							if got := d.Weights(k)[j]; !near(got, want, 1e-13) {
+								t.Fatalf("device %d starts from %g, want %g", k, got, want)
+							}
+						}
+					}
 				}
 				m := a.Model()
 				image := imageOf(p, m.Duals)
