@@ -118,7 +118,7 @@ func (f *fedDyn) End() float64 {
 	kernel.Axpy(1/f.total, f.sum, f.drift)
 	flops := f.round.apply(f.weights(), 1) + responses
 	kernel.Axpy(1, f.drift, f.weights())
-	return flops + 4*float64(f.w.Cols) + f.link.take()
+	return flops + float64(4*float64(f.w.Cols)) + f.link.take()
 }
 
 // State codes w, h, the linear terms of devices and the changes under way.

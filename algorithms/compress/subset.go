@@ -259,5 +259,5 @@ func (c *sketch) bits(d int) int { return 8 * c.valueBytes * c.size(d) }
 // flops: two draws, a sign and an addition for each value; and back.
 func (c *sketch) flops(d int) (float64, float64) {
 	k := float64(c.size(d))
-	return 4 * float64(d), 3*float64(d) + k
+	return 4 * float64(d), float64(3*float64(d)) + k
 }
