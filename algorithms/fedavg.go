@@ -2,6 +2,7 @@ package algorithms
 
 import (
 	"fedsim/config"
+	"fedsim/internal/kernel"
 	"fedsim/internal/state"
 )
 
@@ -89,6 +90,23 @@ func (f *fedAvg) Commit(device int) { f.CommitWeighted(device, 1) }
 func (f *fedAvg) CommitWeighted(device int, weight float64) {
 	f.round.add(f.changes.of[device], f.weight(device), weight)
 	f.accept(device)
+}
+
+var _ Deviating = (*fedAvg)(nil)
+
+// Deviations compares changes of w.
+func (f *fedAvg) Deviations(fresh, late []int32, into []float64) {
+	mean := make([]float64, f.w.Cols)
+	for _, t := range fresh {
+		kernel.Axpy(1/float64(len(fresh)), f.changes.of[t], mean)
+	}
+	for i, t := range late {
+		sum := 0.0
+		for j, u := range f.changes.of[t] {
+			sum += float64((u - mean[j]) * (u - mean[j]))
+		}
+		into[i] = sum
+	}
 }
 
 // End adds the mean of the changes to w, or takes the step of the server along it. A round

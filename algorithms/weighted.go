@@ -6,3 +6,12 @@ type Weighted interface {
 	// CommitWeighted is Commit with the device's change multiplied by a weight.
 	CommitWeighted(device int, weight float64)
 }
+
+// Deviating is an Algorithm that compares the updates of devices, which the server has
+// received and neither committed nor discarded.
+type Deviating interface {
+	Algorithm
+	// Deviations writes the squared distance of each of the late updates from the mean of the
+	// fresh ones, of which there is at least one.
+	Deviations(fresh, late []int32, into []float64)
+}

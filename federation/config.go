@@ -52,6 +52,8 @@ type Config struct {
 	Late         string  `toml:"late" doc:"responses that are late: \"drop\" (the device stops its work) or \"keep\" (it continues, is not selected meanwhile, and the round in which it responds takes the response; the dual may then decrease, weak duality holds)"`
 	PartialShare float64 `toml:"partial_share" doc:"share p of the cohort that does partial work in a round: all but round((1 - p) x cohort) devices, drawn for every round, do U{1..E-1} of the E epochs of their method in the time of all E, because they are slower (the stragglers of FedProx). Their method needs the option \"epochs\", a whole number of at least 2"`
 	Partial      string  `toml:"partial" doc:"partial work: \"keep\" (the server takes it) or \"drop\" (the server discards it as late)"`
+	LateWeights  string  `toml:"late_weights" doc:"late = \"keep\": factor of a response that is s rounds late: \"equal\" (1), \"inverse\" (1/(s + 1)) or \"refl\" ((1 - beta)/(s + 1) + beta (1 - exp(-D/max D)), where D is the squared distance of the update from the mean of those in time; REFL, EuroSys 2023). The others do not make up for it"`
+	LateBeta     float64 `toml:"late_beta" doc:"beta of late_weights = \"refl\""`
 	DetectS      float64 `toml:"detect_s" doc:"\"fedsim engine\": seconds until a driver learns that an attempt has failed. Rounds that a protocol plays, and \"fedsim run\", do not use it"`
 	Overhead     int     `toml:"overhead_bytes" doc:"\"fedsim engine\": bytes that the driver adds to each message, in both directions, for what its records do not count. Nothing else uses it"`
 	ServerGFLOPS float64 `toml:"server_gflops" doc:"speed of the server in 1e9 FLOP/s; 0: server work takes no time"`
@@ -69,7 +71,7 @@ func (f *Config) Relative() bool { return f.Cost == Relative || f.Cost == Author
 func Defaults() Config {
 	return Config{
 		Protocol: WaitForAll, StepsLow: 0.1, StepsHigh: 1, Cost: Physical, Fraction: 1,
-		Window: 5, Fit: true, Selection: "uniform", Over: 1, Late: Drop, Partial: Keep, DetectS: 60,
+		Window: 5, Fit: true, Selection: "uniform", Over: 1, Late: Drop, LateWeights: lateEqual, LateBeta: 0.35, Partial: Keep, DetectS: 60,
 	}
 }
 
@@ -123,6 +125,9 @@ func (f *Config) validatePolicies(c *config.Checker) {
 	c.Require(f.Retries >= 0 && f.Retries <= 1000, "retries", f.Retries, "must be in [0, 1000]")
 	c.Require(f.MinReports >= 0, "min_reports", f.MinReports, "must not be negative")
 	c.OneOf("late", f.Late, Drop, Keep)
+	c.OneOf("late_weights", f.LateWeights, lateEqual, lateInverse, lateREFL)
+	c.Require(f.LateWeights == lateEqual || f.Late == Keep, "late_weights", f.LateWeights, "must be left out: late is not \"keep\", so that no response is taken late")
+	c.Require(f.LateBeta >= 0 && f.LateBeta <= 1, "late_beta", f.LateBeta, "must be in [0, 1]")
 	c.Require(f.PartialShare >= 0 && f.PartialShare <= 1, "partial_share", f.PartialShare, "must be in [0, 1]")
 	c.OneOf("partial", f.Partial, Drop, Keep)
 }

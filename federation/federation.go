@@ -130,7 +130,8 @@ type Federation struct {
 	selector  Selector // nil: a round asks all clients
 	reports   *reports // nil: no plugin uses the history of clients
 	wanted    int      // responses that a round is for
-	usual     int      // numbers of a usual message, of a method that counts in them
+	late      lateUpdates
+	usual     int // numbers of a usual message, of a method that counts in them
 
 	round   int // rounds before this one, over all outer iterations
 	outer   int
@@ -355,6 +356,7 @@ func (f *Federation) check() error {
 	}
 	ValidateHubs(c, f.setup.Network.HubSize, &f.setup.Factory)
 	f.checkSelection(c)
+	f.checkLateWeights(c)
 	if f.setup.session == nil {
 		f.checkEndless(c)
 	}

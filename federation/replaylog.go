@@ -106,10 +106,11 @@ func (f *Federation) commit(t int) {
 
 // weight returns the factor of the update of device t.
 func (f *Federation) weight(t int) float64 {
+	factor := f.lateFactor(t)
 	if f.weigher == nil {
-		return 1
+		return factor
 	}
-	return f.weigher.Weight(&f.open, t)
+	return factor * f.weigher.Weight(&f.open, t)
 }
 
 // countCapped counts an update of capped work that the server has taken.

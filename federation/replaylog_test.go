@@ -104,6 +104,9 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 				case Deadline:
 					s.Config.DeadlineS, s.Config.Late, s.Config.Retries = 0.8, late, 1
 				}
+				if s.Config.Late == Keep && (method == "fedavg" || method == "fedprox") {
+					s.Config.LateWeights = lateREFL
+				}
 				if o, ok := s.Options.(*algorithms.CoCoAOptions); ok {
 					o.Theta, o.MaxEpochs = 0.3, 1 // devices are short of theta now and then
 				}

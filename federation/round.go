@@ -353,6 +353,7 @@ func (f *Federation) close() {
 	defer f.clients.Flush()
 	f.closeTiers()
 	f.open.late = f.open.late[:0]
+	f.weighLate(all)
 	for _, t := range all {
 		d := &f.devices[t]
 		fresh := f.askedIn(int(t)) == f.round // it was asked in this round

@@ -1,0 +1,100 @@
+package federation
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"fedsim/algorithms"
+)
+
+// weighed notes the factors of the updates that a method takes.
+type weighed struct {
+	algorithms.Linear
+	f       *Federation
+	largest float64 // of the last deviations
+	apart   map[int]float64
+	taken   func(device, staleness int, factor float64)
+}
+
+func (w *weighed) Begin() int {
+	w.apart = nil
+	return w.Linear.Begin()
+}
+
+func (w *weighed) Commit(device int) {
+	w.taken(device, w.f.open.Staleness(device), 1)
+	w.Linear.Commit(device)
+}
+
+func (w *weighed) CommitWeighted(device int, factor float64) {
+	w.taken(device, w.f.open.Staleness(device), factor)
+	w.Linear.(algorithms.Weighted).CommitWeighted(device, factor)
+}
+
+func (w *weighed) Deviations(fresh, late []int32, into []float64) {
+	w.Linear.(algorithms.Deviating).Deviations(fresh, late, into)
+	w.largest, w.apart = 0, map[int]float64{}
+	for i, t := range late {
+		w.apart[int(t)] = into[i]
+		w.largest = max(w.largest, into[i])
+	}
+}
+
+// Late updates have the factors of the rule, those in time have 1.
+func TestWeightsOfLateUpdates(t *testing.T) {
+	const beta = 0.3
+	for rule, want := range map[string]func(w *weighed, device, staleness int) float64{
+		"equal":   func(*weighed, int, int) float64 { return 1 },
+		"inverse": func(_ *weighed, _, s int) float64 { return 1 / float64(s+1) },
+		"refl": func(w *weighed, device, s int) float64 {
+			d, compared := w.apart[device]
+			if !compared { // no update is in time
+				return (1 - beta) / float64(s+1)
+			}
+			return (1-beta)/float64(s+1) + beta*(1-math.Exp(-d/w.largest))
+		},
+	} {
+		f := start(t, world(t, "fedavg", First, func(s *Setup) {
+			s.Config.Clients, s.Config.Over, s.Config.Late = 3, 2, Keep
+			s.Config.LateWeights, s.Config.LateBeta = rule, beta
+			s.Network.Jitter = 0.9
+			s.Plan.Rounds = 60
+		}))
+		w := &weighed{Linear: f.method.(algorithms.Linear), f: f}
+		late, several := 0, false
+		w.taken = func(device, staleness int, factor float64) {
+			if staleness == 0 {
+				if factor != 1 {
+					t.Errorf("%s: factor %g of an update in time", rule, factor)
+				}
+				return
+			}
+			late++
+			several = several || len(w.apart) > 1
+			if x := want(w, device, staleness); !near(factor, x, 1e-12) {
+				t.Errorf("%s: factor %g of an update that is %d rounds late, want %g", rule, factor, staleness, x)
+			}
+		}
+		f.method = w
+		if _, err := f.Run(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if late < 10 || rule == "refl" && !several {
+			t.Errorf("%s: %d updates are late: the test shows little", rule, late)
+		}
+	}
+}
+
+// Methods that cannot weigh or compare updates are refused.
+func TestWeightsOfLateUpdatesNeedAMethod(t *testing.T) {
+	for method, want := range map[string]string{"mocha": "cannot give updates weights", "fednova": "does not compare updates", "fedavg": ""} {
+		_, err := New(world(t, method, First, func(s *Setup) {
+			s.Config.Clients, s.Config.Late, s.Config.LateWeights = 2, Keep, "refl"
+			setEpochs(s, 1)
+		}))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", method, err, want)
+		}
+	}
+}
