@@ -116,3 +116,16 @@ func TestOortPicksWhatTheTwinDoes(t *testing.T) {
 		}
 	}
 }
+
+// The pacer moves when the utility of a window falls, not when it stays.
+func TestThePacerOfOort(t *testing.T) {
+	factory, _ := LookupSelector("oort")
+	s := seen(make([]int32, 1), factory)
+	for last, want := range map[float64]float64{1.5: 6, 2: 3, 2.5: 3, 1: 6} {
+		o := &oort{oortOptions: oortOptions{PacerStepS: 3, PacerWindow: 2}, preferred: 3, gains: []float64{9, 1, 2, 1, last}}
+		s.open(0, true, nil) // no feedback: the windows are 1, 2 and 1, last
+		if o.feedBack(s, 0); o.preferred != want {
+			t.Errorf("utilities end with %g: preferred duration %g s, want %g", last, o.preferred, want)
+		}
+	}
+}

@@ -187,12 +187,13 @@ func (s *Selection) Estimates(clients []int32, bytes float64) []Estimate {
 		s.undeclared("Estimates", "Estimates")
 	}
 	s.estimates = s.estimates[:0]
+	work := s.f.usualWork()
 	for _, t := range clients {
 		down, up := s.f.usualBytes(int(t))
 		c := s.f.clients
 		s.inquiry = max(s.inquiry, c.Exchange(int(t), bytes, bytes))
 		s.estimates = append(s.estimates, Estimate{
-			c.UsualDownlink(int(t), down), c.PresentCompute(int(t), s.f.usualFLOPs(int(t))), c.UsualUplink(int(t), up),
+			c.UsualDownlink(int(t), down), c.PresentCompute(int(t), work(t)), c.UsualUplink(int(t), up),
 		})
 	}
 	return s.estimates

@@ -142,17 +142,23 @@ func (f *Config) validateSelection(c *config.Checker) {
 	}
 }
 
-// usualFLOPs returns the work of client t in a round where nothing limits it: that of its
-// method, one pass over its rows where the method has no setting for it or it is not known.
-func (f *Federation) usualFLOPs(t int) float64 {
-	rows := int(f.setup.Size.Rows[t])
-	steps := rows
+// usualWork returns a function for the FLOPs of a client in a round where nothing limits it:
+// those of its method, of one pass over its rows where the method has no setting for it or it is
+// not known.
+func (f *Federation) usualWork() func(t int32) float64 {
+	steps := func(rows, _ int) int { return rows }
 	if workload := f.setup.Factory.Workload; workload != nil {
-		if all := workload(f.setup.Options, f.setup.Size.Shape).Steps(rows, algorithms.NoLimit); all < algorithms.NoLimit {
-			steps = all
-		}
+		steps = workload(f.setup.Options, f.setup.Size.Shape).Steps
 	}
-	return float64(steps) * f.method.StepFLOPs()
+	each := f.method.StepFLOPs()
+	return func(t int32) float64 {
+		rows := int(f.setup.Size.Rows[t])
+		n := steps(rows, algorithms.NoLimit)
+		if n == algorithms.NoLimit {
+			n = rows
+		}
+		return float64(n) * each
+	}
 }
 
 // expectedResponse returns how long client t usually takes from the server's message

@@ -1,0 +1,74 @@
+package federation
+
+import (
+	"testing"
+
+	"fedsim/algorithms"
+	"fedsim/devices"
+	"fedsim/engine"
+	"fedsim/internal/parallel"
+	"fedsim/internal/rng"
+	"fedsim/mtl"
+	"fedsim/network"
+)
+
+// BenchmarkSelection measures a round of each selector alone: of 10^6 clients three in four
+// are available, half have responded before, and a round asks 1000. Losses are reported, not
+// computed: the candidates of power-of-choice and cpow-d evaluate a model, which is the
+// learner's time.
+func BenchmarkSelection(b *testing.B) {
+	const n, asked = 1_000_000, 1000
+	rows := make([]int32, n)
+	for t := range rows {
+		rows[t] = int32(10 + t%191)
+	}
+	for _, name := range []string{"uniform", "data", "speed", "rpow-d", "oort", "tifl", "fedcs", "refl"} {
+		b.Run(name, func(b *testing.B) {
+			factory, _ := algorithms.Lookup("fedavg")
+			s := Setup{
+				Config: Defaults(), Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(),
+				Plan: Plan{Outer: 1, Rounds: 1}, Factory: factory, Options: factory.Options(), Seed: testSeed, Pool: parallel.NewPool(2),
+			}
+			s.Devices.Spread, s.Devices.SpreadWidth, s.Devices.BatteryWh = devices.LogNormal, 1, batteryNone
+			s.Size = Size{Devices: n, MinRows: 10, Rows: rows, Shape: mtl.Shape{Features: 50, Outputs: 1}}
+			s = timedOn(s)
+			f := start(b, s)
+			s.Config.Clients = asked
+			selectBy(&s, name, asked, 3*asked)
+			declared, options, _ := s.Config.selector()
+			selector, err := declared.New(SelectorSetup{Clients: n, Size: asked, Candidates: s.Config.Candidates}, options)
+			if err != nil {
+				b.Fatal(err)
+			}
+			f.reports = newReports(n, declared)
+			v := &f.selection
+			v.declared, v.asked = declared, asked
+			var available []int32
+			draw := rng.New(1, rng.Sample, -1, 0)
+			for t := range n {
+				if draw.IntN(4) > 0 {
+					available = append(available, int32(t))
+				}
+				if draw.IntN(2) == 0 {
+					r := &f.reports.clients[t]
+					r.loss, r.rms = draw.Float64(), 1+draw.Float64()
+					f.reports.ask([]int32{int32(t)}, 0, 0)
+					f.reports.respond(t, engine.Time(1e9*(1+draw.Float64())))
+				}
+			}
+			round := 0
+			pick := func() {
+				round++
+				v.open(round, true, available)
+				if got := selector.Select(v); len(got) == 0 || len(got) > asked {
+					b.Fatalf("%d clients", len(got))
+				}
+			}
+			pick() // what is made once
+			b.ReportAllocs()
+			for b.Loop() {
+				pick()
+			}
+		})
+	}
+}
