@@ -92,7 +92,7 @@ func (f *Federation) exchangedDown() float64 {
 	if !f.private.secure() {
 		return 0
 	}
-	return f.private.exchange.BytesDown() + privacy.RoundTrips*f.clients.MessageBytes(0)
+	return f.private.exchange.BytesDown() + float64(privacy.RoundTrips*f.clients.MessageBytes(0))
 }
 
 // responseBytes returns the size of a response of so many numbers; masked, with the
@@ -102,7 +102,7 @@ func (f *Federation) responseBytes(amount int) float64 {
 		return f.messageBytes(amount)
 	}
 	e := &f.private.exchange
-	return e.MaskedBytes(amount) + e.BytesUp() + (1+privacy.RoundTrips)*f.clients.MessageBytes(0)
+	return e.MaskedBytes(amount) + e.BytesUp() + float64((1+privacy.RoundTrips)*f.clients.MessageBytes(0))
 }
 
 // exchangeFLOPs returns the work of a client for secure aggregation.

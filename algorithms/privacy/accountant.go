@@ -109,7 +109,7 @@ func sampledWhole(q, z float64, alpha int) float64 {
 	logQ, logRest := elementary.Log(q), elementary.Log1p(-q)
 	for k := range alpha + 1 {
 		n := float64(k)
-		sum = logAdd(sum, choose+float64(n*logQ)+float64(float64(alpha-k)*logRest)+float64((n*n-n)/(2*z*z)))
+		sum = logAdd(sum, choose+float64(n*logQ)+float64(float64(alpha-k)*logRest)+float64((float64(n*n)-n)/(2*z*z)))
 		choose += elementary.Log(float64(alpha-k) / (n + 1))
 	}
 	return sum
@@ -126,8 +126,8 @@ func sampledFraction(q, z, alpha float64) float64 {
 	for k := range 1000 {
 		i := float64(k)
 		j := alpha - i
-		s0 := choose + float64(i*logQ) + float64(j*logRest) + float64((i*i-i)/(2*z*z)) + logErfc((i-z0)/(math.Sqrt2*z)) - math.Ln2
-		s1 := choose + float64(j*logQ) + float64(i*logRest) + float64((j*j-j)/(2*z*z)) + logErfc((z0-j)/(math.Sqrt2*z)) - math.Ln2
+		s0 := choose + float64(i*logQ) + float64(j*logRest) + float64((float64(i*i)-i)/(2*z*z)) + logErfc((i-z0)/(math.Sqrt2*z)) - math.Ln2
+		s1 := choose + float64(j*logQ) + float64(i*logRest) + float64((float64(j*j)-j)/(2*z*z)) + logErfc((z0-j)/(math.Sqrt2*z)) - math.Ln2
 		sum = logAdd(sum, logAdd(s0, s1))
 		if s0 < last0 && s1 < last1 && max(s0, s1) < sum-30 {
 			return sum
@@ -166,7 +166,7 @@ func (a *Accountant) fixedSize(q, z float64, alpha int) float64 {
 		case j == 2:
 			most = min(most, 2*math.Ln2+elementary.Log(elementary.Expm1(g(1))))
 		case b != nil:
-			most = min(most, 2*math.Ln2+0.5*(b[j/2*2].log+b[(j+1)/2*2].log))
+			most = min(most, 2*math.Ln2+float64(0.5*(b[j/2*2].log+b[(j+1)/2*2].log)))
 		}
 		sum = logAdd(sum, float64(float64(j)*logQ)+choose+most)
 	}
@@ -244,7 +244,7 @@ func logErfc(x float64) float64 {
 	term := x
 	sum := x
 	for n := 1; n < 100; n++ {
-		term *= 2 * square / float64(2*n+1)
+		term = float64(term * (2 * square / float64(2*n+1)))
 		sum += term
 	}
 	return elementary.Log1p(-2 * elementary.Exp(-square-logSqrtPi) * sum)

@@ -91,7 +91,7 @@ func (e *Exchange) MaskedBytes(values int) float64 {
 
 // maskFLOPs is the cost of a mask of some values, and of adding it.
 func (e *Exchange) maskFLOPs(values int) float64 {
-	return float64(values) * (float64(prgFLOPs*float64((e.RingBits+7)/8)) + 1)
+	return float64(float64(values) * (float64(prgFLOPs*float64((e.RingBits+7)/8)) + 1))
 }
 
 // ClientFLOPs returns the work of a client on some values: two key pairs, two agreements
@@ -99,8 +99,8 @@ func (e *Exchange) maskFLOPs(values int) float64 {
 // rounding, and a mask for itself and for each neighbor.
 func (e *Exchange) ClientFLOPs(values int) float64 {
 	k := float64(e.Neighbors)
-	keys := float64((2 + 2*k) * agreementFLOPs)
-	shares := float64(2 * float64(e.shares) * float64(e.Threshold-1) * 2 * fieldFLOPs)
+	keys := float64((2 + float64(2*k)) * agreementFLOPs)
+	shares := float64(float64(e.shares) * float64(4*fieldFLOPs*(e.Threshold-1)))
 	seal := float64(2 * k * float64(2*e.config.ShareBytes) * prgFLOPs)
 	masks := float64((k + 1) * e.maskFLOPs(values))
 	return keys + shares + seal + masks + float64(roundingFLOPs*float64(values))

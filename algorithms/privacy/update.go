@@ -87,7 +87,7 @@ func clip(x []float64, most float64) float64 {
 			x[i] *= factor
 		}
 	}
-	return 3 * float64(len(x))
+	return float64(3 * len(x))
 }
 
 // normalFLOPs is the cost of a normal number by the polar method: 1.27 pairs of uniform
@@ -99,7 +99,7 @@ func addNoise(x []float64, std float64, s *rng.Stream) float64 {
 	for i := range x {
 		x[i] += float64(std * s.Normal())
 	}
-	return (normalFLOPs + 2) * float64(len(x))
+	return float64((normalFLOPs + 2) * len(x))
 }
 
 // round rounds values to the steps of the ring, to one of the two nearest at random so that
