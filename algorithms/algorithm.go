@@ -97,6 +97,14 @@ type Linear interface {
 	SetCoupling(mtl.Coupling)
 }
 
+// Personal is a Linear whose devices are all sent one model, but which may evaluate a model
+// of each device. Then Model has a row for each, and no two share a task.
+type Personal interface {
+	Linear
+	// SentModel returns the present model that devices are sent, as one row.
+	SentModel() *data.Matrix
+}
+
 // Reporter is an Algorithm that evaluates its own model. A learner that is not a linear
 // model is one; its rounds record the metrics that it reports. An algorithm is Linear or a Reporter.
 type Reporter interface {

@@ -126,11 +126,16 @@ func (t *twin) gradient(device int, rows []int, u []float64) []float64 {
 }
 
 // batches returns the mini-batches of the device in a round: of passes over its rows in a
-// random order, each pass drawn anew, until so many rows are drawn.
-func (t *twin) batches(device, round, most int) [][]int {
+// random order, each pass drawn anew, until so many rows are drawn. Uses above 0 are those
+// beside the local steps, whose randomness follows from the first draw of the device.
+func (t *twin) batches(device, round, most, use int) [][]int {
 	n := t.p.Train.Tasks[device].X.Rows
+	draws := rng.New(1, rng.Solve, device, round)
+	if use > 0 {
+		draws = rng.New(draws.Uint64(), rng.Solve, device, use)
+	}
 	var order mtl.Order
-	order.Reset(n, rng.New(1, rng.Solve, device, round))
+	order.Reset(n, draws)
 	size := t.local.Batch
 	if size == 0 {
 		size = n
@@ -178,7 +183,7 @@ func (t *scaffoldTwin) round(h, most int) {
 		}
 		sampled++
 		y := slices.Clone(t.w)
-		batches := t.batches(k, h, most)
+		batches := t.batches(k, h, most, 0)
 		for _, rows := range batches {
 			for j, g := range t.gradient(k, rows, y) {
 				y[j] -= t.local.Step * (g - t.ck[k][j] + t.c[j])
@@ -221,7 +226,7 @@ func (t *fedDynTwin) round(h, most int) {
 		}
 		sampled++
 		theta := slices.Clone(t.w)
-		for _, rows := range t.batches(k, h, most) {
+		for _, rows := range t.batches(k, h, most, 0) {
 			for j, g := range t.gradient(k, rows, theta) {
 				theta[j] -= t.local.Step * (g - t.gk[k][j] + t.alpha*(theta[j]-t.w[j]))
 			}

@@ -38,6 +38,9 @@ func startWith(t testing.TB, name string, s Setup, set func(Options)) Linear {
 	if o, ok := o.(localOptions); ok && o.local().Schedule == "" {
 		o.local().Schedule = constant
 	}
+	if o, ok := o.(personalOptions); ok && s.Problem.Devices() != s.Problem.Tasks() {
+		o.personal().Evaluate = globalModels
+	}
 	check := config.NewChecker()
 	o.Validate(check)
 	if problems := check.Problems(); len(problems) > 0 {

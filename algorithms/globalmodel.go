@@ -67,7 +67,12 @@ func (m *globalModel) weights() []float64 { return m.w.Row(0) }
 
 // solve makes the device's local steps from w_k and leaves its change of it.
 func (m *globalModel) solve(r Request, from []float64) Work {
-	u, steps := m.descend(r, from, pull{mu: m.mu, center: from})
+	return m.solveUnder(r, from, pull{mu: m.mu, center: from})
+}
+
+// solveUnder is solve under a pull.
+func (m *globalModel) solveUnder(r Request, from []float64, p pull) Work {
+	u, steps := m.descend(r, from, p)
 	change := m.changes.take(r.Device)
 	for j := range change {
 		change[j] = u[j] - from[j]

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"fedsim/config"
+	"fedsim/data"
 	"fedsim/internal/kernel"
 	"fedsim/mtl"
 )
@@ -113,6 +114,16 @@ type pull struct {
 	mu     float64
 	center []float64 // may be the start of the steps
 	slope  []float64 // nil: none
+	// gradient adds to g so many times the gradient of a step as the mini-batch has rows; nil:
+	// that of the loss.
+	gradient func(r Request, batch minibatch, u, g []float64)
+}
+
+// minibatch is the rows of a step.
+type minibatch struct {
+	task *data.Task
+	rows []int32
+	step float64 // step size
 }
 
 // localSGD makes the mini-batch steps of devices. A device k with n_k rows has the
@@ -177,7 +188,11 @@ func (l *localSGD) descend(r Request, start []float64, p pull) (u []float64, ste
 		drawn := next(min(batch, left))
 		left -= len(drawn)
 		clear(s.g)
-		s.gradient.Add(task.Task, drawn, s.u, 1, s.g)
+		if p.gradient != nil {
+			p.gradient(r, minibatch{task.Task, drawn, step}, s.u, s.g)
+		} else {
+			s.gradient.Add(task.Task, drawn, s.u, 1, s.g)
+		}
 		l.update(s, step, len(drawn), p)
 	}
 	return s.u, steps

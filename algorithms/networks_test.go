@@ -125,8 +125,8 @@ func deep(c *mtl.Config) { c.Model, c.Hidden = mtl.ModelMLP, mtl.Widths{6, 4} }
 
 // primal are the methods that train networks.
 var primal = []string{
-	"fedadagrad", "fedadam", "fedasync", "fedavg", "fedavgm", "fedbuff", "feddyn", "fednova", "fedprox", "fedyogi",
-	"mb-sgd", "scaffold",
+	"apfl", "ditto", "fedadagrad", "fedadam", "fedasync", "fedavg", "fedavgm", "fedbuff", "feddyn", "fednova", "fedprox", "fedyogi",
+	"mb-sgd", "per-fedavg", "scaffold",
 }
 
 // startSeeded is start with a seed and a number of workers.

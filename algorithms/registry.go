@@ -29,6 +29,9 @@ type Factory struct {
 	// HubRounds returns how often hubs average before they report, with the given options. New
 	// then returns a Tiered. nil: the method knows no hubs.
 	HubRounds func(Options) int
+	// Personal reports whether New returns a Personal that evaluates a model for each client,
+	// with the given options; nil: it does not.
+	Personal func(Options) bool
 	// OwnMetrics is true when New returns a Reporter. Its sub-optimality is not known:
 	// the reference optimum is that of the linear problem.
 	OwnMetrics bool
@@ -65,8 +68,12 @@ func (f *Factory) NeedsOf(o Options) Needs {
 // HasOneModel reports whether the method holds one model for all tasks, as one of primal
 // methods without rounds does, too.
 func (f *Factory) HasOneModel(o Options) bool {
-	return f.OneModel || f.Asynchronous && !f.NeedsOf(o).Dual
+	return (f.OneModel || f.Asynchronous && !f.NeedsOf(o).Dual) && !f.IsPersonal(o)
 }
+
+// IsPersonal reports whether the method with the given options evaluates a model for each
+// client.
+func (f *Factory) IsPersonal(o Options) bool { return f.Personal != nil && f.Personal(o) }
 
 var factories = registry.New[Factory]("algorithms", "algorithm")
 

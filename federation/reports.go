@@ -1,12 +1,12 @@
 package federation
 
 import (
-	"fedsim/mtl"
-
 	"math"
 
 	"fedsim/algorithms"
+	"fedsim/data"
 	"fedsim/engine"
+	"fedsim/mtl"
 )
 
 // reports holds the reports of clients to the server, for selectors and protocols that
@@ -77,7 +77,7 @@ func (f *Federation) reportLosses(listed []int32) {
 			}
 		}
 		if r.rows {
-			problem, w := f.setup.Problem, f.linearModel().W
+			problem, w := f.setup.Problem, f.sentModel()
 			f.setup.Pool.For(len(solved), func(i, _ int) {
 				t := int(solved[i])
 				c := &r.clients[t]
@@ -119,8 +119,16 @@ func (f *Federation) losses(clients []int32, into []float64) {
 	if l, ok := f.method.(algorithms.LossReporter); ok {
 		loss = l.Loss
 	} else {
-		problem, w := f.setup.Problem, f.linearModel().W
+		problem, w := f.setup.Problem, f.sentModel()
 		loss = func(t int) float64 { return problem.LocalLoss(t, mtl.ModelRow(w, problem.TaskOf(t))) }
 	}
 	f.setup.Pool.For(len(clients), func(i, _ int) { into[i] = loss(int(clients[i])) })
+}
+
+// sentModel returns the present model that a Linear method sends.
+func (f *Federation) sentModel() *data.Matrix {
+	if p, ok := f.method.(algorithms.Personal); ok {
+		return p.SentModel()
+	}
+	return f.linearModel().W
 }

@@ -37,7 +37,7 @@ func timedOn(s Setup) Setup {
 // has the events of one that learns, for the methods whose steps all cost the
 // same.
 func TestTimedRunsHaveTheEventsOfLearning(t *testing.T) {
-	for _, method := range []string{"mb-sgd", "mb-sdca", "fedavg", "fedprox", "fedbuff", "fedasync", "fednova", "fedadam", "gossip"} {
+	for _, method := range []string{"mb-sgd", "mb-sdca", "fedavg", "fedprox", "fedbuff", "fedasync", "fednova", "fedadam", "scaffold", "feddyn", "ditto", "apfl", "per-fedavg", "gossip"} {
 		factory, _ := algorithms.Lookup(method)
 		for _, protocol := range []string{WaitForAll, Deadline, Charged, Asynchronous} {
 			for _, cost := range []string{Physical, Relative, Authors} {

@@ -193,6 +193,9 @@ func (p *plan) run(c *gridCell, label string, tuned []config.Assignment) (Run, c
 		federation.ValidatePrivacy(check, &settings.Privacy, &settings.Federation, settings.Network.HubSize, &factory, method.options())
 		federation.ValidateHubs(check, settings.Network.HubSize, &factory)
 		federation.ValidateProblem(check, settings.Problem.Loss, settings.Problem.Model, &factory, method.options())
+		if factory.IsPersonal(method.options()) && settings.Run.Mode == Learning {
+			settings.checkPersonal(check.In("data"), factory.Name)
+		}
 	}
 	problems.AddFound(tree, check)
 	return Run{

@@ -125,6 +125,14 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	return problems
 }
 
+// checkPersonal reports keys under which clients share tasks, for a method with a model for
+// each client.
+func (s *Settings) checkPersonal(c *config.Checker, method string) {
+	const otherwise = ", or options.evaluate \"global\": %s evaluates a model of each client, and clients that share a task have none"
+	c.Require(s.Data.DevicesPerTask <= 1, "devices_per_task", s.Data.DevicesPerTask, fmt.Sprintf("must be 1"+otherwise, method))
+	c.Require(!s.Data.Pool, "pool", s.Data.Pool, fmt.Sprintf("must be false"+otherwise, method))
+}
+
 // protocols returns the round protocols that the methods run under, that of
 // [federation] where there are no methods.
 func (s *Settings) protocols() []string {

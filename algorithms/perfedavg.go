@@ -1,0 +1,158 @@
+package algorithms
+
+import (
+	"fedsim/config"
+	"fedsim/internal/kernel"
+	"fedsim/mtl"
+)
+
+// The variants of Per-FedAvg.
+const (
+	firstOrder  = "first-order"
+	hessianFree = "hessian-free"
+)
+
+// perFedAvgOptions are the settings of Per-FedAvg.
+type perFedAvgOptions struct {
+	PersonalOptions
+	Variant       string  `toml:"variant" doc:"gradient of the loss after a personal step: \"first-order\" leaves out the second derivatives; \"hessian-free\" takes them from a difference of gradients"`
+	PersonalStep  float64 `toml:"personal_step" doc:"step size alpha of the personal gradient steps"`
+	PersonalSteps int     `toml:"personal_steps" doc:"personal gradient steps, each on all training rows of a client, after which it is evaluated"`
+	Delta         float64 `toml:"delta" doc:"delta of the difference of \"hessian-free\", of gradients at w + delta v and w - delta v"`
+}
+
+// Validate reports everything wrong with the options.
+func (o *perFedAvgOptions) Validate(c *config.Checker) {
+	o.check(c, 0)
+	c.OneOf("variant", o.Variant, firstOrder, hessianFree)
+	c.Require(o.PersonalStep > 0 && o.PersonalStep <= 1e12, "personal_step", o.PersonalStep, "must be in (0, 1e12]")
+	c.Require(o.PersonalSteps >= 1 && o.PersonalSteps <= 1000, "personal_steps", o.PersonalSteps, "must be in [1, 1000]")
+	c.Require(o.Delta > 0 && o.Delta <= 1, "delta", o.Delta, "must be in (0, 1]")
+}
+
+// gradients returns how many gradients of a row a step takes.
+func (o *perFedAvgOptions) gradients() float64 {
+	if o.Variant == hessianFree {
+		return 4
+	}
+	return 2
+}
+
+// perFedAvg is personalized federated averaging: it averages a model w from which each device
+// comes to a model of its own by one gradient step. Devices make local steps on
+// F_k(u - alpha grad F_k(u)), each with three mini-batches D, D', D” of the same size:
+//
+//	x = u - alpha grad F_k(u; D),    v = grad F_k(x; D'),
+//	u -= eta v                                                      (first-order)
+//	u -= eta (v - alpha/(2 delta)
+//	     (grad F_k(u + delta v; D'') - grad F_k(u - delta v; D'')))  (hessian-free)
+//
+// D, D' and D” come from independent passes over the rows; with consecutive rows they are the
+// same. A device is evaluated by its model after personal gradient steps on all its training rows,
+// of the size alpha.
+type perFedAvg struct {
+	personalized
+	opts  perFedAvgOptions
+	l2    float64
+	space []perFedAvgSpace
+	step  func(r Request, batch minibatch, u, g []float64)
+}
+
+// perFedAvgSpace is a worker's own space.
+type perFedAvgSpace struct {
+	orders [2]mtl.Order // of the rows of D' and D''
+	x, h   []float64
+}
+
+var (
+	_ Personal = (*perFedAvg)(nil)
+	_ Weighted = (*perFedAvg)(nil)
+)
+
+func init() {
+	registerPersonal(Factory{
+		Name:      "per-fedavg",
+		Summary:   "federated averaging of a model from which each device comes to its own by a gradient step (MAML)",
+		Reference: "Fallah, Mokhtari, Ozdaglar: Personalized Federated Learning with Theoretical Guarantees: A Model-Agnostic Meta-Learning Approach, NeurIPS 2020",
+		Options: func() Options {
+			return &perFedAvgOptions{PersonalOptions: defaultPersonal(), Variant: firstOrder, PersonalStep: 0.01, PersonalSteps: 1, Delta: 1e-3}
+		},
+		Workload: func(o Options, shape mtl.Shape) Workload {
+			opts := o.(*perFedAvgOptions)
+			return Workload{StepFLOPs: opts.gradients() * opts.stepFLOPs(shape, false), Steps: opts.steps}
+		},
+		New: func(s Setup, o Options) (Algorithm, error) {
+			opts, values := o.(*perFedAvgOptions), s.Problem.Values()
+			base, err := newPersonalized(s, &opts.PersonalOptions, "per-fedavg", 0)
+			if err != nil {
+				return nil, err
+			}
+			f := &perFedAvg{personalized: base, opts: *opts, l2: opts.L2}
+			f.localSGD.opts.L2 = 0 // the gradients here have it
+			for range s.Workers {
+				f.space = append(f.space, perFedAvgSpace{x: make([]float64, values), h: make([]float64, values)})
+			}
+			f.step = f.metaGradient
+			f.evaluates(f.adapt)
+			return f, nil
+		},
+	})
+}
+
+// StepFLOPs returns the cost of one row of D: a gradient and an update for each of its
+// gradients.
+func (f *perFedAvg) StepFLOPs() float64 { return f.opts.gradients() * f.fedAvg.StepFLOPs() }
+
+// Solve makes the device's local steps from w.
+func (f *perFedAvg) Solve(r Request) Work {
+	w, rows := f.sent(), f.problem.Train.Tasks[r.Device].X.Rows
+	for i := range f.space[r.Worker].orders {
+		f.space[r.Worker].orders[i].Reset(rows, r.branch(i+1))
+	}
+	work := f.solveUnder(r, w, pull{center: w, gradient: f.step})
+	work.FLOPs += float64((f.opts.gradients() - 1) * float64(work.Steps) * f.fedAvg.StepFLOPs())
+	return work
+}
+
+// metaGradient adds the gradient of the loss after a personal step to g.
+func (f *perFedAvg) metaGradient(r Request, batch minibatch, u, g []float64) {
+	loss, space, n := f.scratch[r.Worker].gradient, &f.space[r.Worker], float64(len(batch.rows))
+	alpha, x, h := f.opts.PersonalStep, space.x, space.h
+	clear(h)
+	loss.Add(batch.task, batch.rows, u, 1, h)
+	copy(x, u)
+	kernel.Descend(1-float64(alpha*f.l2), 0, alpha/n, x, u, h)
+
+	loss.Add(batch.task, f.draw(&space.orders[0], len(batch.rows)), x, 1, g)
+	kernel.Axpy(n*f.l2, x, g)
+	if f.opts.Variant == firstOrder {
+		return
+	}
+	drawn := f.draw(&space.orders[1], len(batch.rows))
+	clear(h)
+	copy(x, u)
+	kernel.Axpy(f.opts.Delta/n, g, x)
+	loss.Add(batch.task, drawn, x, 1, h)
+	copy(x, u)
+	kernel.Axpy(-f.opts.Delta/n, g, x)
+	loss.Add(batch.task, drawn, x, -1, h)
+	kernel.Descend(1-float64(alpha*f.l2), 0, alpha/(2*f.opts.Delta), g, x, h)
+}
+
+// draw returns the next rows of an order.
+func (f *perFedAvg) draw(o *mtl.Order, rows int) []int32 {
+	if !f.localSGD.opts.Shuffle {
+		return o.InOrder(rows)
+	}
+	return o.Take(rows)
+}
+
+// adapt makes the model of a device: w after the personal steps.
+func (f *perFedAvg) adapt(device, worker int, into []float64) {
+	h, alpha := f.space[worker].h, f.opts.PersonalStep
+	copy(into, f.weights())
+	for range f.opts.PersonalSteps {
+		f.gradient(Request{Device: device, Worker: worker}, into, f.problem.Train.Tasks[device].X.Rows, h)
+		kernel.Descend(1-float64(alpha*f.l2), 0, alpha, into, h, h)
+	}
+}

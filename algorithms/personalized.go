@@ -1,0 +1,147 @@
+package algorithms
+
+import (
+	"fmt"
+
+	"fedsim/config"
+	"fedsim/data"
+	"fedsim/internal/parallel"
+	"fedsim/internal/rng"
+	"fedsim/internal/state"
+)
+
+// The models that personalized methods evaluate.
+const (
+	personalModels = "personal"
+	globalModels   = "global"
+)
+
+// PersonalOptions are the settings of personalized methods; their options embed them.
+type PersonalOptions struct {
+	AverageOptions
+	Evaluate string `toml:"evaluate" doc:"models that metrics are of: \"personal\": that of each client; \"global\": the one that the server averages"`
+}
+
+func defaultPersonal() PersonalOptions {
+	return PersonalOptions{AverageOptions: defaultAverage(byRows), Evaluate: personalModels}
+}
+
+// check reports everything wrong with the options under a proximal term mu.
+func (o *PersonalOptions) check(c *config.Checker, mu float64) {
+	o.AverageOptions.check(c, mu)
+	c.OneOf("evaluate", o.Evaluate, personalModels, globalModels)
+}
+
+// personalOptions are the options of a method that embed PersonalOptions.
+type personalOptions interface {
+	localOptions
+	personal() *PersonalOptions
+}
+
+func (o *PersonalOptions) personal() *PersonalOptions { return o }
+
+// registerPersonal registers a method whose options are personalOptions.
+func registerPersonal(f Factory) {
+	f.OneModel, f.Private, f.Compresses = true, true, true
+	f.Personal = func(o Options) bool { return o.(personalOptions).personal().Evaluate == personalModels }
+	registerLocal(f)
+}
+
+// personalized is federated averaging of a model w, beside which devices have models of their
+// own. A device that has taken part holds a vector, from which its own model follows. The vector
+// of a device at work is tentative: when its response is lost, the device keeps the one it
+// had. The models of all devices, a row each, are made when they are evaluated.
+type personalized struct {
+	fedAvg
+	held, next *slots // the devices' vectors; nil: they hold none
+
+	pool   *parallel.Pool
+	models data.Matrix              // of the devices; no rows until they are asked for
+	stale  bool                     // they are of an earlier state
+	global bool                     // w is evaluated
+	fill   func(device, worker int) // makes the model of a device
+}
+
+// newPersonalized starts a method whose devices hold vectors of a size; 0: none. The error is a
+// config.Problem when models of devices that share a task are to be evaluated.
+func newPersonalized(s Setup, o *PersonalOptions, name string, size int) (personalized, error) {
+	p := s.Problem
+	m := personalized{fedAvg: *newFedAvg(s, o.AverageOptions, 0), pool: s.Pool, global: o.Evaluate == globalModels, stale: true}
+	if size > 0 {
+		m.held, m.next = newSlots(p.Devices(), size), newSlots(p.Devices(), size)
+	}
+	if !m.global && p.Devices() != p.Tasks() {
+		return m, config.Problem{Key: "data.devices_per_task", Value: float64(p.Devices()) / float64(p.Tasks()), Want: fmt.Sprintf(
+			"must be 1, or options.evaluate %q: %s evaluates a model of each client, and clients that share a task have none", globalModels, name)}
+	}
+	return m, nil
+}
+
+// SentModel returns w.
+func (m *personalized) SentModel() *data.Matrix { return &m.w }
+
+// sent returns w as devices decode it.
+func (m *personalized) sent() []float64 { return m.link.shown(0, m.weights()) }
+
+// Model returns the models of all devices, or w.
+func (m *personalized) Model() Model {
+	if m.global {
+		return m.fedAvg.Model()
+	}
+	if m.stale {
+		if m.models.Rows == 0 {
+			m.models = m.problem.NewWeights()
+		}
+		m.pool.For(m.models.Rows, m.fill)
+		m.stale = false
+	}
+	return Model{W: &m.models}
+}
+
+// evaluates sets how the model of a device is made. It may be called for several devices
+// at once.
+func (m *personalized) evaluates(own func(device, worker int, into []float64)) {
+	m.fill = func(device, worker int) { own(device, worker, m.models.Row(device)) }
+}
+
+// Commit takes the device's change into the mean, and its vector.
+func (m *personalized) Commit(device int) { m.CommitWeighted(device, 1) }
+
+// CommitWeighted is Commit with the change multiplied by a weight.
+func (m *personalized) CommitWeighted(device int, weight float64) {
+	m.fedAvg.CommitWeighted(device, weight)
+	if m.next != nil {
+		copy(m.held.take(device), m.next.of[device])
+		m.next.release(device)
+	}
+}
+
+// Discard forgets the device's change and its tentative vector.
+func (m *personalized) Discard(device int) {
+	m.fedAvg.Discard(device)
+	if m.next != nil {
+		m.next.release(device)
+	}
+}
+
+// End adds the mean of the changes to w.
+func (m *personalized) End() float64 {
+	m.stale = true
+	return m.fedAvg.End()
+}
+
+// State codes w and the vectors of devices.
+func (m *personalized) State(c *state.Coder) {
+	m.fedAvg.State(c)
+	if m.next != nil {
+		m.held.state(c)
+		m.next.state(c)
+	}
+	m.stale = true
+}
+
+// branch returns randomness of the device in this round that is independent of its local
+// steps, for one of several uses.
+func (r Request) branch(use int) Stream {
+	return rng.New(r.Stream.Uint64(), rng.Solve, r.Device, use)
+}
