@@ -206,3 +206,50 @@ func TestTiersNeedHubs(t *testing.T) {
 		t.Error("hierarchical averaging without hubs is accepted")
 	}
 }
+
+// The server forgets what hubs gathered when it takes no report: too few devices responded.
+func TestReportsThatAreNotTaken(t *testing.T) {
+	out := run(t, tiersWorld(t, First, 3, 4, func(s *Setup) {
+		s.Faults.Never = []int{3}
+		s.Config.MinReports = len(sizes)
+	}))
+	for h, r := range out.Rounds {
+		if r.Primal != out.Rounds[0].Primal || r.Participants != 0 {
+			t.Errorf("round %d: P = %g with %d devices, want %g with none", h, r.Primal, r.Participants, out.Rounds[0].Primal)
+		}
+	}
+}
+
+// A charged round lasts as long as all rounds of a hub, and a device that fits its work into the
+// clock cycle leaves time for all of them: nobody is late.
+func TestRoundsOfHubsFitIntoTheRound(t *testing.T) {
+	for _, protocol := range []string{Charged, Deadline} {
+		const rounds = 4
+		f := start(t, tiersWorld(t, protocol, 3, rounds, func(s *Setup) {
+			s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 0.5
+			s.Options.(*algorithms.HierFAvgOptions).Epochs = 0
+			s.Config.Fit, s.Config.DeadlineS = protocol == Deadline, 2
+		}))
+		f.clients.Begin()
+		before := 0.0
+		for h := range 5 {
+			r := f.runRound()
+			if r.Participants != len(sizes) || r.Late != 0 {
+				t.Fatalf("%s, round %d: %d devices took part, %d were late", protocol, h, r.Participants, r.Late)
+			}
+			if protocol == Deadline { // one step more would not fit
+				for k := range sizes {
+					rate := f.clients.Fleet().Rate(k)
+					one := f.method.StepFLOPs() / rate
+					if used := 2*transferS + rounds*(2*shortS(message)+f.work(k).FLOPs/rate); used > 2+nanosecond || used+rounds*one < 2-nanosecond {
+						t.Errorf("round %d: device %d uses %.9f s of 2, a step takes %.9f", h, k, used, one)
+					}
+				}
+			}
+			if r.TimeS <= before {
+				t.Errorf("%s, round %d took no time", protocol, h)
+			}
+			before = r.TimeS
+		}
+	}
+}
