@@ -45,8 +45,8 @@ func (o *oortOptions) Validate(c *config.Checker) {
 // the last factor only where its last response took D(i) > T; L(i) is the round that asked
 // for it. A share epsilon of a round explores clients that have not responded yet, in
 // inverse proportion to their expected response times. What the paper leaves open is
-// decided as in testdata/oort/twin.py. Memory is 24 bytes for each client, beside its
-// History.
+// decided as in testdata/oort/twin.py. Memory is about 60 bytes for each client, with
+// the space that rounds reuse, beside its History.
 type oort struct {
 	oortOptions
 	epsilon   float64

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/devices/fleets"
 	"fedsim/engine"
 	"fedsim/internal/parallel"
 	"fedsim/internal/rng"
@@ -281,6 +282,30 @@ func TestEstimatesAreCharged(t *testing.T) {
 	}
 	if power == 0 {
 		t.Error("the radio takes no power: the test shows nothing of it")
+	}
+}
+
+// The reports are there with that of the slowest candidate, whatever its number.
+func TestTheSlowestReportCounts(t *testing.T) {
+	fast, slow := class("fast", 0.5), class("slow", 0.5)
+	slow.UplinkMbps, slow.RTTms = 0.1, 100
+	f := start(t, world(t, "fedavg", WaitForAll, func(s *Setup) {
+		selectBy(s, "fedcs", 3, 5)
+		s.Fleet = &fleets.Fleet{Classes: []fleets.Class{fast, slow}}
+	}))
+	s := &f.selection
+	s.open(0, false, nil)
+	all := []int32{0, 1, 2, 3, 4, 5, 6}
+	longest := engine.Time(0)
+	for _, order := range [][]int32{all, {6, 5, 4, 3, 2, 1, 0}} {
+		s.inquiry = 0
+		s.Estimates(order, 500)
+		for _, t := range all {
+			longest = max(longest, f.clients.UsualTransfers(int(t), 500, 500))
+		}
+		if s.Inquiry() != longest || longest < engine.FromSeconds(0.1) {
+			t.Errorf("reports in the order %v take %v, want %v", order, s.Inquiry(), longest)
+		}
 	}
 }
 

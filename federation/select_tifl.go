@@ -41,7 +41,7 @@ func (o *tiflOptions) Validate(c *config.Checker) {
 // have reported nothing come before all others.
 //
 // Tiers are equal parts of the clients in the order of their expected response times, which
-// stand for the profile. Memory is 1 byte for each client, beside its History.
+// stand for the profile. Memory is about 5 bytes for each client, beside its History.
 type tifl struct {
 	tiflOptions
 	tiers   []uint8 // by client; made for the first round
