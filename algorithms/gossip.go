@@ -260,7 +260,7 @@ func (m *mail) upload(device int) int { return len(m.neighbors[device]) * m.valu
 
 // averaging returns the FLOPs of the average of the models that the device has received with
 // its own: a difference, a product and a sum a value.
-func (m *mail) averaging(device int) float64 { return 3 * float64(m.Sent(device)) }
+func (m *mail) averaging(device int) float64 { return float64(3 * float64(m.Sent(device))) }
 
 // deliver ends a round: a device that took part is sent the models of neighbors that did. One
 // that did not is sent those of before again.

@@ -142,7 +142,7 @@ func (h *hierFAvg) End() float64 {
 			for j, w := range h.weights() {
 				h.weights()[j] = w + float64(share*(g.w[j]-w))
 			}
-			flops += 3 * float64(h.w.Cols)
+			flops += float64(3 * float64(h.w.Cols))
 		}
 		h.Withdraw(i)
 	}
