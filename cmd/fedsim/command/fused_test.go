@@ -130,8 +130,8 @@ func fusedIn(listing []byte, top string) (found []fused) {
 // types that hold numbers.
 var exact = map[string]string{
 	"math": "Abs Ceil Copysign FMA Float32bits Float32frombits Float64bits Float64frombits Floor Frexp Inf" +
-		" IsInf IsNaN Ldexp Max Min Mod Modf NaN Nextafter Pow10 Round RoundToEven Signbit Sqrt Trunc" +
-		" Ln10 Ln2 Log2E MaxFloat32 MaxFloat64 MaxInt MaxInt32 MaxInt64 MaxUint16 MaxUint32 MaxUint64 Pi SmallestNonzeroFloat64 Sqrt2",
+		" IsInf IsNaN Ldexp Max Min Mod Modf NaN Nextafter Nextafter32 Pow10 Round RoundToEven Signbit Sqrt Trunc" +
+		" Ln10 Ln2 Log2E MaxFloat32 MaxFloat64 MaxInt MaxInt32 MaxInt64 MaxUint16 MaxUint32 MaxUint8 MaxUint64 Pi SmallestNonzeroFloat64 Sqrt2",
 	"mat":    "Dense NewDense NewSymDense SymDense Trace",
 	"stat":   "-",
 	"floats": "-",
