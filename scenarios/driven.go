@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fedsim/algorithms"
+	"fedsim/algorithms/compress"
 	"fedsim/config"
 )
 
@@ -107,6 +108,19 @@ func (s *Scenario) requireOnePoint(root *config.Node, problems *config.Errors) {
 	}
 	if n := len(s.Settings.Run.Seeds); n > 1 {
 		problems.Add(root.PlaceOf("run.seeds"), fmt.Sprintf("has %d seeds: a driven scenario must have one: name it in the op hello or with --set run.seeds=[%d]", n, s.Settings.Run.Seeds[0]))
+	}
+}
+
+// checkDriven reports settings that change messages, which are the driver's.
+func (s *Settings) checkDriven(c *config.Checker) {
+	const own = "must be \"none\": updates are the driver's: it "
+	for _, key := range []struct{ name, value, want string }{
+		{"compression.up", s.Compression.Up, "compresses them and sends their bytes"},
+		{"compression.down", s.Compression.Down, "compresses them and sends their bytes"},
+		{"privacy.secure_aggregation", s.Privacy.SecureAggregation, "protects them and sends the bytes and FLOPs of that"},
+		{"privacy.mechanism", s.Privacy.Mechanism, "clips them and adds the noise"},
+	} {
+		c.Require(key.value == compress.None, key.name, key.value, own+key.want)
 	}
 }
 

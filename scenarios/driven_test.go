@@ -86,3 +86,22 @@ func TestDrivenScenariosHaveOnePoint(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Compression and privacy are the driver's: their tables are refused in one line with the remedy.
+func TestDriversCompressAndProtectUpdatesThemselves(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"[compression]\nup = \"top-k\"\n", `x.toml:2:6: compression.up = "top-k": must be "none": updates are the driver's: it compresses them and sends their bytes`},
+		{"[compression]\ndown = \"float16\"\n", `x.toml:2:8: compression.down = "float16": must be "none": updates are the driver's: it compresses them and sends their bytes`},
+		{"[privacy]\nsecure_aggregation = \"secagg\"\n", `x.toml:2:22: privacy.secure_aggregation = "secagg": must be "none": updates are the driver's: it protects them and sends the bytes and FLOPs of that`},
+		{"[privacy]\nmechanism = \"central\"\nclip = 1.0\nnoise_multiplier = 1.0\n", `x.toml:2:13: privacy.mechanism = "central": must be "none": updates are the driver's: it clips them and adds the noise`},
+	} {
+		_, err := loadDriven(t, c.text, 0)
+		if err == nil {
+			t.Errorf("%s: accepted", c.text)
+			continue
+		}
+		if got := err.Error(); !strings.HasSuffix(got, "/"+c.want) {
+			t.Errorf("%s: got %s, want %s", c.text, got, c.want)
+		}
+	}
+}

@@ -189,8 +189,12 @@ func (p *plan) run(c *gridCell, label string, tuned []config.Assignment) (Run, c
 	}
 	if factory, ok := lookup(method.Algorithm); ok {
 		settings.Federation.ValidateMethod(check.In("federation"), &factory, method.options())
-		settings.Federation.ValidateCompression(check, &settings.Compression, &settings.Privacy, settings.Network.HubSize, settings.Run.Mode == Learning, &factory, method.options())
-		federation.ValidatePrivacy(check, &settings.Privacy, &settings.Federation, settings.Network.HubSize, &factory, method.options())
+		if method.Algorithm == Driven {
+			settings.checkDriven(check)
+		} else {
+			settings.Federation.ValidateCompression(check, &settings.Compression, &settings.Privacy, settings.Network.HubSize, settings.Run.Mode == Learning, &factory, method.options())
+			federation.ValidatePrivacy(check, &settings.Privacy, &settings.Federation, settings.Network.HubSize, &factory, method.options())
+		}
 		federation.ValidateHubs(check, settings.Network.HubSize, &factory)
 		federation.ValidateProblem(check, settings.Problem.Loss, settings.Problem.Model, &factory, method.options())
 		if factory.IsPersonal(method.options()) && settings.Run.Mode == Learning {
