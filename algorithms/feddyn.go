@@ -112,7 +112,7 @@ func (f *fedDyn) CommitWeighted(device int, weight float64) {
 // End moves w to the mean of the responders' models, and by -h/alpha.
 func (f *fedDyn) End() float64 {
 	if f.round.weight == 0 {
-		return 0
+		return f.link.take()
 	}
 	responses := f.round.flops
 	kernel.Axpy(1/f.total, f.sum, f.drift)

@@ -124,7 +124,7 @@ func (f *fedNova) CommitWeighted(device int, weight float64) {
 // End adds tau_eff times the mean of the normalized changes to w.
 func (f *fedNova) End() float64 {
 	if f.round.weight == 0 {
-		return 0
+		return f.link.take()
 	}
 	return f.round.apply(f.weights(), f.total/f.round.weight) + f.link.take()
 }

@@ -166,7 +166,7 @@ func (f *scaffold) CommitWeighted(device int, weight float64) {
 // End takes the step of w, and brings c up to date.
 func (f *scaffold) End() float64 {
 	if f.round.weight == 0 {
-		return 0
+		return f.link.take()
 	}
 	responses := f.round.flops
 	kernel.Axpy(1/f.total, f.sum, f.c)

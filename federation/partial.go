@@ -13,11 +13,12 @@ import (
 // time of all: the stragglers of Li et al., Federated Optimization in Heterogeneous Networks,
 // MLSys 2020, section 5.2. A nil one has none.
 type partialWork struct {
-	all     int       // E: the epochs of full work
-	epochs  []int32   // by device, for the round that asked it; 0: all
-	round   int       // of the last draw; -1: there was none
-	refused bool      // the server drops such work
-	lowest  Selection // whose draw finds the devices of the lowest keys
+	all     int                         // E: the epochs of full work
+	full    func(rows, allowed int) int // steps of full work, which may have more than the epochs
+	epochs  []int32                     // by device, for the round that asked it; 0: all
+	round   int                         // of the last draw; -1: there was none
+	refused bool                        // the server drops such work
+	lowest  Selection                   // whose draw finds the devices of the lowest keys
 }
 
 // validatePartial reports methods without epochs that could be fewer, and servers without
@@ -39,11 +40,17 @@ func (f *Config) validatePartial(c *config.Checker, method *algorithms.Factory, 
 }
 
 func newPartialWork(f *Federation) *partialWork {
-	n := f.setup.Size.Devices
-	return &partialWork{
-		all: int(f.setup.Factory.Epochs(f.setup.Options)), epochs: make([]int32, n), round: -1,
-		refused: f.setup.Config.Partial == Drop, lowest: newSelection(f, f.setup.Seed, 0, n),
+	s := &f.setup
+	n := s.Size.Devices
+	p := &partialWork{
+		all: int(s.Factory.Epochs(s.Options)), epochs: make([]int32, n), round: -1,
+		refused: s.Config.Partial == Drop, lowest: newSelection(f, s.Seed, 0, n),
 	}
+	p.full = func(rows, allowed int) int { return int(min(int64(allowed), int64(rows)*int64(p.all))) }
+	if s.Factory.Workload != nil {
+		p.full = s.Factory.Workload(s.Options, s.Size.Shape).Steps
+	}
+	return p
 }
 
 // draw draws which of the devices that a round asks do partial work, and makes them slower.
@@ -91,7 +98,7 @@ func (p *partialWork) steps(t int, rows []int32, allowed int) int {
 	if p == nil || p.epochs[t] == 0 {
 		return allowed
 	}
-	usual := min(int64(allowed), int64(rows[t])*int64(p.all))
+	usual := int64(p.full(int(rows[t]), allowed))
 	return int(max(1, usual*int64(p.epochs[t])/int64(p.all)))
 }
 

@@ -108,6 +108,27 @@ func TestPartialWork(t *testing.T) {
 	}
 }
 
+// A round lasts as long, too, for methods whose devices do more than their epochs: half of
+// the epochs is half of all work, in the time of all.
+func TestPartialWorkBesideEpochs(t *testing.T) {
+	for _, method := range []string{"ditto", "scaffold"} {
+		round := func(share float64) (float64, float64) {
+			s := stragglers(t, method, WaitForAll, share, Keep, func(s *Setup) { s.Plan.Rounds = 1 })
+			setEpochs(&s, 2)
+			if method == "scaffold" { // with a pass for the gradient
+				reflect.ValueOf(s.Options).Elem().FieldByName("Option").SetString("I")
+			}
+			r := run(t, s).Rounds[1]
+			return r.TimeS, r.FLOPs
+		}
+		time, flops := round(0)
+		partTime, partFLOPs := round(1)
+		if math.Abs(partTime-time) > 0.02*time || math.Abs(partFLOPs-flops/2) > 0.02*flops { // half a step of each device
+			t.Errorf("%s: one of two epochs takes %g s and %g FLOPs, all %g s and %g FLOPs", method, partTime, partFLOPs, time, flops)
+		}
+	}
+}
+
 func values(m map[int]int) func(func(int) bool) {
 	return func(yield func(int) bool) {
 		for k := range len(sizes) {

@@ -1,7 +1,6 @@
 package federation
 
 import (
-	"errors"
 	"slices"
 
 	"fedsim/config"
@@ -51,7 +50,7 @@ func init() {
 				limit = s.Deadline
 			}
 			if limit == 0 {
-				return nil, errors.New("selection_options.round_s must be positive: federation.deadline_s is not set")
+				return nil, config.Problem{Key: "federation.selection_options.round_s", Value: opts.RoundS, Want: "must be positive: federation.deadline_s is not set"}
 			}
 			return &fedcs{candidates: s.Candidates, limit: limit, bytes: opts.ReportBytes, sequential: opts.Uploads == "sequential"}, nil
 		},

@@ -147,7 +147,7 @@ func (s *Selection) SampledLosses(clients []int32, rows int) []float64 {
 		s.undeclared("SampledLosses", "RowLosses")
 	}
 	return s.evaluate(clients, func() {
-		p, w := s.f.setup.Problem, s.f.linearModel().W
+		p, w := s.f.setup.Problem, s.f.sentModel()
 		s.f.setup.Pool.For(len(clients), func(i, _ int) {
 			t := int(clients[i])
 			s.losses[i] = p.SampledLoss(t, mtl.ModelRow(w, p.TaskOf(t)), rows, s.Client(clients[i]))
