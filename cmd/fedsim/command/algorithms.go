@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,12 +20,17 @@ func newAlgorithms() *cobra.Command {
 		Use:   "algorithms [NAME]",
 		Short: "List the algorithms and their options, protocols and selectors",
 		Example: `  fedsim algorithms
-  fedsim algorithms mocha`,
-		Args:              takes(0, 1, "at most one algorithm"),
-		ValidArgsFunction: first(oneOf(algorithms.Names())),
+  fedsim algorithms mocha
+  fedsim algorithms oort`,
+		Args:              takes(0, 1, "at most one name"),
+		ValidArgsFunction: first(oneOf(slices.Concat(algorithms.Names(), federation.ProtocolNames(), federation.SelectorNames()))),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			names := algorithms.Names()
 			if len(args) == 1 {
+				if text := describePolicy(args[0], textWidth()); text != "" {
+					_, err := io.WriteString(cmd.OutOrStdout(), text)
+					return err
+				}
 				if _, ok := algorithms.Lookup(args[0]); !ok {
 					return usagef("%s", config.UnknownName("algorithm", args[0], args[0], names))
 				}
@@ -89,6 +95,35 @@ func listPolicies(w io.Writer, width int) error {
 	return err
 }
 
+// describePolicy describes the protocol or the selector of a name, with the source and the
+// options of a selector; empty: there is none.
+func describePolicy(name string, width int) string {
+	if f, ok := federation.LookupProtocol(name); ok {
+		return columns.Wrap(name+", a protocol (federation.protocol): "+f.Summary, width, 0) + "\n"
+	}
+	f, ok := federation.LookupSelector(name)
+	if !ok {
+		return ""
+	}
+	text := columns.Wrap(name+", a selector (federation.selection): "+f.Summary, width, 0) + "\n"
+	if f.Reference != "" {
+		text += columns.Wrap(f.Reference, width, 2) + "\n"
+	}
+	if f.Options != nil {
+		text += describeOptions("federation.selection_options", f.Options(), width)
+	}
+	return text
+}
+
+// describeOptions has the type, default and meaning of each option of a table.
+func describeOptions(table string, options config.Options, width int) string {
+	text := ""
+	for _, o := range config.Fields(options) {
+		text += fmt.Sprintf("  %s.%s = %s (%s)\n%s\n", table, o.Key, o.Default, o.Type, columns.Wrap(o.Doc, width, 6))
+	}
+	return text
+}
+
 // describeAlgorithm prints the summary and reference of an algorithm, and the type,
 // default and meaning of each option.
 func describeAlgorithm(w io.Writer, name string, width int) error {
@@ -96,10 +131,7 @@ func describeAlgorithm(w io.Writer, name string, width int) error {
 	if !ok {
 		panic("command: unknown algorithm in the list of names: " + name)
 	}
-	text := columns.Wrap(f.Name+": "+f.Summary, width, 0) + "\n" + columns.Wrap(f.Reference, width, 2) + "\n"
-	for _, o := range config.Fields(f.Options()) {
-		text += fmt.Sprintf("  options.%s = %s (%s)\n%s\n", o.Key, o.Default, o.Type, columns.Wrap(o.Doc, width, 6))
-	}
+	text := columns.Wrap(f.Name+": "+f.Summary, width, 0) + "\n" + columns.Wrap(f.Reference, width, 2) + "\n" + describeOptions("options", f.Options(), width)
 	_, err := io.WriteString(w, text)
 	return err
 }
