@@ -1,0 +1,71 @@
+package federation
+
+import (
+	"testing"
+
+	"fedsim/algorithms"
+	"fedsim/internal/parallel"
+)
+
+// asked drives a second instance of a method without rounds by hand: a device is sent the
+// present model when it is asked, and only then, and the server takes its response when it comes.
+type asked struct {
+	algorithms.Linear
+	byHand algorithms.Asynchronous
+	f      *Federation
+	late   int // responses taken after their round
+}
+
+func (a *asked) Solve(r algorithms.Request) algorithms.Work {
+	a.byHand.Send(r.Device)
+	a.byHand.Solve(r)
+	return a.Linear.Solve(r)
+}
+
+func (a *asked) Commit(device int) {
+	if a.f.open.Staleness(device) > 0 {
+		a.late++
+	}
+	a.byHand.Receive(device)
+	a.Linear.Commit(device)
+}
+
+func (a *asked) Discard(device int) {
+	a.byHand.Discard(device)
+	a.Linear.Discard(device)
+}
+
+// Under late = "keep", a device that works for an earlier round is not sent the model again: its
+// response is as stale as the model that it has.
+func TestLateDevicesKeepTheModelThatTheyWereSent(t *testing.T) {
+	for _, method := range []string{"fedbuff", "fedasync", "async-mocha"} {
+		s := world(t, method, First, func(s *Setup) {
+			s.Config.Clients, s.Config.Over, s.Config.Late = 3, 2, Keep
+			s.Network.Jitter = 0.9
+			s.Plan.Rounds = 60
+			s.Pool = parallel.NewPool(1) // Solve is not called at once for several devices
+			switch o := s.Options.(type) {
+			case *algorithms.FedBuffOptions:
+				o.Buffer = 2
+			case *algorithms.AsyncMOCHAOptions:
+				o.MaxStaleness = 4 // nothing else depends on the version
+			}
+		})
+		f := start(t, s)
+		byHand, err := f.setup.newMethod(f.coupling)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := &asked{Linear: f.method.(algorithms.Linear), byHand: byHand.(algorithms.Asynchronous), f: f}
+		f.method = a
+		if _, err := f.Run(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if a.late < 10 {
+			t.Errorf("%s: %d responses are late: the test shows little", method, a.late)
+		}
+		if err := sameModel(a.Model(), byHand.(algorithms.Linear).Model()); err != nil {
+			t.Errorf("%s: run against messages by hand: %v", method, err)
+		}
+	}
+}
