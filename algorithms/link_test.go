@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedsim/algorithms/compress"
+	"fedsim/data"
 	"fedsim/internal/rng"
 	"fedsim/internal/state"
 	"fedsim/mtl"
@@ -131,8 +132,7 @@ func TestCompressedMethodsResume(t *testing.T) {
 	})
 }
 
-// All values of top-k and random-k, and values of float16 that it represents, are those of no
-// compression, bit for bit.
+// All values of top-k and random-k, and of sparse, are those of no compression, bit for bit.
 func TestCodesWithoutLossChangeNothing(t *testing.T) {
 	p, coupling := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30, 8, 21)
 	for _, name := range Names() {
@@ -153,6 +153,43 @@ func TestCodesWithoutLossChangeNothing(t *testing.T) {
 					t.Fatalf("%s, %s of all values, round %d: %v", name, codec, h, err)
 				}
 			}
+		}
+	}
+}
+
+// float16 changes nothing as long as it represents every value. A step of 1 on the squared loss of
+// rows e_j with the target s_j halves the distance of w from s: after h rounds w_j = s_j (1 - 2^-h),
+// and the change is s_j 2^-h. A significand has 11 bits, so the w of round 12 is the first that is rounded.
+func TestFloat16OfRepresentableValuesChangesNothing(t *testing.T) {
+	signs := []float64{1, -1}
+	train, test := &data.Set{Name: "halves", Features: 2}, &data.Set{Name: "halves", Features: 2}
+	for _, name := range []string{"a", "b"} { // of two rows each, one for each value
+		x := data.NewMatrix(2, 2)
+		x.Row(0)[0], x.Row(1)[1] = 1, 1
+		train.Tasks = append(train.Tasks, data.Task{Name: name, X: x, Y: signs})
+		test.Tasks = append(test.Tasks, data.Task{Name: name, X: data.NewMatrix(0, 2)})
+	}
+	cfg := mtl.Defaults()
+	cfg.Loss, cfg.Regularizer = mtl.LossSquared, mtl.RegIndependent
+	p, err := mtl.NewProblem(cfg, data.Split{Train: train, Test: test})
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := func(o Options) { o.(localOptions).local().Batch, o.(localOptions).local().Step = 0, 1 }
+	both := coded(compress.Float16, compress.Float16)
+	plain := startWith(t, "fedavg", Setup{Problem: p}, full)
+	half := startWith(t, "fedavg", Setup{Problem: p, Compression: both, ValueBytes: 8}, full)
+	for h := 1; h <= 14; h++ {
+		round(plain, p, h, NoLimit, nil)
+		round(half, p, h, NoLimit, nil)
+		for j, s := range signs {
+			if got, want := plain.Model().W.Row(0)[j], s*(1-math.Ldexp(1, -h)); got != want {
+				t.Fatalf("round %d: value %d is %v, want %v", h, j, got, want)
+			}
+		}
+		// The server rounds the model of round 12 when it sends it in round 13.
+		if err := same(snapshot(plain), snapshot(half)); (err == nil) != (h <= 12) {
+			t.Errorf("round %d: float16 against no compression: %v", h, err)
 		}
 	}
 }
