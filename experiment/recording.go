@@ -63,12 +63,13 @@ const mostRecorded = 4_000_000
 // recordable reports whether the computation of a run is independent of time and worth
 // recording. All devices take part in every round, every round is evaluated, the coupling
 // is fixed, theta is not measured, which needs the state within a round, and no metrics by
-// client, which may exceed the memory. Compressed messages differ from device to device.
+// client, which may exceed the memory. Compressed messages differ from device to device, and
+// partial work is drawn by the federation.
 func (r *runner) recordable(run *scenarios.Run, devices int) bool {
 	s := &run.Settings.Run
 	_, asked := run.Settings.Federation.Sizes(devices)
 	protocol := run.Settings.Federation.Traits()
-	return !isExternal(run) && !run.Settings.Privacy.On() && !run.Settings.Compression.On() && protocol.WaitsForAll && !protocol.LimitsWork && !protocol.Weighs && asked == devices &&
+	return !isExternal(run) && !run.Settings.Privacy.On() && !run.Settings.Compression.On() && run.Settings.Federation.PartialShare == 0 && protocol.WaitsForAll && !protocol.LimitsWork && !protocol.Weighs && asked == devices &&
 		s.Outer == 1 && s.EvalEvery == 1 && s.ThetaEvery == 0 && len(s.ClientMetrics) == 0 && devices*s.Rounds <= r.mostRecorded
 }
 

@@ -100,6 +100,36 @@ rounds = 5
 	}
 }
 
+// Nor does one whose computation depends on what the federation draws or on its messages. A
+// recording of other methods has the rounds that their schedules count.
+func TestRunsOfLocalStepsEqualComputedOnes(t *testing.T) {
+	for name, tables := range map[string]string{
+		"partial work":         "[federation]\npartial_share = 0.6",
+		"dropped partial work": "[federation]\npartial_share = 0.6\npartial = \"drop\"",
+		"compression":          "[compression]\nup = \"top-k\"\nshare = 0.5",
+		"privacy":              "[privacy]\nmechanism = \"central\"",
+		"schedules":            "",
+	} {
+		scenario := "[problem]\noptimum_sweeps = 0\n[run]\nrounds = 5\n[data.synthetic]\ntasks = 5\nfeatures = 6\n" + tables + "\n"
+		for _, method := range []string{"fedavg", "fedprox", "fedadam", "ditto", "apfl", "per-fedavg", "fednova", "scaffold", "feddyn", "gossip", "fedbuff"} {
+			if method == "fednova" && name == "privacy" || method == "gossip" && name == "compression" {
+				break // not able, as those that follow
+			}
+			weights := "weights = \"equal\""
+			if method == "gossip" {
+				weights = ""
+			}
+			scenario += fmt.Sprintf("[methods.%s]\n[methods.%s.options]\nepochs = 4\nschedule = \"inverse-sqrt\"\nschedule_rounds = 1\n%s\n", method, method, weights)
+		}
+		want, got := collect(t, scenario, 1, 0), collect(t, scenario, 2, mostRecorded)
+		for i := range want {
+			if a, b := text(got[i]), text(want[i]); a != b {
+				t.Errorf("%s: run %s differs:\n%s\nwant\n%s", name, want[i].ID, a, b)
+			}
+		}
+	}
+}
+
 // text shows every bit of a run: %v is exact for floats other than NaNs.
 func text(r results.Run) string {
 	s := fmt.Sprintf("%s %s %v %v %d %s %s %d %x %x %016x %016x\n", r.ID, r.Method, r.Point, r.Tuned, r.Seed, r.Status, r.Limit, r.Capped,

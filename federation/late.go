@@ -25,6 +25,7 @@ type lateUpdates struct {
 // checkLateWeights reports methods that cannot give late updates the weights of the rule.
 func (f *Federation) checkLateWeights(c *config.Checker) {
 	rule := f.setup.Config.LateWeights
+	c.Require(rule == lateEqual || f.setup.session == nil, "federation.late_weights", rule, "must be left out: the program that drives fedsim averages updates itself")
 	if rule == lateEqual || !f.learns() {
 		return
 	}

@@ -1,11 +1,15 @@
 package federation
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"testing"
 
 	"fedsim/algorithms"
+	"fedsim/algorithms/compress"
+	"fedsim/algorithms/privacy"
+	"fedsim/config"
 )
 
 // weighed notes the factors of the updates that a method takes.
@@ -95,6 +99,27 @@ func TestWeightsOfLateUpdatesNeedAMethod(t *testing.T) {
 		}))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", method, err, want)
+		}
+	}
+}
+
+// A driver averages updates itself, so that a session has no use for weights, codes and
+// private sums.
+func TestSessionsRefuseWhatTheyDoNotDo(t *testing.T) {
+	for key, change := range map[string]func(*Setup){
+		"federation.late_weights": func(s *Setup) { s.Config.LateWeights = lateREFL },
+		"compression.up":          func(s *Setup) { s.Compression = coded(compress.TopK, compress.None) },
+		"privacy.mechanism": func(s *Setup) {
+			p := privacy.Defaults()
+			p.Mechanism, s.Privacy = privacy.Central, &p
+		},
+	} {
+		s := timed(t, world(t, "fedavg", Deadline, func(s *Setup) { s.Config.DeadlineS, s.Config.Late = 5, Keep }))
+		change(&s)
+		_, err := NewSession(SessionSetup{Setup: s})
+		var problem config.Problem
+		if !errors.As(err, &problem) || problem.Key != key {
+			t.Errorf("%s: the error is %v", key, err)
 		}
 	}
 }
