@@ -192,6 +192,7 @@ func parseFor(file string, source []byte, arguments []string, by *Driver) (*Scen
 	if len(problems) > 0 {
 		return nil, problems
 	}
+	s.noteIdle(root)
 	return s, nil
 }
 
