@@ -38,7 +38,7 @@ func (f *Config) ValidateCompression(c *config.Checker, codes *compress.Config, 
 	if method.NeedsOf(o).Dual {
 		validateDual(c, codes, method)
 	}
-	if !method.HasOneModel(o) {
+	if !method.HasOneModel(o) && !method.IsPersonal(o) { // models of clients do not travel
 		down := codes.Down
 		c.Require(down == compress.None || down == compress.Float16, "compression.down", down, fmt.Sprintf("must be \"none\" or \"float16\": %s sends each task its own model, and others need what a device holds, or add noise to it", method.Name))
 	}

@@ -3,6 +3,7 @@ package federation
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -111,6 +112,47 @@ func TestCompressedRunsAreDeterministic(t *testing.T) {
 	s := world(t, "fedavg", WaitForAll, func(s *Setup) { s.Compression = &off })
 	if a, b := run(t, s), run(t, world(t, "fedavg", WaitForAll, nil)); a.EventHash != b.EventHash || a.ModelHash != b.ModelHash {
 		t.Error("settings of no compression change a run")
+	}
+}
+
+// Personalized methods send one model, whichever models a run evaluates.
+func TestPersonalMethodsCompressTheSentModel(t *testing.T) {
+	var hashes [2]uint64
+	for i, evaluate := range []string{"personal", "global"} {
+		s := world(t, "ditto", WaitForAll, func(s *Setup) {
+			busyNetwork(s)
+			s.Compression = coded(compress.Sparse, compress.TopK)
+		})
+		reflect.ValueOf(s.Options).Elem().FieldByName("Evaluate").SetString(evaluate)
+		hashes[i] = run(t, s).EventHash
+	}
+	if hashes[0] != hashes[1] {
+		t.Errorf("the messages depend on the models that are evaluated: %x", hashes)
+	}
+}
+
+// The usual work of a client has that on codes and masks.
+func TestUsualWorkHasCodesAndMasks(t *testing.T) {
+	work := func(change func(*Setup)) float64 {
+		f, err := New(world(t, "fedavg", WaitForAll, change))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.usualWork()(0)
+	}
+	plain := work(nil)
+	if got := work(func(s *Setup) { s.Compression = coded(compress.Float16, compress.None) }); got != plain+features {
+		t.Errorf("with float16 the usual work is %g FLOPs, want %d more than %g", got, features, plain)
+	}
+	masked := work(func(s *Setup) {
+		p := privacy.Defaults()
+		p.SecureAggregation, s.Privacy = "secagg", &p
+		reflect.ValueOf(s.Options).Elem().FieldByName("Weights").SetString("equal")
+	})
+	p := privacy.Defaults()
+	p.SecureAggregation = "secagg"
+	if exchange := p.Exchange(len(sizes)); masked != plain+exchange.ClientFLOPs(features) {
+		t.Errorf("with masks the usual work is %g FLOPs, without %g", masked, plain)
 	}
 }
 

@@ -144,20 +144,23 @@ func (f *Config) validateSelection(c *config.Checker) {
 
 // usualWork returns a function for the FLOPs of a client in a round where nothing limits it:
 // those of its method, of one pass over its rows where the method has no setting for it or it is
-// not known.
+// not known. The work on the codes of messages and on masks is in it.
 func (f *Federation) usualWork() func(t int32) float64 {
 	steps := func(rows, _ int) int { return rows }
 	if workload := f.setup.Factory.Workload; workload != nil {
 		steps = workload(f.setup.Options, f.setup.Size.Shape).Steps
 	}
-	each := f.method.StepFLOPs()
+	each, beside := f.method.StepFLOPs(), f.exchangeFLOPs(f.usual)
+	if link := f.link(); link != nil {
+		beside += link.FLOPs()
+	}
 	return func(t int32) float64 {
 		rows := int(f.setup.Size.Rows[t])
 		n := steps(rows, algorithms.NoLimit)
 		if n == algorithms.NoLimit {
 			n = rows
 		}
-		return float64(n) * each
+		return float64(float64(n)*each) + beside
 	}
 }
 
