@@ -33,5 +33,5 @@ func (f *Factory) CheckPrivacy(c *config.Checker, p *privacy.Config, o Options) 
 		return
 	}
 	equal, ok := o.(averageOptions)
-	c.Require(!ok || equal.averaged().Weights == equally, key, value, fmt.Sprintf("must be \"none\", or the option weights of %s \"equal\": every update counts the same", f.Name))
+	c.Require(!ok || equal.averaged().Weights == equally, key, value, fmt.Sprintf("must be \"none\" unless %s has options.weights = \"equal\": every update counts the same", f.Name))
 }

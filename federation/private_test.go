@@ -245,7 +245,7 @@ func TestPrivacyIsRefused(t *testing.T) {
 	}{
 		{func(s *Setup, p *privacy.Config) {
 			reflect.ValueOf(s.Options).Elem().FieldByName("Weights").SetString("rows")
-		}, `privacy.mechanism = "central": must be "none", or the option weights of fedavg "equal"`},
+		}, `privacy.mechanism = "central": must be "none" unless fedavg has options.weights = "equal"`},
 		{func(s *Setup, p *privacy.Config) { s.Config.Late = Keep }, `federation.late = "keep": must be "drop"`},
 		{func(s *Setup, p *privacy.Config) { s.Config.Selection, s.Config.Clients = "speed", 3 }, `federation.selection = "speed": must be "uniform"`},
 		{func(s *Setup, p *privacy.Config) { p.SecureAggregation, p.RingBits = privacy.SecAgg, 23 }, "privacy.ring_bits = 23: must be at least 25"},

@@ -50,7 +50,7 @@ func TestErrors(t *testing.T) {
 		{"private sums of another method", "[privacy]\nsecure_aggregation = \"secagg\"\n" + mocha, nil,
 			`x.toml:2:22: privacy.secure_aggregation = "secagg": must be "none", or the method one of apfl, ditto, fedadagrad, fedadam, fedavg, fedavgm, fedprox, fedyogi, per-fedavg: the server of mocha needs more than the sum of updates`},
 		{"private mean by rows", "[privacy]\nmechanism = \"central\"\n[methods.fedavg]\n", nil,
-			`x.toml:2:13: privacy.mechanism = "central": must be "none", or the option weights of fedavg "equal": every update counts the same`},
+			`x.toml:2:13: privacy.mechanism = "central": must be "none" unless fedavg has options.weights = "equal": every update counts the same`},
 		{"noise without a clip", "[privacy]\nmechanism = \"central\"\nclip = 0\n" + fedavgEqual, nil,
 			"x.toml:3:8: privacy.clip = 0: must be positive, or noise_multiplier 0: the noise is a multiple of it"},
 		{"odd neighbors", "[privacy]\nsecure_aggregation = \"secagg+\"\nneighbors = 3\n" + fedavgEqual, nil,
