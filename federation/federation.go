@@ -553,31 +553,6 @@ func (f *Federation) methodName() string {
 // learns reports whether the method learns; in timing mode it only takes the time.
 func (f *Federation) learns() bool { return f.setup.Problem != nil || f.setup.Factory.OwnMetrics }
 
-// metrics evaluates the present model; it costs no virtual time.
-func (f *Federation) metrics() algorithms.Metrics {
-	if r, ok := f.method.(algorithms.Reporter); ok {
-		return r.Metrics()
-	}
-	m := f.linearModel()
-	sent := m.V
-	if m.Sent != nil {
-		sent = m.Sent
-	}
-	return f.setup.Problem.EvaluateBehind(f.setup.Pool, f.sample, f.coupling, m.W, sent, m.V, m.Duals)
-}
-
-// linearModel returns the present model of a method that is Linear.
-func (f *Federation) linearModel() algorithms.Model { return f.method.(algorithms.Linear).Model() }
-
-// hash returns the hash of the present model.
-func (f *Federation) hash() uint64 {
-	if r, ok := f.method.(algorithms.Reporter); ok {
-		return r.Hash()
-	}
-	w := f.linearModel().W
-	return HashWeights(w, f.setup.Problem.StoredRows(w))
-}
-
 // usualValues returns how many numbers the usual message of a method has that counts in
 // them.
 func (s *Setup) usualValues() int {
@@ -608,26 +583,4 @@ func (s *Setup) newMethod(c mtl.Coupling) (algorithms.Algorithm, error) {
 		return nil, fmt.Errorf("starting %s: must be algorithms.Linear, with a problem, or algorithms.Reporter", name)
 	}
 	return method, nil
-}
-
-// evaluate fills in the metrics.
-func (f *Federation) evaluate(r results.Round) (results.Round, error) {
-	o := f.metrics()
-	if err := f.methodErr(); err != nil {
-		return r, err
-	}
-	r.Primal, r.Dual, r.Gap = o.Primal, o.Dual, o.Gap
-	r.TrainError, r.TestError = o.TrainError, o.TestError
-	if err := f.evaluateNamed(&r); err != nil {
-		return r, fmt.Errorf("the metrics of %s in round %d: %w", f.methodName(), f.round, err)
-	}
-	r.Suboptimality = f.setup.Plan.suboptimality(r.Primal)
-	return r, nil
-}
-
-// unevaluated marks the figures of a round that was not evaluated.
-func unevaluated(r results.Round) results.Round {
-	nan := math.NaN()
-	r.Primal, r.Dual, r.Gap, r.Suboptimality, r.TrainError, r.TestError = nan, nan, nan, nan, nan, nan
-	return r
 }
