@@ -45,7 +45,8 @@ check:
 	$(GO) test ./cmd/fedsim/command -run '^TestNoFusedInstructions$$' -fused=arm64
 
 # The race detector leaves out tests that take long under it and compare numbers, formats or
-# errors: what runs at the same time in them runs in other tests of their packages.
+# errors, or count allocations, which are more under it: what runs at the same time in them runs
+# in other tests of their packages.
 SEQUENTIAL = mtl: SoftmaxOptimaOnHAR OneVsRestIsABlockProblem RowSumsOfVeryManyTasksAreRejected \
 	JointOptimumOfLandmine LemmaSubproblemsBoundTheDual AlternatingStepsConverge DualMeetsThePrimalAtTheOptimum \
 	data: ReadHARBoundsFiles Fallback GeneratedClasses AlphaBeta[A-Za-z]* SinglePrecisionIsReadLikeDouble \
@@ -54,7 +55,7 @@ SEQUENTIAL = mtl: SoftmaxOptimaOnHAR OneVsRestIsABlockProblem RowSumsOfVeryManyT
 	CoCoAKeepsItsTheta ANodeThatNeverRespondsPreventsConvergence FaultToleranceCostsRoundsInProportion \
 	LocalAndGlobalModelsComeOutOfAFederation WaitForAllAsksAgain \
 	experiment: RowsByDeviceAddUp Optimum ModelsThatDoNotFit EstimatesAddUp FleetsKnowTheData ModelsInTheSchema \
-	rundir: RowsByDeviceReadBack LongRunsHaveSeveralRowGroups AnyRunRoundTrips
+	rundir: RowsByDeviceReadBack RowsByDeviceAllocateLittle LongRunsHaveSeveralRowGroups AnyRunRoundTrips
 EMPTY =
 SPACE = $(EMPTY) $(EMPTY)
 race:
