@@ -21,7 +21,7 @@ func TestPrivateMethodsAreGuarded(t *testing.T) {
 		check := config.NewChecker()
 		if f.CheckPrivacy(check, &table, f.Options()); len(check.Problems()) != 1 {
 			t.Errorf("%s: %v: weights are by rows by default, or the method is not private", name, check.Problems())
-		} else if want := check.Problems()[0].Want; strings.Contains(want, "the option weights") != f.Private {
+		} else if want := check.Problems()[0].Want; strings.Contains(want, "options.weights") != f.Private {
 			t.Errorf("%s: %s", name, want)
 		}
 		if !f.Private {
