@@ -49,7 +49,7 @@ type Model struct {
 	W     *data.Matrix // the tasks' models; one row: the model of every task
 	V     *data.Matrix // of W = grad R*(V); nil for a primal method
 	Duals [][]float64  // the dual variables by device; nil for a primal method
-	Sent  *data.Matrix // with lossy codes of devices: what the server has of V, so that W = grad R*(Sent); nil: V
+	Sent  *data.Matrix // with lossy codecs up: the server's copy of V, so that W = grad R*(Sent); nil: V itself
 }
 
 // Needs are the demands of a method on the round protocol.
@@ -273,7 +273,7 @@ type Planned interface {
 // may work in some rounds of its hub only.
 type Tiered interface {
 	Algorithm
-	// Gather closes a round of a hub: its devices start the next one from what it gathered.
+	// Gather closes a round of a hub: its devices start the next one from the hub's new model.
 	Gather(hub int)
 	// Withdraw forgets the open round of a hub whose report the server does not take.
 	Withdraw(hub int)

@@ -20,7 +20,7 @@ func (o *apflOptions) Validate(c *config.Checker) {
 }
 
 // apfl is adaptive personalized federated learning: federated averaging of w, beside which
-// device k has a model v_k of its own and a weight alpha_k. Its mixed model is
+// device k has a personal model v_k and a weight alpha_k. Its mixed model is
 //
 //	x = alpha_k v + (1 - alpha_k) u
 //
@@ -54,7 +54,7 @@ var (
 func init() {
 	registerPersonal(Factory{
 		Name:      "apfl",
-		Summary:   "federated averaging, and for each device a mixture of the average and a model of its own",
+		Summary:   "federated averaging, and for each device a mixture of the average and a personal model",
 		Reference: "Deng, Kamani, Mahdavi: Adaptive Personalized Federated Learning, arXiv:2003.13461, 2020",
 		Options: func() Options {
 			return &apflOptions{PersonalOptions: defaultPersonal(), Alpha: 0.5, Adaptive: true}

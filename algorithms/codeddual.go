@@ -7,9 +7,9 @@ import (
 	"fedsim/internal/state"
 )
 
-// codedDual is the state of a dual method whose messages are compressed. A device changes
-// its dual variables by all that it computed, but the server hears of dv only what the message
-// says, and of the rest e_k, the error feedback, later:
+// codedDual is the state of a dual method whose messages are compressed. A device takes its whole
+// change of the dual variables. The server adds the decoded change to its copy V~ of V. The
+// residual e_k is sent with later messages (error feedback):
 //
 //	V~_t = V_t - gamma sum_k e_k,    V = X a
 //
@@ -19,8 +19,8 @@ import (
 type codedDual struct {
 	link   *Link
 	v      data.Matrix // V~, by task
-	delta  data.Matrix // what the server decodes of the tentative changes, by device
-	starts data.Matrix // what devices start from, by device
+	delta  data.Matrix // tentative changes as the server decodes them, by device
+	starts data.Matrix // models that devices start from, by device
 }
 
 // newCodedDual returns the state at a = 0; nil without compression.
@@ -67,13 +67,13 @@ func (c *codedDual) begin(d *Dual) int {
 	return c.link.downs[0].bytes
 }
 
-// show replaces a model by what a device decodes of it, for a server that sends each device
+// show replaces a model by its decoded message, for a server that sends each device
 // its own, and returns its size.
 func (l *Link) show(v []float64) (bytes int) {
 	return l.down.Code(v, rng.Stream{}) // without draws
 }
 
-// state codes what the server has and what is under way.
+// state codes the server's copy of V, the residuals and the tentative work.
 func (c *codedDual) state(coder *state.Coder) {
 	rows(coder, &c.v)
 	rows(coder, &c.delta)

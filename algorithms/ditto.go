@@ -44,7 +44,7 @@ func (o *dittoOptions) split(rows, allowed int) (own, local int) {
 	return o.beside(rows, epochs(o.PersonalEpochs, rows), allowed)
 }
 
-// ditto is federated averaging of w, beside which device k has a model v_k of its own. In a
+// ditto is federated averaging of w, beside which device k has a personal model v_k. In a
 // round it also makes local steps from v_k on
 //
 //	F_k(v) + lambda/2 |v - w|^2,

@@ -110,7 +110,7 @@ func (d *Dual) step(device int, gamma float64) {
 // the device's next solve.
 func (d *Dual) Discard(device int) { d.Link().discard(device) }
 
-// received returns what the server has of V.
+// received returns the server's copy of V.
 func (d *Dual) received() *data.Matrix {
 	if d.lossy() {
 		return &d.coded.v

@@ -3,7 +3,7 @@ package algorithms
 import "fedsim/internal/kernel"
 
 // beside divides the rows that the protocol allows between the local steps and other work of
-// so many rows. The other work gets what the local steps leave, or half.
+// so many rows. The other work gets the rows that the local steps leave, or half of all.
 func (o *LocalSGDOptions) beside(rows, wanted, allowed int) (other, local int) {
 	other = min(wanted, max(allowed-o.steps(rows, allowed), allowed/2))
 	return other, o.steps(rows, allowed-other)

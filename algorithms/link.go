@@ -15,10 +15,9 @@ type Compressed interface {
 	Link() *Link
 }
 
-// Link is what a method's messages pass through when they are compressed. A message has one
-// vector or several of the same size, each coded alone. A device continues from what it
-// decodes, and the server uses what it decodes. With error feedback a device
-// codes v + e, where e is what its last message that arrived left out.
+// Link encodes and decodes the messages of a method. A message has one vector or several of the
+// same size, each coded alone. The receiver uses the decoded vectors. With error feedback a
+// device codes v + e, where the residual e is the error of its last message that arrived.
 type Link struct {
 	config *compress.Config
 	seed   uint64
@@ -40,12 +39,12 @@ type Link struct {
 
 // uplink is one of the vectors of devices' messages.
 type uplink struct {
-	left, next *slots // by device: what its messages left out, and what the tentative one does; nil without feedback
+	left, next *slots // by device: its residual, and the tentative one; nil without feedback
 }
 
 // downlink is one of the vectors of the server's messages.
 type downlink struct {
-	shown     []float64 // what devices with the present version decode; nil: the vector itself
+	shown     []float64 // the vector as devices with the present version decode it; nil: the vector itself
 	increment []float64 // scratch
 	bytes     int       // of the message of the present version
 }
@@ -88,7 +87,7 @@ func newLink(s Setup, vectors, d int, always bool) *Link {
 	return l
 }
 
-// increments reports whether the server's messages are changes of what devices hold.
+// increments reports whether the server's messages are changes of the vectors that devices hold.
 func (l *Link) increments() bool { return compress.Biased(l.config.Down) }
 
 // finish codes a vector that a device computed, in place, and adds its size and the FLOPs to the
@@ -121,7 +120,7 @@ func (l *Link) finish(r Request, update []float64, work *Work) {
 	kernel.Axpy(-1, update, next)
 }
 
-// commit makes what the device's message left out final. The server decodes the message.
+// commit makes the device's residual final. The server decodes the message.
 func (l *Link) commit(device int) {
 	if l == nil {
 		return
@@ -139,7 +138,7 @@ func (l *Link) commit(device int) {
 	l.flops += float64(decode * float64(len(l.ups)))
 }
 
-// discard forgets what the device's message left out.
+// discard forgets the device's tentative residual.
 func (l *Link) discard(device int) {
 	if l == nil {
 		return
@@ -210,7 +209,7 @@ func (l *Link) ask(device int) {
 	}
 }
 
-// shown returns what a device decodes of a vector.
+// shown returns a vector as devices decode it.
 func (l *Link) shown(i int, v []float64) []float64 {
 	if l == nil || l.downs[i].shown == nil {
 		return v
@@ -241,8 +240,8 @@ func (l *Link) Usual() (down, up int) {
 }
 
 // FLOPs returns the work of a device on the codes of its messages: it decodes the server's,
-// and encodes its own. With feedback it adds and subtracts what is left out, for which it decodes
-// its own message. Changes are added to what it holds.
+// and encodes its own. With feedback it adds and subtracts the residual, for which it decodes
+// its own message. Changes are added to the vectors that it holds.
 func (l *Link) FLOPs() float64 {
 	_, received := l.down.FLOPs(l.values)
 	if l.held != nil {
@@ -273,7 +272,7 @@ func (l *Link) take() float64 {
 	return flops
 }
 
-// state codes what devices hold and what their messages left out, tentative work included.
+// state codes the versions that devices hold and their residuals, tentative ones included.
 func (l *Link) state(c *state.Coder) {
 	if l == nil {
 		return

@@ -105,7 +105,7 @@ func (t *timingOnly) Solve(r Request) Work {
 	return work
 }
 
-// Commit notes what the device holds.
+// Commit notes the version that the device holds.
 func (t *timingOnly) Commit(device int) { t.link.commit(device) }
 
 // Discard does nothing.

@@ -12,7 +12,7 @@ import (
 	"fedsim/results"
 )
 
-// private is what the table [privacy] adds to the rounds of a run: the messages, work and
+// private has the effects of the table [privacy] on the rounds of a run: the messages, work and
 // losses of secure aggregation, and the privacy spent.
 type private struct {
 	config     *privacy.Config

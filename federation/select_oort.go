@@ -181,7 +181,8 @@ func (o *oort) feedBack(s *Selection, largest float64) {
 	}
 }
 
-// divide lists the available clients by what the selector knows of them.
+// divide lists the available clients: those with a utility, the excluded ones, and those that have
+// never responded.
 func (o *oort) divide(s *Selection) {
 	o.known, o.excluded, o.fresh = o.known[:0], o.excluded[:0], o.fresh[:0]
 	for i := range s.Len() {

@@ -168,7 +168,7 @@ func (s *Selection) evaluate(clients []int32, write func()) []float64 {
 	return s.losses
 }
 
-// Estimate is what a client expects of its response if it is asked now.
+// Estimate is a client's own estimate of its response if it is asked now.
 type Estimate struct {
 	Down, Compute, Up engine.Time
 }

@@ -42,7 +42,7 @@ type SelectorFactory struct {
 	Estimates bool
 	// Fewer is true when Select may return fewer than s.Size clients.
 	Fewer bool
-	// Declare changes what the fields above declare as the options demand; nil: nothing.
+	// Declare adapts the fields above to the options; nil: they do not depend on them.
 	Declare func(config.Options, *SelectorFactory)
 	// New builds the selector for one run. The options are what Options returned,
 	// decoded and valid; nil without Options.
@@ -91,7 +91,7 @@ func (s *Setup) newSelector(size int) (Selector, error) {
 	return selector, nil
 }
 
-// selector returns the selector in force, with what it declares under its options.
+// selector returns the selector in force, with its declarations under its options.
 func (f *Config) selector() (factory SelectorFactory, options config.Options, ok bool) {
 	if factory, ok = LookupSelector(f.Selection); !ok || factory.Options == nil {
 		return factory, nil, ok

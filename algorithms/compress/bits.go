@@ -40,7 +40,7 @@ func (w *writer) message() []byte {
 	return w.to
 }
 
-// reader reads what a writer has written.
+// reader reads the bits of a writer, in their order.
 type reader struct {
 	from []byte
 	part uint64

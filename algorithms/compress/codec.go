@@ -28,7 +28,7 @@ type scheme interface {
 }
 
 // New returns a codec, by its name, with the settings of a table. Its numbers take 4 or 8
-// bytes, as network.payload_bytes_per_value says. With unbiased, random codecs scale what they send so that
+// bytes, as network.payload_bytes_per_value says. With unbiased, random codecs scale their values so that
 // its expectation is the vector; else so that they can be fed back.
 func New(c *Config, codec string, valueBytes int, unbiased bool) *Codec {
 	return &Codec{scheme: c.scheme(codec, valueBytes, unbiased)}
@@ -56,9 +56,8 @@ func (c *Config) scheme(codec string, valueBytes int, unbiased bool) scheme {
 	}
 }
 
-// Code replaces v by what a receiver decodes of its message, and returns the size of the
-// message in bytes. Codecs without loss leave v as it is: values that travel in 4 bytes are not
-// rounded, as without compression.
+// Code replaces v by its decoded message, and returns the size of the message in bytes. Lossless
+// codecs do not change v: values that travel in 4 bytes are not rounded, as without compression.
 func (c *Codec) Code(v []float64, s rng.Stream) (bytes int) {
 	switch c.scheme.(type) {
 	case plain:
@@ -78,7 +77,7 @@ func (c *Codec) encode(v []float64, s rng.Stream) []byte {
 	return c.to.message()
 }
 
-// decode sets v to what a message says.
+// decode sets v to the values of a message.
 func (c *Codec) decode(message []byte, v []float64, s rng.Stream) {
 	c.from = reader{from: message}
 	c.scheme.decode(&c.from, v, s)

@@ -137,7 +137,7 @@ func kthLargest(x []uint64, k int) uint64 {
 				j--
 			}
 		}
-		switch { // x[:j+1] >= pivot >= x[i:], and what is between is the pivot
+		switch { // x[:j+1] >= pivot >= x[i:], and all values between are the pivot
 		case k <= j+1:
 			x = x[:j+1]
 		case k > i:

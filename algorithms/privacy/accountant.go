@@ -20,7 +20,7 @@ type Accountant struct {
 	differs    map[float64][]signed // see differences
 }
 
-// spend is what the privacy of a round depends on.
+// spend is the part of a round that its privacy depends on.
 type spend struct{ rate, noise float64 }
 
 // orders are those of Google's dp-accounting: 1.1 to 10.9 in tenths, 11 to 63, and four

@@ -68,13 +68,13 @@ func (p *Config) Fits(n int) (fewest int, fits bool) {
 	return fewest, fewest <= 64 && (p.RingBits == 0 || fewest <= p.RingBits)
 }
 
-// BytesDown returns what the server sends a client beyond the model: two public keys of each
+// BytesDown returns the bytes that the server sends a client beyond the model: two public keys of each
 // neighbor, and the encrypted shares of both secrets from each.
 func (e *Exchange) BytesDown() float64 {
 	return float64(e.Neighbors * (2*e.config.KeyBytes + e.sealed()))
 }
 
-// BytesUp returns what a client sends beyond its masked values: its two public keys, the
+// BytesUp returns the bytes that a client sends beyond its masked values: its two public keys, the
 // encrypted shares of its two secrets for each neighbor, and one share of each client whose
 // shares it holds.
 func (e *Exchange) BytesUp() float64 {
