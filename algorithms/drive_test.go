@@ -96,9 +96,10 @@ type oracle struct {
 	lambda, optimum, gap       float64
 }
 
-func oracles(t testing.TB) []oracle {
+// referenceRows returns the rows of a file of reference values, below its header.
+func referenceRows(t testing.TB, path string) [][]string {
 	t.Helper()
-	f, err := os.Open("testdata/optima.csv")
+	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,8 +110,13 @@ func oracles(t testing.TB) []oracle {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return rows[1:]
+}
+
+func oracles(t testing.TB) []oracle {
+	t.Helper()
 	var all []oracle
-	for _, row := range rows[1:] {
+	for _, row := range referenceRows(t, "testdata/optima.csv") {
 		number := func(i int) float64 {
 			x, err := strconv.ParseFloat(row[i], 64)
 			if err != nil {

@@ -1,10 +1,8 @@
 package algorithms
 
 import (
-	"encoding/csv"
 	"fmt"
 	"math"
-	"os"
 	"strconv"
 	"testing"
 
@@ -17,19 +15,8 @@ var q3Steps = []int{2, 5, 10}
 // q3Reference returns the reference values on q3, by case and quantity.
 func q3Reference(t testing.TB) map[string]map[string]float64 {
 	t.Helper()
-	f, err := os.Open("testdata/q3.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	r := csv.NewReader(f)
-	r.Comment = '#'
-	rows, err := r.ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
 	values := map[string]map[string]float64{}
-	for _, row := range rows[1:] {
+	for _, row := range referenceRows(t, "testdata/q3.csv") {
 		x, err := strconv.ParseFloat(row[3], 64)
 		if err != nil {
 			t.Fatal(err)
