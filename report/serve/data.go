@@ -6,11 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net/http"
-	"os"
-	"path"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,13 +17,13 @@ import (
 	"fedsim/results/rundir"
 )
 
-// data is the encoded report of a run directory. It is built on the first request after
-// a change of the directory, once for all clients.
+// data is the encoded report of a source. It is built on the first request after a change
+// of the source, once for all clients.
 type data struct {
-	dir string
+	from Source
 
 	mu      sync.Mutex
-	version string // of the directory when it was read; empty: plain and packed are invalid
+	version string // of the source when it was read; empty: plain and packed are invalid
 	plain   []byte
 	packed  []byte // plain, gzipped
 
@@ -42,11 +39,11 @@ func (d *data) interval() time.Duration {
 	return max(minInterval, 5*time.Duration(d.took.Load()))
 }
 
-// read returns the current report of the directory.
+// read returns the current report.
 func (d *data) read() (plain, packed []byte, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	now, err := rundir.Stat(d.dir)
+	now, err := d.from.Stat()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -55,10 +52,7 @@ func (d *data) read() (plain, packed []byte, err error) {
 	}
 	d.version = ""
 	started := time.Now()
-	if err := checkLinks(d.dir); err != nil {
-		return nil, nil, err
-	}
-	found, err := report.Read(d.dir)
+	found, err := d.from.Read()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -82,35 +76,6 @@ func (d *data) read() (plain, packed []byte, err error) {
 	return d.plain, d.packed, nil
 }
 
-// checkLinks returns an error if a file that a report reads is a symbolic link out of
-// the run directory.
-func checkLinks(dir string) (err error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, root.Close()) }()
-	for _, folder := range []string{".", ".unfinished", "tables"} {
-		entries, err := fs.ReadDir(root.FS(), folder)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			name := path.Join(folder, e.Name())
-			if e.Type()&fs.ModeSymlink == 0 || folder == "." && !rundir.IsName(e.Name()) {
-				continue // not read by a report
-			}
-			if _, err := root.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("%s: the link %s leads out of it: %w", dir, name, err)
-			}
-		}
-	}
-	return nil
-}
-
 // serveData sends the report with status 200, or an error text with another status.
 func (s *Server) serveData(w http.ResponseWriter, r *http.Request) {
 	plain, packed, err := s.data.read()
@@ -119,8 +84,8 @@ func (s *Server) serveData(w http.ResponseWriter, r *http.Request) {
 		if errors.Is(err, fs.ErrNotExist) {
 			// Not an error status, which a browser would log.
 			status = http.StatusAccepted
-			if g, err := rundir.Stat(s.dir); err == nil && g.Status == rundir.Absent {
-				text = s.dir + ": no run yet; this page shows the run when it starts"
+			if g, err := s.data.from.Stat(); err == nil && g.Status == rundir.Absent {
+				text = s.data.from.Dir + ": no run yet; this page shows the run when it starts"
 			}
 		}
 		http.Error(w, text, status)

@@ -36,7 +36,7 @@ func served(t *testing.T, dir string) (url string, stop func()) {
 	if !Loopback(l) {
 		t.Error("127.0.0.1 is not a loopback address")
 	}
-	s, err := New(dir)
+	s, err := New(Directory(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestEventInterval(t *testing.T) {
 	dir := finishedRun(t)
 	manifest := filepath.Join(dir, "manifest.json")
 	synctest.Test(t, func(t *testing.T) {
-		s, err := New(dir)
+		s, err := New(Directory(dir))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -281,7 +281,7 @@ func kinds(text string) string {
 
 // The number of listeners is limited; a listener that disconnects frees its slot.
 func TestMaxListeners(t *testing.T) {
-	s, err := New(finishedRun(t))
+	s, err := New(Directory(finishedRun(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -372,7 +372,7 @@ func TestListen(t *testing.T) {
 	if Loopback(all) || !strings.HasPrefix(URL(all), "http://localhost:") {
 		t.Errorf("%s at %s", all.Addr(), URL(all))
 	}
-	s, err := New(filepath.Join(t.TempDir(), "x"))
+	s, err := New(Directory(filepath.Join(t.TempDir(), "x")))
 	if err != nil {
 		t.Fatal(err)
 	}

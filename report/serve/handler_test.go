@@ -21,7 +21,7 @@ import (
 // newServer returns a server without a listener, for ask.
 func newServer(t *testing.T, dir string) *Server {
 	t.Helper()
-	s, err := New(dir)
+	s, err := New(Directory(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +294,7 @@ func TestNoRun(t *testing.T) {
 		t.Errorf("status %d", r.StatusCode)
 	}
 	for _, path := range []string{dir, filepath.Join(dir, "mine")} {
-		if _, err := New(path); !errors.Is(err, rundir.ErrForeign) {
+		if _, err := New(Directory(path)); !errors.Is(err, rundir.ErrForeign) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

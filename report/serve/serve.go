@@ -1,5 +1,5 @@
-// Package serve serves the report of a run directory over HTTP, usually to a browser on
-// the same machine, and updates it while a run writes the directory.
+// Package serve serves the report of a run directory, or of another source, over HTTP,
+// usually to a browser on the same machine, and updates it while the source changes.
 //
 //	/        the page of package report
 //	/data    the report as JSON; status 202 and a text if there is no run yet
@@ -8,7 +8,7 @@
 // The server never reads files outside of the directory. The directory may not exist yet,
 // and runs in it may start, end, be resumed or be replaced; the page follows.
 //
-// The package must not know the format of a run directory or how the page shows it.
+// The package must not know the format of a directory or how the page shows it.
 package serve
 
 import (
@@ -24,9 +24,8 @@ import (
 	"fedsim/report"
 )
 
-// Server serves one run directory. It is an http.Handler.
+// Server serves one source. It is an http.Handler.
 type Server struct {
-	dir    string
 	page   []byte
 	policy string // Content-Security-Policy of the page
 	watch  *watch
@@ -47,18 +46,17 @@ const (
 	stopTimeout   = 300 * time.Millisecond
 )
 
-// New returns a server for a run directory, which may not exist yet. The error for any
-// other directory or file wraps rundir.ErrForeign.
-func New(dir string) (*Server, error) {
-	s := &Server{dir: dir, slots: make(chan struct{}, maxListeners), closed: make(chan struct{})}
+// New returns a server for a source. It returns the error of its Stat: for a directory or
+// file that is no run directory, an error that wraps rundir.ErrForeign.
+func New(from Source) (*Server, error) {
+	s := &Server{data: data{from: from}, slots: make(chan struct{}, maxListeners), closed: make(chan struct{})}
 	var page bytes.Buffer
 	var err error
 	if s.policy, err = report.Live(&page); err != nil {
 		return nil, err
 	}
 	s.page = page.Bytes()
-	s.data.dir = dir
-	if s.watch, err = newWatch(dir); err != nil {
+	if s.watch, err = newWatch(from.Stat); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -11,22 +11,22 @@ import (
 // pollInterval is the interval at which the directory is polled.
 const pollInterval = 200 * time.Millisecond
 
-// watch polls a run directory and notifies its listeners of changes.
+// watch polls a source and notifies its listeners of changes.
 type watch struct {
-	dir string
+	stat func() (rundir.Info, error)
 
 	mu   sync.Mutex
 	seen rundir.Info
 	next chan struct{} // closed at the next change of seen
 }
 
-// newWatch polls a directory for the first time.
-func newWatch(dir string) (*watch, error) {
-	seen, err := rundir.Stat(dir)
+// newWatch polls a source for the first time.
+func newWatch(stat func() (rundir.Info, error)) (*watch, error) {
+	seen, err := stat()
 	if err != nil {
 		return nil, err
 	}
-	return &watch{dir: dir, seen: seen, next: make(chan struct{})}, nil
+	return &watch{stat: stat, seen: seen, next: make(chan struct{})}, nil
 }
 
 // now returns the last state and a channel that is closed when the state changes.
@@ -60,10 +60,10 @@ func (w *watch) run(ctx context.Context, interval func() time.Duration) {
 	}
 }
 
-// poll returns the state of the directory. A directory that cannot be read is absent
+// poll returns the state of the source. One that cannot be read is absent
 // until it can; requests for its data return the error.
 func (w *watch) poll() rundir.Info {
-	seen, err := rundir.Stat(w.dir)
+	seen, err := w.stat()
 	if err != nil {
 		return rundir.Info{Status: rundir.Absent, Version: err.Error()}
 	}

@@ -60,7 +60,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, dir string) error {
 	if err := checkAddress(f.address); err != nil {
 		return err
 	}
-	server, err := serve.New(dir)
+	server, err := serve.New(serve.Directory(dir))
 	if err != nil {
 		return err
 	}
