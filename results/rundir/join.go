@@ -141,7 +141,7 @@ func (w *Writer) planJoin() error {
 		return err
 	}
 	if w.files != nil {
-		if err := w.files.write(joinName, func(out io.Writer) error { return json.NewEncoder(out).Encode(plan) }); err != nil {
+		if err := w.files.Save(joinName, func(out io.Writer) error { return json.NewEncoder(out).Encode(plan) }); err != nil {
 			return err
 		}
 	}
@@ -215,7 +215,7 @@ func moveRowGroups(file atomicfile.File, part string, at, size int64) (err error
 // restoreJoin restores the plan of an interrupted move, and the file, which may already
 // be in place. Without the file and the first part there is no move to complete.
 func (w *Writer) restoreJoin() error {
-	content, err := w.files.read(joinName)
+	content, err := w.files.Load(joinName)
 	if content == nil || err != nil {
 		return err
 	}

@@ -59,19 +59,6 @@ func (w *Writer) Model(index, tasks, features int, weights func(task int) []floa
 	})
 }
 
-// copyModel copies a model from the stage to its place.
-func (w *Writer) copyModel(name string) error {
-	from, err := os.Open(filepath.Join(w.stage(), modelsDir, name))
-	if err != nil {
-		return err
-	}
-	err = atomicfile.WriteIn(filepath.Join(w.dir, modelsDir), name, func(out io.Writer) error {
-		_, err := io.Copy(out, from)
-		return err
-	})
-	return errors.Join(err, from.Close())
-}
-
 // npyHeader is the format of the header of a matrix.
 const npyHeader = "{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d), }"
 

@@ -32,7 +32,7 @@ type Checkpoint struct {
 	Started  time.Time
 	dir      string
 	progress *progress
-	files    *stateFiles
+	files    *States
 	lock     *lock
 }
 
@@ -84,7 +84,7 @@ func readCheckpoint(dir, remedy string) (*Checkpoint, error) {
 	scenario := []byte(p.head.Scenario)
 	return &Checkpoint{
 		Scenario: scenario, Command: p.head.Manifest.Command, Driver: p.head.Manifest.Driver, Started: p.head.Manifest.Clock.Started,
-		dir: dir, progress: p, files: stateFilesIn(dir, scenario),
+		dir: dir, progress: p, files: statesIn(dir, scenario),
 	}, nil
 }
 
@@ -245,7 +245,7 @@ func (w *Writer) checkFiles(at int, run *loggedRun) (there bool, err error) {
 // finished or the scenario is. When it fails, the state saved before stays. Calls for
 // different names may overlap.
 func (w *Writer) Save(name string, fill func(io.Writer) error) error {
-	if err := w.files.write(name, fill); err != nil {
+	if err := w.files.Save(name, fill); err != nil {
 		return err
 	}
 	w.mu.Lock()
@@ -255,15 +255,15 @@ func (w *Writer) Save(name string, fill func(io.Writer) error) error {
 }
 
 // Load returns the state saved under a name, nil when there is none.
-func (w *Writer) Load(name string) ([]byte, error) { return w.files.read(name) }
+func (w *Writer) Load(name string) ([]byte, error) { return w.files.Load(name) }
 
 // Path returns the path of a file, 0 or 1, that a program may write beside the state of a
 // name. It is removed with the state.
-func (w *Writer) Path(name string, number int) string { return w.files.program(name, number) }
+func (w *Writer) Path(name string, number int) string { return w.files.Path(name, number) }
 
 // Reject returns the error of a state that cannot be resumed, and why.
 func (w *Writer) Reject(name string, why error) error {
-	return fmt.Errorf("%w (%w)", refuse(w.files.path(name), why.Error(), deleteIt), why)
+	return w.files.Reject(name, why)
 }
 
 // Checkpoint makes the finished runs durable and writes them to DIR/.unfinished, if any

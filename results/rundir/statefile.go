@@ -9,9 +9,7 @@ import (
 	"hash/fnv"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"fedsim/internal/atomicfile"
 	"fedsim/internal/input"
@@ -31,21 +29,28 @@ const (
 	programExt    = ".learner" // of files that programs write
 )
 
-// stateFiles are the files of a checkpoint that hold the state of computations under
-// way. A file is
+// States are the files of a folder that hold the state of computations of a scenario, by
+// name: those of a checkpoint, which are under way, or complete ones that several processes
+// share. A file is
 //
 //	magic, format, numeric version, hash of the scenario, name, content, SHA-256 of all before
 //
 // and is replaced at once or not at all.
-type stateFiles struct {
+type States struct {
 	dir      string
 	numerics uint64
 	scenario uint64
 }
 
-// stateFilesIn returns the state files of a run directory.
-func stateFilesIn(dir string, scenario []byte) *stateFiles {
-	return &stateFiles{filepath.Join(dir, stageDir, checkpointDir), Numerics, hashScenario(scenario)}
+// NewStates returns the states in a folder, of a resolved scenario. The folder must exist
+// before the first Save.
+func NewStates(dir string, scenario []byte) *States {
+	return &States{dir, Numerics, hashScenario(scenario)}
+}
+
+// statesIn returns the states in the checkpoint of a run directory.
+func statesIn(dir string, scenario []byte) *States {
+	return NewStates(filepath.Join(dir, stageDir, checkpointDir), scenario)
 }
 
 // hashScenario is FNV-1a of the resolved scenario.
@@ -55,20 +60,27 @@ func hashScenario(text []byte) uint64 {
 	return h.Sum64()
 }
 
-// path returns the file of a name. Names of runs are longer than those of files may be.
-func (s *stateFiles) path(name string) string {
+// StateFile returns the name of the file with the state of a name. Names of runs are longer
+// than those of files may be.
+func StateFile(name string) string {
 	sum := sha256.Sum256([]byte(name))
-	return filepath.Join(s.dir, hex.EncodeToString(sum[:8])+stateExt)
+	return hex.EncodeToString(sum[:8]) + stateExt
 }
 
-// program returns the path of a file, 0 or 1, that a program writes beside the state of a
-// name.
-func (s *stateFiles) program(name string, number int) string {
-	return fmt.Sprintf("%s-%d%s", strings.TrimSuffix(s.path(name), stateExt), number, programExt)
+func (s *States) path(name string) string { return filepath.Join(s.dir, StateFile(name)) }
+
+// Has reports whether there is a state of a name, good or bad.
+func (s *States) Has(name string) bool { return exists(s.path(name)) }
+
+// Path returns the path of a file, 0 or 1, that a program may write beside the state of a
+// name. It is removed with the state.
+func (s *States) Path(name string, number int) string {
+	return filepath.Join(s.dir, programFile(StateFile(name), number))
 }
 
-// write writes the file of a name; fill writes the content.
-func (s *stateFiles) write(name string, fill func(io.Writer) error) error {
+// Save replaces the state of a name by what fill writes. When it fails, the state saved
+// before stays. Calls for different names may overlap.
+func (s *States) Save(name string, fill func(io.Writer) error) error {
 	return atomicfile.Write(s.path(name), func(out io.Writer) error {
 		sum := sha256.New()
 		both := io.MultiWriter(out, sum)
@@ -106,8 +118,9 @@ func (h *header) state(c *state.Coder) {
 	c.String(&h.name)
 }
 
-// read returns the content of the file of a name, nil when there is no file.
-func (s *stateFiles) read(name string) ([]byte, error) {
+// Load returns the state of a name, nil when there is none. The error of a file that is
+// corrupt, or of another scenario or numeric version, wraps ErrCheckpoint.
+func (s *States) Load(name string) ([]byte, error) {
 	path := s.path(name)
 	text, err := input.ReadFile(path, maxTable)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -165,18 +178,19 @@ func refuse(path, why, remedy string) error {
 	return fmt.Errorf("%s: %w: %s: %s", path, ErrCheckpoint, why, remedy)
 }
 
+// Reject returns the error of a state that cannot be used, and why.
+func (s *States) Reject(name string, why error) error {
+	return fmt.Errorf("%w (%w)", refuse(s.path(name), why.Error(), deleteIt), why)
+}
+
 // remove removes the files of a name, if there are any.
-func (s *stateFiles) remove(name string) error {
-	for _, path := range []string{s.path(name), s.program(name, 0), s.program(name, 1)} {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
+func (s *States) remove(name string) error {
+	file := StateFile(name)
+	return removeFiles(s.dir, file, programFile(file, 0), programFile(file, 1))
 }
 
 // count returns how many files there are.
-func (s *stateFiles) count() (n int, err error) {
+func (s *States) count() (n int, err error) {
 	names, err := list(s.dir)
 	for _, name := range names {
 		if filepath.Ext(name) == stateExt && name[0] != '.' { // the others are of writes that were killed

@@ -120,12 +120,13 @@ type Writer struct {
 	done  bool           // Discard does nothing
 
 	log     *progressLog
-	files   *stateFiles // nil: the run saves no state
-	fresh   []string    // runs finished since the last checkpoint
-	worth   bool        // there is work in the checkpoint
-	resumed bool        // the checkpoint is older than this writer
-	failed  bool        // the last checkpoint failed
-	plan    *joinPlan   // of devices.parquet, from the start of its join
+	files   *States   // nil: the run saves no state
+	fresh   []string  // runs finished since the last checkpoint
+	worth   bool      // there is work in the checkpoint
+	resumed bool      // the checkpoint is older than this writer
+	failed  bool      // the last checkpoint failed
+	plan    *joinPlan // of devices.parquet, from the start of its join
+	taken   bool      // parts may be links to those of other directories
 }
 
 // Create starts a run directory at dir, which it makes if necessary. Without force it
@@ -165,7 +166,7 @@ func Create(dir string, force bool, about About) (_ *Writer, err error) {
 		return nil, err
 	}
 	if about.Resumable {
-		w.files = stateFilesIn(dir, about.Scenario)
+		w.files = statesIn(dir, about.Scenario)
 		err = os.Mkdir(w.files.dir, 0o777)
 	}
 	if err == nil {
@@ -411,14 +412,15 @@ func (w *Writer) Finish(state State, end End) error {
 	return w.install(state, extra)
 }
 
-// writeDevices makes devices.parquet. The parts of an incomplete run stay, to resume it.
+// writeDevices makes devices.parquet. The parts of an incomplete run stay, to resume it, and
+// so do those of other directories.
 func (w *Writer) writeDevices(state State) error {
 	if len(w.fresh) > 0 {
 		if err := w.saveFinished(); err != nil {
 			return err
 		}
 	}
-	if state == Incomplete && w.plan == nil {
+	if (state == Incomplete || w.taken) && w.plan == nil {
 		return w.copyDevices()
 	}
 	return w.joinDevices()
@@ -481,7 +483,7 @@ func (w *Writer) move(old *Manifest, extra attached) (err error) {
 	for _, name := range append(files, manifestFile) {
 		var err error
 		if extra.resumable && filepath.Dir(name) == modelsDir {
-			err = w.copyModel(filepath.Base(name))
+			err = copyFile(filepath.Join(w.stage(), name), filepath.Join(w.dir, name))
 		} else {
 			err = root.Rename(filepath.Join(stageDir, name), name)
 		}

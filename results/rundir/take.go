@@ -1,0 +1,152 @@
+package rundir
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"sort"
+)
+
+// ErrTake is wrapped by the errors of Take about files that do not fit.
+var ErrTake = errors.New("cannot be merged")
+
+// Take adds the finished runs of other unfinished run directories of the same scenario, with
+// their rows by device, values by client and models, and leaves those directories as they
+// are. It checks all files against their checksums. A run that several directories have is
+// taken once. place returns the place of a run in the order of the scenario. The writer must
+// not be Resumable: the directories are its checkpoint.
+func (w *Writer) Take(place func(id string) (int, bool), from ...string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.taken = true
+	t := &taking{Writer: w, place: place, at: map[int]int{}}
+	for i, index := range w.index {
+		t.at[index] = i
+	}
+	for _, dir := range from {
+		if err := t.take(dir); err != nil {
+			return err
+		}
+	}
+	sort.Sort((*byPlace)(w))
+	return nil
+}
+
+// taking is a call of Take, during which the runs are in no order.
+type taking struct {
+	*Writer
+	place func(id string) (int, bool)
+	at    map[int]int // of runs, by place
+}
+
+// take takes the runs of a directory.
+func (t *taking) take(dir string) error {
+	other := &Writer{dir: dir}
+	path := filepath.Join(other.stage(), progressFile)
+	refused := func(format string, arguments ...any) error {
+		return refuseTake(path, dir, fmt.Sprintf(format, arguments...))
+	}
+	p, err := readProgress(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return refused(noFile)
+	case err != nil:
+		return refused("%v", err)
+	case p.head.Manifest.Version != t.about.Version:
+		return refused("it is of fedsim %s, and this is %s", p.head.Manifest.Version, t.about.Version)
+	case p.head.Manifest.Numerics != Numerics:
+		return refused("%s", otherNumerics(uint64(p.head.Manifest.Numerics), Numerics))
+	case p.head.Scenario != string(t.about.Scenario):
+		return refused("it is of another scenario")
+	}
+	for _, at := range p.places() {
+		run := p.runs[at]
+		if !isFinished(&run.Run) {
+			continue
+		}
+		if want, ok := t.place(run.ID); checkRun(&run.Run) != nil || !ok || want != at {
+			return refused("run %q is not in its scenario", run.ID)
+		}
+		if i, ok := t.at[at]; ok {
+			if had := &t.runs[i]; had.EventHash != run.EventHash || had.ModelHash != run.ModelHash {
+				return refused("its results of run %q differ from those of another directory", run.ID)
+			}
+			continue
+		}
+		if err := t.takeFiles(other, at, run); err != nil {
+			return err
+		}
+		t.at[at] = len(t.runs)
+		t.index, t.runs = append(t.index, at), append(t.runs, run.Run)
+	}
+	return nil
+}
+
+// takeFiles links or copies the files of a run, and checks them. Its part and its spool are
+// only read, so they are links where the file system has them. A model is the user's in the
+// end, so it is a copy.
+func (t *taking) takeFiles(other *Writer, at int, run *loggedRun) error {
+	for _, file := range []struct {
+		from, to, sum string
+		set           *map[int]string
+	}{
+		{other.part(at), t.part(at), run.Devices, &t.sums},
+		{other.spoolPath(at), t.spoolPath(at), run.Clients, &t.spool},
+	} {
+		if file.sum == "" {
+			continue
+		}
+		want, err := hex.DecodeString(file.sum)
+		if err != nil {
+			return refuseTake(file.from, other.dir, err.Error())
+		}
+		if err := linkFile(file.from, file.to); errors.Is(err, fs.ErrNotExist) {
+			return refuseTake(file.from, other.dir, noFile)
+		} else if err != nil {
+			return err
+		}
+		sum, err := sumOf(file.to)
+		if err != nil {
+			return err
+		}
+		if string(sum) != string(want) {
+			return refuseTake(file.from, other.dir, "it is corrupt: its checksum does not match its content")
+		}
+		if *file.set == nil {
+			*file.set = map[int]string{}
+		}
+		(*file.set)[at] = string(want)
+	}
+	if run.Model == "" {
+		return nil
+	}
+	from := filepath.Join(other.stage(), modelsDir, run.Model)
+	if err := copyFile(from, filepath.Join(t.stage(), modelsDir, run.Model)); errors.Is(err, fs.ErrNotExist) {
+		return refuseTake(from, other.dir, noFile)
+	} else if err != nil {
+		return err
+	}
+	if _, err := t.checkModel(&run.Run); err != nil {
+		return refuseTake(from, other.dir, "it is corrupt: its hash is not the model_hash of its run")
+	}
+	return nil
+}
+
+const noFile = "there is no such file"
+
+// refuseTake says which file of a directory cannot be taken, why, and what to do.
+func refuseTake(path, dir, why string) error {
+	return fmt.Errorf("%s: %w: %s: delete %s to compute its runs again", path, ErrTake, why, dir)
+}
+
+// byPlace sorts the runs of a writer by their place.
+type byPlace Writer
+
+func (w *byPlace) Len() int           { return len(w.index) }
+func (w *byPlace) Less(i, j int) bool { return w.index[i] < w.index[j] }
+func (w *byPlace) Swap(i, j int) {
+	w.index[i], w.index[j] = w.index[j], w.index[i]
+	w.runs[i], w.runs[j] = w.runs[j], w.runs[i]
+}

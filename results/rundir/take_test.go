@@ -1,0 +1,294 @@
+package rundir
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fedsim/results"
+)
+
+// fullRuns are runs with thetas, models, rows by device and values by client among them.
+func fullRuns() []results.Run {
+	return append(append(thetaRuns(), syntheticRuns()[3:]...), namedRun())
+}
+
+// addFull adds some of fullRuns with their files.
+func addFull(t *testing.T, w *Writer, places ...int) {
+	t.Helper()
+	runs := fullRuns()
+	for _, i := range places {
+		if i%3 == 0 {
+			addRows(t, w, i, runs[i], 4)
+		}
+		switch {
+		case i == len(runs)-1:
+			addNamed(t, w, i)
+		case i%4 == 0:
+			addModel(t, w, i, runs[i])
+		default:
+			if err := w.Add(i, runs[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// group leaves an unfinished directory with some of fullRuns.
+func group(t *testing.T, about About, places ...int) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "group")
+	w, err := Create(dir, false, about)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addFull(t, w, places...)
+	if err := w.Suspend(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// every lists the places from first by steps.
+func every(first, step int) (places []int) {
+	for i := first; i < len(fullRuns()); i += step {
+		places = append(places, i)
+	}
+	return places
+}
+
+// Runs taken from several directories make the bytes of one writer, and the directories
+// stay as they were.
+func TestTakenRunsEqualThoseOfOneWriter(t *testing.T) {
+	t.Parallel()
+	one := create(t, filepath.Join(t.TempDir(), "one"), false)
+	addFull(t, one, every(0, 1)...)
+	finish(t, one, Complete)
+	want := tree(t, one.Dir())
+	for _, name := range []string{devicesParquet, clientsParquet, metricsFile, thetasFile, "models/000004.npy"} {
+		if want[name] == "" {
+			t.Fatalf("there is no %s", name)
+		}
+	}
+	groups := []string{group(t, resumable(), every(2, 3)...), group(t, resumable(), every(0, 3)...), group(t, resumable(), every(1, 3)...)}
+	// Run 2 under way in one of them, and finished in two.
+	half := fullRuns()[2]
+	half.Status = results.Interrupted
+	under, err := Create(filepath.Join(t.TempDir(), "under"), false, resumable())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(under.Add(2, half), under.Suspend()); err != nil {
+		t.Fatal(err)
+	}
+	groups = append([]string{under.Dir()}, append(groups, group(t, resumable(), 2, 4, 6))...)
+	var before []map[string]string
+	for _, dir := range groups {
+		before = append(before, tree(t, dir))
+	}
+	for range 2 { // the second one with force
+		w := create(t, filepath.Join(filepath.Dir(one.Dir()), "taken"), true)
+		if err := w.Take(placesOf(fullRuns()), groups...); err != nil {
+			t.Fatal(err)
+		}
+		finish(t, w, Complete)
+		if d := cmp.Diff(want, tree(t, w.Dir())); d != "" {
+			t.Fatal(d)
+		}
+	}
+	for i, dir := range groups {
+		if d := cmp.Diff(before[i], tree(t, dir)); d != "" {
+			t.Errorf("group %d: %s", i, d)
+		}
+	}
+}
+
+// Errors name the file, the cause and the remedy.
+func TestTakeRefuses(t *testing.T) {
+	t.Parallel()
+	flip := func(name ...string) func(dir string) string {
+		return func(dir string) string {
+			path := filepath.Join(append([]string{dir, stageDir}, name...)...)
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text[len(text)/2] ^= 1
+			if err := os.WriteFile(path, text, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			return path
+		}
+	}
+	remove := func(name ...string) func(dir string) string {
+		return func(dir string) string {
+			path := filepath.Join(append([]string{dir, stageDir}, name...)...)
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			return path
+		}
+	}
+	log := func(dir string) string { return filepath.Join(dir, stageDir, progressFile) }
+	otherScenario, otherVersion := resumable(), resumable()
+	otherScenario.Scenario, otherVersion.Version = []byte("seeds = [2]\n"), "v0.2.0"
+	for _, c := range []struct {
+		about About
+		spoil func(dir string) (path string)
+		want  string
+	}{
+		{resumable(), flip(partsDir, "000012.parquet"), "is corrupt: its checksum"},
+		{resumable(), flip(spoolsDir, "000040.values"), "is corrupt: its checksum"},
+		{resumable(), flip(modelsDir, "000012.npy"), "is corrupt: its hash"},
+		{resumable(), remove(partsDir, "000012.parquet"), "there is no such file"},
+		{resumable(), remove(spoolsDir, "000040.values"), "there is no such file"},
+		{resumable(), remove(modelsDir, "000012.npy"), "there is no such file"},
+		{resumable(), remove(progressFile), "there is no such file"},
+		{otherScenario, log, "it is of another scenario"},
+		{otherVersion, log, "it is of fedsim v0.2.0, and this is v0.1.0"},
+	} {
+		dir := group(t, c.about, 12, 40)
+		path := c.spoil(dir)
+		w := create(t, filepath.Join(t.TempDir(), "run"), false)
+		err := w.Take(placesOf(fullRuns()), dir)
+		if !errors.Is(err, ErrTake) || !strings.HasPrefix(err.Error(), path+": cannot be merged: ") || !strings.Contains(err.Error(), c.want) || !strings.HasSuffix(err.Error(), ": delete "+dir+" to compute its runs again") {
+			t.Errorf("%s: %v", path, err)
+		}
+		if err := w.Discard(); err != nil || exists(w.Dir()) {
+			t.Error(err)
+		}
+	}
+
+	twice := create(t, filepath.Join(t.TempDir(), "run"), false)
+	differs := fullRuns()[1]
+	differs.EventHash++
+	other, err := Create(filepath.Join(t.TempDir(), "other"), false, resumable())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(other.Add(1, differs), other.Suspend()); err != nil {
+		t.Fatal(err)
+	}
+	if err := twice.Take(placesOf(fullRuns()), group(t, resumable(), 1), other.Dir()); !errors.Is(err, ErrTake) || !strings.Contains(err.Error(), "differ from those of another directory") {
+		t.Error(err)
+	}
+}
+
+// A copy of a directory under way is resumed as the original would be, which goes on.
+func TestCopiesOfUnfinishedRunsAreResumed(t *testing.T) {
+	t.Parallel()
+	one := create(t, filepath.Join(t.TempDir(), "one"), false)
+	addFull(t, one, every(0, 1)...)
+	finish(t, one, Complete)
+	want := tree(t, one.Dir())
+
+	w, err := Create(filepath.Join(t.TempDir(), "alive"), false, resumable())
+	if err != nil {
+		t.Fatal(err)
+	}
+	addFull(t, w, 0, 3, 4, 40)
+	if err := w.Checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	saveText(t, w, "half", "halfway")
+	if err := os.WriteFile(w.Path("half", 1), []byte("of a program"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Add(5, fullRuns()[5]); err != nil { // the last line, torn in the copy
+		t.Fatal(err)
+	}
+	if err := w.log.flush(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(w.log.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	torn := filepath.Join(t.TempDir(), "torn")
+	if err := os.CopyFS(torn, os.DirFS(w.Dir())); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(torn, stageDir, progressFile), text[:len(text)-9], 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for from, runs := range map[string]int{w.Dir(): 5, torn: 4} {
+		to := filepath.Join(t.TempDir(), "deep", "copy")
+		if err := CopyUnfinished(from, to); err != nil {
+			t.Fatal(err)
+		}
+		if err := CopyUnfinished(from, to); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("over another one: %v", err)
+		}
+		left, err := OpenCheckpoint(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		about := resumable()
+		copied, err := left.Resume(about, placesOf(fullRuns()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(copied.Runs()) != runs {
+			t.Errorf("%d runs, want %d", len(copied.Runs()), runs)
+		}
+		if b, err := copied.Load("half"); string(b) != "halfway" || err != nil {
+			t.Errorf("%q, %v", b, err)
+		}
+		if b, err := os.ReadFile(copied.Path("half", 1)); string(b) != "of a program" {
+			t.Errorf("%q, %v", b, err)
+		}
+		had := map[string]bool{}
+		for _, r := range copied.Runs() {
+			had[r.ID] = true
+		}
+		for i, r := range fullRuns() {
+			if !had[r.ID] {
+				addFull(t, copied, i)
+			}
+		}
+		finish(t, copied, Complete)
+		if d := cmp.Diff(want, tree(t, to)); d != "" {
+			t.Error(d)
+		}
+	}
+	// The original goes on, untouched by its copies.
+	for i := range fullRuns() {
+		switch i {
+		case 0, 3, 4, 5, 40:
+		default:
+			addFull(t, w, i)
+		}
+	}
+	finish(t, w, Complete)
+	if d := cmp.Diff(want, tree(t, w.Dir())); d != "" {
+		t.Error(d)
+	}
+	if err := CopyUnfinished(filepath.Join(t.TempDir(), "none"), filepath.Join(t.TempDir(), "copy")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// States in a folder of their own are those of their scenario.
+func TestStatesOfAFolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	mine := NewStates(dir, []byte("a"))
+	if mine.Has("x") {
+		t.Error("there is a state")
+	}
+	if err := mine.Save("x", func(out io.Writer) error { _, err := out.Write([]byte("seven")); return err }); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := mine.Load("x"); string(b) != "seven" || err != nil || !mine.Has("x") || !exists(filepath.Join(dir, StateFile("x"))) {
+		t.Errorf("%q, %v", b, err)
+	}
+	if _, err := NewStates(dir, []byte("b")).Load("x"); !errors.Is(err, ErrCheckpoint) || !strings.Contains(err.Error(), "another scenario") {
+		t.Error(err)
+	}
+}
