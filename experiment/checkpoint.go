@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"fedsim/algorithms"
 	"fedsim/federation"
 	"fedsim/internal/checkpoint"
 	"fedsim/internal/state"
-	"fedsim/results"
 	"fedsim/scenarios"
 )
 
@@ -98,72 +96,70 @@ func (s *runCheckpoint) resume(setup *federation.Setup, rows ClientRows) error {
 	return setup.Resume.Err()
 }
 
-// trials saves the results of the candidates of all tuning.
-type trials struct {
-	mu sync.Mutex
-	*checkpoint.Saver
-	jobs []job
+// tuningSavers save the tuning of a job: its trials so far, and all of them when it has ended.
+// One goroutine uses them at a time.
+type tuningSavers struct {
+	part   *checkpoint.Saver // nil: no checkpoints
+	whole  *checkpoint.Saver // nil: the tuning is not shared
+	made   bool              // whole was there
+	source *checkpoint.Saver // of the restored trials
 }
 
-// restore restores the results of candidates from before the interruption.
-func (t *trials) restore(r *runner, jobs []job) error {
-	t.Saver, t.jobs = r.saver("tuning"), jobs
-	c, err := t.Restore()
-	if c == nil || err != nil {
-		return err
+// restoreTuning restores the trials of a job, all or those from before an interruption.
+func (r *runner) restoreTuning(j *job) error {
+	s := &j.savers
+	*s = tuningSavers{part: r.saver("trials of " + j.Key()), whole: r.shared().Saver(r.ctx, tuningName(j.Job))}
+	if r.options.Shared == nil {
+		s.whole = nil
 	}
-	if t.state(c); c.Err() != nil {
-		return t.Reject(c.Err())
+	for _, s.source = range []*checkpoint.Saver{s.whole, s.part} {
+		c, err := s.source.Restore()
+		if err != nil {
+			return err
+		}
+		if c == nil {
+			continue
+		}
+		if j.state(c); c.Err() != nil {
+			return s.source.Reject(c.Err())
+		}
+		s.made = s.source == s.whole
+		return nil
 	}
 	return nil
 }
 
-// name sets the options of a restored trial.
-func (t *trials) name(x *Trial, options []results.Setting) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	x.Options = options
-}
+// tuningName is the name of the state of a job whose tuning has ended.
+func tuningName(j *scenarios.Job) string { return "tuning " + j.Key() }
 
-// add appends the result of the next candidate of a job.
-func (t *trials) add(j *job, x Trial) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// add appends the result of the next candidate, and saves all so far if it is time.
+func (j *job) add(x Trial) error {
 	j.Trials = append(j.Trials, x)
-	return t.saveDue()
-}
-
-// saveLast saves the trials when the tuning is interrupted.
-func (t *trials) saveLast() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.Stopping() || !slices.ContainsFunc(t.jobs, func(j job) bool { return len(j.Trials) > 0 }) {
+	if !j.savers.part.Due() {
 		return nil
 	}
-	return t.saveDue()
+	return j.savers.part.Save(j.state)
 }
 
-func (t *trials) saveDue() error {
-	if !t.Due() {
-		return nil
+// saveTrials saves the trials when the tuning has ended, or was interrupted.
+func (j *job) saveTrials() error {
+	switch s := &j.savers; {
+	case s.part.Stopping() && len(j.Trials) > 0:
+		return s.part.Save(j.state)
+	case s.whole != nil && !s.whole.Stopping() && !s.made:
+		return s.whole.Save(j.state)
 	}
-	return t.Save(t.state)
+	return nil
 }
 
-// state encodes or decodes the trials of each tuned job, in their order.
-func (t *trials) state(c *state.Coder) {
-	for i := range t.jobs {
-		j := &t.jobs[i]
-		n := c.Count(len(j.Trials))
-		for k := 0; k < n && c.Err() == nil; k++ {
-			var trial Trial
-			if !c.Reads() {
-				trial = j.Trials[k] // a copy: the goroutine of the job may read the original
-			}
-			if trial.state(c); c.Reads() {
-				j.Trials = append(j.Trials, trial)
-			}
+// state encodes or decodes the trials of a job.
+func (j *job) state(c *state.Coder) {
+	n := c.Count(len(j.Trials))
+	for k := 0; k < n && c.Err() == nil; k++ {
+		if c.Reads() {
+			j.Trials = append(j.Trials, Trial{})
 		}
+		j.Trials[k].state(c)
 	}
 }
 

@@ -163,7 +163,7 @@ func TestPlaces(t *testing.T) {
 // An error of a checkpoint ends all runs.
 func TestCheckpointErrorsEndAllRuns(t *testing.T) {
 	e := parse(t, eventful)
-	for _, what := range []string{"coupled/mocha", "recording", "tuning"} {
+	for _, what := range []string{"coupled/mocha", "recording", "trials"} {
 		_, err := gather(t.Context(), e, Options{Workers: 2, Checkpoints: checkpoint.Policy{Store: &checkpointtest.Store{Fails: what}, Clock: time.Now}})
 		if !errors.Is(err, checkpointtest.ErrFull) {
 			t.Errorf("%s: %v", what, err)
@@ -191,7 +191,7 @@ func TestCorruptCheckpointsAreRefused(t *testing.T) {
 			t.Errorf("%s, cut off: %v", name, err)
 		}
 	}
-	for _, kind := range []string{"tuning", "recording", "coupled/mocha/seed=1", "coupled/fedbuff/seed=2"} {
+	for _, kind := range []string{"trials", "recording", "coupled/mocha/seed=1", "coupled/fedbuff/seed=2"} {
 		if !seen[kind] {
 			t.Errorf("no checkpoint has the name %s", kind)
 		}

@@ -212,7 +212,7 @@ func resultOf(run *scenarios.Run) results.Run {
 func Driven(ctx context.Context, run *scenarios.Run) (*federation.Setup, results.Run, error) {
 	about := resultOf(run)
 	about.Optimum, about.OptimumGap = math.NaN(), math.NaN()
-	p := &preparer{ctx: ctx}
+	p := &preparer{Preparation: &Preparation{}, ctx: ctx}
 	sized, err := p.sizesOf(run.Settings.Data)
 	if err != nil {
 		return nil, about, err

@@ -75,6 +75,14 @@ type Options struct {
 	// nil: none.
 	Checkpoints CheckpointPolicy
 	Done        func(id string) bool
+
+	// Only reports whether to make the run at a place; nil: all runs. Shared stores what
+	// several calls of Run need that make different runs of the same experiments: digests of data,
+	// reference optima and complete tunings; nil: the store of Checkpoints. Preparation holds
+	// data and problems for several calls; nil: they are prepared for this one.
+	Only        func(place int) bool
+	Shared      CheckpointStore
+	Preparation *Preparation
 }
 
 // DeviceRows writes the rows by device of a run, those of a round at a time.
@@ -144,7 +152,7 @@ func (r *runner) simulate(jobs []job) {
 	r.choose(jobs)
 	var seeds []repetition
 	for i := range jobs {
-		for k := range jobs[i].Seeds {
+		for _, k := range jobs[i].places {
 			seeds = append(seeds, repetition{&jobs[i], k})
 		}
 	}
@@ -166,7 +174,6 @@ type runner struct {
 	learners     *external.Learners
 	declarations declarations
 
-	trials       trials
 	recordings   memo[recordingKey, *recording]
 	mostRecorded int
 
@@ -180,22 +187,40 @@ type runner struct {
 
 func newRunner(ctx context.Context, cancel context.CancelCauseFunc, o Options, mostRecorded int) *runner {
 	r := &runner{options: o, pool: parallel.NewPool(o.Workers), ctx: ctx, cancel: cancel, mostRecorded: mostRecorded}
-	r.prepare = &preparer{ctx: ctx, pool: r.pool, policy: o.Checkpoints, memory: o.Memory}
+	r.prepare = &preparer{Preparation: o.Preparation, ctx: ctx, pool: r.pool, policy: r.shared(), shared: o.Shared != nil, memory: o.Memory}
+	if r.prepare.Preparation == nil {
+		r.prepare.Preparation = &Preparation{}
+	}
 	r.learners = external.NewLearners(ctx, o.Stderr)
 	return r
 }
 
-// ready prepares the problems of all runs, each problem once.
+// shared returns the policy of states that several calls of Run share.
+func (r *runner) shared() CheckpointPolicy {
+	policy := r.options.Checkpoints
+	if r.options.Shared != nil {
+		policy.Store, policy.Clock = r.options.Shared, r.options.Clock
+	}
+	return policy
+}
+
+// ready prepares the problems of all runs, each problem once. Those of jobs whose tuning is
+// restored are prepared when they run: their winners are not known yet.
 func (r *runner) ready(jobs []job) {
 	var distinct []*scenarios.Run
 	seen := map[problemKey]bool{}
 	for i := range jobs {
-		if jobs[i].allDone {
+		j := &jobs[i]
+		if j.allDone || j.savers.made {
 			continue
 		}
-		for k := range jobs[i].Candidates {
-			for _, seed := range jobs[i].Seeds {
-				run := jobs[i].Candidates[k].WithSeed(seed)
+		seeds := j.places
+		if len(j.Candidates) > 1 && seeds[0] != 0 { // of the tuning
+			seeds = append([]int{0}, seeds...)
+		}
+		for k := range j.Candidates {
+			for _, at := range seeds {
+				run := j.Candidates[k].WithSeed(j.Seeds[at])
 				if key := keyOf(&run.Settings); !seen[key] {
 					seen[key] = true
 					distinct = append(distinct, &run)
@@ -333,12 +358,12 @@ func (r *runner) finished(id string) bool { return r.options.Done != nil && r.op
 func (r *runner) findDone(j *job) {
 	for i, run := range j.Candidates {
 		had := 0
-		for _, seed := range j.Seeds {
-			if r.finished(run.WithSeed(seed).ID) {
+		for _, at := range j.places {
+			if r.finished(run.WithSeed(j.Seeds[at]).ID) {
 				had++
 			}
 		}
-		if had == len(j.Seeds) {
+		if had == len(j.places) {
 			j.Winner, j.winner, j.allDone = i, run, true
 		}
 	}

@@ -33,17 +33,23 @@ type prepared struct {
 	about      *results.DataSet // see results.Run
 }
 
-// preparer computes each of its products once. It fails with the error of its context
-// when that ends.
-type preparer struct {
-	ctx      context.Context
-	pool     *parallel.Pool
-	policy   checkpoint.Policy
-	memory   float64 // of the machine, in bytes; 0: not known
+// Preparation holds data, problems and traces, each computed once. The zero value is empty.
+type Preparation struct {
 	splits   memo[data.Config, *data.Split]
 	problems memo[problemKey, *prepared]
 	sizes    memo[data.Config, *prepared]
 	traces   memo[string, []*traces.Set]
+}
+
+// preparer computes what its Preparation lacks. It fails with the error of its context when
+// that ends.
+type preparer struct {
+	*Preparation
+	ctx    context.Context
+	pool   *parallel.Pool
+	policy checkpoint.Policy
+	shared bool    // other processes need the states that policy stores
+	memory float64 // of the machine, in bytes; 0: not known
 }
 
 // aboutData returns what is known of the set of a run beyond its scenario, or nil.
@@ -157,7 +163,8 @@ func sameRows(c *state.Coder, set *data.Set) {
 	}
 }
 
-// memo computes a value for each key once. Other callers wait for it.
+// memo computes a value for each key once. Other callers wait for it. After an error a later
+// caller tries again.
 type memo[K comparable, V any] struct {
 	mu    sync.Mutex
 	known map[K]*entry[V]
@@ -180,6 +187,12 @@ func (m *memo[K, V]) get(key K, make_ func() (V, error)) (V, error) {
 		m.known[key] = e
 	}
 	m.mu.Unlock()
-	e.once.Do(func() { e.value, e.err = make_() })
+	e.once.Do(func() {
+		if e.value, e.err = make_(); e.err != nil {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			delete(m.known, key)
+		}
+	})
 	return e.value, e.err
 }

@@ -29,12 +29,16 @@ type reference struct {
 	*preparer
 	of    problemKey
 	saver *checkpoint.Saver // nil: no checkpoints
-	took  time.Duration     // to compute it; 0 if it was restored
+	made  bool              // it was computed, not restored
+	took  time.Duration     // to compute it
 }
 
 func (p *preparer) newReference(of problemKey) *reference {
-	return &reference{preparer: p, of: of, saver: p.policy.Saver(p.ctx, fmt.Sprintf("optimum %+v", of))}
+	return &reference{preparer: p, of: of, saver: p.policy.Saver(p.ctx, of.name())}
 }
+
+// name is the name of the state of a reference.
+func (k problemKey) name() string { return fmt.Sprintf("optimum %+v", k) }
 
 // solve computes the reference or restores it from a checkpoint.
 func (r *reference) solve(split *data.Split) (*prepared, error) {
@@ -59,16 +63,17 @@ func (r *reference) solve(split *data.Split) (*prepared, error) {
 	}
 	began := r.policy.Clock()
 	err = r.compute(out)
-	r.took = r.policy.Clock().Sub(began)
+	r.made, r.took = true, r.policy.Clock().Sub(began)
 	return out, err
 }
 
 // minSaved is the least time to compute a reference that is saved.
 const minSaved = time.Second
 
-// save saves a complete reference, unless it took little time to compute.
+// save saves a complete reference, unless it was restored, or took little time and only this
+// process needs it.
 func (r *reference) save(made *prepared) error {
-	if r.saver == nil || r.took < minSaved {
+	if r.saver == nil || !r.made || r.took < minSaved && !r.shared {
 		return nil
 	}
 	return r.saver.Save(func(c *state.Coder) { r.state(c, made) })

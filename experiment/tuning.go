@@ -79,13 +79,15 @@ func Tune(ctx context.Context, experiments []scenarios.Experiment, o Options) ([
 type job struct {
 	*scenarios.Job
 	Grid
+	places  []int         // of its runs to make, as indices into Seeds
+	savers  tuningSavers  // of its trials
 	extend  int           // most values added to an option on each side
 	winner  scenarios.Run // the first candidate until tuning ends
 	first   int           // index of its first run
 	allDone bool          // all runs of the winner were finished before an interruption
 }
 
-// jobs lists the jobs of experiments and counts their runs.
+// jobs lists the jobs of experiments that have runs to make, and counts their runs.
 func (r *runner) jobs(experiments []scenarios.Experiment) []job {
 	var jobs []job
 	index := 0
@@ -101,9 +103,17 @@ func (r *runner) jobs(experiments []scenarios.Experiment) []job {
 			if factory, ok := algorithms.Lookup(j.winner.Algorithm); ok && factory.OwnMetrics {
 				r.declarations.expect(e, &j.winner)
 			}
-			jobs = append(jobs, j)
+			for k := range j.Seeds {
+				if r.options.Only == nil || r.options.Only(index+k) {
+					j.places = append(j.places, k)
+				}
+			}
 			index += len(j.Seeds)
-			r.total += len(j.Seeds)
+			if len(j.places) == 0 {
+				continue
+			}
+			jobs = append(jobs, j)
+			r.total += len(j.places)
 			if len(j.Candidates) > 1 {
 				r.total += len(j.Candidates)
 			}
@@ -114,11 +124,13 @@ func (r *runner) jobs(experiments []scenarios.Experiment) []job {
 
 // choose prepares the problems of the jobs, then picks the winner of each.
 func (r *runner) choose(jobs []job) {
-	if err := r.trials.restore(r, jobs); err != nil {
-		r.cancel(err)
-		return
-	}
 	for i := range jobs {
+		if j := &jobs[i]; len(j.Candidates) > 1 && !j.allDone {
+			if err := r.restoreTuning(j); err != nil {
+				r.cancel(err)
+				return
+			}
+		}
 		r.countDone(&jobs[i])
 	}
 	r.ready(jobs)
@@ -127,19 +139,25 @@ func (r *runner) choose(jobs []job) {
 			r.options.Estimate(e)
 		}
 	}
-	r.pool.For(len(jobs), func(i, _ int) { r.tune(&jobs[i]) })
-	if err := r.trials.saveLast(); err != nil {
-		r.cancel(err)
-	}
+	r.pool.For(len(jobs), func(i, _ int) {
+		j := &jobs[i]
+		if len(j.Candidates) == 1 || j.allDone {
+			return
+		}
+		r.tune(j)
+		if err := j.saveTrials(); err != nil {
+			r.cancel(err)
+		}
+	})
 }
 
 // countDone counts the runs and the candidates of a job from before an interruption.
 func (r *runner) countDone(j *job) {
 	switch {
 	case j.allDone && len(j.Candidates) > 1:
-		r.add(0, len(j.Seeds)+len(j.Candidates))
+		r.add(0, len(j.places)+len(j.Candidates))
 	case j.allDone:
-		r.add(0, len(j.Seeds))
+		r.add(0, len(j.places))
 	case len(j.Candidates) > 1:
 		r.add(max(0, len(j.Trials)-j.Listed), len(j.Trials))
 	}
@@ -150,12 +168,6 @@ func (r *runner) countDone(j *job) {
 // have the same budget. One that is slower than the best so far cannot win and stops.
 // After the grid, tune tries the neighbors of the winner until none is better.
 func (r *runner) tune(j *job) {
-	if len(j.Candidates) == 1 {
-		return
-	}
-	if j.allDone {
-		return
-	}
 	s := newSearch(j)
 	for _, run := range j.Candidates {
 		if !r.try(s, run) {
@@ -175,7 +187,7 @@ func (r *runner) tune(j *job) {
 		}
 	}
 	if len(s.tried) < len(j.Trials) {
-		r.cancel(r.trials.Reject(fmt.Errorf("it holds %d trials of %s, which needs %d", len(j.Trials), j.winner.ID, len(s.tried))))
+		r.cancel(j.savers.source.Reject(fmt.Errorf("it holds %d trials of %s, which needs %d", len(j.Trials), j.winner.ID, len(s.tried))))
 	}
 	j.winner, j.Edges = *s.winner(), s.edges()
 }
@@ -185,11 +197,11 @@ func (r *runner) tune(j *job) {
 func (r *runner) try(s *search, run scenarios.Run) bool {
 	j := s.job
 	if len(s.tried) < len(j.Trials) {
-		r.trials.name(&j.Trials[len(s.tried)], run.Tuned)
+		j.Trials[len(s.tried)].Options = run.Tuned
 	} else {
 		trial, err := r.measure(j, run, s.best)
 		if err == nil && r.ctx.Err() == nil {
-			err = r.trials.add(j, trial)
+			err = j.add(trial)
 		}
 		if err != nil {
 			r.cancel(err)

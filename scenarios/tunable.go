@@ -128,6 +128,9 @@ func (j *Job) Find(id string, tuned []results.Setting, seed uint64) (Run, error)
 	return run, nil
 }
 
+// Key returns the ID of the runs of a job without tuned options and seed.
+func (j *Job) Key() string { return j.key }
+
 // JobOf returns a function that returns the index of the job of a run, by the ID of the
 // run. The index counts the jobs of all experiments.
 func JobOf(experiments []Experiment) func(id string) (place int, ok bool) {

@@ -1,0 +1,203 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fedsim/config"
+	"fedsim/scenarios"
+)
+
+// Group is a set of runs that one process makes, since they share their computation: see
+// recording. Runs that share nothing are groups of one.
+type Group struct {
+	Runs  []int // places of the runs, increasing
+	Needs []int // indices of what must be made first
+}
+
+// The kinds of a Need.
+const (
+	NeedOptimum = "optimum" // the reference optimum and the first coupling of a problem
+	NeedTuning  = "tuning"  // the tuning of jobs that share their computation
+)
+
+// Need is a computation whose result several groups use. [Make] makes it. A run whose need is
+// not there makes it itself, so a process never depends on another one.
+type Need struct {
+	Kind  string
+	Of    []string // an optimum: the ID of a run; a tuning: keys of jobs
+	Names []string // of the states in Options.Shared: it is made when all are there
+	Needs []int    // indices of what must be made first
+}
+
+// Groups divides the runs of experiments into groups, those of the first seed first, and lists
+// what the groups need. It reads the sizes of the data.
+func Groups(ctx context.Context, experiments []scenarios.Experiment) ([]Group, []Need, error) {
+	r := newRunner(ctx, nil, Options{}, mostRecorded)
+	g := grouping{runner: r, group: map[string]int{}, need: map[string]int{}}
+	jobs := r.jobs(experiments)
+	for seed, more := 0, true; more; seed++ {
+		more = false
+		for i := range jobs {
+			if seed >= len(jobs[i].Seeds) {
+				continue
+			}
+			more = true
+			if err := g.add(&jobs[i], seed); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	for i := range g.groups {
+		slices.Sort(g.groups[i].Runs)
+	}
+	return g.groups, g.needs, nil
+}
+
+// grouping collects groups and needs, with their indices by what identifies them.
+type grouping struct {
+	*runner
+	groups []Group
+	needs  []Need
+	group  map[string]int
+	need   map[string]int
+}
+
+// add adds the run of a job under a seed.
+func (g *grouping) add(j *job, seed int) error {
+	key, err := g.sharing(j, seed)
+	if err != nil {
+		return err
+	}
+	at := place(g.group, key, func() int { g.groups = append(g.groups, Group{}); return len(g.groups) - 1 })
+	group := &g.groups[at]
+	group.Runs = append(group.Runs, j.first+seed)
+	if len(j.Candidates) == 1 {
+		group.Needs = with(group.Needs, g.optimum(&j.Candidates[0], j.Seeds[seed])...)
+		return nil
+	}
+	tuning, err := g.tuning(j)
+	if err != nil {
+		return err
+	}
+	group.Needs = with(group.Needs, tuning)
+	if of := g.optima(j, j.Seeds[seed]); len(of) == 1 { // of every candidate: that of the winner
+		group.Needs = with(group.Needs, of...)
+	}
+	return nil
+}
+
+// sharing returns what the computation of a job under a seed depends on: equal texts share it.
+func (g *grouping) sharing(j *job, seed int) (string, error) {
+	var b strings.Builder
+	for i := range j.Candidates {
+		run := j.Candidates[i].WithSeed(j.Seeds[seed])
+		sized, err := g.prepare.sizesOf(run.Settings.Data)
+		if err != nil {
+			return "", fmt.Errorf("run %s: %w", run.ID, err)
+		}
+		if run.Settings.Run.Mode == scenarios.Timing || run.Settings.Run.Model || !g.recordable(&run, len(sized.rows)) {
+			return run.ID, nil
+		}
+		fmt.Fprintf(&b, "%+v;", recordingKey{keyOf(&run.Settings), run.Algorithm, fmt.Sprintf("%+v", run.Options), run.System})
+	}
+	return b.String(), nil
+}
+
+// optimum returns the need of the problem of a run under a seed, if it has one.
+func (g *grouping) optimum(of *scenarios.Run, seed uint64) []int {
+	run := of.WithSeed(seed)
+	s := &run.Settings
+	if s.Run.Mode == scenarios.Timing || isExternal(&run) || !s.Problem.HasReference() && s.Problem.WarmOmega == 0 {
+		return nil
+	}
+	name := keyOf(s).name()
+	return []int{place(g.need, name, func() int {
+		g.needs = append(g.needs, Need{Kind: NeedOptimum, Of: []string{run.ID}, Names: []string{name}})
+		return len(g.needs) - 1
+	})}
+}
+
+// optima returns the needs of the problems of all candidates of a job under a seed.
+func (g *grouping) optima(j *job, seed uint64) (all []int) {
+	for i := range j.Candidates {
+		all = with(all, g.optimum(&j.Candidates[i], seed)...)
+	}
+	return all
+}
+
+// tuning returns the need of the tuning of a job.
+func (g *grouping) tuning(j *job) (int, error) {
+	key, err := g.sharing(j, 0)
+	if err != nil {
+		return 0, err
+	}
+	of := g.optima(j, j.Seeds[0])
+	at := place(g.need, "tuning "+key, func() int {
+		g.needs = append(g.needs, Need{Kind: NeedTuning})
+		return len(g.needs) - 1
+	})
+	n := &g.needs[at]
+	if !slices.Contains(n.Of, j.Key()) {
+		n.Of, n.Names = append(n.Of, j.Key()), append(n.Names, tuningName(j.Job))
+	}
+	n.Needs = with(n.Needs, of...)
+	return at, nil
+}
+
+// place returns the index under a key, which make_ makes for a new one.
+func place(of map[string]int, key string, make_ func() int) int {
+	at, ok := of[key]
+	if !ok {
+		at = make_()
+		of[key] = at
+	}
+	return at
+}
+
+// with returns a list with further indices, each once.
+func with(list []int, more ...int) []int {
+	for _, i := range more {
+		if !slices.Contains(list, i) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// Make makes a need, by its Kind and Of, and stores its states in o.Shared.
+func Make(ctx context.Context, experiments []scenarios.Experiment, kind string, of []string, o Options) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r := newRunner(ctx, cancel, o, mostRecorded)
+	defer r.endLearners()
+	var jobs []job
+	for _, j := range r.jobs(experiments) {
+		switch kind {
+		case NeedTuning:
+			if slices.Contains(of, j.Key()) {
+				jobs = append(jobs, j)
+			}
+		case NeedOptimum:
+			for i := range j.Candidates {
+				for _, seed := range j.Seeds {
+					if run := j.Candidates[i].WithSeed(seed); slices.Contains(of, run.ID) {
+						_, err := r.prepare.prepare(&run.Settings)
+						return err
+					}
+				}
+			}
+		}
+	}
+	if len(jobs) == 0 {
+		return config.Problem{Key: "prerequisite", Value: strings.Join(of, " "), Want: "must be of a run or method of the scenario"}
+	}
+	r.total = 0
+	for i := range jobs {
+		r.total += len(jobs[i].Candidates)
+	}
+	r.choose(jobs)
+	return context.Cause(ctx)
+}

@@ -1,0 +1,71 @@
+package experiment
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"fedsim/internal/checkpoint/checkpointtest"
+	"fedsim/results"
+)
+
+// Groups hold each run once; made one by one with their needs, they give the results of all
+// runs together, and nothing that is shared is computed again.
+func TestGroupsMakeTheSameRuns(t *testing.T) {
+	e := parse(t, eventful)
+	want := mustGather(t, e, Options{})
+	groups, needs, err := Groups(t.Context(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(groups) >= len(want) || len(needs) == 0 {
+		t.Errorf("%d groups of %d runs, %d needs: some runs share their computation", len(groups), len(want), len(needs))
+	}
+	shared := &checkpointtest.Store{}
+	preparation := &Preparation{}
+	made := map[int]bool{}
+	var need func(int)
+	need = func(i int) {
+		if made[i] {
+			return
+		}
+		made[i] = true
+		for _, before := range needs[i].Needs {
+			need(before)
+		}
+		if err := Make(t.Context(), e, needs[i].Kind, needs[i].Of, Options{Clock: time.Now, Shared: shared, Preparation: preparation}); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range needs[i].Names {
+			if shared.All()[name] == nil {
+				t.Errorf("%s %v: no state %s", needs[i].Kind, needs[i].Of, name)
+			}
+		}
+	}
+	got := map[int]results.Run{}
+	for _, g := range groups {
+		for _, i := range g.Needs {
+			need(i)
+		}
+		before := len(shared.All())
+		runs, err := gather(t.Context(), e, Options{Shared: shared, Clock: time.Now, Only: func(at int) bool { return slices.Contains(g.Runs, at) },
+			Progress: func(p Progress) {
+				if p.Phase == "tuning" {
+					t.Errorf("group %v: run %s is tuned again", g.Runs, p.Run)
+				}
+			}})
+		if err != nil || len(runs) != len(g.Runs) {
+			t.Errorf("group %v has %d runs, %v", g.Runs, len(runs), err)
+		}
+		if now := len(shared.All()); now != before {
+			t.Errorf("group %v stored %d more states: its needs were not all there", g.Runs, now-before)
+		}
+		for at, run := range runs {
+			if _, twice := got[at]; twice || !slices.Contains(g.Runs, at) {
+				t.Errorf("group %v made run %d, %s", g.Runs, at, run.ID)
+			}
+			got[at] = run
+		}
+	}
+	same(t, want, got)
+}
