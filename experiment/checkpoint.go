@@ -175,6 +175,19 @@ func (x *Trial) state(c *state.Coder) {
 	}
 }
 
+// Names returns the IDs of the runs of experiments by their places, without tuned options.
+func Names(experiments []scenarios.Experiment) (names []string) {
+	for i := range experiments {
+		for k := range experiments[i].Jobs {
+			j := &experiments[i].Jobs[k]
+			for _, seed := range j.Seeds {
+				names = append(names, fmt.Sprintf("%s/seed=%d", j.Key(), seed))
+			}
+		}
+	}
+	return names
+}
+
 // Places returns a function that returns the index of a run of a scenario by its ID. The
 // candidates of a tuned method have the same indices.
 func Places(experiments []scenarios.Experiment) func(id string) (place int, ok bool) {

@@ -21,6 +21,11 @@ func TestGroupsMakeTheSameRuns(t *testing.T) {
 	if len(groups) >= len(want) || len(needs) == 0 {
 		t.Errorf("%d groups of %d runs, %d needs: some runs share their computation", len(groups), len(want), len(needs))
 	}
+	for at, name := range Names(e) {
+		if back, ok := Places(e)(name); !ok || back != at {
+			t.Errorf("run %d is named %s, whose place is %d", at, name, back)
+		}
+	}
 	shared := &checkpointtest.Store{}
 	preparation := &Preparation{}
 	made := map[int]bool{}
