@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"fedsim/data"
+	"fedsim/internal/checkpoint"
 	"fedsim/internal/state"
 )
 
@@ -18,18 +19,28 @@ type pathState struct {
 	next   warmStart    // for the next lambda
 }
 
-// restore reads the checkpoint of a trial, if there is one.
+// restore reads the complete state of a trial, or else its checkpoint, if there is one.
 func (t *trial) restore() error {
-	if t.checkpoint == nil {
+	if t.checkpoint == nil && t.whole == nil {
 		return nil
 	}
 	t.digest = t.set.Digest()
-	c, err := t.checkpoint.Restore()
-	if c == nil || err != nil {
-		return err
+	for _, from := range []*checkpoint.Saver{t.whole, t.checkpoint} {
+		c, err := from.Restore()
+		if err != nil {
+			return err
+		}
+		if c == nil {
+			continue
+		}
+		t.from = from
+		if t.state(c); c.Err() != nil {
+			return from.Reject(c.Err())
+		}
+		break
 	}
-	if t.state(c); c.Err() != nil {
-		return t.checkpoint.Reject(c.Err())
+	if t.from == t.whole { // nothing is left to store
+		t.whole = nil
 	}
 	return nil
 }

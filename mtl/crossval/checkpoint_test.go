@@ -271,3 +271,40 @@ func FuzzCheckpoint(f *testing.F) {
 		}
 	})
 }
+
+// Data sets that were computed one by one and shared make the same table, without further work.
+func TestSharedDataSetsMakeTheTable(t *testing.T) {
+	table, problem := twoSets()
+	want := run(t, table, problem, 2)
+	store := &checkpointtest.Store{}
+	shared := checkpoint.Policy{Store: store, Clock: time.Now}
+	for i, set := range table.Sets {
+		only, ok := table.Only(set.Label)
+		if !ok {
+			t.Fatal(set.Label)
+		}
+		parts := &checkpointtest.Store{}
+		if _, err := only.Run(t.Context(), problem, Options{Workers: 2, Shared: shared, Checkpoint: checkpoint.Policy{Store: parts, Clock: time.Now}}); err != nil {
+			t.Fatal(err)
+		}
+		if name := StateName(table.Name, set.Label); len(store.All()) != i+1 || store.All()[name] == nil || parts.All()[name] == nil {
+			t.Errorf("%d complete sets, none is %s", len(store.All()), name)
+		}
+	}
+	if _, ok := table.Only("none"); ok {
+		t.Error("there is a set that the table does not have")
+	}
+	store.Saved = func(name string, _ []byte) { t.Errorf("%s is stored again", name) }
+	got, err := table.Run(t.Context(), problem, Options{Workers: 2, Shared: shared, Progress: func(p Progress) { t.Errorf("computed again: %+v", p) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameResult(t, want, got)
+	store.Saved = nil
+	for name, content := range store.All() {
+		store.Put(name, content[:len(content)/2])
+	}
+	if _, err := table.Run(t.Context(), problem, Options{Workers: 2, Shared: shared}); !errors.Is(err, checkpointtest.ErrRejected) {
+		t.Errorf("of a complete state that is cut off: %v", err)
+	}
+}

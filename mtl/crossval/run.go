@@ -3,6 +3,7 @@ package crossval
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"fedsim/data"
@@ -20,6 +21,26 @@ type Options struct {
 	// Checkpoint saves the progress of each data set at intervals, when the set is complete
 	// and when ctx ends. Run resumes from a checkpoint. It rejects one of other rows.
 	Checkpoint checkpoint.Policy
+
+	// Shared stores the complete data sets, each under its StateName, for several calls of
+	// Run. Run computes none that is there.
+	Shared checkpoint.Policy
+}
+
+// StateName returns the name of the state of a data set of a table.
+func StateName(table, label string) string {
+	return fmt.Sprintf("table %s, data set %q", table, label)
+}
+
+// Only returns the table with one of its data sets; ok = false: it has no such set.
+func (t *Table) Only(label string) (only *Table, ok bool) {
+	i := slices.IndexFunc(t.Sets, func(s Set) bool { return s.Label == label })
+	if i < 0 {
+		return nil, false
+	}
+	one := *t
+	one.Sets = t.Sets[i : i+1]
+	return &one, true
 }
 
 // Progress reports the progress of a table.
@@ -41,13 +62,13 @@ func (t *Table) Run(ctx context.Context, problem mtl.Config, o Options) (*Result
 		}
 	}
 	r := &runner{
-		name: t.Name, table: &t.Config, problem: problem, checkpoint: o.Checkpoint, pool: parallel.NewPool(o.Workers), report: o.Progress,
+		name: t.Name, table: &t.Config, problem: problem, checkpoint: o.Checkpoint, shared: o.Shared, pool: parallel.NewPool(o.Workers), report: o.Progress,
 		total: len(t.Sets) * len(t.Models) * t.Shuffles * (t.Folds + 1),
 	}
 	for i := range t.Sets {
 		column, err := r.column(ctx, &t.Sets[i], sources[i])
 		if err != nil {
-			return nil, fmt.Errorf("table %s, data set %q: %w", t.Name, t.Sets[i].Label, err)
+			return nil, fmt.Errorf("%s: %w", StateName(t.Name, t.Sets[i].Label), err)
 		}
 		result.Columns = append(result.Columns, *column)
 	}
@@ -60,6 +81,7 @@ type runner struct {
 	table      *Config
 	problem    mtl.Config
 	checkpoint checkpoint.Policy
+	shared     checkpoint.Policy
 	pool       *parallel.Pool
 
 	mu     sync.Mutex

@@ -23,6 +23,8 @@ type trial struct {
 	source string // origin of the rows
 
 	checkpoint *checkpoint.Saver // nil: none
+	whole      *checkpoint.Saver // of the complete state; nil: it is not shared, or was restored
+	from       *checkpoint.Saver // that the state was restored from; nil: none
 	digest     uint64            // of set; 0 without a checkpoint
 
 	mu      sync.Mutex    // guards the fields below
@@ -34,10 +36,11 @@ type trial struct {
 // newTrial prepares a trial and restores its checkpoint. A trial runs once and ends with
 // ctx.
 func newTrial(ctx context.Context, r *runner, label string, from Source, set *data.Set) (*trial, error) {
+	name := StateName(r.name, label)
 	t := &trial{
 		runner: r, cfg: from.Config, set: set, label: label, source: from.Text,
-		checkpoint: r.checkpoint.Saver(ctx, fmt.Sprintf("table %s, data set %q", r.name, label)),
-		paths:      make([][]pathState, r.table.Shuffles*(r.table.Folds+1)),
+		checkpoint: r.checkpoint.Saver(ctx, name), whole: r.shared.Saver(ctx, name),
+		paths: make([][]pathState, r.table.Shuffles*(r.table.Folds+1)),
 	}
 	for part := range t.paths {
 		t.paths[part] = make([]pathState, len(r.table.Models))
@@ -55,6 +58,9 @@ func (t *trial) run() ([][]Shuffle, error) {
 	}
 	if err == nil || t.ctx.Err() != nil {
 		t.saveRest()
+	}
+	if err == nil && t.saveErr == nil && t.whole != nil {
+		t.saveErr = t.whole.Save(t.state)
 	}
 	if t.saveErr != nil {
 		return nil, t.saveErr
@@ -181,7 +187,7 @@ func (t *trial) train(part int, gap float64, lambdas [][]float64, divide func() 
 func (t *trial) solve(x *pathState, p *path, test *data.Set, lambdas []float64) error {
 	if done := len(x.errors); done > 0 {
 		if done > len(lambdas) || !x.next.fits(p.train) {
-			return t.checkpoint.Reject(errMismatch)
+			return t.from.Reject(errMismatch)
 		}
 		p.next = x.next
 	}
