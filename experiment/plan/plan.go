@@ -22,6 +22,7 @@ import (
 	"fedsim/experiment"
 	"fedsim/internal/atomicfile"
 	"fedsim/internal/input"
+	"fedsim/mtl/crossval"
 	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
@@ -105,9 +106,21 @@ func New(ctx context.Context, s *scenarios.Scenario, version string, command []s
 		p.Groups = append(p.Groups, made)
 		p.Runs += len(g.Runs)
 	}
+	for _, t := range s.Tables { // no run needs them, so a group without runs does
+		for _, set := range t.Sets {
+			of := []string{t.Name, set.Label}
+			need := Need{ID: id(NeedTable, of), Kind: NeedTable, Of: of, States: []string{rundir.StateFile(crossval.StateName(t.Name, set.Label))}}
+			p.Needs = append(p.Needs, need)
+			p.Groups = append(p.Groups, Group{ID: id("group", of), Runs: []string{}, Needs: []string{need.ID}})
+		}
+	}
 	p.Sum, err = p.sum()
 	return p, err
 }
+
+// NeedTable is the kind of a data set of a table of prediction errors; Of is the name of the
+// table and the label of the set.
+const NeedTable = "table"
 
 // sum returns the SHA-256 of content in hexadecimal digits.
 func sum(content []byte) string {

@@ -108,3 +108,22 @@ func TestChangedPlansAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// A data set of a table is a prerequisite of a group without runs.
+func TestTablesArePlanned(t *testing.T) {
+	s, err := scenarios.Load("table1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := written(t, t.TempDir(), s, "v1")
+	sets := len(s.Tables[0].Sets)
+	if sets == 0 || len(p.Groups) != sets || len(p.Needs) != sets || p.Runs != 0 {
+		t.Fatalf("%d groups, %d needs, %d runs of %d data sets", len(p.Groups), len(p.Needs), p.Runs, sets)
+	}
+	for i, g := range p.Groups {
+		n := p.Need(g.Needs[0])
+		if len(g.Runs) != 0 || n.Kind != plan.NeedTable || n.Of[0] != s.Tables[0].Name || n.Of[1] != s.Tables[0].Sets[i].Label || g.ID == n.ID {
+			t.Errorf("group %d: %+v needs %+v", i, g, n)
+		}
+	}
+}
