@@ -188,7 +188,7 @@ func (c *Clients) sendToHubs() (end engine.Time) {
 				work = max(work, c.promotionAt(t, at).Add(d.down).Add(c.remaining(t)))
 			}
 		}
-		work = engine.Time(c.hubRounds()) * work
+		work = work.Times(c.hubRounds())
 		answers := c.links.Bytes(0) + c.payload(int(g), expecting, c.values)
 		end = max(end, at.Add(work).Add(h.links.Uplink(int(g), c.hubs.number, 0, answers).Duration))
 	}

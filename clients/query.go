@@ -55,10 +55,10 @@ func (c *Clients) ExpectedUplink(t int, bytes float64) engine.Time {
 // ExpectedResponse returns how long a response of a client usually takes, without
 // jitter, traces and drops: downlink, computation and uplink, as often as its hub asks it.
 func (c *Clients) ExpectedResponse(t int, bytesDown, flops, bytesUp float64) engine.Time {
-	length := engine.Time(c.hubRounds()) * (c.links.ExpectedDownlink(t, bytesDown) + c.fleet.ComputeTime(t, flops) + c.cost.expectedUp(t, bytesUp))
+	length := c.links.ExpectedDownlink(t, bytesDown).Add(c.fleet.ComputeTime(t, flops)).Add(c.cost.expectedUp(t, bytesUp)).Times(c.hubRounds())
 	if c.hubs != nil {
 		g := t / c.hubs.size
-		length += c.hubs.links.ExpectedDownlink(g, bytesDown) + c.hubs.links.ExpectedUplink(g, bytesUp)
+		length = length.Add(c.hubs.links.ExpectedDownlink(g, bytesDown)).Add(c.hubs.links.ExpectedUplink(g, bytesUp))
 	}
 	return length
 }

@@ -49,6 +49,14 @@ func (t Time) Add(span Time) Time {
 	return t + span
 }
 
+// Times returns n spans of t, or Never beyond the range of Time. Neither may be negative.
+func (t Time) Times(n int) Time {
+	if n > 0 && t > Never/Time(n) {
+		return Never
+	}
+	return Time(n) * t
+}
+
 // String formats t in hours, minutes and seconds, such as "1m2.5s".
 func (t Time) String() string {
 	if t == Never {

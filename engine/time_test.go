@@ -70,3 +70,15 @@ func TestTimeString(t *testing.T) {
 		t.Errorf("Never prints as %q", got)
 	}
 }
+
+func TestTimesSaturates(t *testing.T) {
+	for _, c := range []struct {
+		span Time
+		n    int
+		want Time
+	}{{5, 3, 15}, {5, 0, 0}, {Never, 0, 0}, {Never, 1, Never}, {Never, 5, Never}, {Never / 2, 2, Never - 1}, {Never/2 + 1, 2, Never}} {
+		if got := c.span.Times(c.n); got != c.want {
+			t.Errorf("%d times %d is %d, want %d", c.n, c.span, got, c.want)
+		}
+	}
+}
