@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/algorithms"
+	"fedsim/algorithms/compress"
 	"fedsim/config"
 	"fedsim/federation"
 	"fedsim/internal/columns"
@@ -23,7 +24,7 @@ func newAlgorithms() *cobra.Command {
   fedsim algorithms mocha
   fedsim algorithms oort`,
 		Args:              takes(0, 1, "at most one name"),
-		ValidArgsFunction: first(oneOf(slices.Concat(algorithms.Names(), federation.ProtocolNames(), federation.SelectorNames()))),
+		ValidArgsFunction: first(oneOf(slices.Concat(algorithms.Names(), federation.ProtocolNames(), federation.SelectorNames(), compress.Names()[1:]))),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			names := algorithms.Names()
 			if len(args) == 1 {
@@ -95,11 +96,15 @@ func listPolicies(w io.Writer, width int) error {
 	return err
 }
 
-// describePolicy describes the protocol or the selector of a name, with the source and the
-// options of a selector; empty: there is none.
+// describePolicy describes the protocol, the selector or the codec of a name, with source and
+// options; empty: there is none.
 func describePolicy(name string, width int) string {
 	if f, ok := federation.LookupProtocol(name); ok {
 		return columns.Wrap(name+", a protocol (federation.protocol): "+f.Summary, width, 0) + "\n"
+	}
+	if slices.Contains(compress.Names(), name) && name != compress.None {
+		codec := compress.Defaults()
+		return columns.Wrap(name+", a codec of messages (compression.up, compression.down; docs/compression.md)", width, 0) + "\n" + describeOptions("compression", &codec, width)
 	}
 	f, ok := federation.LookupSelector(name)
 	if !ok {
