@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -56,8 +57,12 @@ func newEntry(name string, of sampler, width vg.Length) legendEntry {
 	return legendEntry{text: name, sample: of, width: sampleWidth + sampleGap + sty.Width(name)}
 }
 
+// mostEntries is the number of series in a legend. Further ones are only counted: nobody tells
+// apart so many lines, and a thousand names make a figure of two meters.
+const mostEntries = 120
+
 // newLegend returns the legend of the series. The name of their key precedes them, in
-// the same row if it fits. A note on the bands follows in its own row.
+// the same row if it fits. Notes on further series and on the bands follow in their own rows.
 func (m *model) newLegend(styles []lineStyle, width vg.Length) legend {
 	var entries []legendEntry
 	for i, s := range m.series {
@@ -65,6 +70,10 @@ func (m *model) newLegend(styles []lineStyle, width vg.Length) legend {
 			continue // runs without privacy
 		}
 		entries = append(entries, newEntry(s.Label, &styles[i], width))
+	}
+	var notes []string
+	if more := len(entries) - mostEntries; more > 0 {
+		entries, notes = entries[:mostEntries], []string{fmt.Sprintf("and %d more lines", more)}
 	}
 	sty := legendStyle()
 	head := legendEntry{text: m.legend + ":", width: sty.Width(m.legend + ":")}
@@ -78,9 +87,10 @@ func (m *model) newLegend(styles []lineStyle, width vg.Length) legend {
 		l.rows = append([][]legendEntry{{{text: name, width: sty.Width(name)}}}, l.rows...)
 	}
 	if m.bands != "" {
-		for note := range strings.SplitSeq(fit(m.bands, sty, width, 2), "\n") {
-			l.rows = append(l.rows, []legendEntry{{text: note, width: sty.Width(note)}})
-		}
+		notes = append(notes, strings.Split(fit(m.bands, sty, width, 2), "\n")...)
+	}
+	for _, note := range notes {
+		l.rows = append(l.rows, []legendEntry{{text: note, width: sty.Width(note)}})
 	}
 	return l
 }
